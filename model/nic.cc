@@ -16,7 +16,7 @@ enum FetchClient : size_t {
   kFetchReceive,
   kFetchMailbox,
   kFetchTable,
-  kFetchWish,
+  kFetchSuppression,
   kFetchClients
 };
 enum StoreClient : size_t { kStoreCqWriter, kStoreMailbox, kStoreClients };
@@ -216,9 +216,9 @@ void Nic::ConnectQueues() {
   fetched[kFetchMailbox].Connect(mailbox_.fetched_in, read_port_);
   desc_fetch_.table_request_out.Connect(fetch[kFetchTable], desc_fetch_);
   fetched[kFetchTable].Connect(desc_fetch_.table_fetched_in, read_port_);
-  cq_writer_.fetch_request_out.Connect(fetch[kFetchWish], cq_writer_);
-  fetched[kFetchWish].Connect(cq_writer_.fetched_in, read_port_);
-  cq_writer_.doorbell_out.Connect(notify_.again_in, cq_writer_);
+  cq_writer_.fetch_request_out.Connect(fetch[kFetchSuppression], cq_writer_);
+  fetched[kFetchSuppression].Connect(cq_writer_.fetched_in, read_port_);
+  cq_writer_.doorbell_out.Connect(notify_.internal_in, cq_writer_);
 
   auto& request = desc_fetch_.buffer_request_in;
   auto& buffer = desc_fetch_.buffer_out;

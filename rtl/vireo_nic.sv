@@ -172,7 +172,7 @@ module vireo_nic
     FetchReceive,
     FetchMailbox,
     FetchTable,
-    FetchWish,
+    FetchSuppression,
     FetchClients
   } fetch_client_e;
   logic [FetchClients-1:0] fetch_request_valid, fetch_request_ready, fetched_valid, fetched_ready;
@@ -315,8 +315,8 @@ module vireo_nic
   logic device_reset, features_written, driver_ok, unused_reset_all, resetting;
   logic queue_reset_valid, queue_reset_ready;
   doorbell_t queue_reset;
-  logic again_valid, again_ready;
-  doorbell_t again;
+  logic internal_valid, internal_ready;
+  doorbell_t internal_doorbell;
   logic send_doorbell_valid, send_doorbell_ready;
   doorbell_t send_doorbell;
   logic receive_doorbell_valid, receive_doorbell_ready;
@@ -411,9 +411,9 @@ module vireo_nic
     .rst_ni,
     .bar_valid_i,
     .bar_i(bar),
-    .again_valid_i(again_valid),
-    .again_ready_o(again_ready),
-    .again_i(again),
+    .internal_valid_i(internal_valid),
+    .internal_ready_o(internal_ready),
+    .internal_i(internal_doorbell),
     .queue_row_write_valid_i(queue_row_write_valid),
     .queue_row_write_i(queue_row_write),
     .enable_i(datapath_enable),
@@ -842,15 +842,15 @@ module vireo_nic
     .store_o(store[StoreCqWriter]),
     .done_valid_i(done_valid[StoreCqWriter]),
     .done_i(done[StoreCqWriter]),
-    .fetch_request_valid_o(fetch_request_valid[FetchWish]),
-    .fetch_request_ready_i(fetch_request_ready[FetchWish]),
-    .fetch_request_o(fetch_request[FetchWish]),
-    .fetched_valid_i(fetched_valid[FetchWish]),
-    .fetched_ready_o(fetched_ready[FetchWish]),
-    .fetched_i(fetched[FetchWish]),
-    .doorbell_valid_o(again_valid),
-    .doorbell_ready_i(again_ready),
-    .doorbell_o(again),
+    .fetch_request_valid_o(fetch_request_valid[FetchSuppression]),
+    .fetch_request_ready_i(fetch_request_ready[FetchSuppression]),
+    .fetch_request_o(fetch_request[FetchSuppression]),
+    .fetched_valid_i(fetched_valid[FetchSuppression]),
+    .fetched_ready_o(fetched_ready[FetchSuppression]),
+    .fetched_i(fetched[FetchSuppression]),
+    .doorbell_valid_o(internal_valid),
+    .doorbell_ready_i(internal_ready),
+    .doorbell_o(internal_doorbell),
     .queue_interrupt_valid_o(queue_interrupt_valid),
     .queue_interrupt_ready_i(queue_interrupt_ready),
     .queue_interrupt_o(queue_interrupt),
@@ -1055,8 +1055,8 @@ module vireo_nic
   logic read_record_valid, read_record_ready;
   read_record_t read_record;
   // READs that ended: of those that we asked for, of those that we were asked for.
-  logic asked_reads_valid, answered_reads_valid;
-  qp_reads_t asked_reads, answered_reads;
+  logic requester_reads_valid, responder_reads_valid;
+  qp_reads_t requester_reads, responder_reads;
   logic packet_valid, packet_ready;
   tx_packet_t packet;
   logic answer_valid, answer_ready;
@@ -1159,8 +1159,8 @@ module vireo_nic
     .read_record_valid_o(read_record_valid),
     .read_record_ready_i(read_record_ready),
     .read_record_o(read_record),
-    .qp_reads_valid_i(asked_reads_valid),
-    .qp_reads_i(asked_reads),
+    .qp_reads_valid_i(requester_reads_valid),
+    .qp_reads_i(requester_reads),
     .failure_valid_o(send_failures_valid[SendFailureRequester]),
     .failure_ready_i(send_failures_ready[SendFailureRequester]),
     .failure_o(send_failures[SendFailureRequester]),
@@ -1201,8 +1201,8 @@ module vireo_nic
     .replay_o(replay),
     .qp_hold_valid_o(qp_hold_valid),
     .qp_hold_o(qp_hold),
-    .qp_reads_valid_o(asked_reads_valid),
-    .qp_reads_o(asked_reads),
+    .qp_reads_valid_o(requester_reads_valid),
+    .qp_reads_o(requester_reads),
     .completion_valid_o(completions_valid[CompletionCompleter]),
     .completion_ready_i(completions_ready[CompletionCompleter]),
     .completion_o(completions[CompletionCompleter]),
@@ -1425,8 +1425,8 @@ module vireo_nic
     .read_record_valid_i(read_record_valid),
     .read_record_ready_o(read_record_ready),
     .read_record_i(read_record),
-    .qp_reads_valid_i(answered_reads_valid),
-    .qp_reads_i(answered_reads),
+    .qp_reads_valid_i(responder_reads_valid),
+    .qp_reads_i(responder_reads),
     .failure_valid_o(request_failures_valid[RequestFailureResponder]),
     .failure_ready_i(request_failures_ready[RequestFailureResponder]),
     .failure_o(request_failures[RequestFailureResponder]),
@@ -1500,8 +1500,8 @@ module vireo_nic
     .failure_valid_o(request_failures_valid[RequestFailureReadResponder]),
     .failure_ready_i(request_failures_ready[RequestFailureReadResponder]),
     .failure_o(request_failures[RequestFailureReadResponder]),
-    .qp_reads_valid_o(answered_reads_valid),
-    .qp_reads_o(answered_reads),
+    .qp_reads_valid_o(responder_reads_valid),
+    .qp_reads_o(responder_reads),
     .idle_o(path_idle[PathReadResponder])
   );
 
@@ -1707,11 +1707,11 @@ module vireo_nic
 
   // --- Idle -------------------------------------------------------------------------------------------------------
   // Longer than any pipeline between an input and a block that counts what came as work.
-  localparam int unsigned SettleCycles = 10;
+  localparam int unsigned DrainCycles = 10;
   // Longer than any pipeline in which a block's last work leaves something behind: a credit on its way back, a slice.
-  localparam int unsigned SettleWorkCycles = 5;
-  logic [SettleCycles-1:0] recent_q;
-  logic [SettleWorkCycles-1:0] recent_work_q;
+  localparam int unsigned DrainWorkCycles = 5;
+  logic [DrainCycles-1:0] recent_q;
+  logic [DrainWorkCycles-1:0] recent_work_q;
   logic others_idle;  // all but the mailbox
   logic works, mac_link_q;
 
@@ -1732,9 +1732,9 @@ module vireo_nic
       recent_work_q <= '1;
     end else begin
       mac_link_q <= mac_link_i;
-      recent_q <= {recent_q[SettleCycles-2:0], bar_valid_i || s_axis_tvalid_i || m_axi_rvalid_i || m_axi_bvalid_i
+      recent_q <= {recent_q[DrainCycles-2:0], bar_valid_i || s_axis_tvalid_i || m_axi_rvalid_i || m_axi_bvalid_i
                                                || mac_link_i != mac_link_q};
-      recent_work_q <= {recent_work_q[SettleWorkCycles-2:0], works || csr_valid_i};
+      recent_work_q <= {recent_work_q[DrainWorkCycles-2:0], works || csr_valid_i};
     end
   end
 

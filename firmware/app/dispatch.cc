@@ -44,67 +44,67 @@ uint64_t PageListBytes(const uint8_t* request) {
 
 // By command number.
 constexpr Firmware::RoceCommand Firmware::kRoceCommands[] = {
-    Roce<Nothing, spec::RdmaAckQueryDevice, &Firmware::QueryDevice>(),
-    Roce<Nothing, spec::RdmaAckQueryPort, &Firmware::QueryPort>(),
+    Roce<Empty, spec::RdmaAckQueryDevice, &Firmware::QueryDevice>(),
+    Roce<Empty, spec::RdmaAckQueryPort, &Firmware::QueryPort>(),
     Roce<spec::RdmaCmdCreateCq, spec::RdmaAckCreateCq, &Firmware::CreateCq>(),
-    Roce<spec::RdmaCmdDestroyCq, Nothing, &Firmware::DestroyCq>(),
-    Roce<Nothing, spec::RdmaAckCreatePd, &Firmware::CreatePd>(),
-    Roce<spec::RdmaCmdDestroyPd, Nothing, &Firmware::DestroyPd>(),
+    Roce<spec::RdmaCmdDestroyCq, Empty, &Firmware::DestroyCq>(),
+    Roce<Empty, spec::RdmaAckCreatePd, &Firmware::CreatePd>(),
+    Roce<spec::RdmaCmdDestroyPd, Empty, &Firmware::DestroyPd>(),
     Roce<spec::RdmaCmdGetDmaMr, spec::RdmaAckGetDmaMr, &Firmware::GetDmaMr>(),
     Roce<spec::RdmaCmdRegUserMr, spec::RdmaAckRegUserMr, &Firmware::RegUserMr>(PageListBytes),
-    Roce<spec::RdmaCmdDeregMr, Nothing, &Firmware::DeregMr>(),
+    Roce<spec::RdmaCmdDeregMr, Empty, &Firmware::DeregMr>(),
     Roce<spec::RdmaCmdCreateQp, spec::RdmaAckCreateQp, &Firmware::CreateQp>(),
-    Roce<spec::RdmaCmdModifyQp, Nothing, &Firmware::ModifyQp>(),
+    Roce<spec::RdmaCmdModifyQp, Empty, &Firmware::ModifyQp>(),
     Roce<spec::RdmaCmdQueryQp, spec::RdmaAckQueryQp, &Firmware::QueryQp>(),
-    Roce<spec::RdmaCmdDestroyQp, Nothing, &Firmware::DestroyQp>(),
+    Roce<spec::RdmaCmdDestroyQp, Empty, &Firmware::DestroyQp>(),
     Roce<spec::RdmaCmdCreateAh, spec::RdmaAckCreateAh, &Firmware::CreateAh>(),
-    Roce<spec::RdmaCmdDestroyAh, Nothing, &Firmware::DestroyAh>(),
-    Roce<spec::RdmaCmdAddGid, Nothing, &Firmware::AddGid>(),
-    Roce<spec::RdmaCmdDelGid, Nothing, &Firmware::DelGid>(),
-    Roce<spec::RdmaCmdReqNotify, Nothing, &Firmware::ReqNotifyCq>(),
-    Roce<spec::RdmaCmdSetWindow, Nothing, &Firmware::SetWindow>(),
+    Roce<spec::RdmaCmdDestroyAh, Empty, &Firmware::DestroyAh>(),
+    Roce<spec::RdmaCmdAddGid, Empty, &Firmware::AddGid>(),
+    Roce<spec::RdmaCmdDelGid, Empty, &Firmware::DelGid>(),
+    Roce<spec::RdmaCmdReqNotify, Empty, &Firmware::ReqNotifyCq>(),
+    Roce<spec::RdmaCmdSetWindow, Empty, &Firmware::SetWindow>(),
 };
 
 constexpr Firmware::NetCommand Firmware::kNetCommands[] = {
-    Net<spec::NetCtrlRx, Nothing, &Firmware::SetRxMode<&spec::MgmtRxMode::promiscuous>>(
+    Net<spec::NetCtrlRx, Empty, &Firmware::SetRxMode<&spec::MgmtRxMode::promiscuous>>(
         spec::NetCtrlClass::kRx, static_cast<uint8_t>(spec::NetCtrlRxCmd::kPromisc), spec::NetFeature::kCtrlRx),
-    Net<spec::NetCtrlRx, Nothing, &Firmware::SetRxMode<&spec::MgmtRxMode::all_multicast>>(
+    Net<spec::NetCtrlRx, Empty, &Firmware::SetRxMode<&spec::MgmtRxMode::all_multicast>>(
         spec::NetCtrlClass::kRx, static_cast<uint8_t>(spec::NetCtrlRxCmd::kAllmulti), spec::NetFeature::kCtrlRx),
-    Net<spec::NetCtrlRx, Nothing, &Firmware::SetRxMode<&spec::MgmtRxMode::all_unicast>>(
+    Net<spec::NetCtrlRx, Empty, &Firmware::SetRxMode<&spec::MgmtRxMode::all_unicast>>(
         spec::NetCtrlClass::kRx, static_cast<uint8_t>(spec::NetCtrlRxCmd::kAlluni), spec::NetFeature::kCtrlRxExtra),
-    Net<spec::NetCtrlRx, Nothing, &Firmware::SetRxMode<&spec::MgmtRxMode::no_multicast>>(
+    Net<spec::NetCtrlRx, Empty, &Firmware::SetRxMode<&spec::MgmtRxMode::no_multicast>>(
         spec::NetCtrlClass::kRx, static_cast<uint8_t>(spec::NetCtrlRxCmd::kNomulti), spec::NetFeature::kCtrlRxExtra),
-    Net<spec::NetCtrlRx, Nothing, &Firmware::SetRxMode<&spec::MgmtRxMode::no_unicast>>(
+    Net<spec::NetCtrlRx, Empty, &Firmware::SetRxMode<&spec::MgmtRxMode::no_unicast>>(
         spec::NetCtrlClass::kRx, static_cast<uint8_t>(spec::NetCtrlRxCmd::kNouni), spec::NetFeature::kCtrlRxExtra),
-    Net<spec::NetCtrlRx, Nothing, &Firmware::SetRxMode<&spec::MgmtRxMode::no_broadcast>>(
+    Net<spec::NetCtrlRx, Empty, &Firmware::SetRxMode<&spec::MgmtRxMode::no_broadcast>>(
         spec::NetCtrlClass::kRx, static_cast<uint8_t>(spec::NetCtrlRxCmd::kNobcast), spec::NetFeature::kCtrlRxExtra),
-    Net<spec::NetCtrlMac, Nothing, &Firmware::SetMacTable>(
+    Net<spec::NetCtrlMac, Empty, &Firmware::SetMacTable>(
         spec::NetCtrlClass::kMac, static_cast<uint8_t>(spec::NetCtrlMacCmd::kTableSet), spec::NetFeature::kCtrlRx),
-    Net<spec::NetCtrlMacAddr, Nothing, &Firmware::SetMacAddress>(
+    Net<spec::NetCtrlMacAddr, Empty, &Firmware::SetMacAddress>(
         spec::NetCtrlClass::kMac, static_cast<uint8_t>(spec::NetCtrlMacCmd::kAddrSet), spec::NetFeature::kCtrlMacAddr),
-    Net<spec::NetCtrlVlan, Nothing, &Firmware::SetVlan<true>>(
+    Net<spec::NetCtrlVlan, Empty, &Firmware::SetVlan<true>>(
         spec::NetCtrlClass::kVlan, static_cast<uint8_t>(spec::NetCtrlVlanCmd::kAdd), spec::NetFeature::kCtrlVlan),
-    Net<spec::NetCtrlVlan, Nothing, &Firmware::SetVlan<false>>(
+    Net<spec::NetCtrlVlan, Empty, &Firmware::SetVlan<false>>(
         spec::NetCtrlClass::kVlan, static_cast<uint8_t>(spec::NetCtrlVlanCmd::kDel), spec::NetFeature::kCtrlVlan),
-    Net<Nothing, Nothing, &Firmware::AckAnnounce>(spec::NetCtrlClass::kAnnounce,
-                                                  static_cast<uint8_t>(spec::NetCtrlAnnounceCmd::kAck),
-                                                  spec::NetFeature::kGuestAnnounce),
-    Net<spec::NetCtrlMqPairsSet, Nothing, &Firmware::SetQueuePairs>(
+    Net<Empty, Empty, &Firmware::AckAnnounce>(spec::NetCtrlClass::kAnnounce,
+                                              static_cast<uint8_t>(spec::NetCtrlAnnounceCmd::kAck),
+                                              spec::NetFeature::kGuestAnnounce),
+    Net<spec::NetCtrlMqPairsSet, Empty, &Firmware::SetQueuePairs>(
         spec::NetCtrlClass::kMq, static_cast<uint8_t>(spec::NetCtrlMqCmd::kVqPairsSet), spec::NetFeature::kMq),
-    Net<spec::NetRssConfigHdr, Nothing, &Firmware::SetRss>(
+    Net<spec::NetRssConfigHdr, Empty, &Firmware::SetRss>(
         spec::NetCtrlClass::kMq, static_cast<uint8_t>(spec::NetCtrlMqCmd::kRssConfig), spec::NetFeature::kRss),
-    Net<spec::NetHashConfig, Nothing, &Firmware::SetHash>(
+    Net<spec::NetHashConfig, Empty, &Firmware::SetHash>(
         spec::NetCtrlClass::kMq, static_cast<uint8_t>(spec::NetCtrlMqCmd::kHashConfig), spec::NetFeature::kHashReport),
-    Net<spec::NetCtrlGuestOffloads, Nothing, &Firmware::SetGuestOffloads>(
+    Net<spec::NetCtrlGuestOffloads, Empty, &Firmware::SetGuestOffloads>(
         spec::NetCtrlClass::kGuestOffloads, static_cast<uint8_t>(spec::NetCtrlGuestOffloadsCmd::kSet),
         spec::NetFeature::kCtrlGuestOffloads),
-    Net<spec::NetCtrlCoal, Nothing, &Firmware::SetCoalescing<true>>(
+    Net<spec::NetCtrlCoal, Empty, &Firmware::SetCoalescing<true>>(
         spec::NetCtrlClass::kNotfCoal, static_cast<uint8_t>(spec::NetCtrlNotfCoalCmd::kTxSet),
         spec::NetFeature::kNotfCoal),
-    Net<spec::NetCtrlCoal, Nothing, &Firmware::SetCoalescing<false>>(
+    Net<spec::NetCtrlCoal, Empty, &Firmware::SetCoalescing<false>>(
         spec::NetCtrlClass::kNotfCoal, static_cast<uint8_t>(spec::NetCtrlNotfCoalCmd::kRxSet),
         spec::NetFeature::kNotfCoal),
-    Net<spec::NetCtrlCoalVq, Nothing, &Firmware::SetQueueCoalescing>(
+    Net<spec::NetCtrlCoalVq, Empty, &Firmware::SetQueueCoalescing>(
         spec::NetCtrlClass::kNotfCoal, static_cast<uint8_t>(spec::NetCtrlNotfCoalCmd::kVqSet),
         spec::NetFeature::kVqNotfCoal),
     Net<spec::NetCtrlCoalVqGet, spec::NetCtrlCoal, &Firmware::GetQueueCoalescing>(
@@ -135,21 +135,21 @@ void Firmware::ServeCommand() {
   } else {
     const auto header = spec::NetCtrlHdr::Decode(header_bytes);
     answer_bytes = static_cast<uint8_t>(header.ctrl_class) == profile_->net_ctrl_class_roce
-                       ? AnswerRoce(header.command, answer)
-                       : AnswerNet(header.ctrl_class, header.command, answer);
+                       ? CompleteRoce(header.command, answer)
+                       : CompleteNet(header.ctrl_class, header.command, answer);
   }
   device_.Complete(answer, answer_bytes);
 }
 
-size_t Firmware::AnswerRoce(uint8_t command, uint8_t* answer) {
-  Error error = CarryOutRoce(command, answer + 1);
+size_t Firmware::CompleteRoce(uint8_t command, uint8_t* answer) {
+  Error error = ExecuteRoce(command, answer + 1);
   if (device_.broken()) error = Error::kInternal;
   answer[0] = AckOf(error);
   return 1 + (error == Error::kOk ? kRoceCommands[command].response_bytes : 0u);
 }
 
 // Checks for the codes of every command, in their order; then the command's handler.
-Firmware::Error Firmware::CarryOutRoce(uint8_t command, uint8_t* response) {
+Firmware::Error Firmware::ExecuteRoce(uint8_t command, uint8_t* response) {
   static_assert(sizeof(kRoceCommands) / sizeof(kRoceCommands[0]) ==
                 sizeof(spec::kNetCtrlRoceCommands) / sizeof(spec::kNetCtrlRoceCommands[0]));
   if (command > profile_->rdma_last_command) return Error::kUnsupportedCommand;
@@ -167,7 +167,7 @@ Firmware::Error Firmware::CarryOutRoce(uint8_t command, uint8_t* response) {
   return row.handler(*this, request, response);
 }
 
-size_t Firmware::AnswerNet(spec::NetCtrlClass ctrl_class, uint8_t command, uint8_t* answer) {
+size_t Firmware::CompleteNet(spec::NetCtrlClass ctrl_class, uint8_t command, uint8_t* answer) {
   for (const NetCommand& row : kNetCommands) {
     if (row.ctrl_class != ctrl_class || row.command != command) continue;
     uint8_t request[kRequestBytes];

@@ -83,7 +83,7 @@ bool Firmware::Poll() {
   if (fatal_) return false;
   bool found = seen != spec::MgmtInterruptCause{};
   if (cause.fatal) {
-    GiveUp();
+    EnterFatal();
     return true;
   }
   if (cause.features_written || cause.driver_ok) ReadNegotiation();
@@ -95,7 +95,7 @@ bool Firmware::Poll() {
     ServeCommand();
     found = true;
   }
-  if (device_.broken()) GiveUp();
+  if (device_.broken()) EnterFatal();
   return found;
 }
 
@@ -157,7 +157,7 @@ void Firmware::ResetDevice() {
   for (uint32_t& word : features_) word = 0;
   net_pairs_ = spec::kNetMqVqPairsMin;
   if (device_.broken()) {
-    GiveUp();
+    EnterFatal();
     return;
   }
   const auto status = device_.Get<spec::MgmtStatus>(spec::kMgmtStatusRegister);
@@ -296,7 +296,7 @@ void Firmware::FollowLink() {
 }
 
 // Clearing firmware_ready makes the device set fatal_cause.firmware.
-void Firmware::GiveUp() {
+void Firmware::EnterFatal() {
   fatal_ = true;
   PushEvent(spec::RdmaEventType::kDeviceFatal, 0, Error::kInternal);
   auto control = device_.Get<spec::MgmtControl>(spec::kMgmtControlRegister);

@@ -27,9 +27,9 @@ struct Options {
 };
 
 // For a command without request or response.
-struct Nothing {
+struct Empty {
   static constexpr size_t kBytes = 0;
-  static constexpr Nothing Decode(const uint8_t*) { return {}; }
+  static constexpr Empty Decode(const uint8_t*) { return {}; }
   constexpr void Encode(uint8_t*) const {}
 };
 
@@ -82,9 +82,9 @@ class Firmware {
 
   // --- dispatch.cc ---
   void ServeCommand();
-  size_t AnswerRoce(uint8_t command, uint8_t* answer);
-  size_t AnswerNet(spec::NetCtrlClass ctrl_class, uint8_t command, uint8_t* answer);
-  Error CarryOutRoce(uint8_t command, uint8_t* response);
+  size_t CompleteRoce(uint8_t command, uint8_t* answer);
+  size_t CompleteNet(spec::NetCtrlClass ctrl_class, uint8_t command, uint8_t* answer);
+  Error ExecuteRoce(uint8_t command, uint8_t* response);
   uint8_t AckOf(Error error) const;
 
   // --- firmware.cc: device lifecycle ---
@@ -99,7 +99,7 @@ class Firmware {
   void FailQp(uint32_t qpn, Error reason);
   void FailCq(uint32_t cqn, Error reason);
   void FollowLink();
-  void GiveUp();
+  void EnterFatal();
   void PushEvent(spec::RdmaEventType type, uint32_t element, Error code);
 
   bool HasFeature(spec::VirtioFeature feature) const { return HasBit(static_cast<uint8_t>(feature)); }
@@ -126,21 +126,21 @@ class Firmware {
   bool IsQueueReady(uint32_t index);
 
   // --- objects.cc: CQs, PDs, memory regions, address handles, GIDs, windows ---
-  Error QueryDevice(const Nothing&, spec::RdmaAckQueryDevice& response);
-  Error QueryPort(const Nothing&, spec::RdmaAckQueryPort& response);
+  Error QueryDevice(const Empty&, spec::RdmaAckQueryDevice& response);
+  Error QueryPort(const Empty&, spec::RdmaAckQueryPort& response);
   Error CreateCq(const spec::RdmaCmdCreateCq& request, spec::RdmaAckCreateCq& response);
-  Error DestroyCq(const spec::RdmaCmdDestroyCq& request, Nothing&);
-  Error ReqNotifyCq(const spec::RdmaCmdReqNotify& request, Nothing&);
-  Error CreatePd(const Nothing&, spec::RdmaAckCreatePd& response);
-  Error DestroyPd(const spec::RdmaCmdDestroyPd& request, Nothing&);
+  Error DestroyCq(const spec::RdmaCmdDestroyCq& request, Empty&);
+  Error ReqNotifyCq(const spec::RdmaCmdReqNotify& request, Empty&);
+  Error CreatePd(const Empty&, spec::RdmaAckCreatePd& response);
+  Error DestroyPd(const spec::RdmaCmdDestroyPd& request, Empty&);
   Error GetDmaMr(const spec::RdmaCmdGetDmaMr& request, spec::RdmaAckGetDmaMr& response);
   Error RegUserMr(const spec::RdmaCmdRegUserMr& request, spec::RdmaAckRegUserMr& response);
-  Error DeregMr(const spec::RdmaCmdDeregMr& request, Nothing&);
+  Error DeregMr(const spec::RdmaCmdDeregMr& request, Empty&);
   Error CreateAh(const spec::RdmaCmdCreateAh& request, spec::RdmaAckCreateAh& response);
-  Error DestroyAh(const spec::RdmaCmdDestroyAh& request, Nothing&);
-  Error AddGid(const spec::RdmaCmdAddGid& request, Nothing&);
-  Error DelGid(const spec::RdmaCmdDelGid& request, Nothing&);
-  Error SetWindow(const spec::RdmaCmdSetWindow& request, Nothing&);
+  Error DestroyAh(const spec::RdmaCmdDestroyAh& request, Empty&);
+  Error AddGid(const spec::RdmaCmdAddGid& request, Empty&);
+  Error DelGid(const spec::RdmaCmdDelGid& request, Empty&);
+  Error SetWindow(const spec::RdmaCmdSetWindow& request, Empty&);
 
   bool HasPd(uint32_t pdn) const { return pdn < config_.num_pds && pd_used_.Test(pdn); }
   bool HasCq(uint32_t cqn) const { return cqn < config_.num_cqs && cq_used_.Test(cqn); }
@@ -161,9 +161,9 @@ class Firmware {
 
   // --- queue_pairs.cc ---
   Error CreateQp(const spec::RdmaCmdCreateQp& request, spec::RdmaAckCreateQp& response);
-  Error ModifyQp(const spec::RdmaCmdModifyQp& request, Nothing&);
+  Error ModifyQp(const spec::RdmaCmdModifyQp& request, Empty&);
   Error QueryQp(const spec::RdmaCmdQueryQp& request, spec::RdmaAckQueryQp& response);
-  Error DestroyQp(const spec::RdmaCmdDestroyQp& request, Nothing&);
+  Error DestroyQp(const spec::RdmaCmdDestroyQp& request, Empty&);
 
   Error CheckModify(const spec::RdmaCmdModifyQp& request, const spec::TableQpContext& context, spec::IbQpState to);
   bool AreAttributesValid(const spec::RdmaCmdModifyQp& request) const;
@@ -180,19 +180,19 @@ class Firmware {
 
   // --- net.cc ---
   template <bool spec::MgmtRxMode::*mode>
-  bool SetRxMode(const spec::NetCtrlRx& request, Nothing&);
-  bool SetMacTable(const spec::NetCtrlMac& unicast, Nothing&);
-  bool SetMacAddress(const spec::NetCtrlMacAddr& request, Nothing&);
+  bool SetRxMode(const spec::NetCtrlRx& request, Empty&);
+  bool SetMacTable(const spec::NetCtrlMac& unicast, Empty&);
+  bool SetMacAddress(const spec::NetCtrlMacAddr& request, Empty&);
   template <bool member>
-  bool SetVlan(const spec::NetCtrlVlan& request, Nothing&);
-  bool AckAnnounce(const Nothing&, Nothing&);
-  bool SetQueuePairs(const spec::NetCtrlMqPairsSet& request, Nothing&);
-  bool SetRss(const spec::NetRssConfigHdr& request, Nothing&);
-  bool SetHash(const spec::NetHashConfig& request, Nothing&);
-  bool SetGuestOffloads(const spec::NetCtrlGuestOffloads& request, Nothing&);
+  bool SetVlan(const spec::NetCtrlVlan& request, Empty&);
+  bool AckAnnounce(const Empty&, Empty&);
+  bool SetQueuePairs(const spec::NetCtrlMqPairsSet& request, Empty&);
+  bool SetRss(const spec::NetRssConfigHdr& request, Empty&);
+  bool SetHash(const spec::NetHashConfig& request, Empty&);
+  bool SetGuestOffloads(const spec::NetCtrlGuestOffloads& request, Empty&);
   template <bool transmit>
-  bool SetCoalescing(const spec::NetCtrlCoal& request, Nothing&);
-  bool SetQueueCoalescing(const spec::NetCtrlCoalVq& request, Nothing&);
+  bool SetCoalescing(const spec::NetCtrlCoal& request, Empty&);
+  bool SetQueueCoalescing(const spec::NetCtrlCoalVq& request, Empty&);
   bool GetQueueCoalescing(const spec::NetCtrlCoalVqGet& request, spec::NetCtrlCoal& response);
 
   void StartNet();

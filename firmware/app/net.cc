@@ -88,7 +88,7 @@ void Firmware::WriteRxMode() {
 }
 
 template <bool spec::MgmtRxMode::*mode>
-bool Firmware::SetRxMode(const spec::NetCtrlRx& request, Nothing&) {
+bool Firmware::SetRxMode(const spec::NetCtrlRx& request, Empty&) {
   if (request.on > 1) return false;
   rx_mode_.*mode = request.on != 0;
   WriteRxMode();
@@ -97,7 +97,7 @@ bool Firmware::SetRxMode(const spec::NetCtrlRx& request, Nothing&) {
 
 // If there are more addresses than table entries, all addresses of that kind are accepted; virtio 1.3, 5.1.6.5.2 leaves
 // that to the device.
-bool Firmware::SetMacTable(const spec::NetCtrlMac& unicast, Nothing&) {
+bool Firmware::SetMacTable(const spec::NetCtrlMac& unicast, Empty&) {
   constexpr size_t mac_bytes = spec::NetCtrlMacAddr::kBytes;
   uint8_t macs[spec::kTableMacFilterEntries][mac_bytes];
   uint32_t count = 0;
@@ -148,13 +148,13 @@ void Firmware::WriteMac(const uint8_t* mac) {
   device_.Write(spec::kMgmtMacHighRegister, words[1]);
 }
 
-bool Firmware::SetMacAddress(const spec::NetCtrlMacAddr& request, Nothing&) {
+bool Firmware::SetMacAddress(const spec::NetCtrlMacAddr& request, Empty&) {
   WriteMac(request.mac);
   return true;
 }
 
 template <bool member>
-bool Firmware::SetVlan(const spec::NetCtrlVlan& request, Nothing&) {
+bool Firmware::SetVlan(const spec::NetCtrlVlan& request, Empty&) {
   if (request.vlan_id > kVlanIdentifier) return false;
   const uint32_t index = request.vlan_id / spec::kTableVlanFilterBits;
   const uint32_t bit = uint32_t{1} << (request.vlan_id % spec::kTableVlanFilterBits);
@@ -164,7 +164,7 @@ bool Firmware::SetVlan(const spec::NetCtrlVlan& request, Nothing&) {
   return true;
 }
 
-bool Firmware::AckAnnounce(const Nothing&, Nothing&) {
+bool Firmware::AckAnnounce(const Empty&, Empty&) {
   auto control = device_.Get<spec::MgmtControl>(spec::kMgmtControlRegister);
   control.announce = false;
   device_.Put(spec::kMgmtControlRegister, control);
@@ -173,7 +173,7 @@ bool Firmware::AckAnnounce(const Nothing&, Nothing&) {
 
 // --- mq --------------------------------------------------------------------------------------------------------------
 
-bool Firmware::SetQueuePairs(const spec::NetCtrlMqPairsSet& request, Nothing&) {
+bool Firmware::SetQueuePairs(const spec::NetCtrlMqPairsSet& request, Empty&) {
   if (request.virtqueue_pairs < spec::kNetMqVqPairsMin || request.virtqueue_pairs > net_pairs_) return false;
   if (HasFeature(spec::NetFeature::kRss)) {
     auto config = device_.ReadEntry<spec::TableRssConfig>(0);
@@ -191,7 +191,7 @@ bool Firmware::ReadHashKey(uint64_t offset, uint8_t length, spec::TableRssConfig
   return device_.ReadRequest(offset, entry.hash_key_data, length);
 }
 
-bool Firmware::SetRss(const spec::NetRssConfigHdr& request, Nothing&) {
+bool Firmware::SetRss(const spec::NetRssConfigHdr& request, Empty&) {
   const uint32_t entries = uint32_t{request.indirection_table_mask} + 1;
   if ((request.hash_types & ~kHashTypes) != 0 || entries > spec::kTableRssQueues || (entries & (entries - 1)) != 0 ||
       request.unclassified_queue.vq_index_1_16 >= net_pairs_) {
@@ -224,7 +224,7 @@ bool Firmware::SetRss(const spec::NetRssConfigHdr& request, Nothing&) {
   return true;
 }
 
-bool Firmware::SetHash(const spec::NetHashConfig& request, Nothing&) {
+bool Firmware::SetHash(const spec::NetHashConfig& request, Empty&) {
   spec::TableRssConfig config{.hash_types = request.hash_types};
   if ((request.hash_types & ~kHashTypes) != 0) return false;
   if (!ReadHashKey(spec::NetCtrlHdr::kBytes + spec::NetHashConfig::kBytes, request.hash_key_length, config))
@@ -243,7 +243,7 @@ uint64_t Firmware::AcceptedGuestOffloads() const {
   return accepted;
 }
 
-bool Firmware::SetGuestOffloads(const spec::NetCtrlGuestOffloads& request, Nothing&) {
+bool Firmware::SetGuestOffloads(const spec::NetCtrlGuestOffloads& request, Empty&) {
   if ((request.offloads & ~AcceptedGuestOffloads()) != 0) return false;
   for (uint32_t index = 0; index < ControlQueue(); index += 2) {
     auto queue = device_.ReadEntry<spec::TableVirtqueue>(index);
@@ -254,7 +254,7 @@ bool Firmware::SetGuestOffloads(const spec::NetCtrlGuestOffloads& request, Nothi
 }
 
 template <bool transmit>
-bool Firmware::SetCoalescing(const spec::NetCtrlCoal& request, Nothing&) {
+bool Firmware::SetCoalescing(const spec::NetCtrlCoal& request, Empty&) {
   coalescing_[transmit ? kTransmit : kReceive] = request;
   for (uint32_t index = transmit ? 1 : 0; index < ControlQueue(); index += 2) {
     auto queue = device_.ReadEntry<spec::TableVirtqueue>(index);
@@ -264,7 +264,7 @@ bool Firmware::SetCoalescing(const spec::NetCtrlCoal& request, Nothing&) {
   return true;
 }
 
-bool Firmware::SetQueueCoalescing(const spec::NetCtrlCoalVq& request, Nothing&) {
+bool Firmware::SetQueueCoalescing(const spec::NetCtrlCoalVq& request, Empty&) {
   if (!IsNetQueueEnabled(request.vq_index)) return false;
   auto queue = device_.ReadEntry<spec::TableVirtqueue>(request.vq_index);
   queue.coal_max_packets = request.coal.max_packets;
@@ -281,15 +281,15 @@ bool Firmware::GetQueueCoalescing(const spec::NetCtrlCoalVqGet& request, spec::N
 }
 
 // Instantiations for the rows of dispatch.cc.
-template bool Firmware::SetRxMode<&spec::MgmtRxMode::promiscuous>(const spec::NetCtrlRx&, Nothing&);
-template bool Firmware::SetRxMode<&spec::MgmtRxMode::all_multicast>(const spec::NetCtrlRx&, Nothing&);
-template bool Firmware::SetRxMode<&spec::MgmtRxMode::all_unicast>(const spec::NetCtrlRx&, Nothing&);
-template bool Firmware::SetRxMode<&spec::MgmtRxMode::no_multicast>(const spec::NetCtrlRx&, Nothing&);
-template bool Firmware::SetRxMode<&spec::MgmtRxMode::no_unicast>(const spec::NetCtrlRx&, Nothing&);
-template bool Firmware::SetRxMode<&spec::MgmtRxMode::no_broadcast>(const spec::NetCtrlRx&, Nothing&);
-template bool Firmware::SetVlan<true>(const spec::NetCtrlVlan&, Nothing&);
-template bool Firmware::SetVlan<false>(const spec::NetCtrlVlan&, Nothing&);
-template bool Firmware::SetCoalescing<true>(const spec::NetCtrlCoal&, Nothing&);
-template bool Firmware::SetCoalescing<false>(const spec::NetCtrlCoal&, Nothing&);
+template bool Firmware::SetRxMode<&spec::MgmtRxMode::promiscuous>(const spec::NetCtrlRx&, Empty&);
+template bool Firmware::SetRxMode<&spec::MgmtRxMode::all_multicast>(const spec::NetCtrlRx&, Empty&);
+template bool Firmware::SetRxMode<&spec::MgmtRxMode::all_unicast>(const spec::NetCtrlRx&, Empty&);
+template bool Firmware::SetRxMode<&spec::MgmtRxMode::no_multicast>(const spec::NetCtrlRx&, Empty&);
+template bool Firmware::SetRxMode<&spec::MgmtRxMode::no_unicast>(const spec::NetCtrlRx&, Empty&);
+template bool Firmware::SetRxMode<&spec::MgmtRxMode::no_broadcast>(const spec::NetCtrlRx&, Empty&);
+template bool Firmware::SetVlan<true>(const spec::NetCtrlVlan&, Empty&);
+template bool Firmware::SetVlan<false>(const spec::NetCtrlVlan&, Empty&);
+template bool Firmware::SetCoalescing<true>(const spec::NetCtrlCoal&, Empty&);
+template bool Firmware::SetCoalescing<false>(const spec::NetCtrlCoal&, Empty&);
 
 }  // namespace vireo::firmware

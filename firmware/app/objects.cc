@@ -41,7 +41,7 @@ uint64_t Firmware::MaxMrSize() const {
   return uint64_t{config_.num_translations} << shift;
 }
 
-Firmware::Error Firmware::QueryDevice(const Nothing&, spec::RdmaAckQueryDevice& response) {
+Firmware::Error Firmware::QueryDevice(const Empty&, spec::RdmaAckQueryDevice& response) {
   response = {.device_cap_flags = spec::IbDeviceCap::kRcRnrNakGen,
               .max_mr_size = MaxMrSize(),
               .page_size_cap = PageSizeCap(),
@@ -61,7 +61,7 @@ Firmware::Error Firmware::QueryDevice(const Nothing&, spec::RdmaAckQueryDevice& 
   return Error::kOk;
 }
 
-Firmware::Error Firmware::QueryPort(const Nothing&, spec::RdmaAckQueryPort& response) {
+Firmware::Error Firmware::QueryPort(const Empty&, spec::RdmaAckQueryPort& response) {
   response = {.gid_tbl_len = config_.num_gids, .max_msg_sz = kMaxMessageBytes};
   return Error::kOk;
 }
@@ -83,7 +83,7 @@ Firmware::Error Firmware::CreateCq(const spec::RdmaCmdCreateCq& request, spec::R
   return Error::kOk;
 }
 
-Firmware::Error Firmware::DestroyCq(const spec::RdmaCmdDestroyCq& request, Nothing&) {
+Firmware::Error Firmware::DestroyCq(const spec::RdmaCmdDestroyCq& request, Empty&) {
   if (!HasCq(request.cqn)) return Error::kBadCqn;
   if (cq_users_[request.cqn] != 0) return Error::kHandleBusy;
 
@@ -93,7 +93,7 @@ Firmware::Error Firmware::DestroyCq(const spec::RdmaCmdDestroyCq& request, Nothi
   return Error::kOk;
 }
 
-Firmware::Error Firmware::ReqNotifyCq(const spec::RdmaCmdReqNotify& request, Nothing&) {
+Firmware::Error Firmware::ReqNotifyCq(const spec::RdmaCmdReqNotify& request, Empty&) {
   constexpr uint32_t known = spec::IbNotifyFlags::kSolicited | spec::IbNotifyFlags::kNextCompletion;
   if (!HasCq(request.cqn)) return Error::kBadCqn;
   if (request.flags == 0 || (request.flags & ~known) != 0) return Error::kInvalidParameter;
@@ -107,7 +107,7 @@ Firmware::Error Firmware::ReqNotifyCq(const spec::RdmaCmdReqNotify& request, Not
 
 // --- Protection domains ----------------------------------------------------------------------------------------------
 
-Firmware::Error Firmware::CreatePd(const Nothing&, spec::RdmaAckCreatePd& response) {
+Firmware::Error Firmware::CreatePd(const Empty&, spec::RdmaAckCreatePd& response) {
   const uint32_t pdn = pd_used_.FindClear(0, config_.num_pds, next_pd_);
   if (pdn == kNone) return Error::kNoFreePd;
   pd_used_.Set(pdn);
@@ -116,7 +116,7 @@ Firmware::Error Firmware::CreatePd(const Nothing&, spec::RdmaAckCreatePd& respon
   return Error::kOk;
 }
 
-Firmware::Error Firmware::DestroyPd(const spec::RdmaCmdDestroyPd& request, Nothing&) {
+Firmware::Error Firmware::DestroyPd(const spec::RdmaCmdDestroyPd& request, Empty&) {
   if (!HasPd(request.pdn)) return Error::kBadPdn;
   if (pd_users_[request.pdn] != 0) return Error::kHandleBusy;
   pd_used_.Clear(request.pdn);
@@ -225,7 +225,7 @@ void Firmware::RemoveMr(uint32_t index) {
   mr_used_.Clear(index);
 }
 
-Firmware::Error Firmware::DeregMr(const spec::RdmaCmdDeregMr& request, Nothing&) {
+Firmware::Error Firmware::DeregMr(const spec::RdmaCmdDeregMr& request, Empty&) {
   if (request.mrn >= config_.num_mrs || !mr_used_.Test(request.mrn)) return Error::kBadMrn;
   RemoveMr(request.mrn);
   return Error::kOk;
@@ -273,7 +273,7 @@ Firmware::Error Firmware::CreateAh(const spec::RdmaCmdCreateAh& request, spec::R
   return Error::kOk;
 }
 
-Firmware::Error Firmware::DestroyAh(const spec::RdmaCmdDestroyAh& request, Nothing&) {
+Firmware::Error Firmware::DestroyAh(const spec::RdmaCmdDestroyAh& request, Empty&) {
   if (!HasPd(request.pdn)) return Error::kBadPdn;
   if (request.ah >= config_.num_ahs || !ah_used_.Test(request.ah)) return Error::kBadAh;
   if (device_.ReadEntry<spec::TableAh>(request.ah).pdn != request.pdn) return Error::kBadAh;
@@ -284,7 +284,7 @@ Firmware::Error Firmware::DestroyAh(const spec::RdmaCmdDestroyAh& request, Nothi
   return Error::kOk;
 }
 
-Firmware::Error Firmware::AddGid(const spec::RdmaCmdAddGid& request, Nothing&) {
+Firmware::Error Firmware::AddGid(const spec::RdmaCmdAddGid& request, Empty&) {
   spec::TableGid entry{.valid = true, .ipv4 = IsIpv4(request.gid)};
   CopyBytes(entry.gid, request.gid, sizeof(entry.gid));
   if (request.index >= config_.num_gids) return Error::kBadGidIndex;
@@ -315,7 +315,7 @@ Firmware::Error Firmware::AddGid(const spec::RdmaCmdAddGid& request, Nothing&) {
   return Error::kOk;
 }
 
-Firmware::Error Firmware::DelGid(const spec::RdmaCmdDelGid& request, Nothing&) {
+Firmware::Error Firmware::DelGid(const spec::RdmaCmdDelGid& request, Empty&) {
   if (!HasGid(request.index)) return Error::kBadGidIndex;
   device_.ClearEntry<spec::TableGid>(request.index);
   gid_used_.Clear(request.index);
@@ -324,7 +324,7 @@ Firmware::Error Firmware::DelGid(const spec::RdmaCmdDelGid& request, Nothing&) {
 
 // --- Windows ---------------------------------------------------------------------------------------------------------
 
-Firmware::Error Firmware::SetWindow(const spec::RdmaCmdSetWindow& request, Nothing&) {
+Firmware::Error Firmware::SetWindow(const spec::RdmaCmdSetWindow& request, Empty&) {
   const bool enable = (request.flags & spec::RdmaWindowFlags::kEnable) != 0;
   const uint64_t last = request.base + (request.length - 1);
   if (request.vq_index >= QueueCount() || request.vq_index == ControlQueue()) return Error::kBadVqIndex;

@@ -32,7 +32,7 @@ constexpr uint32_t PacketOverhead() {
 }
 
 // The QP as after create_qp: attributes of modify_qp are cleared.
-spec::TableQpContext Fresh(const spec::TableQpContext& of) {
+spec::TableQpContext AfterCreate(const spec::TableQpContext& of) {
   return {.state = IbQpState::kReset,
           .qp_type = of.qp_type,
           .valid = of.valid,
@@ -73,17 +73,17 @@ Firmware::Error Firmware::CreateQp(const spec::RdmaCmdCreateQp& request, spec::R
 
   BindQueue(SendQueue(qpn), spec::TableQueueKind::kSq, qpn, cap.max_send_wr);
   BindQueue(ReceiveQueue(qpn), spec::TableQueueKind::kRq, qpn, cap.max_recv_wr);
-  device_.WriteEntry(qpn, Fresh({.qp_type = request.qp_type,
-                                 .valid = true,
-                                 .sq_sig_all = request.sq_sig_all != 0,
-                                 .pdn = static_cast<uint16_t>(request.pdn),
-                                 .send_cqn = static_cast<uint16_t>(request.send_cqn),
-                                 .recv_cqn = static_cast<uint16_t>(request.recv_cqn),
-                                 .max_inline_data = static_cast<uint16_t>(cap.max_inline_data),
-                                 .max_send_sge = static_cast<uint8_t>(cap.max_send_sge),
-                                 .max_send_wr = static_cast<uint16_t>(cap.max_send_wr),
-                                 .max_recv_wr = static_cast<uint16_t>(cap.max_recv_wr),
-                                 .max_recv_sge = static_cast<uint8_t>(cap.max_recv_sge)}));
+  device_.WriteEntry(qpn, AfterCreate({.qp_type = request.qp_type,
+                                       .valid = true,
+                                       .sq_sig_all = request.sq_sig_all != 0,
+                                       .pdn = static_cast<uint16_t>(request.pdn),
+                                       .send_cqn = static_cast<uint16_t>(request.send_cqn),
+                                       .recv_cqn = static_cast<uint16_t>(request.recv_cqn),
+                                       .max_inline_data = static_cast<uint16_t>(cap.max_inline_data),
+                                       .max_send_sge = static_cast<uint8_t>(cap.max_send_sge),
+                                       .max_send_wr = static_cast<uint16_t>(cap.max_send_wr),
+                                       .max_recv_wr = static_cast<uint16_t>(cap.max_recv_wr),
+                                       .max_recv_sge = static_cast<uint8_t>(cap.max_recv_sge)}));
   qp_used_.Set(qpn);
   if (!is_gsi) next_qp_ = qpn + 1;
   qp_cqs_[qpn] = {.send = static_cast<uint16_t>(request.send_cqn), .receive = static_cast<uint16_t>(request.recv_cqn)};
@@ -94,7 +94,7 @@ Firmware::Error Firmware::CreateQp(const spec::RdmaCmdCreateQp& request, spec::R
   return Error::kOk;
 }
 
-Firmware::Error Firmware::DestroyQp(const spec::RdmaCmdDestroyQp& request, Nothing&) {
+Firmware::Error Firmware::DestroyQp(const spec::RdmaCmdDestroyQp& request, Empty&) {
   if (!HasQp(request.qpn)) return Error::kBadQpn;
   const uint16_t pdn = device_.ReadEntry<spec::TableQpContext>(request.qpn).pdn;
   draining_.Clear(request.qpn);
@@ -211,7 +211,7 @@ void Firmware::ApplyAttributes(const spec::RdmaCmdModifyQp& r, spec::TableQpCont
   }
 }
 
-Firmware::Error Firmware::ModifyQp(const spec::RdmaCmdModifyQp& request, Nothing&) {
+Firmware::Error Firmware::ModifyQp(const spec::RdmaCmdModifyQp& request, Empty&) {
   if (!HasQp(request.qpn)) return Error::kBadQpn;
   auto context = device_.ReadEntry<spec::TableQpContext>(request.qpn);
   const IbQpState from = context.engine_state;
@@ -223,7 +223,7 @@ Firmware::Error Firmware::ModifyQp(const spec::RdmaCmdModifyQp& request, Nothing
     if (from == IbQpState::kReset) return Error::kOk;
     draining_.Clear(request.qpn);
     RunQp(request.qpn, spec::QpOperation::kStop);
-    device_.WriteEntry(request.qpn, Fresh(context));
+    device_.WriteEntry(request.qpn, AfterCreate(context));
     StopQueue(SendQueue(request.qpn), false);
     StopQueue(ReceiveQueue(request.qpn), false);
     return Error::kOk;
@@ -292,13 +292,13 @@ void Firmware::RunQp(uint32_t qpn, spec::QpOperation operation) {
 void Firmware::StartDrain(uint32_t qpn) {
   draining_.Set(qpn);
   watched_drain_ = qpn;
-  device_.BeginQp(qpn, spec::QpOperation::kDrain);
+  device_.StartQp(qpn, spec::QpOperation::kDrain);
 }
 
 // The device reports the end of one drain only. Restarting a drain has no other effect.
 void Firmware::WatchNextDrain() {
   watched_drain_ = draining_.FindSet(0, config_.num_qps);
-  if (watched_drain_ != kNone) device_.BeginQp(watched_drain_, spec::QpOperation::kDrain);
+  if (watched_drain_ != kNone) device_.StartQp(watched_drain_, spec::QpOperation::kDrain);
 }
 
 // Checks all, so that one that never drains (a peer that is never ready) does not block the others.

@@ -76,7 +76,7 @@ void Device::WriteTable(spec::MgmtTable table, uint32_t index, const uint8_t* by
 
 // --- QP operations ---------------------------------------------------------------------------------------------------
 
-void Device::BeginQp(uint32_t qpn, spec::QpOperation operation) {
+void Device::StartQp(uint32_t qpn, spec::QpOperation operation) {
   const spec::MgmtQpCommand command{.qpn = qpn, .operation = operation};
   // A device that is busy with an operation that it cannot abandon shows that until it is done.
   for (uint32_t polls = 0; !broken_; ++polls) {
@@ -91,7 +91,7 @@ void Device::BeginQp(uint32_t qpn, spec::QpOperation operation) {
 }
 
 void Device::RunQp(uint32_t qpn, spec::QpOperation operation) {
-  BeginQp(qpn, operation);
+  StartQp(qpn, operation);
   WaitFor(spec::kMgmtQpCommandRegister, kQpBusy, 0);
 }
 

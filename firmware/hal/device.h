@@ -96,7 +96,7 @@ class Device {
 
   // --- QP operations ---
   // Starts an operation. It supersedes one in progress, which may only be a drain (see docs/firmware.md).
-  void BeginQp(uint32_t qpn, spec::QpOperation operation);
+  void StartQp(uint32_t qpn, spec::QpOperation operation);
   // Starts an operation and waits until it is done.
   void RunQp(uint32_t qpn, spec::QpOperation operation);
 

@@ -78,22 +78,22 @@ Status VfioUserFunction::Negotiate() {
   const size_t length = ::strnlen(text, answer->size() - sizeof(vfio_user::Version));
   nlohmann::json version = nlohmann::json::object();
   if (length != 0) version = nlohmann::json::parse(text, text + length, nullptr, /*allow_exceptions=*/false);
-  const Error nonsense{ErrorCode::kMisbehaved, "the vfio-user server's capabilities are invalid"};
-  if (!version.is_object()) return nonsense;
+  const Error malformed{ErrorCode::kMisbehaved, "the vfio-user server's capabilities are invalid"};
+  if (!version.is_object()) return malformed;
   const auto capability = version.find("capabilities");
   if (capability == version.end()) return {};
-  if (!capability->is_object()) return nonsense;
+  if (!capability->is_object()) return malformed;
   if (const auto fd = capability->find("max_msg_fds"); fd != capability->end()) {
-    if (!fd->is_number_unsigned() || fd->get<uint64_t>() == 0) return nonsense;
+    if (!fd->is_number_unsigned() || fd->get<uint64_t>() == 0) return malformed;
     max_fds_ = std::min<uint64_t>(fd->get<uint64_t>(), vfio_user::kMaxFds);
   }
   const auto twin = capability->find("twin_socket");
   if (twin == capability->end()) return {};
-  if (!twin->is_object()) return nonsense;
+  if (!twin->is_object()) return malformed;
   const auto supported = twin->find("supported");
   if (supported == twin->end() || !supported->is_boolean() || !supported->get<bool>()) return {};
   const auto index = twin->find("fd_index");
-  if (index == twin->end() || !index->is_number_unsigned() || index->get<uint64_t>() >= fds.size()) return nonsense;
+  if (index == twin->end() || !index->is_number_unsigned() || index->get<uint64_t>() >= fds.size()) return malformed;
   twin_ = std::move(fds[index->get<size_t>()]);
   // Block signals: they are for the program's own threads.
   sigset_t all, before;

@@ -116,7 +116,7 @@ ibv_wc ToWc(const spec::RdmaCqReq& completion) {
 int PollCq(ibv_cq* cq, int count, ibv_wc* completions) {
   Cq& ours = Of(cq);
   if (!ours.context().IsOwnedByThisProcess() || count < 0) return -1;
-  ours.context().shared->SpendCall();
+  ours.context().shared->CountCall();
   std::array<spec::RdmaCqReq, 16> batch;
   size_t done = 0;
   const auto wanted = static_cast<size_t>(count);
@@ -144,13 +144,13 @@ int ReqNotifyCq(ibv_cq* cq, int solicited_only) {
   Context& context = ours.context();
   if (!context.IsOwnedByThisProcess()) return EIO;
   if (ours.channel == nullptr) return 0;  // no channel, no event
-  context.shared->SpendCall();
+  context.shared->CountCall();
   std::unique_lock control(context.control, std::defer_lock);
   if (!context.shared->constants().rdma_has_cq_arm) control.lock();  // arming is a command
   std::lock_guard guard(ours.lock);
   if (Status collected = ours.impl->Collect(); !collected.ok()) return ErrnoOf(collected.error());
   const bool reports_existing = solicited_only == 0;  // whether existing ones were solicited is unknown
-  if (reports_existing && ours.last_poll_full && ours.impl->kept() != 0) {
+  if (reports_existing && ours.last_poll_full && ours.impl->buffered() != 0) {
     ours.armed = false;
     ours.channel->Push(ours);
     return 0;
@@ -163,7 +163,7 @@ int ReqNotifyCq(ibv_cq* cq, int solicited_only) {
   }
   // Collect again: in profile rfc-v2 the device does not notify of completions before the command.
   if (Status collected = ours.impl->Collect(); !collected.ok()) return ErrnoOf(collected.error());
-  ours.unnotified = reports_existing ? ours.impl->kept() : 0;
+  ours.unnotified = reports_existing ? ours.impl->buffered() : 0;
   return 0;
 }
 
@@ -234,7 +234,7 @@ void SetCqApi(Cq& cq) {
     if (attributes->comp_mask != 0) return EINVAL;
     Cq& ours = Of(current);
     if (!ours.context().IsOwnedByThisProcess()) return EIO;
-    ours.context().shared->SpendCall();
+    ours.context().shared->CountCall();
     std::unique_lock guard(ours.lock);
     const int error = TakeOne(ours);
     if (error == 0) {

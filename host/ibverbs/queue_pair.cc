@@ -64,7 +64,7 @@ Qp* CreateQp(ibv_pd* pd, const ibv_qp_init_attr& init) {
 void Discard(Cq& cq, uint32_t qpn) {
   std::lock_guard guard(cq.lock);
   if (Status discarded = cq.impl->Discard(qpn); !discarded.ok()) Log(ToString(discarded.error()));
-  cq.unnotified = std::min(cq.unnotified, cq.impl->kept());
+  cq.unnotified = std::min(cq.unnotified, cq.impl->buffered());
 }
 
 void DiscardCompletions(Cq* send_cq, Cq* recv_cq, uint32_t qpn) {
@@ -215,7 +215,7 @@ int PostSend(ibv_qp* qp, ibv_send_wr* request, ibv_send_wr** bad) {
     *bad = request;
     return EIO;
   }
-  ours.context().shared->SpendCall();
+  ours.context().shared->CountCall();
   std::lock_guard guard(ours.send);
   for (; request != nullptr; request = request->next) {
     if (int error = PostOne(ours, *request); error != 0) {
@@ -230,7 +230,7 @@ int PostRecv(ibv_qp* qp, ibv_recv_wr* request, ibv_recv_wr** bad) {
   Qp& ours = Of(qp);
   *bad = request;
   if (!ours.context().IsOwnedByThisProcess()) return EIO;
-  ours.context().shared->SpendCall();
+  ours.context().shared->CountCall();
   std::lock_guard guard(ours.receive);
   std::array<spec::RdmaSge, 32> elements;
   for (; request != nullptr; request = request->next) {

@@ -90,7 +90,7 @@ void SetWrApi(Qp& qp) {
   };
   ex.wr_complete = [](ibv_qp_ex* current) {
     std::unique_lock<std::mutex> guard = std::move(Of(current).building);
-    Of(current).context().shared->SpendCall();
+    Of(current).context().shared->CountCall();
     return Complete(Of(current));
   };
   ex.wr_abort = [](ibv_qp_ex* current) { std::unique_lock<std::mutex> guard = std::move(Of(current).building); };

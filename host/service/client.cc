@@ -169,7 +169,7 @@ Result<std::unique_ptr<SharedDevice>> SharedDevice::Connect(const std::string& s
   if (!socket.ok()) return socket.error();
   std::unique_ptr<SharedDevice> device(new SharedDevice());
   device->connection_ = std::make_shared<Connection>(std::move(socket).value(), ::getpid());
-  if (Status greeted = device->Handshake(); !greeted.ok()) return greeted.error();
+  if (Status has_hello = device->Handshake(); !has_hello.ok()) return has_hello.error();
   Result<std::unique_ptr<ContextFunction>> function = ContextFunction::Create(device->connection_, device->vectors_);
   if (!function.ok()) return function.error();
   device->function_ = std::move(function).value();
@@ -259,7 +259,7 @@ int SharedDevice::vector_fd(uint16_t vector) {
   return fd.ok() ? *fd : -1;
 }
 
-void SharedDevice::SpendCall() {
+void SharedDevice::CountCall() {
   if (!info_.has_clock) return;
   const uint64_t until_ns = ClientClock::OfProcess().NowNs() + info_.call_cost_ns;
   // If the connection is lost, the next call reports it.

@@ -111,7 +111,7 @@ class SharedDevice final : public host::RoceDevice {
   int event_fd() const { return events_.get(); }
   // Charges the simulated cost of a data path call and returns when the simulation has reached that time. No effect
   // without a clock.
-  void SpendCall();
+  void CountCall();
   // With a clock: call it after an empty poll. Waits until the device writes, at most one microsecond, because the
   // program may poll other things than queues.
   void AwaitWrite();

@@ -84,7 +84,7 @@ Context::~Context() {
     if (vector.device_vector.has_value()) --service_.vector_uses_[*vector.device_vector];
   }
   if (!released || !queues_.empty()) {
-    service_.kept_.push_back(std::make_shared<ContextMemory>(std::move(memory_)));
+    service_.retained_.push_back(std::make_shared<ContextMemory>(std::move(memory_)));
   }
 }
 
@@ -316,7 +316,7 @@ Result<Context::Reply> Context::OnExecute(std::span<const uint8_t> message, std:
     if (!mac.has_value() && service_.IsSearching(gid)) searched_ = gid;
     return mac;
   };
-  if (Status filled = FillInDestination(command.command, request, find); !filled.ok()) return filled.error();
+  if (Status filled = ResolveDestination(command.command, request, find); !filled.ok()) return filled.error();
   Reply reply;
   reply.payload.resize(execute.response_bytes);
   Status done =

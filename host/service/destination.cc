@@ -10,7 +10,7 @@ using host::Error;
 using host::ErrorCode;
 using host::Status;
 
-Status FillIn(spec::RdmaAhAttr& path, const Neighbors& neighbors) {
+Status Resolve(spec::RdmaAhAttr& path, const Neighbors& neighbors) {
   if (std::ranges::any_of(path.dmac, [](uint8_t byte) { return byte != 0; })) return {};
   std::array<uint8_t, 16> gid;
   std::ranges::copy(path.grh.dgid, gid.begin());
@@ -26,15 +26,15 @@ Status FillIn(spec::RdmaAhAttr& path, const Neighbors& neighbors) {
 
 }  // namespace
 
-Status FillInDestination(spec::RdmaCtrlCmd command, std::span<uint8_t> request, const Neighbors& neighbors) {
+Status ResolveDestination(spec::RdmaCtrlCmd command, std::span<uint8_t> request, const Neighbors& neighbors) {
   if (command == spec::RdmaCtrlCmd::kModifyQp) {
     auto modify = spec::RdmaCmdModifyQp::Decode(request.data());
     if ((modify.attr_mask & spec::IbQpAttrMask::kAv) == 0) return {};
-    if (Status filled = FillIn(modify.ah_attr, neighbors); !filled.ok()) return filled;
+    if (Status filled = Resolve(modify.ah_attr, neighbors); !filled.ok()) return filled;
     modify.Encode(request.data());
   } else if (command == spec::RdmaCtrlCmd::kCreateAh) {
     auto create = spec::RdmaCmdCreateAh::Decode(request.data());
-    if (Status filled = FillIn(create.ah_attr, neighbors); !filled.ok()) return filled;
+    if (Status filled = Resolve(create.ah_attr, neighbors); !filled.ok()) return filled;
     create.Encode(request.data());
   }
   return {};

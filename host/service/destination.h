@@ -18,6 +18,6 @@ using Neighbors = std::function<std::optional<std::array<uint8_t, 6>>(const std:
 
 // Fills in a missing MAC address in the path of a command; other commands are unchanged. `request` has the command's
 // length. kRefused with invalid_address: the GID cannot be resolved.
-host::Status FillInDestination(spec::RdmaCtrlCmd command, std::span<uint8_t> request, const Neighbors& neighbors);
+host::Status ResolveDestination(spec::RdmaCtrlCmd command, std::span<uint8_t> request, const Neighbors& neighbors);
 
 }  // namespace vireo::service

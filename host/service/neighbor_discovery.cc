@@ -128,7 +128,7 @@ uint64_t NeighborDiscovery::NextDeadlineNs() const {
   return next_ns;
 }
 
-void NeighborDiscovery::Learn(const Gid& gid, const Mac& mac) {
+void NeighborDiscovery::AddNeighbor(const Gid& gid, const Mac& mac) {
   if ((mac[0] & 1) != 0) return;  // multicast
   searches_.erase(gid);
   if (known_.size() >= kKnownMax && !known_.contains(gid)) known_.erase(known_.begin());
@@ -166,7 +166,7 @@ void NeighborDiscovery::OnArp(std::span<const uint8_t> frame) {
   // Cache the sender if it addresses this host, is already cached, or is being searched for. [RFC 826, "Packet
   // Reception"]
   if (!is_probe && !IsOwn(sender) && (IsOwn(target) || known_.contains(sender) || IsSearching(sender))) {
-    Learn(sender, sender_mac);
+    AddNeighbor(sender, sender_mac);
   }
   if (ntohs(arp.ea_hdr.ar_op) == ARPOP_REQUEST && IsOwn(target)) {
     SendArp(ARPOP_REPLY, sender_mac, target, sender_mac, sender);
@@ -196,7 +196,7 @@ void NeighborDiscovery::OnIpv6(std::span<const uint8_t> frame) {
   if (!is_good) return;
   const Gid source = ToGid(ip.source), target = ToGid(head.nd_ns_target.s6_addr);
   if (!asks) {
-    if (mac.has_value() && !IsOwn(target) && (known_.contains(target) || IsSearching(target))) Learn(target, *mac);
+    if (mac.has_value() && !IsOwn(target) && (known_.contains(target) || IsSearching(target))) AddNeighbor(target, *mac);
     return;
   }
   if (!IsOwn(target)) return;
@@ -205,7 +205,7 @@ void NeighborDiscovery::OnIpv6(std::span<const uint8_t> frame) {
     const Gid all_nodes = {0xff, 0x02, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
     return SendDiscovery(ND_NEIGHBOR_ADVERT, ND_NA_FLAG_OVERRIDE, GroupMac(all_nodes), target, all_nodes, target);
   }
-  if (mac.has_value() && !IsOwn(source)) Learn(source, *mac);
+  if (mac.has_value() && !IsOwn(source)) AddNeighbor(source, *mac);
   const auto known = known_.find(source);
   if (known == known_.end()) return;  // no source link-layer address option, and not cached
   SendDiscovery(ND_NEIGHBOR_ADVERT, ND_NA_FLAG_OVERRIDE | ND_NA_FLAG_SOLICITED, known->second, target, source, target);

@@ -58,7 +58,7 @@ class NeighborDiscovery {
                      const Gid& target) const;
   bool IsOwn(const Gid& gid) const;
   const Gid* OwnOfKind(bool is_ipv4) const;
-  void Learn(const Gid& gid, const Mac& mac);
+  void AddNeighbor(const Gid& gid, const Mac& mac);
 
   const Mac mac_;
   const std::vector<Gid> own_;

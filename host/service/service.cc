@@ -207,9 +207,9 @@ bool Service::StopQueue(uint16_t queue, bool destroyed) {
 }
 
 uint16_t Service::TakeVector() {
-  const auto fewest = std::ranges::min_element(vector_uses_);
-  ++*fewest;
-  return static_cast<uint16_t>(fewest - vector_uses_.begin());
+  const auto least_used = std::ranges::min_element(vector_uses_);
+  ++*least_used;
+  return static_cast<uint16_t>(least_used - vector_uses_.begin());
 }
 
 spec::IbMtu Service::active_mtu() const {

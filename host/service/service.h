@@ -101,7 +101,7 @@ class Service {
   // The pids of connected clients.
   std::vector<pid_t> processes() const;
   // Memory of former clients that the device has not released.
-  size_t kept() const { return kept_.size(); }
+  size_t retained() const { return retained_.size(); }
 
  private:
   friend class Context;
@@ -134,7 +134,7 @@ class Service {
   uint16_t first_vector_ = 0;
   std::vector<unsigned> vector_uses_;
   std::vector<std::unique_ptr<Context>> contexts_;
-  std::vector<std::shared_ptr<void>> kept_;
+  std::vector<std::shared_ptr<void>> retained_;
   host::FileDescriptor listener_;
   std::string path_;
   std::unique_ptr<UcmaServer> ucma_;

@@ -58,9 +58,9 @@ Result<bool> CompletionQueue::Take(spec::RdmaCqReq& completion) {
 
 Result<size_t> CompletionQueue::Poll(std::span<spec::RdmaCqReq> completions) {
   size_t count = 0;
-  for (; count < completions.size() && !kept_.empty(); ++count) {
-    completions[count] = kept_.front();
-    kept_.pop_front();
+  for (; count < completions.size() && !buffered_.empty(); ++count) {
+    completions[count] = buffered_.front();
+    buffered_.pop_front();
   }
   const size_t from_ring = count;
   while (count < completions.size()) {
@@ -78,7 +78,7 @@ Status CompletionQueue::Collect() {
     Result<bool> taken = Take(completion);
     if (!taken.ok()) return taken.error();
     if (!*taken) break;
-    kept_.push_back(completion);
+    buffered_.push_back(completion);
   }
   static_cast<void>(queue_->queue.ring->Publish());
   return {};
@@ -86,7 +86,7 @@ Status CompletionQueue::Collect() {
 
 Status CompletionQueue::Discard(uint32_t qpn) {
   Status collected = Collect();
-  std::erase_if(kept_, [qpn](const spec::RdmaCqReq& completion) { return completion.qp_num == qpn; });
+  std::erase_if(buffered_, [qpn](const spec::RdmaCqReq& completion) { return completion.qp_num == qpn; });
   return collected;
 }
 

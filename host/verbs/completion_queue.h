@@ -35,7 +35,7 @@ class CompletionQueue {
   // Moves all completions from the ring to an internal queue for Poll. Arm does not notify of these: check kept()
   // first. Errors as Poll.
   Status Collect();
-  size_t kept() const { return kept_.size(); }
+  size_t buffered() const { return buffered_.size(); }
   // Total number of completions taken from the ring, polled or kept.
   uint64_t taken() const { return taken_; }
   // Collects, then discards the completions of a queue pair: call it after the QP was destroyed or reset.
@@ -53,7 +53,7 @@ class CompletionQueue {
   uint32_t cqn_;
   std::optional<Device::WorkQueue> queue_;
   uint64_t taken_ = 0;
-  std::deque<spec::RdmaCqReq> kept_;  // older than the completions in the ring
+  std::deque<spec::RdmaCqReq> buffered_;  // older than the completions in the ring
 };
 
 }  // namespace vireo::verbs

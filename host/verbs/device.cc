@@ -60,7 +60,7 @@ Result<host::Queue> Device::OpenQueue(uint16_t index, uint32_t entries, std::opt
 void Device::Close(std::optional<WorkQueue> queue, const Status& status) {
   if (!queue.has_value()) return;
   if (status.ok() && base_->StopQueue(queue->queue, true).ok()) return;
-  kept_.push_back(std::move(*queue));
+  retained_.push_back(std::move(*queue));
 }
 
 }  // namespace vireo::verbs

@@ -77,7 +77,7 @@ class Device : public std::enable_shared_from_this<Device> {
   void Close(std::optional<WorkQueue> queue, const Status& status);
 
   spec::RdmaAckQueryDevice attributes_;
-  std::vector<WorkQueue> kept_;  // the device may still use them; declared first, so freed after base_ resets it
+  std::vector<WorkQueue> retained_;  // the device may still use them; declared first, so freed after base_ resets it
   std::unique_ptr<host::RoceDevice> base_;
   host::VirtioNetDevice* net_ = nullptr;  // base_, if it is a VirtioNetDevice
 };

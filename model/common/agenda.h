@@ -26,10 +26,10 @@ class Agenda;
 // it can predict. Spurious calls are allowed.
 class Block {
  public:
-  // kMayBeWithdrawn: the block cancels wake-up requests; Wants reports which ones still hold.
-  enum class Wishes : uint8_t { kStay, kMayBeWithdrawn };
+  // kCancellable: the block cancels wake-up requests; NeedsWakeUp reports which ones still hold.
+  enum class WakeUps : uint8_t { kPersistent, kCancellable };
 
-  inline explicit Block(Agenda& agenda, Wishes wishes = Wishes::kStay);
+  inline explicit Block(Agenda& agenda, WakeUps wake_ups = WakeUps::kPersistent);
   inline virtual ~Block();
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
@@ -37,14 +37,14 @@ class Block {
   virtual void Run(Cycle now) = 0;
   // Whether a wake-up request still holds. A block that cancels requests must override it, or simulated time would stop
   // at cycles without work.
-  virtual bool Wants(Cycle) const { return true; }
+  virtual bool NeedsWakeUp(Cycle) const { return true; }
   inline void WakeAt(Cycle cycle);  // kUnknown: not at all
 
  private:
   friend class Agenda;
   Agenda& agenda_;
   size_t number_ = 0;
-  Cycle asked_ = kUnknown;  // latest request in the heap: a timer requests the same cycle repeatedly
+  Cycle requested_ = kUnknown;  // latest request in the heap: a timer requests the same cycle repeatedly
   Cycle ran_ = kUnknown;
 };
 
@@ -64,7 +64,7 @@ class Agenda {
         continue;
       }
       uint64_t& due = due_[cycle % kNear];
-      if ((due & ~withdrawing_) != 0) return cycle;
+      if ((due & ~cancelling_) != 0) return cycle;
       for (; due != 0; due &= due - 1) {
         if (Holds(cycle, static_cast<size_t>(std::countr_zero(due)))) return cycle;
       }
@@ -102,7 +102,7 @@ class Agenda {
 
   static constexpr uint64_t Bit(size_t number) { return uint64_t{1} << number; }
   bool Holds(Cycle cycle, size_t block) const {
-    return (withdrawing_ & Bit(block)) == 0 || blocks_[block]->Wants(cycle);
+    return (cancelling_ & Bit(block)) == 0 || blocks_[block]->NeedsWakeUp(cycle);
   }
   Cycle Earliest() const {
     const Cycle far = far_.empty() ? kUnknown : far_.front().cycle;
@@ -111,7 +111,7 @@ class Agenda {
     return std::min(far, now_ + static_cast<Cycle>(first));
   }
   void PopFar() {
-    blocks_[far_.front().block]->asked_ = kUnknown;
+    blocks_[far_.front().block]->requested_ = kUnknown;
     std::pop_heap(far_.begin(), far_.end(), std::greater<>());
     far_.pop_back();
   }
@@ -122,31 +122,31 @@ class Agenda {
       near_ |= Bit(cycle % kNear);
       return;
     }
-    if (std::exchange(blocks_[block]->asked_, cycle) == cycle) return;
+    if (std::exchange(blocks_[block]->requested_, cycle) == cycle) return;
     far_.push_back({cycle, block});
     std::push_heap(far_.begin(), far_.end(), std::greater<>());
   }
 
   std::array<Block*, kBlocksMax> blocks_{};  // by number
   uint64_t numbers_ = 0;                     // in use
-  uint64_t withdrawing_ = 0;                 // blocks with Wishes::kMayBeWithdrawn
+  uint64_t cancelling_ = 0;                  // blocks with WakeUps::kCancellable
   std::array<uint64_t, kNear> due_{};        // blocks, by cycle modulo kNear
   uint64_t near_ = 0;                        // cycles with due blocks
   std::vector<Entry> far_;                   // earliest first
   Cycle now_ = 0;                            // the current cycle, or the last one that ran
 };
 
-Block::Block(Agenda& agenda, Wishes wishes)
+Block::Block(Agenda& agenda, WakeUps wake_ups)
     : agenda_(agenda), number_(static_cast<size_t>(std::countr_one(agenda.numbers_))) {
   assert(number_ < Agenda::kBlocksMax);
   agenda.blocks_[number_] = this;
   agenda.numbers_ |= Agenda::Bit(number_);
-  if (wishes == Wishes::kMayBeWithdrawn) agenda.withdrawing_ |= Agenda::Bit(number_);
+  if (wake_ups == WakeUps::kCancellable) agenda.cancelling_ |= Agenda::Bit(number_);
 }
 
 Block::~Block() {
   agenda_.numbers_ &= ~Agenda::Bit(number_);
-  agenda_.withdrawing_ &= ~Agenda::Bit(number_);
+  agenda_.cancelling_ &= ~Agenda::Bit(number_);
 }
 
 void Block::WakeAt(Cycle cycle) {

@@ -15,7 +15,7 @@ inline constexpr Cycle kUnknown = ~Cycle{0};
 
 // Changes that a level or table keeps for reads of earlier cycles: at most one per cycle, and no reader lags by so many
 // cycles. The limit bounds the memory of those without a reader.
-inline constexpr size_t kChangesKept = 1024;
+inline constexpr size_t kMaxChanges = 1024;
 
 constexpr Cycle After(Cycle cycle, uint64_t cycles) { return cycle == kUnknown ? kUnknown : cycle + cycles; }
 

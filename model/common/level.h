@@ -23,26 +23,26 @@ class Level {
       return;
     }
     changes_.push_back({from, std::move(value)});
-    if (changes_.size() <= kChangesKept) return;
-    forgotten_ = changes_.front().first;
-    Settle();
+    if (changes_.size() <= kMaxChanges) return;
+    merged_at_ = changes_.front().first;
+    MergeOldest();
   }
   const T& At(Cycle cycle) {
-    assert(forgotten_ == kUnknown || forgotten_ <= cycle);
-    while (!changes_.empty() && changes_.front().first <= cycle) Settle();
+    assert(merged_at_ == kUnknown || merged_at_ <= cycle);
+    while (!changes_.empty() && changes_.front().first <= cycle) MergeOldest();
     return value_;
   }
   size_t changes() const { return changes_.size(); }  // not yet passed by a read
 
  private:
-  void Settle() {
+  void MergeOldest() {
     value_ = std::move(changes_.front().second);
     changes_.pop_front();
   }
 
   T value_;
   Ring<std::pair<Cycle, T>> changes_;
-  Cycle forgotten_ = kUnknown;  // of the last change merged into value_ without a read after it
+  Cycle merged_at_ = kUnknown;  // of the last change merged into value_ without a read after it
 };
 
 }  // namespace vireo::model

@@ -22,14 +22,14 @@ class Table {
   // Cycles do not go backwards.
   void Write(Cycle cycle, size_t index, const T& entry) {
     pending_.push_back({cycle, index, entry});
-    if (pending_.size() <= kChangesKept) return;
-    forgotten_ = pending_.front().cycle;
-    Settle();
+    if (pending_.size() <= kMaxChanges) return;
+    merged_at_ = pending_.front().cycle;
+    MergeOldest();
   }
   // In RTL the entry is available one cycle later.
   const T& Read(Cycle cycle, size_t index) {
-    assert(forgotten_ == kUnknown || forgotten_ < cycle);
-    while (!pending_.empty() && pending_.front().cycle < cycle) Settle();
+    assert(merged_at_ == kUnknown || merged_at_ < cycle);
+    while (!pending_.empty() && pending_.front().cycle < cycle) MergeOldest();
     return entries_[index];
   }
   size_t size() const { return entries_.size(); }
@@ -41,14 +41,14 @@ class Table {
     T entry;
   };
 
-  void Settle() {
+  void MergeOldest() {
     entries_[pending_.front().index] = std::move(pending_.front().entry);
     pending_.pop_front();
   }
 
   std::vector<T> entries_;
   Ring<Pending> pending_;
-  Cycle forgotten_ = kUnknown;  // of the last write merged into entries_ without a read after it
+  Cycle merged_at_ = kUnknown;  // of the last write merged into entries_ without a read after it
 };
 
 }  // namespace vireo::model

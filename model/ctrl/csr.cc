@@ -84,8 +84,8 @@ Csr::Csr(Agenda& agenda, const spec::Config& config)
   add(MgmtTable::kMacFilter, spec::kTableMacFilterEntries, spec::TableMacFilter::kBytes);
   add(MgmtTable::kVlanFilter, kVlans / spec::kTableVlanFilterBits, spec::TableVlanFilter::kBytes);
   add(MgmtTable::kRss, 1 + spec::kTableRssQueues / spec::TableRss::kBytes, spec::TableRssConfig::kBytes);
-  said_ = {.profile = profile_, .mtu = mtu_, .active_pairs = active_pairs_};
-  settings_ = Level<CsrSettings>(said_);
+  last_settings_ = {.profile = profile_, .mtu = mtu_, .active_pairs = active_pairs_};
+  settings_ = Level<CsrSettings>(last_settings_);
 }
 
 // --- Inputs ----------------------------------------------------------------------------------------------------------
@@ -95,20 +95,20 @@ void Csr::OnAccess(Cycle now, bool write, uint16_t address, uint32_t data) {
   WakeAt(now + 1);
 }
 
-void Csr::Happen(Cycle now, What what) {
-  happened_.emplace_back(now, what);
+void Csr::RecordPulse(Cycle now, PulseKind kind) {
+  recorded_.emplace_back(now, kind);
   WakeAt(now + 1);
 }
 
 void Csr::OnMailboxStatus(Cycle now, const MailboxStatus& status) {
-  if (new_mailbox_ && new_mailbox_->first < now) Settle(now);
+  if (new_mailbox_ && new_mailbox_->first < now) ApplyPulses(now);
   new_mailbox_ = {now, status};
   WakeAt(now + 1);
 }
 
 void Csr::SetMacLink(Cycle from, bool link) {
   mac_link_.Set(from, link);
-  if (std::exchange(last_link_, link) != link) Happen(from, kLinkChange);
+  if (std::exchange(last_link_, link) != link) RecordPulse(from, kLinkChange);
 }
 
 void Csr::OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& row) {
@@ -124,12 +124,12 @@ void Csr::OnQpSends(Cycle now, const spec::QpSends& sends) {
 }
 
 void Csr::Count(Cycle now, size_t counter) {
-  SettleCounters(now);
+  UpdateCounters(now);
   counts_.push_back({now, counter});
 }
 
 // Counters as of the beginning of a cycle.
-void Csr::SettleCounters(Cycle now) {
+void Csr::UpdateCounters(Cycle now) {
   const auto end = std::find_if(counts_.begin(), counts_.end(), [&](const Pulse& pulse) { return pulse.cycle >= now; });
   for (auto pulse = counts_.begin(); pulse != end; ++pulse) {
     uint32_t& counter = counters_[pulse->counter];
@@ -139,14 +139,14 @@ void Csr::SettleCounters(Cycle now) {
 }
 
 // Applies pulses of cycles before `now`, after firmware's writes of those cycles.
-void Csr::Settle(Cycle now) {
+void Csr::ApplyPulses(Cycle now) {
   if (new_mailbox_ && new_mailbox_->first < now) {
     if (new_mailbox_->second.request && !mailbox_.request) cause_ |= kCauseMailbox;
     mailbox_ = new_mailbox_->second;
     new_mailbox_.reset();
   }
   bool parity_error = false;
-  std::erase_if(happened_, [&](const auto& entry) {
+  std::erase_if(recorded_, [&](const auto& entry) {
     if (entry.first >= now) return false;
     switch (entry.second) {
       case kDeviceReset: cause_ |= kCauseReset; break;
@@ -183,7 +183,7 @@ void Csr::Run(Cycle now) {
   changed_ = false;
   if (std::exchange(reset_done_, false)) on_reset_done(now);
   if (const auto index = std::exchange(queue_reset_done_, std::nullopt)) on_queue_reset_done(now, *index);
-  Settle(now);
+  ApplyPulses(now);
   const bool interrupt = (cause_ & enable_) != 0;
   const bool needs_reset = fatal_ != spec::FatalCause::kNone;
   // A device reset needs the waiting work to drain.
@@ -259,15 +259,15 @@ void Csr::Run(Cycle now) {
   // Events of the device take precedence over firmware's clears of the same cycle.
   if (is_new_reset) cause_ |= kCauseQueueReset;
   if (state == State::kRead) {
-    table_data_ = looked_up_;
+    table_data_ = entry_data_;
     error_ = own_error_.has_value();
-    if (own_error_) Happen(*own_error_, kParityError);
+    if (own_error_) RecordPulse(*own_error_, kParityError);
     state_ = State::kIdle;
     changed_ = true;
   }
 
-  if (interrupt != said_interrupt_) {
-    said_interrupt_ = interrupt;
+  if (interrupt != last_interrupt_) {
+    last_interrupt_ = interrupt;
     interrupt_.Set(now + 1, interrupt);
     on_firmware_interrupt(now + 1, interrupt);
   }
@@ -281,8 +281,8 @@ void Csr::Run(Cycle now) {
                              .mtu = mtu_,
                              .rx_mode = rx_mode_,
                              .active_pairs = active_pairs_};
-  if (settings != said_) {
-    said_ = settings;
+  if (settings != last_settings_) {
+    last_settings_ = settings;
     settings_.Set(now + 1, settings);
     on_settings(now + 1, settings);
   }
@@ -393,7 +393,7 @@ uint32_t Csr::Answer(Cycle now, const Access& access) {
   const uint32_t first = RegisterAt(access.address);
   const uint32_t word = (access.address - first) / kWordBytes;
   const auto count = [&](size_t counter) {
-    SettleCounters(now);
+    UpdateCounters(now);
     return std::exchange(counters_[counter], 0);
   };
   switch (first) {
@@ -479,32 +479,32 @@ bool Csr::LookUp(Cycle now) {
     return false;
   }
   StoredTable& table = tables_[id];
-  looked_up_ = {};
+  entry_data_ = {};
   own_error_.reset();
   if (table.flips.IsCorrupt(now, index_)) own_error_ = now + ContextTable<uint8_t>::kErrorLatency;
   const auto entry = table.contents.begin() + static_cast<ptrdiff_t>(index_ * table.bytes);
   size_t bytes = table.bytes;
   if (table_command_.table_id == MgmtTable::kRss && index_ != 0) bytes = spec::TableRss::kBytes;
-  std::copy(entry, entry + static_cast<ptrdiff_t>(bytes), looked_up_.begin());
+  std::copy(entry, entry + static_cast<ptrdiff_t>(bytes), entry_data_.begin());
   if (table_command_.table_id == MgmtTable::kVirtqueue) {
     const auto row = rows_.Read(now, index_);
-    auto virtqueue = spec::TableVirtqueue::Decode(looked_up_.data());
+    auto virtqueue = spec::TableVirtqueue::Decode(entry_data_.data());
     virtqueue.enabled = row.enabled;
     virtqueue.queue_size = row.queue_size;
     virtqueue.msix_vector = row.msix_vector;
     virtqueue.queue_desc = row.queue_desc;
     virtqueue.queue_driver = row.queue_driver;
     virtqueue.queue_device = row.queue_device;
-    virtqueue.Encode(looked_up_.data());
+    virtqueue.Encode(entry_data_.data());
   } else if (table_command_.table_id == MgmtTable::kQpContext) {
-    auto context = spec::TableQpContext::Decode(looked_up_.data());
+    auto context = spec::TableQpContext::Decode(entry_data_.data());
     context.engine_state = engine_state_.Read(now, index_);
     context.send_outstanding = send_outstanding_.Read(now, index_);
     context.next_psn = next_psn_.Read(now, index_);
     context.expected_psn = expected_psn_.Read(now, index_);
-    context.Encode(looked_up_.data());
+    context.Encode(entry_data_.data());
   }
-  if (own_error_) looked_up_ = {};  // all of it is invalid
+  if (own_error_) entry_data_ = {};  // all of it is invalid
   return true;
 }
 

@@ -85,12 +85,14 @@ class Csr final : public Block {
   bool FirmwareInterruptAt(Cycle now) { return interrupt_.At(now); }
 
   // --- Inputs: pulses
-  void OnDeviceReset(Cycle now) { Happen(now, kDeviceReset); }
-  void OnFeaturesWritten(Cycle now) { Happen(now, kFeaturesWritten); }
-  void OnDriverOk(Cycle now) { Happen(now, kDriverOk); }
-  void OnQpDone(Cycle now, const spec::QpDone& done) { Happen(now, done.is_drain ? kDrainDone : kQpDone); }
-  void OnMailboxFatal(Cycle now) { Happen(now, kMailboxFatal); }
-  void OnParityError(Cycle at) { Happen(at, kParityError); }     // from a block with contexts; `at` is not in the past
+  void OnDeviceReset(Cycle now) { RecordPulse(now, kDeviceReset); }
+  void OnFeaturesWritten(Cycle now) { RecordPulse(now, kFeaturesWritten); }
+  void OnDriverOk(Cycle now) { RecordPulse(now, kDriverOk); }
+  void OnQpDone(Cycle now, const spec::QpDone& done) { RecordPulse(now, done.is_drain ? kDrainDone : kQpDone); }
+  void OnMailboxFatal(Cycle now) { RecordPulse(now, kMailboxFatal); }
+  void OnParityError(Cycle at) {
+    RecordPulse(at, kParityError);
+  }                                                              // from a block with contexts; `at` is not in the past
   void OnMailboxStatus(Cycle now, const MailboxStatus& status);  // in the first cycle of a new status
   void OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& row);
   void OnQpStateWrite(Cycle now, const spec::QpStateWrite& state);
@@ -120,7 +122,7 @@ class Csr final : public Block {
   void Run(Cycle now) override;
   // idle_o in the next cycle, when all blocks of cycle `now` have run.
   bool IsIdle(Cycle now) {
-    Settle(now + 1);
+    ApplyPulses(now + 1);
     // A drain in progress may wait for a peer, which does not count as work.
     const bool works = qp_busy_ && (order_ || command_.operation != spec::QpOperation::kDrain);
     return state_ == State::kIdle && !works && !events_.CanPop(now + 1) && !queue_reset_in.CanPop(now + 1);
@@ -128,7 +130,7 @@ class Csr final : public Block {
 
  private:
   enum class State { kIdle, kCheck, kRead, kWrite, kLoad };
-  enum What {
+  enum PulseKind {
     kDeviceReset,
     kFeaturesWritten,
     kDriverOk,
@@ -166,10 +168,10 @@ class Csr final : public Block {
     Flips flips{};
   };
 
-  void Happen(Cycle now, What what);
+  void RecordPulse(Cycle now, PulseKind kind);
   void Count(Cycle now, size_t counter);
-  void Settle(Cycle now);
-  void SettleCounters(Cycle now);
+  void ApplyPulses(Cycle now);
+  void UpdateCounters(Cycle now);
   uint32_t Answer(Cycle now, const Access& access);
   void Write(Cycle now, const Access& access, State state);
   bool TakeQueueReset(Cycle now);
@@ -179,7 +181,7 @@ class Csr final : public Block {
 
   const spec::Config config_;
   std::deque<Access> accesses_;  // of the last three cycles
-  std::vector<std::pair<Cycle, What>> happened_;
+  std::vector<std::pair<Cycle, PulseKind>> recorded_;
   std::optional<std::pair<Cycle, MailboxStatus>> new_mailbox_;
   MailboxStatus mailbox_;
   Level<uint8_t> device_status_;
@@ -235,12 +237,12 @@ class Csr final : public Block {
   uint32_t table_index_ = 0;  // the register
   spec::MgmtFlipEntry flip_entry_;
   std::array<uint8_t, 128> table_data_{};
-  std::array<uint8_t, 128> looked_up_{};
+  std::array<uint8_t, 128> entry_data_{};
   std::optional<spec::QpLoad> requester_load_, responder_load_;
 
-  CsrSettings said_;
+  CsrSettings last_settings_;
   Level<CsrSettings> settings_;
-  bool said_interrupt_ = false;
+  bool last_interrupt_ = false;
   Level<bool> interrupt_;
 };
 

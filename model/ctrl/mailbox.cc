@@ -86,11 +86,11 @@ void Mailbox::TakePulses(Cycle now) {
       pos_ = 0;
       row_ = {};
       dirty_ = false;
-      Go(order.cycle, State::kWalk);
+      SetState(order.cycle, State::kWalk);
     }
   }
   if (reset_at_ && *reset_at_ < now) {
-    if (state_at(*reset_at_) != State::kIdle) forget_ = true;
+    if (state_at(*reset_at_) != State::kIdle) abort_ = true;
     reset_at_.reset();
   }
   while (!dones_.empty() && dones_.front().first < now) {
@@ -105,11 +105,11 @@ void Mailbox::TakePulses(Cycle now) {
 void Mailbox::Run(Cycle now) {
   if (std::exchange(fatal_, false)) on_fatal(now);
   TakePulses(now);
-  SayStatus(now);
+  ReportStatus(now);
   Step(now);
 }
 
-void Mailbox::Go(Cycle now, State state) {
+void Mailbox::SetState(Cycle now, State state) {
   before_ = state_;
   state_ = state;
   since_ = now + 1;
@@ -118,49 +118,49 @@ void Mailbox::Go(Cycle now, State state) {
 
 // A command is in progress.
 bool Mailbox::IsActive(State state) {
-  return state != State::kIdle && state != State::kAsk && state != State::kBuffer && state != State::kBroken;
+  return state != State::kIdle && state != State::kRequest && state != State::kBuffer && state != State::kBroken;
 }
 
-void Mailbox::SayStatus(Cycle now) {
-  const MailboxStatus status{.request = IsActive(state_) && !forget_ && !completing_,
+void Mailbox::ReportStatus(Cycle now) {
+  const MailboxStatus status{.request = IsActive(state_) && !abort_ && !completing_,
                              .busy = IsActive(state_) && state_ != State::kWait,
                              .dma_error = dma_error_,
                              .request_bytes = request_bytes_,
                              .response_bytes = response_bytes_};
-  if (status == said_) return;
-  said_ = status;
+  if (status == last_status_) return;
+  last_status_ = status;
   on_status(now, status);
 }
 
 void Mailbox::Step(Cycle now) {
   switch (state_) {
     case State::kIdle:
-      forget_ = false;
+      abort_ = false;
       if (!control_doorbell_in.CanPop(now)) return;
       vq_index_ = control_doorbell_in.Pop(now).vq_index;
       Begin();
-      return Go(now, State::kAsk);
+      return SetState(now, State::kRequest);
 
-    case State::kAsk:
+    case State::kRequest:
       if (!buffer_request_out.CanPush(now)) return;
       next_.vq_index = vq_index_;
       buffer_request_out.Push(now, next_);
-      return Go(now, State::kBuffer);
+      return SetState(now, State::kBuffer);
 
     case State::kBuffer:
       if (buffer_in.CanPop(now)) TakeBuffer(now);
       return;
 
     case State::kWait:
-      if (forget_) Go(now, State::kDrain);
+      if (abort_) SetState(now, State::kDrain);
       return;
 
     case State::kWalk: {
       const bool is_copied = pos_ == end_ || entry_ == (completing_ ? chain_.size() : readable_);
-      if (forget_) return Go(now, State::kDrain);
-      if (dirty_ && (is_copied || pos_ % kRowBytes == 0)) return Go(now, State::kRow);
-      if (is_copied) return Go(now, completing_ ? State::kDrain : State::kWait);
-      return Go(now, State::kPiece);
+      if (abort_) return SetState(now, State::kDrain);
+      if (dirty_ && (is_copied || pos_ % kRowBytes == 0)) return SetState(now, State::kRow);
+      if (is_copied) return SetState(now, completing_ ? State::kDrain : State::kWait);
+      return SetState(now, State::kPiece);
     }
 
     case State::kPiece: return Piece(now);
@@ -168,27 +168,27 @@ void Mailbox::Step(Cycle now) {
     case State::kFetch:
       if (!fetch_request_out.CanPush(now)) return;
       fetch_request_out.Push(now, {.address = address_, .bytes = static_cast<uint16_t>(piece_), .tag = 0});
-      return Go(now, State::kFetched);
+      return SetState(now, State::kFetched);
 
     case State::kFetched: {
       if (!fetched_in.CanPop(now)) return;
       const auto fetched = fetched_in.Pop(now);
       if (!IsOkay(fetched.resp)) {
         dma_error_ = true;
-        return Go(now, State::kWait);
+        return SetState(now, State::kWait);
       }
       for (size_t i = 0; i + pos_ % kRowBytes < kRowBytes; ++i) row_[pos_ % kRowBytes + i] |= fetched.data[i];
       dirty_ = true;
       pos_ += piece_;
       skip_ += static_cast<uint32_t>(piece_);
-      return Go(now, State::kWalk);
+      return SetState(now, State::kWalk);
     }
 
     case State::kRow:
       std::copy(row_.begin(), row_.end(), window_.begin() + static_cast<ptrdiff_t>((pos_ - 1) / kRowBytes * kRowBytes));
       row_ = {};
       dirty_ = false;
-      return Go(now, State::kWalk);
+      return SetState(now, State::kWalk);
 
     case State::kStore: {
       if (!store_out.CanPush(now)) return;
@@ -201,16 +201,16 @@ void Mailbox::Step(Cycle now) {
       ++outstanding_;
       pos_ += piece_;
       skip_ += static_cast<uint32_t>(piece_);
-      return Go(now, State::kWalk);
+      return SetState(now, State::kWalk);
     }
 
     case State::kDrain:
       // The used element must be written after the data, and another client of the write port writes it.
       if (outstanding_ != 0) return;
-      if (forget_) return Go(now, State::kIdle);
-      if (!store_failed_) return Go(now, State::kUsed);
+      if (abort_) return SetState(now, State::kIdle);
+      if (!store_failed_) return SetState(now, State::kUsed);
       fatal_ = true;
-      return Go(now, State::kBroken);
+      return SetState(now, State::kBroken);
 
     case State::kUsed:
       if (!completion_out.CanPush(now)) return;
@@ -219,13 +219,13 @@ void Mailbox::Step(Cycle now) {
                                 .used_bytes = static_cast<uint32_t>(pos_),
                                 .has_id = has_id_,
                                 .id = id_,
-                                .behind = has_id_ ? next_.index : uint16_t{0}});
+                                .next_position = has_id_ ? next_.index : uint16_t{0}});
       Begin();
-      return Go(now, forget_ ? State::kIdle : State::kAsk);
+      return SetState(now, abort_ ? State::kIdle : State::kRequest);
 
     case State::kBroken:
       if (control_doorbell_in.CanPop(now)) control_doorbell_in.Pop(now);
-      if (forget_) Go(now, State::kIdle);
+      if (abort_) SetState(now, State::kIdle);
       return;
   }
 }
@@ -250,7 +250,7 @@ void Mailbox::TakeBuffer(Cycle now) {
            .indirect = buffer.indirect,
            .table_address = buffer.table_address,
            .table_entries = buffer.table_entries};
-  if (forget_ || buffer.status == spec::BufferStatus::kEmpty) return Go(now, State::kIdle);
+  if (abort_ || buffer.status == spec::BufferStatus::kEmpty) return SetState(now, State::kIdle);
   uint32_t& sum = buffer.writable ? response_bytes_ : request_bytes_;
   // A chain has at most 2^32 bytes and its writable descriptors come last (virtio 1.3, 2.7.4.1 and 2.7.4.2); its length
   // is at most the queue's size, here chain_entries_, which also ends loops (2.7.5.3.1).
@@ -258,12 +258,12 @@ void Mailbox::TakeBuffer(Cycle now) {
                       (!buffer.writable && chain_.size() != readable_);
   if (buffer.status != spec::BufferStatus::kOk || is_bad) {
     fatal_ = true;
-    return Go(now, State::kBroken);
+    return SetState(now, State::kBroken);
   }
   chain_.push_back({buffer.address, buffer.bytes});
   sum += buffer.bytes;
   if (!buffer.writable) ++readable_;
-  Go(now, buffer.more ? State::kAsk : State::kWait);
+  SetState(now, buffer.more ? State::kRequest : State::kWait);
 }
 
 void Mailbox::Piece(Cycle now) {
@@ -271,11 +271,11 @@ void Mailbox::Piece(Cycle now) {
   if (skip_ >= entry.bytes) {
     skip_ -= entry.bytes;
     ++entry_;
-    return Go(now, State::kWalk);
+    return SetState(now, State::kWalk);
   }
   address_ = entry.address + skip_;
   piece_ = std::min({kRowBytes - pos_ % kRowBytes, end_ - pos_, size_t{entry.bytes - skip_}});
-  Go(now, completing_ ? State::kStore : State::kFetch);
+  SetState(now, completing_ ? State::kStore : State::kFetch);
 }
 
 }  // namespace vireo::model

@@ -80,7 +80,7 @@ class Mailbox final : public Block {
  private:
   enum class State {
     kIdle,
-    kAsk,
+    kRequest,
     kBuffer,
     kWait,
     kWalk,
@@ -101,11 +101,11 @@ class Mailbox final : public Block {
   static bool IsActive(State state);
   void TakePulses(Cycle now);
   void Step(Cycle now);
-  void Go(Cycle now, State state);  // takes effect in the next cycle
-  void Begin();                     // starts the next command
+  void SetState(Cycle now, State state);  // takes effect in the next cycle
+  void Begin();                           // starts the next command
   void TakeBuffer(Cycle now);
   void Piece(Cycle now);
-  void SayStatus(Cycle now);
+  void ReportStatus(Cycle now);
   bool IsBusy(Cycle now);
 
   const size_t chain_entries_;
@@ -113,7 +113,7 @@ class Mailbox final : public Block {
   State state_ = State::kIdle;
   State before_ = State::kIdle;  // the state before since_
   Cycle since_ = 0;              // state_ holds from this cycle on
-  bool forget_ = false;          // the device was reset while a command was in progress
+  bool abort_ = false;           // the device was reset while a command was in progress
   bool fatal_ = false;           // pulse of the next cycle
   bool dma_error_ = false;
 
@@ -150,7 +150,7 @@ class Mailbox final : public Block {
   bool store_failed_ = false;
 
   std::array<uint8_t, kWindowBytes> window_{};
-  MailboxStatus said_;
+  MailboxStatus last_status_;
 };
 
 }  // namespace vireo::model

@@ -35,7 +35,7 @@ DmaReadPort::DmaReadPort(Agenda& agenda, const Config& config)
   for (size_t i = 0; i < config.read_clients; ++i) {
     read_request_in.push_back(Channel<spec::DmaReadRequest>::Slice());
     read_request_in.back().SetConsumer(this);
-    read_request_in.back().ShowIn(waiting_, whole() + i);
+    read_request_in.back().ShowIn(waiting_, fetch_count() + i);
   }
 }
 
@@ -64,8 +64,8 @@ void DmaReadPort::Run(Cycle now) {
   moved |= arb_.output().size() != decided;
   for (uint64_t left = waiting_; left != 0; left &= left - 1) {
     const auto i = static_cast<size_t>(std::countr_zero(left));
-    if (i >= whole()) {
-      if (!Admit(now, i, read_request_in[i - whole()])) continue;
+    if (i >= fetch_count()) {
+      if (!Admit(now, i, read_request_in[i - fetch_count()])) continue;
       ++reads_;
     } else {
       if (answers_[i].places.Available(1) > now || !Admit(now, i, fetch_request_in[i])) continue;
@@ -77,7 +77,7 @@ void DmaReadPort::Run(Cycle now) {
     const size_t client = arb_.output().front().input;
     const spec::DmaReadRequest request = requests_[client].front();
     assert(request.bytes >= 1 &&
-           request.bytes <= (client >= whole() ? spec::kPcieRequestBoundary : spec::kDmaFetchBytes));
+           request.bytes <= (client >= fetch_count() ? spec::kPcieRequestBoundary : spec::kDmaFetchBytes));
     requests_[client].pop_front();
     arb_.Pop(now);
     reader_.OnRequest(now, {.address = request.address,
@@ -132,14 +132,14 @@ void DmaReadPort::TakeTrain(Cycle now) {
       .tag = static_cast<uint8_t>(first.tag), .bytes = first.bytes, .resp = first.resp, .data = reader_.TakeTrain(now)};
   const Cycle end = now + beats - 1;
   if (train.resp != AxiResp::kOkay && on_dma_error) on_dma_error(now);
-  if (client >= whole()) {
+  if (client >= fetch_count()) {
     if (end == now) {
       --reads_;
     } else {
       train_ends_.push_back(end);
       WakeAt(end);
     }
-    train_sink[client - whole()]->OnTrain(now, train);
+    train_sink[client - fetch_count()]->OnTrain(now, train);
     return;
   }
   spec::DmaFetched& answer = answers_[client].tokens.Extend();

@@ -82,7 +82,7 @@ class DmaReadPort final : public Block {
     Credits places;
   };
 
-  size_t whole() const { return fetch_request_in.size(); }  // index of the first read client
+  size_t fetch_count() const { return fetch_request_in.size(); }  // index of the first read client
   bool Admit(Cycle now, size_t client, Channel<spec::DmaReadRequest>& in);
   void TakeTrain(Cycle now);
   void EndRead(Cycle cycle);

@@ -52,28 +52,28 @@ void DmaReader::OnBurstTaken(Cycle cycle) {
 void DmaReader::OnReadBeat(Cycle cycle, uint32_t id, std::span<const uint8_t> data, AxiResp resp, bool last) {
   assert(data.size() == beat_bytes_);
   Read& read = reads_[id];
-  const auto lane = static_cast<uint32_t>((read.address + read.bytes_here) % beat_bytes_);
-  OnReadData(id, data.subspan(lane, std::min(beat_bytes_ - lane, read.bytes - read.bytes_here)));
+  const auto lane = static_cast<uint32_t>((read.address + read.bytes_received) % beat_bytes_);
+  OnReadData(id, data.subspan(lane, std::min(beat_bytes_ - lane, read.bytes - read.bytes_received)));
   if (last) return OnReadEnd(cycle, id, resp);
   if (read.resp == AxiResp::kOkay) read.resp = resp;
 }
 
 void DmaReader::OnReadData(uint32_t id, std::span<const uint8_t> data) {
   Read& read = reads_[id];
-  assert(data.size() <= read.bytes - read.bytes_here);
-  std::copy(data.begin(), data.end(), FlightOf(read.flight).data.begin() + read.offset + read.bytes_here);
-  read.bytes_here += static_cast<uint32_t>(data.size());
+  assert(data.size() <= read.bytes - read.bytes_received);
+  std::copy(data.begin(), data.end(), FlightOf(read.flight).data.begin() + read.offset + read.bytes_received);
+  read.bytes_received += static_cast<uint32_t>(data.size());
 }
 
 void DmaReader::OnReadEnd(Cycle cycle, uint32_t id, AxiResp resp) {
   Read& read = reads_[id];
   if (read.resp == AxiResp::kOkay) read.resp = resp;
-  if (read.bytes_here != read.bytes) {
+  if (read.bytes_received != read.bytes) {
     assert(resp != AxiResp::kOkay);
     // A beat of the bus is present or not, so a partial one is missing, too.
-    const auto begun = static_cast<uint32_t>((read.address + read.bytes_here) % beat_bytes_);
+    const auto partial_beat = static_cast<uint32_t>((read.address + read.bytes_received) % beat_bytes_);
     const auto data = FlightOf(read.flight).data.begin() + read.offset;
-    std::fill(data + read.bytes_here - std::min(begun, read.bytes_here), data + read.bytes, uint8_t{0});
+    std::fill(data + read.bytes_received - std::min(partial_beat, read.bytes_received), data + read.bytes, uint8_t{0});
   }
   read.done = cycle;
   Advance();
@@ -170,7 +170,7 @@ bool DmaReader::Issue() {
                 .address = burst.address,
                 .offset = flight.issued_bytes,
                 .bytes = burst.bytes,
-                .bytes_here = 0,
+                .bytes_received = 0,
                 .last = burst.last,
                 .resp = AxiResp::kOkay,
                 .done = kUnknown};
@@ -198,12 +198,12 @@ bool DmaReader::Retire() {
 bool DmaReader::Step() {
   if (done_timing_.PopReady() == kUnknown) return false;
   const Flight& flight = FlightOf(step_flight_);
-  const bool gives = step_ > 0 || flight.steps == flight.train_beats;
-  const Cycle cycle = std::max({done_timing_.PopReady(), next_step_, gives ? train_room_.Available(1) : 0});
+  const bool produces = step_ > 0 || flight.steps == flight.train_beats;
+  const Cycle cycle = std::max({done_timing_.PopReady(), next_step_, produces ? train_room_.Available(1) : 0});
   if (cycle == kUnknown) return false;
   next_step_ = cycle + 1;
   if (step_ < flight.bus_beats) places_.Return(cycle);
-  if (gives) {
+  if (produces) {
     train_room_.Take(1);
     train_timing_.Push(cycle + kStepToQueue);
   }

@@ -125,7 +125,7 @@ class DmaReader {
     uint64_t address;
     uint32_t offset;  // in the request
     uint32_t bytes;
-    uint32_t bytes_here;
+    uint32_t bytes_received;
     bool last;  // of its request
     AxiResp resp;
     Cycle done;  // cycle of its last beat

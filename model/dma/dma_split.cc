@@ -24,11 +24,11 @@ void DmaSplit::Cut(Cycle cycle) {
   const auto to_limit = static_cast<uint32_t>(request.limit - request.address % request.limit);
   const uint32_t bytes = std::min(request.bytes, to_limit);
   const bool last = bytes == request.bytes;
-  bursts_.push_back({request.address, bytes, BusBeats(request.address, bytes, beat_bytes_), !request.begun, last});
+  bursts_.push_back({request.address, bytes, BusBeats(request.address, bytes, beat_bytes_), !request.started, last});
   bursts_timing_.Push(cycle);
   request.address += bytes;
   request.bytes -= bytes;
-  request.begun = true;
+  request.started = true;
   if (last) {
     requests_.pop_front();
     requests_timing_.Pop(cycle);

@@ -63,7 +63,7 @@ class DmaSplit {
     uint64_t address;  // of the rest of the request
     uint32_t bytes;
     uint32_t limit;
-    bool begun;
+    bool started;
   };
 
   uint32_t beat_bytes_;

@@ -39,7 +39,7 @@ DmaWritePort::DmaWritePort(Agenda& agenda, const Config& config)
   for (size_t i = 0; i < config.write_clients; ++i) {
     write_in.push_back(Channel<WriteBeat>::Slice());
     write_in.back().SetConsumer(this);
-    write_in.back().ShowIn(waiting_, whole() + i);
+    write_in.back().ShowIn(waiting_, fetch_count() + i);
   }
 }
 
@@ -53,7 +53,7 @@ void DmaWritePort::Run(Cycle now) {
     const size_t client = completion.tag >> kClientShift;
     --writes_[client];
     const bool failed = completion.resp != AxiResp::kOkay;
-    const OnDone& told = client >= whole() ? on_write_done[client - whole()] : on_done[client];
+    const OnDone& told = client >= fetch_count() ? on_write_done[client - fetch_count()] : on_done[client];
     if (((completion.tag >> kNotifyShift & 1) != 0 || failed) && told) {
       told(now, {.tag = static_cast<uint8_t>(completion.tag), .resp = static_cast<uint8_t>(completion.resp)});
     }
@@ -89,8 +89,8 @@ bool DmaWritePort::IntoArbiter(Cycle now) {
   for (uint64_t left = waiting_; left != 0; left &= left - 1) {
     const auto i = static_cast<size_t>(std::countr_zero(left));
     if (arb_.PushReady(i) > now) continue;
-    if (i >= whole()) {
-      const size_t index = i - whole();
+    if (i >= fetch_count()) {
+      const size_t index = i - fetch_count();
       if (!write_in[index].CanPop(now)) continue;
       const WriteBeat& beat = write_in[index].front();
       push(i, write_beats_[index] == 0, beat.last) = beat;
@@ -136,7 +136,7 @@ bool DmaWritePort::OutOfArbiter(Cycle now) {
                          .after_all_b = false,
                          .max_payload_size = {}});
     requests_timing_.Push(now);
-    if (client >= whole() && TakeRest(now, client)) return true;
+    if (client >= fetch_count() && TakeRest(now, client)) return true;
   }
   arb_.Pop(now);
   const uint32_t size = std::min(beat_bytes_, bytes_left_);
@@ -145,14 +145,14 @@ bool DmaWritePort::OutOfArbiter(Cycle now) {
   writer_.OnTrainBeat(now, std::span(beat.data).first(size), beat.last);
   const bool last = beat.last;
   beats_[client].pop_front();
-  if (last && client >= whole() && on_accepted[client - whole()]) on_accepted[client - whole()](now);
+  if (last && client >= fetch_count() && on_accepted[client - fetch_count()]) on_accepted[client - fetch_count()](now);
   return true;
 }
 
 // The first beat of a train leaves the arbiter, which grants no other client until the last one does. If the writer has
 // space for all of them and the client does not pause, all cycles are known.
 bool DmaWritePort::TakeRest(Cycle now, size_t client) {
-  const size_t index = client - whole();
+  const size_t index = client - fetch_count();
   // The second beat is at the arbiter's output, the third at its input, and so on: the pipeline is full.
   constexpr size_t kInArbiter = 3;
   if (beat_source[index] == nullptr || write_beats_[index] != kInArbiter || beats_[client].size() != kInArbiter ||

@@ -83,7 +83,7 @@ class DmaWritePort final : public Block {
   const DmaWriter& writer() const { return writer_; }
 
  private:
-  size_t whole() const { return store_in.size(); }  // index of the first write client
+  size_t fetch_count() const { return store_in.size(); }  // index of the first write client
   bool IntoArbiter(Cycle now);
   bool OutOfArbiter(Cycle now);
   bool TakeRest(Cycle now, size_t client);

@@ -82,7 +82,7 @@ bool NetChecksum::ReturnThrough(Cycle last) {
   bool any = false;
   for (; !returns_.empty() && returns_.begin()->first <= last; any = true) {
     free_ += returns_.begin()->second;
-    --kept_;
+    --frames_in_flight_;
     returns_.erase(returns_.begin());
   }
   return any;
@@ -102,14 +102,14 @@ void NetChecksum::Run(Cycle now) {
 }
 
 void NetChecksum::TakePacket(Cycle now) {
-  if (!packet_in.CanPop(now) || now < take_from_ || kept_ == kFrames) return;
+  if (!packet_in.CanPop(now) || now < take_from_ || frames_in_flight_ == kFrames) return;
   const size_t bytes = packet_in.front().payload_bytes;
   assert(bytes >= NetHdr::kBytes + spec::Ethernet::kBytes);
   const size_t beats = Beats(bytes - NetHdr::kBytes);
   if (beats > free_) return;
   packet_in.Pop(now);
   free_ -= beats;
-  ++kept_;
+  ++frames_in_flight_;
 
   std::vector<uint8_t> frame = payload_.TakePayload(now + 1);
   assert(frame.size() == bytes);
@@ -123,6 +123,6 @@ void NetChecksum::TakePacket(Cycle now) {
   if (frames_.size() == 1 && reader_ != nullptr) reader_->WakeAt(std::max(frames_.front().visible, sent_));
 }
 
-bool NetChecksum::IsIdle() const { return packet_in.size() == 0 && kept_ == 0; }
+bool NetChecksum::IsIdle() const { return packet_in.size() == 0 && frames_in_flight_ == 0; }
 
 }  // namespace vireo::model

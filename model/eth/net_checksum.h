@@ -72,7 +72,7 @@ class NetChecksum final : public Block, public NetFrameSource {
 
   Cycle take_from_ = 0;                   // the payload of the previous packet has been taken
   size_t free_;                           // beats of the buffer that belong to no frame
-  size_t kept_ = 0;                       // frames between packet and wire
+  size_t frames_in_flight_ = 0;           // frames between packet and wire
   std::multimap<Cycle, size_t> returns_;  // beats of one frame each, free after this cycle
   std::deque<Cycle> drops_;
   std::deque<Frame> frames_;  // complete, or with a known end

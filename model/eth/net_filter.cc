@@ -72,21 +72,21 @@ void NetFilter::Admit(Arrival arrival) {
   used_ += BeatsOf(bytes);
   const Cycle last = first + (bytes - 1) / beat_bytes_;
   const auto frame_class = NetClassify::Classify(arrival.bytes);
-  kept_.push_back({last + NetClassify::kLatency + kClassLatency, frame_class, std::move(arrival.bytes)});
-  if (kept_.size() == 1) WakeForNext();
+  pending_frames_.push_back({last + NetClassify::kLatency + kClassLatency, frame_class, std::move(arrival.bytes)});
+  if (pending_frames_.size() == 1) WakeForNext();
 }
 
 void NetFilter::WakeForNext() {
-  if (!kept_.empty()) WakeAt(std::max(kept_.front().class_visible, wait_from_));
+  if (!pending_frames_.empty()) WakeAt(std::max(pending_frames_.front().class_visible, wait_from_));
 }
 
-std::optional<bool> NetFilter::Decide(Cycle now, const spec::NetClass& said) {
+std::optional<bool> NetFilter::Decide(Cycle now, const spec::NetClass& net_class) {
   const spec::MgmtRxMode& mode = rx_mode_.At(now);
-  const uint64_t destination = MacOf(said.destination_mac);
-  const bool group = (said.destination_mac[0] & 1) != 0;  // IEEE 802
-  const bool member = (vlan_members_ >> said.vlan_id % spec::kTableVlanFilterBits & 1) != 0;
+  const uint64_t destination = MacOf(net_class.destination_mac);
+  const bool group = (net_class.destination_mac[0] & 1) != 0;  // IEEE 802
+  const bool member = (vlan_members_ >> net_class.vlan_id % spec::kTableVlanFilterBits & 1) != 0;
   if (mode.promiscuous) return true;
-  if (said.vlan_present && mode.vlan_filter && !member) return false;
+  if (net_class.vlan_present && mode.vlan_filter && !member) return false;
   if (destination == kBroadcast) return !mode.no_broadcast;
   if (group ? mode.no_multicast : mode.no_unicast) return false;
   if (group ? mode.all_multicast : mode.all_unicast || destination == mac_.At(now)) return true;
@@ -94,7 +94,7 @@ std::optional<bool> NetFilter::Decide(Cycle now, const spec::NetClass& said) {
 }
 
 void NetFilter::Step(Cycle now) {
-  const Kept& frame = kept_.front();
+  const PendingFrame& frame = pending_frames_.front();
   switch (state_) {
     case State::kWait:
       vlan_members_ = vlans_.Read(now, frame.frame_class.vlan_id / spec::kTableVlanFilterBits);
@@ -105,7 +105,7 @@ void NetFilter::Step(Cycle now) {
       pair_ = static_cast<uint8_t>(uint32_t{frame.frame_class.flow_hash} * active_pairs_.At(now) >> 16);
       const auto decided = Decide(now, frame.frame_class);
       pass_ = decided.value_or(false);
-      state_ = decided ? State::kSay : State::kScan;
+      state_ = decided ? State::kEmit : State::kScan;
       if (!decided) entry_ = macs_.Read(now, index_ = 0);
       break;
     }
@@ -114,13 +114,13 @@ void NetFilter::Step(Cycle now) {
               std::equal(std::begin(entry_.mac), std::end(entry_.mac), std::begin(frame.frame_class.destination_mac));
       // Entries are contiguous from the first on: the first invalid one is the end.
       if (pass_ || !entry_.valid || index_ == macs_.size() - 1) {
-        state_ = State::kSay;
+        state_ = State::kEmit;
       } else {
         entry_ = macs_.Read(now, ++index_);
       }
       break;
-    case State::kSay:
-      Say(now);
+    case State::kEmit:
+      EmitFrame(now);
       state_ = State::kWait;
       wait_from_ = now + 1;
       return WakeForNext();
@@ -128,9 +128,9 @@ void NetFilter::Step(Cycle now) {
   WakeAt(now + 1);
 }
 
-void NetFilter::Say(Cycle now) {
-  Kept frame = std::move(kept_.front());
-  kept_.pop_front();
+void NetFilter::EmitFrame(Cycle now) {
+  PendingFrame frame = std::move(pending_frames_.front());
+  pending_frames_.pop_front();
   Record record{pass_, BeatsOf(frame.bytes.size()), {}};
   if (pass_) {
     tokens_.Push(now, {.bytes = static_cast<uint16_t>(frame.bytes.size()),
@@ -180,7 +180,8 @@ void NetFilter::Run(Cycle now) {
     arrivals_.pop_front();
     Admit(std::move(arrival));
   }
-  if (state_ != State::kWait || (!kept_.empty() && std::max(kept_.front().class_visible, wait_from_) <= now)) {
+  if (state_ != State::kWait ||
+      (!pending_frames_.empty() && std::max(pending_frames_.front().class_visible, wait_from_) <= now)) {
     Step(now);
   }
   // The ring frees space only in order, so a dropped frame stays until it is the oldest.

@@ -73,7 +73,7 @@ class NetFilter final : public Block, public FrameStore, public NetFrameSink {
     Cycle first;
     std::vector<uint8_t> bytes;
   };
-  struct Kept {
+  struct PendingFrame {
     Cycle class_visible;
     spec::NetClass frame_class;
     std::vector<uint8_t> bytes;
@@ -87,14 +87,14 @@ class NetFilter final : public Block, public FrameStore, public NetFrameSink {
     Cycle cycle;
     size_t beats;
   };
-  enum class State { kWait, kDecide, kScan, kSay };
+  enum class State { kWait, kDecide, kScan, kEmit };
 
   size_t BeatsOf(size_t bytes) const { return (spec::NetHdr::kBytes + bytes + beat_bytes_ - 1) / beat_bytes_; }
   void Admit(Arrival arrival);
   void Step(Cycle now);
   // Empty: the table of addresses decides.
-  std::optional<bool> Decide(Cycle now, const spec::NetClass& said);
-  void Say(Cycle now);
+  std::optional<bool> Decide(Cycle now, const spec::NetClass& net_class);
+  void EmitFrame(Cycle now);
   void WakeForNext();
   void Pop(Cycle now);
   void WakeForRecord();
@@ -122,7 +122,7 @@ class NetFilter final : public Block, public FrameStore, public NetFrameSink {
   std::deque<Cycle> drops_;
 
   // Frames to decide, and progress of the decision on the first of them.
-  std::deque<Kept> kept_;
+  std::deque<PendingFrame> pending_frames_;
   State state_ = State::kWait;
   Cycle wait_from_ = 0;  // earliest start of a decision
   uint32_t vlan_members_ = 0;

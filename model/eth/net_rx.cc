@@ -46,7 +46,7 @@ void NetRx::OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& write) {
   WakeAt(now + 1);
 }
 
-void NetRx::Settle(Cycle now) {
+void NetRx::ApplyInputs(Cycle now) {
   for (; !accepts_.empty() && accepts_.front() < now; accepts_.pop_front()) ++accepted_;
   for (; !offloads_.empty() && offloads_.front().cycle < now; offloads_.pop_front()) {
     pairs_[offloads_.front().pair].guest_csum = offloads_.front().guest_csum;
@@ -56,16 +56,16 @@ void NetRx::Settle(Cycle now) {
     const size_t index = row.vq_index / 2u;
     Pair& pair = pairs_[index];
     pair.enabled = row.enabled;
-    pair.dead = false;
+    pair.broken = false;
     pair.is_short = false;
     pair.cache.clear();
-    if (asked_pair_ == index) stale_ = true;
-    if (state_ != State::kFrame && pair_ == index) gone_ = true;
+    if (outstanding_pair_ == index) stale_ = true;
+    if (state_ != State::kFrame && pair_ == index) queue_lost_ = true;
   }
 }
 
 void NetRx::Run(Cycle now) {
-  Settle(now);
+  ApplyInputs(now);
   stream_.Run(now);
   bool moved = Leave(now, request_, buffer_request_out);
   moved |= Leave(now, failure_, queue_failure_out);
@@ -87,26 +87,26 @@ bool NetRx::RunBuffers(Cycle now) {
       if (!frame_in.CanPop(now) || !jobs_.CanPush(now) || listed_ > kDescriptors) return false;
       BeginFrame(frame_in.Pop(now), mrg_rxbuf_.At(now));
       return true;
-    case State::kLook: return Look();
-    case State::kTake: Take(gone_ ? spec::Buffer{} : pair().cache[taken_]); return true;
-    case State::kAsk:
-      if (gone_) {
+    case State::kNeedBuffer: return NeedBuffer();
+    case State::kTake: Take(queue_lost_ ? spec::Buffer{} : pair().cache[taken_]); return true;
+    case State::kRequest:
+      if (queue_lost_) {
         state_ = State::kDrop;
         return true;
       }
-      if (asked_ != Asked::kNone) return false;
-      asked_ = Asked::kIndex;
-      Ask({.by_index = true,
-           .index = piece_.next_index,
-           .count = 1,
-           .indirect = piece_.indirect,
-           .table_address = piece_.table_address,
-           .table_entries = piece_.table_entries});
+      if (outstanding_ != Outstanding::kNone) return false;
+      outstanding_ = Outstanding::kIndex;
+      RequestBuffer({.by_index = true,
+                     .index = piece_.next_index,
+                     .count = 1,
+                     .indirect = piece_.indirect,
+                     .table_address = piece_.table_address,
+                     .table_entries = piece_.table_entries});
       state_ = State::kAnswer;
       return true;
     case State::kAnswer: {
       if (!buffer_in.CanPop(now)) return false;
-      asked_ = Asked::kNone;
+      outstanding_ = Outstanding::kNone;
       const spec::Buffer answer = buffer_in.Pop(now);
       if (answer.status == BufferStatus::kOk) {
         Take(answer);
@@ -115,8 +115,8 @@ bool NetRx::RunBuffers(Cycle now) {
       }
       return true;
     }
-    case State::kGo: {
-      if (gone_) {
+    case State::kReady: {
+      if (queue_lost_) {
         state_ = State::kDrop;
         return true;
       }
@@ -131,20 +131,20 @@ bool NetRx::RunBuffers(Cycle now) {
       auto& cache = pair().cache;
       cache.erase(cache.begin(), cache.begin() + static_cast<ptrdiff_t>(taken_));
       // Prefetch while the ring has more.
-      if (cache.size() <= spec::kNetReceivesAhead - kMost && !pair().is_short && asked_ == Asked::kNone) {
-        AskRing(kDescriptors - cache.size());
+      if (cache.size() <= spec::kNetReceivesAhead - kMost && !pair().is_short && outstanding_ == Outstanding::kNone) {
+        RequestRing(kDescriptors - cache.size());
       }
       state_ = State::kFrame;
       return true;
     }
     case State::kFail:
-      if (gone_) {
+      if (queue_lost_) {
         state_ = State::kDrop;
         return true;
       }
       if (failure_) return false;
       failure_ = spec::QueueFailure{.vq_index = VqIndex(), .code = spec::RdmaError::kBadDescriptor};
-      pair().dead = true;
+      pair().broken = true;
       state_ = State::kDrop;
       return true;
     case State::kDrop:
@@ -157,20 +157,20 @@ bool NetRx::RunBuffers(Cycle now) {
 }
 
 void NetRx::BeginFrame(const spec::NetFrame& frame, bool mrg_rxbuf) {
-  gone_ = frame.pair_index >= pairs_.size();
-  pair_ = gone_ ? 0 : frame.pair_index;
+  queue_lost_ = frame.pair_index >= pairs_.size();
+  pair_ = queue_lost_ ? 0 : frame.pair_index;
   checksum_valid_ = frame.checksum_valid;
   mrg_ = mrg_rxbuf;
-  looked_ = false;
+  requested_since_ = false;
   left_ = frame.bytes + kHeaderBytes;
   taken_ = 0;
   used_ = 0;
   job_ = {};
-  state_ = State::kLook;
+  state_ = State::kNeedBuffer;
 }
 
-bool NetRx::Look() {
-  if (gone_ || !pair().enabled || pair().dead) {
+bool NetRx::NeedBuffer() {
+  if (queue_lost_ || !pair().enabled || pair().broken) {
     state_ = State::kDrop;
     return true;
   }
@@ -182,20 +182,20 @@ bool NetRx::Look() {
     state_ = State::kDrop;
     return true;
   }
-  if (asked_ != Asked::kNone) return false;
-  if (looked_) {
+  if (outstanding_ != Outstanding::kNone) return false;
+  if (requested_since_) {
     state_ = State::kDrop;
     return true;
   }
   // Also after a request that was made before the frame needed a buffer: one may have been added since.
-  looked_ = true;
-  AskRing(kDescriptors - pair().cache.size());
+  requested_since_ = true;
+  RequestRing(kDescriptors - pair().cache.size());
   return true;
 }
 
 // The next descriptor of the frame.
 void NetRx::Take(const spec::Buffer& piece) {
-  if (gone_) {
+  if (queue_lost_) {
     state_ = State::kDrop;
     return;
   }
@@ -216,46 +216,46 @@ void NetRx::Take(const spec::Buffer& piece) {
   entry.completion.has_id = piece.has_id;
   if (piece.has_id) {
     entry.completion.id = piece.id;
-    entry.completion.behind = piece.next_index;
+    entry.completion.next_position = piece.next_index;
   }
   job_.entries.push_back(entry);
   job_.writes += (bytes + kWriteBytesMax - 1) / kWriteBytesMax;
   piece_ = piece;
   if (piece.more) {
-    state_ = State::kAsk;
+    state_ = State::kRequest;
     return;
   }
   used_ = 0;
   ++taken_;
-  looked_ = false;
+  requested_since_ = false;
   // Without mrg_rxbuf a frame must fit in one buffer. [virtio 1.3, 5.1.6.3.1, 5.1.6.4]
-  state_ = left_ == 0 ? State::kGo : mrg_ ? State::kLook : State::kDrop;
+  state_ = left_ == 0 ? State::kReady : mrg_ ? State::kNeedBuffer : State::kDrop;
 }
 
-void NetRx::Ask(const spec::BufferRequest& request) {
-  asked_pair_ = pair_;
+void NetRx::RequestBuffer(const spec::BufferRequest& request) {
+  outstanding_pair_ = pair_;
   stale_ = false;
   request_ = request;
   request_->client = spec::BufferClient::kNetReceive;
   request_->vq_index = VqIndex();
 }
 
-void NetRx::AskRing(size_t room) {
-  asked_ = Asked::kRing;
+void NetRx::RequestRing(size_t room) {
+  outstanding_ = Outstanding::kRing;
   missing_ = std::min(room, kMost);
-  Ask({.count = static_cast<uint8_t>(missing_)});
+  RequestBuffer({.count = static_cast<uint8_t>(missing_)});
 }
 
 bool NetRx::RunCache(Cycle now) {
-  if (asked_ != Asked::kRing || !buffer_in.CanPop(now)) return false;
+  if (outstanding_ != Outstanding::kRing || !buffer_in.CanPop(now)) return false;
   const spec::Buffer buffer = buffer_in.Pop(now);
-  Pair& pair = pairs_[asked_pair_];
+  Pair& pair = pairs_[outstanding_pair_];
   if (buffer.status == BufferStatus::kOk) {
     --missing_;
     if (!stale_) pair.cache.push_back(buffer);
   }
   if (buffer.last) {
-    asked_ = Asked::kNone;
+    outstanding_ = Outstanding::kNone;
     if (!stale_) pair.is_short = missing_ != 0;
   }
   return true;
@@ -349,8 +349,8 @@ bool NetRx::RunCompletions(Cycle now) {
 }
 
 bool NetRx::IsIdle() const {
-  return frame_in.size() == 0 && state_ == State::kFrame && asked_ == Asked::kNone && !failure_ && jobs_.size() == 0 &&
-         write_state_ == WriteState::kJob && waiting_.size() == 0;
+  return frame_in.size() == 0 && state_ == State::kFrame && outstanding_ == Outstanding::kNone && !failure_ &&
+         jobs_.size() == 0 && write_state_ == WriteState::kJob && waiting_.size() == 0;
 }
 
 }  // namespace vireo::model

@@ -71,13 +71,13 @@ class NetRx final : public Block {
   bool IsIdle() const;
 
  private:
-  enum class State : uint8_t { kFrame, kLook, kTake, kAsk, kAnswer, kGo, kFail, kDrop };
-  enum class Asked : uint8_t { kNone, kRing, kIndex };
+  enum class State : uint8_t { kFrame, kNeedBuffer, kTake, kRequest, kAnswer, kReady, kFail, kDrop };
+  enum class Outstanding : uint8_t { kNone, kRing, kIndex };
   enum class WriteState : uint8_t { kJob, kEntry, kRun, kFree };
 
   struct Pair {
     bool enabled = false;     // the queue is enabled
-    bool dead = false;        // the queue is broken
+    bool broken = false;      // the queue is broken
     bool is_short = false;    // its last response had fewer buffers than requested
     bool guest_csum = false;  // the offload is enabled
     std::deque<spec::Buffer> cache{};
@@ -103,16 +103,16 @@ class NetRx final : public Block {
   };
 
   // Applies inputs of cycles before `now`.
-  void Settle(Cycle now);
+  void ApplyInputs(Cycle now);
   // Each performs the work of a cycle and returns whether there was any.
   bool RunBuffers(Cycle now);
   bool RunCache(Cycle now);
   bool RunWrites(Cycle now);
   bool RunCompletions(Cycle now);
-  bool Look();
+  bool NeedBuffer();
   void Take(const spec::Buffer& piece);
-  void Ask(const spec::BufferRequest& request);
-  void AskRing(size_t room);
+  void RequestBuffer(const spec::BufferRequest& request);
+  void RequestRing(size_t room);
   void BeginFrame(const spec::NetFrame& frame, bool mrg_rxbuf);
   void BeginEntry(Cycle now);
   void BeginWrite(Cycle now, uint64_t address, size_t bytes);
@@ -134,9 +134,9 @@ class NetRx final : public Block {
   std::deque<Cycle> accepts_;
 
   // The outstanding request.
-  Asked asked_ = Asked::kNone;
+  Outstanding outstanding_ = Outstanding::kNone;
   bool stale_ = false;
-  size_t asked_pair_ = 0;
+  size_t outstanding_pair_ = 0;
   size_t missing_ = 0;
 
   // The frame whose buffers are being fetched.
@@ -144,14 +144,14 @@ class NetRx final : public Block {
   size_t pair_ = 0;
   bool checksum_valid_ = false;
   bool mrg_ = false;
-  bool gone_ = false;    // its queue was disabled or reset meanwhile
-  bool looked_ = false;  // a request was made after it needed a buffer
-  size_t left_ = 0;      // bytes without a descriptor yet
-  size_t taken_ = 0;     // buffers
-  Job job_;              // as built so far
-  spec::Buffer piece_;   // the last descriptor
-  uint16_t head_ = 0;    // of the buffer
-  size_t used_ = 0;      // bytes of it
+  bool queue_lost_ = false;       // its queue was disabled or reset meanwhile
+  bool requested_since_ = false;  // a request was made after it needed a buffer
+  size_t left_ = 0;               // bytes without a descriptor yet
+  size_t taken_ = 0;              // buffers
+  Job job_;                       // as built so far
+  spec::Buffer piece_;            // the last descriptor
+  uint16_t head_ = 0;             // of the buffer
+  size_t used_ = 0;               // bytes of it
 
   std::optional<spec::BufferRequest> request_;
   std::optional<spec::QueueFailure> failure_;

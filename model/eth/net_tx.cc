@@ -55,9 +55,9 @@ void NetTx::Run(Cycle now) {
   while (!rows_.empty() && rows_.front().first < now) {
     const uint32_t pair = rows_.front().second;
     rows_.pop_front();
-    Forget(pair);
-    pairs_[pair].dead = false;
-    if (walk_.pair == pair) walk_.live = false;
+    Discard(pair);
+    pairs_[pair].broken = false;
+    if (walk_.pair == pair) walk_.valid = false;
   }
   bool moved = Leave(now, request_, buffer_request_out);
   moved |= Leave(now, job_, job_out);
@@ -66,19 +66,19 @@ void NetTx::Run(Cycle now) {
   moved |= RunCompletions(now);
   // The machines see each other's registers as of the start of the cycle.
   const State state = state_;
-  const bool answers_walk = state == State::kWait && (!ring_ || walk_first_);
-  moved |= RunAsk(now);
-  if (!answers_walk) moved |= RunAnswer(now);
-  if (state != State::kWait || answers_walk) moved |= RunWalk(now);
+  const bool responds_to_walk = state == State::kWait && (!ring_ || walk_first_);
+  moved |= RunRequest(now);
+  if (!responds_to_walk) moved |= RunAnswer(now);
+  if (state != State::kWait || responds_to_walk) moved |= RunWalk(now);
   if (doorbell_in.CanPop(now)) {
     const auto pair = PairOf(doorbell_in.Pop(now).vq_index, pairs_.size());
-    if (pair && !pairs_[*pair].dead) pairs_[*pair].wants = true;
+    if (pair && !pairs_[*pair].broken) pairs_[*pair].pending = true;
     moved = true;
   }
   // Last, so that it overrides changes of the same cycle.
-  if (const auto pair = std::exchange(forget_, std::nullopt)) {
-    Forget(*pair);
-    if (std::exchange(breaks_, false)) pairs_[*pair] = {.wants = false, .dead = true};
+  if (const auto pair = std::exchange(discard_, std::nullopt)) {
+    Discard(*pair);
+    if (std::exchange(breaks_, false)) pairs_[*pair] = {.pending = false, .broken = true};
   }
   const bool hold = hold_.At(now);
   moved |= hold != held_;
@@ -107,12 +107,12 @@ bool NetTx::RunCompletions(Cycle now) {
 }
 
 // Requests the next buffers of a ring. A walk has priority: the buffer in progress is older.
-bool NetTx::RunAsk(Cycle now) {
-  if (hold_.At(now) || ring_ || reserved_ > kHeads - kMost || request_ || state_ == State::kAsk) return false;
+bool NetTx::RunRequest(Cycle now) {
+  if (hold_.At(now) || ring_ || reserved_ > kHeads - kMost || request_ || state_ == State::kRequest) return false;
   for (uint32_t i = 1; i <= pairs_.size(); ++i) {
     const auto pair = static_cast<uint32_t>((last_pair_ + i) % pairs_.size());
-    if (!pairs_[pair].wants) continue;
-    pairs_[pair].wants = false;
+    if (!pairs_[pair].pending) continue;
+    pairs_[pair].pending = false;
     last_pair_ = pair;
     ring_ = Ring{.pair = pair};
     walk_first_ = state_ == State::kWait;
@@ -127,15 +127,15 @@ bool NetTx::RunAsk(Cycle now) {
 bool NetTx::RunAnswer(Cycle now) {
   if (!buffer_in.CanPop(now)) return false;
   const spec::Buffer buffer = buffer_in.Pop(now);
-  if (ring_->live && buffer.status == BufferStatus::kOk) {
+  if (ring_->valid && buffer.status == BufferStatus::kOk) {
     heads_.Push(now, buffer);
-    head_of_.push_back({.pair = ring_->pair, .live = true});
+    head_of_.push_back({.pair = ring_->pair, .valid = true});
     ++ring_->got;
   }
   if (buffer.last) {
     reserved_ -= kMost - ring_->got;
     // Fewer means that the ring has no more, and the driver will ring the doorbell.
-    if (ring_->got == kMost) pairs_[ring_->pair].wants = true;
+    if (ring_->got == kMost) pairs_[ring_->pair].pending = true;
     ring_.reset();
   }
   return true;
@@ -144,7 +144,7 @@ bool NetTx::RunAnswer(Cycle now) {
 bool NetTx::RunWalk(Cycle now) {
   switch (state_) {
     case State::kTake: return Take(now);
-    case State::kAsk:
+    case State::kRequest:
       if (request_) return false;
       walk_first_ = !ring_;
       request_ = spec::BufferRequest{.client = spec::BufferClient::kNetTransmit,
@@ -171,7 +171,7 @@ bool NetTx::RunWalk(Cycle now) {
 bool NetTx::Take(Cycle now) {
   if (!heads_.CanPop(now)) return false;
   const Head head = head_of_.front();
-  if (head.live && !records_.CanPush(now)) return false;
+  if (head.valid && !records_.CanPush(now)) return false;
   head_of_.pop_front();
   --reserved_;
   const spec::Buffer buffer = heads_.Pop(now);
@@ -181,9 +181,9 @@ bool NetTx::Take(Cycle now) {
                .has_id = buffer.has_id,
                .total = buffer.bytes,
                .entries = {{buffer.address, buffer.bytes}}};
-  if (!head.live) return true;
+  if (!head.valid) return true;
   // Transmit buffers have no device-writable descriptors. [virtio 1.3, 5.1.6.2]
-  state_ = buffer.writable ? State::kFail : buffer.more ? State::kAsk : State::kDecide;
+  state_ = buffer.writable ? State::kFail : buffer.more ? State::kRequest : State::kDecide;
   return true;
 }
 
@@ -191,11 +191,11 @@ bool NetTx::Take(Cycle now) {
 bool NetTx::Follow(Cycle now) {
   if (!buffer_in.CanPop(now)) return false;
   const spec::Buffer buffer = buffer_in.Pop(now);
-  if (!walk_.live) {
+  if (!walk_.valid) {
     state_ = State::kTake;
   } else if (buffer.status != BufferStatus::kOk) {
     // Descriptor fetch has reported why; the queue has no more.
-    forget_ = walk_.pair;
+    discard_ = walk_.pair;
     state_ = State::kTake;
   } else if (buffer.writable || (buffer.more && walk_.entries.size() == spec::kNetChainDescriptors - 1)) {
     state_ = State::kFail;
@@ -205,7 +205,7 @@ bool NetTx::Follow(Cycle now) {
     // A table counts as one descriptor of the ring.
     walk_.has_id = buffer.has_id && !walk_.last.indirect;
     walk_.last = buffer;
-    state_ = buffer.more ? State::kAsk : State::kDecide;
+    state_ = buffer.more ? State::kRequest : State::kDecide;
   }
   return true;
 }
@@ -216,7 +216,7 @@ void NetTx::Decide(Cycle now) {
   spec::Completion completion{.vq_index = QueueOf(walk_.pair), .head = walk_.head, .has_id = walk_.has_id};
   if (walk_.has_id) {
     completion.id = walk_.last.id;
-    completion.behind = walk_.last.next_index;
+    completion.next_position = walk_.last.next_index;
   }
   records_.Push(now, {.completion = completion, .dropped = dropped});
   drop_ = dropped;
@@ -245,10 +245,10 @@ void NetTx::CutRun() {
 }
 
 bool NetTx::Fail() {
-  if (walk_.live) {
+  if (walk_.valid) {
     if (failure_) return false;
     failure_ = spec::QueueFailure{.vq_index = QueueOf(walk_.pair), .code = spec::RdmaError::kBadDescriptor};
-    forget_ = walk_.pair;
+    discard_ = walk_.pair;
     breaks_ = true;
   }
   state_ = State::kTake;
@@ -256,14 +256,14 @@ bool NetTx::Fail() {
 }
 
 // Discards what was fetched of the pair's queue.
-void NetTx::Forget(uint32_t pair) {
-  for (Head& head : head_of_) head.live = head.live && head.pair != pair;
-  if (ring_ && ring_->pair == pair) ring_->live = false;
+void NetTx::Discard(uint32_t pair) {
+  for (Head& head : head_of_) head.valid = head.valid && head.pair != pair;
+  if (ring_ && ring_->pair == pair) ring_->valid = false;
 }
 
 bool NetTx::IsIdle() const {
-  const auto wants = [](const Pair& pair) { return pair.wants; };
-  return doorbell_in.size() == 0 && (held_ || std::none_of(pairs_.begin(), pairs_.end(), wants)) && !ring_ &&
+  const auto pending = [](const Pair& pair) { return pair.pending; };
+  return doorbell_in.size() == 0 && (held_ || std::none_of(pairs_.begin(), pairs_.end(), pending)) && !ring_ &&
          reserved_ == 0 && state_ == State::kTake && records_.size() == 0 && !job_ && !completion_ && !failure_;
 }
 

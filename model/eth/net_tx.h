@@ -64,20 +64,20 @@ class NetTx final : public Block {
   bool IsIdle() const;
 
  private:
-  enum class State : uint8_t { kTake, kAsk, kWait, kDecide, kRun, kFail };
+  enum class State : uint8_t { kTake, kRequest, kWait, kDecide, kRun, kFail };
 
   struct Pair {
-    bool wants = false;  // may have buffers
-    bool dead = false;   // broken until the row is written
+    bool pending = false;  // may have buffers
+    bool broken = false;   // broken until the row is written
   };
   struct Ring {
     uint32_t pair;
-    bool live = true;  // false: the response is discarded
+    bool valid = true;  // false: the response is discarded
     uint32_t got = 0;
   };
   struct Head {
     uint32_t pair;
-    bool live;
+    bool valid;
   };
   struct Record {
     spec::Completion completion;
@@ -88,7 +88,7 @@ class NetTx final : public Block {
     uint32_t bytes;
   };
   struct Walk {
-    bool live = true;  // false: its row was written meanwhile
+    bool valid = true;  // false: its row was written meanwhile
     uint32_t pair = 0;
     uint16_t head = 0;
     spec::Buffer last{};  // the last descriptor received
@@ -101,7 +101,7 @@ class NetTx final : public Block {
 
   // Each performs the work of a cycle and returns whether there was any.
   bool RunCompletions(Cycle now);
-  bool RunAsk(Cycle now);
+  bool RunRequest(Cycle now);
   bool RunAnswer(Cycle now);
   bool RunWalk(Cycle now);
   bool Take(Cycle now);
@@ -109,7 +109,7 @@ class NetTx final : public Block {
   void Decide(Cycle now);
   void CutRun();
   bool Fail();
-  void Forget(uint32_t pair);
+  void Discard(uint32_t pair);
 
   const uint32_t max_frame_bytes_;
 
@@ -124,9 +124,9 @@ class NetTx final : public Block {
 
   State state_ = State::kTake;
   Walk walk_;
-  std::optional<uint32_t> forget_;  // pair to discard at the end of the cycle
-  bool breaks_ = false;             // the pair also becomes dead
-  uint32_t ended_ = 0;              // frames whose completion has not left
+  std::optional<uint32_t> discard_;  // pair to discard at the end of the cycle
+  bool breaks_ = false;              // the pair also becomes dead
+  uint32_t ended_ = 0;               // frames whose completion has not left
 
   Level<bool> hold_{false};
   bool held_ = false;                            // as of the last cycle that ran

@@ -21,13 +21,15 @@ uint32_t Psn(uint32_t value) { return value & 0xff'ffff; }
 
 // Two in the slice, one in the requester's register, and those decided before the hold reached the requester; this
 // block accepts one in two cycles.
-constexpr uint8_t kRecordsOnWay = 8;
+constexpr uint8_t kRecordsInFlight = 8;
 
 // States in which records are valid; in others they are left over from before a clear.
-bool Keeps(IbQpState state) { return state == IbQpState::kRts || state == IbQpState::kSqd || state == IbQpState::kSqe; }
+bool KeepsRecords(IbQpState state) {
+  return state == IbQpState::kRts || state == IbQpState::kSqd || state == IbQpState::kSqe;
+}
 
 // States before a QP sends. [IBTA vol. 1, 10.3.1]
-bool IsSilent(IbQpState state) {
+bool IsBeforeSend(IbQpState state) {
   return state == IbQpState::kReset || state == IbQpState::kInit || state == IbQpState::kRtr;
 }
 
@@ -104,10 +106,10 @@ void Completer::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
 
 void Completer::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
   state_table_.Write(cycle, write.qpn, write.state);
-  if (IsSilent(write.state)) {
+  if (IsBeforeSend(write.state)) {
     WriteSent(cycle);
     sent_table_.Write(cycle, write.qpn, {});
-    life_began_ = {cycle, write.qpn};
+    instance_start_ = {cycle, write.qpn};
   }
   if (write.clear) {
     clear_.Push(cycle, write.qpn);
@@ -121,15 +123,15 @@ void Completer::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
 
 void Completer::OnQpSent(Cycle cycle, const spec::QpSent& sent) {
   WriteSent(cycle);
-  last_sent_ = {cycle, sent.qpn % num_qps_, {.valid = true, .psn = sent.psn, .generation = sent.generation}};
+  last_sent_ = {cycle, sent.qpn % num_qps_, {.valid = true, .psn = sent.psn, .epoch = sent.epoch}};
 }
 
 // A qp_sent in the cycle in which an instance of a QP starts belongs to its previous instance, or to another QP and is
 // written one cycle later.
 void Completer::WriteSent(Cycle before) {
   if (!last_sent_ || last_sent_->cycle >= before) return;
-  const bool begins = life_began_.cycle == last_sent_->cycle;
-  if (!begins || life_began_.qpn != last_sent_->qpn) {
+  const bool begins = instance_start_.cycle == last_sent_->cycle;
+  if (!begins || instance_start_.qpn != last_sent_->qpn) {
     sent_table_.Write(last_sent_->cycle + (begins ? 1 : 0), last_sent_->qpn, last_sent_->entry);
   }
   last_sent_.reset();
@@ -163,7 +165,7 @@ bool Completer::Step(Cycle now) {
       return true;
     case State::kRead: state_ = rings_[qpn_].records.empty() ? State::kEnd : State::kCheck; return true;
     case State::kCheck: state_ = Check(now); return state_ != before;
-    case State::kSettle: state_ = Settle(); return true;
+    case State::kApplyAck: state_ = ApplyAck(); return true;
     case State::kEnd: state_ = End(now); return state_ != before;
   }
   return false;
@@ -210,7 +212,7 @@ bool Completer::Choose(Cycle now) {
     return false;
   }
   chosen_ = now;
-  then_ = Then::kNothing;
+  next_action_ = NextAction::kNothing;
   state_ = State::kDecide;
   return true;
 }
@@ -233,16 +235,16 @@ Completer::State Completer::Decide(Cycle now) {
   sent_ = sent_table_.Read(chosen_, qpn_);
   switch (op_) {
     case Op::kClear:
-      why_ = Why::kForget;
+      reason_ = Reason::kDiscard;
       ring.failed = false;
-      ring.generation = 0;
+      ring.epoch = 0;
       ring.records_before = taken_;
-      ring.naked = false;
+      ring.nak_replayed = false;
       ring.retries = 0;
       ring.rnr_retries = 0;
       return State::kRead;
     case Op::kFlush:
-      why_ = Why::kFlush;
+      reason_ = Reason::kFlush;
       return state_table_.Read(chosen_, qpn_) == IbQpState::kErr ? State::kRead : State::kChoose;
     case Op::kRecord: return DecideRecord(now);
     case Op::kTimer: return DecideTimer(now);
@@ -255,11 +257,11 @@ Completer::State Completer::Decide(Cycle now) {
 Completer::State Completer::DecideRecord(Cycle now) {
   Ring& ring = rings_[qpn_];
   const IbQpState state = state_table_.Read(chosen_, qpn_);
-  why_ = state == IbQpState::kErr ? Why::kFlush : Keeps(state) ? Why::kOwn : Why::kForget;
-  if (record_in.front().amends) return State::kAmend;
+  reason_ = state == IbQpState::kErr ? Reason::kFlush : KeepsRecords(state) ? Reason::kOwnStatus : Reason::kDiscard;
+  if (record_in.front().replaces) return State::kAmend;
 
-  const Kept kept{.record = TakeRecord(now)};
-  const spec::SendRecord& record = kept.record;
+  const StoredRecord stored{.record = TakeRecord(now)};
+  const spec::SendRecord& record = stored.record;
   if (ring.records.empty()) ring.unacked = record.first_psn;
   ring.newest = record.last_psn;
   if (!record.unsent) {
@@ -268,51 +270,51 @@ Completer::State Completer::DecideRecord(Cycle now) {
     ring.sent = record.first_psn;
   }
   State next = State::kRead;
-  if (why_ == Why::kOwn && !ring.failed && record.status == IbWcStatus::kSuccess && !record.silent) {
+  if (reason_ == Reason::kOwnStatus && !ring.failed && record.status == IbWcStatus::kSuccess && !record.no_completion) {
     if ((record.unsent || record.packets != 0) && !ring.paused && !ring.replaying) {
       // The requester holds the QP itself, or will when the first part of the message has left, or the resume was
       // issued before it made this record.
-      then_ = Then::kGoOn;
+      next_action_ = NextAction::kContinue;
       ring.part = !record.unsent;
       ring.next = Psn(record.first_psn + record.packets);
       ring.cursor = static_cast<uint32_t>(ring.records.size());
-      ring.reads_given = ring.reads;
+      ring.reads_replayed = ring.reads;
       next = State::kEnd;
     } else {
       next = !ring.timer && !ring.paused && attributes_.HasTimer() ? State::kEnd : State::kChoose;
     }
   }
-  ring.records.push_back(kept);
+  ring.records.push_back(stored);
   assert(ring.records.size() <= send_records_);
-  if (kept.IsRead()) ++ring.reads;
+  if (stored.IsRead()) ++ring.reads;
   return next;
 }
 
 Completer::State Completer::DecideTimer(Cycle now) {
   Ring& ring = rings_[qpn_];
   const spec::TimerExpired expired = timer_expired_in.Pop(now);
-  if (expired.qpn >= num_qps_ || !Keeps(state_table_.Read(chosen_, qpn_)) || ring.failed || !ring.timer ||
-      ring.timer_generation != expired.generation) {
+  if (expired.qpn >= num_qps_ || !KeepsRecords(state_table_.Read(chosen_, qpn_)) || ring.failed || !ring.timer ||
+      ring.timer_epoch != expired.epoch) {
     return State::kChoose;
   }
   ring.timer = false;
-  why_ = Why::kAck;
+  reason_ = Reason::kAck;
   covered_ = 0;
   base_ = ring.unacked;
   // No timeout while the packets to be acknowledged wait for the wire, or less than the timeout has passed since they
   // left. [IBTA vol. 1, 9.7.6.1.3]
   if (!ring.paused && !ring.timed) return State::kEnd;
-  ring.naked = false;
+  ring.nak_replayed = false;
   if (!ring.paused) {
     if (ring.retries >= attributes_.retry_cnt) {
-      why_ = Why::kNak;
+      reason_ = Reason::kNak;
       nak_status_ = IbWcStatus::kRetryExcErr;
       syndrome_ = 0;
       return State::kRead;
     }
     ++ring.retries;
   }
-  then_ = Then::kReplay;
+  next_action_ = NextAction::kReplay;
   return State::kEnd;
 }
 
@@ -322,13 +324,13 @@ Completer::State Completer::DecideAck(Cycle now) {
   const bool positive = KindOf(ack.syndrome) == AethKind::kAck;
   const bool fatal = ack.is_read && ack.status != IbWcStatus::kSuccess;
   const uint32_t distance = Psn(ack.psn - ring.unacked);
-  if (ack.qpn >= num_qps_ || !Keeps(state_table_.Read(chosen_, qpn_)) || ring.failed || ring.records.empty() ||
+  if (ack.qpn >= num_qps_ || !KeepsRecords(state_table_.Read(chosen_, qpn_)) || ring.failed || ring.records.empty() ||
       distance > Psn(ring.newest - ring.unacked)) {
     return State::kChoose;
   }
   if (!attributes_.reliable && (!positive || ack.is_read))
     return State::kChoose;  // UC, UD: only rx_acks for packets that have left
-  why_ = fatal ? Why::kNak : Why::kAck;
+  reason_ = fatal ? Reason::kNak : Reason::kAck;
   is_read_ = ack.is_read;
   nak_status_ = ack.status;
   syndrome_ = ack.syndrome;
@@ -338,14 +340,14 @@ Completer::State Completer::DecideAck(Cycle now) {
 }
 
 // Effect of an acknowledge on the first record that it does not complete.
-Completer::State Completer::Settle() {
+Completer::State Completer::ApplyAck() {
   Ring& ring = rings_[qpn_];
-  const Kept& kept = ring.records.front();
+  const StoredRecord& stored = ring.records.front();
   // Of a READ, the part after the received responses is missing.
-  const uint32_t first = Psn(kept.record.first_psn - base_);
-  const uint32_t missing = first > Psn(kept.record.last_psn - base_) ? 0 : first;
+  const uint32_t first = Psn(stored.record.first_psn - base_);
+  const uint32_t missing = first > Psn(stored.record.last_psn - base_) ? 0 : first;
   nak_status_ = StatusOfNak(syndrome_);
-  if (kept.IsRead() && !is_read_ && missing < covered_) {
+  if (stored.IsRead() && !is_read_ && missing < covered_) {
     covered_ = missing;
     syndrome_ = static_cast<uint8_t>(spec::AethSyndrome::kNakPsnSequenceError);
     nak_status_ = IbWcStatus::kRetryExcErr;
@@ -353,48 +355,48 @@ Completer::State Completer::Settle() {
   // An acknowledge that makes progress resets both retry counters. A sequence NAK without progress must not consume a
   // retry if a replay has already answered it: a responder sends one NAK per gap. [IBTA vol. 1, 9.7.5.2.3]
   if (covered_ != 0) {
-    ring.naked = false;
+    ring.nak_replayed = false;
     ring.retries = 0;
     ring.rnr_retries = 0;
   }
   if (IsSequenceNak(syndrome_)) {
-    if (ring.paused || ring.naked) return State::kEnd;  // during the RNR wait it counts as an acknowledge only
+    if (ring.paused || ring.nak_replayed) return State::kEnd;  // during the RNR wait it counts as an acknowledge only
     if (ring.retries < attributes_.retry_cnt) {
-      then_ = Then::kReplay;
+      next_action_ = NextAction::kReplay;
     } else {
-      why_ = Why::kNak;
+      reason_ = Reason::kNak;
     }
     ++ring.retries;
-    ring.naked = true;
+    ring.nak_replayed = true;
   } else if (KindOf(syndrome_) == AethKind::kRnrNak) {
     if (ring.paused && covered_ == 0) return State::kEnd;  // a repeated RNR NAK during its wait is a duplicate
-    const bool forever = attributes_.rnr_retry == kRnrRetryForEver;
+    const bool forever = attributes_.rnr_retry == kRnrRetryInfinite;
     if (forever || ring.rnr_retries < attributes_.rnr_retry) {
-      then_ = Then::kPause;
+      next_action_ = NextAction::kPause;
     } else {
-      why_ = Why::kNak;
+      reason_ = Reason::kNak;
     }
     if (!forever) ++ring.rnr_retries;
-    ring.naked = false;
+    ring.nak_replayed = false;
   } else if (KindOf(syndrome_) != AethKind::kAck) {
-    why_ = Why::kNak;
+    reason_ = Reason::kNak;
   }
-  return why_ == Why::kNak ? State::kCheck : State::kEnd;
+  return reason_ == Reason::kNak ? State::kCheck : State::kEnd;
 }
 
 Completer::State Completer::DecideReplay(Cycle now) {
   Ring& ring = rings_[qpn_];
-  if (!Keeps(state_table_.Read(chosen_, qpn_)) || ring.failed || !ring.replaying || ring.awaits) {
+  if (!KeepsRecords(state_table_.Read(chosen_, qpn_)) || ring.failed || !ring.replaying || ring.awaits) {
     return State::kChoose;
   }
   if (ring.cursor != ring.records.size()) return State::kReplay;
   // A message that had started to leave when its QP was held must arrive before the resume is issued: with fewer
   // records than this since the hold it may still be in flight.
-  if (record_in.CanPop(now) && static_cast<uint8_t>(taken_ - ring.records_before) < kRecordsOnWay) {
+  if (record_in.CanPop(now) && static_cast<uint8_t>(taken_ - ring.records_before) < kRecordsInFlight) {
     PushTurn(now);
     return State::kChoose;
   }
-  replay_ = spec::Replay{.qpn = qpn_, .resume = true, .generation = ring.generation, .psn = Psn(ring.newest + 1)};
+  replay_ = spec::Replay{.qpn = qpn_, .resume = true, .epoch = ring.epoch, .psn = Psn(ring.newest + 1)};
   ring.replaying = false;
   return State::kChoose;
 }
@@ -403,16 +405,16 @@ Completer::State Completer::Amend(Cycle now) {
   Ring& ring = rings_[qpn_];
   const spec::SendRecord record = TakeRecord(now);
   const uint32_t newest = (ring.oldest + static_cast<uint32_t>(ring.records.size()) - 1) % send_records_;
-  const uint32_t slot = record.again ? record.slot : newest;
+  const uint32_t slot = record.is_replay ? record.slot : newest;
   const uint32_t index = (slot - ring.oldest) % send_records_;
   if (slot >= send_records_ || index >= ring.records.size() ||
-      (record.again && ring.records[index].record.first_psn != record.first_psn)) {
+      (record.is_replay && ring.records[index].record.first_psn != record.first_psn)) {
     return State::kChoose;  // its message is complete
   }
   const bool awaited = IsAwaited(ring, index);
   if (record.packets != 0) {
     // A part of it has started: the next one may be requested, unless a later hold has restarted the replay.
-    if (awaited && record.generation == ring.generation) {
+    if (awaited && record.epoch == ring.epoch) {
       ring.awaits = false;
       PushTurn(now);
     }
@@ -421,10 +423,10 @@ Completer::State Completer::Amend(Cycle now) {
   // The requested part will not be sent.
   if (awaited) ring.replaying = ring.awaits = false;
   // Only its status: the other fields are kept from the first record.
-  Kept& kept = ring.records[index];
-  kept.record.status = record.status;
-  kept.record.vendor_err = record.vendor_err;
-  kept.tell = record.again;
+  StoredRecord& stored = ring.records[index];
+  stored.record.status = record.status;
+  stored.record.vendor_err = record.vendor_err;
+  stored.to_report = record.is_replay;
   return State::kRead;
 }
 
@@ -434,15 +436,16 @@ bool Completer::IsAwaited(const Ring& ring, uint32_t index) const {
 
 void Completer::Replay(Cycle now) {
   Ring& ring = rings_[qpn_];
-  const Kept& kept = ring.records[ring.cursor];
-  const spec::SendRecord& record = kept.record;
-  if (record.status != IbWcStatus::kSuccess || record.silent) {
+  const StoredRecord& stored = ring.records[ring.cursor];
+  const spec::SendRecord& record = stored.record;
+  if (record.status != IbWcStatus::kSuccess || record.no_completion) {
     // It is never acknowledged, so replaying later records is useless.
     ring.replaying = false;
     return;
   }
-  if (ring.reads_given != 0 && (record.fence || (kept.IsRead() && ring.reads_given >= attributes_.max_rd_atomic))) {
-    ring.stands = true;
+  if (ring.reads_replayed != 0 &&
+      (record.fence || (stored.IsRead() && ring.reads_replayed >= attributes_.max_rd_atomic))) {
+    ring.waits_for_read = true;
     return;
   }
   // Acknowledged packets are not retransmitted.
@@ -451,58 +454,58 @@ void Completer::Replay(Cycle now) {
     psn = ring.next;
   }
   const auto burst = static_cast<uint16_t>(burst_bytes_ >> kMtuShift >> attributes_.path_mtu);
-  const bool cuts = !kept.IsRead() && burst != 0 && Psn(record.last_psn - psn) >= burst;
+  const bool cuts = !stored.IsRead() && burst != 0 && Psn(record.last_psn - psn) >= burst;
   replay_ = spec::Replay{.qpn = qpn_,
-                         .generation = ring.generation,
+                         .epoch = ring.epoch,
                          .head = record.head,
                          .slot = static_cast<uint8_t>((ring.oldest + ring.cursor) % send_records_),
                          .psn = psn,
                          .first_psn = record.first_psn,
                          .last_psn = record.last_psn,
                          .packets = cuts ? burst : uint16_t{0},
-                         .fresh = Psn(psn - ring.unacked) >= Psn(ring.sent - ring.unacked)};
+                         .first_transmission = Psn(psn - ring.unacked) >= Psn(ring.sent - ring.unacked)};
   // All READs before it have ended or are before the cursor.
-  if (kept.IsRead()) replay_->number = static_cast<uint8_t>(ring.reads_ended + ring.reads_given);
+  if (stored.IsRead()) replay_->number = static_cast<uint8_t>(ring.reads_ended + ring.reads_replayed);
   ring.part = ring.awaits = cuts;
   ring.next = Psn(cuts ? psn + burst : record.last_psn + 1);
   if (Psn(ring.next - ring.unacked) > Psn(ring.sent - ring.unacked)) ring.sent = ring.next;
   if (cuts) return;
   ++ring.cursor;
-  if (kept.IsRead()) ++ring.reads_given;
+  if (stored.IsRead()) ++ring.reads_replayed;
   PushTurn(now);
 }
 
 Completer::State Completer::Check(Cycle now) {
   Ring& ring = rings_[qpn_];
-  const Kept& kept = ring.records.front();
-  const spec::SendRecord& record = kept.record;
-  const bool covered = (why_ == Why::kAck || why_ == Why::kNak) && Psn(record.last_psn - base_) < covered_ &&
-                       (is_read_ || !kept.IsRead());
+  const StoredRecord& stored = ring.records.front();
+  const spec::SendRecord& record = stored.record;
+  const bool covered = (reason_ == Reason::kAck || reason_ == Reason::kNak) &&
+                       Psn(record.last_psn - base_) < covered_ && (is_read_ || !stored.IsRead());
   bool completes = true;
-  bool tells = false;
+  bool do_report = false;
   IbWcStatus status = IbWcStatus::kWrFlushErr;
   uint32_t vendor = 0;
   uint32_t code = 0;  // of the failure
-  if (why_ == Why::kForget || record.silent) {
+  if (reason_ == Reason::kDiscard || record.no_completion) {
     completes = false;
   } else if (record.status != IbWcStatus::kSuccess) {
     status = record.status;
     code = vendor = record.vendor_err;
     // Failed when it was read again; when the QP flushes, the host has already been notified.
-    tells = kept.tell && why_ != Why::kFlush;
+    do_report = stored.to_report && reason_ != Reason::kFlush;
   } else if (covered) {
     status = IbWcStatus::kSuccess;
-  } else if (why_ == Why::kNak) {
+  } else if (reason_ == Reason::kNak) {
     status = nak_status_;
     vendor = syndrome_;
     // An unusable response carries its own error code.
-    const bool says = is_read_ && status != IbWcStatus::kRetryExcErr;
-    code = says ? syndrome_ : static_cast<uint32_t>(ErrorOfNak(status));
-    tells = true;
-  } else if (why_ != Why::kFlush && !ring.failed) {
+    const bool own_code = is_read_ && status != IbWcStatus::kRetryExcErr;
+    code = own_code ? syndrome_ : static_cast<uint32_t>(ErrorOfNak(status));
+    do_report = true;
+  } else if (reason_ != Reason::kFlush && !ring.failed) {
     // An acknowledge that may cause a retransmission, or fail this record.
-    const bool settles = op_ == Op::kAck && (KindOf(syndrome_) != AethKind::kAck || (kept.IsRead() && !is_read_));
-    return settles ? State::kSettle : State::kEnd;
+    const bool applies_ack = op_ == Op::kAck && (KindOf(syndrome_) != AethKind::kAck || (stored.IsRead() && !is_read_));
+    return applies_ack ? State::kApplyAck : State::kEnd;
   }
   if (completion_ || retired_ || failure_) return State::kCheck;
 
@@ -519,25 +522,26 @@ Completer::State Completer::Check(Cycle now) {
                     .status = status,
                     .opcode = record.opcode,
                     .vendor_err = vendor,
-                    .byte_len = kept.IsRead() && !failed ? record.bytes : 0,
+                    .byte_len = stored.IsRead() && !failed ? record.bytes : 0,
                     .qp_num = qpn_}
         .Encode(completion_->cqe);
   }
-  if (tells) {
+  if (do_report) {
     failure_ = spec::QpFailure{.qpn = qpn_, .event_type = spec::RdmaEventType::kQpFatal, .code = code};
   }
-  if (why_ != Why::kForget) {
+  if (reason_ != Reason::kDiscard) {
     // UC and UD are in SQE, and each record has its own status. [IBTA vol. 1, 10.3.1.6] A failure in a replay stops
     // them permanently, too.
-    if (record.silent || (status != IbWcStatus::kSuccess && (attributes_.reliable || kept.tell))) ring.failed = true;
-    if (ring.failed) why_ = Why::kFlush;
+    if (record.no_completion || (status != IbWcStatus::kSuccess && (attributes_.reliable || stored.to_report)))
+      ring.failed = true;
+    if (ring.failed) reason_ = Reason::kFlush;
   }
-  if (kept.IsRead()) {
+  if (stored.IsRead()) {
     --ring.reads;
-    if (ring.cursor != 0) --ring.reads_given;
+    if (ring.cursor != 0) --ring.reads_replayed;
     ++ring.reads_ended;
     reads_ = spec::QpReads{.qpn = qpn_, .ended = ring.reads_ended};
-    if (std::exchange(ring.stands, false)) PushTurn(now);
+    if (std::exchange(ring.waits_for_read, false)) PushTurn(now);
   }
   if (ring.cursor == 0) {
     // The replay continues with the next one.
@@ -553,58 +557,58 @@ Completer::State Completer::Check(Cycle now) {
 Completer::State Completer::End(Cycle now) {
   using spec::TimerKind;
   Ring& ring = rings_[qpn_];
-  const bool stops = why_ == Why::kForget || why_ == Why::kFlush;
+  const bool stops = reason_ == Reason::kDiscard || reason_ == Reason::kFlush;
   const bool progress = op_ == Op::kAck && covered_ != 0;
   bool sets = ring.timer;
   TimerKind kind = TimerKind::kOff;
   uint8_t code = 0;
   if (stops) {
     // Nothing outstanding for the timer.
-  } else if (then_ == Then::kPause) {
+  } else if (next_action_ == NextAction::kPause) {
     sets = true;
     kind = TimerKind::kRnr;
     code = syndrome_ & 0x1f;
-  } else if (ring.paused && then_ != Then::kReplay) {
+  } else if (ring.paused && next_action_ != NextAction::kReplay) {
     sets = false;
   } else if (!ring.records.empty() && attributes_.HasTimer()) {
-    sets = !ring.timer || progress || then_ == Then::kReplay;
+    sets = !ring.timer || progress || next_action_ == NextAction::kReplay;
     kind = TimerKind::kAck;
     code = attributes_.timeout;
   }
   if (sets && timer_set_) return State::kEnd;
 
   if (op_ == Op::kAck) ring.unacked = Psn(base_ + covered_);
-  if (progress && then_ == Then::kNothing) {
-    ring.naked = false;
+  if (progress && next_action_ == NextAction::kNothing) {
+    ring.nak_replayed = false;
     ring.retries = 0;
     ring.rnr_retries = 0;
   }
   if (stops) {
     ring.replaying = false;
     ring.paused = false;
-    ring.stands = false;
+    ring.waits_for_read = false;
     ring.awaits = false;
-  } else if (then_ == Then::kReplay || then_ == Then::kPause) {
-    ++ring.generation;
-    hold_ = spec::QpHold{.qpn = qpn_, .generation = ring.generation};
+  } else if (next_action_ == NextAction::kReplay || next_action_ == NextAction::kPause) {
+    ++ring.epoch;
+    hold_ = spec::QpHold{.qpn = qpn_, .epoch = ring.epoch};
     ring.records_before = taken_;
-    ring.replaying = then_ == Then::kReplay;
-    ring.paused = then_ == Then::kPause;
+    ring.replaying = next_action_ == NextAction::kReplay;
+    ring.paused = next_action_ == NextAction::kPause;
     ring.cursor = 0;
-    ring.reads_given = 0;
-    ring.stands = false;
+    ring.reads_replayed = 0;
+    ring.waits_for_read = false;
     ring.part = false;
     ring.awaits = false;
     if (ring.replaying) PushTurn(now);
-  } else if (then_ == Then::kGoOn) {
+  } else if (next_action_ == NextAction::kContinue) {
     ring.replaying = true;
     PushTurn(now);
   }
   if (sets) {
     ring.timer = kind != TimerKind::kOff;
-    ring.timed = sent_.valid && sent_.generation == ring.generation && Psn(sent_.psn - ring.unacked) < 0x80'0000;
-    ++ring.timer_generation;
-    timer_set_ = spec::TimerSet{.qpn = qpn_, .kind = kind, .code = code, .generation = ring.timer_generation};
+    ring.timed = sent_.valid && sent_.epoch == ring.epoch && Psn(sent_.psn - ring.unacked) < 0x80'0000;
+    ++ring.timer_epoch;
+    timer_set_ = spec::TimerSet{.qpn = qpn_, .kind = kind, .code = code, .epoch = ring.timer_epoch};
   }
   return State::kChoose;
 }

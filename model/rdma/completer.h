@@ -30,12 +30,12 @@ class Completer final : public Block {
   static constexpr Cycle kFailedRecordToCompletion = 5;
   static constexpr Cycle kStateToCompletion = 6;
 
-  static constexpr Cycle kAckToHold = 7;          // the pulse; of a sequence NAK that completes nothing
-  static constexpr Cycle kExpiredToHold = 4;      // the pulse
-  static constexpr Cycle kHoldToReplay = 4;       // from the pulse on; the first one
-  static constexpr Cycle kReadsToReplay = 6;      // from the pulse qp_reads on; one that waited for that READ
-  static constexpr Cycle kReleaseToReplay = 4;    // from the first cycle without hold_i on; one that waited
-  static constexpr uint8_t kRnrRetryForEver = 7;  // rnr_retry: infinite [IBTA vol. 1, 9.7.5.2.8]
+  static constexpr Cycle kAckToHold = 7;           // the pulse; of a sequence NAK that completes nothing
+  static constexpr Cycle kExpiredToHold = 4;       // the pulse
+  static constexpr Cycle kHoldToReplay = 4;        // from the pulse on; the first one
+  static constexpr Cycle kReadsToReplay = 6;       // from the pulse qp_reads on; one that waited for that READ
+  static constexpr Cycle kReleaseToReplay = 4;     // from the first cycle without hold_i on; one that waited
+  static constexpr uint8_t kRnrRetryInfinite = 7;  // rnr_retry: infinite [IBTA vol. 1, 9.7.5.2.8]
 
   // burst_bytes: the requester's.
   Completer(Agenda& agenda, const spec::Config& config, uint32_t burst_bytes = spec::kSendBurstBytes);
@@ -66,18 +66,18 @@ class Completer final : public Block {
   bool IsIdle() const;
 
  private:
-  enum class State { kChoose, kDecide, kAmend, kReplay, kRead, kCheck, kSettle, kEnd };
+  enum class State { kChoose, kDecide, kAmend, kReplay, kRead, kCheck, kApplyAck, kEnd };
   enum class Op { kClear, kFlush, kRecord, kTimer, kAck, kReplay };
   // Reason for retiring records.
-  enum class Why {
-    kForget,  // all, without completions
-    kFlush,   // all
-    kOwn,     // those with a status of their own, and all later ones
-    kAck,     // those acknowledged
-    kNak,     // those acknowledged; the next one fails
+  enum class Reason {
+    kDiscard,    // all, without completions
+    kFlush,      // all
+    kOwnStatus,  // those with a status of their own, and all later ones
+    kAck,        // those acknowledged
+    kNak,        // those acknowledged; the next one fails
   };
   // Action after the retirement.
-  enum class Then { kNothing, kReplay, kPause, kGoOn };
+  enum class NextAction { kNothing, kReplay, kPause, kContinue };
   struct Attributes {
     bool reliable = false;  // RC: packets are acknowledged
     uint8_t path_mtu = 0;   // code of the path MTU; constant while the requester sends
@@ -88,36 +88,36 @@ class Completer final : public Block {
     uint8_t max_rd_atomic = 0;
     bool HasTimer() const { return reliable && timeout != 0; }
   };
-  struct Kept {
+  struct StoredRecord {
     bool IsRead() const { return record.opcode == spec::IbWcOpcode::kRdmaRead; }
     spec::SendRecord record;
-    bool tell = false;  // its status is not yet reported to QP control
+    bool to_report = false;  // its status is not yet reported to QP control
   };
   struct Ring {
     bool failed = false;   // a completion had an error: all later ones flush
     uint32_t unacked = 0;  // oldest PSN without an acknowledge
     uint32_t newest = 0;   // last PSN of the newest record
-    std::deque<Kept> records;
-    uint32_t oldest = 0;           // slot of the first one
-    uint8_t generation = 0;        // of the last hold
-    uint8_t records_before = 0;    // records taken before it, of all QPs
-    bool replaying = false;        // replays or the resume of that hold are still to be issued
-    uint32_t cursor = 0;           // while replaying: number of records, from the oldest on, whose replay was issued
-    bool part = false;             // of the record at the cursor, a part was requested, up to
-    uint32_t next = 0;             //   this PSN
-    bool awaits = false;           // no turn before the requester has started that part
-    uint32_t sent = 0;             // packets before this PSN were requested once; less than 2^24 from `unacked` on
-    uint32_t reads = 0;            // READs among the records
-    uint32_t reads_given = 0;      // READs before the cursor
-    uint8_t reads_ended = 0;       // READs retired, in total
-    bool stands = false;           // the replay waits for a READ to complete
-    bool paused = false;           // RNR NAK wait: no replay before the timer expires
-    bool naked = false;            // a sequence NAK of `unacked` has started the last replay
-    uint8_t retries = 0;           // retries without progress, after sequence NAKs and timeouts
-    uint8_t rnr_retries = 0;       // likewise after RNR NAKs
-    bool timer = false;            // running
-    bool timed = false;            // the packets awaiting acknowledge had been sent when it was set
-    uint8_t timer_generation = 0;  // of the last timer_set
+    std::deque<StoredRecord> records;
+    uint32_t oldest = 0;          // slot of the first one
+    uint8_t epoch = 0;            // of the last hold
+    uint8_t records_before = 0;   // records taken before it, of all QPs
+    bool replaying = false;       // replays or the resume of that hold are still to be issued
+    uint32_t cursor = 0;          // while replaying: number of records, from the oldest on, whose replay was issued
+    bool part = false;            // of the record at the cursor, a part was requested, up to
+    uint32_t next = 0;            //   this PSN
+    bool awaits = false;          // no turn before the requester has started that part
+    uint32_t sent = 0;            // packets before this PSN were requested once; less than 2^24 from `unacked` on
+    uint32_t reads = 0;           // READs among the records
+    uint32_t reads_replayed = 0;  // READs before the cursor
+    uint8_t reads_ended = 0;      // READs retired, in total
+    bool waits_for_read = false;  // the replay waits for a READ to complete
+    bool paused = false;          // RNR NAK wait: no replay before the timer expires
+    bool nak_replayed = false;    // a sequence NAK of `unacked` has started the last replay
+    uint8_t retries = 0;          // retries without progress, after sequence NAKs and timeouts
+    uint8_t rnr_retries = 0;      // likewise after RNR NAKs
+    bool timer = false;           // running
+    bool timed = false;           // the packets awaiting acknowledge had been sent when it was set
+    uint8_t timer_epoch = 0;      // of the last timer_set
   };
 
   bool Step(Cycle now);
@@ -134,7 +134,7 @@ class Completer final : public Block {
   bool IsAwaited(const Ring& ring, uint32_t index) const;
   void Replay(Cycle now);
   State Check(Cycle now);
-  State Settle();
+  State ApplyAck();
   State End(Cycle now);
   void PushTurn(Cycle now);
 
@@ -152,7 +152,7 @@ class Completer final : public Block {
   struct Sent {
     bool valid = false;  // since the last state in which nothing is sent
     uint32_t psn = 0;
-    uint8_t generation = 0;
+    uint8_t epoch = 0;
   };
   Table<Sent> sent_table_;
   // Not in the table yet: other events of its cycle may still be reported.
@@ -162,23 +162,23 @@ class Completer final : public Block {
     Sent entry;
   };
   std::optional<LastSent> last_sent_;
-  struct LifeBegan {
+  struct InstanceStart {
     Cycle cycle = kUnknown;
     uint32_t qpn = 0;
-  } life_began_;  // the last one
+  } instance_start_;  // the last one
   void WriteSent(Cycle before);
   std::vector<Ring> rings_;  // accessed only by this block's machine, one event at a time
 
   State state_ = State::kChoose;
   Op op_ = Op::kClear;
-  Why why_ = Why::kForget;
+  Reason reason_ = Reason::kDiscard;
   Cycle chosen_ = 0;  // when the tables were read
   uint32_t qpn_ = 0;
   uint32_t base_ = 0;
   uint32_t covered_ = 0;  // PSNs acknowledged, from base_ on
   Attributes attributes_;
   Sent sent_;
-  Then then_ = Then::kNothing;
+  NextAction next_action_ = NextAction::kNothing;
   bool is_read_ = false;   // the acknowledge is a READ response
   bool replayed_ = false;  // the last turn other than a record's was a replay's
   bool flushed_ = false;   // the last turn other than another record's was that of a record with a status

@@ -63,12 +63,12 @@ bool MemoryCheck::CanTake(Cycle now, size_t client) const {
 }
 
 void MemoryCheck::Take(Cycle now) {
-  std::array<bool, kClients> wants{};
-  for (size_t i = 0; i < kClients; ++i) wants[i] = CanTake(now, i);
-  const auto count = std::count(wants.begin(), wants.end(), true);
+  std::array<bool, kClients> requests{};
+  for (size_t i = 0; i < kClients; ++i) requests[i] = CanTake(now, i);
+  const auto count = std::count(requests.begin(), requests.end(), true);
   if (count == 0) return;
   do last_ = (last_ + 1) % kClients;
-  while (!wants[last_]);
+  while (!requests[last_]);
   room_[last_].Take(1);
   const spec::MemoryCheck check = check_in[last_].Pop(now);
   const size_t index = check.key >> 8 * spec::RdmaKey::kIndexOffset;

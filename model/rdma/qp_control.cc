@@ -19,7 +19,7 @@ size_t QueuesOf(const spec::Config& config) {
 }
 
 // States in which a failure stops a QP. [IBTA vol. 1, 10.3.1]
-bool Works(IbQpState state) { return state >= IbQpState::kRtr && state <= IbQpState::kSqe; }
+bool CanFail(IbQpState state) { return state >= IbQpState::kRtr && state <= IbQpState::kSqe; }
 
 // The fields of token and table are wider than the state code.
 IbQpState StateOf(uint8_t code) { return static_cast<IbQpState>(code & 7); }
@@ -33,7 +33,7 @@ QpControl::QpControl(Agenda& agenda, size_t num_qps, size_t num_queues)
     : Block(agenda),
       desc_fetch_failure_in(Channel<spec::QueueFailure>::Fifo(std::bit_ceil(num_queues))),
       engine_state_(num_qps),
-      wanted_state_(num_qps),
+      requested_state_(num_qps),
       cqns_(num_qps),
       owner_(num_queues),
       sends_(num_qps) {
@@ -50,7 +50,7 @@ QpControl::QpControl(Agenda& agenda, size_t num_qps, size_t num_queues)
 void QpControl::OnTableWrite(Cycle now, const spec::TableWrite& write) {
   if (write.table_id == spec::MgmtTable::kQpContext) {
     const auto row = spec::TableQpContext::Decode(write.data);
-    wanted_state_.Write(now, write.index, StateOf(static_cast<uint8_t>(row.state)));
+    requested_state_.Write(now, write.index, StateOf(static_cast<uint8_t>(row.state)));
     cqns_.Write(now, write.index, {row.send_cqn, row.recv_cqn});
   } else if (write.table_id == spec::MgmtTable::kVirtqueue) {
     const auto row = spec::TableVirtqueue::Decode(write.data);
@@ -122,7 +122,7 @@ void QpControl::Run(Cycle now) {
       has_qp_ = has_qp_ && qpn_ < engine_state_.size();
       if (has_qp_) {
         engine_ = engine_state_.Read(now, qpn_);
-        wanted_ = wanted_state_.Read(now, qpn_);
+        wanted_ = requested_state_.Read(now, qpn_);
       }
       state_ = State::kDecide;
       WakeAt(now + 1);
@@ -131,11 +131,11 @@ void QpControl::Run(Cycle now) {
       Decide(now);
       WakeAt(now + 1);
       break;
-    case State::kSay:
+    case State::kSendEvents:
       if (!host_event_out.CanPush(now)) break;
-      host_event_out.Push(now, *say0_);
-      say0_ = std::exchange(say1_, std::nullopt);
-      if (!say0_) state_ = scanning_ ? State::kScan : State::kIdle;
+      host_event_out.Push(now, *event0_);
+      event0_ = std::exchange(event1_, std::nullopt);
+      if (!event0_) state_ = scanning_ ? State::kScan : State::kIdle;
       WakeAt(now + 1);
       break;
     case State::kScan:
@@ -223,15 +223,15 @@ void QpControl::Match(Cycle now) {
   const uint32_t qpn = scan_++;
   scanning_ = scan_ < engine_state_.size();
   state_ = scanning_ ? State::kScan : State::kIdle;
-  if (!Works(engine_) || (found_.send != qpn_ && found_.recv != qpn_)) return;
+  if (!CanFail(engine_) || (found_.send != qpn_ && found_.recv != qpn_)) return;
   SetState(now, qpn, IbQpState::kErr);
-  say0_ = {
+  event0_ = {
       .event_type = RdmaEventType::kQpFatal, .element = qpn, .code = static_cast<uint32_t>(spec::RdmaError::kCqFailed)};
-  state_ = State::kSay;
+  state_ = State::kSendEvents;
 }
 
 void QpControl::Decide(Cycle now) {
-  const bool is_live = has_qp_ && Works(engine_);
+  const bool can_fail_now = has_qp_ && CanFail(engine_);
   state_ = State::kIdle;
   switch (job_) {
     case Job::kQpFailure:
@@ -242,29 +242,29 @@ void QpControl::Decide(Cycle now) {
         }
         return;
       }
-      if (!is_live) return;
+      if (!can_fail_now) return;
       if (event_.event_type != RdmaEventType::kCommEst) SetState(now, qpn_, IbQpState::kErr);
-      say0_ = {.event_type = event_.event_type, .element = qpn_, .code = event_.code};
-      state_ = State::kSay;
+      event0_ = {.event_type = event_.event_type, .element = qpn_, .code = event_.code};
+      state_ = State::kSendEvents;
       return;
     case Job::kQueueFailure:  // docs/decisions/0003: "Violation", and "CQ full", where the ring is valid
-      say0_ = {.event_type = RdmaEventType::kVqErr, .element = vq_index_, .code = event_.code};
-      if (is_live) SetState(now, qpn_, IbQpState::kErr);
-      if (is_live || is_cq_) {
-        say1_ = {.event_type = is_cq_ ? RdmaEventType::kCqErr : RdmaEventType::kQpFatal,
-                 .element = qpn_,
-                 .code = event_.code};
+      event0_ = {.event_type = RdmaEventType::kVqErr, .element = vq_index_, .code = event_.code};
+      if (can_fail_now) SetState(now, qpn_, IbQpState::kErr);
+      if (can_fail_now || is_cq_) {
+        event1_ = {.event_type = is_cq_ ? RdmaEventType::kCqErr : RdmaEventType::kQpFatal,
+                   .element = qpn_,
+                   .code = event_.code};
       }
       if (is_cq_ && event_.code == static_cast<uint32_t>(spec::RdmaError::kCqOverrun)) {
-        say0_ = std::exchange(say1_, std::nullopt);
+        event0_ = std::exchange(event1_, std::nullopt);
       }
       scanning_ = is_cq_;
       scan_ = 0;
-      state_ = State::kSay;
+      state_ = State::kSendEvents;
       return;
     case Job::kEvent:
-      say0_ = event_;
-      state_ = State::kSay;
+      event0_ = event_;
+      state_ = State::kSendEvents;
       return;
     case Job::kOrder: break;
   }

@@ -61,7 +61,7 @@ class QpControl final : public Block {
   bool IsIdle() const;
 
  private:
-  enum class State { kIdle, kQueue, kQp, kDecide, kSay, kScan, kMatch };
+  enum class State { kIdle, kQueue, kQp, kDecide, kSendEvents, kScan, kMatch };
   enum class Job { kQpFailure, kQueueFailure, kEvent, kOrder };
   // In round-robin order.
   enum Input : size_t { kRequester, kCompleter, kResponder, kDescFetch, kWork, kEvent, kOrder, kInputs };
@@ -81,7 +81,7 @@ class QpControl final : public Block {
   void SetState(Cycle now, uint32_t qpn, spec::IbQpState state, bool clear = false);
 
   Table<spec::IbQpState> engine_state_;
-  Table<spec::IbQpState> wanted_state_;
+  Table<spec::IbQpState> requested_state_;
   Table<Cqns> cqns_;
   Table<Owner> owner_;
   Table<uint8_t> sends_;  // has work requests outstanding
@@ -122,7 +122,7 @@ class QpControl final : public Block {
   // Pulses of the next cycle.
   std::optional<spec::QpStateWrite> state_write_;
   std::optional<spec::QpDone> done_;
-  std::optional<spec::HostEvent> say0_, say1_;  // the second only after the first
+  std::optional<spec::HostEvent> event0_, event1_;  // the second only after the first
 };
 
 }  // namespace vireo::model

@@ -24,7 +24,7 @@ bool IsAhead(uint32_t psn, uint32_t of) {
 
 // States in which a responder responds [IBTA vol. 1, 10.3.1]; also ERR, where no new request is accepted, but responses
 // to READs before the failed request, and its NAK after them, are still sent.
-bool AnswersIn(IbQpState state) { return state >= IbQpState::kRtr && state <= IbQpState::kErr; }
+bool RespondsIn(IbQpState state) { return state >= IbQpState::kRtr && state <= IbQpState::kErr; }
 
 bool IsNak(const spec::RxAnswer& answer) {
   return !answer.is_read && spec::Aeth::Decode(answer.packet.extension).kind != spec::AethKind::kAck;
@@ -60,7 +60,7 @@ void ReadResponder::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
 
 void ReadResponder::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
   state_table_.Write(cycle, write.qpn, write.state);
-  if (AnswersIn(write.state)) return;
+  if (RespondsIn(write.state)) return;
   drop_.Push(cycle, write.qpn);
   WakeAt(std::max(cycle, drop_.PopReady()));
 }
@@ -94,11 +94,11 @@ bool ReadResponder::Step(Cycle now) {
     case State::kTurn: state_ = Turn(now); return true;
     case State::kEntry:
       Cut();
-      state_ = State::kGive;
+      state_ = State::kIssue;
       return true;
-    case State::kGive:
+    case State::kIssue:
       if (bytes_ != 0 && !memory_place_in.CanPop(now)) return false;
-      Give(now);
+      IssueJob(now);
       state_ = State::kChoose;
       return true;
   }
@@ -149,7 +149,7 @@ void ReadResponder::Answer(Cycle now) {
   const auto aeth = spec::Aeth::Decode(answer.packet.extension);
   // The held acknowledge has a later PSN than the new one, a response to a duplicate request, which does not cover it:
   // it stays.
-  const bool stays = row.held && IsAhead(row.held->psn, answer.packet.psn);
+  const bool retains_held = row.held && IsAhead(row.held->psn, answer.packet.psn);
   if (answer.is_read) {
     assert(row.reads.size() < max_rd_atomic_);
     row.reads.push_back({.psn = answer.packet.psn,
@@ -157,19 +157,19 @@ void ReadResponder::Answer(Cycle now) {
                          .address = answer.address,
                          .rkey = answer.rkey,
                          .bytes = answer.bytes});
-    if (!stays) row.held.reset();
+    if (!retains_held) row.held.reset();
     PushTurn(now);
     return;
   }
-  if (row.dead) return;
-  const bool is_free = row.reads.empty() && !IsOnWay(now);
-  if (is_free && room_ && (!row.held || (IsNak(answer) && !stays))) {
+  if (row.halted) return;
+  const bool is_free = row.reads.empty() && !IsInFlight(now);
+  if (is_free && room_ && (!row.held || (IsNak(answer) && !retains_held))) {
     packet_ = answer.packet;
     // A NAK covers the held acknowledge. [IBTA vol. 1, 9.7.5.1.2]
     row.held.reset();
     return;
   }
-  if (!stays) row.held = {.psn = answer.packet.psn, .aeth = aeth};
+  if (!retains_held) row.held = {.psn = answer.packet.psn, .aeth = aeth};
   if (is_free) {
     PushAck(now);
   } else {
@@ -179,10 +179,10 @@ void ReadResponder::Answer(Cycle now) {
 
 ReadResponder::State ReadResponder::Turn(Cycle now) {
   Row& row = rows_[qpn_];
-  const bool alive = AnswersIn(qp_state_) && !row.dead && !dropping_;
-  const bool leaves = row.held && row.reads.empty() && alive;
+  const bool can_respond = RespondsIn(qp_state_) && !row.halted && !dropping_;
+  const bool leaves = row.held && row.reads.empty() && can_respond;
   if (leaves && acking_) {
-    if (IsOnWay(now)) {
+    if (IsInFlight(now)) {
       // A job was issued meanwhile, or only its number has wrapped to lie ahead.
       PushTurn(now);
       return State::kChoose;
@@ -197,12 +197,12 @@ ReadResponder::State ReadResponder::Turn(Cycle now) {
     row.held.reset();
     return State::kChoose;
   }
-  if (!alive) {
-    if (dropping_) row.dead = false;
+  if (!can_respond) {
+    if (dropping_) row.halted = false;
     row.held.reset();
     if (!row.reads.empty()) {
       EndAll();
-      SayReads();
+      ReportReads();
     }
     return State::kChoose;
   }
@@ -235,7 +235,7 @@ void ReadResponder::Cut() {
             .bytes = bytes_};
 }
 
-void ReadResponder::Give(Cycle now) {
+void ReadResponder::IssueJob(Cycle now) {
   Row& row = rows_[qpn_];
   spec::MemoryPlace place{};
   if (bytes_ != 0) place = memory_place_in.Pop(now);
@@ -248,10 +248,10 @@ void ReadResponder::Give(Cycle now) {
     failure_ = {.qpn = qpn_,
                 .event_type = spec::RdmaEventType::kQpAccessErr,
                 .code = static_cast<uint32_t>(AethSyndrome::kNakRemoteAccessError)};
-    row.dead = true;
+    row.halted = true;
     row.held.reset();
     EndAll();
-    SayReads();
+    ReportReads();
     return;
   }
   spec::TxJob job{.packet = {.qpn = qpn_,
@@ -270,7 +270,7 @@ void ReadResponder::Give(Cycle now) {
     row.done = 0;
     row.reads.pop_front();
     ++row.ended;
-    SayReads();
+    ReportReads();
   }
   if (!row.reads.empty() || row.held) PushTurn(now);
 }
@@ -287,7 +287,7 @@ void ReadResponder::EndAll() {
   row.done = 0;
 }
 
-void ReadResponder::SayReads() { reads_ = {.qpn = qpn_, .ended = rows_[qpn_].ended}; }
+void ReadResponder::ReportReads() { reads_ = {.qpn = qpn_, .ended = rows_[qpn_].ended}; }
 
 void ReadResponder::PushTurn(Cycle now) {
   turn_.Push(now, qpn_);

@@ -72,7 +72,7 @@ class ReadResponder final : public Block {
   bool IsIdle() const;
 
  private:
-  enum class State { kChoose, kAnswer, kTurn, kEntry, kGive };
+  enum class State { kChoose, kAnswer, kTurn, kEntry, kIssue };
   struct Attributes {
     uint16_t pdn = 0;
     spec::IbMtu path_mtu{};
@@ -91,9 +91,9 @@ class ReadResponder final : public Block {
   };
   // Pending work of a QP.
   struct Row {
-    bool dead = false;  // a key check failed: nothing more is sent until the QP is reset
-    uint8_t ended = 0;  // READs, as in qp_reads
-    uint16_t last = 0;  // number of the last job issued
+    bool halted = false;  // a key check failed: nothing more is sent until the QP is reset
+    uint8_t ended = 0;    // READs, as in qp_reads
+    uint16_t last = 0;    // number of the last job issued
     std::optional<Held> held;
     std::deque<Read> reads;
     uint32_t done = 0;  // bytes of the oldest
@@ -128,15 +128,15 @@ class ReadResponder final : public Block {
   void Answer(Cycle now);
   State Turn(Cycle now);
   void Cut();
-  void Give(Cycle now);
+  void IssueJob(Cycle now);
   void Load(const spec::TxJob& job);
   void EndAll();
-  void SayReads();
+  void ReportReads();
   void PushTurn(Cycle now);
   void PushAck(Cycle now);
   // True if the QP's last job is in flight. The number of a QP that issued none for long wraps to lie ahead again,
   // which only causes a detour.
-  bool IsOnWay(Cycle now) { return static_cast<int16_t>(rows_[qpn_].last - jobs_left_.At(now)) > 0; }
+  bool IsInFlight(Cycle now) { return static_cast<int16_t>(rows_[qpn_].last - jobs_left_.At(now)) > 0; }
 
   const uint32_t num_qps_;
   const size_t max_rd_atomic_;

@@ -23,7 +23,7 @@ class ReadRing {
       : places_(max_rd_atomic), taken_(num_qps), ended_(num_qps), entries_(size_t{num_qps} * max_rd_atomic) {}
 
   // No record is being written in cycle `now`.
-  bool CanLoad(Cycle now) const { return !began_ || *began_ == now; }
+  bool CanLoad(Cycle now) const { return !started_ || *started_ == now; }
   // Discards all records of a QP. To be called before Run in its cycle.
   void Load(Cycle now, uint32_t qpn) {
     taken_.Write(now, qpn, {});
@@ -46,14 +46,14 @@ class ReadRing {
 
   // Record processing of cycle `now`; true: it continues in the next one.
   bool Run(Cycle now, Channel<spec::ReadRecord>& record_in) {
-    if (began_ && *began_ < now) {
-      began_.reset();
+    if (started_ && *started_ < now) {
+      started_.reset();
       Take(now, record_in.Pop(now));
       return true;
     }
-    if (began_ || !record_in.CanPop(now)) return began_.has_value();
+    if (started_ || !record_in.CanPop(now)) return started_.has_value();
     if (load_ == now) return true;
-    began_ = now;
+    started_ = now;
     const auto qpn = static_cast<uint32_t>(record_in.front().qpn % taken_.size());
     record_taken_ = taken_.Read(now, qpn);
     record_ended_ = ended_.Read(now, qpn);
@@ -90,7 +90,7 @@ class ReadRing {
   Taken turn_taken_;
   uint32_t turn_ended_ = 0;
   // The record in progress.
-  std::optional<Cycle> began_;
+  std::optional<Cycle> started_;
   Taken record_taken_;
   uint32_t record_ended_ = 0;
   Cycle load_ = kUnknown;

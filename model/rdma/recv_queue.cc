@@ -68,7 +68,7 @@ void RecvQueue::Run(Cycle now) {
 bool RecvQueue::RunFetch(Cycle now) {
   if (fetch_ || !infos_.CanPush(now)) return false;
   if (element_) {
-    infos_.Push(now, {.qpn = want_qpn_, .element = true, .reads = true});
+    infos_.Push(now, {.qpn = wait_qpn_, .element = true, .reads = true});
     fetch_ = spec::DmaReadRequest{.address = *element_, .bytes = kSgeBytes};
     element_.reset();
     return true;
@@ -99,14 +99,14 @@ bool RecvQueue::RunFetch(Cycle now) {
 }
 
 bool RecvQueue::RunRings(Cycle now) {
-  if (give_) {
-    const spec::Receive& receive = ring_[give_->place];
+  if (delivery_) {
+    const spec::Receive& receive = ring_[delivery_->place];
     if (receive.code != RdmaError::kOk) {
-      failure_ = spec::QueueFailure{.vq_index = queues_.IndexOf(now, give_->qpn), .code = receive.code};
+      failure_ = spec::QueueFailure{.vq_index = queues_.IndexOf(now, delivery_->qpn), .code = receive.code};
     }
     receive_ = receive;
-    want_ = Want::kNone;
-    give_.reset();
+    wait_ = Wait::kNone;
+    delivery_.reset();
     return true;
   }
   if (event_) {
@@ -123,22 +123,22 @@ bool RecvQueue::Choose(Cycle now) {
     return true;
   }
   // Both outputs are free while a request is pending: nothing else loads them.
-  if (want_ == Want::kNone && receive_request_in.CanPop(now) && !receive_ && !failure_) {
+  if (wait_ == Wait::kNone && receive_request_in.CanPop(now) && !receive_ && !failure_) {
     const spec::ReceiveRequest request = receive_request_in.Pop(now);
-    want_qpn_ = request.qpn;
-    looked_ = false;
+    wait_qpn_ = request.qpn;
+    requested_since_ = false;
     broken_ = false;
     if (request.is_element) {
-      want_ = Want::kElement;
+      wait_ = Wait::kElement;
       element_ = request.address;
     } else {
-      want_ = Want::kServe;
+      wait_ = Wait::kServe;
       event_ = Event{Op::kServe, request.qpn};
     }
     return true;
   }
-  if (want_ == Want::kServe || (want_ == Want::kRoom && CanAsk())) {
-    event_ = Event{Op::kServe, want_qpn_};
+  if (wait_ == Wait::kServe || (wait_ == Wait::kRoom && CanRequest())) {
+    event_ = Event{Op::kServe, wait_qpn_};
     return true;
   }
   if (infos_.CanPop(now) && (!infos_.front().reads || fetched_in.CanPop(now))) {
@@ -155,7 +155,7 @@ void RecvQueue::Decide(Cycle now) {
   switch (event.op) {
     case Op::kClear:
       slot.count = 0;
-      slot.stale = slot.asked;
+      slot.stale = slot.requested;
       break;
     case Op::kServe: Serve(now, event.qpn, slot); break;
     case Op::kStore: Store(now, event.qpn, slot); break;
@@ -165,28 +165,28 @@ void RecvQueue::Decide(Cycle now) {
 
 void RecvQueue::Serve(Cycle now, uint32_t qpn, Slot& slot) {
   if (slot.count != 0) {
-    give_ = Give{qpn, size_t{qpn} * sizes_.ahead + slot.first};
+    delivery_ = Delivery{qpn, size_t{qpn} * sizes_.ahead + slot.first};
     slot.first = (slot.first + 1) % sizes_.ahead;
     --slot.count;
     // Without space for a request, the next receive that is delivered makes it.
-    if (!slot.asked && CanAsk() && slot.count <= sizes_.ahead / 2) Ask(now, qpn, slot);
-  } else if (slot.asked) {
-    want_ = Want::kBatch;
-  } else if (looked_) {
-    want_ = Want::kNone;
+    if (!slot.requested && CanRequest() && slot.count <= sizes_.ahead / 2) RequestBatch(now, qpn, slot);
+  } else if (slot.requested) {
+    wait_ = Wait::kBatch;
+  } else if (requested_since_) {
+    wait_ = Wait::kNone;
     receive_ = spec::Receive{.status = broken_ ? BufferStatus::kFailed : BufferStatus::kEmpty};
-  } else if (CanAsk()) {
+  } else if (CanRequest()) {
     // Also after a request that was made before a receive was needed: one may have been posted since.
-    want_ = Want::kBatch;
-    looked_ = true;
-    Ask(now, qpn, slot);
+    wait_ = Wait::kBatch;
+    requested_since_ = true;
+    RequestBatch(now, qpn, slot);
   } else {
-    want_ = Want::kRoom;
+    wait_ = Wait::kRoom;
   }
 }
 
-void RecvQueue::Ask(Cycle now, uint32_t qpn, Slot& slot) {
-  slot.asked = true;
+void RecvQueue::RequestBatch(Cycle now, uint32_t qpn, Slot& slot) {
+  slot.requested = true;
   ++requests_;
   request_ = spec::BufferRequest{.client = spec::BufferClient::kReceive,
                                  .vq_index = queues_.IndexOf(now, qpn),
@@ -197,7 +197,7 @@ void RecvQueue::Store(Cycle now, uint32_t qpn, Slot& slot) {
   const Info info = infos_.Pop(now);
   const spec::DmaFetched fetched = info.reads ? fetched_in.Pop(now) : spec::DmaFetched{};
   if (info.element) {
-    want_ = Want::kNone;
+    wait_ = Wait::kNone;
     receive_.emplace();
     if (IsOkay(fetched)) {
       receive_->status = BufferStatus::kOk;
@@ -214,12 +214,12 @@ void RecvQueue::Store(Cycle now, uint32_t qpn, Slot& slot) {
     ++slot.count;
   }
   if (info.last) {
-    slot.asked = false;
+    slot.requested = false;
     slot.stale = false;
   }
-  if (want_ == Want::kBatch && want_qpn_ == qpn) {
-    want_ = Want::kServe;
-    if (info.broken && looked_) broken_ = true;
+  if (wait_ == Wait::kBatch && wait_qpn_ == qpn) {
+    wait_ = Wait::kServe;
+    if (info.broken && requested_since_) broken_ = true;
   }
 }
 
@@ -244,7 +244,7 @@ spec::Receive RecvQueue::ReceiveOf(const Info& info, const spec::DmaFetched& fet
 }
 
 bool RecvQueue::IsIdle() const {
-  return !event_ && !give_ && want_ == Want::kNone && receive_request_in.size() == 0 && clear_.IsEmpty() &&
+  return !event_ && !delivery_ && wait_ == Wait::kNone && receive_request_in.size() == 0 && clear_.IsEmpty() &&
          requests_ == 0 && infos_.size() == 0 && !request_ && !fetch_ && !receive_ && !failure_;
 }
 

@@ -62,8 +62,8 @@ class RecvQueue final : public Block {
   struct Slot {
     uint32_t first = 0;
     uint32_t count = 0;
-    bool asked = false;  // a request, or its result, is in flight
-    bool stale = false;  // its result is to be discarded
+    bool requested = false;  // a request, or its result, is in flight
+    bool stale = false;      // its result is to be discarded
   };
   // Requests to descriptor fetch and element reads, in processing order.
   struct Info {
@@ -85,7 +85,7 @@ class RecvQueue final : public Block {
   };
   // What the responder waits for: nothing, processing of its QP's ring, space for a request, receives in flight to the
   // ring, an element.
-  enum class Want { kNone, kServe, kRoom, kBatch, kElement };
+  enum class Wait { kNone, kServe, kRoom, kBatch, kElement };
 
   // Each performs the work of a cycle and returns whether there was any.
   bool RunFetch(Cycle now);
@@ -94,8 +94,8 @@ class RecvQueue final : public Block {
   void Decide(Cycle now);
   void Serve(Cycle now, uint32_t qpn, Slot& slot);
   void Store(Cycle now, uint32_t qpn, Slot& slot);
-  bool CanAsk() const { return !request_ && requests_ != sizes_.requests; }
-  void Ask(Cycle now, uint32_t qpn, Slot& slot);
+  bool CanRequest() const { return !request_ && requests_ != sizes_.requests; }
+  void RequestBatch(Cycle now, uint32_t qpn, Slot& slot);
   spec::Receive ReceiveOf(const Info& info, const spec::DmaFetched& fetched) const;
 
   const uint32_t max_recv_sge_;
@@ -109,16 +109,16 @@ class RecvQueue final : public Block {
 
   std::optional<uint64_t> element_;  // to be read
   std::optional<Event> event_;       // chosen, to be decided
-  struct Give {
+  struct Delivery {
     uint32_t qpn;
     size_t place;
   };
-  std::optional<Give> give_;  // decided, to be read from the ring
-  Want want_ = Want::kNone;
-  uint32_t want_qpn_ = 0;
-  bool looked_ = false;    // a request was made after it wanted one
-  bool broken_ = false;    // that request failed
-  uint32_t requests_ = 0;  // whose last buffer has not been taken
+  std::optional<Delivery> delivery_;  // decided, to be read from the ring
+  Wait wait_ = Wait::kNone;
+  uint32_t wait_qpn_ = 0;
+  bool requested_since_ = false;  // a request was made after it wanted one
+  bool broken_ = false;           // that request failed
+  uint32_t requests_ = 0;         // whose last buffer has not been taken
 
   std::optional<spec::DmaReadRequest> fetch_;
   std::optional<spec::BufferRequest> request_;

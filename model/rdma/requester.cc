@@ -122,10 +122,10 @@ Requester::Requester(Agenda& agenda, const spec::Config& config, uint32_t packet
       front_state_(config.num_qps),
       back_state_(config.num_qps),
       half_(config.num_qps),
-      dead_(config.num_qps),
+      halted_(config.num_qps),
       was_sqe_(config.num_qps),
       handles_(spec::ContextRam::kRequesterAh, config.num_ahs, on_parity_error),
-      begun_(config.num_qps),
+      reads_started_(config.num_qps),
       ended_(config.num_qps),
       front_hold_(config.num_qps),
       front_resumed_(config.num_qps),
@@ -174,8 +174,8 @@ void Requester::WriteHolds(Cycle now) {
   hold_now_ = false;
   while (!holds_.empty() && holds_.front().cycle <= now) {
     const auto& [cycle, hold] = holds_.front();
-    front_hold_.Write(cycle, hold.qpn, hold.generation);
-    back_hold_.Write(cycle, hold.qpn, hold.generation);
+    front_hold_.Write(cycle, hold.qpn, hold.epoch);
+    back_hold_.Write(cycle, hold.qpn, hold.epoch);
     hold_now_ = true;
     holds_.pop_front();
   }
@@ -214,9 +214,10 @@ void Requester::Run(Cycle now) {
 bool Requester::WaitsForReads(Cycle now) {
   const Message& message = message_;
   if (!message.first || message.service != BthService::kRc) return false;
-  const auto under_way =
-      static_cast<uint8_t>(begun_.Read(now - 1, message.record.qpn) - ended_.Read(now - 1, message.record.qpn));
-  return (message.is_read && under_way >= message.max_reads) || (message.record.fence && under_way != 0);
+  const auto reads_outstanding =
+      static_cast<uint8_t>(reads_started_.Read(now - 1, message.record.qpn) - ended_.Read(now - 1, message.record.qpn));
+  return (message.is_read && reads_outstanding >= message.max_reads) ||
+         (message.record.fence && reads_outstanding != 0);
 }
 
 bool Requester::RunFront(Cycle now) {
@@ -275,10 +276,10 @@ bool Requester::Load(Cycle now) {
 // as an unsent record, and it resumes again.
 bool Requester::Resume(Cycle now) {
   const spec::WorkRequest& work = work_request_in.front();
-  if (front_hold_.Read(now - 1, work.qpn) == work.generation && half_.Read(now - 1, work.qpn) == work.psn) {
+  if (front_hold_.Read(now - 1, work.qpn) == work.epoch && half_.Read(now - 1, work.qpn) == work.psn) {
     if (!entries_.CanPush(now)) return false;
-    front_resumed_.Write(now, work.qpn, {.generation = work.generation});
-    Entry entry{.resume = true, .generation = work.generation};
+    front_resumed_.Write(now, work.qpn, {.epoch = work.epoch});
+    Entry entry{.resume = true, .epoch = work.epoch};
     entry.record.qpn = work.qpn;
     entries_.Push(now, entry);
   }
@@ -293,9 +294,9 @@ bool Requester::Check(Cycle now) {
   const spec::WorkRequest& work = work_request_in.front();
   if (work.resume) return Resume(now);
   const Attributes& attributes = attributes_.Read(now - 1, work.qpn);
-  const uint32_t psn = work.again ? work.first_psn : half_.Read(now - 1, work.qpn);
+  const uint32_t psn = work.is_replay ? work.first_psn : half_.Read(now - 1, work.qpn);
   const bool is_sending = IsSending(front_state_.Read(now - 1, work.qpn));
-  if (work.again && (!is_sending || front_hold_.Read(now - 1, work.qpn) != work.generation)) {
+  if (work.is_replay && (!is_sending || front_hold_.Read(now - 1, work.qpn) != work.epoch)) {
     // Another replay follows, or the QP no longer sends.
     work_request_in.Pop(now);
     front_ = Front::kIdle;
@@ -316,8 +317,8 @@ bool Requester::Check(Cycle now) {
   message_.operation = operation;
   message_.is_read = operation != nullptr && operation->wc_opcode == IbWcOpcode::kRdmaRead;
   message_.max_reads = attributes.max_rd_atomic;
-  message_.revives = is_sending && !work.again && was_sqe_.Read(now - 1, work.qpn) != 0;
-  if (message_.revives) was_sqe_.Write(now, work.qpn, 0);
+  message_.recovers = is_sending && !work.is_replay && was_sqe_.Read(now - 1, work.qpn) != 0;
+  if (message_.recovers) was_sqe_.Write(now, work.qpn, 0);
   const auto datagram = spec::RdmaSqReqUd::Decode(message_.request.wr);
   message_.qkey = (datagram.remote_qkey & kOwnQkey) != 0 ? attributes.qkey : datagram.remote_qkey;
   bool may_use_ah = false;
@@ -337,7 +338,7 @@ bool Requester::Check(Cycle now) {
   IbWcStatus status = IbWcStatus::kLocQpOpErr;
   RdmaError vendor = RdmaError::kOk;
   message_.count = 1;
-  if (work.failed != RdmaError::kOk && work.again) {
+  if (work.failed != RdmaError::kOk && work.is_replay) {
     vendor = work.failed;
   } else if (work.failed != RdmaError::kOk || !is_sending) {
     status = IbWcStatus::kWrFlushErr;  // not executed [IBTA vol. 1, 10.3.1.7]
@@ -372,8 +373,8 @@ bool Requester::Check(Cycle now) {
   message_.total = sge.length;
   message_.address = sge.addr;
   message_.element_left = sge.length;
-  message_.asked = 1;
-  message_.psn = work.again ? work.psn : psn;
+  message_.elements_requested = 1;
+  message_.psn = work.is_replay ? work.psn : psn;
   message_.shift = kMtuShift + static_cast<uint32_t>(attributes.path_mtu) % 8;
   message_.pdn = attributes.pdn;
   message_.record = {
@@ -386,10 +387,10 @@ bool Requester::Check(Cycle now) {
       // Failures always have a CQE.
       .signaled = attributes.sq_sig_all || (flags & IbSendFlags::kSignaled) != 0,
       .first_psn = psn,
-      .again = work.again,
+      .is_replay = work.is_replay,
       .slot = work.slot,
       .fence = (flags & IbSendFlags::kFence) != 0,
-      .silent = work.failed != RdmaError::kOk && !work.again,
+      .no_completion = work.failed != RdmaError::kOk && !work.is_replay,
   };
   if (message_.count == 1) {
     EndCheck();
@@ -402,12 +403,12 @@ bool Requester::Check(Cycle now) {
 bool Requester::ReadList(Cycle now) {
   Message& message = message_;
   bool moved = false;
-  if (message.asked != message.count && !fetch_) {
-    const uint32_t elements = std::min(kFetchElements, message.count - message.asked);
-    fetch_ = spec::DmaReadRequest{
-        .address = work_request_in.front().address + spec::RdmaSqReq::kBytes + spec::RdmaSge::kBytes * message.asked,
-        .bytes = static_cast<uint16_t>(spec::RdmaSge::kBytes * elements)};
-    message.asked += elements;
+  if (message.elements_requested != message.count && !fetch_) {
+    const uint32_t elements = std::min(kFetchElements, message.count - message.elements_requested);
+    fetch_ = spec::DmaReadRequest{.address = work_request_in.front().address + spec::RdmaSqReq::kBytes +
+                                             spec::RdmaSge::kBytes * message.elements_requested,
+                                  .bytes = static_cast<uint16_t>(spec::RdmaSge::kBytes * elements)};
+    message.elements_requested += elements;
     moved = true;
   }
   if (fetched_in.CanPop(now)) {
@@ -441,7 +442,7 @@ void Requester::EndCheck() {
   }
   const uint32_t more_packets = message.length == 0 ? 0 : (message.length - 1) >> message.shift;
   record.last_psn = (record.first_psn + more_packets) & kPsnMask;
-  if (work.again) {
+  if (work.is_replay) {
     const uint32_t skipped = (work.psn - work.first_psn) & kPsnMask;
     const uint32_t span = (work.last_psn - work.first_psn) & kPsnMask;
     if (record.status == IbWcStatus::kSuccess && (record.last_psn != work.last_psn || skipped > span)) {
@@ -460,11 +461,11 @@ void Requester::EndCheck() {
   if (sends && !message.is_read) {
     const bool is_long = message.length > burst_bytes_;
     const auto packets = static_cast<uint16_t>(is_long ? burst_bytes_ >> message.shift : 0);
-    message.packets = work.again ? work.packets : packets;
+    message.packets = work.is_replay ? work.packets : packets;
     message.end_psn = (message.psn + message.packets - 1) & kPsnMask;
   }
   message.left = sends && !message.is_read ? message.length : 0;  // the request of a READ has no payload
-  front_ = sends && work.again && !message.is_read ? Front::kSkip : Front::kPacket;
+  front_ = sends && work.is_replay && !message.is_read ? Front::kSkip : Front::kPacket;
 }
 
 void Requester::Advance() {
@@ -474,7 +475,7 @@ void Requester::Advance() {
 }
 
 void Requester::EndMessage(Cycle now, uint32_t next_psn) {
-  if (!work_request_in.front().again) SetNextPsn(now, message_.record.qpn, next_psn & kPsnMask);
+  if (!work_request_in.front().is_replay) SetNextPsn(now, message_.record.qpn, next_psn & kPsnMask);
   work_request_in.Pop(now);
   front_ = Front::kIdle;
 }
@@ -484,20 +485,20 @@ bool Requester::SendPacket(Cycle now) {
   Message& message = message_;
   const spec::SendRecord& record = message.record;
   // Between packets, and not before a message that has no record yet.
-  if (message.given == 0 && record.status == IbWcStatus::kSuccess) {
-    const bool waits = !work.again && WaitsForReads(now);
+  if (message.cut_bytes == 0 && record.status == IbWcStatus::kSuccess) {
+    const bool waits = !work.is_replay && WaitsForReads(now);
     const uint8_t hold = front_hold_.Read(now - 1, record.qpn);
     const Resumed& resumed = front_resumed_.Read(now - 1, record.qpn);
     // A replay belongs to one hold, new work to none.
-    const bool held = work.again ? hold != work.generation : hold != resumed.generation || resumed.by_itself || waits;
-    if (held && message.first && !work.again) {
+    const bool held = work.is_replay ? hold != work.epoch : hold != resumed.epoch || resumed.by_itself || waits;
+    if (held && message.first && !work.is_replay) {
       if (!entries_.CanPush(now)) return false;
-      if (waits) front_resumed_.Write(now, record.qpn, {.by_itself = true, .generation = resumed.generation});
+      if (waits) front_resumed_.Write(now, record.qpn, {.by_itself = true, .epoch = resumed.epoch});
       CountRead(now);
       entries_.Push(now, Entry{.first = true,
                                .start = true,
                                .unsent = true,
-                               .revives = message.revives,
+                               .recovers = message.recovers,
                                .send_only = IsSendOnly(message.service),
                                .record = record});
       EndMessage(now, record.last_psn + 1);
@@ -512,7 +513,7 @@ bool Requester::SendPacket(Cycle now) {
   const bool last = message.left <= mtu;
   const bool ends = last || (message.packets != 0 && message.psn == message.end_psn);
   const uint32_t payload = last ? message.left : mtu;
-  const uint32_t rest = payload - message.given;
+  const uint32_t rest = payload - message.cut_bytes;
   if (rest != 0 && message.element_left == 0) {
     Advance();
     return true;
@@ -521,15 +522,15 @@ bool Requester::SendPacket(Cycle now) {
   if (!entries_.CanPush(now) || (placed && check_)) return false;
   const uint32_t piece = std::min(message.element_left, rest);
   Entry entry{.first = message.first,
-              .start = message.given == 0,
+              .start = message.cut_bytes == 0,
               .more = piece != rest,
               .placed = placed,
               .direct = message.is_inline,
-              .revives = message.first && message.revives,
+              .recovers = message.first && message.recovers,
               .send_only = IsSendOnly(message.service),
-              .fresh = work.fresh,
+              .first_transmission = work.first_transmission,
               .packets = message.packets,
-              .generation = work.generation,
+              .epoch = work.epoch,
               .address = message.address,
               .record = record};
   if (message.operation != nullptr) entry.packet = PacketOf(payload, last, ends);
@@ -541,21 +542,21 @@ bool Requester::SendPacket(Cycle now) {
     check_ = spec::MemoryCheck{
         .key = elements_[message.element].lkey, .pdn = message.pdn, .address = message.address, .bytes = piece};
   }
-  if (message.first && !work.again) CountRead(now);
+  if (message.first && !work.is_replay) CountRead(now);
   entries_.Push(now, entry);
   message.first = false;
-  message.given += piece;
+  message.cut_bytes += piece;
   message.address += piece;
   message.element_left -= piece;
   if (message.element_left == 0 && message.element + 1 < elements_.size()) Advance();
   if (piece != rest) return true;
-  message.given = 0;
+  message.cut_bytes = 0;
   message.left -= payload;
   message.psn = (message.psn + 1) & kPsnMask;
-  if (ends && !last && !work.again) {
+  if (ends && !last && !work.is_replay) {
     // The completer has a record of that, and requests the rest.
-    const uint8_t generation = front_resumed_.Read(now - 1, record.qpn).generation;
-    front_resumed_.Write(now, record.qpn, {.by_itself = true, .generation = generation});
+    const uint8_t epoch = front_resumed_.Read(now - 1, record.qpn).epoch;
+    front_resumed_.Write(now, record.qpn, {.by_itself = true, .epoch = epoch});
   }
   // A failure before the first packet uses no PSN: its last one is the one before its first.
   if (ends) EndMessage(now, record.last_psn + 1);
@@ -566,7 +567,7 @@ bool Requester::SendPacket(Cycle now) {
 void Requester::CountRead(Cycle now) {
   if (!message_.is_read) return;
   const uint32_t qpn = message_.record.qpn;
-  begun_.Write(now, qpn, static_cast<uint8_t>(begun_.Read(now - 1, qpn) + 1));
+  reads_started_.Write(now, qpn, static_cast<uint8_t>(reads_started_.Read(now - 1, qpn) + 1));
 }
 
 // The packet that starts at the message's PSN.
@@ -610,7 +611,7 @@ spec::ReadRecord Requester::ReadRecordOf(Cycle now) {
   const spec::WorkRequest& work = work_request_in.front();
   const auto num_sge = spec::RdmaSqReqNumSge::Decode(work.tail_bytes).num_sge;
   spec::ReadRecord read{.qpn = message_.record.qpn,
-                        .number = work.again ? work.number : begun_.Read(now - 1, message_.record.qpn),
+                        .number = work.is_replay ? work.number : reads_started_.Read(now - 1, message_.record.qpn),
                         .first_psn = message_.record.first_psn,
                         .last_psn = message_.record.last_psn,
                         .bytes = message_.length,
@@ -647,7 +648,7 @@ bool Requester::RunBack(Cycle now) {
       const Entry& entry = entries_.front();
       job_ = spec::TxJob{.packet = entry.packet, .more = entry.more && !drop_, .drop = drop_};
       job_->packet.last_psn = entry.read ? entry.record.last_psn : entry.packet.psn;
-      job_->packet.generation = generation_;
+      job_->packet.epoch = generation_;
       if (drop_) {
         // Drop.
       } else if (entry.placed) {
@@ -660,8 +661,8 @@ bool Requester::RunBack(Cycle now) {
         job_->address0 = entry.address;
         job_->bytes0 = entry.packet.payload_bytes;
       }
-      resent_ = entry.record.again && !entry.fresh && !job_->more && !drop_;
-      if (drop_ && !entry.record.again) {
+      resent_ = entry.record.is_replay && !entry.first_transmission && !job_->more && !drop_;
+      if (drop_ && !entry.record.is_replay) {
         back_ = Back::kFail;
       } else {
         PopEntry(now);
@@ -684,27 +685,27 @@ bool Requester::RunBack(Cycle now) {
 bool Requester::Decide(Cycle now) {
   const Entry& entry = entries_.front();
   const uint32_t qpn = entry.record.qpn;
-  const bool again = entry.record.again;
+  const bool is_replay = entry.record.is_replay;
   if (entry.load) {
     if (hold_now_) return false;
-    dead_.Write(now, qpn, {});
+    halted_.Write(now, qpn, {});
     back_hold_.Write(now, qpn, 0);
     back_resumed_.Write(now, qpn, 0);
     PopEntry(now);
     return true;
   }
   if (entry.resume) {
-    back_resumed_.Write(now, qpn, entry.generation);
+    back_resumed_.Write(now, qpn, entry.epoch);
     PopEntry(now);
     return true;
   }
   // A packet that was started is finished, unless its memory check fails.
-  Dead dead = dead_.Read(now - 1, qpn);
-  dead.send_only = dead.send_only && !entry.revives;
-  const bool alive = IsSending(back_state_.Read(now - 1, qpn)) && !dead.for_good && !dead.send_only;
-  generation_ = again ? entry.generation : back_resumed_.Read(now - 1, qpn);
+  Halted halted = halted_.Read(now - 1, qpn);
+  halted.send_only = halted.send_only && !entry.recovers;
+  const bool can_send = IsSending(back_state_.Read(now - 1, qpn)) && !halted.until_load && !halted.send_only;
+  generation_ = is_replay ? entry.epoch : back_resumed_.Read(now - 1, qpn);
   const bool held = entry.unsent || back_hold_.Read(now - 1, qpn) != generation_;
-  if ((!entry.first && stop_) || ((!entry.first || again) && entry.start && (!alive || held))) {
+  if ((!entry.first && stop_) || ((!entry.first || is_replay) && entry.start && (!can_send || held))) {
     // The rest of a message whose record failed, flushes or is kept for a replay; or an outdated replay.
     stop_ = true;
     PopEntry(now);
@@ -712,8 +713,8 @@ bool Requester::Decide(Cycle now) {
   }
   if (record_) return false;
   spec::SendRecord record = entry.record;
-  record.amends = !entry.first || again;
-  if (entry.first && !alive) {
+  record.replaces = !entry.first || is_replay;
+  if (entry.first && !can_send) {
     record.status = IbWcStatus::kWrFlushErr;
     record.vendor_err = 0;
   } else if (record.status == IbWcStatus::kSuccess && entry.placed &&
@@ -725,24 +726,24 @@ bool Requester::Decide(Cycle now) {
   const bool fails = record.status != IbWcStatus::kSuccess;
   record.unsent = held && entry.first && !fails;
   // A burst starts, of new work or of a replay, and more of the message follows.
-  const bool goes_on = entry.first && entry.packets != 0 && !fails && !held;
-  if (goes_on) {
+  const bool continues = entry.first && entry.packets != 0 && !fails && !held;
+  if (continues) {
     record.packets = entry.packets;
-    if (again) record.generation = entry.generation;
+    if (is_replay) record.epoch = entry.epoch;
   }
-  if (fails || (entry.first && !again) || goes_on) record_ = record;
+  if (fails || (entry.first && !is_replay) || continues) record_ = record;
   stop_ = fails || (entry.first && held);
   drop_ = stop_ && !entry.start;
   code_ = record.vendor_err;
   // A flush because of the QP's state does not change that state: SQE may end, and later work may be sent. The
   // completer judges a replay's failure: the record may have been acknowledged.
-  const bool dies = fails && !again && (record.status != IbWcStatus::kWrFlushErr || record.silent);
-  if (dies) (entry.send_only && !record.silent ? dead.send_only : dead.for_good) = true;
-  if (dies || entry.revives) dead_.Write(now, qpn, dead);
+  const bool halts = fails && !is_replay && (record.status != IbWcStatus::kWrFlushErr || record.no_completion);
+  if (halts) (entry.send_only && !record.no_completion ? halted.send_only : halted.until_load) = true;
+  if (halts || entry.recovers) halted_.Write(now, qpn, halted);
   if (!stop_ || drop_) back_ = entry.read ? Back::kRead : Back::kJob;
   if (!stop_) return true;
   if (drop_) return true;
-  if (!fails || again || record.status == IbWcStatus::kWrFlushErr) {
+  if (!fails || is_replay || record.status == IbWcStatus::kWrFlushErr) {
     // The block that put the QP into ERR, or stopped its queue, has reported it.
     PopEntry(now);
   } else {

@@ -103,12 +103,12 @@ class Requester final : public Block {
   // the first hold after it is 1. Holds by the requester itself are known to the front only.
   struct Resumed {
     bool by_itself = false;
-    uint8_t generation = 0;
+    uint8_t epoch = 0;
   };
   // Nothing is sent after an error that this block detected.
-  struct Dead {
-    bool for_good = false;   // until the next load
-    bool send_only = false;  // until SQE has ended, as shown by a work request checked after it
+  struct Halted {
+    bool until_load = false;  // until the next load
+    bool send_only = false;   // until SQE has ended, as shown by a work request checked after it
   };
   // Properties of a work request's opcode.
   struct Operation {
@@ -131,17 +131,17 @@ class Requester final : public Block {
   struct Entry {
     bool load = false;
     bool resume = false;
-    bool first = false;      // of its message, or of no message
-    bool start = false;      // of its packet
-    bool more = false;       // the packet continues in the next one
-    bool placed = false;     // has a memory_place
-    bool direct = false;     // inline data: the payload is at `address`
-    bool unsent = false;     // of a held QP: a record and no packet
-    bool revives = false;    // with `first`: the QP's first work request since SQE ended
-    bool send_only = false;  // a failure stops only the send half
-    bool fresh = false;      // of a replay: first transmission
-    uint16_t packets = 0;    // with `first`, not 0: this many are sent now
-    uint8_t generation = 0;
+    bool first = false;               // of its message, or of no message
+    bool start = false;               // of its packet
+    bool more = false;                // the packet continues in the next one
+    bool placed = false;              // has a memory_place
+    bool direct = false;              // inline data: the payload is at `address`
+    bool unsent = false;              // of a held QP: a record and no packet
+    bool recovers = false;            // with `first`: the QP's first work request since SQE ended
+    bool send_only = false;           // a failure stops only the send half
+    bool first_transmission = false;  // of a replay: first transmission
+    uint16_t packets = 0;             // with `first`, not 0: this many are sent now
+    uint8_t epoch = 0;
     uint64_t address = 0;
     spec::SendRecord record{};
     spec::TxPacket packet{};
@@ -159,16 +159,16 @@ class Requester final : public Block {
     uint8_t max_reads = 0;
     bool is_inline = false;
     bool first = true;
-    bool revives = false;
+    bool recovers = false;
     uint32_t length = 0;
-    uint32_t left = 0;   // bytes from the packet on
-    uint32_t given = 0;  // of the packet
-    size_t element = 0;  // with `address` and `element_left`
+    uint32_t left = 0;       // bytes from the packet on
+    uint32_t cut_bytes = 0;  // of the packet
+    size_t element = 0;      // with `address` and `element_left`
     uint64_t address = 0;
     uint32_t element_left = 0;
     uint64_t total = 0;
     uint32_t count = 0;  // elements
-    uint32_t asked = 0;
+    uint32_t elements_requested = 0;
     bool bad = false;   // an element could not be read
     uint32_t skip = 0;  // bytes that are not retransmitted
     uint32_t psn = 0;
@@ -206,10 +206,10 @@ class Requester final : public Block {
   Table<spec::IbQpState> front_state_;
   Table<spec::IbQpState> back_state_;
   Table<uint32_t> half_;  // next PSN
-  Table<Dead> dead_;
+  Table<Halted> halted_;
   Table<uint8_t> was_sqe_;  // and no work request has been checked in a sending state since then
   ContextTable<Handle> handles_;
-  Table<uint8_t> begun_;  // READs with a record, and those that ended: never reset by a load
+  Table<uint8_t> reads_started_;  // READs with a record, and those that ended: never reset by a load
   Table<uint8_t> ended_;
   Table<uint8_t> front_hold_;
   Table<Resumed> front_resumed_;

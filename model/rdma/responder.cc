@@ -103,7 +103,7 @@ void Responder::SetHold(Cycle from, bool hold) {
 
 bool Responder::IsIdle() const {
   return state_ == State::kIdle && load_in.size() == 0 && (frame_in.size() == 0 || held_) && doorbell_in.size() == 0 &&
-         changes_.empty() && !again_ && !ring_ && flush_.IsEmpty() && !check_.token && !request_.token &&
+         changes_.empty() && !reflush_ && !ring_ && flush_.IsEmpty() && !check_.token && !request_.token &&
          !place_.token && !failure_.token && read_record_in.size() == 0 && !expected_psn_;
 }
 
@@ -113,8 +113,8 @@ void Responder::Run(Cycle now) {
   request_.Offer(now, receive_request_out);
   place_.Offer(now, place_out);
   failure_.Offer(now, failure_out);
-  const bool again = again_.has_value();
-  RunRings(now, again);
+  const bool reflush = reflush_.has_value();
+  RunRings(now, reflush);
   if (begins_ > now) {
     WakeAt(begins_);
   } else {
@@ -124,7 +124,7 @@ void Responder::Run(Cycle now) {
       case State::kRead: Locate(now); break;
       case State::kMemory: OnMemory(now); break;
       case State::kReceive: OnReceive(now); break;
-      case State::kNext: Next(now, again); break;
+      case State::kNext: Next(now, reflush); break;
       case State::kFlush: Flush(now); break;
     }
   }
@@ -137,7 +137,7 @@ void Responder::Run(Cycle now) {
 }
 
 // One QP is added per cycle. `again`: there was one at the start of the cycle.
-void Responder::RunRings(Cycle now, bool again) {
+void Responder::RunRings(Cycle now, bool reflush) {
   const bool ring = ring_.has_value();
   bool added = false;
   const auto add = [&](uint32_t qpn) {
@@ -149,11 +149,11 @@ void Responder::RunRings(Cycle now, bool again) {
     add(changes_.front().second);
     changes_.pop_front();
   }
-  if (again && !added) {
-    add(*again_);
-    again_.reset();
+  if (reflush && !added) {
+    add(*reflush_);
+    reflush_.reset();
   }
-  if (again) WakeAt(now + 1);
+  if (reflush) WakeAt(now + 1);
   if (ring && (!added || !ring_in_error_)) {
     if (ring_in_error_) add(*ring_);
     ring_.reset();
@@ -171,7 +171,7 @@ void Responder::WriteHalf(Cycle now, uint32_t qpn, const Half& half) {
   WakeAt(now + 1);
 }
 
-void Responder::Go(Cycle now, State state) {
+void Responder::SetState(Cycle now, State state) {
   state_ = state;
   begins_ = now + 1;
   WakeAt(begins_);
@@ -193,7 +193,7 @@ void Responder::Begin(Cycle now) {
     WriteHalf(now, qpn, {.expected_psn = load.psn});
     read_half_table_.Write(now, qpn, {});
     reads_.Load(now, qpn);
-    return Go(now, State::kIdle);
+    return SetState(now, State::kIdle);
   }
   const bool frame = frame_in.CanPop(now) && !held_;
   is_flush_ = flush_.CanPop(now) && !(frame && turn_);
@@ -215,8 +215,8 @@ void Responder::Begin(Cycle now) {
   read_half_ = read_half_table_.Read(now, qpn_);
   ended_ = ended_table_.Read(now, qpn_);
   // No READ is outstanding when a load starts a new half.
-  given_ = half_.counts ? half_.given : ended_;
-  repeated_ = half_.counts ? half_.repeated : ended_;
+  reads_issued_ = half_.reads_valid ? half_.reads_issued : ended_;
+  duplicate_limit_ = half_.reads_valid ? half_.duplicate_limit : ended_;
   reads_.Read(now, qpn_);
   position_ = half_.position;
   is_response_ = false;
@@ -283,7 +283,7 @@ bool Responder::IsTaken() const {
          std::equal(std::begin(frame.ip_destination), std::end(frame.ip_destination), attributes_.own);
 }
 
-bool Responder::HasRoom() const { return static_cast<uint8_t>(given_ - ended_) < attributes_.max_reads; }
+bool Responder::HasRoom() const { return static_cast<uint8_t>(reads_issued_ - ended_) < attributes_.max_reads; }
 
 // Checks that do not depend on the READ request's PSN.
 bool Responder::IsReadLegal() const {
@@ -305,8 +305,8 @@ bool Responder::IsLengthLegal() const {
 bool Responder::IsRequestValid() const {
   const RxToken& frame = frame_in.front();
   // Without acknowledges, any first or only packet starts a message. [9.8.2]
-  const bool anew = !IsAcknowledged() && frame.info.starts_message;
-  if (!anew && frame.info.starts_message == half_.in_message) return false;
+  const bool restarts = !IsAcknowledged() && frame.info.starts_message;
+  if (!restarts && frame.info.starts_message == half_.in_message) return false;
   if (!frame.info.starts_message && IsSend() != half_.send) return false;
   if (IsRead()) return IsReadLegal();
   if (IsSend() ? frame.info.has_ieth : frame.info.operation != BthOperation::kRdmaWrite) return false;
@@ -336,23 +336,23 @@ Responder::Action Responder::Decide() const {
   if (!IsAcknowledged()) return DecideUnacknowledged();
   const uint32_t ahead_by = (frame.bth.psn - half_.expected_psn) & kPsnMask;
   if (IsBehind(ahead_by)) {
-    if (frame.info.response == BthOperation::kAcknowledge) return Action::kRepeat;
+    if (frame.info.response == BthOperation::kAcknowledge) return Action::kDuplicate;
     // A duplicate READ is executed again, if all of it is behind. [9.7.5.1.4]
-    const uint32_t behind_by = kPsnMask + 1 - ahead_by;
-    if (!IsRead() || !IsReadLegal() || !attributes_.remote_read || PacketsOf(bytes_left_) > behind_by) {
+    const uint32_t psns_behind = kPsnMask + 1 - ahead_by;
+    if (!IsRead() || !IsReadLegal() || !attributes_.remote_read || PacketsOf(bytes_left_) > psns_behind) {
       return Action::kDrop;
     }
-    return bytes_left_ != 0 ? Action::kRead : Action::kGiveAgain;
+    return bytes_left_ != 0 ? Action::kRead : Action::kReplayRead;
   }
   // One NAK per gap, until the missing packet has arrived. [9.7.5]
   if (ahead_by != 0) return half_.nak_sent ? Action::kDrop : Action::kSequence;
   // Duplicates whose responses the peer already has take space from READs behind them, which are retransmitted then.
-  if (IsRead() && !HasRoom() && static_cast<int8_t>(repeated_ - ended_) > 0) return Action::kDrop;
+  if (IsRead() && !HasRoom() && static_cast<int8_t>(duplicate_limit_ - ended_) > 0) return Action::kDrop;
   if (!IsRequestValid()) return Action::kInvalid;
   if (IsSend()) return frame.info.consumes_recv ? Action::kReceive : Action::kContinue;
   if (IsRead()) {
     if (!attributes_.remote_read) return Action::kAccess;
-    return bytes_left_ != 0 ? Action::kRead : Action::kGive;
+    return bytes_left_ != 0 ? Action::kRead : Action::kIssueRead;
   }
   // Without bytes neither key nor rights are checked. [9.7.4]
   if (frame.payload_bytes == 0) return frame.info.consumes_recv ? Action::kReceive : Action::kAccept;
@@ -368,7 +368,7 @@ void Responder::Act(Cycle now) {
     half_.established = true;
     WriteHalf(now, qpn_, half_);
     failure_.Set(now, {.qpn = frame.bth.dest_qp, .event_type = RdmaEventType::kCommEst});
-    return Go(now, State::kAct);
+    return SetState(now, State::kAct);
   }
   const Action action = Decide();
   switch (action) {
@@ -378,15 +378,15 @@ void Responder::Act(Cycle now) {
                        .remote_write = true,
                        .address = address_,
                        .bytes = frame.payload_bytes});
-      return Go(now, State::kMemory);
+      return SetState(now, State::kMemory);
     case Action::kRead:
       // Checks the whole range at once; the read responder translates packet by packet.
       check_.Set(
           now, {.key = rkey_, .pdn = attributes_.pdn, .remote_read = true, .address = address_, .bytes = bytes_left_});
-      return Go(now, State::kMemory);
+      return SetState(now, State::kMemory);
     case Action::kReceive:
       if (IsDatagram()) BeginPart(frame.is_ipv6 ? Part::kHeader : Part::kZeros);
-      if (!half_.holds) return AskForReceive(now);
+      if (!half_.holds) return RequestReceive(now);
       {
         // Of a message that was never completed: this one reuses it from the start.
         Cursor& cursor = position_.cursor;
@@ -394,18 +394,18 @@ void Responder::Act(Cycle now) {
         cursor.elements = position_.num_sge;
         cursor.bytes_left = 0;
       }
-      return Go(now, State::kNext);
-    case Action::kContinue: return Go(now, State::kNext);
+      return SetState(now, State::kNext);
+    case Action::kContinue: return SetState(now, State::kNext);
     case Action::kResponse: {
       is_response_ = true;
       const spec::ReadRecord& record = reads_.Oldest();
-      if (!read_half_.begun) {
+      if (!read_half_.started) {
         read_half_.psn = record.first_psn;
         read_half_.bytes_left = record.bytes;
         read_half_.cursor.Begin(record.elements, record.num_sge, spec::RdmaSge::Decode(record.sge));
       }
       position_.cursor = read_half_.cursor;
-      return Go(now, State::kRead);
+      return SetState(now, State::kRead);
     }
     default: return Finish(now, action);
   }
@@ -416,21 +416,21 @@ void Responder::Act(Cycle now) {
 void Responder::Locate(Cycle now) {
   const RxToken& frame = frame_in.front();
   const uint32_t ahead_by = (frame.bth.psn - read_half_.psn) & kPsnMask;
-  if (!reads_.IsHeld() || read_half_.dead || IsBehind(ahead_by)) return Finish(now, Action::kDrop);
+  if (!reads_.IsHeld() || read_half_.halted || IsBehind(ahead_by)) return Finish(now, Action::kDrop);
   if (ahead_by != 0) return Finish(now, Action::kGap);
   const bool last = frame.bth.psn == reads_.Oldest().last_psn;
   const bool acknowledges = !frame.info.has_aeth || spec::Aeth::Decode(frame.extension).kind == AethKind::kAck;
   if (!acknowledges || frame.payload_bytes != std::min(read_half_.bytes_left, MtuBytes()) ||
       frame.info.ends_message != last) {
-    return Finish(now, Action::kBad);
+    return Finish(now, Action::kBadResponse);
   }
-  Go(now, State::kNext);
+  SetState(now, State::kNext);
 }
 
-void Responder::Ask(Cycle now, const spec::ReceiveRequest& request) {
+void Responder::RequestReceiveToken(Cycle now, const spec::ReceiveRequest& request) {
   request_.Set(now, request);
   is_element_ = request.is_element;
-  Go(now, State::kReceive);
+  SetState(now, State::kReceive);
 }
 
 void Responder::OnMemory(Cycle now) {
@@ -439,11 +439,11 @@ void Responder::OnMemory(Cycle now) {
   const bool ok = memory_place_in.front().status == MemoryStatus::kOk;
   const bool scatters = Scatters();
   // Nothing is written without a receive: the memory_place stays in its register.
-  if (ok && !scatters && !IsRead() && frame.info.consumes_recv && !half_.holds) return AskForReceive(now);
+  if (ok && !scatters && !IsRead() && frame.info.consumes_recv && !half_.holds) return RequestReceive(now);
   const spec::MemoryPlace memory = memory_place_in.Pop(now);
   if (IsRead()) {
     const bool expected = frame.bth.psn == half_.expected_psn;
-    if (ok) return Finish(now, expected ? Action::kGive : Action::kGiveAgain);
+    if (ok) return Finish(now, expected ? Action::kIssueRead : Action::kReplayRead);
     return Finish(now, expected ? Action::kAccess : Action::kDrop);
   }
   if (!ok) {
@@ -455,7 +455,7 @@ void Responder::OnMemory(Cycle now) {
   position_.cursor.address += chunk;
   position_.cursor.bytes_left -= chunk;
   if (chunk == left_ && part_ == Part::kPayload) {
-    return Finish(now, is_response_ ? Action::kFilled : Action::kAccept, memory);
+    return Finish(now, is_response_ ? Action::kResponseDone : Action::kAccept, memory);
   }
   spec::RxPlace place{.more = true};
   SetRuns(place, memory);
@@ -463,7 +463,7 @@ void Responder::OnMemory(Cycle now) {
   left_ -= chunk;
   offset_ += chunk;
   if (left_ == 0) BeginPart(part_ == Part::kZeros ? Part::kHeader : Part::kPayload);
-  Go(now, State::kNext);
+  SetState(now, State::kNext);
 }
 
 void Responder::OnReceive(Cycle now) {
@@ -482,20 +482,20 @@ void Responder::OnReceive(Cycle now) {
     position_.num_sge = receive.num_sge;
     position_.cursor.Begin(receive.elements, receive.num_sge, sge);
   }
-  Go(now, State::kNext);
+  SetState(now, State::kNext);
 }
 
-void Responder::Next(Cycle now, bool again) {
+void Responder::Next(Cycle now, bool reflush) {
   if (is_flush_) {
     // A broken queue has no more to flush; a bad work request is flushed like others.
     const bool none = status_ == BufferStatus::kEmpty || (status_ == BufferStatus::kFailed && code_ == RdmaError::kOk);
-    if (none) return Go(now, State::kIdle);
-    if (!HasSpace(now) || again) return;
+    if (none) return SetState(now, State::kIdle);
+    if (!HasSpace(now) || reflush) return;
     spec::RxPlace place{.no_frame = true};
     Complete(now, place, {.status = IbWcStatus::kWrFlushErr, .opcode = IbWcOpcode::kRecv}, true);
     place_.Set(now, place);
-    again_ = qpn_;
-    return Go(now, State::kIdle);
+    reflush_ = qpn_;
+    return SetState(now, State::kIdle);
   }
   const bool scatters = Scatters();
   const bool placed = !scatters && frame_in.front().payload_bytes != 0;
@@ -506,10 +506,10 @@ void Responder::Next(Cycle now, bool again) {
                        .local_write = true,
                        .address = position_.cursor.address,
                        .bytes = Chunk()});
-      return Go(now, State::kMemory);
+      return SetState(now, State::kMemory);
     }
     if (position_.cursor.elements != 0) {
-      return Ask(now, {.qpn = qpn_, .is_element = true, .address = position_.cursor.next_element});
+      return RequestReceiveToken(now, {.qpn = qpn_, .is_element = true, .address = position_.cursor.next_element});
     }
     if (HasSpace(now)) Finish(now, Action::kLength);
     return;
@@ -517,7 +517,7 @@ void Responder::Next(Cycle now, bool again) {
   if (!HasSpace(now)) return;
   spec::MemoryPlace memory;
   if (placed) memory = memory_place_in.Pop(now);
-  if (status_ == BufferStatus::kOk) return Finish(now, is_response_ ? Action::kFilled : Action::kAccept, memory);
+  if (status_ == BufferStatus::kOk) return Finish(now, is_response_ ? Action::kResponseDone : Action::kAccept, memory);
   if (status_ == BufferStatus::kEmpty && !is_element_) {
     return Finish(now, IsAcknowledged() ? Action::kNotReady : Action::kAbandon);
   }
@@ -535,9 +535,9 @@ void Responder::Flush(Cycle now) {
     WriteHalf(now, qpn_, half);
   }
   // The CQ number is lost with the entry.
-  if (qp_state_ != IbQpState::kErr || attributes_corrupt_) return Go(now, State::kIdle);
-  if (!half_.holds) return AskForReceive(now);
-  Go(now, State::kNext);
+  if (qp_state_ != IbQpState::kErr || attributes_corrupt_) return SetState(now, State::kIdle);
+  if (!half_.holds) return RequestReceive(now);
+  SetState(now, State::kNext);
 }
 
 void Responder::SetRuns(spec::RxPlace& place, const spec::MemoryPlace& memory) const {
@@ -575,7 +575,7 @@ void Responder::Finish(Cycle now, Action action, const spec::MemoryPlace& memory
   }
   frame_in.Pop(now);
   place_.Set(now, place);
-  Go(now, State::kIdle);
+  SetState(now, State::kIdle);
 }
 
 void Responder::FinishResponse(Cycle now, Action action, const RxToken& frame, spec::RxPlace& place,
@@ -591,7 +591,7 @@ void Responder::FinishResponse(Cycle now, Action action, const RxToken& frame, s
   const auto fail = [&](IbWcStatus status, RdmaError code) {
     ack.status = status;
     ack.syndrome = static_cast<uint8_t>(code);
-    half.dead = true;
+    half.halted = true;
   };
   const auto aeth = spec::Aeth::Decode(frame.extension);
   switch (action) {
@@ -599,7 +599,7 @@ void Responder::FinishResponse(Cycle now, Action action, const RxToken& frame, s
       ack.psn = read_half_.psn;
       ack.syndrome = static_cast<uint8_t>(AethSyndrome::kNakPsnSequenceError);
       return;
-    case Action::kBad:
+    case Action::kBadResponse:
       fail(IbWcStatus::kBadRespErr, frame.info.has_aeth && aeth.kind != AethKind::kAck ? RdmaError::kInvalidParameter
                                                                                        : RdmaError::kInvalidLength);
       break;
@@ -612,7 +612,7 @@ void Responder::FinishResponse(Cycle now, Action action, const RxToken& frame, s
         ack.msn = aeth.msn;
       }
       const bool last = frame.bth.psn == reads_.Oldest().last_psn;
-      half = {.begun = !last,
+      half = {.started = !last,
               .psn = (read_half_.psn + 1) & kPsnMask,
               .bytes_left = read_half_.bytes_left - frame.payload_bytes,
               .cursor = position_.cursor};
@@ -663,7 +663,7 @@ void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, sp
       // A receive that the message held is passed to the next message that needs one. [IBTA vol. 1, 9.8.2.2]
       half.in_message = false;
       break;
-    case Action::kRepeat:
+    case Action::kDuplicate:
       // Acknowledges everything so far. [IBTA vol. 1, 9.7.5]
       place.has_answer = true;
       psn = (half.expected_psn - 1) & kPsnMask;
@@ -696,21 +696,21 @@ void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, sp
       refuse(AethSyndrome::kNakInvalidRequest, RdmaEventType::kQpReqErr, IbWcStatus::kLocLenErr,
              RdmaError::kInvalidLength);
       break;
-    case Action::kGive:
+    case Action::kIssueRead:
       half.nak_sent = false;
       half.expected_psn = (half.expected_psn + PacketsOf(bytes_left_)) & kPsnMask;
       // Its response counts as sent. [9.7.7]
       half.msn = (half.msn + 1) & kPsnMask;
       [[fallthrough]];
-    case Action::kGiveAgain:
+    case Action::kReplayRead:
       place.has_answer = true;
       place.answer.is_read = true;
       place.answer.address = address_;
       place.answer.rkey = rkey_;
       place.answer.bytes = bytes_left_;
-      half.counts = true;
-      half.given = static_cast<uint8_t>(given_ + 1);
-      half.repeated = action == Action::kGiveAgain ? half.given : repeated_;
+      half.reads_valid = true;
+      half.reads_issued = static_cast<uint8_t>(reads_issued_ + 1);
+      half.duplicate_limit = action == Action::kReplayRead ? half.reads_issued : duplicate_limit_;
       break;
     case Action::kAccept:
       place.has_answer = frame.bth.ack_req && acknowledged;

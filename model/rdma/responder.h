@@ -102,13 +102,13 @@ class Responder final : public Block {
     kDrop,
     kAbandon,  // UC, UD: dropped, including the rest of its message
     kAcknowledge,
-    kRepeat,
+    kDuplicate,
     kSequence,
     kInvalid,
     kAccess,
     kAccept,
-    kGive,       // a READ: issued to the read responder
-    kGiveAgain,  // likewise, a duplicate
+    kIssueRead,   // a READ: issued to the read responder
+    kReplayRead,  // likewise, a duplicate
     // Not final:
     kWrite,     // WRITE: its key is checked
     kRead,      // READ: likewise
@@ -116,13 +116,13 @@ class Responder final : public Block {
     kContinue,  // a SEND continues
     kResponse,  // of a READ of ours
     // Depend on more than the packet:
-    kFilled,      // all of the response's payload has been issued
-    kGap,         // a preceding response is missing
-    kBad,         // the response does not match the request
-    kNotReady,    // no receive
-    kOperation,   // the receive or one of its elements could not be read
-    kProtection,  // an element's key does not allow it
-    kLength       // the elements are too short
+    kResponseDone,  // all of the response's payload has been issued
+    kGap,           // a preceding response is missing
+    kBadResponse,   // the response does not match the request
+    kNotReady,      // no receive
+    kOperation,     // the receive or one of its elements could not be read
+    kProtection,    // an element's key does not allow it
+    kLength         // the elements are too short
   };
 
   struct Attributes {
@@ -178,15 +178,15 @@ class Responder final : public Block {
     bool send = false;  // else WRITE
     uint32_t received = 0;
     Position position{};
-    bool counts = false;   // a READ was issued since the load, and the next two fields are valid
-    uint8_t given = 0;     // READs, modulo 2^8 as qp_reads counts them
-    uint8_t repeated = 0;  // `given` after the last duplicate
+    bool reads_valid = false;     // a READ was issued since the load, and the next two fields are valid
+    uint8_t reads_issued = 0;     // READs, modulo 2^8 as qp_reads counts them
+    uint8_t duplicate_limit = 0;  // `given` after the last duplicate
   };
   // The oldest of the QP's outstanding READs.
   struct ReadHalf {
-    bool dead = false;   // one has failed; cleared by a load
-    bool begun = false;  // a part of it has arrived, and the fields below are valid
-    uint32_t psn = 0;    // expected
+    bool halted = false;   // one has failed; cleared by a load
+    bool started = false;  // a part of it has arrived, and the fields below are valid
+    uint32_t psn = 0;      // expected
     uint32_t bytes_left = 0;
     Cursor cursor{};
   };
@@ -233,11 +233,11 @@ class Responder final : public Block {
   void Locate(Cycle now);
   void OnMemory(Cycle now);
   void OnReceive(Cycle now);
-  void Next(Cycle now, bool again);
+  void Next(Cycle now, bool reflush);
   void Flush(Cycle now);
-  void Ask(Cycle now, const spec::ReceiveRequest& request);
-  void AskForReceive(Cycle now) { Ask(now, {.qpn = qpn_}); }
-  void Go(Cycle now, State state);
+  void RequestReceiveToken(Cycle now, const spec::ReceiveRequest& request);
+  void RequestReceive(Cycle now) { RequestReceiveToken(now, {.qpn = qpn_}); }
+  void SetState(Cycle now, State state);
   bool HasSpace(Cycle now);
   void Complete(Cycle now, spec::RxPlace& place, spec::RdmaCqReq cqe, bool solicited);
   void SetRuns(spec::RxPlace& place, const spec::MemoryPlace& memory) const;
@@ -249,7 +249,7 @@ class Responder final : public Block {
                      spec::MemoryStatus memory_status);
   void FinishResponse(Cycle now, Action action, const RxToken& frame, spec::RxPlace& place,
                       spec::MemoryStatus memory_status);
-  void RunRings(Cycle now, bool again);
+  void RunRings(Cycle now, bool reflush);
   bool Enabled(Cycle now) const { return enable_from_ <= now ? next_enable_ : enable_; }
 
   QpQueues queues_;
@@ -273,7 +273,7 @@ class Responder final : public Block {
   // QPs to flush, and QPs about to be added, in order.
   IndexSet flush_;
   std::deque<std::pair<Cycle, uint32_t>> changes_;  // from qp_state_write, visible one cycle later
-  std::optional<uint32_t> again_;
+  std::optional<uint32_t> reflush_;
   std::optional<uint32_t> ring_;  // a doorbell of a QP, in ERR or not
   bool ring_in_error_ = false;
 
@@ -290,8 +290,8 @@ class Responder final : public Block {
   spec::IbQpState qp_state_{};
   Half half_;
   ReadHalf read_half_;
-  uint8_t given_ = 0;
-  uint8_t repeated_ = 0;
+  uint8_t reads_issued_ = 0;
+  uint8_t duplicate_limit_ = 0;
   uint8_t ended_ = 0;
   bool is_response_ = false;
   // WRITE: of this packet's first byte, and of the message, this packet included.

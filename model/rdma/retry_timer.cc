@@ -17,7 +17,7 @@ std::optional<uint64_t> DurationOf(const spec::TimerSet& set) {
 
 }  // namespace
 
-RetryTimer::RetryTimer(Agenda& agenda, uint32_t num_qps) : Block(agenda, Wishes::kMayBeWithdrawn), timers_(num_qps) {
+RetryTimer::RetryTimer(Agenda& agenda, uint32_t num_qps) : Block(agenda, WakeUps::kCancellable), timers_(num_qps) {
   timer_set_in.SetConsumer(this);
   WakeAt(num_qps - 1);  // the end of the sweep
 }
@@ -33,9 +33,9 @@ void RetryTimer::Run(Cycle now) {
 
   // Decides on data read in the cycle before; there is no read in the cycle of a write.
   const bool was_pass = pass_.has_value();
-  const bool looked = was_pass && pass_->event == now;
-  const bool writes = set_.has_value() || (looked && pass_->event_due);
-  if (looked) Look(now);
+  const bool examined = was_pass && pass_->event == now;
+  const bool writes = set_.has_value() || (examined && pass_->event_due);
+  if (examined) Examine(now);
   if (!was_pass && time_ns(now) >= least_) {
     pass_ = Pass{.at = expired_ ? kUnknown : now + 1};
     least_ = kNever;
@@ -56,11 +56,11 @@ void RetryTimer::Run(Cycle now) {
 }
 
 // The pass has reached its event.
-void RetryTimer::Look(Cycle now) {
-  look_turn_ = false;
+void RetryTimer::Examine(Cycle now) {
+  pass_turn_ = false;
   if (pass_->event_due) {
     const uint32_t qpn = pass_->event_qpn;
-    expired_ = spec::TimerExpired{.qpn = qpn, .generation = timers_[qpn].generation};
+    expired_ = spec::TimerExpired{.qpn = qpn, .epoch = timers_[qpn].epoch};
     WakeAt(now + 1);
     Stop(qpn);
     if (running_.empty()) pass_->least = kNever;
@@ -81,7 +81,7 @@ void RetryTimer::Apply(Cycle now, const Set& set) {
     Stop(set.qpn);
   }
   if (set.duration_ns) {
-    timer = {.running = true, .generation = set.generation, .deadline_ns = time_ns(now) + *set.duration_ns};
+    timer = {.running = true, .epoch = set.epoch, .deadline_ns = time_ns(now) + *set.duration_ns};
     running_.emplace(timer.deadline_ns, set.qpn);
     *least = std::min(*least, timer.deadline_ns);
   }
@@ -95,15 +95,15 @@ void RetryTimer::Take(Cycle now) {
     const auto left = static_cast<Cycle>(timers_.size() - pass_->index);
     pass_->index += static_cast<uint32_t>(std::min(now - pass_->at, left));
     pass_->at = now;
-    look_turn_ = false;
+    pass_turn_ = false;
   }
-  if (pass_ && pass_->at == now && look_turn_) {
+  if (pass_ && pass_->at == now && pass_turn_) {
     WakeAt(now + 1);
     return;
   }
   const spec::TimerSet set = timer_set_in.Pop(now);
-  set_ = Set{.qpn = set.qpn, .generation = set.generation, .duration_ns = DurationOf(set)};
-  look_turn_ = true;
+  set_ = Set{.qpn = set.qpn, .epoch = set.epoch, .duration_ns = DurationOf(set)};
+  pass_turn_ = true;
   WakeAt(now + 1);
   if (pass_ && pass_->at != kUnknown) pass_->at = std::max(pass_->at, now + 2);
 }

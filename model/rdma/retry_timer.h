@@ -40,7 +40,7 @@ class RetryTimer final : public Block {
 
   void Run(Cycle now) override;
   // Alarms of timers that have been stopped are cancelled.
-  bool Wants(Cycle) const override { return !IsIdle() || least_ != kNever; }
+  bool NeedsWakeUp(Cycle) const override { return !IsIdle() || least_ != kNever; }
   // Valid after the cycles that have run. While idle, there is no event before it.
   uint64_t deadline_ns() const { return pass_ ? kNever : least_; }
   bool IsIdle() const { return swept_ && !pass_ && !set_ && timer_set_in.size() == 0 && !expired_; }
@@ -48,12 +48,12 @@ class RetryTimer final : public Block {
  private:
   struct Timer {
     bool running = false;
-    uint8_t generation = 0;
+    uint8_t epoch = 0;
     uint64_t deadline_ns = 0;
   };
   struct Set {
     uint32_t qpn;
-    uint8_t generation;
+    uint8_t epoch;
     std::optional<uint64_t> duration_ns;  // none: stops the timer
   };
   struct Pass {
@@ -65,7 +65,7 @@ class RetryTimer final : public Block {
     uint64_t least = kNever;  // old deadlines of timers that are overwritten after the pass read them
   };
 
-  void Look(Cycle now);
+  void Examine(Cycle now);
   void Apply(Cycle now, const Set& set);
   void Take(Cycle now);
   void Plan();
@@ -75,7 +75,7 @@ class RetryTimer final : public Block {
   std::set<std::pair<uint64_t, uint32_t>> running_;  // deadline, QP
   bool swept_ = false;                               // all timers were stopped after reset
   std::optional<Set> set_;                           // accepted in the cycle before
-  bool look_turn_ = false;                           // the pass has priority over the next set
+  bool pass_turn_ = false;                           // the pass has priority over the next set
   std::optional<Pass> pass_;
   uint64_t least_ = kNever;  // no running timer is due before
   std::optional<spec::TimerExpired> expired_;

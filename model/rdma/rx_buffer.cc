@@ -44,15 +44,15 @@ void RxBuffer::OnFrame(Cycle start, [[maybe_unused]] Cycle end, std::span<const 
   }
   ++frames_;
   last_start_ = start;
-  Judged judged{RxParser::TokenCycle(end), RxParser::Parse(bytes, mac_error), {false, std::min(beats, max_beats_), {}}};
-  used_ += judged.record.beats;
-  if (bytes.size() > max_frame_bytes_) judged.token.verdict = RxVerdict::kTruncated;
-  if (judged.token.verdict == RxVerdict::kRoce || judged.token.verdict == RxVerdict::kNet) {
-    judged.record.good = true;
-    judged.record.bytes.assign(bytes.begin(), bytes.end());
+  Parsed parsed{RxParser::TokenCycle(end), RxParser::Parse(bytes, mac_error), {false, std::min(beats, max_beats_), {}}};
+  used_ += parsed.record.beats;
+  if (bytes.size() > max_frame_bytes_) parsed.token.verdict = RxVerdict::kTruncated;
+  if (parsed.token.verdict == RxVerdict::kRoce || parsed.token.verdict == RxVerdict::kNet) {
+    parsed.record.good = true;
+    parsed.record.bytes.assign(bytes.begin(), bytes.end());
   }
-  WakeAt(judged.cycle);
-  judged_.push_back(std::move(judged));
+  WakeAt(parsed.cycle);
+  parsed_.push_back(std::move(parsed));
 }
 
 bool RxBuffer::HasOldest(Cycle now) const { return record_timing_.PopReady() <= now && records_.front().good; }
@@ -83,13 +83,13 @@ void RxBuffer::Run(Cycle now) {
     drops_.pop_front();
     if (on_drop) on_drop(now);
   }
-  if (!judged_.empty() && judged_.front().cycle == now) {
-    Judged judged = std::move(judged_.front());
-    judged_.pop_front();
-    if (on_verdict) on_verdict(now, judged.token.verdict);
-    if (judged.record.good) tokens_.Push(now, judged.token);
+  if (!parsed_.empty() && parsed_.front().cycle == now) {
+    Parsed parsed = std::move(parsed_.front());
+    parsed_.pop_front();
+    if (on_verdict) on_verdict(now, parsed.token.verdict);
+    if (parsed.record.good) tokens_.Push(now, parsed.token);
     record_timing_.Push(now);
-    records_.push_back(std::move(judged.record));
+    records_.push_back(std::move(parsed.record));
     if (records_.size() == 1) WakeForRecord();
   }
   // The ring frees space only in order, so a dropped frame stays until it is the oldest.

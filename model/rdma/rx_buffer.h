@@ -66,7 +66,7 @@ class RxBuffer final : public Block, public FrameStore {
     size_t beats;
     std::vector<uint8_t> bytes;  // of an accepted frame
   };
-  struct Judged {
+  struct Parsed {
     Cycle cycle;
     RxToken token;
     Record record;
@@ -96,7 +96,7 @@ class RxBuffer final : public Block, public FrameStore {
   std::deque<Freed> freed_;
 
   std::deque<Cycle> drops_;
-  std::deque<Judged> judged_;  // parsed, token not yet pushed
+  std::deque<Parsed> parsed_;  // parsed, token not yet pushed
   FifoTiming record_timing_;
   std::deque<Record> records_;
   Channel<RxToken> tokens_;

@@ -119,7 +119,7 @@ bool HasBadLength(const Layers& f) {
   return room < size_t{f.info.extension_bytes} + f.bth.pad_count;
 }
 
-RxVerdict Judge(const Layers& f, bool mac_error) {
+RxVerdict VerdictOf(const Layers& f, bool mac_error) {
   // Nothing in a bad frame is reliable, not even that it is not RoCEv2.
   if (mac_error) return RxVerdict::kTruncated;
   if (IsNet(f)) return RxVerdict::kNet;
@@ -183,7 +183,7 @@ RxToken RxParser::Parse(std::span<const uint8_t> frame, bool mac_error) {
   assert(!frame.empty() && frame.size() <= std::numeric_limits<uint16_t>::max());
   const Layers layers(frame);
   RxToken token;
-  token.verdict = Judge(layers, mac_error);
+  token.verdict = VerdictOf(layers, mac_error);
   DescribeFrame(layers, token);
   if (token.verdict == RxVerdict::kRoce) DescribePacket(layers, token);
   return token;

@@ -62,8 +62,8 @@ class RxScatter final : public Block {
   enum class State : uint8_t { kPlace, kRun, kFree };
   struct Pending {
     unsigned writes;
-    bool settles;     // waits until all writes up to `number` are in memory
-    uint64_t number;  // of its last write, or of the last before it
+    bool waits_for_memory;  // waits until all writes up to `number` are in memory
+    uint64_t number;        // of its last write, or of the last before it
     bool has_completion;
     spec::Completion completion;
     bool has_ack;

@@ -34,24 +34,24 @@ SendQueue::SendQueue(Agenda& agenda, const spec::Config& config, const Sizes& si
       buffer_in(Channel<spec::Buffer>::Fifo(sizes.requests * kMost)),
       fetched_in(Channel<spec::DmaFetched>::Fifo(sizes.fetches)),
       send_records_(config.send_records),
-      ask_room_(std::min(config.send_records / 2, kMost)),
+      fetch_room_(std::min(config.send_records / 2, kMost)),
       sizes_(sizes),
       queues_(config.net_queue_pairs, config.num_cqs, config.num_qps, spec::kRdmaTransmitqOffset),
       wake_(config.num_qps),
       line_(Channel<uint32_t>::Fifo(std::max(config.num_qps, 4u))),
-      asks_(Channel<Ask>::Fifo(sizes.requests)),
+      fetches_pending_(Channel<Fetch>::Fifo(sizes.requests)),
       infos_(Channel<Info>::Fifo(sizes.fetches / 2)),
       replays_(Channel<spec::Replay>::Fifo(sizes.fetches / 2)),
       state_(config.num_qps),
       slots_(config.num_qps),
-      told_(config.num_qps) {
+      reported_(config.num_qps) {
   doorbell_in.SetConsumer(this);
   retired_in.SetConsumer(this);
   replay_in.SetConsumer(this);
   buffer_in.SetConsumer(this);
   fetched_in.SetConsumer(this);
   line_.SetConsumer(this);
-  asks_.SetConsumer(this);
+  fetches_pending_.SetConsumer(this);
   infos_.SetConsumer(this);
 }
 
@@ -108,7 +108,7 @@ bool SendQueue::RunLine(Cycle now, bool answered) {
   if (retired_in.CanPop(now)) {
     if (const auto qpn = queues_.QpOf(now, retired_in.Pop(now).vq_index)) event_ = Event{Op::kRetired, *qpn};
   } else if (answered) {
-    event_ = Event{Op::kAnswer, answer_->ask.qpn};
+    event_ = Event{Op::kAnswer, answer_->fetch.qpn};
   } else if (wake_.CanPop(now)) {
     event_ = Event{Op::kWake, wake_.Pop(now)};
     WakeAt(wake_.PopReady());
@@ -116,7 +116,7 @@ bool SendQueue::RunLine(Cycle now, bool answered) {
     line_turn_ = true;
     if (const auto qpn = queues_.QpOf(now, doorbell_in.Pop(now).vq_index)) event_ = Event{Op::kRing, *qpn};
   } else if (replay_servable && (!servable || replay_turn_)) {
-    AskAgain(now);
+    RequestReplay(now);
   } else if (servable) {
     line_turn_ = false;
     replay_turn_ = true;
@@ -128,12 +128,12 @@ bool SendQueue::RunLine(Cycle now, bool answered) {
 }
 
 // Independent of its QP's slot, so it is decided at once.
-void SendQueue::AskAgain(Cycle now) {
+void SendQueue::RequestReplay(Cycle now) {
   line_turn_ = false;
   replay_turn_ = false;
   const spec::Replay replay = replay_in.Pop(now);
   replays_.Push(now, replay);
-  asks_.Push(now, {.qpn = replay.qpn, .count = 1, .again = true, .resume = replay.resume});
+  fetches_pending_.Push(now, {.qpn = replay.qpn, .count = 1, .is_replay = true, .resume = replay.resume});
   ++requests_;
   if (replay.resume) return;
   request_ = spec::BufferRequest{.client = spec::BufferClient::kSend,
@@ -152,9 +152,9 @@ void SendQueue::Decide(Cycle now) {
   switch (event.op) {
     case Op::kRetired: --slot.in_use; break;
     case Op::kAnswer:
-      slot.asked = false;
-      slot.in_use -= answer_->ask.count - answer_->got;
-      if (answer_->got == answer_->ask.count) slot.more = true;
+      slot.requested = false;
+      slot.in_use -= answer_->fetch.count - answer_->got;
+      if (answer_->got == answer_->fetch.count) slot.more = true;
       answer_.reset();
       break;
     case Op::kWake:
@@ -164,17 +164,17 @@ void SendQueue::Decide(Cycle now) {
       if (served) {
         const uint32_t count = std::min(send_records_ - slot.in_use, kMost);
         slot.more = false;
-        slot.asked = true;
+        slot.requested = true;
         slot.in_use += count;
         request_ = spec::BufferRequest{.client = spec::BufferClient::kSend,
                                        .vq_index = queues_.IndexOf(now, event.qpn),
                                        .count = static_cast<uint8_t>(count)};
-        asks_.Push(now, {event.qpn, count});
+        fetches_pending_.Push(now, {event.qpn, count});
         ++requests_;
       }
       break;
   }
-  if (slot.more && !slot.queued && !slot.asked && served && slot.in_use <= send_records_ - ask_room_) {
+  if (slot.more && !slot.queued && !slot.requested && served && slot.in_use <= send_records_ - fetch_room_) {
     slot.queued = true;
     line_.Push(now, event.qpn);
   }
@@ -191,17 +191,17 @@ bool SendQueue::RunFetch(Cycle now, bool answered) {
     tail_.reset();
     return true;
   }
-  if (!asks_.CanPop(now) || !infos_.CanPush(now)) return false;
-  const Ask ask = asks_.front();
-  if (ask.resume) {
-    infos_.Push(now, {.qpn = ask.qpn, .failed = RdmaError::kOk, .again = true, .resume = true});
-    asks_.Pop(now);
+  if (!fetches_pending_.CanPop(now) || !infos_.CanPush(now)) return false;
+  const Fetch fetch = fetches_pending_.front();
+  if (fetch.resume) {
+    infos_.Push(now, {.qpn = fetch.qpn, .failed = RdmaError::kOk, .is_replay = true, .resume = true});
+    fetches_pending_.Pop(now);
     --requests_;
     return true;
   }
   if (!buffer_in.CanPop(now) || answered || fetch_) return false;
   spec::Buffer buffer = buffer_in.Pop(now);
-  if (buffer.status == BufferStatus::kOk || ask.again) {
+  if (buffer.status == BufferStatus::kOk || fetch.is_replay) {
     ++got_;
     // A send work request is one device-readable descriptor. [RFC v2, RoCE Support] A record's descriptor was checked
     // before.
@@ -210,12 +210,12 @@ bool SendQueue::RunFetch(Cycle now, bool answered) {
     const RdmaError failed = none || buffer.writable || buffer.more   ? RdmaError::kBadDescriptor
                              : buffer.bytes < spec::RdmaSqReq::kBytes ? RdmaError::kBadWqe
                                                                       : RdmaError::kOk;
-    infos_.Push(now, {.qpn = ask.qpn,
+    infos_.Push(now, {.qpn = fetch.qpn,
                       .head = buffer.head,
                       .address = buffer.address,
                       .bytes = buffer.bytes,
                       .failed = failed,
-                      .again = ask.again,
+                      .is_replay = fetch.is_replay,
                       .resume = false});
     if (failed == RdmaError::kOk) {
       fetch_ = spec::DmaReadRequest{.address = buffer.address, .bytes = kHeadBytes, .tag = 0};
@@ -225,8 +225,8 @@ bool SendQueue::RunFetch(Cycle now, bool answered) {
     }
   }
   if (buffer.last) {
-    asks_.Pop(now);
-    if (!ask.again) answer_ = Answer{ask, got_};
+    fetches_pending_.Pop(now);
+    if (!fetch.is_replay) answer_ = Answer{fetch, got_};
     got_ = 0;
     --requests_;
   }
@@ -252,8 +252,8 @@ bool SendQueue::RunAssemble(Cycle now) {
     const spec::DmaFetched& fetched = fetched_in.front();
     if (head_->failed || fetched.resp != static_cast<uint8_t>(AxiResp::kOkay)) {
       failed = RdmaError::kQueueDmaError;
-      own_failure = !info.again;
-      if (own_failure && !MayTell(now)) return false;
+      own_failure = !info.is_replay;
+      if (own_failure && !CanReport(now)) return false;
     } else {
       std::copy_n(head_->bytes, kHeadBytes, work.head_bytes);
       std::copy_n(fetched.data, kTailBytes, work.tail_bytes);
@@ -262,29 +262,29 @@ bool SendQueue::RunAssemble(Cycle now) {
     head_.reset();
   } else {
     if (work_ || failure_) return false;
-    own_failure = !info.again;
-    if (own_failure && !MayTell(now)) return false;
+    own_failure = !info.is_replay;
+    if (own_failure && !CanReport(now)) return false;
   }
   work.failed = failed;
-  if (info.again) {
+  if (info.is_replay) {
     const spec::Replay replay = replays_.Pop(now);
     work.head = replay.head;
-    work.again = true;
+    work.is_replay = true;
     work.resume = info.resume;
-    work.generation = replay.generation;
+    work.epoch = replay.epoch;
     work.slot = replay.slot;
     work.psn = replay.psn;
     work.first_psn = replay.first_psn;
     work.last_psn = replay.last_psn;
     work.packets = replay.packets;
-    work.fresh = replay.fresh;
+    work.first_transmission = replay.first_transmission;
     work.number = replay.number;
   }
   // The completer judges a replay's failure: its record may have ended, and its buffer been reused. A failure ends the
   // QP: later work in flight reports nothing more.
-  if (own_failure && told_.Read(now - 1, info.qpn) == 0) {
+  if (own_failure && reported_.Read(now - 1, info.qpn) == 0) {
     failure_ = spec::QueueFailure{.vq_index = queues_.IndexOf(now, info.qpn), .code = failed};
-    told_.Write(now, info.qpn, 1);
+    reported_.Write(now, info.qpn, 1);
   }
   work_ = work;
   infos_.Pop(now);
@@ -292,7 +292,7 @@ bool SendQueue::RunAssemble(Cycle now) {
 }
 
 // The failure flag is read in the cycle before, and a clear is written first.
-bool SendQueue::MayTell(Cycle now) {
+bool SendQueue::CanReport(Cycle now) {
   if (infos_.CanPop(now - 1) && !(cleared_ && cleared_->cycle + 1 == now)) {
     if (cleared_ && cleared_->cycle < now) WriteCleared();
     return true;
@@ -302,7 +302,7 @@ bool SendQueue::MayTell(Cycle now) {
 }
 
 void SendQueue::WriteCleared() {
-  if (cleared_) told_.Write(cleared_->cycle + 1, cleared_->qpn, 0);
+  if (cleared_) reported_.Write(cleared_->cycle + 1, cleared_->qpn, 0);
   cleared_.reset();
 }
 

@@ -66,19 +66,19 @@ class SendQueue final : public Block {
 
  private:
   struct Slot {
-    bool queued = false;  // is in the line
-    bool asked = false;   // a request is outstanding
-    bool more = false;    // its ring may hold more than was requested
-    uint32_t in_use = 0;  // records, including those requested
+    bool queued = false;     // is in the line
+    bool requested = false;  // a request is outstanding
+    bool more = false;       // its ring may hold more than was requested
+    uint32_t in_use = 0;     // records, including those requested
   };
-  struct Ask {
+  struct Fetch {
     uint32_t qpn;
     uint32_t count;
-    bool again = false;   // for a replay
-    bool resume = false;  // no request was made: it only takes its turn
+    bool is_replay = false;  // for a replay
+    bool resume = false;     // no request was made: it only takes its turn
   };
   struct Answer {
-    Ask ask;
+    Fetch fetch;
     uint32_t got;
   };
   struct Info {
@@ -87,8 +87,8 @@ class SendQueue final : public Block {
     uint64_t address = 0;
     uint32_t bytes = 0;
     spec::RdmaError failed = spec::RdmaError::kOk;
-    bool again = false;   // of a replay
-    bool resume = false;  // there is no work request
+    bool is_replay = false;  // of a replay
+    bool resume = false;     // there is no work request
   };
   struct Tail {
     uint64_t address;
@@ -108,25 +108,25 @@ class SendQueue final : public Block {
   bool RunLine(Cycle now, bool answered);
   void Choose(Cycle now, bool answered);
   void Decide(Cycle now);
-  void AskAgain(Cycle now);
+  void RequestReplay(Cycle now);
   bool RunFetch(Cycle now, bool answered);
   bool RunAssemble(Cycle now);
-  bool MayTell(Cycle now);
+  bool CanReport(Cycle now);
   void WriteCleared();
 
   const uint32_t send_records_;
-  const uint32_t ask_room_;
+  const uint32_t fetch_room_;
   const Sizes sizes_;
 
   QpQueues queues_;
   IndexSet wake_;
   Channel<uint32_t> line_;
-  Channel<Ask> asks_;
+  Channel<Fetch> fetches_pending_;
   Channel<Info> infos_;            // half as many as reads, so that there is space for all responses
   Channel<spec::Replay> replays_;  // whose work request has not been issued
   Table<spec::IbQpState> state_;
   Table<Slot> slots_;
-  Table<uint8_t> told_;  // 1: a failure was reported since the last clear; a clear is written one cycle later
+  Table<uint8_t> reported_;  // 1: a failure was reported since the last clear; a clear is written one cycle later
   struct Cleared {
     Cycle cycle;
     uint32_t qpn;

@@ -10,10 +10,10 @@ namespace {
 
 // From the acceptance of a packet: its token is built, and is offered to the framer.
 constexpr uint64_t kToken = 2;
-constexpr uint64_t kGive = 3;
+constexpr uint64_t kOffer = 3;
 
-static_assert(TxBuilder::kTokenLatency == 1 + kGive);
-static_assert(TxBuilder::kInterval == kGive + 1);
+static_assert(TxBuilder::kTokenLatency == 1 + kOffer);
+static_assert(TxBuilder::kInterval == kOffer + 1);
 
 // A net frame is granted in the cycle after its first beat is present, and may start in the cycle after that. From then
 // on: its first beat is taken, is visible.
@@ -27,7 +27,7 @@ static_assert(TxBuilder::kNetReady == TxFramer::kReadyLatency + kNetVisible);
 static_assert(TxBuilder::kNetGap == 1 + kNetVisible);
 // A net frame's last beat is visible in the first cycle in which the next one may be present and a packet be taken.
 static_assert(TxBuilder::kNetInterval == kNetSeen + kNetBegin + kNetVisible);
-static_assert(TxBuilder::kPacketGap == kGive + TxFramer::kLatency);
+static_assert(TxBuilder::kPacketGap == kOffer + TxFramer::kLatency);
 
 // IPv6's flow label [RFC 6437, 2], and the part of it in the source port above udp_source_port_base.
 constexpr unsigned kFlowLabelBits = 20;
@@ -145,7 +145,7 @@ void TxBuilder::Take(Cycle now, Channel<spec::TxPacket>& channel) {
   }
   if (packet_->is_response && on_response_taken) on_response_taken(now);
   if (packet_->ack_req && on_qp_sent) {
-    on_qp_sent(now, {.qpn = packet_->qpn, .psn = packet_->last_psn, .generation = packet_->generation});
+    on_qp_sent(now, {.qpn = packet_->qpn, .psn = packet_->last_psn, .epoch = packet_->epoch});
   }
   next_ = now + kToken;
   WakeAt(next_);

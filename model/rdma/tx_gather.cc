@@ -10,15 +10,15 @@ namespace vireo::model {
 namespace {
 
 // From a packet's decision to the cycles in which it, or its failure, is visible.
-constexpr uint64_t kGive = 2;
+constexpr uint64_t kSend = 2;
 constexpr uint64_t kFail = 1;
 // From the last beat of a packet's last train to the decision that it enables: one stage, and the queue after it.
 constexpr uint64_t kDone = 1 + FifoTiming::kFifoLatency;
 
-static_assert(TxGather::kPacketLatency == kDone + kGive);
-static_assert(TxGather::kEmptyLatency == FifoTiming::kSliceLatency + FifoTiming::kFifoLatency + kGive);
-static_assert(TxGather::kInterval == kGive + 1);
-static_assert(TxGather::kSentAhead == kGive);
+static_assert(TxGather::kPacketLatency == kDone + kSend);
+static_assert(TxGather::kEmptyLatency == FifoTiming::kSliceLatency + FifoTiming::kFifoLatency + kSend);
+static_assert(TxGather::kInterval == kSend + 1);
+static_assert(TxGather::kSentAhead == kSend);
 
 }  // namespace
 
@@ -46,17 +46,17 @@ void TxGather::OnTrain(Cycle first, const Train& train) {
 }
 
 std::vector<uint8_t> TxGather::TakePayload(Cycle first) {
-  assert(untaken_ > 0);
-  Payload& payload = payloads_[payloads_.size() - untaken_];
-  --untaken_;
+  assert(unsent_ > 0);
+  Payload& payload = payloads_[payloads_.size() - unsent_];
+  --unsent_;
   const size_t beats = Beats(payload.data.size());
   payload.taken = first + beats - 1;
   last_taken_ = payload.taken;
   WakeAt(last_taken_);
   // A beat frees its buffer space when it moves to the output: each in the cycle in which the previous one is taken.
   if (beats > 1) ReturnBeats({.first = first, .beats = beats - 1, .at_once = false});
-  if (untaken_ > 0) {
-    const Cycle released = payloads_[payloads_.size() - untaken_].released;
+  if (unsent_ > 0) {
+    const Cycle released = payloads_[payloads_.size() - unsent_].released;
     ReturnBeats({.first = std::max(released + 1, last_taken_), .beats = 1, .at_once = true});
   }
   return std::move(payload.data);
@@ -81,13 +81,13 @@ size_t TxGather::Free(Cycle now) {
 
 void TxGather::Run(Cycle now) {
   while (!payloads_.empty() && payloads_.front().taken <= now) payloads_.pop_front();
-  RunAsk(now);
-  RunGive(now);
+  RunFetch(now);
+  RunSend(now);
 }
 
-void TxGather::RunAsk(Cycle now) {
-  if (now < ask_from_) return;
-  if (ask_ == Ask::kTake) {
+void TxGather::RunFetch(Cycle now) {
+  if (now < fetch_from_) return;
+  if (fetch_ == Fetch::kTake) {
     const size_t other = 1 - winner_;
     const size_t index = !part_ && Input(other).CanPop(now) ? other : winner_;
     Channel<spec::TxJob>& input = Input(index);
@@ -96,7 +96,7 @@ void TxGather::RunAsk(Cycle now) {
     winner_ = index;
   } else {
     if (!read_request_out.CanPush(now)) return;
-    const bool second = ask_ == Ask::kSecond;
+    const bool second = fetch_ == Fetch::kSecond;
     const bool last_of_job = second || job_.bytes1 == 0;
     const bool last = last_of_job && !job_.more;
     const auto tag = static_cast<uint8_t>((second || further_ ? kTagFurther : 0) | (last ? kTagLast : 0));
@@ -104,10 +104,10 @@ void TxGather::RunAsk(Cycle now) {
         now,
         {.address = second ? job_.address1 : job_.address0, .bytes = second ? job_.bytes1 : job_.bytes0, .tag = tag});
     ++runs_;
-    ask_ = last_of_job ? Ask::kTake : Ask::kSecond;
+    fetch_ = last_of_job ? Fetch::kTake : Fetch::kSecond;
   }
-  ask_from_ = now + 1;
-  WakeAt(ask_from_);
+  fetch_from_ = now + 1;
+  WakeAt(fetch_from_);
 }
 
 bool TxGather::TakeJob(Cycle now, Channel<spec::TxJob>& input) {
@@ -134,7 +134,7 @@ bool TxGather::TakeJob(Cycle now, Channel<spec::TxJob>& input) {
     waiting_.push_back(job_.packet);
     if (waiting_.size() == 1) WakeAt(waiting_timing_.PopReady());
   }
-  if (job_.bytes0 != 0) ask_ = Ask::kFirst;
+  if (job_.bytes0 != 0) fetch_ = Fetch::kFirst;
   return true;
 }
 
@@ -150,44 +150,44 @@ bool TxGather::TakeDrop(Cycle now, Channel<spec::TxJob>& input) {
   return true;
 }
 
-void TxGather::RunGive(Cycle now) {
-  if (now < give_from_) return;
-  switch (give_) {
-    case Give::kWait: {
+void TxGather::RunSend(Cycle now) {
+  if (now < send_from_) return;
+  switch (send_) {
+    case Send::kWait: {
       if (waiting_timing_.PopReady() > now) return WakeAt(waiting_timing_.PopReady());
       const bool has_payload = waiting_.front().payload_bytes != 0;
       if (has_payload && (done_.empty() || done_.front().visible > now)) return;
       const bool bad = has_payload && done_.front().bad;
-      if (bad && untaken_ > 0) return;
+      if (bad && unsent_ > 0) return;
       if (bad && now <= last_taken_) return WakeAt(last_taken_ + 1);
       if (bad || !waiting_.front().reports) return Decide(now, bad);
-      give_ = Give::kSent;
-      give_from_ = now + 1;
-      return WakeAt(give_from_);
+      send_ = Send::kSent;
+      send_from_ = now + 1;
+      return WakeAt(send_from_);
     }
-    case Give::kSent:
+    case Send::kSent:
       if (!sent_out.CanPush(now)) return;
       sent_out.Push(now, {.qpn = waiting_.front().qpn,
                           .psn = waiting_.front().psn,
                           .syndrome = static_cast<uint8_t>(spec::AethSyndrome::kAckNoCredits)});
       return Decide(now, false);
-    case Give::kGive:
+    case Send::kSend:
       if (!packet_out.CanPush(now)) return;
       packet_out.Push(now, packet_);
       break;
-    case Give::kFail:
+    case Send::kFail:
       if (!failed_out.CanPush(now)) return;
       failed_out.Push(now, {.qpn = packet_.qpn,
                             .event_type = spec::RdmaEventType::kQpFatal,
                             .code = static_cast<uint32_t>(spec::RdmaError::kQueueDmaError)});
       if (!packet_.is_response) break;
-      give_ = Give::kGive;
-      give_from_ = now + 1;
-      return WakeAt(give_from_);
+      send_ = Send::kSend;
+      send_from_ = now + 1;
+      return WakeAt(send_from_);
   }
-  give_ = Give::kWait;
-  give_from_ = now + 1;
-  WakeAt(give_from_);
+  send_ = Send::kWait;
+  send_from_ = now + 1;
+  WakeAt(send_from_);
 }
 
 void TxGather::Decide(Cycle now, bool bad) {
@@ -202,9 +202,9 @@ void TxGather::Decide(Cycle now, bool bad) {
       ReturnBeats({.first = now, .beats = beats, .at_once = true});
     } else {
       // The first beat moves to the output when that is free.
-      if (untaken_ == 0) ReturnBeats({.first = std::max(now + 1, last_taken_), .beats = 1, .at_once = true});
+      if (unsent_ == 0) ReturnBeats({.first = std::max(now + 1, last_taken_), .beats = 1, .at_once = true});
       payloads_.push_back({.data = std::move(done_.front().data), .released = now});
-      ++untaken_;
+      ++unsent_;
     }
     done_.pop_front();
   }
@@ -220,13 +220,14 @@ void TxGather::Decide(Cycle now, bool bad) {
   } else if (packet_.is_response && packet_.opcode == spec::BthOpcode::kRcRdmaReadResponseMiddle) {
     std::fill(std::begin(packet_.extension), std::end(packet_.extension), uint8_t{0});
   }
-  give_ = bad ? Give::kFail : Give::kGive;
-  give_from_ = now + (bad ? kFail : kGive);
-  WakeAt(give_from_);
+  send_ = bad ? Send::kFail : Send::kSend;
+  send_from_ = now + (bad ? kFail : kSend);
+  WakeAt(send_from_);
 }
 
 bool TxGather::IsIdle() const {
-  return !HasJobs() && ask_ == Ask::kTake && !part_ && waiting_.empty() && give_ == Give::kWait && payloads_.empty();
+  return !HasJobs() && fetch_ == Fetch::kTake && !part_ && waiting_.empty() && send_ == Send::kWait &&
+         payloads_.empty();
 }
 
 }  // namespace vireo::model

@@ -64,8 +64,8 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
   bool IsIdle() const;  // at the end of the last cycle that ran
 
  private:
-  enum class Ask : uint8_t { kTake, kFirst, kSecond };
-  enum class Give : uint8_t { kWait, kSent, kGive, kFail };
+  enum class Fetch : uint8_t { kTake, kFirst, kSecond };
+  enum class Send : uint8_t { kWait, kSent, kSend, kFail };
 
   struct Done {
     Cycle visible;
@@ -86,18 +86,18 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
   size_t Beats(size_t bytes) const { return (bytes + beat_bytes_ - 1) / beat_bytes_; }
   void ReturnBeats(Return room);
   size_t Free(Cycle now);
-  void RunAsk(Cycle now);
+  void RunFetch(Cycle now);
   Channel<spec::TxJob>& Input(size_t index) { return index == 0 ? job_in : response_in; }
   bool HasJobs() const { return job_in.size() != 0 || response_in.size() != 0; }
   bool TakeJob(Cycle now, Channel<spec::TxJob>& input);
   bool TakeDrop(Cycle now, Channel<spec::TxJob>& input);
-  void RunGive(Cycle now);
+  void RunSend(Cycle now);
   void Decide(Cycle now, bool bad);
 
   size_t beat_bytes_;
 
-  Ask ask_ = Ask::kTake;
-  Cycle ask_from_ = 0;     // start of the state
+  Fetch fetch_ = Fetch::kTake;
+  Cycle fetch_from_ = 0;   // start of the state
   size_t winner_ = 1;      // input of the last packet: 0 job_in, 1 response_in
   spec::TxJob job_{};      // being requested
   bool further_ = false;   // not the first one of its packet
@@ -113,11 +113,11 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
   std::deque<Done> done_;
   Done arriving_{};  // the packet whose runs are arriving
 
-  Give give_ = Give::kWait;
-  Cycle give_from_ = 0;
+  Send send_ = Send::kWait;
+  Cycle send_from_ = 0;
   spec::TxPacket packet_{};
   std::deque<Payload> payloads_;  // of packets that left, until the last beat is taken
-  size_t untaken_ = 0;            // of these, the ones not requested yet: the last ones
+  size_t unsent_ = 0;             // of these, the ones not requested yet: the last ones
   Cycle last_taken_ = 0;          // last beat of all payloads requested
 };
 

@@ -122,7 +122,7 @@ uint64_t CommonCfg::QueueWord(const Access& access) const {
   common.queue_desc = access.row.desc;
   common.queue_driver = access.row.driver;
   common.queue_device = access.row.device;
-  common.queue_reset = access.row.asked != access.done ? 1 : 0;
+  common.queue_reset = access.row.reset_toggle != access.done ? 1 : 0;
   uint8_t bytes[Common::kBytes];
   common.Encode(bytes);
   return WordAt(bytes, access.access.offset - spec::kBarVirtioCommonCfg);
@@ -209,13 +209,13 @@ void CommonCfg::WriteCommon(Cycle now, const Registers& b, Registers& n, Access&
 
 void CommonCfg::WriteQueue(Cycle now, const Registers& b, Access& access, uint32_t at, unsigned bytes) {
   Row& row = rows_[access.select];
-  if (row.asked != access.done) return;
+  if (row.reset_toggle != access.done) return;
   const auto value = static_cast<uint32_t>(access.access.data);
   const auto value16 = static_cast<uint16_t>(value);
   const auto hits = [&](size_t field, unsigned width) { return at == field && bytes == width; };
   if (hits(Common::kQueueResetOffset, 2) && value16 == 1 && (b.status & DeviceStatus::kFeaturesOk) != 0 &&
       Has(b.accepted, VirtioFeature::kRingReset)) {
-    row = Row{.asked = !row.asked, .done = row.done, .size = static_cast<uint16_t>(max_queue_entries_)};
+    row = Row{.reset_toggle = !row.reset_toggle, .done = row.done, .size = static_cast<uint16_t>(max_queue_entries_)};
     access.change = RowChange::kOff;
     queue_reset_.Push(now, access.select);
     return;
@@ -286,7 +286,7 @@ void CommonCfg::Run(Cycle now) {
   Registers n = b;
   n.read_valid = n.row_valid = n.device_reset = n.features_written = n.driver_ok = false;
   for (QueueResetDone& done : queue_resets_done_) {
-    if (done.cycle + 1 == now) done.asked = rows_[done.queue].asked;
+    if (done.cycle + 1 == now) done.reset_toggle = rows_[done.queue].reset_toggle;
   }
 
   const bool sweep_step = b.sweep && !b.sweep_gap;
@@ -345,7 +345,7 @@ void CommonCfg::Run(Cycle now) {
 
   while (!queue_resets_done_.empty() && queue_resets_done_.front().cycle + 2 <= now) {
     const QueueResetDone& done = queue_resets_done_.front();
-    if (!b.resetting) rows_[done.queue].done = done.asked;
+    if (!b.resetting) rows_[done.queue].done = done.reset_toggle;
     queue_resets_done_.pop_front();
   }
   if (sweep_step) rows_[b.sweep_queue] = Row{.size = static_cast<uint16_t>(max_queue_entries_)};

@@ -76,7 +76,7 @@ class CommonCfg final : public Block {
  private:
   struct Row {
     bool enabled = false;
-    bool asked = false;  // != done: in reset
+    bool reset_toggle = false;  // != done: in reset
     bool done = false;
     uint16_t size = 0;
     uint16_t vector = spec::kVirtioMsiNoVector;
@@ -121,7 +121,7 @@ class CommonCfg final : public Block {
   struct QueueResetDone {
     Cycle cycle;
     uint16_t queue;
-    bool asked = false;
+    bool reset_toggle = false;
   };
 
   const spec::ProfileConstants& profile(const Registers& r) const { return spec::ConstantsOf(r.shown.profile); }

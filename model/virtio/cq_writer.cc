@@ -84,19 +84,19 @@ void CqWriter::OnDone(Cycle cycle, const spec::DmaDone& done) {
 }
 
 void CqWriter::OnAvailEvent(Cycle cycle, const spec::AvailEvent& event) {
-  told_avails_.push_back({cycle, event});
+  reported_avails_.push_back({cycle, event});
   WakeAt(cycle + 1);
 }
 
 // Each queue is pending once, with its latest value. The value is written one cycle before its push, so that a load
 // just before the push has read it.
 void CqWriter::TakeAvailEvents(Cycle now) {
-  if (!told_avails_.empty() && told_avails_.front().cycle + 2 == now) {
-    avail_pending_.Push(now, told_avails_.front().event.vq_index);
-    told_avails_.pop_front();
+  if (!reported_avails_.empty() && reported_avails_.front().cycle + 2 == now) {
+    avail_pending_.Push(now, reported_avails_.front().event.vq_index);
+    reported_avails_.pop_front();
   }
-  for (const ToldAvail& told : told_avails_) {
-    if (told.cycle + 1 == now) avail_values_.Write(now, told.event.vq_index, told.event.idx);
+  for (const ReportedAvail& reported : reported_avails_) {
+    if (reported.cycle + 1 == now) avail_values_.Write(now, reported.event.vq_index, reported.event.idx);
     WakeAt(now + 1);
   }
 }
@@ -128,7 +128,8 @@ bool CqWriter::IsIdle() const {
   return state_ == State::kIdle && !batch_ && completion_in.size() == 0 && host_event_in.size() == 0 &&
          cq_arm_in.size() == 0 && contexts_.size() == 0 && slots_used_ == 0 && store_.IsFree() &&
          buffer_request_.IsFree() && interrupt_.IsFree() && queue_failure_.IsFree() && questions_.empty() &&
-         doorbell_.IsFree() && is_swept_ && told_avails_.empty() && avail_pending_.IsEmpty() && avail_in_.size() == 0;
+         doorbell_.IsFree() && is_swept_ && reported_avails_.empty() && avail_pending_.IsEmpty() &&
+         avail_in_.size() == 0;
 }
 
 void CqWriter::ReadQueue(Cycle now, uint16_t vq_index) {
@@ -158,9 +159,9 @@ uint32_t CqWriter::TargetBytes() const {
 }
 
 CqWriter::Span CqWriter::SpanOf(uint16_t head) const {
-  if (!packed_) return {.first = position_.used, .behind = UsedNext()};
+  if (!packed_) return {.first = position_.used, .next_position = UsedNext()};
   const bool last = (head & ~kWrap) + 1 == row_.queue_size;
-  return {.first = head, .behind = static_cast<uint16_t>(last ? (head & kWrap) ^ kWrap : head + 1u)};
+  return {.first = head, .next_position = static_cast<uint16_t>(last ? (head & kWrap) ^ kWrap : head + 1u)};
 }
 
 void CqWriter::StoreElement(Cycle now, uint16_t head, uint32_t bytes, std::optional<uint16_t> id) {
@@ -219,7 +220,7 @@ void CqWriter::Publish(Cycle now) {
   const bool first = IsPackedBatch();
   StoreIndex(now, first ? batch_->first : completion.head, first ? batch_->written : completion.used_bytes != 0);
   Span span = SpanOf(completion.head);
-  if (packed_ && completion.has_id) span.behind = completion.behind;
+  if (packed_ && completion.has_id) span.next_position = completion.next_position;
   if (batch_) span.first = batch_->first;
   Position next = position_;
   next.used = UsedNext();
@@ -227,7 +228,7 @@ void CqWriter::Publish(Cycle now) {
   PushSlot({.span = span,
             .vq_index = completion.vq_index,
             .msix = row_.msix_vector,
-            .silent = completion.has_cqe || !kind_.notifies || row_.msix_vector == spec::kVirtioMsiNoVector});
+            .no_interrupt = completion.has_cqe || !kind_.notifies || row_.msix_vector == spec::kVirtioMsiNoVector});
 }
 
 // The work request's buffer is returned as used, or one of a batch; continues with the CQE.
@@ -305,7 +306,7 @@ bool CqWriter::Step(Cycle now) {
         completion_in.Pop(now);
         state_ = State::kIdle;
       } else if (cached_count_ == 0) {
-        state_ = State::kAsk;
+        state_ = State::kRequest;
       } else {
         target_ = cached_[completion_in.front().cqn][cached_first_];
         state_ = State::kData;
@@ -317,10 +318,10 @@ bool CqWriter::Step(Cycle now) {
         host_event_in.Pop(now);
         state_ = State::kIdle;
       } else {
-        state_ = State::kAsk;
+        state_ = State::kRequest;
       }
       return true;
-    case State::kAsk:
+    case State::kRequest:
       if (!buffer_request_.IsFree()) return false;
       buffer_request_.Load(now, {.client = spec::BufferClient::kCompletion,
                                  .vq_index = vq_,
@@ -373,18 +374,18 @@ bool CqWriter::Step(Cycle now) {
       state_ = State::kIdle;
       return true;
     }
-    case State::kArmLook:
+    case State::kArmRead:
       ReadQueue(now, cq_context_.vq_index);
       state_ = State::kArm;
       return true;
     case State::kArm: return Arm(now);
-    case State::kDoneLook:
+    case State::kDoneRead:
       ReadQueue(now, slots_[slot_head_].vq_index);
       ReadCq(now, slots_[slot_head_].cqn);
       state_ = State::kDone;
       return true;
     case State::kDone: return FinishSlot(now);
-    case State::kWish: return FinishQuestion(now);
+    case State::kSuppression: return FinishQuestion(now);
     case State::kAvail: return WriteAvailEvent(now);
   }
   return false;
@@ -396,17 +397,17 @@ bool CqWriter::Idle(Cycle now) {
   const bool event = host_event_in.CanPop(now) && !batch_;
   if (fetched_in.CanPop(now)) {
     ReadQueue(now, questions_.front().vq_index);
-    state_ = State::kWish;
-  } else if (oldest.done && questions_.size() < kQuestions) {
-    if (oldest.silent && !oldest.error) {
+    state_ = State::kSuppression;
+  } else if (oldest.done && questions_.size() < kSuppressionReads) {
+    if (oldest.no_interrupt && !oldest.error) {
       PopSlot();
     } else {
-      state_ = State::kDoneLook;
+      state_ = State::kDoneRead;
     }
   } else if (contexts_.CanPop(now) || cq_arm_in.CanPop(now)) {
     from_context_ = contexts_.CanPop(now);
     ReadCq(now, from_context_ ? contexts_.front().cqn : cq_arm_in.front().cqn);
-    state_ = State::kArmLook;
+    state_ = State::kArmRead;
   } else if (avail_in_.CanPop(now) && !batch_ && slots_used_ <= slots_.size() - 2) {
     ReadQueue(now, avail_in_.front().vq_index);
     state_ = State::kAvail;
@@ -478,7 +479,7 @@ bool CqWriter::TargetIndex(Cycle now) {
             .position = next.used,
             .msix = row_.msix_vector};
   if (is_event_) {
-    slot.silent = row_.msix_vector == spec::kVirtioMsiNoVector;
+    slot.no_interrupt = row_.msix_vector == spec::kVirtioMsiNoVector;
     lost_ = 0;
     host_event_in.Pop(now);
   } else {
@@ -520,19 +521,19 @@ bool CqWriter::Arm(Cycle now) {
   state_ = State::kIdle;
 
   // Notify at once if a matching CQE lies between the seen position and the one in memory.
-  uint16_t unseen = Distance(value.seen_used_idx, position_.used);
+  uint16_t unconsumed = Distance(value.seen_used_idx, position_.used);
   if (packed_ && !from_context_) {
-    const bool other_lap = ((value.seen_used_idx & kWrap) != 0) == position_.wrapped;
-    unseen =
-        static_cast<uint16_t>(position_.place + (other_lap ? row_.queue_size : 0u) - (value.seen_used_idx & ~kWrap));
+    const bool other_wrap = ((value.seen_used_idx & kWrap) != 0) == position_.wrapped;
+    unconsumed =
+        static_cast<uint16_t>(position_.place + (other_wrap ? row_.queue_size : 0u) - (value.seen_used_idx & ~kWrap));
   }
-  const bool after = unseen > Distance(cq_state_.written, position_.used);
-  const bool after_solicited = cq_state_.has_solicited && Distance(cq_state_.solicited, position_.used) < unseen;
+  const bool after = unconsumed > Distance(cq_state_.written, position_.used);
+  const bool after_solicited = cq_state_.has_solicited && Distance(cq_state_.solicited, position_.used) < unconsumed;
   const bool fire = (value.next_completion && after) || (value.solicited && after_solicited);
   if (value.solicited || value.next_completion) {
     next.armed_solicited = !fire && (value.solicited || cq_state_.armed_solicited);
     next.armed_next = !fire && (value.next_completion || cq_state_.armed_next);
-    next.arm_seen = static_cast<uint16_t>(position_.used - unseen);
+    next.arm_position = static_cast<uint16_t>(position_.used - unconsumed);
     next.passed = false;
   }
   if (!from_context_ && !cq_context_.known) return true;
@@ -560,18 +561,18 @@ bool CqWriter::FinishSlot(Cycle now) {
     if (!doorbell_.IsFree()) return false;
     doorbell_.Load(now, {.vq_index = slot.vq_index});
   } else if (!slot.is_cq) {
-    if (!Ask(now)) return false;
+    if (!ReadSuppression(now)) return false;
   } else {
     if (!interrupt_.IsFree()) return false;
     // A CQE that the driver had processed when it armed, before its write completed, does not notify.
-    const bool unseen =
-        cq_state_.passed || Distance(slot.position, position_.used) < Distance(cq_state_.arm_seen, position_.used);
-    const bool fire = unseen && (cq_state_.armed_next || (cq_state_.armed_solicited && slot.solicited));
+    const bool unconsumed =
+        cq_state_.passed || Distance(slot.position, position_.used) < Distance(cq_state_.arm_position, position_.used);
+    const bool fire = unconsumed && (cq_state_.armed_next || (cq_state_.armed_solicited && slot.solicited));
     if (fire && slot.msix != spec::kVirtioMsiNoVector) {
       interrupt_.Load(now, {.vq_index = slot.vq_index, .msix_vector = slot.msix});
     }
     next.written = slot.position;
-    next.passed = unseen;
+    next.passed = unconsumed;
     if (slot.solicited) {
       next.has_solicited = true;
       next.solicited = slot.position;
@@ -587,7 +588,7 @@ bool CqWriter::FinishSlot(Cycle now) {
 }
 
 // Reads the driver's event suppression for a queue that interrupts by itself.
-bool CqWriter::Ask(Cycle now) {
+bool CqWriter::ReadSuppression(Cycle now) {
   const Slot& slot = slots_[slot_head_];
   if (!row_.enabled) return true;  // reset meanwhile
   if (!fetch_request_.IsFree()) return false;
@@ -602,12 +603,12 @@ bool CqWriter::Ask(Cycle now) {
 }
 
 // True if the event index is in [first, behind).
-bool CqWriter::IsWished(Cycle now, const Question& question, const spec::DmaFetched& fetched) {
+bool CqWriter::IsInterruptDue(Cycle now, const SuppressionRead& question, const spec::DmaFetched& fetched) {
   const bool event_idx = event_idx_.At(now);
   const Span& span = question.span;
   if (!packed_) {
     const auto value = static_cast<uint16_t>(fetched.data[0] | fetched.data[1] << 8);
-    return event_idx ? Distance(span.first, value) < Distance(span.first, span.behind)  // [virtio 1.3, 2.7.7.2]
+    return event_idx ? Distance(span.first, value) < Distance(span.first, span.next_position)  // [virtio 1.3, 2.7.7.2]
                      : (value & spec::VirtqAvailFlags::kNoInterrupt) == 0;
   }
   // [virtio 1.3, 2.8.10]; the reserved value, and kDesc without its feature, count as enabled.
@@ -616,15 +617,15 @@ bool CqWriter::IsWished(Cycle now, const Question& question, const spec::DmaFetc
   if (event.desc_event_flags != spec::RingEventFlags::kDesc || !event_idx) return true;
   // The wrap counter selects one of two laps: positions after `first` come first.
   const auto distance = [&](unsigned at, bool wrap) {
-    const bool other_lap = wrap != ((span.first & kWrap) != 0);
-    return static_cast<int>(at) - static_cast<int>(span.first & ~kWrap) + (other_lap ? int{row_.queue_size} : 0);
+    const bool other_wrap = wrap != ((span.first & kWrap) != 0);
+    return static_cast<int>(at) - static_cast<int>(span.first & ~kWrap) + (other_wrap ? int{row_.queue_size} : 0);
   };
   const int to_event = distance(event.desc_event_off, event.desc_event_wrap != 0);
-  return to_event >= 0 && to_event < distance(span.behind & ~kWrap, (span.behind & kWrap) != 0);
+  return to_event >= 0 && to_event < distance(span.next_position & ~kWrap, (span.next_position & kWrap) != 0);
 }
 
 bool CqWriter::FinishQuestion(Cycle now) {
-  const Question& question = questions_.front();
+  const SuppressionRead& question = questions_.front();
   if (fetched_in.front().resp != 0) {
     if (!queue_failure_.IsFree()) return false;
     if (!positions_.CanWrite(now)) return true;
@@ -634,7 +635,7 @@ bool CqWriter::FinishQuestion(Cycle now) {
     positions_.Write(now, question.vq_index, next);
   } else {
     if (!interrupt_.IsFree()) return false;
-    if (IsWished(now, question, fetched_in.front())) {
+    if (IsInterruptDue(now, question, fetched_in.front())) {
       interrupt_.Load(now, {.vq_index = question.vq_index, .msix_vector = question.msix});
     }
   }

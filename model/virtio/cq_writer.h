@@ -47,7 +47,7 @@ class CqWriter final : public Block {
   static constexpr Cycle kFetchedToInterrupt = 4;
   static constexpr Cycle kAvailEventToStore = 9;
   static constexpr Cycle kDoneToDoorbell = 4;
-  static constexpr size_t kQuestions = spec::kDmaFetchDepth;  // outstanding reads of event suppression data
+  static constexpr size_t kSuppressionReads = spec::kDmaFetchDepth;  // outstanding reads of event suppression data
 
   CqWriter(Agenda& agenda, const Sizes& sizes);
 
@@ -67,7 +67,7 @@ class CqWriter final : public Block {
   Channel<spec::CqArm> cq_arm_in = Channel<spec::CqArm>::Slice();
   Channel<spec::Buffer> buffer_in = Channel<spec::Buffer>::Fifo(spec::kBuffersPerRequest);
 
-  Channel<spec::DmaFetched> fetched_in = Channel<spec::DmaFetched>::Fifo(kQuestions);
+  Channel<spec::DmaFetched> fetched_in = Channel<spec::DmaFetched>::Fifo(kSuppressionReads);
 
   Output<spec::DmaReadRequest> fetch_request_out;
   Output<spec::Doorbell> doorbell_out;  // of queues whose avail_event was written
@@ -84,19 +84,19 @@ class CqWriter final : public Block {
     kFirst,  // of a batch in a packed ring: the flags of its first buffer
     kCq,
     kEvent,
-    kAsk,
+    kRequest,
     kFill,
     kRead,
     kData,
     kTargetElement,
     kTargetIndex,
     kFail,
-    kArmLook,
+    kArmRead,
     kArm,
-    kDoneLook,
+    kDoneRead,
     kDone,
-    kWish,   // event suppression: interrupt or not
-    kAvail,  // avail_event
+    kSuppression,  // event suppression: interrupt or not
+    kAvail,        // avail_event
   };
   struct Kind {
     bool served = false;
@@ -118,8 +118,8 @@ class CqWriter final : public Block {
     bool failed = false;
     bool armed_solicited = false;
     bool armed_next = false;
-    bool passed = false;         // a CQE after arm_seen is complete
-    uint16_t arm_seen = 0;       // the driver's position when it armed
+    bool passed = false;         // a CQE after arm_position is complete
+    uint16_t arm_position = 0;   // the driver's position when it armed
     uint16_t written = 0;        // position after the last CQE whose used index is in memory
     bool has_solicited = false;  // `solicited` is valid
     uint16_t solicited = 0;      // position after the last solicited CQE of these
@@ -140,7 +140,7 @@ class CqWriter final : public Block {
   // Range of used positions: entries of a split ring, positions of a packed one.
   struct Span {
     uint16_t first = 0;
-    uint16_t behind = 0;
+    uint16_t next_position = 0;
   };
   // The open batch: its queue as of the start of the batch, and its progress.
   struct Batch {
@@ -151,7 +151,7 @@ class CqWriter final : public Block {
     bool written;    // data was written to it
     uint16_t used;   // next used
   };
-  struct Question {
+  struct SuppressionRead {
     Span span;
     uint16_t vq_index;
     uint16_t msix;
@@ -165,7 +165,7 @@ class CqWriter final : public Block {
     bool solicited = false;
     uint16_t position = 0;
     uint16_t msix = 0;
-    bool silent = false;
+    bool no_interrupt = false;
     bool done = false;
     bool error = false;
   };
@@ -199,8 +199,8 @@ class CqWriter final : public Block {
   bool TargetIndex(Cycle now);
   bool Arm(Cycle now);
   bool FinishSlot(Cycle now);
-  bool Ask(Cycle now);  // reads event suppression data
-  bool IsWished(Cycle now, const Question& question, const spec::DmaFetched& fetched);
+  bool ReadSuppression(Cycle now);  // reads event suppression data
+  bool IsInterruptDue(Cycle now, const SuppressionRead& question, const spec::DmaFetched& fetched);
   bool FinishQuestion(Cycle now);
   bool WriteAvailEvent(Cycle now);
   void TakeAvailEvents(Cycle now);
@@ -246,13 +246,13 @@ class CqWriter final : public Block {
   size_t slot_tail_ = 0, slot_head_ = 0, slots_used_ = 0;
   std::deque<Done> dones_;  // of the current and later cycles
 
-  std::deque<Question> questions_;
+  std::deque<SuppressionRead> questions_;
 
-  struct ToldAvail {
+  struct ReportedAvail {
     Cycle cycle;
     spec::AvailEvent event;
   };
-  std::deque<ToldAvail> told_avails_;  // not pushed yet
+  std::deque<ReportedAvail> reported_avails_;  // not pushed yet
   Table<uint16_t> avail_values_;
   Channel<spec::AvailEvent> avail_in_ = Channel<spec::AvailEvent>::Slice();
   LookupIndexSet<spec::AvailEvent> avail_pending_;

@@ -35,7 +35,7 @@ DescFetch::DescFetch(Agenda& agenda, const Sizes& sizes)
       rings_(sizes.queues),
       windows_(spec::ContextRam::kDescFetchWindow, sizes.queues, on_parity_error),
       positions_(sizes.queues),
-      told_(sizes.queues),
+      reported_(sizes.queues),
       failed_(sizes.queues),
       index_jobs_(Channel<IndexJob>::Fifo(sizes.requests)),
       ring_jobs_(Channel<RingJob>::Fifo(sizes.requests)),
@@ -79,7 +79,7 @@ void DescFetch::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
                  entry.kind != spec::TableQueueKind::kCq && entry.kind != spec::TableQueueKind::kEvent);
     if (none || entry.reset_positions) {
       positions_.OnTableClear(cycle, write.index);
-      told_.OnTableClear(cycle, write.index);
+      reported_.OnTableClear(cycle, write.index);
       failed_.OnTableClear(cycle, write.index);
     }
   } else if (write.table_id == spec::MgmtTable::kWindow) {
@@ -98,7 +98,7 @@ void DescFetch::OnContextFlip(Cycle now, const spec::ContextFlip& flip) {
 void DescFetch::OnQueueRowWrite(Cycle cycle, const spec::QueueRowWrite& row) {
   for (auto* rows : {&areas_, &ring_rows_, &list_rows_}) rows->Write(cycle, row.vq_index, row);
   positions_.OnRowClear(cycle, row.vq_index);
-  told_.OnRowClear(cycle, row.vq_index);
+  reported_.OnRowClear(cycle, row.vq_index);
   failed_.OnRowClear(cycle, row.vq_index);
 }
 
@@ -159,7 +159,7 @@ void DescFetch::Accept(Cycle now) {
     } else {
       accept_kind_ = request.by_index ? Kind::kByIndex : Kind::kRead;
     }
-    accept_ = AcceptState::kLook;
+    accept_ = AcceptState::kLookup;
   } else {
     const Request from = requests_.Pop(now);
     index_jobs_.Push(now, {accept_kind_, from, accept_chains_, accept_area_});
@@ -206,10 +206,10 @@ void DescFetch::Ring(Cycle now) {
     if ((!packed_ && !index_fetched_in.CanPop(now)) || !ring_request_.IsFree()) return;
     ring_row_ = ring_rows_.Read(now, job.from.request.vq_index);
     position_ = positions_.Read(now, job.from.request.vq_index);
-    ring_told_ = told_.Read(now, job.from.request.vq_index);
+    ring_reported_ = reported_.Read(now, job.from.request.vq_index);
     ring_rings_ = rings_.Read(now, job.from.request.vq_index) != 0;
-    ring_ = RingState::kLook;
-  } else if (ring_ == RingState::kLook) {
+    ring_ = RingState::kLookup;
+  } else if (ring_ == RingState::kLookup) {
     ring_ = RingState::kIssue;
   } else if (ring_ == RingState::kMore) {
     if (!ring_request_.IsFree()) return;
@@ -222,7 +222,7 @@ void DescFetch::Ring(Cycle now) {
     const uint16_t size = ring_row_.queue_size;
     const uint16_t available = packed_ ? size : static_cast<uint16_t>(Little16(fetched.data) - position_);
     if (!packed_ && ring_row_.enabled && fetched.resp == 0 && available <= size) {
-      SayAvailEvent(now, job.from.request.vq_index, job.from.request.count, available);
+      ReportAvailEvent(now, job.from.request.vq_index, job.from.request.count, available);
     }
     RingJob next{Kind::kRead, job.from, 1, RdmaError::kOk, job.chains, packed_};
     ring_ = RingState::kTake;
@@ -245,9 +245,9 @@ void DescFetch::Ring(Cycle now) {
       IssueRingRead(now);
       if (ring_left_ != 0) ring_ = RingState::kMore;
       const unsigned before_end = std::min(next.count, size - next.place);
-      const unsigned behind_end = next.count - before_end;
+      const unsigned past_end = next.count - before_end;
       const unsigned most = packed_ ? kDescriptorsPerRead : spec::kBuffersPerRequest;
-      next.reads = (before_end + most - 1) / most + (behind_end + most - 1) / most;
+      next.reads = (before_end + most - 1) / most + (past_end + most - 1) / most;
       if (!packed_) positions_.Write(now, job.from.request.vq_index, static_cast<uint16_t>(position_ + next.count));
     }
     ring_jobs_.Push(now, next);
@@ -258,12 +258,13 @@ void DescFetch::Ring(Cycle now) {
 
 // A client whose response reports an empty ring waits for a doorbell. In a packed ring the driver always rings: the
 // device's event suppression stays zero. [virtio 1.3, 2.7.10 and 2.8.10]
-void DescFetch::SayAvailEvent(Cycle now, uint16_t vq_index, unsigned asked, uint16_t available) {
+void DescFetch::ReportAvailEvent(Cycle now, uint16_t vq_index, unsigned requested, uint16_t available) {
   const auto index = static_cast<uint16_t>(position_ + available);
-  if (!event_idx_.At(now) || !ring_rings_ || available >= asked || (ring_told_.known && ring_told_.idx == index)) {
+  if (!event_idx_.At(now) || !ring_rings_ || available >= requested ||
+      (ring_reported_.known && ring_reported_.idx == index)) {
     return;
   }
-  told_.Write(now, vq_index, {.known = true, .idx = index});
+  reported_.Write(now, vq_index, {.known = true, .idx = index});
   if (on_avail_event) on_avail_event(now + 1, {.vq_index = vq_index, .idx = index});
 }
 
@@ -281,11 +282,11 @@ void DescFetch::List(Cycle now) {
       }
       if (job.kind == Kind::kRead && !ring_fetched_in.CanPop(now)) return;
       list_row_ = list_rows_.Read(now, vq_index);
-      entry_ = part_entry_ = given_ = 0;
+      entry_ = part_entry_ = returned_ = 0;
       reads_ = job.reads;
       place_ = {job.place, job.wrapped};
       by_itself_ = in_chain_ = false;
-      kept_.reset();
+      deferred_.reset();
       broken_.reset();
       list_ = packed_ && job.kind == Kind::kRead ? ListState::kWalk : ListState::kNext;
       break;
@@ -305,7 +306,7 @@ void DescFetch::List(Cycle now) {
       if (!(by_itself_ ? index_fetched_in : ring_fetched_in).CanPop(now) || !descriptor_jobs_.CanPush(now)) return;
       Walk(now);
       break;
-    case ListState::kAsk:
+    case ListState::kRequest:
       if (!index_request_.IsFree()) return;
       index_request_.Load(now, {.address = list_row_.queue_desc + uint64_t{spec::PvirtqDesc::kBytes} * place_.at,
                                 .bytes = spec::PvirtqDesc::kBytes,
@@ -388,42 +389,42 @@ void DescFetch::Walk(Cycle now) {
   using Flags = spec::VirtqDescFlags;
   const RingJob& job = ring_jobs_.front();
   spec::DmaFetched fetched = by_itself_ ? index_fetched_in.Pop(now) : ring_fetched_in.front();
-  const auto seen = spec::PvirtqDesc::Decode(fetched.data + (by_itself_ ? 0 : part_entry_ * spec::PvirtqDesc::kBytes));
-  const bool available =
-      ((seen.flags & Flags::kAvail) != 0) != place_.wrapped && ((seen.flags & Flags::kUsed) != 0) == place_.wrapped;
-  const bool more = (seen.flags & Flags::kNext) != 0;
+  const auto walk_descriptor =
+      spec::PvirtqDesc::Decode(fetched.data + (by_itself_ ? 0 : part_entry_ * spec::PvirtqDesc::kBytes));
+  const bool available = ((walk_descriptor.flags & Flags::kAvail) != 0) != place_.wrapped &&
+                         ((walk_descriptor.flags & Flags::kUsed) != 0) == place_.wrapped;
+  const bool more = (walk_descriptor.flags & Flags::kNext) != 0;
   if (!list_row_.enabled || (fetched.resp == 0 && !available)) {
     list_ = ListState::kEnd;
   } else if (fetched.resp != 0) {
     Break(RdmaError::kQueueDmaError);
-  } else if (more && (!job.chains || (seen.flags & Flags::kIndirect) != 0)) {
+  } else if (more && (!job.chains || (walk_descriptor.flags & Flags::kIndirect) != 0)) {
     Break(RdmaError::kBadDescriptor);
   } else {
-    if (kept_) descriptor_jobs_.Push(now, *kept_);
+    if (deferred_) descriptor_jobs_.Push(now, *deferred_);
     const unsigned size = list_row_.queue_size;
     const bool part_end = place_.at + 1 == size || part_entry_ == kDescriptorsPerRead - 1;
     const Place at = place_;
     place_ = place_.Next(size);
-    kept_ = {
-        Kind::kGiven, job.from.client, job.from.request.vq_index, at.Index(), RdmaError::kOk, false, place_.Index(),
-        seen};
+    deferred_ = {Kind::kWalked,  job.from.client, job.from.request.vq_index, at.Index(), RdmaError::kOk, false,
+                 place_.Index(), walk_descriptor};
     if (more) {
       in_chain_ = true;
       chain_ = 1;
-      list_ = ListState::kAsk;
+      list_ = ListState::kRequest;
       return;
     }
-    ++given_;
+    ++returned_;
     if (by_itself_) {
-      list_ = ListState::kAsk;
+      list_ = ListState::kRequest;
     } else {
       part_entry_ = part_end ? 0 : part_entry_ + 1;
-      if (part_end || given_ == job.count) {
+      if (part_end || returned_ == job.count) {
         ring_fetched_in.Pop(now);
         --reads_;
       }
     }
-    if (given_ == job.count) list_ = ListState::kEnd;
+    if (returned_ == job.count) list_ = ListState::kEnd;
   }
 }
 
@@ -431,33 +432,33 @@ void DescFetch::Walk(Cycle now) {
 void DescFetch::WalkChain(Cycle now) {
   using Flags = spec::VirtqDescFlags;
   const spec::DmaFetched fetched = index_fetched_in.Pop(now);
-  const auto seen = spec::PvirtqDesc::Decode(fetched.data);
+  const auto walk_descriptor = spec::PvirtqDesc::Decode(fetched.data);
   const unsigned size = list_row_.queue_size;
-  const bool available =
-      ((seen.flags & Flags::kAvail) != 0) != place_.wrapped && ((seen.flags & Flags::kUsed) != 0) == place_.wrapped;
-  list_ = ListState::kAsk;
+  const bool available = ((walk_descriptor.flags & Flags::kAvail) != 0) != place_.wrapped &&
+                         ((walk_descriptor.flags & Flags::kUsed) != 0) == place_.wrapped;
+  list_ = ListState::kRequest;
   if (fetched.resp != 0) {
-    kept_.reset();  // a chain without an end is not a buffer
+    deferred_.reset();  // a chain without an end is not a buffer
     Break(RdmaError::kQueueDmaError);
-  } else if (!available || (seen.flags & Flags::kIndirect) != 0 || chain_ == kChainMost || chain_ == size) {
-    kept_.reset();
+  } else if (!available || (walk_descriptor.flags & Flags::kIndirect) != 0 || chain_ == kChainMost || chain_ == size) {
+    deferred_.reset();
     Break(RdmaError::kBadDescriptor);
   } else {
     place_ = place_.Next(size);
     ++chain_;
-    if ((seen.flags & Flags::kNext) != 0) return;
+    if ((walk_descriptor.flags & Flags::kNext) != 0) return;
     in_chain_ = false;
     by_itself_ = true;
-    if (++given_ == ring_jobs_.front().count) list_ = ListState::kEnd;
+    if (++returned_ == ring_jobs_.front().count) list_ = ListState::kEnd;
   }
 }
 
 void DescFetch::EndWalk(Cycle now) {
   const RingJob& job = ring_jobs_.front();
-  if (kept_) {
-    kept_->last = !broken_;
-    descriptor_jobs_.Push(now, *kept_);
-    kept_.reset();
+  if (deferred_) {
+    deferred_->last = !broken_;
+    descriptor_jobs_.Push(now, *deferred_);
+    deferred_.reset();
     if (!broken_) list_ = ListState::kLeave;
     return;
   }
@@ -481,15 +482,15 @@ void DescFetch::Answer(Cycle now) {
     window_ = windows_.Read(now, job.vq_index);
     // With an unreadable window the queue's limits are unknown.
     answer_failed_ = failed_.Read(now, job.vq_index) != 0 || windows_.corrupt();
-    answer_ = AnswerState::kLook;
-  } else if (answer_ == AnswerState::kLook) {
-    answer_ = AnswerState::kSay;
+    answer_ = AnswerState::kLookup;
+  } else if (answer_ == AnswerState::kLookup) {
+    answer_ = AnswerState::kRespond;
   } else if (answer_ == AnswerState::kTable) {
     if (!table_fetched_in.CanPop(now)) return;
     from_table_ = table_fetched_in.Pop(now);
-    answer_ = AnswerState::kLook;
+    answer_ = AnswerState::kLookup;
   } else if (failed_.CanWrite(now)) {
-    Say(now);
+    Respond(now);
   }
   WakeAt(now + 1);
 }
@@ -511,10 +512,10 @@ RdmaError DescFetch::Check(const spec::VirtqDesc& descriptor, bool in_table, boo
   return RdmaError::kOk;
 }
 
-void DescFetch::Say(Cycle now) {
+void DescFetch::Respond(Cycle now) {
   using Flags = spec::VirtqDescFlags;
   const DescriptorJob& job = descriptor_jobs_.front();
-  const bool found = job.kind == Kind::kRead || job.kind == Kind::kGiven;
+  const bool found = job.kind == Kind::kRead || job.kind == Kind::kWalked;
   const bool in_table = from_table_ || job.in_table;
   RdmaError code = job.code;
   spec::VirtqDesc descriptor;
@@ -528,8 +529,8 @@ void DescFetch::Say(Cycle now) {
     if (!from_table_ && job.in_table) table = {job.table.table_address, job.table.table_entries, job.head};
     descriptor = spec::VirtqDesc::Decode(fetched.data);
     if (packed_) {
-      const bool given = job.kind == Kind::kGiven && !from_table_;
-      const spec::PvirtqDesc packed = given ? job.given : spec::PvirtqDesc::Decode(fetched.data);
+      const bool walked = job.kind == Kind::kWalked && !from_table_;
+      const spec::PvirtqDesc packed = walked ? job.walked : spec::PvirtqDesc::Decode(fetched.data);
       descriptor = {.addr = packed.addr, .len = packed.len, .flags = packed.flags, .next = job.next};
       if (!in_table) id = packed.id;
     }

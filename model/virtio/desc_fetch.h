@@ -79,7 +79,7 @@ class DescFetch final : public Block {
   std::function<void(Cycle, const spec::AvailEvent&)> on_avail_event;  // likewise, reported in the cycle before
 
  private:
-  enum class Kind { kRead, kByIndex, kEmpty, kFailed, kBroken, kGiven };
+  enum class Kind { kRead, kByIndex, kEmpty, kFailed, kBroken, kWalked };
   struct Request {
     size_t client;
     spec::BufferRequest request;
@@ -108,9 +108,9 @@ class DescFetch final : public Block {
     uint16_t head;
     spec::RdmaError code;
     bool last;
-    uint16_t next = 0;            // of a packed ring
-    spec::PvirtqDesc given = {};  // kGiven
-    bool replay = false;          // the buffer may have been used since: errors are reported to its client only
+    uint16_t next = 0;             // of a packed ring
+    spec::PvirtqDesc walked = {};  // kWalked
+    bool replay = false;           // the buffer may have been used since: errors are reported to its client only
     bool in_table = false;
     spec::BufferRequest table = {};  // in_table
   };
@@ -142,9 +142,9 @@ class DescFetch final : public Block {
   void EndWalk(Cycle now);
   void LeaveWalk(Cycle now);
   void Break(spec::RdmaError code);
-  void SayAvailEvent(Cycle now, uint16_t vq_index, unsigned asked, uint16_t available);
+  void ReportAvailEvent(Cycle now, uint16_t vq_index, unsigned requested, uint16_t available);
   void Answer(Cycle now);
-  void Say(Cycle now);
+  void Respond(Cycle now);
   // Ok: a buffer, or a table to read.
   spec::RdmaError Check(const spec::VirtqDesc& descriptor, bool in_table, bool more, uint8_t resp) const;
 
@@ -153,7 +153,7 @@ class DescFetch final : public Block {
     bool chains = false;
   };
   // The last avail_event reported since the queue was enabled.
-  struct Told {
+  struct ReportedEvent {
     bool known = false;
     uint16_t idx = 0;
   };
@@ -162,7 +162,7 @@ class DescFetch final : public Block {
   Table<uint8_t> rings_;  // queues whose driver rings the doorbell
   ContextTable<spec::TableWindow> windows_;
   QueueState<uint16_t> positions_;
-  QueueState<Told> told_;
+  QueueState<ReportedEvent> reported_;
   QueueState<uint8_t> failed_;
 
   uint64_t waiting_ = 0;  // bit per client: requests at the inputs
@@ -182,7 +182,7 @@ class DescFetch final : public Block {
   OutputRegister<spec::QueueFailure> queue_failure_{queue_failure_out, *this};
 
   // Stage 1
-  enum class AcceptState { kTake, kLook };
+  enum class AcceptState { kTake, kLookup };
   AcceptState accept_ = AcceptState::kTake;
   Kind accept_kind_ = Kind::kRead;
   uint64_t accept_area_ = 0;
@@ -193,16 +193,16 @@ class DescFetch final : public Block {
   bool packed_ = false;  // in this cycle
   bool accepts_tables_ = false;
   // Stage 2
-  enum class RingState { kTake, kLook, kIssue, kMore };
+  enum class RingState { kTake, kLookup, kIssue, kMore };
   RingState ring_ = RingState::kTake;
   spec::QueueRowWrite ring_row_;
   uint16_t position_ = 0;
-  Told ring_told_;
+  ReportedEvent ring_reported_;
   bool ring_rings_ = false;
   uint64_t ring_area_ = 0;
   unsigned ring_at_ = 0, ring_left_ = 0;
   // Stage 3
-  enum class ListState { kTake, kNext, kDrain, kWalk, kAsk, kChain, kEnd, kLeave };
+  enum class ListState { kTake, kNext, kDrain, kWalk, kRequest, kChain, kEnd, kLeave };
   ListState list_ = ListState::kTake;
   spec::QueueRowWrite list_row_;
   unsigned entry_ = 0;
@@ -212,11 +212,11 @@ class DescFetch final : public Block {
   bool by_itself_ = false;  // after a chain: the data that stage 2 has fetched is elsewhere in the ring
   bool in_chain_ = false;
   unsigned chain_ = 0;
-  unsigned given_ = 0;
-  std::optional<DescriptorJob> kept_;  // not yet known whether it is the last
+  unsigned returned_ = 0;
+  std::optional<DescriptorJob> deferred_;  // not yet known whether it is the last
   std::optional<spec::RdmaError> broken_;
   // Stage 4
-  enum class AnswerState { kTake, kLook, kSay, kTable };
+  enum class AnswerState { kTake, kLookup, kRespond, kTable };
   AnswerState answer_ = AnswerState::kTake;
   spec::TableWindow window_;
   bool answer_failed_ = false;

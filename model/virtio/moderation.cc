@@ -9,7 +9,7 @@
 namespace vireo::model {
 
 Moderation::Moderation(Agenda& agenda, uint32_t net_queue_pairs)
-    : Block(agenda, Wishes::kMayBeWithdrawn), queues_(2 * net_queue_pairs), settings_(queues_), rows_(queues_) {
+    : Block(agenda, WakeUps::kCancellable), queues_(2 * net_queue_pairs), settings_(queues_), rows_(queues_) {
   assert(queues_ <= std::numeric_limits<Queues>::digits);
   queue_interrupt_in.SetConsumer(this);
 }
@@ -67,13 +67,13 @@ void Moderation::Run(Cycle now) {
 }
 
 void Moderation::Idle(Cycle now) {
-  const bool looks = left_ != 0 && (look_turn_ || !queue_interrupt_in.CanPop(now));
-  if (looks) {
+  const bool examines = left_ != 0 && (pass_turn_ || !queue_interrupt_in.CanPop(now));
+  if (examines) {
     const auto queue = static_cast<uint32_t>(std::countr_zero(left_));
     left_ &= ~Bit(queue);
     moderated_ = true;
-    look_turn_ = false;
-    state_ = State::kLook;
+    pass_turn_ = false;
+    state_ = State::kExamine;
     Read(now, queue);
     return;
   }
@@ -86,7 +86,7 @@ void Moderation::Idle(Cycle now) {
   const spec::QueueInterrupt notification = queue_interrupt_in.Pop(now);
   moderated_ = notification.vq_index < queues_;
   msix_vector_ = notification.msix_vector;
-  look_turn_ = true;
+  pass_turn_ = true;
   state_ = State::kCount;
   if (moderated_) Read(now, notification.vq_index);
 }

@@ -45,15 +45,15 @@ class Moderation final : public Block {
 
   void Run(Cycle now) override;
   // Alarms for counts that ended early are cancelled.
-  bool Wants(Cycle) const override { return !IsIdle() || least_ != kNever || !pulses_.empty(); }
+  bool NeedsWakeUp(Cycle) const override { return !IsIdle() || least_ != kNever || !pulses_.empty(); }
   // Valid after the cycles that have run. While idle, there is no event before it.
-  uint64_t deadline_ns() const { return left_ != 0 || state_ == State::kLook || recheck_ ? kNever : least_; }
+  uint64_t deadline_ns() const { return left_ != 0 || state_ == State::kExamine || recheck_ ? kNever : least_; }
   bool IsIdle() const {
     return state_ == State::kIdle && left_ == 0 && !recheck_ && queue_interrupt_in.size() == 0 && interrupt_.IsFree();
   }
 
  private:
-  enum class State { kIdle, kCount, kLook };
+  enum class State { kIdle, kCount, kExamine };
   struct Setting {
     uint32_t max_packets = 0;
     uint32_t max_usecs = 0;
@@ -89,7 +89,7 @@ class Moderation final : public Block {
   Queues enabled_ = 0, pending_ = 0;
   Queues left_ = 0;         // queues that the pass has yet to visit; all pending
   bool recheck_ = false;    // limits have changed
-  bool look_turn_ = false;  // the pass is served before the next notification
+  bool pass_turn_ = false;  // the pass is served before the next notification
   uint32_t index_ = 0;
   bool moderated_ = false;  // moderated if limits are set: the index is that of the notification's queue
   uint16_t msix_vector_ = 0;

@@ -107,10 +107,10 @@ void Msix::Run(Cycle now) {
     if (on_message) on_message(now, message_);
   }
 
-  bool wanted = allowed && !allowed_before_;
+  bool restart_walk = allowed && !allowed_before_;
   allowed_before_ = allowed;
   while (!accesses_.empty() && accesses_.front().cycle < now) {
-    if (HostAccess(now, accesses_.front().access)) wanted = true;
+    if (HostAccess(now, accesses_.front().access)) restart_walk = true;
     accesses_.pop_front();
   }
 
@@ -127,7 +127,7 @@ void Msix::Run(Cycle now) {
         }
       } else if (walk) {
         if (!walking_) {
-          wanted_ = false;
+          restart_walk_ = false;
           row_ = 0;
         }
         walking_ = true;
@@ -169,7 +169,7 @@ void Msix::Run(Cycle now) {
       break;
     }
   }
-  if (wanted) wanted_ = true;
+  if (restart_walk) restart_walk_ = true;
   if (state_ != State::kIdle || send_) WakeAt(now + 1);
   if (Walks(allowed) || interrupt_in.size() != 0) WakeAt(std::max<Cycle>(now + 1, num_vectors_));
 }

@@ -62,7 +62,7 @@ class Msix final : public Block {
   Entry ReadEntry(Cycle now, uint32_t vector);
   void Send(Cycle now);
   bool HostAccess(Cycle now, const spec::BarAccess& access);  // true: may have released a message
-  bool Walks(bool allowed) const { return walking_ || (wanted_ && allowed); }
+  bool Walks(bool allowed) const { return walking_ || (restart_walk_ && allowed); }
   void EndRow();
 
   uint32_t num_vectors_;
@@ -80,7 +80,7 @@ class Msix final : public Block {
   Entry entry_;  // of vector_, as read
   uint64_t bits_ = 0, left_ = 0;
   uint32_t row_ = 0;
-  bool walking_ = false, wanted_ = false, walk_next_ = false;
+  bool walking_ = false, restart_walk_ = false, walk_next_ = false;
   bool send_ = false;  // a message leaves in cycle send_at_
   Cycle send_at_ = 0;
   MsixMessage message_;

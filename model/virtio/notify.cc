@@ -45,7 +45,7 @@ Notify::Notify(Agenda& agenda, const spec::Config& config)
     pending.SetHold(0, true);
     pending.SetClear(0, true);
   };
-  again_in.SetConsumer(this);
+  internal_in.SetConsumer(this);
   at_reset(send_);
   at_reset(receive_);
   at_reset(control_);
@@ -147,19 +147,19 @@ void Notify::Decide(Cycle now, const Access& access) {
 }
 
 // It uses the slot that no access took one cycle earlier.
-void Notify::TakeAgain(Cycle now) {
-  if (!again_in.CanPop(now)) return;
+void Notify::TakeInternal(Cycle now) {
+  if (!internal_in.CanPop(now)) return;
   auto behind = accesses_.end();
   while (behind != accesses_.begin() && std::prev(behind)->cycle >= now) --behind;
   if (behind != accesses_.begin() && std::prev(behind)->cycle + 1 == now) {
     WakeAt(now + 1);
     return;
   }
-  accesses_.insert(behind, {.cycle = now - 1, .queue = again_in.Pop(now).vq_index, .arm = false, .value = 0});
+  accesses_.insert(behind, {.cycle = now - 1, .queue = internal_in.Pop(now).vq_index, .arm = false, .value = 0});
 }
 
 void Notify::Run(Cycle now) {
-  TakeAgain(now);
+  TakeInternal(now);
   if (arm_push_.has_value() && arm_push_->cycle <= now) {
     arm_.Push(now, arm_push_->number);
     arm_push_.reset();
@@ -180,7 +180,7 @@ void Notify::Run(Cycle now) {
 }
 
 bool Notify::IsIdle(Cycle now) {
-  if (arm_push_.has_value() || again_in.CanPop(now)) return false;
+  if (arm_push_.has_value() || internal_in.CanPop(now)) return false;
   for (const Access& access : accesses_) {
     if (access.cycle < now && (access.cycle + kRowDelay + 1 != now || access.kind != Kind::kNone)) return false;
   }

@@ -53,7 +53,7 @@ module vireo_arb_rr #(
   logic move, space;
   logic [Width:0] winner_data;
 
-  vireo_rr_pick #(.Inputs(Inputs)) u_pick (.wants_i(valid), .last_i(winner_q), .pick_o(pick));
+  vireo_rr_pick #(.Inputs(Inputs)) u_pick (.requests_i(valid), .last_i(winner_q), .pick_o(pick));
 
   always_comb begin
     winner_d = winner_q;

@@ -6,7 +6,7 @@ module vireo_rr_pick #(
   parameter int unsigned Inputs,  // 2 or more
   localparam int unsigned IndexBits = $clog2(Inputs)
 ) (
-  input  logic [Inputs-1:0]    wants_i,
+  input  logic [Inputs-1:0]    requests_i,
   input  logic [IndexBits-1:0] last_i,
   output logic [IndexBits-1:0] pick_o
 );
@@ -19,7 +19,7 @@ module vireo_rr_pick #(
     first_any = '0;
     above = 1'b0;
     for (int unsigned i = Inputs; i > 0; i--) begin
-      if (wants_i[i-1]) begin
+      if (requests_i[i-1]) begin
         first_any = IndexBits'(i - 1);
         if (IndexBits'(i - 1) > last_i) begin
           first_above = IndexBits'(i - 1);

@@ -273,14 +273,14 @@ module vireo_csr
   logic [DataWords-1:0][31:0] table_data_q;
   logic requester_load_d, requester_load_q, responder_load_d, responder_load_q;
   logic [23:0] next_psn_d, next_psn_q, expected_psn_d, expected_psn_q;
-  logic looks, stores;
+  logic reads_entry, stores;
   logic [31:0] entries;
   logic exists;
   logic [1023:0] data, stored;  // the entry: as it is said, and without the bits that only ask for something
   logic stored_parity;
   table_qp_context_t qp;
 
-  assign looks = state_q == StCheck;
+  assign reads_entry = state_q == StCheck;
   assign stores = state_q == StWrite;
   always_comb begin
     data = '0;
@@ -292,7 +292,7 @@ module vireo_csr
 
   always_comb begin
     entries = '0;
-    if (looks) unique case (table_id_q)
+    if (reads_entry) unique case (table_id_q)
       MgmtTableVirtqueue: entries = NumQueues;
       MgmtTableWindow: entries = NumQueues;
       MgmtTableQpContext: entries = NumQps;
@@ -376,7 +376,7 @@ module vireo_csr
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableVirtqueue), .write_address_i(index_q[$clog2(NumQueues)-1:0]),
     .write_data_i({stored_parity, stored[8 * VirtqueueBytes-1:0]}),
-    .read_i(looks), .read_address_i(index_q[$clog2(NumQueues)-1:0]), .read_data_o(virtqueue_entry),
+    .read_i(reads_entry), .read_address_i(index_q[$clog2(NumQueues)-1:0]), .read_data_o(virtqueue_entry),
     .corrupt_o(virtqueue_flipped), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
   vireo_context_table #(
@@ -385,7 +385,7 @@ module vireo_csr
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableWindow), .write_address_i(index_q[$clog2(NumQueues)-1:0]),
     .write_data_i({stored_parity, stored[8 * TableWindowBytes-1:0]}),
-    .read_i(looks), .read_address_i(index_q[$clog2(NumQueues)-1:0]), .read_data_o(window_entry),
+    .read_i(reads_entry), .read_address_i(index_q[$clog2(NumQueues)-1:0]), .read_data_o(window_entry),
     .corrupt_o(window_flipped), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
   vireo_context_table #(
@@ -394,7 +394,7 @@ module vireo_csr
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableQpContext), .write_address_i(index_q[$clog2(NumQps)-1:0]),
     .write_data_i({stored_parity, stored[8 * QpContextBytes-1:0]}),
-    .read_i(looks), .read_address_i(index_q[$clog2(NumQps)-1:0]), .read_data_o(qp_context_entry),
+    .read_i(reads_entry), .read_address_i(index_q[$clog2(NumQps)-1:0]), .read_data_o(qp_context_entry),
     .corrupt_o(qp_context_flipped), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
   vireo_context_table #(
@@ -403,7 +403,7 @@ module vireo_csr
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableCqContext), .write_address_i(index_q[$clog2(NumCqs)-1:0]),
     .write_data_i({stored_parity, stored[8 * CqContextBytes-1:0]}),
-    .read_i(looks), .read_address_i(index_q[$clog2(NumCqs)-1:0]), .read_data_o(cq_context_entry),
+    .read_i(reads_entry), .read_address_i(index_q[$clog2(NumCqs)-1:0]), .read_data_o(cq_context_entry),
     .corrupt_o(cq_context_flipped), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
   vireo_context_table #(
@@ -412,7 +412,7 @@ module vireo_csr
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableMr), .write_address_i(index_q[$clog2(NumMrs)-1:0]),
     .write_data_i({stored_parity, stored[8 * TableMrBytes-1:0]}),
-    .read_i(looks), .read_address_i(index_q[$clog2(NumMrs)-1:0]), .read_data_o(mr_entry),
+    .read_i(reads_entry), .read_address_i(index_q[$clog2(NumMrs)-1:0]), .read_data_o(mr_entry),
     .corrupt_o(mr_flipped), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
   vireo_context_table #(
@@ -421,7 +421,7 @@ module vireo_csr
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableTranslation), .write_address_i(index_q[$clog2(NumTranslations)-1:0]),
     .write_data_i({stored_parity, stored[8 * TableTranslationBytes-1:0]}),
-    .read_i(looks), .read_address_i(index_q[$clog2(NumTranslations)-1:0]), .read_data_o(translation_entry),
+    .read_i(reads_entry), .read_address_i(index_q[$clog2(NumTranslations)-1:0]), .read_data_o(translation_entry),
     .corrupt_o(translation_flipped), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
   vireo_context_table #(
@@ -430,7 +430,7 @@ module vireo_csr
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableAh), .write_address_i(index_q[$clog2(NumAhs)-1:0]),
     .write_data_i({stored_parity, stored[8 * TableAhBytes-1:0]}),
-    .read_i(looks), .read_address_i(index_q[$clog2(NumAhs)-1:0]), .read_data_o(ah_entry),
+    .read_i(reads_entry), .read_address_i(index_q[$clog2(NumAhs)-1:0]), .read_data_o(ah_entry),
     .corrupt_o(ah_flipped), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
   vireo_context_table #(
@@ -439,7 +439,7 @@ module vireo_csr
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableGid), .write_address_i(index_q[$clog2(NumGids)-1:0]),
     .write_data_i({stored_parity, stored[8 * TableGidBytes-1:0]}),
-    .read_i(looks), .read_address_i(index_q[$clog2(NumGids)-1:0]), .read_data_o(gid_entry),
+    .read_i(reads_entry), .read_address_i(index_q[$clog2(NumGids)-1:0]), .read_data_o(gid_entry),
     .corrupt_o(gid_flipped), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
   vireo_context_table #(
@@ -448,7 +448,7 @@ module vireo_csr
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableMacFilter), .write_address_i(index_q[$clog2(MacFilters)-1:0]),
     .write_data_i({stored_parity, stored[8 * TableMacFilterBytes-1:0]}),
-    .read_i(looks), .read_address_i(index_q[$clog2(MacFilters)-1:0]), .read_data_o(mac_filter_entry),
+    .read_i(reads_entry), .read_address_i(index_q[$clog2(MacFilters)-1:0]), .read_data_o(mac_filter_entry),
     .corrupt_o(mac_filter_flipped), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
   vireo_context_table #(
@@ -457,7 +457,7 @@ module vireo_csr
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableVlanFilter), .write_address_i(index_q[$clog2(VlanFilters)-1:0]),
     .write_data_i({stored_parity, stored[8 * TableVlanFilterBytes-1:0]}),
-    .read_i(looks), .read_address_i(index_q[$clog2(VlanFilters)-1:0]), .read_data_o(vlan_filter_entry),
+    .read_i(reads_entry), .read_address_i(index_q[$clog2(VlanFilters)-1:0]), .read_data_o(vlan_filter_entry),
     .corrupt_o(vlan_filter_flipped), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
   vireo_context_table #(
@@ -466,7 +466,7 @@ module vireo_csr
     .clk_i, .rst_ni,
     .write_i(stores && table_id_q == MgmtTableRss), .write_address_i(index_q[$clog2(RssEntries)-1:0]),
     .write_data_i({stored_parity, stored[8 * TableRssConfigBytes-1:0]}),
-    .read_i(looks), .read_address_i(index_q[$clog2(RssEntries)-1:0]), .read_data_o(rss_entry),
+    .read_i(reads_entry), .read_address_i(index_q[$clog2(RssEntries)-1:0]), .read_data_o(rss_entry),
     .corrupt_o(rss_flipped), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
 
@@ -485,7 +485,7 @@ module vireo_csr
     .write_i(queue_row_write_valid_i && 32'(queue_row_write_i.vq_index) < NumQueues),
     .write_address_i(queue_row_write_i.vq_index[$clog2(NumQueues)-1:0]),
     .write_data_i(queue_row_write_i[QueueRowWriteBits-16-1:0]),
-    .read_i(looks), .read_address_i(index_q[$clog2(NumQueues)-1:0]), .read_data_o(row_bits),
+    .read_i(reads_entry), .read_address_i(index_q[$clog2(NumQueues)-1:0]), .read_data_o(row_bits),
     .corrupt_o(queue_row_corrupt), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
   vireo_context_table #(
@@ -494,7 +494,7 @@ module vireo_csr
     .clk_i, .rst_ni,
     .write_i(qp_state_write_valid_i), .write_address_i(qp_state_write_i.qpn[$clog2(NumQps)-1:0]),
     .write_data_i(qp_state_write_i.state),
-    .read_i(looks), .read_address_i(index_q[$clog2(NumQps)-1:0]), .read_data_o(engine_state),
+    .read_i(reads_entry), .read_address_i(index_q[$clog2(NumQps)-1:0]), .read_data_o(engine_state),
     .corrupt_o(engine_state_corrupt), .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
 
@@ -502,18 +502,18 @@ module vireo_csr
     .clk_i, .rst_ni,
     .write_i(qp_sends_valid_i), .write_address_i(qp_sends_i.qpn[$clog2(NumQps)-1:0]),
     .write_data_i(qp_sends_i.outstanding),
-    .read_i(looks), .read_address_i(index_q[$clog2(NumQps)-1:0]), .read_data_o(send_outstanding)
+    .read_i(reads_entry), .read_address_i(index_q[$clog2(NumQps)-1:0]), .read_data_o(send_outstanding)
   );
   vireo_table #(.Width(24), .Depth(NumQps)) u_next_psn (
     .clk_i, .rst_ni,
     .write_i(next_psn_valid_i), .write_address_i(next_psn_i.qpn[$clog2(NumQps)-1:0]), .write_data_i(next_psn_i.psn),
-    .read_i(looks), .read_address_i(index_q[$clog2(NumQps)-1:0]), .read_data_o(next_psn)
+    .read_i(reads_entry), .read_address_i(index_q[$clog2(NumQps)-1:0]), .read_data_o(next_psn)
   );
   vireo_table #(.Width(24), .Depth(NumQps)) u_expected_psn (
     .clk_i, .rst_ni,
     .write_i(expected_psn_valid_i), .write_address_i(expected_psn_i.qpn[$clog2(NumQps)-1:0]),
     .write_data_i(expected_psn_i.psn),
-    .read_i(looks), .read_address_i(index_q[$clog2(NumQps)-1:0]), .read_data_o(expected_psn)
+    .read_i(reads_entry), .read_address_i(index_q[$clog2(NumQps)-1:0]), .read_data_o(expected_psn)
   );
 
   logic [1023:0] read_entry;

@@ -80,7 +80,7 @@ module vireo_mailbox
 
   typedef enum logic [3:0] {
     StIdle,     // waits for a doorbell
-    StAsk,      // asks for a descriptor
+    StRequest,      // asks for a descriptor
     StBuffer,   // waits for it
     StWait,     // a command waits for firmware
     StWalk,     // looks up the next descriptor to copy from or to
@@ -95,7 +95,7 @@ module vireo_mailbox
   } state_e;
   state_e state_d, state_q;
 
-  logic forget_d, forget_q;  // the device was reset while something was under way
+  logic abort_d, abort_q;  // the device was reset while something was under way
   logic fatal_d, fatal_q;
   logic dma_error_d, dma_error_q;
 
@@ -228,7 +228,7 @@ module vireo_mailbox
 
   always_comb begin
     state_d = state_q;
-    forget_d = forget_q || device_reset_i;
+    abort_d = abort_q || device_reset_i;
     fatal_d = 1'b0;
     dma_error_d = dma_error_q;
     vq_index_d = vq_index_q;
@@ -262,16 +262,16 @@ module vireo_mailbox
 
     unique case (state_q)
       StIdle: begin
-        forget_d = 1'b0;
+        abort_d = 1'b0;
         doorbell_ready = 1'b1;
         if (doorbell_valid) begin
           vq_index_d = doorbell.vq_index;
           begins = 1'b1;
-          state_d = StAsk;
+          state_d = StRequest;
         end
       end
 
-      StAsk: if (buffer_request_ready_i) state_d = StBuffer;
+      StRequest: if (buffer_request_ready_i) state_d = StBuffer;
 
       StBuffer: begin
         buffer_ready = 1'b1;
@@ -284,7 +284,7 @@ module vireo_mailbox
           indirect_d = buffer.indirect;
           table_address_d = buffer.table_address;
           table_entries_d = buffer.table_entries;
-          if (forget_q || buffer.status == BufferStatusEmpty) begin
+          if (abort_q || buffer.status == BufferStatusEmpty) begin
             state_d = StIdle;
           end else if (buffer.status != BufferStatusOk || chain_is_bad) begin
             state_d = StBroken;
@@ -298,7 +298,7 @@ module vireo_mailbox
               readable_d = readable_q + 1'b1;
               request_bytes_d = sum[31:0];
             end
-            state_d = buffer.more ? StAsk : StWait;
+            state_d = buffer.more ? StRequest : StWait;
           end
         end
       end
@@ -306,7 +306,7 @@ module vireo_mailbox
       StWait: begin
         pos_d = '0;
         dirty_d = 1'b0;
-        if (forget_q) begin
+        if (abort_q) begin
           state_d = StDrain;
         end else if (fetch_valid_i) begin
           dma_error_d = 1'b0;
@@ -327,7 +327,7 @@ module vireo_mailbox
       end
 
       StWalk: begin
-        if (forget_q) begin
+        if (abort_q) begin
           state_d = StDrain;
         end else if (dirty_q && (is_copied || pos_q[ByteBits-1:0] == '0)) begin
           state_d = StRow;
@@ -382,7 +382,7 @@ module vireo_mailbox
 
       // The used element may be written only behind the data, and by another client of the write port.
       StDrain: if (outstanding_q == '0) begin
-        if (forget_q) begin
+        if (abort_q) begin
           state_d = StIdle;
         end else if (store_failed_q) begin
           state_d = StBroken;
@@ -394,12 +394,12 @@ module vireo_mailbox
 
       StUsed: if (completion_ready_i) begin
         begins = 1'b1;
-        state_d = forget_q ? StIdle : StAsk;
+        state_d = abort_q ? StIdle : StRequest;
       end
 
       StBroken: begin
         doorbell_ready = 1'b1;
-        if (forget_q) state_d = StIdle;
+        if (abort_q) state_d = StIdle;
       end
 
       default: state_d = StIdle;
@@ -420,7 +420,7 @@ module vireo_mailbox
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q <= StIdle;
-      forget_q <= 1'b0;
+      abort_q <= 1'b0;
       fatal_q <= 1'b0;
       dma_error_q <= 1'b0;
       completing_q <= 1'b0;
@@ -429,7 +429,7 @@ module vireo_mailbox
       outstanding_q <= '0;
     end else begin
       state_q <= state_d;
-      forget_q <= forget_d;
+      abort_q <= abort_d;
       fatal_q <= fatal_d;
       dma_error_q <= dma_error_d;
       completing_q <= completing_d;
@@ -475,7 +475,7 @@ module vireo_mailbox
     end
   end
 
-  assign buffer_request_valid_o = state_q == StAsk;
+  assign buffer_request_valid_o = state_q == StRequest;
   assign buffer_request_o = '{
     client: BufferClientControl,
     vq_index: vq_index_q,
@@ -504,14 +504,14 @@ module vireo_mailbox
     completion_o.used_bytes = 32'(pos_q);
     completion_o.has_id = has_id_q;
     completion_o.id = id_q;
-    completion_o.behind = has_id_q ? next_index_q : '0;
+    completion_o.next_position = has_id_q ? next_index_q : '0;
   end
 
   always_comb begin
     busy_o = 1'b1;
-    request_o = !forget_q && !completing_q;
+    request_o = !abort_q && !completing_q;
     unique case (state_q)
-      StIdle, StAsk, StBuffer, StBroken: begin
+      StIdle, StRequest, StBuffer, StBroken: begin
         busy_o = 1'b0;
         request_o = 1'b0;
       end

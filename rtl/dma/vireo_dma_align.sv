@@ -38,7 +38,7 @@ module vireo_dma_align
   localparam int unsigned BeatBytes = DataBits / 8;
 
   typedef struct packed {
-    logic gives;  // a beat of the train
+    logic produces;  // a beat of the train
     logic last;
     logic lag;
     logic [LaneBits-1:0] lane;
@@ -48,22 +48,22 @@ module vireo_dma_align
 
   logic [StepBits-1:0] step_d, step_q;
   logic [$clog2(StreamDepth):0] pending_d, pending_q;  // beats that have been asked for and not been taken
-  logic last_step, gives, advance;
+  logic last_step, produces, advance;
   step_t step0;
 
   always_comb begin
     last_step = step_q == run_last_step_i;
-    gives = !(run_lag_i && step_q == '0);
-    advance = run_valid_i && (!gives || pending_q != ($clog2(StreamDepth) + 1)'(StreamDepth));
+    produces = !(run_lag_i && step_q == '0);
+    advance = run_valid_i && (!produces || pending_q != ($clog2(StreamDepth) + 1)'(StreamDepth));
     read_o = advance && !(last_step && run_dummy_i);
     run_ready_o = advance && last_step;
     step_d = step_q;
     if (advance) step_d = last_step ? '0 : step_q + 1'b1;
-    pending_d = pending_q + ($clog2(StreamDepth) + 1)'(advance && gives)
+    pending_d = pending_q + ($clog2(StreamDepth) + 1)'(advance && produces)
               - ($clog2(StreamDepth) + 1)'(train_valid_o && train_ready_i);
     step0 = '0;
     if (run_valid_i) begin
-      step0 = '{gives: gives, last: last_step, lag: run_lag_i, lane: run_lane_i, end_lane: run_end_lane_i,
+      step0 = '{produces: produces, last: last_step, lag: run_lag_i, lane: run_lane_i, end_lane: run_end_lane_i,
                 meta: run_meta_i};
     end
   end
@@ -128,7 +128,7 @@ module vireo_dma_align
   ) u_train (
     .clk_i,
     .rst_ni,
-    .s_valid_i(step2_valid_q && step2_q.gives),
+    .s_valid_i(step2_valid_q && step2_q.produces),
     .s_ready_o(unused_train_space),
     .s_data_i({step2_q.last, step2_q.meta, joined}),
     .m_valid_o(train_valid_o),

@@ -188,9 +188,9 @@ module vireo_dma_reader
 
   // Beats, stage 1: where the beat goes. The place and the first error of a burst so far lie in a RAM, or are still
   // in stage 2 if the beat before was of the same burst.
-  logic [Tags-1:0] begun_d, begun_q;  // a beat of the burst has come
+  logic [Tags-1:0] started_d, started_q;  // a beat of the burst has come
   logic [Tags-1:0] done_d, done_q;    // all have
-  logic valid1_q, begun1_q, last1_q;
+  logic valid1_q, started1_q, last1_q;
   logic [TagBits-1:0] id1_q;
   logic [DataBits-1:0] data1_q;
   axi_resp_e resp1_q;
@@ -211,7 +211,7 @@ module vireo_dma_reader
     so_far1 = AxiRespOkay;
     result1 = AxiRespOkay;
     if (valid1_q) begin
-      if (!begun1_q) begin
+      if (!started1_q) begin
         place1 = base1;
         so_far1 = AxiRespOkay;
       end else if (valid2_q && id2_q == id1_q) begin
@@ -227,11 +227,11 @@ module vireo_dma_reader
   end
 
   always_comb begin
-    begun_d = '0;
+    started_d = '0;
     if (issue || m_axi_rvalid_i) begin
-      begun_d = begun_q;
-      if (issue) begun_d[tag_q] = 1'b0;
-      if (m_axi_rvalid_i) begun_d[m_axi_rid_i] = 1'b1;
+      started_d = started_q;
+      if (issue) started_d[tag_q] = 1'b0;
+      if (m_axi_rvalid_i) started_d[m_axi_rid_i] = 1'b1;
     end
     done_d = '0;
     if (retire || valid1_q) begin
@@ -243,12 +243,12 @@ module vireo_dma_reader
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      begun_q <= '0;
+      started_q <= '0;
       done_q <= '0;
       valid1_q <= 1'b0;
       valid2_q <= 1'b0;
     end else begin
-      if (issue || m_axi_rvalid_i) begun_q <= begun_d;
+      if (issue || m_axi_rvalid_i) started_q <= started_d;
       if (retire || valid1_q) done_q <= done_d;
       valid1_q <= m_axi_rvalid_i;
       valid2_q <= valid1_q;
@@ -257,7 +257,7 @@ module vireo_dma_reader
 
   always_ff @(posedge clk_i) begin
     if (m_axi_rvalid_i) begin
-      begun1_q <= begun_q[m_axi_rid_i];
+      started1_q <= started_q[m_axi_rid_i];
       last1_q <= m_axi_rlast_i;
       id1_q <= m_axi_rid_i;
       data1_q <= m_axi_rdata_i;

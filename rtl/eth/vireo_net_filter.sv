@@ -84,7 +84,7 @@ module vireo_net_filter
   // --- Into the ring. Room is counted in beats and in frames; it is that of the frame that begins, which says how long
   // it is.
   logic first_q;                                     // the next beat is the first of its frame
-  logic kept_q;                                      // the frame is
+  logic accept_q;                                      // the frame is
   logic [PlaceBits-1:0] head_d, head_q, tail_q;      // first beat behind all frames, and of the oldest one
   logic [PlaceBits-1:0] high, low, high_q;
   logic [PlaceBits:0] used_d, used_q;
@@ -98,7 +98,7 @@ module vireo_net_filter
   always_comb begin
     beats = beats_of(net_bytes_i);
     begins = net_valid_i && first_q;
-    keep = kept_q;
+    keep = accept_q;
     if (first_q) begin
       keep = frames_q != (FrameBits + 1)'(Frames) && net_bytes_i <= BytesBits'(MaxFrameBytes)
              && (PlaceBits + 2)'(used_q) + (PlaceBits + 2)'(beats) <= (PlaceBits + 2)'(Beats);
@@ -118,7 +118,7 @@ module vireo_net_filter
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       first_q <= 1'b1;
-      kept_q <= 1'b0;
+      accept_q <= 1'b0;
       head_q <= '0;
       tail_q <= '0;
       used_q <= '0;
@@ -126,7 +126,7 @@ module vireo_net_filter
       drop_q <= 1'b0;
     end else begin
       if (net_valid_i) first_q <= net_last_i;
-      if (net_valid_i) kept_q <= keep;
+      if (net_valid_i) accept_q <= keep;
       head_q <= head_d;
       if (pop) tail_q <= tail_q + PlaceBits'(record.beats);
       used_q <= used_d;
@@ -184,7 +184,7 @@ module vireo_net_filter
 
   // --- What a frame says of itself comes some time after its end; only of those that are kept is it asked.
   logic class_pulse;
-  net_class_t class_said;
+  net_class_t net_class;
   logic class_valid, decided;
   net_class_t class_head;
   logic [BytesBits-1:0] bytes_head;
@@ -201,7 +201,7 @@ module vireo_net_filter
     .last_i(net_last_i),
     .bytes_i(net_bytes_i),
     .class_valid_o(class_pulse),
-    .class_o(class_said)
+    .class_o(net_class)
   );
 
   vireo_fifo #(
@@ -226,7 +226,7 @@ module vireo_net_filter
     .rst_ni,
     .s_valid_i(class_pulse),
     .s_ready_o(unused_class_space),
-    .s_data_i(class_said),
+    .s_data_i(net_class),
     .m_valid_o(class_valid),
     .m_ready_i(decided),
     .m_data_o(class_head)
@@ -237,7 +237,7 @@ module vireo_net_filter
     StWait,    // the VLAN's word is being read
     StDecide,  // the levels count now; the first address is being read
     StScan,    // one address per cycle
-    StSay
+    StEmit
   } state_e;
 
   state_e state_d, state_q;
@@ -298,7 +298,7 @@ module vireo_net_filter
         if (class_valid) state_d = StDecide;
       end
       StDecide: begin
-        state_d = StSay;
+        state_d = StEmit;
         pair_d = 8'((32'(class_head.flow_hash) * 32'(active_pairs_i)) >> 16);
         index_d = '0;
         pass_d = 1'b0;
@@ -321,9 +321,9 @@ module vireo_net_filter
         index_d = index_q + 1'b1;
         pass_d = found;
         // Entries without a gap from the first on: the first invalid one is the end.
-        if (found || !mac_entry.valid || index_q == MacIndexBits'(MacEntries - 1)) state_d = StSay;
+        if (found || !mac_entry.valid || index_q == MacIndexBits'(MacEntries - 1)) state_d = StEmit;
       end
-      default: state_d = StWait;  // StSay
+      default: state_d = StWait;  // StEmit
     endcase
   end
 
@@ -338,7 +338,7 @@ module vireo_net_filter
     pair_q <= pair_d;
   end
 
-  assign decided = state_q == StSay;
+  assign decided = state_q == StEmit;
 
   // --- What was decided.
   net_frame_t frame;

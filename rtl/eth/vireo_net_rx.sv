@@ -70,9 +70,9 @@ module vireo_net_rx
   // A frame takes at most so many descriptors, thus buffers, and all of them may have to stay: a pair's cache has room
   // for them, though no more than NetReceivesAhead are asked for ahead.
   localparam int unsigned Descriptors = 32'(NetChainDescriptors);
-  localparam int unsigned SpotBits = $clog2(Descriptors);
-  localparam int unsigned CountBits = SpotBits + 1;
-  localparam int unsigned AskBits = $bits(BuffersPerRequest);
+  localparam int unsigned EntryIndexBits = $clog2(Descriptors);
+  localparam int unsigned CountBits = EntryIndexBits + 1;
+  localparam int unsigned RequestCountBits = $bits(BuffersPerRequest);
   localparam int unsigned Most = 32'(BuffersPerRequest);
   // Of a position in header and frame, and of their length.
   localparam int unsigned PosBits = $bits(frame_i.bytes);
@@ -83,7 +83,7 @@ module vireo_net_rx
   localparam int unsigned WritesBits = CountBits;
   // Completions that wait: at least those of one frame, or the first would wait for writes that wait for the last.
   localparam int unsigned Waiting = Descriptors;
-  localparam int unsigned AcceptedBits = SpotBits + WritesBits + 1;
+  localparam int unsigned AcceptedBits = EntryIndexBits + WritesBits + 1;
 
   // A descriptor, as descriptor fetch gave it.
   typedef struct packed {
@@ -109,7 +109,7 @@ module vireo_net_rx
     logic [PosBits-1:0] used_bytes;
     logic has_id;
     logic [15:0] id;
-    logic [15:0] behind;
+    logic [15:0] next_position;
   } entry_t;
 
   // What becomes of the oldest frame.
@@ -130,7 +130,7 @@ module vireo_net_rx
     logic [PosBits-1:0] used_bytes;
     logic has_id;
     logic [15:0] id;
-    logic [15:0] behind;
+    logic [15:0] next_position;
   } pending_t;
 
   // --- Inputs --------------------------------------------------------------------------------------------------------
@@ -169,40 +169,40 @@ module vireo_net_rx
 
   typedef enum logic [2:0] {
     StFrame,   // waits for a frame
-    StLook,    // needs a buffer
+    StNeedBuffer,    // needs a buffer
     StTake,    // has one
-    StAsk,     // needs the next descriptor of a chain
+    StRequest,     // needs the next descriptor of a chain
     StAnswer,  // waits for it
-    StGo,      // has all: the frame is to be written
+    StReady,      // has all: the frame is to be written
     StFail,    // the queue is broken
     StDrop
   } state_e;
-  typedef enum logic [1:0] {AskedNone, AskedRing, AskedIndex} asked_e;
+  typedef enum logic [1:0] {OutstandingNone, OutstandingRing, OutstandingIndex} outstanding_e;
 
   state_e state_d, state_q;
 
   // Per pair. The cache: `count` buffers from spot `first` on.
   logic [Pairs-1:0] enabled_d, enabled_q;  // the queue is
-  logic [Pairs-1:0] dead_d, dead_q;        // it broke a rule
+  logic [Pairs-1:0] broken_d, broken_q;        // it broke a rule
   logic [Pairs-1:0] short_d, short_q;      // its last answer had fewer buffers than were asked for
   logic [Pairs-1:0] guest_csum_d, guest_csum_q;
-  logic [Pairs-1:0][SpotBits-1:0] first_d, first_q;
+  logic [Pairs-1:0][EntryIndexBits-1:0] first_d, first_q;
   logic [Pairs-1:0][CountBits-1:0] count_d, count_q;
 
   // The request under way.
-  asked_e asked_d, asked_q;
+  outstanding_e outstanding_d, outstanding_q;
   logic stale_d, stale_q;                         // what it brings is not wanted any more
-  logic [PairBits-1:0] asked_pair_d, asked_pair_q;
-  logic [AskBits-1:0] missing_d, missing_q;       // buffers that have not come
-  logic ask_valid_d, ask_valid_q;
-  buffer_request_t ask_d, ask_q;
+  logic [PairBits-1:0] outstanding_pair_d, outstanding_pair_q;
+  logic [RequestCountBits-1:0] missing_d, missing_q;       // buffers that have not come
+  logic request_valid_d, request_valid_q;
+  buffer_request_t request_d, request_q;
 
   // The frame.
   logic [PairBits-1:0] pair_d, pair_q;
   logic checksum_valid_d, checksum_valid_q;
   logic mrg_d, mrg_q;
-  logic gone_d, gone_q;                           // its queue is not there, or not the one of before
-  logic looked_d, looked_q;                       // a request was made after it needed a buffer
+  logic queue_lost_d, queue_lost_q;                           // its queue is not there, or not the one of before
+  logic requested_since_d, requested_since_q;                       // a request was made after it needed a buffer
   logic [PosBits-1:0] left_d, left_q;             // bytes for which there is no descriptor yet
   logic [CountBits-1:0] taken_d, taken_q;         // buffers
   logic [CountBits-1:0] entries_d, entries_q;     // descriptors
@@ -219,21 +219,21 @@ module vireo_net_rx
   queue_failure_t failure_d, failure_q;
 
   logic cache_write, cache_read;
-  logic [SpotBits-1:0] cache_write_spot, cache_read_spot;
+  logic [EntryIndexBits-1:0] cache_write_index, cache_read_index;
   piece_t answer, cached, piece;
 
   logic entry_write;
   entry_t entry_in;
   logic [CountBits:0] listed_d, listed_q;         // descriptors of frames that are to be written, so far, modulo
   logic [CountBits:0] walked_d, walked_q;         // of them, those that the writing machine has read
-  logic [CountBits:0] entry_spot;
+  logic [CountBits:0] entry_index;
 
   logic job_push, job_space;
   job_t job_in;
 
-  logic takes, store, ask, is_full, is_bad;
+  logic takes, store, make_request, is_full, is_bad;
   logic [PosBits-1:0] use_bytes, used_new;
-  logic [CountBits-1:0] my_count, rest, ask_room;
+  logic [CountBits-1:0] my_count, rest, request_room;
 
   always_comb begin
     answer.head = buffer.head;
@@ -254,29 +254,29 @@ module vireo_net_rx
 
   vireo_ram_1r1w #(.Width($bits(piece_t)), .Depth(Pairs * Descriptors)) u_cache (
     .clk_i,
-    .write_i(cache_write), .write_address_i({asked_pair_q, cache_write_spot}), .write_data_i(answer),
-    .read_i(cache_read), .read_address_i({pair_q, cache_read_spot}), .read_data_o(cached)
+    .write_i(cache_write), .write_address_i({outstanding_pair_q, cache_write_index}), .write_data_i(answer),
+    .read_i(cache_read), .read_address_i({pair_q, cache_read_index}), .read_data_o(cached)
   );
 
   always_comb begin
     state_d = state_q;
     enabled_d = enabled_q;
-    dead_d = dead_q;
+    broken_d = broken_q;
     short_d = short_q;
     guest_csum_d = guest_csum_q;
     first_d = first_q;
     count_d = count_q;
-    asked_d = asked_q;
+    outstanding_d = outstanding_q;
     stale_d = stale_q;
-    asked_pair_d = asked_pair_q;
+    outstanding_pair_d = outstanding_pair_q;
     missing_d = missing_q;
-    ask_valid_d = ask_valid_q && !buffer_request_ready_i;
-    ask_d = ask_q;
+    request_valid_d = request_valid_q && !buffer_request_ready_i;
+    request_d = request_q;
     pair_d = pair_q;
     checksum_valid_d = checksum_valid_q;
     mrg_d = mrg_q;
-    gone_d = gone_q;
-    looked_d = looked_q;
+    queue_lost_d = queue_lost_q;
+    requested_since_d = requested_since_q;
     left_d = left_q;
     taken_d = taken_q;
     entries_d = entries_q;
@@ -294,12 +294,12 @@ module vireo_net_rx
     cache_read = 1'b0;
     entry_write = 1'b0;
     job_push = 1'b0;
-    ask = 1'b0;
+    make_request = 1'b0;
     takes = 1'b0;
 
     my_count = count_q[pair_q];
     rest = my_count - taken_q;
-    cache_read_spot = first_q[pair_q] + taken_q[SpotBits-1:0];
+    cache_read_index = first_q[pair_q] + taken_q[EntryIndexBits-1:0];
 
     // What of the descriptor is used, and what is known of its buffer then.
     use_bytes = piece.bytes < 32'(left_q) ? piece.bytes[PosBits-1:0] : left_q;
@@ -317,56 +317,56 @@ module vireo_net_rx
       entry_in.used_bytes = used_new;
       entry_in.has_id = piece.has_id;
       entry_in.id = piece.has_id ? piece.id : '0;
-      entry_in.behind = piece.has_id ? piece.next_index : '0;
+      entry_in.next_position = piece.has_id ? piece.next_index : '0;
     end
-    entry_spot = listed_q + (CountBits + 1)'(entries_q);
+    entry_index = listed_q + (CountBits + 1)'(entries_q);
 
     job_in = '{drop: state_q == StDrop, pair: pair_q, data_valid: checksum_valid_q && guest_csum_q[pair_q],
                buffers: taken_q, entries: entries_q, writes: writes_q};
 
     unique case (state_q)
       StFrame: begin
-        gone_d = 1'b0;
+        queue_lost_d = 1'b0;
         // There is room for what comes of it, however long its list.
         if (frame_valid && job_space && listed_q - walked_q <= (CountBits + 1)'(Descriptors)) begin
           frame_pop = 1'b1;
           pair_d = PairBits'(frame.pair_index);
-          gone_d = 32'(frame.pair_index) >= NetQueuePairs;
+          queue_lost_d = 32'(frame.pair_index) >= NetQueuePairs;
           checksum_valid_d = frame.checksum_valid;
           mrg_d = mrg_rxbuf_i;
-          looked_d = 1'b0;
+          requested_since_d = 1'b0;
           left_d = frame.bytes + PosBits'(NetHdrBytes);
           taken_d = '0;
           entries_d = '0;
           writes_d = '0;
           used_d = '0;
-          state_d = StLook;
+          state_d = StNeedBuffer;
         end
       end
 
-      StLook: begin
-        if (gone_q || !enabled_q[pair_q] || dead_q[pair_q]) begin
+      StNeedBuffer: begin
+        if (queue_lost_q || !enabled_q[pair_q] || broken_q[pair_q]) begin
           state_d = StDrop;
         end else if (rest != '0) begin
           cache_read = 1'b1;
           state_d = StTake;
         end else if (taken_q == CountBits'(Descriptors)) begin
           state_d = StDrop;
-        end else if (asked_q == AskedNone) begin
+        end else if (outstanding_q == OutstandingNone) begin
           // Also after a request that was made before the frame needed a buffer: one may have been added since.
-          looked_d = 1'b1;
-          ask = !looked_q;
-          if (looked_q) state_d = StDrop;
+          requested_since_d = 1'b1;
+          make_request = !requested_since_q;
+          if (requested_since_q) state_d = StDrop;
         end
       end
 
       StTake: takes = 1'b1;
 
-      StAsk: begin
-        if (gone_q) begin
+      StRequest: begin
+        if (queue_lost_q) begin
           state_d = StDrop;
-        end else if (asked_q == AskedNone) begin
-          ask = 1'b1;
+        end else if (outstanding_q == OutstandingNone) begin
+          make_request = 1'b1;
           state_d = StAnswer;
         end
       end
@@ -378,27 +378,27 @@ module vireo_net_rx
         end
       end
 
-      StGo: begin
-        if (gone_q) begin
+      StReady: begin
+        if (queue_lost_q) begin
           state_d = StDrop;
         end else begin
           job_push = 1'b1;
-          listed_d = entry_spot;
-          first_d[pair_q] = cache_read_spot;
+          listed_d = entry_index;
+          first_d[pair_q] = cache_read_index;
           count_d[pair_q] = rest;
           // Ahead, while there is more.
-          ask = rest <= CountBits'(32'(NetReceivesAhead) - Most) && !short_q[pair_q] && asked_q == AskedNone;
+          make_request = rest <= CountBits'(32'(NetReceivesAhead) - Most) && !short_q[pair_q] && outstanding_q == OutstandingNone;
           state_d = StFrame;
         end
       end
 
       StFail: begin
-        if (gone_q) begin
+        if (queue_lost_q) begin
           state_d = StDrop;
         end else if (!failure_valid_d) begin
           failure_valid_d = 1'b1;
           failure_d = '{vq_index: 16'({pair_q, 1'b0}), code: RdmaErrorBadDescriptor};
-          dead_d[pair_q] = 1'b1;
+          broken_d[pair_q] = 1'b1;
           state_d = StDrop;
         end
       end
@@ -411,7 +411,7 @@ module vireo_net_rx
 
     // A descriptor.
     if (takes) begin
-      if (gone_q) begin
+      if (queue_lost_q) begin
         state_d = StDrop;
       end else if (is_bad) begin
         state_d = StFail;
@@ -429,47 +429,47 @@ module vireo_net_rx
         table_entries_d = piece.table_entries;
         if (piece.more) begin
           used_d = used_new;
-          state_d = StAsk;
+          state_d = StRequest;
         end else begin
           used_d = '0;
           taken_d = taken_q + 1'b1;
-          looked_d = 1'b0;
+          requested_since_d = 1'b0;
           // Without mrg_rxbuf a frame has one buffer, or it cannot be given. [virtio 1.3, 5.1.6.3.1, 5.1.6.4]
-          if (left_d == '0) state_d = StGo;
-          else state_d = mrg_q ? StLook : StDrop;
+          if (left_d == '0) state_d = StReady;
+          else state_d = mrg_q ? StNeedBuffer : StDrop;
         end
       end
     end
 
     // The answer goes into the cache, or to the machine above.
-    store = buffer_valid && asked_q == AskedRing;
+    store = buffer_valid && outstanding_q == OutstandingRing;
     cache_write = store && buffer.status == BufferStatusOk && !stale_q;
-    cache_write_spot = first_q[asked_pair_q] + count_q[asked_pair_q][SpotBits-1:0];
+    cache_write_index = first_q[outstanding_pair_q] + count_q[outstanding_pair_q][EntryIndexBits-1:0];
     buffer_pop = store || state_q == StAnswer;
-    if (cache_write) count_d[asked_pair_q] = count_d[asked_pair_q] + 1'b1;
+    if (cache_write) count_d[outstanding_pair_q] = count_d[outstanding_pair_q] + 1'b1;
     if (store && buffer.status == BufferStatusOk) missing_d = missing_q - 1'b1;
     if (store && buffer.last) begin
-      asked_d = AskedNone;
-      if (!stale_q) short_d[asked_pair_q] = missing_d != '0;
+      outstanding_d = OutstandingNone;
+      if (!stale_q) short_d[outstanding_pair_q] = missing_d != '0;
     end
-    if (state_q == StAnswer && buffer_valid) asked_d = AskedNone;
+    if (state_q == StAnswer && buffer_valid) outstanding_d = OutstandingNone;
 
     // Never while one is under way.
-    ask_room = CountBits'(Descriptors) - rest - (state_q == StGo ? '0 : taken_q);
-    if (ask) begin
-      ask_valid_d = 1'b1;
-      asked_d = state_q == StAsk ? AskedIndex : AskedRing;
-      asked_pair_d = pair_q;
+    request_room = CountBits'(Descriptors) - rest - (state_q == StReady ? '0 : taken_q);
+    if (make_request) begin
+      request_valid_d = 1'b1;
+      outstanding_d = state_q == StRequest ? OutstandingIndex : OutstandingRing;
+      outstanding_pair_d = pair_q;
       stale_d = 1'b0;
-      missing_d = 32'(ask_room) < Most ? AskBits'(ask_room) : BuffersPerRequest;
-      ask_d = '{client: BufferClientNetReceive, vq_index: 16'({pair_q, 1'b0}), count: missing_d, default: '0};
-      if (state_q == StAsk) begin
-        ask_d.by_index = 1'b1;
-        ask_d.count = AskBits'(1);
-        ask_d.index = next_index_q;
-        ask_d.indirect = indirect_q;
-        ask_d.table_address = table_address_q;
-        ask_d.table_entries = table_entries_q;
+      missing_d = 32'(request_room) < Most ? RequestCountBits'(request_room) : BuffersPerRequest;
+      request_d = '{client: BufferClientNetReceive, vq_index: 16'({pair_q, 1'b0}), count: missing_d, default: '0};
+      if (state_q == StRequest) begin
+        request_d.by_index = 1'b1;
+        request_d.count = RequestCountBits'(1);
+        request_d.index = next_index_q;
+        request_d.indirect = indirect_q;
+        request_d.table_address = table_address_q;
+        request_d.table_entries = table_entries_q;
       end
     end
 
@@ -480,12 +480,12 @@ module vireo_net_rx
     // Last: nothing of before counts any more.
     if (row_hit) begin
       enabled_d[row_pair] = queue_row_write_i.enabled;
-      dead_d[row_pair] = 1'b0;
+      broken_d[row_pair] = 1'b0;
       short_d[row_pair] = 1'b0;
       first_d[row_pair] = '0;
       count_d[row_pair] = '0;
-      if (asked_pair_d == row_pair) stale_d = 1'b1;
-      if (state_d != StFrame && pair_d == row_pair) gone_d = 1'b1;
+      if (outstanding_pair_d == row_pair) stale_d = 1'b1;
+      if (state_d != StFrame && pair_d == row_pair) queue_lost_d = 1'b1;
     end
   end
 
@@ -493,25 +493,25 @@ module vireo_net_rx
     if (!rst_ni) begin
       state_q <= StFrame;
       enabled_q <= '0;
-      dead_q <= '0;
+      broken_q <= '0;
       short_q <= '0;
       guest_csum_q <= '0;
       first_q <= '0;
       count_q <= '0;
-      asked_q <= AskedNone;
-      ask_valid_q <= 1'b0;
+      outstanding_q <= OutstandingNone;
+      request_valid_q <= 1'b0;
       failure_valid_q <= 1'b0;
       listed_q <= '0;
     end else begin
       state_q <= state_d;
       enabled_q <= enabled_d;
-      dead_q <= dead_d;
+      broken_q <= broken_d;
       short_q <= short_d;
       guest_csum_q <= guest_csum_d;
       first_q <= first_d;
       count_q <= count_d;
-      asked_q <= asked_d;
-      ask_valid_q <= ask_valid_d;
+      outstanding_q <= outstanding_d;
+      request_valid_q <= request_valid_d;
       failure_valid_q <= failure_valid_d;
       listed_q <= listed_d;
     end
@@ -519,14 +519,14 @@ module vireo_net_rx
 
   always_ff @(posedge clk_i) begin
     stale_q <= stale_d;
-    asked_pair_q <= asked_pair_d;
+    outstanding_pair_q <= outstanding_pair_d;
     missing_q <= missing_d;
-    ask_q <= ask_d;
+    request_q <= request_d;
     pair_q <= pair_d;
     checksum_valid_q <= checksum_valid_d;
     mrg_q <= mrg_d;
-    gone_q <= gone_d;
-    looked_q <= looked_d;
+    queue_lost_q <= queue_lost_d;
+    requested_since_q <= requested_since_d;
     left_q <= left_d;
     taken_q <= taken_d;
     entries_q <= entries_d;
@@ -540,8 +540,8 @@ module vireo_net_rx
     failure_q <= failure_d;
   end
 
-  assign buffer_request_valid_o = ask_valid_q;
-  assign buffer_request_o = ask_q;
+  assign buffer_request_valid_o = request_valid_q;
+  assign buffer_request_o = request_q;
   assign queue_failure_valid_o = failure_valid_q;
   assign queue_failure_o = failure_q;
   assign drop_o = state_q == StDrop;
@@ -556,8 +556,8 @@ module vireo_net_rx
   // Lists of two frames: one is written while the next one's is made.
   vireo_ram_1r1w #(.Width($bits(entry_t)), .Depth(2 * Descriptors)) u_list (
     .clk_i,
-    .write_i(entry_write), .write_address_i(entry_spot[SpotBits:0]), .write_data_i(entry_in),
-    .read_i(entry_read), .read_address_i(walked_q[SpotBits:0]), .read_data_o(entry)
+    .write_i(entry_write), .write_address_i(entry_index[EntryIndexBits:0]), .write_data_i(entry_in),
+    .read_i(entry_read), .read_address_i(walked_q[EntryIndexBits:0]), .read_data_o(entry)
   );
   vireo_slice #(.Width($bits(job_t))) u_job (
     .clk_i, .rst_ni,
@@ -596,7 +596,7 @@ module vireo_net_rx
   write_state_e write_state_d, write_state_q;
   job_t job_d, job_q;
   logic [CountBits-1:0] to_walk_d, to_walk_q;   // descriptors of the frame that have not been begun
-  logic fresh_d, fresh_q;                       // no buffer of the frame has been given back
+  logic no_completion_yet_d, no_completion_yet_q;                       // no buffer of the frame has been given back
   run_t run_d, run_q;
   logic [PosBits-1:0] position_d, position_q;   // in header and frame, of what comes behind the run
   logic [63:0] address_d, address_q;            // of the descriptor's bytes behind the run
@@ -614,7 +614,7 @@ module vireo_net_rx
     write_state_d = write_state_q;
     job_d = job_q;
     to_walk_d = to_walk_q;
-    fresh_d = fresh_q;
+    no_completion_yet_d = no_completion_yet_q;
     run_d = run_q;
     position_d = position_q;
     address_d = address_q;
@@ -633,7 +633,7 @@ module vireo_net_rx
           job_pop = 1'b1;
           job_d = job;
           to_walk_d = job.entries;
-          fresh_d = 1'b1;
+          no_completion_yet_d = 1'b1;
           position_d = '0;
           entry_read = !job.drop;
           write_state_d = job.drop ? WrFree : WrEntry;
@@ -644,7 +644,7 @@ module vireo_net_rx
         if (pending_space) begin
           to_walk_d = to_walk_q - 1'b1;
           pending_push = entry.ends;
-          if (entry.ends) fresh_d = 1'b0;
+          if (entry.ends) no_completion_yet_d = 1'b0;
           run_begins = entry.bytes != '0;
           if (run_begins) write_state_d = WrRun;
           else if (to_walk_q == CountBits'(1)) write_state_d = WrFree;
@@ -688,9 +688,9 @@ module vireo_net_rx
 
     pending_in = '0;
     if (pending_push) begin
-      pending_in = '{writes: fresh_q ? job_q.writes : '0, pair: job_q.pair, more: to_walk_q != CountBits'(1),
+      pending_in = '{writes: no_completion_yet_q ? job_q.writes : '0, pair: job_q.pair, more: to_walk_q != CountBits'(1),
                      head: entry.head, used_bytes: entry.used_bytes, has_id: entry.has_id, id: entry.id,
-                     behind: entry.behind};
+                     next_position: entry.next_position};
     end
   end
 
@@ -709,7 +709,7 @@ module vireo_net_rx
   always_ff @(posedge clk_i) begin
     job_q <= job_d;
     to_walk_q <= to_walk_d;
-    fresh_q <= fresh_d;
+    no_completion_yet_q <= no_completion_yet_d;
     run_q <= run_d;
     position_q <= position_d;
     address_q <= address_d;
@@ -777,7 +777,7 @@ module vireo_net_rx
   assign completion_valid_o = pending_valid && accepted_q >= AcceptedBits'(pending.writes);
   assign completion_o = '{vq_index: 16'({pending.pair, 1'b0}), head: pending.head,
                           used_bytes: 32'(pending.used_bytes), more: pending.more, has_id: pending.has_id,
-                          id: pending.id, behind: pending.behind, default: '0};
+                          id: pending.id, next_position: pending.next_position, default: '0};
 
   always_comb begin
     pending_pop = completion_valid_o && completion_ready_i;
@@ -795,7 +795,7 @@ module vireo_net_rx
     end
   end
 
-  assign idle_o = !frame_valid && state_q == StFrame && asked_q == AskedNone && !failure_valid_q && !job_valid
+  assign idle_o = !frame_valid && state_q == StFrame && outstanding_q == OutstandingNone && !failure_valid_q && !job_valid
                && write_state_q == WrJob && pendings_q == '0;
 
 endmodule

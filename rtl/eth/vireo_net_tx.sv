@@ -129,7 +129,7 @@ module vireo_net_tx
 
   typedef enum logic [2:0] {
     StTake,    // takes the next buffer
-    StAsk,     // asks for the next descriptor of its chain
+    StRequest,     // asks for the next descriptor of its chain
     StWait,    // waits for it
     StDecide,  // the whole buffer is known
     StRun,     // a run per cycle into the job
@@ -142,30 +142,30 @@ module vireo_net_tx
     logic [15:0] head;
     logic has_id;
     logic [15:0] id;
-    logic [15:0] behind;
+    logic [15:0] next_position;
     logic dropped;  // it has no jobs
   } record_t;
 
   logic hold_q;
 
   // Pairs.
-  logic [Pairs-1:0] wants_d, wants_q;  // may have buffers
-  logic [Pairs-1:0] dead_d, dead_q;    // broken, until the row is written
+  logic [Pairs-1:0] pending_d, pending_q;  // may have buffers
+  logic [Pairs-1:0] broken_d, broken_q;    // broken, until the row is written
   logic [PairBits-1:0] last_pair_d, last_pair_q, pick;
 
   // The request of a ring.
   logic ring_d, ring_q;                      // under way
-  logic ring_live_d, ring_live_q;            // its answer counts
+  logic ring_valid_d, ring_valid_q;            // its answer counts
   logic [PairBits-1:0] ring_pair_d, ring_pair_q;
   logic [GotBits-1:0] got_d, got_q;          // buffers of its answer
   logic walk_first_d, walk_first_q;          // the walker's request, if there is one, is answered before
   logic request_valid_d, request_valid_q, request_free;
   buffer_request_t request_d, request_q;
-  logic ask;
+  logic make_request;
 
   // Buffers that were fetched, in order.
   logic [HeadBits:0] heads_d, heads_q;       // they, and what was asked for
-  logic [Heads-1:0] live_d, live_q;          // by place in the queue
+  logic [Heads-1:0] valid_d, valid_q;          // by place in the queue
   logic [Heads-1:0][PairBits-1:0] pair_of_d, pair_of_q;
   logic [HeadBits-1:0] head_in_d, head_in_q, head_out_d, head_out_q;
   logic head_push, head_valid, head_pop, unused_head_ready;
@@ -173,7 +173,7 @@ module vireo_net_tx
   logic unused_head;
 
   // The buffer under way.
-  logic walk_live_d, walk_live_q;            // its row was not written since
+  logic walk_valid_d, walk_valid_q;            // its row was not written since
   logic [PairBits-1:0] pair_d, pair_q;
   logic [15:0] head_d, head_q, next_index_d, next_index_q, id_d, id_q;
   logic has_id_d, has_id_q, indirect_d, indirect_q;
@@ -207,7 +207,7 @@ module vireo_net_tx
   logic [PairBits-1:0] failure_pair_q;
   logic drop_d, drop_q;
 
-  vireo_rr_pick #(.Inputs(Pairs)) u_pick (.wants_i(wants_q), .last_i(last_pair_q), .pick_o(pick));
+  vireo_rr_pick #(.Inputs(Pairs)) u_pick (.requests_i(pending_q), .last_i(last_pair_q), .pick_o(pick));
 
   // Never full: there is room for all that is asked for.
   vireo_fifo #(.Width(BufferBits), .Depth(Heads)) u_heads (
@@ -235,11 +235,11 @@ module vireo_net_tx
 
   always_comb begin
     state_d = state_q;
-    wants_d = wants_q;
-    dead_d = dead_q;
+    pending_d = pending_q;
+    broken_d = broken_q;
     last_pair_d = last_pair_q;
     ring_d = ring_q;
-    ring_live_d = ring_live_q;
+    ring_valid_d = ring_valid_q;
     ring_pair_d = ring_pair_q;
     got_d = got_q;
     walk_first_d = walk_first_q;
@@ -247,13 +247,13 @@ module vireo_net_tx
     request_valid_d = request_valid_q && !buffer_request_ready_i;
     request_d = request_q;
     heads_d = heads_q;
-    live_d = live_q;
+    valid_d = valid_q;
     pair_of_d = pair_of_q;
     head_in_d = head_in_q;
     head_out_d = head_out_q;
     head_push = 1'b0;
     head_pop = 1'b0;
-    walk_live_d = walk_live_q;
+    walk_valid_d = walk_valid_q;
     pair_d = pair_q;
     head_d = head_q;
     next_index_d = next_index_q;
@@ -287,18 +287,18 @@ module vireo_net_tx
     run_ends = bytes_q <= RunBytes;
     last_run = run_ends && next_q == count_q;
     record_in = '{pair: pair_q, head: head_q, has_id: has_id_q, id: has_id_q ? id_q : '0,
-                  behind: has_id_q ? next_index_q : '0, dropped: 1'b0};
+                  next_position: has_id_q ? next_index_q : '0, dropped: 1'b0};
 
     // The next buffers of a ring. A walk is worth more: the buffer that is under way is older.
-    ask = wants_q != '0 && !hold_i && !ring_q && heads_q <= (HeadBits + 1)'(Most) && request_free && state_q != StAsk;
-    if (ask) begin
+    make_request = pending_q != '0 && !hold_i && !ring_q && heads_q <= (HeadBits + 1)'(Most) && request_free && state_q != StRequest;
+    if (make_request) begin
       ring_d = 1'b1;
-      ring_live_d = 1'b1;
+      ring_valid_d = 1'b1;
       ring_pair_d = pick;
       got_d = '0;
       walk_first_d = state_q == StWait;
       last_pair_d = pick;
-      wants_d[pick] = 1'b0;
+      pending_d[pick] = 1'b0;
       heads_d = heads_d + (HeadBits + 1)'(Most);
       request_valid_d = 1'b1;
       request_d = '{client: BufferClientNetTransmit, vq_index: 16'({pick, 1'b1}), count: BuffersPerRequest,
@@ -307,9 +307,9 @@ module vireo_net_tx
 
     // Their answer.
     if (buffer_valid && !(state_q == StWait && (!ring_q || walk_first_q))) begin
-      if (ring_live_q && buffer.status == BufferStatusOk) begin
+      if (ring_valid_q && buffer.status == BufferStatusOk) begin
         head_push = 1'b1;
-        live_d[head_in_q] = 1'b1;
+        valid_d[head_in_q] = 1'b1;
         pair_of_d[head_in_q] = ring_pair_q;
         head_in_d = head_in_q + 1'b1;
         got_d = got_q + 1'b1;
@@ -318,16 +318,16 @@ module vireo_net_tx
         ring_d = 1'b0;
         heads_d = heads_d - ((HeadBits + 1)'(Most) - (HeadBits + 1)'(got_d));
         // Fewer means that the ring has no more, and the driver will ring.
-        if (got_d == GotBits'(Most)) wants_d[ring_pair_q] = 1'b1;
+        if (got_d == GotBits'(Most)) pending_d[ring_pair_q] = 1'b1;
       end
     end
 
     unique case (state_q)
-      StTake: if (head_valid && (record_ready || !live_q[head_out_q])) begin
+      StTake: if (head_valid && (record_ready || !valid_q[head_out_q])) begin
         head_pop = 1'b1;
         head_out_d = head_out_q + 1'b1;
         heads_d = heads_d - 1'b1;
-        walk_live_d = 1'b1;
+        walk_valid_d = 1'b1;
         pair_d = pair_of_q[head_out_q];
         head_d = head_token.head;
         next_index_d = head_token.next_index;
@@ -341,15 +341,15 @@ module vireo_net_tx
         total_d = TotalBits'(head_token.bytes);
         count_d = (EntryBits + 1)'(1);
         next_d = (EntryBits + 1)'(1);
-        if (live_q[head_out_q]) begin
+        if (valid_q[head_out_q]) begin
           state_d = StDecide;
           // The driver puts nothing device-writable into a transmit queue. [virtio 1.3, 5.1.6.2]
           if (head_token.writable) state_d = StFail;
-          else if (head_token.more) state_d = StAsk;
+          else if (head_token.more) state_d = StRequest;
         end
       end
 
-      StAsk: if (request_free) begin
+      StRequest: if (request_free) begin
         walk_first_d = !ring_q;
         request_valid_d = 1'b1;
         request_d = '{client: BufferClientNetTransmit, vq_index: 16'({pair_q, 1'b1}), by_index: 1'b1,
@@ -359,7 +359,7 @@ module vireo_net_tx
       end
 
       StWait: if (buffer_valid && (!ring_q || walk_first_q)) begin
-        if (!walk_live_q) begin
+        if (!walk_valid_q) begin
           state_d = StTake;
         end else if (buffer.status != BufferStatusOk) begin
           // Descriptor fetch has told why; the queue has no more.
@@ -378,7 +378,7 @@ module vireo_net_tx
           indirect_d = buffer.indirect;
           table_address_d = buffer.table_address;
           table_entries_d = buffer.table_entries;
-          state_d = buffer.more ? StAsk : StDecide;
+          state_d = buffer.more ? StRequest : StDecide;
         end
       end
 
@@ -417,7 +417,7 @@ module vireo_net_tx
         if (last_run) state_d = StTake;
       end
 
-      StFail: if (!walk_live_q) begin
+      StFail: if (!walk_valid_q) begin
         state_d = StTake;
       end else if (!failure_valid_q || queue_failure_ready_i) begin
         failure_load = 1'b1;
@@ -430,19 +430,19 @@ module vireo_net_tx
       default: state_d = StTake;
     endcase
 
-    if (rung && !dead_q[rung_pair]) wants_d[rung_pair] = 1'b1;
+    if (rung && !broken_q[rung_pair]) pending_d[rung_pair] = 1'b1;
 
     // Last, so that what happens in the same cycle does not outlive it.
     if (kill || row_written) for (int unsigned i = 0; i < Heads; i++) begin
-      if ((kill && pair_of_d[i] == pair_q) || (row_written && pair_of_d[i] == row_pair)) live_d[i] = 1'b0;
+      if ((kill && pair_of_d[i] == pair_q) || (row_written && pair_of_d[i] == row_pair)) valid_d[i] = 1'b0;
     end
-    if ((kill && ring_pair_d == pair_q) || (row_written && ring_pair_d == row_pair)) ring_live_d = 1'b0;
-    if (row_written && pair_d == row_pair) walk_live_d = 1'b0;
+    if ((kill && ring_pair_d == pair_q) || (row_written && ring_pair_d == row_pair)) ring_valid_d = 1'b0;
+    if (row_written && pair_d == row_pair) walk_valid_d = 1'b0;
     if (breaks) begin
-      wants_d[pair_q] = 1'b0;
-      dead_d[pair_q] = 1'b1;
+      pending_d[pair_q] = 1'b0;
+      broken_d[pair_q] = 1'b1;
     end
-    if (row_written) dead_d[row_pair] = 1'b0;
+    if (row_written) broken_d[row_pair] = 1'b0;
   end
 
   always_comb begin
@@ -456,8 +456,8 @@ module vireo_net_tx
     if (!rst_ni) begin
       state_q <= StTake;
       hold_q <= 1'b0;
-      wants_q <= '0;
-      dead_q <= '0;
+      pending_q <= '0;
+      broken_q <= '0;
       last_pair_q <= PairBits'(Pairs - 1);
       ring_q <= 1'b0;
       request_valid_q <= 1'b0;
@@ -474,8 +474,8 @@ module vireo_net_tx
     end else begin
       state_q <= state_d;
       hold_q <= hold_i;
-      wants_q <= wants_d;
-      dead_q <= dead_d;
+      pending_q <= pending_d;
+      broken_q <= broken_d;
       last_pair_q <= last_pair_d;
       ring_q <= ring_d;
       request_valid_q <= request_valid_d;
@@ -493,14 +493,14 @@ module vireo_net_tx
   end
 
   always_ff @(posedge clk_i) begin
-    ring_live_q <= ring_live_d;
+    ring_valid_q <= ring_valid_d;
     ring_pair_q <= ring_pair_d;
     got_q <= got_d;
     walk_first_q <= walk_first_d;
     request_q <= request_d;
-    live_q <= live_d;
+    valid_q <= valid_d;
     pair_of_q <= pair_of_d;
-    walk_live_q <= walk_live_d;
+    walk_valid_q <= walk_valid_d;
     pair_q <= pair_d;
     head_q <= head_d;
     next_index_q <= next_index_d;
@@ -541,7 +541,7 @@ module vireo_net_tx
     completion_o.head = completion_q.head;
     completion_o.has_id = completion_q.has_id;
     completion_o.id = completion_q.id;
-    completion_o.behind = completion_q.behind;
+    completion_o.next_position = completion_q.next_position;
   end
   logic unused_dropped;
   assign unused_dropped = completion_q.dropped;
@@ -553,7 +553,7 @@ module vireo_net_tx
   assign queue_failure_valid_o = failure_valid_q;
   assign queue_failure_o = '{vq_index: 16'({failure_pair_q, 1'b1}), code: RdmaErrorBadDescriptor};
   assign drop_o = drop_q;
-  assign idle_o = !doorbell_valid && (wants_q == '0 || hold_q) && !ring_q && heads_q == '0 && state_q == StTake &&
+  assign idle_o = !doorbell_valid && (pending_q == '0 || hold_q) && !ring_q && heads_q == '0 && state_q == StTake &&
                   records_q == '0 && !job_valid_q && !completion_valid_q && !failure_valid_q;
 
 endmodule

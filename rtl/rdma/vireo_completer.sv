@@ -93,10 +93,10 @@ module vireo_completer
 
   // Two in the slice, one in the requester's register, and those that were decided before it had heard of a hold, of
   // which this block takes one in two cycles.
-  localparam logic [7:0] RecordsOnWay = 8'd8;
+  localparam logic [7:0] RecordsInFlight = 8'd8;
 
   // rnr_retry: without end. [IBTA vol. 1, 9.7.5.2.8]
-  localparam logic [2:0] RnrRetryForEver = 3'd7;
+  localparam logic [2:0] RnrRetryInfinite = 3'd7;
 
   logic [15:0] first_queue;  // where the send queues' indices begin
 
@@ -174,7 +174,7 @@ module vireo_completer
     logic [SlotBits:0] count;
     logic [23:0] unacked;        // oldest PSN without an acknowledge
     logic [23:0] newest;         // last PSN of the newest record
-    logic [7:0] generation;      // of the last hold
+    logic [7:0] epoch;      // of the last hold
     logic [7:0] records_before;  // taken before it, of all QPs
     logic replaying;             // replays or the resume of that hold are still to be given
     logic [SlotBits:0] cursor;   // while replaying: records, from the oldest on, whose replay was given
@@ -183,16 +183,16 @@ module vireo_completer
     logic awaits;                // no turn before the requester has begun that part
     logic [23:0] sent;           // what is before this PSN was asked for once; less than 2^24 from `unacked` on
     logic [SlotBits:0] reads;    // READs among the records
-    logic [SlotBits:0] reads_given;  // READs before the cursor
+    logic [SlotBits:0] reads_replayed;  // READs before the cursor
     logic [7:0] reads_ended;     // READs that have left, ever
-    logic stands;                // the replay waits for a READ to leave
+    logic waits_for_read;                // the replay waits for a READ to leave
     logic paused;                // after an RNR NAK; nothing is replayed before the timer expires
-    logic naked;                 // a sequence NAK of `unacked` has begun the last replay
+    logic nak_replayed;                 // a sequence NAK of `unacked` has begun the last replay
     logic [2:0] retries;         // begun without progress, after sequence NAKs and timeouts
     logic [2:0] rnr_retries;     // likewise after RNR NAKs
     logic timer;                 // it runs
     logic timed;                 // what it waits for an answer to had been sent when it was set
-    logic [7:0] timer_generation;  // of the last timer_set
+    logic [7:0] timer_epoch;  // of the last timer_set
   } ring_t;
 
   // A record as it is kept.
@@ -203,19 +203,19 @@ module vireo_completer
     logic [7:0] status;      // ib_wc_status_e
     logic [31:0] vendor_err;
     logic signaled;
-    logic silent;
-    logic tell;              // nobody has told QP control of `status` yet
+    logic no_completion;
+    logic to_report;              // nobody has told QP control of `status` yet
     logic [23:0] first_psn;
     logic [23:0] last_psn;
     logic fence;
     logic [31:0] bytes;
-  } kept_t;
+  } stored_t;
 
   // What of a QP was sent last that asks for an acknowledge, and after which hold.
   typedef struct packed {
     logic valid;  // in this life of the QP
     logic [23:0] psn;
-    logic [7:0] generation;
+    logic [7:0] epoch;
   } sent_t;
 
   // What completions and retries need of a QP's attributes.
@@ -229,10 +229,10 @@ module vireo_completer
     logic [7:0] max_rd_atomic;
   } attributes_t;
 
-  logic read, ring_write, kept_write, kept_read;
+  logic read, ring_write, stored_write, stored_read;
   ring_t ring_stored, ring_d, ring_q, ring;
-  kept_t kept_new, kept_in, kept;
-  logic [SlotBits-1:0] kept_slot, kept_read_slot;
+  stored_t stored_new, stored_in, stored;
+  logic [SlotBits-1:0] stored_slot, stored_read_slot;
   logic [2:0] qp_state;
   sent_t sent;
   attributes_t attributes_in, attributes;
@@ -264,21 +264,21 @@ module vireo_completer
   );
   // Before a life of the QP nothing is sent. [IBTA vol. 1, 10.3.1] What is sent in the cycle in which a life begins is of
   // the one before; what another QP sends then is written one cycle later. No two pulses of a kind come closer.
-  logic life_begins, late_valid_q;
+  logic instance_starts, late_valid_q;
   logic [QpBits-1:0] sent_qpn, late_qpn_q;
   sent_t sent_new, late_q;
 
   always_comb begin
-    life_begins = qp_state_write_valid_i
+    instance_starts = qp_state_write_valid_i
                && (qp_state_write_i.state == 3'(IbQpStateReset) || qp_state_write_i.state == 3'(IbQpStateInit)
                    || qp_state_write_i.state == 3'(IbQpStateRtr));
     sent_qpn = qp_sent_i.qpn[QpBits-1:0];
-    sent_new = '{valid: 1'b1, psn: qp_sent_i.psn, generation: qp_sent_i.generation};
+    sent_new = '{valid: 1'b1, psn: qp_sent_i.psn, epoch: qp_sent_i.epoch};
     if (late_valid_q) begin
       sent_qpn = late_qpn_q;
       sent_new = late_q;
     end
-    if (life_begins) begin
+    if (instance_starts) begin
       sent_qpn = qp_state_write_i.qpn[QpBits-1:0];
       sent_new = '0;
     end
@@ -288,16 +288,16 @@ module vireo_completer
     if (!rst_ni) begin
       late_valid_q <= 1'b0;
     end else begin
-      late_valid_q <= life_begins && qp_sent_valid_i && qp_sent_i.qpn[QpBits-1:0] != qp_state_write_i.qpn[QpBits-1:0];
+      late_valid_q <= instance_starts && qp_sent_valid_i && qp_sent_i.qpn[QpBits-1:0] != qp_state_write_i.qpn[QpBits-1:0];
     end
   end
   always_ff @(posedge clk_i) begin
     late_qpn_q <= qp_sent_i.qpn[QpBits-1:0];
-    late_q <= '{valid: 1'b1, psn: qp_sent_i.psn, generation: qp_sent_i.generation};
+    late_q <= '{valid: 1'b1, psn: qp_sent_i.psn, epoch: qp_sent_i.epoch};
   end
 
 `ifndef SYNTHESIS
-  assert property (@(posedge clk_i) disable iff (!rst_ni) late_valid_q |-> !life_begins && !qp_sent_valid_i)
+  assert property (@(posedge clk_i) disable iff (!rst_ni) late_valid_q |-> !instance_starts && !qp_sent_valid_i)
     else $error("pulses of two cycles");
 `endif
 
@@ -309,7 +309,7 @@ module vireo_completer
   );
   vireo_table #(.Width($bits(sent_t)), .Depth(NumQps)) u_sent (
     .clk_i, .rst_ni,
-    .write_i(life_begins || late_valid_q || qp_sent_valid_i), .write_address_i(sent_qpn), .write_data_i(sent_new),
+    .write_i(instance_starts || late_valid_q || qp_sent_valid_i), .write_address_i(sent_qpn), .write_data_i(sent_new),
     .read_i(read), .read_address_i(qpn_d), .read_data_o(sent)
   );
   vireo_table #(.Width($bits(ring_t)), .Depth(NumQps)) u_ring (
@@ -317,37 +317,37 @@ module vireo_completer
     .write_i(ring_write), .write_address_i(qpn_q), .write_data_i(ring_d),
     .read_i(read), .read_address_i(qpn_d), .read_data_o(ring_stored)
   );
-  vireo_ram_1r1w #(.Width($bits(kept_t)), .Depth(NumQps * SendRecords)) u_kept (
+  vireo_ram_1r1w #(.Width($bits(stored_t)), .Depth(NumQps * SendRecords)) u_stored (
     .clk_i,
-    .write_i(kept_write), .write_address_i({qpn_q, kept_slot}), .write_data_i(kept_in),
-    .read_i(kept_read), .read_address_i({qpn_q, kept_read_slot}), .read_data_o(kept)
+    .write_i(stored_write), .write_address_i({qpn_q, stored_slot}), .write_data_i(stored_in),
+    .read_i(stored_read), .read_address_i({qpn_q, stored_read_slot}), .read_data_o(stored)
   );
 
   // --- Machine -------------------------------------------------------------------------------------------------------
 
   typedef enum logic [2:0] {OpClear, OpFlush, OpRecord, OpTimer, OpAck, OpReplay} op_e;
-  typedef enum logic [2:0] {StChoose, StDecide, StAmend, StReplay, StRead, StCheck, StSettle, StEnd} state_e;
+  typedef enum logic [2:0] {StChoose, StDecide, StAmend, StReplay, StRead, StCheck, StApplyAck, StEnd} state_e;
   // Why records leave.
   typedef enum logic [2:0] {
-    WhyForget,  // all, without completion
-    WhyFlush,   // all
-    WhyOwn,     // those that came with a status, and what is behind them
-    WhyAck,     // those that are covered
-    WhyNak      // those that are covered; the next one fails
-  } why_e;
+    ReasonDiscard,  // all, without completion
+    ReasonFlush,   // all
+    ReasonOwnStatus,     // those that came with a status, and what is behind them
+    ReasonAck,     // those that are covered
+    ReasonNak      // those that are covered; the next one fails
+  } reason_e;
   // What begins when they have left.
-  typedef enum logic [1:0] {ThenNothing, ThenReplay, ThenPause, ThenGoOn} then_e;
+  typedef enum logic [1:0] {NextNothing, NextReplay, NextPause, NextContinue} next_action_e;
 
   state_e state_d, state_q;
   op_e op_d, op_q;
-  why_e why_d, why_q;
-  then_e then_d, then_q;
+  reason_e reason_d, reason_q;
+  next_action_e next_action_d, next_action_q;
   logic replayed_d, replayed_q;       // the last turn but for records was a replay's
   logic flushed_d, flushed_q;         // the last turn but for other records was that of a record with a status
   logic [7:0] taken_q;                // records, of all QPs
   logic [QpBits-1:0] last_record_q;   // whose record came last
   logic flushes, replays, expires, acks;
-  logic settled;                      // no record of before the QP's hold is on its way
+  logic drained;                      // no record of before the QP's hold is on its way
   logic is_read_d, is_read_q;         // the acknowledge is a READ response
   logic [24:0] covered_d, covered_q;  // PSNs that the acknowledge covers, from base on
   logic [23:0] base_d, base_q;
@@ -366,17 +366,17 @@ module vireo_completer
   rdma_cq_req_t cqe;
 
   logic counts, has_timer, fatal, retries_left;
-  logic done, leaves, completes, own, kept_is_read, waits, awaited, cuts;
+  logic done, leaves, completes, own, stored_is_read, waits, awaited, cuts;
   logic level_q;  // hold_i
   logic [15:0] burst;  // packets
-  logic [23:0] asked, rest, behind;  // where a replay begins, how many packets follow that one, where it ends
-  logic fresh;
+  logic [23:0] replay_psn, rest, replay_end;  // where a replay begins, how many packets follow that one, where it ends
+  logic first_transmission;
   logic comes_positive, is_positive, lost, is_sequence, is_rnr, rnr_forever;
   logic stops, progress, set_timer;
   logic [23:0] sent_ahead;
   logic [1:0] timer_kind;
   logic [SlotBits-1:0] slot_index, newest_slot;
-  logic [23:0] distance, kept_first, kept_last, missing;
+  logic [23:0] distance, stored_first, stored_last, missing;
   logic [24:0] covered;
   logic [7:0] status;
   logic [31:0] vendor, code;
@@ -385,7 +385,7 @@ module vireo_completer
   logic [4:0] ack_value;
 
   // States in which records count; in others they are left from before a clear.
-  function automatic logic keeps(input logic [2:0] state);
+  function automatic logic keeps_records(input logic [2:0] state);
     return state == 3'(IbQpStateRts) || state == 3'(IbQpStateSqd) || state == 3'(IbQpStateSqe);
   endfunction
 
@@ -416,8 +416,8 @@ module vireo_completer
     endcase
   endfunction
 
-  assign kept_new = '{head: record.head, wr_id: record.wr_id, opcode: record.opcode, status: record.status,
-                      vendor_err: record.vendor_err, signaled: record.signaled, silent: record.silent, tell: 1'b0,
+  assign stored_new = '{head: record.head, wr_id: record.wr_id, opcode: record.opcode, status: record.status,
+                      vendor_err: record.vendor_err, signaled: record.signaled, no_completion: record.no_completion, to_report: 1'b0,
                       first_psn: record.first_psn, last_psn: record.last_psn, fence: record.fence,
                       bytes: record.bytes};
 
@@ -425,8 +425,8 @@ module vireo_completer
     state_d = state_q;
     op_d = op_q;
     qpn_d = qpn_q;
-    why_d = why_q;
-    then_d = then_q;
+    reason_d = reason_q;
+    next_action_d = next_action_q;
     replayed_d = replayed_q;
     flushed_d = flushed_q;
     is_read_d = is_read_q;
@@ -445,11 +445,11 @@ module vireo_completer
     ring = ring_stored;
     ring_d = ring_q;
     ring_write = 1'b0;
-    kept_write = 1'b0;
-    kept_in = kept_new;
-    kept_slot = '0;
-    kept_read = 1'b0;
-    kept_read_slot = ring_q.oldest;
+    stored_write = 1'b0;
+    stored_in = stored_new;
+    stored_slot = '0;
+    stored_read = 1'b0;
+    stored_read_slot = ring_q.oldest;
     completion_valid_d = completion_valid_q && !completion_ready_i;
     completion_d = completion_q;
     retired_valid_d = retired_valid_q && !retired_ready_i;
@@ -472,87 +472,87 @@ module vireo_completer
     distance = ack.psn - ring.unacked;
     comes_positive = ack.syndrome[6:5] == AethKindAck;  // the highest bit is reserved
     fatal = ack.is_read && ack.status != IbWcStatusSuccess;
-    counts = keeps(qp_state) && !ring.failed && ring.count != '0 && distance <= ring.newest - ring.unacked
+    counts = keeps_records(qp_state) && !ring.failed && ring.count != '0 && distance <= ring.newest - ring.unacked
           && (attributes.reliable || (comes_positive && !ack.is_read));
     has_timer = attributes.reliable && attributes.timeout != '0;
 
     queue_index = first_queue + {15'(qpn_q), 1'b0};
-    kept_is_read = kept.opcode == IbWcOpcodeRdmaRead;
-    kept_first = kept.first_psn - base_q;
-    kept_last = kept.last_psn - base_q;
-    done = {1'b0, kept_last} < covered_q && (is_read_q || !kept_is_read);
+    stored_is_read = stored.opcode == IbWcOpcodeRdmaRead;
+    stored_first = stored.first_psn - base_q;
+    stored_last = stored.last_psn - base_q;
+    done = {1'b0, stored_last} < covered_q && (is_read_q || !stored_is_read);
     leaves = 1'b1;
     completes = 1'b1;
     own = 1'b0;
     status = IbWcStatusWrFlushErr;
     vendor = '0;
-    if (why_q == WhyForget || kept.silent) begin
+    if (reason_q == ReasonDiscard || stored.no_completion) begin
       completes = 1'b0;
-    end else if (kept.status != IbWcStatusSuccess) begin
+    end else if (stored.status != IbWcStatusSuccess) begin
       own = 1'b1;
-      status = kept.status;
-      vendor = kept.vendor_err;
-    end else if ((why_q == WhyAck || why_q == WhyNak) && done) begin
+      status = stored.status;
+      vendor = stored.vendor_err;
+    end else if ((reason_q == ReasonAck || reason_q == ReasonNak) && done) begin
       status = IbWcStatusSuccess;
-    end else if (why_q == WhyNak) begin
+    end else if (reason_q == ReasonNak) begin
       status = nak_status_q;
       vendor = 32'(syndrome_q);
-    end else if (why_q != WhyFlush && !ring_q.failed) begin
+    end else if (reason_q != ReasonFlush && !ring_q.failed) begin
       leaves = 1'b0;
       completes = 1'b0;
     end
     // A response that could not be used says itself why.
     code = vendor;
     if (!own && (!is_read_q || nak_status_q == IbWcStatusRetryExcErr)) code = 32'(error_of_nak(nak_status_q));
-    cqe = '{wr_id: kept.wr_id, status: status, opcode: kept.opcode, vendor_err: vendor, qp_num: 32'(qpn_q),
+    cqe = '{wr_id: stored.wr_id, status: status, opcode: stored.opcode, vendor_err: vendor, qp_num: 32'(qpn_q),
             default: '0};
-    if (kept_is_read && status == IbWcStatusSuccess) cqe.byte_len = kept.bytes;
+    if (stored_is_read && status == IbWcStatusSuccess) cqe.byte_len = stored.bytes;
 
     // What an acknowledge means to the first record that does not complete. A READ lacks what follows the responses
     // that have come.
-    missing = kept_first > kept_last ? '0 : kept_first;
-    lost = kept_is_read && !is_read_q && {1'b0, missing} < covered_q;
+    missing = stored_first > stored_last ? '0 : stored_first;
+    lost = stored_is_read && !is_read_q && {1'b0, missing} < covered_q;
     covered = lost ? {1'b0, missing} : covered_q;
     {ack_kind, ack_value} = syndrome_q[6:0];
     is_positive = ack_kind == AethKindAck;
     is_sequence = lost || (ack_kind == AethKindNak && ack_value == NakCodePsnSequenceError);
     is_rnr = ack_kind == AethKindRnrNak;
-    rnr_forever = attributes.rnr_retry == RnrRetryForEver;
+    rnr_forever = attributes.rnr_retry == RnrRetryInfinite;
 
-    waits = ring_q.reads_given != '0
-         && (kept.fence || (kept_is_read && 32'(ring_q.reads_given) >= 32'(attributes.max_rd_atomic)));
+    waits = ring_q.reads_replayed != '0
+         && (stored.fence || (stored_is_read && 32'(ring_q.reads_replayed) >= 32'(attributes.max_rd_atomic)));
     // What was acknowledged meanwhile is not sent again.
     burst = 16'(32'(BurstBytes) >> MtuShift >> attributes.path_mtu);
-    asked = kept.first_psn;
-    if (ring_q.cursor == '0) asked = ring_q.unacked;
-    if (ring_q.part && (ring_q.cursor != '0 || asked - kept.first_psn < ring_q.next - kept.first_psn)) begin
-      asked = ring_q.next;
+    replay_psn = stored.first_psn;
+    if (ring_q.cursor == '0) replay_psn = ring_q.unacked;
+    if (ring_q.part && (ring_q.cursor != '0 || replay_psn - stored.first_psn < ring_q.next - stored.first_psn)) begin
+      replay_psn = ring_q.next;
     end
-    rest = kept.last_psn - asked;
-    cuts = !kept_is_read && burst != '0 && rest >= 24'(burst);
-    behind = cuts ? asked + 24'(burst) : kept.last_psn + 24'd1;
-    fresh = asked - ring_q.unacked >= ring_q.sent - ring_q.unacked;
+    rest = stored.last_psn - replay_psn;
+    cuts = !stored_is_read && burst != '0 && rest >= 24'(burst);
+    replay_end = cuts ? replay_psn + 24'(burst) : stored.last_psn + 24'd1;
+    first_transmission = replay_psn - ring_q.unacked >= ring_q.sent - ring_q.unacked;
     retries_left = ring.retries < attributes.retry_cnt;
     newest_slot = ring.oldest + SlotBits'(ring.count) - 1'b1;
     slot_index = record.slot[SlotBits-1:0] - ring.oldest;
     awaited = ring_q.replaying && ring_q.awaits
-           && {1'b0, (record.again ? record.slot[SlotBits-1:0] : newest_slot) - ring_q.oldest} == ring_q.cursor;
+           && {1'b0, (record.is_replay ? record.slot[SlotBits-1:0] : newest_slot) - ring_q.oldest} == ring_q.cursor;
 
     // The timer at an event's end.
     sent_ahead = '0;
-    stops = why_q == WhyForget || why_q == WhyFlush;
+    stops = reason_q == ReasonDiscard || reason_q == ReasonFlush;
     progress = op_q == OpAck && covered_q != '0;
     set_timer = ring_q.timer;
     timer_kind = TimerKindOff;
     if (stops) begin
       // It has nothing to wait for.
-    end else if (then_q == ThenPause) begin
+    end else if (next_action_q == NextPause) begin
       set_timer = 1'b1;
       timer_kind = TimerKindRnr;
-    end else if (ring_q.paused && then_q != ThenReplay) begin
+    end else if (ring_q.paused && next_action_q != NextReplay) begin
       set_timer = 1'b0;
     end else if (ring_q.count != '0 && has_timer) begin
-      set_timer = !ring_q.timer || progress || then_q == ThenReplay;
+      set_timer = !ring_q.timer || progress || next_action_q == NextReplay;
       timer_kind = TimerKindAck;
     end
 
@@ -564,13 +564,13 @@ module vireo_completer
     expires = expired_valid;
     replays = turn_valid && !level_q && replay_free && (!replayed_q || (!expires && !acks));
     flushes = record_valid && record.status != IbWcStatusSuccess;
-    settled = taken_q - ring.records_before >= RecordsOnWay;
+    drained = taken_q - ring.records_before >= RecordsInFlight;
 
     unique case (state_q)
       StChoose: begin
         read = 1'b1;
         state_d = StDecide;
-        then_d = ThenNothing;
+        next_action_d = NextNothing;
         if (clear_valid) begin
           op_d = OpClear;
           qpn_d = clear_qpn;
@@ -608,31 +608,31 @@ module vireo_completer
         state_d = StRead;
         unique case (op_q)
           OpClear: begin
-            why_d = WhyForget;
+            reason_d = ReasonDiscard;
             ring.failed = 1'b0;
-            ring.generation = '0;
+            ring.epoch = '0;
             ring.records_before = taken_q;
-            ring.naked = 1'b0;
+            ring.nak_replayed = 1'b0;
             ring.retries = '0;
             ring.rnr_retries = '0;
           end
           OpFlush: begin
-            why_d = WhyFlush;
+            reason_d = ReasonFlush;
             if (qp_state != 3'(IbQpStateErr)) state_d = StChoose;
           end
           OpRecord: begin
-            if (qp_state == 3'(IbQpStateErr)) why_d = WhyFlush;
-            else if (!keeps(qp_state)) why_d = WhyForget;
-            else why_d = WhyOwn;
-            if (record.amends) begin
+            if (qp_state == 3'(IbQpStateErr)) reason_d = ReasonFlush;
+            else if (!keeps_records(qp_state)) reason_d = ReasonDiscard;
+            else reason_d = ReasonOwnStatus;
+            if (record.replaces) begin
               // Only its status: what else the record says was so when it was kept.
-              kept_read = 1'b1;
-              kept_read_slot = record.again ? record.slot[SlotBits-1:0] : newest_slot;
+              stored_read = 1'b1;
+              stored_read_slot = record.is_replay ? record.slot[SlotBits-1:0] : newest_slot;
               state_d = StAmend;
             end else begin
               record_pop = 1'b1;
-              kept_slot = newest_slot + 1'b1;
-              kept_write = 1'b1;
+              stored_slot = newest_slot + 1'b1;
+              stored_write = 1'b1;
               if (ring.count == '0) ring.unacked = record.first_psn;
               ring.newest = record.last_psn;
               if (!record.unsent) begin
@@ -640,15 +640,15 @@ module vireo_completer
               end else if (ring.count == '0) begin
                 ring.sent = record.first_psn;
               end
-              if (why_d == WhyOwn && !ring.failed && record.status == IbWcStatusSuccess && !record.silent) begin
+              if (reason_d == ReasonOwnStatus && !ring.failed && record.status == IbWcStatusSuccess && !record.no_completion) begin
                 if ((record.unsent || record.packets != '0) && !ring.paused && !ring.replaying) begin
                   // The requester holds the QP itself, or will when the first part of the message has left, or the
                   // resume was given before it made this record.
-                  then_d = ThenGoOn;
+                  next_action_d = NextContinue;
                   ring.cursor = ring.count;
                   ring.part = !record.unsent;
                   ring.next = record.first_psn + 24'(record.packets);
-                  ring.reads_given = ring.reads;
+                  ring.reads_replayed = ring.reads;
                   state_d = StEnd;
                 end else if (!ring.timer && !ring.paused && has_timer) begin
                   state_d = StEnd;
@@ -663,12 +663,12 @@ module vireo_completer
           end
           OpTimer: begin
             expired_pop = 1'b1;
-            why_d = WhyAck;
+            reason_d = ReasonAck;
             base_d = ring.unacked;
             covered_d = '0;
             nak_status_d = IbWcStatusRetryExcErr;
             syndrome_d = '0;
-            if (!keeps(qp_state) || ring.failed || !ring.timer || ring.timer_generation != expired.generation
+            if (!keeps_records(qp_state) || ring.failed || !ring.timer || ring.timer_epoch != expired.epoch
                 || (|expired.qpn[23:QpBits])) begin
               state_d = StChoose;
             end else if (!ring.paused && !ring.timed) begin
@@ -676,31 +676,31 @@ module vireo_completer
               // [IBTA vol. 1, 9.7.6.1.3]
               state_d = StEnd;
             end else if (ring.paused || retries_left) begin
-              then_d = ThenReplay;
+              next_action_d = NextReplay;
               state_d = StEnd;
             end else begin
-              why_d = WhyNak;
+              reason_d = ReasonNak;
             end
             if (!ring.paused && ring.timed && retries_left) ring.retries = ring.retries + 1'b1;
-            if (ring.paused || ring.timed) ring.naked = 1'b0;
+            if (ring.paused || ring.timed) ring.nak_replayed = 1'b0;
             ring.timer = 1'b0;
           end
           OpReplay: begin
-            kept_read_slot = ring.oldest + SlotBits'(ring.cursor);
-            if (!keeps(qp_state) || ring.failed || !ring.replaying || ring.awaits) begin
+            stored_read_slot = ring.oldest + SlotBits'(ring.cursor);
+            if (!keeps_records(qp_state) || ring.failed || !ring.replaying || ring.awaits) begin
               state_d = StChoose;
             end else if (ring.cursor != ring.count) begin
-              kept_read = 1'b1;
+              stored_read = 1'b1;
               state_d = StReplay;
-            end else if (record_valid && !settled) begin
+            end else if (record_valid && !drained) begin
               // A message that had begun to leave when its QP was held is here before the resume is given.
               turn_push = 1'b1;
               state_d = StChoose;
             end else begin
               replay_valid_d = 1'b1;
-              replay_d = '{qpn: 24'(qpn_q), resume: 1'b1, generation: ring.generation, head: '0, slot: '0,
+              replay_d = '{qpn: 24'(qpn_q), resume: 1'b1, epoch: ring.epoch, head: '0, slot: '0,
                            psn: ring.newest + 24'd1, first_psn: '0, last_psn: '0, packets: '0,
-                           fresh: 1'b0, number: '0};
+                           first_transmission: 1'b0, number: '0};
               ring.replaying = 1'b0;
               ring_write = 1'b1;
               state_d = StChoose;
@@ -708,7 +708,7 @@ module vireo_completer
           end
           default: begin  // OpAck
             ack_pop = 1'b1;
-            why_d = fatal ? WhyNak : WhyAck;
+            reason_d = fatal ? ReasonNak : ReasonAck;
             is_read_d = ack.is_read;
             nak_status_d = ack.status;
             syndrome_d = ack.syndrome;
@@ -721,24 +721,24 @@ module vireo_completer
       end
       StAmend: begin
         record_pop = 1'b1;
-        kept_in = kept;
-        kept_in.status = record.status;
-        kept_in.vendor_err = record.vendor_err;
-        kept_in.tell = record.again;
-        kept_slot = record.again ? record.slot[SlotBits-1:0] : newest_slot;
-        if (record.again ? 32'(record.slot) < SendRecords && {1'b0, slot_index} < ring_q.count
-                           && kept.first_psn == record.first_psn
+        stored_in = stored;
+        stored_in.status = record.status;
+        stored_in.vendor_err = record.vendor_err;
+        stored_in.to_report = record.is_replay;
+        stored_slot = record.is_replay ? record.slot[SlotBits-1:0] : newest_slot;
+        if (record.is_replay ? 32'(record.slot) < SendRecords && {1'b0, slot_index} < ring_q.count
+                           && stored.first_psn == record.first_psn
                          : ring_q.count != '0) begin
           if (record.packets != '0) begin
             // A part of it has begun: the next one may be asked for, unless a later hold has asked for all anew.
-            if (awaited && record.generation == ring_q.generation) begin
+            if (awaited && record.epoch == ring_q.epoch) begin
               ring_d.awaits = 1'b0;
               ring_write = 1'b1;
               turn_push = 1'b1;
             end
             state_d = StChoose;
           end else begin
-            kept_write = 1'b1;
+            stored_write = 1'b1;
             // The part that was asked for will not be sent.
             if (awaited) begin
               ring_d.replaying = 1'b0;
@@ -751,25 +751,25 @@ module vireo_completer
         end
       end
       StReplay: begin
-        if (kept.status != IbWcStatusSuccess || kept.silent) begin
+        if (stored.status != IbWcStatusSuccess || stored.no_completion) begin
           // It is never acknowledged, so that there is no use in what is behind it.
           ring_d.replaying = 1'b0;
         end else if (waits) begin
-          ring_d.stands = 1'b1;
+          ring_d.waits_for_read = 1'b1;
         end else begin
           replay_valid_d = 1'b1;
-          replay_d = '{qpn: 24'(qpn_q), resume: 1'b0, generation: ring_q.generation, head: kept.head,
+          replay_d = '{qpn: 24'(qpn_q), resume: 1'b0, epoch: ring_q.epoch, head: stored.head,
                        slot: 8'(SlotBits'(ring_q.oldest + SlotBits'(ring_q.cursor))),
-                       psn: asked, first_psn: kept.first_psn, last_psn: kept.last_psn, packets: cuts ? burst : '0,
-                       fresh: fresh, number: kept_is_read ? ring_q.reads_ended + 8'(ring_q.reads_given) : '0};
+                       psn: replay_psn, first_psn: stored.first_psn, last_psn: stored.last_psn, packets: cuts ? burst : '0,
+                       first_transmission: first_transmission, number: stored_is_read ? ring_q.reads_ended + 8'(ring_q.reads_replayed) : '0};
           // Of a READ, all before it have ended, or are before the cursor: that is its number.
-          if (behind - ring_q.unacked > ring_q.sent - ring_q.unacked) ring_d.sent = behind;
+          if (replay_end - ring_q.unacked > ring_q.sent - ring_q.unacked) ring_d.sent = replay_end;
           ring_d.part = cuts;
-          ring_d.next = behind;
+          ring_d.next = replay_end;
           ring_d.awaits = cuts;
           if (!cuts) begin
             ring_d.cursor = ring_q.cursor + 1'b1;
-            if (kept_is_read) ring_d.reads_given = ring_q.reads_given + 1'b1;
+            if (stored_is_read) ring_d.reads_replayed = ring_q.reads_replayed + 1'b1;
             turn_push = 1'b1;
           end
         end
@@ -780,21 +780,21 @@ module vireo_completer
         if (ring_q.count == '0) begin
           state_d = StEnd;
         end else begin
-          kept_read = 1'b1;
+          stored_read = 1'b1;
           state_d = StCheck;
         end
       end
       StCheck: begin
         if (!leaves) begin
           // An acknowledge that may ask for something to be sent again, or fail this record.
-          state_d = op_q == OpAck && (!is_positive || (kept_is_read && !is_read_q)) ? StSettle : StEnd;
+          state_d = op_q == OpAck && (!is_positive || (stored_is_read && !is_read_q)) ? StApplyAck : StEnd;
         end else if (all_free) begin
           retired_valid_d = 1'b1;
           retired_d = '{vq_index: queue_index};
           completion_valid_d = completes;
           if (completes) begin
-            completion_d = '{vq_index: queue_index, head: kept.head, used_bytes: '0,
-                             has_cqe: kept.signaled || status != IbWcStatusSuccess, cqn: attributes.cqn,
+            completion_d = '{vq_index: queue_index, head: stored.head, used_bytes: '0,
+                             has_cqe: stored.signaled || status != IbWcStatusSuccess, cqn: attributes.cqn,
                              solicited: status != IbWcStatusSuccess, cqe: pack_rdma_cq_req(cqe), default: '0};
           end
           ring_d.oldest = ring_q.oldest + 1'b1;
@@ -807,32 +807,32 @@ module vireo_completer
             ring_d.part = 1'b0;
             ring_d.awaits = 1'b0;
           end
-          if (kept_is_read) begin
+          if (stored_is_read) begin
             ring_d.reads = ring_q.reads - 1'b1;
-            if (ring_q.cursor != '0) ring_d.reads_given = ring_q.reads_given - 1'b1;
+            if (ring_q.cursor != '0) ring_d.reads_replayed = ring_q.reads_replayed - 1'b1;
             ring_d.reads_ended = ring_q.reads_ended + 1'b1;
             reads_valid_d = 1'b1;
             reads_d = '{qpn: 24'(qpn_q), ended: ring_d.reads_ended};
-            turn_push = turn_push || ring_q.stands;
-            ring_d.stands = 1'b0;
+            turn_push = turn_push || ring_q.waits_for_read;
+            ring_d.waits_for_read = 1'b0;
           end
-          if (why_q != WhyForget
-              && (kept.silent || (status != IbWcStatusSuccess && (attributes.reliable || kept.tell)))) begin
+          if (reason_q != ReasonDiscard
+              && (stored.no_completion || (status != IbWcStatusSuccess && (attributes.reliable || stored.to_report)))) begin
             ring_d.failed = 1'b1;
           end
-          if (why_q == WhyNak && completes && status != IbWcStatusSuccess && kept.status == IbWcStatusSuccess) begin
+          if (reason_q == ReasonNak && completes && status != IbWcStatusSuccess && stored.status == IbWcStatusSuccess) begin
             failure_valid_d = 1'b1;
           end
           // One that failed when it was read again; when the QP flushes, the host has heard of something already.
-          if (own && kept.tell && why_q != WhyFlush) failure_valid_d = 1'b1;
+          if (own && stored.to_report && reason_q != ReasonFlush) failure_valid_d = 1'b1;
           if (failure_valid_d) begin
             failure_d = '{qpn: 24'(qpn_q), event_type: 16'(RdmaEventTypeQpFatal), code: code, default: '0};
           end
-          if (ring_d.failed && why_q != WhyForget) why_d = WhyFlush;
+          if (ring_d.failed && reason_q != ReasonDiscard) reason_d = ReasonFlush;
           state_d = StRead;
         end
       end
-      StSettle: begin
+      StApplyAck: begin
         // An acknowledge that covers something makes both counters full. A sequence NAK that tells nothing new must not
         // cost a retry: it has been answered by a replay. A responder says one for a gap. [IBTA vol. 1, 9.7.5.2.3]
         covered_d = covered;
@@ -843,60 +843,60 @@ module vireo_completer
           syndrome_d = AethSyndromeNakPsnSequenceError;
         end
         if (covered != '0) begin
-          ring_d.naked = 1'b0;
+          ring_d.nak_replayed = 1'b0;
           ring_d.retries = '0;
           ring_d.rnr_retries = '0;
         end
         if (is_sequence) begin
           // In a pause it is an acknowledge only.
-          if (!ring_q.paused && !ring_d.naked) begin
-            if (ring_d.retries < attributes.retry_cnt) then_d = ThenReplay;
-            else why_d = WhyNak;
+          if (!ring_q.paused && !ring_d.nak_replayed) begin
+            if (ring_d.retries < attributes.retry_cnt) next_action_d = NextReplay;
+            else reason_d = ReasonNak;
             ring_d.retries = ring_d.retries + 1'b1;
-            ring_d.naked = 1'b1;
+            ring_d.nak_replayed = 1'b1;
           end
         end else if (is_rnr) begin
           // The same NAK once more in its pause is no news either.
           if (!ring_q.paused || covered != '0) begin
-            if (rnr_forever || ring_d.rnr_retries < attributes.rnr_retry) then_d = ThenPause;
-            else why_d = WhyNak;
+            if (rnr_forever || ring_d.rnr_retries < attributes.rnr_retry) next_action_d = NextPause;
+            else reason_d = ReasonNak;
             if (!rnr_forever) ring_d.rnr_retries = ring_d.rnr_retries + 1'b1;
-            ring_d.naked = 1'b0;
+            ring_d.nak_replayed = 1'b0;
           end
         end else if (!is_positive) begin
-          why_d = WhyNak;
+          reason_d = ReasonNak;
         end
-        if (why_d == WhyNak) state_d = StCheck;  // the record that is looked at
+        if (reason_d == ReasonNak) state_d = StCheck;  // the record that is looked at
       end
       StEnd: if (!set_timer || timer_free) begin
         if (op_q == OpAck) ring_d.unacked = base_q + covered_q[23:0];
-        if (progress && then_q == ThenNothing) begin
-          ring_d.naked = 1'b0;
+        if (progress && next_action_q == NextNothing) begin
+          ring_d.nak_replayed = 1'b0;
           ring_d.retries = '0;
           ring_d.rnr_retries = '0;
         end
         if (stops) begin
           ring_d.replaying = 1'b0;
           ring_d.paused = 1'b0;
-          ring_d.stands = 1'b0;
+          ring_d.waits_for_read = 1'b0;
           ring_d.awaits = 1'b0;
         end else begin
-          unique case (then_q)
-            ThenReplay, ThenPause: begin
-              ring_d.generation = ring_q.generation + 1'b1;
+          unique case (next_action_q)
+            NextReplay, NextPause: begin
+              ring_d.epoch = ring_q.epoch + 1'b1;
               hold_valid_d = 1'b1;
-              hold_d = '{qpn: 24'(qpn_q), generation: ring_d.generation};
+              hold_d = '{qpn: 24'(qpn_q), epoch: ring_d.epoch};
               ring_d.records_before = taken_q;
-              ring_d.replaying = then_q == ThenReplay;
-              ring_d.paused = then_q == ThenPause;
+              ring_d.replaying = next_action_q == NextReplay;
+              ring_d.paused = next_action_q == NextPause;
               ring_d.cursor = '0;
-              ring_d.reads_given = '0;
-              ring_d.stands = 1'b0;
+              ring_d.reads_replayed = '0;
+              ring_d.waits_for_read = 1'b0;
               ring_d.part = 1'b0;
               ring_d.awaits = 1'b0;
-              turn_push = then_q == ThenReplay;
+              turn_push = next_action_q == NextReplay;
             end
-            ThenGoOn: begin
+            NextContinue: begin
               ring_d.replaying = 1'b1;
               turn_push = 1'b1;
             end
@@ -906,10 +906,10 @@ module vireo_completer
         sent_ahead = sent.psn - ring_d.unacked;
         if (set_timer) begin
           ring_d.timer = timer_kind != TimerKindOff;
-          ring_d.timed = sent.valid && sent.generation == ring_d.generation && sent_ahead < 24'h80_0000;
-          ring_d.timer_generation = ring_q.timer_generation + 1'b1;
+          ring_d.timed = sent.valid && sent.epoch == ring_d.epoch && sent_ahead < 24'h80_0000;
+          ring_d.timer_epoch = ring_q.timer_epoch + 1'b1;
           timer_set_valid_d = 1'b1;
-          timer_set_d = '{qpn: 24'(qpn_q), kind: timer_kind, code: '0, generation: ring_d.timer_generation};
+          timer_set_d = '{qpn: 24'(qpn_q), kind: timer_kind, code: '0, epoch: ring_d.timer_epoch};
           if (timer_kind == TimerKindAck) timer_set_d.code = attributes.timeout;
           if (timer_kind == TimerKindRnr) timer_set_d.code = ack_value;
         end
@@ -954,8 +954,8 @@ module vireo_completer
     if (record_valid_i && record_ready_o) last_record_q <= record_i.qpn[QpBits-1:0];
     op_q <= op_d;
     qpn_q <= qpn_d;
-    why_q <= why_d;
-    then_q <= then_d;
+    reason_q <= reason_d;
+    next_action_q <= next_action_d;
     is_read_q <= is_read_d;
     covered_q <= covered_d;
     base_q <= base_d;

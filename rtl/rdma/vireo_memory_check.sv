@@ -121,12 +121,12 @@ module vireo_memory_check
 
   // --- Places for answers: a check that is taken has one until its answer leaves
   logic [Clients-1:0][AnswersBits-1:0] held_d, held_q;
-  logic [Clients-1:0] place_leaves, wants;
+  logic [Clients-1:0] place_leaves, requests;
 
   assign place_leaves = place_valid_o & place_ready_i;
 
   for (genvar i = 0; i < Clients; i++) begin : gen_wants
-    assign wants[i] = check_valid[i] && held_q[i] != AnswersBits'(Answers);
+    assign requests[i] = check_valid[i] && held_q[i] != AnswersBits'(Answers);
   end
 
   // --- Take a check and read its region
@@ -136,10 +136,10 @@ module vireo_memory_check
   memory_check_t check_d;
   rdma_key_t key;
 
-  vireo_rr_pick #(.Inputs(Clients)) u_pick (.wants_i(wants), .last_i(last_q), .pick_o(pick));
+  vireo_rr_pick #(.Inputs(Clients)) u_pick (.requests_i(requests), .last_i(last_q), .pick_o(pick));
 
   always_comb begin
-    take = wants != '0;
+    take = requests != '0;
     last_d = take ? pick : last_q;
 
     // Not check[pick]: for a width that is no multiple of 32 Verilator 5.006 makes a read behind the array of it.

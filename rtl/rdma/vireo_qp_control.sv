@@ -79,7 +79,7 @@ module vireo_qp_control
   } input_e;
   localparam int unsigned InputBits = $clog2(Inputs);
 
-  logic [Inputs-1:0] valid, ready, wants;
+  logic [Inputs-1:0] valid, ready, requests;
   logic [QueueBits:0] queued_d, queued_q;  // tokens of desc_fetch, those that are on their way through the FIFO too
   qp_failure_t [InResponder:InRequester] qp_failure;
   queue_failure_t [InWork:InDescFetch] queue_failure;
@@ -130,7 +130,7 @@ module vireo_qp_control
     StQueue,   // looks up whose virtqueue it is
     StQp,      // looks up the QP
     StDecide,
-    StSay,     // events leave
+    StSendEvents,     // events leave
     StScan,    // looks up whether the next QP completes into the CQ that failed
     StMatch
   } state_e;
@@ -176,12 +176,12 @@ module vireo_qp_control
   logic state_write_valid_d, state_write_valid_q;
   qp_state_write_t state_write_d, state_write_q;
   logic done_d, done_q, done_drain_d, done_drain_q;
-  logic say0_d, say0_q, say1_d, say1_q;  // events to say; the second only behind the first
+  logic event0_d, event0_q, event1_d, event1_q;  // events to say; the second only behind the first
   host_event_t host_event0_d, host_event0_q, host_event1_d, host_event1_q;
 
   // --- Tables --------------------------------------------------------------------------------------------------------
 
-  logic [StateBits-1:0] engine_state, wanted_state;
+  logic [StateBits-1:0] engine_state, requested_state;
   logic [15:0] send_cqn, recv_cqn;
   logic [QpBits-1:0] state_index;
   logic [KindBits-1:0] kind;
@@ -217,11 +217,11 @@ module vireo_qp_control
     .write_data_i({table_qp.send_cqn, table_qp.recv_cqn}),
     .read_i(state_q == StScan), .read_address_i(scan_q), .read_data_o({send_cqn, recv_cqn})
   );
-  vireo_table #(.Width(StateBits), .Depth(NumQps)) u_wanted_state (
+  vireo_table #(.Width(StateBits), .Depth(NumQps)) u_requested_state (
     .clk_i, .rst_ni,
     .write_i(table_is_qp), .write_address_i(table_write_i.index[QpBits-1:0]),
     .write_data_i(table_qp.state[StateBits-1:0]),
-    .read_i(state_q == StQp), .read_address_i(qpn_d[QpBits-1:0]), .read_data_o(wanted_state)
+    .read_i(state_q == StQp), .read_address_i(qpn_d[QpBits-1:0]), .read_data_o(requested_state)
   );
   vireo_table #(.Width(1), .Depth(NumQps)) u_sends (
     .clk_i, .rst_ni,
@@ -240,17 +240,17 @@ module vireo_qp_control
 
   logic [InputBits-1:0] pick;
   logic take;
-  logic works;    // a state that a failure can stop (IBTA vol. 1, 10.3.1)
-  logic is_live;  // and the QP exists
+  logic can_fail;    // a state that a failure can stop (IBTA vol. 1, 10.3.1)
+  logic can_fail_now;  // and the QP exists
   logic queue_exists;
 
-  assign works = engine_state >= IbQpStateRtr[StateBits-1:0] && engine_state <= IbQpStateSqe[StateBits-1:0];
-  assign is_live = has_qp_q && works;
+  assign can_fail = engine_state >= IbQpStateRtr[StateBits-1:0] && engine_state <= IbQpStateSqe[StateBits-1:0];
+  assign can_fail_now = has_qp_q && can_fail;
   assign queue_exists = 32'(vq_index_q) < NumQueues;
 
   // An order waits for the end of the one before; failures do not, or no block could become quiet.
-  assign wants = valid & ~(Inputs'(fence_q || starts) << InOrder);
-  vireo_rr_pick #(.Inputs(Inputs)) u_pick (.wants_i(wants), .last_i(winner_q), .pick_o(pick));
+  assign requests = valid & ~(Inputs'(fence_q || starts) << InOrder);
+  vireo_rr_pick #(.Inputs(Inputs)) u_pick (.requests_i(requests), .last_i(winner_q), .pick_o(pick));
 
   always_comb begin
     state_d = state_q;
@@ -273,13 +273,13 @@ module vireo_qp_control
     done_drain_d = 1'b0;
     drain_d = drain_q;
     drain_qpn_d = drain_qpn_q;
-    say0_d = say0_q;
-    say1_d = say1_q;
+    event0_d = event0_q;
+    event1_d = event1_q;
     host_event0_d = host_event0_q;
     host_event1_d = host_event1_q;
     ready = '0;
 
-    take = state_q == StIdle && wants != '0;
+    take = state_q == StIdle && requests != '0;
 
     if (fence_count_q != '0) begin
       fence_count_d = fence_count_q - 1'b1;
@@ -353,33 +353,33 @@ module vireo_qp_control
               state_write_d.state = IbQpStateSqe[StateBits-1:0];
               state_write_valid_d = has_qp_q && (engine_state == IbQpStateRts[StateBits-1:0]
                                                  || engine_state == IbQpStateSqd[StateBits-1:0]);
-            end else if (is_live) begin
+            end else if (can_fail_now) begin
               state_write_valid_d = event_q.event_type != RdmaEventTypeCommEst[15:0];
-              say0_d = 1'b1;
-              state_d = StSay;
+              event0_d = 1'b1;
+              state_d = StSendEvents;
             end
           end
           // docs/decisions/0003: "Violation", and "CQ full", where the ring is as it must be
           JobQueueFailure: begin
-            say0_d = 1'b1;
+            event0_d = 1'b1;
             host_event0_d =
                 '{event_type: RdmaEventTypeVqErr[15:0], element: 32'(vq_index_q), code: event_q.code};
-            state_write_valid_d = is_live;
-            say1_d = is_live || is_cq_q;
+            state_write_valid_d = can_fail_now;
+            event1_d = can_fail_now || is_cq_q;
             host_event1_d = '{event_type: is_cq_q ? RdmaEventTypeCqErr[15:0] : RdmaEventTypeQpFatal[15:0],
                               element: 32'(qpn_q), code: event_q.code};
             if (is_cq_q && event_q.code == 32'(RdmaErrorCqOverrun)) begin
               host_event0_d = host_event1_d;
-              say1_d = 1'b0;
+              event1_d = 1'b0;
             end
             scanning_d = is_cq_q;
             scan_d = '0;
-            state_d = StSay;
+            state_d = StSendEvents;
           end
           JobEvent: begin
-            say0_d = 1'b1;
+            event0_d = 1'b1;
             host_event0_d = event_q;
-            state_d = StSay;
+            state_d = StSendEvents;
           end
           // tables.toml, table_qp_context
           default: begin
@@ -389,7 +389,7 @@ module vireo_qp_control
             if (has_qp_q) begin
               unique case (operation_q)
                 QpOperationStart: begin
-                  state_write_d.state = wanted_state;
+                  state_write_d.state = requested_state;
                   state_write_valid_d = engine_state != IbQpStateErr[StateBits-1:0];
                 end
                 QpOperationDrain: begin
@@ -417,11 +417,11 @@ module vireo_qp_control
         endcase
       end
 
-      StSay: if (host_event_ready_i) begin
-        say0_d = say1_q;
-        say1_d = 1'b0;
+      StSendEvents: if (host_event_ready_i) begin
+        event0_d = event1_q;
+        event1_d = 1'b0;
         host_event0_d = host_event1_q;
-        if (!say1_q) state_d = scanning_q ? StScan : StIdle;
+        if (!event1_q) state_d = scanning_q ? StScan : StIdle;
       end
 
       StScan: state_d = StMatch;
@@ -432,10 +432,10 @@ module vireo_qp_control
         state_d = scanning_d ? StScan : StIdle;
         state_write_d = '{qpn: 24'(scan_q), state: IbQpStateErr[StateBits-1:0], clear: 1'b0};
         host_event0_d = '{event_type: RdmaEventTypeQpFatal[15:0], element: 32'(scan_q), code: 32'(RdmaErrorCqFailed)};
-        if (works && (24'(send_cqn) == qpn_q || 24'(recv_cqn) == qpn_q)) begin
+        if (can_fail && (24'(send_cqn) == qpn_q || 24'(recv_cqn) == qpn_q)) begin
           state_write_valid_d = 1'b1;
-          say0_d = 1'b1;
-          state_d = StSay;
+          event0_d = 1'b1;
+          state_d = StSendEvents;
         end
       end
 
@@ -456,8 +456,8 @@ module vireo_qp_control
       fence_count_q <= '0;
       state_write_valid_q <= 1'b0;
       done_q <= 1'b0;
-      say0_q <= 1'b0;
-      say1_q <= 1'b0;
+      event0_q <= 1'b0;
+      event1_q <= 1'b0;
       scanning_q <= 1'b0;
       start_q <= '0;
       queued_q <= '0;
@@ -470,8 +470,8 @@ module vireo_qp_control
       fence_count_q <= fence_count_d;
       state_write_valid_q <= state_write_valid_d;
       done_q <= done_d;
-      say0_q <= say0_d;
-      say1_q <= say1_d;
+      event0_q <= event0_d;
+      event1_q <= event1_d;
       scanning_q <= scanning_d;
       if (starts) start_q <= start_q + 1'b1;
       queued_q <= queued_d;
@@ -501,7 +501,7 @@ module vireo_qp_control
   assign hold_o = fence_q;
   assign qp_done_valid_o = done_q;
   assign qp_done_o = '{is_drain: done_drain_q};
-  assign host_event_valid_o = say0_q;
+  assign host_event_valid_o = event0_q;
   assign host_event_o = host_event0_q;
   // A drain that waits for a peer is no work.
   assign idle_o = state_q == StIdle && !fence_q && !fenced_q && valid == '0 && queued_q == '0

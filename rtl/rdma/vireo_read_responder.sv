@@ -95,7 +95,7 @@ module vireo_read_responder
 
   // A responder answers in these [IBTA vol. 1, 10.3.1]; and in ERR, where nothing new comes, but what was taken before is
   // owed all the same: the responses to READs before the request that failed, and its NAK behind them.
-  function automatic logic answers_in(input logic [2:0] state);
+  function automatic logic responds_in(input logic [2:0] state);
     return state == 3'(IbQpStateRtr) || state == 3'(IbQpStateRts) || state == 3'(IbQpStateSqd)
         || state == 3'(IbQpStateSqe) || state == 3'(IbQpStateErr);
   endfunction
@@ -104,7 +104,7 @@ module vireo_read_responder
   logic [QpBits-1:0] unused_drop_index, unused_turn_index, unused_ack_index;
   vireo_index_set #(.Entries(NumQps), .Lookup(1'b0)) u_drop (
     .clk_i, .rst_ni,
-    .push_valid_i(qp_state_write_valid_i && !answers_in(qp_state_write_i.state)),
+    .push_valid_i(qp_state_write_valid_i && !responds_in(qp_state_write_i.state)),
     .push_i(qp_state_write_i.qpn[QpBits-1:0]), .hold_i(1'b0), .clear_i(1'b0),
     .pop_valid_o(drop_valid), .pop_ready_i(drop_pop), .pop_o(drop_qpn),
     .load_o(unused_drop_load), .load_index_o(unused_drop_index), .empty_o(drop_empty)
@@ -134,7 +134,7 @@ module vireo_read_responder
 
   // What a QP has here.
   typedef struct packed {
-    logic dead;                     // a key has failed: nothing leaves any more in this life of the QP
+    logic halted;                     // a key has failed: nothing leaves any more in this life of the QP
     logic [7:0] ended;              // READs, as in qp_reads
     logic [JobBits-1:0] last;       // number of the last job that was given
     logic held;                     // an answer is held back, or waits: an acknowledge with what follows
@@ -209,7 +209,7 @@ module vireo_read_responder
     StAnswer,  // an answer goes on, or is kept
     StTurn,    // the QP's oldest READ is read, or what it has ends
     StEntry,   // the packet is cut, and its memory asked for
-    StGive     // it leaves
+    StIssue     // it leaves
   } state_e;
 
   state_e state_d, state_q;
@@ -218,14 +218,14 @@ module vireo_read_responder
   logic room_d, room_q;          // the packet's register was free when the answer was chosen
   logic turned_d, turned_q;      // the last choice between the two was for a turn
   logic [JobBits-1:0] issued_d, issued_q, ended_d, ended_q;  // jobs that were given, and that have left
-  logic [JobBits-1:0] number, on_way;
+  logic [JobBits-1:0] number, in_flight;
   logic checked_d, checked_q, last_d, last_q;  // of the packet
   logic [7:0] opcode_d, opcode_q;
   logic [PsnBits-1:0] psn_d, psn_q, distance;
   logic [PacketBytesBits-1:0] bytes_d, bytes_q, mtu;
   logic [31:0] left;
   logic [3:0] shift;
-  logic stays, alive, leaves, fails, first, busy, is_nak;
+  logic retains_held, can_respond, leaves, fails, first, busy, is_nak;
   logic can_turn;  // with room for all that can come of a turn, so that answers never wait for jobs
   logic hold_q;
   aeth_t nak;
@@ -288,16 +288,16 @@ module vireo_read_responder
     number = issued_q + 1'b1;
     // As a signed number: above 0, the QP's last job is on its way. Of a QP that gave none for long the number comes to
     // lie ahead again; its next answer then leaves as a job, which is only a detour.
-    on_way = row.last - ended_q;
-    busy = on_way != '0 && !on_way[JobBits-1];
+    in_flight = row.last - ended_q;
+    busy = in_flight != '0 && !in_flight[JobBits-1];
     answer_aeth = unpack_aeth(answer.packet.extension[AethBits-1:0]);
     is_nak = !answer.is_read && answer_aeth.kind != AethKindAck;
     // What is held back is of a later PSN than what comes, so that it still has something to say: an answer to a
     // repeated request does not stand for it.
     distance = row.held_psn - answer.packet.psn;
-    stays = row.held && distance != '0 && !distance[PsnBits-1];
-    alive = answers_in(qp_state) && !row.dead && !dropping_q;
-    leaves = row.held && row.count == '0 && alive;
+    retains_held = row.held && distance != '0 && !distance[PsnBits-1];
+    can_respond = responds_in(qp_state) && !row.halted && !dropping_q;
+    leaves = row.held && row.count == '0 && can_respond;
     fails = checked_q && place.status != MemoryStatusOk;
     left = entry.bytes - row.done;
     shift = 4'(MtuShift) + attributes.path_mtu;
@@ -342,12 +342,12 @@ module vireo_read_responder
           // Its responses stand for what is held back of before.
           ring_write = 1'b1;
           row_d.count = row.count + 1'b1;
-          row_d.held = stays;
+          row_d.held = retains_held;
           row_write = 1'b1;
           turn_push = 1'b1;
-        end else if (row.dead) begin
+        end else if (row.halted) begin
           // The NAK was the last to be said.
-        end else if (row.count == '0 && !busy && room_q && (!row.held || (is_nak && !stays))) begin
+        end else if (row.count == '0 && !busy && room_q && (!row.held || (is_nak && !retains_held))) begin
           packet_valid_d = 1'b1;
           packet_d = answer.packet;
           // A NAK says what an acknowledge before it would say. [IBTA vol. 1, 9.7.5.1.2]
@@ -355,7 +355,7 @@ module vireo_read_responder
           row_write = 1'b1;
         end else begin
           row_d.held = 1'b1;
-          if (!stays) begin
+          if (!retains_held) begin
             row_d.held_psn = answer.packet.psn;
             row_d.held_aeth = answer.packet.extension[AethBits-1:0];
           end
@@ -391,8 +391,8 @@ module vireo_read_responder
           row_d.last = number;
           row_d.held = 1'b0;
           row_write = 1'b1;
-        end else if (!alive) begin
-          if (dropping_q) row_d.dead = 1'b0;
+        end else if (!can_respond) begin
+          if (dropping_q) row_d.halted = 1'b0;
           row_d.held = 1'b0;
           row_d.count = '0;
           row_d.done = '0;
@@ -417,9 +417,9 @@ module vireo_read_responder
         check_valid_d = checked_d;
         check_d = '{key: entry.rkey, pdn: attributes.pdn, local_write: 1'b0, remote_write: 1'b0, remote_read: 1'b1,
                     address: entry.address + 64'(row.done), bytes: 32'(bytes_d)};
-        state_d = StGive;
+        state_d = StIssue;
       end
-      StGive: begin
+      StIssue: begin
         if (!checked_q || place_valid) begin
           place_pop = checked_q;
           job_valid_d = 1'b1;
@@ -436,7 +436,7 @@ module vireo_read_responder
             failure_valid_d = 1'b1;
             failure_d = '{qpn: 24'(qpn_q), event_type: 16'(RdmaEventTypeQpAccessErr),
                           code: 32'(AethSyndromeNakRemoteAccessError), default: '0};
-            row_d.dead = 1'b1;
+            row_d.halted = 1'b1;
             row_d.held = 1'b0;
             row_d.count = '0;
             row_d.done = '0;

@@ -60,7 +60,7 @@ module vireo_recv_queue
   localparam int unsigned QpBits = $clog2(NumQps);
   localparam int unsigned PlaceBits = $clog2(Ahead);
   localparam int unsigned CountBits = PlaceBits + 1;
-  localparam int unsigned AskBits = $bits(BuffersPerRequest);
+  localparam int unsigned RequestCountBits = $bits(BuffersPerRequest);
   localparam int unsigned Most = 32'(BuffersPerRequest);
   localparam int unsigned RequestBits = $clog2(Requests) + 1;
   localparam int unsigned InfoBits = $clog2(Fetches) + 1;
@@ -125,7 +125,7 @@ module vireo_recv_queue
   dma_read_request_t fetch_d, fetch_q;
   logic element_valid_d, element_valid_q, element_taken, element_set;  // an element is to be read
   logic [63:0] element_address_d, element_address_q;
-  logic [QpBits-1:0] want_qpn_d, want_qpn_q;
+  logic [QpBits-1:0] wait_qpn_d, wait_qpn_q;
   logic [InfoBits-1:0] infos_d, infos_q;  // that were not dealt with
   logic info_push, info_ready, info_valid, info_pop;
   info_t info_in, info;
@@ -149,7 +149,7 @@ module vireo_recv_queue
     info_in = '0;
 
     if (element_valid_q) begin
-      info_in.qpn = want_qpn_q;
+      info_in.qpn = wait_qpn_q;
       info_in.element = 1'b1;
       info_in.reads = 1'b1;
       if (fetch_free && info_ready) begin
@@ -192,7 +192,7 @@ module vireo_recv_queue
   typedef struct packed {
     logic [PlaceBits-1:0] first;
     logic [CountBits-1:0] count;
-    logic asked;  // a request is under way, or what it brought
+    logic requested;  // a request is under way, or what it brought
     logic stale;  // what it brings is not wanted any more
   } slot_t;
 
@@ -206,25 +206,25 @@ module vireo_recv_queue
     logic [8*RdmaSgeBytes-1:0] sge;
   } entry_t;
 
-  typedef enum logic [1:0] {StChoose, StDecide, StGive} state_e;
+  typedef enum logic [1:0] {StChoose, StDecide, StDeliver} state_e;
   typedef enum logic [1:0] {OpClear, OpServe, OpStore} op_e;
   // What the responder waits for.
   typedef enum logic [2:0] {
-    WantNone,
-    WantServe,    // a look at its QP's ring
-    WantRoom,     // room for a request
-    WantBatch,    // what is under way to the ring
-    WantElement
-  } want_e;
+    WaitNone,
+    WaitServe,    // a look at its QP's ring
+    WaitRoom,     // room for a request
+    WaitBatch,    // what is under way to the ring
+    WaitElement
+  } wait_e;
 
   state_e state_d, state_q;
   op_e op_d, op_q;
   logic [QpBits-1:0] qpn_d, qpn_q;
-  want_e want_d, want_q;
-  logic looked_d, looked_q;  // a request was made after it wanted one
+  wait_e wait_d, wait_q;
+  logic requested_since_d, requested_since_q;  // a request was made after it wanted one
   logic broken_d, broken_q;  // and failed
-  logic ask_valid_d, ask_valid_q, can_ask, ask;
-  buffer_request_t ask_d, ask_q;
+  logic request_valid_d, request_valid_q, can_request, request_batch;
+  buffer_request_t request_d, request_q;
   logic [RequestBits-1:0] requests_d, requests_q;  // whose last buffer was not taken
   logic receive_valid_d, receive_valid_q, failure_valid_d, failure_valid_q, both_free;
   receive_t receive_d, receive_q;
@@ -235,9 +235,9 @@ module vireo_recv_queue
 
   logic read, slot_write, place_write, place_read, stored;
   slot_t slot, slot_new;
-  logic [PlaceBits-1:0] behind;  // the last one of the ring
+  logic [PlaceBits-1:0] append_place;  // the last one of the ring
   logic [CountBits-1:0] room;
-  logic [AskBits-1:0] ask_count;
+  logic [RequestCountBits-1:0] request_count;
   entry_t entry_in, entry;
   logic bus_failed;
   logic [31:0] num_sge, needed;
@@ -262,7 +262,7 @@ module vireo_recv_queue
   // Written and read by one machine, in different cycles.
   vireo_ram_1r1w #(.Width($bits(entry_t)), .Depth(NumQps * Ahead)) u_ring (
     .clk_i,
-    .write_i(place_write), .write_address_i({qpn_q, behind}), .write_data_i(entry_in),
+    .write_i(place_write), .write_address_i({qpn_q, append_place}), .write_data_i(entry_in),
     .read_i(place_read), .read_address_i({qpn_q, slot.first}), .read_data_o(entry)
   );
 
@@ -288,9 +288,9 @@ module vireo_recv_queue
     state_d = state_q;
     op_d = op_q;
     qpn_d = qpn_q;
-    want_d = want_q;
-    want_qpn_d = want_qpn_q;
-    looked_d = looked_q;
+    wait_d = wait_q;
+    wait_qpn_d = wait_qpn_q;
+    requested_since_d = requested_since_q;
     broken_d = broken_q;
     element_set = 1'b0;
     element_address_d = element_address_q;
@@ -302,11 +302,11 @@ module vireo_recv_queue
     request_pop = 1'b0;
     info_pop = 1'b0;
     fetched_pop = 1'b0;
-    ask = 1'b0;
+    request_batch = 1'b0;
 
-    can_ask = (!ask_valid_q || buffer_request_ready_i) && requests_q != RequestBits'(Requests);
-    ask_valid_d = ask_valid_q && !buffer_request_ready_i;
-    ask_d = ask_q;
+    can_request = (!request_valid_q || buffer_request_ready_i) && requests_q != RequestBits'(Requests);
+    request_valid_d = request_valid_q && !buffer_request_ready_i;
+    request_d = request_q;
     receive_valid_d = receive_valid_q && !receive_ready_i;
     receive_d = receive_q;
     failure_valid_d = failure_valid_q && !queue_failure_ready_i;
@@ -316,7 +316,7 @@ module vireo_recv_queue
 
     stored = info_valid && (!info.reads || fetched_valid);
     slot_new = slot;
-    behind = slot.first + slot.count[PlaceBits-1:0];
+    append_place = slot.first + slot.count[PlaceBits-1:0];
 
     unique case (state_q)
       StChoose: begin
@@ -326,25 +326,25 @@ module vireo_recv_queue
           clear_pop = 1'b1;
           read = 1'b1;
           state_d = StDecide;
-        end else if (want_q == WantNone && request_valid && both_free) begin
+        end else if (wait_q == WaitNone && request_valid && both_free) begin
           request_pop = 1'b1;
-          want_qpn_d = request.qpn[QpBits-1:0];
-          looked_d = 1'b0;
+          wait_qpn_d = request.qpn[QpBits-1:0];
+          requested_since_d = 1'b0;
           broken_d = 1'b0;
           if (request.is_element) begin
-            want_d = WantElement;
+            wait_d = WaitElement;
             element_set = 1'b1;
             element_address_d = request.address;
           end else begin
-            want_d = WantServe;
+            wait_d = WaitServe;
             op_d = OpServe;
             qpn_d = request.qpn[QpBits-1:0];
             read = 1'b1;
             state_d = StDecide;
           end
-        end else if (want_q == WantServe || (want_q == WantRoom && can_ask)) begin
+        end else if (wait_q == WaitServe || (wait_q == WaitRoom && can_request)) begin
           op_d = OpServe;
-          qpn_d = want_qpn_q;
+          qpn_d = wait_qpn_q;
           read = 1'b1;
           state_d = StDecide;
         end else if (stored) begin
@@ -363,31 +363,31 @@ module vireo_recv_queue
               place_read = 1'b1;
               slot_new.first = slot.first + 1'b1;
               slot_new.count = slot.count - 1'b1;
-              state_d = StGive;
+              state_d = StDeliver;
               // If there is no room for a request, the next receive that is handed out makes it.
-              ask = !slot.asked && can_ask && slot_new.count <= CountBits'(Ahead / 2);
-            end else if (slot.asked) begin
-              want_d = WantBatch;
-            end else if (looked_q) begin
-              want_d = WantNone;
+              request_batch = !slot.requested && can_request && slot_new.count <= CountBits'(Ahead / 2);
+            end else if (slot.requested) begin
+              wait_d = WaitBatch;
+            end else if (requested_since_q) begin
+              wait_d = WaitNone;
               receive_valid_d = 1'b1;
               receive_d = '0;
               receive_d.status = broken_q ? BufferStatusFailed : BufferStatusEmpty;
-            end else if (can_ask) begin
+            end else if (can_request) begin
               // Also after a request that was made before anybody wanted a receive: one may have been posted since.
-              want_d = WantBatch;
-              looked_d = 1'b1;
-              ask = 1'b1;
+              wait_d = WaitBatch;
+              requested_since_d = 1'b1;
+              request_batch = 1'b1;
             end else begin
-              want_d = WantRoom;
+              wait_d = WaitRoom;
             end
-            if (ask) slot_new.asked = 1'b1;
+            if (request_batch) slot_new.requested = 1'b1;
           end
           OpStore: begin
             info_pop = 1'b1;
             fetched_pop = info.reads;
             if (info.element) begin
-              want_d = WantNone;
+              wait_d = WaitNone;
               receive_valid_d = 1'b1;
               receive_d = '0;
               if (bus_failed) begin
@@ -404,25 +404,25 @@ module vireo_recv_queue
                 slot_new.count = slot.count + 1'b1;
               end
               if (info.last) begin
-                slot_new.asked = 1'b0;
+                slot_new.requested = 1'b0;
                 slot_new.stale = 1'b0;
               end
-              if (want_q == WantBatch && want_qpn_q == qpn_q) begin
-                want_d = WantServe;
-                if (info.broken && looked_q) broken_d = 1'b1;
+              if (wait_q == WaitBatch && wait_qpn_q == qpn_q) begin
+                wait_d = WaitServe;
+                if (info.broken && requested_since_q) broken_d = 1'b1;
               end
             end
           end
           default: begin  // OpClear
             slot_write = 1'b1;
             slot_new.count = '0;
-            slot_new.stale = slot.asked;
+            slot_new.stale = slot.requested;
           end
         endcase
       end
-      StGive: begin
+      StDeliver: begin
         state_d = StChoose;
-        want_d = WantNone;
+        wait_d = WaitNone;
         receive_valid_d = 1'b1;
         receive_d = '{status: entry.code == RdmaErrorOk ? BufferStatusOk : BufferStatusFailed, code: entry.code,
                       head: entry.head, wr_id: entry.wr_id, elements: entry.elements, num_sge: entry.num_sge,
@@ -436,17 +436,17 @@ module vireo_recv_queue
     endcase
 
     room = CountBits'(Ahead) - slot_new.count;
-    ask_count = 32'(room) < Most ? AskBits'(room) : BuffersPerRequest;
-    if (ask) begin
-      ask_valid_d = 1'b1;
-      ask_d = '{client: BufferClientReceive, vq_index: first_queue + {15'(qpn_q), 1'b0}, by_index: 1'b0, index: '0,
-                count: ask_count, default: '0};
+    request_count = 32'(room) < Most ? RequestCountBits'(room) : BuffersPerRequest;
+    if (request_batch) begin
+      request_valid_d = 1'b1;
+      request_d = '{client: BufferClientReceive, vq_index: first_queue + {15'(qpn_q), 1'b0}, by_index: 1'b0, index: '0,
+                count: request_count, default: '0};
     end
   end
 
   // What one machine adds and another takes away.
   always_comb begin
-    requests_d = requests_q + RequestBits'(ask) - RequestBits'(request_done);
+    requests_d = requests_q + RequestBits'(request_batch) - RequestBits'(request_done);
     infos_d = infos_q + InfoBits'(info_push) - InfoBits'(info_pop);
   end
 
@@ -456,8 +456,8 @@ module vireo_recv_queue
       element_valid_q <= 1'b0;
       infos_q <= '0;
       state_q <= StChoose;
-      want_q <= WantNone;
-      ask_valid_q <= 1'b0;
+      wait_q <= WaitNone;
+      request_valid_q <= 1'b0;
       requests_q <= '0;
       receive_valid_q <= 1'b0;
       failure_valid_q <= 1'b0;
@@ -466,8 +466,8 @@ module vireo_recv_queue
       element_valid_q <= element_valid_d;
       infos_q <= infos_d;
       state_q <= state_d;
-      want_q <= want_d;
-      ask_valid_q <= ask_valid_d;
+      wait_q <= wait_d;
+      request_valid_q <= request_valid_d;
       requests_q <= requests_d;
       receive_valid_q <= receive_valid_d;
       failure_valid_q <= failure_valid_d;
@@ -479,23 +479,23 @@ module vireo_recv_queue
     element_address_q <= element_address_d;
     op_q <= op_d;
     qpn_q <= qpn_d;
-    want_qpn_q <= want_qpn_d;
-    looked_q <= looked_d;
+    wait_qpn_q <= wait_qpn_d;
+    requested_since_q <= requested_since_d;
     broken_q <= broken_d;
-    ask_q <= ask_d;
+    request_q <= request_d;
     receive_q <= receive_d;
     failure_q <= failure_d;
   end
 
   assign receive_valid_o = receive_valid_q;
   assign receive_o = receive_q;
-  assign buffer_request_valid_o = ask_valid_q;
-  assign buffer_request_o = ask_q;
+  assign buffer_request_valid_o = request_valid_q;
+  assign buffer_request_o = request_q;
   assign fetch_request_valid_o = fetch_valid_q;
   assign fetch_request_o = fetch_q;
   assign queue_failure_valid_o = failure_valid_q;
   assign queue_failure_o = failure_q;
-  assign idle_o = state_q == StChoose && want_q == WantNone && !request_valid && clear_empty && requests_q == '0
-               && infos_q == '0 && !ask_valid_q && !fetch_valid_q && !receive_valid_q && !failure_valid_q;
+  assign idle_o = state_q == StChoose && wait_q == WaitNone && !request_valid && clear_empty && requests_q == '0
+               && infos_q == '0 && !request_valid_q && !fetch_valid_q && !receive_valid_q && !failure_valid_q;
 
 endmodule

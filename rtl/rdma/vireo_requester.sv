@@ -220,7 +220,7 @@ module vireo_requester
   // 0, and the first hold after it is 1. Only the front has to know who holds himself.
   typedef struct packed {
     logic by_itself;
-    logic [7:0] generation;
+    logic [7:0] epoch;
   } resumed_t;
 
   /* verilator lint_off UNUSEDSIGNAL */  // most attributes belong to others
@@ -250,15 +250,15 @@ module vireo_requester
                            qp_hold_i.qpn[23:QpBits], qp_reads_i.qpn[23:QpBits]};
 
   logic [QpBits-1:0] front_qpn, half_qpn, back_qpn;
-  logic front_read, back_read, half_write, dead_write;
+  logic front_read, back_read, half_write, halted_write;
   logic [23:0] half_psn, next_psn;
   logic [2:0] front_state, back_state;
   // Nothing is sent after an error of its own.
   typedef struct packed {
-    logic for_good;   // until the next load
+    logic until_load;   // until the next load
     logic send_only;  // until SQE has ended: a work request says so that was checked after it
-  } dead_t;
-  dead_t dead, dead_new;
+  } halted_t;
+  halted_t halted, halted_new;
   logic sqe_valid_q;  // the pulse of SQE, one cycle late as that of a hold
   logic [QpBits-1:0] sqe_qpn_q;
   logic was_sqe, was_sqe_clear;
@@ -268,8 +268,8 @@ module vireo_requester
   logic [7:0] front_hold, back_hold, back_resumed, back_resumed_new;
   resumed_t front_resumed, front_resumed_new;
   logic front_loads, front_resumed_write, back_loads, back_resumed_write;
-  logic begun_write;
-  logic [7:0] begun, ended;  // READs
+  logic reads_started_write;
+  logic [7:0] reads_started, ended;  // READs
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -282,7 +282,7 @@ module vireo_requester
   end
   always_ff @(posedge clk_i) begin
     hold_qpn_q <= qp_hold_i.qpn[QpBits-1:0];
-    hold_new_q <= qp_hold_i.generation;
+    hold_new_q <= qp_hold_i.epoch;
     sqe_qpn_q <= qp_state_write_i.qpn[QpBits-1:0];
   end
 
@@ -319,10 +319,10 @@ module vireo_requester
   );
   // READs for which there is a record, and those that ended: their difference is what is under way. No load sets them
   // back, so that a number of the life before does no harm.
-  vireo_table #(.Width(8), .Depth(NumQps)) u_begun (
+  vireo_table #(.Width(8), .Depth(NumQps)) u_reads_started (
     .clk_i, .rst_ni,
-    .write_i(begun_write), .write_address_i(front_qpn), .write_data_i(begun + 1'b1),
-    .read_i(front_read), .read_address_i(front_qpn), .read_data_o(begun)
+    .write_i(reads_started_write), .write_address_i(front_qpn), .write_data_i(reads_started + 1'b1),
+    .read_i(front_read), .read_address_i(front_qpn), .read_data_o(reads_started)
   );
   vireo_table #(.Width(8), .Depth(NumQps)) u_ended (
     .clk_i, .rst_ni,
@@ -359,10 +359,10 @@ module vireo_requester
     .write_data_i(sqe_valid_q),
     .read_i(front_read), .read_address_i(front_qpn), .read_data_o(was_sqe)
   );
-  vireo_table #(.Width($bits(dead_t)), .Depth(NumQps)) u_dead (
+  vireo_table #(.Width($bits(halted_t)), .Depth(NumQps)) u_halted (
     .clk_i, .rst_ni,
-    .write_i(dead_write), .write_address_i(back_qpn), .write_data_i(dead_new),
-    .read_i(back_read), .read_address_i(back_qpn), .read_data_o(dead)
+    .write_i(halted_write), .write_address_i(back_qpn), .write_data_i(halted_new),
+    .read_i(back_read), .read_address_i(back_qpn), .read_data_o(halted)
   );
 
   // --- Front: checks, packets ----------------------------------------------------------------------------------------
@@ -377,12 +377,12 @@ module vireo_requester
     logic placed;              // a memory_place belongs to it
     logic direct;              // inline data: the payload is at `address`
     logic unsent;              // of a held QP: a record and no packet
-    logic again;               // of a replay: no record if all goes well
-    logic revives;             // with `first`: the QP's first one since SQE has ended
+    logic is_replay;               // of a replay: no record if all goes well
+    logic recovers;             // with `first`: the QP's first one since SQE has ended
     logic send_only;           // a failure stops only the send half
-    logic fresh;               // of a replay: it was never sent
+    logic first_transmission;               // of a replay: it was never sent
     logic [15:0] packets;      // with `first`, not 0: so many are sent now
-    logic [7:0] generation;
+    logic [7:0] epoch;
     logic [7:0] slot;
     logic [QpBits-1:0] qpn;
     logic [15:0] head;
@@ -391,7 +391,7 @@ module vireo_requester
     logic [7:0] status;        // ib_wc_status_e: not success, there is no packet
     logic [31:0] vendor_err;
     logic signaled;
-    logic silent;
+    logic no_completion;
     logic [23:0] first_psn;
     logic [23:0] last_psn;
     logic fence;
@@ -426,12 +426,12 @@ module vireo_requester
   logic [7:0] status_d, status_q;
   logic [31:0] vendor_d, vendor_q;
   logic [31:0] left_d, left_q, length_d, length_q;  // the message from the packet on, all of it
-  logic [12:0] given_d, given_q;                    // of the packet
+  logic [12:0] cut_bytes_d, cut_bytes_q;                    // of the packet
   logic [63:0] address_d, address_q;                // the element, what is left of it
   logic [31:0] element_d, element_q;
   logic [31:0] lkey_d, lkey_q;
   logic [ListBits-1:0] next_d, next_q, count_d, count_q;  // elements
-  logic [ListBits-1:0] asked_d, asked_q, got_d, got_q;
+  logic [ListBits-1:0] elements_requested_d, elements_requested_q, got_d, got_q;
   logic [39:0] total_d, total_q;  // of up to 255 elements
   logic bad_d, bad_q;
   logic [31:0] skip_d, skip_q;
@@ -447,7 +447,7 @@ module vireo_requester
   logic [31:0] qkey_d, qkey_q;
   logic [7:0] max_reads_d, max_reads_q;
   logic signaled_d, signaled_q;
-  logic revives_d, revives_q;
+  logic recovers_d, recovers_q;
   logic check_valid_d, check_valid_q, check_free;
   memory_check_t check_d, check_q;
   logic fetch_valid_d, fetch_valid_q, fetch_free;
@@ -464,11 +464,11 @@ module vireo_requester
   rdma_sge_t sge;
   logic is_read, is_datagram, is_connected;
   logic front_sending, front_held;
-  logic [7:0] under_way;             // READs
+  logic [7:0] reads_outstanding;             // READs
   logic waits;                       // for READs
   logic ends_check;                  // the length is known
   logic [23:0] summed_last_psn, skipped, span;  // the last two: packets before the first to send again, all but one
-  logic [ListBits-1:0] to_ask;
+  logic [ListBits-1:0] elements_to_request;
   logic advance, element_write, element_read;
   rdma_sge_t element_in, element;
   logic last, ends, leaves, placed;
@@ -528,13 +528,13 @@ module vireo_requester
     vendor_d = vendor_q;
     left_d = left_q;
     length_d = length_q;
-    given_d = given_q;
+    cut_bytes_d = cut_bytes_q;
     address_d = address_q;
     element_d = element_q;
     lkey_d = lkey_q;
     next_d = next_q;
     count_d = count_q;
-    asked_d = asked_q;
+    elements_requested_d = elements_requested_q;
     got_d = got_q;
     total_d = total_q;
     bad_d = bad_q;
@@ -559,7 +559,7 @@ module vireo_requester
     qkey_d = qkey_q;
     max_reads_d = max_reads_q;
     signaled_d = signaled_q;
-    revives_d = revives_q;
+    recovers_d = recovers_q;
     was_sqe_clear = 1'b0;
     check_free = !check_valid_q || memory_check_ready_i;
     check_valid_d = check_valid_q && !memory_check_ready_i;
@@ -577,8 +577,8 @@ module vireo_requester
     next_psn = psn_q;
     front_loads = 1'b0;
     front_resumed_write = 1'b0;
-    front_resumed_new = '{by_itself: 1'b0, generation: work.generation};
-    begun_write = 1'b0;
+    front_resumed_new = '{by_itself: 1'b0, epoch: work.epoch};
+    reads_started_write = 1'b0;
     entry_push = 1'b0;
     ends_check = 1'b0;
     advance = 1'b0;
@@ -586,36 +586,36 @@ module vireo_requester
     element_read = front_q == FrSum || front_q == FrSkip || front_q == FrPacket;
 
     front_sending = is_sending(front_state);
-    under_way = begun - ended;
-    waits = first_q && is_connected && ((is_read && under_way >= max_reads_q) || (fence && under_way != '0));
+    reads_outstanding = reads_started - ended;
+    waits = first_q && is_connected && ((is_read && reads_outstanding >= max_reads_q) || (fence && reads_outstanding != '0));
     // A replay belongs to one hold, and new work to none.
-    if (work.again) front_held = front_hold != work.generation;
-    else front_held = front_hold != front_resumed.generation || front_resumed.by_itself || waits;
-    to_ask = count_q - asked_q;
-    if (32'(to_ask) > FetchElements) to_ask = ListBits'(FetchElements);
+    if (work.is_replay) front_held = front_hold != work.epoch;
+    else front_held = front_hold != front_resumed.epoch || front_resumed.by_itself || waits;
+    elements_to_request = count_q - elements_requested_q;
+    if (32'(elements_to_request) > FetchElements) elements_to_request = ListBits'(FetchElements);
 
     last = left_q <= 32'(mtu);
     ends = last || (cut_q && psn_q == end_psn_q);
     payload_bytes = last ? left_q[12:0] : mtu;
-    rest = payload_bytes - given_q;
+    rest = payload_bytes - cut_bytes_q;
     piece = element_q < 32'(rest) ? element_q[12:0] : rest;
     placed = left_q != '0 && !is_inline;
     // Between packets, and not before a message of which nobody knows yet.
-    leaves = given_q == '0 && status_q == IbWcStatusSuccess && (front_held || (!first_q && !front_sending));
+    leaves = cut_bytes_q == '0 && status_q == IbWcStatusSuccess && (front_held || (!first_q && !front_sending));
     opcode = operation_q.bth[{last, psn_q == first_psn_q}];
     info = opcode_info(opcode);
     unused_info = &{1'b0, info};
     entry_in = '0;
     if (front_q != FrIdle) begin
-      entry_in = '{load: 1'b0, resume: 1'b0, first: first_q, start: given_q == '0, more: piece != rest, placed: placed,
-                   direct: is_inline, unsent: 1'b0, again: work.again, revives: first_q && revives_q,
+      entry_in = '{load: 1'b0, resume: 1'b0, first: first_q, start: cut_bytes_q == '0, more: piece != rest, placed: placed,
+                   direct: is_inline, unsent: 1'b0, is_replay: work.is_replay, recovers: first_q && recovers_q,
                    send_only: service_q == BthServiceUc || is_datagram,
-                   fresh: work.fresh, packets: cut_q ? packets_q : '0, generation: work.generation, slot: work.slot,
+                   first_transmission: work.first_transmission, packets: cut_q ? packets_q : '0, epoch: work.epoch, slot: work.slot,
                    qpn: front_qpn, head: work.head, wr_id: wr_id,
                    wc_opcode: operation_q.wc_opcode, status: status_q, vendor_err: vendor_q, signaled: signaled_q,
-                   silent: work.failed != RdmaErrorOk && !work.again, first_psn: first_psn_q, last_psn: last_psn_q,
+                   no_completion: work.failed != RdmaErrorOk && !work.is_replay, first_psn: first_psn_q, last_psn: last_psn_q,
                    fence: fence, read: is_read && status_q == IbWcStatusSuccess,
-                   number: work.again ? work.number : begun,
+                   number: work.is_replay ? work.number : reads_started,
                    bytes: is_read && status_q == IbWcStatusSuccess ? length_q : '0, num_sge: num_sge[7:0],
                    sge: num_sge == '0 ? '0
                         : work.tail_bytes[8*(RdmaSqReqBytes-RdmaSqReqSizeOffset) +: 8*RdmaSgeBytes],
@@ -653,19 +653,19 @@ module vireo_requester
       end
       FrCheck: begin
         first_d = 1'b1;
-        given_d = '0;
+        cut_bytes_d = '0;
         length_d = length;
         address_d = is_inline ? work.address + 64'(RdmaSqReqInlineDataOffset) : sge.addr;
         element_d = length;
         lkey_d = sge.lkey;
         next_d = ListBits'(1);
         count_d = ListBits'(1);
-        asked_d = ListBits'(1);
+        elements_requested_d = ListBits'(1);
         got_d = ListBits'(1);
         total_d = 40'(length);
         bad_d = 1'b0;
-        first_psn_d = work.again ? work.first_psn : half_psn;
-        psn_d = work.again ? work.psn : half_psn;
+        first_psn_d = work.is_replay ? work.first_psn : half_psn;
+        psn_d = work.is_replay ? work.psn : half_psn;
         shift_d = 4'(MtuShift) + attributes.path_mtu[3:0];
         pdn_d = attributes.pdn;
         qkey_d = datagram.remote_qkey[OwnQkeyBit] ? attributes.qkey : datagram.remote_qkey;
@@ -676,7 +676,7 @@ module vireo_requester
         // The first that applies.
         status_d = IbWcStatusLocQpOpErr;
         vendor_d = 32'(RdmaErrorOk);
-        if (work.failed != RdmaErrorOk && work.again) begin
+        if (work.failed != RdmaErrorOk && work.is_replay) begin
           vendor_d = 32'(work.failed);
         end else if (work.failed != RdmaErrorOk || !front_sending) begin
           // Not carried out. [IBTA vol. 1, 10.3.1.7]
@@ -709,13 +709,13 @@ module vireo_requester
           if (num_sge != '0) count_d = num_sge[ListBits-1:0];
         end
 
-        revives_d = was_sqe && front_sending && !work.again;
+        recovers_d = was_sqe && front_sending && !work.is_replay;
         if (sqe_valid_q) begin
           // It has the table's write port.
         end else if (work.resume) begin
           // New packets follow only if all before them were asked for: what the completer has not heard of yet comes
           // to it as a record that is unsent, and it resumes once more.
-          if (front_hold != work.generation || half_psn != work.psn) begin
+          if (front_hold != work.epoch || half_psn != work.psn) begin
             work_pop = 1'b1;
             front_d = FrIdle;
           end else if (entry_ready) begin
@@ -726,22 +726,22 @@ module vireo_requester
             work_pop = 1'b1;
             front_d = FrIdle;
           end
-        end else if (work.again && (front_held || !front_sending)) begin
+        end else if (work.is_replay && (front_held || !front_sending)) begin
           // Another replay follows, or nothing is sent any more.
           work_pop = 1'b1;
           front_d = FrIdle;
         end else begin
-          was_sqe_clear = revives_d;
+          was_sqe_clear = recovers_d;
           if (status_d == IbWcStatusSuccess && count_d != ListBits'(1)) front_d = FrList;
           else ends_check = 1'b1;
         end
       end
       FrList: begin
-        if (asked_q != count_q && fetch_free) begin
+        if (elements_requested_q != count_q && fetch_free) begin
           fetch_valid_d = 1'b1;
-          fetch_d = '{address: work.address + 64'(RdmaSqReqBytes) + 64'(RdmaSgeBytes) * 64'(asked_q),
-                      bytes: 13'(RdmaSgeBytes) * 13'(to_ask), tag: '0};
-          asked_d = asked_q + to_ask;
+          fetch_d = '{address: work.address + 64'(RdmaSqReqBytes) + 64'(RdmaSgeBytes) * 64'(elements_requested_q),
+                      bytes: 13'(RdmaSgeBytes) * 13'(elements_to_request), tag: '0};
+          elements_requested_d = elements_requested_q + elements_to_request;
         end
         if (fetched_valid) begin
           element_write = 1'b1;
@@ -774,9 +774,9 @@ module vireo_requester
         end
       end
       FrPacket: begin
-        if (leaves && (!first_q || work.again)) begin
+        if (leaves && (!first_q || work.is_replay)) begin
           // Its record covers all of it.
-          half_write = !work.again;
+          half_write = !work.is_replay;
           next_psn = last_psn_q + 24'd1;
           work_pop = 1'b1;
           front_d = FrIdle;
@@ -785,10 +785,10 @@ module vireo_requester
             entry_push = 1'b1;
             entry_in.unsent = 1'b1;
             entry_in.placed = 1'b0;
-            begun_write = is_read;
+            reads_started_write = is_read;
             if (waits) begin
               front_resumed_write = 1'b1;
-              front_resumed_new = '{by_itself: 1'b1, generation: front_resumed.generation};
+              front_resumed_new = '{by_itself: 1'b1, epoch: front_resumed.epoch};
             end
             half_write = 1'b1;
             next_psn = last_psn_q + 24'd1;
@@ -802,22 +802,22 @@ module vireo_requester
           check_valid_d = placed || check_valid_d;
           if (placed) check_d = '{key: lkey_q, pdn: pdn_q, local_write: 1'b0, remote_write: 1'b0, remote_read: 1'b0,
                                   address: address_q, bytes: 32'(piece)};
-          begun_write = first_q && is_read && !work.again;
+          reads_started_write = first_q && is_read && !work.is_replay;
           first_d = 1'b0;
-          given_d = given_q + piece;
+          cut_bytes_d = cut_bytes_q + piece;
           address_d = address_q + 64'(piece);
           element_d = element_q - 32'(piece);
           advance = element_d == '0 && next_q != count_q;
           if (piece == rest) begin
-            given_d = '0;
+            cut_bytes_d = '0;
             left_d = left_q - 32'(payload_bytes);
             psn_d = psn_q + 24'd1;
             if (ends) begin
-              half_write = !work.again;
-              if (!last && !work.again) begin
+              half_write = !work.is_replay;
+              if (!last && !work.is_replay) begin
                 // The completer has a record that says so, and asks for the rest.
                 front_resumed_write = 1'b1;
-                front_resumed_new = '{by_itself: 1'b1, generation: front_resumed.generation};
+                front_resumed_new = '{by_itself: 1'b1, epoch: front_resumed.epoch};
               end
               // What fails before its first packet takes no PSN: its last one is that before its first.
               next_psn = last_psn_q + 24'd1;
@@ -845,21 +845,21 @@ module vireo_requester
         vendor_d = 32'(RdmaErrorInvalidLength);
       end
       // It is not what it was when its packets got their PSNs.
-      if (status_d == IbWcStatusSuccess && work.again
+      if (status_d == IbWcStatusSuccess && work.is_replay
           && (summed_last_psn != work.last_psn || skipped > span)) begin
         status_d = IbWcStatusLocQpOpErr;
         vendor_d = 32'(RdmaErrorBadWqe);
       end
       // The request of a READ has no payload.
-      front_d = status_d == IbWcStatusSuccess && work.again && !is_read ? FrSkip : FrPacket;
+      front_d = status_d == IbWcStatusSuccess && work.is_replay && !is_read ? FrSkip : FrPacket;
       left_d = status_d == IbWcStatusSuccess && !is_read ? length_d : '0;
-      skip_d = work.again ? 32'(skipped) << shift_d : '0;
+      skip_d = work.is_replay ? 32'(skipped) << shift_d : '0;
       last_psn_d = summed_last_psn;
-      if (work.again) last_psn_d = work.last_psn;
+      if (work.is_replay) last_psn_d = work.last_psn;
       else if (status_d != IbWcStatusSuccess) last_psn_d = first_psn_d - 24'd1;
       cut_d = status_d == IbWcStatusSuccess && !is_read
-           && (work.again ? work.packets != '0 : length_d > 32'(BurstBytes));
-      packets_d = work.again ? work.packets : 16'(32'(BurstBytes) >> shift_d);
+           && (work.is_replay ? work.packets != '0 : length_d > 32'(BurstBytes));
+      packets_d = work.is_replay ? work.packets : 16'(32'(BurstBytes) >> shift_d);
       end_psn_d = psn_d + 24'(packets_d) - 24'd1;
     end
     if (advance) begin
@@ -885,7 +885,7 @@ module vireo_requester
   read_record_t read_d, read_q;
   tx_job_t job_d, job_q;
   qp_failure_t failure_d, failure_q;
-  logic alive, back_held, skips, fails, dies, goes_on;
+  logic can_send, back_held, skips, fails, halts, continues;
   logic [7:0] status;
   logic [31:0] vendor;
   reth_t reth;
@@ -897,11 +897,11 @@ module vireo_requester
     drop_d = drop_q;
     back_qpn = entry.qpn;
     back_read = 1'b0;
-    dead_write = 1'b0;
-    dead_new = '0;
+    halted_write = 1'b0;
+    halted_new = '0;
     back_loads = 1'b0;
     back_resumed_write = 1'b0;
-    back_resumed_new = entry.generation;
+    back_resumed_new = entry.epoch;
     entry_pop = 1'b0;
     record_free = !record_valid_q || record_ready_i;
     record_valid_d = record_valid_q && !record_ready_i;
@@ -918,14 +918,14 @@ module vireo_requester
     failure_d = failure_q;
 
     // Why it is not sent. A packet that began ends, unless its memory fails.
-    alive = is_sending(back_state) && !dead.for_good && !(dead.send_only && !entry.revives);
+    can_send = is_sending(back_state) && !halted.until_load && !(halted.send_only && !entry.recovers);
     back_held = entry.unsent
-             || back_hold != (entry.again ? entry.generation : back_resumed);
+             || back_hold != (entry.is_replay ? entry.epoch : back_resumed);
     skips = (!entry.first && stop_q)
-         || ((!entry.first || entry.again) && entry.start && (!alive || back_held));
+         || ((!entry.first || entry.is_replay) && entry.start && (!can_send || back_held));
     status = IbWcStatusSuccess;
     vendor = '0;
-    if (entry.first && !alive) begin
+    if (entry.first && !can_send) begin
       status = IbWcStatusWrFlushErr;
     end else if (entry.status != IbWcStatusSuccess) begin
       status = entry.status;
@@ -938,9 +938,9 @@ module vireo_requester
     fails = status != IbWcStatusSuccess;
     // What flushes because of the QP's state leaves it as it is: SQE ends, and what is behind may be sent. A replay's
     // failure is the completer's to judge: the record may have been acknowledged.
-    dies = fails && !entry.again && (status != IbWcStatusWrFlushErr || entry.silent);
+    halts = fails && !entry.is_replay && (status != IbWcStatusWrFlushErr || entry.no_completion);
     // A burst begins, of new work or of a replay, and more of the message is behind it.
-    goes_on = entry.first && entry.packets != '0 && !fails && !back_held;
+    continues = entry.first && entry.packets != '0 && !fails && !back_held;
     reth = '{virtual_address: entry.remote_address, rkey: entry.rkey, dma_length: entry.dma_length};
     deth = '{qkey: entry.qkey, reserved: '0, source_qp: 24'(entry.qpn)};
 
@@ -954,7 +954,7 @@ module vireo_requester
         drop_d = 1'b0;
         if (entry.load) begin
           if (!hold_valid_q) begin
-            dead_write = 1'b1;
+            halted_write = 1'b1;
             back_loads = 1'b1;
             back_resumed_write = 1'b1;
             back_resumed_new = '0;
@@ -971,26 +971,26 @@ module vireo_requester
           entry_pop = 1'b1;
           back_d = BkIdle;
         end else if (record_free) begin
-          if (fails || (entry.first && !entry.again) || goes_on) begin
+          if (fails || (entry.first && !entry.is_replay) || continues) begin
             record_valid_d = 1'b1;
             record_d = '{qpn: 24'(entry.qpn), head: entry.head, wr_id: entry.wr_id, opcode: entry.wc_opcode,
                          status: status, vendor_err: vendor, signaled: entry.signaled, last_psn: entry.last_psn,
-                         first_psn: entry.first_psn, amends: !entry.first || entry.again, again: entry.again,
+                         first_psn: entry.first_psn, replaces: !entry.first || entry.is_replay, is_replay: entry.is_replay,
                          slot: entry.slot, unsent: back_held && entry.first && !fails, fence: entry.fence,
-                         bytes: entry.bytes, silent: entry.silent, packets: goes_on ? entry.packets : '0,
-                         generation: goes_on && entry.again ? entry.generation : '0};
+                         bytes: entry.bytes, no_completion: entry.no_completion, packets: continues ? entry.packets : '0,
+                         epoch: continues && entry.is_replay ? entry.epoch : '0};
           end
           stop_d = fails || (entry.first && back_held);
-          dead_write = dies || entry.revives;
-          dead_new = '{for_good: dead.for_good || (dies && (!entry.send_only || entry.silent)),
-                       send_only: (dead.send_only && !entry.revives) || (dies && entry.send_only && !entry.silent)};
+          halted_write = halts || entry.recovers;
+          halted_new = '{until_load: halted.until_load || (halts && (!entry.send_only || entry.no_completion)),
+                       send_only: (halted.send_only && !entry.recovers) || (halts && entry.send_only && !entry.no_completion)};
           if (!stop_d) begin
             back_d = entry.read ? BkRead : BkJob;
           end else begin
             if (!entry.start) begin
               drop_d = 1'b1;
               back_d = BkJob;
-            end else if (!fails || entry.again || status == IbWcStatusWrFlushErr) begin
+            end else if (!fails || entry.is_replay || status == IbWcStatusWrFlushErr) begin
               // Whoever put the QP into ERR, or stopped its queue, has said so.
               entry_pop = 1'b1;
               back_d = BkIdle;
@@ -1019,7 +1019,7 @@ module vireo_requester
                            extension: '0, payload_bytes: 14'(entry.payload_bytes), has_ah: entry.has_deth, ah: '0,
                            dest_qpn: '0, reports: entry.reports, is_response: 1'b0,
                            last_psn: entry.read ? entry.last_psn : entry.psn,
-                           generation: entry.again ? entry.generation : back_resumed};
+                           epoch: entry.is_replay ? entry.epoch : back_resumed};
           if (entry.has_reth) begin
             job_d.packet.extension[8*RethBytes-1:0] = pack_reth(reth);
             if (entry.has_immdt) job_d.packet.extension[8*RethBytes +: 8*ImmdtBytes] = entry.immediate;
@@ -1044,8 +1044,8 @@ module vireo_requester
               job_d.bytes0 = entry.payload_bytes;
             end
           end
-          resent_d = entry.again && !entry.fresh && !drop_q && !entry.more;
-          if (drop_q && !entry.again) begin
+          resent_d = entry.is_replay && !entry.first_transmission && !drop_q && !entry.more;
+          if (drop_q && !entry.is_replay) begin
             back_d = BkFail;
           end else begin
             entry_pop = 1'b1;
@@ -1098,7 +1098,7 @@ module vireo_requester
   logic checks, checks_handle;
   logic parity_error_q;
   assign checks = front_q == FrCheck && !sqe_valid_q && !work.resume;
-  assign checks_handle = checks && !(work.again && (front_held || !front_sending)) && is_datagram && datagram.ah < NumAhs;
+  assign checks_handle = checks && !(work.is_replay && (front_held || !front_sending)) && is_datagram && datagram.ah < NumAhs;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) parity_error_q <= 1'b0;
     else parity_error_q <= (checks && attributes_corrupt) || (checks_handle && handle_corrupt);
@@ -1111,13 +1111,13 @@ module vireo_requester
     vendor_q <= vendor_d;
     left_q <= left_d;
     length_q <= length_d;
-    given_q <= given_d;
+    cut_bytes_q <= cut_bytes_d;
     address_q <= address_d;
     element_q <= element_d;
     lkey_q <= lkey_d;
     next_q <= next_d;
     count_q <= count_d;
-    asked_q <= asked_d;
+    elements_requested_q <= elements_requested_d;
     got_q <= got_d;
     total_q <= total_d;
     bad_q <= bad_d;
@@ -1135,7 +1135,7 @@ module vireo_requester
     qkey_q <= qkey_d;
     max_reads_q <= max_reads_d;
     signaled_q <= signaled_d;
-    revives_q <= revives_d;
+    recovers_q <= recovers_d;
     check_q <= check_d;
     fetch_q <= fetch_d;
     stop_q <= stop_d;

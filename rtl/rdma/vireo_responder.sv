@@ -148,15 +148,15 @@ module vireo_responder
     logic send;              // else WRITE
     logic [31:0] received;   // bytes
     position_t position;
-    logic counts;            // a READ was given since the load, and what follows counts
-    logic [ReadsBits-1:0] given;     // READs, modulo 2^8 as qp_reads counts them
-    logic [ReadsBits-1:0] repeated;  // `given` behind the last duplicate
+    logic reads_valid;            // a READ was given since the load, and what follows counts
+    logic [ReadsBits-1:0] reads_issued;     // READs, modulo 2^8 as qp_reads counts them
+    logic [ReadsBits-1:0] duplicate_limit;  // `given` behind the last duplicate
   } half_t;
 
   // The oldest of the QP's own READs.
   typedef struct packed {
-    logic dead;              // one has failed; a load ends it
-    logic begun;             // a part of it came, and what follows counts
+    logic halted;              // one has failed; a load ends it
+    logic started;             // a part of it came, and what follows counts
     logic [PsnBits-1:0] psn; // expected
     logic [31:0] bytes_left;
     cursor_t cursor;
@@ -173,12 +173,12 @@ module vireo_responder
     logic read_response;
     logic expected;
     logic ahead;
-    logic repeatable;
+    logic acks_duplicate;
     logic request;
-    logic crowded;           // a READ without room, because duplicates are under way
+    logic duplicates_pending;           // a READ without room, because duplicates are under way
     logic send;
     logic read;              // READ request
-    logic again;             // one that may be carried out once more
+    logic replayable;             // one that may be carried out once more
     logic payload;
     logic right;
     logic [PacketsBits-1:0] packets;  // of its response
@@ -200,13 +200,13 @@ module vireo_responder
     ActDrop,
     ActAbandon,      // UC, UD: dropped, and what follows of its message, too
     ActAcknowledge,  // an acknowledge came
-    ActRepeat,
+    ActDuplicate,
     ActSequence,     // NAK: something is missing
     ActInvalid,      // NAK: invalid request
     ActAccess,       // NAK: remote access error
     ActAccept,       // carried out
-    ActGive,         // a READ: the read responder carries it out
-    ActGiveAgain,    // likewise, a duplicate
+    ActIssueRead,         // a READ: the read responder carries it out
+    ActReplayRead,    // likewise, a duplicate
     // No end:
     ActWrite,        // WRITE: its key is checked
     ActRead,         // READ: likewise
@@ -214,9 +214,9 @@ module vireo_responder
     ActContinue,     // a SEND goes on
     ActResponse,     // of a READ of ours
     // Not by the packet alone:
-    ActFilled,       // the response's payload is all on its way
+    ActResponseDone,       // the response's payload is all on its way
     ActGap,          // a response before this one is missing
-    ActBad,          // the response is none to what was asked
+    ActBadResponse,          // the response is none to what was asked
     ActNotReady,     // RNR NAK: no receive
     ActOperation,    // NAK: remote operational error, because the receive or one of its elements could not be read
     ActProtection,   // likewise, because an element's key does not allow it
@@ -303,8 +303,8 @@ module vireo_responder
 
   logic change_valid_q;
   logic [QpBits-1:0] change_q;
-  logic again_valid_d, again_valid_q;  // set by the machine below
-  logic [QpBits-1:0] again_d, again_q;
+  logic reflush_valid_d, reflush_valid_q;  // set by the machine below
+  logic [QpBits-1:0] reflush_d, reflush_q;
   logic ring_valid_d, ring_valid_q;
   logic [QpBits-1:0] ring_q;
   logic ring_in_error;
@@ -312,7 +312,7 @@ module vireo_responder
   logic doorbell_known;
   logic flush_push, flush_valid, flush_pop, flush_empty;
   logic [QpBits-1:0] flush_push_qpn, flush_qpn;
-  logic again_push;
+  logic reflush_push;
 
   always_comb begin
     doorbell_offset = doorbell.vq_index - first_queue;
@@ -320,28 +320,28 @@ module vireo_responder
     doorbell_ready = doorbell_valid && !ring_valid_q;
     ring_valid_d = doorbell_ready && doorbell_known;
 
-    again_push = again_valid_q && !change_valid_q;
-    flush_push = change_valid_q || again_valid_q || (ring_valid_q && ring_in_error);
-    flush_push_qpn = change_valid_q ? change_q : again_valid_q ? again_q : ring_q;
-    if (ring_valid_q && ring_in_error && (change_valid_q || again_valid_q)) ring_valid_d = 1'b1;
+    reflush_push = reflush_valid_q && !change_valid_q;
+    flush_push = change_valid_q || reflush_valid_q || (ring_valid_q && ring_in_error);
+    flush_push_qpn = change_valid_q ? change_q : reflush_valid_q ? reflush_q : ring_q;
+    if (ring_valid_q && ring_in_error && (change_valid_q || reflush_valid_q)) ring_valid_d = 1'b1;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       change_valid_q <= 1'b0;
-      again_valid_q <= 1'b0;
+      reflush_valid_q <= 1'b0;
       ring_valid_q <= 1'b0;
     end else begin
       change_valid_q <= qp_state_write_valid_i
                      && (qp_state_write_i.clear || qp_state_write_i.state == 3'(IbQpStateErr));
-      again_valid_q <= again_valid_d;
+      reflush_valid_q <= reflush_valid_d;
       ring_valid_q <= ring_valid_d;
     end
   end
 
   always_ff @(posedge clk_i) begin
     change_q <= QpBits'(qp_state_write_i.qpn);
-    again_q <= again_d;
+    reflush_q <= reflush_d;
     if (doorbell_ready) ring_q <= doorbell_offset[QpBits:1];
   end
 
@@ -476,7 +476,7 @@ module vireo_responder
 
   // READs of the peer that are under way: those that were given to the read responder less those that it has ended.
   // Nothing is under way when a load begins a new half.
-  logic [ReadsBits-1:0] ended, given, repeated, under_way, repeats;
+  logic [ReadsBits-1:0] ended, reads_issued, duplicate_limit, outstanding_reads, duplicates;
 
   vireo_table #(
     .Width(ReadsBits),
@@ -492,10 +492,10 @@ module vireo_responder
     .read_data_o(ended)
   );
 
-  assign given = half.counts ? half.given : ended;
-  assign repeated = half.counts ? half.repeated : ended;
-  assign under_way = given - ended;
-  assign repeats = repeated - ended;
+  assign reads_issued = half.reads_valid ? half.reads_issued : ended;
+  assign duplicate_limit = half.reads_valid ? half.duplicate_limit : ended;
+  assign outstanding_reads = reads_issued - ended;
+  assign duplicates = duplicate_limit - ended;
 
   // Our own READs.
   logic ring_load_ready, ring_idle, ring_held, retire;
@@ -526,7 +526,7 @@ module vireo_responder
   deth_t deth;
   aeth_t aeth;
   logic [15:0] mtu;
-  logic [PsnBits-1:0] ahead_by, behind_by;
+  logic [PsnBits-1:0] ahead_by, psns_behind;
   logic [31:0] rounded;
   logic [PacketsBits-1:0] packets;  // of a READ's response
   logic [63:0] address;       // of a WRITE: of this packet's first byte
@@ -555,7 +555,7 @@ module vireo_responder
     peer_matches = 1'b0;
     qkey_matches = 1'b0;
     ahead_by = '0;
-    behind_by = '0;
+    psns_behind = '0;
     rounded = '0;
     packets = '0;
     room = 1'b0;
@@ -590,12 +590,12 @@ module vireo_responder
 
       // Half of the PSNs are ahead of the expected one. [9.7.4]
       ahead_by = frame.bth.psn - half.expected_psn;
-      behind_by = half.expected_psn - frame.bth.psn;
+      psns_behind = half.expected_psn - frame.bth.psn;
 
       // A READ takes as many PSNs as its response has packets. [9.7.2]
       rounded = (reth.dma_length + 32'(mtu) - 1'b1) >> MtuShift;
       packets = reth.dma_length == '0 ? PacketsBits'(1) : PacketsBits'(rounded >> attributes.path_mtu);
-      room = under_way < attributes.max_reads;
+      room = outstanding_reads < attributes.max_reads;
 
       is_send = frame.info.operation == BthOperationSend;
       is_read = frame.info.operation == BthOperationRdmaReadRequest;
@@ -626,14 +626,14 @@ module vireo_responder
       checks_d.read_response = frame.info.operation == BthOperationRdmaReadResponse;
       checks_d.expected = ahead_by == '0;
       checks_d.ahead = !ahead_by[PsnBits-1];
-      checks_d.repeatable = frame.info.response == BthOperationAcknowledge;
+      checks_d.acks_duplicate = frame.info.response == BthOperationAcknowledge;
       // More READs than the peer may have under way are invalid, too [9.7.4.1]; but not if it has repeated some of
       // them, whose responses it has already: then the new one comes again.
-      checks_d.crowded = is_read && !room && repeats != '0 && !repeats[ReadsBits-1];
+      checks_d.duplicates_pending = is_read && !room && duplicates != '0 && !duplicates[ReadsBits-1];
       checks_d.request = sequence_ok && served && length_ok && (is_read ? room : is_send || total_ok);
       checks_d.send = is_send;
       checks_d.read = is_read;
-      checks_d.again = is_read && length_ok && room && attributes.remote_read && packets <= PacketsBits'(behind_by);
+      checks_d.replayable = is_read && length_ok && room && attributes.remote_read && packets <= PacketsBits'(psns_behind);
       checks_d.payload = frame.payload_bytes != '0;
       checks_d.right = is_read ? attributes.remote_read : attributes.remote_write;
       checks_d.packets = packets;
@@ -662,19 +662,19 @@ module vireo_responder
       else if (!checks_q.payload) action = frame.info.consumes_recv ? ActReceive : ActAccept;
       else action = checks_q.right ? ActWrite : ActAbandon;
     end else if (!checks_q.expected && !checks_q.ahead) begin
-      if (checks_q.repeatable) action = ActRepeat;
+      if (checks_q.acks_duplicate) action = ActDuplicate;
       // A READ is carried out once more. [9.7.5.1.4]
-      else if (!checks_q.again) action = ActDrop;
-      else action = reth.dma_length != '0 ? ActRead : ActGiveAgain;
+      else if (!checks_q.replayable) action = ActDrop;
+      else action = reth.dma_length != '0 ? ActRead : ActReplayRead;
     end
     // One NAK for a gap, until what is missing has come. [9.7.5]
     else if (!checks_q.expected) action = half.nak_sent ? ActDrop : ActSequence;
-    else if (checks_q.crowded) action = ActDrop;
+    else if (checks_q.duplicates_pending) action = ActDrop;
     else if (!checks_q.request) action = ActInvalid;
     else if (checks_q.send) action = frame.info.consumes_recv ? ActReceive : ActContinue;
     else if (checks_q.read) begin
       if (!checks_q.right) action = ActAccess;
-      else action = reth.dma_length != '0 ? ActRead : ActGive;
+      else action = reth.dma_length != '0 ? ActRead : ActIssueRead;
     end
     // Without bytes neither key nor right is looked at. [9.7.4]
     else if (!checks_q.payload) action = frame.info.consumes_recv ? ActReceive : ActAccept;
@@ -698,9 +698,9 @@ module vireo_responder
     response_ahead_by = '0;
     response_bytes = '0;
     if (state_q != StIdle) begin
-      read_checks_d.psn = read_half.begun ? read_half.psn : oldest.first_psn;
-      read_checks_d.bytes_left = read_half.begun ? read_half.bytes_left : oldest.bytes;
-      if (read_half.begun) begin
+      read_checks_d.psn = read_half.started ? read_half.psn : oldest.first_psn;
+      read_checks_d.bytes_left = read_half.started ? read_half.bytes_left : oldest.bytes;
+      if (read_half.started) begin
         read_cursor = read_half.cursor;
       end else begin
         read_cursor = '{next_element: oldest.elements + 64'(RdmaSgeBytes),
@@ -710,7 +710,7 @@ module vireo_responder
       end
       response_ahead_by = frame.bth.psn - read_checks_d.psn;
       response_bytes = read_checks_d.bytes_left < 32'(mtu) ? read_checks_d.bytes_left : 32'(mtu);
-      read_checks_d.held = ring_held && !read_half.dead;
+      read_checks_d.held = ring_held && !read_half.halted;
       read_checks_d.expected = response_ahead_by == '0;
       read_checks_d.ahead = !response_ahead_by[PsnBits-1];
       read_checks_d.acknowledges = !frame.info.has_aeth || aeth.kind == 2'(AethKindAck);
@@ -757,7 +757,7 @@ module vireo_responder
   logic runs;                        // bytes of the frame leave, more or not
   logic [7:0] passed;                // elements of the receive that is held, up to the one that is used
   logic flushes;                     // a receive leaves
-  logic forgets;
+  logic drops_receive;
   logic scatters;                    // the payload goes to elements
   logic [12:0] chunk;                // payload for the element
   rdma_sge_t sge;
@@ -789,14 +789,14 @@ module vireo_responder
     check_d = check_q;
     request_valid_d = request_valid_q && !receive_request_ready_i;
     request_d = request_q;
-    again_valid_d = again_valid_q && !again_push;
-    again_d = again_q;
+    reflush_valid_d = reflush_valid_q && !reflush_push;
+    reflush_d = reflush_q;
     done = flush_q ? ActDrop : action;
     ends = 1'b0;
     continues = 1'b0;
     runs = 1'b0;
     flushes = 1'b0;
-    forgets = 1'b0;
+    drops_receive = 1'b0;
     space = !place_valid_q && !failure_valid_q;
     frame_turn = frame_valid && !hold_q;
     chunk = position_q.cursor.bytes_left < 32'(left_q) ? 13'(position_q.cursor.bytes_left) : left_q;
@@ -888,7 +888,7 @@ module vireo_responder
         ends = 1'b1;
         done = ActDrop;
         if (read_checks_q.held && read_checks_q.expected) begin
-          done = ActBad;
+          done = ActBadResponse;
           if (read_checks_q.acknowledges && read_checks_q.fits) begin
             ends = 1'b0;
             state_d = StNext;
@@ -902,7 +902,7 @@ module vireo_responder
         if (memory_valid && space) begin
           if (checks_q.read) begin
             memory_ready = 1'b1;
-            if (memory.status == MemoryStatusOk) done = checks_q.expected ? ActGive : ActGiveAgain;
+            if (memory.status == MemoryStatusOk) done = checks_q.expected ? ActIssueRead : ActReplayRead;
             else done = checks_q.expected ? ActAccess : ActDrop;
             ends = 1'b1;
           end else if (memory.status != MemoryStatusOk) begin
@@ -918,7 +918,7 @@ module vireo_responder
           end else begin
             memory_ready = 1'b1;
             runs = 1'b1;
-            done = response_q ? ActFilled : ActAccept;
+            done = response_q ? ActResponseDone : ActAccept;
             position_d.cursor.address = position_q.cursor.address + 64'(chunk);
             position_d.cursor.bytes_left = position_q.cursor.bytes_left - 32'(chunk);
             if (scatters && (chunk != left_q || part_q != PartPayload)) begin
@@ -965,10 +965,10 @@ module vireo_responder
         if (flush_q) begin
           if (status_q == BufferStatusEmpty || (status_q != BufferStatusOk && code_q == RdmaErrorOk)) begin
             state_d = StIdle;
-          end else if (space && !again_valid_q) begin
+          end else if (space && !reflush_valid_q) begin
             flushes = 1'b1;
-            again_valid_d = 1'b1;
-            again_d = qpn_q;
+            reflush_valid_d = 1'b1;
+            reflush_d = qpn_q;
             state_d = StIdle;
           end
         end else if (status_q != BufferStatusOk) begin
@@ -984,7 +984,7 @@ module vireo_responder
           memory_ready = space && checks_q.payload;
           ends = space;
         end else if (left_q == '0) begin
-          done = response_q ? ActFilled : ActAccept;
+          done = response_q ? ActResponseDone : ActAccept;
           ends = space;
         end else if (position_q.cursor.bytes_left != '0) begin
           check_valid_d = 1'b1;
@@ -1006,7 +1006,7 @@ module vireo_responder
         status_d = BufferStatusOk;
         element_d = 1'b0;
         position_d = half.position;
-        forgets = qp_state == 3'(IbQpStateErr) || qp_state == 3'(IbQpStateReset);
+        drops_receive = qp_state == 3'(IbQpStateErr) || qp_state == 3'(IbQpStateReset);
         state_d = StIdle;
         // Where completions go is lost with the entry.
         if (qp_state == 3'(IbQpStateErr) && !attributes_corrupt) begin
@@ -1033,7 +1033,7 @@ module vireo_responder
   // --- What a turn leaves behind
 
   logic refused;                     // the QP goes to ERR
-  logic gives;
+  logic issues_read;
   logic [7:0] syndrome, completion_status;
   logic [7:0] own_code;              // rdma_error_e, of what only we are told
   logic [31:0] reason;
@@ -1047,7 +1047,7 @@ module vireo_responder
     own_code = RdmaErrorOk;
     next_psn = '0;
     received = '0;
-    gives = 1'b0;
+    issues_read = 1'b0;
     refused = 1'b0;
     answer_psn = '0;
     answer_msn = '0;
@@ -1065,7 +1065,7 @@ module vireo_responder
       if (!checks_q.acknowledged) next_psn = frame.bth.psn + 1'b1;
       received = (frame.info.starts_message ? '0 : half.received) + 32'(frame.payload_bytes)
                + (checks_q.datagram ? 32'(RdmaUdGrhBytes) : '0);
-      gives = done == ActGive || done == ActGiveAgain;
+      issues_read = done == ActIssueRead || done == ActReplayRead;
 
       refused = 1'b0;
       answer_psn = frame.bth.psn;
@@ -1080,7 +1080,7 @@ module vireo_responder
 
       unique case (done)
         // Acknowledges everything so far. [9.7.5]
-        ActRepeat: begin
+        ActDuplicate: begin
           place_d.has_answer = 1'b1;
           answer_psn = half.expected_psn - 1'b1;
         end
@@ -1128,21 +1128,21 @@ module vireo_responder
           own_code = RdmaErrorInvalidLength;
           place_d.has_completion = 1'b1;
         end
-        ActBad: begin
+        ActBadResponse: begin
           completion_status = IbWcStatusBadRespErr;
           own_code = read_checks_q.acknowledges ? RdmaErrorInvalidLength : RdmaErrorInvalidParameter;
         end
-        ActFilled: begin
-          next_read_half = '{dead: 1'b0, begun: !read_checks_q.last, psn: read_checks_q.psn + 1'b1,
+        ActResponseDone: begin
+          next_read_half = '{halted: 1'b0, started: !read_checks_q.last, psn: read_checks_q.psn + 1'b1,
                              bytes_left: read_checks_q.bytes_left - 32'(frame.payload_bytes),
                              cursor: position_d.cursor};
         end
-        ActGive, ActGiveAgain: begin
+        ActIssueRead, ActReplayRead: begin
           place_d.has_answer = 1'b1;
-          next_half.counts = 1'b1;
-          next_half.given = given + 1'b1;
-          next_half.repeated = done == ActGiveAgain ? given + 1'b1 : repeated;
-          if (done == ActGive) begin
+          next_half.reads_valid = 1'b1;
+          next_half.reads_issued = reads_issued + 1'b1;
+          next_half.duplicate_limit = done == ActReplayRead ? reads_issued + 1'b1 : duplicate_limit;
+          if (done == ActIssueRead) begin
             // Its response counts as sent. [9.7.7]
             answer_msn = half.msn + 1'b1;
             next_half.nak_sent = 1'b0;
@@ -1180,7 +1180,7 @@ module vireo_responder
       if (response_q) begin
         refused = 1'b0;
         place_d.has_completion = 1'b0;
-        if (completion_status != IbWcStatusSuccess) next_read_half.dead = 1'b1;
+        if (completion_status != IbWcStatusSuccess) next_read_half.halted = 1'b1;
       end
       if (refused) begin
         place_d.has_answer = checks_q.acknowledged;
@@ -1241,7 +1241,7 @@ module vireo_responder
         place_d.answer.packet.qpn = frame.bth.dest_qp;
         place_d.answer.packet.psn = answer_psn;
         place_d.answer.packet.extension[8*AethBytes-1:0] = pack_aeth(aeth_t'({syndrome, answer_msn}));
-        if (gives) begin
+        if (issues_read) begin
           place_d.answer.is_read = 1'b1;
           place_d.answer.address = reth.virtual_address;
           place_d.answer.rkey = reth.rkey;
@@ -1282,15 +1282,15 @@ module vireo_responder
     place_valid_d = ends || continues || flushes || (place_valid_q && !place_ready_i);
     failure_valid_d = announces || (ends && refused) || (failure_valid_q && !failure_ready_i);
 
-    retire = ends && done == ActFilled && read_checks_q.last;
-    half_write = load_ready || forgets || announces || (ends && !response_q && done != ActDrop && done != ActAcknowledge);
+    retire = ends && done == ActResponseDone && read_checks_q.last;
+    half_write = load_ready || drops_receive || announces || (ends && !response_q && done != ActDrop && done != ActAcknowledge);
     half_index = load_ready ? QpBits'(load.qpn) : qpn_q;
     half_d = next_half;
     if (announces) begin
       half_d = half;
       half_d.established = 1'b1;
     end
-    if (forgets) begin
+    if (drops_receive) begin
       half_d = half;
       half_d.in_message = 1'b0;
       half_d.holds = 1'b0;
@@ -1366,7 +1366,7 @@ module vireo_responder
   assign parity_error_o = parity_error_q;
 
   assign idle_o = state_q == StIdle && !load_valid && (!frame_valid || hold_q) && !doorbell_valid && !change_valid_q
-               && !again_valid_q && !ring_valid_q && flush_empty && !check_valid_q && !request_valid_q
+               && !reflush_valid_q && !ring_valid_q && flush_empty && !check_valid_q && !request_valid_q
                && !place_valid_q && !failure_valid_q && ring_idle && !expected_psn_valid_o;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -35,11 +35,11 @@ module vireo_retry_timer
 
   typedef struct packed {
     logic running;
-    logic [7:0] generation;
+    logic [7:0] epoch;
     logic [63:0] deadline_ns;
   } timer_t;
 
-  typedef enum logic [1:0] {OpNone, OpSet, OpLook} op_e;
+  typedef enum logic [1:0] {OpNone, OpSet, OpExamine} op_e;
 
   logic set_valid, set_pop;
   // verilator lint_off UNUSEDSIGNAL
@@ -56,7 +56,7 @@ module vireo_retry_timer
   logic sweep_d, sweep_q;                       // after reset all timers are made to stand
   logic scan_d, scan_q;                         // the pass has timers left to read
   logic [QpBits-1:0] index_d, index_q;          // the next one, of the pass or the sweep
-  logic look_turn_d, look_turn_q;               // the pass goes before the next set
+  logic pass_turn_d, pass_turn_q;               // the pass goes before the next set
   op_e op_d, op_q;
   logic [QpBits-1:0] qpn_d, qpn_q;
   logic runs_d, runs_q;                         // the set is not the end of a timer
@@ -68,7 +68,7 @@ module vireo_retry_timer
   timer_expired_t expired_d, expired_q;
 
   timer_t timer, timer_new;
-  logic pass_begins, expires, stays, write, set_first;
+  logic pass_begins, expires, keeps_running, write, set_first;
   logic [63:0] deadline_ns;
 
   vireo_table #(.Width($bits(timer_t)), .Depth(NumQps)) u_timers (
@@ -80,10 +80,10 @@ module vireo_retry_timer
   // Decide.
   always_comb begin
     deadline_ns = op_q == OpSet ? time_ns_i + 64'(duration_q) : timer.deadline_ns;
-    expires = op_q == OpLook && timer.running && timer.deadline_ns <= time_ns_i;
-    stays = (op_q == OpSet && runs_q) || (op_q == OpLook && timer.running && !expires);
+    expires = op_q == OpExamine && timer.running && timer.deadline_ns <= time_ns_i;
+    keeps_running = (op_q == OpSet && runs_q) || (op_q == OpExamine && timer.running && !expires);
     write = sweep_q || op_q == OpSet || expires;
-    timer_new = '{running: op_q == OpSet && runs_q, generation: generation_q, deadline_ns: deadline_ns};
+    timer_new = '{running: op_q == OpSet && runs_q, epoch: generation_q, deadline_ns: deadline_ns};
     if (sweep_q) timer_new = '0;
 
     running_d = running_q;
@@ -91,16 +91,16 @@ module vireo_retry_timer
     if ((op_q == OpSet && !runs_q && timer.running) || expires) running_d = running_q - 1'b1;
 
     // A pass finds the least deadline anew; what is set meanwhile counts, whether the pass is before or behind it.
-    pass_begins = !scan_q && op_q != OpLook && time_ns_i >= least_q;
+    pass_begins = !scan_q && op_q != OpExamine && time_ns_i >= least_q;
     least_d = pass_begins ? Never : least_q;
-    if (stays && (pass_begins || deadline_ns < least_q)) least_d = deadline_ns;
+    if (keeps_running && (pass_begins || deadline_ns < least_q)) least_d = deadline_ns;
     // Most often the last timer ends before its time.
     if (running_d == '0) least_d = Never;
 
     // The register is free, or nothing would be looked at.
     expired_valid_d = expires || (expired_valid_q && !timer_expired_ready_i);
     expired_d = expired_q;
-    if (expires) expired_d = '{qpn: 24'(qpn_q), generation: timer.generation};
+    if (expires) expired_d = '{qpn: 24'(qpn_q), epoch: timer.epoch};
   end
 
   // Read. Not in the cycle of a write: it could be of the same timer.
@@ -110,10 +110,10 @@ module vireo_retry_timer
     index_d = index_q;
     op_d = OpNone;
     set_pop = 1'b0;
-    look_turn_d = look_turn_q;
-    set_first = set_valid && !(look_turn_q && scan_q && !expired_valid_q);
+    pass_turn_d = pass_turn_q;
+    set_first = set_valid && !(pass_turn_q && scan_q && !expired_valid_q);
     qpn_d = set_first ? set.qpn[QpBits-1:0] : index_q;
-    generation_d = set.generation;
+    generation_d = set.epoch;
     runs_d = set.kind == TimerKindRnr || (set.kind == TimerKindAck && set.code != '0);
     // IBTA vol. 1, 9.7.6.1.3 and table 47
     duration_d = set.kind == TimerKindRnr ? DurationBits'(RnrTimerNs[set.code])
@@ -126,10 +126,10 @@ module vireo_retry_timer
       if (set_first) begin
         op_d = OpSet;
         set_pop = 1'b1;
-        look_turn_d = 1'b1;
+        pass_turn_d = 1'b1;
       end else if (scan_q && !expired_valid_q) begin
-        op_d = OpLook;
-        look_turn_d = 1'b0;
+        op_d = OpExamine;
+        pass_turn_d = 1'b0;
         index_d = index_q + 1'b1;  // back to 0 after the last
         scan_d = index_q != QpBits'(NumQps - 1);
       end
@@ -141,7 +141,7 @@ module vireo_retry_timer
       sweep_q <= 1'b1;
       scan_q <= 1'b0;
       index_q <= '0;
-      look_turn_q <= 1'b0;
+      pass_turn_q <= 1'b0;
       op_q <= OpNone;
       running_q <= '0;
       least_q <= Never;
@@ -150,7 +150,7 @@ module vireo_retry_timer
       sweep_q <= sweep_d;
       scan_q <= scan_d;
       index_q <= index_d;
-      look_turn_q <= look_turn_d;
+      pass_turn_q <= pass_turn_d;
       op_q <= op_d;
       running_q <= running_d;
       least_q <= least_d;
@@ -168,7 +168,7 @@ module vireo_retry_timer
 
   assign timer_expired_valid_o = expired_valid_q;
   assign timer_expired_o = expired_q;
-  assign deadline_ns_o = scan_q || op_q == OpLook ? Never : least_q;
+  assign deadline_ns_o = scan_q || op_q == OpExamine ? Never : least_q;
   assign idle_o = !sweep_q && !scan_q && op_q == OpNone && !set_valid && !expired_valid_q;
 
 endmodule

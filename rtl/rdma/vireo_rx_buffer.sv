@@ -83,7 +83,7 @@ module vireo_rx_buffer
 
   // Into the ring. Room is counted in beats and in frames; a frame begins only if the largest one would fit.
   logic first_d, first_q;                          // the next beat is the first of its frame
-  logic kept_d, kept_q;                            // the frame is
+  logic accept_d, accept_q;                            // the frame is
   logic [CountBits-1:0] count_d, count_q;          // beats of the frame so far, as far as they are stored
   logic [PlaceBits-1:0] head_q, tail_q;            // next beat to write; first beat of the oldest frame
   logic [PlaceBits:0] used_d, used_q;
@@ -97,17 +97,17 @@ module vireo_rx_buffer
     begins = s_axis_tvalid_i && first_q;
     keep = first_q ? enable_i && frames_q != (FrameBits + 1)'(Frames)
                      && (PlaceBits + 2)'(used_q) + (PlaceBits + 2)'(MaxBeats) <= (PlaceBits + 2)'(Beats)
-                   : kept_q;
+                   : accept_q;
     drop_d = begins && enable_i && !keep;
     // What a longer frame has more is not stored, since nobody will read it.
     write = s_axis_tvalid_i && keep && (first_q || count_q != CountBits'(MaxBeats));
 
     first_d = first_q;
-    kept_d = kept_q;
+    accept_d = accept_q;
     count_d = count_q;
     if (s_axis_tvalid_i) begin
       first_d = s_axis_tlast_i;
-      kept_d = keep;
+      accept_d = keep;
       count_d = first_q ? CountBits'(1) : count_q + CountBits'(write);
     end
     used_d = used_q + (PlaceBits + 1)'(write) - (pop ? (PlaceBits + 1)'(record.beats) : '0);
@@ -117,7 +117,7 @@ module vireo_rx_buffer
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       first_q <= 1'b1;
-      kept_q <= 1'b0;
+      accept_q <= 1'b0;
       head_q <= '0;
       tail_q <= '0;
       used_q <= '0;
@@ -125,7 +125,7 @@ module vireo_rx_buffer
       drop_q <= 1'b0;
     end else begin
       first_q <= first_d;
-      kept_q <= kept_d;
+      accept_q <= accept_d;
       if (write) head_q <= head_q + 1'b1;
       if (pop) tail_q <= tail_q + PlaceBits'(record.beats);
       used_q <= used_d;
@@ -152,7 +152,7 @@ module vireo_rx_buffer
   // What was so at a frame's end waits for its token, which comes a fixed time later.
   logic [RxParserLatency-1:0] ended_q;                 // a frame that is kept ended, [0] latest
   logic [RxParserLatency-1:0][CountBits-1:0] beats_q;
-  logic judge, good;
+  logic verdict_valid, good;
   rx_verdict_e verdict;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -163,7 +163,7 @@ module vireo_rx_buffer
   always_ff @(posedge clk_i) beats_q <= {beats_q[RxParserLatency-2:0], count_d};
 
   always_comb begin
-    judge = token_valid && ended_q[RxParserLatency-1];
+    verdict_valid = token_valid && ended_q[RxParserLatency-1];
     verdict = token.frame_bytes > 16'(MaxFrameBytes) ? RxVerdictTruncated : token.verdict;
     good = verdict == RxVerdictRoce || verdict == RxVerdictNet;
   end
@@ -178,7 +178,7 @@ module vireo_rx_buffer
   ) u_frames (
     .clk_i,
     .rst_ni,
-    .s_valid_i(judge && good),
+    .s_valid_i(verdict_valid && good),
     .s_ready_o(unused_frame_space),
     .s_data_i(token),
     .m_valid_o(frame_valid_o),
@@ -192,7 +192,7 @@ module vireo_rx_buffer
   ) u_records (
     .clk_i,
     .rst_ni,
-    .s_valid_i(judge),
+    .s_valid_i(verdict_valid),
     .s_ready_o(unused_record_space),
     .s_data_i({good, beats_q[RxParserLatency-1]}),
     .m_valid_o(record_valid),
@@ -205,7 +205,7 @@ module vireo_rx_buffer
 
   assign oldest_valid_o = record_valid && record.good;
   assign rx_drop_o = drop_q;
-  assign rx_verdict_valid_o = judge;
+  assign rx_verdict_valid_o = verdict_valid;
   assign rx_verdict_o = verdict;
   assign idle_o = frames_q == '0;
 

@@ -78,7 +78,7 @@ module vireo_rx_scatter
 
   typedef struct packed {
     logic [1:0] writes;
-    logic settles;                   // leaves when all writes up to `number` are in memory
+    logic waits_for_memory;                   // leaves when all writes up to `number` are in memory
     logic [NumberBits-1:0] number;
     logic has_completion;
     completion_t completion;
@@ -135,7 +135,7 @@ module vireo_rx_scatter
   logic [$clog2(Places):0] places_d, places_q;      // in the line
   logic [NumberBits-1:0] number_d, number_q;        // of the last write of all places so far
   logic [NumberBits-1:0] done_q, ahead;             // of the last write that is in memory; how far it is ahead
-  logic settles;
+  logic waits_for_memory;
   logic enough;
   logic completed_d, completed_q;                   // the completion of the first place in the line has left
   logic acked_d, acked_q;                           // and its acknowledge
@@ -149,7 +149,7 @@ module vireo_rx_scatter
     .rst_ni,
     .s_valid_i(place_ready && place.net_bytes == '0),
     .s_ready_o(pending_space),
-    .s_data_i({place_writes, settles, number_d, place.has_completion, place.completion, place.has_ack, place.ack, place.has_answer,
+    .s_data_i({place_writes, waits_for_memory, number_d, place.has_completion, place.completion, place.has_ack, place.ack, place.has_answer,
                place.answer}),
     .m_valid_o(pending_valid),
     .m_ready_i(pending_ready),
@@ -160,10 +160,10 @@ module vireo_rx_scatter
     writes_any = !place.no_frame && place.net_bytes == '0 && place.bytes0 != '0;
     place_writes = !writes_any ? 2'd0 : place.bytes1 == '0 ? 2'd1 : 2'd2;
     number_d = number_q + NumberBits'(place_writes);
-    settles = (place.has_ack && place.ack.is_read) || (place.has_answer && place.answer.is_read);
+    waits_for_memory = (place.has_ack && place.ack.is_read) || (place.has_answer && place.answer.is_read);
     ahead = done_q - pending.number;
     enough = pending_valid && accepted_q >= AcceptedBits'(pending.writes)
-          && (!pending.settles || !ahead[NumberBits-1]);
+          && (!pending.waits_for_memory || !ahead[NumberBits-1]);
     to_complete = pending.has_completion && !completed_q;
     to_ack = !to_complete && pending.has_ack && !acked_q;
     to_answer = !to_complete && !to_ack && pending.has_answer;
@@ -282,25 +282,25 @@ module vireo_rx_scatter
   assign oldest_beat_o = beat_q;
 
   // The beat of a read is there one cycle later, and goes into a register.
-  logic net_here_q, net_here_last_q, net_valid_q, net_last_q;
+  logic net_beat_q, net_beat_last_q, net_valid_q, net_last_q;
   logic [DataBits-1:0] net_data_q;
   logic [13:0] net_bytes_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      net_here_q <= 1'b0;
+      net_beat_q <= 1'b0;
       net_valid_q <= 1'b0;
     end else begin
-      net_here_q <= net_read;
-      net_valid_q <= net_here_q;
+      net_beat_q <= net_read;
+      net_valid_q <= net_beat_q;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    net_here_last_q <= net_read_last;
-    if (net_here_q) begin
+    net_beat_last_q <= net_read_last;
+    if (net_beat_q) begin
       net_data_q <= oldest_data_i;
-      net_last_q <= net_here_last_q;
+      net_last_q <= net_beat_last_q;
       net_bytes_q <= bytes_q;
     end
   end
@@ -369,6 +369,6 @@ module vireo_rx_scatter
     .train_meta_o({write_request_o.address, write_request_o.bytes})
   );
 
-  assign idle_o = state_q == StPlace && !place_valid && places_q == '0 && !net_here_q && !net_valid_q;
+  assign idle_o = state_q == StPlace && !place_valid && places_q == '0 && !net_beat_q && !net_valid_q;
 
 endmodule

@@ -72,10 +72,10 @@ module vireo_send_queue
 
   localparam int unsigned QpBits = $clog2(NumQps);
   localparam int unsigned RecordBits = $clog2(SendRecords) + 1;
-  localparam int unsigned AskBits = $bits(BuffersPerRequest);
+  localparam int unsigned FetchCountBits = $bits(BuffersPerRequest);
   localparam int unsigned Most = 32'(BuffersPerRequest);
   // A QP that was out of room comes back when it has this much: one request of many costs less than many of one.
-  localparam int unsigned AskRoom = SendRecords / 2 < Most ? SendRecords / 2 : Most;
+  localparam int unsigned FetchRoom = SendRecords / 2 < Most ? SendRecords / 2 : Most;
   localparam int unsigned RequestBits = $clog2(Requests) + 1;
   localparam int unsigned Infos = Fetches / 2;  // so that there is room for the answers to all reads
   localparam int unsigned InfoBits = $clog2(Infos) + 1;
@@ -149,21 +149,21 @@ module vireo_send_queue
 
   typedef struct packed {
     logic queued;                   // stands in the line
-    logic asked;                    // a request is under way
+    logic requested;                    // a request is under way
     logic more;                     // its ring may hold more than was asked for
     logic [RecordBits-1:0] in_use;  // records, those included that are asked for
   } slot_t;
 
   typedef struct packed {
     logic [QpBits-1:0] qpn;
-    logic [AskBits-1:0] count;
-    logic again;   // for a replay
+    logic [FetchCountBits-1:0] count;
+    logic is_replay;   // for a replay
     logic resume;  // nothing was asked for: it only has its turn
-  } ask_t;
+  } fetch_request_t;
 
   typedef struct packed {
     logic [QpBits-1:0] qpn;
-    logic [AskBits-1:0] count;
+    logic [FetchCountBits-1:0] count;
   } answer_t;
 
   typedef enum logic [2:0] {OpRetired, OpAnswer, OpWake, OpRing, OpServe} op_e;
@@ -177,9 +177,9 @@ module vireo_send_queue
   logic request_valid_d, request_valid_q, request_free;
   buffer_request_t request_d, request_q;
   logic [RequestBits-1:0] requests_d, requests_q;  // whose last buffer was not taken
-  logic asks_push, asks_valid, asks_pop;
-  logic asks_ready, line_ready;  // always 1: at most Requests, at most one entry per QP
-  ask_t asks_in, asks;
+  logic fetches_pending_push, fetches_pending_valid, fetches_pending_pop;
+  logic fetches_pending_ready, line_ready;  // always 1: at most Requests, at most one entry per QP
+  fetch_request_t fetches_pending_in, fetches_pending;
   logic request_ready;           // a request can be made
   logic replays_ready, replays_valid, replays_pop, replay_servable;
   // Its QP goes the way of all others.
@@ -188,13 +188,13 @@ module vireo_send_queue
   /* verilator lint_on UNUSEDSIGNAL */
   logic answer_valid_d, answer_valid_q, answer_taken;  // a request is answered
   answer_t answer_d, answer_q;
-  logic [AskBits-1:0] got_d, got_q, answer_got_d, answer_got_q;
+  logic [FetchCountBits-1:0] got_d, got_q, answer_got_d, answer_got_q;
 
   logic read, slot_write;
   slot_t slot, slot_new;
   logic [2:0] qp_state;
   logic [RecordBits-1:0] room;
-  logic [AskBits-1:0] count;
+  logic [FetchCountBits-1:0] count;
 
   logic wake_valid, wake_pop, wake_empty;
   logic [QpBits-1:0] wake;
@@ -223,10 +223,10 @@ module vireo_send_queue
     .s_valid_i(line_push), .s_ready_o(line_ready), .s_data_i(qpn_q),
     .m_valid_o(line_valid), .m_ready_i(line_pop), .m_data_o(line)
   );
-  vireo_fifo #(.Width($bits(ask_t)), .Depth(Requests)) u_asks (
+  vireo_fifo #(.Width($bits(fetch_request_t)), .Depth(Requests)) u_fetches_pending (
     .clk_i, .rst_ni,
-    .s_valid_i(asks_push), .s_ready_o(asks_ready), .s_data_i(asks_in),
-    .m_valid_o(asks_valid), .m_ready_i(asks_pop), .m_data_o(asks)
+    .s_valid_i(fetches_pending_push), .s_ready_o(fetches_pending_ready), .s_data_i(fetches_pending_in),
+    .m_valid_o(fetches_pending_valid), .m_ready_i(fetches_pending_pop), .m_data_o(fetches_pending)
   );
   // Replays whose work request was not given. What goes beside them is only marked as theirs: the order is the same.
   vireo_fifo #(.Width(ReplayBits), .Depth(Infos)) u_replays (
@@ -236,7 +236,7 @@ module vireo_send_queue
   );
   // A replay is there before what it asked for.
   logic unused_ready;
-  assign unused_ready = &{1'b0, asks_ready, line_ready, replays_valid};
+  assign unused_ready = &{1'b0, fetches_pending_ready, line_ready, replays_valid};
 
   vireo_table #(.Width(3), .Depth(NumQps)) u_state (
     .clk_i, .rst_ni,
@@ -265,7 +265,7 @@ module vireo_send_queue
     line_pop = 1'b0;
     line_push = 1'b0;
     slot_write = 1'b0;
-    asks_push = 1'b0;
+    fetches_pending_push = 1'b0;
 
     request_free = !request_valid_q || buffer_request_ready_i;
     request_valid_d = request_valid_q && !buffer_request_ready_i;
@@ -281,8 +281,8 @@ module vireo_send_queue
 
     slot_new = slot;
     room = RecordBits'(SendRecords) - slot.in_use;
-    count = 32'(room) < Most ? AskBits'(room) : BuffersPerRequest;
-    asks_in = '{qpn: qpn_q, count: count, again: 1'b0, resume: 1'b0};
+    count = 32'(room) < Most ? FetchCountBits'(room) : BuffersPerRequest;
+    fetches_pending_in = '{qpn: qpn_q, count: count, is_replay: 1'b0, resume: 1'b0};
 
     unique case (state_q)
       StChoose: begin
@@ -312,8 +312,8 @@ module vireo_send_queue
           replay_pop = 1'b1;
           line_turn_d = 1'b0;
           replay_turn_d = 1'b0;
-          asks_push = 1'b1;
-          asks_in = '{qpn: replay.qpn[QpBits-1:0], count: AskBits'(1), again: 1'b1, resume: replay.resume};
+          fetches_pending_push = 1'b1;
+          fetches_pending_in = '{qpn: replay.qpn[QpBits-1:0], count: FetchCountBits'(1), is_replay: 1'b1, resume: replay.resume};
           if (!replay.resume) begin
             request_valid_d = 1'b1;
             request_d = '{client: BufferClientSend, vq_index: first_queue + {15'(replay.qpn[QpBits-1:0]), 1'b0},
@@ -337,7 +337,7 @@ module vireo_send_queue
           OpRetired: slot_new.in_use = slot.in_use - 1'b1;
           OpAnswer: begin
             answer_taken = 1'b1;
-            slot_new.asked = 1'b0;
+            slot_new.requested = 1'b0;
             slot_new.in_use = slot.in_use - (RecordBits'(answer_q.count) - RecordBits'(answer_got_q));
             if (answer_got_q == answer_q.count) slot_new.more = 1'b1;
           end
@@ -345,18 +345,18 @@ module vireo_send_queue
             slot_new.queued = 1'b0;
             if (is_served(qp_state)) begin
               slot_new.more = 1'b0;
-              slot_new.asked = 1'b1;
+              slot_new.requested = 1'b1;
               slot_new.in_use = slot.in_use + RecordBits'(count);
               request_valid_d = 1'b1;
               request_d = '{client: BufferClientSend, vq_index: first_queue + {15'(qpn_q), 1'b0}, by_index: 1'b0,
                             index: '0, count: count, default: '0};
-              asks_push = 1'b1;
+              fetches_pending_push = 1'b1;
             end
           end
           default: slot_new.more = 1'b1;  // OpWake, OpRing
         endcase
-        if (slot_new.more && !slot_new.queued && !slot_new.asked && is_served(qp_state)
-            && slot_new.in_use <= RecordBits'(SendRecords - AskRoom)) begin
+        if (slot_new.more && !slot_new.queued && !slot_new.requested && is_served(qp_state)
+            && slot_new.in_use <= RecordBits'(SendRecords - FetchRoom)) begin
           slot_new.queued = 1'b1;
           line_push = 1'b1;
         end
@@ -374,7 +374,7 @@ module vireo_send_queue
     logic [63:0] address;
     logic [31:0] bytes;
     logic [7:0] failed;  // rdma_error_e: nothing is read
-    logic again;         // of a replay
+    logic is_replay;         // of a replay
     logic resume;        // there is no work request
   } info_t;
 
@@ -388,7 +388,7 @@ module vireo_send_queue
   logic [InfoBits-1:0] infos_d, infos_q;  // whose work request was not given
   logic info_push, info_ready, info_valid, info_pop;
   info_t info_in, info;
-  logic [31:0] behind;  // the fixed part, of the descriptor
+  logic [31:0] tail_bytes_left;  // the fixed part, of the descriptor
 
   vireo_fifo #(.Width($bits(info_t)), .Depth(Infos)) u_info (
     .clk_i, .rst_ni,
@@ -408,11 +408,11 @@ module vireo_send_queue
     answer_got_d = answer_got_q;
     got_d = got_q;
     buffer_pop = 1'b0;
-    asks_pop = 1'b0;
+    fetches_pending_pop = 1'b0;
     info_push = 1'b0;
-    behind = buffer.bytes - 32'(RdmaSqReqBytes);
-    info_in = '{qpn: asks.qpn, head: buffer.head, address: buffer.address, bytes: buffer.bytes, failed: RdmaErrorOk,
-                again: asks.again, resume: asks.resume};
+    tail_bytes_left = buffer.bytes - 32'(RdmaSqReqBytes);
+    info_in = '{qpn: fetches_pending.qpn, head: buffer.head, address: buffer.address, bytes: buffer.bytes, failed: RdmaErrorOk,
+                is_replay: fetches_pending.is_replay, resume: fetches_pending.resume};
     // A send work request is one device-readable descriptor. [RFC v2, RoCE Support] That of a record was there once.
     if (buffer.status != BufferStatusOk) begin
       info_in.address = '0;
@@ -426,30 +426,30 @@ module vireo_send_queue
 
     unique case (fetch_state_q)
       FtHead: begin
-        if (asks_valid && asks.resume) begin
+        if (fetches_pending_valid && fetches_pending.resume) begin
           if (info_ready) begin
-            asks_pop = 1'b1;
+            fetches_pending_pop = 1'b1;
             info_push = 1'b1;
-            info_in = '{qpn: asks.qpn, failed: RdmaErrorOk, again: 1'b1, resume: 1'b1, default: '0};
+            info_in = '{qpn: fetches_pending.qpn, failed: RdmaErrorOk, is_replay: 1'b1, resume: 1'b1, default: '0};
           end
-        end else if (buffer_valid && asks_valid && !answer_valid_q && fetch_free && info_ready) begin
+        end else if (buffer_valid && fetches_pending_valid && !answer_valid_q && fetch_free && info_ready) begin
           buffer_pop = 1'b1;
-          if (buffer.status == BufferStatusOk || asks.again) begin
+          if (buffer.status == BufferStatusOk || fetches_pending.is_replay) begin
             got_d = got_q + 1'b1;
             info_push = 1'b1;
             if (info_in.failed == RdmaErrorOk) begin
               fetch_valid_d = 1'b1;
               fetch_d = '{address: buffer.address, bytes: 13'(HeadBytes), tag: 8'd0};
               tail_address_d = buffer.address + 64'(RdmaSqReqSizeOffset);
-              tail_bytes_d = behind < 32'(RdmaSgeBytes) ? 13'(TailBytes - RdmaSgeBytes) + behind[12:0]
+              tail_bytes_d = tail_bytes_left < 32'(RdmaSgeBytes) ? 13'(TailBytes - RdmaSgeBytes) + tail_bytes_left[12:0]
                                                         : 13'(TailBytes);
               fetch_state_d = FtTail;
             end
           end
           if (buffer.last) begin
-            asks_pop = 1'b1;
-            answer_valid_d = !asks.again;
-            answer_d = '{qpn: asks.qpn, count: asks.count};
+            fetches_pending_pop = 1'b1;
+            answer_valid_d = !fetches_pending.is_replay;
+            answer_d = '{qpn: fetches_pending.qpn, count: fetches_pending.count};
             answer_got_d = got_d;
             got_d = '0;
           end
@@ -473,23 +473,23 @@ module vireo_send_queue
   assemble_e assemble_d, assemble_q;
   logic [8*HeadBytes-1:0] head_bytes_d, head_bytes_q;
   logic head_failed_d, head_failed_q;
-  logic work_valid_d, work_valid_q, failure_valid_d, failure_valid_q, both_free, give;
+  logic work_valid_d, work_valid_q, failure_valid_d, failure_valid_q, both_free, issue;
   work_request_t work_d, work_q;
   queue_failure_t failure_d, failure_q;
   logic [7:0] failed;
   logic own_failure;      // of a work request that is no replay
-  logic told, tell;       // of info.qpn, as it was when that was here one cycle ago; it is told now
-  logic looked_q;         // it was
+  logic reported, report;       // of info.qpn, as it was when that was here one cycle ago; it is told now
+  logic flag_read_q;         // it was
   logic cleared_valid_q;  // a life of `cleared_q` has begun one cycle ago
   logic [QpBits-1:0] cleared_q;
 
   // QPs of which a failure was told since the last clear. A clear is written one cycle late and goes first, so nothing
   // waits for what comes from outside in that cycle.
-  vireo_table #(.Width(1), .Depth(NumQps)) u_told (
+  vireo_table #(.Width(1), .Depth(NumQps)) u_reported (
     .clk_i, .rst_ni,
-    .write_i(cleared_valid_q || tell), .write_address_i(cleared_valid_q ? cleared_q : info.qpn),
+    .write_i(cleared_valid_q || report), .write_address_i(cleared_valid_q ? cleared_q : info.qpn),
     .write_data_i(!cleared_valid_q),
-    .read_i(1'b1), .read_address_i(info.qpn), .read_data_o(told)
+    .read_i(1'b1), .read_address_i(info.qpn), .read_data_o(reported)
   );
 
   always_comb begin
@@ -504,16 +504,16 @@ module vireo_send_queue
     fetched_pop = 1'b0;
     info_pop = 1'b0;
     replays_pop = 1'b0;
-    give = 1'b0;
+    issue = 1'b0;
     failed = info.failed;
     own_failure = 1'b0;
-    tell = 1'b0;
+    report = 1'b0;
 
     unique case (assemble_q)
       AsHead: begin
         if (info_valid && (info.failed != RdmaErrorOk || info.resume)) begin
-          own_failure = !info.again;
-          give = both_free && !(own_failure && (cleared_valid_q || !looked_q));
+          own_failure = !info.is_replay;
+          issue = both_free && !(own_failure && (cleared_valid_q || !flag_read_q));
         end else if (info_valid && fetched_valid) begin
           fetched_pop = 1'b1;
           head_bytes_d = fetched.data[8*HeadBytes-1:0];
@@ -523,32 +523,32 @@ module vireo_send_queue
       end
       AsTail: begin
         if (head_failed_q || fetched.resp != AxiRespOkay) failed = RdmaErrorQueueDmaError;
-        own_failure = failed != RdmaErrorOk && !info.again;
+        own_failure = failed != RdmaErrorOk && !info.is_replay;
         if (fetched_valid && both_free && !(own_failure && cleared_valid_q)) begin
           fetched_pop = 1'b1;
-          give = 1'b1;
+          issue = 1'b1;
           assemble_d = AsHead;
         end
       end
       default: assemble_d = AsHead;
     endcase
-    if (give) begin
+    if (issue) begin
       info_pop = 1'b1;
-      replays_pop = info.again;
+      replays_pop = info.is_replay;
       work_valid_d = 1'b1;
       work_d = '{qpn: 24'(info.qpn), head: info.head, failed: failed, address: info.address, bytes: info.bytes,
                  head_bytes: head_bytes_q, tail_bytes: fetched.data[8*TailBytes-1:0], default: '0};
-      if (info.again) begin
+      if (info.is_replay) begin
         work_d.head = replays.head;
-        work_d.again = 1'b1;
+        work_d.is_replay = 1'b1;
         work_d.resume = info.resume;
-        work_d.generation = replays.generation;
+        work_d.epoch = replays.epoch;
         work_d.slot = replays.slot;
         work_d.psn = replays.psn;
         work_d.first_psn = replays.first_psn;
         work_d.last_psn = replays.last_psn;
         work_d.packets = replays.packets;
-        work_d.fresh = replays.fresh;
+        work_d.first_transmission = replays.first_transmission;
         work_d.number = replays.number;
       end
       if (failed != RdmaErrorOk || info.resume) begin
@@ -558,8 +558,8 @@ module vireo_send_queue
       // Of a replay the completer decides what it means: its record may have ended, and its buffer be another's by now.
       if (own_failure) begin
         // One ends the QP: what was under way behind it has nothing more to tell.
-        tell = !told;
-        failure_valid_d = tell;
+        report = !reported;
+        failure_valid_d = report;
         failure_d = '{vq_index: first_queue + {15'(info.qpn), 1'b0}, code: failed};
       end
     end
@@ -567,10 +567,10 @@ module vireo_send_queue
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      looked_q <= 1'b0;
+      flag_read_q <= 1'b0;
       cleared_valid_q <= 1'b0;
     end else begin
-      looked_q <= info_valid && !info_pop;
+      flag_read_q <= info_valid && !info_pop;
       cleared_valid_q <= qp_state_write_valid_i && qp_state_write_i.clear;
     end
   end
@@ -580,7 +580,7 @@ module vireo_send_queue
 
   // What one machine adds and another takes away.
   always_comb begin
-    requests_d = requests_q + RequestBits'(asks_push) - RequestBits'(asks_pop);
+    requests_d = requests_q + RequestBits'(fetches_pending_push) - RequestBits'(fetches_pending_pop);
     infos_d = infos_q + InfoBits'(info_push) - InfoBits'(info_pop);
   end
 

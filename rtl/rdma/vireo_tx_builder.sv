@@ -173,7 +173,7 @@ module vireo_tx_builder
     StIdle,   // takes a packet and reads both rows, or chooses a net frame
     StRow,    // begins the source port
     StToken,  // makes the token
-    StGive,   // gives it to the framer
+    StOffer,   // gives it to the framer
     StEmpty,  // a net frame waits until the framer is empty and the MAC is ready
     StNet     // takes a net frame's beats
   } state_e;
@@ -197,7 +197,7 @@ module vireo_tx_builder
   logic [EntropyBits-1:0] entropy;
   tx_token_t token_d, token_q;
 
-  vireo_rr_pick #(.Inputs(Inputs)) u_pick (.wants_i({net_waits_q, in_valid}), .last_i(winner_q), .pick_o(pick));
+  vireo_rr_pick #(.Inputs(Inputs)) u_pick (.requests_i({net_waits_q, in_valid}), .last_i(winner_q), .pick_o(pick));
 
   always_comb begin
     state_d = state_q;
@@ -214,8 +214,8 @@ module vireo_tx_builder
         end
       end
       StRow: state_d = StToken;
-      StToken: state_d = StGive;
-      StGive: if (token_ready) state_d = StIdle;
+      StToken: state_d = StOffer;
+      StOffer: if (token_ready) state_d = StIdle;
       StEmpty: if (frames_q == '0 && ready_q) state_d = StNet;
       StNet: if (net_last) state_d = StIdle;
       default: state_d = StIdle;
@@ -230,10 +230,10 @@ module vireo_tx_builder
     dest_qpn = packet_q.has_ah ? packet_q.dest_qpn : row.dest_qpn;
   end
 
-  assign token_valid = state_q == StGive;
+  assign token_valid = state_q == StOffer;
   assign response_taken_o = take && packet_d.is_response;
   assign qp_sent_valid_o = take && packet_d.ack_req;
-  assign qp_sent_o = '{qpn: packet_d.qpn, psn: packet_d.last_psn, generation: packet_d.generation};
+  assign qp_sent_o = '{qpn: packet_d.qpn, psn: packet_d.last_psn, epoch: packet_d.epoch};
 
   // The source port is that of Linux: from the flow label, else, symmetrically, from both queue pair numbers.
   // [IBTA A17.4.3; Linux, include/rdma/ib_verbs.h: rdma_get_udp_sport, rdma_calc_flow_label,

@@ -90,14 +90,14 @@ module vireo_tx_gather
     StTake,   // takes a job for which there is room, or a drop
     StFirst,  // asks for its first run
     StSecond  // asks for its second run
-  } ask_e;
+  } fetch_e;
 
   logic [1:0] in_valid, in_ready;            // 0: job, 1: response
   tx_job_t in [2];
   logic winner_d, winner_q;                  // of the last packet, also of one that is not taken whole
   logic job_valid;
   tx_job_t job;
-  ask_e ask_d, ask_q;
+  fetch_e fetch_d, fetch_q;
   logic [63:0] address0_q, address1_q;
   logic [12:0] bytes0_q, bytes1_q;
   logic more_q, further_q;                   // of the job: another one of its packet follows; one came before
@@ -149,20 +149,20 @@ module vireo_tx_gather
   always_comb begin
     job_beats = CountBits'((14'(job.packet.payload_bytes) + 14'(BeatBytes - 1)) >> LaneBits);
     take = 1'b0;
-    ask_d = ask_q;
-    unique case (ask_q)
+    fetch_d = fetch_q;
+    unique case (fetch_q)
       StTake: begin
         if (job.drop) begin
           // What was asked for comes all the same, and needs its place until then.
           take = job_valid && (!part_q || runs_q == '0);
         end else begin
           take = job_valid && (job.more || waiting_space) && (part_q || (PlaceBits + 1)'(job_beats) <= free_q);
-          if (take && job.bytes0 != '0) ask_d = StFirst;
+          if (take && job.bytes0 != '0) fetch_d = StFirst;
         end
       end
-      StFirst: if (read_request_ready_i) ask_d = bytes1_q == '0 ? StTake : StSecond;
-      StSecond: if (read_request_ready_i) ask_d = StTake;
-      default: ask_d = StTake;
+      StFirst: if (read_request_ready_i) fetch_d = bytes1_q == '0 ? StTake : StSecond;
+      StSecond: if (read_request_ready_i) fetch_d = StTake;
+      default: fetch_d = StTake;
     endcase
     in_ready[0] = take && !winner_d;
     in_ready[1] = take && winner_d;
@@ -176,11 +176,11 @@ module vireo_tx_gather
   end
 
   always_comb begin
-    read_request_valid_o = ask_q == StFirst || ask_q == StSecond;
+    read_request_valid_o = fetch_q == StFirst || fetch_q == StSecond;
     read_request_o = '{address: address0_q, bytes: bytes0_q, default: '0};
     read_request_o.tag[TagLast] = bytes1_q == '0 && !more_q;
     read_request_o.tag[TagFurther] = further_q;
-    if (ask_q == StSecond) begin
+    if (fetch_q == StSecond) begin
       read_request_o.address = address1_q;
       read_request_o.bytes = bytes1_q;
       read_request_o.tag[TagLast] = !more_q;
@@ -190,12 +190,12 @@ module vireo_tx_gather
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      ask_q <= StTake;
+      fetch_q <= StTake;
       part_q <= 1'b0;
       winner_q <= 1'b1;
       runs_q <= '0;
     end else begin
-      ask_q <= ask_d;
+      fetch_q <= fetch_d;
       if (take) winner_q <= winner_d;
       part_q <= part_d;
       runs_q <= runs_d;
@@ -339,11 +339,11 @@ module vireo_tx_gather
     StWait,   // for a packet and all of its payload
     StSent,   // says that it goes on
     StStart,  // its first beat is being read
-    StGive,   // gives the packet
+    StPacket,   // gives the packet
     StFail    // gives the failure
-  } give_e;
+  } send_e;
 
-  give_e give_d, give_q;
+  send_e send_d, send_q;
   tx_packet_t packet_d, packet_q;
   aeth_t nak;
   logic decide, release_beats, drop_beats;
@@ -354,21 +354,21 @@ module vireo_tx_gather
     decide = 1'b0;
     release_beats = 1'b0;
     drop_beats = 1'b0;
-    give_d = give_q;
-    unique case (give_q)
+    send_d = send_q;
+    unique case (send_q)
       StWait: begin
         if (waiting_valid && (waiting.beats == '0 || done_valid)) begin
           if ((waiting.beats == '0 || !done_bad) && waiting.packet.reports) begin
-            give_d = StSent;
+            send_d = StSent;
           end else if (waiting.beats == '0 || !done_bad) begin
             decide = 1'b1;
             release_beats = 1'b1;
-            give_d = StStart;
+            send_d = StStart;
           end else if (stored_q == '0 && !payload_valid_q) begin
             // Dropping moves the place that is read next, so nothing before it may be left.
             decide = 1'b1;
             drop_beats = 1'b1;
-            give_d = StFail;
+            send_d = StFail;
           end
         end
       end
@@ -377,13 +377,13 @@ module vireo_tx_gather
         if (sent_ready_i) begin
           decide = 1'b1;
           release_beats = 1'b1;
-          give_d = StStart;
+          send_d = StStart;
         end
       end
-      StStart: give_d = StGive;
-      StGive: if (packet_ready_i) give_d = StWait;
-      StFail: if (failed_ready_i) give_d = packet_q.is_response ? StGive : StWait;
-      default: give_d = StWait;
+      StStart: send_d = StPacket;
+      StPacket: if (packet_ready_i) send_d = StWait;
+      StFail: if (failed_ready_i) send_d = packet_q.is_response ? StPacket : StWait;
+      default: send_d = StWait;
     endcase
     waiting_ready = decide;
     done_ready = decide && waiting.beats != '0;
@@ -409,20 +409,20 @@ module vireo_tx_gather
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) give_q <= StWait;
-    else give_q <= give_d;
+    if (!rst_ni) send_q <= StWait;
+    else send_q <= send_d;
   end
 
   always_ff @(posedge clk_i) begin
-    if (give_q == StWait && waiting_valid) packet_q <= packet_d;
+    if (send_q == StWait && waiting_valid) packet_q <= packet_d;
   end
 
-  assign packet_valid_o = give_q == StGive;
+  assign packet_valid_o = send_q == StPacket;
   assign packet_o = packet_q;
-  assign sent_valid_o = give_q == StSent;
+  assign sent_valid_o = send_q == StSent;
   // UC and UD: nobody acknowledges, so that the completer hears of it as if somebody did. [IBTA vol. 1, 9.8]
   assign sent_o = '{qpn: packet_q.qpn, psn: packet_q.psn, syndrome: 8'(AethSyndromeAckNoCredits), default: '0};
-  assign failed_valid_o = give_q == StFail;
+  assign failed_valid_o = send_q == StFail;
   assign failed_o = '{qpn: packet_q.qpn, event_type: 16'(RdmaEventTypeQpFatal), code: 32'(RdmaErrorQueueDmaError),
                      default: '0};
 
@@ -499,7 +499,7 @@ module vireo_tx_gather
   assign payload_valid_o = payload_valid_q;
   assign payload_data_o = bank_q ? bank_data[1] : bank_data[0];
 
-  assign idle_o = in_valid == '0 && ask_q == StTake && !part_q && jobs_q == '0 && give_q == StWait && stored_q == '0
+  assign idle_o = in_valid == '0 && fetch_q == StTake && !part_q && jobs_q == '0 && send_q == StWait && stored_q == '0
                && !payload_valid_q;
 
   // Bits that do not matter here.

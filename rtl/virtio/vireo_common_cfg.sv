@@ -140,10 +140,10 @@ module vireo_common_cfg
   logic [15:0] select2_q;
   logic exists2_q;
   logic [QueueBits-1:0] queue2;
-  logic state_read_enabled, state_read_asked, done_read;
-  logic last_valid_q, last_enabled_q, last_asked_q;  // the state that was written one cycle ago
+  logic state_read_enabled, state_read_reset_toggle, done_read;
+  logic last_valid_q, last_enabled_q, last_reset_toggle_q;  // the state that was written one cycle ago
   logic [QueueBits-1:0] last_queue_q;
-  logic enabled2, asked2, in_reset2;
+  logic enabled2, reset_toggle2, in_reset2;
 
   logic [31:0] device_select_d, device_select_q, driver_select_d, driver_select_q;
   logic [FeatureWindows-1:0][31:0] offered, accepted_d, accepted_q;
@@ -165,7 +165,7 @@ module vireo_common_cfg
   logic write_common, set_up;
   logic write_size, write_vector, queue_enable, queue_reset;
   logic [2:0] write_low, write_high;  // descriptor, driver, device area
-  logic write_state, write_enabled, write_asked;
+  logic write_state, write_enabled, write_reset_toggle;
   logic [QueueBits-1:0] write_queue;
   logic [15:0] size_value, vector_value;
   logic interrupt_pending_d, interrupt_pending_q, interrupt_valid_d, interrupt_valid_q;
@@ -185,8 +185,8 @@ module vireo_common_cfg
     queue2 = QueueBits'(select2_q);
 
     enabled2 = last_valid_q && last_queue_q == queue2 ? last_enabled_q : state_read_enabled;
-    asked2 = last_valid_q && last_queue_q == queue2 ? last_asked_q : state_read_asked;
-    in_reset2 = asked2 != done_read;
+    reset_toggle2 = last_valid_q && last_queue_q == queue2 ? last_reset_toggle_q : state_read_reset_toggle;
+    in_reset2 = reset_toggle2 != done_read;
 
     offered = OfferedFeatures;
     offered[1:0] &= ~profile.net_features_withheld;
@@ -289,7 +289,7 @@ module vireo_common_cfg
     write_state = sweep_step || (!sweep_q && (queue_enable || queue_reset));
     write_queue = sweep_q ? sweep_queue_q : queue2;
     write_enabled = queue_enable;
-    write_asked = !sweep_q && (asked2 ^ queue_reset);
+    write_reset_toggle = !sweep_q && (reset_toggle2 ^ queue_reset);
 
     if (isr2_q && !write2_q) isr_d = 1'b0;
 
@@ -402,7 +402,7 @@ module vireo_common_cfg
     exists2_q <= exists1;
     last_queue_q <= write_queue;
     last_enabled_q <= write_enabled;
-    last_asked_q <= write_asked;
+    last_reset_toggle_q <= write_reset_toggle;
     interrupt_q <= interrupt_d;
   end
 
@@ -414,15 +414,15 @@ module vireo_common_cfg
     .rst_ni,
     .write_i(write_state),
     .write_address_i(write_queue),
-    .write_data_i({write_enabled, write_asked}),
+    .write_data_i({write_enabled, write_reset_toggle}),
     .read_i(common1_q),
     .read_address_i(QueueBits'(queue_select_q)),
-    .read_data_o({state_read_enabled, state_read_asked})
+    .read_data_o({state_read_enabled, state_read_reset_toggle})
   );
 
   // --- Queue resets: to firmware, and its answers
 
-  logic done1_q, done2_q, done_asked;
+  logic done1_q, done2_q, done_reset_toggle;
   logic [QueueBits-1:0] done_queue1_q, done_queue2_q;
   logic [QueueBits-1:0] queue_reset_index, unused_load_index;
   logic unused_load;
@@ -445,15 +445,15 @@ module vireo_common_cfg
   vireo_table #(
     .Width(1),
     .Depth(NumQueues)
-  ) u_asked (
+  ) u_reset_toggle (
     .clk_i,
     .rst_ni,
     .write_i(write_state),
     .write_address_i(write_queue),
-    .write_data_i(write_asked),
+    .write_data_i(write_reset_toggle),
     .read_i(done1_q),
     .read_address_i(done_queue1_q),
-    .read_data_o(done_asked)
+    .read_data_o(done_reset_toggle)
   );
 
   vireo_table #(
@@ -464,7 +464,7 @@ module vireo_common_cfg
     .rst_ni,
     .write_i(sweep_step || (done2_q && !resetting_q)),
     .write_address_i(sweep_q ? sweep_queue_q : done_queue2_q),
-    .write_data_i(!sweep_q && done_asked),
+    .write_data_i(!sweep_q && done_reset_toggle),
     .read_i(common1_q),
     .read_address_i(QueueBits'(queue_select_q)),
     .read_data_o(done_read)

@@ -130,8 +130,8 @@ module vireo_cq_writer
     logic failed;
     logic armed_solicited;
     logic armed_next;
-    logic passed;            // a CQE after arm_seen is complete
-    logic [15:0] arm_seen;   // the driver's position when it armed
+    logic passed;            // a CQE after arm_position is complete
+    logic [15:0] arm_position;   // the driver's position when it armed
     logic [15:0] written;    // position behind the last CQE whose used index is in memory
     logic has_solicited;     // there may be such a one
     logic [15:0] solicited;  // position behind the last solicited of these
@@ -148,19 +148,19 @@ module vireo_cq_writer
   // From where to where the used position has gone: entries of a split ring, places of a packed one.
   typedef struct packed {
     logic [15:0] first;
-    logic [15:0] behind;
+    logic [15:0] next_position;
   } span_t;
 
   typedef struct packed {
     span_t span;
     logic [15:0] vq_index;
     logic [15:0] msix;
-  } question_t;
+  } suppression_read_t;
 
   typedef struct packed {
     logic error;
     logic [8*PvirtqEventSuppressBytes-1:0] data;
-  } wish_t;
+  } suppression_t;
 
   typedef struct packed {
     logic bad;  // cannot hold a CQE
@@ -186,18 +186,18 @@ module vireo_cq_writer
     StFirst,          // of a batch in a packed ring: the flags of its first buffer
     StCq,
     StEvent,
-    StAsk,
+    StRequest,
     StFill,
     StRead,
     StData,           // CQE or event
     StTargetElement,  // of the CQ or the event queue
     StTargetIndex,
     StFail,
-    StArmLook,
+    StArmRead,
     StArm,
-    StDoneLook,
+    StDoneRead,
     StDone,
-    StWish,           // of a driver: an interrupt or none
+    StSuppression,           // of a driver: an interrupt or none
     StAvail           // avail_event
   } state_e;
 
@@ -343,13 +343,13 @@ module vireo_cq_writer
   assign contexts_d = contexts_q + ContextBits'(context_write) - ContextBits'(context_pop);
 
   // What drivers want, as it is read. There is room for every answer.
-  logic question_push, unused_question_ready, unused_question_valid, wish_valid, wish_pop;
-  question_t question_in, question;
-  wish_t wish;
+  logic question_push, unused_question_ready, unused_question_valid, suppression_valid, suppression_pop;
+  suppression_read_t question_in, question;
+  suppression_t suppression;
   logic [QuestionBits-1:0] questions_d, questions_q;
 
   vireo_fifo #(
-    .Width($bits(question_t)),
+    .Width($bits(suppression_read_t)),
     .Depth(Questions)
   ) u_questions (
     .clk_i,
@@ -358,25 +358,25 @@ module vireo_cq_writer
     .s_ready_o(unused_question_ready),
     .s_data_i(question_in),
     .m_valid_o(unused_question_valid),
-    .m_ready_i(wish_pop),
+    .m_ready_i(suppression_pop),
     .m_data_o(question)
   );
 
   // resp 0 is okay [AMBA AXI, A3.4.4]
   vireo_fifo #(
-    .Width($bits(wish_t)),
+    .Width($bits(suppression_t)),
     .Depth(Questions)
-  ) u_wishes (
+  ) u_suppressions (
     .clk_i,
     .rst_ni,
     .s_valid_i(fetched_valid_i),
     .s_ready_o(fetched_ready_o),
     .s_data_i({fetched_i.resp != '0, fetched_i.data[8*PvirtqEventSuppressBytes-1:0]}),
-    .m_valid_o(wish_valid),
-    .m_ready_i(wish_pop),
-    .m_data_o(wish)
+    .m_valid_o(suppression_valid),
+    .m_ready_i(suppression_pop),
+    .m_data_o(suppression)
   );
-  assign questions_d = questions_q + QuestionBits'(question_push) - QuestionBits'(wish_pop);
+  assign questions_d = questions_q + QuestionBits'(question_push) - QuestionBits'(suppression_pop);
 
   // Whose avail_event is to be written: each queue once, with what came last. Descriptor fetch is never held up, or its
   // answer could wait for one who waits for its answer. The value is written one cycle before its push, so that a load
@@ -574,12 +574,12 @@ module vireo_cq_writer
   );
 
   // --- Slots
-  logic slot_push, slot_silent, slot_pop;
+  logic slot_push, slot_no_interrupt, slot_pop;
   slot_t slot_in, slot;
   logic slot_read;
   logic [SlotBits-1:0] slot_tail_q, slot_head_q;
   logic [SlotBits:0] slots_d, slots_q;
-  logic [Slots-1:0] slot_silent_d, slot_silent_q;  // nothing is to be done
+  logic [Slots-1:0] slot_no_interrupt_d, slot_no_interrupt_q;  // nothing is to be done
   logic [Slots-1:0] slot_done_d, slot_done_q;      // its used index is written
   logic [Slots-1:0] slot_error_d, slot_error_q;    // one of its writes has failed
 
@@ -603,10 +603,10 @@ module vireo_cq_writer
 
   always_comb begin
     slots_d = slots_q + (SlotBits + 1)'(slot_push) - (SlotBits + 1)'(slot_pop);
-    slot_silent_d = slot_silent_q;
+    slot_no_interrupt_d = slot_no_interrupt_q;
     slot_done_d = slot_done_q;
     slot_error_d = slot_error_q;
-    if (slot_push) slot_silent_d[slot_tail_q] = slot_silent;
+    if (slot_push) slot_no_interrupt_d[slot_tail_q] = slot_no_interrupt;
     if (slot_pop) begin
       slot_done_d[slot_head_q] = 1'b0;
       slot_error_d[slot_head_q] = 1'b0;
@@ -664,14 +664,14 @@ module vireo_cq_writer
   assign queue_failure_free = !queue_failure_valid_q || queue_failure_ready_i;
 
   // Positions count modulo 2^16, so they are compared by their distance to the device's.
-  logic [15:0] arm_unseen, arm_under_way, arm_solicited;
+  logic [15:0] arm_unconsumed, arm_in_flight, arm_solicited;
   logic arm_set_solicited, arm_set_next, arm_after, arm_after_solicited, arm_fire;
-  logic done_unseen, done_fire;
+  logic done_unconsumed, done_fire;
   // verilator lint_off UNUSEDSIGNAL
   pvirtq_event_suppress_t suppress;   // reserved bits
   // verilator lint_on UNUSEDSIGNAL
-  logic [16:0] wish_distance, wish_length;  // in places of a packed ring, signed
-  logic wish_fire;
+  logic [16:0] event_distance, span_length;  // in places of a packed ring, signed
+  logic interrupt_due;
   logic [SlotBits-1:0] tag_slot;
   logic [63:0] element_address, index_address;
   logic [15:0] used_next, at;
@@ -718,7 +718,7 @@ module vireo_cq_writer
     cached_read = 1'b0;
     cached_read_slot = position.first;
     slot_push = 1'b0;
-    slot_silent = 1'b0;
+    slot_no_interrupt = 1'b0;
     slot_pop = 1'b0;
     slot_read = 1'b0;
     position_write = 1'b0;
@@ -734,7 +734,7 @@ module vireo_cq_writer
     fetch_request_load = 1'b0;
     doorbell_load = 1'b0;
     question_push = 1'b0;
-    wish_pop = 1'b0;
+    suppression_pop = 1'b0;
     avail_pop = 1'b0;
 
     in_ring = state_q == StElement || state_q == StIndex || state_q == StFirst;
@@ -822,12 +822,12 @@ module vireo_cq_writer
       end
     endcase
 
-    slot_in = '{is_avail: 1'b0, is_cq: !is_event_q, span: '{first: ring_used, behind: used_next}, vq_index: vq_q,
+    slot_in = '{is_avail: 1'b0, is_cq: !is_event_q, span: '{first: ring_used, next_position: used_next}, vq_index: vq_q,
                 cqn: cqn, solicited: completion.solicited
                 || completion.cqe[8*RdmaCqReqStatusOffset +: 8] != IbWcStatusSuccess,
                 position: used_next, msix: ring_msix};
     if (ring_packed_i) begin
-      slot_in.span = '{first: head, behind: has_id ? completion.behind : {head[PlaceBits] ^ place_last, place_next}};
+      slot_in.span = '{first: head, next_position: has_id ? completion.next_position : {head[PlaceBits] ^ place_last, place_next}};
     end
     if (in_batch) slot_in.span.first = batch_q.first;
 
@@ -839,21 +839,21 @@ module vireo_cq_writer
     // Arming: notify at once if a CQE that is asked for lies between what was seen and what is in memory.
     arm_set_solicited = from_context_q ? context_job.set_solicited : arm_value.solicited;
     arm_set_next = from_context_q ? context_job.set_next : arm_value.next_completion;
-    arm_unseen = position.used - arm_value.seen_used_idx;
+    arm_unconsumed = position.used - arm_value.seen_used_idx;
     if (ring_packed_i) begin
-      arm_unseen = 16'(position.place) - 16'(arm_value.seen_used_idx[PlaceBits-1:0]);
-      if (arm_value.seen_used_idx[PlaceBits] == position.wrapped) arm_unseen += size;
+      arm_unconsumed = 16'(position.place) - 16'(arm_value.seen_used_idx[PlaceBits-1:0]);
+      if (arm_value.seen_used_idx[PlaceBits] == position.wrapped) arm_unconsumed += size;
     end
-    if (from_context_q) arm_unseen = '0;
-    arm_under_way = position.used - cq_state.written;
+    if (from_context_q) arm_unconsumed = '0;
+    arm_in_flight = position.used - cq_state.written;
     arm_solicited = position.used - cq_state.solicited;
-    arm_after = arm_unseen > arm_under_way;
-    arm_after_solicited = cq_state.has_solicited && arm_solicited < arm_unseen;
+    arm_after = arm_unconsumed > arm_in_flight;
+    arm_after_solicited = cq_state.has_solicited && arm_solicited < arm_unconsumed;
     arm_fire = (arm_set_next && arm_after) || (arm_set_solicited && arm_after_solicited);
 
     // A CQE that the driver had seen when it armed, before its write was answered, is none to notify of.
-    done_unseen = cq_state.passed || position.used - slot.position < position.used - cq_state.arm_seen;
-    done_fire = done_unseen && (cq_state.armed_next || (cq_state.armed_solicited && slot.solicited));
+    done_unconsumed = cq_state.passed || position.used - slot.position < position.used - cq_state.arm_position;
+    done_fire = done_unconsumed && (cq_state.armed_next || (cq_state.armed_solicited && slot.solicited));
 
     // What the driver of a queue that interrupts by itself wants to know of.
     question_in = '{span: slot.span, vq_index: slot.vq_index, msix: slot.msix};
@@ -866,44 +866,44 @@ module vireo_cq_writer
       end
     end
     // Is the event in [first, behind)? Of two laps the one that the wrap counter says: places behind `first` come first.
-    suppress = unpack_pvirtq_event_suppress(wish.data);
-    wish_distance = 17'(suppress.desc_event_off) - 17'(question.span.first[PlaceBits-1:0]);
-    if (suppress.desc_event_wrap != question.span.first[PlaceBits]) wish_distance += 17'(size);
-    wish_length = 17'(question.span.behind[PlaceBits-1:0]) - 17'(question.span.first[PlaceBits-1:0]);
-    if (question.span.behind[PlaceBits] != question.span.first[PlaceBits]) wish_length += 17'(size);
-    wish_fire = 1'b1;
+    suppress = unpack_pvirtq_event_suppress(suppression.data);
+    event_distance = 17'(suppress.desc_event_off) - 17'(question.span.first[PlaceBits-1:0]);
+    if (suppress.desc_event_wrap != question.span.first[PlaceBits]) event_distance += 17'(size);
+    span_length = 17'(question.span.next_position[PlaceBits-1:0]) - 17'(question.span.first[PlaceBits-1:0]);
+    if (question.span.next_position[PlaceBits] != question.span.first[PlaceBits]) span_length += 17'(size);
+    interrupt_due = 1'b1;
     if (ring_packed_i) begin
       // [virtio 1.3, 2.8.10]; the reserved value, and one for which there is no feature, ask for no less.
       if (suppress.desc_event_flags == RingEventFlagsDisable) begin
-        wish_fire = 1'b0;
+        interrupt_due = 1'b0;
       end else if (suppress.desc_event_flags == RingEventFlagsDesc && event_idx_i) begin
-        wish_fire = !wish_distance[16] && wish_distance < wish_length;
+        interrupt_due = !event_distance[16] && event_distance < span_length;
       end
     end else if (event_idx_i) begin
       // [virtio 1.3, 2.7.7.2]
-      wish_fire = 16'(wish.data[15:0] - question.span.first) < 16'(question.span.behind - question.span.first);
+      interrupt_due = 16'(suppression.data[15:0] - question.span.first) < 16'(question.span.next_position - question.span.first);
     end else begin
-      wish_fire = (wish.data[15:0] & VirtqAvailFlagsNoInterrupt) == '0;
+      interrupt_due = (suppression.data[15:0] & VirtqAvailFlagsNoInterrupt) == '0;
     end
 
     unique case (state_q)
       StIdle: begin
-        if (wish_valid) begin
+        if (suppression_valid) begin
           queue_read = 1'b1;
           queue_read_index = question.vq_index[QueueBits-1:0];
-          state_d = StWish;
+          state_d = StSuppression;
         end else if (slot_done_q[slot_head_q] && questions_q != QuestionBits'(Questions)) begin
-          if (slot_silent_q[slot_head_q] && !slot_error_q[slot_head_q]) begin
+          if (slot_no_interrupt_q[slot_head_q] && !slot_error_q[slot_head_q]) begin
             slot_pop = 1'b1;
           end else begin
             slot_read = 1'b1;
-            state_d = StDoneLook;
+            state_d = StDoneRead;
           end
         end else if (context_valid || cq_arm_valid) begin
           cq_read = 1'b1;
           cq_read_index = context_valid ? context_job.cqn : cq_arm.cqn[CqBits-1:0];
           from_context_d = context_valid;
-          state_d = StArmLook;
+          state_d = StArmRead;
         end else if (avail_valid && !batch_open_q && slots_q <= (SlotBits + 1)'(Slots - 2)) begin
           queue_read = 1'b1;
           queue_read_index = avail.vq_index[QueueBits-1:0];
@@ -964,7 +964,7 @@ module vireo_cq_writer
           completion_pop = 1'b1;
           state_d = StIdle;
         end else if (position.cached == '0) begin
-          state_d = StAsk;
+          state_d = StRequest;
         end else begin
           cached_read = 1'b1;
           state_d = StData;
@@ -977,11 +977,11 @@ module vireo_cq_writer
           host_event_pop = 1'b1;
           state_d = StIdle;
         end else begin
-          state_d = StAsk;
+          state_d = StRequest;
         end
       end
 
-      StAsk: begin
+      StRequest: begin
         fill_d = '0;
         if (buffer_request_free) begin
           buffer_request_load = 1'b1;
@@ -1057,7 +1057,7 @@ module vireo_cq_writer
           position_in.place = place_next;
           position_in.wrapped = !target_head[PlaceBits] ^ place_last;
           slot_push = 1'b1;
-          slot_silent = is_event_q && msix == VirtioMsiNoVector;
+          slot_no_interrupt = is_event_q && msix == VirtioMsiNoVector;
           if (is_event_q) begin
             lost_d = '0;
             host_event_pop = 1'b1;
@@ -1086,7 +1086,7 @@ module vireo_cq_writer
         end
       end
 
-      StArmLook: begin
+      StArmRead: begin
         queue_read = 1'b1;
         queue_read_index = cq_vq[QueueBits-1:0];
         state_d = StArm;
@@ -1102,7 +1102,7 @@ module vireo_cq_writer
           if (arm_set_solicited || arm_set_next) begin
             cq_state_in.armed_solicited = !arm_fire && (arm_set_solicited || cq_state.armed_solicited);
             cq_state_in.armed_next = !arm_fire && (arm_set_next || cq_state.armed_next);
-            cq_state_in.arm_seen = position.used - arm_unseen;
+            cq_state_in.arm_position = position.used - arm_unconsumed;
             cq_state_in.passed = 1'b0;
           end
           if (from_context_q) begin
@@ -1115,7 +1115,7 @@ module vireo_cq_writer
         end
       end
 
-      StDoneLook: begin
+      StDoneRead: begin
         queue_read = 1'b1;
         queue_read_index = slot.vq_index[QueueBits-1:0];
         cq_read = 1'b1;
@@ -1158,7 +1158,7 @@ module vireo_cq_writer
           interrupt_load = done_fire && slot.msix != VirtioMsiNoVector;
           cq_state_write = 1'b1;
           cq_state_in.written = slot.position;
-          cq_state_in.passed = done_unseen;
+          cq_state_in.passed = done_unconsumed;
           if (slot.solicited) begin
             cq_state_in.has_solicited = 1'b1;
             cq_state_in.solicited = slot.position;
@@ -1174,21 +1174,21 @@ module vireo_cq_writer
         end
       end
 
-      StWish: begin
+      StSuppression: begin
         position_write_index = question.vq_index[QueueBits-1:0];
         interrupt_in = '{vq_index: question.vq_index, msix_vector: question.msix};
         queue_failure_in = '{vq_index: question.vq_index, code: RdmaErrorQueueDmaError};
-        if (wish.error) begin
+        if (suppression.error) begin
           if (position_write_ready && queue_failure_free) begin
             queue_failure_load = !position.failed;  // once
             position_write = 1'b1;
             position_in.failed = 1'b1;
-            wish_pop = 1'b1;
+            suppression_pop = 1'b1;
             state_d = StIdle;
           end
         end else if (interrupt_free) begin
-          interrupt_load = wish_fire;
-          wish_pop = 1'b1;
+          interrupt_load = interrupt_due;
+          suppression_pop = 1'b1;
           state_d = StIdle;
         end
       end
@@ -1217,7 +1217,7 @@ module vireo_cq_writer
       position_write_index = completion.vq_index[QueueBits-1:0];
       position_in.used = used_next;
       slot_push = 1'b1;
-      slot_silent = completion.has_cqe || !ring_notifies || ring_msix == VirtioMsiNoVector;
+      slot_no_interrupt = completion.has_cqe || !ring_notifies || ring_msix == VirtioMsiNoVector;
       slot_in.is_cq = 1'b0;
       slot_in.vq_index = completion.vq_index;
     end
@@ -1292,7 +1292,7 @@ module vireo_cq_writer
     cached_first_q <= cached_first_d;
     event_head_q <= event_head_d;
     event_address_q <= event_address_d;
-    slot_silent_q <= slot_silent_d;
+    slot_no_interrupt_q <= slot_no_interrupt_d;
     if (store_load) store_q <= store_in;
     if (buffer_request_load) buffer_request_q <= buffer_request_in;
     if (interrupt_load) interrupt_q <= interrupt_in;

@@ -107,7 +107,7 @@ module vireo_desc_fetch
   // [virtio 1.3, 2.7.5.3.1 and 2.8.19]
   localparam logic [31:0] TableBytesMost = 32'(VirtqSizeMax) * 32'(VirtqDescBytes);
   // More than all that slices, queues and registers can hold.
-  localparam int unsigned UnderWayBits = $clog2(4 * Clients + 4 * Requests + 2 * Descriptors);
+  localparam int unsigned OutstandingBits = $clog2(4 * Clients + 4 * Requests + 2 * Descriptors);
 
   typedef enum logic [2:0] {
     KindRead,     // goes on reading
@@ -115,7 +115,7 @@ module vireo_desc_fetch
     KindEmpty,
     KindFailed,   // broken before
     KindBroken,   // found broken, for `code`
-    KindGiven     // the descriptor is here
+    KindWalked     // the descriptor is here
   } kind_e;
 
   typedef struct packed {
@@ -338,11 +338,11 @@ module vireo_desc_fetch
   // --- Stage 1: is the queue served at all? Asks for the available index.
   typedef enum logic {
     AcceptTake,
-    AcceptLook
+    AcceptLookup
   } accept_e;
 
   accept_e accept_d, accept_q;
-  logic accept_take, accept_look;
+  logic accept_take, accept_lookup;
   logic served1, chains1, enabled1, failed1;
   logic row1_corrupt, served1_corrupt;
   logic [63:0] area1;
@@ -369,11 +369,11 @@ module vireo_desc_fetch
 
     accept_take = accept_q == AcceptTake && request_valid && (request.by_index || !held) && index_job_space
                && (ring_packed_i || !index_request_valid_q || index_request_ready_i);
-    accept_look = accept_q == AcceptLook;
-    accept_d = accept_take ? AcceptLook : AcceptTake;
-    request_pop = accept_look;
+    accept_lookup = accept_q == AcceptLookup;
+    accept_d = accept_take ? AcceptLookup : AcceptTake;
+    request_pop = accept_lookup;
 
-    index_job_push = accept_look;
+    index_job_push = accept_lookup;
     index_job_in = '{kind: KindRead, client: request_client, vq_index: request.vq_index, index: request.index,
                      count: request.count, chains: chains1 && ring_packed_i,
                      area: request.by_index ? request.table_address : area1,
@@ -382,7 +382,7 @@ module vireo_desc_fetch
     else if (failed1) index_job_in.kind = KindFailed;
     else if (request.by_index) index_job_in.kind = KindByIndex;
 
-    index_read = accept_look && index_job_in.kind == KindRead;
+    index_read = accept_lookup && index_job_in.kind == KindRead;
     index_request_valid_d = (index_read && !ring_packed_i) || walk_read
                          || (index_request_valid_q && !index_request_ready_i);
     index_request_d = index_request_q;
@@ -487,7 +487,7 @@ module vireo_desc_fetch
   // descriptors as buffers are wanted.
   typedef enum logic [1:0] {
     RingTake,
-    RingLook,
+    RingLookup,
     RingIssue,
     RingMore   // reads go on where the ring begins anew, or behind as much as one can fetch
   } ring_e;
@@ -504,11 +504,11 @@ module vireo_desc_fetch
   logic [15:0] at_d, at_q;                // the next entry in the ring
   logic [3:0] left_d, left_q;             // entries to ask for
   logic [3:0] take, part;
-  logic [3:0] before_end, behind_end;     // of `take`
+  logic [3:0] before_end, past_end;     // of `take`
   logic [63:0] area_d, area_q;            // the job is gone while its reads go on
   logic rings2;                           // the queue's driver rings
-  logic told_known, told_write;           // avail_event of this life of the queue
-  logic [15:0] told, index2;
+  logic reported_known, reported_write;           // avail_event of this life of the queue
+  logic [15:0] reported, index2;
   logic avail_event_valid_q;
   avail_event_t avail_event_q;
   logic ring_request_valid_d, ring_request_valid_q;
@@ -533,7 +533,7 @@ module vireo_desc_fetch
     take = index_job.count;
     if (available_q < 16'(take)) take = available_q[3:0];
     before_end = to_end_q < 16'(take) ? to_end_q[3:0] : take;
-    behind_end = take - before_end;
+    past_end = take - before_end;
     part = ring_q == RingIssue ? take : left_q;
     if (to_end_q < 16'(part)) part = to_end_q[3:0];
     if (ring_packed_i && part > DescriptorsPerRead) part = DescriptorsPerRead;
@@ -545,7 +545,7 @@ module vireo_desc_fetch
     // Whom an answer tells that there is no more waits for a doorbell. In a packed ring the driver always rings: the
     // device's event suppression stays zero. [virtio 1.3, 2.7.10 and 2.8.10]
     index2 = position + available_q;
-    told_write = 1'b0;
+    reported_write = 1'b0;
 
     unique case (ring_q)
       RingTake: begin
@@ -555,11 +555,11 @@ module vireo_desc_fetch
             index_job_pop = 1'b1;
           end else if ((ring_packed_i || index_valid) && ring_free) begin
             ring_take = 1'b1;
-            ring_d = RingLook;
+            ring_d = RingLookup;
           end
         end
       end
-      RingLook: begin
+      RingLookup: begin
         if (ring_packed_i) begin
           at_d = 16'(position[PlaceBits-1:0]);
           available_d = size2;
@@ -577,9 +577,9 @@ module vireo_desc_fetch
           index_pop = !ring_packed_i;
           index_done = !ring_packed_i;
           ring_d = RingTake;
-          told_write = event_idx_i && !ring_packed_i && enabled2 && rings2 && !index_data.error
+          reported_write = event_idx_i && !ring_packed_i && enabled2 && rings2 && !index_data.error
                     && available_q <= size2 && available_q < 16'(index_job.count)
-                    && !(told_known && told == index2);
+                    && !(reported_known && reported == index2);
           if (!enabled2) begin
             ring_job_in.kind = KindEmpty;
           end else if (!ring_packed_i && index_data.error) begin
@@ -598,10 +598,10 @@ module vireo_desc_fetch
             if (left_d != '0) ring_d = RingMore;
             ring_job_in.count = take;
             ring_job_in.index = {ring_packed_i && position[PlaceBits], at_q[PlaceBits-1:0]};
-            ring_job_in.reads = 2'd1 + 2'(behind_end != '0);
+            ring_job_in.reads = 2'd1 + 2'(past_end != '0);
             if (ring_packed_i) begin
               ring_job_in.reads = 2'((before_end + DescriptorsPerRead - 4'd1) / DescriptorsPerRead)
-                                + 2'((behind_end + DescriptorsPerRead - 4'd1) / DescriptorsPerRead);
+                                + 2'((past_end + DescriptorsPerRead - 4'd1) / DescriptorsPerRead);
             end
           end
         end
@@ -640,7 +640,7 @@ module vireo_desc_fetch
       avail_event_valid_q <= 1'b0;
     end else begin
       ring_q <= ring_d;
-      avail_event_valid_q <= told_write;
+      avail_event_valid_q <= reported_write;
       ring_request_valid_q <= ring_request_valid_d;
     end
   end
@@ -676,24 +676,24 @@ module vireo_desc_fetch
   );
 
   // The last avail_event that was said: whoever looks again and finds no more says it only once.
-  logic unused_told_ready;  // that of u_position
+  logic unused_reported_ready;  // that of u_position
   vireo_queue_state #(
     .NumQueues(NumQueues),
     .Width(17)
-  ) u_told (
+  ) u_reported (
     .clk_i,
     .rst_ni,
     .row_clear_i(row_clear),
     .row_clear_index_i(row_index),
     .table_clear_i(table_clear),
     .table_clear_index_i(table_index),
-    .write_i(told_write),
-    .write_ready_o(unused_told_ready),
+    .write_i(reported_write),
+    .write_ready_o(unused_reported_ready),
     .write_index_i(index_job.vq_index[QueueBits-1:0]),
     .write_data_i({1'b1, index2}),
     .read_i(ring_take),
     .read_index_i(index_job.vq_index[QueueBits-1:0]),
-    .read_data_o({told_known, told})
+    .read_data_o({reported_known, reported})
   );
 
   vireo_context_table #(
@@ -741,7 +741,7 @@ module vireo_desc_fetch
     ListNext,
     ListDrain,  // reads behind an entry that is bad
     ListWalk,   // a descriptor of a packed ring: is it available?
-    ListAsk,    // for one that no read of stage 2 has fetched, or not late enough
+    ListRequest,    // for one that no read of stage 2 has fetched, or not late enough
     ListChain,
     ListEnd,
     ListLeave
@@ -764,13 +764,13 @@ module vireo_desc_fetch
   logic by_itself_d, by_itself_q;            // behind a chain: what stage 2 has fetched lies elsewhere
   logic in_chain_d, in_chain_q;
   logic [6:0] chain_d, chain_q;              // descriptors of the chain
-  logic [3:0] given_d, given_q;
-  logic kept_d, kept_q;                      // a buffer of which is not known yet whether it is the last
-  descriptor_job_t kept_job_d, kept_job_q;
+  logic [3:0] returned_d, returned_q;
+  logic deferred_d, deferred_q;                      // a buffer of which is not known yet whether it is the last
+  descriptor_job_t deferred_job_d, deferred_job_q;
   logic broken_d, broken_q;                  // ListEnd: so it ends
   logic [7:0] broken_code_d, broken_code_q;
-  pvirtq_desc_t seen;
-  logic seen_valid, seen_error, seen_available, seen_next, seen_indirect;
+  pvirtq_desc_t walk_descriptor;
+  logic walk_valid, walk_error, walk_available, walk_next, walk_indirect;
   logic [15:0] head_limit;
 
   always_comb begin
@@ -784,9 +784,9 @@ module vireo_desc_fetch
     by_itself_d = by_itself_q;
     in_chain_d = in_chain_q;
     chain_d = chain_q;
-    given_d = given_q;
-    kept_d = kept_q;
-    kept_job_d = kept_job_q;
+    returned_d = returned_q;
+    deferred_d = deferred_q;
+    deferred_job_d = deferred_job_q;
     broken_d = broken_q;
     broken_code_d = broken_code_q;
     descriptor_read = 1'b0;
@@ -803,14 +803,14 @@ module vireo_desc_fetch
     part_end = place_last || (ring_packed_i && 4'(part_entry_q) == DescriptorsPerRead - 4'd1);
 
     // The descriptor that is looked at. [virtio 1.3, 2.8.1 and 2.8.6]
-    seen = unpack_pvirtq_desc(by_itself_q || in_chain_q ? index_data.data
+    walk_descriptor = unpack_pvirtq_desc(by_itself_q || in_chain_q ? index_data.data
                               : ring_data.data[8*PvirtqDescBytes*part_entry_q[1:0] +: 8*PvirtqDescBytes]);
-    seen_valid = by_itself_q || in_chain_q ? index_valid : ring_valid;
-    seen_error = by_itself_q || in_chain_q ? index_data.error : ring_data.error;
-    seen_available = ((seen.flags & VirtqDescFlagsAvail) != '0) == !walk_wrapped_q
-                  && ((seen.flags & VirtqDescFlagsUsed) != '0) == walk_wrapped_q;
-    seen_next = (seen.flags & VirtqDescFlagsNext) != '0;
-    seen_indirect = (seen.flags & VirtqDescFlagsIndirect) != '0;
+    walk_valid = by_itself_q || in_chain_q ? index_valid : ring_valid;
+    walk_error = by_itself_q || in_chain_q ? index_data.error : ring_data.error;
+    walk_available = ((walk_descriptor.flags & VirtqDescFlagsAvail) != '0) == !walk_wrapped_q
+                  && ((walk_descriptor.flags & VirtqDescFlagsUsed) != '0) == walk_wrapped_q;
+    walk_next = (walk_descriptor.flags & VirtqDescFlagsNext) != '0;
+    walk_indirect = (walk_descriptor.flags & VirtqDescFlagsIndirect) != '0;
 
     head = ring_job.kind == KindByIndex ? ring_job.index : ring_data.data[16*part_entry_q +: 16];
     head_at = ring_packed_i && !ring_job.indirect ? 16'(head[PlaceBits-1:0]) : head;
@@ -831,8 +831,8 @@ module vireo_desc_fetch
         walk_wrapped_d = ring_job.index[PlaceBits];
         by_itself_d = 1'b0;
         in_chain_d = 1'b0;
-        given_d = '0;
-        kept_d = 1'b0;
+        returned_d = '0;
+        deferred_d = 1'b0;
         broken_d = 1'b0;
         if (ring_job_valid) begin
           if (ring_job.kind != KindRead && ring_job.kind != KindByIndex) begin
@@ -881,52 +881,52 @@ module vireo_desc_fetch
       end
 
       ListWalk: begin
-        if (seen_valid && descriptor_job_space) begin
+        if (walk_valid && descriptor_job_space) begin
           walk_pop = by_itself_q;
           if (!enabled3) begin
             list_d = ListEnd;
-          end else if (seen_error) begin
+          end else if (walk_error) begin
             broken_d = 1'b1;
             broken_code_d = RdmaErrorQueueDmaError;
             list_d = ListEnd;
-          end else if (!seen_available) begin
+          end else if (!walk_available) begin
             list_d = ListEnd;
-          end else if (seen_next && (!ring_job.chains || seen_indirect)) begin
+          end else if (walk_next && (!ring_job.chains || walk_indirect)) begin
             broken_d = 1'b1;
             broken_code_d = RdmaErrorBadDescriptor;
             list_d = ListEnd;
           end else begin
-            descriptor_job_push = kept_q;
-            descriptor_job_in = kept_job_q;
-            kept_d = 1'b1;
-            kept_job_d = '{kind: KindGiven, client: ring_job.client, vq_index: ring_job.vq_index,
+            descriptor_job_push = deferred_q;
+            descriptor_job_in = deferred_job_q;
+            deferred_d = 1'b1;
+            deferred_job_d = '{kind: KindWalked, client: ring_job.client, vq_index: ring_job.vq_index,
                            head: {!walk_wrapped_q, walk_place_q},
-                           next: {!walk_wrapped_q ^ place_last, place_next}, id: seen.id, code: RdmaErrorOk,
-                           last: 1'b0, replay: 1'b0, indirect: 1'b0, address: seen.addr, bytes: seen.len,
-                           flags: seen.flags};
+                           next: {!walk_wrapped_q ^ place_last, place_next}, id: walk_descriptor.id, code: RdmaErrorOk,
+                           last: 1'b0, replay: 1'b0, indirect: 1'b0, address: walk_descriptor.addr, bytes: walk_descriptor.len,
+                           flags: walk_descriptor.flags};
             walk_place_d = place_next;
             walk_wrapped_d = walk_wrapped_q ^ place_last;
-            if (seen_next) begin
+            if (walk_next) begin
               in_chain_d = 1'b1;
               chain_d = 7'd1;
-              list_d = ListAsk;
+              list_d = ListRequest;
             end else begin
-              given_d = given_q + 4'd1;
+              returned_d = returned_q + 4'd1;
               if (!by_itself_q) begin
                 part_entry_d = part_end ? '0 : part_entry_q + 1'b1;
-                if (part_end || given_d == ring_job.count) begin
+                if (part_end || returned_d == ring_job.count) begin
                   ring_pop = 1'b1;
                   reads_d = reads_q - 1'b1;
                 end
               end else begin
-                list_d = ListAsk;
+                list_d = ListRequest;
               end
-              if (given_d == ring_job.count) list_d = ListEnd;
+              if (returned_d == ring_job.count) list_d = ListEnd;
             end
           end
         end
       end
-      ListAsk: begin
+      ListRequest: begin
         if (!index_request_valid_q || index_request_ready_i) begin
           walk_read = 1'b1;
           list_d = in_chain_q ? ListChain : ListWalk;
@@ -934,14 +934,14 @@ module vireo_desc_fetch
       end
       // The driver makes the first descriptor of a chain available last, so here all of it is. [virtio 1.3, 2.8.21.1]
       ListChain: begin
-        if (seen_valid) begin
+        if (walk_valid) begin
           walk_pop = 1'b1;
-          list_d = ListAsk;
-          if (seen_error) begin
+          list_d = ListRequest;
+          if (walk_error) begin
             broken_d = 1'b1;
             broken_code_d = RdmaErrorQueueDmaError;
             list_d = ListEnd;
-          end else if (!seen_available || seen_indirect || chain_q == ChainMost || 16'(chain_q) == size3) begin
+          end else if (!walk_available || walk_indirect || chain_q == ChainMost || 16'(chain_q) == size3) begin
             broken_d = 1'b1;
             broken_code_d = RdmaErrorBadDescriptor;
             list_d = ListEnd;
@@ -949,28 +949,28 @@ module vireo_desc_fetch
             walk_place_d = place_next;
             walk_wrapped_d = walk_wrapped_q ^ place_last;
             chain_d = chain_q + 1'b1;
-            if (!seen_next) begin
+            if (!walk_next) begin
               in_chain_d = 1'b0;
               by_itself_d = 1'b1;
-              given_d = given_q + 4'd1;
-              if (given_d == ring_job.count) list_d = ListEnd;
+              returned_d = returned_q + 4'd1;
+              if (returned_d == ring_job.count) list_d = ListEnd;
             end
           end
-          if (list_d == ListEnd && broken_d) kept_d = 1'b0;  // a chain without an end is no buffer
+          if (list_d == ListEnd && broken_d) deferred_d = 1'b0;  // a chain without an end is no buffer
         end
       end
       ListEnd: begin
         if (descriptor_job_space) begin
           descriptor_job_push = 1'b1;
-          if (kept_q) begin
-            descriptor_job_in = kept_job_q;
+          if (deferred_q) begin
+            descriptor_job_in = deferred_job_q;
             descriptor_job_in.last = !broken_q;
-            kept_d = 1'b0;
+            deferred_d = 1'b0;
           end else begin
             descriptor_job_in.kind = broken_q ? KindBroken : KindEmpty;
             descriptor_job_in.code = broken_code_q;
           end
-          if (!kept_q || !broken_q) list_d = ListLeave;
+          if (!deferred_q || !broken_q) list_d = ListLeave;
         end
       end
       ListLeave: begin
@@ -1016,9 +1016,9 @@ module vireo_desc_fetch
     by_itself_q <= by_itself_d;
     in_chain_q <= in_chain_d;
     chain_q <= chain_d;
-    given_q <= given_d;
-    kept_q <= kept_d;
-    kept_job_q <= kept_job_d;
+    returned_q <= returned_d;
+    deferred_q <= deferred_d;
+    deferred_job_q <= deferred_job_d;
     broken_q <= broken_d;
     broken_code_q <= broken_code_d;
     descriptor_request_q <= descriptor_request_d;
@@ -1049,8 +1049,8 @@ module vireo_desc_fetch
   // table is checked as a buffer is, then the first descriptor of the table takes its place.
   typedef enum logic [1:0] {
     AnswerTake,
-    AnswerLook,
-    AnswerSay,
+    AnswerLookup,
+    AnswerRespond,
     AnswerTable  // waits for the table
   } answer_e;
 
@@ -1063,9 +1063,9 @@ module vireo_desc_fetch
   virtq_desc_t descriptor;            // in a packed ring flags and next are elsewhere
   logic [64:0] end_d, end_q;          // address of the last byte
   logic drop_d, drop_q;               // the rest of a request that was answered `failed`
-  logic say, bad, report;
+  logic respond, bad, report;
   logic outside;
-  logic has_descriptor, names_table, table_ask;
+  logic has_descriptor, names_table, table_request;
   logic from_table_d, from_table_q;   // the descriptor is the first of a table
   logic in_table;                     // or another one of it
   logic table_valid, table_pop;
@@ -1095,7 +1095,7 @@ module vireo_desc_fetch
       descriptor.next = descriptor_job.next;
     end
     id = packed_descriptor.id;
-    if (descriptor_job.kind == KindGiven) begin
+    if (descriptor_job.kind == KindWalked) begin
       descriptor.addr = descriptor_job.address;
       descriptor.len = descriptor_job.bytes;
       descriptor.flags = descriptor_job.flags;
@@ -1138,7 +1138,7 @@ module vireo_desc_fetch
     outside = window_enable && (descriptor.addr < window_base || end_q[63:0] > window_last);
     bad = 1'b0;
     code = descriptor_job.code;
-    has_descriptor = descriptor_job.kind == KindRead || descriptor_job.kind == KindGiven;
+    has_descriptor = descriptor_job.kind == KindRead || descriptor_job.kind == KindWalked;
     names_table = (descriptor.flags & VirtqDescFlagsIndirect) != '0;
     if (descriptor_job.kind == KindBroken) begin
       bad = 1'b1;
@@ -1161,7 +1161,7 @@ module vireo_desc_fetch
     end
     if (failed4) bad = 1'b0;
     report = bad && !descriptor_job.replay;
-    table_ask = has_descriptor && names_table && !bad && !failed4;
+    table_request = has_descriptor && names_table && !bad && !failed4;
   end
 
   always_comb begin
@@ -1169,7 +1169,7 @@ module vireo_desc_fetch
     answer_take = 1'b0;
     drop_d = drop_q;
     end_d = end_q;
-    say = 1'b0;
+    respond = 1'b0;
     descriptor_job_pop = 1'b0;
     from_table_d = from_table_q;
     table_data_d = table_data_q;
@@ -1183,20 +1183,20 @@ module vireo_desc_fetch
             drop_d = !descriptor_job.last;
           end else if ((buffer_valid_q & ~buffer_ready_i) == '0 && (!failure_valid_q || queue_failure_ready_i)) begin
             answer_take = 1'b1;
-            answer_d = AnswerLook;
+            answer_d = AnswerLookup;
           end
         end
       end
-      AnswerLook: begin
+      AnswerLookup: begin
         end_d = 65'(descriptor.addr) + 65'(descriptor.len) - 65'd1;
-        answer_d = AnswerSay;
+        answer_d = AnswerRespond;
       end
-      AnswerSay: begin
+      AnswerRespond: begin
         if (failed_write_ready) begin
-          say = !table_ask;
-          descriptor_job_pop = say;
-          if (say) from_table_d = 1'b0;
-          answer_d = say ? AnswerTake : AnswerTable;
+          respond = !table_request;
+          descriptor_job_pop = respond;
+          if (respond) from_table_d = 1'b0;
+          answer_d = respond ? AnswerTake : AnswerTable;
         end
       end
       AnswerTable: begin
@@ -1204,7 +1204,7 @@ module vireo_desc_fetch
         table_data_d = table_data;
         if (table_valid) begin
           from_table_d = 1'b1;
-          answer_d = AnswerLook;
+          answer_d = AnswerLookup;
         end
       end
       default: answer_d = AnswerTake;
@@ -1215,7 +1215,7 @@ module vireo_desc_fetch
     table_entries_d = table_entries_q;
     table_request_valid_d = table_request_valid_q && !table_request_ready_i;
     table_request_d = table_request_q;
-    if (answer_q == AnswerSay && failed_write_ready && table_ask) begin
+    if (answer_q == AnswerRespond && failed_write_ready && table_request) begin
       table_address_d = descriptor.addr;
       table_entries_d = 16'(descriptor.len / 32'(VirtqDescBytes));
       table_request_valid_d = 1'b1;
@@ -1226,7 +1226,7 @@ module vireo_desc_fetch
     buffer_d = buffer_q;
     failure_valid_d = failure_valid_q && !queue_failure_ready_i;
     failure_d = failure_q;
-    if (say) begin
+    if (respond) begin
       buffer_valid_d[descriptor_job.client] = 1'b1;
       buffer_d = '{status: BufferStatusFailed, last: 1'b1, vq_index: descriptor_job.vq_index, default: '0};
       if (!failed4 && descriptor_job.kind == KindEmpty) begin
@@ -1254,7 +1254,7 @@ module vireo_desc_fetch
         failure_d = '{vq_index: descriptor_job.vq_index, code: code};
       end
     end
-    failed_write = say && report;
+    failed_write = respond && report;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -1354,24 +1354,24 @@ module vireo_desc_fetch
   );
 
   // --- Requests from their acceptance until their last job is gone
-  logic [UnderWayBits-1:0] under_way_d, under_way_q;
+  logic [OutstandingBits-1:0] outstanding_d, outstanding_q;
 
   always_comb begin
-    under_way_d = under_way_q - UnderWayBits'(descriptor_job_pop && descriptor_job.last);
+    outstanding_d = outstanding_q - OutstandingBits'(descriptor_job_pop && descriptor_job.last);
     for (int unsigned i = 0; i < Clients; i++) begin
-      under_way_d += UnderWayBits'(buffer_request_valid_i[i] && buffer_request_ready_o[i]);
+      outstanding_d += OutstandingBits'(buffer_request_valid_i[i] && buffer_request_ready_o[i]);
     end
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      under_way_q <= '0;
+      outstanding_q <= '0;
     end else begin
-      under_way_q <= under_way_d;
+      outstanding_q <= outstanding_d;
     end
   end
 
-  assign idle_o = under_way_q == '0 && list_q != ListDrain && list_q != ListLeave && buffer_valid_q == '0
+  assign idle_o = outstanding_q == '0 && list_q != ListDrain && list_q != ListLeave && buffer_valid_q == '0
                && !failure_valid_q;
 
 endmodule

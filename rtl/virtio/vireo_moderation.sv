@@ -62,7 +62,7 @@ module vireo_moderation
     logic [15:0] msix_vector;
   } row_t;
 
-  typedef enum logic [1:0] {StIdle, StCount, StLook} state_e;
+  typedef enum logic [1:0] {StIdle, StCount, StExamine} state_e;
 
   logic in_valid, in_pop;
   queue_interrupt_t in;
@@ -78,7 +78,7 @@ module vireo_moderation
   logic [NetQueues-1:0] pending_d, pending_q;
   logic [NetQueues-1:0] left_d, left_q;  // the pass has them before it; all pending
   logic recheck_d, recheck_q;            // numbers have changed
-  logic look_turn_d, look_turn_q;        // the pass goes before the next notification
+  logic pass_turn_d, pass_turn_q;        // the pass goes before the next notification
   logic [QueueBits-1:0] index_d, index_q;
   logic moderated_d, moderated_q;        // if its numbers say so: the index is that of the notification's queue
   logic [15:0] msix_vector_d, msix_vector_q;
@@ -143,7 +143,7 @@ module vireo_moderation
 
   logic [QueueBits-1:0] next_left;
   logic pass_begins;
-  logic [NetQueues-1:0] forgotten;
+  logic [NetQueues-1:0] discarded;
 
   always_comb begin
     next_left = '0;
@@ -156,7 +156,7 @@ module vireo_moderation
     pending_d = pending_q;
     left_d = left_q;
     recheck_d = recheck_q;
-    look_turn_d = look_turn_q;
+    pass_turn_d = pass_turn_q;
     index_d = index_q;
     moderated_d = moderated_q;
     msix_vector_d = msix_vector_q;
@@ -175,18 +175,18 @@ module vireo_moderation
           recheck_d = 1'b0;
           least_d = Never;
         end
-        if (left_q != '0 && (look_turn_q || !in_valid)) begin
+        if (left_q != '0 && (pass_turn_q || !in_valid)) begin
           index_d = next_left;
           moderated_d = 1'b1;
           left_d[next_left] = 1'b0;
-          look_turn_d = 1'b0;
-          state_d = StLook;
+          pass_turn_d = 1'b0;
+          state_d = StExamine;
         end else if (in_valid) begin
           index_d = in.vq_index[QueueBits-1:0];
           moderated_d = 32'(in.vq_index) < NetQueues;
           msix_vector_d = in.msix_vector;
           in_pop = 1'b1;
-          look_turn_d = 1'b1;
+          pass_turn_d = 1'b1;
           state_d = StCount;
         end
       end
@@ -204,7 +204,7 @@ module vireo_moderation
         end
       end
 
-      StLook: begin
+      StExamine: begin
         if (!had) begin  // forgotten since
           state_d = StIdle;
         end else if (!due) begin
@@ -220,14 +220,14 @@ module vireo_moderation
       default: state_d = StIdle;
     endcase
 
-    forgotten = '0;
+    discarded = '0;
     enabled_d = enabled_q;
     if (queue_row_write_valid_i && 32'(queue_row_write_i.vq_index) < NetQueues) begin
-      forgotten[queue_row_write_i.vq_index[QueueBits-1:0]] = 1'b1;
+      discarded[queue_row_write_i.vq_index[QueueBits-1:0]] = 1'b1;
       enabled_d[queue_row_write_i.vq_index[QueueBits-1:0]] = queue_row_write_i.enabled;
     end
     if (setting_write) recheck_d = 1'b1;
-    pending_d &= ~forgotten;
+    pending_d &= ~discarded;
     left_d &= pending_d;
     if (pending_d == '0) least_d = Never;  // most often a count ends before its time
 
@@ -241,7 +241,7 @@ module vireo_moderation
       pending_q <= '0;
       left_q <= '0;
       recheck_q <= 1'b0;
-      look_turn_q <= 1'b0;
+      pass_turn_q <= 1'b0;
       least_q <= Never;
       interrupt_valid_q <= 1'b0;
     end else begin
@@ -250,7 +250,7 @@ module vireo_moderation
       pending_q <= pending_d;
       left_q <= left_d;
       recheck_q <= recheck_d;
-      look_turn_q <= look_turn_d;
+      pass_turn_q <= pass_turn_d;
       least_q <= least_d;
       interrupt_valid_q <= interrupt_valid_d;
     end
@@ -265,7 +265,7 @@ module vireo_moderation
 
   assign interrupt_valid_o = interrupt_valid_q;
   assign interrupt_o = interrupt_q;
-  assign deadline_ns_o = left_q != '0 || state_q == StLook || recheck_q ? Never : least_q;
+  assign deadline_ns_o = left_q != '0 || state_q == StExamine || recheck_q ? Never : least_q;
   assign idle_o = state_q == StIdle && left_q == '0 && !recheck_q && !in_valid && !interrupt_valid_q;
 
 endmodule

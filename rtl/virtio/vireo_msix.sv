@@ -147,7 +147,7 @@ module vireo_msix
   logic [RowBits-1:0] left_d, left_q;          // of these, to be looked at
   logic [RowIndexBits-1:0] row_d, row_q;       // of the walk
   logic walking_d, walking_q;
-  logic wanted_d, wanted_q;                    // a walk from the first row on
+  logic restart_walk_d, restart_walk_q;                    // a walk from the first row on
   logic walk_next_d, walk_next_q;              // an interrupt was taken; now it is the walk's turn
   logic walk, entry_exists, send;
   logic [BitBits-1:0] lowest;
@@ -199,7 +199,7 @@ module vireo_msix
     left_d = left_q;
     row_d = row_q;
     walking_d = walking_q;
-    wanted_d = wanted_q;
+    restart_walk_d = restart_walk_q;
     walk_next_d = walk_next_q;
     interrupt_ready = 1'b0;
     read_entry = 1'b0;
@@ -209,7 +209,7 @@ module vireo_msix
     write_pending = 1'b0;
     write_pending_row = RowIndexBits'(vector_q >> BitBits);
     write_pending_data = bits_q & ~this_bit;
-    walk = walking_q || (wanted_q && allowed_q);
+    walk = walking_q || (restart_walk_q && allowed_q);
     entry_exists = vector_q < 16'(NumVectors);
     send = 1'b0;
 
@@ -223,7 +223,7 @@ module vireo_msix
           state_d = StDecide;
         end else if (walk && !sweep_q) begin
           if (!walking_q) begin
-            wanted_d = 1'b0;
+            restart_walk_d = 1'b0;
             row_d = '0;
           end
           walking_d = 1'b1;
@@ -273,8 +273,8 @@ module vireo_msix
     endcase
 
     // Whatever may have let a pending message go; the walk begins again if it is on its way.
-    if (write_mask && !high_data[0]) wanted_d = 1'b1;
-    if (allowed_q && !allowed_before_q) wanted_d = 1'b1;
+    if (write_mask && !high_data[0]) restart_walk_d = 1'b1;
+    if (allowed_q && !allowed_before_q) restart_walk_d = 1'b1;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -285,7 +285,7 @@ module vireo_msix
       allowed_before_q <= 1'b0;
       state_q <= StIdle;
       walking_q <= 1'b0;
-      wanted_q <= 1'b0;
+      restart_walk_q <= 1'b0;
       walk_next_q <= 1'b0;
       row_q <= '0;
       msix_valid_q <= 1'b0;
@@ -296,7 +296,7 @@ module vireo_msix
       allowed_before_q <= allowed_q;
       state_q <= state_d;
       walking_q <= walking_d;
-      wanted_q <= wanted_d;
+      restart_walk_q <= restart_walk_d;
       walk_next_q <= walk_next_d;
       row_q <= row_d;
       msix_valid_q <= send;

@@ -23,9 +23,9 @@ module vireo_notify
   input  logic             rst_ni,
   input  logic             bar_valid_i,
   input  bar_access_t      bar_i,
-  input  logic             again_valid_i,
-  output logic             again_ready_o,
-  input  doorbell_t        again_i,
+  input  logic             internal_valid_i,
+  output logic             internal_ready_o,
+  input  doorbell_t        internal_i,
   input  logic             queue_row_write_valid_i,
   input  queue_row_write_t queue_row_write_i,
   input  logic             enable_i,     // mgmt.control.datapath_enable
@@ -74,22 +74,22 @@ module vireo_notify
   access_t [Stages-1:0] access_q;  // [k]: k + 1 cycles after the access
   access_t second;                 // what goes from [0] to [1]
   logic any_delayed;               // there is something in access_q
-  logic again_valid, again_pop;
+  logic internal_valid, internal_pop;
   // verilator lint_off UNUSEDSIGNAL
-  doorbell_t again;                // of a queue that there is
+  doorbell_t internal_doorbell;                // of a queue that there is
   // verilator lint_on UNUSEDSIGNAL
 
   vireo_slice #(
     .Width(DoorbellBits)
-  ) u_again (
+  ) u_internal (
     .clk_i,
     .rst_ni,
-    .s_valid_i(again_valid_i),
-    .s_ready_o(again_ready_o),
-    .s_data_i(again_i),
-    .m_valid_o(again_valid),
-    .m_ready_i(again_pop),
-    .m_data_o(again)
+    .s_valid_i(internal_valid_i),
+    .s_ready_o(internal_ready_o),
+    .s_data_i(internal_i),
+    .m_valid_o(internal_valid),
+    .m_ready_i(internal_pop),
+    .m_data_o(internal_doorbell)
   );
 
   always_comb begin
@@ -107,9 +107,9 @@ module vireo_notify
     end
     any_delayed = 1'b0;
     for (int unsigned i = 0; i < Stages; i++) any_delayed |= access_q[i].ring || access_q[i].arm;
-    again_pop = !access_q[0].ring && !access_q[0].arm;
+    internal_pop = !access_q[0].ring && !access_q[0].arm;
     second = access_q[0];
-    if (again_pop && again_valid) second = '{ring: 1'b1, vq: VqBits'(again.vq_index), default: '0};
+    if (internal_pop && internal_valid) second = '{ring: 1'b1, vq: VqBits'(internal_doorbell.vq_index), default: '0};
   end
 
   // --- What kind of queue it is (RFC v2, Virtqueues)
@@ -191,7 +191,7 @@ module vireo_notify
       enable_q <= enable_i;
       resetting_q <= resetting_i;
       profile_q <= profile_i;
-      if (bar_valid_i || again_valid || any_delayed) access_q <= {access_q[Stages-2:1], second, access_d};
+      if (bar_valid_i || internal_valid || any_delayed) access_q <= {access_q[Stages-2:1], second, access_d};
       kind_q <= kind;
       arm_push_q <= arm_push_d;
     end
@@ -358,7 +358,7 @@ module vireo_notify
   logic any_access;
   assign any_access = any_delayed || kind_q != KindNone || arm_push_q;
   // What is held back does not count: it starts nothing before somebody lets it.
-  assign idle_o = !any_access && !again_valid && !send_doorbell_valid_o && !receive_doorbell_valid_o && !control_doorbell_valid_o &&
+  assign idle_o = !any_access && !internal_valid && !send_doorbell_valid_o && !receive_doorbell_valid_o && !control_doorbell_valid_o &&
                   !net_doorbell_valid_o && !cq_arm_valid_o &&
                   (!enable_q || (send_empty && receive_empty && control_empty && net_empty && arm_empty));
 

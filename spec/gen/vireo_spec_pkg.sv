@@ -4360,7 +4360,7 @@ package vireo_spec_pkg;
   typedef struct packed {
     logic [23:0] qpn;
     logic [23:0] psn;
-    logic [7:0] generation;
+    logic [7:0] epoch;
   } qp_sent_t;
   localparam int unsigned QpSentBits = 56;
 
@@ -4434,7 +4434,7 @@ package vireo_spec_pkg;
     logic more;
     logic has_id;
     logic [15:0] id;
-    logic [15:0] behind;
+    logic [15:0] next_position;
     logic has_cqe;
     logic [15:0] cqn;
     logic solicited;
@@ -4485,15 +4485,15 @@ package vireo_spec_pkg;
     logic [31:0] bytes;
     logic [383:0] head_bytes;
     logic [255:0] tail_bytes;
-    logic again;
+    logic is_replay;
     logic resume;
-    logic [7:0] generation;
+    logic [7:0] epoch;
     logic [7:0] slot;
     logic [23:0] psn;
     logic [23:0] first_psn;
     logic [23:0] last_psn;
     logic [15:0] packets;
-    logic fresh;
+    logic first_transmission;
     logic [7:0] number;
   } work_request_t;
   localparam int unsigned WorkRequestBits = 899;
@@ -4501,7 +4501,7 @@ package vireo_spec_pkg;
   // A pulse: from now on the requester sends only replays of this QP. New work requests still get PSNs and records (`unsent`); the rest of a message in progress is skipped. A replay with `resume` and the same generation ends the hold. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
-    logic [7:0] generation;
+    logic [7:0] epoch;
   } qp_hold_t;
   localparam int unsigned QpHoldBits = 32;
 
@@ -4509,14 +4509,14 @@ package vireo_spec_pkg;
   typedef struct packed {
     logic [23:0] qpn;
     logic resume;
-    logic [7:0] generation;
+    logic [7:0] epoch;
     logic [15:0] head;
     logic [7:0] slot;
     logic [23:0] psn;
     logic [23:0] first_psn;
     logic [23:0] last_psn;
     logic [15:0] packets;
-    logic fresh;
+    logic first_transmission;
     logic [7:0] number;
   } replay_t;
   localparam int unsigned ReplayBits = 154;
@@ -4526,14 +4526,14 @@ package vireo_spec_pkg;
     logic [23:0] qpn;
     logic [1:0] kind;  // timer_kind_e
     logic [4:0] code;
-    logic [7:0] generation;
+    logic [7:0] epoch;
   } timer_set_t;
   localparam int unsigned TimerSetBits = 39;
 
   // A QP's timer has expired and is stopped. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
-    logic [7:0] generation;
+    logic [7:0] epoch;
   } timer_expired_t;
   localparam int unsigned TimerExpiredBits = 32;
 
@@ -4574,7 +4574,7 @@ package vireo_spec_pkg;
     logic reports;
     logic is_response;
     logic [23:0] last_psn;
-    logic [7:0] generation;
+    logic [7:0] epoch;
   } tx_packet_t;
   localparam int unsigned TxPacketBits = 371;
 
@@ -4601,15 +4601,15 @@ package vireo_spec_pkg;
     logic signaled;
     logic [23:0] last_psn;
     logic [23:0] first_psn;
-    logic amends;
-    logic again;
+    logic replaces;
+    logic is_replay;
     logic [7:0] slot;
     logic unsent;
     logic fence;
     logic [31:0] bytes;
-    logic silent;
+    logic no_completion;
     logic [15:0] packets;
-    logic [7:0] generation;
+    logic [7:0] epoch;
   } send_record_t;
   localparam int unsigned SendRecordBits = 270;
 

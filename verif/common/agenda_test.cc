@@ -23,7 +23,7 @@ using model::kUnknown;
 
 class Sleeper final : public Block {
  public:
-  Sleeper(Agenda& agenda, Wishes wishes, std::mt19937_64& random) : Block(agenda, wishes), random_(random) {}
+  Sleeper(Agenda& agenda, WakeUps wishes, std::mt19937_64& random) : Block(agenda, wishes), random_(random) {}
 
   void Run(Cycle now) override {
     ran.push_back(now);
@@ -31,7 +31,7 @@ class Sleeper final : public Block {
     for (uint64_t i = random_() % 3; i > 0; --i) Ask(now + 1 + random_() % (random_() % 4 == 0 ? 1000 : 70));
     WakeAt(now);  // it has run
   }
-  bool Wants(Cycle cycle) const override { return !withdrawn.contains(cycle); }
+  bool NeedsWakeUp(Cycle cycle) const override { return !withdrawn.contains(cycle); }
   void Ask(Cycle cycle) {
     wishes.insert(cycle);
     withdrawn.erase(cycle);
@@ -51,7 +51,7 @@ TEST(Agenda, RunsEachBlockOncePerRequestedCycle) {
   EXPECT_EQ(agenda.next(), kUnknown);
   std::vector<std::unique_ptr<Sleeper>> blocks;
   for (size_t i = 0; i < Agenda::kBlocksMax; ++i) {
-    blocks.push_back(std::make_unique<Sleeper>(agenda, Block::Wishes::kStay, random));
+    blocks.push_back(std::make_unique<Sleeper>(agenda, Block::WakeUps::kPersistent, random));
   }
   Cycle now = 0;
   for (int round = 0; round < 20'000; ++round) {
@@ -80,7 +80,7 @@ TEST(Agenda, RunsEachBlockOncePerRequestedCycle) {
 TEST(Agenda, SkipsWithdrawnRequests) {
   auto random = sim::MakeRandom("agenda");
   Agenda agenda;
-  Sleeper block(agenda, Block::Wishes::kMayBeWithdrawn, random);
+  Sleeper block(agenda, Block::WakeUps::kCancellable, random);
   for (const Cycle cycle : {Cycle{5}, Cycle{63}, Cycle{64}, Cycle{5000}}) {
     block.Ask(cycle);
     EXPECT_EQ(agenda.next(), cycle);

@@ -23,8 +23,8 @@ TEST(Level, KeepsManyChangesBetweenReads) {
   model::Level<model::Cycle> level;
   constexpr model::Cycle kEnd = 100'000;
   for (model::Cycle cycle = 0; cycle < kEnd; ++cycle) level.Set(cycle, cycle);
-  EXPECT_EQ(level.changes(), model::kChangesKept);
-  for (model::Cycle cycle = kEnd - model::kChangesKept; cycle < kEnd; ++cycle) ASSERT_EQ(level.At(cycle), cycle);
+  EXPECT_EQ(level.changes(), model::kMaxChanges);
+  for (model::Cycle cycle = kEnd - model::kMaxChanges; cycle < kEnd; ++cycle) ASSERT_EQ(level.At(cycle), cycle);
   EXPECT_EQ(level.changes(), 0u);
 }
 

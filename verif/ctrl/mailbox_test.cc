@@ -53,7 +53,7 @@ struct Bench {
       // From the chain's last descriptor.
       EXPECT_EQ(given.has_id, table.has_id);
       EXPECT_EQ(given.id, table.has_id ? table.id : 0);
-      EXPECT_EQ(given.behind, table.has_id ? table.next_index : 0);
+      EXPECT_EQ(given.next_position, table.has_id ? table.next_index : 0);
       EXPECT_FALSE(given.more);
       EXPECT_FALSE(given.has_cqe);
       with_id += given.has_id;
@@ -368,7 +368,7 @@ TEST(Mailbox, WritesExactlyTheResponse) {
                                       .used_bytes = static_cast<uint32_t>(written),
                                       .has_id = last.has_id,
                                       .id = last.id,
-                                      .behind = last.has_id ? last.next_index : uint16_t{0}}));
+                                      .next_position = last.has_id ? last.next_index : uint16_t{0}}));
   }
 }
 

@@ -364,7 +364,7 @@ struct Bench {
       EXPECT_EQ(one.has_id, last.has_id);
       if (last.has_id) {
         EXPECT_EQ(one.id, last.id);
-        EXPECT_EQ(one.behind, last.next_index);
+        EXPECT_EQ(one.next_position, last.next_index);
       }
       size_t used = 0;
       bool ended = false;

@@ -58,7 +58,7 @@ struct Posted {
   // Of its last descriptor.
   bool has_id = false;
   uint16_t id = 0;
-  uint16_t behind = 0;
+  uint16_t next_position = 0;
 
   uint32_t life = 0;       // lifetime of its queue
   bool cancelled = false;  // nothing of it may be visible
@@ -226,7 +226,7 @@ struct Bench {
     if (!more && posted.has_id) {
       token.has_id = true;
       token.id = posted.id;
-      token.next_index = posted.behind;
+      token.next_index = posted.next_position;
     } else {
       // Counts in the last descriptor only, and in none of a table.
       token.has_id = posted.packed && (more || place > posted.table_at);
@@ -313,7 +313,7 @@ struct Bench {
                                     .head = posted.head,
                                     .has_id = posted.has_id,
                                     .id = posted.has_id ? posted.id : uint16_t{0},
-                                    .behind = posted.has_id ? posted.behind : uint16_t{0}};
+                                    .next_position = posted.has_id ? posted.next_position : uint16_t{0}};
     EXPECT_EQ(token, expected) << TokenText(token) << "\nexpected " << TokenText(expected);
     EXPECT_EQ(posted.Ends(), BufferEnd::kNone);
     EXPECT_TRUE(written[posted.pair] || !posted.cancelled);
@@ -344,11 +344,11 @@ struct Bench {
   }
   void Post(Posted posted) { ring[posted.pair].push_back(std::move(posted)); }
   void Post(uint32_t pair, const std::vector<uint32_t>& lengths) { Post(Make(pair, lengths)); }
-  static void Pack(Posted& posted, uint16_t id, uint16_t behind) {
+  static void Pack(Posted& posted, uint16_t id, uint16_t next_position) {
     posted.packed = true;
     posted.has_id = posted.table_at == kNoTable;
     posted.id = id;
-    posted.behind = behind;
+    posted.next_position = next_position;
   }
   void Ring(uint32_t pair) { doorbell.tokens.push_back({.vq_index = QueueOf(pair)}); }
   // A driver's possible actions, right or wrong.

@@ -14,7 +14,7 @@ import sys
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path += [str(ROOT / "fpga"), str(ROOT / "rtl"), str(ROOT / "verif/cosim")]
+sys.path += [str(ROOT / "fpga"), str(ROOT / "rtl"), str(ROOT / "verif/mutants")]
 import mutants as faults  # noqa: E402  pylint: disable=wrong-import-position
 import parameters  # noqa: E402  pylint: disable=wrong-import-position
 import yosys  # noqa: E402  pylint: disable=wrong-import-position

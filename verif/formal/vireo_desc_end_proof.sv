@@ -6,8 +6,8 @@
 module vireo_desc_end_proof (
   input logic        clk_i,
   input logic        rst_ni,
-  input logic        looks_i,           // state AnswerLook
-  input logic        says_i,            // state AnswerSay
+  input logic        looks_i,           // state AnswerLookup
+  input logic        says_i,            // state AnswerRespond
   input logic        waits_i,           // state AnswerTable
   input logic        job_valid_i,
   input logic        has_i,             // its job has a descriptor: passed in, or read
@@ -31,6 +31,6 @@ module vireo_desc_end_proof (
 endmodule
 
 bind vireo_desc_fetch vireo_desc_end_proof u_end_proof (
-  .clk_i, .rst_ni, .looks_i(answer_q == AnswerLook), .says_i(answer_q == AnswerSay), .waits_i(answer_q == AnswerTable),
+  .clk_i, .rst_ni, .looks_i(answer_q == AnswerLookup), .says_i(answer_q == AnswerRespond), .waits_i(answer_q == AnswerTable),
   .job_valid_i(descriptor_job_valid), .has_i(has_descriptor), .job_reads_i(descriptor_job.kind == KindRead),
   .read_valid_i(descriptor_valid), .address_i(descriptor.addr), .bytes_i(descriptor.len), .end_i(end_q));

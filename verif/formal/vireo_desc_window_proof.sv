@@ -6,7 +6,7 @@
 // the block. The last byte's address comes from the cycle before, which vireo_desc_end_proof covers; vireo_table's
 // proof covers that the window read is the one that firmware wrote.
 module vireo_desc_window_proof (
-  input logic        says_i,            // state AnswerSay, with a descriptor
+  input logic        says_i,            // state AnswerRespond, with a descriptor
   input logic [63:0] address_i,         // of the descriptor
   input logic [31:0] bytes_i,
   input logic [64:0] end_i,             // its last byte, as computed one cycle before
@@ -41,8 +41,8 @@ module vireo_desc_window_proof (
 endmodule
 
 bind vireo_desc_fetch vireo_desc_window_proof u_window_proof (
-  .says_i(answer_q == AnswerSay && has_descriptor), .address_i(descriptor.addr), .bytes_i(descriptor.len),
-  .end_i(end_q), .gives_i(say && buffer_d.status == BufferStatusOk), .buffer_address_i(buffer_d.address),
-  .buffer_bytes_i(buffer_d.bytes), .reads_i(answer_q == AnswerSay && failed_write_ready && table_ask),
+  .says_i(answer_q == AnswerRespond && has_descriptor), .address_i(descriptor.addr), .bytes_i(descriptor.len),
+  .end_i(end_q), .gives_i(respond && buffer_d.status == BufferStatusOk), .buffer_address_i(buffer_d.address),
+  .buffer_bytes_i(buffer_d.bytes), .reads_i(answer_q == AnswerRespond && failed_write_ready && table_request),
   .table_address_i(table_request_d.address), .table_bytes_i(descriptor.len), .window_i(window_enable), .corrupt_i(window_corrupt),
   .window_base_i(window_base), .window_last_i(window_last));

@@ -52,4 +52,4 @@ bind vireo_cq_writer vireo_event_suppression_proof u_event_suppression_proof (
   .packed_event_i(ring_packed_i && event_idx_i && suppress.desc_event_flags == RingEventFlagsDesc),
   .packed_other_i(ring_packed_i && !(event_idx_i && suppress.desc_event_flags == RingEventFlagsDesc)),
   .never_i(suppress.desc_event_flags == RingEventFlagsDisable), .size_i(size), .first_i(question.span.first),
-  .behind_i(question.span.behind), .event_i(wish.data[15:0]), .fire_i(wish_fire));
+  .behind_i(question.span.next_position), .event_i(suppression.data[15:0]), .fire_i(interrupt_due));

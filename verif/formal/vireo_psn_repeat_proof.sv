@@ -5,7 +5,7 @@
 // first one, and that number is free. Bound to vireo_responder.
 module vireo_psn_repeat_proof (
   input logic        clk_i,
-  input logic        again_i,    // it is executed again
+  input logic        internal_i,    // it is executed again
   input logic [23:0] expected_i,
   input logic [23:0] psn_i,
   input logic [31:0] packets_i
@@ -14,6 +14,6 @@ module vireo_psn_repeat_proof (
   logic [23:0] steps_q;
   always_ff @(posedge clk_i) steps_q <= steps_q + 1'b1;
 
-  always_comb ends_before: assert (!again_i || 24'(psn_i + steps_q) != expected_i || packets_i <= 32'(steps_q));
+  always_comb ends_before: assert (!internal_i || 24'(psn_i + steps_q) != expected_i || packets_i <= 32'(steps_q));
 
 endmodule

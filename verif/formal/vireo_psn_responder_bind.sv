@@ -19,5 +19,5 @@ bind vireo_responder vireo_psn_proof u_response_ahead (
   .verdict_i(read_checks_d.ahead));
 // A duplicate READ is executed again only if all of its PSNs are past, its last one, too.
 bind vireo_responder vireo_psn_repeat_proof u_repeat (
-  .clk_i, .again_i(checks_d.again && !checks_d.expected && !checks_d.ahead), .expected_i(half.expected_psn),
+  .clk_i, .internal_i(checks_d.replayable && !checks_d.expected && !checks_d.ahead), .expected_i(half.expected_psn),
   .psn_i(frame.bth.psn), .packets_i(32'(checks_d.packets)));

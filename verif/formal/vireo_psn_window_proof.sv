@@ -28,5 +28,5 @@ module vireo_psn_window_proof (
 endmodule
 
 bind vireo_completer vireo_psn_window_proof u_window (
-  .clk_i, .open_i(keeps(qp_state) && !ring_stored.failed && ring_stored.count != '0 && attributes.reliable),
+  .clk_i, .open_i(keeps_records(qp_state) && !ring_stored.failed && ring_stored.count != '0 && attributes.reliable),
   .oldest_i(ring_stored.unacked), .newest_i(ring_stored.newest), .psn_i(ack.psn), .counts_i(counts));

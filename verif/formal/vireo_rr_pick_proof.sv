@@ -6,13 +6,13 @@ module vireo_rr_pick_proof #(
   parameter int unsigned Inputs = 4,
   localparam int unsigned IndexBits = $clog2(Inputs)
 ) (
-  input logic [Inputs-1:0]    wants_i,
+  input logic [Inputs-1:0]    requests_i,
   input logic [IndexBits-1:0] last_i,
   input logic [IndexBits-1:0] other_i  // any other
 );
 
   logic [IndexBits-1:0] pick;
-  vireo_rr_pick #(.Inputs(Inputs)) dut (.wants_i, .last_i, .pick_o(pick));
+  vireo_rr_pick #(.Inputs(Inputs)) dut (.requests_i, .last_i, .pick_o(pick));
 
   function automatic logic [31:0] turn(input logic [IndexBits-1:0] index, input logic [IndexBits-1:0] last);
     return (32'(index) + 2 * Inputs - 1 - 32'(last)) % Inputs;
@@ -20,8 +20,8 @@ module vireo_rr_pick_proof #(
 
   always_comb begin
     indices: assume (32'(last_i) < Inputs && 32'(other_i) < Inputs);
-    wants: assert (wants_i == '0 || (32'(pick) < Inputs && wants_i[pick]));
-    first: assert (!wants_i[other_i] || turn(pick, last_i) <= turn(other_i, last_i));
+    wants: assert (requests_i == '0 || (32'(pick) < Inputs && requests_i[pick]));
+    first: assert (!requests_i[other_i] || turn(pick, last_i) <= turn(other_i, last_i));
   end
 
 endmodule

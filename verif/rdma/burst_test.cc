@@ -112,21 +112,21 @@ struct Pair {
     checks.sent().clear();
     for (const auto& sent : replays.sent()) {
       const spec::Replay& replay = sent.token;
-      if (replay.fresh) ++fresh;
+      if (replay.first_transmission) ++first_transmission;
       spec::WorkRequest token{.qpn = replay.qpn};
       if (!replay.resume) {
         token = Token(replay.head);
         Write(token);
       }
-      token.again = true;
+      token.is_replay = true;
       token.resume = replay.resume;
-      token.generation = replay.generation;
+      token.epoch = replay.epoch;
       token.slot = replay.slot;
       token.psn = replay.psn;
       token.first_psn = replay.first_psn;
       token.last_psn = replay.last_psn;
       token.packets = replay.packets;
-      token.fresh = replay.fresh;
+      token.first_transmission = replay.first_transmission;
       works.emplace_back(now + kReread, token);
     }
     replays.sent().clear();
@@ -162,9 +162,9 @@ struct Pair {
   std::deque<std::pair<Cycle, spec::WorkRequest>> works;
   std::deque<spec::MemoryPlace> places;
   std::deque<spec::RxAck> acks;
-  std::vector<spec::TxJob> left;  // in the last cycle
-  uint64_t fresh = 0;             // replays
-  uint64_t resent = 0;            // packets
+  std::vector<spec::TxJob> left;    // in the last cycle
+  uint64_t first_transmission = 0;  // replays
+  uint64_t resent = 0;              // packets
 };
 
 TEST(Burst, LongestMessageIsCutCompletelyWhileOthersContinue) {
@@ -225,7 +225,7 @@ TEST(Burst, LongestMessageIsCutCompletelyWhileOthersContinue) {
   ASSERT_EQ(sent, kPackets);
   EXPECT_LE(slowest, kMost);
   EXPECT_GT(shorts, kPackets / kBurst / 8);
-  EXPECT_EQ(pair.fresh, kPackets / kBurst - 1);
+  EXPECT_EQ(pair.first_transmission, kPackets / kBurst - 1);
   EXPECT_EQ(pair.resent, 0u);
 
   // It completes, and the QP sends again at once.
@@ -234,7 +234,7 @@ TEST(Burst, LongestMessageIsCutCompletelyWhileOthersContinue) {
   const auto cqe = spec::RdmaCqReq::Decode(pair.completions.sent().back().token.cqe);
   EXPECT_EQ(cqe.wr_id, 0u);
   EXPECT_EQ(cqe.status, spec::IbWcStatus::kSuccess);
-  const uint64_t fresh = pair.fresh;
+  const uint64_t first_transmission = pair.first_transmission;
   pair.Post({kLong, 64, 0x5000});
   bool came = false;
   for (int i = 0; i < 50; ++i) {
@@ -243,7 +243,7 @@ TEST(Burst, LongestMessageIsCutCompletelyWhileOthersContinue) {
     if (came) break;
   }
   EXPECT_TRUE(came);
-  EXPECT_EQ(pair.fresh, fresh);
+  EXPECT_EQ(pair.first_transmission, first_transmission);
   EXPECT_TRUE(pair.requester_failures.sent().empty());
   EXPECT_TRUE(pair.completer_failures.sent().empty());
 }

@@ -69,7 +69,7 @@ struct Bench {
     return {};
   }
   // Until nothing is in flight.
-  std::string Settle() {
+  std::string ApplyAck() {
     for (int i = 0; i < 5000; ++i) {
       if (std::string difference = Run(1); !difference.empty()) return difference;
       if (record.IsEmpty() && ack.IsEmpty() && expired.IsEmpty() && state.IsEmpty() && table.IsEmpty() &&
@@ -184,7 +184,7 @@ struct OneQp : Bench {
   explicit OneQp(uint32_t psn = 1000, const Retries& retries = {}) : next_psn(psn) {
     SetCq(kQp, kCq, retries);
     SetState(kQp, IbQpState::kRts);
-    EXPECT_EQ(Settle(), "");
+    EXPECT_EQ(ApplyAck(), "");
   }
   spec::SendRecord Record(uint32_t packets, bool signaled = true) {
     spec::SendRecord record{.qpn = kQp,
@@ -256,8 +256,8 @@ struct OneQp : Bench {
     holds_before = hold.sent.size();
   }
   // Every requested packet is on the wire.
-  void Send() { sent.tokens.push_back({.qpn = kQp, .psn = Psn(next_psn - 1), .generation = LastHold()}); }
-  uint8_t LastHold() const { return hold.sent.size() > holds_before ? hold.sent.back().second.generation : last_hold; }
+  void Send() { sent.tokens.push_back({.qpn = kQp, .psn = Psn(next_psn - 1), .epoch = LastHold()}); }
+  uint8_t LastHold() const { return hold.sent.size() > holds_before ? hold.sent.back().second.epoch : last_hold; }
   // The timer set last expires, for an acknowledge twice: the first expiry does not count, because nothing was sent
   // when it was set. Timers() does not report that one.
   void Expire() {
@@ -266,47 +266,47 @@ struct OneQp : Bench {
       const size_t sets = timer_set_sink.sent().size();
       Send();
       EXPECT_EQ(Run(3), "");
-      expired.tokens.push_back({.qpn = kQp, .generation = timer.generation});
+      expired.tokens.push_back({.qpn = kQp, .epoch = timer.epoch});
       EXPECT_EQ(Run(20), "");
       if (hold.sent.size() != holds || timer_set_sink.sent().size() == sets) return;
       timer = timer_set_sink.sent().back().token;
-      unseen.insert(timer.generation);
+      unseen.insert(timer.epoch);
     }
-    expired.tokens.push_back({.qpn = kQp, .generation = timer.generation});
+    expired.tokens.push_back({.qpn = kQp, .epoch = timer.epoch});
   }
   // Events since the last call.
   std::vector<spec::Replay> Replays() {
-    EXPECT_EQ(Settle(), "");
+    EXPECT_EQ(ApplyAck(), "");
     auto replays = Taken(replay_sink);
     // The field `fresh` is checked here.
     for (auto& replay : replays) {
       if (replay.resume) continue;
-      EXPECT_EQ(replay.fresh, Psn(replay.psn - never_sent) < 0x80'0000) << replay.psn;
-      if (replay.fresh) never_sent = Psn(replay.last_psn + 1);
-      replay.fresh = false;
+      EXPECT_EQ(replay.first_transmission, Psn(replay.psn - never_sent) < 0x80'0000) << replay.psn;
+      if (replay.first_transmission) never_sent = Psn(replay.last_psn + 1);
+      replay.first_transmission = false;
     }
     return replays;
   }
   std::vector<spec::TimerSet> Timers() {
-    EXPECT_EQ(Settle(), "");
+    EXPECT_EQ(ApplyAck(), "");
     std::vector<spec::TimerSet> timers;
     for (const auto& one : Taken(timer_set_sink)) {
       timer = one;
-      if (unseen.erase(one.generation) != 0) {
+      if (unseen.erase(one.epoch) != 0) {
         ++left_out;
         continue;
       }
       timers.push_back(one);
-      timers.back().generation = static_cast<uint8_t>(one.generation - left_out);
+      timers.back().epoch = static_cast<uint8_t>(one.epoch - left_out);
     }
     return timers;
   }
   std::vector<uint8_t> Holds() {
-    EXPECT_EQ(Settle(), "");
+    EXPECT_EQ(ApplyAck(), "");
     std::vector<uint8_t> generations;
     for (const auto& [cycle, token] : hold.sent) {
       EXPECT_EQ(token.qpn, kQp);
-      generations.push_back(token.generation);
+      generations.push_back(token.epoch);
     }
     last_hold = LastHold();
     holds_before = 0;
@@ -315,7 +315,7 @@ struct OneQp : Bench {
   }
   // The counts of ended READs, each report since the last call.
   std::vector<uint8_t> Ended() {
-    EXPECT_EQ(Settle(), "");
+    EXPECT_EQ(ApplyAck(), "");
     std::vector<uint8_t> counts;
     for (const auto& [cycle, token] : reads.sent) {
       EXPECT_EQ(token.qpn, kQp);
@@ -332,11 +332,11 @@ struct OneQp : Bench {
     return tokens;
   }
   // The records that these tests post, by number from 0 on.
-  spec::Replay Again(uint8_t generation, uint32_t number, uint32_t psn, uint32_t first, uint32_t last) const {
+  spec::Replay Again(uint8_t epoch, uint32_t number, uint32_t psn, uint32_t first, uint32_t last) const {
     const auto is_read = [](const spec::SendRecord& one) { return one.opcode == spec::IbWcOpcode::kRdmaRead; };
     const auto reads = std::count_if(made.begin(), made.begin() + number, is_read);
     return {.qpn = kQp,
-            .generation = generation,
+            .epoch = epoch,
             .head = static_cast<uint16_t>(40 + number),
             .slot = static_cast<uint8_t>(number % kConfig.send_records),
             .psn = Psn(psn),
@@ -344,13 +344,11 @@ struct OneQp : Bench {
             .last_psn = Psn(last),
             .number = static_cast<uint8_t>(is_read(made[number]) ? reads : 0)};
   }
-  spec::Replay Resume(uint8_t generation) const {
-    return {.qpn = kQp, .resume = true, .generation = generation, .psn = next_psn};
-  }
+  spec::Replay Resume(uint8_t epoch) const { return {.qpn = kQp, .resume = true, .epoch = epoch, .psn = next_psn}; }
 
   // The statuses since the last call; each work request in order, each with its own data.
   std::vector<IbWcStatus> Statuses() {
-    EXPECT_EQ(Settle(), "");
+    EXPECT_EQ(ApplyAck(), "");
     std::vector<IbWcStatus> statuses;
     for (const auto& sent : completion_sink.sent()) {
       const auto cqe = spec::RdmaCqReq::Decode(sent.token.cqe);
@@ -403,10 +401,10 @@ inline constexpr auto kRnrRetryExc = IbWcStatus::kRnrRetryExcErr;
 inline constexpr uint8_t kTimeout = 14;
 inline constexpr Bench::Retries kPatient{.timeout = kTimeout, .retry_cnt = 7, .rnr_retry = 7};
 
-inline spec::TimerSet Timer(TimerKind kind, uint8_t code, uint8_t generation) {
-  return {.qpn = kQp, .kind = kind, .code = code, .generation = generation};
+inline spec::TimerSet Timer(TimerKind kind, uint8_t code, uint8_t epoch) {
+  return {.qpn = kQp, .kind = kind, .code = code, .epoch = epoch};
 }
-inline spec::TimerSet AckTimer(uint8_t generation) { return Timer(TimerKind::kAck, kTimeout, generation); }
+inline spec::TimerSet AckTimer(uint8_t epoch) { return Timer(TimerKind::kAck, kTimeout, epoch); }
 
 using Counts = std::vector<uint8_t>;
 inline constexpr Bench::Retries kReader{.timeout = kTimeout, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 4};

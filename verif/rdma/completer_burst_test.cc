@@ -19,15 +19,15 @@ struct LongQp : OneQp {
     long_one.packets = kBurst;
     record.tokens.push_back(long_one);
   }
-  spec::Replay Part(uint8_t generation, uint32_t number, uint32_t psn, bool fresh, bool last = false) const {
+  spec::Replay Part(uint8_t epoch, uint32_t number, uint32_t psn, bool first_transmission, bool last = false) const {
     const auto& message = made[number];
-    spec::Replay replay = Again(generation, number, psn, message.first_psn, message.last_psn);
+    spec::Replay replay = Again(epoch, number, psn, message.first_psn, message.last_psn);
     replay.packets = last ? 0 : kBurst;
-    replay.fresh = fresh;
+    replay.first_transmission = first_transmission;
     return replay;
   }
   std::vector<spec::Replay> Replays() {
-    EXPECT_EQ(Settle(), "");
+    EXPECT_EQ(ApplyAck(), "");
     return Taken(replay_sink);
   }
   // The requester starts the requested part.
@@ -36,11 +36,11 @@ struct LongQp : OneQp {
                              .head = replay.head,
                              .last_psn = replay.last_psn,
                              .first_psn = replay.first_psn,
-                             .amends = true,
-                             .again = true,
+                             .replaces = true,
+                             .is_replay = true,
                              .slot = replay.slot,
                              .packets = replay.packets,
-                             .generation = replay.generation});
+                             .epoch = replay.epoch});
   }
 };
 
@@ -55,7 +55,7 @@ TEST(CompleterBurst, LongMessageIsRequestedBurstByBurst) {
   EXPECT_EQ(qp.Replays(), Replays{part(2)});
   qp.Begin(part(2));
   spec::Replay behind = qp.Again(0, 1, first + 97, first + 97, first + 98);
-  behind.fresh = true;
+  behind.first_transmission = true;
   EXPECT_EQ(qp.Replays(), (Replays{part(3), behind, qp.Resume(0)}));
   EXPECT_TRUE(qp.Holds().empty());
   qp.Ack(first + 98);
@@ -80,7 +80,7 @@ TEST(CompleterBurst, OnlyTheStartOfTheLastPartCounts) {
   EXPECT_EQ(qp.Replays(), Replays{part});
   for (int i = 0; i < 5; ++i) {
     spec::Replay other = part;
-    if (i == 0) other.generation = 1;
+    if (i == 0) other.epoch = 1;
     if (i == 1) other.slot = 1;
     if (i == 2) other.slot = 8;
     if (i == 3) other.first_psn = 1001;
@@ -169,8 +169,8 @@ TEST(CompleterBurst, FailedLongMessageIsSkipped) {
                                .status = IbWcStatus::kLocProtErr,
                                .vendor_err = 5,
                                .first_psn = 1000,
-                               .amends = true,
-                               .again = !in_first};
+                               .replaces = true,
+                               .is_replay = !in_first};
     qp.record.tokens.push_back(amendment);
     EXPECT_EQ(qp.Statuses(), Statuses{IbWcStatus::kLocProtErr});
     // In the first burst the requester has reported it, and SQE may end; later it was not reported, and the QP must
@@ -179,7 +179,7 @@ TEST(CompleterBurst, FailedLongMessageIsSkipped) {
     qp.PostUnsent(1);
     const uint32_t psn = 1000 + 3 * kBurst;
     spec::Replay next = qp.Again(0, 1, psn, psn, psn);
-    next.fresh = true;
+    next.first_transmission = true;
     EXPECT_EQ(qp.Replays(), in_first ? (Replays{next, qp.Resume(0)}) : Replays{});
     EXPECT_EQ(qp.Statuses(), in_first ? Statuses{} : Statuses{kFlush});
   }
@@ -220,10 +220,10 @@ TEST(CompleterBurst, ErrAndClearEndTheAwaitedPart) {
     if (clear) ++qp.completed;
     qp.SetState(kQp, IbQpState::kReset, true);
     qp.SetState(kQp, IbQpState::kRts);
-    EXPECT_EQ(qp.Settle(), "");
+    EXPECT_EQ(qp.ApplyAck(), "");
     qp.PostUnsent(1);
     spec::Replay next = qp.Again(0, 1, 1000 + 3 * kBurst, 1000 + 3 * kBurst, 1000 + 3 * kBurst);
-    next.fresh = true;
+    next.first_transmission = true;
     EXPECT_EQ(qp.Replays(), (Replays{next, qp.Resume(0)}));
   }
 }

@@ -27,8 +27,8 @@ struct Network {
     uint32_t psn;
     uint32_t responses;  // of a READ request; else 0
     uint32_t message;
-    uint8_t generation;  // of the replay that it belongs to
-    bool again;
+    uint8_t epoch;  // of the replay that it belongs to
+    bool is_replay;
   };
   struct Qp {
     // Requester
@@ -55,7 +55,7 @@ struct Network {
     uint32_t newest_read = 0;
     // Timer
     Cycle deadline = model::kUnknown;
-    uint8_t timer_generation = 0;
+    uint8_t timer_epoch = 0;
 
     bool IsHeld() const { return hold != resumed || holds_itself; }
   };
@@ -90,7 +90,7 @@ struct Network {
     bench.replay.on_token = [this](Cycle cycle, const spec::Replay& token) {
       Qp& qp = qps[token.qpn];
       qp.replays.emplace_back(cycle + 20 + bench.random() % 60, token);
-      if (token.fresh) {
+      if (token.first_transmission) {
         ASSERT_LT(Psn(token.psn - qp.never_sent), 0x80'0000U);
       }
       ASSERT_TRUE(token.packets == 0 || token.packets == burst);
@@ -99,11 +99,11 @@ struct Network {
         ASSERT_EQ(token.number,
                   std::count_if(qp.messages.begin(), end, [](const Message& m) { return m.is_read; }) & 0xff);
       }
-      ++(token.fresh ? fresh : stale);
+      ++(token.first_transmission ? first_transmission : stale);
     };
     bench.timer_set.on_token = [this](Cycle cycle, const spec::TimerSet& token) {
       Qp& qp = qps[token.qpn];
-      qp.timer_generation = token.generation;
+      qp.timer_epoch = token.epoch;
       qp.deadline = token.kind == TimerKind::kOff   ? model::kUnknown
                     : token.kind == TimerKind::kAck ? cycle + 1000
                                                     : cycle + 50 + token.code;
@@ -184,20 +184,20 @@ struct Network {
     if (Psn(behind - qp.never_sent) < 0x80'0000) qp.never_sent = behind;
     bench.sent.tokens.push_back({.qpn = static_cast<uint32_t>(&qp - qps.data()),
                                  .psn = Psn(behind - 1),
-                                 .generation = packet.again ? packet.generation : qp.resumed});
+                                 .epoch = packet.is_replay ? packet.epoch : qp.resumed});
     if (!IsLost(qp)) qp.wire.emplace_back(bench.bench.cycle() + 20, packet);
     ++sent;
   }
   // Cuts the part from `psn` on: all of it, or this many packets.
-  void Cut(Qp& qp, uint32_t number, uint32_t psn, uint8_t generation, bool again, uint32_t most_packets) {
+  void Cut(Qp& qp, uint32_t number, uint32_t psn, uint8_t epoch, bool is_replay, uint32_t most_packets) {
     const Message& message = qp.messages[number];
     uint32_t packets = Psn(message.last_psn - psn) + 1;
     if (most_packets != 0) packets = std::min(packets, most_packets);
     if (message.is_read) {
-      qp.sends.push_back({psn, packets, number, generation, again});
+      qp.sends.push_back({psn, packets, number, epoch, is_replay});
       return;
     }
-    for (uint32_t i = 0; i < packets; ++i) qp.sends.push_back({Psn(psn + i), 0, number, generation, again});
+    for (uint32_t i = 0; i < packets; ++i) qp.sends.push_back({Psn(psn + i), 0, number, epoch, is_replay});
   }
   void Post(uint32_t qpn) {
     Qp& qp = qps[qpn];
@@ -237,7 +237,7 @@ struct Network {
     const Cycle now = bench.bench.cycle();
     auto& holds = bench.hold.sent;
     while (!holds.empty() && holds.front().first + kHoldCycles < now) {
-      qps[holds.front().second.qpn].hold = holds.front().second.generation;
+      qps[holds.front().second.qpn].hold = holds.front().second.epoch;
       holds.erase(holds.begin());
     }
     auto& ended = bench.reads.sent;
@@ -250,7 +250,7 @@ struct Network {
       // A message in progress stops when the QP is held, a replay when another hold comes.
       if (!qp.sends.empty() && bench.random() % 2 == 0) {
         const Packet packet = qp.sends.front();
-        if (packet.again ? packet.generation != qp.hold : qp.hold != qp.resumed) {
+        if (packet.is_replay ? packet.epoch != qp.hold : qp.hold != qp.resumed) {
           qp.sends.clear();
         } else {
           qp.sends.pop_front();
@@ -261,19 +261,19 @@ struct Network {
         const spec::Replay replay = qp.replays.front().second;
         qp.replays.pop_front();
         if (!replay.resume) {
-          Cut(qp, replay.head, replay.psn, replay.generation, true, replay.packets);
-          if (replay.packets != 0 && replay.generation == qp.hold) {
+          Cut(qp, replay.head, replay.psn, replay.epoch, true, replay.packets);
+          if (replay.packets != 0 && replay.epoch == qp.hold) {
             ++parts;
             bench.record.tokens.push_back({.qpn = qpn,
                                            .head = replay.head,
                                            .first_psn = replay.first_psn,
-                                           .amends = true,
-                                           .again = true,
+                                           .replaces = true,
+                                           .is_replay = true,
                                            .slot = replay.slot,
                                            .packets = replay.packets,
-                                           .generation = replay.generation});
+                                           .epoch = replay.epoch});
           }
-        } else if (replay.generation == qp.hold && replay.psn == qp.next_psn) {
+        } else if (replay.epoch == qp.hold && replay.psn == qp.next_psn) {
           qp.resumed = qp.hold;
           qp.holds_itself = false;
         }
@@ -286,7 +286,7 @@ struct Network {
         Arrive(qpn, packet);
       }
       if (qp.deadline <= now) {
-        bench.expired.tokens.push_back({.qpn = qpn, .generation = qp.timer_generation});
+        bench.expired.tokens.push_back({.qpn = qpn, .epoch = qp.timer_epoch});
         qp.deadline = model::kUnknown;
       }
     }
@@ -301,7 +301,7 @@ struct Network {
   std::string Lacks() const {
     if (lossy && lost <= 50) return "lost packets";
     if (unsent <= 50) return "messages recorded before they are sent";
-    if (fresh <= 50) return "fresh replays";
+    if (first_transmission <= 50) return "fresh replays";
     if (stale <= 50) return "stale replays";
     if (burst != 0 && parts <= 50) return "parts of replays";
     if (pauses <= 10) return "RNR timers";
@@ -325,7 +325,7 @@ struct Network {
   const uint32_t burst;         // 0: messages are sent to their end
   std::vector<Qp> qps{kQps};
   uint64_t sent = 0, lost = 0, unsent = 0, pauses = 0, gaps = 0, fences = 0, limits = 0;
-  uint64_t parts = 0, fresh = 0, stale = 0, flushed = 0;
+  uint64_t parts = 0, first_transmission = 0, stale = 0, flushed = 0;
   size_t most = 0;  // outstanding READs
 };
 
@@ -367,7 +367,7 @@ TEST(Completer, EveryMessageCompletesInOrderDespiteLossAndRnr) {
       qp.never_sent = qp.next_psn;
       qp.newest_read = Psn(qp.next_psn - 1);
     }
-    ASSERT_EQ(bench.Settle(), "");
+    ASSERT_EQ(bench.ApplyAck(), "");
     bench.SetState(Network::kFlooder, IbQpState::kErr);
     // Runs until every event occurred: their frequency is random.
     for (int i = 0; i < 40'000 || (i < 400'000 && !network.Lacks().empty()); ++i) {
@@ -420,7 +420,7 @@ TEST(Completer, MatchesModelInRandomTraffic) {
       bench.retired.keep = bench.completion.keep = bench.failure.keep = bench.replay.keep = bench.timer_set.keep =
           false;
       std::map<uint32_t, uint8_t> timers;
-      bench.timer_set.on_token = [&](Cycle, const spec::TimerSet& token) { timers[token.qpn] = token.generation; };
+      bench.timer_set.on_token = [&](Cycle, const spec::TimerSet& token) { timers[token.qpn] = token.epoch; };
       std::map<uint32_t, spec::Replay> asked;  // for a part
       bench.replay.on_token = [&](Cycle, const spec::Replay& token) {
         if (token.packets != 0) asked[token.qpn] = token;
@@ -444,7 +444,7 @@ TEST(Completer, MatchesModelInRandomTraffic) {
         set_context(qpn);
         bench.SetState(qpn, IbQpState::kRts);
       }
-      ASSERT_EQ(bench.Settle(), "");
+      ASSERT_EQ(bench.ApplyAck(), "");
       for (int step = 0; step < 10000; ++step) {
         const auto qpn = static_cast<uint32_t>(random() % (step % 2 == 0 ? 16 : 3));
         const unsigned dice = random() % 64;
@@ -461,7 +461,7 @@ TEST(Completer, MatchesModelInRandomTraffic) {
               .first_psn = psn[qpn]};
           if (packets == 0 || random() % 32 == 0) {
             record.status = static_cast<IbWcStatus>(1 + random() % 12);
-            record.silent = random() % 4 == 0;
+            record.no_completion = random() % 4 == 0;
           }
           record.unsent = random() % 4 == 0;
           if (random() % 4 == 0) record.packets = static_cast<uint16_t>(1 + random() % 3);
@@ -469,10 +469,10 @@ TEST(Completer, MatchesModelInRandomTraffic) {
           record.bytes = static_cast<uint32_t>(random());
           psn[qpn] = Psn(psn[qpn] + packets);
           if (random() % 16 == 0) {
-            record.amends = true;
-            record.again = random() % 2 == 0;
+            record.replaces = true;
+            record.is_replay = random() % 2 == 0;
             record.slot = static_cast<uint8_t>(random() % 9);
-            if (record.again) record.first_psn = Psn(psn[qpn] - static_cast<uint32_t>(random() % 6));
+            if (record.is_replay) record.first_psn = Psn(psn[qpn] - static_cast<uint32_t>(random() % 6));
           } else {
             ++open[qpn];
             ++records;
@@ -482,14 +482,13 @@ TEST(Completer, MatchesModelInRandomTraffic) {
         } else if (dice >= 61 && asked.contains(qpn)) {
           // The requested part starts, or another one.
           const spec::Replay& part = asked[qpn];
-          bench.record.tokens.push_back(
-              {.qpn = qpn,
-               .first_psn = part.first_psn,
-               .amends = true,
-               .again = true,
-               .slot = part.slot,
-               .packets = part.packets,
-               .generation = static_cast<uint8_t>(part.generation - (random() % 8 == 0 ? 1 : 0))});
+          bench.record.tokens.push_back({.qpn = qpn,
+                                         .first_psn = part.first_psn,
+                                         .replaces = true,
+                                         .is_replay = true,
+                                         .slot = part.slot,
+                                         .packets = part.packets,
+                                         .epoch = static_cast<uint8_t>(part.epoch - (random() % 8 == 0 ? 1 : 0))});
           ++parts;
         } else if (dice < 52 && bench.ack.tokens.size() < 4) {
           auto syndrome = static_cast<uint8_t>(random() % 12 == 0 ? random() : random() % 32);
@@ -502,17 +501,17 @@ TEST(Completer, MatchesModelInRandomTraffic) {
                                       .status = static_cast<IbWcStatus>(random() % 32 == 0 ? random() % 23 : 0)});
         } else if (dice < 54 && bench.expired.tokens.size() < 4) {
           bench.expired.tokens.push_back({.qpn = random() % 32 == 0 ? static_cast<uint32_t>(random() & 0xff'ffff) : qpn,
-                                          .generation = static_cast<uint8_t>(timers[qpn] - random() % 8 / 6)});
+                                          .epoch = static_cast<uint8_t>(timers[qpn] - random() % 8 / 6)});
         } else if (dice < 55) {
           set_context(qpn);
         } else if (dice < 56) {
           for (; !bench.hold.sent.empty(); bench.hold.sent.pop_back()) {
-            holds.emplace(bench.hold.sent.back().second.qpn, bench.hold.sent.back().second.generation);
+            holds.emplace(bench.hold.sent.back().second.qpn, bench.hold.sent.back().second.epoch);
           }
-          const uint8_t generation = holds.contains(qpn) ? holds[qpn] : 0;
+          const uint8_t epoch = holds.contains(qpn) ? holds[qpn] : 0;
           bench.sent.tokens.push_back({.qpn = qpn,
                                        .psn = Psn(psn[qpn] - static_cast<uint32_t>(random() % 6)),
-                                       .generation = static_cast<uint8_t>(generation - (random() % 8 == 0 ? 1 : 0))});
+                                       .epoch = static_cast<uint8_t>(epoch - (random() % 8 == 0 ? 1 : 0))});
           holds.erase(qpn);
         } else if (dice < 57 && random() % 4 == 0) {
           bench.SetState(qpn, static_cast<IbQpState>(random() % 7), random() % 4 == 0);
@@ -526,10 +525,10 @@ TEST(Completer, MatchesModelInRandomTraffic) {
       bench.Rates(16, 16);
       bench.pause.toggles = 0;
       bench.pause.on = false;
-      ASSERT_EQ(bench.Settle(), "");
+      ASSERT_EQ(bench.ApplyAck(), "");
       EXPECT_GT(parts, 50U);
       for (uint32_t qpn = 0; qpn < 16; ++qpn) bench.SetState(qpn, IbQpState::kErr);
-      ASSERT_EQ(bench.Settle(), "");
+      ASSERT_EQ(bench.ApplyAck(), "");
       EXPECT_EQ(bench.retired.count, records);
       for (const auto& [cycle, token] : bench.reads.sent) {
         ASSERT_EQ(token.ended, ++ended[token.qpn]);
@@ -572,7 +571,7 @@ TEST(Completer, MatchesModelUnderStateChanges) {
     bench.state.rate = bench.random() % 16 == 0 ? 3 : 16;
     ASSERT_EQ(bench.Run(1 + bench.random() % 2), "");
   }
-  ASSERT_EQ(bench.Settle(), "");
+  ASSERT_EQ(bench.ApplyAck(), "");
 }
 
 }  // namespace

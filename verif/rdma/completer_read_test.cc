@@ -339,13 +339,13 @@ TEST(Completer, ReplayStallsAtTheReadLimit) {
     qp.PostUnsent(1);
     qp.PostUnsentRead(1);
     EXPECT_EQ(qp.Replays(), Replays{});
-    const auto again = [&](uint32_t number) {
+    const auto is_replay = [&](uint32_t number) {
       return qp.Again(0, number, 1000 + number, 1000 + number, 1000 + number);
     };
     qp.Response(1000);
-    EXPECT_EQ(qp.Replays(), (Replays{again(most), again(most + 1)}));
+    EXPECT_EQ(qp.Replays(), (Replays{is_replay(most), is_replay(most + 1)}));
     qp.Response(1001);
-    EXPECT_EQ(qp.Replays(), (Replays{again(most + 2), qp.Resume(0)}));
+    EXPECT_EQ(qp.Replays(), (Replays{is_replay(most + 2), qp.Resume(0)}));
     EXPECT_EQ(qp.Statuses(), (Statuses{kOk, kOk}));
     EXPECT_EQ(qp.Holds(), Holds{});
   }
@@ -366,23 +366,22 @@ TEST(Completer, NakOrTimeoutEndsTheStallAndTheNextReplayStallsAgain) {
     qp.PostFence(1);
     EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
     EXPECT_EQ(qp.Replays(), Replays{});
-    uint8_t generation = 1;
+    uint8_t epoch = 1;
     if (cause == 0) qp.SequenceNak(1000);
     if (cause == 1) qp.Expire();
     if (cause == 2) {
       qp.RnrNak(1000);
       EXPECT_EQ(qp.Timers().size(), 1u);
       qp.Expire();
-      generation = 2;
+      epoch = 2;
     }
-    EXPECT_EQ(qp.Replays(),
-              (Replays{qp.Again(generation, 0, 1000, 1000, 1000), qp.Again(generation, 1, 1001, 1001, 1002)}));
+    EXPECT_EQ(qp.Replays(), (Replays{qp.Again(epoch, 0, 1000, 1000, 1000), qp.Again(epoch, 1, 1001, 1001, 1002)}));
     qp.Responses(1001, 1);
     EXPECT_EQ(qp.Statuses(), Statuses{kOk});
     EXPECT_EQ(qp.Replays(), Replays{});
     qp.Responses(1002, 1);
     EXPECT_EQ(qp.Statuses(), Statuses{kOk});
-    EXPECT_EQ(qp.Replays(), (Replays{qp.Again(generation, 2, 1003, 1003, 1003), qp.Resume(generation)}));
+    EXPECT_EQ(qp.Replays(), (Replays{qp.Again(epoch, 2, 1003, 1003, 1003), qp.Resume(epoch)}));
   }
 }
 
@@ -443,9 +442,9 @@ TEST(Completer, EndedReadCountWrapsAndIsNeverReset) {
       qp.SetState(kQp, IbQpState::kErr);
     } else if (i % 50 == 40) {  // discarded, one on arrival
       qp.PostRead(1);
-      ASSERT_EQ(qp.Settle(), "");
+      ASSERT_EQ(qp.ApplyAck(), "");
       qp.SetState(kQp, IbQpState::kReset, true);
-      ASSERT_EQ(qp.Settle(), "");
+      ASSERT_EQ(qp.ApplyAck(), "");
       qp.PostRead(1);
       expected.push_back(++ended);
     } else if (i % 50 == 45) {  // came with a status
@@ -475,7 +474,7 @@ TEST(Completer, AmendmentDoesNotCountAsARead) {
                              .opcode = spec::IbWcOpcode::kRdmaRead,
                              .status = IbWcStatus::kLocQpOpErr,
                              .vendor_err = 3,
-                             .amends = true};
+                             .replaces = true};
   qp.record.tokens.push_back(amendment);  // of the newest, which stays a READ
   EXPECT_EQ(qp.Ended(), Counts{});
   qp.Responses(1000, 2);
@@ -493,8 +492,8 @@ TEST(Completer, ReadThatFailsInAReplayCompletesInOrder) {
                               .status = IbWcStatus::kLocQpOpErr,
                               .vendor_err = 9,
                               .first_psn = 1002,
-                              .amends = true,
-                              .again = true,
+                              .replaces = true,
+                              .is_replay = true,
                               .slot = 1});
   EXPECT_EQ(qp.Statuses(), Statuses{});
   qp.Responses(1000, 2);
@@ -545,7 +544,7 @@ TEST(Completer, UnacknowledgedServicesFailOneRecordAlone) {
     qp.PostFailed(kFlush, 0);
     EXPECT_EQ(qp.Statuses(), Statuses{});
     qp.SetState(kQp, IbQpState::kRts);
-    EXPECT_EQ(qp.Settle(), "");
+    EXPECT_EQ(qp.ApplyAck(), "");
     qp.Post(1);
     qp.Ack(1001);
     EXPECT_EQ(qp.Statuses(), (Statuses{kOk, IbWcStatus::kLocProtErr, kFlush}));
@@ -559,7 +558,7 @@ TEST(Completer, UnacknowledgedServicesFailOneRecordAlone) {
     qp.PostFailed(IbWcStatus::kLocQpOpErr, 4);
     EXPECT_EQ(qp.Statuses(), Statuses{});
     qp.SetState(kQp, IbQpState::kSqe);
-    EXPECT_EQ(qp.Settle(), "");
+    EXPECT_EQ(qp.ApplyAck(), "");
     qp.Ack(1004);
     EXPECT_EQ(qp.Statuses(), (Statuses{kOk, IbWcStatus::kLocQpOpErr}));
     EXPECT_TRUE(qp.failure_sink.sent().empty());
@@ -571,7 +570,7 @@ TEST(Completer, UcMessageThatFailsMidwayCompletesWithItsAmendment) {
            {.timeout = kTimeout, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 4, .qp_type = spec::IbQpType::kUc});
   qp.Post(3);
   spec::SendRecord amendment = qp.made.back();
-  amendment.amends = true;
+  amendment.replaces = true;
   amendment.status = IbWcStatus::kLocProtErr;
   qp.record.tokens.push_back(amendment);
   EXPECT_EQ(qp.Statuses(), Statuses{IbWcStatus::kLocProtErr});
@@ -585,10 +584,10 @@ TEST(Completer, UcMessageThatFailsMidwayCompletesWithItsAmendment) {
 TEST(Completer, UcBrokenQueueFlushesTheRest) {
   OneQp qp(1000,
            {.timeout = kTimeout, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 4, .qp_type = spec::IbQpType::kUc});
-  spec::SendRecord silent = qp.Record(0);
-  silent.silent = true;
-  silent.status = kFlush;
-  qp.record.tokens.push_back(silent);
+  spec::SendRecord no_completion = qp.Record(0);
+  no_completion.no_completion = true;
+  no_completion.status = kFlush;
+  qp.record.tokens.push_back(no_completion);
   ++qp.completed;
   qp.Post(1);
   EXPECT_EQ(qp.Statuses(), Statuses{kFlush});
@@ -598,7 +597,7 @@ TEST(Completer, ReadsMeetDocumentedLatencies) {
   OneQp qp(1000, kReader);
   qp.PostRead(1);
   qp.PostFence(1);
-  ASSERT_EQ(qp.Settle(), "");
+  ASSERT_EQ(qp.ApplyAck(), "");
   const auto completions = qp.completion.count;
   qp.Response(1000);
   ASSERT_EQ(qp.Run(Completer::kAckToCompletion), "");

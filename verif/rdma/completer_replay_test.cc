@@ -226,44 +226,44 @@ TEST(Completer, AckTimerRunsWhileOutstandingAndRestartsOnProgress) {
 
 // A packet that has not left, or has just left, is not late. [IBTA vol. 1, 9.7.6.1.3]
 TEST(Completer, TimeoutCountsOnlyIfItStartedAfterTheTransmission) {
-  for (const bool again : {false, true}) {
+  for (const bool is_replay : {false, true}) {
     OneQp qp(0xff'fffe, {.timeout = kTimeout, .retry_cnt = 0});
-    if (again) qp.SetCq(kQp, kCq, {.timeout = kTimeout, .retry_cnt = 1});
+    if (is_replay) qp.SetCq(kQp, kCq, {.timeout = kTimeout, .retry_cnt = 1});
     qp.Post(2);
     qp.Post(2);
     uint8_t set = 1;
     EXPECT_EQ(qp.Timers(), Timers{AckTimer(set)});
-    if (again) {
+    if (is_replay) {
       qp.Send();  // before the hold
-      ASSERT_EQ(qp.Settle(), "");
+      ASSERT_EQ(qp.ApplyAck(), "");
       qp.SequenceNak(0xff'fffe);
       EXPECT_EQ(qp.Timers(), Timers{AckTimer(++set)});
       EXPECT_EQ(qp.Holds(), Holds{1});
       EXPECT_EQ(qp.Replays().size(), 3U);
     }
-    const auto generation = static_cast<uint8_t>(again ? 1 : 0);
+    const auto epoch = static_cast<uint8_t>(is_replay ? 1 : 0);
     const auto expire = [&] {
-      qp.expired.tokens.push_back({.qpn = kQp, .generation = set});
+      qp.expired.tokens.push_back({.qpn = kQp, .epoch = set});
       EXPECT_EQ(qp.Timers(), Timers{AckTimer(++set)});
     };
     for (int i = 0; i < 20; ++i) expire();
     // Of another QP, of an earlier hold, of an acknowledged PSN: all ignored.
-    qp.sent.tokens.push_back({.qpn = kQp + 1, .psn = 1, .generation = generation});
-    qp.sent.tokens.push_back({.qpn = kQp, .psn = 1, .generation = static_cast<uint8_t>(generation - 1)});
-    ASSERT_EQ(qp.Settle(), "");
+    qp.sent.tokens.push_back({.qpn = kQp + 1, .psn = 1, .epoch = epoch});
+    qp.sent.tokens.push_back({.qpn = kQp, .psn = 1, .epoch = static_cast<uint8_t>(epoch - 1)});
+    ASSERT_EQ(qp.ApplyAck(), "");
     for (int i = 0; i < 2; ++i) expire();
-    qp.sent.tokens.push_back({.qpn = kQp, .psn = 0xff'ffff, .generation = generation});
+    qp.sent.tokens.push_back({.qpn = kQp, .psn = 0xff'ffff, .epoch = epoch});
     qp.Ack(0xff'ffff);
     EXPECT_EQ(qp.Statuses(), Statuses{kOk});
     EXPECT_EQ(qp.Timers(), Timers{AckTimer(++set)});
     for (int i = 0; i < 2; ++i) expire();
-    qp.sent.tokens.push_back({.qpn = kQp, .psn = 1, .generation = generation});
-    ASSERT_EQ(qp.Settle(), "");
+    qp.sent.tokens.push_back({.qpn = kQp, .psn = 1, .epoch = epoch});
+    ASSERT_EQ(qp.ApplyAck(), "");
     EXPECT_EQ(qp.Holds(), Holds{});
     expire();  // it is sent, and its time starts now
     EXPECT_EQ(qp.Holds(), Holds{});
-    qp.expired.tokens.push_back({.qpn = kQp, .generation = set});
-    if (again) {  // the counter was restored
+    qp.expired.tokens.push_back({.qpn = kQp, .epoch = set});
+    if (is_replay) {  // the counter was restored
       EXPECT_EQ(qp.Holds(), Holds{2});
       EXPECT_EQ(qp.Timers(), Timers{AckTimer(++set)});
       expire();
@@ -288,10 +288,10 @@ TEST(Completer, TransmissionsCountSinceTheStartOfTheLifetime) {
         ASSERT_EQ(qp.Run(1), "");
       }
       qp.SetState(begins, IbQpState::kRts);
-      ASSERT_EQ(qp.Settle(), "");
-      qp.expired.tokens.push_back({.qpn = kQp, .generation = 1});
+      ASSERT_EQ(qp.ApplyAck(), "");
+      qp.expired.tokens.push_back({.qpn = kQp, .epoch = 1});
       EXPECT_EQ(qp.Timers(), Timers{AckTimer(2)});
-      qp.expired.tokens.push_back({.qpn = kQp, .generation = 2});
+      qp.expired.tokens.push_back({.qpn = kQp, .epoch = 2});
       EXPECT_EQ(qp.Timers(), Timers{AckTimer(3)});
       EXPECT_EQ(qp.Holds(), begins == kQp && delay >= 0 ? Holds{} : Holds{1});
     }
@@ -304,10 +304,10 @@ TEST(Completer, TimeoutOfAReadWithoutResponsesCounts) {
   qp.PostRead(4);
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
   qp.Send();
-  ASSERT_EQ(qp.Settle(), "");
+  ASSERT_EQ(qp.ApplyAck(), "");
   qp.Responses(1000, 2);
   EXPECT_EQ(qp.Timers(), (Timers{AckTimer(2), AckTimer(3)}));
-  qp.expired.tokens.push_back({.qpn = kQp, .generation = 3});
+  qp.expired.tokens.push_back({.qpn = kQp, .epoch = 3});
   EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 0, 1002, 1000, 1003), qp.Resume(1)}));
 }
 
@@ -327,11 +327,11 @@ TEST(Completer, StaleExpiryIsIgnored) {
   qp.Post(2);
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
   qp.Ack(1000);
-  ASSERT_EQ(qp.Settle(), "");
+  ASSERT_EQ(qp.ApplyAck(), "");
   qp.Expire();  // generation 1
-  qp.expired.tokens.push_back({.qpn = kQp, .generation = 3});
-  qp.expired.tokens.push_back({.qpn = kQp + 16, .generation = 2});
-  qp.expired.tokens.push_back({.qpn = kQp + 1, .generation = 0});
+  qp.expired.tokens.push_back({.qpn = kQp, .epoch = 3});
+  qp.expired.tokens.push_back({.qpn = kQp + 16, .epoch = 2});
+  qp.expired.tokens.push_back({.qpn = kQp + 1, .epoch = 0});
   EXPECT_EQ(qp.Holds(), Holds{});
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(2)});
   qp.Expire();
@@ -355,7 +355,7 @@ TEST(Completer, NakOrTimeoutDuringAReplayRestartsIt) {
     if (cause == 0) qp.SequenceNak(1003);
     if (cause == 1) qp.RnrNak(1003);
     if (cause == 2) {
-      qp.timer.generation = 2;
+      qp.timer.epoch = 2;
       qp.Expire();
     }
     ASSERT_EQ(qp.Run(50), "");
@@ -364,19 +364,19 @@ TEST(Completer, NakOrTimeoutDuringAReplayRestartsIt) {
     (void)qp.Timers();
     // The first one had been issued already.
     Replays expected{qp.Again(1, 0, 1001, 1000, 1001)};
-    uint8_t generation = 2;
+    uint8_t epoch = 2;
     if (cause == 1) {
       EXPECT_EQ(qp.Replays(), expected);
       expected.clear();
       qp.Expire();
-      generation = 3;
+      epoch = 3;
       EXPECT_EQ(qp.Holds(), Holds{3});
     }
     if (cause == 2) expected.push_back(qp.Again(2, 0, 1001, 1000, 1001));
-    expected.push_back(qp.Again(generation, 1, cause == 2 ? 1002 : 1003, 1002, 1003));
-    expected.push_back(qp.Again(generation, 2, 1004, 1004, 1005));
-    expected.push_back(qp.Again(generation, 3, 1006, 1006, 1007));
-    expected.push_back(qp.Resume(generation));
+    expected.push_back(qp.Again(epoch, 1, cause == 2 ? 1002 : 1003, 1002, 1003));
+    expected.push_back(qp.Again(epoch, 2, 1004, 1004, 1005));
+    expected.push_back(qp.Again(epoch, 3, 1006, 1006, 1007));
+    expected.push_back(qp.Resume(epoch));
     EXPECT_EQ(qp.Replays(), expected);
   }
 }
@@ -384,7 +384,7 @@ TEST(Completer, NakOrTimeoutDuringAReplayRestartsIt) {
 TEST(Completer, RecordsAcknowledgedDuringAReplayAreSkipped) {
   OneQp qp(1000, kPatient);
   for (int i = 0; i < 5; ++i) qp.Post(2);
-  ASSERT_EQ(qp.Settle(), "");
+  ASSERT_EQ(qp.ApplyAck(), "");
   qp.replay.rate = 0;
   qp.SequenceNak(1000);
   ASSERT_EQ(qp.Run(50), "");
@@ -410,7 +410,7 @@ TEST(Completer, RecordsAcknowledgedDuringAReplayAreSkipped) {
 TEST(Completer, UnsentRecordIsReplayedInOrder) {
   OneQp qp(1000, kPatient);
   qp.Post(1);
-  ASSERT_EQ(qp.Settle(), "");
+  ASSERT_EQ(qp.ApplyAck(), "");
   qp.replay.rate = 0;
   qp.SequenceNak(1000);
   ASSERT_EQ(qp.Run(50), "");
@@ -435,7 +435,7 @@ TEST(Completer, RecordThatFailsInAReplayCompletesInOrderAndIsReported) {
   const spec::SendRecord record = qp.Record(2);
   qp.record.tokens.push_back(record);
   qp.Post(1);
-  ASSERT_EQ(qp.Settle(), "");
+  ASSERT_EQ(qp.ApplyAck(), "");
   qp.SequenceNak(1000);
   EXPECT_EQ(qp.Replays().size(), 4u);
   spec::SendRecord amendment{.qpn = kQp,
@@ -443,10 +443,10 @@ TEST(Completer, RecordThatFailsInAReplayCompletesInOrderAndIsReported) {
                              .vendor_err = 19,
                              .last_psn = 99,
                              .first_psn = record.first_psn,
-                             .amends = true,
-                             .again = true,
+                             .replaces = true,
+                             .is_replay = true,
                              .slot = 1,
-                             .silent = true};
+                             .no_completion = true};
   // Of a nonexistent record.
   for (const uint8_t slot : {uint8_t{0}, uint8_t{2}, uint8_t{3}, uint8_t{7}, uint8_t{9}, uint8_t{255}}) {
     amendment.slot = slot;
@@ -477,7 +477,7 @@ TEST(Completer, RecordThatFailedInAReplayFlushesWithItsStatus) {
   qp.Post(1);
   qp.Post(1);
   spec::SendRecord amendment{
-      .qpn = kQp, .status = IbWcStatus::kLocProtErr, .first_psn = 1001, .amends = true, .again = true, .slot = 1};
+      .qpn = kQp, .status = IbWcStatus::kLocProtErr, .first_psn = 1001, .replaces = true, .is_replay = true, .slot = 1};
   qp.record.tokens.push_back(amendment);
   EXPECT_EQ(qp.Statuses(), Statuses{});
   qp.SetState(kQp, IbQpState::kErr);
@@ -495,10 +495,14 @@ TEST(Completer, ReplayFailureOfACompletedRecordIsIgnored) {
     qp.Ack(1000);
     EXPECT_EQ(qp.Statuses(), Statuses{kOk});
     for (uint32_t i = 0; i < later; ++i) qp.Post(1);
-    ASSERT_EQ(qp.Settle(), "");
-    qp.record.tokens.push_back(
-        {.qpn = kQp, .status = IbWcStatus::kLocProtErr, .first_psn = 1000, .amends = true, .again = true, .slot = 0});
-    ASSERT_EQ(qp.Settle(), "");
+    ASSERT_EQ(qp.ApplyAck(), "");
+    qp.record.tokens.push_back({.qpn = kQp,
+                                .status = IbWcStatus::kLocProtErr,
+                                .first_psn = 1000,
+                                .replaces = true,
+                                .is_replay = true,
+                                .slot = 0});
+    ASSERT_EQ(qp.ApplyAck(), "");
     qp.Ack(1000 + later);
     EXPECT_EQ(qp.Statuses(), Statuses(later, kOk));
     EXPECT_TRUE(qp.failure_sink.sent().empty());
@@ -530,8 +534,8 @@ TEST(Completer, OldestRecordThatFailsInAReplayCompletesAtOnce) {
                               .status = IbWcStatus::kLocProtErr,
                               .vendor_err = 7,
                               .first_psn = 1000,
-                              .amends = true,
-                              .again = true,
+                              .replaces = true,
+                              .is_replay = true,
                               .slot = 0});
   EXPECT_EQ(qp.Statuses(), (Statuses{IbWcStatus::kLocProtErr, kFlush}));
   EXPECT_EQ(qp.failure_sink.sent().size(), 1u);
@@ -563,7 +567,7 @@ TEST(Completer, ErrAndClearEndReplayPauseAndTimer) {
       if (!clear) qp.SetState(kQp, IbQpState::kReset, true);
       // Set up again: generations start at 0 again, counters are full.
       qp.SetState(kQp, IbQpState::kRts);
-      ASSERT_EQ(qp.Settle(), "");
+      ASSERT_EQ(qp.ApplyAck(), "");
       qp.Post(1);
       EXPECT_EQ(qp.Timers().back().kind, TimerKind::kAck);
       qp.Expire();
@@ -578,16 +582,16 @@ TEST(Completer, ReplaysAlternateBetweenQps) {
     bench.SetCq(qpn, 0, kPatient);
     bench.SetState(qpn, IbQpState::kRts);
   }
-  ASSERT_EQ(bench.Settle(), "");
+  ASSERT_EQ(bench.ApplyAck(), "");
   for (uint32_t i = 0; i < 4; ++i) {
     for (uint32_t qpn = 0; qpn < 3; ++qpn) bench.record.tokens.push_back({.qpn = qpn, .last_psn = i, .first_psn = i});
   }
-  ASSERT_EQ(bench.Settle(), "");
+  ASSERT_EQ(bench.ApplyAck(), "");
   bench.replay.rate = 0;
   for (uint32_t qpn = 0; qpn < 3; ++qpn) bench.ack.tokens.push_back({.qpn = qpn, .psn = 0, .syndrome = 0x60});
   ASSERT_EQ(bench.Run(100), "");
   bench.replay.rate = 16;
-  ASSERT_EQ(bench.Settle(), "");
+  ASSERT_EQ(bench.ApplyAck(), "");
   ASSERT_EQ(bench.replay_sink.sent().size(), 15u);
   uint32_t next[3]{};
   for (size_t i = 0; i < 15; ++i) {

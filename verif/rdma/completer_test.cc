@@ -142,13 +142,13 @@ TEST(Completer, FlushingRecordsAlternateWithAcknowledgesTimeoutsAndReplays) {
   qp.Send();
   ASSERT_EQ(qp.Run(20), "");
   for (int i = 0; i < 2; ++i) {
-    qp.expired.tokens.push_back({.qpn = kQp, .generation = qp.timer_set_sink.sent().back().token.generation});
+    qp.expired.tokens.push_back({.qpn = kQp, .epoch = qp.timer_set_sink.sent().back().token.epoch});
     ASSERT_EQ(qp.Run(150), "");
   }
   EXPECT_EQ(qp.LastHold(), 2);
   EXPECT_FALSE(qp.record.IsEmpty()) << "the flood went on all the time";
   qp.completion.rate = 16;
-  ASSERT_EQ(qp.Settle(), "");
+  ASSERT_EQ(qp.ApplyAck(), "");
 }
 
 // A record that waits behind one that flushes is processed before the acknowledge of its packets.
@@ -157,7 +157,7 @@ TEST(Completer, AcknowledgeDoesNotOvertakeTheRecordOfItsQp) {
   for (int before = 0; before < 4; ++before) {
     OneQp qp;
     qp.SetState(kFlooder, IbQpState::kErr);
-    ASSERT_EQ(qp.Settle(), "");
+    ASSERT_EQ(qp.ApplyAck(), "");
     uint64_t completed = 0;
     qp.completion.on_token = [&](Cycle, const spec::Completion& token) {
       completed += token.vq_index == qp.first_queue + 2 * kQp ? 1 : 0;
@@ -225,7 +225,7 @@ TEST(Completer, AmendmentReplacesTheNewestRecord) {
   spec::SendRecord record = qp.Record(5);
   qp.record.tokens.push_back(record);
   EXPECT_EQ(qp.Statuses(), Statuses{});
-  record.amends = true;
+  record.replaces = true;
   record.status = IbWcStatus::kLocProtErr;
   record.vendor_err = 19;
   qp.record.tokens.push_back(record);
@@ -242,7 +242,7 @@ TEST(Completer, AmendmentOfAFlushedRecordIsIgnored) {
   qp.record.tokens.push_back(record);
   qp.SetState(kQp, IbQpState::kErr);
   EXPECT_EQ(qp.Statuses(), Statuses{kFlush});
-  record.amends = true;
+  record.replaces = true;
   record.status = IbWcStatus::kLocProtErr;
   qp.record.tokens.push_back(record);
   EXPECT_EQ(qp.Statuses(), Statuses{});
@@ -252,10 +252,10 @@ TEST(Completer, AmendmentOfAFlushedRecordIsIgnored) {
 TEST(Completer, SilentRecordLeavesWithoutCompletion) {
   OneQp qp;
   qp.Post(1);
-  spec::SendRecord silent = qp.Record(0);
-  silent.status = kFlush;
-  silent.silent = true;
-  qp.record.tokens.push_back(silent);
+  spec::SendRecord no_completion = qp.Record(0);
+  no_completion.status = kFlush;
+  no_completion.no_completion = true;
+  qp.record.tokens.push_back(no_completion);
   qp.Ack(1000);
   EXPECT_EQ(qp.Statuses(), Statuses{kOk});
   EXPECT_EQ(qp.retired_sink.sent().size(), 2u);
@@ -318,23 +318,23 @@ TEST(Completer, QueueMappingFollowsTheAcceptedNetQueuePairs) {
 TEST(Completer, MeetsDocumentedLatencies) {
   OneQp qp;
   qp.Post(1);
-  ASSERT_EQ(qp.Settle(), "");
+  ASSERT_EQ(qp.ApplyAck(), "");
   qp.Ack(1000);
   ASSERT_EQ(qp.Run(Completer::kAckToCompletion), "");
   EXPECT_EQ(qp.completion.count, 0u);
   ASSERT_EQ(qp.Run(1), "");
   EXPECT_EQ(qp.completion.count, 1u);
   EXPECT_EQ(qp.retired.count, 1u);
-  ASSERT_EQ(qp.Settle(), "");
+  ASSERT_EQ(qp.ApplyAck(), "");
 
   qp.Post(1);
-  ASSERT_EQ(qp.Settle(), "");
+  ASSERT_EQ(qp.ApplyAck(), "");
   qp.SetState(kQp, IbQpState::kErr);
   ASSERT_EQ(qp.Run(Completer::kStateToCompletion), "");
   EXPECT_EQ(qp.completion.count, 1u);
   ASSERT_EQ(qp.Run(1), "");
   EXPECT_EQ(qp.completion.count, 2u);
-  ASSERT_EQ(qp.Settle(), "");
+  ASSERT_EQ(qp.ApplyAck(), "");
 
   qp.PostFailed(kFlush, 0);
   ASSERT_EQ(qp.Run(Completer::kFailedRecordToCompletion), "");
@@ -349,7 +349,7 @@ TEST(Completer, MessageWithOwnAcknowledgeTakesAtMostTenCycles) {
   for (uint32_t i = 0; i < 50; ++i) {
     for (uint32_t k = 0; k < 8; ++k) qp.Post(1);
     for (uint32_t k = 0; k < 8; ++k) qp.Ack(1000 + 8 * i + k);
-    ASSERT_EQ(qp.Settle(), "");
+    ASSERT_EQ(qp.ApplyAck(), "");
   }
   EXPECT_EQ(qp.completion.count, 400u);
   EXPECT_LE(qp.bench.cycle() - start, 400u * 10);

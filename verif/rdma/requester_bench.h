@@ -142,31 +142,31 @@ struct WorkRequest {
 
 // The packets of a work request that a replay requests.
 struct Replay {
-  uint8_t generation = 1;
+  uint8_t epoch = 1;
   uint8_t slot = 0;
   uint32_t psn = 0;
   uint32_t first_psn = 0;
   uint32_t last_psn = 0;
   uint16_t packets = 0;
-  bool fresh = false;
+  bool first_transmission = false;
   uint8_t number = 0;  // READ
 
   spec::WorkRequest Token(const WorkRequest& work) const {
     spec::WorkRequest token = work.Token();
-    token.again = true;
-    token.generation = generation;
+    token.is_replay = true;
+    token.epoch = epoch;
     token.slot = slot;
     token.psn = psn;
     token.first_psn = first_psn;
     token.last_psn = last_psn;
     token.packets = packets;
-    token.fresh = fresh;
+    token.first_transmission = first_transmission;
     token.number = number;
     return token;
   }
 };
-inline spec::WorkRequest ResumeToken(uint32_t qpn, uint8_t generation, uint32_t psn) {
-  return {.qpn = qpn, .again = true, .resume = true, .generation = generation, .psn = psn};
+inline spec::WorkRequest ResumeToken(uint32_t qpn, uint8_t epoch, uint32_t psn) {
+  return {.qpn = qpn, .is_replay = true, .resume = true, .epoch = epoch, .psn = psn};
 }
 
 struct Qp {
@@ -182,7 +182,7 @@ struct Qp {
   bool send_dead = false;  // until a work request comes after SQE
   bool was_sqe = false;
   bool held = false;  // or holds itself
-  uint8_t generation = 0;
+  uint8_t epoch = 0;
   uint8_t max_rd_atomic = 4;
   uint32_t qkey = 0xaabb'ccdd;
 
@@ -233,7 +233,7 @@ inline Packet PacketOf(const Qp& qp, const WorkRequest& work, uint32_t first_psn
       .dest_qpn = qp.IsUd() ? Psn(work.remote_qpn) : 0,
       .reports = last && !qp.IsRc(),
       .last_psn = Psn(first_psn + (work.IsRead() ? packets - 1 : index)),
-      .generation = qp.generation};
+      .epoch = qp.epoch};
   size_t extension = 0;
   const auto add = [&](uint64_t value, unsigned count) {
     for (unsigned k = 0; k < count; ++k) {
@@ -358,7 +358,7 @@ struct Reference {
     spec::SendRecord record = RecordOf(qp, work);
     record.first_psn = qp.psn;
     record.last_psn = Psn(qp.psn - 1);
-    record.silent = work.failed != RdmaError::kOk;
+    record.no_completion = work.failed != RdmaError::kOk;
     const auto fail = [&](IbWcStatus status, RdmaError why) {
       record.status = status;
       record.vendor_err = static_cast<uint32_t>(why);
@@ -370,10 +370,10 @@ struct Reference {
                             .send_only = qp.IsSendOnly()});
         (qp.IsSendOnly() ? qp.send_dead : qp.dead) = true;
       }
-      qp.dead |= record.silent;
+      qp.dead |= record.no_completion;
     };
-    const RdmaError bad = record.silent ? RdmaError::kOk : Judge(qp, work);
-    const bool readable = qp.IsSending() && !record.silent && bad == RdmaError::kOk && !IsTooLong(qp, work);
+    const RdmaError bad = record.no_completion ? RdmaError::kOk : Judge(qp, work);
+    const bool readable = qp.IsSending() && !record.no_completion && bad == RdmaError::kOk && !IsTooLong(qp, work);
     const uint32_t packets = readable ? qp.Packets(work.Length()) : 0;
     if (readable) record.last_psn = Psn(qp.psn + packets - 1);
     const uint32_t first = qp.psn;
@@ -383,7 +383,7 @@ struct Reference {
       ++begun[work.qpn];
       if (readable) record.bytes = static_cast<uint32_t>(work.Length());
     }
-    if (qp.dead || qp.send_dead || !qp.IsSending() || record.silent)
+    if (qp.dead || qp.send_dead || !qp.IsSending() || record.no_completion)
       return fail(IbWcStatus::kWrFlushErr, RdmaError::kOk);
     if (bad != RdmaError::kOk) return fail(IbWcStatus::kLocQpOpErr, bad);
     if (!readable) return fail(IbWcStatus::kLocLenErr, RdmaError::kInvalidLength);
@@ -406,17 +406,17 @@ struct Reference {
       if (i == 0 && !packet.jobs.empty()) records.push_back(record);
       jobs.insert(jobs.end(), packet.jobs.begin(), packet.jobs.end());
       if (packet.why == RdmaError::kOk) continue;
-      record.amends = i != 0 || !packet.jobs.empty();
+      record.replaces = i != 0 || !packet.jobs.empty();
       return fail(IbWcStatus::kLocProtErr, packet.why);
     }
   }
 
   void Do(const Qp& qp, const WorkRequest& work, const Replay& replay) {
-    if (qp.dead || !qp.IsSending() || replay.generation != qp.generation) return;
+    if (qp.dead || !qp.IsSending() || replay.epoch != qp.epoch) return;
     spec::SendRecord record = RecordOf(qp, work);
     record.first_psn = replay.first_psn;
     record.last_psn = replay.last_psn;
-    record.amends = record.again = true;
+    record.replaces = record.is_replay = true;
     record.slot = replay.slot;
     const auto fail = [&](IbWcStatus status, RdmaError why) {
       record.status = status;
@@ -476,7 +476,7 @@ struct BasicBench {
       place.tokens.push_back(PlaceOf(token));
     };
     record.on_token = [this](Cycle, const spec::SendRecord& token) {
-      if (!token.amends && token.status == IbWcStatus::kSuccess) begun[token.qpn] = token;
+      if (!token.replaces && token.status == IbWcStatus::kSuccess) begun[token.qpn] = token;
     };
     read.on_token = [this](Cycle cycle, const spec::ReadRecord& token) {
       EXPECT_LT(Psn(begun[token.qpn].last_psn - token.last_psn), 0x80'0000u);
@@ -538,7 +538,7 @@ struct BasicBench {
     table.tokens.push_back(write);
     load.tokens.push_back({.qpn = qpn, .psn = qp.psn});
     qps[qpn].dead = qps[qpn].send_dead = qps[qpn].held = false;
-    qps[qpn].generation = 0;
+    qps[qpn].epoch = 0;
     ASSERT_EQ(Settle(), "");
     state.tokens.push_back({.qpn = qpn, .state = qp.state});
     ASSERT_EQ(Settle(), "");
@@ -582,17 +582,17 @@ struct BasicBench {
     reference.Do(qps[request.qpn], request, replay);
   }
   // Between work requests.
-  void Hold(uint32_t qpn, uint8_t generation) {
+  void Hold(uint32_t qpn, uint8_t epoch) {
     ASSERT_EQ(Settle(), "");
-    hold.tokens.push_back({.qpn = qpn, .generation = generation});
+    hold.tokens.push_back({.qpn = qpn, .epoch = epoch});
     qps[qpn].held = true;
-    qps[qpn].generation = generation;
+    qps[qpn].epoch = epoch;
     ASSERT_EQ(Run(4), "");
   }
-  void Resume(uint32_t qpn, uint8_t generation, uint32_t psn) {
-    work.tokens.push_back(ResumeToken(qpn, generation, psn));
+  void Resume(uint32_t qpn, uint8_t epoch, uint32_t psn) {
+    work.tokens.push_back(ResumeToken(qpn, epoch, psn));
     Qp& qp = qps[qpn];
-    if (qp.generation == generation && qp.psn == psn) qp.held = false;
+    if (qp.epoch == epoch && qp.psn == psn) qp.held = false;
   }
   // The outputs equal the reference's.
   void Compare() {

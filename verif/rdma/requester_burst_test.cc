@@ -14,11 +14,11 @@ namespace {
 // The completer's report of a part of a message that starts.
 spec::SendRecord PartOf(const spec::SendRecord& record, const Replay& replay) {
   spec::SendRecord part = record;
-  part.amends = part.again = true;
+  part.replaces = part.is_replay = true;
   part.unsent = false;
   part.slot = replay.slot;
   part.packets = replay.packets;
-  part.generation = replay.generation;
+  part.epoch = replay.epoch;
   return part;
 }
 
@@ -51,7 +51,7 @@ TEST(RequesterBurst, MessageLongerThanABurstYieldsAndReplaysSendTheRest) {
         EXPECT_EQ(records[0].packets, is_long ? burst : 0);
         EXPECT_EQ(records[0].first_psn, first);
         EXPECT_EQ(records[0].last_psn, last);
-        EXPECT_FALSE(records[0].unsent || records[0].amends);
+        EXPECT_FALSE(records[0].unsent || records[0].replaces);
         EXPECT_EQ(records[1].first_psn, Psn(last + 1));
         EXPECT_EQ(records[1].unsent, is_long);
         EXPECT_FALSE(records[2].unsent);
@@ -73,13 +73,13 @@ TEST(RequesterBurst, MessageLongerThanABurstYieldsAndReplaysSendTheRest) {
         expected.push_back(PacketOf(bench.qps[4], other, bench.qps[4].psn, 0).jobs.front());
         for (uint32_t from = burst; from < packets; from += burst) {
           const bool goes_on = packets - from > burst;
-          const Replay replay{.generation = 0,
+          const Replay replay{.epoch = 0,
                               .slot = 5,
                               .psn = Psn(first + from),
                               .first_psn = first,
                               .last_psn = last,
                               .packets = static_cast<uint16_t>(goes_on ? burst : 0),
-                              .fresh = true};
+                              .first_transmission = true};
           bench.work.tokens.push_back(replay.Token(request));
           ASSERT_EQ(bench.Settle(), "");
           add(from, std::min(from + burst, packets));
@@ -93,8 +93,8 @@ TEST(RequesterBurst, MessageLongerThanABurstYieldsAndReplaysSendTheRest) {
         EXPECT_EQ(bench.resent, 0u);
         if (is_long) {
           bench.work.tokens.push_back(
-              Replay{.generation = 0, .psn = Psn(last + 1), .first_psn = Psn(last + 1), .last_psn = Psn(last + 1)}
-                  .Token(behind));
+              Replay{.epoch = 0, .psn = Psn(last + 1), .first_psn = Psn(last + 1), .last_psn = Psn(last + 1)}.Token(
+                  behind));
           expected.push_back(PacketOf(bench.qps[3], behind, Psn(last + 1), 0).jobs.front());
         }
         bench.work.tokens.push_back(ResumeToken(3, 0, Psn(last + 2)));
@@ -124,14 +124,14 @@ TEST(RequesterBurst, ReplayStartsAtAnyPacketAndEndsAfterItsPart) {
     request.sge.length = 64 * 256 + 1;
     bench.work.tokens.push_back(request.Token());
     const uint32_t first = 1000, last = 1064;
-    Replay replay{.generation = 0, .slot = 1, .psn = first + 16, .first_psn = first, .last_psn = last, .packets = 16};
+    Replay replay{.epoch = 0, .slot = 1, .psn = first + 16, .first_psn = first, .last_psn = last, .packets = 16};
     bench.work.tokens.push_back(replay.Token(request));
     ASSERT_EQ(bench.Settle(), "");
     EXPECT_EQ(bench.job.count, 32u);
     const spec::SendRecord record = bench.record_sink.sent().front().token;
     bench.record_sink.sent().clear();
     bench.job_sink.sent().clear();
-    bench.hold.tokens.push_back({.qpn = 3, .generation = 1});
+    bench.hold.tokens.push_back({.qpn = 3, .epoch = 1});
     ASSERT_EQ(bench.Run(8), "");
     // The next part, requested before the hold: neither it nor its start is reported.
     replay.psn = first + 32;
@@ -141,7 +141,7 @@ TEST(RequesterBurst, ReplayStartsAtAnyPacketAndEndsAfterItsPart) {
     EXPECT_TRUE(bench.record_sink.sent().empty());
 
     const bool goes_on = from + 16 < 65;
-    replay.generation = 1;
+    replay.epoch = 1;
     replay.psn = first + from;
     replay.packets = goes_on ? 16 : 0;
     bench.work.tokens.push_back(replay.Token(request));
@@ -151,7 +151,7 @@ TEST(RequesterBurst, ReplayStartsAtAnyPacketAndEndsAfterItsPart) {
     for (uint32_t i = 0; i < count; ++i) {
       auto expected = PacketOf(bench.qps[3], request, first, from + i).jobs.front();
       expected.packet.ack_req |= i + 1 == count;
-      expected.packet.generation = replay.generation;  // of the hold before it
+      expected.packet.epoch = replay.epoch;  // of the hold before it
       ASSERT_EQ(bench.job_sink.sent()[i].token, expected);
     }
     ASSERT_EQ(bench.record_sink.sent().size(), goes_on ? 1u : 0u);
@@ -165,7 +165,7 @@ TEST(RequesterBurst, ReplayStartsAtAnyPacketAndEndsAfterItsPart) {
 TEST(RequesterBurst, LongMessageHeldFromTheStartHasNoParts) {
   BurstBench bench;
   bench.SetUp(3);
-  bench.hold.tokens.push_back({.qpn = 3, .generation = 1});
+  bench.hold.tokens.push_back({.qpn = 3, .epoch = 1});
   ASSERT_EQ(bench.Run(8), "");
   WorkRequest request;
   request.sge.length = 100'000;
@@ -186,13 +186,13 @@ TEST(RequesterBurst, LongMessageThatFailsInAPartReportsOnlyThat) {
   request.SetList({{.addr = 0x2'0000, .length = 5000, .lkey = 1}, {.addr = 0x3'0000, .length = 10'000, .lkey = 0xf0}});
   bench.Keep(request);
   bench.work.tokens.push_back(request.Token());
-  Replay replay{.generation = 0, .slot = 1, .psn = 1016, .first_psn = 1000, .last_psn = 1058, .packets = 16};
+  Replay replay{.epoch = 0, .slot = 1, .psn = 1016, .first_psn = 1000, .last_psn = 1058, .packets = 16};
   bench.work.tokens.push_back(replay.Token(request));
   ASSERT_EQ(bench.Settle(), "");
   ASSERT_EQ(bench.record.count, 3u);
   EXPECT_EQ(bench.record_sink.sent()[1].token, PartOf(bench.record_sink.sent()[0].token, replay));
   const spec::SendRecord& failed = bench.record_sink.sent()[2].token;
-  EXPECT_TRUE(failed.amends && failed.again);
+  EXPECT_TRUE(failed.replaces && failed.is_replay);
   EXPECT_EQ(failed.status, IbWcStatus::kLocProtErr);
   EXPECT_EQ(failed.packets, 0);
   EXPECT_EQ(bench.failure.count, 0u);  // which the completer reports

@@ -25,7 +25,7 @@ TEST(Requester, UcMessageThatFailsMidwayEndsAsOnRc) {
   EXPECT_EQ(bench.failure.count, 1U);
   EXPECT_TRUE(bench.job_sink.sent().back().token.drop);
   ASSERT_EQ(bench.record.count, 3U);
-  EXPECT_TRUE(bench.record_sink.sent()[1].token.amends);
+  EXPECT_TRUE(bench.record_sink.sent()[1].token.replaces);
   for (const auto& [cycle, job] : bench.job_sink.sent()) EXPECT_FALSE(job.packet.reports && !job.more && !job.drop);
 }
 
@@ -191,9 +191,9 @@ TEST(RequesterSqe, MessageWhoseKeyCheckOutlivesSqeFlushes) {
 TEST(RequesterSqe, BrokenQueueIsPermanent) {
   SqeBench bench(IbQpType::kUd);
   bench.Post(bench.Bad(1));
-  WorkRequest silent = bench.Work(2);
-  silent.failed = RdmaError::kBadWqe;
-  bench.Post(silent);
+  WorkRequest no_completion = bench.Work(2);
+  no_completion.failed = RdmaError::kBadWqe;
+  bench.Post(no_completion);
   bench.SetState(3, IbQpState::kSqe);
   bench.SetState(3, IbQpState::kRts);
   bench.Post(bench.Work(3));

@@ -144,15 +144,16 @@ void ChangeEverything() {
       bench.state.tokens.push_back({.qpn = token.qpn, .state = IbQpState::kSqe});
       if (random() % 2 == 0) bench.state.tokens.push_back({.qpn = token.qpn, .state = IbQpState::kRts});
     };
-    uint64_t records = 0, posted = 0, again = 0, cut = 0, parts = 0;
+    uint64_t records = 0, posted = 0, is_replay = 0, cut = 0, parts = 0;
     std::deque<uint16_t> heads;
     bench.record.on_token = [&](Cycle, const spec::SendRecord& token) {
-      EXPECT_TRUE(!token.again || (token.amends && (token.status != IbWcStatus::kSuccess) == (token.packets == 0)));
+      EXPECT_TRUE(!token.is_replay ||
+                  (token.replaces && (token.status != IbWcStatus::kSuccess) == (token.packets == 0)));
       EXPECT_TRUE(token.packets == 0 || !token.unsent);
-      if (token.packets != 0) ++(token.again ? parts : cut);
-      EXPECT_TRUE(!token.unsent || (!token.amends && token.status == IbWcStatus::kSuccess));
-      again += token.again && token.packets == 0 ? 1 : 0;
-      if (token.amends) return;
+      if (token.packets != 0) ++(token.is_replay ? parts : cut);
+      EXPECT_TRUE(!token.unsent || (!token.replaces && token.status == IbWcStatus::kSuccess));
+      is_replay += token.is_replay && token.packets == 0 ? 1 : 0;
+      if (token.replaces) return;
       ++records;
       ASSERT_EQ(token.head, heads.front());
       heads.pop_front();
@@ -194,7 +195,7 @@ void ChangeEverything() {
         // Now and then more than started, which no completer sends.
         bench.reads.tokens.push_back({.qpn = qpn, .ended = static_cast<uint8_t>(random() % 64)});
       } else if (dice < 18) {
-        bench.hold.tokens.push_back({.qpn = qpn, .generation = static_cast<uint8_t>(random() % 2)});
+        bench.hold.tokens.push_back({.qpn = qpn, .epoch = static_cast<uint8_t>(random() % 2)});
         if (random() % 4 == 0) {
           bench.contexts.Flip(random() % 2 == 0 ? spec::ContextRam::kRequesterQp : spec::ContextRam::kRequesterAh, qpn,
                               static_cast<uint32_t>(random() % 1024));
@@ -206,13 +207,13 @@ void ChangeEverything() {
         const Qp qp{.mtu = static_cast<IbMtu>(1 + random() % 5)};  // it may be valid
         const auto first = static_cast<uint32_t>(random());
         const uint32_t packets = qp.Packets(request.Length());
-        bench.work.tokens.push_back(Replay{.generation = static_cast<uint8_t>(random() % 2),
+        bench.work.tokens.push_back(Replay{.epoch = static_cast<uint8_t>(random() % 2),
                                            .slot = static_cast<uint8_t>(random()),
                                            .psn = Psn(first + static_cast<uint32_t>(random() % packets)),
                                            .first_psn = Psn(first),
                                            .last_psn = Psn(first + packets - 1),
                                            .packets = static_cast<uint16_t>(random() % 3 == 0 ? random() % 8 : 0),
-                                           .fresh = random() % 2 == 0}
+                                           .first_transmission = random() % 2 == 0}
                                         .Token(request));
       } else {
         // Occasional valid PSNs are covered by the next test.
@@ -225,7 +226,7 @@ void ChangeEverything() {
     EXPECT_GT(bench.job.count, 500u);
     EXPECT_GT(bench.contexts.errors.size(), 20u);
     EXPECT_GT(bench.failure.count, 20u);
-    EXPECT_GT(again, 5u);
+    EXPECT_GT(is_replay, 5u);
     EXPECT_GT(send_only, 10u);
     EXPECT_GT(bench.read.count, 10u);
     EXPECT_GT(parts, 5u);
@@ -253,7 +254,7 @@ void GoBackAtAnyTime() {
     bool part = false;    // of the record at the cursor a part was requested, up to
     uint32_t next = 0;    //   this PSN
     bool awaits = false;  // that part has not started
-    uint8_t generation = 0;
+    uint8_t epoch = 0;
     Cycle hold = 0;
     uint32_t expected = 0;
     uint8_t ended = 0;  // READs
@@ -292,18 +293,18 @@ void GoBackAtAnyTime() {
     bench.record.on_token = [&](Cycle, const spec::SendRecord& token) {
       ASSERT_EQ(token.status, IbWcStatus::kSuccess);
       Peer& peer = peers[token.qpn];
-      if (token.again) {
+      if (token.is_replay) {
         // A part of it has started.
-        ASSERT_TRUE(token.amends);
+        ASSERT_TRUE(token.replaces);
         ASSERT_NE(token.packets, 0U);
         ++parts;
         if (peer.replays && peer.cursor < peer.all.size() && token.first_psn == peer.all[peer.cursor].first &&
-            token.generation == peer.generation) {
+            token.epoch == peer.epoch) {
           peer.awaits = false;
         }
         return;
       }
-      ASSERT_FALSE(token.amends);
+      ASSERT_FALSE(token.replaces);
       bench.begun[token.qpn] = token;
       peer.all.push_back({posted.at(token.head), token.first_psn, token.last_psn});
       ASSERT_EQ(token.fence, (peer.all.back().work.flags & IbSendFlags::kFence) != 0);
@@ -327,8 +328,8 @@ void GoBackAtAnyTime() {
       Packet packet = PacketOf(bench.qps[token.packet.qpn], kept->work, kept->first, Psn(psn - kept->first));
       ASSERT_LT(runs, packet.jobs.size());
       // Of the last hold, or of an earlier one, when it was decided.
-      ASSERT_LT(static_cast<uint8_t>(peer.generation - token.packet.generation), 0x80U);
-      packet.jobs[runs].packet.generation = token.packet.generation;
+      ASSERT_LT(static_cast<uint8_t>(peer.epoch - token.packet.epoch), 0x80U);
+      packet.jobs[runs].packet.epoch = token.packet.epoch;
       // A message that yields requests an acknowledge.
       if (Psn(kept->last - kept->first) >= Bench::kBurstBytes / bench.qps[token.packet.qpn].Mtu()) {
         packet.jobs[runs].packet.ack_req |= token.packet.ack_req;
@@ -369,7 +370,7 @@ void GoBackAtAnyTime() {
         peer.awaits = peer.part = !kept.work.IsRead() && Psn(kept.last - psn) >= burst;
         peer.next = Psn(psn + burst);
         if (!peer.part) ++peer.cursor;
-        bench.work.tokens.push_back(Replay{.generation = peer.generation,
+        bench.work.tokens.push_back(Replay{.epoch = peer.epoch,
                                            .psn = psn,
                                            .first_psn = kept.first,
                                            .last_psn = kept.last,
@@ -378,7 +379,7 @@ void GoBackAtAnyTime() {
       } else if (bench.p.record_valid_o == 0) {
         // Every record made before the hold took effect has come.
         peer.replays = false;
-        bench.work.tokens.push_back(ResumeToken(qpn, peer.generation, Psn(peer.all.back().last + 1)));
+        bench.work.tokens.push_back(ResumeToken(qpn, peer.epoch, Psn(peer.all.back().last + 1)));
       }
     };
     const auto acknowledge = [&](uint32_t qpn) {
@@ -429,8 +430,8 @@ void GoBackAtAnyTime() {
       while (random() % 2 == 0 && acknowledge(qpn)) {
       }
       if (i < 3900 && random() % 12 == 0 && peer.oldest < peer.all.size()) {
-        ++peer.generation;
-        bench.hold.tokens.push_back({.qpn = qpn, .generation = peer.generation});
+        ++peer.epoch;
+        bench.hold.tokens.push_back({.qpn = qpn, .epoch = peer.epoch});
         ++holds;
         peer.hold = bench.bench.cycle() + bench.hold.tokens.size();
         peer.replays = peer.begins = true;

@@ -181,16 +181,16 @@ TEST(Requester, QpHoldsItselfAtTheReadLimit) {
     ASSERT_NO_FATAL_FAILURE(bench.Compare());
     EXPECT_TRUE(bench.record_sink.sent().back().token.unsent);
     // There was no hold: the replays are of generation 0, and so is the resume.
-    bench.Post(read, {.generation = 0, .psn = psn, .first_psn = psn, .last_psn = psn});
-    bench.Post({.head = 21}, {.generation = 0, .psn = psn + 1, .first_psn = psn + 1, .last_psn = psn + 1});
-    bench.Post({.head = 22}, {.generation = 1, .psn = psn + 2, .first_psn = psn + 2, .last_psn = psn + 2});  // none
-    bench.Post({.head = 22}, {.generation = 0, .psn = psn + 2, .first_psn = psn + 2, .last_psn = psn + 2});
+    bench.Post(read, {.epoch = 0, .psn = psn, .first_psn = psn, .last_psn = psn});
+    bench.Post({.head = 21}, {.epoch = 0, .psn = psn + 1, .first_psn = psn + 1, .last_psn = psn + 1});
+    bench.Post({.head = 22}, {.epoch = 1, .psn = psn + 2, .first_psn = psn + 2, .last_psn = psn + 2});  // none
+    bench.Post({.head = 22}, {.epoch = 0, .psn = psn + 2, .first_psn = psn + 2, .last_psn = psn + 2});
     bench.Resume(3, 1, psn + 3);
     bench.Resume(3, 0, psn + 2);
     bench.Post({.head = 23});
     ASSERT_NO_FATAL_FAILURE(bench.Compare());
     EXPECT_TRUE(bench.record_sink.sent().back().token.unsent);
-    bench.Post({.head = 23}, {.generation = 0, .psn = psn + 3, .first_psn = psn + 3, .last_psn = psn + 3});
+    bench.Post({.head = 23}, {.epoch = 0, .psn = psn + 3, .first_psn = psn + 3, .last_psn = psn + 3});
     bench.Resume(3, 0, psn + 4);
     bench.Post({.head = 24});
     ASSERT_NO_FATAL_FAILURE(bench.Compare());
@@ -233,8 +233,8 @@ TEST(Requester, FenceWaitsForReadsOnly) {
     EXPECT_TRUE(records[records.size() - 2].token.unsent && records[records.size() - 2].token.fence);
     EXPECT_TRUE(records.back().token.unsent && !records.back().token.fence);
     ASSERT_NO_FATAL_FAILURE(bench.End(3, 1));
-    bench.Post(fenced, {.generation = 0, .psn = psn, .first_psn = psn, .last_psn = psn + 2});
-    bench.Post({.head = 4}, {.generation = 0, .psn = psn + 3, .first_psn = psn + 3, .last_psn = psn + 3});
+    bench.Post(fenced, {.epoch = 0, .psn = psn, .first_psn = psn, .last_psn = psn + 2});
+    bench.Post({.head = 4}, {.epoch = 0, .psn = psn + 3, .first_psn = psn + 3, .last_psn = psn + 3});
     bench.Resume(3, 0, psn + 4);
     if (opcode == kRead) {
       ASSERT_NO_FATAL_FAILURE(bench.End(3, 1));
@@ -283,7 +283,7 @@ TEST(Requester, OneResumeEndsTheHoldsOfCompleterAndQp) {
     EXPECT_EQ(bench.job.count, 1U);
     bench.Resume(3, 0, 1003);  // of no hold, overtaken by a hold
     bench.Post({.head = 4});
-    bench.Post({.head = 1, .opcode = kRead}, {.generation = 0, .psn = 1000, .first_psn = 1000, .last_psn = 1000});
+    bench.Post({.head = 1, .opcode = kRead}, {.epoch = 0, .psn = 1000, .first_psn = 1000, .last_psn = 1000});
     ASSERT_NO_FATAL_FAILURE(bench.Compare());
     EXPECT_EQ(bench.job.count, 1U);
     ASSERT_NO_FATAL_FAILURE(bench.End(3, 2));

@@ -64,7 +64,7 @@ TEST(Requester, HoldEndsAMessageBetweenPacketsAndAReplaySendsTheRest) {
     std::vector<spec::TxJob> expected = bench.reference.jobs;
     bench.reference.jobs.clear();
     ASSERT_EQ(bench.Run(200), "");
-    bench.hold.tokens.push_back({.qpn = 3, .generation = 1});
+    bench.hold.tokens.push_back({.qpn = 3, .epoch = 1});
     ASSERT_EQ(bench.Settle(), "");
     const size_t sent = bench.job_sink.sent().size();
     ASSERT_GT(sent, 10u);
@@ -73,7 +73,7 @@ TEST(Requester, HoldEndsAMessageBetweenPacketsAndAReplaySendsTheRest) {
     ASSERT_FALSE(bench.job_sink.sent().back().token.more);
     EXPECT_EQ(bench.record.count, 1u);
     bench.qps[3].held = true;
-    bench.qps[3].generation = 1;
+    bench.qps[3].epoch = 1;
     // From each of its elements, and from both at once.
     const uint32_t first = 1000, last = 1999;
     for (const uint32_t psn : {first, first + 390, first + 391, last}) {
@@ -122,24 +122,24 @@ TEST(Requester, ReplayOfAnOlderHoldIsIgnored) {
   request.sge.length = 256 * 1000;
   bench.Post(request);
   ASSERT_NO_FATAL_FAILURE(bench.Hold(3, 4));
-  bench.Post(request, {.generation = 3, .psn = 1000, .first_psn = 1000, .last_psn = 1999});
+  bench.Post(request, {.epoch = 3, .psn = 1000, .first_psn = 1000, .last_psn = 1999});
   ASSERT_NO_FATAL_FAILURE(bench.Compare());
   // A new hold ends one in progress.
-  bench.work.tokens.push_back(Replay{.generation = 4, .psn = 1000, .first_psn = 1000, .last_psn = 1999}.Token(request));
+  bench.work.tokens.push_back(Replay{.epoch = 4, .psn = 1000, .first_psn = 1000, .last_psn = 1999}.Token(request));
   ASSERT_EQ(bench.Run(300), "");
-  bench.hold.tokens.push_back({.qpn = 3, .generation = 5});
+  bench.hold.tokens.push_back({.qpn = 3, .epoch = 5});
   ASSERT_EQ(bench.Settle(), "");
   EXPECT_GT(bench.job.count, 1050u);
   EXPECT_LT(bench.job.count, 1200u);
   EXPECT_EQ(bench.record.count, 1u);
   // And so does ERR.
-  bench.work.tokens.push_back(Replay{.generation = 5, .psn = 1000, .first_psn = 1000, .last_psn = 1999}.Token(request));
+  bench.work.tokens.push_back(Replay{.epoch = 5, .psn = 1000, .first_psn = 1000, .last_psn = 1999}.Token(request));
   ASSERT_EQ(bench.Run(300), "");
   bench.state.tokens.push_back({.qpn = 3, .state = IbQpState::kErr});
   ASSERT_EQ(bench.Settle(), "");
   const uint64_t jobs = bench.job.count;
   EXPECT_LT(jobs, 1400u);
-  bench.work.tokens.push_back(Replay{.generation = 5, .psn = 1000, .first_psn = 1000, .last_psn = 1999}.Token(request));
+  bench.work.tokens.push_back(Replay{.epoch = 5, .psn = 1000, .first_psn = 1000, .last_psn = 1999}.Token(request));
   ASSERT_EQ(bench.Settle(), "");
   EXPECT_EQ(bench.job.count, jobs);
   EXPECT_EQ(bench.record.count, 1u);
@@ -186,20 +186,20 @@ TEST(Requester, BadReplayAmendsItsRecordAndLeavesTheQpAlive) {
     bench.Post(request);
     ASSERT_NO_FATAL_FAILURE(bench.Hold(3, 9));
     WorkRequest spoiled = request;
-    Replay replay{.generation = 9, .slot = 6, .psn = 1000, .first_psn = 1000, .last_psn = 1002};
+    Replay replay{.epoch = 9, .slot = 6, .psn = 1000, .first_psn = 1000, .last_psn = 1002};
     c.spoil(spoiled, replay);
     bench.Post(spoiled, replay);
     ASSERT_NO_FATAL_FAILURE(bench.Compare());
     ASSERT_EQ(bench.record.count, 2u);
     const spec::SendRecord& record = bench.record_sink.sent()[1].token;
-    EXPECT_TRUE(record.amends && record.again);
-    EXPECT_FALSE(record.silent || record.unsent);
+    EXPECT_TRUE(record.replaces && record.is_replay);
+    EXPECT_FALSE(record.no_completion || record.unsent);
     EXPECT_EQ(record.slot, 6u);
     EXPECT_EQ(record.first_psn, 1000u);
     EXPECT_EQ(record.status, c.status);
     EXPECT_EQ(record.vendor_err, static_cast<uint32_t>(c.why));
     EXPECT_EQ(bench.failure.count, 0u);  // the completer reports it
-    bench.Post(request, {.generation = 9, .slot = 6, .psn = 1001, .first_psn = 1000, .last_psn = 1002});
+    bench.Post(request, {.epoch = 9, .slot = 6, .psn = 1001, .first_psn = 1000, .last_psn = 1002});
     bench.Resume(3, 9, 1003);
     bench.Post({.head = 2});
     ASSERT_NO_FATAL_FAILURE(bench.Compare());
@@ -221,23 +221,22 @@ TEST(Requester, BadWorkRequestOfAHeldQpFailsAtOnce) {
 }
 
 TEST(Requester, LoadEndsEveryHold) {
-  for (const uint8_t generation : {uint8_t{1}, uint8_t{2}, uint8_t{255}}) {
+  for (const uint8_t epoch : {uint8_t{1}, uint8_t{2}, uint8_t{255}}) {
     Bench bench;
     bench.SetUp(3);
-    ASSERT_NO_FATAL_FAILURE(bench.Hold(3, generation));
+    ASSERT_NO_FATAL_FAILURE(bench.Hold(3, epoch));
     bench.Post({.head = 1});
     ASSERT_NO_FATAL_FAILURE(bench.Compare());
     bench.SetUp(3);
     bench.Post({.head = 2});
     // Of the previous lifetime.
-    bench.work.tokens.push_back(
-        Replay{.generation = generation, .psn = 5, .first_psn = 5, .last_psn = 5}.Token(WorkRequest{}));
-    bench.work.tokens.push_back(ResumeToken(3, generation, 1002));
+    bench.work.tokens.push_back(Replay{.epoch = epoch, .psn = 5, .first_psn = 5, .last_psn = 5}.Token(WorkRequest{}));
+    bench.work.tokens.push_back(ResumeToken(3, epoch, 1002));
     bench.Post({.head = 3});
     ASSERT_NO_FATAL_FAILURE(bench.Compare());
     EXPECT_EQ(bench.job.count, 2u);
     // The same number identifies another hold.
-    ASSERT_NO_FATAL_FAILURE(bench.Hold(3, generation));
+    ASSERT_NO_FATAL_FAILURE(bench.Hold(3, epoch));
     bench.Post({.head = 4});
     ASSERT_NO_FATAL_FAILURE(bench.Compare());
     EXPECT_EQ(bench.job.count, 2u);
@@ -248,14 +247,14 @@ TEST(Requester, HoldGenerationWraps) {
   Bench bench;
   bench.SetUp(3);
   for (int i = 1; i <= 300; ++i) {
-    const auto generation = static_cast<uint8_t>(i);
-    ASSERT_NO_FATAL_FAILURE(bench.Hold(3, generation));
+    const auto epoch = static_cast<uint8_t>(i);
+    ASSERT_NO_FATAL_FAILURE(bench.Hold(3, epoch));
     const uint32_t psn = bench.qps[3].psn;
     bench.Post({.head = 1});
-    bench.Resume(3, static_cast<uint8_t>(generation - 1), Psn(psn + 1));
+    bench.Resume(3, static_cast<uint8_t>(epoch - 1), Psn(psn + 1));
     ASSERT_TRUE(bench.qps[3].held);
-    bench.Post({.head = 1}, {.generation = generation, .psn = psn, .first_psn = psn, .last_psn = psn});
-    bench.Resume(3, generation, Psn(psn + 1));
+    bench.Post({.head = 1}, {.epoch = epoch, .psn = psn, .first_psn = psn, .last_psn = psn});
+    bench.Resume(3, epoch, Psn(psn + 1));
     bench.Post({.head = 2});
   }
   ASSERT_NO_FATAL_FAILURE(bench.Compare());
@@ -273,7 +272,7 @@ TEST(Requester, HoldMeetsDocumentedLatency) {
     bench.place.rate = 16;
     const Cycle decision = Requester::kPlaceToRecord - 1;
     ASSERT_EQ(bench.Run(decision - before), "");
-    bench.hold.tokens.push_back({.qpn = 3, .generation = 1});
+    bench.hold.tokens.push_back({.qpn = 3, .epoch = 1});
     ASSERT_EQ(bench.Settle(), "");
     ASSERT_EQ(bench.record.count, 1u);
     EXPECT_EQ(bench.record_sink.sent()[0].token.unsent, before == Requester::kHoldToDecision);

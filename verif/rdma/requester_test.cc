@@ -249,7 +249,7 @@ TEST(Requester, MessageWhoseMemoryFailsMidwayAmendsItsRecord) {
   ASSERT_NO_FATAL_FAILURE(bench.Compare());
   ASSERT_EQ(bench.record.count, 3u);
   EXPECT_EQ(bench.job.count, 3u);
-  EXPECT_TRUE(bench.record_sink.sent()[1].token.amends);
+  EXPECT_TRUE(bench.record_sink.sent()[1].token.replaces);
   EXPECT_EQ(bench.record_sink.sent()[1].token.status, IbWcStatus::kLocProtErr);
   EXPECT_EQ(bench.record_sink.sent()[2].token.status, IbWcStatus::kWrFlushErr);
 }
@@ -261,8 +261,8 @@ TEST(Requester, UnreadableWorkRequestLeavesASilentRecord) {
     bench.Post({.head = 7, .failed = failed});
     bench.Post({.head = 8});
     ASSERT_NO_FATAL_FAILURE(bench.Compare());
-    EXPECT_TRUE(bench.record_sink.sent().at(0).token.silent);
-    EXPECT_FALSE(bench.record_sink.sent().at(1).token.silent);
+    EXPECT_TRUE(bench.record_sink.sent().at(0).token.no_completion);
+    EXPECT_FALSE(bench.record_sink.sent().at(1).token.no_completion);
     EXPECT_EQ(bench.failure.count, 0u);  // the send queue reports it
     EXPECT_EQ(bench.job.count, 0u);
   }
@@ -457,7 +457,7 @@ TEST(Requester, ListWhoseMemoryFailsDropsTheStartedPacket) {
       ASSERT_EQ(bench.failure.count, 1u);
       const auto& records = bench.record_sink.sent();
       EXPECT_EQ(records.size(), bad == 0 ? 2u : 3u);
-      EXPECT_EQ(records[records.size() - 2].token.amends, bad != 0);
+      EXPECT_EQ(records[records.size() - 2].token.replaces, bad != 0);
       const bool in_a_packet = bad * length % 256 != 0;
       EXPECT_EQ(!bench.job_sink.sent().empty() && bench.job_sink.sent().back().token.drop, in_a_packet);
     }

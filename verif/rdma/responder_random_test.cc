@@ -79,9 +79,9 @@ TEST(Responder, MatchesReferenceAtEveryRate) {
         reference.broken[qpn] = bench.host.broken[qpn];
         reference.may_read[qpn] = bench.random() % 8 != 0;
         reference.max_reads[qpn] = bench.random() % 3 == 0 ? static_cast<unsigned>(bench.random() % 5) : 200;
-        ended[qpn] += reference.given[qpn];
-        reference.given[qpn] = 0;
-        reference.repeated[qpn] = false;
+        ended[qpn] += reference.reads_issued[qpn];
+        reference.reads_issued[qpn] = 0;
+        reference.duplicate_limit[qpn] = false;
         bench.ended.tokens.push_back({.qpn = qpn, .ended = static_cast<uint8_t>(ended[qpn])});
         bench.Configure({.qpn = qpn,
                          .type = reference.type[qpn],

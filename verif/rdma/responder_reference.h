@@ -22,7 +22,7 @@ struct OurRead {
 // The responder's behavior, frame by frame, by IBTA.
 struct Reference {
   struct Half {
-    bool dead = false, gap = false, inside = false, send = false, holds = false, dead_reads = false;
+    bool halted = false, gap = false, inside = false, send = false, holds = false, dead_reads = false;
     uint32_t psn = 0, msn = 0, rkey = 0, received = 0;
     uint64_t at = 0, left = 0;
     Posted held{};
@@ -36,8 +36,8 @@ struct Reference {
   std::array<spec::IbQpType, kQps> type{};
   std::array<Half, kQps> halves{};
   std::array<bool, kQps> may_write{}, may_read{};
-  std::array<unsigned, kQps> max_reads{}, given{};  // given: since the load, none of which has ended
-  std::array<bool, kQps> repeated{};                // duplicates are among them
+  std::array<unsigned, kQps> max_reads{}, reads_issued{};  // given: since the load, none of which has ended
+  std::array<bool, kQps> duplicate_limit{};                // duplicates are among them
   std::array<std::deque<Posted>, kQps> posted{};
   std::array<std::deque<OurRead>, kQps> reads{};
   std::array<bool, kQps> broken{};
@@ -104,7 +104,7 @@ struct Reference {
   spec::RxPlace Refuse(const RxToken& t, RdmaEventType event, AethSyndrome syndrome,
                        std::optional<RdmaError> own = {}) {
     Half& h = halves[t.bth.dest_qp];
-    h.dead = true;
+    h.halted = true;
     const bool rc = IsRc(t.bth.dest_qp);
     failures.push_back({.qpn = t.bth.dest_qp,
                         .event_type = rc ? event : RdmaEventType::kQpFatal,
@@ -203,14 +203,14 @@ struct Reference {
     const uint32_t packets =
         reth.dma_length == 0 ? 1 : static_cast<uint32_t>((uint64_t{reth.dma_length} + kMtu - 1) / kMtu);
     const bool legal = (!expected || !h.inside) && t.payload_bytes == 0 && reth.dma_length <= 1u << 31 &&
-                       given[qpn] < max_reads[qpn] && (expected || packets <= Psn(h.psn - t.bth.psn));
-    if (expected && given[qpn] >= max_reads[qpn] && repeated[qpn]) return kDropped;
+                       reads_issued[qpn] < max_reads[qpn] && (expected || packets <= Psn(h.psn - t.bth.psn));
+    if (expected && reads_issued[qpn] >= max_reads[qpn] && duplicate_limit[qpn]) return kDropped;
     const bool allowed = may_read[qpn] && (reth.dma_length == 0 || reth.rkey == kRkey);
     if (!expected && (!legal || !allowed)) return kDropped;
     if (!legal) return Refuse(t, RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest);
     if (!allowed) return Refuse(t, RdmaEventType::kQpAccessErr, AethSyndrome::kNakRemoteAccessError);
-    ++given[qpn];
-    if (!expected) repeated[qpn] = true;
+    ++reads_issued[qpn];
+    if (!expected) duplicate_limit[qpn] = true;
     if (expected) {
       h.gap = false;
       h.psn = Psn(h.psn + packets);
@@ -237,7 +237,7 @@ struct Reference {
     const bool rc = IsRc(qpn), ud = IsUd(qpn);
     const auto service = static_cast<unsigned>(op) / 32;
     const auto code = static_cast<unsigned>(op) % 32;
-    if (h.dead || service != (rc ? 0u : ud ? 3u : 1u) || t.bth.pkey != spec::kPkeyDefault) return kDropped;
+    if (h.halted || service != (rc ? 0u : ud ? 3u : 1u) || t.bth.pkey != spec::kPkeyDefault) return kDropped;
     if (!std::equal(kMac.begin(), kMac.end(), t.destination_mac)) return kDropped;
     if (ud && spec::Deth::Decode(t.extension).qkey != kQkey) return kDropped;
     if (!ud && (!std::equal(peer, peer + 16, t.ip_source) || !std::equal(own, own + 16, t.ip_destination))) {

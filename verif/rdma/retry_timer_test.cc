@@ -68,14 +68,13 @@ struct Bench {
 
   // Generations of a QP are consecutive here, so that one identifies a set.
   void Set(uint32_t qpn, TimerKind kind, uint32_t code = 0) {
-    sets.tokens.push_back(
-        {.qpn = qpn, .kind = kind, .code = static_cast<uint8_t>(code), .generation = generation[qpn]++});
+    sets.tokens.push_back({.qpn = qpn, .kind = kind, .code = static_cast<uint8_t>(code), .epoch = epoch[qpn]++});
     offered.push_back(sets.tokens.back());
   }
   void Check(Cycle cycle, const TimerExpired& token) {
     ASSERT_LT(token.qpn, kQps);
     for (auto known = sets_of[token.qpn].rbegin(); known != sets_of[token.qpn].rend(); ++known) {
-      if (known->set.generation != token.generation) continue;
+      if (known->set.epoch != token.epoch) continue;
       ASSERT_FALSE(known->expired) << "twice";
       known->expired = cycle;
       const uint64_t duration = DurationOf(known->set);
@@ -139,7 +138,7 @@ struct Bench {
 
   std::deque<TimerSet> offered;
   std::deque<Known> sets_of[kQps];
-  uint8_t generation[kQps]{};
+  uint8_t epoch[kQps]{};
   bool checks_lateness = false;
   bool slept = false;
 
@@ -183,7 +182,7 @@ TEST(RetryTimer, EveryCodeOfBothKindsHasItsDuration) {
       ASSERT_EQ(bench.Run(1), "");
       ASSERT_EQ(bench.expired.count, count + 1);
       EXPECT_EQ(bench.sink.sent().back().token,
-                (TimerExpired{.qpn = qpn, .generation = static_cast<uint8_t>(bench.generation[qpn] - 1)}));
+                (TimerExpired{.qpn = qpn, .epoch = static_cast<uint8_t>(bench.epoch[qpn] - 1)}));
       ASSERT_EQ(bench.Settle(), "");
       EXPECT_EQ(bench.p.deadline_ns_o, kNever);
     }
@@ -232,7 +231,7 @@ TEST(RetryTimer, SetRestartsATimer) {
     EXPECT_EQ(bench.p.deadline_ns_o, due);
     ASSERT_EQ(bench.Run(RetryTimer::kDeadlineToExpired + 7 + 1), "");
     ASSERT_EQ(bench.expired.count, 1u);
-    EXPECT_EQ(bench.sink.sent().back().token, (TimerExpired{.qpn = 7, .generation = 1}));
+    EXPECT_EQ(bench.sink.sent().back().token, (TimerExpired{.qpn = 7, .epoch = 1}));
   }
 }
 
@@ -294,7 +293,7 @@ TEST(RetryTimer, ResetStopsAllTimers) {
   auto& p = rtl.ports();
   p.timer_expired_ready_i = 1;
   const auto set = [&](uint32_t qpn) {
-    SetPort(p.timer_set_i, TimerSet{.qpn = qpn, .kind = TimerKind::kAck, .code = 1, .generation = 77});
+    SetPort(p.timer_set_i, TimerSet{.qpn = qpn, .kind = TimerKind::kAck, .code = 1, .epoch = 77});
     p.timer_set_valid_i = 1;
     while (p.timer_set_ready_o == 0) rtl.Clock();
     rtl.Clock();
@@ -338,7 +337,7 @@ TEST(RetryTimer, StoppingTheClockWhileIdleChangesNothing) {
     sets.emplace_back(cycle, TimerSet{.qpn = static_cast<uint32_t>(random() % kQps),
                                       .kind = random() % 4 == 0 ? TimerKind::kOff : TimerKind::kAck,
                                       .code = static_cast<uint8_t>(1 + random() % 3),
-                                      .generation = static_cast<uint8_t>(i)});
+                                      .epoch = static_cast<uint8_t>(i)});
   }
   const Cycle end = cycle + 20'000;
   std::vector<std::pair<Cycle, TimerExpired>> seen[2];
@@ -395,7 +394,7 @@ TEST(RetryTimer, ModelCostsNothingWhileNothingIsDueAndExpiresWithinTwoPasses) {
   std::vector<uint64_t> due(kMany);
   for (unsigned i = 0; i < kSets; ++i) {
     const uint32_t qpn = i * 7 % kMany;
-    block.timer_set_in.Push(now, {.qpn = qpn, .kind = TimerKind::kAck, .code = kCode, .generation = 1});
+    block.timer_set_in.Push(now, {.qpn = qpn, .kind = TimerKind::kAck, .code = kCode, .epoch = 1});
     due[qpn] = time.At(now + RetryTimer::kSetToStart) + (uint64_t{4096} << kCode);
     run_to(now + 12);
   }

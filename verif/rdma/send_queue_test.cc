@@ -117,26 +117,26 @@ struct Bench {
   struct Asking {
     uint32_t qpn;
     uint32_t count;
-    std::optional<Again> again;
+    std::optional<Again> is_replay;
   };
   uint16_t QueueOf(uint32_t qpn) const { return static_cast<uint16_t>(first_queue + 2 * qpn); }
   void AnswerAll() {
     for (; !asking.empty(); asking.pop_front()) {
-      const auto [qpn, count, again] = asking.front();
+      const auto [qpn, count, is_replay] = asking.front();
       const auto vq = QueueOf(qpn);
-      if (again) {
-        const bool ok = again->status == BufferStatus::kOk;
+      if (is_replay) {
+        const bool ok = is_replay->status == BufferStatus::kOk;
         // The other fields of a failure do not count.
-        buffer.tokens.push_back({.status = again->status,
+        buffer.tokens.push_back({.status = is_replay->status,
                                  .last = true,
                                  .vq_index = vq,
-                                 .head = ok ? again->replay.head : static_cast<uint16_t>(random()),
-                                 .address = ok ? again->posted.address : random(),
-                                 .bytes = ok ? again->posted.bytes : static_cast<uint32_t>(random()),
-                                 .writable = again->posted.writable,
-                                 .more = again->posted.more,
+                                 .head = ok ? is_replay->replay.head : static_cast<uint16_t>(random()),
+                                 .address = ok ? is_replay->posted.address : random(),
+                                 .bytes = ok ? is_replay->posted.bytes : static_cast<uint32_t>(random()),
+                                 .writable = is_replay->posted.writable,
+                                 .more = is_replay->posted.more,
                                  .next_index = static_cast<uint16_t>(random())});
-        under_way.push_back({qpn, again->posted, again});
+        under_way.push_back({qpn, is_replay->posted, is_replay});
         continue;
       }
       asked[qpn] = false;
@@ -166,14 +166,14 @@ struct Bench {
   }
   void Check(const spec::WorkRequest& token) {
     spec::WorkRequest expected{};
-    if (token.again) {
+    if (token.is_replay) {
       ASSERT_FALSE(again_order.empty());
       const spec::Replay& replay = again_order.front();
       expected = {.qpn = replay.qpn,
                   .head = replay.head,
-                  .again = true,
+                  .is_replay = true,
                   .resume = replay.resume,
-                  .generation = replay.generation,
+                  .epoch = replay.epoch,
                   .slot = replay.slot,
                   .psn = replay.psn,
                   .first_psn = replay.first_psn,
@@ -187,12 +187,12 @@ struct Bench {
       }
     }
     ASSERT_FALSE(under_way.empty());
-    const auto [qpn, posted, again] = under_way.front();
+    const auto [qpn, posted, is_replay] = under_way.front();
     under_way.pop_front();
-    ASSERT_EQ(again.has_value(), token.again);
+    ASSERT_EQ(is_replay.has_value(), token.is_replay);
     expected.qpn = qpn;
     expected.head = posted.head;
-    const bool none = again && again->status != BufferStatus::kOk;
+    const bool none = is_replay && is_replay->status != BufferStatus::kOk;
     if (!none) {
       expected.address = posted.address;
       expected.bytes = posted.bytes;
@@ -213,12 +213,12 @@ struct Bench {
       for (size_t i = 0; i < 32 && 560 + i < posted.bytes; ++i) {
         expected.tail_bytes[i] = ByteAt(posted.address + 560 + i);
       }
-    } else if (!again) {
+    } else if (!is_replay) {
       if (!told[qpn]) expected_failures.push_back({.vq_index = QueueOf(qpn), .code = expected.failed});
       told[qpn] = true;
     }
     ASSERT_EQ(token, expected) << TokenText(token) << "\nexpected " << TokenText(expected);
-    if (again) return;
+    if (is_replay) return;
     ++came[qpn];
     held.push_back(qpn);
     if (!hold_records) RetireAll();
@@ -243,7 +243,7 @@ struct Bench {
     posted.head = static_cast<uint16_t>(random());
     const spec::Replay token{.qpn = qpn,
                              .resume = resume,
-                             .generation = static_cast<uint8_t>(random()),
+                             .epoch = static_cast<uint8_t>(random()),
                              .head = posted.head,
                              .slot = static_cast<uint8_t>(random()),
                              .psn = static_cast<uint32_t>(random() & 0xffffff),
@@ -293,7 +293,7 @@ struct Bench {
   struct UnderWay {
     uint32_t qpn;
     Posted posted;
-    std::optional<Again> again;
+    std::optional<Again> is_replay;
   };
   std::deque<UnderWay> under_way;
   std::deque<Again> again_asked;         // whose request has not come

@@ -347,7 +347,7 @@ struct Bench {
     token.ack_req = random() % 2 != 0;
     token.psn = static_cast<uint32_t>(random() & 0xffffff);
     token.last_psn = static_cast<uint32_t>(random() & 0xffffff);
-    token.generation = static_cast<uint8_t>(random());
+    token.epoch = static_cast<uint8_t>(random());
     const auto& info = spec::kOpcodeInfo[static_cast<uint8_t>(token.opcode)];
     for (size_t i = 0; i < info.extension_bytes; ++i) token.extension[i] = static_cast<uint8_t>(random());
     if (!is_answer) token.payload_bytes = static_cast<uint16_t>(random() % 4 == 0 ? random() % 4097 : random() % 130);
@@ -703,7 +703,7 @@ TYPED_TEST(TxBuilderTest, ReportsEverySentAckRequestOnce) {
   ASSERT_EQ(b.outside.sent.size(), 1U);
   EXPECT_EQ(b.outside.sent[0].first, start + 1) << "in the cycle after its push";
   EXPECT_EQ(b.outside.sent[0].second,
-            (spec::QpSent{.qpn = packet.qpn, .psn = packet.last_psn ^ 5, .generation = packet.generation}));
+            (spec::QpSent{.qpn = packet.qpn, .psn = packet.last_psn ^ 5, .epoch = packet.epoch}));
   b.outside.ready_rate = 16;
   b.Finish();
   EXPECT_EQ(b.outside.sent.size(), 2U);

@@ -140,7 +140,7 @@ bind vireo_fifo vireo_stream_cov u_stream_cov (
     place_valid_o[1] && place_o[1].status == MemoryStatusOk && place_o[1].bytes1 != '0)
 
 // Send queue: work requests, replays, read failures
-`VIREO_POINT(vireo_send_queue, replay, work_request_valid_o && work_request_o.again)
+`VIREO_POINT(vireo_send_queue, replay, work_request_valid_o && work_request_o.is_replay)
 `VIREO_POINT(vireo_send_queue, resume, work_request_valid_o && work_request_o.resume)
 `VIREO_POINT(vireo_send_queue, failed_bad_wqe, work_request_valid_o && work_request_o.failed == RdmaErrorBadWqe)
 `VIREO_POINT(vireo_send_queue, failed_bad_descriptor,
@@ -158,9 +158,9 @@ bind vireo_fifo vireo_stream_cov u_stream_cov (
 `VIREO_POINT(vireo_requester, opcode_rdma_write, record_valid_o && record_o.opcode == IbWcOpcodeRdmaWrite)
 `VIREO_POINT(vireo_requester, opcode_rdma_read, record_valid_o && record_o.opcode == IbWcOpcodeRdmaRead)
 `VIREO_POINT(vireo_requester, unsent, record_valid_o && record_o.unsent)
-`VIREO_POINT(vireo_requester, again, record_valid_o && record_o.again)
-`VIREO_POINT(vireo_requester, amends, record_valid_o && record_o.amends)
-`VIREO_POINT(vireo_requester, silent, record_valid_o && record_o.silent)
+`VIREO_POINT(vireo_requester, is_replay, record_valid_o && record_o.is_replay)
+`VIREO_POINT(vireo_requester, replaces, record_valid_o && record_o.replaces)
+`VIREO_POINT(vireo_requester, no_completion, record_valid_o && record_o.no_completion)
 `VIREO_POINT(vireo_requester, sends_rc_send_first, job_valid_o && job_o.packet.opcode == BthOpcodeRcSendFirst)
 `VIREO_POINT(vireo_requester, sends_rc_send_middle, job_valid_o && job_o.packet.opcode == BthOpcodeRcSendMiddle)
 `VIREO_POINT(vireo_requester, sends_rc_send_last, job_valid_o && job_o.packet.opcode == BthOpcodeRcSendLast)

@@ -41,12 +41,12 @@ class Looker {
     b_.CompleteBatch(vq_, count, hold, Room());
     ASSERT_GE(queue.work.size(), count);
     for (auto next = queue.work.end() - count; next != queue.work.end(); ++next) {
-      const uint16_t behind = next + 1 == queue.work.end() ? queue.place : (next + 1)->head;
+      const uint16_t next_position = next + 1 == queue.work.end() ? queue.place : (next + 1)->head;
       Buffer buffer{*next, 1};
       if (b_.packed) {
         for (uint16_t at = next->head;; ++buffer.descriptors) {
           const uint16_t following = NextPlace(at, size());
-          const bool last = following == behind;
+          const bool last = following == next_position;
           uint8_t* descriptor = At(at);
           const auto flags = (at & kWrap) != 0 ? spec::VirtqDescFlags::kAvail : spec::VirtqDescFlags::kUsed;
           spec::PvirtqDesc{.id = static_cast<uint16_t>(last ? next->id : ~next->id), .flags = flags}.Encode(descriptor);

@@ -71,7 +71,7 @@ inline uint64_t Little(const uint8_t* bytes, size_t count) {
 
 // A used buffer, or a batch of them: split: their numbers; packed: their places; and the place behind.
 struct Span {
-  uint16_t first, behind;
+  uint16_t first, next_position;
   uint64_t number;
 };
 enum class Store { kOther, kIndex, kAvailEvent };
@@ -260,13 +260,13 @@ struct Bench {
                           .more = more,
                           .has_id = packed && MayHaveChains(vq) && (descriptors > 1 || random() % 2 == 0),
                           .id = static_cast<uint16_t>(random()),
-                          .behind = queue.place,
+                          .next_position = queue.place,
                           .has_cqe = cqn >= 0,
                           .cqn = static_cast<uint16_t>(cqn >= 0 ? cqn : random() % kCqs),
                           .solicited = solicited};
     for (uint8_t& byte : completion.cqe) byte = static_cast<uint8_t>(random());
     completion.cqe[spec::RdmaCqReq::kStatusOffset] = success ? 0 : static_cast<uint8_t>(1 + random() % 15);
-    if (packed && !completion.has_id) completion.behind = static_cast<uint16_t>(random());
+    if (packed && !completion.has_id) completion.next_position = static_cast<uint16_t>(random());
     (held ? *held : completion_in.tokens).push_back(completion);
     if (!queues[vq].dead) queues[vq].work.push_back(completion);
     if (cqn >= 0) queues[kFirstCq + static_cast<size_t>(cqn)].cqes.push_back(completion);
@@ -279,17 +279,17 @@ struct Bench {
     event_in.tokens.push_back(events.back());
   }
   // With the position that the driver has seen; the reference takes one arm at a time.
-  void ArmCq(size_t cqn, bool solicited, bool next, uint16_t behind = 0) {
+  void ArmCq(size_t cqn, bool solicited, bool next, uint16_t next_position = 0) {
     Queue& queue = queues[kFirstCq + cqn];
-    const auto seen =
-        packed ? queue.PlaceAt(queue.solicited.size() - behind) : static_cast<uint16_t>(queue.used - behind);
+    const auto seen = packed ? queue.PlaceAt(queue.solicited.size() - next_position)
+                             : static_cast<uint16_t>(queue.used - next_position);
     arm_in.tokens.push_back(
         {.cqn = static_cast<uint16_t>(cqn),
          .value = spec::RdmaCqArm{.seen_used_idx = seen, .solicited = solicited, .next_completion = next}.ToWord()});
     queue.armed = solicited || next;
     queue.arm_solicited = solicited;
     queue.arm_next = next;
-    queue.arm_seen = queue.solicited.size() - behind;
+    queue.arm_seen = queue.solicited.size() - next_position;
     ++queue.arms;
   }
   // A place in a packed ring identifies the seen position only up to a ring's length back: a later arm may cause a
@@ -331,18 +331,18 @@ struct Bench {
     const auto value = static_cast<uint16_t>(random());
     if (!packed) {
       const bool here = !fickle || random() % 2 == 0;
-      return event_idx && here ? static_cast<uint16_t>(span.first + value % (span.behind - span.first)) : value;
+      return event_idx && here ? static_cast<uint16_t>(span.first + value % (span.next_position - span.first)) : value;
     }
     uint16_t place = span.first;
     unsigned length = 1;
-    for (uint16_t i = NextPlace(place, size); i != span.behind; i = NextPlace(i, size)) ++length;
+    for (uint16_t i = NextPlace(place, size); i != span.next_position; i = NextPlace(i, size)) ++length;
     for (uint64_t steps = random() % (length + 6) + 2 * size - 2; steps > 0; --steps) place = NextPlace(place, size);
     return uint32_t{value} << 16 | (random() % 8 == 0 ? static_cast<uint16_t>(random()) : place);
   }
   bool IsInterruptWanted(const Span& span, uint16_t size, uint32_t wish) const {
     if (!packed && !event_idx) return (wish & spec::VirtqAvailFlags::kNoInterrupt) == 0;
     if (!packed) {
-      for (uint16_t i = span.first; i != span.behind; ++i) {
+      for (uint16_t i = span.first; i != span.next_position; ++i) {
         if (i == wish) return true;
       }
       return false;
@@ -354,7 +354,7 @@ struct Bench {
     do {
       if (place == static_cast<uint16_t>(wish)) return true;
       place = NextPlace(place, size);
-    } while (place != span.behind);
+    } while (place != span.next_position);
     return false;
   }
   void OnFetch(Cycle cycle, const spec::DmaReadRequest& request) {
@@ -504,8 +504,8 @@ struct Bench {
       ASSERT_EQ(store.bytes, 2);
       const uint16_t before = queue.used;
       queue.used = static_cast<uint16_t>(queue.used + (has_data ? 1 : queue.batch.size()));
-      uint16_t behind = has_data || !queue.batch.back().has_id ? NextPlace(queue.head, queue.row.queue_size)
-                                                               : queue.batch.back().behind;
+      uint16_t next_position = has_data || !queue.batch.back().has_id ? NextPlace(queue.head, queue.row.queue_size)
+                                                                      : queue.batch.back().next_position;
       if (queue.batch.size() > 1) {
         ++batches;
         queue.head = queue.batch.front().head;
@@ -524,7 +524,8 @@ struct Bench {
         queue.cqes.pop_front();
       }
       queue.step = 0;
-      queue.spans.push_back(packed ? Span{queue.head, behind, queue.indices} : Span{before, queue.used, queue.indices});
+      queue.spans.push_back(packed ? Span{queue.head, next_position, queue.indices}
+                                   : Span{before, queue.used, queue.indices});
       queue.batch.clear();
       ++queue.indices;
     }

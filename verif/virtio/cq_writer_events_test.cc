@@ -100,12 +100,12 @@ TEST(CqWriter, SuppressionReadsAreLimited) {
   Bench b;
   b.EnableAll();
   b.fetched_in.rate = 0;
-  for (size_t i = 0; i < CqWriter::kQuestions + 5; ++i) b.Complete(kNetQueue);
+  for (size_t i = 0; i < CqWriter::kSuppressionReads + 5; ++i) b.Complete(kNetQueue);
   ASSERT_EQ(b.bench.Run(2000), "");
-  EXPECT_EQ(b.fetch_out.count, CqWriter::kQuestions);
+  EXPECT_EQ(b.fetch_out.count, CqWriter::kSuppressionReads);
   b.fetched_in.rate = 16;
   b.Settle();
-  EXPECT_EQ(b.queues[kNetQueue].interrupts, CqWriter::kQuestions + 5);
+  EXPECT_EQ(b.queues[kNetQueue].interrupts, CqWriter::kSuppressionReads + 5);
 }
 
 TEST(CqWriter, WritesTheLastAvailEventThenRingsTheDoorbell) {

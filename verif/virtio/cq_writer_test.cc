@@ -215,9 +215,9 @@ TEST_P(CqWriterRings, StallsOnlyWhenEverySlotIsUnanswered) {
 
 struct ArmCase {
   const char* text;
-  bool solicited, next;   // flags of the arm
-  bool before_solicited;  // the CQE before the arm
-  uint16_t behind;        // 1: the driver has not seen that
+  bool solicited, next;    // flags of the arm
+  bool before_solicited;   // the CQE before the arm
+  uint16_t next_position;  // 1: the driver has not seen that
   bool at_once;
   bool after_solicited;  // the CQE after the arm
   bool after;            // notifies then
@@ -244,7 +244,7 @@ TEST_P(CqWriterRings, NotifiesOnceNowOrLaterByTheArm) {
     b->Complete(kFirstWork, 0, c.before_solicited);
     b->Settle();
     EXPECT_EQ(cq.interrupts, 0u);
-    b->ArmCq(0, c.solicited, c.next, c.behind);
+    b->ArmCq(0, c.solicited, c.next, c.next_position);
     b->Settle();
     EXPECT_EQ(cq.interrupts, c.at_once);
     b->Complete(kFirstWork, 0, c.after_solicited);

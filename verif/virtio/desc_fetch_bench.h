@@ -177,7 +177,7 @@ struct Ring {
   std::deque<PackedBuffer> given;    // not used yet
   struct End {
     uint16_t id;
-    uint16_t behind;
+    uint16_t next_position;
   };
   std::map<uint16_t, End> ends;  // of chains being followed, by the place of the last descriptor
   bool chains = false;
@@ -630,7 +630,7 @@ struct Bench {
       ASSERT_EQ(buffer.next_index, buffer.more || buffer.has_id ? descriptor.next : 0);
       if (const auto end = ring.ends.find(buffer.head); buffer.has_id && !buffer.more && end != ring.ends.end()) {
         ASSERT_EQ(buffer.id, end->second.id);
-        ASSERT_EQ(buffer.next_index, end->second.behind);
+        ASSERT_EQ(buffer.next_index, end->second.next_position);
         ring.ends.erase(end);
         ++ids;
       }

@@ -107,8 +107,8 @@ struct Bench {
                     nullptr};
   decltype(bench.Pulse<BarAccess>(p.bar_valid_i, p.bar_i, nullptr)) bar = bench.Pulse<BarAccess>(
       p.bar_valid_i, p.bar_i, [this](Cycle cycle, const BarAccess& access) { block.OnBar(cycle, access); });
-  decltype(bench.In("", block.again_in, p.again_valid_i, p.again_ready_o, p.again_i)) again =
-      bench.In("again", block.again_in, p.again_valid_i, p.again_ready_o, p.again_i);
+  decltype(bench.In("", block.internal_in, p.internal_valid_i, p.internal_ready_o, p.internal_i)) again =
+      bench.In("again", block.internal_in, p.internal_valid_i, p.internal_ready_o, p.internal_i);
   decltype(bench.Pulse<QueueRowWrite>(p.queue_row_write_valid_i, p.queue_row_write_i, nullptr)) row =
       bench.Pulse<QueueRowWrite>(p.queue_row_write_valid_i, p.queue_row_write_i,
                                  [this](Cycle cycle, const QueueRowWrite& t) { block.OnQueueRowWrite(cycle, t); });
@@ -278,7 +278,7 @@ TEST(Notify, InternalDoorbellEqualsTheDrivers) {
     ASSERT_EQ(bench.bench.RunOut(30), "");
     EXPECT_EQ(bench.Count() - before, 2 * rung);
     if (bench.send_sink.sent().size() > sends) {
-      EXPECT_EQ(bench.send_sink.sent().back().cycle, at + Notify::kAgainLatency);
+      EXPECT_EQ(bench.send_sink.sent().back().cycle, at + Notify::kInternalLatency);
     }
   }
   bench.row.tokens.push_back({.vq_index = 9, .enabled = false});
@@ -302,7 +302,7 @@ TEST(Notify, DriverDoorbellsDelayInternalOnesNoLongerThanTheyLast) {
     return false;
   };
   EXPECT_FALSE(is_given());
-  ASSERT_EQ(bench.bench.Run(Notify::kAgainLatency + 2), "");
+  ASSERT_EQ(bench.bench.Run(Notify::kInternalLatency + 2), "");
   EXPECT_TRUE(is_given());
 }
 

@@ -210,9 +210,9 @@ std::optional<MadHeader> Parse(MadView mad) {
   MadHeader header;
   Reader reader(mad);
   Visit(reader, header);
-  const MadHeader spoken;
-  if (header.base_version != spoken.base_version || header.mgmt_class != spoken.mgmt_class ||
-      header.class_version != spoken.class_version || header.method != spoken.method) {
+  const MadHeader expected;
+  if (header.base_version != expected.base_version || header.mgmt_class != expected.mgmt_class ||
+      header.class_version != expected.class_version || header.method != expected.method) {
     return std::nullopt;
   }
   return header;

@@ -135,9 +135,9 @@ int Ucma::Resolve(UcmaId& id, const std::optional<UcmaAddress>& source, const Uc
     own = OwnGid(id.source);
   } else {
     for (const auto& gid : identity_.gids) {
-      const bool suits = to_self ? is_mapped(gid.gid) == (destination.family == AF_INET)
-                                 : is_mapped(gid.gid) == is_mapped(destination.gid);
-      if (suits && own == nullptr) own = &gid;
+      const bool fits = to_self ? is_mapped(gid.gid) == (destination.family == AF_INET)
+                                : is_mapped(gid.gid) == is_mapped(destination.gid);
+      if (fits && own == nullptr) own = &gid;
     }
   }
   if (own == nullptr) {
@@ -146,7 +146,7 @@ int Ucma::Resolve(UcmaId& id, const std::optional<UcmaAddress>& source, const Uc
   }
   if (to_self) id.destination.gid = own->gid;
   std::erase_if(resolving_, [&id](const Resolving& one) { return one.id == id.number; });  // replaced by this one
-  const Reach reach = OwnGid(id.destination) != nullptr ? Reach::kThere : neighbors_(id.destination.gid);
+  const Reach reach = OwnGid(id.destination) != nullptr ? Reach::kReachable : neighbors_(id.destination.gid);
   if (reach == Reach::kSearching) {
     resolving_.push_back({.id = id.number, .own = own});
   } else {
@@ -156,17 +156,17 @@ int Ucma::Resolve(UcmaId& id, const std::optional<UcmaAddress>& source, const Uc
 }
 
 uint32_t Ucma::ReachOf(const cm::Gid& gid) const {
-  switch (std::ranges::find(identity_.gids, gid, &Identity::Gid::gid) != identity_.gids.end() ? Reach::kThere
+  switch (std::ranges::find(identity_.gids, gid, &Identity::Gid::gid) != identity_.gids.end() ? Reach::kReachable
                                                                                               : neighbors_(gid)) {
     case Reach::kNowhere: return 0;
     case Reach::kSearching: return 1;
-    case Reach::kThere: break;
+    case Reach::kReachable: break;
   }
   return 2;
 }
 
 void Ucma::ConcludeResolve(UcmaId& id, const Identity::Gid& own, Reach reach) {
-  if (reach != Reach::kThere) {
+  if (reach != Reach::kReachable) {
     return Report(id, static_cast<uint32_t>(UcmaEvent::kAddressError), -EHOSTUNREACH);
   }
   id.source.gid = own.gid;

@@ -138,7 +138,7 @@ class Ucma {
     uint64_t seed = 0;  // of first PSNs and ports
   };
   // Reachability of a peer; kSearching: address resolution in progress, query again.
-  enum class Reach : uint8_t { kNowhere, kThere, kSearching };
+  enum class Reach : uint8_t { kNowhere, kReachable, kSearching };
   using Neighbors = std::function<Reach(const cm::Gid&)>;
 
   // Installs itself as the manager's acceptor. Must outlive its files; the manager must outlive it.

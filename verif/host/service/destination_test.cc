@@ -9,7 +9,7 @@
 namespace vireo::sim {
 namespace {
 
-using service::FillInDestination;
+using service::ResolveDestination;
 using spec::RdmaCtrlCmd;
 
 constexpr uint8_t kKnown = 0x77;  // last byte of the only GID that can be resolved
@@ -33,12 +33,12 @@ spec::RdmaAhAttr PathTo(uint8_t last) {
 
 TEST(Destination, MissingMacIsFilledIn) {
   auto create = Bytes(spec::RdmaCmdCreateAh{.pdn = 3, .ah_attr = PathTo(kKnown)});
-  ASSERT_TRUE(FillInDestination(RdmaCtrlCmd::kCreateAh, create, kNeighbors).ok());
+  ASSERT_TRUE(ResolveDestination(RdmaCtrlCmd::kCreateAh, create, kNeighbors).ok());
   const auto created = spec::RdmaCmdCreateAh::Decode(create.data());
   EXPECT_EQ(created.ah_attr.dmac[5], 9);
   EXPECT_EQ(created.pdn, 3U);
   auto modify = Bytes(spec::RdmaCmdModifyQp{.qpn = 4, .attr_mask = spec::IbQpAttrMask::kAv, .ah_attr = PathTo(kKnown)});
-  ASSERT_TRUE(FillInDestination(RdmaCtrlCmd::kModifyQp, modify, kNeighbors).ok());
+  ASSERT_TRUE(ResolveDestination(RdmaCtrlCmd::kModifyQp, modify, kNeighbors).ok());
   EXPECT_EQ(spec::RdmaCmdModifyQp::Decode(modify.data()).ah_attr.dmac[5], 9);
 }
 
@@ -47,25 +47,25 @@ TEST(Destination, MacOfTheClientIsKept) {
   path.dmac[0] = 6;
   auto create = Bytes(spec::RdmaCmdCreateAh{.ah_attr = path});
   const auto before = create;
-  ASSERT_TRUE(FillInDestination(RdmaCtrlCmd::kCreateAh, create, kNeighbors).ok());
+  ASSERT_TRUE(ResolveDestination(RdmaCtrlCmd::kCreateAh, create, kNeighbors).ok());
   EXPECT_EQ(create, before);
 }
 
 TEST(Destination, CommandsWithoutAPathAreUnchanged) {
   auto modify = Bytes(spec::RdmaCmdModifyQp{.qpn = 4, .attr_mask = spec::IbQpAttrMask::kState});
   auto before = modify;
-  ASSERT_TRUE(FillInDestination(RdmaCtrlCmd::kModifyQp, modify, kNeighbors).ok());
+  ASSERT_TRUE(ResolveDestination(RdmaCtrlCmd::kModifyQp, modify, kNeighbors).ok());
   EXPECT_EQ(modify, before);
   auto destroy = Bytes(spec::RdmaCmdDestroyQp{.qpn = 4});
   before = destroy;
-  ASSERT_TRUE(FillInDestination(RdmaCtrlCmd::kDestroyQp, destroy, kNeighbors).ok());
+  ASSERT_TRUE(ResolveDestination(RdmaCtrlCmd::kDestroyQp, destroy, kNeighbors).ok());
   EXPECT_EQ(destroy, before);
 }
 
 TEST(Destination, UnresolvableGidIsRefused) {
   auto create = Bytes(spec::RdmaCmdCreateAh{.ah_attr = PathTo(1)});
   for (const service::Neighbors& neighbors : {kNeighbors, service::Neighbors()}) {
-    const host::Status filled = FillInDestination(RdmaCtrlCmd::kCreateAh, create, neighbors);
+    const host::Status filled = ResolveDestination(RdmaCtrlCmd::kCreateAh, create, neighbors);
     ASSERT_FALSE(filled.ok());
     EXPECT_EQ(filled.error().rdma, spec::RdmaError::kInvalidAddress);
   }

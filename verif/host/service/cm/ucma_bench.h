@@ -72,7 +72,7 @@ struct UcmaHost final : service::cm::MadTransport {
               .seed = n},
              [this](const service::cm::Gid& gid) {
                if (is_searching) return service::Ucma::Reach::kSearching;
-               return (gid.back() >= 1 && gid.back() <= 2) || gid.back() == reaches ? service::Ucma::Reach::kThere
+               return (gid.back() >= 1 && gid.back() <= 2) || gid.back() == reaches ? service::Ucma::Reach::kReachable
                                                                                     : service::Ucma::Reach::kNowhere;
              }) {}
   void SendMad(const service::cm::Path& path, service::cm::MadView mad) override {

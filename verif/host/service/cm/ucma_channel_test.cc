@@ -90,7 +90,7 @@ class UcmaChannelTest : public testing::Test {
   service::cm::ConnectionManager manager_{wire_, [] { return uint64_t{0}; }, {}};
   service::Ucma ucma_{manager_,
                       {.gids = {{1, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1}}}},
-                      [](const service::cm::Gid&) { return service::Ucma::Reach::kThere; }};
+                      [](const service::cm::Gid&) { return service::Ucma::Reach::kReachable; }};
   int client_ = -1;
   std::unique_ptr<service::UcmaChannel> channel_;
 };

@@ -37,7 +37,7 @@ class Service final : public service::cm::MadTransport {
   Service()
       : manager_(*this, [] { return uint64_t{0}; }, {.node_guid = 1}),
         ucma_(manager_, {.node_guid = 1, .gids = {{1, kGid}}},
-              [](const auto&) { return service::Ucma::Reach::kThere; }) {
+              [](const auto&) { return service::Ucma::Reach::kReachable; }) {
     EXPECT_EQ(pipe(wake_), 0);
     thread_ = std::thread([this] { Run(); });
   }

@@ -327,8 +327,8 @@ TEST_F(UcmaTest, CloseFreesEverything) {
     const uint32_t listener = dying.Create(kUid);
     ASSERT_EQ(dying.Bind(listener, V4(1, 7174)), 0);
     ASSERT_EQ(dying.Listen(listener), 0);
-    const uint32_t unheard = Resolved(client_, kUid + 1, V4(1, 7174));
-    ASSERT_EQ(client_.Connect(unheard, 1), 0);
+    const uint32_t undelivered = Resolved(client_, kUid + 1, V4(1, 7174));
+    ASSERT_EQ(client_.Connect(undelivered, 1), 0);
     Deliver();
   }
   Deliver();
