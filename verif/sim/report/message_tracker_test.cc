@@ -68,7 +68,7 @@ class Tracked : public testing::Test {
     ASSERT_EQ((*completion)->status, status);
     Settle();
   }
-  void Settle() { ASSERT_TRUE(system_->topology().RunUntilQuiet(system_->scheduler().now() + kPatience)); }
+  void Settle() { ASSERT_TRUE(system_->topology().RunUntilQuiet(system_->scheduler().now() + kCompletionTimeout)); }
   nlohmann::ordered_json Json() {
     std::vector<const LockstepNic*> lockstep;
     for (size_t i = 0; i < system_->topology().size(); ++i) lockstep.push_back(system_->lockstep(i));
