@@ -54,9 +54,8 @@ void DecodeFrame(const Frame& frame, uint64_t start_ns, bool quiet, Counts& coun
 
 int Run(int argc, char** argv) {
   CLI::App app(
-      "Prints each frame of the captures as a line: frame number, time in seconds, headers, whether its ICRC is "
-      "right,\n"
-      "and whether its fields encode to the same bytes. Frames that are not RoCEv2 are listed and skipped.\n"
+      "Prints each frame of the captures as a line: number, time in seconds, headers, whether its ICRC is right, and\n"
+      "whether its fields encode to the same bytes. Frames that are not RoCEv2 are listed and skipped.\n"
       "Example: vireo decode --quiet verif/vectors/*.pcap\n"
       "Exit code: 0; 1 if a RoCEv2 frame is malformed, has a wrong ICRC or encodes differently; 2 if a file cannot be "
       "read.");

@@ -107,12 +107,12 @@ void WireSocket::AwaitRoom(bool on) {
   // The kernel reports room in the peer's queue only on a connected socket, and a connected socket receives from its
   // peer only. So it is connected no longer than needed: a new peer may bind to the same path. [unix(7); Linux,
   // net/unix/af_unix.c: unix_may_send, unix_dgram_poll]
-  sockaddr nobody{};
-  nobody.sa_family = AF_UNSPEC;
+  sockaddr unspecified{};
+  unspecified.sa_family = AF_UNSPEC;
   if (on) {
     static_cast<void>(::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&peer_), sizeof peer_));
   } else {
-    static_cast<void>(::connect(socket_.get(), &nobody, sizeof nobody));
+    static_cast<void>(::connect(socket_.get(), &unspecified, sizeof nobody));
   }
   epoll_event event{};
   event.events = on ? static_cast<uint32_t>(EPOLLOUT) : 0;
