@@ -79,7 +79,7 @@ class PeerNic final : private EventSink {
   std::map<GidBytes, uint8_t> gids_;
   std::map<GidBytes, std::array<uint8_t, 6>> stations_;  // MAC addresses, as recorded
   std::vector<Sent> sent_;
-  std::string broken_;
+  std::string malformed_;
   uint64_t fed_ = 0;
   uint32_t link_mbps_ = 0;
 };
