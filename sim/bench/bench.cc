@@ -44,7 +44,7 @@ std::vector<Metric> Measure(const Options& options, const Mark& begin, const Mar
       {"wall_s", wall, "s", false},
       {"cpu_s", cpu, "s", false},
       {"sim_cycles_per_s", cycles / cpu, "1/s", false},
-      {"nic_cycles_per_s", 2 * cycles / cpu, "1/s", false},  // as simulators count that have one NIC each
+      {"nic_cycles_per_s", 2 * cycles / cpu, "1/s", false},  // summed over both NICs
       {"packets_per_s", number(near.frames + far.frames) / cpu, "1/s", false},
       {"events_per_s", number(near.events + far.events) / cpu, "1/s", false},
   };

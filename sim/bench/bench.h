@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the workloads of `./vireo bench` share: two whole NICs under observation, and what is measured of a run. What
-// each figure means is in docs/bench.md.
+// Common part of the workloads of `./vireo bench`: two whole NICs with an observer, and the measured figures, which
+// docs/bench.md defines.
 #pragma once
 
 #include <fmt/format.h>
@@ -26,14 +26,15 @@ using Clock = std::chrono::steady_clock;
 
 inline constexpr uint64_t kSlowMbps = 10'000;
 inline constexpr uint64_t kSlowLinkDivisor =
-    10;  // of the number of messages below that: each takes 50 times the cycles
-inline constexpr Picoseconds kPatience = 100'000'000 * kPicosecondsPerNanosecond;  // simulated, for one completion
+    10;  // of the number of messages below kSlowMbps, where each takes 50 times the cycles
+inline constexpr Picoseconds kCompletionTimeout =
+    100'000'000 * kPicosecondsPerNanosecond;  // simulated, for one completion
 
 struct Options {
   std::vector<std::string> devices = {"model", "rtl"};
   const spec::Config* config = &spec::kNic100;
   std::string preset = "gen3x16";
-  std::string peer;  // the device at the other end; empty: the same
+  std::string peer;  // device of the other NIC; empty: the same
   std::vector<std::string> workloads;
   std::string json;
   bool quick = false;
@@ -43,7 +44,7 @@ struct Metric {
   std::string name;
   double value = 0;
   std::string unit;
-  bool is_simulated = true;  // a property of the device: every device of one seed must give the same
+  bool is_simulated = true;  // in simulated time: must be equal on all devices with the same seed
 };
 
 struct Row {
@@ -87,7 +88,7 @@ class Observer final : public EventSink {
 
   void OnEvent(const BoundaryEvent& event) override {
     Counts& counts = counts_.at(event.nic);
-    auto& began = read_began_.at(event.nic);
+    auto& started = read_started_.at(event.nic);
     const bool is_last = event.kind == EventKind::kDmaCompletion && (event.status & 0x80) != 0;
     ++counts.events;
     switch (event.kind) {
@@ -100,13 +101,13 @@ class Observer final : public EventSink {
       case EventKind::kDmaRead:
         ++counts.reads;
         counts.read_bytes += event.bytes;
-        if (event.id >= began.size()) began.resize(event.id + 1);
-        began[event.id] = event.cycle;
+        if (event.id >= started.size()) started.resize(event.id + 1);
+        started[event.id] = event.cycle;
         break;
       case EventKind::kDmaCompletion:
-        if (!is_last || event.id >= began.size()) break;
+        if (!is_last || event.id >= started.size()) break;
         ++counts.read_ends;
-        counts.read_cycles += event.cycle - began[event.id];
+        counts.read_cycles += event.cycle - started[event.id];
         break;
       case EventKind::kDmaWrite:
         ++counts.writes;
@@ -125,19 +126,19 @@ class Observer final : public EventSink {
 
  private:
   std::array<Counts, 2> counts_;
-  std::array<std::vector<Cycle>, 2> read_began_;  // by tag
+  std::array<std::vector<Cycle>, 2> read_started_;  // by tag
   std::vector<Event> events_;
   bool is_recording_ = false;
 };
 
 // Two NICs and their connections.
 struct Bench {
-  Observer observer;  // outlives the taps
+  Observer observer;  // must outlive the taps
   std::unique_ptr<RdmaSystem> system;
   std::vector<std::unique_ptr<ConnectedPair>> pairs;
 
   ~Bench() { pairs.clear(); }
-  // `faults`: of what each of both NICs sends. Empty, or why there is none.
+  // `faults`: on the frames that each NIC sends. Returns "" or an error.
   std::string Open(const Options& options, const std::string& device, const host::DeviceOptions& driver = {},
                    const std::vector<FaultRule>& faults = {}) {
     RdmaSystemOptions system_options{.device = device,
@@ -154,7 +155,7 @@ struct Bench {
     for (size_t i = 0; i < system->topology().size(); ++i) system->topology().station(i).tap().AddSink(observer);
     return RunUntilQuiet();
   }
-  // As many connections, with random memory.
+  // Makes `count` connections with random memory contents. Returns "" or an error.
   std::string Connect(size_t count, const ConnectedPairOptions& pair) {
     auto random = MakeRandom("bench");
     for (size_t i = 0; i < count; ++i) {
@@ -169,10 +170,10 @@ struct Bench {
     return RunUntilQuiet();
   }
   std::string RunUntilQuiet() {
-    if (system->topology().RunUntilQuiet(system->scheduler().now() + kPatience)) return "";
-    return "the NICs do not come to rest";
+    if (system->topology().RunUntilQuiet(system->scheduler().now() + kCompletionTimeout)) return "";
+    return "the NICs do not become idle";
   }
-  // Runs until bytes reach the memory of a host, because only then there can be something for it. False: none came.
+  // Runs until the device writes to the memory of a host, which a polling host may observe. False: timeout.
   template <typename Tick>
   bool RunUntilWritten(Tick tick, size_t host = 0) {
     const PcieLink::Counters& counters = system->topology().station(host).pcie().counters();
@@ -182,14 +183,14 @@ struct Bench {
           tick();
           return counters.writes != writes;
         },
-        system->scheduler().now() + kPatience);
+        system->scheduler().now() + kCompletionTimeout);
   }
 };
 
 class Progress {
  public:
   Progress(std::string device, std::string what) : device_(std::move(device)), what_(std::move(what)) {}
-  // Cheap enough to be called at every event.
+  // Prints progress every 3 s. Cheap enough to call at every event.
   void Tick(uint64_t done, uint64_t all) {
     if (++calls_ % 1024 != 0) return;
     const auto now = Clock::now();
@@ -204,7 +205,7 @@ class Progress {
   Clock::time_point last_ = Clock::now();
 };
 
-// Of this process, which has one thread: what the clock on the wall would say if the machine had nothing else to do.
+// CPU time of this process, which has one thread: its wall time on an idle machine.
 inline double CpuSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 inline double Percentile(std::vector<Picoseconds>& times, unsigned percent) {  // nearest rank, in ns
@@ -215,7 +216,7 @@ inline double Percentile(std::vector<Picoseconds>& times, unsigned percent) {  /
   return static_cast<double>(*at) / kPicosecondsPerNanosecond;
 }
 
-// A moment of a run. What is measured is what lies between two.
+// A point in time of a run. Figures are measured between two marks.
 struct Mark {
   Picoseconds time = 0;
   Clock::time_point wall;
@@ -223,9 +224,9 @@ struct Mark {
   std::array<Counts, 2> counts;
   uint64_t completed = 0;  // messages
 };
-// At the end of the cycle that runs: when in it a device tells an event is its own business.
+// A mark at the end of the current cycle: the order of events within a cycle depends on the device.
 Mark MarkNow(Bench& bench, uint64_t completed);
-// What every workload says of messages of `bytes` bytes from host 0 to host 1.
+// The figures of every workload, for messages of `bytes` bytes from host 0 to host 1.
 std::vector<Metric> Measure(const Options& options, const Mark& begin, const Mark& end, uint32_t bytes,
                             std::vector<Picoseconds>& latencies);
 

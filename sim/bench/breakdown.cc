@@ -29,7 +29,7 @@ std::string RunBreakdown(const Options& options, const std::string& device, Row&
   const CoreClock& clock = bench.system->topology().station(0).clock();
   std::array<spec::RdmaCqReq, 1> cqe;
   Picoseconds posted_at = 0, seen_at = 0;
-  constexpr uint64_t kWarm = 2;  // the device fetches a CQ's buffers ahead: the first ones are no example
+  constexpr uint64_t kWarm = 2;  // warm-up: the device prefetches a CQ's buffers
   for (uint64_t i = 0; i <= kWarm; ++i) {
     if (host::Status armed = pair.side[0].cq->Arm(); !armed.ok()) return host::ToString(armed.error());
     if (std::string error = bench.RunUntilQuiet(); !error.empty()) return error;
@@ -50,12 +50,12 @@ std::string RunBreakdown(const Options& options, const std::string& device, Row&
   }
   if (std::string complaints = bench.system->Complaints(); !complaints.empty()) return complaints;
 
-  // Streams of one NIC are ordered, all together they are not.
+  // Events are ordered per NIC only.
   auto events = bench.observer.events();
   std::ranges::stable_sort(events, {}, &Observer::Event::cycle);
   const Cycle start = clock.Containing(posted_at);
   constexpr const char *kNic = "nic", *kHost = "pcie+memory", *kLine = "mac+wire", *kPeer = "peer nic";
-  Cycle reached = start;  // by the last step that somebody waits for
+  Cycle reached = start;  // by the last step on the critical path
   const auto add = [&](std::string what, const char* where, Cycle cycle) {
     steps.push_back({std::move(what), where, cycle - start, cycle - reached});
     reached = cycle;
@@ -72,12 +72,12 @@ std::string RunBreakdown(const Options& options, const std::string& device, Row&
   const auto in = [](const verbs::MemoryRegion& region, uint64_t address) {
     return address >= region.address() && address < region.address() + region.length();
   };
-  const auto missing = [](const char* what) { return fmt::format("one message: there is no {}", what); };
+  const auto missing = [](const char* what) { return fmt::format("breakdown: no {}", what); };
 
   const auto doorbell = find(start, kind(EventKind::kBarWrite, 0));
   if (doorbell == events.end()) return missing("doorbell");
   add("doorbell (bar_write)", kHost, doorbell->cycle);
-  // Reads up to that of the payload. Those made before one of them is answered are one step.
+  // Reads up to that of the payload. Reads issued before a completion are one step.
   constexpr std::array kQueueReads = {"available index", "ring entry", "descriptor", "work request"};
   size_t queue_reads = 0;
   std::vector<uint32_t> waiting;  // tags

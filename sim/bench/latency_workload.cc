@@ -12,11 +12,11 @@ namespace vireo::sim {
 namespace {
 
 constexpr uint32_t kBytes = 64;
-constexpr uint32_t kDepth = 16;          // work requests of a queue, receives posted ahead
-constexpr uint64_t kMemoryBytes = 8192;  // of a side: what it sends, then what it receives
+constexpr uint32_t kDepth = 16;          // work requests per queue, and receives posted in advance
+constexpr uint64_t kMemoryBytes = 8192;  // per side: first half for sends, second for receives
 constexpr uint64_t kReceiveAt = kMemoryBytes / 2;
 constexpr uint64_t kRounds = 1000, kQuickRounds = 50;
-constexpr uint64_t kWarm = 2;  // the device fetches buffers ahead: the first ones are no example
+constexpr uint64_t kWarm = 2;  // warm-up: the device prefetches buffers
 
 }  // namespace
 
@@ -51,7 +51,7 @@ std::string RunRoundTrip(const Options& options, const std::string& device, Row&
     return sides.at(host).qp->PostSend(
         {.wr_id = sent.at(host)++, .opcode = spec::IbWrOpcode::kSend, .sg_list = std::span(&sge, 1)});
   };
-  // Until a message has come to this host; the data is its number.
+  // Waits for a message at this host and checks its data, which is its number.
   const auto wait = [&](size_t host) -> std::string {
     std::array<spec::RdmaCqReq, 4> cqes;
     for (const uint64_t wanted = received.at(host) + 1; received.at(host) != wanted;) {
@@ -66,7 +66,8 @@ std::string RunRoundTrip(const Options& options, const std::string& device, Row&
         if (cqe.opcode != spec::IbWcOpcode::kRecv) continue;
         uint64_t number = 0;
         std::memcpy(&number, sides.at(host).memory->data() + kReceiveAt + cqe.wr_id % kDepth * kBytes, sizeof number);
-        if (number != received.at(host)++) return fmt::format("host {}: message {} came", host, number);
+        if (number != received.at(host)++)
+          return fmt::format("host {}: received message {} out of order", host, number);
       }
     }
     return "";
@@ -105,7 +106,7 @@ std::string RunRoundTrip(const Options& options, const std::string& device, Row&
 
 void PrintRoundTrip(const Row& row) {
   fmt::print(
-      "\n{}: SEND of {} bytes and its answer, {:.0f} times: one way {:.1f} ns (p99 {:.1f}), there and back {:.1f} "
+      "\n{}: SEND of {} bytes and its reply, {:.0f} times: one way {:.1f} ns (p99 {:.1f}), round trip {:.1f} "
       "ns (p99 {:.1f})\n",
       row.device, kBytes, row.Value("rounds"), row.Value("one_way_ns_p50"), row.Value("one_way_ns_p99"),
       row.Value("round_trip_ns_p50"), row.Value("round_trip_ns_p99"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long one message takes between hosts that do nothing else: one way, and there and back.
+// Latency of one message between otherwise idle hosts: one way and round trip.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace vireo::sim {
 
 inline constexpr const char* kRoundTrip = "roundtrip_64b";
 
-// SENDs of 64 bytes: host 1 answers each in the moment in which it sees it. Empty, or what went wrong.
+// SENDs of 64 bytes; host 1 replies to each as soon as it observes it. Returns "" or an error.
 std::string RunRoundTrip(const Options& options, const std::string& device, Row& row);
 void PrintRoundTrip(const Row& row);
 

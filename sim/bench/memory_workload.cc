@@ -15,11 +15,11 @@ namespace vireo::sim {
 namespace {
 
 constexpr Workload kOne = {kMemory, spec::IbWrOpcode::kRdmaWrite, 64, 1, 1, 1, spec::IbMtu::kMtu4096, 1, 1};
-constexpr uint64_t kMemoryBytes = 4096;  // of each side of a connection
-constexpr uint64_t kMostResidentBytes = 1'000'000'000;
+constexpr uint64_t kMemoryBytes = 4096;  // per side of a connection
+constexpr uint64_t kMaxResidentBytes = 1'000'000'000;
 constexpr size_t kQuickDivisor = 10;
 
-// 0: it cannot be known here.
+// 0: unknown.
 uint64_t ResidentBytes() {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen("/proc/self/statm", "r"), &std::fclose);
   unsigned long long all = 0, resident = 0;  // pages
@@ -59,8 +59,8 @@ std::string RunMemory(const Options& options, const std::string& device, Row& ro
   }
   if (std::string complaints = bench.system->Complaints(); !complaints.empty()) return complaints;
   const uint64_t resident = ResidentBytes();
-  if (resident > kMostResidentBytes) {
-    return fmt::format("{} bytes are resident, more than {}", resident, kMostResidentBytes);
+  if (resident > kMaxResidentBytes) {
+    return fmt::format("{} bytes resident, the limit is {}", resident, kMaxResidentBytes);
   }
   row.metrics = {
       {"queue_pairs", static_cast<double>(queue_pairs), "1"},

@@ -15,15 +15,15 @@ namespace vireo::sim {
 namespace {
 
 constexpr NetWorkload kNetWorkloads[] = {
-    {"net_64b_1pair", 60, 1, 64, 6000, 600},  // 64 with check sequence
+    {"net_64b_1pair", 60, 1, 64, 6000, 600},  // 64 with FCS
     {"net_1514b_1pair", 1514, 1, 64, 4000, 400},
-    {"net_9014b_1pair", 9014, 1, 3, 800, 80},  // no more than the net store holds
+    {"net_9014b_1pair", 9014, 1, 3, 800, 80},  // as many as fit into the net store
     {"net_64b_16pair", 60, 16, 16, 6000, 600},
     {"net_1514b_16pair", 1514, 16, 16, 4000, 640},
 };
 constexpr uint16_t kFirstPort = 50'000;
 
-// What of a frame is not the same in every frame of its flow.
+// The part of a frame that differs between frames of its flow.
 struct Label {
   uint32_t flow;
   uint32_t number;
@@ -40,7 +40,7 @@ std::string RunNetWorkload(const Options& options, const std::string& device, co
   host::VirtioNetDevice& near = bench.system->host(0).device().net();
   host::VirtioNetDevice& far = bench.system->host(1).device().net();
 
-  // One flow for each pair that sends; the receiver chooses its pair by itself.
+  // One flow per sending queue pair; the receiver selects its queue pair by hash.
   struct Flow {
     std::vector<uint8_t> frame;
     uint32_t sent = 0, received = 0;
@@ -57,7 +57,7 @@ std::string RunNetWorkload(const Options& options, const std::string& device, co
     flows[i].sent_at.resize(workload.depth);
   }
 
-  constexpr uint64_t kFillDivisor = 8;  // of the measured frames: a while longer than it takes to fill everything
+  constexpr uint64_t kFillDivisor = 8;  // of the measured frames, in addition to those that fill all queues
   uint64_t measured = options.quick ? workload.quick_frames : workload.frames;
   if (options.config->link_mbps < kSlowMbps) measured /= kSlowLinkDivisor;
   const uint64_t fill = uint64_t{workload.depth} * pairs + measured / kFillDivisor;
@@ -72,15 +72,16 @@ std::string RunNetWorkload(const Options& options, const std::string& device, co
       if (!frame->has_value()) return "";
       Label label;
       const std::vector<uint8_t>& bytes = (*frame)->bytes;
-      if (bytes.size() != workload.bytes) return fmt::format("a frame of {} bytes", bytes.size());
+      if (bytes.size() != workload.bytes)
+        return fmt::format("received a frame of {} bytes, expected {}", bytes.size(), workload.bytes);
       std::memcpy(&label, bytes.data() + bytes.size() - sizeof(label), sizeof(label));
-      if (label.flow >= pairs) return "a frame that nobody sent";
+      if (label.flow >= pairs) return "received a frame of an unknown flow";
       Flow& flow = flows[label.flow];
       if (label.number != flow.received) {
-        return fmt::format("flow {}: frame {} came, not {}", label.flow, label.number, flow.received);
+        return fmt::format("flow {}: received frame {}, expected {}", label.flow, label.number, flow.received);
       }
       std::memcpy(flow.frame.data() + flow.frame.size() - sizeof(label), &label, sizeof(label));
-      if (bytes != flow.frame) return fmt::format("flow {}: frame {} has other data", label.flow, label.number);
+      if (bytes != flow.frame) return fmt::format("flow {}: frame {} has wrong data", label.flow, label.number);
       ++flow.received;
       ++received;
       if (begin) latencies.push_back(bench.system->scheduler().now() - flow.sent_at[label.number % workload.depth]);
@@ -98,7 +99,7 @@ std::string RunNetWorkload(const Options& options, const std::string& device, co
       }
     }
     if (!bench.RunUntilWritten([&] { progress.Tick(received, fill + measured); }, 1)) {
-      return fmt::format("no frame after {}\n{}", received, bench.system->Complaints());
+      return fmt::format("no frame received after {} frames\n{}", received, bench.system->Complaints());
     }
     for (uint16_t i = 0; i < pairs; ++i) {
       if (std::string error = take(i); !error.empty()) return error;

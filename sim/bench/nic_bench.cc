@@ -23,11 +23,14 @@
 namespace vireo::sim {
 namespace {
 
-// Nothing, or an exit code.
+// nullopt, or an exit code.
 std::optional<int> ParseCommandLine(int argc, char** argv, Options& options) {
   CLI::App app(
       "RDMA and Ethernet between two simulated NICs: throughput and latency in simulated time, and speed of "
-      "simulation.");
+      "simulation. docs/bench.md defines each figure.\n"
+      "Example: vireo bench --quick --device model,rtl --workload write_64k_1qp\n"
+      "Exit code: 0; 1 if a workload fails or a figure in simulated time differs between devices; 2 for an invalid "
+      "argument.");
   app.name("vireo bench");
   std::string config = options.config->name;
   std::vector<std::string> workloads;
@@ -36,22 +39,23 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Options& options) {
   workloads.emplace_back(kBreakdown);
   workloads.emplace_back(kRoundTrip);
   workloads.emplace_back(kMemory);
-  app.add_option("--device", options.devices, "model, rtl, lockstep (default: model,rtl)")
+  app.add_option("--device", options.devices, "comma-separated: model, rtl, lockstep (default: model,rtl)")
       ->delimiter(',')
       ->check(CLI::IsMember(DeviceNames()));
-  app.add_option("--peer", options.peer, "what the other NIC is (default: the same as --device)")
+  app.add_option("--peer", options.peer, "device of the second NIC (default: same as --device)")
       ->check(CLI::IsMember(DeviceNames()));
-  app.add_option("--config", config, "configuration of both NICs")
+  app.add_option("--config", config, "configuration of both NICs: nic100 (100 Gb/s) or nic1 (1 Gb/s)")
       ->check(CLI::IsMember(ConfigNames()))
       ->capture_default_str();
-  app.add_option("--preset", options.preset, "PCIe link of both NICs")
+  app.add_option("--preset", options.preset, "PCIe link of both NICs: generation and lanes")
       ->check(CLI::IsMember(PciePresetNames()))
       ->capture_default_str();
-  app.add_option("--workload", options.workloads, "only these (default: all, memory_1024qp only of the model)")
+  app.add_option("--workload", options.workloads,
+                 "comma-separated workloads (default: all; memory_1024qp only with --device model)")
       ->delimiter(',')
       ->check(CLI::IsMember(workloads));
-  app.add_option("--json", options.json, "write all figures to this file");
-  app.add_flag("--quick", options.quick, "a tenth of the messages");
+  app.add_option("--json", options.json, "write all figures to this JSON file");
+  app.add_flag("--quick", options.quick, "run a tenth of the messages");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -60,7 +64,7 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Options& options) {
   options.config = FindConfig(config);
   if (options.workloads.empty()) {
     options.workloads = workloads;
-    // A thousand connections take RTL many minutes: only if somebody asks for it.
+    // A thousand connections take many minutes on RTL: only on request.
     if (options.devices != std::vector<std::string>{"model"}) options.workloads.pop_back();
   }
   return std::nullopt;
@@ -69,7 +73,7 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Options& options) {
 int Run(int argc, char** argv) {
   Options options;
   if (const auto code = ParseCommandLine(argc, argv, options)) return *code;
-  // Figures are repeated by the same command: chance decides only if somebody asks for it.
+  // Figures are reproducible: a fixed seed unless VIREO_SEED is set.
   setenv("VIREO_SEED", "1", /*overwrite=*/0);
 
   std::vector<Row> rows;

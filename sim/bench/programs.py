@@ -44,7 +44,7 @@ def pair(build, device, program, n):
     """Wall time that the client measured for n messages, and CPU time of the simulator, in seconds."""
     command = program.format(n=n)
     text = run([str(build / "sim/simulator/vireo_run"), "pair", "--device", device, command, command + " localhost"])
-    cpu = number(r"processor time +([0-9.]+) s", text)
+    cpu = number(r"CPU time +([0-9.]+) s", text)
     if command.startswith("ib_"):  # its average is in MiB/s
         wall = n * 65536 / (number(r"^client \| +65536 +\d+ +[0-9.]+ +([0-9.]+)", text) * 2**20)
     else:
@@ -65,7 +65,7 @@ def main():
     parser = argparse.ArgumentParser(prog="./vireo bench programs", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="model,rtl", help="model, rtl, lockstep, comma-separated (default: %(default)s)")
-    parser.add_argument("--workload", default=",".join(WORKLOADS), help="default: %(default)s")
+    parser.add_argument("--workload", default=",".join(WORKLOADS), help="comma-separated (default: %(default)s)")
     parser.add_argument("--quick", action="store_true", help="a tenth of the messages")
     parser.add_argument("--json", type=pathlib.Path, help="write the results to this file")
     parser.add_argument("--build", type=pathlib.Path, default=BUILD, help=argparse.SUPPRESS)

@@ -15,7 +15,7 @@ namespace {
 constexpr auto kWrite = spec::IbWrOpcode::kRdmaWrite;
 constexpr auto kRead = spec::IbWrOpcode::kRdmaRead;
 constexpr auto kSend = spec::IbWrOpcode::kSend;
-constexpr auto kWriteImm = spec::IbWrOpcode::kRdmaWriteWithImm;  // the peer sees each, and its number
+constexpr auto kWriteImm = spec::IbWrOpcode::kRdmaWriteWithImm;  // the peer gets a CQE with the number of each
 constexpr auto kMtu = spec::IbMtu::kMtu4096;
 constexpr Workload kWorkloads[] = {
     {"write_64b_1qp", kWrite, 64, 1, 64, 16, kMtu, 8000, 800},
@@ -50,7 +50,7 @@ constexpr Workload kWorkloads[] = {
     {"loss_64k_write_1pct", kWriteImm, 65536, 4, 2, 1, kMtu, 400, 40, 10000},
     {"pingpong_64b", kWrite, 64, 1, 1, 1, kMtu, 1000, 50},
 };
-// Of connections on lines that lose frames: longer than all that is under way takes on the line, 262 us and 17 ms.
+// Local ACK timeouts on lossy lines: longer than all outstanding data takes on the line; 262 us and 17 ms.
 constexpr uint8_t kLossTimeout = 6, kSlowLossTimeout = 12;
 
 uint64_t MessageCount(const Options& options, const Workload& workload) {
@@ -81,19 +81,19 @@ host::Status PostMessage(ConnectedPair& pair, const Workload& workload, uint64_t
 
 std::string RunWorkload(const Options& options, const std::string& device, const Workload& workload, Row& row) {
   const uint64_t memory_bytes = std::max(workload.bytes, kMinMemoryBytes);
-  // Each has a region on both sides, of pages of the usual size.
+  // Each queue pair has a region on both sides, of default-size pages.
   const uint64_t regions = options.config->num_translations / (memory_bytes >> spec::kRdmaPageShiftDefault);
   const size_t queue_pairs =
       std::min<size_t>({workload.queue_pairs, options.config->num_qps - kReservedQueuePairs, regions});
   const bool has_number = workload.opcode == kWriteImm;
   const bool sends = workload.opcode == kSend || has_number;
-  // Receives, twice as many as there are messages under way, so that none waits for the peer's host.
+  // Twice as many receives as outstanding messages, so that no message waits for the peer's host.
   const uint32_t receives = sends ? 2 * workload.depth : 0;
   ConnectedPairOptions pair_options{
       .memory_bytes = memory_bytes,
       .path_mtu = workload.path_mtu,
       .cqe = std::max<uint32_t>(64, receives),
-      .interrupts = false,  // a host that polls
+      .interrupts = false,  // the host polls
       .qp = {.max_send_wr = std::max<uint32_t>(workload.depth, 2), .max_recv_wr = receives}};
   pair_options.connection.max_rd_atomic = pair_options.connection.max_dest_rd_atomic =
       static_cast<uint8_t>(options.config->max_rd_atomic);
@@ -117,7 +117,7 @@ std::string RunWorkload(const Options& options, const std::string& device, const
   };
   std::vector<Queue> queues(queue_pairs);
   for (Queue& queue : queues) queue.posted_at.resize(workload.depth);
-  // Until every message that found the queues empty is complete, and a while longer.
+  // Excluded from the measurement: the messages that fill the queues, and an eighth more.
   const uint64_t measured = MessageCount(options, workload);
   const uint64_t fill = workload.depth * queue_pairs + measured / 8;
   const uint64_t slots = memory_bytes / workload.bytes;
@@ -127,21 +127,21 @@ std::string RunWorkload(const Options& options, const std::string& device, const
   std::vector<Picoseconds> latencies;
   Progress progress(device, workload.name);
   std::array<spec::RdmaCqReq, 16> cqes;
-  // The peer's host takes what it has received, and posts as many receives.
+  // The peer's host polls its completions and reposts as many receives.
   const auto receive = [&](Queue& queue, ConnectedPair::Side& far) -> std::string {
     for (;;) {
       auto count = far.cq->Poll(cqes);
       if (!count.ok()) return host::ToString(count.error());
       if (*count == 0) break;
-      // Once each, and in order.
+      // Each message once, in order.
       for (size_t k = 0; k < *count; ++k, ++queue.received) {
         const spec::RdmaCqReq& cqe = cqes[k];
         uint32_t number = 0;
         std::memcpy(&number, cqe.imm_data, sizeof number);
         if (cqe.status != spec::IbWcStatus::kSuccess || cqe.wr_id != queue.received || cqe.byte_len != workload.bytes ||
             (has_number && number != static_cast<uint32_t>(queue.received))) {
-          return fmt::format("message {} of {} bytes came as receive {}, not {}: {}", number, cqe.byte_len, cqe.wr_id,
-                             queue.received, spec::ToString(cqe.status));
+          return fmt::format("message {} of {} bytes completed receive {}, expected {}: {}", number, cqe.byte_len,
+                             cqe.wr_id, queue.received, spec::ToString(cqe.status));
         }
       }
     }
@@ -184,7 +184,7 @@ std::string RunWorkload(const Options& options, const std::string& device, const
         if (begin) latencies.push_back(bench.system->scheduler().now() - queue.posted_at[cqe.wr_id % workload.depth]);
       }
     }
-    // Both ends at a CQE of the same queue pair: the others are then as far on their way to their next CQE.
+    // Both marks are at a CQE of queue pair 0, so that the others have equal progress towards their next CQE.
     if (queues[0].completed == first_completed) continue;
     if (!begin && completed >= fill) {
       begin = MarkNow(bench, completed);
@@ -192,17 +192,17 @@ std::string RunWorkload(const Options& options, const std::string& device, const
       end = MarkNow(bench, completed);
     }
   }
-  // What is still under way ends too, so that all data can be looked at.
+  // Complete outstanding messages, so that all data can be checked.
   if (std::string error = bench.RunUntilQuiet(); !error.empty()) return error;
   for (size_t i = 0; i < queue_pairs; ++i) {
     const auto& [near, far] = bench.pairs[i]->side;
     if (std::string error = receive(queues[i], bench.pairs[i]->side[1]); !error.empty()) return error;
     if (sends && queues[i].received != queues[i].posted) {
-      return fmt::format("queue pair {}: {} messages of {} came", i, queues[i].received, queues[i].posted);
+      return fmt::format("queue pair {}: {} of {} messages received", i, queues[i].received, queues[i].posted);
     }
     const uint64_t bytes = std::min(slots, queues[i].posted) * workload.bytes;
     if (std::memcmp(near.memory->data(), far.memory->data(), bytes) != 0) {
-      return fmt::format("queue pair {}: the peer's memory has other data", i);
+      return fmt::format("queue pair {}: wrong data in the peer's memory", i);
     }
   }
   if (std::string complaints = bench.system->Complaints(); !complaints.empty()) return complaints;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RDMA messages from host 0 to host 1 (READs the other way), over one queue pair or many.
+// RDMA messages from host 0 to host 1 (data of READs flows back), over one or more queue pairs.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,23 @@ namespace vireo::sim {
 struct Workload {
   const char* name;
   spec::IbWrOpcode opcode;
-  uint32_t bytes;         // of a message
-  uint32_t queue_pairs;   // or as many as the configuration has
-  uint32_t depth;         // work requests outstanding on each
-  uint32_t signal_every;  // of how many work requests one asks for a CQE
+  uint32_t bytes;         // per message
+  uint32_t queue_pairs;   // at most as many as the configuration has
+  uint32_t depth;         // outstanding work requests per queue pair
+  uint32_t signal_every;  // every n-th work request is signaled
   spec::IbMtu path_mtu;
-  uint64_t messages, quick_messages;  // measured, after as many as fill the pipe
-  uint32_t lost_per_million = 0;      // frames, of those that each NIC sends
+  uint64_t messages, quick_messages;  // measured, after those that fill the pipeline
+  uint32_t lost_per_million = 0;      // of the frames that each NIC sends
 };
-// All that there are, in the order of the table.
+// All workloads, in the order of the table.
 std::span<const Workload> Workloads();
 inline constexpr uint32_t kReservedQueuePairs = 2;  // 0 and 1
-inline constexpr uint32_t kMinMemoryBytes = 65536;  // so that small messages do not all lie in one place
+inline constexpr uint32_t kMinMemoryBytes = 65536;  // so that small messages use different addresses
 
-// One message, at `offset` of both memories.
+// Posts one message, at `offset` of both memories.
 host::Status PostMessage(ConnectedPair& pair, const Workload& workload, uint64_t wr_id, uint64_t offset,
                          bool is_signaled);
-// Empty, or what went wrong.
+// Returns "" or an error.
 std::string RunWorkload(const Options& options, const std::string& device, const Workload& workload, Row& row);
 
 }  // namespace vireo::sim

@@ -20,7 +20,7 @@ void PrintTables(const std::vector<Row>& rows) {
     fmt::print(
         "{:<9}{:<24}{:>4.0f}{:>9.3f}{:>9.3f}{:>11.0f}{:>10.1f}{:>10.0f}{:>10.0f}{:>9.2f}{:>11.0f}{:>11.0f}{:>10.0f}\n",
         row.device, row.workload, row.Value("queue_pairs"), row.Value("goodput_gbps"),
-        std::max(row.Value("wire_gbps"), row.Value("wire_back_gbps")),  // the way of the data
+        std::max(row.Value("wire_gbps"), row.Value("wire_back_gbps")),  // the direction of the data
         row.Value("msgs_per_s"), row.Value("cycles_per_msg"), row.Value("latency_ns_p50"), row.Value("latency_ns_p99"),
         row.Value("cpu_s"), row.Value("sim_cycles_per_s"), row.Value("packets_per_s"), row.Value("events"));
   }
@@ -28,7 +28,7 @@ void PrintTables(const std::vector<Row>& rows) {
       "\nper message, at the sender and (back, peer) at the "
       "receiver\n{:<9}{:<24}{:>8}{:>8}{:>8}{:>8}{:>9}{:>8}{:>8}{:>11}{:>11}\n",
       "device", "workload", "frames", "back", "bar_wr", "reads", "read B", "writes", "peer wr", "read cyc",
-      "under way");
+      "in flight");
   for (const Row& row : rows) {
     if (std::isnan(row.Value("messages"))) continue;  // no workload of messages
     fmt::print("{:<9}{:<24}{:>8.2f}{:>8.2f}{:>8.2f}{:>8.2f}{:>9.0f}{:>8.2f}{:>8.2f}{:>11.1f}{:>11.2f}\n", row.device,
@@ -41,7 +41,7 @@ void PrintTables(const std::vector<Row>& rows) {
 
 namespace {
 
-// What it costs that each event is compared: time of one device over that of another, of the workloads of both.
+// The cost of lockstep: time of one device relative to another, over the workloads of both.
 void PrintCost(const std::vector<Row>& rows, std::string_view device, std::string_view other) {
   double wall = 0, other_wall = 0, cpu = 0, other_cpu = 0;
   for (const Row& a : rows) {
@@ -72,7 +72,7 @@ uint64_t Compare(const Options& options, const std::vector<Row>& rows) {
         for (const Metric& metric : a.metrics) {
           if (!metric.is_simulated) continue;
           ++compared;
-          if (b.Value(metric.name) == metric.value) continue;  // computed alike from integers: equal to the last bit
+          if (b.Value(metric.name) == metric.value) continue;  // computed from integers: equal to the last bit
           ++differ;
           fmt::print("{} {}: {} {}, {} {}\n", a.workload, metric.name, first, metric.value, second,
                      b.Value(metric.name));
@@ -93,7 +93,7 @@ std::string WriteJson(const Options& options, const std::vector<Row>& rows) {
   std::string text = "[\n";
   for (const Row& row : rows) {
     for (const Metric& metric : row.metrics) {
-      // Names are ours: nothing in them needs escaping.
+      // All names are constants of ours: no escaping needed.
       text += fmt::format(
           "{}  {{\"device\": \"{}\", \"peer\": \"{}\", \"config\": \"{}\", \"preset\": \"{}\", \"workload\": \"{}\", "
           "\"metric\": \"{}\", \"value\": {}, \"unit\": \"{}\"}}",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures as tables, as JSON, and those of several devices compared.
+// Prints figures as tables and JSON, and compares devices.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 namespace vireo::sim {
 
 void PrintTables(const std::vector<Row>& rows);
-// What has no business to depend on the device. The number of figures that differ.
+// Compares the figures in simulated time, which must be equal on all devices. Returns the number that differ.
 uint64_t Compare(const Options& options, const std::vector<Row>& rows);
-// To options.json. Empty, or what went wrong.
+// Writes options.json. Returns "" or an error.
 std::string WriteJson(const Options& options, const std::vector<Row>& rows);
 
 }  // namespace vireo::sim

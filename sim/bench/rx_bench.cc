@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Speed of the receive parser as model and as Verilated RTL, in packets and cycles per wall second. Machines are noisy:
-// compare rows of one run.
+// Speed of the receive parser, model and Verilated RTL, in packets and cycles per second of wall time. Compare only
+// rows of one run: machines differ and are noisy.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
@@ -15,7 +15,7 @@
 namespace vireo::sim {
 namespace {
 
-// Frames of one golden capture. `kSmall` has SENDs, READs and ACKs of all sizes, `kLarge` packets of 4 KiB.
+// Frames of one recorded capture. `kSmall`: SENDs, READs and ACKs of all sizes; `kLarge`: packets of 4 KiB.
 constexpr const char* kSmall = VIREO_VECTORS_DIR "/v_pipelined.pcap";
 constexpr const char* kLarge = VIREO_VECTORS_DIR "/v_allops_mtu4096.pcap";
 

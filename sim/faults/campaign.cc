@@ -25,10 +25,10 @@ namespace {
 constexpr Picoseconds kMicrosecond = 1000 * kPicosecondsPerNanosecond;
 constexpr Picoseconds kSecond = 1'000'000 * kMicrosecond;
 constexpr Picoseconds kStep = 5 * kMicrosecond;
-// Without any progress; longer than all retries of a connection.
-constexpr Picoseconds kPatience = 200'000 * kMicrosecond;
+// Longest time without progress; longer than all retries of a connection.
+constexpr Picoseconds kStallTimeout = 200'000 * kMicrosecond;
 constexpr uint64_t kFreshMessages = 3;
-constexpr uint64_t kResetTimeoutNs = 1'000'000'000;  // firmware clears every table where one was corrupt
+constexpr uint64_t kResetTimeoutNs = 1'000'000'000;  // after a corrupt entry firmware clears every table
 constexpr size_t kNear = 0, kFar = 1;
 
 struct Register {
@@ -47,7 +47,7 @@ std::vector<Register> Registers() {
   return all;
 }
 
-// Of an event, behind a blank: an error of the device's own, or the syndrome that one side sent; often there is none.
+// The code of an event, after a blank: an error of the device, or the syndrome that one side sent; "" if none.
 std::string CodeText(spec::RdmaEventType type, uint32_t code) {
   if (code == 0) return "";
   const char* name = type == spec::RdmaEventType::kQpReqErr || type == spec::RdmaEventType::kQpAccessErr
@@ -68,9 +68,9 @@ class Case {
 
   CaseResult Run() {
     if (Build()) {
-      Carry();
-      Judge();
-      StartAnew();
+      RunTraffic();
+      Check();
+      TestNewConnections();
       victim_.reset();
       bystander_.reset();
       const std::string complaints = system_->Complaints();
@@ -90,7 +90,7 @@ class Case {
   PcieLink& pcie() { return near().station().pcie(); }
   Picoseconds now() { return system_->scheduler().now(); }
 
-  // --- Before
+  // --- Setup
 
   bool Build() {
     RdmaSystemOptions options{.device = options_.device, .config = options_.config};
@@ -109,8 +109,8 @@ class Case {
     if (fault_.place == FaultPlace::kHost) {
       const HostScript script = ParseHostScript(fault_.script);
       if (!script.error.empty()) return Fail(script.error);
-      act_ = script.fault;
-      if (act_->kind == HostFault::Kind::kNoPoll) victim.cqe = static_cast<uint32_t>(act_->amount);
+      host_fault_ = script.fault;
+      if (host_fault_->kind == HostFault::Kind::kNoPoll) victim.cqe = static_cast<uint32_t>(host_fault_->amount);
     }
     if (!Make(victim, victim_) || !Make({}, bystander_)) return false;
     if (fault_.place != FaultPlace::kPcie) return true;
@@ -126,30 +126,30 @@ class Case {
     return true;
   }
 
-  // --- Meanwhile
+  // --- Traffic
 
-  void Carry() {
+  void RunTraffic() {
     Picoseconds progress = now();
     uint64_t before = 0;
-    while (!victim_->IsDone() || !bystander_->IsDone() || act_) {
+    while (!victim_->IsDone() || !bystander_->IsDone() || host_fault_) {
       Step(*victim_, *bystander_);
-      if (act_) TryToAct();
+      if (host_fault_) TryHostFault();
       uint64_t state = reported_[kNear] + reported_[kFar];
       for (const Traffic* traffic : {victim_.get(), bystander_.get()}) {
         state += traffic->arrived() + traffic->ended(kNear) + traffic->ended(kFar);
       }
       if (state != std::exchange(before, state)) progress = now();
-      if (now() - progress > kPatience) break;
+      if (now() - progress > kStallTimeout) break;
     }
-    if (act_) Complain("the host had no occasion to act");
+    if (host_fault_) Complain("the host fault was never injected");
     Settle();
     victim_->Ignore(kNear, false);
     Harvest(*victim_, *bystander_);
   }
-  // When it is noticed that nothing is under way depends on the simulation's kind; what follows must not.
+  // The time at which idleness is detected depends on the device; rounding it up makes what follows equal.
   void Settle() {
     constexpr Picoseconds kGrid = 100 * kMicrosecond;
-    if (!system_->topology().RunUntilQuiet(now() + kSecond)) Complain("the system does not rest");
+    if (!system_->topology().RunUntilQuiet(now() + kSecond)) Complain("the system does not become idle");
     system_->topology().RunFor(kGrid - now() % kGrid);
   }
   template <typename... Traffics>
@@ -166,7 +166,7 @@ class Case {
       TakeEvents(side);
     }
     if (!needs_reset_) return;
-    system_->topology().RunFor(100 * kMicrosecond);  // its event may come behind that
+    system_->topology().RunFor(100 * kMicrosecond);  // its event may follow
     TakeEvents(kNear);
     needs_reset_ = false;
     ResetNear();
@@ -176,7 +176,7 @@ class Case {
       const auto event = system_->host(side).device().PollEvent();
       if (!event.ok()) return Complain(fmt::format("{}: {}", kSideNames.at(side), host::ToString(event.error())));
       if (!event->has_value()) return;
-      if ((*event)->kind == host::DeviceEvent::Kind::kConfigChanged) continue;  // the port has an event of its own
+      if ((*event)->kind == host::DeviceEvent::Kind::kConfigChanged) continue;  // the port event is counted instead
       if ((*event)->kind != host::DeviceEvent::Kind::kRdma) {
         reports_.insert(fmt::format("{} event device_needs_reset", kSideNames.at(side)));
         ++reported_.at(side);
@@ -187,7 +187,7 @@ class Case {
       const spec::RdmaEvent& rdma = (*event)->rdma;
       const char* type = spec::ToString(rdma.event_type);
       if (rdma.event_type == spec::RdmaEventType::kPortErr || rdma.event_type == spec::RdmaEventType::kPortActive) {
-        // It ends nothing, and how often it comes is the link's affair.
+        // Port events are counted only: they end nothing, and their number depends on the link.
         ++port_events_.at(side);
         continue;
       }
@@ -201,25 +201,25 @@ class Case {
         is_known = is_known || traffic == victim_.get();
       }
       if (transport_ == Transport::kNet && rdma.event_type == spec::RdmaEventType::kVqErr) is_known = true;
-      if (!is_known) Complain(text + " of a connection that the fault is not aimed at");
+      if (!is_known) Complain(text + " of a connection that the fault does not target");
       reports_.insert(text);
     }
   }
 
-  // --- What a host does
+  // --- Host faults
 
-  void TryToAct() {
+  void TryHostFault() {
     using Kind = HostFault::Kind;
-    if (act_->kind == Kind::kNoPoll) {
+    if (host_fault_->kind == Kind::kNoPoll) {
       victim_->Ignore(kNear, true);
       ++result_.injected;
-      act_.reset();
+      host_fault_.reset();
       return;
     }
-    if (victim_->ended(kNear) < act_->after) return;
-    const bool is_of_ring = act_->kind <= Kind::kIndexJump;
+    if (victim_->ended(kNear) < host_fault_->after) return;
+    const bool is_of_ring = host_fault_->kind <= Kind::kIndexJump;
     if (is_of_ring && victim_->has_outstanding(kNear)) return victim_->Pause(kNear, true);
-    const HostFault fault = *std::exchange(act_, std::nullopt);
+    const HostFault fault = *std::exchange(host_fault_, std::nullopt);
     const uint16_t index = victim_->SendQueue();
     host::VirtioNetDevice& net = near().device().net();
     result_.injected += std::max<uint64_t>(fault.amount, 1);
@@ -233,7 +233,7 @@ class Case {
     } else if (fault.kind == Kind::kFlip) {
       near().FlipBit(spec::ContextRam::kDescFetchDescriptors, index, static_cast<uint32_t>(random_() % 1024));
     } else {
-      Spoil(fault.kind, index);
+      CorruptRing(fault.kind, index);
       victim_->Pause(kNear, false);
     }
   }
@@ -244,8 +244,8 @@ class Case {
     victim_->End(kNear);
     bystander_->End(kNear);
   }
-  // Puts a descriptor where the driver would put its next one, and lets the device see it.
-  void Spoil(HostFault::Kind kind, uint16_t index) {
+  // Makes a bad descriptor available in place of the driver's next one.
+  void CorruptRing(HostFault::Kind kind, uint16_t index) {
     using Kind = HostFault::Kind;
     const auto ring = FindRing(near(), index);
     if (!ring) return Complain("there is no ring of the send queue");
@@ -268,22 +268,22 @@ class Case {
     system_->topology().RunFor(50 * kMicrosecond);
   }
 
-  // --- Afterwards
+  // --- Checks
 
-  void Judge() {
+  void Check() {
     const uint64_t wire = fault_.place == FaultPlace::kWire ? system_->topology().faults_out(kNear)->injected() +
                                                                   system_->topology().faults_out(kFar)->injected()
                                                             : 0;
     const uint64_t lost = fault_.place == FaultPlace::kWire ? system_->topology().wire(kNear).lost() : 0;
     result_.injected += wire + lost + pcie().counters().faulted_reads;
-    if (result_.injected == 0) Complain("the fault never acted");
-    const Account account = victim_->Judge(outcome_, result_.injected, result_.complaints);
+    if (result_.injected == 0) Complain("the fault was never injected");
+    const Account account = victim_->Check(outcome_, result_.injected, result_.complaints);
     result_.recovered = account.recovered;
     result_.lost = account.lost;
     result_.hung = account.hung;
 
     std::vector<std::string> others;
-    (void)bystander_->Judge(fault_.ends_all ? outcome_ : Outcome{}, 0, others);
+    (void)bystander_->Check(fault_.ends_all ? outcome_ : Outcome{}, 0, others);
     for (const std::string& other : others) Complain("another connection: " + other);
 
     for (const Traffic* traffic : {victim_.get(), bystander_.get()}) {
@@ -292,7 +292,7 @@ class Case {
     for (const std::string& report : reports_) result_.reports += report + "; ";
     if (!result_.reports.empty()) result_.reports.resize(result_.reports.size() - 2);
     if (result_.reports != outcome_.reports) {
-      Complain(fmt::format("reported is '{}', not '{}'", result_.reports, outcome_.reports));
+      Complain(fmt::format("reports are '{}', expected '{}'", result_.reports, outcome_.reports));
     }
 
     CountAll(account);
@@ -307,10 +307,10 @@ class Case {
     }
     if (result_.counters.contains("near port_events") !=
         (fault_.counters.find("port_events") != std::string_view::npos)) {
-      Complain("the port's events are not as the catalogue says");
+      Complain("port events differ from the catalogue");
     }
     if (!fault_.counters.empty() && result_.detected == 0) {
-      Complain(fmt::format("none of the counters shows it: {}", fault_.counters));
+      Complain(fmt::format("not detected by any of the counters: {}", fault_.counters));
     }
   }
   void CountAll(const Account& account) {
@@ -318,7 +318,7 @@ class Case {
       if (value != 0) result_.counters[fmt::format("{} {}", kSideNames.at(side), name)] += value;
     };
     for (size_t side = 0; side < 2; ++side) {
-      if (is_reset_ && side == kNear) continue;  // with everything else of before
+      if (is_reset_ && side == kNear) continue;  // the reset cleared its counters
       for (const Register& one : Registers()) put(side, one.name, Peek(side, one.offset));
       uint64_t naks = 0;
       for (const FrameLog::Entry& entry : logs_.at(side).entries()) {
@@ -343,11 +343,11 @@ class Case {
       host.firmware().Peek(offset, [&answer](uint32_t value) { answer = value; });
     });
     system_->topology().RunFor(kMicrosecond);
-    if (!answer) Complain(fmt::format("{}: register {:#x} does not answer", kSideNames.at(side), offset));
+    if (!answer) Complain(fmt::format("{}: no response from register {:#x}", kSideNames.at(side), offset));
     return answer.value_or(0);
   }
 
-  void StartAnew() {
+  void TestNewConnections() {
     for (size_t i = 0; i < 2; ++i) {
       if (FaultInjector* injector = system_->topology().faults_out(i)) injector->Disarm();
     }
@@ -366,7 +366,7 @@ class Case {
     }
     for (const Transport transport : {transport_, Transport::kRc}) {
       if (!Make({.transport = transport, .messages = kFreshMessages}, victim_)) return;
-      const Picoseconds deadline = now() + kPatience;
+      const Picoseconds deadline = now() + kStallTimeout;
       while (!victim_->IsDone() && now() < deadline) {
         for (size_t side = 0; side < 2; ++side) victim_->Post(side);
         system_->topology().RunFor(kStep);
@@ -375,7 +375,7 @@ class Case {
       Settle();
       for (size_t side = 0; side < 2; ++side) victim_->Harvest(side);
       std::vector<std::string> complaints;
-      (void)victim_->Judge({}, 0, complaints);
+      (void)victim_->Check({}, 0, complaints);
       for (const std::string& complaint : complaints) Complain("afterwards: " + complaint);
       victim_.reset();
     }
@@ -389,11 +389,11 @@ class Case {
   std::array<FrameLog, 2> logs_;
   std::unique_ptr<RdmaSystem> system_;
   std::unique_ptr<Traffic> victim_, bystander_;
-  std::optional<HostFault> act_;  // to be done
-  bool is_reset_ = false;         // the near device, and not opened since
-  bool needs_reset_ = false;      // likewise: it said so
+  std::optional<HostFault> host_fault_;  // not injected yet
+  bool is_reset_ = false;                // the near device was reset and not opened since
+  bool needs_reset_ = false;             // the near device has set DEVICE_NEEDS_RESET
   std::set<std::string> reports_;
-  std::array<uint64_t, 2> reported_{};  // events, by side; port_events_ not among them
+  std::array<uint64_t, 2> reported_{};  // events by side, without port events
   std::array<uint64_t, 2> port_events_{};
   CaseResult result_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One fault, one transport, one kind of device: two NICs with checked traffic in both directions, beside it a reliable
-// connection that the fault is not aimed at, and afterwards new connections.
+// One case of the campaign: one fault, one transport, one kind of device. Two NICs with checked traffic in both
+// directions, beside it a reliable connection that the fault does not target, and afterwards new connections.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,16 @@ struct CaseOptions {
 };
 
 struct CaseResult {
-  uint64_t injected = 0;  // frames, reads or acts of a host that the fault hit
-  uint64_t detected = 0;  // sum of the counters that the catalogue names
-  // Of the messages of the traffic that the fault is aimed at, both ways; their sum is all of them.
+  uint64_t injected = 0;  // frames, reads or host actions that the fault hit
+  uint64_t detected = 0;  // sum of the counters listed in the catalogue
+  // Messages of the targeted traffic, both directions; they add up to all of them.
   uint64_t recovered = 0, lost = 0, hung = 0;
   std::string reports;                       // as Outcome::reports
-  std::map<std::string, uint64_t> counters;  // those that are not 0, with side: "near icrc"
-  uint64_t trace_hash = 0;                   // every event at both NICs' seams, with its cycle
-  std::vector<std::string> complaints;       // what is not as the catalogue says; empty: all is
+  std::map<std::string, uint64_t> counters;  // nonzero ones, with side: "near icrc"
+  uint64_t trace_hash = 0;                   // over every event at both NICs' seams, with its cycle
+  std::vector<std::string> complaints;       // deviations from the catalogue; empty: none
 
-  // What every device must give the same for.
+  // Everything that must be equal on all devices.
   bool IsSameAs(const CaseResult& other) const {
     return injected == other.injected && detected == other.detected && recovered == other.recovered &&
            lost == other.lost && hung == other.hung && reports == other.reports && counters == other.counters &&
@@ -37,8 +37,8 @@ struct CaseResult {
   }
 };
 
-// The fault has an outcome for the transport. All random choices follow from the seed (seed.h), fault and transport,
-// not from the device.
+// Requires that the fault has an outcome for the transport. All random choices depend on seed (seed.h), fault and
+// transport, not on the device.
 CaseResult RunCase(const Fault& fault, Transport transport, const CaseOptions& options);
 
 }  // namespace vireo::sim

@@ -12,7 +12,7 @@ namespace {
 using Outcomes = std::array<std::optional<Outcome>, kTransportNames.size()>;
 
 constexpr Outcome kDelivered{};
-// Without acknowledges each fault may lose one message.
+// Without acknowledges each injected fault may lose one message.
 constexpr Outcome kLoses{.lost = 1};
 constexpr Outcome Ends(std::string_view reports) { return {.reports = reports}; }
 constexpr std::nullopt_t kNone = std::nullopt;
@@ -75,7 +75,7 @@ constexpr Fault kFaults[] = {
      .does = "a bit of the ICRC flips, likewise",
      .outcomes = {kDelivered, kLoses, kLoses, kNone},
      .counters = "icrc",
-     .why = "a packet whose ICRC is wrong is dropped without an answer (9.6)"},
+     .why = "a packet whose ICRC is wrong is dropped without a response (9.6)"},
     {.name = "bad_fcs",
      .place = FaultPlace::kWire,
      .script = "corrupt bad_fcs nth=2; corrupt bad_fcs rate=0.04",

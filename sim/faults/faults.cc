@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The campaign: every fault of the catalogue, on every transport that it has an outcome for, on every device; the
-// devices must agree. docs/faults.md.
+// `vireo faults`: runs every fault of the catalogue on every transport that it has an outcome for, on every device, and
+// compares the devices. See docs/faults.md.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -27,36 +27,38 @@ struct Options {
   bool list = false, markdown = false, counters = false;
 };
 
-// Nothing, or an exit code.
+// nullopt, or an exit code.
 std::optional<int> ParseCommandLine(int argc, char** argv, Options& options) {
   CLI::App app(
-      "Makes every fault of the catalogue (docs/faults.md) while two NICs carry checked traffic, and says what came of "
-      "it.\n"
-      "  injected   frames, reads or acts of a host that the fault hit\n"
-      "  detected   what the counters show that the catalogue names for it; -: nobody has to notice\n"
-      "  recovered  messages that were delivered once, whole and in order, or ended as the catalogue says\n"
-      "  lost, hung messages that are missing, or never end: must be 0\n"
-      "Exit code: 0; 1 if an outcome is not as the catalogue says, or differs between devices; 2 for a wrong "
-      "argument.");
+      "Injects every fault of the catalogue (docs/faults.md) under checked traffic between two NICs and prints the "
+      "outcome.\n"
+      "  injected   frames, reads or host actions that the fault hit\n"
+      "  detected   sum of the counters that must detect it; -: detection is not required\n"
+      "  recovered  messages delivered once, complete and in order, or ended as defined in the catalogue\n"
+      "  lost, hung messages that are missing, or never end; must be 0\n"
+      "Example: vireo faults drop psn_gap --device model --transport rc\n"
+      "Exit code: 0; 1 if an outcome is not as defined, or differs between devices; 2 for an invalid argument.");
   app.name("vireo faults");
   std::vector<std::string> names;
   for (const Fault& fault : Faults()) names.emplace_back(fault.name);
   std::string config = options.one.config->name;
-  app.add_option("names", options.names, "only these faults (default: all)")->check(CLI::IsMember(names));
-  app.add_option("--device", options.devices, "model, rtl, lockstep (default: all three)")
+  app.add_option("names", options.names, "names of faults (default: all; --list lists them)")
+      ->check(CLI::IsMember(names));
+  app.add_option("--device", options.devices, "comma-separated: model, rtl, lockstep (default: all three)")
       ->delimiter(',')
       ->check(CLI::IsMember(DeviceNames()));
-  app.add_option("--transport", options.transports, "rc, uc, ud, net (default: all)")
+  app.add_option("--transport", options.transports, "comma-separated: rc, uc, ud, net (default: all)")
       ->delimiter(',')
       ->check(CLI::IsMember(std::vector<std::string>(kTransportNames.begin(), kTransportNames.end())));
   app.add_option("--config", config, "configuration of both NICs")
       ->check(CLI::IsMember(ConfigNames()))
       ->capture_default_str();
-  app.add_option("--seed", options.seed, "of what happens by chance")->capture_default_str();
-  app.add_option("--capture", options.one.capture_path, "write the frames of one case to this pcapng file");
+  app.add_option("--seed", options.seed, "seed of all random choices")->capture_default_str();
+  app.add_option("--capture", options.one.capture_path,
+                 "write all frames to this pcapng file; needs exactly one fault, transport and device");
   app.add_flag("--counters", options.counters, "print every counter that is not 0");
-  app.add_flag("--list", options.list, "name the faults, with their scripts, and what must come of them");
-  app.add_flag("--markdown", options.markdown, "the catalogue as the table of docs/faults.md");
+  app.add_flag("--list", options.list, "list the faults with their scripts and required outcomes");
+  app.add_flag("--markdown", options.markdown, "print the catalogue as the table of docs/faults.md");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -111,11 +113,12 @@ int Run(int argc, char** argv) {
     return 0;
   }
   if (rows.empty()) {
-    fmt::print(stderr, "vireo faults: none of these faults means anything on these transports; --list tells\n");
+    fmt::print(stderr,
+               "vireo faults: none of these faults applies to these transports; --list shows where each applies\n");
     return 2;
   }
   if (!options.one.capture_path.empty() && rows.size() * options.devices.size() != 1) {
-    fmt::print(stderr, "vireo faults: --capture goes with one fault, one transport and one device\n");
+    fmt::print(stderr, "vireo faults: --capture needs exactly one fault, one --transport and one --device\n");
     return 2;
   }
   setenv("VIREO_SEED", std::to_string(options.seed).c_str(), /*overwrite=*/1);
@@ -144,12 +147,12 @@ int Run(int argc, char** argv) {
       if (!first) first = result;
       if (!first->IsSameAs(result)) {
         ++different;
-        fmt::print("    NOT THE SAME as on {}\n", options.devices.front());
+        fmt::print("    DIFFERS from {}\n", options.devices.front());
       }
       std::fflush(stdout);
     }
   }
-  fmt::print("{} cases: {} not as defined, {} not the same on two devices, {} messages lost, {} hung\n", cases, wrong,
+  fmt::print("{} cases: {} not as defined, {} differ between devices, {} messages lost, {} hung\n", cases, wrong,
              different, lost, hung);
   return wrong + different + lost + hung == 0 ? 0 : 1;
 }

@@ -34,7 +34,7 @@ HostScript ParseHostScript(std::string_view text) {
   HostFault& fault = script.fault;
   size_t rules = 0;
   script.error = ParseRules(text, [&](std::string_view part) -> std::string {
-    if (rules++ != 0) return "a host does one thing";
+    if (rules++ != 0) return "a host script has one rule";
     std::string error =
         ParseWords(part, kNames, fault.kind, [&](std::string_view word) { return ParseWord(word, fault); });
     if (!error.empty()) return error;

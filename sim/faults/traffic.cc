@@ -16,8 +16,8 @@ namespace {
 using spec::IbWcStatus;
 using spec::IbWrOpcode;
 
-constexpr uint64_t kWindow = 6;         // outstanding, of one side
-constexpr uint64_t kSpareReceives = 8;  // beside one for each message
+constexpr uint64_t kWindow = 6;         // most outstanding messages of one side
+constexpr uint64_t kSpareReceives = 8;  // in addition to one per message
 constexpr uint32_t kNumberBytes = 4;
 
 void PutNumber(uint8_t* at, uint64_t number) {
@@ -93,8 +93,8 @@ class QueuePairs final : public Traffic {
 
   using Traffic::Traffic;
 
-  // Memory of a side, a slot for each message: what it sends, what the peer READs; where the peer WRITEs, where its own
-  // READs go; receives.
+  // Memory of a side, a slot per message: sources of its messages, sources of the peer's READs, targets of the peer's
+  // WRITEs, targets of its own READs, receives.
   uint64_t Source(uint64_t number) const { return number * kSlotBytes; }
   uint64_t ReadSource(uint64_t number) const { return Source(options_.messages + number); }
   uint64_t WritePlace(uint64_t number) const { return Source(2 * options_.messages + number); }
@@ -113,7 +113,7 @@ class QueuePairs final : public Traffic {
     if (options_.transport == Transport::kUd) return kUd.at(number % kUd.size());
     return options_.transport == Transport::kUc ? kUc.at(number % kUc.size()) : kRc.at(number % kRc.size());
   }
-  // Of one packet and of several; a READ that comes early is one of several.
+  // One or several packets; an early READ has several.
   static uint32_t BytesOf(uint64_t number) {
     constexpr std::array<uint32_t, 4> kBytes = {700, 64, 1900, 257};
     return kBytes.at(number % kBytes.size());
@@ -186,14 +186,14 @@ class QueuePairs final : public Traffic {
         completion.opcode == spec::IbWcOpcode::kRecv || completion.opcode == spec::IbWcOpcode::kRecvRdmaWithImm;
     if (is_receive) return TakeReceive(at, completion);
     if (completion.wr_id >= options_.messages) {
-      return Complain(fmt::format("{}: a completion of nothing", kSideNames.at(at)));
+      return Complain(fmt::format("{}: unexpected completion", kSideNames.at(at)));
     }
     const uint64_t number = completion.wr_id;
     Ended(at, number, completion.status);
     if (completion.status != IbWcStatus::kSuccess || OpcodeOf(number) != IbWrOpcode::kRdmaRead) return;
     const bool is_right = std::memcmp(sides_.at(at).memory->data() + ReadPlace(number),
                                       sides_.at(1 - at).memory->data() + ReadSource(number), BytesOf(number)) == 0;
-    if (!is_right) Complain(fmt::format("{}: READ {} is not what the peer has", kSideNames.at(at), number));
+    if (!is_right) Complain(fmt::format("{}: READ {} returned wrong data", kSideNames.at(at), number));
     Arrived(at, number);
   }
   void TakeReceive(size_t at, const spec::RdmaCqReq& completion) {
@@ -212,7 +212,7 @@ class QueuePairs final : public Traffic {
     }
     Received(1 - at, number, is_right);
   }
-  void LookAtMemory() override {
+  void CheckMemory() override {
     for (size_t from = 0; from < 2; ++from) {
       for (uint64_t i = 0; i < options_.messages; ++i) {
         if (OpcodeOf(i) != IbWrOpcode::kRdmaWrite) continue;
@@ -224,7 +224,7 @@ class QueuePairs final : public Traffic {
     }
   }
 
-  // Queue pairs go before what they use.
+  // The destructor releases queue pairs before the resources that they use.
   std::unique_ptr<ConnectedPair> connected_;
   std::unique_ptr<DatagramPair> datagrams_;
   std::array<Side, 2> sides_;
@@ -253,7 +253,7 @@ class NetFrames final : public Traffic {
       const uint64_t number = has_number ? GetNumber(bytes.data() + kNumberAt) : ~uint64_t{0};
       Received(1 - at, number, number < options_.messages && bytes == FrameOf(1 - at, number));
     }
-    // The last that were taken are not back yet; they go in order.
+    // Buffers are returned in order; the `waiting` last ones are still outstanding.
     const auto waiting = net(at).transmit(0).Reclaim();
     if (!waiting.ok()) return Complain(fmt::format("{}: {}", kSideNames.at(at), host::ToString(waiting.error())));
     for (; done_.at(at) + *waiting < sent_.at(at); ++done_.at(at)) Ended(at, done_.at(at), IbWcStatus::kSuccess);
@@ -284,7 +284,7 @@ class NetFrames final : public Traffic {
 
 }  // namespace
 
-// --- What all have in common
+// --- Common
 
 Traffic::Traffic(RdmaSystem& system, const Options& options) : system_(system), options_(options) {
   for (auto& side : messages_) side.resize(options_.messages);
@@ -322,7 +322,7 @@ void Traffic::Ended(size_t from, uint64_t number, IbWcStatus status) {
 
 void Traffic::Received(size_t from, uint64_t number, bool is_right) {
   if (!is_right) {
-    return Complain(fmt::format("{}: received what was not sent so, as message {}", kSideNames.at(1 - from), number));
+    return Complain(fmt::format("{}: received message {} with wrong contents", kSideNames.at(1 - from), number));
   }
   if (messages_.at(from).at(number).arrivals == 0) order_.at(from).push_back(number);
   Arrived(from, number);
@@ -335,11 +335,11 @@ bool Traffic::IsDone() const {
   return true;
 }
 
-Account Traffic::Judge(const Outcome& outcome, uint64_t acted, std::vector<std::string>& complaints) {
-  LookAtMemory();
+Account Traffic::Check(const Outcome& outcome, uint64_t acted, std::vector<std::string>& complaints) {
+  CheckMemory();
   Account account;
   for (size_t from = 0; from < 2; ++from) {
-    const bool is_sure = !has_ended_.at(1 - from);  // what arrived there was seen
+    const bool is_sure = !has_ended_.at(1 - from);  // arrivals there are complete
     for (uint64_t i = 0; i < options_.messages; ++i) {
       const Message& message = messages_.at(from).at(i);
       const auto complain = [&](const char* what) {
@@ -348,7 +348,7 @@ Account Traffic::Judge(const Outcome& outcome, uint64_t acted, std::vector<std::
       const bool is_cut_off = has_ended_.at(from) && !message.has_ended;
       if (!message.has_ended && !is_cut_off) {
         ++account.hung;
-        complain("has no end");
+        complain("never ended");
         continue;
       }
       const bool has_failed = message.has_failed || is_cut_off;
@@ -358,15 +358,17 @@ Account Traffic::Judge(const Outcome& outcome, uint64_t acted, std::vector<std::
       ++account.recovered;
     }
     if (!outcome.reordered && !std::ranges::is_sorted(order_.at(from))) {
-      complaints.push_back(fmt::format("{}: messages came in another order", kSideNames.at(1 - from)));
+      complaints.push_back(fmt::format("{}: messages arrived out of order", kSideNames.at(1 - from)));
     }
   }
   const uint64_t may_miss = outcome.lost * acted;
   account.lost = account.missing > may_miss ? account.missing - may_miss : 0;
   account.recovered -= std::min(account.recovered, account.lost);
-  if (account.lost > 0) complaints.push_back(fmt::format("{} messages are lost, {} may be", account.missing, may_miss));
+  if (account.lost > 0)
+    complaints.push_back(fmt::format("{} messages lost, at most {} allowed", account.missing, may_miss));
   if (account.repeated > outcome.repeated * acted) {
-    complaints.push_back(fmt::format("{} messages came again, {} may", account.repeated, outcome.repeated * acted));
+    complaints.push_back(
+        fmt::format("{} messages repeated, at most {} allowed", account.repeated, outcome.repeated * acted));
   }
   complaints.insert(complaints.end(), complaints_.begin(), complaints_.end());
   return account;

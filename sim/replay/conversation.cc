@@ -17,7 +17,7 @@ using spec::BthOperation;
 using spec::BthService;
 
 constexpr uint64_t kFirstEpoch = 4 * kPsnModulus;   // so that no extended PSN is negative
-constexpr int64_t kReconnected = int64_t{1} << 20;  // PSNs: a step this wide is another connection
+constexpr int64_t kReconnected = int64_t{1} << 20;  // a PSN step of this size is a new connection
 constexpr uint8_t kMaxRetries = 7;                  // 3-bit counters [IBTA vol. 1, 9.9.2.1]
 constexpr uint8_t kRnrRetryForever = 7;
 
@@ -28,7 +28,7 @@ int64_t Distance(uint32_t psn, uint64_t reference) {
   return ahead < static_cast<int64_t>(kPsnModulus / 2) ? ahead : ahead - static_cast<int64_t>(kPsnModulus);
 }
 
-// --- Operations that Vireo does not serve
+// --- Operations that Vireo does not support
 
 bool IsStandInNeeded(const RoceFrame& frame) {
   switch (frame.info().operation) {
@@ -41,8 +41,8 @@ bool IsStandInNeeded(const RoceFrame& frame) {
   }
 }
 
-// What takes as many PSNs and messages and is answered by an acknowledge: an atomic, FLUSH or ATOMIC WRITE becomes a
-// WRITE of no bytes, whose key nobody checks [IBTA vol. 1, 9.7.4.1.5]; SEND with invalidate a SEND.
+// Replaces an operation by one that takes as many PSNs and messages and is acknowledged: atomics, FLUSH and ATOMIC
+// WRITE by a WRITE of no bytes, whose key is not checked [IBTA vol. 1, 9.7.4.1.5]; SEND with invalidate by SEND.
 void StandIn(RoceFrame& frame) {
   const spec::OpcodeInfo info = frame.info();
   if (info.is_response) {
@@ -61,7 +61,7 @@ void StandIn(RoceFrame& frame) {
 // --- Frames to packets
 
 using FlowKey = std::tuple<GidBytes, GidBytes, BthService, uint32_t, uint32_t>;  // from, to, …, QP, source QP (UD)
-using AnswerKey = std::tuple<GidBytes, GidBytes, uint32_t>;
+using ResponseKey = std::tuple<GidBytes, GidBytes, uint32_t>;
 
 class Reader {
  public:
@@ -69,10 +69,10 @@ class Reader {
     for (size_t i = 0; i < capture.frames.size(); ++i) Take(capture.frames[i], i + 1);
     FindMtus();
     Pair();
-    PlaceAnswers();
+    AssignResponses();
     for (size_t i = 0; i < flows().size(); ++i) Assemble(i);
-    LeaveOutStrays();
-    for (size_t i = 0; i < flows().size(); ++i) ReadAnswers(i);
+    SkipStrays();
+    for (size_t i = 0; i < flows().size(); ++i) ReadResponses(i);
     FindRegions();
     return std::move(result_);
   }
@@ -82,27 +82,27 @@ class Reader {
 
   void Take(const Frame& bytes, size_t number) {
     ParsedFrame parsed = ParseRoceFrame(bytes.bytes);
-    const auto leave_out = [this](const std::string& why) { ++result_.left_out[why]; };
-    if (parsed.kind == ParsedFrame::Kind::kForeign) return leave_out("not RoCEv2");
-    if (parsed.kind == ParsedFrame::Kind::kBroken) return leave_out("broken: " + parsed.what);
+    const auto skip = [this](const std::string& why) { ++result_.skipped[why]; };
+    if (parsed.kind == ParsedFrame::Kind::kForeign) return skip("not RoCEv2");
+    if (parsed.kind == ParsedFrame::Kind::kMalformed) return skip("malformed: " + parsed.what);
     RoceFrame& frame = parsed.frame;
-    if (!IsIcrcRight(frame)) return leave_out("ICRC wrong");
-    if (!frame.info().valid) return leave_out("opcode that Vireo does not know: " + OpcodeText(frame.bth.opcode));
+    if (!IsIcrcRight(frame)) return skip("ICRC wrong");
+    if (!frame.info().valid) return skip("unknown opcode: " + OpcodeText(frame.bth.opcode));
     const BthService service = ServiceOf(frame.bth.opcode);
     if (service != BthService::kRc && service != BthService::kUc && service != BthService::kUd) {
-      return leave_out("service that Vireo does not serve: " + OpcodeText(frame.bth.opcode));
+      return skip("unsupported service: " + OpcodeText(frame.bth.opcode));
     }
     Packet packet{number, bytes.time_ns, 0, frame.info().is_response, 0, {}};
     if (!packet.is_response) packet.flow = FlowOf(frame, service, packet.psn);
     if (IsStandInNeeded(frame)) {
       ++result_.stand_ins[OpcodeText(frame.bth.opcode)];
-      // Their answers look like those of a READ.
+      // Its responses look like those of a READ.
       if (frame.info().response == BthOperation::kRdmaReadResponse) {
         answered_by_read_.insert({packet.flow, packet.psn});
       }
       StandIn(frame);
     }
-    // Tags are the network's, not the queue pairs'.
+    // VLAN tags belong to the network, not to the connection.
     frame.vlan.reset();
     frame.ethernet.ethertype = frame.is_ipv6 ? spec::Ethertype::kIpv6 : spec::Ethertype::kIpv4;
     if (!packet.is_response) NoteRequest(packet, frame);
@@ -143,17 +143,17 @@ class Reader {
     if (!is_new) {
       flow.has_repeats = true;
       if (frame.bth.opcode != at->second.bth.opcode || frame.payload != at->second.payload) {
-        result_.contradictions.push_back(fmt::format("frame {}: repeats PSN {} with other contents: {}", packet.number,
-                                                     frame.bth.psn, FrameText(frame)));
+        result_.contradictions.push_back(fmt::format("frame {}: repeats PSN {} with different contents: {}",
+                                                     packet.number, frame.bth.psn, FrameText(frame)));
       }
-      // The rest of a READ that is asked for again is shorter than the READ.
+      // A READ that is retried in part is shorter than the original one.
       if (frame.info().has_reth && frame.reth.dma_length > at->second.reth.dma_length) at->second = frame;
     }
   }
 
-  // The path MTU is the payload of every packet that is not its message's last one. [IBTA vol. 1, 9.3.3.3]
+  // The path MTU is the payload length of first and middle packets. [IBTA vol. 1, 9.3.3.3]
   void FindMtus() {
-    std::map<std::pair<GidBytes, GidBytes>, uint64_t> of_pair;  // whichever QP
+    std::map<std::pair<GidBytes, GidBytes>, uint64_t> of_pair;  // of any QP
     std::vector<uint64_t> shown(flows().size()), exact(flows().size());
     for (const Packet& packet : result_.packets) {
       const auto position = packet.frame.info().position;
@@ -177,9 +177,10 @@ class Reader {
     }
   }
 
-  // Answers do not say which QP sent them. Those to one QP belong to the requests whose PSNs they name most often.
+  // Responses do not carry their source QP. Responses to one QP are assigned to the requests whose PSNs match most
+  // often.
   void Pair() {
-    std::map<AnswerKey, std::map<uint32_t, uint64_t>> votes;  // by the requests' destination QP
+    std::map<ResponseKey, std::map<uint32_t, uint64_t>> votes;  // by the requests' destination QP
     for (const Packet& packet : result_.packets) {
       if (!packet.is_response) continue;
       for (size_t i = 0; i < flows().size(); ++i) {
@@ -189,7 +190,7 @@ class Reader {
         }
       }
     }
-    std::vector<std::tuple<uint64_t, AnswerKey, uint32_t>> ranked;
+    std::vector<std::tuple<uint64_t, ResponseKey, uint32_t>> ranked;
     for (const auto& [key, candidates] : votes) {
       for (const auto& [qpn, count] : candidates) ranked.emplace_back(count, key, qpn);
     }
@@ -202,20 +203,20 @@ class Reader {
       taken.insert({responder, requester, qpn});
     }
   }
-  bool Covers(size_t index, const RoceFrame& answer) {
+  bool Covers(size_t index, const RoceFrame& response) {
     const Flow& flow = flows()[index];
-    if (flow.service != BthService::kRc || flow.responder != answer.source() ||
-        flow.requester != answer.destination()) {
+    if (flow.service != BthService::kRc || flow.responder != response.source() ||
+        flow.requester != response.destination()) {
       return false;
     }
-    const uint64_t psn = ExtendPsn(answer.bth.psn, flow.highest_requested);
+    const uint64_t psn = ExtendPsn(response.bth.psn, flow.highest_requested);
     if (psn < flow.first_psn) return false;
     const auto& requests = requests_[index];
     const auto last = std::prev(requests.end());
     return psn < last->first + PsnsOf(last->second, flow.path_mtu);
   }
 
-  void PlaceAnswers() {
+  void AssignResponses() {
     for (Packet& packet : result_.packets) {
       if (!packet.is_response) continue;
       packet.flow = SIZE_MAX;
@@ -227,7 +228,7 @@ class Reader {
       if (packet.flow == SIZE_MAX) continue;
       Flow& flow = flows()[packet.flow];
       flow.requester_qpn = packet.frame.bth.dest_qp;
-      flow.is_answered = true;
+      flow.has_responses = true;
       packet.psn = ExtendPsn(packet.frame.bth.psn, flow.highest_requested);
       if (answered_by_read_.contains({packet.flow, packet.psn}) &&
           packet.frame.info().operation == BthOperation::kRdmaReadResponse) {
@@ -241,7 +242,7 @@ class Reader {
   void Assemble(size_t index) {
     Flow& flow = flows()[index];
     const auto& requests = requests_[index];
-    // Of a message whose beginning is not there the rest means nothing.
+    // Packets of a message whose start is not in the capture are skipped.
     auto start = requests.begin();
     while (start != requests.end() && !start->second.info().starts_message) ++start;
     if (start == requests.end()) {
@@ -289,24 +290,24 @@ class Reader {
     message.solicited = frame.bth.solicited_event;
   }
 
-  void LeaveOutStrays() {
+  void SkipStrays() {
     std::erase_if(result_.packets, [this](const Packet& packet) {
       if (packet.flow == SIZE_MAX) {
-        ++result_.left_out["answer to a request that is not in the capture"];
+        ++result_.skipped["response to a request that is not in the capture"];
         return true;
       }
       const Flow& flow = flows()[packet.flow];
       if (packet.psn >= flow.first_psn && packet.psn < flow.end_psn()) return false;
-      ++result_.left_out["part of a message whose other parts are not in the capture, or behind one"];
+      ++result_.skipped["part of an incomplete message, or after one"];
       return true;
     });
   }
 
-  void ReadAnswers(size_t index) {
+  void ReadResponses(size_t index) {
     Flow& flow = flows()[index];
     std::map<uint64_t, uint64_t> rnr_naks;  // by PSN
     const Packet *last = nullptr, *before = nullptr;
-    uint64_t tries = 0;  // of the last packet, since the last answer
+    uint64_t tries = 0;  // of the last packet, since the last response
     for (const Packet& packet : result_.packets) {
       if (packet.flow != index) continue;
       const auto message =
@@ -350,7 +351,7 @@ class Reader {
   void FindRegions() {
     for (const Flow& flow : flows()) {
       for (const Message& message : flow.messages) {
-        if (message.nak_psn) break;  // it and all behind it were not executed
+        if (message.nak_psn) break;  // it and all later ones were not executed
         if (message.operation == BthOperation::kSend || message.reth.dma_length == 0) continue;
         const uint64_t first = message.reth.virtual_address, end = first + message.reth.dma_length;
         auto [at, is_new] = result_.regions.try_emplace({flow.responder, message.reth.rkey}, Region{first, end});
@@ -365,7 +366,7 @@ class Reader {
   std::map<FlowKey, size_t> latest_;
   std::vector<std::map<uint64_t, RoceFrame>> requests_;  // by flow: each PSN once
   std::set<std::pair<size_t, uint64_t>> answered_by_read_;
-  std::map<AnswerKey, uint32_t> pairs_;
+  std::map<ResponseKey, uint32_t> pairs_;
 };
 
 }  // namespace

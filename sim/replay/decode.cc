@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `./vireo decode`: every frame of a capture as one line, with two verdicts: whether its ICRC is right, and whether the
-// fields that were read from it encode to the same bytes.
+// `./vireo decode`: prints each frame of a capture as a line, with two verdicts: whether its ICRC is right, and whether
+// its decoded fields encode to the same bytes.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -31,15 +31,15 @@ void DecodeFrame(const Frame& frame, uint64_t start_ns, bool quiet, Counts& coun
       ++counts.foreign;
       line = fmt::format("skipped: {} ({} bytes)", parsed.what, frame.bytes.size());
       break;
-    case ParsedFrame::Kind::kBroken:
+    case ParsedFrame::Kind::kMalformed:
       failed = true;
-      line = fmt::format("BROKEN: {}", parsed.what);
+      line = fmt::format("MALFORMED: {}", parsed.what);
       break;
     case ParsedFrame::Kind::kRoce: {
       ++counts.roce;
       const bool icrc = IsIcrcRight(parsed.frame), encodes = Encode(parsed.frame) == frame.bytes;
       failed = !icrc || !encodes;
-      // With a wrong ICRC the last four bytes must differ: that is said once.
+      // With a wrong ICRC the re-encoded frame differs, too: report only the ICRC.
       const char* verdict = !parsed.frame.ip_options.empty() ? "icrc UNKNOWN (IPv4 options)"
                             : !icrc                          ? "icrc WRONG"
                             : encodes                        ? "icrc ok, re-encodes"
@@ -54,15 +54,16 @@ void DecodeFrame(const Frame& frame, uint64_t start_ns, bool quiet, Counts& coun
 
 int Run(int argc, char** argv) {
   CLI::App app(
-      "Every frame of captures as a line: what it is, whether its ICRC is right, and whether its fields encode to the\n"
-      "same bytes. Frames that are not RoCEv2 are listed and skipped.\n"
-      "Exit code: 0; 1 if a RoCEv2 frame is broken, has a wrong ICRC or encodes differently; 2 if a file cannot be "
+      "Prints each frame of the captures as a line: number, time in seconds, headers, whether its ICRC is right, and\n"
+      "whether its fields encode to the same bytes. Frames that are not RoCEv2 are listed and skipped.\n"
+      "Example: vireo decode --quiet verif/vectors/*.pcap\n"
+      "Exit code: 0; 1 if a RoCEv2 frame is malformed, has a wrong ICRC or encodes differently; 2 if a file cannot be "
       "read.");
   app.name("vireo decode");
   std::vector<std::string> files;
   bool quiet = false;
   app.add_option("captures", files, "Ethernet captures (pcap, pcapng)")->required();
-  app.add_flag("--quiet", quiet, "only frames with a wrong verdict, and the counts");
+  app.add_flag("--quiet", quiet, "print only failed frames and the counts");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -73,7 +74,7 @@ int Run(int argc, char** argv) {
     const Capture capture = ReadPcap(file);
     Counts counts;
     fmt::print("{}\n", file);
-    // What was read before an error is worth showing.
+    // Print the frames before a read error.
     for (const Frame& frame : capture.frames) DecodeFrame(frame, capture.frames.front().time_ns, quiet, counts);
     if (!capture.error.empty()) {
       std::fflush(stdout);

@@ -17,24 +17,22 @@ constexpr std::array<AllowedDifference, 13> kAllowed = {{
     {Allowed::kUdpSourcePort, "udp_source_port", "any value that is the same for a flow (IBTA A17.3.2)"},
     {Allowed::kAckReq, "ack_req", "the requester's policy (IBTA 9.7.3.1)"},
     {Allowed::kMigReq, "mig_req", "path migration is not used; both values are accepted (IBTA 17.2.8)"},
-    {Allowed::kCredits, "credits",
-     "end-to-end credits are the responder's policy (IBTA 9.7.7.2); 31 means none are told"},
+    {Allowed::kCredits, "credits", "end-to-end credits are the responder's policy (IBTA 9.7.7.2); 31: no credit count"},
     {Allowed::kAckCoalescing, "ack_coalescing",
-     "an acknowledge covers all packets before it (IBTA 9.7.5.1.2): one may stand for several. Its MSN is checked"},
+     "one acknowledge covers all packets before it (IBTA 9.7.5.1.2); its MSN is checked"},
     {Allowed::kAckOfRepeat, "ack_of_repeat",
-     "a repeated request is acknowledged with the PSN of the newest one executed or its own (IBTA 9.7.5.1.4)"},
+     "a duplicate request is acknowledged with its own PSN or that of the newest executed one (IBTA 9.7.5.1.4)"},
     {Allowed::kMsnOfRepeat, "msn_of_repeat",
-     "the MSN of an answer to a repeated request is that of the moment of sending (IBTA 9.7.7.1), within checked "
-     "bounds"},
+     "the response to a duplicate request has the current MSN (IBTA 9.7.7.1); its bounds are checked"},
     {Allowed::kRepeatedResponse, "repeated_response",
-     "how a repeated READ is cut into responses, and how often it is answered, follows from what was lost"},
-    {Allowed::kRetransmission, "retransmission", "how often a request that got lost or was refused is sent again"},
-    {Allowed::kBehindTheEnd, "behind_the_end", "an answer that the capture ended too early for; its MSN is checked"},
+     "how the response to a repeated READ is split into packets, and how often it is sent, depends on losses"},
+    {Allowed::kRetransmission, "retransmission", "how often a request that was lost or rejected is retransmitted"},
+    {Allowed::kBehindTheEnd, "behind_the_end", "a response after the end of the capture; its MSN is checked"},
     {Allowed::kShortReceive, "short_receive",
-     "a SEND that is longer than its receive: invalid request (IBTA 9.9.3.1, table 58); Linux says remote operational "
+     "a SEND longer than its receive is an invalid request (IBTA 9.9.3.1, table 58); Linux sends remote operational "
      "error"},
     {Allowed::kHostMemory, "host_memory",
-     "a READ returned other bytes than the requests before it had written: the recorded host wrote there by itself"},
+     "a READ returned bytes other than earlier requests had written: the recorded host wrote there"},
 }};
 
 template <typename T>
@@ -100,7 +98,7 @@ const AllowedDifference* FindAllowed(const FieldDifference& difference, const Ro
   return nullptr;
 }
 
-bool Differences::Judge(const std::string& where, const std::vector<FieldDifference>& differences,
+bool Differences::Check(const std::string& where, const std::vector<FieldDifference>& differences,
                         const RoceFrame& recorded) {
   bool good = true;
   for (const FieldDifference& each : differences) {
@@ -108,7 +106,7 @@ bool Differences::Judge(const std::string& where, const std::vector<FieldDiffere
       Allow(allowed->id);
       continue;
     }
-    Add(fmt::format("{}: {} is {:#x}, recorded is {:#x}", where, each.field, each.ours, each.recorded));
+    Add(fmt::format("{}: {} is {:#x}, recorded {:#x}", where, each.field, each.ours, each.recorded));
     good = false;
   }
   return good;

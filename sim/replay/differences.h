@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may differ between a recorded frame and ours, in one list, and the comparison that goes by it.
+// The list of allowed differences between a recorded frame and ours, and the comparison.
 #pragma once
 
 #include <cstdint>
@@ -30,29 +30,29 @@ enum class Allowed : uint8_t {
 
 struct AllowedDifference {
   Allowed id;
-  const char* name;  // as it is printed, and as docs/golden.md explains it
+  const char* name;  // as printed; explained in docs/golden.md
   const char* reason;
 };
 // In the order of Allowed.
 std::span<const AllowedDifference> AllowedDifferences();
 
-// A field that has two values. Both frames are complete; lengths count as fields.
+// A field with different values. Lengths count as fields.
 struct FieldDifference {
   std::string field;  // "bth.psn"; "payload[17]": the first byte
   uint64_t recorded = 0, ours = 0;
 };
-// All fields of the headers of two frames of one opcode (else only the opcode), and the payload. Not the ICRC and the
-// IPv4 checksum, which follow from the others.
+// Compares all header fields and the payload of two frames. If the opcodes differ, only that is reported. ICRC and IPv4
+// checksum are not compared; they follow from the others.
 std::vector<FieldDifference> CompareFields(const RoceFrame& recorded, const RoceFrame& ours);
-// The entry of the list that allows it by the field alone; null: none does.
+// The list entry that allows a difference of this field; null if none does.
 const AllowedDifference* FindAllowed(const FieldDifference& difference, const RoceFrame& recorded);
 
-// What came of a replay.
+// The differences of a replay.
 class Differences {
  public:
   void Allow(Allowed id) { ++allowed_[id]; }
-  // `where` is the frame; allowed ones are counted, the others become a line. False: there was one.
-  bool Judge(const std::string& where, const std::vector<FieldDifference>& differences, const RoceFrame& recorded);
+  // Counts allowed differences and adds a line for each other one. `where`: the frame. False: a line was added.
+  bool Check(const std::string& where, const std::vector<FieldDifference>& differences, const RoceFrame& recorded);
   void Add(std::string line) { lines_.push_back(std::move(line)); }
 
   const std::map<Allowed, uint64_t>& allowed() const { return allowed_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both roles of a replay do alike: build the NIC, make what each flow needs, and say at the end what was fed and
-// sent. What is played, and what is compared, is each role's own (responder_replay.cc, requester_replay.cc).
+// Common part of both replay roles: builds the NIC, creates the resources of each flow, and counts frames fed and sent.
+// Playing and comparing are specific to each role (responder_replay.cc, requester_replay.cc).
 #pragma once
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ class FlowReplay {
   FlowReplay(const FlowReplay&) = delete;
   FlowReplay& operator=(const FlowReplay&) = delete;
 
-  // Once.
+  // Call once.
   ReplayResult Run() {
     for (const std::string& line : conversation_.contradictions) result_.differences.Add(line);
     auto built = PeerNic::Build(options_.device, *options_.config, options_.capture_path);
@@ -41,10 +41,10 @@ class FlowReplay {
   FlowReplay(const Conversation& conversation, const ReplayOptions& options)
       : conversation_(conversation), options_(options) {}
 
-  // Before anything is played; calls MakeSides(). Empty, or what went wrong.
+  // Called before Play; calls MakeSides(). Returns "" or an error.
   virtual std::string MakeAll() = 0;
-  virtual std::string MakeSide(size_t index) = 0;  // of a flow; likewise
-  virtual void Play() = 0;                         // ends early if it sets the result's error
+  virtual std::string MakeSide(size_t index) = 0;  // of one flow; returns "" or an error
+  virtual void Play() = 0;                         // on error sets result_.error and returns
 
   const Flow& flow(size_t index) const { return conversation_.flows[index]; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames in words, one line each: for decode, replay, and what the parser saw.
+// Frames as text, one line each: for decode, replay, and parsed frames.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace vireo::sim {
 
-// An IPv4-mapped one as a.b.c.d.
+// An IPv6 address; IPv4-mapped ones as a.b.c.d.
 std::string AddressText(std::span<const uint8_t, 16> address);
-// The contract's name of an opcode, or its number.
+// The name of an opcode in the contract, or its number.
 std::string OpcodeText(spec::BthOpcode opcode);
-// The extended headers of an opcode, from the first byte behind the BTH on; begins with a blank.
+// The extended headers of an opcode; `extension` is the first byte after the BTH. Starts with a blank unless empty.
 std::string ExtensionsText(const spec::OpcodeInfo& info, const uint8_t* extension);
 // "a -> b opcode qp=… psn=… … payload=n".
 std::string FrameText(const RoceFrame& frame);

@@ -19,7 +19,7 @@
 namespace vireo::sim {
 namespace {
 
-// Between two captures, so that their frames do not meet.
+// Pause between two captures, so that their frames do not overlap.
 constexpr uint64_t kPauseNs = 1'000'000;
 
 struct Summary {
@@ -120,7 +120,7 @@ int ReplayIntoParser(const ParserReplayOptions& options) {
 
   if (!options.list) PrintReport(*replays.front());
   uint64_t tokens = 0, cycles = 0, frames = 0;
-  fmt::print("\n{} kinds of packets; simulated {:.1f} s of recorded time in {:.2f} s\n",
+  fmt::print("\n{} different opcodes; simulated {:.1f} s of recorded time in {:.2f} s\n",
              replays.front()->opcodes.size(), sc_core::sc_time_stamp().to_seconds(), wall.count());
   for (size_t i = 0; i < devices.size(); ++i) {
     const auto counts = devices[i]->Finish();

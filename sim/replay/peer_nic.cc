@@ -13,8 +13,9 @@ namespace {
 
 constexpr Picoseconds kSecond = 1'000'000'000 * kPicosecondsPerNanosecond;
 constexpr uint64_t kPage = uint64_t{1} << spec::kRdmaPageShiftDefault;
-constexpr uint64_t kMostMemory = uint64_t{64} << 20;  // bytes of one region
-constexpr uint32_t kOwnQkey = 0x8000'0000;            // from here on a UD QP sends its own [IBTA vol. 1, 10.2.5]
+constexpr uint64_t kMaxMemory = uint64_t{64} << 20;  // bytes of one region
+// A request with a Q_Key from here on is sent with the QP's own Q_Key instead. [IBTA vol. 1, 10.2.5]
+constexpr uint32_t kOwnQkey = 0x8000'0000;
 
 }  // namespace
 
@@ -23,7 +24,7 @@ PeerNic::Built PeerNic::Build(const std::string& device, const spec::Config& con
   options.device = device;
   options.config = &config;
   options.nics = 1;
-  options.fabric = Fabric::kSwitch;  // with nobody else at it: what the NIC sends goes nowhere
+  options.fabric = Fabric::kSwitch;  // with no other port: frames of the NIC are dropped
   options.capture_path = capture_path;
   auto built = RdmaSystem::Build(options);
   if (built.system == nullptr) return {nullptr, built.error};
@@ -68,7 +69,7 @@ host::Result<spec::RdmaAhAttr> PeerNic::PathTo(const GidBytes& from, const GidBy
 host::Result<PeerNic::QueuePair> PeerNic::Connect(const Flow& flow, bool as_responder,
                                                   verbs::QueuePair::Connection attributes, const RoceFrame& like,
                                                   uint32_t work_requests) {
-  // `like` is one that this side sent: it tells both stations' MAC addresses.
+  // `like` is a frame of this side: it has the MAC addresses of both stations.
   std::ranges::copy(like.ethernet.source, stations_[like.source()].begin());
   std::ranges::copy(like.ethernet.destination, stations_[like.destination()].begin());
   verbs::QueuePairOptions options;
@@ -86,7 +87,7 @@ host::Result<PeerNic::QueuePair> PeerNic::Connect(const Flow& flow, bool as_resp
   const auto psn = static_cast<uint32_t>(flow.first_psn % kPsnModulus);
   verbs::Status status;
   if (flow.service == spec::BthService::kUd) {
-    // Its own Q_Key is the one that requests carry, or that they carry because it is its own.
+    // The Q_Key of the recorded requests is that of the responder, or the requester's own one.
     uint32_t qkey = flow.messages.front().deth.qkey;
     if (!as_responder && qkey < kOwnQkey) qkey = 0;
     status = pair.qp->Start({.qkey = qkey, .local_psn = psn});
@@ -114,10 +115,10 @@ host::Result<std::shared_ptr<verbs::AddressHandle>> PeerNic::CreateAh(const Flow
 }
 
 host::Result<PeerNic::Memory> PeerNic::Allocate(uint64_t first, uint64_t bytes, uint32_t access) {
-  if (bytes > kMostMemory) {
-    return host::Error{host::ErrorCode::kNoMemory,
-                       fmt::format("{} bytes from {:#x} on are more than the {} that a replay gives to one key", bytes,
-                                   first, kMostMemory)};
+  if (bytes > kMaxMemory) {
+    return host::Error{
+        host::ErrorCode::kNoMemory,
+        fmt::format("{} bytes from {:#x} on exceed the limit of {} bytes per R_Key", bytes, first, kMaxMemory)};
   }
   bytes = std::max<uint64_t>(bytes, 1);
   Memory memory;
@@ -154,16 +155,16 @@ void PeerNic::OnEvent(const BoundaryEvent& event) {
   if (event.kind != EventKind::kTransmitEnd) return;
   ParsedFrame parsed = ParseRoceFrame(event.payload);
   if (parsed.kind != ParsedFrame::Kind::kRoce) {
-    broken_ += "the NIC sent what is no RoCEv2 frame: " + parsed.what + "\n";
+    malformed_ += "the NIC sent a frame that is not RoCEv2: " + parsed.what + "\n";
     return;
   }
-  if (!IsIcrcRight(parsed.frame)) broken_ += "ICRC wrong: " + FrameText(parsed.frame) + "\n";
-  if (!IsChecksumRight(parsed.frame)) broken_ += "IPv4 checksum wrong: " + FrameText(parsed.frame) + "\n";
+  if (!IsIcrcRight(parsed.frame)) malformed_ += "ICRC wrong: " + FrameText(parsed.frame) + "\n";
+  if (!IsChecksumRight(parsed.frame)) malformed_ += "IPv4 checksum wrong: " + FrameText(parsed.frame) + "\n";
   const auto station = stations_.find(parsed.frame.source());
   if (station != stations_.end()) std::ranges::copy(station->second, parsed.frame.ethernet.source);
   sent_.push_back({std::move(parsed.frame), fed_});
 }
 
-std::string PeerNic::Complaints() { return broken_ + system_->Complaints(); }
+std::string PeerNic::Complaints() { return malformed_ + system_->Complaints(); }
 
 }  // namespace vireo::sim

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One NIC whose peer is a capture: frames go in at its MAC, what it sends is kept. Queue pairs are made for flows;
-// their numbers and keys are the firmware's choice, so frames are translated, one to one, on their way in and out.
+// One NIC whose peer is a capture: frames are fed to its MAC, the frames that it sends are recorded. Each flow gets a
+// queue pair. Firmware chooses queue pair numbers and keys, so frames are translated, one to one, in both directions.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ class PeerNic final : private EventSink {
     std::unique_ptr<PeerNic> nic;  // null if there is an error
     std::string error;
   };
-  // `capture_path`: a pcapng of everything on the wire; empty: none.
+  // `capture_path`: pcapng file for all frames on the wire; empty: none.
   static Built Build(const std::string& device, const spec::Config& config, const std::string& capture_path);
   ~PeerNic();
   PeerNic(const PeerNic&) = delete;
@@ -39,30 +39,30 @@ class PeerNic final : private EventSink {
     uint64_t base = 0;  // address of its first byte, as work requests and peers name it
   };
 
-  // A queue pair that plays `flow`: as responder its requests' target, else their source. `attributes` but for what the
-  // flow says. The path's hop limit, traffic class and flow label are those of `like`.
+  // Creates and connects a queue pair for `flow`, as responder or requester. The flow overrides `attributes`. Hop
+  // limit, traffic class and flow label are those of `like`, a frame sent by our side.
   host::Result<QueuePair> Connect(const Flow& flow, bool as_responder, verbs::QueuePair::Connection attributes,
                                   const RoceFrame& like, uint32_t work_requests);
   host::Result<std::shared_ptr<verbs::AddressHandle>> CreateAh(const Flow& flow, const RoceFrame& like);
-  // For addresses from `first` on; `bytes` may be 0.
+  // Memory for addresses from `first` on; `bytes` may be 0.
   host::Result<Memory> Allocate(uint64_t first, uint64_t bytes, uint32_t access);
 
-  // As if it came over the wire, behind what came before; time passes for it. Destination QP and key are the NIC's
-  // own, and there is no VLAN tag.
+  // Delivers a frame to the NIC's MAC and advances simulated time by its time on the wire. Requires the NIC's own
+  // destination QP and key, and no VLAN tag.
   void Feed(RoceFrame frame);
-  // Lets things happen; false: `done` was not true in time.
+  // Runs the simulation until `done`; false: not within `ns` of simulated time.
   bool RunUntil(const std::function<bool()>& done, uint64_t ns);
-  // Until nothing is under way, or a second is over.
+  // Runs until the NIC is idle, at most one simulated second.
   void Settle();
 
   struct Sent {
-    RoceFrame frame;   // from the station that the capture knows
-    uint64_t fed = 0;  // frames that had been fed before
+    RoceFrame frame;   // with the source MAC address of the capture
+    uint64_t fed = 0;  // frames fed before it
   };
-  // In the order of sending; it only grows. Frames that are none of RoCEv2 become complaints.
+  // In the order of sending; only grows. Frames that are not RoCEv2 become complaints.
   const std::vector<Sent>& sent() const { return sent_; }
   uint64_t fed() const { return fed_; }
-  // Broken rules of the seam, lockstep mismatches, broken frames: empty in a good run.
+  // Violations of seam rules, lockstep mismatches, malformed frames; empty in a good run.
   std::string Complaints();
   RdmaSystem& system() { return *system_; }
   uint32_t max_reads() { return device().attributes().max_qp_rd_atom; }
@@ -79,7 +79,7 @@ class PeerNic final : private EventSink {
   std::map<GidBytes, uint8_t> gids_;
   std::map<GidBytes, std::array<uint8_t, 6>> stations_;  // MAC addresses, as recorded
   std::vector<Sent> sent_;
-  std::string broken_;
+  std::string malformed_;
   uint64_t fed_ = 0;
   uint32_t link_mbps_ = 0;
 };

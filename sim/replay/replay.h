@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A conversation played again with our NIC in the place of one side; what it sends is compared with what was recorded.
+// Replays a recorded conversation with our NIC in the place of one side and compares what it sends with the recording.
 #pragma once
 
 #include <cstdint>
@@ -14,28 +14,28 @@ namespace vireo::sim {
 struct ReplayOptions {
   std::string device = "model";  // DeviceNames()
   const spec::Config* config = &spec::kNic100;
-  std::string capture_path{};  // of what was on the wire this time; empty: none
+  std::string capture_path{};  // pcapng file for the frames of the replay; empty: none
 };
 
 struct ReplayResult {
-  std::string error;  // nothing was played, and why
+  std::string error;  // set: nothing was replayed
   Differences differences;
-  std::vector<std::string> notes;  // what could not be played, or what the capture does not tell
-  uint64_t fed = 0;                // frames of the capture
-  uint64_t compared = 0;           // frames of ours, with a recorded one
-  uint64_t sent = 0;               // frames of ours
-  uint64_t messages = 0;           // whose data or completion was checked
+  std::vector<std::string> notes;  // parts that could not be replayed or inferred
+  uint64_t fed = 0;                // recorded frames delivered to our NIC
+  uint64_t compared = 0;           // our frames compared with a recorded one
+  uint64_t sent = 0;               // our frames
+  uint64_t messages = 0;           // messages whose data or completion was checked
 };
 
-// Requests of all flows go to our NIC, one queue pair per flow, in recorded order. Before a request that was recorded
-// later than an answer, the NIC comes to rest: so it is never asked more at once than the recorded peer was. Memory has
-// what READs returned; a receive is posted when a request that needs one comes, unless the recorded answer was RNR NAK.
-// Answers are compared, and the memory that requests wrote, and their receives.
+// Our NIC is the responder of all flows, one queue pair each. Requests are fed in recorded order; the NIC must be idle
+// before a request that was recorded after a response, so it never has more outstanding than the recorded peer. Memory
+// holds the data that READs returned. A receive is posted when a request needs one, unless the recorded response was
+// RNR NAK. Compares responses, the memory that requests wrote, and receives.
 ReplayResult ReplayResponder(const Conversation& conversation, const ReplayOptions& options);
 
-// Our NIC has the recorded requesters' work. A work request is posted where its first packet was recorded; a recorded
-// answer is fed when the NIC has sent all that was recorded before it. Requests are compared, and completions with what
-// the answers ask for, and the data that READs brought.
+// Our NIC is the requester. A work request is posted where its first packet was recorded; a recorded response is fed
+// when the NIC has sent all that was recorded before it. Compares requests, completions with the recorded responses,
+// and the data of READs.
 ReplayResult ReplayRequester(const Conversation& conversation, const ReplayOptions& options);
 
 }  // namespace vireo::sim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `./vireo replay`: captures of others played against our NIC as one of the two who talked, or into its receive parser.
+// `./vireo replay`: replays captures against our NIC as responder or requester, or into its receive parser.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -26,26 +26,29 @@ struct Options {
   ReplayOptions replay;
 };
 
-// -1: go on; else an exit code.
+// -1: continue; else an exit code.
 int ParseCommandLine(int argc, char** argv, Options& options) {
   CLI::App app(
-      "Plays captures (pcap, pcapng) of RoCEv2 traffic against Vireo; all that is needed is inferred from the "
-      "capture.\n"
-      "  responder  the recorded requests go to our NIC; its answers must be the recorded ones\n"
-      "  requester  our NIC posts the recorded work; its requests must be the recorded ones\n"
-      "  parser     every frame into the receive parser as model and RTL in lockstep; the two must see the same\n"
-      "Differences that are allowed are counted and explained in docs/golden.md; every other one is a line.\n"
-      "Exit code: 0; 1 if there is another difference; 2 if a file cannot be read or played.");
+      "Replays captures (pcap, pcapng) of RoCEv2 traffic against Vireo. Queue pairs, keys and memory are inferred from "
+      "the capture.\n"
+      "  responder  feeds the recorded requests to our NIC and compares its responses\n"
+      "  requester  posts the recorded work on our NIC and compares its requests\n"
+      "  parser     feeds every frame to the receive parser, model and RTL in lockstep\n"
+      "Allowed differences are counted (docs/golden.md explains them); every other one is printed.\n"
+      "Example: vireo replay --role responder --device rtl verif/vectors/rc_write.pcap\n"
+      "Exit code: 0; 1 if there is a difference that is not allowed; 2 if a file cannot be read or replayed.");
   app.name("vireo replay");
-  app.add_option("captures", options.files, "Ethernet captures (default: those recorded from Linux Soft-RoCE)");
-  app.add_option("--role", options.role, "whom our NIC plays (default: parser)")
+  app.add_option("captures", options.files,
+                 "Ethernet captures (default: verif/vectors/*.pcap, recorded from Linux Soft-RoCE)");
+  app.add_option("--role", options.role, "responder, requester or parser (default: parser)")
       ->check(CLI::IsMember({"responder", "requester", "parser"}));
-  app.add_option("--device", options.replay.device, "model, rtl or lockstep (default: model; parser: always both)")
+  app.add_option("--device", options.replay.device, "model, rtl or lockstep (default: model; parser: always lockstep)")
       ->check(CLI::IsMember(DeviceNames()));
-  app.add_option("--config", options.config, "nic100 or nic1 (default: nic100; parser: all)")
+  app.add_option("--config", options.config, "nic100 or nic1 (default: nic100; parser: both)")
       ->check(CLI::IsMember(ConfigNames()));
-  app.add_option("--capture", options.replay.capture_path, "write what is on the wire this time to this pcapng file");
-  app.add_flag("--frames", options.list, "parser: print every frame as the device sees it");
+  app.add_option("--capture", options.replay.capture_path,
+                 "write the frames of the replay to this pcapng file; needs one capture");
+  app.add_flag("--frames", options.list, "parser: print every parsed frame");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -53,7 +56,7 @@ int ParseCommandLine(int argc, char** argv, Options& options) {
   }
   if (options.files.empty()) options.files = ListCaptures(VIREO_VECTORS_DIR);
   if (!options.replay.capture_path.empty() && (options.files.size() != 1 || options.role == "parser")) {
-    fmt::print(stderr, "vireo replay: --capture goes with one capture, as responder or requester\n");
+    fmt::print(stderr, "vireo replay: --capture needs exactly one capture and --role responder or requester\n");
     return 2;
   }
   return -1;
@@ -62,13 +65,13 @@ int ParseCommandLine(int argc, char** argv, Options& options) {
 void Print(const Conversation& conversation, const ReplayResult& result) {
   fmt::print("  {} flows, {} frames fed, {} sent, {} compared, {} messages checked\n", conversation.flows.size(),
              result.fed, result.sent, result.compared, result.messages);
-  for (const auto& [what, count] : conversation.left_out) fmt::print("  left out: {} frames: {}\n", count, what);
+  for (const auto& [what, count] : conversation.skipped) fmt::print("  skipped: {} frames: {}\n", count, what);
   for (const auto& [what, count] : conversation.stand_ins) {
-    fmt::print("  not served: {} frames {}: played by a stand-in\n", count, what);
+    fmt::print("  not served: {} frames {}: replaced by a stand-in\n", count, what);
   }
   for (const Flow& flow : conversation.flows) {
     if (!flow.hole) continue;
-    fmt::print("  note: queue pair {:#x}: PSN {} is not in the capture: what comes behind it is not played\n",
+    fmt::print("  note: queue pair {:#x}: PSN {} is missing in the capture: later packets are not replayed\n",
                flow.responder_qpn, *flow.hole % kPsnModulus);
   }
   for (const std::string& note : result.notes) fmt::print("  note: {}\n", note);
@@ -107,7 +110,7 @@ int Run(int argc, char** argv) {
     }
     differences += result.differences.lines().size();
   }
-  fmt::print("{} captures, {} differences that are not allowed\n", options.files.size(), differences);
+  fmt::print("{} captures, {} differences not allowed\n", options.files.size(), differences);
   return differences == 0 ? 0 : 1;
 }
 

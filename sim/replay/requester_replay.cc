@@ -22,12 +22,12 @@ namespace {
 using spec::AethKind;
 using spec::BthOperation;
 
-constexpr uint32_t kSends = 128;             // work requests under way
-constexpr uint64_t kShortNs = 20'000;        // for what the NIC may as well not do
-constexpr uint64_t kEndNs = 10'000'000;      // for what is left at the end, at the slowest line
-constexpr uint64_t kRestNs = 5'000;          // for a reaction to an answer
-constexpr uint64_t kLongNs = 3'000'000'000;  // for what it must do: longer than the longest RNR timer
-constexpr uint8_t kTimeout = 22;             // 17 s: nothing is repeated for a lost answer, the capture has it later
+constexpr uint32_t kSends = 128;             // most outstanding work requests
+constexpr uint64_t kShortNs = 20'000;        // timeout of optional actions of the NIC
+constexpr uint64_t kEndNs = 10'000'000;      // timeout of outstanding work at the end, at the slowest line
+constexpr uint64_t kRestNs = 5'000;          // time to react to a response
+constexpr uint64_t kLongNs = 3'000'000'000;  // timeout of required actions: longer than the longest RNR timer
+constexpr uint8_t kTimeout = 22;             // 17 s: no retry for a lost response, which the capture has later
 
 class Requester final : public FlowReplay {
  public:
@@ -37,9 +37,9 @@ class Requester final : public FlowReplay {
   void Play() override {
     for (const Packet& packet : conversation_.packets) {
       if (packet.is_response) {
-        Answer(packet);
+        FeedResponse(packet);
       } else {
-        Request(packet);
+        PostRequests(packet);
       }
       if (!result_.error.empty()) return;
     }
@@ -48,15 +48,15 @@ class Requester final : public FlowReplay {
     for (size_t i = 0; i < sides_.size(); ++i) CompareFlow(i);
   }
 
-  struct Side {                // one flow's
-    PeerNic::Memory memory;    // payload of its messages, one behind the other
-    std::vector<uint64_t> at;  // by message: where
+  struct Side {                // of one flow
+    PeerNic::Memory memory;    // payload of its messages, consecutively
+    std::vector<uint64_t> at;  // offset by message
     std::shared_ptr<verbs::AddressHandle> ah;
     PeerNic::QueuePair pair;
-    size_t posted = 0;                       // messages
+    size_t posted = 0;                       // number of messages
     std::vector<spec::IbWcStatus> statuses;  // by message, in order
     uint64_t timeout_ns = 0;
-    uint64_t wanted = 0, reached = 0;  // behind the highest PSN that was recorded, or sent by us, since the last NAK
+    uint64_t wanted = 0, reached = 0;  // PSN after the highest one recorded, or sent by us, since the last NAK
   };
 
   std::string MakeAll() override {
@@ -86,7 +86,7 @@ class Requester final : public FlowReplay {
     if (flow.rnr_retry) attributes.rnr_retry = *flow.rnr_retry;
     if (flow.retry_cnt) {
       attributes.retry_cnt = *flow.retry_cnt;
-      // The longest one that is not above the recorded pause.
+      // The longest timeout not above the recorded pause.
       const uint64_t units = std::max<uint64_t>(flow.retry_gap_ns / spec::kLocalAckTimeoutUnitNs, 1);
       attributes.timeout = static_cast<uint8_t>(std::clamp(static_cast<int>(std::bit_width(units)) - 1, 1, 31));
     }
@@ -107,15 +107,15 @@ class Requester final : public FlowReplay {
     return message.operation == BthOperation::kRdmaReadRequest ? message.reth.dma_length : message.payload.size();
   }
 
-  // --- Playing
+  // --- Replay
 
-  void Request(const Packet& packet) {
+  void PostRequests(const Packet& packet) {
     const Flow& flow = this->flow(packet.flow);
     Side& side = sides_[packet.flow];
     while (side.posted < flow.messages.size() && flow.messages[side.posted].first <= packet.psn) {
       if (!Post(packet.flow)) return;
     }
-    // An incomplete message was not posted.
+    // Incomplete messages are not posted.
     if (!flow.Find(packet.psn)->is_whole) return;
     side.wanted = std::max(side.wanted, packet.psn + PsnsOf(packet.frame, flow.path_mtu));
   }
@@ -125,8 +125,9 @@ class Requester final : public FlowReplay {
     Side& side = sides_[index];
     const Message& message = flow.messages[side.posted];
     if (!message.is_whole) {
-      result_.notes.push_back(fmt::format("queue pair {:#x}: the capture ends within the message of PSN {}: not posted",
-                                          flow.responder_qpn, message.first % kPsnModulus));
+      result_.notes.push_back(
+          fmt::format("queue pair {:#x}: the capture ends within the message of PSN {}; it is not posted",
+                      flow.responder_qpn, message.first % kPsnModulus));
       ++side.posted;
       return true;
     }
@@ -168,7 +169,7 @@ class Requester final : public FlowReplay {
     return true;
   }
 
-  // Whose frame it is, and its PSN.
+  // The flow of a frame, and its PSN.
   std::optional<std::pair<size_t, uint64_t>> OwnerOf(const RoceFrame& frame) const {
     const auto service = static_cast<spec::BthService>(static_cast<unsigned>(frame.bth.opcode) >> 5);
     for (size_t i = 0; i < sides_.size(); ++i) {
@@ -189,7 +190,7 @@ class Requester final : public FlowReplay {
       const PeerNic::Sent& sent = nic_->sent()[taken_];
       const auto owner = OwnerOf(sent.frame);
       if (!owner) {
-        result_.differences.Add("sent to nobody: " + FrameText(sent.frame));
+        result_.differences.Add("sent to an unknown queue pair: " + FrameText(sent.frame));
         continue;
       }
       Side& side = sides_[owner->first];
@@ -198,7 +199,7 @@ class Requester final : public FlowReplay {
     }
   }
 
-  void Answer(const Packet& packet) {
+  void FeedResponse(const Packet& packet) {
     const Flow& flow = this->flow(packet.flow);
     Side& side = sides_[packet.flow];
     if (!flow.Find(packet.psn)->is_whole) return;
@@ -209,9 +210,9 @@ class Requester final : public FlowReplay {
       };
     };
     nic_->RunUntil(has_reached(side.wanted), kShortNs);
-    // The NIC has sent less, as it may: it waits for what comes now. But nobody answers what was not asked.
+    // The NIC may have sent less, but it must have sent the request of this response.
     if (!has_reached(packet.psn + 1)() && !nic_->RunUntil(has_reached(packet.psn + 1), kLongNs)) {
-      result_.differences.Add(fmt::format("frame {}: it answers PSN {}, which our requester did not send",
+      result_.differences.Add(fmt::format("frame {}: response to PSN {}, which our requester did not send",
                                           packet.number, packet.frame.bth.psn));
       return;
     }
@@ -223,13 +224,13 @@ class Requester final : public FlowReplay {
     RoceFrame frame = packet.frame;
     Side& side = sides_[packet.flow];
     frame.bth.dest_qp = side.pair.qp->qpn();
-    const bool asks_again =
+    const bool is_retransmit_request =
         frame.info().has_aeth && (frame.aeth.kind == AethKind::kRnrNak ||
                                   (frame.aeth.kind == AethKind::kNak &&
                                    static_cast<spec::NakCode>(frame.aeth.value) == spec::NakCode::kPsnSequenceError));
     TakeSent();
-    // From now on it counts what is sent again, from there on.
-    if (asks_again) side.wanted = side.reached = packet.psn;
+    // Retransmission starts at this PSN.
+    if (is_retransmit_request) side.wanted = side.reached = packet.psn;
     nic_->Feed(std::move(frame));
   }
 
@@ -248,7 +249,7 @@ class Requester final : public FlowReplay {
     Side& side = sides_[index];
     const size_t number = side.statuses.size();
     if (completion.wr_id != number) {
-      return result_.differences.Add(fmt::format("queue pair {:#x}: completion of work request {} in place of {}",
+      return result_.differences.Add(fmt::format("queue pair {:#x}: completion of work request {} instead of {}",
                                                  flow(index).responder_qpn, completion.wr_id, number));
     }
     side.statuses.push_back(completion.status);
@@ -258,7 +259,7 @@ class Requester final : public FlowReplay {
     if (message.operation != BthOperation::kRdmaReadRequest) return;
     if (!std::ranges::equal(message.payload, std::span(side.memory.at(side.at[number]), message.payload.size()))) {
       result_.differences.Add(
-          fmt::format("{}: the READ brought other data than the recorded responses", Where(index, number)));
+          fmt::format("{}: the READ returned data other than the recorded responses", Where(index, number)));
     }
   }
   std::string Where(size_t index, size_t message) const {
@@ -266,16 +267,16 @@ class Requester final : public FlowReplay {
                        flow(index).responder_qpn);
   }
 
-  // --- The end
+  // --- Completion
 
-  // What the recorded answers make of each message. None: the capture ends before its answer.
+  // The status of each message according to the recorded responses; nullopt: the capture ends before its response.
   std::vector<std::optional<spec::IbWcStatus>> Expected(size_t index) const {
     const Flow& flow = this->flow(index);
-    uint64_t acknowledged = 0;  // behind the highest PSN
+    uint64_t acknowledged = 0;  // PSN after the highest one
     for (const Packet& packet : conversation_.packets) {
       if (packet.flow != index || !packet.is_response) continue;
       const bool is_ack = !packet.frame.info().has_aeth || packet.frame.aeth.kind == AethKind::kAck;
-      // A NAK acknowledges all before it. [IBTA vol. 1, 9.7.5.1.2]
+      // A NAK acknowledges all packets before it. [IBTA vol. 1, 9.7.5.1.2]
       acknowledged = std::max(acknowledged, packet.psn + (is_ack ? 1 : 0));
     }
     std::vector<std::optional<spec::IbWcStatus>> statuses;
@@ -310,7 +311,7 @@ class Requester final : public FlowReplay {
     const auto expected = Expected(index);
     const auto known =
         static_cast<size_t>(std::ranges::count_if(expected, [](const auto& status) { return status.has_value(); }));
-    const uint64_t patience = kEndNs + (flow.retry_cnt ? (*flow.retry_cnt + 2ULL) * 4 * side.timeout_ns : 0);
+    const uint64_t timeout_ns = kEndNs + (flow.retry_cnt ? (*flow.retry_cnt + 2ULL) * 4 * side.timeout_ns : 0);
     const bool is_over = std::ranges::any_of(expected, [](const auto& status) {
       return status.value_or(spec::IbWcStatus::kSuccess) != spec::IbWcStatus::kSuccess;
     });
@@ -319,8 +320,8 @@ class Requester final : public FlowReplay {
       TakeSent();
       return side.statuses.size() >= known && (side.reached >= side.wanted || is_over);
     };
-    bool complete = nic_->RunUntil(is_complete, patience);
-    // Where something got lost our requester may have asked again for what the recorded one got before.
+    bool complete = nic_->RunUntil(is_complete, timeout_ns);
+    // After a loss our requester may retry requests whose response the recorded one received earlier: feed it again.
     for (unsigned round = 0; !complete && flow.has_repeats && round < 4; ++round) {
       for (const Packet& packet : conversation_.packets) {
         const size_t done = side.statuses.size();
@@ -338,11 +339,11 @@ class Requester final : public FlowReplay {
     for (size_t i = 0; i < known; ++i) {
       if (i >= side.statuses.size()) {
         result_.differences.Add(
-            fmt::format("{}: not complete; {} is expected", Where(index, i), spec::ToString(*expected[i])));
+            fmt::format("{}: not complete, expected {}", Where(index, i), spec::ToString(*expected[i])));
         break;
       }
       if (side.statuses[i] == *expected[i]) continue;
-      result_.differences.Add(fmt::format("{}: completed with {}; the recorded answers make it {}", Where(index, i),
+      result_.differences.Add(fmt::format("{}: completed with {}; the recorded responses require {}", Where(index, i),
                                           spec::ToString(side.statuses[i]), spec::ToString(*expected[i])));
     }
   }
@@ -373,7 +374,7 @@ class Requester final : public FlowReplay {
       const uint64_t count = at == times.end() ? 0 : at->second;
       const std::string where = fmt::format("frame {}", packets.front()->number);
       if (count == 0) {
-        // The rest of a READ that the recorded requester asked for again.
+        // A partial READ that the recorded requester retried.
         if (flow.Find(psn)->first != psn && packets.front()->frame.info().operation == BthOperation::kRdmaReadRequest) {
           result_.differences.Allow(Allowed::kRetransmission);
         } else {
@@ -392,7 +393,7 @@ class Requester final : public FlowReplay {
       }
     }
   }
-  // The recording gives a reason to send anything again, other than a retry counter that ends the connection.
+  // The recording has retransmissions, and no retry counter ended the connection.
   bool MayRepeat(size_t index) const {
     const Flow& flow = this->flow(index);
     if (flow.retry_cnt || flow.rnr_retry) {
@@ -410,14 +411,14 @@ class Requester final : public FlowReplay {
       if (is_read && psn != message.first && flow.has_repeats) return CompareRest(flow, message, ours, psn);
       return result_.differences.Add("not recorded: " + FrameText(ours));
     }
-    // A READ that was asked for again in part: the recorded one that is most like ours.
+    // If the READ was retried in part, compare with the one of the same length.
     const auto like = std::ranges::find_if(
         at->second, [&](const Packet* packet) { return packet->frame.reth.dma_length == ours.reth.dma_length; });
     const Packet& packet = like == at->second.end() ? *at->second.front() : **like;
     ++result_.compared;
-    result_.differences.Judge(fmt::format("frame {}", packet.number), CompareFields(packet.frame, ours), packet.frame);
+    result_.differences.Check(fmt::format("frame {}", packet.number), CompareFields(packet.frame, ours), packet.frame);
   }
-  // The rest of a READ, from a PSN where the recorded requester did not ask again.
+  // A partial READ from a PSN where the recorded requester did not retry.
   void CompareRest(const Flow& flow, const Message& message, const RoceFrame& ours, uint64_t psn) {
     const uint64_t offset = (psn - message.first) * MtuBytes(flow.path_mtu);
     if (ours.info().operation != BthOperation::kRdmaReadRequest || ours.reth.rkey != message.reth.rkey ||
@@ -430,7 +431,7 @@ class Requester final : public FlowReplay {
 
   std::vector<Side> sides_;
   std::map<size_t, std::vector<size_t>> sent_of_;  // by flow
-  size_t taken_ = 0;                               // of what the NIC sent
+  size_t taken_ = 0;                               // frames of the NIC processed
 };
 
 }  // namespace

@@ -22,11 +22,11 @@ namespace {
 using spec::AethKind;
 using spec::BthOperation;
 
-constexpr uint32_t kNobody = 0xfed'cba;        // QP number that the NIC does not have
-constexpr uint32_t kUnknownKey = 0xdead'beef;  // R_Key likewise: our keys' index part is below num_mrs
+constexpr uint32_t kUnknownQpn = 0xfed'cba;    // QP number that the NIC does not have
+constexpr uint32_t kUnknownKey = 0xdead'beef;  // R_Key that the NIC does not have: index part not below num_mrs
 constexpr uint32_t kReceives = 16;
 
-bool IsAnswerOfKind(const RoceFrame& frame, AethKind kind) { return frame.info().has_aeth && frame.aeth.kind == kind; }
+bool HasAethKind(const RoceFrame& frame, AethKind kind) { return frame.info().has_aeth && frame.aeth.kind == kind; }
 
 class Responder final : public FlowReplay {
  public:
@@ -34,34 +34,34 @@ class Responder final : public FlowReplay {
 
  private:
   void Play() override {
-    bool was_answer = false;
+    bool was_response = false;
     for (size_t i = 0; i < conversation_.packets.size(); ++i) {
       const Packet& packet = conversation_.packets[i];
       if (packet.is_response) {
-        was_answer = true;
+        was_response = true;
         continue;
       }
-      if (std::exchange(was_answer, false)) Rest();
+      if (std::exchange(was_response, false)) WaitUntilIdle();
       Feed(i);
       if (!result_.error.empty()) return;
     }
-    Rest();
+    WaitUntilIdle();
     Compare();
   }
 
-  struct Side {  // one flow's
+  struct Side {  // of one flow
     std::optional<PeerNic::Memory> receives;
     PeerNic::QueuePair pair;
     uint64_t expected = 0;               // PSN
-    bool is_dead = false;                // a NAK ended it
-    uint64_t receive_at = 0;             // in `receives`
-    std::map<uint64_t, uint64_t> times;  // by PSN of a request: how often fed
+    bool has_ended = false;              // a NAK ended it
+    uint64_t receive_at = 0;             // next offset in `receives`
+    std::map<uint64_t, uint64_t> times;  // number of times fed, by PSN of the request
     std::vector<const PeerNic::Sent*> sent;
   };
-  struct Target {  // an R_Key
+  struct Target {  // memory of an R_Key
     PeerNic::Memory memory;
-    std::vector<uint8_t> expected;  // what is in it
-    std::vector<bool> written;      // by requests
+    std::vector<uint8_t> expected;  // expected contents
+    std::vector<bool> written;      // bytes written by requests
   };
   struct Receive {
     size_t flow = 0;
@@ -90,17 +90,17 @@ class Responder final : public FlowReplay {
     const Flow& flow = this->flow(index);
     side.expected = flow.first_psn;
     if (flow.messages.empty()) return "";
-    if (flow.service == spec::BthService::kRc && !flow.is_answered) {
+    if (flow.service == spec::BthService::kRc && !flow.has_responses) {
       result_.notes.push_back(fmt::format(
-          "queue pair {:#x} answered nothing in the capture: played as one that is not there", flow.responder_qpn));
+          "queue pair {:#x} never responded in the capture: replayed as a nonexistent one", flow.responder_qpn));
       return "";
     }
-    const RoceFrame* like = nullptr;  // what the recorded responder sent; else what came to it, turned around
+    const RoceFrame* like = nullptr;  // a recorded response; else a request, with addresses swapped
     verbs::QueuePair::Connection attributes;
     for (const Packet& packet : conversation_.packets) {
       if (packet.flow != index) continue;
       if (like == nullptr || (packet.is_response && !like->info().is_response)) like = &packet.frame;
-      if (IsAnswerOfKind(packet.frame, AethKind::kRnrNak)) attributes.min_rnr_timer = packet.frame.aeth.value;
+      if (HasAethKind(packet.frame, AethKind::kRnrNak)) attributes.min_rnr_timer = packet.frame.aeth.value;
     }
     RoceFrame turned = *like;
     if (!like->info().is_response) {
@@ -120,8 +120,8 @@ class Responder final : public FlowReplay {
   }
   static uint64_t Align(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-  // The recorded answer to this very packet was RNR NAK.
-  bool WasNotReady(size_t index) const {
+  // The recorded response to this packet was RNR NAK.
+  bool WasRnrNak(size_t index) const {
     const Packet& request = conversation_.packets[index];
     for (size_t i = index + 1; i < conversation_.packets.size(); ++i) {
       const Packet& packet = conversation_.packets[i];
@@ -141,17 +141,17 @@ class Responder final : public FlowReplay {
     const Message& message = *flow(packet.flow).Find(packet.psn);
     const spec::OpcodeInfo& info = packet.frame.info();
     const bool is_read = info.operation == BthOperation::kRdmaReadRequest;
-    const bool is_new = packet.psn == side.expected && !side.is_dead && side.pair.qp != nullptr;
+    const bool is_new = packet.psn == side.expected && !side.has_ended && side.pair.qp != nullptr;
     ++side.times[packet.psn];
-    if (is_read && !side.is_dead && packet.psn <= side.expected) {
-      if (++reads_ > nic_->max_reads()) Rest(), reads_ = 1;
+    if (is_read && !side.has_ended && packet.psn <= side.expected) {
+      if (++reads_ > nic_->max_reads()) WaitUntilIdle(), reads_ = 1;
       Preload(packet, message, index);
     }
-    const bool refused = is_new && info.consumes_recv && WasNotReady(index);
+    const bool refused = is_new && info.consumes_recv && WasRnrNak(index);
     if (is_new && info.consumes_recv && !refused) PostReceive(packet, message);
     if (is_new && !refused) {
-      side.is_dead = message.nak_psn == packet.psn;
-      if (!side.is_dead) {
+      side.has_ended = message.nak_psn == packet.psn;
+      if (!side.has_ended) {
         if (info.operation == BthOperation::kRdmaWrite) Expect(packet, message);
         side.expected += PsnsOf(packet.frame, flow(packet.flow).path_mtu);
       }
@@ -162,7 +162,7 @@ class Responder final : public FlowReplay {
   RoceFrame Translate(const Packet& packet, const Message& message) {
     RoceFrame frame = packet.frame;
     const Side& side = sides_[packet.flow];
-    frame.bth.dest_qp = side.pair.qp != nullptr ? side.pair.qp->qpn() : kNobody;
+    frame.bth.dest_qp = side.pair.qp != nullptr ? side.pair.qp->qpn() : kUnknownQpn;
     if (frame.info().has_reth) {
       const auto target = targets_.find({flow(packet.flow).responder, frame.reth.rkey});
       frame.reth.rkey =
@@ -170,7 +170,7 @@ class Responder final : public FlowReplay {
     }
     return frame;
   }
-  // Refused for nothing that the region shows: then the key was not valid at that time.
+  // Rejected although range and rights fit: the key was not valid at that time.
   bool IsKeyRefused(const Message& message) const {
     if (!message.nak_psn || message.nak != spec::NakCode::kRemoteAccessError) return false;
     for (const auto& [key, region] : conversation_.regions) {
@@ -183,30 +183,30 @@ class Responder final : public FlowReplay {
     return true;
   }
 
-  // What the recorded responses to this READ returned is in memory when it is carried out.
+  // Writes the data that the recorded responses to this READ returned to memory before it is executed.
   void Preload(const Packet& packet, const Message& message, size_t index) {
     const auto found = targets_.find({flow(packet.flow).responder, packet.frame.reth.rkey});
     if (found == targets_.end() || IsKeyRefused(message)) return;
     Target& target = found->second;
     const uint64_t mtu = MtuBytes(flow(packet.flow).path_mtu);
     const uint64_t last = packet.psn + PsnsOf(packet.frame, flow(packet.flow).path_mtu) - 1;
-    std::map<uint64_t, const RoceFrame*> answers;  // by PSN: the first one behind the request, else the last before it
+    std::map<uint64_t, const RoceFrame*> responses;  // by PSN: the first one after the request, else the last before it
     for (size_t i = 0; i < conversation_.packets.size(); ++i) {
-      const Packet& answer = conversation_.packets[i];
-      if (answer.flow != packet.flow || answer.frame.info().operation != BthOperation::kRdmaReadResponse) continue;
-      if (answer.psn < packet.psn || answer.psn > last) continue;
-      if (i < index || !later_.contains({index, answer.psn})) answers[answer.psn] = &answer.frame;
-      if (i > index) later_.insert({index, answer.psn});
+      const Packet& response = conversation_.packets[i];
+      if (response.flow != packet.flow || response.frame.info().operation != BthOperation::kRdmaReadResponse) continue;
+      if (response.psn < packet.psn || response.psn > last) continue;
+      if (i < index || !later_.contains({index, response.psn})) responses[response.psn] = &response.frame;
+      if (i > index) later_.insert({index, response.psn});
     }
-    bool has_rested = false;
-    for (const auto& [psn, answer] : answers) {
+    bool has_waited = false;
+    for (const auto& [psn, response] : responses) {
       const uint64_t address = packet.frame.reth.virtual_address + (psn - packet.psn) * mtu;
-      const std::span<const uint8_t> data(answer->payload);
+      const std::span<const uint8_t> data(response->payload);
       const uint64_t offset = address - target.memory.base, bytes = target.memory.buffer->size();
       if (offset > bytes || data.size() > bytes - offset) continue;
       if (std::ranges::equal(data, std::span(target.memory.at(address), data.size()))) continue;
-      // A write may be under way.
-      if (!std::exchange(has_rested, true)) Rest();
+      // A write may be in flight.
+      if (!std::exchange(has_waited, true)) WaitUntilIdle();
       if (std::ranges::equal(data, std::span(target.memory.at(address), data.size()))) continue;
       for (size_t i = 0; i < data.size(); ++i) {
         if (!target.written[address - target.memory.base + i] || data[i] == target.memory.at(address)[i]) continue;
@@ -235,26 +235,26 @@ class Responder final : public FlowReplay {
     uint64_t bytes = message.operation == BthOperation::kSend ? message.payload.size() : 0;
     if (flow(packet.flow).service == spec::BthService::kUd) bytes += spec::kRdmaUdGrhBytes;
     if (message.nak_psn && message.nak != spec::NakCode::kRemoteAccessError && bytes != 0) {
-      // It was too short for the packet that was refused: IBTA asks for one of the two codes, Linux says the other one.
+      // The receive was too short for the rejected packet; IBTA and Linux use different NAK codes for it.
       const uint64_t before = (*message.nak_psn - message.first) * MtuBytes(flow(packet.flow).path_mtu);
       bytes = std::min<uint64_t>(bytes - 1, before + (before == 0 ? packet.frame.payload.size() : 1) - 1);
     }
     const spec::RdmaSge sge{side.receive_at, static_cast<uint32_t>(bytes), side.receives->region->lkey()};
-    if (pending_.size() >= kReceives) Rest();
+    if (pending_.size() >= kReceives) WaitUntilIdle();
     const verbs::Status posted = side.pair.qp->PostRecv(
         {.wr_id = pending_.size(), .sg_list = bytes == 0 ? std::span<const spec::RdmaSge>() : std::span(&sge, 1)});
     if (!posted.ok()) {
-      result_.error = "a receive: " + host::ToString(posted.error());
+      result_.error = "posting a receive failed: " + host::ToString(posted.error());
       return;
     }
     pending_.push_back({packet.flow, &message, side.receive_at, static_cast<uint32_t>(bytes)});
     side.receive_at += Align(message.payload.size() + spec::kRdmaUdGrhBytes);
-    // The doorbell is to overtake nothing: the NIC has the receive before the frame.
+    // The NIC must read the receive before the frame arrives.
     nic_->Settle();
   }
 
-  // Until the NIC is at rest; then its memory must be as the requests made it.
-  void Rest() {
+  // Runs until the NIC is idle and checks that its memory matches the effect of the requests.
+  void WaitUntilIdle() {
     nic_->Settle();
     reads_ = 0;
     for (size_t i = 0; i < sides_.size(); ++i) CheckReceives(i);
@@ -263,7 +263,7 @@ class Responder final : public FlowReplay {
       const auto [expected, got] = std::ranges::mismatch(target.expected, is);
       if (expected == target.expected.end()) continue;
       result_.differences.Add(fmt::format(
-          "memory at {:#x} (R_Key {:#x}) is {:#04x}, the requests made it {:#04x}",
+          "memory at {:#x} (R_Key {:#x}) is {:#04x}, expected after the requests {:#04x}",
           target.memory.base + static_cast<uint64_t>(expected - target.expected.begin()), key.second, *got, *expected));
       target.expected.assign(is.begin(), is.end());
     }
@@ -277,7 +277,7 @@ class Responder final : public FlowReplay {
     if (!polled.ok()) return result_.differences.Add("completion queue: " + host::ToString(polled.error()));
     for (size_t i = 0; i < *polled; ++i) CheckReceive(index, completions.at(i));
     std::erase_if(pending_, [&](const Receive& receive) {
-      // Of a message that was recorded to the end and is not complete.
+      // The message is complete, so its receive should be.
       if (receive.flow != index || side.expected <= receive.message->last) return false;
       result_.differences.Add(fmt::format("{}: its receive did not complete", Where(receive)));
       return true;
@@ -286,7 +286,7 @@ class Responder final : public FlowReplay {
   void CheckReceive(size_t index, const spec::RdmaCqReq& completion) {
     const Side& side = sides_[index];
     const auto at = std::ranges::find(pending_, index, &Receive::flow);
-    if (at == pending_.end()) return result_.differences.Add("a completion that nobody waits for");
+    if (at == pending_.end()) return result_.differences.Add("unexpected completion");
     const Receive receive = *at;
     pending_.erase(at);
     const Message& message = *receive.message;
@@ -294,7 +294,7 @@ class Responder final : public FlowReplay {
     if (message.nak_psn) {
       if (completion.status == spec::IbWcStatus::kSuccess) {
         result_.differences.Add(
-            fmt::format("{}: its receive completed with success, but the recorded answer is a NAK", Where(receive)));
+            fmt::format("{}: its receive completed with success, but the recorded response is a NAK", Where(receive)));
       }
       return;
     }
@@ -310,11 +310,11 @@ class Responder final : public FlowReplay {
           fmt::format("{}: byte_len is {}, the message has {}", Where(receive), completion.byte_len, bytes));
     }
     if (message.immediate && !std::ranges::equal(message.immediate->immediate_data, completion.imm_data)) {
-      result_.differences.Add(fmt::format("{}: other immediate data", Where(receive)));
+      result_.differences.Add(fmt::format("{}: wrong immediate data", Where(receive)));
     }
     if (is_send && !std::ranges::equal(message.payload,
                                        std::span(side.receives->at(receive.at + header), message.payload.size()))) {
-      result_.differences.Add(fmt::format("{}: the receive's data are not the message's", Where(receive)));
+      result_.differences.Add(fmt::format("{}: wrong data in its receive", Where(receive)));
     }
   }
   std::string Where(const Receive& receive) const {
@@ -322,13 +322,13 @@ class Responder final : public FlowReplay {
                        flow(receive.flow).responder_qpn);
   }
 
-  // --- Answers
+  // --- Responses
 
   struct Recorded {
     const Packet* packet;
     bool is_used = false;
   };
-  // What kind of an answer it is, and to what.
+  // Identifies a response for matching.
   using Kind = std::tuple<uint64_t, bool, AethKind>;  // PSN, READ response
   static Kind KindOf(const RoceFrame& frame, uint64_t psn) {
     const bool is_read = frame.info().operation == BthOperation::kRdmaReadResponse;
@@ -340,10 +340,10 @@ class Responder final : public FlowReplay {
       const auto owner = std::ranges::find_if(conversation_.flows, [&](const Flow& each) {
         return each.service == spec::BthService::kRc && each.requester_qpn == sent.frame.bth.dest_qp &&
                each.requester == sent.frame.destination() && each.responder == sent.frame.source() &&
-               each.is_answered && IsNear(each, sent.frame.bth.psn);
+               each.has_responses && IsNear(each, sent.frame.bth.psn);
       });
       if (owner == conversation_.flows.end()) {
-        result_.differences.Add("sent to nobody: " + FrameText(sent.frame));
+        result_.differences.Add("sent to an unknown queue pair: " + FrameText(sent.frame));
       } else {
         sides_[static_cast<size_t>(owner - conversation_.flows.begin())].sent.push_back(&sent);
       }
@@ -359,12 +359,12 @@ class Responder final : public FlowReplay {
     const Side& side = sides_[index];
     const Flow& flow = this->flow(index);
     std::map<Kind, std::deque<Recorded>> recorded;
-    uint64_t highest_answer = 0;
-    std::optional<uint32_t> msn_offset;  // the capture may begin within a connection
+    uint64_t highest_response = 0;
+    std::optional<uint32_t> msn_offset;  // nonzero if the capture starts within a connection
     for (const Packet& packet : conversation_.packets) {
       if (packet.flow != index || !packet.is_response) continue;
       recorded[KindOf(packet.frame, packet.psn)].push_back({&packet});
-      highest_answer = std::max(highest_answer, packet.psn);
+      highest_response = std::max(highest_response, packet.psn);
       if (!msn_offset && packet.frame.info().has_aeth && packet.frame.aeth.kind == AethKind::kAck) {
         const bool is_first =
             flow.first_psn == flow.messages.front().first && flow.CompletedAt(packet.psn) == packet.frame.aeth.msn;
@@ -374,7 +374,7 @@ class Responder final : public FlowReplay {
     }
     if (msn_offset.value_or(0) != 0 && !flow.has_repeats) {
       result_.notes.push_back(
-          fmt::format("queue pair {:#x}: the capture begins behind {} messages: MSNs are compared with that offset",
+          fmt::format("queue pair {:#x}: the capture starts after {} messages; MSNs are compared with that offset",
                       flow.responder_qpn, *msn_offset));
     } else {
       msn_offset = 0;
@@ -385,11 +385,11 @@ class Responder final : public FlowReplay {
       const uint64_t psn = ExtendPsn(ours.bth.psn, flow.highest_requested);
       highest_sent = std::max(highest_sent, psn);
       if (ours.info().has_aeth) ours.aeth.msn = static_cast<uint32_t>((ours.aeth.msn + *msn_offset) % kPsnModulus);
-      CompareAnswer(index, ours, psn, *msn_offset, recorded, highest_answer);
+      CompareResponse(index, ours, psn, *msn_offset, recorded, highest_response);
     }
-    for (const auto& [kind, answers] : recorded) {
-      for (const Recorded& answer : answers) {
-        if (!answer.is_used) JudgeMissing(index, kind, *answer.packet, highest_sent, *msn_offset);
+    for (const auto& [kind, responses] : recorded) {
+      for (const Recorded& response : responses) {
+        if (!response.is_used) CheckMissing(index, kind, *response.packet, highest_sent, *msn_offset);
       }
     }
   }
@@ -398,40 +398,40 @@ class Responder final : public FlowReplay {
     const Message* message = flow.Find(psn);
     for (auto at = side.times.lower_bound(message->first); at != side.times.end() && at->first <= message->last; ++at) {
       if (at->second > 1) return true;
-      // The rest of a READ that was asked for again.
+      // A READ that was retried in part.
       if (message->operation == BthOperation::kRdmaReadRequest && at->first != message->first) return true;
     }
     return false;
   }
 
-  void CompareAnswer(size_t index, const RoceFrame& ours, uint64_t psn, uint32_t msn_offset,
-                     std::map<Kind, std::deque<Recorded>>& recorded, uint64_t highest_answer) {
+  void CompareResponse(size_t index, const RoceFrame& ours, uint64_t psn, uint32_t msn_offset,
+                       std::map<Kind, std::deque<Recorded>>& recorded, uint64_t highest_response) {
     const Flow& flow = this->flow(index);
     const bool is_repeated = IsRepeated(sides_[index], flow, psn);
     Differences& differences = result_.differences;
     auto group = recorded.find(KindOf(ours, psn));
     if (group == recorded.end()) {
-      // The same answer with another syndrome is a difference of a field.
-      for (auto& [kind, answers] : recorded) {
+      // The same response with another syndrome is a field difference.
+      for (auto& [kind, responses] : recorded) {
         if (std::get<0>(kind) != psn || std::get<1>(kind) != std::get<1>(KindOf(ours, psn))) continue;
-        const auto unused = std::ranges::find(answers, false, &Recorded::is_used);
-        if (unused == answers.end() || flow.has_repeats) continue;
+        const auto unused = std::ranges::find(responses, false, &Recorded::is_used);
+        if (unused == responses.end() || flow.has_repeats) continue;
         unused->is_used = true;
-        differences.Judge(Where(*unused->packet), CompareFields(unused->packet->frame, ours), unused->packet->frame);
+        differences.Check(Where(*unused->packet), CompareFields(unused->packet->frame, ours), unused->packet->frame);
         return;
       }
-      return JudgeExtra(index, ours, psn, msn_offset, highest_answer);
+      return CheckExtra(index, ours, psn, msn_offset, highest_response);
     }
-    auto answer = std::ranges::find(group->second, false, &Recorded::is_used);
-    const bool is_more = answer == group->second.end();
+    auto response = std::ranges::find(group->second, false, &Recorded::is_used);
+    const bool is_more = response == group->second.end();
     if (is_more) {
-      answer = std::prev(group->second.end());
+      response = std::prev(group->second.end());
       if (!flow.has_repeats) return differences.Add("sent once more than recorded: " + FrameText(ours));
       differences.Allow(std::get<1>(group->first) ? Allowed::kRepeatedResponse : Allowed::kAckOfRepeat);
     }
-    answer->is_used = true;
+    response->is_used = true;
     ++result_.compared;
-    const RoceFrame& theirs = answer->packet->frame;
+    const RoceFrame& theirs = response->packet->frame;
     RoceFrame like = ours;
     if (is_repeated && ours.bth.opcode != theirs.bth.opcode && std::get<1>(group->first)) {
       differences.Allow(Allowed::kRepeatedResponse);
@@ -452,22 +452,22 @@ class Responder final : public FlowReplay {
       like.ipv6.payload_length = theirs.ipv6.payload_length;
       like.udp.length = theirs.udp.length;
     }
-    differences.Judge(Where(*answer->packet), CompareFields(theirs, like), theirs);
+    differences.Check(Where(*response->packet), CompareFields(theirs, like), theirs);
   }
   static bool IsShortReceive(const Message& message, const RoceFrame& theirs, const RoceFrame& ours) {
     const auto code = [](const RoceFrame& frame) { return static_cast<spec::NakCode>(frame.aeth.value); };
-    return message.operation == BthOperation::kSend && IsAnswerOfKind(theirs, AethKind::kNak) &&
-           IsAnswerOfKind(ours, AethKind::kNak) && code(theirs) == spec::NakCode::kRemoteOperationalError &&
+    return message.operation == BthOperation::kSend && HasAethKind(theirs, AethKind::kNak) &&
+           HasAethKind(ours, AethKind::kNak) && code(theirs) == spec::NakCode::kRemoteOperationalError &&
            code(ours) == spec::NakCode::kInvalidRequest;
   }
-  // Not less than at its PSN, not more than all messages of the capture.
+  // At least the MSN at its PSN, at most the number of messages of the capture.
   static bool IsMsnPossible(const Flow& flow, uint64_t psn, uint32_t msn, uint32_t offset) {
     const uint64_t completed = (msn - offset) % kPsnModulus;
     return completed >= flow.CompletedAt(psn) && completed <= flow.messages.size();
   }
 
-  // One that the recording does not have.
-  void JudgeExtra(size_t index, const RoceFrame& ours, uint64_t psn, uint32_t msn_offset, uint64_t highest_answer) {
+  // A response that the recording does not have.
+  void CheckExtra(size_t index, const RoceFrame& ours, uint64_t psn, uint32_t msn_offset, uint64_t highest_response) {
     const Flow& flow = this->flow(index);
     Differences& differences = result_.differences;
     const auto bad = [&](const std::string& why) {
@@ -477,24 +477,24 @@ class Responder final : public FlowReplay {
     if (ours.info().has_aeth && ours.aeth.kind == AethKind::kAck) {
       const bool is_exact = ours.aeth.msn == (flow.CompletedAt(psn) + msn_offset) % kPsnModulus;
       if (!is_exact && !(flow.has_repeats && IsMsnPossible(flow, psn, ours.aeth.msn, msn_offset))) {
-        return bad(fmt::format("and the MSN should be {}", flow.CompletedAt(psn) + msn_offset));
+        return bad(fmt::format("expected MSN {}", flow.CompletedAt(psn) + msn_offset));
       }
     }
-    if (psn > highest_answer) return differences.Allow(Allowed::kBehindTheEnd);
+    if (psn > highest_response) return differences.Allow(Allowed::kBehindTheEnd);
     if (is_read) return flow.has_repeats ? differences.Allow(Allowed::kRepeatedResponse) : bad("a READ response");
     switch (ours.aeth.kind) {
       case AethKind::kAck: return differences.Allow(flow.has_repeats ? Allowed::kAckOfRepeat : Allowed::kAckCoalescing);
       case AethKind::kNak:
-        // Its recorded twin got lost, as what it complains of did.
+        // The recorded NAK was lost, too.
         if (flow.has_repeats && static_cast<spec::NakCode>(ours.aeth.value) == spec::NakCode::kPsnSequenceError) {
           return differences.Allow(Allowed::kAckOfRepeat);
         }
         return bad("a NAK");
-      default: return bad("not ready");
+      default: return bad("RNR NAK");
     }
   }
-  // One that we did not send.
-  void JudgeMissing(size_t index, const Kind& kind, const Packet& packet, uint64_t highest_sent, uint32_t msn_offset) {
+  // A recorded response that we did not send.
+  void CheckMissing(size_t index, const Kind& kind, const Packet& packet, uint64_t highest_sent, uint32_t msn_offset) {
     const Flow& flow = this->flow(index);
     const auto& [psn, is_read, aeth] = kind;
     const bool is_covered = psn <= highest_sent;
@@ -515,7 +515,7 @@ class Responder final : public FlowReplay {
   std::vector<Side> sides_;
   std::vector<Receive> pending_;
   std::set<std::pair<size_t, uint64_t>> later_;
-  uint32_t reads_ = 0;  // fed since the NIC was at rest
+  uint32_t reads_ = 0;  // fed since the NIC was idle
 };
 
 }  // namespace

@@ -36,7 +36,7 @@ std::vector<uint8_t> Ipv4Header(const RoceFrame& frame) {
   return header;
 }
 
-// From the IP header to the pad.
+// Bytes from the IP header to the pad.
 std::vector<uint8_t> Datagram(const RoceFrame& frame) {
   std::vector<uint8_t> bytes;
   if (frame.is_ipv6) {
@@ -57,7 +57,7 @@ uint32_t Icrc(const RoceFrame& frame, const std::vector<uint8_t>& datagram) {
   return frame.icrc;
 }
 
-ParsedFrame Broken(std::string what) { return {ParsedFrame::Kind::kBroken, {}, std::move(what)}; }
+ParsedFrame Malformed(std::string what) { return {ParsedFrame::Kind::kMalformed, {}, std::move(what)}; }
 
 std::string Foreign(std::span<const uint8_t> bytes) {
   if (bytes.size() < spec::Ethernet::kBytes) return fmt::format("{} bytes: no Ethernet header", bytes.size());
@@ -103,12 +103,12 @@ ParsedFrame ParseRoceFrame(std::span<const uint8_t> bytes) {
   frame.is_ipv6 = found->is_ipv6;
   if (frame.is_ipv6) {
     frame.ipv6 = spec::Ipv6::Decode(ip);
-    if (frame.ipv6.version != 6) return Broken("IPv6 header of another version");
+    if (frame.ipv6.version != 6) return Malformed("wrong version in the IPv6 header");
     datagram = spec::Ipv6::kBytes + frame.ipv6.payload_length;
   } else {
     frame.ipv4 = spec::Ipv4::Decode(ip);
-    if (frame.ipv4.version != 4) return Broken("IPv4 header of another version");
-    if (frame.ipv4.more_fragments) return Broken("a fragment of an IPv4 datagram");
+    if (frame.ipv4.version != 4) return Malformed("wrong version in the IPv4 header");
+    if (frame.ipv4.more_fragments) return Malformed("a fragment of an IPv4 datagram");
     frame.ip_options.assign(ip + spec::Ipv4::kBytes, bytes.data() + udp_offset);
     datagram = frame.ipv4.total_length;
   }
@@ -116,18 +116,18 @@ ParsedFrame ParseRoceFrame(std::span<const uint8_t> bytes) {
   frame.bth = found->bth;
   const size_t end = found->ip_offset + datagram;
   if (end > bytes.size()) {
-    return Broken(fmt::format("its IP header says {} bytes, but only {} are there: it was cut off", datagram,
-                              bytes.size() - found->ip_offset));
+    return Malformed(fmt::format("truncated: the IP length is {} bytes, but only {} were captured", datagram,
+                                 bytes.size() - found->ip_offset));
   }
   if (udp_offset + frame.udp.length != end) {
-    return Broken(fmt::format("its UDP length is {}, but the IP datagram has {} bytes for it", frame.udp.length,
-                              end > udp_offset ? end - udp_offset : 0));
+    return Malformed(fmt::format("UDP length is {}, but the IP datagram has {} bytes for it", frame.udp.length,
+                                 end > udp_offset ? end - udp_offset : 0));
   }
   size_t at = found->bth_offset + spec::Bth::kBytes;
   const size_t fixed = frame.info().extension_bytes + size_t{frame.bth.pad_count} + spec::kIcrcBytes;
   if (at + fixed > end) {
-    return Broken(
-        fmt::format("{} bytes behind its BTH, but headers, pad and ICRC are {}", end > at ? end - at : 0, fixed));
+    return Malformed(
+        fmt::format("{} bytes after the BTH, but headers, pad and ICRC are {}", end > at ? end - at : 0, fixed));
   }
   VisitExtensions(frame, [&](const char*, auto& header) {
     header = std::remove_reference_t<decltype(header)>::Decode(bytes.data() + at);

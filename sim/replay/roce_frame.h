@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A RoCEv2 frame as fields: taken apart, put together again, ICRC judged and computed. What decode and replay of
-// captures stand on. It judges one frame by itself: no state of a connection.
+// A RoCEv2 frame as fields: parse, encode, check and compute the ICRC. The basis of decode and replay. Checks single
+// frames; keeps no connection state.
 #pragma once
 
 #include <array>
@@ -21,12 +21,12 @@ struct RoceFrame {
   spec::Ethernet ethernet;
   std::optional<spec::VlanTag> vlan;
   bool is_ipv6 = false;
-  spec::Ipv4 ipv4;  // one of the two
+  spec::Ipv4 ipv4;  // if not is_ipv6
   spec::Ipv6 ipv6;
-  std::vector<uint8_t> ip_options;  // of IPv4; the ICRC of such a frame is nobody's business (RoCEv2 has none)
+  std::vector<uint8_t> ip_options;  // IPv4 options, which RoCEv2 does not use; the ICRC of such a frame is not checked
   spec::Udp udp;
   spec::Bth bth;
-  // Those that info() says.
+  // Valid ones: see info().
   spec::Reth reth;
   spec::Aeth aeth;
   spec::Deth deth;
@@ -37,8 +37,8 @@ struct RoceFrame {
   spec::AtomicAckEth atomic_ack_eth;
   std::vector<uint8_t> payload;  // without pad
   std::vector<uint8_t> pad;
-  uint32_t icrc = 0;             // as it stands in the frame
-  std::vector<uint8_t> trailer;  // behind the datagram: padding of a short Ethernet frame
+  uint32_t icrc = 0;             // as received
+  std::vector<uint8_t> trailer;  // after the datagram: padding of a short Ethernet frame
 
   const spec::OpcodeInfo& info() const { return spec::kOpcodeInfo[static_cast<uint8_t>(bth.opcode)]; }
   GidBytes source() const;
@@ -47,7 +47,7 @@ struct RoceFrame {
   uint8_t traffic_class() const;
 };
 
-// Calls f(name, header) for every extended header of the frame, in the order of the wire. [IBTA vol. 1, 9.4]
+// Calls f(name, header) for every extended header of the frame, in wire order. [IBTA vol. 1, 9.4]
 template <typename Frame, typename F>
 void VisitExtensions(Frame& frame, F&& f) {
   const spec::OpcodeInfo& info = frame.info();
@@ -69,21 +69,21 @@ void VisitExtensions(Frame& frame, F&& f) {
 
 struct ParsedFrame {
   enum class Kind : uint8_t {
-    kRoce,     // `frame` is all of it
-    kForeign,  // not RoCEv2; `what` says what it is
-    kBroken,   // addressed to RoCEv2's port, but its lengths contradict each other or it is cut off: `what`
+    kRoce,       // see `frame`
+    kForeign,    // not RoCEv2; `what` describes it
+    kMalformed,  // UDP port of RoCEv2, but inconsistent lengths or truncated; `what` is the reason
   };
   Kind kind = Kind::kForeign;
   RoceFrame frame;
   std::string what;
 };
-// `bytes` from the destination MAC address, without FCS. An opcode that the contract does not know has no extended
-// headers: all behind its BTH is payload.
+// `bytes`: from the destination MAC address on, without FCS. An unknown opcode has no extended headers: all bytes after
+// its BTH are payload.
 ParsedFrame ParseRoceFrame(std::span<const uint8_t> bytes);
 
-// The bytes, every field as it is; the ICRC is computed. So a frame that came whole encodes to itself.
+// The bytes of a frame; the ICRC is computed, all other fields are taken as they are. A valid frame encodes to itself.
 std::vector<uint8_t> Encode(const RoceFrame& frame);
-// Makes lengths, pad and the IPv4 checksum what headers and payload ask for; of a frame that was changed.
+// After a change: sets lengths, pad and IPv4 checksum according to headers and payload.
 void Complete(RoceFrame& frame);
 // Whether the frame's ICRC is right. [IBTA vol. 1, A17.3.3]
 bool IsIcrcRight(const RoceFrame& frame);

@@ -31,7 +31,7 @@ void RxLockstep::Clock() {
   const bool frame_here = !inputs_.empty() && (beat_offset_ > 0 || inputs_.front().start <= now);
   if (!frame_here && rtl_->cycle() >= busy_until_) {
     if (inputs_.empty()) return;  // nothing triggers this process again
-    // Idle: the first clock edge at or after the frame's start is the next one that matters.
+    // Idle: sleep until the first clock edge at or after the frame's start.
     const auto cycles =
         static_cast<uint64_t>((inputs_.front().start - now + period_ - sc_time::from_value(1)) / period_);
     skipped_ += cycles;

@@ -41,7 +41,7 @@ bool TakesReceive(IbWrOpcode opcode) { return opcode != IbWrOpcode::kRdmaWrite &
 
 uint64_t MtuBytes(spec::IbMtu mtu) { return uint64_t{128} << static_cast<unsigned>(mtu); }
 
-// What says the stage at the seam; none if it comes from outside.
+// The output event of a stage at the seam; nullopt for inputs.
 std::optional<EventKind> OutputOf(Stage stage) {
   switch (stage) {
     case Stage::kIndexRead:
@@ -171,7 +171,7 @@ MessageTracker::Nic* MessageTracker::NicOf(uint64_t mac) {
 bool MessageTracker::IsFor(Nic& nic, const Packet& packet) {
   if (const Nic* const owner = NicOf(packet.destination_mac)) return owner == &nic;
   if (nic.mac().has_value()) return false;
-  // Nobody who has sent anything. Then whose QP expects it.
+  // The destination has not sent anything yet, so its MAC is unknown: decide by the destination QP.
   const Qp* const qp = nic.FindQp(packet.headers.bth.dest_qp);
   return qp != nullptr && (packet.info.has_deth || MacOf(qp->context.path.dmac) == packet.source_mac);
 }
@@ -187,7 +187,7 @@ std::optional<MessageTracker::Packet> MessageTracker::Read(std::span<const uint8
   if (!packet.info.valid) return std::nullopt;
   packet.destination_mac = MacOf(frame);
   packet.source_mac = MacOf(frame.subspan(6));
-  // By the UDP length, because a frame may be padded.
+  // The end is from the UDP length: a frame may be padded.
   const size_t bth = headers->bth_offset;
   const size_t udp = size_t{frame[bth - 4]} << 8 | frame[bth - 3];
   const size_t end = bth - kUdpBytes + udp;
@@ -195,7 +195,7 @@ std::optional<MessageTracker::Packet> MessageTracker::Read(std::span<const uint8
   const size_t behind = kIcrcBytes + headers->bth.pad_count;
   if (end > frame.size() || begin + behind > end) return std::nullopt;
   packet.payload = frame.subspan(begin, end - behind - begin);
-  // The functions know no IP options; nobody here sends any.
+  // The ICRC functions do not support IP options; no NIC here sends any.
   const size_t ip = headers->ip_offset;
   if (bth == ip + (headers->is_ipv6 ? spec::Ipv6::kBytes : spec::Ipv4::kBytes) + kUdpBytes) {
     packet.is_damaged = !model::IcrcCheck(frame.subspan(ip, end - ip), headers->is_ipv6);
@@ -211,7 +211,7 @@ MessageTracker::Qp* MessageTracker::SenderOf(Nic& nic, const Packet& packet) {
   if (packet.info.has_deth) return nic.FindQp(packet.source_qp);
   std::vector<Qp*> senders = nic.FindByPeer(packet.destination_mac, packet.headers.bth.dest_qp);
   if (senders.size() == 1) return senders.front();
-  // Several QPs that send to one: whose PSN it is.
+  // Several QPs send to the same one: decide by PSN.
   std::erase_if(senders, [&](const Qp* qp) {
     return qp->next_psn != packet.headers.bth.psn && qp->At(packet.headers.bth.psn) == nullptr;
   });
@@ -275,7 +275,7 @@ void MessageTracker::SentRequest(Nic& nic, const Packet& packet, EventMark start
         totals_.bytes += message->bytes;
       }
       if (qp->is_reliable() && TakesReceive(message->opcode)) {
-        if (qp->undelivered.size() == Qp::kMostUndelivered) qp->undelivered.pop_front();
+        if (qp->undelivered.size() == Qp::kMaxUndelivered) qp->undelivered.pop_front();
         qp->undelivered.push_back(message);
       }
     }
@@ -318,7 +318,7 @@ void MessageTracker::SentResponse(Nic& nic, const Packet& packet, EventMark star
     ++unattributed_.responses;
   } else {
     message = qp->At(packet.headers.bth.psn);
-    // What the answer tells of who takes what next. (What a sequence NAK asks for may have come since.)
+    // Responses show the PSN that the peer expects. (Not a sequence NAK: its PSN may have been received meanwhile.)
     const uint32_t psn = packet.headers.bth.psn;
     const bool is_nak = packet.info.has_aeth && (packet.syndrome & 0x60) != 0;
     if (is_nak && packet.syndrome < static_cast<uint8_t>(spec::AethSyndrome::kNakPsnSequenceError)) {
@@ -326,15 +326,15 @@ void MessageTracker::SentResponse(Nic& nic, const Packet& packet, EventMark star
     } else if (!is_nak && (!qp->expected_psn.has_value() || Qp::Distance(*qp->expected_psn, psn) >= 0)) {
       qp->expected_psn = (psn + 1) & 0xff'ffff;
     }
-    Answered(*qp, packet, Stage::kAnswer, start);
+    OnResponse(*qp, packet, Stage::kAnswer, start);
     if (message == nullptr) ++unattributed_.responses;
   }
   const bool is_read = message != nullptr && message->is_read();
   NotePayloadRead(nic, packet, is_read ? message.get() : nullptr);
 }
 
-// An acknowledge stands for all before it, a response for those before its READ.
-void MessageTracker::Answered(Qp& qp, const Packet& packet, Stage stage, EventMark mark) {
+// An acknowledge covers all earlier messages, a READ response all before its READ.
+void MessageTracker::OnResponse(Qp& qp, const Packet& packet, Stage stage, EventMark mark) {
   const uint32_t psn = packet.headers.bth.psn;
   const bool is_nak = packet.info.has_aeth && (packet.syndrome & 0x60) != 0;
   for (const MessagePtr& message : qp.messages) {
@@ -365,12 +365,12 @@ void MessageTracker::Received(Nic& nic, EventMark start, EventMark end, std::spa
   if (packet->info.is_response) {
     Qp* const qp = nic.FindQp(packet->headers.bth.dest_qp);
     const MessagePtr message = qp == nullptr ? nullptr : qp->At(psn);
-    if (qp != nullptr) Answered(*qp, *packet, Stage::kAnswerArrival, start);
+    if (qp != nullptr) OnResponse(*qp, *packet, Stage::kAnswerArrival, start);
     if (message == nullptr) {
       ++unattributed_.arrivals;
     } else if (message->is_read() && packet->info.operation == spec::BthOperation::kRdmaReadResponse &&
                message->responses == static_cast<uint64_t>(Qp::Distance(message->first_psn, psn))) {
-      // Others were lost before it, or it is a repeated one: either is refused.
+      // Only the next response in order is accepted; one after a loss or a duplicate is dropped.
       ++message->responses;
       if (!packet->payload.empty()) nic.writes().OnFrame(message, packet->payload);
     }
@@ -392,7 +392,7 @@ void MessageTracker::Received(Nic& nic, EventMark start, EventMark end, std::spa
   if (!qp->is_reliable() && packet->info.ends_message && message->arrived == message->packets &&
       TakesReceive(message->opcode)) {
     if (Qp* receiver = nic.FindQp(packet->headers.bth.dest_qp)) {
-      if (receiver->arrived.size() == Qp::kMostUndelivered) receiver->arrived.pop_front();
+      if (receiver->arrived.size() == Qp::kMaxUndelivered) receiver->arrived.pop_front();
       receiver->arrived.push_back(message);
     }
   }

@@ -11,16 +11,16 @@ void PayloadReads::Forget(uint32_t tag) {
 
 void PayloadReads::OnRead(uint32_t tag, uint32_t bytes, EventMark mark) {
   Forget(tag);
-  if (reads_.size() == kMost) reads_.pop_front();
+  if (reads_.size() == kMaxReads) reads_.pop_front();
   Read& read = reads_.emplace_back();
   read.tag = tag;
   read.bytes = bytes;
-  read.asked = mark;
+  read.requested = mark;
   read.data.reserve(bytes);
 }
 
 void PayloadReads::OnData(uint32_t tag, std::span<const uint8_t> data, bool is_last, EventMark mark) {
-  // Of the reads with this tag only the last can be under way.
+  // Only the last read with this tag can be outstanding.
   const auto read = std::find_if(reads_.rbegin(), reads_.rend(), [&](const Read& entry) { return entry.tag == tag; });
   if (read == reads_.rend() || read->is_complete) return;
   read->data.insert(read->data.end(), data.begin(), data.end());
@@ -45,11 +45,11 @@ std::optional<PayloadReads::Found> PayloadReads::Take(std::span<const uint8_t> p
       }
     }
     if (done != payload.size() || used.empty()) continue;
-    Found found = {reads_[used.front()].asked, reads_[used.front()].completed};
+    Found found = {reads_[used.front()].requested, reads_[used.front()].completed};
     for (const size_t i : used) {
       if (reads_[i].completed.cycle > found.last.cycle) found.last = reads_[i].completed;
     }
-    // Packets leave in the order in which their payload is asked for: what is older leaves no more.
+    // Packets are sent in the order in which their payload is requested, so older reads will not be sent.
     for (auto i = used.rbegin(); i != used.rend(); ++i) reads_.erase(reads_.begin() + static_cast<ptrdiff_t>(*i));
     reads_.erase(reads_.begin(), reads_.begin() + static_cast<ptrdiff_t>(start));
     return found;

@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kPicosecondsPerNs = kPicosecondsPerNanosecond;
 
-// Sizes are put into classes of up to 64 bytes, 256, 1 KiB, …
+// Upper bound of the size class: 64 bytes, 256, 1 KiB, …
 uint64_t SizeClass(uint64_t bytes) {
   uint64_t most = 64;
   while (most < bytes) most *= 4;
@@ -101,10 +101,10 @@ const std::vector<Interval>& Intervals() {
       {"wire", Stage::kTransmit, Stage::kArrival, "first packet to the peer"},
       {"arrival", Stage::kArrival, Stage::kArrivalEnd, "all packets at the peer's MAC"},
       {"payload_write", Stage::kPayloadWrite, Stage::kPayloadWriteEnd, "DMA writes of the payload"},
-      {"peer", Stage::kArrival, Stage::kAnswer, "first packet at the peer to its answer"},
-      {"answer", Stage::kAnswer, Stage::kAnswerArrival, "acknowledge or responses on their way"},
+      {"peer", Stage::kArrival, Stage::kAnswer, "first packet at the peer to its response"},
+      {"answer", Stage::kAnswer, Stage::kAnswerArrival, "acknowledge or responses on the wire"},
       {"peer_completion", Stage::kArrivalEnd, Stage::kPeerCompletion, "last packet at the peer to its CQE"},
-      {"completion", Stage::kAnswerArrival, Stage::kCompletion, "answer to the CQE"},
+      {"completion", Stage::kAnswerArrival, Stage::kCompletion, "response to the CQE"},
       {"interrupt", Stage::kCompletion, Stage::kInterrupt, "CQE to the MSI-X message"},
   };
   return intervals;
@@ -114,12 +114,11 @@ const std::vector<PathPart>& PathParts() {
   static const std::vector<PathPart> parts = {
       {"fetch", Stage::kDoorbell, Stage::kWorkRequestRead, "doorbell to the read of the work request"},
       {"work_request", Stage::kWorkRequestRead, Stage::kWorkRequest, "read of the work request"},
-      {"prepare", Stage::kWorkRequest, Stage::kTransmit,
-       "checks, the wait for its turn, and the first packet's payload"},
+      {"prepare", Stage::kWorkRequest, Stage::kTransmit, "checks, arbitration, and the first packet's payload"},
       {"wire", Stage::kTransmit, Stage::kArrival, "first packet to the peer"},
-      {"peer", Stage::kArrival, Stage::kAnswer, "the other packets, and what the peer does before it answers"},
-      {"answer", Stage::kAnswer, Stage::kAnswerArrival, "acknowledge, or all responses, on their way"},
-      {"completion", Stage::kAnswerArrival, std::nullopt, "answer to the CQE"},
+      {"peer", Stage::kArrival, Stage::kAnswer, "the other packets, and processing at the peer until its response"},
+      {"answer", Stage::kAnswer, Stage::kAnswerArrival, "acknowledge, or all responses, on the wire"},
+      {"completion", Stage::kAnswerArrival, std::nullopt, "response to the CQE"},
   };
   return parts;
 }
@@ -138,7 +137,7 @@ void Report::AddPath(Operation& operation, const Message& message, Stage end) co
   std::vector<Picoseconds> parts;
   for (const PathPart& part : PathParts()) {
     const auto from = TimeOf(message, part.from), to = TimeOf(message, part.to.value_or(end));
-    // What was lost and sent again may have happened in another order: then there is no such path.
+    // After a retransmission stages may be in another order; such messages have no path.
     if (!from.has_value() || !to.has_value() || *to < *from) return;
     parts.push_back(*to - *from);
   }
@@ -241,7 +240,7 @@ Json Report::ToJson(Picoseconds now, const std::vector<const LockstepNic*>& lock
                           {"completions", unattributed.completions + unattributed.rings.completions}};
   json["intervals"] = Json::array();
   for (const Interval& interval : Intervals()) {
-    // Where it is drawn: the first for all but READs.
+    // at_peer: first element for all operations but READ, second for READ.
     Message message;
     const bool at_peer = message.IsAtPeer(interval.from);
     message.opcode = spec::IbWrOpcode::kRdmaRead;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run was like, from the messages that a MessageTracker followed: totals, and per operation and size how long
-// messages and their stages took. As JSON, of which docs/reports.md tells what each figure is.
+// The report of a run, from the messages of a MessageTracker: totals, and latencies of messages and stages by operation
+// and size. JSON; docs/reports.md documents each key.
 #pragma once
 
 #include <array>
@@ -19,14 +19,14 @@ namespace vireo::sim {
 
 class LockstepNic;
 
-// Durations, whose percentiles are exact to 1/64.
+// A histogram of durations; percentiles are exact to 1/64.
 class Durations {
  public:
   void Add(Picoseconds duration);
   uint64_t count() const { return count_; }
   Picoseconds max() const { return max_; }
   double mean() const { return count_ == 0 ? 0 : sum_ / static_cast<double>(count_); }
-  // The least of its classes that `share` (0 to 1) of all do not exceed; never above max(). 0 without any.
+  // The upper bound of the class of the `share` quantile (0 to 1), at most max(). 0 if empty.
   Picoseconds Percentile(double share) const;
 
  private:
@@ -40,37 +40,37 @@ class Durations {
   Picoseconds max_ = 0;
 };
 
-// A part of a message's life that is drawn and averaged.
+// A part of a message's lifetime that is drawn and averaged.
 struct Interval {
   const char* name;
   Stage from, to;
   const char* doc;
 };
-// In the order of time of a WRITE.
+// In the order in which a WRITE passes them.
 const std::vector<Interval>& Intervals();
 
-// The latency of a message of RC, from doorbell to CQE (without one: to the used element), cut into parts that follow
-// each other without gap, so that they add up to it.
+// A part of the latency of an RC message. The parts are consecutive and add up to the latency, from doorbell to CQE
+// (without one: to the used element).
 struct PathPart {
   const char* name;
   Stage from;
-  std::optional<Stage> to;  // nothing: the end
+  std::optional<Stage> to;  // nullopt: the end
   const char* doc;
 };
 const std::vector<PathPart>& PathParts();
 
 class Report {
  public:
-  static constexpr int kVersion = 1;  // of the JSON: another one if anything is removed, or means something else
-  // What the run was; strings as the command line has them.
+  static constexpr int kVersion = 1;  // of the JSON: changes if a key is removed or changes its meaning
+  // Parameters of the run; strings as on the command line.
   struct Run {
     std::string device, config, preset, seed;
     std::vector<std::string> nics;  // names
   };
-  // From now on also what `tracker` forgets counts; it outlives the report, and has no other observer.
+  // Becomes the tracker's OnForget observer, so that forgotten messages are counted too. `tracker` must outlive this.
   Report(MessageTracker& tracker, Run run);
 
-  // Everything until now. `lockstep`: by NIC, null if it is not; shorter: the others are not.
+  // The report up to `now`. `lockstep`: by NIC; null or missing: not in lockstep.
   nlohmann::ordered_json ToJson(Picoseconds now, const std::vector<const LockstepNic*>& lockstep = {}) const;
 
  private:
@@ -78,13 +78,13 @@ class Report {
     uint64_t count = 0, bytes = 0, retransmitted = 0;
     Durations latency;
     std::vector<Durations> intervals;  // as Intervals()
-    std::vector<Durations> path;       // as PathParts(); each of the same messages
-    Durations path_latency;            // of those
+    std::vector<Durations> path;       // as PathParts(), all of the same messages
+    Durations path_latency;            // of the same messages
   };
-  // Name of the operation, and the largest size of its class.
+  // By name of the operation and upper bound of the size class.
   using Operations = std::map<std::pair<std::string, uint64_t>, Operation>;
 
-  // The begin of the cycle; nothing if the stage was not found.
+  // The start of the cycle; nullopt if the stage is unknown.
   std::optional<Picoseconds> TimeOf(const Message& message, Stage stage) const;
   void AddPath(Operation& operation, const Message& message, Stage end) const;
   void Add(Operations& operations, const Message& message) const;

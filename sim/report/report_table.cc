@@ -34,7 +34,7 @@ std::string Text(const Json& report) {
                       totals.at("messages").get<uint64_t>(), bytes, totals.at("completed").get<uint64_t>(),
                       totals.at("failed").get<uint64_t>(), totals.at("abandoned").get<uint64_t>(),
                       totals.at("open").get<uint64_t>());
-  text += fmt::format("{} packets sent, {} received; {} sent again; NAKs: {} sequence, {} RNR, {} other\n",
+  text += fmt::format("{} packets sent, {} received; {} retransmitted; NAKs: {} sequence, {} RNR, {} other\n",
                       totals.at("packets_sent").get<uint64_t>(), totals.at("packets_received").get<uint64_t>(),
                       totals.at("retransmitted_packets").get<uint64_t>(), totals.at("sequence_naks").get<uint64_t>(),
                       totals.at("rnr_naks").get<uint64_t>(), totals.at("other_naks").get<uint64_t>());
@@ -43,7 +43,7 @@ std::string Text(const Json& report) {
   }
   if (!report.at("operations").empty()) {
     text += fmt::format("\n{:<6} {:>8} {:>9} {:>13} {:>10} {:>10} {:>10} {:>8}  latency in ns\n", "", "up to",
-                        "messages", "bytes", "p50", "p99", "max", "resent");
+                        "messages", "bytes", "p50", "p99", "max", "retrans");
   }
   for (const Json& row : report.at("operations")) {
     const Json& latency = row.at("latency_ns");
@@ -83,11 +83,11 @@ std::string Text(const Json& report) {
   return text;
 }
 
-// Two spaces before each line.
+// Each line indented by two spaces.
 std::string Summary(const Json& report) {
   const Json& totals = report.at("totals");
   std::string text =
-      fmt::format("  on the wire: {} messages, {} bytes, {} packets, {} sent again, {} lost\n",
+      fmt::format("  on the wire: {} messages, {} bytes, {} packets, {} retransmitted, {} lost\n",
                   totals.at("messages").get<uint64_t>(), totals.at("bytes").get<uint64_t>(),
                   totals.at("packets_sent").get<uint64_t>(), totals.at("retransmitted_packets").get<uint64_t>(),
                   totals.at("packets_lost").get<int64_t>());
@@ -106,17 +106,17 @@ std::string Summary(const Json& report) {
   return text + fmt::format("  RTL and model: {} events compared, {} in different cycles\n", events, events - exact);
 }
 
-std::string OrNothing(std::string (*make)(const Json&), const Json& report) {
+std::string OrEmpty(std::string (*make)(const Json&), const Json& report) {
   try {
     return make(report);
-  } catch (const Json::exception&) {  // a file of somebody else's; the library has no other way to say so
+  } catch (const Json::exception&) {  // not a report; the library reports it only by an exception
     return "";
   }
 }
 
 }  // namespace
 
-std::string ReportTable(const Json& report) { return OrNothing(Text, report); }
-std::string ReportSummary(const Json& report) { return OrNothing(Summary, report); }
+std::string ReportTable(const Json& report) { return OrEmpty(Text, report); }
+std::string ReportSummary(const Json& report) { return OrEmpty(Summary, report); }
 
 }  // namespace vireo::sim

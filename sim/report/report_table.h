@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A report for people. Apart from report.h, so that who only has a report's JSON needs no simulator.
+// A report as text. Separate from report.h, so that it does not depend on the simulator.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,9 +7,9 @@
 
 namespace vireo::sim {
 
-// Of what Report::ToJson gave, with an end of line. Empty if it is not that.
+// The full table, with a final newline. `report`: the result of Report::ToJson; returns "" for anything else.
 std::string ReportTable(const nlohmann::ordered_json& report);
-// The same in a few lines, indented: messages, packets, latencies and, in lockstep, what was compared.
+// A summary, indented: messages, packets, latencies and, in lockstep, the number of compared events. Else as above.
 std::string ReportSummary(const nlohmann::ordered_json& report);
 
 }  // namespace vireo::sim

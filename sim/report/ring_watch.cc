@@ -17,7 +17,7 @@ uint64_t Little(std::span<const uint8_t> bytes, size_t count) {
   return value;
 }
 
-// Half of, or all of, a 64-bit register.
+// Writes half or all of a 64-bit register.
 void Merge(uint64_t& target, uint64_t at, uint64_t value, unsigned bytes) {
   const uint64_t mask = (bytes >= 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * bytes) - 1) << 8 * at;
   target = (target & ~mask) | (value << 8 * at & mask);
@@ -35,7 +35,7 @@ void RingWatch::OnReset() {
   is_packed_ = false;
 }
 
-// --- What the driver and firmware say
+// --- Writes of driver and firmware
 
 void RingWatch::OnBarWrite(const BoundaryEvent& event, EventMark mark) {
   if (event.id != spec::kBarVirtio) return;
@@ -46,7 +46,7 @@ void RingWatch::OnBarWrite(const BoundaryEvent& event, EventMark mark) {
   if (event.address < spec::kBarVirtioNotify) return;
   const uint64_t at = event.address - spec::kBarVirtioNotify;
   const uint64_t index = at / spec::kNotifyOffMultiplier;
-  if (at % spec::kNotifyOffMultiplier != 0) return;  // an arm
+  if (at % spec::kNotifyOffMultiplier != 0) return;  // arms a CQ
   if (index >= queues_.size() || !queues_[index].enabled) {
     ++counters_.doorbells;
     return;
@@ -94,8 +94,8 @@ void RingWatch::Enable(uint16_t index) {
     regions_[begin] = {.end = begin + bytes, .queue = index, .part = part};
   };
   add(queue.desc, size * spec::VirtqDesc::kBytes, Part::kDescriptors);
-  if (is_packed_) return;  // what else there is of it are wishes about interrupts
-  // With used_event and avail_event behind them.
+  if (is_packed_) return;  // its other areas are event suppression only
+  // Including used_event and avail_event at the end.
   add(queue.driver, kAvailEntries + (size + 1) * sizeof(uint16_t), Part::kDriver);
   add(queue.device, kUsedEntries + size * spec::VirtqUsedElem::kBytes + sizeof(uint16_t), Part::kDevice);
 }
@@ -106,13 +106,13 @@ void RingWatch::Disable(uint16_t index) {
   std::erase_if(by_address_, [&](const auto& entry) { return entry.second.queue == index; });
   queue.enabled = false;
   queue.doorbell = queue.index_read = {};
-  // Numbers go on, so that a read that is under way finds nothing of the next life.
+  // Numbers continue, so that an outstanding read matches no buffer of the re-enabled queue.
   queue.first += queue.buffers.size();
-  queue.told = queue.first;
+  queue.reported = queue.first;
   queue.buffers.clear();
   queue.first_packed += queue.packed.size();
   queue.packed.clear();
-  queue.next_place = 0;
+  queue.next_index = 0;
   queue.wrap = true;
   queue.in_chain = false;
 }
@@ -125,7 +125,7 @@ void RingWatch::OnTableWrite(spec::MgmtTable table, uint32_t index, std::span<co
   queues_[index].owner = row.owner;
 }
 
-// --- Where things are
+// --- Address lookup
 
 const RingWatch::Region* RingWatch::RegionAt(uint64_t address, uint64_t* begin) const {
   auto after = regions_.upper_bound(address);
@@ -136,26 +136,26 @@ const RingWatch::Region* RingWatch::RegionAt(uint64_t address, uint64_t* begin) 
   return &after->second;
 }
 
-RingWatch::Buffer* RingWatch::Find(const BufferName& name) {
-  if (name.queue >= queues_.size()) return nullptr;
-  Queue& queue = queues_[name.queue];
-  if (name.number < queue.first || name.number >= queue.first + queue.buffers.size()) return nullptr;
-  return &queue.buffers[name.number - queue.first];
+RingWatch::Buffer* RingWatch::Find(const BufferId& id) {
+  if (id.queue >= queues_.size()) return nullptr;
+  Queue& queue = queues_[id.queue];
+  if (id.number < queue.first || id.number >= queue.first + queue.buffers.size()) return nullptr;
+  return &queue.buffers[id.number - queue.first];
 }
 
-RingWatch::Buffer* RingWatch::BufferAt(uint64_t address, BufferName* name) {
+RingWatch::Buffer* RingWatch::BufferAt(uint64_t address, BufferId* id) {
   auto after = by_address_.upper_bound(address);
   if (after == by_address_.begin()) return nullptr;
   --after;
   Buffer* const buffer = Find(after->second);
   if (buffer == nullptr || address - after->first >= buffer->bytes) return nullptr;
-  *name = after->second;
+  *id = after->second;
   return buffer;
 }
 
 // --- Reads
 
-RingWatch::Place RingWatch::OnRead(const BoundaryEvent& event, EventMark mark) {
+RingWatch::Target RingWatch::OnRead(const BoundaryEvent& event, EventMark mark) {
   Read& read = reads_[event.id];
   read = {.use = Use::kNone, .buffer = {}, .address = event.address, .mark = mark};
   uint64_t begin = 0;
@@ -174,7 +174,7 @@ RingWatch::Place RingWatch::OnRead(const BoundaryEvent& event, EventMark mark) {
       read.buffer.number = queue.first_packed + queue.packed.size();
       queue.packed.push_back({event.address, mark, {}, false});
     } else if (region->part == Part::kDescriptors) {
-      // Of a buffer that is new; who reads a descriptor again sends again.
+      // Only the first read counts; a repeated one belongs to a retransmission.
       for (size_t i = 0; i < queue.buffers.size(); ++i) {
         Buffer& buffer = queue.buffers[i];
         if (!buffer.has_head || buffer.head != at / spec::VirtqDesc::kBytes) continue;
@@ -185,29 +185,29 @@ RingWatch::Place RingWatch::OnRead(const BoundaryEvent& event, EventMark mark) {
         break;
       }
     }
-    return Place::kRing;
+    return Target::kRing;
   }
-  BufferName name;
-  if (Buffer* buffer = BufferAt(event.address, &name)) {
-    read.buffer = name;
+  BufferId id;
+  if (Buffer* buffer = BufferAt(event.address, &id)) {
+    read.buffer = id;
     if (buffer->is_table) {
       read.use = Use::kTable;
-      return Place::kRing;
+      return Target::kRing;
     }
-    if (buffer->is_read || queues_[name.queue].kind != TableQueueKind::kSq) return Place::kBuffer;
+    if (buffer->is_read || queues_[id.queue].kind != TableQueueKind::kSq) return Target::kBuffer;
     read.use = Use::kBufferData;
     if (!buffer->request.read.is_set()) buffer->request.read = mark;
-    return Place::kBuffer;
+    return Target::kBuffer;
   }
-  return Place::kOther;
+  return Target::kOther;
 }
 
 RingWatch::Buffer& RingWatch::Take(uint16_t index, EventMark ring_read) {
   Queue& queue = queues_[index];
-  // More than the ring has cannot be outstanding: some came back in a way that is not followed here (chains of frames).
+  // At most `size` buffers are outstanding; the rest were returned in a way not tracked here (chains of net frames).
   if (queue.buffers.size() >= queue.size && !queue.buffers.empty()) {
     queue.buffers.pop_front();
-    queue.told = std::max(queue.told, ++queue.first);
+    queue.reported = std::max(queue.reported, ++queue.first);
   }
   Buffer& buffer = queue.buffers.emplace_back();
   buffer.request.queue = index;
@@ -222,7 +222,7 @@ void RingWatch::OnReadData(const BoundaryEvent& event, EventMark mark) {
   if (found == reads_.end()) return;
   const Read read = found->second;
   if ((event.status & 0x80) != 0) reads_.erase(found);
-  // Also one that failed ends here, and has no data.
+  // A failed read ends here too, without data.
   if (read.use == Use::kPacked) return ReadPacked(read.buffer, event.payload, (event.status & 0x80) != 0);
   if (read.use == Use::kNone || event.payload.empty()) return;
   switch (read.use) {
@@ -241,9 +241,9 @@ void RingWatch::OnReadData(const BoundaryEvent& event, EventMark mark) {
       if (Buffer* buffer = Find(read.buffer)) {
         if (read.use == Use::kTable && !buffer->is_table) return;
         const auto descriptor = spec::VirtqDesc::Decode(event.payload.data());
-        // The descriptors of a table have their flags in the same place but in packed rings.
+        // In packed rings the flags of a table's descriptors are at another offset.
         const uint16_t flags = is_packed_ ? spec::PvirtqDesc::Decode(event.payload.data()).flags : descriptor.flags;
-        SetPlace(read.buffer, descriptor.addr, descriptor.len, flags);
+        SetAddress(read.buffer, descriptor.addr, descriptor.len, flags);
       }
       return;
     case Use::kBufferData: return ReadBufferData(read.buffer, event.address, event.payload, mark);
@@ -252,27 +252,27 @@ void RingWatch::OnReadData(const BoundaryEvent& event, EventMark mark) {
   }
 }
 
-// Now it is known where a buffer lies, or where its table does.
-void RingWatch::SetPlace(const BufferName& name, uint64_t address, uint32_t bytes, uint16_t flags) {
-  Buffer& buffer = *Find(name);
+// Sets the address of a buffer, or of its indirect table.
+void RingWatch::SetAddress(const BufferId& id, uint64_t address, uint32_t bytes, uint16_t flags) {
+  Buffer& buffer = *Find(id);
   if (buffer.is_table) by_address_.erase(buffer.address);
   buffer.is_table = (flags & spec::VirtqDescFlags::kIndirect) != 0;
-  buffer.has_place = true;
+  buffer.has_address = true;
   buffer.address = address;
   buffer.bytes = bytes;
-  const TableQueueKind kind = queues_[name.queue].kind;
-  if (buffer.is_table || kind == TableQueueKind::kSq || kind == TableQueueKind::kCq) by_address_[address] = name;
+  const TableQueueKind kind = queues_[id.queue].kind;
+  if (buffer.is_table || kind == TableQueueKind::kSq || kind == TableQueueKind::kCq) by_address_[address] = id;
 }
 
-// In the order in which they were asked for, whatever the bus does.
-void RingWatch::ReadPacked(const BufferName& name, std::span<const uint8_t> data, bool is_last) {
-  Queue& queue = queues_[name.queue];
-  if (name.number < queue.first_packed || name.number >= queue.first_packed + queue.packed.size()) return;
-  PackedRead& read = queue.packed[name.number - queue.first_packed];
+// Walks reads in the order of their requests, regardless of the order of completions.
+void RingWatch::ReadPacked(const BufferId& id, std::span<const uint8_t> data, bool is_last) {
+  Queue& queue = queues_[id.queue];
+  if (id.number < queue.first_packed || id.number >= queue.first_packed + queue.packed.size()) return;
+  PackedRead& read = queue.packed[id.number - queue.first_packed];
   read.data.insert(read.data.end(), data.begin(), data.end());
   read.is_complete = is_last;
   while (!queue.packed.empty() && queue.packed.front().is_complete) {
-    WalkPacked(name.queue, queue.packed.front());
+    WalkPacked(id.queue, queue.packed.front());
     queue.packed.pop_front();
     ++queue.first_packed;
   }
@@ -282,29 +282,28 @@ void RingWatch::WalkPacked(uint16_t index, const PackedRead& read) {
   Queue& queue = queues_[index];
   constexpr size_t kBytes = spec::PvirtqDesc::kBytes;
   for (size_t at = 0; at + kBytes <= read.data.size(); at += kBytes) {
-    if ((read.address + at - queue.desc) / kBytes != queue.next_place) continue;  // read again, or of a chain
+    if ((read.address + at - queue.desc) / kBytes != queue.next_index) continue;  // a repeated read, or part of a chain
     const auto descriptor = spec::PvirtqDesc::Decode(read.data.data() + at);
     const bool avail = (descriptor.flags & spec::VirtqDescFlags::kAvail) != 0;
     const bool used = (descriptor.flags & spec::VirtqDescFlags::kUsed) != 0;
     if (avail != queue.wrap || used == queue.wrap) return;
     if (!queue.in_chain) {
       Buffer& buffer = Take(index, read.mark);
-      buffer.head = queue.next_place;
+      buffer.head = queue.next_index;
       buffer.has_head = true;
       buffer.request.index_read = {};
-      SetPlace({index, queue.first + queue.buffers.size() - 1}, descriptor.addr, descriptor.len, descriptor.flags);
+      SetAddress({index, queue.first + queue.buffers.size() - 1}, descriptor.addr, descriptor.len, descriptor.flags);
     }
     queue.in_chain = (descriptor.flags & spec::VirtqDescFlags::kNext) != 0;
-    if (++queue.next_place == queue.size) {
-      queue.next_place = 0;
+    if (++queue.next_index == queue.size) {
+      queue.next_index = 0;
       queue.wrap = !queue.wrap;
     }
   }
 }
 
-void RingWatch::ReadBufferData(const BufferName& name, uint64_t address, std::span<const uint8_t> data,
-                               EventMark mark) {
-  Buffer* const buffer = Find(name);
+void RingWatch::ReadBufferData(const BufferId& id, uint64_t address, std::span<const uint8_t> data, EventMark mark) {
+  Buffer* const buffer = Find(id);
   if (buffer == nullptr || buffer->is_read) return;
   for (size_t i = 0; i < data.size(); ++i) {
     const uint64_t at = address + i - buffer->address;
@@ -318,7 +317,7 @@ void RingWatch::ReadBufferData(const BufferName& name, uint64_t address, std::sp
     ++buffer->have;
   }
   const uint64_t tail = std::min<uint64_t>(buffer->bytes < kTailAt ? 0 : buffer->bytes - kTailAt, kTailBytes);
-  if (buffer->have >= kHeadBytes + tail) Parse(queues_[name.queue], *buffer, mark);
+  if (buffer->have >= kHeadBytes + tail) Parse(queues_[id.queue], *buffer, mark);
 }
 
 void RingWatch::Parse(Queue& queue, Buffer& buffer, EventMark mark) {
@@ -348,46 +347,46 @@ void RingWatch::Parse(Queue& queue, Buffer& buffer, EventMark mark) {
   }
   request.completed = mark;
   buffer.is_read = true;
-  Tell(queue);
+  ReportRequests(queue);
 }
 
-// In the order of the ring, whatever the bus does.
-void RingWatch::Tell(Queue& queue) {
-  while (queue.told < queue.first + queue.buffers.size()) {
-    Buffer& buffer = queue.buffers[queue.told - queue.first];
+// Reports in ring order, regardless of the order of completions.
+void RingWatch::ReportRequests(Queue& queue) {
+  while (queue.reported < queue.first + queue.buffers.size()) {
+    Buffer& buffer = queue.buffers[queue.reported - queue.first];
     if (!buffer.is_read) return;
-    buffer.is_told = true;
-    ++queue.told;
+    buffer.is_reported = true;
+    ++queue.reported;
     listener_.OnWorkRequest(buffer.request);
   }
 }
 
 // --- Writes
 
-RingWatch::Place RingWatch::OnWrite(const BoundaryEvent& event, EventMark mark) {
+RingWatch::Target RingWatch::OnWrite(const BoundaryEvent& event, EventMark mark) {
   uint64_t begin = 0;
   if (const Region* region = RegionAt(event.address, &begin)) {
     const uint16_t index = region->queue;
     const uint64_t at = event.address - begin;
     if (region->part == Part::kDescriptors) {
-      // The flags are what makes a packed descriptor used, and are written last.
+      // Writing the flags, last, makes a packed descriptor used.
       if (is_packed_ && at % spec::PvirtqDesc::kBytes == spec::PvirtqDesc::kFlagsOffset) {
         Used(index, mark, static_cast<uint32_t>(at / spec::PvirtqDesc::kBytes), true);
         if (queues_[index].kind == TableQueueKind::kCq) listener_.OnCompletionVisible(index, mark);
       }
     } else if (region->part == Part::kDevice && at >= kUsedEntries && event.bytes > sizeof(uint16_t)) {
-      // The end of an element may lie behind a boundary that no write crosses.
+      // An element may be split into two writes at a boundary; only its first part counts.
       if ((at - kUsedEntries) % spec::VirtqUsedElem::kBytes == 0) {
         Used(index, mark, static_cast<uint32_t>(Little(event.payload, sizeof(uint32_t))), true);
       }
     } else if (region->part == Part::kDevice && at == spec::VirtqUsed::kIdxOffset) {
       if (queues_[index].kind == TableQueueKind::kCq) listener_.OnCompletionVisible(index, mark);
     }
-    return Place::kRing;
+    return Target::kRing;
   }
-  BufferName name;
-  Buffer* const buffer = BufferAt(event.address, &name);
-  if (buffer == nullptr || buffer->is_table || queues_[name.queue].kind != TableQueueKind::kCq) return Place::kOther;
+  BufferId id;
+  Buffer* const buffer = BufferAt(event.address, &id);
+  if (buffer == nullptr || buffer->is_table || queues_[id.queue].kind != TableQueueKind::kCq) return Target::kOther;
   for (size_t i = 0; i < event.payload.size(); ++i) {
     const uint64_t at = event.address + i - buffer->address;
     if (at >= spec::RdmaCqReq::kBytes) continue;
@@ -395,14 +394,14 @@ RingWatch::Place RingWatch::OnWrite(const BoundaryEvent& event, EventMark mark) 
     ++buffer->have;
   }
   if (buffer->have == spec::RdmaCqReq::kBytes) {
-    listener_.OnCompletion(name.queue, spec::RdmaCqReq::Decode(buffer->content.data()), mark);
+    listener_.OnCompletion(id.queue, spec::RdmaCqReq::Decode(buffer->content.data()), mark);
   }
-  return Place::kBuffer;
+  return Target::kBuffer;
 }
 
 void RingWatch::Used(uint16_t index, EventMark mark, uint32_t head, bool has_head) {
   Queue& queue = queues_[index];
-  // Receive queues and completion queues, too, come back in order.
+  // Buffers of receive and completion queues are used in order, too.
   if (queue.buffers.empty() || (has_head && queue.buffers.front().has_head && queue.buffers.front().head != head)) {
     const bool is_followed =
         queue.kind == TableQueueKind::kSq || queue.kind == TableQueueKind::kRq || queue.kind == TableQueueKind::kCq;
@@ -410,18 +409,18 @@ void RingWatch::Used(uint16_t index, EventMark mark, uint32_t head, bool has_hea
     return;
   }
   const Buffer& buffer = queue.buffers.front();
-  const bool was_told = buffer.is_told;
+  const bool was_reported = buffer.is_reported;
   if (queue.kind == TableQueueKind::kCq && buffer.have != spec::RdmaCqReq::kBytes) ++counters_.completions;
-  if (buffer.has_place) {
+  if (buffer.has_address) {
     const auto at = by_address_.find(buffer.address);
     if (at != by_address_.end() && at->second.queue == index && at->second.number == queue.first) by_address_.erase(at);
   }
   queue.buffers.pop_front();
   ++queue.first;
-  queue.told = std::max(queue.told, queue.first);
+  queue.reported = std::max(queue.reported, queue.first);
   if (queue.kind == TableQueueKind::kSq) {
-    listener_.OnSendUsed(queue.owner, mark, was_told);
-    Tell(queue);
+    listener_.OnSendUsed(queue.owner, mark, was_reported);
+    ReportRequests(queue);
   } else if (queue.kind == TableQueueKind::kRq) {
     listener_.OnReceiveUsed(queue.owner, mark);
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows the virtqueues of one NIC by what crosses its seam: the driver's writes to common configuration say where
-// rings lie, firmware's table writes whose they are, DMA reads and writes what happens in them. Knows split and packed
-// rings and indirect tables, work requests of send queues, and CQEs; of other queues only that they are there.
+// Tracks the virtqueues of one NIC from the events at its seam: writes to common configuration give ring addresses,
+// firmware's table writes their owners, DMA reads and writes their contents. Decodes split and packed rings, indirect
+// tables, work requests of send queues, and CQEs; contents of other queues are not decoded.
 //
-// Nothing is read from memory: what is known was seen. So it must see the NIC from before its driver opens it; the ring
-// format of a device that was open already is taken for split.
+// It reads no memory. So it must observe the NIC from before its driver opens it; for a device that is already open it
+// assumes split rings.
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@
 
 namespace vireo::sim {
 
-// When an event was, in cycles of the NIC where it was; and the how manieth of its kind there, from 0, so that two
-// devices' events can be paired.
+// The cycle of an event, in the clock of its NIC, and its index among events of its kind there, from 0, by which events
+// of two devices are paired.
 struct EventMark {
   Cycle cycle = kNever;
   uint64_t number = 0;
@@ -29,7 +29,7 @@ struct EventMark {
   bool is_set() const { return cycle != kNever; }
 };
 
-// A send work request as the device read it for the first time.
+// A send work request, as first read by the device.
 struct WorkRequest {
   uint32_t qpn = 0;
   uint16_t queue = 0;
@@ -39,9 +39,9 @@ struct WorkRequest {
   uint32_t rkey = 0, remote_qpn = 0;
   uint64_t remote_addr = 0;
   uint32_t bytes = 0;
-  bool knows_bytes = false;  // false: a list of several elements, of which only the packets tell
-  // The last ring of the queue before the device looked; then what it read. No ring, no mark: the device looked by
-  // itself. Packed rings have no index.
+  bool knows_bytes = false;  // false: several SGEs, so the length is known only from the packets
+  // The queue's last doorbell before the device read the ring (unset: it read without one), then the reads. Packed
+  // rings have no index.
   EventMark doorbell, index_read, ring_read, descriptor_read, read, completed;
 };
 
@@ -49,59 +49,59 @@ class RingWatch {
  public:
   class Listener {
    public:
-    // In the order of the ring.
+    // Called in ring order.
     virtual void OnWorkRequest(const WorkRequest& request) = 0;
-    // The oldest buffer of a QP's queue came back; `was_read` false: its work request was never (wholly) read.
+    // The oldest buffer of a QP's queue was used; `was_read` false: its work request was not read completely.
     virtual void OnSendUsed(uint32_t qpn, EventMark mark, bool was_read) = 0;
     virtual void OnReceiveUsed(uint32_t qpn, EventMark mark) = 0;
     virtual void OnCompletion(uint16_t queue, const spec::RdmaCqReq& cqe, EventMark mark) = 0;
-    // The driver can see what was written to that completion queue.
+    // CQEs written to this completion queue are now visible to the driver.
     virtual void OnCompletionVisible(uint16_t queue, EventMark mark) = 0;
 
    protected:
     ~Listener() = default;
   };
-  // Things that do not fit what is known, which are left out of everything else.
+  // Unattributed events, which are otherwise ignored.
   struct Counters {
-    uint64_t doorbells = 0;    // of no queue that is enabled
-    uint64_t used = 0;         // buffers that came back and were not given
-    uint64_t completions = 0;  // CQEs that could not be read
+    uint64_t doorbells = 0;    // of queues that are not enabled
+    uint64_t used = 0;         // used elements without an available buffer
+    uint64_t completions = 0;  // CQEs that could not be decoded
     friend bool operator==(const Counters&, const Counters&) = default;
   };
 
   explicit RingWatch(Listener& listener) : listener_(listener) {}
 
-  // What an access was about.
-  enum class Place : uint8_t { kOther, kRing, kBuffer };
+  // The target of an access.
+  enum class Target : uint8_t { kOther, kRing, kBuffer };
   void OnReset();
   void OnBarWrite(const BoundaryEvent& event, EventMark mark);
   // Only table_virtqueue; others are ignored.
   void OnTableWrite(spec::MgmtTable table, uint32_t index, std::span<const uint8_t> entry);
-  Place OnRead(const BoundaryEvent& event, EventMark mark);
+  Target OnRead(const BoundaryEvent& event, EventMark mark);
   void OnReadData(const BoundaryEvent& event, EventMark mark);
-  Place OnWrite(const BoundaryEvent& event, EventMark mark);
+  Target OnWrite(const BoundaryEvent& event, EventMark mark);
 
-  // Nothing if it has none.
+  // kNoVector if it has none.
   uint16_t VectorOf(uint16_t queue) const { return queue < queues_.size() ? queues_[queue].vector : kNoVector; }
   static constexpr uint16_t kNoVector = spec::kVirtioMsiNoVector;
   const Counters& counters() const { return counters_; }
 
  private:
-  // What the device reads of a work request at first: its head, and its end with one element.
+  // The parts of a work request that the device reads first: its head, and its tail with one SGE.
   static constexpr size_t kHeadBytes = spec::RdmaSqReq::kInlineDataOffset;
   static constexpr size_t kTailAt = spec::RdmaSqReq::kSizeOffset;
   static constexpr size_t kTailBytes = spec::RdmaSqReq::kBytes - kTailAt + spec::RdmaSge::kBytes;
 
-  // A buffer that the device took from a ring and has not given back.
+  // A buffer that the device took from a ring and has not returned.
   struct Buffer {
     uint32_t head = 0;
-    bool has_head = false, has_place = false, is_table = false;
-    bool is_read = false;  // wholly, that is what is read of it at first
-    bool is_told = false;  // the listener knows it
+    bool has_head = false, has_address = false, is_table = false;
+    bool is_read = false;      // head and tail completely
+    bool is_reported = false;  // passed to the listener
     uint64_t address = 0;
     uint32_t bytes = 0;
-    std::array<uint8_t, kHeadBytes + kTailBytes> content{};  // of a CQE: its bytes
-    uint32_t have = 0;                                       // bytes of it
+    std::array<uint8_t, kHeadBytes + kTailBytes> content{};  // or the bytes of a CQE
+    uint32_t have = 0;                                       // valid bytes of `content`
     WorkRequest request;
   };
   // A read of descriptors of a packed ring.
@@ -121,11 +121,11 @@ class RingWatch {
     // Since it was enabled.
     EventMark doorbell, index_read;
     std::deque<Buffer> buffers;
-    uint64_t first = 0;             // number of the front one
-    uint64_t told = 0;              // number of the first that the listener does not know
-    std::deque<PackedRead> packed;  // that have not been walked
-    uint64_t first_packed = 0;      // number of the front one
-    uint16_t next_place = 0;
+    uint64_t first = 0;             // number of the front buffer
+    uint64_t reported = 0;          // number of the first buffer not passed to the listener
+    std::deque<PackedRead> packed;  // reads not yet walked
+    uint64_t first_packed = 0;      // number of the front read
+    uint16_t next_index = 0;
     bool wrap = true, in_chain = false;
   };
   enum class Part : uint8_t { kDescriptors, kDriver, kDevice };
@@ -134,14 +134,14 @@ class RingWatch {
     uint16_t queue = 0;
     Part part{};
   };
-  struct BufferName {
+  struct BufferId {
     uint16_t queue = 0;
     uint64_t number = 0;
   };
   enum class Use : uint8_t { kNone, kRingEntries, kDescriptor, kPacked, kTable, kBufferData };
   struct Read {
     Use use{};
-    BufferName buffer;  // of kRingEntries: the first one; of kPacked: the number of the read
+    BufferId buffer;  // of kRingEntries: the first one; of kPacked: the number of the read
     uint64_t address = 0;
     EventMark mark;
   };
@@ -149,17 +149,17 @@ class RingWatch {
   void WriteCommon(uint64_t offset, uint64_t value, unsigned bytes);
   void Enable(uint16_t index);
   void Disable(uint16_t index);
-  Buffer* Find(const BufferName& name);
+  Buffer* Find(const BufferId& id);
   const Region* RegionAt(uint64_t address, uint64_t* begin) const;
-  // The buffer in which the address lies; null if in none.
-  Buffer* BufferAt(uint64_t address, BufferName* name);
+  // The buffer that contains the address; null if none does.
+  Buffer* BufferAt(uint64_t address, BufferId* id);
   Buffer& Take(uint16_t queue, EventMark ring_read);
-  void SetPlace(const BufferName& name, uint64_t address, uint32_t bytes, uint16_t flags);
-  void ReadPacked(const BufferName& name, std::span<const uint8_t> data, bool is_last);
+  void SetAddress(const BufferId& id, uint64_t address, uint32_t bytes, uint16_t flags);
+  void ReadPacked(const BufferId& id, std::span<const uint8_t> data, bool is_last);
   void WalkPacked(uint16_t queue, const PackedRead& read);
-  void ReadBufferData(const BufferName& name, uint64_t address, std::span<const uint8_t> data, EventMark mark);
+  void ReadBufferData(const BufferId& id, uint64_t address, std::span<const uint8_t> data, EventMark mark);
   void Parse(Queue& queue, Buffer& buffer, EventMark mark);
-  void Tell(Queue& queue);
+  void ReportRequests(Queue& queue);
   void Used(uint16_t queue, EventMark mark, uint32_t head, bool has_head);
 
   Listener& listener_;
@@ -168,9 +168,9 @@ class RingWatch {
   uint32_t feature_window_ = 0;
   bool is_packed_ = false;
   std::vector<Queue> queues_;
-  std::map<uint64_t, Region> regions_;         // by begin
-  std::map<uint64_t, BufferName> by_address_;  // buffers of send and completion queues, and tables
-  std::unordered_map<uint32_t, Read> reads_;   // by tag
+  std::map<uint64_t, Region> regions_;        // by begin
+  std::map<uint64_t, BufferId> by_address_;   // buffers of send and completion queues, and indirect tables
+  std::unordered_map<uint32_t, Read> reads_;  // by tag
 };
 
 }  // namespace vireo::sim

@@ -8,11 +8,11 @@
 namespace vireo::sim {
 
 std::string TimelineHtml(const nlohmann::ordered_json& report) {
-  constexpr std::string_view kPlace = "@REPORT@";
+  constexpr std::string_view kPlaceholder = "@REPORT@";
   const std::string_view html = kTimelineTemplate;
-  const size_t at = html.find(kPlace);
+  const size_t at = html.find(kPlaceholder);
   std::string text(html.substr(0, at));
-  // Nothing that a string of the report holds may end the script element that it lies in, or begin a comment.
+  // Escape '<': no string of the report may end the enclosing script element or start a comment.
   for (const char c : report.dump(-1, ' ', /*ensure_ascii=*/true, nlohmann::ordered_json::error_handler_t::replace)) {
     if (c == '<') {
       text += "\\u003c";
@@ -20,7 +20,7 @@ std::string TimelineHtml(const nlohmann::ordered_json& report) {
       text += c;
     }
   }
-  text += html.substr(at + kPlace.size());
+  text += html.substr(at + kPlaceholder.size());
   return text;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run as one HTML file: the messages of a report as bars per stage, in lanes per NIC and QP, on one axis of time. It
-// opens from a disk and asks no network for anything. What it looks like is in timeline.html.
+// The timeline of a run as one HTML file: a bar per message and stage, a lane per NIC and QP, one time axis. The file
+// is self-contained and makes no network requests. The template is timeline.html.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,7 +8,7 @@
 
 namespace vireo::sim {
 
-// Of what Report::ToJson gave.
+// `report`: the result of Report::ToJson.
 std::string TimelineHtml(const nlohmann::ordered_json& report);
 
 }  // namespace vireo::sim

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// timeline.html, as CMake embeds it.
+// timeline.html, embedded by CMake.
 #pragma once
 
 namespace vireo::sim {
 
-// Has "@REPORT@" once, where the report's JSON goes.
+// Contains "@REPORT@" once, the placeholder for the report's JSON.
 extern const char* const kTimelineTemplate;
 
 }  // namespace vireo::sim

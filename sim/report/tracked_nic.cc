@@ -52,24 +52,24 @@ void MessageTracker::Nic::OnEvent(const BoundaryEvent& event) {
     case EventKind::kBarWrite: return rings_.OnBarWrite(event, mark);
     case EventKind::kCsrWrite: return OnCsrWrite(event);
     case EventKind::kDmaRead:
-      // A work request may hold payload itself.
-      if (rings_.OnRead(event, mark) != RingWatch::Place::kRing) return reads_.OnRead(event.id, event.bytes, mark);
+      // A work request may contain inline payload.
+      if (rings_.OnRead(event, mark) != RingWatch::Target::kRing) return reads_.OnRead(event.id, event.bytes, mark);
       return reads_.Forget(event.id);
     case EventKind::kDmaCompletion:
       rings_.OnReadData(event, mark);
       return reads_.OnData(event.id, event.payload, (event.status & 0x80) != 0, mark);
     case EventKind::kDmaWrite: {
-      if (rings_.OnWrite(event, mark) != RingWatch::Place::kOther) return;
+      if (rings_.OnWrite(event, mark) != RingWatch::Target::kOther) return;
       const MessagePtr message = writes_.Take(event.payload);
-      if (message == nullptr) return;  // of the net path, of the control queue
+      if (message == nullptr) return;  // of the net path or the control queue
       SetOnce(*message, Stage::kPayloadWrite, mark);
       return Set(*message, Stage::kPayloadWriteEnd, mark);
     }
     case EventKind::kMsix: {
-      const auto told = last_told_.find(static_cast<uint16_t>(event.id));
-      if (told == last_told_.end()) return;
-      SetOnce(*told->second.message, told->second.is_peer ? Stage::kPeerInterrupt : Stage::kInterrupt, mark);
-      last_told_.erase(told);
+      const auto found = last_visible_.find(static_cast<uint16_t>(event.id));
+      if (found == last_visible_.end()) return;
+      SetOnce(*found->second.message, found->second.is_peer ? Stage::kPeerInterrupt : Stage::kInterrupt, mark);
+      last_visible_.erase(found);
       return;
     }
     case EventKind::kTransmitStart: transmit_start_ = mark; return;
@@ -85,7 +85,7 @@ void MessageTracker::Nic::OnEvent(const BoundaryEvent& event) {
   }
 }
 
-// --- What firmware says
+// --- Writes of firmware
 
 void MessageTracker::Nic::OnCsrWrite(const BoundaryEvent& event) {
   uint32_t value = 0;
@@ -115,7 +115,7 @@ void MessageTracker::Nic::OnTableWrite(spec::MgmtTable table, bool is_clear) {
   const auto context = spec::TableQpContext::Decode(data.data());
   if (!context.valid || context.state == spec::IbQpState::kReset) tracker_.Abandon(qp);
   qp.exists = context.valid;
-  if (!context.valid) return;  // what it was tells of what is still on its way
+  if (!context.valid) return;  // keep its context for packets in flight
   std::erase_if(by_peer_, [&](const auto& entry) { return entry.second == qp.qpn; });
   qp.context = context;
   if (context.qp_type == IbQpType::kRc || context.qp_type == IbQpType::kUc) {
@@ -124,7 +124,7 @@ void MessageTracker::Nic::OnTableWrite(spec::MgmtTable table, bool is_clear) {
   if (context.load_requester) qp.next_psn = qp.expected_psn = context.next_psn;
 }
 
-// --- What the rings say
+// --- Events of the rings
 
 void MessageTracker::Nic::OnWorkRequest(const WorkRequest& request) {
   auto message = std::make_shared<Message>();
@@ -176,7 +176,7 @@ void MessageTracker::Nic::OnReceiveUsed(uint32_t qpn, EventMark) { last_used_ = 
 
 void MessageTracker::Nic::OnCompletion(uint16_t queue, const spec::RdmaCqReq& cqe, EventMark mark) {
   Qp* const qp = FindQp(cqe.qp_num);
-  // A failed one does not say what it was; but its work request has just been given back.
+  // A failed CQE has no opcode; its work request was used just before.
   const bool is_send = cqe.status == IbWcStatus::kSuccess
                            ? cqe.opcode != IbWcOpcode::kRecv && cqe.opcode != IbWcOpcode::kRecvRdmaWithImm
                            : last_used_ == std::pair{cqe.qp_num, true};
@@ -194,7 +194,7 @@ void MessageTracker::Nic::OnCompletion(uint16_t queue, const spec::RdmaCqReq& cq
   } else if (qp != nullptr && cqe.status == IbWcStatus::kSuccess) {
     message = Delivered(*qp, cqe);
   } else if (qp != nullptr) {
-    return;  // a receive that failed or was flushed: no message of anybody
+    return;  // a receive that failed or was flushed belongs to no message
   }
   if (message == nullptr) {
     ++tracker_.unattributed_.completions;
@@ -204,20 +204,20 @@ void MessageTracker::Nic::OnCompletion(uint16_t queue, const spec::RdmaCqReq& cq
   invisible_[queue].push_back({message, !is_send});
 }
 
-// The message that a receive completed.
+// The message of a receive completion.
 MessageTracker::MessagePtr MessageTracker::Nic::Delivered(Qp& qp, const spec::RdmaCqReq& cqe) {
   MessagePtr message;
   if (qp.is_reliable()) {
     Nic* const peer = tracker_.NicOf(MacOf(qp.context.path.dmac));
     Qp* const sender = peer == nullptr ? nullptr : peer->FindQp(qp.context.dest_qpn);
     if (sender == nullptr || sender->undelivered.empty()) return nullptr;
-    // Receives complete in the order of the messages, none of which is left out.
+    // RC receives complete in message order without gaps.
     message = sender->undelivered.front();
     sender->undelivered.pop_front();
     if (!message->at(Stage::kArrivalEnd).is_set() || message->bytes != cqe.byte_len) return nullptr;
     return message;
   }
-  // Messages may have been refused, so it must be clear which one this is.
+  // UC and UD messages may have been dropped, so the length must be unambiguous.
   const uint64_t header = qp.context.qp_type == IbQpType::kUc ? 0 : spec::kRdmaUdGrhBytes;
   const auto fits = [&](const MessagePtr& entry) { return entry->bytes + header == cqe.byte_len; };
   if (std::ranges::count_if(qp.arrived, fits) == 1) message = *std::ranges::find_if(qp.arrived, fits);
@@ -226,13 +226,13 @@ MessageTracker::MessagePtr MessageTracker::Nic::Delivered(Qp& qp, const spec::Rd
 }
 
 void MessageTracker::Nic::OnCompletionVisible(uint16_t queue, EventMark mark) {
-  const auto told = invisible_.find(queue);
-  if (told == invisible_.end()) return;
-  for (const Told& one : told->second) {
+  const auto found = invisible_.find(queue);
+  if (found == invisible_.end()) return;
+  for (const Completed& one : found->second) {
     if (!one.is_peer) SetOnce(*one.message, Stage::kVisible, mark);
-    if (const uint16_t vector = rings_.VectorOf(queue); vector != RingWatch::kNoVector) last_told_[vector] = one;
+    if (const uint16_t vector = rings_.VectorOf(queue); vector != RingWatch::kNoVector) last_visible_[vector] = one;
   }
-  invisible_.erase(told);
+  invisible_.erase(found);
 }
 
 // --- Lockstep
@@ -240,7 +240,7 @@ void MessageTracker::Nic::OnCompletionVisible(uint16_t queue, EventMark mark) {
 void MessageTracker::Nic::OnPair(EventKind kind, uint64_t number, Cycle master, Cycle shadow) {
   compared_[static_cast<size_t>(kind)] = number + 1;
   if (master == shadow) return;
-  if (deltas_.size() == kMostDeltas) deltas_.erase(deltas_.begin());
+  if (deltas_.size() == kMaxDeltas) deltas_.erase(deltas_.begin());
   deltas_[{kind, number}] = static_cast<int64_t>(shadow - master);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What MessageTracker knows of one NIC and its QPs. Only for message_tracker*.cc.
+// State of MessageTracker for one NIC and its QPs. Internal to the tracker.
 #pragma once
 
 #include "sim/report/message_tracker.h"
@@ -7,26 +7,26 @@
 namespace vireo::sim {
 
 struct MessageTracker::Qp {
-  spec::TableQpContext context;  // as firmware wrote it last; stays when the QP goes
+  spec::TableQpContext context;  // last one written by firmware; kept after the QP is destroyed
   bool exists = false;
   uint16_t nic = 0;
   uint32_t qpn = 0;
-  std::optional<uint32_t> next_psn;      // of the next packet that is new
-  std::optional<uint32_t> expected_psn;  // that the peer takes next. RC
-  // In the order of the ring: those without packets at the end. Those that ended stay for what comes late.
+  std::optional<uint32_t> next_psn;      // of the next new packet
+  std::optional<uint32_t> expected_psn;  // expected by the peer. RC
+  // In ring order, messages not yet sent at the end. The last kLate ended ones are kept to attribute late packets.
   std::deque<MessagePtr> messages;
-  MessagePtr sending;  // whose last packet has not left
+  MessagePtr sending;  // its last packet has not been sent
   MessagePtr last_used;
-  std::deque<MessagePtr> undelivered;  // sent, with a CQE of the peer to come. RC
-  std::deque<MessagePtr> arrived;      // at this QP, likewise. UC, UD
+  std::deque<MessagePtr> undelivered;  // sent; the peer's CQE is pending. RC
+  std::deque<MessagePtr> arrived;      // received by this QP; its CQE is pending. UC, UD
 
-  static constexpr size_t kLate = 64;  // ended messages that stay
-  static constexpr size_t kMostUndelivered = 1024;
+  static constexpr size_t kLate = 64;  // ended messages kept
+  static constexpr size_t kMaxUndelivered = 1024;
 
   bool is_reliable() const { return context.qp_type == spec::IbQpType::kRc; }
-  // PSNs modulo 2^24, from -2^23 on.
+  // From one PSN to another modulo 2^24: -2^23 to 2^23 - 1.
   static int32_t Distance(uint32_t from, uint32_t to) { return static_cast<int32_t>((to - from) << 8) >> 8; }
-  // The message that this PSN belongs to; null if none.
+  // The message with this PSN; null if none.
   MessagePtr At(uint32_t psn) const;
 };
 
@@ -50,16 +50,16 @@ class MessageTracker::Nic final : public EventSink, private RingWatch::Listener 
   std::optional<uint64_t>& mac() { return mac_; }
 
   // Lockstep
-  void StartAt(EventKind kind, uint64_t said) { counts_[static_cast<size_t>(kind)] = said; }
+  void StartAt(EventKind kind, uint64_t count) { counts_[static_cast<size_t>(kind)] = count; }
   void OnPair(EventKind kind, uint64_t number, Cycle master, Cycle shadow);
   std::optional<int64_t> DeltaOf(EventKind kind, uint64_t number) const;
   void SetLockstep() { is_lockstep_ = true; }
 
  private:
-  static constexpr size_t kMostDeltas = 100'000;
-  struct Told {
+  static constexpr size_t kMaxDeltas = 100'000;
+  struct Completed {
     MessagePtr message;
-    bool is_peer = false;  // its CQE is that of the receiver
+    bool is_peer = false;  // the CQE is the receiver's
   };
 
   void OnWorkRequest(const WorkRequest& request) override;
@@ -84,9 +84,9 @@ class MessageTracker::Nic final : public EventSink, private RingWatch::Listener 
   std::optional<uint64_t> mac_;
   PayloadReads reads_;
   PayloadWrites<Message> writes_;
-  std::optional<std::pair<uint32_t, bool>> last_used_;         // QPN; of its send queue
-  std::unordered_map<uint16_t, std::vector<Told>> invisible_;  // by completion queue
-  std::unordered_map<uint16_t, Told> last_told_;               // by vector
+  std::optional<std::pair<uint32_t, bool>> last_used_;              // QPN; true: of its send queue
+  std::unordered_map<uint16_t, std::vector<Completed>> invisible_;  // by completion queue
+  std::unordered_map<uint16_t, Completed> last_visible_;            // by vector
   bool is_lockstep_ = false;
   std::array<uint64_t, kEventKinds> compared_{};
   std::map<std::pair<EventKind, uint64_t>, int64_t> deltas_;  // other than 0

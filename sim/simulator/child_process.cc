@@ -23,14 +23,14 @@
 namespace vireo::sim {
 namespace {
 
-constexpr auto kLookInterval = std::chrono::milliseconds(5);
+constexpr auto kPollInterval = std::chrono::milliseconds(5);
 
-// This process leaves the processor to others. Without the right to say so, it runs as everybody else.
+// Gives this process the lowest scheduling priority. No effect if the system does not permit it.
 void Yield(bool own_session) {
   const sched_param parameters{};
   sched_setscheduler(0, SCHED_IDLE, &parameters);
-  // That counts among those of one session only, where the kernel groups by session: there a session has a nice value.
-  // [sched(7), The autogroup feature] 5 is a third of another's share: the nicest, 19, is none at all beside a build.
+  // With autogrouping the policy applies within one session only; the session itself has a nice value. [sched(7), The
+  // autogroup feature] 5 gives about a third of a normal share; 19 would starve the process beside a build.
   if (!own_session) return;
   constexpr std::string_view kNice = "5";
   const int group = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
@@ -39,8 +39,8 @@ void Yield(bool own_session) {
   close(group);
 }
 
-// In the child, between fork and exec.
-[[noreturn]] void Become(const std::vector<std::string>& command, const ChildOptions& options, int report) {
+// Runs in the child, between fork and exec.
+[[noreturn]] void Exec(const std::vector<std::string>& command, const ChildOptions& options, int report) {
   if (options.own_session) setsid();
   if (options.ends_with_parent) prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (options.output >= 0) {
@@ -49,7 +49,7 @@ void Yield(bool own_session) {
   }
   for (const int fd : options.inherited) fcntl(fd, F_SETFD, 0);
   if (options.yields) Yield(options.own_session);
-  // No right to it: one run then differs from the next by some nanoseconds.
+  // If not permitted, runs differ by some nanoseconds.
   if (options.fixed_addresses) personality(ADDR_NO_RANDOMIZE);
   for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
   std::vector<char*> arguments;
@@ -62,7 +62,7 @@ void Yield(bool own_session) {
   _exit(127);
 }
 
-// Inodes of TCP sockets that listen, as the network namespace of `pid` has them.
+// Inodes of listening TCP sockets in the network namespace of `pid`.
 std::set<std::string> ListeningInodes(pid_t pid) {
   std::set<std::string> inodes;
   for (const char* table : {"tcp", "tcp6"}) {
@@ -102,7 +102,7 @@ bool HoldsOneOf(pid_t pid, const std::set<std::string>& inodes) {
   return false;
 }
 
-// The state is behind the name, which is in parentheses and may have some of its own. [proc(5), /proc/pid/stat]
+// The state follows the name, which is in parentheses and may itself contain some. [proc(5), /proc/pid/stat]
 bool Waits(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string line;
@@ -117,14 +117,14 @@ bool Waits(pid_t pid) {
 
 std::optional<ChildProcess> ChildProcess::Start(const std::vector<std::string>& command, const ChildOptions& options,
                                                 std::string* error) {
-  // Closed by a successful exec; else it carries errno.
+  // A successful exec closes the pipe; a failed one writes errno.
   int report[2];
   if (pipe2(report, O_CLOEXEC) != 0) {
     *error = std::strerror(errno);
     return std::nullopt;
   }
   const pid_t pid = fork();
-  if (pid == 0) Become(command, options, report[1]);
+  if (pid == 0) Exec(command, options, report[1]);
   const int fork_error = errno;
   close(report[1]);
   int reason = 0;
@@ -148,8 +148,8 @@ ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
 
 ChildProcess::~ChildProcess() { Stop(std::chrono::seconds(2)); }
 
-std::optional<int> ChildProcess::Wait(std::chrono::milliseconds patience) {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+std::optional<int> ChildProcess::Wait(std::chrono::milliseconds timeout) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
   while (!ended_.has_value() && pid_ > 0) {
     int status = 0;
     if (waitpid(pid_, &status, WNOHANG) == pid_) {
@@ -157,20 +157,20 @@ std::optional<int> ChildProcess::Wait(std::chrono::milliseconds patience) {
       break;
     }
     if (std::chrono::steady_clock::now() >= deadline) break;
-    std::this_thread::sleep_for(kLookInterval);
+    std::this_thread::sleep_for(kPollInterval);
   }
   return ended_;
 }
 
-void ChildProcess::Stop(std::chrono::milliseconds patience) {
+void ChildProcess::Stop(std::chrono::milliseconds timeout) {
   if (pid_ <= 0 || ended_.has_value()) return;
   const pid_t target = own_session_ ? -pid_ : pid_;
   kill(target, SIGTERM);
-  if (!Wait(patience).has_value()) {
+  if (!Wait(timeout).has_value()) {
     kill(target, SIGKILL);
     Wait(std::chrono::seconds(10));
   }
-  // What it started and left behind.
+  // Descendants that are still running.
   if (own_session_) kill(target, SIGKILL);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that runs beside this one: started with an environment of its own, waited for, ended.
+// A child process: started with extra environment variables, waited for, terminated.
 #pragma once
 
 #include <sys/types.h>
@@ -15,20 +15,20 @@ namespace vireo::sim {
 struct ChildOptions {
   std::vector<std::pair<std::string, std::string>> environment{};  // added to this process's own
   int output = -1;               // file descriptor for its stdout and stderr; -1: this process's
-  std::vector<int> inherited{};  // file descriptors that it gets although they are closed on exec
-  // Of a session of its own: it outlives the terminal, and Stop() ends it with all that it started.
+  std::vector<int> inherited{};  // file descriptors to inherit despite O_CLOEXEC
+  // Runs in a new session: it outlives the terminal, and Stop() kills the whole process group.
   bool own_session = false;
-  bool ends_with_parent = false;  // is killed when the thread that started it ends
-  // Runs only when nobody else wants the processor: programs that spin do not starve the simulator.
+  bool ends_with_parent = false;  // killed when the thread that started it exits
+  // SCHED_IDLE: spinning programs do not starve the simulator.
   bool yields = false;
-  // Its memory lies at the same addresses in every run, so that it and its device do the same (personality(2)).
+  // No address randomization, so that runs are reproducible (personality(2)).
   bool fixed_addresses = false;
 };
 
-// Ends the process, if it runs still, when it goes.
+// The destructor terminates the process if it still runs.
 class ChildProcess {
  public:
-  // The program is looked up in PATH. Nothing, and why, if it could not be started.
+  // Searches the program in PATH. Returns nullopt and sets *error if it could not be started.
   static std::optional<ChildProcess> Start(const std::vector<std::string>& command, const ChildOptions& options,
                                            std::string* error);
   ChildProcess(ChildProcess&& other) noexcept;
@@ -36,16 +36,16 @@ class ChildProcess {
   ~ChildProcess();
 
   pid_t pid() const { return pid_; }
-  // Its end as shells tell it: exit status, or 128 + signal. None: it runs still when `patience` is over.
-  std::optional<int> Wait(std::chrono::milliseconds patience);
-  // SIGTERM, and SIGKILL if that does not help within `patience`.
-  void Stop(std::chrono::milliseconds patience);
-  // It is nobody's child any more: it goes on when this object goes.
+  // Exit status, or 128 + signal number, as shells report it. nullopt: still running after `timeout`.
+  std::optional<int> Wait(std::chrono::milliseconds timeout);
+  // Sends SIGTERM, then SIGKILL if the process has not exited within `timeout`.
+  void Stop(std::chrono::milliseconds timeout);
+  // Detaches: the process keeps running when this object is destroyed.
   void Release() { pid_ = -1; }
 
-  // One of its TCP sockets, or of what it started, listens: a server to connect to.
+  // The process or a descendant has a listening TCP socket.
   bool IsListening() const;
-  // Neither it nor what it started runs, or wants to: all wait for something.
+  // The process and all its descendants are blocked (state S).
   bool IsWaiting() const;
 
  private:

@@ -35,16 +35,16 @@ struct CommandLine {
   int ready = -1;
 };
 
-// Nothing, or an exit code.
+// nullopt, or an exit code.
 std::optional<int> Parse(int argc, char** argv, CommandLine& line) {
   CLI::App app(
-      "Simulated NICs on a wire or switch. Each has a socket in the directory, nic0.sock and so on, for "
-      "programs that run with the Vireo ibverbs library, or is exported whole, for QEMU and drivers of one's own; "
-      "status.json is there when all are ready.");
+      "Simulated NICs on a wire or switch. Each NIC has a socket in the directory (nic0.sock, nic1.sock, ...) for "
+      "programs that use the Vireo ibverbs library, or is exported as a PCI function for QEMU or your own driver. "
+      "status.json exists when all NICs are ready. `vireo up` and `vireo pair` start this program for you.");
   app.name("vireo_simulator");
-  app.add_option("--directory", line.directory, "where the sockets are; made if it is not there")->required();
+  app.add_option("--directory", line.directory, "directory of the sockets; created if missing")->required();
   line.simulation.AddTo(app);
-  app.add_option("--lifeline", line.lifeline, "end when this file descriptor is closed at its other end");
+  app.add_option("--lifeline", line.lifeline, "exit when the other end of this file descriptor is closed");
   app.add_option("--ready", line.ready, "write one byte to this file descriptor when ready");
   try {
     app.parse(argc, argv);
@@ -68,7 +68,7 @@ SimulationStatus StatusOf(const Simulation& simulation, const Simulator& simulat
   return status;
 }
 
-// What the NICs have in common; where they differ, all that there are.
+// Device, configuration and preset of the NICs; different ones joined by '+'.
 Report::Run RunOf(const Simulation& simulation) {
   Report::Run run{.device = {}, .config = {}, .preset = {}, .seed = std::to_string(Seed()), .nics = {}};
   const auto add = [](std::string& all, std::string_view one) {
@@ -84,14 +84,14 @@ Report::Run RunOf(const Simulation& simulation) {
   return run;
 }
 
-// What happened, in a few lines. False: a cycle of model and RTL differs, or a NIC that a service owns went where
-// nobody had shown it memory.
+// Prints a summary of the run. False: model and RTL differ in a cycle, or a NIC with a service accessed memory outside
+// of its mapped regions.
 bool PrintSummary(Simulator& simulator, const Simulation& simulation) {
   RdmaSystem& system = simulator.system();
   bool is_good = true;
   fmt::print("simulated time  {:.3f} us\n",
              static_cast<double>(system.scheduler().now()) / kPicosecondsPerNanosecond / 1000);
-  fmt::print("processor time  {:.3f} s\n", static_cast<double>(std::clock()) / CLOCKS_PER_SEC);
+  fmt::print("CPU time        {:.3f} s\n", static_cast<double>(std::clock()) / CLOCKS_PER_SEC);
   for (size_t i = 0; i < simulator.size(); ++i) {
     const MacPort::Counters& counters = system.host(i).station().mac().counters();
     fmt::print("{:<15} {} frames sent, {} received", system.host(i).station().name(), counters.sent_frames,
@@ -107,19 +107,19 @@ bool PrintSummary(Simulator& simulator, const Simulation& simulation) {
                  total.count - total.exact);
       is_good = is_good && total.count == total.exact;
     }
-    // Memory that is shown and cannot be reached is that of a client that died in the middle of something. Whoever has
-    // an exported NIC tells it where to go.
+    // An access to mapped memory that fails is that of a client that exited during a transfer. The addresses of an
+    // exported NIC are chosen by its driver.
     const auto outside = std::ranges::count_if(system.host(i).station().memory().violations(),
                                                [](const auto& one) { return one.error != MemoryError::kFailed; });
-    if (outside != 0) fmt::print("; {} DMA accesses outside of the host's memory", outside);
+    if (outside != 0) fmt::print("; {} DMA accesses outside of mapped host memory", outside);
     is_good = is_good && (outside == 0 || simulation.is_exported(i));
     fmt::print("\n");
   }
   for (size_t i = 0; i < simulator.wires(); ++i) {
     const WireSocket::Counters& counters = simulator.wire(i).counters();
     fmt::print(
-        "wire {}          {} frames came in, {} went out; dropped: {} malformed, {} with nobody there, {} queued "
-        "too long\n",
+        "wire {}          {} frames received, {} sent; dropped: {} malformed, {} without a peer, {} by queue "
+        "overflow\n",
         i, counters.received, counters.sent, counters.malformed_drops, counters.unreachable_drops,
         counters.overflow_drops);
   }
@@ -134,7 +134,7 @@ bool WriteFile(const std::string& path, const std::string& text) {
   return file.good();
 }
 
-// False: something could not be written, and was told.
+// False: a file could not be written; the error has been printed.
 bool WriteReports(const SimulationOptions& options, const Report& report, Simulator& simulator) {
   std::vector<const LockstepNic*> lockstep;
   for (size_t i = 0; i < simulator.size(); ++i) lockstep.push_back(simulator.system().lockstep(i));
@@ -172,7 +172,7 @@ int Main(int argc, char** argv) {
   sigaddset(&signals, SIGINT);
   ::sigprocmask(SIG_BLOCK, &signals, nullptr);
   const host::FileDescriptor signal_fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
-  ::prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);  // sleeps as short as a simulated timer
+  ::prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);  // precise short sleeps
 
   Simulator::Built built = Simulator::Build(options);
   if (built.simulator == nullptr) {

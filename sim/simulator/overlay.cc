@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-// Of the sanitizer's library, if this program has it.
+// Non-null if this program is linked with the address sanitizer.
 // NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
 extern "C" void __asan_init() __attribute__((weak));
 
@@ -16,7 +16,7 @@ std::vector<std::pair<std::string, std::string>> OverlayEnvironment(const std::s
   std::string preload = VIREO_OVERLAY;
   Dl_info runtime{};
   if (&__asan_init != nullptr && dladdr(reinterpret_cast<void*>(&__asan_init), &runtime) != 0) {
-    preload = std::string(runtime.dli_fname) + ":" + preload;  // it insists on being the first
+    preload = std::string(runtime.dli_fname) + ":" + preload;  // the sanitizer must be first
     environment.emplace_back("ASAN_OPTIONS", "detect_leaks=0");
   }
   if (const char* const already = std::getenv("LD_PRELOAD"); already != nullptr && *already != '\0') {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a program that knows nothing of simulated NICs comes to see them: what is added to its environment.
+// The environment that makes an unmodified program use the simulated NICs.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace vireo::sim {
 
-// Of a program that sees the NICs behind these sockets, separated by ':'; none: it sees what the system has. What is
-// preloaded already stays so. Of a build with the address sanitizer the overlay brings the sanitizer along, which then
-// watches the program too; what a program that is not ours leaves allocated at its end is not reported.
+// LD_PRELOAD and VIREO_SOCKET for the services at `sockets`, separated by ':'; empty: the program uses the system's
+// own devices. Keeps an existing LD_PRELOAD. In an address sanitizer build the sanitizer is preloaded too and checks
+// the program; leak detection is off, because the program may not be ours.
 std::vector<std::pair<std::string, std::string>> OverlayEnvironment(const std::string& sockets);
 
 }  // namespace vireo::sim

@@ -23,7 +23,7 @@ void Pacer::Advance(uint64_t real_ns) {
   const Picoseconds target = anchor_ + (real_ns - anchor_real_ns_) * kPicosecondsPerNanosecond;
   const Picoseconds next = scheduler_.next();
   if (target >= next) {
-    scheduler_.RunUntil([] { return false; }, next + 1);  // what happens there, and no more
+    scheduler_.RunUntil([] { return false; }, next + 1);  // events at this time only
     has_anchor_ = false;
   } else if (target > scheduler_.now()) {
     scheduler_.RunUntil([] { return false; }, target);

@@ -18,8 +18,8 @@
 namespace vireo::sim {
 namespace {
 
-// The third field of /proc/<process>/task/<thread>/stat (proc(5)); 0 if the thread is gone. Its name, in parentheses
-// before, may hold anything.
+// The third field of /proc/<process>/task/<thread>/stat (proc(5)); 0 if the thread has exited. The name before it, in
+// parentheses, may contain any character.
 char StateOf(int tasks, const char* thread) {
   const host::FileDescriptor file(::openat(tasks, (std::string(thread) + "/stat").c_str(), O_RDONLY | O_CLOEXEC));
   std::array<char, 256> text{};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process of this system does at the moment: whether any of its threads runs or wants to, and what processor
-// time it has had. Both come from the system, so that they hold for programs that nothing was built into, and mean the
-// same however busy the machine is.
+// The activity of any process: whether a thread is runnable, and its CPU time. Read from the kernel, so it needs no
+// support in the program and does not depend on the machine's load.
 #pragma once
 
 #include <sys/types.h>
@@ -11,11 +10,11 @@
 
 namespace vireo::sim {
 
-// A thread other than `except` is running, waits for a processor or for the end of a page fault. False too for a
-// process that has ended, is stopped, or cannot be seen from here.
+// A thread not in `except` is in state R (runnable) or D (uninterruptible, such as a page fault). False for a process
+// that has exited, is stopped, or is not accessible.
 bool IsRunning(pid_t process, std::span<const pid_t> except);
 
-// Nanoseconds of processor time of all its threads, those that run up to this moment; 0 if it cannot be known.
+// CPU time of all its threads, in ns, up to now; 0 if unknown.
 uint64_t ProcessorNs(pid_t process);
 
 }  // namespace vireo::sim

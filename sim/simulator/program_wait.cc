@@ -9,19 +9,19 @@ namespace vireo::sim {
 
 void ProgramWait::Wait(uint64_t ns) {
   const uint64_t begin_ns = service::MonotonicNs();
-  uint64_t looked_ns = 0;
+  uint64_t polled_ns = 0;
   if (skip_ != 0) {
     --skip_;
   } else {
-    if (Look(begin_ns + std::min(ns, kLookNs))) {
+    if (Poll(begin_ns + std::min(ns, kPollNs))) {
       next_skip_ = 0;
       return;
     }
     skip_ = next_skip_;
-    next_skip_ = std::min(2 * next_skip_ + 1, kSkipMost);
-    looked_ns = service::MonotonicNs() - begin_ns;
+    next_skip_ = std::min(2 * next_skip_ + 1, kSkipMax);
+    polled_ns = service::MonotonicNs() - begin_ns;
   }
-  if (ns != service::EventLoop::kForeverNs) ns -= std::min(ns, looked_ns);
+  if (ns != service::EventLoop::kForeverNs) ns -= std::min(ns, polled_ns);
   if (ns == 0) return;
   loop_.Sleep(ns);
   const uint64_t now_ns = service::MonotonicNs();
@@ -30,8 +30,8 @@ void ProgramWait::Wait(uint64_t ns) {
   MovePrograms();
 }
 
-bool ProgramWait::Look(uint64_t until_ns) {
-  ++looks_;
+bool ProgramWait::Poll(uint64_t until_ns) {
+  ++polls_;
   do {
     if (loop_.Find()) return true;
   } while (service::MonotonicNs() < until_ns);
@@ -49,7 +49,7 @@ void MoveAway(pid_t process) {
   if (!CPU_ISSET(here, &allowed) || CPU_COUNT(&allowed) < 2) return;
   cpu_set_t others = allowed;
   CPU_CLR(here, &others);
-  // Who is not there is not moved.
+  // Only a thread on this processor moves.
   if (::sched_setaffinity(process, sizeof others, &others) == 0) {
     ::sched_setaffinity(process, sizeof allowed, &allowed);
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the simulator waits for what programs say next. Most of them poll, and answer within microseconds: so it looks
-// for a moment before it sleeps, which saves going to sleep and being woken. And programs that poll on the simulator's
-// own processor, which they get whenever it sleeps, answer only then: those are moved to another one.
+// How the simulator waits for the next message of a program. Most programs poll and respond within microseconds, so the
+// simulator polls briefly before it sleeps, which saves a sleep and a wake-up. Programs that poll on the simulator's
+// own processor respond only while it sleeps; they are moved to another processor.
 //
-// Looking is for programs that answer. Where they do not, it soon gives up, and looks again now and then.
+// After unsuccessful polls the interval between polls grows exponentially, up to kSkipMax waits.
 #pragma once
 
 #include <sys/types.h>
@@ -19,34 +19,34 @@ namespace vireo::sim {
 
 class ProgramWait {
  public:
-  static constexpr uint64_t kLookNs = 20'000;  // at most, before it sleeps
-  // Who answers a sleeping simulator within this time may have waited for its processor.
+  static constexpr uint64_t kPollNs = 20'000;  // longest poll before it sleeps
+  // A program that responds to a sleeping simulator within this time may have waited for its processor.
   static constexpr uint64_t kPromptNs = 200'000;
-  static constexpr uint64_t kMoveIntervalNs = 10'000'000;  // between two times that programs are moved
-  static constexpr unsigned kSkipMost = 64;                // waits without a look, after looks in vain
+  static constexpr uint64_t kMoveIntervalNs = 10'000'000;  // shortest time between two moves
+  static constexpr unsigned kSkipMax = 64;                 // most waits without a poll after unsuccessful polls
 
-  // `programs` says which processes there are. All outlive it.
+  // `programs` returns the attached processes. Both arguments must outlive this.
   ProgramWait(service::EventLoop& loop, std::function<std::vector<pid_t>()> programs)
       : loop_(loop), programs_(std::move(programs)) {}
 
-  // Until something can be read, at most `ns` (EventLoop::kForeverNs: until then).
+  // Returns when a watched descriptor is readable, or after `ns` (EventLoop::kForeverNs: no limit).
   void Wait(uint64_t ns);
-  uint64_t looks() const { return looks_; }  // waits that began with one
+  uint64_t polls() const { return polls_; }  // waits that started with a poll
 
  private:
-  bool Look(uint64_t until_ns);
+  bool Poll(uint64_t until_ns);
   void MovePrograms() const;
 
   service::EventLoop& loop_;
   const std::function<std::vector<pid_t>()> programs_;
-  unsigned skip_ = 0;       // so many waits more without a look
-  unsigned next_skip_ = 0;  // after the next look in vain
-  uint64_t looks_ = 0;
+  unsigned skip_ = 0;       // waits left without a poll
+  unsigned next_skip_ = 0;  // the same after the next unsuccessful poll
+  uint64_t polls_ = 0;
   uint64_t moved_ns_ = 0;
 };
 
-// Takes the process's first thread away from this thread's processor if it is there, and may run on others; it may come
-// back: where it may run is as before. What the process itself says of that in the same microseconds may be lost.
+// Moves the process's first thread off this thread's processor, if its affinity permits another one. The affinity is
+// restored, so the thread may return later. A concurrent sched_setaffinity by the process itself may be lost.
 void MoveAway(pid_t process);
 
 }  // namespace vireo::sim

@@ -36,7 +36,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr auto kEndPatience = seconds(10);
+constexpr auto kEndTimeout = seconds(10);
 constexpr size_t kLogLines = 20;
 
 int Fail(const std::string& what) {
@@ -44,15 +44,17 @@ int Fail(const std::string& what) {
   return 1;
 }
 
-// Starts a simulator that lives in `directory`, and waits until programs can use it.
+// Starts a simulator in `directory`, and waits until programs can use it.
 std::optional<ChildProcess> StartIn(const SimulationDirectory& directory, const SimulationOptions& options,
                                     std::string* error) {
-  if (const auto living = directory.Find()) {
-    *error = fmt::format("a simulation lives in {} already (process {}); `vireo down` ends it",
-                         directory.path().string(), living->pid);
+  if (const auto running = directory.Find()) {
+    *error = fmt::format(
+        "a simulation is already running in {} (process {}); stop it with `vireo down`, or use another "
+        "--directory",
+        directory.path().string(), running->pid);
     return std::nullopt;
   }
-  // What is wrong with it is told here, not in the log of a process that ended.
+  // Reports invalid options here rather than in the log of the simulator process.
   if (const auto described = options.Describe(); !described.ok()) {
     *error = described.error().text;
     return std::nullopt;
@@ -65,29 +67,29 @@ std::optional<ChildProcess> StartIn(const SimulationDirectory& directory, const 
     *error = fmt::format("cannot write to {}; choose another --directory", directory.path().string());
     return std::nullopt;
   }
-  std::vector<std::string> arguments = options.Words();
+  std::vector<std::string> arguments = options.Arguments();
   arguments.insert(arguments.end(), {"--directory", directory.path()});
-  auto simulator = StartSimulator(arguments, {.output = log.get(), .own_session = true}, kReadyPatience, error);
+  auto simulator = StartSimulator(arguments, {.output = log.get(), .own_session = true}, kReadyTimeout, error);
   if (!simulator.has_value()) *error += fmt::format(":\n{}", directory.LogTail(kLogLines));
   return simulator;
 }
 
-std::optional<SimulationStatus> FindOrComplain(const SimulationDirectory& directory) {
+std::optional<SimulationStatus> FindOrReport(const SimulationDirectory& directory) {
   auto status = directory.Find();
   if (!status.has_value()) {
-    Fail(fmt::format("no simulation lives in {}; `vireo up` starts one", directory.path().string()));
+    Fail(fmt::format("no simulation is running in {}; start one with `vireo up`", directory.path().string()));
   }
   return status;
 }
 
-// A line for each.
+// One line per NIC.
 void PrintNics(const SimulationStatus& status) {
   size_t widest = 0;
   for (const SimulationStatus::Nic& nic : status.nics) widest = std::max(widest, nic.name.size());
   for (size_t number = 0; number < status.nics.size(); ++number) {
     const SimulationStatus::Nic& nic = status.nics[number];
     fmt::print("nic {:<2} {:<{}}  {:<8} {:<6} {:<7}  {}{}\n", number, nic.name, widest, nic.device, nic.config,
-               nic.preset, nic.socket, nic.is_exported ? "  (vfio-user: for a driver or guest, not for programs)" : "");
+               nic.preset, nic.socket, nic.is_exported ? "  (vfio-user: for a driver or guest only)" : "");
   }
 }
 
@@ -106,24 +108,24 @@ int Up(const SimulationDirectory& directory, const SimulationOptions& options) {
 }
 
 int Down(const SimulationDirectory& directory) {
-  const auto status = FindOrComplain(directory);
+  const auto status = FindOrReport(directory);
   if (!status.has_value()) return 1;
-  // It takes down what says that it lives first, and is not gone until it has written its last line.
+  // The simulator removes status.json before it exits, so wait for the process itself.
   const host::FileDescriptor process(static_cast<int>(syscall(SYS_pidfd_open, status->pid, 0)));
   kill(status->pid, SIGTERM);
   pollfd end{.fd = process.get(), .events = POLLIN, .revents = 0};
-  if (process.is_open() && poll(&end, 1, static_cast<int>(milliseconds(kEndPatience).count())) == 0) {
+  if (process.is_open() && poll(&end, 1, static_cast<int>(milliseconds(kEndTimeout).count())) == 0) {
     kill(status->pid, SIGKILL);
-    fmt::print(stderr, "vireo: process {} did not end by itself\n", status->pid);
+    fmt::print(stderr, "vireo: process {} did not exit within {} s and was killed\n", status->pid, kEndTimeout.count());
   }
   std::error_code failed;
   std::filesystem::remove(directory.status_file(), failed);
-  fmt::print("ended\n");
+  fmt::print("stopped\n");
   return 0;
 }
 
 int Status(const SimulationDirectory& directory) {
-  const auto status = FindOrComplain(directory);
+  const auto status = FindOrReport(directory);
   if (!status.has_value()) return 1;
   fmt::print("process {}, in {}\n", status->pid, directory.path().string());
   PrintNics(*status);
@@ -131,16 +133,16 @@ int Status(const SimulationDirectory& directory) {
 }
 
 int Exec(const SimulationDirectory& directory, const std::string& name_or_number, std::vector<std::string> command) {
-  const auto status = FindOrComplain(directory);
+  const auto status = FindOrReport(directory);
   if (!status.has_value()) return 1;
   const std::optional<size_t> nic = status->FindNic(name_or_number);
   if (!nic.has_value()) {
-    return Fail(fmt::format("there is no NIC {}: this simulation has {}, from 0; `vireo status` tells their names",
-                            name_or_number, status->nics.size()));
+    return Fail(fmt::format("there is no NIC {}; this simulation has NICs 0 to {}; `vireo status` lists their names",
+                            name_or_number, status->nics.size() - 1));
   }
   if (status->nics[*nic].is_exported) {
-    return Fail(fmt::format("NIC {} is exported whole, at {}: programs have none of it", name_or_number,
-                            status->nics[*nic].socket));
+    return Fail(fmt::format("NIC {} is exported at {} and has no service for programs; choose another --nic",
+                            name_or_number, status->nics[*nic].socket));
   }
   for (const auto& [name, value] : OverlayEnvironment(status->nics[*nic].socket)) {
     setenv(name.c_str(), value.c_str(), 1);
@@ -154,7 +156,7 @@ int Exec(const SimulationDirectory& directory, const std::string& name_or_number
   return Fail(fmt::format("{}: {}", command[0], std::strerror(errno)));
 }
 
-// Prints what the programs wrote, each line with who wrote it.
+// Prints a program's output, each line prefixed with `who`.
 void PrintOutput(const char* who, const std::filesystem::path& file) {
   std::ifstream stream(file);
   for (std::string line; std::getline(stream, line);) fmt::print("{} | {}\n", who, line);
@@ -165,17 +167,17 @@ nlohmann::ordered_json ReadJson(const std::filesystem::path& path) {
   return nlohmann::ordered_json::parse(file, nullptr, /*allow_exceptions=*/false);
 }
 
-// Programs that meet over TCP listen soon. Those that meet through the NIC itself say nothing that can be seen here:
-// they wait for something. On a machine that has more to do, either takes its time.
+// Waits until the server listens on a TCP port. A server that connects through the NIC itself does not: it counts as
+// ready when it has been blocked for kSettled, at the earliest after kMinimum. Gives up after kTimeout.
 void AwaitServer(ChildProcess& server) {
-  constexpr auto kSoon = seconds(1), kPatience = seconds(15);
-  constexpr auto kSettled = milliseconds(300);  // longer than a simulator takes to answer
+  constexpr auto kMinimum = seconds(1), kTimeout = seconds(15);
+  constexpr auto kSettled = milliseconds(300);  // longer than the simulator's response time
   const auto begin = std::chrono::steady_clock::now();
   auto waits_since = begin;
   while (!server.IsListening()) {
     const auto now = std::chrono::steady_clock::now();
     if (!server.IsWaiting()) waits_since = now;
-    if (now > begin + kPatience || (now > begin + kSoon && now > waits_since + kSettled)) return;
+    if (now > begin + kTimeout || (now > begin + kMinimum && now > waits_since + kSettled)) return;
     if (server.Wait(milliseconds(10)).has_value()) return;
   }
 }
@@ -184,15 +186,17 @@ struct PairOptions {
   SimulationOptions simulation;
   std::string server, client;
   unsigned timeout_s = 600;
-  // Where what the programs wrote is left, as "server" and "client"; then, if all went well, nothing of it and of the
-  // report is printed. Empty: it is printed, and left nowhere.
+  // Set: directory for the programs' output ("server", "client"); it and the report are then printed only on failure.
+  // Empty: they are printed.
   std::filesystem::path output{};
 };
 
-// Both programs get NICs of a simulation of their own, which ends with them.
+// Runs both programs on a new simulation and stops it when they have exited.
 int Pair(const PairOptions& options) {
   std::string pattern = (std::filesystem::temp_directory_path() / "vireo-pair-XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) return Fail("cannot make a directory for the simulation");
+  if (mkdtemp(pattern.data()) == nullptr) {
+    return Fail(fmt::format("cannot create {}: {}; check TMPDIR", pattern, std::strerror(errno)));
+  }
   const SimulationDirectory directory(pattern);
   struct Cleaner {
     std::filesystem::path path;
@@ -207,15 +211,15 @@ int Pair(const PairOptions& options) {
   if (!simulator.has_value()) return Fail(error);
   const auto status = directory.Find();
   if (!status.has_value()) return Fail("the simulator wrote no state that can be read");
-  if (status->nics.size() < 2) return Fail("a pair needs --nics 2 or more");
+  if (status->nics.size() < 2) return Fail("pair needs two NICs; use --nics 2 or more");
   if (status->nics[0].is_exported || status->nics[1].is_exported) {
-    return Fail("a pair needs NICs 0 and 1 for its programs: export others");
+    return Fail("pair runs its programs on NICs 0 and 1; export other NICs only");
   }
 
   const auto start = [&](const char* who, const std::string& text, size_t nic) {
     const int output = open((directory.path() / who).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     auto child = ChildProcess::Start({"/bin/sh", "-c", text},
-                                     // Where time waits for programs, they must not wait for others' leftovers.
+                                     // In virtual time the simulation waits for programs: they need normal priority.
                                      {.environment = OverlayEnvironment(status->nics[nic].socket),
                                       .output = output,
                                       .own_session = true,
@@ -245,15 +249,15 @@ int Pair(const PairOptions& options) {
     }
   }
   if (progress) fmt::print(stderr, "\r          \r");
-  if (client_end.has_value()) server_end = server->Wait(kEndPatience);
+  if (client_end.has_value()) server_end = server->Wait(kEndTimeout);
   const auto simulator_end = simulator->Wait(milliseconds(0));
   client->Stop(seconds(1));
   server->Stop(seconds(1));
-  if (!simulator_end.has_value()) simulator->Stop(kEndPatience);
-  const int verdict = simulator->Wait(milliseconds(0)).value_or(1);
+  if (!simulator_end.has_value()) simulator->Stop(kEndTimeout);
+  const int simulator_status = simulator->Wait(milliseconds(0)).value_or(1);
 
   const bool is_good =
-      !simulator_end.has_value() && verdict == 0 && client_end.value_or(1) == 0 && server_end.value_or(1) == 0;
+      !simulator_end.has_value() && simulator_status == 0 && client_end.value_or(1) == 0 && server_end.value_or(1) == 0;
   if (is_good && !options.output.empty()) {
     std::error_code failed;
     for (const char* who : {"server", "client"}) {
@@ -266,22 +270,25 @@ int Pair(const PairOptions& options) {
   PrintOutput("server", directory.path() / "server");
   PrintOutput("client", directory.path() / "client");
   if (simulator_end.has_value()) {
-    return Fail(fmt::format("the simulator ended with status {} before the programs did:\n{}", *simulator_end,
+    return Fail(fmt::format("the simulator exited with status {} before the programs:\n{}", *simulator_end,
                             directory.LogTail(kLogLines)));
   }
   if (!options.simulation.report.empty()) fmt::print("\n{}", ReportTable(ReadJson(options.simulation.report)));
   fmt::print("\n{}", directory.LogTail(kLogLines));
-  if (verdict != 0) return Fail("the simulation is not good: see above");
-  if (!client_end.has_value()) return Fail(fmt::format("the client did not end within {} s", options.timeout_s));
-  if (*client_end != 0) return Fail(fmt::format("the client ended with status {}", *client_end));
-  if (!server_end.has_value()) {
-    return Fail("the server did not end with its client, and was stopped");
+  if (simulator_status != 0) return Fail("the simulation failed: see its summary above");
+  if (!client_end.has_value()) {
+    return Fail(fmt::format("the client did not exit within {} s; --timeout sets a longer limit", options.timeout_s));
   }
-  if (*server_end != 0) return Fail(fmt::format("the server ended with status {}", *server_end));
+  if (*client_end != 0) return Fail(fmt::format("the client exited with status {}", *client_end));
+  if (!server_end.has_value()) {
+    return Fail(
+        fmt::format("the server did not exit within {} s after the client and was stopped", kEndTimeout.count()));
+  }
+  if (*server_end != 0) return Fail(fmt::format("the server exited with status {}", *server_end));
   return 0;
 }
 
-// The line of a program's output that holds `text`, one space between its words; empty if there is none.
+// The first line of a file that contains `text`, words separated by one space; empty if there is none.
 std::string LineWith(const std::filesystem::path& file, const std::string& text) {
   std::ifstream stream(file);
   for (std::string line; std::getline(stream, line);) {
@@ -294,13 +301,13 @@ std::string LineWith(const std::filesystem::path& file, const std::string& text)
   return "";
 }
 
-// What anybody can see in a minute: programs of the distribution, as they are, on both NICs at once.
+// `vireo demo`: two of the distribution's programs, unmodified, on NICs in lockstep.
 int Demo() {
   struct Program {
     const char* name;
     const char* server;
     const char* client;
-    const char* result;  // the line of the client's output with it
+    const char* result;  // text that identifies the result line of the client's output
     const char* columns;
     const char* doc;
   };
@@ -315,18 +322,16 @@ int Demo() {
   std::filesystem::create_directories(files, failed);
   if (failed) return Fail(fmt::format("{}: {}", files.string(), failed.message()));
   fmt::print(
-      "Debian's own programs, unmodified, on two NICs. Each NIC is the Verilated RTL and, beside it, the C++ model: "
-      "every\n"
-      "event that they say is compared, and the first one that differs in a bit or a cycle ends the run. The "
-      "programs'\n"
-      "clocks show simulated time, so that they print the speed of the NIC.\n");
+      "Debian's own programs, unmodified, on two NICs. Each NIC is the Verilated RTL in lockstep with the C++ model:\n"
+      "every event at their boundary is compared, and the first difference in a bit or a cycle ends the run. The\n"
+      "programs' clocks show simulated time, so they print the speed of the NIC.\n");
   const auto begin = std::chrono::steady_clock::now();
   for (const Program& program : kPrograms) {
     PairOptions options;
     options.server = program.server;
     options.client = program.client;
     options.simulation.device = "lockstep";
-    options.simulation.call_cost_ns = "50";  // so that what they measure is the NIC, not the simulation
+    options.simulation.call_cost_ns = "50";  // so that programs measure the NIC, not the simulation
     options.simulation.capture = files / fmt::format("{}.pcapng", program.name);
     options.simulation.report = files / fmt::format("{}.json", program.name);
     options.simulation.timeline = files / fmt::format("{}.html", program.name);
@@ -335,7 +340,7 @@ int Demo() {
                program.doc);
     std::fflush(stdout);
     if (const int code = Pair(options); code != 0) return code;
-    fmt::print("  the program says: {}\n", LineWith(files / "client", program.result) + program.columns);
+    fmt::print("  the program prints: {}\n", LineWith(files / "client", program.result) + program.columns);
     fmt::print("{}", ReportSummary(ReadJson(options.simulation.report)));
     for (const char* who : {"server", "client"}) {
       std::filesystem::rename(files / who, files / fmt::format("{}.{}.txt", program.name, who), failed);
@@ -345,8 +350,8 @@ int Demo() {
   fmt::print("\nDone in {} s. In {}, of each run:\n", took, files.string());
   for (const Program& program : kPrograms) {
     fmt::print(
-        "  {0}.pcapng  every frame, for Wireshark     {0}.html  every message's stages, for a browser\n"
-        "  {0}.json    the whole report               {0}.*.txt what the programs wrote\n",
+        "  {0}.pcapng  every frame, for Wireshark     {0}.html  timeline of messages, for a browser\n"
+        "  {0}.json    per-message report             {0}.*.txt the programs' output\n",
         program.name);
   }
   fmt::print(
@@ -366,25 +371,26 @@ int Main(int argc, char** argv) {
   PairOptions pair;
 
   const auto with_directory = [&](CLI::App* sub) {
-    sub->add_option("--directory", directory_name, "where the simulation lives (default: one per user)");
+    sub->add_option("--directory", directory_name,
+                    "directory of the simulation's sockets and log (default: one per user)");
     return sub;
   };
-  CLI::App* const up = with_directory(app.add_subcommand("up", "start a simulation of NICs, in the background"));
+  CLI::App* const up = with_directory(app.add_subcommand("up", "start a simulation in the background"));
   up_options.AddTo(*up);
-  CLI::App* const down = with_directory(app.add_subcommand("down", "end it"));
-  CLI::App* const status = with_directory(app.add_subcommand("status", "what runs"));
+  CLI::App* const down = with_directory(app.add_subcommand("down", "stop the simulation"));
+  CLI::App* const status = with_directory(app.add_subcommand("status", "list the NICs of the simulation"));
   CLI::App* const exec =
-      with_directory(app.add_subcommand("exec", "run a program that sees one NIC: exec --nic 1 -- ibv_devinfo -v"));
-  exec->add_option("--nic", nic, "its number, from 0, or its name")->capture_default_str();
+      with_directory(app.add_subcommand("exec", "run a program on one NIC: exec --nic 1 -- ibv_devinfo -v"));
+  exec->add_option("--nic", nic, "number (from 0) or name of the NIC")->capture_default_str();
   exec->add_option("command", command, "the program and its arguments, after --")->required();
   CLI::App* const both = app.add_subcommand("pair",
-                                            "two programs, on a NIC each, in a simulation of their own:\n"
+                                            "run two programs, one per NIC, on a new simulation:\n"
                                             "pair 'ibv_rc_pingpong -g 1' 'ibv_rc_pingpong -g 1 localhost'");
   pair.simulation.AddTo(*both);
-  both->add_option("--timeout", pair.timeout_s, "seconds until they are stopped")->capture_default_str();
-  both->add_option("server", pair.server, "runs on NIC 0; for a shell")->required();
-  both->add_option("client", pair.client, "runs on NIC 1, as soon as the server listens; for a shell")->required();
-  CLI::App* const demo = app.add_subcommand("demo", "a pingpong and a bandwidth test in lockstep");
+  both->add_option("--timeout", pair.timeout_s, "seconds until the programs are stopped")->capture_default_str();
+  both->add_option("server", pair.server, "shell command on NIC 0")->required();
+  both->add_option("client", pair.client, "shell command on NIC 1, started as soon as the server listens")->required();
+  CLI::App* const demo = app.add_subcommand("demo", "run a pingpong and a bandwidth test in lockstep");
   CLI11_PARSE(app, argc, argv);
 
   const SimulationDirectory directory = directory_name.empty()

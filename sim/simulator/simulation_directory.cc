@@ -30,7 +30,7 @@ std::optional<SimulationStatus> SimulationDirectory::Find() const {
   std::ifstream file(status_file());
   if (!file) return std::nullopt;
   const nlohmann::json json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
-  // A file that was cut off, or that somebody else wrote: nothing lives here.
+  // A truncated or foreign file counts as no simulation.
   if (!json.is_object() || !json.contains("pid") || !json["pid"].is_number_integer()) return std::nullopt;
   SimulationStatus status{
       .pid = json["pid"].get<pid_t>(), .virtual_time = json.value("virtual_time", false), .nics = {}};
@@ -65,12 +65,12 @@ bool SimulationDirectory::Write(const SimulationStatus& status) const {
                             {"socket", nic.socket},
                             {"exported", nic.is_exported}});
   }
-  const std::filesystem::path made = status_file().string() + ".new";
-  std::ofstream file(made);
+  const std::filesystem::path temporary = status_file().string() + ".new";
+  std::ofstream file(temporary);
   file << json.dump(2) << "\n";
   file.close();
   std::error_code error;
-  std::filesystem::rename(made, status_file(), error);
+  std::filesystem::rename(temporary, status_file(), error);
   return file.good() && !error;
 }
 

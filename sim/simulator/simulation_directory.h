@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a running simulation is found: a directory with the sockets of its NICs, its log and its state. Commands that
-// run in different terminals meet there.
+// The directory of a running simulation: the sockets of its NICs, its log and its state. Commands in different
+// terminals find the simulation there.
 #pragma once
 
 #include <sys/types.h>
@@ -12,15 +12,15 @@
 
 namespace vireo::sim {
 
-// What the simulator writes into status.json when it is ready; docs/programs.md tells it to others.
+// The contents of status.json, which the simulator writes when it is ready; documented in docs/programs.md.
 struct SimulationStatus {
   pid_t pid = 0;
   bool virtual_time = false;  // programs see simulated time
   struct Nic {
     std::string name{};  // "vireo0"
     std::string device{}, config{}, preset{};
-    std::string socket{};      // of its service; or, if it is exported, of vfio-user
-    bool is_exported = false;  // there is no service: programs cannot use it
+    std::string socket{};      // of its service, or of vfio-user if exported
+    bool is_exported = false;  // no service: programs cannot use it
   };
   std::vector<Nic> nics;  // by number
 
@@ -30,19 +30,19 @@ struct SimulationStatus {
 
 class SimulationDirectory {
  public:
-  // Without a name: the one that commands without --directory use, of this user.
   explicit SimulationDirectory(std::filesystem::path path) : path_(std::move(path)) {}
+  // The directory of commands without --directory, one per user.
   static SimulationDirectory Default();
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path status_file() const { return path_ / "status.json"; }
   std::filesystem::path log_file() const { return path_ / "log"; }
 
-  // Says what lives here: all of it at once, or (false) nothing. The directory exists.
+  // Writes status.json atomically; false: failed. The directory must exist.
   bool Write(const SimulationStatus& status) const;
-  // The simulation that lives here; none if there is none, or its process is gone.
+  // The simulation in this directory; nullopt if there is none or its process has exited.
   std::optional<SimulationStatus> Find() const;
-  // The last lines of the log, for a message that says why something failed.
+  // The last `lines` lines of the log, indented, for error messages.
   std::string LogTail(size_t lines) const;
 
  private:

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kExportAll = "vfio-user";
 
-// By its name, or its number.
+// By name or number.
 std::optional<size_t> FindNic(const Simulation& simulation, const std::string& text) {
   for (size_t i = 0; i < simulation.size(); ++i) {
     if (text == simulation.name(i) || text == std::to_string(i)) return i;
@@ -32,55 +32,55 @@ std::string NicNames(const Simulation& simulation) {
 }  // namespace
 
 void SimulationOptions::AddTo(CLI::App& command) {
-  CLI::Option* const nics = command.add_option("--nics", nics_, "how many NICs")
+  CLI::Option* const nics = command.add_option("--nics", nics_, "number of NICs")
                                 ->check(CLI::Range(size_t{1}, kMostNics))
                                 ->capture_default_str();
-  command.add_option("--device", device, "model, rtl, or lockstep: both, compared in every cycle")
+  command.add_option("--device", device, "model, rtl, or lockstep (both, compared in every cycle)")
       ->check(CLI::IsMember(DeviceNames()))
       ->capture_default_str();
-  command.add_option("--config", config_, "configuration of the NICs")
+  command.add_option("--config", config_, "configuration of the NICs: nic100 (100 Gb/s) or nic1 (1 Gb/s)")
       ->check(CLI::IsMember(ConfigNames()))
       ->capture_default_str();
-  command.add_option("--preset", preset_, "PCIe link of the NICs")
+  command.add_option("--preset", preset_, "PCIe link of the NICs: generation and lanes")
       ->check(CLI::IsMember(PciePresetNames()))
       ->capture_default_str();
   CLI::Option* const fabric =
-      command.add_option("--fabric", fabric_, "direct: 2 NICs on one wire, and none can talk to itself")
+      command.add_option("--fabric", fabric_, "switch, or direct: 2 NICs on one wire, without loopback")
           ->check(CLI::IsMember({"switch", "direct"}))
           ->capture_default_str();
   command
       .add_option("--topology", topology_,
-                  "NICs, links and their faults, from this TOML file (docs/topology.md); --device, --config and "
-                  "--preset are then for NICs of which it does not say them")
+                  "TOML file with NICs, links and their faults (docs/topology.md), for example "
+                  "examples/topology.toml; --device, --config and --preset are its defaults")
       ->excludes(nics)
       ->excludes(fabric);
   command
       .add_option("--export", exports_,
-                  fmt::format("NIC=SOCKET: give this NIC (number or name) out whole, as a PCI function, by vfio-user, "
-                              "for QEMU or a driver of one's own; programs have none of it. Can be repeated. {}: "
-                              "every NIC n, at nic<n>.vfio in the simulation's directory",
+                  fmt::format("NIC=SOCKET, for example 2=/tmp/nic2.vfio: export this NIC (number or name) as a whole "
+                              "PCI function by vfio-user, for QEMU or your own driver; programs cannot use it. Can be "
+                              "repeated. {}: every NIC n, at nic<n>.vfio in the simulation's directory",
                               kExportAll))
-      ->allow_extra_args(false);  // what follows the one value may be a program
+      ->allow_extra_args(false);  // the next argument may be a program
   command
       .add_option("--wire", wires_,
-                  "a port of the switch for somebody outside: a Unix datagram socket at this path, one Ethernet frame "
-                  "per datagram; frames go to the path with .peer behind it (QEMU: -netdev dgram,local.type=unix,"
+                  "add a port to the switch for an external peer: a Unix datagram socket at this path, one Ethernet "
+                  "frame per datagram; frames are sent to PATH.peer (QEMU: -netdev dgram,local.type=unix,"
                   "local.path=PATH.peer,remote.type=unix,remote.path=PATH). Can be repeated")
       ->allow_extra_args(false);
   command.add_option("--wire-faults", wire_faults_,
-                     "what happens to frames on such wires, in both directions: 'drop rate=0.01', 'corrupt nth=3' and "
-                     "their like (docs/topology.md)");
-  command.add_option("--mtu", mtu_, "bytes of the longest packet on the NICs' links (default: what they can do)");
+                     "faults on frames of --wire ports, in both directions, for example 'drop rate=0.01; corrupt "
+                     "nth=3' (docs/topology.md)");
+  command.add_option("--mtu", mtu_, "MTU of the NICs' links in bytes, for example 1500 (default: the NIC's maximum)");
   command
       .add_flag("--virtual-time{50}", call_cost_ns,
-                "programs see simulated time; =NS: what each of their calls to post or poll takes of it (50)")
+                "programs see simulated time; =NS: simulated ns per call to post, poll or arm (default: 50)")
       ->check(CLI::Range(1, 1'000'000));
-  command.add_option("--seed", seed_, "of all that is random; one seed, one run");
-  command.add_option("--capture", capture, "write all frames to this pcapng file");
-  command.add_option("--report", report, "at the end, write what became of all messages to this JSON file");
-  command.add_option("--timeline", timeline,
-                     "at the end, write the stages of the last messages to this HTML file, for a browser");
-  command.add_option("--messages", messages, "how many messages report and timeline show one by one")
+  command.add_option("--seed", seed_,
+                     "seed of all random numbers; the same seed repeats the run (default: VIREO_SEED, else random)");
+  command.add_option("--capture", capture, "write all frames to this pcapng file, for Wireshark");
+  command.add_option("--report", report, "write a per-message report to this JSON file at the end (docs/reports.md)");
+  command.add_option("--timeline", timeline, "write a timeline of messages to this HTML file at the end");
+  command.add_option("--messages", messages, "number of messages (the last ones) in report and timeline")
       ->check(CLI::Range(1, 10'000'000))
       ->capture_default_str();
 }
@@ -128,13 +128,13 @@ host::Status SimulationOptions::AddExports(Simulation& simulation) const {
     }
     const std::optional<size_t> nic = FindNic(simulation, value.substr(0, equals));
     if (!nic.has_value()) {
-      return refuse(value, fmt::format("there is no NIC '{}': this simulation has {}, from 0, and their names are {}",
-                                       value.substr(0, equals), simulation.size(), NicNames(simulation)));
+      return refuse(value, fmt::format("there is no NIC '{}'; this simulation has NICs 0 to {}, named {}",
+                                       value.substr(0, equals), simulation.size() - 1, NicNames(simulation)));
     }
-    if (simulation.is_exported(*nic)) return refuse(value, "this NIC is exported already");
+    if (simulation.is_exported(*nic)) return refuse(value, "this NIC is already exported");
     const std::string socket = std::filesystem::absolute(value.substr(equals + 1)).string();
     if (std::ranges::find(simulation.exports, socket) != simulation.exports.end()) {
-      return refuse(value, "another NIC is exported there");
+      return refuse(value, "another NIC is exported at this socket; choose another path");
     }
     simulation.exports[*nic] = socket;
   }
@@ -145,8 +145,8 @@ host::Status SimulationOptions::AddWires(Simulation& simulation) const {
   const auto refuse = [](const std::string& why) { return host::Error{host::ErrorCode::kInvalidArgument, why}; };
   const FaultScript faults = ParseFaultScript(wire_faults_);
   if (!faults.error.empty()) return refuse("--wire-faults: " + faults.error);
-  if (wires_.empty()) return wire_faults_.empty() ? host::Status() : refuse("--wire-faults needs a --wire");
-  if (simulation.system.fabric == Fabric::kDirect) return refuse("--wire needs a switch, and these NICs have none");
+  if (wires_.empty()) return wire_faults_.empty() ? host::Status() : refuse("--wire-faults needs --wire");
+  if (simulation.system.fabric == Fabric::kDirect) return refuse("--wire needs a switch; use --fabric switch");
   for (const std::string& wire : wires_) {
     simulation.system.outer_ports.push_back({.name = "wire" + std::to_string(simulation.wires.size()),
                                              .rate_mbps = simulation.system.hosts.front().nic.config->link_mbps,
@@ -162,18 +162,18 @@ host::Status SimulationOptions::AddVirtualTime(Simulation& simulation) const {
   const bool has_export = std::ranges::any_of(simulation.exports, [](const auto& socket) { return !socket.empty(); });
   if (has_export || !simulation.wires.empty()) {
     return host::Error{host::ErrorCode::kInvalidArgument,
-                       "--virtual-time: only programs that use a service see simulated time; export no NIC, and let "
-                       "nobody else to the switch"};
+                       "--virtual-time: drivers of exported NICs and external peers run in real time; remove --export "
+                       "and --wire"};
   }
   simulation.call_cost_ns = static_cast<uint32_t>(std::stoul(call_cost_ns));
   return {};
 }
 
-std::vector<std::string> SimulationOptions::Words() const {
-  std::vector<std::string> words = {"--device", device,  "--config",   config_,
-                                    "--preset", preset_, "--messages", std::to_string(messages)};
-  const auto add = [&words](const char* option, const std::string& value) {
-    if (!value.empty()) words.insert(words.end(), {option, value});
+std::vector<std::string> SimulationOptions::Arguments() const {
+  std::vector<std::string> arguments = {"--device", device,  "--config",   config_,
+                                        "--preset", preset_, "--messages", std::to_string(messages)};
+  const auto add = [&arguments](const char* option, const std::string& value) {
+    if (!value.empty()) arguments.insert(arguments.end(), {option, value});
   };
   if (topology_.empty()) {
     add("--nics", std::to_string(nics_));
@@ -184,12 +184,12 @@ std::vector<std::string> SimulationOptions::Words() const {
   for (const std::string& value : wires_) add("--wire", value);
   add("--wire-faults", wire_faults_);
   if (mtu_ != 0) add("--mtu", std::to_string(mtu_));
-  if (is_virtual_time()) words.push_back("--virtual-time=" + call_cost_ns);
+  if (is_virtual_time()) arguments.push_back("--virtual-time=" + call_cost_ns);
   if (seed_.has_value()) add("--seed", std::to_string(*seed_));
   add("--capture", capture);
   add("--report", report);
   add("--timeline", timeline);
-  return words;
+  return arguments;
 }
 
 }  // namespace vireo::sim

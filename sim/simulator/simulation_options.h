@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of a command line that say what is simulated and what is written down about it: of vireo_simulator, and
-// of every command that starts one.
+// Command line options that describe a simulation and its output files: for vireo_simulator and for every command that
+// starts one.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -17,23 +17,20 @@ namespace vireo::sim {
 class SimulationOptions {
  public:
   // --nics, --device, --config, --preset, --fabric, --topology, --export, --wire, --wire-faults, --mtu, --virtual-time,
-  // --seed, --capture, --report,
-  // --timeline and
-  // --messages, each with its help. This object outlives the command.
+  // --seed, --capture, --report, --timeline and --messages, each with its help. This object must outlive `command`.
   void AddTo(CLI::App& command);
 
-  // What they say, after the command line was read. kInvalidArgument: a topology that cannot be read, an export of a
-  // NIC that is not there.
+  // Call after parsing. kInvalidArgument: for example a topology that cannot be read, or an export of an unknown NIC.
   host::Result<Simulation> Describe() const;
-  // The words that say the same to vireo_simulator, if it runs in the same directory.
-  std::vector<std::string> Words() const;
+  // The equivalent arguments of vireo_simulator, if it runs in the same working directory.
+  std::vector<std::string> Arguments() const;
 
   bool is_virtual_time() const { return !call_cost_ns.empty(); }
 
-  // As if the command line said so.
+  // Commands may set these directly.
   std::string device = "model", capture{}, report{}, timeline{};
-  std::string call_cost_ns{};  // of --virtual-time; empty: programs see the system's time
-  size_t messages = 10'000;    // of which report and timeline tell one by one
+  std::string call_cost_ns{};  // of --virtual-time; empty: programs see real time
+  size_t messages = 10'000;    // most messages listed in report and timeline
 
  private:
   host::Status AddExports(Simulation& simulation) const;

@@ -43,7 +43,7 @@ Simulator::Built Simulator::Build(const SimulatorOptions& options) {
         options.simulation.is_exported(i) ? simulator->OpenVfioUser(options, i) : simulator->OpenService(options, i);
     if (!error.empty()) return {nullptr, options.simulation.name(i) + ": " + error};
   }
-  // Only when all of them are there: who sees one socket may use every NIC.
+  // Listen only when all services are open: a program that finds one socket may use every NIC.
   for (size_t i = 0; i < nics; ++i) {
     if (simulator->services_[i] == nullptr) continue;
     const host::Status listening = simulator->services_[i]->Listen(simulator->sockets_[i]);
@@ -58,7 +58,7 @@ std::string Simulator::OpenService(const SimulatorOptions& options, size_t numbe
   const NicParameters& nic = options.simulation.system.hosts[number].nic;
   service.name = nic.name;
   service.netdev = "vnet" + std::to_string(number);
-  // Far from the numbers of interfaces that there are.
+  // Outside the range of real interface indexes.
   constexpr uint32_t kFirstIfindex = 10'000;
   service.ifindex = kFirstIfindex + static_cast<uint32_t>(number);
   service.link_mbps = nic.rate_mbps();
@@ -68,13 +68,13 @@ std::string Simulator::OpenService(const SimulatorOptions& options, size_t numbe
     host.station().memory().OnWrite(
         [time = virtual_time_.get(), number](bool elsewhere) { time->OnWrite(number, elsewhere); });
   } else {
-    // Each call into another process costs more than the bytes of a packet. Where time is the simulation's, programs
-    // see each write when it happens.
+    // Each call into another process costs more than the bytes of a packet, so accesses are combined. Not in virtual
+    // time, where programs see each write when it happens.
     constexpr size_t kMostBytes = 65536;
     host.station().memory().CombineWrites(kMostBytes);
     host.station().pcie().SampleTogether(kMostBytes);
   }
-  // Every NIC's addresses are known here: only who is outside is asked for on the wire.
+  // Addresses of simulated NICs are known: only external peers are discovered on the wire.
   service.discovers_neighbors = !options.simulation.wires.empty();
   service.neighbors = [world = system_.get(), nics = options.simulation.size()](
                           const std::array<uint8_t, 16>& gid) -> std::optional<std::array<uint8_t, 6>> {
@@ -102,11 +102,11 @@ std::string Simulator::OpenService(const SimulatorOptions& options, size_t numbe
 
 std::string Simulator::OpenVfioUser(const SimulatorOptions& options, size_t number) {
   RdmaHost& host = system_->host(number);
-  // An absolute one stays as it is.
+  // An absolute path stays as it is.
   sockets_.push_back(std::filesystem::path(options.directory) / options.simulation.exports[number]);
   const VfioUserPort port{
       .function = host.function(), .station = host.station(), .reset = [this, number] { system_->Reset(number); }};
-  // A NIC in RTL builds tables first; a client need not wait for them.
+  // An RTL NIC initializes its tables after reset; done now so that a client need not wait.
   system_->Reset(number);
   auto listening = VfioUserServer::Listen(loop_, port, sockets_.back());
   if (!listening.ok()) return host::ToString(listening.error());
@@ -117,7 +117,7 @@ std::string Simulator::OpenVfioUser(const SimulatorOptions& options, size_t numb
 Simulator::~Simulator() {
   services_.clear();
   for (size_t i = 0; i < vfio_users_.size(); ++i) {
-    // Where an exported NIC goes is its driver's business, who may have left in the middle of it.
+    // The driver of an exported NIC chooses DMA addresses, and may have disconnected during a transfer.
     if (vfio_users_[i] != nullptr) system_->host(i).station().memory().ClearViolations();
   }
   vfio_users_.clear();
@@ -125,8 +125,8 @@ Simulator::~Simulator() {
 }
 
 void Simulator::Progress() {
-  // What one does may let the simulation run, as the end of a client's queues does. Who interrupts then, and has been
-  // looked at before, must not wait until somebody says something.
+  // Progress of one service may run the simulation, for example when it destroys a client's queues. Repeat until no new
+  // interrupt occurs, so that none waits for the next message.
   uint64_t interrupts = 0;
   do {
     interrupts = Interrupts();
@@ -139,7 +139,7 @@ void Simulator::Progress() {
   } while (Interrupts() != interrupts);
 }
 
-// A program may look at its memory without having been told of anything.
+// Programs may poll their memory without a notification.
 void Simulator::SettleMemory() {
   for (size_t i = 0; i < services_.size(); ++i) system_->host(i).station().memory().Settle();
 }
@@ -171,15 +171,16 @@ uint64_t Simulator::Interrupts() const {
   return messages;
 }
 
-// All programs are quiet. To where one of them may go on, but not for so long that nobody can stop the simulator.
+// Requires that all programs are quiet. Runs to the next time at which one of them may continue, at most kSteps steps
+// so that Stop() takes effect.
 void Simulator::RunWhileQuiet(Pacer& pacer) {
   constexpr unsigned kSteps = 4096;
   Scheduler& scheduler = system_->scheduler();
   Picoseconds due = virtual_time_->NextDue();
   if (due == kForever && scheduler.now() < virtual_time_->Settled()) due = virtual_time_->Settled();
   if (due == kForever && pacer.IsIdle()) {
-    // Nobody asks for time to go on, and only a timer can make it: that one takes the time that it takes outside too,
-    // so that it does not run out while something that the simulator does not know of is under way.
+    // No program waits for simulated time; only a timer is pending. It is paced to real time, so that it does not
+    // expire while a program does something that the simulator cannot observe.
     const uint64_t now_ns = service::MonotonicNs();
     uint64_t sleep_ns = pacer.SleepNs(now_ns);
     if (const uint64_t deadline_ns = NextDeadlineNs(now_ns); deadline_ns != service::EventLoop::kForeverNs) {
@@ -191,12 +192,12 @@ void Simulator::RunWhileQuiet(Pacer& pacer) {
     return;
   }
   const uint64_t interrupts = Interrupts();
-  static_cast<void>(virtual_time_->TakeNoticed());
-  const auto is_noticed = [&, steps = 0U]() mutable {
-    return steps++ == kSteps || Interrupts() != interrupts || virtual_time_->TakeNoticed() ||
+  static_cast<void>(virtual_time_->TakeObservable());
+  const auto is_observable = [&, steps = 0U]() mutable {
+    return steps++ == kSteps || Interrupts() != interrupts || virtual_time_->TakeObservable() ||
            (due == kForever && pacer.IsIdle());
   };
-  scheduler.RunUntil(is_noticed, std::max(due, scheduler.now()));
+  scheduler.RunUntil(is_observable, std::max(due, scheduler.now()));
   pacer.Restart(service::MonotonicNs());
 }
 
@@ -204,7 +205,7 @@ void Simulator::RunInVirtualTime() {
   Pacer pacer(system_->scheduler());
   while (!is_stopping_) {
     const uint64_t callbacks = system_->scheduler().callbacks();
-    virtual_time_->Publish();  // before anybody hears of what happened until then
+    virtual_time_->Publish();  // before any program is notified of events up to now
     loop_.Poll(0);
     Progress();
     if (system_->is_mismatched()) Stop();
@@ -213,7 +214,7 @@ void Simulator::RunInVirtualTime() {
       loop_.Sleep(busy_ns);
       continue;
     }
-    // What they said before they became quiet comes first.
+    // Messages sent before the programs became quiet come first.
     if (loop_.Poll(0) != 0 || virtual_time_->AnswerDue()) continue;
     RunWhileQuiet(pacer);
   }
@@ -221,8 +222,8 @@ void Simulator::RunInVirtualTime() {
 
 void Simulator::Run() {
   if (virtual_time_ != nullptr) return RunInVirtualTime();
-  // So many times at which something happens take some tens of microseconds in the model: what a client's message or an
-  // interrupt may wait.
+  // Scheduler steps per slice: some tens of microseconds of real time with the model. Bounds the delay of a client's
+  // message or an interrupt.
   constexpr unsigned kSliceSteps = 256;
   Scheduler& scheduler = system_->scheduler();
   Pacer pacer(scheduler);
@@ -234,7 +235,7 @@ void Simulator::Run() {
       sleep_ns = std::min(sleep_ns, deadline_ns > now_ns ? deadline_ns - now_ns : 0);
     }
     const uint64_t callbacks = scheduler.callbacks();
-    // Sleeping first, then time, then what clients say: it is said at the time to which it was slept.
+    // Sleep, then advance time, then handle messages: they take effect at the time after the sleep.
     if (sleep_ns != 0) {
       wait.Wait(sleep_ns);
       pacer.Advance(service::MonotonicNs());
@@ -248,7 +249,7 @@ void Simulator::Run() {
     }
     SettleMemory();
     Progress();
-    // From here on the RTL would go on alone, and nothing could be learned from it.
+    // After a mismatch only the RTL would continue, without a comparison.
     if (system_->is_mismatched()) Stop();
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NICs on a wire or switch, each with a service that processes connect to: what holds the world in which unmodified
-// RDMA programs run. Or each whole, as a PCI function for a driver or a guest. One thread; everything happens in Run().
+// The simulator: NICs on a wire or switch, each with a service for unmodified RDMA programs, or exported as a whole PCI
+// function for a driver or a guest. One thread; everything runs in Run().
 #pragma once
 
 #include <sys/types.h>
@@ -24,13 +24,13 @@ namespace vireo::sim {
 
 struct SimulatorOptions {
   std::string directory;  // exists
-  // Follows the messages from the start; outlives the simulator. Null: nobody does, and it costs nothing.
+  // Tracks messages from the start; must outlive the simulator. Null: no tracking, at no cost.
   MessageTracker* tracker = nullptr;
   Simulation simulation;
 };
 
-// Programs see a NIC as a device of its name. GID 0 is the link-local address of its MAC, GID 1 its IPv4 address. NIC
-// k's service listens at directory/nic<k>.sock; one that is exported has none, and nobody has opened it.
+// Programs see each NIC as an RDMA device of the same name. GID 0 is the link-local address of its MAC, GID 1 its IPv4
+// address. The service of NIC k listens at directory/nic<k>.sock; an exported NIC has no service and is not opened.
 class Simulator {
  public:
   struct Built {
@@ -40,13 +40,13 @@ class Simulator {
   static Built Build(const SimulatorOptions& options);
   ~Simulator();
 
-  // Until Stop(), from a watcher of loop().
+  // Returns after Stop(), which a watcher of loop() calls.
   void Run();
   void Stop() { is_stopping_ = true; }
 
   service::EventLoop& loop() { return loop_; }
   RdmaSystem& system() { return *system_; }
-  // By the number of its outer port.
+  // By number of its outer port.
   const WireSocket& wire(size_t number) const { return *wires_[number]; }
   size_t wires() const { return wires_.size(); }
   size_t size() const { return sockets_.size(); }
@@ -66,8 +66,8 @@ class Simulator {
 
   service::EventLoop loop_;
   std::unique_ptr<RdmaSystem> system_;
-  std::unique_ptr<VirtualTime> virtual_time_;  // null: programs see the system's
-  // By NIC, null where it has the other one.
+  std::unique_ptr<VirtualTime> virtual_time_;  // null: programs see real time
+  // By NIC; exactly one of the two is non-null.
   std::vector<std::unique_ptr<service::Service>> services_;
   std::vector<std::unique_ptr<VfioUserServer>> vfio_users_;
   std::vector<std::unique_ptr<WireSocket>> wires_;

@@ -18,11 +18,11 @@
 namespace vireo::sim {
 namespace {
 
-constexpr std::chrono::seconds kEndPatience(60);  // a simulation of RTL ends with its step
+constexpr std::chrono::seconds kEndTimeout(60);  // an RTL simulation finishes its step first
 
-// Waits for the byte that says "ready", or for the end of the pipe. False: neither came in time.
-bool AwaitReady(int pipe, std::chrono::milliseconds patience, bool* is_ready) {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+// Waits for the ready byte or the end of the pipe. False: timeout.
+bool AwaitReady(int pipe, std::chrono::milliseconds timeout, bool* is_ready) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
   for (;;) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
@@ -39,7 +39,7 @@ bool AwaitReady(int pipe, std::chrono::milliseconds patience, bool* is_ready) {
 }  // namespace
 
 std::optional<ChildProcess> StartSimulator(const std::vector<std::string>& arguments, const ChildOptions& options,
-                                           std::chrono::milliseconds patience, std::string* error) {
+                                           std::chrono::milliseconds timeout, std::string* error) {
   std::array<int, 2> ready{};
   if (pipe2(ready.data(), O_CLOEXEC) != 0) {
     *error = std::strerror(errno);
@@ -53,25 +53,25 @@ std::optional<ChildProcess> StartSimulator(const std::vector<std::string>& argum
   with_pipe.inherited.push_back(out.get());
   auto simulator = ChildProcess::Start(command, with_pipe, error);
   if (!simulator.has_value()) return std::nullopt;
-  out.Close();  // so that its end is ours
+  out.Close();  // so that the pipe ends when the simulator exits
   bool is_ready = false;
-  if (!AwaitReady(in.get(), patience, &is_ready)) {
-    *error = "the simulator was not ready within " + std::to_string(patience.count()) + " ms, and was ended";
+  if (!AwaitReady(in.get(), timeout, &is_ready)) {
+    *error = "the simulator was not ready within " + std::to_string(timeout.count()) + " ms and was terminated";
     simulator->Stop(std::chrono::seconds(1));
     return std::nullopt;
   }
   if (is_ready) return simulator;
   const auto ended = simulator->Wait(std::chrono::seconds(10));
   *error = ended.has_value() ? "the simulator ended with status " + std::to_string(*ended)
-                             : "the simulator closed its pipe and did not become ready";
+                             : "the simulator closed its ready pipe without becoming ready";
   return std::nullopt;
 }
 
-SimulatorProcess::SimulatorProcess(const std::vector<std::string>& arguments, std::chrono::milliseconds patience) {
+SimulatorProcess::SimulatorProcess(const std::vector<std::string>& arguments, std::chrono::milliseconds timeout) {
   std::string pattern = (std::filesystem::temp_directory_path() / "vireo_test_XXXXXX").string();
   std::array<int, 2> lifeline{};
   if (mkdtemp(pattern.data()) == nullptr || pipe2(lifeline.data(), O_CLOEXEC) != 0) {
-    error_ = "no directory or pipe for a simulator";
+    error_ = std::string("cannot create a directory or pipe for the simulator: ") + std::strerror(errno);
     return;
   }
   directory_ = pattern;
@@ -79,14 +79,14 @@ SimulatorProcess::SimulatorProcess(const std::vector<std::string>& arguments, st
   const host::FileDescriptor theirs(lifeline[0]);
   std::vector<std::string> command = {"--directory", directory_, "--lifeline", std::to_string(theirs.get())};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  process_ = StartSimulator(command, {.inherited = {theirs.get()}}, patience, &error_);
+  process_ = StartSimulator(command, {.inherited = {theirs.get()}}, timeout, &error_);
   if (!process_.has_value()) std::fprintf(stderr, "%s\n", error_.c_str());
 }
 
 int SimulatorProcess::Stop() {
   if (!process_.has_value()) return -1;
   kill(process_->pid(), SIGTERM);
-  const std::optional<int> ended = process_->Wait(kEndPatience);
+  const std::optional<int> ended = process_->Wait(kEndTimeout);
   process_.reset();
   return ended.value_or(-1);
 }

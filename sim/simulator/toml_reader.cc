@@ -13,8 +13,8 @@
 namespace vireo::sim {
 namespace {
 
-// Letters to insert, remove, replace, or swap with their neighbour, to make one word of the other: the "optimal string
-// alignment" form of the Damerau-Levenshtein distance.
+// The Damerau-Levenshtein distance (optimal string alignment): insertions, deletions, substitutions and swaps of
+// adjacent letters.
 size_t Distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> best(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) {
@@ -45,7 +45,7 @@ const char* TypeOf(const toml::node& node) {
     case toml::node_type::array: return "an array";
     case toml::node_type::string: return "a string";
     case toml::node_type::integer: return "an integer";
-    case toml::node_type::floating_point: return "a number with a point";
+    case toml::node_type::floating_point: return "a floating-point number";
     case toml::node_type::boolean: return "true or false";
     default: return "a date or time";
   }
@@ -55,7 +55,7 @@ const char* TypeOf(const toml::node& node) {
 
 std::string_view NearestName(std::string_view word, const std::vector<std::string_view>& candidates) {
   std::string_view nearest;
-  // A third of the letters may be wrong.
+  // A third of the letters may differ.
   size_t least = std::max<size_t>(1, word.size() / 3) + 1;
   for (const std::string_view candidate : candidates) {
     if (const size_t distance = Distance(word, candidate); distance < least) {
@@ -78,7 +78,7 @@ void TomlReader::Fail(const toml::table& table, std::string_view key, const std:
 toml::table TomlReader::ReadFile() {
   std::error_code error;
   std::ifstream file(file_, std::ios::binary);
-  // A directory can be opened, and nothing more.
+  // Opening a directory succeeds, reading it fails.
   if (std::filesystem::is_directory(file_, error) || !file.is_open()) {
     error_ = file_ + ": cannot be read";
     return {};
@@ -90,14 +90,14 @@ toml::table TomlReader::ReadFile() {
 toml::table TomlReader::Parse(std::string_view text) {
   try {
     return toml::parse(text);
-  } catch (const toml::parse_error& error) {  // the library, as Debian builds it, has no other way to say so
+  } catch (const toml::parse_error& error) {  // Debian's build of the library reports errors only by exceptions
     Fail(error.source().begin, std::string(error.description()));
     return {};
   }
 }
 
 void TomlReader::Allow(const toml::table& table, std::string_view what, const std::vector<std::string_view>& keys) {
-  // In the order of the file, not of the alphabet: the first one that is wrong is told.
+  // Reports the first unknown key in file order, not in alphabetical order.
   const toml::key* first = nullptr;
   for (const auto& [key, value] : table) {
     if (std::ranges::find(keys, key.str()) != keys.end()) continue;
@@ -113,7 +113,7 @@ const T* TomlReader::Find(const toml::table& table, std::string_view key, std::s
   const toml::node* const node = table.get(key);
   if (node == nullptr || !error_.empty()) return nullptr;
   const T* const found = node->as<T>();
-  if (found == nullptr) Fail(table, key, fmt::format("'{}' is {}, not {}", key, type, TypeOf(*node)));
+  if (found == nullptr) Fail(table, key, fmt::format("'{}' must be {}, not {}", key, type, TypeOf(*node)));
   return found;
 }
 
@@ -141,7 +141,7 @@ std::optional<uint64_t> TomlReader::Integer(const toml::table& table, std::strin
   if (value < 0 || static_cast<uint64_t>(value) < least || static_cast<uint64_t>(value) > most) {
     // TOML's integers have 63 bits and a sign.
     const uint64_t end = std::min(most, static_cast<uint64_t>(std::numeric_limits<int64_t>::max()));
-    Fail(table, key, fmt::format("'{}' is from {} to {}, not {}", key, least, end, value));
+    Fail(table, key, fmt::format("'{}' must be from {} to {}, not {}", key, least, end, value));
     return std::nullopt;
   }
   return static_cast<uint64_t>(value);
@@ -160,7 +160,7 @@ std::vector<std::string> TomlReader::Strings(const toml::table& table, std::stri
     if (const auto* text = node.as_string()) {
       strings.push_back(text->get());
     } else {
-      Fail(node.source().begin, fmt::format("'{}' is an array of strings; this is {}", key, TypeOf(node)));
+      Fail(node.source().begin, fmt::format("'{}' must be an array of strings; this element is {}", key, TypeOf(node)));
     }
   }
   return strings;
@@ -178,7 +178,8 @@ std::vector<const toml::table*> TomlReader::Tables(const toml::table& table, std
     if (const auto* one = node.as_table()) {
       tables.push_back(one);
     } else {
-      Fail(node.source().begin, fmt::format("'{}' is an array of tables, [[{}]]; this is {}", key, key, TypeOf(node)));
+      Fail(node.source().begin,
+           fmt::format("'{}' must be an array of tables, [[{}]]; this element is {}", key, key, TypeOf(node)));
     }
   }
   return tables;

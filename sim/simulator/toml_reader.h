@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads tables of a TOML file strictly: a key that is not known, a value of another type or out of range is an error,
-// with file, line and column, and what is allowed there. Nothing is ignored and nothing is converted.
+// Reads tables of a TOML file strictly: an unknown key, or a value of another type or out of range, is an error with
+// file, line, column and the allowed values. Nothing is ignored and nothing is converted.
 //
-// The first error counts; after it everything that is asked for is absent. So a caller reads all that it wants and then
-// looks at error() once. One thread; throws nothing.
+// Only the first error is kept; after it every getter returns nothing. So a caller reads all values and then checks
+// error() once. One thread; throws nothing.
 #pragma once
 
 #include <toml++/toml.h>
@@ -16,22 +16,22 @@
 
 namespace vireo::sim {
 
-// The candidate that is closest to `word`, if it may well be a slip of the same word; else empty.
+// The candidate closest to `word` if it is a likely misspelling (a third of the letters may differ); else empty.
 std::string_view NearestName(std::string_view word, const std::vector<std::string_view>& candidates);
 
 class TomlReader {
  public:
-  // `file`: how errors call it.
+  // `file`: its path, also the name in errors.
   explicit TomlReader(std::string file) : file_(std::move(file)) {}
 
-  // The whole of a file, or of its text; empty, and an error, if it is no TOML.
+  // Parses the file, or a text; empty and an error if it is not TOML.
   toml::table ReadFile();
   toml::table Parse(std::string_view text);
 
-  // `table`, which errors call `what`, has no other keys than these.
+  // Fails if `table` has a key not in `keys`. `what`: the table's name in errors.
   void Allow(const toml::table& table, std::string_view what, const std::vector<std::string_view>& keys);
 
-  // Of `key` in `table`; nothing if it is not there, or wrong.
+  // The value of `key` in `table`; nothing if absent or wrong. Integer: `least` and `most` are inclusive.
   std::optional<std::string> String(const toml::table& table, std::string_view key);
   std::optional<std::string> OneOf(const toml::table& table, std::string_view key,
                                    const std::vector<std::string>& names);
@@ -39,17 +39,17 @@ class TomlReader {
   std::optional<bool> Boolean(const toml::table& table, std::string_view key);
   std::vector<std::string> Strings(const toml::table& table, std::string_view key);
   const toml::table* Table(const toml::table& table, std::string_view key);
-  // [[key]]
+  // Array of tables, [[key]].
   std::vector<const toml::table*> Tables(const toml::table& table, std::string_view key);
 
-  // Says that what is there (or, without `key`, the table itself) is wrong, unless something was before.
+  // Reports an error at `key` (empty or absent: at the table itself), unless there was one before.
   void Fail(const toml::table& table, std::string_view key, const std::string& text);
-  // Empty: everything was right.
+  // Empty: no error.
   const std::string& error() const { return error_; }
 
  private:
   void Fail(const toml::source_position& place, const std::string& text);
-  // Null if it is not there, is of another type, or there was an error.
+  // Null if absent, of another type, or after an error.
   template <typename T>
   const T* Find(const toml::table& table, std::string_view key, std::string_view type);
 

@@ -72,14 +72,15 @@ class TopologyReader {
     HostOptions& host = simulation_.system.hosts.emplace_back(every_);
     host.nic.name = reader_.String(table, "name").value_or(DefaultNicName(number));
     if (!IsName(host.nic.name) || host.nic.name == kSwitch) {
-      reader_.Fail(table, "name",
-                   fmt::format("'{}' cannot be a NIC's name: a letter, then letters, digits, '_', '-' and '.', {} in "
-                               "all at most, and not '{}'",
-                               host.nic.name, kMostNameLetters, kSwitch));
+      reader_.Fail(
+          table, "name",
+          fmt::format("'{}' is not a valid NIC name: a letter, then letters, digits, '_', '-' and '.', at most "
+                      "{} characters, and not '{}'",
+                      host.nic.name, kMostNameLetters, kSwitch));
     }
     const auto unique = [&](std::string_view key, const std::string& value) {
       const auto [at, is_new] = taken_.try_emplace(std::string(key) + " " + value, number);
-      if (!is_new) reader_.Fail(table, key, fmt::format("NIC {} has the {} {} already", at->second, key, value));
+      if (!is_new) reader_.Fail(table, key, fmt::format("NIC {} already has the {} {}", at->second, key, value));
     };
     unique("name", host.nic.name);
     host.device = reader_.OneOf(table, "device", DeviceNames()).value_or(host.device);
@@ -97,7 +98,7 @@ class TopologyReader {
     unique("ipv4", fmt::format("{}.{}.{}.{}", ipv4[0], ipv4[1], ipv4[2], ipv4[3]));
 
     const auto socket = reader_.String(table, "export");
-    if (socket.has_value() && socket->empty()) reader_.Fail(table, "export", "'export' is the path of a socket");
+    if (socket.has_value() && socket->empty()) reader_.Fail(table, "export", "'export' must be the path of a socket");
     simulation_.exports.push_back(socket.value_or(""));
     if (socket.has_value()) unique("export", simulation_.exports.back());
   }
@@ -105,9 +106,9 @@ class TopologyReader {
   void ReadAddresses(const toml::table& table, HostOptions& host) {
     if (const auto text = reader_.String(table, "mac")) {
       host.mac = ParseMac(*text);
-      // The lowest bit of the first byte is that of groups. [IEEE 802, 8.2.2]
+      // Bit 0 of the first byte marks a group address. [IEEE 802, 8.2.2]
       if (!host.mac.has_value() || (host.mac->front() & 1) != 0 || *host.mac == std::array<uint8_t, 6>{}) {
-        reader_.Fail(table, "mac", fmt::format("'{}' is no MAC address of a NIC; one is 02:00:00:00:00:01", *text));
+        reader_.Fail(table, "mac", fmt::format("'{}' is not a unicast MAC address; example: 02:00:00:00:00:01", *text));
       }
     }
     if (const auto text = reader_.String(table, "ipv4")) {
@@ -115,7 +116,7 @@ class TopologyReader {
       // Neither "this network", loopback, multicast, reserved nor broadcast. [RFC 6890, 2.2.2; RFC 5771, 3]
       if (inet_pton(AF_INET, text->c_str(), host.ipv4->data()) != 1 || host.ipv4->front() == 0 ||
           host.ipv4->front() == 127 || host.ipv4->front() >= 224) {
-        reader_.Fail(table, "ipv4", fmt::format("'{}' is no IPv4 address of a host; one is 10.0.0.1", *text));
+        reader_.Fail(table, "ipv4", fmt::format("'{}' is not an IPv4 address of a host; example: 10.0.0.1", *text));
       }
     }
   }
@@ -132,12 +133,12 @@ class TopologyReader {
     parameters.hairpin = reader_.Boolean(table, "hairpin").value_or(parameters.hairpin);
   }
 
-  // Both ends as numbers of NICs; nothing is the switch. Fails, and gives nothing of use, if they make no sense.
+  // Both ends as NIC numbers; nullopt is the switch. The result is meaningless after an error.
   std::array<std::optional<size_t>, 2> ReadEnds(const toml::table& table, bool has_switch) {
     std::array<std::optional<size_t>, 2> ends;
     const std::vector<std::string> names = reader_.Strings(table, "ends");
     if (names.size() != ends.size() || names[0] == names[1]) {
-      reader_.Fail(table, "ends", R"(a link has two different 'ends', such as ["vireo0", "switch"])");
+      reader_.Fail(table, "ends", R"(a link needs two different 'ends', for example ["vireo0", "switch"])");
       return ends;
     }
     std::vector<std::string_view> known;
@@ -149,25 +150,25 @@ class TopologyReader {
         known.push_back(kSwitch);
         const std::string_view nearest = NearestName(names[i], known);
         reader_.Fail(table, "ends",
-                     fmt::format("there is no NIC '{}' to link{}; known: {}", names[i],
-                                 nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest),
+                     fmt::format("there is no NIC '{}'; {} {}", names[i],
+                                 nearest.empty() ? "known:" : fmt::format("did you mean '{}'? Known:", nearest),
                                  fmt::format("{}", fmt::join(known, ", "))));
         return ends;
       }
       ends[i] = static_cast<size_t>(at - known.begin());
       if (!linked_.insert(names[i]).second) {
-        reader_.Fail(table, "ends", fmt::format("'{}' has a link already; a NIC has one port", names[i]));
+        reader_.Fail(table, "ends", fmt::format("'{}' already has a link; a NIC has one port", names[i]));
       }
     }
     if (ends[0].has_value() && ends[1].has_value()) {
       simulation_.system.fabric = Fabric::kDirect;
       if (simulation_.size() != ends.size()) {
         reader_.Fail(table, "ends",
-                     fmt::format("a direct link joins the two NICs of a topology that has no others, and this has {}; "
-                                 "link each to \"switch\"",
+                     fmt::format("a direct link needs a topology of exactly two NICs, and this has {}; link each to "
+                                 "\"switch\"",
                                  simulation_.size()));
       }
-      if (has_switch) reader_.Fail(table, "ends", "a direct link leaves nothing to do for [switch]");
+      if (has_switch) reader_.Fail(table, "ends", "a topology with a direct link has no [switch]; remove one of them");
     }
     return ends;
   }
@@ -190,7 +191,7 @@ class TopologyReader {
     for (const auto& end : ends) {
       if (end.has_value()) most = std::min<uint64_t>(most, simulation_.system.hosts[*end].nic.config->link_mbps);
     }
-    // A direct wire runs at the speed of the slower end.
+    // A direct link runs at the rate of the slower NIC.
     const uint64_t rate = reader_.Integer(table, "rate_mbps", 1, most).value_or(most);
     if (!reader_.error().empty()) return;
     for (size_t i = 0; i < ends.size(); ++i) {
@@ -198,7 +199,7 @@ class TopologyReader {
       NicParameters& nic = simulation_.system.hosts[*ends[i]].nic;
       if (delay.has_value()) nic.wire_delay_ns = static_cast<uint32_t>(*delay);
       nic.wire_mbps = static_cast<uint32_t>(rate);
-      // On a direct wire a NIC's own end is the other one's far end, so only what each sends has rules.
+      // A direct link has rules at each sender only; rules at the receiver would apply twice.
       std::vector<FaultRule>& out = nic.faults_out;
       out = both;
       const auto& sent = i == 0 ? forth : back;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads from a TOML file which NICs there are, of what device, how they are joined, and what goes wrong on their links.
-// docs/topology.md has every key, with its range; examples/topology.toml is one.
+// Reads a topology file (TOML): NICs and their devices, links and the faults on them. docs/topology.md lists every key
+// with its range; examples/topology.toml is an example.
 //
-// Everything in a file counts or is an error: "FILE:LINE:COLUMN: what is wrong, and what is allowed".
+// Anything unknown or out of range is an error: "FILE:LINE:COLUMN: reason and allowed values".
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@
 
 namespace vireo::sim {
 
-// `every`: device, configuration and PCIe preset of NICs of which the file does not say them.
+// `every`: defaults for device, configuration and PCIe preset of each NIC. kInvalidArgument: the first error.
 host::Result<Simulation> ReadTopology(const std::string& path, const HostOptions& every);
-// The same of its text; `name` is what errors call it.
+// The same for a text; `name` is its name in errors.
 host::Result<Simulation> ParseTopology(std::string_view text, const std::string& name, const HostOptions& every);
 
 }  // namespace vireo::sim

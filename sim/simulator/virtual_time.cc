@@ -25,7 +25,7 @@ uint64_t SystemNs(clockid_t clock) {
   return static_cast<uint64_t>(now.tv_sec) * kSecondNs + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// Times that a client names may be any.
+// Saturates: times from clients are untrusted.
 Picoseconds ToPicoseconds(uint64_t ns) {
   return ns > kForever / kPicosecondsPerNanosecond ? kForever : ns * kPicosecondsPerNanosecond;
 }
@@ -80,7 +80,7 @@ host::Result<std::unique_ptr<VirtualTime>> VirtualTime::Create(Scheduler& schedu
   void* const page = ::mmap(nullptr, service::kClockPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (page == MAP_FAILED) return host::SystemError("mapping of the clock");
   time->page_ = static_cast<service::ClockPage*>(page);
-  // From here on only this mapping writes; programs cannot set each other's time.
+  // After sealing only this mapping is writable; programs cannot change the clock.
   if (::fcntl(file, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return host::SystemError("seals of the clock");
   }
@@ -120,20 +120,20 @@ bool VirtualTime::IsQuiet(pid_t number, Process& process) {
     if (clients_.at(wait.client).process == number) waiting.push_back(wait.message.thread);
   }
   if (!IsRunning(number, waiting)) {
-    Allow(number, kSpinNs);  // from when it wakes
+    Allow(number, kSpinNs);  // starts when it wakes up
     return true;
   }
   if (process.is_spinning) return true;
   process.is_spinning = ProcessorNs(number) - process.mark_ns >= process.allowed_ns ||
-                        SystemNs(CLOCK_MONOTONIC) - process.mark_real_ns >= kPatienceNs;
+                        SystemNs(CLOCK_MONOTONIC) - process.mark_real_ns >= kStarvedNs;
   return process.is_spinning;
 }
 
 uint64_t VirtualTime::BusyNs() {
-  // What a program does between two calls takes less, and ends with a message.
-  constexpr uint64_t kLookAgainNs = 50'000;
+  // Longer than a program needs between two calls; a message ends the sleep early.
+  constexpr uint64_t kRecheckNs = 50'000;
   for (auto& [number, process] : processes_) {
-    if (number > 0 && !IsQuiet(number, process)) return kLookAgainNs;
+    if (number > 0 && !IsQuiet(number, process)) return kRecheckNs;
   }
   return 0;
 }
@@ -161,7 +161,7 @@ bool VirtualTime::AnswerDue() {
   Allow(clients_.at(taken.front().client).process, kSpinNs);
   service::AwaitAnswer answer;
   answer.now_ns = ToNanoseconds(scheduler_.now());
-  // What other programs do then reaches this one through events, and those it meets in time.
+  // Until the next event nothing can reach this program, so its clock may advance to it by itself.
   const bool is_settled = scheduler_.now() >= Settled();
   answer.horizon_ns = is_settled ? std::max(answer.now_ns, ToNanoseconds(scheduler_.next())) : answer.now_ns;
   taken.front().answer(answer);
@@ -174,18 +174,18 @@ void VirtualTime::OnWrite(size_t nic, bool elsewhere) {
     for (Wait& wait : waits_) {
       if (wait.message.ends_at_write == 0 || wait.written.has_value() || clients_.at(wait.client).nic != nic) continue;
       wait.written = scheduler_.now();
-      is_noticed_ = true;
+      is_observable_ = true;
     }
     return;
   }
   for (const auto& [client, attached] : clients_) {
     const auto process = processes_.find(attached.process);
     if (attached.nic != nic || !process->second.is_spinning) continue;
-    Allow(attached.process, kLookNs);
-    is_noticed_ = true;
+    Allow(attached.process, kAfterWriteNs);
+    is_observable_ = true;
   }
 }
 
-bool VirtualTime::TakeNoticed() { return std::exchange(is_noticed_, false); }
+bool VirtualTime::TakeObservable() { return std::exchange(is_observable_, false); }
 
 }  // namespace vireo::sim

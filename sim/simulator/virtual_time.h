@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulated time that programs share: it stands still while a program computes, so that what a program measures is the
-// device's time and the stated cost of its own calls, whatever the simulation or the machine's load takes.
+// Virtual time shared by all programs. It stops while a program computes, so that a program measures the device's time
+// plus the configured cost of its own calls, independent of the speed of the simulation and the load of the machine.
 //
-// A program (a process with contexts) is quiet when no thread of it runs, or when it spins: it has used kSpinNs of
-// processor time since it last said something, since it last slept, or kLookNs since the device last wrote to its
-// memory. The simulation goes on only when all programs are quiet, and not beyond
-//   - the time at which the earliest of the calls that wait is due; it is answered alone, and what the program does
-//     then is awaited before anything else,
-//   - the next event that a program may notice: an interrupt; a write to the queues of a NIC on which a call waits for
-//     one; a write to the memory of a program that spins.
-// So one program at a time meets the device, in an order that does not depend on real time: by the time at which its
-// call is due, by NIC, by the order of the connections.
+// A program (a process with contexts) is quiet when none of its threads is runnable, or when it spins: it has used
+// kSpinNs of CPU time since its last message or sleep, or kAfterWriteNs since the device last wrote to its memory. The
+// simulation advances only when all programs are quiet, and at most to
+//   - the due time of the earliest waiting call; that call alone is answered, and its program becomes quiet again
+//     before anything else,
+//   - the next event that a program may observe: an interrupt; a write to the queues of a NIC on which a call waits for
+//     one; a write to the memory of a spinning program.
+// So one program at a time accesses the device, in an order that does not depend on real time: by due time of the call,
+// then by NIC, then by order of connection.
 //
 // One thread, the simulator's.
 #pragma once
@@ -35,36 +35,36 @@ namespace vireo::sim {
 class VirtualTime {
  public:
   static constexpr uint64_t kSpinNs = 1'000'000;
-  static constexpr uint64_t kLookNs = 200'000;
+  static constexpr uint64_t kAfterWriteNs = 200'000;
   static constexpr Picoseconds kSettlePs = 20'000'000;
-  // A program that wants a processor for so long and gets none does not hold up time any more.
-  static constexpr uint64_t kPatienceNs = 5'000'000'000;
+  // Real time after which a runnable program counts as quiet even if it got no processor.
+  static constexpr uint64_t kStarvedNs = 5'000'000'000;
 
-  // kNoMemory: no memory file. `scheduler` outlives it.
+  // kNoMemory: no memory file. `scheduler` must outlive the result.
   static host::Result<std::unique_ptr<VirtualTime>> Create(Scheduler& scheduler, size_t nics, uint32_t call_cost_ns);
   ~VirtualTime();
   VirtualTime(const VirtualTime&) = delete;
   VirtualTime& operator=(const VirtualTime&) = delete;
 
-  // For the service of a NIC; lives as long as this.
+  // For the service of a NIC; valid as long as this.
   service::ProgramClock& clock(size_t nic);
 
-  // Shows programs the scheduler's time.
+  // Writes the scheduler's time to the page that programs read.
   void Publish();
-  // 0: all programs are quiet. Else: look again when one has said something, or after so many nanoseconds.
+  // 0: all programs are quiet. Else call again after the next message, or after this many ns.
   uint64_t BusyNs();
-  // Answers the call that is due first; false: none is.
+  // Answers the earliest call if it is due; false: none is.
   bool AnswerDue();
-  // When the next call is due, kForever if none waits. May be over.
+  // Due time of the earliest waiting call, possibly in the past; kForever if none waits.
   Picoseconds NextDue() const;
 
-  // The device has written to memory that is in this process, or elsewhere.
+  // The device has written to memory of this process, or (`elsewhere`) of another one.
   void OnWrite(size_t nic, bool elsewhere);
-  // Until then the device may have work of what programs and it said to each other last. The same for every device,
-  // while the events inside of one are its own matter: time stands still here, not where the last of those was.
+  // Time by which the work of the last exchange between programs and device is done. Virtual time stops here rather
+  // than at the device's last internal event, which differs between model and RTL.
   Picoseconds Settled() const { return last_exchange_ + kSettlePs; }
-  // Something that a program may notice was written since the last call that said so.
-  bool TakeNoticed();
+  // Returns and clears whether a write that a program may observe has occurred.
+  bool TakeObservable();
 
  private:
   class NicClock;
@@ -73,14 +73,14 @@ class VirtualTime {
     Client client = 0;
     service::Await message;
     service::ProgramClock::OnAnswer answer;
-    std::optional<Picoseconds> written;  // when what ends it early came
+    std::optional<Picoseconds> written;  // time of the write that ends it early
   };
   struct Process {
     unsigned clients = 0;
     bool is_spinning = false;
-    uint64_t mark_ns = 0;       // of its processor time, from which on it may compute
-    uint64_t allowed_ns = 0;    // so long
-    uint64_t mark_real_ns = 0;  // likewise in real time
+    uint64_t mark_ns = 0;       // CPU time at the start of its allowance
+    uint64_t allowed_ns = 0;    // allowance of CPU time
+    uint64_t mark_real_ns = 0;  // real time at the start of its allowance
   };
   struct Attached {
     size_t nic = 0;
@@ -101,7 +101,7 @@ class VirtualTime {
   std::map<Client, Attached> clients_;
   std::map<pid_t, Process> processes_;
   std::list<Wait> waits_;
-  bool is_noticed_ = false;
+  bool is_observable_ = false;
   Picoseconds last_exchange_ = 0;  // a message of a program, a write of a device
 };
 

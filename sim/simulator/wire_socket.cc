@@ -29,14 +29,14 @@ Status WireSocket::SetUp() {
   Result<host::FileDescriptor> socket = host::BindDatagramAt(path_);
   if (!socket.ok()) return socket.error();
   socket_ = std::move(socket).value();
-  // An epoll instance is readable when what it waits for is there: so the loop, which knows readable ones only, can
-  // wait for room in the peer's queue.
+  // An epoll instance is readable when one of its events is pending: so the loop, which watches for readable
+  // descriptors only, can wait for room in the peer's queue.
   has_room_ = host::FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
   epoll_event event{};
   if (!has_room_.is_open() || ::epoll_ctl(has_room_.get(), EPOLL_CTL_ADD, socket_.get(), &event) != 0) {
     return host::SystemError("epoll");
   }
-  buffer_.resize(kFrameBytesMax + 1);  // so that a longer one shows
+  buffer_.resize(kFrameBytesMax + 1);  // one more, to detect a longer frame
   loop_.Watch(socket_.get(), [this] { Receive(); });
   loop_.Watch(has_room_.get(), [this] { SendWaiting(); });
   port_.OnArrival([this](const WireFrame& frame) { Send(frame.bytes); });
@@ -52,7 +52,7 @@ WireSocket::~WireSocket() {
 }
 
 void WireSocket::Receive() {
-  // A peer that floods leaves room for others.
+  // Bounded, so that a flooding peer does not starve other watchers.
   constexpr int kFramesAtATime = 64;
   for (int i = 0; i < kFramesAtATime; ++i) {
     const ssize_t got = ::recv(socket_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
@@ -74,11 +74,11 @@ WireSocket::Outcome WireSocket::TrySend(const std::vector<uint8_t>& frame) {
                reinterpret_cast<const sockaddr*>(&peer_), sizeof peer_) >= 0) {
     return Outcome::kSent;
   }
-  return errno == EAGAIN || errno == ENOBUFS ? Outcome::kNotNow : Outcome::kFailed;
+  return errno == EAGAIN || errno == ENOBUFS ? Outcome::kWouldBlock : Outcome::kFailed;
 }
 
 void WireSocket::Send(const std::vector<uint8_t>& frame) {
-  const Outcome outcome = waiting_.empty() ? TrySend(frame) : Outcome::kNotNow;
+  const Outcome outcome = waiting_.empty() ? TrySend(frame) : Outcome::kWouldBlock;
   if (outcome == Outcome::kSent) {
     ++counters_.sent;
   } else if (outcome == Outcome::kFailed) {
@@ -95,7 +95,7 @@ void WireSocket::Send(const std::vector<uint8_t>& frame) {
 void WireSocket::SendWaiting() {
   while (!waiting_.empty()) {
     const Outcome outcome = TrySend(waiting_.front());
-    if (outcome == Outcome::kNotNow) return;
+    if (outcome == Outcome::kWouldBlock) return;
     ++(outcome == Outcome::kSent ? counters_.sent : counters_.unreachable_drops);
     waiting_bytes_ -= waiting_.front().size();
     waiting_.pop_front();
@@ -104,15 +104,15 @@ void WireSocket::SendWaiting() {
 }
 
 void WireSocket::AwaitRoom(bool on) {
-  // Room in a peer's queue is told only to who is connected to it. Nobody else can send to who is connected, so it is
-  // connected no longer than needed: the peer may be another one, at the same path, soon. [unix(7); Linux,
+  // The kernel reports room in the peer's queue only on a connected socket, and a connected socket receives from its
+  // peer only. So it is connected no longer than needed: a new peer may bind to the same path. [unix(7); Linux,
   // net/unix/af_unix.c: unix_may_send, unix_dgram_poll]
-  sockaddr nobody{};
-  nobody.sa_family = AF_UNSPEC;
+  sockaddr unspecified{};
+  unspecified.sa_family = AF_UNSPEC;
   if (on) {
     static_cast<void>(::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&peer_), sizeof peer_));
   } else {
-    static_cast<void>(::connect(socket_.get(), &nobody, sizeof nobody));
+    static_cast<void>(::connect(socket_.get(), &unspecified, sizeof nobody));
   }
   epoll_event event{};
   event.events = on ? static_cast<uint32_t>(EPOLLOUT) : 0;

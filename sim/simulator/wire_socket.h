@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated wire's other end in the real world: a Unix datagram socket, one Ethernet frame (without FCS) per
-// datagram, as QEMU's `-netdev dgram` speaks it. Either side may start first, and go and come back.
+// Connects an outer port of the simulated switch to a Unix datagram socket: one Ethernet frame (without FCS) per
+// datagram, the format of QEMU's `-netdev dgram`. Either side may start first, stop and restart.
 //
-// Out of the simulation, frames wait here while the peer does not read, so that a slow peer loses nothing; what would
-// be more than kWaitingBytesMax is dropped. Into it, they wait in the system's socket. One thread: the event loop's.
+// Frames out of the simulation queue here while the peer does not read, up to kWaitingBytesMax; beyond that they are
+// dropped. Frames into the simulation queue in the kernel's socket buffer. One thread: the event loop's.
 #pragma once
 
 #include <sys/un.h>
@@ -25,17 +25,17 @@ namespace vireo::sim {
 class WireSocket {
  public:
   static constexpr size_t kWaitingBytesMax = size_t{16} << 20;
-  static constexpr size_t kFrameBytesMax = 65'536;  // what a NIC can take is its MAC's matter
+  static constexpr size_t kFrameBytesMax = 65'536;  // a NIC's MAC enforces its own limit
   struct Counters {
-    uint64_t received = 0;           // datagrams that became frames
-    uint64_t sent = 0;               // frames that became datagrams
+    uint64_t received = 0;           // datagrams passed to the port as frames
+    uint64_t sent = 0;               // frames sent as datagrams
     uint64_t malformed_drops = 0;    // datagrams shorter than an Ethernet header or longer than kFrameBytesMax
-    uint64_t unreachable_drops = 0;  // nobody has the peer's socket, or it takes no datagram of this length
-    uint64_t overflow_drops = 0;
+    uint64_t unreachable_drops = 0;  // no peer socket, or it rejects a datagram of this length
+    uint64_t overflow_drops = 0;     // more than kWaitingBytesMax queued
   };
 
-  // The socket is at `path`, in place of what was left there, and is removed at the end; frames go to `path`.peer. Loop
-  // and port outlive it. kInvalidArgument: the path is empty or too long; kLost: the system refused.
+  // Binds to `path`, replacing a stale socket, and removes it at the end; frames go to `path`.peer. Loop and port must
+  // outlive it. kInvalidArgument: the path is empty or too long; kLost: a system call failed.
   static host::Result<std::unique_ptr<WireSocket>> Open(service::EventLoop& loop, OuterPort& port,
                                                         const std::string& path);
   ~WireSocket();
@@ -45,7 +45,7 @@ class WireSocket {
   const Counters& counters() const { return counters_; }
 
  private:
-  enum class Outcome : uint8_t { kSent, kNotNow, kFailed };
+  enum class Outcome : uint8_t { kSent, kWouldBlock, kFailed };
 
   WireSocket(service::EventLoop& loop, OuterPort& port, std::string path)
       : loop_(loop), port_(port), path_(std::move(path)) {}
@@ -60,7 +60,7 @@ class WireSocket {
   OuterPort& port_;
   const std::string path_;
   host::FileDescriptor socket_;
-  host::FileDescriptor has_room_;  // readable when the peer has room for a datagram and somebody waits for that
+  host::FileDescriptor has_room_;  // readable when frames are queued and the peer has room for a datagram
   sockaddr_un peer_{};
   std::vector<uint8_t> buffer_;
   std::deque<std::vector<uint8_t>> waiting_;

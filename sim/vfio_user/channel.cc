@@ -34,7 +34,7 @@ void VfioUserChannel::Send(Header header, std::span<const uint8_t> first, std::s
   const auto head = host::vfio_user::BytesOf(header);
   for (const auto part : {head, first, second}) kept_.insert(kept_.end(), part.begin(), part.end());
   if (!fds.empty()) {
-    // They go with the first byte, which an empty socket takes.
+    // Descriptors are sent with the first byte, which an empty socket accepts.
     iovec byte{kept_.data(), 1};
     alignas(cmsghdr) std::array<uint8_t, CMSG_SPACE(host::vfio_user::kMaxFds * sizeof(int))> control{};
     msghdr message{};
@@ -54,7 +54,7 @@ void VfioUserChannel::Flush() {
     if (sent >= 0) {
       sent_ += static_cast<size_t>(sent);
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      // What has gone need not be kept; seldom, because it moves the rest.
+      // Discards sent bytes; rarely, because it moves the rest.
       if (sent_ > kMaxKeptBytes / 2) {
         kept_.erase(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(sent_));
         sent_ = 0;

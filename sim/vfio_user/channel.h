@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server's end of a vfio-user socket. It never waits: what the peer does not take now is kept and goes with a later
-// Flush. A peer that takes nothing any more, or whose stream makes no sense, is over.
+// The server's end of a vfio-user socket. Never blocks: data that the peer does not accept yet is kept and sent by a
+// later Flush. The channel is over if the peer closes it, sends an invalid stream, or leaves more than kMaxKeptBytes
+// unread.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +22,13 @@ class VfioUserChannel {
   bool is_over() const { return is_over_; }
   bool has_kept() const { return sent_ < kept_.size(); }
 
-  // The next message that is there whole.
+  // Takes the next complete message; false: none.
   bool Read(host::vfio_user::Message& message);
-  // header.bytes is filled in. `fds`: only while nothing is kept.
+  // Sets header.bytes. `fds` is allowed only while nothing is kept.
   void Send(host::vfio_user::Header header, std::span<const uint8_t> first = {}, std::span<const uint8_t> second = {},
             std::span<const int> fds = {});
   void Flush();
-  // Sleeps until something can be read, or something kept can be sent, or it is over. False: not in time.
+  // Sleeps until data can be read, kept data can be sent, or the channel is over. False: timeout.
   bool Wait(int timeout_ms);
   void End() { is_over_ = true; }
 
@@ -35,7 +36,7 @@ class VfioUserChannel {
   host::FileDescriptor socket_;
   host::vfio_user::MessageReader reader_;
   std::vector<uint8_t> kept_;
-  size_t sent_ = 0;  // of it
+  size_t sent_ = 0;  // bytes of kept_ already sent
   bool is_over_ = false;
 };
 

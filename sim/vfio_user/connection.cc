@@ -23,10 +23,10 @@ using host::vfio_user::Get;
 using host::vfio_user::Header;
 using host::vfio_user::RegionAccess;
 
-// Commands in a round, so that one client does not take all of it, and such as wait for their turn.
+// Most commands per round, so that one client does not starve others, and most queued commands.
 constexpr int kRound = 64;
 constexpr size_t kMaxWaiting = 1024;
-// Register writes on their way to the device. Posted writes know no back-pressure but this.
+// Most register accesses in flight: the only back-pressure on posted writes.
 constexpr size_t kMaxBarAccesses = 256;
 
 template <typename T>
@@ -35,7 +35,7 @@ std::vector<uint8_t> Payload(const T& value) {
   return {bytes.begin(), bytes.end()};
 }
 
-// The request of a query: as long as it should be, with room for the answer.
+// The request of a query; nullopt if its length is wrong or argsz is too small for the reply.
 template <typename T>
 std::optional<T> Query(const host::vfio_user::Message& message) {
   if (message.payload.size() != sizeof(T)) return std::nullopt;
@@ -44,7 +44,7 @@ std::optional<T> Query(const host::vfio_user::Message& message) {
   return query;
 }
 
-// The next access of a power of two of bytes, at a multiple of that.
+// Bytes of the next naturally aligned power-of-two access.
 uint32_t PieceBytes(uint64_t offset, uint64_t left, uint32_t most) {
   const uint64_t aligned = offset == 0 ? most : offset & (~offset + 1);
   return static_cast<uint32_t>(std::min({aligned, std::bit_floor(left), uint64_t{most}}));
@@ -118,7 +118,7 @@ void VfioUserConnection::Progress() {
   ReadMain();
   ReadTwin();
   ServeCommands();
-  if (!is_over() && memory_.writes_under_way() == 0) interrupts_.Deliver();
+  if (!is_over() && memory_.writes_in_flight() == 0) interrupts_.Deliver();
 }
 
 void VfioUserConnection::ServeCommands() {
@@ -129,10 +129,10 @@ void VfioUserConnection::ServeCommands() {
     commands_.pop_front();
     Header header = message.header;
     Answer answer = Serve(message);
-    // What the device wrote before it answered is in the client's memory before the answer is. On one socket the order
-    // of messages has to do: this client does not answer before it has its own answer.
+    // PCIe ordering: earlier writes of the device reach the client's memory before this reply. On one socket only the
+    // message order can ensure it, because the client may not reply before it has this one.
     const uint64_t deadline_ns = ReplyDeadlineNs();
-    while (twin_.has_value() && memory_.writes_under_way() != 0 && WaitForReply(deadline_ns)) {
+    while (twin_.has_value() && memory_.writes_in_flight() != 0 && WaitForReply(deadline_ns)) {
     }
     is_serving_ = false;
     if (!message.wants_reply()) continue;
@@ -224,32 +224,32 @@ VfioUserConnection::Answer VfioUserConnection::Negotiate(const Message& message)
     json = nlohmann::json::parse(text, text + std::strlen(text), nullptr, /*allow_exceptions=*/false);
   }
   if (!json.is_object()) return {.error = EINVAL};
-  const nlohmann::json wanted = json.value("capabilities", nlohmann::json::object());
-  if (!wanted.is_object()) return {.error = EINVAL};
+  const nlohmann::json proposed = json.value("capabilities", nlohmann::json::object());
+  if (!proposed.is_object()) return {.error = EINVAL};
 
-  // What the client did not propose, does not come back.
+  // The reply contains only capabilities that the client proposed.
   Answer answer;
-  nlohmann::json given = nlohmann::json::object();
+  nlohmann::json agreed = nlohmann::json::object();
   const auto number = [&](const char* name, uint64_t least, uint64_t ours) -> bool {
-    const auto found = wanted.find(name);
-    if (found == wanted.end()) return true;
+    const auto found = proposed.find(name);
+    if (found == proposed.end()) return true;
     if (!found->is_number_unsigned() || found->get<uint64_t>() < least) return false;
-    given[name] = ours;
+    agreed[name] = ours;
     return true;
   };
   if (!number("max_msg_fds", 1, host::vfio_user::kMaxFds) || !number("max_data_xfer_size", 1, kMaxAccess) ||
       !number("max_dma_maps", 1, VfioUserMemory::kMaxWindows) || !number("pgsizes", 1, 4096)) {
     return {.error = EINVAL};
   }
-  if (const auto transfer = wanted.find("max_data_xfer_size"); transfer != wanted.end()) {
+  if (const auto transfer = proposed.find("max_data_xfer_size"); transfer != proposed.end()) {
     memory_.SetTransfer(static_cast<uint32_t>(
         std::min<uint64_t>(transfer->get<uint64_t>(), uint64_t{host::vfio_user::kDefaultTransfer})));
   }
-  if (const auto multi = wanted.find("write_multiple"); multi != wanted.end()) {
+  if (const auto multi = proposed.find("write_multiple"); multi != proposed.end()) {
     if (!multi->is_boolean()) return {.error = EINVAL};
-    given["write_multiple"] = *multi;
+    agreed["write_multiple"] = *multi;
   }
-  if (const auto twin = wanted.find("twin_socket"); twin != wanted.end()) {
+  if (const auto twin = proposed.find("twin_socket"); twin != proposed.end()) {
     if (!twin->is_object()) return {.error = EINVAL};
     const auto supported = twin->find("supported");
     if (supported != twin->end() && !supported->is_boolean()) return {.error = EINVAL};
@@ -258,13 +258,13 @@ VfioUserConnection::Answer VfioUserConnection::Negotiate(const Message& message)
         ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0) {
       twin_.emplace(host::FileDescriptor(ends[0]));
       answer.fd = host::FileDescriptor(ends[1]);
-      given["twin_socket"] = {{"supported", true}, {"fd_index", 0}};
+      agreed["twin_socket"] = {{"supported", true}, {"fd_index", 0}};
       loop_.Watch(twin_->fd(), [this] { Progress(); });
     }
   }
   is_negotiated_ = true;
-  answer.payload = Payload(Version{});  // minor 0 is all there is
-  const std::string text = nlohmann::json{{"capabilities", given}}.dump();
+  answer.payload = Payload(Version{});  // the only minor version is 0
+  const std::string text = nlohmann::json{{"capabilities", agreed}}.dump();
   answer.payload.insert(answer.payload.end(), text.c_str(), text.c_str() + text.size() + 1);
   return answer;
 }
@@ -292,7 +292,7 @@ VfioUserConnection::Answer VfioUserConnection::GetRegionInfo(const Message& mess
   RegionInfo info;
   info.index = query->index;
   info.size = RegionBytes(info.index);
-  // Nothing to map: a register access is a message.
+  // Not mappable: each register access is a message.
   if (info.size != 0) info.flags = VFIO_REGION_INFO_FLAG_READ | VFIO_REGION_INFO_FLAG_WRITE;
   return {.payload = Payload(info)};
 }
@@ -311,8 +311,9 @@ bool VfioUserConnection::IsInside(const RegionAccess& access) const {
          access.offset <= bytes - access.count;
 }
 
-// The MSI-X table and its enable bit, and the sizes of the link, are the transport's; writes to them are lost.
-bool VfioUserConnection::IsOurs(const RegionAccess& piece) const {
+// The transport owns the MSI-X table, MSI-X control and device control (payload and read request sizes); client writes
+// to them are ignored.
+bool VfioUserConnection::IsTransportOwned(const RegionAccess& piece) const {
   const auto overlaps = [&](uint64_t first, uint64_t bytes) {
     return piece.offset < first + bytes && first < piece.offset + piece.count;
   };
@@ -351,7 +352,7 @@ void VfioUserConnection::Write(const RegionAccess& access, std::span<const uint8
     uint64_t value = 0;
     std::memcpy(&value, data.data() + done, piece.count);
     done += piece.count;
-    if (IsOurs(piece)) continue;
+    if (IsTransportOwned(piece)) continue;
     if (is_config) {
       port_.function.WriteConfig(static_cast<uint32_t>(piece.offset), piece.count, static_cast<uint32_t>(value));
     } else {
@@ -368,14 +369,14 @@ VfioUserConnection::Answer VfioUserConnection::WriteRegion(const Message& messag
   return {.payload = Payload(access)};
 }
 
-// All of them, or none if one is wrong.
+// Performs all writes, or none if one is invalid.
 VfioUserConnection::Answer VfioUserConnection::WriteMulti(const Message& message) {
   using host::vfio_user::SmallWrite;
   if (message.payload.size() < sizeof(uint64_t)) return {.error = EINVAL};
   const auto count = Get<uint64_t>(message.payload);
   const auto rest = std::span(message.payload).subspan(sizeof count);
   if (count > rest.size() / sizeof(SmallWrite) || rest.size() != count * sizeof(SmallWrite)) return {.error = EINVAL};
-  // A multiple of what one message may write to a region at once.
+  // Limits the work of one message.
   if (count > kMaxAccess) return {.error = EINVAL};
   std::vector<SmallWrite> writes;
   for (uint64_t i = 0; i < count; ++i) {

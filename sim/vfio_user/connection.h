@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One vfio-user client and the PCI function that it has: its commands, one after the other, in the order in which they
-// come. Whatever it sends, nobody else notices: what is wrong is answered with an error; what makes no sense, ends it.
+// One vfio-user client of a PCI function. Serves its commands one by one in order. An invalid command gets an error
+// reply; an invalid message stream ends the connection. Neither affects later clients or other NICs.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,19 @@
 
 namespace vireo::sim {
 
-// The function that clients get.
+// The function offered to clients.
 struct VfioUserPort {
-  host::PciFunction& function;  // that of `station`
+  host::PciFunction& function;  // of `station`
   Station& station;
-  // As after power-on, ready for a driver. Runs the simulation.
+  // Resets to the state after power-on, ready for a driver. Runs the simulation.
   std::function<void()> reset;
-  // So long a client may take to answer a DMA message, while simulated time stands still for all.
+  // Timeout of a client's reply to a DMA message. Simulated time of all NICs stops meanwhile.
   int patience_ms = 10'000;
 };
 
 class VfioUserConnection final : private VfioUserMemory::Peer {
  public:
-  // Bytes in one access to a region, as the server announces it.
+  // Most bytes of one region access, as announced by the server.
   static constexpr uint32_t kMaxAccess = 4096;
 
   VfioUserConnection(service::EventLoop& loop, const VfioUserPort& port, host::FileDescriptor socket);
@@ -37,14 +37,14 @@ class VfioUserConnection final : private VfioUserMemory::Peer {
   VfioUserConnection(const VfioUserConnection&) = delete;
   VfioUserConnection& operator=(const VfioUserConnection&) = delete;
 
-  // To be destroyed by its owner, not from within the simulation.
+  // The owner must destroy it, but not from within the simulation.
   bool is_over() const { return main_.is_over() || (twin_.has_value() && twin_->is_over()); }
   bool is_negotiated() const { return is_negotiated_; }
-  // The client has closed its end, whether or not that has been read.
+  // The client has closed its end, even if that has not been read yet.
   bool IsHungUp() const;
-  // Something to do that no descriptor tells of.
+  // Work is pending that no descriptor signals.
   bool has_work() const { return is_over() || !commands_.empty() || main_.has_kept() || (twin_ && twin_->has_kept()); }
-  // Not from within the simulation; it may run it. In every round.
+  // Call in every round, not from within the simulation; may run the simulation.
   void Progress();
 
  private:
@@ -70,7 +70,7 @@ class VfioUserConnection final : private VfioUserMemory::Peer {
   uint64_t RegionBytes(uint32_t region) const;
   bool IsInside(const host::vfio_user::RegionAccess& access) const;
   void Write(const host::vfio_user::RegionAccess& access, std::span<const uint8_t> data);
-  bool IsOurs(const host::vfio_user::RegionAccess& piece) const;
+  bool IsTransportOwned(const host::vfio_user::RegionAccess& piece) const;
 
   // VfioUserMemory::Peer
   void SendDma(const host::vfio_user::Header& header, std::span<const uint8_t> first,
@@ -82,11 +82,11 @@ class VfioUserConnection final : private VfioUserMemory::Peer {
   service::EventLoop& loop_;
   const VfioUserPort& port_;
   VfioUserChannel main_;
-  std::optional<VfioUserChannel> twin_;  // of our commands
+  std::optional<VfioUserChannel> twin_;  // for the server's commands
   std::deque<Message> commands_;
   bool is_negotiated_ = false;
   bool is_serving_ = false;
-  // What the transport owns of configuration space and BARs.
+  // Registers in configuration space and BARs owned by the transport.
   uint32_t msix_at_ = 0, pcie_at_ = 0;
   uint32_t table_region_ = 0;
   uint64_t table_first_ = 0, table_bytes_ = 0;

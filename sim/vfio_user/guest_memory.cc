@@ -23,7 +23,7 @@ using host::vfio_user::Message;
 namespace {
 
 constexpr uint64_t kPageBytes = 4096;
-constexpr size_t kMaxRequests = 4096;  // under way; a message ID has room for more
+constexpr size_t kMaxRequests = 4096;  // outstanding; message IDs have room for more
 
 bool IsPages(uint64_t first, uint64_t bytes) {
   return bytes != 0 && bytes % kPageBytes == 0 && first % kPageBytes == 0 && first + (bytes - 1) >= first;
@@ -111,18 +111,18 @@ void VfioUserMemory::Remove(std::map<uint64_t, Window>::iterator window) {
 
 void VfioUserMemory::ForgetReads() {
   fetches_.clear();
-  ++generation_;
+  ++epoch_;
 }
 
 // --- Messages
 
-void VfioUserMemory::Ask(Command command, uint64_t address, uint64_t bytes, std::span<const uint8_t> data,
-                         std::pair<uint64_t, uint64_t> fetch) {
+void VfioUserMemory::SendRequest(Command command, uint64_t address, uint64_t bytes, std::span<const uint8_t> data,
+                                 std::pair<uint64_t, uint64_t> fetch) {
   while (requests_.contains(next_id_)) ++next_id_;
   Header header;
   header.id = next_id_++;
   header.command = static_cast<uint16_t>(command);
-  requests_[header.id] = {command, address, bytes, fetch, generation_};
+  requests_[header.id] = {command, address, bytes, fetch, epoch_};
   if (command == Command::kDmaWrite) ++writes_;
   const DmaAccess access{.address = address, .count = bytes};
   peer_.SendDma(header, host::vfio_user::BytesOf(access), data);
@@ -135,7 +135,7 @@ bool VfioUserMemory::OnReply(const Message& message) {
   requests_.erase(found);
   if (request.command == Command::kDmaWrite) {
     --writes_;
-    return true;  // posted: nobody asks how it went
+    return true;  // posted: errors are ignored
   }
   const bool is_failed = (message.header.flags & Header::kError) != 0;
   if (!is_failed) {
@@ -144,7 +144,7 @@ bool VfioUserMemory::OnReply(const Message& message) {
     if (access.address != request.address || access.count != request.bytes) return false;
   }
   const auto fetch = fetches_.find(request.fetch);
-  if (request.generation != generation_ || fetch == fetches_.end()) return true;
+  if (request.epoch != epoch_ || fetch == fetches_.end()) return true;
   fetch->second.missing -= request.bytes;
   fetch->second.is_failed = fetch->second.is_failed || is_failed;
   if (!is_failed) {
@@ -154,7 +154,7 @@ bool VfioUserMemory::OnReply(const Message& message) {
   return true;
 }
 
-// What the link asks before it looks at memory.
+// Called by the link before it reads memory.
 bool VfioUserMemory::IsReady(uint64_t address, uint64_t bytes) {
   if (remote_.empty() || bytes == 0) return true;
   const uint64_t last = address + (bytes - 1);
@@ -168,7 +168,7 @@ bool VfioUserMemory::IsReady(uint64_t address, uint64_t bytes) {
   return is_ready;
 }
 
-// True: its fate is known. False: the client cannot answer now.
+// True: the data is here or has failed. False: the client cannot reply now.
 bool VfioUserMemory::FetchNow(uint64_t address, uint64_t bytes) {
   const std::pair key{address, bytes};
   const uint64_t deadline_ns = peer_.ReplyDeadlineNs();
@@ -179,7 +179,7 @@ bool VfioUserMemory::FetchNow(uint64_t address, uint64_t bytes) {
     }
     fetches_[key] = {std::vector<uint8_t>(bytes), bytes, false};
     for (uint64_t done = 0; done < bytes; done += transfer_) {
-      Ask(Command::kDmaRead, address + done, std::min<uint64_t>(bytes - done, transfer_), {}, key);
+      SendRequest(Command::kDmaRead, address + done, std::min<uint64_t>(bytes - done, transfer_), {}, key);
     }
   }
   for (;;) {
@@ -197,7 +197,7 @@ bool VfioUserMemory::ReadRemote(uint64_t address, std::span<uint8_t> data) {
   if (fetch == fetches_.end()) return false;
   const bool is_good = fetch->second.missing == 0 && !fetch->second.is_failed;
   if (is_good) std::ranges::copy(fetch->second.data, data.begin());
-  // One that is not complete was given up by a client that is over.
+  // An incomplete fetch was abandoned because the connection is over.
   fetches_.erase(fetch);
   return is_good;
 }
@@ -210,7 +210,7 @@ bool VfioUserMemory::WriteRemote(uint64_t address, std::span<const uint8_t> data
   if (requests_.size() > 8 * kMaxRequests) return false;
   for (uint64_t done = 0; done < data.size(); done += transfer_) {
     const auto part = data.subspan(done, std::min<uint64_t>(data.size() - done, transfer_));
-    Ask(Command::kDmaWrite, address + done, part.size(), part, {});
+    SendRequest(Command::kDmaWrite, address + done, part.size(), part, {});
   }
   return true;
 }

@@ -17,7 +17,7 @@
 namespace vireo::sim {
 namespace {
 
-// Anything else could make who writes to it wait.
+// Accepts eventfds only: a write to any other file could block.
 bool IsEventFd(int fd) {
   const std::string link = "/proc/self/fd/" + std::to_string(fd);
   std::array<char, 64> target{};
@@ -58,7 +58,7 @@ uint32_t VfioUserInterrupts::Set(const host::vfio_user::IrqSet& set, std::span<c
     if (action != VFIO_IRQ_SET_ACTION_TRIGGER) return ENOTSUP;
     if (!fds.empty() && fds.size() != set.count) return EINVAL;
     if (!std::ranges::all_of(fds, [](const auto& fd) { return IsEventFd(fd.get()); })) return EINVAL;
-    Deliver();  // to whom it arrived for
+    Deliver();  // to the previous eventfds
     for (size_t i = 0; i < range.size(); ++i) {
       range[i].fd = fds.empty() ? host::FileDescriptor() : std::move(fds[i]);
       range[i].is_pending = false;
@@ -78,7 +78,7 @@ uint32_t VfioUserInterrupts::Set(const host::vfio_user::IrqSet& set, std::span<c
   return 0;
 }
 
-// As many vectors as reach the last one that has a descriptor. What arrives for others is forgotten.
+// Enables vectors up to the last one with an eventfd. Interrupts of others are dropped.
 bool VfioUserInterrupts::Enable() {
   unsigned wanted = 0;
   for (unsigned i = 0; i < vectors_.size(); ++i) {
@@ -95,7 +95,7 @@ void VfioUserInterrupts::Signal(Vector& vector) {
     vector.is_pending = true;
     return;
   }
-  // A counter that is full says enough already; it is not waited for, whatever its owner made of it.
+  // Does not block: if the eventfd's counter is full, it is signaled already.
   pollfd writable{.fd = vector.fd.get(), .events = POLLOUT, .revents = 0};
   if (!vector.fd.is_open() || ::poll(&writable, 1, 0) != 1 || (writable.revents & POLLOUT) == 0) return;
   const uint64_t one = 1;
@@ -110,7 +110,7 @@ void VfioUserInterrupts::Deliver() {
 
 void VfioUserInterrupts::Clear() {
   for (Vector& vector : vectors_) vector = Vector();
-  static_cast<void>(Enable());  // a function that refuses is about to be reset
+  static_cast<void>(Enable());  // on failure the function is about to be reset
 }
 
 void VfioUserInterrupts::Restore() {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The MSI-X vectors of a function as a vfio-user client has them: an eventfd each, masks, and triggers. The table in
-// the device is ours: a vector that has a descriptor is unmasked there, and what its mask is to the client, is kept
-// here, with what came meanwhile.
+// The MSI-X vectors of a function for a vfio-user client: an eventfd each, masks, and triggers. The server owns the
+// device's table and unmasks every vector that has an eventfd; the client's mask and pending bits are kept here.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +17,14 @@ class VfioUserInterrupts {
   explicit VfioUserInterrupts(host::PciFunction& function) : function_(function), vectors_(function.MsixVectors()) {}
 
   host::vfio_user::IrqInfo Info(uint32_t index) const;
-  // SET_IRQS. 0, or an errno; then nothing has changed. Runs the simulation.
+  // SET_IRQS. 0, or an errno and nothing has changed. Runs the simulation.
   uint32_t Set(const host::vfio_user::IrqSet& set, std::span<const uint8_t> data,
                std::vector<host::FileDescriptor> fds);
-  // Passes on what has arrived.
+  // Forwards interrupts of the device to the eventfds.
   void Deliver();
-  // No vector has a descriptor any more; MSI-X is off.
+  // Removes all eventfds and disables MSI-X.
   void Clear();
-  // The function was reset, which turned MSI-X off; clients expect to find it as it was.
+  // After a function reset, which disabled MSI-X: enables it again, because clients expect their vectors to survive.
   void Restore();
 
  private:
@@ -38,7 +37,7 @@ class VfioUserInterrupts {
 
   host::PciFunction& function_;
   std::vector<Vector> vectors_;
-  unsigned enabled_ = 0;  // in the device
+  unsigned enabled_ = 0;  // vectors enabled in the device
 };
 
 }  // namespace vireo::sim

@@ -22,7 +22,7 @@ VfioUserServer::~VfioUserServer() { loop_.Unwatch(listener_.get()); }
 void VfioUserServer::Accept() {
   host::FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket.is_open()) return;
-  // One that died may not have been noticed yet.
+  // The end of the previous client may not have been processed yet.
   if (connection_ != nullptr && (connection_->is_over() || connection_->IsHungUp())) Drop();
   if (connection_ != nullptr) return;
   connection_ = std::make_unique<VfioUserConnection>(loop_, port_, std::move(socket));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The catalogue is complete and its page is current; every fault has its outcome on the model, some on RTL and in
-// lockstep, where everything must come in the same cycle; and the campaign finds what is not as it was defined.
+// The catalogue is complete and its page is current; every fault has its outcome on the model, a sample also on RTL and
+// in lockstep, equal in every cycle; and the campaign reports deviations.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@
 namespace vireo::sim {
 namespace {
 
-TEST(FaultCatalogue, HasEveryKindOfFaultUnderANameOfItsOwn) {
+TEST(FaultCatalogue, CoversEveryKindWithUniqueNames) {
   const std::map<std::string, AddressRange, std::less<>> places = {{"source", {}}, {"read_source", {}}, {"ring", {}}};
   std::set<std::string_view> names;
   std::set<FaultKind> wire;
@@ -35,7 +35,7 @@ TEST(FaultCatalogue, HasEveryKindOfFaultUnderANameOfItsOwn) {
     EXPECT_EQ(FindFault(fault.name), &fault);
     EXPECT_FALSE(fault.does.empty() || fault.why.empty()) << fault.name;
     EXPECT_TRUE(std::ranges::any_of(fault.outcomes, [](const auto& outcome) { return outcome.has_value(); }));
-    // Nothing reliable may lose.
+    // RC never loses, repeats or reorders.
     if (const auto& rc = fault.outcomes[static_cast<size_t>(Transport::kRc)]) {
       EXPECT_TRUE(rc->lost == 0 && rc->repeated == 0 && !rc->reordered) << fault.name;
     }
@@ -67,11 +67,11 @@ TEST(FaultCatalogue, HasEveryKindOfFaultUnderANameOfItsOwn) {
   EXPECT_EQ(FindFault("cosmic_ray"), nullptr);
 }
 
-TEST(FaultCatalogue, IsWhatThePageShows) {
+TEST(FaultCatalogue, MatchesDocumentation) {
   std::stringstream page;
   page << std::ifstream(VIREO_FAULTS_PAGE).rdbuf();
   EXPECT_NE(page.str().find(CatalogueTable()), std::string::npos)
-      << "docs/faults.md has another table than ./vireo faults --markdown";
+      << "the table of docs/faults.md is not current; replace it with the output of ./vireo faults --markdown";
 }
 
 using FaultAndTransport = std::tuple<std::string, Transport>;
@@ -98,29 +98,29 @@ CaseResult RunAsDefined(const FaultAndTransport& which, const CaseOptions& optio
   return result;
 }
 
-class OutcomeOf : public testing::TestWithParam<FaultAndTransport> {};
-TEST_P(OutcomeOf, TheFaultIsAsDefined) {
+class FaultOutcome : public testing::TestWithParam<FaultAndTransport> {};
+TEST_P(FaultOutcome, MatchesCatalogue) {
   for (const spec::Config* config : {&spec::kNic1, &spec::kNic100}) {
     SCOPED_TRACE(config->name);
     RunAsDefined(GetParam(), {.config = config});
   }
 }
-INSTANTIATE_TEST_SUITE_P(Model, OutcomeOf, testing::ValuesIn(All()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Model, FaultOutcome, testing::ValuesIn(All()), NameOf);
 
-class SameOutcomeOf : public testing::TestWithParam<FaultAndTransport> {};
-TEST_P(SameOutcomeOf, TheFaultOnEveryDevice) {
+class FaultOutcomeAcrossDevices : public testing::TestWithParam<FaultAndTransport> {};
+TEST_P(FaultOutcomeAcrossDevices, IsEqual) {
   const CaseResult model = RunAsDefined(GetParam(), {.device = "model"});
   EXPECT_TRUE(model.IsSameAs(RunAsDefined(GetParam(), {.device = "rtl"})));
   EXPECT_TRUE(model.IsSameAs(RunAsDefined(GetParam(), {.device = "lockstep"})));
 }
-INSTANTIATE_TEST_SUITE_P(Sample, SameOutcomeOf,
+INSTANTIATE_TEST_SUITE_P(Sample, FaultOutcomeAcrossDevices,
                          testing::Values(FaultAndTransport{"psn_gap", Transport::kRc},
                                          FaultAndTransport{"missing_completion", Transport::kRc},
                                          FaultAndTransport{"reordered_completions", Transport::kUd},
                                          FaultAndTransport{"looping_chain", Transport::kUc}),
                          NameOf);
 
-// --- That it can fail
+// --- The campaign reports deviations
 
 bool Complains(const CaseResult& result, const std::string& what) {
   const bool found = std::ranges::any_of(
@@ -135,46 +135,46 @@ Fault With(const char* name, Transport transport, const Outcome& outcome) {
   return fault;
 }
 
-TEST(FaultCampaign, FindsWhatIsLost) {
+TEST(FaultCampaign, ReportsLostMessages) {
   const CaseResult result = RunCase(With("drop", Transport::kUc, {}), Transport::kUc, {});
-  Complains(result, "are lost, 0 may be");
+  Complains(result, "messages lost, at most 0 allowed");
   EXPECT_GT(result.lost, 0u);
   EXPECT_EQ(result.recovered + result.lost + result.hung, 48u);
 }
 
-TEST(FaultCampaign, FindsWhatComesAgainOrInAnotherOrder) {
-  Complains(RunCase(With("duplicate", Transport::kUd, {}), Transport::kUd, {}), "messages came again, 0 may");
-  Complains(RunCase(With("reorder", Transport::kUd, {}), Transport::kUd, {}), "messages came in another order");
+TEST(FaultCampaign, ReportsRepeatedAndReorderedMessages) {
+  Complains(RunCase(With("duplicate", Transport::kUd, {}), Transport::kUd, {}), "messages repeated, at most 0 allowed");
+  Complains(RunCase(With("reorder", Transport::kUd, {}), Transport::kUd, {}), "messages arrived out of order");
 }
 
-TEST(FaultCampaign, FindsWhatIsReportedAndNotDefinedAndTheOtherWayRound) {
-  Complains(RunCase(With("looping_chain", Transport::kRc, {}), Transport::kRc, {}), "', not ''");
+TEST(FaultCampaign, ReportsUnexpectedAndMissingReports) {
+  Complains(RunCase(With("looping_chain", Transport::kRc, {}), Transport::kRc, {}), "', expected ''");
   const Outcome ends{.reports = "near event vq_err bad_wqe"};
-  Complains(RunCase(With("drop", Transport::kRc, ends), Transport::kRc, {}), "reported is ''");
+  Complains(RunCase(With("drop", Transport::kRc, ends), Transport::kRc, {}), "reports are ''");
 }
 
-TEST(FaultCampaign, FindsWhatNoCounterShowsAndWhatNeverActs) {
+TEST(FaultCampaign, ReportsUndetectedAndUninjectedFaults) {
   Fault fault = *FindFault("drop");
   fault.counters = "icrc";
-  Complains(RunCase(fault, Transport::kRc, {}), "none of the counters shows it: icrc");
+  Complains(RunCase(fault, Transport::kRc, {}), "not detected by any of the counters: icrc");
   fault.script = "drop nth=100000";
-  Complains(RunCase(fault, Transport::kRc, {}), "the fault never acted");
+  Complains(RunCase(fault, Transport::kRc, {}), "the fault was never injected");
   fault.script = "drop twice";
   Complains(RunCase(fault, Transport::kRc, {}), "'twice' is neither a number nor a condition");
   fault = *FindFault("queue_reset");
   fault.script = "queue_reset after=1000";
-  Complains(RunCase(fault, Transport::kRc, {}), "the host had no occasion to act");
+  Complains(RunCase(fault, Transport::kRc, {}), "the host fault was never injected");
 }
 
-TEST(FaultCampaign, FindsWhatHangs) {
+TEST(FaultCampaign, ReportsHungMessages) {
   auto built = RdmaSystem::Build({.config = &spec::kNic1});
   ASSERT_NE(built.system, nullptr) << built.error;
   auto random = MakeRandom("faults.hang");
   auto made = Traffic::Make(*built.system, {.messages = 5}, random);
   ASSERT_NE(made.traffic, nullptr) << made.error;
-  made.traffic->Post(0);  // and nobody lets time pass
+  made.traffic->Post(0);  // simulated time does not advance
   std::vector<std::string> complaints;
-  const Account account = made.traffic->Judge({}, 0, complaints);
+  const Account account = made.traffic->Check({}, 0, complaints);
   EXPECT_EQ(account.hung, 10u);
   EXPECT_EQ(account.recovered, 0u);
   EXPECT_EQ(complaints.size(), 10u);

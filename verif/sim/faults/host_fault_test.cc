@@ -8,7 +8,7 @@
 namespace vireo::sim {
 namespace {
 
-TEST(HostScript, UnderstandsEveryWord) {
+TEST(HostScript, ParsesEveryWord) {
   HostScript script = ParseHostScript("doorbells 0x10 after=4  # many");
   ASSERT_EQ(script.error, "");
   EXPECT_EQ(script.fault.kind, HostFault::Kind::kDoorbells);
@@ -20,11 +20,11 @@ TEST(HostScript, UnderstandsEveryWord) {
   EXPECT_EQ(script.fault.after, 0u);
 }
 
-TEST(HostScript, RefusesEverythingElse) {
+TEST(HostScript, RejectsInvalidScripts) {
   const std::pair<const char*, const char*> rows[] = {
       {"", "fault script: there is no rule"},
       {"nap", "fault script, line 1: 'nap' is no fault"},
-      {"loop\nloop", "fault script, line 2: a host does one thing"},
+      {"loop\nloop", "fault script, line 2: a host script has one rule"},
       {"loop 3", "fault script, line 1: loop has no amount"},
       {"no_poll", "fault script, line 1: no_poll needs an amount"},
       {"no_poll 0", "fault script, line 1: '0' is neither a number from 1 nor a condition"},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every capture of Linux, played against every device as responder and as requester, has no difference that is not
-// allowed; a capture that was tampered with has one. Captures of our own show what Linux's do not: other path MTUs,
-// several queue pairs with the same PSNs, and that tshark dissects what we send.
+// Every Linux capture, replayed against every device as responder and requester, has only allowed differences; a
+// modified capture has others. Our own captures cover what Linux's do not: other path MTUs, several queue pairs with
+// the same PSNs, and dissection of our frames by tshark.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -48,7 +48,7 @@ std::string Lines(const ReplayResult& result) {
 
 class LinuxCaptures : public testing::TestWithParam<std::tuple<std::string, const spec::Config*, std::string>> {};
 
-TEST_P(LinuxCaptures, HaveNoDifferenceThatIsNotAllowed) {
+TEST_P(LinuxCaptures, HaveOnlyAllowedDifferences) {
   const auto& [device, config, role] = GetParam();
   const auto paths = ListCaptures(VIREO_VECTORS_DIR);
   ASSERT_EQ(paths.size(), 24U);
@@ -58,7 +58,7 @@ TEST_P(LinuxCaptures, HaveNoDifferenceThatIsNotAllowed) {
     const Capture capture = ReadPcap(path);
     ASSERT_EQ(capture.error, "");
     const Conversation conversation = ReadConversation(capture);
-    EXPECT_TRUE(conversation.left_out.empty()) << conversation.left_out.begin()->first;
+    EXPECT_TRUE(conversation.skipped.empty()) << conversation.skipped.begin()->first;
     const ReplayOptions options{.device = device, .config = config};
     const ReplayResult result =
         role == "responder" ? ReplayResponder(conversation, options) : ReplayRequester(conversation, options);
@@ -67,7 +67,7 @@ TEST_P(LinuxCaptures, HaveNoDifferenceThatIsNotAllowed) {
     compared += result.compared;
     messages += result.messages;
   }
-  // All frames of the captures have a part: what is not fed is compared with.
+  // Every frame of the captures is used: fed to the NIC or compared with its frames.
   if (role == "responder") {
     EXPECT_EQ(fed, 769U);
     EXPECT_GT(compared, 450U);
@@ -85,13 +85,13 @@ INSTANTIATE_TEST_SUITE_P(Model, LinuxCaptures,
                          testing::Combine(testing::Values("model"), testing::Values(&spec::kNic100, &spec::kNic1),
                                           testing::Values("responder", "requester")),
                          NameOfCase);
-// The RTL drives, the model is compared with it.
+// The RTL is the master, the model the shadow.
 INSTANTIATE_TEST_SUITE_P(Both, LinuxCaptures,
                          testing::Combine(testing::Values("lockstep"), testing::Values(&spec::kNic100),
                                           testing::Values("responder", "requester")),
                          NameOfCase);
 
-TEST(RtlAlone, AnswersAndAsksAsLinuxDid) {
+TEST(LinuxCapturesOnRtl, HaveOnlyAllowedDifferences) {
   for (const char* name : {"v_rnr_fail", "v_bad_rkey", "v_inv_req", "v_peer_gone", "v_pipelined"}) {
     for (const char* role : {"responder", "requester"}) {
       EXPECT_EQ(Lines(Play(ReadVector(name), role, {.device = "rtl"})), "") << name << " " << role;
@@ -99,10 +99,10 @@ TEST(RtlAlone, AnswersAndAsksAsLinuxDid) {
   }
 }
 
-// --- Tampered with
+// --- Modified captures
 
-// Changes the first frame that `wanted` picks, behind `skip` others, and makes lengths, checksum and ICRC right again.
-void Tamper(Capture& capture, const std::function<bool(const RoceFrame&)>& wanted,
+// Changes a frame that matches `wanted`, after skipping `skip` others, and updates lengths, checksum and ICRC.
+void Modify(Capture& capture, const std::function<bool(const RoceFrame&)>& wanted,
             const std::function<void(RoceFrame&)>& change, unsigned skip = 0) {
   for (Frame& bytes : capture.frames) {
     ParsedFrame parsed = ParseRoceFrame(bytes.bytes);
@@ -113,7 +113,7 @@ void Tamper(Capture& capture, const std::function<bool(const RoceFrame&)>& wante
     bytes.bytes = Encode(parsed.frame);
     return;
   }
-  FAIL() << "there is no such frame";
+  FAIL() << "no frame matches";
 }
 std::function<bool(const RoceFrame&)> Is(BthOpcode opcode) {
   return [opcode](const RoceFrame& frame) { return frame.bth.opcode == opcode; };
@@ -126,14 +126,14 @@ struct Case {
   BthOpcode opcode;
   unsigned skip;
   void (*change)(RoceFrame&);
-  const char* line;  // part of one
+  const char* line;  // part of a difference line
 };
 
-TEST(Tampered, GivesALine) {
+TEST(ModifiedCapture, ReportsDifference) {
   const auto cases = std::to_array<Case>({
       {"MSN", "rc_write", "responder", BthOpcode::kRcAcknowledge, 1, [](RoceFrame& frame) { ++frame.aeth.msn; },
-       "aeth.msn is 0x2, recorded is 0x3"},
-      {"PSN of an answer", "rc_write", "responder", BthOpcode::kRcAcknowledge, 1,
+       "aeth.msn is 0x2, recorded 0x3"},
+      {"PSN of a response", "rc_write", "responder", BthOpcode::kRcAcknowledge, 1,
        [](RoceFrame& frame) { frame.bth.psn -= 1; }, "frame 17: recorded, but not sent"},
       {"PSN of a request", "rc_write", "responder", BthOpcode::kRcRdmaWriteLast, 0,
        [](RoceFrame& frame) { frame.bth.psn += 1; }, "repeats PSN"},
@@ -142,30 +142,30 @@ TEST(Tampered, GivesALine) {
          frame.aeth.kind = spec::AethKind::kNak;
          frame.aeth.value = static_cast<uint8_t>(spec::NakCode::kInvalidRequest);
        },
-       "aeth.kind is 0x0, recorded is 0x3"},
-      {"syndrome: not ready", "rc_send", "responder", BthOpcode::kRcAcknowledge, 3,
+       "aeth.kind is 0x0, recorded 0x3"},
+      {"syndrome: RNR NAK", "rc_send", "responder", BthOpcode::kRcAcknowledge, 3,
        [](RoceFrame& frame) { frame.aeth.kind = spec::AethKind::kRnrNak; }, "recorded, but not sent"},
       {"payload of a repeated request", "v_dup", "requester", BthOpcode::kRcRdmaWriteFirst, 1,
-       [](RoceFrame& frame) { frame.payload[100] ^= 1; }, "repeats PSN 8192 with other contents"},
+       [](RoceFrame& frame) { frame.payload[100] ^= 1; }, "repeats PSN 8192 with different contents"},
       {"length of a WRITE", "rc_write", "requester", BthOpcode::kRcRdmaWriteFirst, 2,
-       [](RoceFrame& frame) { frame.reth.dma_length -= 4; }, "reth.dma_length is 0xbb8, recorded is 0xbb4"},
+       [](RoceFrame& frame) { frame.reth.dma_length -= 4; }, "reth.dma_length is 0xbb8, recorded 0xbb4"},
       {"hop limit", "v_allops_v6", "requester", BthOpcode::kRcRdmaReadRequest, 1,
-       [](RoceFrame& frame) { frame.ipv6.hop_limit = 3; }, "ipv6.hop_limit is 0x40, recorded is 0x3"},
+       [](RoceFrame& frame) { frame.ipv6.hop_limit = 3; }, "ipv6.hop_limit is 0x40, recorded 0x3"},
       {"partition key", "v_uc_allops", "requester", BthOpcode::kUcSendMiddle, 0,
-       [](RoceFrame& frame) { frame.bth.pkey = 0x7fff; }, "bth.pkey is 0xffff, recorded is 0x7fff"},
+       [](RoceFrame& frame) { frame.bth.pkey = 0x7fff; }, "bth.pkey is 0xffff, recorded 0x7fff"},
       {"MAC address", "rc_read", "responder", BthOpcode::kRcRdmaReadResponseLast, 3,
        [](RoceFrame& frame) { frame.ethernet.destination[5] ^= 1; }, "ethernet.destination"},
   });
   for (const Case& each : cases) {
     Capture capture = ReadVector(each.capture);
-    ASSERT_NO_FATAL_FAILURE(Tamper(capture, Is(each.opcode), each.change, each.skip));
+    ASSERT_NO_FATAL_FAILURE(Modify(capture, Is(each.opcode), each.change, each.skip));
     const std::string lines = Lines(Play(capture, each.role));
     EXPECT_NE(lines.find(each.line), std::string::npos) << each.name << ":\n" << lines;
   }
 }
 
-// The memory that a READ finds is inferred from what it returned: a change there shows, but is allowed.
-TEST(Tampered, ReadDataThatARequestHadWrittenAreCounted) {
+// Memory is inferred from the data that READs returned: a change there is counted, but allowed.
+TEST(ModifiedCapture, CountsChangedReadData) {
   Capture capture = ReadVector("v_allops");
   const auto count = [](const ReplayResult& result) {
     const auto at = result.differences.allowed().find(Allowed::kHostMemory);
@@ -173,15 +173,15 @@ TEST(Tampered, ReadDataThatARequestHadWrittenAreCounted) {
   };
   const uint64_t before = count(Play(capture, "responder"));
   ASSERT_NO_FATAL_FAILURE(
-      Tamper(capture, Is(BthOpcode::kRcRdmaReadResponseOnly), [](RoceFrame& frame) { frame.payload[0] ^= 0x80; }, 5));
+      Modify(capture, Is(BthOpcode::kRcRdmaReadResponseOnly), [](RoceFrame& frame) { frame.payload[0] ^= 0x80; }, 5));
   const ReplayResult result = Play(capture, "responder");
   EXPECT_EQ(Lines(result), "");
   EXPECT_GT(count(result), before);
 }
 
-// --- What is not played
+// --- Skipped frames
 
-TEST(Foreign, IsLeftOutWithItsReason) {
+TEST(SkippedFrames, AreCountedByReason) {
   Capture capture = ReadVector("rc_write");
   const auto add = [&](std::vector<uint8_t> bytes) { capture.frames.push_back({std::move(bytes), 0}); };
   const auto changed = [&](const std::function<void(RoceFrame&)>& change) {
@@ -189,8 +189,8 @@ TEST(Foreign, IsLeftOutWithItsReason) {
     change(frame);
     return Encode(frame);
   };
-  add(std::vector<uint8_t>(60));  // some other protocol
-  add(std::vector<uint8_t>(5));   // not even an Ethernet header
+  add(std::vector<uint8_t>(60));  // another protocol
+  add(std::vector<uint8_t>(5));   // shorter than an Ethernet header
   std::vector<uint8_t> cut = capture.frames.front().bytes;
   cut.resize(200);
   add(cut);
@@ -204,20 +204,20 @@ TEST(Foreign, IsLeftOutWithItsReason) {
   stray.bth.psn = (stray.bth.psn + 5'000'000) % (1U << spec::kPsnBits);
   add(Encode(stray));
   const Conversation conversation = ReadConversation(capture);
-  uint64_t left_out = 0;
-  for (const auto& [reason, frames] : conversation.left_out) left_out += frames;
-  EXPECT_EQ(left_out, 7U);
-  EXPECT_EQ(conversation.left_out.at("not RoCEv2"), 2U);
-  EXPECT_EQ(conversation.left_out.at("ICRC wrong"), 1U);
+  uint64_t skipped = 0;
+  for (const auto& [reason, frames] : conversation.skipped) skipped += frames;
+  EXPECT_EQ(skipped, 7U);
+  EXPECT_EQ(conversation.skipped.at("not RoCEv2"), 2U);
+  EXPECT_EQ(conversation.skipped.at("ICRC wrong"), 1U);
   EXPECT_EQ(conversation.packets.size(), 20U);
   for (const char* role : {"responder", "requester"}) EXPECT_EQ(Lines(Play(capture, role)), "") << role;
 }
 
-TEST(Foreign, NothingAtAllIsNoFailure) {
+TEST(SkippedFrames, EmptyCaptureIsNoFailure) {
   for (const char* role : {"responder", "requester"}) EXPECT_EQ(Lines(Play({}, role)), "");
 }
 
-TEST(Foreign, VlanTagsAreTakenOff) {
+TEST(SkippedFrames, VlanTagsAreRemoved) {
   Capture capture = ReadVector("rc_send");
   for (Frame& frame : capture.frames) {
     const std::array<uint8_t, 4> tag = {0x81, 0x00, 0x00, 0x07};
@@ -230,8 +230,8 @@ TEST(Foreign, VlanTagsAreTakenOff) {
   for (const char* role : {"responder", "requester"}) EXPECT_EQ(Lines(Play(capture, role)), "") << role;
 }
 
-// A capture may begin and end anywhere: within messages, and with answers to what it does not have.
-TEST(Cut, AnywhereIsPlayedAsFarAsItGoes) {
+// A capture may start and end anywhere: within messages, and with responses to requests that it does not have.
+TEST(TruncatedCapture, ReplaysCompleteMessages) {
   for (const char* name : {"v_allops", "rc_read", "v_uc_allops"}) {
     const Capture whole = ReadVector(name);
     for (size_t first = 0; first < whole.frames.size(); first += 5) {
@@ -247,9 +247,9 @@ TEST(Cut, AnywhereIsPlayedAsFarAsItGoes) {
   }
 }
 
-// --- Our own
+// --- Our own captures
 
-// What two NICs say to each other, as a capture of the wire between them.
+// Captures traffic between two NICs.
 class OwnTraffic : public testing::Test, private EventSink {
  protected:
   void Record(const std::vector<spec::IbMtu>& mtus, uint8_t gid_index) {
@@ -272,12 +272,12 @@ class OwnTraffic : public testing::Test, private EventSink {
     }
     for (const uint32_t bytes : {1U, 255U, 3000U, 0U, 9001U}) {
       for (auto& pair : pairs) PostAll(*pair, bytes);
-      static_cast<void>(system_->topology().RunUntilQuiet(system_->scheduler().now() + kPatience));
+      static_cast<void>(system_->topology().RunUntilQuiet(system_->scheduler().now() + kTimeout));
     }
     pairs.clear();
   }
 
-  // Written for tshark, and for the commands.
+  // Writes a file for tshark and for the commands.
   std::string Write(const std::string& name) const {
     std::string path = testing::TempDir() + "vireo_" + std::to_string(getpid()) + "_" + name;
     PcapngWriter writer(path, "");
@@ -292,7 +292,7 @@ class OwnTraffic : public testing::Test, private EventSink {
   Capture capture_;
 
  private:
-  static constexpr Picoseconds kPatience = 1'000'000'000 * kPicosecondsPerNanosecond;
+  static constexpr Picoseconds kTimeout = 1'000'000'000 * kPicosecondsPerNanosecond;
 
   static void PostAll(ConnectedPair& pair, uint32_t bytes) {
     using Opcode = spec::IbWrOpcode;
@@ -323,7 +323,7 @@ class OwnTraffic : public testing::Test, private EventSink {
   std::unique_ptr<RdmaSystem> system_;
 };
 
-TEST_F(OwnTraffic, OfEveryPathMtuIsRepeated) {
+TEST_F(OwnTraffic, ReplaysEveryPathMtu) {
   using enum spec::IbMtu;
   for (const spec::IbMtu mtu : {kMtu256, kMtu512, kMtu2048, kMtu4096}) {
     capture_ = {};
@@ -331,7 +331,7 @@ TEST_F(OwnTraffic, OfEveryPathMtuIsRepeated) {
     const Conversation conversation = ReadConversation(capture_);
     ASSERT_EQ(conversation.flows.size(), 2U);
     for (const Flow& flow : conversation.flows) EXPECT_EQ(flow.path_mtu, mtu);
-    EXPECT_TRUE(conversation.left_out.empty()) << conversation.left_out.begin()->first;
+    EXPECT_TRUE(conversation.skipped.empty()) << conversation.skipped.begin()->first;
     for (const char* role : {"responder", "requester"}) {
       const ReplayResult result = Play(capture_, role);
       EXPECT_EQ(Lines(result), "") << role << ", " << MtuBytes(mtu);
@@ -350,7 +350,7 @@ std::string Output(const std::string& command, int& status) {
   return text;
 }
 
-TEST_F(OwnTraffic, IsDissectedByTsharkWithoutAMalformedMark) {
+TEST_F(OwnTraffic, TsharkFindsNoMalformedFrame) {
   int status = 0;
   Output("tshark --version 2>/dev/null", status);
   if (status != 0) GTEST_SKIP() << "tshark is not installed";
@@ -358,7 +358,7 @@ TEST_F(OwnTraffic, IsDissectedByTsharkWithoutAMalformedMark) {
     capture_ = {};
     ASSERT_NO_FATAL_FAILURE(Record({spec::IbMtu::kMtu1024}, gid_index));
     const std::string path = Write("tshark.pcapng");
-    // Without those who guess what the payload could be.
+    // Disables heuristic dissectors of the payload.
     std::string tshark = "tshark -o ip.check_checksum:TRUE";
     for (const char* guess : {"rpcordma", "smc", "smb_direct", "nvme-rdma", "lnet", "iser"}) {
       tshark += std::string(" --disable-protocol ") + guess;
@@ -374,7 +374,7 @@ TEST_F(OwnTraffic, IsDissectedByTsharkWithoutAMalformedMark) {
     EXPECT_EQ(count("_ws.malformed || _ws.short || ip.checksum.status == \"Bad\""), 0);
     EXPECT_GT(count("infiniband.reth.dmalen == 9001 && infiniband.bth.opcode == 12"), 0);
     EXPECT_GT(count("infiniband.aeth.syndrome.opcode == 0"), 0);
-    // It would find one: half an AETH.
+    // Positive control: half an AETH is malformed.
     const auto ack = std::ranges::find_if(capture_.frames, [](const Frame& frame) {
       return ParseRoceFrame(frame.bytes).frame.bth.opcode == BthOpcode::kRcAcknowledge;
     });
@@ -389,14 +389,14 @@ TEST_F(OwnTraffic, IsDissectedByTsharkWithoutAMalformedMark) {
 
 // --- The commands
 
-TEST_F(OwnTraffic, AndWhatIsNoneGiveTheirExitCodes) {
+TEST_F(OwnTraffic, CommandsReturnExitCodes) {
   ASSERT_NO_FATAL_FAILURE(Record({spec::IbMtu::kMtu1024}, RdmaHost::kIpv4Gid));
   const std::string good = Write("good.pcapng");
   const size_t damaged_at = capture_.frames.size() / 2;
   capture_.frames[damaged_at].bytes.back() ^= 1;
   const std::string bad = Write("bad.pcapng");
   ASSERT_NO_FATAL_FAILURE(
-      Tamper(capture_, Is(BthOpcode::kRcAcknowledge), [](RoceFrame& frame) { frame.aeth.msn += 3; }));
+      Modify(capture_, Is(BthOpcode::kRcAcknowledge), [](RoceFrame& frame) { frame.aeth.msn += 3; }));
   const std::string other = Write("other.pcapng");
   const std::string cut = testing::TempDir() + "vireo_" + std::to_string(getpid()) + "_cut.pcapng";
   std::filesystem::copy_file(good, cut, std::filesystem::copy_options::overwrite_existing);
@@ -404,7 +404,7 @@ TEST_F(OwnTraffic, AndWhatIsNoneGiveTheirExitCodes) {
   struct Command {
     std::string line;
     int code;
-    std::string says;
+    std::string output;  // part of it
   };
   const std::string decode = VIREO_DECODE, replay = VIREO_REPLAY;
   for (const Command& each : std::vector<Command>{
@@ -425,7 +425,7 @@ TEST_F(OwnTraffic, AndWhatIsNoneGiveTheirExitCodes) {
     const std::string text = Output(each.line + " 2>&1", status);
     EXPECT_TRUE(WIFEXITED(status));
     EXPECT_EQ(WEXITSTATUS(status), each.code) << each.line << "\n" << text;
-    EXPECT_NE(text.find(each.says), std::string::npos) << each.line << "\n" << text;
+    EXPECT_NE(text.find(each.output), std::string::npos) << each.line << "\n" << text;
   }
   for (const std::string& path : {good, bad, other, cut}) std::filesystem::remove(path);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tracker against what others know of the same run: the breakdown of one WRITE, a traffic generator's own count, a
-// fault injector's.
+// The tracker against independent counts of the same run: the latency breakdown of one WRITE, the counts of a traffic
+// generator and of a fault injector.
 #include "sim/report/message_tracker.h"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ namespace {
 using spec::IbWcStatus;
 using spec::IbWrOpcode;
 
-// Two hosts, followed from before they are open.
+// Two hosts, tracked from before they are opened.
 class Tracked : public testing::Test {
  protected:
   void Build(RdmaSystemOptions options = {}, size_t keep = 10'000) {
@@ -52,7 +52,7 @@ class Tracked : public testing::Test {
     }
   }
   ConnectedPair::Side& side(size_t i) { return pair_->side.at(i); }
-  // One message from host 0 and its completion.
+  // Sends one message from host 0 and waits for its completion.
   void Run(IbWrOpcode opcode, uint32_t bytes, IbWcStatus status = IbWcStatus::kSuccess, uint32_t wrong_key = 0) {
     const spec::RdmaSge sge = side(0).region->Sge(0, bytes);
     ASSERT_TRUE(side(0)
@@ -68,7 +68,7 @@ class Tracked : public testing::Test {
     ASSERT_EQ((*completion)->status, status);
     Settle();
   }
-  void Settle() { ASSERT_TRUE(system_->topology().RunUntilQuiet(system_->scheduler().now() + kPatience)); }
+  void Settle() { ASSERT_TRUE(system_->topology().RunUntilQuiet(system_->scheduler().now() + kCompletionTimeout)); }
   nlohmann::ordered_json Json() {
     std::vector<const LockstepNic*> lockstep;
     for (size_t i = 0; i < system_->topology().size(); ++i) lockstep.push_back(system_->lockstep(i));
@@ -91,21 +91,21 @@ class Tracked : public testing::Test {
     }
   }
 
-  // Taps have them as sinks, so they go last.
+  // Sinks of the system's taps, so declared before it and destroyed after it.
   std::unique_ptr<MessageTracker> tracker_;
   std::unique_ptr<Report> report_;
   std::unique_ptr<RdmaSystem> system_;
   std::unique_ptr<ConnectedPair> pair_;
 };
 
-TEST(MessageTracker, FindsTheStagesOfTheBreakdown) {
+TEST(MessageTracker, StagesMatchLatencyBreakdown) {
   Options options;
   options.devices = {"model"};
   Row row;
   std::vector<Step> steps;
   ASSERT_EQ(RunBreakdown(options, "model", row, steps), "");
 
-  // The same world and the same messages, with the tracker watching.
+  // The same system and messages, with the tracker.
   MessageTracker tracker;
   Bench bench;
   ASSERT_EQ(bench.Open(options, "model"), "");
@@ -167,7 +167,7 @@ TEST(MessageTracker, FindsTheStagesOfTheBreakdown) {
   EXPECT_EQ(message.status, IbWcStatus::kSuccess);
 }
 
-TEST_F(Tracked, AReadHasItsPayloadFromThePeer) {
+TEST_F(Tracked, ReadPayloadIsReadAtPeer) {
   ASSERT_NO_FATAL_FAILURE(Build());
   ASSERT_NO_FATAL_FAILURE(Connect());
   ASSERT_NO_FATAL_FAILURE(Run(IbWrOpcode::kRdmaRead, 3000));
@@ -182,7 +182,7 @@ TEST_F(Tracked, AReadHasItsPayloadFromThePeer) {
   ExpectAllAttributed();
 }
 
-TEST_F(Tracked, AMessageThatFailsSaysHow) {
+TEST_F(Tracked, RecordsFailedMessage) {
   ASSERT_NO_FATAL_FAILURE(Build());
   ASSERT_NO_FATAL_FAILURE(Connect());
   ASSERT_NO_FATAL_FAILURE(Run(IbWrOpcode::kRdmaWrite, 100, IbWcStatus::kRemAccessErr, 1));
@@ -191,10 +191,10 @@ TEST_F(Tracked, AMessageThatFailsSaysHow) {
   EXPECT_EQ(tracker_->totals().completed, 0U);
   EXPECT_EQ(tracker_->totals().other_naks, 1U);
   EXPECT_FALSE(Only()->at(Stage::kPayloadWrite).is_set());
-  EXPECT_TRUE(Json().at("operations").empty()) << "only success counts";
+  EXPECT_TRUE(Json().at("operations").empty()) << "only successful messages count";
 }
 
-TEST_F(Tracked, WhatIsLostIsSentAgainAndCounted) {
+TEST_F(Tracked, CountsRetransmissions) {
   const FaultScript faults = ParseFaultScript("drop opcode=rc_rdma_write_only nth=3 count=2");
   ASSERT_EQ(faults.error, "");
   RdmaSystemOptions options;
@@ -216,9 +216,9 @@ TEST_F(Tracked, WhatIsLostIsSentAgainAndCounted) {
   ExpectAllAttributed();
 }
 
-// All payload is alike: only the frames tell what was written for whom. The third host, with a clock of its own, sees
-// the first frame too, because the switch does not know yet where it should go.
-TEST_F(Tracked, WhatIsDamagedDidNotArriveAndWhatIsForOthersIsNotCounted) {
+// All payload bytes are equal, so only the frames identify the message of a write. The third host, with another clock,
+// receives the first frame too, because the switch has not learned its destination yet.
+TEST_F(Tracked, IgnoresCorruptedAndFloodedFrames) {
   const FaultScript faults = ParseFaultScript("corrupt 800 opcode=rc_rdma_write_only nth=2");
   ASSERT_EQ(faults.error, "");
   RdmaSystemOptions options;
@@ -248,7 +248,7 @@ TEST_F(Tracked, WhatIsDamagedDidNotArriveAndWhatIsForOthersIsNotCounted) {
   ExpectAllAttributed();
 }
 
-TEST_F(Tracked, KeepsTheLastMessagesAndCountsAll) {
+TEST_F(Tracked, KeepsLastMessagesAndCountsAll) {
   ASSERT_NO_FATAL_FAILURE(Build({}, 2));
   ASSERT_NO_FATAL_FAILURE(Connect());
   for (int i = 0; i < 5; ++i) ASSERT_NO_FATAL_FAILURE(Run(IbWrOpcode::kRdmaWrite, 64));
@@ -260,7 +260,7 @@ TEST_F(Tracked, KeepsTheLastMessagesAndCountsAll) {
   EXPECT_EQ(json.at("totals").at("bytes"), 5 * 64);
 }
 
-TEST_F(Tracked, LockstepTellsOfEachStageThatBothAreEqual) {
+TEST_F(Tracked, LockstepStagesAreEqual) {
   RdmaSystemOptions options;
   options.device = "lockstep";
   ASSERT_NO_FATAL_FAILURE(Build(options));
@@ -271,7 +271,7 @@ TEST_F(Tracked, LockstepTellsOfEachStageThatBothAreEqual) {
                             Stage::kAnswer, Stage::kPayloadWrite, Stage::kUsed, Stage::kCompletion, Stage::kVisible}) {
     EXPECT_EQ(tracker_->ShadowDelta(*message, stage), 0) << ToString(stage);
   }
-  EXPECT_EQ(tracker_->ShadowDelta(*message, Stage::kDoorbell), std::nullopt) << "nobody's output";
+  EXPECT_EQ(tracker_->ShadowDelta(*message, Stage::kDoorbell), std::nullopt) << "not an output of the NIC";
   const auto json = Json();
   ASSERT_EQ(json.at("lockstep").size(), 2U);
   const auto& total = json.at("lockstep").front().at("total");
@@ -280,10 +280,10 @@ TEST_F(Tracked, LockstepTellsOfEachStageThatBothAreEqual) {
   EXPECT_NE(ReportTable(json).find("against the model"), std::string::npos);
 }
 
-// 100 messages of all kinds over 4 pairs, both ways, with loss, in both ring formats.
+// 100 messages of all kinds over 4 pairs, both directions, with loss, in both ring formats.
 class TrackedTraffic : public Tracked, public testing::WithParamInterface<bool> {};
 
-TEST_P(TrackedTraffic, IsFollowedWhole) {
+TEST_P(TrackedTraffic, AttributesEveryMessage) {
   const FaultScript faults = ParseFaultScript("drop rate=0.02");
   ASSERT_EQ(faults.error, "");
   RdmaSystemOptions options;

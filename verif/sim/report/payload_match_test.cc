@@ -8,7 +8,7 @@ namespace {
 
 using Bytes = std::vector<uint8_t>;
 
-TEST(PayloadReads, AreFoundInOrderWithTheirTimes) {
+TEST(PayloadReads, MatchInOrderWithTimes) {
   PayloadReads reads;
   reads.OnRead(1, 2, {10});
   reads.OnRead(2, 2, {11});
@@ -19,10 +19,10 @@ TEST(PayloadReads, AreFoundInOrderWithTheirTimes) {
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->first.cycle, 10U);
   EXPECT_EQ(found->last.cycle, 22U);
-  EXPECT_FALSE(reads.Take(Bytes{1, 2, 3, 4}).has_value()) << "they have left";
+  EXPECT_FALSE(reads.Take(Bytes{1, 2, 3, 4}).has_value()) << "already sent";
 }
 
-TEST(PayloadReads, OfOthersAreLeftOut) {
+TEST(PayloadReads, SkipOtherReads) {
   PayloadReads reads;
   reads.OnRead(1, 2, {10});
   reads.OnRead(2, 3, {11});
@@ -34,7 +34,7 @@ TEST(PayloadReads, OfOthersAreLeftOut) {
   EXPECT_TRUE(reads.Take(Bytes{7, 7, 7}).has_value());
 }
 
-TEST(PayloadReads, ThatBeginLikeOthersAreNoObstacle) {
+TEST(PayloadReads, MatchDespiteEqualPrefix) {
   PayloadReads reads;
   for (uint32_t tag = 1; tag <= 2; ++tag) reads.OnRead(tag, tag, {10 + tag});
   reads.OnData(1, Bytes{5}, true, {20});
@@ -42,22 +42,22 @@ TEST(PayloadReads, ThatBeginLikeOthersAreNoObstacle) {
   const auto found = reads.Take(Bytes{5, 6});
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->first.cycle, 12U);
-  EXPECT_FALSE(reads.Take(Bytes{5}).has_value()) << "what is older leaves no more";
+  EXPECT_FALSE(reads.Take(Bytes{5}).has_value()) << "older reads are dropped";
 }
 
-TEST(PayloadReads, ThatDoNotFitAreNotGuessed) {
+TEST(PayloadReads, RejectDifferentBytes) {
   PayloadReads reads;
   reads.OnRead(1, 2, {10});
-  EXPECT_FALSE(reads.Take(Bytes{1, 2}).has_value()) << "nothing has come";
+  EXPECT_FALSE(reads.Take(Bytes{1, 2}).has_value()) << "no data yet";
   reads.OnData(1, Bytes{1, 2}, true, {20});
   EXPECT_FALSE(reads.Take(Bytes{1, 3}).has_value());
   EXPECT_FALSE(reads.Take(Bytes{1}).has_value());
   EXPECT_FALSE(reads.Take(Bytes{1, 2, 3}).has_value());
-  reads.OnData(9, Bytes{1}, true, {21});  // nobody asked
+  reads.OnData(9, Bytes{1}, true, {21});  // no such read
   EXPECT_TRUE(reads.Take(Bytes{1, 2}).has_value());
 }
 
-TEST(PayloadReads, ThatAResetCutOffGetNothingOfALaterTag) {
+TEST(PayloadReads, ForgottenTagGetsNoData) {
   PayloadReads reads;
   reads.OnRead(1, 1, {1});
   reads.Forget(1);
@@ -65,15 +65,15 @@ TEST(PayloadReads, ThatAResetCutOffGetNothingOfALaterTag) {
   EXPECT_FALSE(reads.Take(Bytes{42}).has_value());
 }
 
-TEST(PayloadReads, AreForgottenInTheEnd) {
+TEST(PayloadReads, ForgetOldest) {
   PayloadReads reads;
   reads.OnRead(1, 1, {1});
   reads.OnData(1, Bytes{42}, true, {2});
-  for (uint32_t i = 0; i < PayloadReads::kMost; ++i) reads.OnRead(2 + i, 1, {3});
+  for (uint32_t i = 0; i < PayloadReads::kMaxReads; ++i) reads.OnRead(2 + i, 1, {3});
   EXPECT_FALSE(reads.Take(Bytes{42}).has_value());
 }
 
-TEST(PayloadWrites, BelongToTheOldestFrameThatGoesOnWithThem) {
+TEST(PayloadWrites, MatchOldestFrameThatContinues) {
   PayloadWrites<int> writes;
   const auto one = std::make_shared<int>(1), two = std::make_shared<int>(2);
   writes.OnFrame(one, Bytes{1, 2, 3});
@@ -86,11 +86,11 @@ TEST(PayloadWrites, BelongToTheOldestFrameThatGoesOnWithThem) {
   EXPECT_EQ(writes.Take(Bytes{3}), one);
 }
 
-TEST(PayloadWrites, ThatBeginLikeOthersAreNoObstacle) {
+TEST(PayloadWrites, MatchDespiteEqualPrefix) {
   PayloadWrites<int> writes;
   const auto one = std::make_shared<int>(1);
   writes.OnFrame(one, Bytes{1, 2, 3});
-  EXPECT_EQ(writes.Take(Bytes{1}), one);  // of somebody else, whom nobody knows
+  EXPECT_EQ(writes.Take(Bytes{1}), one);  // a write of an unknown frame
   EXPECT_EQ(writes.Take(Bytes{1, 2}), one);
   EXPECT_EQ(writes.Take(Bytes{3}), one);
   EXPECT_EQ(writes.Take(Bytes{3}), nullptr);

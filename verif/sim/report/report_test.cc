@@ -8,7 +8,7 @@
 namespace vireo::sim {
 namespace {
 
-TEST(Durations, PercentilesAreOfAllAndNotAboveTheLargest) {
+TEST(Durations, PercentilesNeverExceedMaximum) {
   Durations durations;
   EXPECT_EQ(durations.Percentile(0.5), 0U);
   for (Picoseconds i = 1; i <= 100; ++i) durations.Add(i * 1'000'000);
@@ -23,7 +23,7 @@ TEST(Durations, PercentilesAreOfAllAndNotAboveTheLargest) {
   EXPECT_EQ(durations.Percentile(1), 100'000'000U);
 }
 
-TEST(Durations, SmallAndLargeOnesHaveClasses) {
+TEST(Durations, ClassesCoverSmallAndLarge) {
   for (const Picoseconds value :
        {Picoseconds{0}, Picoseconds{1}, Picoseconds{63}, Picoseconds{64}, Picoseconds{65}, Picoseconds{127},
         Picoseconds{128}, Picoseconds{1} << 40, (Picoseconds{1} << 41) - 1}) {
@@ -35,7 +35,7 @@ TEST(Durations, SmallAndLargeOnesHaveClasses) {
   }
 }
 
-TEST(Report, OfNothingIsWhole) {
+TEST(Report, EmptyReportIsComplete) {
   MessageTracker tracker;
   const Report report(tracker, {.device = "model", .config = "nic100", .preset = "gen3x16", .seed = "1", .nics = {}});
   const auto json = report.ToJson(5'000'000);
@@ -44,10 +44,10 @@ TEST(Report, OfNothingIsWhole) {
   EXPECT_TRUE(json.at("operations").empty());
   EXPECT_TRUE(json.at("messages").empty());
   EXPECT_NE(ReportTable(json).find("0 messages"), std::string::npos);
-  EXPECT_EQ(ReportSummary(json), "  on the wire: 0 messages, 0 bytes, 0 packets, 0 sent again, 0 lost\n");
+  EXPECT_EQ(ReportSummary(json), "  on the wire: 0 messages, 0 bytes, 0 packets, 0 retransmitted, 0 lost\n");
 }
 
-TEST(Report, TableOfSomethingElseIsEmpty) {
+TEST(Report, TableOfInvalidReportIsEmpty) {
   EXPECT_EQ(ReportTable(nlohmann::ordered_json::object()), "");
   EXPECT_EQ(ReportSummary(nlohmann::ordered_json::object()), "");
   EXPECT_EQ(ReportTable({{"totals", 3}}), "");

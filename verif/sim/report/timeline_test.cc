@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What lies in the script element that holds the report.
+// The content of the script element with the report.
 std::string Embedded(const std::string& html) {
   const std::string open = R"(<script type="application/json" id="report">)";
   const size_t begin = html.find(open);
@@ -27,26 +27,26 @@ size_t Count(const std::string& text, const std::string& what) {
   return count;
 }
 
-TEST(Timeline, HoldsTheReport) {
+TEST(Timeline, ContainsReport) {
   const Json report = {{"device", "model"}, {"messages", {{{"number", 0}}, {{"number", 1}}}}};
   EXPECT_EQ(Json::parse(Embedded(TimelineHtml(report))), report);
 }
 
-TEST(Timeline, NothingInTheReportEndsItsElement) {
+TEST(Timeline, EscapesReport) {
   const Json report = {{"seed", "</script><script>alert(1)</script><!--"}, {"name", "\xff"}, {"place", "@REPORT@"}};
   const std::string html = TimelineHtml(report);
   EXPECT_EQ(Count(html, "</script>"), Count(TimelineHtml(Json::object()), "</script>"));
   EXPECT_EQ(Json::parse(Embedded(html)).at("seed"), report.at("seed"));
 }
 
-TEST(Timeline, AsksNoNetworkForAnything) {
+TEST(Timeline, MakesNoNetworkRequests) {
   const std::string html = TimelineHtml(Json::object());
   for (const char* reference : {"http:", "https:", "src=", "href=", "@import", "url(", "fetch(", "import("}) {
     EXPECT_EQ(html.find(reference), std::string::npos) << reference;
   }
 }
 
-TEST(Timeline, TemplateHasOnePlaceAndClosesWhatItOpens) {
+TEST(Timeline, TemplateHasOnePlaceholderAndClosesTags) {
   const std::string html = kTimelineTemplate;
   EXPECT_EQ(Count(html, "@REPORT@"), 1U);
   for (const std::string element : {"html", "head", "body", "style", "script", "header", "div", "canvas"}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Idle simulated time keeps to real time, busy time does not, and nothing that speaks in between stops the clock.
+// Idle simulated time is paced to real time, busy time is not, and interruptions do not stop the clock.
 #include "sim/simulator/pacer.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ class PacerTest : public testing::Test {
   std::vector<Picoseconds> seen_;
 };
 
-TEST_F(PacerTest, WhatIsNearRunsAtOnceAndWhatIsFarWaits) {
+TEST_F(PacerTest, NearEventsRunAtOnceAndDistantOnesWait) {
   At(100 * kNs);
   At(100 * kNs + Pacer::kIdleGap);
   At(100 * kNs + Pacer::kIdleGap + kMs);
@@ -44,8 +44,8 @@ TEST_F(PacerTest, WhatIsNearRunsAtOnceAndWhatIsFarWaits) {
   EXPECT_EQ(seen_.back(), 100 * kNs + Pacer::kIdleGap + kMs);
 }
 
-// What was woken shortly before the event does not sleep again for so little.
-TEST_F(PacerTest, TheLastBitOfAWaitIsNotWaitedFor) {
+// A wake-up shortly before the event runs the event at once.
+TEST_F(PacerTest, NoSleepForLessThanIdleGap) {
   At(kMs);
   EXPECT_EQ(pacer_.SleepNs(0), kMsNs);
   pacer_.Advance(kMsNs - Pacer::kIdleGap / kNs);
@@ -55,7 +55,7 @@ TEST_F(PacerTest, TheLastBitOfAWaitIsNotWaitedFor) {
   EXPECT_EQ(seen_.size(), 1u);
 }
 
-TEST_F(PacerTest, ASliceEndsAfterItsSteps) {
+TEST_F(PacerTest, SliceEndsAfterItsSteps) {
   for (Picoseconds i = 1; i <= 5; ++i) At(i * kNs);
   pacer_.RunSlice(3);
   EXPECT_EQ(seen_.size(), 3u);
@@ -63,7 +63,7 @@ TEST_F(PacerTest, ASliceEndsAfterItsSteps) {
   EXPECT_EQ(seen_.size(), 5u);
 }
 
-// A client that asks for something every 0.1 ms must not keep a timer of 1 ms from firing after 1 ms.
+// A client that sends a request every 0.1 ms must not keep a 1 ms timer from expiring after 1 ms.
 TEST_F(PacerTest, InterruptionsDoNotStopTheClock) {
   At(kMs);
   uint64_t real = 0;
@@ -74,7 +74,7 @@ TEST_F(PacerTest, InterruptionsDoNotStopTheClock) {
     EXPECT_EQ(scheduler_.now(), real * kNs);
     At(scheduler_.now() + kNs);
     pacer_.RunSlice(10);
-    real += 1;  // as long as it took
+    real += 1;  // time of the slice
   }
   EXPECT_EQ(seen_.size(), 9u);
   while (seen_.size() < 10 && real < 2 * kMsNs) {
@@ -85,7 +85,7 @@ TEST_F(PacerTest, InterruptionsDoNotStopTheClock) {
   EXPECT_NEAR(static_cast<double>(real), kMsNs, 100);
 }
 
-TEST_F(PacerTest, WithNothingPendingItSleepsForEverAndTimePasses) {
+TEST_F(PacerTest, SleepsForeverWithoutEvents) {
   EXPECT_EQ(pacer_.SleepNs(7), Pacer::kForeverNs);
   pacer_.Advance(107);
   EXPECT_EQ(scheduler_.now(), 100 * kNs);

@@ -15,7 +15,7 @@
 namespace vireo::sim {
 namespace {
 
-constexpr std::chrono::seconds kPatience(60);
+constexpr std::chrono::seconds kTimeout(60);
 
 std::optional<ChildProcess> Start(const std::string& shell) {
   std::string error;
@@ -24,28 +24,28 @@ std::optional<ChildProcess> Start(const std::string& shell) {
   return child;
 }
 
-// Until `pid` runs, or does not, as `wanted`.
+// Waits until IsRunning(pid) is `wanted`.
 bool Becomes(bool wanted, pid_t pid) {
-  for (const auto end = std::chrono::steady_clock::now() + kPatience; std::chrono::steady_clock::now() < end;) {
+  for (const auto end = std::chrono::steady_clock::now() + kTimeout; std::chrono::steady_clock::now() < end;) {
     if (IsRunning(pid, {}) == wanted) return true;
     std::this_thread::yield();
   }
   return false;
 }
 
-TEST(ProcessActivity, AProgramThatSpinsRunsAndUsesAProcessor) {
+TEST(ProcessActivity, SpinningProgramRunsAndUsesCpuTime) {
   auto child = Start("while :; do :; done");
   ASSERT_TRUE(child.has_value());
   EXPECT_TRUE(Becomes(true, child->pid()));
   const uint64_t before = ProcessorNs(child->pid());
-  const auto end = std::chrono::steady_clock::now() + kPatience;
+  const auto end = std::chrono::steady_clock::now() + kTimeout;
   while (ProcessorNs(child->pid()) < before + 1'000'000 && std::chrono::steady_clock::now() < end) {
     std::this_thread::yield();
   }
   EXPECT_GE(ProcessorNs(child->pid()), before + 1'000'000);
 }
 
-TEST(ProcessActivity, AProgramThatSleepsDoesNot) {
+TEST(ProcessActivity, SleepingProgramDoesNotRun) {
   auto child = Start("exec sleep 1000");
   ASSERT_TRUE(child.has_value());
   EXPECT_TRUE(Becomes(false, child->pid()));
@@ -53,7 +53,7 @@ TEST(ProcessActivity, AProgramThatSleepsDoesNot) {
   EXPECT_EQ(ProcessorNs(child->pid()), before);
 }
 
-TEST(ProcessActivity, AThreadThatIsExceptedDoesNotCount) {
+TEST(ProcessActivity, ExceptedThreadsAreIgnored) {
   std::promise<pid_t> started;
   std::atomic<bool> ends = false;
   std::thread spinning([&] {
@@ -71,11 +71,11 @@ TEST(ProcessActivity, AThreadThatIsExceptedDoesNotCount) {
   spinning.join();
 }
 
-TEST(ProcessActivity, AProcessThatIsNotThereDoesNothing) {
+TEST(ProcessActivity, ExitedProcessDoesNotRun) {
   auto child = Start("exit 0");
   ASSERT_TRUE(child.has_value());
   const pid_t pid = child->pid();
-  ASSERT_TRUE(child->Wait(kPatience).has_value());
+  ASSERT_TRUE(child->Wait(kTimeout).has_value());
   EXPECT_FALSE(IsRunning(pid, {}));
   EXPECT_EQ(ProcessorNs(pid), 0u);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the simulator looks before it sleeps, and where it moves those who stand in its way.
+// When the simulator polls before it sleeps, and that it moves programs off its processor.
 #include "sim/simulator/program_wait.h"
 
 #include <gtest/gtest.h>
@@ -19,15 +19,15 @@
 namespace vireo::sim {
 namespace {
 
-constexpr std::chrono::seconds kPatience(60);
+constexpr std::chrono::seconds kTimeout(60);
 
 class ProgramWaitTest : public testing::Test {
  protected:
   ProgramWaitTest() {
     loop_.Watch(event_.get(), [] {});
   }
-  void Speak() { ASSERT_EQ(::eventfd_write(event_.get(), 1), 0); }
-  void Hear() {
+  void Signal() { ASSERT_EQ(::eventfd_write(event_.get(), 1), 0); }
+  void Clear() {
     eventfd_t value = 0;
     ASSERT_EQ(::eventfd_read(event_.get(), &value), 0);
   }
@@ -37,37 +37,37 @@ class ProgramWaitTest : public testing::Test {
   ProgramWait wait_{loop_, [] { return std::vector<pid_t>{}; }};
 };
 
-TEST_F(ProgramWaitTest, EndsForWhatIsThere) {
-  Speak();
+TEST_F(ProgramWaitTest, ReturnsForPendingEvent) {
+  Signal();
   wait_.Wait(service::EventLoop::kForeverNs);
-  EXPECT_EQ(loop_.Poll(0), 1);  // it is left to its watcher
-  Hear();
+  EXPECT_EQ(loop_.Poll(0), 1);  // the event is left to its watcher
+  Clear();
   EXPECT_EQ(loop_.Poll(0), 0);
   EXPECT_FALSE(loop_.Find());
 }
 
-TEST_F(ProgramWaitTest, EndsWhenItsTimeIsOver) {
-  for (const uint64_t ns : {uint64_t{1}, ProgramWait::kLookNs, 10 * ProgramWait::kLookNs}) {
+TEST_F(ProgramWaitTest, ReturnsAfterTimeout) {
+  for (const uint64_t ns : {uint64_t{1}, ProgramWait::kPollNs, 10 * ProgramWait::kPollNs}) {
     const uint64_t begin_ns = service::MonotonicNs();
     wait_.Wait(ns);
     EXPECT_GE(service::MonotonicNs() - begin_ns, ns);
   }
 }
 
-// Who never hears anything looks ever more seldom; who hears something looks each time.
-TEST_F(ProgramWaitTest, LooksAgainAndAgainOnlyWhereItHelps) {
+// Unsuccessful polls become rare; after a successful one every wait polls.
+TEST_F(ProgramWaitTest, PollsBackOffUntilSuccessful) {
   for (int i = 0; i < 1000; ++i) wait_.Wait(1);
-  EXPECT_LE(wait_.looks(), 1000 / ProgramWait::kSkipMost + 10);
-  const uint64_t before = wait_.looks();
-  Speak();
-  for (unsigned i = 0; i <= ProgramWait::kSkipMost; ++i) wait_.Wait(service::EventLoop::kForeverNs);
-  EXPECT_GT(wait_.looks(), before);
-  const uint64_t helped = wait_.looks();
+  EXPECT_LE(wait_.polls(), 1000 / ProgramWait::kSkipMax + 10);
+  const uint64_t before = wait_.polls();
+  Signal();
+  for (unsigned i = 0; i <= ProgramWait::kSkipMax; ++i) wait_.Wait(service::EventLoop::kForeverNs);
+  EXPECT_GT(wait_.polls(), before);
+  const uint64_t successful = wait_.polls();
   for (int i = 0; i < 100; ++i) wait_.Wait(service::EventLoop::kForeverNs);
-  EXPECT_EQ(wait_.looks(), helped + 100);
+  EXPECT_EQ(wait_.polls(), successful + 100);
 }
 
-// The processor that the process ran on last. [proc(5), /proc/pid/stat: field 39, the 37th behind the name]
+// The processor on which the process ran last. [proc(5), /proc/pid/stat: field 39, the 37th after the name]
 int ProcessorOf(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   std::string line;
@@ -96,7 +96,7 @@ std::optional<ChildProcess> Spin() {
 
 class MoveAwayTest : public testing::Test {
  protected:
-  // This thread stays where it is.
+  // Pins this thread.
   void SetUp() override {
     before_ = AllowedTo(0);
     here_ = ::sched_getcpu();
@@ -110,16 +110,16 @@ class MoveAwayTest : public testing::Test {
   int here_ = -1;
 };
 
-TEST_F(MoveAwayTest, AProgramThatSpinsGoesToAnotherProcessorAndMayComeBack) {
-  if (CPU_COUNT(&before_) < 2) GTEST_SKIP() << "there is one processor";
+TEST_F(MoveAwayTest, MovesSpinningProgramAndRestoresAffinity) {
+  if (CPU_COUNT(&before_) < 2) GTEST_SKIP() << "needs two processors";
   auto child = Spin();
   ASSERT_TRUE(child.has_value());
   const pid_t pid = child->pid();
   bool is_away = false;
-  for (const auto end = std::chrono::steady_clock::now() + kPatience;
+  for (const auto end = std::chrono::steady_clock::now() + kTimeout;
        !is_away && std::chrono::steady_clock::now() < end;) {
     ASSERT_EQ(::sched_setaffinity(pid, sizeof only_here_, &only_here_), 0);
-    if (ProcessorOf(pid) != here_) continue;  // it has not begun to spin, and comes when it wakes
+    if (ProcessorOf(pid) != here_) continue;  // not spinning yet; it migrates at its next wake-up
     ASSERT_EQ(::sched_setaffinity(pid, sizeof before_, &before_), 0);
     MoveAway(pid);
     is_away = ProcessorOf(pid) != here_;
@@ -129,7 +129,7 @@ TEST_F(MoveAwayTest, AProgramThatSpinsGoesToAnotherProcessorAndMayComeBack) {
   EXPECT_TRUE(CPU_EQUAL(&after, &before_));
 }
 
-TEST_F(MoveAwayTest, AProgramThatMayBeNowhereElseStays) {
+TEST_F(MoveAwayTest, PinnedProgramStays) {
   auto child = Spin();
   ASSERT_TRUE(child.has_value());
   ASSERT_EQ(::sched_setaffinity(child->pid(), sizeof only_here_, &only_here_), 0);
@@ -138,7 +138,7 @@ TEST_F(MoveAwayTest, AProgramThatMayBeNowhereElseStays) {
   EXPECT_TRUE(CPU_EQUAL(&after, &only_here_));
 }
 
-TEST_F(MoveAwayTest, AProgramThatIsNotThereIsNoMatter) {
+TEST_F(MoveAwayTest, ExitedProgramIsIgnored) {
   auto child = Spin();
   ASSERT_TRUE(child.has_value());
   const pid_t pid = child->pid();

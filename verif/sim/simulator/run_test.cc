@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `vireo up`, `status`, `exec`, `down` and `pair` as somebody at a terminal runs them: what they print, what they
-// refuse, and whether what they report of a run is true.
+// `vireo up`, `status`, `exec`, `down` and `pair` as run at a terminal: their output, their errors, and whether reports
+// match the run.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -62,7 +62,7 @@ class Run : public testing::Test {
     arguments.insert(arguments.begin(), {verb, "--directory", directory_ / "up"});
     return Vireo(arguments);
   }
-  // `command`, and the same with the server's address, with report, timeline and capture of it in files of that name.
+  // Runs `command` as server and, with the server's address, as client; writes report, timeline and capture.
   Ended Pair(std::vector<std::string> arguments, const std::string& command) {
     arguments.insert(arguments.begin(), {"pair", "--report", Report(), "--timeline", directory_ / "a.html", "--capture",
                                          directory_ / "a.pcapng"});
@@ -87,9 +87,9 @@ class Run : public testing::Test {
   bool is_up_ = false;
 };
 
-// --- Simulations that stay
+// --- Background simulations
 
-TEST_F(Run, AnExportedNicIsForVfioUserAndTheOthersAreForPrograms) {
+TEST_F(Run, ExportsNicByVfioUserAndServesTheOthers) {
   const std::string socket = directory_ / "whole.sock";
   const Ended up = Up({"--nics", "3", "--export", "vireo1=" + socket});
   ASSERT_EQ(up.code, 0) << up.output;
@@ -101,14 +101,14 @@ TEST_F(Run, AnExportedNicIsForVfioUserAndTheOthersAreForPrograms) {
   EXPECT_EQ(On("exec", {"--nic", "vireo2", "--", "ibv_devinfo"}).code, 0);
   const Ended refused = On("exec", {"--nic", "1", "--", "ibv_devinfo"});
   EXPECT_EQ(refused.code, 1);
-  EXPECT_NE(refused.output.find("NIC 1 is exported whole, at " + socket), std::string::npos) << refused.output;
+  EXPECT_NE(refused.output.find("NIC 1 is exported at " + socket), std::string::npos) << refused.output;
   EXPECT_FALSE(std::filesystem::exists(directory_ / "up" / "nic1.sock"));
   auto function = host::VfioUserFunction::Connect(socket);
   ASSERT_TRUE(function.ok()) << host::ToString(function.error());
   EXPECT_EQ((*function)->ReadConfig(0, 2), spec::kPciVendorId);
 }
 
-TEST_F(Run, TheExampleTopologyRuns) {
+TEST_F(Run, RunsExampleTopology) {
   const Ended up = Up({"--topology", VIREO_EXAMPLE_TOPOLOGY});
   ASSERT_EQ(up.code, 0) << up.output;
   EXPECT_TRUE(std::regex_search(up.output, std::regex("nic 0  server  model +nic100 gen3x16"))) << up.output;
@@ -120,7 +120,7 @@ TEST_F(Run, TheExampleTopologyRuns) {
   EXPECT_NE(devinfo.output.find("hca_id:\tclient"), std::string::npos) << devinfo.output;
 }
 
-TEST_F(Run, WhatIsWrongIsToldAndNothingStarts) {
+TEST_F(Run, ReportsInvalidOptionsAndStartsNothing) {
   const std::string wrong = Write("wrong.toml", "[[nic]]\nnaem = 'a'\n");
   const struct {
     std::vector<std::string> arguments;
@@ -129,13 +129,12 @@ TEST_F(Run, WhatIsWrongIsToldAndNothingStarts) {
       {{"--topology", wrong}, wrong + ":2:1: [[nic]] has no 'naem'; did you mean 'name'?"},
       {{"--topology", directory_ / "none.toml"}, "none.toml: cannot be read"},
       {{"--topology", wrong, "--nics", "3"}, "--nics excludes --topology"},
-      {{"--export", "2=/tmp/x"},
-       "there is no NIC '2': this simulation has 2, from 0, and their names are vireo0, vireo1"},
+      {{"--export", "2=/tmp/x"}, "there is no NIC '2'; this simulation has NICs 0 to 1, named vireo0, vireo1"},
       {{"--export", "/tmp/x"}, "expected NIC=SOCKET"},
-      {{"--export", "0=/tmp/x", "--export", "vireo0=/tmp/y"}, "this NIC is exported already"},
-      {{"--export", "0=/tmp/x", "--export", "1=/tmp/x"}, "another NIC is exported there"},
-      {{"--virtual-time", "--export", "0=/tmp/x"}, "only programs that use a service see simulated time"},
-      {{"--export", "0=/nonexistent/x"}, "/nonexistent/x"},  // the simulator's own words
+      {{"--export", "0=/tmp/x", "--export", "vireo0=/tmp/y"}, "this NIC is already exported"},
+      {{"--export", "0=/tmp/x", "--export", "1=/tmp/x"}, "another NIC is exported at this socket"},
+      {{"--virtual-time", "--export", "0=/tmp/x"}, "drivers of exported NICs and external peers run in real time"},
+      {{"--export", "0=/nonexistent/x"}, "/nonexistent/x"},  // reported by the simulator process
   };
   for (const auto& row : rows) {
     const Ended ended = Up(row.arguments);
@@ -146,15 +145,15 @@ TEST_F(Run, WhatIsWrongIsToldAndNothingStarts) {
   is_up_ = false;
 }
 
-TEST(StartSimulator, PatienceEndsAndSaysSo) {
+TEST(StartSimulator, ReportsTimeout) {
   const auto begin = std::chrono::steady_clock::now();
   const SimulatorProcess simulator({"--device", "rtl"}, std::chrono::milliseconds(1));
   EXPECT_FALSE(simulator.is_ready());
   EXPECT_NE(simulator.error().find("was not ready within 1 ms"), std::string::npos) << simulator.error();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, kReadyPatience);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, kReadyTimeout);
 }
 
-TEST(StartSimulator, OneThatEndsBeforeItIsReadySaysHow) {
+TEST(StartSimulator, ReportsExitStatusBeforeReady) {
   const SimulatorProcess simulator({"--nics", "65"});
   EXPECT_FALSE(simulator.is_ready());
   EXPECT_EQ(simulator.error(), "the simulator ended with status 2");
@@ -162,8 +161,8 @@ TEST(StartSimulator, OneThatEndsBeforeItIsReadySaysHow) {
 
 // --- Reports
 
-// "totals.messages", "messages[].stages.*.ns": every key that a value is found under. Names of stages, parts and kinds
-// are values of their own, and stand as *.
+// Adds the path of every value, such as "totals.messages" or "messages[].stages.*.ns". Names of stages, parts and kinds
+// are replaced by *.
 void AddPaths(const Json& json, const std::string& at, std::set<std::string>& paths) {
   if (json.is_array()) {
     for (const Json& element : json) AddPaths(element, at + "[]", paths);
@@ -180,7 +179,7 @@ void AddPaths(const Json& json, const std::string& at, std::set<std::string>& pa
   }
 }
 
-// The same, as docs/reports.md has them: rows "| `where` | `key`, `key` … |", where "the report" is the top.
+// The paths that docs/reports.md lists: rows "| `where` | `key`, `key` … |", where "the report" is the top level.
 std::set<std::string> DocumentedPaths() {
   std::set<std::string> paths;
   std::ifstream file(VIREO_REPORTS_MD);
@@ -199,21 +198,22 @@ std::set<std::string> DocumentedPaths() {
   return paths;
 }
 
-// What holds of every report: its figures are those of its messages, and each message's stages are in order.
+// Invariants of every report: its totals are the sums over its messages, and latencies are in order.
 void ExpectConsistent(const Json& report) {
   const Json& totals = report.at("totals");
-  uint64_t bytes = 0, resent = 0, packets = 0, complete = 0;
+  uint64_t bytes = 0, retransmitted = 0, packets = 0, complete = 0;
   for (const Json& message : report.at("messages")) {
     bytes += message.at("bytes").get<uint64_t>();
-    resent += message.at("retransmitted").get<uint64_t>();
+    retransmitted += message.at("retransmitted").get<uint64_t>();
     packets += message.at("packets").get<uint64_t>();
     complete += message.at("end") == "complete" ? 1 : 0;
   }
   EXPECT_EQ(totals.at("messages"), report.at("messages").size());
   EXPECT_EQ(totals.at("bytes"), bytes);
-  EXPECT_EQ(totals.at("retransmitted_packets"), resent);
+  EXPECT_EQ(totals.at("retransmitted_packets"), retransmitted);
   EXPECT_EQ(totals.at("completed"), complete);
-  EXPECT_LE(packets + resent, totals.at("packets_sent").get<uint64_t>());  // and acknowledges, responses
+  EXPECT_LE(packets + retransmitted,
+            totals.at("packets_sent").get<uint64_t>());  // which includes acknowledges and responses
   for (const auto& [what, count] : report.at("unattributed").items()) EXPECT_EQ(count, 0) << what;
   uint64_t operations = 0;
   for (const Json& row : report.at("operations")) {
@@ -222,7 +222,7 @@ void ExpectConsistent(const Json& report) {
     EXPECT_LE(latency.at("p50"), latency.at("p99"));
     EXPECT_LE(latency.at("p99"), latency.at("max"));
     EXPECT_GT(latency.at("p50"), 0);
-    // The breakdown adds up.
+    // The parts of the path add up to its mean.
     double sum = 0;
     for (const auto& [name, mean] : row.at("path_ns").at("parts").items()) sum += mean.get<double>();
     const double mean = row.at("path_ns").at("mean").get<double>();
@@ -237,8 +237,8 @@ void ExpectConsistent(const Json& report) {
 
 class RunReport : public Run, public testing::WithParamInterface<const char*> {};
 
-TEST_P(RunReport, SaysWhatHappenedOnEveryDevice) {
-  constexpr uint64_t kRounds = 20;
+TEST_P(RunReport, MatchesProgramsAndCapture) {
+  constexpr uint64_t kIterations = 20;
   const std::string device = GetParam();
   const Ended ended = Pair({"--device", device, "--seed", "11"}, "ibv_rc_pingpong -g 1 -n 20");
   ASSERT_EQ(ended.code, 0) << ended.output;
@@ -247,17 +247,17 @@ TEST_P(RunReport, SaysWhatHappenedOnEveryDevice) {
   EXPECT_EQ(report.at("device"), device);
   EXPECT_EQ(report.at("seed"), "11");
   ExpectConsistent(report);
-  // A ping and a pong in each round, as the programs count them.
+  // Two messages per iteration, as the programs count them.
   const Json& totals = report.at("totals");
-  EXPECT_EQ(totals.at("messages"), 2 * kRounds);
-  EXPECT_EQ(totals.at("completed"), 2 * kRounds);
-  EXPECT_EQ(totals.at("bytes"), 2 * kRounds * kPingpongBytes);
-  EXPECT_NE(ended.output.find(std::to_string(2 * kRounds * kPingpongBytes) + " bytes in"), std::string::npos);
+  EXPECT_EQ(totals.at("messages"), 2 * kIterations);
+  EXPECT_EQ(totals.at("completed"), 2 * kIterations);
+  EXPECT_EQ(totals.at("bytes"), 2 * kIterations * kPingpongBytes);
+  EXPECT_NE(ended.output.find(std::to_string(2 * kIterations * kPingpongBytes) + " bytes in"), std::string::npos);
   EXPECT_EQ(totals.at("retransmitted_packets"), 0);
   EXPECT_EQ(totals.at("packets_lost"), 0);
   ASSERT_EQ(report.at("operations").size(), 1U);
   EXPECT_EQ(report.at("operations")[0].at("operation"), "SEND");
-  // A message that the NIC comes upon while it looks at the ring needs no doorbell, and its path begins nowhere.
+  // A message that the NIC finds while it reads the ring has no doorbell, and its path has no start.
   uint64_t doorbells = 0;
   for (const Json& message : report.at("messages")) {
     EXPECT_EQ(message.at("bytes"), kPingpongBytes);
@@ -272,9 +272,9 @@ TEST_P(RunReport, SaysWhatHappenedOnEveryDevice) {
       last = ns;
     }
     for (const auto& [name, stage] : message.at("stages").items()) {
-      // What a NIC says was compared; what comes to it was not.
-      const bool is_said = name == "transmit" || name == "completion" || name == "payload_read" || name == "answer";
-      if (device == "lockstep" && is_said) {
+      // Lockstep compares the NIC's outputs, not its inputs.
+      const bool is_output = name == "transmit" || name == "completion" || name == "payload_read" || name == "answer";
+      if (device == "lockstep" && is_output) {
         EXPECT_EQ(stage.at("model_delta_cycles"), 0) << name;
       }
       if (device != "lockstep") {
@@ -282,7 +282,7 @@ TEST_P(RunReport, SaysWhatHappenedOnEveryDevice) {
       }
     }
   }
-  EXPECT_GT(doorbells, kRounds);
+  EXPECT_GT(doorbells, kIterations);
   EXPECT_EQ(report.at("operations")[0].at("path_ns").at("count"), doorbells);
   ASSERT_EQ(report.contains("lockstep"), device == "lockstep");
   if (device == "lockstep") {
@@ -292,12 +292,12 @@ TEST_P(RunReport, SaysWhatHappenedOnEveryDevice) {
       EXPECT_EQ(nic.at("total").at("count"), nic.at("total").at("exact"));
     }
   }
-  // Every frame is there twice: where it was sent and where it arrived.
+  // The capture has every frame twice: at the sender and at the receiver.
   const Capture capture = ReadPcap(directory_ / "a.pcapng");
   EXPECT_EQ(capture.error, "");
   EXPECT_EQ(capture.frames.size(),
             totals.at("packets_sent").get<size_t>() + totals.at("packets_received").get<size_t>());
-  // The timeline draws this report, and no other.
+  // The timeline contains the same report.
   const std::string html = ContentOf(directory_ / "a.html");
   const std::string open = R"(<script type="application/json" id="report">)";
   const size_t begin = html.find(open);
@@ -318,7 +318,7 @@ TEST_P(RunReport, SaysWhatHappenedOnEveryDevice) {
 INSTANTIATE_TEST_SUITE_P(Devices, RunReport, testing::Values("model", "rtl", "lockstep"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST_F(Run, AReportOfALossyLinkCountsWhatWasLostAndSentAgain) {
+TEST_F(Run, ReportsLossesAndRetransmissions) {
   const std::string lossy =
       Write("lossy.toml",
             "seed = 5\n[[nic]]\nname = 'left'\n[[nic]]\nname = 'right'\n"
@@ -334,9 +334,9 @@ TEST_F(Run, AReportOfALossyLinkCountsWhatWasLostAndSentAgain) {
   EXPECT_EQ(totals.at("completed"), 20);
   EXPECT_EQ(totals.at("packets_lost"), 1);
   EXPECT_EQ(totals.at("sequence_naks"), 1);
-  // The lost one and the one behind it. [IBTA 1.7, 9.7.5.2.8: NAK sequence error, go back]
+  // The lost packet and the one after it. [IBTA 1.7, 9.7.5.2.8: NAK sequence error, go back]
   EXPECT_GE(totals.at("retransmitted_packets"), 2);
-  // Of the client's second message it was: each has two packets in the middle.
+  // The fourth middle packet belongs to the client's second message: each message has two.
   unsigned of_client = 0;
   for (const Json& message : report.at("messages")) {
     const bool is_second = message.at("nic") == 1 && ++of_client == 2;
@@ -344,7 +344,7 @@ TEST_F(Run, AReportOfALossyLinkCountsWhatWasLostAndSentAgain) {
   }
 }
 
-TEST_F(Run, AReportOfReadsHasTheirPayloadAtThePeer) {
+TEST_F(Run, ReportsReadPayloadAtPeer) {
   const Ended ended = Pair({}, "ib_read_bw -F -n 20 -s 8192");
   ASSERT_EQ(ended.code, 0) << ended.output;
   const Json report = JsonOf(Report());
@@ -358,13 +358,13 @@ TEST_F(Run, AReportOfReadsHasTheirPayloadAtThePeer) {
   }
 }
 
-TEST_F(Run, APairNeedsTwoNicsThatProgramsCanUse) {
+TEST_F(Run, PairNeedsTwoNicsWithServices) {
   const Ended one = Vireo({"pair", "--nics", "1", "true", "true"});
   EXPECT_EQ(one.code, 1);
-  EXPECT_NE(one.output.find("a pair needs --nics 2 or more"), std::string::npos) << one.output;
+  EXPECT_NE(one.output.find("use --nics 2 or more"), std::string::npos) << one.output;
   const Ended exported = Vireo({"pair", "--export", "1=" + (directory_ / "x").string(), "true", "true"});
   EXPECT_EQ(exported.code, 1);
-  EXPECT_NE(exported.output.find("export others"), std::string::npos) << exported.output;
+  EXPECT_NE(exported.output.find("export other NICs only"), std::string::npos) << exported.output;
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 
 const std::string kTwo = "[[nic]]\nname = 'a'\n[[nic]]\nname = 'b'\n";  // four lines
 
-TEST(TopologyFile, EverythingThatItSaysIsThere) {
+TEST(TopologyFile, ReadsEveryKey) {
   auto read = ParseTopology(R"(
 seed = 0x7f
 capture = "x.pcapng"
@@ -75,7 +75,7 @@ delay 5'''
   EXPECT_EQ(simulation.exports[1], "/tmp/right.sock");
 }
 
-TEST(TopologyFile, WhatItDoesNotSayIsAsForEveryNic) {
+TEST(TopologyFile, MissingKeysTakeDefaults) {
   HostOptions every;
   every.device = "rtl";
   every.nic.config = &spec::kNic1;
@@ -88,7 +88,7 @@ TEST(TopologyFile, WhatItDoesNotSayIsAsForEveryNic) {
   EXPECT_EQ(read.value().system.hosts[1].nic.pcie.name, kPciePresets[2].name);
 }
 
-TEST(TopologyFile, ADirectLinkHasTheRateOfItsSlowerEndAndFaultsByWhoSent) {
+TEST(TopologyFile, DirectLinkHasSlowerRateAndFaultsBySender) {
   auto read = ParseTopology(
       "[[nic]]\nname = 'a'\n[[nic]]\nname = 'b'\nconfig = 'nic1'\n[[link]]\nends = ['b', 'a']\n"
       "delay_ns = 9\nfaults_forth = 'drop'\nfaults_back = 'drop nth=1; drop nth=2'\n",
@@ -105,8 +105,8 @@ TEST(TopologyFile, ADirectLinkHasTheRateOfItsSlowerEndAndFaultsByWhoSent) {
   EXPECT_EQ(hosts[0].nic.faults_out.size(), 2U);
 }
 
-// The example is what docs/topology.md begins with. That it runs, run_test.cc shows.
-TEST(TopologyFile, TheExampleIsRight) {
+// docs/topology.md starts with the example; run_test.cc runs it.
+TEST(TopologyFile, ReadsExample) {
   auto read = ReadTopology(VIREO_EXAMPLE_TOPOLOGY, {});
   ASSERT_TRUE(read.ok()) << read.error().text;
   EXPECT_EQ(read.value().size(), 3U);
@@ -116,12 +116,12 @@ struct Wrong {
   const char* name;
   std::string text;
   const char* place;    // "LINE:COLUMN"
-  const char* message;  // a part of it
+  const char* message;  // a part of the message
 };
 void PrintTo(const Wrong& wrong, std::ostream* out) { *out << wrong.name; }
 class TopologyFileRefuses : public testing::TestWithParam<Wrong> {};
 
-TEST_P(TopologyFileRefuses, WithPlaceAndWhatIsAllowed) {
+TEST_P(TopologyFileRefuses, ReportsPositionAndAllowedValues) {
   const auto read = ParseTopology(GetParam().text, "x.toml", {});
   ASSERT_FALSE(read.ok());
   const std::string& error = read.error().text;
@@ -132,57 +132,62 @@ TEST_P(TopologyFileRefuses, WithPlaceAndWhatIsAllowed) {
 INSTANTIATE_TEST_SUITE_P(
     Files, TopologyFileRefuses,
     testing::Values(
-        Wrong{"NoToml", "[[nic]\n", "1:7", "while parsing"},
-        Wrong{"KeyAtTheTop", "\n  sed = 1\n" + kTwo, "2:3", "a topology has no 'sed'; did you mean 'seed'?"},
-        Wrong{"FirstOfSeveralKeys", "zebra = 1\nalpha = 2\n" + kTwo, "1:1",
+        Wrong{"InvalidToml", "[[nic]\n", "1:7", "while parsing"},
+        Wrong{"UnknownTopLevelKey", "\n  sed = 1\n" + kTwo, "2:3", "a topology has no 'sed'; did you mean 'seed'?"},
+        Wrong{"FirstOfSeveralUnknownKeys", "zebra = 1\nalpha = 2\n" + kTwo, "1:1",
               "no 'zebra'; known: seed, capture, nic, switch, link"},
-        Wrong{"KeyOfANic", "[[nic]]\nname = 'a'\ndevcie = 'rtl'\n", "3:1",
+        Wrong{"UnknownNicKey", "[[nic]]\nname = 'a'\ndevcie = 'rtl'\n", "3:1",
               "[[nic]] has no 'devcie'; did you mean 'device'?"},
-        Wrong{"KeyOfTheSwitch", kTwo + "[switch]\nqueue = 1\n", "6:1", "[switch] has no 'queue'; known: latency_ns"},
-        Wrong{"KeyOfALink", kTwo + "[[link]]\nends = ['a', 'switch']\nloss = 0.5\n", "7:1", "[[link]] has no 'loss'"},
+        Wrong{"UnknownSwitchKey", kTwo + "[switch]\nqueue = 1\n", "6:1", "[switch] has no 'queue'; known: latency_ns"},
+        Wrong{"UnknownLinkKey", kTwo + "[[link]]\nends = ['a', 'switch']\nloss = 0.5\n", "7:1",
+              "[[link]] has no 'loss'"},
         Wrong{"NoNics", "seed = 1\n", "1:1", "1 to 64 [[nic]], not 0"},
-        Wrong{"NicsThatAreNoTables", "nic = [3]\n", "1:8", "'nic' is an array of tables, [[nic]]; this is an integer"},
-        Wrong{"NicThatIsATable", "[nic]\nname = 'a'\n", "1:1", "'nic' is an array of tables, [[nic]], not a table"},
-        Wrong{"DeviceOfAnotherType", "[[nic]]\ndevice = 3\n", "2:10", "'device' is a string, not an integer"},
+        Wrong{"NicAsArrayOfIntegers", "nic = [3]\n", "1:8",
+              "'nic' must be an array of tables, [[nic]]; this element is an"},
+        Wrong{"NicAsTable", "[nic]\nname = 'a'\n", "1:1", "'nic' must be an array of tables, [[nic]], not a table"},
+        Wrong{"DeviceAsInteger", "[[nic]]\ndevice = 3\n", "2:10", "'device' must be a string, not an integer"},
         Wrong{"UnknownDevice", "[[nic]]\ndevice = 'modle'\n", "2:10",
               "there is no device 'modle'; did you mean 'model'? Known: model, rtl, lockstep"},
         Wrong{"UnknownConfig", "[[nic]]\nconfig = 'nic400'\n", "2:10", "did you mean 'nic100'?"},
         Wrong{"UnknownPreset", "[[nic]]\npreset = 'usb'\n", "2:10", "known: gen3x8, gen3x16, gen4x16"},
-        Wrong{"DuplicateName", "[[nic]]\nname = 'a'\n[[nic]]\nname = 'a'\n", "4:8", "NIC 0 has the name a already"},
-        Wrong{"DuplicateOfADefaultName", "[[nic]]\nname = 'vireo1'\n[[nic]]\n", "3:1",
-              "NIC 0 has the name vireo1 already"},
-        Wrong{"NameWithASpace", "[[nic]]\nname = 'a b'\n", "2:8", "cannot be a NIC's name"},
-        Wrong{"NameOfTheSwitch", "[[nic]]\nname = 'switch'\n", "2:8", "and not 'switch'"},
-        Wrong{"NoMac", "[[nic]]\nmac = '02:00:5e:10:00'\n", "2:7", "one is 02:00:00:00:00:01"},
-        Wrong{"MacOfAGroup", "[[nic]]\nmac = '01:00:5e:10:00:01'\n", "2:7", "no MAC address of a NIC"},
-        Wrong{"NoIpv4", "[[nic]]\nipv4 = '10.0.0.256'\n", "2:8", "no IPv4 address of a host"},
-        Wrong{"Ipv4OfAGroup", "[[nic]]\nipv4 = '224.0.0.1'\n", "2:8", "no IPv4 address of a host"},
-        Wrong{"DuplicateIpv4", "[[nic]]\n[[nic]]\nipv4 = '10.0.0.1'\n", "3:8", "NIC 0 has the ipv4 10.0.0.1 already"},
-        Wrong{"DuplicateExport", "[[nic]]\nexport = '/a'\n[[nic]]\nexport = '/a'\n", "4:10", "the export /a already"},
-        Wrong{"ExportNowhere", "[[nic]]\nexport = ''\n", "2:10", "path of a socket"},
-        Wrong{"SeedBelowZero", "seed = -1\n" + kTwo, "1:8", "'seed' is from 0 to 9223372036854775807, not -1"},
-        Wrong{"SeedWithAPoint", "seed = 1.5\n" + kTwo, "1:8", "'seed' is an integer, not a number with a point"},
-        Wrong{"HairpinAsNumber", kTwo + "[switch]\nhairpin = 1\n", "6:11",
-              "'hairpin' is true or false, not an integer"},
-        Wrong{"QueueOfNothing", kTwo + "[switch]\nqueue_bytes = 0\n", "6:15", "from 1 to 1073741824, not 0"},
+        Wrong{"DuplicateName", "[[nic]]\nname = 'a'\n[[nic]]\nname = 'a'\n", "4:8", "NIC 0 already has the name a"},
+        Wrong{"DuplicateOfDefaultName", "[[nic]]\nname = 'vireo1'\n[[nic]]\n", "3:1",
+              "NIC 0 already has the name vireo1"},
+        Wrong{"NameWithASpace", "[[nic]]\nname = 'a b'\n", "2:8", "is not a valid NIC name"},
+        Wrong{"NameSwitch", "[[nic]]\nname = 'switch'\n", "2:8", "and not 'switch'"},
+        Wrong{"InvalidMac", "[[nic]]\nmac = '02:00:5e:10:00'\n", "2:7", "example: 02:00:00:00:00:01"},
+        Wrong{"GroupMac", "[[nic]]\nmac = '01:00:5e:10:00:01'\n", "2:7", "not a unicast MAC address"},
+        Wrong{"InvalidIpv4", "[[nic]]\nipv4 = '10.0.0.256'\n", "2:8", "not an IPv4 address of a host"},
+        Wrong{"MulticastIpv4", "[[nic]]\nipv4 = '224.0.0.1'\n", "2:8", "not an IPv4 address of a host"},
+        Wrong{"DuplicateIpv4", "[[nic]]\n[[nic]]\nipv4 = '10.0.0.1'\n", "3:8", "NIC 0 already has the ipv4 10.0.0.1"},
+        Wrong{"DuplicateExport", "[[nic]]\nexport = '/a'\n[[nic]]\nexport = '/a'\n", "4:10",
+              "already has the export /a"},
+        Wrong{"EmptyExport", "[[nic]]\nexport = ''\n", "2:10", "path of a socket"},
+        Wrong{"NegativeSeed", "seed = -1\n" + kTwo, "1:8", "'seed' must be from 0 to 9223372036854775807, not -1"},
+        Wrong{"SeedAsFloat", "seed = 1.5\n" + kTwo, "1:8", "'seed' must be an integer, not a floating-point number"},
+        Wrong{"HairpinAsInteger", kTwo + "[switch]\nhairpin = 1\n", "6:11",
+              "'hairpin' must be true or false, not an integer"},
+        Wrong{"QueueOfZeroBytes", kTwo + "[switch]\nqueue_bytes = 0\n", "6:15", "from 1 to 1073741824, not 0"},
         Wrong{"LinkWithoutEnds", kTwo + "[[link]]\ndelay_ns = 1\n", "5:1", "two different 'ends'"},
         Wrong{"LinkToItself", kTwo + "[[link]]\nends = ['a', 'a']\n", "6:8", "two different 'ends'"},
-        Wrong{"LinkToNobody", kTwo + "[[link]]\nends = ['a', 'swich']\n", "6:8",
-              "there is no NIC 'swich' to link, did you mean 'switch'?; known: a, b, switch"},
-        Wrong{"EndThatIsANumber", kTwo + "[[link]]\nends = ['a', 7]\n", "6:14", "array of strings; this is an integer"},
+        Wrong{"LinkToUnknownNic", kTwo + "[[link]]\nends = ['a', 'swich']\n", "6:8",
+              "there is no NIC 'swich'; did you mean 'switch'? Known: a, b, switch"},
+        Wrong{"EndAsInteger", kTwo + "[[link]]\nends = ['a', 7]\n", "6:14",
+              "array of strings; this element is an integer"},
         Wrong{"SecondLink", kTwo + "[[link]]\nends = ['a', 'switch']\n[[link]]\nends = ['switch', 'a']\n", "8:8",
-              "'a' has a link already"},
-        Wrong{"DirectAmongThree", kTwo + "[[nic]]\n[[link]]\nends = ['a', 'b']\n", "7:8", "and this has 3"},
-        Wrong{"DirectAndSwitch", kTwo + "[switch]\n[[link]]\nends = ['a', 'b']\n", "7:8", "nothing to do for [switch]"},
+              "'a' already has a link"},
+        Wrong{"DirectLinkWithThreeNics", kTwo + "[[nic]]\n[[link]]\nends = ['a', 'b']\n", "7:8", "and this has 3"},
+        Wrong{"DirectLinkWithSwitch", kTwo + "[switch]\n[[link]]\nends = ['a', 'b']\n", "7:8",
+              "direct link has no [switch]"},
         Wrong{"DelayTooLong", kTwo + "[[link]]\nends = ['a', 'switch']\ndelay_ns = 1_000_000_001\n", "7:12",
               "from 0 to 1000000000, not 1000000001"},
-        Wrong{"FasterThanTheNic", kTwo + "[[link]]\nends = ['a', 'switch']\nrate_mbps = 100_001\n", "7:13",
+        Wrong{"RateAboveNic", kTwo + "[[link]]\nends = ['a', 'switch']\nrate_mbps = 100_001\n", "7:13",
               "from 1 to 100000, not 100001"},
-        Wrong{"FaultThatIsNone", kTwo + "[[link]]\nends = ['a', 'switch']\nfaults_back = 'lose rate=1'\n", "7:15",
+        Wrong{"InvalidFault", kTwo + "[[link]]\nends = ['a', 'switch']\nfaults_back = 'lose rate=1'\n", "7:15",
               "fault script, line 1"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(TopologyFile, AFileThatIsNotThereIsNamed) {
+TEST(TopologyFile, ReportsMissingFile) {
   for (const std::string path : {"/nonexistent/x.toml", "/tmp"}) {
     const auto read = ReadTopology(path, {});
     ASSERT_FALSE(read.ok());
@@ -190,7 +195,7 @@ TEST(TopologyFile, AFileThatIsNotThereIsNamed) {
   }
 }
 
-TEST(NearestName, IsASlipOfTheSameWordOrNone) {
+TEST(NearestName, FindsMisspellingOrNothing) {
   EXPECT_EQ(NearestName("devcie", {"name", "device"}), "device");
   EXPECT_EQ(NearestName("ends", {"send", "end"}), "end");
   EXPECT_EQ(NearestName("loss", {"ends", "faults"}), "");

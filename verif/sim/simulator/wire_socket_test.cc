@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The socket against a plain one at its other end; and a NIC's service that finds, over it, who is outside.
+// The wire socket against a plain socket as its peer, and the simulator's options for it.
 #include "sim/simulator/wire_socket.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr Picoseconds kMillisecond = 1'000'000'000;
 
-// What arrives at the simulated wire's near end.
+// Collects frames that arrive at the near end of the simulated wire.
 struct Collector final : FrameReceiver {
   void OnFrame(WireFrame frame) override { frames.push_back(std::move(frame.bytes)); }
   std::vector<std::vector<uint8_t>> frames;
@@ -31,7 +31,7 @@ std::vector<uint8_t> Frame(size_t bytes, uint8_t first) {
   return frame;
 }
 
-// What stands at the path of the peer.
+// The peer's socket.
 class Peer {
  public:
   explicit Peer(const std::string& path) : path_(path) {
@@ -98,7 +98,7 @@ class WireSocketTest : public testing::Test {
   std::unique_ptr<WireSocket> socket_;
 };
 
-TEST_F(WireSocketTest, FramesPassBothWays) {
+TEST_F(WireSocketTest, FramesPassInBothDirections) {
   const Peer peer(path_);
   SendOut(Frame(1500, 1));
   EXPECT_EQ(peer.Receive(), Frame(1500, 1));
@@ -115,7 +115,7 @@ TEST_F(WireSocketTest, FramesPassBothWays) {
   EXPECT_EQ(socket_->counters().received, 2U);
 }
 
-TEST_F(WireSocketTest, WhatIsNoFrameIsDroppedAndCounted) {
+TEST_F(WireSocketTest, MalformedDatagramsAreDroppedAndCounted) {
   const Peer peer(path_);
   ASSERT_TRUE(peer.Send(Frame(13, 0)));
   ASSERT_TRUE(peer.Send({}));
@@ -127,15 +127,15 @@ TEST_F(WireSocketTest, WhatIsNoFrameIsDroppedAndCounted) {
   EXPECT_EQ(collector_.frames.size(), 1U);
 }
 
-TEST_F(WireSocketTest, DamagedFramesStayInside) {
+TEST_F(WireSocketTest, FramesWithBadFcsAreNotSent) {
   const Peer peer(path_);
   SendOut(Frame(100, 1), /*bad_fcs=*/true);
   EXPECT_EQ(peer.Receive(), std::nullopt);
   EXPECT_EQ(port_.counters().bad_fcs_drops, 1U);
 }
 
-// Either side may come, go, and come back.
-TEST_F(WireSocketTest, NobodyThereIsNoError) {
+// Either side may start, stop and restart.
+TEST_F(WireSocketTest, MissingPeerIsNoError) {
   SendOut(Frame(100, 1));
   EXPECT_EQ(socket_->counters().unreachable_drops, 1U);
   Peer first(path_);
@@ -153,13 +153,13 @@ TEST_F(WireSocketTest, NobodyThereIsNoError) {
   EXPECT_EQ(collector_.frames.size(), 1U);
 }
 
-// More than the peer's socket queues: the rest waits, in order, and the loop wakes up when there is room.
-TEST_F(WireSocketTest, ASlowPeerLosesNothing) {
+// More frames than the peer's socket queues: the rest is queued in order, and the loop wakes up when there is room.
+TEST_F(WireSocketTest, SlowPeerLosesNoFrame) {
   constexpr uint8_t kFrames = 200;
   const Peer peer(path_);
   for (uint8_t i = 0; i < kFrames; ++i) SendOut(Frame(1000, i));
   EXPECT_LT(socket_->counters().sent, kFrames);
-  EXPECT_EQ(loop_.Poll(0), 0);  // there is none
+  EXPECT_EQ(loop_.Poll(0), 0);  // no room
   for (uint8_t i = 0; i < kFrames; ++i) {
     auto frame = peer.Receive();
     if (!frame.has_value()) {
@@ -170,12 +170,12 @@ TEST_F(WireSocketTest, ASlowPeerLosesNothing) {
     ASSERT_EQ(frame, Frame(1000, i)) << unsigned{i};
   }
   EXPECT_EQ(socket_->counters().sent, kFrames);
-  // Connected no longer: others at the path are heard.
+  // Disconnected again: datagrams of any sender are received.
   ASSERT_TRUE(peer.Send(Frame(100, 0)));
   EXPECT_EQ(loop_.Poll(0), 1);
 }
 
-TEST_F(WireSocketTest, WhatWaitsHasALimit) {
+TEST_F(WireSocketTest, QueueIsBounded) {
   const Peer peer(path_);
   constexpr size_t kBytes = 60'000;
   for (size_t i = 0; i < WireSocket::kWaitingBytesMax / kBytes + 100; ++i) {
@@ -185,7 +185,7 @@ TEST_F(WireSocketTest, WhatWaitsHasALimit) {
   EXPECT_EQ(socket_->counters().unreachable_drops, 0U);
 }
 
-TEST_F(WireSocketTest, RefusesAPathThatIsNone) {
+TEST_F(WireSocketTest, RejectsInvalidPath) {
   for (const std::string& path : {std::string(), std::string(200, 'x'), std::string(104, 'x')}) {
     const auto opened = WireSocket::Open(loop_, port_, path);
     ASSERT_FALSE(opened.ok()) << path;
@@ -195,7 +195,7 @@ TEST_F(WireSocketTest, RefusesAPathThatIsNone) {
 
 // --- The simulator's options
 
-TEST(SimulatorWire, OptionsThatMakeNoSenseAreRefused) {
+TEST(SimulatorWire, RejectsInvalidOptions) {
   using Arguments = std::vector<std::string>;
   for (const Arguments& arguments :
        {Arguments{"--wire", "/tmp/x", "--fabric", "direct"}, Arguments{"--wire-faults", "drop"},

@@ -101,7 +101,7 @@ bool RawClient::Send(Command command, std::span<const uint8_t> payload, const st
 }
 
 void RawClient::SendBytes(std::span<const uint8_t> bytes) const {
-  // Who is dropped meanwhile has sent enough.
+  // Fails if the server drops this client meanwhile, which is fine.
   static_cast<void>(::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == 0);
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of vfio-user are made of: a probe NIC behind a server in a thread of its own, and a client that sends what
-// it is told.
+// Test bench for vfio-user: a probe NIC behind a server in its own thread, and a client that sends arbitrary messages.
 #pragma once
 
 #include <atomic>
@@ -17,7 +16,7 @@
 
 namespace vireo::sim {
 
-// Two probes on a wire; the first is at socket(). Its thread is the simulation's.
+// Two probe NICs on a wire; the first is exported at socket(). Its thread runs the simulation.
 class VfioUserBench {
  public:
   explicit VfioUserBench(int patience_ms = 10'000);
@@ -42,7 +41,7 @@ class VfioUserBench {
   std::thread thread_;
 };
 
-// A client by hand. A message that does not come in some seconds is a failure, and then empty.
+// A raw client. A missing message is a test failure after some seconds, and returned empty.
 class RawClient {
  public:
   using Command = host::vfio_user::Command;
@@ -53,24 +52,24 @@ class RawClient {
   explicit RawClient(const std::string& socket, const char* capabilities = R"({"capabilities":{}})");
 
   int fd() const { return socket_.get(); }
-  int twin() const { return twin_.get(); }  // what VERSION gave
-  // One message of any socket.
+  int twin() const { return twin_.get(); }  // from VERSION
+  // Receives one message from any socket.
   static Message ReceiveFrom(int socket, host::vfio_user::MessageReader& reader);
   bool Send(Command command, std::span<const uint8_t> payload, const std::vector<int>& fds = {}, uint32_t flags = 0,
             uint16_t id = 1);
   void SendBytes(std::span<const uint8_t> bytes) const;
   Message Receive() { return ReceiveFrom(socket_.get(), reader_); }
-  bool IsDropped();  // waits for it
-  // Errno of the answer, or 0; its payload.
+  bool IsDropped();  // waits for the end of the connection
+  // Sends a command. Returns the reply's errno, or 0, and its payload.
   uint32_t Ask(Command command, std::span<const uint8_t> payload, const std::vector<int>& fds = {},
                Bytes* answer = nullptr);
-  // The server drops nobody who still gets an answer to this.
+  // The server still replies to this client.
   bool IsServed();
 
   uint64_t Read(uint32_t region, uint64_t offset, uint32_t bytes);
   void Write(uint32_t region, uint64_t offset, uint32_t bytes, uint64_t value);  // posted
   void EnableDma();
-  // The probe copies.
+  // Makes the probe copy memory.
   void Copy(uint64_t from, uint64_t to, uint32_t bytes);
   uint32_t MapDma(uint64_t address, uint64_t bytes, int file = -1, uint64_t offset = 0);
 
@@ -79,7 +78,7 @@ class RawClient {
   host::vfio_user::MessageReader reader_;
 };
 
-// Of values one after the other, without gaps.
+// Concatenates the bytes of values.
 template <typename... T>
 std::vector<uint8_t> Join(const T&... values) {
   std::vector<uint8_t> bytes;
@@ -88,7 +87,7 @@ std::vector<uint8_t> Join(const T&... values) {
   return bytes;
 }
 
-// A memory file that cannot shrink.
+// A memory file sealed against shrinking.
 host::FileDescriptor MemoryFile(size_t bytes);
 
 }  // namespace vireo::sim

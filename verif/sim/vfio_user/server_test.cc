@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vfio-user server against a client by hand: what it answers, what it refuses, and whom it drops.
+// The vfio-user server against a raw client: replies, errors and dropped connections.
 #include "sim/vfio_user/server.h"
 
 #include <fcntl.h>
@@ -61,7 +61,7 @@ IrqSet Irqs(uint32_t flags, uint32_t start, uint32_t count, uint32_t index = VFI
 }
 constexpr uint32_t kAssign = VFIO_IRQ_SET_DATA_EVENTFD | VFIO_IRQ_SET_ACTION_TRIGGER;
 
-// --- What it says
+// --- Replies
 
 Bytes VersionWith(const std::string& text, uint16_t major = 0, uint16_t minor = 0) {
   Bytes payload = Join(Version{.major = major, .minor = minor});
@@ -70,7 +70,7 @@ Bytes VersionWith(const std::string& text, uint16_t major = 0, uint16_t minor = 
 }
 std::string Zero(const std::string& text) { return text + std::string(1, '\0'); }
 
-TEST(VfioUserServer, AgreesOnWhatTheClientProposes) {
+TEST(VfioUserServer, NegotiatesProposedCapabilities) {
   VfioUserBench bench;
   const auto negotiate = [&](const Bytes& payload) {
     RawClient client(bench.socket(), nullptr);
@@ -80,7 +80,7 @@ TEST(VfioUserServer, AgreesOnWhatTheClientProposes) {
     EXPECT_EQ(Get<Version>(answer).minor, 0u);
     EXPECT_EQ(answer.back(), 0);
     EXPECT_TRUE(client.IsServed());
-    EXPECT_EQ(client.Ask(Command::kVersion, payload), static_cast<uint32_t>(EINVAL));  // once
+    EXPECT_EQ(client.Ask(Command::kVersion, payload), static_cast<uint32_t>(EINVAL));  // only once
     return nlohmann::json::parse(reinterpret_cast<const char*>(answer.data()) + sizeof(Version))["capabilities"];
   };
   EXPECT_EQ(negotiate(VersionWith("")), nlohmann::json::object());
@@ -97,7 +97,7 @@ TEST(VfioUserServer, AgreesOnWhatTheClientProposes) {
   EXPECT_FALSE(agreed.contains("something_new"));
 }
 
-TEST(VfioUserServer, RefusesVersionsThatMakeNoSense) {
+TEST(VfioUserServer, RejectsInvalidVersions) {
   VfioUserBench bench;
   for (const Bytes& payload :
        {Bytes(), Bytes(3), VersionWith("", 1), VersionWith("{}"), VersionWith(Zero("{")), VersionWith(Zero("[]")),
@@ -110,13 +110,13 @@ TEST(VfioUserServer, RefusesVersionsThatMakeNoSense) {
         VersionWith(Zero(R"({"capabilities":{"twin_socket":{"supported":1}}})"))}) {
     RawClient client(bench.socket(), nullptr);
     EXPECT_NE(client.Ask(Command::kVersion, payload), 0u) << std::string(payload.begin(), payload.end());
-    // Nothing was agreed on: it may try again.
+    // Negotiation failed: the client may try again.
     EXPECT_EQ(client.Ask(Command::kVersion, VersionWith("")), 0u);
     EXPECT_TRUE(client.IsServed());
   }
 }
 
-TEST(VfioUserServer, DescribesThePciFunction) {
+TEST(VfioUserServer, DescribesPciFunction) {
   VfioUserBench bench;
   RawClient client(bench.socket());
   Bytes answer;
@@ -145,7 +145,7 @@ TEST(VfioUserServer, DescribesThePciFunction) {
   EXPECT_EQ(client.Read(kConfig, 0, 2), 0x1af4u);
 }
 
-TEST(VfioUserServer, RegistersInAllSizesAndPostedWritesInOrder) {
+TEST(VfioUserServer, ServesRegisterAccessesOfAllSizesInOrder) {
   VfioUserBench bench;
   RawClient client(bench.socket());
   for (uint64_t i = 1; i <= 5000; ++i) client.Write(0, 0, 8, i << 32 | i);
@@ -156,18 +156,18 @@ TEST(VfioUserServer, RegistersInAllSizesAndPostedWritesInOrder) {
       client.Ask(Command::kRegionRead, Join(RegionAccess{.offset = 1, .region = kConfig, .count = 23}), {}, &answer),
       0u);
   EXPECT_EQ(answer.at(sizeof(RegionAccess)), 0x1a);
-  // Two writes in one message; the second wins.
+  // Two writes in one message take effect in order.
   Bytes multi = Join(uint64_t{2}, SmallWrite{.access = {.offset = 0, .region = 0, .count = 8}, .data = {1}},
                      SmallWrite{.access = {.offset = 0, .region = 0, .count = 8}, .data = {2}});
   ASSERT_EQ(client.Ask(Command::kRegionWriteMulti, multi, {}, &answer), 0u);
   EXPECT_EQ(Get<uint64_t>(answer), 2u);
   EXPECT_EQ(client.Read(0, 0, 8), 2u);
-  // One of them wrong: none happens.
+  // One of them is invalid: none takes effect.
   multi = Join(uint64_t{2}, SmallWrite{.access = {.offset = 0, .region = 0, .count = 8}, .data = {3}},
                SmallWrite{.access = {.offset = 0, .region = 1, .count = 8}, .data = {4}});
   EXPECT_EQ(client.Ask(Command::kRegionWriteMulti, multi), static_cast<uint32_t>(EINVAL));
   EXPECT_EQ(client.Read(0, 0, 8), 2u);
-  // The transport's: MSI-X control and table, and the sizes of the link.
+  // Owned by the transport: MSI-X control and table, payload and read request sizes.
   const uint64_t control = client.Read(kConfig, spec::kPciCapAtMsix + 2, 2);
   const uint64_t link = client.Read(kConfig, spec::kPciCapAtPcie + 8, 2);
   const uint64_t entry = client.Read(2, 0, 8);
@@ -179,9 +179,9 @@ TEST(VfioUserServer, RegistersInAllSizesAndPostedWritesInOrder) {
   EXPECT_EQ(client.Read(2, 0, 8), entry);
 }
 
-// --- What it refuses
+// --- Errors
 
-TEST(VfioUserServer, EveryFieldThatIsWrongIsAnsweredWithAnError) {
+TEST(VfioUserServer, RejectsEveryInvalidField) {
   VfioUserBench bench;
   RawClient client(bench.socket());
   const auto file = MemoryFile(8192);
@@ -323,7 +323,7 @@ TEST(VfioUserServer, EveryFieldThatIsWrongIsAnsweredWithAnError) {
     EXPECT_EQ(client.Ask(one_case.command, one_case.payload, one_case.fds), one_case.error) << one_case.what;
     EXPECT_TRUE(client.IsServed()) << one_case.what;
   }
-  // None of it has changed anything.
+  // Nothing has changed.
   EXPECT_EQ(client.Ask(Command::kDmaUnmap, unmap(kFrom, 8192)), 0u);
   EXPECT_EQ(client.Ask(Command::kDmaUnmap, unmap(kTo, 8192)), 0u);
   EXPECT_EQ(client.MapDma(kFrom, 8192), 0u);
@@ -332,7 +332,7 @@ TEST(VfioUserServer, EveryFieldThatIsWrongIsAnsweredWithAnError) {
   EXPECT_EQ(client.MapDma(kFrom, 8192), 0u);
 }
 
-TEST(VfioUserServer, MoreDescriptorsThanItTakesAreAnError) {
+TEST(VfioUserServer, RejectsTooManyDescriptors) {
   VfioUserBench bench;
   RawClient client(bench.socket());
   const auto event = EventFd();
@@ -360,9 +360,9 @@ TEST(VfioUserServer, MoreDescriptorsThanItTakesAreAnError) {
   EXPECT_TRUE(client.IsServed());
 }
 
-// --- Whom it drops
+// --- Dropped connections
 
-TEST(VfioUserServer, NonsenseEndsAClientAndNoOther) {
+TEST(VfioUserServer, DropsClientWithInvalidStream) {
   VfioUserBench bench;
   const auto header = [](uint32_t bytes, uint32_t flags, Command command = Command::kGetInfo) {
     Header value;
@@ -388,7 +388,7 @@ TEST(VfioUserServer, NonsenseEndsAClientAndNoOther) {
     client.Send(Command::kGetInfo, Join(DeviceInfo{}));  // before VERSION
     EXPECT_TRUE(client.IsDropped());
   }
-  // Who goes in the middle of a message.
+  // Disconnects within a message.
   for (size_t bytes = 0; bytes < 48; bytes += 5) {
     RawClient client(bench.socket());
     Bytes message = header(48, 0, Command::kDmaMap);
@@ -399,7 +399,7 @@ TEST(VfioUserServer, NonsenseEndsAClientAndNoOther) {
   EXPECT_TRUE(next.IsServed());
 }
 
-TEST(VfioUserServer, AClientThatGoesLeavesAFunctionThatWasReset) {
+TEST(VfioUserServer, ResetsFunctionOnDisconnect) {
   VfioUserBench bench;
   const auto file = MemoryFile(8192);
   {
@@ -409,7 +409,7 @@ TEST(VfioUserServer, AClientThatGoesLeavesAFunctionThatWasReset) {
     client.Write(0, 0, 8, 0x77);
     EXPECT_EQ(client.Read(0, 0, 8), 0x77u);
     EXPECT_EQ(client.Read(kConfig, spec::PciHeader::kCommandOffset, 2) & 6u, 6u);
-    // By its own wish.
+    // Reset command of the client.
     EXPECT_EQ(client.Ask(Command::kReset, {}), 0u);
     EXPECT_EQ(client.Read(0, 0, 8), 0u);
     EXPECT_EQ(client.MapDma(kFrom, 8192, file.get()), static_cast<uint32_t>(EEXIST));
@@ -426,7 +426,7 @@ TEST(VfioUserServer, AClientThatGoesLeavesAFunctionThatWasReset) {
 
 // --- Memory
 
-// Answers what the device asks of memory by message, until all of `bytes` are written.
+// Serves DMA_READ and DMA_WRITE until all of `bytes` are written.
 void ServeCopy(RawClient& client, uint64_t bytes, Bytes& source, Bytes& target) {
   for (uint64_t written = 0; written < bytes;) {
     const Message message = client.Receive();
@@ -453,13 +453,13 @@ Bytes Ramp(size_t bytes, uint8_t first) {
   return data;
 }
 
-TEST(VfioUserServer, MemoryByMessageFilesAndFilesThatCannotBeTrusted) {
+TEST(VfioUserServer, AccessesMemoryByMessageAndByFile) {
   VfioUserBench bench;
   // At most 100 bytes in a message.
   RawClient client(bench.socket(), R"({"capabilities":{"max_data_xfer_size":100}})");
   client.EnableDma();
   ASSERT_EQ(client.MapDma(kFrom, 4096), 0u);
-  // Its owner could take the pages away under the server: by message, too.
+  // Not sealed, so its owner could truncate it: accessed by messages, too.
   const host::FileDescriptor loose(::memfd_create("test", MFD_CLOEXEC));
   ASSERT_EQ(::ftruncate(loose.get(), 4096), 0);
   ASSERT_EQ(client.MapDma(kTo, 4096, loose.get()), 0u);
@@ -491,7 +491,7 @@ TEST(VfioUserServer, MemoryByMessageFilesAndFilesThatCannotBeTrusted) {
   EXPECT_TRUE(std::equal(seen.begin(), seen.end(), source.begin()));
 }
 
-TEST(VfioUserServer, ARegisterReadIsAnsweredBeforeTheClientAnswersForItsMemory) {
+TEST(VfioUserServer, RegisterReadDoesNotWaitForDmaRead) {
   VfioUserBench bench;
   RawClient client(bench.socket());
   client.EnableDma();
@@ -500,13 +500,13 @@ TEST(VfioUserServer, ARegisterReadIsAnsweredBeforeTheClientAnswersForItsMemory) 
   Bytes source = Ramp(4096, 9), target(4096);
   for (const bool is_late : {false, true}) {
     client.Copy(kFrom, kTo, 64);
-    // Late: the server waits for the answer to its DMA_READ already, when the register read comes.
+    // Late: the server already waits for the reply to its DMA_READ when the register read arrives.
     Message dma;
     if (is_late) dma = client.Receive();
     for (uint16_t i = 0; i < 20; ++i) {
       ASSERT_TRUE(
           client.Send(Command::kRegionRead, Join(RegionAccess{.offset = 0, .region = 0, .count = 8}), {}, 0, i));
-      // As a guest that stands still until it has what it reads: nothing else is answered.
+      // Like a guest that stalls until its read completes, the client replies to nothing else.
       Message message = client.Receive();
       if (!message.is_reply()) {
         ASSERT_EQ(dma.payload.size(), 0u);
@@ -536,7 +536,7 @@ void Confirm(int socket, const Message& write) {
   EXPECT_TRUE(host::vfio_user::SendMessage(socket, header, Join(Get<DmaAccess>(write.payload))));
 }
 
-TEST(VfioUserServer, AnInterruptComesBehindWhatTheClientHasConfirmed) {
+TEST(VfioUserServer, InterruptFollowsConfirmedWrites) {
   VfioUserBench bench;
   RawClient client(bench.socket());
   client.EnableDma();
@@ -548,14 +548,14 @@ TEST(VfioUserServer, AnInterruptComesBehindWhatTheClientHasConfirmed) {
   client.Copy(kFrom, kTo, 64);
   const Message write = client.Receive();
   ASSERT_EQ(write.command(), Command::kDmaWrite);
-  // The device has long sent its message: many register reads later.
+  // After many register reads the device has certainly issued its MSI-X message.
   for (int i = 0; i < 200; ++i) EXPECT_EQ(client.Read(0, 0, 8), kFrom);
   EXPECT_FALSE(IsSignaled(event, 0));
   Confirm(client.fd(), write);
   EXPECT_TRUE(IsSignaled(event, 20'000));
 }
 
-TEST(VfioUserServer, WithATwinSocketARegisterReadComesBehindWhatTheDeviceWroteBefore) {
+TEST(VfioUserServer, TwinSocketOrdersRegisterReadAfterWrites) {
   VfioUserBench bench;
   RawClient client(bench.socket(), R"({"capabilities":{"twin_socket":{"supported":true}}})");
   ASSERT_GE(client.twin(), 0);
@@ -573,14 +573,14 @@ TEST(VfioUserServer, WithATwinSocketARegisterReadComesBehindWhatTheDeviceWroteBe
   Confirm(client.twin(), write);
   EXPECT_EQ(client.Receive().command(), Command::kRegionRead);
   EXPECT_TRUE(client.IsServed());
-  // A command of the client's has no place there.
+  // A client command on the twin socket is invalid.
   Header header;
   header.command = static_cast<uint16_t>(Command::kGetInfo);
   EXPECT_TRUE(host::vfio_user::SendMessage(client.twin(), header, Join(DeviceInfo{})));
   EXPECT_TRUE(client.IsDropped());
 }
 
-TEST(VfioUserServer, AClientThatDoesNotAnswerForItsMemoryIsDropped) {
+TEST(VfioUserServer, DropsClientWithoutValidDmaReply) {
   VfioUserBench bench(/*patience_ms=*/50);
   const auto copy = [&](RawClient& client) {
     client.EnableDma();
@@ -595,7 +595,7 @@ TEST(VfioUserServer, AClientThatDoesNotAnswerForItsMemoryIsDropped) {
     copy(silent);
     EXPECT_TRUE(silent.IsDropped());
   }
-  // Answers that are none: too short, another address, another message, twice.
+  // Invalid replies: too short, wrong address, wrong message ID, duplicate.
   for (int kind = 0; kind < 4; ++kind) {
     RawClient client(bench.socket());
     const Message message = copy(client);
@@ -608,7 +608,7 @@ TEST(VfioUserServer, AClientThatDoesNotAnswerForItsMemoryIsDropped) {
     if (kind == 3) client.Send(Command::kDmaRead, answer, {}, Header::kReply, id);
     EXPECT_TRUE(client.IsDropped()) << kind;
   }
-  // An error is an answer: the device is told, and the client stays.
+  // An error reply is valid: the device's read fails, and the client stays connected.
   RawClient honest(bench.socket());
   const Message message = copy(honest);
   Header header = message.header;
@@ -620,7 +620,7 @@ TEST(VfioUserServer, AClientThatDoesNotAnswerForItsMemoryIsDropped) {
 
 // --- Interrupts
 
-TEST(VfioUserServer, VectorsAreMaskedTriggeredAndTakenAway) {
+TEST(VfioUserServer, MasksTriggersAndRemovesVectors) {
   VfioUserBench bench;
   RawClient client(bench.socket());
   const auto first = EventFd(), second = EventFd();
@@ -642,7 +642,7 @@ TEST(VfioUserServer, VectorsAreMaskedTriggeredAndTakenAway) {
   set(none | VFIO_IRQ_SET_ACTION_UNMASK, 0, 2);
   EXPECT_TRUE(IsSignaled(first, 0) && !IsSignaled(second, 0));
 
-  // The device's own, behind its data; also after a reset, which a client survives with its vectors.
+  // Interrupts of the device arrive after its data, also after a reset, which keeps the client's vectors.
   const auto file = MemoryFile(8192);
   ASSERT_EQ(client.MapDma(kFrom, 8192, file.get()), 0u);
   for (int i = 0; i < 3; ++i) {
@@ -658,7 +658,7 @@ TEST(VfioUserServer, VectorsAreMaskedTriggeredAndTakenAway) {
       EXPECT_EQ(client.Ask(Command::kReset, {}), 0u);
     }
   }
-  set(VFIO_IRQ_SET_DATA_EVENTFD | trigger, 0, 1);  // without a descriptor
+  set(VFIO_IRQ_SET_DATA_EVENTFD | trigger, 0, 1);  // removes the eventfd
   set(none | trigger, 0, 2);
   EXPECT_TRUE(!IsSignaled(first, 0) && IsSignaled(second, 0));
   set(none | trigger, 0, 0);
@@ -666,9 +666,9 @@ TEST(VfioUserServer, VectorsAreMaskedTriggeredAndTakenAway) {
   EXPECT_TRUE(!IsSignaled(first, 0) && !IsSignaled(second, 0));
 }
 
-// --- Anything
+// --- Random messages
 
-TEST(VfioUserServer, RandomBytesHurtNobodyElse) {
+TEST(VfioUserServer, RandomMessagesDoNotAffectNextClient) {
   VfioUserBench bench(/*patience_ms=*/20);
   std::mt19937_64 random = MakeRandom("vfio_user.server");
   const auto below = [&](uint64_t bound) { return random() % bound; };
@@ -682,7 +682,7 @@ TEST(VfioUserServer, RandomBytesHurtNobodyElse) {
     const uint64_t messages = below(200);
     for (uint64_t i = 0; i < messages; ++i) {
       Bytes payload(below(64));
-      // Small numbers make sense more often.
+      // Small numbers are valid more often.
       for (uint8_t& byte : payload) byte = static_cast<uint8_t>(below(3) == 0 ? random() : below(2) * below(8));
       const bool is_known = below(4) != 0;
       const auto command = static_cast<Command>(is_known ? 2 + below(15) : random());
