@@ -106,7 +106,7 @@ class Commands : public PairTest {
   }
 };
 
-TEST_P(Commands, WithABadFieldAreRefusedWithTheirCodeAndHarmNothing) {
+TEST_P(Commands, InvalidFieldIsRefusedWithItsCodeAndNoSideEffect) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   Connect();

@@ -108,7 +108,7 @@ class Datagram : public SystemTestWith<DatagramPair> {
   FrameLog log_;  // of host 1
 };
 
-TEST_P(Datagram, CarriesEverySizeBehindTheHeaderThatItCameWith) {
+TEST_P(Datagram, EverySizeArrivesBehindItsNetworkHeader) {
   for (size_t i = 0; i < 2; ++i) ASSERT_EQ(system_->host(i).AddIpv6Gid(), "");
   auto random = MakeRandom("datagram.sizes");
   for (const uint8_t gid : {RdmaHost::kIpv4Gid, RdmaHost::kIpv6Gid}) {
@@ -179,7 +179,7 @@ TEST_P(Datagram, CarriesImmediateAndInlineData) {
   ExpectReceived(7, into, data, std::move(expected));
 }
 
-TEST_P(Datagram, ManyGoBothWaysInOrder) {
+TEST_P(Datagram, ManyArriveInOrderInBothDirections) {
   Connect();
   ASSERT_FALSE(HasFatalFailure());
   constexpr uint64_t kMessages = 40;
@@ -219,7 +219,7 @@ TEST_P(Datagram, ManyGoBothWaysInOrder) {
   }
 }
 
-TEST_P(Datagram, ComesFromAnyQueuePairThatKnowsTheQKey) {
+TEST_P(Datagram, AcceptedFromAnyQpWithTheQKey) {
   Connect();
   ASSERT_FALSE(HasFatalFailure());
   // A second sender, of other PD and CQ.
@@ -245,7 +245,7 @@ TEST_P(Datagram, ComesFromAnyQueuePairThatKnowsTheQKey) {
 
 // --- Q_Keys
 
-TEST_P(Datagram, WithAnotherQKeyIsDroppedAndTakesNoReceive) {
+TEST_P(Datagram, WrongQKeyIsDroppedAndConsumesNoReceive) {
   Connect();
   ASSERT_FALSE(HasFatalFailure());
   PostWaitingReceive(9);
@@ -267,7 +267,7 @@ TEST_P(Datagram, WithAnotherQKeyIsDroppedAndTakesNoReceive) {
   ExpectWorks(9, true);
 }
 
-TEST_P(Datagram, TakesTheQKeyOfItsOwnQueuePairIfTheWorkRequestSaysSo) {
+TEST_P(Datagram, HighBitOfQKeySelectsTheQpsOwnQKey) {
   auto options = Options();
   options.qkey = {0x8001'0203, 0x8001'0203};  // such that no work request could name it
   Connect(options);
@@ -286,7 +286,7 @@ TEST_P(Datagram, TakesTheQKeyOfItsOwnQueuePairIfTheWorkRequestSaysSo) {
 
 // --- What is wrong with a work request
 
-TEST_P(Datagram, ThatIsMalformedFailsBeforeItIsSent) {
+TEST_P(Datagram, MalformedWorkRequestFailsBeforeItIsSent) {
   enum class Wrong : uint8_t { kNoAh, kDestroyedAh, kForeignAh, kTooLong, kWrite, kRead, kLocalKey };
   for (const Wrong wrong : {Wrong::kNoAh, Wrong::kDestroyedAh, Wrong::kForeignAh, Wrong::kTooLong, Wrong::kWrite,
                             Wrong::kRead, Wrong::kLocalKey}) {
@@ -358,7 +358,7 @@ TEST_P(Datagram, ThatIsMalformedFailsBeforeItIsSent) {
 
 // --- What is wrong with a receive
 
-TEST_P(Datagram, WithoutAReceiveIsDropped) {
+TEST_P(Datagram, DroppedWithoutAReceive) {
   Connect();
   ASSERT_FALSE(HasFatalFailure());
   const auto expected = Memory();
@@ -371,7 +371,7 @@ TEST_P(Datagram, WithoutAReceiveIsDropped) {
   ExpectWorks(9, true);
 }
 
-TEST_P(Datagram, IntoAReceiveThatDoesNotHoldItEndsTheReceiversQueuePairOnly) {
+TEST_P(Datagram, TooShortReceiveFailsOnlyTheReceivingQp) {
   struct Case {
     uint32_t bytes, room;
     bool has_key;
@@ -401,7 +401,7 @@ TEST_P(Datagram, IntoAReceiveThatDoesNotHoldItEndsTheReceiversQueuePairOnly) {
 
 // --- General services
 
-TEST_P(Datagram, OfGeneralServicesGoesFromQueuePair1ToQueuePair1) {
+TEST_P(Datagram, GsiDatagramGoesFromQp1ToQp1) {
   Connect(Options(spec::IbQpType::kGsi));
   ASSERT_FALSE(HasFatalFailure());
   ASSERT_EQ(near().qp->qpn(), spec::kGsiQpn);

@@ -586,7 +586,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
            resets_ = 0, fatal_ = 0, outside_ = 0, good_messages_ = 0;
 };
 
-TEST_P(Descriptors, ThatAreWrongStopOnlyTheirQueue) {
+TEST_P(Descriptors, MalformedDescriptorsStopOnlyTheirQueue) {
   const std::clock_t begin = std::clock();
   while (thrown_ < wanted_) {
     ASSERT_NO_FATAL_FAILURE(Round());
@@ -614,7 +614,7 @@ TEST_P(Descriptors, ThatAreWrongStopOnlyTheirQueue) {
 // What was under way when the device gave up must not keep its reset from ending. Then firmware clears every table, one
 // entry after the other: nic1 has the smaller ones.
 class BrokenControlQueue : public Descriptors {};
-TEST_P(BrokenControlQueue, EndsADeviceInTrafficUntilItsReset) {
+TEST_P(BrokenControlQueue, DeviceInTrafficStopsUntilReset) {
   target_ = Target::kControl;
   for (attacked_ = 0; attacked_ < 2; ++attacked_) {
     for (int i = 0; i < 4; ++i) ASSERT_NO_FATAL_FAILURE(PostGood());

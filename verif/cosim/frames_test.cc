@@ -560,7 +560,7 @@ class Frames : public testing::TestWithParam<EveryDevice>, private EventSink {
   uint64_t next_wr_id_ = 0, sent_ = 0, real_ = 0, bytes_ = 0, events_ = 0, stream_messages_ = 0, stream_bytes_ = 0;
 };
 
-TEST_P(Frames, ThatAreWrongHarmNothing) {
+TEST_P(Frames, MalformedFramesHaveNoEffect) {
   const std::clock_t begin = std::clock();
   ASSERT_NO_FATAL_FAILURE(Attack());
   EXPECT_GT(stream_messages_, frames_ / 10);

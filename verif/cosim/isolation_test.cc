@@ -210,7 +210,7 @@ class Isolation : public testing::TestWithParam<EveryDeviceAndRing> {
 };
 
 // Beside each attack: completions, memory, queue pairs and events of the other are as without it.
-TEST_P(Isolation, AHostileTenantReachesNothingOfOthers) {
+TEST_P(Isolation, HostileTenantReachesNoMemoryOfOthers) {
   Measured alone;
   ASSERT_NO_FATAL_FAILURE(Measure({}, Busy(), &alone));
   Print("alone", alone, alone);
@@ -224,8 +224,8 @@ TEST_P(Isolation, AHostileTenantReachesNothingOfOthers) {
 }
 
 // What docs/isolation.md promises of time.
-class IsolationInTime : public Isolation {};
-TEST_P(IsolationInTime, AHostileTenantTakesNoMoreThanItsShare) {
+class TimingIsolation : public Isolation {};
+TEST_P(TimingIsolation, HostileTenantTakesAtMostItsShare) {
   Measured alone, share, modest;
   ASSERT_NO_FATAL_FAILURE(Measure({}, Busy(), &alone));
   Print("alone", alone, alone);
@@ -255,7 +255,7 @@ TEST_P(IsolationInTime, AHostileTenantTakesNoMoreThanItsShare) {
 }
 
 // Queue pairs in error whose owner goes on posting.
-TEST_P(IsolationInTime, RequestsThatAreRefusedTakeNoMoreThanTheirShare) {
+TEST_P(TimingIsolation, RefusedRequestsTakeAtMostTheirShare) {
   Measured share, attacked;
   ASSERT_NO_FATAL_FAILURE(Measure({.is_lawful = true}, Busy(), &share));
   ASSERT_NO_FATAL_FAILURE(Measure({.attack = Attack::kRequests, .renews = false}, Busy(), &attacked));
@@ -266,7 +266,7 @@ INSTANTIATE_TEST_SUITE_P(Model, Isolation,
                          testing::Combine(testing::Values("model"), testing::Values(&spec::kNic100, &spec::kNic1),
                                           testing::Bool()),
                          NameOfWithRing);
-INSTANTIATE_TEST_SUITE_P(Model, IsolationInTime,
+INSTANTIATE_TEST_SUITE_P(Model, TimingIsolation,
                          testing::Combine(testing::Values("model"), testing::Values(&spec::kNic100, &spec::kNic1),
                                           testing::Bool()),
                          NameOfWithRing);

@@ -55,7 +55,7 @@ class Link : public PairTest {
   }
 };
 
-TEST_P(Link, ThatGoesAndComesIsReportedOnBothSidesAndConnectionsGoOn) {
+TEST_P(Link, LinkDownAndUpIsReportedOnBothSidesAndConnectionsSurvive) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   Connect();
@@ -89,7 +89,7 @@ TEST_P(Link, ThatGoesAndComesIsReportedOnBothSidesAndConnectionsGoOn) {
 }
 
 // The net queues go on as well: what is sent meanwhile is gone, as on any line without carrier.
-TEST_P(Link, ThatIsDownLosesFramesAndKeepsNoQueue) {
+TEST_P(Link, LinkDownLosesFramesAndStallsNoQueue) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   const auto frame = [this](uint64_t seed) {
@@ -109,7 +109,7 @@ TEST_P(Link, ThatIsDownLosesFramesAndKeepsNoQueue) {
   EXPECT_EQ((*received)->bytes, frame(7));
 }
 
-TEST_P(Link, ADriverThatStartsWithoutOneSeesItCome) {
+TEST_P(Link, DriverStartedWithLinkDownSeesItComeUp) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   TakeDown(30'000'000);

@@ -61,7 +61,7 @@ class Loss : public PairTest {
   }
 };
 
-TEST_P(Loss, OfAnyOneRequestIsMadeGood) {
+TEST_P(Loss, RecoversFromLossOfAnyRequest) {
   for (const char* script :
        {"drop opcode=rc_send_first nth=1", "drop opcode=rc_send_middle nth=2", "drop opcode=rc_send_last nth=3",
         "drop opcode=rc_rdma_write_first nth=2", "drop opcode=rc_rdma_write_last nth=6",
@@ -76,7 +76,7 @@ TEST_P(Loss, OfAnyOneRequestIsMadeGood) {
   }
 }
 
-TEST_P(Loss, OfAcknowledgesIsMadeGood) {
+TEST_P(Loss, RecoversFromLossOfAcknowledges) {
   for (const char* script : {"drop opcode=rc_acknowledge nth=1 count=3", "drop opcode=rc_acknowledge nth=12",
                              "drop opcode=rc_acknowledge rate=0.5"}) {
     SCOPED_TRACE(script);
@@ -88,7 +88,7 @@ TEST_P(Loss, OfAcknowledgesIsMadeGood) {
   }
 }
 
-TEST_P(Loss, DuplicatesReorderingAndDamageAreMadeGood) {
+TEST_P(Loss, RecoversFromDuplicationReorderingAndCorruption) {
   for (const char* script : {"duplicate 1 rate=0.2", "reorder 2 rate=0.1", "corrupt rate=0.1", "delay 3000 rate=0.1"}) {
     SCOPED_TRACE(script);
     BuildWith({script, ""});
@@ -99,7 +99,7 @@ TEST_P(Loss, DuplicatesReorderingAndDamageAreMadeGood) {
   }
 }
 
-TEST_P(Loss, OfEverythingEndsAfterTheRetries) {
+TEST_P(Loss, TotalLossExhaustsTheRetries) {
   BuildWith({"drop", ""});
   ASSERT_FALSE(HasFatalFailure());
   Connect(Options(2));
@@ -122,7 +122,7 @@ TEST_P(Loss, OfEverythingEndsAfterTheRetries) {
   EXPECT_EQ(system_->topology().faults_out(0)->acted().front(), 6U);  // packets
 }
 
-TEST_P(Loss, WithoutATimerNobodyGivesUp) {
+TEST_P(Loss, RetriesForeverWithTimeoutDisabled) {
   BuildWith({"drop nth=1", ""});
   ASSERT_FALSE(HasFatalFailure());
   auto options = Options();
@@ -144,7 +144,7 @@ TEST_P(Loss, WithoutATimerNobodyGivesUp) {
 
 // On a line that others keep busy for longer than its timeout a message is late and not lost: without a single retry it
 // arrives. The timeout is longer than what the MAC holds takes on the line.
-TEST_P(Loss, WhatWaitsForTheWireIsNotLost) {
+TEST_P(Loss, WaitingForTheWireIsNotLoss) {
   Build({});
   ASSERT_FALSE(HasFatalFailure());
   ConnectedPairOptions options = Options(0);

@@ -524,20 +524,20 @@ class UdMatrix : public Matrix {
   UdMatrix() : Matrix(IbQpType::kUd) {}
 };
 
-TEST_P(RcMatrix, IsCarriedOverIpv4) { Run(kIpv4); }
-TEST_P(RcMatrix, IsCarriedOverIpv6) { Run(kIpv6); }
-TEST_P(RcMatrix, IsCarriedOverIpv4InAVlan) { Run(kTaggedIpv4); }
-TEST_P(RcMatrix, IsCarriedOverIpv6InAVlan) { Run(kTaggedIpv6); }
+TEST_P(RcMatrix, OverIpv4) { Run(kIpv4); }
+TEST_P(RcMatrix, OverIpv6) { Run(kIpv6); }
+TEST_P(RcMatrix, OverIpv4InVlan) { Run(kTaggedIpv4); }
+TEST_P(RcMatrix, OverIpv6InVlan) { Run(kTaggedIpv6); }
 
-TEST_P(UcMatrix, IsCarriedOverIpv4) { Run(kIpv4); }
-TEST_P(UcMatrix, IsCarriedOverIpv6) { Run(kIpv6); }
-TEST_P(UcMatrix, IsCarriedOverIpv4InAVlan) { Run(kTaggedIpv4); }
-TEST_P(UcMatrix, IsCarriedOverIpv6InAVlan) { Run(kTaggedIpv6); }
+TEST_P(UcMatrix, OverIpv4) { Run(kIpv4); }
+TEST_P(UcMatrix, OverIpv6) { Run(kIpv6); }
+TEST_P(UcMatrix, OverIpv4InVlan) { Run(kTaggedIpv4); }
+TEST_P(UcMatrix, OverIpv6InVlan) { Run(kTaggedIpv6); }
 
-TEST_P(UdMatrix, IsCarriedOverIpv4) { Run(kIpv4); }
-TEST_P(UdMatrix, IsCarriedOverIpv6) { Run(kIpv6); }
-TEST_P(UdMatrix, IsCarriedOverIpv4InAVlan) { Run(kTaggedIpv4); }
-TEST_P(UdMatrix, IsCarriedOverIpv6InAVlan) { Run(kTaggedIpv6); }
+TEST_P(UdMatrix, OverIpv4) { Run(kIpv4); }
+TEST_P(UdMatrix, OverIpv6) { Run(kIpv6); }
+TEST_P(UdMatrix, OverIpv4InVlan) { Run(kTaggedIpv4); }
+TEST_P(UdMatrix, OverIpv6InVlan) { Run(kTaggedIpv6); }
 
 VIREO_ON_EVERY_DEVICE(RcMatrix);
 VIREO_ON_EVERY_DEVICE(UcMatrix);

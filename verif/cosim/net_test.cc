@@ -80,7 +80,7 @@ class Net : public PairTest {
   void Ok(const host::Status& status) { ASSERT_TRUE(status.ok()) << host::ToString(status.error()); }
 };
 
-TEST_P(Net, FramesOfEveryKindOfLengthArriveAsTheyAre) {
+TEST_P(Net, FramesOfEveryLengthClassArriveUnchanged) {
   Build();
   // Around beats, buffers of 2048 bytes with their header, writes of 4096, and both ends.
   std::vector<size_t> lengths = {14, 15, 51, 52, 53, 59, 60, 61, 63, 64, 65, 115, 116, 117, 128, 500, 1514, 1518};
@@ -94,7 +94,7 @@ TEST_P(Net, FramesOfEveryKindOfLengthArriveAsTheyAre) {
   }
 }
 
-TEST_P(Net, WithoutMergeableBuffersAFrameHasOne) {
+TEST_P(Net, FrameUsesOneBufferWithoutMergeableBuffers) {
   RdmaSystemOptions options;
   options.driver.net_queue_size = 8;
   Build(options);
@@ -112,7 +112,7 @@ TEST_P(Net, WithoutMergeableBuffersAFrameHasOne) {
   }
 }
 
-TEST_P(Net, ManyFramesKeepTheirOrderBesideRdma) {
+TEST_P(Net, FramesKeepTheirOrderBesideRdma) {
   Build();
   Connect();
   auto random = MakeRandom("net_test");
@@ -187,7 +187,7 @@ TEST_P(Net, ChecksumsAreCompletedAndVerified) {
   }
 }
 
-TEST_P(Net, AFrameThatCannotBeSentIsDroppedAndHarmsNoOther) {
+TEST_P(Net, UnsendableFrameIsDroppedWithoutEffectOnOthers) {
   Build();
   const Bytes good = Plain(0, 200, 1);
   const auto bad = [&](const Bytes& frame, const spec::NetHdr& header) {
@@ -204,7 +204,7 @@ TEST_P(Net, AFrameThatCannotBeSentIsDroppedAndHarmsNoOther) {
   EXPECT_EQ(*net(0).transmit(0).Reclaim(), 0);
 }
 
-TEST_P(Net, TheFilterPassesWhatTheDriverAskedFor) {
+TEST_P(Net, ReceiveFilterPassesWhatTheDriverConfigured) {
   Build();
   host::NetCommands& commands = *net(1).net();
   const Bytes own = Plain(0, 100, 1), broadcast = PlainFrame(kBroadcast, mac(0), 100, 2);
@@ -245,7 +245,7 @@ TEST_P(Net, TheFilterPassesWhatTheDriverAskedFor) {
   EXPECT_TRUE(Arrives(own));
 }
 
-TEST_P(Net, TaggedFramesNeedAMemberOfTheVlanFilter) {
+TEST_P(Net, TaggedFrameNeedsAVlanFilterEntry) {
   Build();
   host::NetCommands& commands = *net(1).net();
   const auto tagged = [&](uint16_t vlan) { return TaggedFrame(mac(1), mac(0), vlan, 100, vlan); };
@@ -261,7 +261,7 @@ TEST_P(Net, TaggedFramesNeedAMemberOfTheVlanFilter) {
   EXPECT_TRUE(Arrives(Plain(0, 100, 1)));
 }
 
-TEST_P(Net, FlowsAreSpreadOverThePairsAndEachKeepsItsOwn) {
+TEST_P(Net, RssSpreadsFlowsAndKeepsEachOnOneQueue) {
   RdmaSystemOptions options;
   options.driver.queue_pairs = static_cast<uint16_t>(std::min(config().net_queue_pairs, 5U));
   options.driver.net_queue_size = 32;
@@ -291,7 +291,7 @@ TEST_P(Net, FlowsAreSpreadOverThePairsAndEachKeepsItsOwn) {
   EXPECT_EQ(used.size(), pairs);
 }
 
-TEST_P(Net, BuffersMayBeChainsAndTables) {
+TEST_P(Net, BuffersMayBeChainedOrIndirect) {
   for (const uint16_t table_segments : std::initializer_list<uint16_t>{0, 8}) {
     RdmaSystemOptions options;
     options.driver.net_indirect_segments = table_segments;
@@ -333,7 +333,7 @@ TEST_P(Net, BuffersMayBeChainsAndTables) {
   }
 }
 
-TEST_P(Net, AFullReceiveQueueLosesFramesAndNothingElse) {
+TEST_P(Net, FullReceiveQueueDropsOnlyFrames) {
   RdmaSystemOptions options;
   options.driver.net_queue_size = 8;
   Build(options);
@@ -353,7 +353,7 @@ TEST_P(Net, AFullReceiveQueueLosesFramesAndNothingElse) {
   }
 }
 
-TEST_P(Net, APairThatIsRestartedInTrafficGoesOn) {
+TEST_P(Net, QueuePairContinuesAfterRestartInTraffic) {
   Build();
   auto random = MakeRandom("net_restart");
   for (uint64_t round = 0; round < 4; ++round) {
@@ -378,7 +378,7 @@ TEST_P(Net, APairThatIsRestartedInTrafficGoesOn) {
   }
 }
 
-TEST_P(Net, AResetInTrafficLeavesNothingBehind) {
+TEST_P(Net, ResetInTrafficLeavesNothingBehind) {
   Build();
   for (uint64_t round = 0; round < 2; ++round) {
     for (uint64_t i = 0; i < 16; ++i) {
@@ -400,7 +400,7 @@ TEST_P(Net, AResetInTrafficLeavesNothingBehind) {
 }
 
 // Without event_idx, so that the driver wants to hear of every frame. [virtio 1.3, 5.1.6.5.9]
-TEST_P(Net, InterruptsWaitForSoManyFramesOrSoMuchTime) {
+TEST_P(Net, InterruptModerationByFramesOrTime) {
   Build();
   const host::FeatureSet without = net(1).features() - host::FeatureSet{spec::VirtioFeature::kRingEventIdx};
   system_->host(1).Close();

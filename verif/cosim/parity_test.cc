@@ -136,7 +136,7 @@ class Parity : public SystemTestWith<ConnectedPair> {
   std::mt19937_64 random_ = MakeRandom("parity");
 };
 
-TEST_P(Parity, AnEntryThatIsReadInTrafficStopsTheDeviceAndNothingIsSilent) {
+TEST_P(Parity, ErrorInAnEntryReadByTrafficStopsTheDevice) {
   const size_t count = Targets().size();
   const size_t first = random_() % count;
   for (size_t i = 0; i < (has_cheap_cycles() ? count : 2); ++i) {
@@ -162,7 +162,7 @@ TEST_P(Parity, AnEntryThatIsReadInTrafficStopsTheDeviceAndNothingIsSilent) {
   }
 }
 
-TEST_P(Parity, AnEntryThatFirmwareReadsRefusesTheCommandAndStopsTheDevice) {
+TEST_P(Parity, ErrorInAnEntryReadByFirmwareFailsTheCommandAndStopsTheDevice) {
   system_->host(0).FlipBit(ContextRam::kManagementQpContext, near().qp->qpn(), 77);
   RunFor(100 * kMicrosecond);
   ASSERT_NO_FATAL_FAILURE(ExpectWorks());  // the datapath has its own
@@ -176,7 +176,7 @@ TEST_P(Parity, AnEntryThatFirmwareReadsRefusesTheCommandAndStopsTheDevice) {
   EXPECT_TRUE(near().qp->Query().ok());
 }
 
-TEST_P(Parity, AnEntryThatNobodyReadsHarmsNobodyAndIsCleanWhenItIsWritten) {
+TEST_P(Parity, ErrorInAnUnreadEntryIsHarmlessAndClearedByAWrite) {
   const uint32_t next_qpn = near().qp->qpn() + 1;
   const uint32_t next_mr = (near().region->lkey() >> 8) + 1;
   for (const ContextRam ram : {ContextRam::kRequesterQp, ContextRam::kResponderQp, ContextRam::kManagementQpContext}) {

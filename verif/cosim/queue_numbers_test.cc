@@ -80,7 +80,7 @@ TEST_P(QueueNumbers, WritesWorkWithoutMq) {
   ExpectWritesWork(false);
 }
 
-TEST_P(QueueNumbers, WritesWorkWhenDriversWithAndWithoutMqTakeTurns) {
+TEST_P(QueueNumbers, WritesWorkWhenDriversWithAndWithoutMqAlternate) {
   ASSERT_NO_FATAL_FAILURE(Build(WithoutMq()));
   for (const bool mq : {false, true, false}) {
     for (size_t i = 0; i < 2; ++i) {

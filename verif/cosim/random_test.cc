@@ -22,7 +22,7 @@ uint64_t Rounds() {
 
 class Random : public testing::TestWithParam<EveryDeviceAndRing> {};
 
-TEST_P(Random, WritesAndReadsArriveWholeAndEndAsTheyMust) {
+TEST_P(Random, RandomTrafficArrivesIntactWithExpectedCompletions) {
   const auto& [device, config, packed] = GetParam();
   // The same traffic for every device.
   auto random = MakeRandom(fmt::format("random.{}", config->name));

@@ -97,7 +97,7 @@ class Read : public PairTest {
 
 // --- Data
 
-TEST_P(Read, BringsEverySizeIntoAnyElements) {
+TEST_P(Read, ReadsEverySizeIntoAnySges) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   auto random = MakeRandom("read.sizes");
@@ -128,7 +128,7 @@ TEST_P(Read, BringsEverySizeIntoAnyElements) {
   }
 }
 
-TEST_P(Read, BringsLongMessages) {
+TEST_P(Read, ReadsLongMessages) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   auto random = MakeRandom("read.long");
@@ -154,7 +154,7 @@ TEST_P(Read, BringsLongMessages) {
   }
 }
 
-TEST_P(Read, OfNothingLooksAtNoKey) {
+TEST_P(Read, ZeroLengthReadChecksNoKey) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   Connect(Options());
@@ -167,7 +167,7 @@ TEST_P(Read, OfNothingLooksAtNoKey) {
   ExpectMemory(expected);
 }
 
-TEST_P(Read, GoesBothWaysBesideWrites) {
+TEST_P(Read, ReadsInBothDirectionsBesideWrites) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   auto random = MakeRandom("read.both");
@@ -214,7 +214,7 @@ TEST_P(Read, GoesBothWaysBesideWrites) {
 
 // --- Order
 
-TEST_P(Read, AsManyAreUnderWayAsBothSidesAllowAndNoMore) {
+TEST_P(Read, OutstandingReadsReachButNeverExceedTheLimit) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   for (const uint32_t limit : {uint32_t{1}, uint32_t{2}, config().max_rd_atomic}) {
@@ -250,7 +250,7 @@ TEST_P(Read, AsManyAreUnderWayAsBothSidesAllowAndNoMore) {
   }
 }
 
-TEST_P(Read, AndSendsAndWritesCompleteInOrder) {
+TEST_P(Read, CompletesInOrderWithSendsAndWrites) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   auto options = Options();
@@ -289,7 +289,7 @@ TEST_P(Read, AndSendsAndWritesCompleteInOrder) {
   ExpectAnswersInOrder();
 }
 
-TEST_P(Read, BehindAFenceItsBytesCanBeSentOn) {
+TEST_P(Read, FencedSendForwardsTheReadData) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   auto options = Options();
@@ -375,7 +375,7 @@ class LossyRead : public Read {
   }
 };
 
-TEST_P(LossyRead, OfRequestsIsMadeGood) {
+TEST_P(LossyRead, RecoversFromLossOfRequests) {
   // The first request, one of the middle, two in a row, and the SEND and the WRITE behind them.
   Build(
       {"drop opcode=rc_rdma_read_request nth=1; drop opcode=rc_rdma_read_request nth=6;"
@@ -388,7 +388,7 @@ TEST_P(LossyRead, OfRequestsIsMadeGood) {
   ExpectAllFaultsActed(0);
 }
 
-TEST_P(LossyRead, OfAnyResponseIsMadeGood) {
+TEST_P(LossyRead, RecoversFromLossOfAnyResponse) {
   Build({"",
          "drop opcode=rc_rdma_read_response_first nth=1; drop opcode=rc_rdma_read_response_middle nth=12;"
          "drop opcode=rc_rdma_read_response_last nth=6; drop opcode=rc_rdma_read_response_only nth=4;"
@@ -399,7 +399,7 @@ TEST_P(LossyRead, OfAnyResponseIsMadeGood) {
   ExpectAllFaultsActed(1);
 }
 
-TEST_P(LossyRead, OfAcknowledgesBehindItIsMadeGood) {
+TEST_P(LossyRead, RecoversFromLossOfLaterAcknowledges) {
   // The SEND's and the WRITE's; then READs whose whole answer is lost while the acknowledge behind it arrives.
   Build({"",
          "drop opcode=rc_acknowledge nth=1 count=2; drop opcode=rc_acknowledge nth=7;"
@@ -409,7 +409,7 @@ TEST_P(LossyRead, OfAcknowledgesBehindItIsMadeGood) {
   ExpectAllFaultsActed(1);
 }
 
-TEST_P(LossyRead, RequestsThatComeTwiceOrLateHarmNothing) {
+TEST_P(LossyRead, DuplicateAndLateRequestsAreHarmless) {
   Build(
       {"duplicate 1 opcode=rc_rdma_read_request rate=0.3; delay 4000 opcode=rc_rdma_read_request rate=0.1;"
        "reorder 2 rate=0.05",
@@ -418,7 +418,7 @@ TEST_P(LossyRead, RequestsThatComeTwiceOrLateHarmNothing) {
   ASSERT_NO_FATAL_FAILURE(ExpectRounds(8));
 }
 
-TEST_P(LossyRead, OfAllResponsesEndsAfterTheRetries) {
+TEST_P(LossyRead, LossOfAllResponsesExhaustsTheRetries) {
   Build({"", "drop opcode=rc_rdma_read_response_only"});
   ASSERT_FALSE(HasFatalFailure());
   auto options = LossyOptions();
@@ -437,7 +437,7 @@ TEST_P(LossyRead, OfAllResponsesEndsAfterTheRetries) {
 
 // --- What is refused
 
-TEST_P(Read, OfWhatThePeerDoesNotAllowIsRefusedAndBringsNothing) {
+TEST_P(Read, RemoteAccessErrorReturnsNoData) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   enum class Wrong : uint8_t { kQpRight, kRegionRight, kKey, kPd, kFront, kBehind, kOneTooMany, kManyPackets };
@@ -508,7 +508,7 @@ TEST_P(Read, OfWhatThePeerDoesNotAllowIsRefusedAndBringsNothing) {
   }
 }
 
-TEST_P(Read, IntoMemoryThatMayNotBeWrittenFailsLocally) {
+TEST_P(Read, UnwritableLocalMemoryFailsLocally) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   enum class Wrong : uint8_t { kRight, kKey, kBehind, kSecondElement };
@@ -558,7 +558,7 @@ TEST_P(Read, IntoMemoryThatMayNotBeWrittenFailsLocally) {
   }
 }
 
-TEST_P(Read, ThatIsMalformedFailsBeforeAnythingIsSent) {
+TEST_P(Read, MalformedWorkRequestFailsBeforeItIsSent) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   for (const bool is_inline : {true, false}) {
@@ -589,7 +589,7 @@ TEST_P(Read, ThatIsMalformedFailsBeforeAnythingIsSent) {
   }
 }
 
-TEST_P(Read, BeyondThePeersRoomIsRefusedAsInvalid) {
+TEST_P(Read, ExcessOutstandingReadIsRefusedAsInvalid) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   for (const uint8_t room : {uint8_t{0}, uint8_t{1}}) {
@@ -631,7 +631,7 @@ TEST_P(Read, BeyondThePeersRoomIsRefusedAsInvalid) {
 
 // --- What ends on the way
 
-TEST_P(Read, UnderWayWhenTheQueuePairEndsIsFlushedAndTouchesMemoryNoMore) {
+TEST_P(Read, OutstandingReadIsFlushedAndWritesNoMoreMemory) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   for (const bool is_destroyed : {false, true}) {
@@ -670,7 +670,7 @@ TEST_P(Read, UnderWayWhenTheQueuePairEndsIsFlushedAndTouchesMemoryNoMore) {
   }
 }
 
-TEST_P(Read, OfAPeerThatGoesEndsAfterTheRetriesAndOfARegionThatGoesIsRefused) {
+TEST_P(Read, DestroyedPeerExhaustsTheRetriesAndDeregisteredRegionIsRefused) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   for (const bool is_region : {false, true}) {

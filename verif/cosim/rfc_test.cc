@@ -61,7 +61,7 @@ class Rfc : public PairTest {
   }
 };
 
-TEST_P(Rfc, TheDeviceConfigurationSaysHowManyQueuePairsAndCompletionQueuesThereAre) {
+TEST_P(Rfc, DeviceConfigurationReportsNumbersOfQpsAndCqs) {
   for (const spec::Config* any : spec::kConfigs) {
     EXPECT_GE(any->num_qps, 1U);
     EXPECT_LE(any->num_qps, spec::kRdmaQpsMax);
@@ -77,7 +77,7 @@ TEST_P(Rfc, TheDeviceConfigurationSaysHowManyQueuePairsAndCompletionQueuesThereA
   }
 }
 
-TEST_P(Rfc, LocalMemoryIsValidatedByAddressLengthAndKeyOfEveryOperation) {
+TEST_P(Rfc, LocalMemoryIsValidatedByAddressLengthAndKeyForEveryOperation) {
   BuildAndConnect();
   ASSERT_FALSE(HasFatalFailure());
   for (const IbWrOpcode opcode : kOpcodes) {
@@ -97,7 +97,7 @@ TEST_P(Rfc, LocalMemoryIsValidatedByAddressLengthAndKeyOfEveryOperation) {
   }
 }
 
-TEST_P(Rfc, MemoryOfAReceiveIsValidatedByAddressLengthAndKey) {
+TEST_P(Rfc, ReceiveMemoryIsValidatedByAddressLengthAndKey) {
   BuildAndConnect();
   ASSERT_FALSE(HasFatalFailure());
   for (const BadElement& bad : kBadElements) {
@@ -115,7 +115,7 @@ TEST_P(Rfc, MemoryOfAReceiveIsValidatedByAddressLengthAndKey) {
 }
 
 // Each work request carries immediate data in memory; only the opcodes that have it bring it to the peer.
-TEST_P(Rfc, ImmediateDataCountsForItsOpcodesOnlyAndCompletionsNameTheirWorkRequest) {
+TEST_P(Rfc, ImmediateDataIsUsedByItsOpcodesOnlyAndCompletionsCarryWrId) {
   BuildAndConnect();
   ASSERT_FALSE(HasFatalFailure());
   uint64_t receive = 0x8000'0000'0000'0000;

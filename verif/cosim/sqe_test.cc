@@ -74,7 +74,7 @@ class SqeDatagram : public SendHalf<SystemTestWith<DatagramPair>> {
   }
 };
 
-TEST_P(SqeDatagram, ABadOneStopsTheSendHalfOnlyAndTheWayBackIsModify) {
+TEST_P(SqeDatagram, FailedSendStopsOnlyTheSendQueueUntilModify) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   for (const IbQpType type : {IbQpType::kUd, IbQpType::kGsi}) {
@@ -130,7 +130,7 @@ class Sqe : public SendHalf<PairTest> {
   }
 };
 
-TEST_P(Sqe, ABadSendStopsTheSendHalfOnlyAndTheWayBackIsModify) {
+TEST_P(Sqe, FailedUcSendStopsOnlyTheSendQueueUntilModify) {
   BuildAndConnect();
   ASSERT_FALSE(HasFatalFailure());
   for (uint64_t i = 0; i < 2; ++i) Receive(1, 100 + i);
@@ -157,7 +157,7 @@ TEST_P(Sqe, ABadSendStopsTheSendHalfOnlyAndTheWayBackIsModify) {
   EXPECT_TRUE(Events(1).empty());
 }
 
-TEST_P(Sqe, FromItTheWayGoesToRtsErrAndReset) {
+TEST_P(Sqe, TransitionsToRtsErrAndReset) {
   BuildAndConnect();
   ASSERT_FALSE(HasFatalFailure());
   Send(1, 0, false);
@@ -175,7 +175,7 @@ TEST_P(Sqe, FromItTheWayGoesToRtsErrAndReset) {
   EXPECT_TRUE(Events(0).empty());
 }
 
-TEST_P(Sqe, AMessageThatFailsOnTheWayIsLostAndTheNextOneArrives) {
+TEST_P(Sqe, PartlySentMessageIsLostAndTheNextArrives) {
   BuildAndConnect();
   ASSERT_FALSE(HasFatalFailure());
   const Elements into = {far().region->Sge(kReceive, 1000)};
@@ -197,7 +197,7 @@ TEST_P(Sqe, AMessageThatFailsOnTheWayIsLostAndTheNextOneArrives) {
 }
 
 // Posted without a look at anything, while the way back is taken as soon as a failure is seen.
-TEST_P(Sqe, EachMessageIsCarriedOutOrFlushedInOrder) {
+TEST_P(Sqe, EveryMessageIsExecutedOrFlushedInOrder) {
   BuildAndConnect();
   ASSERT_FALSE(HasFatalFailure());
   auto random = MakeRandom("sqe");
@@ -256,7 +256,7 @@ TEST_P(Sqe, EachMessageIsCarriedOutOrFlushedInOrder) {
   EXPECT_TRUE(Events(0).empty());
 }
 
-TEST_P(Sqe, OfRcABadSendStopsEverythingAndTheHostHears) {
+TEST_P(Sqe, FailedRcSendMovesTheQpToErrAndIsReported) {
   BuildAndConnect(IbQpType::kRc);
   ASSERT_FALSE(HasFatalFailure());
   Receive(0, 200);
@@ -280,7 +280,7 @@ TEST_P(Sqe, OfRcABadSendStopsEverythingAndTheHostHears) {
 
 // --- The first packet
 
-TEST_P(Sqe, TheFirstPacketBeforeRtsIsToldOnce) {
+TEST_P(Sqe, FirstPacketBeforeRtsIsReportedOnce) {
   BuildAndConnect();
   ASSERT_FALSE(HasFatalFailure());
   constexpr uint32_t kPsn = 0xffffff;

@@ -118,7 +118,7 @@ class Status : public PairTest {
   FrameLog log_;  // of host 1
 };
 
-TEST_P(Status, ThatADeviceCanGiveIsReached) {
+TEST_P(Status, EveryReachableStatusIsReturned) {
   ASSERT_NO_FATAL_FAILURE(BuildWith({"", "drop opcode=rc_acknowledge nth=1"}));
   log_.Watch(system_->topology().station(1));
   for (const Case& one : kCases) {
@@ -151,7 +151,7 @@ std::set<std::string> StatusesOfTheContract() {
   return names;
 }
 
-TEST(StatusOfTheContract, IsReachedOrHasAReasonWhyNot) {
+TEST(ContractStatusCodes, ReachedOrHasAReason) {
   std::map<std::string, std::string> never;  // name, reason
   try {
     const toml::table plan = toml::parse_file(VIREO_TESTPLAN);

@@ -145,7 +145,7 @@ TEST_P(Uc, ManyArriveOnceAndInOrder) {
   ExpectNone(1);
 }
 
-TEST_P(Uc, ALostPacketLosesItsMessageOnlyAndTheNextOneTakesItsReceive) {
+TEST_P(Uc, LostPacketLosesOnlyItsMessageAndTheNextReusesItsReceive) {
   // Of SENDs of four packets the first, a middle and the last one of every other message; two in a row at the end.
   BuildAndConnect(
       "drop opcode=uc_send_first nth=1; drop opcode=uc_send_middle nth=5; drop opcode=uc_send_last nth=5;"
@@ -181,7 +181,7 @@ TEST_P(Uc, ALostPacketLosesItsMessageOnlyAndTheNextOneTakesItsReceive) {
   ExpectAllFaultsActed(0);
 }
 
-TEST_P(Uc, ALostPacketOfAWriteLosesItsImmediateDataToo) {
+TEST_P(Uc, LostWritePacketLosesItsImmediateData) {
   BuildAndConnect("drop opcode=uc_rdma_write_middle nth=2; drop opcode=uc_rdma_write_last_with_immediate nth=3");
   ASSERT_FALSE(HasFatalFailure());
   constexpr uint32_t kBytes = 3 * kMtu + 50;
@@ -209,7 +209,7 @@ TEST_P(Uc, ALostPacketOfAWriteLosesItsImmediateDataToo) {
   ExpectAllFaultsActed(0);
 }
 
-TEST_P(Uc, WithoutAReceiveAMessageIsLost) {
+TEST_P(Uc, MessageIsLostWithoutAReceive) {
   BuildAndConnect();
   ASSERT_FALSE(HasFatalFailure());
   auto expected = Memory();
@@ -229,7 +229,7 @@ TEST_P(Uc, WithoutAReceiveAMessageIsLost) {
   ExpectMemory(expected);
 }
 
-TEST_P(Uc, AWriteThatIsNotAllowedIsDroppedAndTheConnectionGoesOn) {
+TEST_P(Uc, WriteWithoutAccessRightsIsDroppedAndTheConnectionContinues) {
   BuildAndConnect();
   ASSERT_FALSE(HasFatalFailure());
   auto expected = Memory();
@@ -250,7 +250,7 @@ TEST_P(Uc, AWriteThatIsNotAllowedIsDroppedAndTheConnectionGoesOn) {
   ExpectMemory(expected);
 }
 
-TEST_P(Uc, AReceiveThatIsTooShortOrNotAllowedEndsTheReceiversQueuePairOnly) {
+TEST_P(Uc, BadReceiveFailsOnlyTheReceivingQp) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   for (const bool is_short : {true, false}) {
@@ -277,7 +277,7 @@ TEST_P(Uc, AReceiveThatIsTooShortOrNotAllowedEndsTheReceiversQueuePairOnly) {
   }
 }
 
-TEST_P(Uc, HasNoRead) {
+TEST_P(Uc, ReadIsNotSupported) {
   BuildAndConnect();
   ASSERT_FALSE(HasFatalFailure());
   const auto expected = Memory();

@@ -66,7 +66,7 @@ TEST_P(Write, CarriesEverySizeAtEveryAlignment) {
   }
 }
 
-TEST_P(Write, GoesOverIpv6) {
+TEST_P(Write, CarriesIpv6) {
   for (size_t i = 0; i < 2; ++i) ASSERT_EQ(system_->host(i).AddIpv6Gid(), "");
   Connect({.gid_index = RdmaHost::kIpv6Gid});
   ASSERT_FALSE(HasFatalFailure());
@@ -75,7 +75,7 @@ TEST_P(Write, GoesOverIpv6) {
 }
 
 // Of few addresses the carries of the header's sum make another carry. [RFC 791, 3.1; RFC 1071]
-TEST_P(Write, GoesOverAddressesWhoseChecksumCarriesTwice) {
+TEST_P(Write, Ipv4ChecksumWithTwoCarries) {
   system_.reset();
   RdmaSystemOptions options;
   options.hosts.resize(2);
@@ -93,12 +93,12 @@ TEST_P(Write, GoesOverAddressesWhoseChecksumCarriesTwice) {
   EXPECT_GT((sum & 0xffff) + (sum >> 16), 0xffffU) << "the address is not right for this header any more";
 }
 
-TEST_P(Write, OfNothingCompletes) {
+TEST_P(Write, ZeroLengthWriteCompletes) {
   Connect({});
   ExpectWritten(1, 0, 0, 0);
 }
 
-TEST_P(Write, ToAWrongKeyIsRefusedByThePeerAndHarmsNothing) {
+TEST_P(Write, WrongRemoteKeyIsRefusedAndWritesNothing) {
   Connect({});
   auto& [near, far] = pair_->side;
   const std::vector<uint8_t> before(far.memory->data(), far.memory->data() + far.memory->size());
@@ -116,7 +116,7 @@ TEST_P(Write, ToAWrongKeyIsRefusedByThePeerAndHarmsNothing) {
   EXPECT_EQ(std::memcmp(before.data(), far.memory->data(), before.size()), 0);
 }
 
-TEST_P(Write, ToTheLastByteOfARegionWorksAndOneByteFurtherIsRefused) {
+TEST_P(Write, RemoteRegionEndIsExact) {
   Connect({});
   const uint64_t size = pair_->side[1].memory->size();
   ExpectWritten(1, 5, size - 64, 64);
@@ -125,7 +125,7 @@ TEST_P(Write, ToTheLastByteOfARegionWorksAndOneByteFurtherIsRefused) {
   EXPECT_EQ(Difference(before, *pair_->side[1].memory), "");
 }
 
-TEST_P(Write, FromTheLastByteOfARegionWorksAndFromOneByteFurtherFails) {
+TEST_P(Write, LocalRegionEndIsExact) {
   Connect({});
   const uint64_t size = pair_->side[0].memory->size();
   ExpectWritten(1, size - 64, 5, 64);
@@ -135,7 +135,7 @@ TEST_P(Write, FromTheLastByteOfARegionWorksAndFromOneByteFurtherFails) {
 }
 
 // [IBTA vol. 1, 9.6.1.1.3]
-TEST_P(Write, OfAnotherPartitionIsDropped) {
+TEST_P(Write, WrongPartitionKeyIsDropped) {
   log_.Watch(system_->host(1).station());
   Connect({});
   ExpectWritten(1, 0, 0, 64);
@@ -162,7 +162,7 @@ TEST_P(Write, OfAnotherPartitionIsDropped) {
   ExpectWritten(2, 100, 300, 64);  // with that PSN
 }
 
-TEST_P(Write, WithoutALocalKeyFailsLocally) {
+TEST_P(Write, MissingLocalKeyFailsLocally) {
   Connect({});
   auto& [near, far] = pair_->side;
   spec::RdmaSge sge = near.region->Sge(0, 64);
@@ -212,7 +212,7 @@ TEST_P(Write, ManyAtOnceCompleteInOrder) {
 
 // Host 1 sends long packets, and between two of them it has one turn for an acknowledge. What host 0 writes meanwhile,
 // in short messages on four connections, is acknowledged by fewer packets than it has messages.
-TEST_P(Write, WhileTheWireIsBusyOneAcknowledgeStandsForMany) {
+TEST_P(Write, AcknowledgesCoalesceWhileTheWireIsBusy) {
   constexpr size_t kShortPairs = 4;
   constexpr uint64_t kShort = 32, kLong = 4;  // messages of each
   constexpr uint32_t kShortBytes = 64, kLongBytes = 32'768;

@@ -33,7 +33,7 @@ STAGES = [
     ("loss", "*/Loss.*/lockstep_nic1_*", {}),
     ("random", "*/Random.*/lockstep_nic1_*", {"VIREO_RANDOM_ROUNDS": "3"}),
     ("frames", "*/Frames.*/lockstep_nic1", {"VIREO_FRAMES": "1500"}),
-    ("trouble", "*/Trouble.*/lockstep_nic1", {}),
+    ("errors", "*/Errors.*/lockstep_nic1", {}),
     ("more random", "*/Random.*/lockstep_nic1_*", {"VIREO_RANDOM_ROUNDS": "12", "VIREO_SEED": "2"}),
 ]
 

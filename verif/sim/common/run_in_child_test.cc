@@ -14,7 +14,7 @@
 namespace vireo::sim {
 namespace {
 
-TEST(RunInChild, GivesTheReplyEvenIfItIsLongOrEmpty) {
+TEST(RunInChild, ReturnsLongAndEmptyReplies) {
   const auto empty = RunInChild([]() -> std::optional<std::string> { return ""; });
   EXPECT_TRUE(empty.ok) << empty.error;
   EXPECT_EQ(empty.reply, "");
@@ -24,7 +24,7 @@ TEST(RunInChild, GivesTheReplyEvenIfItIsLongOrEmpty) {
   EXPECT_EQ(full.reply, text);
 }
 
-TEST(RunInChild, LeavesTheParentAlone) {
+TEST(RunInChild, DoesNotChangeTheParent) {
   int value = 1;
   const auto child = RunInChild([&]() -> std::optional<std::string> {
     value = 2;
@@ -34,7 +34,7 @@ TEST(RunInChild, LeavesTheParentAlone) {
   EXPECT_EQ(value, 1);
 }
 
-TEST(RunInChild, TellsHowAChildFailed) {
+TEST(RunInChild, ReportsHowAChildFailed) {
   EXPECT_EQ(RunInChild([]() -> std::optional<std::string> { return std::nullopt; }).error, "failed");
   EXPECT_EQ(RunInChild([]() -> std::optional<std::string> { _exit(3); }).error, "exit status 3");
   EXPECT_EQ(RunInChild([]() -> std::optional<std::string> { _exit(0); }).error, "exit status 0");
@@ -48,7 +48,7 @@ TEST(RunInChild, TellsHowAChildFailed) {
   EXPECT_EQ(hanging.error.substr(0, 9), "signal 14");
 }
 
-TEST(RunInChild, GivesTheChildItsSeed) {
+TEST(RunInChild, PassesTheSeedToTheChild) {
   const auto draw = [](uint64_t seed) {
     return RunInChild(
                []() -> std::optional<std::string> {
@@ -62,7 +62,7 @@ TEST(RunInChild, GivesTheChildItsSeed) {
   EXPECT_NE(draw(7), draw(8));
 }
 
-TEST(RunInChild, SaysThatTheSeedIsDrawnAlready) {
+TEST(RunInChild, RefusesASeedAfterTheParentDrewOne) {
   const auto nested = RunInChild([]() -> std::optional<std::string> {
     const auto child =
         RunInChild([]() -> std::optional<std::string> { return ""; }, {.seed = Seed() + 1, .timeout_seconds = 10});

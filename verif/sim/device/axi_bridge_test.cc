@@ -66,7 +66,7 @@ struct Bench {
 
 constexpr DmaRead kRead{.tag = 3, .address = 0x1008, .bytes = 200};  // 56 + 64 + 64 + 16 bytes at 512 bits
 
-TEST(AxiBridge, ABeatIsOnTheBusInItsCycleOfTheCompletion) {
+TEST(AxiBridge, BeatsFollowTheirCyclesOfTheCompletion) {
   Bench bench(spec::kNic100);
   bench.Read(10, kRead);
   EXPECT_FALSE(bench.bridge.read_beats().size());
@@ -88,7 +88,7 @@ TEST(AxiBridge, ABeatIsOnTheBusInItsCycleOfTheCompletion) {
   EXPECT_EQ(beats[3].data[16], 0);
 }
 
-TEST(AxiBridge, PartsThatEndWithinABeatWaitForTheNext) {
+TEST(AxiBridge, PartialBeatWaitsForTheNextCompletion) {
   spec::Config config = spec::kNic100;
   config.datapath_bits = 1024;
   Bench bench(config);
@@ -103,7 +103,7 @@ TEST(AxiBridge, PartsThatEndWithinABeatWaitForTheNext) {
   EXPECT_EQ(bench.bridge.read_beats()[1].data, Bytes(0x1080, 128));
 }
 
-TEST(AxiBridge, AFailureMakesEveryMissingBeatAndTheNextReadWaits) {
+TEST(AxiBridge, FailedReadDeliversErrorBeatsBeforeTheNextRead) {
   Bench bench(spec::kNic100);
   const DmaRead other{.tag = 4, .address = 0x2000, .bytes = 64};
   bench.Read(1, kRead);
@@ -120,7 +120,7 @@ TEST(AxiBridge, AFailureMakesEveryMissingBeatAndTheNextReadWaits) {
   EXPECT_FALSE(bench.bridge.IsIdle(60));
 }
 
-TEST(AxiBridge, PoisonedDataComesWithAnError) {
+TEST(AxiBridge, PoisonedDataIsDeliveredWithAnError) {
   Bench bench(spec::kNic100);
   bench.Read(1, kRead);
   bench.Complete(5, kRead, 0, 200, true, DmaStatus::kPoisoned);
@@ -205,7 +205,7 @@ TEST(AxiBridge, EveryBurstGetsAllItsBeats) {
   }
 }
 
-TEST(AxiBridge, AnAddressIsTakenInTheCycleAfterItsCreditsCame) {
+TEST(AxiBridge, AddressIsAcceptedOneCycleAfterItsCredits) {
   Bench bench(spec::kNic100);
   bench.bridge.ReturnCredits(10, CreditKind::kDmaWrite, 3);
   EXPECT_FALSE(bench.bridge.IsAddressReady(10, 0x1000, 64));
@@ -216,7 +216,7 @@ TEST(AxiBridge, AnAddressIsTakenInTheCycleAfterItsCreditsCame) {
   EXPECT_TRUE(bench.bridge.IsAddressReady(12, 0x1000, 64));
 }
 
-TEST(AxiBridge, WhoTakesAnAddressAheadCannotTakeMoreThanThereIs) {
+TEST(AxiBridge, EarlyAddressesNeverExceedTheCredits) {
   Bench bench(spec::kNic100);
   bench.bridge.ReturnCredits(10, CreditKind::kDmaWrite, 3);
   bench.bridge.OnAddress(20, 0x1000, 128);
@@ -226,7 +226,7 @@ TEST(AxiBridge, WhoTakesAnAddressAheadCannotTakeMoreThanThereIs) {
   EXPECT_FALSE(bench.bridge.IsAddressReady(21, 0x1000, 129));
 }
 
-TEST(AxiBridge, DataIsTakenFromTheCycleAfterItsAddressAndAnsweredOneCycleAfterItsEnd) {
+TEST(AxiBridge, DataFollowsItsAddressAndTheResponseFollowsItsLastBeat) {
   Bench bench(spec::kNic100);
   bench.bridge.ReturnCredits(1, CreditKind::kDmaWrite, 100);
   bench.bridge.OnAddress(5, 0x1030, 100);  // lanes 48 … 63 and 0 … 63 and 0 … 19
@@ -250,7 +250,7 @@ TEST(AxiBridge, DataIsTakenFromTheCycleAfterItsAddressAndAnsweredOneCycleAfterIt
   EXPECT_FALSE(bench.bridge.IsDataReady(10));
 }
 
-TEST(AxiBridge, ABurstWhoseDataIsKnownIsAnsweredOneCycleAfterItsLastBeat) {
+TEST(AxiBridge, KnownBurstIsAnsweredOneCycleAfterItsLastBeat) {
   Bench bench(spec::kNic100);
   bench.bridge.ReturnCredits(1, CreditKind::kDmaWrite, 100);
   bench.bridge.OnAddress(5, 0x1030, 100);
@@ -264,7 +264,7 @@ TEST(AxiBridge, ABurstWhoseDataIsKnownIsAnsweredOneCycleAfterItsLastBeat) {
   EXPECT_EQ(bench.bridge.open_writes(), 0u);
 }
 
-TEST(AxiBridge, AFrameMayBeginOnlyWithRoomForTheLongestBehindWhatIsOnItsWay) {
+TEST(AxiBridge, FrameStartsOnlyWithRoomForTheLongest) {
   Bench bench(spec::kNic100);
   const uint32_t enough = FrameBeats(bench.config.max_frame_bytes, 64) + kTransmitReserve;
   EXPECT_EQ(kTransmitReserve, 11u);
@@ -300,7 +300,7 @@ int64_t RunFramer(int64_t credits, Length length) {
   return credits;
 }
 
-TEST(AxiBridge, TheReserveIsEnoughForTheFramerAndNotMore) {
+TEST(AxiBridge, FrameReserveIsExact) {
   auto random = MakeRandom("axi_bridge.framer");
   const uint32_t longest = FrameBeats(spec::kNic100.max_frame_bytes, 64);
   const int64_t enough = longest + kTransmitReserve;
@@ -313,7 +313,7 @@ TEST(AxiBridge, TheReserveIsEnoughForTheFramerAndNotMore) {
   EXPECT_EQ(RunFramer(enough + 30, [&](int64_t credits) { return credits == enough ? longest : 1; }), 0);
 }
 
-TEST(AxiBridgeDeathTest, ABrokenBusEndsTheProgramWithAMessage) {
+TEST(AxiBridgeDeathTest, ProtocolViolationAbortsWithAMessage) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   Bench bench(spec::kNic100);
   bench.Read(1, kRead);

@@ -44,7 +44,7 @@ struct World {
 
 constexpr Picoseconds kMillisecond = 1'000'000'000;
 
-TEST(FakeNic, SleepsWhileIdleAndWakesForItsTimerExactlyThen) {
+TEST(FakeNic, SleepsWhileIdleAndWakesAtItsTimer) {
   World world;
   EXPECT_TRUE(world.topology->RunUntilQuiet(kMillisecond));
   world.station().pcie().WriteBar(0, FakeNic::kTimer, 4, 1'000'000);  // 4 ms
@@ -90,7 +90,7 @@ TEST(FakeNic, AnswersBarAndCsrAccesses) {
   EXPECT_TRUE(management.interrupt);
 }
 
-TEST(FakeNic, AReadThatFailsDropsTheFrame) {
+TEST(FakeNic, FailedReadDropsTheFrame) {
   World world;
   world.station().pcie().WriteBar(0, FakeNic::kSendAddress, 8, 0xbad'0000);
   world.station().pcie().WriteBar(0, FakeNic::kSendBytes, 4, 3000);
@@ -108,7 +108,7 @@ TEST(FakeNic, AReadThatFailsDropsTheFrame) {
   world.station().memory().ClearViolations();
 }
 
-TEST(FakeNic, AResetInTheMiddleLeavesNothingBehind) {
+TEST(FakeNic, ResetLeavesNothingBehind) {
   World world;
   const auto buffer = world.station().memory().Allocate(9000);
   world.station().pcie().WriteBar(0, FakeNic::kSendAddress, 8, buffer->address);

@@ -218,7 +218,7 @@ void ExpectMismatch(const Spoiler& spoiler, const std::string& what, const Locks
   EXPECT_EQ(world.nic->mismatch(), world.reports[0]);
 }
 
-TEST(LockstepNic, EqualDevicesAreEqualInEveryEventAndCycle) {
+TEST(LockstepNic, EqualDevicesMatchInEveryEventAndCycle) {
   World world(Fake(), Fake());
   world.Traffic();
   EXPECT_EQ(world.reports, std::vector<std::string>());
@@ -236,7 +236,7 @@ TEST(LockstepNic, EqualDevicesAreEqualInEveryEventAndCycle) {
   EXPECT_EQ(world.nic->Differences(EventKind::kReceiveEnd).count, 0u);  // inputs are not compared
 }
 
-TEST(LockstepNic, TheWorldIsThatOfTheMasterAlone) {
+TEST(LockstepNic, OnlyTheMasterDrivesTheEnvironment) {
   uint64_t alone = 0, together = 0;
   {
     World world(Fake(), Fake());
@@ -254,7 +254,7 @@ TEST(LockstepNic, TheWorldIsThatOfTheMasterAlone) {
   EXPECT_EQ(alone, together);
 }
 
-TEST(LockstepNic, ADifferenceInContentIsFoundInEveryStream) {
+TEST(LockstepNic, DetectsContentMismatchInEveryStream) {
   Spoiler spoiler;
   spoiler.on_write = [](Cycle, uint64_t&, std::vector<uint8_t>& data) {
     if (data.size() > 100) data[77] ^= 1;
@@ -293,14 +293,14 @@ TEST(LockstepNic, ADifferenceInContentIsFoundInEveryStream) {
   ExpectMismatch(spoiler, "configuration space at 0x0");
 }
 
-TEST(LockstepNic, ADifferenceInOrderIsFound) {
+TEST(LockstepNic, DetectsOrderMismatch) {
   Spoiler spoiler;
   // The message overtakes the write before it, as far as the stream is concerned.
   spoiler.late = [](EventKind kind) { return kind == EventKind::kDmaWrite ? Cycle{200} : Cycle{0}; };
   ExpectMismatch(spoiler, "differs in its kind");
 }
 
-TEST(LockstepNic, AnEventThatStaysAloneIsFoundBehindTheHorizon) {
+TEST(LockstepNic, DetectsUnmatchedMasterEventAfterTheHorizon) {
   Spoiler spoiler;
   auto frames = std::make_shared<int>(0);
   spoiler.on_frame = [frames](std::vector<uint8_t>&) { return ++*frames != 5; };
@@ -321,7 +321,7 @@ TEST(LockstepNic, AnEventThatStaysAloneIsFoundBehindTheHorizon) {
   EXPECT_LT(found, 20'000u);
 }
 
-TEST(LockstepNic, AnEventOfTheShadowAloneIsFoundToo) {
+TEST(LockstepNic, DetectsUnmatchedShadowEvent) {
   Spoiler spoiler;
   auto frames = std::make_shared<int>(0);
   spoiler.on_frame = [frames](std::vector<uint8_t>&) { return ++*frames != 5; };
@@ -332,19 +332,19 @@ TEST(LockstepNic, AnEventOfTheShadowAloneIsFoundToo) {
   EXPECT_NE(world.reports[0].find("of model has no partner: rtl is idle"), std::string::npos) << world.reports[0];
 }
 
-TEST(LockstepNic, ACompletionForWhatTheShadowHasNotAskedIsFound) {
+TEST(LockstepNic, DetectsCompletionThatTheShadowDidNotRequest) {
   Spoiler spoiler;
   spoiler.late = [](EventKind kind) { return kind == EventKind::kDmaRead ? Cycle{3000} : Cycle{0}; };
   ExpectMismatch(spoiler, "reaches model, which has not asked yet");
 }
 
-TEST(LockstepNic, ACsrReadThatTheShadowDoesNotAnswerIsFound) {
+TEST(LockstepNic, DetectsCsrReadUnansweredByTheShadow) {
   Spoiler spoiler;
   spoiler.answers_csr = false;
   ExpectMismatch(spoiler, "which has not answered the one before");
 }
 
-TEST(LockstepNic, CycleDifferencesAreCountedExactly) {
+TEST(LockstepNic, CountsCycleDifferencesExactly) {
   Spoiler spoiler;
   auto frames = std::make_shared<int>(0);
   spoiler.late = [frames](EventKind kind) -> Cycle {
@@ -379,7 +379,7 @@ TEST(LockstepNic, CycleDifferencesAreCountedExactly) {
   EXPECT_EQ(turned.nic->Differences(EventKind::kTransmitEnd).shadow_early, 1u);
 }
 
-TEST(LockstepNic, TheGateHoldsAtItsValueAndNotAboveIt) {
+TEST(LockstepNic, TimingGateIsExact) {
   Spoiler spoiler;
   spoiler.late = [](EventKind kind) { return kind == EventKind::kTransmitEnd ? Cycle{4} : Cycle{0}; };
   LockstepOptions options;
@@ -393,7 +393,7 @@ TEST(LockstepNic, TheGateHoldsAtItsValueAndNotAboveIt) {
   ExpectMismatch(spoiler, "differs by 4 cycles, more than 3", options);
 }
 
-TEST(LockstepNic, TheReportHasBothHistoriesTheSeedAndTheCommand) {
+TEST(LockstepNic, ReportHasBothHistoriesSeedAndCommand) {
   Spoiler spoiler;
   auto frames = std::make_shared<int>(0);
   spoiler.on_frame = [frames](std::vector<uint8_t>& bytes) {
@@ -426,7 +426,7 @@ TEST(LockstepNic, TheReportHasBothHistoriesTheSeedAndTheCommand) {
   EXPECT_NE(again.reports[0].find("lockstep_nic"), std::string::npos);
 }
 
-TEST(LockstepNic, AResetStartsBothAnew) {
+TEST(LockstepNic, ResetRestartsBoth) {
   World world(Fake(), Fake());
   for (int i = 0; i < 20; ++i) {
     world.Send(0, 3000);
@@ -442,7 +442,7 @@ TEST(LockstepNic, AResetStartsBothAnew) {
   EXPECT_EQ(world.nic->cut_off(), 0u);
 }
 
-TEST(LockstepNicDeathTest, WithoutAHandlerAMismatchEndsTheProgram) {
+TEST(LockstepNicDeathTest, MismatchWithoutAHandlerAborts) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto run = [] {
     Spoiler spoiler;
@@ -457,7 +457,7 @@ TEST(LockstepNicDeathTest, WithoutAHandlerAMismatchEndsTheProgram) {
   EXPECT_DEATH(run(), "LOCKSTEP MISMATCH: a, cycle 0: configuration space");
 }
 
-TEST(Devices, ANameMeansAFactory) {
+TEST(Devices, NamesSelectFactories) {
   const DeviceFactories both{Fake(), Spoiled({}), {}};
   EXPECT_TRUE(DeviceFactory("model", both));
   EXPECT_TRUE(DeviceFactory("rtl", both));

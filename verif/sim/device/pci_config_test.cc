@@ -29,7 +29,7 @@ std::vector<uint32_t> Capabilities(const PciConfig& config) {
   return found;
 }
 
-TEST(PciConfig, HeaderIsThatOfTheContract) {
+TEST(PciConfig, HeaderMatchesTheContract) {
   const PciConfig config;
   const auto header = At<spec::PciHeader>(config, 0);
   EXPECT_EQ(header.vendor_id, spec::kPciVendorId);
@@ -45,7 +45,7 @@ TEST(PciConfig, HeaderIsThatOfTheContract) {
   EXPECT_EQ(config.Read(2, 2), spec::kPciDeviceId);
 }
 
-TEST(PciConfig, EveryCapabilityStandsInItsPlaceAndInTheOrderOfTheList) {
+TEST(PciConfig, CapabilitiesMatchTheContractInPlaceAndOrder) {
   const PciConfig config;
   const std::vector<uint32_t> expected = {spec::kPciCapAtCommonCfg, spec::kPciCapAtNotifyCfg, spec::kPciCapAtIsrCfg,
                                           spec::kPciCapAtDeviceCfg, spec::kPciCapAtPciCfg,    spec::kPciCapAtMsix,
@@ -101,7 +101,7 @@ TEST(PciConfig, BarsAreSizedAndProgrammed) {
   EXPECT_EQ(PciConfig::BarBytes(1), 0u);
 }
 
-TEST(PciConfig, ControlsFollowTheirRegistersAndAResetTakesThemBack) {
+TEST(PciConfig, ControlsFollowTheirRegistersUntilReset) {
   PciConfig config;
   EXPECT_EQ(config.controls(), PciConfig::Controls{});
   config.Write(spec::PciHeader::kCommandOffset, 2, 0xffff);
@@ -119,7 +119,7 @@ TEST(PciConfig, ControlsFollowTheirRegistersAndAResetTakesThemBack) {
   EXPECT_EQ(config.controls(), PciConfig::Controls{});
 }
 
-TEST(PciConfig, WhatNobodyCanWriteStaysAsItIs) {
+TEST(PciConfig, ReadOnlyBitsIgnoreWrites) {
   PciConfig config;
   const PciConfig fresh;
   for (uint32_t at = 0; at < spec::kPcieConfigBytes; at += 4) config.Write(static_cast<uint16_t>(at), 4, ~0u);
@@ -137,7 +137,7 @@ TEST(PciConfig, WhatNobodyCanWriteStaysAsItIs) {
   EXPECT_EQ(config.Read(spec::kPciCapAtPciCfg + 16, 4), 0u);
 }
 
-TEST(PciConfig, TheNumberOfVectorsIsAChoice) {
+TEST(PciConfig, NumberOfVectorsIsConfigurable) {
   const PciConfig config({.msix_vectors = 33});
   EXPECT_EQ(At<spec::MsixCap>(config, spec::kPciCapAtMsix).table_size, 32);
 }

@@ -115,12 +115,12 @@ struct World {
   std::unique_ptr<Topology> topology;
 };
 
-class Width : public testing::TestWithParam<const spec::Config*> {
+class RtlNicTest : public testing::TestWithParam<const spec::Config*> {
  protected:
   const spec::Config& config() const { return *GetParam(); }
   StandaloneScheduler scheduler;
 };
-INSTANTIATE_TEST_SUITE_P(RtlNic, Width, testing::Values(&spec::kNic100, &spec::kNic1),
+INSTANTIATE_TEST_SUITE_P(RtlNic, RtlNicTest, testing::Values(&spec::kNic100, &spec::kNic1),
                          [](const auto& info) { return std::string(info.param->name); });
 
 // Copies of every kind, each compared in memory, on the wire and at the other end.
@@ -160,13 +160,13 @@ void CopyAll(World& world, unsigned copies, std::mt19937_64& random) {
   world.Finish();
 }
 
-TEST_P(Width, CopiesMemoryAndSendsWhatItRead) {
+TEST_P(RtlNicTest, CopiesMemoryAndSendsWhatItRead) {
   World world(config(), scheduler);
   auto random = MakeRandom("rtl_nic");
   CopyAll(world, 40, random);
 }
 
-TEST_P(Width, TheSameSeedGivesTheSameTrace) {
+TEST_P(RtlNicTest, SameSeedGivesTheSameTrace) {
   uint64_t hashes[2];
   for (uint64_t& hash : hashes) {
     StandaloneScheduler own;
@@ -178,7 +178,7 @@ TEST_P(Width, TheSameSeedGivesTheSameTrace) {
   EXPECT_EQ(hashes[0], hashes[1]);
 }
 
-TEST_P(Width, EveryFailureOfAReadEndsTheCopyAndOnlyIt) {
+TEST_P(RtlNicTest, FailedReadEndsOnlyItsCopy) {
   World world(config(), scheduler);
   world.Enable();
   const auto memory = *world.station().memory().Allocate(16384, 4096);
@@ -207,7 +207,7 @@ TEST_P(Width, EveryFailureOfAReadEndsTheCopyAndOnlyIt) {
   }
 }
 
-TEST_P(Width, WritesWaitForCreditsAndLoseNothing) {
+TEST_P(RtlNicTest, WritesStallForCreditsWithoutLoss) {
   const spec::Config& c = config();
   TopologyParameters parameters;
   parameters.nics.resize(1);
@@ -236,7 +236,7 @@ TEST_P(Width, WritesWaitForCreditsAndLoseNothing) {
   EXPECT_GT(writes[8].event.cycle - writes[7].event.cycle, 256 / BeatBytes(c) + 1);
 }
 
-TEST_P(Width, AnswersRegistersAfterTheirFixedTime) {
+TEST_P(RtlNicTest, RegisterAccessesHaveFixedLatency) {
   World world(config(), scheduler);
   world.Enable();
   world.pcie().WriteBar(0, 0x08, 8, 0x1122334455667788);
@@ -265,7 +265,7 @@ struct Management final : ManagementEnvironment {
   std::vector<std::pair<Cycle, bool>> levels;
 };
 
-TEST_P(Width, TellsTimeAndRaisesTheInterruptInItsCycle) {
+TEST_P(RtlNicTest, TimeAndInterruptMatchTheCycle) {
   World world(config(), scheduler);
   Management management;
   world.station().tap().Connect(management);
@@ -287,7 +287,7 @@ TEST_P(Width, TellsTimeAndRaisesTheInterruptInItsCycle) {
   EXPECT_LT(world.nic().evaluated_cycles(), 200u);
 }
 
-TEST_P(Width, SleepsUntilItsDeadlineAndWakesInThatCycle) {
+TEST_P(RtlNicTest, SleepsUntilItsDeadlineAndWakesInThatCycle) {
   World world(config(), scheduler);
   world.Enable();
   const uint64_t deadline_ns = 5'000'001;
@@ -306,7 +306,7 @@ TEST_P(Width, SleepsUntilItsDeadlineAndWakesInThatCycle) {
   EXPECT_EQ(world.nic().NextDeadline(), kNever);
 }
 
-TEST_P(Width, ConfigurationReachesThePinsInTheNextCycle) {
+TEST_P(RtlNicTest, ConfigurationReachesThePinsInTheNextCycle) {
   World world(config(), scheduler);
   world.Enable();
   world.Finish();
@@ -328,7 +328,7 @@ TEST_P(Width, ConfigurationReachesThePinsInTheNextCycle) {
   EXPECT_EQ(tap.violations(), std::vector<std::string>());
 }
 
-TEST_P(Width, WithoutBusMasterNothingIsReadOrWritten) {
+TEST_P(RtlNicTest, NoDmaWithoutBusMaster) {
   World world(config(), scheduler);
   world.Copy(0x1000, 0x2000, 64);
   world.Finish();
@@ -336,7 +336,7 @@ TEST_P(Width, WithoutBusMasterNothingIsReadOrWritten) {
   EXPECT_TRUE(world.recorders[0].Of(EventKind::kDmaRead).empty());
 }
 
-TEST_P(Width, AResetForgetsEverythingAtAnyMoment) {
+TEST_P(RtlNicTest, ResetAtAnyTimeClearsAllState) {
   auto random = MakeRandom("rtl_nic.reset");
   World world(config(), scheduler);
   const auto memory = *world.station().memory().Allocate(16384, 4096);
@@ -359,7 +359,7 @@ TEST_P(Width, AResetForgetsEverythingAtAnyMoment) {
 }
 
 // RTL against itself, as device and as prediction: all of the seam's outputs, exactly.
-TEST_P(Width, InLockstepWithItselfNothingDiffers) {
+TEST_P(RtlNicTest, LockstepWithItselfFindsNoDifference) {
   World world(config(), scheduler,
               [](const NicContext& context) { return std::make_unique<LockstepNic>(context, MakeProbe, MakeProbe); });
   auto random = MakeRandom("rtl_nic.lockstep");
@@ -374,7 +374,7 @@ TEST_P(Width, InLockstepWithItselfNothingDiffers) {
   EXPECT_NE(nic.DifferenceTable().find("dma_write"), std::string::npos);
 }
 
-TEST(RtlNic, RunsInsideOfSystemC) {
+TEST(RtlNic, RunsInsideSystemC) {
   const auto child = RunInChild([]() -> std::optional<std::string> {
     SystemcScheduler scheduler;
     World world(spec::kNic100, scheduler);
@@ -419,7 +419,7 @@ struct FakeWorld {
   std::unique_ptr<Topology> topology;
 };
 
-TEST(RtlNicDeathTest, WhatBreaksTheBusEndsTheProgramWithAMessage) {
+TEST(RtlNicDeathTest, ProtocolViolationAbortsWithAMessage) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto run = [](const std::function<void(FakePins&)>& breaks) {
     FakeWorld world;
@@ -464,7 +464,7 @@ TEST(RtlNicDeathTest, WhatBreaksTheBusEndsTheProgramWithAMessage) {
 }
 
 // A received frame with an error is marked in its last beat only.
-TEST(RtlNic, AReceivedFrameIsGivenBeatByBeat) {
+TEST(RtlNic, ReceivedFrameIsDeliveredBeatByBeat) {
   FakeWorld world;
   std::vector<NicInputs> seen;
   world.pins->step = [&](const NicInputs& inputs) {

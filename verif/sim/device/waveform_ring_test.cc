@@ -88,7 +88,7 @@ TEST(WaveformRing, HasAllOfAShortRun) {
   EXPECT_EQ(Times(world.ring->files()[0]).size(), 7U);
 }
 
-TEST(WaveformRing, OnlyTheFirstMismatchHasOne) {
+TEST(WaveformRing, WritesOnlyForTheFirstMismatch) {
   World world;
   world.RunTo(30);
   static_cast<void>(world.ring->OnMismatch());
@@ -97,7 +97,7 @@ TEST(WaveformRing, OnlyTheFirstMismatchHasOne) {
   EXPECT_EQ(world.ring->files().size(), 2U);
 }
 
-TEST(WaveformRing, SaysThatThereIsNone) {
+TEST(WaveformRing, ReportsAMissingWaveform) {
   World before;
   EXPECT_EQ(before.ring->OnMismatch().substr(0, 5), "none:");
   World nowhere({.directory = "/nonexistent", .cycles = 100, .interval = 20});
@@ -105,7 +105,7 @@ TEST(WaveformRing, SaysThatThereIsNone) {
   EXPECT_EQ(nowhere.ring->OnMismatch().substr(0, 5), "none:");
 }
 
-TEST(WaveformRing, ACopyThatDoesNotComeToTheMismatchIsNone) {
+TEST(WaveformRing, ReplayWithoutTheMismatchGivesNoWaveform) {
   const pid_t original = getpid();
   auto world = std::make_unique<World>();
   world->RunTo(30);
@@ -116,7 +116,7 @@ TEST(WaveformRing, ACopyThatDoesNotComeToTheMismatchIsNone) {
   EXPECT_EQ(world->ring->OnMismatch().substr(0, 5), "none:");
 }
 
-TEST(WaveformRing, IsMadeFromTheEnvironment) {
+TEST(WaveformRing, ConfiguredFromTheEnvironment) {
   setenv("VIREO_WAVEFORM", "off", 1);
   EXPECT_EQ(WaveformRing::FromEnvironment(), nullptr);
   setenv("VIREO_WAVEFORM", "/tmp", 1);

@@ -75,7 +75,7 @@ struct World {
 const std::vector<uint8_t> kData(256, 0xd5);
 std::span<const uint8_t> Bytes(size_t count) { return std::span(kData).first(count); }
 
-TEST(NicTap, ReportsEveryKindWithItsStampAndFields) {
+TEST(NicTap, ReportsEveryKindWithCycleAndFields) {
   World world;
   world.Reset();
   NicTap& tap = world.tap;
@@ -151,7 +151,7 @@ TEST(NicTap, ReportsEveryKindWithItsStampAndFields) {
   EXPECT_EQ(world.events.payloads[5], (std::vector<uint8_t>{0x44, 0x33, 0x22, 0x11}));
 }
 
-TEST(NicTap, TheHashOfAnEventCoversItsFieldsButNotItsCycle) {
+TEST(NicTap, EventHashCoversFieldsButNotCycle) {
   World world;
   world.Reset();
   const auto write = [&](Cycle cycle, uint64_t address, std::span<const uint8_t> data) {
@@ -326,9 +326,9 @@ const Breach kBreaches[] = {
      "cycle 40: DMA write of 1 bytes without credits"},
 };
 
-class BreachTest : public testing::TestWithParam<Breach> {};
+class ViolationTest : public testing::TestWithParam<Breach> {};
 
-TEST_P(BreachTest, IsSeen) {
+TEST_P(ViolationTest, IsReported) {
   World world;
   world.Reset();
   GetParam().commit(world);
@@ -336,10 +336,10 @@ TEST_P(BreachTest, IsSeen) {
   EXPECT_EQ(world.tap.violations()[0].substr(7), GetParam().violation);
 }
 
-INSTANTIATE_TEST_SUITE_P(NicTap, BreachTest, testing::ValuesIn(kBreaches),
+INSTANTIATE_TEST_SUITE_P(NicTap, ViolationTest, testing::ValuesIn(kBreaches),
                          [](const auto& info) { return info.param.name; });
 
-TEST(NicTap, SeesAnInputBeforeTheFirstReset) {
+TEST(NicTap, ReportsAnInputBeforeTheFirstReset) {
   World world;
   world.At(20, [&] { world.tap.WriteBar(20, 0, 0, 4, 0); });
   EXPECT_EQ(world.Violation(), "cycle 20: BAR write before the first reset");

@@ -32,18 +32,18 @@ const BoundaryEvent kNextRead = Event(EventKind::kDmaRead, 11, 2);
 const BoundaryEvent kWrite = Event(EventKind::kDmaWrite, 10, 3);
 const BoundaryEvent kMessage = Event(EventKind::kMsix, 10, 4);
 
-TEST(TraceHash, TheSameEventsGiveTheSameNumber) {
+TEST(TraceHash, SameEventsGiveTheSameHash) {
   EXPECT_EQ(Of({kRead, kWrite, kNextRead}).hash(), Of({kRead, kWrite, kNextRead}).hash());
   EXPECT_EQ(Of({kRead, kWrite, kNextRead}).events(), 3u);
 }
 
-TEST(TraceHash, OrderCountsWithinAStreamAndNotBetweenStreams) {
+TEST(TraceHash, OrderMattersOnlyWithinAStream) {
   EXPECT_NE(Of({kRead, kNextRead}).hash(), Of({kNextRead, kRead}).hash());
   EXPECT_NE(Of({kWrite, kMessage}).hash(), Of({kMessage, kWrite}).hash());  // one stream: writes push messages
   EXPECT_EQ(Of({kRead, kWrite}).hash(), Of({kWrite, kRead}).hash());
 }
 
-TEST(TraceHash, EveryDifferenceShows) {
+TEST(TraceHash, EveryDifferenceChangesTheHash) {
   std::set<uint64_t> hashes;
   const std::vector<std::vector<BoundaryEvent>> traces = {
       {},
@@ -61,12 +61,12 @@ TEST(TraceHash, EveryDifferenceShows) {
   EXPECT_EQ(hashes.size(), traces.size());
 }
 
-TEST(TraceHash, TheContentHashIsBlindForCyclesOnly) {
+TEST(TraceHash, ContentHashIgnoresOnlyCycles) {
   EXPECT_EQ(Of({kRead}).content_hash(), Of({Event(EventKind::kDmaRead, 99, 1)}).content_hash());
   EXPECT_NE(Of({kRead}).content_hash(), Of({Event(EventKind::kDmaRead, 10, 2)}).content_hash());
 }
 
-TEST(TraceHash, HashBytesSeesEveryBitAndTheLength) {
+TEST(TraceHash, HashBytesCoversEveryBitAndTheLength) {
   std::set<uint64_t> hashes;
   std::vector<uint8_t> bytes(77);
   hashes.insert(HashBytes(0, bytes));

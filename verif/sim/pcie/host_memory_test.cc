@@ -47,7 +47,7 @@ TEST(HostMemory, HostAndDeviceSeeTheSameBytes) {
   EXPECT_TRUE(memory.violations().empty());
 }
 
-TEST(HostMemory, RefusesTheByteBeforeAndTheByteBehindAWindow) {
+TEST(HostMemory, WindowBoundsAreExact) {
   HostMemory memory;
   const auto region = memory.Allocate(100);
   ASSERT_TRUE(region);
@@ -71,7 +71,7 @@ TEST(HostMemory, RefusesTheByteBeforeAndTheByteBehindAWindow) {
 }
 
 // What every test checks without a line for it.
-TEST(HostMemory, WhatNobodyAskedForEndsTheProgram) {
+TEST(HostMemory, UnlistedDeviceAccessAborts) {
   const auto run = [](bool asks) {
     HostMemory memory;
     const auto region = memory.Allocate(100);
@@ -94,7 +94,7 @@ TEST(HostMemory, WhatNobodyAskedForEndsTheProgram) {
       "DMA read of 8 bytes at 0x12.*40: no_permission, and nobody asked for it");
 }
 
-TEST(HostMemory, CountsWhatDevicesDoInAWindow) {
+TEST(HostMemory, CountsDeviceAccessesPerWindow) {
   HostMemory memory;
   const auto region = memory.Allocate(100);
   ASSERT_TRUE(region);
@@ -111,7 +111,7 @@ TEST(HostMemory, CountsWhatDevicesDoInAWindow) {
   memory.ClearViolations();
 }
 
-TEST(HostMemory, AnAccessThatFailsChangesNothing) {
+TEST(HostMemory, FailedAccessChangesNothing) {
   HostMemory memory;
   std::vector<uint8_t> first(4096, 1), second(4096, 2);
   ASSERT_TRUE(memory.Map(0x10000, first, Permission::kReadWrite));
@@ -128,7 +128,7 @@ TEST(HostMemory, AnAccessThatFailsChangesNothing) {
   memory.ClearViolations();  // they were expected
 }
 
-TEST(HostMemory, PermissionsHoldForEachKindOfAccessAndCanChange) {
+TEST(HostMemory, PermissionsHoldPerKindOfAccessAndCanChange) {
   HostMemory memory;
   std::vector<uint8_t> byte(1);
   const struct {
@@ -148,7 +148,7 @@ TEST(HostMemory, PermissionsHoldForEachKindOfAccessAndCanChange) {
   memory.ClearViolations();  // they were expected
 }
 
-TEST(HostMemory, RefusesWindowsThatOverlapOrRunPastTheEnd) {
+TEST(HostMemory, RefusesOverlappingAndOverflowingWindows) {
   HostMemory memory;
   std::vector<uint8_t> bytes(100);
   EXPECT_TRUE(memory.Map(1000, bytes, Permission::kRead));
@@ -164,7 +164,7 @@ TEST(HostMemory, RefusesWindowsThatOverlapOrRunPastTheEnd) {
   EXPECT_FALSE(memory.Map(std::span<uint8_t>()));
 }
 
-TEST(HostMemory, ARemovedWindowIsGoneAndItsAddressesNeverComeBack) {
+TEST(HostMemory, AddressesOfARemovedWindowAreNotReused) {
   HostMemory memory;
   const auto first = memory.Allocate(4096);
   std::vector<uint8_t> byte(1);
@@ -179,7 +179,7 @@ TEST(HostMemory, ARemovedWindowIsGoneAndItsAddressesNeverComeBack) {
   memory.ClearViolations();  // they were expected
 }
 
-TEST(HostMemory, AllocationsAreAlignedAndDoNotTouch) {
+TEST(HostMemory, AllocationsAreAlignedAndApart) {
   HostMemory memory;
   uint64_t end = 0;
   for (const uint64_t alignment : {64u, 4096u, 65536u, 2097152u, 64u}) {
@@ -200,7 +200,7 @@ TEST(HostMemory, AllocationsAreAlignedAndDoNotTouch) {
   EXPECT_GE(region->address, next + blocker.size());
 }
 
-TEST(HostMemory, MemoryCostsNothingBeforeItIsTouched) {
+TEST(HostMemory, MemoryIsAllocatedOnFirstTouch) {
   HostMemory memory;
   const auto region = memory.Allocate(uint64_t{1} << 40);  // more than any machine here has
   ASSERT_TRUE(region);
@@ -211,7 +211,7 @@ TEST(HostMemory, MemoryCostsNothingBeforeItIsTouched) {
 
 using Calls = std::vector<std::string>;
 
-TEST(HostMemory, ABackendStandsForMemoryElsewhere) {
+TEST(HostMemory, BackendServesExternalMemory) {
   HostMemory memory;
   std::vector<uint8_t> bytes = Count(4096, 0);
   Calls calls;
@@ -227,7 +227,7 @@ TEST(HostMemory, ABackendStandsForMemoryElsewhere) {
   EXPECT_EQ(memory.HostPointer(0x2000, 1), nullptr);
 }
 
-TEST(HostMemory, AListenerHearsOfWritesThatWereDoneAndWhere) {
+TEST(HostMemory, ListenerGetsWindowAndOffsetOfEachWrite) {
   HostMemory memory;
   const auto region = memory.Allocate(64);
   ASSERT_TRUE(region);
@@ -267,7 +267,7 @@ struct Elsewhere {
   const DmaRegion here = *memory.Allocate(64);
 };
 
-TEST(HostMemory, WritesElsewhereThatGoOnAreDoneAsOne) {
+TEST(HostMemory, ContiguousExternalWritesAreCombined) {
   Elsewhere world;
   world.Write(1010, 30);
   world.Write(1040, 30);
@@ -286,7 +286,7 @@ TEST(HostMemory, WritesElsewhereThatGoOnAreDoneAsOne) {
   EXPECT_EQ(world.memory.TrafficOf(1000)->written_bytes, 30u * 4 + 1 + 101);
 }
 
-TEST(HostMemory, WritesElsewhereEndWithTheirWindow) {
+TEST(HostMemory, CombinedWriteEndsAtItsWindow) {
   Elsewhere world;
   world.Write(1990, 10);
   world.Write(2000, 10);
@@ -300,7 +300,7 @@ TEST(HostMemory, WritesElsewhereEndWithTheirWindow) {
   EXPECT_EQ(world.TakeCalls(), Calls({"write 0+10"}));
 }
 
-TEST(HostMemory, WritesElsewhereAreDoneBeforeAnythingThatTells) {
+TEST(HostMemory, CombinedWriteIsFlushedBeforeAnyObserver) {
   Elsewhere world;
   world.Write(1000, 10);
   world.Write(world.here.address, 8);  // a completion, say
@@ -319,7 +319,7 @@ TEST(HostMemory, WritesElsewhereAreDoneBeforeAnythingThatTells) {
   EXPECT_EQ(world.TakeCalls(), Calls({"write 0+10", "write 10+10"}));
 }
 
-TEST(HostMemory, AWriteElsewhereThatFailsLateIsRecorded) {
+TEST(HostMemory, LateFailureOfACombinedWriteIsRecorded) {
   Elsewhere world;
   world.backends[0]->good_bytes = 0;
   world.Write(1000, 10);
@@ -337,7 +337,7 @@ TEST(HostMemory, AWriteElsewhereThatFailsLateIsRecorded) {
   EXPECT_EQ(world.TakeCalls(), Calls({"write 0+30", "write 30+5"}));
 }
 
-TEST(HostMemory, WritesElsewhereAreDoneWhenTheMemoryGoes) {
+TEST(HostMemory, DestructorFlushesTheCombinedWrite) {
   std::vector<uint8_t> bytes(100);
   Calls calls;
   {
@@ -350,7 +350,7 @@ TEST(HostMemory, WritesElsewhereAreDoneWhenTheMemoryGoes) {
   EXPECT_EQ(bytes[3], 3);
 }
 
-TEST(HostMemory, ReadsElsewhereOnlyWhatIsOneWindowsAndMayBeRead) {
+TEST(HostMemory, CombinedReadStaysInOneReadableWindow) {
   Elsewhere world;
   world.bytes[0][5] = 42;
   std::vector<uint8_t> data(10);
@@ -398,7 +398,7 @@ TEST(HostMemory, CombinedWritesLeaveTheSameBytes) {
   EXPECT_LT(3 * combined.calls.size(), 2 * plain.calls.size()) << "or nothing was combined";
 }
 
-TEST(HostMemory, MemoryElsewhereGetsAnAddressThatLargePagesCanDescribe) {
+TEST(HostMemory, ExternalMemoryIsAlignedForLargePages) {
   HostMemory memory;
   constexpr uint64_t kMiB = 1 << 20;
   std::vector<uint8_t> none;
@@ -420,7 +420,7 @@ TEST(HostMemory, MemoryElsewhereGetsAnAddressThatLargePagesCanDescribe) {
 }
 
 // Against the slow obvious one: a map of single bytes.
-TEST(HostMemory, AgreesWithAMapOfBytesOnRandomAccesses) {
+TEST(HostMemory, RandomAccessesMatchAByteMap) {
   auto random = MakeRandom("host_memory_test");
   HostMemory memory;
   std::map<uint64_t, std::pair<uint8_t, Permission>> bytes;

@@ -14,7 +14,7 @@ using Kind = DmaFault::Kind;
 
 const std::map<std::string, AddressRange, std::less<>> kPlaces = {{"source", {0x1000, 0x200}}};
 
-TEST(PcieScript, UnderstandsEveryWord) {
+TEST(PcieScript, ParsesEveryKeyword) {
   const PcieScript script = ParsePcieScript(
       "# a comment\nunsupported nth=3 count=2 on=source; abort 64\nmissing 0x40 rate=0.5;poison;split; delay "
       "500;spread 7",
@@ -40,7 +40,7 @@ TEST(PcieScript, UnderstandsEveryWord) {
   EXPECT_EQ(script.faults[6].delay_ns, 7u);
 }
 
-TEST(PcieScript, RefusesEverythingElseWithItsLine) {
+TEST(PcieScript, RejectsInvalidTextWithItsLine) {
   const std::pair<const char*, const char*> rows[] = {
       {"split\nlate", "fault script, line 2: 'late' is no fault"},
       {"delay", "fault script, line 1: delay needs an amount"},

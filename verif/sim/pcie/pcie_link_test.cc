@@ -156,7 +156,7 @@ double MeasureWrites(const PcieParameters& parameters) {
   return static_cast<double>(kWrites - 1000) * 256 / static_cast<double>(last - first) * 1000;
 }
 
-TEST(PcieLink, EveryPresetMovesWhatItsDerivationSays) {
+TEST(PcieLink, PresetsReachTheirDerivedRates) {
   // The numbers of the comment above kPciePresets.
   const struct {
     const char* name;
@@ -175,7 +175,7 @@ TEST(PcieLink, EveryPresetMovesWhatItsDerivationSays) {
   EXPECT_EQ(FindPciePreset("gen2x1"), nullptr);
 }
 
-TEST(PcieLink, ADevicesOwnPortLimitsTheReadRate) {
+TEST(PcieLink, DevicePortLimitsTheReadRate) {
   // 64 bits at 250 MHz are 2 GB/s: completions of 256 bytes take 32 cycles each.
   spec::Config narrow = spec::kNic100;
   narrow.datapath_bits = 64;
@@ -188,7 +188,7 @@ TEST(PcieLink, ADevicesOwnPortLimitsTheReadRate) {
 
 // --- Latency, both edges. gen3x16 moves 14.4935 bytes per ns: 24 bytes take 1,656 ps, 84 bytes 5,796 ps.
 
-TEST(PcieLink, AReadTakesExactlyItsLatency) {
+TEST(PcieLink, ReadLatencyIsExact) {
   World world;
   world.Read(100, 5, world.region.address + 128, 64);
   // Leaves at the end of cycle 100: 404,000 + 1,656 + 130,000 + 170,000 + 5,796 + 130,000 = 841,452 ps, in cycle 211.
@@ -223,7 +223,7 @@ TEST(PcieLink, AReadTakesExactlyItsLatency) {
   }
 }
 
-TEST(PcieLink, AReadOfMemoryThatIsNotReadyWaitsAndSeesItAsItIsThen) {
+TEST(PcieLink, ReadOfUnreadyMemoryIsDeferred) {
   World world;
   const uint64_t address = world.region.address + 128;
   std::vector<Picoseconds> asked;
@@ -249,7 +249,7 @@ TEST(PcieLink, AReadOfMemoryThatIsNotReadyWaitsAndSeesItAsItIsThen) {
   EXPECT_TRUE(world.link.IsIdle());
 }
 
-TEST(PcieLink, AWriteReachesMemoryAndGivesItsCreditsBackExactlyThen) {
+TEST(PcieLink, WriteLatencyAndCreditReturnAreExact) {
   World world;
   world.RunBefore(kResetCycles);
   EXPECT_EQ(world.nic.credits.size(), 0u);
@@ -272,7 +272,7 @@ TEST(PcieLink, AWriteReachesMemoryAndGivesItsCreditsBackExactlyThen) {
   EXPECT_TRUE(world.link.IsIdle());
 }
 
-TEST(PcieLink, AnAddressBelow4GiBCostsTheShortHeader) {
+TEST(PcieLink, AddressBelow4GiBUsesA3DwHeader) {
   std::vector<uint8_t> low(4096);
   World world;
   ASSERT_TRUE(world.memory.Map(0x10000, low, Permission::kReadWrite));
@@ -284,7 +284,7 @@ TEST(PcieLink, AnAddressBelow4GiBCostsTheShortHeader) {
   EXPECT_EQ(low[0], 1);
 }
 
-TEST(PcieLink, ABarAccessTakesExactlyItsLatency) {
+TEST(PcieLink, BarAccessLatencyIsExact) {
   World world;
   world.RunBefore(100);  // 400,000 ps
   // A write of 4 bytes takes 1,932 ps on the link: 531,932 ps, cycle 133. The next one comes a cycle later although it
@@ -315,7 +315,7 @@ TEST(PcieLink, ABarAccessTakesExactlyItsLatency) {
   EXPECT_EQ(value, 0xaabbu);
 }
 
-TEST(PcieLink, ConfigurationSpaceTakesNoTime) {
+TEST(PcieLink, ConfigurationAccessTakesNoTime) {
   World world;
   world.RunBefore(100);
   EXPECT_EQ(world.link.ReadConfig(0x34, 1), 0x34u);
@@ -324,7 +324,7 @@ TEST(PcieLink, ConfigurationSpaceTakesNoTime) {
 
 // --- Ordering
 
-TEST(PcieLink, ReadsOvertakeEachOtherAndTheirPartsDoNot) {
+TEST(PcieLink, ReadsAreReorderedButTheirCompletionsAreNot) {
   World world(kPciePresets[1]);  // with its spread
   auto random = MakeRandom("pcie_link_test.order");
   std::map<uint16_t, std::pair<uint64_t, uint32_t>> asked;
@@ -365,7 +365,7 @@ TEST(PcieLink, ReadsOvertakeEachOtherAndTheirPartsDoNot) {
   for (const auto& [tag, request] : asked) EXPECT_EQ(got[tag], world.Expected(request.first, request.second));
 }
 
-TEST(PcieLink, AReadSeesEveryWriteMadeBeforeIt) {
+TEST(PcieLink, ReadObservesEarlierWrites) {
   PcieParameters fast = Exact();
   fast.read_ns = 0;  // nothing but the rule keeps them apart
   World world(fast);
@@ -381,7 +381,7 @@ TEST(PcieLink, AReadSeesEveryWriteMadeBeforeIt) {
   }
 }
 
-TEST(PcieLink, AMessageComesBehindTheWritesBeforeIt) {
+TEST(PcieLink, MsixDoesNotPassEarlierWrites) {
   World world;
   std::vector<std::pair<uint16_t, uint8_t>> seen;  // vector, last byte written
   world.link.OnMsix([&](uint16_t vector) { seen.emplace_back(vector, world.region.data[255]); });
@@ -400,7 +400,7 @@ TEST(PcieLink, AMessageComesBehindTheWritesBeforeIt) {
   EXPECT_EQ(world.link.counters().msix, 16u);
 }
 
-TEST(PcieLink, ABarReadsAnswerComesBehindTheWritesBeforeIt) {
+TEST(PcieLink, BarReadCompletionDoesNotPassEarlierWrites) {
   World world;
   world.nic.on_bar = [&](const ProbeNic::BarAccess& access) {
     const Cycle cycle = access.cycle + 8;
@@ -432,7 +432,7 @@ TEST(PcieLink, CompletionsDoNotPassBarWrites) {
   EXPECT_GE(world.nic.bar_accesses.back().cycle, world.nic.bar_accesses.front().cycle + 99);
 }
 
-TEST(PcieLink, WritesPassReadsThatWaitForATag) {
+TEST(PcieLink, WritesPassReadsWaitingForATag) {
   PcieParameters few = Exact();
   few.outstanding_reads = 2;
   World world(few);
@@ -468,7 +468,7 @@ struct WorldElsewhere : MemoryElsewhere, World {
   uint64_t address = 0;
 };
 
-TEST(PcieLink, ReadsElsewhereThatGoOnAreLookedAtTogetherAndAnsweredAsEver) {
+TEST(PcieLink, ContiguousExternalReadsAreSampledTogether) {
   WorldElsewhere plain(false), together(true);
   for (WorldElsewhere* world : {&plain, &together}) {
     // Two streams, one of them backwards, and one that is somewhere else.
@@ -491,7 +491,7 @@ TEST(PcieLink, ReadsElsewhereThatGoOnAreLookedAtTogetherAndAnsweredAsEver) {
   EXPECT_EQ(together.memory.TrafficOf(together.address)->read_bytes, 17 * 512u - 128);
 }
 
-TEST(PcieLink, AReadElsewhereSeesWhatWasWrittenBeforeItAlsoTogether) {
+TEST(PcieLink, CombinedExternalReadObservesEarlierWrites) {
   WorldElsewhere world(true);
   world.Read(100, 1, world.address, 512);
   world.Write(101, world.address + 512, std::vector<uint8_t>(256, 0x77));
@@ -506,7 +506,7 @@ TEST(PcieLink, AReadElsewhereSeesWhatWasWrittenBeforeItAlsoTogether) {
   EXPECT_EQ(world.calls, std::vector<std::string>({"write 512+256", "read 0+768"}));
 }
 
-TEST(PcieLink, OfReadsTogetherOnlyThoseFailThatWouldAlone) {
+TEST(PcieLink, CombinedReadsFailIndividually) {
   WorldElsewhere world(true);
   world.slow->good_bytes = 1024;
   for (uint16_t i = 0; i < 4; ++i) world.Read(100 + i, i, world.address + 512U * i, 512);
@@ -519,7 +519,7 @@ TEST(PcieLink, OfReadsTogetherOnlyThoseFailThatWouldAlone) {
 }
 
 // A message or the answer of a BAR says that what was written before is there.
-TEST(PcieLink, WritesElsewhereAreDoneBeforeAMessage) {
+TEST(PcieLink, CombinedWriteIsFlushedBeforeMsix) {
   WorldElsewhere world(true);
   std::vector<std::vector<std::string>> seen;
   world.link.OnMsix([&](uint16_t) { seen.push_back(world.calls); });
@@ -533,7 +533,7 @@ TEST(PcieLink, WritesElsewhereAreDoneBeforeAMessage) {
 
 // --- What goes wrong
 
-TEST(PcieLink, AnAccessOutsideTheWindowsIsAnError) {
+TEST(PcieLink, AccessOutsideTheWindowsIsAnError) {
   World world;
   const auto secret = world.memory.Allocate(4096, 4096, Permission::kWrite);
   world.Read(100, 1, 0xdead'0000, 512);
@@ -554,7 +554,7 @@ TEST(PcieLink, AnAccessOutsideTheWindowsIsAnError) {
 }
 
 // Nothing in a test asks for it: the access alone is enough. A read that is lost on its way counts as well.
-TEST(PcieLink, ADeviceThatLeavesTheWindowsUnseenEndsTheProgram) {
+TEST(PcieLink, UnlistedDeviceAccessAborts) {
   EXPECT_DEATH(
       {
         World world;
@@ -607,7 +607,7 @@ TEST(PcieLink, FaultsHitTheReadsTheyName) {
   EXPECT_TRUE(world.memory.violations().empty());  // the host's memory did nothing wrong
 }
 
-TEST(PcieLink, ALostReadTimesOutExactlyThen) {
+TEST(PcieLink, LostReadTimesOutExactly) {
   World world;
   world.link.AddFault({.kind = DmaFault::Kind::kTimeout, .address = 0, .nth = 1});
   world.link.AddFault({.kind = DmaFault::Kind::kTimeout, .address = 0, .nth = 2, .after_bytes = 256});
@@ -629,7 +629,7 @@ TEST(PcieLink, ALostReadTimesOutExactlyThen) {
   EXPECT_TRUE(world.link.IsIdle());
 }
 
-TEST(PcieLink, ADelayAsLongAsTheTimeoutIsATimeoutAndNoAnswerComesLater) {
+TEST(PcieLink, DelayOfTheTimeoutIsATimeoutWithoutALateCompletion) {
   for (const uint32_t delay_ns : {30'000U, 50'000U}) {
     World world;
     world.link.AddFault({.kind = DmaFault::Kind::kDelay, .nth = 1, .delay_ns = delay_ns});
@@ -643,7 +643,7 @@ TEST(PcieLink, ADelayAsLongAsTheTimeoutIsATimeoutAndNoAnswerComesLater) {
   }
 }
 
-TEST(PcieLink, ASplitReadEndsAtEveryBoundaryAndBringsTheSameBytes) {
+TEST(PcieLink, SplitReadEndsAtEveryBoundaryWithTheSameBytes) {
   World world;
   world.link.AddFault({.kind = DmaFault::Kind::kSplit, .nth = 2, .count = 2});
   const uint64_t address = world.region.address + 40;
@@ -662,7 +662,7 @@ TEST(PcieLink, ASplitReadEndsAtEveryBoundaryAndBringsTheSameBytes) {
   EXPECT_EQ(world.link.counters().faulted_reads, 2u);
 }
 
-TEST(PcieLink, ASpreadLetsReadsOvertake) {
+TEST(PcieLink, LatencySpreadReordersReads) {
   World world;
   world.link.AddFault({.kind = DmaFault::Kind::kSpread, .delay_ns = 5'000});
   for (uint16_t tag = 0; tag < 32; ++tag) world.Read(100U + tag, tag, world.region.address, 64);
@@ -674,7 +674,7 @@ TEST(PcieLink, ASpreadLetsReadsOvertake) {
   EXPECT_LT(world.nic.completions.back().cycle, 100u + 32 + 250 + 5'000 / 4);
 }
 
-TEST(PcieLink, FaultsByChanceComeAtTheirRate) {
+TEST(PcieLink, RandomFaultsOccurAtTheirRate) {
   World world(kPciePresets[1]);
   world.link.AddFault({.kind = DmaFault::Kind::kCompleterAbort, .per_million = 100'000});
   for (unsigned i = 0; i < 5000; ++i) world.Read(100 + i * 300u, 0, world.region.address, 64);
@@ -685,7 +685,7 @@ TEST(PcieLink, FaultsByChanceComeAtTheirRate) {
   EXPECT_LT(failed, 600);
 }
 
-TEST(PcieLink, ABarReadWithoutAnswerGivesAllOnesAndALateAnswerIsDropped) {
+TEST(PcieLink, UnansweredBarReadReturnsAllOnesAndALateAnswerIsDropped) {
   World world;
   std::vector<std::pair<uint64_t, Picoseconds>> answers;
   const auto note = [&](uint64_t value) { answers.emplace_back(value, world.scheduler.now()); };
@@ -706,7 +706,7 @@ TEST(PcieLink, ABarReadWithoutAnswerGivesAllOnesAndALateAnswerIsDropped) {
   EXPECT_EQ(answers[1].first, 2u);
 }
 
-TEST(PcieLink, ARestartForgetsWhatWasUnderWay) {
+TEST(PcieLink, RestartDropsOutstandingTransactions) {
   World world;
   uint64_t answer = 0;
   world.Read(100, 0, world.region.address, 512);

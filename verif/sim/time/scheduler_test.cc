@@ -75,7 +75,7 @@ const std::vector<std::string> kExpected = {
     "0 a 0",    "7 a 100",  "7 a 101", "7 b 3",  "10 a 2",  "10 a 1", "10 b 1", "function", "function of a function",
     "deadline", "20 b 200", "21 a 9",  "25 a 4", "25 b 201"};
 
-TEST(Scheduler, RunsInTheOrderOfTimeClientAndCall) {
+TEST(Scheduler, RunsInOrderOfTimeClientAndCall) {
   StandaloneScheduler scheduler;
   EXPECT_EQ(RunSchedule(scheduler), kExpected);
 }
@@ -156,12 +156,12 @@ std::vector<std::string> RunAlarms(Scheduler& scheduler) {
 const std::vector<std::string> kExpectedAlarms = {"10 a 3", "10 b 1",       "10 b 0",     "10 c 2",       "10 c 0",
                                                   "40 a 0", "300000 b 300", "300007 b 0", "100000000 b 4"};
 
-TEST(Scheduler, KeepsOneAlarmOfAClient) {
+TEST(Scheduler, KeepsOneAlarmPerClient) {
   StandaloneScheduler scheduler;
   EXPECT_EQ(RunAlarms(scheduler), kExpectedAlarms);
 }
 
-TEST(Scheduler, KeepsOneAlarmOfAClientInsideSystemC) {
+TEST(Scheduler, KeepsOneAlarmPerClientInsideSystemC) {
   const auto child = RunInChild([]() -> std::optional<std::string> {
     SystemcScheduler scheduler;
     EXPECT_EQ(RunAlarms(scheduler), kExpectedAlarms);
@@ -171,7 +171,7 @@ TEST(Scheduler, KeepsOneAlarmOfAClientInsideSystemC) {
 }
 
 // Clients and times by chance, against a list that is looked through.
-TEST(Scheduler, RunsWhatWasAskedForByChance) {
+TEST(Scheduler, RandomSchedulesMatchTheReference) {
   auto random = MakeRandom("scheduler");
   StandaloneScheduler scheduler;
   struct Expected {
@@ -274,14 +274,14 @@ std::vector<Picoseconds> RunRunner(Scheduler& scheduler, unsigned* calls) {
   return runner.times;
 }
 
-TEST(Scheduler, ProceedsWhereNothingElseIsDue) {
+TEST(Scheduler, ProceedsIfNothingElseIsDue) {
   StandaloneScheduler scheduler;
   unsigned calls = 0;
   EXPECT_EQ(RunRunner(scheduler, &calls), (std::vector<Picoseconds>{10, 20, 30, 40, 50, 60}));
   EXPECT_EQ(calls, 4u);  // the function at 30 is in the way before it and behind it, and then the deadline
 }
 
-TEST(Scheduler, TimeOfAKernelDoesNotProceed) {
+TEST(Scheduler, DoesNotProceedInsideSystemC) {
   const auto child = RunInChild([]() -> std::optional<std::string> {
     SystemcScheduler scheduler;
     unsigned calls = 0;
@@ -313,7 +313,7 @@ class Device final : public sc_core::sc_module {
   sc_core::sc_event wake_;
 };
 
-TEST(Scheduler, TakesCallsFromOtherProcessesOfTheKernel) {
+TEST(Scheduler, AcceptsCallsFromOtherSystemCProcesses) {
   const auto child = RunInChild([]() -> std::optional<std::string> {
     SystemcScheduler scheduler;
     std::vector<std::string> lines;
@@ -327,14 +327,14 @@ TEST(Scheduler, TakesCallsFromOtherProcessesOfTheKernel) {
   EXPECT_TRUE(child.ok) << child.error;
 }
 
-TEST(SchedulerDeathTest, EndsTheProgramForATimeThatIsOver) {
+TEST(SchedulerDeathTest, PastTimeAborts) {
   StandaloneScheduler scheduler;
   scheduler.RunUntil(Never, 100);
   scheduler.Call(100, [] {});
   EXPECT_DEATH(scheduler.Call(99, [] {}), "asks at 100 ps for a callback at 99 ps");
 }
 
-TEST(SchedulerDeathTest, EndsTheProgramForASecondSimulation) {
+TEST(SchedulerDeathTest, SecondSimulationAborts) {
   const auto child = RunInChild([]() -> std::optional<std::string> {
     const SystemcScheduler first("first");
     const SystemcScheduler second("second");

@@ -190,7 +190,7 @@ TEST(FirmwareRunner, StartsServesAndSleeps) {
   EXPECT_TRUE(world.nic->device->RegisterAs<spec::MgmtControl>(spec::kMgmtControlRegister).datapath_enable);
 }
 
-TEST(FirmwareRunner, AnswersAndTablesAreThoseOfACallInNoTime) {
+TEST(FirmwareRunner, AnswersAndTablesMatchAnUntimedCall) {
   World world;
   world.BringUp();
   Bench bench;
@@ -215,7 +215,7 @@ TEST(FirmwareRunner, AnswersAndTablesAreThoseOfACallInNoTime) {
   EXPECT_EQ(world.nic->device->Snapshot(), bench.device.Snapshot());
 }
 
-TEST(FirmwareRunner, EveryAccessComesInItsStatedCycle) {
+TEST(FirmwareRunner, AccessesOccurInTheirStatedCycles) {
   for (const Cycle cost : {1u, 12u, 100u}) {
     World world({.access_cycles = cost, .firmware = {}});
     EXPECT_TRUE(world.RunUntilAsleep());
@@ -236,7 +236,7 @@ TEST(FirmwareRunner, EveryAccessComesInItsStatedCycle) {
   }
 }
 
-TEST(FirmwareRunner, EqualRunsAreEqualInEveryAccess) {
+TEST(FirmwareRunner, EqualRunsMatchInEveryAccess) {
   std::vector<RegisterNic::Access> runs[2];
   for (auto& run : runs) {
     World world;
@@ -248,7 +248,7 @@ TEST(FirmwareRunner, EqualRunsAreEqualInEveryAccess) {
   EXPECT_EQ(runs[0], runs[1]);
 }
 
-TEST(FirmwareRunner, SeveralCommandsAreServedWithoutAnotherInterrupt) {
+TEST(FirmwareRunner, SeveralCommandsAreServedPerInterrupt) {
   World world;
   world.BringUp();
   world.Do([&](MockDevice& device) {
@@ -272,7 +272,7 @@ TEST(FirmwareRunner, NoInterruptIsMissed) {
   }
 }
 
-TEST(FirmwareRunner, APeekReadsBesideItAndMissesNoInterrupt) {
+TEST(FirmwareRunner, PeekReadsConcurrentlyAndMissesNoInterrupt) {
   World world;
   world.BringUp();
   const CoreClock& clock = world.topology->station(0).clock();
@@ -294,7 +294,7 @@ TEST(FirmwareRunner, APeekReadsBesideItAndMissesNoInterrupt) {
   }
 }
 
-TEST(FirmwareRunner, ADeviceThatIsNotItsKindIsLeftAlone) {
+TEST(FirmwareRunner, UnknownDeviceIsNotAccessed) {
   World world({}, true);
   world.topology->RunFor(kMillisecond);
   EXPECT_TRUE(world.runner->is_refused());
@@ -305,7 +305,7 @@ TEST(FirmwareRunner, ADeviceThatIsNotItsKindIsLeftAlone) {
   EXPECT_EQ(world.runner->accesses(), 1u);
 }
 
-TEST(FirmwareRunner, ADeviceThatDoesNotAnswerStopsTheFirmwareAndNothingElse) {
+TEST(FirmwareRunner, UnresponsiveDeviceStopsOnlyItsFirmware) {
   World world;
   world.BringUp();
   world.nic->is_deaf = true;
@@ -315,7 +315,7 @@ TEST(FirmwareRunner, ADeviceThatDoesNotAnswerStopsTheFirmwareAndNothingElse) {
   EXPECT_TRUE(world.nic->device->answers.empty());
 }
 
-TEST(FirmwareRunner, AHardwareResetAtAnyMomentStartsItAnew) {
+TEST(FirmwareRunner, HardwareResetAtAnyTimeRestartsIt) {
   auto random = MakeRandom("firmware_runner.reset");
   World world;
   for (int i = 0; i < 100; ++i) {
@@ -328,7 +328,7 @@ TEST(FirmwareRunner, AHardwareResetAtAnyMomentStartsItAnew) {
   EXPECT_TRUE(world.Roce(RdmaCtrlCmd::kCreatePd).ok());
 }
 
-TEST(FirmwareRunner, MayBeDestroyedWhateverItIsDoing) {
+TEST(FirmwareRunner, MayBeDestroyedInAnyState) {
   auto random = MakeRandom("firmware_runner.destroy");
   for (int i = 0; i < 100; ++i) {
     World world;
@@ -341,7 +341,7 @@ TEST(FirmwareRunner, MayBeDestroyedWhateverItIsDoing) {
   }
 }
 
-TEST(FirmwareRunner, TwoOfThemDoNotKnowOfEachOther) {
+TEST(FirmwareRunner, TwoRunnersAreIndependent) {
   World a, b;
   a.BringUp();
   b.BringUp();

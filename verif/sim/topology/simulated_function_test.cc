@@ -72,7 +72,7 @@ struct World {
   std::unique_ptr<SimulatedFunction> functions[2];
 };
 
-TEST(SimulatedFunction, FindsAndProgramsTheBars) {
+TEST(SimulatedFunction, SizesAndProgramsTheBars) {
   World world;
   EXPECT_EQ(world.function().BarBytes(0), spec::kBarVirtioBytes);
   EXPECT_EQ(world.function().BarBytes(1), 0u);
@@ -92,7 +92,7 @@ TEST(SimulatedFunction, FindsAndProgramsTheBars) {
   EXPECT_EQ(world.function().MsixVectors(), 8u);
 }
 
-TEST(SimulatedFunction, ADriverFindsTheVirtioRegions) {
+TEST(SimulatedFunction, DriverFindsTheVirtioRegions) {
   World world;
   const auto layout = host::FindVirtioLayout(world.function());
   ASSERT_TRUE(layout.ok()) << host::ToString(layout.error());
@@ -103,7 +103,7 @@ TEST(SimulatedFunction, ADriverFindsTheVirtioRegions) {
   EXPECT_EQ(world.function().ReadConfig(spec::PciHeader::kCommandOffset, 2) & 6u, 6u);
 }
 
-TEST(SimulatedFunction, AReadReturnsAfterAllEarlierWrites) {
+TEST(SimulatedFunction, ReadReturnsAfterAllEarlierWrites) {
   World world;
   const uint64_t before = world.function().NowNs();
   for (uint64_t i = 0; i < 50; ++i) {
@@ -114,7 +114,7 @@ TEST(SimulatedFunction, AReadReturnsAfterAllEarlierWrites) {
   EXPECT_TRUE(world.function().health().ok());
 }
 
-TEST(SimulatedFunction, MessagesComeOnlyForEnabledVectorsAndBehindTheirData) {
+TEST(SimulatedFunction, MsixComesForEnabledVectorsBehindItsData) {
   World world;
   world.EnableDma();
   auto memory = world.function().AllocateDma(8192, 4096);
@@ -151,7 +151,7 @@ TEST(SimulatedFunction, MessagesComeOnlyForEnabledVectorsAndBehindTheirData) {
   EXPECT_TRUE(world.WaitFor(0));
 }
 
-TEST(SimulatedFunction, BadNumbersOfVectorsAreRefused) {
+TEST(SimulatedFunction, InvalidVectorCountsAreRefused) {
   World world;
   EXPECT_EQ(world.function().EnableMsix(9).error().code, host::ErrorCode::kInvalidArgument);
   World fake(MakeFake);
@@ -169,7 +169,7 @@ TEST(SimulatedFunction, BadNumbersOfVectorsAreRefused) {
   EXPECT_TRUE(big.function().EnableMsix(8).ok());
 }
 
-TEST(SimulatedFunction, WaitReturnsForAMessageElseAtItsDeadline) {
+TEST(SimulatedFunction, WaitReturnsOnMsixOrAtItsDeadline) {
   World world;
   world.EnableDma(0);
   world.EnableDma(1);
@@ -199,7 +199,7 @@ TEST(SimulatedFunction, WaitReturnsForAMessageElseAtItsDeadline) {
   EXPECT_EQ(world.function(1).NowNs(), now + 1000);
 }
 
-TEST(SimulatedFunction, TheWindowOfConfigurationSpaceReachesTheBars) {
+TEST(SimulatedFunction, PciConfigAccessWindowReachesTheBars) {
   World world;
   const uint32_t at = spec::kPciCapAtPciCfg;
   SimulatedFunction& function = world.function();
@@ -238,7 +238,7 @@ TEST(SimulatedFunction, TheWindowOfConfigurationSpaceReachesTheBars) {
   EXPECT_EQ(world.topology->station(0).pcie().counters().bar_writes, accesses);
 }
 
-TEST(SimulatedFunction, MemoryIsSharedUntilItsObjectEnds) {
+TEST(SimulatedFunction, MemoryIsSharedForTheLifetimeOfItsObject) {
   World world;
   SimulatedFunction& function = world.function();
   uint64_t address = 0;
@@ -288,7 +288,7 @@ class DeafNic final : public Nic {
   Cycle NextDeadline() const override { return kNever; }
 };
 
-TEST(SimulatedFunction, AFunctionThatDoesNotAnswerIsLost) {
+TEST(SimulatedFunction, UnresponsiveFunctionIsLost) {
   World world([](const NicContext&) { return std::make_unique<DeafNic>(); });
   SimulatedFunction& function = world.function();
   EXPECT_TRUE(function.health().ok());
@@ -322,7 +322,7 @@ TEST(SimulatedFunction, WorksOnAnyDevice) {
   EXPECT_TRUE(std::equal((*buffer)->data(), (*buffer)->data() + 300, (*ring)->data() + FakeNic::kSlotHeader));
 }
 
-TEST(SimulatedFunction, AfterAHardwareResetItIsEnumeratedAnew) {
+TEST(SimulatedFunction, HardwareResetEnumeratesAgain) {
   World world;
   ASSERT_TRUE(world.function().EnableMsix(4).ok());
   world.topology->Reset(0);

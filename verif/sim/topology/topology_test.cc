@@ -164,14 +164,14 @@ TEST(Topology, EveryFrameArrivesOverADirectWire) {
 }
 
 // In a child as well: children that get a seed need a parent that has drawn none.
-TEST(Topology, RunsWithoutSystemCToo) {
+TEST(Topology, RunsWithoutSystemC) {
   InChild([] {
     StandaloneScheduler scheduler;
     CheckEveryFrameArrives(scheduler, Fabric::kSwitch);
   });
 }
 
-TEST(Topology, ASwitchedFrameTakesExactlyItsTime) {
+TEST(Topology, SwitchedFrameLatencyIsExact) {
   InChild([] {
     SystemcScheduler scheduler;
     auto parameters = Nics(2);
@@ -197,7 +197,7 @@ TEST(Topology, ASwitchedFrameTakesExactlyItsTime) {
   });
 }
 
-TEST(Topology, ManyNicsFloodAndLearn) {
+TEST(Topology, SwitchFloodsAndLearnsWithManyNics) {
   InChild([] {
     SystemcScheduler scheduler;
     World world(scheduler, Nics(5));
@@ -212,7 +212,7 @@ TEST(Topology, ManyNicsFloodAndLearn) {
   });
 }
 
-TEST(Topology, FaultsHitTheDirectionTheyAreWrittenFor) {
+TEST(Topology, FaultsHitOnlyTheirDirection) {
   for (const Fabric fabric : {Fabric::kSwitch, Fabric::kDirect}) {
     InChild([fabric] {
       SystemcScheduler scheduler;
@@ -262,7 +262,7 @@ TEST(Topology, PcieFaultsReachTheDevice) {
   });
 }
 
-TEST(Topology, TheCaptureShowsEveryFrameWhereItWas) {
+TEST(Topology, CaptureHasEveryFrameOnItsInterface) {
   const std::string path = testing::TempDir() + "vireo_" + std::to_string(getpid()) + "_topology.pcapng";
   InChild([&] {
     SystemcScheduler scheduler;
@@ -309,7 +309,7 @@ std::string RunRandomTraffic(Scheduler& scheduler) {
          std::to_string(trace.events());
 }
 
-TEST(Topology, TheSameSeedGivesTheSameTraceHashAndAnotherSeedAnother) {
+TEST(Topology, SeedDeterminesTheTraceHash) {
   const auto run = [](uint64_t seed, bool systemc) {
     const auto child = RunInChild(
         [&]() -> std::optional<std::string> {
@@ -338,7 +338,7 @@ TEST(Topology, TheSameSeedGivesTheSameTraceHashAndAnotherSeedAnother) {
 }
 
 // The same frames at the same times: only the links' random numbers differ.
-TEST(Topology, PcieLatenciesAreDrawnFromTheSeed) {
+TEST(Topology, SeedDeterminesPcieLatencies) {
   const auto run = [](uint64_t seed) {
     const auto child = RunInChild(
         []() -> std::optional<std::string> {
@@ -358,7 +358,7 @@ TEST(Topology, PcieLatenciesAreDrawnFromTheSeed) {
   EXPECT_NE(run(1), run(2));
 }
 
-TEST(Topology, RefusesWhatMakesNoWorld) {
+TEST(Topology, RefusesInvalidTopologies) {
   InChild([] {
     StandaloneScheduler scheduler;
     const auto error = [&](const TopologyParameters& parameters, const NicFactory& factory = MakeFake) {
@@ -384,7 +384,7 @@ TEST(Topology, RefusesWhatMakesNoWorld) {
   });
 }
 
-TEST(Topology, NicsOfDifferentConfigurationsMeetAtTheSwitch) {
+TEST(Topology, MixedConfigurationsShareASwitch) {
   InChild([] {
     StandaloneScheduler scheduler;
     auto parameters = Nics(2);
@@ -404,7 +404,7 @@ TEST(Topology, NicsOfDifferentConfigurationsMeetAtTheSwitch) {
 }
 
 // Printed, never judged.
-TEST(Topology, PrintsWhatAPacketCosts) {
+TEST(Topology, PrintsTheCostPerPacket) {
   InChild([] {
     SystemcScheduler scheduler;
     World world(scheduler, Nics(2));

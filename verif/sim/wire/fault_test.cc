@@ -133,7 +133,7 @@ struct World {
   std::vector<WireFrame> dropped;
 };
 
-TEST(FindRoce, FindsTheBthBehindEveryHeaderAndNothingElse) {
+TEST(FindRoce, FindsTheBthBehindEveryHeader) {
   for (const bool vlan : {false, true}) {
     for (const bool ipv6 : {false, true}) {
       auto bytes = MakeRoce(
@@ -155,7 +155,7 @@ TEST(FindRoce, FindsTheBthBehindEveryHeaderAndNothingElse) {
   EXPECT_FALSE(FindRoce(std::vector<uint8_t>(100)));
 }
 
-TEST(FaultScript, UnderstandsEveryWord) {
+TEST(FaultScript, ParsesEveryKeyword) {
   const auto script = ParseFaultScript(
       "# a comment\n"
       "drop opcode=rc_rdma_write_middle nth=2 ; duplicate 3 psn=0x10\n"
@@ -188,7 +188,7 @@ TEST(FaultScript, UnderstandsEveryWord) {
   EXPECT_EQ(ParseFaultScript("").rules.size(), 0u);
 }
 
-TEST(FaultScript, RefusesEverythingElseWithItsLine) {
+TEST(FaultScript, RejectsInvalidTextWithItsLine) {
   const std::pair<const char*, const char*> rows[] = {
       {"drop\nfall", "fault script, line 2: 'fall' is no fault"},
       {"drop # fine\n\ndrop when=3", "fault script, line 3: 'when=3': there is no such condition"},
@@ -226,7 +226,7 @@ TEST(FaultScript, RefusesEverythingElseWithItsLine) {
   }
 }
 
-TEST(Fault, WithoutRulesEverythingPassesUntouched) {
+TEST(Fault, FramesPassUnchangedWithoutRules) {
   World world("");
   world.Send(3);
   EXPECT_EQ(world.Psns(), (std::vector<uint32_t>{0, 1, 2}));
@@ -235,7 +235,7 @@ TEST(Fault, WithoutRulesEverythingPassesUntouched) {
   EXPECT_EQ(world.injector.injected(), 0u);
 }
 
-TEST(Fault, DropTakesExactlyTheFrameAway) {
+TEST(Fault, DropRemovesExactlyItsFrame) {
   World world("drop nth=2");
   world.Send(4);
   EXPECT_EQ(world.Psns(), (std::vector<uint32_t>{0, 2, 3}));
@@ -260,7 +260,7 @@ TEST(Fault, MatchesByOpcodePsnQpNthAndCount) {
   EXPECT_EQ(world.injector.acted(), (std::vector<uint64_t>{1, 1, 2}));
 }
 
-TEST(Fault, DuplicatesComeRightBehind) {
+TEST(Fault, DuplicatesFollowTheirFrame) {
   World world("duplicate 2 psn=1");
   world.Send(3);
   EXPECT_EQ(world.Psns(), (std::vector<uint32_t>{0, 1, 1, 1, 2}));
@@ -282,7 +282,7 @@ TEST(Fault, ReorderLetsThatManyPass) {
   EXPECT_EQ(two.Psns(), (std::vector<uint32_t>{2, 1, 3, 4, 0, 5}));
 }
 
-TEST(Fault, AFrameIsNotHeldForEver) {
+TEST(Fault, HeldFrameIsReleasedAtTheLimit) {
   World world("reorder 1 psn=0");
   world.SendAt(5, MakeRoce({.psn = 0}));
   world.scheduler.RunUntil([] { return false; }, 5 + 100'000'000);
@@ -344,7 +344,7 @@ TEST(Fault, TruncateKeepsTheFirstBytes) {
   EXPECT_TRUE(world.receiver.frames[1].bad_fcs);
 }
 
-TEST(Fault, AnEcnMarkKeepsTheChecksumRightAndChangesNothingElse) {
+TEST(Fault, EcnMarkChangesOnlyEcnAndChecksum) {
   for (const bool vlan : {false, true}) {
     for (const auto ecn : {spec::IpEcn::kNotEct, spec::IpEcn::kEct0, spec::IpEcn::kEct1, spec::IpEcn::kCe}) {
       for (const bool ipv6 : {false, true}) {
@@ -386,7 +386,7 @@ bool HasRightIcrc(const std::vector<uint8_t>& bytes, bool ipv6) {
   return model::IcrcCheck(std::span(bytes).subspan(spec::Ethernet::kBytes), ipv6);
 }
 
-TEST(Fault, CorruptHitsThePartThatItIsToldTo) {
+TEST(Fault, CorruptHitsItsPart) {
   for (const bool ipv6 : {false, true}) {
     const auto original = MakeWhole(ipv6);
     const size_t bth = FindRoce(original)->bth_offset, payload = bth + spec::Bth::kBytes;
@@ -410,7 +410,7 @@ TEST(Fault, CorruptHitsThePartThatItIsToldTo) {
   }
 }
 
-TEST(Fault, OversizeAddsZerosAndCutsNothing) {
+TEST(Fault, OversizePadsWithZerosAndNeverTruncates) {
   const auto original = MakeRoce({});
   World world("oversize 5000 nth=1; oversize 10");
   world.SendAt(0, original);
@@ -422,7 +422,7 @@ TEST(Fault, OversizeAddsZerosAndCutsNothing) {
   EXPECT_EQ(world.receiver.frames[1].bytes, original);
 }
 
-TEST(Fault, PauseFramesComeInFront) {
+TEST(Fault, PauseFramesPrecedeTheFrame) {
   World world("pause 3 psn=1");
   world.Send(3);
   ASSERT_EQ(world.receiver.frames.size(), 6u);
@@ -434,7 +434,7 @@ TEST(Fault, PauseFramesComeInFront) {
   }
 }
 
-TEST(Fault, AMovedPsnHasARightIcrc) {
+TEST(Fault, PsnGapHasAValidIcrc) {
   for (const bool ipv6 : {false, true}) {
     World gap("psn_gap 5");
     gap.SendAt(0, MakeWhole(ipv6, 0xfffffe));
@@ -458,14 +458,14 @@ TEST(Fault, AMovedPsnHasARightIcrc) {
   EXPECT_EQ(cut.receiver.frames[0].bytes.size(), frame.size());
 }
 
-TEST(Fault, AStaleFrameComesAsItWas) {
+TEST(Fault, StaleFrameIsUnchanged) {
   World world("stale 2 opcode=rc_send_only");
   world.Send(5);
   EXPECT_EQ(world.Psns(), (std::vector<uint32_t>{0, 1, 2, 0, 3, 1, 4, 2}));
   EXPECT_EQ(world.receiver.frames[3].bytes, world.receiver.frames[0].bytes);
 }
 
-TEST(Fault, TheLinkIsDownForItsTimeAndNobodyCanSaveAFrame) {
+TEST(Fault, LinkDownLosesFramesForItsTime) {
   World world("link_down 2500 nth=2 count=1; delay 1 psn=2");
   size_t lost = 0;
   world.wire.Connect(1, world.injector);
@@ -483,7 +483,7 @@ TEST(Fault, TheLinkIsDownForItsTimeAndNobodyCanSaveAFrame) {
   EXPECT_EQ(lost, 2u);  // they did not come to the injector
 }
 
-TEST(Fault, DisarmedItDoesNothingMoreAndKeepsNothing) {
+TEST(Fault, DisarmStopsAllFaultsAndReleasesHeldFrames) {
   World world("link_down 1000000 nth=1; reorder 2");
   world.SendAt(0, MakeRoce({.psn = 9}));
   world.scheduler.Call(1, [&world] { EXPECT_FALSE(world.wire.is_up()); });
@@ -495,7 +495,7 @@ TEST(Fault, DisarmedItDoesNothingMoreAndKeepsNothing) {
   EXPECT_EQ(world.injector.injected(), 1u);
 }
 
-TEST(Fault, RatesHoldAndTheSameSeedHitsTheSameFrames) {
+TEST(Fault, RatesHoldAndSeedDeterminesTheFrames) {
   const auto run = [](uint64_t seed) {
     World world("drop rate=0.1", seed);
     world.Send(5000);
@@ -508,7 +508,7 @@ TEST(Fault, RatesHoldAndTheSameSeedHitsTheSameFrames) {
   EXPECT_NE(run(2), first);
 }
 
-TEST(Fault, TheFirstRuleThatMatchesActsAndAllCount) {
+TEST(Fault, FirstMatchingRuleActsAndAllCount) {
   World world("delay 10 nth=2; drop nth=2; drop nth=4");
   world.Send(5);
   EXPECT_EQ(world.Psns(), (std::vector<uint32_t>{0, 1, 2, 4}));

@@ -65,7 +65,7 @@ Written WriteSample(const std::string& name) {
   return sample;
 }
 
-TEST(Pcapng, ComesBackThroughLibpcap) {
+TEST(Pcapng, RoundTripsThroughLibpcap) {
   const Written sample = WriteSample("libpcap.pcapng");
   const Capture capture = ReadPcap(sample.path);
   ASSERT_EQ(capture.error, "");
@@ -83,7 +83,7 @@ std::string ReadFile(const std::string& path) {
   return text.str();
 }
 
-TEST(Pcapng, TheSameRunWritesTheSameBytes) {
+TEST(Pcapng, SameRunWritesTheSameBytes) {
   const Written first = WriteSample("first.pcapng"), second = WriteSample("second.pcapng");
   const std::string bytes = ReadFile(first.path);
   EXPECT_FALSE(bytes.empty());
@@ -92,7 +92,7 @@ TEST(Pcapng, TheSameRunWritesTheSameBytes) {
   std::filesystem::remove(second.path);
 }
 
-TEST(Pcapng, SaysWhatWentWrong) {
+TEST(Pcapng, ReportsErrors) {
   PcapngWriter nowhere("/nonexistent/folder/x.pcapng", "");
   EXPECT_EQ(nowhere.error(), "/nonexistent/folder/x.pcapng: No such file or directory");
   nowhere.Write(nowhere.AddInterface("nic0", "", 0), 0, Direction::kIn, Frame(60));  // harmless
@@ -110,7 +110,7 @@ uint32_t Word(const std::string& bytes, size_t at, size_t count) {
 }
 
 // What libpcap does not show: the flags word of each packet block (draft-ietf-opsawg-pcapng, 4.3.1).
-TEST(Pcapng, TellsDirectionAndFcsErrorInTheFlags) {
+TEST(Pcapng, FlagsHaveDirectionAndFcsError) {
   const Written sample = WriteSample("flags.pcapng");
   const std::string bytes = ReadFile(sample.path);
   std::vector<uint32_t> flags;

@@ -72,7 +72,7 @@ struct World {
   std::vector<std::unique_ptr<Receiver>> receivers;
 };
 
-TEST(Switch, FloodsWhatItDoesNotKnowAndLearnsFromSources) {
+TEST(Switch, FloodsUnknownDestinationsAndLearnsSources) {
   World world(4);
   world.Send(0, Host(1), Host(0));
   world.Run();
@@ -96,7 +96,7 @@ TEST(Switch, FloodsWhatItDoesNotKnowAndLearnsFromSources) {
   EXPECT_TRUE(world.network_switch.IsIdle());
 }
 
-TEST(Switch, SendsNothingBackWhereItCameFrom) {
+TEST(Switch, SendsNothingBackToItsIngressPort) {
   World world(2);
   world.Send(0, kBroadcast, Host(0));
   world.Send(0, kBroadcast, Host(5));
@@ -107,7 +107,7 @@ TEST(Switch, SendsNothingBackWhereItCameFrom) {
   EXPECT_EQ(world.Counts(), before);
 }
 
-TEST(Switch, AHairpinSendsBackWhatIsForItsOwnPort) {
+TEST(Switch, HairpinSendsBackToTheIngressPort) {
   World world(2, {.hairpin = true});
   world.Send(0, Host(5), Host(5));  // learned from itself: the first frame comes back already
   world.Run();
@@ -121,14 +121,14 @@ TEST(Switch, AHairpinSendsBackWhatIsForItsOwnPort) {
   EXPECT_EQ(world.Counts(), (std::vector<size_t>{2, 1}));
 }
 
-TEST(Switch, AGroupAddressIsNeverLearned) {
+TEST(Switch, GroupAddressIsNeverLearned) {
   World world(2);
   world.Send(0, Host(1), kBroadcast);
   world.Run();
   EXPECT_EQ(world.network_switch.PortOf(kBroadcast), std::nullopt);
 }
 
-TEST(Switch, DropsWhatIsWrongShortOrReserved) {
+TEST(Switch, DropsBadFcsShortAndReserved) {
   World world(2);
   world.Send(0, kBroadcast, Host(0), 100, 0, true);
   world.Send(0, kBroadcast, Host(0), 13);
@@ -142,7 +142,7 @@ TEST(Switch, DropsWhatIsWrongShortOrReserved) {
   EXPECT_EQ(world.network_switch.counters(0).received, 6u);
 }
 
-TEST(Switch, StoresAndForwardsWithExactlyItsLatency) {
+TEST(Switch, StoreAndForwardLatencyIsExact) {
   World world(2, {.latency_ns = 400, .queue_bytes = 10'000});
   world.Send(0, kBroadcast, Host(0), 1000, 7);
   world.Run();
@@ -150,7 +150,7 @@ TEST(Switch, StoresAndForwardsWithExactlyItsLatency) {
   EXPECT_EQ(world.receivers[1]->arrivals, (std::vector<Arrival>{{80'960 + 400'000 + 80'960, 1000, 7}}));
 }
 
-TEST(Switch, DropsExactlyWhatDoesNotFitIntoTheQueue) {
+TEST(Switch, DropsExactlyWhatOverflowsTheQueue) {
   // 100 Gb/s in, 1 Gb/s out: frames of 1000 bytes come every 82 ns and leave every 8.2 us.
   World world(2, {.latency_ns = 0, .queue_bytes = 5'000}, {100'000, 1000});
   for (uint8_t i = 1; i <= 20; ++i) world.Send(0, kBroadcast, Host(0), 1000, i);
@@ -173,7 +173,7 @@ TEST(Switch, DropsExactlyWhatDoesNotFitIntoTheQueue) {
   EXPECT_EQ(again.receivers[1]->arrivals[1].tag, 3);
 }
 
-TEST(Switch, TwoPortsIntoOneShareItsRate) {
+TEST(Switch, TwoPortsShareOneOutputPort) {
   World world(3, {.latency_ns = 400, .queue_bytes = 1'000'000});
   world.Send(2, kBroadcast, Host(2));
   world.Run();

@@ -40,7 +40,7 @@ void RunTo(Scheduler& scheduler, Picoseconds time) {
   scheduler.RunUntil([] { return false; }, time);
 }
 
-TEST(Wire, AFrameArrivesExactlyAfterPreambleFrameFcsAndDelay) {
+TEST(Wire, ArrivalIncludesPreambleFrameFcsAndDelay) {
   StandaloneScheduler scheduler;
   Wire wire(scheduler, {.rate_mbps = 100'000, .delay_ns = 500});
   Receiver left(scheduler), right(scheduler);
@@ -69,7 +69,7 @@ TEST(Wire, EveryRateIsRoundedUpToAPicosecond) {
   EXPECT_EQ(Wire(scheduler, {.rate_mbps = 30'000}).Time(1), 267u);
 }
 
-TEST(Wire, WhileItIsDownItLosesAllAndBothEndsKnow) {
+TEST(Wire, LinkDownLosesFramesAndNotifiesBothEnds) {
   struct Listener final : LinkListener {
     void OnLink(bool up) override { changes.emplace_back(scheduler->now(), up); }
     const Scheduler* scheduler = nullptr;
@@ -164,7 +164,7 @@ struct World {
   Receiver far;
 };
 
-TEST(MacPort, SendsWhileTheCoreStillGivesIfTheCoreIsFaster) {
+TEST(MacPort, CutsThroughIfTheCoreIsFaster) {
   World world;
   world.Transmit(100, 4096);  // 64 beats, cycles 100 to 163; 128 Gb/s into 100 Gb/s
   RunTo(world.scheduler, kForever);
@@ -179,7 +179,7 @@ TEST(MacPort, SendsWhileTheCoreStillGivesIfTheCoreIsFaster) {
   EXPECT_EQ(world.nic.credits[1].beats, 64u);
 }
 
-TEST(MacPort, TellsTheNicOfTheLinkInItsNextCycle) {
+TEST(MacPort, LinkStateReachesTheNicInTheNextCycle) {
   World world;
   using Links = std::vector<std::pair<Cycle, bool>>;
   world.scheduler.Call(1'000'001, [&] { world.wire.TakeDown(2'000'000); });  // cycles begin every 4,000 ps
@@ -203,7 +203,7 @@ TEST(MacPort, TellsTheNicOfTheLinkInItsNextCycle) {
   EXPECT_TRUE(world.far.frames.empty());
 }
 
-TEST(MacPort, WaitsForTheWholeFrameIfTheLineIsFaster) {
+TEST(MacPort, StoresTheWholeFrameIfTheLineIsFaster) {
   spec::Config narrow = spec::kNic100;
   narrow.datapath_bits = 64;  // 16 Gb/s into 100 Gb/s
   World world(narrow);
@@ -227,7 +227,7 @@ TEST(MacPort, PadsShortFramesOnTheLineOnly) {
   EXPECT_EQ(world.mac.counters().sent_bytes, 102u);
 }
 
-TEST(MacPort, GivesAReceivedFrameToTheCoreExactlyThenAndAsOneTrain) {
+TEST(MacPort, DeliversAReceivedFrameAsOneTrainAtItsTime) {
   World world;
   world.wire.Send(1, 1'000'000, Frame(1000));
   // Last bit at 1,000,000 + 80,960 + 500,000; 40 ns: 1,620,960 ps, cycle 406.
@@ -251,7 +251,7 @@ TEST(MacPort, ReceivedFramesWaitForTheCoresPort) {
   EXPECT_EQ(world.nic.frames[2].start, world.nic.frames[1].end + 1);
 }
 
-TEST(MacPort, DropsWhatIsTooLongAndPassesWhatIsWrong) {
+TEST(MacPort, DropsOversizedAndPassesBadFcs) {
   World world;
   world.wire.Send(1, 0, Frame(9729));
   world.wire.Send(1, 0, Frame(9728));
@@ -269,7 +269,7 @@ TEST(MacPort, DropsWhatIsTooLongAndPassesWhatIsWrong) {
   EXPECT_TRUE(world.mac.IsIdle());
 }
 
-TEST(MacPort, ARestartForgetsWhatIsBetweenCoreAndLine) {
+TEST(MacPort, RestartDropsFramesBetweenCoreAndLine) {
   World world;
   world.Transmit(130, 1000);  // on the line until cycle 161
   world.wire.Send(1, 0, Frame(1000));
@@ -286,7 +286,7 @@ TEST(MacPort, ARestartForgetsWhatIsBetweenCoreAndLine) {
 
 // A device that sends as fast as its credits allow fills the line, or its own port where that is slower: 65 bytes are
 // two beats.
-TEST(MacPort, CreditsKeepTheLineFull) {
+TEST(MacPort, CreditsSustainLineRate) {
   for (const uint32_t bytes : {60u, 64u, 65u, 1500u, 4160u, 9728u}) {
     World world;
     constexpr uint64_t kFrames = 2000;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What goes wrong stops only what owns it: docs/decisions/0003 on whole systems, with two connections between the same
-// hosts, one for the trouble and one that must not notice. Model, RTL, and both in lockstep.
+// hosts, one with the errors and one that must not be affected. Model, RTL, and both in lockstep.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 constexpr uint64_t kMicrosecond = 1'000;
 constexpr uint64_t kMillisecond = 1'000'000;
 
-class Trouble : public testing::TestWithParam<EveryDevice> {
+class Errors : public testing::TestWithParam<EveryDevice> {
  protected:
   using Pair = std::unique_ptr<ConnectedPair>;
 
@@ -128,12 +128,12 @@ class Trouble : public testing::TestWithParam<EveryDevice> {
   }
   using Texts = std::vector<std::string>;
 
-  std::mt19937_64 random_ = MakeRandom("trouble");
+  std::mt19937_64 random_ = MakeRandom("errors");
   std::unique_ptr<RdmaSystem> system_;
   Pair bad_, good_;
 };
 
-TEST_P(Trouble, AQpDestroyedWithWritesInFlightSaysNothingAndOthersGoOn) {
+TEST_P(Errors, QpDestroyedWithWritesInFlightLeavesOthersRunning) {
   for (const size_t victim : {size_t{0}, size_t{1}}) {  // who sends, who receives
     if (bad_ == nullptr) {
       ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
@@ -176,7 +176,7 @@ TEST_P(Trouble, AQpDestroyedWithWritesInFlightSaysNothingAndOthersGoOn) {
 }
 
 // As when a process is killed: the driver resets the device while everything works.
-TEST_P(Trouble, ADeviceResetInTrafficEndsAllDmaAndTheDeviceOpensAgain) {
+TEST_P(Errors, DeviceResetInTrafficStopsAllDmaAndTheDeviceReopens) {
   for (size_t victim = 0; victim < 2; ++victim) {
     ASSERT_NO_FATAL_FAILURE(PostMany(*bad_, 32, 2048));
     ASSERT_NO_FATAL_FAILURE(PostMany(*good_, 32, 2048, 1));
@@ -215,7 +215,7 @@ TEST_P(Trouble, ADeviceResetInTrafficEndsAllDmaAndTheDeviceOpensAgain) {
   }
 }
 
-TEST_P(Trouble, ACqOverrunFailsTheCqAndLeavesWhatItHas) {
+TEST_P(Errors, CqOverrunFailsTheCqAndKeepsItsCompletions) {
   bad_.reset();
   ASSERT_NO_FATAL_FAILURE(Connect(&bad_, {.cqe = 2}));
   const uint32_t cqn = bad_->side[0].cq->cqn();
@@ -248,7 +248,7 @@ TEST_P(Trouble, ACqOverrunFailsTheCqAndLeavesWhatItHas) {
 }
 
 // Each of them stops the completion writer for a moment, and its events need that writer.
-TEST_P(Trouble, ManyCqOverrunsAtOnceHangNothing) {
+TEST_P(Errors, SimultaneousCqOverrunsDoNotHang) {
   // As many as the smaller device has QPs left: 24 events, for which there are buffers.
   std::vector<Pair> pairs(12);
   // A side whose peer has failed before it answered anything fails by its retries.
@@ -280,7 +280,7 @@ TEST_P(Trouble, ManyCqOverrunsAtOnceHangNothing) {
   ExpectWorks(*good_);
 }
 
-TEST_P(Trouble, ADescriptorOutsideItsWindowStopsTheSendQueueAndItsQp) {
+TEST_P(Errors, DescriptorOutsideItsWindowStopsTheSendQueueAndItsQp) {
   auto& near = bad_->side[0];
   host::VirtioNetDevice& net = system_->host(0).device().net();
   const auto index = net.SendQueueIndex(near.qp->qpn());
@@ -315,7 +315,7 @@ TEST_P(Trouble, ADescriptorOutsideItsWindowStopsTheSendQueueAndItsQp) {
   ExpectWorks(*bad_);
 }
 
-TEST_P(Trouble, AWrongKeyEndsBothQpsOfThatConnectionOnly) {
+TEST_P(Errors, WrongKeyFailsBothQpsOfItsConnectionOnly) {
   ASSERT_NO_FATAL_FAILURE(PostMany(*good_, 8, 1024));
   ASSERT_TRUE(Post(*bad_, 0, 0, 64).ok());
   ASSERT_TRUE(Post(*bad_, 1, 0, 64, 1).ok());
@@ -337,7 +337,7 @@ TEST_P(Trouble, AWrongKeyEndsBothQpsOfThatConnectionOnly) {
   ExpectWorks(*good_);
 }
 
-TEST_P(Trouble, APayloadThatCannotBeReadEndsItsQpOnly) {
+TEST_P(Errors, UnreadablePayloadFailsItsQpOnly) {
   auto& near = bad_->side[0];
   const std::vector<uint8_t> before(bad_->side[1].memory->data(),
                                     bad_->side[1].memory->data() + bad_->side[1].memory->size());
@@ -361,7 +361,7 @@ TEST_P(Trouble, APayloadThatCannotBeReadEndsItsQpOnly) {
   ExpectWorks(*bad_);
 }
 
-TEST_P(Trouble, AWorkRequestThatCannotBeReadStopsItsQueueOnly) {
+TEST_P(Errors, UnreadableWorkRequestStopsItsQueueOnly) {
   // Reads of a post: index, ring, descriptor, two of the work request.
   for (const uint64_t nth : {uint64_t{4}, uint64_t{5}}) {
     const uint32_t qpn = bad_->side[0].qp->qpn();
@@ -380,11 +380,11 @@ TEST_P(Trouble, AWorkRequestThatCannotBeReadStopsItsQueueOnly) {
 }
 
 // A message of 128 bursts, of 12 where a cycle is dear.
-class LongMessage : public Trouble {
+class LongMessage : public Errors {
  protected:
   static constexpr uint32_t kMtu = 4096;
   void SetUp() override {
-    ASSERT_NO_FATAL_FAILURE(Trouble::SetUp());
+    ASSERT_NO_FATAL_FAILURE(Errors::SetUp());
     const bool is_cheap = std::get<0>(GetParam()) == "model" && config().link_mbps >= 10'000;
     bytes_ = (is_cheap ? 128U : 12U) * spec::kSendBurstBytes + 5;
     Begin();
@@ -410,7 +410,7 @@ class LongMessage : public Trouble {
   uint32_t bytes_ = 0;
 };
 
-TEST_P(LongMessage, LetsShortOnesOfOthersThrough) {
+TEST_P(LongMessage, DoesNotBlockShortMessagesOfOtherQps) {
   for (uint64_t i = 0; i < 3; ++i) {
     const uint64_t begin = Now();
     ASSERT_TRUE(Post(*good_, i, 64 * i, 64).ok());
@@ -426,7 +426,7 @@ TEST_P(LongMessage, LetsShortOnesOfOthersThrough) {
   EXPECT_EQ(Events(0), Texts{});
 }
 
-TEST_P(LongMessage, MakesTheStopOfAnotherQpNoLonger) {
+TEST_P(LongMessage, DoesNotDelayTheStopOfAnotherQp) {
   const uint64_t begin = Now();
   good_->side[0].qp.reset();
   // What is under way at each of its holds, and the firmware.
@@ -437,7 +437,7 @@ TEST_P(LongMessage, MakesTheStopOfAnotherQpNoLonger) {
   ExpectWorks(*good_);
 }
 
-TEST_P(LongMessage, EndsWhenItsOwnQpIsStopped) {
+TEST_P(LongMessage, StopsWithItsQp) {
   const uint64_t begin = Now();
   bad_->side[0].qp.reset();
   EXPECT_LT(Now() - begin, 9 * BurstNs() + 150 * kMicrosecond);
@@ -451,7 +451,7 @@ TEST_P(LongMessage, EndsWhenItsOwnQpIsStopped) {
   ExpectWorks(*good_);
 }
 
-VIREO_ON_EVERY_DEVICE_ONCE(Trouble);
+VIREO_ON_EVERY_DEVICE_ONCE(Errors);
 VIREO_ON_EVERY_DEVICE_ONCE(LongMessage);
 
 }  // namespace
