@@ -25,7 +25,7 @@ uint8_t* BytesOf(Port& port) {
   return reinterpret_cast<uint8_t*>(&port);
 }
 
-// Fields of the token from the flat bits of token_o, by the token's own list.
+// Decodes the flat bits of token_o into fields, by the token's field list.
 template <typename Port>
 model::RxToken Unpack(const Port& port) {
   constexpr size_t kWords = sizeof(Port) / sizeof(EData);
@@ -51,7 +51,7 @@ class RxParserRtlOf final : public RxParserRtl {
     top_.clk_i = 0;
     top_.rst_ni = 1;
     top_.eval();
-    top_.rst_ni = 0;  // the edge that an asynchronous reset needs
+    top_.rst_ni = 0;  // the edge for an asynchronous reset
     Idle(2);
     top_.rst_ni = 1;
     cycle_ = 0;

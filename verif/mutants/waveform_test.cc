@@ -175,7 +175,7 @@ TEST(LockstepWaveform, ShowsTheFrameThatDiffers) {
     const bool is_last = &frame == &frames.back();
     EXPECT_EQ(IsIcrcRight(frame), !is_last) << "frame " << &frame - frames.data() << " of " << frames.size();
   }
-  const size_t byte = std::strtoull(WordBehind(output, "differs in its byte ", report).c_str(), nullptr, 10);
+  const size_t byte = std::strtoull(WordBehind(output, "differs in byte ", report).c_str(), nullptr, 10);
   EXPECT_GE(byte, frames.back().size() - spec::kIcrcBytes) << output;
   EXPECT_LT(byte, frames.back().size()) << output;
 

@@ -68,7 +68,7 @@ TEST(RunInChild, RefusesASeedAfterTheParentDrewOne) {
         RunInChild([]() -> std::optional<std::string> { return ""; }, {.seed = Seed() + 1, .timeout_seconds = 10});
     return child.error;
   });
-  EXPECT_EQ(nested.reply, "the parent has drawn its seed already");
+  EXPECT_EQ(nested.reply, "the parent has already used its seed");
 }
 
 }  // namespace

@@ -82,8 +82,8 @@ TEST(HostMemory, UnlistedDeviceAccessAborts) {
     }
     static_cast<void>(memory.Write(region->address + 93, data));
   };
-  EXPECT_DEATH(run(false), "DMA write of 8 bytes at 0x12.*: no_window, and nobody asked for it");
-  EXPECT_DEATH(run(true), "DMA write of 8 bytes at 0x12.*: no_window, and nobody asked for it");
+  EXPECT_DEATH(run(false), "DMA write of 8 bytes at 0x12.*: no_window, and not expected");
+  EXPECT_DEATH(run(true), "DMA write of 8 bytes at 0x12.*: no_window, and not expected");
   EXPECT_DEATH(
       {
         HostMemory memory;
@@ -91,7 +91,7 @@ TEST(HostMemory, UnlistedDeviceAccessAborts) {
         static_cast<void>(memory.Probe(region->address + 64, 8, Permission::kWrite));
         static_cast<void>(memory.Probe(region->address + 64, 8, Permission::kRead));
       },
-      "DMA read of 8 bytes at 0x12.*40: no_permission, and nobody asked for it");
+      "DMA read of 8 bytes at 0x12.*40: no_permission, and not expected");
 }
 
 TEST(HostMemory, CountsDeviceAccessesPerWindow) {
@@ -354,18 +354,18 @@ TEST(HostMemory, CombinedReadStaysInOneReadableWindow) {
   Elsewhere world;
   world.bytes[0][5] = 42;
   std::vector<uint8_t> data(10);
-  EXPECT_TRUE(world.memory.IsElsewhere(1990, 10));
-  EXPECT_FALSE(world.memory.IsElsewhere(1991, 10));
-  EXPECT_FALSE(world.memory.IsElsewhere(999, 2));
-  EXPECT_FALSE(world.memory.IsElsewhere(world.here.address, 10));
-  EXPECT_TRUE(world.memory.ReadElsewhere(1000, data));
+  EXPECT_TRUE(world.memory.IsExternal(1990, 10));
+  EXPECT_FALSE(world.memory.IsExternal(1991, 10));
+  EXPECT_FALSE(world.memory.IsExternal(999, 2));
+  EXPECT_FALSE(world.memory.IsExternal(world.here.address, 10));
+  EXPECT_TRUE(world.memory.ReadExternal(1000, data));
   EXPECT_EQ(data[5], 42);
-  EXPECT_FALSE(world.memory.ReadElsewhere(1991, data));
-  EXPECT_FALSE(world.memory.ReadElsewhere(world.here.address, data));
+  EXPECT_FALSE(world.memory.ReadExternal(1991, data));
+  EXPECT_FALSE(world.memory.ReadExternal(world.here.address, data));
   world.backends[1]->good_bytes = 0;
-  EXPECT_FALSE(world.memory.ReadElsewhere(2000, data));
+  EXPECT_FALSE(world.memory.ReadExternal(2000, data));
   EXPECT_TRUE(world.memory.Protect(1000, Permission::kWrite));
-  EXPECT_FALSE(world.memory.ReadElsewhere(1000, data));
+  EXPECT_FALSE(world.memory.ReadExternal(1000, data));
   EXPECT_EQ(world.memory.TrafficOf(1000)->read_bytes, 10u);
   EXPECT_TRUE(world.memory.violations().empty());
   EXPECT_EQ(world.TakeCalls(), Calls({"read 0+10", "read 0+10"}));

@@ -42,19 +42,19 @@ TEST(PcieScript, ParsesEveryKeyword) {
 
 TEST(PcieScript, RejectsInvalidTextWithItsLine) {
   const std::pair<const char*, const char*> rows[] = {
-      {"split\nlate", "fault script, line 2: 'late' is no fault"},
+      {"split\nlate", "fault script, line 2: 'late' is not a fault"},
       {"delay", "fault script, line 1: delay needs an amount"},
       {"spread on=source", "fault script, line 1: spread needs an amount"},
       {"split 3", "fault script, line 1: split has no amount"},
       {"poison 3", "fault script, line 1: poison has no amount"},
-      {"abort 1 2", "fault script, line 1: there are two amounts"},
+      {"abort 1 2", "fault script, line 1: two amounts"},
       {"delay 0x100000000", "fault script, line 1: '0x100000000': more than 32 bits"},
-      {"abort on=ring", "fault script, line 1: 'on=ring': there is no such place"},
+      {"abort on=ring", "fault script, line 1: 'on=ring': unknown place"},
       {"abort nth=0", "fault script, line 1: 'nth=0': counts from 1"},
       {"abort nth=x", "fault script, line 1: 'nth=x': not a number"},
-      {"abort count=2", "fault script, line 1: count goes with nth"},
+      {"abort count=2", "fault script, line 1: count needs nth"},
       {"abort rate=2", "fault script, line 1: 'rate=2': a rate is 0 to 1 with up to six decimals"},
-      {"abort psn=3", "fault script, line 1: 'psn=3': there is no such condition"},
+      {"abort psn=3", "fault script, line 1: 'psn=3': unknown condition"},
       {"abort soon", "fault script, line 1: 'soon' is neither a number nor a condition"},
   };
   for (const auto& [text, error] : rows) {

@@ -561,7 +561,7 @@ TEST(PcieLink, UnlistedDeviceAccessAborts) {
         world.Read(100, 1, world.region.address + World::kBytes - 8, 16);
         world.Run();
       },
-      "DMA read of 16 bytes at .*: no_window, and nobody asked for it");
+      "DMA read of 16 bytes at .*: no_window, and not expected");
   EXPECT_DEATH(
       {
         World world;
@@ -569,7 +569,7 @@ TEST(PcieLink, UnlistedDeviceAccessAborts) {
         world.Read(100, 1, 0xdead'0000, 16);
         world.Run();
       },
-      "DMA read of 16 bytes at 0xdead0000: no_window, and nobody asked for it");
+      "DMA read of 16 bytes at 0xdead0000: no_window, and not expected");
 }
 
 TEST(PcieLink, FaultsHitTheReadsTheyName) {

@@ -331,7 +331,7 @@ TEST(SchedulerDeathTest, PastTimeAborts) {
   StandaloneScheduler scheduler;
   scheduler.RunUntil(Never, 100);
   scheduler.Call(100, [] {});
-  EXPECT_DEATH(scheduler.Call(99, [] {}), "asks at 100 ps for a callback at 99 ps");
+  EXPECT_DEATH(scheduler.Call(99, [] {}), "requests at 100 ps a callback at 99 ps");
 }
 
 TEST(SchedulerDeathTest, SecondSimulationAborts) {

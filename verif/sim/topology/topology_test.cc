@@ -372,15 +372,15 @@ TEST(Topology, RefusesInvalidTopologies) {
     EXPECT_EQ(error(parameters), "two NICs have the name 'nic0'");
     parameters = Nics(3);
     parameters.fabric = Fabric::kDirect;
-    EXPECT_EQ(error(parameters), "a direct wire joins two NICs");
+    EXPECT_EQ(error(parameters), "a direct wire connects exactly two NICs");
     parameters = Nics(2);
     parameters.fabric = Fabric::kDirect;
     parameters.nics[1].config = &spec::kNic1;
-    EXPECT_EQ(error(parameters), "a direct wire joins NICs of one rate");
+    EXPECT_EQ(error(parameters), "a direct wire connects NICs of equal rate");
     parameters = Nics(1);
     parameters.capture_path = "/nonexistent/x.pcapng";
     EXPECT_EQ(error(parameters), "/nonexistent/x.pcapng: No such file or directory");
-    EXPECT_EQ(error(Nics(1), [](const NicContext&) { return nullptr; }), "there is no device for 'nic0'");
+    EXPECT_EQ(error(Nics(1), [](const NicContext&) { return nullptr; }), "no device for 'nic0'");
   });
 }
 

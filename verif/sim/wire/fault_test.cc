@@ -190,9 +190,9 @@ TEST(FaultScript, ParsesEveryKeyword) {
 
 TEST(FaultScript, RejectsInvalidTextWithItsLine) {
   const std::pair<const char*, const char*> rows[] = {
-      {"drop\nfall", "fault script, line 2: 'fall' is no fault"},
-      {"drop # fine\n\ndrop when=3", "fault script, line 3: 'when=3': there is no such condition"},
-      {"drop opcode=rc_send", "fault script, line 1: 'opcode=rc_send': there is no such opcode"},
+      {"drop\nfall", "fault script, line 2: 'fall' is not a fault"},
+      {"drop # fine\n\ndrop when=3", "fault script, line 3: 'when=3': unknown condition"},
+      {"drop opcode=rc_send", "fault script, line 1: 'opcode=rc_send': unknown opcode"},
       {"drop psn=0x1000000", "fault script, line 1: 'psn=0x1000000': more than 24 bits"},
       {"drop qp=-1", "fault script, line 1: 'qp=-1': not a number"},
       {"drop qp=", "fault script, line 1: 'qp=': not a number"},
@@ -206,7 +206,7 @@ TEST(FaultScript, RejectsInvalidTextWithItsLine) {
       {"drop rate=0.-5", "fault script, line 1: 'rate=0.-5': a rate is 0 to 1 with up to six decimals"},
       {"delay", "fault script, line 1: delay needs an amount"},
       {"truncate bad_fcs", "fault script, line 1: truncate needs an amount"},
-      {"duplicate 1 2", "fault script, line 1: there are two amounts"},
+      {"duplicate 1 2", "fault script, line 1: two amounts"},
       {"drop bad_fcs", "fault script, line 1: bad_fcs is for corrupt and truncate"},
       {"link_down", "fault script, line 1: link_down needs an amount"},
       {"oversize", "fault script, line 1: oversize needs an amount"},
