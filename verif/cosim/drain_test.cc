@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A send queue that is drained (SQD): what was begun ends, what is posted waits, the host hears of the end, and the
-// queue pair goes on. [IBTA vol. 1, 10.3.1.5]
+// A drained send queue (SQD): started messages complete, new work requests wait, the end of the drain is reported, and
+// the queue pair can continue. [IBTA vol. 1, 10.3.1.5]
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -43,7 +43,7 @@ class Drain : public PairTest {
     PostSend({.wr_id = wr_id, .opcode = IbWrOpcode::kSend, .sg_list = {&sge, 1}});
   }
   void Receive(uint64_t wr_id) { PostRecv(1, wr_id, {far().region->Sge(0, kBytes)}); }
-  // Events that have come to the near side.
+  // Events received by the near side.
   std::vector<spec::RdmaEvent> Events() {
     std::vector<spec::RdmaEvent> events;
     for (;;) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reliable connections over links that lose, repeat, reorder and damage frames: every message is delivered once and in
-// order, or its work request says why not.
+// Reliable connections over links that lose, duplicate, reorder and corrupt frames: every message is delivered once and
+// in order, or its work request completes in error.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ class Loss : public PairTest {
     options.connection.retry_cnt = retry_cnt;
     return options;
   }
-  // A few messages of several packets each way of use; all arrive once, in order, whole.
+  // A few messages of several packets per operation and direction; all arrive once, in order, intact.
   void ExpectDelivery() {
     Connect(Options());
     if (HasFatalFailure()) return;
@@ -113,7 +113,7 @@ TEST_P(Loss, TotalLossExhaustsTheRetries) {
               .rkey = far().region->rkey()});
   }
   ExpectNext(0, 1, IbWcStatus::kRetryExcErr, 20'000'000);
-  // The first try and two more; each at least its time and at most four times that. [IBTA vol. 1, 9.7.6.1.3]
+  // The first transmission and two retries; each takes one to four timeouts. [IBTA vol. 1, 9.7.6.1.3]
   constexpr uint64_t kLeast = 3 * (uint64_t{spec::kLocalAckTimeoutUnitNs} << kTimeout);
   const uint64_t took = system_->host(0).function().NowNs() - begin;
   EXPECT_GE(took, kLeast);
@@ -136,14 +136,14 @@ TEST_P(Loss, RetriesForeverWithTimeoutDisabled) {
                                    .rkey = far().region->rkey()};
   PostSend(request);
   ExpectNone(0, 1'000'000);
-  // The next one shows the gap.
+  // The next packet reveals the gap.
   PostSend(request);
   ExpectNext(0, 1, IbWcStatus::kSuccess);
   ExpectNext(0, 1, IbWcStatus::kSuccess);
 }
 
-// On a line that others keep busy for longer than its timeout a message is late and not lost: without a single retry it
-// arrives. The timeout is longer than what the MAC holds takes on the line.
+// On a line kept busy by others for longer than the timeout, a message is late but not lost: it arrives without a
+// retry. The timeout is longer than the wire time of the MAC's buffer.
 TEST_P(Loss, WaitingForTheWireIsNotLoss) {
   Build({});
   ASSERT_FALSE(HasFatalFailure());
@@ -169,7 +169,7 @@ TEST_P(Loss, WaitingForTheWireIsNotLoss) {
       ASSERT_TRUE(posted.ok());
     }
   }
-  RunFor(30'000);  // until the device is full of it
+  RunFor(30'000);  // until the device's buffers are full
   const uint64_t begin = system_->host(0).function().NowNs();
   const spec::RdmaSge sge = near().region->Sge(0, 64);
   PostSend(Remote(IbWrOpcode::kRdmaWrite, 7, {sge}, 0));
@@ -184,7 +184,7 @@ TEST_P(Loss, WaitingForTheWireIsNotLoss) {
   }
 }
 
-// VIREO_LOSS_MESSAGES=N: that many messages, by 16 queue pairs of each NIC; on nic1 by the 14 that it has.
+// VIREO_LOSS_MESSAGES=N: that many messages, over 16 queue pairs of each NIC; on nic1 over its 14.
 TEST_P(Loss, RandomLossDeliversMixedMessagesOnceAndInOrder) {
   const char* text = std::getenv("VIREO_LOSS_MESSAGES");
   const bool is_model = std::get<0>(GetParam()) == "model";
@@ -203,7 +203,7 @@ TEST_P(Loss, RandomLossDeliversMixedMessagesOnceAndInOrder) {
       auto random = MakeRandom(fmt::format("loss.{}.{}", config().name, rate));
       // 131 us; on a slow wire 4 ms.
       const uint8_t timeout = config().link_mbps >= 10'000 ? 5 : 10;
-      // All of them where a pair costs little, and if somebody says how many messages.
+      // All pairs where they are cheap, and if the number of messages is set.
       const bool is_full = has_cheap_cycles() || text != nullptr;
       const MixedTraffic::Options traffic_options{
           .messages = messages,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SEND and immediate data on a reliable connection: what a receive gets, in which elements, and how each thing that can
-// be wrong with it ends on both sides.
+// SEND and immediate data on a reliable connection: the data of a receive, its SGEs, and how each error ends on both
+// sides.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using spec::IbWcStatus;
 using spec::IbWrOpcode;
 
 constexpr uint8_t kImmediate[4] = {0xde, 0xad, 0x12, 0x34};
-constexpr uint32_t kElements = 4;  // what every configuration has
+constexpr uint32_t kElements = 4;  // supported by every configuration
 
 class Send : public PairTest {
  protected:
@@ -199,7 +199,7 @@ TEST_P(Send, ManyArriveInOrder) {
 TEST_P(Send, RnrRetryWaitsForALateReceive) {
   auto options = Options();
   options.connection.min_rnr_timer = 1;  // 10 us
-  options.connection.rnr_retry = 7;      // without end
+  options.connection.rnr_retry = 7;      // infinite
   Connect(options);
   const std::vector<spec::RdmaSge> from = {near().region->Sge(0, 2500)};
   const std::vector<uint8_t> data = Gather(near(), from);
@@ -257,7 +257,7 @@ TEST_P(Send, ReceivesOfAFailedQpFlushInOrder) {
   ExpectNext(1, 0, IbWcStatus::kSuccess);
   ASSERT_TRUE(far().qp->Modify({.qp_state = spec::IbQpState::kErr}, spec::IbQpAttrMask::kState).ok());
   for (uint64_t i = 1; i < 20; ++i) ExpectNext(1, i, IbWcStatus::kWrFlushErr);
-  // Those that come later, too.
+  // Receives posted later, too.
   for (uint64_t i = 20; i < 24; ++i) PostRecv(1, i, {far().region->Sge(0, 64)});
   for (uint64_t i = 20; i < 24; ++i) ExpectNext(1, i, IbWcStatus::kWrFlushErr);
 }

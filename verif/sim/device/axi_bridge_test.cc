@@ -317,7 +317,7 @@ TEST(AxiBridgeDeathTest, ProtocolViolationAbortsWithAMessage) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   Bench bench(spec::kNic100);
   bench.Read(1, kRead);
-  EXPECT_DEATH(bench.Read(2, kRead), "bench, cycle 2: read burst with ID 3, which is in use");
+  EXPECT_DEATH(bench.Read(2, kRead), "bench, cycle 2: read burst with ID 3, in use");
   EXPECT_DEATH(bench.Read(2, {.tag = 256, .address = 0, .bytes = 1}), "ID 256");
   EXPECT_DEATH(bench.bridge.OnAddress(2, 0, 64), "without credits");
   const std::vector<uint8_t> beat(64);

@@ -445,7 +445,7 @@ TEST(RtlNicDeathTest, ProtocolViolationAbortsWithAMessage) {
                  pins.out.awuser = 5;
                  pins.out.wstrb[0] = 0x0f;
                }),
-               "wstrb does not fit the burst's address and length in lane 4");
+               "wstrb does not match the burst's address and length in lane 4");
   EXPECT_DEATH(run([](FakePins& pins) {
                  pins.out.tx_valid = pins.out.tx_last = true;
                  pins.out.tx_keep[0] = 5;

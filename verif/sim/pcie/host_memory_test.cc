@@ -71,7 +71,7 @@ TEST(HostMemory, WindowBoundsAreExact) {
 }
 
 // What every test checks without a line for it.
-TEST(HostMemory, UnlistedDeviceAccessAborts) {
+TEST(HostMemory, UnacknowledgedViolationAborts) {
   const auto run = [](bool asks) {
     HostMemory memory;
     const auto region = memory.Allocate(100);
@@ -227,7 +227,7 @@ TEST(HostMemory, BackendServesExternalMemory) {
   EXPECT_EQ(memory.HostPointer(0x2000, 1), nullptr);
 }
 
-TEST(HostMemory, ListenerGetsWindowAndOffsetOfEachWrite) {
+TEST(HostMemory, ListenerGetsEachSuccessfulWriteAndItsLocation) {
   HostMemory memory;
   const auto region = memory.Allocate(64);
   ASSERT_TRUE(region);

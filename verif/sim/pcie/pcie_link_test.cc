@@ -554,7 +554,7 @@ TEST(PcieLink, AccessOutsideTheWindowsIsAnError) {
 }
 
 // Nothing in a test asks for it: the access alone is enough. A read that is lost on its way counts as well.
-TEST(PcieLink, UnlistedDeviceAccessAborts) {
+TEST(PcieLink, UnacknowledgedViolationAborts) {
   EXPECT_DEATH(
       {
         World world;

@@ -366,7 +366,7 @@ TEST(Topology, RefusesInvalidTopologies) {
       EXPECT_EQ(built.topology, nullptr);
       return built.error;
     };
-    EXPECT_EQ(error({}), "a topology has 1 to 65535 NICs");
+    EXPECT_EQ(error({}), "a topology must have 1 to 65535 NICs");
     auto parameters = Nics(2);
     parameters.nics[1].name = "nic0";
     EXPECT_EQ(error(parameters), "two NICs have the name 'nic0'");
