@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every way in which a child can end.
+// All exit paths of a child.
 #include "sim/common/run_in_child.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configuration space as a driver finds it: read back byte by byte, sized, written.
+// Configuration space as seen by a driver: read byte by byte, sized, written.
 #include "sim/device/pci_config.h"
 
 #include <gtest/gtest.h>
@@ -105,7 +105,7 @@ TEST(PciConfig, ControlsFollowTheirRegistersUntilReset) {
   PciConfig config;
   EXPECT_EQ(config.controls(), PciConfig::Controls{});
   config.Write(spec::PciHeader::kCommandOffset, 2, 0xffff);
-  EXPECT_EQ(config.Read(spec::PciHeader::kCommandOffset, 2), 0x546u);  // what an endpoint has: pci.toml
+  EXPECT_EQ(config.Read(spec::PciHeader::kCommandOffset, 2), 0x546u);  // writable bits of an endpoint: pci.toml
   EXPECT_TRUE(config.controls().memory_space);
   EXPECT_TRUE(config.controls().bus_master);
   config.Write(spec::kPciCapAtMsix + 2, 2, 0xc000);
@@ -126,10 +126,10 @@ TEST(PciConfig, ReadOnlyBitsIgnoreWrites) {
   EXPECT_EQ(Capabilities(config), Capabilities(fresh));
   EXPECT_EQ(config.Read(0, 4), fresh.Read(0, 4));
   EXPECT_EQ(config.Read(spec::PciHeader::kStatusOffset, 2), fresh.Read(spec::PciHeader::kStatusOffset, 2));
-  // Behind the capabilities nothing holds anything.
+  // Nothing after the capabilities is writable.
   for (uint32_t at = 0xe8; at < spec::kPcieConfigBytes; at += 4)
     EXPECT_EQ(config.Read(static_cast<uint16_t>(at), 4), 0u);
-  // The choice of virtio_pci_cfg's window can be made, its data is not here.
+  // virtio_pci_cfg's window can be selected; its data is not served here.
   const auto window = At<spec::VirtioPciCfgCap>(config, spec::kPciCapAtPciCfg);
   EXPECT_EQ(window.cap.bar, 0xff);
   EXPECT_EQ(window.cap.offset, ~0u);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RTL behind the seam: a probe with the ports of the device and with its DMA blocks copies memory, sends and receives
-// frames and keeps registers, in a world of real links and wires. The taps watch every rule of the seam.
+// RTL behind the seam: a probe with the ports and DMA blocks of the device copies memory, sends and receives frames and
+// has registers, with real links and wires. The taps check every rule of the seam.
 #include "sim/device/rtl_nic.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ std::unique_ptr<RtlNic> MakeProbe(const NicContext& context) {
   return std::make_unique<RtlNic>(context, std::move(pins), PciConfig::Options{.msix_vectors = 8});
 }
 
-// Everything that crosses a seam, with copies of the payload.
+// Records everything that crosses a seam, with copies of the payload.
 struct Recorder final : EventSink {
   struct Event {
     BoundaryEvent event;
@@ -61,7 +61,7 @@ struct Recorder final : EventSink {
   std::vector<Event> events;
 };
 
-// Two probes on one wire; the first one's host acts.
+// Two probes on one wire; the first one's host drives them.
 struct World {
   explicit World(const spec::Config& config, Scheduler& s, const NicFactory& factory = MakeProbe) : scheduler(s) {
     TopologyParameters parameters;
@@ -139,7 +139,7 @@ void CopyAll(World& world, unsigned copies, std::mt19937_64& random) {
     world.Copy(source.address + from, target.address + to, bytes);
     ASSERT_TRUE(world.topology->RunUntil([&] { return world.messages[0].size() > messages; },
                                          world.scheduler.now() + kMillisecond));
-    // What the message tells of is in memory, and nothing else is.
+    // At the message the copy is in memory, and nothing else has changed.
     for (uint64_t at = 0; at < target.data.size(); ++at) {
       const bool inside = at >= to && at < to + bytes;
       ASSERT_EQ(target.data[at], inside ? source.data[from + at - to] : 0xee) << "copy " << i << " byte " << at;
@@ -230,7 +230,7 @@ TEST_P(RtlNicTest, WritesStallForCreditsWithoutLoss) {
   EXPECT_TRUE(built.topology->RunUntilQuiet(10 * kMillisecond));
   EXPECT_TRUE(std::equal(memory.data.begin(), memory.data.begin() + 4096, memory.data.begin() + 8192 + 13));
   EXPECT_EQ(built.topology->Violations(), std::vector<std::string>());
-  // And it had to wait: more than a burst's beats lie between the ends of some bursts.
+  // And it stalled: the ends of some bursts are more than a burst apart.
   const auto writes = recorder.Of(EventKind::kDmaWrite);
   ASSERT_GE(writes.size(), 17u);
   EXPECT_GT(writes[8].event.cycle - writes[7].event.cycle, 256 / BeatBytes(c) + 1);
@@ -283,7 +283,7 @@ TEST_P(RtlNicTest, TimeAndInterruptMatchTheCycle) {
   EXPECT_EQ(management.answers,
             (Answers{{cycle + 3, 77}, {cycle + 102, static_cast<uint32_t>(clock.Begin(cycle + 101) / 1000)}}));
   EXPECT_EQ(management.levels, (Levels{{cycle + 3, true}, {cycle + 203, false}}));
-  // The clock ran while something was under way, and not in the thousands of cycles between.
+  // The clock ran while busy, and not in the thousands of cycles between.
   EXPECT_LT(world.nic().evaluated_cycles(), 200u);
 }
 
@@ -313,13 +313,13 @@ TEST_P(RtlNicTest, ConfigurationReachesThePinsInTheNextCycle) {
   const CoreClock& clock = world.station().clock();
   const Cycle cycle = clock.Containing(scheduler.now()) + 1000;
   NicTap& tap = world.station().tap();
-  // The probe shows its configuration pins of the cycle after the access. Written late in cycle + 10, they change in
+  // The probe exposes its configuration pins of the cycle after the access. Written late in cycle + 10, they change in
   // cycle + 11.
   scheduler.Call(clock.Begin(cycle + 9), [&] { tap.ReadBar(cycle + 9, 0, 0x38, 8); });
   scheduler.Call(clock.Begin(cycle + 10), [&] { tap.ReadBar(cycle + 10, 0, 0x38, 8); });
   scheduler.Call(clock.Begin(cycle + 11) - 1,
                  [&] { tap.WriteConfig(cycle + 10, spec::PciHeader::kCommandOffset, 2, 0); });
-  world.expects_violations = true;  // the link knows nothing of these reads
+  world.expects_violations = true;  // these reads are not in the link
   world.topology->RunFor(kMillisecond);
   const auto answers = world.recorders[0].Of(EventKind::kBarCompletion);
   ASSERT_EQ(answers.size(), 2u);
@@ -358,7 +358,7 @@ TEST_P(RtlNicTest, ResetAtAnyTimeClearsAllState) {
   EXPECT_TRUE(std::equal(memory.data.begin(), memory.data.begin() + 4096, memory.data.begin() + 8192));
 }
 
-// RTL against itself, as device and as prediction: all of the seam's outputs, exactly.
+// RTL in lockstep with itself: all outputs of the seam match exactly.
 TEST_P(RtlNicTest, LockstepWithItselfFindsNoDifference) {
   World world(config(), scheduler,
               [](const NicContext& context) { return std::make_unique<LockstepNic>(context, MakeProbe, MakeProbe); });
@@ -366,7 +366,7 @@ TEST_P(RtlNicTest, LockstepWithItselfFindsNoDifference) {
   CopyAll(world, 10, random);
   auto& nic = static_cast<LockstepNic&>(world.station().nic());
   EXPECT_EQ(nic.mismatch(), "");
-  // At least a read, a write, a message and a frame's two ends for each copy, and two registers at the end.
+  // At least a read, a write, a message and a frame's start and end for each copy, and two registers at the end.
   EXPECT_GE(nic.TotalDifferences().count, 10u * 5 + 2);
   EXPECT_EQ(nic.Differences(EventKind::kMsix).count, 10u);
   EXPECT_EQ(nic.TotalDifferences().exact, nic.TotalDifferences().count);
@@ -385,7 +385,7 @@ TEST(RtlNic, RunsInsideSystemC) {
   EXPECT_TRUE(child.ok) << child.error;
 }
 
-// Pins that a test moves: what breaks the bus is found.
+// Pins controlled by a test: violations of the bus protocol are detected.
 struct FakePins final : NicPins {
   void Reset(unsigned) override { out = {}; }
   bool Clock(const NicInputs& inputs) override {
@@ -429,7 +429,7 @@ TEST(RtlNicDeathTest, ProtocolViolationAbortsWithAMessage) {
     };
     world.Run();
   };
-  EXPECT_DEATH(run([](FakePins& pins) { pins.is_registered = false; }), "follows an input");
+  EXPECT_DEATH(run([](FakePins& pins) { pins.is_registered = false; }), "depends on an input");
   EXPECT_DEATH(run([](FakePins& pins) {
                  pins.out.arvalid = true;
                  pins.out.aruser = 65;

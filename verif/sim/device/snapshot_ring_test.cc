@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Going back in time: the woken copy has the state of its snapshot, comes to the same point, and disturbs nothing.
+// The woken copy has the state of its snapshot, reaches the same point, and does not disturb the original.
 #include "sim/device/snapshot_ring.h"
 
 #include <gtest/gtest.h>
@@ -28,8 +28,8 @@ class SnapshotRingTest : public testing::Test {
     log_ = testing::TempDir() + "snapshot_" + name + ".log";
     std::remove(trace_.c_str());
   }
-  // A simulation of 1,000 steps whose state depends on all before; snapshots every 100; it goes wrong at step
-  // `failure`. True if it could be replayed.
+  // A simulation of 1,000 steps whose state depends on all previous ones; snapshots every 100; fails at step `failure`.
+  // Returns whether it could be replayed.
   bool Simulate(SnapshotRing& ring, uint64_t failure, uint64_t look_back) {
     std::ofstream log(log_);
     std::ofstream trace;

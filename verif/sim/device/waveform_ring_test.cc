@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waveforms of the cycles before a mismatch, of pins that write their times into a text file.
+// Waveforms of the cycles before a mismatch, with pins that write their times into a text file.
 #include "sim/device/waveform_ring.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ std::vector<uint64_t> Times(const std::string& path) {
   return times;
 }
 
-// Two devices, the second one of which sleeps every other cycle; a cycle takes 4 ns.
+// Two devices, the second of which sleeps every other cycle; a cycle takes 4 ns.
 struct World {
   explicit World(WaveformRing::Options options = {.directory = testing::TempDir(), .cycles = 100, .interval = 20})
       : ring(std::make_shared<WaveformRing>(std::move(options))) {
@@ -111,7 +111,7 @@ TEST(WaveformRing, ReplayWithoutTheMismatchGivesNoWaveform) {
   world->RunTo(30);
   if (getpid() != original) {
     world.reset();  // the copy ends here
-    FAIL() << "the copy lives on";
+    FAIL() << "the copy did not exit";
   }
   EXPECT_EQ(world->ring->OnMismatch().substr(0, 5), "none:");
 }

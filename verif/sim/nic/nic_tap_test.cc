@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tap reports for each call, and that it sees every rule of nic.h broken, by one case each.
+// The events that the tap reports for each call, and a violation of every rule of nic.h.
 #include "sim/nic/nic_tap.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace vireo::sim {
 namespace {
 
-// Counts what comes through, on all of the environment's three parts.
+// Counts forwarded calls, on all three parts of the environment.
 class Environment final : public PcieEnvironment, public FrameEnvironment, public ManagementEnvironment {
  public:
   void CompleteBarRead(Cycle, uint64_t) override { ++calls; }
@@ -58,7 +58,7 @@ struct World {
   void RunTo(Picoseconds time) {
     scheduler.RunUntil([] { return false; }, time);
   }
-  // The one violation so far, without "nic 7, ".
+  // The only violation so far, without "nic 7, ".
   std::string Violation() const {
     EXPECT_EQ(tap.violations().size(), 1u);
     return tap.violations().empty() ? "" : tap.violations()[0].substr(7);
@@ -169,15 +169,15 @@ TEST(NicTap, EventHashCoversFieldsButNotCycle) {
   EXPECT_NE(write(60, 0x1000, other), hash);
 }
 
-// --- Broken rules. Each case starts right after the reset, in cycle 16.
+// --- Violations. Each case starts right after the reset, in cycle 16.
 
-struct Breach {
+struct ViolationCase {
   const char* name;
   std::function<void(World&)> commit;
   const char* violation;
 };
 
-const Breach kBreaches[] = {
+const ViolationCase kViolationCases[] = {
     {"OutputBeforeItsCycle", [](World& w) { w.In(20, [&] { w.tap.SendMsix(21, 0); }); },
      "cycle 21: MSI-X not within its cycle, but in 20"},
     {"OutputAfterItsCycle", [](World& w) { w.In(20, [&] { w.tap.SendMsix(19, 0); }); },
@@ -326,7 +326,7 @@ const Breach kBreaches[] = {
      "cycle 40: DMA write of 1 bytes without credits"},
 };
 
-class ViolationTest : public testing::TestWithParam<Breach> {};
+class ViolationTest : public testing::TestWithParam<ViolationCase> {};
 
 TEST_P(ViolationTest, IsReported) {
   World world;
@@ -336,7 +336,7 @@ TEST_P(ViolationTest, IsReported) {
   EXPECT_EQ(world.tap.violations()[0].substr(7), GetParam().violation);
 }
 
-INSTANTIATE_TEST_SUITE_P(NicTap, ViolationTest, testing::ValuesIn(kBreaches),
+INSTANTIATE_TEST_SUITE_P(NicTap, ViolationTest, testing::ValuesIn(kViolationCases),
                          [](const auto& info) { return info.param.name; });
 
 TEST(NicTap, ReportsAnInputBeforeTheFirstReset) {

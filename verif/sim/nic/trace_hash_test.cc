@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the hash must see, and what it must not see.
+// What the hash must and must not depend on.
 #include "sim/nic/trace_hash.h"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ TEST(TraceHash, EveryDifferenceChangesTheHash) {
       {Event(EventKind::kDmaRead, 10, 2)},     // other content
       {Event(EventKind::kDmaRead, 10, 1, 1)},  // other NIC
       {Event(EventKind::kDmaWrite, 10, 1)},    // other stream
-      {Event(EventKind::kDmaRead, 0, 0)},      // nothing but zeros is an event too
+      {Event(EventKind::kDmaRead, 0, 0)},      // an event of zeros counts, too
       {Event(EventKind::kDmaRead, 0, 0), Event(EventKind::kDmaRead, 0, 0)},
   };
   for (const auto& trace : traces) hashes.insert(Of(trace).hash());
@@ -77,7 +77,7 @@ TEST(TraceHash, HashBytesCoversEveryBitAndTheLength) {
   }
   for (size_t length = 0; length < bytes.size(); ++length) hashes.insert(HashBytes(0, std::span(bytes).first(length)));
   EXPECT_EQ(hashes.size(), 1 + 77 * 8 + 77u);
-  // The same on every machine: computed by an independent reading of HashWord in Python.
+  // Fixed value, independent of the machine: computed with a separate Python implementation of HashWord.
   const uint8_t text[] = {'V', 'i', 'r', 'e', 'o', ' ', 'N', 'I', 'C'};
   EXPECT_EQ(HashBytes(0, text), 13218746534991146235u);
 }

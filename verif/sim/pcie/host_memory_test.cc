@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows and their edges, permissions, errors that change nothing, and that memory costs nothing before it is used.
+// Windows and their bounds, permissions, errors without effect, and allocation on first touch.
 #include "sim/pcie/host_memory.h"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ TEST(HostMemory, WindowBoundsAreExact) {
   EXPECT_EQ(memory.Read(region->address + 100, std::span(data).first(1)), MemoryError::kNoWindow);
   EXPECT_EQ(memory.Read(region->address + 99, std::span(data).first(1)), MemoryError::kNone);
   EXPECT_EQ(memory.Read(0, std::span(data).first(1)), MemoryError::kNoWindow);
-  EXPECT_EQ(memory.Read(~uint64_t{0}, std::span(data).first(2)), MemoryError::kNoWindow);  // runs past 2^64
+  EXPECT_EQ(memory.Read(~uint64_t{0}, std::span(data).first(2)), MemoryError::kNoWindow);  // exceeds 2^64
   EXPECT_EQ(memory.Read(12345, std::span(data).first(0)), MemoryError::kNone);
   ASSERT_EQ(memory.violations().size(), 5u);
   EXPECT_EQ(memory.violations()[0].address, region->address + 1);
@@ -70,7 +70,7 @@ TEST(HostMemory, WindowBoundsAreExact) {
   EXPECT_TRUE(memory.violations().empty());
 }
 
-// What every test checks without a line for it.
+// The check that every test has by default.
 TEST(HostMemory, UnacknowledgedViolationAborts) {
   const auto run = [](bool asks) {
     HostMemory memory;
@@ -122,7 +122,7 @@ TEST(HostMemory, FailedAccessChangesNothing) {
   std::vector<uint8_t> got(200, 9);
   EXPECT_EQ(memory.Read(0x11f80, got), MemoryError::kNoWindow);
   EXPECT_TRUE(std::all_of(got.begin(), got.end(), [](uint8_t byte) { return byte == 9; }));
-  EXPECT_EQ(memory.Read(0x10f80, got), MemoryError::kNone);  // windows that touch count as one
+  EXPECT_EQ(memory.Read(0x10f80, got), MemoryError::kNone);  // adjacent windows count as one
   EXPECT_EQ(got[127], 1);
   EXPECT_EQ(got[128], 2);
   memory.ClearViolations();  // they were expected
@@ -159,7 +159,7 @@ TEST(HostMemory, RefusesOverlappingAndOverflowingWindows) {
   EXPECT_TRUE(memory.Map(1100, bytes, Permission::kRead));
   EXPECT_FALSE(memory.Map(5000, std::span<uint8_t>(), Permission::kRead));
   EXPECT_FALSE(memory.Map(~uint64_t{0} - 98, bytes, Permission::kRead));
-  EXPECT_TRUE(memory.Map(~uint64_t{0} - 99, bytes, Permission::kRead));  // the last byte of all
+  EXPECT_TRUE(memory.Map(~uint64_t{0} - 99, bytes, Permission::kRead));  // the last possible byte
   EXPECT_EQ(memory.Read(~uint64_t{0} - 99, bytes), MemoryError::kNone);
   EXPECT_FALSE(memory.Map(std::span<uint8_t>()));
 }
@@ -191,7 +191,7 @@ TEST(HostMemory, AllocationsAreAlignedAndApart) {
   }
   EXPECT_FALSE(memory.Allocate(0));
   EXPECT_FALSE(memory.Allocate(~uint64_t{0}));
-  // Where the next allocation would go there is a window already.
+  // A window occupies the next allocation's address.
   std::vector<uint8_t> blocker(20 * HostMemory::kPageBytes);
   const uint64_t next = (end / 4096 + 2) * 4096;
   ASSERT_TRUE(memory.Map(next, blocker, Permission::kNone));
@@ -202,7 +202,7 @@ TEST(HostMemory, AllocationsAreAlignedAndApart) {
 
 TEST(HostMemory, MemoryIsAllocatedOnFirstTouch) {
   HostMemory memory;
-  const auto region = memory.Allocate(uint64_t{1} << 40);  // more than any machine here has
+  const auto region = memory.Allocate(uint64_t{1} << 40);  // more than any test machine has
   ASSERT_TRUE(region);
   const auto data = Count(100);
   EXPECT_EQ(memory.Write(region->address + (uint64_t{1} << 39), data), MemoryError::kNone);
@@ -234,19 +234,19 @@ TEST(HostMemory, ListenerGetsEachSuccessfulWriteAndItsLocation) {
   std::vector<uint8_t> bytes(4096);
   Calls calls;
   ASSERT_TRUE(memory.Map(0x2000, 4096, std::make_unique<RecordedMemory>(bytes, calls), Permission::kReadWrite));
-  std::vector<bool> heard;
-  memory.OnWrite([&](bool elsewhere) { heard.push_back(elsewhere); });
+  std::vector<bool> notified;
+  memory.OnWrite([&](bool external) { notified.push_back(external); });
   std::vector<uint8_t> data(4);
   EXPECT_EQ(memory.Write(region->address, data), MemoryError::kNone);
   EXPECT_EQ(memory.Write(0x2020, data), MemoryError::kNone);
-  EXPECT_EQ(heard, (std::vector<bool>{false, true}));
+  EXPECT_EQ(notified, (std::vector<bool>{false, true}));
   EXPECT_EQ(memory.Read(0x2020, data), MemoryError::kNone);
   EXPECT_EQ(memory.Write(0x1000, data), MemoryError::kNoWindow);
-  EXPECT_EQ(heard.size(), 2u);
+  EXPECT_EQ(notified.size(), 2u);
   memory.ClearViolations();  // they were expected
 }
 
-// Two windows side by side whose memory is elsewhere, and one that is here. Writes of up to 100 bytes are combined.
+// Two adjacent windows of external memory, and one of this process. Writes of up to 100 bytes are combined.
 struct Elsewhere {
   Elsewhere() {
     for (size_t i = 0; i < bytes.size(); ++i) {
@@ -274,11 +274,11 @@ TEST(HostMemory, ContiguousExternalWritesAreCombined) {
   EXPECT_EQ(world.TakeCalls(), Calls());
   world.Write(1070, 30);
   EXPECT_EQ(world.TakeCalls(), Calls());
-  world.Write(1100, 30);  // it would be 120
+  world.Write(1100, 30);  // would be 120
   EXPECT_EQ(world.TakeCalls(), Calls({"write 10+90"}));
-  world.Write(1131, 1);  // not where that ended
+  world.Write(1131, 1);  // not contiguous
   EXPECT_EQ(world.TakeCalls(), Calls({"write 100+30"}));
-  world.Write(1132, 101);  // longer than any that waits
+  world.Write(1132, 101);  // longer than any combined write
   EXPECT_EQ(world.TakeCalls(), Calls({"write 131+1", "write 132+101"}));
   world.memory.Settle();
   EXPECT_EQ(world.TakeCalls(), Calls());
@@ -291,7 +291,7 @@ TEST(HostMemory, CombinedWriteEndsAtItsWindow) {
   world.Write(1990, 10);
   world.Write(2000, 10);
   EXPECT_EQ(world.TakeCalls(), Calls({"write 990+10"}));
-  world.Write(1995, 10);  // some of it here and some there
+  world.Write(1995, 10);  // across both windows
   EXPECT_EQ(world.TakeCalls(), Calls({"write 0+10", "write 995+5"}));
   EXPECT_TRUE(world.memory.Remove(2000));
   EXPECT_EQ(world.TakeCalls(), Calls({"write 0+5"}));
@@ -303,13 +303,13 @@ TEST(HostMemory, CombinedWriteEndsAtItsWindow) {
 TEST(HostMemory, CombinedWriteIsFlushedBeforeAnyObserver) {
   Elsewhere world;
   world.Write(1000, 10);
-  world.Write(world.here.address, 8);  // a completion, say
+  world.Write(world.here.address, 8);  // for example a completion
   EXPECT_EQ(world.TakeCalls(), Calls({"write 0+10"}));
   world.Write(1000, 10);
   std::vector<uint8_t> data(10);
-  EXPECT_EQ(world.memory.Read(world.here.address, data), MemoryError::kNone);  // tells nobody
+  EXPECT_EQ(world.memory.Read(world.here.address, data), MemoryError::kNone);  // not observable
   EXPECT_EQ(world.TakeCalls(), Calls());
-  EXPECT_EQ(world.memory.Read(2000, data), MemoryError::kNone);  // may be the same memory
+  EXPECT_EQ(world.memory.Read(2000, data), MemoryError::kNone);  // may alias the same memory
   EXPECT_EQ(world.TakeCalls(), Calls({"write 0+10", "read 0+10"}));
   world.Write(1000, 10);
   world.memory.CombineWrites(0);
@@ -332,7 +332,7 @@ TEST(HostMemory, LateFailureOfACombinedWriteIsRecorded) {
   EXPECT_TRUE(world.memory.violations()[0].is_write);
   EXPECT_EQ(world.memory.violations()[0].error, MemoryError::kFailed);
   world.backends[0]->good_bytes = 1000;
-  world.Write(1030, 5);  // what failed is not tried again
+  world.Write(1030, 5);  // a failed write is not retried
   world.memory.Settle();
   EXPECT_EQ(world.TakeCalls(), Calls({"write 0+30", "write 30+5"}));
 }
@@ -371,7 +371,7 @@ TEST(HostMemory, CombinedReadStaysInOneReadableWindow) {
   EXPECT_EQ(world.TakeCalls(), Calls({"read 0+10", "read 0+10"}));
 }
 
-// Whatever is done in whatever order, memory is as if nothing had waited.
+// For any operations in any order, memory is as without combining.
 TEST(HostMemory, CombinedWritesLeaveTheSameBytes) {
   auto random = MakeRandom("host_memory_test.combined");
   Elsewhere combined, plain;
@@ -395,7 +395,7 @@ TEST(HostMemory, CombinedWritesLeaveTheSameBytes) {
   }
   combined.memory.Settle();
   EXPECT_EQ(combined.bytes, plain.bytes);
-  EXPECT_LT(3 * combined.calls.size(), 2 * plain.calls.size()) << "or nothing was combined";
+  EXPECT_LT(3 * combined.calls.size(), 2 * plain.calls.size()) << "too few writes were combined";
 }
 
 TEST(HostMemory, ExternalMemoryIsAlignedForLargePages) {
@@ -419,7 +419,7 @@ TEST(HostMemory, ExternalMemoryIsAlignedForLargePages) {
   memory.ClearViolations();  // they were expected
 }
 
-// Against the slow obvious one: a map of single bytes.
+// Compares with a simple reference: a map of bytes.
 TEST(HostMemory, RandomAccessesMatchAByteMap) {
   auto random = MakeRandom("host_memory_test");
   HostMemory memory;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The grammar of scripts for DMA reads. What each fault does: pcie_link_test.cc.
+// Syntax of the scripts for DMA reads. pcie_link_test.cc tests the effect of each fault.
 #include "sim/pcie/pcie_fault.h"
 
 #include <gtest/gtest.h>

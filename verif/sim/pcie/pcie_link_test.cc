@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bandwidth of every preset against the header's derivation, latencies at both edges, the ordering rules, completion
-// splitting, and everything that can go wrong.
+// Bandwidth of every preset against the header's derivation, exact latencies, the ordering rules, completion splitting,
+// and all errors and faults.
 #include "sim/pcie/pcie_link.h"
 
 #include <gtest/gtest.h>
@@ -43,8 +43,7 @@ spec::Config Wide() {
   return config;
 }
 
-// A device that does nothing by itself, behind its tap, on a link. Whatever a test does, the rules of the seam must
-// hold.
+// A passive device behind its tap, on a link. The rules of the seam are checked in every test.
 struct World {
   explicit World(const PcieParameters& parameters = Exact(), const spec::Config& config_ = spec::kNic100)
       : config(config_),
@@ -63,7 +62,7 @@ struct World {
   }
   ~World() { EXPECT_EQ(tap.violations(), std::vector<std::string>()); }
 
-  // What the device does in a cycle.
+  // Actions of the device in a cycle.
   void In(Cycle cycle, std::function<void()> action) { scheduler.Call(clock.Middle(cycle), std::move(action)); }
   void Read(Cycle cycle, uint16_t tag, uint64_t address, uint32_t bytes) {
     In(cycle, [=, this] { tap.ReadDma(cycle, {tag, address, bytes}); });
@@ -71,7 +70,7 @@ struct World {
   void Write(Cycle cycle, uint64_t address, std::vector<uint8_t> data) {
     In(cycle, [=, this] { tap.WriteDma(cycle, {address, data}); });
   }
-  // All of it, up to the begin of the cycle but without what happens there.
+  // Runs up to the start of the cycle, without the events at that time.
   void RunBefore(Cycle cycle) { RunTo(clock.Begin(cycle)); }
   void RunTo(Picoseconds time) {
     scheduler.RunUntil([] { return false; }, time);
@@ -115,7 +114,7 @@ double MeasureReads(const PcieParameters& parameters) {
   };
   world.nic.on_completion = [&](const ProbeNic::Completion& completion) {
     if (completion.last) free.push_back(completion.tag);
-    // The steady part: the first reads come into an empty link.
+    // Steady state: the first reads find an empty link.
     if (world.nic.completions.size() == 1000) first = world.scheduler.now();
     if (world.nic.completions.size() > 1000) {
       bytes += completion.data.size();
@@ -157,7 +156,7 @@ double MeasureWrites(const PcieParameters& parameters) {
 }
 
 TEST(PcieLink, PresetsReachTheirDerivedRates) {
-  // The numbers of the comment above kPciePresets.
+  // From the comment above kPciePresets.
   const struct {
     const char* name;
     double write, read;
@@ -186,7 +185,7 @@ TEST(PcieLink, DevicePortLimitsTheReadRate) {
   for (size_t i = 1; i < 8; ++i) EXPECT_EQ(world.nic.completions[i].cycle, world.nic.completions[i - 1].cycle + 32);
 }
 
-// --- Latency, both edges. gen3x16 moves 14.4935 bytes per ns: 24 bytes take 1,656 ps, 84 bytes 5,796 ps.
+// --- Exact latency. gen3x16 moves 14.4935 bytes per ns: 24 bytes take 1,656 ps, 84 bytes 5,796 ps.
 
 TEST(PcieLink, ReadLatencyIsExact) {
   World world;
@@ -204,7 +203,7 @@ TEST(PcieLink, ReadLatencyIsExact) {
   EXPECT_TRUE(completion.last);
   EXPECT_EQ(completion.status, DmaStatus::kOk);
   EXPECT_EQ(completion.data, world.Expected(world.region.address + 128, 64));
-  // 2 ns more are still in cycle 211, which begins at 844,000 ps; 3 ns more are not.
+  // 2 ns more are still in cycle 211, which starts at 844,000 ps; 3 ns more are not.
   for (const uint32_t more : {2u, 3u}) {
     PcieParameters slower = Exact();
     slower.read_ns += more;
@@ -239,12 +238,12 @@ TEST(PcieLink, ReadOfUnreadyMemoryIsDeferred) {
   world.Run();
   ASSERT_EQ(asked.size(), 4u);
   for (size_t i = 1; i < asked.size(); ++i) EXPECT_EQ(asked[i] - asked[i - 1], PcieLink::kAskAgain);
-  // The other one does not wait for it.
+  // The other read is not delayed.
   ASSERT_EQ(world.nic.completions.size(), 2u);
   EXPECT_EQ(world.nic.completions[0].tag, 6);
   EXPECT_EQ(world.nic.completions[1].tag, 5);
   EXPECT_EQ(world.nic.completions[1].data[0], 4);
-  // 841,452 ps without waiting, 300,000 with it: in cycle 286.
+  // 841,452 ps undelayed, plus 300,000: in cycle 286.
   EXPECT_EQ(world.nic.completions[1].cycle, 286u);
   EXPECT_TRUE(world.link.IsIdle());
 }
@@ -325,7 +324,7 @@ TEST(PcieLink, ConfigurationAccessTakesNoTime) {
 // --- Ordering
 
 TEST(PcieLink, ReadsAreReorderedButTheirCompletionsAreNot) {
-  World world(kPciePresets[1]);  // with its spread
+  World world(kPciePresets[1]);  // with its latency spread
   auto random = MakeRandom("pcie_link_test.order");
   std::map<uint16_t, std::pair<uint64_t, uint32_t>> asked;
   for (uint16_t tag = 0; tag < 200; ++tag) {
@@ -345,7 +344,7 @@ TEST(PcieLink, ReadsAreReorderedButTheirCompletionsAreNot) {
     auto& data = got[completion.tag];
     EXPECT_EQ(completion.offset, data.size());  // in order within a read
     data.insert(data.end(), completion.data.begin(), completion.data.end());
-    // Cut only at read completion boundaries (PCIe 5.0, 2.3.1.1), never more than a packet.
+    // Split only at read completion boundaries (PCIe 5.0, 2.3.1.1), never more than a packet.
     const uint64_t end = completion.address + completion.data.size();
     EXPECT_TRUE(completion.offset == 0 || completion.address % 64 == 0);
     EXPECT_TRUE(completion.last || end % 64 == 0);
@@ -367,7 +366,7 @@ TEST(PcieLink, ReadsAreReorderedButTheirCompletionsAreNot) {
 
 TEST(PcieLink, ReadObservesEarlierWrites) {
   PcieParameters fast = Exact();
-  fast.read_ns = 0;  // nothing but the rule keeps them apart
+  fast.read_ns = 0;  // only the rule orders them
   World world(fast);
   for (uint16_t i = 0; i < 100; ++i) {
     const uint64_t address = world.region.address + i * uint64_t{256};
@@ -391,7 +390,7 @@ TEST(PcieLink, MsixDoesNotPassEarlierWrites) {
       world.tap.WriteDma(cycle, {world.region.address, std::vector<uint8_t>(256, i)});
       world.tap.SendMsix(cycle, i);
     });
-    // 64 beats of credits are 16 writes; later ones must wait for them.
+    // 64 beats of credits are 16 writes; later ones must wait for credits.
     if (i == 16) break;
   }
   world.Run();
@@ -420,7 +419,7 @@ TEST(PcieLink, BarReadCompletionDoesNotPassEarlierWrites) {
 TEST(PcieLink, CompletionsDoNotPassBarWrites) {
   World world;
   world.Read(100, 0, world.region.address, 64);
-  // The data is ready at 705,656 ps. Just before that the host sends 100 doorbells, of which the device takes one per
+  // The data is ready at 705,656 ps. Just before that the host sends 100 doorbells, which the device accepts at one per
   // cycle.
   world.RunTo(705'655);
   for (uint64_t i = 0; i < 100; ++i) world.link.WriteBar(0, 4 * i, 4, i);
@@ -440,15 +439,15 @@ TEST(PcieLink, WritesPassReadsWaitingForATag) {
   world.Write(103, world.region.address + 128, std::vector<uint8_t>(64, 0x33));
   world.Run();
   ASSERT_EQ(world.nic.completions.size(), 3u);
-  // The third one goes out when the first is back, and finds what was written after it was made.
+  // The third one is issued when the first completes, and observes writes issued after it.
   EXPECT_GE(world.nic.completions[2].cycle, world.nic.completions[0].cycle + 108);
   EXPECT_EQ(world.nic.completions[2].data, std::vector<uint8_t>(64, 0x33));
   EXPECT_TRUE(world.link.IsIdle());
 }
 
-// --- Memory elsewhere
+// --- External memory
 
-// A base of its own, because it outlives the world.
+// A base class, because it must outlive the world.
 struct MemoryElsewhere {
   std::vector<uint8_t> bytes = std::vector<uint8_t>(16384);
   std::vector<std::string> calls;
@@ -471,7 +470,7 @@ struct WorldElsewhere : MemoryElsewhere, World {
 TEST(PcieLink, ContiguousExternalReadsAreSampledTogether) {
   WorldElsewhere plain(false), together(true);
   for (WorldElsewhere* world : {&plain, &together}) {
-    // Two streams, one of them backwards, and one that is somewhere else.
+    // Two streams, one of them in reverse order, and one to another place.
     for (uint16_t i = 0; i < 8; ++i) {
       world->Read(100 + 3U * i, i, world->address + 512U * i, 512);
       world->Read(101 + 3U * i, static_cast<uint16_t>(8 + i), world->address + 8192 + 512U * (7U - i), 512);
@@ -518,7 +517,7 @@ TEST(PcieLink, CombinedReadsFailIndividually) {
   world.memory.ClearViolations();  // they were expected
 }
 
-// A message or the answer of a BAR says that what was written before is there.
+// A message or the answer of a BAR read means that earlier writes are visible.
 TEST(PcieLink, CombinedWriteIsFlushedBeforeMsix) {
   WorldElsewhere world(true);
   std::vector<std::vector<std::string>> seen;
@@ -531,7 +530,7 @@ TEST(PcieLink, CombinedWriteIsFlushedBeforeMsix) {
   EXPECT_EQ(world.bytes[511], 2);
 }
 
-// --- What goes wrong
+// --- Errors and faults
 
 TEST(PcieLink, AccessOutsideTheWindowsIsAnError) {
   World world;
@@ -553,7 +552,7 @@ TEST(PcieLink, AccessOutsideTheWindowsIsAnError) {
   EXPECT_EQ(world.link.counters().failed_writes, 1u);
 }
 
-// Nothing in a test asks for it: the access alone is enough. A read that is lost on its way counts as well.
+// Without a check in the test: the access alone aborts. A lost read counts as well.
 TEST(PcieLink, UnacknowledgedViolationAborts) {
   EXPECT_DEATH(
       {
@@ -585,7 +584,7 @@ TEST(PcieLink, FaultsHitTheReadsTheyName) {
     std::vector<std::pair<DmaStatus, size_t>> parts;
   } rows[] = {
       {0, {{DmaStatus::kOk, 256}, {DmaStatus::kOk, 256}}},
-      {4096 - 512, {{DmaStatus::kOk, 256}, {DmaStatus::kOk, 256}}},  // touches the byte before only
+      {4096 - 512, {{DmaStatus::kOk, 256}, {DmaStatus::kOk, 256}}},  // touches only the byte before
       {4096, {{DmaStatus::kOk, 256}, {DmaStatus::kOk, 256}}},        // the first of two
       {4096, {{DmaStatus::kUnsupportedRequest, 0}}},
       {8192, {{DmaStatus::kOk, 256}, {DmaStatus::kCompleterAbort, 0}}},
@@ -604,7 +603,7 @@ TEST(PcieLink, FaultsHitTheReadsTheyName) {
   }
   for (size_t i = 0; i < std::size(rows); ++i) EXPECT_EQ(got[static_cast<uint16_t>(i)], rows[i].parts) << i;
   EXPECT_EQ(cycle[6] - 3000, cycle[0] + 2500);     // 10 us
-  EXPECT_TRUE(world.memory.violations().empty());  // the host's memory did nothing wrong
+  EXPECT_TRUE(world.memory.violations().empty());  // no violation in host memory
 }
 
 TEST(PcieLink, LostReadTimesOutExactly) {
@@ -697,7 +696,7 @@ TEST(PcieLink, UnansweredBarReadReturnsAllOnesAndALateAnswerIsDropped) {
   ASSERT_EQ(answers.size(), 1u);
   EXPECT_EQ(answers[0].first, 0xffff'ffffu);
   EXPECT_EQ(world.link.counters().bar_timeouts, 1u);
-  // The device answers it at last, and then the next one.
+  // The device finally answers it, and then the next one.
   world.link.ReadBar(0, 4, 4, note);
   world.In(20'000, [&] { world.tap.CompleteBarRead(20'000, 1); });
   world.In(20'001, [&] { world.tap.CompleteBarRead(20'001, 2); });
@@ -721,7 +720,7 @@ TEST(PcieLink, RestartDropsOutstandingTransactions) {
   EXPECT_EQ(world.nic.completions.size(), 0u);
   EXPECT_EQ(world.nic.bar_accesses.size(), 0u);
   EXPECT_NE(world.region.data[4096], 0xcc);
-  ASSERT_EQ(world.nic.credits.size(), 3u);  // of the start, of the write, and new ones
+  ASSERT_EQ(world.nic.credits.size(), 3u);  // initial, of the write, and new ones
   EXPECT_EQ(world.nic.credits[2].cycle, 110 + kResetCycles);
   world.Read(20'000, 0, world.region.address, 64);  // the same tag again
   world.Run();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of callbacks, the edges of deadlines, and that a SystemC simulation runs the same schedule.
+// Order of callbacks, exact deadlines, and the same schedule inside SystemC.
 #include "sim/time/scheduler.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The real firmware on a management port in simulated time: same answers as when it is called directly, stated times,
-// sleep and wake, reset and destruction at any moment. The registers are those of the firmware's own mock device.
+// The real firmware on a management port in simulated time: the same answers as a direct call, exact times, sleep and
+// wake-up, reset and destruction at any time. The registers are those of the firmware's own mock device.
 #include "sim/topology/firmware_runner.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ constexpr Picoseconds kMillisecond = 1'000 * kMicrosecond;
 constexpr Cycle kReadLatency = 3;       // of the register file
 constexpr Cycle kInterruptLatency = 2;  // from a change of the registers to the level
 
-// Registers and nothing else: reads are answered kReadLatency cycles later.
+// Registers only: reads are answered kReadLatency cycles later.
 class RegisterNic final : public Nic, private Scheduler::Client {
  public:
   struct Access {
@@ -76,7 +76,7 @@ class RegisterNic final : public Nic, private Scheduler::Client {
   bool IsIdle() const override { return !reading_ && level_ == shown_; }
   Cycle NextDeadline() const override { return kNever; }
 
-  // Something changed the registers.
+  // Called after a change of the registers.
   void Look(Cycle cycle) {
     level_ = device->IsInterruptRaised();
     if (level_ != shown_) Plan(cycle + kInterruptLatency);
@@ -138,7 +138,7 @@ struct World {
   bool RunUntilAsleep() {
     return topology->RunUntil([&] { return runner->is_sleeping() && nic->IsIdle(); }, scheduler.now() + kMillisecond);
   }
-  // Changes of the host's side, told to the interrupt.
+  // Applies changes of the host's side to the interrupt.
   template <typename What>
   void Do(What what) {
     what(*nic->device);
@@ -225,7 +225,7 @@ TEST(FirmwareRunner, AccessesOccurInTheirStatedCycles) {
     for (size_t i = 1; i < accesses.size(); ++i) {
       ASSERT_EQ(accesses[i].cycle, accesses[i - 1].cycle + (accesses[i - 1].is_write ? 0 : kReadLatency) + cost) << i;
     }
-    // From sleep: the interrupt's rise and the cost of one access.
+    // From sleep: from the interrupt, the cost of one access.
     const size_t before = accesses.size();
     const Cycle raised = world.Now() + 1 + kInterruptLatency;
     world.Do([](MockDevice& device) { device.SetLink(true); });
@@ -258,7 +258,7 @@ TEST(FirmwareRunner, SeveralCommandsAreServedPerInterrupt) {
   EXPECT_TRUE(world.RunUntilAsleep());
 }
 
-// Whatever the firmware is doing when another reason comes, also in the cycles in which it is about to fall asleep.
+// For any state of the firmware at the next interrupt, including the cycles before it sleeps.
 TEST(FirmwareRunner, NoInterruptIsMissed) {
   World world;
   world.BringUp();
@@ -277,7 +277,7 @@ TEST(FirmwareRunner, PeekReadsConcurrentlyAndMissesNoInterrupt) {
   world.BringUp();
   const CoreClock& clock = world.topology->station(0).clock();
   for (Cycle later = 3; later < 12; ++later) {
-    // An interrupt within the read and behind it; in front of it, nobody may peek.
+    // An interrupt during the read and after it; Peek is not allowed before it.
     const Cycle then = world.Now() + 6;
     uint32_t value = 0;
     world.scheduler.Call(clock.Begin(then), [&] {

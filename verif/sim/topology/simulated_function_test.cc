@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver's view of a simulated NIC: on the probe RTL for everything, on the fake for time and loss.
+// A driver's view of a simulated NIC: on the probe RTL for all functions, on the fake for timing and loss.
 #include "sim/topology/simulated_function.h"
 
 #include <gtest/gtest.h>
@@ -51,13 +51,13 @@ struct World {
     function(i).WriteConfig(spec::PciHeader::kCommandOffset, 2,
                             spec::PciCommand::kBusMaster | spec::PciCommand::kMemorySpace);
   }
-  // The probe copies and sends.
+  // Starts a copy of the probe, which sends the data.
   void Copy(uint64_t from, uint64_t to, uint64_t bytes) {
     function().WriteBar(0, 0x00, 8, from);
     function().WriteBar(0, 0x08, 8, to);
     function().WriteBar(0, 0x10, 4, bytes);
   }
-  // As a driver waits: looks, then waits.
+  // Waits like a driver: polls, then waits.
   bool WaitFor(unsigned vector, unsigned i = 0, uint64_t ns = kMillisecondNs) {
     const uint64_t deadline = function(i).NowNs() + ns;
     while (!function(i).TakeInterrupt(vector)) {
@@ -136,7 +136,7 @@ TEST(SimulatedFunction, MsixComesForEnabledVectorsBehindItsData) {
   }
   EXPECT_EQ(world.function().messages(), 19u);
 
-  // One vector less, none, and again.
+  // One vector fewer, none, and all again.
   ASSERT_TRUE(world.function().EnableMsix(1).ok());
   EXPECT_EQ(world.function().ReadBar(2, 12, 4), 0u);
   EXPECT_EQ(world.function().ReadBar(2, 16 + 12, 4), 1u);
@@ -158,7 +158,7 @@ TEST(SimulatedFunction, InvalidVectorCountsAreRefused) {
   EXPECT_EQ(fake.function().MsixVectors(), 0u);
   EXPECT_TRUE(fake.function().EnableMsix(0).ok());
   EXPECT_EQ(fake.function().EnableMsix(1).error().code, host::ErrorCode::kInvalidArgument);
-  // The table of BAR 2 has room for 8: a device that says 16 keeps the others masked.
+  // The table of BAR 2 has room for 8: a device that reports 16 keeps the others masked.
   World big([](const NicContext& context) {
     return std::make_unique<RtlNic>(context, std::make_unique<RtlPins<Vnic_probe_512>>(),
                                     PciConfig::Options{.msix_vectors = 16});
@@ -179,11 +179,11 @@ TEST(SimulatedFunction, WaitReturnsOnMsixOrAtItsDeadline) {
   const uint64_t start = world.function().NowNs();
   world.function().Wait(start + 12'345);
   EXPECT_EQ(world.function().NowNs(), start + 12'345);
-  // The deadline is over: time moves all the same.
+  // The deadline has passed: time advances anyway.
   world.function().Wait(0);
   EXPECT_GT(world.function().NowNs(), start + 12'345);
   EXPECT_LT(world.function().NowNs(), start + 13'000);
-  // A message ends it early; what arrived before the Wait too, and only once.
+  // A message ends it early; so does one that arrived before the Wait, but only once.
   world.Copy((*memory)->address(), (*memory)->address() + 4096, 64);
   const uint64_t asked = world.function().NowNs();
   world.function().Wait(asked + kMillisecondNs);
@@ -217,9 +217,9 @@ TEST(SimulatedFunction, PciConfigAccessWindowReachesTheBars) {
   EXPECT_EQ(function.ReadConfig(data + 3, 1), 0x12u);
   choose(0, 0, 2);
   EXPECT_EQ(function.ReadConfig(data, 4), 0x5678u);
-  function.WriteConfig(data, 2, 0xabcd);  // the probe takes any width as a whole register
+  function.WriteConfig(data, 2, 0xabcd);  // the probe replaces the whole register for any width
   EXPECT_EQ(function.ReadBar(0, 0, 8), 0xabcdu);
-  // No valid choice: nothing happens.
+  // Invalid selection: no access.
   const uint64_t accesses = world.topology->station(0).pcie().counters().bar_writes;
   for (const auto& [bar, offset, length] :
        std::vector<std::array<uint32_t, 3>>{{0, 0, 0},
@@ -270,7 +270,7 @@ TEST(SimulatedFunction, MemoryIsSharedForTheLifetimeOfItsObject) {
   std::free(own);
 }
 
-// Nothing behind the seam answers any more.
+// A device that never answers.
 class DeafNic final : public Nic {
  public:
   void Reset(Cycle) override {}
@@ -314,7 +314,7 @@ TEST(SimulatedFunction, WorksOnAnyDevice) {
   EXPECT_EQ(world.function(1).ReadBar(0, FakeNic::kScratch, 8), 0u);
   function.WriteBar(0, FakeNic::kSendAddress, 8, (*buffer)->address());
   function.WriteBar(0, FakeNic::kSendBytes, 4, 300);
-  // Polls, as a driver without interrupts does.
+  // Polls, like a driver without interrupts.
   int polls = 0;
   while (world.function(1).ReadBar(0, FakeNic::kReceived, 8) == 0 && ++polls < 1000) world.function(1).Progress();
   EXPECT_LT(polls, 1000);

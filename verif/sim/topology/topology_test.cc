@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole worlds: host memory → NIC → switch → NIC → host memory, with faults, captures and equal hashes for equal seeds.
-// Each simulation runs in a child of its own, because SystemC has one kernel per process.
+// Whole topologies: host memory → NIC → switch → NIC → host memory, with faults, captures and equal hashes for equal
+// seeds. Each simulation runs in its own child process, because SystemC has one kernel per process.
 #include "sim/topology/topology.h"
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ class Host {
     });
   }
   static constexpr uint8_t kEverybody = 0xff;
-  // 14 bytes of header, then `bytes` - 14 of payload; from its own buffer.
+  // 14 bytes of header, then `bytes` - 14 of payload, in a buffer of its own.
   std::vector<uint8_t> Send(uint8_t to, uint64_t bytes, std::mt19937_64& random) {
     std::vector<uint8_t> frame(bytes);
     for (auto& byte : frame) byte = static_cast<uint8_t>(random());
@@ -73,7 +73,7 @@ class Host {
     const uint8_t header[14] = {
         static_cast<uint8_t>(group | 2), group, group, group, group, to, 2, 0, 0, 0, 0, number_, 0x88, 0xb5};
     std::memcpy(frame.data(), header, sizeof(header));
-    // Not aligned, so that reads and completions are cut at odd places.
+    // Unaligned, so that reads and completions are split at odd places.
     const auto buffer = station_.memory().Allocate(bytes + 100);
     const uint64_t offset = random() % 100;
     std::memcpy(buffer->data.data() + offset, frame.data(), bytes);
@@ -112,7 +112,7 @@ struct World {
   std::vector<std::unique_ptr<Host>> hosts;
 };
 
-// A test's body in a child; its failures fail the parent's test.
+// Runs a test's body in a child; its failures fail the parent's test.
 void InChild(const std::function<void()>& body, const ChildOptions& options = {}) {
   const auto child = RunInChild(
       [&]() -> std::optional<std::string> {
@@ -128,7 +128,7 @@ std::vector<uint8_t> Padded(std::vector<uint8_t> frame) {
   return frame;
 }
 
-// Frames of all sizes both ways; every one arrives, in order, unchanged.
+// Frames of all sizes in both directions; each arrives, in order, unchanged.
 void CheckEveryFrameArrives(Scheduler& scheduler, Fabric fabric) {
   auto parameters = Nics(2);
   parameters.fabric = fabric;
@@ -163,7 +163,7 @@ TEST(Topology, EveryFrameArrivesOverADirectWire) {
   });
 }
 
-// In a child as well: children that get a seed need a parent that has drawn none.
+// Also in a child: children with a given seed need a parent that has not used its own.
 TEST(Topology, RunsWithoutSystemC) {
   InChild([] {
     StandaloneScheduler scheduler;
@@ -190,8 +190,8 @@ TEST(Topology, SwitchedFrameLatencyIsExact) {
     for (size_t i = 0; i < 2; ++i) world.topology->station(i).tap().AddSink(watch);
     world.hosts[0]->Send(1, 1000, random);
     ASSERT_TRUE(world.topology->RunUntilQuiet(2 * kMillisecond));
-    // First beat to first beat: 4 ns, MAC 40, 80.96 on the line, 500 on the way, switch 400, the same line and way, MAC
-    // 40; up to a cycle.
+    // First beat to first beat: 4 ns, MAC 40, 80.96 on the line, 500 wire delay, switch 400, the same line and delay,
+    // MAC 40; up to a cycle.
     const Picoseconds ps = 4'000 + 40'000 + 2 * (80'960 + 500'000) + 400'000 + 40'000;
     EXPECT_EQ(watch.receive - watch.transmit, (ps + 3'999) / 4'000);
   });
@@ -253,7 +253,7 @@ TEST(Topology, PcieFaultsReachTheDevice) {
     for (int i = 0; i < 4; ++i) world.hosts[0]->Send(1, 100, random);
     ASSERT_TRUE(world.topology->RunUntilQuiet(kMillisecond));
     const auto count = world.hosts[1]->received().size();
-    EXPECT_GE(count, 2u);  // buffers that lie on two pages or blocks take two reads
+    EXPECT_GE(count, 2u);  // buffers that cross a page or request boundary take two reads
     EXPECT_LT(count, 4u);
     uint64_t dropped = 0;
     world.topology->station(0).pcie().ReadBar(0, FakeNic::kDropped, 8, [&](uint64_t value) { dropped = value; });
@@ -285,11 +285,11 @@ TEST(Topology, CaptureHasEveryFrameOnItsInterface) {
   }
   std::map<std::vector<uint8_t>, int> seen;
   for (const Frame& frame : capture.frames) ++seen[frame.bytes];
-  EXPECT_EQ(seen.size(), 5u);  // four frames, one of them in two versions
+  EXPECT_EQ(seen.size(), 5u);  // four frames, one before and after its fault
   std::filesystem::remove(path);
 }
 
-// What happened, as text: hash, content hash, events, time of the last event.
+// A run's result as text: hash, content hash, events, time of the last event.
 std::string RunRandomTraffic(Scheduler& scheduler) {
   auto parameters = Nics(3);
   parameters.nics[1].faults_in =
@@ -331,7 +331,7 @@ TEST(Topology, SeedDeterminesTheTraceHash) {
   std::printf("seed 1: trace hash, content hash, events: %s\n", first.c_str());
   EXPECT_NE(first, "");
   EXPECT_EQ(run(1, true), first);
-  EXPECT_EQ(run(1, false), first);  // the kernel has no part in it
+  EXPECT_EQ(run(1, false), first);  // independent of the kernel
   std::set<std::string> all = {first};
   for (uint64_t seed = 2; seed <= 6; ++seed) all.insert(run(seed, true));
   EXPECT_EQ(all.size(), 6u);
@@ -403,7 +403,7 @@ TEST(Topology, MixedConfigurationsShareASwitch) {
   });
 }
 
-// Printed, never judged.
+// Printed, not checked.
 TEST(Topology, PrintsTheCostPerPacket) {
   InChild([] {
     SystemcScheduler scheduler;
@@ -426,7 +426,7 @@ TEST(Topology, PrintsTheCostPerPacket) {
     EXPECT_EQ(world.hosts[1]->received().size(), kFrames);
     const double harness = static_cast<double>(scheduler.callbacks() - before - (cycles() - evaluated)) / kFrames;
     std::printf(
-        "4160-byte frame, memory to memory through a switch: %.1f harness callbacks, %.1f us real time with two fake "
+        "4160-byte frame, memory to memory through a switch: %.1f callbacks, %.1f us real time with two fake "
         "NICs\n",
         harness, seconds.count() / kFrames * 1e6);
   });

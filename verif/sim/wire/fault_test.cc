@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The script's grammar, what each fault does to frames and their order, and that matching sees what the contract calls
-// the fields.
+// The script's syntax, the effect of each fault on frames and their order, and the contract's field names as
+// conditions.
 #include "sim/wire/fault.h"
 
 #include <gtest/gtest.h>
@@ -105,7 +105,7 @@ struct World {
     EXPECT_EQ(ParseFaultScript(text).error, "");
     injector.OnDrop([this](const WireFrame& frame) { dropped.push_back(frame); });
   }
-  // Frames of PSN 0 … count - 1, one every microsecond.
+  // Sends frames of PSN 0 … count - 1, one per microsecond.
   void Send(uint32_t count, Roce roce = {}) {
     for (uint32_t psn = 0; psn < count; ++psn) {
       roce.psn = psn;
@@ -144,7 +144,7 @@ TEST(FindRoce, FindsTheBthBehindEveryHeader) {
       EXPECT_EQ(roce->bth.psn, 0xabcdefu);
       EXPECT_EQ(roce->bth.dest_qp, 0x123456u);
       EXPECT_EQ(roce->is_ipv6, ipv6);
-      // Every frame that is too short for the BTH has none.
+      // A frame too short for the BTH has none.
       const size_t end = roce->bth_offset + spec::Bth::kBytes;
       for (size_t length = 0; length < end; ++length) EXPECT_FALSE(FindRoce(std::span(bytes).first(length)));
       EXPECT_TRUE(FindRoce(std::span(bytes).first(end)));
@@ -250,7 +250,7 @@ TEST(Fault, MatchesByOpcodePsnQpNthAndCount) {
   world.SendAt(2, MakeRoce({.opcode = BthOpcode::kRcAcknowledge, .psn = 2}));  // first rule
   world.SendAt(3, MakeRoce({.opcode = BthOpcode::kRcSendOnly, .psn = 2}));
   world.SendAt(4, MakeRoce({.psn = 4, .dest_qp = 9, .vlan = true, .ipv6 = true}));  // second
-  world.SendAt(5, std::vector<uint8_t>(60));                                        // no RoCE
+  world.SendAt(5, std::vector<uint8_t>(60));                                        // not RoCE
   world.SendAt(6, MakeRoce({.psn = 6}));                                            // third: the sixth of all frames
   world.SendAt(7, std::vector<uint8_t>(61));                                        // and the next one
   world.SendAt(8, MakeRoce({.psn = 8}));
@@ -326,7 +326,7 @@ TEST(Fault, CorruptFlipsOneBit) {
     differ = differ || frame.bytes != random.receiver.frames[0].bytes;
   }
   EXPECT_TRUE(differ);
-  World beyond("corrupt 999999");  // behind the frame's end: nothing to flip
+  World beyond("corrupt 999999");  // beyond the frame's end: nothing to flip
   beyond.SendAt(0, original);
   beyond.Run();
   EXPECT_EQ(beyond.receiver.frames[0].bytes, original);
@@ -362,7 +362,7 @@ TEST(Fault, EcnMarkChangesOnlyEcnAndChecksum) {
   }
 }
 
-// With lengths, and an ICRC that is right.
+// With valid lengths and ICRC.
 std::vector<uint8_t> MakeWhole(bool ipv6, uint32_t psn = 0, BthOpcode opcode = BthOpcode::kRcSendOnly) {
   auto bytes = MakeRoce({.opcode = opcode, .psn = psn, .ipv6 = ipv6});
   uint8_t* header = bytes.data() + spec::Ethernet::kBytes;
@@ -449,7 +449,7 @@ TEST(Fault, PsnGapHasAValidIcrc) {
     EXPECT_EQ(ghost.receiver.frames[0].bytes, MakeWhole(ipv6, 7, BthOpcode::kRcAcknowledge));
     EXPECT_TRUE(HasRightIcrc(ghost.receiver.frames[1].bytes, ipv6));
   }
-  // What has no room for an ICRC is moved and not written behind its end.
+  // A frame without room for an ICRC gets the PSN change only.
   World cut("psn_gap 1");
   auto frame = MakeWhole(false);
   frame.resize(frame.size() - 1);
@@ -480,7 +480,7 @@ TEST(Fault, LinkDownLosesFramesForItsTime) {
   EXPECT_EQ(world.injector.acted(), (std::vector<uint64_t>{1, 0}));
   EXPECT_EQ(world.injector.injected(), 1u);
   EXPECT_EQ(world.dropped.size(), 1u);
-  EXPECT_EQ(lost, 2u);  // they did not come to the injector
+  EXPECT_EQ(lost, 2u);  // they did not reach the injector
 }
 
 TEST(Fault, DisarmStopsAllFaultsAndReleasesHeldFrames) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures come back through libpcap as they were written, and through tshark with their names, directions and
-// comments.
+// Captures read back through libpcap unchanged, and through tshark with their names, directions and comments.
 #include "sim/wire/pcapng.h"
 
 #include <gtest/gtest.h>
@@ -93,10 +92,10 @@ TEST(Pcapng, SameRunWritesTheSameBytes) {
 }
 
 TEST(Pcapng, ReportsErrors) {
-  PcapngWriter nowhere("/nonexistent/folder/x.pcapng", "");
-  EXPECT_EQ(nowhere.error(), "/nonexistent/folder/x.pcapng: No such file or directory");
-  nowhere.Write(nowhere.AddInterface("nic0", "", 0), 0, Direction::kIn, Frame(60));  // harmless
-  EXPECT_FALSE(nowhere.Flush());
+  PcapngWriter missing("/nonexistent/folder/x.pcapng", "");
+  EXPECT_EQ(missing.error(), "/nonexistent/folder/x.pcapng: No such file or directory");
+  missing.Write(missing.AddInterface("nic0", "", 0), 0, Direction::kIn, Frame(60));  // harmless
+  EXPECT_FALSE(missing.Flush());
   PcapngWriter full("/dev/full", "");
   full.Write(full.AddInterface("nic0", "", 0), 0, Direction::kIn, Frame(60));
   EXPECT_FALSE(full.Flush());
@@ -109,7 +108,7 @@ uint32_t Word(const std::string& bytes, size_t at, size_t count) {
   return value;
 }
 
-// What libpcap does not show: the flags word of each packet block (draft-ietf-opsawg-pcapng, 4.3.1).
+// Not available through libpcap: the flags word of each packet block (draft-ietf-opsawg-pcapng, 4.3.1).
 TEST(Pcapng, FlagsHaveDirectionAndFcsError) {
   const Written sample = WriteSample("flags.pcapng");
   const std::string bytes = ReadFile(sample.path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Learning, flooding, latency at both edges, and what happens when a queue is full.
+// Learning, flooding, exact latency, and queue overflow.
 #include "sim/wire/switch.h"
 
 #include <gtest/gtest.h>
@@ -88,7 +88,7 @@ TEST(Switch, FloodsUnknownDestinationsAndLearnsSources) {
   world.Send(2, kBroadcast, Host(2));
   world.Run();
   EXPECT_EQ(world.Counts(), (std::vector<size_t>{2, 3, 1, 2}));
-  // A host that moves is found again.
+  // A host that moves is learned again.
   world.Send(3, kBroadcast, Host(0));
   world.Send(1, Host(0), Host(1));
   world.Run();
@@ -102,20 +102,20 @@ TEST(Switch, SendsNothingBackToItsIngressPort) {
   world.Send(0, kBroadcast, Host(5));
   world.Run();
   const auto before = world.Counts();
-  world.Send(0, Host(5), Host(0));  // both behind port 0
+  world.Send(0, Host(5), Host(0));  // both at port 0
   world.Run();
   EXPECT_EQ(world.Counts(), before);
 }
 
 TEST(Switch, HairpinSendsBackToTheIngressPort) {
   World world(2, {.hairpin = true});
-  world.Send(0, Host(5), Host(5));  // learned from itself: the first frame comes back already
+  world.Send(0, Host(5), Host(5));  // learned from this frame, which already comes back
   world.Run();
   EXPECT_EQ(world.Counts(), (std::vector<size_t>{1, 0}));
   world.Send(0, Host(5), Host(0));
   world.Run();
   EXPECT_EQ(world.Counts(), (std::vector<size_t>{2, 0}));
-  // What is for all others is still not for itself.
+  // Broadcast frames still do not come back.
   world.Send(0, kBroadcast, Host(0));
   world.Run();
   EXPECT_EQ(world.Counts(), (std::vector<size_t>{2, 1}));
@@ -134,7 +134,7 @@ TEST(Switch, DropsBadFcsShortAndReserved) {
   world.Send(0, kBroadcast, Host(0), 13);
   world.Send(0, {0x01, 0x80, 0xc2, 0, 0, 0x01}, Host(0));  // pause
   world.Send(0, {0x01, 0x80, 0xc2, 0, 0, 0x0f}, Host(0));
-  world.Send(0, {0x01, 0x80, 0xc2, 0, 0, 0x10}, Host(0));  // the first that is not reserved
+  world.Send(0, {0x01, 0x80, 0xc2, 0, 0, 0x10}, Host(0));  // the first non-reserved address
   world.Send(0, kBroadcast, Host(0), 14);
   world.Run();
   EXPECT_EQ(world.Counts(), (std::vector<size_t>{0, 2}));
@@ -160,7 +160,7 @@ TEST(Switch, DropsExactlyWhatOverflowsTheQueue) {
   EXPECT_EQ(world.network_switch.counters(1).overflow_drops, 15u);
   EXPECT_EQ(world.network_switch.counters(1).sent, 5u);
   EXPECT_EQ(world.network_switch.counters(1).max_queue_bytes, 5000u);
-  // There is room again when the first one's last bit has left, and not before.
+  // There is room again exactly when the first one's last bit has left.
   World again(2, {.latency_ns = 0, .queue_bytes = 1000}, {100'000, 1000});
   again.Send(0, kBroadcast, Host(0), 1000, 1);
   const Picoseconds left = 80'960 + 8'096'000;
@@ -185,7 +185,7 @@ TEST(Switch, TwoPortsShareOneOutputPort) {
   const auto& arrivals = world.receivers[2]->arrivals;
   ASSERT_EQ(arrivals.size(), 200u);
   for (size_t i = 1; i < arrivals.size(); ++i) EXPECT_EQ(arrivals[i].time - arrivals[i - 1].time, 81'920u);
-  // They arrive at the same times; the wire that was made first is served first.
+  // They arrive at the same time; the wire created first is served first.
   for (size_t i = 0; i < arrivals.size(); ++i) EXPECT_EQ(arrivals[i].tag, i % 2 + 1);
 }
 
