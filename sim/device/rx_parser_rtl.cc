@@ -25,7 +25,7 @@ uint8_t* BytesOf(Port& port) {
   return reinterpret_cast<uint8_t*>(&port);
 }
 
-// Decodes the flat bits of token_o into fields, by the token's field list.
+// Fields of the token from the flat bits of token_o, by the token's own list of fields.
 template <typename Port>
 model::RxToken Unpack(const Port& port) {
   constexpr size_t kWords = sizeof(Port) / sizeof(EData);

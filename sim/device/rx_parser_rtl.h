@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives vireo_rx_parser in simulation and collects its tokens with their cycles. Bits that the protocol leaves
-// undefined (data that tkeep excludes, everything while tvalid is 0, tuser before the last beat) are random, so that a
-// design that depends on them fails.
+// Drives vireo_rx_parser in simulation and collects its tokens with their cycles. Bits that the protocol leaves open
+// (data that tkeep excludes, everything while tvalid is 0, tuser before the last beat) are random, so that a design
+// that uses them fails.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ class RxParserRtl {
   // Sends a frame with idle_before() idle cycles before each beat; returns the cycle of the last beat.
   uint64_t Send(std::span<const uint8_t> frame, bool mac_error, const std::function<unsigned()>& idle_before);
 
-  // Tokens since the last call.
+  // The outputs since the last call.
   std::vector<TimedToken> TakeTokens();
 
  protected:

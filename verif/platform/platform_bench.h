@@ -47,7 +47,7 @@ inline std::string Simulate(const std::function<std::function<void(std::string&)
     const auto body = build();
     Program program("program", [&] { body(reply); });
     sc_core::sc_start();
-    EXPECT_TRUE(program.is_done()) << "nothing happens any more, and the program waits";
+    EXPECT_TRUE(program.is_done()) << "no event is pending, and the program still waits";
     if (testing::Test::HasFailure()) return std::nullopt;
     return reply.empty() ? "ok" : reply;
   });
@@ -127,7 +127,7 @@ class Bus final : public sc_core::sc_module {
       broken.emplace_back("byte enables or streaming");
     }
     // Posted requests do not pass earlier posted ones, and a read observes earlier writes.
-    if (writes_now_ != 0) broken.emplace_back("a write was still under way");
+    if (writes_now_ != 0) broken.emplace_back("a write was still in flight");
     const bool is_write = transaction.is_write();
     ++(is_write ? writes : reads);
     if (is_write) write_log.push_back(address);
