@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Exported libraries: targets vireo::model, vireo::host (driver and verbs) and vireo::tlm, in this tree and, installed,
-# by find_package(vireo). Headers keep their paths, below include/vireo. See docs/model.md.
+# What others build on: targets vireo::model, vireo::host (driver and verbs) and vireo::tlm, in this tree and, installed,
+# by find_package(vireo). Headers keep their paths, below include/vireo. docs/model.md tells how to use them.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
