@@ -17,6 +17,7 @@
 #include "sim/common/seed.h"
 #include "sim/device/devices.h"
 #include "sim/device/fake_nic.h"
+#include "sim/topology/topology.h"
 
 namespace vireo::sim {
 namespace {
