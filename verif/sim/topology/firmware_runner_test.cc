@@ -22,6 +22,16 @@
 namespace vireo::sim {
 namespace {
 
+using verif::Answer;
+using verif::Bench;
+using verif::Bit;
+using verif::BytesOf;
+using verif::MailboxRequest;
+using verif::MockDevice;
+using verif::PageList;
+using verif::RdmaCtrlCmd;
+using verif::RdmaError;
+
 constexpr Picoseconds kMicrosecond = 1'000'000;
 constexpr Picoseconds kMillisecond = 1'000 * kMicrosecond;
 constexpr Cycle kReadLatency = 3;       // of the register file
