@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Verilated classes as libraries. Verilator runs when the build does, in parallel like every other step (verilate.py).
+# Verilated classes as libraries. Verilator runs at build time, in parallel like every other step (verilate.py).
 get_filename_component(VIREO_VERILATOR_ROOT ${verilator_DIR} ABSOLUTE)
 set(VIREO_VERILATE ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/verilate.py)
 set(VIREO_VERILATE_PY ${CMAKE_CURRENT_LIST_DIR}/verilate.py)
@@ -22,12 +22,12 @@ if(VIREO_COVERAGE)
 endif()
 
 # vireo_verilated_class(TARGET PREFIX P [WHOLE] [OPTIONAL_BUILD] COMMAND … DEPENDS …): a static library of one Verilated class.
-# WHOLE: of a whole NIC, in several files. OPTIONAL_BUILD: not part of `all`.
+# WHOLE: a whole NIC, in several files. OPTIONAL_BUILD: not part of `all`.
 function(vireo_verilated_class target)
   cmake_parse_arguments(ARG "WHOLE;OPTIONAL_BUILD" "PREFIX" "COMMAND;DEPENDS" ${ARGN})
   set(dir ${CMAKE_CURRENT_BINARY_DIR}/${target})
-  # Of a block, most of a file's compilation is reading the same headers: one compilation of all files costs 0.4 of what
-  # one of each does. Those of a whole NIC are large and are compiled side by side.
+  # Compiling a block's files is mostly reading the same headers: compiling them as one takes 0.4 of the time. Those of a
+  # whole NIC are large and are compiled in parallel.
   set(fast ${dir}/all.cc)
   set(slow)
   if(ARG_WHOLE)
@@ -59,19 +59,19 @@ function(vireo_verilated_class target)
   if(VIREO_FUZZ)
     target_compile_options(${target} PRIVATE -fno-sanitize=fuzzer-no-link,address,undefined)
   endif()
-  # What runs once, and waveforms of few cycles, are not worth optimizing.
+  # Code that runs once, and waveforms of few cycles, need no optimization.
   if(slow)
     set_property(SOURCE ${slow} APPEND_STRING PROPERTY COMPILE_FLAGS " -O0")
   endif()
   if(ARG_WHOLE)
     set_property(SOURCE ${fast} APPEND_STRING PROPERTY COMPILE_FLAGS " $<IF:$<CONFIG:Release>,-O3,-O2>")
   elseif(ARG_OPTIONAL_BUILD)
-    target_compile_options(${target} PRIVATE -O1)  # it runs for seconds and is compiled for many
+    target_compile_options(${target} PRIVATE -O1)  # runs for seconds, compiles for many
   else()
     target_compile_options(${target} PRIVATE -O2)
   endif()
   # Functions of Verilated code are large, and nothing outside calls them: link-time optimization takes long and gains
-  # nothing. clang-tidy has nothing to say about generated code.
+  # nothing.
   set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
 endfunction()
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs Verilator and joins what it writes into a fixed list of C++ files.
+"""Runs Verilator and joins its output into a fixed list of C++ files.
 
-The names of Verilator's own files are known only after it has run. CMake needs them before, so its Verilator package runs
-Verilator at configuration, one class after the other. With fixed names Verilator is a build step like any other.
+The names of Verilator's own files are known only after it has run, but CMake needs them earlier; therefore its Verilator
+package runs Verilator at configuration time, one class after the other. With fixed names Verilator is an ordinary build step.
 
 Each output is a file of #include lines. The outputs of a kind (fast, slow, trace) are balanced by size, so that those of a
-large class compile side by side. With one output, all is in it.
+large class compile in parallel. A single output contains everything.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process's Verilated classes counted, added up: the one file of coverage that a test program leaves behind. It
-// knows the lines of Verilator's format and no Verilated class; rtl_coverage.h has those.
+// Coverage counts of all Verilated classes of a process, summed into one file per test program. Handles Verilator's
+// file format only; rtl_coverage.h handles the Verilated classes.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace vireo::sim {
 
 class CoverageSums {
  public:
-  // Adds the counts of a file that Verilator wrote. False: it is none, and nothing was added.
+  // Adds the counts of a file that Verilator wrote. False: not such a file; nothing was added.
   bool Add(const std::string& path);
-  // One file with all of it, for verilator_coverage. Nothing is written without a count. False: could not be written.
+  // Writes all counts to one file for verilator_coverage; no file if there are no counts. False: write error.
   bool Write(const std::string& path) const;
   const std::map<std::string, uint64_t>& counts() const { return counts_; }  // by Verilator's name of the point
 
@@ -21,12 +21,12 @@ class CoverageSums {
   std::map<std::string, uint64_t> counts_;
 };
 
-// The sums of this process. At its end they go to `<pid>.dat` in the directory of the environment variable
-// VIREO_COVERAGE_DIR; nowhere without one. A process that ends otherwise than by exit() leaves nothing.
+// The sums of this process, written at exit() to `<pid>.dat` in the directory VIREO_COVERAGE_DIR; nothing is written if
+// that is not set or if the process ends without exit().
 class ProcessCoverage {
  public:
   static ProcessCoverage& Instance();
-  // Empty: nobody wants to know.
+  // Empty: coverage is off.
   const std::string& directory() const { return directory_; }
   std::string Path(const char* suffix) const;
   CoverageSums& sums() { return sums_; }

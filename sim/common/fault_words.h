@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the scripts of faults have in common: rules by line or between semicolons, words, numbers and rates.
+// Common parser of fault scripts: rules separated by newlines or semicolons, words, numbers and rates.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace vireo::sim {
 
-// Decimal or 0x…, all of `text`. False: it is none, or has more than 64 bits.
+// Parses all of `text` as a decimal or 0x… number. False: not a number, or more than 64 bits.
 inline bool ParseNumber(std::string_view text, uint64_t& value) {
   int base = 10;
   if (text.starts_with("0x")) {
@@ -27,7 +27,7 @@ inline bool IsDecimal(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// "0.001" as 1000 per million.
+// Parses a rate from 0 to 1: "0.001" is 1000 per million.
 inline bool ParseRate(std::string_view text, uint32_t& per_million) {
   uint64_t whole = 0, fraction = 0;
   const size_t point = text.find('.');
@@ -43,8 +43,8 @@ inline bool ParseRate(std::string_view text, uint32_t& per_million) {
   return true;
 }
 
-// The first word is one of `names` and gives `kind`, an enumeration in their order; each other one goes to parse_word.
-// Empty, or what is wrong.
+// The first word must be one of `names` and selects `kind`, an enumeration in the same order; the others go to
+// parse_word. Returns an error message, empty if none.
 template <typename Names, typename Kind, typename ParseWord>
 std::string ParseWords(std::string_view text, const Names& names, Kind& kind, const ParseWord& parse_word) {
   constexpr std::string_view kBlanks = " \t\r";
@@ -58,12 +58,12 @@ std::string ParseWords(std::string_view text, const Names& names, Kind& kind, co
       continue;
     }
     const auto name = std::ranges::find(names, word);
-    if (name == names.end()) return "'" + std::string(word) + "' is no fault";
+    if (name == names.end()) return "'" + std::string(word) + "' is not a fault";
     kind = static_cast<Kind>(name - names.begin());
   }
 }
 
-// Gives each rule of `text` to parse_rule. Empty, or what is wrong, with its line.
+// Calls parse_rule for each rule of `text`. Returns an error message with its line, empty if none.
 template <typename ParseRule>
 std::string ParseRules(std::string_view text, const ParseRule& parse_rule) {
   for (size_t line = 1; !text.empty(); ++line) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads Ethernet capture files (pcap and pcapng, whatever libpcap reads) into memory.
+// Reads Ethernet capture files (pcap, pcapng: all that libpcap reads) into memory.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,10 @@ struct Frame {
 
 struct Capture {
   std::vector<Frame> frames;
-  std::string error;  // empty: the whole file was read; else what is wrong with it, with the file's name
+  std::string error;  // empty: the whole file was read; else the error, with the file's name
 };
 
-// Frames in file order. A capture of another link type or with cut-off frames is an error: a test must not judge by
-// half a frame.
+// Frames in file order. Another link type or a truncated frame is an error.
 Capture ReadPcap(const std::string& path);
 
 // All *.pcap files of a folder in the order of their names; empty if there are none.

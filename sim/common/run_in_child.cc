@@ -26,22 +26,22 @@ bool WriteAll(int file, std::string_view text) {
   return true;
 }
 
-[[noreturn]] void BeChild(int reply_to, const std::function<std::optional<std::string>()>& fn,
-                          const ChildOptions& options) {
+[[noreturn]] void RunChild(int reply_to, const std::function<std::optional<std::string>()>& fn,
+                           const ChildOptions& options) {
   alarm(options.timeout_seconds);
   if (options.seed) {
     setenv("VIREO_SEED", std::to_string(*options.seed).c_str(), 1);
     if (Seed() != *options.seed) {
       std::fflush(nullptr);
-      WriteAll(reply_to, "-the parent has drawn its seed already");
+      WriteAll(reply_to, "-the parent has already used its seed");
       _exit(0);
     }
   }
   const std::optional<std::string> reply = fn();
   std::fflush(nullptr);
-  // The first byte tells a reply from a child that died.
-  const bool told = WriteAll(reply_to, reply ? "+" + *reply : "-");
-  _exit(told ? 0 : 1);
+  // The first byte distinguishes a reply from a child that died.
+  const bool sent = WriteAll(reply_to, reply ? "+" + *reply : "-");
+  _exit(sent ? 0 : 1);
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ ChildResult RunInChild(const std::function<std::optional<std::string>()>& fn, co
   }
   if (child == 0) {
     close(ends[0]);
-    BeChild(ends[1], fn, options);
+    RunChild(ends[1], fn, options);
   }
   close(ends[1]);
   std::string reply;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a function in a process of its own. SystemC has one kernel per process, so a simulation is built once per
-// process: a test case that builds one runs in a child, and one that compares two runs uses two children.
+// Runs a function in a child process. SystemC has one kernel per process, so each simulation needs its own process: a
+// test case that builds one runs it in a child; a test case that compares two runs uses two children.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@
 namespace vireo::sim {
 
 struct ChildOptions {
-  std::optional<uint64_t> seed;    // Seed() of the child; an error if the parent has drawn its own already
+  std::optional<uint64_t> seed;    // Seed() of the child; an error if the parent has already used its own
   unsigned timeout_seconds = 120;  // of real time; then the child is killed
 };
 
 struct ChildResult {
   bool ok = false;    // the function returned a reply
   std::string reply;  // what it returned
-  std::string error;  // why not ok: "failed", "exit status 3", "signal 6 (Aborted)", …
+  std::string error;  // the reason if not ok: "failed", "exit status 3", "signal 6 (Aborted)", …
 };
 
-// Calls fn in a forked child and waits. nullopt from fn means failure (it has printed why). The child ends without
-// running destructors of the parent's objects and without exit handlers. Its output goes where the parent's goes. Fork
+// Calls fn in a forked child and waits for it. If fn fails, it prints the reason and returns nullopt. The child runs
+// neither destructors of the parent's objects nor exit handlers, and shares the parent's stdout and stderr. Call it
 // before any SystemC object exists in this process, and with no other threads running.
 //
-// In GoogleTest: expectations work inside fn and print as usual, but the parent knows of them only by the result:
+// In GoogleTest: expectations inside fn print as usual, but the parent sees only the result:
 //   const auto child = RunInChild([]() -> std::optional<std::string> {
 //     … EXPECT_EQ(a, b); …
 //     return testing::Test::HasFailure() ? std::nullopt : std::optional<std::string>("");

@@ -15,7 +15,7 @@ uint64_t ChooseSeed() {
     errno = 0;
     seed = std::strtoull(text, &end, 0);
     if (errno != 0 || end == text || *end != '\0') {
-      std::fprintf(stderr, "VIREO_SEED=%s is not a number of 64 bits\n", text);
+      std::fprintf(stderr, "VIREO_SEED=%s is not a 64-bit number\n", text);
       std::exit(2);
     }
   } else {

@@ -37,8 +37,8 @@ void AxiBridge::OnReadBurst(Cycle cycle, const DmaRead& read) {
   if (read.tag >= reads_.size()) Defect(cycle, "read burst with ID " + std::to_string(read.tag));
   if (read.bytes == 0) Defect(cycle, "read burst without bytes");
   Read& entry = reads_[read.tag];
-  if (entry.bytes != 0) Defect(cycle, "read burst with ID " + std::to_string(read.tag) + ", which is in use");
-  // The memory of its partial beats is used again.
+  if (entry.bytes != 0) Defect(cycle, "read burst with ID " + std::to_string(read.tag) + ", in use");
+  // Reuses the memory of its partial beats.
   entry.address = read.address;
   entry.bytes = read.bytes;
   entry.done = 0;
@@ -47,7 +47,7 @@ void AxiBridge::OnReadBurst(Cycle cycle, const DmaRead& read) {
   ++open_reads_;
 }
 
-// R4: the cycle of the last one of `beats` that are made one per cycle from `cycle` on.
+// R4: the cycle of the last of `beats` beats, one per cycle from `cycle` on.
 Cycle AxiBridge::Occupy(Cycle cycle, uint32_t beats) {
   read_free_ = std::max(cycle, read_free_) + beats;
   return read_free_ - 1;
@@ -64,7 +64,7 @@ void AxiBridge::MakeBeat(Cycle cycle, uint16_t id, std::span<const uint8_t> data
 }
 
 void AxiBridge::OnCompletion(Cycle cycle, const DmaCompletion& completion) {
-  // A completion that no read explains is the environment's defect; NicTap reports it.
+  // A completion without a read is the environment's defect; NicTap reports it.
   if (completion.tag >= reads_.size() || reads_[completion.tag].bytes == 0) return;
   Read& read = reads_[completion.tag];
   const uint64_t end = read.address + read.bytes;
@@ -88,7 +88,7 @@ void AxiBridge::OnCompletion(Cycle cycle, const DmaCompletion& completion) {
     }
   }
   if (completion.last && read.done != read.bytes) {
-    // A bus beat that has begun is one of the missing ones.
+    // A partial bus beat is one of the missing ones.
     const uint64_t here = read.address + read.done;
     uint32_t missing = DmaBeats(here, end - here, beat_bytes_);
     while (missing-- > 0) MakeBeat(cycle, completion.tag, {}, kAxiSlverr, missing == 0);
@@ -157,7 +157,7 @@ std::optional<AxiBridge::Write> AxiBridge::OnData(Cycle cycle, std::span<const u
   const auto bytes = beat.subspan(first, end - first);
   open.write.data.insert(open.write.data.end(), bytes.begin(), bytes.end());
   const bool complete = open.write.data.size() == open.bytes;
-  if (complete != last) Defect(cycle, "wlast does not fit the burst's length");
+  if (complete != last) Defect(cycle, "wlast does not match the burst's length");
   if (!complete) return std::nullopt;
   Write write = std::move(open.write);
   FinishWrite(cycle);
@@ -166,7 +166,7 @@ std::optional<AxiBridge::Write> AxiBridge::OnData(Cycle cycle, std::span<const u
 
 uint64_t AxiBridge::OnBurstData(Cycle cycle, size_t bytes) {
   const OpenWrite& open = OldestWrite(cycle);
-  if (bytes != open.bytes) Defect(cycle, "wlast does not fit the burst's length");
+  if (bytes != open.bytes) Defect(cycle, "wlast does not match the burst's length");
   const uint64_t address = open.write.address;
   FinishWrite(cycle);
   return address;

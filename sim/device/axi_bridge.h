@@ -1,40 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between the AXI ports of a device and the seam (nic.h): what a PCIe hard block and a MAC do at the core's edge. All
-// of its timing is in these rules, so that a model that says when its beats happen can be joined to the seam by the
-// same object as RTL whose pins are driven cycle by cycle. c, n are cycles; "before n" is strict.
+// Bus functional model between the AXI ports of a device and the seam (nic.h), like a PCIe hard block and a MAC at the
+// core's edge. These rules define all of its timing, so a model that computes the cycles of its beats uses the same
+// object as RTL whose pins are driven cycle by cycle. c, n are cycles; "before n" is strict.
 //
 // Reads
 //   R1  arready is always 1. A burst is a ReadDma in the cycle of its AR handshake.
-//   R2  A completion that comes in cycle c (its first beat) makes a bus beat in cycle c + k of every beat k of its
+//   R2  A completion that arrives in cycle c (its first beat) makes a bus beat in cycle c + k of every beat k of its
 //   train
-//       with which a beat of the burst is complete: at the end of the bus beat or of the burst. Parts that end within a
-//       bus beat wait for the next part.
-//   R3  A completion without data makes, in the same cycle, every beat of the burst that has not been, with SLVERR and
-//       zeros. kPoisoned data is given with SLVERR in every beat that it touches.
+//       that completes a beat of the burst: at the end of the bus beat or of the burst. Parts that end within a bus
+//       beat wait for the next part.
+//   R3  A completion without data makes, in the same cycle, every missing beat of the burst, with SLVERR and zeros.
+//       kPoisoned data sets SLVERR in every beat that it touches.
 //   R4  R carries one beat per cycle, in the order in which R2 and R3 made them: in the cycle in which it was made, or
-//       in the one after the beat before. Lanes outside of the burst are zero.
+//       in the cycle after the previous beat. Lanes outside of the burst are zero.
 // Writes
-//   W1  awready in cycle n is 1 if awvalid is and the write credits that came before n, less the beats of all bursts
-//       taken before n, are enough for all beats of this burst. Taking it takes the credits.
-//   W2  wready in cycle n is 1 if a burst was taken before n and not all its beats have come before n. So beats never
-//       come before their address is taken, although AXI would allow it: the seam knows no data without credits.
+//   W1  awready in cycle n is 1 if awvalid is and the write credits that arrived before n, less the beats of all bursts
+//       accepted before n, cover all beats of this burst. Accepting it consumes the credits.
+//   W2  wready in cycle n is 1 if a burst was accepted before n and not all its beats have come before n. So beats
+//   never
+//       precede their address, although AXI allows it: the seam passes no data without credits.
 //   W3  A burst is a WriteDma in the cycle of its last beat e; B answers it with OKAY in cycle e + 1.
 // Frames
-//   T1  tready in cycle n is 1 if the transmit credits that came before n, less the beats sent before n, are at least
+//   T1  tready in cycle n is 1 if the transmit credits that arrived before n, less the beats sent before n, are at
+//   least
 //       FrameBeats(max_frame_bytes) + kTransmitReserve.
 //   T2  A frame is a TransmitFrame in the cycle of its last beat; its start is the cycle of its first.
-//   T3  Received frames are given beat by beat from their start on.
+//   T3  Received frames are delivered beat by beat from their start.
 // Registers
 //   C1  BAR and CSR accesses are on the pins in their cycle; answers and messages leave in the cycle in which they are
 //       valid.
-//   C2  Configuration writes reach the device's pins in the cycle after that of the call, because they may come at any
-//       time of theirs.
-//   C3  What leaves in one cycle is told in this order: BAR answer, CSR answer, firmware interrupt, DMA read, DMA
-//   write,
-//       MSI-X, frame.
+//   C2  Configuration writes reach the device's pins in the cycle after the call, because calls may come at any time of
+//       their cycle.
+//   C3  Outputs of one cycle are reported in this order: BAR answer, CSR answer, firmware interrupt, DMA read, DMA
+//       write, MSI-X, frame.
 //
-// A burst or beat that contradicts itself (length, strobes, an ID that is in use) is a defect of the device and ends
-// the program with a message.
+// An inconsistent burst or beat (length, strobes, an ID in use) is a defect of the device and aborts the program with a
+// message.
 #pragma once
 
 #include <cstdint>
@@ -51,12 +52,12 @@
 
 namespace vireo::sim {
 
-// The framer asks once per frame, a cycle before it accepts its token, and its beats begin kLatency cycles after that.
-// When it asks in cycle n, beats of frames accepted before may still come in the cycles n … n + kLatency, kLatency + 1
-// at the most, because the next token is accepted in n + 1 at the earliest and its beats follow without overlap.
+// The framer checks tready once per frame, a cycle before it accepts the frame's token, and its beats start kLatency
+// cycles later. If it checks in cycle n, beats of frames accepted earlier may still come in cycles n … n + kLatency: at
+// most kLatency + 1, because the next token is accepted in n + 1 at the earliest and its beats follow without overlap.
 inline constexpr uint32_t kTransmitReserve = static_cast<uint32_t>(model::TxFramer::kLatency) + 1;
 
-// AXI's codes that the bridge uses. [AMBA AXI, A3.4.4]
+// AXI response codes used by the bridge. [AMBA AXI, A3.4.4]
 inline constexpr uint8_t kAxiOkay = 0;
 inline constexpr uint8_t kAxiSlverr = 2;
 
@@ -80,12 +81,12 @@ class AxiBridge {
   void Reset();
 
   // --- Reads
-  // R1; the caller tells the seam.
+  // R1; the caller forwards it to the seam.
   void OnReadBurst(Cycle cycle, const DmaRead& read);
-  // R2 to R4: appends to read_beats(). Calls come in the order of their cycles.
+  // R2 to R4: appends to read_beats(). Calls are in cycle order.
   void OnCompletion(Cycle cycle, const DmaCompletion& completion);
-  // The same for who knows the bytes and wants only the end: how many of the completion's bytes belong to the burst,
-  // and its last beat if it is among those that are made.
+  // The same for a caller that already has the bytes: returns how many bytes of the completion belong to the burst, and
+  // the burst's last beat if the completion makes it.
   struct ReadPart {
     size_t bytes = 0;
     bool last = false;
@@ -93,24 +94,24 @@ class AxiBridge {
     uint8_t resp = kAxiOkay;
   };
   ReadPart TakeCompletion(Cycle cycle, const DmaCompletion& completion);
-  // In the order of their cycles; whoever gives them to the device takes them away.
+  // In cycle order; the caller removes those that it delivers to the device.
   model::Ring<ReadBeat>& read_beats() { return read_beats_; }
-  // Bursts of which beats are still to be made.
+  // Bursts with missing beats.
   size_t open_reads() const { return open_reads_; }
 
   // --- Writes
-  // Also of a later cycle: true does not become false but by OnAddress.
+  // May be called for a later cycle: only OnAddress can change true to false.
   bool IsAddressReady(Cycle cycle, uint64_t address, uint32_t bytes) const;
-  // In the order of the cycles; in its cycle, or before for who knows it.
+  // Calls are in cycle order: in the burst's cycle, or earlier if it is known.
   void OnAddress(Cycle cycle, uint64_t address, uint32_t bytes);
   bool IsDataReady(Cycle cycle) const;
-  // A beat of the oldest burst, of beat_bytes() bytes; the burst's own are taken from it. The write, if it was the
+  // A beat of the oldest burst, of beat_bytes() bytes; only the burst's lanes are used. Returns the write if it was the
   // last.
   std::optional<Write> OnData(Cycle cycle, std::span<const uint8_t> beat, bool last);
-  // The same for who knows all beats of a burst when its address is taken: `bytes` of them are complete in cycle
-  // `cycle`, that of the last beat. Where they go to.
+  // The same for a caller that has all beats of a burst when its address is accepted: its `bytes` bytes are complete in
+  // `cycle`, the cycle of the last beat. Returns their address.
   uint64_t OnBurstData(Cycle cycle, size_t bytes);
-  // Which lanes the next beat must have, as [first, end).
+  // The lanes of the next beat, as [first, end).
   std::pair<uint32_t, uint32_t> NextLanes() const;
   bool IsAnswer(Cycle cycle) const { return answer_cycle_ == cycle; }  // B is valid
   size_t open_writes() const { return writes_.size(); }
@@ -123,18 +124,18 @@ class AxiBridge {
   void ReturnCredits(Cycle cycle, CreditKind kind, uint32_t beats);
 
   uint32_t beat_bytes() const { return beat_bytes_; }
-  // Nothing of what it was told is still to be given to the device.
+  // No beat or answer for the device is pending.
   bool IsIdle(Cycle next) const { return read_beats_.empty() && (answer_cycle_ == kNever || answer_cycle_ < next); }
 
   [[noreturn]] void Defect(Cycle cycle, const std::string& what) const;
 
  private:
-  // Credits of which those given or taken in a cycle count from the next one on.
+  // A credit counter whose changes in a cycle count from the next cycle on.
   class Credits {
    public:
     void Give(Cycle cycle, uint64_t beats) { Add(cycle, static_cast<int64_t>(beats)); }
     void Take(Cycle cycle, uint64_t beats) { Add(cycle, -static_cast<int64_t>(beats)); }
-    // For who takes in the order of cycles, but ahead of what is given in the meantime.
+    // For a caller that takes in cycle order, but ahead of credits returned meanwhile.
     void TakeAhead(uint64_t beats) { settled_ -= static_cast<int64_t>(beats); }
     int64_t Before(Cycle cycle) const { return cycle > cycle_ ? settled_ + now_ : settled_; }
 
@@ -153,9 +154,9 @@ class AxiBridge {
   struct Read {
     uint64_t address = 0;
     uint32_t bytes = 0;  // 0: the ID is free
-    uint32_t done = 0;   // bytes that were made into beats, or wait in `partial`
+    uint32_t done = 0;   // bytes made into beats, or in `partial`
     std::vector<uint8_t> partial;
-    bool poisoned = false;  // a byte of `partial` is
+    bool poisoned = false;  // a byte of `partial` is poisoned
   };
   struct OpenWrite {
     Cycle taken = 0;

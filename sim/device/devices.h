@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names that programs take from command lines and files, and what they mean: of devices (--device; their factories come
-// from who links them), of configurations (--config) and of PCIe presets (--preset).
+// Names in command lines and files: of devices (--device; the caller supplies the factories), configurations (--config)
+// and PCIe presets (--preset).
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@
 namespace vireo::sim {
 
 struct DeviceFactories {
-  NicFactory model;  // one that is not linked is empty
+  NicFactory model;  // empty if not linked
   NicFactory rtl;
   LockstepOptions lockstep;
 };
@@ -23,13 +23,12 @@ struct DeviceFactories {
 const std::vector<std::string>& DeviceNames();
 // Of spec::kConfigs, in its order.
 const std::vector<std::string>& ConfigNames();
-// Null if there is no configuration of this name.
+// Null: no such configuration.
 const spec::Config* FindConfig(std::string_view name);
 // Of kPciePresets, in its order (FindPciePreset).
 const std::vector<std::string>& PciePresetNames();
 
-// Empty if there is no device of this name, or if what it needs is not there. `lockstep` is rtl as master and model as
-// shadow.
+// Empty if there is no such device or its factories are missing. `lockstep` has rtl as master and model as shadow.
 NicFactory DeviceFactory(std::string_view name, const DeviceFactories& factories);
 
 }  // namespace vireo::sim

@@ -45,7 +45,7 @@ void FakeNic::Reset(Cycle) {
   csr_answer_.reset();
   messages_.clear();
   jobs_.clear();
-  first_job_ = asking_job_ = 0;
+  first_job_ = requesting_job_ = 0;
   tags_.assign(config_.dma_tags, {});
   free_tags_.clear();
   for (uint32_t tag = config_.dma_tags; tag-- > 0;) free_tags_.push_back(static_cast<uint16_t>(tag));
@@ -104,7 +104,7 @@ void FakeNic::ReceiveFrame(Cycle start, Cycle end, std::span<const uint8_t> byte
   });
 }
 
-// It has no use for it.
+// Ignored.
 void FakeNic::SetLink(Cycle, bool) {}
 
 void FakeNic::ReadCsr(Cycle cycle, uint32_t offset) {
@@ -177,7 +177,7 @@ bool FakeNic::IsIdle() const {
 }
 
 void FakeNic::Wake(Cycle cycle) {
-  // A pending earlier evaluation wakes the later one itself, as the device is busy then.
+  // A pending earlier evaluation schedules the later one itself, because the device is busy then.
   if (cycle >= next_evaluation_) return;
   next_evaluation_ = cycle;
   scheduler_.SetAlarm(clock_.Middle(cycle), client_);
@@ -216,20 +216,20 @@ void FakeNic::Evaluate(Cycle cycle) {
     environment_.SetFirmwareInterrupt(cycle, interrupt_);
   }
 
-  // One read request per cycle, for the oldest frame that lacks some.
-  asking_job_ = std::max(asking_job_, first_job_);
-  if (asking_job_ < first_job_ + jobs_.size() && !free_tags_.empty()) {
-    SendJob& job = jobs_[asking_job_ - first_job_];
+  // One read request per cycle, for the oldest frame with reads left to issue.
+  requesting_job_ = std::max(requesting_job_, first_job_);
+  if (requesting_job_ < first_job_ + jobs_.size() && !free_tags_.empty()) {
+    SendJob& job = jobs_[requesting_job_ - first_job_];
     const uint64_t address = job.address + job.requested;
     const uint32_t bytes = Piece(address, job.bytes.size() - job.requested, kMaxReadBytes);
     if (bytes != 0) {
       const uint16_t tag = free_tags_.back();
       free_tags_.pop_back();
-      tags_[tag] = {asking_job_, job.requested, bytes};
+      tags_[tag] = {requesting_job_, job.requested, bytes};
       job.requested += bytes;
       environment_.ReadDma(cycle, {tag, address, bytes});
     }
-    if (job.requested == job.bytes.size()) ++asking_job_;
+    if (job.requested == job.bytes.size()) ++requesting_job_;
   }
 
   // Frames leave in order, each as one train.

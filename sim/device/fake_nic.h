@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smallest device behind the seam, for tests of the harness: sends buffers as frames, writes received frames into
-// slots of a ring. It keeps every rule of nic.h and is clocked as RTL would be, one evaluation per cycle while it is
-// busy, none while idle.
+// The smallest device behind the seam, for tests of the simulation: sends buffers as frames and writes received frames
+// into slots of a ring. It follows every rule of nic.h and is clocked like RTL: one evaluation per cycle while busy,
+// none while idle.
 #pragma once
 
 #include <array>
@@ -20,20 +20,19 @@ namespace vireo::sim {
 
 class FakeNic final : public Nic, private Scheduler::Client {
  public:
-  // Registers in BAR 0. They are this device's own: it is no virtio device.
-  static constexpr uint64_t kSendAddress = 0x00;  // write 8: where the next frame lies in host memory
-  static constexpr uint64_t kSendBytes =
-      0x08;  // write 4: its length, and sends it. Message 0 when it has left the core
+  // Registers in BAR 0, specific to this device: it is not a virtio device.
+  static constexpr uint64_t kSendAddress = 0x00;  // write 8: address of the next frame in host memory
+  static constexpr uint64_t kSendBytes = 0x08;    // write 4: its length; sends it. Message 0 when it has left the core
   static constexpr uint64_t kReceiveAddress = 0x10;  // write 8: start of the receive ring
   static constexpr uint64_t kReceiveSlots = 0x18;  // write 4: slots of kSlotBytes; 0 (after reset): frames are dropped
-  static constexpr uint64_t kTimer = 0x20;         // write 4: message 2 after so many cycles
+  static constexpr uint64_t kTimer = 0x20;         // write 4: message 2 after that many cycles
   static constexpr uint64_t kSent = 0x28;          // read 8: frames sent
   static constexpr uint64_t kReceived = 0x30;      // read 8: frames written to the ring
-  static constexpr uint64_t kDropped = 0x38;  // read 8: frames dropped: no ring, mac_error, or a DMA read that failed
-  static constexpr uint64_t kScratch = 0x40;  // read and write 8
+  static constexpr uint64_t kDropped = 0x38;       // read 8: frames dropped: no ring, mac_error, or a failed DMA read
+  static constexpr uint64_t kScratch = 0x40;       // read and write 8
 
-  // A slot holds the frame's length (4 bytes, little-endian), and the frame from kSlotHeader on. The length is written
-  // last; then comes message 1.
+  // A slot has the frame's length (4 bytes, little-endian), and the frame from kSlotHeader on. The length is written
+  // last, followed by message 1.
   static constexpr uint64_t kSlotBytes = 16384;
   static constexpr uint64_t kSlotHeader = 64;
 
@@ -83,7 +82,7 @@ class FakeNic final : public Nic, private Scheduler::Client {
   };
 
   void OnTime(uint64_t) override;
-  // Registers take an input at the end of its cycle: it counts from the next evaluation on.
+  // Registers take an input at the end of its cycle: it is visible from the next evaluation on.
   void Take(Cycle cycle, std::function<void()> apply);
   void Wake(Cycle cycle);
   void Evaluate(Cycle cycle);
@@ -114,13 +113,13 @@ class FakeNic final : public Nic, private Scheduler::Client {
   std::optional<uint32_t> csr_answer_;
   std::deque<uint16_t> messages_;
   std::deque<SendJob> jobs_;
-  uint64_t first_job_ = 0;   // number of jobs_.front()
-  uint64_t asking_job_ = 0;  // number of the oldest that lacks requests
+  uint64_t first_job_ = 0;       // number of jobs_.front()
+  uint64_t requesting_job_ = 0;  // number of the oldest job with reads left to issue
   std::vector<Tag> tags_;
   std::vector<uint16_t> free_tags_;
   std::deque<Write> writes_;
-  Cycle write_end_ = kNever;  // last beat of the write that is going on
-  Cycle frame_end_ = kNever;  // last beat of the frame that is going on
+  Cycle write_end_ = kNever;  // last beat of the write in progress
+  Cycle frame_end_ = kNever;  // last beat of the frame in progress
   Cycle frame_start_ = 0;
   uint32_t write_credits_ = 0, transmit_credits_ = 0;
 };

@@ -13,7 +13,7 @@
 namespace vireo::sim {
 namespace {
 
-// How often it looks for events without a partner; at most so much later than it could be a mismatch is found.
+// Interval of the check for unmatched events; a mismatch is detected at most this much late.
 constexpr Cycle kCheckInterval = 1000;
 constexpr size_t kShownBytes = 32;  // of a payload
 
@@ -28,7 +28,7 @@ std::string Hex(std::span<const uint8_t> bytes) {
   return text;
 }
 
-// Quoted where a shell would see more than one word.
+// Quotes words that a shell would split or expand.
 std::string CommandLine() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   const std::string all{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -54,7 +54,7 @@ CycleDifferences Summarize(const std::map<int64_t, uint64_t>& differences) {
   }
   uint64_t below = 0;
   for (const auto& [difference, count] : absolute) {
-    // The smallest difference that is not exceeded by the given part of the events.
+    // The smallest difference that p50 and p99 % of the events do not exceed.
     if (below * 100 < result.count * 50) result.p50 = difference;
     if (below * 100 < result.count * 99) result.p99 = difference;
     below += count;
@@ -65,50 +65,50 @@ CycleDifferences Summarize(const std::map<int64_t, uint64_t>& differences) {
 
 }  // namespace
 
-// What one of the devices calls. Only the master's calls go on.
+// The environment of one device. Only the master's calls are forwarded.
 class LockstepNic::Environment final : public NicEnvironment {
  public:
   Environment(LockstepNic& nic, Side side) : nic_(nic), side_(side) {}
 
   void CompleteBarRead(Cycle cycle, uint64_t value) override {
     Value(EventKind::kBarCompletion, cycle, value, 8);
-    if (side_ == kMaster) nic_.world_.CompleteBarRead(cycle, value);
+    if (side_ == kMaster) nic_.environment_.CompleteBarRead(cycle, value);
   }
   void ReadDma(Cycle cycle, const DmaRead& read) override {
-    nic_.Say(side_, EventKind::kDmaRead, cycle, {}, read.address, read.tag, read.bytes);
-    if (side_ == kMaster) return nic_.world_.ReadDma(cycle, read);
+    nic_.OnOutput(side_, EventKind::kDmaRead, cycle, {}, read.address, read.tag, read.bytes);
+    if (side_ == kMaster) return nic_.environment_.ReadDma(cycle, read);
     if (nic_.shadow_reads_.size() <= read.tag) nic_.shadow_reads_.resize(size_t{read.tag} + 1);
     nic_.shadow_reads_[read.tag] = {read.address, read.bytes, 0};
   }
   void WriteDma(Cycle cycle, const DmaWrite& write) override {
-    nic_.Say(side_, EventKind::kDmaWrite, cycle, write.data, write.address, 0,
-             static_cast<uint32_t>(write.data.size()));
-    if (side_ == kMaster) nic_.world_.WriteDma(cycle, write);
+    nic_.OnOutput(side_, EventKind::kDmaWrite, cycle, write.data, write.address, 0,
+                  static_cast<uint32_t>(write.data.size()));
+    if (side_ == kMaster) nic_.environment_.WriteDma(cycle, write);
   }
   void SendMsix(Cycle cycle, uint16_t vector) override {
-    nic_.Say(side_, EventKind::kMsix, cycle, {}, 0, vector);
-    if (side_ == kMaster) nic_.world_.SendMsix(cycle, vector);
+    nic_.OnOutput(side_, EventKind::kMsix, cycle, {}, 0, vector);
+    if (side_ == kMaster) nic_.environment_.SendMsix(cycle, vector);
   }
   void TransmitFrame(Cycle start, Cycle end, std::span<const uint8_t> bytes) override {
-    nic_.Say(side_, EventKind::kTransmitStart, start, {});
-    nic_.Say(side_, EventKind::kTransmitEnd, end, bytes, 0, 0, static_cast<uint32_t>(bytes.size()));
-    if (side_ == kMaster) nic_.world_.TransmitFrame(start, end, bytes);
+    nic_.OnOutput(side_, EventKind::kTransmitStart, start, {});
+    nic_.OnOutput(side_, EventKind::kTransmitEnd, end, bytes, 0, 0, static_cast<uint32_t>(bytes.size()));
+    if (side_ == kMaster) nic_.environment_.TransmitFrame(start, end, bytes);
   }
   void CompleteCsrRead(Cycle cycle, uint32_t value) override {
     if (side_ == kShadow && nic_.shadow_csr_reads_ > 0) --nic_.shadow_csr_reads_;
     Value(EventKind::kCsrCompletion, cycle, value, 4);
-    if (side_ == kMaster) nic_.world_.CompleteCsrRead(cycle, value);
+    if (side_ == kMaster) nic_.environment_.CompleteCsrRead(cycle, value);
   }
   void SetFirmwareInterrupt(Cycle cycle, bool level) override {
-    nic_.Say(side_, EventKind::kFirmwareInterrupt, cycle, {}, 0, 0, 0, level ? 1 : 0);
-    if (side_ == kMaster) nic_.world_.SetFirmwareInterrupt(cycle, level);
+    nic_.OnOutput(side_, EventKind::kFirmwareInterrupt, cycle, {}, 0, 0, 0, level ? 1 : 0);
+    if (side_ == kMaster) nic_.environment_.SetFirmwareInterrupt(cycle, level);
   }
 
  private:
   void Value(EventKind kind, Cycle cycle, uint64_t value, uint32_t bytes) {
     uint8_t payload[8] = {};
     for (unsigned i = 0; i < bytes; ++i) payload[i] = static_cast<uint8_t>(value >> 8 * i);
-    nic_.Say(side_, kind, cycle, {payload, bytes}, 0, 0, bytes);
+    nic_.OnOutput(side_, kind, cycle, {payload, bytes}, 0, 0, bytes);
   }
 
   LockstepNic& nic_;
@@ -120,7 +120,7 @@ LockstepNic::LockstepNic(const NicContext& context, const NicFactory& master, co
     : name_(context.name),
       clock_(context.clock),
       scheduler_(context.scheduler),
-      world_(context.environment),
+      environment_(context.environment),
       options_(std::move(options)),
       client_(scheduler_.AddClient(*this)) {
   const auto build = [&](Side side, const NicFactory& factory) {
@@ -134,13 +134,13 @@ LockstepNic::LockstepNic(const NicContext& context, const NicFactory& master, co
 
 LockstepNic::~LockstepNic() = default;
 
-// --- Inputs go to both
+// --- Inputs: to both devices
 
 void LockstepNic::Reset(Cycle cycle) {
-  ++generation_;
+  ++epoch_;
   check_planned_ = false;
   for (Lane& lane : lanes_) {
-    cut_off_ += lane.waiting[kMaster].size() + lane.waiting[kShadow].size();
+    unmatched_at_reset_ += lane.waiting[kMaster].size() + lane.waiting[kShadow].size();
     lane = {};
   }
   shadow_reads_.clear();
@@ -179,13 +179,13 @@ void LockstepNic::WriteBar(Cycle cycle, unsigned bar, uint64_t offset, unsigned 
 void LockstepNic::CompleteDmaRead(Cycle cycle, const DmaCompletion& completion) {
   master_->CompleteDmaRead(cycle, completion);
   if (!IsComparing()) return;
-  const bool asked = completion.tag < shadow_reads_.size() && shadow_reads_[completion.tag].bytes != 0;
-  Read* read = asked ? &shadow_reads_[completion.tag] : nullptr;
+  const bool requested = completion.tag < shadow_reads_.size() && shadow_reads_[completion.tag].bytes != 0;
+  Read* read = requested ? &shadow_reads_[completion.tag] : nullptr;
   if (read == nullptr || read->address + read->done != completion.address ||
       read->done + completion.data.size() > read->bytes) {
     return Mismatch(Stream::kDmaRead, cycle,
                     "a completion for tag " + std::to_string(completion.tag) + " reaches " + options_.shadow_name +
-                        (asked ? ", which has asked for something else" : ", which has not asked yet"));
+                        (requested ? ", which requested something else" : ", which has not requested it"));
   }
   read->done += static_cast<uint32_t>(completion.data.size());
   if (completion.last) *read = {};
@@ -212,7 +212,7 @@ void LockstepNic::ReadCsr(Cycle cycle, uint32_t offset) {
   if (!IsComparing()) return;
   if (shadow_csr_reads_ != 0) {
     return Mismatch(Stream::kFirmware, cycle,
-                    "the next CSR read reaches " + options_.shadow_name + ", which has not answered the one before");
+                    "the next CSR read reaches " + options_.shadow_name + ", which has not answered the previous one");
   }
   ++shadow_csr_reads_;
   shadow_->ReadCsr(cycle, offset);
@@ -234,8 +234,8 @@ Cycle LockstepNic::NextDeadline() const {
 
 // --- Events
 
-void LockstepNic::Say(Side side, EventKind kind, Cycle cycle, std::span<const uint8_t> payload, uint64_t address,
-                      uint32_t id, uint32_t bytes, uint8_t status) {
+void LockstepNic::OnOutput(Side side, EventKind kind, Cycle cycle, std::span<const uint8_t> payload, uint64_t address,
+                           uint32_t id, uint32_t bytes, uint8_t status) {
   const uint64_t of_kind = side == kMaster ? said_[static_cast<size_t>(kind)]++ : 0;
   if (!IsComparing()) return;
   const Stream stream = StreamOf(kind);
@@ -272,7 +272,7 @@ void LockstepNic::Say(Side side, EventKind kind, Cycle cycle, std::span<const ui
     what = "byte " + std::to_string(at - mine.payload.begin());
   }
   if (!what.empty()) {
-    return Mismatch(stream, cycle, "event " + std::to_string(mine.number) + " differs in its " + what);
+    return Mismatch(stream, cycle, "event " + std::to_string(mine.number) + " differs in " + what);
   }
   Count(kind, mine.cycle, shadows.cycle);
   if (on_pair_) on_pair_(kind, mine.of_kind, mine.cycle, shadows.cycle);
@@ -293,15 +293,15 @@ bool LockstepNic::IsWaiting() const {
                      [](const Lane& lane) { return !lane.waiting[kMaster].empty() || !lane.waiting[kShadow].empty(); });
 }
 
-// --- Events that stay alone
+// --- Unmatched events
 
 void LockstepNic::PlanCheck(Cycle cycle) {
   check_planned_ = true;
-  scheduler_.At(std::max(clock_.Begin(cycle), scheduler_.now()), client_, generation_);
+  scheduler_.At(std::max(clock_.Begin(cycle), scheduler_.now()), client_, epoch_);
 }
 
 void LockstepNic::OnTime(uint64_t cookie) {
-  if (cookie != generation_ || !IsComparing()) return;
+  if (cookie != epoch_ || !IsComparing()) return;
   check_planned_ = false;
   const Cycle now = clock_.Containing(scheduler_.now());
   const bool at_rest =
@@ -314,11 +314,11 @@ void LockstepNic::OnTime(uint64_t cookie) {
       const Side other = side == kMaster ? kShadow : kMaster;
       const bool is_late = now >= event.cycle && now - event.cycle >= options_.horizon;
       if (is_late || at_rest) {
-        return Mismatch(
-            static_cast<Stream>(i), now,
-            "event " + std::to_string(event.number) + " of " + Name(side) + " has no partner: " + Name(other) +
-                (is_late ? " is " + std::to_string(now - event.cycle) + " cycles on" : " is idle, and so are both") +
-                "\n  " + Text(event));
+        return Mismatch(static_cast<Stream>(i), now,
+                        "event " + std::to_string(event.number) + " of " + Name(side) + " is missing in " +
+                            Name(other) +
+                            (is_late ? " after " + std::to_string(now - event.cycle) + " cycles" : "; both are idle") +
+                            "\n  " + Text(event));
       }
       next = std::min(next, now + std::min(kCheckInterval, event.cycle + options_.horizon - now));
     }

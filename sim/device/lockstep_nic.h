@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two devices as one: the master drives the world, the shadow gets the same inputs in the same cycles and predicts the
-// outputs. Per stream both must say the same events in the same order; by how many cycles they differ is counted.
+// Two devices as one: the master drives the environment; the shadow gets the same inputs in the same cycles, and its
+// outputs are only compared. Per stream both must report the same events in the same order; cycle differences are
+// counted.
 //
-// What the shadow says goes nowhere. So DMA completions reach it in the cycle in which they reach the master: it must
-// have asked by then, for the same bytes with the same tag.
+// DMA completions reach the shadow in the cycle in which they reach the master: it must have requested them by then,
+// with the same bytes and tag.
 //
 // A mismatch is
-//   - an event that differs in kind or content from the one at its place in the other's stream,
-//   - an event that the other one has not said `horizon` cycles later, or when both are idle for good,
+//   - an event that differs in kind or content from the one at its position in the other's stream,
+//   - an event that the other device has not reported `horizon` cycles later, or when both are idle without deadlines,
 //   - a cycle difference above `max_difference`,
-//   - a completion, or another CSR read, for what the shadow has not asked or answered,
+//   - a completion that the shadow has not requested, or a CSR read before it has answered the previous one,
 //   - configuration space that reads differently.
-// The first one ends the comparison: the report is given to on_mismatch, and from then on the shadow hears nothing
-// more.
+// The first one ends the comparison: on_mismatch gets the report, and the shadow gets no more inputs.
 #pragma once
 
 #include <array>
@@ -35,16 +35,16 @@ struct LockstepOptions {
   std::string master_name = "rtl", shadow_name = "model";
   Cycle horizon = 10'000;
   Cycle max_difference = kNever;  // a gate: kNever counts only
-  // Empty: prints the report and ends the program. Else the master goes on alone.
+  // Empty: prints the report and aborts the program. Else the master continues alone.
   std::function<void(const std::string& report)> on_mismatch;
-  // How to run this again, behind VIREO_SEED=…; empty: the command line of this process.
+  // The command of the report's repeat line, after VIREO_SEED=…; empty: the command line of this process.
   std::string repeat_command;
-  // Where a ring of snapshots writes the waveform of the cycles before: called at a mismatch with its cycle, and its
-  // answer (a path) becomes part of the report.
+  // Writes the waveform of the cycles before a mismatch, from a ring of snapshots: called with the mismatch's cycle;
+  // the report contains the returned path.
   std::function<std::string(Cycle cycle)> waveform;
 };
 
-// Of one kind of event, or of all: what the pairs differed in cycles, whichever came first.
+// Cycle differences of the pairs of one kind of event, or of all.
 struct CycleDifferences {
   uint64_t count = 0, exact = 0;
   uint64_t shadow_early = 0, shadow_late = 0;
@@ -55,7 +55,7 @@ class LockstepNic final : public Nic, private Scheduler::Client {
  public:
   static constexpr size_t kHistory = 20;  // events of each side in a report
 
-  // Builds both devices; their references are those of `context`, except for the environment.
+  // Builds both devices; with `context`, except for the environment.
   LockstepNic(const NicContext& context, const NicFactory& master, const NicFactory& shadow,
               LockstepOptions options = {});
   ~LockstepNic() override;
@@ -71,7 +71,7 @@ class LockstepNic final : public Nic, private Scheduler::Client {
   void SetLink(Cycle cycle, bool up) override;
   void ReadCsr(Cycle cycle, uint32_t offset) override;
   void WriteCsr(Cycle cycle, uint32_t offset, uint32_t value) override;
-  // Not before every event has its partner.
+  // False until every event has been matched.
   bool IsIdle() const override;
   Cycle NextDeadline() const override;
 
@@ -79,21 +79,21 @@ class LockstepNic final : public Nic, private Scheduler::Client {
   Nic& master() { return *master_; }
   Nic& shadow() { return *shadow_; }
 
-  // Empty while there is none.
+  // Empty without a mismatch.
   const std::string& mismatch() const { return mismatch_; }
-  // Since the start; resets do not clear them.
+  // Since construction; resets do not clear them.
   CycleDifferences Differences(EventKind kind) const;
   CycleDifferences TotalDifferences() const;
-  // One line per kind that happened, and their total.
+  // One line per kind with events, and the total.
   std::string DifferenceTable() const;
-  // Called for each pair of equal events: the how manieth of its kind the master's is, from 0 since the start, and
-  // when each device said it. One observer; outlives the NIC.
+  // Called for each pair of equal events: the number of the master's event among those of its kind, from 0 since
+  // construction, and the cycle of each device. One observer; outlives the NIC.
   using PairObserver = std::function<void(EventKind kind, uint64_t number, Cycle master, Cycle shadow)>;
   void OnPair(PairObserver observer) { on_pair_ = std::move(observer); }
-  // So many of that kind the master has said.
+  // Number of the master's events of that kind.
   uint64_t said(EventKind kind) const { return said_[static_cast<size_t>(kind)]; }
-  // Events that had no partner yet when a reset came.
-  uint64_t cut_off() const { return cut_off_; }
+  // Events that a reset left unmatched.
+  uint64_t unmatched_at_reset() const { return unmatched_at_reset_; }
 
  private:
   enum Side : uint8_t { kMaster, kShadow };
@@ -108,7 +108,7 @@ class LockstepNic final : public Nic, private Scheduler::Client {
     std::vector<uint8_t> payload;
   };
   struct Lane {                                // a stream
-    std::array<std::deque<Event>, 2> waiting;  // for the other side's; one of them is empty
+    std::array<std::deque<Event>, 2> waiting;  // for the other side's event; one is empty
     std::array<std::deque<Event>, 2> history;
     std::array<uint64_t, 2> said{};
   };
@@ -119,8 +119,8 @@ class LockstepNic final : public Nic, private Scheduler::Client {
   class Environment;
 
   void OnTime(uint64_t cookie) override;
-  void Say(Side side, EventKind kind, Cycle cycle, std::span<const uint8_t> payload, uint64_t address = 0,
-           uint32_t id = 0, uint32_t bytes = 0, uint8_t status = 0);
+  void OnOutput(Side side, EventKind kind, Cycle cycle, std::span<const uint8_t> payload, uint64_t address = 0,
+                uint32_t id = 0, uint32_t bytes = 0, uint8_t status = 0);
   void Count(EventKind kind, Cycle master, Cycle shadow);
   void Mismatch(Stream stream, Cycle cycle, const std::string& what);
   std::string Text(const Event& event) const;
@@ -132,7 +132,7 @@ class LockstepNic final : public Nic, private Scheduler::Client {
   const std::string name_;
   const CoreClock clock_;
   Scheduler& scheduler_;
-  NicEnvironment& world_;
+  NicEnvironment& environment_;
   LockstepOptions options_;
   const Scheduler::ClientNumber client_;
   std::array<std::unique_ptr<Environment>, 2> environments_;
@@ -140,10 +140,10 @@ class LockstepNic final : public Nic, private Scheduler::Client {
 
   std::array<Lane, kStreams> lanes_;
   std::vector<Read> shadow_reads_;  // by tag
-  uint64_t shadow_csr_reads_ = 0;   // not answered by the shadow
-  uint64_t generation_ = 0;
+  uint64_t shadow_csr_reads_ = 0;   // not yet answered by the shadow
+  uint64_t epoch_ = 0;
   bool check_planned_ = false;
-  uint64_t cut_off_ = 0;
+  uint64_t unmatched_at_reset_ = 0;
   std::array<uint64_t, kEventKinds> said_{};  // by the master
   PairObserver on_pair_;
   std::string mismatch_;

@@ -71,7 +71,7 @@ void ModelNic::SetControls(Cycle cycle, const PciConfig::Controls& controls) {
 }
 
 void ModelNic::ApplyConfig(Cycle cycle) {
-  // Configuration changes of this cycle come first, as they are on the pins from its begin.
+  // Configuration changes of this cycle first: they are on the pins from its start.
   while (!config_changes_.empty() && config_changes_.front().cycle <= cycle) {
     SetControls(cycle, config_changes_.front().controls);
     config_changes_.pop_front();
@@ -124,7 +124,7 @@ void ModelNic::ReceiveFrame(Cycle start, Cycle end, std::span<const uint8_t> byt
 }
 
 void ModelNic::SetLink(Cycle cycle, bool up) {
-  // A cycle has one state of it: a link that is not there when the reset ends never was.
+  // One link state per cycle: a link down at the end of the reset was never up.
   if (!link_changes_.empty() && link_changes_.back().first == cycle) {
     link_changes_.back().second = up;
   } else {
@@ -150,7 +150,7 @@ bool ModelNic::IsIdle() const {
   return !waits_for_credits && (next_run_ == kNever || next_run_ >= NextDeadline());
 }
 
-// Something beside the model's blocks happens then.
+// Schedules a run for work outside the model's blocks.
 void ModelNic::Expect(Cycle cycle) {
   pending_ = std::min(pending_, cycle);
   Wake(cycle);
@@ -163,7 +163,7 @@ void ModelNic::Wake(Cycle cycle) {
 }
 
 void ModelNic::OnTime(uint64_t) {
-  // On and on while nobody else has anything to do; but who asked for the time may want it back.
+  // Runs consecutive cycles while nothing else is due, up to kMost: RunUntil may have to return.
   constexpr Cycle kMost = 64;
   Cycle cycle = std::exchange(next_run_, kNever);
   for (const Cycle last = cycle + kMost;;) {
@@ -227,7 +227,7 @@ void ModelNic::TellMessages(Cycle cycle) {
   messages_.clear();
 }
 
-// What the model says ahead is told in its cycle.
+// Outputs that the model computed ahead are reported in their cycle.
 void ModelNic::TellBus(Cycle cycle) {
   for (; !reads_.empty() && reads_.front().cycle <= cycle; reads_.pop_front()) {
     bridge_.OnReadBurst(cycle, reads_.front().read);
@@ -240,7 +240,7 @@ void ModelNic::TellBus(Cycle cycle) {
   }
 }
 
-// They are taken as soon as they are visible (rule R1).
+// Accepted as soon as they are visible (rule R1).
 void ModelNic::TakeReadBursts() {
   model::DmaReadPort& port = model_->read_port();
   while (port.reader().has_burst()) {
@@ -251,8 +251,8 @@ void ModelNic::TakeReadBursts() {
   }
 }
 
-// Those for which there are credits, from cycle `cycle` on (rule W1). With its address taken, nothing stops a burst's
-// beats (rule W2). Whether there were any.
+// Accepts those with credits, from cycle `cycle` on (rule W1). Once its address is accepted, nothing stalls a burst's
+// beats (rule W2). Returns whether there were any.
 bool ModelNic::TakeWriteBursts(Cycle cycle) {
   model::DmaWritePort& port = model_->write_port();
   bool took = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model as a Nic: joined to the seam by the same bridge as RTL (axi_bridge.h), so that whatever differs between the
-// two is the device. It runs the cycles in which something happens, and no others.
+// The model as a Nic, connected to the seam by the same bridge as RTL (axi_bridge.h), so that only the device differs.
+// Runs only the cycles in which something happens.
 //
 // Kernel-free: works with any Scheduler.
 #pragma once

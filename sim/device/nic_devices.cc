@@ -14,7 +14,7 @@
 #include "sim/device/model_nic.h"
 #include "sim/device/rtl_nic.h"
 #include "sim/device/waveform_ring.h"
-#if defined(VIREO_RTL_NIC1) || defined(VIREO_RTL_NIC100)  // else there may be no Verilator
+#if defined(VIREO_RTL_NIC1) || defined(VIREO_RTL_NIC100)  // else Verilator may be missing
 #include "sim/device/rtl_pins.h"
 #ifdef VIREO_WAVEFORMS
 #include "sim/device/rtl_trace.h"
@@ -23,7 +23,7 @@
 
 namespace vireo::sim {
 
-struct NoTrace;  // of rtl_pins.h; without RTL nobody needs more of it
+struct NoTrace;  // of rtl_pins.h, unused without RTL
 
 namespace {
 
@@ -35,7 +35,7 @@ using Trace = NoTrace;
 constexpr bool kCanTrace = false;
 #endif
 
-// Null: a configuration that is not Verilated has no RTL.
+// Null: no RTL of this configuration is Verilated.
 std::unique_ptr<NicPins> MakePins([[maybe_unused]] const spec::Config& config) {
 #ifdef VIREO_RTL_NIC100
   if (&config == &spec::kNic100) return std::make_unique<RtlPins<Vnic100, Trace>>();

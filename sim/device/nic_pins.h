@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pins of vireo_nic as C++ values, and what can be done with a device behind them. Knows no Verilated class.
+// The pins of vireo_nic as C++ values, and the interface of a device behind them. Independent of Verilated classes.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace vireo::sim {
 
-inline constexpr size_t kMaxBeatBytes = 128;  // of 1,024 bits, the most that configs.toml allows
+inline constexpr size_t kMaxBeatBytes = 128;  // 1,024 bits, the maximum in configs.toml
 using BeatData = std::array<uint8_t, kMaxBeatBytes>;
 using BeatLanes = std::array<uint8_t, kMaxBeatBytes / 8>;  // one bit per byte
 
@@ -80,20 +80,21 @@ struct NicOutputs {
   friend bool operator==(const NicOutputs&, const NicOutputs&) = default;
 };
 
-// A clocked device behind its pins. Outputs come from registers only: outputs() of a cycle stand before its inputs do.
+// A clocked device behind its pins. Outputs come from registers only: outputs() of a cycle are valid before its inputs
+// are set.
 class NicPins {
  public:
   virtual ~NicPins() = default;
-  // Clock edges with reset asserted, with all inputs at rest; then reset is released.
+  // Clock edges with reset asserted and all inputs idle; then reset is released.
   virtual void Reset(unsigned cycles) = 0;
-  // One cycle with these inputs. False: an output followed an input of the same cycle.
+  // One cycle with these inputs. False: an output depended combinationally on an input.
   virtual bool Clock(const NicInputs& inputs) = 0;
-  virtual const NicOutputs& outputs() const = 0;  // of the cycle that comes next
+  virtual const NicOutputs& outputs() const = 0;  // of the next cycle
 
-  // From the next cycle on, everything inside is written to this file. False: this device cannot, or the file cannot be
-  // made.
+  // Writes a waveform of everything inside to this file from the next cycle on. False: not supported, or the file
+  // cannot be created.
   virtual bool StartTrace(const std::string&) { return false; }
-  virtual void StopTrace() {}  // the file is complete
+  virtual void StopTrace() {}  // closes the file
 };
 
 }  // namespace vireo::sim

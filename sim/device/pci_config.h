@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The configuration space that stands in front of every simulated device.
+// The configuration space of every simulated device.
 #pragma once
 
 #include "model/pci/pci_config.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who owns a Verilated class calls KeepCoverage before it goes. Does nothing unless the build counts coverage (CMake's
-// VIREO_COVERAGE) and somebody asked for it (coverage.h).
+// The owner of a Verilated class calls KeepCoverage before destroying it. No effect unless the build counts coverage
+// (CMake's VIREO_COVERAGE) and a directory is set (coverage.h).
 #pragma once
 
 #include <verilated.h>
@@ -20,9 +20,9 @@ namespace vireo::sim {
 inline void KeepCoverage(VerilatedContext& context) {
   ProcessCoverage& process = ProcessCoverage::Instance();
   if (process.directory().empty()) return;
-  // Verilator's counters are to be had by a file only.
+  // Verilator exports its counters only through a file.
   const std::string path = process.Path(".part");
-  context.coveragep()->forcePerInstance(true);  // a point counts for the block that it lies in
+  context.coveragep()->forcePerInstance(true);  // one point per instance
   context.coveragep()->write(path.c_str());
   if (!process.sums().Add(path)) std::fprintf(stderr, "coverage: could not read %s\n", path.c_str());
   (void)std::remove(path.c_str());

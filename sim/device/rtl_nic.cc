@@ -39,7 +39,7 @@ void RtlNic::Reset(Cycle cycle) {
   transmit_start_ = kNever;
   inputs_ = {};
   SetControls(config_space_.controls());
-  // Nothing enters or leaves during a reset, so its edges need no time of their own.
+  // Nothing enters or leaves during a reset, so its edges need no simulated time.
   pins_->Reset(kResetCycles);
   first_input_ = cycle + kResetCycles;
   Sleep(first_input_);
@@ -77,7 +77,7 @@ void RtlNic::CompleteDmaRead(Cycle cycle, const DmaCompletion& completion) {
 }
 
 void RtlNic::ReturnCredits(Cycle cycle, CreditKind kind, uint32_t beats) {
-  // An idle device does not see them: they count when it next asks.
+  // No wake-up: the credits count at the device's next request.
   bridge_.ReturnCredits(cycle, kind, beats);
 }
 
@@ -151,11 +151,11 @@ void RtlNic::SetControls(const PciConfig::Controls& controls) {
 }
 
 void RtlNic::Evaluate(Cycle cycle) {
-  // A copy: what leaves in this cycle is told before its edge.
+  // A copy: outputs of this cycle are reported before its clock edge.
   const NicOutputs out = pins_->outputs();
   SetInputs(cycle, out);
   TakeOutputs(cycle, out);
-  if (!pins_->Clock(inputs_)) bridge_.Defect(cycle, "an output follows an input of the same cycle");
+  if (!pins_->Clock(inputs_)) bridge_.Defect(cycle, "an output depends on an input of the same cycle");
 }
 
 void RtlNic::SetInputs(Cycle cycle, const NicOutputs& out) {
@@ -242,12 +242,12 @@ void RtlNic::TakeOutputs(Cycle cycle, const NicOutputs& out) {
     environment_.ReadDma(cycle, read);
   }
 
-  // Data first: that of this cycle never belongs to an address of this cycle.
+  // Data first: it never belongs to an address of the same cycle.
   if (out.wvalid && inputs_.wready) {
     const auto [first, end] = bridge_.NextLanes();
     for (uint32_t lane = 0; lane < beat_bytes_; ++lane) {
       if (IsLaneSet(out.wstrb, lane) != (lane >= first && lane < end)) {
-        bridge_.Defect(cycle, "wstrb does not fit the burst's address and length in lane " + std::to_string(lane));
+        bridge_.Defect(cycle, "wstrb does not match the burst's address and length in lane " + std::to_string(lane));
       }
     }
     const auto write = bridge_.OnData(cycle, std::span(out.wdata).first(beat_bytes_), out.wlast);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// RTL behind its pins as a Nic: one evaluation of the clock per cycle while anything is under way, none while the
-// device is idle. Which input is on the pins in which cycle, and what an output means, is axi_bridge.h.
+// RTL behind its pins as a Nic: one evaluation of the clock per cycle while busy, none while idle. axi_bridge.h defines
+// which input is on the pins in which cycle, and what an output means.
 //
-// Idle: the device says so by idle_o, no output is valid and nothing waits for it here. The clock then stops until the
-// next input, configuration write or deadline; time_ns_i is right when it goes on. So idle_o must mean that further
-// edges without input would change nothing: no counter runs, and nothing is still on its way inside.
+// Idle: the device asserts idle_o, no output is valid and no input is pending here. The clock then stops until the next
+// input, configuration write or deadline; time_ns_i is correct when it resumes. So idle_o must guarantee that further
+// edges without input change nothing: no counter runs, and nothing is in flight inside.
 //
 // Kernel-free: works with any Scheduler.
 #pragma once
@@ -26,7 +26,7 @@ namespace vireo::sim {
 
 class RtlNic final : public Nic, private Scheduler::Client {
  public:
-  // `context` as for a factory: what it refers to outlives the NIC.
+  // `context` as for a factory: its references outlive the NIC.
   RtlNic(const NicContext& context, std::unique_ptr<NicPins> pins, const PciConfig::Options& options = {});
 
   void Reset(Cycle cycle) override;
@@ -43,7 +43,7 @@ class RtlNic final : public Nic, private Scheduler::Client {
   bool IsIdle() const override { return !busy_; }
   Cycle NextDeadline() const override { return deadline_; }
 
-  uint64_t evaluated_cycles() const { return evaluated_cycles_; }  // since the last reset, without those of the reset
+  uint64_t evaluated_cycles() const { return evaluated_cycles_; }  // since the last reset, without the reset's cycles
   NicPins& pins() { return *pins_; }
 
  private:
@@ -60,7 +60,7 @@ class RtlNic final : public Nic, private Scheduler::Client {
     bool mac_error = false;
   };
   struct ConfigChange {
-    Cycle cycle = 0;  // from which on the pins have it
+    Cycle cycle = 0;  // first cycle on the pins
     PciConfig::Controls controls;
   };
 
@@ -71,8 +71,8 @@ class RtlNic final : public Nic, private Scheduler::Client {
 
   void OnTime(uint64_t) override;
   void Wake(Cycle cycle);
-  void Enter(Cycle cycle) { busy_ = true, Wake(cycle); }  // of an input
-  void Sleep(Cycle next);  // decides when the next evaluation is; `next` is the cycle after the last one
+  void Enter(Cycle cycle) { busy_ = true, Wake(cycle); }  // an input arrives in `cycle`
+  void Sleep(Cycle next);  // schedules the next evaluation; `next` is the cycle after the last one
   void Evaluate(Cycle cycle);
   void SetInputs(Cycle cycle, const NicOutputs& out);
   void TakeOutputs(Cycle cycle, const NicOutputs& out);
@@ -90,7 +90,7 @@ class RtlNic final : public Nic, private Scheduler::Client {
 
   Cycle first_input_ = 0;
   Cycle next_evaluation_ = kNever;
-  bool busy_ = false;  // there is an evaluation to come that is not for the deadline
+  bool busy_ = false;  // an evaluation is scheduled for another reason than the deadline
   Cycle deadline_ = kNever;
   uint64_t evaluated_cycles_ = 0;
 
@@ -101,7 +101,7 @@ class RtlNic final : public Nic, private Scheduler::Client {
   std::deque<LinkChange> link_changes_;
   bool interrupt_ = false;
   std::vector<uint8_t> transmitting_;
-  Cycle transmit_start_ = kNever;  // of the frame that is going on
+  Cycle transmit_start_ = kNever;  // of the frame in progress
 };
 
 }  // namespace vireo::sim

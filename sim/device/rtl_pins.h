@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one place that knows the port names of a Verilated vireo_nic. Any top with these ports will do, so that the
-// netlist is another RtlPins<Top>.
+// The only place with the port names of a Verilated vireo_nic. Works with any top with these ports, such as the
+// netlist.
 #pragma once
 
 #include <verilated.h>
@@ -17,7 +17,7 @@
 
 namespace vireo::sim {
 
-// For tops that are Verilated without waveforms; rtl_trace.h has the other one.
+// For tops Verilated without waveforms; with waveforms: rtl_trace.h.
 struct NoTrace {
   static void Prepare(VerilatedContext&) {}
   template <typename Top>
@@ -28,12 +28,12 @@ struct NoTrace {
   static void Close() {}
 };
 
-// A deadline_ns_o port is used if the top has one. Time in a waveform is the simulated time: inputs change when a cycle
-// begins, and the edge that ends it is shown half a nanosecond later.
+// Uses the deadline_ns_o port if the top has one. Time in a waveform is the simulated time: inputs change at the start
+// of a cycle; the edge at its end is shown half a nanosecond later.
 template <typename Top, typename Trace = NoTrace>
 class RtlPins final : public NicPins {
  public:
-  // `checked`: compares all outputs before and after the inputs of every cycle (about twice the work outside of the
+  // `checked`: compares all outputs before and after the inputs of every cycle (about doubles the work outside of the
   // device itself).
   explicit RtlPins(bool checked = true) : top_(Prepared(context_)), checked_(checked) {
     top_.clk_i = 0;
@@ -50,7 +50,7 @@ class RtlPins final : public NicPins {
   void Reset(unsigned cycles) override {
     top_.clk_i = 0;
     Set(NicInputs{});
-    top_.rst_ni = 0;  // the edge that an asynchronous reset needs
+    top_.rst_ni = 0;  // the edge for an asynchronous reset
     top_.eval();
     for (unsigned i = 0; i < cycles; ++i) {
       top_.clk_i = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waveforms of a top that is Verilated with --trace-fst: for RtlPins<Top, FstTrace>.
+// Waveforms of a top Verilated with --trace-fst: for RtlPins<Top, FstTrace>.
 #pragma once
 
 #include <verilated_fst_c.h>
@@ -12,10 +12,10 @@ namespace vireo::sim {
 
 class FstTrace {
  public:
-  // Before the top is built.
+  // Call before the top is built.
   static void Prepare(VerilatedContext& context) { context.traceEverOn(true); }
 
-  // Once for a top.
+  // Call once per top.
   template <typename Top>
   bool Open(Top& top, const std::string& path) {
     file_ = std::make_unique<VerilatedFstC>();

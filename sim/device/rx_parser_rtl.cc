@@ -51,7 +51,7 @@ class RxParserRtlOf final : public RxParserRtl {
     top_.clk_i = 0;
     top_.rst_ni = 1;
     top_.eval();
-    top_.rst_ni = 0;  // the edge that an asynchronous reset needs
+    top_.rst_ni = 0;  // the edge for an asynchronous reset
     Idle(2);
     top_.rst_ni = 1;
     cycle_ = 0;

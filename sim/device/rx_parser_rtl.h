@@ -17,21 +17,21 @@
 namespace vireo::sim {
 
 struct TimedToken {
-  uint64_t cycle;  // the one in which token_valid_o was 1
+  uint64_t cycle;  // in which token_valid_o was 1
   model::RxToken token;
 };
 
 class RxParserRtl {
  public:
-  // data_bits: one of the widths that the build has (64, 512); anything else gives null. `random` outlives the object.
+  // data_bits: a width of the build (64, 512); null for any other. `random` outlives the object.
   static std::unique_ptr<RxParserRtl> Make(unsigned data_bits, std::mt19937_64& random);
   virtual ~RxParserRtl() = default;
 
   virtual size_t beat_bytes() const = 0;
-  // Cycles since reset; the current one has not happened yet.
+  // Cycles since reset; not counting the current one.
   virtual uint64_t cycle() const = 0;
 
-  // One cycle with a beat of 1 … beat_bytes() bytes, full unless it is the last of its frame.
+  // One cycle with a beat of 1 … beat_bytes() bytes; full unless it is the frame's last.
   virtual void Beat(std::span<const uint8_t> bytes, bool last, bool mac_error) = 0;
   // Cycles without a beat.
   virtual void Idle(uint64_t cycles) = 0;
@@ -46,7 +46,7 @@ class RxParserRtl {
   std::vector<TimedToken> tokens_;
 };
 
-// The fields in which two tokens differ, by name, one per line; empty if they are equal.
+// The fields in which two tokens differ, by name, one per line; empty if equal.
 std::string Difference(const model::RxToken& expected, const model::RxToken& actual);
 
 }  // namespace vireo::sim

@@ -19,8 +19,8 @@ namespace {
 
 constexpr char kGo = 'g';
 
-// Descriptors that share their position in a file with the original: what is written through them would land in the
-// original's file.
+// Redirects descriptors that share a file position with the original: writes through them would go to the original's
+// file.
 void SilenceInheritedFiles() {
   std::vector<int> files;
   if (DIR* directory = opendir("/proc/self/fd"); directory != nullptr) {
@@ -34,9 +34,9 @@ void SilenceInheritedFiles() {
     }
     closedir(directory);
   }
-  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-  for (const int file : files) dup2(nowhere, file);
-  close(nowhere);
+  const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  for (const int file : files) dup2(null, file);
+  close(null);
 }
 
 void WaitFor(pid_t process, int* status) {
@@ -61,7 +61,7 @@ bool SnapshotRing::Take(uint64_t when) {
   if (is_replay_) return false;
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return false;
-  std::fflush(nullptr);  // else a copy would write what the original has written again
+  std::fflush(nullptr);  // else a copy would write buffered output again
   const pid_t process = fork();
   if (process < 0) {
     close(ends[0]);
@@ -77,7 +77,7 @@ bool SnapshotRing::Take(uint64_t when) {
     snapshots_.push_back({when, process, ends[1]});
     return false;
   }
-  // The copy. It holds no end of its siblings open, so that each ends when the original does.
+  // The copy. Closes its siblings' sockets, so that each ends with the original.
   close(ends[1]);
   for (const Snapshot& snapshot : snapshots_) close(snapshot.wake);
   snapshots_.clear();
@@ -87,7 +87,7 @@ bool SnapshotRing::Take(uint64_t when) {
   while ((got = read(ends[0], &order, 1)) < 0 && errno == EINTR) {
   }
   close(ends[0]);
-  if (got != 1 || order != kGo) _exit(0);  // the original ended without needing it
+  if (got != 1 || order != kGo) _exit(0);  // the original ended
   SilenceInheritedFiles();
   return true;
 }

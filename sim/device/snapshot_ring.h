@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A way back in time for a simulation: now and then the process forks, and the copy sleeps. When something goes wrong,
-// the copy from before is woken, and goes the same way again, this time looking closely (with a waveform). Until then a
-// snapshot costs a fork and the pages that the simulation touches afterwards.
+// Checkpoints of a simulation by fork: at intervals the process forks, and the copy sleeps. After a failure an earlier
+// copy is woken and runs the same cycles again, with a waveform. Until then a snapshot costs a fork and the pages that
+// the simulation touches afterwards.
 //
-// The simulation must be deterministic and have one thread. A woken copy must not disturb the original: everything that
-// the process had open for writing at the snapshot, but for standard output and error, leads to /dev/null in it; what
-// it writes of its own it opens after waking. It ends by Finish and runs no destructors or exit handlers.
+// The simulation must be deterministic and single-threaded. A woken copy must not disturb the original: every file that
+// the process had open for writing at the snapshot, except standard output and error, is redirected to /dev/null in it;
+// it opens its own files after waking. It ends by Finish and runs no destructors or exit handlers.
 //
-//   if (ring.Take(cycle)) StartTrace();          // every so many cycles: true in a copy that was woken
+//   if (ring.Take(cycle)) StartTrace();          // at intervals: true in a woken copy
 //   …
 //   if (mismatch) {
 //     if (ring.is_replay()) { StopTrace(); ring.Finish(); }
@@ -31,12 +31,12 @@ class SnapshotRing {
   SnapshotRing(const SnapshotRing&) = delete;
   SnapshotRing& operator=(const SnapshotRing&) = delete;
 
-  // False: the original goes on (also if the system cannot fork: then there is no snapshot). True: this is a copy, and
-  // Replay has woken it. In a replay it does nothing.
+  // False: the original continues (also if fork fails: then there is no snapshot). True: this is a copy that Replay has
+  // woken. No effect in a replay.
   bool Take(uint64_t when);
 
-  // Wakes the youngest snapshot taken at `when` or before, else the oldest there is, and waits until it has called
-  // Finish. False: there is no snapshot, or it did not get there. `*from` is the time of the snapshot.
+  // Wakes the latest snapshot taken at `when` or before, else the oldest, and waits until it has called Finish. False:
+  // no snapshot, or it did not call Finish. `*from` is the time of the snapshot.
   bool Replay(uint64_t when, uint64_t* from);
 
   bool is_replay() const { return is_replay_; }
@@ -47,7 +47,7 @@ class SnapshotRing {
   struct Snapshot {
     uint64_t when;
     pid_t process;
-    int wake;  // our end of the line on which it sleeps
+    int wake;  // our end of the socket on which it waits
   };
   static void Forget(const Snapshot& snapshot);
 

@@ -13,15 +13,15 @@
 namespace vireo::sim {
 namespace {
 
-constexpr int kLost = 3;  // exit status of a copy that did not come to the mismatch
+constexpr int kLost = 3;  // exit status of a copy that did not reach the mismatch
 
-// What a copy prints, the original has printed or will.
-void BeSilent() {
+// Discards a copy's output, which the original also prints.
+void DiscardOutput() {
   std::fflush(nullptr);
-  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-  dup2(nowhere, STDOUT_FILENO);
-  dup2(nowhere, STDERR_FILENO);
-  close(nowhere);
+  const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  dup2(null, STDOUT_FILENO);
+  dup2(null, STDERR_FILENO);
+  close(null);
 }
 
 std::string Prefix(const std::string& directory) {
@@ -90,11 +90,11 @@ void WaveformRing::Tick(Pins& pins, uint64_t time_ns) {
   if (ring_.is_replay()) return;
   const uint64_t number = times_.size();
   times_.push_back(time_ns);
-  if (ring_.Take(number)) Become();
+  if (ring_.Take(number)) StartReplay();
 }
 
-void WaveformRing::Become() {
-  BeSilent();
+void WaveformRing::StartReplay() {
+  DiscardOutput();
   alarm(options_.patience);
   for (Pins* each : watched_) {
     if (!each->StartTrace(Path(*each))) _exit(kLost);
@@ -106,14 +106,14 @@ std::string WaveformRing::OnMismatch() {
     for (Pins* each : watched_) each->StopTrace();
     ring_.Finish();
   }
-  if (is_spent_) return "none: only the first mismatch has one";
+  if (is_spent_) return "none: only for the first mismatch";
   is_spent_ = true;
   uint64_t since = 0;
   for (const Pins* each : watched_) since = std::max(since, each->cycles_);
   const uint64_t back = options_.cycles <= since ? 0 : (options_.cycles - since - 1) / options_.interval + 1;
   uint64_t from = 0;
   if (times_.empty() || !ring_.Replay(times_.size() - 1 - std::min(back, times_.size() - 1), &from)) {
-    return "none: there is no snapshot, or it did not come to the mismatch";
+    return "none: no snapshot, or it did not reach the mismatch";
   }
   std::string text;
   for (const Pins* each : watched_) {

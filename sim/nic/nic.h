@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device seam: what a NIC is to the world around it, in terms of a PCI function and of Ethernet frames. The model,
-// the Verilated RTL, both in lockstep and the synthesized netlist are each one `Nic`; tests, drivers and wires see
-// nothing else.
+// The device seam: a NIC as a PCI function and an Ethernet port. The model, the Verilated RTL, both in lockstep and the
+// synthesized netlist each implement `Nic`; tests, drivers and wires use only this interface.
 //
 // Time
-//   Everything is stamped with a cycle of the device's core clock (core_clock.h). Crossings to the PCIe and MAC clocks
-//   lie outside: the environment says in which core cycle something enters, the device in which core cycle it leaves.
+//   Every event is stamped with a cycle of the device's core clock (core_clock.h). Crossings to the PCIe and MAC clocks
+//   are outside: the environment determines the core cycle in which an input enters, the device the one in which an
+//   output leaves.
 //   - Inputs: the environment calls the method at the simulated time CoreClock::Begin(cycle). The device's registers
 //     take the input at the end of that cycle.
 //   - Outputs: the device calls the environment after Begin(cycle) and before Begin(cycle + 1) (CoreClock::Middle is
-//     the place), when all inputs of that cycle are there. Nothing may be announced ahead of its cycle or told later.
-//     An output never has an effect on an input of the same cycle.
-//   So neither side's result depends on the order in which a simulation kernel runs processes of one time.
+//     usual), when all inputs of that cycle have arrived. An output is never reported before or after its cycle, and
+//     never affects an input of the same cycle.
+//   So results do not depend on the order in which a simulation kernel runs processes of one time.
 //
 // Beats
-//   Data crosses the seam in beats of spec::Config::datapath_bits, one per cycle and in one unbroken train. DMA data
-//   lies in the byte lanes of its address (byte lane = address modulo beat size), frames begin in lane 0. DmaBeats()
-//   and FrameBeats() give the length of the train. A stamp is
-//   - of an input the cycle of its first beat; the next train of that kind begins after its last,
-//   - of an output the cycle of its last beat, the one in which all of it has been said,
+//   Data crosses the seam in beats of spec::Config::datapath_bits, one per cycle, in one unbroken train. DMA data
+//   is in the byte lanes of its address (byte lane = address modulo beat size), frames start in lane 0. DmaBeats() and
+//   FrameBeats() return the length of the train. A stamp is
+//   - of an input the cycle of its first beat; the next train of that kind starts after its last,
+//   - of an output the cycle of its last beat, when it is complete,
 //   - of a frame both, as two stamps.
 //
 // Flow control
-//   By credits, one per beat. After a reset the device has none; the environment grants the size of its buffers first
-//   (as PCIe does with InitFC) and gives back what was used as it drains. No number of credits is built into a device.
-//   Reads need no credits: a device asks only for what it has room for, and may have spec::Config::dma_tags reads
-//   outstanding. Received frames have no flow control: who has no room drops.
+//   Credits, one per beat. After a reset the device has none; the environment grants the size of its buffers first
+//   (like PCIe's InitFC) and returns credits as the buffers drain. No device has a fixed number of credits. Reads need
+//   no credits: a device requests only what it has room for, with at most spec::Config::dma_tags reads outstanding.
+//   Received frames have no flow control: a receiver without room drops.
 //
-// Errors are values on this interface: DMA statuses, mac_error. A broken rule of the interface itself is a defect of
-// the one who broke it; NicTap (nic_tap.h) finds it.
+// Errors are values on this interface: DMA statuses, mac_error. A violation of the interface's rules is a defect of the
+// violator; NicTap (nic_tap.h) detects it.
 #pragma once
 
 #include <cstdint>
@@ -39,14 +39,14 @@
 
 namespace vireo::sim {
 
-inline constexpr Cycle kResetCycles = 16;  // for which a device is held in reset; inputs come after them
+inline constexpr Cycle kResetCycles = 16;  // length of a reset; inputs come after it
 
 // How a DMA read ended, as the PCIe requester sees it (PCIe 5.0, 2.2.9, 2.3.2, 2.7.2 and 2.8).
 enum class DmaStatus : uint8_t {
   kOk,
   kUnsupportedRequest,  // no such address, or no permission; no data
-  kCompleterAbort,      // the host could not do it; no data
-  kPoisoned,            // the data is here and is wrong
+  kCompleterAbort,      // host error; no data
+  kPoisoned,            // data is present and corrupt
   kTimeout,             // no completion came in time; no data
 };
 
@@ -57,20 +57,19 @@ struct DmaRead {
   uint32_t bytes = 0;
 };
 
-// A part of the answer to a read. The parts of one read come in the order of their addresses; reads overtake each
-// other. Parts begin and end at multiples of the read completion boundary or where the request does
-// (PCIe 5.0, 2.3.1.1).
+// A part of the answer to a read. Parts of one read arrive in address order; different reads may be reordered. Parts
+// start and end at multiples of the read completion boundary or at the ends of the request (PCIe 5.0, 2.3.1.1).
 struct DmaCompletion {
   uint16_t tag = 0;
   uint32_t offset = 0;   // of data[0] in the request, in bytes
   uint64_t address = 0;  // of data[0]: the request's address + offset
   std::span<const uint8_t> data;
-  bool last = false;                  // nothing more comes for this tag
+  bool last = false;                  // the tag's last completion
   DmaStatus status = DmaStatus::kOk;  // other than kOk and kPoisoned: no data, and last
 };
 
-// Never crosses a multiple of spec::kPcieRequestBoundary; 1 byte to the maximum payload size. Writes take effect in the
-// order in which they were made, reads see all writes made before them.
+// Never crosses a multiple of spec::kPcieRequestBoundary; 1 byte to the maximum payload size. Writes take effect in
+// issue order; reads observe all earlier writes.
 struct DmaWrite {
   uint64_t address = 0;
   std::span<const uint8_t> data;
@@ -90,18 +89,18 @@ constexpr uint32_t DmaBeats(uint64_t address, uint64_t bytes, uint32_t beat_byte
   return FrameBeats(address % beat_bytes + (bytes == 0 ? 1 : bytes), beat_bytes);
 }
 
-// What the device calls. One class to the device; its three parts lead to different places.
+// Implemented by the environment, called by the device. The three parts have different implementations.
 class PcieEnvironment {
  public:
-  // Answers the oldest BAR read that is not answered. Bits above the read's width are 0.
+  // Answers the oldest outstanding BAR read. Bits above the read's width are 0.
   virtual void CompleteBarRead(Cycle cycle, uint64_t value) = 0;
   // At most one request per cycle.
   virtual void ReadDma(Cycle cycle, const DmaRead& read) = 0;
-  // `cycle` is that of the last beat. Begins only when it has DmaBeats(address, data.size()) credits, and takes them
-  // then.
+  // `cycle` is that of the last beat. Starts only with DmaBeats(address, data.size()) credits available, and consumes
+  // them at the start.
   virtual void WriteDma(Cycle cycle, const DmaWrite& write) = 0;
-  // One message; at most one per cycle. The host sees it after the data of all writes before it, those of this cycle
-  // included. Masking, moderation and pending bits are the device's business. `vector` is below spec::kMsixVectorsMax.
+  // One message; at most one per cycle. The host observes it after the data of all earlier writes, including those of
+  // this cycle. The device handles masking, moderation and pending bits. `vector` is below spec::kMsixVectorsMax.
   virtual void SendMsix(Cycle cycle, uint16_t vector) = 0;
 
  protected:
@@ -111,8 +110,8 @@ class PcieEnvironment {
 class FrameEnvironment {
  public:
   // Called in cycle `end` = start + FrameBeats(bytes) - 1. From the destination MAC address on, without padding to 60
-  // bytes and without FCS, at most spec::Config::max_frame_bytes. Begins only when it has FrameBeats credits, and takes
-  // them then.
+  // bytes and without FCS, at most spec::Config::max_frame_bytes. Starts only with FrameBeats credits available, and
+  // consumes them at the start.
   virtual void TransmitFrame(Cycle start, Cycle end, std::span<const uint8_t> bytes) = 0;
 
  protected:
@@ -121,7 +120,7 @@ class FrameEnvironment {
 
 class ManagementEnvironment {
  public:
-  virtual void CompleteCsrRead(Cycle cycle, uint32_t value) = 0;   // of the one read that is outstanding
+  virtual void CompleteCsrRead(Cycle cycle, uint32_t value) = 0;   // of the one outstanding read
   virtual void SetFirmwareInterrupt(Cycle cycle, bool level) = 0;  // called at changes only; false after reset
 
  protected:
@@ -133,37 +132,35 @@ class NicEnvironment : public PcieEnvironment, public FrameEnvironment, public M
   ~NicEnvironment() = default;
 };
 
-// Offsets are multiples of the width of the access. The environment keeps within BARs, registers and configuration
-// space.
+// Offsets are multiples of the access width. The environment stays within BARs, registers and configuration space.
 class Nic {
  public:
   virtual ~Nic() = default;
 
-  // As after power-on (PERST#), for kResetCycles cycles from `cycle` on. Nothing that was under way leaves the device
-  // any more; the environment sends no completion, credit or answer of before. Comes once before anything else,
-  // also before the start of a SystemC simulation.
+  // Like power-on (PERST#), for kResetCycles cycles from `cycle` on. Everything in flight is discarded: the device
+  // emits none of it, and the environment sends no completion, credit or answer of before the reset. Called once before
+  // anything else, also before the start of a SystemC simulation.
   virtual void Reset(Cycle cycle) = 0;
 
-  // Configuration space, in no simulated time: `bytes` is 1, 2 or 4, at an offset below spec::kPcieConfigBytes. The
-  // data window of the virtio_pci_cfg capability is not served here: who drives configuration space turns such an
-  // access into one of the BAR that the capability's fields name.
+  // Configuration space, in zero simulated time: `bytes` is 1, 2 or 4, at an offset below spec::kPcieConfigBytes. Does
+  // not implement the data window of the virtio_pci_cfg capability: the caller converts such an access into an access
+  // of the BAR that the capability's fields name.
   virtual uint32_t ReadConfig(Cycle cycle, uint16_t offset, unsigned bytes) = 0;
   virtual void WriteConfig(Cycle cycle, uint16_t offset, unsigned bytes, uint32_t value) = 0;
 
-  // `bytes` is 1, 2, 4 or 8. At most one BAR access is accepted per cycle. Reads are answered by CompleteBarRead, in
-  // order; any number may be outstanding. An access takes effect in the order of the calls.
+  // `bytes` is 1, 2, 4 or 8. At most one BAR access per cycle. Accesses take effect in call order. CompleteBarRead
+  // answers reads in order; any number may be outstanding.
   virtual void ReadBar(Cycle cycle, unsigned bar, uint64_t offset, unsigned bytes) = 0;
   virtual void WriteBar(Cycle cycle, unsigned bar, uint64_t offset, unsigned bytes, uint64_t value) = 0;
 
   virtual void CompleteDmaRead(Cycle cycle, const DmaCompletion& completion) = 0;
-  // May come several times in one cycle; they add up.
+  // May be called several times in one cycle; the credits add up.
   virtual void ReturnCredits(Cycle cycle, CreditKind kind, uint32_t beats) = 0;
 
-  // Called in cycle `start`; end = start + FrameBeats(bytes) - 1. 1 byte or more, without FCS. mac_error: the FCS was
-  // wrong.
+  // Called in cycle `start`; end = start + FrameBeats(bytes) - 1. 1 byte or more, without FCS. mac_error: bad FCS.
   virtual void ReceiveFrame(Cycle start, Cycle end, std::span<const uint8_t> bytes, bool mac_error) = 0;
 
-  // From `cycle` on the MAC has a link, or has none. It has one after every reset.
+  // Link state of the MAC from `cycle` on. Up after every reset.
   virtual void SetLink(Cycle cycle, bool up) = 0;
 
   // Management registers (spec::kMgmt…Register), for firmware: 32 bits at a multiple of 4. At most one access per
@@ -171,14 +168,14 @@ class Nic {
   virtual void ReadCsr(Cycle cycle, uint32_t offset) = 0;
   virtual void WriteCsr(Cycle cycle, uint32_t offset, uint32_t value) = 0;
 
-  // True: no output comes and no state changes before the next input or NextDeadline(), so that time can be skipped.
+  // True: no output and no state change occurs before the next input or NextDeadline(), so time can be skipped.
   virtual bool IsIdle() const = 0;
-  // The cycle in which the earliest running timer expires; kNever if none runs. The device wakes itself then.
+  // The cycle in which the earliest running timer expires; kNever if none runs. The device wakes by itself then.
   virtual Cycle NextDeadline() const = 0;
 };
 
-// Everything that crosses the seam, for whoever compares, counts or draws it. Kinds of one stream keep their order;
-// between streams of one cycle there is no order.
+// Everything that crosses the seam, for comparison, counting and tracing. Events of one stream are ordered; events of
+// different streams in one cycle are not.
 enum class Stream : uint8_t {
   kConfig,
   kBar,
@@ -217,7 +214,7 @@ enum class EventKind : uint8_t {
   kCsrCompletion,  // cycle: the answer is valid; payload: 4 bytes. Stream kFirmware
   kFirmwareInterrupt,  // cycle: the level changes; status: the new level. Stream kFirmware
   kCredits,            // cycle: they enter; id: CreditKind; bytes: how many beats
-  kLink,               // cycle: the MAC's link comes or goes; status: 1 if it is there. Stream kReceive
+  kLink,               // cycle: the MAC's link changes; status: 1 if up. Stream kReceive
 };
 inline constexpr unsigned kEventKinds = 20;
 
@@ -239,7 +236,7 @@ struct BoundaryEvent {
 
 class EventSink {
  public:
-  // Per stream in the order of the events. The sink must not call the device.
+  // Called in event order per stream. The sink must not call the device.
   virtual void OnEvent(const BoundaryEvent& event) = 0;
 
  protected:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device backend is constructed from, and the factory type by which a topology makes its NICs.
+// The constructor arguments of a device backend, and the factory type with which a topology creates its NICs.
 #pragma once
 
 #include <cstdint>

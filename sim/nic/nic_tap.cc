@@ -87,7 +87,7 @@ void NicTap::Violation(Cycle cycle, const std::string& what) {
 void NicTap::CheckInput(Cycle cycle, const char* what) {
   if (!was_reset_) Violation(cycle, std::string(what) + " before the first reset");
   if (cycle < first_input_) Violation(cycle, std::string(what) + " during reset");
-  if (scheduler_.now() != clock_.Begin(cycle)) Violation(cycle, std::string(what) + " not at the begin of its cycle");
+  if (scheduler_.now() != clock_.Begin(cycle)) Violation(cycle, std::string(what) + " not at the start of its cycle");
 }
 
 void NicTap::CheckOutput(Cycle cycle, const char* what) {
@@ -99,14 +99,14 @@ void NicTap::CheckOutput(Cycle cycle, const char* what) {
 }
 
 void NicTap::CheckTrain(Port& port, Cycle first, uint32_t beats, const char* what) {
-  if (first < port.free) Violation(first, std::string(what) + " overlaps the one before");
+  if (first < port.free) Violation(first, std::string(what) + " overlaps the previous one");
   port.free = std::max(port.free, first + beats);
 }
 
 // --- Inputs
 
 void NicTap::Reset(Cycle cycle) {
-  if (scheduler_.now() != clock_.Begin(cycle)) Violation(cycle, "reset not at the begin of its cycle");
+  if (scheduler_.now() != clock_.Begin(cycle)) Violation(cycle, "reset not at the start of its cycle");
   was_reset_ = true;
   first_input_ = cycle + kResetCycles;
   bar_ = bar_completion_ = dma_read_ = dma_completion_ = dma_write_ = msix_ = transmit_ = receive_ = csr_ = {};
@@ -151,14 +151,14 @@ void NicTap::CompleteDmaRead(Cycle cycle, const DmaCompletion& completion) {
   const auto bytes = static_cast<uint32_t>(completion.data.size());
   CheckTrain(dma_completion_, cycle, DmaBeats(completion.address, bytes, beat_bytes_), "DMA completion");
   if (completion.tag >= reads_.size() || reads_[completion.tag].bytes == 0) {
-    Violation(cycle, "DMA completion for tag " + std::to_string(completion.tag) + ", which is not in use");
+    Violation(cycle, "DMA completion for tag " + std::to_string(completion.tag) + ", not in use");
   } else {
     Read& read = reads_[completion.tag];
     const bool has_data = HasData(completion.status);
     if (completion.offset != read.done || completion.address != read.address + read.done || has_data != (bytes != 0) ||
         (has_data ? completion.last != (read.done + bytes == read.bytes) : !completion.last) ||
         read.done + bytes > read.bytes) {
-      Violation(cycle, "DMA completion for tag " + std::to_string(completion.tag) + " does not fit its request");
+      Violation(cycle, "DMA completion for tag " + std::to_string(completion.tag) + " does not match its request");
     }
     read.done += bytes;
     if (completion.last) read = {};
@@ -179,7 +179,7 @@ void NicTap::ReceiveFrame(Cycle start, Cycle end, std::span<const uint8_t> bytes
   CheckInput(start, "received frame");
   const uint32_t beats = FrameBeats(bytes.size(), beat_bytes_);
   CheckTrain(receive_, start, beats, "received frame");
-  if (bytes.empty() || end != start + beats - 1) Violation(start, "received frame's end does not fit its length");
+  if (bytes.empty() || end != start + beats - 1) Violation(start, "received frame's end does not match its length");
   const auto count = static_cast<uint32_t>(bytes.size());
   Report(EventKind::kReceiveStart, start, {});
   Report(EventKind::kReceiveEnd, end, bytes, 0, 0, count, mac_error ? 1 : 0);
@@ -210,7 +210,7 @@ void NicTap::WriteCsr(Cycle cycle, uint32_t offset, uint32_t value) {
   nic_->WriteCsr(cycle, offset, value);
 }
 
-// --- Outputs. What breaks a rule is reported and still passed on, unless nobody could make sense of it.
+// --- Outputs. A violation is reported and the call still forwarded, unless it would be meaningless.
 
 void NicTap::CompleteBarRead(Cycle cycle, uint64_t value) {
   CheckOutput(cycle, "BAR completion");
@@ -229,10 +229,10 @@ void NicTap::ReadDma(Cycle cycle, const DmaRead& read) {
   const auto name = [&] {
     return "DMA read of " + std::to_string(read.bytes) + " bytes with tag " + std::to_string(read.tag);
   };
-  if (read.tag >= reads_.size()) return Violation(cycle, name() + ": there is no such tag");
+  if (read.tag >= reads_.size()) return Violation(cycle, name() + ": no such tag");
   if (reads_[read.tag].bytes != 0) return Violation(cycle, name() + ": the tag is in use");
   if (read.bytes == 0 || read.bytes > limits_.max_read_request_bytes)
-    return Violation(cycle, name() + ": the length is not allowed");
+    return Violation(cycle, name() + ": invalid length");
   if (CrossesBoundary(read.address, read.bytes)) Violation(cycle, name() + " crosses a 4 KiB boundary");
   reads_[read.tag] = {.address = read.address, .bytes = read.bytes, .done = 0};
   pcie_->ReadDma(cycle, read);
@@ -245,7 +245,7 @@ void NicTap::WriteDma(Cycle cycle, const DmaWrite& write) {
   CheckTrain(dma_write_, cycle + 1 - beats, beats, "DMA write");
   Report(EventKind::kDmaWrite, cycle, write.data, write.address, 0, bytes);
   const auto name = [&] { return "DMA write of " + std::to_string(bytes) + " bytes"; };
-  if (bytes == 0 || bytes > limits_.max_payload_bytes) return Violation(cycle, name() + ": the length is not allowed");
+  if (bytes == 0 || bytes > limits_.max_payload_bytes) return Violation(cycle, name() + ": invalid length");
   if (CrossesBoundary(write.address, bytes)) Violation(cycle, name() + " crosses a 4 KiB boundary");
   auto& credits = credits_[static_cast<size_t>(CreditKind::kDmaWrite)];
   credits -= beats;
@@ -257,7 +257,7 @@ void NicTap::SendMsix(Cycle cycle, uint16_t vector) {
   CheckOutput(cycle, "MSI-X");
   CheckTrain(msix_, cycle, 1, "MSI-X");
   Report(EventKind::kMsix, cycle, {}, 0, vector);
-  if (vector >= spec::kMsixVectorsMax) return Violation(cycle, "MSI-X: there is no vector " + std::to_string(vector));
+  if (vector >= spec::kMsixVectorsMax) return Violation(cycle, "MSI-X: no vector " + std::to_string(vector));
   pcie_->SendMsix(cycle, vector);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands between a NIC and its environment: passes everything on unchanged and in no time, reports it as boundary
-// events, and holds both sides to the rules of nic.h. Because the tap reports and not the device, an event means the
-// same for every device.
+// A monitor between a NIC and its environment: forwards everything unchanged in zero time, reports it as boundary
+// events, and checks that both sides follow the rules of nic.h. The tap reports events, not the device, so an event
+// means the same for every device.
 #pragma once
 
 #include <cstdint>
@@ -27,13 +27,14 @@ class NicTap final : public Nic, public NicEnvironment {
   NicTap(const Scheduler& scheduler, const CoreClock& clock, const spec::Config& config, const SeamLimits& limits,
          uint16_t number);
 
-  // Before the first call; all outlive the tap. Without a management environment CSR answers and interrupts end here.
+  // Call before anything else; all arguments outlive the tap. Without a management environment, CSR answers and
+  // interrupts are discarded.
   void Attach(Nic& nic) { nic_ = &nic; }
   void Connect(PcieEnvironment& pcie, FrameEnvironment& frames) { pcie_ = &pcie, frames_ = &frames; }
   void Connect(ManagementEnvironment& management) { management_ = &management; }
   void AddSink(EventSink& sink) { sinks_.push_back(&sink); }
 
-  // Broken rules of the seam, each with its cycle, in the order of time; the first kMaxViolations of them.
+  // Violations of the seam's rules, each with its cycle, in time order; the first kMaxViolations of them.
   static constexpr size_t kMaxViolations = 100;
   const std::vector<std::string>& violations() const { return violations_; }
 

@@ -26,7 +26,7 @@ uint64_t Load(const uint8_t* bytes, size_t count) {
 
 uint64_t HashBytes(uint64_t hash, std::span<const uint8_t> bytes) {
   hash = HashWord(hash, bytes.size());
-  // Of much data four words at a time, which do not wait for each other.
+  // Long data: four words at a time, without dependencies between them.
   if (bytes.size() >= kLanes * 8) {
     std::array<uint64_t, kLanes> lanes = {hash, hash + 1, hash + 2, hash + 3};
     for (; bytes.size() >= kLanes * 8; bytes = bytes.subspan(kLanes * 8)) {
@@ -54,7 +54,7 @@ void TraceHash::OnEvent(const BoundaryEvent& event) {
   ++events_;
 }
 
-// With its place: the same events of another NIC are another trace.
+// Includes the index: the same events of another NIC give another hash.
 template <typename Select>
 uint64_t TraceHash::Combine(Select select) const {
   uint64_t hash = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One number for everything that happened at the seams of all NICs: the same seed must give the same number.
+// One hash over all events at the seams of all NICs: equal seeds must give equal hashes.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,8 @@ uint64_t HashBytes(uint64_t hash, std::span<const uint8_t> bytes);
 // Over kind, status, address, id, bytes and payload; neither cycle nor NIC.
 uint64_t ContentHash(const BoundaryEvent& event);
 
-// Order-sensitive within each stream of each NIC. Between streams only the cycle stamps count: in which order two
-// streams of one cycle were reported says something about a simulator, not about the device, so that model and RTL can
-// give the same number.
+// Order-sensitive within each stream of each NIC. Between streams only the cycle stamps matter: the order in which a
+// simulator reports two streams of one cycle is not a property of the device, so model and RTL can have equal hashes.
 class TraceHash final : public EventSink {
  public:
   void OnEvent(const BoundaryEvent& event) override;

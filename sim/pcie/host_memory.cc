@@ -25,13 +25,13 @@ const char* ToString(MemoryError error) {
 HostMemory::~HostMemory() {
   Settle();
   bool is_outside = false;
-  for (size_t i = asked_; i < violations_.size(); ++i) {
+  for (size_t i = acknowledged_; i < violations_.size(); ++i) {
     const Violation& one = violations_[i];
-    if (one.error == MemoryError::kFailed) continue;  // who has that memory may be gone
+    if (one.error == MemoryError::kFailed) continue;  // the process with that memory may have exited
     is_outside = true;
-    std::fprintf(stderr, "DMA %s of %llu bytes at %#llx: %s, and nobody asked for it\n",
-                 one.is_write ? "write" : "read", static_cast<unsigned long long>(one.bytes),
-                 static_cast<unsigned long long>(one.address), ToString(one.error));
+    std::fprintf(stderr, "DMA %s of %llu bytes at %#llx: %s, and not expected\n", one.is_write ? "write" : "read",
+                 static_cast<unsigned long long>(one.bytes), static_cast<unsigned long long>(one.address),
+                 ToString(one.error));
   }
   if (is_outside) std::abort();
 }
@@ -47,7 +47,7 @@ uint64_t HostMemory::TakeAddresses(uint64_t bytes, uint64_t alignment) {
 
 std::optional<DmaRegion> HostMemory::Allocate(uint64_t bytes, uint64_t alignment, Permission permission) {
   if (bytes == 0 || bytes > uint64_t{1} << 46) return std::nullopt;
-  // The system gives a page when it is first touched.
+  // The system allocates a page on first touch.
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return std::nullopt;
   Window window;
@@ -56,7 +56,7 @@ std::optional<DmaRegion> HostMemory::Allocate(uint64_t bytes, uint64_t alignment
   window.owned = {window.memory, Unmap{bytes}};
   const std::span<uint8_t> data(window.memory, bytes);
   uint64_t address = TakeAddresses(bytes, alignment);
-  // Somebody may have mapped a window of their own where we give addresses out.
+  // The caller may have mapped a window of its own in the allocation range.
   while (!Add(address, bytes, window)) address = TakeAddresses(bytes, alignment);
   return DmaRegion{address, data};
 }
@@ -95,7 +95,7 @@ std::optional<uint64_t> HostMemory::MapLike(uint64_t like, uint64_t bytes, std::
   }
 }
 
-// Moves from `window` if it fits, else leaves it alone.
+// Moves from `window` on success only.
 bool HostMemory::Add(uint64_t address, uint64_t bytes, Window& window) {
   if (bytes == 0 || address + (bytes - 1) < address) return false;
   window.last = address + (bytes - 1);
@@ -200,19 +200,19 @@ MemoryError HostMemory::Read(uint64_t address, std::span<uint8_t> data) {
 }
 
 MemoryError HostMemory::Write(uint64_t address, std::span<const uint8_t> data) {
-  bool elsewhere = false;
+  bool external = false;
   const auto copy = [&](Window& window, uint64_t offset, std::span<const uint8_t> part) {
     if (window.memory == nullptr) {
-      elsewhere = true;
+      external = true;
       return Hold(window, address + static_cast<uint64_t>(part.data() - data.data()), part) ||
              window.backend->Write(offset, part);
     }
-    Settle();  // who sees these bytes may look for those before them
+    Settle();  // an observer of these bytes may read earlier ones
     std::memcpy(window.memory + offset, part.data(), part.size());
     return true;
   };
   const MemoryError error = Access(address, data, Permission::kWrite, copy);
-  if (on_write_ && error == MemoryError::kNone) on_write_(elsewhere);
+  if (on_write_ && error == MemoryError::kNone) on_write_(external);
   return error;
 }
 
@@ -221,11 +221,11 @@ void HostMemory::CombineWrites(size_t most_bytes) {
   most_held_ = most_bytes;
 }
 
-// What cannot wait is written behind those that do.
+// False: the caller writes the data, after the flushed writes.
 bool HostMemory::Hold(const Window& window, uint64_t address, std::span<const uint8_t> data) {
-  // Where a window ends another one may begin, with another backend.
-  const bool goes_on = address == held_address_ + held_.size() && address <= held_last_;
-  if (!goes_on || held_.size() + data.size() > most_held_) Settle();
+  // A window may start right where another one ends, with another backend.
+  const bool is_contiguous = address == held_address_ + held_.size() && address <= held_last_;
+  if (!is_contiguous || held_.size() + data.size() > most_held_) Settle();
   if (data.size() > most_held_) return false;
   if (held_.empty()) {
     held_address_ = address;
@@ -236,21 +236,21 @@ bool HostMemory::Hold(const Window& window, uint64_t address, std::span<const ui
 }
 
 void HostMemory::WriteHeld() {
-  const auto window = Find(held_address_);  // still there: whatever takes one away lets writes be done first
+  const auto window = Find(held_address_);  // exists: Remove() flushes first
   if (!window->second.backend->Write(held_address_ - window->first, held_)) {
     static_cast<void>(Record(held_address_, held_.size(), /*is_write=*/true, MemoryError::kFailed));
   }
   held_.clear();
 }
 
-bool HostMemory::IsElsewhere(uint64_t address, uint64_t bytes) {
+bool HostMemory::IsExternal(uint64_t address, uint64_t bytes) {
   if (bytes == 0 || Check(address, bytes, Permission::kRead) != MemoryError::kNone) return false;
   const auto window = Find(address);
   return window->second.memory == nullptr && bytes - 1 <= window->second.last - address;
 }
 
-bool HostMemory::ReadElsewhere(uint64_t address, std::span<uint8_t> data) {
-  if (!IsElsewhere(address, data.size())) return false;
+bool HostMemory::ReadExternal(uint64_t address, std::span<uint8_t> data) {
+  if (!IsExternal(address, data.size())) return false;
   Settle();
   const auto window = Find(address);
   if (!window->second.backend->Read(address - window->first, data)) return false;

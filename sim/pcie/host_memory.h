@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of one host as its devices see it: windows of device addresses, each with permissions, and nothing between
-// them. Timing is PcieLink's business.
+// The memory of one host as its devices see it: windows of device addresses, each with permissions; all other addresses
+// are unmapped. Timing is in PcieLink.
 #pragma once
 
 #include <cstddef>
@@ -16,37 +16,37 @@
 
 namespace vireo::sim {
 
-// What a device may do.
+// Device access rights.
 enum class Permission : uint8_t { kNone = 0, kRead = 1, kWrite = 2, kReadWrite = 3 };
 
 enum class MemoryError : uint8_t {
   kNone,
-  kNoWindow,      // some byte lies in no window
+  kNoWindow,      // some byte is in no window
   kNoPermission,  // the window does not allow this kind of access
-  kFailed,        // the window's backend could not do it
+  kFailed,        // the window's backend failed
 };
 const char* ToString(MemoryError error);
 
-// Memory that is not in this process, for example of a vfio-user client that gave no file descriptor.
+// Memory outside this process (external), for example of a vfio-user client that passed no file descriptor.
 class MemoryBackend {
  public:
   virtual ~MemoryBackend() = default;
-  // Offsets count from the window's start and stay inside it. False: could not be done.
+  // Offsets count from the window's start and stay inside it. False: the access failed.
   virtual bool Read(uint64_t offset, std::span<uint8_t> data) = 0;
   virtual bool Write(uint64_t offset, std::span<const uint8_t> data) = 0;
 };
 
-// Memory that host and device share. `data` is where the host finds it, `address` where the device does.
+// Memory shared by host and device. `data` is the host's view, `address` the device's.
 struct DmaRegion {
   uint64_t address = 0;
   std::span<uint8_t> data;
 };
 
-// Sparse: a byte costs memory when it is first touched. Device accesses are all or nothing: one that goes wrong
-// anywhere changes nothing (unless a backend fails half-way), is recorded, and is answered with its error. One that
-// went outside of the windows, or against their permissions, and that nobody has asked for with violations() until the
-// memory goes, ends the program: so every test checks every access, whether it thinks of that or not. Windows that
-// touch each other count as one. Host accesses through pointers are ordinary memory accesses and are not checked.
+// Sparse: a page is allocated on first touch. Device accesses are all or nothing: a failing access changes nothing
+// (unless a backend fails half-way), is recorded, and returns its error. The destructor aborts the program if an access
+// outside the windows, or against their permissions, was recorded that violations() has not returned: so every test
+// checks every access. Adjacent windows count as one. Host accesses through pointers are ordinary memory accesses and
+// are not checked.
 class HostMemory {
  public:
   struct Violation {
@@ -65,68 +65,68 @@ class HostMemory {
   HostMemory(const HostMemory&) = delete;
   HostMemory& operator=(const HostMemory&) = delete;
 
-  // `bytes` from 1, zeroed, aligned on both sides to `alignment` (a power of 2; on the host's side up to a page). The
-  // window ends with the last byte, and the page behind it is never used: an access beyond the end is an error. Nothing
-  // if the system has no memory.
+  // `bytes` is 1 or more, zeroed, aligned on both sides to `alignment` (a power of 2; on the host's side up to a page).
+  // The window ends with the last byte, and the next page is never used: an access beyond the end is an error. Nothing
+  // if out of memory.
   std::optional<DmaRegion> Allocate(uint64_t bytes, uint64_t alignment = 64,
                                     Permission permission = Permission::kReadWrite);
 
-  // Shows memory that exists at an address of the caller's choice, or of ours (also never used before). It must live
-  // until the window is removed. False or nothing if it is empty, would overlap another window or runs past 2^64.
+  // Maps existing memory at the given address, or at one that Map chooses and that was never used before. The memory
+  // must outlive the window. False or nothing if it is empty, would overlap another window or exceeds 2^64.
   bool Map(uint64_t address, std::span<uint8_t> memory, Permission permission);
   bool Map(uint64_t address, uint64_t bytes, std::unique_ptr<MemoryBackend> backend, Permission permission);
   std::optional<DmaRegion> Map(std::span<uint8_t> memory, Permission permission = Permission::kReadWrite);
-  // The address is ours, and congruent to `like` modulo the largest power of 2 that is not above `bytes` (at least a
-  // page), so that large pages can describe it. Nothing if it is empty.
+  // Chooses an address congruent to `like` modulo the largest power of 2 not above `bytes` (at least a page), so that
+  // large pages can map it. Nothing if it is empty.
   std::optional<uint64_t> MapLike(uint64_t like, uint64_t bytes, std::unique_ptr<MemoryBackend> backend,
                                   Permission permission = Permission::kReadWrite);
 
-  // Removes the window that starts at `address`, and its memory if Allocate() made it. Its addresses are not given out
-  // again, so that late accesses show. False: no window starts there.
+  // Removes the window that starts at `address`, and its memory if Allocate() made it. Its addresses are not reused, so
+  // that late accesses are detected. False: no window starts there.
   bool Remove(uint64_t address);
-  // What the window that starts at `address` allows from now on. False: no window starts there.
+  // Changes the permissions of the window that starts at `address`. False: no window starts there.
   bool Protect(uint64_t address, Permission permission);
 
-  // Device accesses, recorded if they fail. No bytes: always allowed.
+  // Device accesses; failures are recorded. No bytes: always allowed.
   MemoryError Read(uint64_t address, std::span<uint8_t> data);
   MemoryError Write(uint64_t address, std::span<const uint8_t> data);
-  // Memory that is elsewhere is slow to reach, each time anew.
-  // From now on writes to backends wait as long as each begins where the one before ended, up to so many bytes; 0: none
-  // waits. They are done before any other access that could tell, and by Settle(). One that fails then is recorded, as
-  // all that it was made of, but Write() has said kNone.
+  // Each access to external memory is slow. Combines writes to backends while each starts where the previous one ended,
+  // up to most_bytes (0: off). The combined write is flushed before any other access that could observe it, and by
+  // Settle(). A failure then is recorded as one violation over all its bytes; Write() has already returned kNone.
   void CombineWrites(size_t most_bytes);
   void Settle() {
     if (!held_.empty()) WriteHeld();
   }
-  // Both: all of these bytes lie in one window with a backend, and may be read. The second one reads them then, else it
-  // does nothing, and records nothing.
-  bool IsElsewhere(uint64_t address, uint64_t bytes);
-  bool ReadElsewhere(uint64_t address, std::span<uint8_t> data);
-  // Only whether it would be allowed; recorded if not.
+  // Both need all bytes in one readable window with a backend. ReadExternal then reads them; else it returns false,
+  // with no effect and nothing recorded.
+  bool IsExternal(uint64_t address, uint64_t bytes);
+  bool ReadExternal(uint64_t address, std::span<uint8_t> data);
+  // Checks an access without doing it; failures are recorded.
   MemoryError Probe(uint64_t address, uint64_t bytes, Permission needed);
 
-  // Bytes that devices have read and written in a window; those of accesses that failed do not count.
+  // Bytes that devices have read and written in a window; failed accesses do not count.
   struct Traffic {
     uint64_t read_bytes = 0, written_bytes = 0;
   };
-  // Of the window that starts at `address`, since it is there. Nothing: no window starts there.
+  // Of the window that starts at `address`, since it was mapped. Nothing: no window starts there.
   std::optional<Traffic> TrafficOf(uint64_t address) const;
 
-  // `listener` hears of each device write that was done, afterwards; `elsewhere`: some of it went to a backend.
-  void OnWrite(std::function<void(bool elsewhere)> listener) { on_write_ = std::move(listener); }
+  // `listener` is called after each successful device write; `external`: part of it went to a backend.
+  void OnWrite(std::function<void(bool external)> listener) { on_write_ = std::move(listener); }
 
-  // The host's pointer to bytes that lie in one window in this process; null otherwise. Permissions are not looked at.
+  // The host's pointer to bytes in one window in this process; null otherwise. Permissions are not checked.
   uint8_t* HostPointer(uint64_t address, uint64_t bytes);
 
-  // In the order in which they happened; the first kMaxViolations. Who asks answers for those until then.
+  // In order of occurrence; the first kMaxViolations. Calling it acknowledges those recorded so far (see the
+  // destructor).
   const std::vector<Violation>& violations() const {
-    asked_ = violations_.size();
+    acknowledged_ = violations_.size();
     return violations_;
   }
-  // For a test that expected them.
+  // For a test that expects violations.
   void ClearViolations() {
     violations_.clear();
-    asked_ = 0;
+    acknowledged_ = 0;
   }
 
  private:
@@ -146,7 +146,7 @@ class HostMemory {
 
   bool Add(uint64_t address, uint64_t bytes, Window& window);
   uint64_t TakeAddresses(uint64_t bytes, uint64_t alignment);
-  Windows::iterator Find(uint64_t address);  // the window that holds it; end() if none does
+  Windows::iterator Find(uint64_t address);  // the window with this address; end() if none
   MemoryError Check(uint64_t address, uint64_t bytes, Permission needed);
   MemoryError Record(uint64_t address, uint64_t bytes, bool is_write, MemoryError error);
   bool Hold(const Window& window, uint64_t address, std::span<const uint8_t> data);
@@ -158,11 +158,11 @@ class HostMemory {
   Windows::iterator last_found_ = windows_.end();  // accesses come in runs
   uint64_t next_allocation_ = kFirstAllocation;
   std::vector<Violation> violations_;
-  mutable size_t asked_ = 0;  // so many of them somebody knows of
+  mutable size_t acknowledged_ = 0;  // how many violations() has returned
   std::function<void(bool)> on_write_;
   size_t most_held_ = 0;
-  std::vector<uint8_t> held_;                  // of writes that wait: all of one window
-  uint64_t held_address_ = 0, held_last_ = 0;  // last: of their window
+  std::vector<uint8_t> held_;                  // the combined write; all in one window
+  uint64_t held_address_ = 0, held_last_ = 0;  // last: of its window
 };
 
 }  // namespace vireo::sim

@@ -23,7 +23,7 @@ std::string ParseWord(std::string_view word, const Places& places, DmaFault& fau
   uint64_t number = 0;
   if (equals == std::string_view::npos) {
     if (!ParseNumber(word, number)) return quoted + " is neither a number nor a condition";
-    if (amount) return "there are two amounts";
+    if (amount) return "two amounts";
     if (number >> 32 != 0) return quoted + ": more than 32 bits";
     amount = static_cast<uint32_t>(number);
     return "";
@@ -31,14 +31,14 @@ std::string ParseWord(std::string_view word, const Places& places, DmaFault& fau
   const std::string_view value = word.substr(equals + 1);
   if (key == "on") {
     const auto place = places.find(value);
-    if (place == places.end()) return quoted + ": there is no such place";
+    if (place == places.end()) return quoted + ": unknown place";
     fault.address = place->second.address;
     fault.bytes = place->second.bytes;
     return "";
   }
   if (key == "rate")
     return ParseRate(value, fault.per_million) ? "" : quoted + ": a rate is 0 to 1 with up to six decimals";
-  if (key != "nth" && key != "count") return quoted + ": there is no such condition";
+  if (key != "nth" && key != "count") return quoted + ": unknown condition";
   if (!ParseNumber(value, number)) return quoted + ": not a number";
   if (number == 0) return quoted + ": counts from 1";
   (key == "nth" ? fault.nth : fault.count) = number;
@@ -58,7 +58,7 @@ std::string ParseFault(std::string_view text, const Places& places, DmaFault& fa
   const bool is_late = fault.kind == Kind::kDelay || fault.kind == Kind::kSpread;
   if (is_late && !amount) return name + " needs an amount";
   if (amount && (fault.kind == Kind::kSplit || fault.kind == Kind::kPoisoned)) return name + " has no amount";
-  if (has_count && fault.nth == 0) return "count goes with nth";
+  if (has_count && fault.nth == 0) return "count needs nth";
   (is_late ? fault.delay_ns : fault.after_bytes) = amount.value_or(0);
   return "";
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scripts of what goes wrong with DMA reads, as those of the wire (fault.h).
+// Scripts of faults of DMA reads, with the same syntax as those of the wire (fault.h).
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ namespace vireo::sim {
 
 struct PcieScript {
   std::vector<DmaFault> faults;
-  std::string error;  // empty: the text was understood; else what is wrong, with its line. Then there are no faults
+  std::string error;  // empty: no error; else the error, with its line, and no faults
 };
 struct AddressRange {
   uint64_t address = 0, bytes = 0;
 };
 
-// One rule per line or between semicolons, `#` begins a comment:
+// One rule per line or between semicolons, `#` starts a comment:
 //   KIND [amount] [on=PLACE] [nth=N] [count=N] [rate=R]
-// KIND is unsupported, abort, poison, missing (amount: so many good bytes come first), delay or spread (amount needed:
-// ns), or split. PLACE is a name in `places`; without it every read of the device may be hit. N and R as for the wire;
-// count goes with nth.
+// KIND is unsupported, abort, poison, missing (amount: good bytes before the failure), delay or spread (amount
+// required: ns), or split. PLACE is a name in `places`; without it the rule applies to every read of the device. N and
+// R as for the wire; count needs nth.
 //   missing nth=3 on=source
 //   spread 3000 rate=0.5
 PcieScript ParsePcieScript(std::string_view text, const std::map<std::string, AddressRange, std::less<>>& places);

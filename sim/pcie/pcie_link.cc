@@ -59,10 +59,10 @@ PcieLink::PcieLink(Scheduler& scheduler, const CoreClock& clock, const PcieParam
       random_(random),
       client_(scheduler.AddClient(*this)) {}
 
-// --- Callbacks. The generation keeps those of before a restart out.
+// --- Callbacks. The epoch excludes those of before a restart.
 
 uint64_t PcieLink::Cookie(Event event, uint64_t value) const {
-  return generation_ << 40 | uint64_t{static_cast<uint8_t>(event)} << 32 | (value & 0xffff'ffff);
+  return epoch_ << 40 | uint64_t{static_cast<uint8_t>(event)} << 32 | (value & 0xffff'ffff);
 }
 
 void PcieLink::Schedule(Picoseconds time, Event event, uint64_t value) {
@@ -70,7 +70,7 @@ void PcieLink::Schedule(Picoseconds time, Event event, uint64_t value) {
 }
 
 void PcieLink::OnTime(uint64_t cookie) {
-  if (cookie >> 40 != generation_) return;
+  if (cookie >> 40 != epoch_) return;
   const auto value = static_cast<uint32_t>(cookie);
   switch (static_cast<Event>(cookie >> 32 & 0xff)) {
     case Event::kBar: {
@@ -116,7 +116,7 @@ void PcieLink::OnTime(uint64_t cookie) {
 }
 
 void PcieLink::Restart(Cycle first_input) {
-  ++generation_;
+  ++epoch_;
   upstream_free_ = downstream_free_ = scheduler_.now();
   bar_free_ = completion_free_ = credit_free_ = last_bar_write_ = first_input;
   reads_.clear();
@@ -140,7 +140,7 @@ bool PcieLink::IsIdle() const {
          arrivals_.empty() && credits_.empty();
 }
 
-// --- The two directions. Returns when the last byte has left.
+// --- The two directions. Return the time when the last byte has left.
 
 Picoseconds PcieLink::PutUpstream(Picoseconds earliest, uint64_t bytes) {
   upstream_free_ = std::max({earliest, upstream_free_, scheduler_.now()}) + PcieTime(parameters_, bytes);
@@ -163,7 +163,7 @@ void PcieLink::WriteConfig(uint16_t offset, unsigned bytes, uint32_t value) {
 }
 
 void PcieLink::SendBarAccess(BarAccess access) {
-  // Where the host maps BARs is not known here; it is below or above 4 GiB. Both BARs are 64-bit ones, so above.
+  // The link does not know where the host maps BARs. Both are 64-bit BARs, so assume above 4 GiB.
   const Picoseconds sent = PutDownstream(kTlpLongBytes + (access.is_write ? access.bytes : 0));
   const Picoseconds arrival = sent + parameters_.downstream_ns * kPicosecondsPerNanosecond;
   access.cycle = std::max(clock_.AtOrAfter(arrival), bar_free_);
@@ -187,7 +187,7 @@ void PcieLink::ReadBar(unsigned bar, uint64_t offset, unsigned bytes, std::funct
   SendBarAccess({.is_write = false, .bar = bar, .bytes = bytes, .offset = offset, .value = 0, .cycle = 0});
 }
 
-// --- Device to host. What is made in a cycle leaves the core at its end.
+// --- Device to host. An output of a cycle leaves the core at the end of the cycle.
 
 void PcieLink::WriteDma(Cycle cycle, const DmaWrite& write) {
   const Picoseconds sent = PutUpstream(clock_.Begin(cycle + 1), RequestBytes(write.address) + write.data.size());
@@ -201,7 +201,7 @@ void PcieLink::WriteDma(Cycle cycle, const DmaWrite& write) {
 }
 
 void PcieLink::SendMsix(Cycle cycle, uint16_t vector) {
-  // The message's address (0xfee….…) lies below 4 GiB on every PC.
+  // The message's address (0xfee….…) is below 4 GiB on every PC.
   const Picoseconds sent = PutUpstream(clock_.Begin(cycle + 1), kTlpShortBytes + kMsixBytes);
   arrivals_.push_back({.kind = Arrival::Kind::kMsix, .address = 0, .value = vector, .data = {}});
   Schedule(sent + parameters_.upstream_ns * kPicosecondsPerNanosecond, Event::kHost);
@@ -233,7 +233,7 @@ void PcieLink::DeliverToHost() {
 }
 
 void PcieLink::AnswerBarRead(uint64_t value) {
-  if (bar_reads_.empty()) return;  // the tap has said so
+  if (bar_reads_.empty()) return;  // NicTap reports it
   const BarRead read = std::move(bar_reads_.front());
   bar_reads_.pop_front();
   if (!read.is_abandoned) read.done(value & Mask(read.bytes));
@@ -257,9 +257,9 @@ std::vector<uint8_t> PcieLink::TakeBuffer(std::span<const uint8_t> data) {
 }
 
 void PcieLink::KeepBuffer(std::vector<uint8_t> buffer) {
-  // More are under way at a time only in bursts, and memory of a burst is not kept for ever.
-  constexpr size_t kMostFree = 512;
-  if (free_buffers_.size() < kMostFree) free_buffers_.push_back(std::move(buffer));
+  // More are in flight only during bursts, whose memory is not kept.
+  constexpr size_t kMaxFree = 512;
+  if (free_buffers_.size() < kMaxFree) free_buffers_.push_back(std::move(buffer));
 }
 
 // --- DMA reads
@@ -321,7 +321,7 @@ void PcieLink::IssueRead(Picoseconds earliest, const DmaRead& request) {
   ready += UniformBelow(random_, parameters_.read_spread_ns * kPicosecondsPerNanosecond + 1);
   if (read.status == DmaStatus::kTimeout) {
     Schedule(sent + parameters_.completion_timeout_ns * kPicosecondsPerNanosecond, Event::kReadTimeout, slot);
-    if (read.good_bytes == 0) {  // memory never sees it: it is judged all the same
+    if (read.good_bytes == 0) {  // memory never sees it, but its permissions are checked
       static_cast<void>(memory_.Probe(request.address, request.bytes, Permission::kRead));
       return;
     }
@@ -330,10 +330,10 @@ void PcieLink::IssueRead(Picoseconds earliest, const DmaRead& request) {
   Schedule(ready, Event::kRead, slot);
 }
 
-// Whatever is not sampled afterwards is to be looked at for itself.
+// Samples `first` and contiguous reads in one access. Reads that are still unsampled then are sampled individually.
 void PcieLink::SampleWithOthers(const PendingRead& first) {
   const uint64_t begin = first.request.address;
-  if (!memory_.IsElsewhere(begin, first.request.bytes)) return;
+  if (!memory_.IsExternal(begin, first.request.bytes)) return;
   together_.clear();
   for (PendingRead& read : reads_) {
     if (read.is_sampled || read.reached > scheduler_.now()) continue;
@@ -344,13 +344,13 @@ void PcieLink::SampleWithOthers(const PendingRead& first) {
   size_t count = 0;
   for (; count < together_.size(); ++count) {
     const DmaRead& request = together_[count]->request;
-    if (request.address != end || !memory_.IsElsewhere(begin, request.address + request.bytes - begin)) break;
+    if (request.address != end || !memory_.IsExternal(begin, request.address + request.bytes - begin)) break;
     end += request.bytes;
   }
   together_.resize(count);
   if (count < 2) return;
   together_data_.resize(end - begin);
-  if (!memory_.ReadElsewhere(begin, together_data_)) return;  // each for itself: some may be right
+  if (!memory_.ReadExternal(begin, together_data_)) return;  // sampled individually: some may succeed
   for (PendingRead* read : together_) {
     const auto from = together_data_.begin() + static_cast<ptrdiff_t>(read->request.address - begin);
     read->data.assign(from, from + read->request.bytes);
@@ -358,7 +358,8 @@ void PcieLink::SampleWithOthers(const PendingRead& first) {
   }
 }
 
-// Puts the next completion of a read on the link; comes again when that has left, so that reads share the link in turn.
+// Puts the next completion of a read on the link; called again when that has left, so that reads share the link
+// round-robin.
 void PcieLink::AnswerRead(uint32_t slot) {
   PendingRead& read = reads_[slot];
   if (!read.is_sampled) {
@@ -386,7 +387,7 @@ void PcieLink::AnswerRead(uint32_t slot) {
                        .last = false,
                        .status = DmaStatus::kOk};
 
-  // As much as fits into a packet, to the last read completion boundary in it or to the end.
+  // As much as fits into a packet, up to the last read completion boundary in it or the end.
   const uint64_t end = read.request.address + read.request.bytes;
   const uint64_t most = read.is_split ? parameters_.rcb_bytes : parameters_.max_payload_bytes;
   uint64_t cut = (address + most) / parameters_.rcb_bytes * parameters_.rcb_bytes;
@@ -395,7 +396,7 @@ void PcieLink::AnswerRead(uint32_t slot) {
   const bool fails = read.status != DmaStatus::kOk && !poisoned && cut - read.request.address > read.good_bytes;
   uint64_t bytes = cut - address;
   if (fails) {
-    if (read.status == DmaStatus::kTimeout) return;  // the rest never comes
+    if (read.status == DmaStatus::kTimeout) return;  // the rest is never sent
     completion.header.status = read.status;
     completion.header.last = true;
     bytes = 0;

@@ -26,33 +26,32 @@ struct PcieParameters {
   uint32_t max_payload_bytes;       // MPS
   uint32_t max_read_request_bytes;  // MRRS
   uint32_t rcb_bytes;               // read completion boundary
-  uint32_t outstanding_reads;       // tags of the link; a device with more waits for one
+  uint32_t outstanding_reads;       // tags of the link; a device with more waits for a free one
   uint32_t upstream_ns;     // device to host memory controller, last byte to last byte, without the time on the wire
   uint32_t downstream_ns;   // host to device, likewise
   uint32_t read_ns;         // host memory: from request to first data, at least
-  uint32_t read_spread_ns;  // and up to this more, by chance and evenly
-  uint32_t write_buffer_beats;     // credits for DMA writes that the device gets
+  uint32_t read_spread_ns;  // plus a uniform random 0 to this
+  uint32_t write_buffer_beats;     // credits for DMA writes of the device
   uint32_t completion_timeout_ns;  // of device and host
 };
 
-// What a transaction layer packet costs beside its data (PCIe 5.0, 2.2.1, 3.6, 4.2.2): 4 bytes of framing, which hold
-// the sequence number, a header of 3 double words (4 with a 64-bit address, to be used if and only if it lies above 4
-// GiB), and the 4 bytes of the LCRC. 128b/130b encoding costs 2 of 130 bits. Acknowledges and credit updates take 8 %
-// of what is left: between 62.96 and 57.88 Gb/s of Gen3 x8 in Neugebauer et al., "Understanding PCIe performance for
-// end host networking" (2018), 3.
+// Overhead of a transaction layer packet (PCIe 5.0, 2.2.1, 3.6, 4.2.2): 4 bytes of framing, which hold the sequence
+// number, a header of 3 double words (4 with a 64-bit address, used if and only if it is above 4 GiB), and the 4 bytes
+// of the LCRC. 128b/130b encoding takes 2 of 130 bits. Acknowledges and credit updates take 8 % of the rest: between
+// 62.96 and 57.88 Gb/s of Gen3 x8 in Neugebauer et al., "Understanding PCIe performance for end host networking"
+// (2018), 3.
 inline constexpr uint32_t kTlpShortBytes = 4 + 12 + 4;
 inline constexpr uint32_t kTlpLongBytes = 4 + 16 + 4;
 inline constexpr uint32_t kDllpPercent = 8;
 
-// Usable data rates, from that: gen3x16 moves 16 lanes x 8 GT/s x 128/130 / 8 = 15.754 GB/s, 14.494 without data link
-// packets.
+// Resulting data rates: gen3x16 has 16 lanes x 8 GT/s x 128/130 / 8 = 15.754 GB/s, 14.494 without data link packets.
 // - DMA writes of 256 bytes with 64-bit addresses: 256 of 280 bytes. gen3x8  6.626, gen3x16 13.251, gen4x16 26.503
 // GB/s.
 // - DMA reads by completions of 256 bytes: 256 of 276 bytes.         gen3x8  6.722, gen3x16 13.443, gen4x16 26.887
 // GB/s. The device's own port adds a limit: datapath_bits x core clock = 16 GB/s at 512 bits and 250 MHz.
 //
-// Latencies are choices, not measurements of ours: they put a 64-byte read of an idle link at about half a microsecond
-// for Gen3, as servers of that time were found to have (the same paper, 6), and somewhat less for Gen4.
+// Latencies are assumptions, not our measurements: they put a 64-byte read of an idle link at about half a microsecond
+// for Gen3, as measured on servers of that time (same paper, 6), and somewhat less for Gen4.
 inline constexpr std::array<PcieParameters, 3> kPciePresets = {{
     {.name = "gen3x8",
      .speed = spec::PcieLinkSpeed::kGen3,
@@ -94,95 +93,93 @@ inline constexpr std::array<PcieParameters, 3> kPciePresets = {{
      .write_buffer_beats = 64,
      .completion_timeout_ns = 50'000},
 }};
-// Null if there is no preset of this name.
+// Null: no such preset.
 const PcieParameters* FindPciePreset(std::string_view name);
 
-// Time that `bytes` (data, header and framing) take on the link, rounded up to a picosecond.
+// Link time of `bytes` (data, header and framing), rounded up to a picosecond.
 Picoseconds PcieTime(const PcieParameters& parameters, uint64_t bytes);
 
-// What goes wrong with DMA reads, and when. Of several faults that hit one read, delays add up and the first other one
-// decides. Writes are posted: they fail only by the host memory's permissions, unseen by the device.
+// A fault of DMA reads and its condition. If several hit one read, delays add up and the first other fault decides.
+// Writes are posted: they fail only by the host memory's permissions, invisible to the device.
 struct DmaFault {
   enum class Kind : uint8_t {
     kUnsupportedRequest,
     kCompleterAbort,
     kPoisoned,
     kTimeout,
-    kDelay,   // a read that takes completion_timeout_ns or longer has timed out
-    kSpread,  // likewise, by chance and evenly up to delay_ns: reads overtake each other
+    kDelay,   // a read of completion_timeout_ns or more times out
+    kSpread,  // likewise, uniform random up to delay_ns: reads are reordered
     kSplit,   // completions end at every read completion boundary
   };
   Kind kind = Kind::kUnsupportedRequest;
   // Which reads: all of these must hold.
   uint64_t address = 0;  // the request touches [address, address + bytes)
   uint64_t bytes = ~uint64_t{0};
-  uint64_t nth = 0;                  // of the reads that touch it, from 1; 0: every one
-  uint64_t count = 1;                // with nth: and the ones after it, so many in all
+  uint64_t nth = 0;                  // of the reads that touch it, from 1; 0: all
+  uint64_t count = 1;                // with nth: number of reads from the nth on
   uint32_t per_million = 1'000'000;  // chance of each of them, by the link's random numbers
-  // How.
-  uint32_t after_bytes = 0;  // so much good data comes first, rounded down to a completion; not for kPoisoned (all of
+  // Effect.
+  uint32_t after_bytes = 0;  // good data before the failure, rounded down to a completion; not for kPoisoned (all of
                              // it) and kDelay to kSplit
   uint32_t delay_ns = 0;     // kDelay, kSpread: added to the memory's latency
 };
 
 // Ordering (PCIe 5.0, 2.4.1, without relaxed or ID-based ordering):
-// - DMA writes, MSI-X messages and BAR read completions reach the host in the order in which the device made them:
-//   posted requests do not pass posted requests, completions do not pass posted requests.
-// - A read sees every write made before it: non-posted requests do not pass posted ones. Writes may pass reads, and do
+// - DMA writes, MSI-X messages and BAR read completions reach the host in issue order: posted requests do not pass
+//   posted requests, completions do not pass posted requests.
+// - A read observes every earlier write: non-posted requests do not pass posted ones. Writes may pass reads, and do
 //   where a read waits for one of the link's tags.
 // - BAR writes reach the device in order; BAR reads and DMA completions do not pass BAR writes.
-// - Completions of one read come in the order of addresses, those of different reads as the memory answers (2.3.1.1).
-// Memory is read at one moment for a whole request: when its first data is ready.
+// - Completions of one read arrive in address order, those of different reads as the memory answers (2.3.1.1).
+// Memory is sampled once per request: when its first data is ready.
 class PcieLink final : public PcieEnvironment, private Scheduler::Client {
  public:
   struct Counters {
-    uint64_t read_requests = 0, read_bytes = 0;  // bytes: that reached the device
+    uint64_t read_requests = 0, read_bytes = 0;  // bytes: delivered to the device
     uint64_t writes = 0, write_bytes = 0;        // that reached memory, or failed there
     uint64_t msix = 0, bar_writes = 0, bar_reads = 0;
     uint64_t failed_reads = 0, bar_timeouts = 0;
-    uint64_t failed_writes = 0;  // not those that fail when they are settled
-    uint64_t faulted_reads = 0;  // that a DmaFault hit
+    uint64_t failed_writes = 0;  // without combined writes that fail later
+    uint64_t faulted_reads = 0;  // hit by a DmaFault
   };
 
   // `nic` and `memory` outlive the link. `random` is the link's alone.
   PcieLink(Scheduler& scheduler, const CoreClock& clock, const PcieParameters& parameters, const spec::Config& config,
            HostMemory& memory, std::mt19937_64 random);
 
-  // Before anything else; and the link must know the NIC (or its tap).
+  // Call before anything else.
   void Attach(Nic& nic) { nic_ = &nic; }
-  // Forgets everything under way (reads of BARs end with all ones), and gives the first credits in cycle `first_input`.
-  // The NIC has been reset.
+  // Call after a reset of the NIC: discards everything in flight (outstanding BAR reads return all ones), and grants
+  // the first credits in cycle `first_input`.
   void Restart(Cycle first_input);
 
-  // --- The host's side. Nothing here waits; simulated time passes only when the scheduler runs.
+  // --- Host side. No call blocks; simulated time passes only when the scheduler runs.
   uint32_t ReadConfig(uint16_t offset, unsigned bytes);
   void WriteConfig(uint16_t offset, unsigned bytes, uint32_t value);
-  // Posted: arrives after the link's latency, in order.
+  // Posted: arrives in order after the link's latency.
   void WriteBar(unsigned bar, uint64_t offset, unsigned bytes, uint64_t value);
-  // done(value) is called when the completion has reached the host, after all that the device wrote before it. All ones
-  // if none came in completion_timeout_ns. `done` may use the link.
+  // Calls done(value) when the completion has reached the host, after all earlier writes of the device; with all ones
+  // if none arrives within completion_timeout_ns. `done` may use the link.
   void ReadBar(unsigned bar, uint64_t offset, unsigned bytes, std::function<void(uint64_t)> done);
-  // handler(vector) is called when a message arrives; all that the device wrote before it is in memory. It may use the
-  // link.
+  // Calls handler(vector) when a message arrives; all earlier writes of the device are in memory. It may use the link.
   void OnMsix(std::function<void(uint16_t)> handler) { on_msix_ = std::move(handler); }
 
   void AddFault(const DmaFault& fault) { faults_.push_back({fault, 0}); }
   void ClearFaults() { faults_.clear(); }
 
-  // Asked when the memory of a DMA read would be looked at. While it says no, the read waits and it is asked again,
-  // kAskAgain later: memory of another process that has not answered. The device knows no difference from slow memory.
+  // Called before the memory of a DMA read is sampled. While it returns false, the read waits, and it is called again
+  // every kAskAgain: memory of another process that has not answered. To the device this is slow memory.
   void OnDmaRead(std::function<bool(uint64_t address, uint32_t bytes)> is_ready) { is_ready_ = std::move(is_ready); }
   static constexpr Picoseconds kAskAgain = 100'000;
 
-  // From now on a DMA read of memory elsewhere (HostMemory) also takes what reads behind it want that have reached the
-  // host and go on where it ends, if they begin in its first `most_bytes`: their memory is looked at somewhat earlier
-  // than it would be, never before all that the device wrote before them. 0: each read for itself. Not where
-  // OnDmaRead() is asked.
+  // A DMA read of external memory (HostMemory) also samples contiguous later reads that have reached the host, if they
+  // start within its first `most_bytes`: somewhat earlier than alone, but never before an earlier write of the device.
+  // 0: off. Not used with OnDmaRead().
   void SampleTogether(size_t most_bytes) { most_together_ = most_bytes; }
 
-  // True: nothing under way in either direction.
+  // True: nothing is in flight in either direction.
   bool IsIdle() const;
-  // Accesses to BARs that have not reached the device.
+  // BAR accesses that have not reached the device.
   size_t bar_accesses_under_way() const { return bar_accesses_.size(); }
   const Counters& counters() const { return counters_; }
   const PcieParameters& parameters() const { return parameters_; }
@@ -199,11 +196,11 @@ class PcieLink final : public PcieEnvironment, private Scheduler::Client {
 
   struct PendingRead {
     DmaRead request;
-    std::vector<uint8_t> data;  // read when the first of it is ready
+    std::vector<uint8_t> data;  // sampled when its first data is ready
     uint32_t sent = 0;
     DmaStatus status = DmaStatus::kOk;
-    uint32_t good_bytes = 0;         // that come before `status` does
-    Picoseconds reached = kForever;  // when the host had the request, and it will be answered from memory
+    uint32_t good_bytes = 0;         // before `status`
+    Picoseconds reached = kForever;  // when the request reached the host; kForever: no answer from memory
     bool is_sampled = false;
     bool is_split = false;  // at every boundary
   };
@@ -263,10 +260,10 @@ class PcieLink final : public PcieEnvironment, private Scheduler::Client {
   std::function<void(uint16_t)> on_msix_;
   std::function<bool(uint64_t, uint32_t)> is_ready_;
   size_t most_together_ = 0;
-  std::vector<PendingRead*> together_;  // as long as they are looked at
+  std::vector<PendingRead*> together_;  // during SampleWithOthers only
   std::vector<uint8_t> together_data_;
 
-  uint64_t generation_ = 0;  // callbacks of earlier ones are void
+  uint64_t epoch_ = 0;  // callbacks of earlier epochs are ignored
   Picoseconds upstream_free_ = 0, downstream_free_ = 0;
   Cycle bar_free_ = 0, completion_free_ = 0, credit_free_ = 0;
   Cycle last_bar_write_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time at the seam: that of the model, under the names of the harness.
+// Time at the seam: the model's types, under vireo::sim.
 #pragma once
 
 #include "model/common/core_clock.h"

@@ -16,7 +16,7 @@ Scheduler::ClientNumber Scheduler::AddClient(Client& client) {
 
 void Scheduler::CheckTime(Picoseconds time, ClientNumber client) const {
   if (time >= now()) return;
-  std::fprintf(stderr, "Scheduler: client %u asks at %llu ps for a callback at %llu ps\n", client,
+  std::fprintf(stderr, "Scheduler: client %u requests at %llu ps a callback at %llu ps\n", client,
                static_cast<unsigned long long>(now()), static_cast<unsigned long long>(time));
   std::abort();
 }
@@ -32,7 +32,7 @@ void Scheduler::At(Picoseconds time, ClientNumber client, uint64_t cookie) {
 void Scheduler::SetAlarm(Picoseconds time, ClientNumber client) {
   CheckTime(time, client);
   const bool earlier = !is_running_ && time < next();
-  // Few clients have one.
+  // Few clients have an alarm.
   auto alarm = std::find_if(alarms_.begin(), alarms_.end(), [&](const Alarm& other) { return other.client == client; });
   if (alarm == alarms_.end()) alarm = alarms_.insert(alarm, {kForever, client});
   alarm->time = time;
@@ -82,14 +82,14 @@ void Scheduler::Store(const Entry& entry) {
   used_[index / 64] |= uint64_t{1} << index % 64;
 }
 
-// The entries of the earliest slot, when there are no others in due_.
+// Moves the entries of the earliest slot to due_, which is empty.
 void Scheduler::Refill() {
   if (pending_ == 0) return;
   uint64_t slot = far_.empty() ? ~uint64_t{0} : SlotOf(far_.front().time);
   const size_t first = first_slot_ % kSlots;
   size_t word = first / 64;
   uint64_t used = used_[word] & ~uint64_t{0} << first % 64;
-  // Once around: the slots of the first word before the first one come last.
+  // Wraps around: the slots before `first` in its word come last.
   for (size_t i = 0; i < used_.size() && used == 0; ++i) {
     word = (word + 1) % used_.size();
     used = used_[word];
@@ -146,7 +146,7 @@ void Scheduler::RunDue(Picoseconds time) {
     if (client != kFunctions) {
       clients_[client]->OnTime(entry.cookie);
     } else {
-      // Moved out first: the function may ask for more of them.
+      // Moved out first: the function may schedule more functions.
       const std::function<void()> function = std::move(functions_[entry.cookie]);
       functions_[entry.cookie] = nullptr;
       free_functions_.push_back(entry.cookie);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Timed callbacks for everything around the devices: PCIe, wires, switch. One queue instead of a process per
-// transaction, so that a packet costs a handful of events; the order of callbacks depends on nothing but the calls that
-// asked for them.
+// transaction, so that a packet costs few events. The order of callbacks depends only on the calls that scheduled them.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +14,11 @@
 
 namespace vireo::sim {
 
-// Ordering: callbacks run in the order of their times; at one time in the order of their clients' numbers (the order in
-// which the clients were added), and for one client in the order of the calls, its alarm last. So two sources that meet
-// at one time never depend on which of them a simulation kernel happened to run first.
+// Callbacks run in order of time; at one time in order of client number (the order of AddClient), and for one client in
+// order of the calls, its alarm last. The order of simultaneous events therefore never depends on the simulation
+// kernel.
 //
-// Not for several threads. A client outlives every run of the scheduler in which it has a callback pending.
+// Not thread-safe. A client must outlive every run of the scheduler in which it has a callback pending.
 class Scheduler {
  public:
   class Client {
@@ -38,19 +37,19 @@ class Scheduler {
 
   ClientNumber AddClient(Client& client);
 
-  // Calls client.OnTime(cookie) at `time`. A time that is over ends the program with a message: it is a defect of the
-  // caller that no later result could be trusted after.
+  // Calls client.OnTime(cookie) at `time`. A time in the past aborts the program with a message: no later result could
+  // be trusted.
   void At(Picoseconds time, ClientNumber client, uint64_t cookie = 0);
-  // The client's alarm: one callback, with cookie 0, at `time` and no longer when it was set to before; kForever: none.
-  // For who wants to be called again and again, but never twice ahead, as a device that runs cycle by cycle.
+  // Sets the client's alarm: one callback with cookie 0, at `time`; replaces the previous alarm; kForever cancels it.
+  // For a client that runs repeatedly with at most one callback pending, such as a device that runs cycle by cycle.
   void SetAlarm(Picoseconds time, ClientNumber client);
-  // As At, for a function and for what happens seldom. Such functions run after all clients of that time.
+  // Like At, for a function; for rare events. Functions run after all clients of that time.
   void Call(Picoseconds time, std::function<void()> function);
 
-  // For a client in its alarm's callback: time goes on to `time`, and what it would do in a callback then it does now.
-  // False, and nothing has happened: something else comes first, or RunUntil ends before. A client that is called at
-  // many times in a row saves most of their cost so. Only for what nobody outside of the client can see: RunUntil asks
-  // nobody whether it is done between.
+  // Only in a client's alarm callback: advances time to `time`, so that the client continues there without another
+  // callback. Returns false, with no effect, if another callback is due first or RunUntil ends before. Saves most of
+  // the cost of a client that runs at many consecutive times. Only for effects that are invisible outside the client:
+  // RunUntil does not evaluate done() in between.
   bool Proceed(Picoseconds time) {
     if (time >= proceed_limit_ || time >= next()) return false;
     now_ = time;
@@ -60,28 +59,28 @@ class Scheduler {
   }
 
   virtual Picoseconds now() const = 0;
-  // Of the earliest callback.
+  // Time of the earliest callback.
   Picoseconds next() {
     if (due_.empty()) Refill();
     if (alarms_changed_) FindAlarm();
     return due_.empty() ? alarm_.time : std::min(due_.back().time, alarm_.time);
   }
   bool empty() { return next() == kForever; }
-  uint64_t callbacks() const { return callbacks_; }  // that have run, and how often somebody proceeded
+  uint64_t callbacks() const { return callbacks_; }  // run so far, plus successful Proceed() calls
 
-  // Runs what is due before `deadline`. Ends with true, at that time, as soon as done() says true; it is asked first
-  // and then after every time at which callbacks ran. Else ends with false and now() == deadline (kForever: when
-  // nothing is pending, at the time of the last event).
+  // Runs all callbacks due before `deadline`. Returns true, at that time, as soon as done() returns true; done() is
+  // evaluated first and then after each time at which callbacks ran. Else returns false with now() == deadline
+  // (kForever: when nothing is pending, at the time of the last event).
   virtual bool RunUntil(const std::function<bool()>& done, Picoseconds deadline) = 0;
 
  protected:
-  // Runs everything that is due at `time`, including what is added for `time` meanwhile.
+  // Runs everything due at `time`, including what is scheduled for `time` meanwhile.
   void RunDue(Picoseconds time);
-  // A callback was added that is earlier than all others, and not by a callback.
+  // Called when a callback earlier than all others is scheduled from outside a callback.
   virtual void OnEarlier() = 0;
 
-  Picoseconds now_ = 0;            // of a scheduler that has no kernel to ask
-  Picoseconds proceed_limit_ = 0;  // time does not proceed beyond
+  Picoseconds now_ = 0;            // of a scheduler without a simulation kernel
+  Picoseconds proceed_limit_ = 0;  // Proceed() stops before it
 
  private:
   struct Entry {
@@ -95,17 +94,17 @@ class Scheduler {
     ClientNumber client = 0;
     bool operator<(const Alarm& other) const { return time != other.time ? time < other.time : client < other.client; }
   };
-  // An entry in a slot. All of them are in one array, and who leaves makes room for who comes next: few lines of cache.
+  // An entry in a slot. All nodes are in one array with a free list: few cache lines.
   struct Node {
     Entry entry;
-    uint32_t next;  // in its slot, or of those that are free
+    uint32_t next;  // in its slot, or in the free list
   };
   static constexpr uint32_t kNone = ~uint32_t{0};
   static constexpr ClientNumber kFunctions = 0xff'ffff;
-  // Time in slots. Nearly everything is asked for less than kSlots slots ahead.
+  // Time slots. Nearly all callbacks are scheduled less than kSlots slots ahead.
   static constexpr unsigned kSlotBits = 12;  // 4,096 ps, about a cycle
   static constexpr size_t kSlots = 1024;     // a power of two
-  static constexpr size_t kDueMany = 16;     // entries of due_ that are better moved away than kept in order
+  static constexpr size_t kDueMany = 16;     // size of due_ from which entries move back to slots
 
   static uint64_t SlotOf(Picoseconds time) { return time >> kSlotBits; }
   void Insert(const Entry& entry);
@@ -116,16 +115,16 @@ class Scheduler {
 
   std::vector<Entry> due_;  // of all slots up to due_slot_, latest first
   uint64_t due_slot_ = 0;
-  uint64_t first_slot_ = 0;                   // of the time that ran last
-  std::array<uint32_t, kSlots> slots_;        // first nodes of those behind due_slot_, by slot modulo kSlots
-  std::array<uint64_t, kSlots / 64> used_{};  // a bit for each of them that is not empty
+  uint64_t first_slot_ = 0;                   // of the last time that ran
+  std::array<uint32_t, kSlots> slots_;        // heads of the slots after due_slot_, by slot modulo kSlots
+  std::array<uint64_t, kSlots / 64> used_{};  // bitmap of non-empty slots
   std::vector<Node> nodes_;
   uint32_t free_node_ = kNone;
-  std::vector<Entry> far_;  // what was too far ahead; earliest first
+  std::vector<Entry> far_;  // kSlots or more ahead: a heap, earliest first
   size_t pending_ = 0;      // entries
   std::vector<Alarm> alarms_;
-  Alarm alarm_;             // the earliest one, unless they have changed
-  size_t first_alarm_ = 0;  // its place
+  Alarm alarm_;             // the earliest one, unless alarms_changed_
+  size_t first_alarm_ = 0;  // its index
   bool alarms_changed_ = false;
   bool is_running_ = false;
   std::vector<Client*> clients_;
@@ -135,8 +134,7 @@ class Scheduler {
   uint64_t callbacks_ = 0;
 };
 
-// Without a simulation kernel: for tests of the harness, and for devices that need none. Any number of them in one
-// process.
+// Without a simulation kernel: for tests of the simulation, and for devices that need none. A process may have several.
 class StandaloneScheduler final : public Scheduler {
  public:
   Picoseconds now() const override { return now_; }

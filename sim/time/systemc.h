@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one way to include SystemC: its headers do not compile without warnings under our flags.
+// The only place that includes SystemC: its headers cause warnings under our flags.
 #pragma once
 
 #pragma GCC diagnostic push
@@ -9,7 +9,7 @@
 #include <systemc>
 #pragma GCC diagnostic pop
 
-// Stands in a module whose constructor is written out: SystemC 2.3 needs it for SC_METHOD, SystemC 3 calls it obsolete.
+// Use in a module whose constructor is written out: SystemC 2.3 needs it for SC_METHOD, SystemC 3 deprecates it.
 #if SC_VERSION_MAJOR >= 3
 #define VIREO_SC_MODULE(name)
 #else

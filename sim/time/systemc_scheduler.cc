@@ -21,7 +21,7 @@ SystemcScheduler::SystemcScheduler(sc_core::sc_module_name name) : sc_core::sc_m
     std::fprintf(stderr, "SystemcScheduler: the time resolution must be 1 ps\n");
     std::abort();
   }
-  SC_METHOD(Wake);  // is initialized: looks at what was added before the start
+  SC_METHOD(Wake);  // runs at initialization, for callbacks scheduled before the start
   sensitive << wake_;
 }
 
@@ -38,7 +38,7 @@ void SystemcScheduler::Wake() {
 }
 
 void SystemcScheduler::OnEarlier() {
-  // Overrides a pending later notification. Before the start and within Wake(), Wake() itself looks.
+  // Overrides a pending later notification. Before the start and within Wake(), Wake() notifies.
   if (started_ && !running_due_) wake_.notify(sc_time::from_value(next() - now()));
 }
 
@@ -58,8 +58,8 @@ bool SystemcScheduler::RunUntil(const std::function<bool()>& done, Picoseconds d
 
 }  // namespace vireo::sim
 
-// SystemC's library contains a main() that wants this. Programs with a main() of their own need it only to link; one
-// with a real sc_main() overrides it.
+// SystemC's library contains a main() that needs this symbol. Programs with their own main() need it only to link; a
+// real sc_main() overrides it.
 __attribute__((weak)) int sc_main(int, char**) {
   std::fprintf(stderr, "This program has neither main() nor sc_main().\n");
   return 2;

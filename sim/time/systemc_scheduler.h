@@ -9,13 +9,12 @@
 
 namespace vireo::sim {
 
-// SystemC has one kernel per process: at most one object of this class may ever exist in a process, and it must exist
-// before the simulation starts. The constructor ends the program with a message otherwise. A GoogleTest case that
-// builds one therefore runs in a process of its own: RunInChild() of run_in_child.h, which also allows several runs in
-// one case.
+// SystemC has one kernel per process: at most one object of this class may ever exist in a process, constructed before
+// the simulation starts; otherwise the constructor aborts the program with a message. A GoogleTest case that builds one
+// therefore runs in a child process: RunInChild() of run_in_child.h.
 //
-// Time resolution must be SystemC's default of 1 ps. RunUntil() calls sc_start() and so must not be called from within
-// the simulation.
+// The time resolution must be SystemC's default of 1 ps. RunUntil() calls sc_start(), so do not call it from within the
+// simulation.
 class SystemcScheduler final : public Scheduler, private sc_core::sc_module {
  public:
   VIREO_SC_MODULE(SystemcScheduler)

@@ -19,14 +19,14 @@
 
 namespace vireo::sim {
 
-// A second stack in this thread. Enter() runs what is on it until it calls Leave(). Nothing on it owns anything, so
-// that it can be thrown away at any time; destroying it does just that.
+// A second stack in this thread. Enter() runs its code until that calls Leave(). Nothing on it owns resources, so it
+// may be discarded at any time, as the destructor does.
 class FirmwareRunner::Fiber {
  public:
   explicit Fiber(std::function<void()> body) : body_(std::move(body)) {
     const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     bytes_ = kStackBytes + page;
-    // Stacks grow downwards: the lowest page stops one that has overrun.
+    // Stacks grow downwards: the lowest page is a guard page.
     memory_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory_ == MAP_FAILED || mprotect(memory_, page, PROT_NONE) != 0 || getcontext(&inside_) != 0) {
       std::perror("FirmwareRunner: no stack");
@@ -171,7 +171,7 @@ void FirmwareRunner::Main() {
   for (;;) {
     if (firmware_->Poll()) continue;
     if (interrupt_) {
-      // The level may still stand for what was just served. Looking again costs time even if it reads nothing.
+      // The level may still be that of the served command. Polling again costs time even if it reads nothing.
       Pause(options_.access_cycles);
       continue;
     }

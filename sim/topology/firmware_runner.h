@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The firmware of one NIC, run natively on its management port, in simulated time. What the control processor does on a
-// board, a fiber does here: it runs until it wants a register, and goes on when the access is done. So the one source
-// of firmware/ needs no change to wait in a simulation, and every run is the same.
+// The firmware of one NIC, run natively on its management port, in simulated time. A fiber takes the place of the
+// control processor: it runs until it accesses a register, and continues when the access is done. So firmware/ needs no
+// change to run in a simulation, and every run is the same.
 //
 // Time
-//   The first access comes in the cycle `access_cycles` after the device takes inputs. An access that is done in cycle
-//   d (a write in the cycle in which it is made, a read in that of its answer) is followed by the next one in cycle d +
-//   access_cycles: that is what all instructions between two accesses cost. Sleeping ends in the cycle d +
-//   access_cycles with d the one in which the interrupt rises. Nothing depends on how fast this process runs.
+//   The first access is in the cycle `access_cycles` after the device takes inputs. After an access that completes in
+//   cycle d (a write in its cycle, a read in that of its answer) the next one is in cycle d + access_cycles: the cost
+//   of all instructions between two accesses. After an interrupt in cycle d, sleeping ends in cycle d + access_cycles.
+//   Timing does not depend on how fast this process runs.
 //
-// A hardware reset of the NIC, which it sees as a sink of the tap, starts the firmware anew from nothing.
+// A hardware reset of the NIC, seen as a sink of the tap, restarts the firmware from scratch.
 #pragma once
 
 #include <ucontext.h>

@@ -12,7 +12,7 @@
 namespace vireo::sim {
 namespace {
 
-// Of a frame around its packet: Ethernet header and a VLAN tag.
+// Bytes of a frame around its packet: Ethernet header and a VLAN tag.
 constexpr uint32_t kFrameOverhead = spec::Ethernet::kBytes + spec::VlanTag::kBytes;
 
 }  // namespace
@@ -91,7 +91,7 @@ std::string RdmaHost::Open(const host::FeatureSet& wanted) {
 namespace {
 
 std::string NoDevice(const std::string& name) {
-  std::string text = "there is no device " + name + "; known:";
+  std::string text = "no device " + name + "; known:";
   for (const std::string& known : DeviceNames()) text += " " + known;
   return text;
 }
@@ -100,7 +100,7 @@ std::string NoDevice(const std::string& name) {
 
 RdmaSystem::Built RdmaSystem::Build(const RdmaSystemOptions& options) {
   const PcieParameters* pcie = FindPciePreset(options.pcie_preset);
-  if (pcie == nullptr) return {nullptr, "there is no PCIe preset " + std::string(options.pcie_preset)};
+  if (pcie == nullptr) return {nullptr, "no PCIe preset " + std::string(options.pcie_preset)};
   std::vector<HostOptions> hosts = options.hosts;
   for (size_t i = 0; options.hosts.empty() && i < options.nics; ++i) {
     HostOptions& host = hosts.emplace_back();
@@ -113,17 +113,17 @@ RdmaSystem::Built RdmaSystem::Build(const RdmaSystemOptions& options) {
   std::unique_ptr<RdmaSystem> system(new RdmaSystem());
   LockstepOptions lockstep;
   lockstep.on_mismatch = [&mismatches = system->mismatches_](const std::string& report) {
-    std::fprintf(stderr, "%s\n", report.c_str());  // a test that fails shows it as one escaped line
+    std::fprintf(stderr, "%s\n", report.c_str());  // GoogleTest would print it as one escaped line
     if (std::getenv("VIREO_STOP_AT_MISMATCH") != nullptr) std::_Exit(EXIT_FAILURE);
     mismatches.push_back(report);
   };
   std::map<std::string, NicFactory> factories;
-  // The least is IPv6's. [RFC 8200, 5]
+  // IPv6 requires at least 1280 bytes. [RFC 8200, 5]
   constexpr uint32_t kMtuMin = 1280;
   for (const HostOptions& host : hosts) {
     const uint32_t mtu_max = host.nic.config->max_frame_bytes - kFrameOverhead;
     if (host.mtu != 0 && (host.mtu < kMtuMin || host.mtu > mtu_max)) {
-      return {nullptr, "an MTU is from " + std::to_string(kMtuMin) + " to " + std::to_string(mtu_max) + " bytes"};
+      return {nullptr, "the MTU must be from " + std::to_string(kMtuMin) + " to " + std::to_string(mtu_max) + " bytes"};
     }
     const auto [at, is_new] = factories.try_emplace(host.device);
     if (is_new) at->second = NicDeviceFactory(host.device, lockstep);
@@ -166,7 +166,7 @@ RdmaSystem::~RdmaSystem() {
 void RdmaSystem::Reset(size_t number) {
   RdmaHost& reset = host(number);
   topology_->Reset(number);
-  // It comes at the begin of a cycle; only after that the firmware is another one.
+  // The reset happens at the start of a cycle and restarts the firmware.
   topology_->RunFor(2 * reset.station().clock().Begin(1));
   constexpr Picoseconds kPatience = 1'000'000'000'000;
   const auto is_done = [&reset] { return reset.firmware().is_started() || reset.firmware().is_refused(); };
@@ -195,8 +195,8 @@ std::string RdmaSystem::Complaints() {
 
 namespace {
 
-// What connected and datagram pairs have in common: a domain, a completion queue, the queue pair, memory and its
-// region. Empty, or what went wrong.
+// Common part of connected and datagram pairs: a domain, a completion queue, the queue pair, memory and its region.
+// Returns an error message, empty if none.
 template <typename Side, typename Options>
 std::string MakeSide(Side& side, RdmaHost& host, const Options& options) {
   const auto fail = [&host](const char* what, const host::Error& reason) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hosts with a NIC each, ready for RDMA: simulated PCIe, firmware, driver and verbs around devices of one kind, joined
-// by a wire or a switch. What tests and benchmarks start from; which device it is, they are not told.
+// Hosts with a NIC each, ready for RDMA: simulated PCIe, firmware, driver and verbs around devices of one kind,
+// connected by a wire or a switch. The base of tests and benchmarks, which do not depend on the kind of device.
 //
-// A lockstep mismatch is printed when it is found. With VIREO_STOP_AT_MISMATCH set the program then ends with status 1,
-// else the RTL goes on alone.
+// A lockstep mismatch is printed when it is detected. With VIREO_STOP_AT_MISMATCH set the program then exits with
+// status 1, else the RTL continues alone.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@
 
 namespace vireo::sim {
 
-// What a test's hosts want that says nothing else: the driver's default prefers packed rings.
+// Default of the hosts of a test; the driver's default prefers packed rings.
 inline host::FeatureSet SplitRings() {
   return host::DefaultFeatures() - host::FeatureSet{spec::VirtioFeature::kRingPacked};
 }
@@ -35,15 +35,15 @@ inline host::FeatureSet SplitRings() {
 struct HostOptions {
   NicParameters nic;
   std::string device = "model";  // DeviceNames()
-  // Without: by the host's number, see RdmaHost.
+  // Default: by the host's number, see RdmaHost.
   std::optional<std::array<uint8_t, 6>> mac{};
   std::optional<std::array<uint8_t, 4>> ipv4{};
-  uint32_t mtu = 0;  // bytes of a packet that the link takes; 0: the most that the NIC's frames have room for
+  uint32_t mtu = 0;  // bytes per packet of the link; 0: the maximum for the NIC's frames
 };
 
 struct RdmaSystemOptions {
   std::string device = "model";  // DeviceNames()
-  std::string peer{};            // what all NICs but the first are; empty: `device`
+  std::string peer{};            // device of all NICs but the first; empty: `device`
   const spec::Config* config = &spec::kNic100;
   std::string_view pcie_preset = "gen3x16";
   size_t nics = 2;
@@ -51,43 +51,42 @@ struct RdmaSystemOptions {
   SwitchParameters network_switch{};
   std::string capture_path{};
   std::vector<OuterPortParameters> outer_ports{};  // of the switch
-  // On frames that a NIC sent, by its number; short: none.
+  // On frames sent by a NIC, by its number; missing: none.
   std::vector<std::vector<FaultRule>> faults_out{};
-  // If there are any, these are all: `device`, `peer`, `config`, `pcie_preset`, `nics` and `faults_out` count for
-  // nothing.
+  // If not empty, these hosts replace `device`, `peer`, `config`, `pcie_preset`, `nics` and `faults_out`.
   std::vector<HostOptions> hosts{};
   host::DeviceOptions driver{.wanted = SplitRings()};  // of every host
   bool is_traced = true;                               // see TopologyParameters
-  bool open = true;  // false: hosts are left closed, with firmware and function, for others to open
+  bool open = true;  // false: hosts stay closed, with firmware and function, for the caller to open
 };
 
-// One host. Unless its options say otherwise it has the IPv4 address 10.0.0.<number + 1>, and a MAC of its own. GID 0
-// is its IPv4 address; GID 1, if AddIpv6Gid() gave it one, is the link-local address of its MAC.
+// One host. By default it has the IPv4 address 10.0.0.<number + 1> and a MAC by its number. GID 0 is its IPv4 address;
+// GID 1, after AddIpv6Gid(), is the link-local address of its MAC.
 class RdmaHost {
  public:
   RdmaHost(Scheduler& scheduler, Station& station, uint16_t number, const HostOptions& options,
            const host::DeviceOptions& driver);
 
   verbs::Device& device() { return *device_; }
-  // Lets go of the device: it is reset, if nothing made from it is left, or with the last of that.
+  // Releases the device: it is reset when the last object made from it is gone.
   void Close() { device_.reset(); }
-  // Opens it (again) and gives it GID 0. Empty, or what went wrong. For a device that is closed.
+  // Opens a closed device and sets GID 0. Returns an error message, empty if none.
   std::string Open() { return Open(driver_.wanted); }
   std::string Open(const host::FeatureSet& wanted);
   SimulatedFunction& function() { return *function_; }
   FirmwareRunner& firmware() { return *firmware_; }
   Station& station() { return station_; }
-  // Flips a bit in a memory of the NIC, as radiation would (mgmt.flip_entry, mgmt.flip_bit), some cycles from now.
-  // `index`: as of the memory's table; `bit`: behind the entry's last one the parity bit.
+  // Flips a bit in a memory of the NIC, like radiation (mgmt.flip_entry, mgmt.flip_bit), some cycles from now. `index`:
+  // that of the memory's table; `bit`: the parity bit follows the entry's last one.
   void FlipBit(spec::ContextRam ram, uint32_t index, uint32_t bit);
-  // Gives it GID kIpv6Gid, until it is closed. Empty, or what went wrong.
+  // Sets GID kIpv6Gid, until the device is closed. Returns an error message, empty if none.
   std::string AddIpv6Gid();
   static constexpr uint8_t kIpv4Gid = 0, kIpv6Gid = 1;
   std::array<uint8_t, 16> gid(uint8_t index = kIpv4Gid) const;
   std::array<uint8_t, 6> mac() const { return mac_; }
   static std::array<uint8_t, 6> DefaultMac(uint16_t number);
   static std::array<uint8_t, 4> DefaultIpv4(uint16_t number);
-  // The path from here to there, between the GIDs of one index.
+  // The path from this host to `peer`, between the GIDs of one index.
   spec::RdmaAhAttr PathTo(const RdmaHost& peer, uint8_t gid_index = kIpv4Gid) const;
 
  private:
@@ -102,7 +101,7 @@ class RdmaHost {
   std::shared_ptr<verbs::Device> device_;
 };
 
-// Verbs objects that outlive it must be gone before it goes.
+// Verbs objects must be destroyed before it.
 class RdmaSystem {
  public:
   struct Built {
@@ -115,15 +114,15 @@ class RdmaSystem {
   RdmaHost& host(size_t number) { return *hosts_[number]; }
   Topology& topology() { return *topology_; }
   Scheduler& scheduler() { return scheduler_; }
-  // Hardware reset of a NIC whose host is closed, until its firmware serves and its function is there again. Runs the
+  // Hardware reset of a NIC whose host is closed, until its firmware serves and its function is enumerated. Runs the
   // simulation.
   void Reset(size_t number);
-  // Those of a NIC in lockstep; null otherwise.
+  // Null if the NIC is not in lockstep.
   LockstepNic* lockstep(size_t number);
-  // There was a lockstep mismatch: from then on there is nothing to be learned from a run.
+  // There was a lockstep mismatch: later results are meaningless.
   bool is_mismatched() const { return !mismatches_.empty(); }
-  // What a good run does not have: broken rules of a seam, DMA outside of windows, a lockstep mismatch, a cycle that
-  // differs. Empty, or text.
+  // Errors of a run: violations of a seam, DMA outside of windows, a lockstep mismatch, a cycle difference. Empty:
+  // none.
   std::string Complaints();
 
  private:
@@ -144,7 +143,7 @@ struct ConnectedPair {
     host::DmaBuffer memory;
     std::shared_ptr<verbs::MemoryRegion> region;  // all of it, with every right
   };
-  // Queue pairs first, then what they use.
+  // Destroys queue pairs first, then what they use.
   ~ConnectedPair();
   std::array<Side, 2> side;
 };
@@ -155,14 +154,14 @@ struct ConnectedPairOptions {
   bool interrupts = true;
   uint8_t gid_index = RdmaHost::kIpv4Gid;
   verbs::QueuePairOptions qp{};
-  // Of both sides; who is at the other end, PSNs, path MTU and path are filled in.
+  // Of both sides; the remote queue pair, PSNs, path MTU and path are filled in.
   verbs::QueuePair::Connection connection{};
 };
-// Null, and why, if anything is refused.
+// Null, with `error`, if anything is refused.
 std::unique_ptr<ConnectedPair> MakeConnectedPair(RdmaHost& first, RdmaHost& second, const ConnectedPairOptions& options,
                                                  std::string* error);
 
-// Two datagram queue pairs, UD or GSI, each with its own completion queue, memory, and the way to the other.
+// Two datagram queue pairs, UD or GSI, each with its own completion queue, memory, and address handle of the other.
 struct DatagramPair {
   struct Side {
     std::shared_ptr<verbs::ProtectionDomain> pd;
@@ -174,7 +173,7 @@ struct DatagramPair {
     uint32_t qkey = 0;
   };
   ~DatagramPair();
-  // A message to the other side: whom it is for is filled in.
+  // A message to the other side: fills in its destination.
   verbs::SendRequest To(size_t from, verbs::SendRequest request) const;
 
   std::array<Side, 2> side;

@@ -16,7 +16,7 @@ using spec::PciHeader;
 
 constexpr unsigned kBars = sizeof(PciHeader{}.base_address) / sizeof(uint32_t);
 constexpr uint64_t kPageBytes = 4096;
-// Where BARs go: above memory's windows and below 2^52, a place of its own for each register.
+// BAR addresses: above memory's windows and below 2^52, one range per register.
 constexpr uint64_t kFirstBarAddress = uint64_t{1} << 48;
 constexpr uint64_t kBarDistance = uint64_t{1} << 40;
 constexpr uint64_t kLowBarAddress = 0x8000'0000;   // of a 32-bit BAR
@@ -48,7 +48,7 @@ class SimulatedFunction::Memory final : public host::DmaMemory {
 
 namespace {
 
-// The driver's idea of memory elsewhere as the harness's.
+// Adapts the driver's foreign memory to a backend.
 class ForeignWindow final : public MemoryBackend {
  public:
   explicit ForeignWindow(std::unique_ptr<host::ForeignMemory> memory) : memory_(std::move(memory)) {}
@@ -81,7 +81,7 @@ uint32_t SimulatedFunction::Config(uint32_t offset, unsigned bytes) {
 uint32_t SimulatedFunction::FindCapability(spec::PciCapabilityId id, int virtio_type) {
   if ((Config(PciHeader::kStatusOffset, 2) & spec::PciStatus::kCapabilitiesList) == 0) return 0;
   uint32_t at = Config(PciHeader::kCapabilitiesPointerOffset, 1) & ~(kCapabilityAlign - 1);
-  // No list is longer than configuration space has room for.
+  // Bounds the list to the size of configuration space.
   for (unsigned left = spec::kPciConfigBytes / kCapabilityAlign; at >= PciHeader::kBytes && left > 0; --left) {
     const bool is_kind =
         virtio_type < 0 || Config(at + spec::VirtioPciCap::kCfgTypeOffset, 1) == static_cast<uint32_t>(virtio_type);
@@ -93,7 +93,7 @@ uint32_t SimulatedFunction::FindCapability(spec::PciCapabilityId id, int virtio_
 
 void SimulatedFunction::Enumerate() {
   PcieLink& link = station_.pcie();
-  // Sizing (PCIe 5.0, 7.5.1.2.1): what reads back of all ones is the address bits that can be set.
+  // Sizing (PCIe 5.0, 7.5.1.2.1): after writing all ones, the writable address bits read back.
   std::fill(bar_bytes_.begin(), bar_bytes_.end(), 0);
   for (unsigned bar = 0; bar < kBars; ++bar) {
     const auto kind = spec::PciMemoryBar::FromWord(Config(BarRegister(bar), 4));
@@ -170,7 +170,7 @@ void SimulatedFunction::WriteConfig(uint32_t offset, unsigned bytes, uint32_t va
   if (!lost_.empty() || offset + bytes > spec::kPcieConfigBytes) return;
   if (window_at_ != 0 && offset >= window_at_ && offset < window_at_ + sizeof(uint32_t)) {
     const Window window = ReadWindow();
-    // The data stands at the beginning of the window; a write elsewhere in it says nothing about the BAR.
+    // The data is at the start of the window; a write elsewhere in it does not access the BAR.
     if (window.bytes != 0 && offset == window_at_) WriteBar(window.bar, window.offset, window.bytes, value);
     return;
   }
@@ -191,7 +191,7 @@ uint64_t SimulatedFunction::ReadBar(unsigned bar, uint64_t offset, unsigned byte
   if (!lost_.empty()) return ones;
   PcieLink& link = station_.pcie();
   const uint64_t timeouts = link.counters().bar_timeouts;
-  // Shared, because a simulation that ends without an answer may still give it later.
+  // Shared: the answer may still arrive after the run has ended without it.
   const auto answer = std::make_shared<std::optional<uint64_t>>();
   link.ReadBar(bar, offset, bytes, [answer](uint64_t value) { *answer = value; });
   scheduler_.RunUntil([&] { return answer->has_value(); }, kForever);
@@ -221,7 +221,7 @@ host::Result<host::DmaBuffer> SimulatedFunction::AllocateDma(size_t bytes, size_
 
 host::Result<host::DmaBuffer> SimulatedFunction::MapDma(uint8_t* memory, size_t bytes) {
   if (bytes == 0 || bytes % kPageBytes != 0 || reinterpret_cast<uintptr_t>(memory) % kPageBytes != 0) {
-    return Error{ErrorCode::kInvalidArgument, "memory to map begins and ends at multiples of a page"};
+    return Error{ErrorCode::kInvalidArgument, "memory to map must start and end at multiples of a page"};
   }
   const auto region = station_.memory().Map(std::span(memory, bytes));
   if (!region) return Error{ErrorCode::kNoMemory, "no address for " + std::to_string(bytes) + " bytes"};
@@ -231,7 +231,7 @@ host::Result<host::DmaBuffer> SimulatedFunction::MapDma(uint8_t* memory, size_t 
 host::Result<host::DmaBuffer> SimulatedFunction::MapForeign(std::unique_ptr<host::ForeignMemory> memory, uint64_t like,
                                                             size_t bytes) {
   if (bytes == 0 || bytes % kPageBytes != 0 || like % kPageBytes != 0) {
-    return Error{ErrorCode::kInvalidArgument, "memory to map begins and ends at multiples of a page"};
+    return Error{ErrorCode::kInvalidArgument, "memory to map must start and end at multiples of a page"};
   }
   const std::optional<uint64_t> address =
       station_.memory().MapLike(like, bytes, std::make_unique<ForeignWindow>(std::move(memory)));
@@ -265,7 +265,7 @@ host::Status SimulatedFunction::EnableMsix(unsigned count) {
   const uint64_t table = uint64_t{cap.table_offset} * 8;  // PCIe 5.0, 7.7.2.3: its low three bits are the BAR
   const auto entry = [&](unsigned vector) { return table + vector * uint64_t{spec::MsixTableEntry::kBytes}; };
   constexpr uint64_t control = 12;  // of the mask in an entry
-  // The table is written with the whole function masked, so that nothing is sent to a half-written entry.
+  // Writes the table with the whole function masked, so that nothing is sent to a half-written entry.
   if (!set(count != 0 || enabled_ != 0, true)) return Error{ErrorCode::kRefused, "the device does not enable MSI-X"};
   for (unsigned vector = 0; vector < std::max(count, enabled_); ++vector) {
     if (vector < count) {
@@ -279,7 +279,7 @@ host::Status SimulatedFunction::EnableMsix(unsigned count) {
   std::fill(arrived_.begin(), arrived_.end(), false);
   is_signaled_ = false;
   if (count != 0) {
-    // A read pushes the writes; configuration space is faster than they are.
+    // A read flushes the writes; a configuration access would overtake them.
     const uint64_t last = ReadBar(cap.table_bir, entry(count - 1) + control, 4);
     if (host::Status lost = health(); !lost.ok()) return lost;
     if ((last & 1) != 0) {
@@ -310,7 +310,7 @@ void SimulatedFunction::Wait(uint64_t deadline_ns) {
   const uint64_t until = std::max(deadline_ns, now + options_.progress_ns);
   const Picoseconds deadline =
       until > kForever / kPicosecondsPerNanosecond ? kForever : until * kPicosecondsPerNanosecond;
-  // What has arrived meanwhile counts too; but with the deadline over, time moves in any case.
+  // An interrupt that has already arrived counts; with an expired deadline, time advances in any case.
   const bool moves = deadline_ns <= now;
   scheduler_.RunUntil([&] { return is_signaled_ && !moves; }, deadline);
   is_signaled_ = false;

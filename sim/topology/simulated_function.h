@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's PciFunction on a NIC of a simulation: what waits, runs the simulation until the answer is there.
+// The driver's PciFunction on a NIC of a simulation: a blocking call runs the simulation until the answer arrives.
 //
-// It is the host: it gives BARs their addresses and tells the device the sizes that its link carries (as system
-// software does before a driver comes), serves the window of virtio_pci_cfg, and owns the MSI-X table. Two of them on
-// different stations of one topology are two hosts: while one waits, the other's interrupts are remembered.
+// It acts as the host: it assigns BAR addresses and sets the device's payload and read request sizes for its link (as
+// system software does before a driver starts), serves the window of virtio_pci_cfg, and owns the MSI-X table. Two of
+// them on different stations of one topology are two hosts: while one waits, the other's interrupts are recorded.
 //
-// For the thread that runs the simulation only, and never from within a callback of it. (PciFunction allows doorbells
-// from several threads; a simulation has one.)
+// Only for the thread that runs the simulation, and never from a callback of it. (PciFunction allows doorbells from
+// several threads; a simulation has one.)
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ namespace vireo::sim {
 class SimulatedFunction final : public host::PciFunction {
  public:
   struct Options {
-    // What a Wait whose deadline is over lets pass, so that a loop that polls ends.
+    // Simulated time that a Wait with an expired deadline advances, so that a polling loop ends.
     uint64_t progress_ns = 100;
-    unsigned max_vectors = spec::kMsixVectorsMax;  // that this host can receive
+    unsigned max_vectors = spec::kMsixVectorsMax;  // supported by this host
   };
 
   // Both outlive the function. It is the station's only user of OnMsix and of BAR accesses.
@@ -31,11 +31,11 @@ class SimulatedFunction final : public host::PciFunction {
   SimulatedFunction(Scheduler& scheduler, Station& station, const Options& options);
   ~SimulatedFunction() override;
 
-  // Programs base addresses, and max payload and read request size for the station's link. The constructor does it;
-  // call it again after a hardware reset of the NIC. MSI-X is off then.
+  // Programs base addresses, and max payload and read request size for the station's link. The constructor calls it;
+  // call it again after a hardware reset of the NIC. MSI-X is off afterwards.
   void Enumerate();
 
-  // kLost when a BAR read was not answered in the link's completion timeout.
+  // kLost after a BAR read was not answered within the link's completion timeout.
   host::Status health() const override;
   uint32_t ReadConfig(uint32_t offset, unsigned bytes) override;
   void WriteConfig(uint32_t offset, unsigned bytes, uint32_t value) override;
@@ -47,7 +47,7 @@ class SimulatedFunction final : public host::PciFunction {
   host::Result<host::DmaBuffer> MapForeign(std::unique_ptr<host::ForeignMemory> memory, uint64_t like,
                                            size_t bytes) override;
   unsigned MsixVectors() const override { return vectors_; }
-  // kRefused if the device does not take the table or the enable bit.
+  // kRefused if the device does not accept the table or the enable bit.
   host::Status EnableMsix(unsigned count) override;
   bool TakeInterrupt(unsigned vector) override;
   uint64_t NowNs() override { return scheduler_.now() / kPicosecondsPerNanosecond; }
@@ -57,8 +57,8 @@ class SimulatedFunction final : public host::PciFunction {
 
  private:
   class Memory;
-  struct Window {                 // of virtio_pci_cfg, as its fields choose it
-    unsigned bar = 0, bytes = 0;  // 0: not a valid choice
+  struct Window {                 // of virtio_pci_cfg, selected by its fields
+    unsigned bar = 0, bytes = 0;  // 0: invalid selection
     uint32_t offset = 0;
   };
 
@@ -71,7 +71,7 @@ class SimulatedFunction final : public host::PciFunction {
   Station& station_;
   const Options options_;
   std::vector<uint64_t> bar_bytes_;
-  uint32_t window_at_ = 0;  // of its data in configuration space; 0: there is none
+  uint32_t window_at_ = 0;  // of its data in configuration space; 0: none
   uint32_t msix_at_ = 0;
   unsigned vectors_ = 0;
   unsigned enabled_ = 0;

@@ -42,13 +42,13 @@ std::string Topology::Assemble(const TopologyParameters& parameters, const NicFa
   }
   for (const OuterPortParameters& port : parameters.outer_ports) {
     if (!names.insert(port.name).second) return "two ends of wires have the name '" + port.name + "'";
-    if (port.rate_mbps == 0) return port.name + ": a wire has a rate";
+    if (port.rate_mbps == 0) return port.name + ": the wire's rate is 0";
   }
-  if (count == 0 || count > 0xffff) return "a topology has 1 to 65535 NICs";
+  if (count == 0 || count > 0xffff) return "a topology must have 1 to 65535 NICs";
   if (parameters.fabric == Fabric::kDirect) {
-    if (count != 2 || !parameters.outer_ports.empty()) return "a direct wire joins two NICs";
+    if (count != 2 || !parameters.outer_ports.empty()) return "a direct wire connects exactly two NICs";
     if (parameters.nics[0].rate_mbps() != parameters.nics[1].rate_mbps()) {
-      return "a direct wire joins NICs of one rate";
+      return "a direct wire connects NICs of equal rate";
     }
   }
   if (!parameters.capture_path.empty()) {
@@ -64,14 +64,14 @@ std::string Topology::Assemble(const TopologyParameters& parameters, const NicFa
     if (capture_) {
       const uint32_t speed = nic.rate_mbps();
       const uint32_t frames = capture_->AddInterface(nic.name, "between MAC and line", speed);
-      const uint32_t lost = capture_->AddInterface(nic.name + ".lost", "taken away by fault injection", speed);
+      const uint32_t lost = capture_->AddInterface(nic.name + ".lost", "dropped by fault injection", speed);
       station.recorder_ = std::make_unique<PcapngRecorder>(*capture_, frames, scheduler_);
       station.lost_recorder_ = std::make_unique<PcapngRecorder>(*capture_, lost, scheduler_);
       station.mac_.Record(*station.recorder_);
     }
     station.nic_ = factory(
         {station.parameters_.name, static_cast<uint16_t>(i), *nic.config, station.clock_, scheduler_, station.tap_});
-    if (!station.nic_) return "there is no device for '" + nic.name + "'";
+    if (!station.nic_) return "no device for '" + nic.name + "'";
     station.tap_.Attach(*station.nic_);
   }
 
@@ -87,13 +87,13 @@ std::string Topology::Assemble(const TopologyParameters& parameters, const NicFa
     stations_[i]->mac_.Connect(wire, switch_ ? 0 : static_cast<unsigned>(i));
     if (switch_) switch_->AddPort(wire, 1);
   }
-  // Now that both ends exist: injectors between a wire and who receives from it.
+  // Both ends exist: insert injectors between a wire and its receivers.
   for (size_t i = 0; i < count; ++i) {
     const NicParameters& nic = parameters.nics[i];
     Station& station = *stations_[i];
     Wire& wire = switch_ ? *wires_[i] : *wires_[0];
     const unsigned near = switch_ ? 0 : static_cast<unsigned>(i);
-    // Direct: frames that arrive here are those that the other one sent; its rules for them come first.
+    // Direct: frames that arrive here were sent by the other one; its rules for them come first.
     FrameReceiver* here = &WithFaults(faults_in_[i], wire, station.mac_, nic.faults_in, station.lost_recorder_.get(),
                                       nic.name + ".faults_in");
     if (switch_) {
@@ -137,9 +137,9 @@ void Topology::AddOuterPort(const OuterPortParameters& parameters) {
   outer.wire = std::make_unique<Wire>(scheduler_, WireParameters{parameters.rate_mbps, parameters.delay_ns});
   outer.port = std::make_unique<OuterPort>(scheduler_, *outer.wire, 0);
   if (capture_) {
-    const uint32_t frames = capture_->AddInterface(parameters.name, "outside of the simulation", parameters.rate_mbps);
+    const uint32_t frames = capture_->AddInterface(parameters.name, "outside the simulation", parameters.rate_mbps);
     const uint32_t lost =
-        capture_->AddInterface(parameters.name + ".lost", "taken away by fault injection", parameters.rate_mbps);
+        capture_->AddInterface(parameters.name + ".lost", "dropped by fault injection", parameters.rate_mbps);
     outer.recorder = std::make_unique<PcapngRecorder>(*capture_, frames, scheduler_);
     outer.lost_recorder = std::make_unique<PcapngRecorder>(*capture_, lost, scheduler_);
     outer.port->Record(*outer.recorder);
@@ -162,7 +162,7 @@ void Topology::Reset(size_t number) {
     station.pcie_.Restart(cycle + kResetCycles);
     station.mac_.Restart(cycle + kResetCycles);
   };
-  // At once where possible, so that what the caller does next comes after it.
+  // Immediately if possible, so that the caller's next actions follow it.
   if (station.clock_.Begin(cycle) == scheduler_.now()) {
     reset();
   } else {

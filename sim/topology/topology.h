@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A world of NICs: each with its host memory and PCIe link, joined by wires and a switch, in one simulation with one
-// time. Tests and servers build one, drive it from the host side, and let it run.
+// A topology of NICs, each with its host memory and PCIe link, connected by wires and a switch, in one simulation with
+// one time. Tests and servers build one, drive it from the host side, and run it.
 #pragma once
 
 #include <cstdint>
@@ -26,30 +26,30 @@
 namespace vireo::sim {
 
 struct NicParameters {
-  std::string name;  // "nic0": in captures and messages, and the name under which its random numbers are drawn
+  std::string name;  // "nic0": in captures and messages, and of its random generators
   const spec::Config* config = &spec::kNic100;
   PcieParameters pcie = kPciePresets[1];
   MacParameters mac;
   uint32_t wire_delay_ns = 500;
-  uint32_t wire_mbps = 0;             // at most link_mbps of the configuration; 0: that
+  uint32_t wire_mbps = 0;             // at most link_mbps of the configuration; 0: link_mbps
   std::vector<FaultRule> faults_in;   // on frames that arrive at this NIC
-  std::vector<FaultRule> faults_out;  // on frames that it sent, where they arrive at the other end of its wire
+  std::vector<FaultRule> faults_out;  // on frames that it sent, at the other end of its wire
 
   uint32_t rate_mbps() const { return wire_mbps != 0 ? wire_mbps : config->link_mbps; }
 };
 
 enum class Fabric : uint8_t {
-  kSwitch,  // each NIC by a wire of its own rate
-  kDirect,  // two NICs of one rate, one wire; its delay is the first one's
+  kSwitch,  // one wire per NIC, of its own rate
+  kDirect,  // two NICs of one rate, one wire with the first one's delay
 };
 
 // A port of the switch with a wire whose other end is outside of the simulation.
 struct OuterPortParameters {
-  std::string name;  // in captures and messages; other than all NICs'
+  std::string name;  // in captures and messages; different from all NICs'
   uint32_t rate_mbps = 100'000;
   uint32_t delay_ns = 500;
-  std::vector<FaultRule> faults_in{};   // on frames on their way out of the simulation
-  std::vector<FaultRule> faults_out{};  // on frames that came from outside, where they arrive at the switch
+  std::vector<FaultRule> faults_in{};   // on frames that leave the simulation
+  std::vector<FaultRule> faults_out{};  // on frames from outside, at the switch
 };
 
 struct TopologyParameters {
@@ -57,15 +57,14 @@ struct TopologyParameters {
   std::vector<OuterPortParameters> outer_ports{};  // only with a switch
   Fabric fabric = Fabric::kSwitch;
   SwitchParameters network_switch;
-  // Empty: no capture. One interface per NIC at its MAC, "<name>", frames as sent before and as received after faults,
-  // and one, "<name>.lost", for frames that a fault took away from it or from what it sent.
-  // The same for each outer port.
+  // Empty: no capture. Two interfaces per NIC and outer port: "<name>" at its MAC, frames as sent before and received
+  // after faults, and "<name>.lost", frames to or from it that a fault dropped.
   std::string capture_path;
   std::string capture_comment;
-  bool is_traced = true;  // false: trace() stays empty, which saves looking at every byte
+  bool is_traced = true;  // false: trace() stays empty, which saves hashing every byte
 };
 
-// One NIC's place in the world.
+// One NIC with its host memory, PCIe link and MAC.
 class Station {
  public:
   const std::string& name() const { return parameters_.name; }
@@ -91,30 +90,30 @@ class Station {
   std::unique_ptr<PcapngRecorder> recorder_, lost_recorder_;
 };
 
-// Random numbers come from MakeRandom() under "<name>.pcie", "<name>.faults_in" and "<name>.faults_out": one seed, one
+// Random numbers come from MakeRandom() with "<name>.pcie", "<name>.faults_in" and "<name>.faults_out": one seed, one
 // run.
 //
 // With a SystemcScheduler there is one topology per process (see there); with StandaloneScheduler any number, for
-// devices that need no SystemC.
+// devices that do not need SystemC.
 class Topology {
  public:
   struct Built {
     std::unique_ptr<Topology> topology;  // null if there is an error
     std::string error;
   };
-  // Every NIC is reset, in the order of their numbers: at once, if the scheduler has not run yet (then also before
-  // SystemC's start of simulation). The scheduler outlives the topology, and does not run after it.
+  // Resets every NIC, in order of number: immediately, if the scheduler has not run yet (then also before SystemC's
+  // start of simulation). The scheduler outlives the topology, and does not run after it.
   static Built Build(Scheduler& scheduler, const TopologyParameters& parameters, const NicFactory& factory);
 
-  // As at the start: the NIC's hardware reset (PERST#) at the begin of its next cycle. Everything under way between it
-  // and its host or its line is lost; memory, wires and switch keep what they have.
+  // Hardware reset (PERST#) of a NIC at the start of its next cycle. Everything in flight between it and its host or
+  // its line is lost; memory, wires and switch keep their contents.
   void Reset(size_t number);
 
-  // See Scheduler::RunUntil: `done` is asked after every time at which something happened outside of the devices; the
-  // deadline is a simulated time.
+  // See Scheduler::RunUntil: `done` is evaluated after every time at which something happened outside of the devices;
+  // the deadline is a simulated time.
   bool RunUntil(const std::function<bool()>& done, Picoseconds deadline) { return scheduler_.RunUntil(done, deadline); }
   void RunFor(Picoseconds time);
-  // Until nothing is under way anywhere, every NIC is idle and none has a deadline. False: not before `deadline`.
+  // Runs until nothing is in flight, every NIC is idle and none has a deadline. False: not before `deadline`.
   bool RunUntilQuiet(Picoseconds deadline);
   bool IsQuiet() const;
 
@@ -124,22 +123,22 @@ class Topology {
   size_t outer_ports() const { return outer_.size(); }
   OuterPort& outer_port(size_t number) { return *outer_[number]->port; }
   Switch* network_switch() { return switch_.get(); }  // null if direct
-  // Which the NIC is on. Directly joined NICs have one.
+  // The wire of a NIC. Directly connected NICs share one.
   Wire& wire(size_t number) { return *wires_[switch_ ? number : 0]; }
   // Null if the NIC has no such rules.
   FaultInjector* faults_in(size_t number) { return faults_in_[number].get(); }
   FaultInjector* faults_out(size_t number) { return faults_out_[number].get(); }
 
   const TraceHash& trace() const { return trace_; }
-  // Every broken rule of a seam and every DMA access outside the windows: empty in a good run. Text, with the NIC's
-  // name.
+  // Every violation of a seam and every DMA access outside the windows, as text with the NIC's name; empty in a good
+  // run.
   std::vector<std::string> Violations() const;
-  // The capture is complete in its file; empty, or what went wrong.
+  // Completes the capture file. Returns an error message, empty if none.
   std::string FlushCapture();
 
  private:
   explicit Topology(Scheduler& scheduler) : scheduler_(scheduler) {}
-  // What belongs to an outer port; what refers to others goes before them.
+  // The objects of an outer port, in order of construction: later ones refer to earlier ones.
   struct Outer {
     std::unique_ptr<Wire> wire;
     std::unique_ptr<PcapngRecorder> recorder, lost_recorder;

@@ -54,7 +54,7 @@ void FixAll(Bytes& frame) {
 bool MayBeAccepted(const Bytes& frame) {
   const auto roce = FindRoce(frame);
   if (!roce) return false;
-  if (roce->is_ipv6) return true;  // not looked into
+  if (roce->is_ipv6) return true;  // not checked
   const uint8_t* header = frame.data() + roce->ip_offset;
   const auto ip = spec::Ipv4::Decode(header);
   const size_t header_bytes = ip.ihl * size_t{4};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes over the wire at one NIC, for tests that say what must be seen there: RoCE packets in the order of their
-// last beats, with the frame that each was in.
+// A log of one NIC's RoCE packets on the wire, in the order of their last beats, each with its frame; for tests that
+// check what is sent and received.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class FrameLog final : public EventSink {
     spec::BthOpcode opcode() const { return headers.bth.opcode; }
     uint32_t psn() const { return headers.bth.psn; }
     const spec::OpcodeInfo& info() const { return spec::kOpcodeInfo[static_cast<uint8_t>(opcode())]; }
-    // That of its AETH; nothing if it has none.
+    // The AETH's syndrome; nothing without an AETH.
     std::optional<spec::AethSyndrome> syndrome() const {
       if (!info().has_aeth) return std::nullopt;
       return static_cast<spec::AethSyndrome>(frame[headers.bth_offset + info().aeth_offset]);
@@ -35,7 +35,7 @@ class FrameLog final : public EventSink {
   FrameLog(const FrameLog&) = delete;
   FrameLog& operator=(const FrameLog&) = delete;
 
-  // Once; must outlive the station.
+  // Call once; the log must outlive the station.
   void Watch(Station& station) { station.tap().AddSink(*this); }
   void Clear() { entries_.clear(); }
   const std::vector<Entry>& entries() const { return entries_; }

@@ -29,7 +29,7 @@ std::vector<uint8_t> EthernetFrame(const Mac& destination, const Mac& source, si
   return frame;
 }
 
-// Where a frame's transport header is, and what the checksum is over besides. [RFC 768, RFC 9293 3.1, RFC 8200 8.1]
+// Offset of a frame's transport header, and the pseudo header of its checksum. [RFC 768, RFC 9293 3.1, RFC 8200 8.1]
 struct Layout {
   size_t l4 = 0;
   size_t l4_bytes = 0;

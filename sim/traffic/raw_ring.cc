@@ -42,7 +42,7 @@ BufferExtent BuffersIn(const RawRing& ring) {
 RingPosition NextPosition(const RawRing& ring) {
   using DescFlags = spec::VirtqDescFlags;
   if (!ring.packed) return {Get16(ring.available + spec::VirtqAvail::kIdxOffset), 0};
-  // The driver's lap shows in the descriptors that it has made available in it, or the lap before.
+  // The driver's wrap counter shows in the descriptors it made available in this lap or the previous one.
   uint16_t lap = GetDescriptor(ring, 0).flags & DescFlags::kAvail;
   uint64_t place = 0;
   while (place < ring.size && (GetDescriptor(ring, place).flags & DescFlags::kAvail) == lap) ++place;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Virtqueues as they lie in memory, split or packed, for tests that write what no driver would: behind the driver's
-// back, into rings that it has set up. Nothing here checks or publishes anything; the order of writes is the caller's.
+// Virtqueues in memory, split or packed, for tests that write invalid entries into a driver's rings. Nothing here
+// checks or publishes anything; the order of writes is the caller's.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace vireo::sim {
 
-// A ring where the driver has put it. The memory is the host's, and lives as long as the driver's queue.
+// A ring that the driver has set up. The memory is the host's, and lives as long as the driver's queue.
 struct RawRing {
   uint16_t index = 0;  // of the queue
   uint16_t size = 0;
@@ -36,15 +36,15 @@ inline void Put16(uint8_t* at, uint64_t value) {
 
 RawDescriptor GetDescriptor(const RawRing& ring, size_t place);
 void PutDescriptor(const RawRing& ring, size_t place, const RawDescriptor& to);
-// Split: the entry of the available ring for a position, which counts on without end.
+// Split: the entry of the available ring for a position, which increases without wrapping.
 uint8_t* AvailableEntry(const RawRing& ring, uint64_t position);
 
-// From the first to behind the last byte of the buffers that its descriptors name; first >= end: there are none.
+// First byte, and end (exclusive), of the buffers that its descriptors name; first >= end: none.
 struct BufferExtent {
   uint64_t first = 0, end = 0;
 };
 BufferExtent BuffersIn(const RawRing& ring);
-// Split: how far the available ring is filled.
+// Split: sets the available index.
 inline void PutAvailableIndex(const RawRing& ring, uint64_t index) {
   Put16(ring.available + spec::VirtqAvail::kIdxOffset, index);
 }
@@ -53,11 +53,10 @@ struct RingPosition {
   uint64_t number = 0;  // split: of the available ring; packed: of the ring
   uint16_t flags = 0;   // packed: of a descriptor that is available there
 };
-// Where the driver would put its next buffer. Its entries must be as it left them.
+// Where the driver would put its next buffer. The ring's entries must be as the driver left them.
 RingPosition NextPosition(const RawRing& ring);
 
-// A work request: a WRITE of one element, which completes with a CQE. 16 bytes at `at` beyond spec::RdmaSqReq::kBytes
-// are written, too.
+// Encodes a work request: a signaled WRITE with one SGE. Writes spec::RdmaSqReq::kBytes + 16 bytes at `at`.
 void EncodeWrite(uint8_t* at, uint64_t wr_id, const spec::RdmaSge& sge, uint64_t remote_address, uint32_t rkey);
 
 }  // namespace vireo::sim

@@ -33,7 +33,7 @@ bool ParseOpcode(std::string_view text, std::optional<spec::BthOpcode>& opcode) 
   return false;
 }
 
-// Empty: understood.
+// Returns an error message, empty if none.
 std::string ParseWord(std::string_view word, FaultRule& rule) {
   const std::string quoted = "'" + std::string(word) + "'";
   const size_t equals = word.find('=');
@@ -45,12 +45,12 @@ std::string ParseWord(std::string_view word, FaultRule& rule) {
       return "";
     }
     if (!ParseNumber(word, number)) return quoted + " is neither a number nor a condition";
-    if (rule.amount) return "there are two amounts";
+    if (rule.amount) return "two amounts";
     rule.amount = number;
     return "";
   }
   const std::string_view value = word.substr(equals + 1);
-  if (key == "opcode") return ParseOpcode(value, rule.opcode) ? "" : quoted + ": there is no such opcode";
+  if (key == "opcode") return ParseOpcode(value, rule.opcode) ? "" : quoted + ": unknown opcode";
   if (key == "rate")
     return ParseRate(value, rule.per_million) ? "" : quoted + ": a rate is 0 to 1 with up to six decimals";
   if (key == "part") {
@@ -70,7 +70,7 @@ std::string ParseWord(std::string_view word, FaultRule& rule) {
     (key == "nth" ? rule.nth : rule.count) = number;
     return "";
   }
-  return quoted + ": there is no such condition";
+  return quoted + ": unknown condition";
 }
 
 uint64_t MostOf(FaultKind kind) {
@@ -118,7 +118,7 @@ void MarkCongestion(std::vector<uint8_t>& bytes, bool always) {
   }
   auto ip = spec::Ipv4::Decode(header);
   if (!is_capable(ip.ecn)) return;
-  // RFC 1624: the checksum changes by what the header changes.
+  // RFC 1624: incremental update of the checksum.
   const auto word = [header] { return static_cast<uint32_t>(header[0] << 8 | header[1]); };
   const uint32_t before = word();
   ip.ecn = spec::IpEcn::kCe;
@@ -129,7 +129,7 @@ void MarkCongestion(std::vector<uint8_t>& bytes, bool always) {
   ip.Encode(header);
 }
 
-// Where the ICRC lies; nothing if the frame is none that has one.
+// Offset of the ICRC; nothing if the frame has none.
 std::optional<size_t> FindIcrc(std::span<const uint8_t> frame, const RoceHeaders& roce) {
   const uint8_t* ip = frame.data() + roce.ip_offset;
   const size_t bytes = roce.is_ipv6 ? spec::Ipv6::kBytes + spec::Ipv6::Decode(ip).payload_length
@@ -152,7 +152,7 @@ void MovePsn(std::vector<uint8_t>& bytes, uint64_t by) {
   for (unsigned i = 0; i < spec::kIcrcBytes; ++i) bytes[*icrc_at + i] = static_cast<uint8_t>(icrc >> 8 * i);
 }
 
-// To the address that bridges do not pass on, from nobody, for 65535 times 512 bit times. [IEEE 802.3, 31B.2]
+// To the address that bridges do not forward, source 0, for 65535 times 512 bit times. [IEEE 802.3, 31B.2]
 std::vector<uint8_t> PauseFrame() {
   std::vector<uint8_t> bytes(kMinFrameBytes);
   spec::Ethernet{.destination = {0x01, 0x80, 0xc2, 0, 0, 0x01}, .ethertype = spec::Ethertype::kPause}.Encode(
@@ -261,10 +261,10 @@ uint64_t FaultInjector::RandomBit(FramePart part, std::span<const uint8_t> frame
   const auto roce = part == FramePart::kAny ? std::nullopt : FindRoce(frame);
   const auto icrc_at = roce ? FindIcrc(frame, *roce) : std::nullopt;
   if (icrc_at) {
-    const size_t behind_bth = roce->bth_offset + spec::Bth::kBytes;
-    if (part == FramePart::kHeader) begin = roce->ip_offset, end = behind_bth;
-    if (part == FramePart::kIcrc || behind_bth == *icrc_at) begin = *icrc_at, end = begin + spec::kIcrcBytes;
-    if (part == FramePart::kPayload && behind_bth != *icrc_at) begin = behind_bth, end = *icrc_at;
+    const size_t after_bth = roce->bth_offset + spec::Bth::kBytes;
+    if (part == FramePart::kHeader) begin = roce->ip_offset, end = after_bth;
+    if (part == FramePart::kIcrc || after_bth == *icrc_at) begin = *icrc_at, end = begin + spec::kIcrcBytes;
+    if (part == FramePart::kPayload && after_bth != *icrc_at) begin = after_bth, end = *icrc_at;
   }
   return end > begin ? 8 * begin + UniformBelow(random_, 8 * (end - begin)) : 0;
 }
@@ -318,7 +318,7 @@ void FaultInjector::Apply(size_t number, WireFrame frame) {
       frame.bytes.resize(std::max<size_t>(frame.bytes.size(), *rule.amount));
       return Pass(std::move(frame));
     case FaultKind::kPause: {
-      // Together with it: the MAC gives one after the other to the core.
+      // Delivered at the same time: the MAC passes one after the other to the core.
       comment("pause frame");
       const WireFrame pause{.bytes = PauseFrame(), .comment = std::exchange(frame.comment, "")};
       for (uint64_t i = rule.amount.value_or(1); i > 0; --i) receiver_.OnFrame(pause);
@@ -357,7 +357,7 @@ void FaultInjector::Apply(size_t number, WireFrame frame) {
 
 void FaultInjector::Pass(WireFrame frame) {
   receiver_.OnFrame(std::move(frame));
-  // Frames behind which this one was awaited. They count as later frames for each other only when they come.
+  // Held frames that waited for this one. They count as later frames for each other only when delivered.
   for (Held& held : held_) {
     if (held.after > 0) --held.after;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An end of a wire for something that is no NIC: frames of a world outside of the simulation.
+// An end of a wire that is not a NIC: frames from and to outside the simulation.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@
 
 namespace vireo::sim {
 
-// Frames in both directions are whole, from the destination MAC address on, without FCS. No credits, no buffer of its
-// own: what is sent waits on the line for those before it. The wire outlives the port.
+// Frames in both directions are complete, from the destination MAC address on, without FCS. No credits, no buffer of
+// its own: frames queue on the line. The wire outlives the port.
 class OuterPort final : public FrameReceiver {
  public:
   struct Counters {
     uint64_t sent = 0;           // into the simulation
     uint64_t received = 0;       // out of it
-    uint64_t bad_fcs_drops = 0;  // arrived damaged: who is outside cannot see that
+    uint64_t bad_fcs_drops = 0;  // damaged: the outside cannot see the FCS
   };
 
   OuterPort(Scheduler& scheduler, Wire& wire, unsigned end) : scheduler_(scheduler), wire_(wire), end_(end) {}
 
-  // Before anything else. Who gets what arrives, at the time of its last bit.
+  // Call before anything else. The receiver is called at the time of a frame's last bit.
   void OnArrival(std::function<void(const WireFrame&)> receiver) { receiver_ = std::move(receiver); }
-  // Sees each frame at the time of its last bit here; outlives the port.
+  // Records each frame at the time of its last bit here; outlives the port.
   void Record(FrameRecorder& recorder) { recorder_ = &recorder; }
 
   // Sends as soon as the line is free; pads to the shortest frame. [IEEE 802.3, 3.2.8]

@@ -39,7 +39,7 @@ PcapngWriter::PcapngWriter(const std::string& path, std::string_view comment)
   Put32(kByteOrderMagic);
   Put16(1);  // version 1.0
   Put16(0);
-  Put32(0xffffffff);  // length of the section: not said
+  Put32(0xffffffff);  // length of the section: unspecified
   Put32(0xffffffff);
   if (!comment.empty()) PutOption(kOptComment, comment);
   PutOption(kShbUserApplication, "Vireo");
@@ -51,7 +51,7 @@ uint32_t PcapngWriter::AddInterface(std::string_view name, std::string_view desc
   Begin(kInterfaceDescription);
   Put16(kLinkTypeEthernet);
   Put16(0);
-  Put32(0);  // frames are never cut off
+  Put32(0);  // frames are never truncated
   PutOption(kIfName, name);
   if (!description.empty()) PutOption(kIfDescription, description);
   if (speed_mbps != 0) {
@@ -119,7 +119,7 @@ void PcapngWriter::PutOption(uint16_t code, const void* data, size_t bytes) {
 void PcapngWriter::Begin(uint32_t type) {
   block_.clear();
   Put32(type);
-  Put32(0);  // the length, when it is known
+  Put32(0);  // the length, set by End()
 }
 
 void PcapngWriter::End() {

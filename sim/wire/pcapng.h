@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes captures of simulated links as pcapng (draft-ietf-opsawg-pcapng): one file with many named interfaces,
+// Writes captures of simulated links as pcapng (draft-ietf-opsawg-pcapng): one file with several named interfaces,
 // nanoseconds of simulated time, direction, FCS errors and comments, for Wireshark and everything built on libpcap.
 #pragma once
 
@@ -15,24 +15,25 @@
 
 namespace vireo::sim {
 
-// Frames are written as they come; timestamps are whatever the caller says, rounded down to a nanosecond, and in a file
-// of the harness never go back. Nothing here depends on the clock or the machine: the same run writes the same bytes.
+// Frames are written in call order, with the caller's timestamps rounded down to a nanosecond; in the simulation's
+// files they never decrease. The output does not depend on the clock or the machine: the same run writes the same
+// bytes.
 class PcapngWriter {
  public:
-  // Overwrites the file. `comment` describes the run (seed, command); it may be empty. error() says if it went wrong.
+  // Overwrites the file. `comment` describes the run (seed, command); may be empty. Check error().
   PcapngWriter(const std::string& path, std::string_view comment);
 
-  // Before the first frame of that interface; also after frames of others. Returns its number, from 0. speed_mbps 0:
-  // not said.
+  // Call before the first frame of that interface; may follow frames of others. Returns its number, from 0. speed_mbps
+  // 0: unspecified.
   uint32_t AddInterface(std::string_view name, std::string_view description, uint32_t speed_mbps);
 
   // `interface` must exist. The comment may be empty.
   void Write(uint32_t interface, Picoseconds time, Direction direction, const WireFrame& frame);
 
-  // Everything written so far is in the file. False: something went wrong, now or before.
+  // Flushes everything written so far to the file. False: an error, now or before.
   bool Flush();
 
-  // With the file's name; empty as long as all went well. After an error nothing more is written.
+  // With the file's name; empty without an error. After an error nothing more is written.
   const std::string& error() const { return error_; }
   uint64_t frames() const { return frames_; }
 
@@ -47,7 +48,7 @@ class PcapngWriter {
   void PutOption(uint16_t code, const void* data, size_t bytes);
   void PutOption(uint16_t code, std::string_view text) { PutOption(code, text.data(), text.size()); }
   void Begin(uint32_t type);
-  void End();  // writes the block that Begin() began
+  void End();  // writes the block that Begin() started
 
   std::string path_;
   std::unique_ptr<std::FILE, Close> file_;
@@ -57,7 +58,7 @@ class PcapngWriter {
   uint64_t frames_ = 0;
 };
 
-// One place of a link in a capture.
+// Records one point of a link.
 class PcapngRecorder final : public FrameRecorder {
  public:
   // Both outlive the recorder.

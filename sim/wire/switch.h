@@ -17,31 +17,31 @@
 namespace vireo::sim {
 
 struct SwitchParameters {
-  uint32_t latency_ns = 400;          // from a frame's last bit in to its place in the output queue
-  uint32_t queue_bytes = 256 * 1024;  // per output port, the frame that is being sent included
-  // Reflective relay (IEEE 802.1Q, 5.23): a frame for a host behind the port that it came from goes back there. A NIC
-  // whose two functions or queue pairs talk to each other needs it.
+  uint32_t latency_ns = 400;          // from a frame's last bit to the output queue
+  uint32_t queue_bytes = 256 * 1024;  // per output port, including the frame being sent
+  // Reflective relay (IEEE 802.1Q, 5.23): a frame for a host behind its ingress port is sent back there. Required by a
+  // NIC whose functions or queue pairs communicate with each other.
   bool hairpin = false;
 };
 
-// A frame goes to the port where its destination was last seen as a source, to all others if that is not known or a
-// group address, nowhere if that port is its own (but see hairpin). Frames with a wrong FCS, shorter than an Ethernet
-// header, or to 01-80-c2-00-00-0x (IEEE 802.1Q, 8.6.3: pause frames, for example) go no further. A frame that does not
-// fit into its queue is dropped there. Frames that arrive at one time are served in the order of the ports' wires.
+// A frame goes to the port where its destination was last seen as a source; to all others if that is unknown or a group
+// address; nowhere if it is the ingress port (but see hairpin). Frames with a bad FCS, shorter than an Ethernet header,
+// or to 01-80-c2-00-00-0x (IEEE 802.1Q, 8.6.3; for example pause frames) are dropped. A frame that does not fit into
+// the output queue is dropped there. Frames that arrive at one time are served in the order of the ports' wires.
 class Switch final : private Scheduler::Client {
  public:
   struct PortCounters {
     uint64_t received = 0;
     uint64_t sent = 0;            // put into the output queue
     uint64_t overflow_drops = 0;  // did not fit into it
-    uint64_t bad_drops = 0;       // received, and wrong or too short or reserved
+    uint64_t bad_drops = 0;       // bad FCS, too short or reserved
     uint64_t max_queue_bytes = 0;
   };
 
   Switch(Scheduler& scheduler, const SwitchParameters& parameters);
 
-  // A new port at this end of a wire, which outlives the switch; returns its number, from 0.
-  // A fault injector in front of it is connected to the wire instead, and gives to port(number).
+  // Adds a port at this end of a wire, which outlives the switch; returns its number, from 0. A fault injector in front
+  // of it is connected to the wire instead, and forwards to port(number).
   unsigned AddPort(Wire& wire, unsigned end);
   FrameReceiver& port(unsigned number) { return *ports_[number]; }
 

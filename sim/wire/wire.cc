@@ -7,7 +7,7 @@
 namespace vireo::sim {
 namespace {
 
-constexpr uint64_t kUpAgain = 2;  // beside the numbers of the ends
+constexpr uint64_t kUpAgain = 2;  // a cookie, besides the numbers of the ends
 
 }  // namespace
 
@@ -22,7 +22,7 @@ Picoseconds Wire::Send(unsigned end, Picoseconds earliest, WireFrame frame) {
     Lose(end, std::move(frame));
     return left;
   }
-  flying_[end].push_back(std::move(frame));
+  in_flight_[end].push_back(std::move(frame));
   scheduler_.At(left + parameters_.delay_ns * kPicosecondsPerNanosecond, client_, end);
   return left;
 }
@@ -58,8 +58,8 @@ void Wire::OnTime(uint64_t cookie) {
     return;
   }
   const auto end = static_cast<unsigned>(cookie);
-  WireFrame frame = std::move(flying_[end].front());
-  flying_[end].pop_front();
+  WireFrame frame = std::move(in_flight_[end].front());
+  in_flight_[end].pop_front();
   if (!is_up_) return Lose(end, std::move(frame));
   if (FrameReceiver* receiver = receivers_[1 - end]) receiver->OnFrame(std::move(frame));
 }
@@ -84,22 +84,22 @@ void MacPort::Connect(Wire& wire, unsigned end) {
 }
 
 void MacPort::Schedule(Picoseconds time, Event event) {
-  scheduler_.At(time, client_, generation_ << 8 | static_cast<uint8_t>(event));
+  scheduler_.At(time, client_, epoch_ << 8 | static_cast<uint8_t>(event));
 }
 
 void MacPort::Restart(Cycle first_input) {
-  ++generation_;
+  ++epoch_;
   first_input_ = core_free_ = first_input;
   to_line_.clear();
   to_core_.clear();
   credits_.assign(1, credit_beats_);
   Schedule(clock_.Begin(first_input), Event::kCredit);
-  told_link_ = true;
+  reported_link_ = true;
   if (!wire_->is_up()) Schedule(clock_.Begin(first_input), Event::kLink);
 }
 
 void MacPort::OnLink(bool) {
-  // Before the first reset nobody is there; during one, Restart has seen to it.
+  // Before the first reset there is no NIC; during one, Restart() has scheduled it.
   if (first_input_ == kNever) return;
   Schedule(std::max(clock_.Begin(clock_.AtOrAfter(scheduler_.now())), clock_.Begin(first_input_)), Event::kLink);
 }
@@ -136,7 +136,7 @@ void MacPort::OnFrame(WireFrame frame) {
 }
 
 void MacPort::OnTime(uint64_t cookie) {
-  if (cookie >> 8 != generation_) return;
+  if (cookie >> 8 != epoch_) return;
   switch (static_cast<Event>(cookie & 0xff)) {
     case Event::kLeft: {
       const ToLine entry = std::move(to_line_.front());
@@ -156,8 +156,8 @@ void MacPort::OnTime(uint64_t cookie) {
       return nic_->ReceiveFrame(entry.start, entry.end, entry.frame.bytes, entry.frame.bad_fcs);
     }
     case Event::kLink: {
-      // It may have come and gone within a cycle.
-      if (std::exchange(told_link_, wire_->is_up()) == wire_->is_up()) return;
+      // The link may have changed twice within a cycle.
+      if (std::exchange(reported_link_, wire_->is_up()) == wire_->is_up()) return;
       return nic_->SetLink(clock_.Containing(scheduler_.now()), wire_->is_up());
     }
   }

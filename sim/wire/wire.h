@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A full-duplex Ethernet link, and the MAC that joins one of its ends to a NIC's core.
+// A full-duplex Ethernet link, and the MAC between one of its ends and a NIC's core.
 #pragma once
 
 #include <array>
@@ -17,21 +17,21 @@
 
 namespace vireo::sim {
 
-// What a frame costs on the line beside its bytes (IEEE 802.3, 3.1.1, 3.2.8, 4.4.2).
+// Overhead of a frame on the line (IEEE 802.3, 3.1.1, 3.2.8, 4.4.2).
 inline constexpr uint32_t kPreambleBytes = 8;  // with the start frame delimiter
 inline constexpr uint32_t kFcsBytes = 4;
 inline constexpr uint32_t kInterframeGapBytes = 12;
-inline constexpr uint32_t kMinFrameBytes = 60;  // without FCS; a shorter one is padded by the MAC that sends it
+inline constexpr uint32_t kMinFrameBytes = 60;  // without FCS; the sending MAC pads shorter ones
 
 struct WireFrame {
   std::vector<uint8_t> bytes;  // from the destination MAC address, without FCS
   bool bad_fcs = false;
-  std::string comment;  // what was done to it on its way, for the capture; usually empty
+  std::string comment;  // faults on its way, for the capture; usually empty
 };
 
 class FrameReceiver {
  public:
-  // At the time when the last bit of the FCS arrives, in the order of arrival.
+  // Called when the last bit of the FCS arrives, in order of arrival.
   virtual void OnFrame(WireFrame frame) = 0;
 
  protected:
@@ -40,7 +40,7 @@ class FrameReceiver {
 
 class LinkListener {
  public:
-  // At the time when it comes or goes; it is up at first.
+  // Called when the link changes; it is initially up.
   virtual void OnLink(bool up) = 0;
 
  protected:
@@ -52,39 +52,39 @@ struct WireParameters {
   uint32_t delay_ns = 500;       // from end to end; 500 ns are some 100 m
 };
 
-// Both directions are independent, and each carries one frame at a time. While it is up it neither loses nor changes
-// anything: FaultInjector (fault.h) at a receiving end does. While it is down it loses everything that is on it or is
-// sent, both ways, as Ethernet does: a MAC that receives nothing tells the other one (IEEE 802.3, 46.3.4 and 81.3.4).
+// The directions are independent, and each carries one frame at a time. While up, the wire neither loses nor changes
+// anything; FaultInjector (fault.h) at a receiving end does. While down, it loses everything in flight or sent, in both
+// directions, like Ethernet: a MAC that receives nothing signals a remote fault (IEEE 802.3, 46.3.4 and 81.3.4).
 class Wire final : private Scheduler::Client {
  public:
   Wire(Scheduler& scheduler, const WireParameters& parameters);
 
-  // Who gets what arrives at `end` (0 or 1). Outlives the wire.
+  // The receiver at `end` (0 or 1); outlives the wire.
   void Connect(unsigned end, FrameReceiver& receiver) { receivers_[end] = &receiver; }
-  // Who is told that the link comes or goes, likewise.
+  // Called when the link changes; likewise.
   void Watch(unsigned end, LinkListener& listener) { listeners_[end] = &listener; }
-  // Called for every frame that is lost because the link is down, with who sent it.
+  // Called for every frame lost because the link is down, with its sending end.
   void OnLost(std::function<void(unsigned end, const WireFrame&)> observer) { on_lost_ = std::move(observer); }
 
-  // From now to `until`, or longer if it is down for longer already.
+  // Down from now to `until`, or longer if it is already down for longer.
   void TakeDown(Picoseconds until);
   void BringUp();
   bool is_up() const { return is_up_; }
-  uint64_t lost() const { return lost_; }  // frames, because it was down
+  uint64_t lost() const { return lost_; }  // frames, while down
 
-  // Sends from `end` as soon as the line is free and interframe gap has passed, not before `earliest`. Returns the time
-  // when the last bit of the FCS leaves, which must not be over; it arrives delay_ns later.
+  // Sends from `end` as soon as the line is free and the interframe gap has passed, not before `earliest`. Returns the
+  // time when the last bit of the FCS leaves, which must not be in the past; it arrives delay_ns later.
   Picoseconds Send(unsigned end, Picoseconds earliest, WireFrame frame);
 
-  // Of so many bytes on the line, rounded up to a picosecond.
+  // Line time of that many bytes, rounded up to a picosecond.
   Picoseconds Time(uint64_t bytes) const {
     return (bytes * 8 * 1'000'000 + parameters_.rate_mbps - 1) / parameters_.rate_mbps;
   }
-  bool IsIdle() const { return flying_[0].empty() && flying_[1].empty(); }  // nothing on its way
+  bool IsIdle() const { return in_flight_[0].empty() && in_flight_[1].empty(); }  // nothing in flight
   const WireParameters& parameters() const { return parameters_; }
 
  private:
-  // A frame from an end arrives at the other one, or the link may be up again.
+  // A frame from an end arrives at the other one, or the link may come up.
   void OnTime(uint64_t cookie) override;
   void Lose(unsigned end, WireFrame frame);
   void SetLink(bool up);
@@ -98,8 +98,8 @@ class Wire final : private Scheduler::Client {
   bool is_up_ = true;
   uint64_t lost_ = 0;
   Picoseconds down_until_ = 0;
-  std::array<std::deque<WireFrame>, 2> flying_;  // by the end that sent them
-  std::array<Picoseconds, 2> free_{};            // when the next preamble may begin
+  std::array<std::deque<WireFrame>, 2> in_flight_;  // by sending end
+  std::array<Picoseconds, 2> free_{};               // when the next preamble may start
 };
 
 struct MacParameters {
@@ -111,20 +111,20 @@ struct MacParameters {
 
 enum class Direction : uint8_t { kIn, kOut };  // seen from the NIC
 
-// Sees every frame at the point between MAC and line: as sent before anything was done to it, as received after it.
+// Records every frame between MAC and line: sent frames before, received frames after faults.
 class FrameRecorder {
  public:
-  // At the time of the frame's last bit there, in the order of time.
+  // Called at the time of the frame's last bit there, in time order.
   virtual void OnFrame(Direction direction, const WireFrame& frame) = 0;
 
  protected:
   ~FrameRecorder() = default;
 };
 
-// Towards the line it pads frames to kMinFrameBytes and starts sending one beat after the core began if the core is at
-// least as fast as the line, so that the train cannot run dry, else when it has the whole frame. Towards the core it
-// stores the whole frame, because only then it knows the FCS, and gives it on as one unbroken train. Frames longer than
-// max_frame_bytes are dropped. The NIC is told of the wire's link at the begin of its next cycle.
+// Transmit: pads frames to kMinFrameBytes. Starts one beat after the core did if the core is at least as fast as the
+// line (no underrun), else stores the whole frame first. Receive: stores the whole frame, because the FCS comes last,
+// then delivers it as one unbroken train. Frames longer than max_frame_bytes are dropped. The NIC gets changes of the
+// link at the start of its next cycle.
 class MacPort final : public FrameEnvironment, public FrameReceiver, public LinkListener, private Scheduler::Client {
  public:
   struct Counters {
@@ -135,11 +135,12 @@ class MacPort final : public FrameEnvironment, public FrameReceiver, public Link
 
   MacPort(Scheduler& scheduler, const CoreClock& clock, const spec::Config& config, const MacParameters& parameters);
 
-  // Before anything else; all outlive the port.
+  // Call before anything else; all outlive the port.
   void Attach(Nic& nic) { nic_ = &nic; }
   void Connect(Wire& wire, unsigned end);
   void Record(FrameRecorder& recorder) { recorder_ = &recorder; }
-  // Forgets what is between core and line, and gives the first credits in cycle `first_input`. The NIC has been reset.
+  // Call after a reset of the NIC: discards everything between core and line, and grants the first credits in cycle
+  // `first_input`.
   void Restart(Cycle first_input);
 
   bool IsIdle() const { return to_core_.empty() && to_line_.empty(); }
@@ -152,7 +153,7 @@ class MacPort final : public FrameEnvironment, public FrameReceiver, public Link
 
  private:
   struct ToLine {
-    uint32_t beats = 0;  // credits that come back when it has left
+    uint32_t beats = 0;  // credits to return when it has left
     WireFrame copy;      // for the recorder
   };
   struct ToCore {
@@ -177,10 +178,10 @@ class MacPort final : public FrameEnvironment, public FrameReceiver, public Link
   FrameRecorder* recorder_ = nullptr;
   bool cut_through_ = false;
 
-  uint64_t generation_ = 0;
+  uint64_t epoch_ = 0;
   Cycle first_input_ = kNever;
   Cycle core_free_ = 0;
-  bool told_link_ = true;  // what the NIC knows
+  bool reported_link_ = true;  // last state sent to the NIC
   std::deque<ToLine> to_line_;
   std::deque<uint32_t> credits_;
   std::deque<ToCore> to_core_;

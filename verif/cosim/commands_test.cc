@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Control commands with one bad field each, from the real driver to whole NICs: each is refused with its code, and what
-// goes on in the device goes on. The rows are the firmware's own (verif/firmware/field_rows.h), where a field without a
-// row fails; what the driver cannot be made to send (requests that are too short) is tested there only.
+// Control commands with one invalid field each, from the real driver to whole NICs: each is refused with its code,
+// without an effect on the device's traffic. The rows are the firmware's own (verif/firmware/field_rows.h), whose test
+// fails for a field without a row; requests that the driver cannot send (too short) are tested only there.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class Commands : public PairTest {
  protected:
   host::RoceCommands& roce() { return system_->host(0).device().net().roce(); }
 
-  // As the driver sends it.
+  // The request as the driver sends it.
   host::Status Send(RdmaCtrlCmd command, const std::vector<uint8_t>& request) {
     const uint8_t* bytes = request.data();
     const auto status = [](const auto& result) { return result.ok() ? host::Status() : host::Status(result.error()); };
@@ -71,7 +71,7 @@ class Commands : public PairTest {
       default: ADD_FAILURE() << spec::ToString(command); return {};
     }
   }
-  // An RC QP of host 0 in this state; what brings it on is in `handles`.
+  // Creates an RC QP of host 0 in this state; `handles` gets its number.
   std::shared_ptr<verbs::QueuePair> MakeQp(IbQpState state, FieldHandles& handles) {
     auto made = near().pd->CreateQp({.send_cq = near().cq, .recv_cq = near().cq, .max_send_wr = 2, .max_recv_wr = 2});
     EXPECT_TRUE(made.ok());
@@ -106,12 +106,12 @@ class Commands : public PairTest {
   }
 };
 
-TEST_P(Commands, WithABadFieldAreRefusedWithTheirCodeAndHarmNothing) {
+TEST_P(Commands, InvalidFieldIsRefusedWithItsCodeAndNoSideEffect) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   Connect();
   ASSERT_FALSE(HasFatalFailure());
-  ASSERT_EQ(near().pd->pdn(), 0U);  // as the rows name them
+  ASSERT_EQ(near().pd->pdn(), 0U);  // as in the rows
   ASSERT_EQ(near().cq->cqn(), 0U);
   auto second_pd = system_->host(0).device().CreatePd();
   auto free_pd = system_->host(0).device().CreatePd();
@@ -134,7 +134,7 @@ TEST_P(Commands, WithABadFieldAreRefusedWithTheirCodeAndHarmNothing) {
   size_t refused = 0;
   for (const FieldRow& row : kFieldRows) {
     if (row.expected == RdmaError::kOk) continue;
-    // Of a page list that is shorter than its own count says; the driver counts for itself.
+    // A page list shorter than its own count; the driver computes the count itself.
     if (row.expected == RdmaError::kRequestTooShort) continue;
     SCOPED_TRACE(std::string(spec::ToString(row.command)) + "." + row.field + " = " + std::to_string(row.value));
     const bool is_advanced = row.command == RdmaCtrlCmd::kModifyQp && row.state() == IbQpState::kRtr;
@@ -143,7 +143,7 @@ TEST_P(Commands, WithABadFieldAreRefusedWithTheirCodeAndHarmNothing) {
     EXPECT_EQ(status.error().code, host::ErrorCode::kRefused) << host::ToString(status.error());
     EXPECT_EQ(status.error().rdma, row.expected) << host::ToString(status.error());
     ++refused;
-    // In between, data.
+    // Traffic in between.
     if (refused % 16 != 0) continue;
     const Elements source = {near().region->Sge(refused, 500)};
     Scatter(far(), {far().region->Sge(8192, 500)}, Gather(near(), source), expected[1]);
@@ -153,7 +153,7 @@ TEST_P(Commands, WithABadFieldAreRefusedWithTheirCodeAndHarmNothing) {
   EXPECT_GT(refused, 60U);
   const auto after = {StateOf(*in_init), StateOf(*in_rtr)};
   EXPECT_TRUE(std::ranges::equal(before, after));
-  // The good requests are good: it was the bad field.
+  // The valid requests succeed: the invalid field caused the refusal.
   EXPECT_TRUE(roce().ModifyQp(handles.to_rtr).ok());
   EXPECT_TRUE(roce().ModifyQp(advanced.to_rts).ok());
   EXPECT_TRUE(roce().DestroyAh(near().pd->pdn(), *ah).ok());

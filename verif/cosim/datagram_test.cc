@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datagrams, UD and GSI: each is one packet, arrives whole behind the header that it came with or not at all, and
-// nothing that is wrong with one harms another. [IBTA vol. 1, 9.8.3; Annex A17, 4.5.4 (what a receive buffer holds)]
+// Datagrams, UD and GSI: each is one packet and arrives intact behind its network header or not at all; an error of one
+// has no effect on another. [IBTA vol. 1, 9.8.3; Annex A17, 4.5.4 (contents of a receive buffer)]
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,9 +23,9 @@ using spec::IbWcStatus;
 using spec::IbWrOpcode;
 
 constexpr uint32_t kGrh = spec::kRdmaUdGrhBytes;
-constexpr uint32_t kMtu = 4096;                   // what the link of every configuration carries
-constexpr uint32_t kOwnQkey = uint32_t{1} << 31;  // asks for that of the sender's QP
-constexpr uint32_t kElements = 4;                 // what every configuration has
+constexpr uint32_t kMtu = 4096;                   // link MTU of every configuration
+constexpr uint32_t kOwnQkey = uint32_t{1} << 31;  // selects the Q_Key of the sender's QP
+constexpr uint32_t kElements = 4;                 // supported by every configuration
 constexpr std::array<uint8_t, 4> kImmediate = {0xca, 0xfe, 0x00, 0x99};
 
 class Datagram : public SystemTestWith<DatagramPair> {
@@ -56,8 +56,8 @@ class Datagram : public SystemTestWith<DatagramPair> {
   Elements What(uint64_t offset, uint32_t bytes) { return {near().region->Sge(offset, bytes)}; }
   Elements Into(uint64_t offset, uint32_t payload) { return {far().region->Sge(offset, kGrh + payload)}; }
 
-  // What the last datagram that host 1 was sent brings in front of its payload, by what stood in the frame: an IPv6
-  // header; or 20 zeros, then the IPv4 header.
+  // The bytes before the payload of the last datagram sent to host 1, from its frame: an IPv6 header; or 20 zeros, then
+  // the IPv4 header.
   Bytes HeaderOfLast() const {
     Bytes header(kGrh);
     const FrameLog::Entry& last = log_.entries().back();
@@ -70,8 +70,8 @@ class Datagram : public SystemTestWith<DatagramPair> {
     }
     return header;
   }
-  // Takes the completion of host 1's receive, into `list`, of `data` from host 0, and compares all memory with that
-  // before.
+  // Polls the completion of host 1's receive into `list`, of `data` from host 0, and compares all memory. `expected` is
+  // the memory before.
   void ExpectReceived(uint64_t wr_id, const Elements& list, const Bytes& data, std::array<Bytes, 2> expected,
                       const uint8_t* immediate = nullptr) {
     const auto completion = Next(1);
@@ -93,7 +93,7 @@ class Datagram : public SystemTestWith<DatagramPair> {
     Scatter(far(), list, all, expected[1]);
     ExpectMemory(expected);
   }
-  // One that is right goes through, from offset 0 into a receive that waits or, if there is none, a new one.
+  // Sends a valid datagram from offset 0, into the pending receive or, if there is none, a new one.
   void ExpectWorks(uint64_t wr_id, bool has_receive) {
     const Elements what = What(10, 200), into = Into(40'000, 200);
     auto expected = Memory();
@@ -102,13 +102,13 @@ class Datagram : public SystemTestWith<DatagramPair> {
     ExpectNext(0, wr_id, IbWcStatus::kSuccess);
     ASSERT_NO_FATAL_FAILURE(ExpectReceived(wr_id, into, Gather(near(), what), std::move(expected)));
   }
-  // A receive for ExpectWorks(), which must be taken by nothing else.
+  // Posts a receive for ExpectWorks(), which nothing else may consume.
   void PostWaitingReceive(uint64_t wr_id) { PostRecv(1, wr_id, Into(40'000, 200)); }
 
   FrameLog log_;  // of host 1
 };
 
-TEST_P(Datagram, CarriesEverySizeBehindTheHeaderThatItCameWith) {
+TEST_P(Datagram, EverySizeArrivesBehindItsNetworkHeader) {
   for (size_t i = 0; i < 2; ++i) ASSERT_EQ(system_->host(i).AddIpv6Gid(), "");
   auto random = MakeRandom("datagram.sizes");
   for (const uint8_t gid : {RdmaHost::kIpv4Gid, RdmaHost::kIpv6Gid}) {
@@ -121,7 +121,7 @@ TEST_P(Datagram, CarriesEverySizeBehindTheHeaderThatItCameWith) {
     for (const uint32_t bytes : {0U, 1U, 2U, 3U, 4U, 63U, 64U, 65U, 1000U, kMtu - 1, kMtu}) {
       SCOPED_TRACE(bytes);
       ++wr_id;
-      // Elements end within the header, too.
+      // SGEs end within the header, too.
       const Elements what = Cut(near(), UniformBelow(random, 9000), bytes, 1 + UniformBelow(random, kElements), random);
       const Elements into =
           Cut(far(), UniformBelow(random, 9000), kGrh + bytes + static_cast<uint32_t>(UniformBelow(random, 30)),
@@ -133,7 +133,7 @@ TEST_P(Datagram, CarriesEverySizeBehindTheHeaderThatItCameWith) {
       ASSERT_NO_FATAL_FAILURE(ExpectReceived(100 + wr_id, into, Gather(near(), what), std::move(expected)));
       ASSERT_FALSE(HasFailure());
     }
-    // The header is that of the path.
+    // The header matches the path.
     const Bytes header = HeaderOfLast();
     const auto from = system_->host(0).gid(gid), to = system_->host(1).gid(gid);
     if (gid == RdmaHost::kIpv6Gid) {
@@ -179,7 +179,7 @@ TEST_P(Datagram, CarriesImmediateAndInlineData) {
   ExpectReceived(7, into, data, std::move(expected));
 }
 
-TEST_P(Datagram, ManyGoBothWaysInOrder) {
+TEST_P(Datagram, ManyArriveInOrderInBothDirections) {
   Connect();
   ASSERT_FALSE(HasFatalFailure());
   constexpr uint64_t kMessages = 40;
@@ -194,7 +194,7 @@ TEST_P(Datagram, ManyGoBothWaysInOrder) {
     for (size_t i = 0; i < 2; ++i) {
       const Elements what = {side(i).region->Sge(k * 400, bytes_of(k))};
       auto request = Send(k, what, i);
-      // The fence is allowed and means nothing.
+      // The fence is allowed and has no effect.
       if (k % 3 == 0) request.flags |= spec::IbSendFlags::kFence;
       PostSend(request, i);
     }
@@ -219,10 +219,10 @@ TEST_P(Datagram, ManyGoBothWaysInOrder) {
   }
 }
 
-TEST_P(Datagram, ComesFromAnyQueuePairThatKnowsTheQKey) {
+TEST_P(Datagram, AcceptedFromAnyQpWithTheQKey) {
   Connect();
   ASSERT_FALSE(HasFatalFailure());
-  // A second sender, of other PD and CQ.
+  // A second sender, with another PD and CQ.
   std::string error;
   auto options = Options();
   options.memory_bytes = 4096;
@@ -245,7 +245,7 @@ TEST_P(Datagram, ComesFromAnyQueuePairThatKnowsTheQKey) {
 
 // --- Q_Keys
 
-TEST_P(Datagram, WithAnotherQKeyIsDroppedAndTakesNoReceive) {
+TEST_P(Datagram, WrongQKeyIsDroppedAndConsumesNoReceive) {
   Connect();
   ASSERT_FALSE(HasFatalFailure());
   PostWaitingReceive(9);
@@ -257,7 +257,7 @@ TEST_P(Datagram, WithAnotherQKeyIsDroppedAndTakesNoReceive) {
   request.wr_id = 2;
   request.remote_qkey = 0;
   PostSend(request);
-  // The sender's own, which is another one.
+  // The sender's own Q_Key, which differs.
   request.wr_id = 3;
   request.remote_qkey = kOwnQkey | far().qkey;
   PostSend(request);
@@ -267,9 +267,9 @@ TEST_P(Datagram, WithAnotherQKeyIsDroppedAndTakesNoReceive) {
   ExpectWorks(9, true);
 }
 
-TEST_P(Datagram, TakesTheQKeyOfItsOwnQueuePairIfTheWorkRequestSaysSo) {
+TEST_P(Datagram, HighBitOfQKeySelectsTheQpsOwnQKey) {
   auto options = Options();
-  options.qkey = {0x8001'0203, 0x8001'0203};  // such that no work request could name it
+  options.qkey = {0x8001'0203, 0x8001'0203};  // with the high bit, which a work request cannot name
   Connect(options);
   ASSERT_FALSE(HasFatalFailure());
   for (const uint32_t qkey : {kOwnQkey, ~uint32_t{0}}) {
@@ -284,9 +284,9 @@ TEST_P(Datagram, TakesTheQKeyOfItsOwnQueuePairIfTheWorkRequestSaysSo) {
   }
 }
 
-// --- What is wrong with a work request
+// --- Invalid work requests
 
-TEST_P(Datagram, ThatIsMalformedFailsBeforeItIsSent) {
+TEST_P(Datagram, MalformedWorkRequestFailsBeforeItIsSent) {
   enum class Wrong : uint8_t { kNoAh, kDestroyedAh, kForeignAh, kTooLong, kWrite, kRead, kLocalKey };
   for (const Wrong wrong : {Wrong::kNoAh, Wrong::kDestroyedAh, Wrong::kForeignAh, Wrong::kTooLong, Wrong::kWrite,
                             Wrong::kRead, Wrong::kLocalKey}) {
@@ -305,7 +305,7 @@ TEST_P(Datagram, ThatIsMalformedFailsBeforeItIsSent) {
     switch (wrong) {
       case Wrong::kNoAh: request.ah = nullptr; break;
       case Wrong::kDestroyedAh: {
-        // Its number stays in the work request.
+        // The work request keeps its number.
         auto gone = near().pd->CreateAh(system_->host(0).PathTo(system_->host(1)));
         ASSERT_TRUE(gone.ok());
         const uint32_t handle = (*gone)->handle();
@@ -356,9 +356,9 @@ TEST_P(Datagram, ThatIsMalformedFailsBeforeItIsSent) {
   }
 }
 
-// --- What is wrong with a receive
+// --- Invalid receives
 
-TEST_P(Datagram, WithoutAReceiveIsDropped) {
+TEST_P(Datagram, DroppedWithoutAReceive) {
   Connect();
   ASSERT_FALSE(HasFatalFailure());
   const auto expected = Memory();
@@ -371,12 +371,12 @@ TEST_P(Datagram, WithoutAReceiveIsDropped) {
   ExpectWorks(9, true);
 }
 
-TEST_P(Datagram, IntoAReceiveThatDoesNotHoldItEndsTheReceiversQueuePairOnly) {
+TEST_P(Datagram, TooShortReceiveFailsOnlyTheReceivingQp) {
   struct Case {
     uint32_t bytes, room;
     bool has_key;
   };
-  // Too short for the payload, for the header, for anything; and of memory that may not be written.
+  // Too short for the payload, for the header, for anything; and without local write access.
   for (const Case& one :
        {Case{100, kGrh + 99, true}, Case{0, kGrh - 1, true}, Case{64, 0, true}, Case{64, 200, false}}) {
     SCOPED_TRACE(one.room);
@@ -401,7 +401,7 @@ TEST_P(Datagram, IntoAReceiveThatDoesNotHoldItEndsTheReceiversQueuePairOnly) {
 
 // --- General services
 
-TEST_P(Datagram, OfGeneralServicesGoesFromQueuePair1ToQueuePair1) {
+TEST_P(Datagram, GsiDatagramGoesFromQp1ToQp1) {
   Connect(Options(spec::IbQpType::kGsi));
   ASSERT_FALSE(HasFatalFailure());
   ASSERT_EQ(near().qp->qpn(), spec::kGsiQpn);
@@ -415,7 +415,7 @@ TEST_P(Datagram, OfGeneralServicesGoesFromQueuePair1ToQueuePair1) {
     ExpectNext(0, 1, IbWcStatus::kSuccess);
     ASSERT_NO_FATAL_FAILURE(ExpectReceived(5, into, Gather(near(), what), std::move(expected)));
   }
-  // Back.
+  // In the other direction.
   PostRecv(0, 6, {near().region->Sge(0, kGrh + 256)});
   PostSend(Send(2, {far().region->Sge(500, 256)}, 1), 1);
   ExpectNext(1, 2, IbWcStatus::kSuccess);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Malformed descriptors and rings, as a careless or hostile driver makes them, in the send, receive, completion, event
-// and control queues of one NIC at a time, while other queue pairs work: they must not notice; what was broken says so
-// and works again when it is made anew. Model, RTL, and both in lockstep. VIREO_DESCRIPTORS=N throws N descriptors.
+// Malformed descriptors and rings, as a buggy or hostile driver writes them, in the send, receive, completion, event
+// and control queues of one NIC at a time, while other queue pairs work: those must not be affected; a broken queue
+// reports its error and works again after it is recreated. Model, RTL, and both in lockstep. VIREO_DESCRIPTORS=N
+// injects N descriptors.
 //
-// A throw replaces entries of a ring that the driver has set up, behind the driver's back. Queues whose memory may be
-// bounded are (SET_WINDOW), so that no descriptor may lead to a DMA outside of what the host showed. The control queue
-// cannot be: its device may look exactly where a descriptor told it to, and nowhere else.
+// An injection replaces entries of a ring that the driver has set up, without the driver's knowledge. Queues are
+// confined by SET_WINDOW, so that no descriptor can cause a DMA outside of the memory that the host mapped. The control
+// queue cannot be confined: its device may access exactly the addresses in its descriptors, and nothing else.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -41,33 +42,33 @@ using Event = spec::RdmaEventType;
 constexpr uint64_t kDefaultDescriptors = 12;
 constexpr Picoseconds kMicrosecond = 1000 * kPicosecondsPerNanosecond;
 constexpr Picoseconds kSecond = 1'000'000 * kMicrosecond;
-constexpr Picoseconds kFirmwareTime = 200 * kMicrosecond;  // more than a command takes
+constexpr Picoseconds kFirmwareTime = 200 * kMicrosecond;  // longer than a command
 constexpr uint64_t kPatienceNs = 20'000'000;
 constexpr uint32_t kEntries = 16;  // of the victims' rings
 constexpr size_t kArenaSlots = kEntries, kSlotBytes = 1024;
-constexpr uint64_t kMostPerThrow = 8;
+constexpr uint64_t kMaxPerInjection = 8;
 constexpr uint64_t kGoodBytes = 16'384, kLargestWrite = 1500;
-// Of no class that a command has. [virtio 1.3, 5.1.6.5]
+// Of a class without commands. [virtio 1.3, 5.1.6.5]
 constexpr uint8_t kNoClass = 0xee;
 
 enum class Target : uint8_t { kSend, kReceive, kCompletion, kEvents, kControl };
 constexpr std::array<const char*, 5> kTargetNames = {"send", "receive", "completion", "events", "control"};
 
 enum class Defect : uint8_t {
-  kHead,   // split: no such descriptor; packed: an id of nobody's
+  kHead,   // split: no such descriptor; packed: an unused id
   kIndex,  // split: more entries than the ring has; packed: flags of neither state
   kZeroLength,
-  kShort,        // less than what the queue's buffers hold
-  kHuge,         // from a good address to far beyond
+  kShort,        // shorter than the queue's buffers
+  kHuge,         // from a valid address to far beyond
   kPastEnd,      // over the end of all addresses
-  kOutside,      // anywhere
-  kIndirect,     // not offered
-  kDirection,    // to be written where the device reads, or the other way round
-  kNext,         // goes on at itself
-  kRandom,       // all of it
-  kBits,         // a few bits
-  kContent,      // the descriptor is right, what it leads to is noise
-  kWorkRequest,  // likewise a work request with a few bits wrong
+  kOutside,      // any address
+  kIndirect,     // feature not offered
+  kDirection,    // device-writable where the device reads, or vice versa
+  kNext,         // chained to itself
+  kRandom,       // all fields random
+  kBits,         // a few bits flipped
+  kContent,      // valid descriptor, random buffer contents
+  kWorkRequest,  // likewise, a work request with a few bits flipped
 };
 constexpr std::array<const char*, 14> kDefectNames = {"head",     "index",   "zero length", "short",       "huge",
                                                       "past end", "outside", "indirect",    "direction",   "next",
@@ -75,7 +76,7 @@ constexpr std::array<const char*, 14> kDefectNames = {"head",     "index",   "ze
 
 class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
  protected:
-  // What a host was told of, and how often.
+  // Events that a host received.
   using Events = std::map<std::pair<Event, uint32_t>, std::vector<uint32_t>>;  // type and element -> codes
 
   void SetUp() override {
@@ -94,7 +95,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
       auto arena = system_->host(i).function().AllocateDma(kArenaSlots * kSlotBytes, HostMemory::kPageBytes);
       ASSERT_TRUE(arena.ok());
       arena_.at(i) = std::move(arena).value();
-      // What is read only, nobody may write to.
+      // Read-only memory.
       ASSERT_TRUE(memory(i).Protect(arena_.at(i)->address(), Permission::kRead));
     }
     ASSERT_NO_FATAL_FAILURE(MakeGood());
@@ -123,12 +124,12 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
   HostMemory& memory(size_t host) { return system_->host(host).station().memory(); }
   host::VirtioNetDevice& net(size_t host) { return system_->host(host).device().net(); }
   std::string Recent() const {
-    std::string text = "the last throws, oldest first:\n";
+    std::string text = "the last injections, oldest first:\n";
     for (const std::string& line : recent_) text += "  " + line + "\n";
     return text;
   }
 
-  // --- Those who must not notice
+  // --- Unaffected traffic
 
   void MakeGood() {
     std::string error;
@@ -142,7 +143,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     }
     outstanding_ = {};
   }
-  // From the first half of one memory into the second one of the other.
+  // From the first half of one memory into the second half of the other's.
   void PostGood() {
     for (size_t from = 0; from < 2; ++from) {
       const uint64_t bytes = 1 + Below(kLargestWrite);
@@ -165,7 +166,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
         const auto completion = good_->side.at(from).cq->Wait(system_->host(from).function().NowNs() + kPatienceNs);
         ASSERT_TRUE(completion.ok()) << host::ToString(completion.error()) << "\n" << Recent();
         ASSERT_TRUE(completion->has_value())
-            << "no completion for the good ones at host " << from << "; the attacked device's status is "
+            << "no completion of the unaffected pair at host " << from << "; the attacked device's status is "
             << fmt::format("{:#x}\n", net(attacked_).pci().ReadStatus()) << Recent();
         ASSERT_EQ((*completion)->wr_id, outstanding_.at(from).front()) << Recent();
         ASSERT_EQ((*completion)->status, spec::IbWcStatus::kSuccess) << spec::ToString((*completion)->status) << "\n"
@@ -177,7 +178,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     for (size_t i = 0; i < 2; ++i) {
       const auto& side = good_->side.at(i);
       ASSERT_EQ(std::memcmp(side.memory->data(), expected_.at(i).data(), expected_.at(i).size()), 0)
-          << "the good ones' memory at host " << i << "\n"
+          << "the unaffected pair's memory at host " << i << "\n"
           << Recent();
     }
   }
@@ -190,7 +191,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     return ring;
   }
   void RingDoorbell(size_t host, uint16_t index) {
-    // With notification_data the upper half is a position, which the device must not believe.
+    // With notification_data the upper half is a position, which the device must not trust.
     const bool sends_position = DoorbellBytes(system_->host(host)) == spec::VirtqNotificationData::kBytes;
     ASSERT_TRUE(RingRawDoorbell(system_->host(host), index, sends_position ? Below(1 << 16) : 0));
   }
@@ -206,9 +207,9 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     ASSERT_TRUE(bounded.ok()) << host::ToString(bounded.error()) << "\n" << Recent();
   }
 
-  // --- Throwing
+  // --- Injection
 
-  // The work request in a slot of the arena: a WRITE to the victim's peer, a receive into its own memory.
+  // The work request in a slot of the arena: a WRITE to the victim's peer, or a receive into its own memory.
   void MakeWorkRequest(Target target, size_t slot) {
     uint8_t* at = arena_.at(attacked_)->data() + slot * kSlotBytes;
     std::fill_n(at, kSlotBytes, uint8_t{0});
@@ -237,8 +238,8 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
       return defect;
     }
   }
-  // No driver may write that. True: nor may a device take it for good, whatever it does otherwise.
-  bool Spoil(RawDescriptor& one, Defect defect, Target target, uint64_t place) {
+  // Makes `one` invalid. True: the device must not treat it as valid.
+  bool Corrupt(RawDescriptor& one, Defect defect, Target target, uint64_t place) {
     const bool is_work = target == Target::kSend || target == Target::kReceive;
     const bool has_window = target != Target::kControl;
     switch (defect) {
@@ -274,16 +275,15 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
       }
       case Defect::kContent: Fill({arena_.at(attacked_)->data() + place * kSlotBytes, kSlotBytes}); return false;
       case Defect::kWorkRequest:
-        // Where the bits are that mean something.
+        // The bits with a meaning.
         FlipBits({arena_.at(attacked_)->data() + place * kSlotBytes, OneIn(2) ? size_t{48} : kSlotBytes}, 1 + Below(4));
         return false;
     }
     return false;
   }
-  // Entries of a ring from the position that the device has reached on. The control queue has
-  // been used, its position shows in the driver's own entries; the others' is 0. True: the device must find fault with
-  // it.
-  bool Throw(Target target, const RawRing& ring, uint64_t count) {
+  // Replaces entries of a ring from the device's current position. The control queue has been used, and its position
+  // follows from the driver's own entries; the others' is 0. True: the device must report an error.
+  bool Inject(Target target, const RawRing& ring, uint64_t count) {
     const bool is_work = target == Target::kSend || target == Target::kReceive;
     bool is_sure = false, is_hidden = false;
     const auto [position, free_flags] =
@@ -302,22 +302,22 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
       }
       const Defect defect = ChooseDefect(target);
       const bool is_first = i == 0;
-      const bool fault = Spoil(one, defect, target, i);
+      const bool fault = Corrupt(one, defect, target, i);
       PutDescriptor(ring, place, one);
       uint64_t head = place;
       if (!packed_ && defect == Defect::kHead) head = ring.size + Below((1 << 16) - ring.size);
       if (!packed_) Put16(AvailableEntry(ring, position + i), head);
-      if (!packed_ && defect == Defect::kIndex) jump = ring.size + 1 + Below((1 << 15) - kMostPerThrow);
+      if (!packed_ && defect == Defect::kIndex) jump = ring.size + 1 + Below((1 << 15) - kMaxPerInjection);
       const bool is_bad = fault || (!packed_ && (defect == Defect::kHead || defect == Defect::kIndex));
-      // Of a send queue all are read, of others perhaps only the first. What is behind one that may not be available,
-      // or in a chain, is not sure to be looked at.
+      // The device reads all of a send queue, of others perhaps only the first. It may not read entries after one that
+      // is not available, or in a chain.
       if (is_bad && !is_hidden && (is_first || target == Target::kSend)) is_sure = true;
       if (packed_ && (defect == Defect::kIndex || defect == Defect::kRandom || defect == Defect::kBits))
         is_hidden = true;
       if (!packed_ && (defect == Defect::kRandom || defect == Defect::kBits)) is_hidden = true;
       what += fmt::format(" {}", kDefectNames.at(static_cast<size_t>(defect)));
       ++defects_[kDefectNames.at(static_cast<size_t>(defect))];
-      wild_.push_back(one);
+      injected_.push_back(one);
     }
     if (!packed_) {
       const bool is_filled = target == Target::kCompletion || target == Target::kEvents;
@@ -326,7 +326,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     }
     recent_.push_back(what);
     if (recent_.size() > 12) recent_.pop_front();
-    thrown_ += count;
+    injected_count_ += count;
     by_target_.at(static_cast<size_t>(target)) += count;
     return is_sure;
   }
@@ -344,7 +344,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     bad_ = MakeConnectedPair(system_->host(0), system_->host(1), options, &error);
     ASSERT_NE(bad_, nullptr) << error << "\n" << Recent();
   }
-  // What the driver has to say of its own queue is not asked for.
+  // The driver's own errors on its queue are ignored.
   void PostBad(size_t from, spec::IbWrOpcode opcode) {
     auto& near = bad_->side.at(from);
     auto& far = bad_->side.at(1 - from);
@@ -371,13 +371,13 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
       if ((*event)->kind != host::DeviceEvent::Kind::kRdma) continue;
       const spec::RdmaEvent& rdma = (*event)->rdma;
       EXPECT_TRUE(rdma.lost == 0 || may_lose || std::exchange(after_reset_.at(host), false))
-          << "host " << host << " was not told of " << rdma.lost << " events\n"
+          << "host " << host << " lost " << rdma.lost << " events\n"
           << Recent();
       events[{rdma.event_type, rdma.element}].push_back(rdma.code);
       ++events_;
     }
   }
-  // Only those who may be concerned, each with a reason that exists.
+  // Events may concern only the victims, each with a valid code.
   void ExpectVictims(size_t host, const Events& events) {
     const auto& side = bad_->side.at(host);
     for (const auto& [what, codes] : events) {
@@ -412,25 +412,25 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
                              << Recent();
     }
   }
-  // A DMA that no window kept from its address went where a descriptor of an unbounded queue told it to.
+  // An unmapped DMA must be to an address in a descriptor of the unconfined queue.
   void ExpectOnlyWildDma() {
     for (size_t host = 0; host < 2; ++host) {
       for (const HostMemory::Violation& violation : memory(host).violations()) {
-        const bool was_told = host == attacked_ && target_ == Target::kControl &&
-                              std::ranges::any_of(wild_, [&](const RawDescriptor& one) {
-                                return violation.address - one.address < one.bytes;
-                              });
-        EXPECT_TRUE(was_told) << fmt::format("host {}: DMA of {} bytes at {:#x}\n", host, violation.bytes,
-                                             violation.address)
-                              << Recent();
-        outside_ += was_told;
+        const bool is_in_descriptor = host == attacked_ && target_ == Target::kControl &&
+                                      std::ranges::any_of(injected_, [&](const RawDescriptor& one) {
+                                        return violation.address - one.address < one.bytes;
+                                      });
+        EXPECT_TRUE(is_in_descriptor) << fmt::format("host {}: DMA of {} bytes at {:#x}\n", host, violation.bytes,
+                                                     violation.address)
+                                      << Recent();
+        outside_ += is_in_descriptor;
       }
       memory(host).ClearViolations();
     }
   }
 
   bool NeedsReset() { return (net(attacked_).pci().ReadStatus() & spec::VirtioDeviceStatus::kDeviceNeedsReset) != 0; }
-  // Between two of its register accesses firmware is seen by nobody: it has its time.
+  // Firmware is unobservable between two of its register accesses: give it time.
   void ExpectQuiet() {
     for (int i = 0; i < 2; ++i) {
       ASSERT_TRUE(system_->topology().RunUntilQuiet(system_->scheduler().now() + kSecond)) << "not quiet\n" << Recent();
@@ -446,7 +446,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     system_->host(attacked_).Close();
     ASSERT_EQ(system_->host(attacked_).Open(), "") << Recent();
     ASSERT_NO_FATAL_FAILURE(MakeGood());
-    for (size_t host = 0; host < 2; ++host) TakeEvents(host, true);  // of those before
+    for (size_t host = 0; host < 2; ++host) TakeEvents(host, true);  // of earlier rounds
     after_reset_.at(attacked_) = true;
     ++resets_;
   }
@@ -455,8 +455,8 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     attacked_ = Below(2);
     target_ = OneIn(16) ? (OneIn(2) ? Target::kControl : Target::kEvents) : static_cast<Target>(Below(3));
     const bool ends_device = target_ == Target::kControl || target_ == Target::kEvents;
-    const uint64_t count = 1 + Below(OneIn(2) ? 2 : kMostPerThrow);
-    wild_.clear();
+    const uint64_t count = 1 + Below(OneIn(2) ? 2 : kMaxPerInjection);
+    injected_.clear();
     ASSERT_NO_FATAL_FAILURE(MakeBad());
     const auto& side = bad_->side.at(attacked_);
     const host::DmaMemory& arena = *arena_.at(attacked_);
@@ -479,9 +479,9 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     } else {
       std::fill_n(arena.data(), arena.size(), kNoClass);
     }
-    const bool is_sure = Throw(target_, *ring, std::min<uint64_t>(count, ring->size));
-    // A chain may lead on to what the driver left behind.
-    for (size_t i = 0; target_ == Target::kControl && i < ring->size; ++i) wild_.push_back(GetDescriptor(*ring, i));
+    const bool is_sure = Inject(target_, *ring, std::min<uint64_t>(count, ring->size));
+    // A chain may lead to descriptors that the driver left in the ring.
+    for (size_t i = 0; target_ == Target::kControl && i < ring->size; ++i) injected_.push_back(GetDescriptor(*ring, i));
     switch (target_) {
       case Target::kSend: RingDoorbell(attacked_, index); break;
       case Target::kReceive:
@@ -492,7 +492,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
         for (uint64_t writes = 1 + Below(4); writes != 0; --writes) PostBad(attacked_, spec::IbWrOpcode::kRdmaWrite);
         break;
       case Target::kEvents: {
-        // What there is to tell.
+        // Expected events.
         const auto send = RingOf(attacked_, net(attacked_).SendQueueIndex(side.qp->qpn()).value());
         ASSERT_TRUE(send.has_value());
         PutDescriptor(*send, 0, {arena.address(), 0, static_cast<uint16_t>(packed_ ? DescFlags::kAvail : 0), 0});
@@ -503,8 +503,8 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
       case Target::kControl: RingDoorbell(attacked_, index); break;
     }
 
-    // A control queue that is broken is the device's own end, and it says so (docs/firmware.md). Nothing else is. What
-    // was under way then stays there until the reset.
+    // A broken control queue stops the device, which reports it (docs/firmware.md). No other queue does. Work in flight
+    // then stays in the device until the reset.
     if (target_ == Target::kControl) system_->topology().RunFor(kFirmwareTime);
     bool is_fatal = target_ == Target::kControl && NeedsReset();
     if (!is_fatal) {
@@ -515,7 +515,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     ASSERT_FALSE(system_->is_mismatched()) << Recent();
     ASSERT_TRUE(!is_fatal || target_ == Target::kControl) << Recent();
     fatal_ += is_fatal;
-    // The others, those under way and one more.
+    // The unaffected pair: outstanding messages and one more.
     if (!is_fatal) {
       ASSERT_NO_FATAL_FAILURE(ExpectGood());
       ASSERT_NO_FATAL_FAILURE(PostGood());
@@ -525,12 +525,11 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     }
     ExpectOnlyWildDma();
 
-    // What it says.
+    // Reported events.
     const Events events = TakeEvents(attacked_, target_ == Target::kEvents);
     EXPECT_EQ(is_fatal, events.contains({Event::kDeviceFatal, 0})) << Recent();
     const Events others = TakeEvents(1 - attacked_, false);
-    // Of a broken ring of events the driver may read what nobody wrote; with a device that has ended, whoever had
-    // something under way ends.
+    // The driver may read unwritten entries of a broken event ring; if the device has stopped, outstanding work fails.
     if (!is_fatal && target_ != Target::kEvents) ExpectVictims(attacked_, events);
     if (!is_fatal) ExpectVictims(1 - attacked_, others);
     if (is_sure && (target_ == Target::kSend || target_ == Target::kReceive)) {
@@ -549,15 +548,15 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     for (auto& one : bad_->side) {
       std::array<spec::RdmaCqReq, 2 * kEntries> completions;
       const auto polled = one.cq->Poll(completions);
-      if (!polled.ok()) continue;                             // the driver finds its ring broken, too
-      const bool is_spoilt = target_ == Target::kCompletion;  // it may hold anything
-      for (size_t k = 0; k < *polled && !is_spoilt; ++k) {
+      if (!polled.ok()) continue;                              // the driver detects a broken ring, too
+      const bool is_corrupt = target_ == Target::kCompletion;  // it may hold anything
+      for (size_t k = 0; k < *polled && !is_corrupt; ++k) {
         EXPECT_NE(spec::ToString(completions.at(k).status), nullptr) << Recent();
         ++completions_;
       }
     }
 
-    // Everything comes back.
+    // Everything recovers.
     if (ends_device || OneIn(64)) {
       ASSERT_NO_FATAL_FAILURE(ResetAttacked());
     }
@@ -570,25 +569,25 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
   uint64_t wanted_ = kDefaultDescriptors;
   std::mt19937_64 random_;
   std::unique_ptr<RdmaSystem> system_;
-  std::array<host::DmaBuffer, 2> arena_;  // what the victims' descriptors may lead to
+  std::array<host::DmaBuffer, 2> arena_;  // where the victims' descriptors may point
   std::unique_ptr<ConnectedPair> good_, bad_;
   std::array<std::vector<uint8_t>, 2> expected_;
   std::array<std::deque<uint64_t>, 2> outstanding_;
   size_t attacked_ = 0;  // host
-  // `lost` may still count what could not be said during that reset: nobody has cleared it.
+  // `lost` may still count events of that reset: it has not been cleared.
   std::array<bool, 2> after_reset_{};
   Target target_ = Target::kSend;
-  std::vector<RawDescriptor> wild_;  // of this round
+  std::vector<RawDescriptor> injected_;  // of this round
   std::deque<std::string> recent_;
   std::map<std::string, uint64_t> defects_;
   std::array<uint64_t, kTargetNames.size()> by_target_{};
-  uint64_t next_wr_id_ = 0, thrown_ = 0, rounds_ = 0, sure_ = 0, refused_ = 0, events_ = 0, completions_ = 0,
+  uint64_t next_wr_id_ = 0, injected_count_ = 0, rounds_ = 0, sure_ = 0, refused_ = 0, events_ = 0, completions_ = 0,
            resets_ = 0, fatal_ = 0, outside_ = 0, good_messages_ = 0;
 };
 
-TEST_P(Descriptors, ThatAreWrongStopOnlyTheirQueue) {
+TEST_P(Descriptors, MalformedDescriptorsStopOnlyTheirQueue) {
   const std::clock_t begin = std::clock();
-  while (thrown_ < wanted_) {
+  while (injected_count_ < wanted_) {
     ASSERT_NO_FATAL_FAILURE(Round());
     if (HasFailure()) return;
   }
@@ -605,16 +604,16 @@ TEST_P(Descriptors, ThatAreWrongStopOnlyTheirQueue) {
   fmt::print(
       "{} malformed descriptors in {} rounds survived, {:.1f} s of CPU:{}\n {}\n  {} queues stopped (vq_err), {} "
       "events, "
-      "{} completions of victims, {} device resets ({} for a broken control queue), {} DMAs outside as that queue "
-      "told; {} good writes intact\n",
-      thrown_, rounds_, seconds, targets, defects, refused_, events_, completions_, resets_, fatal_, outside_,
+      "{} completions of victims, {} device resets ({} for a broken control queue), {} unmapped DMAs by that "
+      "queue; {} valid writes intact\n",
+      injected_count_, rounds_, seconds, targets, defects, refused_, events_, completions_, resets_, fatal_, outside_,
       good_messages_);
 }
 
-// What was under way when the device gave up must not keep its reset from ending. Then firmware clears every table, one
-// entry after the other: nic1 has the smaller ones.
+// Work in flight when the device stopped must not block its reset. Firmware then clears every table, entry by entry:
+// nic1 has the smaller ones.
 class BrokenControlQueue : public Descriptors {};
-TEST_P(BrokenControlQueue, EndsADeviceInTrafficUntilItsReset) {
+TEST_P(BrokenControlQueue, DeviceInTrafficStopsUntilReset) {
   target_ = Target::kControl;
   for (attacked_ = 0; attacked_ < 2; ++attacked_) {
     for (int i = 0; i < 4; ++i) ASSERT_NO_FATAL_FAILURE(PostGood());

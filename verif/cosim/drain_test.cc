@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A send queue that is drained (SQD): what was begun ends, what is posted waits, the host hears of the end, and the
-// queue pair goes on. [IBTA vol. 1, 10.3.1.5]
+// A drained send queue (SQD): started messages complete, new work requests wait, the end of the drain is reported, and
+// the queue pair can continue. [IBTA vol. 1, 10.3.1.5]
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -43,7 +43,7 @@ class Drain : public PairTest {
     PostSend({.wr_id = wr_id, .opcode = IbWrOpcode::kSend, .sg_list = {&sge, 1}});
   }
   void Receive(uint64_t wr_id) { PostRecv(1, wr_id, {far().region->Sge(0, kBytes)}); }
-  // Events that have come to the near side.
+  // Events received by the near side.
   std::vector<spec::RdmaEvent> Events() {
     std::vector<spec::RdmaEvent> events;
     for (;;) {
@@ -66,7 +66,7 @@ class Drain : public PairTest {
   }
 };
 
-TEST_P(Drain, AnEmptySendQueueIsDrainedAtOnce) {
+TEST_P(Drain, EmptySendQueueIsDrainedImmediately) {
   Move(IbQpState::kSqd);
   ExpectDrained();
   const auto answer = Query(near());
@@ -74,7 +74,7 @@ TEST_P(Drain, AnEmptySendQueueIsDrainedAtOnce) {
   EXPECT_FALSE(answer.sq_draining);
 }
 
-TEST_P(Drain, WhatWasBegunEndsAndThenTheHostIsTold) {
+TEST_P(Drain, StartedMessagesCompleteThenDrainIsReported) {
   for (uint64_t i = 0; i < 3; ++i) Send(i);
   ExpectNone(0, 20'000);  // the peer has no receive
   Move(IbQpState::kSqd);
@@ -88,7 +88,7 @@ TEST_P(Drain, WhatWasBegunEndsAndThenTheHostIsTold) {
   EXPECT_FALSE(Query(near()).sq_draining);
 }
 
-TEST_P(Drain, WhatIsPostedThenWaitsForTheWayBack) {
+TEST_P(Drain, NewWorkRequestsWaitForRts) {
   Move(IbQpState::kSqd);
   ExpectDrained();
   Receive(100);
@@ -99,7 +99,7 @@ TEST_P(Drain, WhatIsPostedThenWaitsForTheWayBack) {
   ExpectNext(1, 100, IbWcStatus::kSuccess);
 }
 
-TEST_P(Drain, OneThatNeverEndsKeepsNobodyFromAnything) {
+TEST_P(Drain, EndlessDrainBlocksNoOtherCommand) {
   Send(1);
   ExpectNone(0, 20'000);
   Move(IbQpState::kSqd);
@@ -112,7 +112,7 @@ TEST_P(Drain, OneThatNeverEndsKeepsNobodyFromAnything) {
   EXPECT_TRUE(Events().empty());
 }
 
-TEST_P(Drain, AQueryTellsWhereAQueuePairIs) {
+TEST_P(Drain, QueryReturnsTheStateOfTheDrain) {
   const auto near_before = Query(near());
   const auto far_before = Query(far());
   EXPECT_EQ(near_before.sq_psn, far_before.rq_psn);

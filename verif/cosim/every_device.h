@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every device and configuration that a test of whole NICs runs on: model, RTL and both in lockstep. No test asks which
-// one it has.
+// All devices and configurations for tests of whole NICs: model, RTL and both in lockstep. Tests must not depend on
+// which one they run on.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace vireo::sim {
 
 // Name of the device (DeviceNames()), configuration.
 using EveryDevice = std::tuple<std::string, const spec::Config*>;
-// The same, and whether the driver wants packed rings.
+// The same, and whether the driver requests packed rings.
 using EveryDeviceAndRing = std::tuple<std::string, const spec::Config*, bool>;
 
 inline std::string NameOf(const testing::TestParamInfo<EveryDevice>& info) {
@@ -26,8 +26,8 @@ inline std::string NameOfWithRing(const testing::TestParamInfo<EveryDeviceAndRin
          (std::get<2>(info.param) ? "_packed" : "_split");
 }
 
-// RTL alone has each configuration and each kind of ring once: in lockstep it is the master, so every combination runs
-// on it there too.
+// RTL alone covers each configuration and each kind of ring once: in lockstep it is the master, so every combination
+// runs on it there, too.
 inline std::vector<EveryDeviceAndRing> EveryDeviceWithEveryRing() {
   std::vector<EveryDeviceAndRing> all;
   for (const char* device : {"model", "lockstep"}) {
@@ -52,7 +52,7 @@ inline std::vector<EveryDevice> EveryDeviceOnce() {
 
 }  // namespace vireo::sim
 
-// For a suite of EveryDevice, whose rings are its own choice.
+// For a suite of EveryDevice, which chooses its own rings.
 #define VIREO_ON_EVERY_DEVICE_ONCE(Suite) \
   INSTANTIATE_TEST_SUITE_P(Devices, Suite, testing::ValuesIn(::vireo::sim::EveryDeviceOnce()), ::vireo::sim::NameOf)
 // For a suite of EveryDeviceAndRing.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Malformed and forged frames into two NICs between which RDMA WRITEs go on: the writes must not notice, and memory
-// that nobody may write to must stay as it is. Model, RTL, and both in lockstep. VIREO_FRAMES=N sends N frames.
+// Malformed and forged frames into two NICs with continuous RDMA WRITEs between them: the writes must not be affected,
+// and protected memory must not change. Model, RTL, and both in lockstep. VIREO_FRAMES=N sends N frames.
 //
-// There are two kinds of connections. The streams are what must not suffer; the victims may. A frame that a NIC could
-// take for real (lengths, checksum and ICRC right) is addressed to victims only: who can forge those may do to a
-// connection what he likes, but to nothing else. Everything else is addressed to all.
+// There are two kinds of connections: streams, which must not be affected, and victims, which may. Frames that a NIC
+// may accept (valid lengths, checksum and ICRC) are addressed to victims only: who can forge them may affect that
+// connection, but nothing else. All other frames are addressed to both.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -43,10 +43,10 @@ constexpr Picoseconds kPatience = 20'000 * kMicrosecond;
 constexpr Picoseconds kSecond = 1'000'000 * kMicrosecond;
 constexpr size_t kStreams = 2, kVictims = 3;  // connections
 constexpr size_t kOutstanding = 4;            // writes of one side of a stream
-constexpr uint64_t kVictimLife = 60;          // frames
+constexpr uint64_t kVictimLifetime = 60;      // frames
 constexpr uint64_t kStreamBytes = 16'384, kLargestWrite = 3000;
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kVictimPages = 4, kVictimBytes = 2 * kPage + 1234;  // the pages hold a guard in front and behind
+constexpr uint64_t kVictimPages = 4, kVictimBytes = 2 * kPage + 1234;  // with guard bytes before and after
 constexpr uint32_t kVictimAccess =
     spec::IbAccessFlags::kLocalWrite | spec::IbAccessFlags::kRemoteWrite | spec::IbAccessFlags::kRemoteRead;
 
@@ -60,7 +60,7 @@ struct Place {
   size_t at;
 };
 
-// Those of an untagged RoCEv2 frame over IPv4.
+// Of an untagged RoCEv2 frame over IPv4.
 std::vector<Place> HeadersOf(const Bytes& frame) {
   const auto roce = FindRoce(frame);
   if (!roce || roce->is_ipv6) return {};
@@ -107,7 +107,7 @@ class Frames : public testing::TestWithParam<EveryDevice>, private EventSink {
     std::array<Bytes, 2> expected;                    // the memory
     std::array<Bytes, 2> source;
   };
-  // Memory and completion queues stay; queue pairs come and go.
+  // Memory and completion queues stay; queue pairs are replaced.
   struct VictimSide {
     std::shared_ptr<verbs::ProtectionDomain> pd;
     std::shared_ptr<verbs::CompletionQueue> cq;
@@ -211,7 +211,7 @@ class Frames : public testing::TestWithParam<EveryDevice>, private EventSink {
     }
   }
 
-  // What the NICs send, by who receives it. Called while the simulation runs.
+  // Frames sent by the NICs, by receiver. Called while the simulation runs.
   void OnEvent(const BoundaryEvent& event) override {
     if (event.kind != EventKind::kTransmitEnd) return;
     const size_t target = 1U - event.nic;
@@ -249,7 +249,7 @@ class Frames : public testing::TestWithParam<EveryDevice>, private EventSink {
     const VictimSide& far = victim_sides_.at(1 - from);
     const auto bytes = static_cast<uint32_t>(Below(OneIn(4) ? 2000 : 200));
     const spec::RdmaSge sge = near.region->Sge(Below(kVictimBytes - bytes), bytes);
-    // It may be full, or dead.
+    // The queue may be full or in error.
     static_cast<void>(victim.qp.at(from)->PostSend({.wr_id = ++next_wr_id_,
                                                     .opcode = spec::IbWrOpcode::kRdmaWrite,
                                                     .sg_list = std::span(&sge, 1),
@@ -275,7 +275,7 @@ class Frames : public testing::TestWithParam<EveryDevice>, private EventSink {
       }
     }
     for (size_t i = 0; i < 2; ++i) {
-      for (;;) {  // whatever they say
+      for (;;) {  // with any status
         const auto polled = victim_sides_.at(i).cq->Poll(completions);
         ASSERT_TRUE(polled.ok());
         if (*polled < completions.size()) break;
@@ -299,7 +299,7 @@ class Frames : public testing::TestWithParam<EveryDevice>, private EventSink {
       system_->topology().RunFor(kMicrosecond);
       ASSERT_NO_FATAL_FAILURE(Poll());
     }
-    // What was acknowledged is in memory a little later.
+    // Acknowledged data is in memory a little later.
     system_->topology().RunFor(20 * kMicrosecond);
   }
   void Compare() {
@@ -321,7 +321,7 @@ class Frames : public testing::TestWithParam<EveryDevice>, private EventSink {
     }
   }
 
-  // --- What is sent
+  // --- Attack frames
 
   struct Forged {
     Bytes bytes;
@@ -329,7 +329,7 @@ class Frames : public testing::TestWithParam<EveryDevice>, private EventSink {
     std::string what;
   };
 
-  // Changes the field so that it is another one.
+  // Changes the field to another value.
   uint64_t Other(uint64_t value, unsigned bits) {
     const uint64_t mask = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
     uint64_t other = value;
@@ -343,11 +343,11 @@ class Frames : public testing::TestWithParam<EveryDevice>, private EventSink {
     return (other & mask) != value ? other & mask : value ^ 1;
   }
 
-  // Every field of every header in turn.
+  // Modifies all fields of all headers evenly.
   std::string MutateField(Bytes& frame) {
     const std::vector<Place> headers = HeadersOf(frame);
     if (headers.empty()) return "";
-    // The one that had the fewest turns.
+    // The least modified field.
     const Place place = *std::ranges::min_element(
         headers, {}, [this](const Place& each) { return turns_[each.header] * 100 / FieldsOf(each.header); });
     const size_t wanted = turns_[place.header]++ % FieldsOf(place.header);
@@ -367,7 +367,7 @@ class Frames : public testing::TestWithParam<EveryDevice>, private EventSink {
     return name;
   }
 
-  // A frame with anything in it that looks like a packet to a victim, all protection right.
+  // A frame with random contents that looks like a packet to a victim, with valid checksum, lengths and ICRC.
   Forged Invent(size_t target) {
     Forged forged;
     const auto& seen = seen_.at(target).at(1);
@@ -376,7 +376,7 @@ class Frames : public testing::TestWithParam<EveryDevice>, private EventSink {
     spec::Bth bth = roce->bth;
     bth.opcode = static_cast<spec::BthOpcode>(Below(256));
     if (OneIn(2)) {
-      // An RC one.
+      // An RC opcode.
       constexpr auto kLastRc = static_cast<uint64_t>(spec::BthOpcode::kRcRdmaWriteOnlyWithImmediate);
       bth.opcode = static_cast<spec::BthOpcode>(Below(OneIn(2) ? kLastRc + 1 : 32));
     }
@@ -409,7 +409,7 @@ class Frames : public testing::TestWithParam<EveryDevice>, private EventSink {
   Forged Forge(size_t target) {
     if (seen_.at(target).at(0).empty() || seen_.at(target).at(1).empty()) return {};
     const auto& seen = seen_.at(target).at(Below(2));
-    // Younger ones are nearer to what is expected.
+    // Recent frames are closer to the expected PSNs.
     const size_t age = OneIn(2) ? Below(std::min<size_t>(seen.size(), 3)) : Below(seen.size());
     Forged forged{seen[seen.size() - 1 - age], false, ""};
     Bytes& frame = forged.bytes;
@@ -427,7 +427,7 @@ class Frames : public testing::TestWithParam<EveryDevice>, private EventSink {
             // A length stays wrong.
             FixChecksum(frame);
             FixIcrc(frame, spec::Ethernet::kBytes, frame.size() - spec::Ethernet::kBytes);
-            forged.what += ", its ICRC right";
+            forged.what += ", ICRC valid";
             break;
         }
         break;
@@ -435,13 +435,13 @@ class Frames : public testing::TestWithParam<EveryDevice>, private EventSink {
       case 5:
         frame.resize(1 + Below(frame.size()));
         forged.what = "cut";
-        if (OneIn(2)) FixAll(frame), forged.what += ", lengths right";
+        if (OneIn(2)) FixAll(frame), forged.what += ", lengths valid";
         break;
       case 6: {
         const bool is_huge = OneIn(4);
         frame.resize(frame.size() + 1 + Below(is_huge ? config_->max_frame_bytes + 100 : 300));
         forged.what = "lengthened";
-        if (OneIn(2)) FixAll(frame), forged.what += ", lengths right";
+        if (OneIn(2)) FixAll(frame), forged.what += ", lengths valid";
         break;
       }
       case 7:
@@ -453,7 +453,7 @@ class Frames : public testing::TestWithParam<EveryDevice>, private EventSink {
         forged.bad_fcs = OneIn(4);
         break;
       case 8: {
-        // Wrong lengths, but nothing else.
+        // Wrong lengths, everything else valid.
         const bool is_udp = OneIn(2);
         uint8_t* field = frame.data() + spec::Ethernet::kBytes +
                          (is_udp ? spec::Ipv4::kBytes + spec::Udp::kLengthOffset : spec::Ipv4::kTotalLengthOffset);
@@ -467,17 +467,17 @@ class Frames : public testing::TestWithParam<EveryDevice>, private EventSink {
         break;
       }
       case 9: {
-        // Noise, behind as much of a real frame as may be.
+        // Random bytes after a prefix of a real frame.
         const size_t kept = Below(std::min<size_t>(frame.size(), 80));
         frame.resize(std::max<size_t>(kept, 1 + Below(OneIn(8) ? config_->max_frame_bytes : 400)));
         Fill(frame.data() + kept, frame.size() - kept);
         forged.what = "noise";
-        if (OneIn(3)) FixAll(frame), forged.what += ", ICRC right";
+        if (OneIn(3)) FixAll(frame), forged.what += ", ICRC valid";
         break;
       }
       case 10:
         if (OneIn(3)) {
-          // A tag, or two.
+          // One or two VLAN tags.
           for (uint64_t tags = 1 + Below(2); tags != 0; --tags) {
             const std::array<uint8_t, 4> tag = {0x81, 0x00, static_cast<uint8_t>(Below(256)), 1};
             frame.insert(frame.begin() + 12, tag.begin(), tag.end());
@@ -510,7 +510,7 @@ class Frames : public testing::TestWithParam<EveryDevice>, private EventSink {
     if (recent_.size() > 12) recent_.pop_front();
     const uint64_t wire_bytes = forged.bytes.size() + kPreambleBytes + kFcsBytes + kInterframeGapBytes;
     system_->topology().station(target).mac().OnFrame({std::move(forged.bytes), forged.bad_fcs, ""});
-    // Somewhat less than a fifth of the line, so that the streams' frames find room in the receive buffer.
+    // Less than a fifth of the line rate, so that the streams' frames fit into the receive buffer.
     system_->topology().RunFor(wire_bytes * 8 * 1'000'000 / config_->link_mbps * (5 + Below(10)));
   }
 
@@ -529,12 +529,12 @@ class Frames : public testing::TestWithParam<EveryDevice>, private EventSink {
       ASSERT_FALSE(system_->is_mismatched()) << Recent();
       ASSERT_NO_FATAL_FAILURE(Poll());
       const size_t oldest = round % kVictims;
-      if (sent_ - victims_.at(oldest).born > kVictimLife) {
+      if (sent_ - victims_.at(oldest).born > kVictimLifetime) {
         ASSERT_NO_FATAL_FAILURE(MakeVictim(oldest));
       }
-      // Before there is anything to copy from, and if everything is refused.
+      // Until there is a frame to copy, and if everything is refused.
       idle = sent_ == before ? idle + 1 : 0;
-      ASSERT_LT(idle, 10'000U) << "there are no frames";
+      ASSERT_LT(idle, 10'000U) << "no frames";
       if (round % 4096 == 4095) {
         ASSERT_NO_FATAL_FAILURE(Drain());
         ASSERT_NO_FATAL_FAILURE(Compare());
@@ -560,11 +560,11 @@ class Frames : public testing::TestWithParam<EveryDevice>, private EventSink {
   uint64_t next_wr_id_ = 0, sent_ = 0, real_ = 0, bytes_ = 0, events_ = 0, stream_messages_ = 0, stream_bytes_ = 0;
 };
 
-TEST_P(Frames, ThatAreWrongHarmNothing) {
+TEST_P(Frames, MalformedFramesHaveNoEffect) {
   const std::clock_t begin = std::clock();
   ASSERT_NO_FATAL_FAILURE(Attack());
   EXPECT_GT(stream_messages_, frames_ / 10);
-  // All that RC WRITE has on the wire; enough frames hit every field.
+  // All headers of an RC WRITE; enough frames modify every field.
   if (frames_ >= kDefaultFrames) {
     std::set<std::string> wanted;
     for (const Header header :
@@ -580,7 +580,7 @@ TEST_P(Frames, ThatAreWrongHarmNothing) {
   if (std::getenv("VIREO_FRAMES") == nullptr) return;
   const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   fmt::print(
-      "{} frames of {} bytes in {:.1f} s of CPU: {} that pass every check of the parser's, {} fields hit; {} writes of "
+      "{} frames of {} bytes in {:.1f} s of CPU: {} valid for the parser, {} fields modified; {} writes of "
       "{} "
       "bytes intact, {} events of victims; {} us\n",
       sent_, bytes_, seconds, real_, hits_.size(), stream_messages_, stream_bytes_, events_,

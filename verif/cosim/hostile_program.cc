@@ -27,14 +27,14 @@ void HostileProgram::Step(Own& own, host::PciFunction& function) {
 }
 
 void HostileProgram::Scribble(Own& own, Queue& queue, Attack attack) {
-  if (queue.is_completion) {  // it is filled: in place
+  if (queue.is_completion) {  // it is full: replaces in place
     PutDescriptor(queue.ring, Below(queue.ring.size), AnyDescriptor(own, Below(kSlots)));
     ++counts_.entries;
     return;
   }
   uint64_t count = 1 + Below(8);
   if (attack != Attack::kDescriptors && !queue.ring.packed) {
-    // More than the ring holds would stop the queue; work that is refused goes on and on.
+    // More entries than the ring holds would stop the queue; refused work continues without end.
     const auto used = Get16(queue.ring.used + spec::VirtqUsed::kIdxOffset);
     const uint64_t taken = static_cast<uint16_t>(queue.position - used);
     count = std::min(count, queue.ring.size - std::min<uint64_t>(taken, queue.ring.size));
@@ -58,7 +58,7 @@ void HostileProgram::Scribble(Own& own, Queue& queue, Attack attack) {
   }
   const bool jumps = attack == Attack::kDescriptors && OneIn(16);
   queue.position += jumps ? Below(1 << 16) : count;
-  // Of packed rings it is in the descriptors.
+  // Packed rings: in the descriptors.
   if (!queue.ring.packed) Put16(queue.ring.available + spec::VirtqAvail::kIdxOffset, queue.position);
   counts_.entries += count;
 }
@@ -85,7 +85,7 @@ void HostileProgram::MakeRequest(const Own& own, size_t slot, bool is_foreign) {
     if (OneIn(2)) sge.lkey = OneOf(others_.keys);
     if (OneIn(2)) sge.addr = OneIn(2) ? OneOf(others_.addresses) : random_();
     if (OneIn(4)) sge.length = static_cast<uint32_t>(random_());
-    // One of them must be wrong.
+    // At least one must be invalid.
     if (sge.lkey == own.region.lkey && sge.addr == own.region.addr) sge.addr -= 1 + Below(1 << 20);
   }
   EncodeWrite(at, slot, sge, address, key);
@@ -101,11 +101,11 @@ void HostileProgram::MakeRequest(const Own& own, size_t slot, bool is_foreign) {
   }
 }
 
-// `is_wild`: anywhere in the queue's page, of any width. The page is all that it can reach.
+// `is_wild`: any address and width in the queue's page. The page is all that it can access.
 void HostileProgram::Ring(const Queue& queue, bool is_wild, host::PciFunction& function) {
   uint64_t offset = queue.doorbell;
   unsigned bytes = queue.doorbell_bytes;
-  uint64_t value = queue.ring.index | Below(1 << 16) << 16;  // a position that nobody may believe
+  uint64_t value = queue.ring.index | Below(1 << 16) << 16;  // an untrusted position
   if (is_wild && OneIn(4)) {
     bytes = 1U << Below(4);
     offset += Below(spec::kNotifyOffMultiplier / 8) * 8;

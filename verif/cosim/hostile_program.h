@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program does to its own queues of a NIC when it is after everybody else's: it knows nothing but its memory,
-// its doorbells, and what it could find out or guess of others. Where it runs, in a simulation's process or as a client
-// of host/service in one of its own, it is not told.
+// A program that attacks other users of a NIC through its own queues. It has only its memory, its doorbells, and what
+// it can find out or guess about others. Independent of where it runs: in a simulation's process, or as a client of
+// host/service in its own process.
 #pragma once
 
 #include <array>
@@ -16,31 +16,31 @@
 
 namespace vireo::sim {
 
-// What is not its own.
+// Resources of others.
 struct OthersThings {
-  std::vector<uint64_t> addresses;  // as the NIC calls memory; at least one
+  std::vector<uint64_t> addresses;  // device addresses; at least one
   std::vector<uint32_t> keys;       // of either host; at least one
 };
 
 class HostileProgram {
  public:
   enum class Attack : uint8_t {
-    kDoorbells,     // rings and arms, and nothing is there
+    kDoorbells,     // rings and arms without work
     kDescriptors,   // descriptors and indices of any kind
-    kRequests,      // descriptors are right, the work requests are noise, or name what is not its own
-    kForeignPeers,  // requests that only the peer can refuse: keys, addresses and lengths of somebody else
+    kRequests,      // valid descriptors; work requests are random or name resources of others
+    kForeignPeers,  // requests that only the peer can refuse: keys, addresses and lengths of others
     kEverything,
   };
   static constexpr std::array<const char*, 5> kNames = {"doorbells", "descriptors", "requests", "foreign peers",
                                                         "everything"};
-  // Its memory holds as many work requests.
+  // Number of work requests that its memory holds.
   static constexpr size_t kSlots = 64, kSlotBytes = 1024, kMemoryBytes = kSlots * kSlotBytes;
 
   struct Queue {
     RawRing ring;
     uint8_t bar = 0;
     uint64_t doorbell = 0;                                          // in the BAR
-    unsigned doorbell_bytes = spec::VirtqNotificationData::kBytes;  // that count as one
+    unsigned doorbell_bytes = spec::VirtqNotificationData::kBytes;  // per doorbell
     bool is_completion = false;                                     // filled by its driver
     uint64_t position = 0;                                          // where the next entry goes
   };
@@ -51,7 +51,7 @@ class HostileProgram {
     uint64_t address = 0;       // of it, for the device
     spec::RdmaSge region;       // all of it, by its key
     uint64_t remote_address = 0;
-    uint32_t remote_key = 0;  // of the far end, which is its own too
+    uint32_t remote_key = 0;  // of the remote end, which it owns, too
   };
   struct Counts {
     uint64_t doorbells = 0, entries = 0;
@@ -59,7 +59,7 @@ class HostileProgram {
 
   HostileProgram(Attack attack, OthersThings others, std::mt19937_64 random);
 
-  // Scribbles into one of the queues and rings. Does not wait.
+  // Writes random values to one of the queues and rings. Does not wait.
   void Step(Own& own, host::PciFunction& function);
   const Counts& counts() const { return counts_; }
   uint64_t Below(uint64_t bound);

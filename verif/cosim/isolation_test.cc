@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hostile tenant of a NIC beside one that minds its own business: the second one's memory, queue pairs and throughput
-// stay as they are, and no DMA leaves what is the first one's. Throughput is that of simulated time, so it is the same
-// in every run of a seed. Model, RTL, and both in lockstep. VIREO_ISOLATION=N measures N messages each way of every
-// attack and prints the table of docs/isolation.md.
+// A hostile tenant of a NIC beside a well-behaved one, which must keep its memory, its queue pairs and its share of the
+// throughput; no DMA may leave the hostile tenant's memory. Throughput is in simulated time, so it is the same in
+// every run with a seed. Model, RTL, and both in lockstep. VIREO_ISOLATION=N measures N messages per direction with
+// every attack and prints the table of docs/isolation.md.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -32,11 +32,11 @@ constexpr size_t kVaultBytes = 1 << 16;
 constexpr size_t kNeighbors = 4;  // queue pairs of the other tenant
 constexpr double kMostSlowdown = 0.05;
 
-// Who is beside the one that is measured.
+// The tenant beside the measured one.
 struct Neighbor {
   std::optional<Attack> attack{};
-  bool is_lawful = false;  // as many queue pairs, as busy as they can be
-  bool renews = true;      // the hostile one has its queue pairs made anew, one after the other
+  bool is_well_behaved = false;  // as many queue pairs, as busy as possible
+  bool renews = true;            // the hostile one has its queue pairs replaced, one after the other
 };
 
 struct Measured {
@@ -56,11 +56,11 @@ class Isolation : public testing::TestWithParam<EveryDeviceAndRing> {
   }
 
   static bool is_fast() { return std::get<1>(GetParam())->link_mbps >= 10'000; }
-  // As many under way as there is room for.
+  // Always as many outstanding as there is room for.
   SteadyWrites::Options Busy() const {
     return {.bytes = is_fast() ? 4096U : 1024U, .messages = wanted_ != 0 ? wanted_ : is_fast() ? 150 : 40};
   }
-  // All of them where the wire is fast, and the run short.
+  // All attacks on a fast wire, where the run is short.
   std::vector<Attack> Attacks() const {
     if (wanted_ == 0 && !is_fast()) return {Attack::kEverything};
     return {kAttacks.begin(), kAttacks.end()};
@@ -84,11 +84,11 @@ class Isolation : public testing::TestWithParam<EveryDeviceAndRing> {
       fmt::print(" {:9.1f} us {:+7.2f} %", duration / static_cast<double>(kMicrosecond),
                  (duration / static_cast<double>(alone.duration.at(from)) - 1) * 100);
     }
-    fmt::print("  {} doorbells, {} entries, {} queue pairs made anew\n", one.attack.doorbells, one.attack.entries,
+    fmt::print("  {} doorbells, {} entries, {} queue pairs replaced\n", one.attack.doorbells, one.attack.entries,
                one.renewals);
   }
 
-  // The same for every neighbor but for him.
+  // Measures the tenant beside `neighbor`; everything else is the same for every neighbor.
   void Measure(const Neighbor& neighbor, SteadyWrites::Options options, Measured* measured) {
     const auto& [device, config, packed] = GetParam();
     auto built = RdmaSystem::Build(
@@ -96,7 +96,7 @@ class Isolation : public testing::TestWithParam<EveryDeviceAndRing> {
     ASSERT_NE(built.system, nullptr) << built.error;
     RdmaSystem& system = *built.system;
     auto random = MakeRandom(fmt::format("isolation.{}.{}", config->name, packed));  // the same for every device
-    // What nobody may touch.
+    // Memory without access for any tenant.
     std::array<host::DmaBuffer, 2> vault;
     for (size_t i = 0; i < 2; ++i) {
       auto memory = system.host(i).function().AllocateDma(kVaultBytes, HostMemory::kPageBytes);
@@ -108,8 +108,8 @@ class Isolation : public testing::TestWithParam<EveryDeviceAndRing> {
     const uint32_t bytes = options.bytes;
     options.depth = kDepth;
     std::string error;
-    // Several at full speed both ways fill a receive buffer now and then. What is lost at the end of a run costs it one
-    // timeout, so that is little more than what a full queue takes on the line: 262 us, 4 ms.
+    // Several at full speed in both directions overflow a receive buffer at times. A loss at the end of a run costs one
+    // timeout, so that is little more than the wire time of a full queue: 262 us, 4 ms.
     const ConnectedPairOptions wide = {.memory_bytes = 2 * kDepth * bytes,
                                        .interrupts = false,
                                        .qp = {.max_send_wr = kDepth},
@@ -132,20 +132,20 @@ class Isolation : public testing::TestWithParam<EveryDeviceAndRing> {
       }
     }
     std::optional<HostileTenant> hostile;
-    std::vector<std::unique_ptr<ConnectedPair>> lawful_pairs;
-    std::vector<std::unique_ptr<SteadyWrites>> lawful;
+    std::vector<std::unique_ptr<ConnectedPair>> well_behaved_pairs;
+    std::vector<std::unique_ptr<SteadyWrites>> well_behaved;
     if (neighbor.attack.has_value()) {
       hostile.emplace(system, HostileTenant::Options{.attack = *neighbor.attack, .queue_pairs = kNeighbors}, others,
                       random);
       ASSERT_EQ(hostile->MakeQueues(), "");
       hostile->Start();
     }
-    for (size_t i = 0; neighbor.is_lawful && i < kNeighbors; ++i) {
-      lawful_pairs.push_back(MakeConnectedPair(system.host(0), system.host(1), wide, &error));
-      ASSERT_NE(lawful_pairs.back(), nullptr) << error;
-      lawful.push_back(std::make_unique<SteadyWrites>(system, *lawful_pairs.back(),
-                                                      SteadyWrites::Options{.bytes = bytes, .depth = kDepth}, random));
-      lawful.back()->Start();
+    for (size_t i = 0; neighbor.is_well_behaved && i < kNeighbors; ++i) {
+      well_behaved_pairs.push_back(MakeConnectedPair(system.host(0), system.host(1), wide, &error));
+      ASSERT_NE(well_behaved_pairs.back(), nullptr) << error;
+      well_behaved.push_back(std::make_unique<SteadyWrites>(
+          system, *well_behaved_pairs.back(), SteadyWrites::Options{.bytes = bytes, .depth = kDepth}, random));
+      well_behaved.back()->Start();
     }
     const auto tally = [&](size_t i) {
       return system.host(i).station().memory().TrafficOf(pair->side.at(i).memory->address()).value();
@@ -165,10 +165,10 @@ class Isolation : public testing::TestWithParam<EveryDeviceAndRing> {
       for (size_t i = 0; i < 2; ++i) TakeEvents(system.host(i), *pair->side.at(i).qp);
     }
     if (hostile.has_value()) hostile->Stop();
-    for (const auto& one : lawful) one->Stop();
+    for (const auto& one : well_behaved) one->Stop();
     EXPECT_TRUE(system.topology().RunUntilQuiet(system.scheduler().now() + kPatience));
     ASSERT_EQ(tenant.Error(), "");
-    for (const auto& one : lawful) EXPECT_EQ(one->Error(), "");
+    for (const auto& one : well_behaved) EXPECT_EQ(one->Error(), "");
     measured->duration = {tenant.duration(0), tenant.duration(1)};
     for (size_t i = 0; i < 2; ++i) {
       const auto after = tally(i);
@@ -183,14 +183,14 @@ class Isolation : public testing::TestWithParam<EveryDeviceAndRing> {
     ASSERT_TRUE(state.ok());
     EXPECT_EQ(state->qp_state, spec::IbQpState::kRts);
     for (const auto& memory : vault) EXPECT_TRUE(std::all_of(memory->data(), memory->data() + kVaultBytes, IsZero));
-    lawful_pairs.clear();
+    well_behaved_pairs.clear();
     EXPECT_EQ(system.Complaints(), "");
     hostile.reset();
     pair.reset();
   }
 
   static bool IsZero(uint8_t byte) { return byte == 0; }
-  // None is about the tenant that did nothing.
+  // No event is about the well-behaved tenant.
   static void TakeEvents(RdmaHost& host, const verbs::QueuePair& innocent) {
     for (;;) {
       const auto event = host.device().PollEvent();
@@ -209,8 +209,8 @@ class Isolation : public testing::TestWithParam<EveryDeviceAndRing> {
   uint64_t wanted_ = 0;
 };
 
-// Beside each attack: completions, memory, queue pairs and events of the other are as without it.
-TEST_P(Isolation, AHostileTenantReachesNothingOfOthers) {
+// With each attack: completions, memory, queue pairs and events of the other tenant are as without it.
+TEST_P(Isolation, HostileTenantReachesNoMemoryOfOthers) {
   Measured alone;
   ASSERT_NO_FATAL_FAILURE(Measure({}, Busy(), &alone));
   Print("alone", alone, alone);
@@ -223,22 +223,22 @@ TEST_P(Isolation, AHostileTenantReachesNothingOfOthers) {
   }
 }
 
-// What docs/isolation.md promises of time.
-class IsolationInTime : public Isolation {};
-TEST_P(IsolationInTime, AHostileTenantTakesNoMoreThanItsShare) {
-  Measured alone, share, modest;
+// The time limits of docs/isolation.md.
+class TimingIsolation : public Isolation {};
+TEST_P(TimingIsolation, HostileTenantTakesAtMostItsShare) {
+  Measured alone, share, paced;
   ASSERT_NO_FATAL_FAILURE(Measure({}, Busy(), &alone));
   Print("alone", alone, alone);
-  // The share of a queue pair: what is left of the NIC beside a lawful tenant with as many as the hostile one.
-  ASSERT_NO_FATAL_FAILURE(Measure({.is_lawful = true}, Busy(), &share));
-  Print("beside a lawful one", share, alone);
-  // Who asks for no more than that share, for long enough: an attack whose queue pairs end and are made anew holds
-  // everybody up each time until all is quiet, on a slow wire for longer than 5 % of a short run.
+  // The share of a queue pair: its throughput beside a well-behaved tenant with as many as the hostile one.
+  ASSERT_NO_FATAL_FAILURE(Measure({.is_well_behaved = true}, Busy(), &share));
+  Print("well-behaved tenant", share, alone);
+  // A tenant that requests only that share, for long enough: replacing a queue pair quiesces the device each time, on a
+  // slow wire for longer than 5 % of a short run.
   SteadyWrites::Options pace = Busy();
   pace.interval = std::max(share.duration[0], share.duration[1]) / pace.messages;
   if (wanted_ == 0 && is_fast()) pace.messages *= 2;
-  ASSERT_NO_FATAL_FAILURE(Measure({}, pace, &modest));
-  Print("modest, alone", modest, modest);
+  ASSERT_NO_FATAL_FAILURE(Measure({}, pace, &paced));
+  Print("at its share, alone", paced, paced);
   for (const Attack attack : kAttacks) {
     const char* const name = HostileProgram::kNames.at(static_cast<size_t>(attack));
     const bool stays = attack == Attack::kDoorbells || attack == Attack::kDescriptors;
@@ -249,15 +249,15 @@ TEST_P(IsolationInTime, AHostileTenantTakesNoMoreThanItsShare) {
     Print(name, attacked, alone);
     ExpectNotSlower(attacked, share);
     ASSERT_NO_FATAL_FAILURE(Measure({.attack = attack}, pace, &attacked));
-    Print(fmt::format("modest, {}", name), attacked, modest);
-    ExpectNotSlower(attacked, modest);
+    Print(fmt::format("at its share, {}", name), attacked, paced);
+    ExpectNotSlower(attacked, paced);
   }
 }
 
-// Queue pairs in error whose owner goes on posting.
-TEST_P(IsolationInTime, RequestsThatAreRefusedTakeNoMoreThanTheirShare) {
+// Queue pairs in error whose owner continues to post.
+TEST_P(TimingIsolation, RefusedRequestsTakeAtMostTheirShare) {
   Measured share, attacked;
-  ASSERT_NO_FATAL_FAILURE(Measure({.is_lawful = true}, Busy(), &share));
+  ASSERT_NO_FATAL_FAILURE(Measure({.is_well_behaved = true}, Busy(), &share));
   ASSERT_NO_FATAL_FAILURE(Measure({.attack = Attack::kRequests, .renews = false}, Busy(), &attacked));
   ExpectNotSlower(attacked, share);
 }
@@ -266,7 +266,7 @@ INSTANTIATE_TEST_SUITE_P(Model, Isolation,
                          testing::Combine(testing::Values("model"), testing::Values(&spec::kNic100, &spec::kNic1),
                                           testing::Bool()),
                          NameOfWithRing);
-INSTANTIATE_TEST_SUITE_P(Model, IsolationInTime,
+INSTANTIATE_TEST_SUITE_P(Model, TimingIsolation,
                          testing::Combine(testing::Values("model"), testing::Values(&spec::kNic100, &spec::kNic1),
                                           testing::Bool()),
                          NameOfWithRing);

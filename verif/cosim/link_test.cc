@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A link that goes and comes again: what the host is told, and that nothing is lost that anybody acknowledges.
+// A link that goes down and up: events at the host, and no loss of acknowledged data.
 // [virtio 1.3, 5.1.4; IBTA vol. 1, 11.6.3.2 and 11.6.3.3]
 #include <gtest/gtest.h>
 
@@ -27,42 +27,42 @@ class Link : public PairTest {
     EXPECT_TRUE(config.ok());
     return config.ok() && (config->status & spec::NetStatus::kLinkUp) != 0;
   }
-  struct Told {
+  struct Notifications {
     std::vector<RdmaEventType> ports;
     unsigned config_changes = 0;
   };
-  Told Events(size_t number) {
-    Told told;
+  Notifications Events(size_t number) {
+    Notifications notified;
     for (;;) {
       const auto event = system_->host(number).device().PollEvent();
       EXPECT_TRUE(event.ok());
-      if (!event.ok() || !event->has_value()) return told;
+      if (!event.ok() || !event->has_value()) return notified;
       EXPECT_NE((*event)->kind, host::DeviceEvent::Kind::kNeedsReset);
-      if ((*event)->kind == host::DeviceEvent::Kind::kConfigChanged) ++told.config_changes;
+      if ((*event)->kind == host::DeviceEvent::Kind::kConfigChanged) ++notified.config_changes;
       if ((*event)->kind != host::DeviceEvent::Kind::kRdma) continue;
       EXPECT_EQ((*event)->rdma.element, spec::kRdmaPortNum);
-      told.ports.push_back((*event)->rdma.event_type);
+      notified.ports.push_back((*event)->rdma.event_type);
     }
   }
-  void ExpectTold(RdmaEventType type) {
+  void ExpectNotified(RdmaEventType type) {
     for (size_t i = 0; i < 2; ++i) {
       SCOPED_TRACE("host " + std::to_string(i));
-      const Told told = Events(i);
-      EXPECT_EQ(told.ports, std::vector{type});
-      EXPECT_GE(told.config_changes, 1u);
+      const Notifications notified = Events(i);
+      EXPECT_EQ(notified.ports, std::vector{type});
+      EXPECT_GE(notified.config_changes, 1u);
       EXPECT_EQ(IsUp(i), type == RdmaEventType::kPortActive);
     }
   }
 };
 
-TEST_P(Link, ThatGoesAndComesIsReportedOnBothSidesAndConnectionsGoOn) {
+TEST_P(Link, LinkDownAndUpIsReportedOnBothSidesAndConnectionsSurvive) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   Connect();
   ASSERT_FALSE(HasFatalFailure());
   constexpr uint64_t kMessages = 12;
   constexpr uint32_t kBytes = 2048;
-  constexpr uint64_t kFar = 32'768;  // where the other one's bytes come
+  constexpr uint64_t kFar = 32'768;  // for the other host's bytes
   for (size_t from = 0; from < 2; ++from) {
     for (uint64_t i = 0; i < kMessages; ++i) {
       PostSend(Remote(spec::IbWrOpcode::kRdmaWrite, i, {side(from).region->Sge(i * kBytes, kBytes)}, kFar + i * kBytes,
@@ -70,17 +70,17 @@ TEST_P(Link, ThatGoesAndComesIsReportedOnBothSidesAndConnectionsGoOn) {
                from);
     }
   }
-  RunFor(3'000);  // some are under way
+  RunFor(3'000);  // some are in flight
   TakeDown(400'000);
   RunFor(100'000);
-  ExpectTold(RdmaEventType::kPortErr);
+  ExpectNotified(RdmaEventType::kPortErr);
   for (size_t from = 0; from < 2; ++from) {
     for (uint64_t i = 0; i < kMessages; ++i) {
       ExpectNext(from, i, spec::IbWcStatus::kSuccess, kSecondNs);
     }
   }
   RunFor(50'000);
-  ExpectTold(RdmaEventType::kPortActive);
+  ExpectNotified(RdmaEventType::kPortActive);
   for (size_t from = 0; from < 2; ++from) {
     const uint8_t* const sent = side(from).memory->data();
     const uint8_t* const there = side(1 - from).memory->data() + kFar;
@@ -88,8 +88,8 @@ TEST_P(Link, ThatGoesAndComesIsReportedOnBothSidesAndConnectionsGoOn) {
   }
 }
 
-// The net queues go on as well: what is sent meanwhile is gone, as on any line without carrier.
-TEST_P(Link, ThatIsDownLosesFramesAndKeepsNoQueue) {
+// The net queues continue as well: frames sent meanwhile are lost, as on any line without carrier.
+TEST_P(Link, LinkDownLosesFramesAndStallsNoQueue) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   const auto frame = [this](uint64_t seed) {
@@ -100,16 +100,16 @@ TEST_P(Link, ThatIsDownLosesFramesAndKeepsNoQueue) {
     RunFor(20'000);
     ASSERT_TRUE(net(0).transmit(0).Send(frame(i), {}).ok());
   }
-  ExpectTold(RdmaEventType::kPortErr);
+  ExpectNotified(RdmaEventType::kPortErr);
   RunFor(600'000);
-  ExpectTold(RdmaEventType::kPortActive);
+  ExpectNotified(RdmaEventType::kPortActive);
   ASSERT_TRUE(net(0).transmit(0).Send(frame(7), {}).ok());
   const auto received = net(1).Receive(0, system_->host(1).function().NowNs() + kSecondNs / 1000);
   ASSERT_TRUE(received.ok() && received->has_value());
   EXPECT_EQ((*received)->bytes, frame(7));
 }
 
-TEST_P(Link, ADriverThatStartsWithoutOneSeesItCome) {
+TEST_P(Link, DriverStartedWithLinkDownSeesItComeUp) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   TakeDown(30'000'000);
@@ -119,13 +119,13 @@ TEST_P(Link, ADriverThatStartsWithoutOneSeesItCome) {
   EXPECT_FALSE(IsUp(0));
   EXPECT_TRUE(Events(0).ports.empty());
   EXPECT_EQ(Events(1).ports, std::vector{RdmaEventType::kPortErr});
-  // So does one whose device comes out of a hardware reset.
+  // Likewise a driver whose device comes out of a hardware reset.
   system_->host(1).Close();
   system_->Reset(1);
   ASSERT_EQ(system_->host(1).Open(), "");
   EXPECT_FALSE(IsUp(1));
   RunFor(30'000'000);
-  ExpectTold(RdmaEventType::kPortActive);
+  ExpectNotified(RdmaEventType::kPortActive);
   Connect();
   ASSERT_FALSE(HasFatalFailure());
   PostSend(Remote(spec::IbWrOpcode::kRdmaWrite, 1, {near().region->Sge(0, 100)}, 4096));

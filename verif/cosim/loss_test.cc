@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reliable connections over links that lose, repeat, reorder and damage frames: every message is delivered once and in
-// order, or its work request says why not.
+// Reliable connections over links that lose, duplicate, reorder and corrupt frames: every message is delivered once and
+// in order, or its work request completes in error.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ class Loss : public PairTest {
     options.connection.retry_cnt = retry_cnt;
     return options;
   }
-  // A few messages of several packets each way of use; all arrive once, in order, whole.
+  // A few messages of several packets per operation and direction; all arrive once, in order, intact.
   void ExpectDelivery() {
     Connect(Options());
     if (HasFatalFailure()) return;
@@ -61,7 +61,7 @@ class Loss : public PairTest {
   }
 };
 
-TEST_P(Loss, OfAnyOneRequestIsMadeGood) {
+TEST_P(Loss, RecoversFromLossOfAnyRequest) {
   for (const char* script :
        {"drop opcode=rc_send_first nth=1", "drop opcode=rc_send_middle nth=2", "drop opcode=rc_send_last nth=3",
         "drop opcode=rc_rdma_write_first nth=2", "drop opcode=rc_rdma_write_last nth=6",
@@ -76,7 +76,7 @@ TEST_P(Loss, OfAnyOneRequestIsMadeGood) {
   }
 }
 
-TEST_P(Loss, OfAcknowledgesIsMadeGood) {
+TEST_P(Loss, RecoversFromLossOfAcknowledges) {
   for (const char* script : {"drop opcode=rc_acknowledge nth=1 count=3", "drop opcode=rc_acknowledge nth=12",
                              "drop opcode=rc_acknowledge rate=0.5"}) {
     SCOPED_TRACE(script);
@@ -88,7 +88,7 @@ TEST_P(Loss, OfAcknowledgesIsMadeGood) {
   }
 }
 
-TEST_P(Loss, DuplicatesReorderingAndDamageAreMadeGood) {
+TEST_P(Loss, RecoversFromDuplicationReorderingAndCorruption) {
   for (const char* script : {"duplicate 1 rate=0.2", "reorder 2 rate=0.1", "corrupt rate=0.1", "delay 3000 rate=0.1"}) {
     SCOPED_TRACE(script);
     BuildWith({script, ""});
@@ -99,7 +99,7 @@ TEST_P(Loss, DuplicatesReorderingAndDamageAreMadeGood) {
   }
 }
 
-TEST_P(Loss, OfEverythingEndsAfterTheRetries) {
+TEST_P(Loss, TotalLossExhaustsTheRetries) {
   BuildWith({"drop", ""});
   ASSERT_FALSE(HasFatalFailure());
   Connect(Options(2));
@@ -113,7 +113,7 @@ TEST_P(Loss, OfEverythingEndsAfterTheRetries) {
               .rkey = far().region->rkey()});
   }
   ExpectNext(0, 1, IbWcStatus::kRetryExcErr, 20'000'000);
-  // The first try and two more; each at least its time and at most four times that. [IBTA vol. 1, 9.7.6.1.3]
+  // The first transmission and two retries; each takes one to four timeouts. [IBTA vol. 1, 9.7.6.1.3]
   constexpr uint64_t kLeast = 3 * (uint64_t{spec::kLocalAckTimeoutUnitNs} << kTimeout);
   const uint64_t took = system_->host(0).function().NowNs() - begin;
   EXPECT_GE(took, kLeast);
@@ -122,7 +122,7 @@ TEST_P(Loss, OfEverythingEndsAfterTheRetries) {
   EXPECT_EQ(system_->topology().faults_out(0)->acted().front(), 6U);  // packets
 }
 
-TEST_P(Loss, WithoutATimerNobodyGivesUp) {
+TEST_P(Loss, RetriesForeverWithTimeoutDisabled) {
   BuildWith({"drop nth=1", ""});
   ASSERT_FALSE(HasFatalFailure());
   auto options = Options();
@@ -136,15 +136,15 @@ TEST_P(Loss, WithoutATimerNobodyGivesUp) {
                                    .rkey = far().region->rkey()};
   PostSend(request);
   ExpectNone(0, 1'000'000);
-  // The next one shows the gap.
+  // The next packet reveals the gap.
   PostSend(request);
   ExpectNext(0, 1, IbWcStatus::kSuccess);
   ExpectNext(0, 1, IbWcStatus::kSuccess);
 }
 
-// On a line that others keep busy for longer than its timeout a message is late and not lost: without a single retry it
-// arrives. The timeout is longer than what the MAC holds takes on the line.
-TEST_P(Loss, WhatWaitsForTheWireIsNotLost) {
+// On a line kept busy by others for longer than the timeout, a message is late but not lost: it arrives without a
+// retry. The timeout is longer than the wire time of the MAC's buffer.
+TEST_P(Loss, WaitingForTheWireIsNotLoss) {
   Build({});
   ASSERT_FALSE(HasFatalFailure());
   ConnectedPairOptions options = Options(0);
@@ -169,7 +169,7 @@ TEST_P(Loss, WhatWaitsForTheWireIsNotLost) {
       ASSERT_TRUE(posted.ok());
     }
   }
-  RunFor(30'000);  // until the device is full of it
+  RunFor(30'000);  // until the device's buffers are full
   const uint64_t begin = system_->host(0).function().NowNs();
   const spec::RdmaSge sge = near().region->Sge(0, 64);
   PostSend(Remote(IbWrOpcode::kRdmaWrite, 7, {sge}, 0));
@@ -184,7 +184,7 @@ TEST_P(Loss, WhatWaitsForTheWireIsNotLost) {
   }
 }
 
-// VIREO_LOSS_MESSAGES=N: that many messages, by 16 queue pairs of each NIC; on nic1 by the 14 that it has.
+// VIREO_LOSS_MESSAGES=N: that many messages, over 16 queue pairs of each NIC; on nic1 over its 14.
 TEST_P(Loss, RandomLossDeliversMixedMessagesOnceAndInOrder) {
   const char* text = std::getenv("VIREO_LOSS_MESSAGES");
   const bool is_model = std::get<0>(GetParam()) == "model";
@@ -203,7 +203,7 @@ TEST_P(Loss, RandomLossDeliversMixedMessagesOnceAndInOrder) {
       auto random = MakeRandom(fmt::format("loss.{}.{}", config().name, rate));
       // 131 us; on a slow wire 4 ms.
       const uint8_t timeout = config().link_mbps >= 10'000 ? 5 : 10;
-      // All of them where a pair costs little, and if somebody says how many messages.
+      // All pairs where they are cheap, and if the number of messages is set.
       const bool is_full = has_cheap_cycles() || text != nullptr;
       const MixedTraffic::Options traffic_options{
           .messages = messages,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matrix of what the device carries: transport × operation × size × path MTU × number of elements × addressing. Of
-// each message every byte of both memories, both completions and every frame on the wire are what they must be: the
-// packets that its length asks for [IBTA vol. 1, 9.4], with the addresses, the IP version and the VLAN tag of its path.
+// The matrix of supported traffic: transport × operation × size × path MTU × number of SGEs × addressing. For each
+// message every byte of both memories, both completions and every frame on the wire are checked: the packets for its
+// length [IBTA vol. 1, 9.4], with the addresses, the IP version and the VLAN tag of its path.
 //
-// Messages go in batches of random order, so that each also stands between others. Where cycles are cheap the whole
-// matrix is tried, elsewhere a random sample, which always has nothing and the longest message of every operation, the
-// smallest and the largest MTU, one element and as many as there can be.
+// Messages are sent in batches of random order, so that each also follows others. Where cycles are cheap the whole
+// matrix runs, elsewhere a random sample, which always has the empty and the longest message of every operation, the
+// smallest and the largest MTU, and the minimum and maximum number of SGEs.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -37,19 +37,19 @@ using spec::PacketPosition;
 constexpr std::array<IbMtu, 5> kMtus = {IbMtu::kMtu256, IbMtu::kMtu512, IbMtu::kMtu1024, IbMtu::kMtu2048,
                                         IbMtu::kMtu4096};
 constexpr uint32_t BytesOf(IbMtu mtu) { return uint32_t{128} << static_cast<uint8_t>(mtu); }
-constexpr uint32_t kLinkMtu = 4096;  // what the link of every configuration carries: the longest datagram
+constexpr uint32_t kLinkMtu = 4096;  // link MTU of every configuration: the longest datagram
 constexpr uint32_t kLong = 65'536, kVeryLong = 1'048'576;
 constexpr uint32_t kGrh = spec::kRdmaUdGrhBytes;
 constexpr uint64_t kPatienceNs = 100'000'000;
 
-// Of a batch.
+// Per batch.
 constexpr size_t kMessages = 16;
 constexpr uint64_t kBytes = 131'072;
-// Most that a message takes beside its payload: gaps between its elements and to the next message, the header of a
-// datagram, room that a receive has to spare.
+// Maximum overhead of a message in memory: gaps between its elements and to the next message, the header of a datagram,
+// unused room of a receive.
 constexpr uint64_t kElementGap = 70, kMessageGap = 100, kSpare = 50;
 
-// The path of both directions: which GIDs, and what they make of a frame.
+// The path of both directions: GIDs, and the resulting headers.
 struct Addressing {
   std::string_view name;
   uint8_t gid;
@@ -60,7 +60,7 @@ constexpr Addressing kIpv4 = {"ipv4", RdmaHost::kIpv4Gid, false, false};
 constexpr Addressing kIpv6 = {"ipv6", RdmaHost::kIpv6Gid, true, false};
 constexpr Addressing kTaggedIpv4 = {"tagged_ipv4", RdmaHost::kIpv6Gid + 1, false, true};  // beside GID 0
 constexpr Addressing kTaggedIpv6 = {"tagged_ipv6", RdmaHost::kIpv6Gid, true, true};
-// The tag of what each host sends: one VLAN, all else different.
+// The VLAN tag of each host's frames: one VLAN, otherwise different.
 constexpr std::array<uint16_t, 2> kTags = {0xb123, 0x4123};
 
 struct Message {
@@ -73,15 +73,15 @@ struct Message {
   bool is_send() const { return opcode == IbWrOpcode::kSend || opcode == IbWrOpcode::kSendWithImm; }
   bool has_immediate() const { return opcode == IbWrOpcode::kSendWithImm || opcode == IbWrOpcode::kRdmaWriteWithImm; }
   bool takes_receive() const { return is_send() || has_immediate(); }
-  // More packets than a receive buffer holds, which come faster than a receiver of one packet in at most 12 cycles
-  // takes them: some are lost.
+  // More packets than a receive buffer holds, arriving faster than a receiver of one packet per up to 12 cycles accepts
+  // them: some are lost.
   bool overruns() const { return bytes > kLong && BytesOf(mtu) < 1024; }
   std::string Name() const {
     return fmt::format("{} of {} bytes, MTU {}, {} elements", spec::ToString(opcode), bytes, BytesOf(mtu), elements);
   }
 };
 
-// What the test looks at of a RoCE packet.
+// The checked properties of a RoCE packet.
 struct Packet {
   BthOperation operation;
   PacketPosition position;
@@ -103,7 +103,7 @@ Packet PacketOf(const FrameLog::Entry& entry) {
           .has_immediate = entry.info().has_immdt,
           .payload = static_cast<uint32_t>(udp.length - around)};
 }
-// The packets that carry so many bytes: all but the last one are full, and a message of nothing has one, too.
+// The packets of that many bytes: all but the last one are full, and an empty message has one, too.
 // [IBTA vol. 1, 9.4.1, 9.4.3, 9.4.4]
 void AddPackets(BthOperation operation, const Message& message, std::vector<Packet>& packets) {
   const uint32_t mtu = BytesOf(message.mtu);
@@ -155,7 +155,7 @@ class Matrix : public SystemTest {
   }
 
  private:
-  // One of the pair: what connections and datagrams have in common.
+  // One end of a pair, connected or datagram.
   struct Side {
     verbs::QueuePair* qp = nullptr;
     verbs::CompletionQueue* cq = nullptr;
@@ -274,7 +274,7 @@ class Matrix : public SystemTest {
     take(*connected_);
   }
 
-  // From host 0; a READ from there, too.
+  // From host 0; a READ is also requested from there.
   void RunBatch(std::span<const Message> batch) {
     log_.Clear();
     const std::vector<Posted> all = Place(batch);
@@ -298,10 +298,10 @@ class Matrix : public SystemTest {
       std::array<spec::RdmaCqReq, 1> more;
       const auto polled = side.cq->Poll(more);
       ASSERT_TRUE(polled.ok());
-      EXPECT_EQ(*polled, 0U) << "a completion too many";
+      EXPECT_EQ(*polled, 0U) << "an extra completion";
     }
     for (const FrameLog::Entry& entry : log_.entries()) ASSERT_EQ(WrongAddress(entry), "");
-    // What is lost is sent again: then it is only known what arrives.
+    // After a loss packets are retransmitted: then only the arrived data is known.
     if (std::ranges::none_of(batch, &Message::overruns)) {
       ASSERT_NO_FATAL_FAILURE(ExpectPackets(batch));
     }
@@ -379,7 +379,7 @@ class Matrix : public SystemTest {
     }
   }
 
-  // Empty, or what of this frame is not of the path.
+  // Compares the frame's addressing with the path. Returns a mismatch, empty if none.
   std::string WrongAddress(const FrameLog::Entry& entry) {
     const size_t sender = entry.is_sent ? 1 : 0;
     const RdmaHost &from = system_->host(sender), &to = system_->host(1 - sender);
@@ -422,13 +422,13 @@ class Matrix : public SystemTest {
       bytes += ip.total_length;
     }
     const size_t length = std::max<size_t>(bytes, spec::kEthernetFrameBytesMin);
-    if (entry.frame.size() != length) return who + fmt::format("{} bytes, not {}", entry.frame.size(), length);
+    if (entry.frame.size() != length) return who + fmt::format("{} bytes, expected {}", entry.frame.size(), length);
     if (entry.headers.bth.dest_qp != sides_.at(1 - sender).qp->qpn()) return who + "destination QP";
     return "";
   }
 
-  // Host 1 was sent the packets of these messages, once and in their order, and answered READs with their data,
-  // anything else of RC with acknowledges, and UC and UD with nothing.
+  // Host 1 received the packets of these messages, once and in order; it answered READs with their data, other RC
+  // requests with acknowledges, and UC and UD with nothing.
   void ExpectPackets(std::span<const Message> batch) {
     std::vector<Packet> requests, responses;
     for (const Message& message : batch) {
@@ -453,16 +453,16 @@ class Matrix : public SystemTest {
       const std::vector<Packet>& expected = entry.is_sent ? responses : requests;
       size_t& at = entry.is_sent ? response : request;
       const Packet packet = PacketOf(entry);
-      ASSERT_LT(at, expected.size()) << packet.Text() << " is one too many";
+      ASSERT_LT(at, expected.size()) << packet.Text() << " is extra";
       ASSERT_TRUE(packet == expected[at])
-          << packet.Text() << " in place of " << expected[at].Text() << ", number " << at;
+          << packet.Text() << " instead of " << expected[at].Text() << ", number " << at;
       ++at;
     }
     EXPECT_EQ(request, requests.size());
     EXPECT_EQ(response, responses.size());
   }
 
-  // Every byte of both memories. A datagram brings the header that it came with; for IPv4 behind 20 zeros. [IBTA Annex
+  // Every byte of both memories. A datagram comes with its network header; for IPv4 after 20 zeros. [IBTA Annex
   // A17, 4.5.4]
   void ExpectMemory(const std::vector<Posted>& all) {
     size_t number = 0;
@@ -494,12 +494,13 @@ class Matrix : public SystemTest {
         const auto& [from, to] = posted.place.at(i);
         if (at >= from && at < to) whose = fmt::format("{} in the place of {}", at - from, posted.message.Name());
       }
-      ADD_FAILURE() << "host " << i << ": byte " << at << " is " << int{*got} << ", not " << int{*is} << ": " << whose;
+      ADD_FAILURE() << "host " << i << ": byte " << at << " is " << int{*got} << ", expected " << int{*is} << ": "
+                    << whose;
     }
   }
 
   static constexpr uint64_t kFirstReceive = 1000;
-  static constexpr uint64_t kOneIn = 10;  // is in a sample
+  static constexpr uint64_t kOneIn = 10;  // in a sample
 
   const IbQpType type_;
   Addressing addressing_ = kIpv4;
@@ -524,20 +525,20 @@ class UdMatrix : public Matrix {
   UdMatrix() : Matrix(IbQpType::kUd) {}
 };
 
-TEST_P(RcMatrix, IsCarriedOverIpv4) { Run(kIpv4); }
-TEST_P(RcMatrix, IsCarriedOverIpv6) { Run(kIpv6); }
-TEST_P(RcMatrix, IsCarriedOverIpv4InAVlan) { Run(kTaggedIpv4); }
-TEST_P(RcMatrix, IsCarriedOverIpv6InAVlan) { Run(kTaggedIpv6); }
+TEST_P(RcMatrix, OverIpv4) { Run(kIpv4); }
+TEST_P(RcMatrix, OverIpv6) { Run(kIpv6); }
+TEST_P(RcMatrix, OverIpv4InVlan) { Run(kTaggedIpv4); }
+TEST_P(RcMatrix, OverIpv6InVlan) { Run(kTaggedIpv6); }
 
-TEST_P(UcMatrix, IsCarriedOverIpv4) { Run(kIpv4); }
-TEST_P(UcMatrix, IsCarriedOverIpv6) { Run(kIpv6); }
-TEST_P(UcMatrix, IsCarriedOverIpv4InAVlan) { Run(kTaggedIpv4); }
-TEST_P(UcMatrix, IsCarriedOverIpv6InAVlan) { Run(kTaggedIpv6); }
+TEST_P(UcMatrix, OverIpv4) { Run(kIpv4); }
+TEST_P(UcMatrix, OverIpv6) { Run(kIpv6); }
+TEST_P(UcMatrix, OverIpv4InVlan) { Run(kTaggedIpv4); }
+TEST_P(UcMatrix, OverIpv6InVlan) { Run(kTaggedIpv6); }
 
-TEST_P(UdMatrix, IsCarriedOverIpv4) { Run(kIpv4); }
-TEST_P(UdMatrix, IsCarriedOverIpv6) { Run(kIpv6); }
-TEST_P(UdMatrix, IsCarriedOverIpv4InAVlan) { Run(kTaggedIpv4); }
-TEST_P(UdMatrix, IsCarriedOverIpv6InAVlan) { Run(kTaggedIpv6); }
+TEST_P(UdMatrix, OverIpv4) { Run(kIpv4); }
+TEST_P(UdMatrix, OverIpv6) { Run(kIpv6); }
+TEST_P(UdMatrix, OverIpv4InVlan) { Run(kTaggedIpv4); }
+TEST_P(UdMatrix, OverIpv6InVlan) { Run(kTaggedIpv6); }
 
 VIREO_ON_EVERY_DEVICE(RcMatrix);
 VIREO_ON_EVERY_DEVICE(UcMatrix);

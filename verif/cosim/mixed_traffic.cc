@@ -28,7 +28,7 @@ spec::IbWcOpcode OpcodeOf(IbWrOpcode opcode) {
 
 }  // namespace
 
-// Memory of a side: sources, then a place for each WRITE of the peer, for each READ of its own, for each receive.
+// Memory of a side: sources, then a place for each WRITE of the peer, for each of its own READs, for each receive.
 MixedTraffic::MixedTraffic(RdmaSystem& system, const Options& options, std::mt19937_64& random)
     : system_(system), options_(options), random_(random), directions_(options.pairs) {
   constexpr std::array<spec::IbMtu, 3> kMtus = {spec::IbMtu::kMtu256, spec::IbMtu::kMtu1024, spec::IbMtu::kMtu4096};
@@ -78,7 +78,7 @@ void MixedTraffic::PostReceives(size_t pair, size_t to) {
 bool MixedTraffic::Post(size_t pair, size_t from) {
   Direction& direction = directions_[pair].at(from);
   if (direction.unarrived.size() >= kWindow || direction.unfinished.size() >= kWindow) return false;
-  // READs between them do not count as unarrived.
+  // READs in between do not count as unarrived.
   if (!direction.unarrived.empty() && direction.posted - direction.unarrived.front().number >= kPlaces) return false;
   ConnectedPair::Side& side = pairs_[pair]->side.at(from);
   ConnectedPair::Side& peer = pairs_[pair]->side.at(1 - from);
@@ -99,7 +99,7 @@ bool MixedTraffic::Post(size_t pair, size_t from) {
   if (is_read) {
     sge = side.region->Sge(ReadPlace(message.number), message.bytes);
   } else if ((flags & spec::IbSendFlags::kFence) != 0 && direction.last.opcode == IbWrOpcode::kRdmaRead) {
-    // Passes on what was read.
+    // Sends the data that was read.
     message.bytes = direction.last.bytes;
     message.data = direction.last.data;
     sge = side.region->Sge(ReadPlace(direction.last.number), message.bytes);
@@ -124,22 +124,22 @@ bool MixedTraffic::Post(size_t pair, size_t from) {
 void MixedTraffic::CheckWritten(size_t pair, size_t to, const Message& message) {
   const uint8_t* place = pairs_[pair]->side.at(to).memory->data() + WritePlace(message.number);
   if (std::memcmp(message.data, place, message.bytes) == 0) return;
-  Fail(fmt::format("pair {}, to host {}: WRITE {} of {} bytes is not what was sent", pair, to, message.number,
-                   message.bytes));
+  Fail(
+      fmt::format("pair {}, to host {}: WRITE {} of {} bytes has wrong data", pair, to, message.number, message.bytes));
 }
 
 void MixedTraffic::CheckRead(size_t pair, size_t reader, const Message& message) {
   const uint8_t* place = pairs_[pair]->side.at(reader).memory->data() + ReadPlace(message.number);
   ++directions_[pair].at(reader).arrived;
   if (std::memcmp(message.data, place, message.bytes) == 0) return;
-  Fail(fmt::format("pair {}, to host {}: READ {} of {} bytes is not what the peer has", pair, reader, message.number,
+  Fail(fmt::format("pair {}, to host {}: READ {} of {} bytes has wrong data", pair, reader, message.number,
                    message.bytes));
 }
 
 void MixedTraffic::Sent(size_t pair, size_t from, const spec::RdmaCqReq& completion) {
   Direction& direction = directions_[pair].at(from);
   if (completion.status != IbWcStatus::kSuccess) {
-    return Fail(fmt::format("pair {}, from host {}: {} ends with {}", pair, from, completion.wr_id,
+    return Fail(fmt::format("pair {}, from host {}: {} completes with {}", pair, from, completion.wr_id,
                             spec::ToString(completion.status)));
   }
   while (!direction.unfinished.empty() && direction.unfinished.front().number != completion.wr_id) {
@@ -150,7 +150,7 @@ void MixedTraffic::Sent(size_t pair, size_t from, const spec::RdmaCqReq& complet
   }
   if (direction.unfinished.empty() || direction.unfinished.front().number != completion.wr_id ||
       !direction.unfinished.front().signaled) {
-    return Fail(fmt::format("pair {}, from host {}: {} completes out of turn", pair, from, completion.wr_id));
+    return Fail(fmt::format("pair {}, from host {}: {} completes out of order", pair, from, completion.wr_id));
   }
   const Message& message = direction.unfinished.front();
   if (completion.opcode != OpcodeOf(message.opcode)) {
@@ -160,8 +160,8 @@ void MixedTraffic::Sent(size_t pair, size_t from, const spec::RdmaCqReq& complet
   if (message.opcode == IbWrOpcode::kRdmaRead) {
     CheckRead(pair, from, message);
     if (completion.byte_len != message.bytes) {
-      return Fail(fmt::format("pair {}, from host {}: READ {} brought {} bytes, not {}", pair, from, completion.wr_id,
-                              completion.byte_len, message.bytes));
+      return Fail(fmt::format("pair {}, from host {}: READ {} returned {} bytes, expected {}", pair, from,
+                              completion.wr_id, completion.byte_len, message.bytes));
     }
   }
   direction.unfinished.pop_front();
@@ -172,9 +172,9 @@ void MixedTraffic::Received(size_t pair, size_t to, const spec::RdmaCqReq& compl
   Direction& direction = directions_[pair].at(1 - to);
   const std::string name = fmt::format("pair {}, to host {}, receive {}", pair, to, completion.wr_id);
   if (completion.status != IbWcStatus::kSuccess) return Fail(name + ": " + spec::ToString(completion.status));
-  if (completion.wr_id + direction.receiving.size() != direction.receives) return Fail(name + ": out of turn");
+  if (completion.wr_id + direction.receiving.size() != direction.receives) return Fail(name + ": out of order");
   direction.receiving.pop_front();
-  // All WRITEs in front of it have arrived.
+  // All earlier WRITEs have arrived.
   while (!direction.unarrived.empty() && !TakesReceive(direction.unarrived.front().opcode)) {
     CheckWritten(pair, to, direction.unarrived.front());
     direction.unarrived.pop_front();
@@ -186,15 +186,15 @@ void MixedTraffic::Received(size_t pair, size_t to, const spec::RdmaCqReq& compl
   ++direction.arrived;
   const auto opcode = IsWrite(message.opcode) ? spec::IbWcOpcode::kRecvRdmaWithImm : spec::IbWcOpcode::kRecv;
   if (completion.opcode != opcode || completion.byte_len != message.bytes) {
-    return Fail(fmt::format("{}: {} of {} bytes, not message {} of {}", name, spec::ToString(completion.opcode),
+    return Fail(fmt::format("{}: {} of {} bytes, expected message {} of {}", name, spec::ToString(completion.opcode),
                             completion.byte_len, message.number, message.bytes));
   }
   if (HasImmediate(message.opcode) && !std::ranges::equal(completion.imm_data, message.immediate)) {
-    return Fail(name + ": its immediate data");
+    return Fail(name + ": wrong immediate data");
   }
   if (IsWrite(message.opcode)) return CheckWritten(pair, to, message);
   const uint8_t* place = pairs_[pair]->side.at(to).memory->data() + ReceivePlace(completion.wr_id);
-  if (std::memcmp(message.data, place, message.bytes) != 0) return Fail(name + ": is not what was sent");
+  if (std::memcmp(message.data, place, message.bytes) != 0) return Fail(name + ": wrong data");
 }
 
 void MixedTraffic::Harvest(size_t host) {
@@ -216,7 +216,7 @@ void MixedTraffic::Harvest(size_t host) {
 void MixedTraffic::Run() {
   Picoseconds progress = system_.scheduler().now();
   const auto all_arrived = [&] {
-    // What no receive shows must have a completion.
+    // Messages without a receive must have a completion.
     return std::ranges::all_of(directions_, [](const auto& pair) {
       return std::ranges::all_of(pair, [](const Direction& one) {
         return std::ranges::none_of(one.unarrived, [](const Message& m) { return TakesReceive(m.opcode); }) &&
@@ -224,7 +224,7 @@ void MixedTraffic::Run() {
       });
     });
   };
-  // Of what moves.
+  // Progress counter.
   const auto state = [&] {
     uint64_t sum = posted_;
     for (const auto& pair : directions_) {
@@ -246,10 +246,11 @@ void MixedTraffic::Run() {
     Harvest(0);
     Harvest(1);
     if (state() != before) progress = system_.scheduler().now();
-    if (system_.scheduler().now() - progress > kPatience) return Fail("nothing moves any more");
+    if (system_.scheduler().now() - progress > kPatience) return Fail("no progress");
   }
-  // What neither a receive nor a completion shows.
-  if (!system_.topology().RunUntilQuiet(system_.scheduler().now() + kPatience)) return Fail("the system does not rest");
+  // Data that neither a receive nor a completion reports.
+  if (!system_.topology().RunUntilQuiet(system_.scheduler().now() + kPatience))
+    return Fail("the system does not become quiet");
   for (size_t i = 0; i < pairs_.size() && ok(); ++i) {
     for (size_t from = 0; from < 2; ++from) {
       Direction& one = directions_[i].at(from);

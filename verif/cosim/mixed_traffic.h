@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SEND, RDMA WRITE, both with immediate data, and RDMA READ over many queue pairs between two hosts, none of which may
-// fail: every message must be delivered whole, once and in the order of its queue pair, whatever the link does. Some
-// wait for the READs in front of them, and some of those pass on what the READ brought.
+// fail: every message must be delivered intact, once and in order per queue pair, whatever faults the link has. Some
+// are fenced behind earlier READs, and some of those send the data that the READ returned.
 #pragma once
 
 #include <array>
@@ -19,21 +19,21 @@ namespace vireo::sim {
 class MixedTraffic {
  public:
   struct Options {
-    uint64_t messages = 1000;  // in all
-    size_t pairs = 8;          // each sends both ways
+    uint64_t messages = 1000;  // in total
+    size_t pairs = 8;          // each sends in both directions
     uint32_t max_bytes = 6000;
-    uint8_t timeout = 5;  // of the connections; longer than a window of every pair takes on the wire
+    uint8_t timeout = 5;  // of the connections; longer than the wire time of one window per pair
   };
-  // `system` has two hosts and outlives the traffic. All choices come from `random`. What goes wrong is a failure of
-  // the GoogleTest that runs.
+  // `system` has two hosts and outlives the traffic. All choices come from `random`. Errors are failures of the running
+  // GoogleTest.
   MixedTraffic(RdmaSystem& system, const Options& options, std::mt19937_64& random);
 
-  // Until all messages are delivered, or something went wrong.
+  // Runs until all messages are delivered, or an error.
   void Run();
   std::string Text() const;
 
  private:
-  // At most so many are unfinished per direction, and as many may be done whose bytes nobody has looked at.
+  // Limit of unfinished messages per direction, and of completed ones whose data has not been checked.
   static constexpr uint64_t kWindow = 12;
   static constexpr uint64_t kPlaces = 2 * kWindow;
   static constexpr uint64_t kReceives = 8;
@@ -42,15 +42,15 @@ class MixedTraffic {
     uint64_t number = 0;  // of its direction, from 0
     spec::IbWrOpcode opcode = spec::IbWrOpcode::kSend;
     uint32_t bytes = 0;
-    const uint8_t* data = nullptr;  // what it carries; nobody writes there
+    const uint8_t* data = nullptr;  // its payload; constant
     bool signaled = false;
     std::array<uint8_t, 4> immediate{};
   };
-  // From one end of a pair to the other.
+  // One direction of a pair.
   struct Direction {
     uint64_t posted = 0, completed = 0, arrived = 0, receives = 0;
     std::deque<Message> unfinished;  // without a completion at the sender
-    std::deque<Message> unarrived;   // as the receiver has not seen them; no READs
+    std::deque<Message> unarrived;   // not yet seen at the receiver; no READs
     std::deque<Message> receiving;   // those of them that take a receive
     Message last;
   };
@@ -63,10 +63,10 @@ class MixedTraffic {
   void Harvest(size_t host);
   void Sent(size_t pair, size_t from, const spec::RdmaCqReq& completion);
   void Received(size_t pair, size_t to, const spec::RdmaCqReq& completion);
-  // What arrived by WRITE, and what came by READ to who asked for it.
+  // Checks data that arrived by WRITE, and data that a READ returned to its requester.
   void CheckWritten(size_t pair, size_t to, const Message& message);
   void CheckRead(size_t pair, size_t reader, const Message& message);
-  // Where in a side's memory its peer writes, and where its own READs and receives go.
+  // Places in a side's memory for the peer's WRITEs, its own READs and its receives.
   uint64_t WritePlace(uint64_t message) const { return (2 + message % kPlaces) * options_.max_bytes; }
   uint64_t ReadPlace(uint64_t message) const { return (2 + kPlaces + message % kPlaces) * options_.max_bytes; }
   uint64_t ReceivePlace(uint64_t receive) const { return (2 + 2 * kPlaces + receive % kReceives) * options_.max_bytes; }

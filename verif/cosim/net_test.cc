@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ordinary Ethernet frames between two hosts, over their net queue pairs: lengths, order, offloads, filters, several
-// pairs, chains and tables, full queues, resets, and RDMA beside them. [virtio 1.3, 5.1.6]
+// Ordinary Ethernet frames between two hosts over their net queue pairs: lengths, order, offloads, filters, multiqueue,
+// chained and indirect buffers, full queues, resets, and RDMA beside them. [virtio 1.3, 5.1.6]
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ constexpr uint64_t kPatienceNs = kSecondNs / 1000;
 constexpr Mac kMulticast = {0x33, 0x33, 0, 0, 0, 7};
 constexpr Mac kStranger = {0x02, 0, 0, 0, 0x12, 0x34};
 
-// What arrives: the shortest frame has 60 bytes, and the sender fills up with zeros.
+// The received frame: the sender pads with zeros to 60 bytes.
 Bytes Padded(Bytes frame) {
   frame.resize(std::max(frame.size(), kShortestFrame));
   return frame;
@@ -46,7 +46,7 @@ class Net : public PairTest {
       RunFor(1000);
     }
   }
-  // The next frame of a pair.
+  // The next frame of a queue pair.
   std::optional<host::ReceivedFrame> Next(size_t at, uint16_t pair = 0, uint64_t patience_ns = kPatienceNs) {
     auto frame = net(at).Receive(pair, system_->host(at).function().NowNs() + patience_ns);
     if (!frame.ok()) {
@@ -57,7 +57,7 @@ class Net : public PairTest {
   }
   void Expect(size_t at, const Bytes& frame, uint8_t flags = 0, uint16_t pair = 0) {
     const auto received = Next(at, pair);
-    ASSERT_TRUE(received.has_value()) << "a frame of " << frame.size() << " bytes did not come";
+    ASSERT_TRUE(received.has_value()) << "a frame of " << frame.size() << " bytes did not arrive";
     const Bytes expected = Padded(frame);
     ASSERT_EQ(received->bytes.size(), expected.size());
     const auto [is, got] = std::ranges::mismatch(expected, received->bytes);
@@ -69,7 +69,7 @@ class Net : public PairTest {
     const auto received = Next(at, 0, ns);
     EXPECT_FALSE(received.has_value()) << "a frame of " << received->bytes.size() << " bytes";
   }
-  // Sends it from host 0; whether it came to host 1.
+  // Sends it from host 0; returns whether it arrived at host 1.
   bool Arrives(const Bytes& frame) {
     Send(0, frame);
     const auto received = Next(1, 0, 30'000);
@@ -80,9 +80,9 @@ class Net : public PairTest {
   void Ok(const host::Status& status) { ASSERT_TRUE(status.ok()) << host::ToString(status.error()); }
 };
 
-TEST_P(Net, FramesOfEveryKindOfLengthArriveAsTheyAre) {
+TEST_P(Net, FramesOfEveryLengthClassArriveUnchanged) {
   Build();
-  // Around beats, buffers of 2048 bytes with their header, writes of 4096, and both ends.
+  // Around beats, buffers of 2048 bytes with their header, writes of 4096, and both limits.
   std::vector<size_t> lengths = {14, 15, 51, 52, 53, 59, 60, 61, 63, 64, 65, 115, 116, 117, 128, 500, 1514, 1518};
   for (const size_t length : {2036, 2037, 4083, 4084, 4085, 4096, 6132, 9000}) lengths.push_back(length);
   for (size_t before = 3; before-- > 0;) lengths.push_back(largest() - before);
@@ -94,7 +94,7 @@ TEST_P(Net, FramesOfEveryKindOfLengthArriveAsTheyAre) {
   }
 }
 
-TEST_P(Net, WithoutMergeableBuffersAFrameHasOne) {
+TEST_P(Net, FrameUsesOneBufferWithoutMergeableBuffers) {
   RdmaSystemOptions options;
   options.driver.net_queue_size = 8;
   Build(options);
@@ -112,7 +112,7 @@ TEST_P(Net, WithoutMergeableBuffersAFrameHasOne) {
   }
 }
 
-TEST_P(Net, ManyFramesKeepTheirOrderBesideRdma) {
+TEST_P(Net, FramesKeepTheirOrderBesideRdma) {
   Build();
   Connect();
   auto random = MakeRandom("net_test");
@@ -143,7 +143,7 @@ TEST_P(Net, ManyFramesKeepTheirOrderBesideRdma) {
       PostSend(Remote(spec::IbWrOpcode::kRdmaWrite, writes, {sge}, offset));
       ExpectNext(0, writes++, spec::IbWcStatus::kSuccess, kPatienceNs);
     }
-    // No more on their way than the receiver has buffers for.
+    // No more in flight than the receiver has buffers.
     for (size_t at = 0; at < 2; ++at) {
       while (expected.at(at).size() > 20) ASSERT_TRUE(receive(at, kPatienceNs));
     }
@@ -177,7 +177,7 @@ TEST_P(Net, ChecksumsAreCompletedAndVerified) {
         const TransportFrame complete = MakeTransportFrame(mac(1), mac(0), flow, data, seed, true);
         EXPECT_EQ(received->bytes, Padded(complete.bytes)) << what;
 
-        // One that is wrong comes as it is, and is not called valid.
+        // A frame with a bad checksum arrives unchanged, and is not reported as valid.
         Bytes wrong = complete.bytes;
         ++wrong.at(frame.csum_start);
         Send(0, wrong);
@@ -187,7 +187,7 @@ TEST_P(Net, ChecksumsAreCompletedAndVerified) {
   }
 }
 
-TEST_P(Net, AFrameThatCannotBeSentIsDroppedAndHarmsNoOther) {
+TEST_P(Net, UnsendableFrameIsDroppedWithoutEffectOnOthers) {
   Build();
   const Bytes good = Plain(0, 200, 1);
   const auto bad = [&](const Bytes& frame, const spec::NetHdr& header) {
@@ -199,12 +199,12 @@ TEST_P(Net, AFrameThatCannotBeSentIsDroppedAndHarmsNoOther) {
   bad(Plain(0, 100, 3), {.flags = NetHdrFlags::kNeedsCsum, .csum_start = 0xffff, .csum_offset = 0xffff});
   bad(Plain(0, 100, 4), {.gso_type = spec::NetHdrGso::kTcpv4, .gso_size = 20});
   bad(Bytes(13, 0xff), {});
-  // All buffers have come back.
+  // All buffers are returned.
   for (int i = 0; i < 20 && *net(0).transmit(0).Reclaim() != 0; ++i) RunFor(1000);
   EXPECT_EQ(*net(0).transmit(0).Reclaim(), 0);
 }
 
-TEST_P(Net, TheFilterPassesWhatTheDriverAskedFor) {
+TEST_P(Net, ReceiveFilterPassesWhatTheDriverConfigured) {
   Build();
   host::NetCommands& commands = *net(1).net();
   const Bytes own = Plain(0, 100, 1), broadcast = PlainFrame(kBroadcast, mac(0), 100, 2);
@@ -237,7 +237,7 @@ TEST_P(Net, TheFilterPassesWhatTheDriverAskedFor) {
   Ok(commands.SetMacTable({}, {}));
   EXPECT_FALSE(Arrives(stranger));
 
-  // The driver's new address, and no more its old one.
+  // The driver's new address, no longer its old one.
   Ok(commands.SetMacAddress(kStranger));
   EXPECT_TRUE(Arrives(stranger));
   EXPECT_FALSE(Arrives(own));
@@ -245,7 +245,7 @@ TEST_P(Net, TheFilterPassesWhatTheDriverAskedFor) {
   EXPECT_TRUE(Arrives(own));
 }
 
-TEST_P(Net, TaggedFramesNeedAMemberOfTheVlanFilter) {
+TEST_P(Net, TaggedFrameNeedsAVlanFilterEntry) {
   Build();
   host::NetCommands& commands = *net(1).net();
   const auto tagged = [&](uint16_t vlan) { return TaggedFrame(mac(1), mac(0), vlan, 100, vlan); };
@@ -261,7 +261,7 @@ TEST_P(Net, TaggedFramesNeedAMemberOfTheVlanFilter) {
   EXPECT_TRUE(Arrives(Plain(0, 100, 1)));
 }
 
-TEST_P(Net, FlowsAreSpreadOverThePairsAndEachKeepsItsOwn) {
+TEST_P(Net, RssSpreadsFlowsAndKeepsEachOnOneQueue) {
   RdmaSystemOptions options;
   options.driver.queue_pairs = static_cast<uint16_t>(std::min(config().net_queue_pairs, 5U));
   options.driver.net_queue_size = 32;
@@ -272,7 +272,7 @@ TEST_P(Net, FlowsAreSpreadOverThePairsAndEachKeepsItsOwn) {
     const Flow flow{.protocol = kProtocolUdp, .source_port = static_cast<uint16_t>(40'000 + port)};
     std::optional<uint16_t> home;
     for (uint64_t i = 0; i < 2; ++i) {
-      // Whichever pair it is sent by.
+      // Independent of the sending queue pair.
       const Bytes frame = MakeTransportFrame(mac(1), mac(0), flow, 40 + i, 7, true).bytes;
       Send(0, frame, {}, static_cast<uint16_t>((port + i) % pairs));
       RunFor(has_fast_wire() ? 10'000 : 40'000);
@@ -285,13 +285,13 @@ TEST_P(Net, FlowsAreSpreadOverThePairsAndEachKeepsItsOwn) {
         home = pair;
         used.insert(pair);
       }
-      ASSERT_TRUE(home.has_value()) << "port " << port << " got lost";
+      ASSERT_TRUE(home.has_value()) << "port " << port << " was lost";
     }
   }
   EXPECT_EQ(used.size(), pairs);
 }
 
-TEST_P(Net, BuffersMayBeChainsAndTables) {
+TEST_P(Net, BuffersMayBeChainedOrIndirect) {
   for (const uint16_t table_segments : std::initializer_list<uint16_t>{0, 8}) {
     RdmaSystemOptions options;
     options.driver.net_indirect_segments = table_segments;
@@ -303,7 +303,7 @@ TEST_P(Net, BuffersMayBeChainsAndTables) {
     auto random = MakeRandom("net_chains");
     for (size_t i = 0; i < 24; ++i) {
       const Bytes frame = Plain(0, 14 + UniformBelow(random, i % 3 == 0 ? largest() - 13 : 400), i);
-      // Header and frame as one string of bytes, cut anywhere, the pieces anywhere in memory.
+      // Header and frame as one byte string, split anywhere, the parts anywhere in memory.
       Bytes all(spec::NetHdr::kBytes);
       all.insert(all.end(), frame.begin(), frame.end());
       const size_t pieces = 1 + UniformBelow(random, 7);
@@ -333,7 +333,7 @@ TEST_P(Net, BuffersMayBeChainsAndTables) {
   }
 }
 
-TEST_P(Net, AFullReceiveQueueLosesFramesAndNothingElse) {
+TEST_P(Net, FullReceiveQueueDropsOnlyFrames) {
   RdmaSystemOptions options;
   options.driver.net_queue_size = 8;
   Build(options);
@@ -341,7 +341,7 @@ TEST_P(Net, AFullReceiveQueueLosesFramesAndNothingElse) {
   std::vector<Bytes> frames;
   for (uint64_t i = 0; i < 20; ++i) frames.push_back(Plain(0, 300, i));
   for (const Bytes& frame : frames) ASSERT_NO_FATAL_FAILURE(Send(0, frame));
-  // RDMA is not held up by them.
+  // RDMA is not blocked by them.
   PostSend(Remote(spec::IbWrOpcode::kRdmaWrite, 1, {near().region->Sge(0, 1000)}, 2000));
   ExpectNext(0, 1, spec::IbWcStatus::kSuccess, kPatienceNs);
   RunFor(100'000);
@@ -353,7 +353,7 @@ TEST_P(Net, AFullReceiveQueueLosesFramesAndNothingElse) {
   }
 }
 
-TEST_P(Net, APairThatIsRestartedInTrafficGoesOn) {
+TEST_P(Net, QueuePairContinuesAfterRestartInTraffic) {
   Build();
   auto random = MakeRandom("net_restart");
   for (uint64_t round = 0; round < 4; ++round) {
@@ -364,7 +364,7 @@ TEST_P(Net, APairThatIsRestartedInTrafficGoesOn) {
     }
     RunFor(UniformBelow(random, 5000));
     Ok(net(round % 2).RestartPair(0));
-    // What was on its way may have come or not.
+    // Frames in flight may have arrived or not.
     RunFor(300'000);
     for (size_t at = 0; at < 2; ++at) {
       while (Next(at, 0, 30'000).has_value()) {
@@ -378,7 +378,7 @@ TEST_P(Net, APairThatIsRestartedInTrafficGoesOn) {
   }
 }
 
-TEST_P(Net, AResetInTrafficLeavesNothingBehind) {
+TEST_P(Net, ResetInTrafficLeavesNothingBehind) {
   Build();
   for (uint64_t round = 0; round < 2; ++round) {
     for (uint64_t i = 0; i < 16; ++i) {
@@ -399,8 +399,8 @@ TEST_P(Net, AResetInTrafficLeavesNothingBehind) {
   }
 }
 
-// Without event_idx, so that the driver wants to hear of every frame. [virtio 1.3, 5.1.6.5.9]
-TEST_P(Net, InterruptsWaitForSoManyFramesOrSoMuchTime) {
+// Without event_idx, so that the driver requests an interrupt per frame. [virtio 1.3, 5.1.6.5.9]
+TEST_P(Net, InterruptModerationByFramesOrTime) {
   Build();
   const host::FeatureSet without = net(1).features() - host::FeatureSet{spec::VirtioFeature::kRingEventIdx};
   system_->host(1).Close();
@@ -418,10 +418,10 @@ TEST_P(Net, InterruptsWaitForSoManyFramesOrSoMuchTime) {
   };
   host::NetCommands& commands = *net(1).net();
   Ok(commands.SetCoalescing(host::NetCommands::Direction::kReceive, {.max_packets = 4, .max_usecs = 200}));
-  ExpectNothing(1);  // from here on it wants interrupts
+  ExpectNothing(1);  // interrupts are requested from here on
   Settle();
 
-  // Time.
+  // By time.
   uint64_t before = messages();
   interrupted();
   send(3);
@@ -430,12 +430,12 @@ TEST_P(Net, InterruptsWaitForSoManyFramesOrSoMuchTime) {
   RunFor(150'000);
   EXPECT_EQ(messages(), before + 1);
   EXPECT_TRUE(interrupted());
-  // Number.
+  // By count.
   send(4);
   RunFor(100'000);
   EXPECT_EQ(messages(), before + 2);
   EXPECT_TRUE(interrupted());
-  // Numbers that what is pending meets; the other direction's are none.
+  // Limits that the pending frames reach; the other direction has none.
   send(3);
   RunFor(50'000);
   EXPECT_FALSE(interrupted());
@@ -450,7 +450,7 @@ TEST_P(Net, InterruptsWaitForSoManyFramesOrSoMuchTime) {
     expected.pop_front();
   }
 
-  // What is pending when its queue ends is nobody's; the queue comes back with the direction's numbers.
+  // Pending frames are discarded with their queue; the queue keeps the direction's limits.
   ExpectNothing(1);
   interrupted();
   Send(0, Plain(0, 100, 1));
@@ -468,7 +468,7 @@ TEST_P(Net, InterruptsWaitForSoManyFramesOrSoMuchTime) {
   EXPECT_EQ(messages(), before + 1);
   ASSERT_NO_FATAL_FAILURE(Expect(1, expected.front()));
 
-  // 0: after every frame.
+  // 0: an interrupt per frame.
   Ok(commands.SetCoalescing(host::NetCommands::Direction::kReceive, {}));
   ExpectNothing(1);
   before = messages();

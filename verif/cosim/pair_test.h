@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of connections, RC or UC, start from: two hosts with a connected pair of queue pairs.
+// Base of tests of connections, RC or UC: two hosts with a connected pair of queue pairs.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ class PairTest : public SystemTestWith<ConnectedPair> {
     auto random = MakeRandom("pair_test");
     for (auto& one : pair_->side) Fill(*one.memory, random);
   }
-  // An operation of one side on the other's memory from `offset` on.
+  // An operation of one side on the other's memory at `offset`.
   verbs::SendRequest Remote(spec::IbWrOpcode opcode, uint64_t wr_id, const Elements& list, uint64_t offset,
                             size_t from = 0) {
     return {.wr_id = wr_id,

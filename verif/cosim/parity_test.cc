@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bit flips in a memory that holds contexts, in traffic: whoever reads the entry stops the device, which says so, and
-// nothing goes where a wrong bit points to. docs/parity.md. Model, RTL, and both in lockstep.
+// A bit flip in a context memory during traffic: the block that reads the entry stops the device, which reports it, and
+// no DMA uses the corrupt entry. docs/parity.md. Model, RTL, and both in lockstep.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using spec::ContextRam;
 
 constexpr uint64_t kMicrosecond = 1'000;
 constexpr uint64_t kMillisecond = 1'000'000;
-constexpr uint32_t kBytes = 3000;  // of a message
+constexpr uint32_t kBytes = 3000;  // per message
 constexpr uint32_t kStride = 4096;
 
 // An entry that WRITEs from host 0 to host 1 read.
@@ -39,7 +39,7 @@ class Parity : public SystemTestWith<ConnectedPair> {
     ASSERT_NE(pair_, nullptr) << error;
     for (size_t i = 0; i < 2; ++i) Fill(*side(i).memory, random_);
   }
-  // Lets go of everything, as a driver does whose device needs a reset, and begins anew.
+  // Releases everything, like a driver whose device needs a reset, and starts again.
   void ResetAll() {
     for (size_t i = 0; i < 2; ++i) {
       const verbs::Status reset = system_->host(i).device().net().pci().Reset(1000 * kMillisecond);
@@ -47,7 +47,7 @@ class Parity : public SystemTestWith<ConnectedPair> {
     }
     const auto untouched = Memory();
     RunFor(100 * kMicrosecond);
-    ExpectMemory(untouched);  // no DMA behind a reset
+    ExpectMemory(untouched);  // no DMA after a reset
     pair_.reset();
     for (size_t i = 0; i < 2; ++i) {
       system_->host(i).Close();
@@ -83,7 +83,7 @@ class Parity : public SystemTestWith<ConnectedPair> {
     const size_t at = message * kStride;
     return std::memcmp(near().memory->data() + at, far().memory->data() + at, kBytes) == 0;
   }
-  // What is not the target of a message is as it was.
+  // Memory outside the messages' targets is unchanged.
   void ExpectNothingElseTouched(const Bytes& before) {
     for (size_t i = 0; i < before.size(); ++i) {
       if (i % kStride < kBytes) continue;
@@ -93,7 +93,7 @@ class Parity : public SystemTestWith<ConnectedPair> {
   bool NeedsReset(size_t host) {
     return (system_->host(host).device().net().pci().ReadStatus() & spec::VirtioDeviceStatus::kDeviceNeedsReset) != 0;
   }
-  // What a host was told: "device_fatal", "needs_reset", other events by name.
+  // Events of a host: "device_fatal", "needs_reset", others by name.
   std::vector<std::string> Events(size_t host) {
     std::vector<std::string> events;
     for (;;) {
@@ -136,7 +136,7 @@ class Parity : public SystemTestWith<ConnectedPair> {
   std::mt19937_64 random_ = MakeRandom("parity");
 };
 
-TEST_P(Parity, AnEntryThatIsReadInTrafficStopsTheDeviceAndNothingIsSilent) {
+TEST_P(Parity, ErrorInAnEntryReadByTrafficStopsTheDevice) {
   const size_t count = Targets().size();
   const size_t first = random_() % count;
   for (size_t i = 0; i < (has_cheap_cycles() ? count : 2); ++i) {
@@ -150,7 +150,7 @@ TEST_P(Parity, AnEntryThatIsReadInTrafficStopsTheDeviceAndNothingIsSilent) {
     PostWrites(8);
     RunFor(300 * kMicrosecond);
     ExpectFatal(target.host);
-    // What was said to be done is done; the rest has not ended, and nobody says that it has.
+    // Completed messages are in memory; the others have not completed.
     for (const spec::RdmaCqReq& completion : Completions()) {
       if (completion.status != spec::IbWcStatus::kSuccess) continue;
       EXPECT_TRUE(HasCome(completion.wr_id)) << completion.wr_id;
@@ -162,10 +162,10 @@ TEST_P(Parity, AnEntryThatIsReadInTrafficStopsTheDeviceAndNothingIsSilent) {
   }
 }
 
-TEST_P(Parity, AnEntryThatFirmwareReadsRefusesTheCommandAndStopsTheDevice) {
+TEST_P(Parity, ErrorInAnEntryReadByFirmwareFailsTheCommandAndStopsTheDevice) {
   system_->host(0).FlipBit(ContextRam::kManagementQpContext, near().qp->qpn(), 77);
   RunFor(100 * kMicrosecond);
-  ASSERT_NO_FATAL_FAILURE(ExpectWorks());  // the datapath has its own
+  ASSERT_NO_FATAL_FAILURE(ExpectWorks());  // the datapath has its own copy
   EXPECT_FALSE(NeedsReset(0));
   const auto query = near().qp->Query();
   EXPECT_FALSE(query.ok());
@@ -176,7 +176,7 @@ TEST_P(Parity, AnEntryThatFirmwareReadsRefusesTheCommandAndStopsTheDevice) {
   EXPECT_TRUE(near().qp->Query().ok());
 }
 
-TEST_P(Parity, AnEntryThatNobodyReadsHarmsNobodyAndIsCleanWhenItIsWritten) {
+TEST_P(Parity, ErrorInAnUnreadEntryIsHarmlessAndClearedByAWrite) {
   const uint32_t next_qpn = near().qp->qpn() + 1;
   const uint32_t next_mr = (near().region->lkey() >> 8) + 1;
   for (const ContextRam ram : {ContextRam::kRequesterQp, ContextRam::kResponderQp, ContextRam::kManagementQpContext}) {
@@ -196,7 +196,7 @@ TEST_P(Parity, AnEntryThatNobodyReadsHarmsNobodyAndIsCleanWhenItIsWritten) {
   EXPECT_EQ(Events(0), std::vector<std::string>{});
 }
 
-// After a failure firmware clears every table, one entry after the other: nic1 has the smaller ones.
+// After an error firmware clears every table, entry by entry: nic1 has the smaller ones.
 INSTANTIATE_TEST_SUITE_P(Devices, Parity,
                          testing::Combine(testing::Values("model", "rtl", "lockstep"), testing::Values(&spec::kNic1),
                                           testing::Bool()),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the virtqueues of CQs and QPs are depends on what the driver accepted: behind all net queue pairs with feature
-// mq, behind the first one without. [virtio 1.3, 5.1.2] Both must carry an RDMA WRITE, and a device must follow when
-// one driver comes after the other.
+// The virtqueue numbers of CQs and QPs depend on the accepted features: after all net queue pairs with feature mq,
+// after the first one without. [virtio 1.3, 5.1.2] Both must carry an RDMA WRITE, and a device must follow a change of
+// the driver.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -35,7 +35,7 @@ class QueueNumbers : public testing::TestWithParam<EveryDevice> {
                                                   1000 * kMillisecond * kPicosecondsPerNanosecond));
     EXPECT_EQ(system_->Complaints(), "");
   }
-  // More of them than a send queue has records, in both directions.
+  // More than a send queue has records, in both directions.
   void ExpectWritesWork(bool mq) {
     for (size_t i = 0; i < 2; ++i) {
       host::VirtioNetDevice& net = system_->host(i).device().net();
@@ -80,7 +80,7 @@ TEST_P(QueueNumbers, WritesWorkWithoutMq) {
   ExpectWritesWork(false);
 }
 
-TEST_P(QueueNumbers, WritesWorkWhenDriversWithAndWithoutMqTakeTurns) {
+TEST_P(QueueNumbers, WritesWorkWhenDriversWithAndWithoutMqAlternate) {
   ASSERT_NO_FATAL_FAILURE(Build(WithoutMq()));
   for (const bool mq : {false, true, false}) {
     for (size_t i = 0; i < 2; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random traffic between two hosts: on the model, on the RTL, and on both in lockstep, where every event must come in
-// the same cycle. VIREO_RANDOM_ROUNDS=N makes it N times as long.
+// Random traffic between two hosts: on the model, on the RTL, and on both in lockstep, where every event must be in the
+// same cycle. VIREO_RANDOM_ROUNDS=N runs N times as long.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ uint64_t Rounds() {
 
 class Random : public testing::TestWithParam<EveryDeviceAndRing> {};
 
-TEST_P(Random, WritesAndReadsArriveWholeAndEndAsTheyMust) {
+TEST_P(Random, RandomTrafficArrivesIntactWithExpectedCompletions) {
   const auto& [device, config, packed] = GetParam();
   // The same traffic for every device.
   auto random = MakeRandom(fmt::format("random.{}", config->name));
@@ -39,7 +39,7 @@ TEST_P(Random, WritesAndReadsArriveWholeAndEndAsTheyMust) {
     ASSERT_NE(built.system, nullptr) << built.error;
     {
       RandomTraffic traffic(*built.system, *config, random);
-      // About as long on the wire: a slow link carries less in a cycle.
+      // About as long on the wire: a slow link carries less per cycle.
       if (!HasFailure()) traffic.Run(config->link_mbps >= 10'000 ? 250'000 : 40'000, 250);
       last = traffic.statistics();
     }

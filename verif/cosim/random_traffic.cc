@@ -18,11 +18,11 @@ using spec::IbWcStatus;
 
 constexpr uint32_t kAllAccess = IbAccessFlags::kLocalWrite | IbAccessFlags::kRemoteWrite | IbAccessFlags::kRemoteRead;
 constexpr Picoseconds kMicrosecond = 1000 * kPicosecondsPerNanosecond;
-constexpr Picoseconds kPatience = 60'000 * kMicrosecond;  // all retries of kTimeout, and more
-// By when the slowest device has written to memory what its acknowledge told of.
+constexpr Picoseconds kPatience = 60'000 * kMicrosecond;  // longer than all retries of kTimeout
+// Time within which the slowest device has written acknowledged data to memory.
 constexpr Picoseconds kArrival = 20 * kMicrosecond;
-// Of one direction. More than the receive buffer of nic100 holds (512 KiB, 512 frames), so that at times frames are
-// lost and sent again; nic1 receives faster than its wire.
+// Per direction. More than the receive buffer of nic100 holds (512 KiB, 512 frames), so that frames are sometimes lost
+// and retransmitted; nic1 receives faster than its wire.
 constexpr uint64_t kMaxBytes = 1'200'000;
 constexpr uint64_t kMaxPackets = 1500;
 constexpr uint8_t kTimeout = 8;  // 1 ms
@@ -47,7 +47,7 @@ RandomTraffic::RandomTraffic(RdmaSystem& system, const spec::Config& config, std
   constexpr std::array<uint32_t, 4> kLargest = {300, 4096, 16'384, 65'536};
   largest_ = kLargest.at(Below(kLargest.size()));
   with_errors_ = !OneIn(3);
-  // As many as the smaller device has page translations for.
+  // As many as the smaller device has page translations.
   pairs_.resize(1 + Below(largest_ > 16'384 ? 4 : 8));
   for (size_t host = 0; host < 2 && ok(); ++host) {
     for (int i = 0; i < 2; ++i) {
@@ -96,7 +96,7 @@ std::shared_ptr<RandomTraffic::Region> RandomTraffic::MakeRegion(size_t host, si
   region->tail = region->source_bytes + 2 * pairs * region->target_bytes;
   region->length = region->tail + 1 + Below(kTail);
   const uint64_t page_bytes = uint64_t{1} << region->page_shift;
-  // Any address, but all of it below 2^63; at times just in front of a round number.
+  // Any address, with all bytes below 2^63; sometimes just below a round number.
   region->address = random_() >> 1 >> Below(32);
   if (OneIn(4)) region->address = (region->address | (page_bytes - 1)) - Below(64);
   const uint64_t pages = (region->address % page_bytes + region->length - 1) / page_bytes + 1;
@@ -143,7 +143,7 @@ void RandomTraffic::MakeQueues(size_t number) {
   const uint16_t vectors = device.net().vectors();
   for (size_t i = 0; i < count; ++i) {
     Queue queue;
-    // One for each QP that may come to share it, and one to post with.
+    // One for each QP that may share it, and one to post with.
     queue.cqe = static_cast<uint32_t>(pairs_.size() + 2 + Below(OneIn(2) ? 8 : 100));
     if (!OneIn(3) && vectors > 3) queue.vector = static_cast<uint16_t>(vectors - 1 - Below(2));
     auto cq = device.CreateCq(queue.cqe, queue.vector);
@@ -162,7 +162,7 @@ void RandomTraffic::Connect(size_t number) {
   const size_t mtu = Below(kMtus.size());
   pair.path_mtu = 256U << mtu;
   std::array<uint32_t, 2> psn{};
-  std::array<uint8_t, 2> reads{};  // that each has room for
+  std::array<uint8_t, 2> reads{};  // outstanding READs that each accepts
   for (uint8_t& each : reads) each = static_cast<uint8_t>(1 + Below(config_.max_rd_atomic));
   for (size_t i = 0; i < 2; ++i) {
     psn.at(i) = static_cast<uint32_t>(OneIn(2) ? 0x100'0000 - 1 - Below(8) : Below(0x100'0000));
@@ -240,14 +240,14 @@ bool RandomTraffic::Post(size_t number, size_t near, Fault fault, bool closing) 
     if (host.revoked.empty()) return false;
     message.local = host.revoked[Below(host.revoked.size())];
   }
-  // Where in the two regions; what is wrong with it comes on top.
+  // Offsets in the two regions; the injected error is applied on top.
   const auto source_offset = [&](const Region& region) { return Below(region.source_bytes - message.bytes + 1); };
   const auto target_offset = [&](const Region& region) {
     return region.Target(number, message.is_read) + Below(region.target_bytes - message.bytes + 1);
   };
   uint64_t local = message.is_read ? target_offset(*message.local) : source_offset(*message.local);
   uint64_t remote = message.is_read ? source_offset(*message.remote) : target_offset(*message.remote);
-  // Across the end of the region, or in front of it.
+  // Across the end of the region, or before it.
   const auto beyond = [&](const Region& region) {
     const uint64_t count = 1 + Below(message.bytes);
     return OneIn(3) ? uint64_t{0} - count
@@ -261,7 +261,7 @@ bool RandomTraffic::Post(size_t number, size_t near, Fault fault, bool closing) 
   message.packets = std::max<uint64_t>(1, (message.bytes + pair.path_mtu - 1) / pair.path_mtu);
   Host& sender = message.is_read ? peer : host;  // of the bytes
   if (!closing) {
-    // A CQE's room is left for every queue pair that may have to close, or they would wait for each other.
+    // Reserves a CQE for every queue pair that may have to close, or they would wait for each other.
     if (queue.outstanding + queue.users >= queue.cqe) return false;
     if (sender.bytes + message.bytes > kMaxBytes || sender.packets + message.packets > kMaxPackets) return false;
   } else if (queue.outstanding >= queue.cqe) {
@@ -375,7 +375,7 @@ void RandomTraffic::Complete(size_t host, size_t queue, const spec::RdmaCqReq& c
   while (!side.outstanding.empty() && side.outstanding.front().wr_id != completion.wr_id) {
     const Message& message = side.outstanding.front();
     if (message.signaled || message.fault != Fault::kNone || !side.failed.empty()) {
-      return Fail(name + fmt::format(": {:#x} was to come first", message.wr_id));
+      return Fail(name + fmt::format(": expected {:#x} first", message.wr_id));
     }
     Succeed(side, host, message);
     side.outstanding.pop_front();
@@ -391,13 +391,14 @@ void RandomTraffic::Complete(size_t host, size_t queue, const spec::RdmaCqReq& c
                   fmt::format(": fault {}, {} failed before", static_cast<int>(message.fault), side.failed.size()));
     }
     const auto opcode = message.is_read ? spec::IbWcOpcode::kRdmaRead : spec::IbWcOpcode::kRdmaWrite;
-    if (completion.opcode != opcode) return Fail(name + ": its opcode");
-    if (completion.byte_len != (message.is_read ? message.bytes : 0)) return Fail(name + ": its length");
+    if (completion.opcode != opcode) return Fail(name + ": wrong opcode");
+    if (completion.byte_len != (message.is_read ? message.bytes : 0)) return Fail(name + ": wrong length");
     return Succeed(side, host, message);
   }
   const bool is_remote = message.remote_revoked || message.is_remote_fault();
   const bool is_local = message.local_revoked || message.is_local_fault();
-  // A READ that is asked for again, because its answer was lost, is not refused but ignored if the key has gone.
+  // A READ that is requested again because its response was lost is not refused but ignored if the key is no longer
+  // valid.
   // [IBTA vol. 1, 9.7.5.1.2]
   const bool is_ignored = message.is_read && message.remote_revoked && message.status == IbWcStatus::kRetryExcErr;
   const bool is_expected = message.status == IbWcStatus::kWrFlushErr || (is_ignored && side.failed.empty()) ||
@@ -417,7 +418,7 @@ void RandomTraffic::Harvest() {
   for (size_t number = 0; number < 2; ++number) {
     Host& host = hosts_.at(number);
     host::PciFunction& function = system_.host(number).function();
-    std::map<uint16_t, bool> taken;  // a vector may be that of several CQs
+    std::map<uint16_t, bool> taken;  // several CQs may share a vector
     for (const Queue& queue : host.queues) {
       if (queue.vector.has_value() && !taken.contains(*queue.vector)) {
         taken[*queue.vector] = function.TakeInterrupt(*queue.vector);
@@ -509,7 +510,7 @@ void RandomTraffic::Reconnect(size_t number) {
     if (OneIn(2)) Burst();
   }
   StepUntil("flushing", [&] {
-    // What is not signaled succeeded if it was acknowledged before the end; a flush or later success tells, or nobody.
+    // An unsignaled request succeeded if it was acknowledged before the end; only a flush or a later success shows it.
     for (const Side& side : pairs_[number].side) {
       for (const Message& message : side.outstanding) {
         if (message.signaled || message.fault != Fault::kNone) return false;
@@ -517,7 +518,7 @@ void RandomTraffic::Reconnect(size_t number) {
     }
     return true;
   });
-  // A little more for those.
+  // Extra time for those.
   for (int i = 0; i < 8 && ok(); ++i) Step();
   if (!ok()) return;
   const size_t order = Below(2);
@@ -527,7 +528,7 @@ void RandomTraffic::Reconnect(size_t number) {
     side.qp.reset();
     --hosts_.at(near).queues[side.queue].users;
   }
-  // Nothing of them is written from here on.
+  // From here on their targets do not change.
   Judge(number);
   if (!ok()) return;
   ++statistics_.reconnects;
@@ -549,11 +550,11 @@ void RandomTraffic::Judge(size_t number) {
     if (side.failed.empty()) continue;
     const bool refused = side.failed.front().status != IbWcStatus::kWrFlushErr;
     if (!refused && !pair.ended_by_us && !failed_itself(side) && !failed_itself(pair.side.at(1 - near))) {
-      return Fail(Name(number, near) + ": flushed for no reason");
+      return Fail(Name(number, near) + ": flushed without a reason");
     }
-    // What was refused may have been written in part, up to the packet that was refused, and nothing behind it; unless
-    // it is a READ, which is refused when what is behind it has been sent, or even done. What was flushed may have been
-    // written or not.
+    // A refused request may have been partly written, up to the refused packet and nothing after it; except for a READ,
+    // which may be refused after later requests were sent, or even completed. A flushed request may have been written
+    // or not.
     const Message& first = side.failed.front();
     const size_t written = refused && (!first.is_read || first.is_remote_fault()) ? 1 : side.failed.size();
     for (size_t i = 0; i < written; ++i) {
@@ -564,7 +565,7 @@ void RandomTraffic::Judge(size_t number) {
         const uint64_t place = target.Place(offset);
         const uint8_t is = target.buffer->data()[place];
         if (is == target.reference[place]) continue;
-        // The tail is everybody's; and a source that reaches beyond its end is not constant.
+        // All requests share the tail; and a source that extends beyond the end is not constant.
         bool is_explained = offset >= target.tail;
         for (size_t j = 0; j < written && !is_explained; ++j) {
           const Message& other = side.failed[j];
@@ -574,8 +575,8 @@ void RandomTraffic::Judge(size_t number) {
                           other.data[offset - other.target_offset] == is);
         }
         if (!is_explained) {
-          std::string text = fmt::format("{}: byte {} of the target is {:#x}, not {:#x}", Name(number, near), offset,
-                                         is, target.reference[place]);
+          std::string text = fmt::format("{}: byte {} of the target is {:#x}, expected {:#x}", Name(number, near),
+                                         offset, is, target.reference[place]);
           for (const Message& other : side.failed) {
             text += fmt::format("\n{:#x}: {}, {}, fault {}, {} bytes to {}", other.wr_id,
                                 other.is_read ? "READ" : "WRITE", spec::ToString(other.status),
@@ -600,10 +601,10 @@ void RandomTraffic::CompareAll() {
     for (const auto& region : all) {
       const auto differ = std::mismatch(region->reference.begin(), region->reference.end(), region->buffer->data());
       if (differ.first == region->reference.end()) continue;
-      return Fail(
-          fmt::format("host {}, region of {} bytes at {:#x}, pages of 2^{}: byte {} of its buffer is {:#x}, not {:#x}",
-                      region->host, region->length, region->address, region->page_shift,
-                      differ.first - region->reference.begin(), *differ.second, *differ.first));
+      return Fail(fmt::format(
+          "host {}, region of {} bytes at {:#x}, pages of 2^{}: byte {} of its buffer is {:#x}, expected {:#x}",
+          region->host, region->length, region->address, region->page_shift, differ.first - region->reference.begin(),
+          *differ.second, *differ.first));
     }
   }
 }
@@ -629,7 +630,7 @@ void RandomTraffic::Run(uint64_t bytes, uint64_t messages) {
     for (size_t i = 0; i < pairs_.size() && ok(); ++i) {
       if (pairs_[i].failing) Reconnect(i);
     }
-    // All room may be that of work requests that are not signaled.
+    // Unsignaled work requests may occupy all room.
     if (OneIn(30)) static_cast<void>(Settle());
     if (with_errors_ && OneIn(150) && ok()) Reconnect(Below(pairs_.size()));
     if (with_errors_ && OneIn(150) && ok()) Revoke();

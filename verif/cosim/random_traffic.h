@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random RDMA WRITEs and READs in both directions between two hosts, with errors now and then, against a reference:
-// what every work request's completion must be, and what every byte of every registered buffer must be.
+// Random RDMA WRITEs and READs in both directions between two hosts, with occasional errors, against a reference: the
+// expected completion of every work request, and every byte of every registered buffer.
 #pragma once
 
 #include <array>
@@ -17,15 +17,15 @@
 namespace vireo::sim {
 
 struct TrafficStatistics {
-  uint64_t messages = 0, bytes = 0;  // that completed with success
+  uint64_t messages = 0, bytes = 0;  // completed successfully
   uint64_t reads = 0;                // of them
-  uint64_t refused = 0;              // with the status of an error of their own
+  uint64_t refused = 0;              // with an injected error
   uint64_t flushed = 0;
   uint64_t reconnects = 0, revokes = 0, interrupts = 0;
   std::string Text() const;
 };
 
-// Goes on until an expectation fails; each is a GoogleTest failure with its reason.
+// Stops when an expectation fails; each is a GoogleTest failure with its reason.
 class RandomTraffic {
  public:
   // `system` has two hosts and outlives the traffic. All choices come from `random`.
@@ -37,7 +37,7 @@ class RandomTraffic {
   const TrafficStatistics& statistics() const { return statistics_; }
 
  private:
-  // What is wrong with a work request. The peer refuses those in front of kFirstLocal, the own NIC the others.
+  // The injected error of a work request. The peer refuses those before kFirstLocal, the local NIC the others.
   enum class Fault : uint8_t {
     kNone,
     kRemoteKey,
@@ -54,7 +54,7 @@ class RandomTraffic {
     kCount,
   };
   // Registered memory: sources, then for each pair targets of the peer's WRITEs and of own READs, then a tail that only
-  // accesses across the end touch. What the buffer holds beside that must stay as it is.
+  // accesses across the end touch. The rest of the buffer must not change.
   struct Region {
     size_t host = 0;
     host::DmaBuffer buffer;
@@ -67,7 +67,7 @@ class RandomTraffic {
     std::vector<uint8_t> reference;  // the whole buffer
     uint64_t source_bytes = 0, target_bytes = 0, tail = 0;
 
-    uint64_t Place(uint64_t offset) const;  // in the buffer, of a byte of the region
+    uint64_t Place(uint64_t offset) const;  // offset in the buffer of a byte of the region
     uint64_t Target(size_t pair, bool is_read) const {
       return source_bytes + (2 * (pair % pairs) + (is_read ? 1 : 0)) * target_bytes;
     }
@@ -78,7 +78,7 @@ class RandomTraffic {
     uint64_t packets = 0;
     bool is_read = false;  // else WRITE
     std::vector<uint8_t> data;
-    std::shared_ptr<Region> local, remote;  // of whom it names by lkey, by rkey
+    std::shared_ptr<Region> local, remote;  // named by lkey, by rkey
     uint64_t target_offset = 0;
     bool signaled = false;
     Fault fault = Fault::kNone;
@@ -101,7 +101,7 @@ class RandomTraffic {
     uint32_t max_send_wr = 0;
     bool signal_all = false, doomed = false;
     std::deque<Message> outstanding;
-    std::vector<Message> failed;  // from the first one that did not succeed on
+    std::vector<Message> failed;  // from the first failed one on
   };
   struct Pair {
     std::array<Side, 2> side;
@@ -109,12 +109,12 @@ class RandomTraffic {
     bool failing = false, ended_by_us = false;
   };
   struct Host {
-    std::vector<std::shared_ptr<verbs::ProtectionDomain>> pds;  // the second one's regions are foreign
+    std::vector<std::shared_ptr<verbs::ProtectionDomain>> pds;  // regions of the second one are foreign
     std::vector<Queue> queues;
     std::vector<std::shared_ptr<Region>> regions, revoked;
-    // No WRITE by the peer; no READ by the peer; no local WRITE; of another PD.
+    // Regions without remote write; without remote read; without local write; of another PD.
     std::shared_ptr<Region> read_only, write_only, constant, foreign;
-    uint64_t bytes = 0, packets = 0;  // outstanding towards the peer, by WRITEs of its own and by READs of the peer's
+    uint64_t bytes = 0, packets = 0;  // outstanding towards the peer, of its own WRITEs and the peer's READs
   };
 
   uint64_t Below(uint64_t bound) { return (random_() >> 32) % bound; }
@@ -123,15 +123,15 @@ class RandomTraffic {
   bool ok() const;
   void Fail(const std::string& what);
 
-  // One that nobody may use needs targets of one pair only.
+  // A region without rights has targets of one pair only.
   std::shared_ptr<Region> MakeRegion(size_t host, size_t pd, uint32_t access, size_t pairs = 1);
   void MakeQueues(size_t host);
   void Connect(size_t number);
-  // False: not now.
+  // False: not possible now.
   bool Post(size_t number, size_t side, Fault fault, bool closing);
   void Burst();
   void Revoke();
-  // Until nothing is outstanding, then both queue pairs end and others take their place.
+  // Waits until nothing is outstanding, then replaces both queue pairs.
   void Reconnect(size_t number);
   void Judge(size_t number);
   void Harvest();
@@ -140,10 +140,10 @@ class RandomTraffic {
   void Release(Side& side, size_t host, const Message& message);
   void PollEvents();
   void Step();
-  // Connects anew what failed; what is not signaled shows its end by a later work request, which it posts. True:
+  // Reconnects failed pairs, and posts a signaled work request behind unsignaled ones to detect their completion. True:
   // nothing is outstanding.
   bool Settle();
-  // Until done(), or fails after 20 ms of the simulation.
+  // Runs until done(); fails after 20 ms of simulated time.
   template <typename Done>
   void StepUntil(const char* what, Done done);
   void CompareAll();

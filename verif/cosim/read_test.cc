@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// RDMA READ on a reliable connection: every byte read is where it belongs when the completion says so, work requests
-// complete in order whatever operations are mixed, as many READs are under way as both sides allow, and what is lost or
-// refused ends as the standard says. [IBTA vol. 1, 9.4.4, 9.5, 9.7.3, 9.7.5]
+// RDMA READ on a reliable connection: at its completion every byte is in place, work requests complete in order for any
+// mix of operations, as many READs are outstanding as both sides allow, and lost or refused requests end as the
+// standard requires. [IBTA vol. 1, 9.4.4, 9.5, 9.7.3, 9.7.5]
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class Read : public PairTest {
     BuildWith(faults);
     if (!HasFatalFailure()) log_.Watch(system_->host(0).station());
   }
-  // As many READs as the device has room for.
+  // As many READs as the device supports.
   ConnectedPairOptions Options() const {
     ConnectedPairOptions options;
     options.memory_bytes = 131'072;
@@ -45,7 +45,7 @@ class Read : public PairTest {
         static_cast<uint8_t>(config().max_rd_atomic);
     return options;
   }
-  // With timers that a test can wait for.
+  // With timeouts short enough for a test.
   ConnectedPairOptions LossyOptions() const {
     ConnectedPairOptions options = Options();
     options.path_mtu = spec::IbMtu::kMtu256;
@@ -55,7 +55,7 @@ class Read : public PairTest {
   verbs::SendRequest ReadFrom(uint64_t wr_id, const Elements& into, uint64_t from, size_t reader = 0) {
     return Remote(IbWrOpcode::kRdmaRead, wr_id, into, from, reader);
   }
-  // Takes the completion of a READ; everything that it tells is right.
+  // Polls the completion of a READ and checks all its fields.
   void ExpectRead(uint64_t wr_id, uint32_t bytes, size_t reader = 0, uint64_t patience_ns = kPatienceNs) {
     const auto completion = Next(reader, patience_ns);
     ASSERT_TRUE(completion.has_value());
@@ -67,17 +67,17 @@ class Read : public PairTest {
     EXPECT_EQ(completion->qp_num, side(reader).qp->qpn());
     EXPECT_EQ(completion->wc_flags, 0U);
   }
-  // The bytes of the other side's memory from `from` on.
+  // The bytes of the other side's memory at `from`.
   Bytes Source(uint64_t from, uint32_t bytes, size_t reader = 0) {
     const uint8_t* data = side(1 - reader).memory->data() + from;
     return {data, data + bytes};
   }
-  // How far an acknowledge (a response, too) of host 1 is from the connection's first PSN.
+  // Distance of an acknowledge (or response) of host 1 from the connection's first PSN.
   static uint32_t Ahead(const FrameLog::Entry& entry) {
     constexpr uint32_t kFirst = 0xfffffe;  // of MakeConnectedPair
     return (entry.psn() - kFirst) % (1U << spec::kPsnBits);
   }
-  // What host 0 received of host 1, which lost nothing: each response and acknowledge once and in the order of PSNs.
+  // The packets that host 0 received from host 1, without loss: each response and acknowledge once and in PSN order.
   void ExpectAnswersInOrder() {
     uint32_t last = 0;
     bool is_first = true;
@@ -97,7 +97,7 @@ class Read : public PairTest {
 
 // --- Data
 
-TEST_P(Read, BringsEverySizeIntoAnyElements) {
+TEST_P(Read, ReadsEverySizeIntoAnySges) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   auto random = MakeRandom("read.sizes");
@@ -121,14 +121,14 @@ TEST_P(Read, BringsEverySizeIntoAnyElements) {
         at += sizes[i] + 70 * elements;
       }
       for (size_t i = 0; i < sizes.size(); ++i) ASSERT_NO_FATAL_FAILURE(ExpectRead(i, sizes[i]));
-      // At once: the completion comes behind the data.
+      // Immediately: the completion follows the data.
       ExpectMemory(expected);
       ASSERT_FALSE(HasFailure());
     }
   }
 }
 
-TEST_P(Read, BringsLongMessages) {
+TEST_P(Read, ReadsLongMessages) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   auto random = MakeRandom("read.long");
@@ -154,7 +154,7 @@ TEST_P(Read, BringsLongMessages) {
   }
 }
 
-TEST_P(Read, OfNothingLooksAtNoKey) {
+TEST_P(Read, ZeroLengthReadChecksNoKey) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   Connect(Options());
@@ -167,7 +167,7 @@ TEST_P(Read, OfNothingLooksAtNoKey) {
   ExpectMemory(expected);
 }
 
-TEST_P(Read, GoesBothWaysBesideWrites) {
+TEST_P(Read, ReadsInBothDirectionsBesideWrites) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   auto random = MakeRandom("read.both");
@@ -175,7 +175,7 @@ TEST_P(Read, GoesBothWaysBesideWrites) {
   options.path_mtu = spec::IbMtu::kMtu512;
   Connect(options);
   ASSERT_FALSE(HasFatalFailure());
-  // Of each side: 32 KiB that nobody writes to, then what it reads, then what the other one writes.
+  // Per side: 32 KiB of constant data, then the target of its READs, then the target of the other's WRITEs.
   constexpr uint64_t kRead = 32'768, kWritten = 81'920, kPlace = 2048;
   constexpr uint64_t kRounds = 20;
   auto expected = Memory();
@@ -214,14 +214,14 @@ TEST_P(Read, GoesBothWaysBesideWrites) {
 
 // --- Order
 
-TEST_P(Read, AsManyAreUnderWayAsBothSidesAllowAndNoMore) {
+TEST_P(Read, OutstandingReadsReachButNeverExceedTheLimit) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   for (const uint32_t limit : {uint32_t{1}, uint32_t{2}, config().max_rd_atomic}) {
     SCOPED_TRACE(limit);
     auto options = Options();
     options.path_mtu = spec::IbMtu::kMtu1024;
-    // The peer has room for no more than that, and would refuse one.
+    // The peer accepts no more than that, and would refuse one.
     options.connection.max_rd_atomic = options.connection.max_dest_rd_atomic = static_cast<uint8_t>(limit);
     Connect(options);
     ASSERT_FALSE(HasFatalFailure());
@@ -231,7 +231,7 @@ TEST_P(Read, AsManyAreUnderWayAsBothSidesAllowAndNoMore) {
     const uint64_t count = limit == 1 ? 6 : 2 * limit + 3;
     for (uint64_t i = 0; i < count; ++i) {
       const Elements into = {near().region->Sge(i * 3001, bytes)};
-      // The later one has the last word where they overlap.
+      // The later one overwrites the earlier one where they overlap.
       Scatter(near(), into, Source(i * 1000, bytes), expected[0]);
       PostSend(ReadFrom(i, into, i * 1000));
     }
@@ -245,12 +245,12 @@ TEST_P(Read, AsManyAreUnderWayAsBothSidesAllowAndNoMore) {
     }
     EXPECT_EQ(now, 0U);
     EXPECT_EQ(most, limit);
-    EXPECT_EQ(log_.Count(true, BthOpcode::kRcRdmaReadRequest), count) << "without loss each is asked for once";
+    EXPECT_EQ(log_.Count(true, BthOpcode::kRcRdmaReadRequest), count) << "without loss each is requested once";
     ExpectAnswersInOrder();
   }
 }
 
-TEST_P(Read, AndSendsAndWritesCompleteInOrder) {
+TEST_P(Read, CompletesInOrderWithSendsAndWrites) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   auto options = Options();
@@ -258,7 +258,7 @@ TEST_P(Read, AndSendsAndWritesCompleteInOrder) {
   Connect(options);
   ASSERT_FALSE(HasFatalFailure());
   log_.Clear();
-  // Responses of many packets, with SENDs and WRITEs right behind whose acknowledges could overtake them.
+  // Responses of many packets, followed by SENDs and WRITEs whose acknowledges could overtake them.
   constexpr uint64_t kRounds = 8;
   constexpr uint32_t kBytes = 3000;
   auto expected = Memory();
@@ -289,7 +289,7 @@ TEST_P(Read, AndSendsAndWritesCompleteInOrder) {
   ExpectAnswersInOrder();
 }
 
-TEST_P(Read, BehindAFenceItsBytesCanBeSentOn) {
+TEST_P(Read, FencedSendForwardsTheReadData) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   auto options = Options();
@@ -300,7 +300,7 @@ TEST_P(Read, BehindAFenceItsBytesCanBeSentOn) {
   constexpr uint32_t kBytes = 1700;
   auto expected = Memory();
   for (uint64_t i = 0; i < kRounds; ++i) PostRecv(1, 100 + i, {far().region->Sge(98'304 + i * 2048, 2048)});
-  // Two READs, what the first one brought is sent, what the second one brought is written, and once more without delay.
+  // Two READs: the data of the first is sent, the data of the second is written, and once more without delay.
   for (uint64_t i = 0; i < kRounds; ++i) {
     const uint64_t a = 32'768 + 2 * i * 2048, b = a + 2048;
     const Elements first = {near().region->Sge(a, kBytes)}, second = {near().region->Sge(b, kBytes)};
@@ -314,7 +314,7 @@ TEST_P(Read, BehindAFenceItsBytesCanBeSentOn) {
     constexpr uint8_t kFenced = spec::IbSendFlags::kFence | spec::IbSendFlags::kSignaled;
     PostSend({.wr_id = 4 * i + 2, .opcode = IbWrOpcode::kSend, .flags = kFenced, .sg_list = first});
     auto write = Remote(IbWrOpcode::kRdmaWrite, 4 * i + 3, second, 65'536 + i * 2048);
-    write.flags = i % 2 == 0 ? kFenced : spec::IbSendFlags::kSignaled;  // behind the other's fence it needs none
+    write.flags = i % 2 == 0 ? kFenced : spec::IbSendFlags::kSignaled;  // the other's fence already orders it
     PostSend(write);
   }
   for (uint64_t i = 0; i < kRounds; ++i) {
@@ -330,7 +330,7 @@ TEST_P(Read, BehindAFenceItsBytesCanBeSentOn) {
 
 // --- Loss
 
-// Rounds of two READs of several packets, one of one, a SEND behind them and a fenced WRITE of what was read.
+// Rounds of two READs of several packets, one of one packet, a SEND and a fenced WRITE of the read data.
 class LossyRead : public Read {
  protected:
   void ExpectRounds(uint64_t rounds) {
@@ -356,7 +356,7 @@ class LossyRead : public Read {
       auto write = Remote(IbWrOpcode::kRdmaWrite, 4, into[0], 110'000);
       write.flags |= spec::IbSendFlags::kFence;
       PostSend(write);
-      Bytes written;  // what the elements will hold then
+      Bytes written;  // expected contents of the SGEs
       for (const spec::RdmaSge& sge : into[0]) {
         const auto at = static_cast<ptrdiff_t>(sge.addr - near().region->address());
         written.insert(written.end(), expected[0].begin() + at, expected[0].begin() + at + sge.length);
@@ -375,8 +375,8 @@ class LossyRead : public Read {
   }
 };
 
-TEST_P(LossyRead, OfRequestsIsMadeGood) {
-  // The first request, one of the middle, two in a row, and the SEND and the WRITE behind them.
+TEST_P(LossyRead, RecoversFromLossOfRequests) {
+  // The first request, one in the middle, two in a row, and the following SEND and WRITE.
   Build(
       {"drop opcode=rc_rdma_read_request nth=1; drop opcode=rc_rdma_read_request nth=6;"
        "drop opcode=rc_rdma_read_request nth=12 count=2; drop opcode=rc_send_first nth=5; drop opcode=rc_send_last "
@@ -388,7 +388,7 @@ TEST_P(LossyRead, OfRequestsIsMadeGood) {
   ExpectAllFaultsActed(0);
 }
 
-TEST_P(LossyRead, OfAnyResponseIsMadeGood) {
+TEST_P(LossyRead, RecoversFromLossOfAnyResponse) {
   Build({"",
          "drop opcode=rc_rdma_read_response_first nth=1; drop opcode=rc_rdma_read_response_middle nth=12;"
          "drop opcode=rc_rdma_read_response_last nth=6; drop opcode=rc_rdma_read_response_only nth=4;"
@@ -399,8 +399,8 @@ TEST_P(LossyRead, OfAnyResponseIsMadeGood) {
   ExpectAllFaultsActed(1);
 }
 
-TEST_P(LossyRead, OfAcknowledgesBehindItIsMadeGood) {
-  // The SEND's and the WRITE's; then READs whose whole answer is lost while the acknowledge behind it arrives.
+TEST_P(LossyRead, RecoversFromLossOfLaterAcknowledges) {
+  // The SEND's and the WRITE's; then READs with all responses lost while the following acknowledge arrives.
   Build({"",
          "drop opcode=rc_acknowledge nth=1 count=2; drop opcode=rc_acknowledge nth=7;"
          "drop opcode=rc_rdma_read_response_only nth=5;  drop opcode=rc_rdma_read_response_only nth=7 count=2"});
@@ -409,7 +409,7 @@ TEST_P(LossyRead, OfAcknowledgesBehindItIsMadeGood) {
   ExpectAllFaultsActed(1);
 }
 
-TEST_P(LossyRead, RequestsThatComeTwiceOrLateHarmNothing) {
+TEST_P(LossyRead, DuplicateAndLateRequestsAreHarmless) {
   Build(
       {"duplicate 1 opcode=rc_rdma_read_request rate=0.3; delay 4000 opcode=rc_rdma_read_request rate=0.1;"
        "reorder 2 rate=0.05",
@@ -418,7 +418,7 @@ TEST_P(LossyRead, RequestsThatComeTwiceOrLateHarmNothing) {
   ASSERT_NO_FATAL_FAILURE(ExpectRounds(8));
 }
 
-TEST_P(LossyRead, OfAllResponsesEndsAfterTheRetries) {
+TEST_P(LossyRead, LossOfAllResponsesExhaustsTheRetries) {
   Build({"", "drop opcode=rc_rdma_read_response_only"});
   ASSERT_FALSE(HasFatalFailure());
   auto options = LossyOptions();
@@ -431,13 +431,13 @@ TEST_P(LossyRead, OfAllResponsesEndsAfterTheRetries) {
   PostSend(ReadFrom(2, into, 0));
   ExpectNext(0, 1, IbWcStatus::kRetryExcErr, kPatienceNs);
   ExpectNext(0, 2, IbWcStatus::kWrFlushErr);
-  EXPECT_GE(log_.Count(true, BthOpcode::kRcRdmaReadRequest), 3U);  // the first try and both retries
+  EXPECT_GE(log_.Count(true, BthOpcode::kRcRdmaReadRequest), 3U);  // the first transmission and both retries
   ExpectMemory(expected);
 }
 
-// --- What is refused
+// --- Refused requests
 
-TEST_P(Read, OfWhatThePeerDoesNotAllowIsRefusedAndBringsNothing) {
+TEST_P(Read, RemoteAccessErrorReturnsNoData) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   enum class Wrong : uint8_t { kQpRight, kRegionRight, kKey, kPd, kFront, kBehind, kOneTooMany, kManyPackets };
@@ -449,7 +449,7 @@ TEST_P(Read, OfWhatThePeerDoesNotAllowIsRefusedAndBringsNothing) {
     if (wrong == Wrong::kQpRight) options.connection.access = IbAccessFlags::kRemoteWrite;
     Connect(options);
     ASSERT_FALSE(HasFatalFailure());
-    // One that is right goes before, one that would be right comes behind.
+    // A valid one before it, and one that would be valid after it.
     const Elements into = {near().region->Sge(0, 100)}, later = {near().region->Sge(8192, 100)};
     auto expected = Memory();
     const bool has_right = wrong != Wrong::kQpRight;
@@ -508,7 +508,7 @@ TEST_P(Read, OfWhatThePeerDoesNotAllowIsRefusedAndBringsNothing) {
   }
 }
 
-TEST_P(Read, IntoMemoryThatMayNotBeWrittenFailsLocally) {
+TEST_P(Read, UnwritableLocalMemoryFailsLocally) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   enum class Wrong : uint8_t { kRight, kKey, kBehind, kSecondElement };
@@ -524,7 +524,7 @@ TEST_P(Read, IntoMemoryThatMayNotBeWrittenFailsLocally) {
     std::shared_ptr<verbs::MemoryRegion> read_only = *made;
     constexpr uint32_t kBytes = 700;
     Elements into = {near().region->Sge(1024, kBytes)};
-    size_t written = 0;  // what comes before it is refused may have come
+    size_t written = 0;  // data before the refusal may have arrived
     switch (wrong) {
       case Wrong::kRight: into[0].lkey = read_only->lkey(); break;
       case Wrong::kKey: into[0].lkey ^= 1; break;
@@ -558,7 +558,7 @@ TEST_P(Read, IntoMemoryThatMayNotBeWrittenFailsLocally) {
   }
 }
 
-TEST_P(Read, ThatIsMalformedFailsBeforeAnythingIsSent) {
+TEST_P(Read, MalformedWorkRequestFailsBeforeItIsSent) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   for (const bool is_inline : {true, false}) {
@@ -589,7 +589,7 @@ TEST_P(Read, ThatIsMalformedFailsBeforeAnythingIsSent) {
   }
 }
 
-TEST_P(Read, BeyondThePeersRoomIsRefusedAsInvalid) {
+TEST_P(Read, ExcessOutstandingReadIsRefusedAsInvalid) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   for (const uint8_t room : {uint8_t{0}, uint8_t{1}}) {
@@ -602,7 +602,7 @@ TEST_P(Read, BeyondThePeersRoomIsRefusedAsInvalid) {
     constexpr uint32_t kBytes = 8192;
     constexpr uint64_t kReads = 4;
     for (uint64_t i = 0; i < kReads; ++i) PostSend(ReadFrom(i, {near().region->Sge(i * kBytes, kBytes)}, i));
-    // Those before may succeed. What had begun when the peer gave up is answered no more, and fails without an answer.
+    // Earlier ones may succeed. A started one is not answered after the peer's error, and fails without an answer.
     bool has_failed = false;
     for (uint64_t i = 0; i < kReads; ++i) {
       const auto completion = Next(0, kPatienceNs);
@@ -629,9 +629,9 @@ TEST_P(Read, BeyondThePeersRoomIsRefusedAsInvalid) {
   }
 }
 
-// --- What ends on the way
+// --- Requests that end in flight
 
-TEST_P(Read, UnderWayWhenTheQueuePairEndsIsFlushedAndTouchesMemoryNoMore) {
+TEST_P(Read, OutstandingReadIsFlushedAndWritesNoMoreMemory) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   for (const bool is_destroyed : {false, true}) {
@@ -643,7 +643,7 @@ TEST_P(Read, UnderWayWhenTheQueuePairEndsIsFlushedAndTouchesMemoryNoMore) {
     Connect(options);
     ASSERT_FALSE(HasFatalFailure());
     for (uint64_t i = 0; i < 3; ++i) PostSend(ReadFrom(i, {near().region->Sge(i * bytes, bytes)}, 2 * i * bytes / 3));
-    RunFor(5'000);  // responses are on their way
+    RunFor(5'000);  // responses are in flight
     if (is_destroyed) {
       near().qp.reset();
     } else {
@@ -670,7 +670,7 @@ TEST_P(Read, UnderWayWhenTheQueuePairEndsIsFlushedAndTouchesMemoryNoMore) {
   }
 }
 
-TEST_P(Read, OfAPeerThatGoesEndsAfterTheRetriesAndOfARegionThatGoesIsRefused) {
+TEST_P(Read, DestroyedPeerExhaustsTheRetriesAndDeregisteredRegionIsRefused) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   for (const bool is_region : {false, true}) {
@@ -691,12 +691,12 @@ TEST_P(Read, OfAPeerThatGoesEndsAfterTheRetriesAndOfARegionThatGoesIsRefused) {
       far().qp.reset();
       far().region.reset();
     }
-    // From here on it is the host's own again: an access would be a complaint.
+    // From here on the host owns the memory again: an access would be a violation.
     far().memory.reset();
     ExpectNext(0, 1, is_region ? IbWcStatus::kRemAccessErr : IbWcStatus::kRetryExcErr, kPatienceNs);
     ExpectNext(0, 2, IbWcStatus::kWrFlushErr);
     Settle();
-    // What came is what was there, from the begin on, and nothing behind it.
+    // The received data is correct from the start on, and nothing follows it.
     const uint8_t* memory = near().memory->data();
     const auto came = static_cast<size_t>(std::mismatch(data.begin(), data.end(), memory).first - data.begin());
     EXPECT_LT(came, data.size());

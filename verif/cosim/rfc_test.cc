@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What RFC v2 "virtio-net: Add RoCE support" demands of a device, sentence by sentence, where no other test shows it
-// for every operation: which local memory is refused, when immediate data counts, what a completion names. All
-// sentences and their tests are in docs/testplan.toml.
+// Requirements of RFC v2 "virtio-net: Add RoCE support" that no other test checks for every operation: which local
+// memory is refused, when immediate data is used, the fields of a completion. docs/testplan.toml lists all requirements
+// and their tests.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,10 +25,10 @@ constexpr std::array<uint8_t, 4> kImmediate = {0x12, 0x34, 0x56, 0x78};
 constexpr std::array<IbWrOpcode, 5> kOpcodes = {IbWrOpcode::kRdmaWrite, IbWrOpcode::kRdmaWriteWithImm,
                                                 IbWrOpcode::kSend, IbWrOpcode::kSendWithImm, IbWrOpcode::kRdmaRead};
 
-// One thing that is wrong with an element of a list, whose region begins at `address` and has `length` bytes.
+// One error of an SGE, in a region of `length` bytes at `address`.
 struct BadElement {
   const char* what;
-  spec::RdmaSge (*spoil)(spec::RdmaSge good, uint64_t address, uint64_t length);
+  spec::RdmaSge (*corrupt)(spec::RdmaSge good, uint64_t address, uint64_t length);
 };
 constexpr BadElement kBadElements[] = {
     {"lkey",
@@ -61,7 +61,7 @@ class Rfc : public PairTest {
   }
 };
 
-TEST_P(Rfc, TheDeviceConfigurationSaysHowManyQueuePairsAndCompletionQueuesThereAre) {
+TEST_P(Rfc, DeviceConfigurationReportsNumbersOfQpsAndCqs) {
   for (const spec::Config* any : spec::kConfigs) {
     EXPECT_GE(any->num_qps, 1U);
     EXPECT_LE(any->num_qps, spec::kRdmaQpsMax);
@@ -77,7 +77,7 @@ TEST_P(Rfc, TheDeviceConfigurationSaysHowManyQueuePairsAndCompletionQueuesThereA
   }
 }
 
-TEST_P(Rfc, LocalMemoryIsValidatedByAddressLengthAndKeyOfEveryOperation) {
+TEST_P(Rfc, LocalMemoryIsValidatedByAddressLengthAndKeyForEveryOperation) {
   BuildAndConnect();
   ASSERT_FALSE(HasFatalFailure());
   for (const IbWrOpcode opcode : kOpcodes) {
@@ -88,7 +88,7 @@ TEST_P(Rfc, LocalMemoryIsValidatedByAddressLengthAndKeyOfEveryOperation) {
       const auto expected = Memory();
       PostRecv(1, 1, {far().region->Sge(8192, kBytes)});
       const Elements list = {
-          bad.spoil(near().region->Sge(0, kBytes), near().region->address(), near().region->length())};
+          bad.corrupt(near().region->Sge(0, kBytes), near().region->address(), near().region->length())};
       PostSend(Request(opcode, 2, list));
       ExpectNext(0, 2, IbWcStatus::kLocProtErr);
       ExpectMemory(expected);
@@ -97,7 +97,7 @@ TEST_P(Rfc, LocalMemoryIsValidatedByAddressLengthAndKeyOfEveryOperation) {
   }
 }
 
-TEST_P(Rfc, MemoryOfAReceiveIsValidatedByAddressLengthAndKey) {
+TEST_P(Rfc, ReceiveMemoryIsValidatedByAddressLengthAndKey) {
   BuildAndConnect();
   ASSERT_FALSE(HasFatalFailure());
   for (const BadElement& bad : kBadElements) {
@@ -105,7 +105,7 @@ TEST_P(Rfc, MemoryOfAReceiveIsValidatedByAddressLengthAndKey) {
     Connect();
     ASSERT_FALSE(HasFatalFailure());
     const auto expected = Memory();
-    PostRecv(1, 1, {bad.spoil(far().region->Sge(0, kBytes), far().region->address(), far().region->length())});
+    PostRecv(1, 1, {bad.corrupt(far().region->Sge(0, kBytes), far().region->address(), far().region->length())});
     PostSend(Request(IbWrOpcode::kSend, 2, {near().region->Sge(0, kBytes)}));
     ExpectNext(0, 2, IbWcStatus::kRemOpErr);
     ExpectNext(1, 1, IbWcStatus::kLocProtErr);
@@ -114,8 +114,8 @@ TEST_P(Rfc, MemoryOfAReceiveIsValidatedByAddressLengthAndKey) {
   }
 }
 
-// Each work request carries immediate data in memory; only the opcodes that have it bring it to the peer.
-TEST_P(Rfc, ImmediateDataCountsForItsOpcodesOnlyAndCompletionsNameTheirWorkRequest) {
+// Each work request has immediate data in memory; only the opcodes with immediate data send it to the peer.
+TEST_P(Rfc, ImmediateDataIsUsedByItsOpcodesOnlyAndCompletionsCarryWrId) {
   BuildAndConnect();
   ASSERT_FALSE(HasFatalFailure());
   uint64_t receive = 0x8000'0000'0000'0000;
@@ -129,7 +129,7 @@ TEST_P(Rfc, ImmediateDataCountsForItsOpcodesOnlyAndCompletionsNameTheirWorkReque
     PostSend(Request(opcode, ++send, list));
     ExpectNext(0, send, IbWcStatus::kSuccess);
     if (!is_send && !has_immediate) {
-      // The peer learns nothing, and its receive is left for somebody else.
+      // The peer gets no completion, and its receive stays posted.
       ExpectNone(1);
       PostSend(Request(IbWrOpcode::kSend, ++send, list));
       ExpectNext(0, send, IbWcStatus::kSuccess);
@@ -143,7 +143,7 @@ TEST_P(Rfc, ImmediateDataCountsForItsOpcodesOnlyAndCompletionsNameTheirWorkReque
   }
 }
 
-// Neither the width nor the rings have a part in it; lockstep has the RTL in it.
+// Independent of datapath width and kind of ring; lockstep includes the RTL.
 INSTANTIATE_TEST_SUITE_P(Devices, Rfc,
                          testing::Combine(testing::Values("model", "lockstep"), testing::Values(&spec::kNic1),
                                           testing::Values(false)),

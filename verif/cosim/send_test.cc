@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SEND and immediate data on a reliable connection: what a receive gets, in which elements, and how each thing that can
-// be wrong with it ends on both sides.
+// SEND and immediate data on a reliable connection: the data of a receive, its SGEs, and how each error ends on both
+// sides.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using spec::IbWcStatus;
 using spec::IbWrOpcode;
 
 constexpr uint8_t kImmediate[4] = {0xde, 0xad, 0x12, 0x34};
-constexpr uint32_t kElements = 4;  // what every configuration has
+constexpr uint32_t kElements = 4;  // supported by every configuration
 
 class Send : public PairTest {
  protected:
@@ -48,7 +48,7 @@ class Send : public PairTest {
   }
 };
 
-TEST_P(Send, FillsTheReceiveOfEverySize) {
+TEST_P(Send, FillsAReceiveOfEverySize) {
   for (const spec::IbMtu mtu : {spec::IbMtu::kMtu256, spec::IbMtu::kMtu4096}) {
     auto options = Options();
     options.path_mtu = mtu;
@@ -87,7 +87,7 @@ TEST_P(Send, CarriesImmediateData) {
   EXPECT_EQ(std::memcmp(far().memory->data() + 100, data.data(), data.size()), 0);
 }
 
-TEST_P(Send, AWriteWithImmediateDataTakesAReceiveAndTellsItsLength) {
+TEST_P(Send, WriteWithImmediateConsumesAReceiveAndReportsItsLength) {
   Connect(Options());
   for (const uint32_t bytes : {0U, 64U, 3000U}) {
     const std::vector<spec::RdmaSge> from = {near().region->Sge(64, bytes)};
@@ -112,7 +112,7 @@ TEST_P(Send, AWriteWithImmediateDataTakesAReceiveAndTellsItsLength) {
   }
 }
 
-TEST_P(Send, GathersAndScattersOverElements) {
+TEST_P(Send, GathersAndScattersOverSges) {
   auto random = MakeRandom("send.elements");
   for (const spec::IbMtu mtu : {spec::IbMtu::kMtu256, spec::IbMtu::kMtu1024}) {
     auto options = Options();
@@ -134,7 +134,7 @@ TEST_P(Send, GathersAndScattersOverElements) {
   }
 }
 
-TEST_P(Send, WritesGatherToo) {
+TEST_P(Send, WritesGatherOverSges) {
   auto random = MakeRandom("send.write");
   Connect(Options());
   for (uint64_t round = 0; round < 8; ++round) {
@@ -152,7 +152,7 @@ TEST_P(Send, WritesGatherToo) {
   }
 }
 
-TEST_P(Send, InlineDataIsTakenFromTheWorkRequest) {
+TEST_P(Send, InlineDataComesFromTheWorkRequest) {
   Connect(Options());
   uint64_t wr_id = 0;
   for (const size_t bytes : {size_t{0}, size_t{1}, size_t{17}, size_t{64}, size_t{200}, size_t{256}}) {
@@ -196,10 +196,10 @@ TEST_P(Send, ManyArriveInOrder) {
   }
 }
 
-TEST_P(Send, WaitsForAReceiveThatComesLater) {
+TEST_P(Send, RnrRetryWaitsForALateReceive) {
   auto options = Options();
   options.connection.min_rnr_timer = 1;  // 10 us
-  options.connection.rnr_retry = 7;      // without end
+  options.connection.rnr_retry = 7;      // infinite
   Connect(options);
   const std::vector<spec::RdmaSge> from = {near().region->Sge(0, 2500)};
   const std::vector<uint8_t> data = Gather(near(), from);
@@ -213,7 +213,7 @@ TEST_P(Send, WaitsForAReceiveThatComesLater) {
   }
 }
 
-TEST_P(Send, GivesUpWithoutAReceive) {
+TEST_P(Send, RnrRetriesAreExhaustedWithoutAReceive) {
   auto options = Options();
   options.connection.min_rnr_timer = 1;
   options.connection.rnr_retry = 2;
@@ -226,7 +226,7 @@ TEST_P(Send, GivesUpWithoutAReceive) {
   ExpectNext(0, 2, IbWcStatus::kWrFlushErr);
 }
 
-TEST_P(Send, IntoATooShortReceiveFailsOnBothSides) {
+TEST_P(Send, TooShortReceiveFailsOnBothSides) {
   Connect(Options());
   const spec::RdmaSge sge = near().region->Sge(0, 2000);
   PostRecv(1, 1, {far().region->Sge(0, 1500)});
@@ -237,7 +237,7 @@ TEST_P(Send, IntoATooShortReceiveFailsOnBothSides) {
   ExpectNext(1, 2, IbWcStatus::kWrFlushErr);
 }
 
-TEST_P(Send, IntoAReceiveWithoutRightsFailsOnBothSides) {
+TEST_P(Send, ReceiveWithoutAccessRightsFailsOnBothSides) {
   Connect(Options());
   const spec::RdmaSge sge = near().region->Sge(0, 64);
   spec::RdmaSge wrong = far().region->Sge(0, 64);
@@ -248,7 +248,7 @@ TEST_P(Send, IntoAReceiveWithoutRightsFailsOnBothSides) {
   ExpectNext(1, 1, IbWcStatus::kLocProtErr);
 }
 
-TEST_P(Send, ReceivesOfAFailedQueuePairFlushInOrder) {
+TEST_P(Send, ReceivesOfAFailedQpFlushInOrder) {
   Connect(Options());
   for (uint64_t i = 0; i < 20; ++i) PostRecv(1, i, {far().region->Sge(i * 64, 64)});
   const spec::RdmaSge sge = near().region->Sge(0, 64);
@@ -257,7 +257,7 @@ TEST_P(Send, ReceivesOfAFailedQueuePairFlushInOrder) {
   ExpectNext(1, 0, IbWcStatus::kSuccess);
   ASSERT_TRUE(far().qp->Modify({.qp_state = spec::IbQpState::kErr}, spec::IbQpAttrMask::kState).ok());
   for (uint64_t i = 1; i < 20; ++i) ExpectNext(1, i, IbWcStatus::kWrFlushErr);
-  // Those that come later, too.
+  // Receives posted later, too.
   for (uint64_t i = 20; i < 24; ++i) PostRecv(1, i, {far().region->Sge(0, 64)});
   for (uint64_t i = 20; i < 24; ++i) ExpectNext(1, i, IbWcStatus::kWrFlushErr);
 }

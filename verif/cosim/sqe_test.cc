@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// UC, UD and GSI: a send work request that completes in error stops the send queue only (SQE), until the driver says to
-// go on; and the first packet that a connection receives before its driver has finished connecting is told of.
+// UC, UD and GSI: a send work request that completes in error stops only the send queue (SQE), until the driver moves
+// it back to RTS; and the first packet that a connection receives before RTS is reported.
 // [IBTA vol. 1, 10.3.1.6, 11.6.3.1]
 #include <gtest/gtest.h>
 
@@ -25,9 +25,9 @@ using Mask = spec::IbQpAttrMask;
 
 constexpr uint32_t kBytes = 300;
 constexpr uint32_t kReceiveBytes = spec::kRdmaUdGrhBytes + kBytes;
-constexpr uint64_t kReceive = 16'384;  // where receives begin
+constexpr uint64_t kReceive = 16'384;  // offset of the receives
 
-// What is the same for connections and datagrams.
+// Common part of connections and datagrams.
 template <typename Base>
 class SendHalf : public Base {
  protected:
@@ -74,7 +74,7 @@ class SqeDatagram : public SendHalf<SystemTestWith<DatagramPair>> {
   }
 };
 
-TEST_P(SqeDatagram, ABadOneStopsTheSendHalfOnlyAndTheWayBackIsModify) {
+TEST_P(SqeDatagram, FailedSendStopsOnlyTheSendQueueUntilModify) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   for (const IbQpType type : {IbQpType::kUd, IbQpType::kGsi}) {
@@ -93,7 +93,7 @@ TEST_P(SqeDatagram, ABadOneStopsTheSendHalfOnlyAndTheWayBackIsModify) {
     ExpectState(0, IbQpState::kSqe);
     Send(4);
     ExpectNext(0, 4, IbWcStatus::kWrFlushErr);
-    Send(5, 1);  // it goes on receiving
+    Send(5, 1);  // it still receives
     ExpectNext(1, 5, IbWcStatus::kSuccess);
     ExpectNext(0, 200, IbWcStatus::kSuccess);
     ASSERT_TRUE(Move(0, IbQpState::kRts).ok());
@@ -130,7 +130,7 @@ class Sqe : public SendHalf<PairTest> {
   }
 };
 
-TEST_P(Sqe, ABadSendStopsTheSendHalfOnlyAndTheWayBackIsModify) {
+TEST_P(Sqe, FailedUcSendStopsOnlyTheSendQueueUntilModify) {
   BuildAndConnect();
   ASSERT_FALSE(HasFatalFailure());
   for (uint64_t i = 0; i < 2; ++i) Receive(1, 100 + i);
@@ -157,7 +157,7 @@ TEST_P(Sqe, ABadSendStopsTheSendHalfOnlyAndTheWayBackIsModify) {
   EXPECT_TRUE(Events(1).empty());
 }
 
-TEST_P(Sqe, FromItTheWayGoesToRtsErrAndReset) {
+TEST_P(Sqe, TransitionsToRtsErrAndReset) {
   BuildAndConnect();
   ASSERT_FALSE(HasFatalFailure());
   Send(1, 0, false);
@@ -175,7 +175,7 @@ TEST_P(Sqe, FromItTheWayGoesToRtsErrAndReset) {
   EXPECT_TRUE(Events(0).empty());
 }
 
-TEST_P(Sqe, AMessageThatFailsOnTheWayIsLostAndTheNextOneArrives) {
+TEST_P(Sqe, PartlySentMessageIsLostAndTheNextArrives) {
   BuildAndConnect();
   ASSERT_FALSE(HasFatalFailure());
   const Elements into = {far().region->Sge(kReceive, 1000)};
@@ -196,8 +196,8 @@ TEST_P(Sqe, AMessageThatFailsOnTheWayIsLostAndTheNextOneArrives) {
   ExpectMemory(expected);
 }
 
-// Posted without a look at anything, while the way back is taken as soon as a failure is seen.
-TEST_P(Sqe, EachMessageIsCarriedOutOrFlushedInOrder) {
+// Posts without checking anything, while recovery starts as soon as a failure is seen.
+TEST_P(Sqe, EveryMessageIsExecutedOrFlushedInOrder) {
   BuildAndConnect();
   ASSERT_FALSE(HasFatalFailure());
   auto random = MakeRandom("sqe");
@@ -206,7 +206,7 @@ TEST_P(Sqe, EachMessageIsCarriedOutOrFlushedInOrder) {
   std::vector<IbWcStatus> statuses;
   uint64_t posted = 0, receives = 0, failures = 0;
   std::vector<uint64_t> sent, received;
-  // All that there is.
+  // Polls all completions.
   const auto poll = [&](size_t number) {
     std::array<spec::RdmaCqReq, 64> completions;
     const auto count = side(number).cq->Poll(completions);
@@ -229,7 +229,7 @@ TEST_P(Sqe, EachMessageIsCarriedOutOrFlushedInOrder) {
         ASSERT_TRUE(Move(0, IbQpState::kRts).ok());
       } else {
         EXPECT_EQ(completion.status, IbWcStatus::kWrFlushErr);
-        // Behind a failure, or behind another one of those.
+        // After a failure, or after another one of those.
         ASSERT_NE(completion.wr_id, 0U);
         EXPECT_NE(statuses.at(completion.wr_id - 1), IbWcStatus::kSuccess);
       }
@@ -238,7 +238,7 @@ TEST_P(Sqe, EachMessageIsCarriedOutOrFlushedInOrder) {
   while (statuses.size() != kMessages && !HasFailure()) {
     while (receives < posted + 8 && receives - received.size() < 32) Receive(1, receives++);
     for (auto burst = UniformBelow(random, 8); burst != 0 && posted != kMessages; --burst) {
-      // A datagram that is sent may still wait for a slow wire: with those outstanding, fewer than there are receives.
+      // A datagram may still wait for a slow wire: including those, fewer outstanding than there are receives.
       if (posted - statuses.size() >= 16 || sent.size() - received.size() >= 12) break;
       good[posted] = UniformBelow(random, 12) != 0;
       Send(posted, 0, good[posted]);
@@ -256,7 +256,7 @@ TEST_P(Sqe, EachMessageIsCarriedOutOrFlushedInOrder) {
   EXPECT_TRUE(Events(0).empty());
 }
 
-TEST_P(Sqe, OfRcABadSendStopsEverythingAndTheHostHears) {
+TEST_P(Sqe, FailedRcSendMovesTheQpToErrAndIsReported) {
   BuildAndConnect(IbQpType::kRc);
   ASSERT_FALSE(HasFatalFailure());
   Receive(0, 200);
@@ -280,7 +280,7 @@ TEST_P(Sqe, OfRcABadSendStopsEverythingAndTheHostHears) {
 
 // --- The first packet
 
-TEST_P(Sqe, TheFirstPacketBeforeRtsIsToldOnce) {
+TEST_P(Sqe, FirstPacketBeforeRtsIsReportedOnce) {
   BuildAndConnect();
   ASSERT_FALSE(HasFatalFailure());
   constexpr uint32_t kPsn = 0xffffff;
@@ -300,7 +300,7 @@ TEST_P(Sqe, TheFirstPacketBeforeRtsIsToldOnce) {
                                           .path = system_->host(i).PathTo(system_->host(1 - i))};
     };
     ASSERT_TRUE(qp[0]->Connect(connection(0)).ok());
-    // The passive side of a connection that is being made.
+    // The passive side of a connection that is being established.
     const bool reliable = type == IbQpType::kRc;
     const auto other = connection(1);
     ASSERT_TRUE(

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every status that a work request can end with is reached on whole systems, each by the shortest way to it; and the
-// statuses that no device gives are those that docs/testplan.toml gives a reason for. What else holds when one of them
-// occurs is for the tests of the operations.
+// Reaches every completion status on whole systems, each in the simplest way; the statuses that no device returns are
+// those with a reason in docs/testplan.toml. The tests of the operations check everything else about them.
 #include <gtest/gtest.h>
 #include <toml++/toml.h>
 
@@ -25,14 +24,14 @@ using spec::IbWrOpcode;
 
 constexpr uint32_t kBytes = 64;
 constexpr uint64_t kFirst = 1;                 // wr_id
-constexpr uint64_t kPatienceNs = 20'000'000;   // for what needs retries
+constexpr uint64_t kPatienceNs = 20'000'000;   // enough for all retries
 constexpr uint8_t kReservedNak = 0x7f;         // AETH: a NAK whose code IBTA vol. 1, 9.7.5.2.6 reserves
-constexpr const char* kEnum = "ib_wc_status";  // in the contract, and in docs/testplan.toml
+constexpr const char* kEnum = "ib_wc_status";  // name in the contract, and in docs/testplan.toml
 constexpr unsigned kStatuses = 1U << (8 * sizeof(IbWcStatus));
 
 struct Case {
   IbWcStatus status;
-  size_t side;  // whose work request ends so: 0 sends, 1 receives
+  size_t side;  // side of the work request: 0 sends, 1 receives
 };
 constexpr Case kCases[] = {
     {IbWcStatus::kBadRespErr, 0},  // first: the link loses its first acknowledge, and no other one
@@ -50,13 +49,13 @@ class Status : public PairTest {
   }
   void PostMessage(const Elements& list) { PostSend({.wr_id = kFirst, .opcode = IbWrOpcode::kSend, .sg_list = list}); }
 
-  // Makes work request kFirst of a side end with this status.
+  // Makes work request kFirst of a side complete with this status.
   void Cause(IbWcStatus status) {
     ConnectedPairOptions options;
     options.connection.timeout = 4;  // 65 us
     options.connection.retry_cnt = options.connection.rnr_retry = 1;
     options.connection.min_rnr_timer = 1;                                   // 10 us
-    if (status == IbWcStatus::kBadRespErr) options.connection.timeout = 0;  // the answer that was lost is not missed
+    if (status == IbWcStatus::kBadRespErr) options.connection.timeout = 0;  // no timeout for the lost answer
     ASSERT_NO_FATAL_FAILURE(Connect(options));
     spec::RdmaSge foreign = near().region->Sge(0, kBytes), target = far().region->Sge(0, kBytes);
     switch (status) {
@@ -93,10 +92,10 @@ class Status : public PairTest {
         PostWrite(Source());
         break;
       case IbWcStatus::kRnrRetryExcErr: PostMessage(Source()); break;
-      default: FAIL() << "nobody knows how to cause " << spec::ToString(status);
+      default: FAIL() << "no case for " << spec::ToString(status);
     }
   }
-  // The peer's acknowledge, which was lost, comes with a syndrome that no responder may send.
+  // The peer's lost acknowledge, forged with a reserved syndrome.
   void ForgeAcknowledge() {
     Settle();
     const auto& entries = log_.entries();
@@ -118,14 +117,14 @@ class Status : public PairTest {
   FrameLog log_;  // of host 1
 };
 
-TEST_P(Status, ThatADeviceCanGiveIsReached) {
+TEST_P(Status, EveryReachableStatusIsReturned) {
   ASSERT_NO_FATAL_FAILURE(BuildWith({"", "drop opcode=rc_acknowledge nth=1"}));
   log_.Watch(system_->topology().station(1));
   for (const Case& one : kCases) {
     SCOPED_TRACE(spec::ToString(one.status));
     ASSERT_NO_FATAL_FAILURE(Cause(one.status));
     ExpectNext(one.side, kFirst, one.status, kPatienceNs);
-    // Anything but success ends the queue pair.
+    // Any error ends the queue pair.
     if (one.status != IbWcStatus::kSuccess) {
       const auto attributes = side(one.side).qp->Query();
       ASSERT_TRUE(attributes.ok());
@@ -135,13 +134,13 @@ TEST_P(Status, ThatADeviceCanGiveIsReached) {
   }
 }
 
-// A status does not depend on the kind of rings; lockstep has the RTL in it.
+// A status does not depend on the kind of ring; lockstep includes the RTL.
 INSTANTIATE_TEST_SUITE_P(Devices, Status,
                          testing::Combine(testing::Values("model", "lockstep"),
                                           testing::Values(&spec::kNic100, &spec::kNic1), testing::Values(false)),
                          NameOfWithRing);
 
-// --- What the contract has and no device gives
+// --- Statuses that no device returns
 
 std::set<std::string> StatusesOfTheContract() {
   std::set<std::string> names;
@@ -151,7 +150,7 @@ std::set<std::string> StatusesOfTheContract() {
   return names;
 }
 
-TEST(StatusOfTheContract, IsReachedOrHasAReasonWhyNot) {
+TEST(ContractStatusCodes, ReachedOrHasAReason) {
   std::map<std::string, std::string> never;  // name, reason
   try {
     const toml::table plan = toml::parse_file(VIREO_TESTPLAN);
@@ -162,18 +161,18 @@ TEST(StatusOfTheContract, IsReachedOrHasAReasonWhyNot) {
       ASSERT_NE(row, nullptr);
       if ((*row)["enum"].value_or(std::string()) != kEnum) continue;
       const std::string name = (*row)["value"].value_or(std::string());
-      EXPECT_TRUE(never.emplace(name, (*row)["reason"].value_or(std::string())).second) << name << " is there twice";
+      EXPECT_TRUE(never.emplace(name, (*row)["reason"].value_or(std::string())).second) << name << " is listed twice";
     }
   } catch (const toml::parse_error& error) {
     FAIL() << error.description();
   }
   std::set<std::string> named;
   for (const Case& one : kCases) {
-    EXPECT_TRUE(named.insert(spec::ToString(one.status)).second) << spec::ToString(one.status) << " is there twice";
+    EXPECT_TRUE(named.insert(spec::ToString(one.status)).second) << spec::ToString(one.status) << " is listed twice";
   }
   for (const auto& [name, reason] : never) {
     EXPECT_FALSE(reason.empty()) << name << " needs a reason";
-    EXPECT_TRUE(named.insert(name).second) << name << " is reached, and is said never to be given";
+    EXPECT_TRUE(named.insert(name).second) << name << " is reached, but listed as never returned";
   }
   EXPECT_EQ(named, StatusesOfTheContract());
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of two hosts with a NIC each start from: every device, configuration and kind of ring, faults on the wire,
-// memory that is random and compared as a whole. At the end nothing is under way and no seam has a complaint.
+// Base of tests of two hosts with a NIC each: every device, configuration and kind of ring, faults on the wire, memory
+// with random contents that is compared as a whole. At the end nothing may be in flight, and there must be no violation
+// of a seam.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +25,7 @@
 namespace vireo::sim {
 
 inline constexpr uint64_t kSecondNs = 1'000'000'000;
-// By when the slowest device has written to memory what its acknowledge told of.
+// Time within which the slowest device has written acknowledged data to memory.
 inline constexpr Picoseconds kArrivalTime = 20'000 * kPicosecondsPerNanosecond;
 
 using Bytes = std::vector<uint8_t>;
@@ -34,16 +35,16 @@ inline Bytes Copy(const host::DmaMemory& memory) { return {memory.data(), memory
 inline void Fill(host::DmaMemory& memory, std::mt19937_64& random) {
   for (size_t i = 0; i < memory.size(); ++i) memory.data()[i] = static_cast<uint8_t>(random() >> 32);
 }
-// Of both, from the first byte that differs on: what a failure shows. Nothing if they are equal.
+// Describes the first difference of two byte strings. Empty: equal.
 inline std::string Difference(const Bytes& expected, const host::DmaMemory& memory) {
   const auto [is, got] = std::mismatch(expected.begin(), expected.end(), memory.data());
   if (is == expected.end()) return "";
-  return "byte " + std::to_string(is - expected.begin()) + " is " + std::to_string(*got) + ", not " +
+  return "byte " + std::to_string(is - expected.begin()) + " is " + std::to_string(*got) + ", expected " +
          std::to_string(*is);
 }
 
-// A side is one of ConnectedPair or DatagramPair. A message of `bytes` in as many elements of random lengths, none of
-// which overlap, from `offset` of the memory on.
+// Side: of ConnectedPair or DatagramPair. The elements of a message of `bytes`, of random lengths, without overlaps, at
+// `offset` of the memory or later.
 template <typename Side>
 Elements Cut(const Side& side, uint64_t offset, uint32_t bytes, size_t elements, std::mt19937_64& random) {
   std::vector<uint32_t> cuts = {0, bytes};
@@ -67,7 +68,7 @@ Bytes Gather(const Side& side, const Elements& list) {
   }
   return bytes;
 }
-// What `memory`, a copy of the side's, is when `data` has come into the elements.
+// The expected contents of `memory`, a copy of the side's, after `data` has arrived in the elements.
 template <typename Side>
 void Scatter(const Side& side, const Elements& list, const Bytes& data, Bytes& memory) {
   size_t at = 0;
@@ -81,7 +82,7 @@ void Scatter(const Side& side, const Elements& list, const Bytes& data, Bytes& m
 
 class SystemTest : public testing::TestWithParam<EveryDeviceAndRing> {
  protected:
-  // `options` but for device, configuration and rings.
+  // `options` except for device, configuration and rings.
   void Build(RdmaSystemOptions options = {}) {
     options.device = std::get<0>(GetParam());
     options.config = std::get<1>(GetParam());
@@ -99,7 +100,7 @@ class SystemTest : public testing::TestWithParam<EveryDeviceAndRing> {
       ASSERT_EQ(system_->host(i).device().net().features().Has(spec::VirtioFeature::kRingPacked), packed);
     }
   }
-  // What each NIC sends has the faults of a script; empty: none.
+  // A fault script for the frames sent by each NIC; empty: none.
   void BuildWith(const std::array<std::string, 2>& scripts) {
     RdmaSystemOptions options;
     for (const std::string& script : scripts) {
@@ -109,7 +110,7 @@ class SystemTest : public testing::TestWithParam<EveryDeviceAndRing> {
     }
     Build(options);
   }
-  // Every rule of the NIC's script has met a frame.
+  // Every rule of the NIC's script has acted.
   void ExpectAllFaultsActed(size_t nic) {
     const auto& acted = system_->topology().faults_out(nic)->acted();
     for (size_t i = 0; i < acted.size(); ++i) EXPECT_NE(acted[i], 0U) << "rule " << i << " of NIC " << nic;
@@ -120,18 +121,18 @@ class SystemTest : public testing::TestWithParam<EveryDeviceAndRing> {
     EXPECT_EQ(system_->Complaints(), "");
     system_.reset();
   }
-  // Until nothing is under way.
+  // Runs until nothing is in flight.
   void Settle() {
     EXPECT_TRUE(system_->topology().RunUntilQuiet(system_->scheduler().now() + kSecondNs * kPicosecondsPerNanosecond));
   }
   void RunFor(uint64_t ns) { system_->topology().RunFor(ns * kPicosecondsPerNanosecond); }
   const spec::Config& config() const { return *std::get<1>(GetParam()); }
-  // So that a test may carry more bytes where they cost few cycles.
+  // True: a test may carry more bytes per cycle.
   bool has_fast_wire() const { return config().link_mbps >= 10'000; }
-  // So that a test may try more where a cycle costs little. Nothing that it expects may depend on this.
+  // True: cycles are cheap, so a test may try more cases. Expectations must not depend on it.
   bool has_cheap_cycles() const { return std::get<0>(GetParam()) == "model"; }
 
-  // The next completion of a CQ of this host; a failure of the test if none comes in time.
+  // The next completion of a CQ of this host; the test fails if none arrives in time.
   std::optional<spec::RdmaCqReq> NextOf(verbs::CompletionQueue& cq, size_t host, uint64_t patience_ns) {
     auto completion = cq.Wait(system_->host(host).function().NowNs() + patience_ns);
     if (!completion.ok() || !completion->has_value()) {
@@ -140,7 +141,7 @@ class SystemTest : public testing::TestWithParam<EveryDeviceAndRing> {
     }
     return *completion;
   }
-  // That nothing comes for a while.
+  // Expects that no completion arrives for a while.
   void ExpectNoneOf(verbs::CompletionQueue& cq, size_t host, uint64_t ns) {
     auto completion = cq.Wait(system_->host(host).function().NowNs() + ns);
     ASSERT_TRUE(completion.ok());
@@ -182,7 +183,7 @@ class SystemTestWith : public SystemTest {
     const verbs::Status posted = side(number).qp->PostSend(request);
     EXPECT_TRUE(posted.ok()) << host::ToString(posted.error());
   }
-  // All of both sides' memory is as it is in the copies.
+  // All memory of both sides equals the copies.
   void ExpectMemory(const std::array<Bytes, 2>& expected) {
     for (size_t i = 0; i < 2; ++i) EXPECT_EQ(Difference(expected.at(i), *side(i).memory), "") << "host " << i;
   }

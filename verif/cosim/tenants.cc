@@ -19,7 +19,7 @@ void Fill(std::span<uint8_t> bytes, std::mt19937_64& random) {
 
 }  // namespace
 
-// --- Who only wants its throughput
+// --- The well-behaved tenant
 
 SteadyWrites::SteadyWrites(RdmaSystem& system, ConnectedPair& pair, const Options& options, std::mt19937_64& random)
     : system_(system), pair_(pair), options_(options), client_(system.scheduler().AddClient(*this)) {
@@ -72,7 +72,7 @@ bool SteadyWrites::Post(size_t from) {
     wanted = std::min(wanted, (system_.scheduler().now() - begin_) / options_.interval + 1);
   }
   while (!is_stopping_ && way.posted - way.completed < options_.depth && way.posted < wanted) {
-    // Each goes to the place of the one before it that has completed, and brings bytes from elsewhere in the source.
+    // Each reuses the place of the previous completed one, and sends another part of the source.
     const uint64_t target = way.posted % options_.depth * options_.bytes;
     const uint64_t source = way.posted * 7919 % (half - options_.bytes + 1);
     const spec::RdmaSge sge = pair_.side.at(from).region->Sge(source, options_.bytes);
@@ -109,13 +109,13 @@ std::string SteadyWrites::Error() {
       const uint8_t* memory = pair_.side.at(i).memory->data();
       if (!std::equal(way_.at(i).source.begin(), way_.at(i).source.end(), memory)) Fail(i, "the source was changed");
       const auto& target = way_.at(1 - i).target;
-      if (!std::equal(target.begin(), target.end(), memory + half)) Fail(1 - i, "what arrived is not what was sent");
+      if (!std::equal(target.begin(), target.end(), memory + half)) Fail(1 - i, "wrong data arrived");
     }
   }
   return error_;
 }
 
-// --- Who is after everybody else
+// --- The hostile tenant
 
 HostileTenant::HostileTenant(RdmaSystem& system, const Options& options, OthersThings others, std::mt19937_64 random)
     : system_(system),
@@ -150,7 +150,7 @@ std::string HostileTenant::Make(Part& part) {
         net.CompletionQueueIndex(near.cq->cqn()).value()}) {
     const auto ring = FindRing(host, index);
     const auto doorbell = net.pci().DoorbellOf(index);
-    if (!ring.has_value() || !doorbell.ok()) return fmt::format("queue {} is not there", index);
+    if (!ring.has_value() || !doorbell.ok()) return fmt::format("queue {} is missing", index);
     const bool is_completion = queues.size() == 2;
     const verbs::Status bounded = is_completion ? SetWindowAroundBuffers(host, *ring)
                                                 : SetWindow(host, index, near.memory->address(), near.memory->size());
@@ -188,8 +188,8 @@ void HostileTenant::OnTime(uint64_t /*cookie*/) {
   if (is_stopping_) return;
   system_.scheduler().At(system_.scheduler().now() + options_.doorbell, client_);
   Part& part = parts_[program_.Below(parts_.size())];
-  if (part.own.queues.empty()) return;  // it is being made
-  // It takes its completions, so that they do not stop it.
+  if (part.own.queues.empty()) return;  // it is being replaced
+  // Polls its completions, so that its CQ does not overflow.
   std::array<spec::RdmaCqReq, 16> completions;
   static_cast<void>(part.pair->side[0].cq->Poll(completions));
   program_.Step(part.own, system_.host(0).function());

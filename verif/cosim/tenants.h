@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two users of one NIC: one that only wants its throughput, and one that is after everybody else. Both work by
-// themselves in simulated time, whatever the test does meanwhile: they post, poll and ring from the scheduler.
+// Two users of one NIC: a well-behaved one and a hostile one. Both run in simulated time by themselves: they post, poll
+// and ring from the scheduler.
 #pragma once
 
 #include <array>
@@ -17,36 +17,36 @@
 
 namespace vireo::sim {
 
-// WRITEs both ways over a connected pair, at a pace or as many under way as there is room for. Every completion and, at
-// the end, every byte is checked. Outlives every run of the system that follows.
+// WRITEs in both directions over a connected pair, at a fixed pace or with a fixed number outstanding. Checks every
+// completion and, at the end, every byte. Must outlive every later run of the system.
 class SteadyWrites final : private Scheduler::Client {
  public:
   struct Options {
-    uint32_t bytes = 4096;     // of a message
-    uint64_t messages = 0;     // each way; 0: until Stop()
-    size_t depth = 32;         // under way at most, each way
-    Picoseconds interval = 0;  // of a message; 0: as soon as there is room
+    uint32_t bytes = 4096;     // per message
+    uint64_t messages = 0;     // per direction; 0: until Stop()
+    size_t depth = 32;         // maximum outstanding per direction
+    Picoseconds interval = 0;  // per message; 0: as soon as there is room
     Picoseconds poll = 200 * kPicosecondsPerNanosecond;
   };
-  // `pair` has at least 2 * depth messages of memory.
+  // `pair` needs 2 * depth messages of memory.
   SteadyWrites(RdmaSystem& system, ConnectedPair& pair, const Options& options, std::mt19937_64& random);
 
   void Start();
-  // Posts no more; is done when what is under way has completed.
+  // Stops posting; done when all outstanding messages have completed.
   void Stop() { is_stopping_ = true; }
   bool is_done() const { return is_started_ && open_ways_ == 0; }
-  // From the start to the last completion of messages from host 0 (1). Meaningless before is_done().
+  // Time from the start to the last completion of messages from host 0 (1). Only valid when is_done().
   Picoseconds duration(size_t from) const { return way_.at(from).end - begin_; }
-  // Of both ways together.
+  // Of both directions together.
   uint64_t completed() const { return way_[0].completed + way_[1].completed; }
-  // Empty, or the first thing that went wrong. When it is done and everything has arrived: all memory counts, too.
+  // The first error; empty: none. When done and all data has arrived, includes a check of all memory.
   std::string Error();
 
  private:
   struct Way {
     uint64_t posted = 0, completed = 0;
     Picoseconds end = 0;
-    std::vector<uint8_t> source, target;  // what must be in the sender's first half, and in the receiver's second one
+    std::vector<uint8_t> source, target;  // expected contents of the sender's first and the receiver's second half
   };
   void OnTime(uint64_t cookie) override;
   bool Harvest(size_t from);
@@ -64,24 +64,24 @@ class SteadyWrites final : private Scheduler::Client {
   std::string error_;
 };
 
-// Queue pairs on host 0, connected to host 1, whose rings, work requests and doorbells a hostile program owns, as a
-// client of host/service owns them: it writes into that memory what it likes, while the owner of the NIC confines each
-// queue to the tenant's memory (SET_WINDOW) and makes a new one when it asks for one. Its far ends are its own as well.
+// Queue pairs on host 0, connected to host 1, whose rings, work requests and doorbells a hostile program owns, like a
+// client of host/service: it writes anything to that memory; the NIC's owner confines each queue to the tenant's memory
+// (SET_WINDOW) and replaces queue pairs at its request. It owns the remote ends, too.
 class HostileTenant final : private Scheduler::Client {
  public:
   struct Options {
     HostileProgram::Attack attack = HostileProgram::Attack::kEverything;
     size_t queue_pairs = 4;
-    Picoseconds doorbell = 50 * kPicosecondsPerNanosecond;  // one in that time
+    Picoseconds doorbell = 50 * kPicosecondsPerNanosecond;  // period
   };
-  // All choices come from `random`. Outlives every run of the system that follows.
+  // All choices come from `random`. Must outlive every later run of the system.
   HostileTenant(RdmaSystem& system, const Options& options, OthersThings others, std::mt19937_64 random);
 
-  // Its queue pairs. Empty, or what was refused. The simulation runs.
+  // Creates its queue pairs. Runs the simulation. Returns an error message, empty if none.
   std::string MakeQueues();
   void Start();
   void Stop() { is_stopping_ = true; }
-  // The next queue pair in turn ends and is made anew, by commands. Empty, or what was refused.
+  // Replaces the next queue pair, round-robin, by commands. Returns an error message, empty if none.
   std::string RenewOne();
   const HostileProgram::Counts& counts() const { return program_.counts(); }
   uint64_t renewals() const { return renewals_; }
@@ -89,7 +89,7 @@ class HostileTenant final : private Scheduler::Client {
  private:
   struct Part {
     std::unique_ptr<ConnectedPair> pair;
-    HostileProgram::Own own;  // without queues: it is being made
+    HostileProgram::Own own;  // without queues: being replaced
   };
 
   void OnTime(uint64_t cookie) override;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unreliable connections: what arrives is whole and in order, what is lost is lost without a word, and no lost message
-// spoils another one. [IBTA vol. 1, 9.8.2]
+// Unreliable connections: arrived messages are intact and in order, lost ones are not reported, and a lost message does
+// not affect another one. [IBTA vol. 1, 9.8.2]
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using spec::IbWcStatus;
 using spec::IbWrOpcode;
 
 constexpr uint32_t kMtu = 256;
-constexpr uint64_t kReceive = 32'768, kPlace = 2048;  // where receives begin, and how long each is
+constexpr uint64_t kReceive = 32'768, kPlace = 2048;  // offset of the receives, and bytes of each
 
 class Uc : public PairTest {
  protected:
@@ -32,7 +32,7 @@ class Uc : public PairTest {
     ConnectedPairOptions options;
     options.path_mtu = spec::IbMtu::kMtu256;
     options.qp.type = spec::IbQpType::kUc;
-    options.qp.max_send_sge = options.qp.max_recv_sge = 4;  // what every configuration has
+    options.qp.max_send_sge = options.qp.max_recv_sge = 4;  // supported by every configuration
     options.qp.max_inline_data = 64;
     return options;
   }
@@ -42,10 +42,10 @@ class Uc : public PairTest {
     Connect(Options());
   }
   void TearDown() override {
-    EXPECT_EQ(log_.CountSent(), 0U) << "nobody answers";
+    EXPECT_EQ(log_.CountSent(), 0U) << "UC has no acknowledges";
     PairTest::TearDown();
   }
-  // `bytes` of what is sent from `from` on; always another part of the memory.
+  // `bytes` of data from `from` on; always another part of the memory.
   Elements Source(uint64_t from, uint32_t bytes) { return {near().region->Sge(from, bytes)}; }
   Elements Receive(uint64_t number) { return {far().region->Sge(kReceive + number * kPlace, kPlace)}; }
   static std::array<uint8_t, 4> Immediate(uint64_t wr_id) {
@@ -105,7 +105,7 @@ TEST_P(Uc, CarriesEveryOperationOfEverySize) {
       if (takes_receive) {
         ASSERT_NO_FATAL_FAILURE(ExpectReceived(100 + wr_id, wr_id, opcode, bytes));
       } else {
-        Settle();  // nobody tells when it is there
+        Settle();  // nothing reports its arrival
       }
       ExpectMemory(expected);
       ASSERT_FALSE(HasFailure());
@@ -129,7 +129,7 @@ TEST_P(Uc, ManyArriveOnceAndInOrder) {
     const Elements what = Source(i * 100, bytes_of(i));
     const uint64_t to = i * 500;
     const bool is_send = opcode == IbWrOpcode::kSend || opcode == IbWrOpcode::kSendWithImm;
-    // Later ones over earlier ones: as they come.
+    // Later ones overwrite earlier ones, in order of arrival.
     Scatter(far(), {far().region->Sge(is_send ? kReceive + i * 512 : to, bytes_of(i))}, Gather(near(), what),
             expected[1]);
     Post(i, opcode, what, to);
@@ -145,7 +145,7 @@ TEST_P(Uc, ManyArriveOnceAndInOrder) {
   ExpectNone(1);
 }
 
-TEST_P(Uc, ALostPacketLosesItsMessageOnlyAndTheNextOneTakesItsReceive) {
+TEST_P(Uc, LostPacketLosesOnlyItsMessageAndTheNextReusesItsReceive) {
   // Of SENDs of four packets the first, a middle and the last one of every other message; two in a row at the end.
   BuildAndConnect(
       "drop opcode=uc_send_first nth=1; drop opcode=uc_send_middle nth=5; drop opcode=uc_send_last nth=5;"
@@ -175,13 +175,13 @@ TEST_P(Uc, ALostPacketLosesItsMessageOnlyAndTheNextOneTakesItsReceive) {
     Scatter(far(), Receive(receives), Gather(near(), what), expected[1]);
     ASSERT_NO_FATAL_FAILURE(ExpectReceived(receives, i, IbWrOpcode::kSend, kBytes));
     ++receives;
-    // What came of lost ones is under the next one.
+    // The next message overwrites parts of lost ones.
     ExpectMemory(expected);
   }
   ExpectAllFaultsActed(0);
 }
 
-TEST_P(Uc, ALostPacketOfAWriteLosesItsImmediateDataToo) {
+TEST_P(Uc, LostWritePacketLosesItsImmediateData) {
   BuildAndConnect("drop opcode=uc_rdma_write_middle nth=2; drop opcode=uc_rdma_write_last_with_immediate nth=3");
   ASSERT_FALSE(HasFatalFailure());
   constexpr uint32_t kBytes = 3 * kMtu + 50;
@@ -194,7 +194,7 @@ TEST_P(Uc, ALostPacketOfAWriteLosesItsImmediateDataToo) {
     const uint64_t to = i * 1024;
     Post(i, IbWrOpcode::kRdmaWriteWithImm, what, to);
     ExpectNext(0, i, IbWcStatus::kSuccess);
-    // In front of the lost packet everything is written, behind it nothing.
+    // Everything before the lost packet is written, nothing after it.
     const uint32_t written = i == 0 ? 2 * kMtu : i == 2 ? 3 * kMtu : kBytes;
     Bytes data = Gather(near(), what);
     data.resize(written);
@@ -209,7 +209,7 @@ TEST_P(Uc, ALostPacketOfAWriteLosesItsImmediateDataToo) {
   ExpectAllFaultsActed(0);
 }
 
-TEST_P(Uc, WithoutAReceiveAMessageIsLost) {
+TEST_P(Uc, MessageIsLostWithoutAReceive) {
   BuildAndConnect();
   ASSERT_FALSE(HasFatalFailure());
   auto expected = Memory();
@@ -229,7 +229,7 @@ TEST_P(Uc, WithoutAReceiveAMessageIsLost) {
   ExpectMemory(expected);
 }
 
-TEST_P(Uc, AWriteThatIsNotAllowedIsDroppedAndTheConnectionGoesOn) {
+TEST_P(Uc, WriteWithoutAccessRightsIsDroppedAndTheConnectionContinues) {
   BuildAndConnect();
   ASSERT_FALSE(HasFatalFailure());
   auto expected = Memory();
@@ -250,7 +250,7 @@ TEST_P(Uc, AWriteThatIsNotAllowedIsDroppedAndTheConnectionGoesOn) {
   ExpectMemory(expected);
 }
 
-TEST_P(Uc, AReceiveThatIsTooShortOrNotAllowedEndsTheReceiversQueuePairOnly) {
+TEST_P(Uc, BadReceiveFailsOnlyTheReceivingQp) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
   for (const bool is_short : {true, false}) {
@@ -271,13 +271,13 @@ TEST_P(Uc, AReceiveThatIsTooShortOrNotAllowedEndsTheReceiversQueuePairOnly) {
     const auto attributes = far().qp->Query();
     ASSERT_TRUE(attributes.ok());
     EXPECT_EQ(attributes->qp_state, spec::IbQpState::kErr);
-    // Who sends learns nothing.
+    // The sender gets no error.
     Post(3, IbWrOpcode::kSend, what);
     ExpectNext(0, 3, IbWcStatus::kSuccess);
   }
 }
 
-TEST_P(Uc, HasNoRead) {
+TEST_P(Uc, ReadIsNotSupported) {
   BuildAndConnect();
   ASSERT_FALSE(HasFatalFailure());
   const auto expected = Memory();

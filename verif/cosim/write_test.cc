@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RDMA WRITE on a reliable connection, from the verbs call of one host to the memory of the other: on the model, on the
-// RTL, and on both in lockstep, where every event must come in the same cycle.
+// RTL, and on both in lockstep, where every event must be in the same cycle.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -18,7 +18,7 @@ namespace {
 class Write : public PairTest {
  protected:
   void SetUp() override { Build(); }
-  // Writes bytes of host 0's memory to host 1's and waits for the completion.
+  // WRITEs bytes of host 0's memory to host 1's and waits for the completion.
   spec::RdmaCqReq DoWrite(uint64_t wr_id, uint64_t from, uint64_t to, uint32_t bytes) {
     auto& [near, far] = pair_->side;
     const spec::RdmaSge sge = near.region->Sge(from, bytes);
@@ -39,13 +39,13 @@ class Write : public PairTest {
     EXPECT_EQ(completion.wr_id, wr_id);
     EXPECT_EQ(completion.opcode, spec::IbWcOpcode::kRdmaWrite);
     EXPECT_EQ(completion.qp_num, near.qp->qpn());
-    // The acknowledge says that the peer has the data, not that its memory shows it already.
+    // The acknowledge means that the peer has the data, not that it is already visible in memory.
     system_->topology().RunFor(kArrivalTime);
-    // All of it, so that nothing was written beside.
+    // All memory, to check that nothing else was written.
     EXPECT_EQ(std::memcmp(expected.data(), far.memory->data(), expected.size()), 0) << bytes << " bytes";
   }
 
-  FrameLog log_;  // of host 1, if it is watched
+  FrameLog log_;  // of host 1, if watched
 };
 
 TEST_P(Write, Carries64BytesAnd8KibIntact) {
@@ -66,7 +66,7 @@ TEST_P(Write, CarriesEverySizeAtEveryAlignment) {
   }
 }
 
-TEST_P(Write, GoesOverIpv6) {
+TEST_P(Write, CarriesIpv6) {
   for (size_t i = 0; i < 2; ++i) ASSERT_EQ(system_->host(i).AddIpv6Gid(), "");
   Connect({.gid_index = RdmaHost::kIpv6Gid});
   ASSERT_FALSE(HasFatalFailure());
@@ -74,8 +74,8 @@ TEST_P(Write, GoesOverIpv6) {
   ExpectWritten(2, 4096, 8192, 8193);
 }
 
-// Of few addresses the carries of the header's sum make another carry. [RFC 791, 3.1; RFC 1071]
-TEST_P(Write, GoesOverAddressesWhoseChecksumCarriesTwice) {
+// Addresses for which the carries of the header's sum produce another carry. [RFC 791, 3.1; RFC 1071]
+TEST_P(Write, Ipv4ChecksumWithTwoCarries) {
   system_.reset();
   RdmaSystemOptions options;
   options.hosts.resize(2);
@@ -90,15 +90,15 @@ TEST_P(Write, GoesOverAddressesWhoseChecksumCarriesTwice) {
   for (size_t i = 0; i < spec::Ipv4::kBytes; i += 2) {
     if (i != spec::Ipv4::kHeaderChecksumOffset) sum += static_cast<uint32_t>(header[i] << 8U | header[i + 1]);
   }
-  EXPECT_GT((sum & 0xffff) + (sum >> 16), 0xffffU) << "the address is not right for this header any more";
+  EXPECT_GT((sum & 0xffff) + (sum >> 16), 0xffffU) << "this address no longer gives two carries";
 }
 
-TEST_P(Write, OfNothingCompletes) {
+TEST_P(Write, ZeroLengthWriteCompletes) {
   Connect({});
   ExpectWritten(1, 0, 0, 0);
 }
 
-TEST_P(Write, ToAWrongKeyIsRefusedByThePeerAndHarmsNothing) {
+TEST_P(Write, WrongRemoteKeyIsRefusedAndWritesNothing) {
   Connect({});
   auto& [near, far] = pair_->side;
   const std::vector<uint8_t> before(far.memory->data(), far.memory->data() + far.memory->size());
@@ -116,7 +116,7 @@ TEST_P(Write, ToAWrongKeyIsRefusedByThePeerAndHarmsNothing) {
   EXPECT_EQ(std::memcmp(before.data(), far.memory->data(), before.size()), 0);
 }
 
-TEST_P(Write, ToTheLastByteOfARegionWorksAndOneByteFurtherIsRefused) {
+TEST_P(Write, RemoteRegionEndIsExact) {
   Connect({});
   const uint64_t size = pair_->side[1].memory->size();
   ExpectWritten(1, 5, size - 64, 64);
@@ -125,7 +125,7 @@ TEST_P(Write, ToTheLastByteOfARegionWorksAndOneByteFurtherIsRefused) {
   EXPECT_EQ(Difference(before, *pair_->side[1].memory), "");
 }
 
-TEST_P(Write, FromTheLastByteOfARegionWorksAndFromOneByteFurtherFails) {
+TEST_P(Write, LocalRegionEndIsExact) {
   Connect({});
   const uint64_t size = pair_->side[0].memory->size();
   ExpectWritten(1, size - 64, 5, 64);
@@ -135,7 +135,7 @@ TEST_P(Write, FromTheLastByteOfARegionWorksAndFromOneByteFurtherFails) {
 }
 
 // [IBTA vol. 1, 9.6.1.1.3]
-TEST_P(Write, OfAnotherPartitionIsDropped) {
+TEST_P(Write, WrongPartitionKeyIsDropped) {
   log_.Watch(system_->host(1).station());
   Connect({});
   ExpectWritten(1, 0, 0, 64);
@@ -144,7 +144,7 @@ TEST_P(Write, OfAnotherPartitionIsDropped) {
   ASSERT_EQ(good.opcode(), spec::BthOpcode::kRcRdmaWriteOnly);
   const Bytes before = Copy(*pair_->side[1].memory);
   const size_t sent = log_.CountSent();
-  // The next packet of the connection, but for its partition: another one, or this one with a low bit changed.
+  // The connection's next packet with another partition: a different one, or this one with a low bit changed.
   for (const uint16_t pkey : {uint16_t{0x8001}, static_cast<uint16_t>(spec::kPkeyDefault ^ 1)}) {
     Bytes frame = good.frame;
     spec::Bth bth = good.headers.bth;
@@ -162,7 +162,7 @@ TEST_P(Write, OfAnotherPartitionIsDropped) {
   ExpectWritten(2, 100, 300, 64);  // with that PSN
 }
 
-TEST_P(Write, WithoutALocalKeyFailsLocally) {
+TEST_P(Write, MissingLocalKeyFailsLocally) {
   Connect({});
   auto& [near, far] = pair_->side;
   spec::RdmaSge sge = near.region->Sge(0, 64);
@@ -210,13 +210,13 @@ TEST_P(Write, ManyAtOnceCompleteInOrder) {
   }
 }
 
-// Host 1 sends long packets, and between two of them it has one turn for an acknowledge. What host 0 writes meanwhile,
-// in short messages on four connections, is acknowledged by fewer packets than it has messages.
-TEST_P(Write, WhileTheWireIsBusyOneAcknowledgeStandsForMany) {
+// Host 1 sends long packets; between two of them it can send one acknowledge. Short messages that host 0 writes
+// meanwhile on four connections are acknowledged by fewer packets than messages.
+TEST_P(Write, AcknowledgesCoalesceWhileTheWireIsBusy) {
   constexpr size_t kShortPairs = 4;
   constexpr uint64_t kShort = 32, kLong = 4;  // messages of each
   constexpr uint32_t kShortBytes = 64, kLongBytes = 32'768;
-  std::vector<std::unique_ptr<ConnectedPair>> pairs;  // the last one is that of the long messages
+  std::vector<std::unique_ptr<ConnectedPair>> pairs;  // the last one has the long messages
   while (pairs.size() < kShortPairs + 1) {
     std::string error;
     pairs.push_back(MakeConnectedPair(
@@ -258,7 +258,7 @@ TEST_P(Write, WhileTheWireIsBusyOneAcknowledgeStandsForMany) {
   ASSERT_NO_FATAL_FAILURE(expect_complete(*pairs.back(), 1, kLong));
   Settle();
 
-  // Nothing was sent twice, nothing twice acknowledged, and the last message of each connection was.
+  // Nothing was retransmitted or acknowledged twice, and the last message of each connection was acknowledged.
   EXPECT_EQ(log_.Count(false, spec::BthOpcode::kRcRdmaWriteOnly), kShortPairs * kShort);
   const size_t acknowledges = log_.Count(true, spec::BthOpcode::kRcAcknowledge);
   RecordProperty("acknowledges", static_cast<int>(acknowledges));

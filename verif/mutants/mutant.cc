@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which deliberate fault the mutated RTL has in this run: VIREO_MUTANT, or none. See mutants.py.
+// Number of the fault that the mutated RTL has in this run: VIREO_MUTANT, or 0 for none. See mutants.py.
 #include <cstdlib>
 
 extern "C" int vireo_mutant() {

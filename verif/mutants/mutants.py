@@ -33,7 +33,7 @@ STAGES = [
     ("loss", "*/Loss.*/lockstep_nic1_*", {}),
     ("random", "*/Random.*/lockstep_nic1_*", {"VIREO_RANDOM_ROUNDS": "3"}),
     ("frames", "*/Frames.*/lockstep_nic1", {"VIREO_FRAMES": "1500"}),
-    ("trouble", "*/Trouble.*/lockstep_nic1", {}),
+    ("errors", "*/Errors.*/lockstep_nic1", {}),
     ("more random", "*/Random.*/lockstep_nic1_*", {"VIREO_RANDOM_ROUNDS": "12", "VIREO_SEED": "2"}),
 ]
 
@@ -68,7 +68,7 @@ def stale(mutants):
     return result
 
 
-def spoil(text, mutants):
+def mutate(text, mutants):
     """The text with a run-time selection in place of each mutated expression. Mutants of one file must not overlap."""
     edits = sorted(((locate(mutant, text), mutant) for mutant in mutants), key=lambda edit: edit[0], reverse=True)
     for at, mutant in edits:
@@ -85,15 +85,15 @@ def spoil(text, mutants):
 def generate(directory):
     """Writes every source of rtl/sources.f with its mutants; an unchanged file is not rewritten."""
     mutants = load()
-    without = stale(mutants)
-    for name, why in without.items():
+    skipped = stale(mutants)
+    for name, why in skipped.items():
         print(f"mutants.toml: {name} skipped: {why}", file=sys.stderr)
     texts = {"vireo_mutant_pkg.sv": PACKAGE}
     for line in (ROOT / "rtl/sources.f").read_text(encoding="utf-8").split("\n"):
         if not line or line.startswith("#"):
             continue
-        mine = [mutant for mutant in mutants if mutant["file"] == line and mutant["name"] not in without]
-        texts[pathlib.Path(line).name] = spoil((ROOT / line).read_text(encoding="utf-8"), mine)
+        selected = [mutant for mutant in mutants if mutant["file"] == line and mutant["name"] not in skipped]
+        texts[pathlib.Path(line).name] = mutate((ROOT / line).read_text(encoding="utf-8"), selected)
     directory.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         path = directory / name
@@ -154,11 +154,11 @@ def main():
         for mutant in chosen:
             print(f"{mutant['name']:24} {mutant['block']:16} {mutant['fault']}")
         return 0
-    without = stale(chosen)
-    for name, why in without.items():
+    skipped = stale(chosen)
+    for name, why in skipped.items():
         print(f"{name}: {why}")
-    if options.check or without:
-        return 1 if without else 0
+    if options.check or skipped:
+        return 1 if skipped else 0
 
     for stage in STAGES if not options.names else STAGES[:1]:
         failed, what, _ = run(options.program, 0, stage, options.timeout)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fault in the RTL leaves a waveform behind in which it can be seen: the mutated RTL of `./vireo mutants` runs in
-// lockstep until it differs, and the file that its report names is read with GTKWave's reader, which Verilator brings.
+// A mismatch writes a waveform that shows the fault: the mutated RTL of `./vireo mutants` runs in lockstep until it
+// differs; the file named in the report is read with GTKWave's reader, which Verilator includes.
 #include <gtest/gtest.h>
 #include <gtkwave/fstapi.h>
 #include <toml++/toml.h>
@@ -26,7 +26,7 @@
 namespace vireo::sim {
 namespace {
 
-// The number of a mutant: its place in the list.
+// The number of a mutant: its position in the list.
 size_t NumberOf(std::string_view name) {
   const toml::table file = toml::parse_file(VIREO_MUTANTS_TOML);
   size_t number = 0;
@@ -48,8 +48,8 @@ std::string OutputOf(const std::string& command) {
   return output;
 }
 
-// The word behind the first `label` from `from` on.
-std::string WordBehind(const std::string& text, std::string_view label, size_t from = 0) {
+// The word after the first `label` from `from` on.
+std::string WordAfter(const std::string& text, std::string_view label, size_t from = 0) {
   const size_t at = text.find(label, from);
   if (at == std::string::npos) return "";
   std::istringstream words(text.substr(at + label.size()));
@@ -63,7 +63,7 @@ bool IsIcrcRight(std::span<const uint8_t> frame) {
   return model::IcrcCheck(datagram.first(spec::Ipv4::Decode(datagram.data()).total_length), false);
 }
 
-// What the pins of one device show, cycle by cycle.
+// The pins of one device, cycle by cycle.
 class Waveform {
  public:
   explicit Waveform(const std::string& path) : reader_(fstReaderOpen(path.c_str()), fstReaderClose) {
@@ -81,7 +81,7 @@ class Waveform {
   uint64_t end() const { return fstReaderGetEndTime(reader_.get()); }
   size_t edges() const { return edges_; }
 
-  // Frames on the transmit port, as they left in whole, and the last one even if its last beat waits for its edge.
+  // Complete frames on the transmit port, and the last one even if its last beat still waits for its clock edge.
   std::vector<std::vector<uint8_t>> Frames() {
     clock_ = Handle("clk_i"), valid_ = Handle("m_axis_tvalid_o"), last_ = Handle("m_axis_tlast_o");
     data_ = Handle("m_axis_tdata_o"), keep_ = Handle("m_axis_tkeep_o");
@@ -104,7 +104,7 @@ class Waveform {
     fstReaderSetFacProcessMask(reader_.get(), found->second);
     return found->second;
   }
-  // Outputs change with the rising edge; what they were before it is what the cycle had.
+  // Outputs change at the rising edge; their values before it are those of the cycle.
   void Change(fstHandle signal, const char* value) {
     if (signal == clock_) {
       const bool rises = std::string_view(value) == "1";
@@ -135,7 +135,7 @@ class Waveform {
   }
 
   std::unique_ptr<void, void (*)(void*)> reader_;
-  std::map<std::string, fstHandle, std::less<>> names_;  // of the top: the first of a name
+  std::map<std::string, fstHandle, std::less<>> names_;  // of the top: the first signal of a name
   size_t signals_ = 0, edges_ = 0;
   fstHandle clock_ = 0, valid_ = 0, last_ = 0, data_ = 0, keep_ = 0;
   std::map<fstHandle, std::string> now_, next_;
@@ -152,30 +152,30 @@ TEST(LockstepWaveform, ShowsTheFrameThatDiffers) {
                " " VIREO_MUTANTS " --gtest_filter='*/Write.ManyAtOnce*/lockstep_nic1_split' 2>&1");
   const size_t report = output.find("LOCKSTEP MISMATCH: ");
   ASSERT_NE(report, std::string::npos) << output;
-  const std::string nic = WordBehind(output, "MISMATCH: ").substr(0, 4);
+  const std::string nic = WordAfter(output, "MISMATCH: ").substr(0, 4);
   EXPECT_NE(output.find("repeat: VIREO_SEED=1 ", report), std::string::npos) << output;
 
   // Of both NICs.
-  std::string path = WordBehind(output, "waveform: ", report);
+  std::string path = WordAfter(output, "waveform: ", report);
   ASSERT_NE(path, "none:") << output;
-  const std::string other = WordBehind(output, path, report);
+  const std::string other = WordAfter(output, path, report);
   EXPECT_EQ(access(path.c_str(), R_OK), 0) << path;
   EXPECT_EQ(access(other.c_str(), R_OK), 0) << other;
   if (path.find(nic) == std::string::npos) path = other;
 
   Waveform waveform(path);
   ASSERT_TRUE(waveform.is_open()) << path;
-  EXPECT_GT(waveform.signals(), 1000U) << "the inside of the device";
+  EXPECT_GT(waveform.signals(), 1000U) << "internal signals";
   const auto frames = waveform.Frames();
   EXPECT_GT(waveform.edges(), 1000U);
   ASSERT_FALSE(frames.empty());
-  // The fault is in the ICRC of every frame but the first one. The report is about the first frame that has it, and the
-  // waveform ends with that.
+  // The fault is in the ICRC of every frame except the first. The report is about the first frame with it, where the
+  // waveform ends.
   for (const auto& frame : frames) {
     const bool is_last = &frame == &frames.back();
     EXPECT_EQ(IsIcrcRight(frame), !is_last) << "frame " << &frame - frames.data() << " of " << frames.size();
   }
-  const size_t byte = std::strtoull(WordBehind(output, "differs in its byte ", report).c_str(), nullptr, 10);
+  const size_t byte = std::strtoull(WordAfter(output, "differs in byte ", report).c_str(), nullptr, 10);
   EXPECT_GE(byte, frames.back().size() - spec::kIcrcBytes) << output;
   EXPECT_LT(byte, frames.back().size()) << output;
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Installs Vireo below a scratch prefix, and builds and runs a copy of the example against that, as a stranger would. Then
-# the errors: a version that is not this one, SystemC missing, libdeflate missing.
+# Installs Vireo below a scratch prefix, and builds and runs a copy of the example against that, like an external project.
+# Then the errors: another version, SystemC missing, libdeflate missing.
 # usage: cmake -D BUILD=… -D EXAMPLE=… -D SCRATCH=… -D GENERATOR=… -D COMPILER=… -D LAUNCHER=… -D FLAGS=… -P package_test.cmake
 cmake_minimum_required(VERSION 3.25)
 
@@ -12,7 +12,7 @@ function(run)
   set(output "${output}" PARENT_SCOPE)
 endfunction()
 
-# Must fail and say `text`.
+# Must fail with `text` in its output.
 function(refuse text)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
   string(REGEX REPLACE "[ \n]+" " " output "${output}")
@@ -30,11 +30,11 @@ run(${configure} -S ${SCRATCH}/examples/vp -B ${SCRATCH}/build)
 run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
 run(${SCRATCH}/build/vireo_vp)
 if(NOT output MATCHES "has all of it in its memory")
-  message(FATAL_ERROR "the example does not say so:\n${output}")
+  message(FATAL_ERROR "the example failed:\n${output}")
 endif()
 message("${output}")
 
-# Moved as a whole, it still works: no absolute path of the prefix is in it.
+# The installation is relocatable: it contains no absolute path of the prefix.
 file(RENAME ${SCRATCH}/prefix ${SCRATCH}/moved)
 set(project "cmake_minimum_required(VERSION 3.25)\nproject(other LANGUAGES CXX)\n")
 file(WRITE ${SCRATCH}/moved_test/CMakeLists.txt "${project}find_package(vireo REQUIRED)\n"

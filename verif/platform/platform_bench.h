@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the SystemC module need: a program in a thread of a simulation in a process of its own, raw
-// transactions, and a bus that can fail, wait, and sees whether rules of order hold.
+// Fixtures of the SystemC module's tests: a program in a thread of a simulation in a child process, raw transactions,
+// and a bus with faults and delays that checks ordering rules.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -39,15 +39,15 @@ class Program final : public sc_core::sc_module {
   bool is_done_ = false;
 };
 
-// build() makes a platform and returns what its program does; `reply` of the child is what `reply` is at the end.
-// Fails if the program does not come to its end.
+// build() creates a platform and returns its program; the child's reply is `reply` at the end. Fails if the program
+// does not finish.
 inline std::string Simulate(const std::function<std::function<void(std::string&)>()>& build) {
   const ChildResult child = RunInChild([&]() -> std::optional<std::string> {
     std::string reply;
     const auto body = build();
     Program program("program", [&] { body(reply); });
     sc_core::sc_start();
-    EXPECT_TRUE(program.is_done()) << "nothing happens any more, and the program waits";
+    EXPECT_TRUE(program.is_done()) << "no event is pending, and the program still waits";
     if (testing::Test::HasFailure()) return std::nullopt;
     return reply.empty() ? "ok" : reply;
   });
@@ -95,7 +95,7 @@ Answer Do(Socket& socket, const Access& access) {
   return answer;
 }
 
-// Between a NIC and its host's memory.
+// A bus between a NIC and its host's memory.
 class Bus final : public sc_core::sc_module {
  public:
   explicit Bus(const sc_core::sc_module_name& name)
@@ -106,13 +106,13 @@ class Bus final : public sc_core::sc_module {
   tlm_utils::simple_target_socket<Bus> from_nic;
   tlm_utils::simple_initiator_socket<Bus> to_host;
 
-  // What becomes of a transaction: none: the host answers it. kIncomplete is what a target says that did nothing.
+  // Injected response; none: the host answers. kIncomplete: the target does nothing.
   std::function<std::optional<tlm::tlm_response_status>(const tlm::tlm_generic_payload&)> fault;
-  bool waits = false;  // for what the host annotates; else it is passed on
+  bool waits = false;  // waits for the host's annotated delay; else forwards it
 
   uint64_t reads = 0, writes = 0, failed = 0;
-  unsigned most_reads = 0;          // at the same time
-  std::vector<std::string> broken;  // rules
+  unsigned most_reads = 0;          // concurrent
+  std::vector<std::string> broken;  // violated rules
   std::vector<uint64_t> write_log;  // addresses
 
  private:
@@ -126,8 +126,8 @@ class Bus final : public sc_core::sc_module {
     if (transaction.get_byte_enable_ptr() != nullptr || transaction.get_streaming_width() < bytes) {
       broken.emplace_back("byte enables or streaming");
     }
-    // Posted requests pass nothing that was posted before, and a read that comes after a write sees it.
-    if (writes_now_ != 0) broken.emplace_back("a write was still under way");
+    // Posted requests do not pass earlier posted ones, and a read observes earlier writes.
+    if (writes_now_ != 0) broken.emplace_back("a write was still in flight");
     const bool is_write = transaction.is_write();
     ++(is_write ? writes : reads);
     if (is_write) write_log.push_back(address);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SystemC's library contains a main() that wants this; these tests have a main() of their own and need it only to link.
+// SystemC's library contains a main() that needs this symbol; these tests have their own main() and need it only to
+// link.
 #include <cstdio>
 
 #include "platform/systemc.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two hosts with a NIC each, driver and verbs on them: what the sockets carry when they work, in which order, and what
-// becomes of a bus that fails. Hosts are those of examples/vp.
+// Two hosts with a NIC each, with driver and verbs: traffic on the sockets, its order, and failures of the bus. The
+// hosts are those of examples/vp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ constexpr size_t kMemoryBytes = 65536;
 constexpr uint64_t kPatienceNs = 2'000'000;
 constexpr uint64_t kMessageAddress = 0xfee0'0000;  // of the example's hosts
 
-// A cable of which one end is watched.
+// A cable with a monitor at one end.
 class Tap final : public platform::FrameInterface {
  public:
   explicit Tap(platform::FrameInterface& to) : to_(to) {}
@@ -66,7 +66,7 @@ struct Side {
     options.firmware.mtu = config.max_path_mtu + 100;
     return options;
   }
-  // Empty, or what went wrong.
+  // Returns an error message, empty if none.
   std::string Open() {
     auto opened = verbs::Device::Open(host, {.wanted = host::DefaultFeatures()});
     if (!opened.ok()) return ToString(opened.error());
@@ -126,7 +126,7 @@ class Pair final {
     near.nic.frame_out.bind(tap);
     far.nic.frame_out.bind(near.nic.frame_in);
   }
-  // In the program.
+  // Called in the program.
   void Open() {
     for (Side* side : {&near, &far}) {
       ASSERT_EQ(side->Open(), "");
@@ -146,7 +146,7 @@ class Pair final {
                     .ok());
     auto completion = near.cq->Wait(near.host.NowNs() + kPatienceNs);
     EXPECT_TRUE(completion.ok());
-    // The acknowledge says that the peer has the data, not that its memory shows it already.
+    // The acknowledge means that the peer has the data, not that it is already visible in memory.
     sc_core::wait(sc_core::sc_time(20, sc_core::SC_US));
     return completion.ok() ? *completion : std::nullopt;
   }
@@ -212,9 +212,9 @@ TEST(TwoHosts, KeepTheBusInOrderWhoeverWaits) {
       pair.near.bus.waits = pair.far.bus.waits = waits;
       ExpectSuccess(pair.Write(65536));
       EXPECT_TRUE(pair.HasWritten(65536));
-      // Reads are side by side where the target takes its time.
+      // Reads are concurrent where the target has latency.
       EXPECT_TRUE(!waits || pair.near.bus.most_reads > 8u) << pair.near.bus.most_reads;
-      // A message follows what it announces.
+      // A message follows the writes that it announces.
       const auto& log = pair.near.bus.write_log;
       EXPECT_NE(std::ranges::find(log, kMessageAddress), log.end());
       EXPECT_NE(log.front(), kMessageAddress);
@@ -230,7 +230,7 @@ TEST(TwoHosts, SendAtTheRateOfTheLineAndNotFaster) {
     ASSERT_EQ(pair.tap.sizes.size(), 16u);
     size_t exact = 0;
     for (size_t i = 1; i < pair.tap.times.size(); ++i) {
-      // IEEE 802.3: 8 bytes of preamble, 4 of FCS, a gap of 12; at 100 Gb/s a byte takes 80 ps.
+      // IEEE 802.3: 8 bytes of preamble, 4 of FCS, an interframe gap of 12; at 100 Gb/s a byte takes 80 ps.
       const uint64_t least = (pair.tap.sizes[i] + 24) * 80;
       const uint64_t distance = pair.tap.times[i] - pair.tap.times[i - 1];
       EXPECT_GE(distance, least) << i;
@@ -268,7 +268,7 @@ TEST(TwoHosts, APayloadThatTheBusRefusesToReadFailsItsWorkRequestOnly) {
       EXPECT_TRUE(pair.HasWritten(0));
       EXPECT_GE(pair.near.nic.counters().failed_reads, 1u);
       EXPECT_EQ(pair.near.nic.counters().failed_reads, pair.near.bus.failed);
-      // The device goes on: a new queue pair works.
+      // The device continues: a new queue pair works.
       pair.near.bus.fault = {};
       pair.near.qp = *pair.near.pd->CreateQp({.send_cq = pair.near.cq, .recv_cq = pair.near.cq});
       pair.far.qp = *pair.far.pd->CreateQp({.send_cq = pair.far.cq, .recv_cq = pair.far.cq});
@@ -287,7 +287,7 @@ TEST(TwoHosts, AWriteThatTheBusRefusesIsCountedAndUnseenByTheDevice) {
       const bool hits = transaction.is_write() && transaction.get_address() - target < kMemoryBytes;
       return hits ? std::optional(tlm::TLM_ADDRESS_ERROR_RESPONSE) : std::nullopt;
     };
-    ExpectSuccess(pair.Write(1000));  // PCI Express posts writes: their end is not told
+    ExpectSuccess(pair.Write(1000));  // PCI Express writes are posted: no completion
     EXPECT_TRUE(pair.HasWritten(0));
     EXPECT_GT(pair.far.nic.counters().failed_writes, 0u);
     EXPECT_EQ(pair.far.nic.counters().failed_writes, pair.far.bus.failed);
@@ -306,7 +306,7 @@ TEST(TwoHosts, ALostMessageOnlyCostsTime) {
     const auto completion = pair.Write(64);
     EXPECT_TRUE(pair.HasWritten(64));
     EXPECT_GT(pair.near.nic.counters().failed_writes, 0u);
-    // It is in the queue, whether the driver looked there at its deadline or not.
+    // It is in the queue, whether the driver polled it at its deadline or not.
     pair.near.bus.fault = {};
     if (!completion) {
       spec::RdmaCqReq late;

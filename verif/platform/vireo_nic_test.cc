@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The SystemC module from outside: its sockets with good and bad accesses, when they answer, and that an idle one costs
-// nothing.
+// The SystemC module from outside: valid and invalid accesses of its sockets, their latency, and no events while idle.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -142,19 +141,19 @@ TEST(VireoNic, ClaimsItsBarsByBusAddressOnceMemorySpaceIsEnabled) {
     alone.Enable(false);
     Answer answer = alone.Memory(access);
     EXPECT_EQ(answer.status, tlm::TLM_ADDRESS_ERROR_RESPONSE);
-    EXPECT_EQ(answer.value, 0xffffu);  // as of a bus where nobody answers
+    EXPECT_EQ(answer.value, 0xffffu);  // like a bus without a responder
     alone.Enable();
     answer = alone.Memory(access);
     EXPECT_EQ(answer.status, tlm::TLM_OK_RESPONSE);
     EXPECT_NE(answer.value, 0u);
     EXPECT_NE(answer.value, 0xffffu);
-    // A MSI-X entry through BAR 2: written in words, read as a double word.
+    // An MSI-X entry through BAR 2: written in words, read as a double word.
     while (!alone.nic.IsIdle()) sc_core::wait(sc_core::sc_time(1, sc_core::SC_US));
     const uint64_t entry = kBar2 + spec::kBarMsixTable + 3 * spec::MsixTableEntry::kBytes;
     alone.Memory({.command = tlm::TLM_WRITE_COMMAND, .address = entry, .value = 0xfee0'1230});
     alone.Memory({.command = tlm::TLM_WRITE_COMMAND, .address = entry + 4, .value = 0x77});
     EXPECT_EQ(alone.Memory({.address = entry, .bytes = 8}).value, 0x77'fee0'1230u);
-    // The last bytes of a BAR are its own, the first behind it nobody's.
+    // The last bytes of a BAR belong to it, the next one does not.
     for (const auto& [base, size] :
          {std::pair{kBar0, uint64_t{spec::kBarVirtioBytes}}, std::pair{kBar2, uint64_t{spec::kBarMsixBytes}}}) {
       EXPECT_EQ(alone.Memory({.address = base + size - 4}).status, tlm::TLM_OK_RESPONSE);
@@ -219,7 +218,7 @@ TEST(VireoNic, ServesTheWindowOfConfigurationSpace) {
       choose(spec::kBarVirtio, select, length);
       EXPECT_EQ(alone.Config({.address = data}).value, 0u) << length;
     }
-    choose(1, select, 2);  // there is no such BAR
+    choose(1, select, 2);  // no such BAR
     EXPECT_EQ(alone.Config({.address = data}).value, 0u);
     choose(spec::kBarVirtio, spec::kBarVirtioBytes, 2);
     EXPECT_EQ(alone.Config({.address = data}).value, 0u);
@@ -231,7 +230,7 @@ TEST(VireoNic, AnswersAReadInTheCyclesOfTheCoreAndAWriteInOne) {
     const model::CoreClock clock(spec::kNic100.core_clock_khz);
     alone.Enable();
     const auto cycles = [&](const Access& access) {
-      // At the begin of a cycle, that is an input of that cycle.
+      // At the start of a cycle: an input of that cycle.
       const auto begin = clock.AtOrAfter(sc_core::sc_time_stamp().value()) + 5;
       sc_core::wait(sc_core::sc_time::from_value(clock.Begin(begin) - sc_core::sc_time_stamp().value()));
       EXPECT_EQ(alone.Memory(access).status, tlm::TLM_OK_RESPONSE);
@@ -284,7 +283,7 @@ TEST(VireoNic, DropsFramesThatCannotBeOnes) {
     EXPECT_EQ(alone.nic.counters().dropped_frames, 2u);
     EXPECT_EQ(alone.nic.counters().received_frames, 0u);
     EXPECT_EQ(alone.nic.run_cycles(), cycles);
-    // What is well formed and means nothing, the device drops; many at once wait for each other.
+    // The device drops well-formed frames of unknown protocols; several at once queue up.
     for (int i = 0; i < 10; ++i) {
       alone.nic.frame_in->TakeFrame({.bytes = std::vector<uint8_t>(spec::kNic100.max_frame_bytes), .bad_fcs = i == 3});
     }

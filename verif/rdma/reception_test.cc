@@ -45,7 +45,7 @@ bool IsAnswer(const Bytes& frame) { return BthOf(frame).opcode == BthOpcode::kRc
 
 // The capture's frames as they were recorded: of one peer that writes and one that answers.
 std::vector<Bytes> FramesOf(const std::string& name) {
-  const Capture capture = sim::ReadPcap(std::string(VIREO_VECTORS_DIR) + "/" + name);
+  const sim::Capture capture = sim::ReadPcap(std::string(VIREO_VECTORS_DIR) + "/" + name);
   EXPECT_EQ(capture.error, "");
   std::vector<Bytes> frames;
   for (const auto& frame : capture.frames) frames.push_back(frame.bytes);

@@ -33,7 +33,7 @@ class Coverage : public testing::Test {
   const std::filesystem::path directory_;
 };
 
-TEST_F(Coverage, CountsOfTheSamePointAreAddedAndOthersStay) {
+TEST_F(Coverage, CountsOfTheSamePointAreAdded) {
   CoverageSums sums;
   ASSERT_TRUE(sums.Add(File("a", "# SystemC::Coverage-3\nC 'one' 1\nC 'it's two' 20\n")));
   ASSERT_TRUE(sums.Add(File("b", "# SystemC::Coverage-3\nC 'it's two' 5000000000\nC 'three' 0\n")));
@@ -42,7 +42,7 @@ TEST_F(Coverage, CountsOfTheSamePointAreAddedAndOthersStay) {
   EXPECT_EQ(Read(Path("sum")), "# SystemC::Coverage-3\nC 'it's two' 5000000020\nC 'one' 1\nC 'three' 0\n");
 }
 
-TEST_F(Coverage, AFileThatIsNoneAddsNothing) {
+TEST_F(Coverage, InvalidFileAddsNothing) {
   CoverageSums sums;
   EXPECT_FALSE(sums.Add(Path("nowhere")));
   EXPECT_FALSE(sums.Add(File("empty", "")));
@@ -52,7 +52,7 @@ TEST_F(Coverage, AFileThatIsNoneAddsNothing) {
   EXPECT_TRUE(sums.counts().empty());
 }
 
-TEST_F(Coverage, NothingCountedLeavesNoFileAndAFileThatCannotBeWrittenIsSaid) {
+TEST_F(Coverage, NoCountWritesNoFileAndWriteErrorsAreReported) {
   CoverageSums sums;
   EXPECT_TRUE(sums.Write(Path("sum")));
   EXPECT_FALSE(std::filesystem::exists(Path("sum")));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every way in which a child can end.
+// All exit paths of a child.
 #include "sim/common/run_in_child.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace vireo::sim {
 namespace {
 
-TEST(RunInChild, GivesTheReplyEvenIfItIsLongOrEmpty) {
+TEST(RunInChild, ReturnsLongAndEmptyReplies) {
   const auto empty = RunInChild([]() -> std::optional<std::string> { return ""; });
   EXPECT_TRUE(empty.ok) << empty.error;
   EXPECT_EQ(empty.reply, "");
@@ -24,7 +24,7 @@ TEST(RunInChild, GivesTheReplyEvenIfItIsLongOrEmpty) {
   EXPECT_EQ(full.reply, text);
 }
 
-TEST(RunInChild, LeavesTheParentAlone) {
+TEST(RunInChild, DoesNotChangeTheParent) {
   int value = 1;
   const auto child = RunInChild([&]() -> std::optional<std::string> {
     value = 2;
@@ -34,7 +34,7 @@ TEST(RunInChild, LeavesTheParentAlone) {
   EXPECT_EQ(value, 1);
 }
 
-TEST(RunInChild, TellsHowAChildFailed) {
+TEST(RunInChild, ReportsHowAChildFailed) {
   EXPECT_EQ(RunInChild([]() -> std::optional<std::string> { return std::nullopt; }).error, "failed");
   EXPECT_EQ(RunInChild([]() -> std::optional<std::string> { _exit(3); }).error, "exit status 3");
   EXPECT_EQ(RunInChild([]() -> std::optional<std::string> { _exit(0); }).error, "exit status 0");
@@ -48,7 +48,7 @@ TEST(RunInChild, TellsHowAChildFailed) {
   EXPECT_EQ(hanging.error.substr(0, 9), "signal 14");
 }
 
-TEST(RunInChild, GivesTheChildItsSeed) {
+TEST(RunInChild, PassesTheSeedToTheChild) {
   const auto draw = [](uint64_t seed) {
     return RunInChild(
                []() -> std::optional<std::string> {
@@ -62,13 +62,13 @@ TEST(RunInChild, GivesTheChildItsSeed) {
   EXPECT_NE(draw(7), draw(8));
 }
 
-TEST(RunInChild, SaysThatTheSeedIsDrawnAlready) {
+TEST(RunInChild, RefusesASeedAfterTheParentDrewOne) {
   const auto nested = RunInChild([]() -> std::optional<std::string> {
     const auto child =
         RunInChild([]() -> std::optional<std::string> { return ""; }, {.seed = Seed() + 1, .timeout_seconds = 10});
     return child.error;
   });
-  EXPECT_EQ(nested.reply, "the parent has drawn its seed already");
+  EXPECT_EQ(nested.reply, "the parent has already used its seed");
 }
 
 }  // namespace

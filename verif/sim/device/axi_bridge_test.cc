@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of axi_bridge.h one by one, with their cycles, and read bursts against a byte-wise reference.
+// The rules of axi_bridge.h with their cycles, and read bursts against a byte-wise reference.
 #include "sim/device/axi_bridge.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ struct Bench {
     ends.OnReadBurst(cycle, read);
     failed[read.tag] = false;
   }
-  // Both ways to take a completion see the burst's end in the same cycle and with the same answer.
+  // OnCompletion and TakeCompletion report the burst's end in the same cycle with the same response.
   void Complete(Cycle cycle, const DmaRead& read, uint32_t offset, uint32_t count, bool last,
                 DmaStatus status = DmaStatus::kOk) {
     const auto data = Bytes(read.address + offset, count);
@@ -61,12 +61,12 @@ struct Bench {
   }
   const spec::Config config;
   AxiBridge bridge, ends;
-  std::map<uint16_t, bool> failed;  // by tag: a beat of the burst has
+  std::map<uint16_t, bool> failed;  // by tag: a beat of the burst has failed
 };
 
 constexpr DmaRead kRead{.tag = 3, .address = 0x1008, .bytes = 200};  // 56 + 64 + 64 + 16 bytes at 512 bits
 
-TEST(AxiBridge, ABeatIsOnTheBusInItsCycleOfTheCompletion) {
+TEST(AxiBridge, BeatsFollowTheirCyclesOfTheCompletion) {
   Bench bench(spec::kNic100);
   bench.Read(10, kRead);
   EXPECT_FALSE(bench.bridge.read_beats().size());
@@ -81,14 +81,14 @@ TEST(AxiBridge, ABeatIsOnTheBusInItsCycleOfTheCompletion) {
     EXPECT_EQ(beats[i].resp, kAxiOkay);
     EXPECT_EQ(beats[i].last, i == 3);
   }
-  // Lanes are those of the address; outside of the burst they are zero.
+  // Lanes are those of the address; zero outside of the burst.
   EXPECT_EQ(beats[0].data[7], 0);
   EXPECT_EQ(beats[0].data[8], Bytes(0x1008, 1)[0]);
   EXPECT_EQ(beats[3].data[15], Bytes(0x10cf, 1)[0]);
   EXPECT_EQ(beats[3].data[16], 0);
 }
 
-TEST(AxiBridge, PartsThatEndWithinABeatWaitForTheNext) {
+TEST(AxiBridge, PartialBeatWaitsForTheNextCompletion) {
   spec::Config config = spec::kNic100;
   config.datapath_bits = 1024;
   Bench bench(config);
@@ -103,7 +103,7 @@ TEST(AxiBridge, PartsThatEndWithinABeatWaitForTheNext) {
   EXPECT_EQ(bench.bridge.read_beats()[1].data, Bytes(0x1080, 128));
 }
 
-TEST(AxiBridge, AFailureMakesEveryMissingBeatAndTheNextReadWaits) {
+TEST(AxiBridge, FailedReadDeliversErrorBeatsBeforeTheNextRead) {
   Bench bench(spec::kNic100);
   const DmaRead other{.tag = 4, .address = 0x2000, .bytes = 64};
   bench.Read(1, kRead);
@@ -120,7 +120,7 @@ TEST(AxiBridge, AFailureMakesEveryMissingBeatAndTheNextReadWaits) {
   EXPECT_FALSE(bench.bridge.IsIdle(60));
 }
 
-TEST(AxiBridge, PoisonedDataComesWithAnError) {
+TEST(AxiBridge, PoisonedDataIsDeliveredWithAnError) {
   Bench bench(spec::kNic100);
   bench.Read(1, kRead);
   bench.Complete(5, kRead, 0, 200, true, DmaStatus::kPoisoned);
@@ -129,7 +129,7 @@ TEST(AxiBridge, PoisonedDataComesWithAnError) {
   EXPECT_EQ(bench.bridge.read_beats()[1].data, Bytes(0x1040, 64));
 }
 
-// Every width, alignment and way to cut and to fail: each burst gets each of its beats once, in order, with its bytes.
+// Every width, alignment, split and failure: each burst gets each of its beats once, in order, with its bytes.
 TEST(AxiBridge, EveryBurstGetsAllItsBeats) {
   auto random = MakeRandom("axi_bridge");
   for (const uint32_t bits : {64u, 512u, 1024u}) {
@@ -142,8 +142,8 @@ TEST(AxiBridge, EveryBurstGetsAllItsBeats) {
       uint32_t sent = 0, failed_at = 0;
       uint64_t beats = 0;
     };
-    std::map<uint16_t, Open> open;   // for which completions are to come
-    std::map<uint16_t, Open> known;  // whose beats are looked at
+    std::map<uint16_t, Open> open;   // with missing completions
+    std::map<uint16_t, Open> known;  // whose beats are checked
     Cycle cycle = 1;
     uint64_t finished = 0, failed = 0;
     Cycle last_beat = 0;
@@ -156,7 +156,7 @@ TEST(AxiBridge, EveryBurstGetsAllItsBeats) {
         open[tag] = known[tag] = {read, 0, random() % 8 == 0 ? static_cast<uint32_t>(random() % read.bytes) : ~0u, 0};
       } else if (open.contains(tag)) {
         Open& now = open[tag];
-        // To a multiple of 64 bytes or to the end.
+        // Up to a multiple of 64 bytes or the end.
         const uint64_t at = now.read.address + now.sent;
         const uint64_t cut = std::min((at / 64 + 1 + random() % 4) * 64, now.read.address + now.read.bytes);
         const auto count = static_cast<uint32_t>(cut - at);
@@ -205,7 +205,7 @@ TEST(AxiBridge, EveryBurstGetsAllItsBeats) {
   }
 }
 
-TEST(AxiBridge, AnAddressIsTakenInTheCycleAfterItsCreditsCame) {
+TEST(AxiBridge, AddressIsAcceptedOneCycleAfterItsCredits) {
   Bench bench(spec::kNic100);
   bench.bridge.ReturnCredits(10, CreditKind::kDmaWrite, 3);
   EXPECT_FALSE(bench.bridge.IsAddressReady(10, 0x1000, 64));
@@ -216,7 +216,7 @@ TEST(AxiBridge, AnAddressIsTakenInTheCycleAfterItsCreditsCame) {
   EXPECT_TRUE(bench.bridge.IsAddressReady(12, 0x1000, 64));
 }
 
-TEST(AxiBridge, WhoTakesAnAddressAheadCannotTakeMoreThanThereIs) {
+TEST(AxiBridge, EarlyAddressesNeverExceedTheCredits) {
   Bench bench(spec::kNic100);
   bench.bridge.ReturnCredits(10, CreditKind::kDmaWrite, 3);
   bench.bridge.OnAddress(20, 0x1000, 128);
@@ -226,7 +226,7 @@ TEST(AxiBridge, WhoTakesAnAddressAheadCannotTakeMoreThanThereIs) {
   EXPECT_FALSE(bench.bridge.IsAddressReady(21, 0x1000, 129));
 }
 
-TEST(AxiBridge, DataIsTakenFromTheCycleAfterItsAddressAndAnsweredOneCycleAfterItsEnd) {
+TEST(AxiBridge, DataFollowsItsAddressAndTheResponseFollowsItsLastBeat) {
   Bench bench(spec::kNic100);
   bench.bridge.ReturnCredits(1, CreditKind::kDmaWrite, 100);
   bench.bridge.OnAddress(5, 0x1030, 100);  // lanes 48 … 63 and 0 … 63 and 0 … 19
@@ -250,7 +250,7 @@ TEST(AxiBridge, DataIsTakenFromTheCycleAfterItsAddressAndAnsweredOneCycleAfterIt
   EXPECT_FALSE(bench.bridge.IsDataReady(10));
 }
 
-TEST(AxiBridge, ABurstWhoseDataIsKnownIsAnsweredOneCycleAfterItsLastBeat) {
+TEST(AxiBridge, KnownBurstIsAnsweredOneCycleAfterItsLastBeat) {
   Bench bench(spec::kNic100);
   bench.bridge.ReturnCredits(1, CreditKind::kDmaWrite, 100);
   bench.bridge.OnAddress(5, 0x1030, 100);
@@ -264,7 +264,7 @@ TEST(AxiBridge, ABurstWhoseDataIsKnownIsAnsweredOneCycleAfterItsLastBeat) {
   EXPECT_EQ(bench.bridge.open_writes(), 0u);
 }
 
-TEST(AxiBridge, AFrameMayBeginOnlyWithRoomForTheLongestBehindWhatIsOnItsWay) {
+TEST(AxiBridge, FrameStartsOnlyWithRoomForTheLongest) {
   Bench bench(spec::kNic100);
   const uint32_t enough = FrameBeats(bench.config.max_frame_bytes, 64) + kTransmitReserve;
   EXPECT_EQ(kTransmitReserve, 11u);
@@ -278,15 +278,15 @@ TEST(AxiBridge, AFrameMayBeginOnlyWithRoomForTheLongestBehindWhatIsOnItsWay) {
   EXPECT_FALSE(bench.bridge.IsTransmitReady(8));
 }
 
-// A framer that always has a frame and starts whenever it is allowed to. Returns the least number of credits left.
+// A framer that always has a frame and starts as soon as allowed. Returns the minimum number of credits left.
 template <typename Length>
 int64_t RunFramer(int64_t credits, Length length) {
   Bench bench(spec::kNic100);
   bench.bridge.ReturnCredits(0, CreditKind::kTransmit, static_cast<uint32_t>(credits));
-  std::map<Cycle, uint32_t> beats;  // cycles with one
+  std::map<Cycle, uint32_t> beats;  // cycles with a beat
   Cycle free_at = 1;
   for (Cycle cycle = 1; cycle < 1000; ++cycle) {
-    // Accepted in cycle + 1; beats begin kLatency later.
+    // Accepted in cycle + 1; beats start kLatency later.
     if (bench.bridge.IsTransmitReady(cycle) && free_at <= cycle + 1) {
       const uint32_t count = length(credits);
       free_at = cycle + 1 + count;
@@ -300,7 +300,7 @@ int64_t RunFramer(int64_t credits, Length length) {
   return credits;
 }
 
-TEST(AxiBridge, TheReserveIsEnoughForTheFramerAndNotMore) {
+TEST(AxiBridge, FrameReserveIsExact) {
   auto random = MakeRandom("axi_bridge.framer");
   const uint32_t longest = FrameBeats(spec::kNic100.max_frame_bytes, 64);
   const int64_t enough = longest + kTransmitReserve;
@@ -313,11 +313,11 @@ TEST(AxiBridge, TheReserveIsEnoughForTheFramerAndNotMore) {
   EXPECT_EQ(RunFramer(enough + 30, [&](int64_t credits) { return credits == enough ? longest : 1; }), 0);
 }
 
-TEST(AxiBridgeDeathTest, ABrokenBusEndsTheProgramWithAMessage) {
+TEST(AxiBridgeDeathTest, ProtocolViolationAbortsWithAMessage) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   Bench bench(spec::kNic100);
   bench.Read(1, kRead);
-  EXPECT_DEATH(bench.Read(2, kRead), "bench, cycle 2: read burst with ID 3, which is in use");
+  EXPECT_DEATH(bench.Read(2, kRead), "bench, cycle 2: read burst with ID 3, in use");
   EXPECT_DEATH(bench.Read(2, {.tag = 256, .address = 0, .bytes = 1}), "ID 256");
   EXPECT_DEATH(bench.bridge.OnAddress(2, 0, 64), "without credits");
   const std::vector<uint8_t> beat(64);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fake keeps the rules of the seam, sleeps while it is idle, and wakes for its timer exactly then.
+// The fake follows the rules of the seam, sleeps while idle, and wakes exactly at its timer.
 #include "sim/device/fake_nic.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ struct World {
 
 constexpr Picoseconds kMillisecond = 1'000'000'000;
 
-TEST(FakeNic, SleepsWhileIdleAndWakesForItsTimerExactlyThen) {
+TEST(FakeNic, SleepsWhileIdleAndWakesAtItsTimer) {
   World world;
   EXPECT_TRUE(world.topology->RunUntilQuiet(kMillisecond));
   world.station().pcie().WriteBar(0, FakeNic::kTimer, 4, 1'000'000);  // 4 ms
@@ -86,11 +86,11 @@ TEST(FakeNic, AnswersBarAndCsrAccesses) {
   world.scheduler.Call(begin(cycle + 1), [&] { world.station().tap().ReadCsr(cycle + 1, spec::kMgmtScratchRegister); });
   world.topology->RunFor(kMillisecond);
   EXPECT_EQ(management.csr, 77u);
-  EXPECT_EQ(management.answered, cycle + 2);  // not in the cycle of the question
+  EXPECT_EQ(management.answered, cycle + 2);  // not in the cycle of the read
   EXPECT_TRUE(management.interrupt);
 }
 
-TEST(FakeNic, AReadThatFailsDropsTheFrame) {
+TEST(FakeNic, FailedReadDropsTheFrame) {
   World world;
   world.station().pcie().WriteBar(0, FakeNic::kSendAddress, 8, 0xbad'0000);
   world.station().pcie().WriteBar(0, FakeNic::kSendBytes, 4, 3000);
@@ -101,19 +101,19 @@ TEST(FakeNic, AReadThatFailsDropsTheFrame) {
   EXPECT_TRUE(world.topology->RunUntilQuiet(kMillisecond));
   EXPECT_EQ(sent, 0u);
   EXPECT_EQ(dropped, 1u);
-  EXPECT_EQ(world.topology->Violations().size(), 6u);  // 3000 bytes from a page's start, in pieces of 512
+  EXPECT_EQ(world.topology->Violations().size(), 6u);  // 3000 bytes from a page's start, in reads of 512
   const auto violations = world.topology->Violations();
   EXPECT_EQ(std::count(violations.begin(), violations.end(), "a: DMA read of 512 bytes at 0xbad0000: no_window"), 1);
   EXPECT_EQ(std::count(violations.begin(), violations.end(), "a: DMA read of 440 bytes at 0xbad0a00: no_window"), 1);
   world.station().memory().ClearViolations();
 }
 
-TEST(FakeNic, AResetInTheMiddleLeavesNothingBehind) {
+TEST(FakeNic, ResetLeavesNothingBehind) {
   World world;
   const auto buffer = world.station().memory().Allocate(9000);
   world.station().pcie().WriteBar(0, FakeNic::kSendAddress, 8, buffer->address);
   for (int i = 0; i < 20; ++i) world.station().pcie().WriteBar(0, FakeNic::kSendBytes, 4, 9000);
-  world.topology->RunFor(2'000'000);  // 2 us: reads and the first frame are under way
+  world.topology->RunFor(2'000'000);  // 2 us: reads and the first frame are in flight
   EXPECT_FALSE(world.topology->IsQuiet());
   world.topology->Reset(0);
   EXPECT_TRUE(world.topology->RunUntilQuiet(kMillisecond));

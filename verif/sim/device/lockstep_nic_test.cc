@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two fake NICs in lockstep, the shadow spoiled in every way that a wrong model could be: each is found, reported, and
-// changes nothing for the world.
+// Two fake NICs in lockstep, with every kind of fault in the shadow: each is detected and reported, and does not affect
+// the environment.
 #include "sim/device/lockstep_nic.h"
 
 #include <gtest/gtest.h>
@@ -17,15 +17,16 @@
 #include "sim/common/seed.h"
 #include "sim/device/devices.h"
 #include "sim/device/fake_nic.h"
+#include "sim/topology/topology.h"
 
 namespace vireo::sim {
 namespace {
 
 constexpr Picoseconds kMillisecond = 1'000'000'000;
 
-// Between a device and its environment: tells everything, or tells it wrongly. Passes on and changes nothing else.
-struct Spoiler {
-  std::function<bool(Cycle, DmaRead&)> on_read = [](Cycle, DmaRead&) { return true; };  // false: swallowed
+// Between a device and its environment: forwards calls unchanged, or with an injected fault.
+struct FaultHooks {
+  std::function<bool(Cycle, DmaRead&)> on_read = [](Cycle, DmaRead&) { return true; };  // false: dropped
   std::function<bool(Cycle, uint64_t&, std::vector<uint8_t>&)> on_write = [](Cycle, uint64_t&, std::vector<uint8_t>&) {
     return true;
   };
@@ -35,22 +36,22 @@ struct Spoiler {
   std::function<void(uint32_t&)> on_csr = [](uint32_t&) {};
   std::function<void(bool&)> on_interrupt = [](bool&) {};
   bool answers_csr = true;
-  bool spoils_config = false;
+  bool corrupts_config = false;
   std::function<Cycle(EventKind)> late = [](EventKind) { return Cycle{0}; };
 };
 
-class SpoiledNic final : public Nic, public NicEnvironment {
+class FaultyNic final : public Nic, public NicEnvironment {
  public:
-  SpoiledNic(const NicContext& context, const Spoiler& spoiler)
+  FaultyNic(const NicContext& context, const FaultHooks& hooks)
       : environment_(context.environment),
-        spoiler_(spoiler),
+        hooks_(hooks),
         scheduler_(context.scheduler),
         clock_(context.clock),
         nic_(context.scheduler, context.clock, context.config, *this) {}
 
   void Reset(Cycle cycle) override { nic_.Reset(cycle); }
   uint32_t ReadConfig(Cycle cycle, uint16_t offset, unsigned bytes) override {
-    return nic_.ReadConfig(cycle, offset, bytes) ^ (spoiler_.spoils_config ? 1 : 0);
+    return nic_.ReadConfig(cycle, offset, bytes) ^ (hooks_.corrupts_config ? 1 : 0);
   }
   void WriteConfig(Cycle cycle, uint16_t offset, unsigned bytes, uint32_t value) override {
     nic_.WriteConfig(cycle, offset, bytes, value);
@@ -73,49 +74,49 @@ class SpoiledNic final : public Nic, public NicEnvironment {
   Cycle NextDeadline() const override { return nic_.NextDeadline(); }
 
   void CompleteBarRead(Cycle cycle, uint64_t value) override {
-    spoiler_.on_bar(value);
+    hooks_.on_bar(value);
     Tell(EventKind::kBarCompletion, cycle, [this, value](Cycle c) { environment_.CompleteBarRead(c, value); });
   }
   void ReadDma(Cycle cycle, const DmaRead& read) override {
     DmaRead copy = read;
-    if (!spoiler_.on_read(cycle, copy)) return;
+    if (!hooks_.on_read(cycle, copy)) return;
     Tell(EventKind::kDmaRead, cycle, [this, copy](Cycle c) { environment_.ReadDma(c, copy); });
   }
   void WriteDma(Cycle cycle, const DmaWrite& write) override {
     std::vector<uint8_t> data(write.data.begin(), write.data.end());
     uint64_t address = write.address;
-    if (!spoiler_.on_write(cycle, address, data)) return;
+    if (!hooks_.on_write(cycle, address, data)) return;
     Tell(EventKind::kDmaWrite, cycle, [this, address, data](Cycle c) { environment_.WriteDma(c, {address, data}); });
   }
   void SendMsix(Cycle cycle, uint16_t vector) override {
-    if (!spoiler_.on_msix(vector)) return;
+    if (!hooks_.on_msix(vector)) return;
     Tell(EventKind::kMsix, cycle, [this, vector](Cycle c) { environment_.SendMsix(c, vector); });
   }
   void TransmitFrame(Cycle start, Cycle end, std::span<const uint8_t> bytes) override {
     std::vector<uint8_t> data(bytes.begin(), bytes.end());
-    if (!spoiler_.on_frame(data)) return;
+    if (!hooks_.on_frame(data)) return;
     Tell(EventKind::kTransmitEnd, end,
          [this, start, end, data](Cycle c) { environment_.TransmitFrame(start + c - end, c, data); });
   }
   void CompleteCsrRead(Cycle cycle, uint32_t value) override {
-    if (!spoiler_.answers_csr) return;
-    spoiler_.on_csr(value);
+    if (!hooks_.answers_csr) return;
+    hooks_.on_csr(value);
     Tell(EventKind::kCsrCompletion, cycle, [this, value](Cycle c) { environment_.CompleteCsrRead(c, value); });
   }
   void SetFirmwareInterrupt(Cycle cycle, bool level) override {
-    spoiler_.on_interrupt(level);
+    hooks_.on_interrupt(level);
     Tell(EventKind::kFirmwareInterrupt, cycle, [this, level](Cycle c) { environment_.SetFirmwareInterrupt(c, level); });
   }
 
  private:
   void Tell(EventKind kind, Cycle cycle, std::function<void(Cycle)> what) {
-    const Cycle later = spoiler_.late(kind);
+    const Cycle later = hooks_.late(kind);
     if (later == 0) return what(cycle);
     scheduler_.Call(clock_.Middle(cycle + later), [what = std::move(what), cycle, later] { what(cycle + later); });
   }
 
   NicEnvironment& environment_;
-  const Spoiler spoiler_;
+  const FaultHooks hooks_;
   Scheduler& scheduler_;
   const CoreClock clock_;
   FakeNic nic_;
@@ -126,8 +127,8 @@ NicFactory Fake() {
     return std::make_unique<FakeNic>(context.scheduler, context.clock, context.config, context.environment);
   };
 }
-NicFactory Spoiled(const Spoiler& spoiler) {
-  return [spoiler](const NicContext& context) { return std::make_unique<SpoiledNic>(context, spoiler); };
+NicFactory Faulty(const FaultHooks& hooks) {
+  return [hooks](const NicContext& context) { return std::make_unique<FaultyNic>(context, hooks); };
 }
 
 struct Management final : ManagementEnvironment {
@@ -137,7 +138,7 @@ struct Management final : ManagementEnvironment {
   std::vector<bool> levels;
 };
 
-// A station in lockstep that talks to itself through a second, plain one.
+// A station in lockstep that exchanges frames with a plain one.
 struct World {
   World(const NicFactory& master, const NicFactory& shadow, LockstepOptions options = {}) {
     options.on_mismatch = [this](const std::string& report) { reports.push_back(report); };
@@ -170,7 +171,7 @@ struct World {
     station.pcie().WriteBar(0, FakeNic::kSendAddress, 8, buffer.address);
     station.pcie().WriteBar(0, FakeNic::kSendBytes, 4, bytes);
   }
-  // Frames both ways, registers, a timer and the management port; everything works, whatever the shadow says.
+  // Frames in both directions, registers, a timer and the management port; everything works, whatever the shadow does.
   void Traffic() {
     std::optional<uint64_t> sent;
     for (uint64_t i = 0; i < 5; ++i) {
@@ -197,7 +198,7 @@ struct World {
     EXPECT_EQ(topology->station(0).mac().counters().sent_frames, 5u);
     EXPECT_EQ(topology->station(0).mac().counters().received_frames, 5u);
     EXPECT_EQ(rings[0].data[FakeNic::kSlotHeader], 60);  // the first frame's first byte
-    // The master alone decides what this is; the last comparison may still be pending.
+    // Only the master determines this; the last comparison may still be pending.
     topology->RunFor(kMillisecond);
   }
 
@@ -209,16 +210,16 @@ struct World {
   std::unique_ptr<Topology> topology;
 };
 
-// Traffic with a spoiled shadow: exactly one report, and it says `what`.
-void ExpectMismatch(const Spoiler& spoiler, const std::string& what, const LockstepOptions& options = {}) {
-  World world(Fake(), Spoiled(spoiler), options);
+// Traffic with a faulty shadow: exactly one report, which contains `what`.
+void ExpectMismatch(const FaultHooks& hooks, const std::string& what, const LockstepOptions& options = {}) {
+  World world(Fake(), Faulty(hooks), options);
   world.Traffic();
   ASSERT_EQ(world.reports.size(), 1u) << what;
   EXPECT_NE(world.reports[0].find(what), std::string::npos) << world.reports[0];
   EXPECT_EQ(world.nic->mismatch(), world.reports[0]);
 }
 
-TEST(LockstepNic, EqualDevicesAreEqualInEveryEventAndCycle) {
+TEST(LockstepNic, EqualDevicesMatchInEveryEventAndCycle) {
   World world(Fake(), Fake());
   world.Traffic();
   EXPECT_EQ(world.reports, std::vector<std::string>());
@@ -236,7 +237,7 @@ TEST(LockstepNic, EqualDevicesAreEqualInEveryEventAndCycle) {
   EXPECT_EQ(world.nic->Differences(EventKind::kReceiveEnd).count, 0u);  // inputs are not compared
 }
 
-TEST(LockstepNic, TheWorldIsThatOfTheMasterAlone) {
+TEST(LockstepNic, OnlyTheMasterDrivesTheEnvironment) {
   uint64_t alone = 0, together = 0;
   {
     World world(Fake(), Fake());
@@ -244,9 +245,9 @@ TEST(LockstepNic, TheWorldIsThatOfTheMasterAlone) {
     together = world.topology->trace().hash();
   }
   {
-    Spoiler spoiler;
-    spoiler.on_write = [](Cycle, uint64_t&, std::vector<uint8_t>&) { return false; };
-    World world(Fake(), Spoiled(spoiler));
+    FaultHooks hooks;
+    hooks.on_write = [](Cycle, uint64_t&, std::vector<uint8_t>&) { return false; };
+    World world(Fake(), Faulty(hooks));
     world.Traffic();
     EXPECT_EQ(world.reports.size(), 1u);
     alone = world.topology->trace().hash();
@@ -254,104 +255,104 @@ TEST(LockstepNic, TheWorldIsThatOfTheMasterAlone) {
   EXPECT_EQ(alone, together);
 }
 
-TEST(LockstepNic, ADifferenceInContentIsFoundInEveryStream) {
-  Spoiler spoiler;
-  spoiler.on_write = [](Cycle, uint64_t&, std::vector<uint8_t>& data) {
+TEST(LockstepNic, DetectsContentMismatchInEveryStream) {
+  FaultHooks hooks;
+  hooks.on_write = [](Cycle, uint64_t&, std::vector<uint8_t>& data) {
     if (data.size() > 100) data[77] ^= 1;
     return true;
   };
-  ExpectMismatch(spoiler, "differs in its byte 77");
-  spoiler = {};
-  spoiler.on_write = [](Cycle, uint64_t& address, std::vector<uint8_t>&) { return ++address != 0; };
-  ExpectMismatch(spoiler, "differs in its address");
-  spoiler = {};
-  spoiler.on_write = [](Cycle, uint64_t&, std::vector<uint8_t>& data) {
+  ExpectMismatch(hooks, "differs in byte 77");
+  hooks = {};
+  hooks.on_write = [](Cycle, uint64_t& address, std::vector<uint8_t>&) { return ++address != 0; };
+  ExpectMismatch(hooks, "differs in address");
+  hooks = {};
+  hooks.on_write = [](Cycle, uint64_t&, std::vector<uint8_t>& data) {
     data.push_back(0);
     return true;
   };
-  ExpectMismatch(spoiler, "differs in its length");
-  spoiler = {};
-  spoiler.on_read = [](Cycle, DmaRead& read) { return ++read.tag != 0; };
-  ExpectMismatch(spoiler, "event 0 differs in its tag");
-  spoiler = {};
-  spoiler.on_msix = [](uint16_t& vector) { return ++vector != 0; };
-  ExpectMismatch(spoiler, "differs in its vector");
-  spoiler = {};
-  spoiler.on_frame = [](std::vector<uint8_t>& bytes) { return (bytes[99] ^= 0x80, true); };
-  ExpectMismatch(spoiler, "differs in its byte 99");
-  spoiler = {};
-  spoiler.on_bar = [](uint64_t& value) { value ^= 0x100; };
-  ExpectMismatch(spoiler, "differs in its byte 1");
-  spoiler = {};
-  spoiler.on_csr = [](uint32_t& value) { value ^= 0x1'0000; };
-  ExpectMismatch(spoiler, "differs in its byte 2");
-  spoiler = {};
-  spoiler.on_interrupt = [](bool& level) { level = !level; };
-  ExpectMismatch(spoiler, "differs in its level");
-  spoiler = {};
-  spoiler.spoils_config = true;
-  ExpectMismatch(spoiler, "configuration space at 0x0");
+  ExpectMismatch(hooks, "differs in length");
+  hooks = {};
+  hooks.on_read = [](Cycle, DmaRead& read) { return ++read.tag != 0; };
+  ExpectMismatch(hooks, "event 0 differs in tag");
+  hooks = {};
+  hooks.on_msix = [](uint16_t& vector) { return ++vector != 0; };
+  ExpectMismatch(hooks, "differs in vector");
+  hooks = {};
+  hooks.on_frame = [](std::vector<uint8_t>& bytes) { return (bytes[99] ^= 0x80, true); };
+  ExpectMismatch(hooks, "differs in byte 99");
+  hooks = {};
+  hooks.on_bar = [](uint64_t& value) { value ^= 0x100; };
+  ExpectMismatch(hooks, "differs in byte 1");
+  hooks = {};
+  hooks.on_csr = [](uint32_t& value) { value ^= 0x1'0000; };
+  ExpectMismatch(hooks, "differs in byte 2");
+  hooks = {};
+  hooks.on_interrupt = [](bool& level) { level = !level; };
+  ExpectMismatch(hooks, "differs in level");
+  hooks = {};
+  hooks.corrupts_config = true;
+  ExpectMismatch(hooks, "configuration space at 0x0");
 }
 
-TEST(LockstepNic, ADifferenceInOrderIsFound) {
-  Spoiler spoiler;
-  // The message overtakes the write before it, as far as the stream is concerned.
-  spoiler.late = [](EventKind kind) { return kind == EventKind::kDmaWrite ? Cycle{200} : Cycle{0}; };
-  ExpectMismatch(spoiler, "differs in its kind");
+TEST(LockstepNic, DetectsOrderMismatch) {
+  FaultHooks hooks;
+  // The message overtakes the previous write in its stream.
+  hooks.late = [](EventKind kind) { return kind == EventKind::kDmaWrite ? Cycle{200} : Cycle{0}; };
+  ExpectMismatch(hooks, "differs in kind");
 }
 
-TEST(LockstepNic, AnEventThatStaysAloneIsFoundBehindTheHorizon) {
-  Spoiler spoiler;
+TEST(LockstepNic, DetectsUnmatchedMasterEventAfterTheHorizon) {
+  FaultHooks hooks;
   auto frames = std::make_shared<int>(0);
-  spoiler.on_frame = [frames](std::vector<uint8_t>&) { return ++*frames != 5; };
-  // The last frame is missing; the devices come to rest.
-  ExpectMismatch(spoiler, "has no partner: model is idle, and so are both");
-  // The same while it is never at rest: an hour's timer runs.
+  hooks.on_frame = [frames](std::vector<uint8_t>&) { return ++*frames != 5; };
+  // The last frame is missing; the devices become idle.
+  ExpectMismatch(hooks, "is missing in model; both are idle");
+  // The same while a timer of an hour runs, so that they have a deadline.
   *frames = 0;
   LockstepOptions options;
   options.horizon = 5000;
-  World world(Fake(), Spoiled(spoiler), options);
+  World world(Fake(), Faulty(hooks), options);
   for (int i = 0; i < 5; ++i) world.Send(0, 200);
   world.topology->station(0).pcie().WriteBar(0, FakeNic::kTimer, 4, 0xffff'ffff);
   Cycle found = 0;
   world.topology->RunUntil([&] { return !world.reports.empty(); }, 100 * kMillisecond);
   ASSERT_EQ(world.reports.size(), 1u);
-  EXPECT_NE(world.reports[0].find("model is 5000 cycles on"), std::string::npos) << world.reports[0];
+  EXPECT_NE(world.reports[0].find("is missing in model after 5000 cycles"), std::string::npos) << world.reports[0];
   found = world.topology->station(0).clock().Containing(world.scheduler.now());
   EXPECT_LT(found, 20'000u);
 }
 
-TEST(LockstepNic, AnEventOfTheShadowAloneIsFoundToo) {
-  Spoiler spoiler;
+TEST(LockstepNic, DetectsUnmatchedShadowEvent) {
+  FaultHooks hooks;
   auto frames = std::make_shared<int>(0);
-  spoiler.on_frame = [frames](std::vector<uint8_t>&) { return ++*frames != 5; };
-  World world(Spoiled(spoiler), Fake());
+  hooks.on_frame = [frames](std::vector<uint8_t>&) { return ++*frames != 5; };
+  World world(Faulty(hooks), Fake());
   for (int i = 0; i < 5; ++i) world.Send(0, 200);
   world.topology->RunFor(kMillisecond);
   ASSERT_EQ(world.reports.size(), 1u);
-  EXPECT_NE(world.reports[0].find("of model has no partner: rtl is idle"), std::string::npos) << world.reports[0];
+  EXPECT_NE(world.reports[0].find("of model is missing in rtl"), std::string::npos) << world.reports[0];
 }
 
-TEST(LockstepNic, ACompletionForWhatTheShadowHasNotAskedIsFound) {
-  Spoiler spoiler;
-  spoiler.late = [](EventKind kind) { return kind == EventKind::kDmaRead ? Cycle{3000} : Cycle{0}; };
-  ExpectMismatch(spoiler, "reaches model, which has not asked yet");
+TEST(LockstepNic, DetectsCompletionThatTheShadowDidNotRequest) {
+  FaultHooks hooks;
+  hooks.late = [](EventKind kind) { return kind == EventKind::kDmaRead ? Cycle{3000} : Cycle{0}; };
+  ExpectMismatch(hooks, "reaches model, which has not requested it");
 }
 
-TEST(LockstepNic, ACsrReadThatTheShadowDoesNotAnswerIsFound) {
-  Spoiler spoiler;
-  spoiler.answers_csr = false;
-  ExpectMismatch(spoiler, "which has not answered the one before");
+TEST(LockstepNic, DetectsCsrReadUnansweredByTheShadow) {
+  FaultHooks hooks;
+  hooks.answers_csr = false;
+  ExpectMismatch(hooks, "which has not answered the previous one");
 }
 
-TEST(LockstepNic, CycleDifferencesAreCountedExactly) {
-  Spoiler spoiler;
+TEST(LockstepNic, CountsCycleDifferencesExactly) {
+  FaultHooks hooks;
   auto frames = std::make_shared<int>(0);
-  spoiler.late = [frames](EventKind kind) -> Cycle {
+  hooks.late = [frames](EventKind kind) -> Cycle {
     if (kind == EventKind::kTransmitEnd) return ++*frames == 5 ? 7 : 0;
     return kind == EventKind::kBarCompletion ? 2 : 0;
   };
-  World world(Fake(), Spoiled(spoiler));
+  World world(Fake(), Faulty(hooks));
   world.Traffic();
   EXPECT_EQ(world.reports, std::vector<std::string>());
   const CycleDifferences frame = world.nic->Differences(EventKind::kTransmitEnd);
@@ -371,44 +372,44 @@ TEST(LockstepNic, CycleDifferencesAreCountedExactly) {
   EXPECT_NE(table.find("total"), std::string::npos);
   EXPECT_EQ(table.find("receive_end"), std::string::npos);
 
-  // The other way round the shadow is early.
+  // Swapped: the shadow is early.
   *frames = 0;
-  World turned(Spoiled(spoiler), Fake());
+  World turned(Faulty(hooks), Fake());
   turned.Traffic();
   EXPECT_EQ(turned.reports, std::vector<std::string>());
   EXPECT_EQ(turned.nic->Differences(EventKind::kTransmitEnd).shadow_early, 1u);
 }
 
-TEST(LockstepNic, TheGateHoldsAtItsValueAndNotAboveIt) {
-  Spoiler spoiler;
-  spoiler.late = [](EventKind kind) { return kind == EventKind::kTransmitEnd ? Cycle{4} : Cycle{0}; };
+TEST(LockstepNic, TimingGateIsExact) {
+  FaultHooks hooks;
+  hooks.late = [](EventKind kind) { return kind == EventKind::kTransmitEnd ? Cycle{4} : Cycle{0}; };
   LockstepOptions options;
   options.max_difference = 4;
   {
-    World world(Fake(), Spoiled(spoiler), options);
+    World world(Fake(), Faulty(hooks), options);
     world.Traffic();
     EXPECT_EQ(world.reports, std::vector<std::string>());
   }
   options.max_difference = 3;
-  ExpectMismatch(spoiler, "differs by 4 cycles, more than 3", options);
+  ExpectMismatch(hooks, "differs by 4 cycles, more than 3", options);
 }
 
-TEST(LockstepNic, TheReportHasBothHistoriesTheSeedAndTheCommand) {
-  Spoiler spoiler;
+TEST(LockstepNic, ReportHasBothHistoriesSeedAndCommand) {
+  FaultHooks hooks;
   auto frames = std::make_shared<int>(0);
-  spoiler.on_frame = [frames](std::vector<uint8_t>& bytes) {
+  hooks.on_frame = [frames](std::vector<uint8_t>& bytes) {
     if (++*frames == 30) bytes[3] ^= 1;
     return true;
   };
   LockstepOptions options;
   options.repeat_command = "./vireo test --filter 'x'";
   options.waveform = [](Cycle) { return "/tmp/ring.fst"; };
-  World world(Fake(), Spoiled(spoiler), options);
+  World world(Fake(), Faulty(hooks), options);
   for (int i = 0; i < 30; ++i) world.Send(0, 200 + static_cast<uint64_t>(i));
   world.topology->RunFor(kMillisecond);
   ASSERT_EQ(world.reports.size(), 1u);
   const std::string& report = world.reports[0];
-  EXPECT_NE(report.find("event 59 differs in its byte 3"), std::string::npos) << report;
+  EXPECT_NE(report.find("event 59 differs in byte 3"), std::string::npos) << report;
   EXPECT_NE(report.find("rtl, the last 20 of 60 events of this stream:"), std::string::npos);
   EXPECT_NE(report.find("model, the last 20 of 60 events of this stream:"), std::string::npos);
   EXPECT_EQ(report.find("#39 "), std::string::npos);
@@ -417,16 +418,16 @@ TEST(LockstepNic, TheReportHasBothHistoriesTheSeedAndTheCommand) {
   EXPECT_NE(report.find("waveform: /tmp/ring.fst"), std::string::npos);
   EXPECT_NE(report.find("repeat: VIREO_SEED=" + std::to_string(Seed()) + " ./vireo test --filter 'x'\n"),
             std::string::npos);
-  // Left to itself, the command is that of this process.
-  Spoiler other;
+  // Default: the command line of this process.
+  FaultHooks other;
   other.on_bar = [](uint64_t& value) { ++value; };
-  World again(Fake(), Spoiled(other));
+  World again(Fake(), Faulty(other));
   again.Traffic();
   ASSERT_EQ(again.reports.size(), 1u);
   EXPECT_NE(again.reports[0].find("lockstep_nic"), std::string::npos);
 }
 
-TEST(LockstepNic, AResetStartsBothAnew) {
+TEST(LockstepNic, ResetRestartsBoth) {
   World world(Fake(), Fake());
   for (int i = 0; i < 20; ++i) {
     world.Send(0, 3000);
@@ -439,26 +440,26 @@ TEST(LockstepNic, AResetStartsBothAnew) {
   world.topology->RunFor(kMillisecond);
   EXPECT_EQ(world.reports, std::vector<std::string>());
   EXPECT_EQ(world.nic->TotalDifferences().count, world.nic->TotalDifferences().exact);
-  EXPECT_EQ(world.nic->cut_off(), 0u);
+  EXPECT_EQ(world.nic->unmatched_at_reset(), 0u);
 }
 
-TEST(LockstepNicDeathTest, WithoutAHandlerAMismatchEndsTheProgram) {
+TEST(LockstepNicDeathTest, MismatchWithoutAHandlerAborts) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto run = [] {
-    Spoiler spoiler;
-    spoiler.spoils_config = true;
+    FaultHooks hooks;
+    hooks.corrupts_config = true;
     StandaloneScheduler scheduler;
     TopologyParameters parameters;
     parameters.nics.resize(1);
     parameters.nics[0].name = "a";
-    auto built = Topology::Build(scheduler, parameters, DeviceFactory("lockstep", {Spoiled(spoiler), Fake(), {}}));
+    auto built = Topology::Build(scheduler, parameters, DeviceFactory("lockstep", {Faulty(hooks), Fake(), {}}));
     built.topology->station(0).pcie().ReadConfig(0, 2);
   };
   EXPECT_DEATH(run(), "LOCKSTEP MISMATCH: a, cycle 0: configuration space");
 }
 
-TEST(Devices, ANameMeansAFactory) {
-  const DeviceFactories both{Fake(), Spoiled({}), {}};
+TEST(Devices, NamesSelectFactories) {
+  const DeviceFactories both{Fake(), Faulty({}), {}};
   EXPECT_TRUE(DeviceFactory("model", both));
   EXPECT_TRUE(DeviceFactory("rtl", both));
   EXPECT_TRUE(DeviceFactory("lockstep", both));
@@ -474,9 +475,9 @@ TEST(Devices, ANameMeansAFactory) {
   auto built = Topology::Build(scheduler, parameters, DeviceFactory("lockstep", both));
   ASSERT_EQ(built.error, "");
   auto& nic = static_cast<LockstepNic&>(built.topology->station(0).nic());
-  EXPECT_NE(dynamic_cast<SpoiledNic*>(&nic.master()), nullptr);
+  EXPECT_NE(dynamic_cast<FaultyNic*>(&nic.master()), nullptr);
   EXPECT_NE(dynamic_cast<FakeNic*>(&nic.shadow()), nullptr);
-  // A device that cannot be built is the error of the topology.
+  // A device that cannot be built is an error of the topology.
   const DeviceFactories half{Fake(), [](const NicContext&) { return std::unique_ptr<Nic>(); }, {}};
   EXPECT_NE(Topology::Build(scheduler, parameters, DeviceFactory("lockstep", half)).error, "");
 }

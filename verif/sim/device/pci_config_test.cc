@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configuration space as a driver finds it: read back byte by byte, sized, written.
+// Configuration space as seen by a driver: read byte by byte, sized, written.
 #include "sim/device/pci_config.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ std::vector<uint32_t> Capabilities(const PciConfig& config) {
   return found;
 }
 
-TEST(PciConfig, HeaderIsThatOfTheContract) {
+TEST(PciConfig, HeaderMatchesTheContract) {
   const PciConfig config;
   const auto header = At<spec::PciHeader>(config, 0);
   EXPECT_EQ(header.vendor_id, spec::kPciVendorId);
@@ -45,7 +45,7 @@ TEST(PciConfig, HeaderIsThatOfTheContract) {
   EXPECT_EQ(config.Read(2, 2), spec::kPciDeviceId);
 }
 
-TEST(PciConfig, EveryCapabilityStandsInItsPlaceAndInTheOrderOfTheList) {
+TEST(PciConfig, CapabilitiesMatchTheContractInPlaceAndOrder) {
   const PciConfig config;
   const std::vector<uint32_t> expected = {spec::kPciCapAtCommonCfg, spec::kPciCapAtNotifyCfg, spec::kPciCapAtIsrCfg,
                                           spec::kPciCapAtDeviceCfg, spec::kPciCapAtPciCfg,    spec::kPciCapAtMsix,
@@ -101,11 +101,11 @@ TEST(PciConfig, BarsAreSizedAndProgrammed) {
   EXPECT_EQ(PciConfig::BarBytes(1), 0u);
 }
 
-TEST(PciConfig, ControlsFollowTheirRegistersAndAResetTakesThemBack) {
+TEST(PciConfig, ControlsFollowTheirRegistersUntilReset) {
   PciConfig config;
   EXPECT_EQ(config.controls(), PciConfig::Controls{});
   config.Write(spec::PciHeader::kCommandOffset, 2, 0xffff);
-  EXPECT_EQ(config.Read(spec::PciHeader::kCommandOffset, 2), 0x546u);  // what an endpoint has: pci.toml
+  EXPECT_EQ(config.Read(spec::PciHeader::kCommandOffset, 2), 0x546u);  // writable bits of an endpoint: pci.toml
   EXPECT_TRUE(config.controls().memory_space);
   EXPECT_TRUE(config.controls().bus_master);
   config.Write(spec::kPciCapAtMsix + 2, 2, 0xc000);
@@ -119,17 +119,17 @@ TEST(PciConfig, ControlsFollowTheirRegistersAndAResetTakesThemBack) {
   EXPECT_EQ(config.controls(), PciConfig::Controls{});
 }
 
-TEST(PciConfig, WhatNobodyCanWriteStaysAsItIs) {
+TEST(PciConfig, ReadOnlyBitsIgnoreWrites) {
   PciConfig config;
   const PciConfig fresh;
   for (uint32_t at = 0; at < spec::kPcieConfigBytes; at += 4) config.Write(static_cast<uint16_t>(at), 4, ~0u);
   EXPECT_EQ(Capabilities(config), Capabilities(fresh));
   EXPECT_EQ(config.Read(0, 4), fresh.Read(0, 4));
   EXPECT_EQ(config.Read(spec::PciHeader::kStatusOffset, 2), fresh.Read(spec::PciHeader::kStatusOffset, 2));
-  // Behind the capabilities nothing holds anything.
+  // Nothing after the capabilities is writable.
   for (uint32_t at = 0xe8; at < spec::kPcieConfigBytes; at += 4)
     EXPECT_EQ(config.Read(static_cast<uint16_t>(at), 4), 0u);
-  // The choice of virtio_pci_cfg's window can be made, its data is not here.
+  // virtio_pci_cfg's window can be selected; its data is not served here.
   const auto window = At<spec::VirtioPciCfgCap>(config, spec::kPciCapAtPciCfg);
   EXPECT_EQ(window.cap.bar, 0xff);
   EXPECT_EQ(window.cap.offset, ~0u);
@@ -137,7 +137,7 @@ TEST(PciConfig, WhatNobodyCanWriteStaysAsItIs) {
   EXPECT_EQ(config.Read(spec::kPciCapAtPciCfg + 16, 4), 0u);
 }
 
-TEST(PciConfig, TheNumberOfVectorsIsAChoice) {
+TEST(PciConfig, NumberOfVectorsIsConfigurable) {
   const PciConfig config({.msix_vectors = 33});
   EXPECT_EQ(At<spec::MsixCap>(config, spec::kPciCapAtMsix).table_size, 32);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device that does nothing but write down what it is given: for tests of what stands around devices.
+// A passive device that records its inputs, for tests of the environment of devices.
 #pragma once
 
 #include <cstdint>

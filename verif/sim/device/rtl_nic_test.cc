@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RTL behind the seam: a probe with the ports of the device and with its DMA blocks copies memory, sends and receives
-// frames and keeps registers, in a world of real links and wires. The taps watch every rule of the seam.
+// RTL behind the seam: a probe with the ports and DMA blocks of the device copies memory, sends and receives frames and
+// has registers, with real links and wires. The taps check every rule of the seam.
 #include "sim/device/rtl_nic.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ std::unique_ptr<RtlNic> MakeProbe(const NicContext& context) {
   return std::make_unique<RtlNic>(context, std::move(pins), PciConfig::Options{.msix_vectors = 8});
 }
 
-// Everything that crosses a seam, with copies of the payload.
+// Records everything that crosses a seam, with copies of the payload.
 struct Recorder final : EventSink {
   struct Event {
     BoundaryEvent event;
@@ -61,7 +61,7 @@ struct Recorder final : EventSink {
   std::vector<Event> events;
 };
 
-// Two probes on one wire; the first one's host acts.
+// Two probes on one wire; the first one's host drives them.
 struct World {
   explicit World(const spec::Config& config, Scheduler& s, const NicFactory& factory = MakeProbe) : scheduler(s) {
     TopologyParameters parameters;
@@ -115,12 +115,12 @@ struct World {
   std::unique_ptr<Topology> topology;
 };
 
-class Width : public testing::TestWithParam<const spec::Config*> {
+class RtlNicTest : public testing::TestWithParam<const spec::Config*> {
  protected:
   const spec::Config& config() const { return *GetParam(); }
   StandaloneScheduler scheduler;
 };
-INSTANTIATE_TEST_SUITE_P(RtlNic, Width, testing::Values(&spec::kNic100, &spec::kNic1),
+INSTANTIATE_TEST_SUITE_P(RtlNic, RtlNicTest, testing::Values(&spec::kNic100, &spec::kNic1),
                          [](const auto& info) { return std::string(info.param->name); });
 
 // Copies of every kind, each compared in memory, on the wire and at the other end.
@@ -139,7 +139,7 @@ void CopyAll(World& world, unsigned copies, std::mt19937_64& random) {
     world.Copy(source.address + from, target.address + to, bytes);
     ASSERT_TRUE(world.topology->RunUntil([&] { return world.messages[0].size() > messages; },
                                          world.scheduler.now() + kMillisecond));
-    // What the message tells of is in memory, and nothing else is.
+    // At the message the copy is in memory, and nothing else has changed.
     for (uint64_t at = 0; at < target.data.size(); ++at) {
       const bool inside = at >= to && at < to + bytes;
       ASSERT_EQ(target.data[at], inside ? source.data[from + at - to] : 0xee) << "copy " << i << " byte " << at;
@@ -160,13 +160,13 @@ void CopyAll(World& world, unsigned copies, std::mt19937_64& random) {
   world.Finish();
 }
 
-TEST_P(Width, CopiesMemoryAndSendsWhatItRead) {
+TEST_P(RtlNicTest, CopiesMemoryAndSendsWhatItRead) {
   World world(config(), scheduler);
   auto random = MakeRandom("rtl_nic");
   CopyAll(world, 40, random);
 }
 
-TEST_P(Width, TheSameSeedGivesTheSameTrace) {
+TEST_P(RtlNicTest, SameSeedGivesTheSameTrace) {
   uint64_t hashes[2];
   for (uint64_t& hash : hashes) {
     StandaloneScheduler own;
@@ -178,7 +178,7 @@ TEST_P(Width, TheSameSeedGivesTheSameTrace) {
   EXPECT_EQ(hashes[0], hashes[1]);
 }
 
-TEST_P(Width, EveryFailureOfAReadEndsTheCopyAndOnlyIt) {
+TEST_P(RtlNicTest, FailedReadEndsOnlyItsCopy) {
   World world(config(), scheduler);
   world.Enable();
   const auto memory = *world.station().memory().Allocate(16384, 4096);
@@ -207,7 +207,7 @@ TEST_P(Width, EveryFailureOfAReadEndsTheCopyAndOnlyIt) {
   }
 }
 
-TEST_P(Width, WritesWaitForCreditsAndLoseNothing) {
+TEST_P(RtlNicTest, WritesStallForCreditsWithoutLoss) {
   const spec::Config& c = config();
   TopologyParameters parameters;
   parameters.nics.resize(1);
@@ -230,13 +230,13 @@ TEST_P(Width, WritesWaitForCreditsAndLoseNothing) {
   EXPECT_TRUE(built.topology->RunUntilQuiet(10 * kMillisecond));
   EXPECT_TRUE(std::equal(memory.data.begin(), memory.data.begin() + 4096, memory.data.begin() + 8192 + 13));
   EXPECT_EQ(built.topology->Violations(), std::vector<std::string>());
-  // And it had to wait: more than a burst's beats lie between the ends of some bursts.
+  // And it stalled: the ends of some bursts are more than a burst apart.
   const auto writes = recorder.Of(EventKind::kDmaWrite);
   ASSERT_GE(writes.size(), 17u);
   EXPECT_GT(writes[8].event.cycle - writes[7].event.cycle, 256 / BeatBytes(c) + 1);
 }
 
-TEST_P(Width, AnswersRegistersAfterTheirFixedTime) {
+TEST_P(RtlNicTest, RegisterAccessesHaveFixedLatency) {
   World world(config(), scheduler);
   world.Enable();
   world.pcie().WriteBar(0, 0x08, 8, 0x1122334455667788);
@@ -265,7 +265,7 @@ struct Management final : ManagementEnvironment {
   std::vector<std::pair<Cycle, bool>> levels;
 };
 
-TEST_P(Width, TellsTimeAndRaisesTheInterruptInItsCycle) {
+TEST_P(RtlNicTest, TimeAndInterruptMatchTheCycle) {
   World world(config(), scheduler);
   Management management;
   world.station().tap().Connect(management);
@@ -283,11 +283,11 @@ TEST_P(Width, TellsTimeAndRaisesTheInterruptInItsCycle) {
   EXPECT_EQ(management.answers,
             (Answers{{cycle + 3, 77}, {cycle + 102, static_cast<uint32_t>(clock.Begin(cycle + 101) / 1000)}}));
   EXPECT_EQ(management.levels, (Levels{{cycle + 3, true}, {cycle + 203, false}}));
-  // The clock ran while something was under way, and not in the thousands of cycles between.
+  // The clock ran while busy, and not in the thousands of cycles between.
   EXPECT_LT(world.nic().evaluated_cycles(), 200u);
 }
 
-TEST_P(Width, SleepsUntilItsDeadlineAndWakesInThatCycle) {
+TEST_P(RtlNicTest, SleepsUntilItsDeadlineAndWakesInThatCycle) {
   World world(config(), scheduler);
   world.Enable();
   const uint64_t deadline_ns = 5'000'001;
@@ -306,20 +306,20 @@ TEST_P(Width, SleepsUntilItsDeadlineAndWakesInThatCycle) {
   EXPECT_EQ(world.nic().NextDeadline(), kNever);
 }
 
-TEST_P(Width, ConfigurationReachesThePinsInTheNextCycle) {
+TEST_P(RtlNicTest, ConfigurationReachesThePinsInTheNextCycle) {
   World world(config(), scheduler);
   world.Enable();
   world.Finish();
   const CoreClock& clock = world.station().clock();
   const Cycle cycle = clock.Containing(scheduler.now()) + 1000;
   NicTap& tap = world.station().tap();
-  // The probe shows its configuration pins of the cycle after the access. Written late in cycle + 10, they change in
+  // The probe exposes its configuration pins of the cycle after the access. Written late in cycle + 10, they change in
   // cycle + 11.
   scheduler.Call(clock.Begin(cycle + 9), [&] { tap.ReadBar(cycle + 9, 0, 0x38, 8); });
   scheduler.Call(clock.Begin(cycle + 10), [&] { tap.ReadBar(cycle + 10, 0, 0x38, 8); });
   scheduler.Call(clock.Begin(cycle + 11) - 1,
                  [&] { tap.WriteConfig(cycle + 10, spec::PciHeader::kCommandOffset, 2, 0); });
-  world.expects_violations = true;  // the link knows nothing of these reads
+  world.expects_violations = true;  // these reads are not in the link
   world.topology->RunFor(kMillisecond);
   const auto answers = world.recorders[0].Of(EventKind::kBarCompletion);
   ASSERT_EQ(answers.size(), 2u);
@@ -328,7 +328,7 @@ TEST_P(Width, ConfigurationReachesThePinsInTheNextCycle) {
   EXPECT_EQ(tap.violations(), std::vector<std::string>());
 }
 
-TEST_P(Width, WithoutBusMasterNothingIsReadOrWritten) {
+TEST_P(RtlNicTest, NoDmaWithoutBusMaster) {
   World world(config(), scheduler);
   world.Copy(0x1000, 0x2000, 64);
   world.Finish();
@@ -336,7 +336,7 @@ TEST_P(Width, WithoutBusMasterNothingIsReadOrWritten) {
   EXPECT_TRUE(world.recorders[0].Of(EventKind::kDmaRead).empty());
 }
 
-TEST_P(Width, AResetForgetsEverythingAtAnyMoment) {
+TEST_P(RtlNicTest, ResetAtAnyTimeClearsAllState) {
   auto random = MakeRandom("rtl_nic.reset");
   World world(config(), scheduler);
   const auto memory = *world.station().memory().Allocate(16384, 4096);
@@ -358,15 +358,15 @@ TEST_P(Width, AResetForgetsEverythingAtAnyMoment) {
   EXPECT_TRUE(std::equal(memory.data.begin(), memory.data.begin() + 4096, memory.data.begin() + 8192));
 }
 
-// RTL against itself, as device and as prediction: all of the seam's outputs, exactly.
-TEST_P(Width, InLockstepWithItselfNothingDiffers) {
+// RTL in lockstep with itself: all outputs of the seam match exactly.
+TEST_P(RtlNicTest, LockstepWithItselfFindsNoDifference) {
   World world(config(), scheduler,
               [](const NicContext& context) { return std::make_unique<LockstepNic>(context, MakeProbe, MakeProbe); });
   auto random = MakeRandom("rtl_nic.lockstep");
   CopyAll(world, 10, random);
   auto& nic = static_cast<LockstepNic&>(world.station().nic());
   EXPECT_EQ(nic.mismatch(), "");
-  // At least a read, a write, a message and a frame's two ends for each copy, and two registers at the end.
+  // At least a read, a write, a message and a frame's start and end for each copy, and two registers at the end.
   EXPECT_GE(nic.TotalDifferences().count, 10u * 5 + 2);
   EXPECT_EQ(nic.Differences(EventKind::kMsix).count, 10u);
   EXPECT_EQ(nic.TotalDifferences().exact, nic.TotalDifferences().count);
@@ -374,7 +374,7 @@ TEST_P(Width, InLockstepWithItselfNothingDiffers) {
   EXPECT_NE(nic.DifferenceTable().find("dma_write"), std::string::npos);
 }
 
-TEST(RtlNic, RunsInsideOfSystemC) {
+TEST(RtlNic, RunsInsideSystemC) {
   const auto child = RunInChild([]() -> std::optional<std::string> {
     SystemcScheduler scheduler;
     World world(spec::kNic100, scheduler);
@@ -385,7 +385,7 @@ TEST(RtlNic, RunsInsideOfSystemC) {
   EXPECT_TRUE(child.ok) << child.error;
 }
 
-// Pins that a test moves: what breaks the bus is found.
+// Pins controlled by a test: violations of the bus protocol are detected.
 struct FakePins final : NicPins {
   void Reset(unsigned) override { out = {}; }
   bool Clock(const NicInputs& inputs) override {
@@ -419,7 +419,7 @@ struct FakeWorld {
   std::unique_ptr<Topology> topology;
 };
 
-TEST(RtlNicDeathTest, WhatBreaksTheBusEndsTheProgramWithAMessage) {
+TEST(RtlNicDeathTest, ProtocolViolationAbortsWithAMessage) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto run = [](const std::function<void(FakePins&)>& breaks) {
     FakeWorld world;
@@ -429,7 +429,7 @@ TEST(RtlNicDeathTest, WhatBreaksTheBusEndsTheProgramWithAMessage) {
     };
     world.Run();
   };
-  EXPECT_DEATH(run([](FakePins& pins) { pins.is_registered = false; }), "follows an input");
+  EXPECT_DEATH(run([](FakePins& pins) { pins.is_registered = false; }), "depends on an input");
   EXPECT_DEATH(run([](FakePins& pins) {
                  pins.out.arvalid = true;
                  pins.out.aruser = 65;
@@ -445,7 +445,7 @@ TEST(RtlNicDeathTest, WhatBreaksTheBusEndsTheProgramWithAMessage) {
                  pins.out.awuser = 5;
                  pins.out.wstrb[0] = 0x0f;
                }),
-               "wstrb does not fit the burst's address and length in lane 4");
+               "wstrb does not match the burst's address and length in lane 4");
   EXPECT_DEATH(run([](FakePins& pins) {
                  pins.out.tx_valid = pins.out.tx_last = true;
                  pins.out.tx_keep[0] = 5;
@@ -464,7 +464,7 @@ TEST(RtlNicDeathTest, WhatBreaksTheBusEndsTheProgramWithAMessage) {
 }
 
 // A received frame with an error is marked in its last beat only.
-TEST(RtlNic, AReceivedFrameIsGivenBeatByBeat) {
+TEST(RtlNic, ReceivedFrameIsDeliveredBeatByBeat) {
   FakeWorld world;
   std::vector<NicInputs> seen;
   world.pins->step = [&](const NicInputs& inputs) {

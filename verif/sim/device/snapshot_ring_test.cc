@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Going back in time: the woken copy has the state of its snapshot, comes to the same point, and disturbs nothing.
+// The woken copy has the state of its snapshot, reaches the same point, and does not disturb the original.
 #include "sim/device/snapshot_ring.h"
 
 #include <gtest/gtest.h>
@@ -28,8 +28,8 @@ class SnapshotRingTest : public testing::Test {
     log_ = testing::TempDir() + "snapshot_" + name + ".log";
     std::remove(trace_.c_str());
   }
-  // A simulation of 1,000 steps whose state depends on all before; snapshots every 100; it goes wrong at step
-  // `failure`. True if it could be replayed.
+  // A simulation of 1,000 steps whose state depends on all previous ones; snapshots every 100; fails at step `failure`.
+  // Returns whether it could be replayed.
   bool Simulate(SnapshotRing& ring, uint64_t failure, uint64_t look_back) {
     std::ofstream log(log_);
     std::ofstream trace;
@@ -55,7 +55,7 @@ class SnapshotRingTest : public testing::Test {
   uint64_t from_ = 0;
 };
 
-TEST_F(SnapshotRingTest, ShowsTheStepsBeforeAFailure) {
+TEST_F(SnapshotRingTest, ReplaysTheStepsBeforeAFailure) {
   SnapshotRing ring(3);
   ASSERT_TRUE(Simulate(ring, 555, 50));
   EXPECT_EQ(from_, 500U);
@@ -66,19 +66,19 @@ TEST_F(SnapshotRingTest, ShowsTheStepsBeforeAFailure) {
   EXPECT_EQ(trace.substr(trace.size() - last.size()), last);
 }
 
-TEST_F(SnapshotRingTest, TakesAnOlderOneIfTheFailureIsTooCloseToTheLast) {
+TEST_F(SnapshotRingTest, UsesAnOlderSnapshotIfTheLastIsTooRecent) {
   SnapshotRing ring(3);
   ASSERT_TRUE(Simulate(ring, 510, 50));
   EXPECT_EQ(from_, 400U);
 }
 
-TEST_F(SnapshotRingTest, TakesTheOldestIfNoneIsOldEnough) {
+TEST_F(SnapshotRingTest, UsesTheOldestSnapshotIfNoneIsOldEnough) {
   SnapshotRing ring(2);
   ASSERT_TRUE(Simulate(ring, 510, 400));
   EXPECT_EQ(from_, 400U);
 }
 
-TEST_F(SnapshotRingTest, LeavesTheOriginalsFilesAlone) {
+TEST_F(SnapshotRingTest, DoesNotChangeTheOriginalsFiles) {
   SnapshotRing ring(3);
   ASSERT_TRUE(Simulate(ring, 310, 100));
   std::string expected;
@@ -86,7 +86,7 @@ TEST_F(SnapshotRingTest, LeavesTheOriginalsFilesAlone) {
   EXPECT_EQ(Contents(log_), expected);
 }
 
-TEST_F(SnapshotRingTest, WithoutAFailureNothingIsLeft) {
+TEST_F(SnapshotRingTest, LeavesNothingWithoutAFailure) {
   {
     SnapshotRing ring(3);
     EXPECT_FALSE(Simulate(ring, 5000, 0));
@@ -95,13 +95,13 @@ TEST_F(SnapshotRingTest, WithoutAFailureNothingIsLeft) {
   EXPECT_EQ(access(trace_.c_str(), F_OK), -1);
 }
 
-TEST_F(SnapshotRingTest, WithoutASnapshotThereIsNoReplay) {
+TEST_F(SnapshotRingTest, NoReplayWithoutASnapshot) {
   SnapshotRing ring(1);
   uint64_t from = 0;
   EXPECT_FALSE(ring.Replay(5, &from));
 }
 
-TEST_F(SnapshotRingTest, ACopyThatDiesIsNoReplay) {
+TEST_F(SnapshotRingTest, CrashedSnapshotGivesNoReplay) {
   SnapshotRing ring(1);
   if (ring.Take(0)) _exit(3);
   uint64_t from = 1;

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Not a device: the smallest thing with the ports of vireo_nic, to test what stands around them. It copies bytes of
-// host memory by DMA and sends what it read as a frame; it counts frames that it gets; it has registers with fixed
-// latency, an MSI-X table and one timer. It uses the DMA blocks of the device, so that the bus is driven as the device
-// drives it.
+// Test module with the ports of vireo_nic, to test the bridge and its environment. It copies bytes of host memory by
+// DMA and sends the data as a frame; it counts received frames; it has registers with fixed latency, an MSI-X table and
+// one timer. It uses the DMA blocks of the device, so that it drives the bus like the device.
 //
 // BAR 0 (writes of any width replace the register):
 //   0x00 source  0x08 destination  0x10 bytes, 1 ... 4096: copies, then message 0, and sends the bytes as a frame
-//   0x18 frames sent  0x20 frames received  0x28 bytes received  0x30 {errors received, copies that failed}
+//   0x18 frames sent  0x20 frames received  0x28 bytes received  0x30 {errors received, failed copies}
 //   0x38 {max read request size, max payload size, MSI-X mask, MSI-X enable, bus master}
 //   0x40 deadline in ns; message 2 when time_ns_i has reached it; 0: none
 //   0x48 busy
-// A received frame without error gives message 1. BAR 2: MSI-X table of 8 vectors; a masked message is forgotten.
-// CSR: scratch, time_low. The firmware's interrupt is raised while scratch is not 0.
+// A received frame without error sends message 1. BAR 2: MSI-X table of 8 vectors; masked messages are discarded.
+// CSR: scratch, time_low. The firmware interrupt is asserted while scratch is not 0.
 module vireo_nic_probe
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
@@ -103,7 +102,7 @@ module vireo_nic_probe
   localparam int unsigned Beats = BurstBytesMax / BeatBytes;
   localparam int unsigned BeatBits = $clog2(Beats);
   localparam int unsigned Vectors = 8;
-  // Cycles for which nothing is under way before the probe calls itself idle: the DMA blocks give credits back inside.
+  // Idle cycles before the probe asserts idle: the DMA blocks still return credits internally.
   localparam int unsigned SettleCycles = 15;
 
   typedef enum logic [2:0] {
@@ -112,8 +111,8 @@ module vireo_nic_probe
     StCollect,  // its train into the buffer
     StWrite,    // a request to the writer
     StFill,     // its train out of the buffer
-    StDone,     // until it is written
-    StReady,    // until there is room for a frame
+    StDone,     // waits for the write
+    StReady,    // waits for room for a frame
     StSend
   } state_e;
 
@@ -124,7 +123,7 @@ module vireo_nic_probe
   logic [31:0] sent_q, received_q, received_errors_q, failures_q;
   logic [63:0] received_bytes_q;
 
-  // Accesses, a cycle after they came.
+  // Accesses, registered.
   logic bar_valid_q, bar_write_q;
   logic [2:0] bar_index_q;
   logic [31:0] bar_offset_q;
@@ -231,7 +230,7 @@ module vireo_nic_probe
     if (train_valid) buffer[beat_q] <= train_data;
   end
 
-  // --- What is to be said: one bit per message
+  // --- Pending messages: one bit per vector
   logic [2:0] message_d, message_q;
   logic received_good;
   logic [Vectors-1:0] mask_q;
@@ -271,7 +270,7 @@ module vireo_nic_probe
     endcase
   end
 
-  // The lowest goes first; one per cycle.
+  // Lowest first; one per cycle.
   logic [2:0] message_now;
   assign message_now = message_q & (~message_q + 1'b1);
   always_comb begin
@@ -287,7 +286,7 @@ module vireo_nic_probe
     if (message_now[2]) msix_vector_o = 16'd2;
     msix_valid_o = message_q != '0 && allowed_q && !mask_q[msix_vector_o[2:0]];
   end
-  // A register, because outputs do not follow inputs.
+  // A register, because outputs must not depend on inputs combinationally.
   logic allowed_q;
 
   logic [LaneBits:0] tail;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waveforms of the cycles before a mismatch, of pins that write their times into a text file.
+// Waveforms of the cycles before a mismatch, with pins that write their times into a text file.
 #include "sim/device/waveform_ring.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ std::vector<uint64_t> Times(const std::string& path) {
   return times;
 }
 
-// Two devices, the second one of which sleeps every other cycle; a cycle takes 4 ns.
+// Two devices, the second of which sleeps every other cycle; a cycle takes 4 ns.
 struct World {
   explicit World(WaveformRing::Options options = {.directory = testing::TempDir(), .cycles = 100, .interval = 20})
       : ring(std::make_shared<WaveformRing>(std::move(options))) {
@@ -88,7 +88,7 @@ TEST(WaveformRing, HasAllOfAShortRun) {
   EXPECT_EQ(Times(world.ring->files()[0]).size(), 7U);
 }
 
-TEST(WaveformRing, OnlyTheFirstMismatchHasOne) {
+TEST(WaveformRing, WritesOnlyForTheFirstMismatch) {
   World world;
   world.RunTo(30);
   static_cast<void>(world.ring->OnMismatch());
@@ -97,7 +97,7 @@ TEST(WaveformRing, OnlyTheFirstMismatchHasOne) {
   EXPECT_EQ(world.ring->files().size(), 2U);
 }
 
-TEST(WaveformRing, SaysThatThereIsNone) {
+TEST(WaveformRing, ReportsAMissingWaveform) {
   World before;
   EXPECT_EQ(before.ring->OnMismatch().substr(0, 5), "none:");
   World nowhere({.directory = "/nonexistent", .cycles = 100, .interval = 20});
@@ -105,18 +105,18 @@ TEST(WaveformRing, SaysThatThereIsNone) {
   EXPECT_EQ(nowhere.ring->OnMismatch().substr(0, 5), "none:");
 }
 
-TEST(WaveformRing, ACopyThatDoesNotComeToTheMismatchIsNone) {
+TEST(WaveformRing, ReplayWithoutTheMismatchGivesNoWaveform) {
   const pid_t original = getpid();
   auto world = std::make_unique<World>();
   world->RunTo(30);
   if (getpid() != original) {
     world.reset();  // the copy ends here
-    FAIL() << "the copy lives on";
+    FAIL() << "the copy did not exit";
   }
   EXPECT_EQ(world->ring->OnMismatch().substr(0, 5), "none:");
 }
 
-TEST(WaveformRing, IsMadeFromTheEnvironment) {
+TEST(WaveformRing, ConfiguredFromTheEnvironment) {
   setenv("VIREO_WAVEFORM", "off", 1);
   EXPECT_EQ(WaveformRing::FromEnvironment(), nullptr);
   setenv("VIREO_WAVEFORM", "/tmp", 1);

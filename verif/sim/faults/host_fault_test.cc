@@ -23,7 +23,7 @@ TEST(HostScript, ParsesEveryWord) {
 TEST(HostScript, RejectsInvalidScripts) {
   const std::pair<const char*, const char*> rows[] = {
       {"", "fault script: there is no rule"},
-      {"nap", "fault script, line 1: 'nap' is no fault"},
+      {"nap", "fault script, line 1: 'nap' is not a fault"},
       {"loop\nloop", "fault script, line 2: a host script has one rule"},
       {"loop 3", "fault script, line 1: loop has no amount"},
       {"no_poll", "fault script, line 1: no_poll needs an amount"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tap reports for each call, and that it sees every rule of nic.h broken, by one case each.
+// The events that the tap reports for each call, and a violation of every rule of nic.h.
 #include "sim/nic/nic_tap.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace vireo::sim {
 namespace {
 
-// Counts what comes through, on all of the environment's three parts.
+// Counts forwarded calls, on all three parts of the environment.
 class Environment final : public PcieEnvironment, public FrameEnvironment, public ManagementEnvironment {
  public:
   void CompleteBarRead(Cycle, uint64_t) override { ++calls; }
@@ -58,7 +58,7 @@ struct World {
   void RunTo(Picoseconds time) {
     scheduler.RunUntil([] { return false; }, time);
   }
-  // The one violation so far, without "nic 7, ".
+  // The only violation so far, without "nic 7, ".
   std::string Violation() const {
     EXPECT_EQ(tap.violations().size(), 1u);
     return tap.violations().empty() ? "" : tap.violations()[0].substr(7);
@@ -75,7 +75,7 @@ struct World {
 const std::vector<uint8_t> kData(256, 0xd5);
 std::span<const uint8_t> Bytes(size_t count) { return std::span(kData).first(count); }
 
-TEST(NicTap, ReportsEveryKindWithItsStampAndFields) {
+TEST(NicTap, ReportsEveryKindWithCycleAndFields) {
   World world;
   world.Reset();
   NicTap& tap = world.tap;
@@ -151,7 +151,7 @@ TEST(NicTap, ReportsEveryKindWithItsStampAndFields) {
   EXPECT_EQ(world.events.payloads[5], (std::vector<uint8_t>{0x44, 0x33, 0x22, 0x11}));
 }
 
-TEST(NicTap, TheHashOfAnEventCoversItsFieldsButNotItsCycle) {
+TEST(NicTap, EventHashCoversFieldsButNotCycle) {
   World world;
   world.Reset();
   const auto write = [&](Cycle cycle, uint64_t address, std::span<const uint8_t> data) {
@@ -169,15 +169,15 @@ TEST(NicTap, TheHashOfAnEventCoversItsFieldsButNotItsCycle) {
   EXPECT_NE(write(60, 0x1000, other), hash);
 }
 
-// --- Broken rules. Each case starts right after the reset, in cycle 16.
+// --- Violations. Each case starts right after the reset, in cycle 16.
 
-struct Breach {
+struct ViolationCase {
   const char* name;
   std::function<void(World&)> commit;
   const char* violation;
 };
 
-const Breach kBreaches[] = {
+const ViolationCase kViolationCases[] = {
     {"OutputBeforeItsCycle", [](World& w) { w.In(20, [&] { w.tap.SendMsix(21, 0); }); },
      "cycle 21: MSI-X not within its cycle, but in 20"},
     {"OutputAfterItsCycle", [](World& w) { w.In(20, [&] { w.tap.SendMsix(19, 0); }); },
@@ -187,10 +187,10 @@ const Breach kBreaches[] = {
     {"OutputAtTheBeginOfItsCycle", [](World& w) { w.At(20, [&] { w.tap.SendMsix(20, 0); }); },
      "cycle 20: MSI-X not within its cycle, but in 20"},
     {"InputNotAtTheBegin", [](World& w) { w.In(20, [&] { w.tap.WriteBar(20, 0, 0, 4, 0); }); },
-     "cycle 20: BAR write not at the begin of its cycle"},
+     "cycle 20: BAR write not at the start of its cycle"},
     {"TwoBarAccessesInOneCycle",
      [](World& w) { w.At(20, [&] { w.tap.WriteBar(20, 0, 0, 4, 0), w.tap.WriteBar(20, 0, 4, 4, 0); }); },
-     "cycle 20: BAR access overlaps the one before"},
+     "cycle 20: BAR access overlaps the previous one"},
     {"BarAnswerWithoutRead", [](World& w) { w.In(20, [&] { w.tap.CompleteBarRead(20, 0); }); },
      "cycle 20: BAR completion without a read"},
     {"BarAnswerInTheSameCycle",
@@ -207,64 +207,64 @@ const Breach kBreaches[] = {
      "cycle 20: CSR completion in the cycle of its read"},
     {"TwoReadsInOneCycle",
      [](World& w) { w.In(20, [&] { w.tap.ReadDma(20, {0, 0, 64}), w.tap.ReadDma(20, {1, 0, 64}); }); },
-     "cycle 20: DMA read overlaps the one before"},
+     "cycle 20: DMA read overlaps the previous one"},
     {"TagInUse",
      [](World& w) {
        for (Cycle c : {20, 21}) w.In(c, [&] { w.tap.ReadDma(c, {9, 0, 64}); });
      },
      "cycle 21: DMA read of 64 bytes with tag 9: the tag is in use"},
     {"NoSuchTag", [](World& w) { w.In(20, [&] { w.tap.ReadDma(20, {256, 0, 64}); }); },
-     "cycle 20: DMA read of 64 bytes with tag 256: there is no such tag"},
+     "cycle 20: DMA read of 64 bytes with tag 256: no such tag"},
     {"ReadTooLong", [](World& w) { w.In(20, [&] { w.tap.ReadDma(20, {0, 0, 513}); }); },
-     "cycle 20: DMA read of 513 bytes with tag 0: the length is not allowed"},
+     "cycle 20: DMA read of 513 bytes with tag 0: invalid length"},
     {"ReadOfNothing", [](World& w) { w.In(20, [&] { w.tap.ReadDma(20, {0, 0, 0}); }); },
-     "cycle 20: DMA read of 0 bytes with tag 0: the length is not allowed"},
+     "cycle 20: DMA read of 0 bytes with tag 0: invalid length"},
     {"ReadAcrossABoundary", [](World& w) { w.In(20, [&] { w.tap.ReadDma(20, {0, 4095, 2}); }); },
      "cycle 20: DMA read of 2 bytes with tag 0 crosses a 4 KiB boundary"},
     {"CompletionForAFreeTag",
      [](World& w) { w.At(20, [&] { w.tap.CompleteDmaRead(20, {1, 0, 0, Bytes(1), true, {}}); }); },
-     "cycle 20: DMA completion for tag 1, which is not in use"},
+     "cycle 20: DMA completion for tag 1, not in use"},
     {"CompletionWithAGap",
      [](World& w) {
        w.In(20, [&] { w.tap.ReadDma(20, {1, 0, 64}); });
        w.At(21, [&] { w.tap.CompleteDmaRead(21, {1, 32, 32, Bytes(32), true, {}}); });
      },
-     "cycle 21: DMA completion for tag 1 does not fit its request"},
+     "cycle 21: DMA completion for tag 1 does not match its request"},
     {"CompletionLastTooEarly",
      [](World& w) {
        w.In(20, [&] { w.tap.ReadDma(20, {1, 0, 64}); });
        w.At(21, [&] { w.tap.CompleteDmaRead(21, {1, 0, 0, Bytes(32), true, {}}); });
      },
-     "cycle 21: DMA completion for tag 1 does not fit its request"},
+     "cycle 21: DMA completion for tag 1 does not match its request"},
     {"CompletionsOverlap",
      [](World& w) {
        w.In(20, [&] { w.tap.ReadDma(20, {1, 0, 256}); });
        w.At(21, [&] { w.tap.CompleteDmaRead(21, {1, 0, 0, Bytes(128), false, {}}); });
        w.At(22, [&] { w.tap.CompleteDmaRead(22, {1, 128, 128, Bytes(128), true, {}}); });
      },
-     "cycle 22: DMA completion overlaps the one before"},
+     "cycle 22: DMA completion overlaps the previous one"},
     {"WriteTooLong",
      [](World& w) {
        const std::vector<uint8_t> data(257);
        w.In(30, [&] { w.tap.WriteDma(30, {0, data}); });
      },
-     "cycle 30: DMA write of 257 bytes: the length is not allowed"},
+     "cycle 30: DMA write of 257 bytes: invalid length"},
     {"WriteAcrossABoundary", [](World& w) { w.In(30, [&] { w.tap.WriteDma(30, {4090, Bytes(7)}); }); },
      "cycle 30: DMA write of 7 bytes crosses a 4 KiB boundary"},
     {"WritesOverlap",
      [](World& w) {
        for (Cycle c : {30, 33}) w.In(c, [&] { w.tap.WriteDma(c, {0, Bytes(256)}); });
      },
-     "cycle 30: DMA write overlaps the one before"},
+     "cycle 30: DMA write overlaps the previous one"},
     {"WriteWithoutCredits",
      [](World& w) {
        for (Cycle c = 30; c <= 30 + 16 * 4; c += 4) w.In(c, [&] { w.tap.WriteDma(c, {0, Bytes(256)}); });
      },
      "cycle 94: DMA write of 256 bytes without credits"},
     {"TwoMessagesInOneCycle", [](World& w) { w.In(20, [&] { w.tap.SendMsix(20, 0), w.tap.SendMsix(20, 1); }); },
-     "cycle 20: MSI-X overlaps the one before"},
+     "cycle 20: MSI-X overlaps the previous one"},
     {"NoSuchVector", [](World& w) { w.In(20, [&] { w.tap.SendMsix(20, spec::kMsixVectorsMax); }); },
-     "cycle 20: MSI-X: there is no vector 2048"},
+     "cycle 20: MSI-X: no vector 2048"},
     {"BrokenTrain", [](World& w) { w.In(24, [&] { w.tap.TransmitFrame(20, 24, Bytes(256)); }); },
      "cycle 24: transmitted frame's train is broken"},
     {"FramesOverlap",
@@ -272,7 +272,7 @@ const Breach kBreaches[] = {
        w.In(23, [&] { w.tap.TransmitFrame(20, 23, Bytes(256)); });
        w.In(26, [&] { w.tap.TransmitFrame(23, 26, Bytes(256)); });
      },
-     "cycle 23: transmitted frame overlaps the one before"},
+     "cycle 23: transmitted frame overlaps the previous one"},
     {"FrameOfNothing", [](World& w) { w.In(20, [&] { w.tap.TransmitFrame(20, 19, {}); }); },
      "cycle 19: transmitted frame not within its cycle, but in 20"},
     {"FrameTooLong",
@@ -288,13 +288,13 @@ const Breach kBreaches[] = {
      },
      "cycle 656: transmitted frame without credits"},
     {"ReceivedFrameEndsWrong", [](World& w) { w.At(20, [&] { w.tap.ReceiveFrame(20, 24, Bytes(256), false); }); },
-     "cycle 20: received frame's end does not fit its length"},
+     "cycle 20: received frame's end does not match its length"},
     {"ReceivedFramesOverlap",
      [](World& w) {
        w.At(20, [&] { w.tap.ReceiveFrame(20, 23, Bytes(256), false); });
        w.At(23, [&] { w.tap.ReceiveFrame(23, 23, Bytes(1), false); });
      },
-     "cycle 23: received frame overlaps the one before"},
+     "cycle 23: received frame overlaps the previous one"},
     {"TwoCsrReadsAtOnce",
      [](World& w) {
        for (Cycle c : {20, 21}) w.At(c, [&] { w.tap.ReadCsr(c, 0); });
@@ -326,9 +326,9 @@ const Breach kBreaches[] = {
      "cycle 40: DMA write of 1 bytes without credits"},
 };
 
-class BreachTest : public testing::TestWithParam<Breach> {};
+class ViolationTest : public testing::TestWithParam<ViolationCase> {};
 
-TEST_P(BreachTest, IsSeen) {
+TEST_P(ViolationTest, IsReported) {
   World world;
   world.Reset();
   GetParam().commit(world);
@@ -336,10 +336,10 @@ TEST_P(BreachTest, IsSeen) {
   EXPECT_EQ(world.tap.violations()[0].substr(7), GetParam().violation);
 }
 
-INSTANTIATE_TEST_SUITE_P(NicTap, BreachTest, testing::ValuesIn(kBreaches),
+INSTANTIATE_TEST_SUITE_P(NicTap, ViolationTest, testing::ValuesIn(kViolationCases),
                          [](const auto& info) { return info.param.name; });
 
-TEST(NicTap, SeesAnInputBeforeTheFirstReset) {
+TEST(NicTap, ReportsAnInputBeforeTheFirstReset) {
   World world;
   world.At(20, [&] { world.tap.WriteBar(20, 0, 0, 4, 0); });
   EXPECT_EQ(world.Violation(), "cycle 20: BAR write before the first reset");

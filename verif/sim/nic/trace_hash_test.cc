@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the hash must see, and what it must not see.
+// What the hash must and must not depend on.
 #include "sim/nic/trace_hash.h"
 
 #include <gtest/gtest.h>
@@ -32,18 +32,18 @@ const BoundaryEvent kNextRead = Event(EventKind::kDmaRead, 11, 2);
 const BoundaryEvent kWrite = Event(EventKind::kDmaWrite, 10, 3);
 const BoundaryEvent kMessage = Event(EventKind::kMsix, 10, 4);
 
-TEST(TraceHash, TheSameEventsGiveTheSameNumber) {
+TEST(TraceHash, SameEventsGiveTheSameHash) {
   EXPECT_EQ(Of({kRead, kWrite, kNextRead}).hash(), Of({kRead, kWrite, kNextRead}).hash());
   EXPECT_EQ(Of({kRead, kWrite, kNextRead}).events(), 3u);
 }
 
-TEST(TraceHash, OrderCountsWithinAStreamAndNotBetweenStreams) {
+TEST(TraceHash, OrderMattersOnlyWithinAStream) {
   EXPECT_NE(Of({kRead, kNextRead}).hash(), Of({kNextRead, kRead}).hash());
   EXPECT_NE(Of({kWrite, kMessage}).hash(), Of({kMessage, kWrite}).hash());  // one stream: writes push messages
   EXPECT_EQ(Of({kRead, kWrite}).hash(), Of({kWrite, kRead}).hash());
 }
 
-TEST(TraceHash, EveryDifferenceShows) {
+TEST(TraceHash, EveryDifferenceChangesTheHash) {
   std::set<uint64_t> hashes;
   const std::vector<std::vector<BoundaryEvent>> traces = {
       {},
@@ -54,19 +54,19 @@ TEST(TraceHash, EveryDifferenceShows) {
       {Event(EventKind::kDmaRead, 10, 2)},     // other content
       {Event(EventKind::kDmaRead, 10, 1, 1)},  // other NIC
       {Event(EventKind::kDmaWrite, 10, 1)},    // other stream
-      {Event(EventKind::kDmaRead, 0, 0)},      // nothing but zeros is an event too
+      {Event(EventKind::kDmaRead, 0, 0)},      // an event of zeros counts, too
       {Event(EventKind::kDmaRead, 0, 0), Event(EventKind::kDmaRead, 0, 0)},
   };
   for (const auto& trace : traces) hashes.insert(Of(trace).hash());
   EXPECT_EQ(hashes.size(), traces.size());
 }
 
-TEST(TraceHash, TheContentHashIsBlindForCyclesOnly) {
+TEST(TraceHash, ContentHashIgnoresOnlyCycles) {
   EXPECT_EQ(Of({kRead}).content_hash(), Of({Event(EventKind::kDmaRead, 99, 1)}).content_hash());
   EXPECT_NE(Of({kRead}).content_hash(), Of({Event(EventKind::kDmaRead, 10, 2)}).content_hash());
 }
 
-TEST(TraceHash, HashBytesSeesEveryBitAndTheLength) {
+TEST(TraceHash, HashBytesCoversEveryBitAndTheLength) {
   std::set<uint64_t> hashes;
   std::vector<uint8_t> bytes(77);
   hashes.insert(HashBytes(0, bytes));
@@ -77,7 +77,7 @@ TEST(TraceHash, HashBytesSeesEveryBitAndTheLength) {
   }
   for (size_t length = 0; length < bytes.size(); ++length) hashes.insert(HashBytes(0, std::span(bytes).first(length)));
   EXPECT_EQ(hashes.size(), 1 + 77 * 8 + 77u);
-  // The same on every machine: computed by an independent reading of HashWord in Python.
+  // Fixed value, independent of the machine: computed with a separate Python implementation of HashWord.
   const uint8_t text[] = {'V', 'i', 'r', 'e', 'o', ' ', 'N', 'I', 'C'};
   EXPECT_EQ(HashBytes(0, text), 13218746534991146235u);
 }

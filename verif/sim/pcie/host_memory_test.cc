@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows and their edges, permissions, errors that change nothing, and that memory costs nothing before it is used.
+// Windows and their bounds, permissions, errors without effect, and allocation on first touch.
 #include "sim/pcie/host_memory.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST(HostMemory, HostAndDeviceSeeTheSameBytes) {
   EXPECT_TRUE(memory.violations().empty());
 }
 
-TEST(HostMemory, RefusesTheByteBeforeAndTheByteBehindAWindow) {
+TEST(HostMemory, WindowBoundsAreExact) {
   HostMemory memory;
   const auto region = memory.Allocate(100);
   ASSERT_TRUE(region);
@@ -58,7 +58,7 @@ TEST(HostMemory, RefusesTheByteBeforeAndTheByteBehindAWindow) {
   EXPECT_EQ(memory.Read(region->address + 100, std::span(data).first(1)), MemoryError::kNoWindow);
   EXPECT_EQ(memory.Read(region->address + 99, std::span(data).first(1)), MemoryError::kNone);
   EXPECT_EQ(memory.Read(0, std::span(data).first(1)), MemoryError::kNoWindow);
-  EXPECT_EQ(memory.Read(~uint64_t{0}, std::span(data).first(2)), MemoryError::kNoWindow);  // runs past 2^64
+  EXPECT_EQ(memory.Read(~uint64_t{0}, std::span(data).first(2)), MemoryError::kNoWindow);  // exceeds 2^64
   EXPECT_EQ(memory.Read(12345, std::span(data).first(0)), MemoryError::kNone);
   ASSERT_EQ(memory.violations().size(), 5u);
   EXPECT_EQ(memory.violations()[0].address, region->address + 1);
@@ -70,8 +70,8 @@ TEST(HostMemory, RefusesTheByteBeforeAndTheByteBehindAWindow) {
   EXPECT_TRUE(memory.violations().empty());
 }
 
-// What every test checks without a line for it.
-TEST(HostMemory, WhatNobodyAskedForEndsTheProgram) {
+// The check that every test has by default.
+TEST(HostMemory, UnacknowledgedViolationAborts) {
   const auto run = [](bool asks) {
     HostMemory memory;
     const auto region = memory.Allocate(100);
@@ -82,8 +82,8 @@ TEST(HostMemory, WhatNobodyAskedForEndsTheProgram) {
     }
     static_cast<void>(memory.Write(region->address + 93, data));
   };
-  EXPECT_DEATH(run(false), "DMA write of 8 bytes at 0x12.*: no_window, and nobody asked for it");
-  EXPECT_DEATH(run(true), "DMA write of 8 bytes at 0x12.*: no_window, and nobody asked for it");
+  EXPECT_DEATH(run(false), "DMA write of 8 bytes at 0x12.*: no_window, and not expected");
+  EXPECT_DEATH(run(true), "DMA write of 8 bytes at 0x12.*: no_window, and not expected");
   EXPECT_DEATH(
       {
         HostMemory memory;
@@ -91,10 +91,10 @@ TEST(HostMemory, WhatNobodyAskedForEndsTheProgram) {
         static_cast<void>(memory.Probe(region->address + 64, 8, Permission::kWrite));
         static_cast<void>(memory.Probe(region->address + 64, 8, Permission::kRead));
       },
-      "DMA read of 8 bytes at 0x12.*40: no_permission, and nobody asked for it");
+      "DMA read of 8 bytes at 0x12.*40: no_permission, and not expected");
 }
 
-TEST(HostMemory, CountsWhatDevicesDoInAWindow) {
+TEST(HostMemory, CountsDeviceAccessesPerWindow) {
   HostMemory memory;
   const auto region = memory.Allocate(100);
   ASSERT_TRUE(region);
@@ -111,7 +111,7 @@ TEST(HostMemory, CountsWhatDevicesDoInAWindow) {
   memory.ClearViolations();
 }
 
-TEST(HostMemory, AnAccessThatFailsChangesNothing) {
+TEST(HostMemory, FailedAccessChangesNothing) {
   HostMemory memory;
   std::vector<uint8_t> first(4096, 1), second(4096, 2);
   ASSERT_TRUE(memory.Map(0x10000, first, Permission::kReadWrite));
@@ -122,13 +122,13 @@ TEST(HostMemory, AnAccessThatFailsChangesNothing) {
   std::vector<uint8_t> got(200, 9);
   EXPECT_EQ(memory.Read(0x11f80, got), MemoryError::kNoWindow);
   EXPECT_TRUE(std::all_of(got.begin(), got.end(), [](uint8_t byte) { return byte == 9; }));
-  EXPECT_EQ(memory.Read(0x10f80, got), MemoryError::kNone);  // windows that touch count as one
+  EXPECT_EQ(memory.Read(0x10f80, got), MemoryError::kNone);  // adjacent windows count as one
   EXPECT_EQ(got[127], 1);
   EXPECT_EQ(got[128], 2);
   memory.ClearViolations();  // they were expected
 }
 
-TEST(HostMemory, PermissionsHoldForEachKindOfAccessAndCanChange) {
+TEST(HostMemory, PermissionsHoldPerKindOfAccessAndCanChange) {
   HostMemory memory;
   std::vector<uint8_t> byte(1);
   const struct {
@@ -148,7 +148,7 @@ TEST(HostMemory, PermissionsHoldForEachKindOfAccessAndCanChange) {
   memory.ClearViolations();  // they were expected
 }
 
-TEST(HostMemory, RefusesWindowsThatOverlapOrRunPastTheEnd) {
+TEST(HostMemory, RefusesOverlappingAndOverflowingWindows) {
   HostMemory memory;
   std::vector<uint8_t> bytes(100);
   EXPECT_TRUE(memory.Map(1000, bytes, Permission::kRead));
@@ -159,12 +159,12 @@ TEST(HostMemory, RefusesWindowsThatOverlapOrRunPastTheEnd) {
   EXPECT_TRUE(memory.Map(1100, bytes, Permission::kRead));
   EXPECT_FALSE(memory.Map(5000, std::span<uint8_t>(), Permission::kRead));
   EXPECT_FALSE(memory.Map(~uint64_t{0} - 98, bytes, Permission::kRead));
-  EXPECT_TRUE(memory.Map(~uint64_t{0} - 99, bytes, Permission::kRead));  // the last byte of all
+  EXPECT_TRUE(memory.Map(~uint64_t{0} - 99, bytes, Permission::kRead));  // the last possible byte
   EXPECT_EQ(memory.Read(~uint64_t{0} - 99, bytes), MemoryError::kNone);
   EXPECT_FALSE(memory.Map(std::span<uint8_t>()));
 }
 
-TEST(HostMemory, ARemovedWindowIsGoneAndItsAddressesNeverComeBack) {
+TEST(HostMemory, AddressesOfARemovedWindowAreNotReused) {
   HostMemory memory;
   const auto first = memory.Allocate(4096);
   std::vector<uint8_t> byte(1);
@@ -179,7 +179,7 @@ TEST(HostMemory, ARemovedWindowIsGoneAndItsAddressesNeverComeBack) {
   memory.ClearViolations();  // they were expected
 }
 
-TEST(HostMemory, AllocationsAreAlignedAndDoNotTouch) {
+TEST(HostMemory, AllocationsAreAlignedAndApart) {
   HostMemory memory;
   uint64_t end = 0;
   for (const uint64_t alignment : {64u, 4096u, 65536u, 2097152u, 64u}) {
@@ -191,7 +191,7 @@ TEST(HostMemory, AllocationsAreAlignedAndDoNotTouch) {
   }
   EXPECT_FALSE(memory.Allocate(0));
   EXPECT_FALSE(memory.Allocate(~uint64_t{0}));
-  // Where the next allocation would go there is a window already.
+  // A window occupies the next allocation's address.
   std::vector<uint8_t> blocker(20 * HostMemory::kPageBytes);
   const uint64_t next = (end / 4096 + 2) * 4096;
   ASSERT_TRUE(memory.Map(next, blocker, Permission::kNone));
@@ -200,9 +200,9 @@ TEST(HostMemory, AllocationsAreAlignedAndDoNotTouch) {
   EXPECT_GE(region->address, next + blocker.size());
 }
 
-TEST(HostMemory, MemoryCostsNothingBeforeItIsTouched) {
+TEST(HostMemory, MemoryIsAllocatedOnFirstTouch) {
   HostMemory memory;
-  const auto region = memory.Allocate(uint64_t{1} << 40);  // more than any machine here has
+  const auto region = memory.Allocate(uint64_t{1} << 40);  // more than any test machine has
   ASSERT_TRUE(region);
   const auto data = Count(100);
   EXPECT_EQ(memory.Write(region->address + (uint64_t{1} << 39), data), MemoryError::kNone);
@@ -211,7 +211,7 @@ TEST(HostMemory, MemoryCostsNothingBeforeItIsTouched) {
 
 using Calls = std::vector<std::string>;
 
-TEST(HostMemory, ABackendStandsForMemoryElsewhere) {
+TEST(HostMemory, BackendServesExternalMemory) {
   HostMemory memory;
   std::vector<uint8_t> bytes = Count(4096, 0);
   Calls calls;
@@ -227,26 +227,26 @@ TEST(HostMemory, ABackendStandsForMemoryElsewhere) {
   EXPECT_EQ(memory.HostPointer(0x2000, 1), nullptr);
 }
 
-TEST(HostMemory, AListenerHearsOfWritesThatWereDoneAndWhere) {
+TEST(HostMemory, ListenerGetsEachSuccessfulWriteAndItsLocation) {
   HostMemory memory;
   const auto region = memory.Allocate(64);
   ASSERT_TRUE(region);
   std::vector<uint8_t> bytes(4096);
   Calls calls;
   ASSERT_TRUE(memory.Map(0x2000, 4096, std::make_unique<RecordedMemory>(bytes, calls), Permission::kReadWrite));
-  std::vector<bool> heard;
-  memory.OnWrite([&](bool elsewhere) { heard.push_back(elsewhere); });
+  std::vector<bool> notified;
+  memory.OnWrite([&](bool external) { notified.push_back(external); });
   std::vector<uint8_t> data(4);
   EXPECT_EQ(memory.Write(region->address, data), MemoryError::kNone);
   EXPECT_EQ(memory.Write(0x2020, data), MemoryError::kNone);
-  EXPECT_EQ(heard, (std::vector<bool>{false, true}));
+  EXPECT_EQ(notified, (std::vector<bool>{false, true}));
   EXPECT_EQ(memory.Read(0x2020, data), MemoryError::kNone);
   EXPECT_EQ(memory.Write(0x1000, data), MemoryError::kNoWindow);
-  EXPECT_EQ(heard.size(), 2u);
+  EXPECT_EQ(notified.size(), 2u);
   memory.ClearViolations();  // they were expected
 }
 
-// Two windows side by side whose memory is elsewhere, and one that is here. Writes of up to 100 bytes are combined.
+// Two adjacent windows of external memory, and one of this process. Writes of up to 100 bytes are combined.
 struct Elsewhere {
   Elsewhere() {
     for (size_t i = 0; i < bytes.size(); ++i) {
@@ -267,18 +267,18 @@ struct Elsewhere {
   const DmaRegion here = *memory.Allocate(64);
 };
 
-TEST(HostMemory, WritesElsewhereThatGoOnAreDoneAsOne) {
+TEST(HostMemory, ContiguousExternalWritesAreCombined) {
   Elsewhere world;
   world.Write(1010, 30);
   world.Write(1040, 30);
   EXPECT_EQ(world.TakeCalls(), Calls());
   world.Write(1070, 30);
   EXPECT_EQ(world.TakeCalls(), Calls());
-  world.Write(1100, 30);  // it would be 120
+  world.Write(1100, 30);  // would be 120
   EXPECT_EQ(world.TakeCalls(), Calls({"write 10+90"}));
-  world.Write(1131, 1);  // not where that ended
+  world.Write(1131, 1);  // not contiguous
   EXPECT_EQ(world.TakeCalls(), Calls({"write 100+30"}));
-  world.Write(1132, 101);  // longer than any that waits
+  world.Write(1132, 101);  // longer than any combined write
   EXPECT_EQ(world.TakeCalls(), Calls({"write 131+1", "write 132+101"}));
   world.memory.Settle();
   EXPECT_EQ(world.TakeCalls(), Calls());
@@ -286,12 +286,12 @@ TEST(HostMemory, WritesElsewhereThatGoOnAreDoneAsOne) {
   EXPECT_EQ(world.memory.TrafficOf(1000)->written_bytes, 30u * 4 + 1 + 101);
 }
 
-TEST(HostMemory, WritesElsewhereEndWithTheirWindow) {
+TEST(HostMemory, CombinedWriteEndsAtItsWindow) {
   Elsewhere world;
   world.Write(1990, 10);
   world.Write(2000, 10);
   EXPECT_EQ(world.TakeCalls(), Calls({"write 990+10"}));
-  world.Write(1995, 10);  // some of it here and some there
+  world.Write(1995, 10);  // across both windows
   EXPECT_EQ(world.TakeCalls(), Calls({"write 0+10", "write 995+5"}));
   EXPECT_TRUE(world.memory.Remove(2000));
   EXPECT_EQ(world.TakeCalls(), Calls({"write 0+5"}));
@@ -300,16 +300,16 @@ TEST(HostMemory, WritesElsewhereEndWithTheirWindow) {
   EXPECT_EQ(world.TakeCalls(), Calls({"write 0+10"}));
 }
 
-TEST(HostMemory, WritesElsewhereAreDoneBeforeAnythingThatTells) {
+TEST(HostMemory, CombinedWriteIsFlushedBeforeAnyObserver) {
   Elsewhere world;
   world.Write(1000, 10);
-  world.Write(world.here.address, 8);  // a completion, say
+  world.Write(world.here.address, 8);  // for example a completion
   EXPECT_EQ(world.TakeCalls(), Calls({"write 0+10"}));
   world.Write(1000, 10);
   std::vector<uint8_t> data(10);
-  EXPECT_EQ(world.memory.Read(world.here.address, data), MemoryError::kNone);  // tells nobody
+  EXPECT_EQ(world.memory.Read(world.here.address, data), MemoryError::kNone);  // not observable
   EXPECT_EQ(world.TakeCalls(), Calls());
-  EXPECT_EQ(world.memory.Read(2000, data), MemoryError::kNone);  // may be the same memory
+  EXPECT_EQ(world.memory.Read(2000, data), MemoryError::kNone);  // may alias the same memory
   EXPECT_EQ(world.TakeCalls(), Calls({"write 0+10", "read 0+10"}));
   world.Write(1000, 10);
   world.memory.CombineWrites(0);
@@ -319,7 +319,7 @@ TEST(HostMemory, WritesElsewhereAreDoneBeforeAnythingThatTells) {
   EXPECT_EQ(world.TakeCalls(), Calls({"write 0+10", "write 10+10"}));
 }
 
-TEST(HostMemory, AWriteElsewhereThatFailsLateIsRecorded) {
+TEST(HostMemory, LateFailureOfACombinedWriteIsRecorded) {
   Elsewhere world;
   world.backends[0]->good_bytes = 0;
   world.Write(1000, 10);
@@ -332,12 +332,12 @@ TEST(HostMemory, AWriteElsewhereThatFailsLateIsRecorded) {
   EXPECT_TRUE(world.memory.violations()[0].is_write);
   EXPECT_EQ(world.memory.violations()[0].error, MemoryError::kFailed);
   world.backends[0]->good_bytes = 1000;
-  world.Write(1030, 5);  // what failed is not tried again
+  world.Write(1030, 5);  // a failed write is not retried
   world.memory.Settle();
   EXPECT_EQ(world.TakeCalls(), Calls({"write 0+30", "write 30+5"}));
 }
 
-TEST(HostMemory, WritesElsewhereAreDoneWhenTheMemoryGoes) {
+TEST(HostMemory, DestructorFlushesTheCombinedWrite) {
   std::vector<uint8_t> bytes(100);
   Calls calls;
   {
@@ -350,28 +350,28 @@ TEST(HostMemory, WritesElsewhereAreDoneWhenTheMemoryGoes) {
   EXPECT_EQ(bytes[3], 3);
 }
 
-TEST(HostMemory, ReadsElsewhereOnlyWhatIsOneWindowsAndMayBeRead) {
+TEST(HostMemory, CombinedReadStaysInOneReadableWindow) {
   Elsewhere world;
   world.bytes[0][5] = 42;
   std::vector<uint8_t> data(10);
-  EXPECT_TRUE(world.memory.IsElsewhere(1990, 10));
-  EXPECT_FALSE(world.memory.IsElsewhere(1991, 10));
-  EXPECT_FALSE(world.memory.IsElsewhere(999, 2));
-  EXPECT_FALSE(world.memory.IsElsewhere(world.here.address, 10));
-  EXPECT_TRUE(world.memory.ReadElsewhere(1000, data));
+  EXPECT_TRUE(world.memory.IsExternal(1990, 10));
+  EXPECT_FALSE(world.memory.IsExternal(1991, 10));
+  EXPECT_FALSE(world.memory.IsExternal(999, 2));
+  EXPECT_FALSE(world.memory.IsExternal(world.here.address, 10));
+  EXPECT_TRUE(world.memory.ReadExternal(1000, data));
   EXPECT_EQ(data[5], 42);
-  EXPECT_FALSE(world.memory.ReadElsewhere(1991, data));
-  EXPECT_FALSE(world.memory.ReadElsewhere(world.here.address, data));
+  EXPECT_FALSE(world.memory.ReadExternal(1991, data));
+  EXPECT_FALSE(world.memory.ReadExternal(world.here.address, data));
   world.backends[1]->good_bytes = 0;
-  EXPECT_FALSE(world.memory.ReadElsewhere(2000, data));
+  EXPECT_FALSE(world.memory.ReadExternal(2000, data));
   EXPECT_TRUE(world.memory.Protect(1000, Permission::kWrite));
-  EXPECT_FALSE(world.memory.ReadElsewhere(1000, data));
+  EXPECT_FALSE(world.memory.ReadExternal(1000, data));
   EXPECT_EQ(world.memory.TrafficOf(1000)->read_bytes, 10u);
   EXPECT_TRUE(world.memory.violations().empty());
   EXPECT_EQ(world.TakeCalls(), Calls({"read 0+10", "read 0+10"}));
 }
 
-// Whatever is done in whatever order, memory is as if nothing had waited.
+// For any operations in any order, memory is as without combining.
 TEST(HostMemory, CombinedWritesLeaveTheSameBytes) {
   auto random = MakeRandom("host_memory_test.combined");
   Elsewhere combined, plain;
@@ -395,10 +395,10 @@ TEST(HostMemory, CombinedWritesLeaveTheSameBytes) {
   }
   combined.memory.Settle();
   EXPECT_EQ(combined.bytes, plain.bytes);
-  EXPECT_LT(3 * combined.calls.size(), 2 * plain.calls.size()) << "or nothing was combined";
+  EXPECT_LT(3 * combined.calls.size(), 2 * plain.calls.size()) << "too few writes were combined";
 }
 
-TEST(HostMemory, MemoryElsewhereGetsAnAddressThatLargePagesCanDescribe) {
+TEST(HostMemory, ExternalMemoryIsAlignedForLargePages) {
   HostMemory memory;
   constexpr uint64_t kMiB = 1 << 20;
   std::vector<uint8_t> none;
@@ -419,8 +419,8 @@ TEST(HostMemory, MemoryElsewhereGetsAnAddressThatLargePagesCanDescribe) {
   memory.ClearViolations();  // they were expected
 }
 
-// Against the slow obvious one: a map of single bytes.
-TEST(HostMemory, AgreesWithAMapOfBytesOnRandomAccesses) {
+// Compares with a simple reference: a map of bytes.
+TEST(HostMemory, RandomAccessesMatchAByteMap) {
   auto random = MakeRandom("host_memory_test");
   HostMemory memory;
   std::map<uint64_t, std::pair<uint8_t, Permission>> bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The grammar of scripts for DMA reads. What each fault does: pcie_link_test.cc.
+// Syntax of the scripts for DMA reads. pcie_link_test.cc tests the effect of each fault.
 #include "sim/pcie/pcie_fault.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using Kind = DmaFault::Kind;
 
 const std::map<std::string, AddressRange, std::less<>> kPlaces = {{"source", {0x1000, 0x200}}};
 
-TEST(PcieScript, UnderstandsEveryWord) {
+TEST(PcieScript, ParsesEveryKeyword) {
   const PcieScript script = ParsePcieScript(
       "# a comment\nunsupported nth=3 count=2 on=source; abort 64\nmissing 0x40 rate=0.5;poison;split; delay "
       "500;spread 7",
@@ -40,21 +40,21 @@ TEST(PcieScript, UnderstandsEveryWord) {
   EXPECT_EQ(script.faults[6].delay_ns, 7u);
 }
 
-TEST(PcieScript, RefusesEverythingElseWithItsLine) {
+TEST(PcieScript, RejectsInvalidTextWithItsLine) {
   const std::pair<const char*, const char*> rows[] = {
-      {"split\nlate", "fault script, line 2: 'late' is no fault"},
+      {"split\nlate", "fault script, line 2: 'late' is not a fault"},
       {"delay", "fault script, line 1: delay needs an amount"},
       {"spread on=source", "fault script, line 1: spread needs an amount"},
       {"split 3", "fault script, line 1: split has no amount"},
       {"poison 3", "fault script, line 1: poison has no amount"},
-      {"abort 1 2", "fault script, line 1: there are two amounts"},
+      {"abort 1 2", "fault script, line 1: two amounts"},
       {"delay 0x100000000", "fault script, line 1: '0x100000000': more than 32 bits"},
-      {"abort on=ring", "fault script, line 1: 'on=ring': there is no such place"},
+      {"abort on=ring", "fault script, line 1: 'on=ring': unknown place"},
       {"abort nth=0", "fault script, line 1: 'nth=0': counts from 1"},
       {"abort nth=x", "fault script, line 1: 'nth=x': not a number"},
-      {"abort count=2", "fault script, line 1: count goes with nth"},
+      {"abort count=2", "fault script, line 1: count needs nth"},
       {"abort rate=2", "fault script, line 1: 'rate=2': a rate is 0 to 1 with up to six decimals"},
-      {"abort psn=3", "fault script, line 1: 'psn=3': there is no such condition"},
+      {"abort psn=3", "fault script, line 1: 'psn=3': unknown condition"},
       {"abort soon", "fault script, line 1: 'soon' is neither a number nor a condition"},
   };
   for (const auto& [text, error] : rows) {

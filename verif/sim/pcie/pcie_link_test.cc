@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bandwidth of every preset against the header's derivation, latencies at both edges, the ordering rules, completion
-// splitting, and everything that can go wrong.
+// Bandwidth of every preset against the header's derivation, exact latencies, the ordering rules, completion splitting,
+// and all errors and faults.
 #include "sim/pcie/pcie_link.h"
 
 #include <gtest/gtest.h>
@@ -43,8 +43,7 @@ spec::Config Wide() {
   return config;
 }
 
-// A device that does nothing by itself, behind its tap, on a link. Whatever a test does, the rules of the seam must
-// hold.
+// A passive device behind its tap, on a link. The rules of the seam are checked in every test.
 struct World {
   explicit World(const PcieParameters& parameters = Exact(), const spec::Config& config_ = spec::kNic100)
       : config(config_),
@@ -63,7 +62,7 @@ struct World {
   }
   ~World() { EXPECT_EQ(tap.violations(), std::vector<std::string>()); }
 
-  // What the device does in a cycle.
+  // Actions of the device in a cycle.
   void In(Cycle cycle, std::function<void()> action) { scheduler.Call(clock.Middle(cycle), std::move(action)); }
   void Read(Cycle cycle, uint16_t tag, uint64_t address, uint32_t bytes) {
     In(cycle, [=, this] { tap.ReadDma(cycle, {tag, address, bytes}); });
@@ -71,7 +70,7 @@ struct World {
   void Write(Cycle cycle, uint64_t address, std::vector<uint8_t> data) {
     In(cycle, [=, this] { tap.WriteDma(cycle, {address, data}); });
   }
-  // All of it, up to the begin of the cycle but without what happens there.
+  // Runs up to the start of the cycle, without the events at that time.
   void RunBefore(Cycle cycle) { RunTo(clock.Begin(cycle)); }
   void RunTo(Picoseconds time) {
     scheduler.RunUntil([] { return false; }, time);
@@ -115,7 +114,7 @@ double MeasureReads(const PcieParameters& parameters) {
   };
   world.nic.on_completion = [&](const ProbeNic::Completion& completion) {
     if (completion.last) free.push_back(completion.tag);
-    // The steady part: the first reads come into an empty link.
+    // Steady state: the first reads find an empty link.
     if (world.nic.completions.size() == 1000) first = world.scheduler.now();
     if (world.nic.completions.size() > 1000) {
       bytes += completion.data.size();
@@ -156,8 +155,8 @@ double MeasureWrites(const PcieParameters& parameters) {
   return static_cast<double>(kWrites - 1000) * 256 / static_cast<double>(last - first) * 1000;
 }
 
-TEST(PcieLink, EveryPresetMovesWhatItsDerivationSays) {
-  // The numbers of the comment above kPciePresets.
+TEST(PcieLink, PresetsReachTheirDerivedRates) {
+  // From the comment above kPciePresets.
   const struct {
     const char* name;
     double write, read;
@@ -175,7 +174,7 @@ TEST(PcieLink, EveryPresetMovesWhatItsDerivationSays) {
   EXPECT_EQ(FindPciePreset("gen2x1"), nullptr);
 }
 
-TEST(PcieLink, ADevicesOwnPortLimitsTheReadRate) {
+TEST(PcieLink, DevicePortLimitsTheReadRate) {
   // 64 bits at 250 MHz are 2 GB/s: completions of 256 bytes take 32 cycles each.
   spec::Config narrow = spec::kNic100;
   narrow.datapath_bits = 64;
@@ -186,9 +185,9 @@ TEST(PcieLink, ADevicesOwnPortLimitsTheReadRate) {
   for (size_t i = 1; i < 8; ++i) EXPECT_EQ(world.nic.completions[i].cycle, world.nic.completions[i - 1].cycle + 32);
 }
 
-// --- Latency, both edges. gen3x16 moves 14.4935 bytes per ns: 24 bytes take 1,656 ps, 84 bytes 5,796 ps.
+// --- Exact latency. gen3x16 moves 14.4935 bytes per ns: 24 bytes take 1,656 ps, 84 bytes 5,796 ps.
 
-TEST(PcieLink, AReadTakesExactlyItsLatency) {
+TEST(PcieLink, ReadLatencyIsExact) {
   World world;
   world.Read(100, 5, world.region.address + 128, 64);
   // Leaves at the end of cycle 100: 404,000 + 1,656 + 130,000 + 170,000 + 5,796 + 130,000 = 841,452 ps, in cycle 211.
@@ -204,7 +203,7 @@ TEST(PcieLink, AReadTakesExactlyItsLatency) {
   EXPECT_TRUE(completion.last);
   EXPECT_EQ(completion.status, DmaStatus::kOk);
   EXPECT_EQ(completion.data, world.Expected(world.region.address + 128, 64));
-  // 2 ns more are still in cycle 211, which begins at 844,000 ps; 3 ns more are not.
+  // 2 ns more are still in cycle 211, which starts at 844,000 ps; 3 ns more are not.
   for (const uint32_t more : {2u, 3u}) {
     PcieParameters slower = Exact();
     slower.read_ns += more;
@@ -223,7 +222,7 @@ TEST(PcieLink, AReadTakesExactlyItsLatency) {
   }
 }
 
-TEST(PcieLink, AReadOfMemoryThatIsNotReadyWaitsAndSeesItAsItIsThen) {
+TEST(PcieLink, ReadOfUnreadyMemoryIsDeferred) {
   World world;
   const uint64_t address = world.region.address + 128;
   std::vector<Picoseconds> asked;
@@ -239,17 +238,17 @@ TEST(PcieLink, AReadOfMemoryThatIsNotReadyWaitsAndSeesItAsItIsThen) {
   world.Run();
   ASSERT_EQ(asked.size(), 4u);
   for (size_t i = 1; i < asked.size(); ++i) EXPECT_EQ(asked[i] - asked[i - 1], PcieLink::kAskAgain);
-  // The other one does not wait for it.
+  // The other read is not delayed.
   ASSERT_EQ(world.nic.completions.size(), 2u);
   EXPECT_EQ(world.nic.completions[0].tag, 6);
   EXPECT_EQ(world.nic.completions[1].tag, 5);
   EXPECT_EQ(world.nic.completions[1].data[0], 4);
-  // 841,452 ps without waiting, 300,000 with it: in cycle 286.
+  // 841,452 ps undelayed, plus 300,000: in cycle 286.
   EXPECT_EQ(world.nic.completions[1].cycle, 286u);
   EXPECT_TRUE(world.link.IsIdle());
 }
 
-TEST(PcieLink, AWriteReachesMemoryAndGivesItsCreditsBackExactlyThen) {
+TEST(PcieLink, WriteLatencyAndCreditReturnAreExact) {
   World world;
   world.RunBefore(kResetCycles);
   EXPECT_EQ(world.nic.credits.size(), 0u);
@@ -272,7 +271,7 @@ TEST(PcieLink, AWriteReachesMemoryAndGivesItsCreditsBackExactlyThen) {
   EXPECT_TRUE(world.link.IsIdle());
 }
 
-TEST(PcieLink, AnAddressBelow4GiBCostsTheShortHeader) {
+TEST(PcieLink, AddressBelow4GiBUsesA3DwHeader) {
   std::vector<uint8_t> low(4096);
   World world;
   ASSERT_TRUE(world.memory.Map(0x10000, low, Permission::kReadWrite));
@@ -284,7 +283,7 @@ TEST(PcieLink, AnAddressBelow4GiBCostsTheShortHeader) {
   EXPECT_EQ(low[0], 1);
 }
 
-TEST(PcieLink, ABarAccessTakesExactlyItsLatency) {
+TEST(PcieLink, BarAccessLatencyIsExact) {
   World world;
   world.RunBefore(100);  // 400,000 ps
   // A write of 4 bytes takes 1,932 ps on the link: 531,932 ps, cycle 133. The next one comes a cycle later although it
@@ -315,7 +314,7 @@ TEST(PcieLink, ABarAccessTakesExactlyItsLatency) {
   EXPECT_EQ(value, 0xaabbu);
 }
 
-TEST(PcieLink, ConfigurationSpaceTakesNoTime) {
+TEST(PcieLink, ConfigurationAccessTakesNoTime) {
   World world;
   world.RunBefore(100);
   EXPECT_EQ(world.link.ReadConfig(0x34, 1), 0x34u);
@@ -324,8 +323,8 @@ TEST(PcieLink, ConfigurationSpaceTakesNoTime) {
 
 // --- Ordering
 
-TEST(PcieLink, ReadsOvertakeEachOtherAndTheirPartsDoNot) {
-  World world(kPciePresets[1]);  // with its spread
+TEST(PcieLink, ReadsAreReorderedButTheirCompletionsAreNot) {
+  World world(kPciePresets[1]);  // with its latency spread
   auto random = MakeRandom("pcie_link_test.order");
   std::map<uint16_t, std::pair<uint64_t, uint32_t>> asked;
   for (uint16_t tag = 0; tag < 200; ++tag) {
@@ -345,7 +344,7 @@ TEST(PcieLink, ReadsOvertakeEachOtherAndTheirPartsDoNot) {
     auto& data = got[completion.tag];
     EXPECT_EQ(completion.offset, data.size());  // in order within a read
     data.insert(data.end(), completion.data.begin(), completion.data.end());
-    // Cut only at read completion boundaries (PCIe 5.0, 2.3.1.1), never more than a packet.
+    // Split only at read completion boundaries (PCIe 5.0, 2.3.1.1), never more than a packet.
     const uint64_t end = completion.address + completion.data.size();
     EXPECT_TRUE(completion.offset == 0 || completion.address % 64 == 0);
     EXPECT_TRUE(completion.last || end % 64 == 0);
@@ -365,9 +364,9 @@ TEST(PcieLink, ReadsOvertakeEachOtherAndTheirPartsDoNot) {
   for (const auto& [tag, request] : asked) EXPECT_EQ(got[tag], world.Expected(request.first, request.second));
 }
 
-TEST(PcieLink, AReadSeesEveryWriteMadeBeforeIt) {
+TEST(PcieLink, ReadObservesEarlierWrites) {
   PcieParameters fast = Exact();
-  fast.read_ns = 0;  // nothing but the rule keeps them apart
+  fast.read_ns = 0;  // only the rule orders them
   World world(fast);
   for (uint16_t i = 0; i < 100; ++i) {
     const uint64_t address = world.region.address + i * uint64_t{256};
@@ -381,7 +380,7 @@ TEST(PcieLink, AReadSeesEveryWriteMadeBeforeIt) {
   }
 }
 
-TEST(PcieLink, AMessageComesBehindTheWritesBeforeIt) {
+TEST(PcieLink, MsixDoesNotPassEarlierWrites) {
   World world;
   std::vector<std::pair<uint16_t, uint8_t>> seen;  // vector, last byte written
   world.link.OnMsix([&](uint16_t vector) { seen.emplace_back(vector, world.region.data[255]); });
@@ -391,7 +390,7 @@ TEST(PcieLink, AMessageComesBehindTheWritesBeforeIt) {
       world.tap.WriteDma(cycle, {world.region.address, std::vector<uint8_t>(256, i)});
       world.tap.SendMsix(cycle, i);
     });
-    // 64 beats of credits are 16 writes; later ones must wait for them.
+    // 64 beats of credits are 16 writes; later ones must wait for credits.
     if (i == 16) break;
   }
   world.Run();
@@ -400,7 +399,7 @@ TEST(PcieLink, AMessageComesBehindTheWritesBeforeIt) {
   EXPECT_EQ(world.link.counters().msix, 16u);
 }
 
-TEST(PcieLink, ABarReadsAnswerComesBehindTheWritesBeforeIt) {
+TEST(PcieLink, BarReadCompletionDoesNotPassEarlierWrites) {
   World world;
   world.nic.on_bar = [&](const ProbeNic::BarAccess& access) {
     const Cycle cycle = access.cycle + 8;
@@ -420,7 +419,7 @@ TEST(PcieLink, ABarReadsAnswerComesBehindTheWritesBeforeIt) {
 TEST(PcieLink, CompletionsDoNotPassBarWrites) {
   World world;
   world.Read(100, 0, world.region.address, 64);
-  // The data is ready at 705,656 ps. Just before that the host sends 100 doorbells, of which the device takes one per
+  // The data is ready at 705,656 ps. Just before that the host sends 100 doorbells, which the device accepts at one per
   // cycle.
   world.RunTo(705'655);
   for (uint64_t i = 0; i < 100; ++i) world.link.WriteBar(0, 4 * i, 4, i);
@@ -432,7 +431,7 @@ TEST(PcieLink, CompletionsDoNotPassBarWrites) {
   EXPECT_GE(world.nic.bar_accesses.back().cycle, world.nic.bar_accesses.front().cycle + 99);
 }
 
-TEST(PcieLink, WritesPassReadsThatWaitForATag) {
+TEST(PcieLink, WritesPassReadsWaitingForATag) {
   PcieParameters few = Exact();
   few.outstanding_reads = 2;
   World world(few);
@@ -440,15 +439,15 @@ TEST(PcieLink, WritesPassReadsThatWaitForATag) {
   world.Write(103, world.region.address + 128, std::vector<uint8_t>(64, 0x33));
   world.Run();
   ASSERT_EQ(world.nic.completions.size(), 3u);
-  // The third one goes out when the first is back, and finds what was written after it was made.
+  // The third one is issued when the first completes, and observes writes issued after it.
   EXPECT_GE(world.nic.completions[2].cycle, world.nic.completions[0].cycle + 108);
   EXPECT_EQ(world.nic.completions[2].data, std::vector<uint8_t>(64, 0x33));
   EXPECT_TRUE(world.link.IsIdle());
 }
 
-// --- Memory elsewhere
+// --- External memory
 
-// A base of its own, because it outlives the world.
+// A base class, because it must outlive the world.
 struct MemoryElsewhere {
   std::vector<uint8_t> bytes = std::vector<uint8_t>(16384);
   std::vector<std::string> calls;
@@ -468,10 +467,10 @@ struct WorldElsewhere : MemoryElsewhere, World {
   uint64_t address = 0;
 };
 
-TEST(PcieLink, ReadsElsewhereThatGoOnAreLookedAtTogetherAndAnsweredAsEver) {
+TEST(PcieLink, ContiguousExternalReadsAreSampledTogether) {
   WorldElsewhere plain(false), together(true);
   for (WorldElsewhere* world : {&plain, &together}) {
-    // Two streams, one of them backwards, and one that is somewhere else.
+    // Two streams, one of them in reverse order, and one to another place.
     for (uint16_t i = 0; i < 8; ++i) {
       world->Read(100 + 3U * i, i, world->address + 512U * i, 512);
       world->Read(101 + 3U * i, static_cast<uint16_t>(8 + i), world->address + 8192 + 512U * (7U - i), 512);
@@ -491,7 +490,7 @@ TEST(PcieLink, ReadsElsewhereThatGoOnAreLookedAtTogetherAndAnsweredAsEver) {
   EXPECT_EQ(together.memory.TrafficOf(together.address)->read_bytes, 17 * 512u - 128);
 }
 
-TEST(PcieLink, AReadElsewhereSeesWhatWasWrittenBeforeItAlsoTogether) {
+TEST(PcieLink, CombinedExternalReadObservesEarlierWrites) {
   WorldElsewhere world(true);
   world.Read(100, 1, world.address, 512);
   world.Write(101, world.address + 512, std::vector<uint8_t>(256, 0x77));
@@ -506,7 +505,7 @@ TEST(PcieLink, AReadElsewhereSeesWhatWasWrittenBeforeItAlsoTogether) {
   EXPECT_EQ(world.calls, std::vector<std::string>({"write 512+256", "read 0+768"}));
 }
 
-TEST(PcieLink, OfReadsTogetherOnlyThoseFailThatWouldAlone) {
+TEST(PcieLink, CombinedReadsFailIndividually) {
   WorldElsewhere world(true);
   world.slow->good_bytes = 1024;
   for (uint16_t i = 0; i < 4; ++i) world.Read(100 + i, i, world.address + 512U * i, 512);
@@ -518,8 +517,8 @@ TEST(PcieLink, OfReadsTogetherOnlyThoseFailThatWouldAlone) {
   world.memory.ClearViolations();  // they were expected
 }
 
-// A message or the answer of a BAR says that what was written before is there.
-TEST(PcieLink, WritesElsewhereAreDoneBeforeAMessage) {
+// A message or the answer of a BAR read means that earlier writes are visible.
+TEST(PcieLink, CombinedWriteIsFlushedBeforeMsix) {
   WorldElsewhere world(true);
   std::vector<std::vector<std::string>> seen;
   world.link.OnMsix([&](uint16_t) { seen.push_back(world.calls); });
@@ -531,9 +530,9 @@ TEST(PcieLink, WritesElsewhereAreDoneBeforeAMessage) {
   EXPECT_EQ(world.bytes[511], 2);
 }
 
-// --- What goes wrong
+// --- Errors and faults
 
-TEST(PcieLink, AnAccessOutsideTheWindowsIsAnError) {
+TEST(PcieLink, AccessOutsideTheWindowsIsAnError) {
   World world;
   const auto secret = world.memory.Allocate(4096, 4096, Permission::kWrite);
   world.Read(100, 1, 0xdead'0000, 512);
@@ -553,15 +552,15 @@ TEST(PcieLink, AnAccessOutsideTheWindowsIsAnError) {
   EXPECT_EQ(world.link.counters().failed_writes, 1u);
 }
 
-// Nothing in a test asks for it: the access alone is enough. A read that is lost on its way counts as well.
-TEST(PcieLink, ADeviceThatLeavesTheWindowsUnseenEndsTheProgram) {
+// Without a check in the test: the access alone aborts. A lost read counts as well.
+TEST(PcieLink, UnacknowledgedViolationAborts) {
   EXPECT_DEATH(
       {
         World world;
         world.Read(100, 1, world.region.address + World::kBytes - 8, 16);
         world.Run();
       },
-      "DMA read of 16 bytes at .*: no_window, and nobody asked for it");
+      "DMA read of 16 bytes at .*: no_window, and not expected");
   EXPECT_DEATH(
       {
         World world;
@@ -569,7 +568,7 @@ TEST(PcieLink, ADeviceThatLeavesTheWindowsUnseenEndsTheProgram) {
         world.Read(100, 1, 0xdead'0000, 16);
         world.Run();
       },
-      "DMA read of 16 bytes at 0xdead0000: no_window, and nobody asked for it");
+      "DMA read of 16 bytes at 0xdead0000: no_window, and not expected");
 }
 
 TEST(PcieLink, FaultsHitTheReadsTheyName) {
@@ -585,7 +584,7 @@ TEST(PcieLink, FaultsHitTheReadsTheyName) {
     std::vector<std::pair<DmaStatus, size_t>> parts;
   } rows[] = {
       {0, {{DmaStatus::kOk, 256}, {DmaStatus::kOk, 256}}},
-      {4096 - 512, {{DmaStatus::kOk, 256}, {DmaStatus::kOk, 256}}},  // touches the byte before only
+      {4096 - 512, {{DmaStatus::kOk, 256}, {DmaStatus::kOk, 256}}},  // touches only the byte before
       {4096, {{DmaStatus::kOk, 256}, {DmaStatus::kOk, 256}}},        // the first of two
       {4096, {{DmaStatus::kUnsupportedRequest, 0}}},
       {8192, {{DmaStatus::kOk, 256}, {DmaStatus::kCompleterAbort, 0}}},
@@ -604,10 +603,10 @@ TEST(PcieLink, FaultsHitTheReadsTheyName) {
   }
   for (size_t i = 0; i < std::size(rows); ++i) EXPECT_EQ(got[static_cast<uint16_t>(i)], rows[i].parts) << i;
   EXPECT_EQ(cycle[6] - 3000, cycle[0] + 2500);     // 10 us
-  EXPECT_TRUE(world.memory.violations().empty());  // the host's memory did nothing wrong
+  EXPECT_TRUE(world.memory.violations().empty());  // no violation in host memory
 }
 
-TEST(PcieLink, ALostReadTimesOutExactlyThen) {
+TEST(PcieLink, LostReadTimesOutExactly) {
   World world;
   world.link.AddFault({.kind = DmaFault::Kind::kTimeout, .address = 0, .nth = 1});
   world.link.AddFault({.kind = DmaFault::Kind::kTimeout, .address = 0, .nth = 2, .after_bytes = 256});
@@ -629,7 +628,7 @@ TEST(PcieLink, ALostReadTimesOutExactlyThen) {
   EXPECT_TRUE(world.link.IsIdle());
 }
 
-TEST(PcieLink, ADelayAsLongAsTheTimeoutIsATimeoutAndNoAnswerComesLater) {
+TEST(PcieLink, DelayOfTheTimeoutIsATimeoutWithoutALateCompletion) {
   for (const uint32_t delay_ns : {30'000U, 50'000U}) {
     World world;
     world.link.AddFault({.kind = DmaFault::Kind::kDelay, .nth = 1, .delay_ns = delay_ns});
@@ -643,7 +642,7 @@ TEST(PcieLink, ADelayAsLongAsTheTimeoutIsATimeoutAndNoAnswerComesLater) {
   }
 }
 
-TEST(PcieLink, ASplitReadEndsAtEveryBoundaryAndBringsTheSameBytes) {
+TEST(PcieLink, SplitReadEndsAtEveryBoundaryWithTheSameBytes) {
   World world;
   world.link.AddFault({.kind = DmaFault::Kind::kSplit, .nth = 2, .count = 2});
   const uint64_t address = world.region.address + 40;
@@ -662,7 +661,7 @@ TEST(PcieLink, ASplitReadEndsAtEveryBoundaryAndBringsTheSameBytes) {
   EXPECT_EQ(world.link.counters().faulted_reads, 2u);
 }
 
-TEST(PcieLink, ASpreadLetsReadsOvertake) {
+TEST(PcieLink, LatencySpreadReordersReads) {
   World world;
   world.link.AddFault({.kind = DmaFault::Kind::kSpread, .delay_ns = 5'000});
   for (uint16_t tag = 0; tag < 32; ++tag) world.Read(100U + tag, tag, world.region.address, 64);
@@ -674,7 +673,7 @@ TEST(PcieLink, ASpreadLetsReadsOvertake) {
   EXPECT_LT(world.nic.completions.back().cycle, 100u + 32 + 250 + 5'000 / 4);
 }
 
-TEST(PcieLink, FaultsByChanceComeAtTheirRate) {
+TEST(PcieLink, RandomFaultsOccurAtTheirRate) {
   World world(kPciePresets[1]);
   world.link.AddFault({.kind = DmaFault::Kind::kCompleterAbort, .per_million = 100'000});
   for (unsigned i = 0; i < 5000; ++i) world.Read(100 + i * 300u, 0, world.region.address, 64);
@@ -685,7 +684,7 @@ TEST(PcieLink, FaultsByChanceComeAtTheirRate) {
   EXPECT_LT(failed, 600);
 }
 
-TEST(PcieLink, ABarReadWithoutAnswerGivesAllOnesAndALateAnswerIsDropped) {
+TEST(PcieLink, UnansweredBarReadReturnsAllOnesAndALateAnswerIsDropped) {
   World world;
   std::vector<std::pair<uint64_t, Picoseconds>> answers;
   const auto note = [&](uint64_t value) { answers.emplace_back(value, world.scheduler.now()); };
@@ -697,7 +696,7 @@ TEST(PcieLink, ABarReadWithoutAnswerGivesAllOnesAndALateAnswerIsDropped) {
   ASSERT_EQ(answers.size(), 1u);
   EXPECT_EQ(answers[0].first, 0xffff'ffffu);
   EXPECT_EQ(world.link.counters().bar_timeouts, 1u);
-  // The device answers it at last, and then the next one.
+  // The device finally answers it, and then the next one.
   world.link.ReadBar(0, 4, 4, note);
   world.In(20'000, [&] { world.tap.CompleteBarRead(20'000, 1); });
   world.In(20'001, [&] { world.tap.CompleteBarRead(20'001, 2); });
@@ -706,7 +705,7 @@ TEST(PcieLink, ABarReadWithoutAnswerGivesAllOnesAndALateAnswerIsDropped) {
   EXPECT_EQ(answers[1].first, 2u);
 }
 
-TEST(PcieLink, ARestartForgetsWhatWasUnderWay) {
+TEST(PcieLink, RestartDropsOutstandingTransactions) {
   World world;
   uint64_t answer = 0;
   world.Read(100, 0, world.region.address, 512);
@@ -721,7 +720,7 @@ TEST(PcieLink, ARestartForgetsWhatWasUnderWay) {
   EXPECT_EQ(world.nic.completions.size(), 0u);
   EXPECT_EQ(world.nic.bar_accesses.size(), 0u);
   EXPECT_NE(world.region.data[4096], 0xcc);
-  ASSERT_EQ(world.nic.credits.size(), 3u);  // of the start, of the write, and new ones
+  ASSERT_EQ(world.nic.credits.size(), 3u);  // initial, of the write, and new ones
   EXPECT_EQ(world.nic.credits[2].cycle, 110 + kResetCycles);
   world.Read(20'000, 0, world.region.address, 64);  // the same tag again
   world.Run();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory elsewhere, for tests.
+// External memory, for tests.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace vireo::sim {
 
-// Plain bytes, and what was asked of them, in order: "read OFFSET+BYTES", "write OFFSET+BYTES".
+// Plain bytes, and a log of the accesses, in order: "read OFFSET+BYTES", "write OFFSET+BYTES".
 class RecordedMemory final : public MemoryBackend {
  public:
   // `bytes` and `calls` outlive it; several may share `calls`.
@@ -21,20 +21,20 @@ class RecordedMemory final : public MemoryBackend {
       : good_bytes(bytes.size()), bytes_(bytes), calls_(calls) {}
 
   bool Read(uint64_t offset, std::span<uint8_t> data) override {
-    if (!Ask("read ", offset, data.size())) return false;
+    if (!Record("read ", offset, data.size())) return false;
     std::copy_n(bytes_.begin() + static_cast<ptrdiff_t>(offset), data.size(), data.begin());
     return true;
   }
   bool Write(uint64_t offset, std::span<const uint8_t> data) override {
-    if (!Ask("write ", offset, data.size())) return false;
+    if (!Record("write ", offset, data.size())) return false;
     std::ranges::copy(data, bytes_.begin() + static_cast<ptrdiff_t>(offset));
     return true;
   }
 
-  size_t good_bytes;  // accesses that go beyond fail
+  size_t good_bytes;  // accesses beyond them fail
 
  private:
-  bool Ask(const char* what, uint64_t offset, size_t bytes) {
+  bool Record(const char* what, uint64_t offset, size_t bytes) {
     calls_.push_back(what + std::to_string(offset) + "+" + std::to_string(bytes));
     return offset + bytes <= good_bytes;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of callbacks, the edges of deadlines, and that a SystemC simulation runs the same schedule.
+// Order of callbacks, exact deadlines, and the same schedule inside SystemC.
 #include "sim/time/scheduler.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ class Log final : public Scheduler::Client {
   void SetAlarm(Picoseconds time) { scheduler_.SetAlarm(time, number_); }
   void OnTime(uint64_t cookie) override {
     lines_.push_back(std::to_string(scheduler_.now()) + " " + name_ + " " + std::to_string(cookie));
-    if (cookie == 100) At(scheduler_.now(), 101);      // at once
+    if (cookie == 100) At(scheduler_.now(), 101);      // immediately
     if (cookie == 200) At(scheduler_.now() + 5, 201);  // later
     if (cookie == 300) SetAlarm(scheduler_.now() + 7);
   }
@@ -75,7 +75,7 @@ const std::vector<std::string> kExpected = {
     "0 a 0",    "7 a 100",  "7 a 101", "7 b 3",  "10 a 2",  "10 a 1", "10 b 1", "function", "function of a function",
     "deadline", "20 b 200", "21 a 9",  "25 a 4", "25 b 201"};
 
-TEST(Scheduler, RunsInTheOrderOfTimeClientAndCall) {
+TEST(Scheduler, RunsInOrderOfTimeClientAndCall) {
   StandaloneScheduler scheduler;
   EXPECT_EQ(RunSchedule(scheduler), kExpected);
 }
@@ -105,7 +105,7 @@ void CheckDeadlineAndPredicate(Scheduler& scheduler) {
   EXPECT_TRUE(scheduler.RunUntil([&] { return lines.size() >= 2; }, 1000));
   EXPECT_EQ(lines.size(), 3u);  // all of one time
   EXPECT_EQ(scheduler.now(), 200u);
-  EXPECT_TRUE(scheduler.RunUntil([] { return true; }, 1000));  // asked before anything runs
+  EXPECT_TRUE(scheduler.RunUntil([] { return true; }, 1000));  // evaluated before anything runs
   EXPECT_EQ(scheduler.now(), 200u);
   EXPECT_FALSE(scheduler.RunUntil(Never, 200));  // a deadline that is over
   EXPECT_EQ(scheduler.now(), 200u);
@@ -127,7 +127,7 @@ TEST(Scheduler, StopsExactlyAtDeadlineAndPredicateInsideSystemC) {
   EXPECT_TRUE(child.ok) << child.error;
 }
 
-// One callback per alarm, when it was set to last, behind what the same client asked for and before later clients.
+// One callback per alarm, at its last setting, after the same client's callbacks and before later clients.
 std::vector<std::string> RunAlarms(Scheduler& scheduler) {
   std::vector<std::string> lines;
   Log a(scheduler, lines, "a"), b(scheduler, lines, "b"), c(scheduler, lines, "c");
@@ -156,12 +156,12 @@ std::vector<std::string> RunAlarms(Scheduler& scheduler) {
 const std::vector<std::string> kExpectedAlarms = {"10 a 3", "10 b 1",       "10 b 0",     "10 c 2",       "10 c 0",
                                                   "40 a 0", "300000 b 300", "300007 b 0", "100000000 b 4"};
 
-TEST(Scheduler, KeepsOneAlarmOfAClient) {
+TEST(Scheduler, KeepsOneAlarmPerClient) {
   StandaloneScheduler scheduler;
   EXPECT_EQ(RunAlarms(scheduler), kExpectedAlarms);
 }
 
-TEST(Scheduler, KeepsOneAlarmOfAClientInsideSystemC) {
+TEST(Scheduler, KeepsOneAlarmPerClientInsideSystemC) {
   const auto child = RunInChild([]() -> std::optional<std::string> {
     SystemcScheduler scheduler;
     EXPECT_EQ(RunAlarms(scheduler), kExpectedAlarms);
@@ -170,31 +170,31 @@ TEST(Scheduler, KeepsOneAlarmOfAClientInsideSystemC) {
   EXPECT_TRUE(child.ok) << child.error;
 }
 
-// Clients and times by chance, against a list that is looked through.
-TEST(Scheduler, RunsWhatWasAskedForByChance) {
+// Random clients and times, against a list that is searched linearly.
+TEST(Scheduler, RandomSchedulesMatchTheReference) {
   auto random = MakeRandom("scheduler");
   StandaloneScheduler scheduler;
   struct Expected {
     Picoseconds time;
     size_t client;
-    uint64_t number;  // of the call; an alarm is behind all of them
+    uint64_t number;  // of the call; an alarm comes after all of them
     uint64_t cookie;
     auto operator<=>(const Expected&) const = default;
   };
   std::vector<Expected> expected;
   struct Client final : Scheduler::Client {
-    void OnTime(uint64_t cookie) override { told(cookie); }
-    std::function<void(uint64_t)> told;
+    void OnTime(uint64_t cookie) override { on_time(cookie); }
+    std::function<void(uint64_t)> on_time;
   };
   std::array<Client, 5> clients;
-  uint64_t calls = 0, told = 0, proceeded = 0;
+  uint64_t calls = 0, called = 0, proceeded = 0;
   Picoseconds deadline = 0;
   const auto time = [&] {
-    // Mostly soon, sometimes beyond everything that is kept by time.
+    // Mostly soon, sometimes beyond all slots.
     const Picoseconds ahead[] = {random() % 8, random() % 5'000, random() % 100'000, random() % 20'000'000};
     return scheduler.now() + ahead[random() % 4];
   };
-  const auto ask = [&] {
+  const auto schedule = [&] {
     const size_t client = random() % clients.size();
     const Picoseconds at = time();
     if (random() % 3 != 0) {
@@ -210,13 +210,13 @@ TEST(Scheduler, RunsWhatWasAskedForByChance) {
   };
   for (size_t i = 0; i < clients.size(); ++i) {
     ASSERT_EQ(scheduler.AddClient(clients[i]), i);
-    clients[i].told = [&, i](uint64_t cookie) {
-      ++told;
+    clients[i].on_time = [&, i](uint64_t cookie) {
+      ++called;
       const auto first = std::min_element(expected.begin(), expected.end());
       ASSERT_NE(first, expected.end());
       ASSERT_EQ(std::tuple(first->time, first->client, first->cookie), std::tuple(scheduler.now(), i, cookie));
       expected.erase(first);
-      for (uint64_t n = expected.size() < 60 ? random() % 3 : 0; n > 0 && told < 50'000; --n) ask();
+      for (uint64_t n = expected.size() < 60 ? random() % 3 : 0; n > 0 && called < 50'000; --n) schedule();
       if (cookie != 0) return;
       const Picoseconds next = time(), before = scheduler.now();
       const bool is_free =
@@ -226,8 +226,8 @@ TEST(Scheduler, RunsWhatWasAskedForByChance) {
       proceeded += is_free ? 1 : 0;
     };
   }
-  while (told < 50'000 && !HasFatalFailure()) {
-    ask();
+  while (called < 50'000 && !HasFatalFailure()) {
+    schedule();
     deadline = scheduler.now() + random() % 1'000'000;
     scheduler.RunUntil([&] { return random() % 16 == 0; }, deadline);
   }
@@ -235,10 +235,10 @@ TEST(Scheduler, RunsWhatWasAskedForByChance) {
   scheduler.RunUntil(Never, kForever);
   EXPECT_TRUE(expected.empty());
   EXPECT_GT(proceeded, 100u);
-  EXPECT_EQ(scheduler.callbacks(), told + proceeded);
+  EXPECT_EQ(scheduler.callbacks(), called + proceeded);
 }
 
-// Who proceeds is called once for many times.
+// A client that proceeds is called once for many times.
 class Runner final : public Scheduler::Client {
  public:
   explicit Runner(Scheduler& scheduler) : scheduler_(scheduler), number_(scheduler.AddClient(*this)) {}
@@ -263,25 +263,25 @@ std::vector<Picoseconds> RunRunner(Scheduler& scheduler, unsigned* calls) {
   Runner runner(scheduler);
   runner.Start(10);
   bool seen = false;
-  scheduler.Call(30, [&] { seen = runner.times.size() == 3; });  // behind all clients of its time
+  scheduler.Call(30, [&] { seen = runner.times.size() == 3; });  // after all clients of its time
   EXPECT_FALSE(scheduler.RunUntil(Never, 50));                   // at which the runner would run once more
   EXPECT_EQ(runner.times.size(), 4u);
   EXPECT_EQ(scheduler.now(), 50u);
   EXPECT_FALSE(scheduler.RunUntil(Never, kForever));
   EXPECT_TRUE(seen);
-  EXPECT_FALSE(scheduler.Proceed(1000));  // nobody runs
+  EXPECT_FALSE(scheduler.Proceed(1000));  // outside of a run
   *calls = runner.calls;
   return runner.times;
 }
 
-TEST(Scheduler, ProceedsWhereNothingElseIsDue) {
+TEST(Scheduler, ProceedsIfNothingElseIsDue) {
   StandaloneScheduler scheduler;
   unsigned calls = 0;
   EXPECT_EQ(RunRunner(scheduler, &calls), (std::vector<Picoseconds>{10, 20, 30, 40, 50, 60}));
-  EXPECT_EQ(calls, 4u);  // the function at 30 is in the way before it and behind it, and then the deadline
+  EXPECT_EQ(calls, 4u);  // stopped by the function at 30, before and after it, and by the deadline
 }
 
-TEST(Scheduler, TimeOfAKernelDoesNotProceed) {
+TEST(Scheduler, DoesNotProceedInsideSystemC) {
   const auto child = RunInChild([]() -> std::optional<std::string> {
     SystemcScheduler scheduler;
     unsigned calls = 0;
@@ -292,7 +292,7 @@ TEST(Scheduler, TimeOfAKernelDoesNotProceed) {
   EXPECT_TRUE(child.ok) << child.error;
 }
 
-// A device in the same kernel: its process asks the scheduler for something earlier than what is pending.
+// A device in the same kernel: its process schedules a callback earlier than the pending ones.
 class Device final : public sc_core::sc_module {
  public:
   VIREO_SC_MODULE(Device)
@@ -313,7 +313,7 @@ class Device final : public sc_core::sc_module {
   sc_core::sc_event wake_;
 };
 
-TEST(Scheduler, TakesCallsFromOtherProcessesOfTheKernel) {
+TEST(Scheduler, AcceptsCallsFromOtherSystemCProcesses) {
   const auto child = RunInChild([]() -> std::optional<std::string> {
     SystemcScheduler scheduler;
     std::vector<std::string> lines;
@@ -327,14 +327,14 @@ TEST(Scheduler, TakesCallsFromOtherProcessesOfTheKernel) {
   EXPECT_TRUE(child.ok) << child.error;
 }
 
-TEST(SchedulerDeathTest, EndsTheProgramForATimeThatIsOver) {
+TEST(SchedulerDeathTest, PastTimeAborts) {
   StandaloneScheduler scheduler;
   scheduler.RunUntil(Never, 100);
   scheduler.Call(100, [] {});
-  EXPECT_DEATH(scheduler.Call(99, [] {}), "asks at 100 ps for a callback at 99 ps");
+  EXPECT_DEATH(scheduler.Call(99, [] {}), "requests at 100 ps a callback at 99 ps");
 }
 
-TEST(SchedulerDeathTest, EndsTheProgramForASecondSimulation) {
+TEST(SchedulerDeathTest, SecondSimulationAborts) {
   const auto child = RunInChild([]() -> std::optional<std::string> {
     const SystemcScheduler first("first");
     const SystemcScheduler second("second");
@@ -354,7 +354,7 @@ TEST(CoreClock, MapsCyclesToTimeAndBackWithoutDrift) {
   EXPECT_EQ(fast.AtOrAfter(4001), 2u);
   EXPECT_EQ(fast.Containing(3999), 0u);
   EXPECT_EQ(fast.Containing(4000), 1u);
-  // 322.265 MHz: no whole number of picoseconds.
+  // 322.265 MHz: not a whole number of picoseconds.
   const CoreClock odd(322'265);
   EXPECT_EQ(odd.Begin(322'265'000), 1'000'000'000'000u);  // one second
   for (const Cycle cycle :
@@ -386,14 +386,14 @@ class Ping final : public Scheduler::Client {
   uint64_t left_ = 0;
 };
 
-// Printed, never judged: a shared machine's speed is no property of the code.
+// Printed, not checked: the speed depends on the machine.
 TEST(Scheduler, PrintsItsSpeed) {
   constexpr uint64_t kEvents = 1'000'000;
   const auto measure = [](Scheduler& scheduler) {
     std::vector<Ping> pings;
     pings.reserve(20);
     for (int i = 0; i < 20; ++i) pings.emplace_back(scheduler);
-    // Clients are known by address, so they start when none moves any more.
+    // Clients are registered by address, so they start after the last one is built.
     for (Ping& ping : pings) ping.Start(kEvents / 20);
     const auto start = std::chrono::steady_clock::now();
     scheduler.RunUntil(Never, kForever);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The real firmware on a management port in simulated time: same answers as when it is called directly, stated times,
-// sleep and wake, reset and destruction at any moment. The registers are those of the firmware's own mock device.
+// The real firmware on a management port in simulated time: the same answers as a direct call, exact times, sleep and
+// wake-up, reset and destruction at any time. The registers are those of the firmware's own mock device.
 #include "sim/topology/firmware_runner.h"
 
 #include <gtest/gtest.h>
@@ -22,12 +22,22 @@
 namespace vireo::sim {
 namespace {
 
+using verif::Answer;
+using verif::Bench;
+using verif::Bit;
+using verif::BytesOf;
+using verif::MailboxRequest;
+using verif::MockDevice;
+using verif::PageList;
+using verif::RdmaCtrlCmd;
+using verif::RdmaError;
+
 constexpr Picoseconds kMicrosecond = 1'000'000;
 constexpr Picoseconds kMillisecond = 1'000 * kMicrosecond;
 constexpr Cycle kReadLatency = 3;       // of the register file
 constexpr Cycle kInterruptLatency = 2;  // from a change of the registers to the level
 
-// Registers and nothing else: reads are answered kReadLatency cycles later.
+// Registers only: reads are answered kReadLatency cycles later.
 class RegisterNic final : public Nic, private Scheduler::Client {
  public:
   struct Access {
@@ -76,7 +86,7 @@ class RegisterNic final : public Nic, private Scheduler::Client {
   bool IsIdle() const override { return !reading_ && level_ == shown_; }
   Cycle NextDeadline() const override { return kNever; }
 
-  // Something changed the registers.
+  // Called after a change of the registers.
   void Look(Cycle cycle) {
     level_ = device->IsInterruptRaised();
     if (level_ != shown_) Plan(cycle + kInterruptLatency);
@@ -138,7 +148,7 @@ struct World {
   bool RunUntilAsleep() {
     return topology->RunUntil([&] { return runner->is_sleeping() && nic->IsIdle(); }, scheduler.now() + kMillisecond);
   }
-  // Changes of the host's side, told to the interrupt.
+  // Applies changes of the host's side to the interrupt.
   template <typename What>
   void Do(What what) {
     what(*nic->device);
@@ -190,7 +200,7 @@ TEST(FirmwareRunner, StartsServesAndSleeps) {
   EXPECT_TRUE(world.nic->device->RegisterAs<spec::MgmtControl>(spec::kMgmtControlRegister).datapath_enable);
 }
 
-TEST(FirmwareRunner, AnswersAndTablesAreThoseOfACallInNoTime) {
+TEST(FirmwareRunner, AnswersAndTablesMatchAnUntimedCall) {
   World world;
   world.BringUp();
   Bench bench;
@@ -215,7 +225,7 @@ TEST(FirmwareRunner, AnswersAndTablesAreThoseOfACallInNoTime) {
   EXPECT_EQ(world.nic->device->Snapshot(), bench.device.Snapshot());
 }
 
-TEST(FirmwareRunner, EveryAccessComesInItsStatedCycle) {
+TEST(FirmwareRunner, AccessesOccurInTheirStatedCycles) {
   for (const Cycle cost : {1u, 12u, 100u}) {
     World world({.access_cycles = cost, .firmware = {}});
     EXPECT_TRUE(world.RunUntilAsleep());
@@ -225,7 +235,7 @@ TEST(FirmwareRunner, EveryAccessComesInItsStatedCycle) {
     for (size_t i = 1; i < accesses.size(); ++i) {
       ASSERT_EQ(accesses[i].cycle, accesses[i - 1].cycle + (accesses[i - 1].is_write ? 0 : kReadLatency) + cost) << i;
     }
-    // From sleep: the interrupt's rise and the cost of one access.
+    // From sleep: from the interrupt, the cost of one access.
     const size_t before = accesses.size();
     const Cycle raised = world.Now() + 1 + kInterruptLatency;
     world.Do([](MockDevice& device) { device.SetLink(true); });
@@ -236,7 +246,7 @@ TEST(FirmwareRunner, EveryAccessComesInItsStatedCycle) {
   }
 }
 
-TEST(FirmwareRunner, EqualRunsAreEqualInEveryAccess) {
+TEST(FirmwareRunner, EqualRunsMatchInEveryAccess) {
   std::vector<RegisterNic::Access> runs[2];
   for (auto& run : runs) {
     World world;
@@ -248,7 +258,7 @@ TEST(FirmwareRunner, EqualRunsAreEqualInEveryAccess) {
   EXPECT_EQ(runs[0], runs[1]);
 }
 
-TEST(FirmwareRunner, SeveralCommandsAreServedWithoutAnotherInterrupt) {
+TEST(FirmwareRunner, SeveralCommandsAreServedPerInterrupt) {
   World world;
   world.BringUp();
   world.Do([&](MockDevice& device) {
@@ -258,7 +268,7 @@ TEST(FirmwareRunner, SeveralCommandsAreServedWithoutAnotherInterrupt) {
   EXPECT_TRUE(world.RunUntilAsleep());
 }
 
-// Whatever the firmware is doing when another reason comes, also in the cycles in which it is about to fall asleep.
+// For any state of the firmware at the next interrupt, including the cycles before it sleeps.
 TEST(FirmwareRunner, NoInterruptIsMissed) {
   World world;
   world.BringUp();
@@ -272,12 +282,12 @@ TEST(FirmwareRunner, NoInterruptIsMissed) {
   }
 }
 
-TEST(FirmwareRunner, APeekReadsBesideItAndMissesNoInterrupt) {
+TEST(FirmwareRunner, PeekReadsConcurrentlyAndMissesNoInterrupt) {
   World world;
   world.BringUp();
   const CoreClock& clock = world.topology->station(0).clock();
   for (Cycle later = 3; later < 12; ++later) {
-    // An interrupt within the read and behind it; in front of it, nobody may peek.
+    // An interrupt during the read and after it; Peek is not allowed before it.
     const Cycle then = world.Now() + 6;
     uint32_t value = 0;
     world.scheduler.Call(clock.Begin(then), [&] {
@@ -294,7 +304,7 @@ TEST(FirmwareRunner, APeekReadsBesideItAndMissesNoInterrupt) {
   }
 }
 
-TEST(FirmwareRunner, ADeviceThatIsNotItsKindIsLeftAlone) {
+TEST(FirmwareRunner, UnknownDeviceIsNotAccessed) {
   World world({}, true);
   world.topology->RunFor(kMillisecond);
   EXPECT_TRUE(world.runner->is_refused());
@@ -305,7 +315,7 @@ TEST(FirmwareRunner, ADeviceThatIsNotItsKindIsLeftAlone) {
   EXPECT_EQ(world.runner->accesses(), 1u);
 }
 
-TEST(FirmwareRunner, ADeviceThatDoesNotAnswerStopsTheFirmwareAndNothingElse) {
+TEST(FirmwareRunner, UnresponsiveDeviceStopsOnlyItsFirmware) {
   World world;
   world.BringUp();
   world.nic->is_deaf = true;
@@ -315,7 +325,7 @@ TEST(FirmwareRunner, ADeviceThatDoesNotAnswerStopsTheFirmwareAndNothingElse) {
   EXPECT_TRUE(world.nic->device->answers.empty());
 }
 
-TEST(FirmwareRunner, AHardwareResetAtAnyMomentStartsItAnew) {
+TEST(FirmwareRunner, HardwareResetAtAnyTimeRestartsIt) {
   auto random = MakeRandom("firmware_runner.reset");
   World world;
   for (int i = 0; i < 100; ++i) {
@@ -328,7 +338,7 @@ TEST(FirmwareRunner, AHardwareResetAtAnyMomentStartsItAnew) {
   EXPECT_TRUE(world.Roce(RdmaCtrlCmd::kCreatePd).ok());
 }
 
-TEST(FirmwareRunner, MayBeDestroyedWhateverItIsDoing) {
+TEST(FirmwareRunner, MayBeDestroyedInAnyState) {
   auto random = MakeRandom("firmware_runner.destroy");
   for (int i = 0; i < 100; ++i) {
     World world;
@@ -341,7 +351,7 @@ TEST(FirmwareRunner, MayBeDestroyedWhateverItIsDoing) {
   }
 }
 
-TEST(FirmwareRunner, TwoOfThemDoNotKnowOfEachOther) {
+TEST(FirmwareRunner, TwoRunnersAreIndependent) {
   World a, b;
   a.BringUp();
   b.BringUp();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver's view of a simulated NIC: on the probe RTL for everything, on the fake for time and loss.
+// A driver's view of a simulated NIC: on the probe RTL for all functions, on the fake for timing and loss.
 #include "sim/topology/simulated_function.h"
 
 #include <gtest/gtest.h>
@@ -51,13 +51,13 @@ struct World {
     function(i).WriteConfig(spec::PciHeader::kCommandOffset, 2,
                             spec::PciCommand::kBusMaster | spec::PciCommand::kMemorySpace);
   }
-  // The probe copies and sends.
+  // Starts a copy of the probe, which sends the data.
   void Copy(uint64_t from, uint64_t to, uint64_t bytes) {
     function().WriteBar(0, 0x00, 8, from);
     function().WriteBar(0, 0x08, 8, to);
     function().WriteBar(0, 0x10, 4, bytes);
   }
-  // As a driver waits: looks, then waits.
+  // Waits like a driver: polls, then waits.
   bool WaitFor(unsigned vector, unsigned i = 0, uint64_t ns = kMillisecondNs) {
     const uint64_t deadline = function(i).NowNs() + ns;
     while (!function(i).TakeInterrupt(vector)) {
@@ -72,7 +72,7 @@ struct World {
   std::unique_ptr<SimulatedFunction> functions[2];
 };
 
-TEST(SimulatedFunction, FindsAndProgramsTheBars) {
+TEST(SimulatedFunction, SizesAndProgramsTheBars) {
   World world;
   EXPECT_EQ(world.function().BarBytes(0), spec::kBarVirtioBytes);
   EXPECT_EQ(world.function().BarBytes(1), 0u);
@@ -92,7 +92,7 @@ TEST(SimulatedFunction, FindsAndProgramsTheBars) {
   EXPECT_EQ(world.function().MsixVectors(), 8u);
 }
 
-TEST(SimulatedFunction, ADriverFindsTheVirtioRegions) {
+TEST(SimulatedFunction, DriverFindsTheVirtioRegions) {
   World world;
   const auto layout = host::FindVirtioLayout(world.function());
   ASSERT_TRUE(layout.ok()) << host::ToString(layout.error());
@@ -103,7 +103,7 @@ TEST(SimulatedFunction, ADriverFindsTheVirtioRegions) {
   EXPECT_EQ(world.function().ReadConfig(spec::PciHeader::kCommandOffset, 2) & 6u, 6u);
 }
 
-TEST(SimulatedFunction, AReadReturnsAfterAllEarlierWrites) {
+TEST(SimulatedFunction, ReadReturnsAfterAllEarlierWrites) {
   World world;
   const uint64_t before = world.function().NowNs();
   for (uint64_t i = 0; i < 50; ++i) {
@@ -114,7 +114,7 @@ TEST(SimulatedFunction, AReadReturnsAfterAllEarlierWrites) {
   EXPECT_TRUE(world.function().health().ok());
 }
 
-TEST(SimulatedFunction, MessagesComeOnlyForEnabledVectorsAndBehindTheirData) {
+TEST(SimulatedFunction, MsixComesForEnabledVectorsBehindItsData) {
   World world;
   world.EnableDma();
   auto memory = world.function().AllocateDma(8192, 4096);
@@ -136,7 +136,7 @@ TEST(SimulatedFunction, MessagesComeOnlyForEnabledVectorsAndBehindTheirData) {
   }
   EXPECT_EQ(world.function().messages(), 19u);
 
-  // One vector less, none, and again.
+  // One vector fewer, none, and all again.
   ASSERT_TRUE(world.function().EnableMsix(1).ok());
   EXPECT_EQ(world.function().ReadBar(2, 12, 4), 0u);
   EXPECT_EQ(world.function().ReadBar(2, 16 + 12, 4), 1u);
@@ -151,14 +151,14 @@ TEST(SimulatedFunction, MessagesComeOnlyForEnabledVectorsAndBehindTheirData) {
   EXPECT_TRUE(world.WaitFor(0));
 }
 
-TEST(SimulatedFunction, BadNumbersOfVectorsAreRefused) {
+TEST(SimulatedFunction, InvalidVectorCountsAreRefused) {
   World world;
   EXPECT_EQ(world.function().EnableMsix(9).error().code, host::ErrorCode::kInvalidArgument);
   World fake(MakeFake);
   EXPECT_EQ(fake.function().MsixVectors(), 0u);
   EXPECT_TRUE(fake.function().EnableMsix(0).ok());
   EXPECT_EQ(fake.function().EnableMsix(1).error().code, host::ErrorCode::kInvalidArgument);
-  // The table of BAR 2 has room for 8: a device that says 16 keeps the others masked.
+  // The table of BAR 2 has room for 8: a device that reports 16 keeps the others masked.
   World big([](const NicContext& context) {
     return std::make_unique<RtlNic>(context, std::make_unique<RtlPins<Vnic_probe_512>>(),
                                     PciConfig::Options{.msix_vectors = 16});
@@ -169,7 +169,7 @@ TEST(SimulatedFunction, BadNumbersOfVectorsAreRefused) {
   EXPECT_TRUE(big.function().EnableMsix(8).ok());
 }
 
-TEST(SimulatedFunction, WaitReturnsForAMessageElseAtItsDeadline) {
+TEST(SimulatedFunction, WaitReturnsOnMsixOrAtItsDeadline) {
   World world;
   world.EnableDma(0);
   world.EnableDma(1);
@@ -179,11 +179,11 @@ TEST(SimulatedFunction, WaitReturnsForAMessageElseAtItsDeadline) {
   const uint64_t start = world.function().NowNs();
   world.function().Wait(start + 12'345);
   EXPECT_EQ(world.function().NowNs(), start + 12'345);
-  // The deadline is over: time moves all the same.
+  // The deadline has passed: time advances anyway.
   world.function().Wait(0);
   EXPECT_GT(world.function().NowNs(), start + 12'345);
   EXPECT_LT(world.function().NowNs(), start + 13'000);
-  // A message ends it early; what arrived before the Wait too, and only once.
+  // A message ends it early; so does one that arrived before the Wait, but only once.
   world.Copy((*memory)->address(), (*memory)->address() + 4096, 64);
   const uint64_t asked = world.function().NowNs();
   world.function().Wait(asked + kMillisecondNs);
@@ -199,7 +199,7 @@ TEST(SimulatedFunction, WaitReturnsForAMessageElseAtItsDeadline) {
   EXPECT_EQ(world.function(1).NowNs(), now + 1000);
 }
 
-TEST(SimulatedFunction, TheWindowOfConfigurationSpaceReachesTheBars) {
+TEST(SimulatedFunction, PciConfigAccessWindowReachesTheBars) {
   World world;
   const uint32_t at = spec::kPciCapAtPciCfg;
   SimulatedFunction& function = world.function();
@@ -217,9 +217,9 @@ TEST(SimulatedFunction, TheWindowOfConfigurationSpaceReachesTheBars) {
   EXPECT_EQ(function.ReadConfig(data + 3, 1), 0x12u);
   choose(0, 0, 2);
   EXPECT_EQ(function.ReadConfig(data, 4), 0x5678u);
-  function.WriteConfig(data, 2, 0xabcd);  // the probe takes any width as a whole register
+  function.WriteConfig(data, 2, 0xabcd);  // the probe replaces the whole register for any width
   EXPECT_EQ(function.ReadBar(0, 0, 8), 0xabcdu);
-  // No valid choice: nothing happens.
+  // Invalid selection: no access.
   const uint64_t accesses = world.topology->station(0).pcie().counters().bar_writes;
   for (const auto& [bar, offset, length] :
        std::vector<std::array<uint32_t, 3>>{{0, 0, 0},
@@ -238,7 +238,7 @@ TEST(SimulatedFunction, TheWindowOfConfigurationSpaceReachesTheBars) {
   EXPECT_EQ(world.topology->station(0).pcie().counters().bar_writes, accesses);
 }
 
-TEST(SimulatedFunction, MemoryIsSharedUntilItsObjectEnds) {
+TEST(SimulatedFunction, MemoryIsSharedForTheLifetimeOfItsObject) {
   World world;
   SimulatedFunction& function = world.function();
   uint64_t address = 0;
@@ -270,7 +270,7 @@ TEST(SimulatedFunction, MemoryIsSharedUntilItsObjectEnds) {
   std::free(own);
 }
 
-// Nothing behind the seam answers any more.
+// A device that never answers.
 class DeafNic final : public Nic {
  public:
   void Reset(Cycle) override {}
@@ -288,7 +288,7 @@ class DeafNic final : public Nic {
   Cycle NextDeadline() const override { return kNever; }
 };
 
-TEST(SimulatedFunction, AFunctionThatDoesNotAnswerIsLost) {
+TEST(SimulatedFunction, UnresponsiveFunctionIsLost) {
   World world([](const NicContext&) { return std::make_unique<DeafNic>(); });
   SimulatedFunction& function = world.function();
   EXPECT_TRUE(function.health().ok());
@@ -314,7 +314,7 @@ TEST(SimulatedFunction, WorksOnAnyDevice) {
   EXPECT_EQ(world.function(1).ReadBar(0, FakeNic::kScratch, 8), 0u);
   function.WriteBar(0, FakeNic::kSendAddress, 8, (*buffer)->address());
   function.WriteBar(0, FakeNic::kSendBytes, 4, 300);
-  // Polls, as a driver without interrupts does.
+  // Polls, like a driver without interrupts.
   int polls = 0;
   while (world.function(1).ReadBar(0, FakeNic::kReceived, 8) == 0 && ++polls < 1000) world.function(1).Progress();
   EXPECT_LT(polls, 1000);
@@ -322,7 +322,7 @@ TEST(SimulatedFunction, WorksOnAnyDevice) {
   EXPECT_TRUE(std::equal((*buffer)->data(), (*buffer)->data() + 300, (*ring)->data() + FakeNic::kSlotHeader));
 }
 
-TEST(SimulatedFunction, AfterAHardwareResetItIsEnumeratedAnew) {
+TEST(SimulatedFunction, HardwareResetEnumeratesAgain) {
   World world;
   ASSERT_TRUE(world.function().EnableMsix(4).ok());
   world.topology->Reset(0);

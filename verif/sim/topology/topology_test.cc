@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole worlds: host memory → NIC → switch → NIC → host memory, with faults, captures and equal hashes for equal seeds.
-// Each simulation runs in a child of its own, because SystemC has one kernel per process.
+// Whole topologies: host memory → NIC → switch → NIC → host memory, with faults, captures and equal hashes for equal
+// seeds. Each simulation runs in its own child process, because SystemC has one kernel per process.
 #include "sim/topology/topology.h"
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ class Host {
     });
   }
   static constexpr uint8_t kEverybody = 0xff;
-  // 14 bytes of header, then `bytes` - 14 of payload; from its own buffer.
+  // 14 bytes of header, then `bytes` - 14 of payload, in a buffer of its own.
   std::vector<uint8_t> Send(uint8_t to, uint64_t bytes, std::mt19937_64& random) {
     std::vector<uint8_t> frame(bytes);
     for (auto& byte : frame) byte = static_cast<uint8_t>(random());
@@ -73,7 +73,7 @@ class Host {
     const uint8_t header[14] = {
         static_cast<uint8_t>(group | 2), group, group, group, group, to, 2, 0, 0, 0, 0, number_, 0x88, 0xb5};
     std::memcpy(frame.data(), header, sizeof(header));
-    // Not aligned, so that reads and completions are cut at odd places.
+    // Unaligned, so that reads and completions are split at odd places.
     const auto buffer = station_.memory().Allocate(bytes + 100);
     const uint64_t offset = random() % 100;
     std::memcpy(buffer->data.data() + offset, frame.data(), bytes);
@@ -112,7 +112,7 @@ struct World {
   std::vector<std::unique_ptr<Host>> hosts;
 };
 
-// A test's body in a child; its failures fail the parent's test.
+// Runs a test's body in a child; its failures fail the parent's test.
 void InChild(const std::function<void()>& body, const ChildOptions& options = {}) {
   const auto child = RunInChild(
       [&]() -> std::optional<std::string> {
@@ -128,7 +128,7 @@ std::vector<uint8_t> Padded(std::vector<uint8_t> frame) {
   return frame;
 }
 
-// Frames of all sizes both ways; every one arrives, in order, unchanged.
+// Frames of all sizes in both directions; each arrives, in order, unchanged.
 void CheckEveryFrameArrives(Scheduler& scheduler, Fabric fabric) {
   auto parameters = Nics(2);
   parameters.fabric = fabric;
@@ -163,15 +163,15 @@ TEST(Topology, EveryFrameArrivesOverADirectWire) {
   });
 }
 
-// In a child as well: children that get a seed need a parent that has drawn none.
-TEST(Topology, RunsWithoutSystemCToo) {
+// Also in a child: children with a given seed need a parent that has not used its own.
+TEST(Topology, RunsWithoutSystemC) {
   InChild([] {
     StandaloneScheduler scheduler;
     CheckEveryFrameArrives(scheduler, Fabric::kSwitch);
   });
 }
 
-TEST(Topology, ASwitchedFrameTakesExactlyItsTime) {
+TEST(Topology, SwitchedFrameLatencyIsExact) {
   InChild([] {
     SystemcScheduler scheduler;
     auto parameters = Nics(2);
@@ -190,14 +190,14 @@ TEST(Topology, ASwitchedFrameTakesExactlyItsTime) {
     for (size_t i = 0; i < 2; ++i) world.topology->station(i).tap().AddSink(watch);
     world.hosts[0]->Send(1, 1000, random);
     ASSERT_TRUE(world.topology->RunUntilQuiet(2 * kMillisecond));
-    // First beat to first beat: 4 ns, MAC 40, 80.96 on the line, 500 on the way, switch 400, the same line and way, MAC
-    // 40; up to a cycle.
+    // First beat to first beat: 4 ns, MAC 40, 80.96 on the line, 500 wire delay, switch 400, the same line and delay,
+    // MAC 40; up to a cycle.
     const Picoseconds ps = 4'000 + 40'000 + 2 * (80'960 + 500'000) + 400'000 + 40'000;
     EXPECT_EQ(watch.receive - watch.transmit, (ps + 3'999) / 4'000);
   });
 }
 
-TEST(Topology, ManyNicsFloodAndLearn) {
+TEST(Topology, SwitchFloodsAndLearnsWithManyNics) {
   InChild([] {
     SystemcScheduler scheduler;
     World world(scheduler, Nics(5));
@@ -212,7 +212,7 @@ TEST(Topology, ManyNicsFloodAndLearn) {
   });
 }
 
-TEST(Topology, FaultsHitTheDirectionTheyAreWrittenFor) {
+TEST(Topology, FaultsHitOnlyTheirDirection) {
   for (const Fabric fabric : {Fabric::kSwitch, Fabric::kDirect}) {
     InChild([fabric] {
       SystemcScheduler scheduler;
@@ -253,7 +253,7 @@ TEST(Topology, PcieFaultsReachTheDevice) {
     for (int i = 0; i < 4; ++i) world.hosts[0]->Send(1, 100, random);
     ASSERT_TRUE(world.topology->RunUntilQuiet(kMillisecond));
     const auto count = world.hosts[1]->received().size();
-    EXPECT_GE(count, 2u);  // buffers that lie on two pages or blocks take two reads
+    EXPECT_GE(count, 2u);  // buffers that cross a page or request boundary take two reads
     EXPECT_LT(count, 4u);
     uint64_t dropped = 0;
     world.topology->station(0).pcie().ReadBar(0, FakeNic::kDropped, 8, [&](uint64_t value) { dropped = value; });
@@ -262,7 +262,7 @@ TEST(Topology, PcieFaultsReachTheDevice) {
   });
 }
 
-TEST(Topology, TheCaptureShowsEveryFrameWhereItWas) {
+TEST(Topology, CaptureHasEveryFrameOnItsInterface) {
   const std::string path = testing::TempDir() + "vireo_" + std::to_string(getpid()) + "_topology.pcapng";
   InChild([&] {
     SystemcScheduler scheduler;
@@ -285,11 +285,11 @@ TEST(Topology, TheCaptureShowsEveryFrameWhereItWas) {
   }
   std::map<std::vector<uint8_t>, int> seen;
   for (const Frame& frame : capture.frames) ++seen[frame.bytes];
-  EXPECT_EQ(seen.size(), 5u);  // four frames, one of them in two versions
+  EXPECT_EQ(seen.size(), 5u);  // four frames, one before and after its fault
   std::filesystem::remove(path);
 }
 
-// What happened, as text: hash, content hash, events, time of the last event.
+// A run's result as text: hash, content hash, events, time of the last event.
 std::string RunRandomTraffic(Scheduler& scheduler) {
   auto parameters = Nics(3);
   parameters.nics[1].faults_in =
@@ -309,7 +309,7 @@ std::string RunRandomTraffic(Scheduler& scheduler) {
          std::to_string(trace.events());
 }
 
-TEST(Topology, TheSameSeedGivesTheSameTraceHashAndAnotherSeedAnother) {
+TEST(Topology, SeedDeterminesTheTraceHash) {
   const auto run = [](uint64_t seed, bool systemc) {
     const auto child = RunInChild(
         [&]() -> std::optional<std::string> {
@@ -331,14 +331,14 @@ TEST(Topology, TheSameSeedGivesTheSameTraceHashAndAnotherSeedAnother) {
   std::printf("seed 1: trace hash, content hash, events: %s\n", first.c_str());
   EXPECT_NE(first, "");
   EXPECT_EQ(run(1, true), first);
-  EXPECT_EQ(run(1, false), first);  // the kernel has no part in it
+  EXPECT_EQ(run(1, false), first);  // independent of the kernel
   std::set<std::string> all = {first};
   for (uint64_t seed = 2; seed <= 6; ++seed) all.insert(run(seed, true));
   EXPECT_EQ(all.size(), 6u);
 }
 
 // The same frames at the same times: only the links' random numbers differ.
-TEST(Topology, PcieLatenciesAreDrawnFromTheSeed) {
+TEST(Topology, SeedDeterminesPcieLatencies) {
   const auto run = [](uint64_t seed) {
     const auto child = RunInChild(
         []() -> std::optional<std::string> {
@@ -358,7 +358,7 @@ TEST(Topology, PcieLatenciesAreDrawnFromTheSeed) {
   EXPECT_NE(run(1), run(2));
 }
 
-TEST(Topology, RefusesWhatMakesNoWorld) {
+TEST(Topology, RefusesInvalidTopologies) {
   InChild([] {
     StandaloneScheduler scheduler;
     const auto error = [&](const TopologyParameters& parameters, const NicFactory& factory = MakeFake) {
@@ -366,25 +366,25 @@ TEST(Topology, RefusesWhatMakesNoWorld) {
       EXPECT_EQ(built.topology, nullptr);
       return built.error;
     };
-    EXPECT_EQ(error({}), "a topology has 1 to 65535 NICs");
+    EXPECT_EQ(error({}), "a topology must have 1 to 65535 NICs");
     auto parameters = Nics(2);
     parameters.nics[1].name = "nic0";
     EXPECT_EQ(error(parameters), "two NICs have the name 'nic0'");
     parameters = Nics(3);
     parameters.fabric = Fabric::kDirect;
-    EXPECT_EQ(error(parameters), "a direct wire joins two NICs");
+    EXPECT_EQ(error(parameters), "a direct wire connects exactly two NICs");
     parameters = Nics(2);
     parameters.fabric = Fabric::kDirect;
     parameters.nics[1].config = &spec::kNic1;
-    EXPECT_EQ(error(parameters), "a direct wire joins NICs of one rate");
+    EXPECT_EQ(error(parameters), "a direct wire connects NICs of equal rate");
     parameters = Nics(1);
     parameters.capture_path = "/nonexistent/x.pcapng";
     EXPECT_EQ(error(parameters), "/nonexistent/x.pcapng: No such file or directory");
-    EXPECT_EQ(error(Nics(1), [](const NicContext&) { return nullptr; }), "there is no device for 'nic0'");
+    EXPECT_EQ(error(Nics(1), [](const NicContext&) { return nullptr; }), "no device for 'nic0'");
   });
 }
 
-TEST(Topology, NicsOfDifferentConfigurationsMeetAtTheSwitch) {
+TEST(Topology, MixedConfigurationsShareASwitch) {
   InChild([] {
     StandaloneScheduler scheduler;
     auto parameters = Nics(2);
@@ -403,8 +403,8 @@ TEST(Topology, NicsOfDifferentConfigurationsMeetAtTheSwitch) {
   });
 }
 
-// Printed, never judged.
-TEST(Topology, PrintsWhatAPacketCosts) {
+// Printed, not checked.
+TEST(Topology, PrintsTheCostPerPacket) {
   InChild([] {
     SystemcScheduler scheduler;
     World world(scheduler, Nics(2));
@@ -426,7 +426,7 @@ TEST(Topology, PrintsWhatAPacketCosts) {
     EXPECT_EQ(world.hosts[1]->received().size(), kFrames);
     const double harness = static_cast<double>(scheduler.callbacks() - before - (cycles() - evaluated)) / kFrames;
     std::printf(
-        "4160-byte frame, memory to memory through a switch: %.1f harness callbacks, %.1f us real time with two fake "
+        "4160-byte frame, memory to memory through a switch: %.1f callbacks, %.1f us real time with two fake "
         "NICs\n",
         harness, seconds.count() / kFrames * 1e6);
   });

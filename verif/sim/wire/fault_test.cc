@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The script's grammar, what each fault does to frames and their order, and that matching sees what the contract calls
-// the fields.
+// The script's syntax, the effect of each fault on frames and their order, and the contract's field names as
+// conditions.
 #include "sim/wire/fault.h"
 
 #include <gtest/gtest.h>
@@ -105,7 +105,7 @@ struct World {
     EXPECT_EQ(ParseFaultScript(text).error, "");
     injector.OnDrop([this](const WireFrame& frame) { dropped.push_back(frame); });
   }
-  // Frames of PSN 0 … count - 1, one every microsecond.
+  // Sends frames of PSN 0 … count - 1, one per microsecond.
   void Send(uint32_t count, Roce roce = {}) {
     for (uint32_t psn = 0; psn < count; ++psn) {
       roce.psn = psn;
@@ -133,7 +133,7 @@ struct World {
   std::vector<WireFrame> dropped;
 };
 
-TEST(FindRoce, FindsTheBthBehindEveryHeaderAndNothingElse) {
+TEST(FindRoce, FindsTheBthBehindEveryHeader) {
   for (const bool vlan : {false, true}) {
     for (const bool ipv6 : {false, true}) {
       auto bytes = MakeRoce(
@@ -144,7 +144,7 @@ TEST(FindRoce, FindsTheBthBehindEveryHeaderAndNothingElse) {
       EXPECT_EQ(roce->bth.psn, 0xabcdefu);
       EXPECT_EQ(roce->bth.dest_qp, 0x123456u);
       EXPECT_EQ(roce->is_ipv6, ipv6);
-      // Every frame that is too short for the BTH has none.
+      // A frame too short for the BTH has none.
       const size_t end = roce->bth_offset + spec::Bth::kBytes;
       for (size_t length = 0; length < end; ++length) EXPECT_FALSE(FindRoce(std::span(bytes).first(length)));
       EXPECT_TRUE(FindRoce(std::span(bytes).first(end)));
@@ -155,7 +155,7 @@ TEST(FindRoce, FindsTheBthBehindEveryHeaderAndNothingElse) {
   EXPECT_FALSE(FindRoce(std::vector<uint8_t>(100)));
 }
 
-TEST(FaultScript, UnderstandsEveryWord) {
+TEST(FaultScript, ParsesEveryKeyword) {
   const auto script = ParseFaultScript(
       "# a comment\n"
       "drop opcode=rc_rdma_write_middle nth=2 ; duplicate 3 psn=0x10\n"
@@ -188,11 +188,11 @@ TEST(FaultScript, UnderstandsEveryWord) {
   EXPECT_EQ(ParseFaultScript("").rules.size(), 0u);
 }
 
-TEST(FaultScript, RefusesEverythingElseWithItsLine) {
+TEST(FaultScript, RejectsInvalidTextWithItsLine) {
   const std::pair<const char*, const char*> rows[] = {
-      {"drop\nfall", "fault script, line 2: 'fall' is no fault"},
-      {"drop # fine\n\ndrop when=3", "fault script, line 3: 'when=3': there is no such condition"},
-      {"drop opcode=rc_send", "fault script, line 1: 'opcode=rc_send': there is no such opcode"},
+      {"drop\nfall", "fault script, line 2: 'fall' is not a fault"},
+      {"drop # fine\n\ndrop when=3", "fault script, line 3: 'when=3': unknown condition"},
+      {"drop opcode=rc_send", "fault script, line 1: 'opcode=rc_send': unknown opcode"},
       {"drop psn=0x1000000", "fault script, line 1: 'psn=0x1000000': more than 24 bits"},
       {"drop qp=-1", "fault script, line 1: 'qp=-1': not a number"},
       {"drop qp=", "fault script, line 1: 'qp=': not a number"},
@@ -206,7 +206,7 @@ TEST(FaultScript, RefusesEverythingElseWithItsLine) {
       {"drop rate=0.-5", "fault script, line 1: 'rate=0.-5': a rate is 0 to 1 with up to six decimals"},
       {"delay", "fault script, line 1: delay needs an amount"},
       {"truncate bad_fcs", "fault script, line 1: truncate needs an amount"},
-      {"duplicate 1 2", "fault script, line 1: there are two amounts"},
+      {"duplicate 1 2", "fault script, line 1: two amounts"},
       {"drop bad_fcs", "fault script, line 1: bad_fcs is for corrupt and truncate"},
       {"link_down", "fault script, line 1: link_down needs an amount"},
       {"oversize", "fault script, line 1: oversize needs an amount"},
@@ -226,7 +226,7 @@ TEST(FaultScript, RefusesEverythingElseWithItsLine) {
   }
 }
 
-TEST(Fault, WithoutRulesEverythingPassesUntouched) {
+TEST(Fault, FramesPassUnchangedWithoutRules) {
   World world("");
   world.Send(3);
   EXPECT_EQ(world.Psns(), (std::vector<uint32_t>{0, 1, 2}));
@@ -235,7 +235,7 @@ TEST(Fault, WithoutRulesEverythingPassesUntouched) {
   EXPECT_EQ(world.injector.injected(), 0u);
 }
 
-TEST(Fault, DropTakesExactlyTheFrameAway) {
+TEST(Fault, DropRemovesExactlyItsFrame) {
   World world("drop nth=2");
   world.Send(4);
   EXPECT_EQ(world.Psns(), (std::vector<uint32_t>{0, 2, 3}));
@@ -250,7 +250,7 @@ TEST(Fault, MatchesByOpcodePsnQpNthAndCount) {
   world.SendAt(2, MakeRoce({.opcode = BthOpcode::kRcAcknowledge, .psn = 2}));  // first rule
   world.SendAt(3, MakeRoce({.opcode = BthOpcode::kRcSendOnly, .psn = 2}));
   world.SendAt(4, MakeRoce({.psn = 4, .dest_qp = 9, .vlan = true, .ipv6 = true}));  // second
-  world.SendAt(5, std::vector<uint8_t>(60));                                        // no RoCE
+  world.SendAt(5, std::vector<uint8_t>(60));                                        // not RoCE
   world.SendAt(6, MakeRoce({.psn = 6}));                                            // third: the sixth of all frames
   world.SendAt(7, std::vector<uint8_t>(61));                                        // and the next one
   world.SendAt(8, MakeRoce({.psn = 8}));
@@ -260,7 +260,7 @@ TEST(Fault, MatchesByOpcodePsnQpNthAndCount) {
   EXPECT_EQ(world.injector.acted(), (std::vector<uint64_t>{1, 1, 2}));
 }
 
-TEST(Fault, DuplicatesComeRightBehind) {
+TEST(Fault, DuplicatesFollowTheirFrame) {
   World world("duplicate 2 psn=1");
   world.Send(3);
   EXPECT_EQ(world.Psns(), (std::vector<uint32_t>{0, 1, 1, 1, 2}));
@@ -282,7 +282,7 @@ TEST(Fault, ReorderLetsThatManyPass) {
   EXPECT_EQ(two.Psns(), (std::vector<uint32_t>{2, 1, 3, 4, 0, 5}));
 }
 
-TEST(Fault, AFrameIsNotHeldForEver) {
+TEST(Fault, HeldFrameIsReleasedAtTheLimit) {
   World world("reorder 1 psn=0");
   world.SendAt(5, MakeRoce({.psn = 0}));
   world.scheduler.RunUntil([] { return false; }, 5 + 100'000'000);
@@ -326,7 +326,7 @@ TEST(Fault, CorruptFlipsOneBit) {
     differ = differ || frame.bytes != random.receiver.frames[0].bytes;
   }
   EXPECT_TRUE(differ);
-  World beyond("corrupt 999999");  // behind the frame's end: nothing to flip
+  World beyond("corrupt 999999");  // beyond the frame's end: nothing to flip
   beyond.SendAt(0, original);
   beyond.Run();
   EXPECT_EQ(beyond.receiver.frames[0].bytes, original);
@@ -344,7 +344,7 @@ TEST(Fault, TruncateKeepsTheFirstBytes) {
   EXPECT_TRUE(world.receiver.frames[1].bad_fcs);
 }
 
-TEST(Fault, AnEcnMarkKeepsTheChecksumRightAndChangesNothingElse) {
+TEST(Fault, EcnMarkChangesOnlyEcnAndChecksum) {
   for (const bool vlan : {false, true}) {
     for (const auto ecn : {spec::IpEcn::kNotEct, spec::IpEcn::kEct0, spec::IpEcn::kEct1, spec::IpEcn::kCe}) {
       for (const bool ipv6 : {false, true}) {
@@ -362,7 +362,7 @@ TEST(Fault, AnEcnMarkKeepsTheChecksumRightAndChangesNothingElse) {
   }
 }
 
-// With lengths, and an ICRC that is right.
+// With valid lengths and ICRC.
 std::vector<uint8_t> MakeWhole(bool ipv6, uint32_t psn = 0, BthOpcode opcode = BthOpcode::kRcSendOnly) {
   auto bytes = MakeRoce({.opcode = opcode, .psn = psn, .ipv6 = ipv6});
   uint8_t* header = bytes.data() + spec::Ethernet::kBytes;
@@ -386,7 +386,7 @@ bool HasRightIcrc(const std::vector<uint8_t>& bytes, bool ipv6) {
   return model::IcrcCheck(std::span(bytes).subspan(spec::Ethernet::kBytes), ipv6);
 }
 
-TEST(Fault, CorruptHitsThePartThatItIsToldTo) {
+TEST(Fault, CorruptHitsItsPart) {
   for (const bool ipv6 : {false, true}) {
     const auto original = MakeWhole(ipv6);
     const size_t bth = FindRoce(original)->bth_offset, payload = bth + spec::Bth::kBytes;
@@ -410,7 +410,7 @@ TEST(Fault, CorruptHitsThePartThatItIsToldTo) {
   }
 }
 
-TEST(Fault, OversizeAddsZerosAndCutsNothing) {
+TEST(Fault, OversizePadsWithZerosAndNeverTruncates) {
   const auto original = MakeRoce({});
   World world("oversize 5000 nth=1; oversize 10");
   world.SendAt(0, original);
@@ -422,7 +422,7 @@ TEST(Fault, OversizeAddsZerosAndCutsNothing) {
   EXPECT_EQ(world.receiver.frames[1].bytes, original);
 }
 
-TEST(Fault, PauseFramesComeInFront) {
+TEST(Fault, PauseFramesPrecedeTheFrame) {
   World world("pause 3 psn=1");
   world.Send(3);
   ASSERT_EQ(world.receiver.frames.size(), 6u);
@@ -434,7 +434,7 @@ TEST(Fault, PauseFramesComeInFront) {
   }
 }
 
-TEST(Fault, AMovedPsnHasARightIcrc) {
+TEST(Fault, PsnGapHasAValidIcrc) {
   for (const bool ipv6 : {false, true}) {
     World gap("psn_gap 5");
     gap.SendAt(0, MakeWhole(ipv6, 0xfffffe));
@@ -449,7 +449,7 @@ TEST(Fault, AMovedPsnHasARightIcrc) {
     EXPECT_EQ(ghost.receiver.frames[0].bytes, MakeWhole(ipv6, 7, BthOpcode::kRcAcknowledge));
     EXPECT_TRUE(HasRightIcrc(ghost.receiver.frames[1].bytes, ipv6));
   }
-  // What has no room for an ICRC is moved and not written behind its end.
+  // A frame without room for an ICRC gets the PSN change only.
   World cut("psn_gap 1");
   auto frame = MakeWhole(false);
   frame.resize(frame.size() - 1);
@@ -458,14 +458,14 @@ TEST(Fault, AMovedPsnHasARightIcrc) {
   EXPECT_EQ(cut.receiver.frames[0].bytes.size(), frame.size());
 }
 
-TEST(Fault, AStaleFrameComesAsItWas) {
+TEST(Fault, StaleFrameIsUnchanged) {
   World world("stale 2 opcode=rc_send_only");
   world.Send(5);
   EXPECT_EQ(world.Psns(), (std::vector<uint32_t>{0, 1, 2, 0, 3, 1, 4, 2}));
   EXPECT_EQ(world.receiver.frames[3].bytes, world.receiver.frames[0].bytes);
 }
 
-TEST(Fault, TheLinkIsDownForItsTimeAndNobodyCanSaveAFrame) {
+TEST(Fault, LinkDownLosesFramesForItsTime) {
   World world("link_down 2500 nth=2 count=1; delay 1 psn=2");
   size_t lost = 0;
   world.wire.Connect(1, world.injector);
@@ -480,10 +480,10 @@ TEST(Fault, TheLinkIsDownForItsTimeAndNobodyCanSaveAFrame) {
   EXPECT_EQ(world.injector.acted(), (std::vector<uint64_t>{1, 0}));
   EXPECT_EQ(world.injector.injected(), 1u);
   EXPECT_EQ(world.dropped.size(), 1u);
-  EXPECT_EQ(lost, 2u);  // they did not come to the injector
+  EXPECT_EQ(lost, 2u);  // they did not reach the injector
 }
 
-TEST(Fault, DisarmedItDoesNothingMoreAndKeepsNothing) {
+TEST(Fault, DisarmStopsAllFaultsAndReleasesHeldFrames) {
   World world("link_down 1000000 nth=1; reorder 2");
   world.SendAt(0, MakeRoce({.psn = 9}));
   world.scheduler.Call(1, [&world] { EXPECT_FALSE(world.wire.is_up()); });
@@ -495,7 +495,7 @@ TEST(Fault, DisarmedItDoesNothingMoreAndKeepsNothing) {
   EXPECT_EQ(world.injector.injected(), 1u);
 }
 
-TEST(Fault, RatesHoldAndTheSameSeedHitsTheSameFrames) {
+TEST(Fault, RatesHoldAndSeedDeterminesTheFrames) {
   const auto run = [](uint64_t seed) {
     World world("drop rate=0.1", seed);
     world.Send(5000);
@@ -508,7 +508,7 @@ TEST(Fault, RatesHoldAndTheSameSeedHitsTheSameFrames) {
   EXPECT_NE(run(2), first);
 }
 
-TEST(Fault, TheFirstRuleThatMatchesActsAndAllCount) {
+TEST(Fault, FirstMatchingRuleActsAndAllCount) {
   World world("delay 10 nth=2; drop nth=2; drop nth=4");
   world.Send(5);
   EXPECT_EQ(world.Psns(), (std::vector<uint32_t>{0, 1, 2, 4}));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures come back through libpcap as they were written, and through tshark with their names, directions and
-// comments.
+// Captures read back through libpcap unchanged, and through tshark with their names, directions and comments.
 #include "sim/wire/pcapng.h"
 
 #include <gtest/gtest.h>
@@ -65,7 +64,7 @@ Written WriteSample(const std::string& name) {
   return sample;
 }
 
-TEST(Pcapng, ComesBackThroughLibpcap) {
+TEST(Pcapng, RoundTripsThroughLibpcap) {
   const Written sample = WriteSample("libpcap.pcapng");
   const Capture capture = ReadPcap(sample.path);
   ASSERT_EQ(capture.error, "");
@@ -83,7 +82,7 @@ std::string ReadFile(const std::string& path) {
   return text.str();
 }
 
-TEST(Pcapng, TheSameRunWritesTheSameBytes) {
+TEST(Pcapng, SameRunWritesTheSameBytes) {
   const Written first = WriteSample("first.pcapng"), second = WriteSample("second.pcapng");
   const std::string bytes = ReadFile(first.path);
   EXPECT_FALSE(bytes.empty());
@@ -92,11 +91,11 @@ TEST(Pcapng, TheSameRunWritesTheSameBytes) {
   std::filesystem::remove(second.path);
 }
 
-TEST(Pcapng, SaysWhatWentWrong) {
-  PcapngWriter nowhere("/nonexistent/folder/x.pcapng", "");
-  EXPECT_EQ(nowhere.error(), "/nonexistent/folder/x.pcapng: No such file or directory");
-  nowhere.Write(nowhere.AddInterface("nic0", "", 0), 0, Direction::kIn, Frame(60));  // harmless
-  EXPECT_FALSE(nowhere.Flush());
+TEST(Pcapng, ReportsErrors) {
+  PcapngWriter missing("/nonexistent/folder/x.pcapng", "");
+  EXPECT_EQ(missing.error(), "/nonexistent/folder/x.pcapng: No such file or directory");
+  missing.Write(missing.AddInterface("nic0", "", 0), 0, Direction::kIn, Frame(60));  // harmless
+  EXPECT_FALSE(missing.Flush());
   PcapngWriter full("/dev/full", "");
   full.Write(full.AddInterface("nic0", "", 0), 0, Direction::kIn, Frame(60));
   EXPECT_FALSE(full.Flush());
@@ -109,8 +108,8 @@ uint32_t Word(const std::string& bytes, size_t at, size_t count) {
   return value;
 }
 
-// What libpcap does not show: the flags word of each packet block (draft-ietf-opsawg-pcapng, 4.3.1).
-TEST(Pcapng, TellsDirectionAndFcsErrorInTheFlags) {
+// Not available through libpcap: the flags word of each packet block (draft-ietf-opsawg-pcapng, 4.3.1).
+TEST(Pcapng, FlagsHaveDirectionAndFcsError) {
   const Written sample = WriteSample("flags.pcapng");
   const std::string bytes = ReadFile(sample.path);
   std::vector<uint32_t> flags;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Learning, flooding, latency at both edges, and what happens when a queue is full.
+// Learning, flooding, exact latency, and queue overflow.
 #include "sim/wire/switch.h"
 
 #include <gtest/gtest.h>
@@ -72,7 +72,7 @@ struct World {
   std::vector<std::unique_ptr<Receiver>> receivers;
 };
 
-TEST(Switch, FloodsWhatItDoesNotKnowAndLearnsFromSources) {
+TEST(Switch, FloodsUnknownDestinationsAndLearnsSources) {
   World world(4);
   world.Send(0, Host(1), Host(0));
   world.Run();
@@ -88,7 +88,7 @@ TEST(Switch, FloodsWhatItDoesNotKnowAndLearnsFromSources) {
   world.Send(2, kBroadcast, Host(2));
   world.Run();
   EXPECT_EQ(world.Counts(), (std::vector<size_t>{2, 3, 1, 2}));
-  // A host that moves is found again.
+  // A host that moves is learned again.
   world.Send(3, kBroadcast, Host(0));
   world.Send(1, Host(0), Host(1));
   world.Run();
@@ -96,45 +96,45 @@ TEST(Switch, FloodsWhatItDoesNotKnowAndLearnsFromSources) {
   EXPECT_TRUE(world.network_switch.IsIdle());
 }
 
-TEST(Switch, SendsNothingBackWhereItCameFrom) {
+TEST(Switch, SendsNothingBackToItsIngressPort) {
   World world(2);
   world.Send(0, kBroadcast, Host(0));
   world.Send(0, kBroadcast, Host(5));
   world.Run();
   const auto before = world.Counts();
-  world.Send(0, Host(5), Host(0));  // both behind port 0
+  world.Send(0, Host(5), Host(0));  // both at port 0
   world.Run();
   EXPECT_EQ(world.Counts(), before);
 }
 
-TEST(Switch, AHairpinSendsBackWhatIsForItsOwnPort) {
+TEST(Switch, HairpinSendsBackToTheIngressPort) {
   World world(2, {.hairpin = true});
-  world.Send(0, Host(5), Host(5));  // learned from itself: the first frame comes back already
+  world.Send(0, Host(5), Host(5));  // learned from this frame, which already comes back
   world.Run();
   EXPECT_EQ(world.Counts(), (std::vector<size_t>{1, 0}));
   world.Send(0, Host(5), Host(0));
   world.Run();
   EXPECT_EQ(world.Counts(), (std::vector<size_t>{2, 0}));
-  // What is for all others is still not for itself.
+  // Broadcast frames still do not come back.
   world.Send(0, kBroadcast, Host(0));
   world.Run();
   EXPECT_EQ(world.Counts(), (std::vector<size_t>{2, 1}));
 }
 
-TEST(Switch, AGroupAddressIsNeverLearned) {
+TEST(Switch, GroupAddressIsNeverLearned) {
   World world(2);
   world.Send(0, Host(1), kBroadcast);
   world.Run();
   EXPECT_EQ(world.network_switch.PortOf(kBroadcast), std::nullopt);
 }
 
-TEST(Switch, DropsWhatIsWrongShortOrReserved) {
+TEST(Switch, DropsBadFcsShortAndReserved) {
   World world(2);
   world.Send(0, kBroadcast, Host(0), 100, 0, true);
   world.Send(0, kBroadcast, Host(0), 13);
   world.Send(0, {0x01, 0x80, 0xc2, 0, 0, 0x01}, Host(0));  // pause
   world.Send(0, {0x01, 0x80, 0xc2, 0, 0, 0x0f}, Host(0));
-  world.Send(0, {0x01, 0x80, 0xc2, 0, 0, 0x10}, Host(0));  // the first that is not reserved
+  world.Send(0, {0x01, 0x80, 0xc2, 0, 0, 0x10}, Host(0));  // the first non-reserved address
   world.Send(0, kBroadcast, Host(0), 14);
   world.Run();
   EXPECT_EQ(world.Counts(), (std::vector<size_t>{0, 2}));
@@ -142,7 +142,7 @@ TEST(Switch, DropsWhatIsWrongShortOrReserved) {
   EXPECT_EQ(world.network_switch.counters(0).received, 6u);
 }
 
-TEST(Switch, StoresAndForwardsWithExactlyItsLatency) {
+TEST(Switch, StoreAndForwardLatencyIsExact) {
   World world(2, {.latency_ns = 400, .queue_bytes = 10'000});
   world.Send(0, kBroadcast, Host(0), 1000, 7);
   world.Run();
@@ -150,7 +150,7 @@ TEST(Switch, StoresAndForwardsWithExactlyItsLatency) {
   EXPECT_EQ(world.receivers[1]->arrivals, (std::vector<Arrival>{{80'960 + 400'000 + 80'960, 1000, 7}}));
 }
 
-TEST(Switch, DropsExactlyWhatDoesNotFitIntoTheQueue) {
+TEST(Switch, DropsExactlyWhatOverflowsTheQueue) {
   // 100 Gb/s in, 1 Gb/s out: frames of 1000 bytes come every 82 ns and leave every 8.2 us.
   World world(2, {.latency_ns = 0, .queue_bytes = 5'000}, {100'000, 1000});
   for (uint8_t i = 1; i <= 20; ++i) world.Send(0, kBroadcast, Host(0), 1000, i);
@@ -160,7 +160,7 @@ TEST(Switch, DropsExactlyWhatDoesNotFitIntoTheQueue) {
   EXPECT_EQ(world.network_switch.counters(1).overflow_drops, 15u);
   EXPECT_EQ(world.network_switch.counters(1).sent, 5u);
   EXPECT_EQ(world.network_switch.counters(1).max_queue_bytes, 5000u);
-  // There is room again when the first one's last bit has left, and not before.
+  // There is room again exactly when the first one's last bit has left.
   World again(2, {.latency_ns = 0, .queue_bytes = 1000}, {100'000, 1000});
   again.Send(0, kBroadcast, Host(0), 1000, 1);
   const Picoseconds left = 80'960 + 8'096'000;
@@ -173,7 +173,7 @@ TEST(Switch, DropsExactlyWhatDoesNotFitIntoTheQueue) {
   EXPECT_EQ(again.receivers[1]->arrivals[1].tag, 3);
 }
 
-TEST(Switch, TwoPortsIntoOneShareItsRate) {
+TEST(Switch, TwoPortsShareOneOutputPort) {
   World world(3, {.latency_ns = 400, .queue_bytes = 1'000'000});
   world.Send(2, kBroadcast, Host(2));
   world.Run();
@@ -185,7 +185,7 @@ TEST(Switch, TwoPortsIntoOneShareItsRate) {
   const auto& arrivals = world.receivers[2]->arrivals;
   ASSERT_EQ(arrivals.size(), 200u);
   for (size_t i = 1; i < arrivals.size(); ++i) EXPECT_EQ(arrivals[i].time - arrivals[i - 1].time, 81'920u);
-  // They arrive at the same times; the wire that was made first is served first.
+  // They arrive at the same time; the wire created first is served first.
   for (size_t i = 0; i < arrivals.size(); ++i) EXPECT_EQ(arrivals[i].tag, i % 2 + 1);
 }
 

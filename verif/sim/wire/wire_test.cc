@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times of frames on the line and into the core at both edges, line rate with back-to-back frames, and the MAC's
-// credits.
+// Exact times of frames on the line and into the core, line rate with back-to-back frames, and the MAC's credits.
 #include "sim/wire/wire.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +39,7 @@ void RunTo(Scheduler& scheduler, Picoseconds time) {
   scheduler.RunUntil([] { return false; }, time);
 }
 
-TEST(Wire, AFrameArrivesExactlyAfterPreambleFrameFcsAndDelay) {
+TEST(Wire, ArrivalIncludesPreambleFrameFcsAndDelay) {
   StandaloneScheduler scheduler;
   Wire wire(scheduler, {.rate_mbps = 100'000, .delay_ns = 500});
   Receiver left(scheduler), right(scheduler);
@@ -69,7 +68,7 @@ TEST(Wire, EveryRateIsRoundedUpToAPicosecond) {
   EXPECT_EQ(Wire(scheduler, {.rate_mbps = 30'000}).Time(1), 267u);
 }
 
-TEST(Wire, WhileItIsDownItLosesAllAndBothEndsKnow) {
+TEST(Wire, LinkDownLosesFramesAndNotifiesBothEnds) {
   struct Listener final : LinkListener {
     void OnLink(bool up) override { changes.emplace_back(scheduler->now(), up); }
     const Scheduler* scheduler = nullptr;
@@ -97,14 +96,14 @@ TEST(Wire, WhileItIsDownItLosesAllAndBothEndsKnow) {
   at(600'000, [&] { send(1, 2); });  // on the wire when it goes down
   at(1 * kMicro, [&] { wire.TakeDown(5 * kMicro); });
   at(2 * kMicro, [&] { send(0, 3), send(1, 4); });
-  at(3 * kMicro, [&] { wire.TakeDown(4 * kMicro); });  // it is down for longer already
+  at(3 * kMicro, [&] { wire.TakeDown(4 * kMicro); });  // it is already down for longer
   at(4 * kMicro + 1, [&] { EXPECT_FALSE(wire.is_up()); });
-  at(4'900'000, [&] { wire.TakeDown(6 * kMicro); });  // and now for longer still
-  at(5'900'000, [&] { send(0, 5); });                 // would arrive when it is up again
+  at(4'900'000, [&] { wire.TakeDown(6 * kMicro); });  // extends it
+  at(5'900'000, [&] { send(0, 5); });                 // would arrive after it is up
   at(6'100'000, [&] { send(0, 6), send(1, 7); });
   at(8 * kMicro, [&] { wire.TakeDown(9 * kMicro), wire.TakeDown(8 * kMicro); });
   at(8'500'000, [&] { wire.BringUp(); });
-  at(8'600'000, [&] { wire.TakeDown(10 * kMicro); });  // the end of the one before is not its end
+  at(8'600'000, [&] { wire.TakeDown(10 * kMicro); });  // the earlier end does not apply
   at(9'500'000, [&] { EXPECT_FALSE(wire.is_up()); });
   RunTo(scheduler, kForever);
   const auto values = [](const Receiver& receiver) {
@@ -164,14 +163,14 @@ struct World {
   Receiver far;
 };
 
-TEST(MacPort, SendsWhileTheCoreStillGivesIfTheCoreIsFaster) {
+TEST(MacPort, CutsThroughIfTheCoreIsFaster) {
   World world;
   world.Transmit(100, 4096);  // 64 beats, cycles 100 to 163; 128 Gb/s into 100 Gb/s
   RunTo(world.scheduler, kForever);
-  // The second beat's cycle begins at 404,000; 40 ns to the line; (8 + 4096 + 4) * 80 ps = 328,640; 500 ns.
+  // The second beat's cycle starts at 404,000; 40 ns to the line; (8 + 4096 + 4) * 80 ps = 328,640; 500 ns.
   ASSERT_EQ(world.far.times.size(), 1u);
   EXPECT_EQ(world.far.times[0], 404'000u + 40'000 + 328'640 + 500'000);
-  // The credits come when the last bit has left: 772,640 ps, cycle 194.
+  // The credits return when the last bit has left: 772,640 ps, cycle 194.
   ASSERT_EQ(world.nic.credits.size(), 2u);
   EXPECT_EQ(world.nic.credits[0].cycle, kResetCycles);
   EXPECT_EQ(world.nic.credits[0].beats, 512u);
@@ -179,20 +178,20 @@ TEST(MacPort, SendsWhileTheCoreStillGivesIfTheCoreIsFaster) {
   EXPECT_EQ(world.nic.credits[1].beats, 64u);
 }
 
-TEST(MacPort, TellsTheNicOfTheLinkInItsNextCycle) {
+TEST(MacPort, LinkStateReachesTheNicInTheNextCycle) {
   World world;
   using Links = std::vector<std::pair<Cycle, bool>>;
-  world.scheduler.Call(1'000'001, [&] { world.wire.TakeDown(2'000'000); });  // cycles begin every 4,000 ps
-  world.Transmit(300, 64);                                                   // nobody gets it, its credits come back
+  world.scheduler.Call(1'000'001, [&] { world.wire.TakeDown(2'000'000); });  // cycles start every 4,000 ps
+  world.Transmit(300, 64);                                                   // lost, its credits return
   RunTo(world.scheduler, 1'900'000);
   EXPECT_EQ(world.nic.links, (Links{{251, false}}));
   EXPECT_EQ(world.nic.credits.back().beats, 1u);
   RunTo(world.scheduler, 2'500'000);
   EXPECT_EQ(world.nic.links, (Links{{251, false}, {500, true}}));
-  world.scheduler.Call(3'000'001, [&] { world.wire.TakeDown(3'003'000); });  // over before the cycle is
+  world.scheduler.Call(3'000'001, [&] { world.wire.TakeDown(3'003'000); });  // up before the cycle ends
   RunTo(world.scheduler, 3'100'000);
   EXPECT_EQ(world.nic.links.size(), 2u);
-  // A device that is reset has a link, until it is told.
+  // After a reset the device assumes that the link is up.
   world.wire.TakeDown(9'000'000);
   RunTo(world.scheduler, 4'000'000);
   world.tap.Reset(1000);
@@ -203,7 +202,7 @@ TEST(MacPort, TellsTheNicOfTheLinkInItsNextCycle) {
   EXPECT_TRUE(world.far.frames.empty());
 }
 
-TEST(MacPort, WaitsForTheWholeFrameIfTheLineIsFaster) {
+TEST(MacPort, StoresTheWholeFrameIfTheLineIsFaster) {
   spec::Config narrow = spec::kNic100;
   narrow.datapath_bits = 64;  // 16 Gb/s into 100 Gb/s
   World world(narrow);
@@ -227,7 +226,7 @@ TEST(MacPort, PadsShortFramesOnTheLineOnly) {
   EXPECT_EQ(world.mac.counters().sent_bytes, 102u);
 }
 
-TEST(MacPort, GivesAReceivedFrameToTheCoreExactlyThenAndAsOneTrain) {
+TEST(MacPort, DeliversAReceivedFrameAsOneTrainAtItsTime) {
   World world;
   world.wire.Send(1, 1'000'000, Frame(1000));
   // Last bit at 1,000,000 + 80,960 + 500,000; 40 ns: 1,620,960 ps, cycle 406.
@@ -251,7 +250,7 @@ TEST(MacPort, ReceivedFramesWaitForTheCoresPort) {
   EXPECT_EQ(world.nic.frames[2].start, world.nic.frames[1].end + 1);
 }
 
-TEST(MacPort, DropsWhatIsTooLongAndPassesWhatIsWrong) {
+TEST(MacPort, DropsOversizedAndPassesBadFcs) {
   World world;
   world.wire.Send(1, 0, Frame(9729));
   world.wire.Send(1, 0, Frame(9728));
@@ -269,7 +268,7 @@ TEST(MacPort, DropsWhatIsTooLongAndPassesWhatIsWrong) {
   EXPECT_TRUE(world.mac.IsIdle());
 }
 
-TEST(MacPort, ARestartForgetsWhatIsBetweenCoreAndLine) {
+TEST(MacPort, RestartDropsFramesBetweenCoreAndLine) {
   World world;
   world.Transmit(130, 1000);  // on the line until cycle 161
   world.wire.Send(1, 0, Frame(1000));
@@ -284,9 +283,9 @@ TEST(MacPort, ARestartForgetsWhatIsBetweenCoreAndLine) {
   EXPECT_EQ(world.nic.credits[1].beats, 512u);
 }
 
-// A device that sends as fast as its credits allow fills the line, or its own port where that is slower: 65 bytes are
-// two beats.
-TEST(MacPort, CreditsKeepTheLineFull) {
+// A device that sends as fast as its credits allow reaches line rate, or the rate of its own port if that is lower: 65
+// bytes are two beats.
+TEST(MacPort, CreditsSustainLineRate) {
   for (const uint32_t bytes : {60u, 64u, 65u, 1500u, 4160u, 9728u}) {
     World world;
     constexpr uint64_t kFrames = 2000;

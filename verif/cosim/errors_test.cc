@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes wrong stops only what owns it: docs/decisions/0003 on whole systems, with two connections between the same
-// hosts, one for the trouble and one that must not notice. Model, RTL, and both in lockstep.
+// An error stops only its owner: docs/decisions/0003 on whole systems, with two connections between the same hosts, one
+// with errors and one that must not be affected. Model, RTL, and both in lockstep.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 constexpr uint64_t kMicrosecond = 1'000;
 constexpr uint64_t kMillisecond = 1'000'000;
 
-class Trouble : public testing::TestWithParam<EveryDevice> {
+class Errors : public testing::TestWithParam<EveryDevice> {
  protected:
   using Pair = std::unique_ptr<ConnectedPair>;
 
@@ -61,14 +61,14 @@ class Trouble : public testing::TestWithParam<EveryDevice> {
                               .remote_addr = far.region->address() + offset,
                               .rkey = far.region->rkey() ^ rkey_flips});
   }
-  // WRITEs of `bytes` from one end of the memory to the other.
+  // WRITEs of `bytes` from the start of one memory to the other's.
   static void PostMany(ConnectedPair& pair, uint64_t count, uint32_t bytes, size_t from = 0) {
     for (uint64_t i = 0; i < count; ++i) {
       const verbs::Status posted = Post(pair, i, i * bytes % 65536, bytes, 0, from);
       ASSERT_TRUE(posted.ok()) << host::ToString(posted.error());
     }
   }
-  // Completions of one side, `count` of them or as many as come.
+  // Completions of one side: `count`, or as many as arrive.
   std::vector<spec::RdmaCqReq> Completions(ConnectedPair& pair, size_t count, size_t from = 0) {
     std::vector<spec::RdmaCqReq> all;
     while (all.size() < count) {
@@ -79,7 +79,7 @@ class Trouble : public testing::TestWithParam<EveryDevice> {
     }
     return all;
   }
-  // Data goes both ways, as if nothing had happened.
+  // Data is transferred in both directions.
   void ExpectWorks(ConnectedPair& pair) {
     for (size_t from = 0; from < 2; ++from) {
       auto& near = pair.side.at(from);
@@ -101,7 +101,7 @@ class Trouble : public testing::TestWithParam<EveryDevice> {
       }
     }
   }
-  // What a host was told since the last call: "qp_fatal 2 cq_failed", sorted.
+  // Events of a host since the last call: "qp_fatal 2 cq_failed", sorted.
   std::vector<std::string> Events(size_t number) {
     std::vector<std::string> events;
     RunFor(100 * kMicrosecond);
@@ -128,22 +128,22 @@ class Trouble : public testing::TestWithParam<EveryDevice> {
   }
   using Texts = std::vector<std::string>;
 
-  std::mt19937_64 random_ = MakeRandom("trouble");
+  std::mt19937_64 random_ = MakeRandom("errors");
   std::unique_ptr<RdmaSystem> system_;
   Pair bad_, good_;
 };
 
-TEST_P(Trouble, AQpDestroyedWithWritesInFlightSaysNothingAndOthersGoOn) {
-  for (const size_t victim : {size_t{0}, size_t{1}}) {  // who sends, who receives
+TEST_P(Errors, QpDestroyedWithWritesInFlightLeavesOthersRunning) {
+  for (const size_t victim : {size_t{0}, size_t{1}}) {  // sender, receiver
     if (bad_ == nullptr) {
       ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
     }
     ASSERT_NO_FATAL_FAILURE(PostMany(*bad_, 32, 2048));
     ASSERT_NO_FATAL_FAILURE(PostMany(*good_, 16, 2048));
-    RunFor(6 * kMicrosecond);  // packets of both are under way
+    RunFor(6 * kMicrosecond);  // packets of both are in flight
     bad_->side.at(victim).qp.reset();
     if (victim == 0) {
-      // The answer has come: the memory is the host's again, and no completion follows.
+      // After the answer the host owns the memory again, and no completion follows.
       std::array<spec::RdmaCqReq, 64> completions;
       auto count = bad_->side[0].cq->Poll(completions);
       ASSERT_TRUE(count.ok());
@@ -166,7 +166,7 @@ TEST_P(Trouble, AQpDestroyedWithWritesInFlightSaysNothingAndOthersGoOn) {
       EXPECT_EQ(completions[i].status, spec::IbWcStatus::kSuccess);
     }
     bad_.reset();
-    ASSERT_NO_FATAL_FAILURE(Connect(&bad_));  // in its place
+    ASSERT_NO_FATAL_FAILURE(Connect(&bad_));  // replaces it
     ExpectWorks(*bad_);
     ExpectWorks(*good_);
     bad_.reset();
@@ -175,8 +175,8 @@ TEST_P(Trouble, AQpDestroyedWithWritesInFlightSaysNothingAndOthersGoOn) {
   }
 }
 
-// As when a process is killed: the driver resets the device while everything works.
-TEST_P(Trouble, ADeviceResetInTrafficEndsAllDmaAndTheDeviceOpensAgain) {
+// As when a process is killed: the driver resets the device during traffic.
+TEST_P(Errors, DeviceResetInTrafficStopsAllDmaAndTheDeviceReopens) {
   for (size_t victim = 0; victim < 2; ++victim) {
     ASSERT_NO_FATAL_FAILURE(PostMany(*bad_, 32, 2048));
     ASSERT_NO_FATAL_FAILURE(PostMany(*good_, 32, 2048, 1));
@@ -187,7 +187,7 @@ TEST_P(Trouble, ADeviceResetInTrafficEndsAllDmaAndTheDeviceOpensAgain) {
     EXPECT_LT(*count, 32u);
     const verbs::Status reset = system_->host(victim).device().net().pci().Reset(kMillisecond);
     ASSERT_TRUE(reset.ok()) << host::ToString(reset.error());
-    // Nothing of it is touched any more, whatever the peer still sends.
+    // The device no longer accesses memory, whatever the peer still sends.
     std::vector<std::vector<uint8_t>> before;
     for (const Pair* pair : {&bad_, &good_}) {
       const host::DmaMemory& memory = *(*pair)->side.at(victim).memory;
@@ -199,7 +199,7 @@ TEST_P(Trouble, ADeviceResetInTrafficEndsAllDmaAndTheDeviceOpensAgain) {
       EXPECT_EQ(std::memcmp(before[i].data(), (*pair)->side.at(victim).memory->data(), before[i].size()), 0);
       ++i;
     }
-    // The objects' own commands find nobody; then the other host's, and both devices are opened anew.
+    // The objects' own commands fail; then the other host's, and both devices are reopened.
     bad_.reset();
     good_.reset();
     for (size_t host = 0; host < 2; ++host) {
@@ -215,7 +215,7 @@ TEST_P(Trouble, ADeviceResetInTrafficEndsAllDmaAndTheDeviceOpensAgain) {
   }
 }
 
-TEST_P(Trouble, ACqOverrunFailsTheCqAndLeavesWhatItHas) {
+TEST_P(Errors, CqOverrunFailsTheCqAndKeepsItsCompletions) {
   bad_.reset();
   ASSERT_NO_FATAL_FAILURE(Connect(&bad_, {.cqe = 2}));
   const uint32_t cqn = bad_->side[0].cq->cqn();
@@ -232,7 +232,7 @@ TEST_P(Trouble, ACqOverrunFailsTheCqAndLeavesWhatItHas) {
     EXPECT_EQ(completions[i].wr_id, i);
     EXPECT_EQ(completions[i].status, spec::IbWcStatus::kSuccess);
   }
-  // Buffers that come now are too late.
+  // Buffers added now are too late.
   (void)Post(*bad_, 99, 0, 64);
   RunFor(kMillisecond);
   count = bad_->side[0].cq->Poll(completions);
@@ -240,18 +240,18 @@ TEST_P(Trouble, ACqOverrunFailsTheCqAndLeavesWhatItHas) {
   EXPECT_EQ(*count, 0u);
   ExpectWorks(*good_);
   EXPECT_EQ(Events(1), Texts{});
-  // The way out.
+  // Recovery.
   bad_.reset();
   ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
   ExpectWorks(*bad_);
   ExpectWorks(*good_);
 }
 
-// Each of them stops the completion writer for a moment, and its events need that writer.
-TEST_P(Trouble, ManyCqOverrunsAtOnceHangNothing) {
-  // As many as the smaller device has QPs left: 24 events, for which there are buffers.
+// Each of them stalls the completion writer briefly, and its events need that writer.
+TEST_P(Errors, SimultaneousCqOverrunsDoNotHang) {
+  // As many as the smaller device has QPs left: 24 events, with buffers for all.
   std::vector<Pair> pairs(12);
-  // A side whose peer has failed before it answered anything fails by its retries.
+  // A side whose peer has failed before it answered fails by its retries.
   ConnectedPairOptions options{.memory_bytes = 4096, .cqe = 2};
   options.connection.timeout = 6;  // 262 µs
   options.connection.retry_cnt = 1;
@@ -280,7 +280,7 @@ TEST_P(Trouble, ManyCqOverrunsAtOnceHangNothing) {
   ExpectWorks(*good_);
 }
 
-TEST_P(Trouble, ADescriptorOutsideItsWindowStopsTheSendQueueAndItsQp) {
+TEST_P(Errors, DescriptorOutsideItsWindowStopsTheSendQueueAndItsQp) {
   auto& near = bad_->side[0];
   host::VirtioNetDevice& net = system_->host(0).device().net();
   const auto index = net.SendQueueIndex(near.qp->qpn());
@@ -297,7 +297,7 @@ TEST_P(Trouble, ADescriptorOutsideItsWindowStopsTheSendQueueAndItsQp) {
   const Texts events = Events(0);
   EXPECT_EQ(events, (Texts{Text(spec::RdmaEventType::kVqErr, *index, spec::RdmaError::kWindowViolation),
                            Text(spec::RdmaEventType::kQpFatal, near.qp->qpn(), spec::RdmaError::kWindowViolation)}));
-  // What was not fetched gets no CQE.
+  // Work requests that were not fetched get no CQE.
   std::array<spec::RdmaCqReq, 8> completions;
   const auto count = near.cq->Poll(completions);
   ASSERT_TRUE(count.ok());
@@ -309,13 +309,13 @@ TEST_P(Trouble, ADescriptorOutsideItsWindowStopsTheSendQueueAndItsQp) {
   for (const auto& completion : Completions(*good_, 8)) EXPECT_EQ(completion.status, spec::IbWcStatus::kSuccess);
   ExpectWorks(*good_);
   EXPECT_EQ(Events(1), Texts{});
-  // A new QP has no window of before.
+  // A new QP does not inherit the window.
   bad_.reset();
   ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
   ExpectWorks(*bad_);
 }
 
-TEST_P(Trouble, AWrongKeyEndsBothQpsOfThatConnectionOnly) {
+TEST_P(Errors, WrongKeyFailsBothQpsOfItsConnectionOnly) {
   ASSERT_NO_FATAL_FAILURE(PostMany(*good_, 8, 1024));
   ASSERT_TRUE(Post(*bad_, 0, 0, 64).ok());
   ASSERT_TRUE(Post(*bad_, 1, 0, 64, 1).ok());
@@ -337,7 +337,7 @@ TEST_P(Trouble, AWrongKeyEndsBothQpsOfThatConnectionOnly) {
   ExpectWorks(*good_);
 }
 
-TEST_P(Trouble, APayloadThatCannotBeReadEndsItsQpOnly) {
+TEST_P(Errors, UnreadablePayloadFailsItsQpOnly) {
   auto& near = bad_->side[0];
   const std::vector<uint8_t> before(bad_->side[1].memory->data(),
                                     bad_->side[1].memory->data() + bad_->side[1].memory->size());
@@ -361,7 +361,7 @@ TEST_P(Trouble, APayloadThatCannotBeReadEndsItsQpOnly) {
   ExpectWorks(*bad_);
 }
 
-TEST_P(Trouble, AWorkRequestThatCannotBeReadStopsItsQueueOnly) {
+TEST_P(Errors, UnreadableWorkRequestStopsItsQueueOnly) {
   // Reads of a post: index, ring, descriptor, two of the work request.
   for (const uint64_t nth : {uint64_t{4}, uint64_t{5}}) {
     const uint32_t qpn = bad_->side[0].qp->qpn();
@@ -379,12 +379,12 @@ TEST_P(Trouble, AWorkRequestThatCannotBeReadStopsItsQueueOnly) {
   }
 }
 
-// A message of 128 bursts, of 12 where a cycle is dear.
-class LongMessage : public Trouble {
+// A message of 128 bursts, of 12 where cycles are expensive.
+class LongMessage : public Errors {
  protected:
   static constexpr uint32_t kMtu = 4096;
   void SetUp() override {
-    ASSERT_NO_FATAL_FAILURE(Trouble::SetUp());
+    ASSERT_NO_FATAL_FAILURE(Errors::SetUp());
     const bool is_cheap = std::get<0>(GetParam()) == "model" && config().link_mbps >= 10'000;
     bytes_ = (is_cheap ? 128U : 12U) * spec::kSendBurstBytes + 5;
     Begin();
@@ -394,10 +394,10 @@ class LongMessage : public Trouble {
     bad_.reset();
     ASSERT_NO_FATAL_FAILURE(Connect(&bad_, {.memory_bytes = bytes_, .path_mtu = spec::IbMtu::kMtu4096}));
     ASSERT_TRUE(Post(*bad_, 1, 0, bytes_).ok());
-    RunFor(BurstNs());  // it is under way
+    RunFor(BurstNs());  // it is in flight
   }
   uint64_t Now() { return system_->host(0).function().NowNs(); }
-  // On the wire.
+  // Bytes on the wire.
   uint64_t NsOf(uint64_t bytes) const { return bytes * 8 * 1000 / config().link_mbps; }
   uint64_t BurstNs() const { return NsOf(spec::kSendBurstBytes + spec::kSendBurstBytes / kMtu * 100); }
   void ExpectAllOfIt() {
@@ -410,14 +410,13 @@ class LongMessage : public Trouble {
   uint32_t bytes_ = 0;
 };
 
-TEST_P(LongMessage, LetsShortOnesOfOthersThrough) {
+TEST_P(LongMessage, DoesNotBlockShortMessagesOfOtherQps) {
   for (uint64_t i = 0; i < 3; ++i) {
     const uint64_t begin = Now();
     ASSERT_TRUE(Post(*good_, i, 64 * i, 64).ok());
     const auto completion = good_->side[0].cq->Wait(begin + 10 * kMillisecond);
     ASSERT_TRUE(completion.ok() && completion->has_value());
-    // The rest of a burst and one more, what is between requester and wire, and the time of a message for which nothing
-    // is in the way.
+    // The rest of a burst and one more, the frames between requester and wire, and the time of an undelayed message.
     EXPECT_LT(Now() - begin, 3 * BurstNs() + 20 * kMicrosecond) << i;
     EXPECT_EQ(bad_->side[0].cq->Wait(Now())->has_value(), false);
   }
@@ -426,10 +425,10 @@ TEST_P(LongMessage, LetsShortOnesOfOthersThrough) {
   EXPECT_EQ(Events(0), Texts{});
 }
 
-TEST_P(LongMessage, MakesTheStopOfAnotherQpNoLonger) {
+TEST_P(LongMessage, DoesNotDelayTheStopOfAnotherQp) {
   const uint64_t begin = Now();
   good_->side[0].qp.reset();
-  // What is under way at each of its holds, and the firmware.
+  // Work in flight at each of its holds, and the firmware.
   EXPECT_LT(Now() - begin, 9 * BurstNs() + 150 * kMicrosecond);
   good_.reset();
   ExpectAllOfIt();
@@ -437,11 +436,11 @@ TEST_P(LongMessage, MakesTheStopOfAnotherQpNoLonger) {
   ExpectWorks(*good_);
 }
 
-TEST_P(LongMessage, EndsWhenItsOwnQpIsStopped) {
+TEST_P(LongMessage, StopsWithItsQp) {
   const uint64_t begin = Now();
   bad_->side[0].qp.reset();
   EXPECT_LT(Now() - begin, 9 * BurstNs() + 150 * kMicrosecond);
-  // Its memory is the host's again.
+  // The host owns its memory again.
   bad_->side[0].region.reset();
   bad_->side[0].memory.reset();
   RunFor(100 * kMicrosecond);
@@ -451,7 +450,7 @@ TEST_P(LongMessage, EndsWhenItsOwnQpIsStopped) {
   ExpectWorks(*good_);
 }
 
-VIREO_ON_EVERY_DEVICE_ONCE(Trouble);
+VIREO_ON_EVERY_DEVICE_ONCE(Errors);
 VIREO_ON_EVERY_DEVICE_ONCE(LongMessage);
 
 }  // namespace
