@@ -363,7 +363,7 @@ def write_netlist(sources, name, settings, output):
 
 
 def area_page(rows, found):
-    """Writes the tables between the marks of docs/area.md."""
+    """Writes the generated block of docs/area.md (marks: verif/repo/generated.py)."""
     lines = []
     for config_name, (family, *_) in TARGETS.items():
         lines += ["", f"## {config_name} ({family})", "", f"| block | {' | '.join(COLUMNS)} |", "|---|" + "---:|" * len(COLUMNS)]
@@ -374,8 +374,10 @@ def area_page(rows, found):
     lines += ["", "## State per queue or QP in flip-flops", "", "| register of nic100 | bits |", "|---|---:|"]
     lines += [f"| `{q}` | {bits:,} |" for q, bits in found.items()] or ["| none | |"]
     text = AREA.read_text(encoding="utf-8")
-    before, begin, rest = text.partition("<!-- begin: ./vireo synth -->\n")
-    _, end, after = rest.partition("<!-- end -->\n")
+    before, begin, rest = text.partition("<!-- BEGIN GENERATED: ./vireo synth -->\n")
+    _, end, after = rest.partition("<!-- END GENERATED -->\n")
+    if not begin or not end:
+        sys.exit(f"{AREA.relative_to(ROOT)} has no block <!-- BEGIN GENERATED: ./vireo synth --> to write to")
     AREA.write_text(before + begin + "\n".join(lines).lstrip("\n") + "\n" + end + after, encoding="utf-8")
 
 

@@ -4,7 +4,10 @@
 the processor that the simulator had; beside it the same traffic inside of one process (`./vireo bench`), without
 service, sockets and foreign memory. `./vireo bench programs` is the command; docs/bench.md is its page.
 
-Each program runs twice, with few and with many messages; the difference is what the messages take."""
+Each program runs twice, with few and with many messages; the difference is what the messages take.
+
+With --simulated: what perftest prints with `--virtual-time`, of the simulated NIC; the same on every machine. --update writes
+the table into docs/bench.md, or with --simulated into docs/programs.md."""
 
 import argparse
 import json
@@ -15,6 +18,13 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "verif/repo"))
+import generated  # noqa: E402  pylint: disable=wrong-import-position
+
+SPEED_PAGE, SPEED_COMMAND = ROOT / "docs/bench.md", "./vireo bench programs --update"
+SIMULATED_PAGE, SIMULATED_COMMAND = ROOT / "docs/programs.md", "./vireo bench programs --simulated --update"
+SIMULATED = ("ib_write_bw -F -s 65536 -n 200", "ib_read_bw -F -s 65536 -n 100", "ib_send_bw -F -s 65536 -n 100",
+             "ib_write_lat -F -n 100", "ib_send_lat -F -n 100", "ib_send_lat -F -n 100 -s 64 -I 64", "ib_read_lat -F -n 100")
 BUILD = ROOT / "build/bench"
 DEVICES = ("model", "rtl", "lockstep")
 WORKLOADS = {
@@ -61,6 +71,24 @@ def in_process(build, device, workload):
     return figures.get("messages", figures.get("rounds")) / figures["cpu_s"]
 
 
+def simulated(build):
+    """The table of what perftest prints of the simulated NIC."""
+    lines = ["| program, on `nic100` and `gen3x16` | prints |", "|---|---|"]
+    for program in SIMULATED:
+        text = run([str(build / "verif/cosim/simulator/vireo_run"), "pair", "--device", "model", "--virtual-time", "--seed", "7",
+                    program, program + " localhost"])
+        found = re.search(r"^client \| +(\d+ +\d+(?: +[0-9.]+)+) *$", text, re.M)
+        if found is None:
+            sys.exit(f"no figures of '{program}' in\n{text}")
+        figures = [float(figure) for figure in found.group(1).split()]
+        if "_bw " in program:  # bytes, iterations, peak and average MiB/s, million messages/s
+            lines.append(f"| `{program}` | {figures[3]:.0f} MiB/s: {figures[3] * 8 * 2**20 / 1e9:.1f} Gb/s |")
+        else:  # bytes, iterations, least, greatest, typical and average microseconds, …
+            lines.append(f"| `{program}` | {figures[5]:.2f} µs{'' if 'read' in program else ' (half a round trip)'} |")
+        print(lines[-1], flush=True)
+    return "\n".join(lines)
+
+
 def main():
     parser = argparse.ArgumentParser(prog="./vireo bench programs", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -68,14 +96,25 @@ def main():
     parser.add_argument("--workload", default=",".join(WORKLOADS), help="default: %(default)s")
     parser.add_argument("--quick", action="store_true", help="a tenth of the messages")
     parser.add_argument("--json", type=pathlib.Path, help="write the figures to this file")
+    parser.add_argument("--simulated", action="store_true", help="what perftest prints of the simulated NIC, on the model")
+    parser.add_argument("--update", action="store_true", help="write the table into its page; needs a whole run")
     parser.add_argument("--build", type=pathlib.Path, default=BUILD, help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.update and (args.quick or args.workload != ",".join(WORKLOADS) or args.device != "model,rtl"):
+        parser.error("--update writes a whole run; leave out --quick, --workload and --device")
+    if args.simulated:
+        table = simulated(args.build)
+        if args.update:
+            generated.replace(SIMULATED_PAGE, SIMULATED_COMMAND, table)
+            print(f"wrote {SIMULATED_PAGE.relative_to(ROOT)}")
+        return
     devices, workloads = args.device.split(","), args.workload.split(",")
     for name, known in [(d, DEVICES) for d in devices] + [(w, WORKLOADS) for w in workloads]:
         if name not in known:
             parser.error(f"there is no '{name}'; there are {', '.join(known)}")
 
-    rows = []
+    rows, lines = [], ["| device | workload | per second | per second of the simulator's processor | in one process | ratio |",
+                       "|---|---|---:|---:|---:|---:|"]
     print(f"{'device':<9} {'workload':<20} {'per second':>12} {'per processor s':>16} {'in one process':>15} {'ratio':>6}")
     for device in devices:
         for name in workloads:
@@ -93,9 +132,15 @@ def main():
             def text(value, size=size):
                 return f"{value * size / 1e6:.1f} MB" if size else f"{value:.0f} rt"
 
+            lines.append(f"| {device} | `{name}` | " + " | ".join(
+                f"{value * size / 1e6:.1f} MB" if size else f"{value:,.0f} round trips" for value in (per_second, per_cpu, alone))
+                         + f" | {per_cpu / alone:.2f} |")
             print(f"{device:<9} {name:<20} {text(per_second):>12} {text(per_cpu):>16} {text(alone):>15} {per_cpu / alone:>6.2f}",
                   flush=True)
     print("\nrt: round trips. ratio: of the two columns before it.")
+    if args.update:
+        generated.replace(SPEED_PAGE, SPEED_COMMAND, "\n".join(lines))
+        print(f"wrote {SPEED_PAGE.relative_to(ROOT)}")
     if args.json is not None:
         args.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 

@@ -16,6 +16,10 @@ import time
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "verif/repo"))
+import generated  # noqa: E402  pylint: disable=wrong-import-position
+
+PAGE, COMMAND = ROOT / "docs/lockstep.md", "./vireo mutants --update"  # where the table of all is
 LIST = pathlib.Path(__file__).with_name("mutants.toml")
 PACKAGE = """// SPDX-License-Identifier: Apache-2.0
 package vireo_mutant_pkg;
@@ -138,6 +142,7 @@ def main():
     parser.add_argument("--list", action="store_true", help="names and faults, nothing else")
     parser.add_argument("--check", action="store_true", help="only whether every fault still finds its place in the RTL")
     parser.add_argument("--markdown", action="store_true", help="the results as rows of a table")
+    parser.add_argument("--update", action="store_true", help="write the table of docs/lockstep.md, after a run of all")
     parser.add_argument("--timeout", type=int, default=600, help="seconds for one run of a program (%(default)s)")
     parser.add_argument("--program", help=argparse.SUPPRESS)
     parser.add_argument("--generate", type=pathlib.Path, help=argparse.SUPPRESS)
@@ -149,6 +154,8 @@ def main():
     unknown = set(options.names) - {mutant["name"] for mutant in mutants}
     if unknown:
         sys.exit(f"there is no mutant {' '.join(sorted(unknown))}")
+    if options.update and options.names:
+        parser.error("--update writes the table of all mutants; leave out the names")
     chosen = [mutant for mutant in mutants if not options.names or mutant["name"] in options.names]
     if options.list:
         for mutant in chosen:
@@ -164,7 +171,7 @@ def main():
         failed, what, _ = run(options.program, 0, stage, options.timeout)
         if failed:
             sys.exit(f"the RTL without a fault fails in {stage[0]}: {what}")
-    survivors = []
+    survivors, rows, total = [], [], 0.0
     for mutant in chosen:
         failed, what, by, seconds = False, "", "nothing", 0.0
         for stage in sorted(STAGES, key=lambda stage: stage[0] != mutant.get("first")):
@@ -173,13 +180,21 @@ def main():
             if failed:
                 by = stage[0]
                 break
+        total += seconds
         if not failed:
             survivors.append(mutant["name"])
+        rows.append(f"| `{mutant['name']}` | {mutant['fault']} | {by} | {what} |")
         if options.markdown:
-            print(f"| `{mutant['name']}` | {mutant['fault']} | {by} | {what} |", flush=True)
+            print(rows[-1], flush=True)
         else:
             print(f"{'caught' if failed else 'SURVIVED':9} {mutant['name']:24} by {by:12} {seconds:6.1f} s  {what}", flush=True)
-    print(f"{len(chosen) - len(survivors)} of {len(chosen)} mutants caught")
+    result = f"{len(chosen) - len(survivors)} of {len(chosen)} mutants caught"
+    print(result)
+    if options.update:
+        generated.replace(PAGE, COMMAND, "\n".join([
+            f"{result} on nic1, in {total / 60:.0f} minutes of one core.", "",
+            "| fault | what it does | detected by | first sign |", "|---|---|---|---|", *rows]))
+        print(f"wrote {PAGE.relative_to(ROOT)}")
     return 1 if survivors else 0
 
 

@@ -14,7 +14,8 @@ import sys
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path += [str(ROOT / "fpga"), str(ROOT / "verif/cosim")]
+sys.path += [str(ROOT / "fpga"), str(ROOT / "verif/cosim"), str(ROOT / "verif/repo")]
+import generated  # noqa: E402  pylint: disable=wrong-import-position
 import mutants as faults  # noqa: E402  pylint: disable=wrong-import-position
 import yosys  # noqa: E402  pylint: disable=wrong-import-position
 
@@ -22,7 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 LIST = HERE / "proofs.toml"
 PAGE = ROOT / "docs/formal.md"
 WORK = ROOT / "build/formal"  # Yosys sees nothing outside of the repository
-BEGIN, END = "<!-- begin: ./vireo formal -->\n", "<!-- end -->\n"
+COMMAND = "./vireo formal"  # of the block in PAGE
 # Cuts every register: what holds then, holds in any state, also in those that cannot be reached.
 CUT = "cutpoint t:*dff* t:*dlatch* %u"
 METHODS = ("any state", "induction")
@@ -230,9 +231,7 @@ def main():
         print(f"vireo formal: {error}", file=sys.stderr)
     if not errors and not options.names and options.proofs == LIST:
         order = [proof["name"] for proof in proofs]
-        before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-        PAGE.write_text(before + BEGIN + page(sorted(rows, key=lambda row: order.index(row["name"]))) + END
-                        + rest.partition(END)[2], encoding="utf-8")
+        generated.replace(PAGE, COMMAND, page(sorted(rows, key=lambda row: order.index(row["name"]))))
         print(f"wrote {PAGE.relative_to(ROOT)}")
     return 1 if errors else 0
 

@@ -14,7 +14,8 @@ Names are read from code spans, code blocks and links; in .toml files and the la
   test     `verif.cosim.write`       A test, or a prefix of tests that ends at a dot or slash. `*` and placeholders as above.
            `ctest -R '...'`, `-L`    A regular expression (`./vireo test` also) that matches at least one test, or label.
   command  `./vireo bench --quick`   The verb is in the launcher, the option in what the verb's program or script prints for
-           `vireo_nic_bench --list`  --help, or in the verb's part of the launcher. Scripts of the repository likewise.
+           `vireo_nic_bench --list`  --help, or in the verb's part of the launcher. Scripts of the repository likewise, and
+                                     commands in the marks of generated blocks (generated.py).
            `--quick` alone           An option of any of them, or of FOREIGN_OPTIONS.
   preset   `cmake --preset dev`      In CMakePresets.json; `--target` is a target of CMake, or a source of one.
 
@@ -320,6 +321,9 @@ def read_markdown(text: str) -> Page:
         page.anchors.update(re.findall(r"<a (?:id|name)=\"([^\"]+)\"", line))
         if not line.strip() or line.startswith(("|", "#", "- ", "<!--")):
             flush()
+        if generated := re.fullmatch(r"<!-- BEGIN GENERATED: (.+) -->", line.strip()):
+            page.codes.append(Code(number, generated[1], True))
+            continue
         if line.strip():
             paragraph.append((number, line))
             if line.startswith(("|", "#")):

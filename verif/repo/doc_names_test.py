@@ -169,6 +169,9 @@ class DocNames(unittest.TestCase):
                      "```\n./vireo make --fast   # --slow is a comment\n./vireo exec-is-prose\n```\n".replace(
                          "./vireo exec-is-prose\n", "./vireo up -- other --slow\n"))
 
+    def test_a_command_of_a_generated_block(self):
+        self.refuses("a\n<!-- BEGIN GENERATED: ./vireo make --slow -->\nb\n<!-- END GENERATED -->\n", "docs/page.md:2:", "'--slow'")
+
     # Presets and targets.
     def test_an_unknown_preset(self):
         self.refuses("`cmake --preset fast`\n", "'fast'", "dev")
