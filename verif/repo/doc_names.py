@@ -371,6 +371,7 @@ class Checker:
         if token.startswith(("/", "~", "-", "../")) or re.search(r"[$=@\\()\[\]?!#%]|://", token) or not token:
             return
         generic = re.sub(r"<[^<>]*>|…|\.\.\.", "*", token)
+        generic = re.sub(r"(?<![^/])NNNN[^/]*", "*", generic)  # the form of a name
         parts = [re.sub(r"(?<![a-z0-9])(?:[A-Z][A-Z0-9_]+|x)(?![a-z0-9])", "*", part) if part not in self.files.by_name else part
                  for part in generic.split("/")]
         names = expand("/".join(parts))
