@@ -363,7 +363,7 @@ def write_netlist(sources, name, settings, output):
 
 
 def area_page(rows, found):
-    """Writes the generated block of docs/area.md (marks: verif/repo/generated.py)."""
+    """Writes the tables between the marks of docs/area.md."""
     lines = []
     for config_name, (family, *_) in TARGETS.items():
         lines += ["", f"## {config_name} ({family})", "", f"| block | {' | '.join(COLUMNS)} |", "|---|" + "---:|" * len(COLUMNS)]

@@ -4,10 +4,7 @@
 the processor that the simulator had; beside it the same traffic inside of one process (`./vireo bench`), without
 service, sockets and foreign memory. `./vireo bench programs` is the command; docs/bench.md is its page.
 
-Each program runs twice, with few and with many messages; the difference is what the messages take.
-
-With --simulated: what perftest prints with `--virtual-time`, of the simulated NIC; the same on every machine. --update writes
-the table into docs/bench.md, or with --simulated into docs/programs.md."""
+Each program runs twice, with few and with many messages; the difference is what the messages take."""
 
 import argparse
 import json
@@ -72,7 +69,7 @@ def in_process(build, device, workload):
 
 
 def simulated(build):
-    """The table of what perftest prints of the simulated NIC."""
+    """The table of what perftest prints of the simulated NIC: with --virtual-time, the same on every machine."""
     lines = ["| program, on `nic100` and `gen3x16` | prints |", "|---|---|"]
     for program in SIMULATED:
         text = run([str(build / "verif/cosim/simulator/vireo_run"), "pair", "--device", "model", "--virtual-time", "--seed", "7",
@@ -83,9 +80,21 @@ def simulated(build):
         figures = [float(figure) for figure in found.group(1).split()]
         if "_bw " in program:  # bytes, iterations, peak and average MiB/s, million messages/s
             lines.append(f"| `{program}` | {figures[3]:.0f} MiB/s: {figures[3] * 8 * 2**20 / 1e9:.1f} Gb/s |")
-        else:  # bytes, iterations, least, greatest, typical and average microseconds, …
+        else:  # bytes, iterations, minimum, maximum, typical and average microseconds, …
             lines.append(f"| `{program}` | {figures[5]:.2f} µs{'' if 'read' in program else ' (half a round trip)'} |")
         print(lines[-1], flush=True)
+    return "\n".join(lines)
+
+
+def speed_table(rows):
+    """The rows of a run as Markdown."""
+    lines = ["| device | workload | per second | per CPU second of the simulator | in one process | ratio |",
+             "|---|---|---:|---:|---:|---:|"]
+    for row in rows:
+        size = row["message_bytes"]
+        cells = [f"{value * size / 1e6:.1f} MB" if size else f"{value:,.0f} round trips" for value in (
+            row["per_second"], row["per_processor_second"], row["in_process_per_processor_second"])]
+        lines.append(f"| {row['device']} | `{row['workload']}` | {' | '.join(cells)} | {row['ratio']:.2f} |")
     return "\n".join(lines)
 
 
@@ -96,9 +105,9 @@ def main():
     parser.add_argument("--workload", default=",".join(WORKLOADS), help="default: %(default)s")
     parser.add_argument("--quick", action="store_true", help="a tenth of the messages")
     parser.add_argument("--json", type=pathlib.Path, help="write the figures to this file")
-    parser.add_argument("--simulated", action="store_true", help="what perftest prints of the simulated NIC, on the model")
-    parser.add_argument("--update", action="store_true", help="write the table into its page; needs a whole run")
     parser.add_argument("--build", type=pathlib.Path, default=BUILD, help=argparse.SUPPRESS)
+    parser.add_argument("--simulated", action="store_true", help="what perftest prints with --virtual-time, on the model")
+    parser.add_argument("--update", action="store_true", help="write the table into docs/bench.md (--simulated: docs/programs.md)")
     args = parser.parse_args()
     if args.update and (args.quick or args.workload != ",".join(WORKLOADS) or args.device != "model,rtl"):
         parser.error("--update writes a whole run; leave out --quick, --workload and --device")
@@ -113,8 +122,7 @@ def main():
         if name not in known:
             parser.error(f"there is no '{name}'; there are {', '.join(known)}")
 
-    rows, lines = [], ["| device | workload | per second | per second of the simulator's processor | in one process | ratio |",
-                       "|---|---|---:|---:|---:|---:|"]
+    rows = []
     print(f"{'device':<9} {'workload':<20} {'per second':>12} {'per processor s':>16} {'in one process':>15} {'ratio':>6}")
     for device in devices:
         for name in workloads:
@@ -132,17 +140,14 @@ def main():
             def text(value, size=size):
                 return f"{value * size / 1e6:.1f} MB" if size else f"{value:.0f} rt"
 
-            lines.append(f"| {device} | `{name}` | " + " | ".join(
-                f"{value * size / 1e6:.1f} MB" if size else f"{value:,.0f} round trips" for value in (per_second, per_cpu, alone))
-                         + f" | {per_cpu / alone:.2f} |")
             print(f"{device:<9} {name:<20} {text(per_second):>12} {text(per_cpu):>16} {text(alone):>15} {per_cpu / alone:>6.2f}",
                   flush=True)
     print("\nrt: round trips. ratio: of the two columns before it.")
-    if args.update:
-        generated.replace(SPEED_PAGE, SPEED_COMMAND, "\n".join(lines))
-        print(f"wrote {SPEED_PAGE.relative_to(ROOT)}")
     if args.json is not None:
         args.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    if args.update:
+        generated.replace(SPEED_PAGE, SPEED_COMMAND, speed_table(rows))
+        print(f"wrote {SPEED_PAGE.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

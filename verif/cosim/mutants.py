@@ -142,9 +142,9 @@ def main():
     parser.add_argument("--list", action="store_true", help="names and faults, nothing else")
     parser.add_argument("--check", action="store_true", help="only whether every fault still finds its place in the RTL")
     parser.add_argument("--markdown", action="store_true", help="the results as rows of a table")
-    parser.add_argument("--update", action="store_true", help="write the table of docs/lockstep.md, after a run of all")
     parser.add_argument("--timeout", type=int, default=600, help="seconds for one run of a program (%(default)s)")
     parser.add_argument("--program", help=argparse.SUPPRESS)
+    parser.add_argument("--update", action="store_true", help="write the table of docs/lockstep.md; needs a run of all")
     parser.add_argument("--generate", type=pathlib.Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.generate:
@@ -154,9 +154,9 @@ def main():
     unknown = set(options.names) - {mutant["name"] for mutant in mutants}
     if unknown:
         sys.exit(f"there is no mutant {' '.join(sorted(unknown))}")
+    chosen = [mutant for mutant in mutants if not options.names or mutant["name"] in options.names]
     if options.update and options.names:
         parser.error("--update writes the table of all mutants; leave out the names")
-    chosen = [mutant for mutant in mutants if not options.names or mutant["name"] in options.names]
     if options.list:
         for mutant in chosen:
             print(f"{mutant['name']:24} {mutant['block']:16} {mutant['fault']}")
@@ -166,12 +166,13 @@ def main():
         print(f"{name}: {why}")
     if options.check or without:
         return 1 if without else 0
+    rows, total = [], 0.0
 
     for stage in STAGES if not options.names else STAGES[:1]:
         failed, what, _ = run(options.program, 0, stage, options.timeout)
         if failed:
             sys.exit(f"the RTL without a fault fails in {stage[0]}: {what}")
-    survivors, rows, total = [], [], 0.0
+    survivors = []
     for mutant in chosen:
         failed, what, by, seconds = False, "", "nothing", 0.0
         for stage in sorted(STAGES, key=lambda stage: stage[0] != mutant.get("first")):
@@ -180,19 +181,18 @@ def main():
             if failed:
                 by = stage[0]
                 break
-        total += seconds
         if not failed:
             survivors.append(mutant["name"])
         rows.append(f"| `{mutant['name']}` | {mutant['fault']} | {by} | {what} |")
+        total += seconds
         if options.markdown:
             print(rows[-1], flush=True)
         else:
             print(f"{'caught' if failed else 'SURVIVED':9} {mutant['name']:24} by {by:12} {seconds:6.1f} s  {what}", flush=True)
-    result = f"{len(chosen) - len(survivors)} of {len(chosen)} mutants caught"
-    print(result)
+    print(f"{len(chosen) - len(survivors)} of {len(chosen)} mutants caught")
     if options.update:
         generated.replace(PAGE, COMMAND, "\n".join([
-            f"{result} on nic1, in {total / 60:.0f} minutes of one core.", "",
+            f"{len(chosen) - len(survivors)} of {len(chosen)} mutants caught on nic1, in {total / 60:.0f} minutes of one core.", "",
             "| fault | what it does | detected by | first sign |", "|---|---|---|---|", *rows]))
         print(f"wrote {PAGE.relative_to(ROOT)}")
     return 1 if survivors else 0

@@ -312,6 +312,16 @@ def missing(result):
     return "\n".join(lines)
 
 
+def update_page(result, names, seconds, options):
+    """Writes the generated block of docs/coverage.md."""
+    words = ["./vireo coverage", *([shlex.quote(options.tests)] if options.tests != PROGRAMS else []),
+             *(["--cosim", shlex.quote(options.cosim)] if options.cosim != COSIM else []), "--update"]
+    command = " ".join(words)
+    text = f"{len(names)} test programs, {seconds:.0f} s of CPU, all passed:\n\n```\n{command}\n```\n\n{table(result, True)}"
+    generated.replace(PAGE, "./vireo coverage", text, command)
+    print(f"wrote {PAGE.relative_to(ROOT)}", file=sys.stderr)
+
+
 def main():
     parser = argparse.ArgumentParser(prog="./vireo coverage", description="What the tests reach of the RTL: lines, branches "
                                      "and user points. Builds in build/coverage, prints a table and writes an HTML page.")
@@ -323,17 +333,17 @@ def main():
     parser.add_argument("--no-run", action="store_true", help="only report again what the last run counted")
     parser.add_argument("--missing", action="store_true", help="also list the user points that were never reached")
     parser.add_argument("--markdown", action="store_true", help="the table as Markdown")
-    parser.add_argument("--update", action="store_true", help="write the table of docs/coverage.md")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="programs at a time (%(default)s)")
     parser.add_argument("--timeout", type=int, default=3600, help="seconds for one program (%(default)s)")
     parser.add_argument("--output", type=pathlib.Path, default=BUILD / "report", metavar="DIR",
                         help="for data, annotated listings and page (build/coverage/report)")
     parser.add_argument("--build", type=pathlib.Path, default=BUILD, help=argparse.SUPPRESS)
+    parser.add_argument("--update", action="store_true", help="write the table of docs/coverage.md")
     options = parser.parse_args()
     output = options.output.resolve()
+    failed = []
     if options.update and options.no_run:
-        parser.error("--update writes what this run counted; leave out --no-run")
-    failed, found, seconds = [], {}, 0.0
+        parser.error("--update writes what this run counts; leave out --no-run")
     if not options.no_run:
         found = programs(options.build, options.tests)
         if options.list:
@@ -343,7 +353,6 @@ def main():
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         failed = run_all(found, output, options)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     elif not (output / "data").is_dir():
         die(f"there is nothing in {output} to report; run it without --no-run first")
     merged = merge(output)
@@ -353,16 +362,11 @@ def main():
     index = output / "index.html"
     index.write_text(page(result, "Vireo: what tests reach of the RTL"), encoding="utf-8")
     print(table(result, options.markdown))
+    if options.update and not failed:
+        update_page(result, found, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, options)
     if options.missing:
         print("\nnever reached:\n" + (missing(result) or "nothing"))
     say(f"page: {index}\nlistings: {output / 'annotated'}")
-    if options.update and not failed and not options.no_run:
-        words = ["./vireo coverage", *([shlex.quote(options.tests)] if options.tests != PROGRAMS else []),
-                 *(["--cosim", shlex.quote(options.cosim)] if options.cosim != COSIM else []), "--update"]
-        command = " ".join(words)
-        generated.replace(PAGE, "./vireo coverage", f"{len(found)} test programs, {seconds:.0f} s of CPU, all passed:\n\n```\n{command}\n```\n\n"
-                          + table(result, True), command)
-        say(f"wrote {PAGE.relative_to(ROOT)}")
     if failed:
         die(f"tests failed, so the figures are not to be relied on: {' '.join(failed)}")
     return 0

@@ -55,8 +55,8 @@ def check():
     """The page's table is the list's, and every target has its program in CMake."""
     targets = load()
     errors = []
-    if markdown(targets) != generated.text_of(PAGE, COMMAND):
-        errors.append(f"docs/fuzzing.md: the table is not that of targets.toml; run {COMMAND}")
+    if markdown(targets) not in (ROOT / "docs/fuzzing.md").read_text(encoding="utf-8"):
+        errors.append("docs/fuzzing.md: the table is not that of targets.toml; ./vireo fuzz --markdown prints it")
     programs = re.findall(r"^vireo_fuzz\((\w+)", (HERE / "CMakeLists.txt").read_text(encoding="utf-8"), re.M)
     if sorted(programs) != sorted(target["name"] for target in targets):
         errors.append(f"targets.toml has other targets than CMakeLists.txt: {sorted(programs)}")
