@@ -193,7 +193,7 @@ def main():
     if options.update:
         generated.replace(PAGE, COMMAND, "\n".join([
             f"{len(chosen) - len(survivors)} of {len(chosen)} mutants caught on nic1, in {total / 60:.0f} minutes of one core.", "",
-            "| fault | what it does | detected by | first sign |", "|---|---|---|---|", *rows]))
+            "| mutant | fault | detected by | first sign |", "|---|---|---|---|", *rows]))
         print(f"wrote {PAGE.relative_to(ROOT)}")
     return 1 if survivors else 0
 

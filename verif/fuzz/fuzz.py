@@ -78,8 +78,8 @@ def record(name, **values):
     LIST.write_text(before + mark + own + separator + after, encoding="utf-8")
 
 
-def run_by_chance(target, inputs):
-    """(it survived, seconds of CPU). The target's ordinary test: g++, no sanitizer, small changes of seeds by chance."""
+def run_random(target, inputs):
+    """(it survived, seconds of CPU). The target's ordinary test: g++, no sanitizer, random changes of seeds."""
     program = f"verif.fuzz.{target}"
     if subprocess.run(["cmake", "--build", "--preset", "dev", "--target", program], cwd=ROOT, check=False).returncode != 0:
         sys.exit("fuzz: the build failed, see above; ./vireo build configures build/dev")
@@ -170,7 +170,7 @@ def main():
     limit.add_argument("--seconds", type=positive, metavar="N", help="so long for each target (default 60)")
     limit.add_argument("--runs", type=positive, metavar="N", help="so many inputs for each target")
     limit.add_argument("--smoke", action="store_true", help="what CI runs: targets that build quickly, 60 s together")
-    limit.add_argument("--by-chance", type=positive, metavar="N", help="N small changes of seeds by chance, without sanitizers")
+    limit.add_argument("--random", type=positive, metavar="N", help="N random changes of seeds, with g++ and without sanitizers")
     parser.add_argument("--update", action="store_true", help="write docs/fuzzing.md; what was run counts if it is more than before")
     parser.add_argument("--markdown", action="store_true", help="the table of docs/fuzzing.md")
     parser.add_argument("--check", action="store_true", help="only see whether list, page and CMake agree")
@@ -197,15 +197,15 @@ def main():
         return 0
     best = {target["name"]: target for target in targets}
     failed = []
-    if options.by_chance:
+    if options.random:
         for name in wanted:
-            survived, used = run_by_chance(name, options.by_chance)
-            print(f"fuzz: {name}: {count(options.by_chance)} inputs by chance, {used} s of CPU" if survived
-                  else f"fuzz: {name}: an input by chance broke it, see above", flush=True)
+            survived, used = run_random(name, options.random)
+            print(f"fuzz: {name}: {count(options.random)} random inputs, {used} s of CPU" if survived
+                  else f"fuzz: {name}: a random input broke it, see above", flush=True)
             if not survived:
                 failed.append(name)
-            elif options.update and options.by_chance >= best[name]["by_chance"]:
-                record(name, by_chance=options.by_chance, seconds=used)
+            elif options.update and options.random >= best[name]["by_chance"]:
+                record(name, by_chance=options.random, seconds=used)
         if options.update:
             generated.replace(PAGE, COMMAND, markdown(load()))
         return 1 if failed else 0
