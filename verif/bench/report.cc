@@ -155,9 +155,8 @@ std::string Processor() {
 
 // Of every workload that has a speed, on each device.
 std::string SpeedTable(const Options& options, const std::vector<Row>& rows) {
-  std::string text =
-      fmt::format("{}, {} threads, nothing else measured. Million cycles of NICs per second of CPU:\n\n| workload |",
-                  Processor(), std::thread::hardware_concurrency());
+  std::string text = fmt::format("{}, {} threads. Million NIC cycles per second of CPU:\n\n| workload |", Processor(),
+                                 std::thread::hardware_concurrency());
   std::string rule = "|---|";
   for (const std::string& device : options.devices) {
     text += fmt::format(" {} |", device);
@@ -177,7 +176,7 @@ std::string SpeedTable(const Options& options, const std::vector<Row>& rows) {
       if (has_ratio && device == options.devices[1]) other = speed;
       text += std::isnan(speed) ? " |" : fmt::format(" {:.3f} |", speed * 1e-6);
     }
-    if (has_ratio) text += fmt::format(" {:.1f} |", row.Value("nic_cycles_per_s") / other);
+    if (has_ratio) text += std::isnan(other) ? " |" : fmt::format(" {:.1f} |", row.Value("nic_cycles_per_s") / other);
     text += "\n";
   }
   return text;
