@@ -215,7 +215,7 @@ class Commands:
         handed = '"$verb"' in body
         scripts = [path for path in sorted(set(re.findall(r"(?<![\w/])[\w.][\w./]*/[\w.-]+", body)))
                    if path in self.files.files and not path.endswith((".md", ".toml", ".txt"))]
-        return [(name, verb) if handed else (name,) for name in names], scripts, "exec ctest" in body
+        return [(name, verb) if handed else (name,) for name in names], scripts, re.search(r"^\s*(?:exec )?ctest ", body, re.M) is not None
 
     def options(self, verb: str) -> tuple[set[str], set[str]]:
         """The options of a verb, and the programs that would have to be built to know all."""

@@ -13,8 +13,8 @@ A generator in Python calls `replace(page, key, text)`; others write between the
   - marks pair up, a block has text, and no two blocks of a page have the same command;
   - a table of measured figures lies in a block. One that no command can write has a line in front of it that says how it was
     measured: <!-- MEASURED: command or method -->;
-  - README.md and docs/microarchitecture.md repeat no figure of a block. Only figures of four digits or more count: shorter ones
-    are equal by chance.
+  - README.md and docs/microarchitecture.md repeat no figure of a block. Only figures of four digits or more, three of them
+    significant, count: shorter and round ones are equal by chance.
 
 A table counts as one of figures if at least a third of its cells, without the first column, are numbers with a decimal point, a
 thousands separator or a unit of measurement. Pages of blocks, decisions and spec/ state cycles and sizes of the design, which
@@ -128,7 +128,7 @@ def is_table_of_figures(body: list[list[str]]) -> bool:
 def figures(text: str) -> set[str]:
     """Numbers of four digits or more that look measured."""
     return {match for match in re.findall(rf"(?<![\w.,])(?:{NUMBER})(?![\w,.]*\d)", text)
-            if len(re.sub(r"\D", "", match)) >= 4 and re.search(r"[.,]", match)}
+            if len(re.sub(r"\D", "", match)) >= 4 and len(re.sub(r"\D", "", match).strip("0")) >= 3 and re.search(r"[.,]", match)}
 
 
 def check(root: pathlib.Path) -> list[str]:
