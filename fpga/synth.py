@@ -301,8 +301,10 @@ def area_page(rows, found):
     lines += ["", "## Per-queue or per-QP state in flip-flops", "", "| register of nic100 | bits |", "|---|---:|"]
     lines += [f"| `{q}` | {bits:,} |" for q, bits in found.items()] or ["| none | |"]
     text = AREA.read_text(encoding="utf-8")
-    before, begin, rest = text.partition("<!-- begin: ./vireo synth -->\n")
-    _, end, after = rest.partition("<!-- end -->\n")
+    before, begin, rest = text.partition("<!-- BEGIN GENERATED: ./vireo synth -->\n")
+    _, end, after = rest.partition("<!-- END GENERATED -->\n")
+    if not begin or not end:
+        sys.exit(f"{AREA.relative_to(ROOT)} has no block <!-- BEGIN GENERATED: ./vireo synth --> to write to")
     AREA.write_text(before + begin + "\n".join(lines).lstrip("\n") + "\n" + end + after, encoding="utf-8")
 
 

@@ -37,7 +37,8 @@ struct Options {
   std::string peer;  // device of the other NIC; empty: the same
   std::vector<std::string> workloads;
   std::string json;
-  bool quick = false;
+  std::string page;  // whose generated blocks are written; empty: none
+  bool quick = false, update_figures = false, update_speed = false;
 };
 
 struct Metric {

@@ -56,10 +56,27 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Options& options) {
       ->check(CLI::IsMember(workloads));
   app.add_option("--json", options.json, "write all figures to this JSON file");
   app.add_flag("--quick", options.quick, "run a tenth of the messages");
+  app.add_flag("--update", options.update_figures, "write the figures in simulated time into docs/bench.md");
+  app.add_flag("--update-speed", options.update_speed,
+               "write the speeds of simulation on this machine into docs/bench.md");
+  const CLI::Option* page =
+      app.add_option("--page", options.page, "write into this page instead, also of a part of the workloads");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
+  }
+  const bool updates = options.update_figures || options.update_speed;
+  if (updates && page->empty()) {
+    for (const char* other : {"--quick", "--workload", "--config", "--preset", "--peer"}) {
+      if (app.get_option(other)->empty()) continue;
+      fmt::print(stderr, "vireo bench: docs/bench.md has the figures of a whole run; leave out {}\n", other);
+      return 2;
+    }
+    options.page = "docs/bench.md";
+  } else if (!updates && !page->empty()) {
+    fmt::print(stderr, "vireo bench: --page needs --update or --update-speed\n");
+    return 2;
   }
   options.config = FindConfig(config);
   if (options.workloads.empty()) {
@@ -124,6 +141,9 @@ int Run(int argc, char** argv) {
   const uint64_t different = Compare(options, rows);
   if (!options.json.empty()) {
     if (const std::string error = WriteJson(options, rows); !error.empty()) return fail("", "", error);
+  }
+  if (!options.page.empty() && different == 0) {
+    if (const std::string error = UpdatePage(options, rows); !error.empty()) return fail("", "", error);
   }
   return different == 0 ? 0 : 1;
 }

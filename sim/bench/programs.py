@@ -15,6 +15,13 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "verif/repo"))
+import generated  # noqa: E402  pylint: disable=wrong-import-position
+
+SPEED_PAGE, SPEED_COMMAND = ROOT / "docs/bench.md", "./vireo bench programs --update"
+SIMULATED_PAGE, SIMULATED_COMMAND = ROOT / "docs/programs.md", "./vireo bench programs --simulated --update"
+SIMULATED = ("ib_write_bw -F -s 65536 -n 200", "ib_read_bw -F -s 65536 -n 100", "ib_send_bw -F -s 65536 -n 100",
+             "ib_write_lat -F -n 100", "ib_send_lat -F -n 100", "ib_send_lat -F -n 100 -s 64 -I 64", "ib_read_lat -F -n 100")
 BUILD = ROOT / "build/bench"
 DEVICES = ("model", "rtl", "lockstep")
 WORKLOADS = {
@@ -61,6 +68,36 @@ def in_process(build, device, workload):
     return figures.get("messages", figures.get("rounds")) / figures["cpu_s"]
 
 
+def simulated(build):
+    """The table of what perftest prints of the simulated NIC with --virtual-time; on an idle machine the same in every run."""
+    lines = ["| program, on `nic100` and `gen3x16` | prints |", "|---|---|"]
+    for program in SIMULATED:
+        text = run([str(build / "sim/simulator/vireo_run"), "pair", "--device", "model", "--virtual-time", "--seed", "7",
+                    program, program + " localhost"])
+        found = re.search(r"^client \|[ \t]+(\d+[ \t]+\d+(?:[ \t]+[0-9.]+)+)[ \t]*$", text, re.M)
+        if found is None:
+            sys.exit(f"no figures of '{program}' in\n{text}")
+        figures = [float(figure) for figure in found.group(1).split()]
+        if "_bw " in program:  # bytes, iterations, peak and average MiB/s, million messages/s
+            lines.append(f"| `{program}` | {figures[3]:.0f} MiB/s: {figures[3] * 8 * 2**20 / 1e9:.1f} Gb/s |")
+        else:  # bytes, iterations, minimum, maximum and typical microseconds, …
+            lines.append(f"| `{program}` | {figures[4]:.2f} µs{'' if 'read' in program else ' (half a round trip)'} |")
+        print(lines[-1], flush=True)
+    return "\n".join(lines)
+
+
+def speed_table(rows):
+    """The rows of a run as Markdown."""
+    lines = ["| device | workload | per second | per CPU second of the simulator | in one process | ratio |",
+             "|---|---|---:|---:|---:|---:|"]
+    for row in rows:
+        size = row["message_bytes"]
+        cells = [f"{value * size / 1e6:.1f} MB" if size else f"{value:,.0f} round trips" for value in (
+            row["per_second"], row["per_processor_second"], row["in_process_per_processor_second"])]
+        lines.append(f"| {row['device']} | `{row['workload']}` | {' | '.join(cells)} | {row['ratio']:.2f} |")
+    return "\n".join(lines)
+
+
 def main():
     parser = argparse.ArgumentParser(prog="./vireo bench programs", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -69,7 +106,17 @@ def main():
     parser.add_argument("--quick", action="store_true", help="a tenth of the messages")
     parser.add_argument("--json", type=pathlib.Path, help="write the results to this file")
     parser.add_argument("--build", type=pathlib.Path, default=BUILD, help=argparse.SUPPRESS)
+    parser.add_argument("--simulated", action="store_true", help="what perftest prints with --virtual-time, on the model")
+    parser.add_argument("--update", action="store_true", help="write the table into docs/bench.md (--simulated: docs/programs.md)")
     args = parser.parse_args()
+    if args.update and (args.quick or args.workload != ",".join(WORKLOADS) or args.device != "model,rtl"):
+        parser.error("--update writes a whole run; leave out --quick, --workload and --device")
+    if args.simulated:
+        table = simulated(args.build)
+        if args.update:
+            generated.replace(SIMULATED_PAGE, SIMULATED_COMMAND, table)
+            print(f"wrote {SIMULATED_PAGE.relative_to(ROOT)}")
+        return
     devices, workloads = args.device.split(","), args.workload.split(",")
     for name, known in [(d, DEVICES) for d in devices] + [(w, WORKLOADS) for w in workloads]:
         if name not in known:
@@ -98,6 +145,9 @@ def main():
     print("\nrt: round trips. ratio: per CPU second / one process.")
     if args.json is not None:
         args.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    if args.update:
+        generated.replace(SPEED_PAGE, SPEED_COMMAND, speed_table(rows))
+        print(f"wrote {SPEED_PAGE.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

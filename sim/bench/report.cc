@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <fstream>
 #include <memory>
+#include <sstream>
 #include <string_view>
+#include <thread>
 
 namespace vireo::sim {
 
@@ -107,6 +110,101 @@ std::string WriteJson(const Options& options, const std::vector<Row>& rows) {
       std::fflush(file.get()) != 0) {
     return fmt::format("cannot write {}", options.json);
   }
+  return "";
+}
+
+namespace {
+
+constexpr const char* kFigures = "./vireo bench --device model --update";
+constexpr const char* kSpeeds = "./vireo bench --update-speed";
+
+std::string FigureTables(const std::vector<Row>& rows, const std::string& device) {
+  std::string text =
+      "| workload | goodput Gb/s | wire Gb/s | cycles per message | latency ns, p50 | p99 "
+      "|\n|---|---:|---:|---:|---:|---:|\n";
+  std::string latencies = "\n| one message of 64 bytes | |\n|---|---:|\n";
+  const size_t no_latency = latencies.size();
+  for (const Row& row : rows) {
+    if (row.device != device) continue;
+    const auto add = [&](const char* what, const char* metric, const char* unit) {
+      latencies += fmt::format("| `{}`: {} | {:.0f} {} |\n", row.workload, what, row.Value(metric), unit);
+    };
+    if (!std::isnan(row.Value("messages"))) {
+      text += fmt::format("| `{}` | {:.1f} | {:.1f} | {:.1f} | {:.0f} | {:.0f} |\n", row.workload,
+                          row.Value("goodput_gbps"), std::max(row.Value("wire_gbps"), row.Value("wire_back_gbps")),
+                          row.Value("cycles_per_msg"), row.Value("latency_ns_p50"), row.Value("latency_ns_p99"));
+    } else if (!std::isnan(row.Value("cycles_in_nic"))) {
+      add("in the NIC, from doorbell to CQE", "cycles_in_nic", "cycles");
+      add("in the peer's NIC", "cycles_in_peer nic", "cycles");
+      add("from post to CQE", "latency_ns", "ns");
+    } else if (!std::isnan(row.Value("round_trip_ns_p50"))) {
+      add("SEND one way, p50", "one_way_ns_p50", "ns");
+      add("there and back, p50", "round_trip_ns_p50", "ns");
+    }
+  }
+  return latencies.size() == no_latency ? text : text + latencies;
+}
+
+std::string Processor() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  return "unknown processor";
+}
+
+// Of every workload that has a speed, on each device.
+std::string SpeedTable(const Options& options, const std::vector<Row>& rows) {
+  std::string text = fmt::format("{}, {} threads. Million NIC cycles per second of CPU:\n\n| workload |", Processor(),
+                                 std::thread::hardware_concurrency());
+  std::string rule = "|---|";
+  for (const std::string& device : options.devices) {
+    text += fmt::format(" {} |", device);
+    rule += "---:|";
+  }
+  const bool has_ratio = options.devices.size() > 1;
+  if (has_ratio) text += fmt::format(" {} / {} |", options.devices[0], options.devices[1]);
+  text += "\n" + rule + (has_ratio ? "---:|\n" : "\n");
+  for (const Row& row : rows) {
+    if (row.device != options.devices[0] || std::isnan(row.Value("nic_cycles_per_s"))) continue;
+    text += fmt::format("| `{}` |", row.workload);
+    double other = std::nan("");
+    for (const std::string& device : options.devices) {
+      const auto of =
+          std::ranges::find_if(rows, [&](const Row& it) { return it.device == device && it.workload == row.workload; });
+      const double speed = of == rows.end() ? std::nan("") : of->Value("nic_cycles_per_s");
+      if (has_ratio && device == options.devices[1]) other = speed;
+      text += std::isnan(speed) ? " |" : fmt::format(" {:.3f} |", speed * 1e-6);
+    }
+    if (has_ratio) text += std::isnan(other) ? " |" : fmt::format(" {:.1f} |", row.Value("nic_cycles_per_s") / other);
+    text += "\n";
+  }
+  return text;
+}
+
+// Replaces what lies between the marks of the block of `command`.
+std::string ReplaceBlock(std::string& page, const std::string& command, const std::string& text) {
+  const std::string begin = fmt::format("<!-- BEGIN GENERATED: {} -->\n", command);
+  const size_t at = page.find(begin);
+  const size_t end = at == std::string::npos ? at : page.find("<!-- END GENERATED -->", at);
+  if (end == std::string::npos) {
+    return fmt::format("no block to write to: {}<!-- END GENERATED -->", begin);
+  }
+  page.replace(at + begin.size(), end - at - begin.size(), text);
+  return "";
+}
+
+}  // namespace
+
+std::string UpdatePage(const Options& options, const std::vector<Row>& rows) {
+  std::stringstream read;
+  if (std::ifstream file(options.page); !(read << file.rdbuf())) return fmt::format("cannot read {}", options.page);
+  std::string page = read.str(), error;
+  if (options.update_figures) error = ReplaceBlock(page, kFigures, FigureTables(rows, options.devices[0]));
+  if (options.update_speed && error.empty()) error = ReplaceBlock(page, kSpeeds, SpeedTable(options, rows));
+  if (!error.empty()) return fmt::format("{}: {}", options.page, error);
+  if (std::ofstream file(options.page); !(file << page).flush()) return fmt::format("cannot write {}", options.page);
+  fmt::print("wrote {}\n", options.page);
   return "";
 }
 

@@ -12,12 +12,18 @@ import html
 import os
 import pathlib
 import re
+import resource
+import shlex
 import shutil
 import subprocess
 import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "verif/repo"))
+import generated  # noqa: E402  pylint: disable=wrong-import-position
+
+PAGE = ROOT / "docs/coverage.md"
 BUILD = ROOT / "build/coverage"
 PROGRAMS = r"verif\.(common|dma|virtio|ctrl|rdma|cosim)\."
 # GoogleTest filter for whole-NIC programs, which have tests of every device; the others run all their tests.
@@ -306,6 +312,16 @@ def missing(result):
     return "\n".join(lines)
 
 
+def update_page(result, names, seconds, options):
+    """Writes the generated block of docs/coverage.md."""
+    words = ["./vireo coverage", *([shlex.quote(options.tests)] if options.tests != PROGRAMS else []),
+             *(["--cosim", shlex.quote(options.cosim)] if options.cosim != COSIM else []), "--update"]
+    command = " ".join(words)
+    text = f"{len(names)} test programs, {seconds:.0f} s of CPU, all passed:\n\n```\n{command}\n```\n\n{table(result, True)}"
+    generated.replace(PAGE, "./vireo coverage", text, command)
+    print(f"wrote {PAGE.relative_to(ROOT)}", file=sys.stderr)
+
+
 def main():
     parser = argparse.ArgumentParser(prog="./vireo coverage", description="RTL coverage of the tests: lines, branches and user "
                                      "points. Builds in build/coverage, prints a table and writes an HTML page.")
@@ -322,16 +338,21 @@ def main():
     parser.add_argument("--output", type=pathlib.Path, default=BUILD / "report", metavar="DIR",
                         help="folder for data, annotated listings and page (default: build/coverage/report)")
     parser.add_argument("--build", type=pathlib.Path, default=BUILD, help=argparse.SUPPRESS)
+    parser.add_argument("--update", action="store_true", help="write the table of docs/coverage.md")
     options = parser.parse_args()
     output = options.output.resolve()
     failed = []
+    if options.update and options.no_run:
+        parser.error("--update writes what this run counts; leave out --no-run")
     if not options.no_run:
         found = programs(options.build, options.tests)
         if options.list:
             print("\n".join(found))
             return 0
         build_them(options.build, list(found))
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         failed = run_all(found, output, options)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
     elif not (output / "data").is_dir():
         die(f"no data in {output}; run without --no-run first")
     merged = merge(output)
@@ -341,6 +362,8 @@ def main():
     index = output / "index.html"
     index.write_text(page(result, "Vireo: RTL coverage"), encoding="utf-8")
     print(table(result, options.markdown))
+    if options.update and not failed:
+        update_page(result, found, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, options)
     if options.missing:
         print("\nnot covered:\n" + (missing(result) or "none"))
     info(f"page: {index}\nlistings: {output / 'annotated'}")

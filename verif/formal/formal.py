@@ -23,7 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 LIST = HERE / "proofs.toml"
 PAGE = ROOT / "docs/formal.md"
 WORK = ROOT / "build/formal"  # YoWASP's Yosys has access only to files inside the repository
-BEGIN, END = "<!-- begin: ./vireo formal -->\n", "<!-- end -->\n"
+BEGIN, END = "<!-- BEGIN GENERATED: ./vireo formal -->\n", "<!-- END GENERATED -->\n"
 # Cuts every register: a property proven then holds in any state, also in unreachable ones.
 CUT = "cutpoint t:*dff* t:*dlatch* %u"
 METHODS = ("any state", "induction")

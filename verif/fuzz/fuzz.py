@@ -17,12 +17,18 @@ import sys
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "verif/repo"))
+import generated  # noqa: E402  pylint: disable=wrong-import-position
+
 HERE = pathlib.Path(__file__).resolve().parent
+LIST = HERE / "targets.toml"
+PAGE = ROOT / "docs/fuzzing.md"
+COMMAND = "./vireo fuzz --update"  # of the block in PAGE
 BUILD = ROOT / "build/fuzz"
 
 
 def load():
-    return tomllib.loads((HERE / "targets.toml").read_text(encoding="utf-8"))["target"]
+    return tomllib.loads(LIST.read_text(encoding="utf-8"))["target"]
 
 
 def count(number):
@@ -61,6 +67,30 @@ def check():
     for error in errors:
         print(error, file=sys.stderr)
     return 1 if errors else 0
+
+
+def record(name, **values):
+    """Writes values of a target into targets.toml."""
+    before, mark, rest = LIST.read_text(encoding="utf-8").partition(f'[[target]]\nname = "{name}"\n')
+    own, separator, after = rest.partition("\n[[target]]")
+    for key, value in values.items():
+        own = re.sub(rf"^{key} = .*$", f"{key} = {value}", own, flags=re.M)
+    LIST.write_text(before + mark + own + separator + after, encoding="utf-8")
+
+
+def run_random(target, inputs):
+    """(it survived, seconds of CPU). The target's ordinary test: g++, no sanitizer, random changes of seeds."""
+    program = f"verif.fuzz.{target}"
+    if subprocess.run(["cmake", "--build", "--preset", "dev", "--target", program], cwd=ROOT, check=False).returncode != 0:
+        sys.exit("fuzz: the build failed, see above; ./vireo build configures build/dev")
+    environment = os.environ | {"VIREO_SEED": os.environ.get("VIREO_SEED", "1"), "VIREO_FUZZ_INPUTS": str(inputs)}
+    done = subprocess.run([str(ROOT / "build/dev/verif/fuzz" / program), "--gtest_filter=*SmallChanges*"], env=environment,
+                          stdout=subprocess.PIPE, text=True, check=False)
+    found = re.search(rf"^{inputs} inputs survived, ([0-9.]+) s of CPU", done.stdout, re.M)
+    if done.returncode != 0 or found is None:
+        print(done.stdout, file=sys.stderr)
+        return False, 0.0
+    return True, float(found[1])
 
 
 def build(names):
@@ -140,6 +170,8 @@ def main():
     limit.add_argument("--seconds", type=positive, metavar="N", help="time per target (default: 60)")
     limit.add_argument("--runs", type=positive, metavar="N", help="inputs per target")
     limit.add_argument("--smoke", action="store_true", help="the CI run: targets that build quickly, 60 s in total")
+    limit.add_argument("--random", type=positive, metavar="N", help="N random changes of seeds, with g++ and without sanitizers")
+    parser.add_argument("--update", action="store_true", help="write docs/fuzzing.md; counts the run if it is longer than before")
     parser.add_argument("--markdown", action="store_true", help="print the table of docs/fuzzing.md")
     parser.add_argument("--check", action="store_true", help="only check that targets.toml, page and CMake agree")
     options = parser.parse_args()
@@ -157,18 +189,39 @@ def main():
     if options.smoke:
         wanted = wanted or [target["name"] for target in targets if target.get("smoke")]
     if not wanted:
-        show(targets)
+        if options.update:
+            generated.replace(PAGE, COMMAND, markdown(targets))
+            print(f"wrote {PAGE.relative_to(ROOT)}")
+        else:
+            show(targets)
         return 0
+    best = {target["name"]: target for target in targets}
+    failed = []
+    if options.random:
+        for name in wanted:
+            survived, used = run_random(name, options.random)
+            print(f"fuzz: {name}: {count(options.random)} random inputs, {used} s of CPU" if survived
+                  else f"fuzz: {name}: a random input broke it, see above", flush=True)
+            if not survived:
+                failed.append(name)
+            elif options.update and options.random >= best[name]["by_chance"]:
+                record(name, by_chance=options.random, seconds=used)
+        if options.update:
+            generated.replace(PAGE, COMMAND, markdown(load()))
+        return 1 if failed else 0
     build(wanted)
     seconds = None if options.runs else options.seconds or 60
     if options.smoke:
         seconds = max(1, 60 // len(wanted))
-    failed = []
     for name in wanted:
         passed, executed = run(name, seconds, options.runs)
         print(f"fuzz: {name}: {count(executed)} inputs{'' if passed else ', FAILED'}", flush=True)
         if not passed:
             failed.append(name)
+        elif options.update and executed > best[name]["by_libfuzzer"]:
+            record(name, by_libfuzzer=executed)
+    if options.update:
+        generated.replace(PAGE, COMMAND, markdown(load()))
     return 1 if failed else 0
 
 

@@ -16,6 +16,10 @@ import time
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "verif/repo"))
+import generated  # noqa: E402  pylint: disable=wrong-import-position
+
+PAGE, COMMAND = ROOT / "docs/lockstep.md", "./vireo mutants --update"  # where the table of all is
 LIST = pathlib.Path(__file__).with_name("mutants.toml")
 PACKAGE = """// SPDX-License-Identifier: Apache-2.0
 package vireo_mutant_pkg;
@@ -140,6 +144,7 @@ def main():
     parser.add_argument("--markdown", action="store_true", help="print the results as Markdown table rows")
     parser.add_argument("--timeout", type=int, default=600, help="seconds per run of the test program (default: %(default)s)")
     parser.add_argument("--program", help=argparse.SUPPRESS)
+    parser.add_argument("--update", action="store_true", help="write the table of docs/lockstep.md; needs a run of all")
     parser.add_argument("--generate", type=pathlib.Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.generate:
@@ -150,6 +155,8 @@ def main():
     if unknown:
         sys.exit(f"unknown mutant {' '.join(sorted(unknown))}; ./vireo mutants --list shows all")
     chosen = [mutant for mutant in mutants if not options.names or mutant["name"] in options.names]
+    if options.update and options.names:
+        parser.error("--update writes the table of all mutants; leave out the names")
     if options.list:
         for mutant in chosen:
             print(f"{mutant['name']:24} {mutant['block']:16} {mutant['fault']}")
@@ -159,6 +166,7 @@ def main():
         print(f"{name}: {why}")
     if options.check or skipped:
         return 1 if skipped else 0
+    rows, total = [], 0.0
 
     for stage in STAGES if not options.names else STAGES[:1]:
         failed, what, _ = run(options.program, 0, stage, options.timeout)
@@ -175,11 +183,18 @@ def main():
                 break
         if not failed:
             survivors.append(mutant["name"])
+        rows.append(f"| `{mutant['name']}` | {mutant['fault']} | {by} | {what} |")
+        total += seconds
         if options.markdown:
-            print(f"| `{mutant['name']}` | {mutant['fault']} | {by} | {what} |", flush=True)
+            print(rows[-1], flush=True)
         else:
             print(f"{'caught' if failed else 'SURVIVED':9} {mutant['name']:24} by {by:12} {seconds:6.1f} s  {what}", flush=True)
     print(f"{len(chosen) - len(survivors)} of {len(chosen)} mutants caught")
+    if options.update:
+        generated.replace(PAGE, COMMAND, "\n".join([
+            f"{len(chosen) - len(survivors)} of {len(chosen)} mutants caught on nic1, in {total / 60:.0f} minutes of one core.", "",
+            "| mutant | fault | detected by | first sign |", "|---|---|---|---|", *rows]))
+        print(f"wrote {PAGE.relative_to(ROOT)}")
     return 1 if survivors else 0
 
 

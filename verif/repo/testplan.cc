@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks docs/testplan.toml against the tests listed by ctest: every requirement names at least one test, every named
-// test exists, and every row of the error table (spec/errors.toml) has a requirement. usage: vireo_testplan PLAN CTEST
-// BUILD_FOLDER
+// Checks docs/testplan.toml against the tests that ctest lists: every requirement names at least one test, every name
+// or pattern matches a test, no name is redundant in its requirement, and every line of the error table
+// (spec/errors.toml) has a requirement.
+//
+// Pattern: `*` matches any run of characters, also none and also `.` and `/`; every other character matches itself. One
+// pattern stands for the devices and configurations of one test:
+//   verif.cosim.write.Devices/Write.GoesOverIpv6/*     every device, configuration and ring
+//   verif.cosim.write.Devices/Write.*/lockstep_*       every case of the suite in lockstep
+//
+// usage: vireo_testplan PLAN CTEST BUILD_FOLDER
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "spec/gen/vireo_spec.h"
 
@@ -30,6 +41,26 @@ std::set<std::string> ListTests(const std::string& ctest, const std::string& bui
     names.insert(text.substr(colon + 2, text.find_last_not_of('\n') - colon - 1));
   }
   return names;
+}
+
+// Whether `name` matches `pattern`, in which `*` is any run of characters.
+bool Matches(std::string_view pattern, std::string_view name) {
+  size_t p = 0, n = 0, star = std::string_view::npos,
+         resume = 0;  // star: the last `*`; resume: where it ends in `name`
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = n;
+    } else if (p < pattern.size() && pattern[p] == name[n]) {
+      ++p, ++n;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      n = ++resume;
+    } else {
+      return false;
+    }
+  }
+  return std::ranges::all_of(pattern.substr(p), [](char rest) { return rest == '*'; });
 }
 
 }  // namespace
@@ -57,7 +88,8 @@ int main(int argc, char** argv) {
     const char* name = vireo::spec::ToString(static_cast<vireo::spec::RdmaError>(value));
     if (name != nullptr) codes.insert(name);
   }
-  int errors = 0, requirements = 0, tests = 0;
+  int errors = 0, requirements = 0, entries = 0;
+  std::set<std::string> covered;
   const toml::array* rows = plan["requirement"].as_array();
   for (size_t i = 0; rows != nullptr && i < rows->size(); ++i) {
     const toml::table* row = (*rows)[i].as_table();
@@ -73,13 +105,27 @@ int main(int argc, char** argv) {
       fmt::print(stderr, "{}: \"{}\": error {} does not exist, or has a requirement already\n", argv[1], text, code);
       ++errors;
     }
+    std::set<std::string> own;  // of this requirement
     for (const auto& node : *named) {
       const std::string name = node.value_or(std::string());
-      ++tests;
-      if (known.contains(name)) continue;
-      fmt::print(stderr, "{}: \"{}\" names the test '{}', which does not exist\n", argv[1], text, name);
-      ++errors;
+      ++entries;
+      std::vector<std::string> matches;
+      std::ranges::copy_if(known, std::back_inserter(matches),
+                           [&name](const std::string& test) { return Matches(name, test); });
+      const size_t before = own.size();
+      own.insert(matches.begin(), matches.end());
+      if (matches.empty()) {
+        const bool pattern = name.find('*') != std::string::npos;
+        fmt::print(stderr, "{}: \"{}\" names {} '{}', which {}\n", argv[1], text, pattern ? "the pattern" : "the test",
+                   name, pattern ? "matches no test" : "does not exist");
+        ++errors;
+      } else if (own.size() == before) {
+        fmt::print(stderr, "{}: \"{}\" names '{}', whose tests the entries before it match already\n", argv[1], text,
+                   name);
+        ++errors;
+      }
     }
+    covered.insert(own.begin(), own.end());
   }
   if (requirements == 0) {
     fmt::print(stderr, "{}: no [[requirement]]\n", argv[1]);
@@ -89,6 +135,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "{}: no requirement has error = \"{}\"\n", argv[1], code);
     ++errors;
   }
-  fmt::print("{} requirements, {} tests named, {} errors\n", requirements, tests, errors);
+  fmt::print("{} requirements, {} names and patterns, {} of {} tests, {} errors\n", requirements, entries,
+             covered.size(), known.size(), errors);
   return errors == 0 ? 0 : 1;
 }
