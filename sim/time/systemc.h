@@ -2,14 +2,19 @@
 // The one way to include SystemC: its headers do not compile without warnings under our flags.
 #pragma once
 
+#ifndef SC_INCLUDE_DYNAMIC_PROCESSES
+#define SC_INCLUDE_DYNAMIC_PROCESSES  // sc_spawn, which the TLM-2.0 convenience sockets also need
+#endif
+
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wdeprecated-copy"
 #pragma GCC diagnostic ignored "-Wpedantic"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #include <systemc>
 #pragma GCC diagnostic pop
 
-// Stands in a module whose constructor is written out: SystemC 2.3 needs it for SC_METHOD, SystemC 3 calls it obsolete.
+// Stands in a module whose constructor is written out: SystemC 2.3 needs it for processes, SystemC 3 calls it obsolete.
 #if SC_VERSION_MAJOR >= 3
 #define VIREO_SC_MODULE(name)
 #else

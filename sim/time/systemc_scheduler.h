@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scheduler inside a SystemC simulation: one SC_METHOD that wakes at the time of the earliest callback.
+// The scheduler that owns a SystemC simulation: RunUntil() starts and pauses the kernel.
 #pragma once
 
 #include <functional>
 
-#include "sim/time/scheduler.h"
+#include "sim/time/module_scheduler.h"
 #include "sim/time/systemc.h"
 
 namespace vireo::sim {
@@ -15,25 +15,20 @@ namespace vireo::sim {
 // one case.
 //
 // Time resolution must be SystemC's default of 1 ps. RunUntil() calls sc_start() and so must not be called from within
-// the simulation.
-class SystemcScheduler final : public Scheduler, private sc_core::sc_module {
+// the simulation. Other modules of the simulation may keep running when this scheduler has no callback left: done() is
+// then asked once more when nothing at all is pending.
+class SystemcScheduler final : public ModuleScheduler {
  public:
-  VIREO_SC_MODULE(SystemcScheduler)
-
   explicit SystemcScheduler(sc_core::sc_module_name name = "scheduler");
 
-  Picoseconds now() const override { return sc_core::sc_time_stamp().value(); }
   bool RunUntil(const std::function<bool()>& done, Picoseconds deadline) override;
+  static bool exists();  // one has been built in this process
 
  private:
-  void Wake();
-  void OnEarlier() override;
+  void OnCallbacks() override;
 
-  sc_core::sc_event wake_;
   const std::function<bool()>* done_ = nullptr;  // while running
   bool is_done_ = false;
-  bool started_ = false;
-  bool running_due_ = false;
 };
 
 }  // namespace vireo::sim

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,6 +60,10 @@ struct RdmaSystemOptions {
   host::DeviceOptions driver{.wanted = SplitRings()};  // of every host
   bool is_traced = true;                               // see TopologyParameters
   bool open = true;  // false: hosts are left closed, with firmware and function, for others to open
+  // What `device` and `peer` name. Empty: NicDeviceFactory.
+  std::function<NicFactory(std::string_view name, const LockstepOptions& lockstep)> devices{};
+  // Of the whole system. Empty: a StandaloneScheduler.
+  std::function<std::unique_ptr<Scheduler>()> make_scheduler{};
 };
 
 // One host. Unless its options say otherwise it has the IPv4 address 10.0.0.<number + 1>, and a MAC of its own. GID 0
@@ -114,7 +119,7 @@ class RdmaSystem {
 
   RdmaHost& host(size_t number) { return *hosts_[number]; }
   Topology& topology() { return *topology_; }
-  Scheduler& scheduler() { return scheduler_; }
+  Scheduler& scheduler() { return *scheduler_; }
   // Hardware reset of a NIC whose host is closed, until its firmware serves and its function is there again. Runs the
   // simulation.
   void Reset(size_t number);
@@ -129,7 +134,7 @@ class RdmaSystem {
  private:
   RdmaSystem() = default;
 
-  StandaloneScheduler scheduler_;
+  std::unique_ptr<Scheduler> scheduler_;
   std::unique_ptr<Topology> topology_;
   std::vector<std::unique_ptr<RdmaHost>> hosts_;
   std::vector<std::string> mismatches_;
