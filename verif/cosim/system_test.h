@@ -20,6 +20,9 @@
 #include "sim/common/seed.h"
 #include "sim/topology/rdma_system.h"
 #include "verif/cosim/every_device.h"
+#ifdef VIREO_SYSTEMC_DEVICES
+#include "verif/platform/systemc_nic.h"
+#endif
 
 namespace vireo::sim {
 
@@ -92,6 +95,9 @@ class SystemTest : public testing::TestWithParam<EveryDeviceAndRing> {
       options.hosts[i].nic.config = options.config;
       options.hosts[i].nic.name = "nic" + std::to_string(i);
     }
+#ifdef VIREO_SYSTEMC_DEVICES
+    UseSystemcDevices(options);
+#endif
     auto built = RdmaSystem::Build(options);
     ASSERT_NE(built.system, nullptr) << built.error;
     system_ = std::move(built.system);
@@ -129,7 +135,9 @@ class SystemTest : public testing::TestWithParam<EveryDeviceAndRing> {
   // So that a test may carry more bytes where they cost few cycles.
   bool has_fast_wire() const { return config().link_mbps >= 10'000; }
   // So that a test may try more where a cycle costs little. Nothing that it expects may depend on this.
-  bool has_cheap_cycles() const { return std::get<0>(GetParam()) == "model"; }
+  bool has_cheap_cycles() const {
+    return std::get<0>(GetParam()) == "model" || std::get<0>(GetParam()) == "systemc_model";
+  }
 
   // The next completion of a CQ of this host; a failure of the test if none comes in time.
   std::optional<spec::RdmaCqReq> NextOf(verbs::CompletionQueue& cq, size_t host, uint64_t patience_ns) {
