@@ -69,7 +69,7 @@ class VireoNic::Impl final : private sim::NicEnvironment,
 
   bool is_ready() const { return firmware_ != nullptr && firmware_->is_started(); }
   bool IsIdle() { return scheduler_.empty() && IsIdleUntilDeadline() && readers_.IsIdle(); }
-  bool IsIdleUntilDeadline() const { return nic_.IsIdle() && bus_.empty() && !bus_is_busy_; }
+  bool IsIdleUntilDeadline() const { return nic_.IsIdle() && bus_.empty() && !bus_is_busy_ && interrupts_.empty(); }
   Cycle NextDeadline() const { return nic_.NextDeadline(); }
   uint64_t run_cycles() const { return nic_.run_cycles(); }
   const Counters& counters() const { return counters_; }
@@ -139,6 +139,7 @@ class VireoNic::Impl final : private sim::NicEnvironment,
 
   void PutOnBus(BusItem item);
   void RunBus();
+  void SendInterrupts();
   void Read(const sim::DmaRead& read);
   void Write(const BusItem& item, std::vector<uint8_t> data, DmaExtension::Kind kind);
   bool Transport(tlm::tlm_command command, uint64_t address, std::span<uint8_t> data, DmaExtension& extension,
@@ -170,6 +171,9 @@ class VireoNic::Impl final : private sim::NicEnvironment,
   bool bus_is_busy_ = false;
   sc_core::sc_event bus_event_;
   ThreadPool readers_{"reader"};
+
+  std::deque<bool> interrupts_;  // levels for edge_out, not sent
+  sc_core::sc_event interrupt_event_;
 };
 
 VireoNic::Impl::Impl(VireoNic& module, const Options& options)
@@ -197,6 +201,11 @@ VireoNic::Impl::Impl(VireoNic& module, const Options& options)
   sc_core::sc_spawn_options spawn;
   spawn.set_stack_size(ThreadPool::kStackBytes);
   sc_core::sc_spawn([this] { RunBus(); }, "bus", &spawn);
+  sc_core::sc_spawn_options method;
+  method.spawn_method();
+  method.dont_initialize();
+  method.set_sensitivity(&interrupt_event_);
+  sc_core::sc_spawn([this] { SendInterrupts(); }, "interrupt", &method);
 }
 
 // --- Reset and time
@@ -213,6 +222,7 @@ void VireoNic::Impl::Restart(Cycle cycle) {
   completions_.clear();
   credits_.clear();
   bus_.clear();
+  interrupts_.clear();
   for (const auto& read : std::exchange(bar_reads_, {})) read->Put(~uint64_t{0});
   if (const auto read = std::exchange(csr_read_, nullptr)) read->Put(~uint64_t{0});
   nic_.Reset(cycle);
@@ -407,7 +417,15 @@ void VireoNic::Impl::CompleteCsrRead(Cycle cycle, uint32_t value) {
 
 void VireoNic::Impl::SetFirmwareInterrupt(Cycle cycle, bool level) {
   if (firmware_ != nullptr) return firmware_->SetFirmwareInterrupt(cycle, level);
-  if (module_.edge_out.size() != 0) module_.edge_out->SetFirmwareInterrupt(level);
+  // A delta later: a register read that is answered in this cycle returns first.
+  interrupts_.push_back(level);
+  interrupt_event_.notify(sc_core::SC_ZERO_TIME);
+}
+
+void VireoNic::Impl::SendInterrupts() {
+  for (const bool level : std::exchange(interrupts_, {})) {
+    if (module_.edge_out.size() != 0) module_.edge_out->SetFirmwareInterrupt(level);
+  }
 }
 
 // --- Frames

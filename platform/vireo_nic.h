@@ -50,7 +50,8 @@ class EdgeInterface : public virtual sc_core::sc_interface {
 class EdgeOutputInterface : public virtual sc_core::sc_interface {
  public:
   virtual void TransmitFrame(sim::Cycle start, sim::Cycle end, std::span<const uint8_t> bytes) = 0;
-  virtual void SetFirmwareInterrupt(bool level) = 0;  // false after reset
+  // False after reset. In its cycle, after a register read that returns in that cycle.
+  virtual void SetFirmwareInterrupt(bool level) = 0;
 };
 
 class VireoNic final : public sc_core::sc_module {
