@@ -22,6 +22,8 @@
 namespace vireo::sim {
 namespace {
 
+using namespace verif;
+
 constexpr Picoseconds kMicrosecond = 1'000'000;
 constexpr Picoseconds kMillisecond = 1'000 * kMicrosecond;
 constexpr Cycle kReadLatency = 3;       // of the register file
