@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a transaction on VireoNic::dma_socket is to PCI Express: an ignorable TLM-2.0 extension, attached to each.
+// PCI Express attributes of a transaction on VireoNic::dma_socket: an ignorable TLM-2.0 extension, attached to each.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ class DmaExtension final : public tlm::tlm_extension<DmaExtension> {
   using Complete = std::function<void(std::span<const uint8_t> data, sim::DmaStatus status, bool last)>;
 
   Kind kind{};
-  uint16_t tag = 0;     // kRead; in use until the last part is there
+  uint16_t tag = 0;     // kRead; in use until the last part
   uint16_t vector = 0;  // kMessage
-  // kRead, for a target that answers as a PCI Express completer does: in parts, each in its cycle, poisoned, with an
-  // error behind good data. It calls this at the start of a core cycle, with `last` for the last part, before
-  // b_transport returns. Data of the payload and the response status then count for nothing. Parts are as those of
+  // kRead, for a target that answers as a PCI Express completer does: in parts, each in its own cycle, poisoned, or
+  // with an error after good data. It calls this at the start of a core cycle, with `last` for the last part, before
+  // b_transport returns. Data of the payload and the response status are then ignored. Rules of parts: see
   // sim::DmaCompletion.
   Complete complete;
 

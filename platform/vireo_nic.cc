@@ -47,7 +47,7 @@ void PutLittleEndian(uint64_t value, uint8_t* bytes, size_t count) {
 
 }  // namespace
 
-// Environment of the device: what crosses the seam, as transactions; and what transactions ask for, across the seam.
+// Environment of the device: converts calls of the seam to transactions and transactions to calls of the seam.
 class VireoNic::Impl final : private sim::NicEnvironment,
                              private sim::Scheduler::Client,
                              private sim::FrameReceiver,
@@ -91,7 +91,7 @@ class VireoNic::Impl final : private sim::NicEnvironment,
       return value;
     }
   };
-  // What leaves for the bus, in order.
+  // Output to the bus, in order.
   struct BusItem {
     enum class Kind : uint8_t { kRead, kWrite, kMessage, kBarAnswer } kind{};
     sim::DmaRead read{};
@@ -348,7 +348,7 @@ tlm::tlm_response_status VireoNic::Impl::Memory(tlm::tlm_generic_payload& transa
     if (transaction.is_read()) PutLittleEndian(answer, data, bytes);
     return tlm::TLM_OK_RESPONSE;
   }
-  // As a root complex answers what nobody claims.
+  // As a root complex answers an unclaimed address.
   if (transaction.is_read()) std::fill_n(data, bytes, uint8_t{0xff});
   return Refuse(tlm::TLM_ADDRESS_ERROR_RESPONSE);
 }
@@ -481,7 +481,7 @@ void VireoNic::Impl::RunBus() {
       case BusItem::Kind::kRead:
         ++counters_.dma_reads;
         readers_.Run([this, read = item.read] { Read(read); });
-        sc_core::wait(sc_core::SC_ZERO_TIME);  // it begins before what comes after it
+        sc_core::wait(sc_core::SC_ZERO_TIME);  // it starts before later items
         break;
       case BusItem::Kind::kWrite:
         ++counters_.dma_writes;

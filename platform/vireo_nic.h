@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model NIC with its firmware as one SystemC module, for anybody's virtual platform: TLM-2.0 sockets for the PCI
-// Express function, frames for the wire. docs/model.md shows how to use it.
+// The model NIC with its firmware as one SystemC module, for any virtual platform: TLM-2.0 sockets for the PCI
+// Express function, frames for the wire. See docs/model.md.
 //
 // A wrapper: the device is the simulator's model backend (sim/device/model_nic.h), the control processor its firmware
 // runner, the MAC its MAC. The module decodes base addresses and turns what crosses the device seam (sim/nic/nic.h)
-// into transactions and back. The latency of PCI Express and memory is the platform's: what it waits, or annotates, is
-// what the NIC sees.
+// into transactions and back. The latency of PCI Express and memory is the platform's, waited or annotated.
 //
 // Nothing here is clocked: a process runs in the cycles in which something happens, and an idle NIC has no event
 // pending. Time resolution must be SystemC's default of 1 ps.
@@ -30,15 +29,15 @@ struct Frame {
   bool bad_fcs = false;
 };
 
-// Whoever takes frames from a line.
+// Receiver of frames from a line.
 class FrameInterface : public virtual sc_core::sc_interface {
  public:
   // At the time of the frame's last bit, that of its FCS. Does not wait.
   virtual void TakeFrame(const Frame& frame) = 0;
 };
 
-// The edge of the core, for a platform with a MAC or a posted-write buffer of its own (Options). All as sim::Nic
-// defines it, in the core cycle that starts now: calls at another time are a fatal report.
+// Inputs at the edge of the core, for a platform with its own MAC or posted-write buffer (Options). As in sim::Nic, in
+// the core cycle that starts now; a call at any other time is a fatal report.
 class EdgeInterface : public virtual sc_core::sc_interface {
  public:
   virtual void ReturnCredits(sim::CreditKind kind, uint32_t beats) = 0;
@@ -46,7 +45,7 @@ class EdgeInterface : public virtual sc_core::sc_interface {
   virtual void SetLink(bool up) = 0;
 };
 
-// What leaves there, within its cycle. Does not wait.
+// Outputs there, within their cycle. Must not wait.
 class EdgeOutputInterface : public virtual sc_core::sc_interface {
  public:
   virtual void TransmitFrame(sim::Cycle start, sim::Cycle end, std::span<const uint8_t> bytes) = 0;
@@ -61,10 +60,10 @@ class VireoNic final : public sc_core::sc_module {
     model::PciConfig::Options pci{};
     firmware::Options firmware{};        // MAC address and MTU
     uint32_t access_cycles = 12;         // of the control processor between two register accesses; 1 or more
-    uint32_t write_buffer_bytes = 8192;  // of writes that the platform has not carried out; 4096 or more. 0: the
-                                         // platform returns credits by edge_in
-    bool has_mac = true;                 // false: the platform has one, at edge_in and edge_out
-    bool runs_firmware = true;           // false: the platform runs it, at management_socket and edge_out
+    uint32_t write_buffer_bytes = 8192;  // of outstanding posted writes; 4096 or more. 0: the platform returns
+                                         // credits by edge_in
+    bool has_mac = true;                 // false: the platform's, at edge_in and edge_out
+    bool runs_firmware = true;           // false: the platform's, at management_socket and edge_out
   };
 
   struct Counters {
@@ -87,8 +86,8 @@ class VireoNic final : public sc_core::sc_module {
   // that. A write returns when the device has it; a read, when all that the device wrote before has been carried out.
   tlm_utils::simple_target_socket<VireoNic> memory_socket;
   // What the device reads and writes, messages of MSI-X as writes of 4 bytes, each with a DmaExtension. Blocking
-  // transport, begun in the order and in the cycle in which the device issues them; writes one after the other, reads
-  // side by side.
+  // transport, started in the order and in the cycle in which the device issues them; writes are serialized, reads run
+  // concurrently.
   tlm_utils::simple_initiator_socket<VireoNic> dma_socket;
 
   // --- The wire. Line rate is kept by the sender.
@@ -101,19 +100,19 @@ class VireoNic final : public sc_core::sc_module {
   sc_core::sc_port<EdgeOutputInterface, 1, sc_core::SC_ZERO_OR_MORE_BOUND> edge_out;
   sc_core::sc_export<EdgeInterface> edge_in;
 
-  // Hardware reset (PERST#) from the next start of a cycle on, for sim::kResetCycles. What was in flight is lost:
-  // outstanding reads of the platform return all ones, and what its DMA targets still answer is ignored. Accesses that
-  // come meanwhile wait.
+  // Hardware reset (PERST#) from the next start of a cycle on, for sim::kResetCycles. Everything in flight is lost:
+  // outstanding reads of the platform return all ones, late answers of its DMA targets are ignored. Accesses during the
+  // reset wait.
   void Reset();
 
-  // Firmware has started and serves commands: a driver may come (before that, it would wait).
+  // Firmware has started and serves commands: a driver that starts earlier waits.
   bool is_ready() const;
-  // Nothing is in flight, nor will be without an input. A retransmission timer that runs is in flight.
+  // Nothing is in flight and no timer runs: no event until the next input.
   bool IsIdle() const;
   // As sim::Nic::IsIdle() and NextDeadline(): the device alone, but for its timers.
   bool IsIdleUntilDeadline() const;
   sim::Cycle NextDeadline() const;
-  uint64_t run_cycles() const;  // in which something happened, since the last reset
+  uint64_t run_cycles() const;  // simulated cycles, since the last reset
   const Counters& counters() const;
 
  private:

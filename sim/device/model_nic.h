@@ -41,7 +41,7 @@ class ModelNic final : public Nic, private Scheduler::Client, private model::Nic
   bool IsIdle() const override;
   Cycle NextDeadline() const override;
 
-  // In SendMsix: address and data of that message, from the device's table.
+  // During SendMsix: that message, with address and data of its table entry.
   const model::MsixMessage& message() const { return message_; }
   uint64_t run_cycles() const { return run_cycles_; }  // in which something happened, since the last reset
 

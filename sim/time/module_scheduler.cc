@@ -13,7 +13,7 @@ ModuleScheduler::ModuleScheduler(sc_core::sc_module_name name) : sc_core::sc_mod
     std::fprintf(stderr, "ModuleScheduler: the time resolution must be 1 ps\n");
     std::abort();
   }
-  SC_METHOD(Wake);  // is initialized: looks at what was added before the start
+  SC_METHOD(Wake);  // runs at initialization, for callbacks scheduled before the start
   sensitive << wake_;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A scheduler as a SystemC module: one SC_METHOD that runs at the time of the earliest callback. Any number of them in
-// one simulation, which somebody else starts and stops.
+// one simulation, which the platform starts and stops.
 #pragma once
 
 #include <functional>

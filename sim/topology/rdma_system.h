@@ -60,7 +60,7 @@ struct RdmaSystemOptions {
   host::DeviceOptions driver{.wanted = SplitRings()};  // of every host
   bool is_traced = true;                               // see TopologyParameters
   bool open = true;  // false: hosts are left closed, with firmware and function, for others to open
-  // What `device` and `peer` name. Empty: NicDeviceFactory.
+  // Factory of `device` and `peer`. Empty: NicDeviceFactory.
   std::function<NicFactory(std::string_view name, const LockstepOptions& lockstep)> devices{};
   // Of the whole system. Empty: a StandaloneScheduler.
   std::function<std::unique_ptr<Scheduler>()> make_scheduler{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The SystemC module as a device of the suite: drives platform::VireoNic from outside, through its TLM-2.0 sockets and
-// ports alone, in the cycles of the seam, and reports to the seam what it sends there in the cycles in which it comes.
+// The SystemC module as a device of the suite: drives platform::VireoNic only through its TLM-2.0 sockets and ports,
+// each input in its cycle, and passes every output to the seam in the cycle in which it comes.
 //
 // Needs a scheduler that runs in the SystemC kernel: SystemcScheduler, hence one system per process.
 #pragma once
@@ -21,7 +21,7 @@
 
 namespace vireo::sim {
 
-// What the driver of the module does wrong: to check that the comparison reports it. In cycles.
+// Faults of this driver, for mutants of the comparison. In cycles.
 struct SystemcNicFaults {
   Cycle bar_access_delay = 0;
   Cycle csr_access_delay = 0;
@@ -65,7 +65,7 @@ class SystemcNic final : public Nic,
   void TransmitFrame(Cycle start, Cycle end, std::span<const uint8_t> bytes) override;
   void SetFirmwareInterrupt(bool level) override;
 
-  // So that RunUntil() asks whether it is done after what the module does, too.
+  // RunUntil() also checks whether it is done after an action of the module.
   void OnTime(uint64_t) override {}
   void Touch() { scheduler_.At(scheduler_.now(), client_); }
 
