@@ -7,7 +7,8 @@ include(CMakePackageConfigHelpers)
 set(VIREO_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/vireo)
 # target name
 set(exported vireo_spec spec vireo_model model vireo_firmware firmware vireo_host_driver driver vireo_host_verbs host
-             vireo_tlm tlm)
+             vireo_sim_time sim_time vireo_sim_nic sim_nic vireo_sim_mac sim_mac vireo_model_nic model_nic
+             vireo_firmware_runner firmware_runner vireo_tlm tlm)
 while(exported)
   list(POP_FRONT exported target name)
   add_library(vireo::${name} ALIAS ${target})
@@ -17,7 +18,7 @@ endwhile()
 
 install(EXPORT vireo NAMESPACE vireo:: FILE vireoTargets.cmake DESTINATION ${VIREO_PACKAGE_DIR} COMPONENT vireo)
 install(FILES spec/gen/vireo_spec.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vireo/spec/gen COMPONENT vireo)
-foreach(folder firmware/app firmware/hal host model platform)
+foreach(folder firmware/app firmware/hal host model platform sim/nic sim/time)
   install(DIRECTORY ${folder}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vireo/${folder} COMPONENT vireo
           FILES_MATCHING PATTERN "*.h")
 endforeach()

@@ -19,7 +19,7 @@ namespace vireo::examples {
 class Host final : public sc_core::sc_module, public host::PciFunction {
  public:
   explicit Host(const sc_core::sc_module_name& name);
-  VIREO_SC_PROCESSES(Host);
+  VIREO_SC_MODULE(Host)
 
   // Initiators to the NIC; target for the NIC's DMA and MSI-X messages.
   tlm_utils::simple_initiator_socket<Host> config_socket, memory_socket;

@@ -223,7 +223,10 @@ void ModelNic::ApplyChanges(Cycle cycle) {
 }
 
 void ModelNic::TellMessages(Cycle cycle) {
-  for (const uint16_t vector : messages_) environment_.SendMsix(cycle, vector);
+  for (const model::MsixMessage& message : messages_) {
+    message_ = message;
+    environment_.SendMsix(cycle, message.vector);
+  }
   messages_.clear();
 }
 

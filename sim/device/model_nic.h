@@ -41,6 +41,8 @@ class ModelNic final : public Nic, private Scheduler::Client, private model::Nic
   bool IsIdle() const override;
   Cycle NextDeadline() const override;
 
+  // During SendMsix: that message, with address and data of its table entry.
+  const model::MsixMessage& message() const { return message_; }
   uint64_t run_cycles() const { return run_cycles_; }  // in which something happened, since the last reset
 
  private:
@@ -67,7 +69,7 @@ class ModelNic final : public Nic, private Scheduler::Client, private model::Nic
   void OnBarRead(Cycle now, uint64_t data) override { environment_.CompleteBarRead(Theirs(now), data); }
   void OnCsrRead(Cycle now, uint32_t data) override { environment_.CompleteCsrRead(Theirs(now), data); }
   // After the writes of its cycle (rule C3).
-  void OnMessage(Cycle, const model::MsixMessage& message) override { messages_.push_back(message.vector); }
+  void OnMessage(Cycle, const model::MsixMessage& message) override { messages_.push_back(message); }
   void OnFirmwareInterrupt(Cycle from, bool level) override;
   uint64_t TimeNs(Cycle now) override { return clock_.Begin(Theirs(now)) / kPicosecondsPerNanosecond; }
   Cycle CycleAt(uint64_t ns) override;
@@ -114,7 +116,8 @@ class ModelNic final : public Nic, private Scheduler::Client, private model::Nic
   bool transmit_ready_ = false;
   Cycle transmit_change_ = kNever;  // from then on it is something else, but for beats not counted yet
   std::deque<std::pair<Cycle, bool>> interrupts_;
-  std::vector<uint16_t> messages_;  // of the cycle that runs
+  std::vector<model::MsixMessage> messages_;  // of the cycle that runs
+  model::MsixMessage message_;
 };
 
 }  // namespace vireo::sim

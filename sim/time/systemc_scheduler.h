@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scheduler inside a SystemC simulation: one SC_METHOD that wakes at the time of the earliest callback.
+// The scheduler that owns a SystemC simulation: RunUntil() starts and pauses the kernel.
 #pragma once
 
 #include <functional>
 
-#include "sim/time/scheduler.h"
+#include "sim/time/module_scheduler.h"
 #include "sim/time/systemc.h"
 
 namespace vireo::sim {
@@ -14,25 +14,20 @@ namespace vireo::sim {
 // therefore runs in a child process: RunInChild() of run_in_child.h.
 //
 // The time resolution must be SystemC's default of 1 ps. RunUntil() calls sc_start(), so do not call it from within the
-// simulation.
-class SystemcScheduler final : public Scheduler, private sc_core::sc_module {
+// simulation. Other modules of the simulation may keep running when this scheduler has no callback left: done() is
+// then called once more when nothing at all is pending.
+class SystemcScheduler final : public ModuleScheduler {
  public:
-  VIREO_SC_MODULE(SystemcScheduler)
-
   explicit SystemcScheduler(sc_core::sc_module_name name = "scheduler");
 
-  Picoseconds now() const override { return sc_core::sc_time_stamp().value(); }
   bool RunUntil(const std::function<bool()>& done, Picoseconds deadline) override;
+  static bool exists();  // one has been built in this process
 
  private:
-  void Wake();
-  void OnEarlier() override;
+  void OnCallbacks() override;
 
-  sc_core::sc_event wake_;
   const std::function<bool()>* done_ = nullptr;  // while running
   bool is_done_ = false;
-  bool started_ = false;
-  bool running_due_ = false;
 };
 
 }  // namespace vireo::sim

@@ -94,13 +94,10 @@ class FirmwareRunner::Fiber {
 #endif
 };
 
-FirmwareRunner::FirmwareRunner(Scheduler& scheduler, Station& station)
-    : FirmwareRunner(scheduler, station, Options{}) {}
-
-FirmwareRunner::FirmwareRunner(Scheduler& scheduler, Station& station, const Options& options)
-    : FirmwareRunner(scheduler, station.clock(), station.tap(), options) {
-  station.tap().Connect(*this);
-  station.tap().AddSink(*this);
+FirmwareRunner::FirmwareRunner(Scheduler& scheduler, const CoreClock& clock, NicTap& tap, const Options& options)
+    : FirmwareRunner(scheduler, clock, static_cast<Nic&>(tap), options) {
+  tap.Connect(*this);
+  tap.AddSink(*this);
   Restart(clock_.AtOrAfter(scheduler.now()) + kResetCycles);
 }
 

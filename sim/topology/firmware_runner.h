@@ -23,8 +23,8 @@
 
 #include "firmware/app/firmware.h"
 #include "sim/nic/nic.h"
+#include "sim/nic/nic_tap.h"
 #include "sim/time/scheduler.h"
-#include "sim/topology/topology.h"
 
 namespace vireo::sim {
 
@@ -36,10 +36,9 @@ class FirmwareRunner final : public ManagementEnvironment, public EventSink, pri
     firmware::Options firmware;
   };
 
-  // Connects itself to the tap of `station`, whose NIC has been reset in this cycle or has not run since. The scheduler
-  // does not run after the runner is destroyed; but it may be destroyed whatever the firmware is doing.
-  FirmwareRunner(Scheduler& scheduler, Station& station);
-  FirmwareRunner(Scheduler& scheduler, Station& station, const Options& options);
+  // Connects itself to `tap`, whose NIC has been reset in this cycle or has not run since. The scheduler does not run
+  // after the runner is destroyed; but it may be destroyed whatever the firmware is doing.
+  FirmwareRunner(Scheduler& scheduler, const CoreClock& clock, NicTap& tap, const Options& options);
   // For a port without a tap: the caller passes answers and interrupts, and calls Restart.
   FirmwareRunner(Scheduler& scheduler, const CoreClock& clock, Nic& port, const Options& options);
   ~FirmwareRunner();

@@ -29,7 +29,7 @@ RdmaHost::RdmaHost(Scheduler& scheduler, Station& station, uint16_t number, cons
   runner.firmware.has_mac = true;
   std::ranges::copy(mac_, runner.firmware.mac);
   runner.firmware.mtu = options.mtu != 0 ? options.mtu : options.nic.config->max_frame_bytes - kFrameOverhead;
-  firmware_ = std::make_unique<FirmwareRunner>(scheduler, station, runner);
+  firmware_ = std::make_unique<FirmwareRunner>(scheduler, station.clock(), station.tap(), runner);
   function_ = std::make_unique<SimulatedFunction>(scheduler, station);
 }
 
@@ -111,6 +111,7 @@ RdmaSystem::Built RdmaSystem::Build(const RdmaSystemOptions& options) {
     if (i < options.faults_out.size()) host.nic.faults_out = options.faults_out[i];
   }
   std::unique_ptr<RdmaSystem> system(new RdmaSystem());
+  system->scheduler_ = options.make_scheduler ? options.make_scheduler() : std::make_unique<StandaloneScheduler>();
   LockstepOptions lockstep;
   lockstep.on_mismatch = [&mismatches = system->mismatches_](const std::string& report) {
     std::fprintf(stderr, "%s\n", report.c_str());  // GoogleTest would print it as one escaped line
@@ -126,7 +127,8 @@ RdmaSystem::Built RdmaSystem::Build(const RdmaSystemOptions& options) {
       return {nullptr, "the MTU must be from " + std::to_string(kMtuMin) + " to " + std::to_string(mtu_max) + " bytes"};
     }
     const auto [at, is_new] = factories.try_emplace(host.device);
-    if (is_new) at->second = NicDeviceFactory(host.device, lockstep);
+    if (is_new)
+      at->second = options.devices ? options.devices(host.device, lockstep) : NicDeviceFactory(host.device, lockstep);
     if (!at->second) return {nullptr, NoDevice(host.device)};
   }
   const NicFactory factory = [&](const NicContext& context) {
@@ -142,11 +144,11 @@ RdmaSystem::Built RdmaSystem::Build(const RdmaSystemOptions& options) {
     NicParameters& nic = parameters.nics.emplace_back(host.nic);
     nic.mac.buffer_bytes = std::max(nic.mac.buffer_bytes, 4 * nic.config->max_frame_bytes);
   }
-  auto built = Topology::Build(system->scheduler_, parameters, factory);
+  auto built = Topology::Build(*system->scheduler_, parameters, factory);
   if (built.topology == nullptr) return {nullptr, built.error};
   system->topology_ = std::move(built.topology);
   for (size_t i = 0; i < hosts.size(); ++i) {
-    system->hosts_.push_back(std::make_unique<RdmaHost>(system->scheduler_, system->topology_->station(i),
+    system->hosts_.push_back(std::make_unique<RdmaHost>(*system->scheduler_, system->topology_->station(i),
                                                         static_cast<uint16_t>(i), hosts[i], options.driver));
   }
   for (const auto& host : system->hosts_) {
@@ -170,7 +172,7 @@ void RdmaSystem::Reset(size_t number) {
   topology_->RunFor(2 * reset.station().clock().Begin(1));
   constexpr Picoseconds kPatience = 1'000'000'000'000;
   const auto is_done = [&reset] { return reset.firmware().is_started() || reset.firmware().is_refused(); };
-  scheduler_.RunUntil(is_done, scheduler_.now() + kPatience);
+  scheduler_->RunUntil(is_done, scheduler_->now() + kPatience);
   reset.function().Enumerate();
 }
 

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,6 +59,10 @@ struct RdmaSystemOptions {
   host::DeviceOptions driver{.wanted = SplitRings()};  // of every host
   bool is_traced = true;                               // see TopologyParameters
   bool open = true;  // false: hosts stay closed, with firmware and function, for the caller to open
+  // Factory of `device` and `peer`. Empty: NicDeviceFactory.
+  std::function<NicFactory(std::string_view name, const LockstepOptions& lockstep)> devices{};
+  // Of the whole system. Empty: a StandaloneScheduler.
+  std::function<std::unique_ptr<Scheduler>()> make_scheduler{};
 };
 
 // One host. By default it has the IPv4 address 10.0.0.<number + 1> and a MAC by its number. GID 0 is its IPv4 address;
@@ -113,7 +118,7 @@ class RdmaSystem {
 
   RdmaHost& host(size_t number) { return *hosts_[number]; }
   Topology& topology() { return *topology_; }
-  Scheduler& scheduler() { return scheduler_; }
+  Scheduler& scheduler() { return *scheduler_; }
   // Hardware reset of a NIC whose host is closed, until its firmware serves and its function is enumerated. Runs the
   // simulation.
   void Reset(size_t number);
@@ -128,7 +133,7 @@ class RdmaSystem {
  private:
   RdmaSystem() = default;
 
-  StandaloneScheduler scheduler_;
+  std::unique_ptr<Scheduler> scheduler_;
   std::unique_ptr<Topology> topology_;
   std::vector<std::unique_ptr<RdmaHost>> hosts_;
   std::vector<std::string> mismatches_;

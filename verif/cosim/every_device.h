@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // All devices and configurations for tests of whole NICs: model, RTL and both in lockstep. Tests must not depend on
 // which one they run on.
+// Programs with VIREO_SYSTEMC_DEVICES run on the SystemC module instead (verif/platform/systemc_nic.h): alone, in
+// lockstep with the model, and in lockstep with RTL.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,27 +28,35 @@ inline std::string NameOfWithRing(const testing::TestParamInfo<EveryDeviceAndRin
          (std::get<2>(info.param) ? "_packed" : "_split");
 }
 
-// RTL alone covers each configuration and each kind of ring once: in lockstep it is the master, so every combination
-// runs on it there, too.
+// Those that run on every configuration and kind of ring.
+#ifdef VIREO_SYSTEMC_DEVICES
+inline constexpr const char* kDevices[] = {"systemc_model", "systemc_rtl"};
+inline constexpr const char* kDeviceAlone = "systemc";
+#else
+inline constexpr const char* kDevices[] = {"model", "lockstep"};
+inline constexpr const char* kDeviceAlone = "rtl";
+#endif
+
+// A device alone has each configuration and each kind of ring once: in lockstep every combination runs on it too.
 inline std::vector<EveryDeviceAndRing> EveryDeviceWithEveryRing() {
   std::vector<EveryDeviceAndRing> all;
-  for (const char* device : {"model", "lockstep"}) {
+  for (const char* device : kDevices) {
     for (const spec::Config* config : {&spec::kNic100, &spec::kNic1}) {
       for (const bool packed : {false, true}) all.emplace_back(device, config, packed);
     }
   }
-  all.emplace_back("rtl", &spec::kNic100, true);
-  all.emplace_back("rtl", &spec::kNic1, false);
+  all.emplace_back(kDeviceAlone, &spec::kNic100, true);
+  all.emplace_back(kDeviceAlone, &spec::kNic1, false);
   return all;
 }
 
-// Likewise; RTL alone has one configuration.
+// Likewise; a device alone has one configuration.
 inline std::vector<EveryDevice> EveryDeviceOnce() {
   std::vector<EveryDevice> all;
-  for (const char* device : {"model", "lockstep"}) {
+  for (const char* device : kDevices) {
     for (const spec::Config* config : {&spec::kNic100, &spec::kNic1}) all.emplace_back(device, config);
   }
-  all.emplace_back("rtl", &spec::kNic100);
+  all.emplace_back(kDeviceAlone, &spec::kNic100);
   return all;
 }
 

@@ -21,6 +21,9 @@
 #include "sim/common/seed.h"
 #include "sim/topology/rdma_system.h"
 #include "verif/cosim/every_device.h"
+#ifdef VIREO_SYSTEMC_DEVICES
+#include "verif/platform/systemc_nic.h"
+#endif
 
 namespace vireo::sim {
 
@@ -93,6 +96,9 @@ class SystemTest : public testing::TestWithParam<EveryDeviceAndRing> {
       options.hosts[i].nic.config = options.config;
       options.hosts[i].nic.name = "nic" + std::to_string(i);
     }
+#ifdef VIREO_SYSTEMC_DEVICES
+    UseSystemcDevices(options);
+#endif
     auto built = RdmaSystem::Build(options);
     ASSERT_NE(built.system, nullptr) << built.error;
     system_ = std::move(built.system);
@@ -130,7 +136,9 @@ class SystemTest : public testing::TestWithParam<EveryDeviceAndRing> {
   // True: a test may carry more bytes per cycle.
   bool has_fast_wire() const { return config().link_mbps >= 10'000; }
   // True: cycles are cheap, so a test may try more cases. Expectations must not depend on it.
-  bool has_cheap_cycles() const { return std::get<0>(GetParam()) == "model"; }
+  bool has_cheap_cycles() const {
+    return std::get<0>(GetParam()) == "model" || std::get<0>(GetParam()) == "systemc_model";
+  }
 
   // The next completion of a CQ of this host; the test fails if none arrives in time.
   std::optional<spec::RdmaCqReq> NextOf(verbs::CompletionQueue& cq, size_t host, uint64_t patience_ns) {

@@ -22,7 +22,7 @@ namespace vireo::sim {
 // Runs a function in a thread of the simulation.
 class Program final : public sc_core::sc_module {
  public:
-  VIREO_SC_PROCESSES(Program);
+  VIREO_SC_MODULE(Program)
   Program(const sc_core::sc_module_name& name, std::function<void()> body)
       : sc_core::sc_module(name), body_(std::move(body)) {
     SC_THREAD(Run);

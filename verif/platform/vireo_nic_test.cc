@@ -229,6 +229,7 @@ TEST(VireoNic, AnswersAReadInTheCyclesOfTheCoreAndAWriteInOne) {
   WithOne([](Alone& alone) {
     const model::CoreClock clock(spec::kNic100.core_clock_khz);
     alone.Enable();
+    sc_core::wait(sc_core::sc_time::from_value(clock.Begin(kResetCycles)));
     const auto cycles = [&](const Access& access) {
       // At the start of a cycle: an input of that cycle.
       const auto begin = clock.AtOrAfter(sc_core::sc_time_stamp().value()) + 5;

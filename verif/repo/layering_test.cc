@@ -24,7 +24,8 @@ TEST(Layering, RefusesAnIncludeAgainstTheDirection) {
   EXPECT_EQ(ErrorsOf("fpga/boards/x/top.sv", "`include \"verif/sva/a.svh\"").size(), 1u);
   EXPECT_EQ(ErrorsOf("spec/gen/a.h", "#include \"model/rdma/icrc.h\"").size(), 1u);
   EXPECT_EQ(ErrorsOf("platform/a.cc", "#include \"host/verbs/device.h\"").size(), 1u);
-  EXPECT_EQ(ErrorsOf("platform/a.cc", "#include \"sim/nic/nic.h\"").size(), 1u);
+  EXPECT_EQ(ErrorsOf("platform/a.cc", "#include \"sim/topology/topology.h\"").size(), 1u);
+  EXPECT_EQ(ErrorsOf("platform/a.cc", "#include \"sim/topology/firmware_runner.h\"").size(), 0u);
   EXPECT_EQ(ErrorsOf("model/a.cc", "#include \"platform/vireo_nic.h\"").size(), 1u);
   EXPECT_EQ(ErrorsOf("examples/vp/a.cc", "#include \"sim/nic/nic.h\"").size(), 1u);
 }

@@ -137,7 +137,8 @@ struct World {
     });
     EXPECT_EQ(built.error, "");
     topology = std::move(built.topology);
-    runner = std::make_unique<FirmwareRunner>(scheduler, topology->station(0), options);
+    Station& station = topology->station(0);
+    runner = std::make_unique<FirmwareRunner>(scheduler, station.clock(), station.tap(), options);
   }
   ~World() {
     EXPECT_EQ(topology->Violations(), std::vector<std::string>());
