@@ -112,7 +112,7 @@ void WireSocket::AwaitRoom(bool on) {
   if (on) {
     static_cast<void>(::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&peer_), sizeof peer_));
   } else {
-    static_cast<void>(::connect(socket_.get(), &unspecified, sizeof nobody));
+    static_cast<void>(::connect(socket_.get(), &unspecified, sizeof unspecified));
   }
   epoll_event event{};
   event.events = on ? static_cast<uint32_t>(EPOLLOUT) : 0;
