@@ -88,11 +88,13 @@ def alone(module, config_name):
     """Parameters with which a module is built by itself for a configuration."""
     text = next(ROOT.glob(f"rtl/**/{module}.sv")).read_text(encoding="utf-8")
     found = {}
-    for name in re.findall(r"^  parameter\s[^=,)]*?(\w+) *(?:,|//|$)", text, re.MULTILINE):
+    for name, end in re.findall(r"^  parameter\s[^=,)]*?(\w+) *(=|,|//|$)", text, re.MULTILINE):
         if name == "Config":
             found[name] = literal(CONFIGS[config_name])
         else:
             value = ALONE.get(f"{module}.{name}", ALONE.get(name))
+            if value is None and end == "=":
+                continue  # its default
             if value is None:
                 raise ValueError(f"rtl/parameters.py has no value for {module}.{name}: add it to ALONE")
             found[name] = value(CONFIGS[config_name]) if callable(value) else value

@@ -13,7 +13,7 @@ module vireo_nic
   import vireo_dma_pkg::*;
   import vireo_rdma_pkg::*;
 #(
-  parameter int unsigned ConfigIndex,  // of Configs
+  parameter int unsigned ConfigIndex = Nic100Index,  // of Configs; what tools choose from outside
   localparam config_t Config = Configs[ConfigIndex],
   localparam int unsigned DataBits = Config.datapath_bits,
   localparam int unsigned TagBits = $clog2(Config.dma_tags)

@@ -26,6 +26,8 @@ module vireo_arb_rr #(
   output logic                          idle_o      // it holds no beat
 );
 
+  if (Inputs < 2) $fatal(1, "Inputs is less than 2");
+
   logic [Inputs-1:0] valid, ready, last;
   // Unpacked: of a packed array Verilator moves all beats into one word, and out of it, in every cycle.
   logic [Width:0] data [Inputs];  // with last above

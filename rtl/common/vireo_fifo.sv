@@ -17,6 +17,8 @@ module vireo_fifo #(
   output logic [Width-1:0] m_data_o
 );
 
+  if (Depth < 4 || (Depth & (Depth - 1)) != 0) $fatal(1, "Depth is not a power of two, 4 or more");
+
   localparam int unsigned AddressBits = $clog2(Depth);
 
   logic [AddressBits-1:0] write_address_q, read_address_q;

@@ -34,6 +34,8 @@ module vireo_index_set #(
   output logic                 empty_o
 );
 
+  if (Entries < 2) $fatal(1, "Entries is less than 2");
+
   localparam int unsigned FifoDepth = Entries < 4 ? 4 : 2 ** $clog2(Entries);
   localparam int unsigned CountBits = $clog2(Entries + 1);
 
@@ -168,12 +170,9 @@ module vireo_index_set #(
   assign load_index_o = first.index;
 
 `ifndef SYNTHESIS
-  // `disable iff` looks to Verilator like a synchronous use of the asynchronous reset.
-  // verilator lint_off SYNCASYNCNET
   never_full: assert property (@(posedge clk_i) disable iff (!rst_ni) fifo_push |-> fifo_ready);
   exists: assert property (@(posedge clk_i) disable iff (!rst_ni) push_valid_i |-> 32'(push_i) < Entries);
   no_hold: assert property (@(posedge clk_i) disable iff (!rst_ni) Lookup || !(hold_i || clear_i));
-  // verilator lint_on SYNCASYNCNET
 `endif
 
 endmodule

@@ -20,6 +20,8 @@ module vireo_ram_1r1w #(
   output logic [Width-1:0]       read_data_o       // one cycle after read_i; stays until the next
 );
 
+  if (Depth < 2) $fatal(1, "Depth is less than 2");
+
   (* no_rw_check *)
   logic [Width-1:0] memory [Depth];
   logic [Width-1:0] read_data_q;

@@ -11,6 +11,8 @@ module vireo_rr_pick #(
   output logic [IndexBits-1:0] pick_o
 );
 
+  if (Inputs < 2) $fatal(1, "Inputs is less than 2");
+
   logic [IndexBits-1:0] first_above, first_any;  // lowest that wants: above the last one, of all
   logic above;
 

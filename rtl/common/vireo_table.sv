@@ -21,6 +21,8 @@ module vireo_table #(
   output logic [Width-1:0]       read_data_o
 );
 
+  if (Depth < 2) $fatal(1, "Depth is less than 2");
+
   logic write_q;
   logic [AddressBits-1:0] write_address_q;
   logic [Width-1:0] write_data_q;

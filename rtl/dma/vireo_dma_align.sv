@@ -35,6 +35,8 @@ module vireo_dma_align
   output logic [MetaBits-1:0]  train_meta_o
 );
 
+  if (DataBits < 64 || DataBits > 1024 || (DataBits & (DataBits - 1)) != 0) $fatal(1, "DataBits is not a power of two from 64 to 1024");
+
   localparam int unsigned BeatBytes = DataBits / 8;
 
   typedef struct packed {
@@ -119,8 +121,8 @@ module vireo_dma_align
     end
   end
 
-  // Never full: pending_q counts its room.
-  logic unused_train_space;
+  // Never full (train_not_full): pending_q counts its room.
+  logic train_space;
 
   vireo_fifo #(
     .Width(DataBits + 1 + MetaBits),
@@ -129,11 +131,16 @@ module vireo_dma_align
     .clk_i,
     .rst_ni,
     .s_valid_i(step2_valid_q && step2_q.produces),
-    .s_ready_o(unused_train_space),
+    .s_ready_o(train_space),
     .s_data_i({step2_q.last, step2_q.meta, joined}),
     .m_valid_o(train_valid_o),
     .m_ready_i(train_ready_i),
     .m_data_o({train_last_o, train_meta_o, train_data_o})
   );
+
+`ifndef SYNTHESIS
+  train_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni)
+    step2_valid_q && step2_q.produces |-> train_space);
+`endif
 
 endmodule

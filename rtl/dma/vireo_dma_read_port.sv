@@ -251,18 +251,20 @@ module vireo_dma_read_port
     if (train_valid) collected_q <= collected_d;
   end
 
-  // Never full: reserved_q counts their room.
-  logic [FetchClients-1:0] unused_answer_space;
+  // Never full (not_full): reserved_q counts their room.
+  logic [FetchClients-1:0] answer_push, answer_space;
 
   for (genvar i = 0; i < FetchClients; i++) begin : gen_answer
+    assign answer_push[i] = train_valid && train_last && train_client == IndexBits'(i);
+
     vireo_fifo #(
       .Width(DmaFetchedBits),
       .Depth(FetchDepth)
     ) u_fifo (
       .clk_i,
       .rst_ni,
-      .s_valid_i(train_valid && train_last && train_client == IndexBits'(i)),
-      .s_ready_o(unused_answer_space[i]),
+      .s_valid_i(answer_push[i]),
+      .s_ready_o(answer_space[i]),
       .s_data_i(answer),
       .m_valid_o(fetched_valid_o[i]),
       .m_ready_i(fetched_ready_i[i]),
@@ -285,5 +287,9 @@ module vireo_dma_read_port
   end
 
   assign outstanding_o = outstanding_q;
+
+`ifndef SYNTHESIS
+  not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) (answer_push & ~answer_space) == '0);
+`endif
 
 endmodule

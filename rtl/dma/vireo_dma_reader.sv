@@ -351,8 +351,8 @@ module vireo_dma_reader
     end
   end
 
-  // Never full: every request in it has at least one beat in the buffer.
-  logic unused_request_space;
+  // Never full (requests_not_full): every request in it has at least one beat in the buffer.
+  logic request_space;
 
   vireo_fifo #(
     .Width($bits(request_t)),
@@ -361,7 +361,7 @@ module vireo_dma_reader
     .clk_i,
     .rst_ni,
     .s_valid_i(request_done),
-    .s_ready_o(unused_request_space),
+    .s_ready_o(request_space),
     .s_data_i(done_request),
     .m_valid_o(request_valid),
     .m_ready_i(request_ready),
@@ -413,5 +413,11 @@ module vireo_dma_reader
     .train_last_o,
     .train_meta_o({train_tag_o, train_bytes_o, train_resp_o})
   );
+
+`ifndef SYNTHESIS
+  requests_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) request_done |-> request_space);
+  train_unbroken: assert property (@(posedge clk_i) disable iff (!rst_ni)
+    train_valid_o && !(train_ready_i && train_last_o) |=> train_valid_o);
+`endif
 
 endmodule

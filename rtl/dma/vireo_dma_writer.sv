@@ -278,8 +278,8 @@ module vireo_dma_writer
     end
   end
 
-  // Never full: pending_q counts its room.
-  logic unused_write_space;
+  // Never full (write_not_full): pending_q counts its room.
+  logic write_space;
 
   vireo_fifo #(
     .Width(DataBits + BeatBytes + 1),
@@ -288,7 +288,7 @@ module vireo_dma_writer
     .clk_i,
     .rst_ni,
     .s_valid_i(step1_valid_q),
-    .s_ready_o(unused_write_space),
+    .s_ready_o(write_space),
     .s_data_i({step1_q.last, strobes, joined}),
     .m_valid_o(m_axi_wvalid_o),
     .m_ready_i(m_axi_wready_i),
@@ -357,5 +357,10 @@ module vireo_dma_writer
 
   logic unused;
   assign unused = data_valid;
+
+`ifndef SYNTHESIS
+  write_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) step1_valid_q |-> write_space);
+  train_complete: assert property (@(posedge clk_i) disable iff (!rst_ni) data_ready |-> data_valid);
+`endif
 
 endmodule

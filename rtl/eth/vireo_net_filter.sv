@@ -188,8 +188,8 @@ module vireo_net_filter
   logic class_valid, decided;
   net_class_t class_head;
   logic [BytesBits-1:0] bytes_head;
-  // None of the lists is ever full: frames_q counts their room. A length is there before its class.
-  logic unused_length_space, unused_length_valid, unused_class_space, unused_record_space, unused_frame_space;
+  // No list is ever full: frames_q counts their room. A length comes before its class. Asserted below.
+  logic length_space, length_valid, class_space, record_space, frame_space;
 
   vireo_net_classify #(
     .Config(Config)
@@ -211,9 +211,9 @@ module vireo_net_filter
     .clk_i,
     .rst_ni,
     .s_valid_i(begins && keep),
-    .s_ready_o(unused_length_space),
+    .s_ready_o(length_space),
     .s_data_i(net_bytes_i),
-    .m_valid_o(unused_length_valid),
+    .m_valid_o(length_valid),
     .m_ready_i(decided),
     .m_data_o(bytes_head)
   );
@@ -225,7 +225,7 @@ module vireo_net_filter
     .clk_i,
     .rst_ni,
     .s_valid_i(class_pulse),
-    .s_ready_o(unused_class_space),
+    .s_ready_o(class_space),
     .s_data_i(net_class),
     .m_valid_o(class_valid),
     .m_ready_i(decided),
@@ -353,7 +353,7 @@ module vireo_net_filter
     .clk_i,
     .rst_ni,
     .s_valid_i(decided && pass_q),
-    .s_ready_o(unused_frame_space),
+    .s_ready_o(frame_space),
     .s_data_i(frame),
     .m_valid_o(frame_valid_o),
     .m_ready_i(frame_ready_i),
@@ -367,7 +367,7 @@ module vireo_net_filter
     .clk_i,
     .rst_ni,
     .s_valid_i(decided),
-    .s_ready_o(unused_record_space),
+    .s_ready_o(record_space),
     .s_data_i({pass_q, beats_of(bytes_head)}),
     .m_valid_o(record_valid),
     .m_ready_i(pop),
@@ -384,5 +384,13 @@ module vireo_net_filter
 
   logic unused;
   assign unused = ^{table_write_i, written_mac, rx_mode_i, mac_entry};
+
+`ifndef SYNTHESIS
+  lengths_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) begins && keep |-> length_space);
+  classes_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) class_pulse |-> class_space);
+  frames_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) decided && pass_q |-> frame_space);
+  records_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) decided |-> record_space);
+  length_before_class: assert property (@(posedge clk_i) disable iff (!rst_ni) class_valid |-> length_valid);
+`endif
 
 endmodule

@@ -168,7 +168,7 @@ module vireo_net_tx
   logic [Heads-1:0] valid_d, valid_q;          // by place in the queue
   logic [Heads-1:0][PairBits-1:0] pair_of_d, pair_of_q;
   logic [HeadBits-1:0] head_in_d, head_in_q, head_out_d, head_out_q;
-  logic head_push, head_valid, head_pop, unused_head_ready;
+  logic head_push, head_valid, head_pop, head_ready;
   buffer_t head_token;
   logic unused_head;
 
@@ -209,10 +209,10 @@ module vireo_net_tx
 
   vireo_rr_pick #(.Inputs(Pairs)) u_pick (.requests_i(pending_q), .last_i(last_pair_q), .pick_o(pick));
 
-  // Never full: there is room for all that is asked for.
+  // Never full (heads_not_full): a request reserves room for its buffers.
   vireo_fifo #(.Width(BufferBits), .Depth(Heads)) u_heads (
     .clk_i, .rst_ni,
-    .s_valid_i(head_push), .s_ready_o(unused_head_ready), .s_data_i(buffer),
+    .s_valid_i(head_push), .s_ready_o(head_ready), .s_data_i(buffer),
     .m_valid_o(head_valid), .m_ready_i(head_pop), .m_data_o(head_token)
   );
   assign unused_head = ^{head_token.status, head_token.last, head_token.vq_index};
@@ -555,5 +555,9 @@ module vireo_net_tx
   assign drop_o = drop_q;
   assign idle_o = !doorbell_valid && (pending_q == '0 || hold_q) && !ring_q && heads_q == '0 && state_q == StTake &&
                   records_q == '0 && !job_valid_q && !completion_valid_q && !failure_valid_q;
+
+`ifndef SYNTHESIS
+  heads_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) head_push |-> head_ready);
+`endif
 
 endmodule

@@ -298,6 +298,11 @@ module vireo_memory_check
 
     assign place_valid_o[i] = valid_q;
     assign place_o[i] = from_ram_q ? ram_data : straight_q;
+
+`ifndef SYNTHESIS
+    // The take has reserved the place.
+    not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) write |-> 32'(stored_q) < Answers);
+`endif
   end
 
   // --- Registers

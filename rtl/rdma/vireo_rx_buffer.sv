@@ -168,8 +168,8 @@ module vireo_rx_buffer
     good = verdict == RxVerdictRoce || verdict == RxVerdictNet;
   end
 
-  // Neither list is ever full: frames_q counts their room.
-  logic unused_frame_space, unused_record_space;
+  // Neither list is ever full: frames_q counts their room. Asserted below.
+  logic frame_space, record_space;
   logic record_valid;
 
   vireo_fifo #(
@@ -179,7 +179,7 @@ module vireo_rx_buffer
     .clk_i,
     .rst_ni,
     .s_valid_i(verdict_valid && good),
-    .s_ready_o(unused_frame_space),
+    .s_ready_o(frame_space),
     .s_data_i(token),
     .m_valid_o(frame_valid_o),
     .m_ready_i(frame_ready_i),
@@ -193,7 +193,7 @@ module vireo_rx_buffer
     .clk_i,
     .rst_ni,
     .s_valid_i(verdict_valid),
-    .s_ready_o(unused_record_space),
+    .s_ready_o(record_space),
     .s_data_i({good, beats_q[RxParserLatency-1]}),
     .m_valid_o(record_valid),
     .m_ready_i(pop),
@@ -208,5 +208,10 @@ module vireo_rx_buffer
   assign rx_verdict_valid_o = verdict_valid;
   assign rx_verdict_o = verdict;
   assign idle_o = frames_q == '0;
+
+`ifndef SYNTHESIS
+  frames_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) verdict_valid && good |-> frame_space);
+  records_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) verdict_valid |-> record_space);
+`endif
 
 endmodule

@@ -178,7 +178,7 @@ module vireo_send_queue
   buffer_request_t request_d, request_q;
   logic [RequestBits-1:0] requests_d, requests_q;  // whose last buffer was not taken
   logic fetches_pending_push, fetches_pending_valid, fetches_pending_pop;
-  logic fetches_pending_ready, line_ready;  // always 1: at most Requests, at most one entry per QP
+  logic fetches_pending_ready, line_ready;  // asserted: at most Requests, at most one entry per QP
   fetch_request_t fetches_pending_in, fetches_pending;
   logic request_ready;           // a request can be made
   logic replays_ready, replays_valid, replays_pop, replay_servable;
@@ -236,7 +236,7 @@ module vireo_send_queue
   );
   // A replay is there before what it asked for.
   logic unused_ready;
-  assign unused_ready = &{1'b0, fetches_pending_ready, line_ready, replays_valid};
+  assign unused_ready = &{1'b0, replays_valid};
 
   vireo_table #(.Width(3), .Depth(NumQps)) u_state (
     .clk_i, .rst_ni,
@@ -651,5 +651,10 @@ module vireo_send_queue
                && (waiting_q == '0 || hold_q) && requests_q == '0 && !answer_valid_q && fetch_state_q == FtHead
                && infos_q == '0 && !request_valid_q && !fetch_valid_q && !work_valid_q && !failure_valid_q
                && !qp_sends_valid_o;
+
+`ifndef SYNTHESIS
+  fetches_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) fetches_pending_push |-> fetches_pending_ready);
+  line_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) line_push |-> line_ready);
+`endif
 
 endmodule

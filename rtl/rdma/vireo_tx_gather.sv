@@ -278,7 +278,7 @@ module vireo_tx_gather
   logic [PlaceBits-1:0] write_place_d, write_place_q;
   logic bad_d, bad_q;                // a run of the packet failed
   logic done;
-  logic unused_done_space, done_valid, done_ready, done_bad;
+  logic done_space, done_valid, done_ready, done_bad;
 
   always_comb begin
     joined = '0;
@@ -319,7 +319,7 @@ module vireo_tx_gather
     end
   end
 
-  // Never full: of every packet in it there is one in u_waiting.
+  // Never full (done_not_full): of every packet in it there is one in u_waiting.
   vireo_fifo #(
     .Width(1),
     .Depth(JobDepth)
@@ -327,7 +327,7 @@ module vireo_tx_gather
     .clk_i,
     .rst_ni,
     .s_valid_i(done),
-    .s_ready_o(unused_done_space),
+    .s_ready_o(done_space),
     .s_data_i(bad_d),
     .m_valid_o(done_valid),
     .m_ready_i(done_ready),
@@ -524,6 +524,7 @@ module vireo_tx_gather
   else $error("the packet changes from one of its jobs to the next");
   assert property (@(posedge clk_i) disable iff (!rst_ni) job_valid && !job.drop |-> 32'(job_beats) <= Beats)
   else $error("there is never room for the packet");
+  done_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) done |-> done_space);
 `endif
 
 endmodule

@@ -265,7 +265,7 @@ module vireo_cq_writer
   // verilator lint_off UNUSEDSIGNAL
   buffer_t buffer;  // one request at a time: the queue is known; chains: the first part holds all
   rdma_cq_arm_t arm_value;
-  logic unused_context_ready;
+  logic context_ready;
   // verilator lint_on UNUSEDSIGNAL
   logic context_valid, context_pop;
   context_t context_job;
@@ -325,7 +325,7 @@ module vireo_cq_writer
     .m_data_o(buffer)
   );
 
-  // Firmware writes the next one only when this one is in force, so these never fill.
+  // Never full (contexts_not_full): firmware writes the next one only when this one is in force.
   vireo_fifo #(
     .Width($bits(context_t)),
     .Depth(Contexts)
@@ -333,7 +333,7 @@ module vireo_cq_writer
     .clk_i,
     .rst_ni,
     .s_valid_i(context_write),
-    .s_ready_o(unused_context_ready),
+    .s_ready_o(context_ready),
     .s_data_i({table_write_i.index[CqBits-1:0], pulse_context.valid, pulse_context.set_solicited,
                pulse_context.set_next_completion, pulse_context.set_failed}),
     .m_valid_o(context_valid),
@@ -342,8 +342,8 @@ module vireo_cq_writer
   );
   assign contexts_d = contexts_q + ContextBits'(context_write) - ContextBits'(context_pop);
 
-  // What drivers want, as it is read. There is room for every answer.
-  logic question_push, unused_question_ready, unused_question_valid, suppression_valid, suppression_pop;
+  // Event suppression of the drivers, as it is read. There is room for every response.
+  logic question_push, question_ready, question_valid, suppression_valid, suppression_pop;
   suppression_read_t question_in, question;
   suppression_t suppression;
   logic [QuestionBits-1:0] questions_d, questions_q;
@@ -355,9 +355,9 @@ module vireo_cq_writer
     .clk_i,
     .rst_ni,
     .s_valid_i(question_push),
-    .s_ready_o(unused_question_ready),
+    .s_ready_o(question_ready),
     .s_data_i(question_in),
-    .m_valid_o(unused_question_valid),
+    .m_valid_o(question_valid),
     .m_ready_i(suppression_pop),
     .m_data_o(question)
   );
@@ -1317,5 +1317,11 @@ module vireo_cq_writer
                && contexts_q == '0 && slots_q == '0 && !store_valid_q && !buffer_request_valid_q && !interrupt_valid_q
                && !queue_failure_valid_q && questions_q == '0 && !doorbell_valid_q && !avail_in_valid_q
                && !avail_push_q && pending_empty && !pending_valid && !avail_valid;
+
+`ifndef SYNTHESIS
+  contexts_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) context_write |-> context_ready);
+  questions_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) question_push |-> question_ready);
+  answer_has_question: assert property (@(posedge clk_i) disable iff (!rst_ni) suppression_pop |-> question_valid);
+`endif
 
 endmodule
