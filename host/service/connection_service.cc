@@ -26,7 +26,7 @@ class ConnectionService final : public UcmaServer {
         manager_(*gsi_, MonotonicNs,
                  {.node_guid = service.node_guid(), .seed = seed, .refusal_delay_ns = kRefusalDelayNs}),
         ucma_(manager_, IdentityOf(service, seed), [&service](const cm::Gid& gid) {
-          if (service.FindNeighbor(gid).has_value()) return Ucma::Reach::kThere;
+          if (service.FindNeighbor(gid).has_value()) return Ucma::Reach::kReachable;
           return service.IsSearching(gid) ? Ucma::Reach::kSearching : Ucma::Reach::kNowhere;
         }) {
     gsi_->SetReceiver([this](const cm::Path& path, cm::MadView mad) { manager_.OnMad(path, mad); });
