@@ -196,7 +196,8 @@ void NeighborDiscovery::OnIpv6(std::span<const uint8_t> frame) {
   if (!is_good) return;
   const Gid source = ToGid(ip.source), target = ToGid(head.nd_ns_target.s6_addr);
   if (!asks) {
-    if (mac.has_value() && !IsOwn(target) && (known_.contains(target) || IsSearching(target))) AddNeighbor(target, *mac);
+    if (mac.has_value() && !IsOwn(target) && (known_.contains(target) || IsSearching(target)))
+      AddNeighbor(target, *mac);
     return;
   }
   if (!IsOwn(target)) return;

@@ -92,7 +92,7 @@ class Csr final : public Block {
   void OnMailboxFatal(Cycle now) { RecordPulse(now, kMailboxFatal); }
   void OnParityError(Cycle at) {
     RecordPulse(at, kParityError);
-  }                                                              // from a block with contexts; `at` is not in the past
+  }  // from a block with contexts; `at` is not in the past
   void OnMailboxStatus(Cycle now, const MailboxStatus& status);  // in the first cycle of a new status
   void OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& row);
   void OnQpStateWrite(Cycle now, const spec::QpStateWrite& state);

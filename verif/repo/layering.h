@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which folder may see which: spec <- {rtl, model, firmware, host} <- sim <- verif, fpga = rtl + firmware, platform =
-// what of sim/ is installed; examples see what is installed. Inside host/ and sim/ the order of the sub-folders counts too.
+// what of sim/ is installed; examples see what is installed. Inside host/ and sim/ the order of the sub-folders counts
+// too.
 #pragma once
 
 #include <string>

@@ -31,8 +31,9 @@ TEST(Layering, RefusesAnIncludeAgainstTheDirection) {
 }
 
 TEST(Layering, RefusesAnIncludeAgainstTheInnerOrder) {
-  EXPECT_EQ(ErrorsOf("host/driver/a.cc", "#include \"host/verbs/device.h\""),
-            std::vector<std::string>{"host/driver/a.cc:1: host/driver must not depend on host/verbs (host/verbs/device.h)"});
+  EXPECT_EQ(
+      ErrorsOf("host/driver/a.cc", "#include \"host/verbs/device.h\""),
+      std::vector<std::string>{"host/driver/a.cc:1: host/driver must not depend on host/verbs (host/verbs/device.h)"});
   EXPECT_EQ(ErrorsOf("host/verbs/a.cc", "#include \"host/service/cm/cm.h\"").size(), 1u);
   EXPECT_EQ(ErrorsOf("host/ibverbs/a.cc", "#include \"host/service/cm/cm.h\"").size(), 0u);
   EXPECT_EQ(ErrorsOf("sim/nic/a.cc", "#include \"sim/device/model_nic.h\"").size(), 1u);
