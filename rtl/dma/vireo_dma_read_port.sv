@@ -4,8 +4,8 @@
 // gets its answers as tokens, in order. A whole client (up to BurstBytesMax) gets its trains as they come and takes
 // every beat. Requests are served round robin; it checks no address, no right and no length.
 //
-// A small client's request goes on only when a place in the queue of its answers is kept for it, and a whole client
-// asks only for what it has room for. So trains never wait, and no client waits because of another one's slowness.
+// A small client's request is issued only when a place in its response queue is reserved, and a whole client
+// requests only what it has room for. So trains never wait, and no client stalls because another one is slow.
 module vireo_dma_read_port
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
@@ -98,7 +98,7 @@ module vireo_dma_read_port
 
   // Places in the queues of answers, from the request's way to the arbiter until the answer was taken.
   logic [FetchClients-1:0][RoomBits-1:0] reserved_d, reserved_q;
-  logic [15:0] reads_d, reads_q;  // whole clients' requests under way: the buffer's beats bound their number
+  logic [15:0] reads_d, reads_q;  // whole clients' requests in flight: the buffer's beats bound their number
   logic [Clients-1:0] room, arb_ready, taken;
   logic whole_done;
 
