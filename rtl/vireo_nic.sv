@@ -342,7 +342,7 @@ module vireo_nic
   queue_interrupt_t queue_interrupt;
   logic [63:0] moderation_deadline_ns, retry_deadline_ns;
 
-  // Whether there are all net queue pairs or one, for blocks that still work for the driver of before when a reset has
+  // Whether there are all net queue pairs or one, for blocks that still work for the previous driver when a reset has
   // cleared the features: it changes only while nothing is in flight.
   logic mq_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Round robin: of those that want, the first behind the last one, counting upwards and around. Combinational; who was
+// Round robin: of the requesting inputs, the first above the last winner, counting up and around. Combinational; the
 // parent stores the last winner. Without a request, the pick is undefined.
 module vireo_rr_pick #(
   parameter int unsigned Inputs,  // 2 or more

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Joins vireo_dma_reader and those who read host memory. A small client (up to DmaFetchBytes) has a request stream and
+// Connects vireo_dma_reader to readers of host memory. A small client (up to DmaFetchBytes) has a request stream and
 // gets its answers as tokens, in order. A whole client (up to BurstBytesMax) gets its trains as they come and takes
 // every beat. Requests are served round robin; it checks no address, no right and no length.
 //
@@ -37,7 +37,7 @@ module vireo_dma_read_port
   input  dma_read_request_t [ReadClients-1:0]   read_request_i,         // of 1 ... BurstBytesMax bytes
 
   output logic [ReadClients-1:0]                train_valid_o,          // whose it is; there is no ready; trains are
-                                                                        // unbroken. What follows is everybody's
+                                                                        // unbroken. All clients share what follows
   output logic [DataBits-1:0]                   train_data_o,           // zero behind the last byte
   output logic                                  train_last_o,
   output logic [7:0]                            train_tag_o,            // these three stay for the whole train

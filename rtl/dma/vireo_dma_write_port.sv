@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Joins vireo_dma_writer and those who write host memory. A small client (up to DmaFetchBytes) gives a write as one
+// Connects vireo_dma_writer to writers of host memory. A small client (up to DmaFetchBytes) sends a write as one
 // token, a whole client (up to BurstBytesMax) as a request with a train of beats. One transaction at a time, round
 // robin. It checks no address, no right and no length.
 //

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Walks the descriptors of net transmit queues (virtqueues 2p + 1): a doorbell makes a pair ask descriptor fetch for
+// Walks the descriptors of net transmit queues (virtqueues 2p + 1): on a doorbell a pair requests buffers of descriptor
 // fetch, pairs round robin; each buffer becomes tx_jobs that cover its bytes, header and frame, in order, and when the
-// gather says that they were read (or could not be), a completion. It reads no byte of a frame; what is in header and
+// gather reports that they were read (or failed), a completion. It reads no byte of a frame; what is in header and
 // frame is net_checksum's.
 //
 // Two machines. One requests the next buffers of a ring as soon as there is room for all of the answer. The other takes
-// one buffer after the other, walks its chain by index into a RAM, and cuts it into runs. Both ask through one stream,
+// one buffer after the other, walks its chain by index into a RAM, and cuts it into runs. Both use one request stream,
 // which is answered in order; each has at most one request in flight.
 //
 // A buffer that breaks the rules breaks its queue until the row is written: what was fetched of the queue is thrown

@@ -13,7 +13,7 @@
 // Two bits, `asked` and `done`, differ while a queue is in reset: the host's side writes one,
 // firmware's the other, so neither waits for a write port.
 //
-// A reset of the device walks through all queues, one per cycle, and ends when firmware has said so, too; so does the
+// A device reset walks through all queues, one per cycle, and ends when firmware has confirmed it, too; so does the
 // time after a hardware reset, without firmware. Until then, writes are ignored and device_status reads
 // device_needs_reset.
 module vireo_common_cfg

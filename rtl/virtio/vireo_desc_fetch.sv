@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Fetches buffers of virtqueues for everybody: available index, ring entries, descriptors from split rings, descriptors
+// Fetches buffers of virtqueues for all blocks: available index, ring entries, descriptors from split rings, those
 // from packed ones. Four stages joined by queues of jobs, three of which wait for a read that the stage before has
 // requested; a request that needs no read goes the same way, so all answers come in the order of the requests. It owns
 // the available position of every queue and checks index, head, length and window; a queue that breaks a rule is
