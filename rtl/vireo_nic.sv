@@ -2,10 +2,10 @@
 
 // The NIC: wiring of its blocks and nothing else. docs/microarchitecture.md shows what is joined to what.
 //
-// To the host: BAR accesses as a PCIe hard block gives them, AXI4 for DMA, MSI-X as messages; what configuration space
-// says comes as cfg_*. To the line: AXI4-Stream. To firmware: the management port. BAR and management accesses are
+// To the host: BAR accesses as a PCIe hard block delivers them, AXI4 for DMA, MSI-X as messages; configuration space
+// comes as cfg_*. To the line: AXI4-Stream. To firmware: the management port. BAR and management accesses are
 // always taken, one per cycle, and reads are answered in order after a fixed time. Frames are always taken. The frames'
-// destination says by m_axis_tready_i between frames whether it has room for the longest one and all that is on its
+// destination asserts m_axis_tready_i between frames while it has room for the longest one and all that is on its
 // way.
 module vireo_nic
   import vireo_spec_pkg::*;
@@ -44,7 +44,7 @@ module vireo_nic
   output logic [7:0]                m_axi_arlen_o,
   output logic [2:0]                m_axi_arsize_o,
   output logic [1:0]                m_axi_arburst_o,
-  output logic [BurstBytesBits-1:0] m_axi_aruser_o,           // bytes that are wanted
+  output logic [BurstBytesBits-1:0] m_axi_aruser_o,           // bytes that are requested
   input  logic                      m_axi_rvalid_i,
   output logic                      m_axi_rready_o,           // always 1
   input  logic [TagBits-1:0]        m_axi_rid_i,
@@ -93,7 +93,7 @@ module vireo_nic
   output logic [31:0]               csr_read_data_o,
   output logic                      firmware_interrupt_o,
 
-  output logic                      idle_o,                   // nothing is under way: only an input changes anything,
+  output logic                      idle_o,                   // nothing is in flight: only an input changes anything,
   output logic [63:0]               deadline_ns_o             // or this time of the device; all ones: none
 );
 
@@ -213,7 +213,7 @@ module vireo_nic
   dma_write_request_t [WriteClients-1:0] write_request;
   logic [WriteClients-1:0][DataBits-1:0] write_data;
   // verilator lint_off UNUSEDSIGNAL
-  logic [WriteClients-1:0] write_done_valid;  // that of net frames tells nobody
+  logic [WriteClients-1:0] write_done_valid;  // that of net frames is not reported
   // verilator lint_on UNUSEDSIGNAL
   dma_done_t [WriteClients-1:0] unused_write_done;
 
@@ -342,8 +342,8 @@ module vireo_nic
   queue_interrupt_t queue_interrupt;
   logic [63:0] moderation_deadline_ns, retry_deadline_ns;
 
-  // Whether there are all net queue pairs or one, for blocks that still work for the driver of before when a reset has
-  // cleared the features: it changes only while there is nothing of anybody.
+  // Whether there are all net queue pairs or one, for blocks that still work for the previous driver when a reset has
+  // cleared the features: it changes only while nothing is in flight.
   logic mq_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) mq_q <= 1'b0;
@@ -505,7 +505,7 @@ module vireo_nic
   context_flip_t context_flip;
   logic qp_done_valid;
   qp_done_t qp_done;
-  // How far a QP is, for who asks.
+  // State of a QP, for requesters.
   logic qp_sends_valid, next_psn_valid, expected_psn_valid;
   qp_sends_t qp_sends;
   qp_psn_t next_psn, expected_psn;
@@ -517,7 +517,7 @@ module vireo_nic
   logic rx_verdict_valid, rx_drop, tx_frame, window_violation;
   mgmt_rx_mode_t rx_mode;
   logic [15:0] active_pairs;
-  // Work is not begun: because firmware says so, or a QP order waits for quiet.
+  // Work is not started: because firmware stops it, or a QP order waits for quiet.
   logic pause, order_hold, hold, quiet;
   assign hold = pause || order_hold;
   logic net_filtered;
@@ -1042,7 +1042,7 @@ module vireo_nic
   send_record_t record;
   logic retired_valid, retired_ready;
   doorbell_t retired;
-  // Acknowledges: of the wire, of packets that nobody acknowledges.
+  // Acknowledges: of the wire, of packets that are not acknowledged.
   typedef enum int unsigned {
     AckWire,
     AckSent,
@@ -1054,7 +1054,7 @@ module vireo_nic
   rx_ack_t ack;
   logic read_record_valid, read_record_ready;
   read_record_t read_record;
-  // READs that ended: of those that we asked for, of those that we were asked for.
+  // Ended READs: as requester, as responder.
   logic requester_reads_valid, responder_reads_valid;
   qp_reads_t requester_reads, responder_reads;
   logic packet_valid, packet_ready;

@@ -2,7 +2,7 @@
 
 // Merges the transactions of several streams into one, round robin. It decides once per transaction, in the cycle in
 // which the transaction's first beat leaves its input slice, and then stays with that input until the beat with last.
-// Of the inputs that have a beat in that cycle, the first behind the winner of the transaction before wins, counting
+// Of the inputs that have a beat in that cycle, the first above the previous winner wins, counting
 // upwards and around; after reset, input 0 comes first. Requests of one beat have last tied to 1.
 //
 // A beat passes in 2 cycles: 1 in the slice of its input, 1 in the slice of the output. Transactions follow each other
@@ -50,7 +50,7 @@ module vireo_arb_rr #(
   end
 
   logic busy_d, busy_q;                          // between the first and the last beat of a transaction
-  logic [IndexBits-1:0] winner_d, winner_q;      // of the current transaction, else of the one before
+  logic [IndexBits-1:0] winner_d, winner_q;      // of the current transaction, else of the previous one
   logic [IndexBits-1:0] pick;                    // the next winner
   logic move, space;
   logic [Width:0] winner_data;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A vireo_table whose entries have a parity bit: for what the device acts upon and only its owner writes. An entry whose
-// parity is wrong reads as zero, as one that was never written, and says so: what a flipped bit made of it leaves the
-// table nowhere. One bit per entry finds every odd number of flips.
+// parity is wrong reads as zero, like one that was never written, and is reported: corrupted contents
+// never leave the table. One bit per entry detects every odd number of flips.
 //
-// A flip that is asked for lies in a register in front of the reader, and inverts the bit as it comes out of the memory
+// A requested flip is held in a register at the reader, and inverts the bit as it comes out of the memory
 // until the entry is written: a block RAM has no port that could invert a bit in place. A flip and a write of the entry
-// in one cycle: the write wins. One flip at a time; a new one, also of an entry that does not exist, takes the place of
-// the one before.
+// in one cycle: the write wins. One flip at a time; a new one, also of an entry that does not exist, replaces
+// the previous one.
 module vireo_context_table
   import vireo_spec_pkg::*;
 #(

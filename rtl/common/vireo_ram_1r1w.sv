@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A memory with one write port and one registered read port on one clock. Contents survive reset and are unknown
-// before they are written. It knows no valid bits and no order.
+// before they are written. It has no valid bits and no order.
 //
 // Reading a word in the cycle in which it is written gives an unknown word, which is what block RAMs of every family
 // can do without extra logic; in simulation it is the inverse of what was written, so that a user who relies on it

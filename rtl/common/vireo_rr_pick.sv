@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Round robin: of those that want, the first behind the last one, counting upwards and around. Combinational; who was
-// last is the parent's to remember. If nobody wants, the pick says nothing.
+// Round robin: of the requesting inputs, the first above the last winner, counting up and around. Combinational; the
+// parent stores the last winner. Without a request, the pick is undefined.
 module vireo_rr_pick #(
   parameter int unsigned Inputs,  // 2 or more
   localparam int unsigned IndexBits = $clog2(Inputs)
@@ -13,7 +13,7 @@ module vireo_rr_pick #(
 
   if (Inputs < 2) $fatal(1, "Inputs is less than 2");
 
-  logic [IndexBits-1:0] first_above, first_any;  // lowest that wants: above the last one, of all
+  logic [IndexBits-1:0] first_above, first_any;  // lowest requesting input: above the last one, of all
   logic above;
 
   always_comb begin

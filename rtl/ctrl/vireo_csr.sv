@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The management registers: the only way in which firmware sees the device. One access per cycle is always taken; reads
+// The management registers: the device's only interface to firmware. One access per cycle is always taken; reads
 // are answered in order after 3 cycles, writes take effect before every later access is looked at. It keeps
-// what firmware wrote to the tables, so that firmware can read it back, and says every write to all blocks; it
-// understands nothing of what the entries mean but the fields that it must complete.
+// what firmware wrote to the tables, so that firmware can read it back, and broadcasts every write to all blocks; it
+// interprets no field of the entries but those that it must complete.
 module vireo_csr
   import vireo_spec_pkg::*;
   import vireo_common_pkg::*;
@@ -261,7 +261,7 @@ module vireo_csr
     StIdle,
     StCheck,  // does the entry exist; it is looked up
     StRead,   // it goes to table_data
-    StWrite,  // it is said to everybody, and stored
+    StWrite,  // it is broadcast, and stored
     StLoad    // a half of a QP is set up
   } state_e;
   state_e state_d, state_q;
@@ -276,7 +276,7 @@ module vireo_csr
   logic reads_entry, stores;
   logic [31:0] entries;
   logic exists;
-  logic [1023:0] data, stored;  // the entry: as it is said, and without the bits that only ask for something
+  logic [1023:0] data, stored;  // the entry: as broadcast, and without the bits that are only commands
   logic stored_parity;
   table_qp_context_t qp;
 
@@ -617,7 +617,7 @@ module vireo_csr
   logic interrupt_q;
   logic [3:0] fatal_d, fatal_q;
   logic needs_reset_q;
-  logic halts_q;         // no work is begun: what it is about may be lost
+  logic halts_q;         // no work is started: its context may be lost
   logic parity_error_q;  // of an entry that firmware read
   logic [31:0] mac_low_d, mac_low_q;
   logic [15:0] mac_high_d, mac_high_q, mtu_d, mtu_q, active_pairs_d, active_pairs_q;
@@ -716,7 +716,7 @@ module vireo_csr
     next_psn_d = next_psn_q;
     expected_psn_d = expected_psn_q;
 
-    // Resets of a driver that has reset the device mean nothing any more.
+    // Queue resets of a driver that has reset the device have no effect any more.
     if (reset_waits && cause_q.device_reset) reset_take = 1'b1;
 
     if (write1_q) begin
@@ -805,7 +805,7 @@ module vireo_csr
     endcase
 
     // What happens in the device comes after what firmware clears in the same cycle.
-    // The end of a drain that was given up means nothing to another order.
+    // The end of an abandoned drain has no effect on another order.
     if (qp_done_valid_i && (!qp_done_i.is_drain || command_d.operation == 3'(QpOperationDrain))) begin
       qp_busy_d = 1'b0;
       cause_d.qp_done = 1'b1;
@@ -1009,7 +1009,7 @@ module vireo_csr
   assign responder_load_o = '{qpn: index_q[23:0], psn: expected_psn_q};
   assign qp_order_valid_o = order_q;
   assign qp_order_o = command_q;
-  // A drain that is under way may wait for a peer, which is no work.
+  // A drain in progress may wait for a peer, which is no work.
   assign idle_o = state_q == StIdle && !(qp_busy_q && (order_q || command_q.operation != 3'(QpOperationDrain)))
                && !host_event_valid_o && !reset_waits;
 

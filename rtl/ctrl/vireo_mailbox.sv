@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The control queue for firmware: takes one command (a chain of descriptors) at a time, copies its readable bytes into
-// a window of 512 bytes and the window's bytes into its writable ones, as firmware asks, and gives the chain back as
-// used. It understands no byte of a command. One read is under way at a time; writes are not waited for until the last.
+// a window of 512 bytes and the window's bytes into its writable ones, as firmware requests, and returns the chain as
+// used. It interprets no byte of a command. One read is in flight at a time; writes are not waited for until the last.
 //
 // A chain that breaks virtio's rules, or a response that cannot be written, breaks the control queue: `fatal`, and
 // nothing more until the device is reset.
@@ -75,27 +75,27 @@ module vireo_mailbox
   localparam int unsigned PosBits = $clog2(WindowBytes) + 1;
   localparam int unsigned PieceBits = ByteBits + 1;
   localparam int unsigned EntryBits = $clog2(ChainEntries);
-  // Writes under way: a piece ends with its row or with its descriptor.
+  // Writes in flight: a piece ends with its row or with its descriptor.
   localparam int unsigned OutstandingBits = $clog2(ChainEntries + Rows + 1);
 
   typedef enum logic [3:0] {
     StIdle,     // waits for a doorbell
-    StRequest,      // asks for a descriptor
+    StRequest,      // requests a descriptor
     StBuffer,   // waits for it
     StWait,     // a command waits for firmware
     StWalk,     // looks up the next descriptor to copy from or to
     StPiece,    // finds what of it is next
-    StFetch,    // asks for it
+    StFetch,    // requests it
     StFetched,  // waits for it
     StRow,      // puts a row into the window
     StStore,    // writes it
     StDrain,    // waits for writes
-    StUsed,     // gives the chain back
+    StUsed,     // returns the chain
     StBroken
   } state_e;
   state_e state_d, state_q;
 
-  logic abort_d, abort_q;  // the device was reset while something was under way
+  logic abort_d, abort_q;  // the device was reset while something was in flight
   logic fatal_d, fatal_q;
   logic dma_error_d, dma_error_q;
 
@@ -151,7 +151,7 @@ module vireo_mailbox
     .s_valid_i(fetched_valid_i), .s_ready_o(fetched_ready_o), .s_data_i(fetched_i),
     .m_valid_o(fetched_valid), .m_ready_i(fetched_ready), .m_data_o(fetched)
   );
-  // One request of a kind is under way, so answers need no names.
+  // One request of a kind is in flight, so answers need no names.
   assign unused_bits = ^{buffer, fetched, store_done_i};
 
   // --- Chain and window ----------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Gives runs of bytes that lie anywhere in a memory of beats as trains of beats that begin in lane 0. One step per beat
-// of memory; runs follow each other without a gap. The way from a step to the beat that it gives has a fixed length,
-// and a step that gives one is made only when there is room for it at the end. It knows no addresses: read_o is of the
+// Converts runs of bytes at any offset in a memory of beats to trains of beats that begin in lane 0. One step per beat
+// of memory; runs follow each other without a gap. The latency from a step to the beat that it produces is fixed,
+// and a step that produces one is made only when there is room for it at the end. It has no addresses: read_o is of the
 // run's next beat, whichever that is.
 module vireo_dma_align
   import vireo_dma_pkg::*;
@@ -15,10 +15,10 @@ module vireo_dma_align
   input  logic                 clk_i,
   input  logic                 rst_ni,
 
-  // The run under way stays until it is taken, with its last step.
+  // The current run stays until it is taken, with its last step.
   input  logic                 run_valid_i,
   output logic                 run_ready_o,
-  input  logic                 run_lag_i,        // these three as align_of says
+  input  logic                 run_lag_i,        // these three as align_of returns them
   input  logic                 run_dummy_i,
   input  logic [StepBits-1:0]  run_last_step_i,
   input  logic [LaneBits-1:0]  run_lane_i,       // of the first byte in memory
@@ -49,7 +49,7 @@ module vireo_dma_align
   } step_t;
 
   logic [StepBits-1:0] step_d, step_q;
-  logic [$clog2(StreamDepth):0] pending_d, pending_q;  // beats that have been asked for and not been taken
+  logic [$clog2(StreamDepth):0] pending_d, pending_q;  // beats that have been requested and not been taken
   logic last_step, produces, advance;
   step_t step0;
 

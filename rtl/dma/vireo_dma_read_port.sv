@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Joins vireo_dma_reader and those who read host memory. A small client (up to DmaFetchBytes) has a request stream and
+// Connects vireo_dma_reader to readers of host memory. A small client (up to DmaFetchBytes) has a request stream and
 // gets its answers as tokens, in order. A whole client (up to BurstBytesMax) gets its trains as they come and takes
 // every beat. Requests are served round robin; it checks no address, no right and no length.
 //
-// A small client's request goes on only when a place in the queue of its answers is kept for it, and a whole client
-// asks only for what it has room for. So trains never wait, and no client waits because of another one's slowness.
+// A small client's request is issued only when a place in its response queue is reserved, and a whole client
+// requests only what it has room for. So trains never wait, and no client stalls because another one is slow.
 module vireo_dma_read_port
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
@@ -37,7 +37,7 @@ module vireo_dma_read_port
   input  dma_read_request_t [ReadClients-1:0]   read_request_i,         // of 1 ... BurstBytesMax bytes
 
   output logic [ReadClients-1:0]                train_valid_o,          // whose it is; there is no ready; trains are
-                                                                        // unbroken. What follows is everybody's
+                                                                        // unbroken. All clients share what follows
   output logic [DataBits-1:0]                   train_data_o,           // zero behind the last byte
   output logic                                  train_last_o,
   output logic [7:0]                            train_tag_o,            // these three stay for the whole train
@@ -98,7 +98,7 @@ module vireo_dma_read_port
 
   // Places in the queues of answers, from the request's way to the arbiter until the answer was taken.
   logic [FetchClients-1:0][RoomBits-1:0] reserved_d, reserved_q;
-  logic [15:0] reads_d, reads_q;  // whole clients' requests under way: the buffer's beats bound their number
+  logic [15:0] reads_d, reads_q;  // whole clients' requests in flight: the buffer's beats bound their number
   logic [Clients-1:0] room, arb_ready, taken;
   logic whole_done;
 

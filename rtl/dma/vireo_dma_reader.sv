@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Reads host memory: cuts requests into AXI4 read bursts, has up to Tags of them under way, takes their beats in any
+// Reads host memory: cuts requests into AXI4 read bursts, has up to Tags of them in flight, takes their beats in any
 // order and interleaved, and delivers the data of each request as one unbroken train of beats that begins in lane 0, in
 // the order of the requests. A train starts when all of its request's data is here. It checks no address and no right,
-// and it has no timeout: who answers reads on the bus answers every beat of them.
+// and it has no timeout: the bus must return every beat of every read.
 //
 // Everything is allotted in rings, so that nothing has to be searched: burst k has tag k modulo Tags and the next free
 // beats of the buffer. Both are given back in the order of the bursts. Bursts begin and end at beats of the bus, so
@@ -147,8 +147,8 @@ module vireo_dma_reader
   assign m_axi_arsize_o = 3'(LaneBits);
   assign m_axi_arburst_o = AxiBurstIncr;
 
-  // What is known of a burst under way: where its first beat goes (for the beats that come), and whose it is (for
-  // whoever collects bursts in order).
+  // State of a burst in flight: where its first beat goes (for arriving beats), and its request (for
+  // the collector, which takes bursts in order).
   typedef struct packed {
     logic last;  // of its request
     logic [LaneBits-1:0] lane;

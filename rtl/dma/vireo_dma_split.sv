@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Cuts requests into AXI4 bursts of which none crosses a multiple of its size limit (vireo_dma_pkg), in order, one per
-// cycle. It issues nothing and knows no tags. A request is seen 1 cycle after it was accepted, its first burst 1 later;
+// cycle. It issues nothing and has no tags. A request is visible 1 cycle after its acceptance, its first burst 1 later;
 // the limit is that of the cycle in which the request was accepted.
 module vireo_dma_split
   import vireo_spec_pkg::*;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Joins vireo_dma_writer and those who write host memory. A small client (up to DmaFetchBytes) gives a write as one
+// Connects vireo_dma_writer to writers of host memory. A small client (up to DmaFetchBytes) sends a write as one
 // token, a whole client (up to BurstBytesMax) as a request with a train of beats. One transaction at a time, round
 // robin. It checks no address, no right and no length.
 //
-// Writes take effect in the order in which they leave the arbiter. A client hears of the end of a write if it asked for
-// that or if the write failed.
+// Writes take effect in the order in which they leave the arbiter. A client gets a completion if it requested
+// one or if the write failed.
 module vireo_dma_write_port
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
@@ -147,7 +147,7 @@ module vireo_dma_write_port
     assign in_beat[StoreClients + i] = beat;
   end
 
-  // Transactions under way, from their first beat's way to the arbiter until their done. The train buffer and Writes
+  // Transactions in flight, from their first beat's way to the arbiter until their done. The train buffer and Writes
   // bound their number.
   logic [Clients-1:0][15:0] writes_d, writes_q;
   logic [Clients-1:0] ended;
@@ -197,7 +197,7 @@ module vireo_dma_write_port
   );
 
   // A first beat is a request and a beat of its train, taken in one cycle. Requests queue, so that a train fills while
-  // the one before leaves, also if small writes are between the two.
+  // the previous one leaves, also if small writes are between the two.
   typedef struct packed {
     dma_write_request_t request;
     logic [IndexBits-1:0] client;
@@ -241,7 +241,7 @@ module vireo_dma_write_port
     .m_data_o(request)
   );
 
-  // The writer reports every end, so that they can be counted; the tag says who is to hear of it.
+  // The writer reports every end, so that they can be counted; the tag selects the client to notify.
   vireo_dma_writer #(
     .Config(Config),
     .BufferBytes(BufferBytes),

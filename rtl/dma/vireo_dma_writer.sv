@@ -5,7 +5,7 @@
 // train is here, so that the bus never waits for data. It checks no address and no right, and it has no timeout.
 //
 // Bursts leave in the order of the requests and of their addresses, under one AXI ID: on PCIe they are posted writes,
-// which do not overtake each other, and so nobody sees a later write without the earlier ones. A request with
+// which do not overtake each other, so no later write is visible without the earlier ones. A request with
 // after_all_b waits in addition until every burst before it has been answered, for hosts that do reorder.
 module vireo_dma_writer
   import vireo_spec_pkg::*;
@@ -118,7 +118,7 @@ module vireo_dma_writer
 
   // Issue: a burst goes out when there is room for its address, its beats' job and its answer; the first of a request
   // when its train is complete.
-  logic [TrainBits:0] trains_d, trains_q;      // complete, and their request has not begun
+  logic [TrainBits:0] trains_d, trains_q;      // complete, and their request has not started
   logic [WriteBits:0] writes_d, writes_q;      // bursts that are not answered
   logic [WriteBits-1:0] tail_q, head_q;        // of the ring of those: the next one, the oldest one
   logic address_space, job_space;
@@ -183,7 +183,7 @@ module vireo_dma_writer
   logic job_valid, job_ready;
   logic [7:0] beat_d, beat_q;
   logic taken_d, taken_q;                              // the last beat of the request's train
-  logic [$clog2(StreamDepth):0] pending_d, pending_q;  // beats that have been asked for and not been accepted
+  logic [$clog2(StreamDepth):0] pending_d, pending_q;  // beats that have been requested and not been accepted
   logic last_beat, advance;
   step_t step0;
 

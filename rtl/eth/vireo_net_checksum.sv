@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Takes net packets, which are a net_hdr and a frame behind it, carries out what the header asks for, and keeps the
+// Takes net packets, which are a net_hdr followed by a frame, carries out what the header requests, and keeps the
 // frame until it is sent: as it is, or with a checksum put in. Frames leave in the order of their packets, each when it
-// is whole; short ones are padded. What the header asks for and cannot be done drops the frame. It does not segment,
-// and it does not know IP, TCP or UDP: where to sum from and where to put the sum is the driver's word.
+// is whole; short ones are padded. If the header requests what cannot be done, it drops the frame. It does not segment,
+// and it does not parse IP, TCP or UDP: the driver sets where to sum from and where to put the sum.
 //
 // Room for a frame is taken with its packet, before its payload is. One beat per cycle goes in while another leaves.
 module vireo_net_checksum
@@ -301,7 +301,7 @@ module vireo_net_checksum
       whole_record = '{bytes: whole_bytes, beats: beats_of(info_q[FoldStage].bytes),
                        last_index: CountBits'((whole_bytes - 1'b1) >> LaneBits),
                        needs_csum: info_q[FoldStage].needs_csum, at: info_q[FoldStage].at,
-                       // Of UDP, 0 says that there is none; both are the same sum. [RFC 768]
+                       // Of UDP, 0 means that there is none; both are the same sum. [RFC 768]
                        checksum: inverted == '0 ? 16'hffff : inverted};
     end
   end
@@ -409,7 +409,7 @@ module vireo_net_checksum
   assign net_bytes_o = out_q.bytes;
   assign net_data_o = out_data_q;
   assign drop_o = drop_q;
-  assign idle_o = !in_valid && frames_q == '0;  // a drop counts as a frame until it was said
+  assign idle_o = !in_valid && frames_q == '0;  // a drop counts as a frame until it was reported
 
   // Bits that do not matter here.
   logic unused;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Says of every received Ethernet frame what its way to the host depends on: destination MAC, VLAN, a hash of its flow,
-// and whether its TCP or UDP checksum is right. It sees the beats pass and does not keep them; it decides nothing.
+// Classifies every received Ethernet frame for its way to the host: destination MAC, VLAN, a hash of its flow,
+// and whether its TCP or UDP checksum is right. It observes the beats and does not keep them; it decides nothing.
 //
 // It never stalls and takes a beat in every cycle, also when every beat is a frame. The class is a pulse
-// NetClassifyLatency cycles after the frame's last beat, the same for every frame; whoever listens must take it.
+// NetClassifyLatency cycles after the frame's last beat, the same for every frame; the receiver must take it.
 //
 // Positions of headers depend on what precedes them. Each beat therefore carries what the frame's headers say as far as
 // they have come, and finds out by itself which of its words are addresses, ports or L4 data. That is always enough:

@@ -6,7 +6,7 @@
 // the buffers stay where they are: nothing is taken before all of it is there. It looks into no frame and filters none.
 //
 // Four machines: the one that finds buffers (for the next frame, while one is written), the one that stores answers in
-// the cache, the one that writes, and the completions that wait for their writes. One buffer_request is under way at a
+// the cache, the one that writes, and the completions that wait for their writes. One buffer_request is in flight at a
 // time.
 module vireo_net_rx
   import vireo_spec_pkg::*;
@@ -112,7 +112,7 @@ module vireo_net_rx
     logic [15:0] next_position;
   } entry_t;
 
-  // What becomes of the oldest frame.
+  // Decision on the oldest frame.
   typedef struct packed {
     logic drop;                       // the rest does not count
     logic [PairBits-1:0] pair;
@@ -161,7 +161,7 @@ module vireo_net_rx
                      && !table_write_i.index[0] && 32'(table_write_i.index) < 2 * NetQueuePairs;
   assign offloads_pair = table_write_i.index[1 +: PairBits];
 
-  // Fields of other blocks; one request is under way, so an answer needs no name.
+  // Fields of other blocks; one request is in flight, so an answer needs no name.
   logic unused_fields;
   assign unused_fields = ^{queue_row_write_i, table_write_i, buffer.vq_index};
 
@@ -184,14 +184,14 @@ module vireo_net_rx
   // Per pair. The cache: `count` buffers from spot `first` on.
   logic [Pairs-1:0] enabled_d, enabled_q;  // the queue is
   logic [Pairs-1:0] broken_d, broken_q;        // it broke a rule
-  logic [Pairs-1:0] short_d, short_q;      // its last answer had fewer buffers than were asked for
+  logic [Pairs-1:0] short_d, short_q;      // its last answer had fewer buffers than requested
   logic [Pairs-1:0] guest_csum_d, guest_csum_q;
   logic [Pairs-1:0][EntryIndexBits-1:0] first_d, first_q;
   logic [Pairs-1:0][CountBits-1:0] count_d, count_q;
 
-  // The request under way.
+  // The request in flight.
   outstanding_e outstanding_d, outstanding_q;
-  logic stale_d, stale_q;                         // what it brings is not wanted any more
+  logic stale_d, stale_q;                         // its answer is discarded
   logic [PairBits-1:0] outstanding_pair_d, outstanding_pair_q;
   logic [RequestCountBits-1:0] missing_d, missing_q;       // buffers that have not come
   logic request_valid_d, request_valid_q;
@@ -201,7 +201,7 @@ module vireo_net_rx
   logic [PairBits-1:0] pair_d, pair_q;
   logic checksum_valid_d, checksum_valid_q;
   logic mrg_d, mrg_q;
-  logic queue_lost_d, queue_lost_q;                           // its queue is not there, or not the one of before
+  logic queue_lost_d, queue_lost_q;                           // its queue is not there, or not the previous instance
   logic requested_since_d, requested_since_q;                       // a request was made after it needed a buffer
   logic [PosBits-1:0] left_d, left_q;             // bytes for which there is no descriptor yet
   logic [CountBits-1:0] taken_d, taken_q;         // buffers
@@ -374,7 +374,7 @@ module vireo_net_rx
       StAnswer: begin
         if (buffer_valid) begin
           takes = buffer.status == BufferStatusOk;
-          if (!takes) state_d = StDrop;  // if it failed, descriptor fetch has told
+          if (!takes) state_d = StDrop;  // if it failed, descriptor fetch has reported it
         end
       end
 
@@ -434,7 +434,7 @@ module vireo_net_rx
           used_d = '0;
           taken_d = taken_q + 1'b1;
           requested_since_d = 1'b0;
-          // Without mrg_rxbuf a frame has one buffer, or it cannot be given. [virtio 1.3, 5.1.6.3.1, 5.1.6.4]
+          // Without mrg_rxbuf a frame has one buffer, or it cannot be delivered. [virtio 1.3, 5.1.6.3.1, 5.1.6.4]
           if (left_d == '0) state_d = StReady;
           else state_d = mrg_q ? StNeedBuffer : StDrop;
         end
@@ -454,7 +454,7 @@ module vireo_net_rx
     end
     if (state_q == StAnswer && buffer_valid) outstanding_d = OutstandingNone;
 
-    // Never while one is under way.
+    // Never while one is in flight.
     request_room = CountBits'(Descriptors) - rest - (state_q == StReady ? '0 : taken_q);
     if (make_request) begin
       request_valid_d = 1'b1;
@@ -477,7 +477,7 @@ module vireo_net_rx
       guest_csum_d[offloads_pair] =
           (table_write_i.data[8*TableVirtqueueGuestOffloadsOffset +: 64] & NetGuestOffloadsGuestCsum) != '0;
     end
-    // Last: nothing of before counts any more.
+    // Last: no earlier state counts any more.
     if (row_hit) begin
       enabled_d[row_pair] = queue_row_write_i.enabled;
       broken_d[row_pair] = 1'b0;
@@ -595,8 +595,8 @@ module vireo_net_rx
 
   write_state_e write_state_d, write_state_q;
   job_t job_d, job_q;
-  logic [CountBits-1:0] to_walk_d, to_walk_q;   // descriptors of the frame that have not been begun
-  logic no_completion_yet_d, no_completion_yet_q;                       // no buffer of the frame has been given back
+  logic [CountBits-1:0] to_walk_d, to_walk_q;   // descriptors of the frame that have not been started
+  logic no_completion_yet_d, no_completion_yet_q;                       // no buffer of the frame has been returned
   run_t run_d, run_q;
   logic [PosBits-1:0] position_d, position_q;   // in header and frame, of what comes behind the run
   logic [63:0] address_d, address_q;            // of the descriptor's bytes behind the run
@@ -735,7 +735,7 @@ module vireo_net_rx
     end
   end
 
-  // Who wants to know that a write failed asks the port.
+  // The port reports a failed write only on request.
   assign write_request_o.notify = 1'b0;
   assign write_request_o.tag = '0;
 
@@ -765,7 +765,7 @@ module vireo_net_rx
 
   // --- Completions ---------------------------------------------------------------------------------------------------
 
-  logic [AcceptedBits-1:0] accepted_d, accepted_q;   // writes accepted for frames of which no buffer was given back
+  logic [AcceptedBits-1:0] accepted_d, accepted_q;   // writes accepted for frames of which no buffer was returned
   logic [CountBits-1:0] pendings_d, pendings_q;
 
   vireo_fifo #(.Width($bits(pending_t)), .Depth(Waiting)) u_pending (

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Walks the descriptors of net transmit queues (virtqueues 2p + 1): a doorbell makes a pair ask descriptor fetch for
-// buffers, pairs round robin; each buffer becomes tx_jobs that cover its bytes, header and frame, in order, and when the
-// gather says that they were read (or could not be), a completion. It reads no byte of a frame; what is in header and
+// Walks the descriptors of net transmit queues (virtqueues 2p + 1): on a doorbell a pair requests buffers of descriptor
+// fetch, pairs round robin; each buffer becomes tx_jobs that cover its bytes, header and frame, in order, and when the
+// gather reports that they were read (or failed), a completion. It reads no byte of a frame; what is in header and
 // frame is net_checksum's.
 //
-// Two machines. One asks for the next buffers of a ring as soon as there is room for all of the answer. The other takes
-// one buffer after the other, walks its chain by index into a RAM, and cuts it into runs. Both ask through one stream,
-// which is answered in order; each has at most one request under way.
+// Two machines. One requests the next buffers of a ring as soon as there is room for all of the answer. The other takes
+// one buffer after the other, walks its chain by index into a RAM, and cuts it into runs. Both use one request stream,
+// which is answered in order; each has at most one request in flight.
 //
 // A buffer that breaks the rules breaks its queue until the row is written: what was fetched of the queue is thrown
 // away, and so it is if the row is written. What has its jobs goes on to its completion.
@@ -129,7 +129,7 @@ module vireo_net_tx
 
   typedef enum logic [2:0] {
     StTake,    // takes the next buffer
-    StRequest,     // asks for the next descriptor of its chain
+    StRequest,     // requests the next descriptor of its chain
     StWait,    // waits for it
     StDecide,  // the whole buffer is known
     StRun,     // a run per cycle into the job
@@ -154,7 +154,7 @@ module vireo_net_tx
   logic [PairBits-1:0] last_pair_d, last_pair_q, pick;
 
   // The request of a ring.
-  logic ring_d, ring_q;                      // under way
+  logic ring_d, ring_q;                      // in flight
   logic ring_valid_d, ring_valid_q;            // its answer counts
   logic [PairBits-1:0] ring_pair_d, ring_pair_q;
   logic [GotBits-1:0] got_d, got_q;          // buffers of its answer
@@ -172,7 +172,7 @@ module vireo_net_tx
   buffer_t head_token;
   logic unused_head;
 
-  // The buffer under way.
+  // The current buffer.
   logic walk_valid_d, walk_valid_q;            // its row was not written since
   logic [PairBits-1:0] pair_d, pair_q;
   logic [15:0] head_d, head_q, next_index_d, next_index_q, id_d, id_q;
@@ -289,7 +289,7 @@ module vireo_net_tx
     record_in = '{pair: pair_q, head: head_q, has_id: has_id_q, id: has_id_q ? id_q : '0,
                   next_position: has_id_q ? next_index_q : '0, dropped: 1'b0};
 
-    // The next buffers of a ring. A walk is worth more: the buffer that is under way is older.
+    // The next buffers of a ring. A walk has priority: the current buffer is older.
     make_request = pending_q != '0 && !hold_i && !ring_q && heads_q <= (HeadBits + 1)'(Most) && request_free && state_q != StRequest;
     if (make_request) begin
       ring_d = 1'b1;
@@ -362,7 +362,7 @@ module vireo_net_tx
         if (!walk_valid_q) begin
           state_d = StTake;
         end else if (buffer.status != BufferStatusOk) begin
-          // Descriptor fetch has told why; the queue has no more.
+          // Descriptor fetch has reported why; the queue has no more.
           kill = 1'b1;
           state_d = StTake;
         end else if (buffer.writable || (buffer.more && count_q == (EntryBits + 1)'(Entries - 1))) begin
@@ -392,7 +392,7 @@ module vireo_net_tx
         end
       end
 
-      // A descriptor has 1 byte or more: descriptor fetch says so.
+      // A descriptor has 1 byte or more: descriptor fetch guarantees it.
       StRun: if (!job_valid_q || job_ready_i) begin
         payload_bytes_d = total_q[13:0];
         if (job_second_q) begin

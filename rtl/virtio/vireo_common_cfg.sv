@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What the host sees of a virtio device but for doorbells and MSI-X: common configuration, interrupt status, device
-// configuration (virtio 1.3, 4.1.4.3 to 4.1.4.6). Holds the host's part of the queue table and says it to everybody
+// configuration (virtio 1.3, 4.1.4.3 to 4.1.4.6). Holds the host's part of the queue table and broadcasts it
 // when a queue is enabled and when that ends. It touches no ring and checks no address.
 //
 // Accesses go through four stages, one per cycle, without ever waiting:
@@ -10,10 +10,10 @@
 //   3  the selected queue's fields are there, with them its row
 //   4  answer and row leave
 //
-// A queue in reset is told by two bits, `asked` and `done`, that differ meanwhile: the host's side writes one,
+// Two bits, `asked` and `done`, differ while a queue is in reset: the host's side writes one,
 // firmware's the other, so neither waits for a write port.
 //
-// A reset of the device walks through all queues, one per cycle, and ends when firmware has said so, too; so does the
+// A device reset walks through all queues, one per cycle, and ends when firmware has confirmed it, too; so does the
 // time after a hardware reset, without firmware. Until then, writes are ignored and device_status reads
 // device_needs_reset.
 module vireo_common_cfg
@@ -35,17 +35,17 @@ module vireo_common_cfg
   output logic             bar_read_valid_o,   // BarReadLatency after every read
   output logic [63:0]      bar_read_data_o,
   input  logic             msix_ready_i,       // a reset does not end before
-  // What firmware says.
+  // From firmware.
   input  logic             profile_i,          // 1: vireo; changes only while the device is reset
   input  logic             link_up_i,
   input  logic             announce_i,
   input  logic [47:0]      mac_i,              // byte 0 in bits 7:0
   input  logic [15:0]      mtu_i,
   input  logic             needs_reset_i,
-  input  logic             reset_done_i,       // a pulse: nothing of before the device reset is left
+  input  logic             reset_done_i,       // a pulse: nothing from before the device reset is left
   input  logic             queue_reset_done_valid_i,
   input  logic [15:0]      queue_reset_done_i,
-  // What firmware hears.
+  // To firmware.
   output logic [7:0]       device_status_o,    // as the driver left it
   output logic [127:0]     driver_features_o,
   output logic             device_reset_o,     // pulses
@@ -54,7 +54,7 @@ module vireo_common_cfg
   output logic             queue_reset_valid_o,
   input  logic             queue_reset_ready_i,
   output doorbell_t        queue_reset_o,
-  // What everybody hears.
+  // Broadcast buses.
   output logic             reset_all_o,        // a pulse: every queue is disabled; the rows follow
   output logic             resetting_o,
   output logic             queue_row_write_valid_o,
@@ -219,7 +219,7 @@ module vireo_common_cfg
     features_written_d = 1'b0;
     driver_ok_d = 1'b0;
 
-    // The end of a reset. No message and no queue_reset of before may come after it.
+    // The end of a reset. No earlier message or queue_reset may come after it.
     sweep_step = sweep_q && !sweep_gap_q;
     sweep_gap_d = sweep_step;
     if (sweep_step) begin
@@ -261,7 +261,7 @@ module vireo_common_cfg
     end
     if (set_up && hits(at2_q, bytes2_q, VirtioPciCommonCfgConfigMsixVectorOffset, 2)) config_vector_d = vector_value;
 
-    // A queue is set up while it is disabled; so a row that was said holds as long as the queue lives.
+    // A queue is set up while it is disabled; so a broadcast row is valid until the queue is reset.
     write_size = 1'b0;
     write_vector = 1'b0;
     write_low = '0;

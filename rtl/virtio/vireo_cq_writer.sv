@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Gives buffers back to the driver: the used element and used index of a work request's queue, then its CQE into a
+// Returns buffers to the driver: the used element and used index of a work request's queue, then its CQE into a
 // buffer of the CQ, and events into buffers of the event queue. Owner of the used position of every queue, of the arm
 // state and of the failure of every CQ. One state machine does one thing after the other; the DMA port keeps the order
 // of the writes, so nothing waits for their completion but interrupts.
@@ -13,14 +13,14 @@
 // are used, because it takes all of a frame when it sees the first [virtio 1.3, 5.1.6.4]. Of a split ring the index is
 // stored once, behind the last element; of a packed one the flags of the first buffer come behind those of the last.
 // What the queue was when the batch began holds for all of it, so that no part of it can be left out, and nothing else
-// takes a slot before it ends: then an error is never told of another queue.
+// takes a slot before it ends: so an error is never reported for another queue.
 //
-// Every set of writes to one queue ends with its used index, whose completion is asked for. A slot remembers until then
-// what is to be done: nothing, the question whether the CQ is armed, or of a queue that interrupts by itself the question
-// to memory whether its driver wants that. [virtio 1.3, 2.7.7 and 2.8.10]
+// Every set of writes to one queue ends with its used index, whose completion is requested. Until then a slot stores
+// what follows: nothing, a check whether the CQ is armed, or for a queue that interrupts by itself a read of
+// its driver's event suppression. [virtio 1.3, 2.7.7 and 2.8.10]
 //
-// It writes avail_event, too, being the one who writes used rings. When that is in memory the queue's doorbell is rung:
-// what the driver added before it could see the new value, it has not rung for.
+// It also writes avail_event, because it writes the used rings. When that is in memory it rings the queue's doorbell:
+// the driver did not ring for what it added before it could see the new value.
 module vireo_cq_writer
   import vireo_spec_pkg::*;
   import vireo_common_pkg::*;
@@ -33,7 +33,7 @@ module vireo_cq_writer
   input  logic                 clk_i,
   input  logic                 rst_ni,
 
-  // Features that the driver accepted. They change while nothing is under way.
+  // Features that the driver accepted. They change while nothing is in flight.
   input  logic                 ring_packed_i,
   input  logic                 event_idx_i,
 
@@ -99,11 +99,11 @@ module vireo_cq_writer
   localparam int unsigned ContextBits = $clog2(Contexts + 1);
   localparam int unsigned TagSlotBits = 7;  // the tag's top bit says: used index
   localparam int unsigned PlaceBits = 15;  // of a packed ring: the wrap counter is above [virtio 1.3, 2.8.14]
-  localparam int unsigned Questions = 32'(DmaFetchDepth);  // reads of what drivers want, under way
+  localparam int unsigned Questions = 32'(DmaFetchDepth);  // reads of event suppression, in flight
   localparam int unsigned QuestionBits = $clog2(Questions + 1);
   localparam int unsigned RingEntryBytes = 2;  // of an available ring [virtio 1.3, 2.7.6]
 
-  // What a queue has until its life ends.
+  // State of a queue until it is reset.
   typedef struct packed {
     logic failed;
     logic [15:0] used;                 // next_used
@@ -621,7 +621,7 @@ module vireo_cq_writer
   state_e state_d, state_q;
   logic is_event_d, is_event_q;    // the job is an event; also: the last one was
   logic from_context_d, from_context_q;
-  logic report_d, report_q;        // StFail: tell it
+  logic report_d, report_q;        // StFail: report it
   logic [7:0] code_d, code_q;
   logic [15:0] vq_d, vq_q;         // CQ or event queue
   logic [31:0] lost_d, lost_q;
@@ -631,7 +631,7 @@ module vireo_cq_writer
   batch_t batch_d, batch_q;
   logic in_batch;                    // the completion is the next one of it
   logic in_ring;                     // StElement, StIndex, StFirst
-  logic ring_done;                   // goes on to the CQE
+  logic ring_done;                   // continues with the CQE
   logic publish;                     // the driver sees it now
   logic [15:0] ring_size, ring_msix, ring_used;  // of the queue, or of the batch
   logic [63:0] ring_area;
@@ -675,7 +675,7 @@ module vireo_cq_writer
   logic [SlotBits-1:0] tag_slot;
   logic [63:0] element_address, index_address;
   logic [15:0] used_next, at;
-  logic [15:0] head;                  // of the buffer that is given back
+  logic [15:0] head;                  // of the buffer that is returned
   logic [31:0] head_bytes;            // that were written to it
   logic has_id;
   logic [15:0] flags_head;            // of the used descriptor: where it lies, whether something was written
@@ -855,7 +855,7 @@ module vireo_cq_writer
     done_unconsumed = cq_state.passed || position.used - slot.position < position.used - cq_state.arm_position;
     done_fire = done_unconsumed && (cq_state.armed_next || (cq_state.armed_solicited && slot.solicited));
 
-    // What the driver of a queue that interrupts by itself wants to know of.
+    // Event suppression of a queue that interrupts by itself.
     question_in = '{span: slot.span, vq_index: slot.vq_index, msix: slot.msix};
     fetch_request_in = '{address: driver_area, bytes: 13'(PvirtqEventSuppressBytes), tag: '0};
     if (!ring_packed_i) begin
@@ -1109,7 +1109,7 @@ module vireo_cq_writer
             cq_state_write = 1'b1;
             if (!context_job.valid) cq_state_in = '0;
           end else begin
-            cq_state_write = cq_known;  // a CQ that failed tells of what was written before
+            cq_state_write = cq_known;  // a failed CQ reports what was written before
             interrupt_load = cq_state_write && arm_fire && msix != VirtioMsiNoVector;
           end
         end
@@ -1145,7 +1145,7 @@ module vireo_cq_writer
             state_d = StIdle;
           end
         end else if (!slot.is_cq) begin
-          if (!enabled) begin  // reset since: nobody is there to be asked
+          if (!enabled) begin  // reset since: there is no event suppression to read
             slot_pop = 1'b1;
             state_d = StIdle;
           end else if (fetch_request_free) begin

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Fetches buffers of virtqueues for everybody: available index, ring entries, descriptors from split rings, descriptors
+// Fetches buffers of virtqueues for all blocks: available index, ring entries, descriptors from split rings, those
 // from packed ones. Four stages joined by queues of jobs, three of which wait for a read that the stage before has
-// asked for; a request that needs no read goes the same way, so all answers come in the order of the requests. It owns
+// requested; a request that needs no read goes the same way, so all answers come in the order of the requests. It owns
 // the available position of every queue and checks index, head, length and window; a queue that breaks a rule is
-// stopped. A client asks for the next descriptor of a chain by its index. Of an indirect table the last stage reads the
+// stopped. A client requests the next descriptor of a chain by its index. Of an indirect table the last stage reads the
 // first descriptor by itself, so a client without chains never sees that there was one; who follows chains names the
 // table with the index.
 //
@@ -25,7 +25,7 @@ module vireo_desc_fetch
   input  logic                          clk_i,
   input  logic                          rst_ni,
 
-  // Features that the driver accepted. They change while nothing is under way.
+  // Features that the driver accepted. They change while nothing is in flight.
   input  logic                          ring_packed_i,
   input  logic                          event_idx_i,
   input  logic                          indirect_i,
@@ -151,7 +151,7 @@ module vireo_desc_fetch
     logic [15:0] vq_index;
     logic [15:0] head;
     logic [15:0] next;    // of a packed ring
-    logic [15:0] id;      // likewise, of what is given
+    logic [15:0] id;      // likewise, of the answer
     logic [7:0] code;
     logic last;
     logic replay;         // may be of a buffer that is used since: what is wrong with it is its client's concern
@@ -206,7 +206,7 @@ module vireo_desc_fetch
   logic request_valid, request_pop;
   logic [ClientBits-1:0] request_client;
   // verilator lint_off UNUSEDSIGNAL
-  buffer_request_t request;  // who asks is known by the input
+  buffer_request_t request;  // the input identifies the client
   // verilator lint_on UNUSEDSIGNAL
   logic unused_request_last;
 
@@ -505,9 +505,9 @@ module vireo_desc_fetch
   logic [3:0] left_d, left_q;             // entries to ask for
   logic [3:0] take, part;
   logic [3:0] before_end, past_end;     // of `take`
-  logic [63:0] area_d, area_q;            // the job is gone while its reads go on
+  logic [63:0] area_d, area_q;            // the job is gone while its reads continue
   logic rings2;                           // the queue's driver rings
-  logic reported_known, reported_write;           // avail_event of this life of the queue
+  logic reported_known, reported_write;           // avail_event since the queue was enabled
   logic [15:0] reported, index2;
   logic avail_event_valid_q;
   avail_event_t avail_event_q;
@@ -542,7 +542,7 @@ module vireo_desc_fetch
                     index: index_job.index, count: 4'd1, reads: '0, chains: index_job.chains,
                     held: ring_packed_i && index_job.kind == KindRead, code: RdmaErrorOk,
                     indirect: index_job.indirect, table_address: index_job.area, entries: index_job.entries};
-    // Whom an answer tells that there is no more waits for a doorbell. In a packed ring the driver always rings: the
+    // A client whose answer reports no more waits for a doorbell. In a packed ring the driver always rings: the
     // device's event suppression stays zero. [virtio 1.3, 2.7.10 and 2.8.10]
     index2 = position + available_q;
     reported_write = 1'b0;
@@ -675,7 +675,7 @@ module vireo_desc_fetch
     .read_data_o(rings2)
   );
 
-  // The last avail_event that was said: whoever looks again and finds no more says it only once.
+  // The last avail_event that was reported: a repeated look that finds no more reports it only once.
   logic unused_reported_ready;  // that of u_position
   vireo_queue_state #(
     .NumQueues(NumQueues),
@@ -1056,7 +1056,7 @@ module vireo_desc_fetch
 
   answer_e answer_d, answer_q;
   logic answer_take;
-  logic failed4;                      // nothing of this queue is given out
+  logic failed4;                      // no buffer of this queue is delivered
   logic stopped4, window_corrupt;     // for this reason or that
   logic window_enable;
   logic [63:0] window_base, window_last;

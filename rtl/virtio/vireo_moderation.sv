@@ -4,13 +4,13 @@
 // notification begins to count notifications and time; one interrupt goes for all of them when max_packets are there or
 // max_usecs are over, whichever is first, and the next notification begins anew. With either of them 0 or with
 // max_packets 1 every notification is an interrupt; so it is of queues that are none of a net pair or not enabled.
-// It knows nothing of packets: what the driver does not want to hear of never comes here.
+// It handles no packets: events that the driver suppresses never reach it.
 //
 // Kept is when a queue's count began, not when it ends: if firmware changes the numbers, what is pending is looked at
 // again, and if the new condition is met by now the interrupt goes at once [same section].
 //
 // The least deadline is a lower bound, as in vireo_retry_timer: a count that begins lowers it, and when device time has
-// reached it a pass looks at what is pending, one queue after the other, says what is due and finds the bound anew.
+// reached it a pass looks at what is pending, one queue after the other, reports what is due and finds the bound anew.
 // Between passes nothing moves, so a device may be idle while queues count: its clock may stand until deadline_ns_o.
 // Notifications and the pass take turns.
 module vireo_moderation

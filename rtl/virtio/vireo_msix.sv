@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // MSI-X (PCIe 5.0, 6.1.4 and 7.7.2): the table, the pending bits, and the decision whether an interrupt is sent now or
-// kept until its mask goes. Says which message is to be sent; the PCI Express side sends it. It does not moderate.
+// kept until it is unmasked. Outputs the message; the PCI Express side sends it. It does not moderate.
 //
 // The host's accesses and the machine never wait for each other: each has its own copy of table and pending bits to
 // read. When an entry is unmasked, or messages become allowed at all, the machine walks through the pending bits; an

@@ -29,7 +29,7 @@ module vireo_notify
   input  logic             queue_row_write_valid_i,
   input  queue_row_write_t queue_row_write_i,
   input  logic             enable_i,     // mgmt.control.datapath_enable
-  input  logic             resetting_i,  // a device reset is under way
+  input  logic             resetting_i,  // a device reset is in progress
   input  logic             mq_i,         // net_feature.mq was accepted: there are NetQueuePairs pairs, else one
   input  logic             profile_i,    // 1: vireo
   output logic             send_doorbell_valid_o,
@@ -357,7 +357,7 @@ module vireo_notify
 
   logic any_access;
   assign any_access = any_delayed || kind_q != KindNone || arm_push_q;
-  // What is held back does not count: it starts nothing before somebody lets it.
+  // What is held back does not count: it starts nothing before it is released.
   assign idle_o = !any_access && !internal_valid && !send_doorbell_valid_o && !receive_doorbell_valid_o && !control_doorbell_valid_o &&
                   !net_doorbell_valid_o && !cq_arm_valid_o &&
                   (!enable_q || (send_empty && receive_empty && control_empty && net_empty && arm_empty));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a block keeps of every virtqueue and what ends with the queue's life: a table as vireo_table, which two kinds of
+// Per-virtqueue state of a block that is cleared when the queue is reset: a table as vireo_table, which two kinds of
 // pulse set to zero. One kind may come in every cycle; of the other, one waits while those of the first take the port:
 // between two of the second kind lies at least one cycle without one of the first.
 //
 // A read sees pulses two cycles later, so that a pulse never decides in its own cycle whether a write goes: the owner
-// writes when write_ready_o, a function of registers, says so. All zero after power-on; reset keeps the contents.
+// writes when write_ready_o, a function of registers, is 1. All zero after power-on; reset keeps the contents.
 module vireo_queue_state #(
   parameter int unsigned NumQueues,  // 2 or more
   parameter int unsigned Width,
