@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Keeps the send_records of every QP in order, as a ring in memory, until acknowledges, a failure or a change of state
-// end them; gives a completion for each and tells the send queue of the room. It decides what is sent again, and when
-// (go-back-N); it reads no work request, sends no packet and counts no time itself.
+// Keeps the send_records of every QP in order, as a ring in memory, until acknowledges, a failure or a state change
+// retire them; issues a completion for each and reports free records to the send queue. Decides on retransmissions and
+// their timing (go-back-N). It reads no work request, sends no packet and has no timer of its own.
 //
-//   ACK           every record whose last PSN it covers completes with success  [IBTA vol. 1, 9.7.5.1.2]; of UC and UD
-//                 tx_gather says one when a message has left
-//   READ response likewise; nothing else completes a READ. What acknowledges more than a READ that lacks responses says
-//                 that they are lost: a sequence NAK of the first one  [IBTA vol. 1, 9.9.2: implied NAK]
-//   sequence NAK  what it acknowledges on the way completes, and everything from its PSN on is sent again
+//   ACK           every record whose last PSN it covers completes with success  [IBTA vol. 1, 9.7.5.1.2]; for UC and UD
+//                 tx_gather sends one when a message has left
+//   READ response likewise; nothing else completes a READ. An acknowledge past a READ that lacks responses means that
+//                 they are lost: it acts as a sequence NAK of the first one  [IBTA vol. 1, 9.9.2: implied NAK]
+//   sequence NAK  the records before its PSN complete, and everything from its PSN on is retransmitted
 //                 [IBTA vol. 1, 9.7.5.2.3]
-//   RNR NAK       likewise, after the pause that it asks for  [IBTA vol. 1, 9.7.5.2.8]
-//   no answer     everything that is not acknowledged is sent again  [IBTA vol. 1, 9.7.6.1.3]
+//   RNR NAK       likewise, after the wait that it requests  [IBTA vol. 1, 9.7.5.2.8]
+//   timeout       everything unacknowledged is retransmitted  [IBTA vol. 1, 9.7.6.1.3]
 //   other NAK, a READ response with a status, or no retry left
-//                 the oldest record that is not acknowledged fails [IBTA vol. 1, 9.7.5.2], all others flush
-//   failed        a record that came with a status completes with it when it is the oldest; then all others flush, but
-//                 of UC and UD: the QP is in SQE, and each record says itself what becomes of it
+//                 the oldest unacknowledged record fails [IBTA vol. 1, 9.7.5.2], all others flush
+//   failed        a record that arrived with a status completes with it when it is the oldest; then all others flush,
+//                 except for UC and UD: the QP is in SQE, and each record has its own status
 //                 [IBTA vol. 1, 10.3.1.6]
 //   ERR           all flush
-//   clear         all are forgotten, without completion
+//   clear         all are discarded without completion
 //
-// An acknowledge outside of what is not acknowledged yet is ignored. [IBTA vol. 1, 9.7.5]
+// An acknowledge outside the unacknowledged PSN range is ignored. [IBTA vol. 1, 9.7.5]
 //
-// To send again: qp_hold with a new generation, then one replay per record in order, one per turn of the QP, then a
-// replay with resume. Records that come meanwhile are at the end of the ring, so the cursor gets to them. At a fence,
-// and at a READ too many, the replay stands still until a READ has left the ring. Of a record that is longer than a
-// burst a replay asks for one burst, and the next turn comes when the requester says that this one has begun.
+// Retransmission: qp_hold with a new epoch, then one replay per record in order, one per turn of the QP, then a replay
+// with resume. Records that arrive meanwhile are at the end of the ring, so the cursor reaches them. At a fence, and at
+// a READ above the limit, the replay stops until a READ has left the ring. For a record longer than a burst a replay
+// requests one burst, and the next turn comes when the requester reports that this one has started.
 module vireo_completer
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::MtuShift;
@@ -38,7 +38,7 @@ module vireo_completer
   input  logic              clk_i,
   input  logic              rst_ni,
   input  logic              mq_i,  // net_feature.mq was accepted: there are NetQueuePairs pairs, else one
-  input  logic              hold_i,  // from the next cycle on no replay begins
+  input  logic              hold_i,  // from the next cycle on no replay is started
 
   input  logic              table_write_valid_i,
   input  table_write_t      table_write_i,
@@ -91,14 +91,14 @@ module vireo_completer
   localparam int unsigned SlotBits = $clog2(SendRecords);
 
 
-  // Two in the slice, one in the requester's register, and those that were decided before it had heard of a hold, of
-  // which this block takes one in two cycles.
+  // Two in the slice, one in the requester's register, and those decided before the hold reached the requester; this
+  // block accepts one in two cycles.
   localparam logic [7:0] RecordsInFlight = 8'd8;
 
-  // rnr_retry: without end. [IBTA vol. 1, 9.7.5.2.8]
+  // rnr_retry: unlimited. [IBTA vol. 1, 9.7.5.2.8]
   localparam logic [2:0] RnrRetryInfinite = 3'd7;
 
-  logic [15:0] first_queue;  // where the send queues' indices begin
+  logic [15:0] first_queue;  // index of the first send queue
 
   vireo_qp_queues #(
     .Config(Config),
@@ -132,7 +132,7 @@ module vireo_completer
     .m_valid_o(expired_valid), .m_ready_i(expired_pop), .m_data_o(expired)
   );
 
-  // Two sets, so that a QP that is set up anew before its turn has come is cleared all the same.
+  // Two sets, so that a QP that is set up again before its turn is cleared nevertheless.
   logic clear_valid, clear_pop, clear_empty, flush_valid, flush_pop, flush_empty;
   logic [QpBits-1:0] clear_qpn, flush_qpn;
 
@@ -153,10 +153,10 @@ module vireo_completer
     .load_o(unused_flush_load), .load_index_o(unused_flush_index), .empty_o(flush_empty)
   );
 
-  // QPs that have something to send again; each turn is one replay.
+  // QPs with something to retransmit; each turn is one replay.
   logic turn_push, turn_valid, turn_pop, turn_empty;
   logic [QpBits-1:0] turn_qpn;
-  logic [QpBits-1:0] qpn_d, qpn_q;  // of the event under way
+  logic [QpBits-1:0] qpn_d, qpn_q;  // of the current event
 
   vireo_index_set #(.Entries(NumQps), .Lookup(1'b0)) u_turn (
     .clk_i, .rst_ni,
@@ -169,33 +169,33 @@ module vireo_completer
 
   // A QP's ring.
   typedef struct packed {
-    logic failed;                // it completed something with an error that stops the QP: all else flushes
+    logic failed;                // it completed something with an error that stops the QP: all others flush
     logic [SlotBits-1:0] oldest;
     logic [SlotBits:0] count;
-    logic [23:0] unacked;        // oldest PSN without an acknowledge
+    logic [23:0] unacked;        // oldest unacknowledged PSN
     logic [23:0] newest;         // last PSN of the newest record
     logic [7:0] epoch;      // of the last hold
-    logic [7:0] records_before;  // taken before it, of all QPs
-    logic replaying;             // replays or the resume of that hold are still to be given
-    logic [SlotBits:0] cursor;   // while replaying: records, from the oldest on, whose replay was given
-    logic part;                  // of the record at the cursor, a part was asked for, up to
+    logic [7:0] records_before;  // accepted before it, of all QPs
+    logic replaying;             // replays or the resume of that hold are still to be issued
+    logic [SlotBits:0] cursor;   // while replaying: records, from the oldest on, whose replay was issued
+    logic part;                  // of the record at the cursor, a part was requested, up to
     logic [23:0] next;           //   this PSN
-    logic awaits;                // no turn before the requester has begun that part
-    logic [23:0] sent;           // what is before this PSN was asked for once; less than 2^24 from `unacked` on
+    logic awaits;                // no turn before the requester has started that part
+    logic [23:0] sent;           // PSNs before it were requested once; less than 2^24 from `unacked` on
     logic [SlotBits:0] reads;    // READs among the records
     logic [SlotBits:0] reads_replayed;  // READs before the cursor
-    logic [7:0] reads_ended;     // READs that have left, ever
+    logic [7:0] reads_ended;     // READs that have left, total
     logic waits_for_read;                // the replay waits for a READ to leave
-    logic paused;                // after an RNR NAK; nothing is replayed before the timer expires
-    logic nak_replayed;                 // a sequence NAK of `unacked` has begun the last replay
-    logic [2:0] retries;         // begun without progress, after sequence NAKs and timeouts
+    logic paused;                // RNR wait: nothing is replayed before the timer expires
+    logic nak_replayed;                 // a sequence NAK of `unacked` started the last replay
+    logic [2:0] retries;         // started without progress, after sequence NAKs and timeouts
     logic [2:0] rnr_retries;     // likewise after RNR NAKs
     logic timer;                 // it runs
-    logic timed;                 // what it waits for an answer to had been sent when it was set
+    logic timed;                 // what it covers had been sent when it was set
     logic [7:0] timer_epoch;  // of the last timer_set
   } ring_t;
 
-  // A record as it is kept.
+  // A record as stored.
   typedef struct packed {
     logic [15:0] head;
     logic [63:0] wr_id;
@@ -204,24 +204,24 @@ module vireo_completer
     logic [31:0] vendor_err;
     logic signaled;
     logic no_completion;
-    logic to_report;              // nobody has told QP control of `status` yet
+    logic to_report;              // `status` has not been reported to QP control yet
     logic [23:0] first_psn;
     logic [23:0] last_psn;
     logic fence;
     logic [31:0] bytes;
   } stored_t;
 
-  // What of a QP was sent last that asks for an acknowledge, and after which hold.
+  // Last qp_sent of a QP, and the hold epoch of that packet.
   typedef struct packed {
-    logic valid;  // in this life of the QP
+    logic valid;  // in this instance of the QP
     logic [23:0] psn;
     logic [7:0] epoch;
   } sent_t;
 
-  // What completions and retries need of a QP's attributes.
+  // QP attributes used for completions and retries.
   typedef struct packed {
-    logic reliable;  // RC: somebody acknowledges
-    logic [2:0] path_mtu;  // ib_mtu_e; the requester sends nothing with another one
+    logic reliable;  // RC: acknowledged by the peer
+    logic [2:0] path_mtu;  // ib_mtu_e; the requester sends with no other value
     logic [15:0] cqn;
     logic [4:0] timeout;
     logic [2:0] retry_cnt;
@@ -236,12 +236,12 @@ module vireo_completer
   logic [2:0] qp_state;
   sent_t sent;
   attributes_t attributes_in, attributes;
-  /* verilator lint_off UNUSEDSIGNAL */  // most attributes belong to others
+  /* verilator lint_off UNUSEDSIGNAL */  // most attributes are used by other blocks
   table_qp_context_t context_in;
   /* verilator lint_on UNUSEDSIGNAL */
   logic unused_bits;
 
-  // What is written is zero meanwhile, so that simulation passes it by.
+  // Otherwise the written value is zero, so that simulation skips it.
   always_comb begin
     context_in = '0;
     if (table_write_valid_i) begin
@@ -262,8 +262,8 @@ module vireo_completer
     .write_data_i(qp_state_write_i.state),
     .read_i(read), .read_address_i(qpn_d), .read_data_o(qp_state)
   );
-  // Before a life of the QP nothing is sent. [IBTA vol. 1, 10.3.1] What is sent in the cycle in which a life begins is of
-  // the one before; what another QP sends then is written one cycle later. No two pulses of a kind come closer.
+  // Nothing is sent before an instance of the QP starts. [IBTA vol. 1, 10.3.1] A qp_sent in the cycle in which one
+  // starts is of the previous one; one of another QP is written one cycle later. Pulses of a kind are never closer.
   logic instance_starts, late_valid_q;
   logic [QpBits-1:0] sent_qpn, late_qpn_q;
   sent_t sent_new, late_q;
@@ -327,27 +327,27 @@ module vireo_completer
 
   typedef enum logic [2:0] {OpClear, OpFlush, OpRecord, OpTimer, OpAck, OpReplay} op_e;
   typedef enum logic [2:0] {StChoose, StDecide, StAmend, StReplay, StRead, StCheck, StApplyAck, StEnd} state_e;
-  // Why records leave.
+  // Reason for retiring records.
   typedef enum logic [2:0] {
     ReasonDiscard,  // all, without completion
     ReasonFlush,   // all
-    ReasonOwnStatus,     // those that came with a status, and what is behind them
+    ReasonOwnStatus,     // those that arrived with a status, and the records behind them
     ReasonAck,     // those that are covered
     ReasonNak      // those that are covered; the next one fails
   } reason_e;
-  // What begins when they have left.
+  // Action after the retirement.
   typedef enum logic [1:0] {NextNothing, NextReplay, NextPause, NextContinue} next_action_e;
 
   state_e state_d, state_q;
   op_e op_d, op_q;
   reason_e reason_d, reason_q;
   next_action_e next_action_d, next_action_q;
-  logic replayed_d, replayed_q;       // the last turn but for records was a replay's
-  logic flushed_d, flushed_q;         // the last turn but for other records was that of a record with a status
+  logic replayed_d, replayed_q;       // the last turn, records excepted, was a replay's
+  logic flushed_d, flushed_q;         // the last turn, other records excepted, was that of a record with a status
   logic [7:0] taken_q;                // records, of all QPs
-  logic [QpBits-1:0] last_record_q;   // whose record came last
+  logic [QpBits-1:0] last_record_q;   // QP of the last record
   logic flushes, replays, expires, acks;
-  logic drained;                      // no record of before the QP's hold is on its way
+  logic drained;                      // no record from before the QP's hold is in flight
   logic is_read_d, is_read_q;         // the acknowledge is a READ response
   logic [24:0] covered_d, covered_q;  // PSNs that the acknowledge covers, from base on
   logic [23:0] base_d, base_q;
@@ -369,7 +369,7 @@ module vireo_completer
   logic done, leaves, completes, own, stored_is_read, waits, awaited, cuts;
   logic level_q;  // hold_i
   logic [15:0] burst;  // packets
-  logic [23:0] replay_psn, rest, replay_end;  // where a replay begins, how many packets follow that one, where it ends
+  logic [23:0] replay_psn, rest, replay_end;  // where a replay starts, how many packets follow that one, where it ends
   logic first_transmission;
   logic comes_positive, is_positive, lost, is_sequence, is_rnr, rnr_forever;
   logic stops, progress, set_timer;
@@ -384,7 +384,7 @@ module vireo_completer
   logic [1:0] ack_kind;   // aeth_kind_e
   logic [4:0] ack_value;
 
-  // States in which records count; in others they are left from before a clear.
+  // States in which records are valid; in others they are left over from before a clear.
   function automatic logic keeps_records(input logic [2:0] state);
     return state == 3'(IbQpStateRts) || state == 3'(IbQpStateSqd) || state == 3'(IbQpStateSqe);
   endfunction
@@ -404,7 +404,7 @@ module vireo_completer
     return IbWcStatusBadRespErr;
   endfunction
 
-  // What the event says.
+  // Error code of the event.
   function automatic logic [7:0] error_of_nak(input logic [7:0] nak_status);
     unique case (nak_status)
       IbWcStatusRetryExcErr: return RdmaErrorRetryExceeded;
@@ -468,7 +468,7 @@ module vireo_completer
     reads_d = reads_q;
     all_free = !completion_valid_d && !retired_valid_d && !failure_valid_d;
 
-    // Who is not reliable hears only of what has left.
+    // UC, UD: only rx_acks for packets that have left.
     distance = ack.psn - ring.unacked;
     comes_positive = ack.syndrome[6:5] == AethKindAck;  // the highest bit is reserved
     fatal = ack.is_read && ack.status != IbWcStatusSuccess;
@@ -501,15 +501,15 @@ module vireo_completer
       leaves = 1'b0;
       completes = 1'b0;
     end
-    // A response that could not be used says itself why.
+    // An unusable response carries its own error code.
     code = vendor;
     if (!own && (!is_read_q || nak_status_q == IbWcStatusRetryExcErr)) code = 32'(error_of_nak(nak_status_q));
     cqe = '{wr_id: stored.wr_id, status: status, opcode: stored.opcode, vendor_err: vendor, qp_num: 32'(qpn_q),
             default: '0};
     if (stored_is_read && status == IbWcStatusSuccess) cqe.byte_len = stored.bytes;
 
-    // What an acknowledge means to the first record that does not complete. A READ lacks what follows the responses
-    // that have come.
+    // Effect of an acknowledge on the first record that it does not complete. Of a READ, the part after the received
+    // responses is missing.
     missing = stored_first > stored_last ? '0 : stored_first;
     lost = stored_is_read && !is_read_q && {1'b0, missing} < covered_q;
     covered = lost ? {1'b0, missing} : covered_q;
@@ -521,7 +521,7 @@ module vireo_completer
 
     waits = ring_q.reads_replayed != '0
          && (stored.fence || (stored_is_read && 32'(ring_q.reads_replayed) >= 32'(attributes.max_rd_atomic)));
-    // What was acknowledged meanwhile is not sent again.
+    // Acknowledged packets are not retransmitted.
     burst = 16'(32'(BurstBytes) >> MtuShift >> attributes.path_mtu);
     replay_psn = stored.first_psn;
     if (ring_q.cursor == '0) replay_psn = ring_q.unacked;
@@ -545,7 +545,7 @@ module vireo_completer
     set_timer = ring_q.timer;
     timer_kind = TimerKindOff;
     if (stops) begin
-      // It has nothing to wait for.
+      // Nothing outstanding for the timer.
     end else if (next_action_q == NextPause) begin
       set_timer = 1'b1;
       timer_kind = TimerKindRnr;
@@ -556,9 +556,9 @@ module vireo_completer
       timer_kind = TimerKindAck;
     end
 
-    // Records before acknowledges: a record is always here before the acknowledge of its packets. Of those that have a
-    // status there may be no end, because they make room for themselves; so they take turns with all else, of which no
-    // record of its QP is behind. There are at most two in the slice.
+    // Records before acknowledges: a record must be processed before the acknowledge of its packets. Records with a
+    // status free their own space, so their stream could starve other events; they alternate with all others, which do
+    // not depend on later records of their QP. There are at most two in the slice.
     acks = ack_valid && !(record_valid && (ack.qpn[QpBits-1:0] == record.qpn[QpBits-1:0]
                                            || ack.qpn[QpBits-1:0] == last_record_q));
     expires = expired_valid;
@@ -625,7 +625,7 @@ module vireo_completer
             else if (!keeps_records(qp_state)) reason_d = ReasonDiscard;
             else reason_d = ReasonOwnStatus;
             if (record.replaces) begin
-              // Only its status: what else the record says was so when it was kept.
+              // Only its status: the other fields are kept from the first record.
               stored_read = 1'b1;
               stored_read_slot = record.is_replay ? record.slot[SlotBits-1:0] : newest_slot;
               state_d = StAmend;
@@ -643,7 +643,7 @@ module vireo_completer
               if (reason_d == ReasonOwnStatus && !ring.failed && record.status == IbWcStatusSuccess && !record.no_completion) begin
                 if ((record.unsent || record.packets != '0) && !ring.paused && !ring.replaying) begin
                   // The requester holds the QP itself, or will when the first part of the message has left, or the
-                  // resume was given before it made this record.
+                  // resume was issued before it made this record.
                   next_action_d = NextContinue;
                   ring.cursor = ring.count;
                   ring.part = !record.unsent;
@@ -672,8 +672,8 @@ module vireo_completer
                 || (|expired.qpn[23:QpBits])) begin
               state_d = StChoose;
             end else if (!ring.paused && !ring.timed) begin
-              // While what is to be answered waits for the wire, or has not had the time since then, nobody is late.
-              // [IBTA vol. 1, 9.7.6.1.3]
+              // No timeout while the packets to be acknowledged wait for the wire, or less than the timeout has
+              // passed since they left. [IBTA vol. 1, 9.7.6.1.3]
               state_d = StEnd;
             end else if (ring.paused || retries_left) begin
               next_action_d = NextReplay;
@@ -693,7 +693,7 @@ module vireo_completer
               stored_read = 1'b1;
               state_d = StReplay;
             end else if (record_valid && !drained) begin
-              // A message that had begun to leave when its QP was held is here before the resume is given.
+              // A message that had started to leave when its QP was held must arrive before the resume is issued.
               turn_push = 1'b1;
               state_d = StChoose;
             end else begin
@@ -730,7 +730,7 @@ module vireo_completer
                            && stored.first_psn == record.first_psn
                          : ring_q.count != '0) begin
           if (record.packets != '0) begin
-            // A part of it has begun: the next one may be asked for, unless a later hold has asked for all anew.
+            // A part of it has started: the next one may be requested, unless a later hold has restarted the replay.
             if (awaited && record.epoch == ring_q.epoch) begin
               ring_d.awaits = 1'b0;
               ring_write = 1'b1;
@@ -739,7 +739,7 @@ module vireo_completer
             state_d = StChoose;
           end else begin
             stored_write = 1'b1;
-            // The part that was asked for will not be sent.
+            // The requested part will not be sent.
             if (awaited) begin
               ring_d.replaying = 1'b0;
               ring_d.awaits = 1'b0;
@@ -752,7 +752,7 @@ module vireo_completer
       end
       StReplay: begin
         if (stored.status != IbWcStatusSuccess || stored.no_completion) begin
-          // It is never acknowledged, so that there is no use in what is behind it.
+          // It is never acknowledged, so replaying later records is useless.
           ring_d.replaying = 1'b0;
         end else if (waits) begin
           ring_d.waits_for_read = 1'b1;
@@ -762,7 +762,7 @@ module vireo_completer
                        slot: 8'(SlotBits'(ring_q.oldest + SlotBits'(ring_q.cursor))),
                        psn: replay_psn, first_psn: stored.first_psn, last_psn: stored.last_psn, packets: cuts ? burst : '0,
                        first_transmission: first_transmission, number: stored_is_read ? ring_q.reads_ended + 8'(ring_q.reads_replayed) : '0};
-          // Of a READ, all before it have ended, or are before the cursor: that is its number.
+          // All READs before it have ended or are before the cursor: that is its number.
           if (replay_end - ring_q.unacked > ring_q.sent - ring_q.unacked) ring_d.sent = replay_end;
           ring_d.part = cuts;
           ring_d.next = replay_end;
@@ -786,7 +786,7 @@ module vireo_completer
       end
       StCheck: begin
         if (!leaves) begin
-          // An acknowledge that may ask for something to be sent again, or fail this record.
+          // An acknowledge that may cause a retransmission, or fail this record.
           state_d = op_q == OpAck && (!is_positive || (stored_is_read && !is_read_q)) ? StApplyAck : StEnd;
         end else if (all_free) begin
           retired_valid_d = 1'b1;
@@ -802,7 +802,7 @@ module vireo_completer
           if (ring_q.cursor != '0) begin
             ring_d.cursor = ring_q.cursor - 1'b1;
           end else begin
-            // The replay goes on with the next one.
+            // The replay continues with the next one.
             turn_push = ring_q.awaits;
             ring_d.part = 1'b0;
             ring_d.awaits = 1'b0;
@@ -823,7 +823,7 @@ module vireo_completer
           if (reason_q == ReasonNak && completes && status != IbWcStatusSuccess && stored.status == IbWcStatusSuccess) begin
             failure_valid_d = 1'b1;
           end
-          // One that failed when it was read again; when the QP flushes, the host has heard of something already.
+          // Failed when it was read again; when the QP flushes, the host has already been notified.
           if (own && stored.to_report && reason_q != ReasonFlush) failure_valid_d = 1'b1;
           if (failure_valid_d) begin
             failure_d = '{qpn: 24'(qpn_q), event_type: 16'(RdmaEventTypeQpFatal), code: code, default: '0};
@@ -833,8 +833,8 @@ module vireo_completer
         end
       end
       StApplyAck: begin
-        // An acknowledge that covers something makes both counters full. A sequence NAK that tells nothing new must not
-        // cost a retry: it has been answered by a replay. A responder says one for a gap. [IBTA vol. 1, 9.7.5.2.3]
+        // An acknowledge that makes progress resets both retry counters. A sequence NAK without progress must not
+        // consume a retry if a replay has already answered it: a responder sends one per gap. [IBTA vol. 1, 9.7.5.2.3]
         covered_d = covered;
         state_d = StEnd;
         nak_status_d = status_of_nak(ack_kind, ack_value);
@@ -848,7 +848,7 @@ module vireo_completer
           ring_d.rnr_retries = '0;
         end
         if (is_sequence) begin
-          // In a pause it is an acknowledge only.
+          // During the RNR wait it counts as an acknowledge only.
           if (!ring_q.paused && !ring_d.nak_replayed) begin
             if (ring_d.retries < attributes.retry_cnt) next_action_d = NextReplay;
             else reason_d = ReasonNak;
@@ -856,7 +856,7 @@ module vireo_completer
             ring_d.nak_replayed = 1'b1;
           end
         end else if (is_rnr) begin
-          // The same NAK once more in its pause is no news either.
+          // A repeated RNR NAK during its wait is a duplicate.
           if (!ring_q.paused || covered != '0) begin
             if (rnr_forever || ring_d.rnr_retries < attributes.rnr_retry) next_action_d = NextPause;
             else reason_d = ReasonNak;
@@ -866,7 +866,7 @@ module vireo_completer
         end else if (!is_positive) begin
           reason_d = ReasonNak;
         end
-        if (reason_d == ReasonNak) state_d = StCheck;  // the record that is looked at
+        if (reason_d == ReasonNak) state_d = StCheck;  // the record being examined
       end
       StEnd: if (!set_timer || timer_free) begin
         if (op_q == OpAck) ring_d.unacked = base_q + covered_q[23:0];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Checks the invariant CRC of every frame of an Ethernet stream: finds the IP header itself (at most one 802.1Q tag),
-// forces the variant bits to ones, stops at the end that the IP length names and says one bit per frame. It does not
-// decide whether a frame is RoCEv2: ok_o means something only for a frame that holds a whole RoCEv2 datagram without
+// forces the variant bits to ones, stops at the end given by the IP length and outputs one bit per frame. It does not
+// decide whether a frame is RoCEv2: ok_o is valid only for a frame that holds a whole RoCEv2 datagram without
 // IPv4 options. It never stalls, and it neither generates nor removes an ICRC.
 //
 // The header needs no look-ahead: EtherType and length always come before, or in the same beat as, the first byte whose
@@ -29,11 +29,11 @@ module vireo_icrc
   localparam int unsigned BeatBytes = DataBits / 8;
   localparam int unsigned LaneBits = $clog2(BeatBytes);
   // Where a datagram ends in its frame. A frame has at most 65,535 bytes; a datagram that claims to end later is
-  // truncated, whatever its ICRC.
+  // truncated, regardless of its ICRC.
   localparam int unsigned EndBits = 16;
   localparam int unsigned IndexBits = EndBits - LaneBits;
 
-  // Bytes that say where the datagram begins and ends: from the EtherType to the length field of a tagged IPv6 packet.
+  // Bytes that determine where the datagram starts and ends: from the EtherType to a tagged IPv6 packet's length field.
   localparam int unsigned TypeOffset = EthernetEthertypeOffset;
   localparam int unsigned TypeBytes = EthernetBytes + VlanTagBytes + Ipv6PayloadLengthOffset + 2 - TypeOffset;
   localparam int unsigned TagTypeOffset = EthernetBytes + VlanTagEthertypeOffset - TypeOffset;
@@ -42,8 +42,8 @@ module vireo_icrc
 
   // Beats that can hold variant bits or bytes before the IP header.
   localparam int unsigned HeaderBeats = (IcrcHeaderBytes + BeatBytes - 1) / BeatBytes;
-  // Beats that lie wholly inside the shortest frame that matters. The length field may come later than the first of
-  // them, so they do not ask for it.
+  // Beats that lie wholly inside the shortest valid frame. The length field may come later than the first of
+  // them, so they do not depend on it.
   localparam int unsigned MinEnd = EthernetBytes + Ipv4Bytes + UdpBytes + BthBytes + 32'(IcrcBytes);
   localparam logic [HeaderBeats-1:0] Sure = HeaderBeats'((1 << (MinEnd / BeatBytes)) - 1);
 
@@ -79,7 +79,7 @@ module vireo_icrc
   localparam matrix_t Matrix = crc_matrix();
   localparam residues_t Residues = crc_residues();
 
-  // What travels with a beat until its frame's result.
+  // State carried with a beat until its frame's result.
   typedef struct packed {
     logic                first;
     logic                last;
@@ -87,8 +87,8 @@ module vireo_icrc
     logic [LaneBits-1:0] end_lane;
   } beat_t;
 
-  // Stage 1: where the datagram begins and ends.
-  logic [IndexBits-1:0] next_index_d, next_index_q;  // of the beat that comes
+  // Stage 1: where the datagram starts and ends.
+  logic [IndexBits-1:0] next_index_d, next_index_q;  // of the next beat
   logic [8*TypeBytes-1:0] type_d, type_q;            // byte k of the frame, from TypeOffset on
   logic valid1_q;
   logic [DataBits-1:0] data1_q;
@@ -143,7 +143,7 @@ module vireo_icrc
   end
 
   always_ff @(posedge clk_i) begin
-    // Here and below: a stage without a beat stays as it is.
+    // Here and below: a stage without a beat keeps its value.
     if (s_axis_tvalid_i) begin
       type_q <= type_d;
       data1_q <= s_axis_tdata_i;
@@ -255,7 +255,7 @@ module vireo_icrc
     is_ip4_q <= beat3_q.is_ip;
   end
 
-  // Stage 5: the answer.
+  // Stage 5: the result.
   logic valid5_q, ok5_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Computes the invariant CRC of every RoCEv2 frame that passes and writes it into the four bytes after its pad. The
-// frame comes with a hole there, and with its shape and the hole's place beside it, so that no header is looked at. The
-// beats of a frame come in consecutive cycles. It never stalls; everything comes out IcrcInsertLatency cycles later.
+// Computes the invariant CRC of every RoCEv2 frame that passes and writes it into the four bytes after its pad. A frame
+// arrives with a hole there, its shape and the hole's place as side-band, so that no header is parsed. The
+// beats of a frame come in consecutive cycles. It never stalls; the latency is IcrcInsertLatency cycles.
 //
-// Frames are laid out in words of four bytes of which the first begins two bytes before the frame: word w is the bytes
+// Frames are laid out in words of four bytes of which the first starts two bytes before the frame: word w is the bytes
 // 4w - 2 to 4w + 1. Every header, padded payload and ICRC of RoCEv2 is a whole number of words then, so that a frame
 // can end at only BeatBytes/4 places of a beat.
 //
 // CRC is linear. As in vireo_icrc, bytes before the IP header are zero, and the state after the all-ones prefix is a
 // constant XORed into the first four IP bytes. The bytes after the pad are zero in the stream: 4n + 2 of them in the
-// beat with the last covered byte. Those two are taken back by the matrix of the beat, which is multiplied by x^-16,
-// and the 4n by one constant matrix for each bit of n.
+// beat with the last covered byte. The matrix of the beat, multiplied by x^-16, removes those two, and one constant
+// matrix for each bit of n removes the 4n.
 module vireo_icrc_insert
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::*;
@@ -43,7 +43,7 @@ module vireo_icrc_insert
 
   localparam int unsigned Words = BeatBytes / 4;
   localparam int unsigned HeaderBeats = (IcrcHeaderBytes + BeatBytes - 1) / BeatBytes;
-  // Trailing zeros are taken back in two cycles, so many bits of their number in the first.
+  // Trailing zeros are removed in two cycles, this many bits of their number in the first.
   localparam int unsigned EarlyBits = (WordBits + 1) / 2;
 
   typedef logic [HeaderBeats*DataBits-1:0] header_t;
@@ -102,7 +102,7 @@ module vireo_icrc_insert
   } beat_t;
 
   logic [IcrcInsertLatency-1:1] valid_q;
-  beat_t [IcrcInsertLatency-1:1] beat_q;  // [k]: after stage k; without a beat it stays as it is
+  beat_t [IcrcInsertLatency-1:1] beat_q;  // [k]: after stage k; without a beat it keeps its value
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) valid_q <= '0;
@@ -154,8 +154,8 @@ module vireo_icrc_insert
     end
   end
 
-  // Stage 3: the state, which is the only loop. What comes after the end does no harm: the state is looked at before,
-  // and begins anew with each frame.
+  // Stage 3: the state, which is the only loop. Data after the end is harmless: the state is sampled before,
+  // and restarts with each frame.
   logic [31:0] state3_q;
 
   always_ff @(posedge clk_i) begin
@@ -165,7 +165,7 @@ module vireo_icrc_insert
   // Stages 4 and 5: the state before the zero words that fill the beat, and the final inversion.
   logic [31:0] state4_q, state5_q;
 
-  // Takes back as many words of zeros as the bits from, ..., to - 1 of their number say.
+  // Removes as many words of zeros as bits [from, to) of their number encode.
   function automatic logic [31:0] take_back(input logic [31:0] state, input logic [WordBits-1:0] zeros,
                                             input int unsigned from, input int unsigned to);
     take_back = state;
@@ -174,7 +174,7 @@ module vireo_icrc_insert
     end
   endfunction
 
-  // Words of zeros, but for the two bytes in Matrix: as many as there are from the ICRC's word to the beat's end.
+  // Words of zeros, except the two bytes in Matrix: as many as there are from the ICRC's word to the beat's end.
   always_ff @(posedge clk_i) begin
     if (valid_q[3]) state4_q <= take_back(state3_q, -beat_q[3].icrc_word, 0, EarlyBits);
     if (valid_q[4]) state5_q <= take_back(state4_q, -beat_q[4].icrc_word, EarlyBits, WordBits);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Says whether a key allows an access, and where in host memory the access goes. It owns the tables of memory regions
-// and of their pages. Three clients, round robin; a pipeline that takes one access per cycle and never stops: an access
-// is taken only if there is a place for its answer. Every answer takes the same steps, whatever it is, and a client's
-// answers come in the order of its checks. Of an access of more than a smallest page it says only whether it is
-// allowed: it may have more than two runs.
+// Checks whether a key allows an access, and translates its address to host memory. It owns the tables of memory
+// regions and their pages. Three clients, round robin; a pipeline that takes one access per cycle and never stalls: an
+// access is accepted only if there is space for its response. Every response takes the same steps, and a client's
+// responses come in request order. For an access of more than a smallest page it returns only the status, as it may
+// have more than two runs.
 //
-// It looks at nothing but the key, the protection domain, the rights and the bounds, in this order; it knows no queue
-// pair. That a region's pages are in the table, and as many as its length needs, is firmware's business. A region whose
-// parity is wrong is none, and neither is one with such a page.
+// It checks only the key, the protection domain, the rights and the bounds, in this order; it knows no queue pair.
+// Firmware ensures that a region's pages are in the table, as many as its length needs. A region with bad parity, or
+// with such a page, is treated as nonexistent.
 module vireo_memory_check
   import vireo_spec_pkg::*;
   import vireo_common_pkg::*;
@@ -45,17 +45,17 @@ module vireo_memory_check
   localparam int unsigned ShiftBits = $clog2(32'(RdmaPageShiftMax) + 1);
   localparam int unsigned LowBits = 32'(RdmaPageShiftMax);  // of an offset in a page
   localparam int unsigned BytesBits = 13;
-  localparam int unsigned MostBytes = 1 << RdmaPageShiftMin;  // of an access that has a place
+  localparam int unsigned MostBytes = 1 << RdmaPageShiftMin;  // of an access that is translated
   localparam int unsigned ClientBits = $clog2(Clients);
-  // Places for the answers of one client: from a take to the next one for the same place are 6 cycles, so that a client
-  // that takes its answers at once has one check taken per cycle.
+  // Places for the responses of one client: from a take to the next one for the same place are 6 cycles, so that a
+  // client that accepts its responses at once has one check taken per cycle.
   localparam int unsigned Answers = 8;
   localparam int unsigned AnswersBits = $clog2(Answers + 1);
-  // Pages by the lowest bit of their number: a page and the one behind it are in different banks and read at once.
+  // Pages by the lowest bit of their number: a page and the next one are in different banks and read at once.
   localparam int unsigned Banks = 2;
   localparam int unsigned BankBits = PageBits - 1;
 
-  // What of a table_mr_t counts here.
+  // The fields of table_mr_t used here.
   typedef struct packed {
     logic [63:0] length;
     logic [63:0] virt_addr;
@@ -85,7 +85,7 @@ module vireo_memory_check
   always_comb begin
     write_mr = table_write_valid_i && table_write_i.table_id == MgmtTableMr;
     write_page = table_write_valid_i && table_write_i.table_id == MgmtTableTranslation;
-    // What is written is zero meanwhile, so that simulation passes it by.
+    // Otherwise the written value is zero, so that simulation skips it.
     written_mr = '0;
     written_page = '0;
     written_row = '0;
@@ -119,7 +119,7 @@ module vireo_memory_check
     );
   end
 
-  // --- Places for answers: a check that is taken has one until its answer leaves
+  // Places for responses: an accepted check owns one until its response leaves
   logic [Clients-1:0][AnswersBits-1:0] held_d, held_q;
   logic [Clients-1:0] place_leaves, requests;
 
@@ -130,8 +130,8 @@ module vireo_memory_check
   end
 
   // --- Take a check and read its region
-  logic [ClientBits-1:0] last_d, last_q;  // whose check was taken last
-  logic [ClientBits-1:0] pick;            // whose check is taken next
+  logic [ClientBits-1:0] last_d, last_q;  // client of the last accepted check
+  logic [ClientBits-1:0] pick;            // client of the next check
   logic take;
   memory_check_t check_d;
   rdma_key_t key;
@@ -142,7 +142,7 @@ module vireo_memory_check
     take = requests != '0;
     last_d = take ? pick : last_q;
 
-    // Not check[pick]: for a width that is no multiple of 32 Verilator 5.006 makes a read behind the array of it.
+    // Not check[pick]: for a width that is not a multiple of 32 Verilator 5.006 reads beyond the array.
     check_d = check[0];
     for (int unsigned i = 0; i < Clients; i++) begin
       check_ready[i] = take && pick == ClientBits'(i);
@@ -164,7 +164,7 @@ module vireo_memory_check
   logic [63:0] first_address;  // of the region; 0 if it is the whole address space
   logic [63:0] page_mask;      // the bits of an address that are an offset in the page
 
-  // Which rights a check needs is the client's decision; the row must have them all. [IBTA vol. 1, 10.6.3]
+  // The client decides which rights a check needs; the row must have them all. [IBTA vol. 1, 10.6.3]
   always_comb begin
     right_missing = (check_q.local_write && !row.local_write) || (check_q.remote_write && !row.remote_write)
                  || (check_q.remote_read && !row.remote_read);
@@ -205,14 +205,14 @@ module vireo_memory_check
     crosses2_d = !dma1_q && (LowBits + 1)'(bytes1_q) > room;
   end
 
-  // --- Read the page and the one behind it
+  // Read the page and the next one
   logic page_valid_q;
   logic [ClientBits-1:0] page_client_q;
   memory_status_e status2_q;
-  logic placed2_q;            // the answer has a place
+  logic placed2_q;            // the response has a place
   logic dma2_q, crosses2_q;
   logic [PageBits-1:0] page2_q;
-  logic [63:0] low2_q;        // what is added to the page's address; all of the address, if there is no page
+  logic [63:0] low2_q;        // added to the page's address; the whole address, if there is no page
   logic [BytesBits-1:0] bytes2_q, bytes0_2_q;
 
   always_comb begin
@@ -220,11 +220,11 @@ module vireo_memory_check
     bank_address[1] = page2_q[PageBits-1:1];
   end
 
-  // --- Answer
+  // Response
   logic place_valid_q;
   logic [ClientBits-1:0] place_client_q;
   memory_status_e status3_q;
-  logic paged3_q, crosses3_q; // the first, the second run begins at a page
+  logic paged3_q, crosses3_q; // the first, the second run starts at a page
   logic odd3_q;               // the first run's page
   logic [63:0] low3_q;
   logic [BytesBits-1:0] bytes0_3_q, bytes1_3_q;
@@ -245,7 +245,7 @@ module vireo_memory_check
     for (int unsigned i = 0; i < Clients; i++) place_push[i] = place_valid_q && place_client_q == ClientBits'(i);
   end
 
-  // Answers wait in a RAM; one that finds nobody before it goes straight to the output.
+  // Responses wait in a RAM; one that finds the client's queue empty bypasses it to the output.
   for (genvar i = 0; i < Clients; i++) begin : gen_place
     localparam int unsigned AddressBits = $clog2(Answers);
     logic [AddressBits-1:0] write_address_q, read_address_q;
@@ -387,7 +387,7 @@ module vireo_memory_check
   );
 
   for (genvar i = 0; i < Banks; i++) begin : gen_bank
-    // One of the other bank is one of no entry of this one.
+    // An event of the other bank belongs to no entry of this one.
     context_flip_t bank_flip;
     assign bank_flip = '{ram: context_flip_i.ram,
                          index: context_flip_i.index[0] == 1'(i) ? context_flip_i.index >> 1 : '1,
@@ -414,7 +414,7 @@ module vireo_memory_check
   assign parity_error_o = parity_error_q;
   assign idle_o = check_valid == '0 && held_q == '0;
 
-  // Fields of the tables that do not matter here.
+  // Fields of the tables that are not used here.
   logic unused;
   assign unused = ^{table_write_i, written_mr, key};
 

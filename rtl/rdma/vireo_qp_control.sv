@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The one place that changes the state of a QP: by firmware's orders and by failures that other blocks report, one at a
-// time. It says the new state to everybody (qp_state_write) and then what the host is to hear (host_event). SQE is not
-// told, and comm_est, which comes as a failure does, changes no state. Firmware's
-// own events pass through, so that there is one stream of them in the order of happening. A failed virtqueue takes its
-// QP along, a failed CQ every QP that completes into it. It knows no attribute but the state that firmware wants, the
-// CQs of a QP, and whose virtqueue is whose.
+// The only block that changes the state of a QP: on firmware's orders and on failures that other blocks report, one at
+// a time. It broadcasts the new state (qp_state_write) and then sends the event for the host (host_event). SQE causes
+// no event, and comm_est, which arrives like a failure, changes no state. Firmware's own events pass through it, so
+// that all events form one stream in order. A failed virtqueue fails its QP, too, a failed CQ every QP that completes
+// into it. It uses only the state that firmware requests, the CQs of a QP, and the
+// ownership of virtqueues.
 module vireo_qp_control
   import vireo_spec_pkg::*;
   import vireo_common_pkg::*;
@@ -41,13 +41,13 @@ module vireo_qp_control
 
   input  logic            table_write_valid_i,
   input  table_write_t    table_write_i,
-  input  logic            quiet_i,  // send and receive path have nothing under way
+  input  logic            quiet_i,  // send and receive path have nothing in flight
   input  logic            qp_sends_valid_i,
   input  qp_sends_t       qp_sends_i,
 
   output logic            qp_state_write_valid_o,
   output qp_state_write_t qp_state_write_o,
-  output logic            hold_o,   // an order waits for quiet_i: nobody is to begin what can wait
+  output logic            hold_o,   // an order waits for quiet_i: blocks must start nothing that can wait
   output logic            qp_done_valid_o,
   output qp_done_t        qp_done_o,
   output logic            host_event_valid_o,
@@ -61,7 +61,7 @@ module vireo_qp_control
   localparam int unsigned StateBits = 3;   // of ib_qp_state, as in qp_state_write
   localparam int unsigned KindBits = 3;    // of table_queue_kind
   localparam int unsigned OwnerBits = 24;  // of table_virtqueue.owner
-  // How long the blocks get to take notice of a new state before quiet_i, or what they say of a drain, counts.
+  // Cycles for the blocks to process a new state before quiet_i, or their reports of a drain, count.
   localparam int unsigned FenceCycles = 4;
   localparam int unsigned FenceBits = $clog2(FenceCycles + 1);
 
@@ -80,7 +80,7 @@ module vireo_qp_control
   localparam int unsigned InputBits = $clog2(Inputs);
 
   logic [Inputs-1:0] valid, ready, requests;
-  logic [QueueBits:0] queued_d, queued_q;  // tokens of desc_fetch, those that are on their way through the FIFO too
+  logic [QueueBits:0] queued_d, queued_q;  // tokens of desc_fetch, including those on their way through the FIFO
   qp_failure_t [InResponder:InRequester] qp_failure;
   queue_failure_t [InWork:InDescFetch] queue_failure;
   host_event_t event_in;
@@ -101,7 +101,7 @@ module vireo_qp_control
     .s_valid_i(responder_failure_valid_i), .s_ready_o(responder_failure_ready_o), .s_data_i(responder_failure_i),
     .m_valid_o(valid[InResponder]), .m_ready_i(ready[InResponder]), .m_data_o(qp_failure[InResponder])
   );
-  // Room for every queue, so that descriptor fetch and the CQ writer, who take what leaves here, never wait for it.
+  // Space for every queue, so that descriptor fetch and the CQ writer, which consume the outputs, never wait for it.
   vireo_fifo #(.Width(QueueFailureBits), .Depth(2 ** QueueBits)) u_desc_fetch (
     .clk_i, .rst_ni,
     .s_valid_i(desc_fetch_failure_valid_i), .s_ready_o(desc_fetch_failure_ready_o), .s_data_i(desc_fetch_failure_i),
@@ -126,8 +126,8 @@ module vireo_qp_control
   // --- State ---------------------------------------------------------------------------------------------------------
 
   typedef enum logic [2:0] {
-    StIdle,    // takes the next token
-    StQueue,   // looks up whose virtqueue it is
+    StIdle,    // accepts the next token
+    StQueue,   // looks up the virtqueue's owner
     StQp,      // looks up the QP
     StDecide,
     StSendEvents,     // events leave
@@ -142,33 +142,33 @@ module vireo_qp_control
     JobEvent,
     JobOrder
   } job_e;
-  // The token under way. Of a virtqueue, qpn becomes its owner: QP or CQ.
+  // The current token. For a virtqueue, qpn becomes its owner: QP or CQ.
   job_e job_d, job_q;
   logic [23:0] qpn_d, qpn_q;
   logic has_qp_d, has_qp_q;  // qpn names an existing QP
   logic [15:0] vq_index_d, vq_index_q;
   logic [2:0] operation_d, operation_q;
-  host_event_t event_d, event_q;  // as it came, or type and code of the failure
+  host_event_t event_d, event_q;  // as received, or type and code of the failure
   logic send_only_d, send_only_q;
   logic is_cq_d, is_cq_q;
   logic scanning_d, scanning_q;  // a QP is left to be looked up
   logic [QpBits-1:0] scan_d, scan_q;
-  logic [InputBits-1:0] winner_d, winner_q;  // the input served last
+  logic [InputBits-1:0] winner_d, winner_q;  // the last granted input
 
-  // An order that is done when everybody is quiet.
+  // An order that completes when all blocks are quiet.
   logic fence_d, fence_q;
-  // It did in the cycle before. Others know of its end one cycle late and count what they hold back as no work until
+  // It ended in the cycle before. Other blocks see its end one cycle late and do not count deferred work as work until
   // then, so this block must not be idle, or all would seem to be.
   logic fenced_q;
   logic [FenceBits-1:0] fence_count_d, fence_count_q;
 
-  // A drain whose end is to be told. Unlike other orders it holds nobody up, and a later order ends it untold.
+  // A drain whose end is to be reported. Unlike other orders it blocks no other; a later one supersedes it silently.
   logic drain_d, drain_q;
   logic [QpBits-1:0] drain_qpn_d, drain_qpn_q;
-  logic sends;  // it has work requests outstanding, as was known two cycles ago
-  logic sends_recent_q;  // more is known since
+  logic sends;  // it has work requests outstanding, as of two cycles ago
+  logic sends_recent_q;  // an update arrived since
 
-  // After a reset every vireo_index_set is cleared, NumQps cycles long: nobody hears of a state meanwhile.
+  // After a reset every vireo_index_set is cleared, NumQps cycles long: no state is broadcast meanwhile.
   logic starts;
   logic [QpBits:0] start_q;
   assign starts = start_q != (QpBits + 1)'(NumQps);
@@ -176,7 +176,7 @@ module vireo_qp_control
   logic state_write_valid_d, state_write_valid_q;
   qp_state_write_t state_write_d, state_write_q;
   logic done_d, done_q, done_drain_d, done_drain_q;
-  logic event0_d, event0_q, event1_d, event1_q;  // events to say; the second only behind the first
+  logic event0_d, event0_q, event1_d, event1_q;  // events to send; the second only after the first
   host_event_t host_event0_d, host_event0_q, host_event1_d, host_event1_q;
 
   // --- Tables --------------------------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ module vireo_qp_control
 
   assign table_is_qp = table_write_valid_i && table_write_i.table_id == MgmtTableQpContext;
   assign table_is_queue = table_write_valid_i && table_write_i.table_id == MgmtTableVirtqueue;
-  // What is written is zero meanwhile, so that simulation passes it by.
+  // Otherwise the written value is zero, so that simulation skips it.
   always_comb begin
     table_qp = '0;
     table_queue = '0;
@@ -236,7 +236,7 @@ module vireo_qp_control
     .read_i(state_q == StQueue), .read_address_i(vq_index_q[QueueBits-1:0]), .read_data_o({kind, owner})
   );
 
-  // --- What happens --------------------------------------------------------------------------------------------------
+  // --- Actions -------------------------------------------------------------------------------------------------------
 
   logic [InputBits-1:0] pick;
   logic take;
@@ -248,7 +248,7 @@ module vireo_qp_control
   assign can_fail_now = has_qp_q && can_fail;
   assign queue_exists = 32'(vq_index_q) < NumQueues;
 
-  // An order waits for the end of the one before; failures do not, or no block could become quiet.
+  // An order waits for the end of the previous one; failures do not, or no block could become quiet.
   assign requests = valid & ~(Inputs'(fence_q || starts) << InOrder);
   vireo_rr_pick #(.Inputs(Inputs)) u_pick (.requests_i(requests), .last_i(winner_q), .pick_o(pick));
 
@@ -359,7 +359,7 @@ module vireo_qp_control
               state_d = StSendEvents;
             end
           end
-          // docs/decisions/0003: "Violation", and "CQ full", where the ring is as it must be
+          // docs/decisions/0003: "Violation", and "CQ full", where the ring is well-formed
           JobQueueFailure: begin
             event0_d = 1'b1;
             host_event0_d =
@@ -410,7 +410,7 @@ module vireo_qp_control
                   fence_d = 1'b1;
                   fence_count_d = FenceBits'(FenceCycles);
                 end
-                default: ;  // no such operation: done, and nothing has happened
+                default: ;  // no such operation: done, without effect
               endcase
             end
           end
@@ -503,7 +503,7 @@ module vireo_qp_control
   assign qp_done_o = '{is_drain: done_drain_q};
   assign host_event_valid_o = event0_q;
   assign host_event_o = host_event0_q;
-  // A drain that waits for a peer is no work.
+  // A drain that waits for a peer does not count as work.
   assign idle_o = state_q == StIdle && !fence_q && !fenced_q && valid == '0 && queued_q == '0
                && !(drain_q && (fence_count_q != '0 || !sends || sends_recent_q));
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Where the indices of the queue pairs' virtqueues of one direction begin: that of QP q is first_o + 2 q. It follows
+// First index of the queue pairs' virtqueues of one direction: that of QP q is first_o + 2 q. It follows
 // the net queue pairs that the driver has accepted, one cycle later.
 module vireo_qp_queues
   import vireo_spec_pkg::*;

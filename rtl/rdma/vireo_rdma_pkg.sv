@@ -15,11 +15,11 @@ package vireo_rdma_pkg;
   // Longest run of extended headers in the opcode table: one AtomicETH.
   localparam int unsigned RxExtensionBytes = AtomicEthBytes;
 
-  // Deepest header byte that the parser looks at: tagged frame, IPv6, longest extended headers.
+  // Deepest header byte that the parser examines: tagged frame, IPv6, longest extended headers.
   localparam int unsigned RxHeaderBytes =
       EthernetBytes + VlanTagBytes + Ipv6Bytes + UdpBytes + BthBytes + RxExtensionBytes;
 
-  // What the parser says about one frame. The first group (up to l3_offset) describes every frame; the rest is zero
+  // The parser's result for one frame. The first group (up to l3_offset) is valid for every frame; the rest is zero
   // unless the verdict is roce. Offsets count from the first byte of the frame.
   typedef struct packed {
     rx_verdict_e verdict;
@@ -61,8 +61,8 @@ package vireo_rdma_pkg;
   // RETH.dma_length and every message: at most 2^31 bytes. [IBTA vol. 1, 9.3.3, 9.4.3]
   localparam logic [31:0] MaxMessageBytes = 32'h8000_0000;
 
-  // What the framer makes a frame of; what is not here, it computes. Fields of the other IP version, the tag's fields
-  // without tag, bth.pad_count and the extension after the opcode's extended headers do not matter.
+  // Contents of a frame; the framer computes all other fields. Fields of the other IP version, the tag's fields
+  // without tag, bth.pad_count and the extension after the opcode's extended headers are ignored.
   typedef struct packed {
     logic [47:0] destination_mac;
     logic [47:0] source_mac;
@@ -75,7 +75,7 @@ package vireo_rdma_pkg;
     logic [1:0] ecn;  // ip_ecn_e
     logic [7:0] hop_limit;
     logic [19:0] flow_label;  // IPv6
-    logic [15:0] identification;  // IPv4; 0 will do, because dont_fragment is set [RFC 6864, 4.1]
+    logic [15:0] identification;  // IPv4; 0 is sufficient, because dont_fragment is set [RFC 6864, 4.1]
     logic [127:0] ip_source;  // first byte most significant; IPv4 as ::ffff:a.b.c.d
     logic [127:0] ip_destination;
     logic [15:0] udp_source_port;
@@ -104,7 +104,7 @@ package vireo_rdma_pkg;
     endcase
   endfunction
 
-  // An IPv4 address as the IPv6 address (and GID) that stands for it. [RFC 4291, 2.5.5.2]
+  // An IPv4 address as an IPv4-mapped IPv6 address (and GID). [RFC 4291, 2.5.5.2]
   function automatic logic [127:0] mapped_ipv4(input logic [31:0] address);
     return {80'h0, 16'hffff, address};
   endfunction
@@ -121,7 +121,7 @@ package vireo_rdma_pkg;
   function automatic logic [31:0] icrc_unshift(input logic [31:0] state, input int unsigned bits);
     icrc_unshift = state;
     for (int unsigned i = 0; i < bits; i++) begin
-      // The polynomial's highest bit is set, so that the state's tells whether it was added.
+      // The polynomial's highest bit is set, so the state's highest bit shows whether it was added.
       icrc_unshift = icrc_unshift[31] ? {icrc_unshift[30:0] ^ IcrcPolynomial[30:0], 1'b1} : {icrc_unshift[30:0], 1'b0};
     end
   endfunction
@@ -134,12 +134,12 @@ package vireo_rdma_pkg;
     end
   endfunction
 
-  // Deepest byte, of a tagged IPv6 frame, that the ICRC does not see as it is.
+  // Deepest byte, of a tagged IPv6 frame, that is masked or excluded from the ICRC.
   localparam int unsigned IcrcHeaderBytes = EthernetBytes + VlanTagBytes + Ipv6Bytes + UdpBytes + BthBytes;
 
   typedef logic [8*IcrcHeaderBytes-1:0] icrc_header_t;
 
-  // Bits of a frame that the ICRC sees as ones.
+  // Bits of a frame that the ICRC treats as ones.
   function automatic icrc_header_t icrc_masked_bits(input logic vlan, input logic ip6);
     int unsigned l3 = vlan ? EthernetBytes + VlanTagBytes : EthernetBytes;
     int unsigned l4 = l3 + (ip6 ? Ipv6Bytes : Ipv4Bytes);
@@ -150,14 +150,14 @@ package vireo_rdma_pkg;
     icrc_masked_bits[8*(l4 + UdpBytes) +: 8*BthBytes] = pack_bth(BthIcrcOnes);
   endfunction
 
-  // Bits of a frame that the CRC does not see as they are: those before the IP header and those that are masked.
+  // Bits of a frame that are forced for the CRC: those before the IP header and those that are masked.
   function automatic icrc_header_t icrc_forced_bits(input logic vlan, input logic ip6);
     int unsigned l3 = vlan ? EthernetBytes + VlanTagBytes : EthernetBytes;
     icrc_forced_bits = icrc_masked_bits(vlan, ip6);
     for (int unsigned i = 0; i < l3; i++) icrc_forced_bits[8*i +: 8] = '1;
   endfunction
 
-  // What stands in place of the forced bits, and is XORed into the others: ones under the masks, and the prefix.
+  // Values of the forced bits, XORed into the others: ones under the masks, and the prefix.
   function automatic icrc_header_t icrc_forced_values(input logic vlan, input logic ip6);
     int unsigned l3 = vlan ? EthernetBytes + VlanTagBytes : EthernetBytes;
     icrc_forced_values = icrc_masked_bits(vlan, ip6);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Carries out the RDMA READs that peers ask of us: keeps those that the responder allowed, in order, and makes of each
-// its response packets, as jobs for tx_gather. All answers of the receive side pass through here, so that none leaves
-// before the READs that came before it: an acknowledge implies all PSNs before its own. [IBTA vol. 1, 9.7.5.1.2]
+// Executes the RDMA READs of peers: queues those that the responder allowed, in order, and cuts each into its response
+// packets, as jobs for tx_gather. All responses of the receive side pass through here, so that none leaves before the
+// READs that came before it: an acknowledge implies all PSNs before its own. [IBTA vol. 1, 9.7.5.1.2]
 //
-// An answer of a QP that has nothing here and no job on its way goes straight on. Else the QP keeps it, one at most,
-// and it leaves as a job without payload behind the READs. Queue pairs with work take turns, one packet each.
+// A response of a QP that has nothing here and no job in flight passes through. Otherwise the QP holds it, one at most,
+// and it leaves as a job without payload after the READs. Queue pairs with work take turns, one packet each.
 //
-// An acknowledge whose way is not free is kept as well, and a later one of its QP takes its place: so the receive side
-// does not wait for the transmitter, and at most one acknowledge of each QP does. A NAK is not kept for that.
+// An acknowledge that cannot be sent at once is held, too, and a later one of its QP replaces it: so the receive side
+// does not wait for the transmitter, and at most one acknowledge per QP waits. A NAK is not held for that.
 //
-// It decides on no request and counts none: how many READs a QP may have is the responder's to see to. It knows no path
-// and no payload, only where that lies, which it asks memory_check for, one packet at a time: the key may have gone
-// since the request came.
+// It does not validate or count requests: the responder limits the READs of a QP. It handles no path and no payload,
+// only the payload's location, for which it queries memory_check one packet at a time: the key may have become invalid
+// since the request arrived.
 module vireo_read_responder
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::MtuShift;
@@ -29,7 +29,7 @@ module vireo_read_responder
   input  logic            qp_state_write_valid_i,
   input  qp_state_write_t qp_state_write_i,
   input  logic            response_taken_i,   // a pulse: tx_builder has taken one of our jobs' packets
-  input  logic            hold_i,  // no job is begun, from the next cycle on; what waits for its turn is no work
+  input  logic            hold_i,  // no job is started, from the next cycle on; what waits for its turn is no work
 
   input  logic            answer_valid_i,
   output logic            answer_ready_o,
@@ -66,7 +66,7 @@ module vireo_read_responder
   localparam int unsigned SlotBits = MaxRdAtomic < 2 ? 1 : $clog2(MaxRdAtomic);
   localparam int unsigned AethBits = 8 * AethBytes;
   localparam int unsigned PacketBytesBits = 13;  // of a packet's payload
-  // Jobs are counted modulo 2 to the power of this; far fewer than half of it are on their way at a time.
+  // Jobs are counted modulo 2 to the power of this; far fewer than half of it are in flight at a time.
   localparam int unsigned JobBits = 16;
 
   // --- Inputs --------------------------------------------------------------------------------------------------------
@@ -86,15 +86,15 @@ module vireo_read_responder
     .m_valid_o(place_valid), .m_ready_i(place_pop), .m_data_o(place)
   );
 
-  // QPs whose READs end, because a state came in which nothing is answered; a set of its own, so that a QP that is set
-  // up anew before its turn has come forgets all the same.
+  // QPs whose READs end, because of a state without responses; a set of its own, so that a QP that is set up again
+  // before its turn is cleared nevertheless.
   logic drop_valid, drop_pop, drop_empty, turn_push, turn_valid, turn_pop, turn_empty;
   logic ack_push, ack_valid, ack_pop, ack_empty;
   logic [QpBits-1:0] drop_qpn, turn_qpn, ack_qpn;
-  logic [QpBits-1:0] qpn_d, qpn_q;  // whose turn it is
+  logic [QpBits-1:0] qpn_d, qpn_q;  // QP of the turn
 
-  // A responder answers in these [IBTA vol. 1, 10.3.1]; and in ERR, where nothing new comes, but what was taken before is
-  // owed all the same: the responses to READs before the request that failed, and its NAK behind them.
+  // States in which a responder responds [IBTA vol. 1, 10.3.1]; also ERR, where no new request is accepted, but
+  // responses to READs before the failed request, and its NAK after them, are still sent.
   function automatic logic responds_in(input logic [2:0] state);
     return state == 3'(IbQpStateRtr) || state == 3'(IbQpStateRts) || state == 3'(IbQpStateSqd)
         || state == 3'(IbQpStateSqe) || state == 3'(IbQpStateErr);
@@ -109,15 +109,15 @@ module vireo_read_responder
     .pop_valid_o(drop_valid), .pop_ready_i(drop_pop), .pop_o(drop_qpn),
     .load_o(unused_drop_load), .load_index_o(unused_drop_index), .empty_o(drop_empty)
   );
-  // Every QP that has a READ here or an answer behind one is in this set, or its turn is under way.
+  // Every QP with a READ here or a response behind one is in this set, or its turn is in progress.
   vireo_index_set #(.Entries(NumQps), .Lookup(1'b0)) u_turn (
     .clk_i, .rst_ni,
     .push_valid_i(turn_push), .push_i(qpn_q), .hold_i(1'b0), .clear_i(1'b0),
     .pop_valid_o(turn_valid), .pop_ready_i(turn_pop), .pop_o(turn_qpn),
     .load_o(unused_turn_load), .load_index_o(unused_turn_index), .empty_o(turn_empty)
   );
-  // Every QP that has nothing here but an acknowledge that waits for the transmitter is in this set: one of its own,
-  // because turns wait for jobs and holds.
+  // Every QP that only has an acknowledge here that waits for the transmitter is in this set: separate, because turns
+  // wait for jobs and holds.
   vireo_index_set #(.Entries(NumQps), .Lookup(1'b0)) u_ack (
     .clk_i, .rst_ni,
     .push_valid_i(ack_push), .push_i(qpn_q), .hold_i(1'b0), .clear_i(1'b0),
@@ -134,10 +134,10 @@ module vireo_read_responder
 
   // What a QP has here.
   typedef struct packed {
-    logic halted;                     // a key has failed: nothing leaves any more in this life of the QP
+    logic halted;                     // a key check has failed: nothing leaves any more in this instance of the QP
     logic [7:0] ended;              // READs, as in qp_reads
-    logic [JobBits-1:0] last;       // number of the last job that was given
-    logic held;                     // an answer is held back, or waits: an acknowledge with what follows
+    logic [JobBits-1:0] last;       // number of the last job issued
+    logic held;                     // a response is held or waits: an acknowledge with the fields below
     logic [PsnBits-1:0] held_psn;
     logic [AethBits-1:0] held_aeth;
     logic [SlotBits:0] count;       // READs
@@ -159,12 +159,12 @@ module vireo_read_responder
   logic [SlotBits-1:0] ring_slot;
   logic [2:0] qp_state;
   attributes_t attributes_in, attributes;
-  /* verilator lint_off UNUSEDSIGNAL */  // most attributes belong to others
+  /* verilator lint_off UNUSEDSIGNAL */  // most attributes are used by other blocks
   table_qp_context_t context_in;
   /* verilator lint_on UNUSEDSIGNAL */
   logic unused_bits;
 
-  // What is written is zero meanwhile, so that simulation passes it by.
+  // Otherwise the written value is zero, so that simulation skips it.
   always_comb begin
     context_in = '0;
     if (table_write_valid_i) begin
@@ -177,7 +177,7 @@ module vireo_read_responder
                      rkey: answer.rkey, bytes: answer.bytes};
   assign ring_slot = row.oldest + row.count[SlotBits-1:0];
   assign unused_bits = &{1'b0, table_write_i.index[23:QpBits], qp_state_write_i.qpn[23:QpBits],
-                         qp_state_write_i.clear};  // its state says it
+                         qp_state_write_i.clear};  // implied by its state
 
   vireo_table #(.Width(3), .Depth(NumQps)) u_state (
     .clk_i, .rst_ni,
@@ -205,10 +205,10 @@ module vireo_read_responder
   // --- Machine -------------------------------------------------------------------------------------------------------
 
   typedef enum logic [2:0] {
-    StChoose,  // an answer or a QP; its row is read
-    StAnswer,  // an answer goes on, or is kept
-    StTurn,    // the QP's oldest READ is read, or what it has ends
-    StEntry,   // the packet is cut, and its memory asked for
+    StChoose,  // selects a response or a QP; its row is read
+    StAnswer,  // a response passes through or is held
+    StTurn,    // the QP's oldest READ is read, or all that it has is dropped
+    StEntry,   // the packet is cut and its memory requested
     StIssue     // it leaves
   } state_e;
 
@@ -217,7 +217,7 @@ module vireo_read_responder
   logic acking_d, acking_q;      // the turn is one of u_ack
   logic room_d, room_q;          // the packet's register was free when the answer was chosen
   logic turned_d, turned_q;      // the last choice between the two was for a turn
-  logic [JobBits-1:0] issued_d, issued_q, ended_d, ended_q;  // jobs that were given, and that have left
+  logic [JobBits-1:0] issued_d, issued_q, ended_d, ended_q;  // jobs issued, and jobs that have left
   logic [JobBits-1:0] number, in_flight;
   logic checked_d, checked_q, last_d, last_q;  // of the packet
   logic [7:0] opcode_d, opcode_q;
@@ -226,10 +226,10 @@ module vireo_read_responder
   logic [31:0] left;
   logic [3:0] shift;
   logic retains_held, can_respond, leaves, fails, first, busy, is_nak;
-  logic can_turn;  // with room for all that can come of a turn, so that answers never wait for jobs
+  logic can_turn;  // with space for every result of a turn, so that responses never wait for jobs
   logic hold_q;
   aeth_t nak;
-  /* verilator lint_off UNUSEDSIGNAL */  // its kind says it
+  /* verilator lint_off UNUSEDSIGNAL */  // its kind implies it
   aeth_t answer_aeth;
   /* verilator lint_on UNUSEDSIGNAL */
 
@@ -282,18 +282,18 @@ module vireo_read_responder
     reads_valid_d = 1'b0;
     reads_d = '{qpn: 24'(qpn_q), ended: row.ended};
 
-    // What a QP has given before its job is out of here before that.
+    // Responses issued before a QP's job have left before it.
     can_turn = turn_valid && job_free && failure_free && !hold_q
             && (packet_free || packet_q.qpn[QpBits-1:0] != turn_qpn);
     number = issued_q + 1'b1;
-    // As a signed number: above 0, the QP's last job is on its way. Of a QP that gave none for long the number comes to
-    // lie ahead again; its next answer then leaves as a job, which is only a detour.
+    // As a signed number: above 0, the QP's last job is in flight. The number of a QP that issued none for long wraps
+    // to lie ahead again; its next response then leaves as a job, which is only a detour.
     in_flight = row.last - ended_q;
     busy = in_flight != '0 && !in_flight[JobBits-1];
     answer_aeth = unpack_aeth(answer.packet.extension[AethBits-1:0]);
     is_nak = !answer.is_read && answer_aeth.kind != AethKindAck;
-    // What is held back is of a later PSN than what comes, so that it still has something to say: an answer to a
-    // repeated request does not stand for it.
+    // The held acknowledge has a later PSN than the new one, a response to a duplicate request, which does not cover
+    // it: it stays.
     distance = row.held_psn - answer.packet.psn;
     retains_held = row.held && distance != '0 && !distance[PsnBits-1];
     can_respond = responds_in(qp_state) && !row.halted && !dropping_q;
@@ -316,7 +316,7 @@ module vireo_read_responder
           acking_d = 1'b0;
           state_d = StTurn;
         end else if (ack_valid && packet_free) begin
-          // Before new answers, which would take the register for ever. The transmitter is slower than this.
+          // Before new responses, which could occupy the register indefinitely. The transmitter is slower than this.
           qpn_d = ack_qpn;
           ack_pop = 1'b1;
           dropping_d = 1'b0;
@@ -339,18 +339,18 @@ module vireo_read_responder
       StAnswer: begin
         answer_pop = 1'b1;
         if (answer.is_read) begin
-          // Its responses stand for what is held back of before.
+          // Its responses cover what was held before.
           ring_write = 1'b1;
           row_d.count = row.count + 1'b1;
           row_d.held = retains_held;
           row_write = 1'b1;
           turn_push = 1'b1;
         end else if (row.halted) begin
-          // The NAK was the last to be said.
+          // The NAK is the last response.
         end else if (row.count == '0 && !busy && room_q && (!row.held || (is_nak && !retains_held))) begin
           packet_valid_d = 1'b1;
           packet_d = answer.packet;
-          // A NAK says what an acknowledge before it would say. [IBTA vol. 1, 9.7.5.1.2]
+          // A NAK covers the held acknowledge. [IBTA vol. 1, 9.7.5.1.2]
           row_d.held = 1'b0;
           row_write = 1'b1;
         end else begin
@@ -377,7 +377,7 @@ module vireo_read_responder
           row_d.held = 1'b0;
           row_write = 1'b1;
         end else if (leaves && acking_q) begin
-          // A job was given meanwhile, or only its number came to lie ahead.
+          // A job was issued meanwhile, or only its number has wrapped to lie ahead.
           turn_push = 1'b1;
         end else if (leaves) begin
           job_valid_d = 1'b1;
@@ -400,7 +400,7 @@ module vireo_read_responder
           row_write = 1'b1;
           reads_valid_d = row.count != '0;
         end else if (row.count != '0 && !acking_q) begin
-          // A QP with READs has its turns for them.
+          // A QP with READs gets its turns for them.
           ring_read = 1'b1;
           state_d = StEntry;
         end
@@ -408,11 +408,11 @@ module vireo_read_responder
       StEntry: begin
         last_d = left <= 32'(mtu);
         bytes_d = last_d ? left[PacketBytesBits-1:0] : mtu;
-        // The responses have the PSNs from the request's own on. [IBTA vol. 1, 9.4.4]
+        // The responses use the PSNs from the request's own on. [IBTA vol. 1, 9.4.4]
         psn_d = entry.psn + PsnBits'(row.done >> shift);
         if (first) opcode_d = last_d ? BthOpcodeRcRdmaReadResponseOnly : BthOpcodeRcRdmaReadResponseFirst;
         else opcode_d = last_d ? BthOpcodeRcRdmaReadResponseLast : BthOpcodeRcRdmaReadResponseMiddle;
-        // Without bytes no key is looked at. [IBTA vol. 1, 9.7.4]
+        // Without bytes no key is checked. [IBTA vol. 1, 9.7.4]
         checked_d = bytes_d != '0;
         check_valid_d = checked_d;
         check_d = '{key: entry.rkey, pdn: attributes.pdn, local_write: 1'b0, remote_write: 1'b0, remote_read: 1'b1,
@@ -430,7 +430,7 @@ module vireo_read_responder
           issued_d = number;
           row_d.last = number;
           if (fails) begin
-            // A NAK may come in place of any response. [IBTA vol. 1, 9.7.5.2]
+            // A NAK may replace any response. [IBTA vol. 1, 9.7.5.2]
             job_d.packet.opcode = BthOpcodeRcAcknowledge;
             job_d.packet.extension[AethBits-1:0] = pack_aeth(nak);
             failure_valid_d = 1'b1;
@@ -529,7 +529,7 @@ module vireo_read_responder
 `ifndef SYNTHESIS
   assert property (@(posedge clk_i) state_q == StAnswer && answer.is_read |-> 32'(row.count) < MaxRdAtomic)
   else $error("more READs of a queue pair than it may have");
-  // Of an answer that is held back only PSN and AETH are kept.
+  // Of a held response only PSN and AETH are stored.
   assert property (@(posedge clk_i) answer_valid && !answer.is_read
                    |-> answer.packet.opcode == BthOpcodeRcAcknowledge && answer.packet.payload_bytes == '0)
   else $error("an answer that is no acknowledge");

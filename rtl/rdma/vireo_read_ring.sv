@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The RDMA READs that a QP has asked its peer for and whose responses are not complete: a ring of them per QP, the
-// oldest first. What the responder needs of each is in its read_record; where in the oldest one it is, it keeps itself.
+// The outstanding RDMA READs of each QP as requester, i.e. with incomplete responses: a ring per QP, the oldest first.
+// The responder's fields of each are in its read_record; the responder itself tracks the position in the oldest one.
 //
-// Records are taken at once, whatever the responder does: who gives them must never wait for those who wait for the
-// responder. One that is known already is not taken again (a retry says it once more): their numbers tell, modulo 256,
-// of which no more than half are under way. What a peer says has no part in that.
+// Records are accepted at once, whatever the responder does: their source must never wait for blocks that wait for the
+// responder. A duplicate (a retry sends the record again) is not stored: detected by its number, modulo 256,
+// of which no more than half are outstanding. Packets of the peer have no influence on that.
 module vireo_read_ring
   import vireo_spec_pkg::*;
 #(
@@ -22,10 +22,10 @@ module vireo_read_ring
   input  read_record_t       read_record_i,
 
   output logic               load_ready_o,
-  input  logic               load_i,              // only if it is ready: forgets all of this QP
+  input  logic               load_i,              // only if it is ready: discards all records of this QP
   input  logic [QpBits-1:0]  load_qpn_i,
 
-  input  logic               read_i,              // begins a turn of this QP; what follows is of it
+  input  logic               read_i,              // starts a turn of this QP, to which the following ports apply
   input  logic [QpBits-1:0]  read_qpn_i,
   output logic               held_o,              // from one cycle later on: there is one
   output read_record_t       oldest_o,            // from two cycles later on
@@ -37,11 +37,11 @@ module vireo_read_ring
   localparam int unsigned PlaceBits = $clog2(MaxRdAtomic);
   localparam int unsigned CountBits = PlaceBits + 1;
 
-  // Counts are modulo twice the places; what is between them is in the ring.
+  // Counts are modulo twice the capacity; the entries between them are in the ring.
   typedef struct packed {
     logic [CountBits-1:0] count;
     logic any;                // since the load
-    logic [7:0] next;         // then: what is new has this number or a later one
+    logic [7:0] next;         // then: new records have this number or a later one
   } taken_t;
   typedef logic [CountBits-1:0] ended_t;
 
@@ -96,7 +96,7 @@ module vireo_read_ring
   assign load_ready_o = !writing_q;
   assign held_o = turn_taken.count != turn_ended;
   assign oldest_o.qpn = 24'(turn_q);
-  assign oldest_o.number = '0;  // matters to nobody any more
+  assign oldest_o.number = '0;  // not used after this
   assign idle_o = !record_valid;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -113,7 +113,7 @@ module vireo_read_ring
     if (read_i) turn_q <= read_qpn_i;
   end
 
-  // Two who read: records and turns.
+  // Two readers: records and turns.
   vireo_table #(
     .Width($bits(taken_t)),
     .Depth(NumQps)
@@ -184,7 +184,7 @@ module vireo_read_ring
     .read_data_o(oldest_o[EntryBits-1:0])
   );
 
-  // Of a QP number more bits are in the record than there are QPs; only the oldest one's count matters to a turn.
+  // A record's QP number has more bits than there are QPs; of a turn only the oldest record's count is used.
   logic unused;
   assign unused = ^{record.qpn, turn_taken.any, turn_taken.next};
 

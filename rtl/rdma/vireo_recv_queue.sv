@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Reads receive work requests ahead and hands them out one by one: the next one of a QP when receive_request asks for
-// it, from a ring of up to Ahead per QP that it fills in the background, or at once if that is empty. Reads single
-// elements (rdma_sge), too. It checks a work request's form and knows nothing of keys, messages or completions; these
-// are the responder's, who asks for one thing at a time.
+// Prefetches receive work requests and delivers them one by one: the next one of a QP on a receive_request, from a ring
+// of up to Ahead per QP that it fills in the background, or at once if that is empty. Reads single
+// elements (rdma_sge), too. It checks a work request's format; it does not handle keys, messages or completions, which
+// belong to the responder, which has one request outstanding.
 //
-// It serves a QP in every state, because ERR flushes and only the responder knows when it wants a receive. A
-// qp_state_write with `clear` forgets what the ring holds and what is under way to it. At most one buffer_request of a
-// QP is under way, until all that it brought is in the ring: so one bit per QP says whether that is still wanted.
+// It serves a QP in every state, because ERR flushes and only the responder decides when it needs a receive. A
+// qp_state_write with `clear` discards the ring's content and receives in flight to it. At most one buffer_request of a
+// QP is outstanding, until all of its buffers are in the ring: so one bit per QP marks them as valid or stale.
 module vireo_recv_queue
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
@@ -65,11 +65,11 @@ module vireo_recv_queue
   localparam int unsigned RequestBits = $clog2(Requests) + 1;
   localparam int unsigned InfoBits = $clog2(Fetches) + 1;
 
-  // What is read of a work request: the fixed part and the first element.
+  // Bytes read of a work request: the fixed part and the first element.
   localparam int unsigned FixedBytes = RdmaRqReqBytes;
   localparam int unsigned ReadBytes = FixedBytes + RdmaSgeBytes;
 
-  logic [15:0] first_queue;  // where the receive queues' indices begin
+  logic [15:0] first_queue;  // index of the first receive queue
 
   vireo_qp_queues #(
     .Config(Config),
@@ -81,7 +81,7 @@ module vireo_recv_queue
   // --- Inputs --------------------------------------------------------------------------------------------------------
 
   logic request_valid, request_pop, buffer_valid, buffer_pop, fetched_valid, fetched_pop;
-  // The tags, what only chains need, and bits that names of this configuration do not have.
+  // The tags, fields used for chains only, and bits that names of this configuration do not have.
   /* verilator lint_off UNUSEDSIGNAL */
   receive_request_t request;
   buffer_t buffer;
@@ -93,7 +93,7 @@ module vireo_recv_queue
     .s_valid_i(receive_request_valid_i), .s_ready_o(receive_request_ready_o), .s_data_i(receive_request_i),
     .m_valid_o(request_valid), .m_ready_i(request_pop), .m_data_o(request)
   );
-  // Room for all that was asked for.
+  // Space for all buffers requested.
   vireo_fifo #(.Width(BufferBits), .Depth(Requests * Most)) u_buffer (
     .clk_i, .rst_ni,
     .s_valid_i(buffer_valid_i), .s_ready_o(buffer_ready_o), .s_data_i(buffer_i),
@@ -107,7 +107,7 @@ module vireo_recv_queue
 
   // --- Reads ---------------------------------------------------------------------------------------------------------
 
-  // What was asked of descriptor fetch, and the elements, in the order in which they are to be dealt with.
+  // Requests to descriptor fetch and element reads, in processing order.
   typedef struct packed {
     logic [QpBits-1:0] qpn;
     logic element;         // else of a buffer_request
@@ -126,12 +126,12 @@ module vireo_recv_queue
   logic element_valid_d, element_valid_q, element_taken, element_set;  // an element is to be read
   logic [63:0] element_address_d, element_address_q;
   logic [QpBits-1:0] wait_qpn_d, wait_qpn_q;
-  logic [InfoBits-1:0] infos_d, infos_q;  // that were not dealt with
+  logic [InfoBits-1:0] infos_d, infos_q;  // not yet processed
   logic info_push, info_ready, info_valid, info_pop;
   info_t info_in, info;
   logic request_done;  // the last buffer of a request was taken
 
-  // As many as reads, so that there is room for all answers.
+  // As many as reads, so that there is space for all responses.
   vireo_fifo #(.Width($bits(info_t)), .Depth(Fetches)) u_info (
     .clk_i, .rst_ni,
     .s_valid_i(info_push), .s_ready_o(info_ready), .s_data_i(info_in),
@@ -192,11 +192,11 @@ module vireo_recv_queue
   typedef struct packed {
     logic [PlaceBits-1:0] first;
     logic [CountBits-1:0] count;
-    logic requested;  // a request is under way, or what it brought
-    logic stale;  // what it brings is not wanted any more
+    logic requested;  // a request is outstanding, or its buffers
+    logic stale;  // its buffers are to be discarded
   } slot_t;
 
-  // A receive that was read. Failed: elements, num_sge and sge are 0.
+  // A receive as read. Failed: elements, num_sge and sge are 0.
   typedef struct packed {
     logic [7:0] code;  // rdma_error_e
     logic [15:0] head;
@@ -211,9 +211,9 @@ module vireo_recv_queue
   // What the responder waits for.
   typedef enum logic [2:0] {
     WaitNone,
-    WaitServe,    // a look at its QP's ring
-    WaitRoom,     // room for a request
-    WaitBatch,    // what is under way to the ring
+    WaitServe,    // processing of its QP's ring
+    WaitRoom,     // space for a request
+    WaitBatch,    // receives in flight to the ring
     WaitElement
   } wait_e;
 
@@ -221,7 +221,7 @@ module vireo_recv_queue
   op_e op_d, op_q;
   logic [QpBits-1:0] qpn_d, qpn_q;
   wait_e wait_d, wait_q;
-  logic requested_since_d, requested_since_q;  // a request was made after it wanted one
+  logic requested_since_d, requested_since_q;  // a request was made after the responder asked for one
   logic broken_d, broken_q;  // and failed
   logic request_valid_d, request_valid_q, can_request, request_batch;
   buffer_request_t request_d, request_q;
@@ -266,7 +266,7 @@ module vireo_recv_queue
     .read_i(place_read), .read_address_i({qpn_q, slot.first}), .read_data_o(entry)
   );
 
-  // The work request as it was read.
+  // The work request as read.
   always_comb begin
     bus_failed = info.reads && fetched.resp != AxiRespOkay;
     num_sge = fetched.data[8*RdmaRqReqNumSgeOffset+:32];
@@ -311,7 +311,7 @@ module vireo_recv_queue
     receive_d = receive_q;
     failure_valid_d = failure_valid_q && !queue_failure_ready_i;
     failure_d = failure_q;
-    // Both are free while anything is wanted: nothing else loads them.
+    // Both are free while the responder waits: nothing else loads them.
     both_free = !receive_valid_d && !failure_valid_d;
 
     stored = info_valid && (!info.reads || fetched_valid);
@@ -364,7 +364,7 @@ module vireo_recv_queue
               slot_new.first = slot.first + 1'b1;
               slot_new.count = slot.count - 1'b1;
               state_d = StDeliver;
-              // If there is no room for a request, the next receive that is handed out makes it.
+              // If there is no space for a request, the next receive that is delivered makes it.
               request_batch = !slot.requested && can_request && slot_new.count <= CountBits'(Ahead / 2);
             end else if (slot.requested) begin
               wait_d = WaitBatch;
@@ -374,7 +374,7 @@ module vireo_recv_queue
               receive_d = '0;
               receive_d.status = broken_q ? BufferStatusFailed : BufferStatusEmpty;
             end else if (can_request) begin
-              // Also after a request that was made before anybody wanted a receive: one may have been posted since.
+              // Also after a request made before the responder asked for a receive: one may have been posted since.
               wait_d = WaitBatch;
               requested_since_d = 1'b1;
               request_batch = 1'b1;
@@ -444,7 +444,7 @@ module vireo_recv_queue
     end
   end
 
-  // What one machine adds and another takes away.
+  // What one machine adds and another removes.
   always_comb begin
     requests_d = requests_q + RequestBits'(request_batch) - RequestBits'(request_done);
     infos_d = infos_q + InfoBits'(info_push) - InfoBits'(info_pop);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The send half of a QP: checks a work request, reads the elements of its list, cuts its message into packets of the
-// path MTU, has the memory of each checked, and gives them to tx_gather as jobs, one per run of an element. Before the
-// first of a message it hands a send_record to the completer. What cannot be sent gets a record with a status, the QP
-// is taken for dead at once, and QP control is told; all later work requests of a dead QP flush. An RDMA READ is one
-// packet with as many PSNs as responses will come; before its job the responder hears where they go.
+// path MTU, has the memory of each checked, and issues them to tx_gather as jobs, one per run of an element. Before the
+// first of a message it sends a send_record to the completer. What cannot be sent gets a record with a status, the QP
+// is treated as failed at once and reported to QP control; all its later work requests flush. An RDMA READ is one
+// packet with one PSN per response; before its job the responder gets a record of the destination.
 //
-// Of RC the QP is dead until it is loaded anew. Of UC and UD only its send half is (SQE), until a work request comes
-// that was checked after the way back to RTS.
+// After an error an RC QP sends nothing until it is loaded again. For UC and UD only the send half stops (SQE), until a
+// work request arrives that was checked after the return to RTS.
 //
-// It sees no acknowledge. What is sent again is the completer's decision: a hold stops the QP's new packets, replays
-// bring work requests once more, a resume ends the hold. A QP whose next work request must wait for READs holds itself.
-// So does one whose message is longer than a burst: it sends the burst, and replays ask for the rest, a burst each, so
-// that other QPs have their turn between them.
+// It does not process acknowledges. The completer decides on retransmission: a hold stops the QP's new packets, replays
+// bring work requests again, a resume ends the hold. A QP whose next work request must wait for READs holds itself.
+// So does one whose message is longer than a burst: it sends the burst, and replays request the rest burst by burst, so
+// that other QPs get their turns in between.
 //
-// Two halves with a queue between them: the front checks, cuts and asks for memory; the back decides with the answer,
-// so that the latency of the memory check costs no throughput. All of one QP's decisions are the back's, in order.
+// Two halves with a queue between them: the front checks, cuts and issues memory checks; the back decides on the
+// responses, so that the memory check's latency costs no throughput. The back makes a QP's decisions in order.
 module vireo_requester
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
@@ -75,7 +75,7 @@ module vireo_requester
   input  logic              record_ready_i,
   output send_record_t      record_o,
 
-  output logic              read_record_valid_o,     // taken before the job of its request is visible
+  output logic              read_record_valid_o,     // accepted before the job of its request is visible
   input  logic              read_record_ready_i,
   output read_record_t      read_record_o,
 
@@ -83,7 +83,7 @@ module vireo_requester
   input  logic              failure_ready_i,
   output qp_failure_t       failure_o,
 
-  output logic              next_psn_valid_o,  // a pulse, one cycle after the QP's next PSN has changed
+  output logic              next_psn_valid_o,  // a pulse, one cycle after a change of the QP's next PSN
   output qp_psn_t           next_psn_o,
   output logic              resent_o,  // a pulse: a packet of a replay went to the jobs
   output logic              idle_o
@@ -93,7 +93,7 @@ module vireo_requester
   localparam int unsigned AhBits = $clog2(NumAhs);
   localparam int unsigned PendingBits = $clog2(Packets) + 1;
 
-  // Elements after the first one come as so many in a read; there is room for the answers to a whole list.
+  // Elements per read, after the first one; there is space for the responses to a whole list.
   localparam int unsigned FetchElements = 32'(DmaFetchBytes) / RdmaSgeBytes;
   localparam int unsigned MaxFetches = (MaxSendSge + FetchElements - 2) / FetchElements;
   localparam int unsigned FetchedDepth = MaxFetches < 4 ? 4 : 2 ** $clog2(MaxFetches);
@@ -103,12 +103,12 @@ module vireo_requester
 
   localparam logic [7:0] KnownFlags = IbSendFlagsFence | IbSendFlagsSignaled | IbSendFlagsSolicited | IbSendFlagsInline;
 
-  // remote_qkey with this bit: the QP's own is sent. [IBTA vol. 1, 10.2.5]
+  // remote_qkey with this bit: the QP's own Q_Key is sent. [IBTA vol. 1, 10.2.5]
   localparam int unsigned OwnQkeyBit = 31;
 
-  // What a work request's opcode means. [IBTA vol. 1, table 38] An operation that comes later is a row more.
+  // Properties of a work request's opcode. [IBTA vol. 1, table 38] One row per operation.
   typedef struct packed {
-    logic legal;                     // the service has it
+    logic legal;                     // the service supports it
     logic [7:0] wc_opcode;           // ib_wc_opcode_e
     logic [3:0][7:0] bth;            // bth_opcode_e by packet_position_e
   } operation_t;
@@ -130,7 +130,7 @@ module vireo_requester
         operation_of = '{legal: 1'b1, wc_opcode: IbWcOpcodeSend,
                          bth: {BthOpcodeRcSendOnlyWithImmediate, BthOpcodeRcSendLastWithImmediate,
                                BthOpcodeRcSendFirst, BthOpcodeRcSendMiddle}};
-      // One request, whatever PSN of its responses it begins with.
+      // One request, whatever PSN of its responses it starts with.
       {BthServiceRc, IbWrOpcodeRdmaRead}:
         operation_of = '{legal: 1'b1, wc_opcode: IbWcOpcodeRdmaRead, bth: {4{BthOpcodeRcRdmaReadRequest}}};
       {BthServiceUc, IbWrOpcodeRdmaWrite}:
@@ -157,7 +157,7 @@ module vireo_requester
     endcase
   endfunction
 
-  // Sending, or finishing what was fetched before a drain. [IBTA vol. 1, 10.3.1]
+  // Sending, or finishing work fetched before a drain. [IBTA vol. 1, 10.3.1]
   function automatic logic is_sending(input logic [2:0] state);
     return state == 3'(IbQpStateRts) || state == 3'(IbQpStateSqd);
   endfunction
@@ -166,12 +166,12 @@ module vireo_requester
 
   logic work_valid, work_pop, load_valid, load_pop, place_valid, place_pop;
   logic fetched_valid, fetched_pop;
-  /* verilator lint_off UNUSEDSIGNAL */  // QP numbers are wider than needed, and there is more in a work request
+  /* verilator lint_off UNUSEDSIGNAL */  // QP numbers are wider than needed, and some work request fields are not used
   work_request_t work;
   qp_load_t load;
   rdma_sq_req_rdma_t rdma;
   rdma_sq_req_ud_t datagram;
-  dma_fetched_t fetched;  // its tag says nothing
+  dma_fetched_t fetched;  // its tag is unused
   /* verilator lint_on UNUSEDSIGNAL */
   memory_place_t place;
 
@@ -190,7 +190,7 @@ module vireo_requester
     .s_valid_i(fetched_valid_i), .s_ready_o(fetched_ready_o), .s_data_i(fetched_i),
     .m_valid_o(fetched_valid), .m_ready_i(fetched_pop), .m_data_o(fetched)
   );
-  // Room for every answer: there are at most as many as entries in the queue.
+  // Space for every response: there are at most as many as entries in the queue.
   vireo_fifo #(.Width(MemoryPlaceBits), .Depth(Packets)) u_memory_place (
     .clk_i, .rst_ni,
     .s_valid_i(memory_place_valid_i), .s_ready_o(memory_place_ready_o), .s_data_i(memory_place_i),
@@ -210,20 +210,20 @@ module vireo_requester
     logic [31:0] qkey;
   } attributes_t;
 
-  // What firmware says of an address handle, as far as it is looked at here.
+  // The fields of an address handle that are used here.
   typedef struct packed {
     logic valid;
     logic [15:0] pdn;
   } handle_t;
 
-  // The generation of a QP's last hold, and of the last that ended; the QP is held while they differ. A load makes both
-  // 0, and the first hold after it is 1. Only the front has to know who holds himself.
+  // Epoch of a QP's last hold, and of the last that ended; the QP is held while they differ. A load sets both to 0, and
+  // the first hold after it is 1. Holds by the requester itself are known to the front only.
   typedef struct packed {
     logic by_itself;
     logic [7:0] epoch;
   } resumed_t;
 
-  /* verilator lint_off UNUSEDSIGNAL */  // most attributes belong to others
+  /* verilator lint_off UNUSEDSIGNAL */  // most attributes are used by other blocks
   table_qp_context_t context_in;
   table_ah_t ah_in;
   /* verilator lint_on UNUSEDSIGNAL */
@@ -232,7 +232,7 @@ module vireo_requester
   logic attributes_corrupt, handle_corrupt;
   logic unused_pulses;
 
-  // What is written is zero meanwhile, so that simulation passes it by.
+  // Otherwise the written value is zero, so that simulation skips it.
   always_comb begin
     context_in = '0;
     ah_in = '0;
@@ -253,16 +253,16 @@ module vireo_requester
   logic front_read, back_read, half_write, halted_write;
   logic [23:0] half_psn, next_psn;
   logic [2:0] front_state, back_state;
-  // Nothing is sent after an error of its own.
+  // Nothing is sent after an error that this block detected.
   typedef struct packed {
     logic until_load;   // until the next load
-    logic send_only;  // until SQE has ended: a work request says so that was checked after it
+    logic send_only;  // until SQE has ended: shown by a work request that was checked after it
   } halted_t;
   halted_t halted, halted_new;
-  logic sqe_valid_q;  // the pulse of SQE, one cycle late as that of a hold
+  logic sqe_valid_q;  // the pulse of SQE, one cycle late like that of a hold
   logic [QpBits-1:0] sqe_qpn_q;
   logic was_sqe, was_sqe_clear;
-  logic hold_valid_q;  // the pulse, one cycle late, so that who needs the tables' write port can wait for it
+  logic hold_valid_q;  // the pulse, one cycle late, so that users of the tables' write port can wait for it
   logic [QpBits-1:0] hold_qpn_q;
   logic [7:0] hold_new_q;
   logic [7:0] front_hold, back_hold, back_resumed, back_resumed_new;
@@ -317,8 +317,8 @@ module vireo_requester
     .read_i(front_read), .read_address_i(datagram.ah[AhBits-1:0]), .read_data_o(handle),
     .corrupt_o(handle_corrupt), .flip_valid_i(context_flip_valid_i), .flip_i(context_flip_i)
   );
-  // READs for which there is a record, and those that ended: their difference is what is under way. No load sets them
-  // back, so that a number of the life before does no harm.
+  // READs with a record, and READs that ended: the difference is outstanding. No load resets them, so that a count of
+  // the previous instance is harmless.
   vireo_table #(.Width(8), .Depth(NumQps)) u_reads_started (
     .clk_i, .rst_ni,
     .write_i(reads_started_write), .write_address_i(front_qpn), .write_data_i(reads_started + 1'b1),
@@ -351,8 +351,8 @@ module vireo_requester
     .write_i(back_resumed_write), .write_address_i(back_qpn), .write_data_i(back_resumed_new),
     .read_i(back_read), .read_address_i(back_qpn), .read_data_o(back_resumed)
   );
-  // The QP went to SQE, and no work request has been checked in a state that sends since then. One that is left from
-  // before a load does no harm: it revives a QP that is not dead.
+  // The QP went to SQE, and no work request has been checked in a state that sends since then. A flag left from
+  // before a load is harmless: it recovers a QP that has not failed.
   vireo_table #(.Width(1), .Depth(NumQps)) u_was_sqe (
     .clk_i, .rst_ni,
     .write_i(sqe_valid_q || was_sqe_clear), .write_address_i(sqe_valid_q ? sqe_qpn_q : front_qpn),
@@ -367,21 +367,21 @@ module vireo_requester
 
   // --- Front: checks, packets ----------------------------------------------------------------------------------------
 
-  // One run of a packet, or something else that is the back's to know in its turn.
+  // One run of a packet, or another event that the back processes in order.
   typedef struct packed {
-    logic load;                // nothing but the QP's new beginning
-    logic resume;              // nothing but the end of the hold of `generation`
+    logic load;                // only the start of a new instance of the QP
+    logic resume;              // only the end of the hold of `generation`
     logic first;               // of its message, or of no message
     logic start;               // of its packet
-    logic more;                // the packet goes on in the next one
+    logic more;                // the packet continues in the next one
     logic placed;              // a memory_place belongs to it
     logic direct;              // inline data: the payload is at `address`
     logic unsent;              // of a held QP: a record and no packet
-    logic is_replay;               // of a replay: no record if all goes well
+    logic is_replay;               // of a replay: no record unless it fails
     logic recovers;             // with `first`: the QP's first one since SQE has ended
     logic send_only;           // a failure stops only the send half
-    logic first_transmission;               // of a replay: it was never sent
-    logic [15:0] packets;      // with `first`, not 0: so many are sent now
+    logic first_transmission;               // of a replay: not sent before
+    logic [15:0] packets;      // with `first`, not 0: number sent now
     logic [7:0] epoch;
     logic [7:0] slot;
     logic [QpBits-1:0] qpn;
@@ -416,7 +416,7 @@ module vireo_requester
     logic [23:0] dest_qpn;
     logic reports;
     logic has_immdt;
-    logic [8*ImmdtBytes-1:0] immediate;  // as it lies in memory and on the wire
+    logic [8*ImmdtBytes-1:0] immediate;  // as in memory and on the wire
   } entry_t;
 
   typedef enum logic [2:0] {FrIdle, FrCheck, FrList, FrSum, FrSkip, FrPacket} front_e;
@@ -427,7 +427,7 @@ module vireo_requester
   logic [31:0] vendor_d, vendor_q;
   logic [31:0] left_d, left_q, length_d, length_q;  // the message from the packet on, all of it
   logic [12:0] cut_bytes_d, cut_bytes_q;                    // of the packet
-  logic [63:0] address_d, address_q;                // the element, what is left of it
+  logic [63:0] address_d, address_q;                // the element, its remaining bytes
   logic [31:0] element_d, element_q;
   logic [31:0] lkey_d, lkey_q;
   logic [ListBits-1:0] next_d, next_q, count_d, count_q;  // elements
@@ -436,8 +436,8 @@ module vireo_requester
   logic bad_d, bad_q;
   logic [31:0] skip_d, skip_q;
   logic [23:0] psn_d, psn_q, first_psn_d, first_psn_q, last_psn_d, last_psn_q;
-  logic cut_d, cut_q;  // it gives way before its last packet
-  logic [15:0] packets_d, packets_q;  // then: those that are sent now, and the last of them
+  logic cut_d, cut_q;  // the message pauses before its last packet
+  logic [15:0] packets_d, packets_q;  // then: number sent now, and the last of them
   logic [23:0] end_psn_d, end_psn_q;
   logic [3:0] shift_d, shift_q;  // path MTU: 2 to the power of it
   logic [12:0] mtu;
@@ -467,7 +467,7 @@ module vireo_requester
   logic [7:0] reads_outstanding;             // READs
   logic waits;                       // for READs
   logic ends_check;                  // the length is known
-  logic [23:0] summed_last_psn, skipped, span;  // the last two: packets before the first to send again, all but one
+  logic [23:0] summed_last_psn, skipped, span;  // the last two: packets before the first to retransmit, all but one
   logic [ListBits-1:0] elements_to_request;
   logic advance, element_write, element_read;
   rdma_sge_t element_in, element;
@@ -482,7 +482,7 @@ module vireo_requester
     .s_valid_i(entry_push), .s_ready_o(entry_ready), .s_data_i(entry_in),
     .m_valid_o(entry_valid), .m_ready_i(entry_pop), .m_data_o(entry)
   );
-  // The elements behind the first one, by their number. The next one is always at the output.
+  // The elements after the first one, by their number. The next one is always at the output.
   vireo_ram_1r1w #(.Width(8 * RdmaSgeBytes), .Depth(2 ** ListBits)) u_elements (
     .clk_i,
     .write_i(element_write), .write_address_i(got_q), .write_data_i(element_in),
@@ -588,7 +588,7 @@ module vireo_requester
     front_sending = is_sending(front_state);
     reads_outstanding = reads_started - ended;
     waits = first_q && is_connected && ((is_read && reads_outstanding >= max_reads_q) || (fence && reads_outstanding != '0));
-    // A replay belongs to one hold, and new work to none.
+    // A replay belongs to one hold, new work to none.
     if (work.is_replay) front_held = front_hold != work.epoch;
     else front_held = front_hold != front_resumed.epoch || front_resumed.by_itself || waits;
     elements_to_request = count_q - elements_requested_q;
@@ -600,7 +600,7 @@ module vireo_requester
     rest = payload_bytes - cut_bytes_q;
     piece = element_q < 32'(rest) ? element_q[12:0] : rest;
     placed = left_q != '0 && !is_inline;
-    // Between packets, and not before a message of which nobody knows yet.
+    // Between packets, and not before a message that has no record yet.
     leaves = cut_bytes_q == '0 && status_q == IbWcStatusSuccess && (front_held || (!first_q && !front_sending));
     opcode = operation_q.bth[{last, psn_q == first_psn_q}];
     info = opcode_info(opcode);
@@ -670,7 +670,7 @@ module vireo_requester
         pdn_d = attributes.pdn;
         qkey_d = datagram.remote_qkey[OwnQkeyBit] ? attributes.qkey : datagram.remote_qkey;
         max_reads_d = attributes.max_rd_atomic;
-        // Failures have a CQE in any case.
+        // Failures always have a CQE.
         signaled_d = attributes.sq_sig_all || (wr_flags & IbSendFlagsSignaled) != '0;
 
         // The first that applies.
@@ -679,7 +679,7 @@ module vireo_requester
         if (work.failed != RdmaErrorOk && work.is_replay) begin
           vendor_d = 32'(work.failed);
         end else if (work.failed != RdmaErrorOk || !front_sending) begin
-          // Not carried out. [IBTA vol. 1, 10.3.1.7]
+          // Not executed. [IBTA vol. 1, 10.3.1.7]
           status_d = IbWcStatusWrFlushErr;
         end else if (service_d == BthServiceCnp) begin
           vendor_d = 32'(RdmaErrorUnsupportedQpType);
@@ -687,7 +687,7 @@ module vireo_requester
           vendor_d = 32'(RdmaErrorUnsupportedCommand);
         end else if (attributes.path_mtu < IbMtuMtu256 || attributes.path_mtu > IbMtuMtu4096
                      || (is_read && attributes.max_rd_atomic == '0)) begin
-          // Such a READ would wait for ever.
+          // Such a READ would wait forever.
           vendor_d = 32'(RdmaErrorInvalidAttribute);
         end else if ((wr_flags & ~KnownFlags) != '0 || (is_read && is_inline)) begin
           vendor_d = 32'(RdmaErrorInvalidParameter);
@@ -713,8 +713,8 @@ module vireo_requester
         if (sqe_valid_q) begin
           // It has the table's write port.
         end else if (work.resume) begin
-          // New packets follow only if all before them were asked for: what the completer has not heard of yet comes
-          // to it as a record that is unsent, and it resumes once more.
+          // New packets follow only if all before them were requested: packets that the completer has not yet seen
+          // arrive there as an unsent record, and it resumes again.
           if (front_hold != work.epoch || half_psn != work.psn) begin
             work_pop = 1'b1;
             front_d = FrIdle;
@@ -727,7 +727,7 @@ module vireo_requester
             front_d = FrIdle;
           end
         end else if (work.is_replay && (front_held || !front_sending)) begin
-          // Another replay follows, or nothing is sent any more.
+          // Another replay follows, or the QP no longer sends.
           work_pop = 1'b1;
           front_d = FrIdle;
         end else begin
@@ -761,7 +761,7 @@ module vireo_requester
         ends_check = 1'b1;
       end
       FrSkip: begin
-        // To the first byte that is sent again.
+        // Skip to the first byte to retransmit.
         if (skip_q > element_q) begin
           skip_d = skip_q - element_q;
           left_d = left_q - element_q;
@@ -815,11 +815,11 @@ module vireo_requester
             if (ends) begin
               half_write = !work.is_replay;
               if (!last && !work.is_replay) begin
-                // The completer has a record that says so, and asks for the rest.
+                // The completer has a record of that, and requests the rest.
                 front_resumed_write = 1'b1;
                 front_resumed_new = '{by_itself: 1'b1, epoch: front_resumed.epoch};
               end
-              // What fails before its first packet takes no PSN: its last one is that before its first.
+              // A failure before the first packet uses no PSN: its last one is the one before its first.
               next_psn = last_psn_q + 24'd1;
               work_pop = 1'b1;
               front_d = FrIdle;
@@ -844,7 +844,7 @@ module vireo_requester
         status_d = IbWcStatusLocLenErr;
         vendor_d = 32'(RdmaErrorInvalidLength);
       end
-      // It is not what it was when its packets got their PSNs.
+      // It has changed since its packets got their PSNs.
       if (status_d == IbWcStatusSuccess && work.is_replay
           && (summed_last_psn != work.last_psn || skipped > span)) begin
         status_d = IbWcStatusLocQpOpErr;
@@ -877,7 +877,7 @@ module vireo_requester
 
   back_e back_d, back_q;
   logic stop_d, stop_q;  // the rest of the message is not sent
-  logic drop_d, drop_q;  // the job that follows ends a packet that began
+  logic drop_d, drop_q;  // the job that follows ends a packet that was started
   logic record_valid_d, record_valid_q, record_free, job_valid_d, job_valid_q, job_free;
   logic failure_valid_d, failure_valid_q, failure_free, resent_d, resent_q;
   logic read_valid_d, read_valid_q, read_free;
@@ -917,7 +917,7 @@ module vireo_requester
     resent_d = 1'b0;
     failure_d = failure_q;
 
-    // Why it is not sent. A packet that began ends, unless its memory fails.
+    // Why it is not sent. A packet that was started is finished, unless its memory check fails.
     can_send = is_sending(back_state) && !halted.until_load && !(halted.send_only && !entry.recovers);
     back_held = entry.unsent
              || back_hold != (entry.is_replay ? entry.epoch : back_resumed);
@@ -936,10 +936,10 @@ module vireo_requester
       vendor = 32'(memory_error(place.status));
     end
     fails = status != IbWcStatusSuccess;
-    // What flushes because of the QP's state leaves it as it is: SQE ends, and what is behind may be sent. A replay's
-    // failure is the completer's to judge: the record may have been acknowledged.
+    // A flush because of the QP's state does not change that state: SQE may end, and later work may be sent. The
+    // completer judges a replay's failure: the record may have been acknowledged.
     halts = fails && !entry.is_replay && (status != IbWcStatusWrFlushErr || entry.no_completion);
-    // A burst begins, of new work or of a replay, and more of the message is behind it.
+    // A burst starts, of new work or of a replay, and more of the message follows.
     continues = entry.first && entry.packets != '0 && !fails && !back_held;
     reth = '{virtual_address: entry.remote_address, rkey: entry.rkey, dma_length: entry.dma_length};
     deth = '{qkey: entry.qkey, reserved: '0, source_qp: 24'(entry.qpn)};
@@ -966,7 +966,7 @@ module vireo_requester
           entry_pop = 1'b1;
           back_d = BkIdle;
         end else if (skips) begin
-          // The rest of a message whose record failed, flushes or is kept for a replay; or a replay out of date.
+          // The rest of a message whose record failed, flushes or is kept for a replay; or an outdated replay.
           stop_d = 1'b1;
           entry_pop = 1'b1;
           back_d = BkIdle;
@@ -991,7 +991,7 @@ module vireo_requester
               drop_d = 1'b1;
               back_d = BkJob;
             end else if (!fails || entry.is_replay || status == IbWcStatusWrFlushErr) begin
-              // Whoever put the QP into ERR, or stopped its queue, has said so.
+              // The block that put the QP into ERR, or stopped its queue, has reported it.
               entry_pop = 1'b1;
               back_d = BkIdle;
             end else begin
@@ -1009,8 +1009,8 @@ module vireo_requester
         end
       end
       BkJob: begin
-        // Not before the record is in the completer's hands, so that no acknowledge can be there first; nor a READ's
-        // response before the responder knows of it.
+        // Not before the completer has accepted the record, so that no acknowledge can arrive first; nor a READ's
+        // response before the responder has its record.
         if (record_free && read_free && job_free) begin
           job_valid_d = 1'b1;
           job_d = '0;
@@ -1054,7 +1054,7 @@ module vireo_requester
         end
       end
       BkFail: begin
-        // After the record, so that the completer knows why before everything flushes.
+        // After the record, so that the completer has the reason before everything flushes.
         if (record_free && failure_free) begin
           failure_valid_d = 1'b1;
           failure_d = '{qpn: 24'(entry.qpn), event_type: 16'(RdmaEventTypeQpFatal), code: record_q.vendor_err,
@@ -1094,7 +1094,7 @@ module vireo_requester
     end
   end
 
-  // --- Parity of what a work request is checked with
+  // --- Parity of the context used to check a work request
   logic checks, checks_handle;
   logic parity_error_q;
   assign checks = front_q == FrCheck && !sqe_valid_q && !work.resume;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Decides on every received frame, in order, one at a time: what of it goes to memory, what it completes and what is
-// answered. Owner of the receive half of every QP and of the READs that it has asked its peer for. Of requests it
-// carries out SEND and RDMA WRITE, with or without immediate data, and RDMA READ on RC, SEND and WRITE on UC, and SEND
-// on UD and GSI; of responses it takes acknowledges and those to READs. A request that is refused takes the QP to ERR
-// (not so on UC and UD, but what a receive does not allow): said as a failure, and held to from the next frame on. In
-// ERR it flushes the QP's receives, one per turn, so that frames of other QPs are served between.
+// Decides on every received frame, in order, one at a time: which bytes go to memory, what it completes and the
+// response. Owner of the receive half of every QP and of its outstanding READs as requester. Of requests it executes
+// SEND and RDMA WRITE, with or without immediate data, and RDMA READ on RC, SEND and WRITE on UC, and SEND
+// on UD and GSI; of responses it accepts acknowledges and READ responses. A refused request takes the QP to ERR
+// (on UC and UD only if a receive does not allow it): reported as a failure, and effective from the next frame on. In
+// ERR it flushes the QP's receives, one per turn, so that frames of other QPs are processed in between.
 //
-// A frame leaves as one rx_place or, when its payload goes to several elements, as several; one that is dropped, as a
-// place without bytes, answer and acknowledge; one of the net path, as a place with its length and nothing else. A
+// A frame leaves as one rx_place or, when its payload goes to several elements, as several; a dropped one as a
+// place without bytes, response and acknowledge; one of the net path as a place with its length only. A
 // flushed receive leaves as a place without frame.
 module vireo_responder
   import vireo_spec_pkg::*;
@@ -20,10 +20,10 @@ module vireo_responder
 ) (
   input  logic            clk_i,
   input  logic            rst_ni,
-  input  logic            enable_i,               // counts when a frame's turn comes; 0: it is dropped
+  input  logic            enable_i,               // sampled when a frame's turn comes; 0: it is dropped
   input  logic            mq_i,  // net_feature.mq was accepted: there are NetQueuePairs pairs, else one
-  input  logic [47:0]     mac_i,                  // the device's own, byte 0 in 7:0; counts when a frame's turn comes
-  input  logic            hold_i,  // no frame's turn comes, from the next cycle on; one that waits is no work
+  input  logic [47:0]     mac_i,                  // the device's own, byte 0 in 7:0; sampled when a frame's turn comes
+  input  logic            hold_i,  // no frame's turn comes, from the next cycle on; a waiting frame is no work
 
   input  logic            table_write_valid_i,
   input  table_write_t    table_write_i,
@@ -47,7 +47,7 @@ module vireo_responder
   output logic            doorbell_ready_o,
   input  doorbell_t       doorbell_i,
 
-  input  logic            read_record_valid_i,    // taken at once, whatever else is under way
+  input  logic            read_record_valid_i,    // accepted at once, whatever else is in progress
   output logic            read_record_ready_o,
   input  read_record_t    read_record_i,
 
@@ -73,7 +73,7 @@ module vireo_responder
   input  logic            failure_ready_i,
   output qp_failure_t     failure_o,
 
-  output logic            expected_psn_valid_o,  // a pulse, one cycle after what the QP expects may have changed
+  output logic            expected_psn_valid_o,  // a pulse, one cycle after a possible change of the QP's expected PSN
   output qp_psn_t         expected_psn_o,
 
   output logic            idle_o
@@ -83,7 +83,7 @@ module vireo_responder
   localparam int unsigned PacketsBits = 32 - MtuShift + 1;
   localparam int unsigned ReadsBits = 8;  // counts of READs, see qp_reads
 
-  logic [15:0] first_queue;  // where the receive queues' indices begin
+  logic [15:0] first_queue;  // index of the first receive queue
 
   vireo_qp_queues #(
     .Config(Config),
@@ -95,15 +95,15 @@ module vireo_responder
   typedef enum logic [2:0] {
     StIdle,
     StCheck,    // tables are read
-    StAct,      // checks are known
-    StRead,     // a READ response: where it belongs is known
+    StAct,      // check results are available
+    StRead,     // a READ response: its place is available
     StMemory,   // waits for the key check
     StReceive,  // waits for a receive or an element
-    StNext,     // receive and element are known
-    StFlush     // tables are read, of a QP whose state or receive queue said something
+    StNext,     // receive and element are available
+    StFlush     // tables are read, of a QP to flush because of its state or receive queue
   } state_e;
 
-  // What firmware says of a QP.
+  // Attributes of a QP that firmware writes.
   typedef struct packed {
     logic exists;
     logic [2:0] service;     // bth_service_e
@@ -119,7 +119,7 @@ module vireo_responder
     logic [127:0] own;
   } attributes_t;
 
-  // Where in a list of elements a message goes on.
+  // Position of a message in a list of elements.
   typedef struct packed {
     logic [63:0] next_element;  // where it is in host memory
     logic [7:0] elements;       // that are left there
@@ -128,7 +128,7 @@ module vireo_responder
     logic [31:0] bytes_left;    // of the element
   } cursor_t;
 
-  // Where a message goes on. WRITE has the cursor's address, key and bytes_left only, which is then of the message.
+  // Position of a message. WRITE uses the cursor's address, key and bytes_left only, which is then of the message.
   typedef struct packed {
     logic [15:0] head;          // of the receive that is held
     logic [63:0] wr_id;
@@ -136,10 +136,10 @@ module vireo_responder
     cursor_t cursor;
   } position_t;
 
-  // The receive half of a QP; from in_message on, it belongs to the message under way.
+  // The receive half of a QP; fields from in_message on belong to the current message.
   typedef struct packed {
-    logic failed;            // ERR by our own will; a load ends it
-    logic established;       // comm_est was said
+    logic failed;            // ERR by our own decision; a load ends it
+    logic established;       // comm_est was reported
     logic nak_sent;          // NAK of sequence or RNR
     logic [PsnBits-1:0] expected_psn;
     logic [PsnBits-1:0] msn;
@@ -148,15 +148,15 @@ module vireo_responder
     logic send;              // else WRITE
     logic [31:0] received;   // bytes
     position_t position;
-    logic reads_valid;            // a READ was given since the load, and what follows counts
+    logic reads_valid;            // a READ was issued since the load, and the fields below are valid
     logic [ReadsBits-1:0] reads_issued;     // READs, modulo 2^8 as qp_reads counts them
-    logic [ReadsBits-1:0] duplicate_limit;  // `given` behind the last duplicate
+    logic [ReadsBits-1:0] duplicate_limit;  // `reads_issued` after the last duplicate
   } half_t;
 
-  // The oldest of the QP's own READs.
+  // The oldest of the QP's outstanding READs.
   typedef struct packed {
     logic halted;              // one has failed; a load ends it
-    logic started;             // a part of it came, and what follows counts
+    logic started;             // a part of it arrived, and the fields below are valid
     logic [PsnBits-1:0] psn; // expected
     logic [31:0] bytes_left;
     cursor_t cursor;
@@ -175,10 +175,10 @@ module vireo_responder
     logic ahead;
     logic acks_duplicate;
     logic request;
-    logic duplicates_pending;           // a READ without room, because duplicates are under way
+    logic duplicates_pending;           // a READ without space, because duplicates are outstanding
     logic send;
     logic read;              // READ request
-    logic replayable;             // one that may be carried out once more
+    logic replayable;             // may be executed again
     logic payload;
     logic right;
     logic [PacketsBits-1:0] packets;  // of its response
@@ -186,7 +186,7 @@ module vireo_responder
 
   // Of a READ response.
   typedef struct packed {
-    logic held;              // there is a READ that waits for one
+    logic held;              // a READ is outstanding
     logic expected;
     logic ahead;
     logic acknowledges;      // the AETH, if it has one
@@ -198,25 +198,25 @@ module vireo_responder
 
   typedef enum logic [4:0] {
     ActDrop,
-    ActAbandon,      // UC, UD: dropped, and what follows of its message, too
-    ActAcknowledge,  // an acknowledge came
+    ActAbandon,      // UC, UD: dropped, and the rest of its message, too
+    ActAcknowledge,  // an acknowledge arrived
     ActDuplicate,
     ActSequence,     // NAK: something is missing
     ActInvalid,      // NAK: invalid request
     ActAccess,       // NAK: remote access error
-    ActAccept,       // carried out
-    ActIssueRead,         // a READ: the read responder carries it out
+    ActAccept,       // executed
+    ActIssueRead,         // a READ: the read responder executes it
     ActReplayRead,    // likewise, a duplicate
-    // No end:
+    // Not final:
     ActWrite,        // WRITE: its key is checked
     ActRead,         // READ: likewise
     ActReceive,      // a receive is needed
-    ActContinue,     // a SEND goes on
+    ActContinue,     // a SEND continues
     ActResponse,     // of a READ of ours
-    // Not by the packet alone:
-    ActResponseDone,       // the response's payload is all on its way
+    // Depend on more than the packet:
+    ActResponseDone,       // all payload of the response has been issued
     ActGap,          // a response before this one is missing
-    ActBadResponse,          // the response is none to what was asked
+    ActBadResponse,          // the response does not match the READ
     ActNotReady,     // RNR NAK: no receive
     ActOperation,    // NAK: remote operational error, because the receive or one of its elements could not be read
     ActProtection,   // likewise, because an element's key does not allow it
@@ -298,8 +298,8 @@ module vireo_responder
     .m_data_o(receive)
   );
 
-  // --- QPs to flush: those whose state became ERR or was cleared, those whose receive queue was rung in ERR, and those
-  // that had one receive flushed. A pulse comes one cycle late, so that the others know of it and wait.
+  // --- QPs to flush: those whose state became ERR or was cleared, those whose receive queue rang in ERR, and those
+  // that had one receive flushed. A pulse comes one cycle late, so that the other sets see it and wait.
 
   logic change_valid_q;
   logic [QpBits-1:0] change_q;
@@ -354,7 +354,7 @@ module vireo_responder
     .load_o(unused_flush_load), .load_index_o(unused_flush_index), .empty_o(flush_empty)
   );
 
-  // Most receive queues are rung in another state: those rings take no turn.
+  // Most receive queues ring in another state: those doorbells take no turn.
   vireo_table #(
     .Width(1),
     .Depth(NumQps)
@@ -386,7 +386,7 @@ module vireo_responder
 
   assign attributes_write = table_write_valid_i && table_write_i.table_id == MgmtTableQpContext;
 
-  // Whatever counts only now and then, here and below, is zero meanwhile, so that simulation passes it by.
+  // Signals used only in some cycles, here and below, are zero otherwise, so that simulation skips them.
   always_comb begin
     written = '0;
     written_attributes = '0;
@@ -474,8 +474,8 @@ module vireo_responder
     .read_data_o(read_half)
   );
 
-  // READs of the peer that are under way: those that were given to the read responder less those that it has ended.
-  // Nothing is under way when a load begins a new half.
+  // Outstanding READs of the peer: those issued to the read responder minus those that it has ended.
+  // None is outstanding when a load starts a new half.
   logic [ReadsBits-1:0] ended, reads_issued, duplicate_limit, outstanding_reads, duplicates;
 
   vireo_table #(
@@ -497,7 +497,7 @@ module vireo_responder
   assign outstanding_reads = reads_issued - ended;
   assign duplicates = duplicate_limit - ended;
 
-  // Our own READs.
+  // Our outstanding READs.
   logic ring_load_ready, ring_idle, ring_held, retire;
   read_record_t oldest;
 
@@ -584,11 +584,11 @@ module vireo_responder
       datagram = attributes.service == 3'(BthServiceUd);
       // Partition: ours is a full member, so the membership bit of the other side does not matter. [9.6, 10.9.3]
       pkey_matches = frame.bth.pkey[14:0] == PkeyDefault[14:0];
-      // A connected QP hears its peer only, and only what is sent to it. [9.6]
+      // A connected QP accepts packets from its peer only, sent to its own address. [9.6]
       peer_matches = frame.ip_source == attributes.peer && frame.ip_destination == attributes.own;
       qkey_matches = deth.qkey == attributes.qkey;
 
-      // Half of the PSNs are ahead of the expected one. [9.7.4]
+      // Half of the PSN range is ahead of the expected one. [9.7.4]
       ahead_by = frame.bth.psn - half.expected_psn;
       psns_behind = half.expected_psn - frame.bth.psn;
 
@@ -599,13 +599,13 @@ module vireo_responder
 
       is_send = frame.info.operation == BthOperationSend;
       is_read = frame.info.operation == BthOperationRdmaReadRequest;
-      // First or only where no message is under way, middle or last of the same operation where one is [9.7.4]; but
-      // where nobody would be told, any first or only begins a message. [9.8.2]
+      // First or only outside of a message, middle or last of the same operation inside one [9.7.4]; but
+      // without acknowledges, any first or only packet starts a message. [9.8.2]
       if (attributes.service != 3'(BthServiceRc) && frame.info.starts_message) sequence_ok = 1'b1;
       else sequence_ok = frame.info.starts_message != half.in_message
                       && (frame.info.starts_message || is_send == half.send);
       served = is_send ? !frame.info.has_ieth : is_read || frame.info.operation == BthOperationRdmaWrite;
-      // Of the packet, and of a WRITE: its last packet brings what is left, no other one does. [9.7.4]
+      // Of the packet, and of a WRITE: its last packet completes the length, no other one does. [9.7.4]
       unique case (frame.info.payload)
         PayloadRuleNone:      length_ok = is_read && frame.payload_bytes == '0 && reth.dma_length <= MaxMessageBytes;
         PayloadRuleMtu:       length_ok = frame.payload_bytes == mtu;
@@ -627,8 +627,8 @@ module vireo_responder
       checks_d.expected = ahead_by == '0;
       checks_d.ahead = !ahead_by[PsnBits-1];
       checks_d.acks_duplicate = frame.info.response == BthOperationAcknowledge;
-      // More READs than the peer may have under way are invalid, too [9.7.4.1]; but not if it has repeated some of
-      // them, whose responses it has already: then the new one comes again.
+      // More READs than the peer may have outstanding are invalid, too [9.7.4.1]; but not if it has repeated some of
+      // them, whose responses it already has: then the new one is retransmitted.
       checks_d.duplicates_pending = is_read && !room && duplicates != '0 && !duplicates[ReadsBits-1];
       checks_d.request = sequence_ok && served && length_ok && (is_read ? room : is_send || total_ok);
       checks_d.send = is_send;
@@ -656,18 +656,18 @@ module vireo_responder
       if (checks_q.read_response) action = ActResponse;
       else action = checks_q.acknowledge ? ActAcknowledge : ActDrop;
     end else if (!checks_q.acknowledged) begin
-      // What is not as it must be is dropped in silence. A datagram's PSN says nothing. [9.8.2, 9.8.3]
+      // Invalid packets are dropped silently. A datagram's PSN is ignored. [9.8.2, 9.8.3]
       if (!checks_q.request || !(frame.info.starts_message || checks_q.expected)) action = ActAbandon;
       else if (checks_q.send) action = frame.info.consumes_recv ? ActReceive : ActContinue;
       else if (!checks_q.payload) action = frame.info.consumes_recv ? ActReceive : ActAccept;
       else action = checks_q.right ? ActWrite : ActAbandon;
     end else if (!checks_q.expected && !checks_q.ahead) begin
       if (checks_q.acks_duplicate) action = ActDuplicate;
-      // A READ is carried out once more. [9.7.5.1.4]
+      // A duplicate READ is executed again. [9.7.5.1.4]
       else if (!checks_q.replayable) action = ActDrop;
       else action = reth.dma_length != '0 ? ActRead : ActReplayRead;
     end
-    // One NAK for a gap, until what is missing has come. [9.7.5]
+    // One NAK per gap, until the missing packet has arrived. [9.7.5]
     else if (!checks_q.expected) action = half.nak_sent ? ActDrop : ActSequence;
     else if (checks_q.duplicates_pending) action = ActDrop;
     else if (!checks_q.request) action = ActInvalid;
@@ -676,13 +676,13 @@ module vireo_responder
       if (!checks_q.right) action = ActAccess;
       else action = reth.dma_length != '0 ? ActRead : ActIssueRead;
     end
-    // Without bytes neither key nor right is looked at. [9.7.4]
+    // Without bytes neither key nor rights are checked. [9.7.4]
     else if (!checks_q.payload) action = frame.info.consumes_recv ? ActReceive : ActAccept;
     else action = checks_q.right ? ActWrite : ActAccess;
   end
 
-  // --- A READ response, against the oldest READ. First or middle does not matter, because a retry may begin anywhere;
-  // last and only end the message. [9.7.5.1.9, 9.7.6.1]
+  // --- A READ response, against the oldest READ. First or middle is not checked, because a retry may start anywhere;
+  // last and only must end the message. [9.7.5.1.9, 9.7.6.1]
 
   rdma_sge_t first_sge;
   logic [PsnBits-1:0] response_ahead_by;
@@ -723,7 +723,7 @@ module vireo_responder
 
   // --- The turn of a frame, a flush or a load
 
-  // What of a frame goes to a receive, in this order; payload only, but of datagrams. [11.4.1.2, A17.4.3]
+  // Parts of a frame that go to a receive, in this order; payload only, except for datagrams. [11.4.1.2, A17.4.3]
   typedef enum logic [1:0] {
     PartZeros,   // IPv4: in front of its header, so that both are as long as a GRH
     PartHeader,  // of IP
@@ -733,17 +733,17 @@ module vireo_responder
   logic flush_d, flush_q;            // the turn is a flush
   logic turn_d, turn_q;              // the last turn was a flush: a frame goes before the next one
   logic hold_q;
-  logic frame_turn;                  // a frame is there, and may have its turn
-  logic announced_d, announced_q;    // comm_est was said of this frame
+  logic frame_turn;                  // a frame is present, and may have its turn
+  logic announced_d, announced_q;    // comm_est was reported for this frame
   logic announces;
-  logic element_d, element_q;        // what is waited for is an element
+  logic element_d, element_q;        // an element is outstanding
   logic [1:0] status_d, status_q;    // of the receive or element
-  logic [7:0] code_d, code_q;        // why not
+  logic [7:0] code_d, code_q;        // its error code
   position_t position_d, position_q;
   part_e part_d, part_q;
   logic response_d, response_q;      // the frame is a READ response
-  logic [12:0] left_d, left_q;       // of the part: bytes that have no place yet
-  logic [12:0] offset_d, offset_q;   // where it begins in the frame
+  logic [12:0] left_d, left_q;       // of the part: bytes not yet placed
+  logic [12:0] offset_d, offset_q;   // where it starts in the frame
   logic check_valid_d, check_valid_q, request_valid_d, request_valid_q, place_valid_d, place_valid_q;
   logic failure_valid_d, failure_valid_q;
   memory_check_t check_d, check_q;
@@ -751,11 +751,11 @@ module vireo_responder
   rx_place_t place_d, place_q;
   qp_failure_t failure_d, failure_q;
   logic space;
-  action_e done;                     // what the frame ends with in this cycle, if it ends
+  action_e done;                     // final action of the frame in this cycle, if it ends
   logic ends;
   logic continues;                   // bytes of the frame leave, and more of them follow
-  logic runs;                        // bytes of the frame leave, more or not
-  logic [7:0] passed;                // elements of the receive that is held, up to the one that is used
+  logic runs;                        // bytes of the frame leave, more follow or not
+  logic [7:0] passed;                // elements of the receive that is held, up to the current one
   logic flushes;                     // a receive leaves
   logic drops_receive;
   logic scatters;                    // the payload goes to elements
@@ -834,7 +834,7 @@ module vireo_responder
         position_d = half.position;
         status_d = BufferStatusOk;
         element_d = 1'b0;
-        // The first request of a connection, whatever becomes of it. In RTR a response is one to another life of the QP.
+        // The first request of a connection, even if it fails. In RTR a response belongs to an earlier QP instance.
         // [IBTA vol. 1, 11.6.3.1]
         announces = space && checks_q.taken && !checks_q.datagram && !checks_q.response && qp_state == 3'(IbQpStateRtr)
                  && !half.established && !announced_q;
@@ -849,7 +849,7 @@ module vireo_responder
               state_d = StMemory;
             end
             ActRead: begin
-              // All of it at once; where each packet's bytes are, the read responder asks.
+              // Checks the whole range at once; the read responder translates packet by packet.
               check_valid_d = 1'b1;
               check_d = '{key: reth.rkey, pdn: attributes.pdn, local_write: 1'b0, remote_write: 1'b0, remote_read: 1'b1,
                           address: reth.virtual_address, bytes: reth.dma_length};
@@ -862,7 +862,7 @@ module vireo_responder
                 offset_d = frame.is_ipv6 ? 13'(frame.l3_offset) : '0;
               end
               if (half.holds) begin
-                // Of a message that was never completed: this one starts over in it.
+                // Of a message that was never completed: this one reuses it from the start.
                 position_d.cursor.next_element = half.position.cursor.next_element - 64'(RdmaSgeBytes) * 64'(passed);
                 position_d.cursor.elements = half.position.num_sge;
                 position_d.cursor.bytes_left = '0;
@@ -911,7 +911,7 @@ module vireo_responder
             else done = checks_q.acknowledged ? ActAccess : ActAbandon;
             ends = 1'b1;
           end else if (!scatters && frame.info.consumes_recv && !half.holds) begin
-            // Nothing is written without a receive: the place waits where it is.
+            // Nothing is written without a receive: the memory_place stays in its register.
             request_valid_d = 1'b1;
             request_d = '{qpn: 24'(qpn_q), is_element: 1'b0, address: '0};
             state_d = StReceive;
@@ -973,7 +973,7 @@ module vireo_responder
           end
         end else if (status_q != BufferStatusOk) begin
           if (status_q == BufferStatusEmpty && !element_q) done = checks_q.acknowledged ? ActNotReady : ActAbandon;
-          // Of a broken queue descriptor fetch has told: without anybody to answer there is nothing more to say.
+          // Descriptor fetch has reported a broken queue: without a response to send there is nothing more to report.
           else if (!checks_q.acknowledged && !element_q && code_q == RdmaErrorOk) done = ActAbandon;
           else done = ActOperation;
           memory_ready = space && !scatters && checks_q.payload;
@@ -1008,9 +1008,9 @@ module vireo_responder
         position_d = half.position;
         drops_receive = qp_state == 3'(IbQpStateErr) || qp_state == 3'(IbQpStateReset);
         state_d = StIdle;
-        // Where completions go is lost with the entry.
+        // The CQ number is lost with the entry.
         if (qp_state == 3'(IbQpStateErr) && !attributes_corrupt) begin
-          // What is held goes first.
+          // The held receive goes first.
           if (half.holds) begin
             state_d = StNext;
           end else begin
@@ -1030,12 +1030,12 @@ module vireo_responder
     end
   end
 
-  // --- What a turn leaves behind
+  // --- State after a turn
 
   logic refused;                     // the QP goes to ERR
   logic issues_read;
   logic [7:0] syndrome, completion_status;
-  logic [7:0] own_code;              // rdma_error_e, of what only we are told
+  logic [7:0] own_code;              // rdma_error_e, reported locally only
   logic [31:0] reason;
   logic [PsnBits-1:0] answer_psn, next_psn, answer_msn;
   logic [31:0] received;
@@ -1061,7 +1061,7 @@ module vireo_responder
     failure_d = '0;
     if (state_q != StIdle) begin
       next_psn = half.expected_psn + 1'b1;
-      // UC, UD: where the message is, not where ours ended.
+      // UC, UD: the PSN of the message, not where ours ended.
       if (!checks_q.acknowledged) next_psn = frame.bth.psn + 1'b1;
       received = (frame.info.starts_message ? '0 : half.received) + 32'(frame.payload_bytes)
                + (checks_q.datagram ? 32'(RdmaUdGrhBytes) : '0);
@@ -1090,13 +1090,13 @@ module vireo_responder
           syndrome = AethSyndromeNakPsnSequenceError;
           next_half.nak_sent = 1'b1;
         end
-        // The packet comes again later; what is behind it is as good as lost. [9.7.5.2.8]
+        // The packet will be retransmitted; those behind it are treated as lost. [9.7.5.2.8]
         ActNotReady: begin
           place_d.has_answer = 1'b1;
           syndrome = AethSyndromeRnrNak | 8'(attributes.min_rnr_timer);
           next_half.nak_sent = 1'b1;
         end
-        // A receive that the message held goes to the next one that needs one. [9.8.2.2]
+        // A receive that the message held is passed to the next message that needs one. [9.8.2.2]
         ActAbandon: next_half.in_message = 1'b0;
         ActInvalid: begin
           refused = 1'b1;
@@ -1111,7 +1111,7 @@ module vireo_responder
           syndrome = AethSyndromeNakRemoteOperationalError;
           completion_status = IbWcStatusLocQpOpErr;
           own_code = code_q;
-          // A queue that is broken gave no work request.
+          // A broken queue returned no work request.
           place_d.has_completion = element_q || code_q != RdmaErrorOk;
         end
         ActProtection: begin
@@ -1172,11 +1172,11 @@ module vireo_responder
         default: ;
       endcase
 
-      // Our own error; of a queue that is broken, who broke it has told why. Otherwise what the peer is told.
+      // Our own error; for a broken queue, its detector has reported why. Otherwise the code sent to the peer.
       if (checks_q.acknowledged && done != ActOperation && done != ActProtection) reason = 32'(syndrome);
       else if (own_code == RdmaErrorOk) reason = 32'(RdmaErrorRemoteOperationalError);
       else reason = 32'(own_code);
-      // A READ of ours that fails is the completer's matter.
+      // The completer handles a READ of ours that fails.
       if (response_q) begin
         refused = 1'b0;
         place_d.has_completion = 1'b0;
@@ -1206,7 +1206,7 @@ module vireo_responder
           cqe.wc_flags = IbWcFlagsGrh;
         end
         if (frame.info.has_immdt) begin
-          // Behind the DETH, or the RETH of a message of one packet. [9.2, 9.3]
+          // After the DETH, or the RETH of a message of one packet. [9.2, 9.3]
           if (frame.info.has_deth) cqe.imm_data = frame.extension[8*DethBytes +: 8*ImmdtBytes];
           else if (frame.info.has_reth) cqe.imm_data = frame.extension[8*RethBytes +: 8*ImmdtBytes];
           else cqe.imm_data = frame.extension[0 +: 8*ImmdtBytes];
@@ -1215,7 +1215,7 @@ module vireo_responder
       end
       cqe.status = completion_status;
 
-      // The net path decides on it.
+      // The net path handles it.
       if (ends && checks_q.net) place_d.net_bytes = 14'(frame.frame_bytes);
       if (flushes || continues) begin
         place_d.has_answer = 1'b0;
@@ -1352,7 +1352,7 @@ module vireo_responder
   assign place_o = place_q;
   assign failure_valid_o = failure_valid_q;
   assign failure_o = failure_q;
-  // --- Parity: in the cycle behind a read
+  // --- Parity: in the cycle after a read
   logic read_q, parity_error_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -1375,7 +1375,7 @@ module vireo_responder
   end
   always_ff @(posedge clk_i) expected_psn_o <= '{qpn: 24'(half_index), psn: half_d.expected_psn};
 
-  // What concerns others.
+  // Fields used by other blocks.
   logic unused;
   assign unused = ^{frame, written, qp_state_write_i.qpn, qp_reads_i.qpn, oldest.qpn, oldest.number, deth.reserved, rounded};
 

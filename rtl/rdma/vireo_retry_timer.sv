@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One timer per QP. A timer_set begins it anew or ends it; when its time has come, a timer_expired says so, once. It
-// knows neither retries nor packets: what an expiry means is the completer's.
+// One timer per QP. A timer_set restarts or stops it; when its time has come, a timer_expired reports it, once. It
+// knows neither retries nor packets: the completer interprets an expiry.
 //
-// The least deadline is known at all times as a lower bound: a set lowers it, and when device time has reached it a
-// pass over all timers says those that are due and finds the next one. Between passes nothing moves, so a device whose
-// timers run may be idle: its clock may stand until deadline_ns_o. Sets and the pass take turns, so neither can hold up
-// the other for long, and a set never waits for an expiry to be taken.
+// The earliest deadline is always known as a lower bound: a set lowers it, and when device time has reached it a
+// pass over all timers reports those that are due and finds the next one. Between passes the block is idle, so a device
+// with running timers may be idle: its clock may stop until deadline_ns_o. Sets and the pass take turns, so neither can
+// delay the other for long, and a set never waits for an expiry to be accepted.
 module vireo_retry_timer
   import vireo_spec_pkg::*;
 #(
@@ -25,7 +25,7 @@ module vireo_retry_timer
   input  logic           timer_expired_ready_i,
   output timer_expired_t timer_expired_o,
 
-  output logic [63:0]    deadline_ns_o,  // while idle: nothing happens by itself before; all ones: never
+  output logic [63:0]    deadline_ns_o,  // while idle: no event occurs before; all ones: never
   output logic           idle_o
 );
 
@@ -53,17 +53,17 @@ module vireo_retry_timer
   );
 
   // A timer is read in one cycle (a set's or the pass's next) and decided on in the next.
-  logic sweep_d, sweep_q;                       // after reset all timers are made to stand
-  logic scan_d, scan_q;                         // the pass has timers left to read
+  logic sweep_d, sweep_q;                       // after reset all timers are stopped
+  logic scan_d, scan_q;                         // the pass still has timers to read
   logic [QpBits-1:0] index_d, index_q;          // the next one, of the pass or the sweep
   logic pass_turn_d, pass_turn_q;               // the pass goes before the next set
   op_e op_d, op_q;
   logic [QpBits-1:0] qpn_d, qpn_q;
-  logic runs_d, runs_q;                         // the set is not the end of a timer
+  logic runs_d, runs_q;                         // the set does not stop the timer
   logic [DurationBits-1:0] duration_d, duration_q;
   logic [7:0] generation_d, generation_q;
   logic [QpBits:0] running_d, running_q;        // timers
-  logic [63:0] least_d, least_q;                // no timer that runs is due before
+  logic [63:0] least_d, least_q;                // no running timer is due before
   logic expired_valid_d, expired_valid_q;
   timer_expired_t expired_d, expired_q;
 
@@ -90,20 +90,20 @@ module vireo_retry_timer
     if (op_q == OpSet && runs_q && !timer.running) running_d = running_q + 1'b1;
     if ((op_q == OpSet && !runs_q && timer.running) || expires) running_d = running_q - 1'b1;
 
-    // A pass finds the least deadline anew; what is set meanwhile counts, whether the pass is before or behind it.
+    // A pass recomputes the earliest deadline; sets meanwhile are included, whether the pass is before or after them.
     pass_begins = !scan_q && op_q != OpExamine && time_ns_i >= least_q;
     least_d = pass_begins ? Never : least_q;
     if (keeps_running && (pass_begins || deadline_ns < least_q)) least_d = deadline_ns;
-    // Most often the last timer ends before its time.
+    // Most often the last timer is stopped before it expires.
     if (running_d == '0) least_d = Never;
 
-    // The register is free, or nothing would be looked at.
+    // The register is free, or no timer would be examined.
     expired_valid_d = expires || (expired_valid_q && !timer_expired_ready_i);
     expired_d = expired_q;
     if (expires) expired_d = '{qpn: 24'(qpn_q), epoch: timer.epoch};
   end
 
-  // Read. Not in the cycle of a write: it could be of the same timer.
+  // Read. Not in the cycle of a write: it could be the same timer.
   always_comb begin
     sweep_d = sweep_q;
     scan_d = scan_q || pass_begins;

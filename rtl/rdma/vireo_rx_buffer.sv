@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Stores received frames in a ring of beats and gives for each, in order, what the parser says of it. A frame for which
-// there may be no room when its first beat comes is dropped whole; so is, later, one that the parser does not call
-// roce or net, or that is longer than MaxFrameBytes. It never stalls the wire and never changes a frame.
+// Stores received frames in a ring of beats and outputs for each, in order, the parser's token. A frame without
+// guaranteed space at its first beat is dropped completely; so is, later, one with another verdict than
+// roce or net, or one longer than MaxFrameBytes. It never stalls the wire and never changes a frame.
 //
-// The reader gets the beats of the oldest frame by index and frees it when it has read all that it wants; it does so
+// The reader accesses the beats of the oldest frame by index and frees it when it has read all it needs; it does so
 // only after it has seen the frame's token.
 module vireo_rx_buffer
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::*;
 #(
   parameter config_t Config,
-  // Tokens are nearly as wide as small frames, so there is room for as many frames as fit if they have so many bytes on
-  // average; of smaller ones the list of frames is full before the ring. A power of two, BufferBytes / 4 or less.
+  // Tokens are nearly as wide as small frames, so there is room for as many frames as fit at this many bytes on
+  // average; with smaller ones the list of frames is full before the ring. A power of two, BufferBytes / 4 or less.
   parameter int unsigned BytesPerFrame,
   localparam int unsigned DataBits = Config.datapath_bits,       // 64 ... 1024, a power of two
   localparam int unsigned BufferBytes = Config.rx_buffer_bytes,  // a power of two, at least MaxFrameBytes
@@ -23,7 +23,7 @@ module vireo_rx_buffer
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
-  input  logic                  enable_i,           // counts with a frame's first beat; 0: the frame leaves no trace
+  input  logic                  enable_i,           // sampled with a frame's first beat; 0: the frame is ignored
 
   // Frames without check sequence, without gaps, at most 65,535 bytes.
   input  logic                  s_axis_tvalid_i,
@@ -31,9 +31,9 @@ module vireo_rx_buffer
   input  logic [DataBits-1:0]   s_axis_tdata_i,
   input  logic [DataBits/8-1:0] s_axis_tkeep_i,
   input  logic                  s_axis_tlast_i,
-  input  logic                  s_axis_tuser_i,     // with tlast: the MAC found the frame bad
+  input  logic                  s_axis_tuser_i,     // with tlast: the MAC reported an error
 
-  output logic                  rx_drop_o,          // a frame was dropped for want of room
+  output logic                  rx_drop_o,          // a frame was dropped for lack of space
   output logic                  rx_verdict_valid_o, // for every other frame
   output rx_verdict_e           rx_verdict_o,
 
@@ -81,10 +81,10 @@ module vireo_rx_buffer
     .token_o(token)
   );
 
-  // Into the ring. Room is counted in beats and in frames; a frame begins only if the largest one would fit.
+  // Into the ring. Space is counted in beats and in frames; a frame is started only if the largest one would fit.
   logic first_d, first_q;                          // the next beat is the first of its frame
   logic accept_d, accept_q;                            // the frame is
-  logic [CountBits-1:0] count_d, count_q;          // beats of the frame so far, as far as they are stored
+  logic [CountBits-1:0] count_d, count_q;          // beats of the frame so far, as far as stored
   logic [PlaceBits-1:0] head_q, tail_q;            // next beat to write; first beat of the oldest frame
   logic [PlaceBits:0] used_d, used_q;
   logic [FrameBits:0] frames_d, frames_q;
@@ -99,7 +99,7 @@ module vireo_rx_buffer
                      && (PlaceBits + 2)'(used_q) + (PlaceBits + 2)'(MaxBeats) <= (PlaceBits + 2)'(Beats)
                    : accept_q;
     drop_d = begins && enable_i && !keep;
-    // What a longer frame has more is not stored, since nobody will read it.
+    // The excess of a longer frame is not stored, since it is never read.
     write = s_axis_tvalid_i && keep && (first_q || count_q != CountBits'(MaxBeats));
 
     first_d = first_q;
@@ -149,8 +149,8 @@ module vireo_rx_buffer
     .read_data_o(oldest_data_o)
   );
 
-  // What was so at a frame's end waits for its token, which comes a fixed time later.
-  logic [RxParserLatency-1:0] ended_q;                 // a frame that is kept ended, [0] latest
+  // The state at a frame's end waits for its token, which comes a fixed time later.
+  logic [RxParserLatency-1:0] ended_q;                 // end of a frame that is kept, [0] latest
   logic [RxParserLatency-1:0][CountBits-1:0] beats_q;
   logic verdict_valid, good;
   rx_verdict_e verdict;
@@ -168,7 +168,7 @@ module vireo_rx_buffer
     good = verdict == RxVerdictRoce || verdict == RxVerdictNet;
   end
 
-  // Neither list is ever full: frames_q counts their room. Asserted below.
+  // Neither list is ever full: frames_q counts their space. Asserted below.
   logic frame_space, record_space;
   logic record_valid;
 
@@ -200,7 +200,7 @@ module vireo_rx_buffer
     .m_data_o(record)
   );
 
-  // A ring gives back room only in order, so a frame that nobody wants waits until it is the oldest.
+  // A ring returns space only in order, so an unwanted frame waits until it is the oldest.
   assign pop = record_valid && (!record.good || oldest_free_i);
 
   assign oldest_valid_o = record_valid && record.good;

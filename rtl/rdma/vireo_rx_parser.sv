@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Recognises RoCEv2 among received Ethernet frames, checks everything that needs no state (lengths, IP header, ICRC,
-// BTH version, opcode) and says the outcome in one token per frame. It sees the stream pass and does not forward it:
-// payload is kept elsewhere and found by the token's offsets. It knows no queue pair, so keys, sequence numbers and
-// payload length against the path MTU are left to the transport.
+// Identifies RoCEv2 among received Ethernet frames, performs every stateless check (lengths, IP header, ICRC, BTH
+// version, opcode) and outputs the result in one token per frame. It observes the stream and does not forward it:
+// payload is stored elsewhere and found by the token's offsets. It has no queue pair state, so the transport checks
+// keys, sequence numbers and the payload length against the path MTU.
 //
 // It never stalls and takes a beat in every cycle, also when every beat is a frame. The token is a pulse
-// RxParserLatency cycles after the frame's last beat; whoever listens must take it.
+// RxParserLatency cycles after the frame's last beat; the consumer must accept it.
 module vireo_rx_parser
   import vireo_spec_pkg::*;
   import vireo_common_pkg::network16;
@@ -22,9 +22,9 @@ module vireo_rx_parser
   input  logic                  s_axis_tvalid_i,
   output logic                  s_axis_tready_o,  // always 1
   input  logic [DataBits-1:0]   s_axis_tdata_i,   // byte k of the beat in [8k +: 8]
-  input  logic [DataBits/8-1:0] s_axis_tkeep_i,   // all ones but in the last beat, there ones from bit 0 upwards
+  input  logic [DataBits/8-1:0] s_axis_tkeep_i,   // all ones except in the last beat, there ones from bit 0 upwards
   input  logic                  s_axis_tlast_i,
-  input  logic                  s_axis_tuser_i,   // with tlast: the MAC found the frame bad
+  input  logic                  s_axis_tuser_i,   // with tlast: the MAC reported an error
 
   output logic                  token_valid_o,
   output rx_token_t             token_o           // with token_valid_o
@@ -36,16 +36,16 @@ module vireo_rx_parser
   localparam int unsigned HeaderBits = 8 * RxHeaderBytes;
   localparam int unsigned HeaderBeats = (RxHeaderBytes + BeatBytes - 1) / BeatBytes;
 
-  // Beats wait so long that header fields need only two stages of their own until the ICRC is known: up to 512 bits, a
+  // Beats are delayed so that header fields need only two stages of their own before the ICRC: up to 512 bits, a
   // beat is narrower than the headers.
   localparam int unsigned BeatDelay = RxParserLatency - 3;
 
-  // IP header and what follows it, as far as the parser looks.
+  // IP header and the headers after it, as far as the parser examines them.
   localparam int unsigned L3Bytes = RxHeaderBytes - EthernetBytes - VlanTagBytes;
   localparam int unsigned L4Bytes = L3Bytes - Ipv6Bytes;
-  // What every RoCEv2 datagram has behind its IP header.
+  // Bytes after the IP header of every RoCEv2 datagram.
   localparam int unsigned FixedBytes = UdpBytes + BthBytes + 32'(IcrcBytes);
-  // IPv4 header length in words, without options and at most.
+  // IPv4 header length in words, without options and maximum.
   localparam int unsigned MinIhl = Ipv4Bytes / 4;
   localparam int unsigned MaxIhl = 15;
 
@@ -65,7 +65,7 @@ module vireo_rx_parser
     .ok_o(icrc_ok)
   );
 
-  // Beats, delayed. Bytes that are not kept are zero from here on.
+  // Beats, delayed. Bytes without tkeep are zero from here on.
   typedef struct packed {
     logic                 last;
     logic                 bad;
@@ -80,7 +80,7 @@ module vireo_rx_parser
 
   logic [IndexBits-1:0] next_index_d, next_index_q;
   logic [BeatDelay-1:0] beat_valid_q;
-  beat_t [BeatDelay-1:0] beat_q;  // [0] youngest; without a beat they stay as they are
+  beat_t [BeatDelay-1:0] beat_q;  // [0] youngest; without a beat they keep their values
 
   always_comb begin
     next_index_d = next_index_q;
@@ -125,7 +125,7 @@ module vireo_rx_parser
     localparam int unsigned Left = HeaderBits - DataBits * k;
     localparam int unsigned Bits = Left < DataBits ? Left : DataBits;
     always_comb begin
-      // Whatever a stage computes is zero without a beat or a frame, here and below, so that simulation passes it by.
+      // Results of a stage are zero without a beat or a frame, here and below, so that simulation skips them.
       header_d[DataBits*k +: Bits] = '0;
       if (valid_in) begin
         if (beat_in.index == IndexBits'(k)) header_d[DataBits*k +: Bits] = beat_in.data[Bits-1:0];
@@ -145,7 +145,7 @@ module vireo_rx_parser
     ip6_d = 1'b0;
     if (valid_in) begin
       frame_bytes_d = {beat_in.index, LaneBits'(0)} + 16'(beat_in.bytes);
-      // A field that the frame does not hold completely is none.
+      // A field that the frame does not hold completely is treated as absent.
       vlan_d = network16(header_d[8*EthernetEthertypeOffset +: 16]) == EthertypeVlan
             && frame_bytes_d >= 16'(EthernetBytes + VlanTagBytes);
       ethertype = vlan_d ? network16(header_d[8*(EthernetBytes + VlanTagEthertypeOffset) +: 16])
@@ -171,7 +171,7 @@ module vireo_rx_parser
     end
   end
 
-  // The checks, each on its own; none depends on another, the verdict orders them.
+  // The checks, independent of each other; the verdict orders them.
   typedef struct packed {
     logic net;
     logic truncated;
@@ -232,13 +232,13 @@ module vireo_rx_parser
       info = opcode_info(bth.opcode);
 
       l3_offset = 5'(EthernetBytes + (vlan_q ? VlanTagBytes : 0));
-      // An IPv4 header that claims to be shorter than possible is looked at as one without options, to be refused
+      // An IPv4 header with a length below the minimum is parsed as one without options, and refused
       // below.
       ip_words = ip6_q ? 4'(Ipv6Bytes / 4) : ip4.ihl < 4'(MinIhl) ? 4'(MinIhl) : ip4.ihl;
       ip_bytes = ip6_q ? 17'(ip6.payload_length) + 17'(Ipv6Bytes) : 17'(ip4.total_length);
       l4_offset = 17'(l3_offset) + 17'({ip_words, 2'b00});
 
-      // Also behind IPv4 options, so that such packets are counted and do not reach the host as strangers.
+      // Also after IPv4 options, so that such packets are counted and do not reach the host as unrelated traffic.
       for (int unsigned i = MinIhl; i <= MaxIhl; i++) begin
         if (ip_words == 4'(i)) destination_port = network16(l3[8*(4*i + UdpDestinationPortOffset) +: 16]);
       end
@@ -254,7 +254,7 @@ module vireo_rx_parser
     checks_d = '0;
     token1_d = '0;
     if (header_done_q) begin
-      // A port counts only if frame and datagram hold it. A later fragment has none (RFC 791, 3.2).
+      // A port is valid only if frame and datagram hold it. A later fragment has none (RFC 791, 3.2).
       checks_d.net = !((ip4_q && ip4.protocol == IpProtocolUdp && ip4.fragment_offset == '0)
                        || (ip6_q && ip6.next_header == IpProtocolUdp))
                   || destination_port != UdpPortRocev2
@@ -308,7 +308,7 @@ module vireo_rx_parser
     end
   end
 
-  // Verdict: the first check that applies. It meets the ICRC's answer here.
+  // Verdict: the first check that applies. The ICRC's result arrives here.
   logic checksum_ok;
   rx_verdict_e verdict;
   rx_token_t token2_d, token2_q;
@@ -364,7 +364,7 @@ module vireo_rx_parser
   assign token_valid_o = done2_q;
   assign token_o = token2_q;
 
-  // Fields that are not looked at, or for which the ICRC unit has its own eye.
+  // Fields that are unused, or that the ICRC unit parses itself.
   logic unused;
   assign unused = ^{icrc_valid, ethernet.ethertype, tag.ethertype, ip4.identification,
                     ip4.reserved, ip4.dont_fragment, ip4.header_checksum, ip6.flow_label, udp.destination_port,

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Carries out rx_place: reads bytes of the oldest frame in the receive buffer, shifts them to lane 0, gives them to the
+// Executes rx_place: reads bytes of the oldest frame in the receive buffer, shifts them to lane 0, writes them to the
 // DMA write port as one or two writes, and frees the frame, unless more places of it follow. When all writes of a place
-// and of those before it have left the port's arbiter, its completion leaves, then its acknowledge, then its answer,
-// each behind those of the places before. It checks nothing: addresses and lengths are the responder's.
+// and of those before it have left the port's arbiter, its completion leaves, then its acknowledge, then its response,
+// each after those of the places before. It checks nothing: addresses and lengths are the responder's.
 //
-// Later writes cannot overtake those that have left, but reads can. What may have data read that was written (a READ
-// that was asked for; one of our own that is complete) leaves only when all writes before are in memory.
+// Later writes cannot overtake those that have left, but reads can. Outputs that may cause written data to be read (a
+// READ request; the completion of one of our own) leave only when all writes before are in memory.
 //
-// A place of zeros goes the same way, as from the first byte of the frame on, but what was read becomes 0.
+// A place of zeros is executed like one from the first byte of the frame on, but with the data read replaced by 0.
 //
-// A place of the net path gives the whole frame, beat by beat without a gap, to whoever takes net frames; nobody can
-// stop it, and nothing else comes of it, so it waits for nothing but its turn.
+// A place of the net path outputs the whole frame, beat by beat without a gap, to the consumer of net frames; nothing
+// can stall it, and it has no other output, so it waits for nothing but its turn.
 //
-// Places are carried out one after the other, one beat per step; the write port decides how fast.
+// Places are executed one after the other, one beat per step; the write port determines the rate.
 module vireo_rx_scatter
   import vireo_spec_pkg::*;
 #(
@@ -39,7 +39,7 @@ module vireo_rx_scatter
   output logic                 write_valid_o,
   input  logic                 write_ready_i,
   output dma_write_request_t   write_request_o,  // the same in every beat of a write
-  output logic [DataBits-1:0]  write_data_o,     // zero behind the last byte
+  output logic [DataBits-1:0]  write_data_o,     // zero after the last byte
   output logic                 write_last_o,
   input  logic                 accepted_i,       // a write has left the arbiter; once per write, after its last beat
   input  logic                 write_done_i,     // a write is in memory, or failed; once per write, in their order
@@ -57,7 +57,7 @@ module vireo_rx_scatter
   output rx_ack_t              ack_o,
 
   output logic                 net_valid_o,      // from a frame's first beat to its last in every cycle
-  output logic [DataBits-1:0]  net_data_o,       // from lane 0; anything behind the last byte
+  output logic [DataBits-1:0]  net_data_o,       // from lane 0; undefined after the last byte
   output logic                 net_last_o,
   output logic [13:0]          net_bytes_o,      // of the frame; the same in every beat of it
 
@@ -68,12 +68,12 @@ module vireo_rx_scatter
   // Of a position in the frame: offset plus both runs, which end inside the frame.
   localparam int unsigned OffsetBits = 14;
   localparam int unsigned StepBits = OffsetBits - LaneBits;
-  // Places whose writes are not all accepted, or of which something has not left.
+  // Places whose writes are not all accepted, or with an output that has not left.
   localparam int unsigned Places = 16;
   localparam int unsigned WritesPerPlace = 2;
   localparam int unsigned AcceptedBits = $clog2(Places * WritesPerPlace + 1);
 
-  // Number of a write, modulo: more than twice as many as can be on their way to memory.
+  // Number of a write, modulo: more than twice as many as can be in flight to memory.
   localparam int unsigned NumberBits = 10;
 
   typedef struct packed {
@@ -125,8 +125,8 @@ module vireo_rx_scatter
     .m_data_o(place)
   );
 
-  // Completions, acknowledges and answers wait in order, together with the number of writes that they wait for. Places
-  // without any are in the line as well, so that every accepted write finds its own.
+  // Completions, acknowledges and responses wait in order, with the number of writes that they wait for. Places
+  // without any are in the line as well, so that every accepted write finds its place.
   logic pending_space, pending_valid, pending_ready;
   pending_t pending;
   logic writes_any;
@@ -139,7 +139,7 @@ module vireo_rx_scatter
   logic enough;
   logic completed_d, completed_q;                   // the completion of the first place in the line has left
   logic acked_d, acked_q;                           // and its acknowledge
-  logic to_complete, to_ack, to_answer;             // what of it is next
+  logic to_complete, to_ack, to_answer;             // the next output of it
 
   vireo_fifo #(
     .Width($bits(pending_t)),
@@ -167,7 +167,7 @@ module vireo_rx_scatter
     to_complete = pending.has_completion && !completed_q;
     to_ack = !to_complete && pending.has_ack && !acked_q;
     to_answer = !to_complete && !to_ack && pending.has_answer;
-    // What is last of it takes it out of the line.
+    // Its last output takes it out of the line.
     pending_ready = enough && (to_complete ? completion_ready_i && !pending.has_ack && !pending.has_answer
                              : to_ack      ? ack_ready_i && !pending.has_answer
                                            : answer_ready_i || !to_answer);
@@ -197,11 +197,11 @@ module vireo_rx_scatter
   state_e state_d, state_q;
   run_t run_d, run_q;
   logic [63:0] address1_d, address1_q;
-  logic [12:0] bytes1_d, bytes1_q;              // of the second write, 0 once it has begun
+  logic [12:0] bytes1_d, bytes1_q;              // of the second write, 0 once it has started
   logic [OffsetBits-1:0] offset0;
   logic [OffsetBits-1:0] offset1_d, offset1_q;
   logic more_d, more_q;                         // the frame stays
-  logic zeros_d, zeros_q;                       // also in the cycle after the last read, when its data is here
+  logic zeros_d, zeros_q;                       // also in the cycle after the last read, when its data is valid
   logic [PlaceBits-1:0] beat_d, beat_q;
   logic run_done, run_read;
   logic [13:0] bytes_d, bytes_q;                // of the net frame
@@ -281,7 +281,7 @@ module vireo_rx_scatter
   assign oldest_read_o = run_read || net_read;
   assign oldest_beat_o = beat_q;
 
-  // The beat of a read is there one cycle later, and goes into a register.
+  // The beat of a read is valid one cycle later, and is stored in a register.
   logic net_beat_q, net_beat_last_q, net_valid_q, net_last_q;
   logic [DataBits-1:0] net_data_q;
   logic [13:0] net_bytes_q;
@@ -341,7 +341,7 @@ module vireo_rx_scatter
     bytes_q <= bytes_d;
   end
 
-  // That a write failed is counted, and nothing else comes of it, see the page.
+  // A failed write is counted, without other effect, see the page.
   assign write_request_o.notify = 1'b1;
   assign write_request_o.tag = '0;
 

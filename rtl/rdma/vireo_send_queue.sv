@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Decides which QP's send work requests are read next, and reads them: asks descriptor fetch for buffers of QPs that
-// may have some, have room for records and are in a state that sends (RTS) or flushes (ERR), first come first served
-// and at most BuffersPerRequest at a time, and gives the bytes of each as work_request, in order. It knows the work
-// request's length and nothing of its contents; keys and opcodes are the requester's.
+// Schedules QPs for send work request fetches, and reads the work requests: requests buffers from descriptor fetch for
+// QPs that may have some, have space for records and are in a state that sends (RTS) or flushes (ERR), first come first
+// served and at most BuffersPerRequest at a time, and outputs the bytes of each as work_request, in order. It uses the
+// work request's length only, not its contents; keys and opcodes are the requester's.
 //
-// A replay has the work request of one record read once more, by the index of its descriptor; it waits for neither
-// room nor state, because its record is there already. Replays keep their order; replays and the line take turns.
+// A replay makes it read the work request of one record again, by the index of its descriptor; it waits for neither
+// space nor state, because its record exists already. Replays stay in order; replays and the line take turns.
 //
-// Every buffer that it got counts as a record in use until `retired` says otherwise, whatever became of it and of its
-// QP: so the count needs no clearing and is never wrong.
+// Every buffer received counts as a record in use until `retired` returns it, regardless of the state of its QP:
+// so the count needs no clearing and is never wrong.
 module vireo_send_queue
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
@@ -23,7 +23,7 @@ module vireo_send_queue
   input  logic              clk_i,
   input  logic              rst_ni,
   input  logic              mq_i,  // net_feature.mq was accepted: there are NetQueuePairs pairs, else one
-  input  logic              hold_i,  // no ring is asked, from the next cycle on; the line does not count as work
+  input  logic              hold_i,  // no ring is requested, from the next cycle on; the line does not count as work
 
   input  logic              qp_state_write_valid_i,
   input  qp_state_write_t   qp_state_write_i,
@@ -74,14 +74,14 @@ module vireo_send_queue
   localparam int unsigned RecordBits = $clog2(SendRecords) + 1;
   localparam int unsigned FetchCountBits = $bits(BuffersPerRequest);
   localparam int unsigned Most = 32'(BuffersPerRequest);
-  // A QP that was out of room comes back when it has this much: one request of many costs less than many of one.
+  // A QP that was out of space returns at this much: one request of many costs less than many of one.
   localparam int unsigned FetchRoom = SendRecords / 2 < Most ? SendRecords / 2 : Most;
   localparam int unsigned RequestBits = $clog2(Requests) + 1;
-  localparam int unsigned Infos = Fetches / 2;  // so that there is room for the answers to all reads
+  localparam int unsigned Infos = Fetches / 2;  // so that there is space for the responses to all reads
   localparam int unsigned InfoBits = $clog2(Infos) + 1;
   localparam int unsigned LineDepth = NumQps < 4 ? 4 : NumQps;
 
-  // What is read of a work request: all but the inline data, and the first element.
+  // Bytes read of a work request: all but the inline data, and the first element.
   localparam int unsigned HeadBytes = RdmaSqReqInlineDataOffset;
   localparam int unsigned TailBytes = RdmaSqReqBytes - RdmaSqReqSizeOffset + RdmaSgeBytes;
 
@@ -96,7 +96,7 @@ module vireo_send_queue
     return state == 3'(IbQpStateRts) || state == 3'(IbQpStateSqe) || state == 3'(IbQpStateErr);
   endfunction
 
-  logic [15:0] first_queue;  // where the send queues' indices begin
+  logic [15:0] first_queue;  // index of the first send queue
 
   vireo_qp_queues #(
     .Config(Config),
@@ -112,7 +112,7 @@ module vireo_send_queue
   logic replay_valid, replay_pop;
   replay_t replay;
   logic buffer_valid, buffer_pop, fetched_valid, fetched_pop;
-  // The tags and what only chains need are not looked at.
+  // The tags and fields used for chains only are ignored.
   /* verilator lint_off UNUSEDSIGNAL */
   buffer_t buffer;
   dma_fetched_t fetched;
@@ -133,7 +133,7 @@ module vireo_send_queue
     .s_valid_i(replay_valid_i), .s_ready_o(replay_ready_o), .s_data_i(replay_i),
     .m_valid_o(replay_valid), .m_ready_i(replay_pop), .m_data_o(replay)
   );
-  // Room for all that was asked for.
+  // Space for all buffers requested.
   vireo_fifo #(.Width(BufferBits), .Depth(Requests * Most)) u_buffer (
     .clk_i, .rst_ni,
     .s_valid_i(buffer_valid_i), .s_ready_o(buffer_ready_o), .s_data_i(buffer_i),
@@ -145,20 +145,20 @@ module vireo_send_queue
     .m_valid_o(fetched_valid), .m_ready_i(fetched_pop), .m_data_o(fetched)
   );
 
-  // --- Line: which QP asks next --------------------------------------------------------------------------------------
+  // --- Line: which QP requests next ----------------------------------------------------------------------------------
 
   typedef struct packed {
-    logic queued;                   // stands in the line
-    logic requested;                    // a request is under way
-    logic more;                     // its ring may hold more than was asked for
-    logic [RecordBits-1:0] in_use;  // records, those included that are asked for
+    logic queued;                   // is in the line
+    logic requested;                    // a request is outstanding
+    logic more;                     // its ring may hold more than was requested
+    logic [RecordBits-1:0] in_use;  // records, including those requested
   } slot_t;
 
   typedef struct packed {
     logic [QpBits-1:0] qpn;
     logic [FetchCountBits-1:0] count;
     logic is_replay;   // for a replay
-    logic resume;  // nothing was asked for: it only has its turn
+    logic resume;  // nothing was requested: it only takes its turn
   } fetch_request_t;
 
   typedef struct packed {
@@ -182,11 +182,11 @@ module vireo_send_queue
   fetch_request_t fetches_pending_in, fetches_pending;
   logic request_ready;           // a request can be made
   logic replays_ready, replays_valid, replays_pop, replay_servable;
-  // Its QP goes the way of all others.
+  // Its QP is handled like all others.
   /* verilator lint_off UNUSEDSIGNAL */
   replay_t replays;
   /* verilator lint_on UNUSEDSIGNAL */
-  logic answer_valid_d, answer_valid_q, answer_taken;  // a request is answered
+  logic answer_valid_d, answer_valid_q, answer_taken;  // a request has its response
   answer_t answer_d, answer_q;
   logic [FetchCountBits-1:0] got_d, got_q, answer_got_d, answer_got_q;
 
@@ -207,7 +207,7 @@ module vireo_send_queue
 
   logic unused_wake_load;
   logic [QpBits-1:0] unused_wake_index;
-  // Work may have been posted before the state that serves it: its beginning counts as a doorbell.
+  // Work may have been posted before the state that serves it: the start of that state acts as a doorbell.
   vireo_index_set #(.Entries(NumQps), .Lookup(1'b0)) u_wake (
     .clk_i, .rst_ni,
     .push_valid_i(qp_state_write_valid_i && is_served(qp_state_write_i.state)),
@@ -228,13 +228,13 @@ module vireo_send_queue
     .s_valid_i(fetches_pending_push), .s_ready_o(fetches_pending_ready), .s_data_i(fetches_pending_in),
     .m_valid_o(fetches_pending_valid), .m_ready_i(fetches_pending_pop), .m_data_o(fetches_pending)
   );
-  // Replays whose work request was not given. What goes beside them is only marked as theirs: the order is the same.
+  // Replays whose work request was not issued. Their order is that of the replies, which are only marked as theirs.
   vireo_fifo #(.Width(ReplayBits), .Depth(Infos)) u_replays (
     .clk_i, .rst_ni,
     .s_valid_i(replay_pop), .s_ready_o(replays_ready), .s_data_i(replay),
     .m_valid_o(replays_valid), .m_ready_i(replays_pop), .m_data_o(replays)
   );
-  // A replay is there before what it asked for.
+  // A replay is stored before its reply arrives.
   logic unused_ready;
   assign unused_ready = &{1'b0, replays_valid};
 
@@ -307,7 +307,7 @@ module vireo_send_queue
           line_turn_d = 1'b1;
           if (!doorbell_known) state_d = StChoose;
         end else if (replay_servable && (!line_servable || replay_turn_q)) begin
-          // Nothing of its QP's slot counts, so it is decided at once.
+          // Its QP's slot is irrelevant, so it is decided at once.
           state_d = StChoose;
           replay_pop = 1'b1;
           line_turn_d = 1'b0;
@@ -385,7 +385,7 @@ module vireo_send_queue
   dma_read_request_t fetch_d, fetch_q;
   logic [63:0] tail_address_d, tail_address_q;
   logic [12:0] tail_bytes_d, tail_bytes_q;
-  logic [InfoBits-1:0] infos_d, infos_q;  // whose work request was not given
+  logic [InfoBits-1:0] infos_d, infos_q;  // whose work request was not issued
   logic info_push, info_ready, info_valid, info_pop;
   info_t info_in, info;
   logic [31:0] tail_bytes_left;  // the fixed part, of the descriptor
@@ -413,7 +413,7 @@ module vireo_send_queue
     tail_bytes_left = buffer.bytes - 32'(RdmaSqReqBytes);
     info_in = '{qpn: fetches_pending.qpn, head: buffer.head, address: buffer.address, bytes: buffer.bytes, failed: RdmaErrorOk,
                 is_replay: fetches_pending.is_replay, resume: fetches_pending.resume};
-    // A send work request is one device-readable descriptor. [RFC v2, RoCE Support] That of a record was there once.
+    // A send work request is one device-readable descriptor. [RFC v2, RoCE Support] That of a record existed before.
     if (buffer.status != BufferStatusOk) begin
       info_in.address = '0;
       info_in.bytes = '0;
@@ -478,13 +478,13 @@ module vireo_send_queue
   queue_failure_t failure_d, failure_q;
   logic [7:0] failed;
   logic own_failure;      // of a work request that is no replay
-  logic reported, report;       // of info.qpn, as it was when that was here one cycle ago; it is told now
+  logic reported, report;       // of info.qpn, as read one cycle ago; it is reported now
   logic flag_read_q;         // it was
-  logic cleared_valid_q;  // a life of `cleared_q` has begun one cycle ago
+  logic cleared_valid_q;  // an instance of `cleared_q` started one cycle ago
   logic [QpBits-1:0] cleared_q;
 
-  // QPs of which a failure was told since the last clear. A clear is written one cycle late and goes first, so nothing
-  // waits for what comes from outside in that cycle.
+  // QPs with a failure reported since the last clear. A clear is written one cycle late and has priority, so nothing
+  // waits for an external input in that cycle.
   vireo_table #(.Width(1), .Depth(NumQps)) u_reported (
     .clk_i, .rst_ni,
     .write_i(cleared_valid_q || report), .write_address_i(cleared_valid_q ? cleared_q : info.qpn),
@@ -555,9 +555,9 @@ module vireo_send_queue
         work_d.head_bytes = '0;
         work_d.tail_bytes = '0;
       end
-      // Of a replay the completer decides what it means: its record may have ended, and its buffer be another's by now.
+      // The completer judges a replay's failure: its record may have ended, and its buffer may be reused by now.
       if (own_failure) begin
-        // One ends the QP: what was under way behind it has nothing more to tell.
+        // One ends the QP: later work in flight reports nothing more.
         report = !reported;
         failure_valid_d = report;
         failure_d = '{vq_index: first_queue + {15'(info.qpn), 1'b0}, code: failed};
@@ -578,7 +578,7 @@ module vireo_send_queue
     cleared_q <= qp_state_write_i.qpn[QpBits-1:0];
   end
 
-  // What one machine adds and another takes away.
+  // What one machine adds and another removes.
   always_comb begin
     requests_d = requests_q + RequestBits'(fetches_pending_push) - RequestBits'(fetches_pending_pop);
     infos_d = infos_q + InfoBits'(info_push) - InfoBits'(info_pop);

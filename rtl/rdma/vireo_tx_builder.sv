@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Sends packets: adds to each what its queue pair's row says of the path and the peer, or for a datagram what its
-// address handle's row says of the path and the packet itself of the peer, and has the framer make a frame of it.
-// Packets from gather, answers of the responder's side and net frames, which leave as they come, take turns. It checks
-// nothing and keeps no order but that of each input.
+// Sends packets: adds path and peer from its queue pair's row, or for a datagram the path from its address handle's row
+// and the peer from the packet itself, and has the framer make a frame of it.
+// Packets from gather, the responder's responses and net frames, which pass unchanged, take turns. It checks
+// nothing and keeps no order except that of each input.
 //
 // A net frame does not pass through the framer: it waits until that is empty, and no packet enters it meanwhile.
 module vireo_tx_builder
@@ -17,7 +17,7 @@ module vireo_tx_builder
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
-  input  logic                  enable_i,  // 0: no frame is begun
+  input  logic                  enable_i,  // 0: no frame is started
   input  logic [47:0]           mac_i,     // the device's own; byte 0 in 7:0
 
   input  logic                  table_write_valid_i,
@@ -36,11 +36,11 @@ module vireo_tx_builder
   output logic                  payload_ready_o,
   input  logic [DataBits-1:0]   payload_data_i,
 
-  // Net frames, padded. From a frame's first beat on there is one in every cycle in which it is taken.
+  // Net frames, padded. From a frame's first beat on, one is valid in every cycle in which it is taken.
   input  logic                  net_valid_i,
   output logic                  net_ready_o,
-  input  logic [13:0]           net_bytes_i,  // of the frame; stays for all of it
-  input  logic [DataBits-1:0]   net_data_i,   // from lane 0 of a beat on, zero behind the last byte
+  input  logic [13:0]           net_bytes_i,  // of the frame; stable for all of it
+  input  logic [DataBits-1:0]   net_data_i,   // from lane 0 of a beat on, zero after the last byte
 
   // Frames, as of vireo_tx_framer.
   output logic                  m_axis_tvalid_o,
@@ -49,7 +49,7 @@ module vireo_tx_builder
   output logic [DataBits/8-1:0] m_axis_tkeep_o,
   output logic                  m_axis_tlast_o,
 
-  output logic                  response_taken_o,  // a packet with is_response is under way from here on
+  output logic                  response_taken_o,  // a packet with is_response was taken
   output logic                  qp_sent_valid_o,   // likewise, one with ack_req
   output qp_sent_t              qp_sent_o,
   output logic                  tx_frame_o,        // a frame's last beat is visible
@@ -67,7 +67,7 @@ module vireo_tx_builder
   localparam int unsigned EntropyBits = 14;
   localparam int unsigned ProductBits = 48;  // of two queue pair numbers
 
-  // What of a table_path_t counts here.
+  // Fields of table_path_t used here.
   typedef struct packed {
     logic [7:0] hop_limit;
     logic [7:0] traffic_class;
@@ -80,7 +80,7 @@ module vireo_tx_builder
     logic [15:0][7:0] dgid;
   } path_t;
 
-  // What of a table_qp_context_t counts here. Of a table_ah_t the path does.
+  // Fields of table_qp_context_t used here. Of table_ah_t the path is used.
   typedef struct packed {
     logic [23:0] dest_qpn;
     path_t path;
@@ -102,7 +102,7 @@ module vireo_tx_builder
   logic write_row, write_ah;
 
   always_comb begin
-    // Whatever counts only now and then, here and below, is zero meanwhile, so that simulation passes it by.
+    // Signals used only in some cycles, here and below, are zero otherwise, so that simulation skips them.
     written_qp = '0;
     written_row = '0;
     written_ah = '0;
@@ -171,9 +171,9 @@ module vireo_tx_builder
   // --- One packet or net frame after the other
   typedef enum logic [2:0] {
     StIdle,   // takes a packet and reads both rows, or chooses a net frame
-    StRow,    // begins the source port
-    StToken,  // makes the token
-    StOffer,   // gives it to the framer
+    StRow,    // starts the source port
+    StToken,  // builds the token
+    StOffer,   // offers it to the framer
     StEmpty,  // a net frame waits until the framer is empty and the MAC is ready
     StNet     // takes a net frame's beats
   } state_e;
@@ -182,7 +182,7 @@ module vireo_tx_builder
   state_e state_d, state_q;
   logic [1:0] pick;
   logic [1:0] winner_d, winner_q;  // of the last packet or net frame
-  logic net_waits_q;               // a net frame's first beat was there in the cycle before
+  logic net_waits_q;               // a net frame's first beat was valid in the cycle before
   logic ready_q;                   // of the MAC
   logic take;
   logic [$clog2(TxFramerLatency + 2)-1:0] frames_d, frames_q;
@@ -235,7 +235,7 @@ module vireo_tx_builder
   assign qp_sent_valid_o = take && packet_d.ack_req;
   assign qp_sent_o = '{qpn: packet_d.qpn, psn: packet_d.last_psn, epoch: packet_d.epoch};
 
-  // The source port is that of Linux: from the flow label, else, symmetrically, from both queue pair numbers.
+  // The source port as in Linux: from the flow label, else, symmetrically, from both queue pair numbers.
   // [IBTA A17.4.3; Linux, include/rdma/ib_verbs.h: rdma_get_udp_sport, rdma_calc_flow_label,
   // rdma_flow_label_to_udp_sport]
   always_comb begin
@@ -280,7 +280,7 @@ module vireo_tx_builder
       winner_q <= winner_d;
       enable_q <= enable_i;
       ready_q <= m_axis_tready_i;
-      // The beat behind a frame's last one is another frame's; that it is there is not known before it is seen.
+      // The beat after a frame's last one is another frame's; its presence is not known before it is sampled.
       net_waits_q <= net_valid_i && !net_ready_o;
     end
   end
@@ -343,7 +343,7 @@ module vireo_tx_builder
   );
 
   // --- Net frames: one register between input and MAC.
-  logic [BeatsBits-1:0] left_d, left_q;  // beats of the net frame that are not taken
+  logic [BeatsBits-1:0] left_d, left_q;  // beats of the net frame not yet taken
   logic net_valid_q, net_last_q;
   logic [DataBits-1:0] net_data_q;
   logic [BeatBytes-1:0] net_keep_d, net_keep_q;
@@ -396,7 +396,7 @@ module vireo_tx_builder
 
   assign idle_o = in_valid == '0 && state_q == StIdle && frames_q == '0 && !net_valid_q;
 
-  // Fields of the table that do not matter here.
+  // Fields of the table that are not used here.
   logic unused;
   assign unused = ^{written_qp, written_ah, table_write_i, folded40, packet_q};
 

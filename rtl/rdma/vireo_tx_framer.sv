@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Makes an Ethernet frame of one token and its payload: headers with their lengths and checksum, payload behind them,
-// pad, ICRC, and padding to the shortest frame. It knows no queue pair and decides nothing: what the token says is
-// sent, for any opcode.
+// Makes an Ethernet frame of one token and its payload: headers with their lengths and checksum, payload, pad,
+// ICRC, and padding to the shortest frame. It has no queue pair state and decides nothing: it sends the token's
+// fields as they are, for any opcode.
 //
-// A frame is one unbroken train of beats that begins TxFramerLatency cycles after its token is accepted; the payload is
-// taken as an unbroken train, too. Back pressure works between frames only and at the front: m_axis_tready_i says
-// whether one more frame may be started, and whoever drives it has room for that frame and all that is on its way.
+// A frame is one unbroken train of beats that starts TxFramerLatency cycles after its token is accepted; the payload is
+// taken as an unbroken train, too. Back-pressure works between frames only and at the front: m_axis_tready_i allows one
+// more frame to start, and its driver reserves space for that frame and all that are in flight.
 //
-// Frames are laid out in words of four bytes that begin two bytes before the frame (see vireo_icrc_insert), so that the
-// payload is shifted by a whole number of words, plus two bytes that cost nothing.
+// Frames are laid out in words of four bytes that start two bytes before the frame (see vireo_icrc_insert), so that the
+// payload is shifted by a whole number of words, plus two bytes at no cost.
 module vireo_tx_framer
   import vireo_spec_pkg::*;
   import vireo_common_pkg::network16;
@@ -25,16 +25,16 @@ module vireo_tx_framer
   output logic                  token_ready_o,
   input  tx_token_t             token_i,
 
-  // Payload of the accepted token, in beats that are full but for the last.
+  // Payload of the accepted token, in beats that are full except for the last.
   input  logic                  payload_valid_i,  // must be 1 whenever payload_ready_o is
   output logic                  payload_ready_o,
   input  logic [DataBits-1:0]   payload_data_i,   // byte k of the beat in [8k +: 8]
 
-  // Frames without check sequence. Once begun, a frame is not stopped.
+  // Frames without check sequence. Once started, a frame is not stalled.
   output logic                  m_axis_tvalid_o,
   input  logic                  m_axis_tready_i,  // a token may be accepted in the next cycle
-  output logic [DataBits-1:0]   m_axis_tdata_o,   // byte k of the beat in [8k +: 8]; bytes that are not kept are zero
-  output logic [DataBits/8-1:0] m_axis_tkeep_o,   // all ones but in the last beat, there ones from bit 0 upwards
+  output logic [DataBits-1:0]   m_axis_tdata_o,   // byte k of the beat in [8k +: 8]; bytes without tkeep are zero
+  output logic [DataBits/8-1:0] m_axis_tkeep_o,   // all ones except in the last beat, there ones from bit 0 upwards
   output logic                  m_axis_tlast_o
 );
 
@@ -44,7 +44,7 @@ module vireo_tx_framer
   localparam int unsigned IndexBits = 11 - WordBits;
   localparam int unsigned L4Bytes = UdpBytes + BthBytes + RxExtensionBytes;
   localparam int unsigned HeaderBeats = (RxHeaderBytes + BeatBytes - 1) / BeatBytes;
-  // The payload is shifted in two cycles, by so many bits of the number of words in the first.
+  // The payload is shifted in two cycles, by this many bits of the number of words in the first.
   localparam int unsigned EarlyBits = WordBits < 2 ? WordBits : 2;
 
   // The first word of a frame holds two bytes of it.
@@ -63,7 +63,7 @@ module vireo_tx_framer
     return index_t'(word >> WordBits);
   endfunction
 
-  // Index of the beat in which the payload begins, or would begin. The first half of a word lies in the four bytes of
+  // Index of the beat in which the payload starts, or would start. The first half of a word lies in the four bytes of
   // a beat that the word before it ends.
   function automatic index_t payload_beat(input logic [4:0] header_words);
     return beat_of(11'(header_words) - 11'd1);
@@ -74,7 +74,7 @@ module vireo_tx_framer
     return (data << (8 * bytes)) | (data >> (DataBits - 8 * bytes));
   endfunction
 
-  // Rotates a beat upwards by as many words as the bits from, ..., to - 1 of a number say.
+  // Rotates a beat upwards by as many words as bits [from, to) of a number encode.
   function automatic logic [DataBits-1:0] rotate_words(input logic [DataBits-1:0] data, input logic [4:0] words,
                                                        input int unsigned from, input int unsigned to);
     rotate_words = data;
@@ -92,7 +92,7 @@ module vireo_tx_framer
   logic [4:0] header_words_d, header_words1_q;  // up to the payload
   logic [10:0] end_words_d, end_words1_q;       // up to the ICRC
   logic [LaneBits-1:0] partial_bytes;
-  logic [13-LaneBits:0] payload_left_d, payload_left1_q;  // beats that have not been taken
+  logic [13-LaneBits:0] payload_left_d, payload_left1_q;  // beats not yet taken
   logic payload_ready_d, payload_ready1_q;
   index_t index_d, index1_q;  // of the beat in this slot
   logic last_d, last1_q;
@@ -207,7 +207,7 @@ module vireo_tx_framer
     end
   end
 
-  // What travels with a beat.
+  // State carried with a beat.
   typedef struct packed {
     logic                last;
     logic                at_end;      // holds the last byte before the ICRC
@@ -254,8 +254,8 @@ module vireo_tx_framer
   end
 
   always_ff @(posedge clk_i) begin
-    // Here and below: a stage without a beat stays as it is, and what it would compute is zero, so that simulation
-    // passes it by.
+    // Here and below: a stage without a beat keeps its value, and its inputs are zero, so that simulation
+    // skips it.
     if (valid1_q) begin
       beat2_q <= beat2_d;
       header2_q <= header2_d;
@@ -268,7 +268,7 @@ module vireo_tx_framer
     end
   end
 
-  // Stage 2: the rest of the shift, and where each byte of the beat comes from: the headers, this beat of payload or
+  // Stage 2: the rest of the shift, and the source of each byte of the beat: the headers, this beat of payload or
   // the one before.
   logic valid3_q;
   beat_t beat3_q;
@@ -325,7 +325,7 @@ module vireo_tx_framer
     end
   end
 
-  // Stage 3: the beat as it is sent, but for the ICRC.
+  // Stage 3: the beat as sent, except for the ICRC.
   logic valid4_q;
   beat_t beat4_q;
   logic [DataBits-1:0] previous_q;
@@ -340,7 +340,7 @@ module vireo_tx_framer
     checksum = '0;
     header3 = '0;
     if (valid3_q) begin
-      // The carries come back in; so may the one that this gives, which cannot give another. [RFC 1071, 2]
+      // The carries are added back; so may the one that this produces, which cannot produce another. [RFC 1071, 2]
       folded = {1'b0, sum3_q[15:0]} + 17'(sum3_q[19:16]);
       checksum = ~(folded[15:0] + 16'(folded[16]));
 
@@ -412,7 +412,7 @@ module vireo_tx_framer
     .m_axis_tlast_o
   );
 
-  // Bits that do not matter here.
+  // Unused bits.
   logic unused;
   assign unused = ^{info, token1_q.bth.pad_count, beat4_q.short_frame};
 

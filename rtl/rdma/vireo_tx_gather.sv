@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Reads the payload of packets from host memory and keeps it until the packet is sent. Of the runs of a packet, which
-// come in one job or in several, it makes one train of beats without a gap, and passes the packet on when all of its
-// payload is here. Jobs come on two streams, which take turns packet by packet; packets leave in the order in which
-// their last jobs were taken, also those without payload. It checks nothing: what is read is what the jobs say.
+// Reads the payload of packets from host memory and buffers it until they are sent. Of the runs of a packet, which
+// come in one job or in several, it makes one train of beats without a gap, and passes the packet on when its payload
+// is complete (store and forward). Jobs come on two streams, which alternate per packet; packets leave in the order in
+// which their last jobs were taken, also those without payload. It checks nothing: it reads what the jobs specify.
 //
-// Room for all of a packet is taken before its first read is asked for, so that every beat that comes has its place.
+// Space for all of a packet is reserved before its first read is requested, so that every beat has its place.
 // The packet joins the line when its last job is taken. Until then it is the newest one in the buffer, so that a drop
-// needs no more than to go back to where it began, once the reads under way have come.
+// only rewinds to its start, once the outstanding reads have returned.
 //
 // The payload buffer has two banks, of the beats with even and with odd numbers: the last beat of the last run may
-// end one beat of the payload and begin another, and both are written in one cycle.
+// end one beat of the payload and start another, and both are written in one cycle.
 module vireo_tx_gather
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
@@ -36,11 +36,11 @@ module vireo_tx_gather
   input  logic                 read_request_ready_i,
   output dma_read_request_t    read_request_o,
 
-  // Answers to the requests, in their order. Every beat is taken.
+  // Trains for the requests, in their order. Every beat is accepted.
   input  logic                 train_valid_i,   // from the first to the last beat of a train
-  input  logic [DataBits-1:0]  train_data_i,    // from lane 0 on, zero behind the last byte
+  input  logic [DataBits-1:0]  train_data_i,    // from lane 0 on, zero after the last byte
   input  logic                 train_last_i,
-  input  logic [7:0]           train_tag_i,     // of the request; these three stay for the whole train
+  input  logic [7:0]           train_tag_i,     // of the request; these three are stable for the whole train
   input  logic [12:0]          train_bytes_i,
   input  axi_resp_e            train_resp_i,
 
@@ -48,18 +48,18 @@ module vireo_tx_gather
   input  logic                 packet_ready_i,
   output tx_packet_t           packet_o,
 
-  // Payload of the packets that left, in their order, each from lane 0 of a beat on, zero behind its last byte. The
-  // first beat is there as soon as its packet and all payload before it was taken; then there is one in every cycle.
+  // Payload of the packets that left, in their order, each from lane 0 of a beat on, zero after its last byte. The
+  // first beat is valid as soon as its packet and all payload before it was taken; then one in every cycle.
   output logic                 payload_valid_o,
   input  logic                 payload_ready_i,
   output logic [DataBits-1:0]  payload_data_o,
 
-  // Packets whose payload could not be read. They go nowhere else, but of a response its NAK does.
+  // Packets whose payload could not be read. They are not sent, except for a response's NAK.
   output logic                 failed_valid_o,
   input  logic                 failed_ready_i,
   output qp_failure_t          failed_o,
 
-  // Packets with `reports` that go on: taken before the packet is given.
+  // Packets with `reports` that are sent: taken before the packet is output.
   output logic                 sent_valid_o,
   input  logic                 sent_ready_i,
   output rx_ack_t              sent_o,
@@ -74,22 +74,22 @@ module vireo_tx_gather
   localparam int unsigned PlaceBits = $clog2(Beats);
   localparam int unsigned CountBits = 14 - LaneBits;  // of the beats of a packet
   localparam int unsigned JobsBits = $clog2(JobDepth);
-  localparam int unsigned RunBits = $clog2(BufferBytes) + 1;  // every run under way has a byte of the buffer or more
+  localparam int unsigned RunBits = $clog2(BufferBytes) + 1;  // every outstanding run has a byte of the buffer or more
 
-  // A request's tag says what the train is to its packet.
+  // A request's tag: role of the train in its packet.
   localparam int unsigned TagFurther = 0;  // bit: not the first run
-  localparam int unsigned TagLast = 1;     // bit: no run comes behind it
+  localparam int unsigned TagLast = 1;     // bit: the last run
 
-  // --- Jobs: room, then one request per run.
+  // --- Jobs: space, then one request per run.
   typedef struct packed {
     logic [CountBits-1:0] beats;
     tx_packet_t packet;
   } waiting_t;
 
   typedef enum logic [1:0] {
-    StTake,   // takes a job for which there is room, or a drop
-    StFirst,  // asks for its first run
-    StSecond  // asks for its second run
+    StTake,   // takes a job for which there is space, or a drop
+    StFirst,  // requests its first run
+    StSecond  // requests its second run
   } fetch_e;
 
   logic [1:0] in_valid, in_ready;            // 0: job, 1: response
@@ -101,7 +101,7 @@ module vireo_tx_gather
   logic [63:0] address0_q, address1_q;
   logic [12:0] bytes0_q, bytes1_q;
   logic more_q, further_q;                   // of the job: another one of its packet follows; one came before
-  logic part_d, part_q;                      // the next job goes on with the packet
+  logic part_d, part_q;                      // the next job continues the packet
   logic [CountBits-1:0] job_beats;           // of all of the packet
   logic [CountBits-1:0] part_beats_q;
   logic take, begins, ends, drop;
@@ -109,7 +109,7 @@ module vireo_tx_gather
   waiting_t waiting, waiting_in;
   logic [PlaceBits:0] free_d, free_q;        // beats of the buffer that belong to no packet
   logic [JobsBits:0] jobs_d, jobs_q;         // packets that were taken whole and not decided on
-  logic [RunBits-1:0] runs_d, runs_q;        // that were asked for and are not in the buffer
+  logic [RunBits-1:0] runs_d, runs_q;        // that were requested and are not in the buffer
   logic run_done;                            // one more is from the next cycle on
 
   vireo_slice #(
@@ -139,7 +139,7 @@ module vireo_tx_gather
   );
 
   always_comb begin
-    // Jobs of a packet are not mixed with another's. One that has to wait for room is waited for.
+    // Jobs of a packet are not mixed with another's. A packet that must wait for space keeps its turn.
     winner_d = !part_q && in_valid[!winner_q] ? !winner_q : winner_q;
     job_valid = in_valid[winner_d];
     job = '0;
@@ -153,7 +153,7 @@ module vireo_tx_gather
     unique case (fetch_q)
       StTake: begin
         if (job.drop) begin
-          // What was asked for comes all the same, and needs its place until then.
+          // Requested data arrives nevertheless, and needs its place until then.
           take = job_valid && (!part_q || runs_q == '0);
         end else begin
           take = job_valid && (job.more || waiting_space) && (part_q || (PlaceBits + 1)'(job_beats) <= free_q);
@@ -236,7 +236,7 @@ module vireo_tx_gather
     end
   endfunction
 
-  logic [LaneBits-1:0] end_lane_q;  // behind the runs of the packet so far
+  logic [LaneBits-1:0] end_lane_q;  // after the runs of the packet so far
   logic [LaneBits-1:0] shift;
   logic valid1_q, last1_q, further1_q, last_run1_q;
   logic [LaneBits-1:0] shift1_q;
@@ -268,11 +268,11 @@ module vireo_tx_gather
     end
   end
 
-  // Stage 2: joined with what the beat before left, and written.
+  // Stage 2: joined with the rest of the beat before, and written.
   logic [DataBits-1:0] left_d, left_q;  // its lanes below the shift are not written yet
   logic [DataBits-1:0] joined, rest;
   logic [LaneBits+1:0] filled;          // lanes from 0 to the end of the train's last beat, rotated
-  logic joins;                          // the beat is not written: the next run goes on in it
+  logic joins;                          // the beat is not written: the next run continues in it
   logic write, write_rest;
   logic [PlaceBits-1:0] start_place_q;  // of the packet that comes
   logic [PlaceBits-1:0] write_place_d, write_place_q;
@@ -296,7 +296,7 @@ module vireo_tx_gather
     write_rest = valid1_q && last1_q && last_run1_q && filled > (LaneBits + 2)'(BeatBytes);
     run_done = valid1_q && last1_q;
     write_place_d = write_place_q + PlaceBits'(write) + PlaceBits'(write_rest);
-    // No run is under way then.
+    // No run is outstanding then.
     if (drop) write_place_d = start_place_q;
     bad_d = resp1_q != AxiRespOkay || (further1_q && bad_q);
     done = run_done && last_run1_q;
@@ -337,10 +337,10 @@ module vireo_tx_gather
   // --- Packets: decided on in order.
   typedef enum logic [2:0] {
     StWait,   // for a packet and all of its payload
-    StSent,   // says that it goes on
+    StSent,   // reports that it is sent
     StStart,  // its first beat is being read
-    StPacket,   // gives the packet
-    StFail    // gives the failure
+    StPacket,   // outputs the packet
+    StFail    // reports the failure
   } send_e;
 
   send_e send_d, send_q;
@@ -365,7 +365,7 @@ module vireo_tx_gather
             release_beats = 1'b1;
             send_d = StStart;
           end else if (stored_q == '0 && !payload_valid_q) begin
-            // Dropping moves the place that is read next, so nothing before it may be left.
+            // Dropping moves the read pointer, so nothing before it may remain.
             decide = 1'b1;
             drop_beats = 1'b1;
             send_d = StFail;
@@ -389,8 +389,8 @@ module vireo_tx_gather
     done_ready = decide && waiting.beats != '0;
   end
 
-  // A response always has an AETH with it, though a middle one does not send it: if its payload cannot be read, a NAK
-  // takes its place. [IBTA vol. 1, 9.7.5.2.2, 9.9.5.2]
+  // A response always has an AETH, though a middle one does not send it: if its payload cannot be read, a NAK
+  // replaces it. [IBTA vol. 1, 9.7.5.2.2, 9.9.5.2]
   always_comb begin
     nak = unpack_aeth(waiting.packet.extension[8*AethBytes-1:0]);
     nak = aeth_t'({AethSyndromeNakRemoteOperationalError, nak.msn});
@@ -420,13 +420,13 @@ module vireo_tx_gather
   assign packet_valid_o = send_q == StPacket;
   assign packet_o = packet_q;
   assign sent_valid_o = send_q == StSent;
-  // UC and UD: nobody acknowledges, so that the completer hears of it as if somebody did. [IBTA vol. 1, 9.8]
+  // UC and UD: without acknowledges from a peer, one is generated for the completer. [IBTA vol. 1, 9.8]
   assign sent_o = '{qpn: packet_q.qpn, psn: packet_q.psn, syndrome: 8'(AethSyndromeAckNoCredits), default: '0};
   assign failed_valid_o = send_q == StFail;
   assign failed_o = '{qpn: packet_q.qpn, event_type: 16'(RdmaEventTypeQpFatal), code: 32'(RdmaErrorQueueDmaError),
                      default: '0};
 
-  // --- Payload: as in vireo_fifo, but that packets make beats visible, not writes.
+  // --- Payload: as in vireo_fifo, but packets make beats visible, not writes.
   logic [PlaceBits-1:0] read_place_d, read_place_q;
   logic bank_q;  // that the beat at the output is from
   logic read;
@@ -502,7 +502,7 @@ module vireo_tx_gather
   assign idle_o = in_valid == '0 && fetch_q == StTake && !part_q && jobs_q == '0 && send_q == StWait && stored_q == '0
                && !payload_valid_q;
 
-  // Bits that do not matter here.
+  // Unused bits.
   logic unused;
   assign unused = ^{train_tag_i, train_bytes_i};
 
