@@ -14,15 +14,15 @@
 #include "host/verbs/queue_pair.h"
 #include "platform/vireo_nic.h"
 #include "vp/host.h"
-#include "vp/letter.h"
+#include "vp/out_of_band.h"
 
 namespace vireo::examples {
 namespace {
 
 constexpr uint32_t kBytes = 100'000;
-constexpr uint64_t kPatienceNs = 1'000'000;
+constexpr uint64_t kTimeoutNs = 1'000'000;
 
-void Say(Host& host, const char* what) {
+void Print(Host& host, const char* what) {
   std::printf("%10llu ns  %s: %s\n", static_cast<unsigned long long>(host.NowNs()), host.name(), what);
 }
 
@@ -76,7 +76,7 @@ struct World {
     b.host.program = [this] { Run(b, a.number, card_b, card_a, false); };
   }
 
-  void Run(Machine& machine, uint8_t peer_number, Letter<Card>& own_card, Letter<Card>& peer_card, bool writes) {
+  void Run(Machine& machine, uint8_t peer_number, OutOfBand<Card>& own_card, OutOfBand<Card>& peer_card, bool writes) {
     Host& host = machine.host;
     const auto device = Must(verbs::Device::Open(host, {.wanted = host::DefaultFeatures()}), "device");
     uint8_t gid[16];
@@ -96,36 +96,36 @@ struct World {
     std::ranges::copy(Machine::Mac(peer_number), connection.path.dmac);
     connection.path.grh.hop_limit = 64;
     Must(qp->Connect(connection), "connection");
-    Say(host, "connected");
+    Print(host, "connected");
 
     if (writes) {
       is_b_ready.Take();
       for (uint32_t i = 0; i < kBytes; ++i) memory->data()[i] = Pattern(i);
       const spec::RdmaSge element = region->Sge(0, kBytes);
-      Say(host, "posts an RDMA WRITE of 100000 bytes");
+      Print(host, "posts an RDMA WRITE of 100000 bytes");
       Must(qp->PostSend({.wr_id = 1,
                          .opcode = spec::IbWrOpcode::kRdmaWrite,
                          .sg_list = std::span(&element, 1),
                          .remote_addr = peer.address,
                          .rkey = peer.rkey}),
            "RDMA WRITE");
-      const auto completion = Must(cq->Wait(host.NowNs() + kPatienceNs), "completion");
-      Say(host, completion ? spec::ToString(completion->status) : "no completion");
+      const auto completion = Must(cq->Wait(host.NowNs() + kTimeoutNs), "completion");
+      Print(host, completion ? spec::ToString(completion->status) : "no completion");
       is_b_done.Take();
     } else {
       is_b_ready.Put(true);
-      const uint64_t deadline = host.NowNs() + kPatienceNs;
+      const uint64_t deadline = host.NowNs() + kTimeoutNs;
       while (memory->data()[kBytes - 1] != Pattern(kBytes - 1) && host.NowNs() < deadline) host.Progress();
       for (uint32_t i = 0; i < kBytes; ++i) good_bytes += memory->data()[i] == Pattern(i) ? 1 : 0;
-      Say(host, good_bytes == kBytes ? "has all of it in its memory" : "does not have the data that was sent");
+      Print(host, good_bytes == kBytes ? "has all of it in its memory" : "does not have the data that was sent");
       is_b_done.Put(true);
     }
   }
   static uint8_t Pattern(uint32_t i) { return static_cast<uint8_t>(i * 7 + i / 256 + 1); }
 
   Machine a{"a", "nic_a", 1}, b{"b", "nic_b", 2};
-  Letter<Card> card_a, card_b;
-  Letter<bool> is_b_ready, is_b_done;
+  OutOfBand<Card> card_a, card_b;
+  OutOfBand<bool> is_b_ready, is_b_done;
   uint32_t good_bytes = 0;
 };
 

@@ -39,7 +39,7 @@ std::string RunBreakdown(const Options& options, const std::string& device, Row&
       return host::ToString(posted.error());
     }
     for (size_t count = 0; count == 0;) {
-      if (!bench.RunUntilWritten([] {})) return "no completion\n" + bench.system->Complaints();
+      if (!bench.RunUntilWritten([] {})) return "no completion\n" + bench.system->Violations();
       auto polled = pair.side[0].cq->Poll(cqe);
       if (!polled.ok()) return host::ToString(polled.error());
       count = *polled;
@@ -48,7 +48,7 @@ std::string RunBreakdown(const Options& options, const std::string& device, Row&
     if (cqe[0].status != spec::IbWcStatus::kSuccess) return std::string("completion: ") + spec::ToString(cqe[0].status);
     if (std::string error = bench.RunUntilQuiet(); !error.empty()) return error;
   }
-  if (std::string complaints = bench.system->Complaints(); !complaints.empty()) return complaints;
+  if (std::string violations = bench.system->Violations(); !violations.empty()) return violations;
 
   // Events are ordered per NIC only.
   auto events = bench.observer.events();

@@ -56,7 +56,7 @@ std::string RunRoundTrip(const Options& options, const std::string& device, Row&
     std::array<spec::RdmaCqReq, 4> cqes;
     for (const uint64_t wanted = received.at(host) + 1; received.at(host) != wanted;) {
       if (!bench.RunUntilWritten([] {}, host)) {
-        return fmt::format("no message at host {}\n{}", host, bench.system->Complaints());
+        return fmt::format("no message at host {}\n{}", host, bench.system->Violations());
       }
       auto count = sides.at(host).cq->Poll(cqes);
       if (!count.ok()) return host::ToString(count.error());
@@ -92,7 +92,7 @@ std::string RunRoundTrip(const Options& options, const std::string& device, Row&
   }
   cpu = CpuSeconds() - cpu;
   if (std::string error = bench.RunUntilQuiet(); !error.empty()) return error;
-  if (std::string complaints = bench.system->Complaints(); !complaints.empty()) return complaints;
+  if (std::string violations = bench.system->Violations(); !violations.empty()) return violations;
   row.metrics = {
       {"one_way_ns_p50", Percentile(one_way, 50), "ns"},
       {"one_way_ns_p99", Percentile(one_way, 99), "ns"},

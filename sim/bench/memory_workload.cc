@@ -57,7 +57,7 @@ std::string RunMemory(const Options& options, const std::string& device, Row& ro
       return fmt::format("queue pair {}: its WRITE did not arrive", i);
     }
   }
-  if (std::string complaints = bench.system->Complaints(); !complaints.empty()) return complaints;
+  if (std::string violations = bench.system->Violations(); !violations.empty()) return violations;
   const uint64_t resident = ResidentBytes();
   if (resident > kMaxResidentBytes) {
     return fmt::format("{} bytes resident, the limit is {}", resident, kMaxResidentBytes);

@@ -99,7 +99,7 @@ std::string RunNetWorkload(const Options& options, const std::string& device, co
       }
     }
     if (!bench.RunUntilWritten([&] { progress.Tick(received, fill + measured); }, 1)) {
-      return fmt::format("no frame received after {} frames\n{}", received, bench.system->Complaints());
+      return fmt::format("no frame received after {} frames\n{}", received, bench.system->Violations());
     }
     for (uint16_t i = 0; i < pairs; ++i) {
       if (std::string error = take(i); !error.empty()) return error;
@@ -111,7 +111,7 @@ std::string RunNetWorkload(const Options& options, const std::string& device, co
     }
   }
   if (std::string error = bench.RunUntilQuiet(); !error.empty()) return error;
-  if (std::string complaints = bench.system->Complaints(); !complaints.empty()) return complaints;
+  if (std::string violations = bench.system->Violations(); !violations.empty()) return violations;
   row.metrics = Measure(options, *begin, *end, workload.bytes, latencies);
   row.metrics.push_back({"queue_pairs", static_cast<double>(pairs), "1"});
   return "";

@@ -167,7 +167,7 @@ std::string RunWorkload(const Options& options, const std::string& device, const
       }
     }
     if (!bench.RunUntilWritten([&] { progress.Tick(completed, fill + measured); })) {
-      return fmt::format("no completion after {} messages\n{}", completed, bench.system->Complaints());
+      return fmt::format("no completion after {} messages\n{}", completed, bench.system->Violations());
     }
     const uint64_t first_completed = queues[0].completed;
     for (size_t i = 0; i < queue_pairs; ++i) {
@@ -205,7 +205,7 @@ std::string RunWorkload(const Options& options, const std::string& device, const
       return fmt::format("queue pair {}: wrong data in the peer's memory", i);
     }
   }
-  if (std::string complaints = bench.system->Complaints(); !complaints.empty()) return complaints;
+  if (std::string violations = bench.system->Violations(); !violations.empty()) return violations;
 
   row.metrics = Measure(options, *begin, *end, workload.bytes, latencies);
   row.metrics.push_back({"queue_pairs", static_cast<double>(queue_pairs), "1"});

@@ -236,12 +236,12 @@ Cycle LockstepNic::NextDeadline() const {
 
 void LockstepNic::OnOutput(Side side, EventKind kind, Cycle cycle, std::span<const uint8_t> payload, uint64_t address,
                            uint32_t id, uint32_t bytes, uint8_t status) {
-  const uint64_t of_kind = side == kMaster ? said_[static_cast<size_t>(kind)]++ : 0;
+  const uint64_t of_kind = side == kMaster ? event_counts_[static_cast<size_t>(kind)]++ : 0;
   if (!IsComparing()) return;
   const Stream stream = StreamOf(kind);
   Lane& lane = lanes_[static_cast<size_t>(stream)];
   const Event event = {
-      kind, status, cycle, address, id, bytes, lane.said[side]++, of_kind, {payload.begin(), payload.end()}};
+      kind, status, cycle, address, id, bytes, lane.event_counts[side]++, of_kind, {payload.begin(), payload.end()}};
   auto& history = lane.history[side];
   history.push_back(event);
   if (history.size() > kHistory) history.pop_front();
@@ -342,7 +342,7 @@ void LockstepNic::Mismatch(Stream stream, Cycle cycle, const std::string& what) 
   std::string report = "LOCKSTEP MISMATCH: " + name_ + ", cycle " + std::to_string(cycle) + ": " + what + "\n";
   for (const Side side : {kMaster, kShadow}) {
     report += Name(side) + ", the last " + std::to_string(lane.history[side].size()) + " of " +
-              std::to_string(lane.said[side]) + " events of this stream:\n";
+              std::to_string(lane.event_counts[side]) + " events of this stream:\n";
     for (const Event& event : lane.history[side]) report += "  " + Text(event) + "\n";
   }
   report += DifferenceTable();

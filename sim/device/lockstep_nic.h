@@ -91,7 +91,7 @@ class LockstepNic final : public Nic, private Scheduler::Client {
   using PairObserver = std::function<void(EventKind kind, uint64_t number, Cycle master, Cycle shadow)>;
   void OnPair(PairObserver observer) { on_pair_ = std::move(observer); }
   // Number of the master's events of that kind.
-  uint64_t said(EventKind kind) const { return said_[static_cast<size_t>(kind)]; }
+  uint64_t event_count(EventKind kind) const { return event_counts_[static_cast<size_t>(kind)]; }
   // Events that a reset left unmatched.
   uint64_t unmatched_at_reset() const { return unmatched_at_reset_; }
 
@@ -110,7 +110,7 @@ class LockstepNic final : public Nic, private Scheduler::Client {
   struct Lane {                                // a stream
     std::array<std::deque<Event>, 2> waiting;  // for the other side's event; one is empty
     std::array<std::deque<Event>, 2> history;
-    std::array<uint64_t, 2> said{};
+    std::array<uint64_t, 2> event_counts{};
   };
   struct Read {
     uint64_t address = 0;
@@ -144,7 +144,7 @@ class LockstepNic final : public Nic, private Scheduler::Client {
   uint64_t epoch_ = 0;
   bool check_planned_ = false;
   uint64_t unmatched_at_reset_ = 0;
-  std::array<uint64_t, kEventKinds> said_{};  // by the master
+  std::array<uint64_t, kEventKinds> event_counts_{};  // by the master
   PairObserver on_pair_;
   std::string mismatch_;
   // By kind: how often each difference, shadow - master.

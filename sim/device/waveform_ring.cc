@@ -95,7 +95,7 @@ void WaveformRing::Tick(Pins& pins, uint64_t time_ns) {
 
 void WaveformRing::StartReplay() {
   DiscardOutput();
-  alarm(options_.patience);
+  alarm(options_.timeout);
   for (Pins* each : watched_) {
     if (!each->StartTrace(Path(*each))) _exit(kLost);
   }

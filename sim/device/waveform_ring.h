@@ -28,7 +28,7 @@ class WaveformRing {
     std::string directory = ".";  // for the files: lockstep_<process>_<ring of the process>_<device>.fst
     uint64_t cycles = 20'000;     // minimum, or all since the start: LockstepOptions::horizon and 10,000
     uint64_t interval = 5'000;    // cycles between snapshots
-    unsigned patience = 600;      // real-time limit of a replay, in seconds
+    unsigned timeout = 600;       // real-time limit of a replay, in seconds
   };
   // VIREO_WAVEFORM: an existing directory; not set: the current one. Null if it is "off".
   static std::shared_ptr<WaveformRing> FromEnvironment();

@@ -73,17 +73,17 @@ class Case {
       TestNewConnections();
       victim_.reset();
       bystander_.reset();
-      const std::string complaints = system_->Complaints();
-      if (!complaints.empty()) Complain(complaints);
+      const std::string violations = system_->Violations();
+      if (!violations.empty()) AddViolation(violations);
       result_.trace_hash = system_->topology().trace().hash();
     }
     return std::move(result_);
   }
 
  private:
-  void Complain(const std::string& what) { result_.complaints.push_back(what); }
+  void AddViolation(const std::string& what) { result_.violations.push_back(what); }
   bool Fail(const std::string& what) {
-    Complain(what);
+    AddViolation(what);
     return false;
   }
   RdmaHost& near() { return system_->host(kNear); }
@@ -141,7 +141,7 @@ class Case {
       if (state != std::exchange(before, state)) progress = now();
       if (now() - progress > kStallTimeout) break;
     }
-    if (host_fault_) Complain("the host fault was never injected");
+    if (host_fault_) AddViolation("the host fault was never injected");
     Settle();
     victim_->Ignore(kNear, false);
     Harvest(*victim_, *bystander_);
@@ -149,7 +149,7 @@ class Case {
   // The time at which idleness is detected depends on the device; rounding it up makes what follows equal.
   void Settle() {
     constexpr Picoseconds kGrid = 100 * kMicrosecond;
-    if (!system_->topology().RunUntilQuiet(now() + kSecond)) Complain("the system does not become idle");
+    if (!system_->topology().RunUntilQuiet(now() + kSecond)) AddViolation("the system does not become idle");
     system_->topology().RunFor(kGrid - now() % kGrid);
   }
   template <typename... Traffics>
@@ -174,13 +174,13 @@ class Case {
   void TakeEvents(size_t side) {
     for (;;) {
       const auto event = system_->host(side).device().PollEvent();
-      if (!event.ok()) return Complain(fmt::format("{}: {}", kSideNames.at(side), host::ToString(event.error())));
+      if (!event.ok()) return AddViolation(fmt::format("{}: {}", kSideNames.at(side), host::ToString(event.error())));
       if (!event->has_value()) return;
       if ((*event)->kind == host::DeviceEvent::Kind::kConfigChanged) continue;  // the port event is counted instead
       if ((*event)->kind != host::DeviceEvent::Kind::kRdma) {
         reports_.insert(fmt::format("{} event device_needs_reset", kSideNames.at(side)));
         ++reported_.at(side);
-        if (!fault_.ends_all) Complain(fmt::format("{}: the device needs a reset", kSideNames.at(side)));
+        if (!fault_.ends_all) AddViolation(fmt::format("{}: the device needs a reset", kSideNames.at(side)));
         if (side == kNear) needs_reset_ = true;
         continue;
       }
@@ -201,7 +201,7 @@ class Case {
         is_known = is_known || traffic == victim_.get();
       }
       if (transport_ == Transport::kNet && rdma.event_type == spec::RdmaEventType::kVqErr) is_known = true;
-      if (!is_known) Complain(text + " of a connection that the fault does not target");
+      if (!is_known) AddViolation(text + " of a connection that the fault does not target");
       reports_.insert(text);
     }
   }
@@ -227,7 +227,7 @@ class Case {
       for (uint64_t i = 0; i < fault.amount; ++i) (void)RingRawDoorbell(near(), index, random_());
     } else if (fault.kind == Kind::kQueueReset) {
       const host::Status reset = net.pci().ResetQueue(index, kResetTimeoutNs);
-      if (!reset.ok()) Complain("reset of the queue: " + host::ToString(reset.error()));
+      if (!reset.ok()) AddViolation("reset of the queue: " + host::ToString(reset.error()));
     } else if (fault.kind == Kind::kFunctionReset) {
       ResetNear();
     } else if (fault.kind == Kind::kFlip) {
@@ -239,7 +239,7 @@ class Case {
   }
   void ResetNear() {
     const host::Status reset = near().device().net().pci().Reset(kResetTimeoutNs);
-    if (!reset.ok()) Complain("reset of the function: " + host::ToString(reset.error()));
+    if (!reset.ok()) AddViolation("reset of the function: " + host::ToString(reset.error()));
     is_reset_ = true;
     victim_->End(kNear);
     bystander_->End(kNear);
@@ -248,11 +248,11 @@ class Case {
   void CorruptRing(HostFault::Kind kind, uint16_t index) {
     using Kind = HostFault::Kind;
     const auto ring = FindRing(near(), index);
-    if (!ring) return Complain("there is no ring of the send queue");
+    if (!ring) return AddViolation("there is no ring of the send queue");
     const auto [first, end] = BuffersIn(*ring);
     if (kind == Kind::kOversize || kind == Kind::kOutside) {
       const host::Status bounded = SetWindowAroundBuffers(near(), *ring);
-      if (!bounded.ok()) return Complain("window: " + host::ToString(bounded.error()));
+      if (!bounded.ok()) return AddViolation("window: " + host::ToString(bounded.error()));
     }
     const RingPosition next = NextPosition(*ring);
     const uint64_t place = next.number % ring->size;
@@ -264,7 +264,7 @@ class Case {
     PutDescriptor(*ring, place, bad);
     Put16(AvailableEntry(*ring, next.number), place);
     PutAvailableIndex(*ring, next.number + (kind == Kind::kIndexJump ? ring->size + 1U : 1U));
-    if (!RingRawDoorbell(near(), index)) return Complain("there is no doorbell of the send queue");
+    if (!RingRawDoorbell(near(), index)) return AddViolation("there is no doorbell of the send queue");
     system_->topology().RunFor(50 * kMicrosecond);
   }
 
@@ -276,15 +276,15 @@ class Case {
                                                             : 0;
     const uint64_t lost = fault_.place == FaultPlace::kWire ? system_->topology().wire(kNear).lost() : 0;
     result_.injected += wire + lost + pcie().counters().faulted_reads;
-    if (result_.injected == 0) Complain("the fault was never injected");
-    const Account account = victim_->Check(outcome_, result_.injected, result_.complaints);
+    if (result_.injected == 0) AddViolation("the fault was never injected");
+    const Account account = victim_->Check(outcome_, result_.injected, result_.violations);
     result_.recovered = account.recovered;
     result_.lost = account.lost;
     result_.hung = account.hung;
 
     std::vector<std::string> others;
     (void)bystander_->Check(fault_.ends_all ? outcome_ : Outcome{}, 0, others);
-    for (const std::string& other : others) Complain("another connection: " + other);
+    for (const std::string& other : others) AddViolation("another connection: " + other);
 
     for (const Traffic* traffic : {victim_.get(), bystander_.get()}) {
       reports_.insert(traffic->statuses().begin(), traffic->statuses().end());
@@ -292,7 +292,7 @@ class Case {
     for (const std::string& report : reports_) result_.reports += report + "; ";
     if (!result_.reports.empty()) result_.reports.resize(result_.reports.size() - 2);
     if (result_.reports != outcome_.reports) {
-      Complain(fmt::format("reports are '{}', expected '{}'", result_.reports, outcome_.reports));
+      AddViolation(fmt::format("reports are '{}', expected '{}'", result_.reports, outcome_.reports));
     }
 
     CountAll(account);
@@ -307,10 +307,10 @@ class Case {
     }
     if (result_.counters.contains("near port_events") !=
         (fault_.counters.find("port_events") != std::string_view::npos)) {
-      Complain("port events differ from the catalogue");
+      AddViolation("port events differ from the catalogue");
     }
     if (!fault_.counters.empty() && result_.detected == 0) {
-      Complain(fmt::format("not detected by any of the counters: {}", fault_.counters));
+      AddViolation(fmt::format("not detected by any of the counters: {}", fault_.counters));
     }
   }
   void CountAll(const Account& account) {
@@ -343,7 +343,7 @@ class Case {
       host.firmware().Peek(offset, [&answer](uint32_t value) { answer = value; });
     });
     system_->topology().RunFor(kMicrosecond);
-    if (!answer) Complain(fmt::format("{}: no response from register {:#x}", kSideNames.at(side), offset));
+    if (!answer) AddViolation(fmt::format("{}: no response from register {:#x}", kSideNames.at(side), offset));
     return answer.value_or(0);
   }
 
@@ -357,12 +357,12 @@ class Case {
     if (is_reset_) {
       near().Close();
       const std::string error = near().Open();
-      if (!error.empty()) return Complain("after the reset: " + error);
+      if (!error.empty()) return AddViolation("after the reset: " + error);
       is_reset_ = false;
     }
     if (transport_ == Transport::kNet && outcome_.ends()) {
       const host::Status restarted = near().device().net().RestartPair(0);
-      if (!restarted.ok()) return Complain("restart of the net queues: " + host::ToString(restarted.error()));
+      if (!restarted.ok()) return AddViolation("restart of the net queues: " + host::ToString(restarted.error()));
     }
     for (const Transport transport : {transport_, Transport::kRc}) {
       if (!Make({.transport = transport, .messages = kFreshMessages}, victim_)) return;
@@ -374,9 +374,9 @@ class Case {
       }
       Settle();
       for (size_t side = 0; side < 2; ++side) victim_->Harvest(side);
-      std::vector<std::string> complaints;
-      (void)victim_->Check({}, 0, complaints);
-      for (const std::string& complaint : complaints) Complain("afterwards: " + complaint);
+      std::vector<std::string> violations;
+      (void)victim_->Check({}, 0, violations);
+      for (const std::string& violation : violations) AddViolation("afterwards: " + violation);
       victim_.reset();
     }
   }

@@ -27,7 +27,7 @@ struct CaseResult {
   std::string reports;                       // as Outcome::reports
   std::map<std::string, uint64_t> counters;  // nonzero ones, with side: "near icrc"
   uint64_t trace_hash = 0;                   // over every event at both NICs' seams, with its cycle
-  std::vector<std::string> complaints;       // deviations from the catalogue; empty: none
+  std::vector<std::string> violations;       // deviations from the catalogue; empty: none
 
   // Everything that must be equal on all devices.
   bool IsSameAs(const CaseResult& other) const {

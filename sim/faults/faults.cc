@@ -136,14 +136,14 @@ int Run(int argc, char** argv) {
       fmt::print("{:<22} {:<4} {:<8} {:>8} {:>8} {:>9} {:>4} {:>4}  {}\n", row.fault->name,
                  kTransportNames.at(transport), device, result.injected,
                  row.fault->counters.empty() ? "-" : std::to_string(result.detected), result.recovered, result.lost,
-                 result.hung, result.complaints.empty() ? Text(*row.fault->outcomes.at(transport)) : "NOT AS DEFINED");
-      for (const std::string& complaint : result.complaints) fmt::print("    {}\n", complaint);
+                 result.hung, result.violations.empty() ? Text(*row.fault->outcomes.at(transport)) : "NOT AS DEFINED");
+      for (const std::string& violation : result.violations) fmt::print("    {}\n", violation);
       if (options.counters) {
         for (const auto& [name, value] : result.counters) fmt::print("    {} {}\n", name, value);
       }
       lost += result.lost;
       hung += result.hung;
-      wrong += !result.complaints.empty();
+      wrong += !result.violations.empty();
       if (!first) first = result;
       if (!first->IsSameAs(result)) {
         ++different;

@@ -54,7 +54,7 @@ class QueuePairs final : public Traffic {
     std::array<spec::RdmaCqReq, 16> completions;
     for (;;) {
       const auto polled = sides_.at(at).cq->Poll(completions);
-      if (!polled.ok()) return Complain(fmt::format("{}: {}", kSideNames.at(at), host::ToString(polled.error())));
+      if (!polled.ok()) return AddViolation(fmt::format("{}: {}", kSideNames.at(at), host::ToString(polled.error())));
       for (size_t i = 0; i < *polled; ++i) Take(at, completions.at(i));
       if (*polled < completions.size()) return;
     }
@@ -186,14 +186,14 @@ class QueuePairs final : public Traffic {
         completion.opcode == spec::IbWcOpcode::kRecv || completion.opcode == spec::IbWcOpcode::kRecvRdmaWithImm;
     if (is_receive) return TakeReceive(at, completion);
     if (completion.wr_id >= options_.messages) {
-      return Complain(fmt::format("{}: unexpected completion", kSideNames.at(at)));
+      return AddViolation(fmt::format("{}: unexpected completion", kSideNames.at(at)));
     }
     const uint64_t number = completion.wr_id;
     Ended(at, number, completion.status);
     if (completion.status != IbWcStatus::kSuccess || OpcodeOf(number) != IbWrOpcode::kRdmaRead) return;
     const bool is_right = std::memcmp(sides_.at(at).memory->data() + ReadPlace(number),
                                       sides_.at(1 - at).memory->data() + ReadSource(number), BytesOf(number)) == 0;
-    if (!is_right) Complain(fmt::format("{}: READ {} returned wrong data", kSideNames.at(at), number));
+    if (!is_right) AddViolation(fmt::format("{}: READ {} returned wrong data", kSideNames.at(at), number));
     Arrived(at, number);
   }
   void TakeReceive(size_t at, const spec::RdmaCqReq& completion) {
@@ -246,7 +246,7 @@ class NetFrames final : public Traffic {
   void Harvest(size_t at) override {
     for (;;) {
       auto frame = net(at).receive(0).Receive();
-      if (!frame.ok()) return Complain(fmt::format("{}: {}", kSideNames.at(at), host::ToString(frame.error())));
+      if (!frame.ok()) return AddViolation(fmt::format("{}: {}", kSideNames.at(at), host::ToString(frame.error())));
       if (!frame->has_value()) break;
       const std::vector<uint8_t>& bytes = (*frame)->bytes;
       const bool has_number = bytes.size() >= kNumberAt + kNumberBytes;
@@ -255,7 +255,7 @@ class NetFrames final : public Traffic {
     }
     // Buffers are returned in order; the `waiting` last ones are still outstanding.
     const auto waiting = net(at).transmit(0).Reclaim();
-    if (!waiting.ok()) return Complain(fmt::format("{}: {}", kSideNames.at(at), host::ToString(waiting.error())));
+    if (!waiting.ok()) return AddViolation(fmt::format("{}: {}", kSideNames.at(at), host::ToString(waiting.error())));
     for (; done_.at(at) + *waiting < sent_.at(at); ++done_.at(at)) Ended(at, done_.at(at), IbWcStatus::kSuccess);
   }
   uint16_t SendQueue() override { return net(0).transmit(0).queue().index; }
@@ -312,7 +312,7 @@ void Traffic::Failed(size_t side, IbWcStatus status) {
 
 void Traffic::Ended(size_t from, uint64_t number, IbWcStatus status) {
   Message& message = messages_.at(from).at(number);
-  if (message.has_ended) Complain(fmt::format("{}: message {} ends twice", kSideNames.at(from), number));
+  if (message.has_ended) AddViolation(fmt::format("{}: message {} ends twice", kSideNames.at(from), number));
   message.has_ended = true;
   ++ended_.at(from);
   if (status == IbWcStatus::kSuccess) return;
@@ -322,7 +322,7 @@ void Traffic::Ended(size_t from, uint64_t number, IbWcStatus status) {
 
 void Traffic::Received(size_t from, uint64_t number, bool is_right) {
   if (!is_right) {
-    return Complain(fmt::format("{}: received message {} with wrong contents", kSideNames.at(1 - from), number));
+    return AddViolation(fmt::format("{}: received message {} with wrong contents", kSideNames.at(1 - from), number));
   }
   if (messages_.at(from).at(number).arrivals == 0) order_.at(from).push_back(number);
   Arrived(from, number);
@@ -335,42 +335,42 @@ bool Traffic::IsDone() const {
   return true;
 }
 
-Account Traffic::Check(const Outcome& outcome, uint64_t acted, std::vector<std::string>& complaints) {
+Account Traffic::Check(const Outcome& outcome, uint64_t injected, std::vector<std::string>& violations) {
   CheckMemory();
   Account account;
   for (size_t from = 0; from < 2; ++from) {
     const bool is_sure = !has_ended_.at(1 - from);  // arrivals there are complete
     for (uint64_t i = 0; i < options_.messages; ++i) {
       const Message& message = messages_.at(from).at(i);
-      const auto complain = [&](const char* what) {
-        complaints.push_back(fmt::format("{}: message {} {}", kSideNames.at(from), i, what));
+      const auto add_violation = [&](const char* what) {
+        violations.push_back(fmt::format("{}: message {} {}", kSideNames.at(from), i, what));
       };
       const bool is_cut_off = has_ended_.at(from) && !message.has_ended;
       if (!message.has_ended && !is_cut_off) {
         ++account.hung;
-        complain("never ended");
+        add_violation("never ended");
         continue;
       }
       const bool has_failed = message.has_failed || is_cut_off;
-      if (has_failed && !outcome.ends()) complain("failed");
+      if (has_failed && !outcome.ends()) add_violation("failed");
       if (!has_failed && message.arrivals == 0 && is_sure) ++account.missing;
       if (message.arrivals > 1) account.repeated += message.arrivals - 1;
       ++account.recovered;
     }
     if (!outcome.reordered && !std::ranges::is_sorted(order_.at(from))) {
-      complaints.push_back(fmt::format("{}: messages arrived out of order", kSideNames.at(1 - from)));
+      violations.push_back(fmt::format("{}: messages arrived out of order", kSideNames.at(1 - from)));
     }
   }
-  const uint64_t may_miss = outcome.lost * acted;
+  const uint64_t may_miss = outcome.lost * injected;
   account.lost = account.missing > may_miss ? account.missing - may_miss : 0;
   account.recovered -= std::min(account.recovered, account.lost);
   if (account.lost > 0)
-    complaints.push_back(fmt::format("{} messages lost, at most {} allowed", account.missing, may_miss));
-  if (account.repeated > outcome.repeated * acted) {
-    complaints.push_back(
-        fmt::format("{} messages repeated, at most {} allowed", account.repeated, outcome.repeated * acted));
+    violations.push_back(fmt::format("{} messages lost, at most {} allowed", account.missing, may_miss));
+  if (account.repeated > outcome.repeated * injected) {
+    violations.push_back(
+        fmt::format("{} messages repeated, at most {} allowed", account.repeated, outcome.repeated * injected));
   }
-  complaints.insert(complaints.end(), complaints_.begin(), complaints_.end());
+  violations.insert(violations.end(), violations_.begin(), violations_.end());
   return account;
 }
 

@@ -60,9 +60,9 @@ class Traffic {
   bool has_outstanding(size_t from) const { return ended_.at(from) < posted_.at(from); }
   uint64_t arrived() const { return arrived_; }
 
-  // After the last Harvest, when the system is idle: compares with `outcome` for `acted` injected faults. Deviations
-  // are added to `complaints`.
-  Account Check(const Outcome& outcome, uint64_t acted, std::vector<std::string>& complaints);
+  // After the last Harvest, when the system is idle: compares with `outcome` for `injected` faults. Deviations
+  // are added to `violations`.
+  Account Check(const Outcome& outcome, uint64_t injected, std::vector<std::string>& violations);
   // Statuses other than success and flush: "near status retry_exc_err".
   const std::set<std::string>& statuses() const { return statuses_; }
   uint64_t failures(size_t side) const { return failures_.at(side); }  // failed work requests, sends and receives
@@ -92,7 +92,7 @@ class Traffic {
   void Ended(size_t from, uint64_t number, spec::IbWcStatus status);
   void Failed(size_t side, spec::IbWcStatus status);  // a send or receive
   void Arrived(size_t from, uint64_t number) { ++arrived_, ++messages_.at(from).at(number).arrivals; }
-  void Complain(const std::string& what) { complaints_.push_back(what); }
+  void AddViolation(const std::string& what) { violations_.push_back(what); }
   // The peer of `from` received message `number`; `is_right`: with correct contents.
   void Received(size_t from, uint64_t number, bool is_right);
 
@@ -108,7 +108,7 @@ class Traffic {
   std::array<uint64_t, 2> failures_{};
   std::array<std::vector<uint64_t>, 2> order_;  // of messages that consumed a receive, by first arrival
   std::set<std::string> statuses_;
-  std::vector<std::string> complaints_;
+  std::vector<std::string> violations_;
 };
 
 inline constexpr std::array<const char*, 2> kSideNames = {"near", "far"};

@@ -180,7 +180,7 @@ class PcieLink final : public PcieEnvironment, private Scheduler::Client {
   // True: nothing is in flight in either direction.
   bool IsIdle() const;
   // BAR accesses that have not reached the device.
-  size_t bar_accesses_under_way() const { return bar_accesses_.size(); }
+  size_t bar_accesses_outstanding() const { return bar_accesses_.size(); }
   const Counters& counters() const { return counters_; }
   const PcieParameters& parameters() const { return parameters_; }
   HostMemory& memory() { return memory_; }

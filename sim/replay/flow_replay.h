@@ -33,7 +33,7 @@ class FlowReplay {
     if (!result_.error.empty()) return std::move(result_);
     result_.fed = nic_->fed();
     result_.sent = nic_->sent().size();
-    if (const std::string complaints = nic_->Complaints(); !complaints.empty()) result_.differences.Add(complaints);
+    if (const std::string violations = nic_->Violations(); !violations.empty()) result_.differences.Add(violations);
     return std::move(result_);
   }
 

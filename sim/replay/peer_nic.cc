@@ -165,6 +165,6 @@ void PeerNic::OnEvent(const BoundaryEvent& event) {
   sent_.push_back({std::move(parsed.frame), fed_});
 }
 
-std::string PeerNic::Complaints() { return malformed_ + system_->Complaints(); }
+std::string PeerNic::Violations() { return malformed_ + system_->Violations(); }
 
 }  // namespace vireo::sim

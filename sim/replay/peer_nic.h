@@ -59,11 +59,11 @@ class PeerNic final : private EventSink {
     RoceFrame frame;   // with the source MAC address of the capture
     uint64_t fed = 0;  // frames fed before it
   };
-  // In the order of sending; only grows. Frames that are not RoCEv2 become complaints.
+  // In the order of sending; only grows. Frames that are not RoCEv2 become violations.
   const std::vector<Sent>& sent() const { return sent_; }
   uint64_t fed() const { return fed_; }
   // Violations of seam rules, lockstep mismatches, malformed frames; empty in a good run.
-  std::string Complaints();
+  std::string Violations();
   RdmaSystem& system() { return *system_; }
   uint32_t max_reads() { return device().attributes().max_qp_rd_atom; }
 

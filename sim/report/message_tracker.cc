@@ -101,7 +101,7 @@ void MessageTracker::Watch(NicTap& tap, const CoreClock& clock, LockstepNic* loc
   if (lockstep == nullptr) return;
   nic.SetLockstep();
   for (unsigned kind = 0; kind < kEventKinds; ++kind) {
-    nic.StartAt(static_cast<EventKind>(kind), lockstep->said(static_cast<EventKind>(kind)));
+    nic.StartAt(static_cast<EventKind>(kind), lockstep->event_count(static_cast<EventKind>(kind)));
   }
   lockstep->OnPair([&nic](EventKind kind, uint64_t number, Cycle master, Cycle shadow) {
     nic.OnPair(kind, number, master, shadow);

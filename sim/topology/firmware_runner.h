@@ -54,7 +54,7 @@ class FirmwareRunner final : public ManagementEnvironment, public EventSink, pri
 
   // The device is this firmware's kind, and commands are served.
   bool is_started() const { return state_ == State::kServing || state_ == State::kSleeping; }
-  bool is_refused() const { return state_ == State::kRefused; }    // Firmware::Start said no
+  bool is_refused() const { return state_ == State::kRefused; }    // Firmware::Start returned false
   bool is_sleeping() const { return state_ == State::kSleeping; }  // waits for the interrupt
   const firmware::Firmware& firmware() const { return *firmware_; }
   uint64_t accesses() const { return accesses_; }  // since the last restart

@@ -170,9 +170,9 @@ void RdmaSystem::Reset(size_t number) {
   topology_->Reset(number);
   // The reset happens at the start of a cycle and restarts the firmware.
   topology_->RunFor(2 * reset.station().clock().Begin(1));
-  constexpr Picoseconds kPatience = 1'000'000'000'000;
+  constexpr Picoseconds kTimeout = 1'000'000'000'000;
   const auto is_done = [&reset] { return reset.firmware().is_started() || reset.firmware().is_refused(); };
-  scheduler_->RunUntil(is_done, scheduler_->now() + kPatience);
+  scheduler_->RunUntil(is_done, scheduler_->now() + kTimeout);
   reset.function().Enumerate();
 }
 
@@ -180,7 +180,7 @@ LockstepNic* RdmaSystem::lockstep(size_t number) {
   return dynamic_cast<LockstepNic*>(&topology_->station(number).nic());
 }
 
-std::string RdmaSystem::Complaints() {
+std::string RdmaSystem::Violations() {
   std::string text;
   for (const std::string& violation : topology_->Violations()) text += violation + "\n";
   for (const std::string& mismatch : mismatches_) text += mismatch + "\n";

@@ -128,7 +128,7 @@ class RdmaSystem {
   bool is_mismatched() const { return !mismatches_.empty(); }
   // Errors of a run: violations of a seam, DMA outside of windows, a lockstep mismatch, a cycle difference. Empty:
   // none.
-  std::string Complaints();
+  std::string Violations();
 
  private:
   RdmaSystem() = default;

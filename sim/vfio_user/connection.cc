@@ -123,7 +123,7 @@ void VfioUserConnection::Progress() {
 
 void VfioUserConnection::ServeCommands() {
   for (int i = 0; i < kRound && !commands_.empty() && !is_over(); ++i) {
-    if (port_.station.pcie().bar_accesses_under_way() >= kMaxBarAccesses) return;
+    if (port_.station.pcie().bar_accesses_outstanding() >= kMaxBarAccesses) return;
     is_serving_ = true;
     Message message = std::move(commands_.front());
     commands_.pop_front();
@@ -150,7 +150,7 @@ void VfioUserConnection::SendDma(const Header& header, std::span<const uint8_t> 
 }
 
 uint64_t VfioUserConnection::ReplyDeadlineNs() const {
-  return service::MonotonicNs() + static_cast<uint64_t>(port_.patience_ms) * 1'000'000;
+  return service::MonotonicNs() + static_cast<uint64_t>(port_.timeout_ms) * 1'000'000;
 }
 
 bool VfioUserConnection::WaitForReply(uint64_t deadline_ns) {

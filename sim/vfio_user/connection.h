@@ -24,7 +24,7 @@ struct VfioUserPort {
   // Resets to the state after power-on, ready for a driver. Runs the simulation.
   std::function<void()> reset;
   // Timeout of a client's reply to a DMA message. Simulated time of all NICs stops meanwhile.
-  int patience_ms = 10'000;
+  int timeout_ms = 10'000;
 };
 
 class VfioUserConnection final : private VfioUserMemory::Peer {

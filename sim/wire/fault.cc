@@ -217,7 +217,7 @@ FaultInjector::FaultInjector(Scheduler& scheduler, Wire& wire, FrameReceiver& re
       random_(random),
       client_(scheduler.AddClient(*this)),
       matched_(rules_.size()),
-      acted_(rules_.size()),
+      hits_(rules_.size()),
       past_(rules_.size()) {}
 
 std::optional<size_t> FaultInjector::Choose(const WireFrame& frame) {
@@ -244,7 +244,7 @@ void FaultInjector::OnFrame(WireFrame frame) {
   const auto rule = is_armed_ ? Choose(frame) : std::nullopt;
   if (!rule) return Pass(std::move(frame));
   ++injected_;
-  ++acted_[*rule];
+  ++hits_[*rule];
   Apply(*rule, std::move(frame));
 }
 

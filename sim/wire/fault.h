@@ -111,8 +111,8 @@ class FaultInjector final : public FrameReceiver, private Scheduler::Client {
   void Disarm() { is_armed_ = false, wire_.BringUp(); }
 
   uint64_t injected() const { return injected_; }  // frames that a rule acted on
-  // How often each rule acted, in the order of the script.
-  const std::vector<uint64_t>& acted() const { return acted_; }
+  // Hits of each rule, in the order of the script.
+  const std::vector<uint64_t>& hits() const { return hits_; }
   bool IsIdle() const { return held_.empty() && later_frames_ == 0; }
 
  private:
@@ -140,7 +140,7 @@ class FaultInjector final : public FrameReceiver, private Scheduler::Client {
   std::function<void(const WireFrame&)> on_drop_;
 
   bool is_armed_ = true;
-  std::vector<uint64_t> matched_, acted_;    // by rule
+  std::vector<uint64_t> matched_, hits_;     // by rule
   std::vector<std::deque<WireFrame>> past_;  // likewise: frames that kStale may repeat
   std::vector<WireFrame> later_;             // by slot
   std::vector<size_t> free_later_;

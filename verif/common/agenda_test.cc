@@ -23,23 +23,23 @@ using model::kUnknown;
 
 class Sleeper final : public Block {
  public:
-  Sleeper(Agenda& agenda, WakeUps wishes, std::mt19937_64& random) : Block(agenda, wishes), random_(random) {}
+  Sleeper(Agenda& agenda, WakeUps wake_ups, std::mt19937_64& random) : Block(agenda, wake_ups), random_(random) {}
 
   void Run(Cycle now) override {
     ran.push_back(now);
-    wishes.erase(now);
+    wake_ups.erase(now);
     for (uint64_t i = random_() % 3; i > 0; --i) Ask(now + 1 + random_() % (random_() % 4 == 0 ? 1000 : 70));
     WakeAt(now);  // it has run
   }
   bool NeedsWakeUp(Cycle cycle) const override { return !withdrawn.contains(cycle); }
   void Ask(Cycle cycle) {
-    wishes.insert(cycle);
+    wake_ups.insert(cycle);
     withdrawn.erase(cycle);
     WakeAt(cycle);
   }
 
   std::vector<Cycle> ran;
-  std::set<Cycle> wishes, withdrawn;
+  std::set<Cycle> wake_ups, withdrawn;
 
  private:
   std::mt19937_64& random_;
@@ -59,13 +59,13 @@ TEST(Agenda, RunsEachBlockOncePerRequestedCycle) {
     if (random() % 8 == 0) block.Ask(now + 1 + random() % 300);
     Cycle first = kUnknown;
     for (const auto& each : blocks) {
-      if (!each->wishes.empty()) first = std::min(first, *each->wishes.begin());
+      if (!each->wake_ups.empty()) first = std::min(first, *each->wake_ups.begin());
     }
     ASSERT_EQ(agenda.next(), first);
     if (first == kUnknown) continue;
     std::vector<size_t> due;
     for (size_t i = 0; i < blocks.size(); ++i) {
-      if (blocks[i]->wishes.contains(first)) due.push_back(i);
+      if (blocks[i]->wake_ups.contains(first)) due.push_back(i);
     }
     for (const auto& each : blocks) each->ran.clear();
     agenda.RunThrough(first);

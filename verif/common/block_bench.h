@@ -256,7 +256,7 @@ class BlockBench {
     const auto empty = [](const BenchStream* stream) { return stream->IsEmpty(); };
     while (!std::all_of(all_.begin(), all_.end(), empty)) {
       if (std::string difference = Run(1); !difference.empty()) return difference;
-      if (limit-- == 0) return "the block does not take what it is offered";
+      if (limit-- == 0) return "the block does not accept its inputs";
     }
     return Run(then);
   }

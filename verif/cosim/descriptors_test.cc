@@ -43,7 +43,7 @@ constexpr uint64_t kDefaultDescriptors = 12;
 constexpr Picoseconds kMicrosecond = 1000 * kPicosecondsPerNanosecond;
 constexpr Picoseconds kSecond = 1'000'000 * kMicrosecond;
 constexpr Picoseconds kFirmwareTime = 200 * kMicrosecond;  // longer than a command
-constexpr uint64_t kPatienceNs = 20'000'000;
+constexpr uint64_t kTimeoutNs = 20'000'000;
 constexpr uint32_t kEntries = 16;  // of the victims' rings
 constexpr size_t kArenaSlots = kEntries, kSlotBytes = 1024;
 constexpr uint64_t kMaxPerInjection = 8;
@@ -105,7 +105,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     good_.reset();
     if (system_ != nullptr) {
       EXPECT_TRUE(system_->topology().RunUntilQuiet(system_->scheduler().now() + kSecond)) << Recent();
-      EXPECT_EQ(system_->Complaints(), "") << Recent();
+      EXPECT_EQ(system_->Violations(), "") << Recent();
     }
     for (auto& arena : arena_) arena.reset();
   }
@@ -163,7 +163,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
   void ExpectGood() {
     for (size_t from = 0; from < 2; ++from) {
       for (; !outstanding_.at(from).empty(); outstanding_.at(from).pop_front(), ++good_messages_) {
-        const auto completion = good_->side.at(from).cq->Wait(system_->host(from).function().NowNs() + kPatienceNs);
+        const auto completion = good_->side.at(from).cq->Wait(system_->host(from).function().NowNs() + kTimeoutNs);
         ASSERT_TRUE(completion.ok()) << host::ToString(completion.error()) << "\n" << Recent();
         ASSERT_TRUE(completion->has_value())
             << "no completion of the unaffected pair at host " << from << "; the attacked device's status is "
@@ -439,7 +439,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
   }
 
   void ResetAttacked() {
-    const verbs::Status reset = net(attacked_).pci().Reset(kPatienceNs);
+    const verbs::Status reset = net(attacked_).pci().Reset(kTimeoutNs);
     ASSERT_TRUE(reset.ok()) << host::ToString(reset.error()) << "\n" << Recent();
     bad_.reset();
     good_.reset();
@@ -561,7 +561,7 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
       ASSERT_NO_FATAL_FAILURE(ResetAttacked());
     }
     bad_.reset();
-    ASSERT_EQ(system_->Complaints(), "") << Recent();
+    ASSERT_EQ(system_->Violations(), "") << Recent();
     ++rounds_;
   }
 

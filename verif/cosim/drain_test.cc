@@ -16,7 +16,7 @@ using spec::IbWrOpcode;
 using Mask = spec::IbQpAttrMask;
 
 constexpr uint32_t kBytes = 300;
-constexpr uint64_t kPatienceNs = 5 * kSecondNs / 1000;
+constexpr uint64_t kTimeoutNs = 5 * kSecondNs / 1000;
 
 class Drain : public PairTest {
  protected:
@@ -54,7 +54,7 @@ class Drain : public PairTest {
     }
   }
   void ExpectDrained() {
-    const uint64_t deadline = system_->host(0).function().NowNs() + kPatienceNs;
+    const uint64_t deadline = system_->host(0).function().NowNs() + kTimeoutNs;
     std::vector<spec::RdmaEvent> events;
     while (events.empty() && system_->host(0).function().NowNs() < deadline) {
       ExpectNone(0, 10'000);
@@ -82,7 +82,7 @@ TEST_P(Drain, StartedMessagesCompleteThenDrainIsReported) {
   EXPECT_TRUE(Events().empty());
   EXPECT_TRUE(Query(near()).sq_draining);
   for (uint64_t i = 0; i < 3; ++i) Receive(100 + i);
-  for (uint64_t i = 0; i < 3; ++i) ExpectNext(0, i, IbWcStatus::kSuccess, kPatienceNs);
+  for (uint64_t i = 0; i < 3; ++i) ExpectNext(0, i, IbWcStatus::kSuccess, kTimeoutNs);
   for (uint64_t i = 0; i < 3; ++i) ExpectNext(1, 100 + i, IbWcStatus::kSuccess);
   ExpectDrained();
   EXPECT_FALSE(Query(near()).sq_draining);

@@ -39,7 +39,7 @@ class Errors : public testing::TestWithParam<EveryDevice> {
     if (system_ == nullptr) return;
     EXPECT_TRUE(system_->topology().RunUntilQuiet(system_->scheduler().now() +
                                                   1000 * kMillisecond * kPicosecondsPerNanosecond));
-    EXPECT_EQ(system_->Complaints(), "");
+    EXPECT_EQ(system_->Violations(), "");
   }
   void Connect(Pair* pair, const ConnectedPairOptions& options = {}) {
     std::string error;

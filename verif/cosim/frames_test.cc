@@ -39,7 +39,7 @@ using Bytes = std::vector<uint8_t>;
 
 constexpr uint64_t kDefaultFrames = 400;
 constexpr Picoseconds kMicrosecond = 1000 * kPicosecondsPerNanosecond;
-constexpr Picoseconds kPatience = 20'000 * kMicrosecond;
+constexpr Picoseconds kTimeout = 20'000 * kMicrosecond;
 constexpr Picoseconds kSecond = 1'000'000 * kMicrosecond;
 constexpr size_t kStreams = 2, kVictims = 3;  // connections
 constexpr size_t kOutstanding = 4;            // writes of one side of a stream
@@ -142,7 +142,7 @@ class Frames : public testing::TestWithParam<EveryDevice>, private EventSink {
     for (Stream& stream : streams_) stream = {};
     if (system_ == nullptr) return;
     EXPECT_TRUE(system_->topology().RunUntilQuiet(system_->scheduler().now() + kSecond)) << Recent();
-    EXPECT_EQ(system_->Complaints(), "") << Recent();
+    EXPECT_EQ(system_->Violations(), "") << Recent();
   }
 
   uint64_t Below(uint64_t bound) { return UniformBelow(random_, bound); }
@@ -293,7 +293,7 @@ class Frames : public testing::TestWithParam<EveryDevice>, private EventSink {
         streams_, [](const Stream& stream) { return stream.outstanding[0].empty() && stream.outstanding[1].empty(); });
   }
   void Drain() {
-    const Picoseconds deadline = system_->scheduler().now() + kPatience;
+    const Picoseconds deadline = system_->scheduler().now() + kTimeout;
     while (!IsDrained()) {
       ASSERT_LT(system_->scheduler().now(), deadline) << "a write of a stream hangs\n" << Recent();
       system_->topology().RunFor(kMicrosecond);
@@ -538,7 +538,7 @@ class Frames : public testing::TestWithParam<EveryDevice>, private EventSink {
       if (round % 4096 == 4095) {
         ASSERT_NO_FATAL_FAILURE(Drain());
         ASSERT_NO_FATAL_FAILURE(Compare());
-        ASSERT_EQ(system_->Complaints(), "") << Recent();
+        ASSERT_EQ(system_->Violations(), "") << Recent();
       }
     }
     ASSERT_NO_FATAL_FAILURE(Drain());

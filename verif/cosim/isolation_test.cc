@@ -27,7 +27,7 @@ constexpr std::array kAttacks = {Attack::kDoorbells, Attack::kDescriptors, Attac
                                  Attack::kEverything};
 
 constexpr Picoseconds kMicrosecond = 1000 * kPicosecondsPerNanosecond;
-constexpr Picoseconds kPatience = 1'000'000 * kMicrosecond;
+constexpr Picoseconds kTimeout = 1'000'000 * kMicrosecond;
 constexpr size_t kVaultBytes = 1 << 16;
 constexpr size_t kNeighbors = 4;  // queue pairs of the other tenant
 constexpr double kMostSlowdown = 0.05;
@@ -152,7 +152,7 @@ class Isolation : public testing::TestWithParam<EveryDeviceAndRing> {
     };
     const std::array before = {tally(0), tally(1)};
     tenant.Start();
-    const Picoseconds deadline = system.scheduler().now() + kPatience;
+    const Picoseconds deadline = system.scheduler().now() + kTimeout;
     while (!tenant.is_done()) {
       ASSERT_LT(system.scheduler().now(), deadline) << "hangs; " << tenant.Error();
       ASSERT_FALSE(system.is_mismatched());
@@ -166,7 +166,7 @@ class Isolation : public testing::TestWithParam<EveryDeviceAndRing> {
     }
     if (hostile.has_value()) hostile->Stop();
     for (const auto& one : well_behaved) one->Stop();
-    EXPECT_TRUE(system.topology().RunUntilQuiet(system.scheduler().now() + kPatience));
+    EXPECT_TRUE(system.topology().RunUntilQuiet(system.scheduler().now() + kTimeout));
     ASSERT_EQ(tenant.Error(), "");
     for (const auto& one : well_behaved) EXPECT_EQ(one->Error(), "");
     measured->duration = {tenant.duration(0), tenant.duration(1)};
@@ -184,7 +184,7 @@ class Isolation : public testing::TestWithParam<EveryDeviceAndRing> {
     EXPECT_EQ(state->qp_state, spec::IbQpState::kRts);
     for (const auto& memory : vault) EXPECT_TRUE(std::all_of(memory->data(), memory->data() + kVaultBytes, IsZero));
     well_behaved_pairs.clear();
-    EXPECT_EQ(system.Complaints(), "");
+    EXPECT_EQ(system.Violations(), "");
     hostile.reset();
     pair.reset();
   }

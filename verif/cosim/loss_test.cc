@@ -70,7 +70,7 @@ TEST_P(Loss, RecoversFromLossOfAnyRequest) {
     BuildWith({script, ""});
     ASSERT_FALSE(HasFatalFailure());
     ExpectDelivery();
-    ExpectAllFaultsActed(0);
+    ExpectAllFaultsInjected(0);
     TearDown();
     system_.reset();
   }
@@ -119,7 +119,7 @@ TEST_P(Loss, TotalLossExhaustsTheRetries) {
   EXPECT_GE(took, kLeast);
   EXPECT_LE(took, 4 * kLeast);
   ExpectNext(0, 2, IbWcStatus::kWrFlushErr);
-  EXPECT_EQ(system_->topology().faults_out(0)->acted().front(), 6U);  // packets
+  EXPECT_EQ(system_->topology().faults_out(0)->hits().front(), 6U);  // packets
 }
 
 TEST_P(Loss, RetriesForeverWithTimeoutDisabled) {

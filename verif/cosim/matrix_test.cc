@@ -40,7 +40,7 @@ constexpr uint32_t BytesOf(IbMtu mtu) { return uint32_t{128} << static_cast<uint
 constexpr uint32_t kLinkMtu = 4096;  // link MTU of every configuration: the longest datagram
 constexpr uint32_t kLong = 65'536, kVeryLong = 1'048'576;
 constexpr uint32_t kGrh = spec::kRdmaUdGrhBytes;
-constexpr uint64_t kPatienceNs = 100'000'000;
+constexpr uint64_t kTimeoutNs = 100'000'000;
 
 // Per batch.
 constexpr size_t kMessages = 16;
@@ -344,7 +344,7 @@ class Matrix : public SystemTest {
   }
 
   void ExpectSent(uint64_t wr_id, const Message& message) {
-    const auto completion = NextOf(*near().cq, 0, kPatienceNs);
+    const auto completion = NextOf(*near().cq, 0, kTimeoutNs);
     ASSERT_TRUE(completion.has_value()) << message.Name();
     ASSERT_EQ(completion->wr_id, wr_id) << message.Name();
     ASSERT_EQ(completion->status, IbWcStatus::kSuccess)
@@ -359,7 +359,7 @@ class Matrix : public SystemTest {
   }
   void ExpectReceived(uint64_t wr_id, const Posted& posted) {
     const Message& message = posted.message;
-    const auto completion = NextOf(*far().cq, 1, kPatienceNs);
+    const auto completion = NextOf(*far().cq, 1, kTimeoutNs);
     ASSERT_TRUE(completion.has_value()) << message.Name();
     ASSERT_EQ(completion->wr_id, wr_id) << message.Name();
     ASSERT_EQ(completion->status, IbWcStatus::kSuccess)

@@ -14,7 +14,7 @@ using spec::IbWcStatus;
 using spec::IbWrOpcode;
 
 constexpr Picoseconds kStep = 2'000 * kPicosecondsPerNanosecond;
-constexpr Picoseconds kPatience = 400'000'000 * kPicosecondsPerNanosecond;
+constexpr Picoseconds kTimeout = 400'000'000 * kPicosecondsPerNanosecond;
 
 bool IsWrite(IbWrOpcode opcode) { return opcode == IbWrOpcode::kRdmaWrite || opcode == IbWrOpcode::kRdmaWriteWithImm; }
 bool HasImmediate(IbWrOpcode opcode) {
@@ -246,10 +246,10 @@ void MixedTraffic::Run() {
     Harvest(0);
     Harvest(1);
     if (state() != before) progress = system_.scheduler().now();
-    if (system_.scheduler().now() - progress > kPatience) return Fail("no progress");
+    if (system_.scheduler().now() - progress > kTimeout) return Fail("no progress");
   }
   // Data that neither a receive nor a completion reports.
-  if (!system_.topology().RunUntilQuiet(system_.scheduler().now() + kPatience))
+  if (!system_.topology().RunUntilQuiet(system_.scheduler().now() + kTimeout))
     return Fail("the system does not become quiet");
   for (size_t i = 0; i < pairs_.size() && ok(); ++i) {
     for (size_t from = 0; from < 2; ++from) {

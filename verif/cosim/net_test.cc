@@ -20,7 +20,7 @@ namespace {
 using spec::NetFeature;
 using spec::NetHdrFlags;
 
-constexpr uint64_t kPatienceNs = kSecondNs / 1000;
+constexpr uint64_t kTimeoutNs = kSecondNs / 1000;
 constexpr Mac kMulticast = {0x33, 0x33, 0, 0, 0, 7};
 constexpr Mac kStranger = {0x02, 0, 0, 0, 0x12, 0x34};
 
@@ -42,13 +42,13 @@ class Net : public PairTest {
       const host::Status sent = net(from).transmit(pair).Send(frame, header);
       if (sent.ok()) return;
       ASSERT_EQ(sent.error().code, host::ErrorCode::kNoSpace) << host::ToString(sent.error());
-      ASSERT_LT(waited, kPatienceNs) << "the device sends nothing";
+      ASSERT_LT(waited, kTimeoutNs) << "the device sends nothing";
       RunFor(1000);
     }
   }
   // The next frame of a queue pair.
-  std::optional<host::ReceivedFrame> Next(size_t at, uint16_t pair = 0, uint64_t patience_ns = kPatienceNs) {
-    auto frame = net(at).Receive(pair, system_->host(at).function().NowNs() + patience_ns);
+  std::optional<host::ReceivedFrame> Next(size_t at, uint16_t pair = 0, uint64_t timeout_ns = kTimeoutNs) {
+    auto frame = net(at).Receive(pair, system_->host(at).function().NowNs() + timeout_ns);
     if (!frame.ok()) {
       ADD_FAILURE() << host::ToString(frame.error());
       return std::nullopt;
@@ -117,8 +117,8 @@ TEST_P(Net, FramesKeepTheirOrderBesideRdma) {
   Connect();
   auto random = MakeRandom("net_test");
   std::array<std::deque<Bytes>, 2> expected;
-  const auto receive = [&](size_t at, uint64_t patience_ns) {
-    const auto received = Next(at, 0, patience_ns);
+  const auto receive = [&](size_t at, uint64_t timeout_ns) {
+    const auto received = Next(at, 0, timeout_ns);
     if (!received.has_value()) return false;
     EXPECT_FALSE(expected.at(at).empty());
     if (expected.at(at).empty()) return false;
@@ -141,15 +141,15 @@ TEST_P(Net, FramesKeepTheirOrderBesideRdma) {
       const uint64_t offset = 20'000 + UniformBelow(random, 30'000);
       Scatter(far(), {far().region->Sge(offset, length)}, Gather(near(), {sge}), memory[1]);
       PostSend(Remote(spec::IbWrOpcode::kRdmaWrite, writes, {sge}, offset));
-      ExpectNext(0, writes++, spec::IbWcStatus::kSuccess, kPatienceNs);
+      ExpectNext(0, writes++, spec::IbWcStatus::kSuccess, kTimeoutNs);
     }
     // No more in flight than the receiver has buffers.
     for (size_t at = 0; at < 2; ++at) {
-      while (expected.at(at).size() > 20) ASSERT_TRUE(receive(at, kPatienceNs));
+      while (expected.at(at).size() > 20) ASSERT_TRUE(receive(at, kTimeoutNs));
     }
   }
   for (size_t at = 0; at < 2; ++at) {
-    while (!expected.at(at).empty()) ASSERT_TRUE(receive(at, kPatienceNs)) << expected.at(at).size() << " are missing";
+    while (!expected.at(at).empty()) ASSERT_TRUE(receive(at, kTimeoutNs)) << expected.at(at).size() << " are missing";
     ExpectNothing(at);
   }
   RunFor(kArrivalTime / kPicosecondsPerNanosecond);
@@ -327,7 +327,7 @@ TEST_P(Net, BuffersMayBeChainedOrIndirect) {
       EXPECT_EQ((*used)->token, i);
     }
     Settle();
-    EXPECT_EQ(system_->Complaints(), "");
+    EXPECT_EQ(system_->Violations(), "");
     memory->reset();
     system_.reset();
   }
@@ -343,7 +343,7 @@ TEST_P(Net, FullReceiveQueueDropsOnlyFrames) {
   for (const Bytes& frame : frames) ASSERT_NO_FATAL_FAILURE(Send(0, frame));
   // RDMA is not blocked by them.
   PostSend(Remote(spec::IbWrOpcode::kRdmaWrite, 1, {near().region->Sge(0, 1000)}, 2000));
-  ExpectNext(0, 1, spec::IbWcStatus::kSuccess, kPatienceNs);
+  ExpectNext(0, 1, spec::IbWcStatus::kSuccess, kTimeoutNs);
   RunFor(100'000);
   for (size_t i = 0; i < 8; ++i) ASSERT_NO_FATAL_FAILURE(Expect(1, frames[i])) << i;
   ExpectNothing(1);

@@ -33,7 +33,7 @@ class QueueNumbers : public testing::TestWithParam<EveryDevice> {
     if (system_ == nullptr) return;
     EXPECT_TRUE(system_->topology().RunUntilQuiet(system_->scheduler().now() +
                                                   1000 * kMillisecond * kPicosecondsPerNanosecond));
-    EXPECT_EQ(system_->Complaints(), "");
+    EXPECT_EQ(system_->Violations(), "");
   }
   // More than a send queue has records, in both directions.
   void ExpectWritesWork(bool mq) {

@@ -45,7 +45,7 @@ TEST_P(Random, RandomTrafficArrivesIntactWithExpectedCompletions) {
     }
     EXPECT_TRUE(built.system->topology().RunUntilQuiet(built.system->scheduler().now() +
                                                        1'000'000'000 * kPicosecondsPerNanosecond));
-    EXPECT_EQ(built.system->Complaints(), "");
+    EXPECT_EQ(built.system->Violations(), "");
     if (HasFailure()) FAIL() << device << ", " << config->name << ", " << pcie.name;
     RecordProperty(fmt::format("round{}", round), last.Text());
     if (std::getenv("VIREO_RANDOM_ROUNDS") != nullptr) {

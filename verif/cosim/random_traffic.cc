@@ -18,7 +18,7 @@ using spec::IbWcStatus;
 
 constexpr uint32_t kAllAccess = IbAccessFlags::kLocalWrite | IbAccessFlags::kRemoteWrite | IbAccessFlags::kRemoteRead;
 constexpr Picoseconds kMicrosecond = 1000 * kPicosecondsPerNanosecond;
-constexpr Picoseconds kPatience = 60'000 * kMicrosecond;  // longer than all retries of kTimeout
+constexpr Picoseconds kTrafficTimeout = 60'000 * kMicrosecond;  // longer than all retries of kTimeout
 // Time within which the slowest device has written acknowledged data to memory.
 constexpr Picoseconds kArrival = 20 * kMicrosecond;
 // Per direction. More than the receive buffer of nic100 holds (512 KiB, 512 frames), so that frames are sometimes lost
@@ -469,10 +469,10 @@ void RandomTraffic::Step() {
 
 template <typename Done>
 void RandomTraffic::StepUntil(const char* what, Done done) {
-  const Picoseconds deadline = system_.scheduler().now() + kPatience;
+  const Picoseconds deadline = system_.scheduler().now() + kTrafficTimeout;
   while (ok() && !done()) {
     if (system_.scheduler().now() > deadline) {
-      std::string text = fmt::format("{}: not after {} ns", what, kPatience / kPicosecondsPerNanosecond);
+      std::string text = fmt::format("{}: not after {} ns", what, kTrafficTimeout / kPicosecondsPerNanosecond);
       for (size_t i = 0; i < pairs_.size(); ++i) {
         for (size_t near = 0; near < 2; ++near) {
           const Side& side = pairs_[i].side.at(near);

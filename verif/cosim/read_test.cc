@@ -27,7 +27,7 @@ constexpr std::array<spec::IbMtu, 5> kMtus = {spec::IbMtu::kMtu256, spec::IbMtu:
                                               spec::IbMtu::kMtu2048, spec::IbMtu::kMtu4096};
 constexpr uint32_t BytesOf(spec::IbMtu mtu) { return uint32_t{128} << static_cast<uint8_t>(mtu); }
 constexpr uint8_t kSoon = 5;  // acknowledge timeout: 131 us
-constexpr uint64_t kPatienceNs = 20'000'000;
+constexpr uint64_t kTimeoutNs = 20'000'000;
 
 class Read : public PairTest {
  protected:
@@ -56,8 +56,8 @@ class Read : public PairTest {
     return Remote(IbWrOpcode::kRdmaRead, wr_id, into, from, reader);
   }
   // Polls the completion of a READ and checks all its fields.
-  void ExpectRead(uint64_t wr_id, uint32_t bytes, size_t reader = 0, uint64_t patience_ns = kPatienceNs) {
-    const auto completion = Next(reader, patience_ns);
+  void ExpectRead(uint64_t wr_id, uint32_t bytes, size_t reader = 0, uint64_t timeout_ns = kTimeoutNs) {
+    const auto completion = Next(reader, timeout_ns);
     ASSERT_TRUE(completion.has_value());
     ASSERT_EQ(completion->wr_id, wr_id);
     ASSERT_EQ(completion->status, IbWcStatus::kSuccess)
@@ -204,7 +204,7 @@ TEST_P(Read, ReadsInBothDirectionsBesideWrites) {
       if (bytes != ~0U) {
         ASSERT_NO_FATAL_FAILURE(ExpectRead(i, bytes, from));
       } else {
-        ExpectNext(from, i, IbWcStatus::kSuccess, kPatienceNs);
+        ExpectNext(from, i, IbWcStatus::kSuccess, kTimeoutNs);
       }
     }
   }
@@ -320,9 +320,9 @@ TEST_P(Read, FencedSendForwardsTheReadData) {
   for (uint64_t i = 0; i < kRounds; ++i) {
     ASSERT_NO_FATAL_FAILURE(ExpectRead(4 * i, kBytes));
     ASSERT_NO_FATAL_FAILURE(ExpectRead(4 * i + 1, kBytes));
-    ExpectNext(0, 4 * i + 2, IbWcStatus::kSuccess, kPatienceNs);
-    ExpectNext(0, 4 * i + 3, IbWcStatus::kSuccess, kPatienceNs);
-    ExpectNext(1, 100 + i, IbWcStatus::kSuccess, kPatienceNs);
+    ExpectNext(0, 4 * i + 2, IbWcStatus::kSuccess, kTimeoutNs);
+    ExpectNext(0, 4 * i + 3, IbWcStatus::kSuccess, kTimeoutNs);
+    ExpectNext(1, 100 + i, IbWcStatus::kSuccess, kTimeoutNs);
   }
   Settle();
   ExpectMemory(expected);
@@ -363,9 +363,9 @@ class LossyRead : public Read {
       }
       Scatter(far(), {far().region->Sge(110'000, kLong)}, written, expected[1]);
       for (size_t i = 0; i < into.size(); ++i) ASSERT_NO_FATAL_FAILURE(ExpectRead(i, i == 2 ? kShort : kLong));
-      ExpectNext(0, 3, IbWcStatus::kSuccess, kPatienceNs);
-      ExpectNext(0, 4, IbWcStatus::kSuccess, kPatienceNs);
-      ExpectNext(1, 100 + round, IbWcStatus::kSuccess, kPatienceNs);
+      ExpectNext(0, 3, IbWcStatus::kSuccess, kTimeoutNs);
+      ExpectNext(0, 4, IbWcStatus::kSuccess, kTimeoutNs);
+      ExpectNext(1, 100 + round, IbWcStatus::kSuccess, kTimeoutNs);
       system_->topology().RunFor(kArrivalTime);
       ExpectMemory(expected);
       ASSERT_FALSE(HasFailure());
@@ -385,7 +385,7 @@ TEST_P(LossyRead, RecoversFromLossOfRequests) {
        ""});
   ASSERT_FALSE(HasFatalFailure());
   ASSERT_NO_FATAL_FAILURE(ExpectRounds(7));
-  ExpectAllFaultsActed(0);
+  ExpectAllFaultsInjected(0);
 }
 
 TEST_P(LossyRead, RecoversFromLossOfAnyResponse) {
@@ -396,7 +396,7 @@ TEST_P(LossyRead, RecoversFromLossOfAnyResponse) {
          "count=2"});
   ASSERT_FALSE(HasFatalFailure());
   ASSERT_NO_FATAL_FAILURE(ExpectRounds(9));
-  ExpectAllFaultsActed(1);
+  ExpectAllFaultsInjected(1);
 }
 
 TEST_P(LossyRead, RecoversFromLossOfLaterAcknowledges) {
@@ -406,7 +406,7 @@ TEST_P(LossyRead, RecoversFromLossOfLaterAcknowledges) {
          "drop opcode=rc_rdma_read_response_only nth=5;  drop opcode=rc_rdma_read_response_only nth=7 count=2"});
   ASSERT_FALSE(HasFatalFailure());
   ASSERT_NO_FATAL_FAILURE(ExpectRounds(8));
-  ExpectAllFaultsActed(1);
+  ExpectAllFaultsInjected(1);
 }
 
 TEST_P(LossyRead, DuplicateAndLateRequestsAreHarmless) {
@@ -429,7 +429,7 @@ TEST_P(LossyRead, LossOfAllResponsesExhaustsTheRetries) {
   const Elements into = {near().region->Sge(0, 100)};
   PostSend(ReadFrom(1, into, 0));
   PostSend(ReadFrom(2, into, 0));
-  ExpectNext(0, 1, IbWcStatus::kRetryExcErr, kPatienceNs);
+  ExpectNext(0, 1, IbWcStatus::kRetryExcErr, kTimeoutNs);
   ExpectNext(0, 2, IbWcStatus::kWrFlushErr);
   EXPECT_GE(log_.Count(true, BthOpcode::kRcRdmaReadRequest), 3U);  // the first transmission and both retries
   ExpectMemory(expected);
@@ -605,7 +605,7 @@ TEST_P(Read, ExcessOutstandingReadIsRefusedAsInvalid) {
     // Earlier ones may succeed. A started one is not answered after the peer's error, and fails without an answer.
     bool has_failed = false;
     for (uint64_t i = 0; i < kReads; ++i) {
-      const auto completion = Next(0, kPatienceNs);
+      const auto completion = Next(0, kTimeoutNs);
       ASSERT_TRUE(completion.has_value());
       EXPECT_EQ(completion->wr_id, i);
       if (has_failed) {
@@ -693,7 +693,7 @@ TEST_P(Read, DestroyedPeerExhaustsTheRetriesAndDeregisteredRegionIsRefused) {
     }
     // From here on the host owns the memory again: an access would be a violation.
     far().memory.reset();
-    ExpectNext(0, 1, is_region ? IbWcStatus::kRemAccessErr : IbWcStatus::kRetryExcErr, kPatienceNs);
+    ExpectNext(0, 1, is_region ? IbWcStatus::kRemAccessErr : IbWcStatus::kRetryExcErr, kTimeoutNs);
     ExpectNext(0, 2, IbWcStatus::kWrFlushErr);
     Settle();
     // The received data is correct from the start on, and nothing follows it.

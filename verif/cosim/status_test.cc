@@ -24,7 +24,7 @@ using spec::IbWrOpcode;
 
 constexpr uint32_t kBytes = 64;
 constexpr uint64_t kFirst = 1;                 // wr_id
-constexpr uint64_t kPatienceNs = 20'000'000;   // enough for all retries
+constexpr uint64_t kTimeoutNs = 20'000'000;    // enough for all retries
 constexpr uint8_t kReservedNak = 0x7f;         // AETH: a NAK whose code IBTA vol. 1, 9.7.5.2.6 reserves
 constexpr const char* kEnum = "ib_wc_status";  // name in the contract, and in docs/testplan.toml
 constexpr unsigned kStatuses = 1U << (8 * sizeof(IbWcStatus));
@@ -123,7 +123,7 @@ TEST_P(Status, EveryReachableStatusIsReturned) {
   for (const Case& one : kCases) {
     SCOPED_TRACE(spec::ToString(one.status));
     ASSERT_NO_FATAL_FAILURE(Cause(one.status));
-    ExpectNext(one.side, kFirst, one.status, kPatienceNs);
+    ExpectNext(one.side, kFirst, one.status, kTimeoutNs);
     // Any error ends the queue pair.
     if (one.status != IbWcStatus::kSuccess) {
       const auto attributes = side(one.side).qp->Query();

@@ -116,15 +116,15 @@ class SystemTest : public testing::TestWithParam<EveryDeviceAndRing> {
     }
     Build(options);
   }
-  // Every rule of the NIC's script has acted.
-  void ExpectAllFaultsActed(size_t nic) {
-    const auto& acted = system_->topology().faults_out(nic)->acted();
-    for (size_t i = 0; i < acted.size(); ++i) EXPECT_NE(acted[i], 0U) << "rule " << i << " of NIC " << nic;
+  // Every rule of the NIC's script was applied.
+  void ExpectAllFaultsInjected(size_t nic) {
+    const auto& hits = system_->topology().faults_out(nic)->hits();
+    for (size_t i = 0; i < hits.size(); ++i) EXPECT_NE(hits[i], 0U) << "rule " << i << " of NIC " << nic;
   }
   void TearDown() override {
     if (system_ == nullptr) return;
     Settle();
-    EXPECT_EQ(system_->Complaints(), "");
+    EXPECT_EQ(system_->Violations(), "");
     system_.reset();
   }
   // Runs until nothing is in flight.
@@ -141,8 +141,8 @@ class SystemTest : public testing::TestWithParam<EveryDeviceAndRing> {
   }
 
   // The next completion of a CQ of this host; the test fails if none arrives in time.
-  std::optional<spec::RdmaCqReq> NextOf(verbs::CompletionQueue& cq, size_t host, uint64_t patience_ns) {
-    auto completion = cq.Wait(system_->host(host).function().NowNs() + patience_ns);
+  std::optional<spec::RdmaCqReq> NextOf(verbs::CompletionQueue& cq, size_t host, uint64_t timeout_ns) {
+    auto completion = cq.Wait(system_->host(host).function().NowNs() + timeout_ns);
     if (!completion.ok() || !completion->has_value()) {
       ADD_FAILURE() << "no completion at host " << host;
       return std::nullopt;
@@ -172,11 +172,11 @@ class SystemTestWith : public SystemTest {
   Side& near() { return side(0); }
   Side& far() { return side(1); }
 
-  std::optional<spec::RdmaCqReq> Next(size_t number, uint64_t patience_ns = kSecondNs / 1000) {
-    return NextOf(*side(number).cq, number, patience_ns);
+  std::optional<spec::RdmaCqReq> Next(size_t number, uint64_t timeout_ns = kSecondNs / 1000) {
+    return NextOf(*side(number).cq, number, timeout_ns);
   }
-  void ExpectNext(size_t number, uint64_t wr_id, spec::IbWcStatus status, uint64_t patience_ns = kSecondNs / 1000) {
-    const auto completion = Next(number, patience_ns);
+  void ExpectNext(size_t number, uint64_t wr_id, spec::IbWcStatus status, uint64_t timeout_ns = kSecondNs / 1000) {
+    const auto completion = Next(number, timeout_ns);
     if (!completion.has_value()) return;
     EXPECT_EQ(completion->wr_id, wr_id);
     EXPECT_EQ(completion->status, status) << spec::ToString(completion->status) << ", " << completion->vendor_err;

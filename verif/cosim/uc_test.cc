@@ -178,7 +178,7 @@ TEST_P(Uc, LostPacketLosesOnlyItsMessageAndTheNextReusesItsReceive) {
     // The next message overwrites parts of lost ones.
     ExpectMemory(expected);
   }
-  ExpectAllFaultsActed(0);
+  ExpectAllFaultsInjected(0);
 }
 
 TEST_P(Uc, LostWritePacketLosesItsImmediateData) {
@@ -206,7 +206,7 @@ TEST_P(Uc, LostWritePacketLosesItsImmediateData) {
     }
     ExpectMemory(expected);
   }
-  ExpectAllFaultsActed(0);
+  ExpectAllFaultsInjected(0);
 }
 
 TEST_P(Uc, MessageIsLostWithoutAReceive) {

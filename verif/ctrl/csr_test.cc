@@ -32,7 +32,7 @@ constexpr spec::Config kConfig = spec::kNic1;
 constexpr uint32_t kQueues = 2 * kConfig.net_queue_pairs + 1 + kConfig.num_cqs + 2 * kConfig.num_qps + 1;
 
 // A pulse of the model, with a value.
-struct Told {
+struct ModelPulse {
   const char* name;
   Cycle cycle = model::kUnknown;
   uint64_t value = 0;
@@ -156,8 +156,9 @@ struct Bench {
   uint32_t window_data = 0;
   std::function<void()> choose = [] {};  // in random traffic
 
-  Told read{"read"}, reset_done{"reset_done"}, queue_reset_done{"queue_reset_done"}, mailbox_fetch{"mailbox_fetch"};
-  Told mailbox_complete{"mailbox_complete"}, window_write{"window_write"}, window_read{"window_read"};
+  ModelPulse read{"read"}, reset_done{"reset_done"}, queue_reset_done{"queue_reset_done"},
+      mailbox_fetch{"mailbox_fetch"};
+  ModelPulse mailbox_complete{"mailbox_complete"}, window_write{"window_write"}, window_read{"window_read"};
   Cycle last_access = 0;
 
   Probe outside{[this](Cycle now) { return Begin(now); }, [this](Cycle now) { return End(now); }};
@@ -687,10 +688,10 @@ TEST(Csr, TableWriteIsBroadcastAndReadBack) {
       bench.table_write.sent.clear();
       ASSERT_TRUE(bench.Table(info.table, index, MgmtTableOperation::kWrite));
       ASSERT_EQ(bench.table_write.sent.size(), 1u);
-      const auto said = bench.table_write.sent[0].second;
-      EXPECT_EQ(said.table_id, info.table);
-      EXPECT_EQ(said.index, index);
-      EXPECT_EQ(std::memcmp(said.data, entry.data(), entry.size()), 0);
+      const auto table_write = bench.table_write.sent[0].second;
+      EXPECT_EQ(table_write.table_id, info.table);
+      EXPECT_EQ(table_write.index, index);
+      EXPECT_EQ(std::memcmp(table_write.data, entry.data(), entry.size()), 0);
 
       auto expected = entry;
       std::fill(expected.begin() + bytes, expected.end(), uint8_t{0});

@@ -174,7 +174,7 @@ struct Bench {
       const bool raised = nic.csr.FirmwareInterruptAt(nic.now);
       if (!control.Poll() && !raised) return;
     }
-    ADD_FAILURE() << "the firmware never comes to rest";
+    ADD_FAILURE() << "the firmware never becomes idle";
   }
   // Ack and response.
   std::vector<uint8_t> Send(RdmaCtrlCmd command, const std::vector<uint8_t>& request = {}, uint32_t room = 256) {

@@ -49,7 +49,7 @@ struct Bench {
     fetch_request.on_token = [this](Cycle, const spec::DmaReadRequest& request) { AnswerFetch(request); };
     store.on_token = [this](Cycle, const spec::DmaStore& token) { AnswerStore(token); };
     completion.on_token = [this](Cycle, const spec::Completion& given) {
-      EXPECT_TRUE(done.tokens.empty()) << "given back before the response is in memory";
+      EXPECT_TRUE(done.tokens.empty()) << "completed before the response is in memory";
       // From the chain's last descriptor.
       EXPECT_EQ(given.has_id, table.has_id);
       EXPECT_EQ(given.id, table.has_id ? table.id : 0);
@@ -263,7 +263,7 @@ struct Bench {
   template <typename Condition>
   void Until(Condition condition, uint64_t limit = 200'000) {
     while (!condition()) {
-      ASSERT_NE(limit--, 0u) << "it never comes";
+      ASSERT_NE(limit--, 0u) << "the condition never holds";
       ASSERT_EQ(bench.Run(1), "");
     }
   }

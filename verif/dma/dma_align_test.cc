@@ -95,7 +95,7 @@ struct Bench {
     p.train_ready_i = random() % 16 < train_rate;
     Scramble(p.data_i, random);
     if (coming) {
-      ASSERT_LE(*coming + kBeat, memory.size()) << "reads what is not there";
+      ASSERT_LE(*coming + kBeat, memory.size()) << "reads past the end";
       std::copy_n(memory.begin() + static_cast<ptrdiff_t>(*coming), kBeat, BytesOf(p.data_i).begin());
     }
     p.eval();

@@ -147,13 +147,13 @@ class Rig {
     while (top_.idle_o == 0 && bench.cycle() <= end) {
       if (std::string difference = bench.Run(1); !difference.empty()) return difference;
     }
-    if (top_.idle_o == 0 || top_.outstanding_o != 0) return "not idle after the last answer";
+    if (top_.idle_o == 0 || top_.outstanding_o != 0) return "not idle after the last response";
     return bench.Run(3);
   }
 
   void OnTrain(size_t client, Cycle first, const model::Train& train) {
     Check(first, client, train.tag, static_cast<uint8_t>(train.resp), train.data, false);
-    if (!train_.empty()) failure_ = "a train before the end of the one before";
+    if (!train_.empty()) failure_ = "a train before the end of the previous one";
     const auto beats = static_cast<uint32_t>((train.bytes + beat_bytes_ - 1) / beat_bytes_);
     for (uint32_t k = 0; k < beats; ++k) {
       const auto data = std::span(train.data).subspan(size_t{k} * beat_bytes_);
@@ -190,16 +190,16 @@ class Rig {
   // Exactly the requests, in order.
   void Check(Cycle cycle, size_t client, uint8_t tag, uint8_t resp, std::span<const uint8_t> data, bool padded) {
     if (wanted[client].empty()) {
-      failure_ = "an answer that nobody asked for";
+      failure_ = "an unexpected response";
       return;
     }
     const DmaReadRequest request = wanted[client].front();
     wanted[client].pop_front();
     answered[client].push_back({cycle, resp});
     answered_last = cycle;
-    if (tag != request.tag || (!padded && data.size() != request.bytes)) failure_ = "another request's answer";
+    if (tag != request.tag || (!padded && data.size() != request.bytes)) failure_ = "another request's response";
     if (resp != 0) ++failed;
-    if (resp != 0 && policy_.memory.faulty == 0 && !faulty_address) failure_ = "an error from nowhere";
+    if (resp != 0 && policy_.memory.faulty == 0 && !faulty_address) failure_ = "an unexpected error";
     if (resp != 0) return;
     for (size_t k = 0; k < data.size(); ++k) {
       if (data[k] != (k < request.bytes ? MemoryByte(request.address + k) : 0)) failure_ = "wrong data";

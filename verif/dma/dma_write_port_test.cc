@@ -155,7 +155,7 @@ class Rig {
     if (std::string difference = bench.Run(DmaWriter::kDoneLatency); !difference.empty()) return difference;
     if (top_.idle_o == 0) return "not idle after the last write";
     for (const auto& due : due_) {
-      if (!due.empty()) return "somebody was not told";
+      if (!due.empty()) return "a completion is missing";
     }
     return bench.Run(3);
   }
@@ -264,7 +264,7 @@ class Rig {
       if (done != pulses_[i].done) return "done differs";
       if (done != due_[i].front().done) return "done is wrong: " + TokenText(done);
       due_[i].pop_front();
-      told.push_back({i, done});
+      completions.push_back({i, done});
       last_done = cycle;
     }
     if ((top_.dma_error_o != 0) != (error_ == cycle)) return "dma_error differs";
@@ -295,7 +295,7 @@ class Rig {
     if (bytes_left_ == 0) {
       const auto is_next = [&](const auto& queue) { return !queue.empty() && queue.front().address == burst.address; };
       const auto found = std::find_if(asked.begin(), asked.end(), is_next);
-      if (found == asked.end()) return "a burst that nobody asked for";
+      if (found == asked.end()) return "an unexpected burst";
       left.push_back(found->front());
       found->pop_front();
       bytes_left_ = static_cast<uint32_t>(left.back().data.size());
@@ -372,11 +372,11 @@ class Rig {
   std::vector<InStream<DmaStore, uint8_t, uint8_t, decltype(Store::data)>*> stores;
   std::vector<std::deque<Write>> asked;  // per client: no burst has left of it yet
   std::vector<Write> left;               // in the order in which they left
-  struct Told {
+  struct Completion {
     size_t client;
     DmaDone done;
   };
-  std::vector<Told> told;
+  std::vector<Completion> completions;
   uint64_t failed = 0;
   uint64_t errors = 0;                     // pulses of dma_error
   uint64_t accepted = 0;                   // pulses
@@ -507,10 +507,10 @@ TYPED_TEST(WritePort, IsIdleFromTheCycleAfterDone) {
   for (const size_t client : {size_t{0}, rig.whole(), rig.clients() - 1}) {
     ASSERT_EQ(rig.bench.Run(5), "");
     ASSERT_EQ(top.idle_o, 1);
-    const size_t before = rig.told.size();
+    const size_t before = rig.completions.size();
     rig.Ask(client, 0x1000, 64, true);
     ASSERT_EQ(rig.bench.Run(1), "");
-    while (rig.told.size() == before) {
+    while (rig.completions.size() == before) {
       ASSERT_EQ(top.idle_o, 0);
       ASSERT_EQ(rig.bench.Run(1), "");
     }
@@ -611,12 +611,12 @@ TYPED_TEST(WritePort, NotifiesOnlyOnRequestOrFailure) {
   }
   ASSERT_EQ(rig.Finish(), "");
   EXPECT_EQ(rig.errors, 1u);
-  ASSERT_EQ(rig.told.size(), 3u);
-  EXPECT_EQ(rig.told[0].client, 1u);
-  EXPECT_EQ(rig.told[0].done.resp, static_cast<uint8_t>(AxiResp::kSlverr));
+  ASSERT_EQ(rig.completions.size(), 3u);
+  EXPECT_EQ(rig.completions[0].client, 1u);
+  EXPECT_EQ(rig.completions[0].done.resp, static_cast<uint8_t>(AxiResp::kSlverr));
   for (size_t i = 0; i < 2; ++i) {
-    EXPECT_EQ(rig.told[1 + i].client, rig.whole() + i);
-    EXPECT_EQ(rig.told[1 + i].done.resp, 0);
+    EXPECT_EQ(rig.completions[1 + i].client, rig.whole() + i);
+    EXPECT_EQ(rig.completions[1 + i].done.resp, 0);
   }
 }
 
@@ -627,7 +627,7 @@ TYPED_TEST(WritePort, StallsWithoutLossWhenAnswersAreLate) {
   ASSERT_EQ(rig.bench.Run(1500), "");
   EXPECT_EQ(rig.left.size(), writes);
   ASSERT_EQ(rig.Finish(), "");
-  EXPECT_EQ(rig.told.size(), writes + 20);
+  EXPECT_EQ(rig.completions.size(), writes + 20);
 }
 
 }  // namespace

@@ -56,9 +56,9 @@ class System final : private model::TrainSink {
     for (size_t i = 0; i < kFetches; ++i) {
       fetched_.push_back(Channel<spec::DmaFetched>::Sink());
     }
-    for (size_t i = 0; i < kFetches; ++i) port_.fetched_out[i].Connect(fetched_[i], nobody_);
+    for (size_t i = 0; i < kFetches; ++i) port_.fetched_out[i].Connect(fetched_[i], no_waker_);
     for (auto& sink : port_.train_sink) sink = this;
-    port_.on_dma_error = [this](Cycle cycle) { Say("error", cycle, 0); };
+    port_.on_dma_error = [this](Cycle cycle) { Record("error", cycle, 0); };
   }
 
   // The visible events, cycle by cycle, until nothing is left.
@@ -66,7 +66,7 @@ class System final : private model::TrainSink {
     for (Cycle cycle = 0; cycle < limit && !IsDone(); ++cycle) {
       if (const uint32_t outstanding = port_.outstanding(cycle); outstanding != outstanding_) {
         outstanding_ = outstanding;
-        Say("outstanding", cycle, outstanding);
+        Record("outstanding", cycle, outstanding);
       }
       for (size_t i = 0; i < asked_.size(); ++i) Ask(cycle, i);
       for (; !arrivals_.empty() && arrivals_.begin()->first <= cycle; arrivals_.erase(arrivals_.begin())) {
@@ -82,7 +82,7 @@ class System final : private model::TrainSink {
         OnBurst(taken, port_.TakeBurst());
       }
       for (size_t i = 0; i < kFetches; ++i) {
-        for (const auto& sent : fetched_[i].sent()) Say("fetched", sent.cycle, i << 8 | sent.token.tag);
+        for (const auto& sent : fetched_[i].sent()) Record("fetched", sent.cycle, i << 8 | sent.token.tag);
         fetched_[i].sent().clear();
       }
     }
@@ -93,7 +93,7 @@ class System final : private model::TrainSink {
 
  private:
   // A client to wake for room in the answers' channels, which are always open.
-  class Nobody final : public model::Block {
+  class NoWaker final : public model::Block {
    public:
     using Block::Block;
     void Run(Cycle) override {}
@@ -103,7 +103,7 @@ class System final : private model::TrainSink {
     return port_.IsIdle() && arrivals_.empty() && ends_.empty() &&
            std::ranges::all_of(asked_, [](const auto& asked) { return asked.empty(); });
   }
-  void Say(const char* what, Cycle cycle, uint64_t value) {
+  void Record(const char* what, Cycle cycle, uint64_t value) {
     events_.push_back(std::string(what) + " " + std::to_string(cycle) + " " + std::to_string(value));
   }
   void Ask(Cycle cycle, size_t client) {
@@ -116,7 +116,7 @@ class System final : private model::TrainSink {
     asked.pop_front();
   }
   void OnBurst(Cycle taken, const DmaReader::Burst& burst) {
-    Say("burst", taken, burst.address);
+    Record("burst", taken, burst.address);
     arrivals_.emplace(taken + script_.latency + burst.address / 512 % (script_.spread + 1), burst);
   }
   // The bus has one beat in each cycle.
@@ -135,12 +135,12 @@ class System final : private model::TrainSink {
   void OnTrain(Cycle first, const model::Train& train) override {
     uint64_t sum = train.tag;
     for (const uint8_t byte : train.data) sum = sum * 31 + byte;
-    Say("train", first, train.resp == AxiResp::kOkay ? sum : train.tag);
+    Record("train", first, train.resp == AxiResp::kOkay ? sum : train.tag);
   }
 
   const Script& script_;
   Agenda agenda_;
-  Nobody nobody_{agenda_};
+  NoWaker no_waker_{agenda_};
   DmaReadPort port_;
   std::vector<std::deque<Asked>> asked_;
   Channel<DmaReader::Burst> bursts_ = Channel<DmaReader::Burst>::Sink();

@@ -109,11 +109,11 @@ class System {
       clients_.push_back(std::make_unique<Client>(agenda_, data_bits / 8, script, script.wholes[i]));
       clients_[i]->out.Connect(port_.write_in[i], *clients_[i]);
       if (whole) port_.beat_source[i] = clients_[i].get();
-      port_.on_accepted[i] = [this, i](Cycle cycle) { Say("accepted", i, cycle, 0); };
-      port_.on_write_done[i] = [this, i](Cycle cycle, const spec::DmaDone&) { Say("write done", i, cycle, 0); };
+      port_.on_accepted[i] = [this, i](Cycle cycle) { Record("accepted", i, cycle, 0); };
+      port_.on_write_done[i] = [this, i](Cycle cycle, const spec::DmaDone&) { Record("write done", i, cycle, 0); };
     }
     for (size_t i = 0; i < kStores; ++i) {
-      port_.on_done[i] = [this, i](Cycle cycle, const spec::DmaDone& done) { Say("done", i, cycle, done.tag); };
+      port_.on_done[i] = [this, i](Cycle cycle, const spec::DmaDone& done) { Record("done", i, cycle, done.tag); };
     }
   }
 
@@ -153,7 +153,7 @@ class System {
     }
     EXPECT_TRUE(IsDone());
     for (size_t i = 0; i < kWholes; ++i) {
-      for (const Cycle cycle : clients_[i]->last_steps) Say("last step", i, cycle, 0);
+      for (const Cycle cycle : clients_[i]->last_steps) Record("last step", i, cycle, 0);
     }
     std::ranges::sort(events_);
   }
@@ -173,15 +173,15 @@ class System {
     return sum;
   }
   void OnBurst(Cycle taken, const DmaWriter::Burst& burst, Cycle last, uint64_t sum) {
-    Say("burst", 0, taken, burst.address);
-    Say("data", burst.bytes, last, sum);
+    Record("burst", 0, taken, burst.address);
+    Record("data", burst.bytes, last, sum);
     answers_.push_back(std::max(last + script_.answer_latency, answers_.empty() ? 0 : answers_.back() + 1));
   }
   bool IsDone() const {
     return port_.IsIdle() && std::ranges::all_of(stores_, [](const auto& asked) { return asked.empty(); }) &&
            std::ranges::all_of(clients_, [](const auto& client) { return client->IsDone(); });
   }
-  void Say(const char* what, size_t who, Cycle cycle, uint64_t value) {
+  void Record(const char* what, size_t who, Cycle cycle, uint64_t value) {
     events_.push_back(std::string(what) + " " + std::to_string(who) + " " + std::to_string(cycle) + " " +
                       std::to_string(value));
   }

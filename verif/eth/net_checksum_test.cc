@@ -627,7 +627,7 @@ TYPED_TEST(NetChecksumTest, MeetsDocumentedLatencies) {
         EXPECT_EQ(p.idle_o, 0);
         ASSERT_EQ(b.bench.Run(1), "");
         EXPECT_EQ(p.drop_o, 1);
-        EXPECT_EQ(p.idle_o, 0) << "who counts it must be awake";
+        EXPECT_EQ(p.idle_o, 0) << "not idle while a counter is pending";
         ASSERT_EQ(b.bench.Run(1), "");
         EXPECT_EQ(p.drop_o, 0);
         EXPECT_EQ(p.idle_o, 1);

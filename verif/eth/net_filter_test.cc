@@ -415,11 +415,11 @@ struct Bench {
         ++refused;
         continue;
       }
-      const auto said = NetClassify::Classify(sent.bytes);
+      const auto classified = NetClassify::Classify(sent.bytes);
       NetFrame token;
       token.bytes = static_cast<uint16_t>(sent.bytes.size());
-      token.pair_index = static_cast<uint8_t>(uint64_t{said.flow_hash} * setup.pairs / 65536);
-      token.checksum_valid = said.checksum_valid;
+      token.pair_index = static_cast<uint8_t>(uint64_t{classified.flow_hash} * setup.pairs / 65536);
+      token.checksum_valid = classified.checksum_valid;
       tokens_expected.push_back(TokenText(token));
       frames.push_back(sent.bytes);
     }
@@ -674,10 +674,10 @@ TYPED_TEST(NetFilterTest, RefusalIsReportedTwoCyclesBeforeATokenWouldBe) {
   bench.SetUp({.mode = {.no_broadcast = true}});
   bench.in.frames.push_back(bench.MakeFrame(kBroadcast, std::nullopt, 64));
   const size_t beats = 64 / bench.kBeatBytes;
-  const Cycle told = bench.bench.cycle() + beats - 1 + kLatency - 2;
+  const Cycle due = bench.bench.cycle() + beats - 1 + kLatency - 2;
   ASSERT_EQ(bench.RunOut(), "");
   EXPECT_EQ(bench.in.filtered, 1u);
-  EXPECT_EQ(bench.in.filtered_at, told);
+  EXPECT_EQ(bench.in.filtered_at, due);
   bench.CheckAll();
 }
 

@@ -270,7 +270,7 @@ struct Bench {
     ASSERT_EQ(token.vq_index % 2, 0);
     const size_t pair = token.vq_index / 2u;
     ASSERT_LT(pair, kPairs<Top>);
-    EXPECT_TRUE(buffer.IsEmpty()) << "two requests are under way";
+    EXPECT_TRUE(buffer.IsEmpty()) << "two requests are outstanding";
     asked.push_back(token);
     const auto none = [&](BufferStatus status) {
       buffer.tokens.push_back({.status = status, .last = true, .vq_index = token.vq_index});
@@ -376,7 +376,7 @@ struct Bench {
         ended = region.data.size() != region.bytes;
         used += region.data.size();
         stream.insert(stream.end(), region.data.begin(), region.data.end());
-        EXPECT_LE(region.last_write, accepted_then) << "told before it was written";
+        EXPECT_LE(region.last_write, accepted_then) << "completed before it was written";
         regions.erase(name);
       }
       EXPECT_EQ(one.used_bytes, used);
@@ -413,7 +413,7 @@ struct Bench {
   std::string Finish(uint64_t limit = 2'000'000) {
     while (!(frame_in.IsEmpty() && row.IsEmpty() && table.IsEmpty() && block.IsIdle())) {
       if (std::string difference = bench.Run(1); !difference.empty()) return difference;
-      if (limit-- == 0) return "it does not come to an end";
+      if (limit-- == 0) return "the run does not end";
     }
     return bench.Run(20);
   }

@@ -320,7 +320,7 @@ struct Bench {
     EXPECT_EQ(posted.IsSent(), posted.jobs_done);
     if (posted.IsSent()) {
       ++completed_frames;
-      EXPECT_LE(completed_frames, sent.accepted + failed.accepted) << "given back before it was read";
+      EXPECT_LE(completed_frames, sent.accepted + failed.accepted) << "completed before it was read";
     } else {
       ++completed_drops;
     }
@@ -413,7 +413,7 @@ struct Bench {
         return bench.Run(4);
       }
     }
-    return "the block does not come to rest";
+    return "the block does not become idle";
   }
   // Posts at random and rings.
   std::string Traffic(uint64_t cycles, unsigned errors, bool holds, unsigned rows = 0) {
@@ -434,7 +434,7 @@ struct Bench {
   // At rest: every buffer has ended, and no more are available.
   void Check() {
     for (size_t i = next_completion; i < handed.size(); ++i) {
-      EXPECT_TRUE(handed[i].cancelled || written[handed[i].pair]) << "buffer " << i << " is not given back";
+      EXPECT_TRUE(handed[i].cancelled || written[handed[i].pair]) << "buffer " << i << " is not completed";
     }
     for (uint32_t pair = 0; pair < NumPairs; ++pair) {
       if (over[pair] || written[pair] || out_of_service[pair] != BufferStatus::kOk) continue;
@@ -507,7 +507,7 @@ struct Bench {
   BlockBench<Top> bench;
   Top& p;
   Probe levels{[this](Cycle now) {
-                 if (!p.buffer_ready_o) return std::string("an answer has to wait");
+                 if (!p.buffer_ready_o) return std::string("a response is stalled");
                  if (static_cast<bool>(p.hold_i) != hold) {
                    p.hold_i = hold;
                    block.SetHold(now, hold);

@@ -22,7 +22,7 @@ module vireo_arb_rr_proof #(
   );
 
   logic [IndexBits-1:0] watched_q;  // one input, fixed forever
-  logic [31:0] begun_q;             // transactions of others that started since its beat has been waiting for a turn
+  logic [31:0] started_q;           // transactions of others that started since its beat has been waiting for a turn
   logic [IndexBits-1:0] owner_q;    // of the current transaction
   logic begins, waits;
 
@@ -34,12 +34,12 @@ module vireo_arb_rr_proof #(
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       watched_q <= '0;
-      begun_q <= '0;
+      started_q <= '0;
       owner_q <= '0;
     end else begin
       if (dut.move) owner_q <= dut.winner_d;
-      if (!waits || (begins && dut.winner_d == watched_q)) begun_q <= '0;
-      else if (begins) begun_q <= begun_q + 1;
+      if (!waits || (begins && dut.winner_d == watched_q)) started_q <= '0;
+      else if (begins) started_q <= started_q + 1;
       // Chosen while it has no beat waiting.
       if (!dut.valid[watched_q] && 32'(watched_i) < Inputs) watched_q <= watched_i;
     end
@@ -50,10 +50,10 @@ module vireo_arb_rr_proof #(
       one_at_a_time: assert ((dut.ready & (dut.ready - 1'b1)) == '0);
       same_data: assert (!dut.move || dut.winner_data == dut.data[dut.winner_d]);
       whole: assert (!(dut.move && dut.busy_q) || dut.winner_d == owner_q);
-      no_starvation: assert (begun_q < Inputs);
+      no_starvation: assert (started_q < Inputs);
       inv_indices: assert (32'(watched_q) < Inputs && 32'(dut.winner_q) < Inputs);
       inv_owner: assert (!dut.busy_q || owner_q == dut.winner_q);
-      inv_turn: assert (!waits || begun_q + (32'(watched_q) + 2 * Inputs - 1 - 32'(dut.winner_q)) % Inputs < Inputs);
+      inv_turn: assert (!waits || started_q + (32'(watched_q) + 2 * Inputs - 1 - 32'(dut.winner_q)) % Inputs < Inputs);
     end
   end
 

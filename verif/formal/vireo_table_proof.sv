@@ -23,20 +23,20 @@ module vireo_table_proof #(
     .clk_i, .rst_ni, .write_i, .write_address_i, .write_data_i, .read_i, .read_address_i, .read_data_o(read_data)
   );
 
-  logic begun_q;
+  logic started_q;
   logic [AddressBits-1:0] entry_q;  // the tracked entry
   logic [Width-1:0] value_q;        // expected value of a read in this cycle
   logic expected_q;                 // the output is of this entry
   logic [Width-1:0] expected_value_q;
 
   initial begin
-    begun_q = 1'b0;
+    started_q = 1'b0;
     value_q = '0;
     expected_q = 1'b0;
   end
 
   always_ff @(posedge clk_i) begin
-    begun_q <= 1'b1;
+    started_q <= 1'b1;
     entry_q <= entry_i;
     if (rst_ni && write_i && write_address_i == entry_i) value_q <= write_data_i;
     if (read_i) expected_q <= read_address_i == entry_i;
@@ -44,11 +44,11 @@ module vireo_table_proof #(
   end
 
   always_comb begin
-    power_on: assume (rst_ni == begun_q);
-    one_entry: assume (!begun_q || entry_i == entry_q);
+    power_on: assume (rst_ni == started_q);
+    one_entry: assume (!started_q || entry_i == entry_q);
     as_written: assert (!expected_q || read_data == expected_value_q);
-    inv_kept: assert (!begun_q || (dut.write_q && dut.write_address_q == entry_q ? dut.write_data_q : dut.memory[entry_q]) == value_q);
-    inv_before: assert (begun_q || (dut.memory[entry_i] == '0 && value_q == '0));
+    inv_kept: assert (!started_q || (dut.write_q && dut.write_address_q == entry_q ? dut.write_data_q : dut.memory[entry_q]) == value_q);
+    inv_before: assert (started_q || (dut.memory[entry_i] == '0 && value_q == '0));
   end
 
 endmodule

@@ -17,7 +17,7 @@ constexpr uint64_t kPage = 4096;
 constexpr uint64_t kPages = 5;  // the first and the last are guards
 constexpr uint64_t kRegionBytes = 2 * kPage + 1234;
 constexpr uint64_t kGoodBytes = 4096, kLargestWrite = 700;
-constexpr Picoseconds kPatience = 20'000 * NicWorld::kMicrosecond;
+constexpr Picoseconds kTimeout = 20'000 * NicWorld::kMicrosecond;
 
 }  // namespace
 
@@ -130,7 +130,7 @@ void NicWorld::PollVictims() {
 }
 
 void NicWorld::ExpectGood() {
-  const Picoseconds deadline = system_->scheduler().now() + kPatience;
+  const Picoseconds deadline = system_->scheduler().now() + kTimeout;
   std::array<spec::RdmaCqReq, 16> completions;
   while (!outstanding_[0].empty() || !outstanding_[1].empty()) {
     ASSERT_LT(system_->scheduler().now(), deadline) << "a WRITE of the background connection hangs";
@@ -158,7 +158,7 @@ void NicWorld::ExpectGood() {
   };
   EXPECT_TRUE(is_kept(0, kPage)) << "before the region";
   EXPECT_TRUE(is_kept(kPage + kRegionBytes, kPages * kPage)) << "behind the region";
-  EXPECT_EQ(system_->Complaints(), "");
+  EXPECT_EQ(system_->Violations(), "");
 }
 
 }  // namespace vireo::sim

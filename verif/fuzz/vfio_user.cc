@@ -58,7 +58,7 @@ struct World {
     port = std::make_unique<VfioUserPort>(VfioUserPort{.function = system->host(0).function(),
                                                        .station = system->host(0).station(),
                                                        .reset = [this] { system->Reset(0); },
-                                                       .patience_ms = 1});
+                                                       .timeout_ms = 1});
   }
   static World& Get() {
     static World world;
@@ -87,7 +87,7 @@ class Run {
       const std::string_view text = kCapabilities[how % kCapabilities.size()];
       payload.insert(payload.end(), text.begin(), text.end());
       payload.push_back(0);
-      Say(Command::kVersion, 0, payload);
+      SendMessage(Command::kVersion, 0, payload);
     }
     for (size_t i = 0; i < kMostSteps && !input_.is_empty() && !connection_->is_over(); ++i) {
       Do(static_cast<Step>(input_.Byte() % static_cast<unsigned>(Step::kCount)));
@@ -97,7 +97,7 @@ class Run {
     // No state is left: the next client has a working function.
     world_.system->Reset(0);
     EXPECT_EQ(world_.port->function.ReadConfig(0, 2), spec::kPciVendorId);
-    EXPECT_EQ(world_.system->Complaints(), "");
+    EXPECT_EQ(world_.system->Violations(), "");
   }
 
  private:
@@ -107,7 +107,7 @@ class Run {
         const auto command = static_cast<Command>(input_.Byte());
         const uint8_t flags = input_.Byte();
         const auto payload = input_.Take(input_.U16() % 4200);
-        return Say(command, flags, payload);
+        return SendMessage(command, flags, payload);
       }
       case Step::kBytes: {
         const auto bytes = input_.Take(input_.Byte());
@@ -126,32 +126,32 @@ class Run {
         if ((map.offset & kPage) == 0) {
           EXPECT_EQ(::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
         }
-        return Say(Command::kDmaMap, 0, host::vfio_user::BytesOf(map), file.get());
+        return SendMessage(Command::kDmaMap, 0, host::vfio_user::BytesOf(map), file.get());
       }
       case Step::kConfig: {
         host::vfio_user::RegionAccess access{.offset = input_.U16() % 300U, .region = VFIO_PCI_CONFIG_REGION_INDEX};
         access.count = 1 + input_.Byte() % 8U;
-        return SayAccess(Command::kRegionWrite, access, input_.U32());
+        return SendAccess(Command::kRegionWrite, access, input_.U32());
       }
       case Step::kBar:
       case Step::kReadBar: {
         host::vfio_user::RegionAccess access{.offset = 0, .region = input_.Byte() % 7U};
         access.offset = input_.U16() | uint64_t{input_.Byte()} << 16;
         access.count = 1 + input_.Byte() % 8U;
-        return step == Step::kBar ? SayAccess(Command::kRegionWrite, access, input_.U64())
-                                  : Say(Command::kRegionRead, 0, host::vfio_user::BytesOf(access));
+        return step == Step::kBar ? SendAccess(Command::kRegionWrite, access, input_.U64())
+                                  : SendMessage(Command::kRegionRead, 0, host::vfio_user::BytesOf(access));
       }
       case Step::kTime:
       case Step::kCount: world_.system->topology().RunFor(Picoseconds{input_.Byte()} * 100'000); return Serve();
     }
   }
-  void SayAccess(Command command, const host::vfio_user::RegionAccess& access, uint64_t value) {
+  void SendAccess(Command command, const host::vfio_user::RegionAccess& access, uint64_t value) {
     Bytes payload;
     Append(payload, host::vfio_user::BytesOf(access));
     Append(payload, host::vfio_user::BytesOf(value).first(access.count));
-    Say(command, 0, payload);
+    SendMessage(command, 0, payload);
   }
-  void Say(Command command, uint8_t flags, std::span<const uint8_t> payload, int fd = -1) {
+  void SendMessage(Command command, uint8_t flags, std::span<const uint8_t> payload, int fd = -1) {
     Header header;
     header.id = ++sent_;
     header.command = static_cast<uint16_t>(command);

@@ -43,8 +43,8 @@ bool Settle(RdmaSystem& system) {
   return system.topology().RunUntilQuiet(system.scheduler().now() + 1'000'000'000'000);
 }
 
-// Builds a system of a device in a child process and runs `body` in it. Its complaints at the end: "none", or text.
-std::string ComplaintsOf(const std::string& device, const spec::Config& config, const SystemcNicFaults& faults,
+// Builds a system of a device in a child process and runs `body` in it. Its violations at the end: "none", or text.
+std::string ViolationsOf(const std::string& device, const spec::Config& config, const SystemcNicFaults& faults,
                          const std::function<void(RdmaSystem&)>& body) {
   const ChildResult child = RunInChild([&]() -> std::optional<std::string> {
     RdmaSystemOptions options;
@@ -55,8 +55,8 @@ std::string ComplaintsOf(const std::string& device, const spec::Config& config, 
     if (built.system == nullptr) return built.error;
     body(*built.system);
     if (testing::Test::HasFailure()) return std::nullopt;
-    const std::string complaints = built.system->Complaints();
-    return complaints.empty() ? "none" : complaints;
+    const std::string violations = built.system->Violations();
+    return violations.empty() ? "none" : violations;
   });
   EXPECT_TRUE(child.ok) << child.error;
   return child.reply;
@@ -64,7 +64,7 @@ std::string ComplaintsOf(const std::string& device, const spec::Config& config, 
 
 TEST(SystemcLockstep, EveryKindOfEventIsComparedAndDiffersInNoCycle) {
   for (const char* device : {"systemc_model", "systemc_rtl"}) {
-    EXPECT_EQ(ComplaintsOf(device, spec::kNic1, {},
+    EXPECT_EQ(ViolationsOf(device, spec::kNic1, {},
                            [](RdmaSystem& system) {
                              EXPECT_EQ(Write(system, 5000), "");
                              EXPECT_TRUE(Settle(system));
@@ -85,7 +85,7 @@ TEST(SystemcLockstep, EveryKindOfEventIsComparedAndDiffersInNoCycle) {
 }
 
 TEST(SystemcLockstep, AHardwareResetIsComparedToo) {
-  EXPECT_EQ(ComplaintsOf("systemc_model", spec::kNic100, {},
+  EXPECT_EQ(ViolationsOf("systemc_model", spec::kNic100, {},
                          [](RdmaSystem& system) {
                            EXPECT_EQ(Write(system, 5000), "");
                            for (size_t i = 0; i < 2; ++i) system.host(i).Close();
@@ -102,9 +102,9 @@ TEST(SystemcLockstep, AHardwareResetIsComparedToo) {
 TEST(SystemcLockstep, AnAccessThatIsACycleLateIsReported) {
   for (const SystemcNicFaults& faults : {SystemcNicFaults{.bar_access_delay = 1}, {.csr_access_delay = 1}}) {
     for (const char* device : {"systemc_model", "systemc_rtl"}) {
-      const std::string complaints = ComplaintsOf(device, spec::kNic1, faults, [](RdmaSystem&) {});
-      EXPECT_NE(complaints.find(" late "), std::string::npos)  // the table of differences
-          << device << ": " << complaints;
+      const std::string violations = ViolationsOf(device, spec::kNic1, faults, [](RdmaSystem&) {});
+      EXPECT_NE(violations.find(" late "), std::string::npos)  // the table of differences
+          << device << ": " << violations;
     }
   }
 }

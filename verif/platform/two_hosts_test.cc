@@ -23,7 +23,7 @@ using platform::Frame;
 using platform::VireoNic;
 
 constexpr size_t kMemoryBytes = 65536;
-constexpr uint64_t kPatienceNs = 2'000'000;
+constexpr uint64_t kTimeoutNs = 2'000'000;
 constexpr uint64_t kMessageAddress = 0xfee0'0000;  // of the example's hosts
 
 // A cable with a monitor at one end.
@@ -144,7 +144,7 @@ class Pair final {
                                 .remote_addr = far.region->address(),
                                 .rkey = far.region->rkey()})
                     .ok());
-    auto completion = near.cq->Wait(near.host.NowNs() + kPatienceNs);
+    auto completion = near.cq->Wait(near.host.NowNs() + kTimeoutNs);
     EXPECT_TRUE(completion.ok());
     // The acknowledge means that the peer has the data, not that it is already visible in memory.
     sc_core::wait(sc_core::sc_time(20, sc_core::SC_US));

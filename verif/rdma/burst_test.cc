@@ -182,12 +182,12 @@ TEST(Burst, LongestMessageIsCutCompletelyWhileOthersContinue) {
   uint32_t sent = 0;
   uint64_t shorts = 0;
   Cycle posted = 0, slowest = 0;
-  bool under_way = false;
+  bool outstanding = false;
   const Cycle limit = pair.now + uint64_t{kPackets / kBurst} * (3 * kBurst + 6 * kReread);
   while (sent < kPackets && pair.now < limit) {
-    if (!under_way && pair.now % 64 == 0) {
+    if (!outstanding && pair.now % 64 == 0) {
       pair.Post({kShort, 64, 0x5000});
-      under_way = true;
+      outstanding = true;
       posted = pair.now;
     }
     pair.Step();
@@ -196,7 +196,7 @@ TEST(Burst, LongestMessageIsCutCompletelyWhileOthersContinue) {
       if (packet.qpn == kShort) {
         slowest = std::max(slowest, pair.now - posted);
         ++shorts;
-        under_way = false;
+        outstanding = false;
         pair.Acknowledge(kShort, packet.psn);
         continue;
       }

@@ -76,7 +76,7 @@ struct Bench {
           sent.IsEmpty() && block.IsIdle())
         return {};
     }
-    return "the block does not come to rest";
+    return "the block does not become idle";
   }
   void SetState(uint32_t qpn, IbQpState to, bool clear = false) {
     state.tokens.push_back({.qpn = qpn, .state = to, .clear = clear});
@@ -399,7 +399,7 @@ using Timers = std::vector<spec::TimerSet>;
 inline constexpr auto kRetryExc = IbWcStatus::kRetryExcErr;
 inline constexpr auto kRnrRetryExc = IbWcStatus::kRnrRetryExcErr;
 inline constexpr uint8_t kTimeout = 14;
-inline constexpr Bench::Retries kPatient{.timeout = kTimeout, .retry_cnt = 7, .rnr_retry = 7};
+inline constexpr Bench::Retries kMostRetries{.timeout = kTimeout, .retry_cnt = 7, .rnr_retry = 7};
 
 inline spec::TimerSet Timer(TimerKind kind, uint8_t code, uint8_t epoch) {
   return {.qpn = kQp, .kind = kind, .code = code, .epoch = epoch};

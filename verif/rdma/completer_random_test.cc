@@ -36,7 +36,7 @@ struct Network {
     uint32_t never_sent = 0;
     uint8_t hold = 0, resumed = 0;
     bool holds_itself = false;
-    uint8_t reads_begun = 0, reads_ended = 0;
+    uint8_t reads_started = 0, reads_ended = 0;
     std::vector<Message> messages;
     std::deque<Packet> sends;  // of the current message
     std::deque<std::pair<Cycle, spec::Replay>> replays;
@@ -205,8 +205,8 @@ struct Network {
     const auto packets = static_cast<uint32_t>(1 + bench.random() % 3);
     const Message message{qp.next_psn, Psn(qp.next_psn + packets - 1), max_rd_atomic != 0 && bench.random() % 3 == 0,
                           bench.random() % 8 == 0};
-    const auto under_way = static_cast<uint8_t>(qp.reads_begun - qp.reads_ended);
-    if (!qp.IsHeld() && ((message.is_read && under_way >= max_rd_atomic) || (message.fence && under_way != 0))) {
+    const auto outstanding = static_cast<uint8_t>(qp.reads_started - qp.reads_ended);
+    if (!qp.IsHeld() && ((message.is_read && outstanding >= max_rd_atomic) || (message.fence && outstanding != 0))) {
       qp.holds_itself = true;
       ++(message.fence ? fences : limits);
     }
@@ -223,7 +223,7 @@ struct Network {
          .fence = message.fence,
          .packets = static_cast<uint16_t>(cuts ? burst : 0)});
     qp.messages.push_back(message);
-    if (message.is_read) ++qp.reads_begun;
+    if (message.is_read) ++qp.reads_started;
     qp.next_psn = Psn(qp.next_psn + packets);
     ++qp.open;
     if (qp.IsHeld()) {
@@ -357,7 +357,7 @@ TEST(Completer, EveryMessageCompletesInOrderDespiteLossAndRnr) {
     Network network(bench, lossy, reads, burst);
     if (burst != 0) bench.pause.toggles = 2;
     for (uint32_t qpn = 0; qpn < Network::kQps; ++qpn) {
-      Bench::Retries retries = lossy ? kPatient : Bench::Retries{.retry_cnt = 1, .rnr_retry = 7};
+      Bench::Retries retries = lossy ? kMostRetries : Bench::Retries{.retry_cnt = 1, .rnr_retry = 7};
       retries.max_rd_atomic = reads;
       if (burst != 0) retries.path_mtu = burst == 1 ? spec::IbMtu::kMtu4096 : spec::IbMtu::kMtu2048;
       bench.SetCq(qpn, 0, retries);
@@ -394,7 +394,7 @@ TEST(Completer, EveryMessageCompletesInOrderDespiteLossAndRnr) {
       EXPECT_EQ(qp.done, qp.messages.size());
       EXPECT_EQ(qp.expected, qp.next_psn);
       EXPECT_EQ(qp.deadline, model::kUnknown);  // nothing is outstanding: every timer is stopped
-      EXPECT_EQ(qp.reads_begun, qp.reads_ended);
+      EXPECT_EQ(qp.reads_started, qp.reads_ended);
       EXPECT_TRUE(qp.reads.empty());
     }
     EXPECT_EQ(network.Lacks(), "");
@@ -546,7 +546,7 @@ TEST(Completer, MatchesModelInRandomTraffic) {
 TEST(Completer, MatchesModelUnderStateChanges) {
   Bench bench;
   uint32_t open[3]{};
-  for (uint32_t qpn = 0; qpn < 3; ++qpn) bench.SetCq(qpn, 0, kPatient);
+  for (uint32_t qpn = 0; qpn < 3; ++qpn) bench.SetCq(qpn, 0, kMostRetries);
   bench.retired.on_token = [&](Cycle, const spec::Doorbell& token) { --open[(token.vq_index - kFirstQueue) / 2]; };
   for (int i = 0; i < 6000; ++i) {
     const auto qpn = static_cast<uint32_t>(bench.random() % 3);

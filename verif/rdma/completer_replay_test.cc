@@ -184,7 +184,7 @@ TEST(Completer, RnrRetrySevenIsUnlimited) {
 }
 
 TEST(Completer, PauseWithoutRecordsEndsWithAResume) {
-  OneQp qp(1000, kPatient);
+  OneQp qp(1000, kMostRetries);
   qp.Post(1);
   qp.RnrNak(1000, 1);
   EXPECT_EQ(qp.Timers().size(), 2u);
@@ -197,7 +197,7 @@ TEST(Completer, PauseWithoutRecordsEndsWithAResume) {
 }
 
 TEST(Completer, AckTimerRunsWhileOutstandingAndRestartsOnProgress) {
-  OneQp qp(1000, kPatient);
+  OneQp qp(1000, kMostRetries);
   qp.Post(2);
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
   qp.Post(1);
@@ -323,7 +323,7 @@ TEST(Completer, TimerCodeZeroDisablesTheAckTimer) {
 }
 
 TEST(Completer, StaleExpiryIsIgnored) {
-  OneQp qp(1000, kPatient);
+  OneQp qp(1000, kMostRetries);
   qp.Post(2);
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
   qp.Ack(1000);
@@ -346,7 +346,7 @@ TEST(Completer, StaleExpiryIsIgnored) {
 
 TEST(Completer, NakOrTimeoutDuringAReplayRestartsIt) {
   for (const int cause : {0, 1, 2}) {
-    OneQp qp(1000, kPatient);
+    OneQp qp(1000, kMostRetries);
     for (int i = 0; i < 4; ++i) qp.Post(2);
     EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
     qp.replay.rate = 0;
@@ -382,7 +382,7 @@ TEST(Completer, NakOrTimeoutDuringAReplayRestartsIt) {
 }
 
 TEST(Completer, RecordsAcknowledgedDuringAReplayAreSkipped) {
-  OneQp qp(1000, kPatient);
+  OneQp qp(1000, kMostRetries);
   for (int i = 0; i < 5; ++i) qp.Post(2);
   ASSERT_EQ(qp.ApplyAck(), "");
   qp.replay.rate = 0;
@@ -408,7 +408,7 @@ TEST(Completer, RecordsAcknowledgedDuringAReplayAreSkipped) {
 }
 
 TEST(Completer, UnsentRecordIsReplayedInOrder) {
-  OneQp qp(1000, kPatient);
+  OneQp qp(1000, kMostRetries);
   qp.Post(1);
   ASSERT_EQ(qp.ApplyAck(), "");
   qp.replay.rate = 0;
@@ -430,7 +430,7 @@ TEST(Completer, UnsentRecordIsReplayedInOrder) {
 }
 
 TEST(Completer, RecordThatFailsInAReplayCompletesInOrderAndIsReported) {
-  OneQp qp(1000, kPatient);
+  OneQp qp(1000, kMostRetries);
   qp.Post(1);
   const spec::SendRecord record = qp.Record(2);
   qp.record.tokens.push_back(record);
@@ -473,7 +473,7 @@ TEST(Completer, RecordThatFailsInAReplayCompletesInOrderAndIsReported) {
 }
 
 TEST(Completer, RecordThatFailedInAReplayFlushesWithItsStatus) {
-  OneQp qp(1000, kPatient);
+  OneQp qp(1000, kMostRetries);
   qp.Post(1);
   qp.Post(1);
   spec::SendRecord amendment{
@@ -490,7 +490,7 @@ TEST(Completer, RecordThatFailedInAReplayFlushesWithItsStatus) {
 TEST(Completer, ReplayFailureOfACompletedRecordIsIgnored) {
   // Its slot is free, the next to be used, or another record's.
   for (const uint32_t later : {0u, 6u, 7u, 8u}) {
-    OneQp qp(1000, kPatient);
+    OneQp qp(1000, kMostRetries);
     qp.Post(1);
     qp.Ack(1000);
     EXPECT_EQ(qp.Statuses(), Statuses{kOk});
@@ -528,7 +528,7 @@ TEST(Completer, ClearRestoresTheRetryCounters) {
 }
 
 TEST(Completer, OldestRecordThatFailsInAReplayCompletesAtOnce) {
-  OneQp qp(1000, kPatient);
+  OneQp qp(1000, kMostRetries);
   for (int i = 0; i < 2; ++i) qp.Post(1);
   qp.record.tokens.push_back({.qpn = kQp,
                               .status = IbWcStatus::kLocProtErr,
@@ -544,7 +544,7 @@ TEST(Completer, OldestRecordThatFailsInAReplayCompletesAtOnce) {
 TEST(Completer, ErrAndClearEndReplayPauseAndTimer) {
   for (const bool clear : {false, true}) {
     for (const int cause : {0, 1, 2}) {
-      OneQp qp(1000, kPatient);
+      OneQp qp(1000, kMostRetries);
       for (int i = 0; i < 4; ++i) qp.Post(2);
       EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
       qp.replay.rate = 0;
@@ -579,7 +579,7 @@ TEST(Completer, ErrAndClearEndReplayPauseAndTimer) {
 TEST(Completer, ReplaysAlternateBetweenQps) {
   Bench bench;
   for (uint32_t qpn = 0; qpn < 3; ++qpn) {
-    bench.SetCq(qpn, 0, kPatient);
+    bench.SetCq(qpn, 0, kMostRetries);
     bench.SetState(qpn, IbQpState::kRts);
   }
   ASSERT_EQ(bench.ApplyAck(), "");
@@ -624,7 +624,7 @@ TEST(Completer, RecordsAndAcknowledgesDoNotWaitForReplays) {
 }
 
 TEST(Completer, StallsForTheTimerWithoutLosingASetting) {
-  OneQp qp(1000, kPatient);
+  OneQp qp(1000, kMostRetries);
   qp.timer_set.rate = 0;
   qp.Post(8);
   for (uint32_t psn = 1000; psn < 1008; ++psn) qp.Ack(psn);
@@ -640,7 +640,7 @@ TEST(Completer, StallsForTheTimerWithoutLosingASetting) {
 }
 
 TEST(Completer, RetransmissionMeetsDocumentedLatencies) {
-  OneQp qp(1000, kPatient);
+  OneQp qp(1000, kMostRetries);
   qp.Post(2);
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});
   qp.SequenceNak(1000);
@@ -663,7 +663,7 @@ TEST(Completer, RetransmissionMeetsDocumentedLatencies) {
 
 TEST(Completer, MessageWithTimerAndOwnAcknowledgeTakesAtMostTenCycles) {
   for (const uint32_t burst : {1u, 8u}) {
-    OneQp qp(1000, kPatient);
+    OneQp qp(1000, kMostRetries);
     Cycle busy = 0;
     for (uint32_t i = 0; i < 400; i += burst) {
       for (uint32_t k = 0; k < burst; ++k) qp.Post(1);

@@ -112,7 +112,7 @@ TEST(Completer, NakCompletesEarlierRecordsFailsOneAndFlushesTheRest) {
 // A QP that flushes without end alternates with all others.
 TEST(Completer, FlushingRecordsAlternateWithAcknowledgesTimeoutsAndReplays) {
   constexpr uint32_t kFlooder = 3;
-  OneQp qp(1000, kPatient);
+  OneQp qp(1000, kMostRetries);
   qp.SetState(kFlooder, IbQpState::kErr);
   for (int i = 0; i < 8; ++i) qp.Post(1);
   EXPECT_EQ(qp.Timers(), Timers{AckTimer(1)});

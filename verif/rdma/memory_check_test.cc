@@ -534,7 +534,7 @@ TEST(MemoryCheck, StalledClientDoesNotStallOthers) {
     EXPECT_EQ(others(), kAll);
     ASSERT_EQ(b.bench.bench.Run(20), "");
     EXPECT_EQ(b.bench.in[slow]->accepted, kAnswers + kSlice);
-    EXPECT_EQ(b.bench.p.idle_o, 0) << "answers wait";
+    EXPECT_EQ(b.bench.p.idle_o, 0) << "responses are pending";
     b.bench.out[slow]->rate = 16;
     ASSERT_EQ(b.bench.bench.RunOut(20), "");
     EXPECT_EQ(b.bench.out[slow]->count, kChecks);

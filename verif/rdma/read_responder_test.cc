@@ -197,7 +197,7 @@ struct Bench {
         return {};
       }
     }
-    return "the block does not come to rest";
+    return "the block does not become idle";
   }
   void SetState(uint32_t qpn, IbQpState state) {
     states.tokens.push_back({.qpn = qpn, .state = state, .clear = state == IbQpState::kReset});
@@ -774,7 +774,7 @@ TEST_F(ReadResponderTest, StalledJobsDoNotStallAnswers) {
 
 // --- Errors ----------------------------------------------------------------------------------------------------------
 
-TEST_F(ReadResponderTest, FailedKeyIsNakedAndEndsTheReads) {
+TEST_F(ReadResponderTest, FailedKeySendsNakAndEndsTheReads) {
   uint8_t ended = 0;
   for (const auto status : {MemoryStatus::kKey, MemoryStatus::kPd, MemoryStatus::kRights, MemoryStatus::kBounds}) {
     for (const uint32_t good : {0u, 1u, 3u}) {  // packets before
@@ -1086,7 +1086,7 @@ struct Traffic {
   explicit Traffic(Bench& bench, uint32_t first_qpn = 0) : b(bench), first(first_qpn) {
     for (auto& value : psn) value = Psn(static_cast<uint32_t>(b.random()));
   }
-  bool MayRead(uint32_t qpn) const { return static_cast<uint8_t>(begun[qpn] - b.ended[qpn]) < kReads; }
+  bool MayRead(uint32_t qpn) const { return static_cast<uint8_t>(started[qpn] - b.ended[qpn]) < kReads; }
   spec::RxAnswer Next() {
     const auto qpn = first + static_cast<uint32_t>(b.random() % (kQps - first));
     const auto msn = static_cast<uint32_t>(all.size());  // so that each is identifiable
@@ -1100,7 +1100,7 @@ struct Traffic {
       const bool is_repeated = b.random() % 8 == 0;
       const uint32_t at = is_repeated ? psn[qpn] - packets - static_cast<uint32_t>(b.random() % 10) : psn[qpn];
       if (!is_repeated) psn[qpn] += packets;
-      ++begun[qpn];
+      ++started[qpn];
       all.push_back(Read(qpn, at, bytes, msn, b.random() % 4 == 0 ? 0 - b.random() % 20'000 : b.random()));
     } else if (b.random() % 4 == 0) {
       all.push_back(Answer(qpn, psn[qpn], Nak(AethSyndrome::kNakPsnSequenceError), msn));
@@ -1124,7 +1124,7 @@ struct Traffic {
   uint32_t first;
   bool reads = true;  // READs come, too
   std::array<uint32_t, kQps> psn{};
-  std::array<uint8_t, kQps> begun{};
+  std::array<uint8_t, kQps> started{};
   std::array<IbMtu, kQps> mtus{};
   std::vector<spec::RxAnswer> all;  // in order
 };
@@ -1134,7 +1134,7 @@ struct Order {
   struct Qp {
     std::deque<std::pair<size_t, spec::TxJob>> responses;  // expected, with the number of their READ
     std::optional<size_t> due;                             // answer that must still leave
-    std::optional<size_t> said;                            // last answer that left
+    std::optional<size_t> last_response;                   // last answer that left
   };
 
   Order(Bench& bench, Traffic& traffic) : b(bench), t(traffic) {
@@ -1180,15 +1180,15 @@ struct Order {
     expected.is_response = packet.is_response;
     EXPECT_EQ(packet, expected);
     EXPECT_TRUE(qp.responses.empty() || qp.responses.front().first > number) << "overtakes a response";
-    EXPECT_TRUE(!qp.said || *qp.said < number) << "overtakes an answer";
-    qp.said = number;
+    EXPECT_TRUE(!qp.last_response || *qp.last_response < number) << "overtakes a response";
+    qp.last_response = number;
     if (qp.due == number) qp.due.reset();
   }
   void ExpectAllSaid() const {
     for (uint32_t qpn = 0; qpn < kQps; ++qpn) {
       EXPECT_TRUE(qps[qpn].responses.empty()) << qpn;
       EXPECT_FALSE(qps[qpn].due) << qpn;
-      EXPECT_EQ(b.ended[qpn], t.begun[qpn]) << qpn;
+      EXPECT_EQ(b.ended[qpn], t.started[qpn]) << qpn;
     }
   }
 
@@ -1305,7 +1305,7 @@ TEST_P(ReadResponderRandomTest, MatchesModelWithErrorsAndEveryReadEnds) {
   ASSERT_EQ(b.Settle(), "");
   for (uint32_t qpn = 0; qpn < kQps; ++qpn) b.SetState(qpn, IbQpState::kReset);
   ASSERT_EQ(b.Settle(), "");
-  EXPECT_EQ(b.ended, traffic.begun);
+  EXPECT_EQ(b.ended, traffic.started);
   EXPECT_GT(b.failure.count, 10u);
 }
 

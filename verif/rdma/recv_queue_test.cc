@@ -123,7 +123,7 @@ struct Bench {
     auto got = static_cast<uint32_t>(std::min<size_t>(count, ring[qpn].size()));
     if (may_wrap && got > 1 && random() % 4 == 0)
       got = 1 + static_cast<uint32_t>(random() % got);  // the ring wraps there
-    broken_told[qpn] = broken[qpn];
+    broken_reported[qpn] = broken[qpn];
     for (uint32_t i = 0; i < got; ++i) {
       const Posted posted = ring[qpn].front();
       ring[qpn].pop_front();
@@ -195,7 +195,7 @@ struct Bench {
     }
     if (token.status == BufferStatus::kFailed && token.code == RdmaError::kOk) {
       ASSERT_EQ(token, spec::Receive{.status = BufferStatus::kFailed}) << TokenText(token);
-      ASSERT_TRUE(broken_told[qpn]);
+      ASSERT_TRUE(broken_reported[qpn]);
       return;
     }
     if (token.code != RdmaError::kOk) expected_failures.push_back({.vq_index = QueueOf(qpn), .code = token.code});
@@ -286,7 +286,7 @@ struct Bench {
       if (std::string difference = Run(1); !difference.empty()) return difference;
       if (request.IsEmpty() && buffer.IsEmpty() && fetched.IsEmpty() && state.IsEmpty() && block.IsIdle()) return {};
     }
-    return "the block does not come to rest";
+    return "the block does not become idle";
   }
 
   struct Wanted {
@@ -302,7 +302,7 @@ struct Bench {
   std::deque<Posted> ring[16], given[16];  // posted; passed to the block and not delivered
   uint16_t next_head = 0;
   std::map<uint64_t, uint32_t> num_sge_at;  // by address of the work request
-  bool asked[16]{}, may_skip[16]{}, broken[16]{}, broken_told[16]{};
+  bool asked[16]{}, may_skip[16]{}, broken[16]{}, broken_reported[16]{};
   uint64_t came[16]{};
   std::deque<Asking> asking;
   std::vector<spec::QueueFailure> failures, expected_failures;

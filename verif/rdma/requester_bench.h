@@ -299,7 +299,7 @@ struct Reference {
   std::vector<spec::ReadRecord> reads;
   std::set<uint64_t> unreadable;  // addresses of elements
   std::map<uint32_t, spec::TableAh> handles;
-  uint8_t begun[16]{}, ended[16]{};  // READs of a QP
+  uint8_t started[16]{}, ended[16]{};  // READs of a QP
 
   // Why it is bad, except for its length and its memory.
   RdmaError Judge(const Qp& qp, const WorkRequest& work) const {
@@ -378,16 +378,16 @@ struct Reference {
     if (readable) record.last_psn = Psn(qp.psn + packets - 1);
     const uint32_t first = qp.psn;
     qp.psn = Psn(qp.psn + packets);
-    const auto under_way = static_cast<uint8_t>(begun[work.qpn] - ended[work.qpn]);
+    const auto outstanding = static_cast<uint8_t>(started[work.qpn] - ended[work.qpn]);
     if (record.opcode == IbWcOpcode::kRdmaRead) {
-      ++begun[work.qpn];
+      ++started[work.qpn];
       if (readable) record.bytes = static_cast<uint32_t>(work.Length());
     }
     if (qp.dead || qp.send_dead || !qp.IsSending() || record.no_completion)
       return fail(IbWcStatus::kWrFlushErr, RdmaError::kOk);
     if (bad != RdmaError::kOk) return fail(IbWcStatus::kLocQpOpErr, bad);
     if (!readable) return fail(IbWcStatus::kLocLenErr, RdmaError::kInvalidLength);
-    if (qp.IsRc() && ((work.IsRead() && under_way >= qp.max_rd_atomic) || (record.fence && under_way != 0))) {
+    if (qp.IsRc() && ((work.IsRead() && outstanding >= qp.max_rd_atomic) || (record.fence && outstanding != 0))) {
       qp.held = true;
     }
     if (qp.held) {
@@ -397,7 +397,7 @@ struct Reference {
     }
     if (work.IsRead()) {
       records.push_back(record);
-      Read(work, static_cast<uint8_t>(begun[work.qpn] - 1), first, record.last_psn);
+      Read(work, static_cast<uint8_t>(started[work.qpn] - 1), first, record.last_psn);
       jobs.push_back(PacketOf(qp, work, first, 0).jobs.front());
       return;
     }
@@ -476,15 +476,15 @@ struct BasicBench {
       place.tokens.push_back(PlaceOf(token));
     };
     record.on_token = [this](Cycle, const spec::SendRecord& token) {
-      if (!token.replaces && token.status == IbWcStatus::kSuccess) begun[token.qpn] = token;
+      if (!token.replaces && token.status == IbWcStatus::kSuccess) started[token.qpn] = token;
     };
     read.on_token = [this](Cycle cycle, const spec::ReadRecord& token) {
-      EXPECT_LT(Psn(begun[token.qpn].last_psn - token.last_psn), 0x80'0000u);
-      said.push_back({cycle, token});
+      EXPECT_LT(Psn(started[token.qpn].last_psn - token.last_psn), 0x80'0000u);
+      pending_reads.push_back({cycle, token});
     };
     job.on_token = [this](Cycle cycle, const spec::TxJob& token) {
       // The record came before; those of later messages may have come too.
-      EXPECT_LT(Psn(begun[token.packet.qpn].last_psn - token.packet.psn), 0x80'0000u);
+      EXPECT_LT(Psn(started[token.packet.qpn].last_psn - token.packet.psn), 0x80'0000u);
       ExpectReadRecord(cycle, token.packet);
     };
   }
@@ -492,12 +492,12 @@ struct BasicBench {
   // The responder gets a READ's record before its request leaves.
   void ExpectReadRecord(Cycle cycle, const spec::TxPacket& packet) {
     if (packet.opcode != BthOpcode::kRcRdmaReadRequest) return;
-    ASSERT_FALSE(said.empty());
-    const auto& [read_cycle, token] = said.front();
+    ASSERT_FALSE(pending_reads.empty());
+    const auto& [read_cycle, token] = pending_reads.front();
     EXPECT_LT(read_cycle, cycle);
     EXPECT_EQ(token.qpn, packet.qpn);
     EXPECT_LE(Psn(packet.psn - token.first_psn), Psn(token.last_psn - token.first_psn));
-    said.pop_front();
+    pending_reads.pop_front();
   }
 
   std::string Run(uint64_t cycles) {
@@ -517,7 +517,7 @@ struct BasicBench {
         return {};
       }
     }
-    return "the block does not come to rest";
+    return "the block does not become idle";
   }
   // Configures the QP as in qps[qpn].
   void SetUp(uint32_t qpn) {
@@ -619,8 +619,8 @@ struct BasicBench {
   Qp qps[16];
   Reference reference;
   std::map<uint64_t, spec::RdmaSge> memory;  // elements, by address
-  spec::SendRecord begun[16];
-  std::deque<std::pair<Cycle, spec::ReadRecord>> said;  // whose requests have not left
+  spec::SendRecord started[16];
+  std::deque<std::pair<Cycle, spec::ReadRecord>> pending_reads;  // whose requests have not left
 
   std::mt19937_64 random = sim::MakeRandom("requester");
   Agenda agenda;

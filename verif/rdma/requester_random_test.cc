@@ -103,9 +103,9 @@ TEST(Requester, MatchesReferenceAndModelInRandomTraffic) {
           if (i % 25 != 24) continue;
           // READs end, and some QPs that wait for them continue.
           for (uint32_t qpn = 0; qpn < 16; ++qpn) {
-            const auto under_way = static_cast<uint8_t>(bench.reference.begun[qpn] - bench.reference.ended[qpn]);
-            if (under_way != 0 && random() % 4 != 0) {
-              ASSERT_NO_FATAL_FAILURE(bench.End(qpn, static_cast<uint8_t>(1 + random() % under_way)));
+            const auto outstanding = static_cast<uint8_t>(bench.reference.started[qpn] - bench.reference.ended[qpn]);
+            if (outstanding != 0 && random() % 4 != 0) {
+              ASSERT_NO_FATAL_FAILURE(bench.End(qpn, static_cast<uint8_t>(1 + random() % outstanding)));
             }
             if (random() % 2 == 0) bench.Resume(qpn, 0, bench.qps[qpn].psn);
             // Through SQE and back; work may come meanwhile.
@@ -305,7 +305,7 @@ void GoBackAtAnyTime() {
         return;
       }
       ASSERT_FALSE(token.replaces);
-      bench.begun[token.qpn] = token;
+      bench.started[token.qpn] = token;
       peer.all.push_back({posted.at(token.head), token.first_psn, token.last_psn});
       ASSERT_EQ(token.fence, (peer.all.back().work.flags & IbSendFlags::kFence) != 0);
       if (!token.unsent && token.packets == 0) return;
@@ -346,7 +346,7 @@ void GoBackAtAnyTime() {
       if (psn == peer.expected) {
         peer.expected = Psn(kept->work.IsRead() ? kept->last + 1 : psn + 1);
       } else {
-        ASSERT_LT(Psn(peer.expected - psn), 0x80'0000u) << "packets were left out";
+        ASSERT_LT(Psn(peer.expected - psn), 0x80'0000u) << "packets were skipped";
         ++repeated;
       }
     };

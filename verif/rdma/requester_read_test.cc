@@ -133,7 +133,7 @@ TEST(Requester, ReplayOfAReadRequestsTheRest) {
     EXPECT_EQ(bench.record_sink.sent()[2].token.vendor_err, static_cast<uint32_t>(RdmaError::kBadWqe));
     EXPECT_EQ(bench.job_sink.sent().back().token.packet.psn, 2U);
     // Replays are not counted.
-    EXPECT_EQ(bench.reference.begun[3], 1);
+    EXPECT_EQ(bench.reference.started[3], 1);
   }
 }
 

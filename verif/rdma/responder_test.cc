@@ -351,7 +351,7 @@ TEST(Responder, DuplicateIsAcknowledgedAgainButNotWrittenAgain) {
   bench.ExpectFailures({});
 }
 
-TEST(Responder, GapIsNakedOnceUntilTheMissingPacketComes) {
+TEST(Responder, GapSendsNakOnceUntilTheMissingPacketComes) {
   Ready bench;
   const auto nak = Answer(kFirstPsn, AethSyndrome::kNakPsnSequenceError, 0);
   bench.Expect(TokenOf({.psn = kFirstPsn + 1}), nak);

@@ -78,7 +78,7 @@ struct Bench {
       ASSERT_FALSE(known->expired) << "twice";
       known->expired = cycle;
       const uint64_t duration = DurationOf(known->set);
-      ASSERT_NE(duration, 0u) << "it stands";
+      ASSERT_NE(duration, 0u) << "the timer is stopped";
       const uint64_t deadline = time.At(known->accepted) + duration;
       ASSERT_GE(time.At(cycle), deadline) << "early";
       // One that was due when the next one came may still be in flight.
@@ -91,7 +91,7 @@ struct Bench {
       }
       return;
     }
-    ADD_FAILURE() << "nobody set it: " << TokenText(token);
+    ADD_FAILURE() << "the timer is not set: " << TokenText(token);
   }
   std::string Run(uint64_t cycles) {
     for (; cycles != 0; --cycles) {
@@ -115,7 +115,7 @@ struct Bench {
         const bool runs = std::any_of(std::begin(sets_of), std::end(sets_of), [](const auto& known) {
           return !known.empty() && DurationOf(known.back().set) != 0 && !known.back().expired;
         });
-        if (runs != (p.deadline_ns_o != kNever)) return "what runs and the deadline do not fit" + at;
+        if (runs != (p.deadline_ns_o != kNever)) return "running timers and the deadline differ" + at;
       }
     }
     return {};
@@ -133,7 +133,7 @@ struct Bench {
       if (std::string difference = Run(1); !difference.empty()) return difference;
       if (sets.IsEmpty() && block.IsIdle() && block.deadline_ns() > time.At(bench.cycle())) return {};
     }
-    return "the block does not come to rest";
+    return "the block does not become idle";
   }
 
   std::deque<TimerSet> offered;

@@ -136,7 +136,7 @@ struct Bench {
                                  .writable = is_replay->posted.writable,
                                  .more = is_replay->posted.more,
                                  .next_index = static_cast<uint16_t>(random())});
-        under_way.push_back({qpn, is_replay->posted, is_replay});
+        outstanding.push_back({qpn, is_replay->posted, is_replay});
         continue;
       }
       asked[qpn] = false;
@@ -151,7 +151,7 @@ struct Bench {
         const Posted posted = ring[qpn].front();
         ring[qpn].pop_front();
         ++open[qpn];
-        under_way.push_back({qpn, posted, {}});
+        outstanding.push_back({qpn, posted, {}});
         buffer.tokens.push_back({.status = BufferStatus::kOk,
                                  .last = i + 1 == got,
                                  .vq_index = vq,
@@ -186,9 +186,9 @@ struct Bench {
         return;
       }
     }
-    ASSERT_FALSE(under_way.empty());
-    const auto [qpn, posted, is_replay] = under_way.front();
-    under_way.pop_front();
+    ASSERT_FALSE(outstanding.empty());
+    const auto [qpn, posted, is_replay] = outstanding.front();
+    outstanding.pop_front();
     ASSERT_EQ(is_replay.has_value(), token.is_replay);
     expected.qpn = qpn;
     expected.head = posted.head;
@@ -214,8 +214,8 @@ struct Bench {
         expected.tail_bytes[i] = ByteAt(posted.address + 560 + i);
       }
     } else if (!is_replay) {
-      if (!told[qpn]) expected_failures.push_back({.vq_index = QueueOf(qpn), .code = expected.failed});
-      told[qpn] = true;
+      if (!is_reported[qpn]) expected_failures.push_back({.vq_index = QueueOf(qpn), .code = expected.failed});
+      is_reported[qpn] = true;
     }
     ASSERT_EQ(token, expected) << TokenText(token) << "\nexpected " << TokenText(expected);
     if (is_replay) return;
@@ -282,7 +282,7 @@ struct Bench {
         return {};
       }
     }
-    return "the block does not come to rest";
+    return "the block does not become idle";
   }
 
   std::deque<Posted> ring[16];
@@ -290,19 +290,19 @@ struct Bench {
   bool asked[16]{};
   uint64_t posts[16]{}, came[16]{};
   std::deque<Asking> asking;
-  struct UnderWay {
+  struct Outstanding {
     uint32_t qpn;
     Posted posted;
     std::optional<Again> is_replay;
   };
-  std::deque<UnderWay> under_way;
+  std::deque<Outstanding> outstanding;
   std::deque<Again> again_asked;         // whose request has not come
   std::deque<spec::Replay> again_order;  // whose work request has not come
   uint64_t sent_again = 0, came_again = 0;
   std::deque<bool> faults;  // of the reads whose work request has not come
   std::deque<uint32_t> held;
   std::vector<spec::QueueFailure> failures, expected_failures;
-  std::array<bool, kConfig.num_qps> told{};  // QPs whose failure was reported, until the test clears them
+  std::array<bool, kConfig.num_qps> is_reported{};  // QPs whose failure was reported, until the test clears them
   uint64_t reads = 0;
   bool hold_answers = false;
   bool hold_records = false;
@@ -498,27 +498,27 @@ TEST(SendQueue, OneFailurePerQpIsReportedUntilClear) {
     bench.Ring(qpn);
     ASSERT_EQ(bench.Settle(), "");
   };
-  const auto told = [&](std::vector<uint32_t> qpns) {
+  const auto expect_reported = [&](std::vector<uint32_t> qpns) {
     std::vector<spec::QueueFailure> expected;
     for (const uint32_t qpn : qpns) expected.push_back({.vq_index = bench.QueueOf(qpn), .code = RdmaError::kBadWqe});
     EXPECT_EQ(bench.failures, expected);
     bench.failures.clear();
   };
   post(5);
-  told({5});
+  expect_reported({5});
   // No state but RESET starts a new lifetime.
   bench.SetState(5, IbQpState::kErr);
   post(5);
   bench.SetState(5, IbQpState::kRts);
   post(5);
-  told({});
+  expect_reported({});
   post(6);
-  told({6});
+  expect_reported({6});
   bench.SetState(5, IbQpState::kReset, true);
   bench.SetState(5, IbQpState::kRts);
   post(5);
   post(6);
-  told({5});
+  expect_reported({5});
   // Cleared long ago, and again in every cycle around the one in which it fails again: before it, it counts.
   for (uint64_t delay = 0; delay < 60; ++delay) {
     bench.SetState(5, IbQpState::kReset, true);
@@ -530,7 +530,7 @@ TEST(SendQueue, OneFailurePerQpIsReportedUntilClear) {
     ASSERT_EQ(bench.Run(delay), "") << delay;
     bench.SetState(5, IbQpState::kRts, true);
     ASSERT_EQ(bench.Settle(), "") << delay;
-    told({5});
+    expect_reported({5});
   }
 }
 
@@ -850,7 +850,7 @@ TEST(SendQueue, QueueMappingFollowsTheAcceptedNetQueuePairs) {
       bench.SetState(qpn, IbQpState::kRts);
     }
     ASSERT_EQ(bench.Settle(), "");
-    bench.told.fill(false);
+    bench.is_reported.fill(false);
     for (const uint32_t qpn : {0u, 7u, 15u}) {
       const size_t requests = bench.request_sink.sent().size();
       bench.Post(qpn, 2);

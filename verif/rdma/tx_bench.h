@@ -136,7 +136,7 @@ class FrameWatch {
     const bool in_model = frames_.sent.size() > seen_;
     if (last != in_model) return at + (last ? "leaves the RTL only" : "leaves the model only");
     if (!last) return {};
-    if (!frames_.announced) return at + "the model did not say it ahead";
+    if (!frames_.announced) return at + "the model did not announce it";
     const SentFrame& expected = frames_.sent[seen_++];
     const SentFrame frame = std::exchange(frame_, {});
     if (expected.end == cycle && expected.start == frame.start && expected.bytes == frame.bytes) return {};

@@ -567,7 +567,7 @@ TYPED_TEST(TxBuilderTest, StartsNoNetFrameWhileDisabledOrMacNotReady) {
   b.Setup();
   b.AddNet(100);
   ASSERT_EQ(b.bench.Run(100), "");
-  EXPECT_TRUE(b.block.IsIdle()) << "it is the source's until it is chosen";
+  EXPECT_TRUE(b.block.IsIdle()) << "the source owns it until it is selected";
   b.outside.enable = true;
   b.outside.ready_rate = 0;
   ASSERT_EQ(b.bench.Run(100), "");

@@ -67,8 +67,8 @@ class TxFramerRtlOf final : public TxFramerRtl {
   void WithholdPayload() override { withhold_ = true; }
   bool busy() const override { return !packets_.empty(); }
 
-  bool Send(const model::TxToken& token, std::span<const uint8_t> payload, uint64_t patience) override {
-    for (; patience > 0; --patience) {
+  bool Send(const model::TxToken& token, std::span<const uint8_t> payload, uint64_t timeout) override {
+    for (; timeout > 0; --timeout) {
       Scramble();
       Pack(token, top_.token_i);
       top_.token_valid_i = 1;
@@ -135,7 +135,7 @@ class TxFramerRtlOf final : public TxFramerRtl {
   void GivePayload() {
     const auto packet =
         std::find_if(packets_.begin(), packets_.end(), [](const Packet& p) { return !p.payload.empty(); });
-    if (packet == packets_.end()) throw std::logic_error("payload is asked for that is not due");
+    if (packet == packets_.end()) throw std::logic_error("payload is requested that is not due");
     auto& train = packet->frame.train;
     if (train.payload_beats == 0) train.first_payload_cycle = cycle_;
     if (train.first_payload_cycle + train.payload_beats++ != cycle_) throw std::logic_error("payload is not one train");
@@ -146,7 +146,7 @@ class TxFramerRtlOf final : public TxFramerRtl {
   }
 
   void TakeBeat() {
-    if (packets_.empty()) throw std::logic_error("a frame comes that nobody sent");
+    if (packets_.empty()) throw std::logic_error("an unexpected frame");
     auto& frame = packets_.front().frame;
     if (!in_frame_) frame.train.first_beat_cycle = cycle_;
     const uint8_t* const keep = BytesOf(top_.m_axis_tkeep_o);

@@ -41,9 +41,9 @@ class TxFramerRtl {
   // From now on payload_valid_i stays 0: a violation of the contract.
   virtual void WithholdPayload() = 0;
 
-  // Offers a token from the current cycle on, at most `patience` cycles. Returns whether it was accepted, which was
+  // Offers a token from the current cycle on, at most `timeout` cycles. Returns whether it was accepted, which was
   // then in the cycle before the current one. Its payload is passed when requested.
-  virtual bool Send(const model::TxToken& token, std::span<const uint8_t> payload, uint64_t patience) = 0;
+  virtual bool Send(const model::TxToken& token, std::span<const uint8_t> payload, uint64_t timeout) = 0;
   // Cycles without a token.
   virtual void Idle(uint64_t cycles) = 0;
 

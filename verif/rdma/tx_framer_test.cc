@@ -281,7 +281,7 @@ class Bench {
   Bytes Send(const Packet& packet) {
     if (stalls_ && random_() % 2 == 0) rtl_->Idle(random_() % (2 * TxFramer::kLatency));
     const uint64_t offered = rtl_->cycle();
-    const bool accepted = rtl_->Send(packet.token, packet.payload, kPatience);
+    const bool accepted = rtl_->Send(packet.token, packet.payload, kTimeout);
     EXPECT_TRUE(accepted);
     uint64_t cycle = std::max(offered, framer_.free_at());
     while (cycle < ready_.size() && !ready_[cycle - TxFramer::kReadyLatency]) ++cycle;
@@ -324,7 +324,7 @@ class Bench {
 
  private:
   // Far more than any frame takes.
-  static constexpr uint64_t kPatience = 10000;
+  static constexpr uint64_t kTimeout = 10000;
 
   Random random_;
   std::unique_ptr<TxFramerRtl> rtl_;

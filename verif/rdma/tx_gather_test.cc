@@ -145,7 +145,7 @@ struct Bench {
       const Packet expected = std::move(input.packets.front());
       input.packets.pop_front();
       EXPECT_EQ(sent, expected.packet);
-      EXPECT_EQ(std::exchange(reported, false), sent.reports) << "said before the packet, once";
+      EXPECT_EQ(std::exchange(reported, false), sent.reports) << "reported before the packet, once";
       if (sent.payload_bytes != 0) wire.Send(expected.payload);
     };
     this->sent.on_token = [this](Cycle, const RxAck& ack) {
@@ -640,7 +640,7 @@ TYPED_TEST(TxGatherTest, ReportPrecedesItsPacketAndIsOmittedOnFailure) {
   add(0, 0);
   ASSERT_EQ(b.bench.Run(500), "");
   EXPECT_EQ(b.failed.count, 1u);
-  EXPECT_EQ(b.packet.count, 0u) << "waits for those who hear of it";
+  EXPECT_EQ(b.packet.count, 0u) << "waits for the receivers of the report";
   b.sent.rate = 16;
   b.Finish();
   ASSERT_EQ(b.sent.count, 2u);

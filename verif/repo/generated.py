@@ -59,7 +59,7 @@ def blocks(text: str) -> tuple[list[Block], list[tuple[int, str]]]:
             start, command = number, begin[1]
         elif line.strip() == END:
             if not command:
-                errors.append((number, "a block ends that has not begun; remove the mark"))
+                errors.append((number, "a block ends that has not started; remove the mark"))
                 continue
             inner = lines[start:number - 1]
             if not "".join(inner).strip():

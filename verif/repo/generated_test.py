@@ -38,8 +38,8 @@ class Pages(unittest.TestCase):
     def test_a_block_that_does_not_end(self):
         self.refuses("\n<!-- BEGIN GENERATED: ./vireo bench -->\ntext\n", "docs/page.md:2:", "does not end")
 
-    def test_a_block_that_has_not_begun(self):
-        self.refuses("<!-- END GENERATED -->\n", "docs/page.md:1:", "has not begun")
+    def test_a_block_that_has_not_started(self):
+        self.refuses("<!-- END GENERATED -->\n", "docs/page.md:1:", "has not started")
 
     def test_a_block_in_a_block(self):
         text = BLOCK.replace("| a | b |", "<!-- BEGIN GENERATED: ./vireo synth -->\n| a | b |")

@@ -21,8 +21,8 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr int kUnavailable = 77;  // build_guest.py
-constexpr auto kBuildPatience = std::chrono::minutes(10);
-constexpr auto kBootPatience = std::chrono::minutes(3);  // takes seconds on an idle machine
+constexpr auto kBuildTimeout = std::chrono::minutes(10);
+constexpr auto kBootTimeout = std::chrono::minutes(3);  // takes seconds on an idle machine
 
 bool IsReadable(int fd, steady_clock::time_point deadline) {
   const auto left = std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now()).count();
@@ -39,7 +39,7 @@ std::string TextOf(const std::string& path) {
 
 Guest::Booted Guest::Boot(const std::string& directory, const std::string& wire) {
   Program build({"python3", VIREO_BUILD_GUEST, VIREO_GUEST_DIRECTORY}, {}, /*yields=*/false);
-  if (!build.HasEnded(static_cast<int>(milliseconds(kBuildPatience).count()))) {
+  if (!build.HasEnded(static_cast<int>(milliseconds(kBuildTimeout).count()))) {
     return {.guest = nullptr, .reason = "building the guest timed out:\n" + build.Output()};
   }
   if (const int status = build.Wait(); status != 0) {
@@ -98,7 +98,7 @@ Guest::Booted Guest::Boot(const std::string& directory, const std::string& wire)
   std::string error;
   guest->qemu_ = ChildProcess::Start(command, {.ends_with_parent = true}, &error);
   if (!guest->qemu_.has_value()) return {.guest = nullptr, .reason = error};
-  const auto deadline = begin + kBootPatience;
+  const auto deadline = begin + kBootTimeout;
   if (IsReadable(listener->get(), deadline)) {
     guest->console_ = host::FileDescriptor(accept4(listener->get(), nullptr, nullptr, SOCK_CLOEXEC));
   }
@@ -116,15 +116,15 @@ Guest::~Guest() {
   if (qemu_.has_value()) qemu_->Stop(milliseconds(0));
 }
 
-std::optional<Guest::Answer> Guest::Run(const std::string& line, milliseconds patience) {
+std::optional<Guest::Answer> Guest::Run(const std::string& line, milliseconds timeout) {
   const std::string text = line + "\n";
   if (write(console_.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) return std::nullopt;
-  return ReadAnswer(patience);
+  return ReadAnswer(timeout);
 }
 
 // Output lines, each with a leading blank, followed by "= STATUS".
-std::optional<Guest::Answer> Guest::ReadAnswer(milliseconds patience) {
-  const auto deadline = steady_clock::now() + patience;
+std::optional<Guest::Answer> Guest::ReadAnswer(milliseconds timeout) {
+  const auto deadline = steady_clock::now() + timeout;
   Answer answer;
   for (;;) {
     for (size_t end = unread_.find('\n'); end != std::string::npos; end = unread_.find('\n')) {

@@ -40,7 +40,7 @@ class Guest {
   };
   // Runs one line in the guest's shell, which keeps its variables and children. None: timeout; the guest must not be
   // used any more.
-  std::optional<Answer> Run(const std::string& line, std::chrono::milliseconds patience);
+  std::optional<Answer> Run(const std::string& line, std::chrono::milliseconds timeout);
 
   std::string Log() const;  // its kernel log
   unsigned tcp_port() const { return tcp_port_; }
@@ -48,7 +48,7 @@ class Guest {
 
  private:
   Guest() = default;
-  std::optional<Answer> ReadAnswer(std::chrono::milliseconds patience);
+  std::optional<Answer> ReadAnswer(std::chrono::milliseconds timeout);
 
   std::string log_;
   unsigned tcp_port_ = 0;

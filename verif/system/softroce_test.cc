@@ -24,9 +24,9 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr auto kGuestPatience = seconds(60);                         // for shell commands in the guest
-constexpr auto kProgramPatience = seconds(kPatienceSeconds);         // for programs
-constexpr auto kAnswerPatience = kProgramPatience + kGuestPatience;  // until the guest's `timeout` has killed them
+constexpr auto kGuestTimeout = seconds(60);                       // for shell commands in the guest
+constexpr auto kProgramTimeout = seconds(kTimeoutSeconds);        // for programs
+constexpr auto kAnswerTimeout = kProgramTimeout + kGuestTimeout;  // until the guest's `timeout` has killed them
 
 enum class Meet : uint8_t { kTcp, kRdmaCm };
 
@@ -197,8 +197,8 @@ class SoftRoce : public testing::TestWithParam<Case> {
   }
 
   // Returns the line's output; a non-zero status is a test failure.
-  static std::string InGuest(const std::string& line, std::chrono::milliseconds patience = kGuestPatience) {
-    const auto answer = World().guest->Run(line, patience);
+  static std::string InGuest(const std::string& line, std::chrono::milliseconds timeout = kGuestTimeout) {
+    const auto answer = World().guest->Run(line, timeout);
     if (!answer.has_value()) {
       ADD_FAILURE() << "the guest does not answer: " << line << "\nIts kernel: " << World().guest->Log();
       World().guest.reset();  // the next case boots a new one
@@ -244,7 +244,7 @@ class SoftRoce : public testing::TestWithParam<Case> {
   void GuestServes() {
     const RdmaProgram& program = *GetParam().program;
     const unsigned port = World().guest->tcp_port();
-    const std::string limit = "timeout " + std::to_string(seconds(kProgramPatience).count()) + " ";
+    const std::string limit = "timeout " + std::to_string(seconds(kProgramTimeout).count()) + " ";
     char hex[16];
     static_cast<void>(std::snprintf(hex, sizeof hex, ":%04X ", port));
     const std::string listens = program.meet == Meet::kTcp
@@ -256,7 +256,7 @@ class SoftRoce : public testing::TestWithParam<Case> {
     if (HasFailure()) return;
     Program client(WordsOf(Words(program.client, Values(false, port))), OnOurs());
     EXPECT_EQ(client.Wait(), 0);
-    const std::string output = InGuest("wait $server; status=$?; cat /run/server; (exit $status)", kAnswerPatience);
+    const std::string output = InGuest("wait $server; status=$?; cat /run/server; (exit $status)", kAnswerTimeout);
     EXPECT_NE(client.Output().find(program.output), std::string::npos);
     if (HasFailure()) ADD_FAILURE() << "here:\n" << client.Output() << "guest:\n" << output;
   }
@@ -281,13 +281,13 @@ class SoftRoce : public testing::TestWithParam<Case> {
   void GuestIsClient() {
     const RdmaProgram& program = *GetParam().program;
     const unsigned port = FreePort();
-    const std::string limit = "timeout " + std::to_string(seconds(kProgramPatience).count()) + " ";
+    const std::string limit = "timeout " + std::to_string(seconds(kProgramTimeout).count()) + " ";
     const bool by_tcp = program.meet == Meet::kTcp;
     Program server(WordsOf(Words(program.server, Values(false, port))), OnOurs(), /*yields=*/by_tcp);
     ASSERT_TRUE(by_tcp ? AwaitListener(port, server) : AwaitOutput("rdma_cm listens", server)) << server.Output();
     const bool may_lose = program.forgets_dreq && std::string(GetParam().loss->name) != "NoLoss";
     const long unanswered = may_lose ? UnansweredDreqs() : 0;
-    const std::string output = InGuest(limit + Words(program.client, Values(true, port)), kAnswerPatience);
+    const std::string output = InGuest(limit + Words(program.client, Values(true, port)), kAnswerTimeout);
     EXPECT_NE(output.find(program.output), std::string::npos);
     if (may_lose && !HasFailure() && IsGoodByeLost(server, unanswered)) {
       ++World().scores[GetParam().device].lost_good_byes;

@@ -163,9 +163,9 @@ struct Bench {
   bool with_other_data = false;
   std::function<void(Cycle)> each_cycle;
 
-  Told<uint64_t> read;
-  Told<QueueRowWrite> row;
-  Told<None> device_reset, features_written, driver_ok;
+  ModelPulse<uint64_t> read;
+  ModelPulse<QueueRowWrite> row;
+  ModelPulse<None> device_reset, features_written, driver_ok;
   std::deque<std::pair<Cycle, CommonCfg::Levels>> level_changes;
   CommonCfg::Levels levels;
 
@@ -179,8 +179,8 @@ struct Bench {
     for (size_t i = 0; i < 6; ++i) mac |= uint64_t{inputs.mac[i]} << 8 * i;
     p.mac_i = mac;
     p.mtu_i = inputs.mtu;
-    if (cycle == 0 || !(inputs == said)) block.SetInputs(cycle, inputs);
-    said = inputs;
+    if (cycle == 0 || !(inputs == driven)) block.SetInputs(cycle, inputs);
+    driven = inputs;
     p.reset_done_i = std::exchange(say_reset_done, false);
     if (p.reset_done_i) block.OnResetDone(cycle);
     p.queue_reset_done_valid_i = say_queue_reset_done.has_value();
@@ -219,7 +219,7 @@ struct Bench {
     }
     return idle_difference;
   }
-  CommonCfg::Inputs said;
+  CommonCfg::Inputs driven;
   std::string idle_difference;
   EveryCycle others{[this](Cycle cycle) {
                       if ((p.idle_o != 0) != block.IsIdle()) {

@@ -64,7 +64,7 @@ class Looker {
     unsigned found = 0;
     bool ended = true;
     while (IsUsed()) {
-      ASSERT_FALSE(outstanding_.empty()) << "a buffer that the device does not have comes back";
+      ASSERT_FALSE(outstanding_.empty()) << "a buffer that the device does not own is completed";
       const Completion completion = outstanding_.front().completion;
       ASSERT_TRUE(found == 0 || !ended) << "more than a batch at once";
       Take(completion);
@@ -72,7 +72,7 @@ class Looker {
       outstanding_.pop_front();
       ++found;
     }
-    ASSERT_TRUE(ended) << "part of a batch is seen, queue " << vq_;
+    ASSERT_TRUE(ended) << "part of a batch is visible, queue " << vq_;
     all_ += found;
   }
   bool IsWaiting() const { return !outstanding_.empty(); }
@@ -196,11 +196,12 @@ TEST(CqWriter, UsedEventInsideABatchInterruptsOnceAndOutsideNever) {
     auto b = std::make_unique<BatchBench>(Features{.packed = packed, .event_idx = true}, size);
     Queue& queue = b->queues[kNetQueue];
     for (unsigned count = 1; count <= 8; ++count) {
-      uint64_t wished = 0, asked = 0;
+      uint64_t requested = 0, asked = 0;
       for (unsigned i = 0; i < (packed ? 2u * size : count + 4); ++i, ++asked) {
         SCOPED_TRACE(std::to_string(packed) + " " + std::to_string(count) + " " + std::to_string(i));
         const uint16_t first = queue.used;
-        b->fixed_wish = packed ? kDesc | (i < size ? i : kWrap | (i - size)) : static_cast<uint16_t>(first + i - 2);
+        b->fixed_suppression =
+            packed ? kDesc | (i < size ? i : kWrap | (i - size)) : static_cast<uint16_t>(first + i - 2);
         const uint64_t before = queue.interrupts;
         b->net().CompleteBatch(count);
         b->Settle();
@@ -209,13 +210,13 @@ TEST(CqWriter, UsedEventInsideABatchInterruptsOnceAndOutsideNever) {
           EXPECT_EQ(queue.interrupts, before + (i >= 2 && i < 2 + count));
         }
         ASSERT_LE(queue.interrupts, before + 1);
-        wished += queue.interrupts - before;
+        requested += queue.interrupts - before;
       }
       if (!packed) {
-        EXPECT_EQ(wished, count);
+        EXPECT_EQ(requested, count);
       }
-      EXPECT_GT(wished, 0u);
-      EXPECT_LT(wished, asked);
+      EXPECT_GT(requested, 0u);
+      EXPECT_LT(requested, asked);
     }
   }
 }
@@ -225,7 +226,7 @@ TEST(CqWriter, UsedEventInABatchAcrossIndexWrapInterrupts) {
   b.Enable(kNetQueue, 16);
   ASSERT_EQ(b.bench.RunOut(30), "");
   Queue& queue = b.queues[kNetQueue];
-  b.fixed_wish = 2;
+  b.fixed_suppression = 2;
   b.CompleteBatch(kNetQueue, 3);
   b.Settle();
   EXPECT_EQ(queue.interrupts, 1u);
@@ -267,7 +268,7 @@ TEST_P(CqWriterRings, StartedBatchIsCompletedAcrossAQueueReset) {
       EXPECT_TRUE(b->idle.idle);
       EXPECT_EQ(b->net().all(), 3u + count);
       EXPECT_EQ(queue.interrupts, 1u);
-      EXPECT_EQ(queue.questions, 1u) << "nobody is there to be asked";
+      EXPECT_EQ(queue.questions, 1u) << "the event suppression is read once";
       queue.dead = true;
       b->CompleteBatch(kNetQueue, count);
       ASSERT_EQ(b->bench.RunOut(100), "");

@@ -96,10 +96,10 @@ struct Queue {
     return static_cast<uint16_t>(count % row.queue_size | (count / row.queue_size % 2 == 0 ? kWrap : 0));
   }
   std::deque<Span> spans;  // of used buffers whose event suppression was not read
-  uint64_t questions = 0, wished = 0;
+  uint64_t questions = 0, requested = 0;
   uint64_t indices = 0;             // stored used indices, of packed rings flags: visible to the driver
   uint64_t unasked = ~uint64_t{0};  // the number of the used buffer whose writes failed: event suppression is not read
-  std::deque<uint16_t> avail_told;  // avail_event that may be written next: the last one, or one before it
+  std::deque<uint16_t> avail_reported;  // avail_event that may be written next: the last one, or one before it
   unsigned avail_stores = 0;
   std::deque<Completion> work;    // with used elements still due
   std::vector<Completion> batch;  // elements written, not yet visible to the driver
@@ -213,7 +213,7 @@ struct Bench {
   // Descriptor fetch has found this many entries in the ring.
   void TellAvail(size_t vq, uint16_t index) {
     avail_in.tokens.push_back({.vq_index = static_cast<uint16_t>(vq), .idx = index});
-    queues[vq].avail_told.push_back(index);
+    queues[vq].avail_reported.push_back(index);
   }
   void Post(size_t vq, unsigned count, bool writable = true, uint32_t bytes = 0) {
     for (; count > 0; --count) {
@@ -325,8 +325,8 @@ struct Bench {
     }
   }
   // Random event suppression of a driver, now and then near the checked position.
-  uint32_t Wish(const Span& span, uint16_t size) {
-    if (fixed_wish) return *fixed_wish;
+  uint32_t EventSuppression(const Span& span, uint16_t size) {
+    if (fixed_suppression) return *fixed_suppression;
     if (!fickle && !(event_idx && !packed)) return 0;
     const auto value = static_cast<uint16_t>(random());
     if (!packed) {
@@ -339,20 +339,20 @@ struct Bench {
     for (uint64_t steps = random() % (length + 6) + 2 * size - 2; steps > 0; --steps) place = NextPlace(place, size);
     return uint32_t{value} << 16 | (random() % 8 == 0 ? static_cast<uint16_t>(random()) : place);
   }
-  bool IsInterruptWanted(const Span& span, uint16_t size, uint32_t wish) const {
-    if (!packed && !event_idx) return (wish & spec::VirtqAvailFlags::kNoInterrupt) == 0;
+  bool IsInterruptWanted(const Span& span, uint16_t size, uint32_t suppression) const {
+    if (!packed && !event_idx) return (suppression & spec::VirtqAvailFlags::kNoInterrupt) == 0;
     if (!packed) {
       for (uint16_t i = span.first; i != span.next_position; ++i) {
-        if (i == wish) return true;
+        if (i == suppression) return true;
       }
       return false;
     }
-    const auto flags = static_cast<spec::RingEventFlags>(wish >> 16 & 3);
+    const auto flags = static_cast<spec::RingEventFlags>(suppression >> 16 & 3);
     if (flags == spec::RingEventFlags::kDisable) return false;
     if (flags != spec::RingEventFlags::kDesc || !event_idx) return true;
     uint16_t place = span.first;
     do {
-      if (place == static_cast<uint16_t>(wish)) return true;
+      if (place == static_cast<uint16_t>(suppression)) return true;
       place = NextPlace(place, size);
     } while (place != span.next_position);
     return false;
@@ -363,7 +363,7 @@ struct Bench {
     ASSERT_LT(vq, kQueues);
     ASSERT_TRUE(InterruptsByItself(vq));
     Queue& queue = queues[vq];
-    ASSERT_LE(++queue.questions, queue.written) << "asks before the used index is in memory";
+    ASSERT_LE(++queue.questions, queue.written) << "reads before the used index is in memory";
     const uint16_t size = queue.row.queue_size;
     const uint64_t offset = !packed && event_idx ? spec::VirtqAvail::kBytes + 2u * size : 0;
     ASSERT_EQ(request.address, DeviceOf(vq) + kDriverArea + offset);
@@ -373,15 +373,15 @@ struct Bench {
     ASSERT_FALSE(queue.spans.empty());
     const Span span = queue.spans.front();
     queue.spans.pop_front();
-    const uint32_t wish = Wish(span, size);
+    const uint32_t suppression = EventSuppression(span, size);
     spec::DmaFetched fetched{.tag = request.tag};
-    for (unsigned i = 0; i < request.bytes; ++i) fetched.data[i] = static_cast<uint8_t>(wish >> 8 * i);
+    for (unsigned i = 0; i < request.bytes; ++i) fetched.data[i] = static_cast<uint8_t>(suppression >> 8 * i);
     if (fail_fetch == vq) {
       fail_fetch = kQueues;
       queue.error = true;
       fetched.resp = kSlverr;
-    } else if (IsInterruptWanted(span, size, wish)) {
-      ++queue.wished;
+    } else if (IsInterruptWanted(span, size, suppression)) {
+      ++queue.requested;
       wanted.push_back(vq);
     }
     fetched_in.tokens.push_back(fetched);
@@ -406,9 +406,9 @@ struct Bench {
     ASSERT_NE(store.tag & CqWriter::kTagIndex, 0);
     for (size_t i = store.bytes; i < sizeof store.data; ++i) ASSERT_EQ(store.data[i], 0);
     const auto value = static_cast<uint16_t>(Little(store.data, 2));
-    while (!queue.avail_told.empty() && queue.avail_told.front() != value) queue.avail_told.pop_front();
-    ASSERT_FALSE(queue.avail_told.empty());
-    queue.avail_told.pop_front();
+    while (!queue.avail_reported.empty() && queue.avail_reported.front() != value) queue.avail_reported.pop_front();
+    ASSERT_FALSE(queue.avail_reported.empty());
+    queue.avail_reported.pop_front();
     ++queue.avail_stores;
     const bool fails = fail_queue == vq && fail_after-- == 0;
     if (fails) {
@@ -558,10 +558,10 @@ struct Bench {
     ASSERT_TRUE(IsCq(vq) || vq <= kControlQueue || vq == kEventQueue);
     if (IsCq(vq)) {
       ASSERT_TRUE(queue.armed) << "CQ notifies without being armed";
-      ASSERT_TRUE(IsWanted(queue) || IsOvertaken(queue)) << "CQ notifies of nothing new";
+      ASSERT_TRUE(IsWanted(queue) || IsOvertaken(queue)) << "CQ notifies without a new CQE";
       queue.armed = false;
     } else {
-      ASSERT_FALSE(wanted.empty()) << "interrupt that nobody wants";
+      ASSERT_FALSE(wanted.empty()) << "unexpected interrupt";
       ASSERT_EQ(wanted.front(), vq);
       wanted.pop_front();
     }
@@ -587,7 +587,7 @@ struct Bench {
       ASSERT_TRUE(queue.work.empty());
       ASSERT_EQ(queue.step, 0u);
       ASSERT_TRUE(queue.batch.empty());
-      ASSERT_TRUE(queue.avail_told.empty());
+      ASSERT_TRUE(queue.avail_reported.empty());
       if (IsCq(vq)) {
         if (queue.failures == 0) {
           ASSERT_TRUE(queue.cqes.empty()) << "CQE lost";
@@ -597,7 +597,7 @@ struct Bench {
         }
       } else if (InterruptsByItself(vq) && queue.row.msix_vector != spec::kVirtioMsiNoVector) {
         ASSERT_EQ(queue.questions, queue.written);
-        ASSERT_EQ(queue.interrupts, queue.wished);
+        ASSERT_EQ(queue.interrupts, queue.requested);
       } else {
         ASSERT_EQ(queue.interrupts, 0u);
       }
@@ -678,7 +678,7 @@ struct Bench {
   std::deque<size_t> wanted;   // interrupts due
   std::deque<uint16_t> rings;  // doorbells due
   bool fickle = false;         // drivers suppress some interrupts
-  std::optional<uint32_t> fixed_wish;
+  std::optional<uint32_t> fixed_suppression;
   size_t fail_fetch = kQueues;  // whose event suppression cannot be read
   Cycle last_fetch = 0, last_doorbell = 0;
   unsigned doorbells = 0;

@@ -12,17 +12,17 @@
 namespace vireo::verif {
 namespace {
 
-struct WishCase {
+struct SuppressionCase {
   const char* text;
   bool packed, event_idx;
-  uint32_t wish;  // contents of the driver area
+  uint32_t suppression;  // contents of the driver area
   bool interrupts;
 };
 
 // A control queue of 8 entries. Split: its third used buffer. Packed: a chain of 3 from place 6 on, in the first pass.
 TEST(CqWriter, InterruptsByFlagsAndUsedEvent) {
   constexpr uint32_t kEnable = 0, kDisable = 1u << 16, kDesc = 2u << 16, kReserved = 3u << 16;
-  constexpr WishCase kCases[] = {
+  constexpr SuppressionCase kCases[] = {
       {"split: flags 0", false, false, 0, true},
       {"split: no_interrupt", false, false, 1, false},
       {"split: another flag", false, false, 2, true},
@@ -45,7 +45,7 @@ TEST(CqWriter, InterruptsByFlagsAndUsedEvent) {
       {"packed: reserved bits set", true, true, 0xfffc'0000 | kDesc | 0x8007, true},
       {"packed: no such place", true, true, kDesc | 0xffff, false},
   };
-  for (const WishCase& c : kCases) {
+  for (const SuppressionCase& c : kCases) {
     SCOPED_TRACE(c.text);
     auto b = std::make_unique<Bench>(Features{.packed = c.packed, .event_idx = c.event_idx});
     b->Enable(kControlQueue, 8);
@@ -57,7 +57,7 @@ TEST(CqWriter, InterruptsByFlagsAndUsedEvent) {
     complete(1);
     b->Settle();
     EXPECT_EQ(queue.interrupts, 2u);
-    b->fixed_wish = c.wish;
+    b->fixed_suppression = c.suppression;
     complete(3);
     b->Settle();
     EXPECT_EQ(queue.interrupts, c.interrupts ? 3u : 2u);

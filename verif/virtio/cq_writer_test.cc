@@ -21,7 +21,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, CqWriterRings, testing::Combine(testing::Bool(
                          });
 
 TEST_P(CqWriterRings, WritesInOrderAndNotifiesOnRequestAtEveryRate) {
-  uint64_t lost = 0, interrupts = 0, overruns = 0, errors = 0, arms = 0, wished = 0, questions = 0, doorbells = 0,
+  uint64_t lost = 0, interrupts = 0, overruns = 0, errors = 0, arms = 0, requested = 0, questions = 0, doorbells = 0,
            batches = 0;
   for (const unsigned in : {16u, 3u}) {
     for (const unsigned memory : {16u, 2u}) {
@@ -80,7 +80,7 @@ TEST_P(CqWriterRings, WritesInOrderAndNotifiesOnRequestAtEveryRate) {
             interrupts += queue.interrupts;
             arms += queue.arms;
             questions += queue.questions;
-            wished += queue.wished;
+            requested += queue.requested;
             doorbells += queue.avail_stores;
             queue.avail_stores = 0;
             if (queue.error) {
@@ -99,7 +99,7 @@ TEST_P(CqWriterRings, WritesInOrderAndNotifiesOnRequestAtEveryRate) {
               queue.dead = true;
               queue.work.clear();
               queue.batch.clear();
-              queue.avail_told.clear();
+              queue.avail_reported.clear();
               queue.cqes.clear();
               if (IsCq(vq)) {
                 b->Complete(kFirstWork, static_cast<int>(vq - kFirstCq));
@@ -114,7 +114,7 @@ TEST_P(CqWriterRings, WritesInOrderAndNotifiesOnRequestAtEveryRate) {
               b->Enable(vq, b->AnySize());
               ASSERT_EQ(b->bench.RunOut(30), "");
             } else {
-              queue.interrupts = queue.questions = queue.wished = 0;
+              queue.interrupts = queue.questions = queue.requested = 0;
               queue.written = IsCq(vq) ? queue.written : 0;
               queue.arms = 0;
             }
@@ -128,8 +128,8 @@ TEST_P(CqWriterRings, WritesInOrderAndNotifiesOnRequestAtEveryRate) {
   EXPECT_GT(lost, 10u);
   EXPECT_GT(interrupts, 1000u);
   EXPECT_GT(arms, 1000u);
-  EXPECT_GT(wished, 500u);
-  EXPECT_GT(questions - wished, 500u);
+  EXPECT_GT(requested, 500u);
+  EXPECT_GT(questions - requested, 500u);
   EXPECT_EQ(doorbells > 1000, Param().event_idx && !Param().packed);
   EXPECT_GT(batches, 500u);
   EXPECT_GT(overruns, 5u);
@@ -367,7 +367,7 @@ TEST_P(CqWriterRings, FirmwareArmsForLaterCqesAndFailsACq) {
   b.Complete(kFirstWork, 0);
   ASSERT_EQ(b.bench.RunOut(50), "");
   EXPECT_EQ(b.queues[kFirstWork].used, 6);
-  EXPECT_EQ(cq.failures, 0u) << "who sets it knows";
+  EXPECT_EQ(cq.failures, 0u) << "not reported: software set it";
   cq.cqes.clear();
   const uint64_t before = cq.interrupts;
   b.ArmCq(0, false, true, 1);  // CQEs written before are still unseen
@@ -391,7 +391,7 @@ TEST_P(CqWriterRings, CqWithoutAFreeBufferFailsUntilCleared) {
   b.Complete(kFirstWork, 0);
   b.Settle();
   EXPECT_EQ(cq.failures, 1u);
-  EXPECT_EQ(b.queues[kFirstWork].used, 11) << "the work request's buffer comes back all the same";
+  EXPECT_EQ(b.queues[kFirstWork].used, 11) << "the work request's buffer is completed anyway";
 
   b.Enable(kFirstCq, 8);
   ASSERT_EQ(b.bench.RunOut(30), "");

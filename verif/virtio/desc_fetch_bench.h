@@ -207,7 +207,7 @@ struct Bench {
       to.avail_events.emplace_back(cycle, event);
       EXPECT_TRUE(event_idx && !packed);
       std::optional<uint16_t>& before = rings[event.vq_index].avail_event;
-      EXPECT_TRUE(!before || *before != event.idx) << "said twice";
+      EXPECT_TRUE(!before || *before != event.idx) << "reported twice";
       before = event.idx;
       ++avail_events;
     };
@@ -550,7 +550,7 @@ struct Bench {
   void OnBuffer(Cycle cycle, size_t client, const Buffer& buffer) {
     last_buffer = cycle;
     answers.push_back(buffer);
-    ASSERT_FALSE(asked[client].empty()) << "an answer too many";
+    ASSERT_FALSE(asked[client].empty()) << "an unexpected response";
     Asked asking = asked[client].front();
     asked[client].front().got += buffer.status == BufferStatus::kOk;
     Ring& ring = rings[asking.request.vq_index];
@@ -575,7 +575,7 @@ struct Bench {
         ring.buffers.pop_front();
         ++ring.taken;
         if (ring.defect != Defect::kNone && ring.defect != Defect::kDmaError) {
-          ASSERT_LE(ring.taken, ring.defect_at) << "the wrong buffer was given out";
+          ASSERT_LE(ring.taken, ring.defect_at) << "the wrong buffer was delivered";
         }
       } else {
         ASSERT_FALSE(ring.available.empty());
@@ -583,7 +583,7 @@ struct Bench {
         ring.available.pop_front();
         ++ring.taken;
         if (ring.defect != Defect::kNone && ring.defect != Defect::kDmaError) {
-          ASSERT_LE(ring.taken, ring.defect_at) << "the wrong entry was given out";
+          ASSERT_LE(ring.taken, ring.defect_at) << "the wrong entry was delivered";
         }
       }
       VirtqDesc descriptor;
@@ -644,14 +644,14 @@ struct Bench {
       }
       if (!buffer.last) return;
       if (!asking.request.by_index && asking.got < asking.request.count) {
-        ASSERT_GE(ring.taken, asking.added) << "the answer ends before the ring";
+        ASSERT_GE(ring.taken, asking.added) << "the response ends before the ring";
       }
     } else {
       ASSERT_TRUE(buffer.last);
       if (buffer.status == BufferStatus::kEmpty) {
         ASSERT_EQ(asking.got, 0u);
         if (asking.served) {
-          ASSERT_GE(ring.taken, asking.added) << "a buffer was overlooked";
+          ASSERT_GE(ring.taken, asking.added) << "a buffer was missed";
         }
         ++empties;
       } else {
@@ -671,7 +671,7 @@ struct Bench {
   void OnFailure(const QueueFailure& failure) {
     Ring& ring = rings[failure.vq_index];
     EXPECT_TRUE(ring.defective);
-    EXPECT_EQ(++ring.failures, 1u) << "told twice";
+    EXPECT_EQ(++ring.failures, 1u) << "reported twice";
     EXPECT_EQ(failure.code, CodeOf(ring.defect));
     codes[failure.code]++;
   }

@@ -87,7 +87,7 @@ TEST(DescFetch, DriverThatRingsOnlyAtAvailEventIsNeverMissed) {
   bool rung = true;               // when the queue is enabled
   bool full = false;              // the last answer was as long as requested
   std::deque<std::pair<Cycle, uint16_t>> writes;
-  unsigned told = 0, rings = 0, additions = 0;
+  unsigned reported = 0, rings = 0, additions = 0;
   for (int step = 0; step < 20'000; ++step) {
     if (b.random() % 16 < (step / 1000 % 2 == 0 ? 1u : 8u)) {
       const uint16_t before = ring.index;
@@ -100,8 +100,8 @@ TEST(DescFetch, DriverThatRingsOnlyAtAvailEventIsNeverMissed) {
         ++rings;
       }
     }
-    if (b.avail_events != told) {
-      told = b.avail_events;
+    if (b.avail_events != reported) {
+      reported = b.avail_events;
       writes.emplace_back(b.bench.cycle() + b.random() % 60, *ring.avail_event);
     }
     if (!writes.empty() && writes.front().first <= b.bench.cycle()) {
@@ -119,8 +119,8 @@ TEST(DescFetch, DriverThatRingsOnlyAtAvailEventIsNeverMissed) {
     if (ring.outstanding == 0 && b.answers.size() == 4) full = true;
   }
   for (int i = 0; i < 2000; ++i) {
-    if (b.avail_events != told) {
-      told = b.avail_events;
+    if (b.avail_events != reported) {
+      reported = b.avail_events;
       writes.emplace_back(b.bench.cycle(), *ring.avail_event);
     }
     if (!writes.empty()) rung = true, writes.pop_front();

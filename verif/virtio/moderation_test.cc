@@ -62,7 +62,7 @@ struct Bench {
     interrupts.on_token = [this](Cycle cycle, const Interrupt& token) {
       if (token.msix_vector < kFirstVector) return;
       const size_t queue = token.msix_vector - kFirstVector;
-      if (queue < kQueues) told[queue].push_back(cycle);
+      if (queue < kQueues) interrupted[queue].push_back(cycle);
     };
   }
 
@@ -103,7 +103,7 @@ struct Bench {
       if (slept && block.deadline_ns() <= time.At(bench.cycle())) block.WakeAt(bench.cycle());
       if (std::string difference = bench.Run(1); !difference.empty()) return difference;
       if (notifications.accepted != accepted) {
-        if (offered.front() < kQueues) said[offered.front()].push_back(bench.cycle() - 1);
+        if (offered.front() < kQueues) notified[offered.front()].push_back(bench.cycle() - 1);
         offered.pop_front();
       }
       const std::string at = " in cycle " + std::to_string(bench.cycle());
@@ -126,7 +126,7 @@ struct Bench {
       const bool empty = notifications.IsEmpty() && tables.IsEmpty() && rows.IsEmpty();
       if (empty && block.IsIdle() && block.deadline_ns() > time.At(bench.cycle())) return {};
     }
-    return "the block does not come to rest";
+    return "the block does not become idle";
   }
   // All deadlines expire.
   std::string SleepToTheEnd() {
@@ -139,8 +139,8 @@ struct Bench {
   }
 
   std::deque<uint16_t> offered;
-  std::vector<Cycle> said[kQueues];  // when a notification was accepted
-  std::vector<Cycle> told[kQueues];  // when an interrupt left
+  std::vector<Cycle> notified[kQueues];     // when a notification was accepted
+  std::vector<Cycle> interrupted[kQueues];  // when an interrupt left
   bool slept = false;
 
   DeviceTime time;
@@ -272,7 +272,7 @@ TEST(Moderation, NotificationAfterTheDeadlineJoinsTheInterrupt) {
     // It came before the interrupt, or started anew.
     ASSERT_EQ(bench.SleepToTheEnd(), "");
     EXPECT_LE(bench.interrupts.count, 2u);
-    EXPECT_GE(bench.told[2].back(), bench.said[2].back());
+    EXPECT_GE(bench.interrupted[2].back(), bench.notified[2].back());
   }
 }
 
@@ -372,8 +372,8 @@ TEST(Moderation, DueQueueThatIsDiscardedSendsNothingOrIsInFlight) {
       ASSERT_EQ(bench.Settle(), "");
       EXPECT_EQ(bench.p.deadline_ns_o, kNever);
       const bool late = rate != 0 && delay >= Moderation::kDeadlineToInterrupt + Moderation::kInterval - 1;
-      EXPECT_EQ(bench.told[1].size(), 1u);
-      EXPECT_EQ(bench.told[2].size(), late ? 1u : 0u) << delay;
+      EXPECT_EQ(bench.interrupted[1].size(), 1u);
+      EXPECT_EQ(bench.interrupted[2].size(), late ? 1u : 0u) << delay;
     }
   }
 }
@@ -394,7 +394,7 @@ TEST(Moderation, PassSendsAllDueInOrderAndKeepsTheOthers) {
     EXPECT_EQ(bench.sink.sent()[i++].cycle, begin + Moderation::kDeadlineToInterrupt + queue * Moderation::kInterval);
   }
   ASSERT_EQ(bench.SleepToTheEnd(), "");
-  EXPECT_EQ(bench.told[3].size(), 1u);
+  EXPECT_EQ(bench.interrupted[3].size(), 1u);
 }
 
 TEST(Moderation, EndlessNotificationsAndAPassAlternate) {
@@ -404,8 +404,8 @@ TEST(Moderation, EndlessNotificationsAndAPassAlternate) {
   bench.Sleep(bench.p.deadline_ns_o + 10 * kUs);
   for (int i = 0; i < 100; ++i) bench.Notify(0);
   ASSERT_EQ(bench.Run(2 * Moderation::kInterval * kQueues + 2), "");
-  for (uint16_t queue = 1; queue < kQueues; ++queue) EXPECT_EQ(bench.told[queue].size(), 1u);
-  EXPECT_GE(bench.told[0].size(), kQueues - 1);
+  for (uint16_t queue = 1; queue < kQueues; ++queue) EXPECT_EQ(bench.interrupted[queue].size(), 1u);
+  EXPECT_GE(bench.interrupted[0].size(), kQueues - 1);
   EXPECT_FALSE(bench.notifications.IsEmpty());
 }
 
@@ -524,20 +524,20 @@ TEST(Moderation, MatchesModelAndNoNotificationExceedsItsLimits) {
         const uint64_t elapsed_ns = bench.time.At(bench.bench.cycle()) - bench.time.At(begin);
         for (uint16_t queue = 0; queue < kQueues; ++queue) {
           const auto& [max_packets, max_usecs] = numbers[queue];
-          const auto& said = bench.said[queue];
-          const auto& told = bench.told[queue];
+          const auto& notified = bench.notified[queue];
+          const auto& interrupted = bench.interrupted[queue];
           if (max_packets <= 1 || max_usecs == 0) {
-            EXPECT_EQ(said.size(), told.size());
+            EXPECT_EQ(notified.size(), interrupted.size());
             continue;
           }
-          EXPECT_LE(told.size(), said.size() / max_packets + elapsed_ns / (max_usecs * kUs) + 1);
+          EXPECT_LE(interrupted.size(), notified.size() / max_packets + elapsed_ns / (max_usecs * kUs) + 1);
           // The interrupt may have waited for others, in the block and behind it.
           constexpr Cycle kSlack = 200;
           size_t next = 0;
-          for (const Cycle cycle : said) {
-            while (next < told.size() && told[next] < cycle + Moderation::kLatency) ++next;
-            ASSERT_LT(next, told.size()) << "lost";
-            ASSERT_LE(told[next], bench.time.CycleAt(bench.time.At(cycle) + max_usecs * kUs) + kSlack);
+          for (const Cycle cycle : notified) {
+            while (next < interrupted.size() && interrupted[next] < cycle + Moderation::kLatency) ++next;
+            ASSERT_LT(next, interrupted.size()) << "lost";
+            ASSERT_LE(interrupted[next], bench.time.CycleAt(bench.time.At(cycle) + max_usecs * kUs) + kSlack);
           }
         }
       }
@@ -585,12 +585,12 @@ TEST(Moderation, MatchesModelWhileLimitsAndQueuesChange) {
       bench.interrupts.rate = bench.notifications.rate = 16;
       ASSERT_EQ(bench.SleepToTheEnd(), "");
       for (uint16_t queue = 0; queue < kQueues; ++queue) {
-        EXPECT_LE(bench.told[queue].size(), bench.said[queue].size());
-        notifications += bench.said[queue].size();
-        interrupts += bench.told[queue].size();
+        EXPECT_LE(bench.interrupted[queue].size(), bench.notified[queue].size());
+        notifications += bench.notified[queue].size();
+        interrupts += bench.interrupted[queue].size();
         if (resets) continue;
-        ASSERT_FALSE(bench.said[queue].empty());
-        EXPECT_GT(bench.told[queue].back(), bench.said[queue].back()) << "the last is lost";
+        ASSERT_FALSE(bench.notified[queue].empty());
+        EXPECT_GT(bench.interrupted[queue].back(), bench.notified[queue].back()) << "the last is lost";
       }
     }
   }

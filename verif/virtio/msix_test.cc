@@ -33,7 +33,7 @@ std::string MessageText(const MsixMessage& m) {
 
 struct Bench {
   Bench() {
-    block.on_message = [this](Cycle cycle, const MsixMessage& message) { told(cycle, message); };
+    block.on_message = [this](Cycle cycle, const MsixMessage& message) { messages(cycle, message); };
     block.on_read_data = [this](Cycle at, uint64_t data) { expected_reads[at] |= data; };
     bench.AddOther(others);
   }
@@ -89,7 +89,7 @@ struct Bench {
   Vmsix& p = rtl.ports();
 
   bool enable = false, mask = false, bus_master = false;
-  Told<MsixMessage> told;
+  ModelPulse<MsixMessage> messages;
   std::map<Cycle, uint64_t> expected_reads;
   uint64_t last_read = 0, nonzero_reads = 0;
   EveryCycle others{[this](Cycle cycle) {
@@ -111,8 +111,8 @@ struct Bench {
                                std::to_string(expected);
                       }
                       if (!others.difference.empty()) return others.difference;
-                      return told.Compare("message", cycle, p.msix_valid_o != 0,
-                                          {p.msix_vector_o, p.msix_address_o, p.msix_data_o}, MessageText);
+                      return messages.Compare("message", cycle, p.msix_valid_o != 0,
+                                              {p.msix_vector_o, p.msix_address_o, p.msix_data_o}, MessageText);
                     }};
   decltype(bench.Pulse<BarAccess>(p.bar_valid_i, p.bar_i, nullptr)) bar = bench.Pulse<BarAccess>(
       p.bar_valid_i, p.bar_i, [this](Cycle cycle, const BarAccess& access) { block.OnBar(cycle, access); });
@@ -161,7 +161,7 @@ TEST(Msix, MatchesModelInRandomTraffic) {
         bench.bus_master = bench.random() % 8 != 0;
       }
       ASSERT_EQ(bench.bench.RunOut(1000), "");
-      EXPECT_GT(bench.told.all.size(), 300u);
+      EXPECT_GT(bench.messages.all.size(), 300u);
       EXPECT_GT(bench.nonzero_reads, 100u);
     }
   }
@@ -173,7 +173,7 @@ TEST(Msix, NoInterruptIsLost) {
   bench.PassReset();
   bench.enable = bench.bus_master = true;
   for (int round = 0; round < 10; ++round) {
-    const size_t before = bench.told.all.size();
+    const size_t before = bench.messages.all.size();
     std::vector<bool> wanted(kVectors);
     for (int i = 0; i < 60; ++i) {
       const uint32_t vector = static_cast<uint32_t>(bench.random() % kVectors);
@@ -192,7 +192,7 @@ TEST(Msix, NoInterruptIsLost) {
     ASSERT_EQ(bench.bench.RunOut(1000), "");
     EXPECT_EQ(bench.p.idle_o, 1);
     std::vector<unsigned> sent(kVectors);
-    for (size_t i = before; i < bench.told.all.size(); ++i) ++sent[bench.told.all[i].second.vector];
+    for (size_t i = before; i < bench.messages.all.size(); ++i) ++sent[bench.messages.all[i].second.vector];
     for (uint32_t vector = 0; vector < kVectors; ++vector) EXPECT_EQ(sent[vector] != 0, wanted[vector]) << vector;
     for (uint32_t row = 0; row < kRows; ++row) EXPECT_EQ(bench.Read(spec::kBarMsixPba + 8 * row, 8), 0u);
   }
@@ -207,11 +207,11 @@ TEST(Msix, MessageLeavesThreeCyclesAfterItsInterruptWithAddressAndData) {
   const Cycle at = bench.bench.cycle();
   bench.Send(149);
   ASSERT_EQ(bench.bench.Run(Msix::kMessageLatency), "");
-  EXPECT_TRUE(bench.told.all.empty());
+  EXPECT_TRUE(bench.messages.all.empty());
   ASSERT_EQ(bench.bench.Run(1), "");
-  ASSERT_EQ(bench.told.all.size(), 1u);
-  EXPECT_EQ(bench.told.all[0].first, at + Msix::kMessageLatency);
-  EXPECT_EQ(bench.told.all[0].second, (MsixMessage{149, 0x1234'5678'9abc'def0, 0xcafe'f00d}));
+  ASSERT_EQ(bench.messages.all.size(), 1u);
+  EXPECT_EQ(bench.messages.all[0].first, at + Msix::kMessageLatency);
+  EXPECT_EQ(bench.messages.all[0].second, (MsixMessage{149, 0x1234'5678'9abc'def0, 0xcafe'f00d}));
 }
 
 TEST(Msix, InterruptTakesTwoCycles) {
@@ -222,8 +222,8 @@ TEST(Msix, InterruptTakesTwoCycles) {
   ASSERT_EQ(bench.bench.Run(50), "");
   for (int i = 0; i < 50; ++i) bench.Send(0);
   ASSERT_EQ(bench.bench.RunOut(10), "");
-  ASSERT_EQ(bench.told.all.size(), 50u);
-  EXPECT_EQ(bench.told.all.back().first - bench.told.all.front().first, 2u * 49);
+  ASSERT_EQ(bench.messages.all.size(), 50u);
+  EXPECT_EQ(bench.messages.all.back().first - bench.messages.all.front().first, 2u * 49);
 }
 
 TEST(Msix, EachMaskKeepsTheMessagePendingUntilUnmasked) {
@@ -245,20 +245,20 @@ TEST(Msix, EachMaskKeepsTheMessagePendingUntilUnmasked) {
     set(true);
     for (int i = 0; i < 3; ++i) bench.Send(70);
     ASSERT_EQ(bench.bench.RunOut(300), "");
-    EXPECT_TRUE(bench.told.all.empty()) << what;
+    EXPECT_TRUE(bench.messages.all.empty()) << what;
     EXPECT_EQ(bench.p.idle_o, 1);
     EXPECT_TRUE(bench.Pending(70));
     EXPECT_FALSE(bench.Pending(3));
     const Cycle at = bench.bench.cycle();
     set(false);
     ASSERT_EQ(bench.bench.Run(20), "");
-    ASSERT_EQ(bench.told.all.size(), 1u) << what;  // three coalesced into one
-    EXPECT_EQ(bench.told.all[0].second, (MsixMessage{70, 0xfee0'0000, 70}));
+    ASSERT_EQ(bench.messages.all.size(), 1u) << what;  // three coalesced into one
+    EXPECT_EQ(bench.messages.all[0].second, (MsixMessage{70, 0xfee0'0000, 70}));
     EXPECT_FALSE(bench.Pending(70));
     // Row 0 is empty (2 cycles), row 1 is read (2), the bit selected and checked (2), the message is a register; two or
     // three cycles pass before the walk starts.
-    EXPECT_GE(bench.told.all[0].first, at + 8);
-    EXPECT_LE(bench.told.all[0].first, at + 9);
+    EXPECT_GE(bench.messages.all[0].first, at + 8);
+    EXPECT_LE(bench.messages.all[0].first, at + 9);
   }
 }
 
@@ -271,7 +271,7 @@ TEST(Msix, ResetMasksEveryEntryAndClearsPendingBits) {
     bench.Send(vector);
   }
   ASSERT_EQ(bench.bench.RunOut(10), "");
-  EXPECT_TRUE(bench.told.all.empty());
+  EXPECT_TRUE(bench.messages.all.empty());
   EXPECT_EQ(bench.Read(spec::kBarMsixPba, 8), ~uint64_t{0});
   EXPECT_EQ(bench.Read(spec::kBarMsixPba + 16, 8), (uint64_t{1} << (kVectors - 128)) - 1);
 }
@@ -336,7 +336,7 @@ TEST(Msix, NonexistentVectorSendsNothing) {
   bench.AllowAll();
   for (const uint32_t vector : {kVectors, 0x800u, 0x8000u, uint32_t{spec::kVirtioMsiNoVector}}) bench.Send(vector);
   ASSERT_EQ(bench.bench.RunOut(300), "");
-  EXPECT_TRUE(bench.told.all.empty());
+  EXPECT_TRUE(bench.messages.all.empty());
   for (uint32_t row = 0; row < kRows; ++row) EXPECT_EQ(bench.Read(spec::kBarMsixPba + 8 * row, 8), 0u);
 }
 

@@ -34,7 +34,7 @@ class EveryCycle final : public BenchStream {
 
 // A pulse that leaves: the model reports it in its cycle, the RTL has it in valid and data.
 template <typename T>
-class Told {
+class ModelPulse {
  public:
   void operator()(model::Cycle cycle, const T& what) { all.push_back({cycle, what}); }
   // `valid` and `what` are the RTL's.

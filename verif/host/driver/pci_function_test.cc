@@ -30,7 +30,7 @@ class World {
   virtual ~World() = default;
   virtual host::PciFunction& function() = 0;
   // Timeout by function()'s clock; never reached if the test passes.
-  virtual uint64_t patience_ns() const = 0;
+  virtual uint64_t timeout_ns() const = 0;
 };
 
 class SimulatedWorld final : public World {
@@ -50,7 +50,7 @@ class SimulatedWorld final : public World {
     function_ = std::make_unique<SimulatedFunction>(scheduler_, topology_->station(0));
   }
   host::PciFunction& function() override { return *function_; }
-  uint64_t patience_ns() const override { return kMillisecondNs; }
+  uint64_t timeout_ns() const override { return kMillisecondNs; }
 
  private:
   StandaloneScheduler scheduler_;
@@ -66,7 +66,7 @@ class VfioUserWorld final : public World {
     function_ = std::move(connected).value();
   }
   host::PciFunction& function() override { return *function_; }
-  uint64_t patience_ns() const override { return 20'000 * kMillisecondNs; }
+  uint64_t timeout_ns() const override { return 20'000 * kMillisecondNs; }
 
  private:
   VfioUserBench bench_;
@@ -100,7 +100,7 @@ class PciFunction : public testing::TestWithParam<Kind> {
     }
     return true;
   }
-  bool WaitFor(unsigned vector) { return WaitFor(vector, world_->patience_ns()); }
+  bool WaitFor(unsigned vector) { return WaitFor(vector, world_->timeout_ns()); }
 
   std::unique_ptr<World> world_ = GetParam().make();
 };
@@ -180,12 +180,12 @@ TEST_P(PciFunction, WaitReturnsAtInterruptOrDeadline) {
   // An interrupt ends it early, also one that arrived before the Wait.
   Copy((*memory)->address(), (*memory)->address() + 4096, 64);
   const uint64_t asked = function().NowNs();
-  function().Wait(asked + world_->patience_ns());
-  EXPECT_LT(function().NowNs(), asked + world_->patience_ns());
+  function().Wait(asked + world_->timeout_ns());
+  EXPECT_LT(function().NowNs(), asked + world_->timeout_ns());
   EXPECT_TRUE(function().TakeInterrupt(0));
   // An interrupt that is not taken does not wake later Waits.
   Copy((*memory)->address(), (*memory)->address() + 4096, 64);
-  function().Wait(function().NowNs() + world_->patience_ns());
+  function().Wait(function().NowNs() + world_->timeout_ns());
   const uint64_t then = function().NowNs();
   function().Wait(then + kMillisecondNs);
   EXPECT_GE(function().NowNs(), then + kMillisecondNs);

@@ -108,7 +108,7 @@ class RandomRun {
       case 1: Add(); break;
       case 2: Publish(); break;
       case 3: Fetch(); break;
-      case 4: SleepOrWish(); break;
+      case 4: SleepOrRequestDoorbell(); break;
       case 5: Use(); break;
       case 6: Harvest(); break;
       case 7: SwitchInterrupts(); break;
@@ -207,7 +207,7 @@ class RandomRun {
     }
   }
 
-  void SleepOrWish() {
+  void SleepOrRequestDoorbell() {
     MockRing& device = bench_.device();
     if (asleep_) return;
     switch (Pick(3)) {

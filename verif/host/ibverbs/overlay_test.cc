@@ -28,7 +28,7 @@ bool IsReadable(int fd, int milliseconds) {
   pollfd waits{.fd = fd, .events = POLLIN, .revents = 0};
   return poll(&waits, 1, milliseconds) == 1;
 }
-constexpr int kPatienceMs = kPatienceSeconds * 1000;
+constexpr int kTimeoutMs = kTimeoutSeconds * 1000;
 
 class Overlay : public testing::Test {
  protected:
@@ -326,7 +326,7 @@ TEST_F(Overlay, ChannelIsReadableWhileAnEventIsPending) {
   ASSERT_EQ(ibv_req_notify_cq(pair.cq, 0), 0);
   EXPECT_FALSE(IsReadable(pair.channel->fd, 0));
   ASSERT_EQ(Write(pair, 100, pair.mr->rkey), 0);
-  ASSERT_TRUE(IsReadable(pair.channel->fd, kPatienceMs));
+  ASSERT_TRUE(IsReadable(pair.channel->fd, kTimeoutMs));
   ASSERT_EQ(ibv_get_cq_event(pair.channel, &cq, &cq_context), 0);
   EXPECT_EQ(cq, pair.cq);
   EXPECT_EQ(cq_context, this);
@@ -340,7 +340,7 @@ TEST_F(Overlay, ChannelIsReadableWhileAnEventIsPending) {
   // An unread event does not block the destruction of its CQ.
   ASSERT_EQ(ibv_req_notify_cq(pair.cq, 0), 0);
   ASSERT_EQ(Write(pair, 100, pair.mr->rkey), 0);
-  ASSERT_TRUE(IsReadable(pair.channel->fd, kPatienceMs));
+  ASSERT_TRUE(IsReadable(pair.channel->fd, kTimeoutMs));
   Destroy(pair);
 }
 
@@ -375,7 +375,7 @@ TEST_F(Overlay, EventIsRaisedForCompletionsLeftByAPoll) {
       usleep(50'000);  // all completions arrive; otherwise the test is weaker, but does not fail
       int taken = 0;
       while (taken < kWrites && !HasFailure()) {
-        ASSERT_TRUE(IsReadable(pair.channel->fd, kPatienceMs)) << "after " << taken;
+        ASSERT_TRUE(IsReadable(pair.channel->fd, kTimeoutMs)) << "after " << taken;
         take_event();
         if (arms_first) {
           ASSERT_EQ(ibv_req_notify_cq(pair.cq, 0), 0);
@@ -399,7 +399,7 @@ TEST_F(Overlay, NoEventIfAllWasPolled) {
   ASSERT_EQ(ibv_req_notify_cq(pair.cq, 0), 0);
   for (int i = 0; i < 5; ++i) {
     ASSERT_EQ(Write(pair, 100, pair.mr->rkey), 0);
-    ASSERT_TRUE(IsReadable(pair.channel->fd, kPatienceMs));
+    ASSERT_TRUE(IsReadable(pair.channel->fd, kTimeoutMs));
     ASSERT_EQ(ibv_get_cq_event(pair.channel, &cq, &cq_context), 0);
     ibv_ack_cq_events(cq, 1);
     ASSERT_EQ(ibv_req_notify_cq(pair.cq, 0), 0);  // pending, not polled yet
@@ -422,7 +422,7 @@ TEST_F(Overlay, NoEventForLeftCompletionsIfArmedForSolicitedOnly) {
   volatile uint8_t* const last = &memory_[kBytes / 2];
   for (const uint32_t bytes : {0, 0, 1}) ASSERT_EQ(Write(pair, bytes, pair.mr->rkey), 0);
   while (*last != memory_[0]) usleep(1000);
-  ASSERT_TRUE(IsReadable(pair.channel->fd, kPatienceMs));
+  ASSERT_TRUE(IsReadable(pair.channel->fd, kTimeoutMs));
   ibv_cq* cq = nullptr;
   void* cq_context = nullptr;
   ASSERT_EQ(ibv_get_cq_event(pair.channel, &cq, &cq_context), 0);
@@ -438,7 +438,7 @@ TEST_F(Overlay, ResetDiscardsCompletions) {
   Pair pair = MakePair();
   ASSERT_EQ(ibv_req_notify_cq(pair.cq, 0), 0);
   ASSERT_EQ(Write(pair, 100, pair.mr->rkey), 0);
-  ASSERT_TRUE(IsReadable(pair.channel->fd, kPatienceMs));  // the completion has arrived
+  ASSERT_TRUE(IsReadable(pair.channel->fd, kTimeoutMs));  // the completion has arrived
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_RESET;
   ASSERT_EQ(ibv_modify_qp(pair.qp[0], &attributes, IBV_QP_STATE), 0);
@@ -524,7 +524,7 @@ TEST_F(Overlay, AsyncEventNamesItsQueuePair) {
   ibv_async_event event;
   ASSERT_EQ(fcntl(context_->async_fd, F_SETFL, O_NONBLOCK), 0);
   const auto access_error = [&] {  // skip earlier events: communication established
-    while (IsReadable(context_->async_fd, kPatienceMs)) {
+    while (IsReadable(context_->async_fd, kTimeoutMs)) {
       if (ibv_get_async_event(context_, &event) != 0) continue;
       if (event.event_type == IBV_EVENT_QP_ACCESS_ERR) return true;
       ibv_ack_async_event(&event);

@@ -57,7 +57,7 @@ bool Program::HasEnded(int milliseconds) {
 
 int Program::Wait() {
   if (!process_.has_value()) return -1;
-  return process_->Wait(std::chrono::seconds(kPatienceSeconds)).value_or(-1);
+  return process_->Wait(std::chrono::seconds(kTimeoutSeconds)).value_or(-1);
 }
 
 void Program::Kill() {
@@ -129,7 +129,7 @@ bool AreAllProgramsWanted() {
   return all != nullptr && std::string_view(all) == "1";
 }
 
-void ExpectTheOtherIsTold(const SimulatorProcess& simulator, const std::string& command, bool server_dies) {
+void ExpectPeerIsNotified(const SimulatorProcess& simulator, const std::string& command, bool server_dies) {
   SCOPED_TRACE(server_dies ? "the server dies" : "the client dies");
   // Prints a line per second of traffic. Normal priority, so that the other one detects the failure on a busy machine.
   TcpPair pair(simulator, "stdbuf -oL " + command + " --run_infinitely -D 1", {}, /*yields=*/false);
@@ -160,7 +160,7 @@ unsigned FreePort() {
 bool AwaitListener(unsigned port, Program& program) {
   char wanted[16];
   static_cast<void>(std::snprintf(wanted, sizeof wanted, ":%04X ", port));
-  for (int looks = 0; looks < kPatienceSeconds * 1000 / kLookMs; ++looks) {
+  for (int looks = 0; looks < kTimeoutSeconds * 1000 / kLookMs; ++looks) {
     for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
       std::ifstream file(table);
       for (std::string line; std::getline(file, line);) {
@@ -174,7 +174,7 @@ bool AwaitListener(unsigned port, Program& program) {
 }
 
 bool AwaitOutput(const std::string& text, Program& program) {
-  for (int looks = 0; looks < kPatienceSeconds * 1000 / kLookMs; ++looks) {
+  for (int looks = 0; looks < kTimeoutSeconds * 1000 / kLookMs; ++looks) {
     const bool has_ended = program.HasEnded(kLookMs);
     if (program.Output().find(text) != std::string::npos) return true;
     if (has_ended) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs programs on simulated NICs for tests. All waits time out after kPatienceSeconds.
+// Runs programs on simulated NICs for tests. All waits time out after kTimeoutSeconds.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,7 @@
 
 namespace vireo::sim {
 
-inline constexpr int kPatienceSeconds = 120;
+inline constexpr int kTimeoutSeconds = 120;
 
 // Environment variables of a program, in addition to the test's own.
 using Environment = std::map<std::string, std::string>;
@@ -81,7 +81,7 @@ inline constexpr const char* kOnlyIfAll = "too slow on RTL for the usual run: VI
 
 // Kills one of two perftest programs in the middle of traffic and expects the other one to exit with an error status.
 // `command`: with messages of 4096 bytes.
-void ExpectTheOtherIsTold(const SimulatorProcess& simulator, const std::string& command, bool server_dies);
+void ExpectPeerIsNotified(const SimulatorProcess& simulator, const std::string& command, bool server_dies);
 
 // An unused TCP port.
 unsigned FreePort();

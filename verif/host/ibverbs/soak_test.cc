@@ -82,7 +82,7 @@ TEST(Soak, MixedTrafficDoesNotLeak) {
                                                     by_agent ? Environment{{"VIREO_DMA", "agent"}} : Environment{}));
     }
     if (rounds % kEveryKill == kEveryKill - 1) {
-      ExpectTheOtherIsTold(simulator, "ib_write_bw -F -b -q 4 -u 10 -s 4096", rounds / kEveryKill % 2 == 0);
+      ExpectPeerIsNotified(simulator, "ib_write_bw -F -b -q 4 -u 10 -s 4096", rounds / kEveryKill % 2 == 0);
       ++killed;
     }
     for (size_t i = 0; i < kAtOnce; ++i) {

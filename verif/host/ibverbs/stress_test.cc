@@ -135,7 +135,7 @@ TEST_P(StressKill, KilledProgramLeaksNothing) {
   ASSERT_TRUE(small.is_ready());
   const size_t descriptors = FootprintOf(small.pid()).descriptors;
   for (const bool server_dies : {true, false, true}) {
-    ExpectTheOtherIsTold(small, "ib_write_bw -F -b -q 5 -s 4096 -t 16 -u 10", server_dies);
+    ExpectPeerIsNotified(small, "ib_write_bw -F -b -q 5 -s 4096 -t 16 -u 10", server_dies);
   }
   TcpPair(small, "ib_write_bw -F -q 10 -n 20 -s 4096", {}, /*yields=*/false).ExpectGoodEnd();
   AwaitQuiet(small, descriptors);

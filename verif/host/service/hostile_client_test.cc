@@ -130,12 +130,12 @@ class HostileClient : public testing::TestWithParam<const char*> {};
 TEST_P(HostileClient, DoesNotAffectOtherClients) {
   SimulatorProcess simulator({"--device", GetParam()});
   ASSERT_TRUE(simulator.is_ready());
-  Pipe begun;
-  ClientProcess first([&] { return Attack(simulator.socket(0), begun, 0); });
-  ClientProcess second([&] { return Attack(simulator.socket(1), begun, 1); });
-  begun.Close(0);
+  Pipe started;
+  ClientProcess first([&] { return Attack(simulator.socket(0), started, 0); });
+  ClientProcess second([&] { return Attack(simulator.socket(1), started, 1); });
+  started.Close(0);
   uint64_t steps = 0;
-  for (int i = 0; i < 2; ++i) ASSERT_TRUE(begun.Receive(1, steps)) << "a hostile client was refused";
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(started.Receive(1, steps)) << "a hostile client was refused";
   for (int i = 0; i < 2; ++i) {
     Pipe pipe;
     ClientProcess passive([&] { return ServeTraffic(simulator.socket(0), pipe, false); });

@@ -54,12 +54,12 @@ class RawClient {
     hello.force_agent = 1;
     EXPECT_EQ(Ask(Bytes(hello)), std::optional<ErrorCode>());
   }
-  void Say(const std::vector<uint8_t>& bytes, int fd = -1) {
+  void Send(const std::vector<uint8_t>& bytes, int fd = -1) {
     ASSERT_TRUE(service::SendPacket(socket_.get(), bytes, {}, std::span<const int>(&fd, fd >= 0 ? 1 : 0)));
   }
   // None on success, else the error; kLost if the service closed the connection.
   std::optional<ErrorCode> Ask(const std::vector<uint8_t>& bytes, int fd = -1) {
-    Say(bytes, fd);
+    Send(bytes, fd);
     std::array<uint8_t, service::kMaxMessageBytes> buffer{};
     const service::Packet packet = service::ReceivePacket(socket_.get(), buffer, true);
     if (packet.received != service::Received::kPacket) return ErrorCode::kLost;
@@ -317,7 +317,7 @@ TEST_F(ServiceProtocol, DoorbellOfAnotherClientIsIgnored) {
       doorbell.offset = offset;
       doorbell.width = static_cast<uint8_t>(width);
       doorbell.value = ~uint64_t{0};
-      client.Say(Bytes(doorbell));
+      client.Send(Bytes(doorbell));
     }
   }
   EXPECT_EQ(client.Ask(Bytes(service::OpenUcma{})), std::nullopt);  // the connection still works

@@ -135,8 +135,8 @@ bool Endpoint::Connect(const PeerInfo& peer, uint8_t timeout, uint8_t retries) {
 }
 
 bool Endpoint::Complete(spec::RdmaCqReq* completion) {
-  constexpr uint64_t kPatienceNs = 60 * kSecondsNs;
-  auto next = cq->Wait(shared->function().NowNs() + kPatienceNs);
+  constexpr uint64_t kTimeoutNs = 60 * kSecondsNs;
+  auto next = cq->Wait(shared->function().NowNs() + kTimeoutNs);
   if (!next.ok()) return Fail("completion", next.error());
   if (!next->has_value()) {
     std::fprintf(stderr, "no completion\n");

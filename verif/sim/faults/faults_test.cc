@@ -91,7 +91,7 @@ std::string NameOf(const testing::TestParamInfo<FaultAndTransport>& info) {
 
 CaseResult RunAsDefined(const FaultAndTransport& which, const CaseOptions& options) {
   CaseResult result = RunCase(*FindFault(std::get<0>(which)), std::get<1>(which), options);
-  EXPECT_EQ(result.complaints, std::vector<std::string>{}) << options.device;
+  EXPECT_EQ(result.violations, std::vector<std::string>{}) << options.device;
   EXPECT_EQ(result.lost, 0u);
   EXPECT_EQ(result.hung, 0u);
   EXPECT_GT(result.recovered, 0u);
@@ -122,11 +122,11 @@ INSTANTIATE_TEST_SUITE_P(Sample, FaultOutcomeAcrossDevices,
 
 // --- The campaign reports deviations
 
-bool Complains(const CaseResult& result, const std::string& what) {
+bool HasViolation(const CaseResult& result, const std::string& what) {
   const bool found = std::ranges::any_of(
-      result.complaints, [&](const std::string& complaint) { return complaint.find(what) != std::string::npos; });
+      result.violations, [&](const std::string& violation) { return violation.find(what) != std::string::npos; });
   if (!found)
-    ADD_FAILURE() << "'" << what << "' is not among\n" << fmt::format("{}", fmt::join(result.complaints, "\n"));
+    ADD_FAILURE() << "'" << what << "' is not among\n" << fmt::format("{}", fmt::join(result.violations, "\n"));
   return found;
 }
 Fault With(const char* name, Transport transport, const Outcome& outcome) {
@@ -137,33 +137,34 @@ Fault With(const char* name, Transport transport, const Outcome& outcome) {
 
 TEST(FaultCampaign, ReportsLostMessages) {
   const CaseResult result = RunCase(With("drop", Transport::kUc, {}), Transport::kUc, {});
-  Complains(result, "messages lost, at most 0 allowed");
+  HasViolation(result, "messages lost, at most 0 allowed");
   EXPECT_GT(result.lost, 0u);
   EXPECT_EQ(result.recovered + result.lost + result.hung, 48u);
 }
 
 TEST(FaultCampaign, ReportsRepeatedAndReorderedMessages) {
-  Complains(RunCase(With("duplicate", Transport::kUd, {}), Transport::kUd, {}), "messages repeated, at most 0 allowed");
-  Complains(RunCase(With("reorder", Transport::kUd, {}), Transport::kUd, {}), "messages arrived out of order");
+  HasViolation(RunCase(With("duplicate", Transport::kUd, {}), Transport::kUd, {}),
+               "messages repeated, at most 0 allowed");
+  HasViolation(RunCase(With("reorder", Transport::kUd, {}), Transport::kUd, {}), "messages arrived out of order");
 }
 
 TEST(FaultCampaign, ReportsUnexpectedAndMissingReports) {
-  Complains(RunCase(With("looping_chain", Transport::kRc, {}), Transport::kRc, {}), "', expected ''");
+  HasViolation(RunCase(With("looping_chain", Transport::kRc, {}), Transport::kRc, {}), "', expected ''");
   const Outcome ends{.reports = "near event vq_err bad_wqe"};
-  Complains(RunCase(With("drop", Transport::kRc, ends), Transport::kRc, {}), "reports are ''");
+  HasViolation(RunCase(With("drop", Transport::kRc, ends), Transport::kRc, {}), "reports are ''");
 }
 
 TEST(FaultCampaign, ReportsUndetectedAndUninjectedFaults) {
   Fault fault = *FindFault("drop");
   fault.counters = "icrc";
-  Complains(RunCase(fault, Transport::kRc, {}), "not detected by any of the counters: icrc");
+  HasViolation(RunCase(fault, Transport::kRc, {}), "not detected by any of the counters: icrc");
   fault.script = "drop nth=100000";
-  Complains(RunCase(fault, Transport::kRc, {}), "the fault was never injected");
+  HasViolation(RunCase(fault, Transport::kRc, {}), "the fault was never injected");
   fault.script = "drop twice";
-  Complains(RunCase(fault, Transport::kRc, {}), "'twice' is neither a number nor a condition");
+  HasViolation(RunCase(fault, Transport::kRc, {}), "'twice' is neither a number nor a condition");
   fault = *FindFault("queue_reset");
   fault.script = "queue_reset after=1000";
-  Complains(RunCase(fault, Transport::kRc, {}), "the host fault was never injected");
+  HasViolation(RunCase(fault, Transport::kRc, {}), "the host fault was never injected");
 }
 
 TEST(FaultCampaign, ReportsHungMessages) {
@@ -173,11 +174,11 @@ TEST(FaultCampaign, ReportsHungMessages) {
   auto made = Traffic::Make(*built.system, {.messages = 5}, random);
   ASSERT_NE(made.traffic, nullptr) << made.error;
   made.traffic->Post(0);  // simulated time does not advance
-  std::vector<std::string> complaints;
-  const Account account = made.traffic->Check({}, 0, complaints);
+  std::vector<std::string> violations;
+  const Account account = made.traffic->Check({}, 0, violations);
   EXPECT_EQ(account.hung, 10u);
   EXPECT_EQ(account.recovered, 0u);
-  EXPECT_EQ(complaints.size(), 10u);
+  EXPECT_EQ(violations.size(), 10u);
   EXPECT_FALSE(made.traffic->IsDone());
 }
 

@@ -204,7 +204,7 @@ TEST_F(Tracked, CountsRetransmissions) {
   pair.connection.timeout = 4;
   ASSERT_NO_FATAL_FAILURE(Connect(pair));
   for (int i = 0; i < 6; ++i) ASSERT_NO_FATAL_FAILURE(Run(IbWrOpcode::kRdmaWrite, 64));
-  const uint64_t dropped = system_->topology().faults_out(0)->acted().front();
+  const uint64_t dropped = system_->topology().faults_out(0)->hits().front();
   ASSERT_EQ(dropped, 2U);
   const MessageTracker::Totals& totals = tracker_->totals();
   EXPECT_EQ(totals.retransmitted, dropped);
@@ -305,7 +305,7 @@ TEST_P(TrackedTraffic, AttributesEveryMessage) {
   EXPECT_EQ(totals.completed, posted);
   EXPECT_EQ(totals.failed + totals.abandoned, 0U);
   uint64_t dropped = 0;
-  for (size_t i = 0; i < 2; ++i) dropped += system_->topology().faults_out(i)->acted().front();
+  for (size_t i = 0; i < 2; ++i) dropped += system_->topology().faults_out(i)->hits().front();
   EXPECT_GT(dropped, 0U);
   EXPECT_EQ(totals.packets_sent - totals.packets_received, dropped);
   EXPECT_GT(totals.retransmitted, 0U);

@@ -163,8 +163,8 @@ TEST_F(WireSocketTest, SlowPeerLosesNoFrame) {
   for (uint8_t i = 0; i < kFrames; ++i) {
     auto frame = peer.Receive();
     if (!frame.has_value()) {
-      constexpr uint64_t kPatienceNs = 10'000'000'000;
-      ASSERT_GE(loop_.Poll(kPatienceNs), 1);
+      constexpr uint64_t kTimeoutNs = 10'000'000'000;
+      ASSERT_GE(loop_.Poll(kTimeoutNs), 1);
       frame = peer.Receive();
     }
     ASSERT_EQ(frame, Frame(1000, i)) << unsigned{i};

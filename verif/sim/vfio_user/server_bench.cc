@@ -21,7 +21,7 @@
 namespace vireo::sim {
 namespace {
 
-constexpr int kPatienceMs = 20'000;
+constexpr int kTimeoutMs = 20'000;
 
 std::unique_ptr<Nic> MakeProbe(const NicContext& context) {
   return std::make_unique<RtlNic>(context, std::make_unique<RtlPins<Vnic_probe_512>>(),
@@ -30,7 +30,7 @@ std::unique_ptr<Nic> MakeProbe(const NicContext& context) {
 
 }  // namespace
 
-VfioUserBench::VfioUserBench(int patience_ms) {
+VfioUserBench::VfioUserBench(int timeout_ms) {
   std::string pattern = (std::filesystem::temp_directory_path() / "vireo_vfio_XXXXXX").string();
   EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
   directory_ = pattern;
@@ -53,7 +53,7 @@ VfioUserBench::VfioUserBench(int patience_ms) {
                                 topology_->RunFor(1'000'000);
                                 function_->Enumerate();
                               },
-                          .patience_ms = patience_ms};
+                          .timeout_ms = timeout_ms};
   auto server = VfioUserServer::Listen(loop_, port, socket_);
   EXPECT_TRUE(server.ok());
   server_ = std::move(server).value();
@@ -112,7 +112,7 @@ RawClient::Message RawClient::ReceiveFrom(int socket, host::vfio_user::MessageRe
     const Got got = reader.Read(socket, false, message);
     if (got == Got::kMessage) return message;
     pollfd readable{.fd = socket, .events = POLLIN, .revents = 0};
-    if (got != Got::kNothing || ::poll(&readable, 1, kPatienceMs) != 1) {
+    if (got != Got::kNothing || ::poll(&readable, 1, kTimeoutMs) != 1) {
       ADD_FAILURE() << "no message";
       return {};
     }
@@ -126,7 +126,7 @@ bool RawClient::IsDropped() {
     const Got got = reader_.Read(socket_.get(), false, message);
     if (got == Got::kClosed) return true;
     pollfd readable{.fd = socket_.get(), .events = POLLIN, .revents = 0};
-    if (got == Got::kNothing && ::poll(&readable, 1, kPatienceMs) != 1) return false;
+    if (got == Got::kNothing && ::poll(&readable, 1, kTimeoutMs) != 1) return false;
   }
 }
 

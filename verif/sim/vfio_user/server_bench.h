@@ -19,7 +19,7 @@ namespace vireo::sim {
 // Two probe NICs on a wire; the first is exported at socket(). Its thread runs the simulation.
 class VfioUserBench {
  public:
-  explicit VfioUserBench(int patience_ms = 10'000);
+  explicit VfioUserBench(int timeout_ms = 10'000);
   VfioUserBench(const VfioUserBench&) = delete;
   VfioUserBench& operator=(const VfioUserBench&) = delete;
   ~VfioUserBench();

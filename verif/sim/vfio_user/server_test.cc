@@ -45,10 +45,10 @@ constexpr uint64_t kFrom = 0x1'0000'0000, kTo = 0x2'0000'0000;
 
 host::FileDescriptor EventFd() { return host::FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
 
-bool IsSignaled(const host::FileDescriptor& fd, int patience_ms) {
+bool IsSignaled(const host::FileDescriptor& fd, int timeout_ms) {
   pollfd readable{.fd = fd.get(), .events = POLLIN, .revents = 0};
   uint64_t count = 0;
-  return ::poll(&readable, 1, patience_ms) == 1 && ::read(fd.get(), &count, sizeof count) == sizeof count;
+  return ::poll(&readable, 1, timeout_ms) == 1 && ::read(fd.get(), &count, sizeof count) == sizeof count;
 }
 
 IrqSet Irqs(uint32_t flags, uint32_t start, uint32_t count, uint32_t index = VFIO_PCI_MSIX_IRQ_INDEX) {
@@ -581,7 +581,7 @@ TEST(VfioUserServer, TwinSocketOrdersRegisterReadAfterWrites) {
 }
 
 TEST(VfioUserServer, DropsClientWithoutValidDmaReply) {
-  VfioUserBench bench(/*patience_ms=*/50);
+  VfioUserBench bench(/*timeout_ms=*/50);
   const auto copy = [&](RawClient& client) {
     client.EnableDma();
     EXPECT_EQ(client.MapDma(kFrom, 4096), 0u);
@@ -669,7 +669,7 @@ TEST(VfioUserServer, MasksTriggersAndRemovesVectors) {
 // --- Random messages
 
 TEST(VfioUserServer, RandomMessagesDoNotAffectNextClient) {
-  VfioUserBench bench(/*patience_ms=*/20);
+  VfioUserBench bench(/*timeout_ms=*/20);
   std::mt19937_64 random = MakeRandom("vfio_user.server");
   const auto below = [&](uint64_t bound) { return random() % bound; };
   const auto file = MemoryFile(1 << 20);

@@ -257,7 +257,7 @@ TEST(Fault, MatchesByOpcodePsnQpNthAndCount) {
   world.Run();
   std::vector<Picoseconds> expected = {1, 3, 5, 8};
   EXPECT_EQ(world.receiver.times, expected);
-  EXPECT_EQ(world.injector.acted(), (std::vector<uint64_t>{1, 1, 2}));
+  EXPECT_EQ(world.injector.hits(), (std::vector<uint64_t>{1, 1, 2}));
 }
 
 TEST(Fault, DuplicatesFollowTheirFrame) {
@@ -477,7 +477,7 @@ TEST(Fault, LinkDownLosesFramesForItsTime) {
   }
   world.Run();
   EXPECT_EQ(world.Psns(), (std::vector<uint32_t>{0, 4, 5}));
-  EXPECT_EQ(world.injector.acted(), (std::vector<uint64_t>{1, 0}));
+  EXPECT_EQ(world.injector.hits(), (std::vector<uint64_t>{1, 0}));
   EXPECT_EQ(world.injector.injected(), 1u);
   EXPECT_EQ(world.dropped.size(), 1u);
   EXPECT_EQ(lost, 2u);  // they did not reach the injector
@@ -512,7 +512,7 @@ TEST(Fault, FirstMatchingRuleActsAndAllCount) {
   World world("delay 10 nth=2; drop nth=2; drop nth=4");
   world.Send(5);
   EXPECT_EQ(world.Psns(), (std::vector<uint32_t>{0, 1, 2, 4}));
-  EXPECT_EQ(world.injector.acted(), (std::vector<uint64_t>{1, 0, 1}));
+  EXPECT_EQ(world.injector.hits(), (std::vector<uint64_t>{1, 0, 1}));
 }
 
 }  // namespace

@@ -20,15 +20,15 @@ using namespace service::cm;  // NOLINT(google-build-using-namespace): namespace
 using Kind = Event::Kind;
 
 constexpr uint64_t kService = 0x0106'1c06;
-constexpr uint64_t kPatienceNs = 2'000'000;
+constexpr uint64_t kTimeoutNs = 2'000'000;
 
 class GsiTest : public testing::Test {
  protected:
   struct Side final : Handler {
     std::unique_ptr<Gsi> gsi;
     std::unique_ptr<ConnectionManager> manager;
-    std::vector<std::pair<uint32_t, Kind>> told;
-    void OnCmEvent(uint32_t id, const Event& event) override { told.emplace_back(id, event.kind); }
+    std::vector<std::pair<uint32_t, Kind>> reported;
+    void OnCmEvent(uint32_t id, const Event& event) override { reported.emplace_back(id, event.kind); }
   };
 
   void SetUp() override {
@@ -58,7 +58,7 @@ class GsiTest : public testing::Test {
       side.gsi->SetReceiver([&side](const Path& path, MadView mad) { side.manager->OnMad(path, mad); });
       side.manager->SetAcceptor([&side](const Incoming& incoming) -> ConnectionManager::Answer {
         if (incoming.service_id != kService) return {};
-        side.told.emplace_back(incoming.id, Kind::kRequest);
+        side.reported.emplace_back(incoming.id, Kind::kRequest);
         return {.verdict = ConnectionManager::Answer::Verdict::kTaken, .handler = &side};
       });
     }
@@ -69,13 +69,13 @@ class GsiTest : public testing::Test {
       side.gsi.reset();
     }
     if (system_ != nullptr) {
-      EXPECT_EQ(system_->Complaints(), "");
+      EXPECT_EQ(system_->Violations(), "");
     }
   }
   // Both poll until `done`.
   bool Until(const std::function<bool()>& done) {
     host::PciFunction& function = system_->host(0).function();
-    const uint64_t deadline = function.NowNs() + kPatienceNs;
+    const uint64_t deadline = function.NowNs() + kTimeoutNs;
     while (function.NowNs() < deadline) {
       for (Side& side : side_) {
         const host::Status polled = side.gsi->Poll();
@@ -91,14 +91,14 @@ class GsiTest : public testing::Test {
   }
   void ConnectAndDisconnect(const Path& path, size_t there) {
     Side &active = side_[0], &passive = side_.at(there);
-    active.told.clear();
-    passive.told.clear();
+    active.reported.clear();
+    passive.reported.clear();
     const uint32_t a = active.manager->Connect(active, path, {.service_id = kService, .qpn = 5}).value();
     const auto heard = [](Side& side, Kind kind) {
-      return std::ranges::find(side.told, kind, &std::pair<uint32_t, Kind>::second) != side.told.end();
+      return std::ranges::find(side.reported, kind, &std::pair<uint32_t, Kind>::second) != side.reported.end();
     };
     ASSERT_TRUE(Until([&] { return heard(passive, Kind::kRequest); }));
-    const uint32_t b = passive.told.back().first;
+    const uint32_t b = passive.reported.back().first;
     EXPECT_EQ(passive.manager->Query(b)->path.dgid, path.sgid);
     EXPECT_EQ(passive.manager->Query(b)->path.sgid_index, path.sgid_index);
     ASSERT_TRUE(passive.manager->Accept(b, {.qpn = 6}).ok());
@@ -133,8 +133,8 @@ TEST_F(GsiTest, SendsBeyondQueueDepthAreQueued) {
   for (size_t i = 0; i < kMany; ++i) {
     ASSERT_TRUE(side_[0].manager->Connect(side_[0], PathTo(1, 0), {.service_id = 1, .qpn = 5}).ok());
   }
-  EXPECT_TRUE(Until([&] { return side_[0].told.size() == kMany; })) << side_[0].told.size();
-  for (const auto& [id, kind] : side_[0].told) EXPECT_EQ(kind, Kind::kRejected);
+  EXPECT_TRUE(Until([&] { return side_[0].reported.size() == kMany; })) << side_[0].reported.size();
+  for (const auto& [id, kind] : side_[0].reported) EXPECT_EQ(kind, Kind::kRejected);
 }
 
 TEST_F(GsiTest, InvalidMadsAreDropped) {

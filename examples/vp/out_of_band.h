@@ -9,7 +9,7 @@
 namespace vireo::examples {
 
 template <typename T>
-class Letter {
+class OutOfBand {
  public:
   void Put(T value) {
     value_ = value;
