@@ -48,7 +48,7 @@ UNMAPPED = r"^\$mem|\$__"
 PER_QUEUE_BITS = 256
 # Exceptions: registers that grow with something else than queues.
 NOT_PER_QUEUE = {
-    "dma_read_port.u_reader.begun_q": "DMA tags",
+    "dma_read_port.u_reader.started_q": "DMA tags",
     "dma_read_port.u_reader.done_q": "DMA tags",
     "net_checksum.left_data_q": "the data path, less virtio_net_hdr",
     "net_filter.u_high.read_data_q": "the data path, less virtio_net_hdr",

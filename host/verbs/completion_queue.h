@@ -32,11 +32,11 @@ class CompletionQueue {
   // last Poll counts (but not in profile rfc-v2: there, poll once more before sleeping).
   Status Arm(bool solicited_only = false);
 
-  // Moves all completions from the ring to an internal queue for Poll. Arm does not notify of these: check kept()
+  // Moves all completions from the ring to an internal queue for Poll. Arm does not notify of these: check buffered()
   // first. Errors as Poll.
   Status Collect();
   size_t buffered() const { return buffered_.size(); }
-  // Total number of completions taken from the ring, polled or kept.
+  // Total number of completions taken from the ring, polled or buffered.
   uint64_t taken() const { return taken_; }
   // Collects, then discards the completions of a queue pair: call it after the QP was destroyed or reset.
   Status Discard(uint32_t qpn);

@@ -152,9 +152,9 @@ TEST_F(VerbsTest, RefusedResetKeepsTheQueues) {
 TEST_F(VerbsTest, CompletionsOfADestroyedQpAreDiscarded) {
   Pair pair = MakePair();
   for (uint32_t i = 0; i < 4; ++i) Complete({.wr_id = i, .qp_num = i % 2 == 0 ? 2U : 3U});
-  EXPECT_EQ(pair.cq->kept(), 0U);
+  EXPECT_EQ(pair.cq->buffered(), 0U);
   ASSERT_TRUE(pair.cq->Discard(2).ok());
-  EXPECT_EQ(pair.cq->kept(), 2U);
+  EXPECT_EQ(pair.cq->buffered(), 2U);
   Complete({.wr_id = 4, .qp_num = 2});  // of a new one with the same number
   std::array<spec::RdmaCqReq, 8> completions;
   ASSERT_EQ(pair.cq->Poll(std::span(completions).first(1)).value(), 1U);
@@ -162,7 +162,7 @@ TEST_F(VerbsTest, CompletionsOfADestroyedQpAreDiscarded) {
   EXPECT_EQ(completions[0].wr_id, 1U);
   EXPECT_EQ(completions[1].wr_id, 3U);
   EXPECT_EQ(completions[2].wr_id, 4U);
-  EXPECT_EQ(pair.cq->kept(), 0U);
+  EXPECT_EQ(pair.cq->buffered(), 0U);
 }
 
 TEST_F(VerbsTest, FailedDestroyKeepsTheMemory) {
