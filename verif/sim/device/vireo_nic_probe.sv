@@ -21,7 +21,10 @@ module vireo_nic_probe
   localparam int unsigned TagBits = $clog2(Config.dma_tags)
 ) (
   input  logic                      clk_i,
+  // Assertions of the DMA blocks sample the asynchronous reset, which Verilator takes for a synchronous use.
+  // verilator lint_off SYNCASYNCNET
   input  logic                      rst_ni,
+  // verilator lint_on SYNCASYNCNET
   input  logic [63:0]               time_ns_i,
   input  logic                      cfg_bus_master_i,
   input  logic                      cfg_msix_enable_i,
