@@ -18,8 +18,15 @@
 namespace vireo::sim {
 namespace {
 
+using spec::IbQpState;
 using spec::IbWcStatus;
 using spec::IbWrOpcode;
+using spec::RdmaCtrlCmd;
+using spec::RdmaError;
+using verif::BytesOf;
+using verif::FieldHandles;
+using verif::FieldRow;
+using verif::kFieldRows;
 using Mask = spec::IbQpAttrMask;
 
 class Commands : public PairTest {

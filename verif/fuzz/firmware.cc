@@ -18,6 +18,22 @@
 namespace vireo::sim {
 namespace {
 
+using verif::Answer;
+using verif::Bench;
+using verif::BenchOptions;
+using verif::Bit;
+using verif::BytesOf;
+using verif::IbQpState;
+using verif::IbQpType;
+using verif::kPageBytes;
+using verif::MockDevice;
+using verif::PageList;
+using verif::RdmaCtrlCmd;
+using verif::RdmaError;
+using verif::Reference;
+using verif::ReferenceQp;
+using verif::SetGid;
+
 enum Flags : uint8_t {
   kRfcV2 = 1,
   kNet = 2,  // with all features of net commands; no reference check, because the reference has one network queue pair
