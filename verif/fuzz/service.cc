@@ -148,7 +148,7 @@ class Run {
       World::Get().topology().RunFor(1'000'000);
       service.Progress();
     }
-    EXPECT_EQ(service.kept(), 0U);
+    EXPECT_EQ(service.retained(), 0U);
     ASSERT_NO_FATAL_FAILURE(NextClient());
   }
 
