@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Generated from spec/*.toml by spec/generate.py. Do not edit: change the TOML, then run ./vireo spec.
 
-// The contract of Vireo as C++: the same numbers as vireo_spec_pkg.sv, for model, firmware, host and tests.
-// Freestanding; no state, no allocation, everything constexpr.
+// The contract of Vireo as C++: the same numbers as vireo_spec_pkg.sv, for model, firmware, host and tests. Freestanding; no
+// state, no allocation, everything constexpr.
 //
-// A structure's Decode(bytes) reads kBytes bytes, Encode(bytes) writes kBytes bytes; both carry reserved bits. Neither
-// checks values: an enum-typed field can hold a number that has no enumerator. Visit(self, f) calls f(name, field,
-// bits) for every scalar in the order of the bytes, arrays element by element. Little-endian structures of up to 8
-// bytes also convert from and to one word.
+// A structure's Decode(bytes) reads kBytes bytes, Encode(bytes) writes kBytes bytes; both carry reserved bits. Neither checks
+// values: an enum-typed field can hold a number that has no enumerator. Visit(self, f) calls f(name, field, bits) for every
+// scalar in the order of the bytes, arrays element by element. Little-endian structures of up to 8 bytes also convert from and
+// to one word.
 #pragma once
 
 #include <stddef.h>
@@ -17,8 +17,8 @@ namespace vireo::spec {
 
 namespace detail {
 
-// Bits [position, position + width) of `bytes`, in network order (first bit most significant) or little-endian order
-// (first bit least significant). A field touches at most 8 bytes; the generator refuses others.
+// Bits [position, position + width) of `bytes`, in network order (first bit most significant) or little-endian order (first bit
+// least significant). A field touches at most 8 bytes; the generator refuses others.
 template <size_t position, size_t width>
 constexpr uint64_t GetNetwork(const uint8_t* bytes) {
   constexpr size_t first = position / 8, last = (position + width - 1) / 8, spare = 7 - (position + width - 1) % 8;
@@ -63,48 +63,19 @@ enum class Profile : uint8_t {
 
 // Every number that differs between the profiles.
 struct ProfileConstants {
-  uint8_t
-      net_f_roce;  // Feature bit of the RoCE extension. 55 is guest_uso6 today; 58 is the one unassigned bit in 50
-                   // … 63. Needs version_1 and ctrl_vq, and in vireo ring_reset too: without them FEATURES_OK stays 0.
-  uint8_t net_ctrl_class_roce;      // Control class of every RoCE command. 6 is notification coalescing today; virtio
-                                    // assigns classes upwards from 0.
-  uint16_t net_config_rdma_offset;  // Offset of net_config_rdma in the device configuration. 24 is
-                                    // supported_tunnel_types today, and the configuration grows upwards from 28; 64
-                                    // leaves room and is 8-aligned. Bytes between the two parts read 0.
-  uint64_t net_features_withheld;   // Feature bits that the device must not offer with their virtio meaning. rfc-v2: 51
-                                    // hash_tunnel (its configuration field is at 24), 52 vq_notf_coal and 53 notf_coal
-                                    // (both use class 6), 55 guest_uso6 (is net_f_roce there).
-  uint8_t rdma_event_queues;        // Virtqueues after the last QP's: rdma_eventq or none.
-  uint8_t rdma_last_command;        // Highest command of the RoCE class; above it: unsupported_command.
-  bool rdma_has_error_codes;        // 1: the ack of a refused RoCE command is its rdma_error; 0: `err`.
-  bool rdma_has_additions;  // 1: fields marked `profile = "vireo"` are read and written; 0: they are reserved bytes,
-                            // ignored and written as 0.
-  bool rdma_has_cq_arm;  // 1: a 32-bit write at rdma_cq_arm_offset of a CQ's notify address arms it; 0: such a write is
-                         // ignored.
-  bool rdma_needs_ring_reset;  // 1: a destroyed QP's or CQ's virtqueues stay stopped until the driver resets them with
-                               // ring_reset. 0: without that feature, the response to destroy resets their ring
-                               // positions to 0.
+  uint8_t net_f_roce;  // Feature bit of the RoCE extension. 55 is guest_uso6 today; 58 is the one unassigned bit in 50 … 63. Needs version_1 and ctrl_vq, and in vireo ring_reset too: without them FEATURES_OK stays 0.
+  uint8_t net_ctrl_class_roce;  // Control class of every RoCE command. 6 is notification coalescing today; virtio assigns classes upwards from 0.
+  uint16_t net_config_rdma_offset;  // Offset of net_config_rdma in the device configuration. 24 is supported_tunnel_types today, and the configuration grows upwards from 28; 64 leaves room and is 8-aligned. Bytes between the two parts read 0.
+  uint64_t net_features_withheld;  // Feature bits that the device must not offer with their virtio meaning. rfc-v2: 51 hash_tunnel (its configuration field is at 24), 52 vq_notf_coal and 53 notf_coal (both use class 6), 55 guest_uso6 (is net_f_roce there).
+  uint8_t rdma_event_queues;  // Virtqueues after the last QP's: rdma_eventq or none.
+  uint8_t rdma_last_command;  // Highest command of the RoCE class; above it: unsupported_command.
+  bool rdma_has_error_codes;  // 1: the ack of a refused RoCE command is its rdma_error; 0: `err`.
+  bool rdma_has_additions;  // 1: fields marked `profile = "vireo"` are read and written; 0: they are reserved bytes, ignored and written as 0.
+  bool rdma_has_cq_arm;  // 1: a 32-bit write at rdma_cq_arm_offset of a CQ's notify address arms it; 0: such a write is ignored.
+  bool rdma_needs_ring_reset;  // 1: a destroyed QP's or CQ's virtqueues stay stopped until the driver resets them with ring_reset. 0: without that feature, the response to destroy resets their ring positions to 0.
 };
-inline constexpr ProfileConstants kRfcV2Constants = {.net_f_roce = 0x37u,
-                                                     .net_ctrl_class_roce = 6u,
-                                                     .net_config_rdma_offset = 0x18u,
-                                                     .net_features_withheld = 0xb8000000000000ull,
-                                                     .rdma_event_queues = 0u,
-                                                     .rdma_last_command = 0x11u,
-                                                     .rdma_has_error_codes = false,
-                                                     .rdma_has_additions = false,
-                                                     .rdma_has_cq_arm = false,
-                                                     .rdma_needs_ring_reset = false};
-inline constexpr ProfileConstants kVireoConstants = {.net_f_roce = 0x3au,
-                                                     .net_ctrl_class_roce = 0x80u,
-                                                     .net_config_rdma_offset = 0x40u,
-                                                     .net_features_withheld = 0ull,
-                                                     .rdma_event_queues = 1u,
-                                                     .rdma_last_command = 0x12u,
-                                                     .rdma_has_error_codes = true,
-                                                     .rdma_has_additions = true,
-                                                     .rdma_has_cq_arm = true,
-                                                     .rdma_needs_ring_reset = true};
+inline constexpr ProfileConstants kRfcV2Constants = {.net_f_roce = 0x37u, .net_ctrl_class_roce = 6u, .net_config_rdma_offset = 0x18u, .net_features_withheld = 0xb8000000000000ull, .rdma_event_queues = 0u, .rdma_last_command = 0x11u, .rdma_has_error_codes = false, .rdma_has_additions = false, .rdma_has_cq_arm = false, .rdma_needs_ring_reset = false};
+inline constexpr ProfileConstants kVireoConstants = {.net_f_roce = 0x3au, .net_ctrl_class_roce = 0x80u, .net_config_rdma_offset = 0x40u, .net_features_withheld = 0ull, .rdma_event_queues = 1u, .rdma_last_command = 0x12u, .rdma_has_error_codes = true, .rdma_has_additions = true, .rdma_has_cq_arm = true, .rdma_needs_ring_reset = true};
 constexpr const ProfileConstants& ConstantsOf(Profile profile) {
   switch (profile) {
     case Profile::kRfcV2: return kRfcV2Constants;
@@ -137,26 +108,22 @@ inline constexpr uint8_t kNetRssKeyBytesMin = 40u;
 // Smallest rss_max_indirection_table_length with rss. [virtio 1.3, 5.1.4.1] (net.toml) Unit: entries.
 inline constexpr uint16_t kNetRssTableEntriesMin = 128u;
 
-// Largest received frame without feature mtu and without merging: 14 + 1500, header structure not counted.
-// [virtio 1.3, 5.1.6.3] (net.toml) Unit: bytes.
+// Largest received frame without feature mtu and without merging: 14 + 1500, header structure not counted. [virtio 1.3, 5.1.6.3] (net.toml) Unit: bytes.
 inline constexpr uint32_t kNetPacketBytesMax = 1514u;
 
-// Largest received frame with merging: 14 + 40 + 65535, header structure not counted. [virtio 1.4, 5.1.6.3 (before:
-// 65550)] (net.toml) Unit: bytes.
+// Largest received frame with merging: 14 + 40 + 65535, header structure not counted. [virtio 1.4, 5.1.6.3 (before: 65550)] (net.toml) Unit: bytes.
 inline constexpr uint32_t kNetPacketBytesMaxGso = 0x10035u;
 
 // PCI vendor of every virtio device. [virtio 1.3, 4.1.2.1] (pci.toml)
 inline constexpr uint16_t kPciVendorId = 6900u;
 
-// Plus a virtio device number (virtio_device_id): the PCI device number of a device without legacy interface.
-// [virtio 1.3, 4.1.2.1] (pci.toml)
+// Plus a virtio device number (virtio_device_id): the PCI device number of a device without legacy interface. [virtio 1.3, 4.1.2.1] (pci.toml)
 inline constexpr uint16_t kPciDeviceIdBase = 4160u;
 
 // virtio-net: pci_device_id_base + 1. [virtio 1.3, 4.1.2.1] (pci.toml)
 inline constexpr uint16_t kPciDeviceId = 4161u;
 
-// virtio-net with legacy interface. Vireo never presents it: it has no I/O BAR and no legacy registers.
-// [virtio 1.3, 4.1.2.1] (pci.toml)
+// virtio-net with legacy interface. Vireo never presents it: it has no I/O BAR and no legacy registers. [virtio 1.3, 4.1.2.1] (pci.toml)
 inline constexpr uint16_t kPciDeviceIdTransitional = 4096u;
 
 // 1 or more keeps legacy drivers away. [virtio 1.3, 4.1.2.1] (pci.toml)
@@ -165,23 +132,19 @@ inline constexpr uint8_t kPciRevisionId = 1u;
 // Informational; a driver does not match on it. [virtio 1.3, 4.1.2.1] (pci.toml)
 inline constexpr uint16_t kPciSubsystemVendorId = 6900u;
 
-// 0x40 + virtio device number: high enough to keep legacy drivers away, and not assigned. [virtio 1.3, 4.1.2.1; the
-// value is Vireo's choice] (pci.toml)
+// 0x40 + virtio device number: high enough to keep legacy drivers away, and not assigned. [virtio 1.3, 4.1.2.1; the value is Vireo's choice] (pci.toml)
 inline constexpr uint16_t kPciSubsystemId = 65u;
 
-// Base class 2 network controller, subclass 0 Ethernet, programming interface 0. [PCI Code and ID Assignment, 1.3]
-// (pci.toml)
+// Base class 2 network controller, subclass 0 Ethernet, programming interface 0. [PCI Code and ID Assignment, 1.3] (pci.toml)
 inline constexpr uint32_t kPciClassCode = 0x20000u;
 
 // Conventional configuration space: header and capabilities. [PCIe 5.0, 7.2] (pci.toml) Unit: bytes.
 inline constexpr uint16_t kPciConfigBytes = 256u;
 
-// Configuration space of a PCI Express function; extended capabilities begin at pci_config_bytes. [PCIe 5.0, 7.2]
-// (pci.toml) Unit: bytes.
+// Configuration space of a PCI Express function; extended capabilities begin at pci_config_bytes. [PCIe 5.0, 7.2] (pci.toml) Unit: bytes.
 inline constexpr uint16_t kPcieConfigBytes = 4096u;
 
-// virtio_pci_cap for the common configuration; the first capability (pci_header.capabilities_pointer). (pci.toml) Unit:
-// bytes.
+// virtio_pci_cap for the common configuration; the first capability (pci_header.capabilities_pointer). (pci.toml) Unit: bytes.
 inline constexpr uint8_t kPciCapAtCommonCfg = 64u;
 
 // virtio_pci_notify_cap. (pci.toml) Unit: bytes.
@@ -211,8 +174,7 @@ inline constexpr uint8_t kPcieSizeUnit = 128u;
 // No memory request may cross a multiple of this address. [PCIe 5.0, 2.2.7] (pci.toml) Unit: bytes.
 inline constexpr uint16_t kPcieRequestBoundary = 4096u;
 
-// Maximum vectors of a function; a build parameter sets the number of this device, at least 2. [PCIe 5.0, 7.7.2.2;
-// virtio 1.3, 4.1.5.1.2.1] (pci.toml) Unit: entries.
+// Maximum vectors of a function; a build parameter sets the number of this device, at least 2. [PCIe 5.0, 7.7.2.2; virtio 1.3, 4.1.5.1.2.1] (pci.toml) Unit: entries.
 inline constexpr uint16_t kMsixVectorsMax = 2048u;
 
 // BAR register of the virtio regions: 64-bit, not prefetchable; takes register 1 too. (pci.toml)
@@ -239,23 +201,19 @@ inline constexpr uint32_t kBarVirtioNotify = 0x1000000u;
 // 16 MiB: notify_queues_max pages of notify_off_multiplier bytes. (pci.toml) Unit: bytes.
 inline constexpr uint32_t kBarVirtioNotifyBytes = 0x1000000u;
 
-// Distance of two queues' doorbells: one page each, so that a process can map the doorbell of a single queue.
-// [virtio 1.3, 4.1.4.4.1 (a power of 2 and a multiple of 4); the value is Vireo's choice] (pci.toml) Unit: bytes.
+// Distance of two queues' doorbells: one page each, so that a process can map the doorbell of a single queue. [virtio 1.3, 4.1.4.4.1 (a power of 2 and a multiple of 4); the value is Vireo's choice] (pci.toml) Unit: bytes.
 inline constexpr uint32_t kNotifyOffMultiplier = 4096u;
 
-// Doorbell pages. nic100 needs 3,106: 32 net queues, 1 control, 1024 CQs, 2 * 1024 queues of QPs, 1 event queue.
-// (pci.toml) Unit: entries.
+// Doorbell pages. nic100 needs 3,106: 32 net queues, 1 control, 1024 CQs, 2 * 1024 queues of QPs, 1 event queue. (pci.toml) Unit: entries.
 inline constexpr uint16_t kNotifyQueuesMax = 4096u;
 
-// Offset in a queue's page: its doorbell, 2 bytes, with notification_data 4. After it: rdma_cq_arm_offset. Reads return
-// 0. [virtio 1.3, 4.1.5.2] (pci.toml) Unit: bytes.
+// Offset in a queue's page: its doorbell, 2 bytes, with notification_data 4. After it: rdma_cq_arm_offset. Reads return 0. [virtio 1.3, 4.1.5.2] (pci.toml) Unit: bytes.
 inline constexpr uint16_t kNotifyPageQueue = 0u;
 
 // BAR register of the MSI-X structures: 64-bit, not prefetchable; takes register 3 too. (pci.toml)
 inline constexpr uint8_t kBarMsix = 2u;
 
-// 64 KiB: room for msix_vectors_max table entries and their pending bits, each on pages of its own. (pci.toml) Unit:
-// bytes.
+// 64 KiB: room for msix_vectors_max table entries and their pending bits, each on pages of its own. (pci.toml) Unit: bytes.
 inline constexpr uint32_t kBarMsixBytes = 0x10000u;
 
 // Offset of the table: msix_table_entry[vectors], at most 32 KiB. (pci.toml) Unit: bytes.
@@ -276,20 +234,16 @@ inline constexpr uint16_t kRdmaTransmitqOffset = 1u;
 // Receive queue of QP `qpn`: 2N + M + rdma_receiveq_offset + 2 qpn. [RFC v2, Virtqueues] (roce.toml)
 inline constexpr uint16_t kRdmaReceiveqOffset = 2u;
 
-// Event queue (vireo only): 2N + M + 2L + rdma_eventq_offset, after the last QP's receive queue. [docs/decisions/0003]
-// (roce.toml)
+// Event queue (vireo only): 2N + M + 2L + rdma_eventq_offset, after the last QP's receive queue. [docs/decisions/0003] (roce.toml)
 inline constexpr uint16_t kRdmaEventqOffset = 1u;
 
-// Lowest number that create_qp assigns to an RC, UC or UD QP. The same number is used on the wire and for the
-// virtqueues. 0 (SMI) is never assigned, gsi_qpn only to the GSI QP; the virtqueues of both count in max_rdma_qps
-// nevertheless. [IBTA vol. 1, 3.5.1] (roce.toml)
+// Lowest number that create_qp assigns to an RC, UC or UD QP. The same number is used on the wire and for the virtqueues. 0 (SMI) is never assigned, gsi_qpn only to the GSI QP; the virtqueues of both count in max_rdma_qps nevertheless. [IBTA vol. 1, 3.5.1] (roce.toml)
 inline constexpr uint32_t kRdmaFirstQpn = 2u;
 
 // Lowest legal max_rdma_qps; useful from rdma_first_qpn + 1. [RFC v2, Device configuration layout] (roce.toml)
 inline constexpr uint16_t kRdmaQpsMin = 1u;
 
-// Highest legal max_rdma_qps: a quarter of 65536 virtqueues, as two belong to each QP. [RFC v2, Device configuration
-// layout] (roce.toml)
+// Highest legal max_rdma_qps: a quarter of 65536 virtqueues, as two belong to each QP. [RFC v2, Device configuration layout] (roce.toml)
 inline constexpr uint16_t kRdmaQpsMax = 0x4000u;
 
 // Lowest legal max_rdma_cqs. [RFC v2, Device configuration layout] (roce.toml)
@@ -298,16 +252,13 @@ inline constexpr uint16_t kRdmaCqsMin = 1u;
 // Highest legal max_rdma_cqs. [RFC v2, Device configuration layout] (roce.toml)
 inline constexpr uint16_t kRdmaCqsMax = 0x4000u;
 
-// Highest legal gid_tbl_len: add_gid has 16 bits for the index, but rdma_global_route.sgid_index has 8. [RFC v2,
-// MODIFY_QP and ADD_GID] (roce.toml)
+// Highest legal gid_tbl_len: add_gid has 16 bits for the index, but rdma_global_route.sgid_index has 8. [RFC v2, MODIFY_QP and ADD_GID] (roce.toml)
 inline constexpr uint16_t kRdmaGidsMax = 256u;
 
-// Room for inline data in rdma_sq_req; every device accepts a max_inline_data up to this. [RFC v2, RoCE Support]
-// (roce.toml) Unit: bytes.
+// Room for inline data in rdma_sq_req; every device accepts a max_inline_data up to this. [RFC v2, RoCE Support] (roce.toml) Unit: bytes.
 inline constexpr uint16_t kRdmaInlineBytes = 512u;
 
-// Bytes in front of the payload of every UD receive, part of byte_len: the GRH (an IPv6 header). For IPv4 the header is
-// in the last 20 of them, the first 20 are 0. [IBTA Annex A17; as libibverbs programs expect] (roce.toml) Unit: bytes.
+// Bytes in front of the payload of every UD receive, part of byte_len: the GRH (an IPv6 header). For IPv4 the header is in the last 20 of them, the first 20 are 0. [IBTA Annex A17; as libibverbs programs expect] (roce.toml) Unit: bytes.
 inline constexpr uint8_t kRdmaUdGrhBytes = 40u;
 
 // Page size of reg_user_mr if page_shift is 0, and always in rfc-v2: 4096 bytes. (roce.toml)
@@ -322,12 +273,10 @@ inline constexpr uint8_t kRdmaPageShiftMax = 30u;
 // Number of the only port, as in port events. (roce.toml)
 inline constexpr uint8_t kRdmaPortNum = 1u;
 
-// Offset of the register that arms a CQ without a command (vireo only): after the notification word in its notify page.
-// [docs/decisions/0003] (roce.toml) Unit: bytes.
+// Offset of the register that arms a CQ without a command (vireo only): after the notification word in its notify page. [docs/decisions/0003] (roce.toml) Unit: bytes.
 inline constexpr uint8_t kRdmaCqArmOffset = 4u;
 
-// Length of mac_filter. If more addresses are needed, firmware sets mgmt.rx_mode's all_unicast or all_multicast
-// instead. (tables.toml) Unit: entries.
+// Length of mac_filter. If more addresses are needed, firmware sets mgmt.rx_mode's all_unicast or all_multicast instead. (tables.toml) Unit: entries.
 inline constexpr uint16_t kTableMacFilterEntries = 64u;
 
 // VLAN identifiers in an entry of vlan_filter: entry v / 32, bit v % 32. (tables.toml)
@@ -357,8 +306,7 @@ inline constexpr uint8_t kSendQueueRequests = 8u;
 // Outstanding reads of the send queue, two per work request. (tokens.toml) Unit: reads.
 inline constexpr uint8_t kSendQueueFetches = 32u;
 
-// A request packet sets ack_req if it is the last of its message or its PSN + 1 is a multiple of this. (tokens.toml)
-// Unit: packets.
+// A request packet sets ack_req if it is the last of its message or its PSN + 1 is a multiple of this. (tokens.toml) Unit: packets.
 inline constexpr uint8_t kSendAckPackets = 64u;
 
 // Maximum bytes that a message sends per round-robin turn of its queue pair. (tokens.toml) Unit: bytes.
@@ -367,52 +315,43 @@ inline constexpr uint32_t kSendBurstBytes = 0x20000u;
 // Receive work requests of a QP that are prefetched. (tokens.toml) Unit: entries.
 inline constexpr uint8_t kReceivesAhead = 16u;
 
-// Size of each net frame buffer: host memory to checksum, checksum to wire, wire to host memory. (tokens.toml) Unit:
-// bytes.
+// Size of each net frame buffer: host memory to checksum, checksum to wire, wire to host memory. (tokens.toml) Unit: bytes.
 inline constexpr uint32_t kNetBufferBytes = 0x8000u;
 
 // Net frames that are being read from host memory or wait for it. (tokens.toml) Unit: frames.
 inline constexpr uint8_t kNetTxFrames = 32u;
 
-// Longest chain of a net buffer; also the maximum number of buffers of one received frame. (tokens.toml) Unit:
-// descriptors.
+// Longest chain of a net buffer; also the maximum number of buffers of one received frame. (tokens.toml) Unit: descriptors.
 inline constexpr uint8_t kNetChainDescriptors = 64u;
 
 // Receive buffers of a net queue pair that are prefetched. (tokens.toml) Unit: buffers.
 inline constexpr uint8_t kNetReceivesAhead = 16u;
 
-// Feature bits that device and driver exchange: four 32-bit windows. 128 and above are reserved. [virtio 1.3, 2.2]
-// (virtio.toml) Unit: entries.
+// Feature bits that device and driver exchange: four 32-bit windows. 128 and above are reserved. [virtio 1.3, 2.2] (virtio.toml) Unit: entries.
 inline constexpr uint8_t kVirtioFeatureBits = 128u;
 
-// Feature bits 0 to 23 belong to the device type (net_feature); 24 to 41 are virtio_feature, 42 to 49 reserved.
-// [virtio 1.3, 2.2] (virtio.toml)
+// Feature bits 0 to 23 belong to the device type (net_feature); 24 to 41 are virtio_feature, 42 to 49 reserved. [virtio 1.3, 2.2] (virtio.toml)
 inline constexpr uint8_t kVirtioFeatureDeviceLowEnd = 24u;
 
 // Feature bits 50 to 127 belong to the device type, too. [virtio 1.3, 2.2] (virtio.toml)
 inline constexpr uint8_t kVirtioFeatureDeviceHigh = 50u;
 
-// No vector: no interrupt for this event. All vectors read so after reset. [virtio 1.3, 4.1.5.1.2; linux/virtio_pci.h]
-// (virtio.toml)
+// No vector: no interrupt for this event. All vectors read so after reset. [virtio 1.3, 4.1.5.1.2; linux/virtio_pci.h] (virtio.toml)
 inline constexpr uint16_t kVirtioMsiNoVector = 0xffffu;
 
 // Queue indices are 0 to 65535. Vireo stays below notify_queues_max. [virtio 1.3, 2.6] (virtio.toml) Unit: entries.
 inline constexpr uint32_t kVirtioQueuesMax = 0x10000u;
 
-// Largest split queue; sizes are powers of 2, indices count modulo 65536. [virtio 1.3, 2.7] (virtio.toml) Unit:
-// entries.
+// Largest split queue; sizes are powers of 2, indices count modulo 65536. [virtio 1.3, 2.7] (virtio.toml) Unit: entries.
 inline constexpr uint16_t kVirtqSizeMax = 0x8000u;
 
-// Alignment of the descriptor table, which has 16 * size bytes. [virtio 1.3, 2.7; linux/virtio_ring.h] (virtio.toml)
-// Unit: bytes.
+// Alignment of the descriptor table, which has 16 * size bytes. [virtio 1.3, 2.7; linux/virtio_ring.h] (virtio.toml) Unit: bytes.
 inline constexpr uint8_t kVirtqDescAlign = 16u;
 
-// Alignment of the available ring, which has 6 + 2 * size bytes. [virtio 1.3, 2.7; linux/virtio_ring.h] (virtio.toml)
-// Unit: bytes.
+// Alignment of the available ring, which has 6 + 2 * size bytes. [virtio 1.3, 2.7; linux/virtio_ring.h] (virtio.toml) Unit: bytes.
 inline constexpr uint8_t kVirtqAvailAlign = 2u;
 
-// Alignment of the used ring, which has 6 + 8 * size bytes. [virtio 1.3, 2.7; linux/virtio_ring.h] (virtio.toml) Unit:
-// bytes.
+// Alignment of the used ring, which has 6 + 8 * size bytes. [virtio 1.3, 2.7; linux/virtio_ring.h] (virtio.toml) Unit: bytes.
 inline constexpr uint8_t kVirtqUsedAlign = 4u;
 
 // Largest packed queue; any size, not only powers of 2. [virtio 1.3, 2.8 and 2.8.10.1] (virtio.toml) Unit: entries.
@@ -430,34 +369,28 @@ inline constexpr uint8_t kEthernetFrameBytesMin = 60u;
 // Destination port of every RoCEv2 datagram. [IANA service names; IBTA A17.4.3] (wire.toml)
 inline constexpr uint16_t kUdpPortRocev2 = 4791u;
 
-// Source ports are this plus 14 bits of flow entropy, so that switches spread flows over paths. [IBTA A17.4.3 (dynamic
-// port range); Linux rxe does the same] (wire.toml)
+// Source ports are this plus 14 bits of flow entropy, so that switches spread flows over paths. [IBTA A17.4.3 (dynamic port range); Linux rxe does the same] (wire.toml)
 inline constexpr uint16_t kUdpSourcePortBase = 0xc000u;
 
-// A local ACK timeout code T (1 … 31) means this times 2^T; 0 switches the timer off. [IBTA vol. 1, 9.7.6.1.3]
-// (wire.toml) Unit: ns.
+// A local ACK timeout code T (1 … 31) means this times 2^T; 0 switches the timer off. [IBTA vol. 1, 9.7.6.1.3] (wire.toml) Unit: ns.
 inline constexpr uint16_t kLocalAckTimeoutUnitNs = 4096u;
 
-// Invariant CRC after payload and pad: the last bytes of the IP datagram, least significant byte first. [IBTA vol.
-// 1, 7.8.1; A17.3.3] (wire.toml) Unit: bytes.
+// Invariant CRC after payload and pad: the last bytes of the IP datagram, least significant byte first. [IBTA vol. 1, 7.8.1; A17.3.3] (wire.toml) Unit: bytes.
 inline constexpr uint8_t kIcrcBytes = 4u;
 
 // Reflected CRC-32 of IEEE 802.3; state starts as all ones and is inverted at the end. [IBTA vol. 1, 7.8.1] (wire.toml)
 inline constexpr uint32_t kIcrcPolynomial = 0xedb88320u;
 
-// All-ones bytes in place of the (absent) local route header before the IP header. [IBTA A17.3.3] (wire.toml) Unit:
-// bytes.
+// All-ones bytes in place of the (absent) local route header before the IP header. [IBTA A17.3.3] (wire.toml) Unit: bytes.
 inline constexpr uint8_t kIcrcPrefixBytes = 8u;
 
-// CRC state after a correct packet with its ICRC, before the final inversion. [follows from the polynomial; proved by
-// verif/rdma/icrc_test.cc] (wire.toml)
+// CRC state after a correct packet with its ICRC, before the final inversion. [follows from the polynomial; proved by verif/rdma/icrc_test.cc] (wire.toml)
 inline constexpr uint32_t kIcrcResidue = 0xdebb20e3u;
 
 // Default partition, full member: the only entry of Vireo's P_Key table. [IBTA vol. 1, 10.9.1.2] (wire.toml)
 inline constexpr uint16_t kPkeyDefault = 0xffffu;
 
-// Width of PSN and MSN; half of the range is valid ahead of the expected PSN. [IBTA vol. 1, 9.7.1] (wire.toml) Unit:
-// bits.
+// Width of PSN and MSN; half of the range is valid ahead of the expected PSN. [IBTA vol. 1, 9.7.1] (wire.toml) Unit: bits.
 inline constexpr uint8_t kPsnBits = 24u;
 
 // Queue pair of the general services interface (CM). [IBTA vol. 1, 3.9] (wire.toml)
@@ -469,46 +402,40 @@ inline constexpr uint32_t kGsiQkey = 0x80010000u;
 // Destination QP of multicast datagrams. [IBTA vol. 1, 9.2.4] (wire.toml)
 inline constexpr uint32_t kMulticastQpn = 0xffffffu;
 
-// Features that the device offers, 32 bits to a word: ring_indirect_desc, ring_event_idx, version_1, access_platform,
-// ring_packed, ring_reset; csum, guest_csum, ctrl_guest_offloads, mtu, mac, mrg_rxbuf, status, ctrl_vq, ctrl_rx,
-// ctrl_vlan, ctrl_rx_extra, mq, ctrl_mac_addr, vq_notf_coal and notf_coal of a net device, except those in the
-// profile's net_features_withheld. The profile's net_f_roce is added. [virtio 1.3, 2.2 and 6; the choice is Vireo's]
-// (virtio.toml)
+// Features that the device offers, 32 bits to a word: ring_indirect_desc, ring_event_idx, version_1, access_platform, ring_packed, ring_reset; csum, guest_csum, ctrl_guest_offloads, mtu, mac, mrg_rxbuf, status, ctrl_vq, ctrl_rx, ctrl_vlan, ctrl_rx_extra, mq, ctrl_mac_addr, vq_notf_coal and notf_coal of a net device, except those in the profile's net_features_withheld. The profile's net_f_roce is added. [virtio 1.3, 2.2 and 6; the choice is Vireo's] (virtio.toml)
 inline constexpr uint32_t kOfferedFeatures[4] = {
-    819953711u,
-    3145991u,
-    0u,
-    0u,
+    819953711u, 3145991u, 0u, 0u,
 };
 
-// Credit count of an acknowledge by its 5-bit code; 31 means that credits are not used, here 0xffff. [IBTA vol. 1,
-// table 46] (wire.toml)
+// Credit count of an acknowledge by its 5-bit code; 31 means that credits are not used, here 0xffff. [IBTA vol. 1, table 46] (wire.toml)
 inline constexpr uint16_t kAethCredits[32] = {
-    0u,   1u,   2u,   3u,   4u,    6u,    8u,    12u,   16u,   24u,   32u,   48u,    64u,    96u,    128u,   192u,
-    256u, 384u, 512u, 768u, 1024u, 1536u, 2048u, 3072u, 4096u, 6144u, 8192u, 12288u, 16384u, 24576u, 32768u, 65535u,
+    0u, 1u, 2u, 3u, 4u, 6u, 8u, 12u,
+    16u, 24u, 32u, 48u, 64u, 96u, 128u, 192u,
+    256u, 384u, 512u, 768u, 1024u, 1536u, 2048u, 3072u,
+    4096u, 6144u, 8192u, 12288u, 16384u, 24576u, 32768u, 65535u,
 };
 
 // How long a requester waits after an RNR NAK, by its 5-bit timer code. [IBTA vol. 1, table 47] (wire.toml)
 inline constexpr uint32_t kRnrTimerNs[32] = {
-    655360000u, 10000u,    20000u,    30000u,     40000u,     60000u,     80000u,     120000u,
-    160000u,    240000u,   320000u,   480000u,    640000u,    960000u,    1280000u,   1920000u,
-    2560000u,   3840000u,  5120000u,  7680000u,   10240000u,  15360000u,  20480000u,  30720000u,
-    40960000u,  61440000u, 81920000u, 122880000u, 163840000u, 245760000u, 327680000u, 491520000u,
+    655360000u, 10000u, 20000u, 30000u, 40000u, 60000u, 80000u, 120000u,
+    160000u, 240000u, 320000u, 480000u, 640000u, 960000u, 1280000u, 1920000u,
+    2560000u, 3840000u, 5120000u, 7680000u, 10240000u, 15360000u, 20480000u, 30720000u,
+    40960000u, 61440000u, 81920000u, 122880000u, 163840000u, 245760000u, 327680000u, 491520000u,
 };
 
 // Tables of the datapath that firmware fills through table_command. (csr.toml)
 enum class MgmtTable : uint8_t {
-  kVirtqueue = 0u,    // Per virtqueue: kind, limits, owner
-  kWindow = 1u,       // Per virtqueue: address window
-  kQpContext = 2u,    // Per QP: attributes of MODIFY_QP and transport state
-  kCqContext = 3u,    // Per CQ: virtqueue, arm state, vector
-  kMr = 4u,           // Per memory region: key, PD, bounds, access, first translation, page size
+  kVirtqueue = 0u,  // Per virtqueue: kind, limits, owner
+  kWindow = 1u,  // Per virtqueue: address window
+  kQpContext = 2u,  // Per QP: attributes of MODIFY_QP and transport state
+  kCqContext = 3u,  // Per CQ: virtqueue, arm state, vector
+  kMr = 4u,  // Per memory region: key, PD, bounds, access, first translation, page size
   kTranslation = 5u,  // Page addresses
-  kAh = 6u,           // Address handles
-  kGid = 7u,          // GIDs with type and VLAN
-  kMacFilter = 8u,    // Unicast and multicast MAC addresses to accept
-  kVlanFilter = 9u,   // 4,096 bits, 32 to an entry
-  kRss = 0xau,        // Indirection table
+  kAh = 6u,  // Address handles
+  kGid = 7u,  // GIDs with type and VLAN
+  kMacFilter = 8u,  // Unicast and multicast MAC addresses to accept
+  kVlanFilter = 9u,  // 4,096 bits, 32 to an entry
+  kRss = 0xau,  // Indirection table
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(MgmtTable value) {
@@ -530,7 +457,7 @@ constexpr const char* ToString(MgmtTable value) {
 
 // What table_command does with the entry. (csr.toml)
 enum class MgmtTableOperation : uint8_t {
-  kRead = 0u,   // entry to table_data
+  kRead = 0u,  // entry to table_data
   kWrite = 1u,  // table_data to entry
   kClear = 2u,  // entry to all zero
 };
@@ -548,9 +475,8 @@ constexpr const char* ToString(MgmtTableOperation value) {
 enum class QpOperation : uint8_t {
   kStart = 0u,  // serve the queues as the state in qp_context allows
   kDrain = 1u,  // stop taking new send WQEs; done when all outstanding ones are complete (SQD)
-  kFlush = 2u,  // complete everything with WR_FLUSH_ERR; done when work in flight has ended; WRs posted but not started
-                // are flushed after that (ERR)
-  kStop = 3u,   // discard all state; done when no DMA of this QP is in flight (RESET, destroy)
+  kFlush = 2u,  // complete everything with WR_FLUSH_ERR; done when work in flight has ended; WRs posted but not started are flushed after that (ERR)
+  kStop = 3u,  // discard all state; done when no DMA of this QP is in flight (RESET, destroy)
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(QpOperation value) {
@@ -563,32 +489,31 @@ constexpr const char* ToString(QpOperation value) {
   return nullptr;
 }
 
-// Memories whose entries have a parity bit: firmware's contexts in the management block (0 to 12, the first ones as
-// `mgmt_table`), and the copies that the datapath uses. (csr.toml)
+// Memories whose entries have a parity bit: firmware's contexts in the management block (0 to 12, the first ones as `mgmt_table`), and the copies that the datapath uses. (csr.toml)
 enum class ContextRam : uint8_t {
-  kManagementVirtqueue = 0u,       // Management's virtqueue entries
-  kManagementWindow = 1u,          // Management's window entries
-  kManagementQpContext = 2u,       // Management's qp_context entries
-  kManagementCqContext = 3u,       // Management's cq_context entries
-  kManagementMr = 4u,              // Management's mr entries
-  kManagementTranslation = 5u,     // Management's translation entries
-  kManagementAh = 6u,              // Management's ah entries
-  kManagementGid = 7u,             // Management's gid entries
-  kManagementMacFilter = 8u,       // Management's mac_filter entries
-  kManagementVlanFilter = 9u,      // Management's vlan_filter entries
-  kManagementRss = 0xau,           // Management's rss entries
-  kManagementQueueRow = 0xbu,      // Per virtqueue: the host's part, read with virtqueue
-  kManagementEngineState = 0xcu,   // Per QP: state in force, read with qp_context
-  kMemoryCheckMr = 0xdu,           // Memory regions, where keys are checked
+  kManagementVirtqueue = 0u,  // Management's virtqueue entries
+  kManagementWindow = 1u,  // Management's window entries
+  kManagementQpContext = 2u,  // Management's qp_context entries
+  kManagementCqContext = 3u,  // Management's cq_context entries
+  kManagementMr = 4u,  // Management's mr entries
+  kManagementTranslation = 5u,  // Management's translation entries
+  kManagementAh = 6u,  // Management's ah entries
+  kManagementGid = 7u,  // Management's gid entries
+  kManagementMacFilter = 8u,  // Management's mac_filter entries
+  kManagementVlanFilter = 9u,  // Management's vlan_filter entries
+  kManagementRss = 0xau,  // Management's rss entries
+  kManagementQueueRow = 0xbu,  // Per virtqueue: the host's part, read with virtqueue
+  kManagementEngineState = 0xcu,  // Per QP: state in force, read with qp_context
+  kMemoryCheckMr = 0xdu,  // Memory regions, where keys are checked
   kMemoryCheckTranslation = 0xeu,  // Page addresses, where accesses are translated
-  kDescFetchServed = 0xfu,         // Per virtqueue: served, has chains
-  kDescFetchArea = 0x10u,          // Per virtqueue: enabled, address of the polled area
-  kDescFetchSize = 0x11u,          // Per virtqueue: enabled, queue size
-  kDescFetchDescriptors = 0x12u,   // Per virtqueue: enabled, queue size, address of the descriptors
-  kDescFetchWindow = 0x13u,        // Per virtqueue: address window
-  kRequesterQp = 0x14u,            // Per QP: the requester's checks
-  kRequesterAh = 0x15u,            // Address handles, where the requester checks them
-  kResponderQp = 0x16u,            // Per QP: the responder's checks
+  kDescFetchServed = 0xfu,  // Per virtqueue: served, has chains
+  kDescFetchArea = 0x10u,  // Per virtqueue: enabled, address of the polled area
+  kDescFetchSize = 0x11u,  // Per virtqueue: enabled, queue size
+  kDescFetchDescriptors = 0x12u,  // Per virtqueue: enabled, queue size, address of the descriptors
+  kDescFetchWindow = 0x13u,  // Per virtqueue: address window
+  kRequesterQp = 0x14u,  // Per QP: the requester's checks
+  kRequesterAh = 0x15u,  // Address handles, where the requester checks them
+  kResponderQp = 0x16u,  // Per QP: the responder's checks
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(ContextRam value) {
@@ -620,19 +545,18 @@ constexpr const char* ToString(ContextRam value) {
   return nullptr;
 }
 
-// Result of the receive parser: the first check that applies, in this order. Everything but `roce` and `net` is counted
-// and dropped. [IBTA vol. 1, 9.6 and A17.4 for the checks of RoCEv2 packets] (csr.toml)
+// Result of the receive parser: the first check that applies, in this order. Everything but `roce` and `net` is counted and dropped. [IBTA vol. 1, 9.6 and A17.4 for the checks of RoCEv2 packets] (csr.toml)
 enum class RxVerdict : uint8_t {
-  kRoce = 0u,              // RoCEv2 with a correct ICRC: to the transport
-  kNet = 1u,               // anything that is not RoCEv2: to the net path
-  kTruncated = 2u,         // the MAC reported an error, or the frame ends before its IP datagram or headers
-  kIpHeader = 3u,          // RoCEv2 by port, but IP version, or IPv4 header checksum or length, is wrong
-  kIpFragment = 4u,        // a fragment to the RoCEv2 port
-  kUdpLength = 5u,         // UDP length differs from the IP length
-  kIcrc = 6u,              // invariant CRC is wrong
+  kRoce = 0u,  // RoCEv2 with a correct ICRC: to the transport
+  kNet = 1u,  // anything that is not RoCEv2: to the net path
+  kTruncated = 2u,  // the MAC reported an error, or the frame ends before its IP datagram or headers
+  kIpHeader = 3u,  // RoCEv2 by port, but IP version, or IPv4 header checksum or length, is wrong
+  kIpFragment = 4u,  // a fragment to the RoCEv2 port
+  kUdpLength = 5u,  // UDP length differs from the IP length
+  kIcrc = 6u,  // invariant CRC is wrong
   kTransportVersion = 7u,  // BTH version is not 0
-  kOpcode = 8u,            // opcode not in the table and not RC, so that no responder may NAK it
-  kLength = 9u,            // no room for the headers of the opcode, or pad longer than the payload
+  kOpcode = 8u,  // opcode not in the table and not RC, so that no responder may NAK it
+  kLength = 9u,  // no room for the headers of the opcode, or pad longer than the payload
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(RxVerdict value) {
@@ -653,12 +577,11 @@ constexpr const char* ToString(RxVerdict value) {
 
 // Why the device stopped and needs a reset. (csr.toml)
 enum class FatalCause : uint8_t {
-  kNone = 0u,          // no failure
-  kFirmware = 1u,      // the firmware failed or did not respond
+  kNone = 0u,  // no failure
+  kFirmware = 1u,  // the firmware failed or did not respond
   kControlQueue = 2u,  // the control queue's rings cannot be read or written
-  kBus = 3u,           // the DMA port returned a response without a request
-  kMemory = 4u,  // an entry of a context_ram was read and its parity is wrong; no new work is started until the driver
-                 // resets the device
+  kBus = 3u,  // the DMA port returned a response without a request
+  kMemory = 4u,  // an entry of a context_ram was read and its parity is wrong; no new work is started until the driver resets the device
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(FatalCause value) {
@@ -672,69 +595,68 @@ constexpr const char* ToString(FatalCause value) {
   return nullptr;
 }
 
-// Ack byte of RoCE commands in profile `vireo`, and `code` of events. 0 and 1 are net_ctrl_ack's own values.
-// [docs/decisions/0003] (errors.toml)
+// Ack byte of RoCE commands in profile `vireo`, and `code` of events. 0 and 1 are net_ctrl_ack's own values. [docs/decisions/0003] (errors.toml)
 enum class RdmaError : uint8_t {
-  kOk = 0u,                         // Done
-  kErr = 1u,                        // Refused, no reason given: the only failure of profile rfc-v2
-  kUnsupportedCommand = 2u,         // No command has this number in this profile
-  kFeatureNotNegotiated = 3u,       // The driver did not accept net_f_roce
-  kRequestTooShort = 4u,            // Readable part ends before the request or its page list does
-  kResponseTooShort = 5u,           // Writable part cannot hold the ack byte and the response
-  kDmaError = 6u,                   // The bus refused or failed a read of the request
-  kInternal = 7u,                   // Internal failure of the control plane: software defect or faulty hardware
-  kBadPdn = 0x10u,                  // No protection domain has this number
-  kBadCqn = 0x11u,                  // No completion queue has this number
-  kBadQpn = 0x12u,                  // No queue pair has this number
-  kBadMrn = 0x13u,                  // No memory region has this number
-  kBadAh = 0x14u,                   // No address handle of this protection domain has this number
-  kBadGidIndex = 0x15u,             // Outside the GID table, or empty where an entry is needed
-  kBadVqIndex = 0x16u,              // No virtqueue that may have a window has this index
-  kHandleBusy = 0x17u,              // Other objects use it; for create_qp: the one GSI QP exists
-  kInvalidParameter = 0x30u,        // A field has an undefined value
-  kUnsupportedQpType = 0x31u,       // The device has no QPs of this type
-  kBadAccessFlags = 0x32u,          // Unknown flag, or remote_write without local_write
-  kCapCqeExceeded = 0x33u,          // cqe is above max_cqe
-  kCapWrExceeded = 0x34u,           // max_send_wr or max_recv_wr is above max_qp_wr
-  kCapSgeExceeded = 0x35u,          // max_send_sge or max_recv_sge is above the device's limit
-  kCapInlineExceeded = 0x36u,       // max_inline_data is above rdma_inline_bytes
-  kCurStateMismatch = 0x40u,        // cur_qp_state is not the state the QP is in
+  kOk = 0u,  // Done
+  kErr = 1u,  // Refused, no reason given: the only failure of profile rfc-v2
+  kUnsupportedCommand = 2u,  // No command has this number in this profile
+  kFeatureNotNegotiated = 3u,  // The driver did not accept net_f_roce
+  kRequestTooShort = 4u,  // Readable part ends before the request or its page list does
+  kResponseTooShort = 5u,  // Writable part cannot hold the ack byte and the response
+  kDmaError = 6u,  // The bus refused or failed a read of the request
+  kInternal = 7u,  // Internal failure of the control plane: software defect or faulty hardware
+  kBadPdn = 0x10u,  // No protection domain has this number
+  kBadCqn = 0x11u,  // No completion queue has this number
+  kBadQpn = 0x12u,  // No queue pair has this number
+  kBadMrn = 0x13u,  // No memory region has this number
+  kBadAh = 0x14u,  // No address handle of this protection domain has this number
+  kBadGidIndex = 0x15u,  // Outside the GID table, or empty where an entry is needed
+  kBadVqIndex = 0x16u,  // No virtqueue that may have a window has this index
+  kHandleBusy = 0x17u,  // Other objects use it; for create_qp: the one GSI QP exists
+  kInvalidParameter = 0x30u,  // A field has an undefined value
+  kUnsupportedQpType = 0x31u,  // The device has no QPs of this type
+  kBadAccessFlags = 0x32u,  // Unknown flag, or remote_write without local_write
+  kCapCqeExceeded = 0x33u,  // cqe is above max_cqe
+  kCapWrExceeded = 0x34u,  // max_send_wr or max_recv_wr is above max_qp_wr
+  kCapSgeExceeded = 0x35u,  // max_send_sge or max_recv_sge is above the device's limit
+  kCapInlineExceeded = 0x36u,  // max_inline_data is above rdma_inline_bytes
+  kCurStateMismatch = 0x40u,  // cur_qp_state is not the state the QP is in
   kInvalidStateTransition = 0x41u,  // IBTA does not allow this transition
-  kMissingAttribute = 0x42u,        // The transition requires an attribute that the mask does not select
-  kAttributeNotAllowed = 0x43u,     // The mask selects one that this type or transition does not allow
-  kInvalidAttribute = 0x44u,        // Out of range: MTU, timer, counter, PSN, QPN, flow label
-  kInvalidAddress = 0x45u,          // dgid is zero or of another IP version than the source GID
-  kQueueNotReady = 0x46u,           // A virtqueue of the QP or of its CQs is not enabled
-  kInvalidLength = 0x50u,           // length is 0, above max_mr_size, or runs past 2^64
-  kInvalidPageSize = 0x51u,         // page_shift is not a size of page_size_cap
-  kPageListTooLong = 0x52u,         // npages is above max_mr_pages
-  kPageCountMismatch = 0x53u,       // npages does not match virt_addr, length and page size
-  kUnalignedPage = 0x54u,           // A page address is not a multiple of the page size
-  kUnsupportedGidType = 0x60u,      // Not RoCE v2
-  kInvalidVlan = 0x61u,             // VLAN identifier 0xfff, or a TCI without vlan_present
-  kInvalidGid = 0x62u,              // Zero or multicast GID
-  kGidIndexInUse = 0x63u,           // The entry holds a GID: delete it first
-  kGidDuplicate = 0x64u,            // Another entry has the same GID, type and VLAN
-  kInvalidWindow = 0x65u,           // length is 0, or base + length runs past 2^64
-  kNoFreePd = 0x70u,                // max_pd protection domains exist
-  kNoFreeCq = 0x71u,                // max_rdma_cqs completion queues exist
-  kNoFreeQp = 0x72u,                // Every QP number is taken
-  kNoFreeMr = 0x73u,                // max_mr memory regions exist
-  kNoFreeAh = 0x74u,                // max_ah address handles exist
-  kNoFreePages = 0x75u,             // The translation table cannot hold this page list now
-  kWindowViolation = 0x80u,         // A buffer or indirect table lies outside the queue's window
-  kBadDescriptor = 0x81u,           // Ring or chain is malformed: index, loop, direction, length
-  kBadWqe = 0x82u,                  // The descriptor is shorter than the fixed part of a work request
-  kCqOverrun = 0x83u,               // A completion found no free CQ buffer
-  kCqFailed = 0x84u,                // A completion queue of the QP is in error
-  kQueueReset = 0x85u,              // The driver reset a virtqueue whose QP or CQ still exists
-  kQueueDmaError = 0x86u,           // The bus refused or failed an access to ring, WQE or CQ buffer
-  kRetryExceeded = 0x87u,           // The peer did not respond, or reported missing packets, until no retry was left
-  kRnrRetryExceeded = 0x88u,        // The peer had no receive until no RNR retry was left
-  kRemoteInvalidRequest = 0x89u,    // The peer sent NAK invalid request
-  kRemoteAccessError = 0x8au,       // The peer sent NAK remote access error
+  kMissingAttribute = 0x42u,  // The transition requires an attribute that the mask does not select
+  kAttributeNotAllowed = 0x43u,  // The mask selects one that this type or transition does not allow
+  kInvalidAttribute = 0x44u,  // Out of range: MTU, timer, counter, PSN, QPN, flow label
+  kInvalidAddress = 0x45u,  // dgid is zero or of another IP version than the source GID
+  kQueueNotReady = 0x46u,  // A virtqueue of the QP or of its CQs is not enabled
+  kInvalidLength = 0x50u,  // length is 0, above max_mr_size, or runs past 2^64
+  kInvalidPageSize = 0x51u,  // page_shift is not a size of page_size_cap
+  kPageListTooLong = 0x52u,  // npages is above max_mr_pages
+  kPageCountMismatch = 0x53u,  // npages does not match virt_addr, length and page size
+  kUnalignedPage = 0x54u,  // A page address is not a multiple of the page size
+  kUnsupportedGidType = 0x60u,  // Not RoCE v2
+  kInvalidVlan = 0x61u,  // VLAN identifier 0xfff, or a TCI without vlan_present
+  kInvalidGid = 0x62u,  // Zero or multicast GID
+  kGidIndexInUse = 0x63u,  // The entry holds a GID: delete it first
+  kGidDuplicate = 0x64u,  // Another entry has the same GID, type and VLAN
+  kInvalidWindow = 0x65u,  // length is 0, or base + length runs past 2^64
+  kNoFreePd = 0x70u,  // max_pd protection domains exist
+  kNoFreeCq = 0x71u,  // max_rdma_cqs completion queues exist
+  kNoFreeQp = 0x72u,  // Every QP number is taken
+  kNoFreeMr = 0x73u,  // max_mr memory regions exist
+  kNoFreeAh = 0x74u,  // max_ah address handles exist
+  kNoFreePages = 0x75u,  // The translation table cannot hold this page list now
+  kWindowViolation = 0x80u,  // A buffer or indirect table lies outside the queue's window
+  kBadDescriptor = 0x81u,  // Ring or chain is malformed: index, loop, direction, length
+  kBadWqe = 0x82u,  // The descriptor is shorter than the fixed part of a work request
+  kCqOverrun = 0x83u,  // A completion found no free CQ buffer
+  kCqFailed = 0x84u,  // A completion queue of the QP is in error
+  kQueueReset = 0x85u,  // The driver reset a virtqueue whose QP or CQ still exists
+  kQueueDmaError = 0x86u,  // The bus refused or failed an access to ring, WQE or CQ buffer
+  kRetryExceeded = 0x87u,  // The peer did not respond, or reported missing packets, until no retry was left
+  kRnrRetryExceeded = 0x88u,  // The peer had no receive until no RNR retry was left
+  kRemoteInvalidRequest = 0x89u,  // The peer sent NAK invalid request
+  kRemoteAccessError = 0x8au,  // The peer sent NAK remote access error
   kRemoteOperationalError = 0x8bu,  // NAK remote operational error, received or sent
-  kBadResponse = 0x8cu,             // A response of the peer is invalid
+  kBadResponse = 0x8cu,  // A response of the peer is invalid
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(RdmaError value) {
@@ -869,54 +791,53 @@ constexpr const char* ErrnoOf(RdmaError value) {
   return nullptr;
 }
 
-// Numbers of the feature bits of a network device. Not assigned: 4, 58 and everything above 70. [virtio 1.3, 5.1.3 (50,
-// 64 to 70: 1.4); linux/virtio_net.h (not 51, 64, 69, 70)] (net.toml)
+// Numbers of the feature bits of a network device. Not assigned: 4, 58 and everything above 70. [virtio 1.3, 5.1.3 (50, 64 to 70: 1.4); linux/virtio_net.h (not 51, 64, 69, 70)] (net.toml)
 enum class NetFeature : uint8_t {
-  kCsum = 0u,                      // Device completes checksums of sent packets
-  kGuestCsum = 1u,                 // Driver accepts received packets with incomplete checksums
-  kCtrlGuestOffloads = 2u,         // Receive offloads can be switched at run time. Used over ctrl_vq
-  kMtu = 3u,                       // net_config.mtu is valid and a limit for both sides
-  kMac = 5u,                       // net_config.mac is valid
-  kGso = 6u,                       // Legacy: all kinds of segmentation. Never offered
-  kGuestTso4 = 7u,                 // Driver accepts merged TCP over IPv4. Requires guest_csum
-  kGuestTso6 = 8u,                 // Driver accepts merged TCP over IPv6. Requires guest_csum
-  kGuestEcn = 9u,                  // Driver accepts merged TCP with ECN. Requires guest_tso4 or guest_tso6
-  kGuestUfo = 0xau,                // Driver accepts merged UDP fragments. Requires guest_csum
-  kHostTso4 = 0xbu,                // Device segments TCP over IPv4. Requires csum
-  kHostTso6 = 0xcu,                // Device segments TCP over IPv6. Requires csum
-  kHostEcn = 0xdu,                 // Device segments TCP with ECN. Requires host_tso4 or host_tso6
-  kHostUfo = 0xeu,                 // Device fragments UDP. Requires csum
-  kMrgRxbuf = 0xfu,                // A received packet may span buffers (num_buffers)
-  kStatus = 0x10u,                 // net_config.status is valid
-  kCtrlVq = 0x11u,                 // There is a control queue
-  kCtrlRx = 0x12u,                 // Class rx: promiscuous, all-multicast; MAC table. Requires ctrl_vq
-  kCtrlVlan = 0x13u,               // Class vlan: VLAN filter. Requires ctrl_vq
-  kCtrlRxExtra = 0x14u,            // More commands of class rx. Offer only with ctrl_vq
-  kGuestAnnounce = 0x15u,          // Driver announces itself when net_status.announce is set. Requires ctrl_vq
-  kMq = 0x16u,                     // Several queue pairs, steered by the device. Requires ctrl_vq
-  kCtrlMacAddr = 0x17u,            // The MAC address can be set. Requires ctrl_vq
-  kGuestRsc4 = 0x29u,              // Legacy private use of the bit that is virtio_feature.admin_vq now. Never offered
-  kGuestRsc6 = 0x2au,              // Legacy private use, like guest_rsc4. Never offered
-  kDeviceStats = 0x32u,            // Class stats: counters. Used over ctrl_vq
-  kHashTunnel = 0x33u,             // Hash inner headers. Requires ctrl_vq, and rss or hash_report [vireo profile]
-  kVqNotfCoal = 0x34u,             // Interrupt moderation per queue. Requires ctrl_vq [vireo profile]
-  kNotfCoal = 0x35u,               // Interrupt moderation per direction. Requires ctrl_vq [vireo profile]
-  kGuestUso4 = 0x36u,              // Driver accepts merged UDP over IPv4. Requires guest_csum
-  kGuestUso6 = 0x37u,              // Driver accepts merged UDP over IPv6. Requires guest_csum [vireo profile]
-  kHostUso = 0x38u,                // Device segments UDP. Requires csum
-  kHashReport = 0x39u,             // Header carries the packet's hash (net_hdr_hash). Offer only with ctrl_vq
-  kGuestHdrlen = 0x3bu,            // Driver sets exact hdr_len on packets to segment
-  kRss = 0x3cu,                    // Receive steering by hash and table. Requires ctrl_vq
-  kRscExt = 0x3du,                 // Merged packets carry counts. Requires host_tso4 or host_tso6 (sic)
-  kStandby = 0x3eu,                // Standby for another device with the same MAC address
-  kSpeedDuplex = 0x3fu,            // net_config.speed and duplex are valid
-  kRssContext = 0x40u,             // Class rss_ctx: more RSS configurations. Requires ctrl_vq and rss
-  kGuestUdpTunnelGso = 0x41u,      // Driver accepts merged UDP tunnel packets. Requires guest_tso4/6, guest_uso4/6
+  kCsum = 0u,  // Device completes checksums of sent packets
+  kGuestCsum = 1u,  // Driver accepts received packets with incomplete checksums
+  kCtrlGuestOffloads = 2u,  // Receive offloads can be switched at run time. Used over ctrl_vq
+  kMtu = 3u,  // net_config.mtu is valid and a limit for both sides
+  kMac = 5u,  // net_config.mac is valid
+  kGso = 6u,  // Legacy: all kinds of segmentation. Never offered
+  kGuestTso4 = 7u,  // Driver accepts merged TCP over IPv4. Requires guest_csum
+  kGuestTso6 = 8u,  // Driver accepts merged TCP over IPv6. Requires guest_csum
+  kGuestEcn = 9u,  // Driver accepts merged TCP with ECN. Requires guest_tso4 or guest_tso6
+  kGuestUfo = 0xau,  // Driver accepts merged UDP fragments. Requires guest_csum
+  kHostTso4 = 0xbu,  // Device segments TCP over IPv4. Requires csum
+  kHostTso6 = 0xcu,  // Device segments TCP over IPv6. Requires csum
+  kHostEcn = 0xdu,  // Device segments TCP with ECN. Requires host_tso4 or host_tso6
+  kHostUfo = 0xeu,  // Device fragments UDP. Requires csum
+  kMrgRxbuf = 0xfu,  // A received packet may span buffers (num_buffers)
+  kStatus = 0x10u,  // net_config.status is valid
+  kCtrlVq = 0x11u,  // There is a control queue
+  kCtrlRx = 0x12u,  // Class rx: promiscuous, all-multicast; MAC table. Requires ctrl_vq
+  kCtrlVlan = 0x13u,  // Class vlan: VLAN filter. Requires ctrl_vq
+  kCtrlRxExtra = 0x14u,  // More commands of class rx. Offer only with ctrl_vq
+  kGuestAnnounce = 0x15u,  // Driver announces itself when net_status.announce is set. Requires ctrl_vq
+  kMq = 0x16u,  // Several queue pairs, steered by the device. Requires ctrl_vq
+  kCtrlMacAddr = 0x17u,  // The MAC address can be set. Requires ctrl_vq
+  kGuestRsc4 = 0x29u,  // Legacy private use of the bit that is virtio_feature.admin_vq now. Never offered
+  kGuestRsc6 = 0x2au,  // Legacy private use, like guest_rsc4. Never offered
+  kDeviceStats = 0x32u,  // Class stats: counters. Used over ctrl_vq
+  kHashTunnel = 0x33u,  // Hash inner headers. Requires ctrl_vq, and rss or hash_report [vireo profile]
+  kVqNotfCoal = 0x34u,  // Interrupt moderation per queue. Requires ctrl_vq [vireo profile]
+  kNotfCoal = 0x35u,  // Interrupt moderation per direction. Requires ctrl_vq [vireo profile]
+  kGuestUso4 = 0x36u,  // Driver accepts merged UDP over IPv4. Requires guest_csum
+  kGuestUso6 = 0x37u,  // Driver accepts merged UDP over IPv6. Requires guest_csum [vireo profile]
+  kHostUso = 0x38u,  // Device segments UDP. Requires csum
+  kHashReport = 0x39u,  // Header carries the packet's hash (net_hdr_hash). Offer only with ctrl_vq
+  kGuestHdrlen = 0x3bu,  // Driver sets exact hdr_len on packets to segment
+  kRss = 0x3cu,  // Receive steering by hash and table. Requires ctrl_vq
+  kRscExt = 0x3du,  // Merged packets carry counts. Requires host_tso4 or host_tso6 (sic)
+  kStandby = 0x3eu,  // Standby for another device with the same MAC address
+  kSpeedDuplex = 0x3fu,  // net_config.speed and duplex are valid
+  kRssContext = 0x40u,  // Class rss_ctx: more RSS configurations. Requires ctrl_vq and rss
+  kGuestUdpTunnelGso = 0x41u,  // Driver accepts merged UDP tunnel packets. Requires guest_tso4/6, guest_uso4/6
   kGuestUdpTunnelGsoCsum = 0x42u,  // Outer checksum may be incomplete. Requires guest_udp_tunnel_gso
-  kHostUdpTunnelGso = 0x43u,       // Device segments inside UDP tunnels. Requires host_tso4 and host_tso6
-  kHostUdpTunnelGsoCsum = 0x44u,   // Device completes the outer checksum, too. Requires host_udp_tunnel_gso
-  kOutNetHeader = 0x45u,           // Header carries outer_nh_offset (net_hdr_hash_tunnel_out_net_hdr)
-  kIpsec = 0x46u,                  // Inline IPsec. Not supported
+  kHostUdpTunnelGso = 0x43u,  // Device segments inside UDP tunnels. Requires host_tso4 and host_tso6
+  kHostUdpTunnelGsoCsum = 0x44u,  // Device completes the outer checksum, too. Requires host_udp_tunnel_gso
+  kOutNetHeader = 0x45u,  // Header carries outer_nh_offset (net_hdr_hash_tunnel_out_net_hdr)
+  kIpsec = 0x46u,  // Inline IPsec. Not supported
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(NetFeature value) {
@@ -970,11 +891,10 @@ constexpr const char* ToString(NetFeature value) {
   return nullptr;
 }
 
-// Duplex mode. Every other value means unknown as well. [virtio 1.3, 5.1.4 (5.1.4.1 has half and full the wrong way
-// round); linux/virtio_net.h] (net.toml)
+// Duplex mode. Every other value means unknown as well. [virtio 1.3, 5.1.4 (5.1.4.1 has half and full the wrong way round); linux/virtio_net.h] (net.toml)
 enum class NetDuplex : uint8_t {
-  kHalf = 0u,        // One direction at a time
-  kFull = 1u,        // Both directions
+  kHalf = 0u,  // One direction at a time
+  kFull = 1u,  // Both directions
   kUnknown = 0xffu,  // Not known
 };
 // The contract's name of a value; null if it has none.
@@ -987,12 +907,11 @@ constexpr const char* ToString(NetDuplex value) {
   return nullptr;
 }
 
-// Segmentation of a packet to send, or merging of a received one. Others are invalid. [virtio 1.3, 5.1.6;
-// linux/virtio_net.h (VIRTIO_NET_HDR_GSO)] (net.toml)
+// Segmentation of a packet to send, or merging of a received one. Others are invalid. [virtio 1.3, 5.1.6; linux/virtio_net.h (VIRTIO_NET_HDR_GSO)] (net.toml)
 enum class NetHdrGso : uint8_t {
-  kNone = 0u,   // One packet as it is
+  kNone = 0u,  // One packet as it is
   kTcpv4 = 1u,  // TCP over IPv4
-  kUdp = 3u,    // UDP fragmentation (UFO)
+  kUdp = 3u,  // UDP fragmentation (UFO)
   kTcpv6 = 4u,  // TCP over IPv6
   kUdpL4 = 5u,  // UDP segmentation (USO)
 };
@@ -1010,14 +929,14 @@ constexpr const char* ToString(NetHdrGso value) {
 
 // Input of hash_value. [virtio 1.3, 5.1.6.4.5; linux/virtio_net.h] (net.toml)
 enum class NetHashReport : uint16_t {
-  kNone = 0u,     // No hash
-  kIpv4 = 1u,     // net_hash_types.ipv4
-  kTcpv4 = 2u,    // net_hash_types.tcpv4
-  kUdpv4 = 3u,    // net_hash_types.udpv4
-  kIpv6 = 4u,     // net_hash_types.ipv6
-  kTcpv6 = 5u,    // net_hash_types.tcpv6
-  kUdpv6 = 6u,    // net_hash_types.udpv6
-  kIpv6Ex = 7u,   // net_hash_types.ip_ex
+  kNone = 0u,  // No hash
+  kIpv4 = 1u,  // net_hash_types.ipv4
+  kTcpv4 = 2u,  // net_hash_types.tcpv4
+  kUdpv4 = 3u,  // net_hash_types.udpv4
+  kIpv6 = 4u,  // net_hash_types.ipv6
+  kTcpv6 = 5u,  // net_hash_types.tcpv6
+  kUdpv6 = 6u,  // net_hash_types.udpv6
+  kIpv6Ex = 7u,  // net_hash_types.ip_ex
   kTcpv6Ex = 8u,  // net_hash_types.tcp_ex
   kUdpv6Ex = 9u,  // net_hash_types.udp_ex
 };
@@ -1040,7 +959,7 @@ constexpr const char* ToString(NetHashReport value) {
 
 // First byte that the device writes for a command. [virtio 1.3, 5.1.6.5; linux/virtio_net.h] (net.toml)
 enum class NetCtrlAck : uint8_t {
-  kOk = 0u,   // Done
+  kOk = 0u,  // Done
   kErr = 1u,  // Refused; nothing changed
 };
 // The contract's name of a value; null if it has none.
@@ -1052,19 +971,18 @@ constexpr const char* ToString(NetCtrlAck value) {
   return nullptr;
 }
 
-// Command classes that virtio assigned. The RoCE class differs between profiles and is not here. [virtio 1.3, 5.1.6.5
-// (8 and 9: 1.4); linux/virtio_net.h (not 7 and 9)] (net.toml)
+// Command classes that virtio assigned. The RoCE class differs between profiles and is not here. [virtio 1.3, 5.1.6.5 (8 and 9: 1.4); linux/virtio_net.h (not 7 and 9)] (net.toml)
 enum class NetCtrlClass : uint8_t {
-  kRx = 0u,             // Receive modes; features ctrl_rx, ctrl_rx_extra
-  kMac = 1u,            // MAC filter and address; features ctrl_rx, ctrl_mac_addr
-  kVlan = 2u,           // VLAN filter; feature ctrl_vlan
-  kAnnounce = 3u,       // Feature guest_announce
-  kMq = 4u,             // Queue pairs and hashing; features mq, rss, hash_report
+  kRx = 0u,  // Receive modes; features ctrl_rx, ctrl_rx_extra
+  kMac = 1u,  // MAC filter and address; features ctrl_rx, ctrl_mac_addr
+  kVlan = 2u,  // VLAN filter; feature ctrl_vlan
+  kAnnounce = 3u,  // Feature guest_announce
+  kMq = 4u,  // Queue pairs and hashing; features mq, rss, hash_report
   kGuestOffloads = 5u,  // Feature ctrl_guest_offloads
-  kNotfCoal = 6u,       // Interrupt moderation; features notf_coal, vq_notf_coal [vireo profile]
-  kHashTunnel = 7u,     // Feature hash_tunnel [vireo profile]
-  kStats = 8u,          // Feature device_stats
-  kRssCtx = 9u,         // Feature rss_context
+  kNotfCoal = 6u,  // Interrupt moderation; features notf_coal, vq_notf_coal [vireo profile]
+  kHashTunnel = 7u,  // Feature hash_tunnel [vireo profile]
+  kStats = 8u,  // Feature device_stats
+  kRssCtx = 9u,  // Feature rss_context
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(NetCtrlClass value) {
@@ -1083,15 +1001,14 @@ constexpr const char* ToString(NetCtrlClass value) {
   return nullptr;
 }
 
-// Commands of class rx. 0 and 1 come with ctrl_rx, the others with ctrl_rx_extra. [virtio 1.3, 5.1.6.5.1;
-// linux/virtio_net.h] (net.toml)
+// Commands of class rx. 0 and 1 come with ctrl_rx, the others with ctrl_rx_extra. [virtio 1.3, 5.1.6.5.1; linux/virtio_net.h] (net.toml)
 enum class NetCtrlRxCmd : uint8_t {
-  kPromisc = 0u,   // Accept every packet; overrides the other modes
+  kPromisc = 0u,  // Accept every packet; overrides the other modes
   kAllmulti = 1u,  // Accept every multicast packet
-  kAlluni = 2u,    // Accept every unicast packet
-  kNomulti = 3u,   // Accept no multicast packet except broadcast; overrides allmulti
-  kNouni = 4u,     // Accept no unicast packet; overrides alluni
-  kNobcast = 5u,   // Accept no broadcast packet; overrides allmulti
+  kAlluni = 2u,  // Accept every unicast packet
+  kNomulti = 3u,  // Accept no multicast packet except broadcast; overrides allmulti
+  kNouni = 4u,  // Accept no unicast packet; overrides alluni
+  kNobcast = 5u,  // Accept no broadcast packet; overrides allmulti
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(NetCtrlRxCmd value) {
@@ -1109,7 +1026,7 @@ constexpr const char* ToString(NetCtrlRxCmd value) {
 // Commands of class mac. [virtio 1.3, 5.1.6.5.2; linux/virtio_net.h] (net.toml)
 enum class NetCtrlMacCmd : uint8_t {
   kTableSet = 0u,  // Replace the filter table; empty after reset. Feature ctrl_rx
-  kAddrSet = 1u,   // Replace the address; net_config.mac follows. Feature ctrl_mac_addr
+  kAddrSet = 1u,  // Replace the address; net_config.mac follows. Feature ctrl_mac_addr
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(NetCtrlMacCmd value) {
@@ -1120,8 +1037,7 @@ constexpr const char* ToString(NetCtrlMacCmd value) {
   return nullptr;
 }
 
-// Commands of class vlan. The filter is empty after ctrl_vlan was accepted and applies to tagged packets only.
-// [virtio 1.3, 5.1.6.5.3; linux/virtio_net.h] (net.toml)
+// Commands of class vlan. The filter is empty after ctrl_vlan was accepted and applies to tagged packets only. [virtio 1.3, 5.1.6.5.3; linux/virtio_net.h] (net.toml)
 enum class NetCtrlVlanCmd : uint8_t {
   kAdd = 0u,  // Accept packets of this VLAN
   kDel = 1u,  // Stop accepting them
@@ -1147,11 +1063,10 @@ constexpr const char* ToString(NetCtrlAnnounceCmd value) {
   return nullptr;
 }
 
-// Commands of class mq; the last one sent decides how packets are steered. [virtio 1.3, 5.1.6.5.5; linux/virtio_net.h]
-// (net.toml)
+// Commands of class mq; the last one sent decides how packets are steered. [virtio 1.3, 5.1.6.5.5; linux/virtio_net.h] (net.toml)
 enum class NetCtrlMqCmd : uint8_t {
   kVqPairsSet = 0u,  // Steering by the device; feature mq
-  kRssConfig = 1u,   // Steering by hash and table; feature rss
+  kRssConfig = 1u,  // Steering by hash and table; feature rss
   kHashConfig = 2u,  // Hash for the report only; feature hash_report
 };
 // The contract's name of a value; null if it has none.
@@ -1176,8 +1091,7 @@ constexpr const char* ToString(NetCtrlGuestOffloadsCmd value) {
   return nullptr;
 }
 
-// Commands of class notf_coal. The last setting of a queue applies; 0 after reset, tx_set's and rx_set's after
-// re-enabling. [virtio 1.3, 5.1.6.5.9; linux/virtio_net.h] (net.toml)
+// Commands of class notf_coal. The last setting of a queue applies; 0 after reset, tx_set's and rx_set's after re-enabling. [virtio 1.3, 5.1.6.5.9; linux/virtio_net.h] (net.toml)
 enum class NetCtrlNotfCoalCmd : uint8_t {
   kTxSet = 0u,  // All transmit queues; feature notf_coal
   kRxSet = 1u,  // All receive queues; feature notf_coal
@@ -1210,9 +1124,9 @@ constexpr const char* ToString(NetCtrlHashTunnelCmd value) {
 // Commands of class rss_ctx. [virtio 1.4, 5.1.6.5, RSS Context (VIRTNET_RSS_CTX_CTRL)] (net.toml)
 enum class NetCtrlRssCtxCmd : uint8_t {
   kCapGet = 0u,  // Number of contexts
-  kAdd = 1u,     // Add a context
-  kMod = 2u,     // Change a context
-  kDel = 3u,     // Delete a context
+  kAdd = 1u,  // Add a context
+  kMod = 2u,  // Change a context
+  kDel = 3u,  // Delete a context
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(NetCtrlRssCtxCmd value) {
@@ -1228,7 +1142,7 @@ constexpr const char* ToString(NetCtrlRssCtxCmd value) {
 // Commands of class stats. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h] (net.toml)
 enum class NetCtrlStatsCmd : uint8_t {
   kQuery = 0u,  // Supported kinds: response net_stats_capabilities
-  kGet = 1u,    // Request net_ctrl_queue_stats, one or more; response net_stats_*, as many as fit
+  kGet = 1u,  // Request net_ctrl_queue_stats, one or more; response net_stats_*, as many as fit
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(NetCtrlStatsCmd value) {
@@ -1239,18 +1153,17 @@ constexpr const char* ToString(NetCtrlStatsCmd value) {
   return nullptr;
 }
 
-// Kind of statistics in a reply. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h
-// (VIRTIO_NET_STATS_TYPE_REPLY)] (net.toml)
+// Kind of statistics in a reply. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h (VIRTIO_NET_STATS_TYPE_REPLY)] (net.toml)
 enum class NetStatsReplyType : uint8_t {
-  kRxBasic = 0u,     // net_stats_rx_basic
-  kRxCsum = 1u,      // net_stats_rx_csum
-  kRxGso = 2u,       // net_stats_rx_gso
-  kRxSpeed = 3u,     // net_stats_rx_speed
+  kRxBasic = 0u,  // net_stats_rx_basic
+  kRxCsum = 1u,  // net_stats_rx_csum
+  kRxGso = 2u,  // net_stats_rx_gso
+  kRxSpeed = 3u,  // net_stats_rx_speed
   kTxBasic = 0x10u,  // net_stats_tx_basic
-  kTxCsum = 0x11u,   // net_stats_tx_csum
-  kTxGso = 0x12u,    // net_stats_tx_gso
+  kTxCsum = 0x11u,  // net_stats_tx_csum
+  kTxGso = 0x12u,  // net_stats_tx_gso
   kTxSpeed = 0x13u,  // net_stats_tx_speed
-  kCvq = 0x20u,      // net_stats_cvq
+  kCvq = 0x20u,  // net_stats_cvq
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(NetStatsReplyType value) {
@@ -1270,10 +1183,10 @@ constexpr const char* ToString(NetStatsReplyType value) {
 
 // High 3 bits of a BTH opcode. [IBTA vol. 1, table 38] (opcodes.toml)
 enum class BthService : uint8_t {
-  kRc = 0u,   // Reliable connection
-  kUc = 1u,   // Unreliable connection
-  kRd = 2u,   // Reliable datagram: not supported
-  kUd = 3u,   // Unreliable datagram
+  kRc = 0u,  // Reliable connection
+  kUc = 1u,  // Unreliable connection
+  kRd = 2u,  // Reliable datagram: not supported
+  kUd = 3u,  // Unreliable datagram
   kCnp = 4u,  // Congestion notification
   kXrc = 5u,  // Extended reliable connection: not supported
 };
@@ -1292,17 +1205,17 @@ constexpr const char* ToString(BthService value) {
 
 // Operation of a packet; Vireo's own numbering, not on the wire. (opcodes.toml)
 enum class BthOperation : uint8_t {
-  kNone = 0u,                      // no operation: an opcode that is not supported; as a response: no reply
-  kSend = 1u,                      // SEND, with or without immediate data or invalidate
-  kRdmaWrite = 2u,                 // RDMA WRITE, with or without immediate data
-  kRdmaReadRequest = 3u,           // RDMA READ request
-  kRdmaReadResponse = 4u,          // RDMA READ response; also the response to FLUSH and ATOMIC WRITE, without payload
-  kAcknowledge = 5u,               // ACK or NAK
-  kAtomicAcknowledge = 6u,         // response to COMPARE SWAP and FETCH ADD
-  kCompareSwap = 7u,               // atomic compare and swap
-  kFetchAdd = 8u,                  // atomic fetch and add
-  kFlush = 9u,                     // FLUSH
-  kAtomicWrite = 0xau,             // ATOMIC WRITE of 8 bytes
+  kNone = 0u,  // no operation: an opcode that is not supported; as a response: no reply
+  kSend = 1u,  // SEND, with or without immediate data or invalidate
+  kRdmaWrite = 2u,  // RDMA WRITE, with or without immediate data
+  kRdmaReadRequest = 3u,  // RDMA READ request
+  kRdmaReadResponse = 4u,  // RDMA READ response; also the response to FLUSH and ATOMIC WRITE, without payload
+  kAcknowledge = 5u,  // ACK or NAK
+  kAtomicAcknowledge = 6u,  // response to COMPARE SWAP and FETCH ADD
+  kCompareSwap = 7u,  // atomic compare and swap
+  kFetchAdd = 8u,  // atomic fetch and add
+  kFlush = 9u,  // FLUSH
+  kAtomicWrite = 0xau,  // ATOMIC WRITE of 8 bytes
   kCongestionNotification = 0xbu,  // CNP
 };
 // The contract's name of a value; null if it has none.
@@ -1327,9 +1240,9 @@ constexpr const char* ToString(BthOperation value) {
 // Position of a packet in its message; Vireo's own numbering. Bit 0: starts a message, bit 1: ends it. (opcodes.toml)
 enum class PacketPosition : uint8_t {
   kMiddle = 0u,  // neither first nor last
-  kFirst = 1u,   // starts a message of several packets
-  kLast = 2u,    // ends a message of several packets
-  kOnly = 3u,    // a message of one packet
+  kFirst = 1u,  // starts a message of several packets
+  kLast = 2u,  // ends a message of several packets
+  kOnly = 3u,  // a message of one packet
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(PacketPosition value) {
@@ -1344,11 +1257,11 @@ constexpr const char* ToString(PacketPosition value) {
 
 // How many payload bytes a packet carries; Vireo's own numbering for the column `payload`. (opcodes.toml)
 enum class PayloadRule : uint8_t {
-  kNone = 0u,       // no payload
-  kMtu = 1u,        // exactly one path MTU
-  kOneToMtu = 2u,   // 1 byte to one path MTU
+  kNone = 0u,  // no payload
+  kMtu = 1u,  // exactly one path MTU
+  kOneToMtu = 2u,  // 1 byte to one path MTU
   kZeroToMtu = 3u,  // 0 bytes to one path MTU
-  kExact = 4u,      // the byte count in the row
+  kExact = 4u,  // the byte count in the row
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(PayloadRule value) {
@@ -1364,9 +1277,9 @@ constexpr const char* ToString(PayloadRule value) {
 
 // Address width of a memory BAR. [PCIe 5.0, 7.5.1.2.1] (pci.toml)
 enum class PciBarMemoryType : uint8_t {
-  kMemory32 = 0u,     // 32-bit address, one BAR register
+  kMemory32 = 0u,  // 32-bit address, one BAR register
   kMemoryBelow = 1u,  // Below 1 MiB: obsolete
-  kMemory64 = 2u,     // 64-bit address; the next BAR register holds the high half
+  kMemory64 = 2u,  // 64-bit address; the next BAR register holds the high half
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(PciBarMemoryType value) {
@@ -1378,15 +1291,14 @@ constexpr const char* ToString(PciBarMemoryType value) {
   return nullptr;
 }
 
-// First byte of a capability. Vireo has five vendor_specific, one msix and one pci_express; the rest is skipped by
-// drivers. [PCI Code and ID Assignment, 2; linux/pci_regs.h] (pci.toml)
+// First byte of a capability. Vireo has five vendor_specific, one msix and one pci_express; the rest is skipped by drivers. [PCI Code and ID Assignment, 2; linux/pci_regs.h] (pci.toml)
 enum class PciCapabilityId : uint8_t {
-  kPowerManagement = 1u,      // pci_pm_cap
-  kVpd = 3u,                  // Vital product data: not present
-  kMsi = 5u,                  // Not present: MSI-X only
-  kVendorSpecific = 9u,       // virtio_pci_cap and its relatives
-  kPciExpress = 0x10u,        // pcie_cap
-  kMsix = 0x11u,              // msix_cap
+  kPowerManagement = 1u,  // pci_pm_cap
+  kVpd = 3u,  // Vital product data: not present
+  kMsi = 5u,  // Not present: MSI-X only
+  kVendorSpecific = 9u,  // virtio_pci_cap and its relatives
+  kPciExpress = 0x10u,  // pcie_cap
+  kMsix = 0x11u,  // msix_cap
   kAdvancedFeatures = 0x13u,  // Function reset of conventional PCI: not present
 };
 // The contract's name of a value; null if it has none.
@@ -1403,20 +1315,19 @@ constexpr const char* ToString(PciCapabilityId value) {
   return nullptr;
 }
 
-// Capabilities above pci_config_bytes. None is required; a word of 0 there ends the list. [PCI Code and ID Assignment,
-// 3; linux/pci_regs.h] (pci.toml)
+// Capabilities above pci_config_bytes. None is required; a word of 0 there ends the list. [PCI Code and ID Assignment, 3; linux/pci_regs.h] (pci.toml)
 enum class PcieExtendedCapabilityId : uint16_t {
-  kAdvancedErrorReporting = 1u,       // Error registers and header log
-  kDeviceSerialNumber = 3u,           // 64-bit unique number
-  kVendorSpecific = 0xbu,             // Vendor registers
-  kAccessControlServices = 0xdu,      // Peer-to-peer control
-  kAlternativeRoutingId = 0xeu,       // More than 8 functions
-  kAddressTranslation = 0xfu,         // Address translation services
-  kSrIov = 0x10u,                     // Virtual functions; virtio_feature.sr_iov says that the driver may use them
-  kPageRequest = 0x13u,               // Page request interface
-  kResizableBar = 0x15u,              // BAR size control
-  kTphRequester = 0x17u,              // Steering hints
-  kPasid = 0x1bu,                     // Process address space numbers
+  kAdvancedErrorReporting = 1u,  // Error registers and header log
+  kDeviceSerialNumber = 3u,  // 64-bit unique number
+  kVendorSpecific = 0xbu,  // Vendor registers
+  kAccessControlServices = 0xdu,  // Peer-to-peer control
+  kAlternativeRoutingId = 0xeu,  // More than 8 functions
+  kAddressTranslation = 0xfu,  // Address translation services
+  kSrIov = 0x10u,  // Virtual functions; virtio_feature.sr_iov says that the driver may use them
+  kPageRequest = 0x13u,  // Page request interface
+  kResizableBar = 0x15u,  // BAR size control
+  kTphRequester = 0x17u,  // Steering hints
+  kPasid = 0x1bu,  // Process address space numbers
   kDesignatedVendorSpecific = 0x23u,  // Registers of a named vendor
 };
 // The contract's name of a value; null if it has none.
@@ -1438,12 +1349,11 @@ constexpr const char* ToString(PcieExtendedCapabilityId value) {
   return nullptr;
 }
 
-// Encoding of max payload size and max read request size: 128 bytes << value. 6 and 7 are reserved. [PCIe 5.0, 7.5.3.3
-// and 7.5.3.4] (pci.toml)
+// Encoding of max payload size and max read request size: 128 bytes << value. 6 and 7 are reserved. [PCIe 5.0, 7.5.3.3 and 7.5.3.4] (pci.toml)
 enum class PcieSize : uint8_t {
-  kBytes128 = 0u,   // 128 bytes; the payload size after reset
-  kBytes256 = 1u,   // 256 bytes
-  kBytes512 = 2u,   // 512 bytes; the read request size after reset
+  kBytes128 = 0u,  // 128 bytes; the payload size after reset
+  kBytes256 = 1u,  // 256 bytes
+  kBytes512 = 2u,  // 512 bytes; the read request size after reset
   kBytes1024 = 3u,  // 1024 bytes
   kBytes2048 = 4u,  // 2048 bytes
   kBytes4096 = 5u,  // 4096 bytes
@@ -1463,14 +1373,14 @@ constexpr const char* ToString(PcieSize value) {
 
 // Device or port type. [PCIe 5.0, 7.5.3.2] (pci.toml)
 enum class PciePortType : uint8_t {
-  kEndpoint = 0u,            // What Vireo presents
-  kLegacyEndpoint = 1u,      // Endpoint with I/O BARs
-  kRootPort = 4u,            // Root port
-  kUpstreamPort = 5u,        // Switch, towards the root
-  kDownstreamPort = 6u,      // Switch, away from the root
-  kPciBridge = 7u,           // PCI Express to PCI
-  kPcieBridge = 8u,          // PCI to PCI Express
-  kRcEndpoint = 9u,          // Endpoint inside the root complex
+  kEndpoint = 0u,  // What Vireo presents
+  kLegacyEndpoint = 1u,  // Endpoint with I/O BARs
+  kRootPort = 4u,  // Root port
+  kUpstreamPort = 5u,  // Switch, towards the root
+  kDownstreamPort = 6u,  // Switch, away from the root
+  kPciBridge = 7u,  // PCI Express to PCI
+  kPcieBridge = 8u,  // PCI to PCI Express
+  kRcEndpoint = 9u,  // Endpoint inside the root complex
   kRcEventCollector = 0xau,  // Event collector of a root complex
 };
 // The contract's name of a value; null if it has none.
@@ -1513,13 +1423,13 @@ constexpr const char* ToString(PcieLinkSpeed value) {
 
 // Which structure a virtio_pci_cap locates. Others are reserved and skipped by drivers. [virtio 1.3, 4.1.4] (pci.toml)
 enum class VirtioPciCfgType : uint8_t {
-  kCommonCfg = 1u,        // virtio_pci_common_cfg
-  kNotifyCfg = 2u,        // Doorbells; virtio_pci_notify_cap
-  kIsrCfg = 3u,           // Interrupt status byte (virtio_isr)
-  kDeviceCfg = 4u,        // Device configuration (net_config)
-  kPciCfg = 5u,           // BAR access through configuration space; virtio_pci_cfg_cap
+  kCommonCfg = 1u,  // virtio_pci_common_cfg
+  kNotifyCfg = 2u,  // Doorbells; virtio_pci_notify_cap
+  kIsrCfg = 3u,  // Interrupt status byte (virtio_isr)
+  kDeviceCfg = 4u,  // Device configuration (net_config)
+  kPciCfg = 5u,  // BAR access through configuration space; virtio_pci_cfg_cap
   kSharedMemoryCfg = 8u,  // Shared memory region; virtio_pci_cap64. Not present
-  kVendorCfg = 9u,        // Vendor data; virtio_pci_vndr_data. Not present
+  kVendorCfg = 9u,  // Vendor data; virtio_pci_vndr_data. Not present
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(VirtioPciCfgType value) {
@@ -1535,28 +1445,27 @@ constexpr const char* ToString(VirtioPciCfgType value) {
   return nullptr;
 }
 
-// Commands of class net_ctrl_class_roce. 19 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments.
-// [RFC v2, RoCE Configuration] (roce.toml)
+// Commands of class net_ctrl_class_roce. 19 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
 enum class RdmaCtrlCmd : uint8_t {
-  kQueryDevice = 0u,     // Attributes of the device
-  kQueryPort = 1u,       // Attributes of the port
-  kCreateCq = 2u,        // Create a completion queue
-  kDestroyCq = 3u,       // Destroy a completion queue
-  kCreatePd = 4u,        // Create a protection domain
-  kDestroyPd = 5u,       // Destroy a protection domain
-  kGetDmaMr = 6u,        // Memory region over the whole address space
-  kRegUserMr = 7u,       // Memory region over a list of pages
-  kDeregMr = 8u,         // Deregister a memory region
-  kCreateQp = 9u,        // Create a queue pair
-  kModifyQp = 0xau,      // Change state and attributes of a queue pair
-  kQueryQp = 0xbu,       // State and attributes of a queue pair
-  kDestroyQp = 0xcu,     // Destroy a queue pair
-  kCreateAh = 0xdu,      // Create an address handle
-  kDestroyAh = 0xeu,     // Destroy an address handle
-  kAddGid = 0xfu,        // Write an entry of the GID table
-  kDelGid = 0x10u,       // Clear an entry of the GID table
+  kQueryDevice = 0u,  // Attributes of the device
+  kQueryPort = 1u,  // Attributes of the port
+  kCreateCq = 2u,  // Create a completion queue
+  kDestroyCq = 3u,  // Destroy a completion queue
+  kCreatePd = 4u,  // Create a protection domain
+  kDestroyPd = 5u,  // Destroy a protection domain
+  kGetDmaMr = 6u,  // Memory region over the whole address space
+  kRegUserMr = 7u,  // Memory region over a list of pages
+  kDeregMr = 8u,  // Deregister a memory region
+  kCreateQp = 9u,  // Create a queue pair
+  kModifyQp = 0xau,  // Change state and attributes of a queue pair
+  kQueryQp = 0xbu,  // State and attributes of a queue pair
+  kDestroyQp = 0xcu,  // Destroy a queue pair
+  kCreateAh = 0xdu,  // Create an address handle
+  kDestroyAh = 0xeu,  // Destroy an address handle
+  kAddGid = 0xfu,  // Write an entry of the GID table
+  kDelGid = 0x10u,  // Clear an entry of the GID table
   kReqNotifyCq = 0x11u,  // Arm a completion queue
-  kSetWindow = 0x12u,    // Limit the addresses that a virtqueue's descriptors may point to [vireo profile]
+  kSetWindow = 0x12u,  // Limit the addresses that a virtqueue's descriptors may point to [vireo profile]
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(RdmaCtrlCmd value) {
@@ -1584,14 +1493,13 @@ constexpr const char* ToString(RdmaCtrlCmd value) {
   return nullptr;
 }
 
-// Transport service of a QP. 5 … 255 are reserved. [RFC v2, CREATE_QP; same numbers as enum ib_qp_type of Linux]
-// (roce.toml)
+// Transport service of a QP. 5 … 255 are reserved. [RFC v2, CREATE_QP; same numbers as enum ib_qp_type of Linux] (roce.toml)
 enum class IbQpType : uint8_t {
   kSmi = 0u,  // Subnet management: always refused, not used on Ethernet
   kGsi = 1u,  // General services (CM), QP number gsi_qpn, otherwise as UD; a device may refuse it
-  kRc = 2u,   // Reliable connection
-  kUc = 3u,   // Unreliable connection
-  kUd = 4u,   // Unreliable datagram
+  kRc = 2u,  // Reliable connection
+  kUc = 3u,  // Unreliable connection
+  kUd = 4u,  // Unreliable datagram
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(IbQpType value) {
@@ -1608,12 +1516,12 @@ constexpr const char* ToString(IbQpType value) {
 // State of a QP. [RFC v2, MODIFY_QP; IBTA vol. 1, 10.3.1; same numbers as enum ibv_qp_state] (roce.toml)
 enum class IbQpState : uint8_t {
   kReset = 0u,  // Initial state: nothing is sent, received or completed
-  kInit = 1u,   // Receive WQEs may be posted; packets are dropped
-  kRtr = 2u,    // Ready to receive
-  kRts = 3u,    // Ready to send
-  kSqd = 4u,    // Send queue draining or drained
-  kSqe = 5u,    // Send queue error (UC, UD); receiving continues
-  kErr = 6u,    // Error: every WR completes with wr_flush_err
+  kInit = 1u,  // Receive WQEs may be posted; packets are dropped
+  kRtr = 2u,  // Ready to receive
+  kRts = 3u,  // Ready to send
+  kSqd = 4u,  // Send queue draining or drained
+  kSqe = 5u,  // Send queue error (UC, UD); receiving continues
+  kErr = 6u,  // Error: every WR completes with wr_flush_err
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(IbQpState value) {
@@ -1631,8 +1539,8 @@ constexpr const char* ToString(IbQpState value) {
 
 // Path MTU: payload bytes of a full packet. [RFC v2, MODIFY_QP; same numbers as enum ibv_mtu] (roce.toml)
 enum class IbMtu : uint8_t {
-  kMtu256 = 1u,   // 256 bytes
-  kMtu512 = 2u,   // 512 bytes
+  kMtu256 = 1u,  // 256 bytes
+  kMtu512 = 2u,  // 512 bytes
   kMtu1024 = 3u,  // 1024 bytes
   kMtu2048 = 4u,  // 2048 bytes
   kMtu4096 = 5u,  // 4096 bytes
@@ -1649,15 +1557,13 @@ constexpr const char* ToString(IbMtu value) {
   return nullptr;
 }
 
-// Operation of a send work request. 5 … 15 are reserved for verbs' numbers (5 compare-and-swap, 6 fetch-and-add, 7
-// local invalidate, 9 send with invalidate, 14 flush, 15 atomic write), 16 … 255 are reserved; all of these fail with
-// loc_qp_op_err. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
+// Operation of a send work request. 5 … 15 are reserved for verbs' numbers (5 compare-and-swap, 6 fetch-and-add, 7 local invalidate, 9 send with invalidate, 14 flush, 15 atomic write), 16 … 255 are reserved; all of these fail with loc_qp_op_err. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
 enum class IbWrOpcode : uint8_t {
-  kRdmaWrite = 0u,         // Write to the peer's memory (RC, UC)
+  kRdmaWrite = 0u,  // Write to the peer's memory (RC, UC)
   kRdmaWriteWithImm = 1u,  // Write, then complete a receive there with imm_data (RC, UC)
-  kSend = 2u,              // Send to a receive WQE (RC, UC, UD)
-  kSendWithImm = 3u,       // Send with imm_data (RC, UC, UD)
-  kRdmaRead = 4u,          // Read the peer's memory (RC)
+  kSend = 2u,  // Send to a receive WQE (RC, UC, UD)
+  kSendWithImm = 3u,  // Send with imm_data (RC, UC, UD)
+  kRdmaRead = 4u,  // Read the peer's memory (RC)
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(IbWrOpcode value) {
@@ -1671,13 +1577,12 @@ constexpr const char* ToString(IbWrOpcode value) {
   return nullptr;
 }
 
-// What completed. Not verbs' numbers. 5 … 15 are reserved for the opcodes that ib_wr_opcode reserves. [RFC v2, RoCE
-// Support] (roce.toml)
+// What completed. Not verbs' numbers. 5 … 15 are reserved for the opcodes that ib_wr_opcode reserves. [RFC v2, RoCE Support] (roce.toml)
 enum class IbWcOpcode : uint8_t {
-  kSend = 0u,             // SEND, with or without immediate data
-  kRdmaWrite = 1u,        // RDMA WRITE, with or without immediate data
-  kRdmaRead = 2u,         // RDMA READ
-  kRecv = 3u,             // Receive WQE, filled by a SEND
+  kSend = 0u,  // SEND, with or without immediate data
+  kRdmaWrite = 1u,  // RDMA WRITE, with or without immediate data
+  kRdmaRead = 2u,  // RDMA READ
+  kRecv = 3u,  // Receive WQE, filled by a SEND
   kRecvRdmaWithImm = 4u,  // Receive WQE, consumed by an RDMA WRITE with immediate data
 };
 // The contract's name of a value; null if it has none.
@@ -1692,25 +1597,24 @@ constexpr const char* ToString(IbWcOpcode value) {
   return nullptr;
 }
 
-// Completion status of a work request. Not verbs' numbers: the RFC omits codes that it cannot cause. 16 … 31 are
-// reserved for these. [RFC v2, RoCE Support; IBTA vol. 1, 11.6.2] (roce.toml)
+// Completion status of a work request. Not verbs' numbers: the RFC omits codes that it cannot cause. 16 … 31 are reserved for these. [RFC v2, RoCE Support; IBTA vol. 1, 11.6.2] (roce.toml)
 enum class IbWcStatus : uint8_t {
-  kSuccess = 0u,           // Done
-  kLocLenErr = 1u,         // Receive buffer too small, or send above the maximum length
-  kLocQpOpErr = 2u,        // The WR is malformed: opcode, flags, num_sge, inline_len, address handle
-  kLocProtErr = 3u,        // A local key, its PD, bounds or rights do not allow the access
-  kWrFlushErr = 4u,        // Not executed: the QP was in error
-  kBadRespErr = 5u,        // A response had an unexpected opcode
-  kLocAccessErr = 6u,      // A receive buffer did not allow the data of a WRITE with immediate data
-  kRemInvReqErr = 7u,      // The peer found the request invalid (NAK)
-  kRemAccessErr = 8u,      // The peer refused key, bounds or rights (NAK)
-  kRemOpErr = 9u,          // The peer could not complete the request (NAK)
-  kRetryExcErr = 0xau,     // No acknowledge after retry_cnt retries
+  kSuccess = 0u,  // Done
+  kLocLenErr = 1u,  // Receive buffer too small, or send above the maximum length
+  kLocQpOpErr = 2u,  // The WR is malformed: opcode, flags, num_sge, inline_len, address handle
+  kLocProtErr = 3u,  // A local key, its PD, bounds or rights do not allow the access
+  kWrFlushErr = 4u,  // Not executed: the QP was in error
+  kBadRespErr = 5u,  // A response had an unexpected opcode
+  kLocAccessErr = 6u,  // A receive buffer did not allow the data of a WRITE with immediate data
+  kRemInvReqErr = 7u,  // The peer found the request invalid (NAK)
+  kRemAccessErr = 8u,  // The peer refused key, bounds or rights (NAK)
+  kRemOpErr = 9u,  // The peer could not complete the request (NAK)
+  kRetryExcErr = 0xau,  // No acknowledge after retry_cnt retries
   kRnrRetryExcErr = 0xbu,  // Peer not ready after rnr_retry retries
-  kRemAbortErr = 0xcu,     // Reliable datagram only: never sent
-  kFatalErr = 0xdu,        // The device failed
+  kRemAbortErr = 0xcu,  // Reliable datagram only: never sent
+  kFatalErr = 0xdu,  // The device failed
   kRespTimeoutErr = 0xeu,  // Reliable datagram only: never sent
-  kGeneralErr = 0xfu,      // Anything else: never sent
+  kGeneralErr = 0xfu,  // Anything else: never sent
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(IbWcStatus value) {
@@ -1735,13 +1639,11 @@ constexpr const char* ToString(IbWcStatus value) {
   return nullptr;
 }
 
-// Protocol of a GID (vireo only). Values are enum ibv_gid_type's and Linux ib_gid_type's; 0, InfiniBand there, cannot
-// occur on Ethernet and means RoCE v2 here, so that a driver that writes only the RFC's padding gets RoCE v2.
-// [infiniband/verbs.h, enum ibv_gid_type] (roce.toml)
+// Protocol of a GID (vireo only). Values are enum ibv_gid_type's and Linux ib_gid_type's; 0, InfiniBand there, cannot occur on Ethernet and means RoCE v2 here, so that a driver that writes only the RFC's padding gets RoCE v2. [infiniband/verbs.h, enum ibv_gid_type] (roce.toml)
 enum class RdmaGidType : uint8_t {
   kUnspecified = 0u,  // RoCE v2
-  kIbRoceV1 = 1u,     // RoCE v1: refused with unsupported_gid_type
-  kRoceV2 = 2u,       // RoCE v2
+  kIbRoceV1 = 1u,  // RoCE v1: refused with unsupported_gid_type
+  kRoceV2 = 2u,  // RoCE v2
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(RdmaGidType value) {
@@ -1753,30 +1655,29 @@ constexpr const char* ToString(RdmaGidType value) {
   return nullptr;
 }
 
-// Asynchronous events (vireo only). Below 0x100 the numbers of enum ibv_event_type, from 0x100 Vireo's own.
-// [infiniband/verbs.h, enum ibv_event_type; IBTA vol. 1, 11.6.3] (roce.toml)
+// Asynchronous events (vireo only). Below 0x100 the numbers of enum ibv_event_type, from 0x100 Vireo's own. [infiniband/verbs.h, enum ibv_event_type; IBTA vol. 1, 11.6.3] (roce.toml)
 enum class RdmaEventType : uint32_t {
-  kCqErr = 0u,         // CQ `element` is in error; code: cq_overrun, queue_reset or the reason why its queue stopped
-  kQpFatal = 1u,       // The device moved QP `element` to ERR; code as rdma_error
-  kQpReqErr = 2u,      // QP `element` went to ERR: it received an invalid request; code: AETH syndrome sent
-  kQpAccessErr = 3u,   // QP `element` went to ERR: the peer's access was denied; code: AETH syndrome sent
-  kCommEst = 4u,       // QP `element` received its first packet in RTR
-  kSqDrained = 5u,     // QP `element` in SQD has no send WR outstanding
-  kPathMig = 6u,       // Never sent: no automatic path migration
-  kPathMigErr = 7u,    // Never sent: no automatic path migration
-  kDeviceFatal = 8u,   // The device needs a reset (DEVICE_NEEDS_RESET is set too); code as rdma_error
-  kPortActive = 9u,    // Port `element`: link up
-  kPortErr = 0xau,     // Port `element`: link down
-  kLidChange = 0xbu,   // Never sent: InfiniBand links only
+  kCqErr = 0u,  // CQ `element` is in error; code: cq_overrun, queue_reset or the reason why its queue stopped
+  kQpFatal = 1u,  // The device moved QP `element` to ERR; code as rdma_error
+  kQpReqErr = 2u,  // QP `element` went to ERR: it received an invalid request; code: AETH syndrome sent
+  kQpAccessErr = 3u,  // QP `element` went to ERR: the peer's access was denied; code: AETH syndrome sent
+  kCommEst = 4u,  // QP `element` received its first packet in RTR
+  kSqDrained = 5u,  // QP `element` in SQD has no send WR outstanding
+  kPathMig = 6u,  // Never sent: no automatic path migration
+  kPathMigErr = 7u,  // Never sent: no automatic path migration
+  kDeviceFatal = 8u,  // The device needs a reset (DEVICE_NEEDS_RESET is set too); code as rdma_error
+  kPortActive = 9u,  // Port `element`: link up
+  kPortErr = 0xau,  // Port `element`: link down
+  kLidChange = 0xbu,  // Never sent: InfiniBand links only
   kPkeyChange = 0xcu,  // Never sent: one fixed partition key
-  kSmChange = 0xdu,    // Never sent: InfiniBand links only
-  kSrqErr = 0xeu,      // Never sent: no shared receive queues in version 1
-  kSrqLimitReached = 0xfu,    // Never sent: no shared receive queues in version 1
+  kSmChange = 0xdu,  // Never sent: InfiniBand links only
+  kSrqErr = 0xeu,  // Never sent: no shared receive queues in version 1
+  kSrqLimitReached = 0xfu,  // Never sent: no shared receive queues in version 1
   kQpLastWqeReached = 0x10u,  // Never sent: no shared receive queues in version 1
   kClientReregister = 0x11u,  // Never sent: InfiniBand links only
-  kGidChange = 0x12u,         // Never sent: the driver owns the GID table
-  kWqFatal = 0x13u,           // Never sent: no separate work queues
-  kVqErr = 0x100u,            // Virtqueue `element` stopped; code as rdma_error
+  kGidChange = 0x12u,  // Never sent: the driver owns the GID table
+  kWqFatal = 0x13u,  // Never sent: no separate work queues
+  kVqErr = 0x100u,  // Virtqueue `element` stopped; code as rdma_error
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(RdmaEventType value) {
@@ -1808,14 +1709,14 @@ constexpr const char* ToString(RdmaEventType value) {
 
 // Owner of a virtqueue, as set by firmware. `none`: not served. (tables.toml)
 enum class TableQueueKind : uint8_t {
-  kNone = 0u,      // Not in use
-  kReceive = 1u,   // Net receive queue; owner: number of the pair
+  kNone = 0u,  // Not in use
+  kReceive = 1u,  // Net receive queue; owner: number of the pair
   kTransmit = 2u,  // Net transmit queue; owner: number of the pair
-  kControl = 3u,   // Control queue
-  kCq = 4u,        // Completion queue; owner: CQ index
-  kSq = 5u,        // Send queue of a QP; owner: QP number
-  kRq = 6u,        // Receive queue of a QP; owner: QP number
-  kEvent = 7u,     // Event queue
+  kControl = 3u,  // Control queue
+  kCq = 4u,  // Completion queue; owner: CQ index
+  kSq = 5u,  // Send queue of a QP; owner: QP number
+  kRq = 6u,  // Receive queue of a QP; owner: QP number
+  kEvent = 7u,  // Event queue
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(TableQueueKind value) {
@@ -1834,12 +1735,12 @@ constexpr const char* ToString(TableQueueKind value) {
 
 // Requester of buffers from descriptor fetch. (tokens.toml)
 enum class BufferClient : uint8_t {
-  kSend = 0u,         // Send queues of QPs
-  kReceive = 1u,      // Receive queues of QPs
-  kCompletion = 2u,   // Completion queues and the event queue
-  kControl = 3u,      // Control queue
+  kSend = 0u,  // Send queues of QPs
+  kReceive = 1u,  // Receive queues of QPs
+  kCompletion = 2u,  // Completion queues and the event queue
+  kControl = 3u,  // Control queue
   kNetTransmit = 4u,  // Net transmit queues
-  kNetReceive = 5u,   // Net receive queues
+  kNetReceive = 5u,  // Net receive queues
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(BufferClient value) {
@@ -1856,8 +1757,8 @@ constexpr const char* ToString(BufferClient value) {
 
 // Result of a buffer_request, in a `buffer` token. (tokens.toml)
 enum class BufferStatus : uint8_t {
-  kOk = 0u,      // a buffer
-  kEmpty = 1u,   // no buffer: the queue has no more, or is not served
+  kOk = 0u,  // a buffer
+  kEmpty = 1u,  // no buffer: the queue has no more, or is not served
   kFailed = 2u,  // no buffer: the queue is broken and was stopped
 };
 // The contract's name of a value; null if it has none.
@@ -1888,9 +1789,9 @@ constexpr const char* ToString(TimerKind value) {
 
 // Outcome of a memory_check: the first that applies. (tokens.toml)
 enum class MemoryStatus : uint8_t {
-  kOk = 0u,      // allowed
-  kKey = 1u,     // no region has this key
-  kPd = 2u,      // the region belongs to another protection domain
+  kOk = 0u,  // allowed
+  kKey = 1u,  // no region has this key
+  kPd = 2u,  // the region belongs to another protection domain
   kRights = 3u,  // a right is missing
   kBounds = 4u,  // not inside the region
 };
@@ -1906,55 +1807,54 @@ constexpr const char* ToString(MemoryStatus value) {
   return nullptr;
 }
 
-// Virtio device number; added to pci_device_id_base it is the PCI device number. Vireo is a net device. [virtio 1.3, 5;
-// linux/virtio_ids.h] (virtio.toml)
+// Virtio device number; added to pci_device_id_base it is the PCI device number. Vireo is a net device. [virtio 1.3, 5; linux/virtio_ids.h] (virtio.toml)
 enum class VirtioDeviceId : uint16_t {
-  kInvalid = 0u,           // Reserved
-  kNet = 1u,               // Network device
-  kBlock = 2u,             // Block device
-  kConsole = 3u,           // Console
-  kEntropy = 4u,           // Entropy source (Linux: rng)
-  kBalloon = 5u,           // Memory ballooning, traditional
-  kIomem = 6u,             // I/O memory
-  kRpmsg = 7u,             // Remote processor messaging
-  kScsi = 8u,              // SCSI host
-  kP9 = 9u,                // 9P transport
-  kMac80211Wlan = 0xau,    // WLAN MAC
-  kRprocSerial = 0xbu,     // Remote processor serial link
-  kCaif = 0xcu,            // CAIF
-  kMemoryBalloon = 0xdu,   // Memory balloon
-  kGpu = 0x10u,            // GPU
-  kClock = 0x11u,          // Timer and clock
-  kInput = 0x12u,          // Input device
-  kVsock = 0x13u,          // Socket device
-  kCrypto = 0x14u,         // Crypto device
-  kSignalDist = 0x15u,     // Signal distribution module
-  kPstore = 0x16u,         // Persistent store
-  kIommu = 0x17u,          // IOMMU
-  kMem = 0x18u,            // Memory device
-  kSound = 0x19u,          // Sound device
-  kFs = 0x1au,             // File system
-  kPmem = 0x1bu,           // Persistent memory
-  kRpmb = 0x1cu,           // Replay-protected memory block
+  kInvalid = 0u,  // Reserved
+  kNet = 1u,  // Network device
+  kBlock = 2u,  // Block device
+  kConsole = 3u,  // Console
+  kEntropy = 4u,  // Entropy source (Linux: rng)
+  kBalloon = 5u,  // Memory ballooning, traditional
+  kIomem = 6u,  // I/O memory
+  kRpmsg = 7u,  // Remote processor messaging
+  kScsi = 8u,  // SCSI host
+  kP9 = 9u,  // 9P transport
+  kMac80211Wlan = 0xau,  // WLAN MAC
+  kRprocSerial = 0xbu,  // Remote processor serial link
+  kCaif = 0xcu,  // CAIF
+  kMemoryBalloon = 0xdu,  // Memory balloon
+  kGpu = 0x10u,  // GPU
+  kClock = 0x11u,  // Timer and clock
+  kInput = 0x12u,  // Input device
+  kVsock = 0x13u,  // Socket device
+  kCrypto = 0x14u,  // Crypto device
+  kSignalDist = 0x15u,  // Signal distribution module
+  kPstore = 0x16u,  // Persistent store
+  kIommu = 0x17u,  // IOMMU
+  kMem = 0x18u,  // Memory device
+  kSound = 0x19u,  // Sound device
+  kFs = 0x1au,  // File system
+  kPmem = 0x1bu,  // Persistent memory
+  kRpmb = 0x1cu,  // Replay-protected memory block
   kMac80211Hwsim = 0x1du,  // Wireless simulation
-  kVideoEncoder = 0x1eu,   // Video encoder
-  kVideoDecoder = 0x1fu,   // Video decoder
-  kScmi = 0x20u,           // System control and management
-  kNitroSecMod = 0x21u,    // Nitro secure module
-  kI2cAdapter = 0x22u,     // I2C adapter
-  kWatchdog = 0x23u,       // Watchdog
-  kCan = 0x24u,            // CAN device
-  kDmabuf = 0x25u,         // DMA buffer sharing; in linux/virtio_ids.h only
-  kParamServ = 0x26u,      // Parameter server
-  kAudioPolicy = 0x27u,    // Audio policy
-  kBluetooth = 0x28u,      // Bluetooth
-  kGpio = 0x29u,           // GPIO
-  kRdma = 0x2au,           // RDMA device: reserved number without a specification; not what Vireo is
-  kCamera = 0x2bu,         // Camera
-  kIsm = 0x2cu,            // Internal shared memory
-  kSpi = 0x2du,            // SPI controller
-  kTee = 0x2eu,            // Trusted execution environment
-  kCpuBalloon = 0x2fu,     // CPU balloon
+  kVideoEncoder = 0x1eu,  // Video encoder
+  kVideoDecoder = 0x1fu,  // Video decoder
+  kScmi = 0x20u,  // System control and management
+  kNitroSecMod = 0x21u,  // Nitro secure module
+  kI2cAdapter = 0x22u,  // I2C adapter
+  kWatchdog = 0x23u,  // Watchdog
+  kCan = 0x24u,  // CAN device
+  kDmabuf = 0x25u,  // DMA buffer sharing; in linux/virtio_ids.h only
+  kParamServ = 0x26u,  // Parameter server
+  kAudioPolicy = 0x27u,  // Audio policy
+  kBluetooth = 0x28u,  // Bluetooth
+  kGpio = 0x29u,  // GPIO
+  kRdma = 0x2au,  // RDMA device: reserved number without a specification; not what Vireo is
+  kCamera = 0x2bu,  // Camera
+  kIsm = 0x2cu,  // Internal shared memory
+  kSpi = 0x2du,  // SPI controller
+  kTee = 0x2eu,  // Trusted execution environment
+  kCpuBalloon = 0x2fu,  // CPU balloon
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(VirtioDeviceId value) {
@@ -2009,24 +1909,23 @@ constexpr const char* ToString(VirtioDeviceId value) {
   return nullptr;
 }
 
-// Numbers of the feature bits that do not depend on the device type. [virtio 1.3, 6; linux/virtio_config.h,
-// linux/virtio_ring.h] (virtio.toml)
+// Numbers of the feature bits that do not depend on the device type. [virtio 1.3, 6; linux/virtio_config.h, linux/virtio_ring.h] (virtio.toml)
 enum class VirtioFeature : uint8_t {
-  kNotifyOnEmpty = 0x18u,     // Legacy only: interrupt when the available ring runs empty. Never offered
-  kAnyLayout = 0x1bu,         // Legacy only: buffers may be split in any way. Never offered; always true since 1.0
+  kNotifyOnEmpty = 0x18u,  // Legacy only: interrupt when the available ring runs empty. Never offered
+  kAnyLayout = 0x1bu,  // Legacy only: buffers may be split in any way. Never offered; always true since 1.0
   kRingIndirectDesc = 0x1cu,  // Descriptors may point to tables of descriptors
-  kRingEventIdx = 0x1du,      // used_event, avail_event and ring_event_flags.desc choose when to notify
-  kUnused = 0x1eu,            // Legacy marker of broken drivers. Never offered
-  kVersion1 = 0x20u,          // Not legacy. Always offered; the device refuses features_ok without it
-  kAccessPlatform = 0x21u,    // Addresses are bus addresses, translated and limited by the platform (IOMMU)
-  kRingPacked = 0x22u,        // Packed rings instead of split ones
-  kInOrder = 0x23u,           // The device uses buffers in the order in which they were made available
-  kOrderPlatform = 0x24u,     // The driver must use memory barriers suitable for hardware devices
-  kSrIov = 0x25u,             // The driver may enable virtual functions; needs the PCI capability
+  kRingEventIdx = 0x1du,  // used_event, avail_event and ring_event_flags.desc choose when to notify
+  kUnused = 0x1eu,  // Legacy marker of broken drivers. Never offered
+  kVersion1 = 0x20u,  // Not legacy. Always offered; the device refuses features_ok without it
+  kAccessPlatform = 0x21u,  // Addresses are bus addresses, translated and limited by the platform (IOMMU)
+  kRingPacked = 0x22u,  // Packed rings instead of split ones
+  kInOrder = 0x23u,  // The device uses buffers in the order in which they were made available
+  kOrderPlatform = 0x24u,  // The driver must use memory barriers suitable for hardware devices
+  kSrIov = 0x25u,  // The driver may enable virtual functions; needs the PCI capability
   kNotificationData = 0x26u,  // Doorbells carry the ring position: 4 bytes instead of 2
-  kNotifConfigData = 0x27u,   // Doorbells carry queue_notif_config_data instead of the queue index
-  kRingReset = 0x28u,         // A queue can be reset alone (queue_reset)
-  kAdminVq = 0x29u,           // There are administration queues (admin_queue_index)
+  kNotifConfigData = 0x27u,  // Doorbells carry queue_notif_config_data instead of the queue index
+  kRingReset = 0x28u,  // A queue can be reset alone (queue_reset)
+  kAdminVq = 0x29u,  // There are administration queues (admin_queue_index)
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(VirtioFeature value) {
@@ -2050,12 +1949,11 @@ constexpr const char* ToString(VirtioFeature value) {
   return nullptr;
 }
 
-// Event suppression of one side of a packed ring. 3 is reserved. [virtio 1.3, 2.8.10; linux/virtio_ring.h]
-// (virtio.toml)
+// Event suppression of one side of a packed ring. 3 is reserved. [virtio 1.3, 2.8.10; linux/virtio_ring.h] (virtio.toml)
 enum class RingEventFlags : uint8_t {
-  kEnable = 0u,   // Always
+  kEnable = 0u,  // Always
   kDisable = 1u,  // Never
-  kDesc = 2u,     // At one descriptor; only if ring_event_idx was accepted
+  kDesc = 2u,  // At one descriptor; only if ring_event_idx was accepted
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(RingEventFlags value) {
@@ -2069,11 +1967,11 @@ constexpr const char* ToString(RingEventFlags value) {
 
 // Protocol after an Ethernet header or an 802.1Q tag. [IEEE 802 numbers] (wire.toml)
 enum class Ethertype : uint16_t {
-  kIpv4 = 0x800u,     // IPv4
-  kArp = 0x806u,      // ARP
-  kVlan = 0x8100u,    // 802.1Q customer tag follows
-  kIpv6 = 0x86ddu,    // IPv6
-  kPause = 0x8808u,   // MAC control: pause and priority flow control
+  kIpv4 = 0x800u,  // IPv4
+  kArp = 0x806u,  // ARP
+  kVlan = 0x8100u,  // 802.1Q customer tag follows
+  kIpv6 = 0x86ddu,  // IPv6
+  kPause = 0x8808u,  // MAC control: pause and priority flow control
   kRoceV1 = 0x8915u,  // RoCE version 1: not supported, counted and dropped
 };
 // The contract's name of a value; null if it has none.
@@ -2091,9 +1989,9 @@ constexpr const char* ToString(Ethertype value) {
 
 // IPv4 protocol, IPv6 next header. [IANA protocol numbers] (wire.toml)
 enum class IpProtocol : uint8_t {
-  kIcmp = 1u,       // ICMP
-  kTcp = 6u,        // TCP
-  kUdp = 0x11u,     // UDP
+  kIcmp = 1u,  // ICMP
+  kTcp = 6u,  // TCP
+  kUdp = 0x11u,  // UDP
   kIcmpv6 = 0x3au,  // ICMPv6
 };
 // The contract's name of a value; null if it has none.
@@ -2110,9 +2008,9 @@ constexpr const char* ToString(IpProtocol value) {
 // Congestion field of IPv4 and IPv6. [RFC 3168, 5] (wire.toml)
 enum class IpEcn : uint8_t {
   kNotEct = 0u,  // sender does not support ECN
-  kEct1 = 1u,    // ECN-capable, codepoint 1
-  kEct0 = 2u,    // ECN-capable, codepoint 0
-  kCe = 3u,      // congestion experienced
+  kEct1 = 1u,  // ECN-capable, codepoint 1
+  kEct0 = 2u,  // ECN-capable, codepoint 0
+  kCe = 3u,  // congestion experienced
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(IpEcn value) {
@@ -2127,10 +2025,10 @@ constexpr const char* ToString(IpEcn value) {
 
 // Bits 6:5 of the AETH syndrome. [IBTA vol. 1, table 44] (wire.toml)
 enum class AethKind : uint8_t {
-  kAck = 0u,       // Acknowledge; `value` holds credits
-  kRnrNak = 1u,    // Receiver not ready; `value` holds the timer
+  kAck = 0u,  // Acknowledge; `value` holds credits
+  kRnrNak = 1u,  // Receiver not ready; `value` holds the timer
   kReserved = 2u,  // Reserved
-  kNak = 3u,       // Negative acknowledge; `value` holds the code
+  kNak = 3u,  // Negative acknowledge; `value` holds the code
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(AethKind value) {
@@ -2145,11 +2043,11 @@ constexpr const char* ToString(AethKind value) {
 
 // Reason of a NAK; 5 … 31 are reserved. [IBTA vol. 1, table 45] (wire.toml)
 enum class NakCode : uint8_t {
-  kPsnSequenceError = 0u,        // A packet is missing: retransmit from the PSN in the BTH
-  kInvalidRequest = 1u,          // Opcode or length not acceptable here
-  kRemoteAccessError = 2u,       // R_Key, bounds or permission
+  kPsnSequenceError = 0u,  // A packet is missing: retransmit from the PSN in the BTH
+  kInvalidRequest = 1u,  // Opcode or length not acceptable here
+  kRemoteAccessError = 2u,  // R_Key, bounds or permission
   kRemoteOperationalError = 3u,  // The responder could not complete the request
-  kInvalidRdRequest = 4u,        // Reliable datagram only: never sent
+  kInvalidRdRequest = 4u,  // Reliable datagram only: never sent
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(NakCode value) {
@@ -2165,13 +2063,13 @@ constexpr const char* ToString(NakCode value) {
 
 // Whole first byte of the AETH for the cases that carry no parameter. [IBTA vol. 1, tables 44, 45] (wire.toml)
 enum class AethSyndrome : uint8_t {
-  kAckNoCredits = 0x1fu,               // Acknowledge, end-to-end credits not used (what Vireo sends)
-  kRnrNak = 0x20u,                     // Receiver not ready, plus timer in the low 5 bits
-  kNakPsnSequenceError = 0x60u,        // `nak_code.psn_sequence_error`
-  kNakInvalidRequest = 0x61u,          // `nak_code.invalid_request`
-  kNakRemoteAccessError = 0x62u,       // `nak_code.remote_access_error`
+  kAckNoCredits = 0x1fu,  // Acknowledge, end-to-end credits not used (what Vireo sends)
+  kRnrNak = 0x20u,  // Receiver not ready, plus timer in the low 5 bits
+  kNakPsnSequenceError = 0x60u,  // `nak_code.psn_sequence_error`
+  kNakInvalidRequest = 0x61u,  // `nak_code.invalid_request`
+  kNakRemoteAccessError = 0x62u,  // `nak_code.remote_access_error`
   kNakRemoteOperationalError = 0x63u,  // `nak_code.remote_operational_error`
-  kNakInvalidRdRequest = 0x64u,        // `nak_code.invalid_rd_request`
+  kNakInvalidRdRequest = 0x64u,  // `nak_code.invalid_rd_request`
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(AethSyndrome value) {
@@ -2189,7 +2087,7 @@ constexpr const char* ToString(AethSyndrome value) {
 
 // Extent of a FLUSH. [IBTA vol. 1 (1.6), A19.4.1] (wire.toml)
 enum class FlushSelectivity : uint8_t {
-  kRange = 0u,         // The range in the RETH
+  kRange = 0u,  // The range in the RETH
   kMemoryRegion = 1u,  // The whole memory region of the R_Key
 };
 // The contract's name of a value; null if it has none.
@@ -2293,166 +2191,150 @@ constexpr const char* ToString(BthOpcode value) {
 
 // Link status. [virtio 1.3, 5.1.4; linux/virtio_net.h] (net.toml)
 struct NetStatus {
-  static constexpr uint16_t kLinkUp = 1u;    // The link works; a driver without feature status assumes so
+  static constexpr uint16_t kLinkUp = 1u;  // The link works; a driver without feature status assumes so
   static constexpr uint16_t kAnnounce = 2u;  // The driver shall announce itself; cleared by announce_ack
 };
 
-// Packets to hash, most specific first. Bit n is net_hash_report n + 1. Input: addresses, then ports, network order.
-// [virtio 1.3, 5.1.6.4.3; linux/virtio_net.h (VIRTIO_NET_RSS_HASH_TYPE)] (net.toml)
+// Packets to hash, most specific first. Bit n is net_hash_report n + 1. Input: addresses, then ports, network order. [virtio 1.3, 5.1.6.4.3; linux/virtio_net.h (VIRTIO_NET_RSS_HASH_TYPE)] (net.toml)
 struct NetHashTypes {
-  static constexpr uint32_t kIpv4 = 1u;      // IPv4: addresses
-  static constexpr uint32_t kTcpv4 = 2u;     // TCP over IPv4: addresses and ports
-  static constexpr uint32_t kUdpv4 = 4u;     // UDP over IPv4: addresses and ports
-  static constexpr uint32_t kIpv6 = 8u;      // IPv6: addresses
+  static constexpr uint32_t kIpv4 = 1u;  // IPv4: addresses
+  static constexpr uint32_t kTcpv4 = 2u;  // TCP over IPv4: addresses and ports
+  static constexpr uint32_t kUdpv4 = 4u;  // UDP over IPv4: addresses and ports
+  static constexpr uint32_t kIpv6 = 8u;  // IPv6: addresses
   static constexpr uint32_t kTcpv6 = 0x10u;  // TCP over IPv6: addresses and ports
   static constexpr uint32_t kUdpv6 = 0x20u;  // UDP over IPv6: addresses and ports
-  static constexpr uint32_t kIpEx =
-      0x40u;  // IPv6 with extension headers: home address and type 2 routing address where present
-  static constexpr uint32_t kTcpEx = 0x80u;   // TCP over IPv6 with extension headers: those addresses and ports
+  static constexpr uint32_t kIpEx = 0x40u;  // IPv6 with extension headers: home address and type 2 routing address where present
+  static constexpr uint32_t kTcpEx = 0x80u;  // TCP over IPv6 with extension headers: those addresses and ports
   static constexpr uint32_t kUdpEx = 0x100u;  // UDP over IPv6 with extension headers: those addresses and ports
 };
 
 // Tunnels whose inner headers are hashed instead of the outer ones (one level). [virtio 1.3, 5.1.6.4.4] (net.toml)
 struct NetHashTunnelTypes {
-  static constexpr uint32_t kGre2784 = 1u;      // GRE, RFC 2784
-  static constexpr uint32_t kGre2890 = 2u;      // GRE with key and sequence number, RFC 2890
-  static constexpr uint32_t kGre7676 = 4u;      // GRE over IPv6, RFC 7676
-  static constexpr uint32_t kGreUdp = 8u;       // GRE in UDP, RFC 8086
-  static constexpr uint32_t kVxlan = 0x10u;     // VXLAN, RFC 7348
+  static constexpr uint32_t kGre2784 = 1u;  // GRE, RFC 2784
+  static constexpr uint32_t kGre2890 = 2u;  // GRE with key and sequence number, RFC 2890
+  static constexpr uint32_t kGre7676 = 4u;  // GRE over IPv6, RFC 7676
+  static constexpr uint32_t kGreUdp = 8u;  // GRE in UDP, RFC 8086
+  static constexpr uint32_t kVxlan = 0x10u;  // VXLAN, RFC 7348
   static constexpr uint32_t kVxlanGpe = 0x20u;  // VXLAN generic protocol extension
-  static constexpr uint32_t kGeneve = 0x40u;    // Geneve, RFC 8926
-  static constexpr uint32_t kIpip = 0x80u;      // IP in IP, RFC 2003
-  static constexpr uint32_t kNvgre = 0x100u;    // NVGRE, RFC 7637
+  static constexpr uint32_t kGeneve = 0x40u;  // Geneve, RFC 8926
+  static constexpr uint32_t kIpip = 0x80u;  // IP in IP, RFC 2003
+  static constexpr uint32_t kNvgre = 0x100u;  // NVGRE, RFC 7637
 };
 
-// State of a packet's checksum. IPsec (feature 70) uses more bits. [virtio 1.3, 5.1.6.2 and 5.1.6.4;
-// linux/virtio_net.h] (net.toml)
+// State of a packet's checksum. IPsec (feature 70) uses more bits. [virtio 1.3, 5.1.6.2 and 5.1.6.4; linux/virtio_net.h] (net.toml)
 struct NetHdrFlags {
-  static constexpr uint8_t kNeedsCsum =
-      1u;  // Incomplete: sum from csum_start to the end belongs at csum_start + csum_offset
+  static constexpr uint8_t kNeedsCsum = 1u;  // Incomplete: sum from csum_start to the end belongs at csum_start + csum_offset
   static constexpr uint8_t kDataValid = 2u;  // Received and verified (one level of a tunnel). Never on sent packets
-  static constexpr uint8_t kRscInfo =
-      4u;  // csum_start, csum_offset are segments, duplicate ACKs; feature rsc_ext. Never on sent packets
+  static constexpr uint8_t kRscInfo = 4u;  // csum_start, csum_offset are segments, duplicate ACKs; feature rsc_ext. Never on sent packets
   static constexpr uint8_t kUdpTunnelCsum = 8u;  // The outer UDP checksum, too; features *_udp_tunnel_gso_csum
 };
 
-// Receive offloads. A bit has the number of its feature; features above 63 have a number of their own.
-// [virtio 1.3, 5.1.6.5.8.1; 46 and 47: virtio 1.4 and linux/virtio_net.h 7.2 (_MAPPED)] (net.toml)
+// Receive offloads. A bit has the number of its feature; features above 63 have a number of their own. [virtio 1.3, 5.1.6.5.8.1; 46 and 47: virtio 1.4 and linux/virtio_net.h 7.2 (_MAPPED)] (net.toml)
 struct NetGuestOffloads {
-  static constexpr uint64_t kGuestCsum = 2ull;                                 // Feature guest_csum
-  static constexpr uint64_t kGuestTso4 = 0x80ull;                              // Feature guest_tso4
-  static constexpr uint64_t kGuestTso6 = 0x100ull;                             // Feature guest_tso6
-  static constexpr uint64_t kGuestEcn = 0x200ull;                              // Feature guest_ecn
-  static constexpr uint64_t kGuestUfo = 0x400ull;                              // Feature guest_ufo
-  static constexpr uint64_t kGuestUdpTunnelGsoMapped = 0x400000000000ull;      // Feature guest_udp_tunnel_gso (65)
+  static constexpr uint64_t kGuestCsum = 2ull;  // Feature guest_csum
+  static constexpr uint64_t kGuestTso4 = 0x80ull;  // Feature guest_tso4
+  static constexpr uint64_t kGuestTso6 = 0x100ull;  // Feature guest_tso6
+  static constexpr uint64_t kGuestEcn = 0x200ull;  // Feature guest_ecn
+  static constexpr uint64_t kGuestUfo = 0x400ull;  // Feature guest_ufo
+  static constexpr uint64_t kGuestUdpTunnelGsoMapped = 0x400000000000ull;  // Feature guest_udp_tunnel_gso (65)
   static constexpr uint64_t kGuestUdpTunnelGsoCsumMapped = 0x800000000000ull;  // Feature guest_udp_tunnel_gso_csum (66)
-  static constexpr uint64_t kGuestUso4 = 0x40000000000000ull;                  // Feature guest_uso4
-  static constexpr uint64_t kGuestUso6 = 0x80000000000000ull;                  // Feature guest_uso6 [vireo profile]
+  static constexpr uint64_t kGuestUso4 = 0x40000000000000ull;  // Feature guest_uso4
+  static constexpr uint64_t kGuestUso6 = 0x80000000000000ull;  // Feature guest_uso6 [vireo profile]
 };
 
-// Kinds of statistics. Bit n is net_stats_reply_type n. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h
-// (VIRTIO_NET_STATS_TYPE)] (net.toml)
+// Kinds of statistics. Bit n is net_stats_reply_type n. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h (VIRTIO_NET_STATS_TYPE)] (net.toml)
 struct NetStatsTypes {
-  static constexpr uint64_t kRxBasic = 1ull;        // net_stats_rx_basic
-  static constexpr uint64_t kRxCsum = 2ull;         // net_stats_rx_csum; feature guest_csum
-  static constexpr uint64_t kRxGso = 4ull;          // net_stats_rx_gso; feature guest_tso4 or guest_tso6
-  static constexpr uint64_t kRxSpeed = 8ull;        // net_stats_rx_speed
+  static constexpr uint64_t kRxBasic = 1ull;  // net_stats_rx_basic
+  static constexpr uint64_t kRxCsum = 2ull;  // net_stats_rx_csum; feature guest_csum
+  static constexpr uint64_t kRxGso = 4ull;  // net_stats_rx_gso; feature guest_tso4 or guest_tso6
+  static constexpr uint64_t kRxSpeed = 8ull;  // net_stats_rx_speed
   static constexpr uint64_t kTxBasic = 0x10000ull;  // net_stats_tx_basic
-  static constexpr uint64_t kTxCsum = 0x20000ull;   // net_stats_tx_csum; feature csum
-  static constexpr uint64_t kTxGso = 0x40000ull;    // net_stats_tx_gso; feature host_tso4, host_tso6 or host_uso
+  static constexpr uint64_t kTxCsum = 0x20000ull;  // net_stats_tx_csum; feature csum
+  static constexpr uint64_t kTxGso = 0x40000ull;  // net_stats_tx_gso; feature host_tso4, host_tso6 or host_uso
   static constexpr uint64_t kTxSpeed = 0x80000ull;  // net_stats_tx_speed
   static constexpr uint64_t kCvq = 0x100000000ull;  // net_stats_cvq; control queue
 };
 
 // Command register: what the function may do on the bus. [PCIe 5.0, 7.5.1.1.3] (pci.toml)
 struct PciCommand {
-  static constexpr uint16_t kIoSpace = 1u;        // Answers I/O accesses; hardwired to 0, there is no I/O BAR
-  static constexpr uint16_t kMemorySpace = 2u;    // Answers accesses to its memory BARs
-  static constexpr uint16_t kBusMaster = 4u;      // May send DMA and MSI-X messages; while 0 the device sends neither
+  static constexpr uint16_t kIoSpace = 1u;  // Answers I/O accesses; hardwired to 0, there is no I/O BAR
+  static constexpr uint16_t kMemorySpace = 2u;  // Answers accesses to its memory BARs
+  static constexpr uint16_t kBusMaster = 4u;  // May send DMA and MSI-X messages; while 0 the device sends neither
   static constexpr uint16_t kSpecialCycles = 8u;  // Hardwired to 0 on PCI Express
-  static constexpr uint16_t kMemoryInvalidate = 0x10u;     // Hardwired to 0 on PCI Express
-  static constexpr uint16_t kVgaPaletteSnoop = 0x20u;      // Hardwired to 0 on PCI Express
+  static constexpr uint16_t kMemoryInvalidate = 0x10u;  // Hardwired to 0 on PCI Express
+  static constexpr uint16_t kVgaPaletteSnoop = 0x20u;  // Hardwired to 0 on PCI Express
   static constexpr uint16_t kParityErrorResponse = 0x40u;  // Poisoned packets set master_data_parity_error
-  static constexpr uint16_t kAddressStepping = 0x80u;      // Hardwired to 0 on PCI Express
-  static constexpr uint16_t kSerrEnable = 0x100u;          // Errors are reported to the root complex
-  static constexpr uint16_t kFastBackToBack = 0x200u;      // Hardwired to 0 on PCI Express
-  static constexpr uint16_t kInterruptDisable = 0x400u;    // No INTx messages
+  static constexpr uint16_t kAddressStepping = 0x80u;  // Hardwired to 0 on PCI Express
+  static constexpr uint16_t kSerrEnable = 0x100u;  // Errors are reported to the root complex
+  static constexpr uint16_t kFastBackToBack = 0x200u;  // Hardwired to 0 on PCI Express
+  static constexpr uint16_t kInterruptDisable = 0x400u;  // No INTx messages
 };
 
-// Status register. Bits 9 and 10 (DEVSEL timing) are 0 on PCI Express; error bits are cleared by writing 1.
-// [PCIe 5.0, 7.5.1.1.4] (pci.toml)
+// Status register. Bits 9 and 10 (DEVSEL timing) are 0 on PCI Express; error bits are cleared by writing 1. [PCIe 5.0, 7.5.1.1.4] (pci.toml)
 struct PciStatus {
-  static constexpr uint16_t kImmediateReadiness = 1u;         // Ready for configuration accesses right after reset
-  static constexpr uint16_t kInterruptStatus = 8u;            // INTx is pending: OR of the ISR bits while MSI-X is off
-  static constexpr uint16_t kCapabilitiesList = 0x10u;        // capabilities_pointer is valid; always 1
-  static constexpr uint16_t kCapable66mhz = 0x20u;            // 0 on PCI Express
-  static constexpr uint16_t kFastBackToBack = 0x80u;          // 0 on PCI Express
+  static constexpr uint16_t kImmediateReadiness = 1u;  // Ready for configuration accesses right after reset
+  static constexpr uint16_t kInterruptStatus = 8u;  // INTx is pending: OR of the ISR bits while MSI-X is off
+  static constexpr uint16_t kCapabilitiesList = 0x10u;  // capabilities_pointer is valid; always 1
+  static constexpr uint16_t kCapable66mhz = 0x20u;  // 0 on PCI Express
+  static constexpr uint16_t kFastBackToBack = 0x80u;  // 0 on PCI Express
   static constexpr uint16_t kMasterDataParityError = 0x100u;  // Sent or received a poisoned packet
-  static constexpr uint16_t kSignaledTargetAbort = 0x800u;    // Answered with completer abort
-  static constexpr uint16_t kReceivedTargetAbort = 0x1000u;   // A DMA read was answered with completer abort
-  static constexpr uint16_t kReceivedMasterAbort = 0x2000u;   // A DMA read was answered with unsupported request
-  static constexpr uint16_t kSignaledSystemError = 0x4000u;   // Sent a fatal or non-fatal error message
-  static constexpr uint16_t kDetectedParityError = 0x8000u;   // Received a poisoned packet
+  static constexpr uint16_t kSignaledTargetAbort = 0x800u;  // Answered with completer abort
+  static constexpr uint16_t kReceivedTargetAbort = 0x1000u;  // A DMA read was answered with completer abort
+  static constexpr uint16_t kReceivedMasterAbort = 0x2000u;  // A DMA read was answered with unsupported request
+  static constexpr uint16_t kSignaledSystemError = 0x4000u;  // Sent a fatal or non-fatal error message
+  static constexpr uint16_t kDetectedParityError = 0x8000u;  // Received a poisoned packet
 };
 
-// Optional capabilities of the device. Numbers are the RFC's, not those of verbs; 1 … 63 are reserved for capabilities
-// that the RFC lacks. [RFC v2, QUERY_DEVICE] (roce.toml)
+// Optional capabilities of the device. Numbers are the RFC's, not those of verbs; 1 … 63 are reserved for capabilities that the RFC lacks. [RFC v2, QUERY_DEVICE] (roce.toml)
 struct IbDeviceCap {
-  static constexpr uint64_t kRcRnrNakGen =
-      1ull;  // An RC responder without a receive WQE sends RNR NAK; always the case in Vireo
+  static constexpr uint64_t kRcRnrNakGen = 1ull;  // An RC responder without a receive WQE sends RNR NAK; always the case in Vireo
 };
 
-// Access rights of a memory region or of the peer of a QP; local read is always allowed. Bits 3 … 31 are reserved for
-// verbs' flags. [RFC v2, GET_DMA_MR; same numbers as enum ibv_access_flags] (roce.toml)
+// Access rights of a memory region or of the peer of a QP; local read is always allowed. Bits 3 … 31 are reserved for verbs' flags. [RFC v2, GET_DMA_MR; same numbers as enum ibv_access_flags] (roce.toml)
 struct IbAccessFlags {
-  static constexpr uint32_t kLocalWrite = 1u;   // Local writes: receives and RDMA READ responses
+  static constexpr uint32_t kLocalWrite = 1u;  // Local writes: receives and RDMA READ responses
   static constexpr uint32_t kRemoteWrite = 2u;  // RDMA WRITE by the peer; needs local_write
-  static constexpr uint32_t kRemoteRead = 4u;   // RDMA READ by the peer
+  static constexpr uint32_t kRemoteRead = 4u;  // RDMA READ by the peer
 };
 
-// Attributes that modify_qp changes. Not verbs' numbers: the RFC closed the gaps. Bits 17 … 31 are reserved. [RFC v2,
-// MODIFY_QP] (roce.toml)
+// Attributes that modify_qp changes. Not verbs' numbers: the RFC closed the gaps. Bits 17 … 31 are reserved. [RFC v2, MODIFY_QP] (roce.toml)
 struct IbQpAttrMask {
-  static constexpr uint32_t kState = 1u;                 // qp_state
-  static constexpr uint32_t kCurState = 2u;              // cur_qp_state
-  static constexpr uint32_t kAccessFlags = 4u;           // qp_access_flags
-  static constexpr uint32_t kQkey = 8u;                  // qkey
-  static constexpr uint32_t kAv = 0x10u;                 // ah_attr
-  static constexpr uint32_t kPathMtu = 0x20u;            // path_mtu
-  static constexpr uint32_t kTimeout = 0x40u;            // timeout
-  static constexpr uint32_t kRetryCnt = 0x80u;           // retry_cnt
-  static constexpr uint32_t kRnrRetry = 0x100u;          // rnr_retry
-  static constexpr uint32_t kRqPsn = 0x200u;             // rq_psn
-  static constexpr uint32_t kMaxQpRdAtomic = 0x400u;     // max_rd_atomic
-  static constexpr uint32_t kMinRnrTimer = 0x800u;       // min_rnr_timer
-  static constexpr uint32_t kSqPsn = 0x1000u;            // sq_psn
+  static constexpr uint32_t kState = 1u;  // qp_state
+  static constexpr uint32_t kCurState = 2u;  // cur_qp_state
+  static constexpr uint32_t kAccessFlags = 4u;  // qp_access_flags
+  static constexpr uint32_t kQkey = 8u;  // qkey
+  static constexpr uint32_t kAv = 0x10u;  // ah_attr
+  static constexpr uint32_t kPathMtu = 0x20u;  // path_mtu
+  static constexpr uint32_t kTimeout = 0x40u;  // timeout
+  static constexpr uint32_t kRetryCnt = 0x80u;  // retry_cnt
+  static constexpr uint32_t kRnrRetry = 0x100u;  // rnr_retry
+  static constexpr uint32_t kRqPsn = 0x200u;  // rq_psn
+  static constexpr uint32_t kMaxQpRdAtomic = 0x400u;  // max_rd_atomic
+  static constexpr uint32_t kMinRnrTimer = 0x800u;  // min_rnr_timer
+  static constexpr uint32_t kSqPsn = 0x1000u;  // sq_psn
   static constexpr uint32_t kMaxDestRdAtomic = 0x2000u;  // max_dest_rd_atomic
-  static constexpr uint32_t kCap = 0x4000u;              // cap: refused, queue sizes are fixed when the QP is created
-  static constexpr uint32_t kDestQpn = 0x8000u;          // dest_qp_num
-  static constexpr uint32_t kRateLimit = 0x10000u;       // rate_limit
+  static constexpr uint32_t kCap = 0x4000u;  // cap: refused, queue sizes are fixed when the QP is created
+  static constexpr uint32_t kDestQpn = 0x8000u;  // dest_qp_num
+  static constexpr uint32_t kRateLimit = 0x10000u;  // rate_limit
 };
 
-// Properties of a send work request. Bits 4 … 7 are reserved. [RFC v2, RoCE Support; same numbers as enum
-// ibv_send_flags] (roce.toml)
+// Properties of a send work request. Bits 4 … 7 are reserved. [RFC v2, RoCE Support; same numbers as enum ibv_send_flags] (roce.toml)
 struct IbSendFlags {
-  static constexpr uint8_t kFence = 1u;      // Start only when all preceding RDMA READs are complete
-  static constexpr uint8_t kSignaled = 2u;   // Complete with a CQE on success too
+  static constexpr uint8_t kFence = 1u;  // Start only when all preceding RDMA READs are complete
+  static constexpr uint8_t kSignaled = 2u;  // Complete with a CQE on success too
   static constexpr uint8_t kSolicited = 4u;  // Set the solicited event bit in the last packet
-  static constexpr uint8_t kInline = 8u;     // Data is in inline_data, length in inline_len; not for rdma_read
+  static constexpr uint8_t kInline = 8u;  // Data is in inline_data, length in inline_len; not for rdma_read
 };
 
-// Contents of a completion. Bits 2 … 31 are reserved for verbs' flags (3: invalidated key). [RFC v2, RoCE Support; same
-// numbers as enum ibv_wc_flags] (roce.toml)
+// Contents of a completion. Bits 2 … 31 are reserved for verbs' flags (3: invalidated key). [RFC v2, RoCE Support; same numbers as enum ibv_wc_flags] (roce.toml)
 struct IbWcFlags {
   static constexpr uint32_t kGrh = 1u;  // UD: the first rdma_ud_grh_bytes of the buffer are valid; always set for UD
   static constexpr uint32_t kWithImm = 2u;  // imm_data is valid
 };
 
-// When an armed CQ notifies; once, then it must be rearmed. With both flags, or armed twice, next_completion applies.
-// [RFC v2, REQ_NOTIFY_CQ; IBTA vol. 1, 11.4.2.2] (roce.toml)
+// When an armed CQ notifies; once, then it must be rearmed. With both flags, or armed twice, next_completion applies. [RFC v2, REQ_NOTIFY_CQ; IBTA vol. 1, 11.4.2.2] (roce.toml)
 struct IbNotifyFlags {
-  static constexpr uint32_t kSolicited =
-      1u;  // At the next CQE with an error, or of a receive whose message was sent solicited
+  static constexpr uint32_t kSolicited = 1u;  // At the next CQE with an error, or of a receive whose message was sent solicited
   static constexpr uint32_t kNextCompletion = 2u;  // At the next CQE
 };
 
@@ -2466,43 +2348,37 @@ struct RdmaWindowFlags {
   static constexpr uint8_t kEnable = 1u;  // 1: limit the queue; 0: the whole address space, base and length are ignored
 };
 
-// Progress of driver initialization. The driver only sets bits; writing 0 resets the device, which reads 0 once that is
-// done. [virtio 1.3, 2.1; linux/virtio_config.h] (virtio.toml)
+// Progress of driver initialization. The driver only sets bits; writing 0 resets the device, which reads 0 once that is done. [virtio 1.3, 2.1; linux/virtio_config.h] (virtio.toml)
 struct VirtioDeviceStatus {
   static constexpr uint8_t kAcknowledge = 1u;  // The system found the device
-  static constexpr uint8_t kDriver = 2u;       // The system has a driver for it
-  static constexpr uint8_t kDriverOk = 4u;     // Set up: the device may use its queues from here on
-  static constexpr uint8_t kFeaturesOk = 8u;   // Features are chosen; reads back 0 if the device refuses the set
+  static constexpr uint8_t kDriver = 2u;  // The system has a driver for it
+  static constexpr uint8_t kDriverOk = 4u;  // Set up: the device may use its queues from here on
+  static constexpr uint8_t kFeaturesOk = 8u;  // Features are chosen; reads back 0 if the device refuses the set
   static constexpr uint8_t kDeviceNeedsReset = 0x40u;  // Set by the device after an error that requires a reset
-  static constexpr uint8_t kFailed = 0x80u;            // The driver gave up
+  static constexpr uint8_t kFailed = 0x80u;  // The driver gave up
 };
 
-// Interrupt status byte. Reading clears it and deasserts INTx. With MSI-X on, only device_config is maintained.
-// [virtio 1.3, 4.1.4.5] (virtio.toml)
+// Interrupt status byte. Reading clears it and deasserts INTx. With MSI-X on, only device_config is maintained. [virtio 1.3, 4.1.4.5] (virtio.toml)
 struct VirtioIsr {
-  static constexpr uint8_t kQueue = 1u;         // Some queue has used buffers
+  static constexpr uint8_t kQueue = 1u;  // Some queue has used buffers
   static constexpr uint8_t kDeviceConfig = 2u;  // The device configuration changed or device_needs_reset was set
 };
 
-// Descriptor flags; avail and used exist in packed rings only. [virtio 1.3, 2.7.5 and 2.8.1; linux/virtio_ring.h]
-// (virtio.toml)
+// Descriptor flags; avail and used exist in packed rings only. [virtio 1.3, 2.7.5 and 2.8.1; linux/virtio_ring.h] (virtio.toml)
 struct VirtqDescFlags {
-  static constexpr uint16_t kNext = 1u;   // The buffer continues: split at `next`, packed in the following descriptor
+  static constexpr uint16_t kNext = 1u;  // The buffer continues: split at `next`, packed in the following descriptor
   static constexpr uint16_t kWrite = 2u;  // The device writes this part; else it reads it
   static constexpr uint16_t kIndirect = 4u;  // addr and len give a table of descriptors; not together with next
   static constexpr uint16_t kAvail = 0x80u;  // Packed: the driver's wrap counter when the descriptor was made available
-  static constexpr uint16_t kUsed =
-      0x8000u;  // Packed: inverse of that counter when available, the device's wrap counter when used
+  static constexpr uint16_t kUsed = 0x8000u;  // Packed: inverse of that counter when available, the device's wrap counter when used
 };
 
-// Flags of an available ring; 0 if ring_event_idx was accepted. [virtio 1.3, 2.7.6 and 2.7.7; linux/virtio_ring.h]
-// (virtio.toml)
+// Flags of an available ring; 0 if ring_event_idx was accepted. [virtio 1.3, 2.7.6 and 2.7.7; linux/virtio_ring.h] (virtio.toml)
 struct VirtqAvailFlags {
   static constexpr uint16_t kNoInterrupt = 1u;  // The driver requests no interrupts for used buffers; a hint
 };
 
-// Flags of a used ring; 0 if ring_event_idx was accepted. [virtio 1.3, 2.7.8 and 2.7.10; linux/virtio_ring.h]
-// (virtio.toml)
+// Flags of a used ring; 0 if ring_event_idx was accepted. [virtio 1.3, 2.7.8 and 2.7.10; linux/virtio_ring.h] (virtio.toml)
 struct VirtqUsedFlags {
   static constexpr uint16_t kNoNotify = 1u;  // The device requests no doorbells for available buffers; a hint
 };
@@ -2510,11 +2386,11 @@ struct VirtqUsedFlags {
 // Placement guarantee that a FLUSH requests. [IBTA vol. 1 (1.6), A19.4.1] (wire.toml)
 struct FlushPlacement {
   static constexpr uint8_t kGlobalVisibility = 1u;  // Visible to every agent of the responder's system
-  static constexpr uint8_t kPersistence = 2u;       // Survives loss of power
+  static constexpr uint8_t kPersistence = 2u;  // Survives loss of power
 };
 
-// Device configuration, read-only. A field exists if its feature is offered and reads 0 otherwise. [virtio 1.3, 5.1.4;
-// linux/virtio_net.h (without the last field)] (net.toml) Little-endian, 28 bytes.
+// Device configuration, read-only. A field exists if its feature is offered and reads 0 otherwise. [virtio 1.3, 5.1.4; linux/virtio_net.h (without the last field)] (net.toml)
+// Little-endian, 28 bytes.
 struct NetConfig {
   static constexpr size_t kBytes = 28;
   static constexpr size_t kMacOffset = 0;
@@ -2527,15 +2403,15 @@ struct NetConfig {
   static constexpr size_t kRssMaxIndirectionTableLengthOffset = 18;
   static constexpr size_t kSupportedHashTypesOffset = 20;
   static constexpr size_t kSupportedTunnelTypesOffset = 24;
-  uint8_t mac[6]{};                             // MAC address; feature mac
-  uint16_t status{};                            // Feature status; flags: NetStatus
-  uint16_t max_virtqueue_pairs{};               // Queue pairs, net_mq_vq_pairs_min to _max; feature mq or rss
-  uint16_t mtu{};                               // Largest IP packet in bytes, never changes; feature mtu
-  uint32_t speed{};                             // Mb/s or net_speed_unknown; feature speed_duplex
-  NetDuplex duplex{};                           // Feature speed_duplex
-  uint8_t rss_max_key_size{};                   // Longest hash key in bytes; feature rss or hash_report
+  uint8_t mac[6]{};  // MAC address; feature mac
+  uint16_t status{};  // Feature status; flags: NetStatus
+  uint16_t max_virtqueue_pairs{};  // Queue pairs, net_mq_vq_pairs_min to _max; feature mq or rss
+  uint16_t mtu{};  // Largest IP packet in bytes, never changes; feature mtu
+  uint32_t speed{};  // Mb/s or net_speed_unknown; feature speed_duplex
+  NetDuplex duplex{};  // Feature speed_duplex
+  uint8_t rss_max_key_size{};  // Longest hash key in bytes; feature rss or hash_report
   uint16_t rss_max_indirection_table_length{};  // Most table entries; feature rss
-  uint32_t supported_hash_types{};              // Feature rss or hash_report; flags: NetHashTypes
+  uint32_t supported_hash_types{};  // Feature rss or hash_report; flags: NetHashTypes
   uint32_t supported_tunnel_types{};  // Feature hash_tunnel; flags: NetHashTunnelTypes [vireo profile; else reserved]
 
   static constexpr NetConfig Decode(const uint8_t* bytes) {
@@ -2582,8 +2458,8 @@ struct NetConfig {
   friend constexpr bool operator==(const NetConfig&, const NetConfig&) = default;
 };
 
-// Precedes every packet in transmit and receive buffers; a packet's second and later receive buffers have none.
-// [virtio 1.3, 5.1.6; linux/virtio_net.h (virtio_net_hdr_v1)] (net.toml) Little-endian, 12 bytes.
+// Precedes every packet in transmit and receive buffers; a packet's second and later receive buffers have none. [virtio 1.3, 5.1.6; linux/virtio_net.h (virtio_net_hdr_v1)] (net.toml)
+// Little-endian, 12 bytes.
 struct NetHdr {
   static constexpr size_t kBytes = 12;
   static constexpr size_t kFlagsOffset = 0;
@@ -2592,16 +2468,16 @@ struct NetHdr {
   static constexpr size_t kCsumStartOffset = 6;
   static constexpr size_t kCsumOffsetOffset = 8;
   static constexpr size_t kNumBuffersOffset = 10;
-  uint8_t flags{};             // Checksum state; flags: NetHdrFlags
-  NetHdrGso gso_type{};        // Segmentation; the standard's gso_type is this whole byte
+  uint8_t flags{};  // Checksum state; flags: NetHdrFlags
+  NetHdrGso gso_type{};  // Segmentation; the standard's gso_type is this whole byte
   bool gso_udp_tunnel_ipv4{};  // gso_type 0x20: inside a UDP tunnel over IPv4
   bool gso_udp_tunnel_ipv6{};  // gso_type 0x40: inside a UDP tunnel over IPv6
-  bool gso_ecn{};              // gso_type 0x80: the TCP packet has ECN set; features *_ecn
-  uint16_t hdr_len{};          // Bytes of all headers; exact with guest_hdrlen and segmentation, else a hint
-  uint16_t gso_size{};         // Payload bytes of each segment; not 0 if gso_type is not none
-  uint16_t csum_start{};       // First byte to sum; with rsc_info, segments merged
-  uint16_t csum_offset{};      // From csum_start to the checksum; with rsc_info, duplicate ACKs merged
-  uint16_t num_buffers{};      // Received: buffers used, 1 without mrg_rxbuf. Sent: 0
+  bool gso_ecn{};  // gso_type 0x80: the TCP packet has ECN set; features *_ecn
+  uint16_t hdr_len{};  // Bytes of all headers; exact with guest_hdrlen and segmentation, else a hint
+  uint16_t gso_size{};  // Payload bytes of each segment; not 0 if gso_type is not none
+  uint16_t csum_start{};  // First byte to sum; with rsc_info, segments merged
+  uint16_t csum_offset{};  // From csum_start to the checksum; with rsc_info, duplicate ACKs merged
+  uint16_t num_buffers{};  // Received: buffers used, 1 without mrg_rxbuf. Sent: 0
 
   static constexpr NetHdr Decode(const uint8_t* bytes) {
     NetHdr result;
@@ -2647,16 +2523,16 @@ struct NetHdr {
   friend constexpr bool operator==(const NetHdr&, const NetHdr&) = default;
 };
 
-// Packet header if hash_report was accepted, in both directions. [virtio 1.3, 5.1.6; linux/virtio_net.h
-// (virtio_net_hdr_v1_hash)] (net.toml) Little-endian, 20 bytes.
+// Packet header if hash_report was accepted, in both directions. [virtio 1.3, 5.1.6; linux/virtio_net.h (virtio_net_hdr_v1_hash)] (net.toml)
+// Little-endian, 20 bytes.
 struct NetHdrHash {
   static constexpr size_t kBytes = 20;
   static constexpr size_t kHdrOffset = 0;
   static constexpr size_t kHashValueOffset = 12;
   static constexpr size_t kHashReportOffset = 16;
   static constexpr size_t kPaddingReservedOffset = 18;
-  NetHdr hdr{};                 // As without hash
-  uint32_t hash_value{};        // Toeplitz hash of a received packet
+  NetHdr hdr{};  // As without hash
+  uint32_t hash_value{};  // Toeplitz hash of a received packet
   NetHashReport hash_report{};  // Input of the hash
   uint16_t padding_reserved{};  // 0
 
@@ -2686,14 +2562,14 @@ struct NetHdrHash {
   friend constexpr bool operator==(const NetHdrHash&, const NetHdrHash&) = default;
 };
 
-// Packet header if *_udp_tunnel_gso was accepted; the hash fields keep their place even without hash_report.
-// [virtio 1.4, 5.1.6; linux/virtio_net.h 7.2 (virtio_net_hdr_v1_hash_tunnel)] (net.toml) Little-endian, 24 bytes.
+// Packet header if *_udp_tunnel_gso was accepted; the hash fields keep their place even without hash_report. [virtio 1.4, 5.1.6; linux/virtio_net.h 7.2 (virtio_net_hdr_v1_hash_tunnel)] (net.toml)
+// Little-endian, 24 bytes.
 struct NetHdrHashTunnel {
   static constexpr size_t kBytes = 24;
   static constexpr size_t kHashHdrOffset = 0;
   static constexpr size_t kOuterThOffsetOffset = 20;
   static constexpr size_t kInnerNhOffsetOffset = 22;
-  NetHdrHash hash_hdr{};       // csum_start refers to the inner transport header
+  NetHdrHash hash_hdr{};  // csum_start refers to the inner transport header
   uint16_t outer_th_offset{};  // Bytes from the packet's start to the outer UDP header
   uint16_t inner_nh_offset{};  // Bytes from the packet's start to the inner IP header
 
@@ -2720,23 +2596,22 @@ struct NetHdrHashTunnel {
   friend constexpr bool operator==(const NetHdrHashTunnel&, const NetHdrHashTunnel&) = default;
 };
 
-// Packet header if out_net_header was accepted. [virtio 1.4, 5.1.6; Linux patch series of 2025-10-08 (in no released
-// header)] (net.toml) Little-endian, 32 bytes.
+// Packet header if out_net_header was accepted. [virtio 1.4, 5.1.6; Linux patch series of 2025-10-08 (in no released header)] (net.toml)
+// Little-endian, 32 bytes.
 struct NetHdrHashTunnelOutNetHdr {
   static constexpr size_t kBytes = 32;
   static constexpr size_t kTnlHdrOffset = 0;
   static constexpr size_t kOuterNhOffsetOffset = 24;
   static constexpr size_t kPaddingReserved2Offset = 26;
-  NetHdrHashTunnel tnl_hdr{};       // As without this feature
-  uint16_t outer_nh_offset{};       // Bytes from the packet's start to the outer IP header
+  NetHdrHashTunnel tnl_hdr{};  // As without this feature
+  uint16_t outer_nh_offset{};  // Bytes from the packet's start to the outer IP header
   uint8_t padding_reserved_2[6]{};  // 0; with ipsec a resource number and type
 
   static constexpr NetHdrHashTunnelOutNetHdr Decode(const uint8_t* bytes) {
     NetHdrHashTunnelOutNetHdr result;
     result.tnl_hdr = NetHdrHashTunnel::Decode(bytes + 0);
     result.outer_nh_offset = static_cast<uint16_t>(detail::GetLittle<192, 16>(bytes));
-    for (size_t i = 0; i < 6; ++i)
-      result.padding_reserved_2[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 26 + i * 1));
+    for (size_t i = 0; i < 6; ++i) result.padding_reserved_2[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 26 + i * 1));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -2755,14 +2630,14 @@ struct NetHdrHashTunnelOutNetHdr {
   friend constexpr bool operator==(const NetHdrHashTunnelOutNetHdr&, const NetHdrHashTunnelOutNetHdr&) = default;
 };
 
-// Head of every command: header, request, then the part that the device writes: ack (net_ctrl_ack), response.
-// [virtio 1.3, 5.1.6.5; linux/virtio_net.h] (net.toml) Little-endian, 2 bytes.
+// Head of every command: header, request, then the part that the device writes: ack (net_ctrl_ack), response. [virtio 1.3, 5.1.6.5; linux/virtio_net.h] (net.toml)
+// Little-endian, 2 bytes.
 struct NetCtrlHdr {
   static constexpr size_t kBytes = 2;
   static constexpr size_t kCtrlClassOffset = 0;
   static constexpr size_t kCommandOffset = 1;
   NetCtrlClass ctrl_class{};  // Class; `class` in the standard, a C++ keyword
-  uint8_t command{};          // Command of the class: net_ctrl_<class>_cmd
+  uint8_t command{};  // Command of the class: net_ctrl_<class>_cmd
 
   static constexpr NetCtrlHdr Decode(const uint8_t* bytes) {
     NetCtrlHdr result;
@@ -2852,8 +2727,8 @@ struct NetCtrlMacAddr {
   friend constexpr bool operator==(const NetCtrlMacAddr&, const NetCtrlMacAddr&) = default;
 };
 
-// Address table. mac_table_set has two of them, one directly after the other: unicast, then multicast.
-// [virtio 1.3, 5.1.6.5.2; linux/virtio_net.h] (net.toml) Little-endian, 4 bytes. Followed by macs[]: NetCtrlMacAddr.
+// Address table. mac_table_set has two of them, one directly after the other: unicast, then multicast. [virtio 1.3, 5.1.6.5.2; linux/virtio_net.h] (net.toml)
+// Little-endian, 4 bytes. Followed by macs[]: NetCtrlMacAddr.
 struct NetCtrlMac {
   static constexpr size_t kBytes = 4;
   static constexpr size_t kEntriesOffset = 0;
@@ -2959,7 +2834,7 @@ struct NetCtrlMqPairsSet {
 struct RssRqId {
   static constexpr size_t kBytes = 2;
   uint16_t vq_index_1_16{};  // Queue index / 2, which is the pair's number from 0
-  bool reserved{};           // 0
+  bool reserved{};  // 0
 
   static constexpr RssRqId Decode(const uint8_t* bytes) {
     RssRqId result;
@@ -2991,17 +2866,16 @@ struct RssRqId {
   friend constexpr bool operator==(const RssRqId&, const RssRqId&) = default;
 };
 
-// Request of mq_rss_config, first part; net_rss_config_trailer follows the table. [virtio 1.3, 5.1.6.5.7.1;
-// linux/virtio_net.h (virtio_net_rss_config_hdr)] (net.toml) Little-endian, 8 bytes. Followed by indirection_table[]:
-// RssRqId.
+// Request of mq_rss_config, first part; net_rss_config_trailer follows the table. [virtio 1.3, 5.1.6.5.7.1; linux/virtio_net.h (virtio_net_rss_config_hdr)] (net.toml)
+// Little-endian, 8 bytes. Followed by indirection_table[]: RssRqId.
 struct NetRssConfigHdr {
   static constexpr size_t kBytes = 8;
   static constexpr size_t kHashTypesOffset = 0;
   static constexpr size_t kIndirectionTableMaskOffset = 4;
   static constexpr size_t kUnclassifiedQueueOffset = 6;
-  uint32_t hash_types{};              // Packets to hash; within supported_hash_types; flags: NetHashTypes
+  uint32_t hash_types{};  // Packets to hash; within supported_hash_types; flags: NetHashTypes
   uint16_t indirection_table_mask{};  // Table entries - 1; entries are a power of 2 within the device's limit
-  RssRqId unclassified_queue{};       // Queue of packets without hash
+  RssRqId unclassified_queue{};  // Queue of packets without hash
 
   static constexpr NetRssConfigHdr Decode(const uint8_t* bytes) {
     NetRssConfigHdr result;
@@ -3036,13 +2910,13 @@ struct NetRssConfigHdr {
   friend constexpr bool operator==(const NetRssConfigHdr&, const NetRssConfigHdr&) = default;
 };
 
-// Request of mq_rss_config, second part: hash_key_length key bytes follow. [virtio 1.3, 5.1.6.5.7.1; linux/virtio_net.h
-// (virtio_net_rss_config_trailer)] (net.toml) Little-endian, 3 bytes. Followed by hash_key_data[]: 1-byte values.
+// Request of mq_rss_config, second part: hash_key_length key bytes follow. [virtio 1.3, 5.1.6.5.7.1; linux/virtio_net.h (virtio_net_rss_config_trailer)] (net.toml)
+// Little-endian, 3 bytes. Followed by hash_key_data[]: 1-byte values.
 struct NetRssConfigTrailer {
   static constexpr size_t kBytes = 3;
   static constexpr size_t kMaxTxVqOffset = 0;
   static constexpr size_t kHashKeyLengthOffset = 2;
-  uint16_t max_tx_vq{};       // Transmit queues that the driver may use: 1 to max_virtqueue_pairs
+  uint16_t max_tx_vq{};  // Transmit queues that the driver may use: 1 to max_virtqueue_pairs
   uint8_t hash_key_length{};  // Bytes; up to rss_max_key_size
 
   static constexpr NetRssConfigTrailer Decode(const uint8_t* bytes) {
@@ -3065,22 +2939,20 @@ struct NetRssConfigTrailer {
   friend constexpr bool operator==(const NetRssConfigTrailer&, const NetRssConfigTrailer&) = default;
 };
 
-// Request of mq_hash_config: hash_key_length key bytes follow. Has the shape of an RSS configuration with one entry.
-// [virtio 1.3, 5.1.6.5.6.4; linux/virtio_net.h] (net.toml) Little-endian, 13 bytes. Followed by hash_key_data[]: 1-byte
-// values.
+// Request of mq_hash_config: hash_key_length key bytes follow. Has the shape of an RSS configuration with one entry. [virtio 1.3, 5.1.6.5.6.4; linux/virtio_net.h] (net.toml)
+// Little-endian, 13 bytes. Followed by hash_key_data[]: 1-byte values.
 struct NetHashConfig {
   static constexpr size_t kBytes = 13;
   static constexpr size_t kHashTypesOffset = 0;
   static constexpr size_t kHashKeyLengthOffset = 12;
-  uint32_t hash_types{};      // Packets to hash; none after reset; flags: NetHashTypes
-  uint16_t reserved[4]{};     // 0
+  uint32_t hash_types{};  // Packets to hash; none after reset; flags: NetHashTypes
+  uint16_t reserved[4]{};  // 0
   uint8_t hash_key_length{};  // Bytes; up to rss_max_key_size
 
   static constexpr NetHashConfig Decode(const uint8_t* bytes) {
     NetHashConfig result;
     result.hash_types = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
-    for (size_t i = 0; i < 4; ++i)
-      result.reserved[i] = static_cast<uint16_t>(detail::GetLittle<0, 16>(bytes + 4 + i * 2));
+    for (size_t i = 0; i < 4; ++i) result.reserved[i] = static_cast<uint16_t>(detail::GetLittle<0, 16>(bytes + 4 + i * 2));
     result.hash_key_length = static_cast<uint8_t>(detail::GetLittle<96, 8>(bytes));
     return result;
   }
@@ -3134,14 +3006,14 @@ struct NetCtrlGuestOffloads {
   friend constexpr bool operator==(const NetCtrlGuestOffloads&, const NetCtrlGuestOffloads&) = default;
 };
 
-// Interrupt after this many packets or this time since the first one, whichever comes first; 0 in either: after every
-// packet. [virtio 1.3, 5.1.6.5.9; linux/virtio_net.h] (net.toml) Little-endian, 8 bytes.
+// Interrupt after this many packets or this time since the first one, whichever comes first; 0 in either: after every packet. [virtio 1.3, 5.1.6.5.9; linux/virtio_net.h] (net.toml)
+// Little-endian, 8 bytes.
 struct NetCtrlCoal {
   static constexpr size_t kBytes = 8;
   static constexpr size_t kMaxPacketsOffset = 0;
   static constexpr size_t kMaxUsecsOffset = 4;
   uint32_t max_packets{};  // Packets
-  uint32_t max_usecs{};    // Microseconds
+  uint32_t max_usecs{};  // Microseconds
 
   static constexpr NetCtrlCoal Decode(const uint8_t* bytes) {
     NetCtrlCoal result;
@@ -3181,7 +3053,7 @@ struct NetCtrlCoalVq {
   static constexpr size_t kCoalOffset = 4;
   uint16_t vq_index{};  // Index of an enabled transmit or receive queue (Linux: vqn)
   uint16_t reserved{};  // Ignored
-  NetCtrlCoal coal{};   // Setting
+  NetCtrlCoal coal{};  // Setting
 
   static constexpr NetCtrlCoalVq Decode(const uint8_t* bytes) {
     NetCtrlCoalVq result;
@@ -3206,8 +3078,8 @@ struct NetCtrlCoalVq {
   friend constexpr bool operator==(const NetCtrlCoalVq&, const NetCtrlCoalVq&) = default;
 };
 
-// Device-readable part of notf_coal_vq_get: net_ctrl_coal_vq without coal, which the device writes.
-// [virtio 1.3, 5.1.6.5.9] (net.toml) Little-endian, 4 bytes.
+// Device-readable part of notf_coal_vq_get: net_ctrl_coal_vq without coal, which the device writes. [virtio 1.3, 5.1.6.5.9] (net.toml)
+// Little-endian, 4 bytes.
 struct NetCtrlCoalVqGet {
   static constexpr size_t kBytes = 4;
   static constexpr size_t kVqIndexOffset = 0;
@@ -3312,8 +3184,8 @@ struct NetRssCtxCap {
   friend constexpr bool operator==(const NetRssCtxCap&, const NetRssCtxCap&) = default;
 };
 
-// Request of add and mod; net_rss_config_trailer follows the table. [virtio 1.4, 5.1.6.5, RSS Context
-// (virtnet_rss_ctx_add_modify)] (net.toml) Little-endian, 16 bytes. Followed by indirection_table[]: RssRqId.
+// Request of add and mod; net_rss_config_trailer follows the table. [virtio 1.4, 5.1.6.5, RSS Context (virtnet_rss_ctx_add_modify)] (net.toml)
+// Little-endian, 16 bytes. Followed by indirection_table[]: RssRqId.
 struct NetRssCtxAddModify {
   static constexpr size_t kBytes = 16;
   static constexpr size_t kRssCtxIdOffset = 0;
@@ -3325,8 +3197,7 @@ struct NetRssCtxAddModify {
   static constexpr NetRssCtxAddModify Decode(const uint8_t* bytes) {
     NetRssCtxAddModify result;
     result.rss_ctx_id = static_cast<uint16_t>(detail::GetLittle<0, 16>(bytes));
-    for (size_t i = 0; i < 6; ++i)
-      result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 2 + i * 1));
+    for (size_t i = 0; i < 6; ++i) result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 2 + i * 1));
     result.rss = NetRssConfigHdr::Decode(bytes + 8);
     return result;
   }
@@ -3414,21 +3285,20 @@ struct NetStatsCapabilities {
   friend constexpr bool operator==(const NetStatsCapabilities&, const NetStatsCapabilities&) = default;
 };
 
-// Element of the request of get; one error refuses the whole command. [virtio 1.4, 5.1.6.5, Device Statistics;
-// linux/virtio_net.h] (net.toml) Little-endian, 16 bytes.
+// Element of the request of get; one error refuses the whole command. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h] (net.toml)
+// Little-endian, 16 bytes.
 struct NetCtrlQueueStats {
   static constexpr size_t kBytes = 16;
   static constexpr size_t kVqIndexOffset = 0;
   static constexpr size_t kTypesBitmapOffset = 8;
-  uint16_t vq_index{};      // Queue
-  uint16_t reserved[3]{};   // 0
+  uint16_t vq_index{};  // Queue
+  uint16_t reserved[3]{};  // 0
   uint64_t types_bitmap{};  // Requested kinds; each must apply to the queue; flags: NetStatsTypes
 
   static constexpr NetCtrlQueueStats Decode(const uint8_t* bytes) {
     NetCtrlQueueStats result;
     result.vq_index = static_cast<uint16_t>(detail::GetLittle<0, 16>(bytes));
-    for (size_t i = 0; i < 3; ++i)
-      result.reserved[i] = static_cast<uint16_t>(detail::GetLittle<0, 16>(bytes + 2 + i * 2));
+    for (size_t i = 0; i < 3; ++i) result.reserved[i] = static_cast<uint16_t>(detail::GetLittle<0, 16>(bytes + 2 + i * 2));
     result.types_bitmap = static_cast<uint64_t>(detail::GetLittle<64, 64>(bytes));
     return result;
   }
@@ -3456,10 +3326,10 @@ struct NetStatsReplyHdr {
   static constexpr size_t kVqIndexOffset = 2;
   static constexpr size_t kSizeOffset = 6;
   NetStatsReplyType stats_type{};  // Kind (in the standard `type`, a SystemVerilog keyword)
-  uint8_t reserved{};              // 0
-  uint16_t vq_index{};             // Queue
-  uint16_t reserved1{};            // 0
-  uint16_t size{};                 // Bytes of the entry, this header included
+  uint8_t reserved{};  // 0
+  uint16_t vq_index{};  // Queue
+  uint16_t reserved1{};  // 0
+  uint16_t size{};  // Bytes of the entry, this header included
 
   static constexpr NetStatsReplyHdr Decode(const uint8_t* bytes) {
     NetStatsReplyHdr result;
@@ -3509,7 +3379,7 @@ struct NetStatsCvq {
   static constexpr size_t kOkNumOffset = 16;
   NetStatsReplyHdr hdr{};  // Kind, queue, size
   uint64_t command_num{};  // Commands received, this one included
-  uint64_t ok_num{};       // Commands done with ok, this one included
+  uint64_t ok_num{};  // Commands done with ok, this one included
 
   static constexpr NetStatsCvq Decode(const uint8_t* bytes) {
     NetStatsCvq result;
@@ -3545,12 +3415,12 @@ struct NetStatsRxBasic {
   static constexpr size_t kRxInterruptsOffset = 32;
   static constexpr size_t kRxDropsOffset = 40;
   static constexpr size_t kRxDropOverrunsOffset = 48;
-  NetStatsReplyHdr hdr{};       // Kind, queue, size
+  NetStatsReplyHdr hdr{};  // Kind, queue, size
   uint64_t rx_notifications{};  // Doorbells
-  uint64_t rx_packets{};        // Packets delivered to the driver
-  uint64_t rx_bytes{};          // Their bytes
-  uint64_t rx_interrupts{};     // Interrupts
-  uint64_t rx_drops{};          // Packets dropped, for any reason
+  uint64_t rx_packets{};  // Packets delivered to the driver
+  uint64_t rx_bytes{};  // Their bytes
+  uint64_t rx_interrupts{};  // Interrupts
+  uint64_t rx_drops{};  // Packets dropped, for any reason
   uint64_t rx_drop_overruns{};  // Packets dropped for lack of buffers
 
   static constexpr NetStatsRxBasic Decode(const uint8_t* bytes) {
@@ -3599,12 +3469,12 @@ struct NetStatsTxBasic {
   static constexpr size_t kTxInterruptsOffset = 32;
   static constexpr size_t kTxDropsOffset = 40;
   static constexpr size_t kTxDropMalformedOffset = 48;
-  NetStatsReplyHdr hdr{};        // Kind, queue, size
-  uint64_t tx_notifications{};   // Doorbells
-  uint64_t tx_packets{};         // Packets sent on the wire
-  uint64_t tx_bytes{};           // Their bytes
-  uint64_t tx_interrupts{};      // Interrupts
-  uint64_t tx_drops{};           // Packets dropped, for any reason
+  NetStatsReplyHdr hdr{};  // Kind, queue, size
+  uint64_t tx_notifications{};  // Doorbells
+  uint64_t tx_packets{};  // Packets sent on the wire
+  uint64_t tx_bytes{};  // Their bytes
+  uint64_t tx_interrupts{};  // Interrupts
+  uint64_t tx_drops{};  // Packets dropped, for any reason
   uint64_t tx_drop_malformed{};  // Packets dropped for bad descriptors
 
   static constexpr NetStatsTxBasic Decode(const uint8_t* bytes) {
@@ -3651,11 +3521,11 @@ struct NetStatsRxCsum {
   static constexpr size_t kRxNeedsCsumOffset = 16;
   static constexpr size_t kRxCsumNoneOffset = 24;
   static constexpr size_t kRxCsumBadOffset = 32;
-  NetStatsReplyHdr hdr{};    // Kind, queue, size
+  NetStatsReplyHdr hdr{};  // Kind, queue, size
   uint64_t rx_csum_valid{};  // Packets with data_valid
   uint64_t rx_needs_csum{};  // Packets with needs_csum
-  uint64_t rx_csum_none{};   // Packets that are neither TCP nor UDP
-  uint64_t rx_csum_bad{};    // Packets with a wrong checksum
+  uint64_t rx_csum_none{};  // Packets that are neither TCP nor UDP
+  uint64_t rx_csum_bad{};  // Packets with a wrong checksum
 
   static constexpr NetStatsRxCsum Decode(const uint8_t* bytes) {
     NetStatsRxCsum result;
@@ -3693,8 +3563,8 @@ struct NetStatsTxCsum {
   static constexpr size_t kHdrOffset = 0;
   static constexpr size_t kTxCsumNoneOffset = 8;
   static constexpr size_t kTxNeedsCsumOffset = 16;
-  NetStatsReplyHdr hdr{};    // Kind, queue, size
-  uint64_t tx_csum_none{};   // Packets with complete checksums
+  NetStatsReplyHdr hdr{};  // Kind, queue, size
+  uint64_t tx_csum_none{};  // Packets with complete checksums
   uint64_t tx_needs_csum{};  // Packets whose checksum the device computed
 
   static constexpr NetStatsTxCsum Decode(const uint8_t* bytes) {
@@ -3720,8 +3590,8 @@ struct NetStatsTxCsum {
   friend constexpr bool operator==(const NetStatsTxCsum&, const NetStatsTxCsum&) = default;
 };
 
-// Merging statistics of a receive queue; bytes include headers. [virtio 1.4, 5.1.6.5, Device Statistics;
-// linux/virtio_net.h] (net.toml) Little-endian, 40 bytes.
+// Merging statistics of a receive queue; bytes include headers. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h] (net.toml)
+// Little-endian, 40 bytes.
 struct NetStatsRxGso {
   static constexpr size_t kBytes = 40;
   static constexpr size_t kHdrOffset = 0;
@@ -3729,11 +3599,11 @@ struct NetStatsRxGso {
   static constexpr size_t kRxGsoBytesOffset = 16;
   static constexpr size_t kRxGsoPacketsCoalescedOffset = 24;
   static constexpr size_t kRxGsoBytesCoalescedOffset = 32;
-  NetStatsReplyHdr hdr{};               // Kind, queue, size
-  uint64_t rx_gso_packets{};            // Merged packets received
-  uint64_t rx_gso_bytes{};              // Their bytes
+  NetStatsReplyHdr hdr{};  // Kind, queue, size
+  uint64_t rx_gso_packets{};  // Merged packets received
+  uint64_t rx_gso_bytes{};  // Their bytes
   uint64_t rx_gso_packets_coalesced{};  // Merged packets made by the device
-  uint64_t rx_gso_bytes_coalesced{};    // Their bytes
+  uint64_t rx_gso_bytes_coalesced{};  // Their bytes
 
   static constexpr NetStatsRxGso Decode(const uint8_t* bytes) {
     NetStatsRxGso result;
@@ -3775,13 +3645,13 @@ struct NetStatsTxGso {
   static constexpr size_t kTxGsoSegmentsBytesOffset = 32;
   static constexpr size_t kTxGsoPacketsNosegOffset = 40;
   static constexpr size_t kTxGsoBytesNosegOffset = 48;
-  NetStatsReplyHdr hdr{};            // Kind, queue, size
-  uint64_t tx_gso_packets{};         // Packets to segment
-  uint64_t tx_gso_bytes{};           // Their bytes
-  uint64_t tx_gso_segments{};        // Segments made of them
+  NetStatsReplyHdr hdr{};  // Kind, queue, size
+  uint64_t tx_gso_packets{};  // Packets to segment
+  uint64_t tx_gso_bytes{};  // Their bytes
+  uint64_t tx_gso_segments{};  // Segments made of them
   uint64_t tx_gso_segments_bytes{};  // Their bytes
-  uint64_t tx_gso_packets_noseg{};   // Packets that needed no segmentation after all
-  uint64_t tx_gso_bytes_noseg{};     // Their bytes
+  uint64_t tx_gso_packets_noseg{};  // Packets that needed no segmentation after all
+  uint64_t tx_gso_bytes_noseg{};  // Their bytes
 
   static constexpr NetStatsTxGso Decode(const uint8_t* bytes) {
     NetStatsTxGso result;
@@ -3818,16 +3688,16 @@ struct NetStatsTxGso {
   friend constexpr bool operator==(const NetStatsTxGso&, const NetStatsTxGso&) = default;
 };
 
-// Rate limit statistics of a receive queue. Linux: rx_ratelimit_packets, rx_ratelimit_bytes. [virtio 1.4, 5.1.6.5,
-// Device Statistics; linux/virtio_net.h] (net.toml) Little-endian, 24 bytes.
+// Rate limit statistics of a receive queue. Linux: rx_ratelimit_packets, rx_ratelimit_bytes. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h] (net.toml)
+// Little-endian, 24 bytes.
 struct NetStatsRxSpeed {
   static constexpr size_t kBytes = 24;
   static constexpr size_t kHdrOffset = 0;
   static constexpr size_t kRxPacketsAllowanceExceededOffset = 8;
   static constexpr size_t kRxBytesAllowanceExceededOffset = 16;
-  NetStatsReplyHdr hdr{};                    // Kind, queue, size
+  NetStatsReplyHdr hdr{};  // Kind, queue, size
   uint64_t rx_packets_allowance_exceeded{};  // Packets dropped above net_config.speed
-  uint64_t rx_bytes_allowance_exceeded{};    // Their bytes
+  uint64_t rx_bytes_allowance_exceeded{};  // Their bytes
 
   static constexpr NetStatsRxSpeed Decode(const uint8_t* bytes) {
     NetStatsRxSpeed result;
@@ -3852,16 +3722,16 @@ struct NetStatsRxSpeed {
   friend constexpr bool operator==(const NetStatsRxSpeed&, const NetStatsRxSpeed&) = default;
 };
 
-// Rate limit statistics of a transmit queue. Linux: tx_ratelimit_packets, tx_ratelimit_bytes. [virtio 1.4, 5.1.6.5,
-// Device Statistics; linux/virtio_net.h] (net.toml) Little-endian, 24 bytes.
+// Rate limit statistics of a transmit queue. Linux: tx_ratelimit_packets, tx_ratelimit_bytes. [virtio 1.4, 5.1.6.5, Device Statistics; linux/virtio_net.h] (net.toml)
+// Little-endian, 24 bytes.
 struct NetStatsTxSpeed {
   static constexpr size_t kBytes = 24;
   static constexpr size_t kHdrOffset = 0;
   static constexpr size_t kTxPacketsAllowanceExceededOffset = 8;
   static constexpr size_t kTxBytesAllowanceExceededOffset = 16;
-  NetStatsReplyHdr hdr{};                    // Kind, queue, size
+  NetStatsReplyHdr hdr{};  // Kind, queue, size
   uint64_t tx_packets_allowance_exceeded{};  // Packets dropped above net_config.speed
-  uint64_t tx_bytes_allowance_exceeded{};    // Their bytes
+  uint64_t tx_bytes_allowance_exceeded{};  // Their bytes
 
   static constexpr NetStatsTxSpeed Decode(const uint8_t* bytes) {
     NetStatsTxSpeed result;
@@ -3910,27 +3780,27 @@ struct PciHeader {
   static constexpr size_t kInterruptPinOffset = 61;
   static constexpr size_t kMinGntOffset = 62;
   static constexpr size_t kMaxLatOffset = 63;
-  uint16_t vendor_id{};                   // pci_vendor_id
-  uint16_t device_id{};                   // pci_device_id
-  uint16_t command{};                     // Read-write; 0 after reset; flags: PciCommand
-  uint16_t status{};                      // Error bits: write 1 to clear; flags: PciStatus
-  uint8_t revision_id{};                  // pci_revision_id
-  uint32_t class_code{};                  // pci_class_code; programming interface in the lowest byte
-  uint8_t cache_line_size{};              // Read-write, without effect on PCI Express
-  uint8_t latency_timer{};                // 0 on PCI Express
-  uint8_t header_type{};                  // Bits 6:0 layout, 0 here; bit 7 set if the device has several functions
-  uint8_t bist{};                         // Self test: 0, none
-  uint32_t base_address[6]{};             // BARs, pci_memory_bar; a 64-bit BAR takes two, low half first
-  uint32_t cardbus_cis_pointer{};         // 0 on PCI Express
-  uint16_t subsystem_vendor_id{};         // pci_subsystem_vendor_id
-  uint16_t subsystem_id{};                // pci_subsystem_id
+  uint16_t vendor_id{};  // pci_vendor_id
+  uint16_t device_id{};  // pci_device_id
+  uint16_t command{};  // Read-write; 0 after reset; flags: PciCommand
+  uint16_t status{};  // Error bits: write 1 to clear; flags: PciStatus
+  uint8_t revision_id{};  // pci_revision_id
+  uint32_t class_code{};  // pci_class_code; programming interface in the lowest byte
+  uint8_t cache_line_size{};  // Read-write, without effect on PCI Express
+  uint8_t latency_timer{};  // 0 on PCI Express
+  uint8_t header_type{};  // Bits 6:0 layout, 0 here; bit 7 set if the device has several functions
+  uint8_t bist{};  // Self test: 0, none
+  uint32_t base_address[6]{};  // BARs, pci_memory_bar; a 64-bit BAR takes two, low half first
+  uint32_t cardbus_cis_pointer{};  // 0 on PCI Express
+  uint16_t subsystem_vendor_id{};  // pci_subsystem_vendor_id
+  uint16_t subsystem_id{};  // pci_subsystem_id
   uint32_t expansion_rom_base_address{};  // 0: no ROM
-  uint8_t capabilities_pointer{};         // Offset of the first capability
-  uint8_t reserved[7]{};                  // 0
-  uint8_t interrupt_line{};               // Read-write scratch for system software
-  uint8_t interrupt_pin{};                // 0 no INTx, 1 INTA
-  uint8_t min_gnt{};                      // 0 on PCI Express
-  uint8_t max_lat{};                      // 0 on PCI Express
+  uint8_t capabilities_pointer{};  // Offset of the first capability
+  uint8_t reserved[7]{};  // 0
+  uint8_t interrupt_line{};  // Read-write scratch for system software
+  uint8_t interrupt_pin{};  // 0 no INTx, 1 INTA
+  uint8_t min_gnt{};  // 0 on PCI Express
+  uint8_t max_lat{};  // 0 on PCI Express
 
   static constexpr PciHeader Decode(const uint8_t* bytes) {
     PciHeader result;
@@ -3944,15 +3814,13 @@ struct PciHeader {
     result.latency_timer = static_cast<uint8_t>(detail::GetLittle<104, 8>(bytes));
     result.header_type = static_cast<uint8_t>(detail::GetLittle<112, 8>(bytes));
     result.bist = static_cast<uint8_t>(detail::GetLittle<120, 8>(bytes));
-    for (size_t i = 0; i < 6; ++i)
-      result.base_address[i] = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes + 16 + i * 4));
+    for (size_t i = 0; i < 6; ++i) result.base_address[i] = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes + 16 + i * 4));
     result.cardbus_cis_pointer = static_cast<uint32_t>(detail::GetLittle<320, 32>(bytes));
     result.subsystem_vendor_id = static_cast<uint16_t>(detail::GetLittle<352, 16>(bytes));
     result.subsystem_id = static_cast<uint16_t>(detail::GetLittle<368, 16>(bytes));
     result.expansion_rom_base_address = static_cast<uint32_t>(detail::GetLittle<384, 32>(bytes));
     result.capabilities_pointer = static_cast<uint8_t>(detail::GetLittle<416, 8>(bytes));
-    for (size_t i = 0; i < 7; ++i)
-      result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 53 + i * 1));
+    for (size_t i = 0; i < 7; ++i) result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 53 + i * 1));
     result.interrupt_line = static_cast<uint8_t>(detail::GetLittle<480, 8>(bytes));
     result.interrupt_pin = static_cast<uint8_t>(detail::GetLittle<488, 8>(bytes));
     result.min_gnt = static_cast<uint8_t>(detail::GetLittle<496, 8>(bytes));
@@ -4011,14 +3879,14 @@ struct PciHeader {
   friend constexpr bool operator==(const PciHeader&, const PciHeader&) = default;
 };
 
-// Low half of a memory BAR register. The address bits below the BAR's size read 0, so that software can determine the
-// size. [PCIe 5.0, 7.5.1.2.1] (pci.toml) Little-endian, 4 bytes.
+// Low half of a memory BAR register. The address bits below the BAR's size read 0, so that software can determine the size. [PCIe 5.0, 7.5.1.2.1] (pci.toml)
+// Little-endian, 4 bytes.
 struct PciMemoryBar {
   static constexpr size_t kBytes = 4;
-  bool io_space{};                 // 0: memory
+  bool io_space{};  // 0: memory
   PciBarMemoryType memory_type{};  // Address width
-  bool prefetchable{};             // Reads have no side effects and writes may merge
-  uint32_t base_address{};         // Bits 31:4 of the address
+  bool prefetchable{};  // Reads have no side effects and writes may merge
+  uint32_t base_address{};  // Bits 31:4 of the address
 
   static constexpr PciMemoryBar Decode(const uint8_t* bytes) {
     PciMemoryBar result;
@@ -4063,7 +3931,7 @@ struct PciCapability {
   static constexpr size_t kCapIdOffset = 0;
   static constexpr size_t kCapNextOffset = 1;
   PciCapabilityId cap_id{};  // Capability identifier
-  uint8_t cap_next{};        // Offset of the next capability; 0 ends the list
+  uint8_t cap_next{};  // Offset of the next capability; 0 ends the list
 
   static constexpr PciCapability Decode(const uint8_t* bytes) {
     PciCapability result;
@@ -4101,8 +3969,8 @@ struct PcieExtendedCapability {
   static constexpr size_t kBytes = 4;
   static constexpr size_t kCapIdOffset = 0;
   PcieExtendedCapabilityId cap_id{};  // Capability identifier
-  uint8_t version{};                  // Of the capability's layout
-  uint16_t cap_next{};                // Offset of the next one; 0 ends the list
+  uint8_t version{};  // Of the capability's layout
+  uint16_t cap_next{};  // Offset of the next one; 0 ends the list
 
   static constexpr PcieExtendedCapability Decode(const uint8_t* bytes) {
     PcieExtendedCapability result;
@@ -4137,34 +4005,34 @@ struct PcieExtendedCapability {
   friend constexpr bool operator==(const PcieExtendedCapability&, const PcieExtendedCapability&) = default;
 };
 
-// Power management: mandatory in PCI Express. Vireo has D0 and D3hot; leaving D3hot resets nothing. [PCI Express
-// Base 5.0, 7.5.2] (pci.toml) Little-endian, 8 bytes.
+// Power management: mandatory in PCI Express. Vireo has D0 and D3hot; leaving D3hot resets nothing. [PCI Express Base 5.0, 7.5.2] (pci.toml)
+// Little-endian, 8 bytes.
 struct PciPmCap {
   static constexpr size_t kBytes = 8;
   static constexpr size_t kCapabilityIdOffset = 0;
   static constexpr size_t kNextOffset = 1;
   static constexpr size_t kBridgeExtensionsOffset = 6;
   static constexpr size_t kDataOffset = 7;
-  PciCapabilityId capability_id{};        // power_management
-  uint8_t next{};                         // Configuration offset of the next capability; 0: none
-  uint8_t pm_version{};                   // 3
-  bool pme_clock{};                       // 0
-  bool immediate_readiness{};             // 1: ready at once after D3hot to D0
+  PciCapabilityId capability_id{};  // power_management
+  uint8_t next{};  // Configuration offset of the next capability; 0: none
+  uint8_t pm_version{};  // 3
+  bool pme_clock{};  // 0
+  bool immediate_readiness{};  // 1: ready at once after D3hot to D0
   bool device_specific_initialization{};  // 0
-  uint8_t aux_current{};                  // 0
-  bool d1_support{};                      // 0
-  bool d2_support{};                      // 0
-  uint8_t pme_support{};                  // 0
-  uint8_t power_state{};                  // 0: D0, 3: D3hot
-  bool reserved{};                        // 0
-  bool no_soft_reset{};                   // 1: state survives D3hot
-  uint8_t reserved1{};                    // 0
-  bool pme_enable{};                      // 0
-  uint8_t data_select{};                  // 0
-  uint8_t data_scale{};                   // 0
-  bool pme_status{};                      // 0
-  uint8_t bridge_extensions{};            // 0
-  uint8_t data{};                         // 0
+  uint8_t aux_current{};  // 0
+  bool d1_support{};  // 0
+  bool d2_support{};  // 0
+  uint8_t pme_support{};  // 0
+  uint8_t power_state{};  // 0: D0, 3: D3hot
+  bool reserved{};  // 0
+  bool no_soft_reset{};  // 1: state survives D3hot
+  uint8_t reserved1{};  // 0
+  bool pme_enable{};  // 0
+  uint8_t data_select{};  // 0
+  uint8_t data_scale{};  // 0
+  bool pme_status{};  // 0
+  uint8_t bridge_extensions{};  // 0
+  uint8_t data{};  // 0
 
   static constexpr PciPmCap Decode(const uint8_t* bytes) {
     PciPmCap result;
@@ -4250,8 +4118,8 @@ struct PciPmCap {
   friend constexpr bool operator==(const PciPmCap&, const PciPmCap&) = default;
 };
 
-// PCI Express capability, version 2. Slot and root registers read 0 in an endpoint. [PCIe 5.0, 7.5.3; linux/pci_regs.h]
-// (pci.toml) Little-endian, 60 bytes.
+// PCI Express capability, version 2. Slot and root registers read 0 in an endpoint. [PCIe 5.0, 7.5.3; linux/pci_regs.h] (pci.toml)
+// Little-endian, 60 bytes.
 struct PcieCap {
   static constexpr size_t kBytes = 60;
   static constexpr size_t kCapIdOffset = 0;
@@ -4273,79 +4141,79 @@ struct PcieCap {
   static constexpr size_t kSlotCapabilities2Offset = 52;
   static constexpr size_t kSlotControl2Offset = 56;
   static constexpr size_t kSlotStatus2Offset = 58;
-  PciCapabilityId cap_id{};               // pci_express
-  uint8_t cap_next{};                     // Offset of the next capability
-  uint8_t version{};                      // 2
-  PciePortType port_type{};               // endpoint
-  bool slot_implemented{};                // 0
-  uint8_t interrupt_message_number{};     // 0
-  uint8_t reserved{};                     // 0
+  PciCapabilityId cap_id{};  // pci_express
+  uint8_t cap_next{};  // Offset of the next capability
+  uint8_t version{};  // 2
+  PciePortType port_type{};  // endpoint
+  bool slot_implemented{};  // 0
+  uint8_t interrupt_message_number{};  // 0
+  uint8_t reserved{};  // 0
   PcieSize max_payload_size_supported{};  // Largest payload that the device can receive
   uint8_t phantom_functions_supported{};  // 0
-  bool extended_tag_supported{};          // 8-bit tags
-  uint8_t l0s_acceptable_latency{};       // Encoded time
-  uint8_t l1_acceptable_latency{};        // Encoded time
-  uint8_t reserved1{};                    // 0
-  bool role_based_error_reporting{};      // 1
-  uint8_t reserved2{};                    // 0
-  uint8_t slot_power_limit_value{};       // Set by a message from the slot
-  uint8_t slot_power_limit_scale{};       // Set by a message from the slot
-  bool function_level_reset_capable{};    // initiate_function_level_reset works
-  uint8_t reserved3{};                    // 0
-  bool correctable_error_reporting{};     // Enable
-  bool non_fatal_error_reporting{};       // Enable
-  bool fatal_error_reporting{};           // Enable
-  bool unsupported_request_reporting{};   // Enable
-  bool relaxed_ordering{};                // Enable
-  PcieSize max_payload_size{};            // Largest payload that the device may send
-  bool extended_tag{};                    // Enable 8-bit tags
-  bool phantom_functions{};               // Enable
-  bool aux_power_pm{};                    // Enable
-  bool no_snoop{};                        // Enable
-  PcieSize max_read_request_size{};       // Largest DMA read that the device may request
-  bool initiate_function_level_reset{};   // Write 1 to reset the function; reads 0
-  bool correctable_error_detected{};      // Write 1 to clear
-  bool non_fatal_error_detected{};        // Write 1 to clear
-  bool fatal_error_detected{};            // Write 1 to clear
-  bool unsupported_request_detected{};    // Write 1 to clear
-  bool aux_power_detected{};              // 0
-  bool transactions_pending{};            // DMA reads are waiting for their completions
-  uint16_t reserved4{};                   // 0
-  PcieLinkSpeed max_link_speed{};         // Fastest speed of the port
-  uint8_t max_link_width{};               // Lanes: 1, 2, 4, 8, 16
-  uint8_t aspm_support{};                 // Bit 0 L0s, bit 1 L1
-  uint8_t l0s_exit_latency{};             // Encoded time
-  uint8_t l1_exit_latency{};              // Encoded time
-  bool clock_power_management{};          // 0
-  bool surprise_down_error_reporting{};   // 0
-  bool link_active_reporting{};           // 0
-  bool link_bandwidth_notification{};     // 0
-  uint8_t reserved5{};                    // 0
-  uint8_t port_number{};                  // 0
-  uint16_t link_control{};                // Power management, retraining; without effect on the model
-  PcieLinkSpeed link_speed{};             // Speed in use
-  uint8_t link_width{};                   // Lanes in use
-  bool reserved6{};                       // 0
-  bool link_training{};                   // 0 in an endpoint
-  bool slot_clock_configuration{};        // The reference clock is the slot's
-  bool link_active{};                     // 0 unless link_active_reporting
-  bool link_bandwidth_management{};       // 0 in an endpoint
-  bool link_autonomous_bandwidth{};       // 0 in an endpoint
-  uint32_t slot_capabilities{};           // 0 in an endpoint
-  uint16_t slot_control{};                // 0 in an endpoint
-  uint16_t slot_status{};                 // 0 in an endpoint
-  uint16_t root_control{};                // 0 in an endpoint
-  uint16_t root_capabilities{};           // 0 in an endpoint
-  uint32_t root_status{};                 // 0 in an endpoint
-  uint32_t device_capabilities2{};        // 0: no optional feature
-  uint16_t device_control2{};             // Bits 3:0 completion timeout, bit 4 disables it
-  uint16_t device_status2{};              // 0
-  uint32_t link_capabilities2{};          // Bits 7:1 are the speeds that the port supports, bit 1 is gen1
-  uint16_t link_control2{};               // Bits 3:0 target speed (pcie_link_speed)
-  uint16_t link_status2{};                // 0
-  uint32_t slot_capabilities2{};          // 0 in an endpoint
-  uint16_t slot_control2{};               // 0 in an endpoint
-  uint16_t slot_status2{};                // 0 in an endpoint
+  bool extended_tag_supported{};  // 8-bit tags
+  uint8_t l0s_acceptable_latency{};  // Encoded time
+  uint8_t l1_acceptable_latency{};  // Encoded time
+  uint8_t reserved1{};  // 0
+  bool role_based_error_reporting{};  // 1
+  uint8_t reserved2{};  // 0
+  uint8_t slot_power_limit_value{};  // Set by a message from the slot
+  uint8_t slot_power_limit_scale{};  // Set by a message from the slot
+  bool function_level_reset_capable{};  // initiate_function_level_reset works
+  uint8_t reserved3{};  // 0
+  bool correctable_error_reporting{};  // Enable
+  bool non_fatal_error_reporting{};  // Enable
+  bool fatal_error_reporting{};  // Enable
+  bool unsupported_request_reporting{};  // Enable
+  bool relaxed_ordering{};  // Enable
+  PcieSize max_payload_size{};  // Largest payload that the device may send
+  bool extended_tag{};  // Enable 8-bit tags
+  bool phantom_functions{};  // Enable
+  bool aux_power_pm{};  // Enable
+  bool no_snoop{};  // Enable
+  PcieSize max_read_request_size{};  // Largest DMA read that the device may request
+  bool initiate_function_level_reset{};  // Write 1 to reset the function; reads 0
+  bool correctable_error_detected{};  // Write 1 to clear
+  bool non_fatal_error_detected{};  // Write 1 to clear
+  bool fatal_error_detected{};  // Write 1 to clear
+  bool unsupported_request_detected{};  // Write 1 to clear
+  bool aux_power_detected{};  // 0
+  bool transactions_pending{};  // DMA reads are waiting for their completions
+  uint16_t reserved4{};  // 0
+  PcieLinkSpeed max_link_speed{};  // Fastest speed of the port
+  uint8_t max_link_width{};  // Lanes: 1, 2, 4, 8, 16
+  uint8_t aspm_support{};  // Bit 0 L0s, bit 1 L1
+  uint8_t l0s_exit_latency{};  // Encoded time
+  uint8_t l1_exit_latency{};  // Encoded time
+  bool clock_power_management{};  // 0
+  bool surprise_down_error_reporting{};  // 0
+  bool link_active_reporting{};  // 0
+  bool link_bandwidth_notification{};  // 0
+  uint8_t reserved5{};  // 0
+  uint8_t port_number{};  // 0
+  uint16_t link_control{};  // Power management, retraining; without effect on the model
+  PcieLinkSpeed link_speed{};  // Speed in use
+  uint8_t link_width{};  // Lanes in use
+  bool reserved6{};  // 0
+  bool link_training{};  // 0 in an endpoint
+  bool slot_clock_configuration{};  // The reference clock is the slot's
+  bool link_active{};  // 0 unless link_active_reporting
+  bool link_bandwidth_management{};  // 0 in an endpoint
+  bool link_autonomous_bandwidth{};  // 0 in an endpoint
+  uint32_t slot_capabilities{};  // 0 in an endpoint
+  uint16_t slot_control{};  // 0 in an endpoint
+  uint16_t slot_status{};  // 0 in an endpoint
+  uint16_t root_control{};  // 0 in an endpoint
+  uint16_t root_capabilities{};  // 0 in an endpoint
+  uint32_t root_status{};  // 0 in an endpoint
+  uint32_t device_capabilities2{};  // 0: no optional feature
+  uint16_t device_control2{};  // Bits 3:0 completion timeout, bit 4 disables it
+  uint16_t device_status2{};  // 0
+  uint32_t link_capabilities2{};  // Bits 7:1 are the speeds that the port supports, bit 1 is gen1
+  uint16_t link_control2{};  // Bits 3:0 target speed (pcie_link_speed)
+  uint16_t link_status2{};  // 0
+  uint32_t slot_capabilities2{};  // 0 in an endpoint
+  uint16_t slot_control2{};  // 0 in an endpoint
+  uint16_t slot_status2{};  // 0 in an endpoint
 
   static constexpr PcieCap Decode(const uint8_t* bytes) {
     PcieCap result;
@@ -4587,15 +4455,15 @@ struct MsixCap {
   static constexpr size_t kCapIdOffset = 0;
   static constexpr size_t kCapNextOffset = 1;
   PciCapabilityId cap_id{};  // msix
-  uint8_t cap_next{};        // Offset of the next capability
-  uint16_t table_size{};     // Vectors minus 1; read-only
-  uint8_t reserved{};        // 0
-  bool function_mask{};      // 1 masks all vectors
-  bool msix_enable{};        // 1: interrupts are MSI-X messages, INTx is never sent
-  uint8_t table_bir{};       // bar_msix
-  uint32_t table_offset{};   // bar_msix_table in units of 8 bytes
-  uint8_t pba_bir{};         // bar_msix
-  uint32_t pba_offset{};     // bar_msix_pba in units of 8 bytes
+  uint8_t cap_next{};  // Offset of the next capability
+  uint16_t table_size{};  // Vectors minus 1; read-only
+  uint8_t reserved{};  // 0
+  bool function_mask{};  // 1 masks all vectors
+  bool msix_enable{};  // 1: interrupts are MSI-X messages, INTx is never sent
+  uint8_t table_bir{};  // bar_msix
+  uint32_t table_offset{};  // bar_msix_table in units of 8 bytes
+  uint8_t pba_bir{};  // bar_msix
+  uint32_t pba_offset{};  // bar_msix_pba in units of 8 bytes
 
   static constexpr MsixCap Decode(const uint8_t* bytes) {
     MsixCap result;
@@ -4641,18 +4509,18 @@ struct MsixCap {
   friend constexpr bool operator==(const MsixCap&, const MsixCap&) = default;
 };
 
-// One vector of the MSI-X table. A masked vector's message is kept in the pending bits and sent when the mask is
-// cleared. [PCIe 5.0, 7.7.2; linux/pci_regs.h] (pci.toml) Little-endian, 16 bytes.
+// One vector of the MSI-X table. A masked vector's message is kept in the pending bits and sent when the mask is cleared. [PCIe 5.0, 7.7.2; linux/pci_regs.h] (pci.toml)
+// Little-endian, 16 bytes.
 struct MsixTableEntry {
   static constexpr size_t kBytes = 16;
   static constexpr size_t kMessageAddressOffset = 0;
   static constexpr size_t kMessageUpperAddressOffset = 4;
   static constexpr size_t kMessageDataOffset = 8;
-  uint32_t message_address{};        // Address bits 31:0; bits 1:0 are 0
+  uint32_t message_address{};  // Address bits 31:0; bits 1:0 are 0
   uint32_t message_upper_address{};  // Address bits 63:32
-  uint32_t message_data{};           // Data to write, 4 bytes
-  bool mask{};                       // 1 after reset: no message is sent
-  uint32_t reserved{};               // 0; steering tags are not supported
+  uint32_t message_data{};  // Data to write, 4 bytes
+  bool mask{};  // 1 after reset: no message is sent
+  uint32_t reserved{};  // 0; steering tags are not supported
 
   static constexpr MsixTableEntry Decode(const uint8_t* bytes) {
     MsixTableEntry result;
@@ -4730,15 +4598,15 @@ struct VirtioPciCap {
   static constexpr size_t kPaddingOffset = 6;
   static constexpr size_t kOffsetOffset = 8;
   static constexpr size_t kLengthOffset = 12;
-  PciCapabilityId cap_vndr{};   // vendor_specific
-  uint8_t cap_next{};           // Offset of the next capability; 0 ends the list
-  uint8_t cap_len{};            // Bytes of the capability, including what follows this structure
+  PciCapabilityId cap_vndr{};  // vendor_specific
+  uint8_t cap_next{};  // Offset of the next capability; 0 ends the list
+  uint8_t cap_len{};  // Bytes of the capability, including what follows this structure
   VirtioPciCfgType cfg_type{};  // Which structure
-  uint8_t bar{};                // BAR register that maps it: 0 to 5
-  uint8_t id{};                 // Distinguishes several of one type; 0 here
-  uint8_t padding[2]{};         // 0
-  uint32_t offset{};            // Bytes from the start of the BAR
-  uint32_t length{};            // Bytes of the structure, padding included
+  uint8_t bar{};  // BAR register that maps it: 0 to 5
+  uint8_t id{};  // Distinguishes several of one type; 0 here
+  uint8_t padding[2]{};  // 0
+  uint32_t offset{};  // Bytes from the start of the BAR
+  uint32_t length{};  // Bytes of the structure, padding included
 
   static constexpr VirtioPciCap Decode(const uint8_t* bytes) {
     VirtioPciCap result;
@@ -4788,7 +4656,7 @@ struct VirtioPciCap64 {
   static constexpr size_t kCapOffset = 0;
   static constexpr size_t kOffsetHiOffset = 16;
   static constexpr size_t kLengthHiOffset = 20;
-  VirtioPciCap cap{};    // cap_len covers the two fields below
+  VirtioPciCap cap{};  // cap_len covers the two fields below
   uint32_t offset_hi{};  // Bits 63:32 of the offset
   uint32_t length_hi{};  // Bits 63:32 of the length
 
@@ -4815,13 +4683,13 @@ struct VirtioPciCap64 {
   friend constexpr bool operator==(const VirtioPciCap64&, const VirtioPciCap64&) = default;
 };
 
-// Location of the doorbells: that of a queue is at cap.offset + queue_notify_off * notify_off_multiplier.
-// [virtio 1.3, 4.1.4.4] (pci.toml) Little-endian, 20 bytes.
+// Location of the doorbells: that of a queue is at cap.offset + queue_notify_off * notify_off_multiplier. [virtio 1.3, 4.1.4.4] (pci.toml)
+// Little-endian, 20 bytes.
 struct VirtioPciNotifyCap {
   static constexpr size_t kBytes = 20;
   static constexpr size_t kCapOffset = 0;
   static constexpr size_t kNotifyOffMultiplierOffset = 16;
-  VirtioPciCap cap{};                // cfg_type notify_cfg
+  VirtioPciCap cap{};  // cfg_type notify_cfg
   uint32_t notify_off_multiplier{};  // Bytes: the constant notify_off_multiplier
 
   static constexpr VirtioPciNotifyCap Decode(const uint8_t* bytes) {
@@ -4844,20 +4712,19 @@ struct VirtioPciNotifyCap {
   friend constexpr bool operator==(const VirtioPciNotifyCap&, const VirtioPciNotifyCap&) = default;
 };
 
-// Window into the BARs: cap.bar, cap.offset and cap.length (1, 2 or 4; offset a multiple of it) are writable and choose
-// it. [virtio 1.3, 4.1.4.9] (pci.toml) Little-endian, 20 bytes.
+// Window into the BARs: cap.bar, cap.offset and cap.length (1, 2 or 4; offset a multiple of it) are writable and choose it. [virtio 1.3, 4.1.4.9] (pci.toml)
+// Little-endian, 20 bytes.
 struct VirtioPciCfgCap {
   static constexpr size_t kBytes = 20;
   static constexpr size_t kCapOffset = 0;
   static constexpr size_t kPciCfgDataOffset = 16;
-  VirtioPciCap cap{};         // cfg_type pci_cfg; bar, offset and length are read-write, 0 after reset
+  VirtioPciCap cap{};  // cfg_type pci_cfg; bar, offset and length are read-write, 0 after reset
   uint8_t pci_cfg_data[4]{};  // Reading or writing it reads or writes cap.length bytes of the BAR
 
   static constexpr VirtioPciCfgCap Decode(const uint8_t* bytes) {
     VirtioPciCfgCap result;
     result.cap = VirtioPciCap::Decode(bytes + 0);
-    for (size_t i = 0; i < 4; ++i)
-      result.pci_cfg_data[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 16 + i * 1));
+    for (size_t i = 0; i < 4; ++i) result.pci_cfg_data[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 16 + i * 1));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -4883,11 +4750,11 @@ struct VirtioPciVndrData {
   static constexpr size_t kCapLenOffset = 2;
   static constexpr size_t kCfgTypeOffset = 3;
   static constexpr size_t kVendorIdOffset = 4;
-  PciCapabilityId cap_vndr{};   // vendor_specific
-  uint8_t cap_next{};           // Offset of the next capability; 0 ends the list
-  uint8_t cap_len{};            // Bytes of the capability, data included
+  PciCapabilityId cap_vndr{};  // vendor_specific
+  uint8_t cap_next{};  // Offset of the next capability; 0 ends the list
+  uint8_t cap_len{};  // Bytes of the capability, data included
   VirtioPciCfgType cfg_type{};  // vendor_cfg
-  uint16_t vendor_id{};         // Vendor that defines the format of the data; never 0x1af4
+  uint16_t vendor_id{};  // Vendor that defines the format of the data; never 0x1af4
 
   static constexpr VirtioPciVndrData Decode(const uint8_t* bytes) {
     VirtioPciVndrData result;
@@ -4918,8 +4785,8 @@ struct VirtioPciVndrData {
   friend constexpr bool operator==(const VirtioPciVndrData&, const VirtioPciVndrData&) = default;
 };
 
-// Fields of the device configuration at net_config_rdma_offset; present if the device offers net_f_roce. [RFC v2,
-// Device configuration layout] (roce.toml) Little-endian, 8 bytes.
+// Fields of the device configuration at net_config_rdma_offset; present if the device offers net_f_roce. [RFC v2, Device configuration layout] (roce.toml)
+// Little-endian, 8 bytes.
 struct NetConfigRdma {
   static constexpr size_t kBytes = 8;
   static constexpr size_t kMaxRdmaQpsOffset = 0;
@@ -4977,24 +4844,24 @@ struct RdmaAckQueryDevice {
   static constexpr size_t kMaxAhOffset = 64;
   static constexpr size_t kLocalCaAckDelayOffset = 68;
   static constexpr size_t kMaxMrPagesOffset = 72;
-  uint64_t device_cap_flags{};     // Optional capabilities; flags: IbDeviceCap
-  uint64_t max_mr_size{};          // Longest memory region in bytes
-  uint64_t page_size_cap{};        // Page sizes of reg_user_mr: bit n stands for 2^n bytes; bit 12 is always set
-  uint32_t hw_ver{};               // Version of the device, IBTA's hardware version: for display only
-  uint32_t max_qp_wr{};            // Highest max_send_wr and max_recv_wr: the largest size of their virtqueues
-  uint32_t max_send_sge{};         // Highest max_send_sge
-  uint32_t max_recv_sge{};         // Highest max_recv_sge
-  uint32_t max_sge_rd{};           // Most scatter elements of an RDMA READ
-  uint32_t max_cqe{};              // Highest cqe: the largest size of a completion virtqueue
-  uint32_t max_mr{};               // Memory regions
-  uint32_t max_pd{};               // Protection domains
-  uint32_t max_qp_rd_atom{};       // Highest max_dest_rd_atomic: RDMA READs queued at a responder
+  uint64_t device_cap_flags{};  // Optional capabilities; flags: IbDeviceCap
+  uint64_t max_mr_size{};  // Longest memory region in bytes
+  uint64_t page_size_cap{};  // Page sizes of reg_user_mr: bit n stands for 2^n bytes; bit 12 is always set
+  uint32_t hw_ver{};  // Version of the device, IBTA's hardware version: for display only
+  uint32_t max_qp_wr{};  // Highest max_send_wr and max_recv_wr: the largest size of their virtqueues
+  uint32_t max_send_sge{};  // Highest max_send_sge
+  uint32_t max_recv_sge{};  // Highest max_recv_sge
+  uint32_t max_sge_rd{};  // Most scatter elements of an RDMA READ
+  uint32_t max_cqe{};  // Highest cqe: the largest size of a completion virtqueue
+  uint32_t max_mr{};  // Memory regions
+  uint32_t max_pd{};  // Protection domains
+  uint32_t max_qp_rd_atom{};  // Highest max_dest_rd_atomic: RDMA READs queued at a responder
   uint32_t max_qp_init_rd_atom{};  // Highest max_rd_atomic: RDMA READs that a requester has outstanding
-  uint32_t max_ah{};               // Address handles
-  uint8_t local_ca_ack_delay{};    // Longest time to respond to a packet: 4096 ns times 2^n
-  uint8_t reserved[3]{};           // 0
-  uint32_t max_mr_pages{};         // Highest npages of reg_user_mr [vireo profile; else reserved]
-  uint32_t reserved1[13]{};        // 0
+  uint32_t max_ah{};  // Address handles
+  uint8_t local_ca_ack_delay{};  // Longest time to respond to a packet: 4096 ns times 2^n
+  uint8_t reserved[3]{};  // 0
+  uint32_t max_mr_pages{};  // Highest npages of reg_user_mr [vireo profile; else reserved]
+  uint32_t reserved1[13]{};  // 0
 
   static constexpr RdmaAckQueryDevice Decode(const uint8_t* bytes) {
     RdmaAckQueryDevice result;
@@ -5013,11 +4880,9 @@ struct RdmaAckQueryDevice {
     result.max_qp_init_rd_atom = static_cast<uint32_t>(detail::GetLittle<480, 32>(bytes));
     result.max_ah = static_cast<uint32_t>(detail::GetLittle<512, 32>(bytes));
     result.local_ca_ack_delay = static_cast<uint8_t>(detail::GetLittle<544, 8>(bytes));
-    for (size_t i = 0; i < 3; ++i)
-      result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 69 + i * 1));
+    for (size_t i = 0; i < 3; ++i) result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 69 + i * 1));
     result.max_mr_pages = static_cast<uint32_t>(detail::GetLittle<576, 32>(bytes));
-    for (size_t i = 0; i < 13; ++i)
-      result.reserved1[i] = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes + 76 + i * 4));
+    for (size_t i = 0; i < 13; ++i) result.reserved1[i] = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes + 76 + i * 4));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -5066,22 +4931,21 @@ struct RdmaAckQueryDevice {
   friend constexpr bool operator==(const RdmaAckQueryDevice&, const RdmaAckQueryDevice&) = default;
 };
 
-// Attributes of the port. Link state, speed and MTU are virtio-net's own configuration fields. [RFC v2, QUERY_PORT]
-// (roce.toml) Little-endian, 32 bytes.
+// Attributes of the port. Link state, speed and MTU are virtio-net's own configuration fields. [RFC v2, QUERY_PORT] (roce.toml)
+// Little-endian, 32 bytes.
 struct RdmaAckQueryPort {
   static constexpr size_t kBytes = 32;
   static constexpr size_t kGidTblLenOffset = 0;
   static constexpr size_t kMaxMsgSzOffset = 4;
   uint32_t gid_tbl_len{};  // Entries of the GID table, up to rdma_gids_max
-  uint32_t max_msg_sz{};   // Longest message of any operation in bytes; IBTA allows 2^31
+  uint32_t max_msg_sz{};  // Longest message of any operation in bytes; IBTA allows 2^31
   uint32_t reserved[6]{};  // 0
 
   static constexpr RdmaAckQueryPort Decode(const uint8_t* bytes) {
     RdmaAckQueryPort result;
     result.gid_tbl_len = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
     result.max_msg_sz = static_cast<uint32_t>(detail::GetLittle<32, 32>(bytes));
-    for (size_t i = 0; i < 6; ++i)
-      result.reserved[i] = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes + 8 + i * 4));
+    for (size_t i = 0; i < 6; ++i) result.reserved[i] = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes + 8 + i * 4));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -5100,8 +4964,8 @@ struct RdmaAckQueryPort {
   friend constexpr bool operator==(const RdmaAckQueryPort&, const RdmaAckQueryPort&) = default;
 };
 
-// Create a completion queue. Its capacity is the number of buffers that the driver posts on its virtqueue. [RFC v2,
-// CREATE_CQ] (roce.toml) Little-endian, 4 bytes.
+// Create a completion queue. Its capacity is the number of buffers that the driver posts on its virtqueue. [RFC v2, CREATE_CQ] (roce.toml)
+// Little-endian, 4 bytes.
 struct RdmaCmdCreateCq {
   static constexpr size_t kBytes = 4;
   static constexpr size_t kCqeOffset = 0;
@@ -5202,13 +5066,13 @@ struct RdmaCmdDestroyCq {
   friend constexpr bool operator==(const RdmaCmdDestroyCq&, const RdmaCmdDestroyCq&) = default;
 };
 
-// Arm a completion queue for CQEs after the response; the driver must poll once more for earlier ones. [RFC v2,
-// REQ_NOTIFY_CQ] (roce.toml) Little-endian, 8 bytes.
+// Arm a completion queue for CQEs after the response; the driver must poll once more for earlier ones. [RFC v2, REQ_NOTIFY_CQ] (roce.toml)
+// Little-endian, 8 bytes.
 struct RdmaCmdReqNotify {
   static constexpr size_t kBytes = 8;
   static constexpr size_t kCqnOffset = 0;
   static constexpr size_t kFlagsOffset = 4;
-  uint32_t cqn{};    // The CQ
+  uint32_t cqn{};  // The CQ
   uint32_t flags{};  // When to notify; at least one flag; flags: IbNotifyFlags
 
   static constexpr RdmaCmdReqNotify Decode(const uint8_t* bytes) {
@@ -5241,16 +5105,15 @@ struct RdmaCmdReqNotify {
   friend constexpr bool operator==(const RdmaCmdReqNotify&, const RdmaCmdReqNotify&) = default;
 };
 
-// 32-bit write that arms a CQ. If a CQE that the flags select lies between seen_used_idx and the device's position, the
-// device notifies at once; this closes the race between the last poll and arming. Without a flag the write is ignored.
-// [docs/decisions/0003] (roce.toml) Little-endian, 4 bytes. Only in the vireo profile.
+// 32-bit write that arms a CQ. If a CQE that the flags select lies between seen_used_idx and the device's position, the device notifies at once; this closes the race between the last poll and arming. Without a flag the write is ignored. [docs/decisions/0003] (roce.toml)
+// Little-endian, 4 bytes. Only in the vireo profile.
 struct RdmaCqArm {
   static constexpr size_t kBytes = 4;
   static constexpr size_t kSeenUsedIdxOffset = 0;
   uint16_t seen_used_idx{};  // Split: used.idx that the driver has processed; packed: next used slot, bit 15 its wrap
-  bool solicited{};          // As ib_notify_flags.solicited
-  bool next_completion{};    // As ib_notify_flags.next_completion
-  uint16_t reserved{};       // 0
+  bool solicited{};  // As ib_notify_flags.solicited
+  bool next_completion{};  // As ib_notify_flags.next_completion
+  uint16_t reserved{};  // 0
 
   static constexpr RdmaCqArm Decode(const uint8_t* bytes) {
     RdmaCqArm result;
@@ -5356,13 +5219,13 @@ struct RdmaCmdDestroyPd {
   friend constexpr bool operator==(const RdmaCmdDestroyPd&, const RdmaCmdDestroyPd&) = default;
 };
 
-// Memory region over the whole address space: keys work on DMA addresses. For a trusted driver's own PD only. [RFC v2,
-// GET_DMA_MR] (roce.toml) Little-endian, 8 bytes.
+// Memory region over the whole address space: keys work on DMA addresses. For a trusted driver's own PD only. [RFC v2, GET_DMA_MR] (roce.toml)
+// Little-endian, 8 bytes.
 struct RdmaCmdGetDmaMr {
   static constexpr size_t kBytes = 8;
   static constexpr size_t kPdnOffset = 0;
   static constexpr size_t kAccessFlagsOffset = 4;
-  uint32_t pdn{};           // The PD
+  uint32_t pdn{};  // The PD
   uint32_t access_flags{};  // What it allows; flags: IbAccessFlags
 
   static constexpr RdmaCmdGetDmaMr Decode(const uint8_t* bytes) {
@@ -5402,7 +5265,7 @@ struct RdmaAckGetDmaMr {
   static constexpr size_t kMrnOffset = 0;
   static constexpr size_t kLkeyOffset = 4;
   static constexpr size_t kRkeyOffset = 8;
-  uint32_t mrn{};   // Handle of the MR
+  uint32_t mrn{};  // Handle of the MR
   uint32_t lkey{};  // Key for local scatter/gather elements
   uint32_t rkey{};  // Key for the peer
 
@@ -5429,9 +5292,8 @@ struct RdmaAckGetDmaMr {
   friend constexpr bool operator==(const RdmaAckGetDmaMr&, const RdmaAckGetDmaMr&) = default;
 };
 
-// Memory region over a list of pages. The region is [virt_addr, virt_addr + length); page i of the list backs the i-th
-// page that it overlaps, in pages of 2^page_shift bytes. npages is exactly their number, and the list is part of the
-// request. [RFC v2, REG_USER_MR] (roce.toml) Little-endian, 32 bytes. Followed by pages[]: 8-byte values.
+// Memory region over a list of pages. The region is [virt_addr, virt_addr + length); page i of the list backs the i-th page that it overlaps, in pages of 2^page_shift bytes. npages is exactly their number, and the list is part of the request. [RFC v2, REG_USER_MR] (roce.toml)
+// Little-endian, 32 bytes. Followed by pages[]: 8-byte values.
 struct RdmaCmdRegUserMr {
   static constexpr size_t kBytes = 32;
   static constexpr size_t kPdnOffset = 0;
@@ -5440,13 +5302,13 @@ struct RdmaCmdRegUserMr {
   static constexpr size_t kLengthOffset = 16;
   static constexpr size_t kNpagesOffset = 24;
   static constexpr size_t kPageShiftOffset = 28;
-  uint32_t pdn{};           // The PD
+  uint32_t pdn{};  // The PD
   uint32_t access_flags{};  // What it allows; flags: IbAccessFlags
-  uint64_t virt_addr{};     // First address of the region as used in SGEs and by the peer; any value
-  uint64_t length{};        // Bytes, from 1
-  uint32_t npages{};        // Entries of pages
-  uint8_t page_shift{};     // 0, or a size of page_size_cap from rdma_page_shift_min on [vireo profile; else reserved]
-  uint8_t reserved[3]{};    // 0
+  uint64_t virt_addr{};  // First address of the region as used in SGEs and by the peer; any value
+  uint64_t length{};  // Bytes, from 1
+  uint32_t npages{};  // Entries of pages
+  uint8_t page_shift{};  // 0, or a size of page_size_cap from rdma_page_shift_min on [vireo profile; else reserved]
+  uint8_t reserved[3]{};  // 0
 
   static constexpr RdmaCmdRegUserMr Decode(const uint8_t* bytes) {
     RdmaCmdRegUserMr result;
@@ -5456,8 +5318,7 @@ struct RdmaCmdRegUserMr {
     result.length = static_cast<uint64_t>(detail::GetLittle<128, 64>(bytes));
     result.npages = static_cast<uint32_t>(detail::GetLittle<192, 32>(bytes));
     result.page_shift = static_cast<uint8_t>(detail::GetLittle<224, 8>(bytes));
-    for (size_t i = 0; i < 3; ++i)
-      result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 29 + i * 1));
+    for (size_t i = 0; i < 3; ++i) result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 29 + i * 1));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -5491,7 +5352,7 @@ struct RdmaAckRegUserMr {
   static constexpr size_t kMrnOffset = 0;
   static constexpr size_t kLkeyOffset = 4;
   static constexpr size_t kRkeyOffset = 8;
-  uint32_t mrn{};   // Handle of the MR
+  uint32_t mrn{};  // Handle of the MR
   uint32_t lkey{};  // Key for local scatter/gather elements
   uint32_t rkey{};  // Key for the peer
 
@@ -5561,12 +5422,12 @@ struct RdmaQpCap {
   static constexpr size_t kMaxSendSgeOffset = 8;
   static constexpr size_t kMaxRecvSgeOffset = 12;
   static constexpr size_t kMaxInlineDataOffset = 16;
-  uint32_t max_send_wr{};      // Outstanding send WRs
-  uint32_t max_recv_wr{};      // Outstanding receive WRs
-  uint32_t max_send_sge{};     // Elements per send WR
-  uint32_t max_recv_sge{};     // Elements per receive WR
+  uint32_t max_send_wr{};  // Outstanding send WRs
+  uint32_t max_recv_wr{};  // Outstanding receive WRs
+  uint32_t max_send_sge{};  // Elements per send WR
+  uint32_t max_recv_sge{};  // Elements per receive WR
   uint32_t max_inline_data{};  // Inline bytes per send WR, up to rdma_inline_bytes
-  uint32_t reserved{};         // 0
+  uint32_t reserved{};  // 0
 
   static constexpr RdmaQpCap Decode(const uint8_t* bytes) {
     RdmaQpCap result;
@@ -5610,13 +5471,13 @@ struct RdmaCmdCreateQp {
   static constexpr size_t kSendCqnOffset = 8;
   static constexpr size_t kRecvCqnOffset = 12;
   static constexpr size_t kCapOffset = 16;
-  uint32_t pdn{};           // The PD
-  IbQpType qp_type{};       // Transport service
-  uint8_t sq_sig_all{};     // Not 0: every send WR completes with a CQE
-  uint8_t reserved[2]{};    // 0
-  uint32_t send_cqn{};      // CQ of send WRs
-  uint32_t recv_cqn{};      // CQ of receive WRs; may be the same
-  RdmaQpCap cap{};          // Sizes
+  uint32_t pdn{};  // The PD
+  IbQpType qp_type{};  // Transport service
+  uint8_t sq_sig_all{};  // Not 0: every send WR completes with a CQE
+  uint8_t reserved[2]{};  // 0
+  uint32_t send_cqn{};  // CQ of send WRs
+  uint32_t recv_cqn{};  // CQ of receive WRs; may be the same
+  RdmaQpCap cap{};  // Sizes
   uint32_t reserved1[4]{};  // 0
 
   static constexpr RdmaCmdCreateQp Decode(const uint8_t* bytes) {
@@ -5624,13 +5485,11 @@ struct RdmaCmdCreateQp {
     result.pdn = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
     result.qp_type = static_cast<IbQpType>(detail::GetLittle<32, 8>(bytes));
     result.sq_sig_all = static_cast<uint8_t>(detail::GetLittle<40, 8>(bytes));
-    for (size_t i = 0; i < 2; ++i)
-      result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 6 + i * 1));
+    for (size_t i = 0; i < 2; ++i) result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 6 + i * 1));
     result.send_cqn = static_cast<uint32_t>(detail::GetLittle<64, 32>(bytes));
     result.recv_cqn = static_cast<uint32_t>(detail::GetLittle<96, 32>(bytes));
     result.cap = RdmaQpCap::Decode(bytes + 16);
-    for (size_t i = 0; i < 4; ++i)
-      result.reserved1[i] = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes + 40 + i * 4));
+    for (size_t i = 0; i < 4; ++i) result.reserved1[i] = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes + 40 + i * 4));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -5702,12 +5561,12 @@ struct RdmaGlobalRoute {
   static constexpr size_t kSgidIndexOffset = 20;
   static constexpr size_t kHopLimitOffset = 21;
   static constexpr size_t kTrafficClassOffset = 22;
-  uint8_t dgid[16]{};       // Destination GID; an IPv4 address is the IPv4-mapped GID ::ffff:a.b.c.d
-  uint32_t flow_label{};    // IPv6 flow label, 20 bits
-  uint8_t sgid_index{};     // GID table entry with source address and VLAN
-  uint8_t hop_limit{};      // Hop limit or TTL
+  uint8_t dgid[16]{};  // Destination GID; an IPv4 address is the IPv4-mapped GID ::ffff:a.b.c.d
+  uint32_t flow_label{};  // IPv6 flow label, 20 bits
+  uint8_t sgid_index{};  // GID table entry with source address and VLAN
+  uint8_t hop_limit{};  // Hop limit or TTL
   uint8_t traffic_class{};  // Traffic class or TOS byte: DSCP and ECN
-  uint8_t reserved{};       // 0
+  uint8_t reserved{};  // 0
 
   static constexpr RdmaGlobalRoute Decode(const uint8_t* bytes) {
     RdmaGlobalRoute result;
@@ -5741,22 +5600,21 @@ struct RdmaGlobalRoute {
   friend constexpr bool operator==(const RdmaGlobalRoute&, const RdmaGlobalRoute&) = default;
 };
 
-// Address vector: the path to a peer. Fields from the GID table are copied when the command is executed. [RFC v2,
-// MODIFY_QP] (roce.toml) Little-endian, 40 bytes.
+// Address vector: the path to a peer. Fields from the GID table are copied when the command is executed. [RFC v2, MODIFY_QP] (roce.toml)
+// Little-endian, 40 bytes.
 struct RdmaAhAttr {
   static constexpr size_t kBytes = 40;
   static constexpr size_t kGrhOffset = 0;
   static constexpr size_t kDmacOffset = 24;
-  RdmaGlobalRoute grh{};   // Layer 3
-  uint8_t dmac[6]{};       // Destination MAC address; the driver resolves it
+  RdmaGlobalRoute grh{};  // Layer 3
+  uint8_t dmac[6]{};  // Destination MAC address; the driver resolves it
   uint8_t reserved[10]{};  // 0
 
   static constexpr RdmaAhAttr Decode(const uint8_t* bytes) {
     RdmaAhAttr result;
     result.grh = RdmaGlobalRoute::Decode(bytes + 0);
     for (size_t i = 0; i < 6; ++i) result.dmac[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 24 + i * 1));
-    for (size_t i = 0; i < 10; ++i)
-      result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 30 + i * 1));
+    for (size_t i = 0; i < 10; ++i) result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 30 + i * 1));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -5775,8 +5633,8 @@ struct RdmaAhAttr {
   friend constexpr bool operator==(const RdmaAhAttr&, const RdmaAhAttr&) = default;
 };
 
-// Change state and attributes of a queue pair. Only fields that attr_mask selects are read. [RFC v2, MODIFY_QP; IBTA
-// vol. 1, 11.2.5.2] (roce.toml) Little-endian, 128 bytes.
+// Change state and attributes of a queue pair. Only fields that attr_mask selects are read. [RFC v2, MODIFY_QP; IBTA vol. 1, 11.2.5.2] (roce.toml)
+// Little-endian, 128 bytes.
 struct RdmaCmdModifyQp {
   static constexpr size_t kBytes = 128;
   static constexpr size_t kQpnOffset = 0;
@@ -5798,27 +5656,27 @@ struct RdmaCmdModifyQp {
   static constexpr size_t kRateLimitOffset = 44;
   static constexpr size_t kCapOffset = 48;
   static constexpr size_t kAhAttrOffset = 72;
-  uint32_t qpn{};                // The QP
-  uint32_t attr_mask{};          // What to change; flags: IbQpAttrMask
-  IbQpState qp_state{};          // State to go to; not sqe
-  IbQpState cur_qp_state{};      // Current state that the driver expects
-  IbMtu path_mtu{};              // Path MTU (RC, UC), must fit the link's MTU
-  uint8_t max_rd_atomic{};       // RDMA READs outstanding as requester (RC)
+  uint32_t qpn{};  // The QP
+  uint32_t attr_mask{};  // What to change; flags: IbQpAttrMask
+  IbQpState qp_state{};  // State to go to; not sqe
+  IbQpState cur_qp_state{};  // Current state that the driver expects
+  IbMtu path_mtu{};  // Path MTU (RC, UC), must fit the link's MTU
+  uint8_t max_rd_atomic{};  // RDMA READs outstanding as requester (RC)
   uint8_t max_dest_rd_atomic{};  // RDMA READs queued as responder (RC)
-  uint8_t min_rnr_timer{};       // Index into rnr_timer_ns for RNR NAKs sent, 0 … 31 (RC)
-  uint8_t timeout{};             // Retransmit after local_ack_timeout_unit_ns times 2^n, 0 … 31; 0: never (RC)
-  uint8_t retry_cnt{};           // Retries after a timeout or sequence NAK, 0 … 7 (RC)
-  uint8_t rnr_retry{};           // Retries after RNR NAK, 0 … 6; 7: infinite (RC)
-  uint8_t reserved[7]{};         // 0
-  uint32_t qkey{};               // Q_Key (UD)
-  uint32_t rq_psn{};             // First PSN expected, 24 bits (RC, UC)
-  uint32_t sq_psn{};             // First PSN sent, 24 bits
-  uint32_t dest_qp_num{};        // Peer's QP number, 24 bits (RC, UC)
-  uint32_t qp_access_flags{};    // What the peer may do (RC, UC); flags: IbAccessFlags
-  uint32_t rate_limit{};         // Pacing in kbit/s; 0: none; a device without pacing refuses anything else
-  RdmaQpCap cap{};               // Never read: see ib_qp_attr_mask.cap
-  RdmaAhAttr ah_attr{};          // Path to the peer (RC, UC)
-  uint32_t reserved1[4]{};       // 0
+  uint8_t min_rnr_timer{};  // Index into rnr_timer_ns for RNR NAKs sent, 0 … 31 (RC)
+  uint8_t timeout{};  // Retransmit after local_ack_timeout_unit_ns times 2^n, 0 … 31; 0: never (RC)
+  uint8_t retry_cnt{};  // Retries after a timeout or sequence NAK, 0 … 7 (RC)
+  uint8_t rnr_retry{};  // Retries after RNR NAK, 0 … 6; 7: infinite (RC)
+  uint8_t reserved[7]{};  // 0
+  uint32_t qkey{};  // Q_Key (UD)
+  uint32_t rq_psn{};  // First PSN expected, 24 bits (RC, UC)
+  uint32_t sq_psn{};  // First PSN sent, 24 bits
+  uint32_t dest_qp_num{};  // Peer's QP number, 24 bits (RC, UC)
+  uint32_t qp_access_flags{};  // What the peer may do (RC, UC); flags: IbAccessFlags
+  uint32_t rate_limit{};  // Pacing in kbit/s; 0: none; a device without pacing refuses anything else
+  RdmaQpCap cap{};  // Never read: see ib_qp_attr_mask.cap
+  RdmaAhAttr ah_attr{};  // Path to the peer (RC, UC)
+  uint32_t reserved1[4]{};  // 0
 
   static constexpr RdmaCmdModifyQp Decode(const uint8_t* bytes) {
     RdmaCmdModifyQp result;
@@ -5833,8 +5691,7 @@ struct RdmaCmdModifyQp {
     result.timeout = static_cast<uint8_t>(detail::GetLittle<112, 8>(bytes));
     result.retry_cnt = static_cast<uint8_t>(detail::GetLittle<120, 8>(bytes));
     result.rnr_retry = static_cast<uint8_t>(detail::GetLittle<128, 8>(bytes));
-    for (size_t i = 0; i < 7; ++i)
-      result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 17 + i * 1));
+    for (size_t i = 0; i < 7; ++i) result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 17 + i * 1));
     result.qkey = static_cast<uint32_t>(detail::GetLittle<192, 32>(bytes));
     result.rq_psn = static_cast<uint32_t>(detail::GetLittle<224, 32>(bytes));
     result.sq_psn = static_cast<uint32_t>(detail::GetLittle<256, 32>(bytes));
@@ -5843,8 +5700,7 @@ struct RdmaCmdModifyQp {
     result.rate_limit = static_cast<uint32_t>(detail::GetLittle<352, 32>(bytes));
     result.cap = RdmaQpCap::Decode(bytes + 48);
     result.ah_attr = RdmaAhAttr::Decode(bytes + 72);
-    for (size_t i = 0; i < 4; ++i)
-      result.reserved1[i] = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes + 112 + i * 4));
+    for (size_t i = 0; i < 4; ++i) result.reserved1[i] = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes + 112 + i * 4));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -5905,7 +5761,7 @@ struct RdmaCmdQueryQp {
   static constexpr size_t kBytes = 8;
   static constexpr size_t kQpnOffset = 0;
   static constexpr size_t kAttrMaskOffset = 4;
-  uint32_t qpn{};        // The QP
+  uint32_t qpn{};  // The QP
   uint32_t attr_mask{};  // Requested attributes; ignored: Vireo returns all; flags: IbQpAttrMask
 
   static constexpr RdmaCmdQueryQp Decode(const uint8_t* bytes) {
@@ -5938,8 +5794,8 @@ struct RdmaCmdQueryQp {
   friend constexpr bool operator==(const RdmaCmdQueryQp&, const RdmaCmdQueryQp&) = default;
 };
 
-// State and attributes of a queue pair, a consistent snapshot. Fields without meaning for the QP's type are 0. [RFC v2,
-// QUERY_QP] (roce.toml) Little-endian, 120 bytes.
+// State and attributes of a queue pair, a consistent snapshot. Fields without meaning for the QP's type are 0. [RFC v2, QUERY_QP] (roce.toml)
+// Little-endian, 120 bytes.
 struct RdmaAckQueryQp {
   static constexpr size_t kBytes = 120;
   static constexpr size_t kQpStateOffset = 0;
@@ -5959,25 +5815,25 @@ struct RdmaAckQueryQp {
   static constexpr size_t kRateLimitOffset = 36;
   static constexpr size_t kCapOffset = 40;
   static constexpr size_t kAhAttrOffset = 64;
-  IbQpState qp_state{};          // The state it is in
-  IbMtu path_mtu{};              // Path MTU; 0 before it is set
-  uint8_t sq_draining{};         // 1: in SQD with send WRs outstanding
-  uint8_t max_rd_atomic{};       // As in modify_qp
+  IbQpState qp_state{};  // The state it is in
+  IbMtu path_mtu{};  // Path MTU; 0 before it is set
+  uint8_t sq_draining{};  // 1: in SQD with send WRs outstanding
+  uint8_t max_rd_atomic{};  // As in modify_qp
   uint8_t max_dest_rd_atomic{};  // As in modify_qp
-  uint8_t min_rnr_timer{};       // As in modify_qp
-  uint8_t timeout{};             // As in modify_qp
-  uint8_t retry_cnt{};           // As in modify_qp
-  uint8_t rnr_retry{};           // As in modify_qp
-  uint8_t reserved[7]{};         // 0
-  uint32_t qkey{};               // As in modify_qp
-  uint32_t rq_psn{};             // PSN expected next
-  uint32_t sq_psn{};             // PSN of the next new packet
-  uint32_t dest_qp_num{};        // As in modify_qp
-  uint32_t qp_access_flags{};    // As in modify_qp; flags: IbAccessFlags
-  uint32_t rate_limit{};         // As in modify_qp
-  RdmaQpCap cap{};               // As in create_qp
-  RdmaAhAttr ah_attr{};          // As in modify_qp
-  uint32_t reserved1[4]{};       // 0
+  uint8_t min_rnr_timer{};  // As in modify_qp
+  uint8_t timeout{};  // As in modify_qp
+  uint8_t retry_cnt{};  // As in modify_qp
+  uint8_t rnr_retry{};  // As in modify_qp
+  uint8_t reserved[7]{};  // 0
+  uint32_t qkey{};  // As in modify_qp
+  uint32_t rq_psn{};  // PSN expected next
+  uint32_t sq_psn{};  // PSN of the next new packet
+  uint32_t dest_qp_num{};  // As in modify_qp
+  uint32_t qp_access_flags{};  // As in modify_qp; flags: IbAccessFlags
+  uint32_t rate_limit{};  // As in modify_qp
+  RdmaQpCap cap{};  // As in create_qp
+  RdmaAhAttr ah_attr{};  // As in modify_qp
+  uint32_t reserved1[4]{};  // 0
 
   static constexpr RdmaAckQueryQp Decode(const uint8_t* bytes) {
     RdmaAckQueryQp result;
@@ -5990,8 +5846,7 @@ struct RdmaAckQueryQp {
     result.timeout = static_cast<uint8_t>(detail::GetLittle<48, 8>(bytes));
     result.retry_cnt = static_cast<uint8_t>(detail::GetLittle<56, 8>(bytes));
     result.rnr_retry = static_cast<uint8_t>(detail::GetLittle<64, 8>(bytes));
-    for (size_t i = 0; i < 7; ++i)
-      result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 9 + i * 1));
+    for (size_t i = 0; i < 7; ++i) result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 9 + i * 1));
     result.qkey = static_cast<uint32_t>(detail::GetLittle<128, 32>(bytes));
     result.rq_psn = static_cast<uint32_t>(detail::GetLittle<160, 32>(bytes));
     result.sq_psn = static_cast<uint32_t>(detail::GetLittle<192, 32>(bytes));
@@ -6000,8 +5855,7 @@ struct RdmaAckQueryQp {
     result.rate_limit = static_cast<uint32_t>(detail::GetLittle<288, 32>(bytes));
     result.cap = RdmaQpCap::Decode(bytes + 40);
     result.ah_attr = RdmaAhAttr::Decode(bytes + 64);
-    for (size_t i = 0; i < 4; ++i)
-      result.reserved1[i] = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes + 104 + i * 4));
+    for (size_t i = 0; i < 4; ++i) result.reserved1[i] = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes + 104 + i * 4));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -6092,8 +5946,8 @@ struct RdmaCmdCreateAh {
   static constexpr size_t kBytes = 48;
   static constexpr size_t kPdnOffset = 0;
   static constexpr size_t kAhAttrOffset = 8;
-  uint32_t pdn{};        // The PD
-  uint32_t reserved{};   // 0
+  uint32_t pdn{};  // The PD
+  uint32_t reserved{};  // 0
   RdmaAhAttr ah_attr{};  // Path to the peer
 
   static constexpr RdmaCmdCreateAh Decode(const uint8_t* bytes) {
@@ -6160,7 +6014,7 @@ struct RdmaCmdDestroyAh {
   static constexpr size_t kPdnOffset = 0;
   static constexpr size_t kAhOffset = 4;
   uint32_t pdn{};  // The PD it belongs to
-  uint32_t ah{};   // The handle
+  uint32_t ah{};  // The handle
 
   static constexpr RdmaCmdDestroyAh Decode(const uint8_t* bytes) {
     RdmaCmdDestroyAh result;
@@ -6192,8 +6046,8 @@ struct RdmaCmdDestroyAh {
   friend constexpr bool operator==(const RdmaCmdDestroyAh&, const RdmaCmdDestroyAh&) = default;
 };
 
-// Write an entry of the GID table. An IPv4 address is written as its IPv4-mapped GID and makes packets IPv4. [RFC v2,
-// ADD_GID] (roce.toml) Little-endian, 24 bytes.
+// Write an entry of the GID table. An IPv4 address is written as its IPv4-mapped GID and makes packets IPv4. [RFC v2, ADD_GID] (roce.toml)
+// Little-endian, 24 bytes.
 struct RdmaCmdAddGid {
   static constexpr size_t kBytes = 24;
   static constexpr size_t kIndexOffset = 0;
@@ -6201,12 +6055,12 @@ struct RdmaCmdAddGid {
   static constexpr size_t kFlagsOffset = 3;
   static constexpr size_t kVlanOffset = 4;
   static constexpr size_t kGidOffset = 8;
-  uint16_t index{};        // Entry, below gid_tbl_len
+  uint16_t index{};  // Entry, below gid_tbl_len
   RdmaGidType gid_type{};  // Protocol; in rfc-v2 always RoCE v2 [vireo profile; else reserved]
-  uint8_t flags{};         // Properties; in rfc-v2 none; flags: RdmaGidFlags [vireo profile; else reserved]
+  uint8_t flags{};  // Properties; in rfc-v2 none; flags: RdmaGidFlags [vireo profile; else reserved]
   uint16_t vlan{};  // Tag control information: identifier 11:0, DEI 12, priority 15:13 [vireo profile; else reserved]
   uint16_t reserved{};  // 0
-  uint8_t gid[16]{};    // The GID
+  uint8_t gid[16]{};  // The GID
 
   static constexpr RdmaCmdAddGid Decode(const uint8_t* bytes) {
     RdmaCmdAddGid result;
@@ -6274,28 +6128,25 @@ struct RdmaCmdDelGid {
   friend constexpr bool operator==(const RdmaCmdDelGid&, const RdmaCmdDelGid&) = default;
 };
 
-// Limits what a virtqueue's descriptors may point to: every buffer and every indirect table must lie in [base, base +
-// length). The ring itself is placed by common configuration, which only a trusted driver can access. Applies to every
-// descriptor fetched after the response, until set again; a reset of the queue or device removes it.
-// [docs/decisions/0003] (roce.toml) Little-endian, 24 bytes. Only in the vireo profile.
+// Limits what a virtqueue's descriptors may point to: every buffer and every indirect table must lie in [base, base + length). The ring itself is placed by common configuration, which only a trusted driver can access. Applies to every descriptor fetched after the response, until set again; a reset of the queue or device removes it. [docs/decisions/0003] (roce.toml)
+// Little-endian, 24 bytes. Only in the vireo profile.
 struct RdmaCmdSetWindow {
   static constexpr size_t kBytes = 24;
   static constexpr size_t kVqIndexOffset = 0;
   static constexpr size_t kFlagsOffset = 2;
   static constexpr size_t kBaseOffset = 8;
   static constexpr size_t kLengthOffset = 16;
-  uint16_t vq_index{};    // Virtqueue; any but controlq
-  uint8_t flags{};        // Properties; flags: RdmaWindowFlags
+  uint16_t vq_index{};  // Virtqueue; any but controlq
+  uint8_t flags{};  // Properties; flags: RdmaWindowFlags
   uint8_t reserved[5]{};  // 0
-  uint64_t base{};        // First DMA address
-  uint64_t length{};      // Bytes, from 1; base + length is at most 2^64
+  uint64_t base{};  // First DMA address
+  uint64_t length{};  // Bytes, from 1; base + length is at most 2^64
 
   static constexpr RdmaCmdSetWindow Decode(const uint8_t* bytes) {
     RdmaCmdSetWindow result;
     result.vq_index = static_cast<uint16_t>(detail::GetLittle<0, 16>(bytes));
     result.flags = static_cast<uint8_t>(detail::GetLittle<16, 8>(bytes));
-    for (size_t i = 0; i < 5; ++i)
-      result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 3 + i * 1));
+    for (size_t i = 0; i < 5; ++i) result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 3 + i * 1));
     result.base = static_cast<uint64_t>(detail::GetLittle<64, 64>(bytes));
     result.length = static_cast<uint64_t>(detail::GetLittle<128, 64>(bytes));
     return result;
@@ -6320,8 +6171,8 @@ struct RdmaCmdSetWindow {
   friend constexpr bool operator==(const RdmaCmdSetWindow&, const RdmaCmdSetWindow&) = default;
 };
 
-// Asynchronous event. The driver posts device-writable buffers of this size on rdma_eventq; each event uses one.
-// [docs/decisions/0003] (roce.toml) Little-endian, 16 bytes. Only in the vireo profile.
+// Asynchronous event. The driver posts device-writable buffers of this size on rdma_eventq; each event uses one. [docs/decisions/0003] (roce.toml)
+// Little-endian, 16 bytes. Only in the vireo profile.
 struct RdmaEvent {
   static constexpr size_t kBytes = 16;
   static constexpr size_t kEventTypeOffset = 0;
@@ -6329,9 +6180,9 @@ struct RdmaEvent {
   static constexpr size_t kCodeOffset = 8;
   static constexpr size_t kLostOffset = 12;
   RdmaEventType event_type{};  // What happened
-  uint32_t element{};          // Object: QP number, CQ index, port number or virtqueue index, by type; else 0
-  uint32_t code{};             // Reason: an rdma_error or an AETH syndrome, by type; else 0
-  uint32_t lost{};             // Events dropped for lack of a buffer since the previous one; saturates at 2^32 - 1
+  uint32_t element{};  // Object: QP number, CQ index, port number or virtqueue index, by type; else 0
+  uint32_t code{};  // Reason: an rdma_error or an AETH syndrome, by type; else 0
+  uint32_t lost{};  // Events dropped for lack of a buffer since the previous one; saturates at 2^32 - 1
 
   static constexpr RdmaEvent Decode(const uint8_t* bytes) {
     RdmaEvent result;
@@ -6366,9 +6217,9 @@ struct RdmaSge {
   static constexpr size_t kAddrOffset = 0;
   static constexpr size_t kLengthOffset = 8;
   static constexpr size_t kLkeyOffset = 12;
-  uint64_t addr{};    // Address in the region of lkey
+  uint64_t addr{};  // Address in the region of lkey
   uint32_t length{};  // Bytes; 0 is 0 bytes
-  uint32_t lkey{};    // Local key
+  uint32_t lkey{};  // Local key
 
   static constexpr RdmaSge Decode(const uint8_t* bytes) {
     RdmaSge result;
@@ -6400,15 +6251,14 @@ struct RdmaSqReqRdma {
   static constexpr size_t kRemoteAddrOffset = 0;
   static constexpr size_t kRkeyOffset = 8;
   uint64_t remote_addr{};  // Address in the region of rkey
-  uint32_t rkey{};         // Peer's key
+  uint32_t rkey{};  // Peer's key
   uint32_t reserved[5]{};  // 0
 
   static constexpr RdmaSqReqRdma Decode(const uint8_t* bytes) {
     RdmaSqReqRdma result;
     result.remote_addr = static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
     result.rkey = static_cast<uint32_t>(detail::GetLittle<64, 32>(bytes));
-    for (size_t i = 0; i < 5; ++i)
-      result.reserved[i] = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes + 12 + i * 4));
+    for (size_t i = 0; i < 5; ++i) result.reserved[i] = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes + 12 + i * 4));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -6434,9 +6284,9 @@ struct RdmaSqReqUd {
   static constexpr size_t kRemoteQpnOffset = 0;
   static constexpr size_t kRemoteQkeyOffset = 4;
   static constexpr size_t kAhOffset = 8;
-  uint32_t remote_qpn{};   // Peer's QP number, 24 bits
+  uint32_t remote_qpn{};  // Peer's QP number, 24 bits
   uint32_t remote_qkey{};  // Q_Key to send; if bit 31 is set, the QP's own instead
-  uint32_t ah{};           // Address handle of the QP's PD
+  uint32_t ah{};  // Address handle of the QP's PD
   uint32_t reserved[5]{};  // 0
 
   static constexpr RdmaSqReqUd Decode(const uint8_t* bytes) {
@@ -6444,8 +6294,7 @@ struct RdmaSqReqUd {
     result.remote_qpn = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
     result.remote_qkey = static_cast<uint32_t>(detail::GetLittle<32, 32>(bytes));
     result.ah = static_cast<uint32_t>(detail::GetLittle<64, 32>(bytes));
-    for (size_t i = 0; i < 5; ++i)
-      result.reserved[i] = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes + 12 + i * 4));
+    for (size_t i = 0; i < 5; ++i) result.reserved[i] = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes + 12 + i * 4));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -6500,13 +6349,13 @@ struct RdmaSqReqNumSge {
   friend constexpr bool operator==(const RdmaSqReqNumSge&, const RdmaSqReqNumSge&) = default;
 };
 
-// Variant of rdma_sq_req.size with the inline flag. The upper half is undefined: it must not be read. [RFC v2, RoCE
-// Support] (roce.toml) Little-endian, 4 bytes.
+// Variant of rdma_sq_req.size with the inline flag. The upper half is undefined: it must not be read. [RFC v2, RoCE Support] (roce.toml)
+// Little-endian, 4 bytes.
 struct RdmaSqReqInlineLen {
   static constexpr size_t kBytes = 4;
   static constexpr size_t kInlineLenOffset = 0;
   uint16_t inline_len{};  // Bytes of inline_data
-  uint16_t reserved{};    // Anything
+  uint16_t reserved{};  // Anything
 
   static constexpr RdmaSqReqInlineLen Decode(const uint8_t* bytes) {
     RdmaSqReqInlineLen result;
@@ -6538,9 +6387,8 @@ struct RdmaSqReqInlineLen {
   friend constexpr bool operator==(const RdmaSqReqInlineLen&, const RdmaSqReqInlineLen&) = default;
 };
 
-// Send work request: one device-readable descriptor. The device may skip inline_data when it reads. The descriptor is
-// returned as used, length 0 and in order, when the WR is complete, before the CQE of that WR if it has one. [RFC v2,
-// RoCE Support] (roce.toml) Little-endian, 576 bytes. Followed by sg_list[]: RdmaSge.
+// Send work request: one device-readable descriptor. The device may skip inline_data when it reads. The descriptor is returned as used, length 0 and in order, when the WR is complete, before the CQE of that WR if it has one. [RFC v2, RoCE Support] (roce.toml)
+// Little-endian, 576 bytes. Followed by sg_list[]: RdmaSge.
 struct RdmaSqReq {
   static constexpr size_t kBytes = 576;
   static constexpr size_t kWrIdOffset = 0;
@@ -6550,15 +6398,15 @@ struct RdmaSqReq {
   static constexpr size_t kWrOffset = 16;
   static constexpr size_t kInlineDataOffset = 48;
   static constexpr size_t kSizeOffset = 560;
-  uint64_t wr_id{};            // Returned in the CQE
-  IbWrOpcode opcode{};         // Operation
-  uint8_t send_flags{};        // Properties; flags: IbSendFlags
-  uint16_t reserved{};         // 0
-  uint8_t imm_data[4]{};       // Immediate data in network order; ignored by operations without immediate data
-  uint8_t wr[32]{};            // By QP type; unused by SEND of RC, UC; one of RdmaSqReqRdma, RdmaSqReqUd
+  uint64_t wr_id{};  // Returned in the CQE
+  IbWrOpcode opcode{};  // Operation
+  uint8_t send_flags{};  // Properties; flags: IbSendFlags
+  uint16_t reserved{};  // 0
+  uint8_t imm_data[4]{};  // Immediate data in network order; ignored by operations without immediate data
+  uint8_t wr[32]{};  // By QP type; unused by SEND of RC, UC; one of RdmaSqReqRdma, RdmaSqReqUd
   uint8_t inline_data[512]{};  // Data if the inline flag is set
-  uint8_t size[4]{};           // By the inline flag; one of RdmaSqReqNumSge, RdmaSqReqInlineLen
-  uint32_t reserved1[3]{};     // 0
+  uint8_t size[4]{};  // By the inline flag; one of RdmaSqReqNumSge, RdmaSqReqInlineLen
+  uint32_t reserved1[3]{};  // 0
 
   static constexpr RdmaSqReq Decode(const uint8_t* bytes) {
     RdmaSqReq result;
@@ -6566,14 +6414,11 @@ struct RdmaSqReq {
     result.opcode = static_cast<IbWrOpcode>(detail::GetLittle<64, 8>(bytes));
     result.send_flags = static_cast<uint8_t>(detail::GetLittle<72, 8>(bytes));
     result.reserved = static_cast<uint16_t>(detail::GetLittle<80, 16>(bytes));
-    for (size_t i = 0; i < 4; ++i)
-      result.imm_data[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 12 + i * 1));
+    for (size_t i = 0; i < 4; ++i) result.imm_data[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 12 + i * 1));
     for (size_t i = 0; i < 32; ++i) result.wr[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 16 + i * 1));
-    for (size_t i = 0; i < 512; ++i)
-      result.inline_data[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 48 + i * 1));
+    for (size_t i = 0; i < 512; ++i) result.inline_data[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 48 + i * 1));
     for (size_t i = 0; i < 4; ++i) result.size[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 560 + i * 1));
-    for (size_t i = 0; i < 3; ++i)
-      result.reserved1[i] = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes + 564 + i * 4));
+    for (size_t i = 0; i < 3; ++i) result.reserved1[i] = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes + 564 + i * 4));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -6604,23 +6449,21 @@ struct RdmaSqReq {
   friend constexpr bool operator==(const RdmaSqReq&, const RdmaSqReq&) = default;
 };
 
-// Receive work request: one device-readable descriptor, which is returned as used, length 0 and in order, before its
-// CQE. Data fills the elements in order; for UD it starts after rdma_ud_grh_bytes. [RFC v2, RoCE Support] (roce.toml)
+// Receive work request: one device-readable descriptor, which is returned as used, length 0 and in order, before its CQE. Data fills the elements in order; for UD it starts after rdma_ud_grh_bytes. [RFC v2, RoCE Support] (roce.toml)
 // Little-endian, 24 bytes. Followed by sg_list[]: RdmaSge.
 struct RdmaRqReq {
   static constexpr size_t kBytes = 24;
   static constexpr size_t kWrIdOffset = 0;
   static constexpr size_t kNumSgeOffset = 8;
-  uint64_t wr_id{};        // Returned in the CQE
-  uint32_t num_sge{};      // Elements of sg_list
+  uint64_t wr_id{};  // Returned in the CQE
+  uint32_t num_sge{};  // Elements of sg_list
   uint32_t reserved[3]{};  // 0
 
   static constexpr RdmaRqReq Decode(const uint8_t* bytes) {
     RdmaRqReq result;
     result.wr_id = static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
     result.num_sge = static_cast<uint32_t>(detail::GetLittle<64, 32>(bytes));
-    for (size_t i = 0; i < 3; ++i)
-      result.reserved[i] = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes + 12 + i * 4));
+    for (size_t i = 0; i < 3; ++i) result.reserved[i] = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes + 12 + i * 4));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -6639,8 +6482,8 @@ struct RdmaRqReq {
   friend constexpr bool operator==(const RdmaRqReq&, const RdmaRqReq&) = default;
 };
 
-// Completion: written to a device-writable buffer of at least this size, used length 48. On error only wr_id, status,
-// vendor_err and qp_num are valid, as in verbs. [RFC v2, RoCE Support] (roce.toml) Little-endian, 48 bytes.
+// Completion: written to a device-writable buffer of at least this size, used length 48. On error only wr_id, status, vendor_err and qp_num are valid, as in verbs. [RFC v2, RoCE Support] (roce.toml)
+// Little-endian, 48 bytes.
 struct RdmaCqReq {
   static constexpr size_t kBytes = 48;
   static constexpr size_t kWrIdOffset = 0;
@@ -6652,16 +6495,16 @@ struct RdmaCqReq {
   static constexpr size_t kQpNumOffset = 24;
   static constexpr size_t kSrcQpOffset = 28;
   static constexpr size_t kWcFlagsOffset = 32;
-  uint64_t wr_id{};         // Of the work request
-  IbWcStatus status{};      // Completion status
-  IbWcOpcode opcode{};      // Operation
-  uint16_t reserved{};      // 0
-  uint32_t vendor_err{};    // Diagnostic detail: an rdma_error or an AETH syndrome; else 0
-  uint32_t byte_len{};      // Bytes received (UD: with the GRH); for RDMA READ bytes read; else 0
-  uint8_t imm_data[4]{};    // Immediate data as received, in network order, if with_imm
-  uint32_t qp_num{};        // Local QP
-  uint32_t src_qp{};        // Sender's QP number (UD receive)
-  uint32_t wc_flags{};      // Valid fields; flags: IbWcFlags
+  uint64_t wr_id{};  // Of the work request
+  IbWcStatus status{};  // Completion status
+  IbWcOpcode opcode{};  // Operation
+  uint16_t reserved{};  // 0
+  uint32_t vendor_err{};  // Diagnostic detail: an rdma_error or an AETH syndrome; else 0
+  uint32_t byte_len{};  // Bytes received (UD: with the GRH); for RDMA READ bytes read; else 0
+  uint8_t imm_data[4]{};  // Immediate data as received, in network order, if with_imm
+  uint32_t qp_num{};  // Local QP
+  uint32_t src_qp{};  // Sender's QP number (UD receive)
+  uint32_t wc_flags{};  // Valid fields; flags: IbWcFlags
   uint32_t reserved1[3]{};  // 0
 
   static constexpr RdmaCqReq Decode(const uint8_t* bytes) {
@@ -6672,13 +6515,11 @@ struct RdmaCqReq {
     result.reserved = static_cast<uint16_t>(detail::GetLittle<80, 16>(bytes));
     result.vendor_err = static_cast<uint32_t>(detail::GetLittle<96, 32>(bytes));
     result.byte_len = static_cast<uint32_t>(detail::GetLittle<128, 32>(bytes));
-    for (size_t i = 0; i < 4; ++i)
-      result.imm_data[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 20 + i * 1));
+    for (size_t i = 0; i < 4; ++i) result.imm_data[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 20 + i * 1));
     result.qp_num = static_cast<uint32_t>(detail::GetLittle<192, 32>(bytes));
     result.src_qp = static_cast<uint32_t>(detail::GetLittle<224, 32>(bytes));
     result.wc_flags = static_cast<uint32_t>(detail::GetLittle<256, 32>(bytes));
-    for (size_t i = 0; i < 3; ++i)
-      result.reserved1[i] = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes + 36 + i * 4));
+    for (size_t i = 0; i < 3; ++i) result.reserved1[i] = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes + 36 + i * 4));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -6730,31 +6571,31 @@ struct TableVirtqueue {
   static constexpr size_t kQueueDescOffset = 40;
   static constexpr size_t kQueueDriverOffset = 48;
   static constexpr size_t kQueueDeviceOffset = 56;
-  TableQueueKind kind{};        // Owner kind
-  bool stopped{};               // 1: the engine accesses neither ring nor buffers; cleared by a queue reset
-  bool reset_positions{};       // 1 in a write: next_avail and next_used become 0, the wrap counters 1
-  uint8_t reserved{};           // 0
-  uint16_t limit{};             // Maximum WRs or CQEs that the owner requested; 0: no limit
-  uint32_t owner{};             // By kind
-  uint8_t reserved1{};          // 0
+  TableQueueKind kind{};  // Owner kind
+  bool stopped{};  // 1: the engine accesses neither ring nor buffers; cleared by a queue reset
+  bool reset_positions{};  // 1 in a write: next_avail and next_used become 0, the wrap counters 1
+  uint8_t reserved{};  // 0
+  uint16_t limit{};  // Maximum WRs or CQEs that the owner requested; 0: no limit
+  uint32_t owner{};  // By kind
+  uint8_t reserved1{};  // 0
   uint32_t coal_max_packets{};  // Net queues: net_ctrl_coal.max_packets
-  uint32_t coal_max_usecs{};    // Net queues: net_ctrl_coal.max_usecs
-  uint64_t guest_offloads{};    // Net receive queues: offloads that are on; flags: NetGuestOffloads
-  bool enabled{};               // queue_enable, and not in reset
-  bool failed{};                // The engine stopped it (vq_err)
-  bool avail_wrap{};            // Packed: wrap counter at next_avail
-  bool used_wrap{};             // Packed: wrap counter at next_used
-  uint8_t reserved2{};          // 0
-  uint8_t reserved3{};          // 0
-  uint16_t queue_size{};        // As in common configuration
-  uint16_t msix_vector{};       // As in common configuration
-  uint16_t next_avail{};        // Next entry to fetch
-  uint16_t next_used{};         // Next entry to use
-  uint16_t reserved4{};         // 0
-  uint32_t reserved5{};         // 0
-  uint64_t queue_desc{};        // As in common configuration
-  uint64_t queue_driver{};      // As in common configuration
-  uint64_t queue_device{};      // As in common configuration
+  uint32_t coal_max_usecs{};  // Net queues: net_ctrl_coal.max_usecs
+  uint64_t guest_offloads{};  // Net receive queues: offloads that are on; flags: NetGuestOffloads
+  bool enabled{};  // queue_enable, and not in reset
+  bool failed{};  // The engine stopped it (vq_err)
+  bool avail_wrap{};  // Packed: wrap counter at next_avail
+  bool used_wrap{};  // Packed: wrap counter at next_used
+  uint8_t reserved2{};  // 0
+  uint8_t reserved3{};  // 0
+  uint16_t queue_size{};  // As in common configuration
+  uint16_t msix_vector{};  // As in common configuration
+  uint16_t next_avail{};  // Next entry to fetch
+  uint16_t next_used{};  // Next entry to use
+  uint16_t reserved4{};  // 0
+  uint32_t reserved5{};  // 0
+  uint64_t queue_desc{};  // As in common configuration
+  uint64_t queue_driver{};  // As in common configuration
+  uint64_t queue_device{};  // As in common configuration
 
   static constexpr TableVirtqueue Decode(const uint8_t* bytes) {
     TableVirtqueue result;
@@ -6845,24 +6686,23 @@ struct TableVirtqueue {
   friend constexpr bool operator==(const TableVirtqueue&, const TableVirtqueue&) = default;
 };
 
-// Address window of the virtqueue of this index (rdma_cmd_set_window). A reset of queue or device clears it.
-// (tables.toml) Little-endian, 24 bytes.
+// Address window of the virtqueue of this index (rdma_cmd_set_window). A reset of queue or device clears it. (tables.toml)
+// Little-endian, 24 bytes.
 struct TableWindow {
   static constexpr size_t kBytes = 24;
   static constexpr size_t kBaseOffset = 8;
   static constexpr size_t kLastOffset = 16;
-  bool enable{};           // 0: the whole address space
-  uint8_t reserved{};      // 0
+  bool enable{};  // 0: the whole address space
+  uint8_t reserved{};  // 0
   uint8_t reserved1[7]{};  // 0
-  uint64_t base{};         // First address inside
-  uint64_t last{};         // Last address inside: base + length - 1
+  uint64_t base{};  // First address inside
+  uint64_t last{};  // Last address inside: base + length - 1
 
   static constexpr TableWindow Decode(const uint8_t* bytes) {
     TableWindow result;
     result.enable = static_cast<bool>(detail::GetLittle<0, 1>(bytes));
     result.reserved = static_cast<uint8_t>(detail::GetLittle<1, 7>(bytes));
-    for (size_t i = 0; i < 7; ++i)
-      result.reserved1[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 1 + i * 1));
+    for (size_t i = 0; i < 7; ++i) result.reserved1[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 1 + i * 1));
     result.base = static_cast<uint64_t>(detail::GetLittle<64, 64>(bytes));
     result.last = static_cast<uint64_t>(detail::GetLittle<128, 64>(bytes));
     return result;
@@ -6898,18 +6738,18 @@ struct TablePath {
   static constexpr size_t kTrafficClassOffset = 43;
   static constexpr size_t kHopLimitOffset = 44;
   static constexpr size_t kSgidIndexOffset = 45;
-  uint8_t dgid[16]{};       // Destination
-  uint8_t sgid[16]{};       // Source: copy of the GID table's entry
-  uint8_t dmac[6]{};        // Destination MAC address; the source is the device's own
-  uint16_t vlan{};          // Tag control information: copy of the GID table's entry
-  uint32_t flow_label{};    // IPv6 flow label
-  bool ipv4{};              // 1: IPv4 goes on the wire
-  bool vlan_present{};      // 1: packets carry the tag `vlan`
-  uint8_t reserved{};       // 0
+  uint8_t dgid[16]{};  // Destination
+  uint8_t sgid[16]{};  // Source: copy of the GID table's entry
+  uint8_t dmac[6]{};  // Destination MAC address; the source is the device's own
+  uint16_t vlan{};  // Tag control information: copy of the GID table's entry
+  uint32_t flow_label{};  // IPv6 flow label
+  bool ipv4{};  // 1: IPv4 goes on the wire
+  bool vlan_present{};  // 1: packets carry the tag `vlan`
+  uint8_t reserved{};  // 0
   uint8_t traffic_class{};  // Traffic class or TOS
-  uint8_t hop_limit{};      // Hop limit or TTL
-  uint8_t sgid_index{};     // For query_qp only: GID table entry of sgid and vlan
-  uint16_t reserved1{};     // 0
+  uint8_t hop_limit{};  // Hop limit or TTL
+  uint8_t sgid_index{};  // For query_qp only: GID table entry of sgid and vlan
+  uint16_t reserved1{};  // 0
 
   static constexpr TablePath Decode(const uint8_t* bytes) {
     TablePath result;
@@ -6961,12 +6801,7 @@ struct TablePath {
   friend constexpr bool operator==(const TablePath&, const TablePath&) = default;
 };
 
-// A QP, by its number. First group: attributes, second: transport state (state of the message in progress is not
-// visible to firmware). State: firmware writes the requested state and then starts the qp_operation that makes it the
-// engine's state: start takes it over, drain moves RTS to SQD at once, flush any state to ERR, stop any state to RESET
-// and clears the second group. Once the engine's state is ERR only stop changes it: a command in flight never
-// overwrites an error that the engine detected. A drain may never end (rnr_retry 7): another operation may be written
-// meanwhile, then the end of the drain is not reported, but the QP stays in SQD; a new drain reports it. (tables.toml)
+// A QP, by its number. First group: attributes, second: transport state (state of the message in progress is not visible to firmware). State: firmware writes the requested state and then starts the qp_operation that makes it the engine's state: start takes it over, drain moves RTS to SQD at once, flush any state to ERR, stop any state to RESET and clears the second group. Once the engine's state is ERR only stop changes it: a command in flight never overwrites an error that the engine detected. A drain may never end (rnr_retry 7): another operation may be written meanwhile, then the end of the drain is not reported, but the QP stays in SQD; a new drain reports it. (tables.toml)
 // Little-endian, 128 bytes.
 struct TableQpContext {
   static constexpr size_t kBytes = 128;
@@ -6997,60 +6832,60 @@ struct TableQpContext {
   static constexpr size_t kExpectedPsnOffset = 108;
   static constexpr size_t kReadsHeldOffset = 111;
   static constexpr size_t kMsnOffset = 112;
-  IbQpState state{};                 // State that firmware requests
-  IbQpType qp_type{};                // Transport service
-  IbMtu path_mtu{};                  // RC, UC: as modified; UD: what the link carries
-  bool valid{};                      // The QP exists
-  bool sq_sig_all{};                 // Every send WR completes with a CQE
-  bool load_requester{};             // 1 in a write: the requester's fields below are taken over
-  bool load_responder{};             // 1 in a write: the responder's fields below are taken over
-  bool remote_write{};               // The peer may write
-  bool remote_read{};                // The peer may read
-  bool local_write{};                // Kept for query_qp
-  bool reserved{};                   // 0
-  uint8_t max_rd_atomic{};           // RDMA READs outstanding as requester
-  uint8_t max_dest_rd_atomic{};      // RDMA READs held as responder
-  uint8_t min_rnr_timer{};           // Index into rnr_timer_ns
-  uint8_t retry_cnt{};               // Retries after a timeout or sequence NAK
-  uint8_t timeout{};                 // local_ack_timeout_unit_ns times 2^n; 0: never
-  uint8_t rnr_retry{};               // Retries after RNR NAK; 7: without end
-  uint16_t pdn{};                    // Protection domain
-  uint16_t send_cqn{};               // CQ of send WRs
-  uint16_t recv_cqn{};               // CQ of receive WRs
-  uint16_t max_inline_data{};        // Inline bytes per send WR
-  uint32_t qkey{};                   // Q_Key
-  uint32_t dest_qpn{};               // Peer's QP number
-  uint8_t max_send_sge{};            // Elements per send WR
-  uint16_t max_send_wr{};            // Outstanding send WRs
-  uint16_t max_recv_wr{};            // Outstanding receive WRs
-  uint8_t max_recv_sge{};            // Elements per receive WR
-  uint8_t reserved1[3]{};            // 0
-  TablePath path{};                  // RC, UC: path to the peer
-  IbQpState engine_state{};          // State in force
-  uint8_t reserved2{};               // 0
-  uint16_t send_outstanding{};       // Send WRs fetched and not complete
-  uint32_t next_psn{};               // Requester: PSN of the next new packet
-  uint8_t retries_left{};            // Requester: of retry_cnt
-  uint8_t rnr_retries_left{};        // Requester: of rnr_retry
-  bool timer_running{};              // Requester: deadline_ns is valid
-  bool timer_is_rnr{};               // Requester: deadline ends the RNR NAK wait instead of the acknowledge timeout
-  uint32_t unacked_psn{};            // Requester: oldest PSN without an acknowledge
-  uint8_t reads_outstanding{};       // Requester: of max_rd_atomic
-  uint32_t messages_sent{};          // Requester: message sequence number of the last message started
-  uint8_t reserved3{};               // 0
-  uint32_t credit_limit{};           // Requester: message sequence number up to which the peer has receives
-  uint8_t reserved4{};               // 0
-  uint64_t deadline_ns{};            // Requester: device time at which the timer expires
-  uint32_t expected_psn{};           // Responder: next PSN
-  uint8_t reads_held{};              // Responder: of max_dest_rd_atomic
-  uint32_t msn{};                    // Responder: messages completed
-  bool in_message{};                 // Responder: between the first and the last packet of a message
-  bool receive_taken{};              // Responder: the message holds a receive WQE
-  bool nak_sent{};                   // Responder: a sequence NAK was sent and the expected packet has not arrived
-  bool ack_due{};                    // Responder: an acknowledge is held back to be coalesced
+  IbQpState state{};  // State that firmware requests
+  IbQpType qp_type{};  // Transport service
+  IbMtu path_mtu{};  // RC, UC: as modified; UD: what the link carries
+  bool valid{};  // The QP exists
+  bool sq_sig_all{};  // Every send WR completes with a CQE
+  bool load_requester{};  // 1 in a write: the requester's fields below are taken over
+  bool load_responder{};  // 1 in a write: the responder's fields below are taken over
+  bool remote_write{};  // The peer may write
+  bool remote_read{};  // The peer may read
+  bool local_write{};  // Kept for query_qp
+  bool reserved{};  // 0
+  uint8_t max_rd_atomic{};  // RDMA READs outstanding as requester
+  uint8_t max_dest_rd_atomic{};  // RDMA READs held as responder
+  uint8_t min_rnr_timer{};  // Index into rnr_timer_ns
+  uint8_t retry_cnt{};  // Retries after a timeout or sequence NAK
+  uint8_t timeout{};  // local_ack_timeout_unit_ns times 2^n; 0: never
+  uint8_t rnr_retry{};  // Retries after RNR NAK; 7: without end
+  uint16_t pdn{};  // Protection domain
+  uint16_t send_cqn{};  // CQ of send WRs
+  uint16_t recv_cqn{};  // CQ of receive WRs
+  uint16_t max_inline_data{};  // Inline bytes per send WR
+  uint32_t qkey{};  // Q_Key
+  uint32_t dest_qpn{};  // Peer's QP number
+  uint8_t max_send_sge{};  // Elements per send WR
+  uint16_t max_send_wr{};  // Outstanding send WRs
+  uint16_t max_recv_wr{};  // Outstanding receive WRs
+  uint8_t max_recv_sge{};  // Elements per receive WR
+  uint8_t reserved1[3]{};  // 0
+  TablePath path{};  // RC, UC: path to the peer
+  IbQpState engine_state{};  // State in force
+  uint8_t reserved2{};  // 0
+  uint16_t send_outstanding{};  // Send WRs fetched and not complete
+  uint32_t next_psn{};  // Requester: PSN of the next new packet
+  uint8_t retries_left{};  // Requester: of retry_cnt
+  uint8_t rnr_retries_left{};  // Requester: of rnr_retry
+  bool timer_running{};  // Requester: deadline_ns is valid
+  bool timer_is_rnr{};  // Requester: deadline ends the RNR NAK wait instead of the acknowledge timeout
+  uint32_t unacked_psn{};  // Requester: oldest PSN without an acknowledge
+  uint8_t reads_outstanding{};  // Requester: of max_rd_atomic
+  uint32_t messages_sent{};  // Requester: message sequence number of the last message started
+  uint8_t reserved3{};  // 0
+  uint32_t credit_limit{};  // Requester: message sequence number up to which the peer has receives
+  uint8_t reserved4{};  // 0
+  uint64_t deadline_ns{};  // Requester: device time at which the timer expires
+  uint32_t expected_psn{};  // Responder: next PSN
+  uint8_t reads_held{};  // Responder: of max_dest_rd_atomic
+  uint32_t msn{};  // Responder: messages completed
+  bool in_message{};  // Responder: between the first and the last packet of a message
+  bool receive_taken{};  // Responder: the message holds a receive WQE
+  bool nak_sent{};  // Responder: a sequence NAK was sent and the expected packet has not arrived
+  bool ack_due{};  // Responder: an acknowledge is held back to be coalesced
   bool communication_established{};  // Responder: comm_est was sent
-  uint8_t reserved5{};               // 0
-  uint32_t reserved6[3]{};           // 0
+  uint8_t reserved5{};  // 0
+  uint32_t reserved6[3]{};  // 0
 
   static constexpr TableQpContext Decode(const uint8_t* bytes) {
     TableQpContext result;
@@ -7081,8 +6916,7 @@ struct TableQpContext {
     result.max_send_wr = static_cast<uint16_t>(detail::GetLittle<192, 16>(bytes));
     result.max_recv_wr = static_cast<uint16_t>(detail::GetLittle<208, 16>(bytes));
     result.max_recv_sge = static_cast<uint8_t>(detail::GetLittle<224, 8>(bytes));
-    for (size_t i = 0; i < 3; ++i)
-      result.reserved1[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 29 + i * 1));
+    for (size_t i = 0; i < 3; ++i) result.reserved1[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 29 + i * 1));
     result.path = TablePath::Decode(bytes + 32);
     result.engine_state = static_cast<IbQpState>(detail::GetLittle<640, 8>(bytes));
     result.reserved2 = static_cast<uint8_t>(detail::GetLittle<648, 8>(bytes));
@@ -7108,8 +6942,7 @@ struct TableQpContext {
     result.ack_due = static_cast<bool>(detail::GetLittle<923, 1>(bytes));
     result.communication_established = static_cast<bool>(detail::GetLittle<924, 1>(bytes));
     result.reserved5 = static_cast<uint8_t>(detail::GetLittle<925, 3>(bytes));
-    for (size_t i = 0; i < 3; ++i)
-      result.reserved6[i] = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes + 116 + i * 4));
+    for (size_t i = 0; i < 3; ++i) result.reserved6[i] = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes + 116 + i * 4));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -7236,19 +7069,19 @@ struct TableCqContext {
   static constexpr size_t kBytes = 16;
   static constexpr size_t kVqIndexOffset = 2;
   static constexpr size_t kCqeOffset = 4;
-  bool valid{};                  // The CQ exists
-  bool set_solicited{};          // 1 in a write: arms, as rdma_cq_arm with the device's own position
-  bool set_next_completion{};    // 1 in a write: arms likewise
-  bool set_failed{};             // 1 in a write: puts the CQ in error, no CQE is written from then on
-  uint8_t reserved{};            // 0
-  uint8_t reserved1{};           // 0
-  uint16_t vq_index{};           // Its virtqueue
-  uint32_t cqe{};                // CQEs that the driver requested
-  bool armed_solicited{};        // Notifies at the next solicited CQE
+  bool valid{};  // The CQ exists
+  bool set_solicited{};  // 1 in a write: arms, as rdma_cq_arm with the device's own position
+  bool set_next_completion{};  // 1 in a write: arms likewise
+  bool set_failed{};  // 1 in a write: puts the CQ in error, no CQE is written from then on
+  uint8_t reserved{};  // 0
+  uint8_t reserved1{};  // 0
+  uint16_t vq_index{};  // Its virtqueue
+  uint32_t cqe{};  // CQEs that the driver requested
+  bool armed_solicited{};  // Notifies at the next solicited CQE
   bool armed_next_completion{};  // Notifies at the next CQE
-  bool failed{};                 // In error
-  uint8_t reserved2{};           // 0
-  uint8_t reserved3[7]{};        // 0
+  bool failed{};  // In error
+  uint8_t reserved2{};  // 0
+  uint8_t reserved3[7]{};  // 0
 
   static constexpr TableCqContext Decode(const uint8_t* bytes) {
     TableCqContext result;
@@ -7264,8 +7097,7 @@ struct TableCqContext {
     result.armed_next_completion = static_cast<bool>(detail::GetLittle<65, 1>(bytes));
     result.failed = static_cast<bool>(detail::GetLittle<66, 1>(bytes));
     result.reserved2 = static_cast<uint8_t>(detail::GetLittle<67, 5>(bytes));
-    for (size_t i = 0; i < 7; ++i)
-      result.reserved3[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 9 + i * 1));
+    for (size_t i = 0; i < 7; ++i) result.reserved3[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 9 + i * 1));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -7304,8 +7136,8 @@ struct TableCqContext {
   friend constexpr bool operator==(const TableCqContext&, const TableCqContext&) = default;
 };
 
-// A memory region, by its index. Its lkey and rkey are rdma_key: this index and `key`. Page i of the region, counted
-// from the page that holds virt_addr, is at translation[first_translation + i]. (tables.toml) Little-endian, 32 bytes.
+// A memory region, by its index. Its lkey and rkey are rdma_key: this index and `key`. Page i of the region, counted from the page that holds virt_addr, is at translation[first_translation + i]. (tables.toml)
+// Little-endian, 32 bytes.
 struct TableMr {
   static constexpr size_t kBytes = 32;
   static constexpr size_t kKeyOffset = 1;
@@ -7316,20 +7148,20 @@ struct TableMr {
   static constexpr size_t kVirtAddrOffset = 16;
   static constexpr size_t kLengthOffset = 24;
   bool valid{};  // The region exists
-  bool dma{};    // 1: the whole address space, untranslated; of the other fields only key, pdn and rights are used
-  bool local_write{};            // As ib_access_flags
-  bool remote_write{};           // As ib_access_flags
-  bool remote_read{};            // As ib_access_flags
-  uint8_t reserved{};            // 0
-  uint8_t key{};                 // Low bits of the keys
-  uint8_t page_shift{};          // Pages of 2^page_shift bytes
-  uint8_t reserved1{};           // 0
-  uint32_t npages{};             // Translations that it uses
+  bool dma{};  // 1: the whole address space, untranslated; of the other fields only key, pdn and rights are used
+  bool local_write{};  // As ib_access_flags
+  bool remote_write{};  // As ib_access_flags
+  bool remote_read{};  // As ib_access_flags
+  uint8_t reserved{};  // 0
+  uint8_t key{};  // Low bits of the keys
+  uint8_t page_shift{};  // Pages of 2^page_shift bytes
+  uint8_t reserved1{};  // 0
+  uint32_t npages{};  // Translations that it uses
   uint32_t first_translation{};  // Index in the translation table
-  uint16_t pdn{};                // Protection domain
-  uint16_t reserved2{};          // 0
-  uint64_t virt_addr{};          // First address
-  uint64_t length{};             // Bytes
+  uint16_t pdn{};  // Protection domain
+  uint16_t reserved2{};  // 0
+  uint64_t virt_addr{};  // First address
+  uint64_t length{};  // Bytes
 
   static constexpr TableMr Decode(const uint8_t* bytes) {
     TableMr result;
@@ -7396,7 +7228,7 @@ struct RdmaKey {
   static constexpr size_t kBytes = 4;
   static constexpr size_t kKeyOffset = 0;
   static constexpr size_t kIndexOffset = 1;
-  uint8_t key{};     // Changes with every new region of this index and is never 0
+  uint8_t key{};  // Changes with every new region of this index and is never 0
   uint32_t index{};  // Entry of the mr table
 
   static constexpr RdmaKey Decode(const uint8_t* bytes) {
@@ -7469,12 +7301,12 @@ struct TableAh {
   static constexpr size_t kBytes = 56;
   static constexpr size_t kPdnOffset = 2;
   static constexpr size_t kPathOffset = 8;
-  bool valid{};          // The handle exists
-  uint8_t reserved{};    // 0
-  uint8_t reserved1{};   // 0
-  uint16_t pdn{};        // Protection domain
+  bool valid{};  // The handle exists
+  uint8_t reserved{};  // 0
+  uint8_t reserved1{};  // 0
+  uint16_t pdn{};  // Protection domain
   uint32_t reserved2{};  // 0
-  TablePath path{};      // Path to the peer
+  TablePath path{};  // Path to the peer
 
   static constexpr TableAh Decode(const uint8_t* bytes) {
     TableAh result;
@@ -7514,14 +7346,14 @@ struct TableGid {
   static constexpr size_t kBytes = 24;
   static constexpr size_t kVlanOffset = 2;
   static constexpr size_t kGidOffset = 8;
-  bool valid{};          // The entry is in use
-  bool vlan_present{};   // Packets carry the tag `vlan`
-  bool ipv4{};           // gid is an IPv4-mapped address
-  uint8_t reserved{};    // 0
-  uint8_t reserved1{};   // 0
-  uint16_t vlan{};       // Tag control information
+  bool valid{};  // The entry is in use
+  bool vlan_present{};  // Packets carry the tag `vlan`
+  bool ipv4{};  // gid is an IPv4-mapped address
+  uint8_t reserved{};  // 0
+  uint8_t reserved1{};  // 0
+  uint16_t vlan{};  // Tag control information
   uint32_t reserved2{};  // 0
-  uint8_t gid[16]{};     // In network order
+  uint8_t gid[16]{};  // In network order
 
   static constexpr TableGid Decode(const uint8_t* bytes) {
     TableGid result;
@@ -7566,10 +7398,10 @@ struct TableGid {
 struct TableMacFilter {
   static constexpr size_t kBytes = 8;
   static constexpr size_t kMacOffset = 2;
-  bool valid{};         // The entry is in use
-  uint8_t reserved{};   // 0
+  bool valid{};  // The entry is in use
+  uint8_t reserved{};  // 0
   uint8_t reserved1{};  // 0
-  uint8_t mac[6]{};     // The address
+  uint8_t mac[6]{};  // The address
 
   static constexpr TableMacFilter Decode(const uint8_t* bytes) {
     TableMacFilter result;
@@ -7650,14 +7482,14 @@ struct TableRssConfig {
   static constexpr size_t kHashTypesOffset = 4;
   static constexpr size_t kHashKeyDataOffset = 8;
   static constexpr size_t kHashKeyLengthOffset = 48;
-  bool steer{};                       // 1: by hash and table; 0: the device's own choice
-  uint8_t reserved{};                 // 0
-  uint8_t unclassified_pair{};        // Net queue pair of packets without hash
+  bool steer{};  // 1: by hash and table; 0: the device's own choice
+  uint8_t reserved{};  // 0
+  uint8_t unclassified_pair{};  // Net queue pair of packets without hash
   uint16_t indirection_table_mask{};  // Entries of the table - 1
-  uint32_t hash_types{};              // Packets to hash; flags: NetHashTypes
-  uint8_t hash_key_data[40]{};        // The key, 0 after its end
-  uint8_t hash_key_length{};          // Bytes of the key
-  uint8_t reserved1[7]{};             // 0
+  uint32_t hash_types{};  // Packets to hash; flags: NetHashTypes
+  uint8_t hash_key_data[40]{};  // The key, 0 after its end
+  uint8_t hash_key_length{};  // Bytes of the key
+  uint8_t reserved1[7]{};  // 0
 
   static constexpr TableRssConfig Decode(const uint8_t* bytes) {
     TableRssConfig result;
@@ -7666,11 +7498,9 @@ struct TableRssConfig {
     result.unclassified_pair = static_cast<uint8_t>(detail::GetLittle<8, 8>(bytes));
     result.indirection_table_mask = static_cast<uint16_t>(detail::GetLittle<16, 16>(bytes));
     result.hash_types = static_cast<uint32_t>(detail::GetLittle<32, 32>(bytes));
-    for (size_t i = 0; i < 40; ++i)
-      result.hash_key_data[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 8 + i * 1));
+    for (size_t i = 0; i < 40; ++i) result.hash_key_data[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 8 + i * 1));
     result.hash_key_length = static_cast<uint8_t>(detail::GetLittle<384, 8>(bytes));
-    for (size_t i = 0; i < 7; ++i)
-      result.reserved1[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 49 + i * 1));
+    for (size_t i = 0; i < 7; ++i) result.reserved1[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 49 + i * 1));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -7723,9 +7553,8 @@ struct TableRss {
   friend constexpr bool operator==(const TableRss&, const TableRss&) = default;
 };
 
-// Common configuration, 1.3 size. Fields are accessed at their own width; a 64-bit field as two independent 32-bit
-// halves. [virtio 1.3, 4.1.4.3; linux/virtio_pci.h (virtio_pci_modern_common_cfg)] (virtio.toml) Little-endian, 64
-// bytes.
+// Common configuration, 1.3 size. Fields are accessed at their own width; a 64-bit field as two independent 32-bit halves. [virtio 1.3, 4.1.4.3; linux/virtio_pci.h (virtio_pci_modern_common_cfg)] (virtio.toml)
+// Little-endian, 64 bytes.
 struct VirtioPciCommonCfg {
   static constexpr size_t kBytes = 64;
   static constexpr size_t kDeviceFeatureSelectOffset = 0;
@@ -7748,26 +7577,26 @@ struct VirtioPciCommonCfg {
   static constexpr size_t kQueueResetOffset = 58;
   static constexpr size_t kAdminQueueIndexOffset = 60;
   static constexpr size_t kAdminQueueNumOffset = 62;
-  uint32_t device_feature_select{};    // RW: which 32 feature bits device_feature shows: 32 * value and up
-  uint32_t device_feature{};           // RO: offered bits of the selected window; 0 beyond the last
-  uint32_t driver_feature_select{};    // RW: which 32 feature bits driver_feature holds
-  uint32_t driver_feature{};           // RW: accepted bits of the selected window
-  uint16_t config_msix_vector{};       // RW: vector of configuration changes; reads virtio_msi_no_vector if refused
-  uint16_t num_queues{};               // RO: queues of the device, administration queues not counted
-  uint8_t device_status{};             // RW: writing 0 resets the device; flags: VirtioDeviceStatus
-  uint8_t config_generation{};         // RO: changes whenever the device configuration may have changed
-  uint16_t queue_select{};             // RW: queue index that the fields below are about
-  uint16_t queue_size{};               // RW: after reset the largest size, 0 no such queue; the driver may write less
-  uint16_t queue_msix_vector{};        // RW: vector of the queue; reads virtio_msi_no_vector if refused
-  uint16_t queue_enable{};             // RW: 1 enables; 0 may not be written. Written last
-  uint16_t queue_notify_off{};         // RO: doorbell page of the queue; in Vireo the queue index
-  uint64_t queue_desc{};               // RW: address of the descriptor area (table or packed ring)
-  uint64_t queue_driver{};             // RW: address of the driver area (available ring or driver event suppression)
-  uint64_t queue_device{};             // RW: address of the device area (used ring or device event suppression)
+  uint32_t device_feature_select{};  // RW: which 32 feature bits device_feature shows: 32 * value and up
+  uint32_t device_feature{};  // RO: offered bits of the selected window; 0 beyond the last
+  uint32_t driver_feature_select{};  // RW: which 32 feature bits driver_feature holds
+  uint32_t driver_feature{};  // RW: accepted bits of the selected window
+  uint16_t config_msix_vector{};  // RW: vector of configuration changes; reads virtio_msi_no_vector if refused
+  uint16_t num_queues{};  // RO: queues of the device, administration queues not counted
+  uint8_t device_status{};  // RW: writing 0 resets the device; flags: VirtioDeviceStatus
+  uint8_t config_generation{};  // RO: changes whenever the device configuration may have changed
+  uint16_t queue_select{};  // RW: queue index that the fields below are about
+  uint16_t queue_size{};  // RW: after reset the largest size, 0 no such queue; the driver may write less
+  uint16_t queue_msix_vector{};  // RW: vector of the queue; reads virtio_msi_no_vector if refused
+  uint16_t queue_enable{};  // RW: 1 enables; 0 may not be written. Written last
+  uint16_t queue_notify_off{};  // RO: doorbell page of the queue; in Vireo the queue index
+  uint64_t queue_desc{};  // RW: address of the descriptor area (table or packed ring)
+  uint64_t queue_driver{};  // RW: address of the driver area (available ring or driver event suppression)
+  uint64_t queue_device{};  // RW: address of the device area (used ring or device event suppression)
   uint16_t queue_notif_config_data{};  // RO: with notif_config_data, sent as vq_index; Linux: queue_notify_data
-  uint16_t queue_reset{};        // RW: with ring_reset, write 1; reads 1 until done, then it and queue_enable read 0
+  uint16_t queue_reset{};  // RW: with ring_reset, write 1; reads 1 until done, then it and queue_enable read 0
   uint16_t admin_queue_index{};  // RO: with admin_vq, first administration queue; >= num_queues
-  uint16_t admin_queue_num{};    // RO: with admin_vq, number of administration queues; 0 none
+  uint16_t admin_queue_num{};  // RO: with admin_vq, number of administration queues; 0 none
 
   static constexpr VirtioPciCommonCfg Decode(const uint8_t* bytes) {
     VirtioPciCommonCfg result;
@@ -7843,18 +7672,18 @@ struct VirtioPciCommonCfg {
   friend constexpr bool operator==(const VirtioPciCommonCfg&, const VirtioPciCommonCfg&) = default;
 };
 
-// Descriptor of a split ring, also in its indirect tables: one contiguous part of a buffer. [virtio 1.3, 2.7.5;
-// linux/virtio_ring.h (vring_desc)] (virtio.toml) Little-endian, 16 bytes.
+// Descriptor of a split ring, also in its indirect tables: one contiguous part of a buffer. [virtio 1.3, 2.7.5; linux/virtio_ring.h (vring_desc)] (virtio.toml)
+// Little-endian, 16 bytes.
 struct VirtqDesc {
   static constexpr size_t kBytes = 16;
   static constexpr size_t kAddrOffset = 0;
   static constexpr size_t kLenOffset = 8;
   static constexpr size_t kFlagsOffset = 12;
   static constexpr size_t kNextOffset = 14;
-  uint64_t addr{};   // Address
-  uint32_t len{};    // Bytes
+  uint64_t addr{};  // Address
+  uint32_t len{};  // Bytes
   uint16_t flags{};  // Direction and chaining; flags: VirtqDescFlags
-  uint16_t next{};   // Index of the next descriptor, if flags has next
+  uint16_t next{};  // Index of the next descriptor, if flags has next
 
   static constexpr VirtqDesc Decode(const uint8_t* bytes) {
     VirtqDesc result;
@@ -7882,15 +7711,14 @@ struct VirtqDesc {
   friend constexpr bool operator==(const VirtqDesc&, const VirtqDesc&) = default;
 };
 
-// Available ring, written by the driver: heads of descriptor chains, one per queue entry, then virtq_used_event.
-// [virtio 1.3, 2.7.6; linux/virtio_ring.h (vring_avail)] (virtio.toml) Little-endian, 4 bytes. Followed by ring[]:
-// 2-byte values.
+// Available ring, written by the driver: heads of descriptor chains, one per queue entry, then virtq_used_event. [virtio 1.3, 2.7.6; linux/virtio_ring.h (vring_avail)] (virtio.toml)
+// Little-endian, 4 bytes. Followed by ring[]: 2-byte values.
 struct VirtqAvail {
   static constexpr size_t kBytes = 4;
   static constexpr size_t kFlagsOffset = 0;
   static constexpr size_t kIdxOffset = 2;
   uint16_t flags{};  // Interrupt suppression; flags: VirtqAvailFlags
-  uint16_t idx{};    // Where the driver puts the next head, modulo the size; only grows, wraps at 65536
+  uint16_t idx{};  // Where the driver puts the next head, modulo the size; only grows, wraps at 65536
 
   static constexpr VirtqAvail Decode(const uint8_t* bytes) {
     VirtqAvail result;
@@ -7922,8 +7750,8 @@ struct VirtqAvail {
   friend constexpr bool operator==(const VirtqAvail&, const VirtqAvail&) = default;
 };
 
-// After an available ring, at 4 + 2 * size. Always present; used if ring_event_idx was accepted. [virtio 1.3, 2.7.6
-// and 2.7.7; linux/virtio_ring.h (vring_used_event)] (virtio.toml) Little-endian, 2 bytes.
+// After an available ring, at 4 + 2 * size. Always present; used if ring_event_idx was accepted. [virtio 1.3, 2.7.6 and 2.7.7; linux/virtio_ring.h (vring_used_event)] (virtio.toml)
+// Little-endian, 2 bytes.
 struct VirtqUsedEvent {
   static constexpr size_t kBytes = 2;
   static constexpr size_t kUsedEventOffset = 0;
@@ -7962,7 +7790,7 @@ struct VirtqUsedElem {
   static constexpr size_t kBytes = 8;
   static constexpr size_t kIdOffset = 0;
   static constexpr size_t kLenOffset = 4;
-  uint32_t id{};   // Index of the chain's first descriptor
+  uint32_t id{};  // Index of the chain's first descriptor
   uint32_t len{};  // Bytes written to the buffer's writable parts
 
   static constexpr VirtqUsedElem Decode(const uint8_t* bytes) {
@@ -7995,15 +7823,14 @@ struct VirtqUsedElem {
   friend constexpr bool operator==(const VirtqUsedElem&, const VirtqUsedElem&) = default;
 };
 
-// Used ring, written by the device: used buffers, one entry per queue entry, then virtq_avail_event.
-// [virtio 1.3, 2.7.8; linux/virtio_ring.h (vring_used)] (virtio.toml) Little-endian, 4 bytes. Followed by ring[]:
-// VirtqUsedElem.
+// Used ring, written by the device: used buffers, one entry per queue entry, then virtq_avail_event. [virtio 1.3, 2.7.8; linux/virtio_ring.h (vring_used)] (virtio.toml)
+// Little-endian, 4 bytes. Followed by ring[]: VirtqUsedElem.
 struct VirtqUsed {
   static constexpr size_t kBytes = 4;
   static constexpr size_t kFlagsOffset = 0;
   static constexpr size_t kIdxOffset = 2;
   uint16_t flags{};  // Doorbell suppression; flags: VirtqUsedFlags
-  uint16_t idx{};    // Where the device puts the next entry, modulo the size; only grows, wraps at 65536
+  uint16_t idx{};  // Where the device puts the next entry, modulo the size; only grows, wraps at 65536
 
   static constexpr VirtqUsed Decode(const uint8_t* bytes) {
     VirtqUsed result;
@@ -8035,8 +7862,8 @@ struct VirtqUsed {
   friend constexpr bool operator==(const VirtqUsed&, const VirtqUsed&) = default;
 };
 
-// After a used ring, at 4 + 8 * size. Always present; used if ring_event_idx was accepted. [virtio 1.3, 2.7.8
-// and 2.7.10; linux/virtio_ring.h (vring_avail_event)] (virtio.toml) Little-endian, 2 bytes.
+// After a used ring, at 4 + 8 * size. Always present; used if ring_event_idx was accepted. [virtio 1.3, 2.7.8 and 2.7.10; linux/virtio_ring.h (vring_avail_event)] (virtio.toml)
+// Little-endian, 2 bytes.
 struct VirtqAvailEvent {
   static constexpr size_t kBytes = 2;
   static constexpr size_t kAvailEventOffset = 0;
@@ -8069,17 +7896,17 @@ struct VirtqAvailEvent {
   friend constexpr bool operator==(const VirtqAvailEvent&, const VirtqAvailEvent&) = default;
 };
 
-// Descriptor of a packed ring, read and overwritten in place. In an indirect table only addr, len and flag write count.
-// [virtio 1.3, 2.8.13; linux/virtio_ring.h (vring_packed_desc)] (virtio.toml) Little-endian, 16 bytes.
+// Descriptor of a packed ring, read and overwritten in place. In an indirect table only addr, len and flag write count. [virtio 1.3, 2.8.13; linux/virtio_ring.h (vring_packed_desc)] (virtio.toml)
+// Little-endian, 16 bytes.
 struct PvirtqDesc {
   static constexpr size_t kBytes = 16;
   static constexpr size_t kAddrOffset = 0;
   static constexpr size_t kLenOffset = 8;
   static constexpr size_t kIdOffset = 12;
   static constexpr size_t kFlagsOffset = 14;
-  uint64_t addr{};   // Address; unused in a used descriptor
-  uint32_t len{};    // Bytes; in a used descriptor with flag write, bytes written
-  uint16_t id{};     // Buffer number, in the last descriptor of a list and in the used one
+  uint64_t addr{};  // Address; unused in a used descriptor
+  uint32_t len{};  // Bytes; in a used descriptor with flag write, bytes written
+  uint16_t id{};  // Buffer number, in the last descriptor of a list and in the used one
   uint16_t flags{};  // Written last: makes the descriptor available or used; flags: VirtqDescFlags
 
   static constexpr PvirtqDesc Decode(const uint8_t* bytes) {
@@ -8108,14 +7935,14 @@ struct PvirtqDesc {
   friend constexpr bool operator==(const PvirtqDesc&, const PvirtqDesc&) = default;
 };
 
-// Event suppression: the driver area controls interrupts and is read by the device, the device area controls doorbells.
-// [virtio 1.3, 2.8.14; linux/virtio_ring.h (vring_packed_desc_event)] (virtio.toml) Little-endian, 4 bytes.
+// Event suppression: the driver area controls interrupts and is read by the device, the device area controls doorbells. [virtio 1.3, 2.8.14; linux/virtio_ring.h (vring_packed_desc_event)] (virtio.toml)
+// Little-endian, 4 bytes.
 struct PvirtqEventSuppress {
   static constexpr size_t kBytes = 4;
-  uint16_t desc_event_off{};          // Descriptor that triggers, if desc_event_flags is desc
-  bool desc_event_wrap{};             // Wrap counter of that descriptor
+  uint16_t desc_event_off{};  // Descriptor that triggers, if desc_event_flags is desc
+  bool desc_event_wrap{};  // Wrap counter of that descriptor
   RingEventFlags desc_event_flags{};  // When
-  uint16_t reserved{};                // 0
+  uint16_t reserved{};  // 0
 
   static constexpr PvirtqEventSuppress Decode(const uint8_t* bytes) {
     PvirtqEventSuppress result;
@@ -8233,7 +8060,7 @@ struct PvirtqNotificationData {
   static constexpr size_t kVqIndexOffset = 0;
   uint16_t vq_index{};  // Queue index; with notif_config_data its queue_notif_config_data instead
   uint16_t next_off{};  // Ring position that the driver fills next, in descriptors
-  bool next_wrap{};     // Wrap counter of that position
+  bool next_wrap{};  // Wrap counter of that position
 
   static constexpr PvirtqNotificationData Decode(const uint8_t* bytes) {
     PvirtqNotificationData result;
@@ -8268,21 +8095,20 @@ struct PvirtqNotificationData {
   friend constexpr bool operator==(const PvirtqNotificationData&, const PvirtqNotificationData&) = default;
 };
 
-// Ethernet II header. The frame check sequence belongs to the MAC and is not visible here. [IEEE 802.3, 3.2]
-// (wire.toml) Network order, 14 bytes.
+// Ethernet II header. The frame check sequence belongs to the MAC and is not visible here. [IEEE 802.3, 3.2] (wire.toml)
+// Network order, 14 bytes.
 struct Ethernet {
   static constexpr size_t kBytes = 14;
   static constexpr size_t kDestinationOffset = 0;
   static constexpr size_t kSourceOffset = 6;
   static constexpr size_t kEthertypeOffset = 12;
   uint8_t destination[6]{};  // Destination MAC address
-  uint8_t source[6]{};       // Source MAC address
-  Ethertype ethertype{};     // Protocol of what follows
+  uint8_t source[6]{};  // Source MAC address
+  Ethertype ethertype{};  // Protocol of what follows
 
   static constexpr Ethernet Decode(const uint8_t* bytes) {
     Ethernet result;
-    for (size_t i = 0; i < 6; ++i)
-      result.destination[i] = static_cast<uint8_t>(detail::GetNetwork<0, 8>(bytes + 0 + i * 1));
+    for (size_t i = 0; i < 6; ++i) result.destination[i] = static_cast<uint8_t>(detail::GetNetwork<0, 8>(bytes + 0 + i * 1));
     for (size_t i = 0; i < 6; ++i) result.source[i] = static_cast<uint8_t>(detail::GetNetwork<0, 8>(bytes + 6 + i * 1));
     result.ethertype = static_cast<Ethertype>(detail::GetNetwork<96, 16>(bytes));
     return result;
@@ -8308,9 +8134,9 @@ struct Ethernet {
 struct VlanTag {
   static constexpr size_t kBytes = 4;
   static constexpr size_t kEthertypeOffset = 2;
-  uint8_t pcp{};          // Priority code point
-  bool dei{};             // Drop eligible
-  uint16_t vid{};         // VLAN identifier; 0 is a priority tag, 4095 is reserved
+  uint8_t pcp{};  // Priority code point
+  bool dei{};  // Drop eligible
+  uint16_t vid{};  // VLAN identifier; 0 is a priority tag, 4095 is reserved
   Ethertype ethertype{};  // Protocol of what follows
 
   static constexpr VlanTag Decode(const uint8_t* bytes) {
@@ -8339,8 +8165,8 @@ struct VlanTag {
   friend constexpr bool operator==(const VlanTag&, const VlanTag&) = default;
 };
 
-// IPv4 header without options (RoCEv2 packets carry none: ihl = 5). [RFC 791, 3.1; which fields the ICRC masks: IBTA
-// A17.3.3] (wire.toml) Network order, 20 bytes.
+// IPv4 header without options (RoCEv2 packets carry none: ihl = 5). [RFC 791, 3.1; which fields the ICRC masks: IBTA A17.3.3] (wire.toml)
+// Network order, 20 bytes.
 struct Ipv4 {
   static constexpr size_t kBytes = 20;
   static constexpr size_t kTotalLengthOffset = 2;
@@ -8351,23 +8177,22 @@ struct Ipv4 {
   static constexpr size_t kSourceOffset = 12;
   static constexpr size_t kDestinationOffset = 16;
   // Bits that the ICRC calculation replaces with ones.
-  static constexpr uint8_t kIcrcOnes[kBytes] = {0x00, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0x00,
-                                                0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00};
-  uint8_t version{};           // 4
-  uint8_t ihl{};               // Header length in 4-byte words
-  uint8_t dscp{};              // Differentiated services: high 6 bits of the traffic class
-  IpEcn ecn{};                 // Congestion
-  uint16_t total_length{};     // Bytes from this header to the end of the ICRC
-  uint16_t identification{};   // Fragment group; unused when dont_fragment is set
-  bool reserved{};             // 0
-  bool dont_fragment{};        // Set on every RoCEv2 packet sent
-  bool more_fragments{};       // A fragment is never RoCEv2
+  static constexpr uint8_t kIcrcOnes[kBytes] = {0x00, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0x00, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00};
+  uint8_t version{};  // 4
+  uint8_t ihl{};  // Header length in 4-byte words
+  uint8_t dscp{};  // Differentiated services: high 6 bits of the traffic class
+  IpEcn ecn{};  // Congestion
+  uint16_t total_length{};  // Bytes from this header to the end of the ICRC
+  uint16_t identification{};  // Fragment group; unused when dont_fragment is set
+  bool reserved{};  // 0
+  bool dont_fragment{};  // Set on every RoCEv2 packet sent
+  bool more_fragments{};  // A fragment is never RoCEv2
   uint16_t fragment_offset{};  // In units of 8 bytes
-  uint8_t time_to_live{};      // Hop limit
-  IpProtocol protocol{};       // Protocol of what follows
+  uint8_t time_to_live{};  // Hop limit
+  IpProtocol protocol{};  // Protocol of what follows
   uint16_t header_checksum{};  // Ones' complement sum of the header
-  uint32_t source{};           // Source address
-  uint32_t destination{};      // Destination address
+  uint32_t source{};  // Source address
+  uint32_t destination{};  // Destination address
 
   static constexpr Ipv4 Decode(const uint8_t* bytes) {
     Ipv4 result;
@@ -8438,18 +8263,15 @@ struct Ipv6 {
   static constexpr size_t kSourceOffset = 8;
   static constexpr size_t kDestinationOffset = 24;
   // Bits that the ICRC calculation replaces with ones.
-  static constexpr uint8_t kIcrcOnes[kBytes] = {0x0f, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0xff, 0x00, 0x00,
-                                                0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
-                                                0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
-                                                0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00};
-  uint8_t version{};          // 6
-  uint8_t dscp{};             // High 6 bits of the traffic class
-  IpEcn ecn{};                // Congestion
-  uint32_t flow_label{};      // Flow label
+  static constexpr uint8_t kIcrcOnes[kBytes] = {0x0f, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00};
+  uint8_t version{};  // 6
+  uint8_t dscp{};  // High 6 bits of the traffic class
+  IpEcn ecn{};  // Congestion
+  uint32_t flow_label{};  // Flow label
   uint16_t payload_length{};  // Bytes after this header to the end of the ICRC
-  IpProtocol next_header{};   // Protocol of what follows
-  uint8_t hop_limit{};        // Hop limit
-  uint8_t source[16]{};       // Source address
+  IpProtocol next_header{};  // Protocol of what follows
+  uint8_t hop_limit{};  // Hop limit
+  uint8_t source[16]{};  // Source address
   uint8_t destination[16]{};  // Destination address
 
   static constexpr Ipv6 Decode(const uint8_t* bytes) {
@@ -8461,10 +8283,8 @@ struct Ipv6 {
     result.payload_length = static_cast<uint16_t>(detail::GetNetwork<32, 16>(bytes));
     result.next_header = static_cast<IpProtocol>(detail::GetNetwork<48, 8>(bytes));
     result.hop_limit = static_cast<uint8_t>(detail::GetNetwork<56, 8>(bytes));
-    for (size_t i = 0; i < 16; ++i)
-      result.source[i] = static_cast<uint8_t>(detail::GetNetwork<0, 8>(bytes + 8 + i * 1));
-    for (size_t i = 0; i < 16; ++i)
-      result.destination[i] = static_cast<uint8_t>(detail::GetNetwork<0, 8>(bytes + 24 + i * 1));
+    for (size_t i = 0; i < 16; ++i) result.source[i] = static_cast<uint8_t>(detail::GetNetwork<0, 8>(bytes + 8 + i * 1));
+    for (size_t i = 0; i < 16; ++i) result.destination[i] = static_cast<uint8_t>(detail::GetNetwork<0, 8>(bytes + 24 + i * 1));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -8505,10 +8325,10 @@ struct Udp {
   static constexpr size_t kChecksumOffset = 6;
   // Bits that the ICRC calculation replaces with ones.
   static constexpr uint8_t kIcrcOnes[kBytes] = {0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff};
-  uint16_t source_port{};       // Flow entropy: the same for all packets of a QP
+  uint16_t source_port{};  // Flow entropy: the same for all packets of a QP
   uint16_t destination_port{};  // `udp_port_rocev2`
-  uint16_t length{};            // Bytes from this header to the end of the ICRC
-  uint16_t checksum{};          // 0 when sent with IPv4 or IPv6; ignored when received
+  uint16_t length{};  // Bytes from this header to the end of the ICRC
+  uint16_t checksum{};  // 0 when sent with IPv4 or IPv6; ignored when received
 
   static constexpr Udp Decode(const uint8_t* bytes) {
     Udp result;
@@ -8536,8 +8356,8 @@ struct Udp {
   friend constexpr bool operator==(const Udp&, const Udp&) = default;
 };
 
-// Global Route Header in a UD receive: the first 40 bytes of its buffer. For IPv4 the last 20 of them hold the IPv4
-// header and the first 20 are undefined. [IBTA vol. 1, 8.3; A17.4.5.1] (wire.toml) Network order, 40 bytes.
+// Global Route Header in a UD receive: the first 40 bytes of its buffer. For IPv4 the last 20 of them hold the IPv4 header and the first 20 are undefined. [IBTA vol. 1, 8.3; A17.4.5.1] (wire.toml)
+// Network order, 40 bytes.
 struct Grh {
   static constexpr size_t kBytes = 40;
   static constexpr size_t kPayloadLengthOffset = 4;
@@ -8545,14 +8365,14 @@ struct Grh {
   static constexpr size_t kHopLimitOffset = 7;
   static constexpr size_t kSgidOffset = 8;
   static constexpr size_t kDgidOffset = 24;
-  uint8_t ip_version{};       // 6
-  uint8_t traffic_class{};    // Traffic class
-  uint32_t flow_label{};      // Flow label
+  uint8_t ip_version{};  // 6
+  uint8_t traffic_class{};  // Traffic class
+  uint32_t flow_label{};  // Flow label
   uint16_t payload_length{};  // Bytes after this header
-  uint8_t next_header{};      // Next header
-  uint8_t hop_limit{};        // Hop limit
-  uint8_t sgid[16]{};         // Source GID
-  uint8_t dgid[16]{};         // Destination GID
+  uint8_t next_header{};  // Next header
+  uint8_t hop_limit{};  // Hop limit
+  uint8_t sgid[16]{};  // Source GID
+  uint8_t dgid[16]{};  // Destination GID
 
   static constexpr Grh Decode(const uint8_t* bytes) {
     Grh result;
@@ -8592,8 +8412,8 @@ struct Grh {
   friend constexpr bool operator==(const Grh&, const Grh&) = default;
 };
 
-// Base Transport Header: first header after UDP in every RoCEv2 packet. [IBTA vol. 1, 9.2; FECN and BECN: A17.9]
-// (wire.toml) Network order, 12 bytes.
+// Base Transport Header: first header after UDP in every RoCEv2 packet. [IBTA vol. 1, 9.2; FECN and BECN: A17.9] (wire.toml)
+// Network order, 12 bytes.
 struct Bth {
   static constexpr size_t kBytes = 12;
   static constexpr size_t kOpcodeOffset = 0;
@@ -8602,19 +8422,19 @@ struct Bth {
   static constexpr size_t kPsnOffset = 9;
   // Bits that the ICRC calculation replaces with ones.
   static constexpr uint8_t kIcrcOnes[kBytes] = {0x00, 0x00, 0x00, 0x00, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00};
-  BthOpcode opcode{};           // Service and operation
-  bool solicited_event{};       // Solicits a completion event at the receiver
-  bool mig_req{};               // Path migration state; sent as 0, both accepted
-  uint8_t pad_count{};          // Bytes of padding after the payload (to a multiple of 4)
+  BthOpcode opcode{};  // Service and operation
+  bool solicited_event{};  // Solicits a completion event at the receiver
+  bool mig_req{};  // Path migration state; sent as 0, both accepted
+  uint8_t pad_count{};  // Bytes of padding after the payload (to a multiple of 4)
   uint8_t transport_version{};  // 0
-  uint16_t pkey{};              // Partition key
-  bool fecn{};                  // Forward congestion (the IP ECN field carries it in RoCEv2)
-  bool becn{};                  // Backward congestion: set in a CNP
-  uint8_t reserved{};           // Sent as 0, ignored
-  uint32_t dest_qp{};           // Destination queue pair
-  bool ack_req{};               // Requests an acknowledge of this packet
-  uint8_t reserved1{};          // Sent as 0, ignored, but covered by the ICRC
-  uint32_t psn{};               // Packet sequence number
+  uint16_t pkey{};  // Partition key
+  bool fecn{};  // Forward congestion (the IP ECN field carries it in RoCEv2)
+  bool becn{};  // Backward congestion: set in a CNP
+  uint8_t reserved{};  // Sent as 0, ignored
+  uint32_t dest_qp{};  // Destination queue pair
+  bool ack_req{};  // Requests an acknowledge of this packet
+  uint8_t reserved1{};  // Sent as 0, ignored, but covered by the ICRC
+  uint32_t psn{};  // Packet sequence number
 
   static constexpr Bth Decode(const uint8_t* bytes) {
     Bth result;
@@ -8677,8 +8497,8 @@ struct Reth {
   static constexpr size_t kRkeyOffset = 8;
   static constexpr size_t kDmaLengthOffset = 12;
   uint64_t virtual_address{};  // Start of the remote buffer
-  uint32_t rkey{};             // Remote key of its memory region
-  uint32_t dma_length{};       // Bytes of the whole message, 0 … 2^31
+  uint32_t rkey{};  // Remote key of its memory region
+  uint32_t dma_length{};  // Bytes of the whole message, 0 … 2^31
 
   static constexpr Reth Decode(const uint8_t* bytes) {
     Reth result;
@@ -8711,7 +8531,7 @@ struct Aeth {
   bool reserved{};  // 0
   AethKind kind{};  // High part of the syndrome
   uint8_t value{};  // Credits (`aeth_credits`), RNR timer (`rnr_timer_ns`) or NAK code (`nak_code`), by kind
-  uint32_t msn{};   // Message sequence number: messages completed, modulo 2^24
+  uint32_t msn{};  // Message sequence number: messages completed, modulo 2^24
 
   static constexpr Aeth Decode(const uint8_t* bytes) {
     Aeth result;
@@ -8745,8 +8565,8 @@ struct Deth {
   static constexpr size_t kBytes = 8;
   static constexpr size_t kQkeyOffset = 0;
   static constexpr size_t kSourceQpOffset = 5;
-  uint32_t qkey{};       // Queue key
-  uint8_t reserved{};    // 0
+  uint32_t qkey{};  // Queue key
+  uint8_t reserved{};  // 0
   uint32_t source_qp{};  // Sender's queue pair
 
   static constexpr Deth Decode(const uint8_t* bytes) {
@@ -8772,8 +8592,8 @@ struct Deth {
   friend constexpr bool operator==(const Deth&, const Deth&) = default;
 };
 
-// Immediate data: four opaque bytes, delivered in the receiver's completion in wire order. [IBTA vol. 1, 9.3.6]
-// (wire.toml) Network order, 4 bytes.
+// Immediate data: four opaque bytes, delivered in the receiver's completion in wire order. [IBTA vol. 1, 9.3.6] (wire.toml)
+// Network order, 4 bytes.
 struct Immdt {
   static constexpr size_t kBytes = 4;
   static constexpr size_t kImmediateDataOffset = 0;
@@ -8781,8 +8601,7 @@ struct Immdt {
 
   static constexpr Immdt Decode(const uint8_t* bytes) {
     Immdt result;
-    for (size_t i = 0; i < 4; ++i)
-      result.immediate_data[i] = static_cast<uint8_t>(detail::GetNetwork<0, 8>(bytes + 0 + i * 1));
+    for (size_t i = 0; i < 4; ++i) result.immediate_data[i] = static_cast<uint8_t>(detail::GetNetwork<0, 8>(bytes + 0 + i * 1));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -8830,9 +8649,9 @@ struct AtomicEth {
   static constexpr size_t kSwapAddDataOffset = 12;
   static constexpr size_t kCompareDataOffset = 20;
   uint64_t virtual_address{};  // 8-byte aligned address of the operand
-  uint32_t rkey{};             // Remote key of its memory region
-  uint64_t swap_add_data{};    // Value to store or to add
-  uint64_t compare_data{};     // Value to compare with
+  uint32_t rkey{};  // Remote key of its memory region
+  uint64_t swap_add_data{};  // Value to store or to add
+  uint64_t compare_data{};  // Value to compare with
 
   static constexpr AtomicEth Decode(const uint8_t* bytes) {
     AtomicEth result;
@@ -8888,10 +8707,10 @@ struct AtomicAckEth {
 // Network order, 4 bytes.
 struct Feth {
   static constexpr size_t kBytes = 4;
-  uint32_t reserved{};             // 0
-  uint8_t reserved1{};             // 0
+  uint32_t reserved{};  // 0
+  uint8_t reserved1{};  // 0
   FlushSelectivity selectivity{};  // What shall be flushed
-  uint8_t placement{};             // How far; flags: FlushPlacement
+  uint8_t placement{};  // How far; flags: FlushPlacement
 
   static constexpr Feth Decode(const uint8_t* bytes) {
     Feth result;
@@ -8962,7 +8781,7 @@ struct MgmtVersion {
 // Little-endian, 4 bytes.
 struct MgmtAbiProfile {
   static constexpr size_t kBytes = 4;
-  bool profile{};       // `profile`: 0 rfc-v2, 1 vireo
+  bool profile{};  // `profile`: 0 rfc-v2, 1 vireo
   uint32_t reserved{};  // 0
 
   static constexpr MgmtAbiProfile Decode(const uint8_t* bytes) {
@@ -8999,11 +8818,11 @@ struct MgmtAbiProfile {
 // Little-endian, 4 bytes.
 struct MgmtControl {
   static constexpr size_t kBytes = 4;
-  bool firmware_ready{};   // Firmware serves control commands; until then they wait
+  bool firmware_ready{};  // Firmware serves control commands; until then they wait
   bool datapath_enable{};  // Frames, doorbells and timers are served
-  bool link_up{};          // VIRTIO_NET_S_LINK_UP as the host reads it
-  bool announce{};         // VIRTIO_NET_S_ANNOUNCE as the host reads it
-  bool pause{};         // Quiesce: no new work is started, work in flight drains (status.quiet), arriving frames wait
+  bool link_up{};  // VIRTIO_NET_S_LINK_UP as the host reads it
+  bool announce{};  // VIRTIO_NET_S_ANNOUNCE as the host reads it
+  bool pause{};  // Quiesce: no new work is started, work in flight drains (status.quiet), arriving frames wait
   uint32_t reserved{};  // 0
 
   static constexpr MgmtControl Decode(const uint8_t* bytes) {
@@ -9054,11 +8873,11 @@ struct MgmtStatus {
   static constexpr size_t kBytes = 4;
   static constexpr size_t kDeviceStatusOffset = 1;
   static constexpr size_t kDmaOutstandingOffset = 2;
-  bool idle{};         // Nothing in flight: no queue, buffer, DMA tag or timer has work due now
-  bool mac_link{};     // The MAC has a link
-  bool quiet{};        // Nothing in flight between queues and wire or towards host memory; waiting work does not count
+  bool idle{};  // Nothing in flight: no queue, buffer, DMA tag or timer has work due now
+  bool mac_link{};  // The MAC has a link
+  bool quiet{};  // Nothing in flight between queues and wire or towards host memory; waiting work does not count
   uint8_t reserved{};  // 0
-  uint8_t device_status{};     // virtio device status as the driver left it
+  uint8_t device_status{};  // virtio device status as the driver left it
   uint16_t dma_outstanding{};  // DMA reads without completion
 
   static constexpr MgmtStatus Decode(const uint8_t* bytes) {
@@ -9107,15 +8926,15 @@ struct MgmtStatus {
 // Little-endian, 4 bytes.
 struct MgmtInterruptCause {
   static constexpr size_t kBytes = 4;
-  bool mailbox_request{};   // A control command waits in the mailbox
-  bool device_reset{};      // The driver wrote 0 to device_status
+  bool mailbox_request{};  // A control command waits in the mailbox
+  bool device_reset{};  // The driver wrote 0 to device_status
   bool features_written{};  // The driver set FEATURES_OK
-  bool driver_ok{};         // The driver set DRIVER_OK
-  bool queue_reset{};       // The driver wrote 1 to a queue_reset; the queue is in queue_reset_index
-  bool link_change{};       // status.mac_link changed
-  bool qp_done{};           // A qp_command has finished
-  bool fatal{};             // fatal_cause is not 0
-  uint32_t reserved{};      // 0
+  bool driver_ok{};  // The driver set DRIVER_OK
+  bool queue_reset{};  // The driver wrote 1 to a queue_reset; the queue is in queue_reset_index
+  bool link_change{};  // status.mac_link changed
+  bool qp_done{};  // A qp_command has finished
+  bool fatal{};  // fatal_cause is not 0
+  uint32_t reserved{};  // 0
 
   static constexpr MgmtInterruptCause Decode(const uint8_t* bytes) {
     MgmtInterruptCause result;
@@ -9172,9 +8991,9 @@ struct MgmtInterruptCause {
 // Little-endian, 4 bytes.
 struct MgmtMailboxStatus {
   static constexpr size_t kBytes = 4;
-  bool request{};       // A command waits
-  bool busy{};          // A fetch or completion is in progress
-  bool dma_error{};     // The last fetch failed
+  bool request{};  // A command waits
+  bool busy{};  // A fetch or completion is in progress
+  bool dma_error{};  // The last fetch failed
   uint32_t reserved{};  // 0
 
   static constexpr MgmtMailboxStatus Decode(const uint8_t* bytes) {
@@ -9213,17 +9032,16 @@ struct MgmtMailboxStatus {
   friend constexpr bool operator==(const MgmtMailboxStatus&, const MgmtMailboxStatus&) = default;
 };
 
-// A write starts the operation on table_index; busy until it is done, in order with the datapath's own accesses
-// (csr.toml) Little-endian, 4 bytes.
+// A write starts the operation on table_index; busy until it is done, in order with the datapath's own accesses (csr.toml)
+// Little-endian, 4 bytes.
 struct MgmtTableCommand {
   static constexpr size_t kBytes = 4;
   static constexpr size_t kTableIdOffset = 0;
-  MgmtTable table_id{};            // Which table
+  MgmtTable table_id{};  // Which table
   MgmtTableOperation operation{};  // What to do
-  uint32_t reserved{};             // 0
-  bool error{};  // Reads 1: the last operation named a table or index that does not exist, or read an entry with bad
-                 // parity (table_data is then 0)
-  bool busy{};   // Reads 1 until the operation is done
+  uint32_t reserved{};  // 0
+  bool error{};  // Reads 1: the last operation named a table or index that does not exist, or read an entry with bad parity (table_data is then 0)
+  bool busy{};  // Reads 1 until the operation is done
 
   static constexpr MgmtTableCommand Decode(const uint8_t* bytes) {
     MgmtTableCommand result;
@@ -9269,10 +9087,10 @@ struct MgmtTableCommand {
 struct MgmtQpCommand {
   static constexpr size_t kBytes = 4;
   static constexpr size_t kQpnOffset = 0;
-  uint32_t qpn{};           // Queue pair
+  uint32_t qpn{};  // Queue pair
   QpOperation operation{};  // What to do
-  uint8_t reserved{};       // 0
-  bool busy{};              // Reads 1 until the operation is done
+  uint8_t reserved{};  // 0
+  bool busy{};  // Reads 1 until the operation is done
 
   static constexpr MgmtQpCommand Decode(const uint8_t* bytes) {
     MgmtQpCommand result;
@@ -9353,14 +9171,14 @@ struct MgmtFlipEntry {
 // Little-endian, 4 bytes.
 struct MgmtRxMode {
   static constexpr size_t kBytes = 4;
-  bool promiscuous{};    // Everything
+  bool promiscuous{};  // Everything
   bool all_multicast{};  // Every multicast frame
-  bool all_unicast{};    // Every unicast frame
-  bool no_multicast{};   // No multicast frame
-  bool no_unicast{};     // No unicast frame
-  bool no_broadcast{};   // No broadcast frame
-  bool vlan_filter{};    // Only VLANs of the filter table
-  uint32_t reserved{};   // 0
+  bool all_unicast{};  // Every unicast frame
+  bool no_multicast{};  // No multicast frame
+  bool no_unicast{};  // No unicast frame
+  bool no_broadcast{};  // No broadcast frame
+  bool vlan_filter{};  // Only VLANs of the filter table
+  uint32_t reserved{};  // 0
 
   static constexpr MgmtRxMode Decode(const uint8_t* bytes) {
     MgmtRxMode result;
@@ -9414,8 +9232,8 @@ struct MgmtRxMode {
 struct DmaReadRequest {
   static constexpr size_t kBits = 85;
   uint64_t address{};  // First byte
-  uint16_t bytes{};    // 1 to 4096
-  uint8_t tag{};       // The client's
+  uint16_t bytes{};  // 1 to 4096
+  uint8_t tag{};  // The client's
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("address", self.address, 64);
@@ -9429,8 +9247,8 @@ struct DmaReadRequest {
 // Response to a small read. (tokens.toml)
 struct DmaFetched {
   static constexpr size_t kBits = 522;
-  uint8_t tag{};       // Of the request
-  uint8_t resp{};      // axi_resp_e; not okay: the data is undefined
+  uint8_t tag{};  // Of the request
+  uint8_t resp{};  // axi_resp_e; not okay: the data is undefined
   uint8_t data[64]{};  // From the first byte; zero after the last
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -9446,9 +9264,9 @@ struct DmaFetched {
 struct DmaStore {
   static constexpr size_t kBits = 592;
   uint64_t address{};  // First byte
-  uint8_t bytes{};     // 1 to 64
-  bool notify{};       // Report completion (dma_done) on success, too
-  uint8_t tag{};       // The client's
+  uint8_t bytes{};  // 1 to 64
+  bool notify{};  // Report completion (dma_done) on success, too
+  uint8_t tag{};  // The client's
   uint8_t data[64]{};  // From the first byte
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -9466,9 +9284,9 @@ struct DmaStore {
 struct DmaWriteRequest {
   static constexpr size_t kBits = 86;
   uint64_t address{};  // First byte
-  uint16_t bytes{};    // 1 to 4096
-  bool notify{};       // Report completion (dma_done) on success, too
-  uint8_t tag{};       // The client's
+  uint16_t bytes{};  // 1 to 4096
+  bool notify{};  // Report completion (dma_done) on success, too
+  uint8_t tag{};  // The client's
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("address", self.address, 64);
@@ -9483,7 +9301,7 @@ struct DmaWriteRequest {
 // A write of this client has completed: it was requested with notify, or it failed. (tokens.toml)
 struct DmaDone {
   static constexpr size_t kBits = 10;
-  uint8_t tag{};   // Of the request
+  uint8_t tag{};  // Of the request
   uint8_t resp{};  // axi_resp_e
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -9494,15 +9312,14 @@ struct DmaDone {
   friend constexpr bool operator==(const DmaDone&, const DmaDone&) = default;
 };
 
-// Host access to a BAR: one per cycle, always accepted. Read data returns in order, after bar_read_latency.
-// (tokens.toml)
+// Host access to a BAR: one per cycle, always accepted. Read data returns in order, after bar_read_latency. (tokens.toml)
 struct BarAccess {
   static constexpr size_t kBits = 104;
-  bool write{};         // 1: write, 0: read
+  bool write{};  // 1: write, 0: read
   uint8_t bar_index{};  // BAR register: bar_virtio or bar_msix
-  uint32_t offset{};    // First byte, from the start of the BAR
-  uint8_t bytes{};      // 1, 2, 4 or 8
-  uint64_t data{};      // Write data, from bit 0
+  uint32_t offset{};  // First byte, from the start of the BAR
+  uint8_t bytes{};  // 1, 2, 4 or 8
+  uint64_t data{};  // Write data, from bit 0
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("write", self.write, 1);
@@ -9515,13 +9332,12 @@ struct BarAccess {
   friend constexpr bool operator==(const BarAccess&, const BarAccess&) = default;
 };
 
-// Firmware's write of a table entry, broadcast to all blocks in one cycle. An entry shorter than 128 bytes occupies the
-// low ones. (tokens.toml)
+// Firmware's write of a table entry, broadcast to all blocks in one cycle. An entry shorter than 128 bytes occupies the low ones. (tokens.toml)
 struct TableWrite {
   static constexpr size_t kBits = 1056;
   MgmtTable table_id{};  // Which table
-  uint32_t index{};      // Entry number; always in range
-  uint8_t data[128]{};   // The entry; all zero for a clear
+  uint32_t index{};  // Entry number; always in range
+  uint8_t data[128]{};  // The entry; all zero for a clear
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("table_id", self.table_id, 8);
@@ -9535,8 +9351,8 @@ struct TableWrite {
 // Request to flip one bit of a context memory, broadcast to all blocks in one cycle (mgmt.flip_bit). (tokens.toml)
 struct ContextFlip {
   static constexpr size_t kBits = 42;
-  ContextRam ram{};      // Which memory
-  uint32_t index{};      // Entry number; may be out of range
+  ContextRam ram{};  // Which memory
+  uint32_t index{};  // Entry number; may be out of range
   uint16_t bit_index{};  // Bit number; beyond the last one: the parity bit
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -9548,15 +9364,14 @@ struct ContextFlip {
   friend constexpr bool operator==(const ContextFlip&, const ContextFlip&) = default;
 };
 
-// The host's configuration of a virtqueue, broadcast to all blocks when the queue is enabled and when it is reset
-// (queue or device reset). (tokens.toml)
+// The host's configuration of a virtqueue, broadcast to all blocks when the queue is enabled and when it is reset (queue or device reset). (tokens.toml)
 struct QueueRowWrite {
   static constexpr size_t kBits = 241;
-  uint16_t vq_index{};      // Virtqueue
-  bool enabled{};           // 0: every other field is 0
-  uint16_t queue_size{};    // Entries
-  uint16_t msix_vector{};   // Or virtio_msi_no_vector
-  uint64_t queue_desc{};    // Descriptor area
+  uint16_t vq_index{};  // Virtqueue
+  bool enabled{};  // 0: every other field is 0
+  uint16_t queue_size{};  // Entries
+  uint16_t msix_vector{};  // Or virtio_msi_no_vector
+  uint64_t queue_desc{};  // Descriptor area
   uint64_t queue_driver{};  // Driver area
   uint64_t queue_device{};  // Device area
   template <typename Self, typename F>
@@ -9576,9 +9391,9 @@ struct QueueRowWrite {
 // New state of a QP, effective at once, broadcast to all blocks in one cycle. (tokens.toml)
 struct QpStateWrite {
   static constexpr size_t kBits = 28;
-  uint32_t qpn{};     // Queue pair
+  uint32_t qpn{};  // Queue pair
   IbQpState state{};  // New state
-  bool clear{};       // 1: discard all state of this QP
+  bool clear{};  // 1: discard all state of this QP
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -9606,7 +9421,7 @@ struct QpLoad {
 // A qp_command of firmware, passed to QP control. (tokens.toml)
 struct QpOrder {
   static constexpr size_t kBits = 27;
-  uint32_t qpn{};           // Queue pair
+  uint32_t qpn{};  // Queue pair
   QpOperation operation{};  // What to do
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -9632,7 +9447,7 @@ struct QpDone {
 // A pulse: how many send work requests of a QP the send queue has started to fetch and are not complete. (tokens.toml)
 struct QpSends {
   static constexpr size_t kBits = 40;
-  uint32_t qpn{};          // Queue pair
+  uint32_t qpn{};  // Queue pair
   uint16_t outstanding{};  // Work requests; an outstanding fetch counts as the most that it can return
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -9643,12 +9458,11 @@ struct QpSends {
   friend constexpr bool operator==(const QpSends&, const QpSends&) = default;
 };
 
-// A pulse: a packet with ack_req leaves for the wire; a response to everything up to `psn` can be expected from now on.
-// (tokens.toml)
+// A pulse: a packet with ack_req leaves for the wire; a response to everything up to `psn` can be expected from now on. (tokens.toml)
 struct QpSent {
   static constexpr size_t kBits = 56;
-  uint32_t qpn{};   // Queue pair that sends it
-  uint32_t psn{};   // tx_packet's last_psn
+  uint32_t qpn{};  // Queue pair that sends it
+  uint32_t psn{};  // tx_packet's last_psn
   uint8_t epoch{};  // tx_packet's
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -9660,8 +9474,7 @@ struct QpSent {
   friend constexpr bool operator==(const QpSent&, const QpSent&) = default;
 };
 
-// A pulse: position of one half of a QP: PSN of the requester's next new packet, or the responder's expected PSN.
-// (tokens.toml)
+// A pulse: position of one half of a QP: PSN of the requester's next new packet, or the responder's expected PSN. (tokens.toml)
 struct QpPsn {
   static constexpr size_t kBits = 48;
   uint32_t qpn{};  // Queue pair
@@ -9678,10 +9491,10 @@ struct QpPsn {
 // A block detected an error that moves a QP to ERR. (tokens.toml)
 struct QpFailure {
   static constexpr size_t kBits = 73;
-  uint32_t qpn{};              // Queue pair
+  uint32_t qpn{};  // Queue pair
   RdmaEventType event_type{};  // Event for the host: qp_fatal, qp_req_err or qp_access_err
-  uint32_t code{};             // Reason: with qp_fatal an rdma_error, else an AETH syndrome
-  bool send_only{};            // Only the send half of a UC or UD QP: it goes to SQE, and no event is sent
+  uint32_t code{};  // Reason: with qp_fatal an rdma_error, else an AETH syndrome
+  bool send_only{};  // Only the send half of a UC or UD QP: it goes to SQE, and no event is sent
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -9693,17 +9506,15 @@ struct QpFailure {
   friend constexpr bool operator==(const QpFailure&, const QpFailure&) = default;
 };
 
-// Requests the next buffers of a virtqueue from descriptor fetch, or one descriptor by its index. In a packed ring an
-// index is a position in the ring, with the wrap counter in bit 15; by_index ignores that bit. (tokens.toml)
+// Requests the next buffers of a virtqueue from descriptor fetch, or one descriptor by its index. In a packed ring an index is a position in the ring, with the wrap counter in bit 15; by_index ignores that bit. (tokens.toml)
 struct BufferRequest {
   static constexpr size_t kBits = 121;
   BufferClient client{};  // Requester
-  uint16_t vq_index{};    // Virtqueue
-  bool by_index{};        // 1: the descriptor `index`, as the next of a chain; the ring is not read
-  uint16_t index{};       // Descriptor index
-  uint8_t count{};        // Maximum number of buffers, 1 to 8; by_index: 1
-  bool indirect{};  // by_index: the descriptor is in an indirect table; the fields below are copied from the `buffer`
-                    // token
+  uint16_t vq_index{};  // Virtqueue
+  bool by_index{};  // 1: the descriptor `index`, as the next of a chain; the ring is not read
+  uint16_t index{};  // Descriptor index
+  uint8_t count{};  // Maximum number of buffers, 1 to 8; by_index: 1
+  bool indirect{};  // by_index: the descriptor is in an indirect table; the fields below are copied from the `buffer` token
   uint64_t table_address{};  // Of the indirect table
   uint16_t table_entries{};  // Descriptors of the indirect table
   template <typename Self, typename F>
@@ -9721,26 +9532,21 @@ struct BufferRequest {
   friend constexpr bool operator==(const BufferRequest&, const BufferRequest&) = default;
 };
 
-// Response to a buffer_request: one token per buffer, in ring order, the last one marked; one token without a buffer if
-// there is none. Fewer than requested means that the ring has no more. `head` identifies the buffer in the device. In a
-// packed ring it is the position of the buffer's first descriptor, not its buffer id; the last descriptor of a chain
-// returns the id and, as `next_index`, the position after it, and the client copies both into its completion. For a
-// buffer in an indirect table the token holds the table's first descriptor; a client that follows chains requests the
-// next one with `indirect` and the table. (tokens.toml)
+// Response to a buffer_request: one token per buffer, in ring order, the last one marked; one token without a buffer if there is none. Fewer than requested means that the ring has no more. `head` identifies the buffer in the device. In a packed ring it is the position of the buffer's first descriptor, not its buffer id; the last descriptor of a chain returns the id and, as `next_index`, the position after it, and the client copies both into its completion. For a buffer in an indirect table the token holds the table's first descriptor; a client that follows chains requests the next one with `indirect` and the table. (tokens.toml)
 struct Buffer {
   static constexpr size_t kBits = 247;
-  BufferStatus status{};     // ok, or why there is no buffer
-  bool last{};               // Last token of the response
-  uint16_t vq_index{};       // Virtqueue
-  uint16_t head{};           // Descriptor index, as used elements name it; by_index: that index
-  uint64_t address{};        // First byte
-  uint32_t bytes{};          // Length
-  bool writable{};           // For the device
-  bool more{};               // The chain continues at `next_index`
-  uint16_t next_index{};     // Descriptor index; with has_id and without `more` the position after the descriptor
-  bool has_id{};             // A descriptor of a packed ring, not of a table
-  uint16_t id{};             // With has_id: buffer id; valid in the last descriptor of a buffer
-  bool indirect{};           // `next_index` is an index into an indirect table; else the fields below are 0
+  BufferStatus status{};  // ok, or why there is no buffer
+  bool last{};  // Last token of the response
+  uint16_t vq_index{};  // Virtqueue
+  uint16_t head{};  // Descriptor index, as used elements name it; by_index: that index
+  uint64_t address{};  // First byte
+  uint32_t bytes{};  // Length
+  bool writable{};  // For the device
+  bool more{};  // The chain continues at `next_index`
+  uint16_t next_index{};  // Descriptor index; with has_id and without `more` the position after the descriptor
+  bool has_id{};  // A descriptor of a packed ring, not of a table
+  uint16_t id{};  // With has_id: buffer id; valid in the last descriptor of a buffer
+  bool indirect{};  // `next_index` is an index into an indirect table; else the fields below are 0
   uint64_t table_address{};  // Of the indirect table
   uint16_t table_entries{};  // Descriptors of the indirect table
   template <typename Self, typename F>
@@ -9764,13 +9570,11 @@ struct Buffer {
   friend constexpr bool operator==(const Buffer&, const Buffer&) = default;
 };
 
-// A pulse, with ring_event_idx in split rings: descriptor fetch has reported a ring as empty at this index. The driver
-// must ring the doorbell when it adds to that; after avail_event is written the ring has to be polled once more.
-// (tokens.toml)
+// A pulse, with ring_event_idx in split rings: descriptor fetch has reported a ring as empty at this index. The driver must ring the doorbell when it adds to that; after avail_event is written the ring has to be polled once more. (tokens.toml)
 struct AvailEvent {
   static constexpr size_t kBits = 32;
   uint16_t vq_index{};  // Virtqueue
-  uint16_t idx{};       // avail.idx as read
+  uint16_t idx{};  // avail.idx as read
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("vq_index", self.vq_index, 16);
@@ -9784,7 +9588,7 @@ struct AvailEvent {
 struct QueueFailure {
   static constexpr size_t kBits = 24;
   uint16_t vq_index{};  // Virtqueue
-  RdmaError code{};     // bad_descriptor, bad_wqe, window_violation or queue_dma_error
+  RdmaError code{};  // bad_descriptor, bad_wqe, window_violation or queue_dma_error
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("vq_index", self.vq_index, 16);
@@ -9797,19 +9601,17 @@ struct QueueFailure {
 // A completed work request: its buffer is returned as used, then its CQE is written, if it has one. (tokens.toml)
 struct Completion {
   static constexpr size_t kBits = 500;
-  uint16_t vq_index{};    // Virtqueue of the work request
-  uint16_t head{};        // Its descriptor
+  uint16_t vq_index{};  // Virtqueue of the work request
+  uint16_t head{};  // Its descriptor
   uint32_t used_bytes{};  // Bytes written, for the used element
-  bool more{};  // Must not become visible to the driver before the next completion, which follows directly and belongs
-                // to the same queue; without CQE
-  bool has_id{};  // Packed ring, the buffer may be a chain: `id` and `next_position` are valid. Else it is one
-                  // descriptor
+  bool more{};  // Must not become visible to the driver before the next completion, which follows directly and belongs to the same queue; without CQE
+  bool has_id{};  // Packed ring, the buffer may be a chain: `id` and `next_position` are valid. Else it is one descriptor
   uint16_t id{};  // Buffer id, of the chain's last descriptor
   uint16_t next_position{};  // Position after the chain's last descriptor
-  bool has_cqe{};            // 1: the fields below are valid
-  uint16_t cqn{};            // Completion queue
-  bool solicited{};          // Also notifies a CQ armed for solicited completions only; errors always do
-  uint8_t cqe[48]{};         // rdma_cq_req as in memory
+  bool has_cqe{};  // 1: the fields below are valid
+  uint16_t cqn{};  // Completion queue
+  bool solicited{};  // Also notifies a CQ armed for solicited completions only; errors always do
+  uint8_t cqe[48]{};  // rdma_cq_req as in memory
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("vq_index", self.vq_index, 16);
@@ -9832,8 +9634,8 @@ struct Completion {
 struct HostEvent {
   static constexpr size_t kBits = 80;
   RdmaEventType event_type{};  // What happened
-  uint32_t element{};          // To what
-  uint32_t code{};             // Why
+  uint32_t element{};  // To what
+  uint32_t code{};  // Why
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("event_type", self.event_type, 16);
@@ -9844,11 +9646,10 @@ struct HostEvent {
   friend constexpr bool operator==(const HostEvent&, const HostEvent&) = default;
 };
 
-// Interrupt request of a virtqueue, through its vector. Moderation may delay it to merge more of the same queue.
-// (tokens.toml)
+// Interrupt request of a virtqueue, through its vector. Moderation may delay it to merge more of the same queue. (tokens.toml)
 struct QueueInterrupt {
   static constexpr size_t kBits = 32;
-  uint16_t vq_index{};     // Virtqueue
+  uint16_t vq_index{};  // Virtqueue
   uint16_t msix_vector{};  // Its vector
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -9886,7 +9687,7 @@ struct Doorbell {
 // The driver armed a CQ (rdma_cq_arm). (tokens.toml)
 struct CqArm {
   static constexpr size_t kBits = 48;
-  uint16_t cqn{};    // Completion queue
+  uint16_t cqn{};  // Completion queue
   uint32_t value{};  // Value written
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -9897,27 +9698,26 @@ struct CqArm {
   friend constexpr bool operator==(const CqArm&, const CqArm&) = default;
 };
 
-// A send work request as read from memory: bytes 0 to 47 and 560 to 591; from 576 on the first element, if there is
-// one. (tokens.toml)
+// A send work request as read from memory: bytes 0 to 47 and 560 to 591; from 576 on the first element, if there is one. (tokens.toml)
 struct WorkRequest {
   static constexpr size_t kBits = 899;
-  uint32_t qpn{};             // Queue pair
-  uint16_t head{};            // Its descriptor
-  RdmaError failed{};         // Not ok: bad_wqe or queue_dma_error, the other fields are undefined
-  uint64_t address{};         // Of the work request
-  uint32_t bytes{};           // Of the descriptor
-  uint8_t head_bytes[48]{};   // Bytes 0 to 47
-  uint8_t tail_bytes[32]{};   // Bytes 560 to 591; zero after the end of the descriptor
-  bool is_replay{};           // 1: fetched for a replay, and the fields below are that token's; else they are 0
-  bool resume{};              // Of the replay: there is no work request; only qpn and the fields below are valid
-  uint8_t epoch{};            // Of the replay
-  uint8_t slot{};             // Of the replay
-  uint32_t psn{};             // Of the replay
-  uint32_t first_psn{};       // Of the replay
-  uint32_t last_psn{};        // Of the replay
-  uint16_t packets{};         // Of the replay
+  uint32_t qpn{};  // Queue pair
+  uint16_t head{};  // Its descriptor
+  RdmaError failed{};  // Not ok: bad_wqe or queue_dma_error, the other fields are undefined
+  uint64_t address{};  // Of the work request
+  uint32_t bytes{};  // Of the descriptor
+  uint8_t head_bytes[48]{};  // Bytes 0 to 47
+  uint8_t tail_bytes[32]{};  // Bytes 560 to 591; zero after the end of the descriptor
+  bool is_replay{};  // 1: fetched for a replay, and the fields below are that token's; else they are 0
+  bool resume{};  // Of the replay: there is no work request; only qpn and the fields below are valid
+  uint8_t epoch{};  // Of the replay
+  uint8_t slot{};  // Of the replay
+  uint32_t psn{};  // Of the replay
+  uint32_t first_psn{};  // Of the replay
+  uint32_t last_psn{};  // Of the replay
+  uint16_t packets{};  // Of the replay
   bool first_transmission{};  // Of the replay
-  uint8_t number{};           // Of the replay
+  uint8_t number{};  // Of the replay
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -9942,14 +9742,11 @@ struct WorkRequest {
   friend constexpr bool operator==(const WorkRequest&, const WorkRequest&) = default;
 };
 
-// A pulse: from now on the requester sends only replays of this QP. New work requests still get PSNs and records
-// (`unsent`); the rest of a message in progress is skipped. A replay with `resume` and the same generation ends the
-// hold. (tokens.toml)
+// A pulse: from now on the requester sends only replays of this QP. New work requests still get PSNs and records (`unsent`); the rest of a message in progress is skipped. A replay with `resume` and the same generation ends the hold. (tokens.toml)
 struct QpHold {
   static constexpr size_t kBits = 32;
-  uint32_t qpn{};   // Queue pair
-  uint8_t epoch{};  // Epoch of the hold: one more than that of the QP's previous hold; 0 for the first one and after a
-                    // clear
+  uint32_t qpn{};  // Queue pair
+  uint8_t epoch{};  // Epoch of the hold: one more than that of the QP's previous hold; 0 for the first one and after a clear
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -9959,23 +9756,20 @@ struct QpHold {
   friend constexpr bool operator==(const QpHold&, const QpHold&) = default;
 };
 
-// The completer requests retransmission of a record's packets, or their first transmission if they were held back: the
-// work request is read again. Replays of a QP are executed in order. (tokens.toml)
+// The completer requests retransmission of a record's packets, or their first transmission if they were held back: the work request is read again. Replays of a QP are executed in order. (tokens.toml)
 struct Replay {
   static constexpr size_t kBits = 154;
-  uint32_t qpn{};   // Queue pair
-  bool resume{};    // 1: no record: every packet below `psn` was requested; if `psn` is the requester's next one, the
-                    // hold of this generation ends
+  uint32_t qpn{};  // Queue pair
+  bool resume{};  // 1: no record: every packet below `psn` was requested; if `psn` is the requester's next one, the hold of this generation ends
   uint8_t epoch{};  // Of the hold
   uint16_t head{};  // The record's descriptor
-  uint8_t slot{};   // The completer's slot of the record
-  uint32_t psn{};   // Of the first packet to send
+  uint8_t slot{};  // The completer's slot of the record
+  uint32_t psn{};  // Of the first packet to send
   uint32_t first_psn{};  // Of the record's message
-  uint32_t last_psn{};   // Of the record's message; the last one to send
-  uint16_t packets{};    // Not 0: this many packets from `psn` on are sent; a record with `replaces` marks their start.
-                         // 0: all up to last_psn
+  uint32_t last_psn{};  // Of the record's message; the last one to send
+  uint16_t packets{};  // Not 0: this many packets from `psn` on are sent; a record with `replaces` marks their start. 0: all up to last_psn
   bool first_transmission{};  // First transmission: the packets do not count as retransmissions
-  uint8_t number{};           // RDMA READ: number of READs of the QP before it since the hardware reset, modulo 256
+  uint8_t number{};  // RDMA READ: number of READs of the QP before it since the hardware reset, modulo 256
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -9997,10 +9791,10 @@ struct Replay {
 // Restarts or stops the one timer of a QP. (tokens.toml)
 struct TimerSet {
   static constexpr size_t kBits = 39;
-  uint32_t qpn{};    // Queue pair
+  uint32_t qpn{};  // Queue pair
   TimerKind kind{};  // Purpose
-  uint8_t code{};    // Duration, by kind
-  uint8_t epoch{};   // Returned in timer_expired
+  uint8_t code{};  // Duration, by kind
+  uint8_t epoch{};  // Returned in timer_expired
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -10015,7 +9809,7 @@ struct TimerSet {
 // A QP's timer has expired and is stopped. (tokens.toml)
 struct TimerExpired {
   static constexpr size_t kBits = 32;
-  uint32_t qpn{};   // Queue pair
+  uint32_t qpn{};  // Queue pair
   uint8_t epoch{};  // Of the timer_set
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -10029,13 +9823,13 @@ struct TimerExpired {
 // Checks whether a key allows an access, and translates its address if it has at most 4096 bytes. (tokens.toml)
 struct MemoryCheck {
   static constexpr size_t kBits = 147;
-  uint32_t key{};       // lkey or rkey
-  uint16_t pdn{};       // Protection domain of the QP
-  bool local_write{};   // Required right
+  uint32_t key{};  // lkey or rkey
+  uint16_t pdn{};  // Protection domain of the QP
+  bool local_write{};  // Required right
   bool remote_write{};  // Required right
-  bool remote_read{};   // Required right
-  uint64_t address{};   // First byte, in the region's addresses
-  uint32_t bytes{};     // 1 or more; above 4096 only the status is valid
+  bool remote_read{};  // Required right
+  uint64_t address{};  // First byte, in the region's addresses
+  uint32_t bytes{};  // 1 or more; above 4096 only the status is valid
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("key", self.key, 32);
@@ -10050,15 +9844,14 @@ struct MemoryCheck {
   friend constexpr bool operator==(const MemoryCheck&, const MemoryCheck&) = default;
 };
 
-// Result of a memory_check: at most two runs of bus addresses, because pages have 4096 bytes or more. Not ok, or a
-// check of more than 4096 bytes: the other fields are 0. (tokens.toml)
+// Result of a memory_check: at most two runs of bus addresses, because pages have 4096 bytes or more. Not ok, or a check of more than 4096 bytes: the other fields are 0. (tokens.toml)
 struct MemoryPlace {
   static constexpr size_t kBits = 157;
   MemoryStatus status{};  // Outcome
-  uint64_t address0{};    // First run
-  uint16_t bytes0{};      // Its length
-  uint64_t address1{};    // Second run
-  uint16_t bytes1{};      // Its length; 0: no run
+  uint64_t address0{};  // First run
+  uint16_t bytes0{};  // Its length
+  uint64_t address1{};  // Second run
+  uint16_t bytes1{};  // Its length; 0: no run
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("status", self.status, 3);
@@ -10074,22 +9867,20 @@ struct MemoryPlace {
 // A packet to send, without its path; the path builder and the framer add the other headers. (tokens.toml)
 struct TxPacket {
   static constexpr size_t kBits = 371;
-  uint32_t qpn{};            // Queue pair that sends it
-  BthOpcode opcode{};        // BTH
-  bool solicited_event{};    // BTH
-  bool ack_req{};            // BTH
-  uint32_t psn{};            // BTH
-  uint8_t extension[28]{};   // Extended headers, from the first byte after the BTH; zero after the last
+  uint32_t qpn{};  // Queue pair that sends it
+  BthOpcode opcode{};  // BTH
+  bool solicited_event{};  // BTH
+  bool ack_req{};  // BTH
+  uint32_t psn{};  // BTH
+  uint8_t extension[28]{};  // Extended headers, from the first byte after the BTH; zero after the last
   uint16_t payload_bytes{};  // Without pad: at most 4096 of RoCE, header and frame of a net frame
-  bool has_ah{};             // Datagram: path and peer are the two fields below instead of the QP's own
-  uint16_t ah{};             // Address handle; checked to be valid
-  uint32_t dest_qpn{};       // Peer's queue pair
-  bool reports{};       // tx_gather reports to the completer when the packet leaves: the last one of a message without
-                        // acknowledge (UC, UD)
-  bool is_response{};   // A packet of the read responder: tx_builder reports that it took it, tx_gather that it failed
-  uint32_t last_psn{};  // With ack_req: last PSN that its response covers: PSN of the last response of a READ, else the
-                        // packet's own
-  uint8_t epoch{};      // With ack_req: epoch of the QP's last hold when it was sent
+  bool has_ah{};  // Datagram: path and peer are the two fields below instead of the QP's own
+  uint16_t ah{};  // Address handle; checked to be valid
+  uint32_t dest_qpn{};  // Peer's queue pair
+  bool reports{};  // tx_gather reports to the completer when the packet leaves: the last one of a message without acknowledge (UC, UD)
+  bool is_response{};  // A packet of the read responder: tx_builder reports that it took it, tx_gather that it failed
+  uint32_t last_psn{};  // With ack_req: last PSN that its response covers: PSN of the last response of a READ, else the packet's own
+  uint8_t epoch{};  // With ack_req: epoch of the QP's last hold when it was sent
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -10111,17 +9902,16 @@ struct TxPacket {
   friend constexpr bool operator==(const TxPacket&, const TxPacket&) = default;
 };
 
-// A packet to send and the location of its payload: at most two runs of bus addresses per job, in one job or several.
-// The runs total payload_bytes. (tokens.toml)
+// A packet to send and the location of its payload: at most two runs of bus addresses per job, in one job or several. The runs total payload_bytes. (tokens.toml)
 struct TxJob {
   static constexpr size_t kBits = 527;
-  TxPacket packet{};    // Packet to send
+  TxPacket packet{};  // Packet to send
   uint64_t address0{};  // First run
-  uint16_t bytes0{};    // Its length; 0: no run
+  uint16_t bytes0{};  // Its length; 0: no run
   uint64_t address1{};  // Second run
-  uint16_t bytes1{};    // Its length; 0: no run
-  bool more{};          // The payload continues in the next job, which has the same packet
-  bool drop{};          // No runs: discards the packet that previous jobs started, if any
+  uint16_t bytes1{};  // Its length; 0: no run
+  bool more{};  // The payload continues in the next job, which has the same packet
+  bool drop{};  // No runs: discards the packet that previous jobs started, if any
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     TxPacket::Visit(self.packet, f);
@@ -10139,26 +9929,24 @@ struct TxJob {
 // A send work request whose packets start to leave, or that failed: kept until it completes, in order. (tokens.toml)
 struct SendRecord {
   static constexpr size_t kBits = 270;
-  uint32_t qpn{};         // Queue pair
-  uint16_t head{};        // Its descriptor
-  uint64_t wr_id{};       // For the CQE
-  IbWcOpcode opcode{};    // For the CQE
-  IbWcStatus status{};    // Not success: completes with this status, without an acknowledge of its own
+  uint32_t qpn{};  // Queue pair
+  uint16_t head{};  // Its descriptor
+  uint64_t wr_id{};  // For the CQE
+  IbWcOpcode opcode{};  // For the CQE
+  IbWcStatus status{};  // Not success: completes with this status, without an acknowledge of its own
   uint32_t vendor_err{};  // For the CQE
-  bool signaled{};        // Has a CQE on success, too
-  uint32_t last_psn{};    // Complete when this PSN is acknowledged
-  uint32_t first_psn{};   // Of its first packet; without packets the PSN of the next packet, and last_psn is one less
-  bool replaces{};        // Replaces a record, if that still exists: its message failed while being sent
-  bool is_replay{};       // With amends: replaces the record of `slot` if it has this first_psn (replay); else the QP's
-                          // newest record
-  uint8_t slot{};         // Slot of the replay
-  bool unsent{};          // No packet of it was sent, because the QP is held
-  bool fence{};           // Not started before all preceding READs are complete
-  uint32_t bytes{};       // RDMA READ: message length, for the CQE; else 0
-  bool no_completion{};   // The work request could not be read: retired without CQE and without used element
-  uint16_t packets{};  // Not 0: this many of its packets leave now, the rest on a replay; with amends and again: those
-                       // that the replay requested
-  uint8_t epoch{};     // With packets, amends and again: epoch of the replay; else 0
+  bool signaled{};  // Has a CQE on success, too
+  uint32_t last_psn{};  // Complete when this PSN is acknowledged
+  uint32_t first_psn{};  // Of its first packet; without packets the PSN of the next packet, and last_psn is one less
+  bool replaces{};  // Replaces a record, if that still exists: its message failed while being sent
+  bool is_replay{};  // With amends: replaces the record of `slot` if it has this first_psn (replay); else the QP's newest record
+  uint8_t slot{};  // Slot of the replay
+  bool unsent{};  // No packet of it was sent, because the QP is held
+  bool fence{};  // Not started before all preceding READs are complete
+  uint32_t bytes{};  // RDMA READ: message length, for the CQE; else 0
+  bool no_completion{};  // The work request could not be read: retired without CQE and without used element
+  uint16_t packets{};  // Not 0: this many of its packets leave now, the rest on a replay; with amends and again: those that the replay requested
+  uint8_t epoch{};  // With packets, amends and again: epoch of the replay; else 0
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -10184,13 +9972,10 @@ struct SendRecord {
   friend constexpr bool operator==(const SendRecord&, const SendRecord&) = default;
 };
 
-// A pulse: number of RDMA READs of a QP that have ended since the hardware reset, modulo 256. The block that starts
-// them counts starts likewise, so the difference is the number outstanding; neither counter is ever reset. Sent by the
-// completer (record retired, with any status) to the requester, and by the read responder (answered or dropped) to the
-// responder. (tokens.toml)
+// A pulse: number of RDMA READs of a QP that have ended since the hardware reset, modulo 256. The block that starts them counts starts likewise, so the difference is the number outstanding; neither counter is ever reset. Sent by the completer (record retired, with any status) to the requester, and by the read responder (answered or dropped) to the responder. (tokens.toml)
 struct QpReads {
   static constexpr size_t kBits = 32;
-  uint32_t qpn{};   // Queue pair
+  uint32_t qpn{};  // Queue pair
   uint8_t ended{};  // READs
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -10201,19 +9986,17 @@ struct QpReads {
   friend constexpr bool operator==(const QpReads&, const QpReads&) = default;
 };
 
-// Destination of the responses of an RDMA READ of ours. Sent before its request leaves, also on retransmission, in PSN
-// order; a duplicate changes nothing. (tokens.toml)
+// Destination of the responses of an RDMA READ of ours. Sent before its request leaves, also on retransmission, in PSN order; a duplicate changes nothing. (tokens.toml)
 struct ReadRecord {
   static constexpr size_t kBits = 312;
-  uint32_t qpn{};    // Queue pair
-  uint8_t number{};  // Number of READs of the QP before it since the hardware reset, modulo 256: distinguishes a new
-                     // one from a duplicate
+  uint32_t qpn{};  // Queue pair
+  uint8_t number{};  // Number of READs of the QP before it since the hardware reset, modulo 256: distinguishes a new one from a duplicate
   uint32_t first_psn{};  // Of its responses
-  uint32_t last_psn{};   // Of its responses
-  uint32_t bytes{};      // Of the message
-  uint64_t elements{};   // Address of sg_list in host memory
-  uint8_t num_sge{};     // Elements of sg_list
-  uint8_t sge[16]{};     // The first rdma_sge as in memory; 0 if there is none
+  uint32_t last_psn{};  // Of its responses
+  uint32_t bytes{};  // Of the message
+  uint64_t elements{};  // Address of sg_list in host memory
+  uint8_t num_sge{};  // Elements of sg_list
+  uint8_t sge[16]{};  // The first rdma_sge as in memory; 0 if there is none
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -10229,18 +10012,15 @@ struct ReadRecord {
   friend constexpr bool operator==(const ReadRecord&, const ReadRecord&) = default;
 };
 
-// Progress of our packets, for the completer: an acknowledge or a READ response that arrived, or UC and UD packets that
-// have left (`syndrome` is then an acknowledge without credits). The data of a READ response is already on its way to
-// memory. (tokens.toml)
+// Progress of our packets, for the completer: an acknowledge or a READ response that arrived, or UC and UD packets that have left (`syndrome` is then an acknowledge without credits). The data of a READ response is already on its way to memory. (tokens.toml)
 struct RxAck {
   static constexpr size_t kBits = 89;
-  uint32_t qpn{};       // Our queue pair
-  uint32_t psn{};       // BTH; for an unexpected response: the expected PSN
-  uint8_t syndrome{};   // AETH; for an unexpected response: NAK PSN sequence error. With a status: its rdma_error
-  uint32_t msn{};       // AETH; 0 if the packet has none
-  bool is_read{};       // A READ response: acknowledges its own PSN, which is a READ's, and all before
-  IbWcStatus status{};  // With is_read: not success: status with which the READ with this PSN completes (loc_len_err,
-                        // loc_qp_op_err, loc_prot_err, bad_resp_err)
+  uint32_t qpn{};  // Our queue pair
+  uint32_t psn{};  // BTH; for an unexpected response: the expected PSN
+  uint8_t syndrome{};  // AETH; for an unexpected response: NAK PSN sequence error. With a status: its rdma_error
+  uint32_t msn{};  // AETH; 0 if the packet has none
+  bool is_read{};  // A READ response: acknowledges its own PSN, which is a READ's, and all before
+  IbWcStatus status{};  // With is_read: not success: status with which the READ with this PSN completes (loc_len_err, loc_qp_op_err, loc_prot_err, bad_resp_err)
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -10254,16 +10034,14 @@ struct RxAck {
   friend constexpr bool operator==(const RxAck&, const RxAck&) = default;
 };
 
-// Response to a request, in request order: a packet, or the responses of a READ. For a READ `packet` holds the QP, the
-// PSN of the first response and, as AETH, syndrome and MSN of every response that has one; its other fields are 0.
-// (tokens.toml)
+// Response to a request, in request order: a packet, or the responses of a READ. For a READ `packet` holds the QP, the PSN of the first response and, as AETH, syndrome and MSN of every response that has one; its other fields are 0. (tokens.toml)
 struct RxAnswer {
   static constexpr size_t kBits = 500;
-  bool is_read{};      // 1: the fields after `packet` are valid
-  TxPacket packet{};   // Without payload
+  bool is_read{};  // 1: the fields after `packet` are valid
+  TxPacket packet{};  // Without payload
   uint64_t address{};  // First byte, in the region's addresses
-  uint32_t rkey{};     // Its key, checked for the whole range when the request arrived
-  uint32_t bytes{};    // 0 to 2^31
+  uint32_t rkey{};  // Its key, checked for the whole range when the request arrived
+  uint32_t bytes{};  // 0 to 2^31
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("is_read", self.is_read, 1);
@@ -10276,26 +10054,24 @@ struct RxAnswer {
   friend constexpr bool operator==(const RxAnswer&, const RxAnswer&) = default;
 };
 
-// Disposition of the oldest frame in the receive buffer: bytes of it go to host memory, and after them a completion, a
-// response and an acknowledge may leave; or the frame is dropped. Several tokens may belong to one frame, and a token
-// may belong to none. (tokens.toml)
+// Disposition of the oldest frame in the receive buffer: bytes of it go to host memory, and after them a completion, a response and an acknowledge may leave; or the frame is dropped. Several tokens may belong to one frame, and a token may belong to none. (tokens.toml)
 struct RxPlace {
   static constexpr size_t kBits = 1276;
-  bool no_frame{};          // Belongs to no frame, writes nothing
-  bool more{};              // The frame stays: the next token belongs to it, too
-  uint16_t net_bytes{};     // Not 0: length of the frame, which goes to the net path unchanged; no other field applies
-  bool zeros{};             // Zeros are written instead of frame bytes
-  uint16_t offset{};        // Offset in the frame of the first byte to write
-  uint64_t address0{};      // First run
-  uint16_t bytes0{};        // Its length; 0: no write
-  uint64_t address1{};      // Second run
-  uint16_t bytes1{};        // Its length; 0: no run
-  bool has_completion{};    // `completion` is valid
+  bool no_frame{};  // Belongs to no frame, writes nothing
+  bool more{};  // The frame stays: the next token belongs to it, too
+  uint16_t net_bytes{};  // Not 0: length of the frame, which goes to the net path unchanged; no other field applies
+  bool zeros{};  // Zeros are written instead of frame bytes
+  uint16_t offset{};  // Offset in the frame of the first byte to write
+  uint64_t address0{};  // First run
+  uint16_t bytes0{};  // Its length; 0: no write
+  uint64_t address1{};  // Second run
+  uint16_t bytes1{};  // Its length; 0: no run
+  bool has_completion{};  // `completion` is valid
   Completion completion{};  // Of a receive; sent when the data writes have been issued
-  bool has_answer{};        // `answer` is valid
-  RxAnswer answer{};        // Sent when the data writes have been issued
-  bool has_ack{};           // `ack` is valid
-  RxAck ack{};              // Sent when the data writes have been issued
+  bool has_answer{};  // `answer` is valid
+  RxAnswer answer{};  // Sent when the data writes have been issued
+  bool has_ack{};  // `ack` is valid
+  RxAck ack{};  // Sent when the data writes have been issued
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("no_frame", self.no_frame, 1);
@@ -10318,12 +10094,11 @@ struct RxPlace {
   friend constexpr bool operator==(const RxPlace&, const RxPlace&) = default;
 };
 
-// The responder requests the next receive work request of a QP, or an element of its current one. One is outstanding at
-// a time. (tokens.toml)
+// The responder requests the next receive work request of a QP, or an element of its current one. One is outstanding at a time. (tokens.toml)
 struct ReceiveRequest {
   static constexpr size_t kBits = 89;
-  uint32_t qpn{};      // Queue pair
-  bool is_element{};   // 1: the rdma_sge at `address`, no work request
+  uint32_t qpn{};  // Queue pair
+  bool is_element{};  // 1: the rdma_sge at `address`, no work request
   uint64_t address{};  // In host memory
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -10335,18 +10110,16 @@ struct ReceiveRequest {
   friend constexpr bool operator==(const ReceiveRequest&, const ReceiveRequest&) = default;
 };
 
-// Response to a receive_request. Failed with a code: the work request or the element's read was bad, and head and wr_id
-// are valid as far as known. Otherwise not ok: the other fields are 0. (tokens.toml)
+// Response to a receive_request. Failed with a code: the work request or the element's read was bad, and head and wr_id are valid as far as known. Otherwise not ok: the other fields are 0. (tokens.toml)
 struct Receive {
   static constexpr size_t kBits = 290;
   BufferStatus status{};  // ok; empty: no receive is posted; failed: the queue or the read failed
-  RdmaError code{};       // Why it failed: bad_descriptor, bad_wqe or queue_dma_error; ok: the queue is broken, which
-                          // descriptor fetch has reported
-  uint16_t head{};        // Descriptor of the work request
-  uint64_t wr_id{};       // For the CQE
-  uint64_t elements{};    // Address of sg_list in host memory
-  uint8_t num_sge{};      // Elements of sg_list
-  uint8_t sge[16]{};      // rdma_sge as in memory: the first one (0 if there is none), or the requested one
+  RdmaError code{};  // Why it failed: bad_descriptor, bad_wqe or queue_dma_error; ok: the queue is broken, which descriptor fetch has reported
+  uint16_t head{};  // Descriptor of the work request
+  uint64_t wr_id{};  // For the CQE
+  uint64_t elements{};  // Address of sg_list in host memory
+  uint8_t num_sge{};  // Elements of sg_list
+  uint8_t sge[16]{};  // rdma_sge as in memory: the first one (0 if there is none), or the requested one
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("status", self.status, 2);
@@ -10365,9 +10138,9 @@ struct Receive {
 struct NetClass {
   static constexpr size_t kBits = 78;
   uint8_t destination_mac[6]{};  // As on the wire
-  bool vlan_present{};           // The frame has a tag (802.1Q)
-  uint16_t vlan_id{};            // Of the tag
-  uint16_t flow_hash{};          // Hash of addresses and ports, selects the queue pair
+  bool vlan_present{};  // The frame has a tag (802.1Q)
+  uint16_t vlan_id{};  // Of the tag
+  uint16_t flow_hash{};  // Hash of addresses and ports, selects the queue pair
   bool checksum_valid{};  // Complete TCP or UDP over IPv4 or IPv6 with a correct checksum (IPv4: header checksum, too)
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -10384,8 +10157,8 @@ struct NetClass {
 // A received frame that passed the filter; frames are in the net store in the order of these tokens. (tokens.toml)
 struct NetFrame {
   static constexpr size_t kBits = 23;
-  uint16_t bytes{};       // Of the frame
-  uint8_t pair_index{};   // Net queue pair
+  uint16_t bytes{};  // Of the frame
+  uint8_t pair_index{};  // Net queue pair
   bool checksum_valid{};  // As in net_class
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -10466,385 +10239,50 @@ struct OpcodeInfo {
 
 // By opcode; rows that are not valid are all zero.
 inline constexpr OpcodeInfo kOpcodeInfo[256] = {
-    /* rc_send_first */ {.valid = true,
-                         .operation = BthOperation{1},
-                         .position = PacketPosition{1},
-                         .response = BthOperation{5},
-                         .payload = PayloadRule{1},
-                         .starts_message = true,
-                         .consumes_recv = true},
-    /* rc_send_middle */
-    {.valid = true, .operation = BthOperation{1}, .response = BthOperation{5}, .payload = PayloadRule{1}},
-    /* rc_send_last */
-    {.valid = true,
-     .operation = BthOperation{1},
-     .position = PacketPosition{2},
-     .response = BthOperation{5},
-     .payload = PayloadRule{2},
-     .ends_message = true,
-     .may_pad = true,
-     .completes_recv = true,
-     .may_solicit = true},
-    /* rc_send_last_with_immediate */
-    {.valid = true,
-     .operation = BthOperation{1},
-     .position = PacketPosition{2},
-     .response = BthOperation{5},
-     .payload = PayloadRule{2},
-     .ends_message = true,
-     .may_pad = true,
-     .completes_recv = true,
-     .may_solicit = true,
-     .extension_bytes = 4,
-     .has_immdt = true,
-     .immdt_offset = 12},
-    /* rc_send_only */
-    {.valid = true,
-     .operation = BthOperation{1},
-     .position = PacketPosition{3},
-     .response = BthOperation{5},
-     .payload = PayloadRule{3},
-     .starts_message = true,
-     .ends_message = true,
-     .may_pad = true,
-     .consumes_recv = true,
-     .completes_recv = true,
-     .may_solicit = true},
-    /* rc_send_only_with_immediate */
-    {.valid = true,
-     .operation = BthOperation{1},
-     .position = PacketPosition{3},
-     .response = BthOperation{5},
-     .payload = PayloadRule{3},
-     .starts_message = true,
-     .ends_message = true,
-     .may_pad = true,
-     .consumes_recv = true,
-     .completes_recv = true,
-     .may_solicit = true,
-     .extension_bytes = 4,
-     .has_immdt = true,
-     .immdt_offset = 12},
-    /* rc_rdma_write_first */
-    {.valid = true,
-     .operation = BthOperation{2},
-     .position = PacketPosition{1},
-     .response = BthOperation{5},
-     .payload = PayloadRule{1},
-     .starts_message = true,
-     .extension_bytes = 16,
-     .has_reth = true,
-     .reth_offset = 12},
-    /* rc_rdma_write_middle */
-    {.valid = true, .operation = BthOperation{2}, .response = BthOperation{5}, .payload = PayloadRule{1}},
-    /* rc_rdma_write_last */
-    {.valid = true,
-     .operation = BthOperation{2},
-     .position = PacketPosition{2},
-     .response = BthOperation{5},
-     .payload = PayloadRule{2},
-     .ends_message = true,
-     .may_pad = true},
-    /* rc_rdma_write_last_with_immediate */
-    {.valid = true,
-     .operation = BthOperation{2},
-     .position = PacketPosition{2},
-     .response = BthOperation{5},
-     .payload = PayloadRule{2},
-     .ends_message = true,
-     .may_pad = true,
-     .consumes_recv = true,
-     .completes_recv = true,
-     .may_solicit = true,
-     .extension_bytes = 4,
-     .has_immdt = true,
-     .immdt_offset = 12},
-    /* rc_rdma_write_only */
-    {.valid = true,
-     .operation = BthOperation{2},
-     .position = PacketPosition{3},
-     .response = BthOperation{5},
-     .payload = PayloadRule{3},
-     .starts_message = true,
-     .ends_message = true,
-     .may_pad = true,
-     .extension_bytes = 16,
-     .has_reth = true,
-     .reth_offset = 12},
-    /* rc_rdma_write_only_with_immediate */
-    {.valid = true,
-     .operation = BthOperation{2},
-     .position = PacketPosition{3},
-     .response = BthOperation{5},
-     .payload = PayloadRule{3},
-     .starts_message = true,
-     .ends_message = true,
-     .may_pad = true,
-     .consumes_recv = true,
-     .completes_recv = true,
-     .may_solicit = true,
-     .extension_bytes = 20,
-     .has_immdt = true,
-     .immdt_offset = 28,
-     .has_reth = true,
-     .reth_offset = 12},
-    /* rc_rdma_read_request */
-    {.valid = true,
-     .operation = BthOperation{3},
-     .position = PacketPosition{3},
-     .response = BthOperation{4},
-     .starts_message = true,
-     .ends_message = true,
-     .extension_bytes = 16,
-     .has_reth = true,
-     .reth_offset = 12},
-    /* rc_rdma_read_response_first */
-    {.valid = true,
-     .operation = BthOperation{4},
-     .position = PacketPosition{1},
-     .payload = PayloadRule{1},
-     .starts_message = true,
-     .is_response = true,
-     .extension_bytes = 4,
-     .has_aeth = true,
-     .aeth_offset = 12},
-    /* rc_rdma_read_response_middle */
-    {.valid = true, .operation = BthOperation{4}, .payload = PayloadRule{1}, .is_response = true},
-    /* rc_rdma_read_response_last */
-    {.valid = true,
-     .operation = BthOperation{4},
-     .position = PacketPosition{2},
-     .payload = PayloadRule{2},
-     .ends_message = true,
-     .may_pad = true,
-     .is_response = true,
-     .extension_bytes = 4,
-     .has_aeth = true,
-     .aeth_offset = 12},
-    /* rc_rdma_read_response_only */
-    {.valid = true,
-     .operation = BthOperation{4},
-     .position = PacketPosition{3},
-     .payload = PayloadRule{3},
-     .starts_message = true,
-     .ends_message = true,
-     .may_pad = true,
-     .is_response = true,
-     .extension_bytes = 4,
-     .has_aeth = true,
-     .aeth_offset = 12},
-    /* rc_acknowledge */
-    {.valid = true,
-     .operation = BthOperation{5},
-     .position = PacketPosition{3},
-     .starts_message = true,
-     .ends_message = true,
-     .is_response = true,
-     .extension_bytes = 4,
-     .has_aeth = true,
-     .aeth_offset = 12},
-    /* rc_atomic_acknowledge */
-    {.valid = true,
-     .operation = BthOperation{6},
-     .position = PacketPosition{3},
-     .starts_message = true,
-     .ends_message = true,
-     .is_response = true,
-     .extension_bytes = 12,
-     .has_aeth = true,
-     .aeth_offset = 12,
-     .has_atomic_ack_eth = true,
-     .atomic_ack_eth_offset = 16},
-    /* rc_compare_swap */
-    {.valid = true,
-     .operation = BthOperation{7},
-     .position = PacketPosition{3},
-     .response = BthOperation{6},
-     .starts_message = true,
-     .ends_message = true,
-     .extension_bytes = 28,
-     .has_atomic_eth = true,
-     .atomic_eth_offset = 12},
-    /* rc_fetch_add */
-    {.valid = true,
-     .operation = BthOperation{8},
-     .position = PacketPosition{3},
-     .response = BthOperation{6},
-     .starts_message = true,
-     .ends_message = true,
-     .extension_bytes = 28,
-     .has_atomic_eth = true,
-     .atomic_eth_offset = 12},
+    /* rc_send_first */ {.valid = true, .operation = BthOperation{1}, .position = PacketPosition{1}, .response = BthOperation{5}, .payload = PayloadRule{1}, .starts_message = true, .consumes_recv = true},
+    /* rc_send_middle */ {.valid = true, .operation = BthOperation{1}, .response = BthOperation{5}, .payload = PayloadRule{1}},
+    /* rc_send_last */ {.valid = true, .operation = BthOperation{1}, .position = PacketPosition{2}, .response = BthOperation{5}, .payload = PayloadRule{2}, .ends_message = true, .may_pad = true, .completes_recv = true, .may_solicit = true},
+    /* rc_send_last_with_immediate */ {.valid = true, .operation = BthOperation{1}, .position = PacketPosition{2}, .response = BthOperation{5}, .payload = PayloadRule{2}, .ends_message = true, .may_pad = true, .completes_recv = true, .may_solicit = true, .extension_bytes = 4, .has_immdt = true, .immdt_offset = 12},
+    /* rc_send_only */ {.valid = true, .operation = BthOperation{1}, .position = PacketPosition{3}, .response = BthOperation{5}, .payload = PayloadRule{3}, .starts_message = true, .ends_message = true, .may_pad = true, .consumes_recv = true, .completes_recv = true, .may_solicit = true},
+    /* rc_send_only_with_immediate */ {.valid = true, .operation = BthOperation{1}, .position = PacketPosition{3}, .response = BthOperation{5}, .payload = PayloadRule{3}, .starts_message = true, .ends_message = true, .may_pad = true, .consumes_recv = true, .completes_recv = true, .may_solicit = true, .extension_bytes = 4, .has_immdt = true, .immdt_offset = 12},
+    /* rc_rdma_write_first */ {.valid = true, .operation = BthOperation{2}, .position = PacketPosition{1}, .response = BthOperation{5}, .payload = PayloadRule{1}, .starts_message = true, .extension_bytes = 16, .has_reth = true, .reth_offset = 12},
+    /* rc_rdma_write_middle */ {.valid = true, .operation = BthOperation{2}, .response = BthOperation{5}, .payload = PayloadRule{1}},
+    /* rc_rdma_write_last */ {.valid = true, .operation = BthOperation{2}, .position = PacketPosition{2}, .response = BthOperation{5}, .payload = PayloadRule{2}, .ends_message = true, .may_pad = true},
+    /* rc_rdma_write_last_with_immediate */ {.valid = true, .operation = BthOperation{2}, .position = PacketPosition{2}, .response = BthOperation{5}, .payload = PayloadRule{2}, .ends_message = true, .may_pad = true, .consumes_recv = true, .completes_recv = true, .may_solicit = true, .extension_bytes = 4, .has_immdt = true, .immdt_offset = 12},
+    /* rc_rdma_write_only */ {.valid = true, .operation = BthOperation{2}, .position = PacketPosition{3}, .response = BthOperation{5}, .payload = PayloadRule{3}, .starts_message = true, .ends_message = true, .may_pad = true, .extension_bytes = 16, .has_reth = true, .reth_offset = 12},
+    /* rc_rdma_write_only_with_immediate */ {.valid = true, .operation = BthOperation{2}, .position = PacketPosition{3}, .response = BthOperation{5}, .payload = PayloadRule{3}, .starts_message = true, .ends_message = true, .may_pad = true, .consumes_recv = true, .completes_recv = true, .may_solicit = true, .extension_bytes = 20, .has_immdt = true, .immdt_offset = 28, .has_reth = true, .reth_offset = 12},
+    /* rc_rdma_read_request */ {.valid = true, .operation = BthOperation{3}, .position = PacketPosition{3}, .response = BthOperation{4}, .starts_message = true, .ends_message = true, .extension_bytes = 16, .has_reth = true, .reth_offset = 12},
+    /* rc_rdma_read_response_first */ {.valid = true, .operation = BthOperation{4}, .position = PacketPosition{1}, .payload = PayloadRule{1}, .starts_message = true, .is_response = true, .extension_bytes = 4, .has_aeth = true, .aeth_offset = 12},
+    /* rc_rdma_read_response_middle */ {.valid = true, .operation = BthOperation{4}, .payload = PayloadRule{1}, .is_response = true},
+    /* rc_rdma_read_response_last */ {.valid = true, .operation = BthOperation{4}, .position = PacketPosition{2}, .payload = PayloadRule{2}, .ends_message = true, .may_pad = true, .is_response = true, .extension_bytes = 4, .has_aeth = true, .aeth_offset = 12},
+    /* rc_rdma_read_response_only */ {.valid = true, .operation = BthOperation{4}, .position = PacketPosition{3}, .payload = PayloadRule{3}, .starts_message = true, .ends_message = true, .may_pad = true, .is_response = true, .extension_bytes = 4, .has_aeth = true, .aeth_offset = 12},
+    /* rc_acknowledge */ {.valid = true, .operation = BthOperation{5}, .position = PacketPosition{3}, .starts_message = true, .ends_message = true, .is_response = true, .extension_bytes = 4, .has_aeth = true, .aeth_offset = 12},
+    /* rc_atomic_acknowledge */ {.valid = true, .operation = BthOperation{6}, .position = PacketPosition{3}, .starts_message = true, .ends_message = true, .is_response = true, .extension_bytes = 12, .has_aeth = true, .aeth_offset = 12, .has_atomic_ack_eth = true, .atomic_ack_eth_offset = 16},
+    /* rc_compare_swap */ {.valid = true, .operation = BthOperation{7}, .position = PacketPosition{3}, .response = BthOperation{6}, .starts_message = true, .ends_message = true, .extension_bytes = 28, .has_atomic_eth = true, .atomic_eth_offset = 12},
+    /* rc_fetch_add */ {.valid = true, .operation = BthOperation{8}, .position = PacketPosition{3}, .response = BthOperation{6}, .starts_message = true, .ends_message = true, .extension_bytes = 28, .has_atomic_eth = true, .atomic_eth_offset = 12},
     {},
-    /* rc_send_last_with_invalidate */
-    {.valid = true,
-     .operation = BthOperation{1},
-     .position = PacketPosition{2},
-     .response = BthOperation{5},
-     .payload = PayloadRule{2},
-     .ends_message = true,
-     .may_pad = true,
-     .completes_recv = true,
-     .may_solicit = true,
-     .extension_bytes = 4,
-     .has_ieth = true,
-     .ieth_offset = 12},
-    /* rc_send_only_with_invalidate */
-    {.valid = true,
-     .operation = BthOperation{1},
-     .position = PacketPosition{3},
-     .response = BthOperation{5},
-     .payload = PayloadRule{3},
-     .starts_message = true,
-     .ends_message = true,
-     .may_pad = true,
-     .consumes_recv = true,
-     .completes_recv = true,
-     .may_solicit = true,
-     .extension_bytes = 4,
-     .has_ieth = true,
-     .ieth_offset = 12},
+    /* rc_send_last_with_invalidate */ {.valid = true, .operation = BthOperation{1}, .position = PacketPosition{2}, .response = BthOperation{5}, .payload = PayloadRule{2}, .ends_message = true, .may_pad = true, .completes_recv = true, .may_solicit = true, .extension_bytes = 4, .has_ieth = true, .ieth_offset = 12},
+    /* rc_send_only_with_invalidate */ {.valid = true, .operation = BthOperation{1}, .position = PacketPosition{3}, .response = BthOperation{5}, .payload = PayloadRule{3}, .starts_message = true, .ends_message = true, .may_pad = true, .consumes_recv = true, .completes_recv = true, .may_solicit = true, .extension_bytes = 4, .has_ieth = true, .ieth_offset = 12},
     {},
     {},
     {},
     {},
-    /* rc_flush */
-    {.valid = true,
-     .operation = BthOperation{9},
-     .position = PacketPosition{3},
-     .response = BthOperation{4},
-     .starts_message = true,
-     .ends_message = true,
-     .extension_bytes = 20,
-     .has_reth = true,
-     .reth_offset = 16,
-     .has_feth = true,
-     .feth_offset = 12},
-    /* rc_atomic_write */
-    {.valid = true,
-     .operation = BthOperation{10},
-     .position = PacketPosition{3},
-     .response = BthOperation{4},
-     .payload = PayloadRule{4},
-     .payload_exact = 8,
-     .starts_message = true,
-     .ends_message = true,
-     .extension_bytes = 16,
-     .has_reth = true,
-     .reth_offset = 12},
+    /* rc_flush */ {.valid = true, .operation = BthOperation{9}, .position = PacketPosition{3}, .response = BthOperation{4}, .starts_message = true, .ends_message = true, .extension_bytes = 20, .has_reth = true, .reth_offset = 16, .has_feth = true, .feth_offset = 12},
+    /* rc_atomic_write */ {.valid = true, .operation = BthOperation{10}, .position = PacketPosition{3}, .response = BthOperation{4}, .payload = PayloadRule{4}, .payload_exact = 8, .starts_message = true, .ends_message = true, .extension_bytes = 16, .has_reth = true, .reth_offset = 12},
     {},
     {},
-    /* uc_send_first */
-    {.valid = true,
-     .operation = BthOperation{1},
-     .position = PacketPosition{1},
-     .payload = PayloadRule{1},
-     .starts_message = true,
-     .consumes_recv = true},
+    /* uc_send_first */ {.valid = true, .operation = BthOperation{1}, .position = PacketPosition{1}, .payload = PayloadRule{1}, .starts_message = true, .consumes_recv = true},
     /* uc_send_middle */ {.valid = true, .operation = BthOperation{1}, .payload = PayloadRule{1}},
-    /* uc_send_last */
-    {.valid = true,
-     .operation = BthOperation{1},
-     .position = PacketPosition{2},
-     .payload = PayloadRule{2},
-     .ends_message = true,
-     .may_pad = true,
-     .completes_recv = true,
-     .may_solicit = true},
-    /* uc_send_last_with_immediate */
-    {.valid = true,
-     .operation = BthOperation{1},
-     .position = PacketPosition{2},
-     .payload = PayloadRule{2},
-     .ends_message = true,
-     .may_pad = true,
-     .completes_recv = true,
-     .may_solicit = true,
-     .extension_bytes = 4,
-     .has_immdt = true,
-     .immdt_offset = 12},
-    /* uc_send_only */
-    {.valid = true,
-     .operation = BthOperation{1},
-     .position = PacketPosition{3},
-     .payload = PayloadRule{3},
-     .starts_message = true,
-     .ends_message = true,
-     .may_pad = true,
-     .consumes_recv = true,
-     .completes_recv = true,
-     .may_solicit = true},
-    /* uc_send_only_with_immediate */
-    {.valid = true,
-     .operation = BthOperation{1},
-     .position = PacketPosition{3},
-     .payload = PayloadRule{3},
-     .starts_message = true,
-     .ends_message = true,
-     .may_pad = true,
-     .consumes_recv = true,
-     .completes_recv = true,
-     .may_solicit = true,
-     .extension_bytes = 4,
-     .has_immdt = true,
-     .immdt_offset = 12},
-    /* uc_rdma_write_first */
-    {.valid = true,
-     .operation = BthOperation{2},
-     .position = PacketPosition{1},
-     .payload = PayloadRule{1},
-     .starts_message = true,
-     .extension_bytes = 16,
-     .has_reth = true,
-     .reth_offset = 12},
+    /* uc_send_last */ {.valid = true, .operation = BthOperation{1}, .position = PacketPosition{2}, .payload = PayloadRule{2}, .ends_message = true, .may_pad = true, .completes_recv = true, .may_solicit = true},
+    /* uc_send_last_with_immediate */ {.valid = true, .operation = BthOperation{1}, .position = PacketPosition{2}, .payload = PayloadRule{2}, .ends_message = true, .may_pad = true, .completes_recv = true, .may_solicit = true, .extension_bytes = 4, .has_immdt = true, .immdt_offset = 12},
+    /* uc_send_only */ {.valid = true, .operation = BthOperation{1}, .position = PacketPosition{3}, .payload = PayloadRule{3}, .starts_message = true, .ends_message = true, .may_pad = true, .consumes_recv = true, .completes_recv = true, .may_solicit = true},
+    /* uc_send_only_with_immediate */ {.valid = true, .operation = BthOperation{1}, .position = PacketPosition{3}, .payload = PayloadRule{3}, .starts_message = true, .ends_message = true, .may_pad = true, .consumes_recv = true, .completes_recv = true, .may_solicit = true, .extension_bytes = 4, .has_immdt = true, .immdt_offset = 12},
+    /* uc_rdma_write_first */ {.valid = true, .operation = BthOperation{2}, .position = PacketPosition{1}, .payload = PayloadRule{1}, .starts_message = true, .extension_bytes = 16, .has_reth = true, .reth_offset = 12},
     /* uc_rdma_write_middle */ {.valid = true, .operation = BthOperation{2}, .payload = PayloadRule{1}},
-    /* uc_rdma_write_last */
-    {.valid = true,
-     .operation = BthOperation{2},
-     .position = PacketPosition{2},
-     .payload = PayloadRule{2},
-     .ends_message = true,
-     .may_pad = true},
-    /* uc_rdma_write_last_with_immediate */
-    {.valid = true,
-     .operation = BthOperation{2},
-     .position = PacketPosition{2},
-     .payload = PayloadRule{2},
-     .ends_message = true,
-     .may_pad = true,
-     .consumes_recv = true,
-     .completes_recv = true,
-     .may_solicit = true,
-     .extension_bytes = 4,
-     .has_immdt = true,
-     .immdt_offset = 12},
-    /* uc_rdma_write_only */
-    {.valid = true,
-     .operation = BthOperation{2},
-     .position = PacketPosition{3},
-     .payload = PayloadRule{3},
-     .starts_message = true,
-     .ends_message = true,
-     .may_pad = true,
-     .extension_bytes = 16,
-     .has_reth = true,
-     .reth_offset = 12},
-    /* uc_rdma_write_only_with_immediate */
-    {.valid = true,
-     .operation = BthOperation{2},
-     .position = PacketPosition{3},
-     .payload = PayloadRule{3},
-     .starts_message = true,
-     .ends_message = true,
-     .may_pad = true,
-     .consumes_recv = true,
-     .completes_recv = true,
-     .may_solicit = true,
-     .extension_bytes = 20,
-     .has_immdt = true,
-     .immdt_offset = 28,
-     .has_reth = true,
-     .reth_offset = 12},
+    /* uc_rdma_write_last */ {.valid = true, .operation = BthOperation{2}, .position = PacketPosition{2}, .payload = PayloadRule{2}, .ends_message = true, .may_pad = true},
+    /* uc_rdma_write_last_with_immediate */ {.valid = true, .operation = BthOperation{2}, .position = PacketPosition{2}, .payload = PayloadRule{2}, .ends_message = true, .may_pad = true, .consumes_recv = true, .completes_recv = true, .may_solicit = true, .extension_bytes = 4, .has_immdt = true, .immdt_offset = 12},
+    /* uc_rdma_write_only */ {.valid = true, .operation = BthOperation{2}, .position = PacketPosition{3}, .payload = PayloadRule{3}, .starts_message = true, .ends_message = true, .may_pad = true, .extension_bytes = 16, .has_reth = true, .reth_offset = 12},
+    /* uc_rdma_write_only_with_immediate */ {.valid = true, .operation = BthOperation{2}, .position = PacketPosition{3}, .payload = PayloadRule{3}, .starts_message = true, .ends_message = true, .may_pad = true, .consumes_recv = true, .completes_recv = true, .may_solicit = true, .extension_bytes = 20, .has_immdt = true, .immdt_offset = 28, .has_reth = true, .reth_offset = 12},
     {},
     {},
     {},
@@ -10901,36 +10339,8 @@ inline constexpr OpcodeInfo kOpcodeInfo[256] = {
     {},
     {},
     {},
-    /* ud_send_only */
-    {.valid = true,
-     .operation = BthOperation{1},
-     .position = PacketPosition{3},
-     .payload = PayloadRule{3},
-     .starts_message = true,
-     .ends_message = true,
-     .may_pad = true,
-     .consumes_recv = true,
-     .completes_recv = true,
-     .may_solicit = true,
-     .extension_bytes = 8,
-     .has_deth = true,
-     .deth_offset = 12},
-    /* ud_send_only_with_immediate */
-    {.valid = true,
-     .operation = BthOperation{1},
-     .position = PacketPosition{3},
-     .payload = PayloadRule{3},
-     .starts_message = true,
-     .ends_message = true,
-     .may_pad = true,
-     .consumes_recv = true,
-     .completes_recv = true,
-     .may_solicit = true,
-     .extension_bytes = 12,
-     .has_immdt = true,
-     .immdt_offset = 20,
-     .has_deth = true,
-     .deth_offset = 12},
+    /* ud_send_only */ {.valid = true, .operation = BthOperation{1}, .position = PacketPosition{3}, .payload = PayloadRule{3}, .starts_message = true, .ends_message = true, .may_pad = true, .consumes_recv = true, .completes_recv = true, .may_solicit = true, .extension_bytes = 8, .has_deth = true, .deth_offset = 12},
+    /* ud_send_only_with_immediate */ {.valid = true, .operation = BthOperation{1}, .position = PacketPosition{3}, .payload = PayloadRule{3}, .starts_message = true, .ends_message = true, .may_pad = true, .consumes_recv = true, .completes_recv = true, .may_solicit = true, .extension_bytes = 12, .has_immdt = true, .immdt_offset = 20, .has_deth = true, .deth_offset = 12},
     {},
     {},
     {},
@@ -10958,14 +10368,7 @@ inline constexpr OpcodeInfo kOpcodeInfo[256] = {
     {},
     {},
     {},
-    /* cnp */
-    {.valid = true,
-     .operation = BthOperation{11},
-     .position = PacketPosition{3},
-     .payload = PayloadRule{4},
-     .payload_exact = 16,
-     .starts_message = true,
-     .ends_message = true},
+    /* cnp */ {.valid = true, .operation = BthOperation{11}, .position = PacketPosition{3}, .payload = PayloadRule{4}, .payload_exact = 16, .starts_message = true, .ends_message = true},
     {},
     {},
     {},
@@ -11104,8 +10507,12 @@ struct CommandInfo {
   bool vireo_only;
 };
 inline constexpr CommandInfo kNetCtrlRxCommands[6] = {
-    {"promisc", 0, 1, 0, false, false}, {"allmulti", 1, 1, 0, false, false}, {"alluni", 2, 1, 0, false, false},
-    {"nomulti", 3, 1, 0, false, false}, {"nouni", 4, 1, 0, false, false},    {"nobcast", 5, 1, 0, false, false},
+    {"promisc", 0, 1, 0, false, false},
+    {"allmulti", 1, 1, 0, false, false},
+    {"alluni", 2, 1, 0, false, false},
+    {"nomulti", 3, 1, 0, false, false},
+    {"nouni", 4, 1, 0, false, false},
+    {"nobcast", 5, 1, 0, false, false},
 };
 inline constexpr CommandInfo kNetCtrlMacCommands[2] = {
     {"table_set", 0, 4, 0, true, false},
@@ -11133,15 +10540,24 @@ inline constexpr CommandInfo kNetCtrlNotfCoalCommands[4] = {
     {"vq_get", 3, 4, 8, false, true},
 };
 inline constexpr CommandInfo kNetCtrlRoceCommands[19] = {
-    {"query_device", 0, 0, 128, false, false}, {"query_port", 1, 0, 32, false, false},
-    {"create_cq", 2, 4, 4, false, false},      {"destroy_cq", 3, 4, 0, false, false},
-    {"create_pd", 4, 0, 4, false, false},      {"destroy_pd", 5, 4, 0, false, false},
-    {"get_dma_mr", 6, 8, 12, false, false},    {"reg_user_mr", 7, 32, 12, true, false},
-    {"dereg_mr", 8, 4, 0, false, false},       {"create_qp", 9, 56, 4, false, false},
-    {"modify_qp", 10, 128, 0, false, false},   {"query_qp", 11, 8, 120, false, false},
-    {"destroy_qp", 12, 4, 0, false, false},    {"create_ah", 13, 48, 4, false, false},
-    {"destroy_ah", 14, 8, 0, false, false},    {"add_gid", 15, 24, 0, false, false},
-    {"del_gid", 16, 2, 0, false, false},       {"req_notify_cq", 17, 8, 0, false, false},
+    {"query_device", 0, 0, 128, false, false},
+    {"query_port", 1, 0, 32, false, false},
+    {"create_cq", 2, 4, 4, false, false},
+    {"destroy_cq", 3, 4, 0, false, false},
+    {"create_pd", 4, 0, 4, false, false},
+    {"destroy_pd", 5, 4, 0, false, false},
+    {"get_dma_mr", 6, 8, 12, false, false},
+    {"reg_user_mr", 7, 32, 12, true, false},
+    {"dereg_mr", 8, 4, 0, false, false},
+    {"create_qp", 9, 56, 4, false, false},
+    {"modify_qp", 10, 128, 0, false, false},
+    {"query_qp", 11, 8, 120, false, false},
+    {"destroy_qp", 12, 4, 0, false, false},
+    {"create_ah", 13, 48, 4, false, false},
+    {"destroy_ah", 14, 8, 0, false, false},
+    {"add_gid", 15, 24, 0, false, false},
+    {"del_gid", 16, 2, 0, false, false},
+    {"req_notify_cq", 17, 8, 0, false, false},
     {"set_window", 18, 24, 0, false, true},
 };
 
@@ -11157,78 +10573,48 @@ struct RegisterInfo {
 };
 inline constexpr uint32_t kMgmtBytes = 0x1000u;
 inline constexpr uint32_t kMgmtIdRegister = 0x0u;  // Identifies the block: "VIRO" as bytes in memory
-inline constexpr uint32_t kMgmtVersionRegister =
-    0x4u;  // Version of this register block; firmware refuses another major number
-inline constexpr uint32_t kMgmtAbiProfileRegister =
-    0x8u;  // ABI profile towards the host; may change only while the virtio device is reset
+inline constexpr uint32_t kMgmtVersionRegister = 0x4u;  // Version of this register block; firmware refuses another major number
+inline constexpr uint32_t kMgmtAbiProfileRegister = 0x8u;  // ABI profile towards the host; may change only while the virtio device is reset
 inline constexpr uint32_t kMgmtScratchRegister = 0xcu;  // Holds what was written; for bus tests
-inline constexpr uint32_t kMgmtParameterRegister =
-    0x10u;  // Build parameters in the order of configs.toml, one register each; 0 after the last
-inline constexpr uint32_t kMgmtTimeLowRegister =
-    0x70u;  // Device time in ns, low half; reading it latches the high half
-inline constexpr uint32_t kMgmtTimeHighRegister =
-    0x74u;  // Device time in ns, high half, as latched by the last read of time_low
-inline constexpr uint32_t kMgmtControlRegister = 0x80u;         // Switches that firmware sets
-inline constexpr uint32_t kMgmtStatusRegister = 0x84u;          // State of the datapath
+inline constexpr uint32_t kMgmtParameterRegister = 0x10u;  // Build parameters in the order of configs.toml, one register each; 0 after the last
+inline constexpr uint32_t kMgmtTimeLowRegister = 0x70u;  // Device time in ns, low half; reading it latches the high half
+inline constexpr uint32_t kMgmtTimeHighRegister = 0x74u;  // Device time in ns, high half, as latched by the last read of time_low
+inline constexpr uint32_t kMgmtControlRegister = 0x80u;  // Switches that firmware sets
+inline constexpr uint32_t kMgmtStatusRegister = 0x84u;  // State of the datapath
 inline constexpr uint32_t kMgmtInterruptCauseRegister = 0x88u;  // Interrupt causes for firmware
-inline constexpr uint32_t kMgmtInterruptEnableRegister =
-    0x8cu;  // Bits of interrupt_cause that raise the firmware's interrupt
-inline constexpr uint32_t kMgmtQueueResetIndexRegister =
-    0x90u;  // Virtqueue of the oldest queue reset that firmware has not acknowledged
-inline constexpr uint32_t kMgmtQueueResetDoneRegister =
-    0x94u;  // Virtqueue whose reset is complete: the driver may set it up again
-inline constexpr uint32_t kMgmtFatalCauseRegister = 0x98u;     // First reason since reset for which the device needs a
-                                                               // reset (`fatal_cause` values); sets DEVICE_NEEDS_RESET
+inline constexpr uint32_t kMgmtInterruptEnableRegister = 0x8cu;  // Bits of interrupt_cause that raise the firmware's interrupt
+inline constexpr uint32_t kMgmtQueueResetIndexRegister = 0x90u;  // Virtqueue of the oldest queue reset that firmware has not acknowledged
+inline constexpr uint32_t kMgmtQueueResetDoneRegister = 0x94u;  // Virtqueue whose reset is complete: the driver may set it up again
+inline constexpr uint32_t kMgmtFatalCauseRegister = 0x98u;  // First reason since reset for which the device needs a reset (`fatal_cause` values); sets DEVICE_NEEDS_RESET
 inline constexpr uint32_t kMgmtMailboxStatusRegister = 0xc0u;  // The command at the head of the control queue
-inline constexpr uint32_t kMgmtMailboxRequestBytesRegister = 0xc4u;   // Device-readable bytes of the command
+inline constexpr uint32_t kMgmtMailboxRequestBytesRegister = 0xc4u;  // Device-readable bytes of the command
 inline constexpr uint32_t kMgmtMailboxResponseBytesRegister = 0xc8u;  // Device-writable bytes of the command
-inline constexpr uint32_t kMgmtMailboxFetchRegister =
-    0xccu;  // Byte offset in the request: copies up to 512 bytes from there to mailbox_data; done when not busy
-inline constexpr uint32_t kMgmtMailboxCompleteRegister =
-    0xd0u;  // Bytes of the window to write as response; then the descriptor is returned as used and the next command
-            // may follow
-inline constexpr uint32_t kMgmtMailboxDataRegister =
-    0x200u;  // Window of 512 bytes: request bytes after a fetch, the response before a completion
-inline constexpr uint32_t kMgmtTableCommandRegister =
-    0x100u;  // A write starts the operation on table_index; busy until it is done, in order with the datapath's own
-             // accesses
+inline constexpr uint32_t kMgmtMailboxFetchRegister = 0xccu;  // Byte offset in the request: copies up to 512 bytes from there to mailbox_data; done when not busy
+inline constexpr uint32_t kMgmtMailboxCompleteRegister = 0xd0u;  // Bytes of the window to write as response; then the descriptor is returned as used and the next command may follow
+inline constexpr uint32_t kMgmtMailboxDataRegister = 0x200u;  // Window of 512 bytes: request bytes after a fetch, the response before a completion
+inline constexpr uint32_t kMgmtTableCommandRegister = 0x100u;  // A write starts the operation on table_index; busy until it is done, in order with the datapath's own accesses
 inline constexpr uint32_t kMgmtTableIndexRegister = 0x104u;  // Entry of the table
-inline constexpr uint32_t kMgmtTableDataRegister = 0x180u;   // Window of one entry, up to 128 bytes
-inline constexpr uint32_t kMgmtQpCommandRegister = 0x110u;   // A write starts an operation on one QP; one at a time
-inline constexpr uint32_t kMgmtEventPushRegister =
-    0x118u;  // Puts event_data into the host's event queue; counted as lost there if no buffer is free
+inline constexpr uint32_t kMgmtTableDataRegister = 0x180u;  // Window of one entry, up to 128 bytes
+inline constexpr uint32_t kMgmtQpCommandRegister = 0x110u;  // A write starts an operation on one QP; one at a time
+inline constexpr uint32_t kMgmtEventPushRegister = 0x118u;  // Puts event_data into the host's event queue; counted as lost there if no buffer is free
 inline constexpr uint32_t kMgmtEventDataRegister = 0x120u;  // The event that event_push sends, as in memory
 inline constexpr uint32_t kMgmtFlipEntryRegister = 0x130u;  // The entry for flip_bit
-inline constexpr uint32_t kMgmtFlipBitRegister =
-    0x134u;  // Fault injection (single-event upset) for tests: writing a bit number flips that bit in the memory of
-             // flip_entry; until the entry is written, every read of it has bad parity (fatal_cause.memory). A number
-             // beyond the entry's last bit selects its parity bit. Each memory keeps one flip; a new one replaces it,
-             // even if its entry does not exist. Only the low 10 bits are used.
-inline constexpr uint32_t kMgmtMacLowRegister = 0x400u;   // Bytes 0 … 3 of the MAC address, byte 0 in bits 7:0
+inline constexpr uint32_t kMgmtFlipBitRegister = 0x134u;  // Fault injection (single-event upset) for tests: writing a bit number flips that bit in the memory of flip_entry; until the entry is written, every read of it has bad parity (fatal_cause.memory). A number beyond the entry's last bit selects its parity bit. Each memory keeps one flip; a new one replaces it, even if its entry does not exist. Only the low 10 bits are used.
+inline constexpr uint32_t kMgmtMacLowRegister = 0x400u;  // Bytes 0 … 3 of the MAC address, byte 0 in bits 7:0
 inline constexpr uint32_t kMgmtMacHighRegister = 0x404u;  // Bytes 4 and 5 of the MAC address
-inline constexpr uint32_t kMgmtRxModeRegister =
-    0x408u;  // Receive modes of the net path, as set by the RX control class
+inline constexpr uint32_t kMgmtRxModeRegister = 0x408u;  // Receive modes of the net path, as set by the RX control class
 inline constexpr uint32_t kMgmtActiveQueuePairsRegister = 0x40cu;  // Net queue pairs in use (VIRTIO_NET_CTRL_MQ)
-inline constexpr uint32_t kMgmtMtuRegister =
-    0x410u;  // Largest net packet without Ethernet header, as the host reads it in its configuration
+inline constexpr uint32_t kMgmtMtuRegister = 0x410u;  // Largest net packet without Ethernet header, as the host reads it in its configuration
 inline constexpr uint32_t kMgmtRxVerdictCountRegister = 0x440u;  // Frames by `rx_verdict`, saturating
-inline constexpr uint32_t kMgmtTxFramesRegister = 0x480u;        // Frames sent, saturating
-inline constexpr uint32_t kMgmtRxBufferDropsRegister =
-    0x484u;  // Frames dropped because the receive buffer was full, saturating
+inline constexpr uint32_t kMgmtTxFramesRegister = 0x480u;  // Frames sent, saturating
+inline constexpr uint32_t kMgmtRxBufferDropsRegister = 0x484u;  // Frames dropped because the receive buffer was full, saturating
 inline constexpr uint32_t kMgmtRetransmissionsRegister = 0x488u;  // RoCE packets retransmitted, saturating
-inline constexpr uint32_t kMgmtDmaErrorsRegister =
-    0x48cu;  // DMA reads or writes that completed with an error, saturating
-inline constexpr uint32_t kMgmtWindowViolationsRegister =
-    0x490u;  // Descriptors rejected because they point outside their queue's window, saturating
+inline constexpr uint32_t kMgmtDmaErrorsRegister = 0x48cu;  // DMA reads or writes that completed with an error, saturating
+inline constexpr uint32_t kMgmtWindowViolationsRegister = 0x490u;  // Descriptors rejected because they point outside their queue's window, saturating
 inline constexpr uint32_t kMgmtNetRxFilteredRegister = 0x494u;  // Net frames dropped by the receive filter, saturating
-inline constexpr uint32_t kMgmtNetRxDropsRegister =
-    0x498u;  // Net frames dropped before or after the filter for lack of space or of receive buffers, saturating
-inline constexpr uint32_t kMgmtNetTxDropsRegister =
-    0x49cu;  // Net frames of the driver that cannot be sent: too short, too long, or a header that requests a feature
-             // that was not offered, saturating
-inline constexpr uint32_t kMgmtDriverFeaturesRegister =
-    0xa0u;  // Feature bits that the driver wrote to common configuration, 32 to a register; valid while FEATURES_OK is
-            // set
+inline constexpr uint32_t kMgmtNetRxDropsRegister = 0x498u;  // Net frames dropped before or after the filter for lack of space or of receive buffers, saturating
+inline constexpr uint32_t kMgmtNetTxDropsRegister = 0x49cu;  // Net frames of the driver that cannot be sent: too short, too long, or a header that requests a feature that was not offered, saturating
+inline constexpr uint32_t kMgmtDriverFeaturesRegister = 0xa0u;  // Feature bits that the driver wrote to common configuration, 32 to a register; valid while FEATURES_OK is set
 inline constexpr RegisterInfo kMgmtRegisters[43] = {
     {"mgmt_id", 0x0u, 1u, Access::kRo, true, 0x4f524956u},
     {"mgmt_version", 0x4u, 1u, Access::kRo, true, 0x10000u},
@@ -11278,32 +10664,30 @@ inline constexpr RegisterInfo kMgmtRegisters[43] = {
 // Build parameters; a named configuration is one set of them. (configs.toml)
 struct Config {
   const char* name;
-  uint32_t datapath_bits;    // Width of a beat on the DMA and frame streams [bits]
-  uint32_t core_clock_khz;   // Core clock [kHz]
-  uint32_t link_mbps;        // Ethernet line rate [Mb/s]
+  uint32_t datapath_bits;  // Width of a beat on the DMA and frame streams [bits]
+  uint32_t core_clock_khz;  // Core clock [kHz]
+  uint32_t link_mbps;  // Ethernet line rate [Mb/s]
   uint32_t net_queue_pairs;  // virtio-net receive/transmit queue pairs (N) [pairs]
-  uint32_t
-      num_cqs;  // Completion queues (M, max_rdma_cqs); more need a larger notify region (notify_queues_max) [entries]
-  uint32_t num_qps;                // Queue pairs including QP1 (L, max_rdma_qps); more need a larger notify region
-                                   // (notify_queues_max) [entries]
-  uint32_t num_pds;                // Protection domains [entries]
-  uint32_t num_mrs;                // Memory regions [entries]
-  uint32_t num_translations;       // On-chip page addresses of all memory regions together [entries]
-  uint32_t num_ahs;                // Address handles [entries]
-  uint32_t num_gids;               // Length of the GID table [entries]
-  uint32_t max_queue_entries;      // Largest virtqueue [descriptors]
-  uint32_t max_send_sge;           // Scatter/gather entries of a send work request [entries]
-  uint32_t max_recv_sge;           // Scatter/gather entries of a receive work request [entries]
-  uint32_t max_inline_bytes;       // Inline data of a send work request [bytes]
-  uint32_t max_rd_atomic;          // RDMA READs outstanding per QP, each way [operations]
-  uint32_t max_path_mtu;           // Largest RoCE path MTU [bytes]
-  uint32_t max_frame_bytes;        // Largest Ethernet frame without FCS [bytes]
-  uint32_t dma_tags;               // DMA reads outstanding [reads]
-  uint32_t rx_buffer_bytes;        // Packet buffer between wire and host memory [bytes]
-  uint32_t tx_buffer_bytes;        // Packet buffer between host memory and wire [bytes]
+  uint32_t num_cqs;  // Completion queues (M, max_rdma_cqs); more need a larger notify region (notify_queues_max) [entries]
+  uint32_t num_qps;  // Queue pairs including QP1 (L, max_rdma_qps); more need a larger notify region (notify_queues_max) [entries]
+  uint32_t num_pds;  // Protection domains [entries]
+  uint32_t num_mrs;  // Memory regions [entries]
+  uint32_t num_translations;  // On-chip page addresses of all memory regions together [entries]
+  uint32_t num_ahs;  // Address handles [entries]
+  uint32_t num_gids;  // Length of the GID table [entries]
+  uint32_t max_queue_entries;  // Largest virtqueue [descriptors]
+  uint32_t max_send_sge;  // Scatter/gather entries of a send work request [entries]
+  uint32_t max_recv_sge;  // Scatter/gather entries of a receive work request [entries]
+  uint32_t max_inline_bytes;  // Inline data of a send work request [bytes]
+  uint32_t max_rd_atomic;  // RDMA READs outstanding per QP, each way [operations]
+  uint32_t max_path_mtu;  // Largest RoCE path MTU [bytes]
+  uint32_t max_frame_bytes;  // Largest Ethernet frame without FCS [bytes]
+  uint32_t dma_tags;  // DMA reads outstanding [reads]
+  uint32_t rx_buffer_bytes;  // Packet buffer between wire and host memory [bytes]
+  uint32_t tx_buffer_bytes;  // Packet buffer between host memory and wire [bytes]
   uint32_t dma_read_buffer_bytes;  // Reorder buffer of the DMA reader: limits the bytes of outstanding reads [bytes]
-  uint32_t dma_writes;             // Outstanding DMA writes [bursts]
-  uint32_t send_records;           // Send work requests per QP that are fetched and not complete [entries]
+  uint32_t dma_writes;  // Outstanding DMA writes [bursts]
+  uint32_t send_records;  // Send work requests per QP that are fetched and not complete [entries]
 };
 // 100 Gb/s SmartNIC boards (UltraScale+ class), and the default of every command
 inline constexpr Config kNic100 = {
