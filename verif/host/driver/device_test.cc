@@ -183,7 +183,7 @@ TEST_F(DeviceTest, IllegalRoceLimitsAreRefused) {
 TEST_F(DeviceTest, ADeviceWithTooFewQueuesIsRefused) {
   MakeMock();
   mock_->override_num_queues = 15;
-  ExpectRefused(ErrorCode::kMisbehaved, "it has 15 queues, but its configuration needs 16");
+  ExpectRefused(ErrorCode::kMisbehaved, "the device reports 15 queues, but its configuration needs 16");
   mock_->override_num_queues = 0;
   Open();
 }
