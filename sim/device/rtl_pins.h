@@ -43,6 +43,8 @@ class RtlPins final : public NicPins {
   ~RtlPins() override {
     top_.final();
     KeepCoverage(context_);
+    // Scopes of assertions remove themselves from the thread's context, which may be another instance's, already gone.
+    Verilated::threadContextp(&context_);
   }
   RtlPins(const RtlPins&) = delete;
   RtlPins& operator=(const RtlPins&) = delete;

@@ -55,6 +55,7 @@ class RtlTop {
   ~RtlTop() {
     top_.final();
     sim::KeepCoverage(context_);
+    Verilated::threadContextp(&context_);  // see RtlPins
   }
   RtlTop(const RtlTop&) = delete;
   RtlTop& operator=(const RtlTop&) = delete;
