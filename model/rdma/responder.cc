@@ -17,7 +17,6 @@ using spec::BthOperation;
 using spec::BthService;
 using spec::BufferStatus;
 using spec::IbQpState;
-using spec::IbQpType;
 using spec::IbWcOpcode;
 using spec::IbWcStatus;
 using spec::MemoryStatus;
