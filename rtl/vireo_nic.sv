@@ -82,7 +82,7 @@ module vireo_nic
   input  logic [DataBits-1:0]       s_axis_tdata_i,
   input  logic [DataBits/8-1:0]     s_axis_tkeep_i,
   input  logic                      s_axis_tlast_i,
-  input  logic                      s_axis_tuser_i,           // the MAC found the frame bad; counts with the last beat
+  input  logic                      s_axis_tuser_i,           // the MAC reports an error (bad FCS); valid with tlast
   input  logic                      mac_link_i,
 
   input  logic                      csr_valid_i,
@@ -93,11 +93,11 @@ module vireo_nic
   output logic [31:0]               csr_read_data_o,
   output logic                      firmware_interrupt_o,
 
-  output logic                      idle_o,                   // nothing is in flight: only an input changes anything,
-  output logic [63:0]               deadline_ns_o             // or this time of the device; all ones: none
+  output logic                      idle_o,                   // nothing is in flight: the next event is an input or
+  output logic [63:0]               deadline_ns_o             // this device time; all ones: inputs only
 );
 
-  // Sizes that no configuration chooses. The model has the same.
+  // Sizes that do not depend on the configuration; the model uses the same.
   localparam int unsigned DmaWriteBufferBytes = 8192;
   localparam int unsigned DescFetchRequests = 8;
   localparam int unsigned DescFetchDescriptors = 32;
@@ -117,7 +117,8 @@ module vireo_nic
   logic datapath_enable, datapath_idle;
   logic [47:0] mac;
 
-  // Who has work in flight. `quiet` is all of the first: the send, the receive and the net path. A new block gets a member here.
+  // idle_o of every block. path_block_e: blocks of the send, the receive and the net path; `quiet` is all of them.
+  // other_block_e: all other blocks. A new block needs a member in one of the two.
   typedef enum int unsigned {
     PathSendQueue,
     PathRequester,
@@ -162,7 +163,7 @@ module vireo_nic
 
   // --- DMA ---------------------------------------------------------------------------------------------------------
 
-  // Small clients of the read port.
+  // Read port clients with short reads, which get the data in one token (dma_fetched_t).
   typedef enum int unsigned {
     FetchIndex,
     FetchRing,
@@ -178,7 +179,7 @@ module vireo_nic
   logic [FetchClients-1:0] fetch_request_valid, fetch_request_ready, fetched_valid, fetched_ready;
   dma_read_request_t [FetchClients-1:0] fetch_request;
   dma_fetched_t [FetchClients-1:0] fetched;
-  // Whole clients of the read port.
+  // Read port clients with long reads, which get a train of beats.
   typedef enum int unsigned {
     ReadGather,
     ReadNetGather,
@@ -305,7 +306,8 @@ module vireo_nic
   // --- Host -------------------------------------------------------------------------------------------------------
 
   bar_access_t bar;
-  assign bar = '{write: bar_write_i, bar_index: bar_index_i, offset: bar_offset_i, bytes: bar_bytes_i, data: bar_data_i};
+  assign bar = '{write: bar_write_i, bar_index: bar_index_i, offset: bar_offset_i, bytes: bar_bytes_i,
+                 data: bar_data_i};
   logic [63:0] msix_read_data;
   logic msix_ready;
   logic profile, link_up, announce, needs_reset, reset_done, queue_reset_done_valid;

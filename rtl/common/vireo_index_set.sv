@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A set of indices in FIFO order: a push of an index that waits already adds nothing. For work that is requested more
-// often than it is served. A push is taken in every cycle and never lost; there is room for every index.
+// A FIFO of indices without duplicates: a push of an index that is already in it has no effect. Used where requests can
+// be merged, e.g. doorbells. Accepts one push per cycle without backpressure; there is space for every index.
 //
-// Lookup = 0: an index pushed in cycle t can be popped from t + 2 on. A push in the cycle of the pop of its index is
-// new: the user that pops in cycle t has read the state from before t.
+// Lookup = 0: an index pushed in cycle t can be popped from t + 2 on. A push in the cycle in which its index is popped
+// enters it again, because the user that pops in cycle t has read state from before t.
 //
-// Lookup = 1: the output is a register, loaded with load_index_o in the cycle of load_o, so that a RAM can be read
-// along with it; an index pushed in cycle t is at the output from t + 4 on. A push up to the cycle of the load adds
-// nothing; a later one is new. What is read in the cycle of the load shows what was written at least one cycle before
-// the push.
+// Lookup = 1: the output is a register. load_o marks the cycle in which load_index_o is loaded, so that the user can
+// read a RAM at the same time. An index pushed in cycle t is at the output from t + 4 on. A push up to the cycle of
+// the load is merged; a later one enters the index again. A RAM read in the cycle of the load returns what was written
+// at least one cycle before the push.
 //
-// An index waits while its two bits in RAM, `in` and `out`, differ: the push writes one, the take the other. After
-// reset both are cleared, Entries cycles long; pushes are ignored meanwhile.
+// An index is in the FIFO if its two bits in RAM, `in` and `out`, differ: a push toggles `in`, a pop copies it to
+// `out`, so each RAM has a single writer. After reset, both RAMs are cleared in Entries cycles; pushes are ignored
+// meanwhile.
 module vireo_index_set #(
   parameter int unsigned Entries,  // 2 or more; indices are 0 ... Entries - 1
   parameter bit Lookup,
@@ -22,15 +23,16 @@ module vireo_index_set #(
   input  logic                 rst_ni,
   input  logic                 push_valid_i,
   input  logic [IndexBits-1:0] push_i,
-  input  logic                 hold_i,       // Lookup: nothing is loaded; the output stays. Else 0
-  input  logic                 clear_i,      // Lookup: discards what waits, one per cycle; the output stays. Else 0
+  input  logic                 hold_i,       // Lookup: no load; the output is kept. Otherwise 0
+  input  logic                 clear_i,      // Lookup: removes one index per cycle; the output is kept. Else 0
   output logic                 pop_valid_o,
   input  logic                 pop_ready_i,
   output logic [IndexBits-1:0] pop_o,
-  output logic                 load_o,       // Lookup: load_index_o goes into the output; else the pop. Follows pop_ready_i
+  output logic                 load_o,       // Lookup: the output is loaded; else a pop. Depends on pop_ready_i
   output logic [IndexBits-1:0] load_index_o,
-  // No index waits; one at the output does not count with Lookup. In the cycles of the clearing after reset: 0 with
-  // Lookup, else 1, and the clock must run for as long (vireo_retry_timer, which is cleared likewise, keeps it running).
+  // No index is in the FIFO; with Lookup, the output register does not count. While the RAMs are cleared after reset: 0
+  // with Lookup; otherwise 1, and the user must keep the clock running that long (vireo_retry_timer, which has the same
+  // initialization, does).
   output logic                 empty_o
 );
 
@@ -39,7 +41,7 @@ module vireo_index_set #(
   localparam int unsigned FifoDepth = Entries < 4 ? 4 : 2 ** $clog2(Entries);
   localparam int unsigned CountBits = $clog2(Entries + 1);
 
-  // A place in the order: `in` is what the take writes to `out`.
+  // An entry of the FIFO: `in` is the value that the pop writes to `out`.
   typedef struct packed {
     logic in;
     logic [IndexBits-1:0] index;
@@ -51,7 +53,7 @@ module vireo_index_set #(
   logic [IndexBits-1:0] push_q;
   logic in_read, out_read, in_now, out_now;
   logic add, take, passes, offers;
-  logic added_q, taken_q;  // in the cycle before, which the read of that cycle does not show
+  logic added_q, taken_q;  // in the previous cycle; the RAM read of that cycle does not see it
   place_t place, first, added_place_q, taken_place_q;
   logic fifo_push, fifo_ready, fifo_valid, fifo_pop;
   place_t fifo_place;
@@ -67,7 +69,7 @@ module vireo_index_set #(
       add = in_now == out_now;
     end
     place = '{in: !in_now, index: push_q};
-    // The only one need not wait for the RAM of the order.
+    // The only index bypasses the FIFO's RAM.
     passes = !Lookup && add && count_q == CountBits'(take);
     fifo_push = add && !passes;
   end
@@ -81,7 +83,7 @@ module vireo_index_set #(
       taken_q <= 1'b0;
       count_q <= '0;
     end else if (sweep_q || push_valid_i || push_valid_q || added_q || taken_q || offers || count_q != '0) begin
-      // Else nothing changes, and simulation passes it by.
+      // Otherwise nothing changes; the condition speeds up simulation.
       if (sweep_q) begin
         sweep_q <= sweep_index_q != IndexBits'(Entries - 1);
         sweep_index_q <= sweep_index_q + 1'b1;

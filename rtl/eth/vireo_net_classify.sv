@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Classifies every received Ethernet frame for its way to the host: destination MAC, VLAN, a hash of its flow,
-// and whether its TCP or UDP checksum is right. It observes the beats and does not keep them; it decides nothing.
+// Classifies received Ethernet frames for the net path: destination MAC address, VLAN, a hash of the flow, and whether
+// the TCP or UDP checksum is correct. Observes the beats, stores no frame and makes no filter decision.
 //
-// It never stalls and takes a beat in every cycle, also when every beat is a frame. The class is a pulse
-// NetClassifyLatency cycles after the frame's last beat, the same for every frame; the receiver must take it.
+// Takes one beat per cycle without backpressure, also if every beat is a whole frame. The class is a pulse
+// NetClassifyLatency cycles after the frame's last beat, for every frame; it cannot be stalled.
 //
-// Positions of headers depend on what precedes them. Each beat therefore carries what the frame's headers say as far as
-// they have come, and finds out by itself which of its words are addresses, ports or L4 data. That is always enough:
-// a header field never lies behind the beat whose words it tells apart, for 64 bits and more.
+// Header offsets depend on the headers before them. Each beat therefore travels through the pipeline with the headers
+// received so far, from which stage 4 derives which 16-bit words of the beat are addresses, ports or L4 data. With a
+// datapath of at least 64 bits, a header field is never in a later beat than the words whose meaning it determines.
 module vireo_net_classify
   import vireo_spec_pkg::*;
   import vireo_common_pkg::network16;
@@ -19,27 +19,27 @@ module vireo_net_classify
   input  logic                clk_i,
   input  logic                rst_ni,
 
-  // Frames without check sequence, 1 to 16,383 bytes.
+  // Frames without FCS, 1 to 16,383 bytes.
   input  logic                valid_i,
-  input  logic [DataBits-1:0] data_i,        // byte k of the beat in [8k +: 8]; anything behind the frame's last byte
+  input  logic [DataBits-1:0] data_i,        // byte k in [8k +: 8]; undefined after the frame's last byte
   input  logic                last_i,
-  input  logic [13:0]         bytes_i,       // of the whole frame; the same in every beat
+  input  logic [13:0]         bytes_i,       // length of the frame; the same in all its beats
 
   output logic                class_valid_o,
   output net_class_t          class_o        // with class_valid_o
 );
 
-  // Cycles from the one in which the last beat is at the input to the one in which its class is visible: as many as
-  // there are stages below. model/eth/net_classify.h has the same number, the test compares.
+  // Cycles from a frame's last beat at the input to its class at the output: the number of stages below.
+  // model/eth/net_classify.h has the same constant; the block test compares them.
   localparam int unsigned NetClassifyLatency = 10;
 
-  // 2^16 / golden ratio, odd: multiplication by it is a bijection whose highest bits depend on all bits. [Knuth, The
-  // Art of Computer Programming vol. 3, 6.4]
+  // Fibonacci hashing: 2^16 / golden ratio, odd. Multiplication by it is a bijection whose upper bits depend on all
+  // input bits. [Knuth, The Art of Computer Programming vol. 3, 6.4]
   localparam logic [15:0] HashFactor = 16'h9e37;
 
-  // [RFC 9293, 3.1] Without options. Its checksum needs no place of its own: it is summed like everything else.
+  // Without options [RFC 9293, 3.1]. The checksum field needs no offset: it is included in the sum.
   localparam int unsigned TcpBytes = 20;
-  // Both ports, in the same place in TCP and UDP.
+  // Source and destination port; at the same offset in TCP and UDP.
   localparam int unsigned PortBytes = 4;
   // IPv4 header length in words, without options.
   localparam int unsigned MinIhl = Ipv4Bytes / 4;
@@ -51,13 +51,14 @@ module vireo_net_classify
   localparam int unsigned Groups = Words / 4;
   localparam int unsigned Quads = (Groups + 3) / 4;
 
-  // What must be known of a frame's beginning: up to the end of the fixed IPv4 header; of IPv6 less is enough.
+  // Bytes captured from the start of a frame: up to the end of the fixed IPv4 header, which includes the IPv6 fields
+  // that are used.
   localparam int unsigned L3Bytes = Ipv4Bytes;
   localparam int unsigned HeaderBytes = EthernetBytes + VlanTagBytes + L3Bytes;
   localparam int unsigned HeaderBits = 8 * HeaderBytes;
   localparam int unsigned HeaderBeats = (HeaderBytes + BeatBytes - 1) / BeatBytes;
 
-  // Where the frame's beats are, one bit per stage.
+  // Valid bits of the stages: valid_q for every beat, done_q for the last beat of a frame only.
   logic [7:1] valid_q;
   logic [10:8] done_q;
 
@@ -70,7 +71,7 @@ module vireo_net_classify
   beat_t beat1_d, beat1_q, beat2_q, beat3_q;
   logic [13:0] bytes1_q, bytes2_q;  // of the frame
 
-  // --- Stage 1: the beat, and the headers as far as they have come; zero behind the frame's end ----------------------
+  // --- Stage 1: registers the beat and captures the headers; bytes after the frame's end are zero --------------------
 
   logic [IndexBits-1:0] next_index_d, next_index_q;
   logic [HeaderBits-1:0] header_d, header_q;
@@ -108,7 +109,7 @@ module vireo_net_classify
   end
 
   always_ff @(posedge clk_i) begin
-    // Here and below: a stage without a beat stays as it is, and nothing is calculated for it.
+    // In all stages, registers without a valid beat hold their value and their logic inputs are gated.
     if (valid_i) begin
       data1_q <= data_i;
       beat1_q <= beat1_d;
@@ -147,7 +148,7 @@ module vireo_net_classify
       ethernet = unpack_ethernet(header_q[0 +: 8*EthernetBytes]);
       tag = unpack_vlan_tag(header_q[8*EthernetBytes +: 8*VlanTagBytes]);
       facts2_d.destination = header_q[0 +: 48];
-      // A tag that the frame does not hold completely is none.
+      // A truncated tag does not count as a tag.
       facts2_d.vlan = ethernet.ethertype == EthertypeVlan && bytes1_q >= 14'(EthernetBytes + VlanTagBytes);
       facts2_d.vid = facts2_d.vlan ? tag.vid : '0;
       ethertype = facts2_d.vlan ? tag.ethertype : ethernet.ethertype;
@@ -174,22 +175,22 @@ module vireo_net_classify
 
   // --- Stage 3: IP header --------------------------------------------------------------------------------------------
 
-  // What is known of the frame; complete with its last beat.
+  // Properties of the frame; final with its last beat.
   typedef struct packed {
     ethernet_facts_t ethernet;
-    logic [15:0]     hash_seed;   // what the hash takes in besides words of the IP packet
-    logic            checkable;   // all is right as far as lengths go, so that checksums decide
+    logic [15:0]     hash_seed;   // hash input that is no word of the IP packet
+    logic            checkable;   // all lengths are consistent, so the checksums can be verified
     logic            ip4;
     logic            udp;
     logic [13:0]     l4_bytes;    // if checkable
-    logic [14:0]     pseudo;      // of the pseudo header what is not among the words; if checkable
+    logic [14:0]     pseudo;      // pseudo-header sum without the addresses; if checkable
   } facts_t;
 
-  // Where is what, in bytes of the frame; all but the end are even.
+  // Header offsets in bytes from the start of the frame; all but l4_end are even.
   typedef struct packed {
     logic        ip4;
     logic        ip;
-    logic        ports;          // there are some, and they count
+    logic        ports;          // the frame has ports, and they are part of the hash
     logic [5:0]  l3;
     logic [5:0]  addresses;
     logic [5:0]  addresses_end;
@@ -200,7 +201,7 @@ module vireo_net_classify
   ipv4_t ip4;
   logic [7:0] protocol;
   logic [5:0] ip_header_bytes;
-  logic [16:0] ip_bytes;  // header and what follows it
+  logic [16:0] ip_bytes;  // IP header and payload
   logic [16:0] l4_bytes;
   logic [16:0] ip_end;
   logic fragment, tcp, udp;
@@ -235,15 +236,15 @@ module vireo_net_classify
       places_d.addresses = places_d.l3 + (ip6_type_q ? 6'(Ipv6SourceOffset) : 6'(Ipv4SourceOffset));
       places_d.addresses_end = places_d.l3 + (ip6_type_q ? 6'(Ipv6Bytes) : 6'(Ipv4Bytes));
 
-      // The version is in the same place in both. [RFC 791, 3.1; RFC 8200, 3] A header that the frame does not hold
-      // completely is none.
+      // The version field is at the same offset in both [RFC 791, 3.1; RFC 8200, 3]. A truncated header does not count
+      // as an IP header.
       places_d.ip4 = ip4_type_q && ip4.version == 4'd4 && ip4.ihl >= 4'(MinIhl) && bytes2_q >= 14'(places_d.l4);
       places_d.ip = places_d.ip4 || (ip6_type_q && ip4.version == 4'd6 && bytes2_q >= 14'(places_d.l4));
       fragment = !ip6_type_q && (ip4.more_fragments || ip4.fragment_offset != '0);
       tcp = protocol == IpProtocolTcp;
       udp = protocol == IpProtocolUdp;
-      // All of a flow has to get the same hash, so fragments have no ports: the later ones do not carry them. Of a
-      // datagram without fragments, ports count if both frame and datagram hold them.
+      // All packets of a flow must have the same hash. Only the first fragment contains the ports, so fragments are
+      // hashed without them. Otherwise ports are used if they lie within both the frame and the IP datagram.
       places_d.ports = places_d.ip && (tcp || udp) && !fragment
                     && bytes2_q >= 14'(places_d.l4) + 14'(PortBytes)
                     && ip_bytes >= 17'(ip_header_bytes) + 17'(PortBytes);
@@ -252,7 +253,7 @@ module vireo_net_classify
       facts3_d.hash_seed = !places_d.ip ? mac_xor_q : places_d.ports ? 16'(protocol) : '0;
       facts3_d.ip4 = places_d.ip4;
       facts3_d.udp = udp;
-      // With ports there is no underflow in l4_bytes.
+      // If places_d.ports is set, l4_bytes did not underflow.
       facts3_d.checkable = places_d.ports && ip_end <= 17'(bytes2_q)
                         && l4_bytes >= (udp ? 17'(UdpBytes) : 17'(TcpBytes));
       facts3_d.l4_bytes = l4_bytes[13:0];
@@ -266,22 +267,22 @@ module vireo_net_classify
       beat3_q <= beat2_q;
       places_q <= places_d;
     end
-    // One enable for all stages, so that a shift register remains one.
+    // One enable for all stages, so that synthesis infers a shift register.
     if (valid_q != '0 || done_q != '0) facts_q <= {facts_q[8:3], facts3_d};
   end
 
-  // --- Stage 4: what each word of the beat is ------------------------------------------------------------------------
+  // --- Stage 4: role of each 16-bit word of the beat -----------------------------------------------------------------
 
   typedef struct packed {
-    logic l4_high;       // summed for the L4 checksum: the word's first byte
-    logic l4_low;        //                             its second
-    logic header;        // summed for the IPv4 header's
+    logic l4_high;       // first byte is covered by the L4 checksum
+    logic l4_low;        // second byte is covered by the L4 checksum
+    logic header;        // covered by the IPv4 header checksum
     logic hash;
     logic udp_length;
     logic udp_checksum;
   } word_t;
 
-  // The first byte of beat `index` that is at `place` or behind it; BeatBytes if none is.
+  // The first lane of beat `index` whose frame offset is `place` or greater; BeatBytes if there is none.
   function automatic logic [LaneBits:0] lane_of(input logic [13:0] place, input logic [IndexBits-1:0] index);
     if (place[13:LaneBits] < index) lane_of = '0;
     else if (place[13:LaneBits] > index) lane_of = (LaneBits + 1)'(BeatBytes);
@@ -317,7 +318,7 @@ module vireo_net_classify
     end
     if (valid_q[3]) for (int unsigned w = 0; w < Words; w++) begin
       address = places_q.ip && (LaneBits + 1)'(2*w) >= lane_addresses && (LaneBits + 1)'(2*w) < lane_addresses_end;
-      // The addresses are part of the pseudo header. [RFC 9293, 3.1; RFC 768; RFC 8200, 8.1]
+      // The addresses are part of the pseudo-header [RFC 9293, 3.1; RFC 768; RFC 8200, 8.1].
       words_d[w].l4_high = address
           || (places_q.ip && (LaneBits + 1)'(2*w) >= lane_l4 && (LaneBits + 1)'(2*w) < lane_l4_end);
       words_d[w].l4_low = address
@@ -325,7 +326,7 @@ module vireo_net_classify
       words_d[w].header = places_q.ip4 && (LaneBits + 1)'(2*w) >= lane_l3 && (LaneBits + 1)'(2*w) < lane_l4;
       words_d[w].hash = address
           || (places_q.ports && (LaneBits + 1)'(2*w) >= lane_l4 && (LaneBits + 1)'(2*w) < lane_ports_end);
-      // Behind the ports comes the length of a UDP datagram, then its checksum. [RFC 768]
+      // In UDP, length and checksum follow the ports [RFC 768].
       words_d[w].udp_length = (LaneBits + 1)'(2*w) >= lane_ports_end && (LaneBits + 1)'(2*w) < lane_udp_checksum;
       words_d[w].udp_checksum = (LaneBits + 1)'(2*w) >= lane_udp_checksum && (LaneBits + 1)'(2*w) < lane_udp_end;
     end
@@ -340,12 +341,12 @@ module vireo_net_classify
     last_q <= {last_q[6:4], beat3_q.last};
   end
 
-  // --- Stages 5 to 7: the beat's sums, of four words, of four times four, of all -------------------------------------
+  // --- Stages 5 to 7: adder tree over the words of a beat: 4 words, 16 words, all ------------------------------------
 
-  // Widths: 16 bits and 2 more per stage, 1,024 bits need all of them.
+  // Each stage of the tree adds up to four operands, so sums grow by 2 bits per stage.
   logic [Groups-1:0][17:0] l4_sum5_d, l4_sum5_q, header_sum5_d, header_sum5_q;
   logic [Groups-1:0][15:0] hash5_d, hash5_q, udp_length5_d, udp_length5_q;
-  logic [Groups-1:0] udp_checksum5_d, udp_checksum5_q;  // it is not 0
+  logic [Groups-1:0] udp_checksum5_d, udp_checksum5_q;  // UDP checksum is not 0
   logic [Quads-1:0][19:0] l4_sum6_d, l4_sum6_q, header_sum6_d, header_sum6_q;
   logic [Quads-1:0][15:0] hash6_d, hash6_q, udp_length6_d, udp_length6_q;
   logic [Quads-1:0] udp_checksum6_d, udp_checksum6_q;
@@ -423,9 +424,9 @@ module vireo_net_classify
     end
   end
 
-  // --- Stage 8: the frame's sums -------------------------------------------------------------------------------------
+  // --- Stage 8: accumulates the sums over the beats of a frame -------------------------------------------------------
 
-  // 8,191 words and 30 words of 16 bits.
+  // At most 8,191 words for the L4 sum and 30 words for the header sum.
   logic [28:0] l4_sum8_d, l4_sum8_q;
   logic [20:0] header_sum8_d, header_sum8_q;
   logic [15:0] hash8_d, hash8_q, udp_length8_d, udp_length8_q;
@@ -456,10 +457,10 @@ module vireo_net_classify
     end
   end
 
-  // --- Stages 9 and 10: carries, and the class -----------------------------------------------------------------------
+  // --- Stages 9 and 10: end-around carry, checksum result, class -----------------------------------------------------
 
-  // A checksum is right if the sum with it is all ones after its carries were added [RFC 1071, 1]: if it is a multiple
-  // of all ones. Carries are added once here; the result is below twice all ones, so that it is right as all ones only.
+  // A checksum is correct if the ones' complement sum that includes it is 0xffff [RFC 1071, 1]. The carries are folded
+  // in once; the result is less than 2 * 0xffff, so 0xffff is the only value of a correct checksum.
   logic [16:0] l4_sum9_d, l4_sum9_q;
   logic header_ok_d, header_ok_q;
   logic udp_ok_d, udp_ok_q;
@@ -474,7 +475,7 @@ module vireo_net_classify
     if (done_q[8]) begin
       l4_sum9_d = 17'(l4_sum8_q[15:0]) + 17'(l4_sum8_q[28:16]) + 17'(facts_q[8].pseudo);
       header_ok_d = !facts_q[8].ip4 || 17'(header_sum8_q[15:0]) + 17'(header_sum8_q[20:16]) == 17'hffff;
-      // 0 says that there is no checksum, which IPv6 forbids. [RFC 768; RFC 8200, 8.1]
+      // A UDP checksum of 0 means that there is none; IPv6 forbids it [RFC 768; RFC 8200, 8.1].
       udp_ok_d = !facts_q[8].udp || (udp_length8_q == 16'(facts_q[8].l4_bytes) && udp_checksum8_q);
       hash9_d = hash8_q ^ facts_q[8].hash_seed;
     end
@@ -505,7 +506,7 @@ module vireo_net_classify
   assign class_valid_o = done_q[NetClassifyLatency];
   assign class_o = class_q;
 
-  // What is not looked at.
+  // Unused fields.
   logic unused;
   assign unused = ^{ethernet.destination, ethernet.source, tag.pcp, tag.dei, ip4.dscp, ip4.ecn, ip4.identification,
                     ip4.reserved, ip4.dont_fragment, ip4.time_to_live, ip4.header_checksum, ip4.source,

@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Stores received net frames in a ring of beats and passes on, in order, those that the host wants: firmware's receive
-// modes, the device's MAC address, the table of further addresses and that of VLANs decide. A frame for which there is
-// no room when its first beat comes is dropped whole, as is one that is longer than MaxFrameBytes; one that is refused
-// gives its room back when all before it have. It never stalls whom the frames come from.
+// Receive buffer and receive filter of the net path. Stores received frames in a ring buffer and forwards, in order of
+// arrival, those that pass the filter: the receive modes set by firmware, the device's MAC address, the table of
+// additional MAC addresses and the VLAN table.
 //
-// A frame is stored with room for its header (net_hdr) in front, so that header and frame leave as one row of bytes.
-// The reader gets the beats of the oldest frame by index and frees it when it has read all that it wants; it does so
-// only after it has seen the frame's token. What lies behind the frame's last byte is anything.
+// The input has no backpressure and takes one beat per cycle. A frame is dropped whole if the ring has no space for it
+// at its first beat or if it is longer than MaxFrameBytes. The space of a filtered frame is freed when all older frames
+// are freed. A filter decision takes 3 cycles, plus one per entry scanned in the table of addresses.
 //
-// Order of decisions: virtio 1.3, 5.1.6.5.1 to 5.1.6.5.3, and where it leaves something open as in QEMU
+// NetHdrBytes of zeros precede each frame in the buffer, so that the reader gets net_hdr and frame as one contiguous
+// byte sequence. The reader addresses beats of the oldest frame by index and frees the frame when it has read what it
+// needs, but not before it has taken the frame's token. Bytes after the end of a frame are undefined.
+//
+// Filter order: virtio 1.3, 5.1.6.5.1 to 5.1.6.5.3; where the specification leaves it open, as in QEMU
 // (hw/net/virtio-net.c, receive_filter).
 module vireo_net_filter
   import vireo_spec_pkg::*;
 #(
   parameter config_t Config,
   parameter int unsigned BufferBytes,                              // a power of two, at least 12 + MaxFrameBytes
-  // There is room for as many frames as fit if they have so many bytes, header included: the smallest has 72, in beats
-  // of 64. A power of two, BufferBytes / 4 or less.
+  // The buffer holds at most BufferBytes / BytesPerFrame frames. The smallest frame has 72 bytes with its header, which
+  // is two beats of 64 bytes. A power of two, at most BufferBytes / 4.
   parameter int unsigned BytesPerFrame,
   localparam int unsigned DataBits = Config.datapath_bits,         // 64 ... 1024, a power of two
   localparam int unsigned MaxFrameBytes = Config.max_frame_bytes,  // at most 16,383
@@ -28,30 +31,30 @@ module vireo_net_filter
   input  logic                 clk_i,
   input  logic                 rst_ni,
 
-  // Frames without check sequence, from lane 0, without gaps.
+  // Frames without FCS, starting in lane 0, without gaps.
   input  logic                 net_valid_i,
   input  logic [DataBits-1:0]  net_data_i,
   input  logic                 net_last_i,
-  input  logic [13:0]          net_bytes_i,       // of the frame, 1 or more; in every beat of it
+  input  logic [13:0]          net_bytes_i,       // length of the frame, at least 1; the same in all its beats
 
   input  mgmt_rx_mode_t        rx_mode_i,
-  input  logic [47:0]          mac_i,             // the device's own; its first byte in 7:0
+  input  logic [47:0]          mac_i,             // of the device; first byte in 7:0
   input  logic [15:0]          active_pairs_i,    // at most 256
   input  logic                 table_write_valid_i,
   input  table_write_t         table_write_i,
 
-  output logic                 drop_o,            // pulse: a frame was dropped for want of room
-  output logic                 filtered_o,        // pulse: a frame was refused
+  output logic                 drop_o,            // pulse: a frame was dropped, buffer full or frame too long
+  output logic                 filtered_o,        // pulse: a frame did not pass the filter
 
   output logic                 frame_valid_o,
   input  logic                 frame_ready_i,
   output net_frame_t           frame_o,
 
-  output logic                 oldest_valid_o,    // the oldest frame that passed is here
+  output logic                 oldest_valid_o,    // the oldest frame has passed the filter and can be read
   input  logic                 oldest_read_i,
-  input  logic [PlaceBits-1:0] oldest_beat_i,     // of the oldest frame with the room in front, from 0
-  output logic [DataBits-1:0]  oldest_data_o,     // one cycle later; stays until the next
-  input  logic                 oldest_free_i,     // with oldest_valid_o; may come with the last read
+  input  logic [PlaceBits-1:0] oldest_beat_i,     // index in the oldest frame, from 0; headroom included
+  output logic [DataBits-1:0]  oldest_data_o,     // one cycle after oldest_read_i; held until the next read
+  input  logic                 oldest_free_i,     // only with oldest_valid_o; allowed with the last read
 
   output logic                 idle_o
 );
@@ -61,7 +64,7 @@ module vireo_net_filter
   localparam int unsigned Frames = BufferBytes / BytesPerFrame;
   localparam int unsigned FrameBits = $clog2(Frames);
   localparam int unsigned BytesBits = 14;
-  // The room in front: beats, none or one, and bytes of the beat behind.
+  // Headroom for net_hdr: whole beats (0 or 1) and the bytes in the beat after them.
   localparam int unsigned LeadBeats = NetHdrBytes / BeatBytes;
   localparam int unsigned LowBytes = NetHdrBytes % BeatBytes;
   localparam int unsigned LowBits = 8 * LowBytes;
@@ -73,19 +76,19 @@ module vireo_net_filter
   localparam int unsigned VlanIndexBits = VlanBits - VlanMemberBits;
 
   typedef struct packed {
-    logic good;                   // it passed
-    logic [CountBits-1:0] beats;  // with the room in front
+    logic good;                   // passed the filter
+    logic [CountBits-1:0] beats;  // headroom included
   } record_t;
 
   function automatic logic [CountBits-1:0] beats_of(input logic [BytesBits-1:0] bytes);
     return CountBits'((32'(bytes) + NetHdrBytes + BeatBytes - 1) / BeatBytes);
   endfunction
 
-  // --- Into the ring. Room is counted in beats and in frames; it is that of the frame that begins, which says how long
-  // it is.
-  logic first_q;                                     // the next beat is the first of its frame
-  logic accept_q;                                      // the frame is
-  logic [PlaceBits-1:0] head_d, head_q, tail_q;      // first beat behind all frames, and of the oldest one
+  // --- Write side of the ring. Space is counted in beats and in frames, and is allocated for the whole frame at its
+  // first beat, which carries the frame's length.
+  logic first_q;                                     // the next beat is the first of a frame
+  logic accept_q;                                    // the current frame is stored
+  logic [PlaceBits-1:0] head_d, head_q, tail_q;      // next free beat; first beat of the oldest frame
   logic [PlaceBits-1:0] high, low, high_q;
   logic [PlaceBits:0] used_d, used_q;
   logic [FrameBits:0] frames_d, frames_q;
@@ -107,8 +110,9 @@ module vireo_net_filter
     write = net_valid_i && keep;
 
     head_d = begins && keep ? head_q + PlaceBits'(beats) : head_q;
-    // A beat's low bytes go to the high ones of its place, the others to the low ones of the next: one write of each
-    // half, whatever the length, so that frames follow each other without a gap.
+    // The headroom shifts the frame by LowBytes: the first part of an input beat goes to the high bytes of beat `high`,
+    // the rest to the low bytes of the next one. Each RAM is written once per input beat, so no beat is needed for a
+    // remainder and frames can follow each other without a gap.
     high = first_q ? head_q + PlaceBits'(LeadBeats) : high_q;
     low = high + 1'b1;
     used_d = used_q + (begins && keep ? (PlaceBits + 1)'(beats) : '0) - (pop ? (PlaceBits + 1)'(record.beats) : '0);
@@ -161,7 +165,8 @@ module vireo_net_filter
     .Depth(Beats)
   ) u_low (
     .clk_i,
-    // Of a frame's last beat this may be the place behind it: another frame's room in front, where nobody sees it.
+    // For the last beat of a frame the address may be one past the frame. These bytes are headroom of the next frame,
+    // which always reads as zero.
     .write_i(write),
     .write_address_i(low),
     .write_data_i(net_data_i[DataBits-1:HighBits]),
@@ -170,8 +175,8 @@ module vireo_net_filter
     .read_data_o(low_data)
   );
 
-  // The room in front is never written.
-  logic blank_q, blank_low_q;  // all of the beat that was read, its low bytes
+  // The headroom reads as zero: it is not initialized in the RAMs.
+  logic blank_q, blank_low_q;  // all bytes of the beat that was read; its low bytes
 
   always_ff @(posedge clk_i) begin
     if (oldest_read_i) begin
@@ -182,13 +187,14 @@ module vireo_net_filter
 
   assign oldest_data_o = {blank_q ? HighBits'(0) : high_data, blank_q || blank_low_q ? LowBits'(0) : low_data};
 
-  // --- What a frame says of itself comes some time after its end; only of those that are kept is it asked.
+  // --- Classification of stored frames; the class is available a fixed number of cycles after the last beat.
   logic class_pulse;
   net_class_t net_class;
   logic class_valid, decided;
   net_class_t class_head;
   logic [BytesBits-1:0] bytes_head;
-  // No list is ever full: frames_q counts their room. A length comes before its class. Asserted below.
+  // These FIFOs cannot overflow, because frames_q is at most Frames. The length of a frame arrives before its class.
+  // Both are asserted below.
   logic length_space, length_valid, class_space, record_space, frame_space;
 
   vireo_net_classify #(
@@ -232,17 +238,17 @@ module vireo_net_filter
     .m_data_o(class_head)
   );
 
-  // --- Decisions, one after the other.
+  // --- Filter decisions, one frame at a time.
   typedef enum logic [1:0] {
-    StWait,    // the VLAN's word is being read
-    StDecide,  // the levels count now; the first address is being read
-    StScan,    // one address per cycle
+    StWait,    // for a class; reads the VLAN's word
+    StDecide,  // samples the receive modes; reads the first address
+    StScan,    // compares one address per cycle
     StEmit
   } state_e;
 
   state_e state_d, state_q;
   logic pass_d, pass_q;
-  logic [MacIndexBits-1:0] index_d, index_q;  // of the address that is here
+  logic [MacIndexBits-1:0] index_d, index_q;  // of mac_entry
   logic [7:0] pair_d, pair_q;
 
   table_mac_filter_t written_mac, mac_entry;
@@ -282,12 +288,12 @@ module vireo_net_filter
   );
 
   always_comb begin
-    group = class_head.destination_mac[0];  // of the first byte, IEEE 802
+    group = class_head.destination_mac[0];  // I/G bit, the first on the wire [IEEE 802]
     broadcast = &class_head.destination_mac;
     refused_vlan = class_head.vlan_present && rx_mode_i.vlan_filter
                    && !vlan_entry.members[class_head.vlan_id[VlanMemberBits-1:0]];
     found = mac_entry.valid && mac_entry.mac == class_head.destination_mac;
-    // The high bits of hash times number of pairs: even, without a division.
+    // Maps the hash to a pair by multiplication and shift: evenly distributed, without a division.
     pair_d = pair_q;
 
     state_d = state_q;
@@ -320,7 +326,7 @@ module vireo_net_filter
       StScan: begin
         index_d = index_q + 1'b1;
         pass_d = found;
-        // Entries without a gap from the first on: the first invalid one is the end.
+        // Valid entries are contiguous from entry 0, so the first invalid entry ends the table.
         if (found || !mac_entry.valid || index_q == MacIndexBits'(MacEntries - 1)) state_d = StEmit;
       end
       default: state_d = StWait;  // StEmit
@@ -340,7 +346,7 @@ module vireo_net_filter
 
   assign decided = state_q == StEmit;
 
-  // --- What was decided.
+  // --- Results: tokens of the frames that passed, and a record of every frame to free its space.
   net_frame_t frame;
   logic record_valid;
 
@@ -374,7 +380,7 @@ module vireo_net_filter
     .m_data_o(record)
   );
 
-  // A ring gives back room only in order, so a frame that nobody wants waits until it is the oldest.
+  // Space is freed in order, so a filtered frame keeps its space until it is the oldest.
   assign pop = record_valid && (!record.good || oldest_free_i);
 
   assign oldest_valid_o = record_valid && record.good;

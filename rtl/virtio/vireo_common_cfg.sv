@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the host sees of a virtio device but for doorbells and MSI-X: common configuration, interrupt status, device
-// configuration (virtio 1.3, 4.1.4.3 to 4.1.4.6). Holds the host's part of the queue table and broadcasts it
-// when a queue is enabled and when that ends. It touches no ring and checks no address.
+// Virtio configuration registers except doorbells and MSI-X: common configuration, interrupt status and device
+// configuration [virtio 1.3, 4.1.4.3 to 4.1.4.6]. Holds the driver's fields of the queue table and broadcasts a queue's
+// row when the queue is enabled, reset or disabled. Accesses no ring and checks no address.
 //
-// Accesses go through four stages, one per cycle, without ever waiting:
-//   1  queue_select is written; the state of the selected queue is read
-//   2  everything else is read and written: what an access does happens here
-//   3  the selected queue's fields are there, with them its row
-//   4  answer and row leave
+// Accesses pass a pipeline of four stages, one access per cycle, without stalls:
+//   1  decodes; writes queue_select; reads the state of the selected queue
+//   2  all other reads and writes take effect
+//   3  reads the fields of the selected queue
+//   4  outputs read data and the row
 //
-// Two bits, `asked` and `done`, differ while a queue is in reset: the host's side writes one,
-// firmware's the other, so neither waits for a write port.
+// A queue is in reset while its two toggle bits differ: the host side toggles one when the driver resets the queue, the
+// firmware side copies it to the other when the reset is done. Each bit has its own RAM, so neither side waits for a
+// write port.
 //
-// A device reset walks through all queues, one per cycle, and ends when firmware has confirmed it, too; so does the
-// time after a hardware reset, without firmware. Until then, writes are ignored and device_status reads
-// device_needs_reset.
+// A device reset disables all queues, one every two cycles, and ends when firmware has confirmed it as well. A hardware
+// reset does the same without firmware. Until then, writes are ignored and device_status has device_needs_reset set.
 module vireo_common_cfg
   import vireo_spec_pkg::*;
   import vireo_common_pkg::*;
@@ -31,10 +31,10 @@ module vireo_common_cfg
   input  logic             rst_ni,
   input  logic             bar_valid_i,
   input  bar_access_t      bar_i,
-  input  logic [63:0]      other_read_data_i,  // 3 cycles after an access: what another block answers, else 0
-  output logic             bar_read_valid_o,   // BarReadLatency after every read
+  input  logic [63:0]      other_read_data_i,  // 3 cycles after an access: read data of another block, else 0
+  output logic             bar_read_valid_o,   // BarReadLatency cycles after every read
   output logic [63:0]      bar_read_data_o,
-  input  logic             msix_ready_i,       // a reset does not end before
+  input  logic             msix_ready_i,       // a reset ends only when this is 1
   // From firmware.
   input  logic             profile_i,          // 1: vireo; changes only while the device is reset
   input  logic             link_up_i,
@@ -42,11 +42,11 @@ module vireo_common_cfg
   input  logic [47:0]      mac_i,              // byte 0 in bits 7:0
   input  logic [15:0]      mtu_i,
   input  logic             needs_reset_i,
-  input  logic             reset_done_i,       // a pulse: nothing from before the device reset is left
+  input  logic             reset_done_i,       // a pulse: all work from before the device reset has ended
   input  logic             queue_reset_done_valid_i,
   input  logic [15:0]      queue_reset_done_i,
   // To firmware.
-  output logic [7:0]       device_status_o,    // as the driver left it
+  output logic [7:0]       device_status_o,    // as written by the driver
   output logic [127:0]     driver_features_o,
   output logic             device_reset_o,     // pulses
   output logic             features_written_o,
@@ -55,14 +55,14 @@ module vireo_common_cfg
   input  logic             queue_reset_ready_i,
   output doorbell_t        queue_reset_o,
   // Broadcast buses.
-  output logic             reset_all_o,        // a pulse: every queue is disabled; the rows follow
+  output logic             reset_all_o,        // a pulse: all queues are disabled; their rows follow
   output logic             resetting_o,
   output logic             queue_row_write_valid_o,
   output queue_row_write_t queue_row_write_o,
   output logic             interrupt_valid_o,
   input  logic             interrupt_ready_i,
   output interrupt_t       interrupt_o,
-  output logic             idle_o              // no rows and no interrupt on their way; a reset may wait for firmware
+  output logic             idle_o              // no row or interrupt is pending; a reset may wait for firmware
 );
 
   localparam int unsigned NumQueues = queues_of(Config);
@@ -74,14 +74,14 @@ module vireo_common_cfg
   localparam int unsigned PageBits = $clog2(BarVirtioCfgBytes);
   localparam int unsigned FeatureWindows = 32'(VirtioFeatureBits) / 32;
 
-  // --- Stage 1: decoded; queue_select
+  // --- Stage 1: address decoder; queue_select
 
   logic aligned, in_bar;
   logic [31:0] common_at, isr_at, device_at;
   logic valid1_q, common1_q, isr1_q, device1_q, write1_q;
   logic [PageBits-1:0] at1_q;
   logic [3:0] bytes1_q;
-  logic [31:0] data1_q;  // no field is wider, and a wider write is nobody's
+  logic [31:0] data1_q;  // no writable field is wider; wider writes are ignored
   logic [15:0] queue_select_d, queue_select_q;
   logic [15:0] num_queues;
   logic exists1;
@@ -121,7 +121,7 @@ module vireo_common_cfg
     data1_q <= bar_i.data[31:0];
   end
 
-  // --- Stage 2: it happens
+  // --- Stage 2: reads and writes take effect
 
   typedef struct packed {
     logic profile;
@@ -132,7 +132,7 @@ module vireo_common_cfg
     logic [15:0] mtu;
   } inputs_t;
 
-  inputs_t inputs_q, shown_q;  // as they came, and as the host sees them
+  inputs_t inputs_q, shown_q;  // registered inputs; values visible to the host
   logic valid2_q, common2_q, isr2_q, device2_q, write2_q;
   logic [PageBits-1:0] at2_q;
   logic [3:0] bytes2_q;
@@ -141,7 +141,7 @@ module vireo_common_cfg
   logic exists2_q;
   logic [QueueBits-1:0] queue2;
   logic state_read_enabled, state_read_reset_toggle, done_read;
-  logic last_valid_q, last_enabled_q, last_reset_toggle_q;  // the state that was written one cycle ago
+  logic last_valid_q, last_enabled_q, last_reset_toggle_q;  // forwarding of the state written in the previous cycle
   logic [QueueBits-1:0] last_queue_q;
   logic enabled2, reset_toggle2, in_reset2;
 
@@ -151,12 +151,12 @@ module vireo_common_cfg
   logic features_good, has_roce, ring_packed;
   logic [15:0] config_vector_d, config_vector_q;
   logic [7:0] generation_d, generation_q;
-  logic isr_d, isr_q;  // device_config; the other bit is for INTx, which does not exist
+  logic isr_d, isr_q;  // device_config; the other bit is for INTx, which is not supported
   logic changed, event_now;
   profile_constants_t profile;
 
   logic resetting_d, resetting_q, sweep_d, sweep_q, firmware_d, firmware_q;
-  logic sweep_gap_d, sweep_gap_q;  // every other cycle of a sweep is left to those who write rows of their own
+  logic sweep_gap_d, sweep_gap_q;  // no row in this cycle, so that blocks can write their own queue state
   logic sweep_step;
   logic [QueueBits-1:0] sweep_queue_d, sweep_queue_q;
   logic device_reset_d, features_written_d, driver_ok_d;
@@ -172,7 +172,7 @@ module vireo_common_cfg
   logic [15:0] interrupt_d, interrupt_q;
   logic queue_reset_empty;
 
-  // A field is written by an access of its own width and place and by no other (virtio 1.3, 4.1.3.1).
+  // A field is written only by an access of its own width and offset [virtio 1.3, 4.1.3.1].
   function automatic logic hits(input logic [PageBits-1:0] at, input logic [3:0] bytes, input int unsigned field,
                                 input int unsigned field_bytes);
     return 32'(at) == field && 32'(bytes) == field_bytes;
@@ -193,7 +193,7 @@ module vireo_common_cfg
     offered[profile.net_f_roce[6:5]][profile.net_f_roce[4:0]] = 1'b1;
     ring_packed = accepted_q[VirtioFeatureRingPacked / 32][VirtioFeatureRingPacked % 32];
     has_roce = accepted_q[profile.net_f_roce[6:5]][profile.net_f_roce[4:0]];
-    // virtio 1.3, 2.2.2 and 5.1.3.1; profiles.toml, net_f_roce.
+    // Dependencies between features [virtio 1.3, 2.2.2 and 5.1.3.1; profiles.toml, net_f_roce].
     features_good = (accepted_q & ~offered) == '0 && accepted_q[VirtioFeatureVersion1 / 32][VirtioFeatureVersion1 % 32];
     if (!accepted_q[NetFeatureCtrlVq / 32][NetFeatureCtrlVq % 32] &&
         (has_roce || accepted_q[NetFeatureMq / 32][NetFeatureMq % 32])) begin
@@ -219,7 +219,7 @@ module vireo_common_cfg
     features_written_d = 1'b0;
     driver_ok_d = 1'b0;
 
-    // The end of a reset. No earlier message or queue_reset may come after it.
+    // End of a reset: only when no earlier interrupt or queue_reset is pending.
     sweep_step = sweep_q && !sweep_gap_q;
     sweep_gap_d = sweep_step;
     if (sweep_step) begin
@@ -233,8 +233,8 @@ module vireo_common_cfg
       queue_select_d = data1_q[15:0];
     end
 
-    // virtio 1.3, 3.1.1: nothing is set up before the driver has acknowledged the device, so that a reset before that
-    // has nothing to do.
+    // Writes are ignored until the driver has acknowledged the device [virtio 1.3, 3.1.1], so that a reset before that
+    // has nothing to undo.
     write_common = common2_q && write2_q && !resetting_q;
     set_up = write_common && status_q != '0;
     status_new = status_q | (data2_q[7:0] & (VirtioDeviceStatusAcknowledge | VirtioDeviceStatusDriver |
@@ -261,14 +261,14 @@ module vireo_common_cfg
     end
     if (set_up && hits(at2_q, bytes2_q, VirtioPciCommonCfgConfigMsixVectorOffset, 2)) config_vector_d = vector_value;
 
-    // A queue is set up while it is disabled; so a broadcast row is valid until the queue is reset.
+    // A queue's fields are writable only while it is disabled, so a broadcast row stays valid until the queue is reset.
     write_size = 1'b0;
     write_vector = 1'b0;
     write_low = '0;
     write_high = '0;
     queue_enable = 1'b0;
     if (set_up && exists2_q && !enabled2 && !in_reset2) begin
-      // virtio 1.3, 2.7: a power of 2, but of packed rings (2.8.10.1). What is not a size is ignored.
+      // A power of two for split rings [virtio 1.3, 2.7], any size for packed rings [2.8.10.1]. Others are ignored.
       write_size = hits(at2_q, bytes2_q, VirtioPciCommonCfgQueueSizeOffset, 2) && size_value != '0 &&
                    32'(size_value) <= MaxQueueEntries && ((size_value & (size_value - 16'd1)) == '0 || ring_packed);
       write_vector = hits(at2_q, bytes2_q, VirtioPciCommonCfgQueueMsixVectorOffset, 2);
@@ -280,12 +280,12 @@ module vireo_common_cfg
       write_high[2] = hits(at2_q, bytes2_q, VirtioPciCommonCfgQueueDeviceOffset + 4, 4);
       queue_enable = hits(at2_q, bytes2_q, VirtioPciCommonCfgQueueEnableOffset, 2) && data2_q[15:0] == 16'd1;
     end
-    // virtio 1.3, 2.6.1 and 4.1.4.3
+    // [virtio 1.3, 2.6.1 and 4.1.4.3]
     queue_reset = set_up && exists2_q && !in_reset2 && (status_q & VirtioDeviceStatusFeaturesOk) != '0 &&
                   accepted_q[VirtioFeatureRingReset / 32][VirtioFeatureRingReset % 32] &&
                   hits(at2_q, bytes2_q, VirtioPciCommonCfgQueueResetOffset, 2) && data2_q[15:0] == 16'd1;
 
-    // One port for state and fields: a reset of the device excludes the host's writes.
+    // State and fields share a write port: during a device reset, writes of the host are ignored.
     write_state = sweep_step || (!sweep_q && (queue_enable || queue_reset));
     write_queue = sweep_q ? sweep_queue_q : queue2;
     write_enabled = queue_enable;
@@ -307,7 +307,7 @@ module vireo_common_cfg
       end
     end
 
-    // virtio 1.3, 2.4 and 2.1.2: the configuration changed, or only a reset helps.
+    // Configuration change notification: a field changed, or device_needs_reset was set [virtio 1.3, 2.4 and 2.1.2].
     changed = {inputs_q.profile, inputs_q.link_up, inputs_q.announce, inputs_q.mac, inputs_q.mtu} !=
               {shown_q.profile, shown_q.link_up, shown_q.announce, shown_q.mac, shown_q.mtu};
     event_now = (changed || (inputs_q.needs_reset && !shown_q.needs_reset)) &&
@@ -420,7 +420,7 @@ module vireo_common_cfg
     .read_data_o({state_read_enabled, state_read_reset_toggle})
   );
 
-  // --- Queue resets: to firmware, and its answers
+  // --- Queue resets: requests to firmware and their completion
 
   logic done1_q, done2_q, done_reset_toggle;
   logic [QueueBits-1:0] done_queue1_q, done_queue2_q;
@@ -570,7 +570,7 @@ module vireo_common_cfg
   end
 
   always_comb begin
-    // What does not belong to a queue is read in stage 2, and all of one cycle.
+    // Fields that do not belong to a queue are read in stage 2, so that they are consistent with each other.
     common2 = '0;
     common2_words = '0;
     net2 = '0;

@@ -1,31 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Fetches buffers of virtqueues for all blocks: available index, ring entries, descriptors from split rings, those
-// from packed ones. Four stages joined by queues of jobs, three of which wait for a read that the stage before has
-// requested; a request that needs no read goes the same way, so all answers come in the order of the requests. It owns
-// the available position of every queue and checks index, head, length and window; a queue that breaks a rule is
-// stopped. A client requests the next descriptor of a chain by its index. Of an indirect table the last stage reads the
-// first descriptor by itself, so a client without chains never sees that there was one; who follows chains names the
-// table with the index.
+// Descriptor fetch for all blocks that use virtqueue buffers: reads available index, ring entries and descriptors of
+// split rings, and descriptors of packed rings.
 //
-// A packed ring has no index and no entries: stage 2 reads as many descriptors as were asked for, and stage 3 walks
-// those that are available. It also walks every chain to its end, because that is where the next buffer begins. A
-// descriptor's index is its place in the ring, bit 15 the wrap counter there; with each go its buffer id, which counts in
-// the last one of a buffer, and the place behind it.
+// The pipeline has four stages connected by FIFOs of jobs. Stages 2 to 4 each wait for a DMA read that the stage before
+// has requested. Requests without a read pass through the same FIFOs, so responses are in the order of the requests.
+// Cycle counts: docs/blocks/desc_fetch.md.
+//
+// The block owns the available position of every queue. It checks index, head, length and memory window, and stops a
+// queue whose driver violates a rule. A client requests further descriptors of a chain by index (by_index). If a
+// descriptor refers to an indirect table, stage 4 reads the first descriptor of the table and returns it instead, so a
+// client that uses one descriptor per buffer need not handle indirect tables. A client that follows chains sends the
+// table's address with the index.
+//
+// Packed rings have no available index and no separate entries: stage 2 reads as many descriptors as were requested,
+// and stage 3 checks which of them are available. Stage 3 also follows every chain to its end, where the next buffer
+// starts. The index of a descriptor is its position in the ring, with the wrap counter in bit 15. Each response has the
+// buffer id, which is valid in the last descriptor of a buffer, and the position after the descriptor.
 module vireo_desc_fetch
   import vireo_spec_pkg::*;
   import vireo_common_pkg::*;
 #(
   parameter config_t Config,
-  parameter int unsigned Requests,  // reads of index, and of ring, in flight; a power of two, 4 or more
-  parameter int unsigned Descriptors,  // descriptor reads in flight; a power of two, 4 or more
+  parameter int unsigned Requests,     // outstanding index reads, and ring reads; a power of two, 4 or more
+  parameter int unsigned Descriptors,  // outstanding descriptor reads; a power of two, 4 or more
   localparam int unsigned NumQueues = queues_of(Config),  // virtqueues; 2 or more
   localparam int unsigned Clients = BufferClients
 ) (
   input  logic                          clk_i,
   input  logic                          rst_ni,
 
-  // Features that the driver accepted. They change while nothing is in flight.
+  // Features accepted by the driver. They change only while nothing is in flight.
   input  logic                          ring_packed_i,
   input  logic                          event_idx_i,
   input  logic                          indirect_i,
@@ -53,7 +58,7 @@ module vireo_desc_fetch
   input  logic                          index_fetched_valid_i,
   output logic                          index_fetched_ready_o,
   // verilator lint_off UNUSEDSIGNAL
-  input  dma_fetched_t                  index_fetched_i,          // the tag: answers come in order
+  input  dma_fetched_t                  index_fetched_i,          // the tag is not used: responses are in order
   // verilator lint_on UNUSEDSIGNAL
 
   output logic                          ring_request_valid_o,
@@ -94,28 +99,35 @@ module vireo_desc_fetch
   output logic                          idle_o
 );
 
+  if (Requests < 4 || (Requests & (Requests - 1)) != 0) $fatal(1, "Requests is not a power of two, 4 or more");
+  if (Descriptors < 4 || (Descriptors & (Descriptors - 1)) != 0) begin : gen_bad_descriptors
+    $fatal(1, "Descriptors is not a power of two, 4 or more");
+  end
+  if (NumQueues < 2) $fatal(1, "NumQueues is less than 2");
+
   localparam int unsigned QueueBits = $clog2(NumQueues);
   localparam int unsigned ClientBits = $clog2(Clients);
   localparam int unsigned SlotBits = $clog2(Requests);
-  localparam int unsigned EntryBytes = 2;  // of an available ring [virtio 1.3, 2.7.6]
-  localparam int unsigned RingReads = 4 * Requests;  // a request has at most 3
-  localparam int unsigned PlaceBits = 15;  // of a packed ring: the wrap counter is above [virtio 1.3, 2.8.14]
-  // Packed descriptors in one read. A host with 64-byte lines reads each of them in one piece.
+  localparam int unsigned EntryBytes = 2;            // entry of an available ring [virtio 1.3, 2.7.6]
+  localparam int unsigned RingReads = 4 * Requests;  // at most 3 per request
+  localparam int unsigned PlaceBits = 15;            // position in a packed ring; bit 15: wrap counter [2.8.14]
+  // Packed descriptors per read. An aligned 64-byte read is a single cache line of the host.
   localparam logic [3:0] DescriptorsPerRead = 4'(DmaFetchBytes / 8'(PvirtqDescBytes));
-  localparam logic [6:0] ChainMost = 7'd64;  // descriptors of a packed chain, as of the mailbox's
-  // Of an indirect table: a chain is never longer than its queue, so never longer than the largest.
-  // [virtio 1.3, 2.7.5.3.1 and 2.8.19]
+  localparam logic [6:0] ChainMost = 7'd64;  // longest packed chain, as in vireo_mailbox
+  // Largest indirect table: a chain is at most as long as its queue, hence as the largest queue
+  // [virtio 1.3, 2.7.5.3.1 and 2.8.19].
   localparam logic [31:0] TableBytesMost = 32'(VirtqSizeMax) * 32'(VirtqDescBytes);
-  // More than all that slices, queues and registers can hold.
-  localparam int unsigned OutstandingBits = $clog2(4 * Clients + 4 * Requests + 2 * Descriptors);
+  // Upper bound of the requests in all slices, FIFOs and registers.
+  localparam int unsigned OutstandingMost = 4 * Clients + 4 * Requests + 2 * Descriptors;
+  localparam int unsigned OutstandingBits = $clog2(OutstandingMost);
 
   typedef enum logic [2:0] {
-    KindRead,     // goes on reading
-    KindByIndex,  // reads the one descriptor that is named
-    KindEmpty,
-    KindFailed,   // broken before
-    KindBroken,   // found broken, for `code`
-    KindWalked     // the descriptor is here
+    KindRead,     // needs the read of the next stage
+    KindByIndex,  // reads one descriptor, at `index`
+    KindEmpty,    // no buffer is available
+    KindFailed,   // the queue was stopped earlier
+    KindBroken,   // this job stops the queue, for the reason `code`
+    KindWalked    // packed ring: the job contains the descriptor
   } kind_e;
 
   typedef struct packed {
@@ -124,23 +136,23 @@ module vireo_desc_fetch
     logic [15:0] vq_index;
     logic [15:0] index;
     logic [3:0] count;
-    logic chains;         // the queue's buffers may be chains of a packed ring
-    logic [63:0] area;    // available ring, or packed ring; by index: the indirect table
-    logic indirect;       // by index: in a table
-    logic [15:0] entries; // of it
+    logic chains;         // packed ring whose buffers may be chains
+    logic [63:0] area;    // address of available ring or packed ring; by_index: of the indirect table
+    logic indirect;       // by_index: in an indirect table
+    logic [15:0] entries; // descriptors in the table
   } index_job_t;
 
   typedef struct packed {
     kind_e kind;
     logic [ClientBits-1:0] client;
     logic [15:0] vq_index;
-    logic [15:0] index;   // by index; else the place of the first entry, of a packed ring with its position's bit 15
+    logic [15:0] index;   // by_index: of the descriptor; otherwise position of the first entry, packed: with bit 15
     logic [3:0] count;
     logic [1:0] reads;
     logic chains;
-    logic held;           // no other request of the queue is taken before this job has ended
+    logic held;           // no further request of the queue is accepted until this job ends
     logic [7:0] code;
-    logic indirect;       // by index: in a table
+    logic indirect;       // by_index: in an indirect table
     logic [63:0] table_address;
     logic [15:0] entries;
   } ring_job_t;
@@ -150,18 +162,18 @@ module vireo_desc_fetch
     logic [ClientBits-1:0] client;
     logic [15:0] vq_index;
     logic [15:0] head;
-    logic [15:0] next;    // of a packed ring
-    logic [15:0] id;      // likewise, of the answer
+    logic [15:0] next;    // packed ring: position after the descriptor
+    logic [15:0] id;      // packed ring: buffer id
     logic [7:0] code;
     logic last;
-    logic replay;         // may be of a buffer that is used since: what is wrong with it is its client's concern
-    logic indirect;       // of a table: address and bytes are its address and its descriptors
+    logic replay;         // the buffer may have been used since, so a fault does not stop the queue
+    logic indirect;       // in an indirect table: `address` is the table's, `bytes` its number of descriptors
     logic [63:0] address;
     logic [31:0] bytes;
     logic [15:0] flags;
   } descriptor_job_t;
 
-  // What of a fetched token counts.
+  // Fields of dma_fetched_t that are used.
   typedef struct packed {
     logic error;
     logic [8*PvirtqDescBytes-1:0] data;
@@ -183,7 +195,7 @@ module vireo_desc_fetch
   logic virtqueue_write, window_write, table_clear, row_clear;
   logic [QueueBits-1:0] table_index, row_index;
 
-  // What is written is zero meanwhile, so that simulation passes it by.
+  // Zero without a write, which speeds up simulation.
   always_comb begin
     pulse_virtqueue = '0;
     pulse_window = '0;
@@ -195,7 +207,7 @@ module vireo_desc_fetch
 
   assign virtqueue_write = table_write_valid_i && table_write_i.table_id == MgmtTableVirtqueue;
   assign window_write = table_write_valid_i && table_write_i.table_id == MgmtTableWindow;
-  // A clear of the entry has kind none and clears the positions, too.
+  // An entry that is cleared has kind none; this clears the positions as well.
   assign table_clear = virtqueue_write
                     && (pulse_virtqueue.reset_positions || pulse_virtqueue.kind == TableQueueKindNone);
   assign table_index = table_write_i.index[QueueBits-1:0];
@@ -229,7 +241,8 @@ module vireo_desc_fetch
     .idle_o(unused_arb_idle)
   );
 
-  // --- Queues between the stages, and of what was read: as long as the jobs that wait for it, so it never waits
+  // --- FIFOs of jobs between the stages, and of read data. Each data FIFO has space for the data of all reads that its
+  // jobs can have outstanding, so read data is never stalled (asserted below).
   logic index_job_push, index_job_space, index_job_valid, index_job_pop;
   index_job_t index_job_in, index_job;
   logic index_valid, index_pop, walk_pop;
@@ -328,14 +341,14 @@ module vireo_desc_fetch
     .m_data_o(descriptor_data)
   );
 
-  // Where stage 3 is in the ring: of a packed one with the complement of the wrap counter there. Stage 2 writes it.
+  // Position of stage 3 in the ring; packed: with the complement of the wrap counter. Stage 2 writes it to u_position.
   logic [PlaceBits-1:0] walk_place_q;
   logic walk_wrapped_q;
 
-  // Written by the last stage, read by the first and the last.
+  // Failed queues: written by stage 4, read by stages 1 and 4.
   logic failed_write, failed_write_ready;
 
-  // --- Stage 1: is the queue served at all? Asks for the available index.
+  // --- Stage 1: checks that the queue is served and reads the available index.
   typedef enum logic {
     AcceptTake,
     AcceptLookup
@@ -351,14 +364,14 @@ module vireo_desc_fetch
   logic index_request_valid_d, index_request_valid_q;
   dma_read_request_t index_request_d, index_request_q;
 
-  // Queues whose index is being read. Two such reads of one queue could be answered in the other order, and then the
-  // second would seem to go backwards: so there is only one. Of a packed ring: those that are not walked to the end,
-  // which is where the next request begins.
+  // Queues with an outstanding index read. There is at most one per queue, because host memory may return the data of
+  // two reads in either order, and the index would then appear to decrease. Packed ring: queues whose descriptors stage
+  // 3 has not yet walked, because the next request starts where the walk ends.
   logic [Requests-1:0] reading_d, reading_q;
   logic [Requests-1:0][15:0] reading_vq_d, reading_vq_q;
   logic [SlotBits-1:0] reading_tail_q, reading_head_q;
   logic held, index_done, walk_done;
-  logic walk_read;                      // stage 3 reads a descriptor of a packed ring by itself
+  logic walk_read;                      // stage 3 reads a descriptor of a packed ring
   dma_read_request_t walk_request;
 
   always_comb begin
@@ -483,13 +496,13 @@ module vireo_desc_fetch
     .read_data_o(failed1)
   );
 
-  // --- Stage 2: how many entries are there? Asks for them and moves the position. Of a packed ring: asks for as many
-  // descriptors as buffers are wanted.
+  // --- Stage 2: computes the number of available entries, reads them and advances the position. Packed ring: reads as
+  // many descriptors as buffers were requested.
   typedef enum logic [1:0] {
     RingTake,
     RingLookup,
     RingIssue,
-    RingMore   // reads go on where the ring begins anew, or behind as much as one can fetch
+    RingMore   // further reads: after the wrap of the ring, or beyond the size of one read
   } ring_e;
 
   ring_e ring_d, ring_q;
@@ -505,8 +518,8 @@ module vireo_desc_fetch
   logic [3:0] left_d, left_q;             // entries to ask for
   logic [3:0] take, part;
   logic [3:0] before_end, past_end;     // of `take`
-  logic [63:0] area_d, area_q;            // the job is gone while its reads continue
-  logic rings2;                           // the queue's driver rings
+  logic [63:0] area_d, area_q;            // copy for RingMore, when the job has been popped
+  logic rings2;                           // the driver rings doorbells for this queue
   logic reported_known, reported_write;           // avail_event since the queue was enabled
   logic [15:0] reported, index2;
   logic avail_event_valid_q;
@@ -542,8 +555,9 @@ module vireo_desc_fetch
                     index: index_job.index, count: 4'd1, reads: '0, chains: index_job.chains,
                     held: ring_packed_i && index_job.kind == KindRead, code: RdmaErrorOk,
                     indirect: index_job.indirect, table_address: index_job.area, entries: index_job.entries};
-    // A client whose answer reports no more waits for a doorbell. In a packed ring the driver always rings: the
-    // device's event suppression stays zero. [virtio 1.3, 2.7.10 and 2.8.10]
+    // A client that gets fewer buffers than requested waits for a doorbell, so avail_event must be updated. With packed
+    // rings the driver always rings, because the device event suppression structure stays zero
+    // [virtio 1.3, 2.7.10 and 2.8.10].
     index2 = position + available_q;
     reported_write = 1'b0;
 
@@ -586,7 +600,7 @@ module vireo_desc_fetch
             ring_job_in.kind = KindBroken;
             ring_job_in.code = RdmaErrorQueueDmaError;
           end else if (available_q > size2) begin
-            // The driver never has more than the queue's size available. [virtio 1.3, 2.7.13.1]
+            // The driver must not make more entries available than the queue has [virtio 1.3, 2.7.13.1].
             ring_job_in.kind = KindBroken;
             ring_job_in.code = RdmaErrorBadDescriptor;
           end else if (available_q == '0) begin
@@ -660,7 +674,7 @@ module vireo_desc_fetch
   assign avail_event_valid_o = avail_event_valid_q;
   assign avail_event_o = avail_event_q;
 
-  // Completion queues and the event queue are looked at when a buffer is wanted.
+  // Completion queues and the event queue need no doorbell: they are read when a buffer is needed.
   vireo_table #(
     .Width(1),
     .Depth(NumQueues)
@@ -675,7 +689,7 @@ module vireo_desc_fetch
     .read_data_o(rings2)
   );
 
-  // The last avail_event that was reported: a repeated look that finds no more reports it only once.
+  // The last avail_event that was reported, so that repeated reads of an unchanged index report it only once.
   logic unused_reported_ready;  // that of u_position
   vireo_queue_state #(
     .NumQueues(NumQueues),
@@ -714,8 +728,8 @@ module vireo_desc_fetch
     .flip_i(context_flip_i)
   );
 
-  // Of a split ring it counts entries; of a packed one it is the place, and bit 15 the complement of the wrap counter,
-  // which begins as 1. [virtio 1.3, 2.8.1]
+  // Split ring: number of entries taken, modulo 2^16. Packed ring: position, with the complement of the wrap counter in
+  // bit 15, because the wrap counter is initially 1 [virtio 1.3, 2.8.1].
   vireo_queue_state #(
     .NumQueues(NumQueues),
     .Width(16)
@@ -735,16 +749,16 @@ module vireo_desc_fetch
     .read_data_o(position)
   );
 
-  // --- Stage 3: asks for the descriptor of each entry, or walks those of a packed ring.
+  // --- Stage 3: reads the descriptor of each entry. Packed ring: checks the descriptors that were read.
   typedef enum logic [2:0] {
     ListTake,
     ListNext,
-    ListDrain,  // reads behind an entry that is bad
-    ListWalk,   // a descriptor of a packed ring: is it available?
-    ListRequest,    // for one that no read of stage 2 has fetched, or not late enough
-    ListChain,
-    ListEnd,
-    ListLeave
+    ListDrain,    // discards read data after a bad entry
+    ListWalk,     // packed ring: checks whether the descriptor is available
+    ListRequest,  // packed ring: reads a descriptor that stage 2 has not read, or has read too early
+    ListChain,    // packed ring: follows a chain
+    ListEnd,      // packed ring: pushes the last job
+    ListLeave     // packed ring: discards the rest of the read data and writes the position
   } list_e;
 
   list_e list_d, list_q;
@@ -753,21 +767,21 @@ module vireo_desc_fetch
   logic [15:0] size3;
   logic [63:0] desc3;
   logic [2:0] entry_d, entry_q;
-  logic [2:0] part_entry_d, part_entry_q;    // of what one read has fetched
-  logic part_end;                            // the last of it
-  logic [1:0] reads_d, reads_q;              // that are not used up
-  logic [15:0] head, head_at;                // at: without the wrap counter
+  logic [2:0] part_entry_d, part_entry_q;    // index in the data of one read
+  logic part_end;                            // the last entry of the read
+  logic [1:0] reads_d, reads_q;              // reads whose data has not been popped
+  logic [15:0] head, head_at;                // head_at: without the wrap counter
   logic descriptor_request_valid_d, descriptor_request_valid_q;
   dma_read_request_t descriptor_request_d, descriptor_request_q;
   logic [PlaceBits-1:0] walk_place_d, place_next;
   logic walk_wrapped_d, place_last;
-  logic by_itself_d, by_itself_q;            // behind a chain: what stage 2 has fetched lies elsewhere
+  logic by_itself_d, by_itself_q;            // after a chain: descriptors are read here, not by stage 2
   logic in_chain_d, in_chain_q;
-  logic [6:0] chain_d, chain_q;              // descriptors of the chain
+  logic [6:0] chain_d, chain_q;              // descriptors of the chain so far
   logic [3:0] returned_d, returned_q;
-  logic deferred_d, deferred_q;                      // a buffer of which is not known yet whether it is the last
+  logic deferred_d, deferred_q;              // a buffer is held until it is known whether it is the last one
   descriptor_job_t deferred_job_d, deferred_job_q;
-  logic broken_d, broken_q;                  // ListEnd: so it ends
+  logic broken_d, broken_q;                  // ListEnd: with this error
   logic [7:0] broken_code_d, broken_code_q;
   pvirtq_desc_t walk_descriptor;
   logic walk_valid, walk_error, walk_available, walk_next, walk_indirect;
@@ -802,7 +816,7 @@ module vireo_desc_fetch
     place_next = place_last ? '0 : walk_place_q + 1'b1;
     part_end = place_last || (ring_packed_i && 4'(part_entry_q) == DescriptorsPerRead - 4'd1);
 
-    // The descriptor that is looked at. [virtio 1.3, 2.8.1 and 2.8.6]
+    // The current descriptor and whether it is available [virtio 1.3, 2.8.1 and 2.8.6].
     walk_descriptor = unpack_pvirtq_desc(by_itself_q || in_chain_q ? index_data.data
                               : ring_data.data[8*PvirtqDescBytes*part_entry_q[1:0] +: 8*PvirtqDescBytes]);
     walk_valid = by_itself_q || in_chain_q ? index_valid : ring_valid;
@@ -876,7 +890,7 @@ module vireo_desc_fetch
       end
       ListDrain: begin
         ring_pop = ring_valid;
-        ring_job_pop = ring_valid;  // there is never more than one
+        ring_job_pop = ring_valid;  // at most one read is left
         if (ring_valid) list_d = ListTake;
       end
 
@@ -902,8 +916,8 @@ module vireo_desc_fetch
             deferred_job_d = '{kind: KindWalked, client: ring_job.client, vq_index: ring_job.vq_index,
                            head: {!walk_wrapped_q, walk_place_q},
                            next: {!walk_wrapped_q ^ place_last, place_next}, id: walk_descriptor.id, code: RdmaErrorOk,
-                           last: 1'b0, replay: 1'b0, indirect: 1'b0, address: walk_descriptor.addr, bytes: walk_descriptor.len,
-                           flags: walk_descriptor.flags};
+                           last: 1'b0, replay: 1'b0, indirect: 1'b0, address: walk_descriptor.addr,
+                           bytes: walk_descriptor.len, flags: walk_descriptor.flags};
             walk_place_d = place_next;
             walk_wrapped_d = walk_wrapped_q ^ place_last;
             if (walk_next) begin
@@ -932,7 +946,8 @@ module vireo_desc_fetch
           list_d = in_chain_q ? ListChain : ListWalk;
         end
       end
-      // The driver makes the first descriptor of a chain available last, so here all of it is. [virtio 1.3, 2.8.21.1]
+      // The driver makes the first descriptor of a chain available last, so the rest of the chain is available here
+      // [virtio 1.3, 2.8.21.1].
       ListChain: begin
         if (walk_valid) begin
           walk_pop = 1'b1;
@@ -956,7 +971,7 @@ module vireo_desc_fetch
               if (returned_d == ring_job.count) list_d = ListEnd;
             end
           end
-          if (list_d == ListEnd && broken_d) deferred_d = 1'b0;  // a chain without an end is no buffer
+          if (list_d == ListEnd && broken_d) deferred_d = 1'b0;  // an unterminated chain is not a buffer
         end
       end
       ListEnd: begin
@@ -1045,36 +1060,36 @@ module vireo_desc_fetch
     .flip_i(context_flip_i)
   );
 
-  // --- Stage 4: checks the descriptor and answers. The one stage that stops queues. A descriptor that names an indirect
-  // table is checked as a buffer is, then the first descriptor of the table takes its place.
+  // --- Stage 4: checks the descriptor and responds. Only this stage stops queues. A descriptor that refers to an
+  // indirect table is checked like a buffer and then replaced by the first descriptor of the table.
   typedef enum logic [1:0] {
     AnswerTake,
     AnswerLookup,
     AnswerRespond,
-    AnswerTable  // waits for the table
+    AnswerTable  // waits for the descriptor of the table
   } answer_e;
 
   answer_e answer_d, answer_q;
   logic answer_take;
-  logic failed4;                      // no buffer of this queue is delivered
-  logic stopped4, window_corrupt;     // for this reason or that
+  logic failed4;                      // the queue delivers no buffers, because
+  logic stopped4, window_corrupt;     // it was stopped, or its window has a parity error
   logic window_enable;
   logic [63:0] window_base, window_last;
-  virtq_desc_t descriptor;            // in a packed ring flags and next are elsewhere
+  virtq_desc_t descriptor;            // with flags and next of the packed format, if that is used
   logic [64:0] end_d, end_q;          // address of the last byte
-  logic drop_d, drop_q;               // the rest of a request that was answered `failed`
+  logic drop_d, drop_q;               // drop the remaining jobs of a request that has failed
   logic respond, bad, report;
   logic outside;
   logic has_descriptor, names_table, table_request;
-  logic from_table_d, from_table_q;   // the descriptor is the first of a table
-  logic in_table;                     // or another one of it
+  logic from_table_d, from_table_q;   // the descriptor is the first one of a table, read by this stage
+  logic in_table;                     // the descriptor is in a table
   logic table_valid, table_pop;
   descriptor_data_t table_data, table_data_d, table_data_q;
   logic [63:0] table_address_d, table_address_q, table_address;
   logic [15:0] table_entries_d, table_entries_q, table_entries;
-  logic [15:0] table_next;            // of a packed ring: the next one
+  logic [15:0] table_next;            // packed format: index of the next descriptor
   logic more;
-  logic [15:0] id;                    // of a packed ring
+  logic [15:0] id;                    // buffer id of a packed ring
   logic has_id;
   logic table_request_valid_d, table_request_valid_q;
   dma_read_request_t table_request_d, table_request_q;
@@ -1112,7 +1127,7 @@ module vireo_desc_fetch
     end
     more = (descriptor.flags & VirtqDescFlagsNext) != '0;
     has_id = ring_packed_i && !in_table;
-    // A packed table has no order but its own: of the flags only `write` counts. [virtio 1.3, 2.8.7]
+    // In a packed table, descriptors are in sequence and only the flag `write` is valid [virtio 1.3, 2.8.7].
     if (ring_packed_i && in_table) begin
       descriptor.flags = packed_descriptor.flags & VirtqDescFlagsWrite;
       descriptor.next = table_next;
@@ -1133,7 +1148,7 @@ module vireo_desc_fetch
     .m_data_o(table_data)
   );
 
-  // What is wrong with it.
+  // Checks of the descriptor.
   always_comb begin
     outside = window_enable && (descriptor.addr < window_base || end_q[63:0] > window_last);
     bad = 1'b0;
@@ -1149,7 +1164,7 @@ module vireo_desc_fetch
       end else if (descriptor.len == '0 || end_q[64]) begin
         bad = 1'b1;
         code = RdmaErrorBadDescriptor;
-      // One table per buffer, of whole descriptors, and nothing behind it. [virtio 1.3, 2.7.5.3.1 and 2.8.19]
+      // One table per buffer, of whole descriptors, at the end of the chain [virtio 1.3, 2.7.5.3.1 and 2.8.19].
       end else if (names_table && (!indirect_i || in_table || more || descriptor.len > TableBytesMost
                                    || descriptor.len % 32'(VirtqDescBytes) != '0)) begin
         bad = 1'b1;
@@ -1287,7 +1302,7 @@ module vireo_desc_fetch
 
   assign failed4 = stopped4 || window_corrupt;
 
-  // --- Parity: in the cycle behind a read
+  // --- Parity: checked in the cycle after a read
   logic accept_took_q, ring_took_q, list_took_q, answer_took_q;
   logic parity_error_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -1353,7 +1368,7 @@ module vireo_desc_fetch
     .read_data_o(stopped4)
   );
 
-  // --- Requests from their acceptance until their last job is gone
+  // --- Number of requests from acceptance until stage 4 pops their last job
   logic [OutstandingBits-1:0] outstanding_d, outstanding_q;
 
   always_comb begin
@@ -1373,5 +1388,65 @@ module vireo_desc_fetch
 
   assign idle_o = outstanding_q == '0 && list_q != ListDrain && list_q != ListLeave && buffer_valid_q == '0
                && !failure_valid_q;
+
+`ifndef SYNTHESIS
+  // Inputs: legal requests, table data only when expected, features that change only while nothing is in flight.
+  queue_exists: assert property (@(posedge clk_i) disable iff (!rst_ni)
+                                 request_valid |-> 32'(request.vq_index) < NumQueues);
+  count_legal: assert property (@(posedge clk_i) disable iff (!rst_ni)
+                                request_valid |-> request.count != '0 && request.count <= BuffersPerRequest);
+  table_data_expected: assert property (@(posedge clk_i) disable iff (!rst_ni)
+                                        table_fetched_valid_i |-> answer_q == AnswerTable);
+  features_stable: assert property (@(posedge clk_i) disable iff (!rst_ni)
+                                    outstanding_q != '0 |-> $stable({ring_packed_i, event_idx_i, indirect_i}));
+  // FIFOs: jobs are pushed only with space, so read data always has space; data is popped only if there is some.
+  index_jobs_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) index_job_push |-> index_job_space);
+  ring_jobs_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) ring_job_push |-> ring_job_space);
+  descriptor_jobs_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni)
+                                             descriptor_job_push |-> descriptor_job_space);
+  index_data_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni)
+                                        index_fetched_valid_i |-> index_fetched_ready_o);
+  ring_data_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni)
+                                       ring_fetched_valid_i |-> ring_fetched_ready_o);
+  descriptor_data_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni)
+                                             descriptor_fetched_valid_i |-> descriptor_fetched_ready_o);
+  table_data_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni)
+                                        table_fetched_valid_i |-> table_fetched_ready_o);
+  index_data_not_empty: assert property (@(posedge clk_i) disable iff (!rst_ni) index_pop || walk_pop |-> index_valid);
+  ring_data_not_empty: assert property (@(posedge clk_i) disable iff (!rst_ni) ring_pop |-> ring_valid);
+  descriptor_data_not_empty: assert property (@(posedge clk_i) disable iff (!rst_ni)
+                                              descriptor_pop |-> descriptor_valid);
+  // Output registers are loaded only if they are free.
+  index_request_free: assert property (@(posedge clk_i) disable iff (!rst_ni)
+                                       (index_read && !ring_packed_i) || walk_read
+                                       |-> !index_request_valid_q || index_request_ready_i);
+  ring_request_free: assert property (@(posedge clk_i) disable iff (!rst_ni) ring_read |-> ring_free);
+  descriptor_request_free: assert property (@(posedge clk_i) disable iff (!rst_ni) descriptor_read |-> list_free);
+  table_request_free: assert property (@(posedge clk_i) disable iff (!rst_ni)
+                                       table_request_valid_d && answer_q == AnswerRespond |-> !table_request_valid_q);
+  buffer_free: assert property (@(posedge clk_i) disable iff (!rst_ni)
+                                respond |-> (buffer_valid_q & ~buffer_ready_i) == '0);
+  failure_free: assert property (@(posedge clk_i) disable iff (!rst_ni)
+                                 failed_write |-> !failure_valid_q || queue_failure_ready_i);
+  // One user at a time of what two stages, or all clients, share.
+  buffer_one_client: assert property (@(posedge clk_i) disable iff (!rst_ni) $onehot0(buffer_valid_q));
+  client_exists: assert property (@(posedge clk_i) disable iff (!rst_ni)
+                                  respond |-> 32'(descriptor_job.client) < Clients);
+  index_data_one_user: assert property (@(posedge clk_i) disable iff (!rst_ni) !(index_pop && walk_pop));
+  position_one_writer: assert property (@(posedge clk_i) disable iff (!rst_ni) !(position_write && walk_write));
+  position_free: assert property (@(posedge clk_i) disable iff (!rst_ni)
+                                  position_write || walk_write |-> position_write_ready);
+  // Queues with an index read: allocated and released in order.
+  reading_one_release: assert property (@(posedge clk_i) disable iff (!rst_ni) !(index_done && walk_done));
+  reading_allocates_free: assert property (@(posedge clk_i) disable iff (!rst_ni)
+                                           index_read |-> !reading_q[reading_tail_q]);
+  reading_releases_used: assert property (@(posedge clk_i) disable iff (!rst_ni)
+                                          index_done || walk_done |-> reading_q[reading_head_q]);
+  // The counter of outstanding requests neither underflows nor overflows.
+  outstanding_not_zero: assert property (@(posedge clk_i) disable iff (!rst_ni)
+                                         descriptor_job_pop && descriptor_job.last |-> outstanding_q != '0);
+  outstanding_bounded: assert property (@(posedge clk_i) disable iff (!rst_ni)
+                                        32'(outstanding_q) < OutstandingMost);
+`endif
 
 endmodule

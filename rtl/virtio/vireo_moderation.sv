@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Notification coalescing of net queues [virtio 1.3, 5.1.6.5.9]. With both numbers of a queue set, its first
-// notification begins to count notifications and time; one interrupt goes for all of them when max_packets are there or
-// max_usecs are over, whichever is first, and the next notification begins anew. With either of them 0 or with
-// max_packets 1 every notification is an interrupt; so it is of queues that are none of a net pair or not enabled.
-// It handles no packets: events that the driver suppresses never reach it.
+// Interrupt moderation: notification coalescing of net queues [virtio 1.3, 5.1.6.5.9]. The first notification of a
+// queue starts a counter and a timer. After max_packets notifications or max_usecs, whichever is first, one interrupt
+// is sent for all of them, and the next notification starts over. If either parameter is 0 or max_packets is 1, every
+// notification becomes an interrupt; so does every notification of a queue that is disabled or does not belong to a net
+// queue pair. The block counts notifications, not packets; notifications that the driver suppresses do not reach it.
 //
-// Kept is when a queue's count began, not when it ends: if firmware changes the numbers, what is pending is looked at
-// again, and if the new condition is met by now the interrupt goes at once [same section].
+// A row holds the start time of the count instead of its deadline. If firmware changes the parameters, all pending
+// queues are therefore checked against the new ones, and an interrupt that is now due is sent at once [same section].
 //
-// The least deadline is a lower bound, as in vireo_retry_timer: a count that begins lowers it, and when device time has
-// reached it a pass looks at what is pending, one queue after the other, reports what is due and finds the bound anew.
-// Between passes nothing moves, so a device may be idle while queues count: its clock may stand until deadline_ns_o.
-// Notifications and the pass take turns.
+// As in vireo_retry_timer, least_q is a lower bound of all deadlines. Starting a count lowers it. When device time
+// reaches it, a scan checks one pending queue after the other, sends the interrupts that are due and determines the new
+// bound. No state changes between scans, so the device may be idle while counts are pending: its clock may be stopped
+// until deadline_ns_o. Notifications and the steps of a scan alternate.
 module vireo_moderation
   import vireo_spec_pkg::*;
 #(
@@ -21,7 +21,7 @@ module vireo_moderation
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,
-  input  logic [63:0]      time_ns_i,  // of the device; never goes back
+  input  logic [63:0]      time_ns_i,  // device time; never decreases
 
   input  logic             table_write_valid_i,
   // verilator lint_off UNUSEDSIGNAL
@@ -38,7 +38,7 @@ module vireo_moderation
   input  logic             interrupt_ready_i,
   output interrupt_t       interrupt_o,
 
-  output logic [63:0]      deadline_ns_o,  // while idle: nothing happens by itself before; all ones: never
+  output logic [63:0]      deadline_ns_o,  // while idle: time of the next event without input; all ones: none
   output logic             idle_o
 );
 
@@ -55,7 +55,7 @@ module vireo_moderation
     logic [31:0] max_usecs;
   } setting_t;
 
-  // Of a queue that has something pending.
+  // State of a queue with pending notifications.
   typedef struct packed {
     logic [CountBits-1:0] count;
     logic [63:0] first_ns;
@@ -76,17 +76,17 @@ module vireo_moderation
   state_e state_d, state_q;
   logic [NetQueues-1:0] enabled_d, enabled_q;
   logic [NetQueues-1:0] pending_d, pending_q;
-  logic [NetQueues-1:0] left_d, left_q;  // the pass has them before it; all pending
-  logic recheck_d, recheck_q;            // numbers have changed
-  logic pass_turn_d, pass_turn_q;        // the pass goes before the next notification
+  logic [NetQueues-1:0] left_d, left_q;  // still to be checked by the scan; subset of pending
+  logic recheck_d, recheck_q;            // parameters changed: scan again
+  logic pass_turn_d, pass_turn_q;        // the scan precedes the next notification
   logic [QueueBits-1:0] index_d, index_q;
-  logic moderated_d, moderated_q;        // if its numbers say so: the index is that of the notification's queue
+  logic moderated_d, moderated_q;        // index_q is a net queue: its parameters apply
   logic [15:0] msix_vector_d, msix_vector_q;
-  logic [63:0] least_d, least_q;         // nothing that is pending is due before
+  logic [63:0] least_d, least_q;         // lower bound of the deadlines of all pending queues
   logic interrupt_valid_d, interrupt_valid_q, interrupt_load, interrupt_free;
   interrupt_t interrupt_d, interrupt_q;
 
-  // --- What firmware set, and what is pending
+  // --- Parameters set by firmware, and pending counts
 
   // verilator lint_off UNUSEDSIGNAL
   table_virtqueue_t virtqueue;  // fields of other blocks
@@ -112,7 +112,7 @@ module vireo_moderation
     .read_i(state_q == StIdle), .read_address_i(index_d), .read_data_o(row)
   );
 
-  // --- Is it due?
+  // --- Interrupt condition of the current queue
 
   logic had, due;
   logic [CountBits:0] count;
@@ -131,7 +131,7 @@ module vireo_moderation
       if (state_q == StCount) count = count + 1'b1;
       first_ns = had ? row.first_ns : time_ns_i;
       deadline_ns = first_ns + 64'((32 + NsPerUsBits)'(setting.max_usecs) * (32 + NsPerUsBits)'(NsPerUs));
-      // A number that is 0 is met by the first one.
+      // If a parameter is 0, the first notification meets the condition.
       due = !moderated_q || !enabled_q[index_q] || count >= (CountBits + 1)'(setting.max_packets)
          || time_ns_i >= deadline_ns;
       row_new = '{count: count[CountBits-1:0], first_ns: first_ns,
@@ -139,7 +139,7 @@ module vireo_moderation
     end
   end
 
-  // --- One notification, or one look of a pass, after the other
+  // --- Control: one notification or one step of a scan at a time
 
   logic [QueueBits-1:0] next_left;
   logic pass_begins;
@@ -205,7 +205,7 @@ module vireo_moderation
       end
 
       StExamine: begin
-        if (!had) begin  // forgotten since
+        if (!had) begin  // discarded since: the queue's row was written
           state_d = StIdle;
         end else if (!due) begin
           if (deadline_ns < least_q) least_d = deadline_ns;
@@ -229,7 +229,7 @@ module vireo_moderation
     if (setting_write) recheck_d = 1'b1;
     pending_d &= ~discarded;
     left_d &= pending_d;
-    if (pending_d == '0) least_d = Never;  // most often a count ends before its time
+    if (pending_d == '0) least_d = Never;  // avoids a scan: most counts end before their deadline
 
     interrupt_valid_d = interrupt_load || (interrupt_valid_q && !interrupt_ready_i);
   end

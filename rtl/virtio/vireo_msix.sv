@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// MSI-X (PCIe 5.0, 6.1.4 and 7.7.2): the table, the pending bits, and the decision whether an interrupt is sent now or
-// kept until it is unmasked. Outputs the message; the PCI Express side sends it. It does not moderate.
+// MSI-X table and pending bit array (PBA) [PCIe 5.0, 6.1.4 and 7.7.2]. Sends an interrupt at once or, if it is masked,
+// sets its pending bit and sends it when it is unmasked. Outputs address and data; the PCI Express interface sends the
+// memory write. Does not moderate interrupts.
 //
-// The host's accesses and the machine never wait for each other: each has its own copy of table and pending bits to
-// read. When an entry is unmasked, or messages become allowed at all, the machine walks through the pending bits; an
-// interrupt may come between two rows of 64, so that neither can starve the other.
+// Host accesses and the state machine do not stall each other, because each reads its own copy of table and PBA. When
+// an entry is unmasked or MSI-X is enabled, the state machine scans the PBA in rows of 64 bits. It takes at most one
+// interrupt between two rows, so neither interrupts nor the scan starve.
 //
-// After reset every entry is masked and nothing is pending, which takes NumVectors cycles; accesses of the host to the
-// table are ignored until then, and interrupts wait.
+// After reset, all entries are masked and all pending bits cleared in NumVectors cycles. Until then, host accesses to
+// the table are ignored and interrupts are stalled.
 module vireo_msix
   import vireo_spec_pkg::*;
 #(
@@ -18,7 +19,7 @@ module vireo_msix
   input  logic        rst_ni,
   input  logic        bar_valid_i,
   input  bar_access_t bar_i,
-  output logic [63:0] bar_read_data_o,  // 3 cycles after the access; 0 unless a read of table or pending bits
+  output logic [63:0] bar_read_data_o,  // 3 cycles after the access; 0 unless it reads table or PBA
   input  logic        enable_i,         // msix_cap.msix_enable
   input  logic        mask_i,           // msix_cap.function_mask
   input  logic        bus_master_i,     // pci_command.bus_master
@@ -29,11 +30,11 @@ module vireo_msix
   output logic [15:0] msix_vector_o,
   output logic [63:0] msix_address_o,
   output logic [31:0] msix_data_o,
-  output logic        ready_o,          // from then on, writes of the table count
+  output logic        ready_o,          // initialization done: writes to the table take effect
   output logic        idle_o
 );
 
-  localparam int unsigned RowBits = 8 * MsixPbaEntryBytes;  // pending bits that are read at once
+  localparam int unsigned RowBits = 8 * MsixPbaEntryBytes;  // pending bits per row
   localparam int unsigned Rows = (NumVectors + RowBits - 1) / RowBits;
   localparam int unsigned RowDepth = Rows < 2 ? 2 : Rows;
   localparam int unsigned RowIndexBits = $clog2(RowDepth);
@@ -41,19 +42,19 @@ module vireo_msix
   localparam int unsigned VectorBits = $clog2(NumVectors);
   localparam int unsigned EntryBits = $clog2(MsixTableEntryBytes);
 
-  // --- The host's accesses
+  // --- Host accesses
 
   logic aligned;
   logic [31:0] table_at, pba_at;
   logic table1_q, pba1_q, write1_q;
-  logic [31:0] at1_q;  // in table or pending bits
+  logic [31:0] at1_q;  // offset in table or PBA
   logic [3:0] bytes1_q;
   logic [63:0] data1_q;
   logic table2_q, pba2_q, half2_q;
   logic [2:0] shift2_q;
   logic [3:0] bytes2_q;
   logic [63:0] read_data_d, read_data_q;
-  logic write, low, high;  // of the 8 bytes that at1_q is in
+  logic write, low, high;  // halves of the aligned 8 bytes at at1_q
   logic [31:0] high_data;
   logic write_address, write_upper, write_data, write_mask;
   logic [VectorBits-1:0] host_vector;
@@ -77,7 +78,7 @@ module vireo_msix
     table_at = bar_i.offset - BarMsixTable;
     pba_at = bar_i.offset - BarMsixPba;
 
-    // PCIe 5.0, 7.7.2: software uses aligned 4-byte or 8-byte accesses; others write nothing here.
+    // Software must use aligned 4-byte or 8-byte accesses [PCIe 5.0, 7.7.2]; other writes are ignored.
     write = table1_q && write1_q && !sweep_q && (bytes1_q == 4'd4 || bytes1_q == 4'd8);
     low = write && !at1_q[2];
     high = write && (at1_q[2] || bytes1_q == 4'd8);
@@ -130,25 +131,25 @@ module vireo_msix
 
   assign bar_read_data_o = read_data_q;
 
-  // --- The machine
+  // --- State machine
 
   typedef enum logic [2:0] {
     StIdle,
-    StDecide,    // an interrupt: entry and pending bits are there
-    StRow,       // 64 pending bits are there
-    StPick,      // the next pending bit of the row
-    StCandidate  // its entry is there
+    StDecide,    // an interrupt: its entry and PBA row have been read
+    StRow,       // a PBA row has been read
+    StPick,      // selects the next pending bit of the row
+    StCandidate  // the entry of the selected bit has been read
   } state_e;
 
   state_e state_d, state_q;
   logic allowed_q, allowed_before_q;
   logic [15:0] vector_d, vector_q;
-  logic [RowBits-1:0] bits_d, bits_q;          // the row, as it is in the table
-  logic [RowBits-1:0] left_d, left_q;          // of these, to be looked at
-  logic [RowIndexBits-1:0] row_d, row_q;       // of the walk
+  logic [RowBits-1:0] bits_d, bits_q;          // current PBA row
+  logic [RowBits-1:0] left_d, left_q;          // pending bits of the row still to be checked
+  logic [RowIndexBits-1:0] row_d, row_q;       // row of the scan
   logic walking_d, walking_q;
-  logic restart_walk_d, restart_walk_q;                    // a walk from the first row on
-  logic walk_next_d, walk_next_q;              // an interrupt was taken; now it is the walk's turn
+  logic restart_walk_d, restart_walk_q;                    // start the scan again from row 0
+  logic walk_next_d, walk_next_q;              // an interrupt was taken; the scan is next
   logic walk, entry_exists, send;
   logic [BitBits-1:0] lowest;
   logic [RowBits-1:0] this_bit;
@@ -272,7 +273,7 @@ module vireo_msix
       default: state_d = StIdle;
     endcase
 
-    // Whatever may have let a pending message go; the walk begins again if it is on its way.
+    // Every event that may unmask a pending interrupt starts the scan, or restarts one in progress.
     if (write_mask && !high_data[0]) restart_walk_d = 1'b1;
     if (allowed_q && !allowed_before_q) restart_walk_d = 1'b1;
   end
@@ -314,7 +315,7 @@ module vireo_msix
     end
   end
 
-  // --- Table and pending bits, each twice: copy 0 is read by the host, copy 1 by the machine
+  // --- Table and PBA, two copies each: copy 0 is read by the host, copy 1 by the state machine
 
   logic [1:0] copy_read_entry, copy_read_row;
   logic [VectorBits-1:0] copy_vector [2];

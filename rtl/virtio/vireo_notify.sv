@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Doorbells: writes to the notify region of the BAR become tokens by kind of queue, writes to the arm register of a
-// CQ's page become cq_arm. Each queue waits at most once, so the BAR is never held up. Rings of completion queues and of
-// the event queue mean nothing: these queues are looked at when a buffer is wanted.
+// Doorbells. Decodes writes to the notify region of the BAR into doorbell tokens by kind of queue, and writes to the
+// arm register of a CQ's page into cq_arm. Several doorbells of one queue are merged, so BAR writes are never stalled.
+// Doorbells of completion queues and of the event queue are ignored: the device reads these rings when it needs a
+// buffer.
 //
-// A ring counts if the queue is enabled, by this block's own copy of queue_row_write. The row of a queue that the host
-// enabled comes three to four cycles after the access that did it, so every ring waits as long before the copy is read.
-// A ring of the device's own (`again`) takes the place of an access that is none; nothing distinguishes it from then on.
+// A doorbell is valid only if its queue is enabled according to the local copy of queue_row_write. The row of a queue
+// arrives three to four cycles after the access that enables it, so each access is delayed by Stages cycles before the
+// copy is read. A doorbell raised by the device itself (internal_i) uses a free slot of this delay line and is then
+// treated like one of the host.
 //
-// While enable_i is 0, rings are kept, not lost: the driver may ring before firmware has started the datapath. While
-// resetting_i is 1, they are thrown away.
+// While enable_i is 0, doorbells are held, because the driver may ring before firmware has started the datapath. While
+// resetting_i is 1, they are discarded.
 module vireo_notify
   import vireo_spec_pkg::*;
   import vireo_common_pkg::*;
@@ -30,7 +32,7 @@ module vireo_notify
   input  queue_row_write_t queue_row_write_i,
   input  logic             enable_i,     // mgmt.control.datapath_enable
   input  logic             resetting_i,  // a device reset is in progress
-  input  logic             mq_i,         // net_feature.mq was accepted: there are NetQueuePairs pairs, else one
+  input  logic             mq_i,         // net_feature.mq was accepted: NetQueuePairs pairs; otherwise one
   input  logic             profile_i,    // 1: vireo
   output logic             send_doorbell_valid_o,
   input  logic             send_doorbell_ready_i,
@@ -53,13 +55,13 @@ module vireo_notify
   localparam int unsigned NumQueues = queues_of(Config);
   localparam int unsigned QueueBits = $clog2(NumQueues);
   localparam int unsigned PageBits = $clog2(NotifyOffMultiplier);
-  localparam int unsigned VqBits = $clog2(NotifyQueuesMax);  // of a page's number
+  localparam int unsigned VqBits = $clog2(NotifyQueuesMax);  // of a page number
   localparam int unsigned NetBits = $clog2(2 * NetQueuePairs);
   localparam int unsigned ArmBits = $clog2(2 * NumCqs);
   localparam int unsigned QpBits = $clog2(NumQps);
-  localparam int unsigned Stages = 4;  // from the access to the read of the copy
+  localparam int unsigned Stages = 4;  // cycles from the access to the read of u_enabled
 
-  // --- Decoder, and the way to the copy
+  // --- Address decoder and delay line
 
   typedef struct packed {
     logic ring;
@@ -72,11 +74,11 @@ module vireo_notify
   logic in_region, next_completion, solicited;
   access_t access_d;
   access_t [Stages-1:0] access_q;  // [k]: k + 1 cycles after the access
-  access_t second;                 // what goes from [0] to [1]
-  logic any_delayed;               // there is something in access_q
+  access_t second;                 // input of access_q[1]: access_q[0] or an internal doorbell
+  logic any_delayed;               // an access is in access_q
   logic internal_valid, internal_pop;
   // verilator lint_off UNUSEDSIGNAL
-  doorbell_t internal_doorbell;                // of a queue that there is
+  doorbell_t internal_doorbell;                // the upper bits of vq_index are 0
   // verilator lint_on UNUSEDSIGNAL
 
   vireo_slice #(
@@ -101,7 +103,7 @@ module vireo_notify
                   bar_i.offset - BarVirtioNotify < BarVirtioNotifyBytes;
       access_d.vq = bar_i.offset[PageBits+:VqBits];
       access_d.value = bar_i.data[31:0];
-      // virtio 1.3, 4.1.5.2: 16 bits, or 32 with notification_data; the page says it all.
+      // 16 bits, or 32 with notification_data [virtio 1.3, 4.1.5.2]. The page alone determines the queue.
       access_d.ring = in_region && place == NotifyPageQueue && (bar_i.bytes == 4'd2 || bar_i.bytes == 4'd4);
       access_d.arm = in_region && place == PageBits'(RdmaCqArmOffset) && bar_i.bytes == 4'(RdmaCqArmBytes);
     end
@@ -112,7 +114,7 @@ module vireo_notify
     if (internal_pop && internal_valid) second = '{ring: 1'b1, vq: VqBits'(internal_doorbell.vq_index), default: '0};
   end
 
-  // --- What kind of queue it is (RFC v2, Virtqueues)
+  // --- Kind of the queue and number among its kind [RFC v2, Virtqueues]
 
   typedef enum logic [2:0] {
     KindNone,
@@ -124,12 +126,12 @@ module vireo_notify
   } kind_e;
 
   logic mq_q, enable_q, resetting_q, profile_q;
-  logic [VqBits-1:0] control_index;  // of the control queue
+  logic [VqBits-1:0] control_index;  // index of the control queue
   logic [VqBits:0] from_cq, from_send, from_receive;
   kind_e kind;
-  logic [VqBits-1:0] number;  // among its kind
+  logic [VqBits-1:0] number;  // among the queues of its kind
   access_t at_read;
-  logic decodes;      // there is something at the end of the way
+  logic decodes;      // the last stage of the delay line has an access
 
   always_comb begin
     at_read = access_q[Stages-1];
@@ -157,8 +159,8 @@ module vireo_notify
     end else if (at_read.vq == control_index) begin
       if (at_read.ring) kind = KindControl;
     end else if (from_cq < (VqBits + 1)'(NumCqs)) begin
-      // rdma_cq_arm: without a flag the write is ignored. What waits is kept apart by flag, so that a later arm for
-      // solicited completions does not undo an earlier one for every completion.
+      // rdma_cq_arm: a write without a flag is ignored. Each flag has its own entry, so that arming for solicited
+      // completions does not replace an earlier, still pending arming for every completion.
       if (at_read.arm && profile_q && (next_completion || solicited)) kind = KindCq;
       number = VqBits'({from_cq[VqBits-2:0], next_completion});
     end else if (from_send < (VqBits + 1)'(2 * NumQps) && !from_send[0]) begin
@@ -223,7 +225,8 @@ module vireo_notify
   assign decide = enabled && !resetting_q;
   assign arm_push_d = decide && kind_q == KindCq;
 
-  // --- What waits. The index of the control queue is kept with what is offered: the next driver may have another one.
+  // --- Pending doorbells, one set per kind. The index of the control queue is registered with each output, because it
+  // changes if the next driver negotiates other features.
 
   logic send_empty, receive_empty, control_empty, net_empty, arm_empty;
   logic send_load, receive_load, control_load, unused_net_load, arm_load;
@@ -317,7 +320,7 @@ module vireo_notify
   );
   assign net_doorbell_o.vq_index = 16'(net_number);
 
-  // The value is written one cycle before its push, so that a load that the push comes too late for has read it.
+  // The value is written one cycle before the push, so that a load with which the push is merged reads the new value.
   vireo_index_set #(
     .Entries(2 * NumCqs),
     .Lookup(1'b1)
@@ -353,13 +356,13 @@ module vireo_notify
   assign cq_arm_o.value = arm_value;
 
   logic unused_bits;
-  assign unused_bits = ^{bar_i.data[63:32], queue_row_write_i, number_q};  // of no concern here
+  assign unused_bits = ^{bar_i.data[63:32], queue_row_write_i, number_q};
 
   logic any_access;
   assign any_access = any_delayed || kind_q != KindNone || arm_push_q;
-  // What is held back does not count: it starts nothing before it is released.
-  assign idle_o = !any_access && !internal_valid && !send_doorbell_valid_o && !receive_doorbell_valid_o && !control_doorbell_valid_o &&
-                  !net_doorbell_valid_o && !cq_arm_valid_o &&
+  // Doorbells that are held while enable_q is 0 do not count: they cause no activity until enable_q is 1.
+  assign idle_o = !any_access && !internal_valid && !send_doorbell_valid_o && !receive_doorbell_valid_o &&
+                  !control_doorbell_valid_o && !net_doorbell_valid_o && !cq_arm_valid_o &&
                   (!enable_q || (send_empty && receive_empty && control_empty && net_empty && arm_empty));
 
 endmodule
