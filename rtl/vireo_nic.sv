@@ -163,7 +163,7 @@ module vireo_nic
 
   // --- DMA ---------------------------------------------------------------------------------------------------------
 
-  // Read port clients with short reads, which get the data in one token (dma_fetched_t).
+  // Fetch clients of the read port: short reads, the data arrives as one token.
   typedef enum int unsigned {
     FetchIndex,
     FetchRing,
@@ -179,7 +179,7 @@ module vireo_nic
   logic [FetchClients-1:0] fetch_request_valid, fetch_request_ready, fetched_valid, fetched_ready;
   dma_read_request_t [FetchClients-1:0] fetch_request;
   dma_fetched_t [FetchClients-1:0] fetched;
-  // Read port clients with long reads, which get a train of beats.
+  // Train clients of the read port: long reads, the data arrives as a train of beats.
   typedef enum int unsigned {
     ReadGather,
     ReadNetGather,
@@ -195,7 +195,7 @@ module vireo_nic
   logic [15:0] dma_outstanding;
   logic [DmaDirections-1:0] dma_error;
 
-  // Small clients of the write port.
+  // Store clients of the write port: short writes, one token each.
   typedef enum int unsigned {
     StoreCqWriter,
     StoreMailbox,
@@ -204,7 +204,7 @@ module vireo_nic
   logic [StoreClients-1:0] store_valid, store_ready, done_valid;
   dma_store_t [StoreClients-1:0] store;
   dma_done_t [StoreClients-1:0] done;
-  // Whole clients of the write port.
+  // Train clients of the write port: long writes, a train of beats each.
   typedef enum int unsigned {
     WriteScatter,
     WriteNetRx,

@@ -30,7 +30,7 @@ DmaReadPort::DmaReadPort(Agenda& agenda, const Config& config)
     fetch_request_in.back().SetConsumer(this);
     fetch_request_in.back().ShowIn(waiting_, i);
     fetched_out.emplace_back();
-    answers_.emplace_back(config.fetch_depth);
+    responses_.emplace_back(config.fetch_depth);
   }
   for (size_t i = 0; i < config.read_clients; ++i) {
     read_request_in.push_back(Channel<spec::DmaReadRequest>::Slice());
@@ -49,13 +49,13 @@ void DmaReadPort::Run(Cycle now) {
   if (reader_.TrainCycle() <= now) TakeTrain(now);
   for (uint64_t left = answering_; left != 0; left &= left - 1) {
     const auto i = static_cast<size_t>(std::countr_zero(left));
-    Answers& answers = answers_[i];
-    if (answers.timing.PopReady() > now || !fetched_out[i].CanPush(now)) continue;
-    fetched_out[i].Push(now, answers.tokens.front());
-    answers.tokens.pop_front();
-    if (answers.tokens.empty()) answering_ &= ~Bit(i);
-    answers.timing.Pop(now);
-    answers.places.Return(now);
+    Responses& responses = responses_[i];
+    if (responses.timing.PopReady() > now || !fetched_out[i].CanPush(now)) continue;
+    fetched_out[i].Push(now, responses.tokens.front());
+    responses.tokens.pop_front();
+    if (responses.tokens.empty()) answering_ &= ~Bit(i);
+    responses.timing.Pop(now);
+    responses.places.Return(now);
     moved = true;
   }
 
@@ -68,8 +68,8 @@ void DmaReadPort::Run(Cycle now) {
       if (!Admit(now, i, read_request_in[i - fetch_count()])) continue;
       ++reads_;
     } else {
-      if (answers_[i].places.Available(1) > now || !Admit(now, i, fetch_request_in[i])) continue;
-      answers_[i].places.Take(1);
+      if (responses_[i].places.Available(1) > now || !Admit(now, i, fetch_request_in[i])) continue;
+      responses_[i].places.Take(1);
     }
     moved = true;
   }
@@ -142,10 +142,10 @@ void DmaReadPort::TakeTrain(Cycle now) {
     train_sink[client - fetch_count()]->OnTrain(now, train);
     return;
   }
-  spec::DmaFetched& answer = answers_[client].tokens.Extend();
+  spec::DmaFetched& answer = responses_[client].tokens.Extend();
   answer = {.tag = train.tag, .resp = static_cast<uint8_t>(train.resp)};
   std::copy(train.data.begin(), train.data.end(), answer.data);
-  answers_[client].timing.Push(end);
+  responses_[client].timing.Push(end);
   answering_ |= Bit(client);
 }
 
@@ -165,8 +165,9 @@ void DmaReadPort::EndRead(Cycle cycle) {
 }
 
 bool DmaReadPort::IsIdle() const {
-  return reads_ == 0 && waiting_ == 0 &&
-         std::all_of(answers_.begin(), answers_.end(), [](const auto& answers) { return answers.places.taken() == 0; });
+  return reads_ == 0 && waiting_ == 0 && std::all_of(responses_.begin(), responses_.end(), [](const auto& responses) {
+           return responses.places.taken() == 0;
+         });
 }
 
 // Requests wake-ups for known cycles. Whatever is due already waits for an input that wakes the block.
@@ -178,7 +179,7 @@ void DmaReadPort::Wake(Cycle now) {
   if (ar_out.IsConnected()) at(reader_.BurstCycle());
   at(std::max(arb_.PopReady(), reader_.RequestReady()));
   for (uint64_t left = answering_; left != 0; left &= left - 1) {
-    at(answers_[static_cast<size_t>(std::countr_zero(left))].timing.PopReady());
+    at(responses_[static_cast<size_t>(std::countr_zero(left))].timing.PopReady());
   }
 }
 

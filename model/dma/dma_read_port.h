@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reader of host memory and its clients: the counterpart of rtl/dma/vireo_dma_read_port.sv. Fetch clients (small
-// reads) use token streams; read clients get trains. It checks no address, right or length.
+// The reader of host memory and its clients: the counterpart of rtl/dma/vireo_dma_read_port.sv. Fetch clients (short
+// reads) use token streams; train clients get trains. It checks no address, right or length.
 //
 // Unloaded, with t the cycle of a request's push, r that of the last beat of the bus, l = 1 if the train needs a step
 // before its first beat (DmaReader::TrainSteps), n its beats:
@@ -47,11 +47,11 @@ class DmaReadPort final : public Block {
   DmaReadPort(Agenda& agenda, const Config& config);
 
   // Fixed sizes: others keep the addresses of the elements.
-  std::vector<Channel<spec::DmaReadRequest>> fetch_request_in;  // per small client; 1 to kDmaFetchBytes bytes
-  std::vector<Output<spec::DmaFetched>> fetched_out;            // per small client
-  std::vector<Channel<spec::DmaReadRequest>> read_request_in;   // per whole client; 1 to kPcieRequestBoundary bytes
+  std::vector<Channel<spec::DmaReadRequest>> fetch_request_in;  // per fetch client; 1 to kDmaFetchBytes bytes
+  std::vector<Output<spec::DmaFetched>> fetched_out;            // per fetch client
+  std::vector<Channel<spec::DmaReadRequest>> read_request_in;   // per train client; 1 to kPcieRequestBoundary bytes
   Output<DmaReader::Burst> ar_out;                              // or unconnected: then TakeBurst
-  std::vector<TrainSink*> train_sink;                           // per read client; required if it makes requests
+  std::vector<TrainSink*> train_sink;                           // per train client; required if it makes requests
   std::function<void(Cycle)> on_dma_error;                      // start of a train that failed; may be empty
   // Applies to requests that leave the arbiter; to be set before the blocks of a cycle run.
   spec::PcieSize max_read_request_size = spec::PcieSize::kBytes128;
@@ -75,14 +75,14 @@ class DmaReadPort final : public Block {
 
  private:
   // The responses of a fetch client, and its response slots.
-  struct Answers {
-    explicit Answers(size_t depth) : timing(FifoTiming::Fifo(depth)), places(depth) {}
+  struct Responses {
+    explicit Responses(size_t depth) : timing(FifoTiming::Fifo(depth)), places(depth) {}
     FifoTiming timing;
     Ring<spec::DmaFetched> tokens{};
     Credits places;
   };
 
-  size_t fetch_count() const { return fetch_request_in.size(); }  // index of the first read client
+  size_t fetch_count() const { return fetch_request_in.size(); }  // index of the first train client
   bool Admit(Cycle now, size_t client, Channel<spec::DmaReadRequest>& in);
   void TakeTrain(Cycle now);
   void EndRead(Cycle cycle);
@@ -92,11 +92,11 @@ class DmaReadPort final : public Block {
   DmaReader reader_;
   ArbRr arb_;
   std::vector<Ring<spec::DmaReadRequest>> requests_;  // per client: in the arbiter
-  std::vector<Answers> answers_;                      // per small client
+  std::vector<Responses> responses_;                  // per fetch client
   uint64_t answering_ = 0;                            // bit per fetch client: has responses
-  Ring<Cycle> train_ends_;                            // last beats of read clients' trains that are leaving
+  Ring<Cycle> train_ends_;                            // last beats of train clients' trains that are leaving
   uint64_t waiting_ = 0;                              // bit per client: requests at the inputs
-  uint64_t reads_ = 0;                                // outstanding requests of read clients
+  uint64_t reads_ = 0;                                // outstanding requests of train clients
   // Accepted bursts that have not ended, as of the last query: later starts and ends are not included.
   uint32_t outstanding_ = 0;
   Ring<Cycle> begins_, ends_;

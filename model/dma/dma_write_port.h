@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The writer of host memory and its clients: the counterpart of rtl/dma/vireo_dma_write_port.sv. Store clients send a
-// small write as one token, write clients a train of beats. It checks no address, right or length.
+// small write as one token, train clients a train of beats. It checks no address, right or length.
 //
 // Unloaded, with t the cycle in which a small write, or the first beat of a train without pauses, was pushed, and n its
 // beats:
@@ -36,7 +36,7 @@ class DmaWritePort final : public Block {
     size_t write_clients = 1;  // trains
   };
 
-  using WriteBeat = model::WriteBeat;  // of a write client
+  using WriteBeat = model::WriteBeat;  // of a train client
   using OnDone = std::function<void(Cycle, const spec::DmaDone&)>;
 
   static constexpr uint64_t kAcceptedLatency = 3;
@@ -46,15 +46,15 @@ class DmaWritePort final : public Block {
   DmaWritePort(Agenda& agenda, const Config& config);
 
   // Fixed sizes: others keep the addresses of the elements.
-  std::vector<Channel<spec::DmaStore>> store_in;  // per small client; 1 to kDmaFetchBytes bytes
-  std::vector<Channel<WriteBeat>> write_in;       // per whole client
+  std::vector<Channel<spec::DmaStore>> store_in;  // per store client; 1 to kDmaFetchBytes bytes
+  std::vector<Channel<WriteBeat>> write_in;       // per train client
   Output<DmaWriter::Burst> aw_out;                // or unconnected: then TakeBurst
   // Called in the cycle of the pulse; may be empty.
-  std::vector<OnDone> on_done;        // per small client
-  std::vector<OnDone> on_write_done;  // per whole client
-  // Per write client; may be reported ahead.
+  std::vector<OnDone> on_done;        // per store client
+  std::vector<OnDone> on_write_done;  // per train client
+  // Per train client; may be reported ahead.
   std::vector<std::function<void(Cycle)>> on_accepted;
-  // Per write client: source of the rest of a train without back-pressure, taken at once. Null: beat by beat.
+  // Per train client: source of the rest of a train without back-pressure, taken at once. Null: beat by beat.
   std::vector<BeatSource*> beat_source;
   std::function<void(Cycle)> on_dma_error;
   // Applies to requests that enter the writer; to be set before the blocks of a cycle run.
@@ -83,7 +83,7 @@ class DmaWritePort final : public Block {
   const DmaWriter& writer() const { return writer_; }
 
  private:
-  size_t fetch_count() const { return store_in.size(); }  // index of the first write client
+  size_t fetch_count() const { return store_in.size(); }  // index of the first train client
   bool IntoArbiter(Cycle now);
   bool OutOfArbiter(Cycle now);
   bool TakeRest(Cycle now, size_t client);
@@ -95,7 +95,7 @@ class DmaWritePort final : public Block {
   ArbRr arb_;
   std::vector<Ring<WriteBeat>> beats_;  // per client: in the arbiter
   std::vector<uint32_t> part_;          // per store client: the token's next beat
-  std::vector<size_t> write_beats_;     // per write client: beats of its current train that have entered the arbiter
+  std::vector<size_t> write_beats_;     // per train client: beats of its current train that have entered the arbiter
   uint32_t bytes_left_ = 0;             // of the transaction that leaves the arbiter; 0: its first beat is next
   FifoTiming requests_timing_ = FifoTiming::Fifo(kRequestDepth);
   Ring<DmaWriter::Request> requests_;  // between the arbiter and the writer

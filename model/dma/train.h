@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The response to a read client's request, as the model passes it: all of it at once, with the cycle of its first beat.
+// The response to a train client's request, as the model passes it: all of it at once, with the cycle of its first
+// beat.
 #pragma once
 
 #include <cstdint>

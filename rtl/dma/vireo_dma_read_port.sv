@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Connects vireo_dma_reader to readers of host memory. A small client (up to DmaFetchBytes) has a request stream and
-// gets its answers as tokens, in order. A whole client (up to BurstBytesMax) gets its trains as they come and takes
+// Connects vireo_dma_reader to readers of host memory. A fetch client (up to DmaFetchBytes) has a request stream and
+// gets its answers as tokens, in order. A train client (up to BurstBytesMax) receives the beats unbuffered and takes
 // every beat. Requests are served round robin; it checks no address, no right and no length.
 //
-// A small client's request is issued only when a place in its response queue is reserved, and a whole client
+// A fetch client's request is issued only when a place in its response queue is reserved, and a train client
 // requests only what it has room for. So trains never wait, and no client stalls because another one is slow.
 module vireo_dma_read_port
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
 #(
   parameter config_t Config,
-  parameter int unsigned FetchClients,  // small ones; 1 or more
-  parameter int unsigned FetchDepth,  // responses per small client; a power of two, 4 or more
-  parameter int unsigned ReadClients,  // whole ones; 1 or more
+  parameter int unsigned FetchClients,  // 1 or more
+  parameter int unsigned FetchDepth,  // responses per fetch client; a power of two, 4 or more
+  parameter int unsigned ReadClients,  // train clients; 1 or more
   localparam int unsigned DataBits = Config.datapath_bits,  // 64 ... 1024, a power of two
   localparam int unsigned Tags = Config.dma_tags,  // bursts in flight; a power of two, 2 or more
   localparam int unsigned BufferBytes = Config.dma_read_buffer_bytes,  // reorder buffer; a power of two, 8192 or more
@@ -98,7 +98,7 @@ module vireo_dma_read_port
 
   // Places in the queues of answers, from the request's way to the arbiter until the answer was taken.
   logic [FetchClients-1:0][RoomBits-1:0] reserved_d, reserved_q;
-  logic [15:0] reads_d, reads_q;  // whole clients' requests in flight: the buffer's beats bound their number
+  logic [15:0] reads_d, reads_q;  // train clients' requests in flight: the buffer's beats bound their number
   logic [Clients-1:0] room, arb_ready, taken;
   logic whole_done;
 
@@ -212,14 +212,14 @@ module vireo_dma_read_port
   logic unused;
   assign unused = ^train_bytes;
 
-  // Answers to small clients: the beats of a train side by side. Trains are not mixed, so one collector is enough.
+  // Answers to fetch clients: the beats of a train side by side. Trains are not mixed, so one collector is enough.
   localparam int unsigned FetchBits = 8 * 32'(DmaFetchBytes);
   localparam int unsigned FetchBeats = FetchBits > DataBits ? FetchBits / DataBits : 1;
   localparam int unsigned PartBits = FetchBits / FetchBeats;
   localparam int unsigned PartIndexBits = FetchBeats > 1 ? $clog2(FetchBeats) : 1;
 
   logic first_d, first_q;                         // the next beat is the first of a train
-  logic [PartIndexBits-1:0] part_d, part_q;       // its number; means nothing in whole clients' trains
+  logic [PartIndexBits-1:0] part_d, part_q;       // its number; means nothing in train clients' trains
   logic [FetchBeats-1:0][PartBits-1:0] collected_d, collected_q;
   dma_fetched_t answer;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Connects vireo_dma_writer to writers of host memory. A small client (up to DmaFetchBytes) sends a write as one
-// token, a whole client (up to BurstBytesMax) as a request with a train of beats. One transaction at a time, round
+// Connects vireo_dma_writer to writers of host memory. A store client (up to DmaFetchBytes) sends a write as one
+// token, a train client (up to BurstBytesMax) as a request with a train of beats. One transaction at a time, round
 // robin. It checks no address, no right and no length.
 //
 // Writes take effect in the order in which they leave the arbiter. A client gets a completion if it requested
@@ -12,8 +12,8 @@ module vireo_dma_write_port
 #(
   parameter config_t Config,
   parameter int unsigned BufferBytes,                       // for trains; a power of two, 4096 or more
-  parameter int unsigned StoreClients,                      // small ones; 1 or more
-  parameter int unsigned WriteClients,                      // whole ones; 1 or more
+  parameter int unsigned StoreClients,                      // 1 or more
+  parameter int unsigned WriteClients,                      // train clients; 1 or more
   localparam int unsigned DataBits = Config.datapath_bits  // 64 ... 1024, a power of two
 ) (
   input  logic                                    clk_i,
@@ -37,7 +37,7 @@ module vireo_dma_write_port
 
   output logic [WriteClients-1:0]                 write_done_valid_o,  // as done
   output dma_done_t [WriteClients-1:0]            write_done_o,
-  output logic [WriteClients-1:0]                 accepted_o,          // the last beat of a write of the whole client
+  output logic [WriteClients-1:0]                 accepted_o,          // the last beat of a write of the train client
                                                                        // leaves the arbiter: nothing overtakes it from
                                                                        // now on
 
@@ -82,7 +82,7 @@ module vireo_dma_write_port
   beat_t [Clients-1:0] in_beat;                     // anything without its valid
   logic [Clients-1:0] in_first_d, in_first_q;       // the next beat is the first of a transaction
 
-  // Small clients: the beats of their token.
+  // Store clients: the beats of their token.
   for (genvar i = 0; i < StoreClients; i++) begin : gen_store
     logic valid, ready;
     dma_store_t store;

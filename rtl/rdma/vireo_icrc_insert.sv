@@ -165,19 +165,19 @@ module vireo_icrc_insert
   // Stages 4 and 5: the state before the zero words that fill the beat, and the final inversion.
   logic [31:0] state4_q, state5_q;
 
-  // Removes as many words of zeros as bits [from, to) of their number encode.
-  function automatic logic [31:0] take_back(input logic [31:0] state, input logic [WordBits-1:0] zeros,
-                                            input int unsigned from, input int unsigned to);
-    take_back = state;
+  // Undoes the effect of trailing zero words on the CRC state; their number is in bits [from, to) of `zeros`.
+  function automatic logic [31:0] undo_zeros(input logic [31:0] state, input logic [WordBits-1:0] zeros,
+                                             input int unsigned from, input int unsigned to);
+    undo_zeros = state;
     for (int unsigned i = 0; i < WordBits; i++) begin
-      if (i >= from && i < to && zeros[i]) take_back = multiply(BackMatrices[i], take_back);
+      if (i >= from && i < to && zeros[i]) undo_zeros = multiply(BackMatrices[i], undo_zeros);
     end
   endfunction
 
   // Words of zeros, except the two bytes in Matrix: as many as there are from the ICRC's word to the beat's end.
   always_ff @(posedge clk_i) begin
-    if (valid_q[3]) state4_q <= take_back(state3_q, -beat_q[3].icrc_word, 0, EarlyBits);
-    if (valid_q[4]) state5_q <= take_back(state4_q, -beat_q[4].icrc_word, EarlyBits, WordBits);
+    if (valid_q[3]) state4_q <= undo_zeros(state3_q, -beat_q[3].icrc_word, 0, EarlyBits);
+    if (valid_q[4]) state5_q <= undo_zeros(state4_q, -beat_q[4].icrc_word, EarlyBits, WordBits);
   end
 
   // Stage 6: the ICRC in its place. Its halves may lie in two beats.

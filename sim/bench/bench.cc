@@ -38,7 +38,7 @@ std::vector<Metric> Measure(const Options& options, const Mark& begin, const Mar
       {"dma_writes_per_msg", number(near.writes) / messages, "1"},
       {"peer_dma_writes_per_msg", number(far.writes) / messages, "1"},
       {"dma_read_cycles", number(near.read_cycles) / std::max(1.0, number(near.read_ends)), "cycles"},
-      {"dma_reads_under_way", number(near.read_cycles) / cycles, "1"},
+      {"dma_reads_outstanding", number(near.read_cycles) / cycles, "1"},
       {"events", number(near.events + far.events), "1"},
       {"simulated_us", seconds * 1e6, "us"},
       {"wall_s", wall, "s", false},

@@ -38,7 +38,7 @@ void PrintTables(const std::vector<Row>& rows) {
                row.workload, row.Value("frames_per_msg"), row.Value("frames_back_per_msg"),
                row.Value("bar_writes_per_msg"), row.Value("dma_reads_per_msg"), row.Value("dma_read_bytes_per_msg"),
                row.Value("dma_writes_per_msg"), row.Value("peer_dma_writes_per_msg"), row.Value("dma_read_cycles"),
-               row.Value("dma_reads_under_way"));
+               row.Value("dma_reads_outstanding"));
   }
 }
 

@@ -142,12 +142,12 @@ class Case {
       if (now() - progress > kStallTimeout) break;
     }
     if (host_fault_) AddViolation("the host fault was never injected");
-    Settle();
+    RunUntilIdle();
     victim_->Ignore(kNear, false);
     Harvest(*victim_, *bystander_);
   }
   // The time at which idleness is detected depends on the device; rounding it up makes what follows equal.
-  void Settle() {
+  void RunUntilIdle() {
     constexpr Picoseconds kGrid = 100 * kMicrosecond;
     if (!system_->topology().RunUntilQuiet(now() + kSecond)) AddViolation("the system does not become idle");
     system_->topology().RunFor(kGrid - now() % kGrid);
@@ -372,7 +372,7 @@ class Case {
         system_->topology().RunFor(kStep);
         for (size_t side = 0; side < 2; ++side) victim_->Harvest(side);
       }
-      Settle();
+      RunUntilIdle();
       for (size_t side = 0; side < 2; ++side) victim_->Harvest(side);
       std::vector<std::string> violations;
       (void)victim_->Check({}, 0, violations);

@@ -23,7 +23,7 @@ const char* ToString(MemoryError error) {
 }
 
 HostMemory::~HostMemory() {
-  Settle();
+  FlushWrites();
   bool is_outside = false;
   for (size_t i = acknowledged_; i < violations_.size(); ++i) {
     const Violation& one = violations_[i];
@@ -107,7 +107,7 @@ bool HostMemory::Add(uint64_t address, uint64_t bytes, Window& window) {
 }
 
 bool HostMemory::Remove(uint64_t address) {
-  Settle();
+  FlushWrites();
   const auto window = windows_.find(address);
   if (window == windows_.end()) return false;
   windows_.erase(window);
@@ -116,7 +116,7 @@ bool HostMemory::Remove(uint64_t address) {
 }
 
 bool HostMemory::Protect(uint64_t address, Permission permission) {
-  Settle();
+  FlushWrites();
   const auto window = windows_.find(address);
   if (window == windows_.end()) return false;
   window->second.permission = permission;
@@ -191,7 +191,7 @@ MemoryError HostMemory::Access(uint64_t address, Span data, Permission needed, C
 MemoryError HostMemory::Read(uint64_t address, std::span<uint8_t> data) {
   return Access(address, data, Permission::kRead, [this](Window& window, uint64_t offset, std::span<uint8_t> part) {
     if (window.memory == nullptr) {
-      Settle();
+      FlushWrites();
       return window.backend->Read(offset, part);
     }
     std::memcpy(part.data(), window.memory + offset, part.size());
@@ -207,7 +207,7 @@ MemoryError HostMemory::Write(uint64_t address, std::span<const uint8_t> data) {
       return Hold(window, address + static_cast<uint64_t>(part.data() - data.data()), part) ||
              window.backend->Write(offset, part);
     }
-    Settle();  // an observer of these bytes may read earlier ones
+    FlushWrites();  // an observer of these bytes may read earlier ones
     std::memcpy(window.memory + offset, part.data(), part.size());
     return true;
   };
@@ -217,7 +217,7 @@ MemoryError HostMemory::Write(uint64_t address, std::span<const uint8_t> data) {
 }
 
 void HostMemory::CombineWrites(size_t most_bytes) {
-  Settle();
+  FlushWrites();
   most_held_ = most_bytes;
 }
 
@@ -225,7 +225,7 @@ void HostMemory::CombineWrites(size_t most_bytes) {
 bool HostMemory::Hold(const Window& window, uint64_t address, std::span<const uint8_t> data) {
   // A window may start right where another one ends, with another backend.
   const bool is_contiguous = address == held_address_ + held_.size() && address <= held_last_;
-  if (!is_contiguous || held_.size() + data.size() > most_held_) Settle();
+  if (!is_contiguous || held_.size() + data.size() > most_held_) FlushWrites();
   if (data.size() > most_held_) return false;
   if (held_.empty()) {
     held_address_ = address;
@@ -251,7 +251,7 @@ bool HostMemory::IsExternal(uint64_t address, uint64_t bytes) {
 
 bool HostMemory::ReadExternal(uint64_t address, std::span<uint8_t> data) {
   if (!IsExternal(address, data.size())) return false;
-  Settle();
+  FlushWrites();
   const auto window = Find(address);
   if (!window->second.backend->Read(address - window->first, data)) return false;
   window->second.traffic.read_bytes += data.size();

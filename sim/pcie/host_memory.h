@@ -92,9 +92,9 @@ class HostMemory {
   MemoryError Write(uint64_t address, std::span<const uint8_t> data);
   // Each access to external memory is slow. Combines writes to backends while each starts where the previous one ended,
   // up to most_bytes (0: off). The combined write is flushed before any other access that could observe it, and by
-  // Settle(). A failure then is recorded as one violation over all its bytes; Write() has already returned kNone.
+  // FlushWrites(). A failure then is recorded as one violation over all its bytes; Write() has already returned kNone.
   void CombineWrites(size_t most_bytes);
-  void Settle() {
+  void FlushWrites() {
     if (!held_.empty()) WriteHeld();
   }
   // Both need all bytes in one readable window with a backend. ReadExternal then reads them; else it returns false,

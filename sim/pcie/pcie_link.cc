@@ -224,11 +224,11 @@ void PcieLink::DeliverToHost() {
       KeepBuffer(std::move(arrival.data));
       return;
     case Arrival::Kind::kMsix:
-      memory_.Settle();
+      memory_.FlushWrites();
       ++counters_.msix;
       if (on_msix_) on_msix_(static_cast<uint16_t>(arrival.value));
       return;
-    case Arrival::Kind::kBarCompletion: memory_.Settle(); return AnswerBarRead(arrival.value);
+    case Arrival::Kind::kBarCompletion: memory_.FlushWrites(); return AnswerBarRead(arrival.value);
   }
 }
 

@@ -149,7 +149,9 @@ void PeerNic::Feed(RoceFrame frame) {
 bool PeerNic::RunUntil(const std::function<bool()>& done, uint64_t ns) {
   return system_->topology().RunUntil(done, system_->scheduler().now() + ns * kPicosecondsPerNanosecond);
 }
-void PeerNic::Settle() { static_cast<void>(system_->topology().RunUntilQuiet(system_->scheduler().now() + kSecond)); }
+void PeerNic::RunUntilIdle() {
+  static_cast<void>(system_->topology().RunUntilQuiet(system_->scheduler().now() + kSecond));
+}
 
 void PeerNic::OnEvent(const BoundaryEvent& event) {
   if (event.kind != EventKind::kTransmitEnd) return;

@@ -53,7 +53,7 @@ class PeerNic final : private EventSink {
   // Runs the simulation until `done`; false: not within `ns` of simulated time.
   bool RunUntil(const std::function<bool()>& done, uint64_t ns);
   // Runs until the NIC is idle, at most one simulated second.
-  void Settle();
+  void RunUntilIdle();
 
   struct Sent {
     RoceFrame frame;   // with the source MAC address of the capture

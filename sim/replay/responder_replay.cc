@@ -250,12 +250,12 @@ class Responder final : public FlowReplay {
     pending_.push_back({packet.flow, &message, side.receive_at, static_cast<uint32_t>(bytes)});
     side.receive_at += Align(message.payload.size() + spec::kRdmaUdGrhBytes);
     // The NIC must read the receive before the frame arrives.
-    nic_->Settle();
+    nic_->RunUntilIdle();
   }
 
   // Runs until the NIC is idle and checks that its memory matches the effect of the requests.
   void WaitUntilIdle() {
-    nic_->Settle();
+    nic_->RunUntilIdle();
     reads_ = 0;
     for (size_t i = 0; i < sides_.size(); ++i) CheckReceives(i);
     for (auto& [key, target] : targets_) {

@@ -141,7 +141,7 @@ void Simulator::Progress() {
 
 // Programs may poll their memory without a notification.
 void Simulator::SettleMemory() {
-  for (size_t i = 0; i < services_.size(); ++i) system_->host(i).station().memory().Settle();
+  for (size_t i = 0; i < services_.size(); ++i) system_->host(i).station().memory().FlushWrites();
 }
 
 uint64_t Simulator::NextDeadlineNs(uint64_t now_ns) const {

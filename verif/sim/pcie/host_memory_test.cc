@@ -280,7 +280,7 @@ TEST(HostMemory, ContiguousExternalWritesAreCombined) {
   EXPECT_EQ(world.TakeCalls(), Calls({"write 100+30"}));
   world.Write(1132, 101);  // longer than any combined write
   EXPECT_EQ(world.TakeCalls(), Calls({"write 131+1", "write 132+101"}));
-  world.memory.Settle();
+  world.memory.FlushWrites();
   EXPECT_EQ(world.TakeCalls(), Calls());
   EXPECT_EQ(std::vector(world.bytes[0].begin() + 40, world.bytes[0].begin() + 70), Count(30));
   EXPECT_EQ(world.memory.TrafficOf(1000)->written_bytes, 30u * 4 + 1 + 101);
@@ -325,7 +325,7 @@ TEST(HostMemory, LateFailureOfACombinedWriteIsRecorded) {
   world.Write(1000, 10);
   world.Write(1010, 20);
   EXPECT_TRUE(world.memory.violations().empty());
-  world.memory.Settle();
+  world.memory.FlushWrites();
   ASSERT_EQ(world.memory.violations().size(), 1u);
   EXPECT_EQ(world.memory.violations()[0].address, 1000u);
   EXPECT_EQ(world.memory.violations()[0].bytes, 30u);
@@ -333,7 +333,7 @@ TEST(HostMemory, LateFailureOfACombinedWriteIsRecorded) {
   EXPECT_EQ(world.memory.violations()[0].error, MemoryError::kFailed);
   world.backends[0]->good_bytes = 1000;
   world.Write(1030, 5);  // a failed write is not retried
-  world.memory.Settle();
+  world.memory.FlushWrites();
   EXPECT_EQ(world.TakeCalls(), Calls({"write 0+30", "write 30+5"}));
 }
 
@@ -393,7 +393,7 @@ TEST(HostMemory, CombinedWritesLeaveTheSameBytes) {
       EXPECT_EQ(plain.memory.Write(address, data), MemoryError::kNone);
     }
   }
-  combined.memory.Settle();
+  combined.memory.FlushWrites();
   EXPECT_EQ(combined.bytes, plain.bytes);
   EXPECT_LT(3 * combined.calls.size(), 2 * plain.calls.size()) << "too few writes were combined";
 }
