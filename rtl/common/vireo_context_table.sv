@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A vireo_table whose entries have a parity bit: for what the device acts upon and only its owner writes. An entry whose
-// parity is wrong reads as zero, like one that was never written, and is reported: corrupted contents
-// never leave the table. One bit per entry detects every odd number of flips.
+// A vireo_table with a parity bit per entry, for context that is written by its owner only (docs/parity.md). An entry
+// with wrong parity is reported and reads as zero, like an entry that was never written, so corrupted contents never
+// leave the table. One bit per entry detects every odd number of flipped bits.
 //
-// A requested flip is held in a register at the reader, and inverts the bit as it comes out of the memory
-// until the entry is written: a block RAM has no port that could invert a bit in place. A flip and a write of the entry
-// in one cycle: the write wins. One flip at a time; a new one, also of an entry that does not exist, replaces
-// the previous one.
+// Error injection: a requested flip is held in a register at the read port and inverts the bit that is read until the
+// entry is written, because a block RAM has no port that could invert a bit in place. If a flip and a write of the entry
+// are in the same cycle, the write has priority. One flip at a time; a new one replaces the previous one, even if its
+// entry does not exist.
 module vireo_context_table
   import vireo_spec_pkg::*;
 #(
   parameter int unsigned Width,
   parameter int unsigned Depth,  // entries, 2 or more
   parameter logic [7:0] Ram,     // a context_ram_e
-  // 0: the entries come with their parity as highest bit, and the user of several tables checks what he chose of them:
-  // what is read is what is stored, and corrupt_o says that one bit of it is to be taken as inverted.
+  // 0: read data is the stored entry with its parity as the highest bit, so that a user of several tables can check the
+  // selected one only; corrupt_o then means that one bit must be regarded as inverted (injected flip).
   parameter bit Checks = 1'b1,
   localparam int unsigned AddressBits = $clog2(Depth)
 ) (

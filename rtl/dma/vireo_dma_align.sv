@@ -35,7 +35,9 @@ module vireo_dma_align
   output logic [MetaBits-1:0]  train_meta_o
 );
 
-  if (DataBits < 64 || DataBits > 1024 || (DataBits & (DataBits - 1)) != 0) $fatal(1, "DataBits is not a power of two from 64 to 1024");
+  if (DataBits < 64 || DataBits > 1024 || (DataBits & (DataBits - 1)) != 0) begin : gen_bad_data_bits
+    $fatal(1, "DataBits is not a power of two from 64 to 1024");
+  end
 
   localparam int unsigned BeatBytes = DataBits / 8;
 

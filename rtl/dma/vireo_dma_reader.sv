@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Reads host memory: cuts requests into AXI4 read bursts, has up to Tags of them in flight, takes their beats in any
-// order and interleaved, and delivers the data of each request as one unbroken train of beats that begins in lane 0, in
-// the order of the requests. A train starts when all of its request's data is here. It checks no address and no right,
-// and it has no timeout: the bus must return every beat of every read.
+// Reads host memory. Splits requests into AXI4 read bursts, with up to Tags outstanding, accepts their beats in any
+// order and interleaved, and delivers the data of each request as one unbroken train of beats that starts in lane 0, in
+// the order of the requests. A train starts when all data of its request has arrived. Checks no addresses or rights and
+// has no timeout: the bus must return every beat of every read.
 //
-// Everything is allotted in rings, so that nothing has to be searched: burst k has tag k modulo Tags and the next free
-// beats of the buffer. Both are given back in the order of the bursts. Bursts begin and end at beats of the bus, so
-// that the beats of a request lie one after the other in the buffer, as they came; the train shifts them.
+// Tags and buffer space are allocated in rings, which needs no search: burst k has tag k modulo Tags and the next free
+// beats of the buffer. Both are released in the order of the bursts. Bursts are aligned to beats of the bus, so the
+// beats of a request are contiguous in the buffer; the train aligns them to lane 0.
 module vireo_dma_reader
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
@@ -22,13 +22,13 @@ module vireo_dma_reader
 ) (
   input  logic                       clk_i,
   input  logic                       rst_ni,
-  input  pcie_size_e                 max_read_request_size_i,  // counts when a request is accepted
+  input  pcie_size_e                 max_read_request_size_i,  // sampled when a request is accepted
 
   input  logic                       request_valid_i,
   output logic                       request_ready_o,
   input  logic [63:0]                request_address_i,
   input  logic [BytesBits-1:0]       request_bytes_i,          // 1 ... BufferBytes - DataBits/8
-  input  logic [RequestTagBits-1:0]  request_tag_i,            // the client's; comes back with the train
+  input  logic [RequestTagBits-1:0]  request_tag_i,            // returned with the train
 
   output logic                       m_axi_arvalid_o,
   input  logic                       m_axi_arready_i,
@@ -37,7 +37,7 @@ module vireo_dma_reader
   output logic [7:0]                 m_axi_arlen_o,
   output logic [2:0]                 m_axi_arsize_o,
   output logic [1:0]                 m_axi_arburst_o,
-  output logic [BurstBytesBits-1:0]  m_axi_aruser_o,           // bytes that are wanted, from araddr on
+  output logic [BurstBytesBits-1:0]  m_axi_aruser_o,           // bytes requested, from araddr on
 
   input  logic                       m_axi_rvalid_i,
   output logic                       m_axi_rready_o,           // always 1
@@ -48,9 +48,9 @@ module vireo_dma_reader
 
   output logic                       train_valid_o,            // from the first to the last beat of a train
   input  logic                       train_ready_i,
-  output logic [DataBits-1:0]        train_data_o,             // zero behind the last byte
+  output logic [DataBits-1:0]        train_data_o,             // zero after the last byte
   output logic                       train_last_o,
-  output logic [RequestTagBits-1:0]  train_tag_o,              // these three stay for the whole train
+  output logic [RequestTagBits-1:0]  train_tag_o,              // these three are constant for the whole train
   output logic [BytesBits-1:0]       train_bytes_o,
   output axi_resp_e                  train_resp_o              // not okay: the data is undefined
 );
@@ -96,15 +96,15 @@ module vireo_dma_reader
     .request_meta_o(request_tag)
   );
 
-  // Allotment: a burst goes out when a tag, its place in the buffer and an address slot are free.
+  // Allocation: a burst is issued when a tag, its space in the buffer and an address slot are free.
   logic [TagBits-1:0] tag_q;                          // of the next burst
   logic [TagBits:0] tags_used_d, tags_used_q;
   logic [PlaceBits-1:0] place_q;                      // of the next burst's first beat
   logic [PlaceBits:0] places_used_d, places_used_q;
   logic address_space;
   logic issue;
-  logic retire;                                       // gives back a tag
-  logic fetch;                                        // gives back a beat of the buffer
+  logic retire;                                       // releases a tag
+  logic fetch;                                        // releases a beat of the buffer
 
   always_comb begin
     issue = burst_valid && address_space && tags_used_q != (TagBits + 1)'(Tags)
@@ -351,7 +351,7 @@ module vireo_dma_reader
     end
   end
 
-  // Never full (requests_not_full): every request in it has at least one beat in the buffer.
+  // Cannot overflow (requests_not_full): every request in it has at least one beat in the buffer.
   logic request_space;
 
   vireo_fifo #(

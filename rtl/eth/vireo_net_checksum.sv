@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Takes net packets, which are a net_hdr followed by a frame, carries out what the header requests, and keeps the
-// frame until it is sent: as it is, or with a checksum put in. Frames leave in the order of their packets, each when it
-// is whole; short ones are padded. If the header requests what cannot be done, it drops the frame. It does not segment,
-// and it does not parse IP, TCP or UDP: the driver sets where to sum from and where to put the sum.
+// Transmit checksum offload and frame buffer of the net path. Takes packets of a net_hdr followed by a frame, removes
+// the header, inserts the checksum if the header requests it, and stores the frame until it is sent (store and
+// forward). Frames leave in the order of their packets; short frames are padded. A frame whose header requests an
+// operation that is not supported is dropped. Does not segment and does not parse IP, TCP or UDP: csum_start and
+// csum_offset of the header determine where the sum starts and where it is inserted.
 //
-// Room for a frame is taken with its packet, before its payload is. One beat per cycle goes in while another leaves.
+// Space for a frame is allocated with its packet, before the payload. One beat per cycle in, and one out, at once.
 module vireo_net_checksum
   import vireo_spec_pkg::*;
 #(
@@ -19,39 +20,39 @@ module vireo_net_checksum
 
   input  logic                packet_valid_i,
   output logic                packet_ready_o,
-  input  tx_packet_t          packet_i,         // its payload_bytes is all that counts: header and frame
+  input  tx_packet_t          packet_i,         // only payload_bytes is used: length of net_hdr and frame
 
-  // Header and frame of the accepted packets, in their order, each from lane 0 of a beat on, zero behind its last byte.
+  // Header and frame of the accepted packets, in order, each starting in lane 0, zero after its last byte.
   input  logic                payload_valid_i,  // must be 1 whenever payload_ready_o is
   output logic                payload_ready_o,
   input  logic [DataBits-1:0] payload_data_i,
 
-  // Frames, each from lane 0 of a beat on, zero behind its last byte. From a frame's first beat on there is one in
-  // every cycle, and one that is not taken stays.
+  // Frames, each starting in lane 0, zero after its last byte. From a frame's first to its last beat, valid is 1 in
+  // every cycle; a beat is held until accepted.
   output logic                net_valid_o,
   input  logic                net_ready_i,
-  output logic [13:0]         net_bytes_o,      // of the frame, with padding; stays for the whole frame
+  output logic [13:0]         net_bytes_o,      // of the frame, with padding; constant for the whole frame
   output logic [DataBits-1:0] net_data_o,
 
   output logic                drop_o,           // a frame was dropped
   output logic                idle_o
 );
 
-  localparam int unsigned Frames = 64;  // between packet and wire
+  localparam int unsigned Frames = 64;  // stored at most
   localparam int unsigned BeatBytes = DataBits / 8;
   localparam int unsigned LaneBits = $clog2(BeatBytes);
   localparam int unsigned Beats = BufferBytes / BeatBytes;
   localparam int unsigned PlaceBits = $clog2(Beats);
-  localparam int unsigned BytesBits = 14;                     // of header and frame
-  localparam int unsigned CountBits = BytesBits - LaneBits;   // of their beats
+  localparam int unsigned BytesBits = 14;                     // length of header and frame
+  localparam int unsigned CountBits = BytesBits - LaneBits;   // number of their beats
   localparam int unsigned FramesBits = $clog2(Frames) + 1;
 
-  // The header's last beat, and those of the frame, begin with bytes that belong to the beat before.
+  // Removing the header shifts the frame: each input beat starts with bytes of the previous output beat.
   localparam int unsigned HeaderBeats = (NetHdrBytes + BeatBytes - 1) / BeatBytes;
   localparam int unsigned ShiftBytes = NetHdrBytes % BeatBytes;
   localparam int unsigned LeftBytes = BeatBytes - ShiftBytes;
 
-  // Adders: words of a beat, in groups of four, twice; then the rest.
+  // Adder tree: words of a beat in groups of four, twice; then the rest.
   localparam int unsigned Words = BeatBytes / 2;
   localparam int unsigned Sums2 = (Words + 3) / 4;
   localparam int unsigned Sums3 = (Sums2 + 3) / 4;
@@ -61,22 +62,22 @@ module vireo_net_checksum
     return CountBits'(((BytesBits + 1)'(bytes) + (BytesBits + 1)'(BeatBytes - 1)) >> LaneBits);
   endfunction
 
-  // Of the frame in a packet of so many bytes: one adder.
+  // Beats of the frame in a packet of so many bytes.
   function automatic logic [CountBits-1:0] frame_beats_of(input logic [BytesBits-1:0] bytes);
     return CountBits'(((BytesBits + 1)'(bytes) + (BytesBits + 1)'(BeatBytes - 1 - NetHdrBytes)) >> LaneBits);
   endfunction
 
-  // --- Packets: room, then all beats of the payload.
+  // --- Packets: allocates space, then accepts all beats of the payload.
   logic in_valid;
   logic [BytesBits-1:0] in_bytes;
   logic [CountBits-1:0] in_beats;           // of the frame
   logic take;
-  logic busy_d, busy_q;                     // a beat of payload is taken in this cycle
-  logic [CountBits-1:0] left_d, left_q;     // beats of it that are not taken yet
-  logic [1:0] header_left_d, header_left_q; // of them, those in which the header lies
+  logic busy_d, busy_q;                     // a beat of payload is accepted in this cycle
+  logic [CountBits-1:0] left_d, left_q;     // beats of payload not yet accepted
+  logic [1:0] header_left_d, header_left_q; // of these, beats with bytes of the header
   logic last;
-  logic [BytesBits-1:0] bytes_q;            // of the frame whose payload is taken
-  logic [PlaceBits:0] free_d, free_q;       // beats of the ring that belong to no frame
+  logic [BytesBits-1:0] bytes_q;            // of the frame whose payload is accepted
+  logic [PlaceBits:0] free_d, free_q;       // free beats of the ring
   logic [FramesBits-1:0] frames_d, frames_q;
   logic drop_d, drop_q;
   logic sent;
@@ -136,20 +137,20 @@ module vireo_net_checksum
 
   assign payload_ready_o = busy_q;
 
-  // --- The header comes off. One cycle behind the last beat of payload the frame ends, whether a beat of it is left
-  // then or not; in this cycle the next packet's first beat may come, in which nothing of a frame is written.
+  // --- Removes the header. The frame ends one cycle after the last beat of payload, with or without a remaining beat.
+  // The next packet's first beat may arrive in that cycle, because no beat of a frame is written for it.
   typedef struct packed {
     logic [BytesBits-1:0] bytes;
     logic needs_csum;
-    logic odd;                     // the sum begins at an odd byte
-    logic [BytesBits-1:0] at;      // place of the checksum
+    logic odd;                     // the sum starts at an odd byte
+    logic [BytesBits-1:0] at;      // offset of the checksum
   } info_t;
 
   logic [8*NetHdrBytes-1:0] header_d, header_q;
   net_hdr_t header;
-  logic [BytesBits-1:0] frame_bytes_q;        // of the frame that belongs to the header
+  logic [BytesBits-1:0] frame_bytes_q;        // of the frame of this header
   logic [8*LeftBytes-1:0] left_data_q;
-  logic tail_q;                               // the cycle behind the last beat
+  logic tail_q;                               // the cycle after the last beat
   logic [LaneBits-1:0] last_lane;
   logic needs_csum, bad;
   logic [16:0] at;
@@ -171,7 +172,7 @@ module vireo_net_checksum
     header = unpack_net_hdr(header_q);
     needs_csum = (header.flags & NetHdrFlagsNeedsCsum) != '0;
     at = 17'(header.csum_start) + 17'(header.csum_offset);
-    // No kind of segmentation is offered. [virtio 1.3, 5.1.6.2]
+    // Segmentation is not offered [virtio 1.3, 5.1.6.2].
     bad = {header.gso_ecn, header.gso_udp_tunnel_ipv6, header.gso_udp_tunnel_ipv4, header.gso_type} != '0
        || (needs_csum && 18'(at) + 18'd2 > 18'(frame_bytes_q));
 
@@ -212,14 +213,14 @@ module vireo_net_checksum
     end
   end
 
-  // --- Stage 1: a beat of the frame is written. Stages 1 ... 4: its words are added; stage 5: to those before.
+  // --- Stage 1: writes a beat of the frame. Stages 1 ... 4: add its words; stage 5: adds them to the frame's sum.
   //
-  // The sum is the same, but for the order of its bytes, whether it is taken of words that begin at even or at odd
-  // bytes, and in which order of their bytes. [RFC 1071, 2 (B)] So words begin at even bytes of the frame, lower lane
-  // less significant; if it was to begin at an odd byte, the result is swapped.
+  // The ones' complement sum is independent of byte order, except that the bytes of the result are swapped [RFC 1071, 2
+  // (B)]. So words always start at even bytes of the frame, lower lane less significant; if the sum starts at an odd
+  // byte, the result is swapped.
   localparam int unsigned FoldStage = 6;
 
-  logic [FoldStage:1] end_q;   // a frame that is not dropped ends with this stage's beat, if there is one
+  logic [FoldStage:1] end_q;   // a frame that is not dropped ends in this stage, with or without a beat
   logic [4:1] beat_q;
   info_t [FoldStage:1] info_q;
   logic [DataBits-1:0] data1_q;
@@ -260,7 +261,7 @@ module vireo_net_checksum
   end
 
   always_ff @(posedge clk_i) begin
-    // One enable for all stages, so that a shift register remains one.
+    // One enable for all stages, so that synthesis infers a shift register.
     if (tail_q || end_q != '0) info_q <= {info_q[FoldStage-1:1], info1_d};
     if (write) begin
       data1_q <= data1_d;
@@ -272,10 +273,10 @@ module vireo_net_checksum
     folded_q <= 17'(total_q[15:0]) + 17'(total_q[TotalBits-1:16]);
   end
 
-  // Stage 6: the checksum is known, the frame is whole.
+  // Stage 6: final checksum; the frame is complete.
   typedef struct packed {
     logic [BytesBits-1:0] bytes;       // with padding
-    logic [CountBits-1:0] beats;       // that are stored
+    logic [CountBits-1:0] beats;       // stored beats
     logic [CountBits-1:0] last_index;  // of the last beat, with padding
     logic needs_csum;
     logic [BytesBits-1:0] at;
@@ -288,7 +289,7 @@ module vireo_net_checksum
   logic record_space, record_valid, record_take;
 
   always_comb begin
-    // The carry comes back in and gives no other: the upper part was far less than a word's.
+    // End-around carry. It cannot carry again, because the upper part is small.
     sum = '0;
     inverted = '0;
     whole_bytes = '0;
@@ -301,12 +302,12 @@ module vireo_net_checksum
       whole_record = '{bytes: whole_bytes, beats: beats_of(info_q[FoldStage].bytes),
                        last_index: CountBits'((whole_bytes - 1'b1) >> LaneBits),
                        needs_csum: info_q[FoldStage].needs_csum, at: info_q[FoldStage].at,
-                       // Of UDP, 0 means that there is none; both are the same sum. [RFC 768]
+                       // In UDP, 0 means no checksum; 0xffff is the same sum [RFC 768].
                        checksum: inverted == '0 ? 16'hffff : inverted};
     end
   end
 
-  // Never full: frames_q counts its room.
+  // Cannot overflow, because frames_q is at most Frames.
   vireo_fifo #(
     .Width($bits(record_t)),
     .Depth(Frames)
@@ -321,11 +322,11 @@ module vireo_net_checksum
     .m_data_o(record)
   );
 
-  // --- Out: a beat is read, then the checksum is put in.
+  // --- Output: reads a beat, then inserts the checksum.
   typedef struct packed {
     logic last;
     logic [BytesBits-1:0] bytes;    // with padding
-    logic [CountBits-1:0] beats;    // that were stored
+    logic [CountBits-1:0] beats;    // stored beats
   } out_t;
 
   logic [CountBits-1:0] out_index_d, out_index_q;
@@ -333,9 +334,9 @@ module vireo_net_checksum
   logic read_valid_q, out_valid_q;
   logic [PlaceBits-1:0] read_place_q;
   out_t read_d, read_q, out_q;
-  logic stored_q;                        // there is something of the frame in the beat, not padding alone
+  logic stored_q;                        // the beat has bytes of the frame, not only padding
   logic [BytesBits-1:0] at_high;
-  logic put_low_q, put_high_q;           // the beat holds the checksum's low byte, the high one, in these lanes:
+  logic put_low_q, put_high_q;           // the beat contains the checksum's low, high byte, in lane:
   logic [LaneBits-1:0] low_lane_q, high_lane_q;
   logic [15:0] checksum_q;
   logic [DataBits-1:0] ring_data, out_data_d, out_data_q;
@@ -409,9 +410,9 @@ module vireo_net_checksum
   assign net_bytes_o = out_q.bytes;
   assign net_data_o = out_data_q;
   assign drop_o = drop_q;
-  assign idle_o = !in_valid && frames_q == '0;  // a drop counts as a frame until it was reported
+  assign idle_o = !in_valid && frames_q == '0;  // a drop counts as a frame until it is reported
 
-  // Bits that do not matter here.
+  // Unused bits.
   logic unused;
   assign unused = ^{packet_i, payload_valid_i, header, at, record_space};
 

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Brings received net frames into the buffers of their queue pair: takes them in order, finds as many buffers of
-// receive queue 2 * pair as header and frame need, writes both over the buffers' descriptors, and gives the buffers
-// back when all writes have left the arbiter of the DMA write port. A frame for which there is no room is dropped, and
-// the buffers stay where they are: nothing is taken before all of it is there. It looks into no frame and filters none.
+// Writes received net frames to the buffers of their queue pair. Takes frames in order, allocates as many buffers of
+// receive queue 2 * pair as net_hdr and frame need, writes both contiguously over the buffers' descriptors, and returns
+// the buffers when all writes have left the arbiter of the DMA write port. If there are too few buffers, the frame is
+// dropped and the buffers stay in the cache for the next one. Does not parse or filter frames.
 //
-// Four machines: the one that finds buffers (for the next frame, while one is written), the one that stores answers in
-// the cache, the one that writes, and the completions that wait for their writes. One buffer_request is in flight at a
-// time.
+// Four state machines: allocation of buffers (for the next frame while one is written), storing of responses in the
+// cache, writing, and completions that wait for their writes. One buffer_request is outstanding at a time.
 module vireo_net_rx
   import vireo_spec_pkg::*;
 #(
   parameter config_t Config,
-  parameter int unsigned BufferBytes,                              // of the net store; a power of two
+  parameter int unsigned BufferBytes,                              // of the buffer in vireo_net_filter; a power of two
   localparam int unsigned DataBits = Config.datapath_bits,         // 64 ... 1024, a power of two
   localparam int unsigned NetQueuePairs = Config.net_queue_pairs,  // 1 ... 128
   localparam int unsigned BeatBytes = DataBits / 8,
@@ -31,10 +30,10 @@ module vireo_net_rx
   output logic                 frame_ready_o,
   input  net_frame_t           frame_i,
 
-  input  logic                 oldest_valid_i,   // of vireo_net_filter: the frames of these tokens, in their order
+  input  logic                 oldest_valid_i,   // from vireo_net_filter: the frames of frame_i, in order
   output logic                 oldest_read_o,
   output logic [PlaceBits-1:0] oldest_beat_o,
-  input  logic [DataBits-1:0]  oldest_data_i,    // in beat 0 the frame begins behind NetHdrBytes bytes
+  input  logic [DataBits-1:0]  oldest_data_i,    // beat 0: the frame starts after NetHdrBytes bytes
   output logic                 oldest_free_o,
 
   output logic                 buffer_request_valid_o,
@@ -48,7 +47,7 @@ module vireo_net_rx
   output logic                 write_valid_o,
   input  logic                 write_ready_i,
   output dma_write_request_t   write_request_o,  // the same in every beat of a write
-  output logic [DataBits-1:0]  write_data_o,     // zero behind the last byte
+  output logic [DataBits-1:0]  write_data_o,     // zero after the last byte
   output logic                 write_last_o,
   input  logic                 accepted_i,       // a write has left the arbiter; once per write, after its last beat
 
@@ -67,25 +66,25 @@ module vireo_net_rx
   localparam int unsigned LaneBits = $clog2(BeatBytes);
   localparam int unsigned PairBits = NetQueuePairs > 1 ? $clog2(NetQueuePairs) : 1;
   localparam int unsigned Pairs = 2**PairBits;
-  // A frame takes at most so many descriptors, thus buffers, and all of them may have to stay: a pair's cache has room
-  // for them, though no more than NetReceivesAhead are asked for ahead.
+  // Most descriptors, hence buffers, of a frame. A pair's cache has space for all of them, because they stay in it if
+  // the frame is dropped; only NetReceivesAhead are prefetched.
   localparam int unsigned Descriptors = 32'(NetChainDescriptors);
   localparam int unsigned EntryIndexBits = $clog2(Descriptors);
   localparam int unsigned CountBits = EntryIndexBits + 1;
   localparam int unsigned RequestCountBits = $bits(BuffersPerRequest);
   localparam int unsigned Most = 32'(BuffersPerRequest);
-  // Of a position in header and frame, and of their length.
+  // Width of a byte offset in net_hdr and frame, and of their length.
   localparam int unsigned PosBits = $bits(frame_i.bytes);
   localparam int unsigned StepBits = PosBits - LaneBits;
   localparam int unsigned WriteBytesMax = vireo_dma_pkg::BurstBytesMax;
   localparam int unsigned WriteBits = $clog2(WriteBytesMax);
   // Writes of a frame: one per descriptor, and one more per WriteBytesMax.
   localparam int unsigned WritesBits = CountBits;
-  // Completions that wait: at least those of one frame, or the first would wait for writes that wait for the last.
+  // Pending completions: at least those of one frame, otherwise the first would wait for writes that wait for the last.
   localparam int unsigned Waiting = Descriptors;
   localparam int unsigned AcceptedBits = EntryIndexBits + WritesBits + 1;
 
-  // A descriptor, as descriptor fetch gave it.
+  // A descriptor from descriptor fetch.
   typedef struct packed {
     logic [15:0] head;
     logic [63:0] address;
@@ -100,7 +99,7 @@ module vireo_net_rx
     logic [15:0] table_entries;
   } piece_t;
 
-  // A descriptor of a frame: what of it is written, and, if it ends a buffer, the buffer's completion.
+  // A descriptor of a frame: the part that is written, and the buffer's completion if it is the buffer's last one.
   typedef struct packed {
     logic [63:0] address;
     logic [PosBits-1:0] bytes;
@@ -114,7 +113,7 @@ module vireo_net_rx
 
   // Decision on the oldest frame.
   typedef struct packed {
-    logic drop;                       // the rest does not count
+    logic drop;                       // the other fields are invalid
     logic [PairBits-1:0] pair;
     logic data_valid;
     logic [CountBits-1:0] buffers;
@@ -123,7 +122,7 @@ module vireo_net_rx
   } job_t;
 
   typedef struct packed {
-    logic [WritesBits-1:0] writes;    // that must be accepted first: all of the frame's, in its first buffer
+    logic [WritesBits-1:0] writes;    // to be accepted first; first buffer: all writes of the frame
     logic [PairBits-1:0] pair;
     logic more;
     logic [15:0] head;
@@ -153,7 +152,7 @@ module vireo_net_rx
   logic row_hit, offloads_hit;
   logic [PairBits-1:0] row_pair, offloads_pair;
 
-  // Pair i has receive queue 2 * i. [virtio 1.3, 5.1.2]
+  // Pair i has receive queue 2 * i [virtio 1.3, 5.1.2].
   assign row_hit = queue_row_write_valid_i && !queue_row_write_i.vq_index[0]
                 && 32'(queue_row_write_i.vq_index) < 2 * NetQueuePairs;
   assign row_pair = queue_row_write_i.vq_index[1 +: PairBits];
@@ -161,7 +160,7 @@ module vireo_net_rx
                      && !table_write_i.index[0] && 32'(table_write_i.index) < 2 * NetQueuePairs;
   assign offloads_pair = table_write_i.index[1 +: PairBits];
 
-  // Fields of other blocks; one request is in flight, so an answer needs no name.
+  // Unused fields. Responses need no identification, because one request is outstanding.
   logic unused_fields;
   assign unused_fields = ^{queue_row_write_i, table_write_i, buffer.vq_index};
 
@@ -169,31 +168,31 @@ module vireo_net_rx
 
   typedef enum logic [2:0] {
     StFrame,   // waits for a frame
-    StNeedBuffer,    // needs a buffer
-    StTake,    // has one
-    StRequest,     // needs the next descriptor of a chain
-    StAnswer,  // waits for it
-    StReady,      // has all: the frame is to be written
-    StFail,    // the queue is broken
+    StNeedBuffer,  // needs a buffer
+    StTake,    // has a buffer
+    StRequest,  // requests the next descriptor of a chain
+    StAnswer,  // waits for that descriptor
+    StReady,   // has all buffers: the frame can be written
+    StFail,    // stops the queue
     StDrop
   } state_e;
   typedef enum logic [1:0] {OutstandingNone, OutstandingRing, OutstandingIndex} outstanding_e;
 
   state_e state_d, state_q;
 
-  // Per pair. The cache: `count` buffers from spot `first` on.
-  logic [Pairs-1:0] enabled_d, enabled_q;  // the queue is
-  logic [Pairs-1:0] broken_d, broken_q;        // it broke a rule
-  logic [Pairs-1:0] short_d, short_q;      // its last answer had fewer buffers than requested
+  // Per pair. The cache has `count` buffers, starting at entry `first`.
+  logic [Pairs-1:0] enabled_d, enabled_q;  // the queue is enabled
+  logic [Pairs-1:0] broken_d, broken_q;    // its driver violated a rule
+  logic [Pairs-1:0] short_d, short_q;      // the last response had fewer buffers than requested
   logic [Pairs-1:0] guest_csum_d, guest_csum_q;
   logic [Pairs-1:0][EntryIndexBits-1:0] first_d, first_q;
   logic [Pairs-1:0][CountBits-1:0] count_d, count_q;
 
-  // The request in flight.
+  // The outstanding request.
   outstanding_e outstanding_d, outstanding_q;
-  logic stale_d, stale_q;                         // its answer is discarded
+  logic stale_d, stale_q;                         // discard its response
   logic [PairBits-1:0] outstanding_pair_d, outstanding_pair_q;
-  logic [RequestCountBits-1:0] missing_d, missing_q;       // buffers that have not come
+  logic [RequestCountBits-1:0] missing_d, missing_q;       // buffers not yet received
   logic request_valid_d, request_valid_q;
   buffer_request_t request_d, request_q;
 
@@ -201,9 +200,9 @@ module vireo_net_rx
   logic [PairBits-1:0] pair_d, pair_q;
   logic checksum_valid_d, checksum_valid_q;
   logic mrg_d, mrg_q;
-  logic queue_lost_d, queue_lost_q;                           // its queue is not there, or not the previous instance
-  logic requested_since_d, requested_since_q;                       // a request was made after it needed a buffer
-  logic [PosBits-1:0] left_d, left_q;             // bytes for which there is no descriptor yet
+  logic queue_lost_d, queue_lost_q;                           // its queue is disabled, or has been enabled again
+  logic requested_since_d, requested_since_q;                       // requested buffers since it needed one
+  logic [PosBits-1:0] left_d, left_q;             // bytes without a descriptor so far
   logic [CountBits-1:0] taken_d, taken_q;         // buffers
   logic [CountBits-1:0] entries_d, entries_q;     // descriptors
   logic [WritesBits-1:0] writes_d, writes_q;
@@ -224,8 +223,8 @@ module vireo_net_rx
 
   logic entry_write;
   entry_t entry_in;
-  logic [CountBits:0] listed_d, listed_q;         // descriptors of frames that are to be written, so far, modulo
-  logic [CountBits:0] walked_d, walked_q;         // of them, those that the writing machine has read
+  logic [CountBits:0] listed_d, listed_q;         // descriptors listed for writing, modulo
+  logic [CountBits:0] walked_d, walked_q;         // those read by the write state machine
   logic [CountBits:0] entry_index;
 
   logic job_push, job_space;
@@ -301,11 +300,11 @@ module vireo_net_rx
     rest = my_count - taken_q;
     cache_read_index = first_q[pair_q] + taken_q[EntryIndexBits-1:0];
 
-    // What of the descriptor is used, and what is known of its buffer then.
+    // The used part of the descriptor, and the resulting state of its buffer.
     use_bytes = piece.bytes < 32'(left_q) ? piece.bytes[PosBits-1:0] : left_q;
     used_new = used_q + use_bytes;
-    // A receive buffer is device-writable throughout. [virtio 1.3, 5.1.6.3] A chain that fills the list alone is too long;
-    // if several buffers fill it, the frame is: its length was the peer's choice.
+    // All descriptors of a receive buffer must be device-writable [virtio 1.3, 5.1.6.3]. If one chain fills the list,
+    // the chain is too long and the queue stops; if several buffers fill it, only the frame is dropped.
     is_full = entries_q == CountBits'(Descriptors);
     is_bad = !piece.writable || (is_full && taken_q == '0);
     entry_in = '0;
@@ -327,7 +326,7 @@ module vireo_net_rx
     unique case (state_q)
       StFrame: begin
         queue_lost_d = 1'b0;
-        // There is room for what comes of it, however long its list.
+        // Only with space for all resulting entries, whatever their number.
         if (frame_valid && job_space && listed_q - walked_q <= (CountBits + 1)'(Descriptors)) begin
           frame_pop = 1'b1;
           pair_d = PairBits'(frame.pair_index);
@@ -353,7 +352,7 @@ module vireo_net_rx
         end else if (taken_q == CountBits'(Descriptors)) begin
           state_d = StDrop;
         end else if (outstanding_q == OutstandingNone) begin
-          // Also after a request that was made before the frame needed a buffer: one may have been added since.
+          // Also after a request from before the frame needed a buffer: the driver may have added one since.
           requested_since_d = 1'b1;
           make_request = !requested_since_q;
           if (requested_since_q) state_d = StDrop;
@@ -374,7 +373,7 @@ module vireo_net_rx
       StAnswer: begin
         if (buffer_valid) begin
           takes = buffer.status == BufferStatusOk;
-          if (!takes) state_d = StDrop;  // if it failed, descriptor fetch has reported it
+          if (!takes) state_d = StDrop;  // after `failed`: descriptor fetch has reported it
         end
       end
 
@@ -386,8 +385,9 @@ module vireo_net_rx
           listed_d = entry_index;
           first_d[pair_q] = cache_read_index;
           count_d[pair_q] = rest;
-          // Ahead, while there is more.
-          make_request = rest <= CountBits'(32'(NetReceivesAhead) - Most) && !short_q[pair_q] && outstanding_q == OutstandingNone;
+          // Prefetch, unless the ring was empty.
+          make_request = rest <= CountBits'(32'(NetReceivesAhead) - Most) && !short_q[pair_q]
+                         && outstanding_q == OutstandingNone;
           state_d = StFrame;
         end
       end
@@ -409,7 +409,7 @@ module vireo_net_rx
       end
     endcase
 
-    // A descriptor.
+    // Use of a descriptor.
     if (takes) begin
       if (queue_lost_q) begin
         state_d = StDrop;
@@ -434,14 +434,14 @@ module vireo_net_rx
           used_d = '0;
           taken_d = taken_q + 1'b1;
           requested_since_d = 1'b0;
-          // Without mrg_rxbuf a frame has one buffer, or it cannot be delivered. [virtio 1.3, 5.1.6.3.1, 5.1.6.4]
+          // Without mrg_rxbuf a frame must fit into one buffer [virtio 1.3, 5.1.6.3.1, 5.1.6.4].
           if (left_d == '0) state_d = StReady;
           else state_d = mrg_q ? StNeedBuffer : StDrop;
         end
       end
     end
 
-    // The answer goes into the cache, or to the machine above.
+    // The response goes into the cache, or to the state machine above.
     store = buffer_valid && outstanding_q == OutstandingRing;
     cache_write = store && buffer.status == BufferStatusOk && !stale_q;
     cache_write_index = first_q[outstanding_pair_q] + count_q[outstanding_pair_q][EntryIndexBits-1:0];
@@ -454,7 +454,7 @@ module vireo_net_rx
     end
     if (state_q == StAnswer && buffer_valid) outstanding_d = OutstandingNone;
 
-    // Never while one is in flight.
+    // Never while a request is outstanding.
     request_room = CountBits'(Descriptors) - rest - (state_q == StReady ? '0 : taken_q);
     if (make_request) begin
       request_valid_d = 1'b1;
@@ -477,7 +477,7 @@ module vireo_net_rx
       guest_csum_d[offloads_pair] =
           (table_write_i.data[8*TableVirtqueueGuestOffloadsOffset +: 64] & NetGuestOffloadsGuestCsum) != '0;
     end
-    // Last: no earlier state counts any more.
+    // Last, because it overrides all of the above.
     if (row_hit) begin
       enabled_d[row_pair] = queue_row_write_i.enabled;
       broken_d[row_pair] = 1'b0;
@@ -553,7 +553,7 @@ module vireo_net_rx
   logic job_valid, job_pop;
   job_t job;
 
-  // Lists of two frames: one is written while the next one's is made.
+  // Descriptor lists of two frames: one is written while the next one is made.
   vireo_ram_1r1w #(.Width($bits(entry_t)), .Depth(2 * Descriptors)) u_list (
     .clk_i,
     .write_i(entry_write), .write_address_i(entry_index[EntryIndexBits:0]), .write_data_i(entry_in),
@@ -565,7 +565,7 @@ module vireo_net_rx
     .m_valid_o(job_valid), .m_ready_i(job_pop), .m_data_o(job)
   );
 
-  // One write: how the beats of the frame become its beats, see vireo_dma_align.
+  // Alignment of the frame's beats to those of a write: see vireo_dma_align.
   typedef struct packed {
     logic lag;
     logic dummy;
@@ -590,17 +590,17 @@ module vireo_net_rx
     WrJob,    // waits for a frame
     WrEntry,  // has a descriptor
     WrRun,    // writes to it
-    WrFree    // the frame leaves the store
+    WrFree    // frees the frame in vireo_net_filter
   } write_state_e;
 
   write_state_e write_state_d, write_state_q;
   job_t job_d, job_q;
   logic [CountBits-1:0] to_walk_d, to_walk_q;   // descriptors of the frame that have not been started
-  logic no_completion_yet_d, no_completion_yet_q;                       // no buffer of the frame has been returned
+  logic no_completion_yet_d, no_completion_yet_q;                       // no buffer of the frame has been returned yet
   run_t run_d, run_q;
-  logic [PosBits-1:0] position_d, position_q;   // in header and frame, of what comes behind the run
-  logic [63:0] address_d, address_q;            // of the descriptor's bytes behind the run
-  logic [PosBits-1:0] bytes_d, bytes_q;         // of them
+  logic [PosBits-1:0] position_d, position_q;   // offset in net_hdr and frame, after the run
+  logic [63:0] address_d, address_q;            // of the descriptor's bytes after the run
+  logic [PosBits-1:0] bytes_d, bytes_q;         // number of these bytes
   logic [PlaceBits-1:0] beat_d, beat_q;
   logic run_done, run_begins;
   logic [63:0] run_address;
@@ -688,7 +688,8 @@ module vireo_net_rx
 
     pending_in = '0;
     if (pending_push) begin
-      pending_in = '{writes: no_completion_yet_q ? job_q.writes : '0, pair: job_q.pair, more: to_walk_q != CountBits'(1),
+      pending_in = '{writes: no_completion_yet_q ? job_q.writes : '0, pair: job_q.pair,
+                     more: to_walk_q != CountBits'(1),
                      head: entry.head, used_bytes: entry.used_bytes, has_id: entry.has_id, id: entry.id,
                      next_position: entry.next_position};
     end
@@ -704,7 +705,7 @@ module vireo_net_rx
     end
   end
 
-  logic [PlaceBits-1:0] read_beat_q;  // of the data that is here
+  logic [PlaceBits-1:0] read_beat_q;  // of the current read data
 
   always_ff @(posedge clk_i) begin
     job_q <= job_d;
@@ -720,8 +721,8 @@ module vireo_net_rx
 
   assign oldest_beat_o = beat_q;
 
-  // The header lies in the first beat, or in the first two. Everything else in it is 0: no segmentation, and the driver
-  // does not look at what belongs to it. [virtio 1.3, 5.1.6.4]
+  // net_hdr is in the first beat, or in the first two. All other fields are 0: there is no segmentation, so the driver
+  // ignores them [virtio 1.3, 5.1.6.4].
   logic [NetHdrBytes-1:0][7:0] header;
   logic [BeatBytes-1:0][7:0] data;
 
@@ -735,7 +736,7 @@ module vireo_net_rx
     end
   end
 
-  // The port reports a failed write only on request.
+  // The port reports a failed write only if that is requested.
   assign write_request_o.notify = 1'b0;
   assign write_request_o.tag = '0;
 
@@ -765,7 +766,7 @@ module vireo_net_rx
 
   // --- Completions ---------------------------------------------------------------------------------------------------
 
-  logic [AcceptedBits-1:0] accepted_d, accepted_q;   // writes accepted for frames of which no buffer was returned
+  logic [AcceptedBits-1:0] accepted_d, accepted_q;   // accepted writes of frames of which no buffer has been returned
   logic [CountBits-1:0] pendings_d, pendings_q;
 
   vireo_fifo #(.Width($bits(pending_t)), .Depth(Waiting)) u_pending (
@@ -795,7 +796,7 @@ module vireo_net_rx
     end
   end
 
-  assign idle_o = !frame_valid && state_q == StFrame && outstanding_q == OutstandingNone && !failure_valid_q && !job_valid
-               && write_state_q == WrJob && pendings_q == '0;
+  assign idle_o = !frame_valid && state_q == StFrame && outstanding_q == OutstandingNone && !failure_valid_q
+                  && !job_valid && write_state_q == WrJob && pendings_q == '0;
 
 endmodule

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Walks the descriptors of net transmit queues (virtqueues 2p + 1): on a doorbell a pair requests buffers of descriptor
-// fetch, pairs round robin; each buffer becomes tx_jobs that cover its bytes, header and frame, in order, and when the
-// gather reports that they were read (or failed), a completion. It reads no byte of a frame; what is in header and
-// frame is net_checksum's.
+// Processes net transmit queues (virtqueues 2p + 1). After a doorbell it requests buffers from descriptor fetch, pairs
+// round-robin. Each buffer becomes tx_jobs that cover its bytes (net_hdr and frame) in order, and a completion when the
+// gather reports that they have been read or have failed. Reads no data: vireo_net_checksum interprets net_hdr and
+// frame.
 //
-// Two machines. One requests the next buffers of a ring as soon as there is room for all of the answer. The other takes
-// one buffer after the other, walks its chain by index into a RAM, and cuts it into runs. Both use one request stream,
-// which is answered in order; each has at most one request in flight.
+// Two state machines. One requests the next buffers of a ring when there is space for the whole response. The other
+// processes one buffer at a time: it follows the chain by index, stores it in a RAM, and cuts it into runs. Both share
+// one request stream with in-order responses; each has at most one request outstanding.
 //
-// A buffer that breaks the rules breaks its queue until the row is written: what was fetched of the queue is thrown
-// away, and so it is if the row is written. What has its jobs goes on to its completion.
+// If a buffer violates a rule, its queue stops until the row is written. Fetched buffers of a queue are discarded when
+// it stops and when its row is written. Buffers whose jobs have been issued still complete.
 module vireo_net_tx
   import vireo_spec_pkg::*;
 #(
@@ -21,12 +21,12 @@ module vireo_net_tx
   input  logic             clk_i,
   input  logic             rst_ni,
 
-  input  logic             hold_i,  // 1: no new request of a ring, and who waits for one does not count for idle_o
+  input  logic             hold_i,  // 1: no new ring requests; pairs that need one do not count for idle_o
 
   input  logic             queue_row_write_valid_i,
   input  queue_row_write_t queue_row_write_i,
 
-  input  logic             doorbell_valid_i,  // of net queues; those of receive queues mean nothing
+  input  logic             doorbell_valid_i,  // of net queues; those of receive queues are ignored
   output logic             doorbell_ready_o,
   input  doorbell_t        doorbell_i,
 
@@ -42,11 +42,11 @@ module vireo_net_tx
   input  logic             job_ready_i,
   output tx_job_t          job_o,
 
-  input  logic             sent_valid_i,    // the oldest frame with jobs was read
+  input  logic             sent_valid_i,    // the oldest frame with jobs has been read
   output logic             sent_ready_o,
   input  rx_ack_t          sent_i,
 
-  input  logic             failed_valid_i,  // it could not be read, and is gone
+  input  logic             failed_valid_i,  // the oldest frame with jobs could not be read and is dropped
   output logic             failed_ready_o,
   input  qp_failure_t      failed_i,
 
@@ -62,11 +62,11 @@ module vireo_net_tx
   output logic             idle_o
 );
 
-  localparam int unsigned Pairs = NetQueuePairs < 2 ? 2 : NetQueuePairs;  // of the round robin
+  localparam int unsigned Pairs = NetQueuePairs < 2 ? 2 : NetQueuePairs;  // inputs of the round-robin arbiter
   localparam int unsigned PairBits = $clog2(Pairs);
   localparam int unsigned Most = 32'(BuffersPerRequest);
   localparam int unsigned GotBits = $clog2(Most + 1);
-  // One answer is worked on while the next is fetched.
+  // One response is processed while the next is fetched.
   localparam int unsigned Heads = 2 * Most;
   localparam int unsigned HeadBits = $clog2(Heads);
   localparam int unsigned Frames = 32'(NetTxFrames);
@@ -74,7 +74,7 @@ module vireo_net_tx
   localparam int unsigned Entries = 32'(NetChainDescriptors);
   localparam int unsigned EntryBits = $clog2(Entries);
   localparam int unsigned TotalBits = 32 + EntryBits;
-  localparam int unsigned RunBytes = 4096;  // the most of a dma_read_request
+  localparam int unsigned RunBytes = 4096;  // maximum of a dma_read_request
   localparam int unsigned BytesMin = NetHdrBytes + EthernetBytes;
   localparam int unsigned BytesMax = NetHdrBytes + MaxFrameBytes;
 
@@ -85,7 +85,7 @@ module vireo_net_tx
   buffer_t buffer;
   logic unused_token;
 
-  // All are taken as they come.
+  // Doorbells are always accepted.
   vireo_slice #(.Width(DoorbellBits)) u_doorbell (
     .clk_i, .rst_ni,
     .s_valid_i(doorbell_valid_i), .s_ready_o(doorbell_ready_o), .s_data_i(doorbell_i),
@@ -96,7 +96,7 @@ module vireo_net_tx
     .s_valid_i(buffer_valid_i), .s_ready_o(buffer_ready_o), .s_data_i(buffer_i),
     .m_valid_o(buffer_valid), .m_ready_i(1'b1), .m_data_o(buffer)
   );
-  // Frames end in the order of their jobs, so that it ended is all there is to know.
+  // Frames end in the order of their jobs, so a count of ended frames is sufficient.
   logic [1:0] unused_end;
   vireo_slice #(.Width(1)) u_sent (
     .clk_i, .rst_ni,
@@ -110,8 +110,8 @@ module vireo_net_tx
   );
   assign unused_token = ^{sent_i, failed_i, buffer.vq_index, unused_end};
 
-  // Transmit queues of this device. A row of another kind of queue may have such a number too, if the driver did not
-  // accept mq; then there is nothing of that pair to forget.
+  // Transmit queues of this device. Without mq, such an index may belong to another kind of queue; the pair then has no
+  // state to discard.
   function automatic logic is_transmit(input logic [15:0] vq_index);
     return vq_index[0] && vq_index < 16'(2 * NetQueuePairs);
   endfunction
@@ -129,11 +129,11 @@ module vireo_net_tx
 
   typedef enum logic [2:0] {
     StTake,    // takes the next buffer
-    StRequest,     // requests the next descriptor of its chain
-    StWait,    // waits for it
-    StDecide,  // the whole buffer is known
-    StRun,     // a run per cycle into the job
-    StFail     // the buffer breaks its queue
+    StRequest,  // requests the next descriptor of its chain
+    StWait,    // waits for that descriptor
+    StDecide,  // the chain is complete: checks the buffer
+    StRun,     // adds one run per cycle to the job
+    StFail     // stops the queue
   } state_e;
   state_e state_d, state_q;
 
@@ -143,29 +143,29 @@ module vireo_net_tx
     logic has_id;
     logic [15:0] id;
     logic [15:0] next_position;
-    logic dropped;  // it has no jobs
+    logic dropped;  // without jobs
   } record_t;
 
   logic hold_q;
 
-  // Pairs.
+  // Per pair.
   logic [Pairs-1:0] pending_d, pending_q;  // may have buffers
-  logic [Pairs-1:0] broken_d, broken_q;    // broken, until the row is written
+  logic [Pairs-1:0] broken_d, broken_q;    // stopped until the row is written
   logic [PairBits-1:0] last_pair_d, last_pair_q, pick;
 
-  // The request of a ring.
-  logic ring_d, ring_q;                      // in flight
-  logic ring_valid_d, ring_valid_q;            // its answer counts
+  // The ring request.
+  logic ring_d, ring_q;                      // outstanding
+  logic ring_valid_d, ring_valid_q;          // its response is not discarded
   logic [PairBits-1:0] ring_pair_d, ring_pair_q;
-  logic [GotBits-1:0] got_d, got_q;          // buffers of its answer
-  logic walk_first_d, walk_first_q;          // the walker's request, if there is one, is answered before
+  logic [GotBits-1:0] got_d, got_q;          // buffers received
+  logic walk_first_d, walk_first_q;          // the request for a chain, if any, is answered first
   logic request_valid_d, request_valid_q, request_free;
   buffer_request_t request_d, request_q;
   logic make_request;
 
-  // Buffers that were fetched, in order.
-  logic [HeadBits:0] heads_d, heads_q;       // they, and what was asked for
-  logic [Heads-1:0] valid_d, valid_q;          // by place in the queue
+  // Fetched buffers, in order.
+  logic [HeadBits:0] heads_d, heads_q;       // number, including those requested
+  logic [Heads-1:0] valid_d, valid_q;        // by position in the FIFO: not discarded
   logic [Heads-1:0][PairBits-1:0] pair_of_d, pair_of_q;
   logic [HeadBits-1:0] head_in_d, head_in_q, head_out_d, head_out_q;
   logic head_push, head_valid, head_pop, head_ready;
@@ -173,7 +173,7 @@ module vireo_net_tx
   logic unused_head;
 
   // The current buffer.
-  logic walk_valid_d, walk_valid_q;            // its row was not written since
+  logic walk_valid_d, walk_valid_q;            // its row has not been written since
   logic [PairBits-1:0] pair_d, pair_q;
   logic [15:0] head_d, head_q, next_index_d, next_index_q, id_d, id_q;
   logic has_id_d, has_id_q, indirect_d, indirect_q;
@@ -181,13 +181,13 @@ module vireo_net_tx
   logic [15:0] table_entries_d, table_entries_q;
   logic [TotalBits-1:0] total_d, total_q;    // bytes
   logic [EntryBits:0] count_d, count_q;      // descriptors
-  logic [EntryBits:0] next_d, next_q;        // the descriptor after the one that is being cut
-  logic [63:0] address_d, address_q;         // of that one
-  logic [31:0] bytes_d, bytes_q;             // left of it
+  logic [EntryBits:0] next_d, next_q;        // index of the descriptor after the current one
+  logic [63:0] address_d, address_q;         // of the current descriptor
+  logic [31:0] bytes_d, bytes_q;             // remaining in the current descriptor
   logic entry_write;
   logic [63:0] entry_address;
   logic [31:0] entry_bytes;
-  logic kill, breaks;                        // what was fetched of its queue does not count; the queue is broken
+  logic kill, breaks;                        // discard the fetched buffers of the queue; stop the queue
 
   // Job, record, completion.
   logic job_valid_d, job_valid_q, job_second_d, job_second_q;  // complete; has its first run
@@ -200,7 +200,7 @@ module vireo_net_tx
   logic record_push, record_ready, record_valid, record_pop;
   record_t record_in, record;
   logic [FrameBits-1:0] records_d, records_q;
-  logic [FrameBits-1:0] ended_d, ended_q;    // frames whose completion has not left
+  logic [FrameBits-1:0] ended_d, ended_q;    // ended frames whose completion is pending
   logic completion_valid_d, completion_valid_q;
   record_t completion_q;
   logic failure_valid_d, failure_valid_q, failure_load;
@@ -209,7 +209,7 @@ module vireo_net_tx
 
   vireo_rr_pick #(.Inputs(Pairs)) u_pick (.requests_i(pending_q), .last_i(last_pair_q), .pick_o(pick));
 
-  // Never full (heads_not_full): a request reserves room for its buffers.
+  // Cannot overflow (heads_not_full): a request reserves space for its buffers.
   vireo_fifo #(.Width(BufferBits), .Depth(Heads)) u_heads (
     .clk_i, .rst_ni,
     .s_valid_i(head_push), .s_ready_o(head_ready), .s_data_i(buffer),
@@ -217,7 +217,7 @@ module vireo_net_tx
   );
   assign unused_head = ^{head_token.status, head_token.last, head_token.vq_index};
 
-  // Of the buffer's chain all descriptors but the first.
+  // Descriptors of the buffer's chain, except the first.
   vireo_ram_1r1w #(.Width(64 + 32), .Depth(Entries)) u_chain (
     .clk_i,
     .write_i(entry_write), .write_address_i(count_q[EntryBits-1:0]), .write_data_i({buffer.address, buffer.bytes}),
@@ -231,7 +231,7 @@ module vireo_net_tx
     .m_valid_o(record_valid), .m_ready_i(record_pop), .m_data_o(record)
   );
 
-  // --- What happens --------------------------------------------------------------------------------------------------
+  // --- State machines ------------------------------------------------------------------------------------------------
 
   always_comb begin
     state_d = state_q;
@@ -289,8 +289,9 @@ module vireo_net_tx
     record_in = '{pair: pair_q, head: head_q, has_id: has_id_q, id: has_id_q ? id_q : '0,
                   next_position: has_id_q ? next_index_q : '0, dropped: 1'b0};
 
-    // The next buffers of a ring. A walk has priority: the current buffer is older.
-    make_request = pending_q != '0 && !hold_i && !ring_q && heads_q <= (HeadBits + 1)'(Most) && request_free && state_q != StRequest;
+    // Request for the next buffers of a ring. A request for a chain has priority, because its buffer is older.
+    make_request = pending_q != '0 && !hold_i && !ring_q && heads_q <= (HeadBits + 1)'(Most) && request_free
+                   && state_q != StRequest;
     if (make_request) begin
       ring_d = 1'b1;
       ring_valid_d = 1'b1;
@@ -305,7 +306,7 @@ module vireo_net_tx
                     default: '0};
     end
 
-    // Their answer.
+    // Response to the ring request.
     if (buffer_valid && !(state_q == StWait && (!ring_q || walk_first_q))) begin
       if (ring_valid_q && buffer.status == BufferStatusOk) begin
         head_push = 1'b1;
@@ -317,7 +318,7 @@ module vireo_net_tx
       if (buffer.last) begin
         ring_d = 1'b0;
         heads_d = heads_d - ((HeadBits + 1)'(Most) - (HeadBits + 1)'(got_d));
-        // Fewer means that the ring has no more, and the driver will ring.
+        // Fewer buffers than requested: the ring is empty, and the driver will ring the doorbell.
         if (got_d == GotBits'(Most)) pending_d[ring_pair_q] = 1'b1;
       end
     end
@@ -343,7 +344,7 @@ module vireo_net_tx
         next_d = (EntryBits + 1)'(1);
         if (valid_q[head_out_q]) begin
           state_d = StDecide;
-          // The driver puts nothing device-writable into a transmit queue. [virtio 1.3, 5.1.6.2]
+          // Descriptors of a transmit queue must not be device-writable [virtio 1.3, 5.1.6.2].
           if (head_token.writable) state_d = StFail;
           else if (head_token.more) state_d = StRequest;
         end
@@ -362,7 +363,7 @@ module vireo_net_tx
         if (!walk_valid_q) begin
           state_d = StTake;
         end else if (buffer.status != BufferStatusOk) begin
-          // Descriptor fetch has reported why; the queue has no more.
+          // Descriptor fetch has reported the cause; the queue delivers no more buffers.
           kill = 1'b1;
           state_d = StTake;
         end else if (buffer.writable || (buffer.more && count_q == (EntryBits + 1)'(Entries - 1))) begin
@@ -372,7 +373,7 @@ module vireo_net_tx
           count_d = count_q + 1'b1;
           total_d = total_q + TotalBits'(buffer.bytes);
           next_index_d = buffer.next_index;
-          // A table as a whole is one descriptor of the ring.
+          // An indirect table takes one descriptor of the ring.
           has_id_d = buffer.has_id && !indirect_q;
           id_d = buffer.id;
           indirect_d = buffer.indirect;
@@ -432,7 +433,7 @@ module vireo_net_tx
 
     if (rung && !broken_q[rung_pair]) pending_d[rung_pair] = 1'b1;
 
-    // Last, so that what happens in the same cycle does not outlive it.
+    // Last, because it overrides updates of the same cycle.
     if (kill || row_written) for (int unsigned i = 0; i < Heads; i++) begin
       if ((kill && pair_of_d[i] == pair_q) || (row_written && pair_of_d[i] == row_pair)) valid_d[i] = 1'b0;
     end
@@ -535,7 +536,7 @@ module vireo_net_tx
     job_o.address1 = address1_q;
     job_o.bytes1 = bytes1_q;
     job_o.more = more_q;
-    // Nothing was written into the buffer, and there is no completion queue.
+    // Used length 0: nothing is written to a transmit buffer. There is no CQ.
     completion_o = '0;
     completion_o.vq_index = 16'({completion_q.pair, 1'b1});
     completion_o.head = completion_q.head;

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Returns buffers to the driver: the used element and used index of a work request's queue, then its CQE into a
-// buffer of the CQ, and events into buffers of the event queue. Owner of the used position of every queue, of the arm
-// state and of the failure of every CQ. One state machine does one thing after the other; the DMA port keeps the order
-// of the writes, so nothing waits for their completion but interrupts.
+// Returns buffers to the driver: writes used element and used index of a work request's queue, then the CQE into a
+// buffer of the CQ; writes events into buffers of the event queue. Owns the used position of every queue, and the arm
+// state and failed state of every CQ. A single state machine processes one completion or event at a time. The DMA write
+// port keeps writes in order, so only interrupts wait for the completion of a write.
 //
-// In a packed ring length (and buffer id) of the used descriptor are its element, its flags are its index. Every queue
-// is used in order, so it lies where the buffer's first descriptor lay, and has its buffer id already unless that was a
-// chain: only the last descriptor of a chain must have the id, which comes with the completion. [virtio 1.3, 2.8.6]
+// Packed ring: the used descriptor's length and buffer id are written as the element, its flags as the index. Every
+// queue is used in order, so the used descriptor overwrites the buffer's first descriptor, which already has the buffer
+// id unless the buffer is a chain: only the last descriptor of a chain must have the id [virtio 1.3, 2.8.6]. It then
+// comes with the completion.
 //
-// Completions with `more` and the one behind them are a batch: a driver may see none of its buffers before all of them
-// are used, because it takes all of a frame when it sees the first [virtio 1.3, 5.1.6.4]. Of a split ring the index is
-// stored once, behind the last element; of a packed one the flags of the first buffer come behind those of the last.
-// What the queue was when the batch began holds for all of it, so that no part of it can be left out, and nothing else
-// takes a slot before it ends: so an error is never reported for another queue.
+// Completions with `more` and the first one without it form a batch. The driver must not see any buffer of a batch as
+// used before all of them are, because it takes a whole frame when it sees the first [virtio 1.3, 5.1.6.4]. Split ring:
+// the index is written once, after the last element. Packed ring: the flags of the first buffer are written after those
+// of the last. The queue's state is sampled when the batch starts and holds to its end, so that no part can be omitted.
+// No other job gets a slot before the batch ends, so an error is never reported for another queue.
 //
-// Every set of writes to one queue ends with its used index, whose completion is requested. Until then a slot stores
-// what follows: nothing, a check whether the CQ is armed, or for a queue that interrupts by itself a read of
-// its driver's event suppression. [virtio 1.3, 2.7.7 and 2.8.10]
+// The writes to one queue end with its used index, whose completion is requested. Until then a slot stores the next
+// action: none, a check whether the CQ is armed, or, for a queue without a CQ, a read of the driver's event suppression
+// [virtio 1.3, 2.7.7 and 2.8.10].
 //
-// It also writes avail_event, because it writes the used rings. When that is in memory it rings the queue's doorbell:
-// the driver did not ring for what it added before it could see the new value.
+// Also writes avail_event, because it writes the used rings. When that write has completed, it raises the queue's
+// doorbell, because the driver did not ring for buffers that it added before it could see the new value.
 module vireo_cq_writer
   import vireo_spec_pkg::*;
   import vireo_common_pkg::*;
@@ -95,46 +96,46 @@ module vireo_cq_writer
   localparam int unsigned SlotBits = $clog2(Slots);
   localparam int unsigned BufferSlots = 32'(BuffersPerRequest);  // of a CQ
   localparam int unsigned BufferSlotBits = $clog2(BufferSlots);
-  localparam int unsigned Contexts = 8;  // writes of cq_context that wait
+  localparam int unsigned Contexts = 8;  // pending writes of cq_context
   localparam int unsigned ContextBits = $clog2(Contexts + 1);
-  localparam int unsigned TagSlotBits = 7;  // the tag's top bit says: used index
-  localparam int unsigned PlaceBits = 15;  // of a packed ring: the wrap counter is above [virtio 1.3, 2.8.14]
-  localparam int unsigned Questions = 32'(DmaFetchDepth);  // reads of event suppression, in flight
+  localparam int unsigned TagSlotBits = 7;  // top bit of the tag: write of a used index
+  localparam int unsigned PlaceBits = 15;  // position in a packed ring; bit 15: wrap counter [2.8.14]
+  localparam int unsigned Questions = 32'(DmaFetchDepth);  // outstanding reads of event suppression
   localparam int unsigned QuestionBits = $clog2(Questions + 1);
-  localparam int unsigned RingEntryBytes = 2;  // of an available ring [virtio 1.3, 2.7.6]
+  localparam int unsigned RingEntryBytes = 2;  // entry of an available ring [virtio 1.3, 2.7.6]
 
   // State of a queue until it is reset.
   typedef struct packed {
     logic failed;
     logic [15:0] used;                 // next_used
-    logic [3:0] cached;                // buffers of a CQ that were fetched and not used
+    logic [3:0] cached;                // CQ: prefetched buffers not yet used
     logic [BufferSlotBits-1:0] first;  // the next of them
     logic wrapped;                     // packed ring: complement of the wrap counter at `place`
-    logic [PlaceBits-1:0] place;       // behind the last used descriptor of a CQ
+    logic [PlaceBits-1:0] place;       // CQ: position after the last used descriptor
   } position_t;
 
-  // Of the batch that is open: its queue as it was when the batch began, and how far it is.
+  // The open batch: state of its queue when the batch started, and progress.
   typedef struct packed {
     logic usable;
     logic notifies;
     logic [15:0] size;
     logic [15:0] msix;
     logic [63:0] area;
-    logic [15:0] first;  // entry of its first buffer; packed ring: where that lies
-    logic written;       // something, to that
+    logic [15:0] first;  // ring entry, or packed position, of its first buffer
+    logic written;       // something was written to the first buffer
     logic [15:0] used;   // next_used
   } batch_t;
 
-  // What a CQ has until its context is cleared.
+  // State of a CQ until its context is cleared.
   typedef struct packed {
     logic failed;
     logic armed_solicited;
     logic armed_next;
-    logic passed;            // a CQE after arm_position is complete
+    logic passed;            // a CQE after arm_position has been written
     logic [15:0] arm_position;   // the driver's position when it armed
-    logic [15:0] written;    // position behind the last CQE whose used index is in memory
-    logic has_solicited;     // there may be such a one
-    logic [15:0] solicited;  // position behind the last solicited of these
+    logic [15:0] written;    // position after the last CQE whose used index is in memory
+    logic has_solicited;     // `solicited` is valid
+    logic [15:0] solicited;  // position after the last solicited one of these CQEs
   } cq_state_t;
 
   typedef struct packed {
@@ -145,7 +146,7 @@ module vireo_cq_writer
     logic set_failed;
   } context_t;
 
-  // From where to where the used position has gone: entries of a split ring, places of a packed one.
+  // Start and end of an update of the used position: ring entries, or packed positions.
   typedef struct packed {
     logic [15:0] first;
     logic [15:0] next_position;
@@ -169,13 +170,13 @@ module vireo_cq_writer
   } cached_t;
 
   typedef struct packed {
-    logic is_avail;         // no used index but avail_event
+    logic is_avail;         // avail_event instead of a used index
     logic is_cq;
-    span_t span;            // of a queue that interrupts by itself
+    span_t span;            // queue without a CQ
     logic [15:0] vq_index;
     logic [CqBits-1:0] cqn;
     logic solicited;
-    logic [15:0] position;  // behind the CQE
+    logic [15:0] position;  // after the CQE
     logic [15:0] msix;
   } slot_t;
 
@@ -197,7 +198,7 @@ module vireo_cq_writer
     StArm,
     StDoneRead,
     StDone,
-    StSuppression,           // of a driver: an interrupt or none
+    StSuppression,           // checks the driver's event suppression
     StAvail           // avail_event
   } state_e;
 
@@ -209,7 +210,7 @@ module vireo_cq_writer
   logic virtqueue_write, context_write, table_clear;
   logic [QueueBits-1:0] table_index, row_index;
 
-  // What is written is zero meanwhile, so that simulation passes it by.
+  // Zero without a write, which speeds up simulation.
   always_comb begin
     pulse_virtqueue = '0;
     pulse_context = '0;
@@ -221,13 +222,13 @@ module vireo_cq_writer
 
   assign virtqueue_write = table_write_valid_i && table_write_i.table_id == MgmtTableVirtqueue;
   assign context_write = table_write_valid_i && table_write_i.table_id == MgmtTableCqContext;
-  // A clear of the entry has kind none and clears the positions, too.
+  // An entry that is cleared has kind none; this clears the positions as well.
   assign table_clear = virtqueue_write
                     && (pulse_virtqueue.reset_positions || pulse_virtqueue.kind == TableQueueKindNone);
   assign table_index = table_write_i.index[QueueBits-1:0];
   assign row_index = queue_row_write_i.vq_index[QueueBits-1:0];
 
-  // The event queue is where firmware says it is: its index depends on the features that the driver accepted.
+  // Index of the event queue: set by firmware, because it depends on the features that the driver accepted.
   logic event_known_d, event_known_q;
   logic [15:0] event_vq_d, event_vq_q;
   logic lost_clear;
@@ -342,7 +343,7 @@ module vireo_cq_writer
   );
   assign contexts_d = contexts_q + ContextBits'(context_write) - ContextBits'(context_pop);
 
-  // Event suppression of the drivers, as it is read. There is room for every response.
+  // Outstanding reads of event suppression. The FIFO has space for every response.
   logic question_push, question_ready, question_valid, suppression_valid, suppression_pop;
   suppression_read_t question_in, question;
   suppression_t suppression;
@@ -378,9 +379,9 @@ module vireo_cq_writer
   );
   assign questions_d = questions_q + QuestionBits'(question_push) - QuestionBits'(suppression_pop);
 
-  // Whose avail_event is to be written: each queue once, with what came last. Descriptor fetch is never held up, or its
-  // answer could wait for one who waits for its answer. The value is written one cycle before its push, so that a load
-  // that the push comes too late for has read it.
+  // Queues with a pending avail_event, each once, with its latest value. Descriptor fetch is never stalled: this block
+  // waits for its responses, so a stall could deadlock. The value is written one cycle before the push, so that a load
+  // with which the push is merged reads the new value.
   logic avail_in_valid_q, avail_push_q;
   avail_event_t avail_in_q;
   logic [QueueBits-1:0] avail_push_vq_q;
@@ -449,12 +450,12 @@ module vireo_cq_writer
     .m_data_o(avail)
   );
 
-  // --- Tables. The words that were read last stay until the next read.
+  // --- Tables. Read data is held until the next read.
   logic queue_read;
   logic [QueueBits-1:0] queue_read_index;
   logic enabled, served, notifies;
   logic [15:0] size, msix;
-  logic [63:0] area;         // used ring, or packed ring
+  logic [63:0] area;         // address of the used ring, or of the packed ring
   logic [63:0] driver_area;
   position_t position, position_in;
   logic position_write, position_write_ready;
@@ -551,8 +552,8 @@ module vireo_cq_writer
   logic [BufferSlotBits-1:0] cached_read_slot;
   cached_t cached;
   logic [CqBits-1:0] cqn;
-  logic bad;                                       // the buffer that came
-  logic [3:0] fill_d, fill_q;                      // buffers that came for this request
+  logic bad;                                       // the buffer received cannot hold a CQE
+  logic [3:0] fill_d, fill_q;                      // buffers received for this request
   logic [3:0] cached_count_d, cached_count_q;
   logic [BufferSlotBits-1:0] cached_first_d, cached_first_q;
   logic [15:0] event_head_d, event_head_q;
@@ -579,7 +580,7 @@ module vireo_cq_writer
   logic slot_read;
   logic [SlotBits-1:0] slot_tail_q, slot_head_q;
   logic [SlotBits:0] slots_d, slots_q;
-  logic [Slots-1:0] slot_no_interrupt_d, slot_no_interrupt_q;  // nothing is to be done
+  logic [Slots-1:0] slot_no_interrupt_d, slot_no_interrupt_q;  // no action after the write
   logic [Slots-1:0] slot_done_d, slot_done_q;      // its used index is written
   logic [Slots-1:0] slot_error_d, slot_error_q;    // one of its writes has failed
 
@@ -617,9 +618,9 @@ module vireo_cq_writer
     end
   end
 
-  // --- The state machine
+  // --- State machine
   state_e state_d, state_q;
-  logic is_event_d, is_event_q;    // the job is an event; also: the last one was
+  logic is_event_d, is_event_q;    // the current, or the previous, job is an event
   logic from_context_d, from_context_q;
   logic report_d, report_q;        // StFail: report it
   logic [7:0] code_d, code_q;
@@ -627,12 +628,12 @@ module vireo_cq_writer
   logic [31:0] lost_d, lost_q;
   logic pick_event;
   logic usable;
-  logic batch_open_d, batch_open_q;  // the completion before had `more`
+  logic batch_open_d, batch_open_q;  // the previous completion had `more`
   batch_t batch_d, batch_q;
-  logic in_batch;                    // the completion is the next one of it
+  logic in_batch;                    // the completion belongs to the open batch
   logic in_ring;                     // StElement, StIndex, StFirst
   logic ring_done;                   // continues with the CQE
-  logic publish;                     // the driver sees it now
+  logic publish;                     // this write makes buffers visible to the driver
   logic [15:0] ring_size, ring_msix, ring_used;  // of the queue, or of the batch
   logic [63:0] ring_area;
   logic ring_notifies;
@@ -663,14 +664,14 @@ module vireo_cq_writer
   assign interrupt_free = !interrupt_valid_q || queue_interrupt_ready_i;
   assign queue_failure_free = !queue_failure_valid_q || queue_failure_ready_i;
 
-  // Positions count modulo 2^16, so they are compared by their distance to the device's.
+  // Positions are modulo 2^16, so they are compared by their distance to the device's position.
   logic [15:0] arm_unconsumed, arm_in_flight, arm_solicited;
   logic arm_set_solicited, arm_set_next, arm_after, arm_after_solicited, arm_fire;
   logic done_unconsumed, done_fire;
   // verilator lint_off UNUSEDSIGNAL
   pvirtq_event_suppress_t suppress;   // reserved bits
   // verilator lint_on UNUSEDSIGNAL
-  logic [16:0] event_distance, span_length;  // in places of a packed ring, signed
+  logic [16:0] event_distance, span_length;  // in positions of a packed ring, signed
   logic interrupt_due;
   logic [SlotBits-1:0] tag_slot;
   logic [63:0] element_address, index_address;
@@ -678,7 +679,7 @@ module vireo_cq_writer
   logic [15:0] head;                  // of the buffer that is returned
   logic [31:0] head_bytes;            // that were written to it
   logic has_id;
-  logic [15:0] flags_head;            // of the used descriptor: where it lies, whether something was written
+  logic [15:0] flags_head;            // of the used descriptor: wrap counter of its position, flag write
   logic flags_written;
   logic [15:0] flags;
   logic [PlaceBits-1:0] place_next;
@@ -773,13 +774,13 @@ module vireo_cq_writer
       index_address = ring_area + 64'(VirtqUsedIdxOffset);
       element_address = ring_area + 64'(VirtqUsedBytes) + 64'(VirtqUsedElemBytes) * 64'(at);
     end
-    // Both bits are the wrap counter; the length counts if something was written. [virtio 1.3, 2.8.1, 2.8.2 and 2.8.4]
+    // Avail and used bit equal the wrap counter; flag write: the length is valid [virtio 1.3, 2.8.1, 2.8.2 and 2.8.4].
     flags = flags_head[PlaceBits] ? VirtqDescFlagsAvail | VirtqDescFlagsUsed : '0;
     if (flags_written) flags |= VirtqDescFlagsWrite;
     place_last = 16'(head[PlaceBits-1:0]) == ring_size - 16'd1;
     place_next = place_last ? '0 : head[PlaceBits-1:0] + 1'b1;
 
-    // Which store, by state.
+    // Address and data of the write, by state.
     store_in = '{address: element_address, bytes: 7'(VirtqUsedElemBytes), notify: 1'b0,
                  tag: 8'(tag_slot), data: '0};
     unique case (state_q)
@@ -827,7 +828,8 @@ module vireo_cq_writer
                 || completion.cqe[8*RdmaCqReqStatusOffset +: 8] != IbWcStatusSuccess,
                 position: used_next, msix: ring_msix};
     if (ring_packed_i) begin
-      slot_in.span = '{first: head, next_position: has_id ? completion.next_position : {head[PlaceBits] ^ place_last, place_next}};
+      slot_in.span = '{first: head,
+                       next_position: has_id ? completion.next_position : {head[PlaceBits] ^ place_last, place_next}};
     end
     if (in_batch) slot_in.span.first = batch_q.first;
 
@@ -836,7 +838,7 @@ module vireo_cq_writer
     interrupt_in = '{vq_index: cq_vq, msix_vector: msix};
     queue_failure_in = '{vq_index: vq_q, code: code_q};
 
-    // Arming: notify at once if a CQE that is asked for lies between what was seen and what is in memory.
+    // Arming: notify at once if a matching CQE lies between the driver's position and the last CQE in memory.
     arm_set_solicited = from_context_q ? context_job.set_solicited : arm_value.solicited;
     arm_set_next = from_context_q ? context_job.set_next : arm_value.next_completion;
     arm_unconsumed = position.used - arm_value.seen_used_idx;
@@ -851,11 +853,11 @@ module vireo_cq_writer
     arm_after_solicited = cq_state.has_solicited && arm_solicited < arm_unconsumed;
     arm_fire = (arm_set_next && arm_after) || (arm_set_solicited && arm_after_solicited);
 
-    // A CQE that the driver had seen when it armed, before its write was answered, is none to notify of.
+    // No notification for a CQE that the driver had already seen when it armed the CQ, before its write completed.
     done_unconsumed = cq_state.passed || position.used - slot.position < position.used - cq_state.arm_position;
     done_fire = done_unconsumed && (cq_state.armed_next || (cq_state.armed_solicited && slot.solicited));
 
-    // Event suppression of a queue that interrupts by itself.
+    // Event suppression of a queue without a CQ.
     question_in = '{span: slot.span, vq_index: slot.vq_index, msix: slot.msix};
     fetch_request_in = '{address: driver_area, bytes: 13'(PvirtqEventSuppressBytes), tag: '0};
     if (!ring_packed_i) begin
@@ -865,7 +867,7 @@ module vireo_cq_writer
         fetch_request_in.address = driver_area + 64'(VirtqAvailBytes) + 64'(RingEntryBytes) * 64'(size);
       end
     end
-    // Is the event in [first, behind)? Of two laps the one that the wrap counter says: places behind `first` come first.
+    // Is the event position in [first, next_position)? Its wrap counter selects the lap.
     suppress = unpack_pvirtq_event_suppress(suppression.data);
     event_distance = 17'(suppress.desc_event_off) - 17'(question.span.first[PlaceBits-1:0]);
     if (suppress.desc_event_wrap != question.span.first[PlaceBits]) event_distance += 17'(size);
@@ -873,7 +875,7 @@ module vireo_cq_writer
     if (question.span.next_position[PlaceBits] != question.span.first[PlaceBits]) span_length += 17'(size);
     interrupt_due = 1'b1;
     if (ring_packed_i) begin
-      // [virtio 1.3, 2.8.10]; the reserved value, and one for which there is no feature, ask for no less.
+      // The reserved value, and `desc` without ring_event_idx, are treated as `enable` [virtio 1.3, 2.8.10].
       if (suppress.desc_event_flags == RingEventFlagsDisable) begin
         interrupt_due = 1'b0;
       end else if (suppress.desc_event_flags == RingEventFlagsDesc && event_idx_i) begin
@@ -881,7 +883,8 @@ module vireo_cq_writer
       end
     end else if (event_idx_i) begin
       // [virtio 1.3, 2.7.7.2]
-      interrupt_due = 16'(suppression.data[15:0] - question.span.first) < 16'(question.span.next_position - question.span.first);
+      interrupt_due = 16'(suppression.data[15:0] - question.span.first)
+                    < 16'(question.span.next_position - question.span.first);
     end else begin
       interrupt_due = (suppression.data[15:0] & VirtqAvailFlagsNoInterrupt) == '0;
     end
@@ -929,7 +932,7 @@ module vireo_cq_writer
           if (store_free) begin
             store_load = 1'b1;
             state_d = StIndex;
-            // Its flags, or an index, the driver may not see yet.
+            // The driver must not see its flags, or the index, yet.
             ring_done = completion.more && !(in_batch && ring_packed_i);
           end
         end else begin
@@ -1015,7 +1018,7 @@ module vireo_cq_writer
               if (fill_d != '0) begin
                 state_d = StRead;
               end else begin
-                // The look at the ring that this answers was the last chance. Who answered `failed` has said why.
+                // No buffer: the CQ fails. If the status is `failed`, descriptor fetch has reported the cause.
                 report_d = buffer.status == BufferStatusEmpty;
                 code_d = RdmaErrorCqOverrun;
                 state_d = StFail;
@@ -1109,7 +1112,7 @@ module vireo_cq_writer
             cq_state_write = 1'b1;
             if (!context_job.valid) cq_state_in = '0;
           end else begin
-            cq_state_write = cq_known;  // a failed CQ reports what was written before
+            cq_state_write = cq_known;  // a failed CQ still reports CQEs written earlier
             interrupt_load = cq_state_write && arm_fire && msix != VirtioMsiNoVector;
           end
         end
@@ -1145,7 +1148,7 @@ module vireo_cq_writer
             state_d = StIdle;
           end
         end else if (!slot.is_cq) begin
-          if (!enabled) begin  // reset since: there is no event suppression to read
+          if (!enabled) begin  // reset since: no event suppression to read
             slot_pop = 1'b1;
             state_d = StIdle;
           end else if (fetch_request_free) begin
@@ -1163,7 +1166,7 @@ module vireo_cq_writer
             cq_state_in.has_solicited = 1'b1;
             cq_state_in.solicited = slot.position;
           end else if (16'(slot.position - cq_state.solicited) >= VirtqSizeMax) begin
-            cq_state_in.has_solicited = 1'b0;  // seen long ago: before the distance begins anew
+            cq_state_in.has_solicited = 1'b0;  // seen long ago; cleared before the distance wraps
           end
           if (done_fire) begin
             cq_state_in.armed_solicited = 1'b0;
