@@ -54,7 +54,7 @@ function(vireo_verilated_class target)
   target_include_directories(${target} SYSTEM PUBLIC ${dir})
   target_link_libraries(${target} PUBLIC vireo_verilated)
   target_compile_definitions(${target} PRIVATE ${VIREO_VM_DEFINITIONS})
-  # Generated code is held to its generator's warnings, not to ours, and nobody debugs it by line.
+  # Generated code: no warnings of ours, and no line information, which is not needed for debugging.
   target_compile_options(${target} PRIVATE -w -g0)
   if(VIREO_FUZZ)
     target_compile_options(${target} PRIVATE -fno-sanitize=fuzzer-no-link,address,undefined)

@@ -269,7 +269,7 @@ def synthesize_module(sources, name, config_name):
 
 def write_netlist(sources, name, values, output):
     """The netlist of a module with these parameters as Verilog that needs no library, for simulation: mapped to ECP5, and
-    every cell replaced by what Yosys' own model of it says. Memories are in LUTRAM: of the block RAM there is no model."""
+    every cell replaced by Yosys' simulation model of it. Memories are in LUTRAM, because there is no model of the block RAM."""
     design, _, error = elaborate(sources, name, values, False)
     if error:
         return error

@@ -28,7 +28,7 @@ constexpr unsigned kBars = sizeof(PciHeader{}.base_address) / sizeof(uint32_t);
 constexpr uint64_t kBarAttributeBits = 0xf;  // of a memory BAR's low register (PCIe 5.0, 7.5.1.2.1)
 constexpr size_t kMessageBytes = 4;          // PCIe 5.0, 6.1.4: what MSI-X writes
 
-// Temporally decoupled initiators are brought to their own time first.
+// Synchronizes a temporally decoupled initiator: waits for its local time offset.
 void Synchronize(sc_time& delay) {
   if (delay == sc_core::SC_ZERO_TIME) return;
   sc_core::wait(delay);

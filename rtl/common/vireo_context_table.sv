@@ -5,9 +5,9 @@
 // leave the table. One bit per entry detects every odd number of flipped bits.
 //
 // Error injection: a requested flip is held in a register at the read port and inverts the bit that is read until the
-// entry is written, because a block RAM has no port that could invert a bit in place. If a flip and a write of the entry
-// are in the same cycle, the write has priority. One flip at a time; a new one replaces the previous one, even if its
-// entry does not exist.
+// entry is written, because a block RAM has no port that could invert a bit in place. If a flip and a write of the
+// entry are in the same cycle, the write has priority. One flip at a time; a new one replaces the previous one, even if
+// its entry does not exist.
 module vireo_context_table
   import vireo_spec_pkg::*;
 #(

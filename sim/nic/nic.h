@@ -138,7 +138,7 @@ class Nic {
   virtual ~Nic() = default;
 
   // Like power-on (PERST#), for kResetCycles cycles from `cycle` on. Everything in flight is discarded: the device
-  // emits none of it, and the environment sends no completion, credit or answer of before the reset. Called once before
+  // emits none of it, and the environment sends no earlier completion, credit or answer. Called once before
   // anything else, also before the start of a SystemC simulation.
   virtual void Reset(Cycle cycle) = 0;
 

@@ -59,7 +59,7 @@ PcieLink::PcieLink(Scheduler& scheduler, const CoreClock& clock, const PcieParam
       random_(random),
       client_(scheduler.AddClient(*this)) {}
 
-// --- Callbacks. The epoch excludes those of before a restart.
+// --- Callbacks. The epoch excludes those from before a restart.
 
 uint64_t PcieLink::Cookie(Event event, uint64_t value) const {
   return epoch_ << 40 | uint64_t{static_cast<uint8_t>(event)} << 32 | (value & 0xffff'ffff);

@@ -15,7 +15,7 @@ namespace vireo::sim {
 //
 // The time resolution must be SystemC's default of 1 ps. RunUntil() calls sc_start(), so do not call it from within the
 // simulation. Other modules of the simulation may keep running when this scheduler has no callback left: done() is
-// then called once more when nothing at all is pending.
+// then called once more when no event is pending.
 class SystemcScheduler final : public ModuleScheduler {
  public:
   explicit SystemcScheduler(sc_core::sc_module_name name = "scheduler");

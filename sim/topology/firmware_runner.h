@@ -48,8 +48,8 @@ class FirmwareRunner final : public ManagementEnvironment, public EventSink, pri
   // Forgets everything and starts, `first_input` being the first cycle in which the device takes inputs.
   void Restart(Cycle first_input);
 
-  // A write by somebody else on the management port, as of a debugger: in one of the next cycles, one in which the
-  // firmware makes no access. Several come in their order, in a cycle each. A restart forgets them.
+  // A write by another master of the management port, such as a debugger: in one of the next cycles, one in which the
+  // firmware makes no access. Several are made in order, one per cycle. A restart discards them.
   void WriteBeside(uint32_t offset, uint32_t value);
 
   // The device is this firmware's kind, and commands are served.

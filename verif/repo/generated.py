@@ -3,7 +3,7 @@
 """Generated blocks of Markdown pages: a figure stands in one place, and the command that measures it writes it there.
 
   <!-- BEGIN GENERATED: ./vireo synth -->
-  ... what the command wrote; nobody edits it
+  ... what the command wrote; not to be edited
   <!-- END GENERATED -->
 
 A generator in Python calls `replace(page, key, text)`; others write between the same marks, or print the text:
@@ -18,7 +18,7 @@ A generator in Python calls `replace(page, key, text)`; others write between the
 
 A table counts as one of figures if at least a third of its cells, without the first column, are numbers with a decimal point, a
 thousands separator or a unit of measurement. Pages of blocks, decisions and spec/ state cycles and sizes of the design, which
-tests check, and are not looked at.
+tests check; they are not checked here.
 
 Every finding is one line, file:line: what is wrong; what to do. Ends with 1 if there are findings."""
 

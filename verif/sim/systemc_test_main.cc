@@ -3,8 +3,8 @@
 // libraries wins depends on their order at link time; an object file always wins.
 #include <gtest/gtest.h>
 
-// What the library's main() would call: nobody does, but with sanitizers the linker wants all of its references, also
-// in programs without the scheduler that defines it.
+// The library's main() calls it. It is never called here, but with sanitizers the linker needs a definition, also in
+// programs without the scheduler, which defines it.
 extern "C" [[gnu::weak]] int sc_main(int /*argc*/, char* /*argv*/[]);
 extern "C" [[gnu::weak]] int sc_main(int /*argc*/, char* /*argv*/[]) { return 0; }
 

@@ -304,7 +304,7 @@ TEST_P(CqWriterRings, NotifiesOnlyAfterTheWriteIsAnswered) {
 TEST(CqWriter, ArmsAndSolicitedCqesStayValidAcrossIndexWrap) {
   Bench b;
   b.EnableAll();
-  // Both start with a solicited CQE; then the first is armed for the next of those, the other not at all.
+  // Both start with a solicited CQE; then the first is armed for the next solicited one, the other is not armed.
   constexpr size_t kOther = 2;
   Queue& cq = b.queues[kFirstCq];
   Queue& other = b.queues[kFirstCq + kOther];

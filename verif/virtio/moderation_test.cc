@@ -269,7 +269,7 @@ TEST(Moderation, NotificationAfterTheDeadlineJoinsTheInterrupt) {
     bench.Notify(2);
     ASSERT_EQ(bench.Run(30), "");
     EXPECT_EQ(bench.interrupts.count, 1u);
-    // It came before the interrupt, or started anew.
+    // It was counted before the interrupt, or started a new count.
     ASSERT_EQ(bench.SleepToTheEnd(), "");
     EXPECT_LE(bench.interrupts.count, 2u);
     EXPECT_GE(bench.interrupted[2].back(), bench.notified[2].back());
@@ -341,7 +341,7 @@ TEST(Moderation, RowWritesDiscardPendingNotifications) {
       bench.rows.tokens.push_back({.vq_index = 3, .enabled = enabled});
       ASSERT_EQ(bench.Settle(), "");
       ASSERT_EQ(bench.SleepToTheEnd(), "");
-      // One that comes behind it starts anew, or is an interrupt: a queue that is not enabled is not moderated.
+      // A later one starts a new count, or is an interrupt, because a disabled queue is not moderated.
       const bool behind = delay < Moderation::kLatency - 1;
       EXPECT_EQ(bench.interrupts.count, behind ? 1u : 0u) << delay;
       bench.rows.tokens.push_back({.vq_index = 3, .enabled = true});
