@@ -219,7 +219,7 @@ module vireo_dma_read_port
   localparam int unsigned PartIndexBits = FetchBeats > 1 ? $clog2(FetchBeats) : 1;
 
   logic first_d, first_q;                         // the next beat is the first of a train
-  logic [PartIndexBits-1:0] part_d, part_q;       // its number; means nothing in train clients' trains
+  logic [PartIndexBits-1:0] part_d, part_q;       // its number; not used for train clients
   logic [FetchBeats-1:0][PartBits-1:0] collected_d, collected_q;
   dma_fetched_t answer;
 
