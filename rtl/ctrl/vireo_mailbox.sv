@@ -80,49 +80,49 @@ module vireo_mailbox
 
   typedef enum logic [3:0] {
     StIdle,     // waits for a doorbell
-    StRequest,      // requests a descriptor
-    StBuffer,   // waits for it
+    StRequest,  // requests a descriptor
+    StBuffer,   // waits for the descriptor
     StWait,     // a command waits for firmware
-    StWalk,     // looks up the next descriptor to copy from or to
-    StPiece,    // finds what of it is next
-    StFetch,    // requests it
-    StFetched,  // waits for it
-    StRow,      // puts a row into the window
-    StStore,    // writes it
+    StWalk,     // reads the next descriptor to copy from or to
+    StPiece,    // determines its next part to copy
+    StFetch,    // requests a read of that part
+    StFetched,  // waits for the data
+    StRow,      // writes a row of the window
+    StStore,    // writes that part to host memory
     StDrain,    // waits for writes
     StUsed,     // returns the chain
     StBroken
   } state_e;
   state_e state_d, state_q;
 
-  logic abort_d, abort_q;  // the device was reset while something was in flight
+  logic abort_d, abort_q;  // the device was reset while an access was in flight
   logic fatal_d, fatal_q;
   logic dma_error_d, dma_error_q;
 
-  // The chain.
+  // Chain.
   logic [15:0] vq_index_d, vq_index_q;
   logic by_index_d, by_index_q;
   logic [15:0] next_index_d, next_index_q;
-  logic indirect_d, indirect_q;  // in the table
+  logic indirect_d, indirect_q;  // in an indirect table
   logic [63:0] table_address_d, table_address_q;
   logic [15:0] table_entries_d, table_entries_q;
   logic [15:0] head_d, head_q;
-  logic has_id_d, has_id_q;      // of the last descriptor; the place behind it is next_index_q
+  logic has_id_d, has_id_q;      // of the last descriptor; next_index_q is the position after it
   logic [15:0] id_d, id_q;
   logic [EntryBits:0] entries_d, entries_q;    // descriptors
-  logic [EntryBits:0] readable_d, readable_q;  // of them, readable: they come first
+  logic [EntryBits:0] readable_d, readable_q;  // readable ones, which precede the writable ones
   logic [31:0] request_bytes_d, request_bytes_q, response_bytes_d, response_bytes_q;
 
-  // The copy.
+  // Copy.
   logic completing_d, completing_q;
   logic [EntryBits:0] entry_d, entry_q;
-  logic [31:0] skip_d, skip_q;        // bytes of the entry, and at first of those after it, that are not copied
+  logic [31:0] skip_d, skip_q;        // bytes to skip, from the start of the entry; may exceed it
   logic [PosBits-1:0] pos_d, pos_q;   // next byte of the window
-  logic [PosBits-1:0] end_d, end_q;   // the copy ends there
+  logic [PosBits-1:0] end_d, end_q;   // end of the copy in the window
   logic [63:0] address_d, address_q;
   logic [PieceBits-1:0] piece_d, piece_q;
   logic [8*RowBytes-1:0] row_q;
-  logic dirty_d, dirty_q;             // row_q has bytes that are not in the window
+  logic dirty_d, dirty_q;             // row_q has bytes not yet written to the window
   logic [OutstandingBits-1:0] outstanding_d, outstanding_q;
   logic store_failed_d, store_failed_q;
 
@@ -151,7 +151,7 @@ module vireo_mailbox
     .s_valid_i(fetched_valid_i), .s_ready_o(fetched_ready_o), .s_data_i(fetched_i),
     .m_valid_o(fetched_valid), .m_ready_i(fetched_ready), .m_data_o(fetched)
   );
-  // One request of a kind is in flight, so answers need no names.
+  // One request of each kind is outstanding, so responses need no identification.
   assign unused_bits = ^{buffer, fetched, store_done_i};
 
   // --- Chain and window ----------------------------------------------------------------------------------------------
@@ -203,16 +203,16 @@ module vireo_mailbox
   end
   assign window_read_data_o = read_valid_q ? row_read[read_lane_q] : '0;
 
-  // --- What happens --------------------------------------------------------------------------------------------------
+  // --- State machine -------------------------------------------------------------------------------------------------
 
   logic [32:0] sum;
-  logic [31:0] in_entry;         // bytes of the entry behind skip_q
+  logic [31:0] in_entry;         // bytes of the entry after skip_q
   logic [PieceBits-1:0] in_row;  // bytes up to the end of the row
   logic [PosBits-1:0] in_copy;   // bytes up to the end of the copy
   logic is_copied;
   logic store_taken, store_done;
   logic chain_is_bad;
-  logic begins;                  // the next command
+  logic begins;                  // the next command starts
 
   assign sum = {1'b0, buffer.writable ? response_bytes_q : request_bytes_q} + {1'b0, buffer.bytes};
   // A chain has at most 2^32 bytes and its writable descriptors come last (virtio 1.3, 2.7.4.1 and 2.7.4.2); its length
@@ -318,7 +318,7 @@ module vireo_mailbox
           completing_d = 1'b1;
           entry_d = readable_q;
           skip_d = '0;
-          // Firmware writes what there is room for; more than that does not leave the window.
+          // The copy is limited to the writable descriptors; excess bytes of the window are ignored.
           end_d = PosBits'(WindowBytes);
           if (response_bytes_q < 32'(end_d)) end_d = response_bytes_q[PosBits-1:0];
           if (complete_i < 32'(end_d)) end_d = complete_i[PosBits-1:0];
@@ -380,7 +380,7 @@ module vireo_mailbox
         state_d = StWalk;
       end
 
-      // The used element may be written only behind the data, and by another client of the write port.
+      // The used element, written by another client of the write port, must not precede the data.
       StDrain: if (outstanding_q == '0) begin
         if (abort_q) begin
           state_d = StIdle;

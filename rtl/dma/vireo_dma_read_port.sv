@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Connects vireo_dma_reader to readers of host memory. A fetch client (up to DmaFetchBytes) has a request stream and
-// gets its answers as tokens, in order. A train client (up to BurstBytesMax) receives the beats unbuffered and takes
-// every beat. Requests are served round robin; it checks no address, no right and no length.
+// Connects vireo_dma_reader to its clients. A fetch client reads up to DmaFetchBytes per request and receives responses
+// as tokens, in order. A train client reads up to BurstBytesMax and receives the beats unbuffered, without
+// backpressure. Requests are served round-robin. Checks no addresses, rights or lengths.
 //
 // A fetch client's request is issued only when a place in its response queue is reserved, and a train client
 // requests only what it has room for. So trains never wait, and no client stalls because another one is slow.
@@ -21,7 +21,7 @@ module vireo_dma_read_port
 ) (
   input  logic                                  clk_i,
   input  logic                                  rst_ni,
-  // Counts when a request leaves the arbiter.
+  // Sampled when a request leaves the arbiter.
   input  pcie_size_e                            max_read_request_size_i,
 
   input  logic [FetchClients-1:0]               fetch_request_valid_i,
@@ -36,11 +36,11 @@ module vireo_dma_read_port
   output logic [ReadClients-1:0]                read_request_ready_o,
   input  dma_read_request_t [ReadClients-1:0]   read_request_i,         // of 1 ... BurstBytesMax bytes
 
-  output logic [ReadClients-1:0]                train_valid_o,          // whose it is; there is no ready; trains are
-                                                                        // unbroken. All clients share what follows
-  output logic [DataBits-1:0]                   train_data_o,           // zero behind the last byte
+  output logic [ReadClients-1:0]                train_valid_o,          // per client; no ready; trains are unbroken.
+                                                                        // The following outputs are shared
+  output logic [DataBits-1:0]                   train_data_o,           // zero after the last byte
   output logic                                  train_last_o,
-  output logic [7:0]                            train_tag_o,            // these three stay for the whole train
+  output logic [7:0]                            train_tag_o,            // these three are constant for the whole train
   output logic [12:0]                           train_bytes_o,
   output axi_resp_e                             train_resp_o,           // not okay: the data is undefined
 
@@ -61,12 +61,12 @@ module vireo_dma_read_port
   input  logic                                  m_axi_rlast_i,
 
   output logic                                  idle_o,
-  output logic [15:0]                           outstanding_o,          // bursts on the bus: address taken, last beat
-                                                                        // not come
+  output logic [15:0]                           outstanding_o,          // bursts on the bus: address accepted, last
+                                                                        // beat not yet received
   output logic                                  dma_error_o             // with the first beat of a train that failed
 );
 
-  localparam int unsigned Clients = FetchClients + ReadClients;  // the whole ones are the last
+  localparam int unsigned Clients = FetchClients + ReadClients;  // train clients have the highest indices
   localparam int unsigned IndexBits = $clog2(Clients);
   localparam int unsigned BytesBits = $clog2(BufferBytes);
   localparam int unsigned RoomBits = $clog2(FetchDepth + 1);
@@ -96,9 +96,9 @@ module vireo_dma_read_port
     );
   end
 
-  // Places in the queues of answers, from the request's way to the arbiter until the answer was taken.
+  // Reserved entries of the response FIFOs: from the request's entry into the arbiter until the response is accepted.
   logic [FetchClients-1:0][RoomBits-1:0] reserved_d, reserved_q;
-  logic [15:0] reads_d, reads_q;  // train clients' requests in flight: the buffer's beats bound their number
+  logic [15:0] reads_d, reads_q;  // outstanding requests of train clients; bounded by the buffer's beats
   logic [Clients-1:0] room, arb_ready, taken;
   logic whole_done;
 
@@ -208,11 +208,11 @@ module vireo_dma_read_port
   assign train_bytes_o = 13'(train_bytes);
   assign train_resp_o = train_resp;
 
-  // Its range is that of the buffer; no request is as long.
+  // Its range is that of the buffer; requests are shorter.
   logic unused;
   assign unused = ^train_bytes;
 
-  // Answers to fetch clients: the beats of a train side by side. Trains are not mixed, so one collector is enough.
+  // Responses to fetch clients: collects the beats of a train. Trains are not interleaved, so one collector suffices.
   localparam int unsigned FetchBits = 8 * 32'(DmaFetchBytes);
   localparam int unsigned FetchBeats = FetchBits > DataBits ? FetchBits / DataBits : 1;
   localparam int unsigned PartBits = FetchBits / FetchBeats;
@@ -251,7 +251,7 @@ module vireo_dma_read_port
     if (train_valid) collected_q <= collected_d;
   end
 
-  // Never full (not_full): reserved_q counts their room.
+  // Cannot overflow (not_full), because reserved_q counts their entries.
   logic [FetchClients-1:0] answer_push, answer_space;
 
   for (genvar i = 0; i < FetchClients; i++) begin : gen_answer

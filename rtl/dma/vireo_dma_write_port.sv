@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Connects vireo_dma_writer to writers of host memory. A store client (up to DmaFetchBytes) sends a write as one
-// token, a train client (up to BurstBytesMax) as a request with a train of beats. One transaction at a time, round
-// robin. It checks no address, no right and no length.
+// Connects vireo_dma_writer to its clients. A store client sends a write of up to DmaFetchBytes as one token, a train
+// client one of up to BurstBytesMax as a request with a train of beats. One transaction at a time, round-robin. Checks
+// no addresses, rights or lengths.
 //
 // Writes take effect in the order in which they leave the arbiter. A client gets a completion if it requested
 // one or if the write failed.
@@ -18,7 +18,7 @@ module vireo_dma_write_port
 ) (
   input  logic                                    clk_i,
   input  logic                                    rst_ni,
-  // Counts when a request enters the writer.
+  // Sampled when a request enters the writer.
   input  pcie_size_e                              max_payload_size_i,
 
   input  logic [StoreClients-1:0]                 store_valid_i,
@@ -30,12 +30,12 @@ module vireo_dma_write_port
 
   input  logic [WriteClients-1:0]                 write_valid_i,       // of 1 ... BurstBytesMax bytes
   output logic [WriteClients-1:0]                 write_ready_o,
-  input  dma_write_request_t [WriteClients-1:0]   write_request_i,     // counts with the first beat
-  input  logic [WriteClients-1:0][DataBits-1:0]   write_data_i,        // the first byte in lane 0; behind the last
-                                                                       // anything
+  input  dma_write_request_t [WriteClients-1:0]   write_request_i,     // sampled with the first beat
+  input  logic [WriteClients-1:0][DataBits-1:0]   write_data_i,        // first byte in lane 0; undefined after the
+                                                                       // last byte
   input  logic [WriteClients-1:0]                 write_last_i,
 
-  output logic [WriteClients-1:0]                 write_done_valid_o,  // as done
+  output logic [WriteClients-1:0]                 write_done_valid_o,  // as done_valid_o
   output dma_done_t [WriteClients-1:0]            write_done_o,
   output logic [WriteClients-1:0]                 accepted_o,          // the last beat of a write of the train client
                                                                        // leaves the arbiter: nothing overtakes it from
@@ -63,7 +63,7 @@ module vireo_dma_write_port
   output logic                                    dma_error_o          // with the done of a write that failed
 );
 
-  localparam int unsigned Clients = StoreClients + WriteClients;  // the whole ones are the last
+  localparam int unsigned Clients = StoreClients + WriteClients;  // train clients have the highest indices
   localparam int unsigned IndexBits = $clog2(Clients);
   localparam int unsigned RequestDepth = 8;
   localparam int unsigned BeatBytes = DataBits / 8;
@@ -79,10 +79,10 @@ module vireo_dma_write_port
   } beat_t;
 
   logic [Clients-1:0] in_valid, in_ready, in_last;  // into the arbiter
-  beat_t [Clients-1:0] in_beat;                     // anything without its valid
+  beat_t [Clients-1:0] in_beat;                     // undefined without valid
   logic [Clients-1:0] in_first_d, in_first_q;       // the next beat is the first of a transaction
 
-  // Store clients: the beats of their token.
+  // Store clients: splits their token into beats.
   for (genvar i = 0; i < StoreClients; i++) begin : gen_store
     logic valid, ready;
     dma_store_t store;
@@ -147,8 +147,8 @@ module vireo_dma_write_port
     assign in_beat[StoreClients + i] = beat;
   end
 
-  // Transactions in flight, from their first beat's way to the arbiter until their done. The train buffer and Writes
-  // bound their number.
+  // Outstanding transactions, from the entry of their first beat into the arbiter until done. Bounded by the train
+  // buffer and Writes.
   logic [Clients-1:0][15:0] writes_d, writes_q;
   logic [Clients-1:0] ended;
 
@@ -196,8 +196,8 @@ module vireo_dma_write_port
     .idle_o(unused_arb_idle)
   );
 
-  // A first beat is a request and a beat of its train, taken in one cycle. Requests queue, so that a train fills while
-  // the previous one leaves, also if small writes are between the two.
+  // A first beat is a request and a beat of its train, accepted in one cycle. Requests are queued, so that a train is
+  // filled while the previous one is sent, also with short writes between the two.
   typedef struct packed {
     dma_write_request_t request;
     logic [IndexBits-1:0] client;
@@ -241,7 +241,7 @@ module vireo_dma_write_port
     .m_data_o(request)
   );
 
-  // The writer reports every end, so that they can be counted; the tag selects the client to notify.
+  // The writer reports the end of every write, for the counter above; the tag selects the client to notify.
   vireo_dma_writer #(
     .Config(Config),
     .BufferBytes(BufferBytes),

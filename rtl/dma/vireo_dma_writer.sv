@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Writes host memory: cuts requests into AXI4 write bursts and shifts their data from lane 0 to the lanes of their
-// addresses. The trains of data come in the order of the requests. A request's first burst goes out when its whole
-// train is here, so that the bus never waits for data. It checks no address and no right, and it has no timeout.
+// Writes host memory. Splits requests into AXI4 write bursts and shifts their data from lane 0 to the lanes of their
+// addresses. Trains of data arrive in the order of the requests. The first burst of a request is issued when its whole
+// train has arrived, so that the bus never waits for data. Checks no addresses or rights and has no timeout.
 //
 // Bursts leave in the order of the requests and of their addresses, under one AXI ID: on PCIe they are posted writes,
 // which do not overtake each other, so no later write is visible without the earlier ones. A request with
@@ -26,10 +26,10 @@ module vireo_dma_writer
   input  logic [63:0]                request_address_i,
   input  logic [BurstBytesBits-1:0]  request_bytes_i,        // 1 ... 4096
   input  logic [RequestTagBits-1:0]  request_tag_i,          // the client's; comes back with the completion
-  input  logic                       request_notify_i,       // a completion, also if all went well
+  input  logic                       request_notify_i,       // report completion also if successful
   input  logic                       request_after_all_b_i,
 
-  input  logic                       train_valid_i,          // the requests' data, beginning in lane 0
+  input  logic                       train_valid_i,          // data of the requests, starting in lane 0
   output logic                       train_ready_o,
   input  logic [DataBits-1:0]        train_data_i,
   input  logic                       train_last_i,
@@ -40,11 +40,11 @@ module vireo_dma_writer
   output logic [7:0]                 m_axi_awlen_o,
   output logic [2:0]                 m_axi_awsize_o,
   output logic [1:0]                 m_axi_awburst_o,
-  output logic [BurstBytesBits-1:0]  m_axi_awuser_o,         // bytes that are written, from awaddr on
+  output logic [BurstBytesBits-1:0]  m_axi_awuser_o,         // bytes written, from awaddr on
 
   output logic                       m_axi_wvalid_o,
   input  logic                       m_axi_wready_i,
-  output logic [DataBits-1:0]        m_axi_wdata_o,          // zero where wstrb is
+  output logic [DataBits-1:0]        m_axi_wdata_o,          // zero where wstrb is 0
   output logic [DataBits/8-1:0]      m_axi_wstrb_o,
   output logic                       m_axi_wlast_o,
 
@@ -52,7 +52,7 @@ module vireo_dma_writer
   output logic                       m_axi_bready_o,         // always 1
   input  axi_resp_e                  m_axi_bresp_i,
 
-  output logic                       done_valid_o,           // a pulse; there is no ready
+  output logic                       done_valid_o,           // a pulse, no ready
   output logic [RequestTagBits-1:0]  done_tag_o,
   output axi_resp_e                  done_resp_o             // the first error by address
 );
@@ -116,11 +116,11 @@ module vireo_dma_writer
     .m_data_o({data_last, data})
   );
 
-  // Issue: a burst goes out when there is room for its address, its beats' job and its answer; the first of a request
-  // when its train is complete.
-  logic [TrainBits:0] trains_d, trains_q;      // complete, and their request has not started
-  logic [WriteBits:0] writes_d, writes_q;      // bursts that are not answered
-  logic [WriteBits-1:0] tail_q, head_q;        // of the ring of those: the next one, the oldest one
+  // Issue: a burst is issued when there is space for its address, its job and its response; the first burst of a
+  // request also waits for its complete train.
+  logic [TrainBits:0] trains_d, trains_q;      // complete trains whose request has not started
+  logic [WriteBits:0] writes_d, writes_q;      // bursts without a response
+  logic [WriteBits-1:0] tail_q, head_q;        // ring of these bursts: the next one, the oldest one
   logic address_space, job_space;
   logic issue;
 
@@ -183,7 +183,7 @@ module vireo_dma_writer
   logic job_valid, job_ready;
   logic [7:0] beat_d, beat_q;
   logic taken_d, taken_q;                              // the last beat of the request's train
-  logic [$clog2(StreamDepth):0] pending_d, pending_q;  // beats that have been requested and not been accepted
+  logic [$clog2(StreamDepth):0] pending_d, pending_q;  // beats requested and not yet accepted
   logic last_beat, advance;
   step_t step0;
 
@@ -213,7 +213,7 @@ module vireo_dma_writer
 
   always_comb begin
     last_beat = beat_q == job.last_beat;
-    // The train is complete, so its beats come without a gap.
+    // The train is complete, so its beats follow without a gap.
     advance = job_valid && pending_q != ($clog2(StreamDepth) + 1)'(StreamDepth);
     data_ready = advance && !taken_q;
     job_ready = advance && last_beat;
@@ -278,7 +278,7 @@ module vireo_dma_writer
     end
   end
 
-  // Never full (write_not_full): pending_q counts its room.
+  // Cannot overflow (write_not_full), because pending_q counts its entries.
   logic write_space;
 
   vireo_fifo #(
@@ -295,7 +295,7 @@ module vireo_dma_writer
     .m_data_o({m_axi_wlast_o, m_axi_wstrb_o, m_axi_wdata_o})
   );
 
-  // Answers come in the order of the bursts.
+  // Responses are in the order of the bursts.
   typedef struct packed {
     logic last;  // of its request
     logic notify;
