@@ -97,7 +97,6 @@ void Nic::ConnectHost(NicOutputs& environment) {
   read_port_.on_dma_error = [this](Cycle now) { csr_.OnDmaError(now); };
   write_port_.on_dma_error = [this](Cycle now) { csr_.OnDmaError(now); };
   write_port_.on_write_done[kWriteScatter] = [this](Cycle now, const spec::DmaDone&) { rx_scatter_.OnWriteDone(now); };
-  write_port_.on_accepted[kWriteScatter] = [this](Cycle now) { rx_scatter_.OnAccepted(now); };
   write_port_.on_accepted[kWriteNetRx] = [this](Cycle now) { net_rx_.OnAccepted(now); };
   write_port_.beat_source[kWriteScatter] = &rx_scatter_.beat_source();
   write_port_.beat_source[kWriteNetRx] = &net_rx_.beat_source();
@@ -270,6 +269,13 @@ void Nic::ConnectQueuePairs() {
 
   send_queue_.work_request_out.Connect(requester_.work_request_in, send_queue_);
   requester_.memory_check_out.Connect(memory_check_.check_in[MemoryCheck::kRequester], requester_);
+  for (auto* on_grant_ended : {&requester_.on_grant_ended, &responder_.on_grant_ended, &tx_gather_.on_grant_ended,
+                               &rx_scatter_.on_grant_ended}) {
+    *on_grant_ended = [this](Cycle now, Cycle at, const spec::MemoryGrant& grant) {
+      memory_check_.OnGrantEnded(now, at, grant);
+    };
+  }
+  csr_.memory_fence = [this](Cycle now) { return memory_check_.IsFencing(now); };
   responder_.memory_check_out.Connect(memory_check_.check_in[MemoryCheck::kResponder], responder_);
   read_responder_.memory_check_out.Connect(memory_check_.check_in[MemoryCheck::kReadResponder], read_responder_);
   memory_check_.place_out[MemoryCheck::kRequester].Connect(requester_.memory_place_in, memory_check_);

@@ -210,7 +210,10 @@ module vireo_nic
     WriteNetRx,
     WriteClients
   } write_client_e;
-  logic [WriteClients-1:0] write_valid, write_ready, write_last, accepted;
+  logic [WriteClients-1:0] write_valid, write_ready, write_last;
+  // verilator lint_off UNUSEDSIGNAL
+  logic [WriteClients-1:0] accepted;  // not of the receive path, which waits for memory
+  // verilator lint_on UNUSEDSIGNAL
   dma_write_request_t [WriteClients-1:0] write_request;
   logic [WriteClients-1:0][DataBits-1:0] write_data;
   // verilator lint_off UNUSEDSIGNAL
@@ -515,6 +518,7 @@ module vireo_nic
   logic [31:0] mailbox_fetch, mailbox_complete, window_write_data, window_read_data;
   logic [6:0] window_write_word, window_read_word;
   logic mailbox_request, mailbox_busy, mailbox_dma_error, mailbox_fatal_valid;
+  logic memory_fence;
   logic [31:0] mailbox_request_bytes, mailbox_response_bytes;
   logic rx_verdict_valid, rx_drop, tx_frame, window_violation;
   mgmt_rx_mode_t rx_mode;
@@ -569,6 +573,7 @@ module vireo_nic
     .time_ns_i,
     .mac_link_i,
     .idle_i(datapath_idle),
+    .memory_fence_i(memory_fence),
     .quiet_i(quiet),
     .dma_outstanding_i(dma_outstanding),
     .device_status_i(device_status),
@@ -924,10 +929,12 @@ module vireo_nic
   logic [RequestFailures-1:0] request_failures_valid, request_failures_ready;
   qp_failure_t [RequestFailures-1:0] request_failures;
   logic unused_request_failure_last, unused_request_failure_index;
+  memory_grant_t unused_net_grant_ended;
   // Checks of keys and their results, by memory_client_e.
   logic [MemoryClients-1:0] memory_check_valid, memory_check_ready, memory_place_valid, memory_place_ready;
   memory_check_t [MemoryClients-1:0] memory_check;
   memory_place_t [MemoryClients-1:0] memory_place;
+  memory_grant_t [GrantHolders-1:0] grant_ended;
 
   vireo_arb_rr #(
     .Inputs(SendFailures),
@@ -1023,6 +1030,8 @@ module vireo_nic
     .place_valid_o(memory_place_valid),
     .place_ready_i(memory_place_ready),
     .place_o(memory_place),
+    .ended_i(grant_ended),
+    .fence_o(memory_fence),
     .idle_o(path_idle[PathMemoryCheck])
   );
 
@@ -1169,6 +1178,7 @@ module vireo_nic
     .next_psn_valid_o(next_psn_valid),
     .next_psn_o(next_psn),
     .resent_o(resent),
+    .grant_ended_o(grant_ended[GrantHolderRequester]),
     .idle_o(path_idle[PathRequester])
   );
 
@@ -1266,6 +1276,7 @@ module vireo_nic
     .failed_valid_o(send_failures_valid[SendFailureGather]),
     .failed_ready_i(send_failures_ready[SendFailureGather]),
     .failed_o(send_failures[SendFailureGather]),
+    .grant_ended_o(grant_ended[GrantHolderTxGather]),
     .idle_o(path_idle[PathTxGather])
   );
 
@@ -1434,6 +1445,7 @@ module vireo_nic
     .failure_o(request_failures[RequestFailureResponder]),
     .expected_psn_valid_o(expected_psn_valid),
     .expected_psn_o(expected_psn),
+    .grant_ended_o(grant_ended[GrantHolderResponder]),
     .idle_o(path_idle[PathResponder])
   );
 
@@ -1459,7 +1471,6 @@ module vireo_nic
     .write_request_o(write_request[WriteScatter]),
     .write_data_o(write_data[WriteScatter]),
     .write_last_o(write_last[WriteScatter]),
-    .accepted_i(accepted[WriteScatter]),
     .write_done_i(write_done_valid[WriteScatter]),
     .completion_valid_o(completions_valid[CompletionScatter]),
     .completion_ready_i(completions_ready[CompletionScatter]),
@@ -1470,6 +1481,7 @@ module vireo_nic
     .ack_valid_o(acks_valid[AckWire]),
     .ack_ready_i(acks_ready[AckWire]),
     .ack_o(acks[AckWire]),
+    .grant_ended_o(grant_ended[GrantHolderRxScatter]),
     .idle_o(path_idle[PathRxScatter])
   );
 
@@ -1614,6 +1626,7 @@ module vireo_nic
     .failed_valid_o(net_failed_valid),
     .failed_ready_i(net_failed_ready),
     .failed_o(net_failed),
+    .grant_ended_o(unused_net_grant_ended),
     .idle_o(path_idle[PathNetGather])
   );
 

@@ -229,7 +229,7 @@ void Csr::Run(Cycle now) {
       }
       on_table_write(now, token);
       Store(now, token.data);
-      state_ = State::kIdle;
+      state_ = token.table_id == MgmtTable::kMr ? State::kFence : State::kIdle;
       if (token.table_id == MgmtTable::kQpContext) {
         const auto qp = spec::TableQpContext::Decode(token.data);
         if (qp.load_requester) requester_load_ = {.qpn = token.index, .psn = qp.next_psn};
@@ -239,6 +239,10 @@ void Csr::Run(Cycle now) {
       changed_ = true;
       break;
     }
+    case State::kFence:
+      if (!memory_fence(now)) state_ = State::kIdle;
+      changed_ = true;
+      break;
     case State::kLoad:
       if (requester_load_ || responder_load_) break;
       state_ = State::kIdle;

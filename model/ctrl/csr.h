@@ -50,6 +50,8 @@ class Csr final : public Block {
   static constexpr Cycle kTableWriteLatency = 3;
   static constexpr Cycle kTableLatency = 4;
   static constexpr Cycle kTableErrorLatency = 3;
+  // Of a memory region: until accesses that the old entry granted have ended; without any, this long.
+  static constexpr Cycle kRegionLatency = 5;
   // From a write of qp_command and event_push to their tokens.
   static constexpr Cycle kQpOrderLatency = 2;
   static constexpr Cycle kEventLatency = 3;
@@ -115,6 +117,8 @@ class Csr final : public Block {
   void SetMacLink(Cycle from, bool link);
   // Sampled in OnAccess, so in the cycle of the access, before the blocks of that cycle run.
   std::function<bool()> idle = [] { return true; };
+  // memory_fence_i.
+  std::function<bool(Cycle)> memory_fence = [](Cycle) { return false; };
   std::function<bool()> quiet = [] { return true; };
   std::function<uint16_t(Cycle now)> dma_outstanding = [](Cycle) { return uint16_t{0}; };
   std::function<uint64_t(Cycle)> time_ns = [](Cycle) { return uint64_t{0}; };
@@ -129,7 +133,7 @@ class Csr final : public Block {
   }
 
  private:
-  enum class State { kIdle, kCheck, kRead, kWrite, kLoad };
+  enum class State { kIdle, kCheck, kRead, kWrite, kFence, kLoad };
   enum PulseKind {
     kDeviceReset,
     kFeaturesWritten,

@@ -2,6 +2,7 @@
 #include "model/rdma/memory_check.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "model/common/fifo.h"
 
@@ -11,6 +12,7 @@ namespace {
 // Cycles from the acceptance of a check, in which its region is read.
 constexpr uint64_t kPages = 3;    // reads the page and the next one
 constexpr uint64_t kVisible = 5;  // its response is at the output, if none is before it
+constexpr uint64_t kRefused = 4;  // it ends, if it grants nothing
 
 static_assert(MemoryCheck::kLatency == FifoTiming::kSliceLatency + kVisible);
 // A response slot is free again in the cycle after its response leaves.
@@ -28,7 +30,10 @@ MemoryCheck::MemoryCheck(Agenda& agenda, size_t num_mrs, size_t num_translations
 
 void MemoryCheck::OnTableWrite(Cycle now, const spec::TableWrite& write) {
   if (write.table_id == spec::MgmtTable::kMr) {
+    assert(!IsFencing(now));
     mrs_.Write(now, write.index % mrs_.size(), spec::TableMr::Decode(write.data));
+    epoch_ = !epoch_;
+    written_ = now;
   } else if (write.table_id == spec::MgmtTable::kTranslation) {
     pages_.Write(now, write.index % pages_.size(), spec::TableTranslation::Decode(write.data).address);
   }
@@ -39,11 +44,39 @@ void MemoryCheck::OnContextFlip(Cycle now, const spec::ContextFlip& flip) {
   pages_.OnFlip(now, flip);
 }
 
-void MemoryCheck::Run(Cycle now) {
+void MemoryCheck::Granted::End(Cycle now, Cycle at) {
+  constexpr size_t kMost = 64;
+  ends.push_back(at);
+  if (ends.size() > kMost) Count(now);
+}
+
+size_t MemoryCheck::Granted::Count(Cycle now) {
+  count -= std::erase_if(ends, [now](Cycle at) { return at < now; });
+  return count;
+}
+
+void MemoryCheck::OnGrantEnded(Cycle now, Cycle at, const spec::MemoryGrant& grant) {
+  if (grant.valid) granted_[grant.epoch].End(now, at);
+}
+
+bool MemoryCheck::IsFencing(Cycle now) {
+  Advance(now);
+  return granted_[!Epoch(now)].Count(now) != 0;
+}
+
+// Answers the accesses whose pages are read.
+void MemoryCheck::Advance(Cycle now) {
   for (; !accesses_.empty() && accesses_.front().taken + kPages <= now; accesses_.pop_front()) {
     const Access& access = accesses_.front();
-    answers_[access.client].push_back({access.taken + kVisible, Place(access)});
+    spec::MemoryPlace place = Place(access);
+    place.grant = {.valid = place.bytes0 != 0, .epoch = place.bytes0 != 0 && access.epoch};
+    if (!place.grant.valid) granted_[access.epoch].End(now, access.taken + kRefused);
+    answers_[access.client].push_back({access.taken + kVisible, place});
   }
+}
+
+void MemoryCheck::Run(Cycle now) {
+  Advance(now);
   for (size_t i = 0; i < kClients; ++i) Leave(now, i);
   Take(now);
 }
@@ -70,10 +103,12 @@ void MemoryCheck::Take(Cycle now) {
   do last_ = (last_ + 1) % kClients;
   while (!requests[last_]);
   room_[last_].Take(1);
+  const bool epoch = Epoch(now);
+  ++granted_[epoch].count;
   const spec::MemoryCheck check = check_in[last_].Pop(now);
   const size_t index = check.key >> 8 * spec::RdmaKey::kIndexOffset;
   const bool index_exists = index < num_mrs_;
-  accesses_.push_back({last_, check, index_exists ? mrs_.Read(now, index) : spec::TableMr{}, index_exists, now});
+  accesses_.push_back({last_, check, index_exists ? mrs_.Read(now, index) : spec::TableMr{}, index_exists, now, epoch});
   WakeAt(now + kVisible);
   if (count > 1) WakeAt(now + 1);
 }

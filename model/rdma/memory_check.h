@@ -4,6 +4,8 @@
 // client's responses come in request order, and a client that stalls does not stall the others. For an access of more
 // than kMostBytes it returns only the status. It knows no queue pair; firmware ensures that a region's pages are in the
 // table. A region with bad parity, or with such a page, is treated as nonexistent.
+//
+// A fence for writes of regions: accesses that were granted before the last one are counted until they have ended.
 #pragma once
 
 #include <array>
@@ -11,6 +13,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <vector>
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
@@ -52,6 +55,10 @@ class MemoryCheck final : public Block {
   void OnTableWrite(Cycle now, const spec::TableWrite& write);
   // Any memory; those of others are ignored.
   void OnContextFlip(Cycle now, const spec::ContextFlip& flip);
+  // Pulses in cycle `at`, which may be in the future: a granted access has ended. Without a grant: nothing.
+  void OnGrantEnded(Cycle now, Cycle at, const spec::MemoryGrant& grant);
+  // fence_o: accesses granted before the last write of a region have not ended. The next write of one must wait.
+  bool IsFencing(Cycle now);
   // A region or page in use has bad parity. Reported ahead, with the cycle of the pulse.
   std::function<void(Cycle at)> on_parity_error;
 
@@ -66,12 +73,24 @@ class MemoryCheck final : public Block {
     spec::TableMr row;
     bool index_exists;
     Cycle taken;
+    bool epoch;
   };
   struct Answer {
     Cycle visible;
     spec::MemoryPlace place;
   };
 
+  // Accesses between check and end, of one epoch.
+  struct Granted {
+    size_t count = 0;
+    std::vector<Cycle> ends;  // of them, known and not yet subtracted; in any order
+    void End(Cycle now, Cycle at);
+    size_t Count(Cycle now);  // in cycle `now`
+  };
+
+  // A write counts from the next cycle on.
+  bool Epoch(Cycle now) const { return epoch_ != (written_ != kUnknown && now <= written_); }
+  void Advance(Cycle now);
   void Leave(Cycle now, size_t client);
   bool CanTake(Cycle now, size_t client) const;
   void Take(Cycle now);
@@ -81,6 +100,9 @@ class MemoryCheck final : public Block {
   ContextTable<spec::TableMr> mrs_;
   ContextTable<uint64_t> pages_;
   size_t num_mrs_;
+  bool epoch_ = false;        // number of writes of regions so far, lowest bit
+  Cycle written_ = kUnknown;  // the last of them
+  std::array<Granted, 2> granted_;
   size_t last_ = kClients - 1;   // client granted last
   std::deque<Access> accesses_;  // before their page reads
   std::array<std::deque<Answer>, kClients> answers_;

@@ -262,7 +262,8 @@ void ReadResponder::IssueJob(Cycle now) {
                   .address0 = place.address0,
                   .bytes0 = place.bytes0,
                   .address1 = place.address1,
-                  .bytes1 = place.bytes1};
+                  .bytes1 = place.bytes1,
+                  .grant = place.grant};
   aeth.Encode(job.packet.extension);
   Load(job);
   row.done += bytes_;

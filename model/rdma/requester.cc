@@ -624,7 +624,12 @@ spec::ReadRecord Requester::ReadRecordOf(Cycle now) {
 }
 
 void Requester::PopEntry(Cycle now) {
-  if (entries_.front().placed) memory_place_in.Pop(now);
+  if (entries_.front().placed) {
+    const spec::MemoryGrant grant = memory_place_in.Pop(now).grant;
+    // A packet that is not sent: its payload is not read.
+    const bool sent = back_ == Back::kJob && !drop_;
+    if (!sent && grant.valid) on_grant_ended(now, now + 1, grant);
+  }
   entries_.Pop(now);
   back_ = Back::kIdle;
 }
@@ -653,6 +658,7 @@ bool Requester::RunBack(Cycle now) {
         // Drop.
       } else if (entry.placed) {
         const spec::MemoryPlace& place = memory_place_in.front();
+        job_->grant = place.grant;
         job_->address0 = place.address0;
         job_->bytes0 = place.bytes0;
         job_->address1 = place.address1;

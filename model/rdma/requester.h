@@ -24,6 +24,7 @@
 #include "model/common/channel.h"
 #include "model/common/context_table.h"
 #include "model/common/table.h"
+#include "model/rdma/memory_grant.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::model {
@@ -77,6 +78,8 @@ class Requester final : public Block {
   // Called in the cycle of the pulse.
   std::function<void(Cycle)> on_resent = [](Cycle) {};
   // Likewise; one cycle after a change.
+  // A granted access is not made.
+  OnGrantEnded on_grant_ended = [](Cycle, Cycle, const spec::MemoryGrant&) {};
   std::function<void(Cycle, const spec::QpPsn&)> on_next_psn = [](Cycle, const spec::QpPsn&) {};
 
   void Run(Cycle now) override;

@@ -441,6 +441,7 @@ void Responder::OnMemory(Cycle now) {
   if (ok && !scatters && !IsRead() && frame.info.consumes_recv && !half_.holds) return RequestReceive(now);
   const spec::MemoryPlace memory = memory_place_in.Pop(now);
   if (IsRead()) {
+    EndGrant(now, memory.grant);  // the read responder checks again
     const bool expected = frame.bth.psn == half_.expected_psn;
     if (ok) return Finish(now, expected ? Action::kIssueRead : Action::kReplayRead);
     return Finish(now, expected ? Action::kAccess : Action::kDrop);
@@ -463,6 +464,11 @@ void Responder::OnMemory(Cycle now) {
   offset_ += chunk;
   if (left_ == 0) BeginPart(part_ == Part::kZeros ? Part::kHeader : Part::kPayload);
   SetState(now, State::kNext);
+}
+
+// The access is not made.
+void Responder::EndGrant(Cycle now, const spec::MemoryGrant& grant) {
+  if (grant.valid) on_grant_ended(now, now + 1, grant);
 }
 
 void Responder::OnReceive(Cycle now) {
@@ -517,6 +523,7 @@ void Responder::Next(Cycle now, bool reflush) {
   spec::MemoryPlace memory;
   if (placed) memory = memory_place_in.Pop(now);
   if (status_ == BufferStatus::kOk) return Finish(now, is_response_ ? Action::kResponseDone : Action::kAccept, memory);
+  EndGrant(now, memory.grant);
   if (status_ == BufferStatus::kEmpty && !is_element_) {
     return Finish(now, IsAcknowledged() ? Action::kNotReady : Action::kAbandon);
   }
@@ -547,6 +554,7 @@ void Responder::SetRuns(spec::RxPlace& place, const spec::MemoryPlace& memory) c
   place.bytes0 = memory.bytes0;
   place.address1 = memory.address1;
   place.bytes1 = memory.bytes1;
+  place.grant = memory.grant;
 }
 
 void Responder::Complete(Cycle now, spec::RxPlace& place, spec::RdmaCqReq cqe, bool solicited) {

@@ -27,6 +27,7 @@
 #include "model/common/index_set.h"
 #include "model/common/level.h"
 #include "model/common/table.h"
+#include "model/rdma/memory_grant.h"
 #include "model/rdma/qp_queues.h"
 #include "model/rdma/read_ring.h"
 #include "model/rdma/rx_parser.h"
@@ -94,6 +95,8 @@ class Responder final : public Block {
   bool IsIdle() const;
 
   // Called in the cycle of the pulse: one after a possible change of a QP's expected PSN.
+  // A granted access is not made.
+  OnGrantEnded on_grant_ended = [](Cycle, Cycle, const spec::MemoryGrant&) {};
   std::function<void(Cycle, const spec::QpPsn&)> on_expected_psn = [](Cycle, const spec::QpPsn&) {};
 
  private:
@@ -232,6 +235,7 @@ class Responder final : public Block {
   void Act(Cycle now);
   void Locate(Cycle now);
   void OnMemory(Cycle now);
+  void EndGrant(Cycle now, const spec::MemoryGrant& grant);
   void OnReceive(Cycle now);
   void Next(Cycle now, bool reflush);
   void Flush(Cycle now);

@@ -14,11 +14,6 @@ RxScatter::RxScatter(Agenda& agenda, uint32_t data_bits, FrameStore& store)
   store_.SetReader(this);
 }
 
-void RxScatter::OnAccepted(Cycle cycle) {
-  accepted_.push_back(cycle);
-  WakeAt(cycle + 1);
-}
-
 void RxScatter::OnWriteDone(Cycle now) {
   dones_.push_back(now);
   if (pending_.size() != 0) WakeAt(now + 1);
@@ -63,16 +58,14 @@ void RxScatter::TakePlace(Cycle now) {
   place_ = place_in.Pop(now);
   const unsigned writes = place_.no_frame || place_.bytes0 == 0 ? 0 : place_.bytes1 == 0 ? 1 : 2;
   number_ += writes;
-  pending_.Push(
-      now, {.writes = writes,
-            .waits_for_memory = (place_.has_ack && place_.ack.is_read) || (place_.has_answer && place_.answer.is_read),
-            .number = number_,
-            .has_completion = place_.has_completion,
-            .completion = place_.completion,
-            .has_ack = place_.has_ack,
-            .ack = place_.ack,
-            .has_answer = place_.has_answer,
-            .answer = place_.answer});
+  pending_.Push(now, {.grant = place_.grant,
+                      .number = number_,
+                      .has_completion = place_.has_completion,
+                      .completion = place_.completion,
+                      .has_ack = place_.has_ack,
+                      .ack = place_.ack,
+                      .has_answer = place_.has_answer,
+                      .answer = place_.answer});
   begins_ = now + 1;
   if (writes != 0) {
     second_ = false;
@@ -107,9 +100,8 @@ void RxScatter::Leave(Cycle now) {
   if (!pending_.CanPop(now)) return;
   const Pending& pending = pending_.front();
   // Those of this cycle are visible from the next one on.
-  if (pending.writes != 0 && (accepted_.size() < pending.writes || accepted_[pending.writes - 1] >= now)) return;
   for (; !dones_.empty() && dones_.front() < now; dones_.pop_front()) ++done_;
-  if (pending.waits_for_memory && done_ < pending.number) return;
+  if (done_ < pending.number) return;
   const bool completes = part_ == Part::kCompletion && pending.has_completion;
   const bool acks = !completes && part_ != Part::kAnswer && pending.has_ack;
   const bool answers = !completes && !acks && pending.has_answer;
@@ -128,7 +120,7 @@ void RxScatter::Leave(Cycle now) {
     return WakeAt(now + 1);
   }
   part_ = Part::kCompletion;
-  for (unsigned i = 0; i < pending.writes; ++i) accepted_.pop_front();
+  if (pending.grant.valid) on_grant_ended(now, now + 1, pending.grant);
   pending_.Drop(now);
 }
 

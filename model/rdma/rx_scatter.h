@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executes rx_place: bytes of the oldest frame in the receive buffer go to the DMA write port as one or two writes,
 // then the frame is freed if no place of it follows, and completion, acknowledge and response leave, one after the
-// other, when all writes have left the port's arbiter: the counterpart of rtl/rdma/vireo_rx_scatter.sv. It checks
-// nothing. A place of zeros takes as long as one from the first byte of the frame on.
+// other, when all writes are in memory: the counterpart of rtl/rdma/vireo_rx_scatter.sv. It checks nothing. A place of
+// zeros takes as long as one from the first byte of the frame on.
 //
 // A place is taken in the latest of: pushed + 1; its frame, if it has one, is the oldest; the previous place is
-// executed, + 1; the 16th place before has left the line, + 1. Taken in t, without bytes: frame freed in t + 1, if it
+// executed, + 1; the 64th place before has left the line, + 1. Taken in t, without bytes: frame freed in t + 1, if it
 // is; else executed in t. With bytes: step 0 in t + 1, one step per beat, as the dma_reader's trains; a beat is visible
 // 4 cycles after its step. A net frame uses no entry of the line; its beats are read from t + 1 on, one per cycle, each
 // is visible 2 cycles after it was read, and the frame is freed with the last one.
@@ -21,6 +21,7 @@
 #include "model/common/ring.h"
 #include "model/dma/write_stream.h"
 #include "model/eth/net_frames.h"
+#include "model/rdma/memory_grant.h"
 #include "model/rdma/rx_buffer.h"
 #include "spec/gen/vireo_spec.h"
 
@@ -32,7 +33,7 @@ class RxScatter final : public Block {
   static constexpr uint64_t kBeatLatency = WriteStream::kBeatLatency;
   // For a net frame: from the cycle in which its place is taken to its first beat.
   static constexpr uint64_t kNetLatency = 3;
-  static constexpr size_t kPlaces = 16;  // with writes not all accepted, or outputs waiting
+  static constexpr size_t kPlaces = 64;  // with writes not all in memory, or outputs waiting
 
   // `store` must outlive the block.
   RxScatter(Agenda& agenda, uint32_t data_bits, FrameStore& store);
@@ -48,10 +49,11 @@ class RxScatter final : public Block {
   // Receiver of net frames; must outlive the block's use.
   NetFrameSink* net_sink = nullptr;
 
-  // accepted_i in cycle `cycle`, which may be in the future.
-  void OnAccepted(Cycle cycle);
   // write_done_i in cycle `now`.
   void OnWriteDone(Cycle now);
+
+  // The writes of a place are in memory.
+  OnGrantEnded on_grant_ended = [](Cycle, Cycle, const spec::MemoryGrant&) {};
 
   BeatSource& beat_source() { return stream_; }
 
@@ -61,9 +63,8 @@ class RxScatter final : public Block {
  private:
   enum class State : uint8_t { kPlace, kRun, kFree };
   struct Pending {
-    unsigned writes;
-    bool waits_for_memory;  // waits until all writes up to `number` are in memory
-    uint64_t number;        // of its last write, or of the last before it
+    spec::MemoryGrant grant;
+    uint64_t number;  // of its last write, or of the last before it
     bool has_completion;
     spec::Completion completion;
     bool has_ack;
@@ -92,7 +93,6 @@ class RxScatter final : public Block {
 
   Channel<Pending> pending_ = Channel<Pending>::Fifo(kPlaces);
   Part part_ = Part::kCompletion;  // next output of the first one
-  Ring<Cycle> accepted_;           // not yet assigned to a place
   uint64_t number_ = 0;            // writes of all places so far
   uint64_t done_ = 0;              // of them, those in memory
   Ring<Cycle> dones_;              // of the current and later cycles

@@ -15,6 +15,10 @@ constexpr uint64_t kFail = 1;
 // From the last beat of a packet's last train to the decision that it enables: one stage, and the queue after it.
 constexpr uint64_t kDone = 1 + FifoTiming::kFifoLatency;
 
+// memory_grant_t as bits.
+unsigned EncodeGrant(const spec::MemoryGrant& grant) { return (grant.valid ? 2U : 0U) | (grant.epoch ? 1U : 0U); }
+spec::MemoryGrant DecodeGrant(unsigned bits) { return {.valid = (bits & 2) != 0, .epoch = (bits & 1) != 0}; }
+
 static_assert(TxGather::kPacketLatency == kDone + kSend);
 static_assert(TxGather::kEmptyLatency == FifoTiming::kSliceLatency + FifoTiming::kFifoLatency + kSend);
 static_assert(TxGather::kInterval == kSend + 1);
@@ -36,6 +40,8 @@ void TxGather::OnTrain(Cycle first, const Train& train) {
   const Cycle end = first + (Beats(train.bytes) - 1);
   --runs_;
   runs_end_ = end + kDropLatency;
+  const spec::MemoryGrant grant = DecodeGrant(train.tag >> kTagGrant);
+  if (grant.valid) on_grant_ended(first, end + 1, grant);
   if ((train.tag & kTagLast) == 0) {
     if (HasJobs()) WakeAt(runs_end_);
     return;
@@ -99,7 +105,9 @@ void TxGather::RunFetch(Cycle now) {
     const bool second = fetch_ == Fetch::kSecond;
     const bool last_of_job = second || job_.bytes1 == 0;
     const bool last = last_of_job && !job_.more;
-    const auto tag = static_cast<uint8_t>((second || further_ ? kTagFurther : 0) | (last ? kTagLast : 0));
+    const unsigned grant = last_of_job ? EncodeGrant(job_.grant) : 0;
+    const auto tag =
+        static_cast<uint8_t>((second || further_ ? kTagFurther : 0) | (last ? kTagLast : 0) | grant << kTagGrant);
     read_request_out.Push(
         now,
         {.address = second ? job_.address1 : job_.address0, .bytes = second ? job_.bytes1 : job_.bytes0, .tag = tag});

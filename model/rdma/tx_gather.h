@@ -24,6 +24,7 @@
 #include "model/common/cycle.h"
 #include "model/common/fifo.h"
 #include "model/dma/train.h"
+#include "model/rdma/memory_grant.h"
 #include "model/rdma/payload_source.h"
 #include "spec/gen/vireo_spec.h"
 
@@ -44,6 +45,8 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
   // Bits of a request's tag: role of the train in its packet.
   static constexpr uint8_t kTagFurther = 1;  // not the first run
   static constexpr uint8_t kTagLast = 2;
+  // From this bit on, with a job's last run: its grant.
+  static constexpr unsigned kTagGrant = 2;
 
   // beat_bytes: DataBits/8. buffer_bytes: a power of two, 8192 or more.
   TxGather(Agenda& agenda, size_t beat_bytes, size_t buffer_bytes);
@@ -56,6 +59,9 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
   Output<spec::TxPacket> packet_out;
   Output<spec::QpFailure> failed_out;
   Output<spec::RxAck> sent_out;  // packets with `reports` that have left
+
+  // The runs of a job are read.
+  OnGrantEnded on_grant_ended = [](Cycle, Cycle, const spec::MemoryGrant&) {};
 
   void OnTrain(Cycle first, const Train& train) override;
   std::vector<uint8_t> TakePayload(Cycle first) override;

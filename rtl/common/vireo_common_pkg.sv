@@ -41,6 +41,15 @@ package vireo_common_pkg;
     MemoryClients
   } memory_client_e;
 
+  // Blocks that report the end of an access that memory check granted.
+  typedef enum int unsigned {
+    GrantHolderRequester,
+    GrantHolderResponder,
+    GrantHolderTxGather,
+    GrantHolderRxScatter,
+    GrantHolders
+  } grant_holder_e;
+
   // Clients of descriptor fetch: buffer_client_e.
   localparam int unsigned BufferClients = 32'(BufferClientNetReceive) + 1;
 

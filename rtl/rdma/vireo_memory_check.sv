@@ -9,6 +9,10 @@
 // It checks only the key, the protection domain, the rights and the bounds, in this order; it knows no queue pair.
 // Firmware ensures that a region's pages are in the table, as many as its length needs. A region with bad parity, or
 // with such a page, is treated as nonexistent.
+//
+// A fence for writes of regions: it counts the accesses that it granted and that have not ended, those of before the
+// last write of a region apart from those of after it. While there are some of before it, fence_o is 1. Nothing waits
+// for that but the writer, and the next write of a region must.
 module vireo_memory_check
   import vireo_spec_pkg::*;
   import vireo_common_pkg::*;
@@ -34,6 +38,9 @@ module vireo_memory_check
   output logic [Clients-1:0]            place_valid_o,
   input  logic [Clients-1:0]            place_ready_i,
   output memory_place_t [Clients-1:0]   place_o,
+
+  input  memory_grant_t [GrantHolders-1:0] ended_i,  // grant_holder_e; pulses: a granted access has ended
+  output logic                          fence_o,     // some granted before the last write of a region have not ended
 
   output logic                          idle_o
 );
@@ -151,6 +158,25 @@ module vireo_memory_check
     end
   end
 
+  // --- Fence: accesses between their check and their end, by epoch
+  localparam int unsigned GrantCountBits = 16;
+  logic epoch_q;  // of the checks that are taken
+  logic row_epoch_q, bounds_epoch_q, page_epoch_q, place_epoch_q;
+  logic [1:0][GrantCountBits-1:0] granted_d, granted_q;
+  memory_grant_t refused;  // a check that granted nothing: it has ended
+
+  always_comb begin
+    for (int unsigned i = 0; i < 2; i++) begin
+      granted_d[i] = granted_q[i] + GrantCountBits'(take && epoch_q == 1'(i))
+                   - GrantCountBits'(refused.valid && refused.epoch == 1'(i));
+      for (int unsigned j = 0; j < GrantHolders; j++) begin
+        granted_d[i] = granted_d[i] - GrantCountBits'(ended_i[j].valid && ended_i[j].epoch == 1'(i));
+      end
+    end
+  end
+
+  assign fence_o = granted_q[!epoch_q] != '0;
+
   assign key = unpack_rdma_key(check_d.key);
   assign mr_address = key.index[MrBits-1:0];
 
@@ -241,7 +267,9 @@ module vireo_memory_check
       place.bytes0 = bytes0_3_q;
       place.address1 = crosses3_q ? bank[!odd3_q].address : 64'd0;
       place.bytes1 = bytes1_3_q;
+      place.grant = '{valid: bytes0_3_q != '0, epoch: bytes0_3_q != '0 && place_epoch_q};
     end
+    refused = '{valid: place_valid_q && !place.grant.valid, epoch: place_epoch_q};
     for (int unsigned i = 0; i < Clients; i++) place_push[i] = place_valid_q && place_client_q == ClientBits'(i);
   end
 
@@ -311,6 +339,8 @@ module vireo_memory_check
     if (!rst_ni) begin
       last_q <= ClientBits'(Clients - 1);
       held_q <= '0;
+      epoch_q <= 1'b0;
+      granted_q <= '0;
       row_valid_q <= 1'b0;
       bounds_valid_q <= 1'b0;
       page_valid_q <= 1'b0;
@@ -319,6 +349,8 @@ module vireo_memory_check
     end else begin
       last_q <= last_d;
       held_q <= held_d;
+      epoch_q <= epoch_q ^ write_mr;
+      granted_q <= granted_d;
       row_valid_q <= take;
       bounds_valid_q <= row_valid_q;
       page_valid_q <= bounds_valid_q;
@@ -330,11 +362,13 @@ module vireo_memory_check
   always_ff @(posedge clk_i) begin
     if (take) begin
       row_client_q <= pick;
+      row_epoch_q <= epoch_q;
       check_q <= check_d;
       index_exists_q <= 32'(key.index) < NumMrs;
     end
     if (row_valid_q) begin
       bounds_client_q <= row_client_q;
+      bounds_epoch_q <= row_epoch_q;
       status1_q <= status1_d;
       dma1_q <= row.dma;
       bytes1_q <= check_q.bytes;
@@ -347,6 +381,7 @@ module vireo_memory_check
     end
     if (bounds_valid_q) begin
       page_client_q <= bounds_client_q;
+      page_epoch_q <= bounds_epoch_q;
       status2_q <= status2_d;
       placed2_q <= status2_d == MemoryStatusOk && bytes1_q <= MostBytes;
       dma2_q <= dma1_q;
@@ -358,6 +393,7 @@ module vireo_memory_check
     end
     if (page_valid_q) begin
       place_client_q <= page_client_q;
+      place_epoch_q <= page_epoch_q;
       status3_q <= status2_q;
       paged3_q <= placed2_q && !dma2_q;
       crosses3_q <= placed2_q && crosses2_q;
@@ -417,5 +453,16 @@ module vireo_memory_check
   // Fields of the tables that are not used here.
   logic unused;
   assign unused = ^{table_write_i, written_mr, key};
+
+`ifndef SYNTHESIS
+  fence_first: assert property (@(posedge clk_i) disable iff (!rst_ni) write_mr |-> !fence_o)
+  else $error("a region is written although accesses of before the last write have not ended");
+  for (genvar i = 0; i < 2; i++) begin : gen_granted
+    not_below: assert property (@(posedge clk_i) disable iff (!rst_ni)
+                                granted_q[i] == '0 |-> granted_d[i] <= GrantCountBits'(1))
+    else $error("an access ends that was not granted");
+    not_above: assert property (@(posedge clk_i) disable iff (!rst_ni) granted_q[i] != '1);
+  end
+`endif
 
 endmodule

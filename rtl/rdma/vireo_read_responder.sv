@@ -446,6 +446,7 @@ module vireo_read_responder
             job_d.packet.extension[AethBits-1:0] = entry.aeth;
             job_d.packet.payload_bytes = 14'(bytes_q);
             if (checked_q) begin
+              job_d.grant = place.grant;
               job_d.address0 = place.address0;
               job_d.bytes0 = place.bytes0;
               job_d.address1 = place.address1;

@@ -86,6 +86,7 @@ module vireo_requester
   output logic              next_psn_valid_o,  // a pulse, one cycle after a change of the QP's next PSN
   output qp_psn_t           next_psn_o,
   output logic              resent_o,  // a pulse: a packet of a replay went to the jobs
+  output memory_grant_t     grant_ended_o,  // a pulse: a granted access is not made
   output logic              idle_o
 );
 
@@ -880,6 +881,7 @@ module vireo_requester
   logic drop_d, drop_q;  // the job that follows ends a packet that was started
   logic record_valid_d, record_valid_q, record_free, job_valid_d, job_valid_q, job_free;
   logic failure_valid_d, failure_valid_q, failure_free, resent_d, resent_q;
+  memory_grant_t grant_ended_d, grant_ended_q;
   logic read_valid_d, read_valid_q, read_free;
   send_record_t record_d, record_q;
   read_record_t read_d, read_q;
@@ -1035,6 +1037,7 @@ module vireo_requester
           if (!drop_q) begin
             job_d.more = entry.more;
             if (entry.placed) begin
+              job_d.grant = place.grant;
               job_d.address0 = place.address0;
               job_d.bytes0 = place.bytes0;
               job_d.address1 = place.address1;
@@ -1066,6 +1069,9 @@ module vireo_requester
       default: back_d = BkIdle;
     endcase
     place_pop = entry_pop && entry.placed;
+    // A packet that is not sent: its payload is not read.
+    grant_ended_d = '0;
+    if (place_pop && !(back_q == BkJob && !drop_q)) grant_ended_d = place.grant;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -1080,6 +1086,7 @@ module vireo_requester
       job_valid_q <= 1'b0;
       failure_valid_q <= 1'b0;
       resent_q <= 1'b0;
+      grant_ended_q <= '0;
     end else begin
       front_q <= front_d;
       check_valid_q <= check_valid_d;
@@ -1091,6 +1098,7 @@ module vireo_requester
       job_valid_q <= job_valid_d;
       failure_valid_q <= failure_valid_d;
       resent_q <= resent_d;
+      grant_ended_q <= grant_ended_d;
     end
   end
 
@@ -1159,6 +1167,7 @@ module vireo_requester
   assign failure_valid_o = failure_valid_q;
   assign failure_o = failure_q;
   assign resent_o = resent_q;
+  assign grant_ended_o = grant_ended_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) next_psn_valid_o <= 1'b0;

@@ -76,6 +76,7 @@ module vireo_responder
   output logic            expected_psn_valid_o,  // a pulse, one cycle after a possible change of the QP's expected PSN
   output qp_psn_t         expected_psn_o,
 
+  output memory_grant_t   grant_ended_o,  // a pulse: a granted access is not made
   output logic            idle_o
 );
 
@@ -747,6 +748,7 @@ module vireo_responder
   logic check_valid_d, check_valid_q, request_valid_d, request_valid_q, place_valid_d, place_valid_q;
   logic failure_valid_d, failure_valid_q;
   memory_check_t check_d, check_q;
+  memory_grant_t grant_ended_d, grant_ended_q;
   receive_request_t request_d, request_q;
   rx_place_t place_d, place_q;
   qp_failure_t failure_d, failure_q;
@@ -1028,6 +1030,10 @@ module vireo_responder
       frame_ready = 1'b1;
       state_d = StIdle;
     end
+
+    // A request that is refused after its check, or a READ: the read responder checks again.
+    grant_ended_d = '0;
+    if (memory_valid && memory_ready && !runs) grant_ended_d = memory.grant;
   end
 
   // --- State after a turn
@@ -1230,6 +1236,7 @@ module vireo_responder
         place_d.bytes0 = memory.bytes0;
         place_d.address1 = memory.address1;
         place_d.bytes1 = memory.bytes1;
+        place_d.grant = memory.grant;
       end
       if (place_d.has_completion) begin
         place_d.completion = '{vq_index: first_queue + {15'(qpn_q), 1'b0}, head: position_q.head, used_bytes: '0,
@@ -1313,9 +1320,11 @@ module vireo_responder
       request_valid_q <= 1'b0;
       place_valid_q <= 1'b0;
       failure_valid_q <= 1'b0;
+      grant_ended_q <= '0;
     end else begin
       state_q <= state_d;
       turn_q <= turn_d;
+      grant_ended_q <= grant_ended_d;
       hold_q <= hold_i;
       check_valid_q <= check_valid_d;
       request_valid_q <= request_valid_d;
@@ -1348,6 +1357,7 @@ module vireo_responder
   assign memory_check_o = check_q;
   assign receive_request_valid_o = request_valid_q;
   assign receive_request_o = request_q;
+  assign grant_ended_o = grant_ended_q;
   assign place_valid_o = place_valid_q;
   assign place_o = place_q;
   assign failure_valid_o = failure_valid_q;

@@ -2,11 +2,9 @@
 
 // Executes rx_place: reads bytes of the oldest frame in the receive buffer, shifts them to lane 0, writes them to the
 // DMA write port as one or two writes, and frees the frame, unless more places of it follow. When all writes of a place
-// and of those before it have left the port's arbiter, its completion leaves, then its acknowledge, then its response,
-// each after those of the places before. It checks nothing: addresses and lengths are the responder's.
-//
-// Later writes cannot overtake those that have left, but reads can. Outputs that may cause written data to be read (a
-// READ request; the completion of one of our own) leave only when all writes before are in memory.
+// and of those before it are in memory, its completion leaves, then its acknowledge, then its response, each after those
+// of the places before: whoever learns of the data finds it in memory. It checks nothing: addresses and lengths are the
+// responder's.
 //
 // A place of zeros is executed like one from the first byte of the frame on, but with the data read replaced by 0.
 //
@@ -41,7 +39,6 @@ module vireo_rx_scatter
   output dma_write_request_t   write_request_o,  // the same in every beat of a write
   output logic [DataBits-1:0]  write_data_o,     // zero after the last byte
   output logic                 write_last_o,
-  input  logic                 accepted_i,       // a write has left the arbiter; once per write, after its last beat
   input  logic                 write_done_i,     // a write is in memory, or failed; once per write, in their order
 
   output logic                 completion_valid_o,
@@ -61,6 +58,7 @@ module vireo_rx_scatter
   output logic                 net_last_o,
   output logic [13:0]          net_bytes_o,      // of the frame; the same in every beat of it
 
+  output memory_grant_t        grant_ended_o,    // a pulse: the writes of a place are in memory
   output logic                 idle_o
 );
 
@@ -68,18 +66,16 @@ module vireo_rx_scatter
   // Of a position in the frame: offset plus both runs, which end inside the frame.
   localparam int unsigned OffsetBits = 14;
   localparam int unsigned StepBits = OffsetBits - LaneBits;
-  // Places whose writes are not all accepted, or with an output that has not left.
-  localparam int unsigned Places = 16;
+  // Places whose writes are not all in memory, or with an output that has not left.
+  localparam int unsigned Places = 64;
   localparam int unsigned WritesPerPlace = 2;
-  localparam int unsigned AcceptedBits = $clog2(Places * WritesPerPlace + 1);
 
-  // Number of a write, modulo: more than twice as many as can be in flight to memory.
-  localparam int unsigned NumberBits = 10;
+  // Number of a write, modulo: more than twice as many as the places in the line have.
+  localparam int unsigned NumberBits = $clog2(Places * WritesPerPlace) + 2;
 
   typedef struct packed {
-    logic [1:0] writes;
-    logic waits_for_memory;                   // leaves when all writes up to `number` are in memory
-    logic [NumberBits-1:0] number;
+    memory_grant_t grant;
+    logic [NumberBits-1:0] number;            // of its last write, or of the last before it
     logic has_completion;
     completion_t completion;
     logic has_ack;
@@ -131,15 +127,14 @@ module vireo_rx_scatter
   pending_t pending;
   logic writes_any;
   logic [1:0] place_writes;
-  logic [AcceptedBits-1:0] accepted_d, accepted_q;  // writes accepted for places that are still in the line
   logic [$clog2(Places):0] places_d, places_q;      // in the line
   logic [NumberBits-1:0] number_d, number_q;        // of the last write of all places so far
   logic [NumberBits-1:0] done_q, ahead;             // of the last write that is in memory; how far it is ahead
-  logic waits_for_memory;
   logic enough;
   logic completed_d, completed_q;                   // the completion of the first place in the line has left
   logic acked_d, acked_q;                           // and its acknowledge
   logic to_complete, to_ack, to_answer;             // the next output of it
+  memory_grant_t grant_ended_q;
 
   vireo_fifo #(
     .Width($bits(pending_t)),
@@ -149,8 +144,8 @@ module vireo_rx_scatter
     .rst_ni,
     .s_valid_i(place_ready && place.net_bytes == '0),
     .s_ready_o(pending_space),
-    .s_data_i({place_writes, waits_for_memory, number_d, place.has_completion, place.completion, place.has_ack, place.ack, place.has_answer,
-               place.answer}),
+    .s_data_i({place.grant, number_d, place.has_completion, place.completion, place.has_ack, place.ack,
+               place.has_answer, place.answer}),
     .m_valid_o(pending_valid),
     .m_ready_i(pending_ready),
     .m_data_o(pending)
@@ -160,10 +155,8 @@ module vireo_rx_scatter
     writes_any = !place.no_frame && place.net_bytes == '0 && place.bytes0 != '0;
     place_writes = !writes_any ? 2'd0 : place.bytes1 == '0 ? 2'd1 : 2'd2;
     number_d = number_q + NumberBits'(place_writes);
-    waits_for_memory = (place.has_ack && place.ack.is_read) || (place.has_answer && place.answer.is_read);
     ahead = done_q - pending.number;
-    enough = pending_valid && accepted_q >= AcceptedBits'(pending.writes)
-          && (!pending.waits_for_memory || !ahead[NumberBits-1]);
+    enough = pending_valid && !ahead[NumberBits-1];
     to_complete = pending.has_completion && !completed_q;
     to_ack = !to_complete && pending.has_ack && !acked_q;
     to_answer = !to_complete && !to_ack && pending.has_answer;
@@ -173,12 +166,11 @@ module vireo_rx_scatter
                                            : answer_ready_i || !to_answer);
     completed_d = !pending_ready && (completed_q || (enough && to_complete && completion_ready_i));
     acked_d = !pending_ready && (acked_q || (enough && to_ack && ack_ready_i));
-    accepted_d = accepted_q + AcceptedBits'(accepted_i)
-               - (pending_ready ? AcceptedBits'(pending.writes) : '0);
     places_d = places_q + ($clog2(Places) + 1)'(place_ready && place.net_bytes == '0)
              - ($clog2(Places) + 1)'(pending_ready);
   end
 
+  assign grant_ended_o = grant_ended_q;
   assign completion_valid_o = enough && to_complete;
   assign completion_o = pending.completion;
   assign ack_valid_o = enough && to_ack;
@@ -313,20 +305,20 @@ module vireo_rx_scatter
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q <= StPlace;
-      accepted_q <= '0;
       number_q <= '0;
       done_q <= '0;
       places_q <= '0;
       completed_q <= 1'b0;
       acked_q <= 1'b0;
+      grant_ended_q <= '0;
     end else begin
       state_q <= state_d;
-      accepted_q <= accepted_d;
       if (place_ready) number_q <= number_d;
       done_q <= done_q + NumberBits'(write_done_i);
       places_q <= places_d;
       completed_q <= completed_d;
       acked_q <= acked_d;
+      grant_ended_q <= pending_ready ? pending.grant : '0;
     end
   end
 

@@ -64,6 +64,7 @@ module vireo_tx_gather
   input  logic                 sent_ready_i,
   output rx_ack_t              sent_o,
 
+  output memory_grant_t        grant_ended_o,  // pulse: the runs of a job are read
   output logic                 idle_o
 );
 
@@ -79,6 +80,7 @@ module vireo_tx_gather
   // A request's tag: role of the train in its packet.
   localparam int unsigned TagFurther = 0;  // bit: not the first run
   localparam int unsigned TagLast = 1;     // bit: the last run
+  localparam int unsigned TagGrant = 2;    // memory_grant_t, of a job's last run
 
   // --- Jobs: space, then one request per run.
   typedef struct packed {
@@ -101,6 +103,7 @@ module vireo_tx_gather
   logic [63:0] address0_q, address1_q;
   logic [12:0] bytes0_q, bytes1_q;
   logic more_q, further_q;                   // of the job: another one of its packet follows; one came before
+  memory_grant_t grant_q;                    // of the job
   logic part_d, part_q;                      // the next job continues the packet
   logic [CountBits-1:0] job_beats;           // of all of the packet
   logic [CountBits-1:0] part_beats_q;
@@ -180,9 +183,11 @@ module vireo_tx_gather
     read_request_o = '{address: address0_q, bytes: bytes0_q, default: '0};
     read_request_o.tag[TagLast] = bytes1_q == '0 && !more_q;
     read_request_o.tag[TagFurther] = further_q;
+    if (bytes1_q == '0) read_request_o.tag[TagGrant +: MemoryGrantBits] = grant_q;
     if (fetch_q == StSecond) begin
       read_request_o.address = address1_q;
       read_request_o.bytes = bytes1_q;
+      read_request_o.tag[TagGrant +: MemoryGrantBits] = grant_q;
       read_request_o.tag[TagLast] = !more_q;
       read_request_o.tag[TagFurther] = 1'b1;
     end
@@ -210,6 +215,7 @@ module vireo_tx_gather
       bytes1_q <= job.bytes1;
       more_q <= job.more;
       further_q <= part_q;
+      grant_q <= job.grant;
     end
     if (begins) part_beats_q <= job_beats;
   end
@@ -239,6 +245,7 @@ module vireo_tx_gather
   logic [LaneBits-1:0] end_lane_q;  // after the runs of the packet so far
   logic [LaneBits-1:0] shift;
   logic valid1_q, last1_q, further1_q, last_run1_q;
+  memory_grant_t grant1_q;
   logic [LaneBits-1:0] shift1_q;
   logic [LaneBits:0] ends1_d, ends1_q;  // lanes that the train's last beat fills
   logic [DataBits-1:0] rotated1_q;
@@ -261,6 +268,7 @@ module vireo_tx_gather
       last1_q <= train_last_i;
       further1_q <= train_tag_i[TagFurther];
       last_run1_q <= train_tag_i[TagLast];
+      grant1_q <= train_tag_i[TagGrant +: MemoryGrantBits];
       shift1_q <= shift;
       ends1_q <= ends1_d;
       rotated1_q <= rotate(train_data_i, shift);
@@ -300,6 +308,8 @@ module vireo_tx_gather
     if (drop) write_place_d = start_place_q;
     bad_d = resp1_q != AxiRespOkay || (further1_q && bad_q);
     done = run_done && last_run1_q;
+    grant_ended_o = '0;
+    if (run_done) grant_ended_o = grant1_q;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -9032,7 +9032,7 @@ struct MgmtMailboxStatus {
   friend constexpr bool operator==(const MgmtMailboxStatus&, const MgmtMailboxStatus&) = default;
 };
 
-// A write starts the operation on table_index; busy until it is done, in order with the datapath's own accesses (csr.toml)
+// A write starts the operation on table_index; busy until it is done, in order with the datapath's own accesses; of a memory region, until accesses that the old entry granted have ended (csr.toml)
 // Little-endian, 4 bytes.
 struct MgmtTableCommand {
   static constexpr size_t kBytes = 4;
@@ -9844,14 +9844,29 @@ struct MemoryCheck {
   friend constexpr bool operator==(const MemoryCheck&, const MemoryCheck&) = default;
 };
 
+// An access that memory_check allowed, from the check until it has ended: the last byte is read, the last write is answered, or the access is not made. (tokens.toml)
+struct MemoryGrant {
+  static constexpr size_t kBits = 2;
+  bool valid{};  // There is such an access
+  bool epoch{};  // Changes with every write to the table of memory regions
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("valid", self.valid, 1);
+    f("epoch", self.epoch, 1);
+  }
+
+  friend constexpr bool operator==(const MemoryGrant&, const MemoryGrant&) = default;
+};
+
 // Result of a memory_check: at most two runs of bus addresses, because pages have 4096 bytes or more. Not ok, or a check of more than 4096 bytes: the other fields are 0. (tokens.toml)
 struct MemoryPlace {
-  static constexpr size_t kBits = 157;
+  static constexpr size_t kBits = 159;
   MemoryStatus status{};  // Outcome
   uint64_t address0{};  // First run
   uint16_t bytes0{};  // Its length
   uint64_t address1{};  // Second run
   uint16_t bytes1{};  // Its length; 0: no run
+  MemoryGrant grant{};  // Of the runs
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("status", self.status, 3);
@@ -9859,6 +9874,7 @@ struct MemoryPlace {
     f("bytes0", self.bytes0, 13);
     f("address1", self.address1, 64);
     f("bytes1", self.bytes1, 13);
+    MemoryGrant::Visit(self.grant, f);
   }
 
   friend constexpr bool operator==(const MemoryPlace&, const MemoryPlace&) = default;
@@ -9904,7 +9920,7 @@ struct TxPacket {
 
 // A packet to send and the location of its payload: at most two runs of bus addresses per job, in one job or several. The runs total payload_bytes. (tokens.toml)
 struct TxJob {
-  static constexpr size_t kBits = 527;
+  static constexpr size_t kBits = 529;
   TxPacket packet{};  // Packet to send
   uint64_t address0{};  // First run
   uint16_t bytes0{};  // Its length; 0: no run
@@ -9912,6 +9928,7 @@ struct TxJob {
   uint16_t bytes1{};  // Its length; 0: no run
   bool more{};  // The payload continues in the next job, which has the same packet
   bool drop{};  // No runs: discards the packet that previous jobs started, if any
+  MemoryGrant grant{};  // Of the runs; of none if they are no region's (inline data, net frames)
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     TxPacket::Visit(self.packet, f);
@@ -9921,6 +9938,7 @@ struct TxJob {
     f("bytes1", self.bytes1, 13);
     f("more", self.more, 1);
     f("drop", self.drop, 1);
+    MemoryGrant::Visit(self.grant, f);
   }
 
   friend constexpr bool operator==(const TxJob&, const TxJob&) = default;
@@ -10056,7 +10074,7 @@ struct RxAnswer {
 
 // Disposition of the oldest frame in the receive buffer: bytes of it go to host memory, and after them a completion, a response and an acknowledge may leave; or the frame is dropped. Several tokens may belong to one frame, and a token may belong to none. (tokens.toml)
 struct RxPlace {
-  static constexpr size_t kBits = 1276;
+  static constexpr size_t kBits = 1278;
   bool no_frame{};  // Belongs to no frame, writes nothing
   bool more{};  // The frame stays: the next token belongs to it, too
   uint16_t net_bytes{};  // Not 0: length of the frame, which goes to the net path unchanged; no other field applies
@@ -10066,12 +10084,13 @@ struct RxPlace {
   uint16_t bytes0{};  // Its length; 0: no write
   uint64_t address1{};  // Second run
   uint16_t bytes1{};  // Its length; 0: no run
+  MemoryGrant grant{};  // Of the runs
   bool has_completion{};  // `completion` is valid
-  Completion completion{};  // Of a receive; sent when the data writes have been issued
+  Completion completion{};  // Of a receive; sent when the data is in host memory
   bool has_answer{};  // `answer` is valid
-  RxAnswer answer{};  // Sent when the data writes have been issued
+  RxAnswer answer{};  // Sent when the data is in host memory
   bool has_ack{};  // `ack` is valid
-  RxAck ack{};  // Sent when the data writes have been issued
+  RxAck ack{};  // Sent when the data is in host memory
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("no_frame", self.no_frame, 1);
@@ -10083,6 +10102,7 @@ struct RxPlace {
     f("bytes0", self.bytes0, 13);
     f("address1", self.address1, 64);
     f("bytes1", self.bytes1, 13);
+    MemoryGrant::Visit(self.grant, f);
     f("has_completion", self.has_completion, 1);
     Completion::Visit(self.completion, f);
     f("has_answer", self.has_answer, 1);
@@ -10592,7 +10612,7 @@ inline constexpr uint32_t kMgmtMailboxResponseBytesRegister = 0xc8u;  // Device-
 inline constexpr uint32_t kMgmtMailboxFetchRegister = 0xccu;  // Byte offset in the request: copies up to 512 bytes from there to mailbox_data; done when not busy
 inline constexpr uint32_t kMgmtMailboxCompleteRegister = 0xd0u;  // Bytes of the window to write as response; then the descriptor is returned as used and the next command may follow
 inline constexpr uint32_t kMgmtMailboxDataRegister = 0x200u;  // Window of 512 bytes: request bytes after a fetch, the response before a completion
-inline constexpr uint32_t kMgmtTableCommandRegister = 0x100u;  // A write starts the operation on table_index; busy until it is done, in order with the datapath's own accesses
+inline constexpr uint32_t kMgmtTableCommandRegister = 0x100u;  // A write starts the operation on table_index; busy until it is done, in order with the datapath's own accesses; of a memory region, until accesses that the old entry granted have ended
 inline constexpr uint32_t kMgmtTableIndexRegister = 0x104u;  // Entry of the table
 inline constexpr uint32_t kMgmtTableDataRegister = 0x180u;  // Window of one entry, up to 128 bytes
 inline constexpr uint32_t kMgmtQpCommandRegister = 0x110u;  // A write starts an operation on one QP; one at a time

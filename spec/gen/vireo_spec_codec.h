@@ -1670,6 +1670,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"timer_set.bits", static_cast<uint64_t>(TimerSet::kBits)},
     {"timer_expired.bits", static_cast<uint64_t>(TimerExpired::kBits)},
     {"memory_check.bits", static_cast<uint64_t>(MemoryCheck::kBits)},
+    {"memory_grant.bits", static_cast<uint64_t>(MemoryGrant::kBits)},
     {"memory_place.bits", static_cast<uint64_t>(MemoryPlace::kBits)},
     {"tx_packet.bits", static_cast<uint64_t>(TxPacket::kBits)},
     {"tx_job.bits", static_cast<uint64_t>(TxJob::kBits)},

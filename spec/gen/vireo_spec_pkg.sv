@@ -4174,7 +4174,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // A write starts the operation on table_index; busy until it is done, in order with the datapath's own accesses (csr.toml)
+  // A write starts the operation on table_index; busy until it is done, in order with the datapath's own accesses; of a memory region, until accesses that the old entry granted have ended (csr.toml)
   localparam int unsigned MgmtTableCommandBytes = 4;
   localparam int unsigned MgmtTableCommandTableIdOffset = 0;
   typedef struct packed {
@@ -4549,6 +4549,13 @@ package vireo_spec_pkg;
   } memory_check_t;
   localparam int unsigned MemoryCheckBits = 147;
 
+  // An access that memory_check allowed, from the check until it has ended: the last byte is read, the last write is answered, or the access is not made. (tokens.toml)
+  typedef struct packed {
+    logic valid;
+    logic epoch;
+  } memory_grant_t;
+  localparam int unsigned MemoryGrantBits = 2;
+
   // Result of a memory_check: at most two runs of bus addresses, because pages have 4096 bytes or more. Not ok, or a check of more than 4096 bytes: the other fields are 0. (tokens.toml)
   typedef struct packed {
     logic [2:0] status;  // memory_status_e
@@ -4556,8 +4563,9 @@ package vireo_spec_pkg;
     logic [12:0] bytes0;
     logic [63:0] address1;
     logic [12:0] bytes1;
+    memory_grant_t grant;
   } memory_place_t;
-  localparam int unsigned MemoryPlaceBits = 157;
+  localparam int unsigned MemoryPlaceBits = 159;
 
   // A packet to send, without its path; the path builder and the framer add the other headers. (tokens.toml)
   typedef struct packed {
@@ -4587,8 +4595,9 @@ package vireo_spec_pkg;
     logic [12:0] bytes1;
     logic more;
     logic drop;
+    memory_grant_t grant;
   } tx_job_t;
-  localparam int unsigned TxJobBits = 527;
+  localparam int unsigned TxJobBits = 529;
 
   // A send work request whose packets start to leave, or that failed: kept until it completes, in order. (tokens.toml)
   typedef struct packed {
@@ -4665,6 +4674,7 @@ package vireo_spec_pkg;
     logic [12:0] bytes0;
     logic [63:0] address1;
     logic [12:0] bytes1;
+    memory_grant_t grant;
     logic has_completion;
     completion_t completion;
     logic has_answer;
@@ -4672,7 +4682,7 @@ package vireo_spec_pkg;
     logic has_ack;
     rx_ack_t ack;
   } rx_place_t;
-  localparam int unsigned RxPlaceBits = 1276;
+  localparam int unsigned RxPlaceBits = 1278;
 
   // The responder requests the next receive work request of a QP, or an element of its current one. One is outstanding at a time. (tokens.toml)
   typedef struct packed {

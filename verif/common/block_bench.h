@@ -193,7 +193,7 @@ class InPulse final : public BenchStream {
   }
   void Begin(model::Cycle cycle) override {
     Scramble(data_, random_, TokenBits(T{}));
-    valid_ = !tokens.empty() && cycle >= next_ && random_() % 16 < rate;
+    valid_ = !tokens.empty() && cycle >= next_ && random_() % 16 < rate && (!allowed || allowed(cycle, tokens.front()));
     if (!valid_) return;
     next_ = cycle + spacing;
     SetPort(data_, tokens.front());
@@ -205,7 +205,8 @@ class InPulse final : public BenchStream {
 
   std::deque<T> tokens;
   unsigned rate = 16;
-  model::Cycle spacing = 1;  // minimum cycles from one to the next
+  model::Cycle spacing = 1;                             // minimum cycles from one to the next
+  std::function<bool(model::Cycle, const T&)> allowed;  // whether the next one may come; empty: always
 
  private:
   model::Cycle next_ = 0;

@@ -361,6 +361,56 @@ TEST_P(Errors, UnreadablePayloadFailsItsQpOnly) {
   ExpectWorks(*bad_);
 }
 
+// The answer of DEREG_MR comes when the last access that was granted before has ended: here reads of the payload, which
+// host memory delays. From the answer on the host owns the memory again, and an access would be a violation.
+TEST_P(Errors, DeregistrationWaitsForReadsOfTheRegion) {
+  constexpr uint64_t kDelayNs = 100 * kMicrosecond;
+  constexpr uint32_t kCount = 6;
+  auto& near = bad_->side[0];
+  auto& pcie = system_->host(0).station().pcie();
+  const auto now = [&] { return system_->host(0).function().NowNs(); };
+  for (unsigned round = 0; round < 3; ++round) {
+    if (bad_ == nullptr) {
+      ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
+    }
+    pcie.AddFault({.kind = DmaFault::Kind::kDelay,
+                   .address = near.memory->address(),
+                   .bytes = near.memory->size(),
+                   .delay_ns = kDelayNs});
+    const uint64_t posted = now();
+    for (uint64_t i = 0; i < kCount; ++i) ASSERT_TRUE(Post(*bad_, i, i * 1024, 1024).ok());
+    RunFor((3 + round) * kMicrosecond);  // the reads are in flight
+    near.region.reset();
+    EXPECT_GE(now() - posted, kDelayNs) << "the answer came before the reads";
+    near.memory.reset();
+    RunFor(2 * kDelayNs);
+    pcie.ClearFaults();
+    // What was read is sent; what was not fails by its key.
+    const auto completions = Completions(*bad_, kCount);
+    ASSERT_EQ(completions.size(), kCount);
+    EXPECT_EQ(completions[0].status, spec::IbWcStatus::kSuccess) << spec::ToString(completions[0].status);
+    ExpectWorks(*good_);
+    bad_.reset();
+  }
+}
+
+// Likewise, writes of the payload at the responder, while the peer goes on sending; the connection fails by its key.
+TEST_P(Errors, DeregistrationWaitsForWritesOfTheRegion) {
+  for (unsigned round = 0; round < 6; ++round) {
+    if (bad_ == nullptr) {
+      ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
+    }
+    ASSERT_NO_FATAL_FAILURE(PostMany(*bad_, 32, 2048));
+    RunFor((4 + round) * kMicrosecond);  // frames are on their way
+    bad_->side[1].region.reset();
+    bad_->side[1].memory.reset();
+    const auto completions = Completions(*bad_, 32);
+    ASSERT_EQ(completions.size(), 32u);
+    ExpectWorks(*good_);
+    bad_.reset();
+  }
+}
+
 TEST_P(Errors, UnreadableWorkRequestStopsItsQueueOnly) {
   // Reads of a post: index, ring, descriptor, two of the work request.
   for (const uint64_t nth : {uint64_t{4}, uint64_t{5}}) {

@@ -77,6 +77,7 @@ struct Bench {
     };
     block.idle = [this] { return p.idle_i != 0; };
     block.quiet = [this] { return p.quiet_i != 0; };
+    block.memory_fence = [this](Cycle) { return p.memory_fence_i != 0; };
     block.dma_outstanding = [this](Cycle) { return p.dma_outstanding_i; };
     block.time_ns = [this](Cycle now) { return TimeOf(now); };
   }
@@ -142,8 +143,8 @@ struct Bench {
   unsigned access_rate = 16;
   uint64_t time_start = 0xfffffff0;
   uint64_t TimeOf(Cycle now) const { return time_start + 4 * now; }
-  bool link = false, idle = true, quiet = true, device_reset = false, features_written = false, driver_ok = false,
-       qp_done = false, drain_done = false;
+  bool link = false, idle = true, quiet = true, memory_fence = false, device_reset = false, features_written = false,
+       driver_ok = false, qp_done = false, drain_done = false;
   bool mailbox_fatal = false, tx_frame = false, rx_drop = false, retransmission = false, window_violation = false;
   bool net_rx_filtered = false;
   uint8_t net_rx_drop = 0, net_tx_drop = 0;  // a bit per source
@@ -175,6 +176,7 @@ struct Bench {
     p.time_ns_i = TimeOf(now);
     p.idle_i = idle;
     p.quiet_i = quiet;
+    p.memory_fence_i = memory_fence;
     p.dma_outstanding_i = dma_outstanding;
     p.mac_link_i = link;
     block.SetMacLink(now, link);
@@ -939,6 +941,10 @@ TEST(Csr, AccessesMeetDocumentedLatencies) {
   EXPECT_EQ(bench.table_write.sent.back().first, from + Csr::kTableWriteLatency);
   EXPECT_EQ(busy_for(0, 2), Csr::kTableLatency);
   EXPECT_EQ(busy_for(11, 0), Csr::kTableErrorLatency);
+  constexpr auto kMr = static_cast<uint32_t>(spec::MgmtTable::kMr);
+  EXPECT_EQ(busy_for(kMr, 0), Csr::kTableLatency);
+  EXPECT_EQ(busy_for(kMr, 1), Csr::kRegionLatency);
+  EXPECT_EQ(busy_for(kMr, 2), Csr::kRegionLatency);
   bench.Write(spec::kMgmtTableDataRegister, 0x0c000000);  // load_requester and load_responder
   EXPECT_EQ(busy_for(2, 1), Csr::kTableLatency + 1);
 
@@ -950,6 +956,29 @@ TEST(Csr, AccessesMeetDocumentedLatencies) {
   bench.Write(spec::kMgmtEventPushRegister, 1);
   bench.Run(10);
   EXPECT_EQ(bench.event_sink.sent()[0].cycle, from + Csr::kEventLatency);
+}
+
+// A region that is written or cleared is done when memory check reports that older accesses have ended, not before.
+TEST(Csr, RegionIsBusyUntilTheFenceFalls) {
+  Bench bench;
+  constexpr auto kMr = static_cast<uint32_t>(spec::MgmtTable::kMr);
+  constexpr auto kClear = static_cast<uint32_t>(spec::MgmtTableOperation::kClear);
+  const auto busy = [&] { return bench.Get<spec::MgmtTableCommand>(spec::kMgmtTableCommandRegister).busy; };
+  bench.memory_fence = true;
+  bench.Write(spec::kMgmtTableCommandRegister, kMr | kClear << 8);
+  bench.Run(20);
+  ASSERT_EQ(bench.table_write.sent.size(), 1u) << "later accesses are refused from here on";
+  for (unsigned i = 0; i < 20; ++i) {
+    ASSERT_TRUE(busy());
+    bench.Run(37);
+  }
+  // A command meanwhile is ignored, as while any other is in progress.
+  bench.Write(spec::kMgmtTableCommandRegister, kMr | kClear << 8);
+  bench.memory_fence = false;
+  bench.Run(2);
+  EXPECT_FALSE(busy());
+  bench.Run(20);
+  EXPECT_EQ(bench.table_write.sent.size(), 1u);
 }
 
 // --- Parity ----------------------------------------------------------------------------------------------------------
@@ -1089,6 +1118,7 @@ TEST(Csr, MatchesModelInRandomTraffic) {
         const auto rarely = [&](unsigned n) { return random() % n == 0; };
         bench.idle = random() % 2;
         bench.quiet = random() % 2;
+        bench.memory_fence = random() % 4 != 0;
         bench.dma_outstanding = static_cast<uint16_t>(random());
         if (rarely(30)) bench.link = !bench.link;
         if (rarely(50)) bench.device_status = static_cast<uint8_t>(random() % 3 == 0 ? random() : 0);

@@ -55,6 +55,7 @@ Rtl::Outputs Outputs() {
     bytes.push_back(top.check_ready_o);
     bytes.push_back(top.place_valid_o);
     bytes.push_back(top.idle_o);
+    bytes.push_back(top.fence_o);
     const auto place = BytesOf(top.place_o);
     bytes.insert(bytes.end(), place.begin(), place.end());
   };
@@ -111,6 +112,70 @@ class Checks final : public BenchStream {
   const std::array<CheckPort, kClients>& checks_;
 };
 
+// What is compared with the tables.
+Place WithoutGrant(Place place) {
+  place.grant = {};
+  return place;
+}
+
+// Users of the answers: an access ends some time after its answer was taken. Compares fence_o.
+class Accesses final : public BenchStream {
+ public:
+  static constexpr unsigned kHolders = 4;
+  static constexpr unsigned kGrantBits = spec::MemoryGrant::kBits;
+
+  Accesses(Top& top, model::MemoryCheck& block, std::array<Channel<Place>, kClients>& sinks, std::mt19937_64& random)
+      : top_(top), block_(block), sinks_(sinks), random_(random) {
+    top_.ended_i = 0;
+  }
+
+  void Begin(Cycle cycle) override {
+    if ((top_.fence_o != 0) != block_.IsFencing(cycle)) {
+      difference =
+          "fence: cycle " + std::to_string(cycle) + ": " + (top_.fence_o != 0 ? "only the RTL" : "only the model");
+    }
+    top_.ended_i = 0;
+    if (hold) return;
+    // Each holder ends at most one access in a cycle.
+    for (unsigned used = 0; used != (1u << kHolders) - 1;) {
+      const auto due = std::find_if(open_.begin(), open_.end(), [&](const Open& open) { return open.due <= cycle; });
+      if (due == open_.end()) break;
+      unsigned holder = static_cast<unsigned>(random_() % kHolders);
+      while ((used >> holder & 1) != 0) holder = (holder + 1) % kHolders;
+      used |= 1u << holder;
+      top_.ended_i |= static_cast<CData>((2u | unsigned{due->grant.epoch}) << kGrantBits * holder);
+      block_.OnGrantEnded(cycle, cycle, due->grant);
+      open_.erase(due);
+    }
+  }
+  void End(Cycle cycle) override {
+    for (size_t i = 0; i < kClients; ++i) {
+      for (; seen_[i] < sinks_[i].sent().size(); ++seen_[i]) {
+        const Place& place = sinks_[i].sent()[seen_[i]].token;
+        if (place.grant.valid != (place.bytes0 != 0)) difference = "a grant without bytes, or the reverse";
+        if (place.grant.valid) open_.push_back({cycle + 1 + random_() % (late + 1), place.grant});
+      }
+    }
+  }
+  bool IsEmpty() const override { return open_.empty(); }
+
+  unsigned late = 20;  // most further cycles from an answer to the end of its access
+  bool hold = false;   // none ends
+
+ private:
+  struct Open {
+    Cycle due;
+    spec::MemoryGrant grant;
+  };
+
+  Top& top_;
+  model::MemoryCheck& block_;
+  std::array<Channel<Place>, kClients>& sinks_;
+  std::mt19937_64& random_;
+  std::array<size_t, kClients> seen_{};
+  std::deque<Open> open_;
+};
+
 struct Bench {
   explicit Bench(Rtl& rtl) : p(rtl.ports()), bench(rtl, agenda, random) {
     static constexpr std::array kIn = {"requester", "responder", "read responder"};
@@ -123,6 +188,11 @@ struct Bench {
     }
     bench.AddOther(checks);
     bench.AddOther(contexts);
+    bench.AddOther(accesses);
+    // As the management registers do.
+    writes.allowed = [this](Cycle cycle, const spec::TableWrite& write) {
+      return write.table_id != spec::MgmtTable::kMr || !block.IsFencing(cycle);
+    };
   }
 
   template <typename Row>
@@ -152,6 +222,7 @@ struct Bench {
   Checks checks{p, check_ports};
   ContextBench<Top, model::MemoryCheck> contexts{p, block};
   Watch watch{p, block, places};
+  Accesses accesses{p, block, sinks, random};
   BlockBench<Top> bench;
   std::vector<InStream<Check, Bit, Bit, CheckPort>*> in;
   std::vector<OutStream<Place, Bit, Bit, PlacePort>*> out;
@@ -292,8 +363,8 @@ TEST(MemoryCheck, TranslatesEveryByteByTheTables) {
       ASSERT_EQ(bench.out[client]->count, checks[client].size());
       for (size_t i = 0; i < checks[client].size(); ++i) {
         const Place& place = bench.sinks[client].sent()[i].token;
-        ASSERT_EQ(place, tables.Expected(checks[client][i])) << TokenText(checks[client][i]) << "\n"
-                                                             << TokenText(place);
+        ASSERT_EQ(WithoutGrant(place), tables.Expected(checks[client][i])) << TokenText(checks[client][i]) << "\n"
+                                                                           << TokenText(place);
         ++count.at(static_cast<size_t>(place.status));
         crossing += place.bytes1 != 0;
         long_and_ok += checks[client][i].bytes > kMost && place.status == MemoryStatus::kOk;
@@ -363,7 +434,7 @@ struct DirectedBench {
   Place Ask(Check check) {
     bench.in[0]->tokens.push_back(check);
     EXPECT_EQ(bench.bench.RunOut(20), "");
-    return bench.sinks[0].sent().empty() ? Place{} : bench.sinks[0].sent().back().token;
+    return bench.sinks[0].sent().empty() ? Place{} : WithoutGrant(bench.sinks[0].sent().back().token);
   }
   Rtl rtl{Outputs()};
   Bench bench;
@@ -552,7 +623,7 @@ TEST(MemoryCheck, SamplesTheRegionInTheFirstCycleAndBothPagesInTheFourth) {
     EXPECT_EQ(b.bench.bench.Run(n), "");
     write(b.bench);
     EXPECT_EQ(b.bench.bench.Run(20), "");
-    return b.bench.sinks[0].sent().at(0).token;
+    return WithoutGrant(b.bench.sinks[0].sent().at(0).token);
   };
   const Place before{.address0 = 0xa000'0000'0f80, .bytes0 = 128, .address1 = 0x7000, .bytes1 = 128};
   for (Cycle n = 0; n < model::MemoryCheck::kLatency; ++n) {
@@ -616,6 +687,76 @@ TEST(MemoryCheck, RegionOrPageWithBadParityIsRefused) {
       EXPECT_EQ(contexts.errors.size(), 1u);
     }
   }
+}
+
+// An access that was granted before a region is written holds the fence until it has ended; later ones do not.
+TEST(MemoryCheck, FenceCoversWhatWasGrantedBeforeTheWrite) {
+  Rtl rtl(Outputs());
+  Bench bench(rtl);
+  const spec::TableMr region{.valid = true, .dma = true, .key = 1};
+  bench.Write(2, region);
+  bench.Write(3, region);
+  bench.Setup();
+  bench.accesses.hold = true;
+  const Check check{.key = 2 << 8 | 1, .address = 0x1000, .bytes = 64};
+  const auto run = [&](uint64_t cycles) { ASSERT_EQ(bench.bench.Run(cycles), ""); };
+  bench.in[0]->tokens = {check};
+  run(model::MemoryCheck::kLatency + 2);
+  ASSERT_EQ(bench.out[0]->count, 1u);
+  EXPECT_EQ(bench.p.fence_o, 0) << "no region was written since";
+
+  bench.Write(2, spec::TableMr{});
+  run(1);
+  EXPECT_EQ(bench.p.fence_o, 1) << "from the cycle after the write on";
+  // Of another client, after the write: another region.
+  Check later = check;
+  later.key = 3 << 8 | 1;
+  bench.in[1]->tokens = {later};
+  run(100);
+  ASSERT_EQ(bench.out[1]->count, 1u);
+  EXPECT_EQ(bench.p.fence_o, 1);
+
+  // The first access ends: 2 is its epoch, written twice before.
+  bench.accesses.hold = false;
+  bench.accesses.late = 0;
+  for (unsigned i = 0; i < 3 && bench.p.fence_o != 0; ++i) run(1);
+  EXPECT_EQ(bench.p.fence_o, 0);
+}
+
+TEST(MemoryCheck, FenceIgnoresChecksThatGrantNothing) {
+  Rtl rtl(Outputs());
+  Bench bench(rtl);
+  bench.Write(2, spec::TableMr{.valid = true, .dma = true, .key = 1});
+  bench.Setup();
+  bench.accesses.hold = true;
+  bench.out[0]->rate = 0;
+  const Check wrong{.key = 2 << 8 | 7, .address = 0x1000, .bytes = 64};
+  const Check status_only{.key = 2 << 8 | 1, .address = 0x1000, .bytes = kMost + 1};
+  bench.in[0]->tokens = {wrong, status_only};
+  ASSERT_EQ(bench.bench.Run(model::MemoryCheck::kLatency + 2), "");
+  bench.Write(2, spec::TableMr{});
+  ASSERT_EQ(bench.bench.Run(2), "");
+  EXPECT_EQ(bench.p.fence_o, 0);
+}
+
+// The next write of a region waits for the fence; the others do not.
+TEST(MemoryCheck, GrantedAccessesEndInAnyOrder) {
+  Rtl rtl(Outputs());
+  Bench bench(rtl);
+  const Tables tables(bench.random);
+  for (uint32_t i = 0; i < kPages; ++i) bench.Page(i, tables.pages[i]);
+  for (uint32_t i = 0; i < kMrs; ++i) bench.Write(i, tables.mrs[i]);
+  bench.Setup();
+  bench.accesses.late = 500;
+  for (auto* in : bench.in) {
+    in->rate = 8;
+    for (unsigned i = 0; i < 4000; ++i) in->tokens.push_back(tables.RandomCheck(bench.random));
+  }
+  for (uint32_t i = 0; i < 60; ++i) bench.Write(i % kMrs, tables.mrs[i % kMrs]);
+  ASSERT_EQ(bench.bench.RunOut(600), "");
+  bench.Write(0, tables.mrs[0]);
+  ASSERT_EQ(bench.bench.RunOut(2), "");
+  EXPECT_EQ(bench.p.fence_o, 0) << "all have ended";
 }
 
 TEST(MemoryCheck, MatchesModelWhileBitsFlip) {

@@ -18,6 +18,7 @@
 #include "sim/common/seed.h"
 #include "verif/common/block_bench.h"
 #include "verif/common/level_bench.h"
+#include "verif/rdma/grant_bench.h"
 #include "verif/rdma/hold_bench.h"
 
 namespace vireo::verif {
@@ -83,7 +84,7 @@ spec::TxJob AnswerJob(const spec::RxAnswer& answer) {
 spec::MemoryPlace PlaceOf(const spec::MemoryCheck& check) {
   const uint64_t base = check.address ^ 0x5500'0000'0000'0000u ^ uint64_t { check.key } << 32;
   const auto first = static_cast<uint32_t>(std::min<uint64_t>(check.bytes, 4096 - base % 4096));
-  spec::MemoryPlace place{.address0 = base, .bytes0 = static_cast<uint16_t>(first)};
+  spec::MemoryPlace place{.address0 = base, .bytes0 = static_cast<uint16_t>(first), .grant = GrantOf(check.address)};
   if (first != check.bytes) {
     place.address1 = base + 0x10'0000;
     place.bytes1 = static_cast<uint16_t>(check.bytes - first);
@@ -117,6 +118,7 @@ std::vector<spec::TxJob> Responses(const spec::RxAnswer& read, IbMtu path_mtu, u
       job.bytes0 = place.bytes0;
       job.address1 = place.address1;
       job.bytes1 = place.bytes1;
+      job.grant = place.grant;
     }
     jobs.push_back(job);
   }

@@ -115,8 +115,7 @@ class WireIn final : public BenchStream {
   std::optional<std::pair<model::Cycle, spec::RxVerdict>> model_verdict_;
 };
 
-// The write port: takes beats at its rate, reports a write as accepted some time after its last beat, and as in memory
-// some time after that.
+// The write port: takes beats at its rate, and reports a write as in memory some time after its last beat.
 template <typename Top>
 class WritePort final : public BenchStream {
  public:
@@ -129,26 +128,17 @@ class WritePort final : public BenchStream {
   WritePort(Top& ports, model::RxScatter& model, model::Channel<model::WriteBeat>& sink, std::mt19937_64& random)
       : p_(ports), model_(model), sink_(sink), random_(random) {
     p_.write_ready_i = 0;
-    p_.accepted_i = 0;
     p_.write_done_i = 0;
   }
 
   void Begin(model::Cycle cycle) override {
     p_.write_ready_i = random_() % 16 < rate;
     sink_.SetOpen(cycle, p_.write_ready_i != 0);
-    p_.accepted_i = hold ? 0 : !due_.empty() && due_.front() <= cycle;
-    p_.write_done_i = !done_due_.empty() && done_due_.front() <= cycle;
-    if (p_.write_done_i) {
-      model_.OnWriteDone(cycle);
-      done_due_.pop_front();
-      ++done;
-    }
-    if (p_.accepted_i) {
-      model_.OnAccepted(cycle);
-      due_.pop_front();
-      ++accepted;
-      done_due_.push_back(Due(done_due_, cycle));
-    }
+    p_.write_done_i = !hold && !due_.empty() && due_.front() <= cycle;
+    if (!p_.write_done_i) return;
+    model_.OnWriteDone(cycle);
+    due_.pop_front();
+    ++done;
   }
   void End(model::Cycle cycle) override {
     const bool in_rtl = p_.write_valid_o != 0 && p_.write_ready_i != 0;
@@ -175,20 +165,20 @@ class WritePort final : public BenchStream {
     writes.back().data.insert(writes.back().data.end(), data.begin(), data.end());
     if (!beat.last) return;
     writes.back().last = cycle;
-    due_.push_back(Due(due_, cycle));
+    due_.push_back(Due(cycle));
   }
-  bool IsEmpty() const override { return due_.empty() && done_due_.empty(); }
+  bool IsEmpty() const override { return due_.empty(); }
 
   unsigned rate = 16;
-  unsigned late = 0;  // maximum further cycles until a write is accepted, and likewise until it is in memory
+  unsigned late = 0;  // maximum further cycles until a write is in memory
   bool hold = false;  // none is
-  uint64_t accepted = 0, done = 0;
+  uint64_t done = 0;
   std::vector<Write> writes;
 
  private:
-  model::Cycle Due(const std::deque<model::Cycle>& line, model::Cycle cycle) {
+  model::Cycle Due(model::Cycle cycle) {
     const model::Cycle due = cycle + 1 + (late != 0 ? random_() % (late + 1) : 0);
-    return line.empty() ? due : std::max(due, line.back() + 1);
+    return due_.empty() ? due : std::max(due, due_.back() + 1);
   }
 
   Top& p_;
@@ -196,7 +186,7 @@ class WritePort final : public BenchStream {
   model::Channel<model::WriteBeat>& sink_;
   std::mt19937_64& random_;
   bool begins_ = true;
-  std::deque<model::Cycle> due_, done_due_;
+  std::deque<model::Cycle> due_;
 };
 
 // The net path: takes frames beat by beat, as required, in the cycles of the model.

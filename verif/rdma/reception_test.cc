@@ -123,7 +123,6 @@ struct Reception {
   void Run(Cycle cycles) {
     for (const Cycle end = now + cycles; now < end; ++now) {
       if (accept && *accept == now) {
-        scatter.OnAccepted(now);
         scatter.OnWriteDone(now);
         accept.reset();
       }

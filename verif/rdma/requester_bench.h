@@ -21,6 +21,7 @@
 #include "verif/common/block_bench.h"
 #include "verif/common/context_bench.h"
 #include "verif/common/level_bench.h"
+#include "verif/rdma/grant_bench.h"
 
 namespace vireo::verif {
 
@@ -64,7 +65,8 @@ inline spec::MemoryPlace PlaceOf(const spec::MemoryCheck& check) {
   return {.address0 = check.address + 0x7000'0000,
           .bytes0 = bytes0,
           .address1 = bytes1 == 0 ? 0 : check.address * 3 & ~(kPage - 1),
-          .bytes1 = bytes1};
+          .bytes1 = bytes1,
+          .grant = GrantOf(check.address)};
 }
 
 // Numbers of ib_wr_opcode.
@@ -282,6 +284,7 @@ inline Packet PacketOf(const Qp& qp, const WorkRequest& work, uint32_t first_psn
       job.bytes0 = place.bytes0;
       job.address1 = place.address1;
       job.bytes1 = place.bytes1;
+      job.grant = place.grant;
     }
     given += run;
     job.more = given != bytes;
@@ -455,6 +458,7 @@ struct BasicBench {
     block.on_resent = [this](Cycle) { ++resent; };
     bench.AddOther(next_psn);
     bench.AddOther(contexts);
+    bench.AddOther(ends);
     block.on_next_psn = [this](Cycle now, const spec::QpPsn& psn) { next_psn.Tell(now, psn); };
     block.fetch_request_out.Connect(fetch_sink, block);
     fetch.keep = false;
@@ -636,7 +640,7 @@ struct BasicBench {
     for (const auto bit :
          {top.work_request_ready_o, top.load_ready_o, top.memory_place_ready_o, top.memory_check_valid_o,
           top.job_valid_o, top.record_valid_o, top.failure_valid_o, top.fetched_ready_o, top.fetch_request_valid_o,
-          top.read_record_valid_o, top.next_psn_valid_o, top.idle_o}) {
+          top.read_record_valid_o, top.next_psn_valid_o, top.grant_ended_o, top.idle_o}) {
       bytes.push_back(bit);
     }
     const auto add = [&](const auto& port) {
@@ -654,6 +658,7 @@ struct BasicBench {
   BlockBench<Top> bench;
   Top& p = rtl.ports();
   ContextBench<Top, Requester> contexts{p, block};
+  GrantEnds<CData, Requester> ends{p.grant_ended_o, block};
   OutPulse<spec::QpPsn, decltype(p.next_psn_valid_o), decltype(p.next_psn_o)> next_psn{"next_psn", p.next_psn_valid_o,
                                                                                        p.next_psn_o};
   decltype(bench.In("", block.work_request_in, p.work_request_valid_i, p.work_request_ready_o, p.work_request_i)) work =

@@ -21,6 +21,7 @@
 #include "verif/common/block_bench.h"
 #include "verif/common/context_bench.h"
 #include "verif/common/level_bench.h"
+#include "verif/rdma/grant_bench.h"
 #include "verif/rdma/hold_bench.h"
 
 namespace vireo::verif {
@@ -179,6 +180,7 @@ inline spec::MemoryPlace Check(const spec::MemoryCheck& check) {
   spec::MemoryPlace place{.status = MemoryStatus::kOk, .address0 = ~check.address};
   if (check.bytes > 4096) return {.status = MemoryStatus::kOk};
   place.bytes0 = static_cast<uint16_t>(check.bytes);
+  if (check.bytes != 0) place.grant = GrantOf(check.address);
   if (check.address % 2 != 0 && check.bytes > 1) {
     place.bytes0 = static_cast<uint16_t>(check.bytes / 2);
     place.address1 = check.address + 0x1000;
@@ -228,6 +230,7 @@ inline spec::RxPlace Write(const RxToken& token, uint64_t address, spec::RxPlace
   answer.bytes0 = to.bytes0;
   answer.address1 = to.address1;
   answer.bytes1 = to.bytes1;
+  answer.grant = to.grant;
   return answer;
 }
 
@@ -330,6 +333,7 @@ inline spec::RxPlace Scatter(const RxToken& token, uint32_t from, uint64_t addre
   place.bytes0 = to.bytes0;
   place.address1 = to.address1;
   place.bytes1 = to.bytes1;
+  place.grant = to.grant;
   return place;
 }
 inline const spec::RxPlace kMore{.more = true};
@@ -451,6 +455,7 @@ struct Bench {
       add(top.failure_o);
       add(top.expected_psn_valid_o);
       add(top.expected_psn_o);
+      add(top.grant_ended_o);
       add(top.idle_o);
     });
   }
@@ -472,6 +477,7 @@ struct Bench {
     bench.AddOther(mq);
     bench.AddOther(mac);
     bench.AddOther(idle);
+    bench.AddOther(ends);
     bench.AddOther(hold);
     bench.AddOther(contexts);
     check.on_token = [this](Cycle, const spec::MemoryCheck& asked) {
@@ -525,6 +531,7 @@ struct Bench {
   Mq mq{p.mq_i, block};
   Mac mac{p.mac_i, block};
   Idle idle{p.idle_o, block};
+  GrantEnds<CData, Responder> ends{p.grant_ended_o, block};
   ContextBench<Vresponder_16, Responder> contexts{p, block};
   Hold<Responder> hold{p.hold_i, block, random};
   OutPulse<spec::QpPsn, decltype(p.expected_psn_valid_o), decltype(p.expected_psn_o)> expected_psn{

@@ -84,7 +84,8 @@ struct Reference {
                    .address0 = where.address0,
                    .bytes0 = where.bytes0,
                    .address1 = where.address1,
-                   .bytes1 = where.bytes1};
+                   .bytes1 = where.bytes1,
+                   .grant = where.grant};
           if (&part != &parts.back() || done + bytes != part.bytes) {
             place.more = true;
             places.push_back(place);

@@ -21,6 +21,7 @@
 #include "sim/common/seed.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
+#include "verif/rdma/grant_bench.h"
 #include "verif/rdma/tx_bench.h"
 
 namespace vireo::verif {
@@ -65,6 +66,7 @@ typename RtlTop<Top>::Outputs Outputs() {
     add(top.failed_o);
     add(top.sent_valid_o);
     add(top.sent_o);
+    add(top.grant_ended_o);
     add(top.idle_o);
   };
 }
@@ -160,6 +162,7 @@ struct Bench {
           ack,
           (RxAck{.qpn = ack.qpn, .psn = ack.psn, .syndrome = static_cast<uint8_t>(spec::AethSyndrome::kAckNoCredits)}));
     };
+    bench.AddOther(ends);
     failed.on_token = [this](Cycle, const QpFailure& failure) {
       const auto is_next = [&failure](const Input& input) {
         return !input.failures.empty() && input.failures.front() == failure;
@@ -333,6 +336,7 @@ struct Bench {
   Wire<Top> wire{p, block, random};
   Memory<Top> memory{p, block, random};
   BlockBench<Top> bench;
+  GrantEnds<CData, TxGather> ends{p.grant_ended_o, block};
   // Before all streams: compares the state before the cycle.
   const bool others_ = (bench.AddOther(wire), bench.AddOther(memory), true);
   decltype(bench.In("job", block.job_in, p.job_valid_i, p.job_ready_o, p.job_i)) job =

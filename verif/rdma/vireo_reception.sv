@@ -52,7 +52,6 @@ module vireo_reception
   output dma_write_request_t    write_request_o,
   output logic [DataBits-1:0]   write_data_o,
   output logic                  write_last_o,
-  input  logic                  accepted_i,
   input  logic                  write_done_i,
 
   output logic                  completion_valid_o,
@@ -112,6 +111,7 @@ module vireo_reception
   // The frames of this test request no receives, and answer no READ.
   logic unused_doorbell_ready, unused_request_valid, unused_receive_ready, unused_record_ready;
   logic unused_psn_valid, unused_parity_error;
+  memory_grant_t unused_responder_grant, unused_scatter_grant;
   qp_psn_t unused_psn;
   receive_request_t unused_request;
 
@@ -165,6 +165,7 @@ module vireo_reception
     .failure_o,
     .expected_psn_valid_o(unused_psn_valid),
     .expected_psn_o(unused_psn),
+    .grant_ended_o(unused_responder_grant),
     .idle_o(responder_idle)
   );
 
@@ -186,7 +187,6 @@ module vireo_reception
     .write_request_o,
     .write_data_o,
     .write_last_o,
-    .accepted_i,
     .write_done_i,
     .completion_valid_o,
     .completion_ready_i,
@@ -201,6 +201,7 @@ module vireo_reception
     .net_data_o,
     .net_last_o,
     .net_bytes_o,
+    .grant_ended_o(unused_scatter_grant),
     .idle_o(scatter_idle)
   );
 

@@ -55,6 +55,7 @@ module vireo_tx_path_top
   tx_packet_t packet;
   logic [DataBits-1:0] payload;
   logic unused_net_ready;
+  memory_grant_t unused_grant_ended;
 
   vireo_tx_gather #(
     .Config(Config),
@@ -89,6 +90,7 @@ module vireo_tx_path_top
     .sent_valid_o,
     .sent_ready_i,
     .sent_o,
+    .grant_ended_o(unused_grant_ended),
     .idle_o(idle_o[0])
   );
 
