@@ -25,7 +25,7 @@ RdmaHost::RdmaHost(Scheduler& scheduler, Station& station, uint16_t number, cons
       mac_(options.mac.value_or(DefaultMac(number))),
       ipv4_(options.ipv4.value_or(DefaultIpv4(number))),
       driver_(driver) {
-  FirmwareRunner::Options runner;
+  FirmwareRunner::Options runner{.access_cycles = options.firmware_access_cycles, .firmware = {}};
   runner.firmware.has_mac = true;
   std::ranges::copy(mac_, runner.firmware.mac);
   runner.firmware.mtu = options.mtu != 0 ? options.mtu : options.nic.config->max_frame_bytes - kFrameOverhead;
@@ -108,6 +108,7 @@ RdmaSystem::Built RdmaSystem::Build(const RdmaSystemOptions& options) {
     host.nic.name = "nic" + std::to_string(i);
     host.nic.config = options.config;
     host.nic.pcie = *pcie;
+    host.firmware_access_cycles = options.firmware_access_cycles;
     if (i < options.faults_out.size()) host.nic.faults_out = options.faults_out[i];
   }
   std::unique_ptr<RdmaSystem> system(new RdmaSystem());

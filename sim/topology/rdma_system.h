@@ -40,6 +40,8 @@ struct HostOptions {
   std::optional<std::array<uint8_t, 6>> mac{};
   std::optional<std::array<uint8_t, 4>> ipv4{};
   uint32_t mtu = 0;  // bytes per packet of the link; 0: the maximum for the NIC's frames
+  // Cost of the firmware's instructions between two accesses.
+  Cycle firmware_access_cycles = FirmwareRunner::Options{}.access_cycles;
 };
 
 struct RdmaSystemOptions {
@@ -54,7 +56,9 @@ struct RdmaSystemOptions {
   std::vector<OuterPortParameters> outer_ports{};  // of the switch
   // On frames sent by a NIC, by its number; missing: none.
   std::vector<std::vector<FaultRule>> faults_out{};
-  // If not empty, these hosts replace `device`, `peer`, `config`, `pcie_preset`, `nics` and `faults_out`.
+  Cycle firmware_access_cycles = FirmwareRunner::Options{}.access_cycles;
+  // If not empty, these hosts replace `device`, `peer`, `config`, `pcie_preset`, `nics`, `faults_out` and
+  // `firmware_access_cycles`.
   std::vector<HostOptions> hosts{};
   host::DeviceOptions driver{.wanted = SplitRings()};  // of every host
   bool is_traced = true;                               // see TopologyParameters
