@@ -128,9 +128,15 @@ std::optional<ChildProcess> ChildProcess::Start(const std::vector<std::string>& 
   const int fork_error = errno;
   close(report[1]);
   int reason = 0;
-  const bool failed = pid < 0 || read(report[0], &reason, sizeof reason) == sizeof reason;
+  ssize_t got = 0;
+  do got = pid < 0 ? 0 : read(report[0], &reason, sizeof reason);
+  while (got < 0 && errno == EINTR);
+  const bool failed = pid < 0 || got == sizeof reason;
   close(report[0]);
-  if (!failed) return ChildProcess(pid, options.own_session);
+  if (!failed) {
+    if (options.on_start) options.on_start(pid);
+    return ChildProcess(pid, options.own_session);
+  }
   if (pid > 0) waitpid(pid, nullptr, 0);
   *error = command[0] + ": " + std::strerror(pid < 0 ? fork_error : reason);
   return std::nullopt;

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,6 +22,7 @@ struct ChildOptions {
   bool ends_with_parent = false;  // killed when the thread that started it exits
   // SCHED_IDLE: spinning programs do not starve the simulator.
   bool yields = false;
+  std::function<void(pid_t)> on_start{};  // called when it has been started
   // No address randomization, so that runs are reproducible (personality(2)).
   bool fixed_addresses = false;
 };

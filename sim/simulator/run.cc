@@ -25,6 +25,7 @@
 
 #include "sim/report/report_table.h"
 #include "sim/simulator/child_process.h"
+#include "sim/simulator/interruption.h"
 #include "sim/simulator/overlay.h"
 #include "sim/simulator/simulation_directory.h"
 #include "sim/simulator/simulation_options.h"
@@ -46,7 +47,7 @@ int Fail(const std::string& what) {
 
 // Starts a simulator in `directory`, and waits until programs can use it.
 std::optional<ChildProcess> StartIn(const SimulationDirectory& directory, const SimulationOptions& options,
-                                    std::string* error) {
+                                    std::string* error, OrphanGuard* guard = nullptr) {
   if (const auto running = directory.Find()) {
     *error = fmt::format(
         "a simulation is already running in {} (process {}); stop it with `vireo down`, or use another "
@@ -69,7 +70,9 @@ std::optional<ChildProcess> StartIn(const SimulationDirectory& directory, const 
   }
   std::vector<std::string> arguments = options.Arguments();
   arguments.insert(arguments.end(), {"--directory", directory.path()});
-  auto simulator = StartSimulator(arguments, {.output = log.get(), .own_session = true}, kReadyTimeout, error);
+  ChildOptions child{.output = log.get(), .own_session = true};
+  if (guard != nullptr) child.on_start = [guard](pid_t leader) { guard->Add(leader); };
+  auto simulator = StartSimulator(arguments, child, kReadyTimeout, error);
   if (!simulator.has_value()) *error += fmt::format(":\n{}", directory.LogTail(kLogLines));
   return simulator;
 }
@@ -178,8 +181,18 @@ void AwaitServer(ChildProcess& server) {
     const auto now = std::chrono::steady_clock::now();
     if (!server.IsWaiting()) waits_since = now;
     if (now > begin + kTimeout || (now > begin + kMinimum && now > waits_since + kSettled)) return;
-    if (server.Wait(milliseconds(10)).has_value()) return;
+    if (server.Wait(milliseconds(10)).has_value() || Interruption() != 0) return;
   }
+}
+
+// As ChildProcess::Wait, but nothing if this command is interrupted meanwhile.
+std::optional<int> WaitUnlessInterrupted(ChildProcess& child, milliseconds timeout) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  std::optional<int> ended;
+  while (Interruption() == 0 && !(ended = child.Wait(milliseconds(50))).has_value()) {
+    if (std::chrono::steady_clock::now() >= deadline) break;
+  }
+  return ended;
 }
 
 struct PairOptions {
@@ -191,7 +204,7 @@ struct PairOptions {
   std::filesystem::path output{};
 };
 
-// Runs both programs on a new simulation and stops it when they have exited.
+// Runs both programs on a new simulation and stops it when they have exited, or this command is interrupted or killed.
 int Pair(const PairOptions& options) {
   std::string pattern = (std::filesystem::temp_directory_path() / "vireo-pair-XXXXXX").string();
   if (mkdtemp(pattern.data()) == nullptr) {
@@ -205,9 +218,10 @@ int Pair(const PairOptions& options) {
       std::filesystem::remove_all(path, failed);
     }
   } const cleaner{pattern};
+  OrphanGuard guard(pattern);
 
   std::string error;
-  auto simulator = StartIn(directory, options.simulation, &error);
+  auto simulator = StartIn(directory, options.simulation, &error, &guard);
   if (!simulator.has_value()) return Fail(error);
   const auto status = directory.Find();
   if (!status.has_value()) return Fail("the simulator wrote no state that can be read");
@@ -224,6 +238,7 @@ int Pair(const PairOptions& options) {
                                       .output = output,
                                       .own_session = true,
                                       .yields = !options.simulation.is_virtual_time(),
+                                      .on_start = [&guard](pid_t leader) { guard.Add(leader); },
                                       .fixed_addresses = options.simulation.is_virtual_time()},
                                      &error);
     close(output);
@@ -234,13 +249,15 @@ int Pair(const PairOptions& options) {
   auto server = start("server", options.server, 0);
   if (!server.has_value()) return Fail(error);
   AwaitServer(*server);
+  if (Interruption() != 0) return Fail("interrupted");
   auto client = start("client", options.client, 1);
   if (!client.has_value()) return Fail(error);
 
   bool progress = false;
   std::optional<int> client_end, server_end;
   while (!client_end.has_value() && std::chrono::steady_clock::now() < deadline) {
-    client_end = client->Wait(seconds(1));
+    client_end = WaitUnlessInterrupted(*client, seconds(1));
+    if (Interruption() != 0) return Fail("interrupted: the simulation and both programs are stopped");
     if (simulator->Wait(milliseconds(0)).has_value()) break;
     if (!client_end.has_value() && isatty(STDERR_FILENO) != 0) {
       fmt::print(stderr, "\r{} s …",
@@ -249,7 +266,8 @@ int Pair(const PairOptions& options) {
     }
   }
   if (progress) fmt::print(stderr, "\r          \r");
-  if (client_end.has_value()) server_end = server->Wait(kEndTimeout);
+  if (client_end.has_value()) server_end = WaitUnlessInterrupted(*server, kEndTimeout);
+  if (Interruption() != 0) return Fail("interrupted: the simulation and both programs are stopped");
   const auto simulator_end = simulator->Wait(milliseconds(0));
   client->Stop(seconds(1));
   server->Stop(seconds(1));
@@ -396,12 +414,14 @@ int Main(int argc, char** argv) {
   const SimulationDirectory directory = directory_name.empty()
                                             ? SimulationDirectory::Default()
                                             : SimulationDirectory(std::filesystem::absolute(directory_name));
-  if (demo->parsed()) return Demo();
-  if (up->parsed()) return Up(directory, up_options);
   if (down->parsed()) return Down(directory);
   if (status->parsed()) return Status(directory);
   if (exec->parsed()) return Exec(directory, nic, std::move(command));
-  return Pair(pair);
+  // The others start processes in sessions of their own, which a terminal's signals do not reach.
+  CatchInterruptions();
+  const int code = demo->parsed() ? Demo() : up->parsed() ? Up(directory, up_options) : Pair(pair);
+  if (Interruption() != 0) EndByInterruption();
+  return code;
 }
 
 }  // namespace

@@ -26,6 +26,21 @@ SimulationDirectory SimulationDirectory::Default() {
   return SimulationDirectory(std::filesystem::temp_directory_path() / fmt::format("vireo-{}", getuid()));
 }
 
+namespace {
+
+// A zombie has exited, and only its parent has not noticed. [proc(5), /proc/pid/stat: the state follows the name]
+bool IsRunning(pid_t pid) {
+  if (kill(pid, 0) != 0 && errno == ESRCH) return false;
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string line;
+  std::getline(file, line);
+  const size_t name_end = line.rfind(')');
+  if (name_end == std::string::npos || name_end + 2 >= line.size()) return true;  // not readable
+  return line[name_end + 2] != 'Z' && line[name_end + 2] != 'X';
+}
+
+}  // namespace
+
 std::optional<SimulationStatus> SimulationDirectory::Find() const {
   std::ifstream file(status_file());
   if (!file) return std::nullopt;
@@ -50,7 +65,7 @@ std::optional<SimulationStatus> SimulationDirectory::Find() const {
                              .is_exported = exported != nic.end() && *exported == true});
     }
   }
-  if (status.pid <= 0 || (kill(status.pid, 0) != 0 && errno == ESRCH)) return std::nullopt;
+  if (status.pid <= 0 || !IsRunning(status.pid)) return std::nullopt;
   return status;
 }
 

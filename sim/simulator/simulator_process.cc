@@ -9,26 +9,29 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+
+#include "sim/simulator/interruption.h"
 
 namespace vireo::sim {
 namespace {
 
 constexpr std::chrono::seconds kEndTimeout(60);  // an RTL simulation finishes its step first
 
-// Waits for the ready byte or the end of the pipe. False: timeout.
+// Waits for the ready byte or the end of the pipe. False: timeout, or interrupted.
 bool AwaitReady(int pipe, std::chrono::milliseconds timeout, bool* is_ready) {
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   for (;;) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+    if (Interruption() != 0) return false;
+    constexpr int64_t kSlice = 100;  // a signal may arrive before the call
     pollfd entry{.fd = pipe, .events = POLLIN, .revents = 0};
-    const int count = poll(&entry, 1, static_cast<int>(std::clamp<int64_t>(left, 0, INT_MAX)));
-    if (count < 0 && errno == EINTR) continue;
+    const int count = poll(&entry, 1, static_cast<int>(std::clamp<int64_t>(left, 0, kSlice)));
+    if ((count < 0 && errno == EINTR) || (count == 0 && left > kSlice)) continue;
     if (count <= 0) return false;
     char byte = 0;
     *is_ready = read(pipe, &byte, 1) == 1;
@@ -56,7 +59,9 @@ std::optional<ChildProcess> StartSimulator(const std::vector<std::string>& argum
   out.Close();  // so that the pipe ends when the simulator exits
   bool is_ready = false;
   if (!AwaitReady(in.get(), timeout, &is_ready)) {
-    *error = "the simulator was not ready within " + std::to_string(timeout.count()) + " ms and was terminated";
+    *error = Interruption() != 0
+                 ? "interrupted"
+                 : "the simulator was not ready within " + std::to_string(timeout.count()) + " ms and was terminated";
     simulator->Stop(std::chrono::seconds(1));
     return std::nullopt;
   }

@@ -2,8 +2,11 @@
 // `vireo up`, `status`, `exec`, `down` and `pair` as run at a terminal: their output, their errors, and whether reports
 // match the run.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -157,6 +160,64 @@ TEST(StartSimulator, ReportsExitStatusBeforeReady) {
   const SimulatorProcess simulator({"--nics", "65"});
   EXPECT_FALSE(simulator.is_ready());
   EXPECT_EQ(simulator.error(), "the simulator ended with status 2");
+}
+
+// --- Ends
+
+// True within some seconds: the process has exited, perhaps without its parent's notice.
+bool EndsSoon(pid_t pid) {
+  for (int i = 0; i < 200; ++i) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    std::string line;
+    if (!std::getline(file, line) || line.find(") Z") != std::string::npos) return true;
+    usleep(50'000);
+  }
+  return false;
+}
+
+class RunEnds : public Run, public testing::WithParamInterface<int> {};
+
+// On Ctrl-C, on `kill`, when the terminal closes, and when the command itself is killed: the simulator, both programs
+// and their children end, and the directory is removed.
+TEST_P(RunEnds, WithEverythingThatPairStarted) {
+  const std::filesystem::path temporary = directory_ / "tmp", pids = directory_ / "pids";
+  std::filesystem::create_directory(temporary);
+  const std::string program = "echo $$ >>" + pids.string() + "; sleep 1000 & echo $! >>" + pids.string() + "; wait";
+  Program pair({VIREO_RUN, "pair", program, program}, {{"TMPDIR", temporary}}, /*yields=*/false);
+  std::vector<pid_t> running;
+  for (int i = 0; i < 100 * kTimeoutSeconds && running.size() < 4 && !pair.HasEnded(10); ++i) {
+    running.clear();
+    std::ifstream file(pids);
+    for (pid_t pid = 0; file >> pid;) running.push_back(pid);
+  }
+  ASSERT_EQ(running.size(), 4U) << pair.Output();
+  ASSERT_EQ(std::distance(std::filesystem::directory_iterator(temporary), {}), 1);
+  const auto simulation = std::filesystem::directory_iterator(temporary)->path();
+  running.push_back(JsonOf(simulation / "status.json").at("pid").get<pid_t>());
+  for (const pid_t pid : running) ASSERT_EQ(kill(pid, 0), 0) << pid;
+  ASSERT_EQ(kill(pair.pid(), GetParam()), 0);
+  EXPECT_EQ(pair.Wait(), 128 + GetParam()) << pair.Output();
+  for (const pid_t pid : running) EXPECT_TRUE(EndsSoon(pid)) << pid;
+  for (int i = 0; i < 100 && !std::filesystem::is_empty(temporary); ++i) usleep(50'000);
+  EXPECT_TRUE(std::filesystem::is_empty(temporary));
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, RunEnds, testing::Values(SIGINT, SIGTERM, SIGHUP, SIGKILL),
+                         [](const auto& info) { return std::string("Sig") + sigabbrev_np(info.param); });
+
+// A directory whose simulator has exited unnoticed by its parent has no simulation.
+TEST_F(Run, ZombieIsNoSimulation) {
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  ASSERT_GT(child, 0);
+  ASSERT_TRUE(EndsSoon(child));
+  std::filesystem::create_directory(directory_ / "up");
+  Write("up/status.json", "{\"pid\": " + std::to_string(child) + ", \"nics\": []}");
+  const Ended status = On("status");
+  EXPECT_EQ(status.code, 1);
+  EXPECT_NE(status.output.find("no simulation is running"), std::string::npos) << status.output;
+  EXPECT_EQ(Up({}).code, 0);  // not "already running"
+  EXPECT_EQ(waitpid(child, nullptr, 0), child);
 }
 
 // --- Reports
