@@ -418,7 +418,7 @@ std::optional<size_t> UcmaFile::NicOf(const UcmaAddress& address) const {
 
 size_t UcmaFile::RouteTo(const UcmaAddress& destination) {
   const size_t first = nics_.begin()->first;
-  if (destination.is_any() || destination.is_loopback()) return first;
+  if (destination.is_unspecific()) return first;
   if (const auto own = NicOf(destination); own.has_value()) return *own;
   for (const auto& [nic, state] : nics_) {
     if (destination.scope != 0 && destination.scope == state.ifindex) return nic;
@@ -449,7 +449,7 @@ std::optional<uint16_t> UcmaFile::PortAt(const NicId& nic_id) {
 int UcmaFile::Bind(uint32_t number, Id id, std::span<const uint8_t> command) {
   if (id.nic_ids.size() == 1) return Forward(id.nic_ids.front(), command);
   const auto address = AddressAt(command, BoundAddressOffset(NumberOf(command)));
-  if (address.has_value() && address->is_any()) return BindEverywhere(number, id, command);
+  if (address.has_value() && address->is_unspecific()) return BindEverywhere(number, id, command);
   return ForwardAndBind(number, id, address.has_value() ? NicOf(*address) : std::nullopt, command);
 }
 
@@ -486,7 +486,7 @@ int UcmaFile::Resolve(uint32_t number, Id id, std::span<const uint8_t> command) 
   const auto destination = AddressAt(
       command, kHeader + (is_ip ? offsetof(rdma_ucm_resolve_ip, dst_addr) : offsetof(rdma_ucm_resolve_addr, dst_addr)));
   std::optional<size_t> nic;
-  if (source.has_value() && !source->is_any()) {
+  if (source.has_value() && !source->is_unspecific()) {
     nic = NicOf(*source);
   } else if (destination.has_value()) {
     nic = RouteTo(*destination);

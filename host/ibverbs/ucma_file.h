@@ -4,7 +4,7 @@
 //
 // - An ID is bound to a NIC by an address: the NIC that has the source address (bind, resolve), or else the NIC of the
 //   route to the destination. Until then it exists on all NICs.
-// - An ID bound to a wildcard address (0.0.0.0, ::) listens on all NICs, at the same port.
+// - An ID bound to a wildcard or loopback address (0.0.0.0, ::, 127.0.0.1, ::1) listens on all NICs, at the same port.
 // - Routing: the NIC that has the destination itself; the NIC of its scope ID; else a NIC that reaches it, preferring
 //   one with an address in the same network (/24, /64: GIDs have no prefix length); else the first. There is no
 //   failover if the destination does not answer.

@@ -71,7 +71,7 @@ int Ucma::CheckPort(const UcmaId& id, const UcmaAddress& address, bool listens) 
     }
     if (!listens && id.reuse_address && other->reuse_address && !other->Is(State::kListen)) continue;
     if (id.family_only && other->family_only && address.family != other->source.family) continue;
-    if (address.is_any() || other->source.is_any()) return -EADDRNOTAVAIL;
+    if (address.is_unspecific() || other->source.is_unspecific()) return -EADDRNOTAVAIL;
     if (address.gid == other->source.gid) return -EADDRINUSE;
   }
   return 0;
@@ -80,9 +80,9 @@ int Ucma::CheckPort(const UcmaId& id, const UcmaAddress& address, bool listens) 
 int Ucma::Bind(UcmaId& id, const UcmaAddress& address) {
   if (!id.Is(State::kIdle)) return -EINVAL;
   const Identity::Gid* gid = nullptr;
-  if (!address.is_any()) {
+  if (!address.is_unspecific()) {
     gid = OwnGid(address);
-    if (gid == nullptr) return address.is_loopback() ? -ENODEV : -EADDRNOTAVAIL;
+    if (gid == nullptr) return -EADDRNOTAVAIL;
   }
   UcmaAddress bound = address;
   if (address.port != 0) {
@@ -130,7 +130,7 @@ int Ucma::Resolve(UcmaId& id, const std::optional<UcmaAddress>& source, const Uc
     return std::all_of(gid.begin(), gid.begin() + 10, [](uint8_t byte) { return byte == 0; }) && gid[10] == 0xff;
   };
   const Identity::Gid* own = nullptr;
-  const bool to_self = destination.is_any() || destination.is_loopback();
+  const bool to_self = destination.is_unspecific();
   if (id.has_device) {
     own = OwnGid(id.source);
   } else {
@@ -213,8 +213,8 @@ cm::ConnectionManager::Answer Ucma::OnIncoming(const cm::Incoming& incoming) {
         id->is_datagram != incoming.is_sidr) {
       continue;
     }
-    const bool any =
-        id->source.is_any() && (id->source.family == to.family || (id->source.family == AF_INET6 && !id->family_only));
+    const bool any = id->source.is_unspecific() &&
+                     (id->source.family == to.family || (id->source.family == AF_INET6 && !id->family_only));
     if (any || id->source.gid == to.gid) listener = id.get();
   }
   if (listener == nullptr) return {.verdict = Verdict::kNoService};

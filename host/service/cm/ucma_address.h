@@ -21,6 +21,8 @@ struct UcmaAddress {
   // 0.0.0.0 or ::
   bool is_any() const;
   bool is_loopback() const;
+  // Names no interface: a bind to it is a bind to all, a request to it is one to this host. [Linux, cma_any_addr()]
+  bool is_unspecific() const { return is_any() || is_loopback(); }
 };
 
 // From struct sockaddr_in or sockaddr_in6, by its family. None: another family, or truncated.

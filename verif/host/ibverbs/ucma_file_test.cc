@@ -239,11 +239,15 @@ TEST_F(UcmaFileTest, NicInTheDestinationsNetworkIsPreferred) {
   EXPECT_EQ(__builtin_bswap64(other.Route(id).node_guid) - kGuid, 2U);
 }
 
+// Unbound, bound to 0.0.0.0, and to loopback addresses, which count as any address.
 TEST_F(UcmaFileTest, WildcardAddressListensOnEveryNic) {
-  for (const uint16_t port : {uint16_t{0}, uint16_t{4711}}) {
+  for (const auto& [port, loopback] :
+       {std::pair<uint16_t, uint32_t>{0, 0}, {4711, 0}, {0, 0x7f00'0001}, {4711, 0x7f00'0002}}) {
     const uint32_t listener = program_.Create(7);
-    if (port != 0) {
-      ASSERT_EQ(program_.Bind(listener, V4(0, port, true)), 0);
+    if (port != 0 || loopback != 0) {
+      sockaddr_in6 address = V4(0, port, true);
+      reinterpret_cast<sockaddr_in*>(&address)->sin_addr.s_addr = htonl(loopback);
+      ASSERT_EQ(program_.Bind(listener, address), 0);
     }
     ASSERT_EQ(program_.Listen(listener), 0);
     EXPECT_EQ(program_.Listen(listener), -EINVAL);

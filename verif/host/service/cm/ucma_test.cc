@@ -222,6 +222,37 @@ TEST_F(UcmaTest, LoopbackOnOneNic) {
   server_.Expect(kEstablished, kUid + 2, request.id);
 }
 
+// As in Linux: a bind to a loopback address is one to any address, of its family.
+TEST_F(UcmaTest, LoopbackAddressIsAnyAddress) {
+  const auto loopback = [](uint16_t port, bool is_ipv6) {
+    if (is_ipv6) {
+      sockaddr_in6 address{};
+      address.sin6_family = AF_INET6;
+      address.sin6_port = htons(port);
+      address.sin6_addr.s6_addr[15] = 1;
+      return address;
+    }
+    sockaddr_in6 address = V4(0, port, true);
+    reinterpret_cast<sockaddr_in*>(&address)->sin_addr.s_addr = htonl(0x7f00'0001);
+    return address;
+  };
+  const uint32_t listener = server_.Create(kUid), six = server_.Create(kUid), taken = server_.Create(kUid);
+  ASSERT_EQ(server_.Bind(listener, loopback(7174, false)), 0);
+  EXPECT_EQ(server_.Bind(taken, V4(1, 7174)), -EADDRNOTAVAIL);
+  EXPECT_EQ(server_.Bind(six, loopback(7175, true)), 0);
+  EXPECT_EQ(server_.Listen(six), 0);
+  ASSERT_EQ(server_.Listen(listener), 0);
+  const uint32_t active = Resolved(client_, kUid + 1, V4(1, 7174));
+  ASSERT_EQ(client_.Connect(active, 1), 0);
+  Deliver();
+  EXPECT_EQ(server_.Event().event, kConnectRequest);
+  // From a loopback address to the own host.
+  Program near(host(0));
+  const uint32_t own = near.Create(kUid + 3);
+  ASSERT_EQ(near.ResolveIp(own, loopback(7174, false), loopback(0, false)), 0);
+  near.Expect(kAddrResolved, kUid + 3, own);
+}
+
 TEST_F(UcmaTest, Ipv6) {
   const uint32_t listener = server_.Create(kUid);
   ASSERT_EQ(server_.Bind(listener, V6(1, 7174)), 0);
