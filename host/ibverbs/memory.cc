@@ -16,10 +16,11 @@ namespace {
 constexpr uint64_t kPageBytes = uint64_t{1} << spec::kRdmaPageShiftDefault;
 constexpr uint32_t kDeviceAccess =
     spec::IbAccessFlags::kLocalWrite | spec::IbAccessFlags::kRemoteWrite | spec::IbAccessFlags::kRemoteRead;
-// Access flags without effect here: pages are accessed in place, and atomics are not supported (IBV_ATOMIC_NONE), but
-// programs commonly set these flags.
-constexpr uint32_t kIgnoredAccess =
-    IBV_ACCESS_HUGETLB | IBV_ACCESS_REMOTE_ATOMIC | static_cast<uint32_t>(IBV_ACCESS_OPTIONAL_RANGE);
+// Access flags without effect here: pages are accessed in place, and atomics (IBV_ATOMIC_NONE) and memory windows are
+// not supported, but programs commonly set these flags, and Linux takes them on devices without either
+// [ib_check_mr_access()].
+constexpr uint32_t kIgnoredAccess = IBV_ACCESS_HUGETLB | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND |
+                                    static_cast<uint32_t>(IBV_ACCESS_OPTIONAL_RANGE);
 
 // Checks /proc/self/maps.
 bool IsMapped(uint64_t begin, uint64_t end, bool writable) {

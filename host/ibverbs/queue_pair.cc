@@ -124,15 +124,16 @@ int Modify(Qp& qp, const ibv_qp_attr& in, int mask) {
                             .path_mtu = static_cast<spec::IbMtu>(in.path_mtu),
                             .max_rd_atomic = in.max_rd_atomic,
                             .max_dest_rd_atomic = in.max_dest_rd_atomic,
-                            .min_rnr_timer = in.min_rnr_timer,
+                            // The field of an RNR NAK has five bits [IBTA vol. 1, table 45]: programs pass more, and
+                            // the kernel's providers take the low ones, of this and of the 24-bit numbers below.
+                            .min_rnr_timer = static_cast<uint8_t>(in.min_rnr_timer & 0x1f),
                             .timeout = in.timeout,
                             .retry_cnt = in.retry_cnt,
                             .rnr_retry = in.rnr_retry,
                             .qkey = in.qkey,
-                            // only 24 bits of a program's PSN are used [as in the kernel's providers]
                             .rq_psn = in.rq_psn & 0xffffff,
                             .sq_psn = in.sq_psn & 0xffffff,
-                            .dest_qp_num = in.dest_qp_num,
+                            .dest_qp_num = in.dest_qp_num & 0xffffff,
                             .qp_access_flags = in.qp_access_flags & kDeviceAccess,
                             .rate_limit = in.rate_limit};
   if ((device_mask & Mask::kAv) != 0) {
