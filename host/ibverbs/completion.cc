@@ -303,6 +303,8 @@ VIREO_API int ibv_destroy_cq(ibv_cq* cq) {
     if (ours.impl.use_count() != 1) return EBUSY;
     context.cqs.erase(ours.impl->cqn());  // no more events
     if (ours.channel != nullptr) context.watcher->Remove(ours);
+    ours.impl.reset();
+    context.DropStaleEvents();
   }
   if (ours.channel != nullptr) ours.channel->Discard(ours);
   // Wait until all read events are acknowledged: their readers hold the pointer.

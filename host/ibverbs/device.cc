@@ -213,13 +213,14 @@ VIREO_API ibv_context* ibv_open_device(ibv_device* device) {
   extended.sz = sizeof extended;
   extended.query_port = QueryPort;
   extended.query_device_ex = QueryDeviceEx;
+  if (!context->OpenEvents()) return nullptr;
   extended.query_rt_values = QueryRtValues;
   extended.create_cq_ex = CreateCqEx;
   extended.create_qp_ex = CreateQpEx;
   ibv_context& base = extended.context;
   base.device = device;
   base.cmd_fd = open("/dev/null", O_RDWR | O_CLOEXEC);  // unused, but programs duplicate the descriptor
-  base.async_fd = context->shared->event_fd();
+  base.async_fd = context->async.get();
   base.num_comp_vectors = context->shared->vectors();
   base.abi_compat = __VERBS_ABI_IS_EXTENDED;
   pthread_mutex_init(&base.mutex, nullptr);

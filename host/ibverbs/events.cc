@@ -2,6 +2,7 @@
 // Completion channels, the thread behind them, and asynchronous events.
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -135,6 +136,23 @@ void VectorWatcher::Run() {
 
 namespace {
 
+// True: verbs have such an event, and its object exists (still).
+bool IsDeliverable(const Context& context, const host::DeviceEvent& event) {
+  if (event.kind != host::DeviceEvent::Kind::kRdma) return event.kind == host::DeviceEvent::Kind::kNeedsReset;
+  switch (event.rdma.event_type) {
+    case spec::RdmaEventType::kCqErr: return context.cqs.contains(event.rdma.element);
+    case spec::RdmaEventType::kQpFatal:
+    case spec::RdmaEventType::kQpReqErr:
+    case spec::RdmaEventType::kQpAccessErr:
+    case spec::RdmaEventType::kCommEst:
+    case spec::RdmaEventType::kSqDrained: return context.qps.contains(event.rdma.element);
+    case spec::RdmaEventType::kDeviceFatal:
+    case spec::RdmaEventType::kPortActive:
+    case spec::RdmaEventType::kPortErr: return true;
+    default: return false;
+  }
+}
+
 // Converts to a verbs event and counts it as read; false if its object does not exist (any more).
 bool Translate(Context& context, const host::DeviceEvent& in, ibv_async_event& out) {
   out = {};
@@ -174,6 +192,30 @@ bool Translate(Context& context, const host::DeviceEvent& in, ibv_async_event& o
 }
 
 }  // namespace
+
+bool Context::OpenEvents() {
+  pending_signal = host::FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  async = host::FileDescriptor(epoll_create1(EPOLL_CLOEXEC));
+  for (const int fd : {pending_signal.get(), shared->event_fd()}) {
+    epoll_event event{.events = EPOLLIN, .data = {}};
+    if (epoll_ctl(async.get(), EPOLL_CTL_ADD, fd, &event) != 0) return false;
+  }
+  return true;
+}
+
+void Context::DropStaleEvents() {
+  // A lost connection is reported by the next call.
+  for (;;) {
+    Result<std::optional<host::DeviceEvent>> polled = device->PollEvent();
+    if (!polled.ok() || !polled->has_value()) break;
+    pending.push_back(**polled);
+  }
+  std::erase_if(pending, [this](const host::DeviceEvent& event) { return !IsDeliverable(*this, event); });
+  eventfd_t ignored = 0;
+  eventfd_read(pending_signal.get(), &ignored);
+  if (!pending.empty()) eventfd_write(pending_signal.get(), 1);
+}
+
 }  // namespace vireo::ibverbs
 
 using namespace vireo::ibverbs;  // NOLINT(google-build-using-namespace): what follows are C functions
@@ -225,6 +267,14 @@ VIREO_API int ibv_get_async_event(ibv_context* context, ibv_async_event* event) 
   for (;;) {
     {
       std::lock_guard guard(ours.control);
+      if (!ours.pending.empty()) {
+        const vireo::host::DeviceEvent first = ours.pending.front();
+        ours.pending.pop_front();
+        eventfd_t ignored = 0;
+        if (ours.pending.empty()) eventfd_read(ours.pending_signal.get(), &ignored);
+        if (Translate(ours, first, *event)) return 0;
+        continue;
+      }
       Result<std::optional<vireo::host::DeviceEvent>> polled = ours.device->PollEvent();
       if (!polled.ok()) return MinusOne(ErrnoOf(polled.error()));
       if (polled->has_value()) {

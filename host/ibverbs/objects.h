@@ -21,6 +21,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "host/driver/file_descriptor.h"
 #include "host/ibverbs/passthrough.h"
 #include "host/service/client.h"
 #include "host/verbs/completion_queue.h"
@@ -78,9 +79,18 @@ struct Context {
   bool IsOwnedByThisProcess() const;
   // The entry of the GID table, or null.
   const service::SharedDevice::Info::Gid* FindGid(uint32_t index) const;
+  // Asynchronous events. async_fd is an epoll descriptor: readable while the service's socket has one, or `pending`
+  // holds one, which `pending_signal` (an eventfd) then shows. Both under `control`.
+  std::deque<host::DeviceEvent> pending;
+  host::FileDescriptor pending_signal, async;
 };
 Context& Of(ibv_context* context);
 // Number of forks between the first process and this one.
+  // Makes `async`. False: errno.
+  bool OpenEvents();
+  // Takes the unread events of objects that do not exist any more out of the queue: none is delivered, and none reaches
+  // a later object with the same number. Call it with `control` held, after the destruction.
+  void DropStaleEvents();
 uint32_t ForkDepth();
 
 struct Pd {

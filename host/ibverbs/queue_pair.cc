@@ -328,6 +328,7 @@ VIREO_API int ibv_destroy_qp(ibv_qp* qp) {
     std::lock_guard guard(context.control);
     context.qps.erase(qp->qp_num);  // no more events
     ours.impl.reset();
+    context.DropStaleEvents();
     DiscardCompletions(&Of(qp->send_cq), &Of(qp->recv_cq), qp->qp_num);
   }
   // Wait until all read events are acknowledged: their readers hold the pointer.

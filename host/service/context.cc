@@ -322,6 +322,8 @@ Result<Context::Reply> Context::OnExecute(std::span<const uint8_t> message, std:
   Status done =
       service_.net().control().Execute(execute.ctrl_class, execute.command, request, command.tail, reply.payload);
   if (!done.ok()) return done.error();
+  // While ownership is as it was: a later object may have the same number.
+  service_.RouteEvents();
   objects_.Note(command, reply.payload, memory_);
   if (!StopQueuesOf(command.command, command.request)) {
     return Error{ErrorCode::kTimeout, "the object is destroyed, but the device has not released its queues"};
@@ -495,6 +497,10 @@ void Context::OnInterrupt(uint16_t device_vector) {
 void Context::OnEvent(const host::DeviceEvent& event) {
   if (!events_.is_open()) return;
   using Kind = host::DeviceEvent::Kind;
+  // Verbs have no such events, and programs that poll the descriptor would block in reading one. An object's own event
+  // tells of a stopped virtqueue, the port's of the link.
+  if (event.kind == Kind::kConfigChanged) return;
+  if (event.kind == Kind::kRdma && event.rdma.event_type == spec::RdmaEventType::kVqErr) return;
   if (event.kind != Kind::kRdma) {
     const uint8_t byte = event.kind == Kind::kNeedsReset ? kEventNeedsReset : kEventConfigChanged;
     static_cast<void>(SendPacket(events_.get(), {&byte, 1}, {}, {}, false));

@@ -137,16 +137,20 @@ void Service::Progress() {
     if (!device_->function().TakeInterrupt(first_vector_ + vector)) continue;
     for (const auto& context : contexts_) context->OnInterrupt(vector);
   }
-  for (;;) {
-    const Result<std::optional<host::DeviceEvent>> event = device_->PollEvent();
-    if (!event.ok() || !event->has_value()) break;
-    RouteEvent(**event);
-  }
+  RouteEvents();
   if (neighbor_discovery_ != nullptr) {
     TakeFrames();
     for (const auto& context : contexts_) context->Resume();
   }
   if (ucma_ != nullptr) ucma_->Progress();
+}
+
+void Service::RouteEvents() {
+  for (;;) {
+    const Result<std::optional<host::DeviceEvent>> event = device_->PollEvent();
+    if (!event.ok() || !event->has_value()) return;
+    RouteEvent(**event);
+  }
 }
 
 uint64_t Service::NextDeadlineNs() const {

@@ -117,6 +117,8 @@ class Service {
   void Reap();
   host::Status SetUpNeighborDiscovery();
   void TakeFrames();
+  // Passes all pending events of the device on to the contexts that own their objects.
+  void RouteEvents();
   void RouteEvent(const host::DeviceEvent& event);
   host::VirtioNetDevice& net() const { return device_->net(); }
   std::optional<QueueUser> UserOf(uint32_t queue) const;
