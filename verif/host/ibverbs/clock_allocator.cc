@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // An allocator that reads a clock, as some do to age unused memory. Preloaded into a program, it calls the overlay's
-// clock functions from within malloc.
+// clock functions from within malloc. And it looks up the next malloc, as such allocators do: libc's, not its own.
+#include <dlfcn.h>
+
 #include <cstddef>
+#include <cstdlib>
 #include <ctime>
 
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): glibc's names
@@ -13,3 +16,14 @@ extern "C" void* malloc(size_t bytes) noexcept {
   return __libc_malloc(bytes);
 }
 // NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+
+namespace {
+
+struct Searches {
+  Searches() {
+    void* const next = dlsym(RTLD_NEXT, "malloc");
+    if (next == nullptr || next == reinterpret_cast<void*>(&malloc)) std::abort();
+  }
+} const searches;
+
+}  // namespace

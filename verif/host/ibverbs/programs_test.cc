@@ -46,7 +46,91 @@ TEST_F(Programs, OverlayIsInactiveWithoutASocket) {
   EXPECT_EQ(plain.Output(), preloaded.Output());
 }
 
-TEST_F(Programs, AllocatorMayReadClocks) {
+// As NCCL and others load it: a handle of libibverbs, of librdmacm, or of the whole program; with a version and
+// without.
+TEST_F(Programs, LibrariesLoadedAtRunTimeHaveTheDevices) {
+  constexpr const char* kScript =
+      "import ctypes, os\n"
+      "c = ctypes.CDLL(None)\n"
+      "for f in c.dlsym, c.dlvsym, c.dlopen: f.restype = ctypes.c_void_p\n"
+      "c.dlopen.argtypes = [ctypes.c_char_p, ctypes.c_int]; c.dlsym.argtypes = [ctypes.c_void_p, ctypes.c_char_p]\n"
+      "c.dlvsym.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p]\n"
+      "def count(address):\n"
+      "  n = ctypes.c_int(-1)\n"
+      "  assert ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(address)(ctypes.addressof(n))\n"
+      "  return n.value\n"
+      "name, old, new = b'ibv_get_device_list', b'IBVERBS_1.0', b'IBVERBS_1.1'\n"
+      "verbs = c.dlopen(b'libibverbs.so.1', os.RTLD_NOW); assert verbs\n"
+      "cm = c.dlopen(b'librdmacm.so.1', os.RTLD_NOW); assert cm\n"
+      "self = c.dlopen(None, os.RTLD_NOW); assert self\n"
+      "print('by handle', [count(c.dlsym(h, name)) for h in (verbs, cm, self)])\n"
+      "print('by version', [count(c.dlvsym(h, name, new)) for h in (verbs, cm)])\n"
+      // Other structures: not the overlay's. Functions that it does not define are the library's.
+      "assert c.dlvsym(verbs, name, old) not in (None, c.dlvsym(verbs, name, new))\n"
+      "assert c.dlsym(verbs, b'ibv_wc_status_str') and not c.dlsym(verbs, b'ibv_no_such_function')\n"
+      "assert c.dlsym(cm, b'rdma_create_event_channel') and not c.dlvsym(verbs, name, b'NO_SUCH_VERSION')\n"
+      "channel = ctypes.CFUNCTYPE(ctypes.c_void_p)(c.dlsym(cm, b'rdma_create_event_channel'))()\n"
+      "print('rdma_cm', channel is not None)\n";
+  Program python({"python3", "-c", kScript}, Seeing(simulator_->socket(0) + ":" + simulator_->socket(1)),
+                 /*yields=*/false);
+  EXPECT_EQ(python.Wait(), 0) << python.Output();
+  EXPECT_EQ(python.Output(), "by handle [2, 2, 2]\nby version [2, 2]\nrdma_cm True\n");
+  // Without a socket, libibverbs' own.
+  Program inactive({"python3", "-c",
+                    "import ctypes; h = ctypes.CDLL('libibverbs.so.1'); c = ctypes.CDLL(None)\n"
+                    "class Info(ctypes.Structure): _fields_ = [('file', ctypes.c_char_p)] + [(n, ctypes.c_void_p) "
+                    "for n in 'abc']\n"
+                    "i = Info(); assert c.dladdr(h.ibv_get_device_list, ctypes.byref(i)); print(i.file.decode())\n"},
+                   Seeing(""), /*yields=*/false);
+  EXPECT_EQ(inactive.Wait(), 0) << inactive.Output();
+  EXPECT_NE(inactive.Output().find("libibverbs.so.1"), std::string::npos) << inactive.Output();
+}
+
+// Files that programs read beside the verbs: UCX, NCCL, Open MPI and libibumad take the device and its GIDs from there.
+TEST_F(Programs, FilesOfDevicesAreThere) {
+  constexpr const char* kScript =
+      "import os, stat\n"
+      "d = '/sys/class/infiniband/vireo1/'\n"
+      "def read(name):\n"
+      "  try: return open(d + name).read()\n"
+      "  except OSError as error: return error.strerror\n"
+      "for name in ('node_type', 'device/numa_node', 'device/vendor', 'ports/1/state', 'ports/1/phys_state',\n"
+      "             'ports/1/rate', 'ports/1/link_layer', 'ports/1/gids/1', 'ports/1/gids/7', 'ports/1/pkeys/0',\n"
+      "             'ports/1/gid_attrs/types/0', 'ports/1/gid_attrs/ndevs/1', 'ports/1/gid_attrs/types/7',\n"
+      "             'ports/1/gids/4096', 'ports/1/gids/', 'ports/2/state', 'ports/1/stat'):\n"
+      "  print(name, read(name).strip(), sep=': ')\n"
+      "node = '/dev/infiniband/uverbs1'\n"
+      "assert stat.S_ISCHR(os.stat(node).st_mode) and stat.S_ISCHR(os.stat('/dev/infiniband/rdma_cm').st_mode)\n"
+      "assert os.access(node, os.R_OK | os.W_OK) and not os.access(node, os.X_OK)\n"
+      "os.close(os.open(node, os.O_RDWR))\n"
+      "assert stat.S_ISDIR(os.stat(d + 'ports/1/gids').st_mode) and stat.S_ISREG(os.stat(d + 'node_guid').st_mode)\n"
+      "assert os.access(d + 'fw_ver', os.R_OK) and not os.access(d + 'fw_ver', os.W_OK)\n"
+      "for name in (d + 'fw_ver', d + 'none', d + 'ports/1/gids', '/dev/infiniband/uverbs01'):\n"
+      "  try: os.open(name, os.O_WRONLY); print('opened', name)\n"
+      "  except OSError: pass\n"
+      // Only this process's devices.
+      "assert not os.path.exists('/dev/infiniband/uverbs0') and not os.path.exists('/sys/class/infiniband/vireo0')\n";
+  Program python({"python3", "-c", kScript}, Seeing(simulator_->socket(1)), /*yields=*/false);
+  EXPECT_EQ(python.Wait(), 0) << python.Output();
+  EXPECT_EQ(python.Output(),
+            "node_type: 1: CA\ndevice/numa_node: -1\ndevice/vendor: 0x1af4\nports/1/state: 4: ACTIVE\n"
+            "ports/1/phys_state: 5: LinkUp\nports/1/rate: 100 Gb/sec (4X EDR)\nports/1/link_layer: Ethernet\n"
+            "ports/1/gids/1: 0000:0000:0000:0000:0000:ffff:0a00:0002\n"
+            "ports/1/gids/7: 0000:0000:0000:0000:0000:0000:0000:0000\nports/1/pkeys/0: 0xffff\n"
+            "ports/1/gid_attrs/types/0: RoCE v2\nports/1/gid_attrs/ndevs/1: vnet1\n"
+            "ports/1/gid_attrs/types/7: Invalid argument\nports/1/gids/4096: No such file or directory\n"
+            "ports/1/gids/: Is a directory\nports/2/state: No such file or directory\n"
+            "ports/1/stat: No such file or directory\n");
+  Program cat(
+      {"sh", "-c", "cat /sys/class/infiniband_verbs/uverbs1/ibdev; test -c /dev/infiniband/uverbs1 && echo node"},
+      Seeing(simulator_->socket(1)));
+  EXPECT_EQ(cat.Wait(), 0);
+  EXPECT_EQ(cat.Output(), "vireo1\nnode\n");
+  Program inactive({"sh", "-c", "cat /sys/class/infiniband/vireo1/node_type"}, Seeing(""));
+  EXPECT_NE(inactive.Wait(), 0);
+}
+
+TEST_F(Programs, AllocatorMayReadClocksAndSearchFromItself) {
   Environment environment = Seeing(simulator_->socket(0));
   environment["LD_PRELOAD"] += std::string(":") + VIREO_CLOCK_ALLOCATOR;
   Program devices({"ibv_devices"}, environment);
