@@ -82,6 +82,16 @@ Device& Of(ibv_device* device) { return *reinterpret_cast<Device*>(device); }
 
 }  // namespace
 
+std::vector<Device*> VisibleDevices() {
+  Registry& registry = TheRegistry();
+  std::lock_guard guard(registry.lock);
+  std::vector<Device*> found;
+  for (const std::string& socket : Sockets()) {
+    if (Device* device = Find(registry, socket); device != nullptr) found.push_back(device);
+  }
+  return found;
+}
+
 std::vector<std::string> Sockets() {
   std::vector<std::string> sockets;
   const char* variable = std::getenv("VIREO_SOCKET");
@@ -158,15 +168,10 @@ using namespace vireo::ibverbs;  // NOLINT(google-build-using-namespace): what f
 
 VIREO_API ibv_device** ibv_get_device_list(int* count) {
   VIREO_PASS(ibv_get_device_list, count);
-  Registry& registry = TheRegistry();
-  std::lock_guard guard(registry.lock);
-  std::vector<ibv_device*> found;
-  for (const std::string& socket : Sockets()) {
-    if (Device* device = Find(registry, socket); device != nullptr) found.push_back(&device->device);
-  }
+  const std::vector<Device*> found = VisibleDevices();
   auto** list = static_cast<ibv_device**>(std::calloc(found.size() + 1, sizeof(void*)));
   if (list == nullptr) return Null(ENOMEM);
-  std::ranges::copy(found, list);
+  std::ranges::transform(found, list, [](Device* device) { return &device->device; });
   if (count != nullptr) *count = static_cast<int>(found.size());
   return list;
 }
@@ -208,12 +213,12 @@ VIREO_API ibv_context* ibv_open_device(ibv_device* device) {
   context->device = std::move(attached).value();
   context->fork_depth = ForkDepth();
   context->link_up = context->shared->info().link_up;
+  if (!context->OpenEvents()) return nullptr;
 
   verbs_context& extended = context->extended;
   extended.sz = sizeof extended;
   extended.query_port = QueryPort;
   extended.query_device_ex = QueryDeviceEx;
-  if (!context->OpenEvents()) return nullptr;
   extended.query_rt_values = QueryRtValues;
   extended.create_cq_ex = CreateCqEx;
   extended.create_qp_ex = CreateQpEx;

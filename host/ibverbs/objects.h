@@ -39,7 +39,9 @@ struct Cq;
 class VectorWatcher;
 
 inline constexpr uint8_t kPort = 1;
-inline constexpr uint16_t kFullPkey = 0xffff;  // the only partition of RoCE
+inline constexpr uint16_t kFullPkey = 0xffff;                           // the only partition of RoCE
+inline constexpr uint32_t kVirtioVendor = 0x1af4, kVirtioNet = 0x1041;  // PCI numbers
+inline constexpr uint32_t kPortCapFlags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS;
 
 // One line to stderr, if VIREO_LOG is set.
 void Log(const std::string& text);
@@ -61,7 +63,10 @@ struct Device {
   uint8_t padding[256]{};
   std::string socket;
   service::SharedDevice::Info info;
+  std::atomic<uint32_t> gid_table_length = 0;  // 0: not known yet
 };
+// The devices of Sockets() that answer, in that order. Never freed.
+std::vector<Device*> VisibleDevices();
 
 struct Context {
   verbs_context extended{};  // ends with the ibv_context
@@ -74,23 +79,23 @@ struct Context {
   std::unordered_map<uint32_t, Cq*> cqs;
   std::unique_ptr<VectorWatcher> watcher;
   bool link_up = false;
-
-  ~Context();
-  bool IsOwnedByThisProcess() const;
-  // The entry of the GID table, or null.
-  const service::SharedDevice::Info::Gid* FindGid(uint32_t index) const;
   // Asynchronous events. async_fd is an epoll descriptor: readable while the service's socket has one, or `pending`
   // holds one, which `pending_signal` (an eventfd) then shows. Both under `control`.
   std::deque<host::DeviceEvent> pending;
   host::FileDescriptor pending_signal, async;
-};
-Context& Of(ibv_context* context);
-// Number of forks between the first process and this one.
+
+  ~Context();
+  bool IsOwnedByThisProcess() const;
   // Makes `async`. False: errno.
   bool OpenEvents();
   // Takes the unread events of objects that do not exist any more out of the queue: none is delivered, and none reaches
   // a later object with the same number. Call it with `control` held, after the destruction.
   void DropStaleEvents();
+  // The entry of the GID table, or null.
+  const service::SharedDevice::Info::Gid* FindGid(uint32_t index) const;
+};
+Context& Of(ibv_context* context);
+// Number of forks between the first process and this one.
 uint32_t ForkDepth();
 
 struct Pd {
@@ -228,6 +233,8 @@ class VectorWatcher {
 int QueryPort(ibv_context* context, uint8_t port, ibv_port_attr* attributes, size_t bytes);
 int QueryDeviceEx(ibv_context* context, const ibv_query_device_ex_input* input, ibv_device_attr_ex* attributes,
                   size_t bytes);
+// A link's rate as sysfs shows it: "100 Gb/sec (4X EDR)".
+std::string RateText(uint32_t mbps);
 // raw_clock is the host's clock, the clock of completion timestamps.
 int QueryRtValues(ibv_context* context, ibv_values_ex* values);
 ibv_cq_ex* CreateCqEx(ibv_context* context, ibv_cq_init_attr_ex* init);

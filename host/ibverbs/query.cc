@@ -17,7 +17,6 @@ int Int(uint64_t value) { return static_cast<int>(std::min<uint64_t>(value, std:
 
 // perftest selects its defaults and its posting method by this number. VIREO_VENDOR_PART_ID overrides it.
 uint32_t VendorPartId() {
-  constexpr uint32_t kVirtioNet = 0x1041;
   const char* variable = std::getenv("VIREO_VENDOR_PART_ID");
   if (variable == nullptr) return kVirtioNet;
   char* end = nullptr;
@@ -28,7 +27,6 @@ uint32_t VendorPartId() {
 ibv_device_attr Attributes(Context& context) {
   const spec::RdmaAckQueryDevice& device = context.device->attributes();
   const service::SharedDevice::Info& info = context.shared->info();
-  constexpr uint32_t kVirtioVendor = 0x1af4;
   constexpr uint32_t kSpecialQps = 2;  // QP 0 and QP 1
   ibv_device_attr out{};
   std::memcpy(out.fw_ver, "vireo", sizeof "vireo");
@@ -80,6 +78,24 @@ Link LinkOf(uint32_t mbps) {
 
 }  // namespace
 
+std::string RateText(uint32_t mbps) {
+  const Link link = LinkOf(mbps);
+  const unsigned lanes = link.width == 2 ? 4 : 1;
+  // Rate of a lane in 0.1 Gb/s, and its name. [IBTA vol. 1, 14.2.5.6, LinkSpeedActive; Linux, rate_show()]
+  constexpr struct {
+    uint8_t code;
+    unsigned rate;
+    const char* name;
+  } kSpeeds[] = {{1, 25, ""}, {4, 100, " QDR"}, {32, 250, " EDR"}, {64, 500, " HDR"}, {128, 1000, " NDR"}};
+  for (const auto& speed : kSpeeds) {
+    if (speed.code != link.speed) continue;
+    const unsigned rate = speed.rate * lanes;
+    return std::to_string(rate / 10) + (rate % 10 != 0 ? ".5" : "") + " Gb/sec (" + std::to_string(lanes) + "X" +
+           speed.name + ")";
+  }
+  return "";
+}
+
 int QueryDeviceEx(ibv_context* context, const ibv_query_device_ex_input* input, ibv_device_attr_ex* attributes,
                   size_t bytes) {
   if (bytes < sizeof attributes->orig_attr) return EINVAL;
@@ -114,7 +130,7 @@ int QueryPort(ibv_context* context, uint8_t port, ibv_port_attr* attributes, siz
   out.max_mtu = IBV_MTU_4096;
   out.active_mtu = static_cast<ibv_mtu>(info.active_mtu);
   out.gid_tbl_len = Int(device->gid_tbl_len);
-  out.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS;
+  out.port_cap_flags = kPortCapFlags;
   out.max_msg_sz = device->max_msg_sz;
   out.pkey_tbl_len = 1;
   out.max_vl_num = 1;

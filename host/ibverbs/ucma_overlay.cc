@@ -4,11 +4,11 @@
 // pending (or, briefly, another thread's answer; reading the event then blocks or fails with EAGAIN, as after any
 // race).
 //
-// Intercepted: open, open64, openat, openat64, __open_2, __open64_2 (that path); fstat, fstat64 (a character device);
-// write (commands); close. dup is not, because librdmacm does not use it. socket(AF_NETLINK, ., NETLINK_RDMA) fails, so
-// that librdmacm does not query the kernel for its device. Everything else goes to libc. A file is found by its
-// descriptor: a table under a lock that a command holds only to find it. A command in progress when another thread
-// closes the descriptor continues, as in the kernel (rping exits while its thread waits for an event).
+// Intercepted: open, open64, openat, openat64, __open_2, __open64_2 (that path, and those of sysfs.h); fstat, fstat64
+// (a character device); write (commands); close. dup is not, because librdmacm does not use it. socket(AF_NETLINK, .,
+// NETLINK_RDMA) fails, so that librdmacm does not query the kernel for its device. Everything else goes to libc. A file
+// is found by its descriptor: a table under a lock that a command holds only to find it. A command in progress when
+// another thread closes the descriptor continues, as in the kernel (rping exits while its thread waits for an event).
 #include "host/ibverbs/ucma_overlay.h"
 
 #include <fcntl.h>
@@ -32,11 +32,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "host/ibverbs/next.h"
+#include "host/ibverbs/sysfs.h"
 #include "host/ibverbs/ucma_file.h"
 #include "host/service/ucma_protocol.h"
 
@@ -67,6 +69,8 @@ std::shared_ptr<UcmaFile> Find(int fd) {
 }
 
 bool IsDevice(const char* path) { return path != nullptr && kPath == path && IsUcmaActive(); }
+
+std::optional<SysfsNode> FindNode(const char* path) { return path == nullptr ? std::nullopt : FindSysfsNode(path); }
 
 int OpenDevice(int flags) {
   std::vector<UcmaNic> nics = OpenUcmaNics();
@@ -161,38 +165,41 @@ bool HasMode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) =
 
 namespace overlay = vireo::ibverbs;
 
-#define VIREO_OPEN(name)                                                        \
-  VIREO_UCMA_API int name(const char* path, int flags, ...) {                   \
-    if (overlay::IsDevice(path)) return overlay::OpenDevice(flags);             \
-    mode_t mode = 0;                                                            \
-    if (overlay::HasMode(flags)) {                                              \
-      va_list rest;                                                             \
-      va_start(rest, flags);                                                    \
-      mode = va_arg(rest, mode_t);                                              \
-      va_end(rest);                                                             \
-    }                                                                           \
-    static auto* const next = overlay::Next<int(const char*, int, ...)>(#name); \
-    return next(path, flags, mode);                                             \
+#define VIREO_OPEN(name)                                                                        \
+  VIREO_UCMA_API int name(const char* path, int flags, ...) {                                   \
+    if (overlay::IsDevice(path)) return overlay::OpenDevice(flags);                             \
+    if (const auto node = overlay::FindNode(path)) return overlay::OpenSysfsNode(*node, flags); \
+    mode_t mode = 0;                                                                            \
+    if (overlay::HasMode(flags)) {                                                              \
+      va_list rest;                                                                             \
+      va_start(rest, flags);                                                                    \
+      mode = va_arg(rest, mode_t);                                                              \
+      va_end(rest);                                                                             \
+    }                                                                                           \
+    static auto* const next = overlay::Next<int(const char*, int, ...)>(#name);                 \
+    return next(path, flags, mode);                                                             \
   }
-#define VIREO_OPENAT(name)                                                           \
-  VIREO_UCMA_API int name(int folder, const char* path, int flags, ...) {            \
-    if (overlay::IsDevice(path)) return overlay::OpenDevice(flags);                  \
-    mode_t mode = 0;                                                                 \
-    if (overlay::HasMode(flags)) {                                                   \
-      va_list rest;                                                                  \
-      va_start(rest, flags);                                                         \
-      mode = va_arg(rest, mode_t);                                                   \
-      va_end(rest);                                                                  \
-    }                                                                                \
-    static auto* const next = overlay::Next<int(int, const char*, int, ...)>(#name); \
-    return next(folder, path, flags, mode);                                          \
+#define VIREO_OPENAT(name)                                                                      \
+  VIREO_UCMA_API int name(int folder, const char* path, int flags, ...) {                       \
+    if (overlay::IsDevice(path)) return overlay::OpenDevice(flags);                             \
+    if (const auto node = overlay::FindNode(path)) return overlay::OpenSysfsNode(*node, flags); \
+    mode_t mode = 0;                                                                            \
+    if (overlay::HasMode(flags)) {                                                              \
+      va_list rest;                                                                             \
+      va_start(rest, flags);                                                                    \
+      mode = va_arg(rest, mode_t);                                                              \
+      va_end(rest);                                                                             \
+    }                                                                                           \
+    static auto* const next = overlay::Next<int(int, const char*, int, ...)>(#name);            \
+    return next(folder, path, flags, mode);                                                     \
   }
 // open() in programs built with _FORTIFY_SOURCE.
-#define VIREO_OPEN_2(name)                                                 \
-  VIREO_UCMA_API int name(const char* path, int flags) {                   \
-    if (overlay::IsDevice(path)) return overlay::OpenDevice(flags);        \
-    static auto* const next = overlay::Next<int(const char*, int)>(#name); \
-    return next(path, flags);                                              \
+#define VIREO_OPEN_2(name)                                                                      \
+  VIREO_UCMA_API int name(const char* path, int flags) {                                        \
+    if (overlay::IsDevice(path)) return overlay::OpenDevice(flags);                             \
+    if (const auto node = overlay::FindNode(path)) return overlay::OpenSysfsNode(*node, flags); \
+    static auto* const next = overlay::Next<int(const char*, int)>(#name);                      \
+    return next(path, flags);                                                                   \
   }
 
 // clang 14's analyzer misses va_start in an expanded macro.
