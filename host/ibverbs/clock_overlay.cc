@@ -2,8 +2,9 @@
 // Clock and sleep functions of a program in simulated time (service::ClientClock), from its first device discovery on.
 // Before that, and without such a service, calls go to libc.
 //
-// Intercepted: clock_gettime of all clocks except the CPU-time clocks; gettimeofday, time; nanosleep, clock_nanosleep,
-// usleep, sleep, which signals do not interrupt; and the exec and spawn functions (tsc_trap.h). Not intercepted:
+// Intercepted: clock_gettime of all clocks except the CPU-time clocks; gettimeofday, timespec_get, time; nanosleep,
+// clock_nanosleep, usleep, sleep, which signals do not interrupt; the exec and spawn functions, and the functions that
+// block signals (tsc_trap.h). Not intercepted:
 // timeouts of other calls (poll, select, pthread_cond_timedwait), timers and alarms, file times; they use the system's
 // clock.
 #include <spawn.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdarg>
 #include <cstddef>
 #include <cstdint>
@@ -61,6 +63,14 @@ std::optional<uint64_t> ToNs(const timespec* time) {
   return static_cast<uint64_t>(time->tv_sec) * kSecondNs + static_cast<uint64_t>(time->tv_nsec);
 }
 
+// What of `set` may be blocked.
+const sigset_t* WithoutTrap(int how, const sigset_t* set, sigset_t& reduced) {
+  if (set == nullptr || how == SIG_UNBLOCK || !Clock().is_attached()) return set;
+  reduced = *set;
+  sigdelset(&reduced, SIGSEGV);
+  return &reduced;
+}
+
 // True: slept. A process without its own connection (a child) follows the simulated time of others.
 bool Sleep(uint64_t ns) { return Clock().SleepUntil(Clock().NowNs() + ns); }
 
@@ -79,13 +89,24 @@ VIREO_CLOCK_API int clock_gettime(clockid_t id, timespec* time) noexcept {
 }
 
 VIREO_CLOCK_API int gettimeofday(timeval* time, void* zone) noexcept {
-  if (const auto base = overlay::BaseOf(CLOCK_REALTIME); base.has_value() && zone == nullptr) {
+  if (const auto base = overlay::BaseOf(CLOCK_REALTIME)) {
     const timespec now = overlay::ToTimespec(*base + overlay::Clock().Read());
     *time = {.tv_sec = now.tv_sec, .tv_usec = now.tv_nsec / 1000};
+    // As glibc and a kernel whose zone nobody has set. [gettimeofday(2): obsolete, of no use on Linux]
+    if (zone != nullptr) *static_cast<struct timezone*>(zone) = {};
     return 0;
   }
   static auto* const next = overlay::Next<int(timeval*, void*)>("gettimeofday");
   return next(time, zone);
+}
+
+VIREO_CLOCK_API int timespec_get(timespec* time, int time_base) noexcept {
+  if (const auto base = overlay::BaseOf(CLOCK_REALTIME); base.has_value() && time_base == TIME_UTC) {
+    *time = overlay::ToTimespec(*base + overlay::Clock().Read());
+    return time_base;
+  }
+  static auto* const next = overlay::Next<int(timespec*, int)>("timespec_get");
+  return next(time, time_base);
 }
 
 VIREO_CLOCK_API time_t time(time_t* time) noexcept {
@@ -127,6 +148,20 @@ VIREO_CLOCK_API unsigned sleep(unsigned seconds) {
   if (overlay::Clock().is_attached() && overlay::Sleep(seconds * overlay::kSecondNs)) return 0;
   static auto* const next = overlay::Next<unsigned(unsigned)>("sleep");
   return next(seconds);
+}
+
+// --- Signals: SIGSEGV, by which a trapped rdtsc is reported, stays unblocked
+
+VIREO_CLOCK_API int pthread_sigmask(int how, const sigset_t* set, sigset_t* old) noexcept {
+  static auto* const next = overlay::Next<int(int, const sigset_t*, sigset_t*)>("pthread_sigmask");
+  sigset_t reduced;
+  return next(how, overlay::WithoutTrap(how, set, reduced), old);
+}
+
+VIREO_CLOCK_API int sigprocmask(int how, const sigset_t* set, sigset_t* old) noexcept {
+  static auto* const next = overlay::Next<int(int, const sigset_t*, sigset_t*)>("sigprocmask");
+  sigset_t reduced;
+  return next(how, overlay::WithoutTrap(how, set, reduced), old);
 }
 
 // --- Execution of other programs

@@ -92,7 +92,13 @@ void TrapTsc() {
     action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK | SA_RESTART;
     return sigaction(SIGSEGV, &action, &former) == 0;
   }();
-  if (is_handled) SetTsc(PR_TSC_SIGSEGV);
+  if (!is_handled) return;
+  // A fault while its signal is blocked ends the process. Threads that this one starts inherit both.
+  sigset_t fault;
+  sigemptyset(&fault);
+  sigaddset(&fault, SIGSEGV);
+  pthread_sigmask(SIG_UNBLOCK, &fault, nullptr);
+  SetTsc(PR_TSC_SIGSEGV);
 }
 
 TscTrapSuspension::TscTrapSuspension() {

@@ -155,6 +155,45 @@ TEST(VirtualTime, SleepsTakeSimulatedTimeAndClocksAgree) {
   EXPECT_EQ(simulator.Stop(), 0);
 }
 
+// Every function of libc that reads the time of day, and in a thread that blocks all signals: also libc's own functions
+// behind the overlay's, which execute rdtsc.
+TEST(VirtualTime, AllClocksAgreeInEveryThread) {
+  SimulatorProcess simulator({"--virtual-time"});
+  ASSERT_TRUE(simulator.is_ready());
+  constexpr const char* kScript =
+      "import ctypes, signal, threading, time\n"
+      "n = ctypes.c_int(); c = ctypes.CDLL(None); libc = ctypes.CDLL('libc.so.6')\n"
+      "c.ibv_get_device_list.restype = c.ibv_open_device.restype = ctypes.c_void_p\n"
+      "c.ibv_open_device.argtypes = [ctypes.c_void_p]\n"
+      "assert c.ibv_open_device(ctypes.cast(c.ibv_get_device_list(ctypes.byref(n)), "
+      "ctypes.POINTER(ctypes.c_void_p))[0])\n"
+      "c.sleep(86400)\n"
+      "def seconds(call):\n"
+      "  t = (ctypes.c_long * 2)(); call(t); return t[0]\n"
+      "zone = (ctypes.c_int * 2)(7, 7)\n"
+      "clocks = (lambda t: c.clock_gettime(0, t), lambda t: c.gettimeofday(t, None), lambda t: c.gettimeofday(t, "
+      "zone),\n"
+      "          lambda t: c.timespec_get(t, 1), c.time)\n"
+      "def check():\n"
+      "  shown = [seconds(call) for call in clocks]\n"
+      "  assert max(shown) - min(shown) <= 1 and shown[0] > seconds(lambda t: libc.syscall(228, 0, t)) + 80000, shown\n"
+      "  assert tuple(zone) == (0, 0)\n"
+      "  seconds(lambda t: libc.clock_gettime(0, t))\n"
+      "check()\n"
+      "done = []\n"
+      "def blocked():\n"
+      "  signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())\n"
+      "  assert signal.SIGTERM in signal.pthread_sigmask(signal.SIG_BLOCK, [])\n"
+      "  check(); done.append(1)\n"
+      "thread = threading.Thread(target=blocked); thread.start(); thread.join(); assert done\n"
+      "assert c.timespec_get((ctypes.c_long * 2)(), 77) == 0\n"
+      "print('done')\n";
+  Program python({"python3", "-c", kScript}, Seeing(simulator.socket(0)), /*yields=*/false);
+  EXPECT_EQ(python.Wait(), 0) << python.Output();
+  EXPECT_NE(python.Output().find("done"), std::string::npos) << python.Output();
+  EXPECT_EQ(simulator.Stop(), 0);
+}
+
 TEST(VirtualTime, ClocksAreTheSystemsWithoutVirtualTime) {
   SimulatorProcess simulator;
   ASSERT_TRUE(simulator.is_ready());
