@@ -24,6 +24,7 @@ const char* ToString(MemoryError error) {
 
 HostMemory::~HostMemory() {
   FlushWrites();
+  if (group_ != nullptr) std::erase(group_->members, this);
   bool is_outside = false;
   for (size_t i = acknowledged_; i < violations_.size(); ++i) {
     const Violation& one = violations_[i];
@@ -216,6 +217,20 @@ MemoryError HostMemory::Write(uint64_t address, std::span<const uint8_t> data) {
   return error;
 }
 
+void HostMemory::FlushWrites() {
+  if (group_ != nullptr) {
+    for (HostMemory* const member : group_->members) {
+      if (member != this && !member->held_.empty()) member->WriteHeld();
+    }
+  }
+  if (!held_.empty()) WriteHeld();
+}
+
+void HostMemory::Join(std::shared_ptr<Group> group) {
+  group_ = std::move(group);
+  group_->members.push_back(this);
+}
+
 void HostMemory::CombineWrites(size_t most_bytes) {
   FlushWrites();
   most_held_ = most_bytes;
@@ -225,8 +240,10 @@ void HostMemory::CombineWrites(size_t most_bytes) {
 bool HostMemory::Hold(const Window& window, uint64_t address, std::span<const uint8_t> data) {
   // A window may start right where another one ends, with another backend.
   const bool is_contiguous = address == held_address_ + held_.size() && address <= held_last_;
-  if (!is_contiguous || held_.size() + data.size() > most_held_) FlushWrites();
-  if (data.size() > most_held_) return false;
+  const bool is_direct = data.size() > most_held_;
+  const bool ends = !held_.empty() && (!is_contiguous || held_.size() + data.size() > most_held_);
+  if (is_direct || ends) FlushWrites();
+  if (is_direct) return false;
   if (held_.empty()) {
     held_address_ = address;
     held_last_ = window.last;

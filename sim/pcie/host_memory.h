@@ -94,9 +94,16 @@ class HostMemory {
   // up to most_bytes (0: off). The combined write is flushed before any other access that could observe it, and by
   // FlushWrites(). A failure then is recorded as one violation over all its bytes; Write() has already returned kNone.
   void CombineWrites(size_t most_bytes);
-  void FlushWrites() {
-    if (!held_.empty()) WriteHeld();
-  }
+  // Flushes the combined writes of the whole group, of others first.
+  void FlushWrites();
+  // Memories whose devices affect each other, as NICs on one wire: what one device causes is visible in its memory only
+  // after what others wrote before. A WRITE, for example, is in the responder's memory before the requester's
+  // completion is in its own. Every flush and every access that could be observed flushes all members. A member leaves
+  // in its destructor.
+  struct Group {
+    std::vector<HostMemory*> members;
+  };
+  void Join(std::shared_ptr<Group> group);
   // Both need all bytes in one readable window with a backend. ReadExternal then reads them; else it returns false,
   // with no effect and nothing recorded.
   bool IsExternal(uint64_t address, uint64_t bytes);
@@ -161,6 +168,7 @@ class HostMemory {
   mutable size_t acknowledged_ = 0;  // how many violations() has returned
   std::function<void(bool)> on_write_;
   size_t most_held_ = 0;
+  std::shared_ptr<Group> group_;
   std::vector<uint8_t> held_;                  // the combined write; all in one window
   uint64_t held_address_ = 0, held_last_ = 0;  // last: of its window
 };

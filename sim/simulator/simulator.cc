@@ -25,11 +25,15 @@ Simulator::Built Simulator::Build(const SimulatorOptions& options) {
     Station& station = simulator->system_->topology().station(i);
     options.tracker->Watch(station.tap(), station.clock(), simulator->system_->lockstep(i));
   }
+  // What a program or peer sees of one NIC, it sees after what the others did before.
+  const auto memories = std::make_shared<HostMemory::Group>();
+  for (size_t i = 0; i < nics; ++i) simulator->system_->host(i).station().memory().Join(memories);
   for (size_t i = 0; i < options.simulation.wires.size(); ++i) {
     auto wire =
         WireSocket::Open(simulator->loop_, simulator->system_->topology().outer_port(i), options.simulation.wires[i]);
     if (!wire.ok()) return {nullptr, "wire: " + host::ToString(wire.error())};
     simulator->wires_.push_back(std::move(wire).value());
+    simulator->wires_.back()->BeforeSend([simulator = simulator.get()] { simulator->SettleMemory(); });
   }
   if (options.simulation.call_cost_ns.has_value()) {
     auto time = VirtualTime::Create(simulator->system_->scheduler(), nics, *options.simulation.call_cost_ns);
@@ -141,7 +145,7 @@ void Simulator::Progress() {
 
 // Programs may poll their memory without a notification.
 void Simulator::SettleMemory() {
-  for (size_t i = 0; i < services_.size(); ++i) system_->host(i).station().memory().FlushWrites();
+  if (!services_.empty()) system_->host(0).station().memory().FlushWrites();  // and its group
 }
 
 uint64_t Simulator::NextDeadlineNs(uint64_t now_ns) const {

@@ -78,6 +78,7 @@ WireSocket::Outcome WireSocket::TrySend(const std::vector<uint8_t>& frame) {
 }
 
 void WireSocket::Send(const std::vector<uint8_t>& frame) {
+  if (before_send_) before_send_();
   const Outcome outcome = waiting_.empty() ? TrySend(frame) : Outcome::kWouldBlock;
   if (outcome == Outcome::kSent) {
     ++counters_.sent;

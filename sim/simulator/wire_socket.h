@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -43,6 +44,8 @@ class WireSocket {
   WireSocket& operator=(const WireSocket&) = delete;
 
   const Counters& counters() const { return counters_; }
+  // `act` is called before each frame leaves the simulation.
+  void BeforeSend(std::function<void()> act) { before_send_ = std::move(act); }
 
  private:
   enum class Outcome : uint8_t { kSent, kWouldBlock, kFailed };
@@ -62,6 +65,7 @@ class WireSocket {
   host::FileDescriptor socket_;
   host::FileDescriptor has_room_;  // readable when frames are queued and the peer has room for a datagram
   sockaddr_un peer_{};
+  std::function<void()> before_send_;
   std::vector<uint8_t> buffer_;
   std::deque<std::vector<uint8_t>> waiting_;
   size_t waiting_bytes_ = 0;

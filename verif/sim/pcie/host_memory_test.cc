@@ -286,6 +286,36 @@ TEST(HostMemory, ContiguousExternalWritesAreCombined) {
   EXPECT_EQ(world.memory.TrafficOf(1000)->written_bytes, 30u * 4 + 1 + 101);
 }
 
+// Two hosts on a wire: before anything can be seen in one memory, all earlier writes are in the other.
+TEST(HostMemory, EarlierWritesOfTheGroupAreVisibleFirst) {
+  Elsewhere requester;
+  const auto group = std::make_shared<HostMemory::Group>();
+  requester.memory.Join(group);
+  {
+    Elsewhere responder;
+    responder.memory.Join(group);
+    responder.Write(1010, 30);  // payload, combined
+    EXPECT_EQ(responder.TakeCalls(), Calls());
+    requester.Write(1010, 20);  // combined: nothing to be seen yet
+    EXPECT_EQ(responder.TakeCalls(), Calls());
+    requester.Write(requester.here.address, 8);  // a completion
+    EXPECT_EQ(responder.TakeCalls(), Calls({"write 10+30"}));
+    EXPECT_EQ(requester.TakeCalls(), Calls({"write 10+20"}));
+    responder.Write(1100, 30);
+    requester.Write(1100, 30);
+    requester.Write(1000, 1);  // not contiguous: the former becomes visible
+    EXPECT_EQ(responder.TakeCalls(), Calls({"write 100+30"}));
+    EXPECT_EQ(requester.TakeCalls(), Calls({"write 100+30"}));
+    responder.Write(1500, 10);
+    requester.memory.FlushWrites();
+    EXPECT_EQ(responder.TakeCalls(), Calls({"write 500+10"}));
+    EXPECT_EQ(requester.TakeCalls(), Calls({"write 0+1"}));
+  }
+  requester.Write(1000, 1);
+  requester.memory.FlushWrites();  // the other one is gone
+  EXPECT_EQ(requester.TakeCalls(), Calls({"write 0+1"}));
+}
+
 TEST(HostMemory, CombinedWriteEndsAtItsWindow) {
   Elsewhere world;
   world.Write(1990, 10);
