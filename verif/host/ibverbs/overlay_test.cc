@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <vector>
 
 #include "sim/simulator/simulator_process.h"
 #include "verif/host/ibverbs/processes.h"
@@ -242,6 +243,23 @@ TEST_F(Overlay, CqParametersAreCheckedAndCqInUseIsBusy) {
   EXPECT_EQ(ibv_dealloc_pd(pd_), EBUSY);
   EXPECT_EQ(ibv_resize_cq(pair.cq, 4), EOPNOTSUPP);
   Destroy(pair);
+}
+
+// As many objects as the device says, and not one more.
+TEST_F(Overlay, LimitsOfTheDeviceAreExact) {
+  ibv_device_attr device;
+  ASSERT_EQ(ibv_query_device(context_, &device), 0);
+  const auto count = [](const auto& create, const auto& destroy) {
+    int made = 0;
+    std::vector<decltype(create())> all;
+    for (errno = 0; auto* one = create(); ++made) all.push_back(one);
+    EXPECT_EQ(errno, ENOMEM);
+    for (auto* one : all) EXPECT_EQ(destroy(one), 0);
+    return made;
+  };
+  EXPECT_EQ(count([this] { return ibv_alloc_pd(context_); }, ibv_dealloc_pd) + 1, device.max_pd);  // and pd_
+  EXPECT_EQ(count([this] { return ibv_create_cq(context_, 1, nullptr, nullptr, 0); }, ibv_destroy_cq), device.max_cq);
+  EXPECT_EQ(count([this] { return ibv_reg_mr(pd_, memory_, 4096, kAll); }, ibv_dereg_mr), device.max_mr);
 }
 
 TEST_F(Overlay, UnsupportedQpTypesAreRefused) {
