@@ -13,10 +13,12 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "sim/common/seed.h"
 #include "sim/report/report.h"
@@ -24,6 +26,7 @@
 #include "sim/simulator/simulation_directory.h"
 #include "sim/simulator/simulation_options.h"
 #include "sim/simulator/simulator.h"
+#include "sim/topology/firmware_runner.h"
 
 namespace vireo::sim {
 namespace {
@@ -134,11 +137,38 @@ bool WriteFile(const std::string& path, const std::string& text) {
   return file.good();
 }
 
-// False: a file could not be written; the error has been printed.
-bool WriteReports(const SimulationOptions& options, const Report& report, Simulator& simulator) {
+// Frames that each NIC dropped because its receive buffer was full; these have arrived, so they are not lost on the
+// wire. Runs the simulation for some more time. Nothing for a NIC that does not answer, as one in reset.
+std::vector<std::optional<uint32_t>> ReceiveDrops(Simulator& simulator) {
+  std::vector<std::optional<uint32_t>> drops(simulator.size());
+  RdmaSystem& system = simulator.system();
+  if (system.is_mismatched()) return drops;
+  for (size_t i = 0; i < drops.size(); ++i) {
+    const CoreClock& clock = system.host(i).station().clock();
+    FirmwareRunner& firmware = system.host(i).firmware();
+    // The answer may come after the end of this call.
+    const auto answer = std::make_shared<std::optional<uint32_t>>();
+    system.scheduler().Call(clock.Begin(clock.AtOrAfter(system.scheduler().now())), [&firmware, answer] {
+      if (!firmware.is_sleeping()) return;
+      firmware.Peek(spec::kMgmtRxBufferDropsRegister, [answer](uint32_t value) { *answer = value; });
+    });
+    constexpr Picoseconds kLongest = 10'000 * kPicosecondsPerNanosecond;
+    system.topology().RunFor(kLongest);
+    drops[i] = *answer;
+    if (answer->value_or(0) == 0) continue;
+    fmt::print("{:<15} {} frames dropped by its full receive buffer\n", system.host(i).station().name(), **answer);
+  }
+  return drops;
+}
+
+nlohmann::ordered_json MakeReport(const Report& report, Simulator& simulator) {
   std::vector<const LockstepNic*> lockstep;
   for (size_t i = 0; i < simulator.size(); ++i) lockstep.push_back(simulator.system().lockstep(i));
-  const auto json = report.ToJson(simulator.system().scheduler().now(), lockstep);
+  return report.ToJson(simulator.system().scheduler().now(), lockstep);
+}
+
+// False: a file could not be written; the error has been printed.
+bool WriteReports(const SimulationOptions& options, const nlohmann::ordered_json& json) {
   bool written = options.report.empty() || WriteFile(options.report, json.dump(1) + "\n");
   written &= options.timeline.empty() || WriteFile(options.timeline, TimelineHtml(json));
   return written;
@@ -193,12 +223,18 @@ int Main(int argc, char** argv) {
   }
   if (line.ready >= 0 && ::write(line.ready, "", 1) != 1) return 1;
   simulator.Run();
-  const bool reported = !reports || WriteReports(line.simulation, report, simulator);
+  auto json = reports ? MakeReport(report, simulator) : nlohmann::ordered_json();
 
   std::filesystem::remove(directory.status_file(), error);
   const std::string flushed = simulator.system().topology().FlushCapture();
   if (!flushed.empty()) fmt::print(stderr, "{}\n", flushed);
   const bool is_good = PrintSummary(simulator, options.simulation);
+  // After the comparison of events, which it would add to.
+  const auto drops = ReceiveDrops(simulator);
+  for (size_t i = 0; reports && i < drops.size(); ++i) {
+    json["nics"][i]["receive_buffer_drops"] = drops[i].value_or(0);
+  }
+  const bool reported = !reports || WriteReports(line.simulation, json);
   return flushed.empty() && reported && is_good && !simulator.system().is_mismatched() ? 0 : 1;
 }
 

@@ -405,6 +405,21 @@ TEST_F(Run, ReportsLossesAndRetransmissions) {
   }
 }
 
+// Messages in small packets arrive faster than the NIC takes them, and overflow its receive buffer: no loss on the
+// wire.
+TEST_F(Run, ReportsDropsOfTheReceiveBuffer) {
+  const Ended ended = Pair({}, "ib_write_bw -F -m 256 -s 1048576 -n 5");
+  ASSERT_EQ(ended.code, 0) << ended.output;
+  const Json report = JsonOf(Report());
+  EXPECT_EQ(report.at("totals").at("packets_lost"), 0);
+  EXPECT_GT(report.at("totals").at("retransmitted_packets"), 0);
+  const Json& drops = report.at("nics").at(0).at("receive_buffer_drops");
+  EXPECT_GT(drops, 0);
+  EXPECT_EQ(report.at("nics").at(1).at("receive_buffer_drops"), 0);
+  const std::string line = " " + drops.dump() + " frames dropped by its full receive buffer";
+  EXPECT_NE(ended.output.find(line), std::string::npos) << ended.output;
+}
+
 TEST_F(Run, ReportsReadPayloadAtPeer) {
   const Ended ended = Pair({}, "ib_read_bw -F -n 20 -s 8192");
   ASSERT_EQ(ended.code, 0) << ended.output;
