@@ -167,6 +167,7 @@ void Nic::ConnectManagement(NicOutputs& environment) {
     net_filter_.OnTableWrite(now, write);
     net_rx_.OnTableWrite(now, write);
   };
+  csr_.cq_context_ready = [this](Cycle now) { return cq_writer_.IsContextReady(now); };
   csr_.on_context_flip = [this](Cycle now, const spec::ContextFlip& flip) {
     desc_fetch_.OnContextFlip(now, flip);
     memory_check_.OnContextFlip(now, flip);

@@ -111,6 +111,7 @@ module vireo_nic
 
   // Broadcast buses.
   logic table_write_valid, queue_row_write_valid, qp_state_write_valid;
+  logic cq_context_ready;
   table_write_t table_write;
   queue_row_write_t queue_row_write;
   qp_state_write_t qp_state_write;
@@ -597,6 +598,7 @@ module vireo_nic
     .needs_reset_o(needs_reset),
     .datapath_enable_o(datapath_enable),
     .pause_o(pause),
+    .cq_context_ready_i(cq_context_ready),
     .table_write_valid_o(table_write_valid),
     .table_write_o(table_write),
     .context_flip_valid_o(context_flip_valid),
@@ -823,6 +825,7 @@ module vireo_nic
     .rst_ni,
     .ring_packed_i(ring_packed_q),
     .event_idx_i(event_idx_q),
+    .cq_context_ready_o(cq_context_ready),
     .table_write_valid_i(table_write_valid),
     .table_write_i(table_write),
     .queue_row_write_valid_i(queue_row_write_valid),

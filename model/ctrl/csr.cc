@@ -217,10 +217,15 @@ void Csr::Run(Cycle now) {
     case State::kIdle:
     case State::kRead: break;
     case State::kCheck:
-      error_ = !LookUp(now);
-      state_ = table_command_.operation == spec::MgmtTableOperation::kRead ? State::kRead : State::kWrite;
-      if (error_) state_ = State::kIdle;
       changed_ = true;
+      error_ = !LookUp(now);
+      if (error_) {
+        state_ = State::kIdle;
+      } else if (table_command_.operation == spec::MgmtTableOperation::kRead) {
+        state_ = State::kRead;
+      } else if (table_command_.table_id != MgmtTable::kCqContext || cq_context_ready(now)) {
+        state_ = State::kWrite;
+      }
       break;
     case State::kWrite: {
       spec::TableWrite token{.table_id = table_command_.table_id, .index = index_ & 0xffffff};

@@ -48,6 +48,7 @@ class Csr final : public Block {
   // From a write of table_command to the pulse, and to the first cycle that is not busy: without loads, and if
   // rejected.
   static constexpr Cycle kTableWriteLatency = 3;
+  static constexpr Cycle kCqContextReadyLatency = 1;  // of a table write that waited for it
   static constexpr Cycle kTableLatency = 4;
   static constexpr Cycle kTableErrorLatency = 3;
   // Of a memory region: until accesses that the old entry granted have ended; without any, this long.
@@ -121,6 +122,8 @@ class Csr final : public Block {
   std::function<bool(Cycle)> memory_fence = [](Cycle) { return false; };
   std::function<bool()> quiet = [] { return true; };
   std::function<uint16_t(Cycle now)> dma_outstanding = [](Cycle) { return uint16_t{0}; };
+  // Whether the CQ writer accepts a cq_context in the next cycle; sampled while such a write waits.
+  std::function<bool(Cycle now)> cq_context_ready = [](Cycle) { return true; };
   std::function<uint64_t(Cycle)> time_ns = [](Cycle) { return uint64_t{0}; };
 
   void Run(Cycle now) override;

@@ -47,11 +47,14 @@ class CqWriter final : public Block {
   static constexpr Cycle kFetchedToInterrupt = 4;
   static constexpr Cycle kAvailEventToStore = 9;
   static constexpr Cycle kDoneToDoorbell = 4;
+  static constexpr size_t kContexts = 8;                             // writes of cq_context that wait
   static constexpr size_t kSuppressionReads = spec::kDmaFetchDepth;  // outstanding reads of event suppression data
 
   CqWriter(Agenda& agenda, const Sizes& sizes);
 
   void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
+  // Whether there is space for a cq_context written in this cycle or, if none is, in a later one.
+  bool IsContextReady(Cycle now) const { return contexts_.CanPush(now); }
   void OnQueueRowWrite(Cycle cycle, const spec::QueueRowWrite& row);
   void OnDone(Cycle cycle, const spec::DmaDone& done);
   void OnAvailEvent(Cycle cycle, const spec::AvailEvent& event);
@@ -212,7 +215,7 @@ class CqWriter final : public Block {
   Table<CqState> cq_states_;
   Table<EventQueue> event_queue_{1};
   std::vector<std::array<Cached, spec::kBuffersPerRequest>> cached_;
-  Channel<Context> contexts_ = Channel<Context>::Fifo(8);
+  Channel<Context> contexts_ = Channel<Context>::Fifo(kContexts);
 
   OutputRegister<spec::DmaStore> store_{store_out, *this};
   OutputRegister<spec::BufferRequest> buffer_request_{buffer_request_out, *this};

@@ -59,6 +59,7 @@ module vireo_csr
   output logic             pause_o,
 
   // Tables and QPs.
+  input  logic             cq_context_ready_i,  // of the CQ writer: until the next table_write of a cq_context
   output logic             table_write_valid_o,
   output table_write_t     table_write_o,
   output logic             context_flip_valid_o,
@@ -260,7 +261,7 @@ module vireo_csr
 
   typedef enum logic [2:0] {
     StIdle,
-    StCheck,  // does the entry exist; it is looked up
+    StCheck,  // does the entry exist; it is looked up; a write waits until it can be taken
     StRead,   // it goes to table_data
     StWrite,  // it is broadcast, and stored
     StFence,  // accesses to memory that the old entry granted end
@@ -786,6 +787,8 @@ module vireo_csr
         if (!exists) begin
           error_d = 1'b1;
           state_d = StIdle;
+        end else if (state_d == StWrite && table_id_q == MgmtTableCqContext && !cq_context_ready_i) begin
+          state_d = StCheck;
         end
       end
       StRead: begin

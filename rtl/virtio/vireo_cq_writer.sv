@@ -38,6 +38,7 @@ module vireo_cq_writer
   input  logic                 ring_packed_i,
   input  logic                 event_idx_i,
 
+  output logic                 cq_context_ready_o,       // a cq_context may be written in the next cycle
   input  logic                 table_write_valid_i,
   // verilator lint_off UNUSEDSIGNAL
   input  table_write_t         table_write_i,            // fields of other blocks
@@ -266,7 +267,6 @@ module vireo_cq_writer
   // verilator lint_off UNUSEDSIGNAL
   buffer_t buffer;  // one request at a time: the queue is known; chains: the first part holds all
   rdma_cq_arm_t arm_value;
-  logic context_ready;
   // verilator lint_on UNUSEDSIGNAL
   logic context_valid, context_pop;
   context_t context_job;
@@ -326,7 +326,7 @@ module vireo_cq_writer
     .m_data_o(buffer)
   );
 
-  // Never full (contexts_not_full): firmware writes the next one only when this one is in force.
+  // vireo_csr, the only source of writes, waits for space (contexts_not_full).
   vireo_fifo #(
     .Width($bits(context_t)),
     .Depth(Contexts)
@@ -334,7 +334,7 @@ module vireo_cq_writer
     .clk_i,
     .rst_ni,
     .s_valid_i(context_write),
-    .s_ready_o(context_ready),
+    .s_ready_o(cq_context_ready_o),
     .s_data_i({table_write_i.index[CqBits-1:0], pulse_context.valid, pulse_context.set_solicited,
                pulse_context.set_next_completion, pulse_context.set_failed}),
     .m_valid_o(context_valid),
@@ -1322,7 +1322,7 @@ module vireo_cq_writer
                && !avail_push_q && pending_empty && !pending_valid && !avail_valid;
 
 `ifndef SYNTHESIS
-  contexts_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) context_write |-> context_ready);
+  contexts_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) context_write |-> cq_context_ready_o);
   questions_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) question_push |-> question_ready);
   answer_has_question: assert property (@(posedge clk_i) disable iff (!rst_ni) suppression_pop |-> question_valid);
 `endif

@@ -79,6 +79,7 @@ struct Bench {
     block.quiet = [this] { return p.quiet_i != 0; };
     block.memory_fence = [this](Cycle) { return p.memory_fence_i != 0; };
     block.dma_outstanding = [this](Cycle) { return p.dma_outstanding_i; };
+    block.cq_context_ready = [this](Cycle) { return p.cq_context_ready_i != 0; };
     block.time_ns = [this](Cycle now) { return TimeOf(now); };
   }
 
@@ -149,6 +150,7 @@ struct Bench {
   bool net_rx_filtered = false;
   uint8_t net_rx_drop = 0, net_tx_drop = 0;  // a bit per source
   uint16_t dma_outstanding = 0;
+  bool cq_context_ready = true;
   uint8_t dma_error = 0, parity_error = 0;
   std::optional<uint8_t> rx_verdict;
   uint8_t device_status = 0;
@@ -178,6 +180,7 @@ struct Bench {
     p.quiet_i = quiet;
     p.memory_fence_i = memory_fence;
     p.dma_outstanding_i = dma_outstanding;
+    p.cq_context_ready_i = cq_context_ready;
     p.mac_link_i = link;
     block.SetMacLink(now, link);
     p.device_status_i = device_status;
@@ -720,6 +723,36 @@ TEST(Csr, TableWriteIsBroadcastAndReadBack) {
   }
 }
 
+TEST(Csr, OnlyAWriteOfACqContextWaitsForTheCqWriter) {
+  Bench bench;
+  bench.cq_context_ready = false;
+  EXPECT_TRUE(bench.Table(MgmtTable::kCqContext, 1, MgmtTableOperation::kRead));
+  EXPECT_FALSE(bench.Table(MgmtTable::kCqContext, kConfig.num_cqs, MgmtTableOperation::kWrite));
+  EXPECT_TRUE(bench.Table(MgmtTable::kGid, 1, MgmtTableOperation::kWrite));
+  EXPECT_EQ(bench.table_write.sent.size(), 1u);
+  for (const auto operation : {MgmtTableOperation::kWrite, MgmtTableOperation::kClear}) {
+    bench.cq_context_ready = false;
+    bench.table_write.sent.clear();
+    bench.Write(spec::kMgmtTableIndexRegister, 1);
+    bench.Write(spec::kMgmtTableCommandRegister,
+                spec::MgmtTableCommand{.table_id = MgmtTable::kCqContext, .operation = operation}.ToWord());
+    bench.Run(100);
+    EXPECT_TRUE(bench.Get<spec::MgmtTableCommand>(spec::kMgmtTableCommandRegister).busy);
+    EXPECT_FALSE(bench.p.idle_o);
+    bench.cq_context_ready = true;
+    const Cycle ready = bench.bench.cycle();
+    bench.Run(1);
+    EXPECT_TRUE(bench.table_write.sent.empty());
+    bench.cq_context_ready = false;  // that write has used the space
+    bench.Run(1);
+    ASSERT_EQ(bench.table_write.sent.size(), 1u);
+    EXPECT_EQ(bench.table_write.sent[0].first, ready + Csr::kCqContextReadyLatency);
+    bench.Run(5);
+    EXPECT_FALSE(bench.Get<spec::MgmtTableCommand>(spec::kMgmtTableCommandRegister).busy);
+    EXPECT_TRUE(bench.p.idle_o);
+  }
+}
+
 TEST(Csr, NonexistentTargetsAreErrorsWithoutEffect) {
   Bench bench;
   const std::vector<uint8_t> data(128, 0x5a);
@@ -1113,6 +1146,7 @@ TEST(Csr, MatchesModelInRandomTraffic) {
       bench.requester_load.rate = bench.responder_load.rate = bench.qp_order.rate = bench.host_event.rate = out_rate;
       bench.row_write.rate = bench.state_write.rate = 4;
       bool resetting = false;
+      size_t table_writes = 0;
       const std::vector<RamInfo> rams = Rams();
       bench.choose = [&] {
         const auto rarely = [&](unsigned n) { return random() % n == 0; };
@@ -1120,6 +1154,12 @@ TEST(Csr, MatchesModelInRandomTraffic) {
         bench.quiet = random() % 2;
         bench.memory_fence = random() % 4 != 0;
         bench.dma_outstanding = static_cast<uint16_t>(random());
+        // What is ready stays so until the next write of a context, or a later one.
+        if (!bench.cq_context_ready) bench.cq_context_ready = rarely(8);
+        if (bench.table_write.sent.size() != table_writes) {
+          table_writes = bench.table_write.sent.size();
+          bench.cq_context_ready = random() % 2 != 0;
+        }
         if (rarely(30)) bench.link = !bench.link;
         if (rarely(50)) bench.device_status = static_cast<uint8_t>(random() % 3 == 0 ? random() : 0);
         if (rarely(20)) bench.features[random() % 4] = static_cast<uint32_t>(random());

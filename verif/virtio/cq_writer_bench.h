@@ -124,6 +124,24 @@ struct Queue {
   unsigned arms = 0;
 };
 
+// Before all others, so that cq_context_ready_o is compared before a context of the cycle is passed to the model.
+class ContextReadyCheck final : public BenchStream {
+ public:
+  ContextReadyCheck(Vcq_writer& p, const CqWriter& block) : p_(p), block_(block) {}
+  void Begin(Cycle cycle) override {
+    if ((p_.cq_context_ready_o != 0) != block_.IsContextReady(cycle)) {
+      difference = "cycle " + std::to_string(cycle) + ": cq_context_ready_o is " +
+                   std::to_string(p_.cq_context_ready_o) + " in RTL only";
+    }
+  }
+  void End(Cycle) override {}
+  bool IsEmpty() const override { return true; }
+
+ private:
+  Vcq_writer& p_;
+  const CqWriter& block_;
+};
+
 class IdleCheck final : public BenchStream {
  public:
   IdleCheck(Vcq_writer& p, const CqWriter& block) : idle(block.IsIdle()), p_(p), block_(block) {}
@@ -172,6 +190,9 @@ struct Bench {
       queue.code = failure.code;
     };
     bench.AddOther(idle);
+    table_in.allowed = [this](Cycle, const TableWrite& write) {
+      return write.table_id != spec::MgmtTable::kCqContext || p.cq_context_ready_o != 0;
+    };
   }
 
   // --- Firmware and driver
@@ -618,11 +639,13 @@ struct Bench {
     add(top.queue_interrupt_valid_o), add(top.queue_interrupt_o), add(top.queue_failure_valid_o),
         add(top.queue_failure_o);
     add(top.fetch_request_valid_o), add(top.fetch_request_o), add(top.fetched_ready_o);
-    add(top.doorbell_valid_o), add(top.doorbell_o), add(top.idle_o);
+    add(top.doorbell_valid_o), add(top.doorbell_o), add(top.idle_o), add(top.cq_context_ready_o);
   }};
   BlockBench<Vcq_writer> bench{rtl, agenda, random};
   Vcq_writer& p = rtl.ports();
   IdleCheck idle{p, block};
+  ContextReadyCheck context_ready{p, block};
+  bool added = (bench.AddOther(context_ready), true);
   Channel<BufferRequest> request_sink = Channel<BufferRequest>::Sink();
   Channel<DmaStore> store_sink = Channel<DmaStore>::Sink();
   Channel<QueueInterrupt> interrupt_sink = Channel<QueueInterrupt>::Sink();

@@ -375,6 +375,37 @@ TEST_P(CqWriterRings, FirmwareArmsForLaterCqesAndFailsACq) {
   EXPECT_EQ(cq.interrupts, before + 1);
 }
 
+// While it waits for a buffer, firmware writes more contexts than can wait.
+TEST_P(CqWriterRings, ContextsBeyondTheQueueAreHeldBackAndNoneIsLost) {
+  Bench b(Param());
+  b.EnableAll();
+  b.Post(kFirstCq, 1);
+  b.buffer_in.rate = 0;
+  b.Complete(kFirstWork, 0);
+  ASSERT_EQ(b.bench.Run(30), "");
+  EXPECT_TRUE(b.p.cq_context_ready_o);
+  constexpr size_t kMore = 3;
+  for (size_t i = 0; i < CqWriter::kContexts + kMore; ++i)
+    b.SetCq(1 + i % 2, {.valid = true, .set_failed = i % 2 == 0});
+  b.SetCq(3, {.valid = true, .set_failed = true});
+  ASSERT_EQ(b.bench.Run(30), "");
+  EXPECT_FALSE(b.p.cq_context_ready_o);
+  EXPECT_EQ(b.table_in.tokens.size(), kMore + 1);
+  EXPECT_FALSE(b.idle.idle);
+  b.buffer_in.rate = 16;
+  b.Settle();
+  EXPECT_TRUE(b.p.cq_context_ready_o);
+  // The first one and the last one are in force, and the CQ between them is as it was.
+  for (const size_t cqn : {1u, 2u, 3u}) {
+    b.Post(kFirstCq + cqn, 1);
+    const bool failed = cqn != 2;
+    b.queues[kFirstCq + cqn].dead = failed;
+    b.Complete(kFirstWork, static_cast<int>(cqn));
+    ASSERT_EQ(b.bench.RunOut(100), "");
+    EXPECT_EQ(b.queues[kFirstCq + cqn].used, failed ? 0 : 1) << "CQ " << cqn;
+  }
+}
+
 TEST_P(CqWriterRings, CqWithoutAFreeBufferFailsUntilCleared) {
   Bench b(Param());
   b.EnableAll();
