@@ -38,6 +38,7 @@ struct Layers {
     const bool complete = frame.size() >= spec::Ethernet::kBytes;
     is_ipv4 = complete && ethertype == spec::Ethertype::kIpv4;
     is_ipv6 = complete && ethertype == spec::Ethertype::kIpv6;
+    is_roce_v1 = complete && ethertype == spec::Ethertype::kRoceV1;
 
     ipv4 = spec::Ipv4::Decode(head.data() + l3);
     ipv6 = spec::Ipv6::Decode(head.data() + l3);
@@ -63,6 +64,7 @@ struct Layers {
   size_t l3 = spec::Ethernet::kBytes;
   bool is_ipv4 = false;
   bool is_ipv6 = false;
+  bool is_roce_v1 = false;
   spec::Ipv4 ipv4;
   spec::Ipv6 ipv6;
   size_t l4 = 0;
@@ -122,6 +124,8 @@ bool HasBadLength(const Layers& f) {
 RxVerdict VerdictOf(const Layers& f, bool mac_error) {
   // Nothing in a bad frame is reliable, not even that it is not RoCEv2.
   if (mac_error) return RxVerdict::kTruncated;
+  // A GRH in place of an IP header [IBTA A16]: not supported, and the host's stack could not use it.
+  if (f.is_roce_v1) return RxVerdict::kTransportVersion;
   if (IsNet(f)) return RxVerdict::kNet;
   if (IsTruncated(f)) return RxVerdict::kTruncated;
   if (HasBadIpHeader(f)) return RxVerdict::kIpHeader;

@@ -117,6 +117,7 @@ module vireo_rx_parser
   logic vlan_d, vlan_q;
   logic ip4_d, ip4_q;
   logic ip6_d, ip6_q;
+  logic roce_v1_d, roce_v1_q;
 
   assign valid_in = beat_valid_q[BeatDelay-1];
   assign beat_in = beat_q[BeatDelay-1];
@@ -143,6 +144,7 @@ module vireo_rx_parser
     ethertype = '0;
     ip4_d = 1'b0;
     ip6_d = 1'b0;
+    roce_v1_d = 1'b0;
     if (valid_in) begin
       frame_bytes_d = {beat_in.index, LaneBits'(0)} + 16'(beat_in.bytes);
       // A field that the frame does not hold completely is treated as absent.
@@ -152,6 +154,7 @@ module vireo_rx_parser
                          : network16(header_d[8*EthernetEthertypeOffset +: 16]);
       ip4_d = ethertype == EthertypeIpv4 && frame_bytes_d >= 16'(EthernetBytes);
       ip6_d = ethertype == EthertypeIpv6 && frame_bytes_d >= 16'(EthernetBytes);
+      roce_v1_d = ethertype == EthertypeRoceV1 && frame_bytes_d >= 16'(EthernetBytes);
     end
   end
 
@@ -168,11 +171,13 @@ module vireo_rx_parser
       vlan_q <= vlan_d;
       ip4_q <= ip4_d;
       ip6_q <= ip6_d;
+      roce_v1_q <= roce_v1_d;
     end
   end
 
   // The checks, independent of each other; the verdict orders them.
   typedef struct packed {
+    logic roce_v1;
     logic net;
     logic truncated;
     logic ip_header;
@@ -254,6 +259,7 @@ module vireo_rx_parser
     checks_d = '0;
     token1_d = '0;
     if (header_done_q) begin
+      checks_d.roce_v1 = roce_v1_q;
       // A port is valid only if frame and datagram hold it. A later fragment has none (RFC 791, 3.2).
       checks_d.net = !((ip4_q && ip4.protocol == IpProtocolUdp && ip4.fragment_offset == '0)
                        || (ip6_q && ip6.next_header == IpProtocolUdp))
@@ -324,6 +330,7 @@ module vireo_rx_parser
       checksum_ok = {1'b0, checksum_q[15:0]} + 17'(checksum_q[19:16]) == 17'hffff;
 
       if (token1_q.verdict != RxVerdictRoce) verdict = token1_q.verdict;
+      else if (checks_q.roce_v1) verdict = RxVerdictTransportVersion;
       else if (checks_q.net) verdict = RxVerdictNet;
       else if (checks_q.truncated) verdict = RxVerdictTruncated;
       else if (checks_q.ip_header || (!token1_q.is_ipv6 && !checksum_ok)) verdict = RxVerdictIpHeader;

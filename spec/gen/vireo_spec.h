@@ -548,13 +548,13 @@ constexpr const char* ToString(ContextRam value) {
 // Result of the receive parser: the first check that applies, in this order. Everything but `roce` and `net` is counted and dropped. [IBTA vol. 1, 9.6 and A17.4 for the checks of RoCEv2 packets] (csr.toml)
 enum class RxVerdict : uint8_t {
   kRoce = 0u,  // RoCEv2 with a correct ICRC: to the transport
-  kNet = 1u,  // anything that is not RoCEv2: to the net path
+  kNet = 1u,  // anything that is not RoCE: to the net path
   kTruncated = 2u,  // the MAC reported an error, or the frame ends before its IP datagram or headers
   kIpHeader = 3u,  // RoCEv2 by port, but IP version, or IPv4 header checksum or length, is wrong
   kIpFragment = 4u,  // a fragment to the RoCEv2 port
   kUdpLength = 5u,  // UDP length differs from the IP length
   kIcrc = 6u,  // invariant CRC is wrong
-  kTransportVersion = 7u,  // BTH version is not 0
+  kTransportVersion = 7u,  // BTH version is not 0; also RoCE version 1, by its EtherType, which is checked before `net`
   kOpcode = 8u,  // opcode not in the table and not RC, so that no responder may NAK it
   kLength = 9u,  // no room for the headers of the opcode, or pad longer than the payload
 };
@@ -1972,7 +1972,7 @@ enum class Ethertype : uint16_t {
   kVlan = 0x8100u,  // 802.1Q customer tag follows
   kIpv6 = 0x86ddu,  // IPv6
   kPause = 0x8808u,  // MAC control: pause and priority flow control
-  kRoceV1 = 0x8915u,  // RoCE version 1: not supported, counted and dropped
+  kRoceV1 = 0x8915u,  // RoCE version 1: not supported, counted (rx_verdict `transport_version`) and dropped
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(Ethertype value) {

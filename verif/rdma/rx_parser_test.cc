@@ -203,7 +203,28 @@ std::vector<Rule> Rules() {
       {"unknown rc opcode", V::kRoce, opcode(BthOpcode{0x15})},
 
       {"arp", V::kNet, [](Bytes& f) { SetEthertype(f, spec::Ethertype::kArp); }},
-      {"roce version 1", V::kNet, [](Bytes& f) { SetEthertype(f, spec::Ethertype::kRoceV1); }},
+      {"roce version 1", V::kTransportVersion, [](Bytes& f) { SetEthertype(f, spec::Ethertype::kRoceV1); }},
+      {"roce version 1, tag", V::kTransportVersion,
+       [](Bytes& f) {
+         SetEthertype(f, spec::Ethertype::kRoceV1);
+         InsertTag(f, 5);
+       }},
+      {"roce version 1, two tags", V::kNet,
+       [](Bytes& f) {
+         SetEthertype(f, spec::Ethertype::kRoceV1);
+         InsertTag(f, 5);
+         InsertTag(f, 5);
+       }},
+      {"roce version 1, no header", V::kTransportVersion,
+       [](Bytes& f) {
+         SetEthertype(f, spec::Ethertype::kRoceV1);
+         f.resize(spec::Ethernet::kBytes);
+       }},
+      {"roce version 1, ends in the ethertype", V::kNet,
+       [](Bytes& f) {
+         SetEthertype(f, spec::Ethertype::kRoceV1);
+         f.resize(spec::Ethernet::kBytes - 1);
+       }},
       {"two tags", V::kNet,
        [](Bytes& f) {
          InsertTag(f, 1);
