@@ -436,11 +436,11 @@ bool Nic::IsQuiet() const {
          completions_.IsIdle() && cq_writer_.IsIdle() && write_port_.IsIdle();
 }
 
-bool Nic::IsDatapathIdle(Cycle now) {
+bool Nic::AreOthersIdle(Cycle now) {
   return IsQuiet() && read_port_.IsIdle() && common_cfg_.IsIdle() && notify_.IsIdle(now + 1) && msix_.IsIdle(now + 1) &&
-         mailbox_.IsIdle() && desc_fetch_.IsIdle() && qp_control_.IsIdle() && rx_buffer_.IsIdle(now) &&
-         interrupts_.IsIdle() && queue_failures_.IsIdle() && work_failures_.IsIdle() && send_failures_.IsIdle() &&
-         request_failures_.IsIdle() && retry_timer_.IsIdle() && moderation_.IsIdle();
+         desc_fetch_.IsIdle() && qp_control_.IsIdle() && rx_buffer_.IsIdle(now) && interrupts_.IsIdle() &&
+         queue_failures_.IsIdle() && work_failures_.IsIdle() && send_failures_.IsIdle() && request_failures_.IsIdle() &&
+         retry_timer_.IsIdle() && moderation_.IsIdle();
 }
 
 }  // namespace vireo::model

@@ -100,8 +100,11 @@ class Nic {
   void Run(Cycle cycle);
   // deadline_ns_o after the blocks of the last cycle have run; all ones: none.
   uint64_t deadline_ns() const { return std::min(retry_timer_.deadline_ns(), moderation_.deadline_ns()); }
-  // idle_o in cycle `now` + 1, after the blocks of `now` have run.
-  bool IsIdle(Cycle now) { return IsDatapathIdle(now) && csr_.IsIdle(now); }
+  // Work in cycle `now` + 1, after the blocks of `now` have run: idle_o of the RTL follows at the latest ten cycles
+  // after an input and five after the last work. A command that waits for firmware is none.
+  bool HasWork(Cycle now) {
+    return !AreOthersIdle(now) || !(mailbox_.IsIdle() || mailbox_.IsWaitingForFirmware()) || !csr_.IsIdle(now);
+  }
 
  private:
   void ConnectHost(NicOutputs& environment);
@@ -114,7 +117,8 @@ class Nic {
   void ApplyEnable(Cycle from);
   void ApplyHold(Cycle from);
   bool IsQuiet() const;
-  bool IsDatapathIdle(Cycle now);
+  bool AreOthersIdle(Cycle now);  // all blocks but mailbox and management registers
+  bool IsDatapathIdle(Cycle now) { return AreOthersIdle(now) && mailbox_.IsIdle(); }
 
   // Frames of the builder: counted and passed to the environment.
   class Frames final : public FrameSink {

@@ -72,6 +72,8 @@ class Mailbox final : public Block {
   uint32_t ReadWindow(Cycle now, uint32_t word);  // in RTL the word is there one cycle later
 
   void Run(Cycle now) override;
+  // A command waits for firmware.
+  bool IsWaitingForFirmware() const { return last_status_.request && !last_status_.busy; }
   // idle_o in the next cycle, when all blocks of this one have run.
   bool IsIdle() const {
     return (state_ == State::kIdle || state_ == State::kBroken) && control_doorbell_in.size() == 0;

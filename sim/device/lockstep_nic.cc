@@ -139,6 +139,8 @@ LockstepNic::~LockstepNic() = default;
 void LockstepNic::Reset(Cycle cycle) {
   ++epoch_;
   check_planned_ = false;
+  last_event_ = 0;
+  is_settled_ = true;
   for (Lane& lane : lanes_) {
     unmatched_at_reset_ += lane.waiting[kMaster].size() + lane.waiting[kShadow].size();
     lane = {};
@@ -162,21 +164,25 @@ uint32_t LockstepNic::ReadConfig(Cycle cycle, uint16_t offset, unsigned bytes) {
 }
 
 void LockstepNic::WriteConfig(Cycle cycle, uint16_t offset, unsigned bytes, uint32_t value) {
+  Touch(cycle);
   master_->WriteConfig(cycle, offset, bytes, value);
   if (IsComparing()) shadow_->WriteConfig(cycle, offset, bytes, value);
 }
 
 void LockstepNic::ReadBar(Cycle cycle, unsigned bar, uint64_t offset, unsigned bytes) {
+  Touch(cycle);
   master_->ReadBar(cycle, bar, offset, bytes);
   if (IsComparing()) shadow_->ReadBar(cycle, bar, offset, bytes);
 }
 
 void LockstepNic::WriteBar(Cycle cycle, unsigned bar, uint64_t offset, unsigned bytes, uint64_t value) {
+  Touch(cycle);
   master_->WriteBar(cycle, bar, offset, bytes, value);
   if (IsComparing()) shadow_->WriteBar(cycle, bar, offset, bytes, value);
 }
 
 void LockstepNic::CompleteDmaRead(Cycle cycle, const DmaCompletion& completion) {
+  Touch(cycle);
   master_->CompleteDmaRead(cycle, completion);
   if (!IsComparing()) return;
   const bool requested = completion.tag < shadow_reads_.size() && shadow_reads_[completion.tag].bytes != 0;
@@ -193,21 +199,25 @@ void LockstepNic::CompleteDmaRead(Cycle cycle, const DmaCompletion& completion) 
 }
 
 void LockstepNic::ReturnCredits(Cycle cycle, CreditKind kind, uint32_t beats) {
+  Touch(cycle);
   master_->ReturnCredits(cycle, kind, beats);
   if (IsComparing()) shadow_->ReturnCredits(cycle, kind, beats);
 }
 
 void LockstepNic::ReceiveFrame(Cycle start, Cycle end, std::span<const uint8_t> bytes, bool mac_error) {
+  Touch(end);
   master_->ReceiveFrame(start, end, bytes, mac_error);
   if (IsComparing()) shadow_->ReceiveFrame(start, end, bytes, mac_error);
 }
 
 void LockstepNic::SetLink(Cycle cycle, bool up) {
+  Touch(cycle);
   master_->SetLink(cycle, up);
   if (IsComparing()) shadow_->SetLink(cycle, up);
 }
 
 void LockstepNic::ReadCsr(Cycle cycle, uint32_t offset) {
+  Touch(cycle);
   master_->ReadCsr(cycle, offset);
   if (!IsComparing()) return;
   if (shadow_csr_reads_ != 0) {
@@ -219,6 +229,7 @@ void LockstepNic::ReadCsr(Cycle cycle, uint32_t offset) {
 }
 
 void LockstepNic::WriteCsr(Cycle cycle, uint32_t offset, uint32_t value) {
+  Touch(cycle);
   master_->WriteCsr(cycle, offset, value);
   if (IsComparing()) shadow_->WriteCsr(cycle, offset, value);
 }
@@ -238,6 +249,7 @@ void LockstepNic::OnOutput(Side side, EventKind kind, Cycle cycle, std::span<con
                            uint32_t id, uint32_t bytes, uint8_t status) {
   const uint64_t of_kind = side == kMaster ? event_counts_[static_cast<size_t>(kind)]++ : 0;
   if (!IsComparing()) return;
+  Touch(cycle);
   const Stream stream = StreamOf(kind);
   Lane& lane = lanes_[static_cast<size_t>(stream)];
   const Event event = {
@@ -249,7 +261,6 @@ void LockstepNic::OnOutput(Side side, EventKind kind, Cycle cycle, std::span<con
   auto& others = lane.waiting[side == kMaster ? kShadow : kMaster];
   if (others.empty()) {
     lane.waiting[side].push_back(event);
-    if (!check_planned_) PlanCheck(cycle + std::min(options_.horizon, kCheckInterval));
     return;
   }
   const Event other = std::move(others.front());
@@ -293,7 +304,34 @@ bool LockstepNic::IsWaiting() const {
                      [](const Lane& lane) { return !lane.waiting[kMaster].empty() || !lane.waiting[kShadow].empty(); });
 }
 
-// --- Unmatched events
+// --- Unmatched events, idle and deadlines
+
+void LockstepNic::Touch(Cycle cycle) {
+  if (!IsComparing()) return;
+  last_event_ = std::max(last_event_, cycle);
+  is_settled_ = false;
+  if (!check_planned_) PlanCheck(cycle + kSettle);
+}
+
+void LockstepNic::CompareRest(Cycle now) {
+  is_settled_ = true;
+  const bool idle[] = {master_->IsIdle(), shadow_->IsIdle()};
+  const std::string since = ", " + std::to_string(now - last_event_) + " cycles after the last event";
+  if (idle[kMaster] != idle[kShadow]) {
+    const Side side = idle[kMaster] ? kMaster : kShadow;
+    return Mismatch(Stream::kFirmware, now,
+                    Name(side) + " is idle and " + Name(side == kMaster ? kShadow : kMaster) + " is not" + since);
+  }
+  if (!idle[kMaster]) return;
+  const Cycle deadlines[] = {master_->NextDeadline(), shadow_->NextDeadline()};
+  if (deadlines[kMaster] == deadlines[kShadow]) return;
+  const auto text = [](Cycle cycle) {
+    return cycle == kNever ? std::string("none") : "cycle " + std::to_string(cycle);
+  };
+  Mismatch(Stream::kFirmware, now,
+           "the next deadline of " + Name(kMaster) + " is " + text(deadlines[kMaster]) + ", of " + Name(kShadow) + " " +
+               text(deadlines[kShadow]) + since);
+}
 
 void LockstepNic::PlanCheck(Cycle cycle) {
   check_planned_ = true;
@@ -321,6 +359,14 @@ void LockstepNic::OnTime(uint64_t cookie) {
                             "\n  " + Text(event));
       }
       next = std::min(next, now + std::min(kCheckInterval, event.cycle + options_.horizon - now));
+    }
+  }
+  if (!is_settled_) {
+    if (now < last_event_ + kSettle) {
+      next = std::min(next, last_event_ + kSettle);
+    } else if (next == kNever) {  // else the missing event is the better report
+      CompareRest(now);
+      if (!IsComparing()) return;
     }
   }
   if (next != kNever) PlanCheck(std::max(next, now + 1));

@@ -147,7 +147,12 @@ void ModelNic::WriteCsr(Cycle cycle, uint32_t offset, uint32_t value) {
 
 bool ModelNic::IsIdle() const {
   const bool waits_for_credits = model_->write_port().writer().has_burst();
-  return !waits_for_credits && (next_run_ == kNever || next_run_ >= NextDeadline());
+  const Cycle now = clock_.Containing(scheduler_.now());
+  // A run later than any pipeline is long is what remains of a timer that was stopped.
+  constexpr Cycle kSoon = 32;
+  if (waits_for_credits || (next_run_ < NextDeadline() && next_run_ < now + kSoon)) return false;
+  // Work that waits for an input, as for the data of a read, needs no run.
+  return now <= first_input_ || !model_->HasWork(Ours(now - 1));
 }
 
 // Schedules a run for work outside the model's blocks.

@@ -168,7 +168,7 @@ class Nic {
   virtual void ReadCsr(Cycle cycle, uint32_t offset) = 0;
   virtual void WriteCsr(Cycle cycle, uint32_t offset, uint32_t value) = 0;
 
-  // True: no output and no state change occurs before the next input or NextDeadline(), so time can be skipped.
+  // True: no work is left; no output and no state change occurs before the next input or NextDeadline().
   virtual bool IsIdle() const = 0;
   // The cycle in which the earliest running timer expires; kNever if none runs. The device wakes by itself then.
   virtual Cycle NextDeadline() const = 0;

@@ -37,6 +37,8 @@ struct FaultHooks {
   std::function<void(bool&)> on_interrupt = [](bool&) {};
   bool answers_csr = true;
   bool corrupts_config = false;
+  std::function<bool(bool)> on_idle = [](bool idle) { return idle; };
+  std::function<Cycle(Cycle)> on_deadline = [](Cycle deadline) { return deadline; };
   std::function<Cycle(EventKind)> late = [](EventKind) { return Cycle{0}; };
 };
 
@@ -70,8 +72,8 @@ class FaultyNic final : public Nic, public NicEnvironment {
   void SetLink(Cycle cycle, bool up) override { nic_.SetLink(cycle, up); }
   void ReadCsr(Cycle cycle, uint32_t offset) override { nic_.ReadCsr(cycle, offset); }
   void WriteCsr(Cycle cycle, uint32_t offset, uint32_t value) override { nic_.WriteCsr(cycle, offset, value); }
-  bool IsIdle() const override { return nic_.IsIdle(); }
-  Cycle NextDeadline() const override { return nic_.NextDeadline(); }
+  bool IsIdle() const override { return hooks_.on_idle(nic_.IsIdle()); }
+  Cycle NextDeadline() const override { return hooks_.on_deadline(nic_.NextDeadline()); }
 
   void CompleteBarRead(Cycle cycle, uint64_t value) override {
     hooks_.on_bar(value);
@@ -298,7 +300,9 @@ TEST(LockstepNic, DetectsOrderMismatch) {
   FaultHooks hooks;
   // The message overtakes the previous write in its stream.
   hooks.late = [](EventKind kind) { return kind == EventKind::kDmaWrite ? Cycle{200} : Cycle{0}; };
-  ExpectMismatch(hooks, "differs in kind");
+  LockstepOptions options;
+  options.max_difference = kNever;
+  ExpectMismatch(hooks, "differs in kind", options);
 }
 
 TEST(LockstepNic, DetectsUnmatchedMasterEventAfterTheHorizon) {
@@ -352,7 +356,9 @@ TEST(LockstepNic, CountsCycleDifferencesExactly) {
     if (kind == EventKind::kTransmitEnd) return ++*frames == 5 ? 7 : 0;
     return kind == EventKind::kBarCompletion ? 2 : 0;
   };
-  World world(Fake(), Faulty(hooks));
+  LockstepOptions options;
+  options.max_difference = kNever;
+  World world(Fake(), Faulty(hooks), options);
   world.Traffic();
   EXPECT_EQ(world.reports, std::vector<std::string>());
   const CycleDifferences frame = world.nic->Differences(EventKind::kTransmitEnd);
@@ -374,7 +380,7 @@ TEST(LockstepNic, CountsCycleDifferencesExactly) {
 
   // Swapped: the shadow is early.
   *frames = 0;
-  World turned(Faulty(hooks), Fake());
+  World turned(Faulty(hooks), Fake(), options);
   turned.Traffic();
   EXPECT_EQ(turned.reports, std::vector<std::string>());
   EXPECT_EQ(turned.nic->Differences(EventKind::kTransmitEnd).shadow_early, 1u);
@@ -392,6 +398,42 @@ TEST(LockstepNic, TimingGateIsExact) {
   }
   options.max_difference = 3;
   ExpectMismatch(hooks, "differs by 4 cycles, more than 3", options);
+  hooks.late = [](EventKind kind) { return kind == EventKind::kTransmitEnd ? Cycle{1} : Cycle{0}; };
+  ExpectMismatch(hooks, "differs by 1 cycles, more than 0");
+}
+
+TEST(LockstepNic, DetectsADeviceThatIsIdleAlone) {
+  FaultHooks hooks;
+  hooks.on_idle = [](bool) { return false; };
+  ExpectMismatch(hooks, "rtl is idle and model is not, 64 cycles after the last event");
+  // It also need not be busy for ever.
+  int asked = 0;
+  hooks.on_idle = [&asked](bool idle) { return ++asked == 1 ? !idle : idle; };
+  ExpectMismatch(hooks, " is not, 64 cycles after the last event");
+  hooks.on_idle = [](bool) { return true; };
+  LockstepOptions options;
+  World world(Fake(), Faulty(hooks), options);
+  world.topology->RunFor(kMillisecond);
+  EXPECT_EQ(world.reports, std::vector<std::string>());
+  hooks.on_idle = [](bool) { return false; };
+  World turned(Faulty(hooks), Fake(), options);
+  turned.topology->RunFor(kMillisecond);
+  ASSERT_EQ(turned.reports.size(), 1u);
+  EXPECT_NE(turned.reports[0].find("model is idle and rtl is not"), std::string::npos) << turned.reports[0];
+}
+
+TEST(LockstepNic, DetectsDifferentDeadlines) {
+  FaultHooks hooks;
+  hooks.on_deadline = [](Cycle deadline) { return deadline == kNever ? deadline : deadline + 1; };
+  ExpectMismatch(hooks, "the next deadline of rtl is cycle ");
+  hooks.on_deadline = [](Cycle) { return kNever; };
+  ExpectMismatch(hooks, ", of model none, 64 cycles after the last event");
+  // While a device works its deadline may be anything.
+  hooks.on_idle = [](bool) { return false; };
+  World world(Faulty(hooks), Faulty(hooks));
+  world.topology->station(0).pcie().WriteBar(0, FakeNic::kTimer, 4, 3000);
+  world.topology->RunFor(kMillisecond);
+  EXPECT_EQ(world.reports, std::vector<std::string>());
 }
 
 TEST(LockstepNic, ReportHasBothHistoriesSeedAndCommand) {
