@@ -497,7 +497,12 @@ void Responder::Next(Cycle now, bool reflush) {
     if (none) return SetState(now, State::kIdle);
     if (!HasSpace(now) || reflush) return;
     spec::RxPlace place{.no_frame = true};
-    Complete(now, place, {.status = IbWcStatus::kWrFlushErr, .opcode = IbWcOpcode::kRecv}, true);
+    spec::RdmaCqReq cqe{.status = IbWcStatus::kWrFlushErr, .opcode = IbWcOpcode::kRecv};
+    if (half_.access_refused) {  // [IBTA vol. 1, 11.6.2: local access error]
+      cqe.status = IbWcStatus::kLocAccessErr;
+      cqe.vendor_err = static_cast<uint32_t>(AethSyndrome::kNakRemoteAccessError);
+    }
+    Complete(now, place, cqe, true);
     place_.Set(now, place);
     reflush_ = qpn_;
     return SetState(now, State::kIdle);
@@ -538,6 +543,7 @@ void Responder::Flush(Cycle now) {
     Half half = half_;
     half.in_message = false;
     half.holds = false;
+    half.access_refused = false;  // half_ still has it for this turn
     WriteHalf(now, qpn_, half);
   }
   // The CQ number is lost with the entry.
@@ -687,7 +693,10 @@ void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, sp
       half.nak_sent = true;
       break;
     case Action::kInvalid: refuse(AethSyndrome::kNakInvalidRequest, RdmaEventType::kQpReqErr); break;
-    case Action::kAccess: refuse(AethSyndrome::kNakRemoteAccessError, RdmaEventType::kQpAccessErr); break;
+    case Action::kAccess:
+      half.access_refused = frame.info.consumes_recv;
+      refuse(AethSyndrome::kNakRemoteAccessError, RdmaEventType::kQpAccessErr);
+      break;
     case Action::kOperation: {
       // A broken queue returned no work request.
       std::optional<IbWcStatus> status;

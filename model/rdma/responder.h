@@ -171,9 +171,10 @@ class Responder final : public Block {
   };
   // The receive half of a QP; fields from in_message on belong to the current message.
   struct Half {
-    bool failed = false;       // moved to ERR by this block; cleared by a load
-    bool established = false;  // comm_est was sent
-    bool nak_sent = false;     // sequence or RNR NAK
+    bool failed = false;          // moved to ERR by this block; cleared by a load
+    bool established = false;     // comm_est was sent
+    bool nak_sent = false;        // sequence or RNR NAK
+    bool access_refused = false;  // of a WRITE with immediate: the next receive to flush was its own
     uint32_t expected_psn = 0;
     uint32_t msn = 0;
     bool holds = false;  // a receive, of an incomplete SEND

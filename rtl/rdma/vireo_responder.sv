@@ -142,6 +142,7 @@ module vireo_responder
     logic failed;            // ERR by our own decision; a load ends it
     logic established;       // comm_est was reported
     logic nak_sent;          // NAK of sequence or RNR
+    logic access_refused;    // of a WRITE with immediate: the next receive to flush was its own
     logic [PsnBits-1:0] expected_psn;
     logic [PsnBits-1:0] msn;
     logic holds;             // a receive, of a SEND that is not complete
@@ -1111,6 +1112,7 @@ module vireo_responder
         ActAccess: begin
           refused = 1'b1;
           syndrome = AethSyndromeNakRemoteAccessError;
+          next_half.access_refused = frame.info.consumes_recv;
         end
         ActOperation: begin
           refused = 1'b1;
@@ -1201,7 +1203,9 @@ module vireo_responder
       cqe.qp_num = 32'(qpn_q);
       cqe.opcode = IbWcOpcodeRecv;
       if (flushes) begin
-        completion_status = IbWcStatusWrFlushErr;
+        // [IBTA vol. 1, 11.6.2: local access error]
+        completion_status = half.access_refused ? IbWcStatusLocAccessErr : IbWcStatusWrFlushErr;
+        if (half.access_refused) cqe.vendor_err = 32'(AethSyndromeNakRemoteAccessError);
       end else if (refused) begin
         cqe.vendor_err = reason;
       end else begin
@@ -1301,6 +1305,7 @@ module vireo_responder
       half_d = half;
       half_d.in_message = 1'b0;
       half_d.holds = 1'b0;
+      half_d.access_refused = 1'b0;
     end
     read_half_write = load_ready || (ends && response_q && done != ActDrop && done != ActGap);
     read_half_d = next_read_half;

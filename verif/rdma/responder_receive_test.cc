@@ -334,6 +334,60 @@ TEST(Responder, InvalidRequestInsideASendFlushesTheReceiveInErr) {
   bench.ExpectPlaces({Flushed(held), Flushed(next)});
 }
 
+// The receive that the WRITE would have consumed, and only that one; of a WRITE without immediate none.
+TEST(Responder, RefusedWriteWithImmediateEndsItsReceiveWithAccessError) {
+  const auto nak = [](uint32_t psn, uint32_t msn = 0) { return Answer(psn, AethSyndrome::kNakRemoteAccessError, msn); };
+  const auto refused = [](const Posted& posted) {
+    return Failed(posted, IbWcStatus::kLocAccessErr, static_cast<uint32_t>(AethSyndrome::kNakRemoteAccessError),
+                  {.no_frame = true});
+  };
+  for (const bool immediate : {true, false}) {
+    Ready bench;
+    const Posted own = bench.host.Post(kQpn, {});
+    const Posted next = bench.host.Post(kQpn, {});
+    bench.Expect(TokenOf({.opcode = immediate ? BthOpcode::kRcRdmaWriteOnlyWithImmediate : BthOpcode::kRcRdmaWriteOnly,
+                          .rkey = kBadRkey}),
+                 nak(kFirstPsn));
+    bench.ExpectFailures({Failure(RdmaEventType::kQpAccessErr, AethSyndrome::kNakRemoteAccessError)});
+    bench.SetState(IbQpState::kErr);
+    bench.ExpectPlaces({immediate ? refused(own) : Flushed(own), Flushed(next)});
+  }
+  {  // The last packet of a longer one.
+    Ready bench;
+    const Posted own = bench.host.Post(kQpn, {});
+    const auto first = TokenOf({.opcode = BthOpcode::kRcRdmaWriteFirst, .bytes = kMtu, .dma_length = kMtu + 8});
+    bench.Expect(first, Write(first, 0x10000, Ack(kFirstPsn, 0)));
+    bench.check.on_token = [&](Cycle, const spec::MemoryCheck&) {
+      bench.memory.tokens.push_back({.status = spec::MemoryStatus::kBounds});
+    };
+    bench.Expect(TokenOf({.opcode = BthOpcode::kRcRdmaWriteLastWithImmediate, .psn = kFirstPsn + 1, .bytes = 8}),
+                 nak(kFirstPsn + 1));
+    bench.ExpectFailures({Failure(RdmaEventType::kQpAccessErr, AethSyndrome::kNakRemoteAccessError)});
+    bench.SetState(IbQpState::kErr);
+    bench.ExpectPlaces({refused(own)});
+  }
+  // Without a receive nothing remains for those that are posted later, nor for the QP's next lifetime.
+  for (const bool loads : {false, true}) {
+    Ready bench;
+    bench.Expect(TokenOf({.opcode = BthOpcode::kRcRdmaWriteOnlyWithImmediate, .rkey = kBadRkey}), nak(kFirstPsn));
+    bench.ExpectFailures({Failure(RdmaEventType::kQpAccessErr, AethSyndrome::kNakRemoteAccessError)});
+    if (loads) {
+      bench.load.tokens.push_back({.qpn = kQpn, .psn = kFirstPsn});
+      bench.RunOut();
+    } else {
+      bench.SetState(IbQpState::kErr);
+      bench.ExpectPlaces({});
+    }
+    const Posted later = bench.host.Post(kQpn, {});
+    if (loads) {
+      bench.SetState(IbQpState::kErr);
+    } else {
+      bench.Ring();
+    }
+    bench.ExpectPlaces({Flushed(later)});
+  }
+}
+
 TEST(Responder, WriteInProgressHoldsNoReceive) {
   Ready bench;
   const auto first = TokenOf({.opcode = BthOpcode::kRcRdmaWriteFirst, .bytes = kMtu, .dma_length = 2 * kMtu});

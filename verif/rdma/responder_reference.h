@@ -23,6 +23,7 @@ struct OurRead {
 struct Reference {
   struct Half {
     bool halted = false, gap = false, inside = false, send = false, holds = false, dead_reads = false;
+    bool refused = false;  // a WRITE with immediate, for its key
     uint32_t psn = 0, msn = 0, rkey = 0, received = 0;
     uint64_t at = 0, left = 0;
     Posted held{};
@@ -53,7 +54,13 @@ struct Reference {
     const Half& h = halves[qpn];
     if (h.holds) result.push_back(Flushed(h.held, qpn));
     if (!broken[qpn]) {
-      for (const auto& one : posted[qpn]) result.push_back(Flushed(one, qpn));
+      for (const auto& one : posted[qpn]) {
+        const bool own = h.refused && result.empty();
+        result.push_back(own ? Failed(one, IbWcStatus::kLocAccessErr,
+                                      static_cast<uint32_t>(AethSyndrome::kNakRemoteAccessError), {.no_frame = true},
+                                      qpn)
+                             : Flushed(one, qpn));
+      }
     }
     posted[qpn].clear();
     return result;
@@ -320,6 +327,7 @@ struct Reference {
       if (t.payload_bytes != 0 && (!may_write[qpn] || rkey != kRkey)) {
         h.inside = false;
         if (!rc) return kDropped;
+        h.refused = immediate;
         return Refuse(t, RdmaEventType::kQpAccessErr, AethSyndrome::kNakRemoteAccessError);
       }
       if (immediate) {
