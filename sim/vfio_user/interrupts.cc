@@ -27,15 +27,31 @@ bool IsEventFd(int fd) {
   return flags >= 0 && ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
+// [Linux, drivers/vfio/pci/vfio_pci_core.c, vfio_pci_get_irq_count: 1 each for a PCI Express function]
+bool IsSingle(uint32_t index) { return index == VFIO_PCI_ERR_IRQ_INDEX || index == VFIO_PCI_REQ_IRQ_INDEX; }
+
 }  // namespace
 
 host::vfio_user::IrqInfo VfioUserInterrupts::Info(uint32_t index) const {
   host::vfio_user::IrqInfo info;
   info.index = index;
-  if (index != VFIO_PCI_MSIX_IRQ_INDEX) return info;
-  info.flags = VFIO_IRQ_INFO_EVENTFD | VFIO_IRQ_INFO_MASKABLE;
-  info.count = static_cast<uint32_t>(vectors_.size());
+  if (index == VFIO_PCI_MSIX_IRQ_INDEX) {
+    info.flags = VFIO_IRQ_INFO_EVENTFD | VFIO_IRQ_INFO_MASKABLE;
+    info.count = static_cast<uint32_t>(vectors_.size());
+  } else if (IsSingle(index)) {
+    info.flags = VFIO_IRQ_INFO_EVENTFD | VFIO_IRQ_INFO_NORESIZE;
+    info.count = 1;
+  }
   return info;
+}
+
+std::span<VfioUserInterrupts::Vector> VfioUserInterrupts::VectorsOf(uint32_t index) {
+  switch (index) {
+    case VFIO_PCI_MSIX_IRQ_INDEX: return vectors_;
+    case VFIO_PCI_ERR_IRQ_INDEX: return error_;
+    case VFIO_PCI_REQ_IRQ_INDEX: return request_;
+    default: return {};
+  }
 }
 
 uint32_t VfioUserInterrupts::Set(const host::vfio_user::IrqSet& set, std::span<const uint8_t> data,
@@ -46,14 +62,16 @@ uint32_t VfioUserInterrupts::Set(const host::vfio_user::IrqSet& set, std::span<c
       set.index >= VFIO_PCI_NUM_IRQS || (type != VFIO_IRQ_SET_DATA_EVENTFD && !fds.empty())) {
     return EINVAL;
   }
+  const std::span<Vector> all = VectorsOf(set.index);
   if (set.count == 0) {
     if (type != VFIO_IRQ_SET_DATA_NONE || action != VFIO_IRQ_SET_ACTION_TRIGGER || set.start != 0) return EINVAL;
-    if (set.index == VFIO_PCI_MSIX_IRQ_INDEX) Clear();
+    for (Vector& vector : all) vector = Vector();
+    static_cast<void>(Enable());  // on failure the function is about to be reset
     return 0;
   }
-  const uint64_t count = set.index == VFIO_PCI_MSIX_IRQ_INDEX ? vectors_.size() : 0;
-  if (set.start >= count || set.count > count - set.start) return EINVAL;
-  const std::span<Vector> range = std::span(vectors_).subspan(set.start, set.count);
+  if (set.start >= all.size() || set.count > all.size() - set.start) return EINVAL;
+  if (IsSingle(set.index) && action != VFIO_IRQ_SET_ACTION_TRIGGER) return ENOTSUP;  // not maskable
+  const std::span<Vector> range = all.subspan(set.start, set.count);
   if (type == VFIO_IRQ_SET_DATA_EVENTFD) {
     if (action != VFIO_IRQ_SET_ACTION_TRIGGER) return ENOTSUP;
     if (!fds.empty() && fds.size() != set.count) return EINVAL;
@@ -106,11 +124,6 @@ void VfioUserInterrupts::Deliver() {
   for (unsigned i = 0; i < enabled_; ++i) {
     if (function_.TakeInterrupt(i)) Signal(vectors_[i]);
   }
-}
-
-void VfioUserInterrupts::Clear() {
-  for (Vector& vector : vectors_) vector = Vector();
-  static_cast<void>(Enable());  // on failure the function is about to be reset
 }
 
 void VfioUserInterrupts::Restore() {

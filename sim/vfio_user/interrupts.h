@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The MSI-X vectors of a function for a vfio-user client: an eventfd each, masks, and triggers. The server owns the
-// device's table and unmasks every vector that has an eventfd; the client's mask and pending bits are kept here.
+// The interrupts of a function for a vfio-user client: an eventfd each, masks, and triggers. The server owns the
+// device's MSI-X table and unmasks every vector that has an eventfd; the client's mask and pending bits are kept here.
+//
+// Error (VFIO_PCI_ERR_IRQ_INDEX) and unplug request (VFIO_PCI_REQ_IRQ_INDEX) take an eventfd as Linux' vfio-pci does
+// for every PCI Express function, or QEMU warns that it cannot recover from errors. The device raises neither.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -22,8 +26,6 @@ class VfioUserInterrupts {
                std::vector<host::FileDescriptor> fds);
   // Forwards interrupts of the device to the eventfds.
   void Deliver();
-  // Removes all eventfds and disables MSI-X.
-  void Clear();
   // After a function reset, which disabled MSI-X: enables it again, because clients expect their vectors to survive.
   void Restore();
 
@@ -32,11 +34,13 @@ class VfioUserInterrupts {
     host::FileDescriptor fd;
     bool is_masked = false, is_pending = false;
   };
+  std::span<Vector> VectorsOf(uint32_t index);
   bool Enable();
   void Signal(Vector& vector);
 
   host::PciFunction& function_;
   std::vector<Vector> vectors_;
+  std::array<Vector, 1> error_, request_;
   unsigned enabled_ = 0;  // vectors enabled in the device
 };
 

@@ -140,7 +140,9 @@ TEST(VfioUserServer, DescribesPciFunction) {
     IrqInfo ask;
     ask.index = index;
     ASSERT_EQ(client.Ask(Command::kGetIrqInfo, Join(ask), {}, &answer), 0u);
-    EXPECT_EQ(Get<IrqInfo>(answer).count, index == VFIO_PCI_MSIX_IRQ_INDEX ? 8u : 0u);
+    const bool is_single = index == VFIO_PCI_ERR_IRQ_INDEX || index == VFIO_PCI_REQ_IRQ_INDEX;
+    EXPECT_EQ(Get<IrqInfo>(answer).count, index == VFIO_PCI_MSIX_IRQ_INDEX ? 8u : is_single ? 1u : 0u) << index;
+    EXPECT_EQ((Get<IrqInfo>(answer).flags & VFIO_IRQ_INFO_MASKABLE) != 0, index == VFIO_PCI_MSIX_IRQ_INDEX) << index;
   }
   EXPECT_EQ(client.Read(kConfig, 0, 2), 0x1af4u);
 }
@@ -275,6 +277,8 @@ TEST(VfioUserServer, RejectsEveryInvalidField) {
       {"irqs: argsz", Command::kSetIrqs, Join(small_set), EINVAL, one},
       {"irqs: index", Command::kSetIrqs, Join(Irqs(kAssign, 0, 1, VFIO_PCI_NUM_IRQS)), EINVAL, one},
       {"irqs: none of that kind", Command::kSetIrqs, Join(Irqs(kAssign, 0, 1, VFIO_PCI_MSI_IRQ_INDEX)), EINVAL, one},
+      {"irqs: second of one", Command::kSetIrqs, Join(Irqs(kAssign, 1, 1, VFIO_PCI_ERR_IRQ_INDEX)), EINVAL, one},
+      {"irqs: unmaskable", Command::kSetIrqs, Join(Irqs(none | mask, 0, 1, VFIO_PCI_REQ_IRQ_INDEX)), ENOTSUP},
       {"irqs: start", Command::kSetIrqs, Join(Irqs(kAssign, 8, 1)), EINVAL, one},
       {"irqs: count", Command::kSetIrqs, Join(Irqs(none | trigger, 1, 8)), EINVAL},
       {"irqs: sum wraps", Command::kSetIrqs, Join(Irqs(none | trigger, 7, ~0U)), EINVAL},
@@ -664,6 +668,29 @@ TEST(VfioUserServer, MasksTriggersAndRemovesVectors) {
   set(none | trigger, 0, 0);
   set(none | trigger, 0, 2);
   EXPECT_TRUE(!IsSignaled(first, 0) && !IsSignaled(second, 0));
+}
+
+// QEMU assigns both and reports an error if it cannot.
+TEST(VfioUserServer, ErrorAndRequestHaveTheirOwnEventFds) {
+  VfioUserBench bench;
+  RawClient client(bench.socket());
+  const auto vector = EventFd(), error = EventFd(), request = EventFd();
+  const uint32_t fire = VFIO_IRQ_SET_DATA_NONE | VFIO_IRQ_SET_ACTION_TRIGGER;
+  const auto set = [&](uint32_t flags, uint32_t index, uint32_t count, const std::vector<int>& fds = {}) {
+    EXPECT_EQ(client.Ask(Command::kSetIrqs, Join(Irqs(flags, 0, count, index)), fds), 0u) << index;
+  };
+  set(kAssign, VFIO_PCI_MSIX_IRQ_INDEX, 1, {vector.get()});
+  set(kAssign, VFIO_PCI_ERR_IRQ_INDEX, 1, {error.get()});
+  set(kAssign, VFIO_PCI_REQ_IRQ_INDEX, 1, {request.get()});
+  set(fire, VFIO_PCI_ERR_IRQ_INDEX, 1);
+  EXPECT_TRUE(!IsSignaled(vector, 0) && IsSignaled(error, 0) && !IsSignaled(request, 0));
+  set(fire, VFIO_PCI_REQ_IRQ_INDEX, 1);
+  EXPECT_TRUE(!IsSignaled(vector, 0) && !IsSignaled(error, 0) && IsSignaled(request, 0));
+  set(fire, VFIO_PCI_ERR_IRQ_INDEX, 0);  // removes this eventfd only
+  for (const uint32_t index : {VFIO_PCI_ERR_IRQ_INDEX, VFIO_PCI_REQ_IRQ_INDEX, VFIO_PCI_MSIX_IRQ_INDEX}) {
+    set(fire, index, 1);
+  }
+  EXPECT_TRUE(IsSignaled(vector, 0) && !IsSignaled(error, 0) && IsSignaled(request, 0));
 }
 
 // --- Random messages
