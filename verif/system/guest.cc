@@ -20,7 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr int kUnavailable = 77;  // build_guest.py
+constexpr int kUnavailable = 77;  // guest/qemu.py
 constexpr auto kBuildTimeout = std::chrono::minutes(10);
 constexpr auto kBootTimeout = std::chrono::minutes(3);  // takes seconds on an idle machine
 
@@ -37,8 +37,11 @@ std::string TextOf(const std::string& path) {
 
 }  // namespace
 
-Guest::Booted Guest::Boot(const std::string& directory, const std::string& wire) {
-  Program build({"python3", VIREO_BUILD_GUEST, VIREO_GUEST_DIRECTORY}, {}, /*yields=*/false);
+Guest::Booted Guest::Start(const GuestSetup& setup) {
+  const bool has_nic = !setup.nic.empty();
+  Program build({"python3", VIREO_GUEST_QEMU, VIREO_GUEST_DIRECTORY, "--only-build", has_nic ? "driver" : "softroce"},
+                {},
+                /*yields=*/false);
   if (!build.HasEnded(static_cast<int>(milliseconds(kBuildTimeout).count()))) {
     return {.guest = nullptr, .reason = "building the guest timed out:\n" + build.Output()};
   }
@@ -47,67 +50,46 @@ Guest::Booted Guest::Boot(const std::string& directory, const std::string& wire)
   }
 
   std::unique_ptr<Guest> guest(new Guest());
-  guest->log_ = directory + "/guest.log";
-  guest->tcp_port_ = FreePort();
-  const std::string console = directory + "/guest.console";
+  guest->log_ = setup.directory + "/" + setup.name + ".log";
+  const std::string console = setup.directory + "/" + setup.name + ".console";
   host::Result<host::FileDescriptor> listener = host::ListenAt(console, SOCK_STREAM);
   if (!listener.ok()) return {.guest = nullptr, .reason = host::ToString(listener.error())};
-  const std::string port = std::to_string(guest->tcp_port_);
-  const std::string files = VIREO_GUEST_DIRECTORY;
-  // no_timer_check: on a busy machine the kernel's timer interrupt check fails on a late interrupt and panics. A kernel
-  // with a PVH entry needs no BIOS. TCG needs no privileges and no hardware support; -cpu max has SSE 4.2, for
-  // checksums.
-  const std::vector<std::string> command = {
-      "qemu-system-x86_64",
-      "-M",
-      "q35",
-      "-accel",
-      "tcg",
-      "-cpu",
-      "max",
-      "-m",
-      "256",
-      "-nodefaults",
-      "-no-user-config",
-      "-display",
-      "none",
-      "-no-reboot",
-      "-kernel",
-      files + "/vmlinux",
-      "-initrd",
-      files + "/initramfs",
-      "-append",
-      "console=ttyS0 quiet panic=-1 no_timer_check net.ifnames=0 random.trust_cpu=on tsc=reliable mitigations=off",
-      "-serial",
-      "file:" + guest->log_,
-      "-chardev",
-      "socket,id=console,path=" + console,
-      "-device",
-      "virtio-serial-pci",
-      "-device",
-      "virtserialport,chardev=console",
-      "-netdev",
-      "dgram,id=wire,local.type=unix,local.path=" + wire + ".peer,remote.type=unix,remote.path=" + wire,
-      "-device",
-      "virtio-net-pci,netdev=wire,mac=02:56:49:52:ff:01,romfile=",
-      "-netdev",
-      "user,id=user,hostfwd=tcp:127.0.0.1:" + port + "-:" + port,
-      "-device",
-      "virtio-net-pci,netdev=user,romfile="};
-  const auto begin = steady_clock::now();
+  guest->listener_ = std::move(listener).value();
+  std::vector<std::string> command = {"python3",
+                                      VIREO_GUEST_QEMU,
+                                      VIREO_GUEST_DIRECTORY,
+                                      "--serial",
+                                      "file:" + guest->log_,
+                                      "--console",
+                                      console,
+                                      "--host",
+                                      std::to_string(setup.host),
+                                      "--cpus",
+                                      std::to_string(setup.cpus),
+                                      "--memory",
+                                      std::to_string(setup.memory_mib)};
+  if (has_nic) {
+    command.insert(command.end(), {"--nic", setup.nic, "--reboots"});
+  } else {
+    guest->tcp_port_ = FreePort();
+    command.insert(command.end(), {"--wire", setup.wire, "--tcp-port", std::to_string(guest->tcp_port_)});
+  }
+  guest->begin_ = steady_clock::now();
   std::string error;
   guest->qemu_ = ChildProcess::Start(command, {.ends_with_parent = true}, &error);
   if (!guest->qemu_.has_value()) return {.guest = nullptr, .reason = error};
-  const auto deadline = begin + kBootTimeout;
-  if (IsReadable(listener->get(), deadline)) {
-    guest->console_ = host::FileDescriptor(accept4(listener->get(), nullptr, nullptr, SOCK_CLOEXEC));
+  return {.guest = std::move(guest), .reason = ""};
+}
+
+std::optional<std::string> Guest::AwaitBoot() {
+  const auto deadline = begin_ + kBootTimeout;
+  if (IsReadable(listener_.get(), deadline)) {
+    console_ = host::FileDescriptor(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   }
   const auto left = std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now());
-  if (!guest->console_.is_open() || !guest->ReadAnswer(left).has_value()) {
-    return {.guest = nullptr, .reason = "the guest does not start: " + guest->Log()};
-  }
-  guest->boot_time_ = std::chrono::duration_cast<milliseconds>(steady_clock::now() - begin);
-  return {.guest = std::move(guest), .reason = ""};
+  if (!console_.is_open() || !ReadAnswer(left).has_value()) return "the guest does not start: " + Log();
+  boot_time_ = std::chrono::duration_cast<milliseconds>(steady_clock::now() - begin_);
+  return std::nullopt;
 }
 
 std::string Guest::Log() const { return TextOf(log_); }
@@ -116,10 +98,22 @@ Guest::~Guest() {
   if (qemu_.has_value()) qemu_->Stop(milliseconds(0));
 }
 
-std::optional<Guest::Answer> Guest::Run(const std::string& line, milliseconds timeout) {
+bool Guest::Write(const std::string& line) {
   const std::string text = line + "\n";
-  if (write(console_.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) return std::nullopt;
-  return ReadAnswer(timeout);
+  return write(console_.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+std::optional<Guest::Answer> Guest::Run(const std::string& line, milliseconds timeout) {
+  if (!Write(line)) return std::nullopt;
+  std::optional<Answer> answer = ReadAnswer(timeout);
+  if (answer.has_value() && answer->status == kReady) return std::nullopt;  // it has started again instead
+  return answer;
+}
+
+bool Guest::Reboot(const std::string& line) {
+  if (!Write(line)) return false;
+  const std::optional<Answer> answer = ReadAnswer(kBootTimeout);
+  return answer.has_value() && answer->status == kReady;
 }
 
 // Output lines, each with a leading blank, followed by "= STATUS".
@@ -131,7 +125,7 @@ std::optional<Guest::Answer> Guest::ReadAnswer(milliseconds timeout) {
       const std::string line = unread_.substr(0, end);
       unread_.erase(0, end + 1);
       if (line.starts_with("= ")) {
-        answer.status = std::atoi(line.c_str() + 2);  // "ready" is 0
+        answer.status = line == "= ready" ? kReady : std::atoi(line.c_str() + 2);
         return answer;
       }
       answer.output += line.substr(line.empty() ? 0 : 1) + "\n";

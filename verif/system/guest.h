@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Linux guest with Soft-RoCE (rdma_rxe) in QEMU, connected to a simulator's wire socket (vireo_simulator --wire): an
-// independent RoCE implementation. Built by verif/system/guest/.
-//
-// Two interfaces: eth0, the wire, with 10.0.0.200, a link-local IPv6 address and rxe0; and QEMU's user network, where
-// this machine's TCP ports are at 10.0.2.2, and the guest's port tcp_port() is at 127.0.0.1 of this machine.
+// A Linux guest in QEMU (verif/system/guest/), in one of two roles:
+// - softroce: Soft-RoCE (rdma_rxe), an independent RoCE implementation, connected to a simulator's wire socket
+//   (vireo_simulator --wire). Two interfaces: eth0, the wire, with 10.0.0.200, a link-local IPv6 address and rxe0; and
+//   QEMU's user network, where this machine's TCP ports are at 10.0.2.2, and the guest's port tcp_port() is at
+//   127.0.0.1 of this machine.
+// - driver: eth0 is a NIC of a simulator (vireo_simulator --export) as a PCI function, driven by the kernel's own
+//   virtio_net.
 #pragma once
 
 #include <chrono>
@@ -16,6 +18,15 @@
 
 namespace vireo::sim {
 
+struct GuestSetup {
+  std::string directory;       // of its sockets and log
+  std::string name = "guest";  // of its files in there
+  std::string wire{};          // role softroce: path of the simulator's end of the wire
+  std::string nic{};           // role driver: socket of the exported NIC
+  unsigned host = 200;         // eth0 is 10.0.0.HOST
+  unsigned cpus = 1, memory_mib = 256;
+};
+
 class Guest {
  public:
   static constexpr const char* kIpv4 = "10.0.0.200";
@@ -24,23 +35,28 @@ class Guest {
 
   struct Booted {
     std::unique_ptr<Guest> guest;  // null: see below
-    bool is_unavailable = false;   // no QEMU, or no kernel package: skip the test
+    bool is_unavailable = false;   // no QEMU, or no package: skip the test
     std::string reason;            // why there is no guest
   };
-  // Builds the guest if needed, and boots it, with its end of the wire at `wire`.peer. `directory`: for its sockets and
-  // its log.
-  static Booted Boot(const std::string& directory, const std::string& wire);
+  // Builds the guest's files if needed, and starts it; AwaitBoot() before anything else. Several guests boot at once.
+  static Booted Start(const GuestSetup& setup);
+  // nullopt: it is ready. Else the reason why not.
+  std::optional<std::string> AwaitBoot();
   ~Guest();  // kills the guest
   Guest(const Guest&) = delete;
   Guest& operator=(const Guest&) = delete;
 
+  static constexpr int kReady = -1;
   struct Answer {
-    int status = 0;      // exit status as in a shell
+    int status = 0;      // exit status as in a shell; kReady: it is ready after a start
     std::string output;  // stdout and stderr
   };
   // Runs one line in the guest's shell, which keeps its variables and children. None: timeout; the guest must not be
-  // used any more.
+  // used any more; or it has started again.
   std::optional<Answer> Run(const std::string& line, std::chrono::milliseconds timeout);
+  // Resets the machine by `line`, for example "reboot -f", and waits until it is ready again; false: it is not. Role
+  // driver only.
+  bool Reboot(const std::string& line);
 
   std::string Log() const;  // its kernel log
   unsigned tcp_port() const { return tcp_port_; }
@@ -49,8 +65,11 @@ class Guest {
  private:
   Guest() = default;
   std::optional<Answer> ReadAnswer(std::chrono::milliseconds timeout);
+  bool Write(const std::string& line);
 
   std::string log_;
+  host::FileDescriptor listener_;
+  std::chrono::steady_clock::time_point begin_;
   unsigned tcp_port_ = 0;
   std::chrono::milliseconds boot_time_{};
   host::FileDescriptor console_;

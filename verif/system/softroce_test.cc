@@ -316,9 +316,15 @@ class SoftRoce : public testing::TestWithParam<Case> {
   }
   static std::string Wire() { return World().directory + "/wire"; }
   static void Boot() {
-    Guest::Booted booted = Guest::Boot(World().directory, Wire());
+    Guest::Booted booted = Guest::Start({.directory = World().directory, .wire = Wire()});
     if (booted.is_unavailable) World().is_unavailable = booted.reason;
     if (booted.guest == nullptr && !booted.is_unavailable) ADD_FAILURE() << booted.reason;
+    if (booted.guest != nullptr) {
+      if (const auto reason = booted.guest->AwaitBoot(); reason.has_value()) {
+        ADD_FAILURE() << *reason;
+        return;
+      }
+    }
     World().guest = std::move(booted.guest);
     if (World().guest != nullptr) {
       std::printf("soft-roce: the guest started in %.1f s\n",

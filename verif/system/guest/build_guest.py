@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the Soft-RoCE guest from Debian's packages: a kernel that QEMU starts without a boot loader, and an initramfs
-with the RDMA programs of this machine. The kernel's package is downloaded, not installed. Exit status 77: not available
-here (no network, no such package); the last line is the reason."""
+"""Builds the guest of the tests of verif/system from Debian's packages: a kernel that QEMU starts without a boot loader, and an
+initramfs with network and RDMA programs of this machine. The kernel's package is downloaded, not installed. Exit status 77:
+not available here (no network, no such package); the last line is the reason."""
 
 import argparse
 import hashlib
@@ -19,17 +19,21 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 UNAVAILABLE = 77  # "skipped", by automake's convention
 
-# In load order; modules that are built into the kernel are skipped.
-MODULES = """virtio_ring virtio virtio_pci_legacy_dev virtio_pci_modern_dev virtio_pci failover net_failover virtio_net virtio_console
-crc32_generic crc32-pclmul udp_tunnel ip6_udp_tunnel configfs ib_core ib_uverbs ib_cm iw_cm rdma_cm rdma_ucm rdma_rxe
-sch_netem""".split()
+# In load order, by the role that loads them (init); modules that are built into the kernel are skipped.
+MODULES = {
+    "all": """virtio_ring virtio virtio_pci_legacy_dev virtio_pci_modern_dev virtio_pci failover net_failover virtio_net
+virtio_console""".split(),
+    "softroce": """crc32_generic crc32-pclmul udp_tunnel ip6_udp_tunnel configfs ib_core ib_uverbs ib_cm iw_cm rdma_cm rdma_ucm
+rdma_rxe sch_netem""".split(),
+    "driver": "llc stp mrp garp 8021q".split(),
+}
 
-PROGRAMS = """ip tc rdma ibv_devinfo ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ib_write_bw ib_write_lat ib_send_bw
+PROGRAMS = """ip tc ethtool rdma ibv_devinfo ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ib_write_bw ib_write_lat ib_send_bw
 ib_send_lat ib_read_bw ib_read_lat rping ucmatose udaddy""".split()
 
 # Loaded with dlopen, so ldd does not list them.
 LIBRARIES = ["libibverbs/librxe-rdmav*.so", "libgcc_s.so.1"]
-PACKAGES = ["busybox-static", "iproute2", "libibverbs1", "ibverbs-providers", "ibverbs-utils", "perftest",
+PACKAGES = ["busybox-static", "ethtool", "iproute2", "libibverbs1", "ibverbs-providers", "ibverbs-utils", "perftest",
             "rdmacm-utils"]
 
 
@@ -80,12 +84,12 @@ def extract_vmlinux(vmlinuz):
 
 
 def add_modules(tree, root):
-    """Copies the modules to /modules, numbered in load order."""
+    """Copies the modules to /modules/ROLE, numbered in load order."""
     folder = next((tree / "lib/modules").iterdir(), None) or next((tree / "usr/lib/modules").iterdir())
     built_in = {pathlib.Path(line).stem.replace("-", "_") for line in (folder / "modules.builtin").read_text().split()}
     files = {file.name.split(".")[0].replace("-", "_"): file for file in folder.rglob("*.ko*")}
-    (root / "modules").mkdir()
-    for number, module in enumerate(MODULES):
+    for number, (role, module) in enumerate((role, module) for role, names in MODULES.items() for module in names):
+        (root / "modules" / role).mkdir(parents=True, exist_ok=True)
         name = module.replace("-", "_")
         if name in built_in:
             continue
@@ -98,7 +102,7 @@ def add_modules(tree, root):
             data = lzma.decompress(data)
         elif files[name].suffix == ".zst":
             data = run("zstd", "-dcq", input=data)
-        (root / "modules" / f"{number:02}-{name}.ko").write_bytes(data)
+        (root / "modules" / role / f"{number:02}-{name}.ko").write_bytes(data)
 
 
 def libraries_of(file):
@@ -179,18 +183,23 @@ def build(target):
         stamp_file.write_text(wanted)
 
 
+def prepare(target):
+    """Builds the guest into `target` if needed, or raises Unavailable."""
+    for tool in ("qemu-system-x86_64", "cpio", "dpkg-deb", "apt-get"):
+        if shutil.which(tool) is None:
+            raise Unavailable(f"{tool} is not installed; `./vireo setup` installs what docs/dependencies.md lists")
+    build(target)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", nargs="?", default="build/guest", type=pathlib.Path,
                         help="folder of vmlinux and initramfs (default: %(default)s)")
     directory = parser.parse_args().directory.resolve()
     try:
-        for tool in ("qemu-system-x86_64", "cpio", "dpkg-deb", "apt-get"):
-            if shutil.which(tool) is None:
-                raise Unavailable(f"{tool} is not installed; `./vireo setup` installs what docs/dependencies.md lists")
-        build(directory)
+        prepare(directory)
     except Unavailable as error:
-        print(f"no Soft-RoCE guest: {error}", file=sys.stderr)
+        print(f"no Linux guest: {error}", file=sys.stderr)
         return UNAVAILABLE
     print(directory)
     return 0

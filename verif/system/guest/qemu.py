@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Starts the guest of build_guest.py in QEMU, in place of this process. With --nic the guest has exported NICs of a simulator
+(vireo_simulator --export) as PCI functions. That needs QEMU 10.1 or later (vfio-user-pci): the one of Debian 13's backports,
+which mmdebstrap unpacks beside the guest's files without installing it. Exit status 77: not available here; the last line is
+the reason."""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import build_guest
+
+SUITE = "trixie"
+PACKAGE = "qemu-system-x86"
+LIBRARIES = "usr/lib/x86_64-linux-gnu"
+# Neither is used by a QEMU that is not installed.
+UNUSED = ["var", "usr/share/doc", "usr/share/locale", "usr/share/man"]
+STAMP = f"{PACKAGE} of {SUITE}-backports, unpacked 1\n"
+MIB = 1024 * 1024
+# sockaddr_un.sun_path with its final 0 [unix(7)].
+MOST_SOCKET_BYTES = 107
+# The default of 5 s is less than an RTL NIC takes for some register accesses on a busy machine.
+MESSAGE_TIMEOUT_MS = 600_000
+
+
+def debian_mirror() -> str:
+    """The mirror that this machine's apt uses for Debian itself."""
+    formatted = build_guest.run("apt-get", "indextargets", "--format", "$(ORIGIN)|$(LABEL)|$(REPO_URI)").decode()
+    for line in formatted.splitlines():
+        origin, label, uri = line.split("|", 2)
+        if origin == "Debian" and label == "Debian":
+            return uri
+    raise build_guest.Unavailable("apt has no package list of Debian; run `apt-get update`")
+
+
+def unpack_qemu(target: pathlib.Path) -> None:
+    """Unpacks QEMU and its libraries into `target`, whole or not at all; nothing if they are there."""
+    stamp = target / "stamp"
+    if stamp.exists() and stamp.read_text() == STAMP:
+        return
+    if shutil.which("mmdebstrap") is None:
+        raise build_guest.Unavailable("mmdebstrap is not installed; `./vireo setup` installs what docs/dependencies.md lists")
+    mirror = debian_mirror()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    print(f"== guest: unpacking {PACKAGE} of {SUITE}-backports, about 30 s", file=sys.stderr)
+    with tempfile.TemporaryDirectory(dir=target.parent) as temporary:
+        root = pathlib.Path(temporary) / "root"
+        # Variant extract runs nothing of the packages, so it needs no privileges.
+        made = subprocess.run(
+            ["mmdebstrap", "--quiet", "--variant=extract", f"--mode={'root' if os.geteuid() == 0 else 'chrootless'}",
+             "--architectures=amd64", f'--aptopt=APT::Default-Release "{SUITE}-backports"', f"--include={PACKAGE}", SUITE, root,
+             f"deb {mirror} {SUITE} main", f"deb {mirror} {SUITE}-backports main"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        if made.returncode != 0:
+            reason = made.stdout.decode(errors="replace").strip().splitlines()[-3:]
+            raise build_guest.Unavailable(f"mmdebstrap cannot unpack {PACKAGE}: {' / '.join(reason)}")
+        for name in UNUSED:
+            shutil.rmtree(root / name, ignore_errors=True)
+        (root / "stamp").write_text(STAMP)
+        if target.exists():
+            target.rename(pathlib.Path(temporary) / "old")
+        root.rename(target)
+
+
+def qemu_program(unpacked: pathlib.Path) -> list[str]:
+    """The unpacked QEMU, started by its own dynamic loader with its own libraries: no chroot, so sockets have the same path on
+    both sides."""
+    libraries = unpacked / LIBRARIES
+    return [str(libraries / "ld-linux-x86-64.so.2"), "--library-path", str(libraries),
+            str(unpacked / "usr/bin/qemu-system-x86_64"), "-L", str(unpacked / "usr/share/qemu"),
+            "-L", str(unpacked / "usr/share/seabios")]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--cpus", type=int, default=1, help="processors of a guest; virtio_net uses a queue pair for each "
+                                                            "(default: %(default)s)")
+    parser.add_argument("--memory", type=int, default=256, help="MiB of a guest (default: %(default)s)")
+
+
+def prepare(files: pathlib.Path, has_nics: bool) -> None:
+    """Builds what is missing, or raises Unavailable."""
+    build_guest.prepare(files)
+    if has_nics:
+        unpack_qemu(files / "qemu")
+
+
+def command(files: pathlib.Path, options: argparse.Namespace) -> list[str]:
+    """QEMU's command line. `options`: those of main()."""
+    for socket in options.nic:
+        if len(os.fsencode(socket)) > MOST_SOCKET_BYTES:
+            raise build_guest.Unavailable(f"the path of the socket {socket} is too long: {MOST_SOCKET_BYTES} bytes at most")
+    role = "driver" if options.nic else "softroce"
+    # no_timer_check: on a busy machine the kernel's timer interrupt check fails on a late interrupt and panics. A kernel
+    # with a PVH entry needs no BIOS. TCG needs no privileges and no hardware support; -cpu max has SSE 4.2, for checksums.
+    words = qemu_program(files / "qemu") if options.nic else ["qemu-system-x86_64"]
+    words += ["-accel", "tcg", "-cpu", "max", "-smp", str(options.cpus), "-m", str(options.memory), "-nodefaults",
+              "-no-user-config", "-display", "none", "-kernel", str(files / "vmlinux"), "-initrd", str(files / "initramfs"),
+              "-append", "console=ttyS0 quiet panic=-1 no_timer_check net.ifnames=0 random.trust_cpu=on tsc=reliable "
+                         f"mitigations=off vireo.role={role} vireo.host={options.host}"
+                         + ("" if options.console else " vireo.shell=1")]
+    if not options.reboots:
+        words += ["-no-reboot"]
+    if options.serial == "stdio":
+        words += ["-chardev", "stdio,id=serial,mux=on,signal=off", "-mon", "chardev=serial", "-serial", "chardev:serial"]
+    else:
+        words += ["-serial", options.serial]
+    if options.console:
+        words += ["-chardev", f"socket,id=console,path={options.console}", "-device", "virtio-serial-pci",
+                  "-device", "virtserialport,chardev=console"]
+    if not options.nic:
+        wire, port = options.wire, options.tcp_port
+        return words + [
+            "-M", "q35",
+            "-netdev", f"dgram,id=wire,local.type=unix,local.path={wire}.peer,remote.type=unix,remote.path={wire}",
+            "-device", "virtio-net-pci,netdev=wire,mac=02:56:49:52:ff:01,romfile=",
+            "-netdev", f"user,id=user,hostfwd=tcp:127.0.0.1:{port}-:{port}",
+            "-device", "virtio-net-pci,netdev=user,romfile="]
+    # The NIC reads and writes the guest's memory, which is therefore in a file that can be shared.
+    words += ["-M", "q35,memory-backend=memory",
+              "-object", f"memory-backend-memfd,id=memory,size={options.memory * MIB},share=on"]
+    for socket in options.nic:
+        words += ["-device", json.dumps({"driver": "vfio-user-pci", "socket": {"type": "unix", "path": socket},
+                                         "x-msg-timeout": MESSAGE_TIMEOUT_MS})]
+    return words
+
+
+def parse(arguments: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directory", type=pathlib.Path, help="folder of the guest's files, and of QEMU")
+    parser.add_argument("--only-build", choices=["softroce", "driver"], help="build what a guest of this role needs, and exit")
+    parser.add_argument("--nic", action="append", default=[], metavar="SOCKET", help="an exported NIC; can be repeated")
+    parser.add_argument("--wire", metavar="SOCKET", help="without --nic: the simulator's wire, for Soft-RoCE")
+    parser.add_argument("--tcp-port", type=int, help="with --wire: the guest's TCP port that is also 127.0.0.1's")
+    parser.add_argument("--host", type=int, default=200, help="the guest's address is 10.0.0.HOST (default: %(default)s)")
+    parser.add_argument("--serial", default="stdio", help="QEMU's -serial, for the kernel's log (default: %(default)s)")
+    parser.add_argument("--console", metavar="SOCKET", help="the test's shell; without: a shell for people on the serial port")
+    parser.add_argument("--reboots", action="store_true", help="a guest that resets itself starts again; default: QEMU exits")
+    add_arguments(parser)
+    options = parser.parse_args(arguments)
+    if not options.only_build and bool(options.nic) == bool(options.wire):
+        parser.error("either --nic or --wire")
+    if options.wire and options.tcp_port is None:
+        parser.error("--wire needs --tcp-port")
+    return options
+
+
+def main() -> int:
+    options = parse()
+    files = options.directory.resolve()
+    try:
+        if options.only_build:
+            prepare(files, options.only_build == "driver")
+            return 0
+        words = command(files, options)
+    except build_guest.Unavailable as error:
+        print(f"no Linux guest: {error}", file=sys.stderr)
+        return build_guest.UNAVAILABLE
+    os.execvp(words[0], words)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
