@@ -141,6 +141,14 @@ class Guests : public testing::TestWithParam<World> {
     EXPECT_EQ(log, "") << "guest " << guest;
   }
 
+  // Not empty: the reason to leave out a case that removes all buffers of a queue. Linux removes them one by one, each
+  // after a search from the first entry: 44 s at 32,768 entries.
+  static std::string TakesMinutes() {
+    if (GetParam().config->max_queue_entries <= 1024) return "";
+    if (GetParam().cpus > 1) return "takes minutes with several queue pairs of this size";
+    return IsFull() ? "" : "VIREO_SYSTEM=full runs this case here";
+  }
+
   static void Reboot(unsigned guest) {
     if (!Shared().guests[guest]->Reboot("reboot -f")) {
       Shared().is_running = false;
@@ -302,8 +310,8 @@ TEST_P(Guests, ChecksumOffloadOnAndOff) {
     EXPECT_EQ(In(1, "ethtool -k eth0 | grep tx-checksum-ip-generic"),
               std::string("\ttx-checksum-ip-generic: ") + mode + "\n");
   }
-  EXPECT_EQ(In(0, "awk '$1 == \"Tcp:\" && $2 ~ /[0-9]/ { print $14, $NF }' /proc/net/snmp"), "0 0\n")
-      << "InErrs InCsumErrors";
+  // InErrs, beside it, also counts repeated SYNs.
+  EXPECT_EQ(In(0, "awk '$1 == \"Tcp:\" { print $NF }' /proc/net/snmp"), "InCsumErrors\n0\n");
 }
 
 TEST_P(Guests, MtuChanges) {
@@ -388,9 +396,25 @@ TEST_P(Guests, InterfaceGoesDownAndUpUnderTraffic) {
   PingEachOther();
 }
 
+// Resets single queues while the others go on. [virtio 1.3, 2.6.1]
+TEST_P(Guests, RingsAreResized) {
+  if (const std::string reason = TakesMinutes(); !reason.empty()) GTEST_SKIP() << reason;
+  const auto resize = [](const std::string& receive, const std::string& transmit) {
+    In(0, "ethtool -G eth0 rx " + receive + " tx " + transmit, seconds(600));
+    EXPECT_EQ(In(0, "ethtool -g eth0 | grep -E '^[RT]X:' | tail -n 2 | tr -d ' \\t' | tr '\\n' ' '"),
+              "RX:" + receive + " TX:" + transmit + " \n");
+    AwaitTraffic();
+    PingEachOther(9000);
+    Transfer(0, 128);
+    Transfer(1, 128);
+  };
+  const std::string most = std::to_string(GetParam().config->max_queue_entries);
+  resize("128", "64");
+  resize(most, most);
+}
+
 TEST_P(Guests, DriverIsUnboundAndBound) {
-  // Linux removes the buffers of a queue one by one, each after a search from its first entry: 44 s at 32,768 entries.
-  if (GetParam().config->max_queue_entries > 1024 && !IsFull()) GTEST_SKIP() << "VIREO_SYSTEM=full runs this case here";
+  if (const std::string reason = TakesMinutes(); !reason.empty()) GTEST_SKIP() << reason;
   for (const char* driver : {"virtio_net", "virtio-pci", "virtio_net"}) {
     const std::string device = std::string("basename $(readlink -f /sys/class/net/eth0/device") +
                                (std::string(driver) == "virtio-pci" ? "/.." : "") + ")";

@@ -25,6 +25,7 @@ import qemu
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 FILES = ROOT / "build/guest"
 DETACH = b"\x1d"  # Ctrl-]
+TERMINAL = "mon:stdio"  # with QEMU's Ctrl-A
 MOST_NICS = 8  # guests of one machine
 
 
@@ -35,6 +36,8 @@ def parse() -> tuple[argparse.Namespace, list[str]]:
     parser.add_argument("--device", default="model", choices=["model", "rtl", "lockstep"],
                         help="model, rtl, or lockstep: both, compared in every cycle (default: %(default)s)")
     qemu.add_arguments(parser)
+    # Linux fills all receive queues, one for each processor: as in verif/system/driver_test.cc.
+    parser.set_defaults(memory=0)
     parser.add_argument("--run", metavar="COMMAND", help="run this in the first guest's shell instead, print its output, and exit "
                                                          "with its status")
     parser.add_argument("--attach", metavar="SOCKET", help="the shell of another guest of a running `vireo guest`, which prints its "
@@ -44,6 +47,7 @@ def parse() -> tuple[argparse.Namespace, list[str]]:
     options, more = parser.parse_known_args()
     if not 1 <= options.nics <= MOST_NICS:
         parser.error(f"--nics {options.nics}: 1 to {MOST_NICS}")
+    options.memory = options.memory or 384 + 896 * options.cpus
     if options.cpus < 1 or options.memory < 128:
         parser.error("a guest needs --cpus 1 and --memory 128 at least")
     return options, more
@@ -122,7 +126,7 @@ def boot(options: argparse.Namespace, nic: int, folder: pathlib.Path, serial: st
         arguments += ["--console", console]
     words = qemu.command(FILES, qemu.parse(arguments))
     # The first guest has the terminal; the others must not take its keys.
-    own = serial == "stdio"
+    own = serial == TERMINAL
     return subprocess.Popen(words, stdin=None if own else subprocess.DEVNULL, start_new_session=not own)
 
 
@@ -160,7 +164,7 @@ def main() -> int:
                     processes.append(boot(options, 0, folder, f"file:{folder}/log", f"{folder}/console"))
                     status = run_line(listener, options.run)
             else:
-                processes.append(boot(options, 0, folder, "stdio"))
+                processes.append(boot(options, 0, folder, TERMINAL))
                 status = processes[-1].wait()
         finally:
             for process in processes:

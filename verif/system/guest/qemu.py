@@ -81,7 +81,8 @@ def qemu_program(unpacked: pathlib.Path) -> list[str]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cpus", type=int, default=1, help="processors of a guest; virtio_net uses a queue pair for each "
                                                             "(default: %(default)s)")
-    parser.add_argument("--memory", type=int, default=256, help="MiB of a guest (default: %(default)s)")
+    parser.add_argument("--memory", type=int, default=256, help="MiB of a guest (default: 256 for Soft-RoCE; with NICs enough to fill their "
+                                                                "receive queues)")
 
 
 def prepare(files: pathlib.Path, has_nics: bool) -> None:
@@ -107,10 +108,7 @@ def command(files: pathlib.Path, options: argparse.Namespace) -> list[str]:
                          + ("" if options.console else " vireo.shell=1")]
     if not options.reboots:
         words += ["-no-reboot"]
-    if options.serial == "stdio":
-        words += ["-chardev", "stdio,id=serial,mux=on,signal=off", "-mon", "chardev=serial", "-serial", "chardev:serial"]
-    else:
-        words += ["-serial", options.serial]
+    words += ["-serial", options.serial]
     if options.console:
         words += ["-chardev", f"socket,id=console,path={options.console}", "-device", "virtio-serial-pci",
                   "-device", "virtserialport,chardev=console"]
@@ -139,7 +137,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--wire", metavar="SOCKET", help="without --nic: the simulator's wire, for Soft-RoCE")
     parser.add_argument("--tcp-port", type=int, help="with --wire: the guest's TCP port that is also 127.0.0.1's")
     parser.add_argument("--host", type=int, default=200, help="the guest's address is 10.0.0.HOST (default: %(default)s)")
-    parser.add_argument("--serial", default="stdio", help="QEMU's -serial, for the kernel's log (default: %(default)s)")
+    parser.add_argument("--serial", default="mon:stdio", help="QEMU's -serial, for the kernel's log (default: %(default)s)")
     parser.add_argument("--console", metavar="SOCKET", help="the test's shell; without: a shell for people on the serial port")
     parser.add_argument("--reboots", action="store_true", help="a guest that resets itself starts again; default: QEMU exits")
     add_arguments(parser)

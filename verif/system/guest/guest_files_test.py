@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the scripts of this folder, without network and without QEMU: what they refuse, and how they report what is not
+available."""
+
+import os
+import pathlib
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import build_guest
+import qemu
+
+HERE = pathlib.Path(__file__).resolve().parent
+INDEXES = "Debian|Debian-Security|http://mirror.invalid/security/\\nDebian|Debian|http://mirror.invalid/debian/\\n"
+
+
+def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, str(HERE / script), *arguments], capture_output=True, text=True, check=False,
+                          stdin=subprocess.DEVNULL)
+
+
+class Scripts(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.target = pathlib.Path(self.folder.name) / "files/qemu"
+        # The folder's `bin` is all of PATH, with fakes of the programs.
+        self.bin = pathlib.Path(self.folder.name) / "bin"
+        self.bin.mkdir()
+        path = os.environ["PATH"]
+        self.addCleanup(os.environ.__setitem__, "PATH", path)
+        os.environ["PATH"] = str(self.bin)
+
+    def fake(self, name: str, script: str) -> None:
+        file = self.bin / name
+        file.write_text(f"#!/bin/sh\n{script}\n")
+        file.chmod(file.stat().st_mode | stat.S_IXUSR)
+
+    def refusal(self) -> str:
+        with self.assertRaises(build_guest.Unavailable) as raised:
+            qemu.unpack_qemu(self.target)
+        self.assertFalse(self.target.exists())
+        return str(raised.exception)
+
+    def test_missing_mmdebstrap_is_named(self) -> None:
+        self.assertIn("mmdebstrap is not installed", self.refusal())
+
+    def test_missing_package_lists_are_named(self) -> None:
+        self.fake("mmdebstrap", "exit 0")
+        self.fake("apt-get", "printf 'Other|Other|http://mirror.invalid/\\n'")
+        self.assertIn("apt-get update", self.refusal())
+
+    def test_unreachable_mirror_gives_the_reason_and_leaves_nothing(self) -> None:
+        self.fake("apt-get", f"printf '{INDEXES}'")
+        self.fake("mmdebstrap", "echo 'E: cannot reach mirror.invalid' >&2; exit 1")
+        self.assertIn("E: cannot reach mirror.invalid", self.refusal())
+        self.assertEqual(list(self.target.parent.iterdir()), [])
+
+    def test_qemu_is_unpacked_once_from_the_mirror_of_apt(self) -> None:
+        self.fake("apt-get", f"printf '{INDEXES}'")
+        # Its arguments are kept; the root's folder is the one before the two sources.
+        self.fake("mmdebstrap", 'for word; do case $word in */root) root=$word ;; esac; done; /bin/mkdir -p "$root/var/lib" '
+                                '"$root/usr/bin"; echo "$@" >"$root/usr/bin/arguments"')
+        qemu.unpack_qemu(self.target)
+        arguments = (self.target / "usr/bin/arguments").read_text()
+        self.assertIn("deb http://mirror.invalid/debian/ trixie-backports main", arguments)
+        self.assertFalse((self.target / "var").exists())
+        self.fake("mmdebstrap", "exit 1")
+        qemu.unpack_qemu(self.target)  # does not unpack again
+        (self.target / "stamp").write_text("another version")
+        with self.assertRaises(build_guest.Unavailable):
+            qemu.unpack_qemu(self.target)
+
+    def test_long_socket_path_is_refused(self) -> None:
+        options = qemu.parse([self.folder.name, "--nic", "/" + "n" * 107])
+        with self.assertRaisesRegex(build_guest.Unavailable, "too long: 107 bytes at most"):
+            qemu.command(pathlib.Path(self.folder.name), options)
+
+    def test_each_nic_is_a_device_of_its_own(self) -> None:
+        options = qemu.parse([self.folder.name, "--nic", "/tmp/a", "--nic", "/tmp/b", "--cpus", "2", "--memory", "512"])
+        words = qemu.command(pathlib.Path(self.folder.name), options)
+        self.assertEqual(sum('"vfio-user-pci"' in word for word in words), 2)
+        self.assertIn("memory-backend-memfd,id=memory,size=536870912,share=on", words)
+        self.assertNotIn("-netdev", words)
+
+    def test_invalid_options_are_refused(self) -> None:
+        for script, arguments, message in (
+                ("qemu.py", ["x"], "either --nic or --wire"),
+                ("qemu.py", ["x", "--nic", "a", "--wire", "b"], "either --nic or --wire"),
+                ("qemu.py", ["x", "--wire", "b"], "--wire needs --tcp-port"),
+                ("people.py", ["--nics", "0"], "--nics 0: 1 to 8"),
+                ("people.py", ["--nics", "9"], "--nics 9: 1 to 8"),
+                ("people.py", ["--cpus", "0"], "--cpus 1")):
+            with self.subTest(script=script, arguments=arguments):
+                ended = run(script, *arguments)
+                self.assertEqual(ended.returncode, 2)
+                self.assertIn(message, ended.stderr)
+
+    def test_attaching_to_no_guest_says_so(self) -> None:
+        ended = run("people.py", "--attach", f"{self.folder.name}/none")
+        self.assertEqual(ended.returncode, 1)
+        self.assertIn("is `vireo guest` with this guest running?", ended.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
