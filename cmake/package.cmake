@@ -17,7 +17,7 @@ while(exported)
 endwhile()
 
 install(EXPORT vireo NAMESPACE vireo:: FILE vireoTargets.cmake DESTINATION ${VIREO_PACKAGE_DIR} COMPONENT vireo)
-install(FILES spec/gen/vireo_spec.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vireo/spec/gen COMPONENT vireo)
+install(FILES spec/gen/vireo_config.h spec/gen/vireo_spec.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vireo/spec/gen COMPONENT vireo)
 foreach(folder firmware/app firmware/hal host model platform sim/nic sim/time)
   install(DIRECTORY ${folder}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vireo/${folder} COMPONENT vireo
           FILES_MATCHING PATTERN "*.h")

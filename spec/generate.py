@@ -8,12 +8,13 @@ import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from specgen import emit_cc, emit_codec, emit_md, emit_sv  # noqa: E402
+from specgen import emit_cc, emit_codec, emit_config, emit_md, emit_sv  # noqa: E402
 from specgen.model import Spec, SpecError  # noqa: E402
 
 OUTPUTS = {
     "vireo_spec_pkg.sv": emit_sv.emit,
     "vireo_spec.h": emit_cc.emit,
+    "vireo_config.h": emit_config.emit,
     "vireo_spec_codec.sv": emit_codec.emit_sv,
     "vireo_spec_codec.h": emit_codec.emit_cc,
     "reference.md": emit_md.emit,

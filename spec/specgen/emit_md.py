@@ -165,3 +165,7 @@ def _configs(spec, home, out):
     out += [f"- `{c.name}`: {_text(c.doc)}\n" for c in configs]
     _table(out, ("parameter", "unit", "range", *(c.name for c in configs), ""),
            [(f"`{p.name}`", p.unit, f"{p.min} … {p.max}", *(c.data["values"][p.name] for c in configs), _text(p.doc)) for p in parameters])
+    rules = _at(spec.rules, home)
+    if rules:
+        out.append("\nRules between parameters, which every configuration keeps:\n")
+        _table(out, ("rule", "required", ""), [(f"`{r.name}`", f"`{r.require}`", _text(r.doc)) for r in rules])

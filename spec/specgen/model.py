@@ -9,6 +9,7 @@ import pathlib
 import re
 import tomllib
 
+from specgen import expression
 from specgen.names import RESERVED_WORDS
 
 SNAKE = re.compile(r"[a-z][a-z0-9_]*\Z")
@@ -117,6 +118,7 @@ KEYS = {
                  "doc": (str, ...), "fields": (list, [])},
     "parameter": {"min": (int, ...), "max": (int, ...), "pow2": (bool, False), "unit": (str, ""), "doc": (str, ...)},
     "config": {"doc": (str, ...), "values": (dict, ...)},
+    "rule": {"require": (str, ...), "doc": (str, ...)},
 }
 VALUE_KEYS = {"enum": {"value": (int, ...), "doc": (str, ...), "profile": (str, ""), "errno": (str, "")},
               "flags": {"bit": (int, ...), "doc": (str, ...), "profile": (str, "")}}
@@ -135,7 +137,7 @@ class Spec:
         self.chapters = []  # (file name, title, doc, source)
         self.profiles, self.consts, self.tables, self.enums, self.flags = {}, {}, {}, {}, {}
         self.structs, self.tokens, self.opcodes, self.commands = {}, {}, {}, {}
-        self.regblocks, self.registers, self.parameters, self.configs = {}, {}, {}, {}
+        self.regblocks, self.registers, self.parameters, self.configs, self.rules = {}, {}, {}, {}, {}
         raw = []
         files = sorted(pathlib.Path(folder).glob("*.toml"))
         if not files:
@@ -413,6 +415,8 @@ class Spec:
         for command in self.commands.values():
             self._refer_command(command)
         self._refer_registers()
+        for rule in self.rules.values():
+            self._refer_rule(rule)
         for config in self.configs.values():
             self._refer_config(config)
         self._check_generated_names()
@@ -480,6 +484,18 @@ class Spec:
                 raise SpecError(f"{where}: {name}: {value} is outside {parameter.min} to {parameter.max}")
             if parameter.pow2 and value & (value - 1):
                 raise SpecError(f"{where}: {name}: {value} is not a power of two")
+        for rule in self.rules.values():
+            if not expression.holds(expression.parse(rule.require, self.parameters), config.data["values"]):
+                raise SpecError(f"{where}: breaks rule {rule.name}: {rule.require}")
+
+    def _refer_rule(self, rule):
+        where = f"{rule.home}: rule {rule.name}"
+        if rule.name in self.parameters:
+            raise SpecError(f"{where}: the name is taken by a parameter")
+        try:
+            expression.parse(rule.require, self.parameters)
+        except expression.ExpressionError as error:
+            raise SpecError(f"{where}: require: {error}") from error
 
     def _check_generated_names(self):
         """Two entries of different kinds must not meet in one generated identifier."""

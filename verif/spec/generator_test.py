@@ -158,6 +158,19 @@ class Refusals(unittest.TestCase):
         self.refused(HEAD + parameter.format("p") + config.format(9), "config c", "p", "outside 1 to 8")
         self.refused(HEAD + parameter.format("p") + config.format(3), "config c", "p", "power of two")
 
+    def test_configuration_that_breaks_a_rule(self):
+        parameter = '[[parameter]]\nname = "{}"\nmin = 1\nmax = 8\ndoc = "D"\n'
+        rule = '[[rule]]\nname = "r"\nrequire = "{}"\ndoc = "D"\n'
+        config = '[[config]]\nname = "c"\ndoc = "D"\nvalues.p = 3\nvalues.q = 4\n'
+        head = HEAD + parameter.format("p") + parameter.format("q")
+        self.refused(head + rule.format("p * 2 >= q + 3") + config, "config c", "breaks rule r", "p * 2 >= q + 3")
+        self.refused(head + rule.format("p >= s") + config, "rule r", "'s' is no parameter")
+        self.refused(head + rule.format("p + q") + config, "rule r", "is not one comparison")
+        self.refused(head + rule.format("p < q < 9") + config, "rule r", "is not one comparison")
+        self.refused(head + rule.format("p >= exit()") + config, "rule r", "exit()")
+        self.refused(head + rule.format("p >=") + config, "rule r", "is not an expression")
+        self.refused(head + rule.format("p < q").replace('"r"', '"p"') + config, "rule p", "taken by a parameter")
+
     def test_broken_toml(self):
         self.refused("title = \n", "bad.toml")
 

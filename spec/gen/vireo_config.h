@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Generated from spec/configs.toml by spec/generate.py. Do not edit: change the TOML, then run ./vireo spec.
+// Configurations other than the named ones: what each parameter may be, and which rule a configuration breaks.
+#pragma once
+
+#include <stdint.h>
+
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::spec {
+
+struct ParameterInfo {
+  const char* name;
+  uint32_t Config::*member;
+  uint32_t min, max;  // inclusive
+  bool is_power_of_two;  // only powers of two are legal
+  const char* unit;
+  const char* doc;
+  const char* range;  // as text
+};
+inline constexpr ParameterInfo kParameterInfo[24] = {
+    {"datapath_bits", &Config::datapath_bits, 64u, 1024u, true, "bits",
+     "Width of a beat on the DMA and frame streams",
+     "must be 64 to 1024 and a power of two"},
+    {"core_clock_khz", &Config::core_clock_khz, 1000u, 1000000u, false, "kHz",
+     "Core clock",
+     "must be 1000 to 1000000"},
+    {"link_mbps", &Config::link_mbps, 100u, 400000u, false, "Mb/s",
+     "Ethernet line rate",
+     "must be 100 to 400000"},
+    {"net_queue_pairs", &Config::net_queue_pairs, 1u, 16u, false, "pairs",
+     "virtio-net receive/transmit queue pairs (N)",
+     "must be 1 to 16"},
+    {"num_cqs", &Config::num_cqs, 2u, 1024u, true, "entries",
+     "Completion queues (M, max_rdma_cqs); more need a larger notify region (notify_queues_max)",
+     "must be 2 to 1024 and a power of two"},
+    {"num_qps", &Config::num_qps, 2u, 1024u, true, "entries",
+     "Queue pairs including QP1 (L, max_rdma_qps); more need a larger notify region (notify_queues_max)",
+     "must be 2 to 1024 and a power of two"},
+    {"num_pds", &Config::num_pds, 1u, 16384u, true, "entries",
+     "Protection domains",
+     "must be 1 to 16384 and a power of two"},
+    {"num_mrs", &Config::num_mrs, 1u, 65536u, true, "entries",
+     "Memory regions",
+     "must be 1 to 65536 and a power of two"},
+    {"num_translations", &Config::num_translations, 16u, 1048576u, true, "entries",
+     "On-chip page addresses of all memory regions together",
+     "must be 16 to 1048576 and a power of two"},
+    {"num_ahs", &Config::num_ahs, 1u, 65536u, true, "entries",
+     "Address handles",
+     "must be 1 to 65536 and a power of two"},
+    {"num_gids", &Config::num_gids, 1u, 256u, true, "entries",
+     "Length of the GID table",
+     "must be 1 to 256 and a power of two"},
+    {"max_queue_entries", &Config::max_queue_entries, 16u, 32768u, true, "descriptors",
+     "Largest virtqueue",
+     "must be 16 to 32768 and a power of two"},
+    {"max_send_sge", &Config::max_send_sge, 1u, 32u, false, "entries",
+     "Scatter/gather entries of a send work request",
+     "must be 1 to 32"},
+    {"max_recv_sge", &Config::max_recv_sge, 1u, 32u, false, "entries",
+     "Scatter/gather entries of a receive work request",
+     "must be 1 to 32"},
+    {"max_inline_bytes", &Config::max_inline_bytes, 0u, 512u, false, "bytes",
+     "Inline data of a send work request",
+     "must be 0 to 512"},
+    {"max_rd_atomic", &Config::max_rd_atomic, 1u, 128u, true, "operations",
+     "RDMA READs outstanding per QP, each way",
+     "must be 1 to 128 and a power of two"},
+    {"max_path_mtu", &Config::max_path_mtu, 256u, 4096u, true, "bytes",
+     "Largest RoCE path MTU",
+     "must be 256 to 4096 and a power of two"},
+    {"max_frame_bytes", &Config::max_frame_bytes, 1518u, 9728u, false, "bytes",
+     "Largest Ethernet frame without FCS",
+     "must be 1518 to 9728"},
+    {"dma_tags", &Config::dma_tags, 8u, 1024u, true, "reads",
+     "DMA reads outstanding",
+     "must be 8 to 1024 and a power of two"},
+    {"rx_buffer_bytes", &Config::rx_buffer_bytes, 16384u, 4194304u, true, "bytes",
+     "Packet buffer between wire and host memory",
+     "must be 16384 to 4194304 and a power of two"},
+    {"tx_buffer_bytes", &Config::tx_buffer_bytes, 16384u, 4194304u, true, "bytes",
+     "Packet buffer between host memory and wire",
+     "must be 16384 to 4194304 and a power of two"},
+    {"dma_read_buffer_bytes", &Config::dma_read_buffer_bytes, 8192u, 1048576u, true, "bytes",
+     "Reorder buffer of the DMA reader: limits the bytes of outstanding reads",
+     "must be 8192 to 1048576 and a power of two"},
+    {"dma_writes", &Config::dma_writes, 2u, 1024u, true, "bursts",
+     "Outstanding DMA writes",
+     "must be 2 to 1024 and a power of two"},
+    {"send_records", &Config::send_records, 2u, 256u, true, "entries",
+     "Send work requests per QP that are fetched and not complete",
+     "must be 2 to 256 and a power of two"},
+};
+
+// The first rule that a configuration breaks, and why it is a rule. `rule` is null if it breaks none.
+struct ConfigViolation {
+  const char* rule;
+  const char* reason;
+};
+
+// First the ranges, in the order of the parameters, then the rules between parameters.
+constexpr ConfigViolation FirstIllegal(const Config& config) {
+  for (const ParameterInfo& parameter : kParameterInfo) {
+    const uint32_t value = config.*parameter.member;
+    if (value < parameter.min || value > parameter.max ||
+        (parameter.is_power_of_two && (value & (value - 1)) != 0)) {
+      return {parameter.name, parameter.range};
+    }
+  }
+  if (!((int64_t{config.datapath_bits} * int64_t{config.core_clock_khz}) >= (int64_t{config.link_mbps} * int64_t{1000}))) {
+    return {"data_path_carries_line_rate",
+            "datapath_bits * core_clock_khz >= link_mbps * 1000: The receive path has no back-pressure towards the line: a slower data path would need a buffer without end"};
+  }
+  if (!((int64_t{config.max_path_mtu} + int64_t{110}) <= int64_t{config.max_frame_bytes})) {
+    return {"frame_holds_path_mtu",
+            "max_path_mtu + 110 <= max_frame_bytes: Around the payload a frame has 18 bytes of Ethernet and VLAN tag, 40 of IPv6, 8 of UDP, 12 of BTH, up to 28 of extended headers, 4 of ICRC"};
+  }
+  return {nullptr, nullptr};
+}
+
+}  // namespace vireo::spec
