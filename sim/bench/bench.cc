@@ -3,6 +3,26 @@
 
 namespace vireo::sim {
 
+FaultRule LoseFrames(uint32_t per_million) {
+  FaultRule drop;
+  drop.kind = FaultKind::kDrop;
+  drop.per_million = per_million;
+  return drop;
+}
+
+void UseHardware(const Hardware& hardware, const std::vector<FaultRule>& faults, RdmaSystemOptions& options) {
+  for (size_t i = 0; i < 2; ++i) {
+    HostOptions& host = options.hosts.emplace_back();
+    host.device = i == 0 || options.peer.empty() ? options.device : options.peer;
+    host.nic = hardware.nic;
+    host.nic.name = fmt::format("nic{}", i);
+    host.nic.faults_out = faults;
+    if (hardware.lost_per_million != 0) host.nic.faults_out.push_back(LoseFrames(hardware.lost_per_million));
+    host.mtu = hardware.mtu;
+  }
+  if (hardware.packed_rings) options.driver.wanted = host::DefaultFeatures();
+}
+
 Mark MarkNow(Bench& bench, uint64_t completed) {
   Scheduler& scheduler = bench.system->scheduler();
   const CoreClock& clock = bench.system->topology().station(0).clock();

@@ -30,13 +30,23 @@ inline constexpr uint64_t kSlowLinkDivisor =
 inline constexpr Picoseconds kCompletionTimeout =
     100'000'000 * kPicosecondsPerNanosecond;  // simulated, for one completion
 
+// Both NICs and their hosts, if they are chosen in detail (settings.h).
+struct Hardware {
+  NicParameters nic;              // without name and faults
+  uint32_t lost_per_million = 0;  // of the frames that each NIC sends
+  uint32_t mtu = 0;               // bytes per packet of the link; 0: the maximum for the NIC's frames
+  bool packed_rings = false;
+};
+
 struct Options {
   std::vector<std::string> devices = {"model", "rtl"};
   const spec::Config* config = &spec::kNic100;
   std::string preset = "gen3x16";
-  std::string peer;  // device of the other NIC; empty: the same
+  const Hardware* hardware = nullptr;  // instead of `preset`; `config` is its configuration
+  std::string peer;                    // device of the other NIC; empty: the same
   std::vector<std::string> workloads;
-  std::string json;
+  std::string config_label = config->name;  // for people
+  std::string json, result;
   std::string page;  // whose generated blocks are written; empty: none
   bool quick = false, update_figures = false, update_speed = false;
 };
@@ -132,6 +142,12 @@ class Observer final : public EventSink {
   bool is_recording_ = false;
 };
 
+// A frame is lost with this chance.
+FaultRule LoseFrames(uint32_t per_million);
+// Two hosts of this hardware in `options`, with its devices. `faults`: on the frames that each NIC sends, besides the
+// loss.
+void UseHardware(const Hardware& hardware, const std::vector<FaultRule>& faults, RdmaSystemOptions& options);
+
 // Two NICs and their connections.
 struct Bench {
   Observer observer;  // must outlive the taps
@@ -142,14 +158,12 @@ struct Bench {
   // `faults`: on the frames that each NIC sends. Returns "" or an error.
   std::string Open(const Options& options, const std::string& device, const host::DeviceOptions& driver = {},
                    const std::vector<FaultRule>& faults = {}) {
-    RdmaSystemOptions system_options{.device = device,
-                                     .peer = options.peer,
-                                     .config = options.config,
-                                     .pcie_preset = options.preset,
-                                     .driver = driver,
-                                     .is_traced = false};
+    RdmaSystemOptions system_options{
+        .device = device, .peer = options.peer, .config = options.config, .driver = driver, .is_traced = false};
+    if (options.hardware == nullptr) system_options.pcie_preset = options.preset;
     if (!faults.empty()) system_options.faults_out = {faults, faults};
     system_options.driver.wanted = SplitRings();
+    if (options.hardware != nullptr) UseHardware(*options.hardware, faults, system_options);
     auto built = RdmaSystem::Build(system_options);
     if (built.system == nullptr) return built.error;
     system = std::move(built.system);

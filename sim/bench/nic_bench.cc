@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -18,19 +19,50 @@
 #include "sim/bench/net_workload.h"
 #include "sim/bench/rdma_workload.h"
 #include "sim/bench/report.h"
+#include "sim/bench/settings.h"
 #include "sim/device/devices.h"
 
 namespace vireo::sim {
 namespace {
 
+constexpr int kInvalidArgument = 2, kIllegalSettings = 3;
+
+// Applies --set. nullopt, or an exit code.
+std::optional<int> ApplySettings(std::vector<std::string> assignments, const std::string& config, bool lists,
+                                 Settings& settings, Options& options) {
+  assignments.insert(assignments.begin(), {"nic.config=" + config, "pcie.preset=" + options.preset});
+  if (const std::string error = settings.Apply(assignments); !error.empty()) {
+    fmt::print(stderr, "vireo bench: --set: {}\n", error);
+    return kInvalidArgument;
+  }
+  const std::string illegal = settings.Illegal();
+  if (lists) {
+    std::fputs(SettingsJson(settings, options.workloads, illegal).c_str(), stdout);
+    return illegal.empty() ? EXIT_SUCCESS : kIllegalSettings;
+  }
+  if (!illegal.empty()) {
+    fmt::print(stderr, "vireo bench: illegal settings: {}\n", illegal);
+    return kIllegalSettings;
+  }
+  if (options.devices != std::vector<std::string>{"model"} || (!options.peer.empty() && options.peer != "model")) {
+    fmt::print(stderr, "vireo bench: --set needs --device model: RTL is compiled for the named configurations\n");
+    return kInvalidArgument;
+  }
+  options.hardware = &settings.hardware();
+  options.config = options.hardware->nic.config;
+  options.config_label = settings.nic_label();
+  options.preset = settings.pcie_label();
+  return std::nullopt;
+}
+
 // nullopt, or an exit code.
-std::optional<int> ParseCommandLine(int argc, char** argv, Options& options) {
+std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, Options& options) {
   CLI::App app(
       "RDMA and Ethernet between two simulated NICs: throughput and latency in simulated time, and speed of "
       "simulation. docs/bench.md defines each figure.\n"
       "Example: vireo bench --quick --device model,rtl --workload write_64k_1qp\n"
       "Exit code: 0; 1 if a workload fails or a figure in simulated time differs between devices; 2 for an invalid "
-      "argument.");
+      "argument; 3 for settings that are not legal together.");
   app.name("vireo bench");
   std::string config = options.config->name;
   std::vector<std::string> workloads;
@@ -39,6 +71,8 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Options& options) {
   workloads.emplace_back(kBreakdown);
   workloads.emplace_back(kRoundTrip);
   workloads.emplace_back(kMemory);
+  std::vector<std::string> known_workloads = workloads;
+  known_workloads.emplace_back(kCustomWorkload.name);  // on request only
   app.add_option("--device", options.devices, "comma-separated: model, rtl, lockstep (default: model,rtl)")
       ->delimiter(',')
       ->check(CLI::IsMember(DeviceNames()));
@@ -53,7 +87,16 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Options& options) {
   app.add_option("--workload", options.workloads,
                  "comma-separated workloads (default: all; memory_1024qp only with --device model)")
       ->delimiter(',')
-      ->check(CLI::IsMember(workloads));
+      ->check(CLI::IsMember(known_workloads));
+  std::vector<std::string> assignments;
+  bool lists_settings = false;
+  app.add_option("--set", assignments,
+                 "set anything of the model, its links or the workload custom: NAME=VALUE; repeatable")
+      ->take_all();
+  app.add_flag(
+      "--list-settings", lists_settings,
+      "print, as JSON, all names for --set with their ranges, the presets, the metrics, and the values after --set");
+  app.add_option("--result", options.result, "write settings, figures and their kinds to this JSON file");
   app.add_option("--json", options.json, "write all figures to this JSON file");
   app.add_flag("--quick", options.quick, "run a tenth of the messages");
   app.add_flag("--update", options.update_figures, "write the figures in simulated time into docs/bench.md");
@@ -64,11 +107,11 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Options& options) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return app.exit(error) == 0 ? 0 : kInvalidArgument;
   }
   const bool updates = options.update_figures || options.update_speed;
   if (updates && page->empty()) {
-    for (const char* other : {"--quick", "--workload", "--config", "--preset", "--peer"}) {
+    for (const char* other : {"--quick", "--workload", "--config", "--preset", "--peer", "--set"}) {
       if (app.get_option(other)->empty()) continue;
       fmt::print(stderr, "vireo bench: docs/bench.md has the figures of a whole run; leave out {}\n", other);
       return 2;
@@ -79,6 +122,11 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Options& options) {
     return 2;
   }
   options.config = FindConfig(config);
+  options.config_label = config;
+  if (lists_settings || !assignments.empty()) {
+    if (lists_settings) options.workloads = known_workloads;
+    if (const auto code = ApplySettings(assignments, config, lists_settings, settings, options)) return code;
+  }
   if (options.workloads.empty()) {
     options.workloads = workloads;
     // A thousand connections take many minutes on RTL: only on request.
@@ -88,8 +136,9 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Options& options) {
 }
 
 int Run(int argc, char** argv) {
+  Settings settings;
   Options options;
-  if (const auto code = ParseCommandLine(argc, argv, options)) return *code;
+  if (const auto code = ParseCommandLine(argc, argv, settings, options)) return *code;
   // Figures are reproducible: a fixed seed unless VIREO_SEED is set.
   setenv("VIREO_SEED", "1", /*overwrite=*/0);
 
@@ -99,7 +148,7 @@ int Run(int argc, char** argv) {
     fmt::print(stderr, "vireo bench: {} {}: {}\n", device, workload, error);
     return 1;
   };
-  fmt::print("two NICs, {} at {} MHz, {} Gb/s line, {}\n", options.config->name, options.config->core_clock_khz / 1000,
+  fmt::print("two NICs, {} at {} MHz, {} Gb/s line, {}\n", options.config_label, options.config->core_clock_khz / 1000,
              options.config->link_mbps / 1000, options.preset);
   if (!options.peer.empty()) fmt::print("the second NIC is always {}\n", options.peer);
   for (const std::string& device : options.devices) {
@@ -116,6 +165,9 @@ int Run(int argc, char** argv) {
     };
     if (!run(Workloads(), RunWorkload) || !run(NetWorkloads(), RunNetWorkload)) {
       return fail(device, rows.back().workload.c_str(), error);
+    }
+    if (is_wanted(kCustomWorkload.name)) {
+      if (!run(std::array{settings.workload()}, RunWorkload)) return fail(device, kCustomWorkload.name, error);
     }
     if (is_wanted(kBreakdown)) {
       Row& row = rows.emplace_back(Row{device, kBreakdown, {}});
@@ -141,6 +193,10 @@ int Run(int argc, char** argv) {
   const uint64_t different = Compare(options, rows);
   if (!options.json.empty()) {
     if (const std::string error = WriteJson(options, rows); !error.empty()) return fail("", "", error);
+  }
+  if (!options.result.empty()) {
+    if (const std::string error = WriteResult(options.result, settings, rows); !error.empty())
+      return fail("", "", error);
   }
   if (!options.page.empty() && different == 0) {
     if (const std::string error = UpdatePage(options, rows); !error.empty()) return fail("", "", error);

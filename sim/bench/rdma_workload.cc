@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
 #include <optional>
 
 namespace vireo::sim {
@@ -55,14 +56,38 @@ constexpr uint8_t kLossTimeout = 6, kSlowLossTimeout = 12;
 
 uint64_t MessageCount(const Options& options, const Workload& workload) {
   const uint64_t messages = options.quick ? workload.quick_messages : workload.messages;
-  return options.config->link_mbps < kSlowMbps
+  return options.config->link_mbps < kSlowMbps && !workload.is_exact
              ? std::max<uint64_t>(messages / kSlowLinkDivisor, 2 * workload.signal_every)
              : messages;
 }
 
+Metric QueuePairsMetric(size_t queue_pairs) { return {"queue_pairs", static_cast<double>(queue_pairs), "1"}; }
+
+// `lost`: by both NICs, from the first frame on.
+std::array<Metric, 2> LossMetrics(uint32_t lost_per_million, uint64_t lost) {
+  return {{{"lost_pct", lost_per_million * 1e-4, "%"}, {"frames_lost", static_cast<double>(lost), "1"}}};
+}
+
 }  // namespace
 
+std::vector<Metric> CustomMetrics() {
+  std::vector<Picoseconds> latencies;
+  std::vector<Metric> metrics = Measure({}, {}, {}, 0, latencies);
+  metrics.push_back(QueuePairsMetric(0));
+  std::ranges::copy(LossMetrics(0, 0), std::back_inserter(metrics));
+  return metrics;
+}
+
 std::span<const Workload> Workloads() { return kWorkloads; }
+
+uint64_t MostQueuePairs(const spec::Config& config, uint32_t bytes) {
+  // Each queue pair has a CQ, a PD and a region on both sides; regions have default-size pages.
+  const uint64_t memory_bytes = std::max(bytes, kMinMemoryBytes);
+  const uint64_t pages = (memory_bytes + (1U << spec::kRdmaPageShiftDefault) - 1) >> spec::kRdmaPageShiftDefault;
+  const uint64_t queue_pairs = config.num_qps - kReservedQueuePairs;
+  return std::min<uint64_t>(
+      {queue_pairs, config.num_cqs, config.num_pds, config.num_mrs, config.num_translations / pages});
+}
 
 host::Status PostMessage(ConnectedPair& pair, const Workload& workload, uint64_t wr_id, uint64_t offset,
                          bool is_signaled) {
@@ -81,10 +106,9 @@ host::Status PostMessage(ConnectedPair& pair, const Workload& workload, uint64_t
 
 std::string RunWorkload(const Options& options, const std::string& device, const Workload& workload, Row& row) {
   const uint64_t memory_bytes = std::max(workload.bytes, kMinMemoryBytes);
-  // Each queue pair has a region on both sides, of default-size pages.
-  const uint64_t regions = options.config->num_translations / (memory_bytes >> spec::kRdmaPageShiftDefault);
-  const size_t queue_pairs =
-      std::min<size_t>({workload.queue_pairs, options.config->num_qps - kReservedQueuePairs, regions});
+  const uint64_t most_queue_pairs = MostQueuePairs(*options.config, workload.bytes);
+  if (workload.is_exact && workload.queue_pairs > most_queue_pairs) return "the configuration has too few queue pairs";
+  const size_t queue_pairs = std::min<uint64_t>(workload.queue_pairs, most_queue_pairs);
   const bool has_number = workload.opcode == kWriteImm;
   const bool sends = workload.opcode == kSend || has_number;
   // Twice as many receives as outstanding messages, so that no message waits for the peer's host.
@@ -97,14 +121,12 @@ std::string RunWorkload(const Options& options, const std::string& device, const
       .qp = {.max_send_wr = std::max<uint32_t>(workload.depth, 2), .max_recv_wr = receives}};
   pair_options.connection.max_rd_atomic = pair_options.connection.max_dest_rd_atomic =
       static_cast<uint8_t>(options.config->max_rd_atomic);
+  const uint32_t lost_per_million =
+      workload.lost_per_million + (options.hardware != nullptr ? options.hardware->lost_per_million : 0);
   std::vector<FaultRule> faults;
-  if (has_number) {
+  if (has_number || lost_per_million != 0) {
     pair_options.connection.timeout = options.config->link_mbps < kSlowMbps ? kSlowLossTimeout : kLossTimeout;
-    if (workload.lost_per_million != 0) {
-      FaultRule& drop = faults.emplace_back();
-      drop.kind = FaultKind::kDrop;
-      drop.per_million = workload.lost_per_million;
-    }
+    if (workload.lost_per_million != 0) faults.push_back(LoseFrames(workload.lost_per_million));
   }
   Bench bench;
   if (std::string error = bench.Open(options, device, {}, faults); !error.empty()) return error;
@@ -208,15 +230,14 @@ std::string RunWorkload(const Options& options, const std::string& device, const
   if (std::string violations = bench.system->Violations(); !violations.empty()) return violations;
 
   row.metrics = Measure(options, *begin, *end, workload.bytes, latencies);
-  row.metrics.push_back({"queue_pairs", static_cast<double>(queue_pairs), "1"});
-  if (!has_number) return "";
+  row.metrics.push_back(QueuePairsMetric(queue_pairs));
+  if (!has_number && !workload.is_exact) return "";
   uint64_t lost = 0;
   for (size_t i = 0; i < 2; ++i) {
     const FaultInjector* injector = bench.system->topology().faults_out(i);
     if (injector != nullptr) lost += injector->injected();
   }
-  row.metrics.push_back({"lost_pct", workload.lost_per_million * 1e-4, "%"});
-  row.metrics.push_back({"frames_lost", static_cast<double>(lost), "1"});  // by both NICs, from the first frame on
+  std::ranges::copy(LossMetrics(lost_per_million, lost), std::back_inserter(row.metrics));
   return "";
 }
 

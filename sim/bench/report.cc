@@ -101,7 +101,7 @@ std::string WriteJson(const Options& options, const std::vector<Row>& rows) {
           "{}  {{\"device\": \"{}\", \"peer\": \"{}\", \"config\": \"{}\", \"preset\": \"{}\", \"workload\": \"{}\", "
           "\"metric\": \"{}\", \"value\": {}, \"unit\": \"{}\"}}",
           text.size() > 2 ? ",\n" : "", row.device, options.peer.empty() ? row.device : options.peer,
-          options.config->name, options.preset, row.workload, metric.name, metric.value, metric.unit);
+          options.config_label, options.preset, row.workload, metric.name, metric.value, metric.unit);
     }
   }
   text += "\n]\n";

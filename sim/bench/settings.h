@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything about a benchmark that can be chosen at run time, each by a name: configuration of the NICs (`nic.`), PCIe
+// link (`pcie.`), MAC and wire (`mac.`, `wire.`), host (`host.`), and the workload `custom` (`workload.`). Values are
+// unsigned integers in the unit given, or one of several words. Both NICs are alike.
+//
+// Only the model takes a configuration that is none of the contract's; RTL is compiled for those.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/bench/bench.h"
+#include "sim/bench/rdma_workload.h"
+
+namespace vireo::sim {
+
+class Settings {
+ public:
+  // Those of `./vireo bench` without options.
+  Settings();
+  Settings(const Settings&) = delete;
+  Settings& operator=(const Settings&) = delete;
+
+  // Applies NAME=VALUE. Presets (nic.config, pcie.preset) come first, whatever their place; of several values of one
+  // name the last one counts. Returns an error (an unknown name, no value of the setting's type), or "". Does not check
+  // ranges: Illegal() does.
+  std::string Apply(const std::vector<std::string>& assignments);
+  // The first rule that these values break, with the reason; empty if there is none.
+  std::string Illegal() const;
+
+  // Hardware, host and workload of these values. They are this object's, and change with it.
+  const Hardware& hardware();
+  const Workload& workload();
+  // As text for people: the presets and what differs from them.
+  const std::string& nic_label() const { return nic_label_; }
+  const std::string& pcie_label() const { return pcie_label_; }
+
+  // An object each: name -> value; every setting with type, range, default, unit and text; name of a preset setting
+  // -> name of a preset -> setting -> value.
+  nlohmann::ordered_json Values() const;
+  nlohmann::ordered_json List() const;
+  nlohmann::ordered_json Presets() const;
+
+ private:
+  struct Setting {
+    std::string name;
+    uint32_t* number = nullptr;    // either this,
+    std::string* word = nullptr;   // or this
+    uint32_t min = 0, max = 0;     // of a number, inclusive
+    bool is_power_of_two = false;  // only powers of two are legal
+    std::vector<std::string> words{};
+    std::string unit{}, doc{};
+    uint32_t default_number = 0;
+    std::string default_word{};
+  };
+
+  void AddNic();
+  void AddPcie();
+  void AddNumber(Setting setting, uint32_t* number);
+  void AddWord(Setting setting, std::string* word);
+  Setting* Find(std::string_view name);
+  std::string Assign(const std::string& name, const std::string& value);
+  void ApplyNicPreset();
+  void ApplyPciePreset();
+
+  std::vector<Setting> settings_;
+  std::string config_ = spec::kNic100.name, preset_ = "gen3x16", rings_ = "split", operation_ = "write";
+  std::string nic_label_ = config_, pcie_label_ = preset_;
+  spec::Config nic_ = spec::kNic100;
+  PcieParameters pcie_ = *FindPciePreset("gen3x16");
+  uint32_t generation_ = static_cast<uint32_t>(pcie_.speed);
+  MacParameters mac_;
+  WireParameters wire_{.rate_mbps = 0};  // 0: the configuration's
+  uint32_t lost_per_million_ = 0, mtu_ = 0, path_mtu_ = 4096, messages_ = 300;
+  Workload workload_ = kCustomWorkload;
+  Hardware hardware_;
+};
+
+// What --list-settings prints: the settings with their values, `workloads`, and the metrics of the workload custom.
+// `illegal`: Settings::Illegal().
+std::string SettingsJson(const Settings& settings, const std::vector<std::string>& workloads,
+                         const std::string& illegal);
+// Writes values of all settings and figures. Returns "" or an error.
+std::string WriteResult(const std::string& path, const Settings& settings, const std::vector<Row>& rows);
+
+// The words of workload.operation.
+const std::vector<std::string>& OperationNames();
+
+}  // namespace vireo::sim
