@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Architecture exploration: simulates every point of a study on the model. Command: `./vireo explore`. docs/explore.md."""
+
+import argparse
+import concurrent.futures
+import datetime
+import itertools
+import os
+import pathlib
+import re
+import shlex
+import socket
+import subprocess
+import sys
+from collections import Counter
+
+from bench import Bench, Run, Stopped
+from errors import StudyError
+import results
+import runner
+from store import FORMAT, Store
+import study as study_file
+from study import Point, Study
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROBE_S = 120  # most time for one run that a dry run takes as the measure
+CHECKED = 1000  # most points whose legality a dry run checks
+
+
+def share_of(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if match is None or int(match[1]) >= int(match[2]):
+        raise argparse.ArgumentTypeError(f"{text!r} is not I/N with I from 0 to N - 1")
+    return int(match[1]), int(match[2])
+
+
+def jobs_of(text: str) -> int:
+    if not text.isdigit() or not 1 <= int(text) <= 4096:
+        raise argparse.ArgumentTypeError(f"{text!r} is not 1 to 4096")
+    return int(text)
+
+
+def parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="vireo explore", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Simulates every point of a study on the model and writes results.csv, results.parquet, manifest.json and\n"
+                    "report.html. Finished points are never simulated again: the same command continues a study.\n"
+                    "docs/explore.md describes the study file.",
+        epilog="Exit code: 0; 1 if a point is illegal, failed or exceeded its time (results.csv has the reason); 2 for an invalid\n"
+               "argument or study; 130 if interrupted.\n"
+               "Example: vireo explore examples/studies/dma_tags.toml")
+    parser.add_argument("study", type=pathlib.Path, help="study file (TOML)")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="overrides",
+                        help="fix a setting, also one that the study varies")
+    parser.add_argument("--sweep", action="append", default=[], metavar="NAME=A,B,C", help="vary a setting over these values")
+    parser.add_argument("--out", type=pathlib.Path, metavar="DIR", help="folder of the results (default: results/ and the study's name)")
+    parser.add_argument("--jobs", type=jobs_of, default=os.cpu_count() or 1, metavar="N",
+                        help="runs at a time (default: number of cores)")
+    parser.add_argument("--index", type=share_of, metavar="I/N",
+                        help="simulate only every N-th point, from the I-th on, for job arrays on a shared folder; afterwards the "
+                             "command without it writes the results")
+    parser.add_argument("--dry-run", action="store_true", help="print number of points and estimated time; write nothing")
+    parser.add_argument("--retry", action="store_true", help="simulate again what failed, crashed, was illegal or too slow")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+    parser.add_argument("--bench", type=pathlib.Path, default=ROOT / "build/explore/sim/bench/vireo_nic_bench", metavar="PROGRAM",
+                        help="the benchmark to run (default: that of the build)")
+    return parser.parse_args(arguments)
+
+
+def plan(options: argparse.Namespace, study: Study, bench: Bench, points: list[Point], runs: list[Run], folder: pathlib.Path) -> int:
+    """--dry-run."""
+    seconds: list[float] = []
+    todo = runs
+    if folder.exists() and (folder / "manifest.json").exists():
+        store = Store(folder, study)
+        records = [record for run in runs if (record := store.load(run)) is not None]
+        seconds = [record.outcome.seconds for record in records if record.outcome.status != "illegal"]
+        todo = runner.unfinished(store, runs, study.timeout_s, options.retry)
+    print(f"{study.name}: {len(points)} points, {len(runs)} runs ({len(study.workloads)} workload(s), {len(study.seeds)} seed(s)), "
+          f"{len(runs) - len(todo)} finished")
+    checked = todo[:CHECKED]
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        reasons = list(pool.map(bench.why_illegal, checked))
+    if illegal := Counter(reason for reason in reasons if reason):
+        among = "" if len(checked) == len(todo) else f" of the first {len(checked)}"
+        print(f"{illegal.total()} runs{among} are illegal:")
+        for reason, number in illegal.most_common():
+            print(f"  {number}: {reason}")
+    legal = [run for run, reason in itertools.zip_longest(todo, reasons, fillvalue="") if not reason]
+    if not legal:
+        return 0
+    basis = f"{len(seconds)} finished runs"
+    if not seconds:
+        outcome = bench.run(legal[len(legal) // 2], min(PROBE_S, study.timeout_s), pathlib.Path("/tmp"))
+        seconds, basis = [outcome.seconds], f"one run, which took {outcome.seconds:.1f} s and was {outcome.status}"
+    estimate = sum(seconds) / len(seconds) * len(legal) / options.jobs
+    print(f"estimated time: {runner.duration(estimate)} with --jobs {options.jobs}, by {basis}")
+    return 0
+
+
+def manifest(options: argparse.Namespace, study: Study, bench: Bench, table: list[dict[str, object]], points: int) -> dict[str, object]:
+    git = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
+    return {"format": FORMAT, "study": study.name, "title": study.title, "file": str(study.file), "text": study.source.text,
+            "set": options.overrides, "sweep": options.sweep, "seeds": study.seeds, "points": points, "rows": len(table),
+            "status": dict(Counter(str(row["status"]) for row in table)), "objectives": study.objectives,
+            "constraints": [str(constraint) for constraint in study.constraints], "base": study.base,
+            "workloads": {workload.name: {"bench": workload.bench, **workload.settings} for workload in study.workloads},
+            "metric_units": bench.metrics, "setting_units": {name: bench.settings[name].get("unit", "") for name in study.varied},
+            "model": bench.model, "version": git.stdout.strip(), "host": socket.gethostname(),
+            "written": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            "command": shlex.join(["./vireo", "explore", *sys.argv[1:]])}
+
+
+def explore(options: argparse.Namespace) -> int:
+    bench = Bench(options.bench)
+    study = study_file.read(options.study, bench, options.overrides, options.sweep)
+    points = study.points(bench)
+    share = options.index
+    mine = [point for point in points if share is None or point.number % share[1] == share[0]]
+    # Points that differ in what one workload does not use share its run.
+    runs = list({run.id(): run for point in mine for group in point.runs.values() for run in group}.values())
+    folder = options.out or ROOT / "results" / study.name
+    if options.dry_run:
+        return plan(options, study, bench, mine, runs, folder)
+    store = Store(folder, study)
+    with store.lock(share):
+        todo = runner.unfinished(store, runs, study.timeout_s, options.retry)
+        print(f"{study.name}: {len(mine)} points, {len(runs)} runs, {len(runs) - len(todo)} finished before", file=sys.stderr)
+        runner.execute(bench, store, todo, study.timeout_s, options.jobs, options.quiet)
+        table, _ = results.rows(study, bench, store, mine)
+        if share is None:
+            import report  # needs the packages of build/venv
+
+            data = results.frame(study, table)
+            results.write(folder, data)
+            about = manifest(options, study, bench, table, len(points))
+            store.write_manifest(about)
+            report.write(folder / "report.html", study, bench, table, about)
+    return summary(folder, study, table, share)
+
+
+def summary(folder: pathlib.Path, study: Study, table: list[dict[str, object]], share: tuple[int, int] | None) -> int:
+    status = Counter(str(row["status"]) for row in table)
+    print(f"{study.name}: {len(table)} rows: " + ", ".join(f"{number} {name}" for name, number in status.most_common()))
+    bad: dict[str, list[object]] = {}
+    for row in table:
+        if row["status"] != "ok":
+            bad.setdefault(f"{row['status']}: {row['reason']}", []).append(row["point"])
+    for reason, where in list(bad.items())[:5]:
+        print(f"  {len(where)} {reason} (first: point {where[0]})")
+    if share is not None:
+        print(f"share {share[0]}/{share[1]} is done; when all are, the command without --index writes the results")
+    else:
+        front = len({row["point"] for row in table if row["pareto"]})
+        if study.objectives:
+            print(f"{front} points on the Pareto front of {', '.join(study.objectives)}")
+        print(f"{folder}/report.html")
+    return 1 if bad else 0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = parse(arguments)
+    try:
+        return explore(options)
+    except StudyError as error:
+        print(f"vireo explore: {error}", file=sys.stderr)
+        return 2
+    except (KeyboardInterrupt, Stopped):
+        print("vireo explore: interrupted; the same command continues", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs what is not finished, some at a time, and shows progress."""
+
+import concurrent.futures
+import datetime
+import socket
+import sys
+import time
+from collections.abc import Iterable
+
+from bench import Bench, Run
+from store import Record, Store
+
+
+def unfinished(store: Store, runs: Iterable[Run], timeout_s: float, retry: bool) -> list[Run]:
+    """Without those that are finished; with `retry`, those that did not end well count as unfinished."""
+    def is_done(run: Run) -> bool:
+        record = store.load(run)
+        return record is not None and record.is_final(timeout_s) and not (retry and record.outcome.status != "ok")
+    return [run for run in runs if not is_done(run)]
+
+
+def execute(bench: Bench, store: Store, runs: list[Run], timeout_s: float, jobs: int, quiet: bool) -> None:
+    """Runs all, `jobs` processes at a time. The result of each is in the store when it ends. Interrupted, it stops the
+    processes under way and raises KeyboardInterrupt."""
+    progress = Progress(len(runs), quiet)
+    host = socket.gethostname()
+
+    def one(run: Run) -> str:
+        outcome = bench.run(run, timeout_s, store.runs)
+        finished = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        store.save(run, Record(outcome, host, finished, timeout_s))
+        return outcome.status
+
+    pool = concurrent.futures.ThreadPoolExecutor(jobs)
+    try:
+        futures = [pool.submit(one, run) for run in runs]
+        for future in concurrent.futures.as_completed(futures):
+            progress.add(future.result())
+    except BaseException:
+        bench.stop()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+        progress.end()
+
+
+class Progress:
+    """A line on stderr: in place on a terminal, else now and then."""
+
+    def __init__(self, total: int, quiet: bool) -> None:
+        self.total, self.quiet = total, quiet
+        self.done = self.bad = 0
+        self.begin = time.monotonic()
+        self.is_terminal = sys.stderr.isatty()
+        self.next = self.begin
+
+    def add(self, status: str) -> None:
+        self.done += 1
+        self.bad += status != "ok"
+        now = time.monotonic()
+        if self.quiet or (now < self.next and self.done != self.total):
+            return
+        self.next = now + (0.2 if self.is_terminal else 5)
+        rate = self.done / max(now - self.begin, 1e-9)
+        text = (f"{self.done} of {self.total} runs, {rate:.3g} per second, {duration((self.total - self.done) / rate)} left"
+                + (f", {self.bad} not ok" if self.bad else ""))
+        print(f"\r\033[K{text}" if self.is_terminal else text, end="" if self.is_terminal else "\n", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        if self.is_terminal and self.done and not self.quiet:
+            print(file=sys.stderr)
+
+
+def duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""./vireo explore with the real model: the studies of examples/ at reduced size, equal figures however it is run, and the
+contract's rules. usage: model_test.py BENCH [unittest options]"""
+
+import os
+import pathlib
+import re
+import sys
+import unittest
+
+from common import ROOT, ExploreTest
+
+STUDIES = ROOT / "examples/studies"
+SMALL = """name = "small"
+seeds = 2
+[base]
+nic.dma_read_buffer_bytes = 131_072
+[vary]
+nic.dma_tags = [8, 24, 32]
+pcie.read_ns = [100, 1000]
+[[workload]]
+messages = 30
+[results]
+objectives = { goodput_gbps = "max", "nic.dma_tags" = "min" }
+"""
+# Arguments that make a study small; each study must be here.
+REDUCED = {
+    "dma_tags": ("--sweep", "nic.dma_tags=8,64", "--sweep", "pcie.read_ns=80,1280"),
+}
+
+
+class Model(ExploreTest):
+    def figures(self, out):
+        """The rows without what depends on the machine."""
+        return [{key: value for key, value in row.items() if key not in ("run_s", "host", "finished")} for row in self.rows(out)]
+
+    def test_same_figures_however_many_at_a_time(self):
+        one, four = self.folder / "one", self.folder / "four"
+        self.explore(SMALL, "--jobs", "1", out=one, code=1)
+        self.explore(SMALL, "--jobs", "4", out=four, code=1)
+        self.assertEqual(self.figures(one), self.figures(four))
+        good = [row for row in self.figures(one) if row["status"] == "ok"]
+        self.assertEqual(len(good), 8)
+        self.assertNotEqual(good[0]["latency_ns_p99"], good[1]["latency_ns_p99"])  # two seeds
+
+    def test_rules_of_the_contract_are_the_reason(self):
+        self.explore(SMALL, code=1)
+        rows = self.rows()
+        self.assertEqual({row["reason"] for row in rows if row["status"] == "illegal"}, {"nic.dma_tags: must be 8 to 1024 and a power of two"})
+        self.assertEqual({row["nic.dma_tags"] for row in rows if row["status"] == "illegal"}, {"24"})
+        self.explore(SMALL, "--set", "nic.core_clock_khz=100000", out=self.folder / "two", code=1)
+        self.assertTrue(all("nic.data_path_carries_line_rate" in row["reason"] or row["nic.dma_tags"] == "24"
+                            for row in self.rows(self.folder / "two")))
+
+    def test_tags_limit_goodput_as_little_s_law_says(self):
+        self.explore(SMALL, code=1)
+        for row in self.rows():
+            if row["nic.dma_tags"] == "8" and row["pcie.read_ns"] == "1000":
+                # 8 reads of 512 bytes each (130 + 1000 + 130) ns or more: 26 Gb/s at most.
+                self.assertLess(float(row["goodput_gbps"]), 8 * 512 * 8 / 1260)
+                self.assertGreater(float(row["goodput_gbps"]), 0.7 * 8 * 512 * 8 / 1260)
+            elif row["nic.dma_tags"] == "32" and row["pcie.read_ns"] == "100":
+                self.assertGreater(float(row["goodput_gbps"]), 90)
+
+    def test_parquet_equals_csv(self):
+        import pandas
+
+        self.explore(SMALL, code=1)
+        text = pandas.read_csv(self.out / "results.csv", keep_default_na=False, na_values={"goodput_gbps": ""})
+        columns = pandas.read_parquet(self.out / "results.parquet")
+        self.assertEqual(list(text.columns), list(columns.columns))
+        for name in ("point", "status", "reason", "nic.dma_tags", "goodput_gbps", "pareto"):
+            pandas.testing.assert_series_equal(text[name], columns[name], check_dtype=False)
+
+    def test_report_is_complete_and_needs_no_network(self):
+        self.explore(SMALL, code=1)
+        report = (self.out / "report.html").read_text(encoding="utf-8")
+        for title in ("Pareto front", "goodput_gbps over nic.dma_tags", "Main effects on goodput_gbps", "Parallel coordinates", "Points",
+                      "must be 8 to 1024 and a power of two"):
+            self.assertIn(title, report)
+        self.assertEqual(re.findall(r"<(?:script|img|iframe)[^>]*\ssrc=|<link\b", re.sub(r"<script>.*?</script>", "", report, flags=re.S)), [])
+        self.assertGreater(len(report), 1_000_000)  # Plotly is inside
+        self.assertGreaterEqual(report.count("Plotly.newPlot("), 4)
+
+    def test_every_example_at_reduced_size(self):
+        studies = sorted(STUDIES.glob("*.toml"))
+        self.assertEqual([study.stem for study in studies], sorted(REDUCED))
+        for study in studies:
+            with self.subTest(study=study.stem):
+                out = self.folder / study.stem
+                self.explore(study, *REDUCED[study.stem], out=out)
+                rows = self.rows(out)
+                self.assertGreaterEqual(len(rows), 4)
+                self.assertIn("True", {row["pareto"] for row in rows})
+
+
+if __name__ == "__main__":
+    Model.bench = pathlib.Path(sys.argv.pop(1)).resolve()
+    os.umask(0o022)
+    sys.exit(unittest.main())
