@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "spec/gen/vireo_config.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::model {
@@ -15,7 +16,7 @@ namespace vireo::model {
 // Up to a beat of the widest datapath, stored in place: beats are too frequent for heap memory.
 class BeatBytes {
  public:
-  static constexpr size_t kMax = spec::kNic100.datapath_bits / 8;
+  static constexpr size_t kMax = spec::kDatapathBitsMax / 8;
 
   BeatBytes() = default;
   template <typename Iterator>

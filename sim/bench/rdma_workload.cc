@@ -61,6 +61,13 @@ uint64_t MessageCount(const Options& options, const Workload& workload) {
              : messages;
 }
 
+constexpr uint32_t kMinCqes = 64;
+
+// Posted at the peer: twice as many as outstanding messages, so that no message waits for the peer's host.
+uint32_t Receives(const Workload& workload) {
+  return workload.opcode == kSend || workload.opcode == kWriteImm ? 2 * workload.depth : 0;
+}
+
 Metric QueuePairsMetric(size_t queue_pairs) { return {"queue_pairs", static_cast<double>(queue_pairs), "1"}; }
 
 // `lost`: by both NICs, from the first frame on.
@@ -79,6 +86,8 @@ std::vector<Metric> CustomMetrics() {
 }
 
 std::span<const Workload> Workloads() { return kWorkloads; }
+
+uint32_t LongestQueue(const Workload& workload) { return std::max({kMinCqes, workload.depth, Receives(workload)}); }
 
 uint64_t MostQueuePairs(const spec::Config& config, uint32_t bytes) {
   // Each queue pair has a CQ, a PD and a region on both sides; regions have default-size pages.
@@ -111,12 +120,11 @@ std::string RunWorkload(const Options& options, const std::string& device, const
   const size_t queue_pairs = std::min<uint64_t>(workload.queue_pairs, most_queue_pairs);
   const bool has_number = workload.opcode == kWriteImm;
   const bool sends = workload.opcode == kSend || has_number;
-  // Twice as many receives as outstanding messages, so that no message waits for the peer's host.
-  const uint32_t receives = sends ? 2 * workload.depth : 0;
+  const uint32_t receives = Receives(workload);
   ConnectedPairOptions pair_options{
       .memory_bytes = memory_bytes,
       .path_mtu = workload.path_mtu,
-      .cqe = std::max<uint32_t>(64, receives),
+      .cqe = std::max(kMinCqes, receives),
       .interrupts = false,  // the host polls
       .qp = {.max_send_wr = std::max<uint32_t>(workload.depth, 2), .max_recv_wr = receives}};
   pair_options.connection.max_rd_atomic = pair_options.connection.max_dest_rd_atomic =

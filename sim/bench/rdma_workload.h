@@ -41,6 +41,8 @@ inline constexpr uint32_t kMinMemoryBytes = 65536;  // so that small messages us
 
 // How many queue pairs with messages of so many bytes a configuration has room for.
 uint64_t MostQueuePairs(const spec::Config& config, uint32_t bytes);
+// Entries of the longest queue that a workload makes.
+uint32_t LongestQueue(const Workload& workload);
 // Posts one message, at `offset` of both memories.
 host::Status PostMessage(ConnectedPair& pair, const Workload& workload, uint64_t wr_id, uint64_t offset,
                          bool is_signaled);

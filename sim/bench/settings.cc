@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "firmware/app/limits.h"
 #include "sim/device/devices.h"
 #include "spec/gen/vireo_config.h"
 
@@ -23,6 +24,23 @@ constexpr std::pair<const char*, spec::IbWrOpcode> kOperations[] = {{"write", sp
                                                                     {"write_imm", spec::IbWrOpcode::kRdmaWriteWithImm},
                                                                     {"read", spec::IbWrOpcode::kRdmaRead},
                                                                     {"send", spec::IbWrOpcode::kSend}};
+
+// Tables of the firmware, whose sizes are fixed when it is compiled; it refuses a NIC that has more.
+struct FirmwareLimit {
+  const char* name;
+  uint32_t spec::Config::*parameter;
+  uint32_t most;
+};
+constexpr FirmwareLimit kFirmwareLimits[] = {
+    {"nic.net_queue_pairs", &spec::Config::net_queue_pairs, firmware::kMaxNetPairs},
+    {"nic.num_cqs", &spec::Config::num_cqs, firmware::kMaxCqs},
+    {"nic.num_qps", &spec::Config::num_qps, firmware::kMaxQps},
+    {"nic.num_pds", &spec::Config::num_pds, firmware::kMaxPds},
+    {"nic.num_mrs", &spec::Config::num_mrs, firmware::kMaxMrs},
+    {"nic.num_translations", &spec::Config::num_translations, firmware::kMaxTranslations},
+    {"nic.num_ahs", &spec::Config::num_ahs, firmware::kMaxAhs},
+    {"nic.num_gids", &spec::Config::num_gids, firmware::kMaxGids},
+};
 
 spec::IbMtu PathMtu(uint32_t bytes) {
   return static_cast<spec::IbMtu>(std::countr_zero(bytes) - std::countr_zero(256U) +
@@ -265,6 +283,9 @@ std::string Settings::Illegal() const {
                          Range(setting.min, setting.max, setting.is_power_of_two));
     }
   }
+  for (const auto& [name, parameter, most] : kFirmwareLimits) {
+    if (nic_.*parameter > most) return fmt::format("{}: the firmware is compiled for at most {}", name, most);
+  }
   // A write takes credits for all of its beats at once, and one more if it starts within a beat.
   const uint64_t beat_bytes = nic_.datapath_bits / 8;
   if (pcie_.write_buffer_beats < pcie_.max_payload_bytes / beat_bytes + 1) {
@@ -279,6 +300,9 @@ std::string Settings::Illegal() const {
   if (path_mtu_ > nic_.max_path_mtu) return "workload.path_mtu: more than nic.max_path_mtu";
   if (workload_.signal_every > workload_.depth) {
     return "workload.signal_every: more than workload.outstanding, so that no message would ever complete";
+  }
+  if (const uint32_t longest = LongestQueue(workload()); longest > nic_.max_queue_entries) {
+    return fmt::format("nic.max_queue_entries: the workload needs queues of {} entries", longest);
   }
   if (const uint64_t most = MostQueuePairs(nic_, workload_.bytes); workload_.queue_pairs > most) {
     return fmt::format("workload.queue_pairs: the configuration has CQs, PDs, regions and translations for {} of these",
@@ -300,13 +324,14 @@ const Hardware& Settings::hardware() {
   return hardware_;
 }
 
-const Workload& Settings::workload() {
+Workload Settings::workload() const {
   const auto* const operation =
       std::ranges::find_if(kOperations, [this](const auto& known) { return operation_ == known.first; });
-  workload_.opcode = operation->second;
-  workload_.path_mtu = PathMtu(path_mtu_);
-  workload_.messages = workload_.quick_messages = messages_;
-  return workload_;
+  Workload result = workload_;
+  result.opcode = operation->second;
+  result.path_mtu = PathMtu(path_mtu_);
+  result.messages = result.quick_messages = messages_;
+  return result;
 }
 
 Json Settings::Values() const {

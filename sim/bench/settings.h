@@ -31,9 +31,10 @@ class Settings {
   // The first rule that these values break, with the reason; empty if there is none.
   std::string Illegal() const;
 
-  // Hardware, host and workload of these values. They are this object's, and change with it.
+  // Hardware and host of these values. It is this object's, and changes with it.
   const Hardware& hardware();
-  const Workload& workload();
+  // The workload custom.
+  Workload workload() const;
   // As text for people: the presets and what differs from them.
   const std::string& nic_label() const { return nic_label_; }
   const std::string& pcie_label() const { return pcie_label_; }

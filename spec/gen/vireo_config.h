@@ -92,6 +92,30 @@ inline constexpr ParameterInfo kParameterInfo[24] = {
      "Send work requests per QP that are fetched and not complete",
      "must be 2 to 256 and a power of two"},
 };
+inline constexpr uint32_t kDatapathBitsMax = 1024u;
+inline constexpr uint32_t kCoreClockKhzMax = 1000000u;
+inline constexpr uint32_t kLinkMbpsMax = 400000u;
+inline constexpr uint32_t kNetQueuePairsMax = 16u;
+inline constexpr uint32_t kNumCqsMax = 1024u;
+inline constexpr uint32_t kNumQpsMax = 1024u;
+inline constexpr uint32_t kNumPdsMax = 16384u;
+inline constexpr uint32_t kNumMrsMax = 65536u;
+inline constexpr uint32_t kNumTranslationsMax = 1048576u;
+inline constexpr uint32_t kNumAhsMax = 65536u;
+inline constexpr uint32_t kNumGidsMax = 256u;
+inline constexpr uint32_t kMaxQueueEntriesMax = 32768u;
+inline constexpr uint32_t kMaxSendSgeMax = 32u;
+inline constexpr uint32_t kMaxRecvSgeMax = 32u;
+inline constexpr uint32_t kMaxInlineBytesMax = 512u;
+inline constexpr uint32_t kMaxRdAtomicMax = 128u;
+inline constexpr uint32_t kMaxPathMtuMax = 4096u;
+inline constexpr uint32_t kMaxFrameBytesMax = 9728u;
+inline constexpr uint32_t kDmaTagsMax = 1024u;
+inline constexpr uint32_t kRxBufferBytesMax = 4194304u;
+inline constexpr uint32_t kTxBufferBytesMax = 4194304u;
+inline constexpr uint32_t kDmaReadBufferBytesMax = 1048576u;
+inline constexpr uint32_t kDmaWritesMax = 1024u;
+inline constexpr uint32_t kSendRecordsMax = 256u;
 
 // The first rule that a configuration breaks, and why it is a rule. `rule` is null if it breaks none.
 struct ConfigViolation {

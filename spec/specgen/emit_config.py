@@ -5,7 +5,7 @@ Apart from vireo_spec.h, so that a new rule does not rebuild everything."""
 import json
 
 from specgen import expression
-from specgen.names import banner
+from specgen.names import banner, c_constant
 
 
 def emit(spec):
@@ -35,7 +35,10 @@ def _parameters(spec, out):
     for p in spec.parameters.values():
         out.append(f'    {{"{p.name}", &Config::{p.name}, {p.min}u, {p.max}u, {"true" if p.pow2 else "false"}, {_text(p.unit)},\n'
                    f"     {_text(p.doc)},\n     {_text(_range(p))}}},\n")
-    out.append("};\n\n// The first rule that a configuration breaks, and why it is a rule. `rule` is null if it breaks none.\n"
+    out.append("};\n")
+    for p in spec.parameters.values():
+        out.append(f"inline constexpr uint32_t {c_constant(p.name)}Max = {p.max}u;\n")
+    out.append("\n// The first rule that a configuration breaks, and why it is a rule. `rule` is null if it breaks none.\n"
                "struct ConfigViolation {\n  const char* rule;\n  const char* reason;\n};\n\n"
                "// First the ranges, in the order of the parameters, then the rules between parameters.\n"
                "constexpr ConfigViolation FirstIllegal(const Config& config) {\n"

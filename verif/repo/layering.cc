@@ -36,7 +36,7 @@ const std::map<std::string, std::set<std::string>>& AllowedDependencies() {
       {"sim/traffic", {"spec", "model", "host/driver", "sim/common", "sim/nic", "sim/wire", "sim/topology"}},
       {"sim/report", {"spec", "model", "sim/time", "sim/nic", "sim/wire", "sim/device"}},
       {"sim/vfio_user", {"spec", "host/driver", "host/service", "sim/topology"}},
-      {"sim/bench", {"spec", "model", "sim/common", "sim/device", "sim/topology", "sim/traffic"}},
+      {"sim/bench", {"spec", "model", "firmware", "sim/common", "sim/device", "sim/topology", "sim/traffic"}},
       {"sim/faults", {"spec", "sim/common", "sim/pcie", "sim/wire", "sim/device", "sim/topology", "sim/traffic"}},
       {"sim/replay",
        {"spec", "model", "sim/common", "sim/time", "sim/wire", "sim/device", "sim/topology", "sim/traffic"}},

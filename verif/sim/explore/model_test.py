@@ -26,6 +26,8 @@ objectives = { goodput_gbps = "max", "nic.dma_tags" = "min" }
 """
 # Arguments that make a study small; each study must be here.
 REDUCED = {
+    "data_path": ("--sweep", "pcie.preset=gen3x8"),
+    "messages": ("--sweep", "workload.bytes=64,4096", "--sweep", "workload.queue_pairs=1,4", "--sweep", "workload.outstanding=4"),
     "dma_tags": ("--sweep", "nic.dma_tags=8,64", "--sweep", "pcie.read_ns=80,1280"),
 }
 
