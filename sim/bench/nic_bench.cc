@@ -11,6 +11,7 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/bench/breakdown.h"
@@ -124,11 +125,11 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, O
   options.config = FindConfig(config);
   options.config_label = config;
   if (lists_settings || !assignments.empty()) {
-    if (lists_settings) options.workloads = known_workloads;
+    if (lists_settings) options.workloads = std::move(known_workloads);
     if (const auto code = ApplySettings(assignments, config, lists_settings, settings, options)) return code;
   }
   if (options.workloads.empty()) {
-    options.workloads = workloads;
+    options.workloads = std::move(workloads);
     // A thousand connections take many minutes on RTL: only on request.
     if (options.devices != std::vector<std::string>{"model"}) options.workloads.pop_back();
   }
