@@ -43,6 +43,8 @@ bool Firmware::Start() {
       config_.num_ahs > kMaxAhs || config_.num_gids > kMaxGids) {
     return false;
   }
+  const spec::MgmtAbiProfile abi{.profile = options_.profile == spec::Profile::kVireo};
+  if (abi.ToWord() != ResetValueOf(spec::kMgmtAbiProfileRegister)) device_.Put(spec::kMgmtAbiProfileRegister, abi);
   if (options_.has_mac) WriteMac(options_.mac);
   if (options_.mtu != 0) device_.Write(spec::kMgmtMtuRegister, options_.mtu);
   const uint32_t mac_low = device_.Read(spec::kMgmtMacLowRegister);

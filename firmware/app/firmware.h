@@ -22,7 +22,9 @@ namespace vireo::firmware {
 struct Options {
   bool has_mac = false;  // false: the register is not written
   uint8_t mac[6]{};
-  uint32_t mtu = 0;                        // mgmt.mtu; 0: the register is not written
+  uint32_t mtu = 0;  // mgmt.mtu; 0: the register is not written
+  // mgmt.abi_profile, which keeps it until the next hardware reset. The register's reset value is not written.
+  spec::Profile profile = spec::Profile{spec::kProfileDefault};
   uint32_t max_polls = uint32_t{1} << 24;  // limit of every wait, in register reads
 };
 

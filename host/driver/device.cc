@@ -344,8 +344,23 @@ Result<uint16_t> VirtioNetDevice::ReceiveQueueIndex(uint32_t qpn) const {
   return static_cast<uint16_t>(*send - spec::kRdmaTransmitqOffset + spec::kRdmaReceiveqOffset);
 }
 
+Result<uint16_t> VirtioNetDevice::MaxQueueSize(uint16_t index) {
+  if (const auto kept = kept_.find(index); kept != kept_.end()) return kept->second.ring->size();
+  return pci_.MaxQueueSize(index);
+}
+
 Result<Queue> VirtioNetDevice::OpenQueue(uint16_t index, uint16_t size, std::optional<uint16_t> vector,
                                          uint16_t indirect_segments) {
+  if (const auto kept = kept_.find(index); kept != kept_.end()) {
+    const Queue& ring = kept->second;
+    if (size > ring.ring->size() || (vector.has_value() && vector != ring.vector)) {
+      const std::string vector_text = ring.vector.has_value() ? "vector " + std::to_string(*ring.vector) : "no vector";
+      return Error{ErrorCode::kUnsupported, "queue " + std::to_string(index) + " keeps its " +
+                                                std::to_string(ring.ring->size()) + " entries and " + vector_text +
+                                                " until the device is reset, because ring_reset is not accepted"};
+    }
+    return std::move(kept_.extract(kept).mapped());
+  }
   if (vector.has_value() && *vector >= vectors_) {
     return Error{ErrorCode::kInvalidArgument,
                  "vector " + std::to_string(*vector) + " of " + std::to_string(vectors_) + " in use"};
@@ -364,10 +379,13 @@ Result<Queue> VirtioNetDevice::OpenQueue(uint16_t index, uint16_t size, std::opt
 }
 
 Result<std::vector<Token>> VirtioNetDevice::StopQueue(Queue& queue, bool destroyed) {
-  const bool released = destroyed && !constants().rdma_needs_ring_reset && !features().Has(VirtioFeature::kRingReset);
-  if (!released) {
-    if (Status reset = pci_.ResetQueue(queue.index, options_.reset_timeout_ns); !reset.ok()) return reset.error();
+  if (destroyed && KeepsRings()) {
+    std::vector<Token> outstanding = queue.ring->Detach();
+    const uint16_t index = queue.index;
+    kept_.insert_or_assign(index, std::move(queue));
+    return outstanding;
   }
+  if (Status reset = pci_.ResetQueue(queue.index, options_.reset_timeout_ns); !reset.ok()) return reset.error();
   return queue.ring->Detach();
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -102,7 +103,10 @@ class VirtioNetDevice final : public RoceDevice {
   Result<uint16_t> ReceiveQueueIndex(uint32_t qpn) const override;
 
   // --- Virtqueues of CQs and QPs
-  Result<uint16_t> MaxQueueSize(uint16_t index) override { return pci_.MaxQueueSize(index); }
+  // In rfc-v2 without ring_reset the device keeps the ring of a destroyed object, at its address and with its size and
+  // vector, until it is reset. OpenQueue returns that ring again, also if a smaller one or none with interrupts is
+  // requested. kUnsupported: a larger one or another vector.
+  Result<uint16_t> MaxQueueSize(uint16_t index) override;
   Result<Queue> OpenQueue(uint16_t index, uint16_t size, std::optional<uint16_t> vector,
                           uint16_t indirect_segments) override;
   Result<std::vector<Token>> StopQueue(Queue& queue, bool destroyed) override;
@@ -131,6 +135,9 @@ class VirtioNetDevice final : public RoceDevice {
   Status SetUpEventQueue();
   Status PostEventBuffer(Token slot);
   uint32_t EventQueueIndex() const;
+  bool KeepsRings() const {
+    return has_roce_ && !constants().rdma_needs_ring_reset && !features().Has(spec::VirtioFeature::kRingReset);
+  }
   uint32_t ControlQueueIndex() const { return uint32_t{device_pairs_} * 2; }
   std::optional<uint16_t> SystemVector() const;
   uint16_t UsableSize(uint16_t wanted, uint16_t max_size) const;
@@ -155,6 +162,7 @@ class VirtioNetDevice final : public RoceDevice {
   std::optional<NetCommands> net_commands_;
   std::optional<RoceCommands> roce_commands_;
   std::optional<Queue> event_ring_;
+  std::map<uint16_t, Queue> kept_;  // see OpenQueue
   DmaBuffer event_buffers_;
 };
 

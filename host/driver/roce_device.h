@@ -48,7 +48,7 @@ class RoceDevice {
   virtual Result<Queue> OpenQueue(uint16_t index, uint16_t size, std::optional<uint16_t> vector,
                                   uint16_t indirect_segments) = 0;
   // Resets the queue and returns the tokens of all outstanding buffers. In rfc-v2 without ring_reset, the device
-  // releases the ring when its object is destroyed: succeeds only with `destroyed`, else kUnsupported.
+  // releases the buffers when its object is destroyed: succeeds only with `destroyed`, else kUnsupported.
   virtual Result<std::vector<Token>> StopQueue(Queue& queue, bool destroyed) = 0;
 
   // Number of interrupt vectors in use; 0: everything is polled.

@@ -336,7 +336,7 @@ bool Context::StopQueuesOf(RdmaCtrlCmd command, std::span<const uint8_t> request
   const host::VirtioNetDevice& net = service_.net();
   bool is_stopped = true;
   const auto stop = [&](const Result<uint16_t>& index) {
-    if (index.ok() && queues_.contains(*index)) is_stopped = StopQueue(*index, true) && is_stopped;
+    if (index.ok() && queues_.contains(*index)) is_stopped = StopQueue(*index) && is_stopped;
   };
   if (command == RdmaCtrlCmd::kDestroyQp) {
     const uint32_t qpn = spec::RdmaCmdDestroyQp::Decode(request.data()).qpn;
@@ -439,8 +439,8 @@ Result<Context::Reply> Context::OnEnableQueue(const EnableQueue& message) {
   return Reply{Payload(answer), {}};
 }
 
-bool Context::StopQueue(uint16_t index, bool destroyed) {
-  if (!service_.StopQueue(index, destroyed)) return false;  // the queue's memory stays mapped
+bool Context::StopQueue(uint16_t index) {
+  if (!service_.StopQueue(index)) return false;  // the queue's memory stays mapped
   queues_.erase(index);
   return true;
 }
@@ -449,7 +449,7 @@ Result<Context::Reply> Context::OnResetQueue(const ResetQueue& message) {
   const Result<uint16_t> index = OwnQueue(message.index);
   if (!index.ok()) return index.error();
   if (!queues_.contains(*index)) return Error{ErrorCode::kBadState, "the queue is not enabled"};
-  if (!StopQueue(*index, false)) return Error{ErrorCode::kTimeout, "the device has not released the queue"};
+  if (!StopQueue(*index)) return Error{ErrorCode::kTimeout, "the device has not released the queue"};
   return Reply{};
 }
 

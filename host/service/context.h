@@ -86,7 +86,7 @@ class Context {
   bool FindMemory(const Hello& message);
   host::Result<uint16_t> OwnQueue(uint32_t index) const;
   bool StopQueuesOf(spec::RdmaCtrlCmd command, std::span<const uint8_t> request);
-  bool StopQueue(uint16_t index, bool destroyed);
+  bool StopQueue(uint16_t index);
   host::Status MakeVector(Vector& vector);
   // Marks the context for removal: the service destroys it later.
   void End();

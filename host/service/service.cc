@@ -26,7 +26,10 @@ Result<std::unique_ptr<Service>> Service::Open(host::PciFunction& function, Even
       options.netdev.size() >= sizeof HelloAnswer::netdev) {
     return Error{ErrorCode::kInvalidArgument, "too many GIDs, or names too long"};
   }
-  Result<std::shared_ptr<verbs::Device>> device = verbs::Device::Open(function, options.driver);
+  // Rings are in the programs' memory: the device must release them when a program ends, in profile rfc-v2 too.
+  host::DeviceOptions driver = options.driver;
+  driver.required.Add(spec::VirtioFeature::kRingReset);
+  Result<std::shared_ptr<verbs::Device>> device = verbs::Device::Open(function, driver);
   if (!device.ok()) return device.error();
   std::unique_ptr<Service> service(new Service(loop, options));
   service->device_ = std::move(device).value();
@@ -43,6 +46,10 @@ Status Service::SetUp() {
   for (const GidEntry& entry : options_.gids) {
     spec::RdmaCmdAddGid request{.index = entry.index, .gid_type = entry.type};
     std::ranges::copy(entry.gid, request.gid);
+    if (entry.vlan.has_value()) {
+      request.flags = spec::RdmaGidFlags::kVlanPresent;
+      request.vlan = *entry.vlan;
+    }
     if (Status added = device_->base().roce().AddGid(request); !added.ok()) return added;
   }
   // Vector 0 is for configuration changes, 1 for the driver's own queues; contexts share the rest.
@@ -203,12 +210,7 @@ std::optional<Service::QueueUser> Service::UserOf(uint32_t queue) const {
   return std::nullopt;
 }
 
-bool Service::StopQueue(uint16_t queue, bool destroyed) {
-  // As VirtioNetDevice::StopQueue.
-  const bool released =
-      destroyed && !net().constants().rdma_needs_ring_reset && !net().features().Has(spec::VirtioFeature::kRingReset);
-  return released || net().pci().ResetQueue(queue, net().options().reset_timeout_ns).ok();
-}
+bool Service::StopQueue(uint16_t queue) { return net().pci().ResetQueue(queue, net().options().reset_timeout_ns).ok(); }
 
 uint16_t Service::TakeVector() {
   const auto least_used = std::ranges::min_element(vector_uses_);

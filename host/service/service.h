@@ -33,6 +33,7 @@ struct GidEntry {
   uint16_t index = 0;
   uint8_t gid[16]{};
   spec::RdmaGidType type = spec::RdmaGidType::kRoceV2;
+  std::optional<uint16_t> vlan{};  // frames from this GID have this tag; not in profile rfc-v2
 };
 
 struct ServiceOptions {
@@ -122,8 +123,8 @@ class Service {
   void RouteEvent(const host::DeviceEvent& event);
   host::VirtioNetDevice& net() const { return device_->net(); }
   std::optional<QueueUser> UserOf(uint32_t queue) const;
-  // Stops a queue; `destroyed`: its object is already destroyed. False: the device may still use its ring.
-  bool StopQueue(uint16_t queue, bool destroyed);
+  // Resets a queue. False: the device may still use its ring.
+  bool StopQueue(uint16_t queue);
 
   // Number of vectors for contexts: the device's from first_vector_.
   uint16_t vectors() const { return static_cast<uint16_t>(vector_uses_.size()); }

@@ -96,6 +96,12 @@ Result<std::optional<spec::RdmaCqReq>> CompletionQueue::Wait(uint64_t deadline_n
   for (;;) {
     const uint64_t now = function.NowNs();
     if (vector().has_value()) {
+      // Where arming is a command on the control queue, completions arrive meanwhile: arm only an empty CQ.
+      if (!device_->base().constants().rdma_has_cq_arm) {
+        Result<size_t> early = Poll(completion);
+        if (!early.ok()) return early.error();
+        if (*early != 0) return std::optional(completion[0]);
+      }
       if (Status armed = Arm(); !armed.ok()) return armed.error();
     }
     Result<size_t> count = Poll(completion);

@@ -43,7 +43,8 @@ struct Options {
   const spec::Config* config = &spec::kNic100;
   std::string preset = "gen3x16";
   const Hardware* hardware = nullptr;  // instead of `preset`; `config` is its configuration
-  std::string peer;                    // device of the other NIC; empty: the same
+  spec::Profile profile = spec::Profile{spec::kProfileDefault};
+  std::string peer;  // device of the other NIC; empty: the same
   std::vector<std::string> workloads;
   std::string config_label = config->name;  // for people
   std::string json, result;
@@ -158,8 +159,12 @@ struct Bench {
   // `faults`: on the frames that each NIC sends. Returns "" or an error.
   std::string Open(const Options& options, const std::string& device, const host::DeviceOptions& driver = {},
                    const std::vector<FaultRule>& faults = {}) {
-    RdmaSystemOptions system_options{
-        .device = device, .peer = options.peer, .config = options.config, .driver = driver, .is_traced = false};
+    RdmaSystemOptions system_options{.device = device,
+                                     .peer = options.peer,
+                                     .config = options.config,
+                                     .profile = options.profile,
+                                     .driver = driver,
+                                     .is_traced = false};
     if (options.hardware == nullptr) system_options.pcie_preset = options.preset;
     if (!faults.empty()) system_options.faults_out = {faults, faults};
     system_options.driver.wanted = SplitRings();

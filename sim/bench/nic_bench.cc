@@ -65,7 +65,7 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, O
       "Exit code: 0; 1 if a workload fails or a figure in simulated time differs between devices; 2 for an invalid "
       "argument; 3 for settings that are not legal together.");
   app.name("vireo bench");
-  std::string config = options.config->name;
+  std::string config = options.config->name, profile = NameOf(options.profile);
   std::vector<std::string> workloads;
   for (const auto& known : Workloads()) workloads.emplace_back(known.name);
   for (const auto& known : NetWorkloads()) workloads.emplace_back(known.name);
@@ -81,6 +81,9 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, O
       ->check(CLI::IsMember(DeviceNames()));
   app.add_option("--config", config, "configuration of both NICs: nic100 (100 Gb/s) or nic1 (1 Gb/s)")
       ->check(CLI::IsMember(ConfigNames()))
+      ->capture_default_str();
+  app.add_option("--profile", profile, "ABI profile of both NICs: vireo or rfc-v2 (docs/profiles.md)")
+      ->check(CLI::IsMember(ProfileNames()))
       ->capture_default_str();
   app.add_option("--preset", options.preset, "PCIe link of both NICs: generation and lanes")
       ->check(CLI::IsMember(PciePresetNames()))
@@ -112,7 +115,7 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, O
   }
   const bool updates = options.update_figures || options.update_speed;
   if (updates && page->empty()) {
-    for (const char* other : {"--quick", "--workload", "--config", "--preset", "--peer", "--set"}) {
+    for (const char* other : {"--quick", "--workload", "--config", "--profile", "--preset", "--peer", "--set"}) {
       if (app.get_option(other)->empty()) continue;
       fmt::print(stderr, "vireo bench: docs/bench.md has the figures of a whole run; leave out {}\n", other);
       return 2;
@@ -128,6 +131,7 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, O
     if (lists_settings) options.workloads = std::move(known_workloads);
     if (const auto code = ApplySettings(assignments, config, lists_settings, settings, options)) return code;
   }
+  options.profile = FindProfile(profile).value_or(options.profile);
   if (options.workloads.empty()) {
     options.workloads = std::move(workloads);
     // A thousand connections take many minutes on RTL: only on request.
@@ -149,8 +153,9 @@ int Run(int argc, char** argv) {
     fmt::print(stderr, "vireo bench: {} {}: {}\n", device, workload, error);
     return 1;
   };
-  fmt::print("two NICs, {} at {} MHz, {} Gb/s line, {}\n", options.config_label, options.config->core_clock_khz / 1000,
-             options.config->link_mbps / 1000, options.preset);
+  fmt::print("two NICs, {} at {} MHz, {} Gb/s line, {}, profile {}\n", options.config_label,
+             options.config->core_clock_khz / 1000, options.config->link_mbps / 1000, options.preset,
+             NameOf(options.profile));
   if (!options.peer.empty()) fmt::print("the second NIC is always {}\n", options.peer);
   for (const std::string& device : options.devices) {
     std::string error;

@@ -47,10 +47,10 @@ def number(pattern, text):
     return float(found.group(1))
 
 
-def pair(build, device, program, n):
+def pair(build, device, profile, program, n):
     """Wall time that the client measured for n messages, and CPU time of the simulator, in seconds."""
     command = program.format(n=n)
-    text = run([str(build / "sim/simulator/vireo_run"), "pair", "--device", device, command, command + " localhost"])
+    text = run([str(build / "sim/simulator/vireo_run"), "pair", "--device", device, "--profile", profile, command, command + " localhost"])
     cpu = number(r"CPU time +([0-9.]+) s", text)
     if command.startswith("ib_"):  # its average is in MiB/s
         wall = n * 65536 / (number(r"^client \| +65536 +\d+ +[0-9.]+ +([0-9.]+)", text) * 2**20)
@@ -59,11 +59,11 @@ def pair(build, device, program, n):
     return wall, cpu
 
 
-def in_process(build, device, workload):
+def in_process(build, device, profile, workload):
     """Messages, or round trips, per second of CPU time."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "figures.json"
-        run([str(build / "sim/bench/vireo_nic_bench"), "--quick", "--device", device, "--workload", workload, "--json", str(file)])
+        run([str(build / "sim/bench/vireo_nic_bench"), "--quick", "--device", device, "--profile", profile, "--workload", workload, "--json", str(file)])
         figures = {row["metric"]: row["value"] for row in json.loads(file.read_text(encoding="utf-8"))}
     return figures.get("messages", figures.get("rounds")) / figures["cpu_s"]
 
@@ -102,6 +102,7 @@ def main():
     parser = argparse.ArgumentParser(prog="./vireo bench programs", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="model,rtl", help="model, rtl, lockstep, comma-separated (default: %(default)s)")
+    parser.add_argument("--profile", default="vireo", choices=("rfc-v2", "vireo"), help="ABI profile (default: %(default)s)")
     parser.add_argument("--workload", default=",".join(WORKLOADS), help="comma-separated (default: %(default)s)")
     parser.add_argument("--quick", action="store_true", help="a tenth of the messages")
     parser.add_argument("--json", type=pathlib.Path, help="write the results to this file")
@@ -109,8 +110,8 @@ def main():
     parser.add_argument("--simulated", action="store_true", help="what perftest prints with --virtual-time, on the model")
     parser.add_argument("--update", action="store_true", help="write the table into docs/bench.md (--simulated: docs/programs.md)")
     args = parser.parse_args()
-    if args.update and (args.quick or args.workload != ",".join(WORKLOADS) or args.device != "model,rtl"):
-        parser.error("--update writes a whole run; leave out --quick, --workload and --device")
+    if args.update and (args.quick or args.workload != ",".join(WORKLOADS) or args.device != "model,rtl" or args.profile != "vireo"):
+        parser.error("--update writes a whole run; leave out --quick, --workload, --profile and --device")
     if args.simulated:
         table = simulated(args.build)
         if args.update:
@@ -129,11 +130,12 @@ def main():
             program, on_model, on_rtl, workload, size = WORKLOADS[name]
             many = (on_model if device == "model" else on_rtl) // (10 if args.quick else 1)
             few = max(many // 10, 2)
-            (few_wall, few_cpu), (wall, cpu) = pair(args.build, device, program, few), pair(args.build, device, program, many)
+            few_wall, few_cpu = pair(args.build, device, args.profile, program, few)
+            wall, cpu = pair(args.build, device, args.profile, program, many)
             # On a loaded machine the short run may take longer than the long one: then use the long run as a whole.
             per_second = (many - few) / (wall - few_wall) if wall > few_wall else many / wall
             per_cpu = (many - few) / (cpu - few_cpu) if cpu > few_cpu else many / cpu
-            alone = in_process(args.build, device, workload)
+            alone = in_process(args.build, device, args.profile, workload)
             rows.append({"device": device, "workload": name, "per_second": per_second, "per_processor_second": per_cpu,
                          "in_process_per_processor_second": alone, "ratio": per_cpu / alone, "message_bytes": size})
 

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <thread>
 
+#include "sim/device/devices.h"
+
 namespace vireo::sim {
 
 void PrintTables(const std::vector<Row>& rows) {
@@ -98,10 +100,12 @@ std::string WriteJson(const Options& options, const std::vector<Row>& rows) {
     for (const Metric& metric : row.metrics) {
       // All names are constants of ours: no escaping needed.
       text += fmt::format(
-          "{}  {{\"device\": \"{}\", \"peer\": \"{}\", \"config\": \"{}\", \"preset\": \"{}\", \"workload\": \"{}\", "
+          "{}  {{\"device\": \"{}\", \"peer\": \"{}\", \"config\": \"{}\", \"profile\": \"{}\", \"preset\": \"{}\", "
+          "\"workload\": \"{}\", "
           "\"metric\": \"{}\", \"value\": {}, \"unit\": \"{}\"}}",
           text.size() > 2 ? ",\n" : "", row.device, options.peer.empty() ? row.device : options.peer,
-          options.config_label, options.preset, row.workload, metric.name, metric.value, metric.unit);
+          options.config_label, NameOf(options.profile), options.preset, row.workload, metric.name, metric.value,
+          metric.unit);
     }
   }
   text += "\n]\n";

@@ -28,6 +28,20 @@ const spec::Config* FindConfig(std::string_view name) {
   return nullptr;
 }
 
+const std::vector<std::string>& ProfileNames() {
+  static const std::vector<std::string> names = {"rfc-v2", "vireo"};  // by value
+  return names;
+}
+
+std::optional<spec::Profile> FindProfile(std::string_view name) {
+  for (const spec::Profile profile : {spec::Profile::kRfcV2, spec::Profile::kVireo}) {
+    if (name == NameOf(profile)) return profile;
+  }
+  return std::nullopt;
+}
+
+const std::string& NameOf(spec::Profile profile) { return ProfileNames().at(static_cast<size_t>(profile)); }
+
 const std::vector<std::string>& PciePresetNames() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;

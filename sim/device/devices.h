@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names in command lines and files: of devices (--device; the caller supplies the factories), configurations (--config)
-// and PCIe presets (--preset).
+// Names in command lines and files: of devices (--device; the caller supplies the factories), configurations
+// (--config), ABI profiles (--profile) and PCIe presets (--preset).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,11 @@ const std::vector<std::string>& DeviceNames();
 const std::vector<std::string>& ConfigNames();
 // Null: no such configuration.
 const spec::Config* FindConfig(std::string_view name);
+// Those of spec/profiles.toml, in its order.
+const std::vector<std::string>& ProfileNames();
+// None: no such profile.
+std::optional<spec::Profile> FindProfile(std::string_view name);
+const std::string& NameOf(spec::Profile profile);
 // Of kPciePresets, in its order (FindPciePreset).
 const std::vector<std::string>& PciePresetNames();
 

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "sim/common/seed.h"
+#include "sim/device/devices.h"
 #include "sim/report/report.h"
 #include "sim/report/timeline.h"
 #include "sim/simulator/simulation_directory.h"
@@ -64,6 +65,7 @@ SimulationStatus StatusOf(const Simulation& simulation, const Simulator& simulat
     status.nics.push_back({.name = host.nic.name,
                            .device = host.device,
                            .config = host.nic.config->name,
+                           .profile = NameOf(host.profile),
                            .preset = std::string(host.nic.pcie.name),
                            .socket = simulator.socket(i),
                            .is_exported = simulation.is_exported(i)});

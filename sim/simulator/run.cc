@@ -91,8 +91,8 @@ void PrintNics(const SimulationStatus& status) {
   for (const SimulationStatus::Nic& nic : status.nics) widest = std::max(widest, nic.name.size());
   for (size_t number = 0; number < status.nics.size(); ++number) {
     const SimulationStatus::Nic& nic = status.nics[number];
-    fmt::print("nic {:<2} {:<{}}  {:<8} {:<6} {:<7}  {}{}\n", number, nic.name, widest, nic.device, nic.config,
-               nic.preset, nic.socket, nic.is_exported ? "  (vfio-user: for a driver or guest only)" : "");
+    fmt::print("nic {:<2} {:<{}}  {:<8} {:<6} {:<7} {:<6}  {}{}\n", number, nic.name, widest, nic.device, nic.config,
+               nic.preset, nic.profile, nic.socket, nic.is_exported ? "  (vfio-user: for a driver or guest only)" : "");
   }
 }
 

@@ -21,6 +21,8 @@ struct Simulation {
   // By NIC: the vfio-user socket that exports the whole PCI function; a relative path is in the simulation's directory.
   // Empty or missing: the NIC has a service.
   std::vector<std::string> exports{};
+  // By NIC: the VLAN of GIDs 2 and 3, which repeat GIDs 0 and 1. Empty or missing: no such GIDs.
+  std::vector<std::optional<uint16_t>> vlans{};
   // Sockets of the system's outer ports (wire_socket.h), in their order. If there is one, services discover neighbors
   // on the wire.
   std::vector<std::string> wires{};

@@ -60,6 +60,7 @@ std::optional<SimulationStatus> SimulationDirectory::Find() const {
       status.nics.push_back({.name = text("name"),
                              .device = text("device"),
                              .config = text("config"),
+                             .profile = text("profile"),
                              .preset = text("preset"),
                              .socket = text("socket"),
                              .is_exported = exported != nic.end() && *exported == true});
@@ -76,6 +77,7 @@ bool SimulationDirectory::Write(const SimulationStatus& status) const {
     json["nics"].push_back({{"name", nic.name},
                             {"device", nic.device},
                             {"config", nic.config},
+                            {"profile", nic.profile},
                             {"preset", nic.preset},
                             {"socket", nic.socket},
                             {"exported", nic.is_exported}});

@@ -18,7 +18,7 @@ struct SimulationStatus {
   bool virtual_time = false;  // programs see simulated time
   struct Nic {
     std::string name{};  // "vireo0"
-    std::string device{}, config{}, preset{};
+    std::string device{}, config{}, profile{}, preset{};
     std::string socket{};      // of its service, or of vfio-user if exported
     bool is_exported = false;  // no service: programs cannot use it
   };

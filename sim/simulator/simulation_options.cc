@@ -41,6 +41,11 @@ void SimulationOptions::AddTo(CLI::App& command) {
   command.add_option("--config", config_, "configuration of the NICs: nic100 (100 Gb/s) or nic1 (1 Gb/s)")
       ->check(CLI::IsMember(ConfigNames()))
       ->capture_default_str();
+  command
+      .add_option("--profile", profile_,
+                  "ABI profile of the NICs: vireo, or rfc-v2, the RFC's own numbers and structures (docs/profiles.md)")
+      ->check(CLI::IsMember(ProfileNames()))
+      ->capture_default_str();
   command.add_option("--preset", preset_, "PCIe link of the NICs: generation and lanes")
       ->check(CLI::IsMember(PciePresetNames()))
       ->capture_default_str();
@@ -51,7 +56,7 @@ void SimulationOptions::AddTo(CLI::App& command) {
   command
       .add_option("--topology", topology_,
                   "TOML file with NICs, links and their faults (docs/topology.md), for example "
-                  "examples/topology.toml; --device, --config and --preset are its defaults")
+                  "examples/topology.toml; --device, --config, --profile and --preset are its defaults")
       ->excludes(nics)
       ->excludes(fabric);
   command
@@ -89,6 +94,7 @@ host::Result<Simulation> SimulationOptions::Describe() const {
   HostOptions every;
   every.device = device;
   every.mtu = mtu_;
+  every.profile = FindProfile(profile_).value_or(every.profile);
   if (const spec::Config* config = FindConfig(config_)) every.nic.config = config;
   if (const PcieParameters* pcie = FindPciePreset(preset_)) every.nic.pcie = *pcie;
 
@@ -170,8 +176,8 @@ host::Status SimulationOptions::AddVirtualTime(Simulation& simulation) const {
 }
 
 std::vector<std::string> SimulationOptions::Arguments() const {
-  std::vector<std::string> arguments = {"--device", device,  "--config",   config_,
-                                        "--preset", preset_, "--messages", std::to_string(messages)};
+  std::vector<std::string> arguments = {"--device", device,     "--config", config_,      "--profile",
+                                        profile_,   "--preset", preset_,    "--messages", std::to_string(messages)};
   const auto add = [&arguments](const char* option, const std::string& value) {
     if (!value.empty()) arguments.insert(arguments.end(), {option, value});
   };

@@ -16,8 +16,9 @@ namespace vireo::sim {
 
 class SimulationOptions {
  public:
-  // --nics, --device, --config, --preset, --fabric, --topology, --export, --wire, --wire-faults, --mtu, --virtual-time,
-  // --seed, --capture, --report, --timeline and --messages, each with its help. This object must outlive `command`.
+  // --nics, --device, --config, --profile, --preset, --fabric, --topology, --export, --wire, --wire-faults, --mtu,
+  // --virtual-time, --seed, --capture, --report, --timeline and --messages, each with its help. This object must
+  // outlive `command`.
   void AddTo(CLI::App& command);
 
   // Call after parsing. kInvalidArgument: for example a topology that cannot be read, or an export of an unknown NIC.
@@ -38,7 +39,7 @@ class SimulationOptions {
   host::Status AddVirtualTime(Simulation& simulation) const;
 
   size_t nics_ = 2;
-  std::string config_ = "nic100", preset_ = "gen3x16", fabric_ = "switch", topology_, wire_faults_;
+  std::string config_ = "nic100", profile_ = "vireo", preset_ = "gen3x16", fabric_ = "switch", topology_, wire_faults_;
   uint32_t mtu_ = 0;
   std::vector<std::string> exports_, wires_;
   std::optional<uint64_t> seed_;

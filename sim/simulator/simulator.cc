@@ -88,11 +88,17 @@ std::string Simulator::OpenService(const SimulatorOptions& options, size_t numbe
     }
     return std::nullopt;
   };
-  for (const uint8_t gid : {RdmaHost::kIpv6Gid, RdmaHost::kIpv4Gid}) {
-    service::GidEntry& entry = service.gids.emplace_back();
-    entry.index = static_cast<uint16_t>(service.gids.size() - 1);
-    std::ranges::copy(host.gid(gid), entry.gid);
-  }
+  const auto add_gids = [&](std::optional<uint16_t> vlan) {
+    for (const uint8_t gid : {RdmaHost::kIpv6Gid, RdmaHost::kIpv4Gid}) {
+      service::GidEntry& entry = service.gids.emplace_back();
+      entry.index = static_cast<uint16_t>(service.gids.size() - 1);
+      entry.vlan = vlan;
+      std::ranges::copy(host.gid(gid), entry.gid);
+    }
+  };
+  add_gids(std::nullopt);
+  const auto& vlans = options.simulation.vlans;
+  if (number < vlans.size() && vlans[number].has_value()) add_gids(vlans[number]);
   auto opened = service::Service::Open(host.function(), loop_, service);
   if (!opened.ok()) return host::ToString(opened.error());
   services_[number] = std::move(opened).value();

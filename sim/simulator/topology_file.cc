@@ -67,7 +67,7 @@ class TopologyReader {
 
  private:
   void ReadNic(const toml::table& table) {
-    reader_.Allow(table, "[[nic]]", {"name", "device", "config", "preset", "mac", "ipv4", "export"});
+    reader_.Allow(table, "[[nic]]", {"name", "device", "config", "profile", "preset", "mac", "ipv4", "vlan", "export"});
     const size_t number = simulation_.size();
     HostOptions& host = simulation_.system.hosts.emplace_back(every_);
     host.nic.name = reader_.String(table, "name").value_or(DefaultNicName(number));
@@ -88,6 +88,9 @@ class TopologyReader {
     if (const auto name = reader_.OneOf(table, "config", ConfigNames())) {
       host.nic.config = FindConfig(*name);
     }
+    if (const auto name = reader_.OneOf(table, "profile", ProfileNames())) {
+      host.profile = FindProfile(*name).value_or(host.profile);
+    }
     if (const auto name = reader_.OneOf(table, "preset", PciePresetNames())) host.nic.pcie = *FindPciePreset(*name);
     ReadAddresses(table, host);
     const auto number16 = static_cast<uint16_t>(number);
@@ -96,6 +99,14 @@ class TopologyReader {
            fmt::format("{:02x}:{:02x}:{:02x}:{:02x}:{:02x}:{:02x}", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]));
     const auto ipv4 = host.ipv4.value_or(RdmaHost::DefaultIpv4(number16));
     unique("ipv4", fmt::format("{}.{}.{}.{}", ipv4[0], ipv4[1], ipv4[2], ipv4[3]));
+
+    // 0 and 4095 are no VLAN. [IEEE 802.1Q, table 9-2]
+    const auto vlan = reader_.Integer(table, "vlan", 1, 4094);
+    simulation_.vlans.emplace_back();
+    if (vlan.has_value()) simulation_.vlans.back() = static_cast<uint16_t>(*vlan);
+    if (vlan.has_value() && !spec::ConstantsOf(host.profile).rdma_has_additions) {
+      reader_.Fail(table, "vlan", fmt::format("a NIC of profile {} has no VLAN", NameOf(host.profile)));
+    }
 
     const auto socket = reader_.String(table, "export");
     if (socket.has_value() && socket->empty()) reader_.Fail(table, "export", "'export' must be the path of a socket");

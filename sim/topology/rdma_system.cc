@@ -26,6 +26,7 @@ RdmaHost::RdmaHost(Scheduler& scheduler, Station& station, uint16_t number, cons
       ipv4_(options.ipv4.value_or(DefaultIpv4(number))),
       driver_(driver) {
   FirmwareRunner::Options runner{.access_cycles = options.firmware_access_cycles, .firmware = {}};
+  runner.firmware.profile = options.profile;
   runner.firmware.has_mac = true;
   std::ranges::copy(mac_, runner.firmware.mac);
   runner.firmware.mtu = options.mtu != 0 ? options.mtu : options.nic.config->max_frame_bytes - kFrameOverhead;
@@ -107,6 +108,7 @@ RdmaSystem::Built RdmaSystem::Build(const RdmaSystemOptions& options) {
     host.device = i == 0 || options.peer.empty() ? options.device : options.peer;
     host.nic.name = "nic" + std::to_string(i);
     host.nic.config = options.config;
+    host.profile = options.profile;
     host.nic.pcie = *pcie;
     host.firmware_access_cycles = options.firmware_access_cycles;
     if (i < options.faults_out.size()) host.nic.faults_out = options.faults_out[i];

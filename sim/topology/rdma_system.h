@@ -36,6 +36,7 @@ inline host::FeatureSet SplitRings() {
 struct HostOptions {
   NicParameters nic;
   std::string device = "model";  // DeviceNames()
+  spec::Profile profile = spec::Profile{spec::kProfileDefault};
   // Default: by the host's number, see RdmaHost.
   std::optional<std::array<uint8_t, 6>> mac{};
   std::optional<std::array<uint8_t, 4>> ipv4{};
@@ -48,6 +49,7 @@ struct RdmaSystemOptions {
   std::string device = "model";  // DeviceNames()
   std::string peer{};            // device of all NICs but the first; empty: `device`
   const spec::Config* config = &spec::kNic100;
+  spec::Profile profile = spec::Profile{spec::kProfileDefault};
   std::string_view pcie_preset = "gen3x16";
   size_t nics = 2;
   Fabric fabric = Fabric::kDirect;
@@ -57,8 +59,8 @@ struct RdmaSystemOptions {
   // On frames sent by a NIC, by its number; missing: none.
   std::vector<std::vector<FaultRule>> faults_out{};
   Cycle firmware_access_cycles = FirmwareRunner::Options{}.access_cycles;
-  // If not empty, these hosts replace `device`, `peer`, `config`, `pcie_preset`, `nics`, `faults_out` and
-  // `firmware_access_cycles`.
+  // If not empty, these hosts replace `device`, `peer`, `config`, `profile`, `pcie_preset`, `nics`, `faults_out`
+  // and `firmware_access_cycles`.
   std::vector<HostOptions> hosts{};
   host::DeviceOptions driver{.wanted = SplitRings()};  // of every host
   bool is_traced = true;                               // see TopologyParameters

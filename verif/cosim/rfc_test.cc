@@ -8,7 +8,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "verif/cosim/pair_test.h"
@@ -141,6 +144,124 @@ TEST_P(Rfc, ImmediateDataIsUsedByItsOpcodesOnlyAndCompletionsCarryWrId) {
     EXPECT_EQ((completion->wc_flags & IbWcFlags::kWithImm) != 0, has_immediate);
     EXPECT_TRUE(std::ranges::equal(completion->imm_data, has_immediate ? kImmediate : std::array<uint8_t, 4>()));
   }
+}
+
+TEST_P(Rfc, ADmaRegionIsOneKeyForAllBusAddresses) {
+  BuildAndConnect();
+  ASSERT_FALSE(HasFatalFailure());
+  std::array<std::shared_ptr<verbs::MemoryRegion>, 2> all;
+  for (size_t i = 0; i < 2; ++i) {
+    auto made = side(i).pd->RegisterAll(spec::IbAccessFlags::kLocalWrite | spec::IbAccessFlags::kRemoteWrite |
+                                        spec::IbAccessFlags::kRemoteRead);
+    ASSERT_TRUE(made.ok()) << host::ToString(made.error());
+    all.at(i) = *made;
+  }
+  // Two buffers of this host that no region of their own covers.
+  std::array<host::DmaBuffer, 2> buffers;
+  Bytes sent;
+  auto random = MakeRandom("rfc_test.dma_region");
+  Elements list;
+  for (host::DmaBuffer& buffer : buffers) {
+    auto made = system_->host(0).function().AllocateDma(4096, 64);
+    ASSERT_TRUE(made.ok());
+    buffer = std::move(made).value();
+    Fill(*buffer, random);
+    list.push_back({.addr = buffer->address() + 100, .length = kBytes, .lkey = all[0]->lkey()});
+    sent.insert(sent.end(), buffer->data() + 100, buffer->data() + 100 + kBytes);
+  }
+  std::array<Bytes, 2> expected = Memory();
+  verbs::SendRequest request = Request(IbWrOpcode::kRdmaWrite, 1, list);
+  request.remote_addr = far().memory->address() + 4096;
+  request.rkey = all[1]->rkey();
+  PostSend(request);
+  ExpectNext(0, 1, IbWcStatus::kSuccess);
+  std::ranges::copy(sent, expected[1].begin() + 4096);
+  const spec::RdmaSge into{.addr = far().memory->address() + 16384, .length = 2 * kBytes, .lkey = all[1]->lkey()};
+  PostRecv(1, 2, {into});
+  PostSend(Request(IbWrOpcode::kSend, 2, list));
+  ExpectNext(0, 2, IbWcStatus::kSuccess);
+  ExpectNext(1, 2, IbWcStatus::kSuccess);
+  std::ranges::copy(sent, expected[1].begin() + 16384);
+  request = Request(IbWrOpcode::kRdmaRead, 3,
+                    {{.addr = near().memory->address() + 512, .length = kBytes, .lkey = all[0]->lkey()}});
+  request.remote_addr = far().memory->address() + 4096;
+  request.rkey = all[1]->rkey();
+  PostSend(request);
+  ExpectNext(0, 3, IbWcStatus::kSuccess);
+  std::copy_n(sent.begin(), kBytes, expected[0].begin() + 512);
+  Settle();
+  ExpectMemory(expected);
+  // The key is of its protection domain and ends with its region.
+  const uint32_t rkey = all[1]->rkey();
+  all[1].reset();
+  request.rkey = rkey;
+  PostSend(request);
+  ExpectNext(0, 3, IbWcStatus::kRemAccessErr);
+}
+
+TEST_P(Rfc, ACqArmedForSolicitedEventsIgnoresOtherCompletions) {
+  BuildAndConnect();
+  ASSERT_FALSE(HasFatalFailure());
+  ASSERT_TRUE(far().cq->vector().has_value());
+  const auto is_notified = [this](size_t host) {
+    RunFor(100'000);
+    return system_->host(host).function().TakeInterrupt(side(host).cq->vector().value());
+  };
+  uint64_t wr_id = 0;
+  const auto send = [&](uint8_t flags) {
+    PostRecv(1, ++wr_id, {far().region->Sge(8192, kBytes)});
+    verbs::SendRequest request = Request(IbWrOpcode::kSend, wr_id, {near().region->Sge(0, kBytes)});
+    request.flags = static_cast<uint8_t>(spec::IbSendFlags::kSignaled | flags);
+    PostSend(request);
+    ExpectNext(0, wr_id, IbWcStatus::kSuccess);
+  };
+  const auto poll = [&] {
+    std::array<spec::RdmaCqReq, 8> some;
+    const auto polled = far().cq->Poll(some);
+    return polled.ok() ? *polled : 0;
+  };
+  static_cast<void>(is_notified(1));
+  ASSERT_TRUE(far().cq->Arm(/*solicited_only=*/true).ok());
+  send(0);
+  EXPECT_FALSE(is_notified(1)) << "a completion that is not solicited";
+  send(spec::IbSendFlags::kSolicited);
+  EXPECT_TRUE(is_notified(1));
+  send(spec::IbSendFlags::kSolicited);
+  EXPECT_FALSE(is_notified(1)) << "armed once, notified twice";
+  EXPECT_EQ(poll(), 3U);
+  ASSERT_TRUE(far().cq->Arm().ok());
+  send(0);
+  EXPECT_TRUE(is_notified(1)) << "armed for any completion";
+  EXPECT_EQ(poll(), 1U);
+  // A failed one counts as solicited.
+  ASSERT_TRUE(far().cq->Arm(/*solicited_only=*/true).ok());
+  PostRecv(1, ++wr_id, {far().region->Sge(8192, kBytes)});
+  ASSERT_TRUE(far().qp->Modify({.qp_state = spec::IbQpState::kErr}, spec::IbQpAttrMask::kState).ok());
+  EXPECT_TRUE(is_notified(1)) << "a failed completion";
+  ExpectNext(1, wr_id, IbWcStatus::kWrFlushErr);
+}
+
+// Virtqueues of destroyed objects, reset by the driver, take another size.
+TEST_P(Rfc, AVirtqueueTakesAnotherSizeAfterItsReset) {
+  Build();
+  ASSERT_FALSE(HasFatalFailure());
+  std::set<std::pair<uint32_t, uint32_t>> used;  // number of the CQ, size
+  std::set<uint32_t> resized;
+  for (uint32_t round = 0; round < 2 * config().num_cqs; ++round) {
+    const uint32_t entries = round < config().num_cqs ? 4 : 64;
+    Connect({.memory_bytes = 16384, .cqe = entries, .qp = {.max_send_wr = entries, .max_recv_wr = entries}});
+    ASSERT_FALSE(HasFatalFailure());
+    const uint32_t cqn = near().cq->cqn();
+    used.emplace(cqn, entries);
+    if (entries == 64 && used.contains({cqn, 4})) resized.insert(cqn);
+    for (uint32_t i = 0; i < entries; ++i) PostRecv(1, i, {far().region->Sge(8192, 64)});
+    for (uint32_t i = 0; i < entries; ++i) PostSend(Request(IbWrOpcode::kSend, i, {near().region->Sge(0, 64)}));
+    for (const size_t host : {0, 1}) {
+      for (uint32_t i = 0; i < entries; ++i) ExpectNext(host, i, IbWcStatus::kSuccess);
+    }
+    ASSERT_FALSE(HasFailure()) << "round " << round;
+  }
+  EXPECT_GE(resized.size(), config().num_cqs - 1);
 }
 
 // Independent of datapath width and kind of ring; lockstep includes the RTL.

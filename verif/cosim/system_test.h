@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -19,6 +21,7 @@
 
 #include "sim/common/random.h"
 #include "sim/common/seed.h"
+#include "sim/device/devices.h"
 #include "sim/topology/rdma_system.h"
 #include "verif/cosim/every_device.h"
 #ifdef VIREO_SYSTEMC_DEVICES
@@ -83,17 +86,31 @@ void Scatter(const Side& side, const Elements& list, const Bytes& data, Bytes& m
   }
 }
 
+// The ABI profile of tests that do not choose one: VIREO_PROFILE, by default vireo.
+inline spec::Profile ProfileOfTests() {
+  const char* const name = std::getenv("VIREO_PROFILE");  // NOLINT(concurrency-mt-unsafe)
+  if (name == nullptr) return spec::Profile{spec::kProfileDefault};
+  const std::optional<spec::Profile> profile = FindProfile(name);
+  if (!profile.has_value()) {
+    std::fprintf(stderr, "VIREO_PROFILE=%s: the profiles are rfc-v2 and vireo\n", name);
+    std::exit(EXIT_FAILURE);  // NOLINT(concurrency-mt-unsafe)
+  }
+  return *profile;
+}
+
 class SystemTest : public testing::TestWithParam<EveryDeviceAndRing> {
  protected:
-  // `options` except for device, configuration and rings.
+  // `options` except for device, configuration, profile and rings.
   void Build(RdmaSystemOptions options = {}) {
     options.device = std::get<0>(GetParam());
     options.config = std::get<1>(GetParam());
+    options.profile = profile_;
     const bool packed = std::get<2>(GetParam());
-    options.driver.wanted = packed ? host::DefaultFeatures() : SplitRings();
+    options.driver.wanted = (packed ? host::DefaultFeatures() : SplitRings()) - removed_;
     for (size_t i = 0; i < options.hosts.size(); ++i) {
       options.hosts[i].device = options.device;
       options.hosts[i].nic.config = options.config;
+      options.hosts[i].profile = options.profile;
       options.hosts[i].nic.name = "nic" + std::to_string(i);
     }
 #ifdef VIREO_SYSTEMC_DEVICES
@@ -104,6 +121,7 @@ class SystemTest : public testing::TestWithParam<EveryDeviceAndRing> {
     system_ = std::move(built.system);
     for (size_t i = 0; i < options.nics; ++i) {
       ASSERT_EQ(system_->host(i).device().net().features().Has(spec::VirtioFeature::kRingPacked), packed);
+      ASSERT_EQ(system_->host(i).device().net().profile(), profile_);
     }
   }
   // A fault script for the frames sent by each NIC; empty: none.
@@ -132,6 +150,8 @@ class SystemTest : public testing::TestWithParam<EveryDeviceAndRing> {
     EXPECT_TRUE(system_->topology().RunUntilQuiet(system_->scheduler().now() + kSecondNs * kPicosecondsPerNanosecond));
   }
   void RunFor(uint64_t ns) { system_->topology().RunFor(ns * kPicosecondsPerNanosecond); }
+  // True: the device has what Vireo adds to the RFC: events, error codes, windows, VLAN GIDs, page sizes.
+  bool has_additions() const { return spec::ConstantsOf(profile_).rdma_has_additions; }
   const spec::Config& config() const { return *std::get<1>(GetParam()); }
   // True: a test may carry more bytes per cycle.
   bool has_fast_wire() const { return config().link_mbps >= 10'000; }
@@ -156,6 +176,9 @@ class SystemTest : public testing::TestWithParam<EveryDeviceAndRing> {
     EXPECT_FALSE(completion->has_value());
   }
 
+  // Of all NICs and drivers; to be set before Build.
+  spec::Profile profile_ = ProfileOfTests();
+  host::FeatureSet removed_{};  // features that the driver does not accept
   std::unique_ptr<RdmaSystem> system_;
 };
 

@@ -103,22 +103,39 @@ constexpr ProgramRow kRdmaCm[] = {
      "mr", false, ProgramRow::Server::kStays},
 };
 
+// On NICs of profile rfc-v2: one of each kind.
+constexpr ProgramRow kRfcV2[] = {
+    {"RcByEvents", VIREO_TCP("ibv_rc_pingpong -g 1 -n 20 -e -c"), "20 iters in", "mrl"},
+    {"UcByEvents", VIREO_TCP("ibv_uc_pingpong -g 1 -n 20 -e"), "20 iters in", "ml"},
+    {"UdByEvents", VIREO_TCP("ibv_ud_pingpong -g 1 -n 20 -s 1000 -e"), "20 iters in", "ml"},
+    {"SendBwOnQpsByEvents", VIREO_TCP("ib_send_bw -F -n 500 -s 64 -q 8 -e"), "Test with events.", "m"},
+    {"ReadBwByEvents", VIREO_TCP("ib_read_bw -F -n 20 -s 4096 -e"), "Test with events.", "ml"},
+    {"WriteBwBidirectionalOnQps", VIREO_TCP("ib_write_bw -F -n 20 -s 2048 -b -q 4"), "Number of qps   : 4", "ml"},
+    {"Rping", ProgramRow::Meet::kRdmaCm, "rping -s -a 10.0.0.1 -p $PORT -C 3 -V",
+     "rping -c -a 10.0.0.1 -p $PORT -C 3 -V -v", "ping data: rdma-ping-2:", "ml"},
+};
+
 struct Case {
   const ProgramRow* row;
   const char* device;
   bool only_if_all = false;
+  const char* profile = "vireo";
 };
 // Prints names instead of pointers in the test's output.
-void PrintTo(const Case& one, std::ostream* out) { *out << one.row->name << " on " << one.device; }
+void PrintTo(const Case& one, std::ostream* out) {
+  *out << one.row->name << " on " << one.device << ", profile " << one.profile;
+}
 
 template <size_t kRows>
-std::vector<Case> CasesOf(const ProgramRow (&rows)[kRows]) {
+std::vector<Case> CasesOf(const ProgramRow (&rows)[kRows], const char* profile = "vireo") {
   std::vector<Case> cases;
   for (const ProgramRow& row : rows) {
     for (const char* device : {"model", "rtl", "lockstep"}) {
-      if (std::string_view(row.devices).find(device[0]) != std::string_view::npos) cases.push_back({&row, device});
+      if (std::string_view(row.devices).find(device[0]) != std::string_view::npos)
+        cases.push_back({&row, device, false, profile});
     }
-    if (std::string_view(row.devices).find('R') != std::string_view::npos) cases.push_back({&row, "rtl", true});
+    if (std::string_view(row.devices).find('R') != std::string_view::npos)
+      cases.push_back({&row, "rtl", true, profile});
   }
   return cases;
 }
@@ -133,12 +150,14 @@ class Pairs : public testing::TestWithParam<Case> {
  protected:
   // The simulator exits with another status than 0 only for device errors: in lockstep, a difference.
   static void TearDownTestSuite() {
-    for (auto& [device, simulator] : Simulators()) EXPECT_EQ(simulator.Stop(), 0) << device;
+    for (auto& [name, simulator] : Simulators()) EXPECT_EQ(simulator.Stop(), 0) << name;
     Simulators().clear();
   }
   void SetUp() override {
     if (GetParam().only_if_all && !AreAllProgramsWanted()) GTEST_SKIP() << kOnlyIfAll;
-    simulator_ = &Simulators().try_emplace(GetParam().device, Arguments{"--device", GetParam().device}).first->second;
+    const auto& [row, device, only_if_all, profile] = GetParam();
+    const Arguments arguments{"--device", device, "--profile", profile};
+    simulator_ = &Simulators().try_emplace(std::string(device) + " " + profile, arguments).first->second;
     ASSERT_TRUE(simulator_->is_ready());
   }
 
@@ -157,6 +176,7 @@ TEST_P(Pairs, Succeed) { ProgramPair(*GetParam().row, *simulator_).ExpectGoodEnd
 INSTANTIATE_TEST_SUITE_P(Pingpong, Pairs, testing::ValuesIn(CasesOf(kPingpongs)), NameOf);
 INSTANTIATE_TEST_SUITE_P(Perftest, Pairs, testing::ValuesIn(CasesOf(kPerftest)), NameOf);
 INSTANTIATE_TEST_SUITE_P(RdmaCm, Pairs, testing::ValuesIn(CasesOf(kRdmaCm)), NameOf);
+INSTANTIATE_TEST_SUITE_P(RfcV2, Pairs, testing::ValuesIn(CasesOf(kRfcV2, "rfc-v2")), NameOf);
 
 }  // namespace
 }  // namespace vireo::sim

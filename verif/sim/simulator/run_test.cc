@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "host/driver/vfio_user_function.h"
+#include "host/driver/virtio_pci.h"
 #include "sim/common/pcap.h"
 #include "sim/simulator/simulator_process.h"
 #include "verif/host/ibverbs/processes.h"
@@ -123,6 +124,22 @@ TEST_F(Run, RunsExampleTopology) {
   EXPECT_NE(devinfo.output.find("hca_id:\tclient"), std::string::npos) << devinfo.output;
 }
 
+TEST_F(Run, RunsNicsOfProfileRfcV2) {
+  const std::string socket = directory_ / "whole.sock";
+  const Ended up = Up({"--profile", "rfc-v2", "--export", "1=" + socket});
+  ASSERT_EQ(up.code, 0) << up.output;
+  const Ended status = On("status");
+  EXPECT_TRUE(std::regex_search(status.output, std::regex("nic 0 .*gen3x16 rfc-v2 .*nic0\\.sock"))) << status.output;
+  EXPECT_EQ(JsonOf(directory_ / "up" / "status.json")["nics"][0]["profile"], "rfc-v2");
+  EXPECT_EQ(On("exec", {"--nic", "0", "--", "ibv_devinfo"}).code, 0);
+  auto function = host::VfioUserFunction::Connect(socket);
+  ASSERT_TRUE(function.ok()) << host::ToString(function.error());
+  auto pci = host::VirtioPci::Open(**function);
+  ASSERT_TRUE(pci.ok()) << host::ToString(pci.error());
+  EXPECT_TRUE(pci->OfferedFeatures().Has(host::Feature(spec::kRfcV2Constants.net_f_roce)));
+  EXPECT_FALSE(pci->OfferedFeatures().Has(host::Feature(spec::kVireoConstants.net_f_roce)));
+}
+
 TEST_F(Run, ReportsInvalidOptionsAndStartsNothing) {
   const std::string wrong = Write("wrong.toml", "[[nic]]\nnaem = 'a'\n");
   const struct {
@@ -132,6 +149,7 @@ TEST_F(Run, ReportsInvalidOptionsAndStartsNothing) {
       {{"--topology", wrong}, wrong + ":2:1: [[nic]] has no 'naem'; did you mean 'name'?"},
       {{"--topology", directory_ / "none.toml"}, "none.toml: cannot be read"},
       {{"--topology", wrong, "--nics", "3"}, "--nics excludes --topology"},
+      {{"--profile", "rfc"}, "--profile: rfc not in {rfc-v2,vireo}"},
       {{"--export", "2=/tmp/x"}, "there is no NIC '2'; this simulation has NICs 0 to 1, named vireo0, vireo1"},
       {{"--export", "/tmp/x"}, "expected NIC=SOCKET"},
       {{"--export", "0=/tmp/x", "--export", "vireo0=/tmp/y"}, "this NIC is already exported"},
@@ -418,6 +436,23 @@ TEST_F(Run, ReportsDropsOfTheReceiveBuffer) {
   EXPECT_EQ(report.at("nics").at(1).at("receive_buffer_drops"), 0);
   const std::string line = " " + drops.dump() + " frames dropped by its full receive buffer";
   EXPECT_NE(ended.output.find(line), std::string::npos) << ended.output;
+}
+
+TEST_F(Run, ProgramsUseGidsInAVlan) {
+  const std::string tagged = Write("tagged.toml", "[[nic]]\nvlan = 5\n[[nic]]\nvlan = 5\n");
+  for (const auto& [gid, is_tagged] : {std::pair("-g 3", true), std::pair("-g 2", true), std::pair("-g 1", false)}) {
+    const Ended ended = Pair({"--topology", tagged}, std::string("ibv_rc_pingpong -n 5 -c ") + gid);
+    ASSERT_EQ(ended.code, 0) << ended.output;
+    const Capture capture = ReadPcap(directory_ / "a.pcapng");
+    ASSERT_FALSE(capture.frames.empty()) << capture.error;
+    for (const auto& frame : capture.frames) {
+      ASSERT_GE(frame.bytes.size(), spec::Ethernet::kBytes + spec::VlanTag::kBytes);
+      const auto ethertype = spec::Ethernet::Decode(frame.bytes.data()).ethertype;
+      ASSERT_EQ(ethertype == spec::Ethertype::kVlan, is_tagged) << gid;
+      const uint8_t* tag = frame.bytes.data() + spec::Ethernet::kBytes;
+      if (is_tagged) ASSERT_EQ((tag[0] << 8 | tag[1]) & 0xfff, 5) << gid;
+    }
+  }
 }
 
 TEST_F(Run, ReportsReadPayloadAtPeer) {

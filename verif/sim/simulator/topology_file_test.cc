@@ -22,6 +22,7 @@ name = "left"
 device = "lockstep"
 config = "nic1"
 preset = "gen4x16"
+profile = "rfc-v2"
 mac = "02:00:5E:10:0a:ff"
 ipv4 = "192.168.3.4"
 [[nic]]
@@ -55,6 +56,7 @@ delay 5'''
   EXPECT_EQ(left.device, "lockstep");
   EXPECT_EQ(left.nic.config, &spec::kNic1);
   EXPECT_EQ(left.nic.pcie.name, "gen4x16");
+  EXPECT_EQ(left.profile, spec::Profile::kRfcV2);
   EXPECT_EQ(left.mac, (std::array<uint8_t, 6>{2, 0, 0x5e, 0x10, 0x0a, 0xff}));
   EXPECT_EQ(left.ipv4, (std::array<uint8_t, 4>{192, 168, 3, 4}));
   EXPECT_EQ(left.nic.rate_mbps(), 100U);
@@ -149,6 +151,10 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"UnknownDevice", "[[nic]]\ndevice = 'modle'\n", "2:10",
               "there is no device 'modle'; did you mean 'model'? Known: model, rtl, lockstep"},
         Wrong{"UnknownConfig", "[[nic]]\nconfig = 'nic400'\n", "2:10", "did you mean 'nic100'?"},
+        Wrong{"VlanWithoutProfileVireo", "[[nic]]\nprofile = 'rfc-v2'\nvlan = 5\n", "3:8",
+              "a NIC of profile rfc-v2 has no VLAN"},
+        Wrong{"VlanOutOfRange", "[[nic]]\nvlan = 4095\n", "2:8", "4094"},
+        Wrong{"UnknownProfile", "[[nic]]\nprofile = 'rfc'\n", "2:11", "known: rfc-v2, vireo"},
         Wrong{"UnknownPreset", "[[nic]]\npreset = 'usb'\n", "2:10", "known: gen3x8, gen3x16, gen4x16"},
         Wrong{"DuplicateName", "[[nic]]\nname = 'a'\n[[nic]]\nname = 'a'\n", "4:8", "NIC 0 already has the name a"},
         Wrong{"DuplicateOfDefaultName", "[[nic]]\nname = 'vireo1'\n[[nic]]\n", "3:1",
