@@ -65,7 +65,7 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, O
       "Exit code: 0; 1 if a workload fails or a figure in simulated time differs between devices; 2 for an invalid "
       "argument; 3 for settings that are not legal together.");
   app.name("vireo bench");
-  std::string config = options.config->name, profile = NameOf(options.profile);
+  std::string config = options.config->name, profile = ProfileName(options.profile);
   std::vector<std::string> workloads;
   for (const auto& known : Workloads()) workloads.emplace_back(known.name);
   for (const auto& known : NetWorkloads()) workloads.emplace_back(known.name);
@@ -155,7 +155,7 @@ int Run(int argc, char** argv) {
   };
   fmt::print("two NICs, {} at {} MHz, {} Gb/s line, {}, profile {}\n", options.config_label,
              options.config->core_clock_khz / 1000, options.config->link_mbps / 1000, options.preset,
-             NameOf(options.profile));
+             ProfileName(options.profile));
   if (!options.peer.empty()) fmt::print("the second NIC is always {}\n", options.peer);
   for (const std::string& device : options.devices) {
     std::string error;

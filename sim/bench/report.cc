@@ -104,7 +104,7 @@ std::string WriteJson(const Options& options, const std::vector<Row>& rows) {
           "\"workload\": \"{}\", "
           "\"metric\": \"{}\", \"value\": {}, \"unit\": \"{}\"}}",
           text.size() > 2 ? ",\n" : "", row.device, options.peer.empty() ? row.device : options.peer,
-          options.config_label, NameOf(options.profile), options.preset, row.workload, metric.name, metric.value,
+          options.config_label, ProfileName(options.profile), options.preset, row.workload, metric.name, metric.value,
           metric.unit);
     }
   }

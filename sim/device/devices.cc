@@ -35,12 +35,12 @@ const std::vector<std::string>& ProfileNames() {
 
 std::optional<spec::Profile> FindProfile(std::string_view name) {
   for (const spec::Profile profile : {spec::Profile::kRfcV2, spec::Profile::kVireo}) {
-    if (name == NameOf(profile)) return profile;
+    if (name == ProfileName(profile)) return profile;
   }
   return std::nullopt;
 }
 
-const std::string& NameOf(spec::Profile profile) { return ProfileNames().at(static_cast<size_t>(profile)); }
+const std::string& ProfileName(spec::Profile profile) { return ProfileNames().at(static_cast<size_t>(profile)); }
 
 const std::vector<std::string>& PciePresetNames() {
   static const std::vector<std::string> names = [] {

@@ -30,7 +30,7 @@ const spec::Config* FindConfig(std::string_view name);
 const std::vector<std::string>& ProfileNames();
 // None: no such profile.
 std::optional<spec::Profile> FindProfile(std::string_view name);
-const std::string& NameOf(spec::Profile profile);
+const std::string& ProfileName(spec::Profile profile);
 // Of kPciePresets, in its order (FindPciePreset).
 const std::vector<std::string>& PciePresetNames();
 

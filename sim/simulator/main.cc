@@ -65,7 +65,7 @@ SimulationStatus StatusOf(const Simulation& simulation, const Simulator& simulat
     status.nics.push_back({.name = host.nic.name,
                            .device = host.device,
                            .config = host.nic.config->name,
-                           .profile = NameOf(host.profile),
+                           .profile = ProfileName(host.profile),
                            .preset = std::string(host.nic.pcie.name),
                            .socket = simulator.socket(i),
                            .is_exported = simulation.is_exported(i)});

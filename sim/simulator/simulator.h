@@ -30,7 +30,8 @@ struct SimulatorOptions {
 };
 
 // Programs see each NIC as an RDMA device of the same name. GID 0 is the link-local address of its MAC, GID 1 its IPv4
-// address; GIDs 2 and 3 are the same in the NIC's VLAN, if it has one. The service of NIC k listens at directory/nic<k>.sock; an exported NIC has no service and is not opened.
+// address; GIDs 2 and 3 are the same in the NIC's VLAN, if it has one. The service of NIC k listens at
+// directory/nic<k>.sock; an exported NIC has no service and is not opened.
 class Simulator {
  public:
   struct Built {

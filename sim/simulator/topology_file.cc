@@ -105,7 +105,7 @@ class TopologyReader {
     simulation_.vlans.emplace_back();
     if (vlan.has_value()) simulation_.vlans.back() = static_cast<uint16_t>(*vlan);
     if (vlan.has_value() && !spec::ConstantsOf(host.profile).rdma_has_additions) {
-      reader_.Fail(table, "vlan", fmt::format("a NIC of profile {} has no VLAN", NameOf(host.profile)));
+      reader_.Fail(table, "vlan", fmt::format("a NIC of profile {} has no VLAN", ProfileName(host.profile)));
     }
 
     const auto socket = reader_.String(table, "export");

@@ -147,7 +147,9 @@ TEST_P(Rfc, ImmediateDataIsUsedByItsOpcodesOnlyAndCompletionsCarryWrId) {
 }
 
 TEST_P(Rfc, ADmaRegionIsOneKeyForAllBusAddresses) {
-  BuildAndConnect();
+  Build();
+  ASSERT_FALSE(HasFatalFailure());
+  Connect({.qp = {.max_send_sge = 2}});
   ASSERT_FALSE(HasFatalFailure());
   std::array<std::shared_ptr<verbs::MemoryRegion>, 2> all;
   for (size_t i = 0; i < 2; ++i) {
@@ -182,8 +184,8 @@ TEST_P(Rfc, ADmaRegionIsOneKeyForAllBusAddresses) {
   ExpectNext(0, 2, IbWcStatus::kSuccess);
   ExpectNext(1, 2, IbWcStatus::kSuccess);
   std::ranges::copy(sent, expected[1].begin() + 16384);
-  request = Request(IbWrOpcode::kRdmaRead, 3,
-                    {{.addr = near().memory->address() + 512, .length = kBytes, .lkey = all[0]->lkey()}});
+  const Elements into_near = {{.addr = near().memory->address() + 512, .length = kBytes, .lkey = all[0]->lkey()}};
+  request = Request(IbWrOpcode::kRdmaRead, 3, into_near);
   request.remote_addr = far().memory->address() + 4096;
   request.rkey = all[1]->rkey();
   PostSend(request);
@@ -210,7 +212,8 @@ TEST_P(Rfc, ACqArmedForSolicitedEventsIgnoresOtherCompletions) {
   uint64_t wr_id = 0;
   const auto send = [&](uint8_t flags) {
     PostRecv(1, ++wr_id, {far().region->Sge(8192, kBytes)});
-    verbs::SendRequest request = Request(IbWrOpcode::kSend, wr_id, {near().region->Sge(0, kBytes)});
+    const Elements list = {near().region->Sge(0, kBytes)};
+    verbs::SendRequest request = Request(IbWrOpcode::kSend, wr_id, list);
     request.flags = static_cast<uint8_t>(spec::IbSendFlags::kSignaled | flags);
     PostSend(request);
     ExpectNext(0, wr_id, IbWcStatus::kSuccess);

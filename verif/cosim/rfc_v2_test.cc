@@ -67,6 +67,8 @@ class RfcV2 : public PairTest {
     EXPECT_TRUE(polled.ok());
     return polled.ok() ? *polled : 0;
   }
+
+  FrameLog log_;  // outlives the system
 };
 
 TEST_P(RfcV2, NumbersAreTheRfcs) {
@@ -74,7 +76,8 @@ TEST_P(RfcV2, NumbersAreTheRfcs) {
   ASSERT_FALSE(HasFatalFailure());
   const host::FeatureSet offered = net().pci().OfferedFeatures();
   EXPECT_TRUE(offered.Has(host::Feature(55)) && net().features().Has(host::Feature(55)));
-  for (const uint8_t bit : std::array<uint8_t, 4>{51, 52, 53, 58}) EXPECT_FALSE(offered.Has(host::Feature(bit))) << int{bit};
+  for (const uint8_t bit : std::array<uint8_t, 4>{51, 52, 53, 58})
+    EXPECT_FALSE(offered.Has(host::Feature(bit))) << int{bit};
   const auto limits = net().pci().ReadDeviceConfig<spec::NetConfigRdma>(24);
   ASSERT_TRUE(limits.ok());
   EXPECT_EQ(limits->max_rdma_qps, config().num_qps);
@@ -130,19 +133,19 @@ TEST_P(RfcV2, RegUserMrHasPagesOf4096Bytes) {
 TEST_P(RfcV2, GidHasNoVlan) {
   BuildAndConnect();
   ASSERT_FALSE(HasFatalFailure());
-  FrameLog log;
-  log.Watch(system_->host(1).station());
+  log_.Watch(system_->host(1).station());
   uint8_t gid[16];
   std::ranges::copy(system_->host(0).gid(), gid);
   EXPECT_EQ(system_->host(0).device().AddGid(1, gid, 5).error().code, host::ErrorCode::kUnsupported);
   spec::RdmaCmdAddGid request{.index = 0, .flags = spec::RdmaGidFlags::kVlanPresent, .vlan = 5};
   std::ranges::copy(gid, request.gid);
+  ASSERT_TRUE(net().roce().DelGid(0).ok());
   ASSERT_TRUE(Execute(RdmaCtrlCmd::kAddGid, request).ok());
   Connect();
   ASSERT_FALSE(HasFatalFailure());
   ExpectTraffic(1);
-  ASSERT_FALSE(log.entries().empty());
-  for (const FrameLog::Entry& entry : log.entries()) {
+  ASSERT_FALSE(log_.entries().empty());
+  for (const FrameLog::Entry& entry : log_.entries()) {
     EXPECT_NE(spec::Ethernet::Decode(entry.frame.data()).ethertype, spec::Ethertype::kVlan);
   }
 }

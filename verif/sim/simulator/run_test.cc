@@ -450,7 +450,9 @@ TEST_F(Run, ProgramsUseGidsInAVlan) {
       const auto ethertype = spec::Ethernet::Decode(frame.bytes.data()).ethertype;
       ASSERT_EQ(ethertype == spec::Ethertype::kVlan, is_tagged) << gid;
       const uint8_t* tag = frame.bytes.data() + spec::Ethernet::kBytes;
-      if (is_tagged) ASSERT_EQ((tag[0] << 8 | tag[1]) & 0xfff, 5) << gid;
+      if (is_tagged) {
+        ASSERT_EQ((tag[0] << 8 | tag[1]) & 0xfff, 5) << gid;
+      }
     }
   }
 }
