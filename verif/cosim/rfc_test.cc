@@ -251,12 +251,12 @@ TEST_P(Rfc, AVirtqueueTakesAnotherSizeAfterItsReset) {
   std::set<std::pair<uint32_t, uint32_t>> used;  // number of the CQ, size
   std::set<uint32_t> resized;
   for (uint32_t round = 0; round < 2 * config().num_cqs; ++round) {
-    const uint32_t entries = round < config().num_cqs ? 4 : 64;
+    const uint32_t entries = round < config().num_cqs ? 4 : 32;
     Connect({.memory_bytes = 16384, .cqe = entries, .qp = {.max_send_wr = entries, .max_recv_wr = entries}});
     ASSERT_FALSE(HasFatalFailure());
     const uint32_t cqn = near().cq->cqn();
     used.emplace(cqn, entries);
-    if (entries == 64 && used.contains({cqn, 4})) resized.insert(cqn);
+    if (entries == 32 && used.contains({cqn, 4})) resized.insert(cqn);
     for (uint32_t i = 0; i < entries; ++i) PostRecv(1, i, {far().region->Sge(8192, 64)});
     for (uint32_t i = 0; i < entries; ++i) PostSend(Request(IbWrOpcode::kSend, i, {near().region->Sge(0, 64)}));
     for (const size_t host : {0, 1}) {
