@@ -164,6 +164,7 @@ struct Bench {
                                      .config = options.config,
                                      .profile = options.profile,
                                      .driver = driver,
+                                     .is_monitored = false,
                                      .is_traced = false};
     if (options.hardware == nullptr) system_options.pcie_preset = options.preset;
     if (!faults.empty()) system_options.faults_out = {faults, faults};

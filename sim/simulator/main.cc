@@ -119,6 +119,10 @@ bool PrintSummary(Simulator& simulator, const Simulation& simulation) {
     if (outside != 0) fmt::print("; {} DMA accesses outside of mapped host memory", outside);
     is_good = is_good && (outside == 0 || simulation.is_exported(i));
     fmt::print("\n");
+    for (const std::string& violation : system.host(i).station().monitor_violations()) {
+      fmt::print("{}\n", violation);
+      is_good = false;
+    }
   }
   for (size_t i = 0; i < simulator.wires(); ++i) {
     const WireSocket::Counters& counters = simulator.wire(i).counters();

@@ -17,8 +17,8 @@ namespace vireo::sim {
 class SimulationOptions {
  public:
   // --nics, --device, --config, --profile, --preset, --fabric, --topology, --export, --wire, --wire-faults, --mtu,
-  // --virtual-time, --seed, --capture, --report, --timeline and --messages, each with its help. This object must
-  // outlive `command`.
+  // --virtual-time, --seed, --no-monitor, --capture, --report, --timeline and --messages, each with its help. This object
+  // must outlive `command`.
   void AddTo(CLI::App& command);
 
   // Call after parsing. kInvalidArgument: for example a topology that cannot be read, or an export of an unknown NIC.
@@ -31,6 +31,7 @@ class SimulationOptions {
   // Commands may set these directly.
   std::string device = "model", capture{}, report{}, timeline{};
   std::string call_cost_ns{};  // of --virtual-time; empty: programs see real time
+  bool is_monitored = true;    // of --no-monitor
   size_t messages = 10'000;    // most messages listed in report and timeline
 
  private:

@@ -63,7 +63,8 @@ struct RdmaSystemOptions {
   // and `firmware_access_cycles`.
   std::vector<HostOptions> hosts{};
   host::DeviceOptions driver{.wanted = SplitRings()};  // of every host
-  bool is_traced = true;                               // see TopologyParameters
+  bool is_monitored = true;                            // see TopologyParameters
+  bool is_traced = true;
   bool open = true;  // false: hosts stay closed, with firmware and function, for the caller to open
   // Factory of `device` and `peer`. Empty: NicDeviceFactory.
   std::function<NicFactory(std::string_view name, const LockstepOptions& lockstep)> devices{};
@@ -132,8 +133,8 @@ class RdmaSystem {
   LockstepNic* lockstep(size_t number);
   // There was a lockstep mismatch: later results are meaningless.
   bool is_mismatched() const { return !mismatches_.empty(); }
-  // Errors of a run: violations of a seam, DMA outside of windows, a lockstep mismatch, a cycle difference. Empty:
-  // none.
+  // Errors of a run: violations of a seam or found by a monitor, DMA outside of windows, a lockstep mismatch, a cycle
+  // difference. Empty: none.
   std::string Violations();
 
  private:

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/common/seed.h"
+#include "sim/monitor/monitor.h"
 
 namespace vireo::sim {
 
@@ -19,6 +20,12 @@ Station::Station(Scheduler& scheduler, const NicParameters& parameters, uint16_t
   tap_.Connect(pcie_, mac_);
   pcie_.Attach(tap_);
   mac_.Attach(tap_);
+}
+
+Station::~Station() = default;
+
+std::vector<std::string> Station::monitor_violations() const {
+  return monitor_ == nullptr ? std::vector<std::string>() : monitor_->violations();
 }
 
 bool Station::IsQuiet() const {
@@ -61,6 +68,10 @@ std::string Topology::Assemble(const TopologyParameters& parameters, const NicFa
     stations_.push_back(std::unique_ptr<Station>(new Station(scheduler_, nic, static_cast<uint16_t>(i))));
     Station& station = *stations_.back();
     if (parameters.is_traced) station.tap_.AddSink(trace_);
+    if (parameters.is_monitored) {
+      station.monitor_ = std::make_unique<Monitor>(static_cast<uint16_t>(i), *nic.config);
+      station.tap_.AddSink(*station.monitor_);
+    }
     if (capture_) {
       const uint32_t speed = nic.rate_mbps();
       const uint32_t frames = capture_->AddInterface(nic.name, "between MAC and line", speed);
@@ -204,6 +215,9 @@ std::vector<std::string> Topology::Violations() const {
   std::vector<std::string> all;
   for (const auto& station : stations_) {
     for (const std::string& violation : station->tap_.violations()) all.push_back(station->name() + ": " + violation);
+    for (const std::string& violation : station->monitor_violations()) {
+      all.push_back(station->name() + ": " + violation);
+    }
     for (const HostMemory::Violation& violation : station->memory_.violations()) {
       char address[32];
       std::snprintf(address, sizeof(address), "%#llx", static_cast<unsigned long long>(violation.address));

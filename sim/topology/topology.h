@@ -61,12 +61,16 @@ struct TopologyParameters {
   // after faults, and "<name>.lost", frames to or from it that a fault dropped.
   std::string capture_path;
   std::string capture_comment;
-  bool is_traced = true;  // false: trace() stays empty, which saves hashing every byte
+  bool is_monitored = false;  // a monitor judges every NIC (docs/monitor.md)
+  bool is_traced = true;      // false: trace() stays empty, which saves hashing every byte
 };
+
+class Monitor;
 
 // One NIC with its host memory, PCIe link and MAC.
 class Station {
  public:
+  ~Station();
   const std::string& name() const { return parameters_.name; }
   HostMemory& memory() { return memory_; }
   PcieLink& pcie() { return pcie_; }
@@ -74,6 +78,8 @@ class Station {
   NicTap& tap() { return tap_; }  // the NIC, for management access and sinks
   Nic& nic() { return *nic_; }    // the NIC itself, for tests that know what it is
   const CoreClock& clock() const { return clock_; }
+  // What the monitor found, in time order; empty if there is none.
+  std::vector<std::string> monitor_violations() const;
 
  private:
   friend class Topology;
@@ -84,6 +90,7 @@ class Station {
   const CoreClock clock_;
   HostMemory memory_;
   NicTap tap_;
+  std::unique_ptr<Monitor> monitor_;  // null: not monitored
   PcieLink pcie_;
   MacPort mac_;
   std::unique_ptr<Nic> nic_;
@@ -130,8 +137,8 @@ class Topology {
   FaultInjector* faults_out(size_t number) { return faults_out_[number].get(); }
 
   const TraceHash& trace() const { return trace_; }
-  // Every violation of a seam and every DMA access outside the windows, as text with the NIC's name; empty in a good
-  // run.
+  // Every violation of a seam, every one that a monitor found, and every DMA access outside the windows, as text with
+  // the NIC's name; empty in a good run.
   std::vector<std::string> Violations() const;
   // Completes the capture file. Returns an error message, empty if none.
   std::string FlushCapture();

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/monitor/monitor.h"
+
+#include <algorithm>
+
+namespace vireo::sim {
+namespace {
+
+using monitor::PacketRules;
+
+constexpr uint64_t kRegionOwner = uint64_t{1} << 48;  // plus the region's index; below: queues
+
+uint32_t Little32(std::span<const uint8_t> bytes) {
+  uint32_t value = 0;
+  for (size_t i = 0; i < bytes.size() && i < 4; ++i) value |= uint32_t{bytes[i]} << 8 * i;
+  return value;
+}
+
+}  // namespace
+
+Monitor::Monitor(uint16_t nic, const spec::Config& config)
+    : beat_bytes_(BeatBytes(config)), findings_(nic), rings_(findings_, memory_, *this), packets_(findings_) {
+  packets_.SetTranslate([this](uint32_t rkey, uint64_t address, uint64_t bytes) -> PacketRules::Places {
+    const std::array<uint8_t, 4> raw = {static_cast<uint8_t>(rkey), static_cast<uint8_t>(rkey >> 8),
+                                        static_cast<uint8_t>(rkey >> 16), static_cast<uint8_t>(rkey >> 24)};
+    const auto key = spec::RdmaKey::Decode(raw.data());
+    const auto found = regions_.find(key.index);
+    if (found == regions_.end()) return {};
+    const spec::TableMr& region = found->second;
+    if (!region.valid || !region.remote_write || region.key != key.key) return {};
+    return PlacesOf(region, address, bytes);
+  });
+}
+
+void Monitor::OnEvent(const BoundaryEvent& event) {
+  packets_.OnTime(event.cycle);
+  switch (event.kind) {
+    case EventKind::kReset: return OnReset();
+    case EventKind::kBarRead: return rings_.OnBarRead(event);
+    case EventKind::kBarWrite: return rings_.OnBarWrite(event);
+    case EventKind::kBarCompletion: {
+      uint64_t value = 0;
+      for (size_t i = 0; i < event.payload.size(); ++i) value |= uint64_t{event.payload[i]} << 8 * i;
+      return rings_.OnBarCompletion(value);
+    }
+    case EventKind::kDmaRead:
+      if (!rings_.OnDmaRead(event)) CheckAccess(event, "read");
+      return;
+    case EventKind::kDmaCompletion: return rings_.OnDmaCompletion(event);
+    case EventKind::kDmaWrite:
+      // Before the ring's picture changes: a write that returns a buffer is not a write to it.
+      if (!rings_.OnDmaWrite(event)) CheckAccess(event, "write");
+      return packets_.OnDmaWrite(event.cycle + 1 - DmaBeats(event.address, event.bytes, beat_bytes_), event.address,
+                                 event.payload);
+    case EventKind::kMsix: return rings_.OnMsix(event.cycle, static_cast<uint16_t>(event.id));
+    case EventKind::kTransmitStart: transmit_start_ = event.cycle; return;
+    case EventKind::kTransmitEnd: return packets_.OnTransmit(transmit_start_, event.cycle, event.payload);
+    case EventKind::kReceiveEnd:
+      if (event.status == 0) packets_.OnReceive(event.payload);
+      return;
+    case EventKind::kCsrWrite: return OnCsrWrite(event);
+    default: return;
+  }
+}
+
+void Monitor::OnReset() {
+  rings_.OnReset();
+  packets_.OnReset();
+  memory_.Clear();
+  table_data_ = {};
+  table_index_ = 0;
+  translations_.clear();
+  regions_.clear();
+  pieces_.clear();
+  removed_.clear();
+}
+
+void Monitor::CheckAccess(const BoundaryEvent& event, const char* what) {
+  if (memory_.Contains(event.address, event.bytes)) return;
+  findings_.Add(
+      monitor::kAccess, event.cycle,
+      std::string("DMA ") + what + " of " + std::to_string(event.bytes) + " bytes at " + monitor::Hex(event.address),
+      "an address in a ring, in a buffer that is available, or in a registered region");
+}
+
+// --- Firmware
+
+void Monitor::OnCsrWrite(const BoundaryEvent& event) {
+  if (event.address >= spec::kMgmtTableDataRegister &&
+      event.address < spec::kMgmtTableDataRegister + table_data_.size()) {
+    std::ranges::copy(event.payload,
+                      table_data_.begin() + static_cast<ptrdiff_t>(event.address - spec::kMgmtTableDataRegister));
+  } else if (event.address == spec::kMgmtTableIndexRegister) {
+    table_index_ = Little32(event.payload);
+  } else if (event.address == spec::kMgmtTableCommandRegister) {
+    const auto command = spec::MgmtTableCommand::Decode(event.payload.data());
+    if (command.operation == spec::MgmtTableOperation::kRead) return;
+    const std::array<uint8_t, 128> zero{};
+    const bool is_clear = command.operation == spec::MgmtTableOperation::kClear;
+    WriteTable(command.table_id, (is_clear ? zero : table_data_).data());
+  }
+}
+
+// Earlier accesses may still be in flight: firmware waits for them before it answers.
+void Monitor::OnAnswer() {
+  for (const Piece& piece : removed_) memory_.Remove(piece.owner, piece.address, piece.bytes);
+  removed_.clear();
+}
+
+void Monitor::WriteTable(spec::MgmtTable table, const uint8_t* entry) {
+  switch (table) {
+    case spec::MgmtTable::kVirtqueue:
+      return rings_.SetRow(static_cast<uint16_t>(std::min<uint32_t>(table_index_, 0xffff)),
+                           spec::TableVirtqueue::Decode(entry));
+    case spec::MgmtTable::kWindow:
+      return rings_.SetWindow(static_cast<uint16_t>(std::min<uint32_t>(table_index_, 0xffff)),
+                              spec::TableWindow::Decode(entry));
+    case spec::MgmtTable::kQpContext: return packets_.SetQp(table_index_, spec::TableQpContext::Decode(entry));
+    case spec::MgmtTable::kCqContext: {
+      const auto cq = spec::TableCqContext::Decode(entry);
+      if (cq.set_solicited || cq.set_next_completion) rings_.OnArm(cq.vq_index);
+      return;
+    }
+    case spec::MgmtTable::kMr: return SetRegion(table_index_, spec::TableMr::Decode(entry));
+    case spec::MgmtTable::kTranslation:
+      translations_[table_index_] = spec::TableTranslation::Decode(entry).address;
+      return;
+    default: return;
+  }
+}
+
+void Monitor::SetRegion(uint32_t index, const spec::TableMr& region) {
+  auto& pieces = pieces_[index];
+  removed_.insert(removed_.end(), pieces.begin(), pieces.end());
+  pieces.clear();
+  regions_[index] = region;
+  if (!region.valid) return;
+  const uint64_t owner = kRegionOwner + index;
+  const auto add = [&](uint64_t address, uint64_t bytes) {
+    pieces.push_back({owner, address, bytes});
+    memory_.Add(owner, address, bytes);
+  };
+  if (region.dma) return add(0, ~uint64_t{0});
+  for (const auto& [address, bytes] : PlacesOf(region, region.virt_addr, region.length)) add(address, bytes);
+}
+
+PacketRules::Places Monitor::PlacesOf(const spec::TableMr& region, uint64_t address, uint64_t bytes) const {
+  PacketRules::Places places;
+  if (region.dma) return {{address, static_cast<uint32_t>(bytes)}};
+  const uint64_t offset = address - region.virt_addr;
+  if (address < region.virt_addr || offset > region.length || bytes > region.length - offset) return {};
+  if (region.page_shift >= 64) return {};
+  const uint64_t page_bytes = uint64_t{1} << region.page_shift;
+  uint64_t at = (region.virt_addr & (page_bytes - 1)) + offset;  // from the start of the region's first page
+  while (bytes != 0) {
+    const uint64_t page = at >> region.page_shift, in_page = at & (page_bytes - 1);
+    const auto found = translations_.find(static_cast<uint32_t>(region.first_translation + page));
+    if (page >= region.npages || found == translations_.end()) return {};
+    const uint64_t part = std::min({bytes, page_bytes - in_page, uint64_t{1} << 31});
+    const uint64_t place = found->second + in_page;
+    // Adjacent pages are one place, so that a large region has few.
+    if (!places.empty() && places.back().first + places.back().second == place &&
+        places.back().second + part < uint64_t{1} << 32) {
+      places.back().second += static_cast<uint32_t>(part);
+    } else {
+      places.emplace_back(place, static_cast<uint32_t>(part));
+    }
+    at += part;
+    bytes -= part;
+  }
+  return places;
+}
+
+}  // namespace vireo::sim

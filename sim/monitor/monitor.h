@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// An independent judge of one NIC: watches every event at its seam, keeps its own picture of queues, regions and queue
+// pairs, and reports what breaks a rule of the standards or of the contract (docs/monitor.md). It shares no code with
+// model or RTL and knows nothing of cycles, blocks or internal state, so a fault that both have is no secret from it.
+//
+// It must watch from the first reset on. It never acts: a violation is a text in violations(), in time order. Not
+// judged: configuration space, cycles, and what docs/monitor.md lists as gaps. The fault of a host (a ring that changes
+// while the device reads it) is not a violation of the NIC.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "sim/monitor/extent_map.h"
+#include "sim/monitor/findings.h"
+#include "sim/monitor/packet_rules.h"
+#include "sim/monitor/ring_rules.h"
+#include "sim/nic/nic.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::sim {
+
+class Monitor final : public EventSink, private monitor::RingRules::Listener {
+ public:
+  Monitor(uint16_t nic, const spec::Config& config);
+  Monitor(const Monitor&) = delete;
+  Monitor& operator=(const Monitor&) = delete;
+
+  void OnEvent(const BoundaryEvent& event) override;
+  // The first monitor::Findings::kMax.
+  const std::vector<std::string>& violations() const { return findings_.list(); }
+
+ private:
+  void OnNetTransmit() override { packets_.OnNetTransmit(); }
+  void OnSendUsed(uint32_t qpn) override { packets_.OnSendUsed(qpn); }
+  void OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe) override { packets_.OnCqe(cycle, cqe); }
+
+  void OnAnswer() override;
+
+  void OnReset();
+  void OnCsrWrite(const BoundaryEvent& event);
+  void WriteTable(spec::MgmtTable table, const uint8_t* entry);
+  void SetRegion(uint32_t index, const spec::TableMr& region);
+  void CheckAccess(const BoundaryEvent& event, const char* what);
+  // The parts of a region's bytes in memory; empty: it does not have them all.
+  monitor::PacketRules::Places PlacesOf(const spec::TableMr& region, uint64_t address, uint64_t bytes) const;
+
+  const uint32_t beat_bytes_;
+  monitor::Findings findings_;
+  monitor::ExtentMap memory_;  // what the device may access, besides rings
+  monitor::RingRules rings_;
+  monitor::PacketRules packets_;
+  // Management tables.
+  std::array<uint8_t, 128> table_data_{};
+  uint32_t table_index_ = 0;
+  Cycle transmit_start_ = 0;
+  std::unordered_map<uint32_t, uint64_t> translations_;
+  std::unordered_map<uint32_t, spec::TableMr> regions_;
+  struct Piece {
+    uint64_t owner = 0, address = 0, bytes = 0;
+  };
+  std::unordered_map<uint32_t, std::vector<Piece>> pieces_;  // by region
+  std::vector<Piece> removed_;  // by a command that is not answered yet: accesses end with the answer
+};
+
+}  // namespace vireo::sim

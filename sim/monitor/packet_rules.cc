@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/monitor/packet_rules.h"
+
+#include <algorithm>
+
+namespace vireo::sim::monitor {
+namespace {
+
+using spec::BthOperation;
+using spec::BthService;
+using spec::IbQpType;
+
+constexpr uint32_t kPsnMask = 0xff'ffff;
+constexpr int32_t kWindow = 1 << 23;  // of PSNs [IBTA 9.7.1]
+// Exception: the payload of an acknowledged packet may still be on its way through the device's write port, which
+// nothing overtakes. docs/monitor.md, "Exceptions".
+constexpr bool kPayloadMayFollow = true;
+constexpr Cycle kLatest = 1 << 20;  // by then it has been written
+constexpr size_t kKeptSent = 64;    // acknowledged packets that stay known, for retransmissions in flight
+
+uint64_t MacOf(const uint8_t* bytes) {
+  uint64_t mac = 0;
+  for (size_t i = 0; i < 6; ++i) mac = mac << 8 | bytes[i];
+  return mac;
+}
+
+std::string QpText(uint32_t qpn) { return "QP " + std::to_string(qpn) + ": "; }
+std::string PsnText(uint32_t psn) { return "PSN " + std::to_string(psn); }
+
+bool IsDatagram(IbQpType type) { return type == IbQpType::kUd || type == IbQpType::kGsi; }
+BthService ServiceOf(IbQpType type) {
+  if (IsDatagram(type)) return BthService::kUd;
+  return type == IbQpType::kUc ? BthService::kUc : BthService::kRc;
+}
+
+}  // namespace
+
+// How far `to` is ahead of `from`; negative: behind.
+int32_t PacketRules::Distance(uint32_t from, uint32_t to) {
+  const uint32_t ahead = (to - from) & kPsnMask;
+  return ahead < uint32_t{kWindow} ? static_cast<int32_t>(ahead) : static_cast<int32_t>(ahead) - 2 * kWindow;
+}
+
+uint64_t PacketRules::Mtu(const Qp& qp) { return uint64_t{128} << static_cast<unsigned>(qp.context.path_mtu); }
+
+uint32_t PacketRules::PsnsOf(const Qp& qp, const RocePacket& packet) {
+  if (packet.info.operation != BthOperation::kRdmaReadRequest) return 1;
+  return static_cast<uint32_t>(std::max<uint64_t>(1, (packet.reth.dma_length + Mtu(qp) - 1) / Mtu(qp)));
+}
+
+void PacketRules::OnReset() {
+  is_net_used_ = false;
+  qps_.clear();
+  by_peer_.clear();
+  unwritten_.clear();
+  late_ = kNever;
+  own_mac_.reset();
+}
+
+void PacketRules::Forget(uint32_t qpn, Qp& qp) {
+  if (qp.unwritten != 0) std::erase_if(unwritten_, [qpn](const auto& entry) { return entry.second.qpn == qpn; });
+  qp.unwritten = 0;
+  qp.write.reset();
+  qp.arrived_psn.reset();
+}
+
+void PacketRules::SetQp(uint32_t qpn, const spec::TableQpContext& context) {
+  Qp& qp = qps_[qpn];
+  if (qp.exists) {
+    auto& same_peer = by_peer_[{MacOf(qp.context.path.dmac), qp.context.dest_qpn}];
+    std::erase(same_peer, qpn);
+  }
+  if (!context.valid || context.state == spec::IbQpState::kReset) {
+    Forget(qpn, qp);
+    qp.next_psn.reset();
+    qp.open.clear();
+  }
+  qp.exists = context.valid;
+  if (!context.valid) return;
+  qp.context = context;
+  by_peer_[{MacOf(context.path.dmac), context.dest_qpn}].push_back(qpn);
+  if (context.load_requester) {
+    qp.next_psn = qp.unacked_psn = context.next_psn;
+    qp.sent.clear();
+    qp.in_message = false;
+    qp.open.clear();
+    qp.messages_sent = qp.messages_done = qp.used = 0;
+    qp.has_failed = false;
+  }
+  if (context.load_responder) {
+    Forget(qpn, qp);
+    qp.arrived_psn = context.expected_psn;
+  }
+}
+
+std::pair<const uint32_t, PacketRules::Qp>* PacketRules::SenderOf(const RocePacket& packet) {
+  auto found = qps_.end();
+  if (packet.info.has_deth) {
+    found = qps_.find(packet.deth.source_qp);
+  } else if (const auto peer = by_peer_.find({packet.destination_mac, packet.bth.dest_qp}); peer != by_peer_.end()) {
+    if (peer->second.size() == 1) found = qps_.find(peer->second.front());
+  }
+  if (found == qps_.end() || !found->second.exists) return nullptr;
+  return ServiceOf(found->second.context.qp_type) == packet.service ? &*found : nullptr;
+}
+
+// --- Sent
+
+void PacketRules::OnTransmit(Cycle first, Cycle cycle, std::span<const uint8_t> frame) {
+  const auto packet = ReadRoce(frame);
+  if (!packet.has_value()) return;
+  auto* const sender = SenderOf(*packet);
+  if (is_net_used_ && sender == nullptr) return;
+  if (packet->broken != nullptr) return findings_.Add(*packet->broken, cycle, packet->seen, packet->expected);
+  own_mac_ = packet->source_mac;
+  if (sender == nullptr) return;
+  auto& [qpn, qp] = *sender;
+  CheckPayload(cycle, qpn, qp, *packet);
+  if (packet->info.is_response) return SentResponse(first, cycle, qpn, qp, *packet);
+  if (qp.next_psn.has_value()) SentRequest(cycle, qpn, qp, *packet);
+}
+
+void PacketRules::CheckPayload(Cycle cycle, uint32_t qpn, const Qp& qp, const RocePacket& packet) {
+  const uint64_t bytes = packet.payload.size(), mtu = Mtu(qp);
+  uint64_t least = 0, most = 0;
+  switch (packet.info.payload) {
+    case spec::PayloadRule::kNone: break;
+    case spec::PayloadRule::kMtu: least = most = mtu; break;
+    case spec::PayloadRule::kOneToMtu: least = 1, most = mtu; break;
+    case spec::PayloadRule::kZeroToMtu: most = mtu; break;
+    case spec::PayloadRule::kExact: least = most = packet.info.payload_exact; break;
+  }
+  if (bytes >= least && bytes <= most) return;
+  findings_.Add(kWirePayload, cycle,
+                QpText(qpn) + PsnText(packet.bth.psn) + ", " + spec::ToString(packet.bth.opcode) + " with " +
+                    std::to_string(bytes) + " bytes",
+                std::to_string(least) + " to " + std::to_string(most));
+}
+
+void PacketRules::SentRequest(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet) {
+  const uint32_t psn = packet.bth.psn;
+  const int32_t ahead = Distance(*qp.next_psn, psn);
+  const bool is_reliable = packet.service == BthService::kRc;
+  if (ahead < 0 && is_reliable) return SentAgain(cycle, qpn, qp, packet);
+  if (ahead != 0) {
+    findings_.Add(kPsnContiguous, cycle, QpText(qpn) + PsnText(psn), PsnText(*qp.next_psn));
+  }
+  const uint32_t psns = PsnsOf(qp, packet);
+  if (ahead == 0) CheckMessage(cycle, qpn, qp, packet);
+  qp.next_psn = (psn + psns) & kPsnMask;
+  if (packet.info.ends_message) {
+    ++qp.messages_sent;
+    if (is_reliable) {
+      qp.open.push_back({(psn + psns - 1) & kPsnMask, packet.info.operation == BthOperation::kRdmaReadRequest});
+    }
+  }
+  if (!is_reliable) return;
+  qp.sent.push_back({psn, psns, packet.bth.opcode, HashOf(packet.extension), HashOf(packet.payload),
+                     static_cast<uint32_t>(packet.payload.size()), packet.reth});
+  // Distance is meaningful only for less than half of the numbers, so this is checked where it is still.
+  const uint32_t outstanding = (*qp.next_psn - qp.unacked_psn) & kPsnMask;
+  if (outstanding > uint32_t{kWindow}) {
+    findings_.Add(kPsnWindow, cycle, QpText(qpn) + std::to_string(outstanding) + " PSNs not acknowledged",
+                  "at most " + std::to_string(kWindow));
+  }
+}
+
+// A new packet of RC or UC continues the message in progress, or starts one.
+void PacketRules::CheckMessage(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet) {
+  if (packet.service == BthService::kUd) return;
+  const auto report = [&](const std::string& seen, const std::string& expected) {
+    findings_.Add(kMessage, cycle, QpText(qpn) + PsnText(packet.bth.psn) + ", " + seen, expected);
+  };
+  // UC: after an error of its send half, a new message may follow the rest of a broken one.
+  if (packet.info.starts_message && qp.in_message && packet.service == BthService::kRc) {
+    report(spec::ToString(packet.bth.opcode), "the rest of the message in progress");
+  }
+  if (!packet.info.starts_message && (!qp.in_message || packet.info.operation != qp.operation)) {
+    report(spec::ToString(packet.bth.opcode), "the first packet of a message");
+  }
+  if (packet.info.starts_message) {
+    qp.bytes_left.reset();
+    if (packet.info.has_reth) qp.bytes_left = packet.reth.dma_length;
+  }
+  qp.operation = packet.info.operation;
+  qp.in_message = !packet.info.ends_message;
+  if (!qp.bytes_left.has_value() || packet.info.operation == BthOperation::kRdmaReadRequest) return;
+  const uint64_t bytes = packet.payload.size();
+  if (bytes > *qp.bytes_left || (packet.info.ends_message && bytes != *qp.bytes_left)) {
+    report(std::to_string(bytes) + " bytes of payload", std::to_string(*qp.bytes_left) + ", as the RETH announced");
+  }
+  *qp.bytes_left -= std::min(bytes, *qp.bytes_left);
+}
+
+void PacketRules::SentAgain(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet) {
+  const uint32_t psn = packet.bth.psn;
+  if (qp.sent.empty() || Distance(qp.sent.front().psn, psn) < 0) return;  // no longer known
+  const auto after =
+      std::ranges::partition_point(qp.sent, [psn](const Sent& one) { return Distance(one.psn, psn) >= 0; });
+  const Sent& first = *std::prev(after);
+  const auto offset = static_cast<uint64_t>(Distance(first.psn, psn)) * Mtu(qp);
+  const auto report = [&](const std::string& seen, const std::string& expected) {
+    findings_.Add(kRetransmission, cycle, QpText(qpn) + PsnText(psn) + ", " + seen, expected + " as sent before");
+  };
+  if (packet.bth.opcode != first.opcode) {
+    return report(spec::ToString(packet.bth.opcode), spec::ToString(first.opcode));
+  }
+  if (packet.info.operation == BthOperation::kRdmaReadRequest) {
+    // The rest of a READ may be requested alone. [IBTA 9.7.3.2]
+    const spec::Reth& was = first.reth;
+    if (packet.reth.rkey != was.rkey || packet.reth.virtual_address != was.virtual_address + offset ||
+        packet.reth.dma_length + offset != was.dma_length) {
+      report("READ of " + std::to_string(packet.reth.dma_length) + " bytes at " + Hex(packet.reth.virtual_address),
+             std::to_string(was.dma_length - offset) + " bytes at " + Hex(was.virtual_address + offset));
+    }
+    return;
+  }
+  if (packet.payload.size() != first.bytes) {
+    return report(std::to_string(packet.payload.size()) + " bytes of payload", std::to_string(first.bytes));
+  }
+  if (HashOf(packet.extension) != first.extension) return report("another extension header", "the same");
+  if (HashOf(packet.payload) != first.payload) report("other payload", "the same");
+}
+
+void PacketRules::SentResponse(Cycle first, Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet) {
+  if (!qp.arrived_psn.has_value()) return;
+  const uint32_t psn = packet.bth.psn;
+  const bool is_nak = packet.info.has_aeth && packet.aeth.kind == spec::AethKind::kNak;
+  // A NAK names the expected PSN, which need not have arrived.
+  const int32_t beyond = Distance(*qp.arrived_psn, psn);
+  if (beyond > 0 || (beyond == 0 && !is_nak)) {
+    findings_.Add(kAcknowledge, cycle, QpText(qpn) + spec::ToString(packet.bth.opcode) + " of " + PsnText(psn),
+                  "a PSN before " + std::to_string(*qp.arrived_psn) + ", the first that has not arrived");
+  }
+  if (!packet.info.has_aeth || packet.aeth.kind != spec::AethKind::kAck || qp.unwritten == 0) return;
+  for (auto& [address, entry] : unwritten_) {
+    if (entry.qpn != qpn || entry.answered != kNever || Distance(entry.psn, psn) < 0) continue;
+    entry.answered = first;
+    late_ = std::min(late_, first + kLatest);
+  }
+}
+
+void PacketRules::CheckLate(Cycle cycle) {
+  late_ = kNever;
+  std::erase_if(unwritten_, [&](const auto& one) {
+    const auto& [address, entry] = one;
+    if (entry.answered == kNever) return false;
+    if (cycle <= entry.answered + kLatest) {
+      late_ = std::min(late_, entry.answered + kLatest);
+      return false;
+    }
+    findings_.Add(kAckWritten, entry.answered, QpText(entry.qpn) + "acknowledge of " + PsnText(entry.psn),
+                  "the write of its payload at " + Hex(address) + " begun before");
+    --qps_[entry.qpn].unwritten;
+    return true;
+  });
+}
+
+// --- Received
+
+void PacketRules::OnReceive(std::span<const uint8_t> frame) {
+  const auto packet = ReadRoce(frame);
+  if (!packet.has_value() || !packet->is_intact || !packet->info.valid) return;
+  const auto found = qps_.find(packet->bth.dest_qp);
+  if (found == qps_.end() || !found->second.exists || packet->service != BthService::kRc) return;
+  if (found->second.context.qp_type != IbQpType::kRc) return;
+  if (packet->info.is_response) return ReceivedResponse(found->second, *packet);
+  ReceivedRequest(found->first, found->second, *packet);
+}
+
+// An upper bound of what the device may accept: it may drop any of these.
+void PacketRules::ReceivedRequest(uint32_t qpn, Qp& qp, const RocePacket& packet) {
+  if (!qp.arrived_psn.has_value()) return;
+  if (packet.bth.psn != *qp.arrived_psn) {
+    // Sent again, or another packet with this PSN: which one counts is not known, nor where a WRITE continues.
+    qp.write.reset();
+    return;
+  }
+  ExpectWrite(qpn, qp, packet);
+  qp.arrived_psn = (packet.bth.psn + PsnsOf(qp, packet)) & kPsnMask;
+}
+
+void PacketRules::ExpectWrite(uint32_t qpn, Qp& qp, const RocePacket& packet) {
+  if (packet.info.starts_message) qp.write.reset();
+  const bool is_write = packet.info.operation == BthOperation::kRdmaWrite && packet.broken == nullptr &&
+                        packet.bth.pkey == spec::kPkeyDefault && own_mac_ == packet.destination_mac &&
+                        packet.source_mac == MacOf(qp.context.path.dmac) && qp.context.remote_write;
+  if (!is_write) return qp.write.reset();
+  if (packet.info.has_reth) qp.write = {packet.reth.rkey, packet.reth.virtual_address};
+  if (!qp.write.has_value() || packet.payload.empty() || !translate_) return;
+  auto& [rkey, address] = *qp.write;
+  const Places places = translate_(rkey, address, packet.payload.size());
+  if (places.empty()) return qp.write.reset();  // the device must refuse it
+  address += packet.payload.size();
+  size_t at = 0;
+  for (const auto& [place, bytes] : places) {
+    const auto part = packet.payload.subspan(at, bytes);
+    unwritten_.insert({place, {qpn, packet.bth.psn, {part.begin(), part.end()}}});
+    ++qp.unwritten;
+    at += bytes;
+  }
+}
+
+void PacketRules::OnDmaWrite(Cycle first, uint64_t address, std::span<const uint8_t> data) {
+  const auto [begin, end] = unwritten_.equal_range(address);
+  for (auto at = begin; at != end; ++at) {
+    Unwritten& entry = at->second;
+    if (data.size() > entry.data.size() - entry.done) continue;
+    if (!std::equal(data.begin(), data.end(), entry.data.begin() + static_cast<ptrdiff_t>(entry.done))) continue;
+    // A train that has begun is not stalled, and nothing overtakes it. (nic.h)
+    if (!kPayloadMayFollow && first > entry.answered) {
+      findings_.Add(
+          kAckWritten, entry.answered, QpText(entry.qpn) + "acknowledge of " + PsnText(entry.psn),
+          "the write of its payload at " + Hex(address) + " begun before, not in cycle " + std::to_string(first));
+    }
+    Unwritten rest = std::move(entry);
+    unwritten_.erase(at);
+    rest.done += data.size();
+    if (rest.done == rest.data.size()) {
+      --qps_[rest.qpn].unwritten;
+    } else {
+      unwritten_.insert({address + data.size(), std::move(rest)});
+    }
+    return;
+  }
+}
+
+void PacketRules::ReceivedResponse(Qp& qp, const RocePacket& packet) {
+  if (!qp.next_psn.has_value()) return;
+  const uint32_t psn = packet.bth.psn;
+  const bool is_nak = packet.info.has_aeth && packet.aeth.kind != spec::AethKind::kAck;
+  const bool is_read = packet.info.operation == BthOperation::kRdmaReadResponse;
+  // Everything up to here was received by the peer. Of what was never sent, nothing can have been.
+  const uint32_t covered = is_nak ? (psn - 1) & kPsnMask : psn;
+  if (Distance(*qp.next_psn, covered) >= 0) return;
+  if (Distance(qp.unacked_psn, covered) >= 0) qp.unacked_psn = (covered + 1) & kPsnMask;
+  // Only its last response completes a READ; an acknowledge behind it does not. [IBTA 9.7.5.1.2]
+  for (Message& message : qp.open) {
+    if (is_read && message.is_read && message.last_psn == psn) message.is_answered = true;
+  }
+  while (!qp.open.empty() && Distance(qp.open.front().last_psn, qp.unacked_psn) > 0 &&
+         (!qp.open.front().is_read || qp.open.front().is_answered)) {
+    qp.open.pop_front();
+    ++qp.messages_done;
+  }
+  while (qp.sent.size() > kKeptSent && Distance(qp.sent.front().psn, qp.unacked_psn) > 0) qp.sent.pop_front();
+}
+
+// --- Completions
+
+void PacketRules::OnSendUsed(uint32_t qpn) { ++qps_[qpn].used; }
+
+void PacketRules::OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe) {
+  const auto found = qps_.find(cqe.qp_num);
+  if (found == qps_.end() || !found->second.exists) return;
+  Qp& qp = found->second;
+  if (cqe.status != spec::IbWcStatus::kSuccess) {
+    qp.has_failed = true;
+    return;
+  }
+  if (cqe.opcode == spec::IbWcOpcode::kRecv || cqe.opcode == spec::IbWcOpcode::kRecvRdmaWithImm) return;
+  if (qp.has_failed || !qp.next_psn.has_value()) return;
+  const bool is_reliable = qp.context.qp_type == IbQpType::kRc;
+  const uint64_t most = is_reliable ? qp.messages_done : qp.messages_sent;
+  if (qp.used <= most) return;
+  findings_.Add(kCompletion, cycle,
+                QpText(cqe.qp_num) + "success of work request " + std::to_string(qp.used) + " since RTS",
+                std::to_string(most) + (is_reliable ? " acknowledged" : " sent"));
+  qp.used = most;
+}
+
+}  // namespace vireo::sim::monitor

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules of packets: their form, PSNs, retransmissions, acknowledges, and completions against acknowledges.
+//
+// A QP's packets are attributed by the peer's MAC and QP number, as its context names them. Packets of several QPs with
+// the same peer QP are not judged by PSN. Frames of the net path, which a driver composes, are judged only if they are
+// addressed as a QP's packets would be.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "sim/monitor/findings.h"
+#include "sim/monitor/roce_packet.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::sim::monitor {
+
+class PacketRules {
+ public:
+  explicit PacketRules(Findings& findings) : findings_(findings) {}
+
+  void OnReset();
+  // A write of the QP's context.
+  void SetQp(uint32_t qpn, const spec::TableQpContext& context);
+  // The driver has rung a transmit queue: from now on frames may be the driver's.
+  void OnNetTransmit() { is_net_used_ = true; }
+  void OnTransmit(Cycle first, Cycle cycle, std::span<const uint8_t> frame);
+  void OnReceive(std::span<const uint8_t> frame);
+  // One work request of the QP's send queue was returned as used.
+  void OnSendUsed(uint32_t qpn);
+  void OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe);
+  // Where bytes of a region are in memory, in order; empty: the key names no live region with these bytes.
+  using Places = std::vector<std::pair<uint64_t, uint32_t>>;  // address and bytes
+  using Translate = std::function<Places(uint32_t rkey, uint64_t address, uint64_t bytes)>;
+  void SetTranslate(Translate translate) { translate_ = std::move(translate); }
+  // `first`: the cycle of its first beat.
+  void OnDmaWrite(Cycle first, uint64_t address, std::span<const uint8_t> data);
+  // At every event: what was acknowledged and can no longer be in a train of beats that began before.
+  void OnTime(Cycle cycle) {
+    if (cycle > late_) CheckLate(cycle);
+  }
+
+ private:
+  // A packet sent for the first time.
+  struct Sent {
+    uint32_t psn = 0, psns = 1;  // psns: that it takes
+    spec::BthOpcode opcode{};
+    uint64_t extension = 0, payload = 0;  // hashes
+    uint32_t bytes = 0;
+    spec::Reth reth;
+  };
+  struct Message {
+    uint32_t last_psn = 0;
+    bool is_read = false, is_answered = false;
+  };
+  // Payload of a WRITE that has arrived: what is not in memory yet.
+  struct Unwritten {
+    uint32_t qpn = 0, psn = 0;
+    std::vector<uint8_t> data;
+    size_t done = 0;          // bytes of `data` written
+    Cycle answered = kNever;  // first beat of the first acknowledge that covers it
+  };
+  struct Qp {
+    bool exists = false;
+    spec::TableQpContext context;
+    // Requester.
+    std::optional<uint32_t> next_psn;
+    uint32_t unacked_psn = 0;
+    std::deque<Sent> sent;
+    bool in_message = false;
+    std::optional<uint64_t> bytes_left;  // of the message, if its length is known
+    spec::BthOperation operation{};
+    std::deque<Message> open;  // sent completely and not acknowledged
+    uint64_t messages_sent = 0, messages_done = 0, used = 0;
+    bool has_failed = false;  // a work request ended with an error: used and sent ones no longer correspond
+    // Responder: the PSN behind the last request of an unbroken sequence.
+    std::optional<uint32_t> arrived_psn;
+    std::optional<std::pair<uint32_t, uint64_t>> write;  // rkey and next address of the WRITE that arrives
+    size_t unwritten = 0;                                // entries of unwritten_
+  };
+  using Peer = std::pair<uint64_t, uint32_t>;  // MAC, QP number
+
+  static int32_t Distance(uint32_t from, uint32_t to);
+  static uint64_t Mtu(const Qp& qp);
+  static uint32_t PsnsOf(const Qp& qp, const RocePacket& packet);
+  // The QP that sent the packet; null if none or several may have.
+  std::pair<const uint32_t, Qp>* SenderOf(const RocePacket& packet);
+  void SentRequest(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
+  void SentAgain(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
+  void CheckPayload(Cycle cycle, uint32_t qpn, const Qp& qp, const RocePacket& packet);
+  void CheckMessage(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
+  void SentResponse(Cycle first, Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
+  void CheckLate(Cycle cycle);
+  void Forget(uint32_t qpn, Qp& qp);
+  void ReceivedRequest(uint32_t qpn, Qp& qp, const RocePacket& packet);
+  void ExpectWrite(uint32_t qpn, Qp& qp, const RocePacket& packet);
+  void ReceivedResponse(Qp& qp, const RocePacket& packet);
+
+  Findings& findings_;
+  Translate translate_;
+  bool is_net_used_ = false;
+  std::unordered_map<uint32_t, Qp> qps_;
+  std::map<Peer, std::vector<uint32_t>> by_peer_;
+  std::multimap<uint64_t, Unwritten> unwritten_;  // by the address of the next byte
+  Cycle late_ = kNever;                           // when CheckLate() finds something at the earliest
+  std::optional<uint64_t> own_mac_;
+};
+
+}  // namespace vireo::sim::monitor

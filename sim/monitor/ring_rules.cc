@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/monitor/ring_rules.h"
+
+#include <algorithm>
+
+namespace vireo::sim::monitor {
+namespace {
+
+using Common = spec::VirtioPciCommonCfg;
+using spec::TableQueueKind;
+
+constexpr uint64_t kUsedEntries = spec::VirtqUsed::kBytes, kAvailEntries = spec::VirtqAvail::kBytes;
+constexpr uint64_t kDescriptorBytes = spec::VirtqDesc::kBytes, kElementBytes = spec::VirtqUsedElem::kBytes;
+constexpr uint32_t kIndexBytes = sizeof(uint16_t);
+constexpr uint8_t kLast = 0x80;  // of the status of a DMA completion (EventKind)
+
+uint64_t Little(std::span<const uint8_t> bytes) {
+  uint64_t value = 0;
+  for (size_t i = 0; i < bytes.size() && i < 8; ++i) value |= uint64_t{bytes[i]} << 8 * i;
+  return value;
+}
+
+// Writes half or all of a 64-bit register.
+void Merge(uint64_t& target, uint64_t at, uint64_t value, unsigned bytes) {
+  const uint64_t mask = (bytes >= 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * bytes) - 1) << 8 * at;
+  target = (target & ~mask) | (value << 8 * at & mask);
+}
+
+// Those that the transport uses in the order in which they were made available.
+bool IsInOrder(TableQueueKind kind) {
+  return kind == TableQueueKind::kSq || kind == TableQueueKind::kRq || kind == TableQueueKind::kCq;
+}
+
+}  // namespace
+
+std::string RingRules::NameOf(uint16_t index) const {
+  const Queue& queue = queues_[index];
+  const char* const kind = spec::ToString(queue.kind);
+  return "queue " + std::to_string(index) + " (" + (kind == nullptr ? "?" : kind) + " " + std::to_string(queue.owner) +
+         "): ";
+}
+
+void RingRules::OnReset() {
+  for (size_t i = 0; i < queues_.size(); ++i) Release(static_cast<uint16_t>(i));
+  queues_.clear();
+  reads_.clear();
+  causes_.clear();
+  bar_reads_.clear();
+  selected_ = 0;
+  config_vector_ = spec::kVirtioMsiNoVector;
+  feature_window_ = 0;
+  is_packed_ = is_device_resetting_ = false;
+}
+
+// --- Driver and firmware
+
+void RingRules::OnBarWrite(const BoundaryEvent& event) {
+  if (event.id != spec::kBarVirtio) return;
+  const uint64_t value = Little(event.payload);
+  if (event.address < spec::kBarVirtioCommonCfg + Common::kBytes) {
+    return WriteCommon(event.address - spec::kBarVirtioCommonCfg, value, event.bytes);
+  }
+  if (event.address < spec::kBarVirtioNotify) return;
+  const uint64_t at = event.address - spec::kBarVirtioNotify;
+  const uint64_t index = at / spec::kNotifyOffMultiplier;
+  if (index >= queues_.size()) return;
+  if (at % spec::kNotifyOffMultiplier != 0) return OnArm(static_cast<uint16_t>(index));
+  if (queues_[index].kind == TableQueueKind::kTransmit) listener_.OnNetTransmit();
+}
+
+void RingRules::OnBarRead(const BoundaryEvent& event) { bar_reads_.push_back({event.id, event.address, selected_}); }
+
+// A reset ends when its register reads 0. [virtio 1.3, 2.4.2, 2.6.1, 4.1.4.3.2]
+void RingRules::OnBarCompletion(uint64_t value) {
+  if (bar_reads_.empty()) return;
+  const BarRead read = bar_reads_.front();
+  bar_reads_.pop_front();
+  if (read.bar != spec::kBarVirtio || value != 0) return;
+  if (read.offset == spec::kBarVirtioCommonCfg + Common::kQueueResetOffset) {
+    if (read.queue < queues_.size() && queues_[read.queue].is_resetting) Release(read.queue);
+  } else if (read.offset == spec::kBarVirtioCommonCfg + Common::kDeviceStatusOffset && is_device_resetting_) {
+    is_device_resetting_ = false;
+    for (size_t i = 0; i < queues_.size(); ++i) Release(static_cast<uint16_t>(i));
+    causes_.clear();
+  }
+}
+
+void RingRules::WriteCommon(uint64_t offset, uint64_t value, unsigned bytes) {
+  const auto in = [&](size_t at) { return offset >= at && offset < at + 8; };
+  if (offset == Common::kQueueSelectOffset) selected_ = static_cast<uint16_t>(value);
+  if (offset == Common::kConfigMsixVectorOffset) config_vector_ = static_cast<uint16_t>(value);
+  if (offset == Common::kDeviceStatusOffset && value == 0) {
+    is_device_resetting_ = true;
+    is_packed_ = false;
+    config_vector_ = spec::kVirtioMsiNoVector;
+  }
+  if (offset == Common::kDriverFeatureSelectOffset) feature_window_ = static_cast<uint32_t>(value);
+  if (offset == Common::kDriverFeatureOffset) {
+    constexpr auto kPacked = static_cast<uint32_t>(spec::VirtioFeature::kRingPacked);
+    if (feature_window_ == kPacked / 32) is_packed_ = (value >> kPacked % 32 & 1) != 0;
+  }
+  if (selected_ >= spec::kNotifyQueuesMax || offset < Common::kQueueSizeOffset) return;
+  if (queues_.size() <= selected_) queues_.resize(size_t{selected_} + 1);
+  Queue& queue = queues_[selected_];
+  if (offset == Common::kQueueResetOffset && value == 1) queue.is_resetting = true;
+  if (queue.is_live && !queue.is_resetting) return;  // it is fixed while enabled
+  if (offset == Common::kQueueSizeOffset) queue.size = static_cast<uint16_t>(value);
+  if (offset == Common::kQueueMsixVectorOffset) queue.vector = static_cast<uint16_t>(value);
+  if (in(Common::kQueueDescOffset)) Merge(queue.desc, offset - Common::kQueueDescOffset, value, bytes);
+  if (in(Common::kQueueDriverOffset)) Merge(queue.driver, offset - Common::kQueueDriverOffset, value, bytes);
+  if (in(Common::kQueueDeviceOffset)) Merge(queue.device, offset - Common::kQueueDeviceOffset, value, bytes);
+  if (offset == Common::kQueueEnableOffset && value == 1) Enable(selected_);
+}
+
+void RingRules::Enable(uint16_t index) {
+  Release(index);
+  Queue& queue = queues_[index];
+  queue.is_live = true;
+  queue.is_packed = is_packed_;
+  queue.is_judged = true;
+  epochs_.resize(std::max(epochs_.size(), queues_.size()));
+  epochs_[index] = ++epoch_;
+  queue.descriptors.assign(queue.size, {});
+  queue.heads.assign(queue.size, -1);
+  const uint64_t size = queue.size;
+  const auto add = [&](uint64_t begin, uint64_t bytes, Part part) {
+    const auto after = areas_.lower_bound(begin);
+    const bool hits_next = after != areas_.end() && after->first - begin < bytes;
+    const bool hits_previous = after != areas_.begin() && std::prev(after)->second.end > begin;
+    if (hits_next || hits_previous || begin + bytes < begin) {
+      queue.is_judged = false;
+      if (hits_next) queues_[after->second.queue].is_judged = false;
+      if (hits_previous) queues_[std::prev(after)->second.queue].is_judged = false;
+      // Its memory may be accessed; which queue an access is for is not known.
+      memory_.Add(uint64_t{index} << 32 | 0xffff'ffff, begin, bytes);
+    }
+    if (after == areas_.end() || after->first != begin) areas_[begin] = {begin + bytes, index, part};
+  };
+  add(queue.desc, size * kDescriptorBytes, Part::kDescriptors);
+  if (queue.is_packed) {
+    add(queue.driver, spec::PvirtqEventSuppress::kBytes, Part::kDriver);
+    add(queue.device, spec::PvirtqEventSuppress::kBytes, Part::kDevice);
+    return;
+  }
+  // With used_event and avail_event at the end.
+  add(queue.driver, kAvailEntries + (size + 1) * kIndexBytes, Part::kDriver);
+  add(queue.device, kUsedEntries + size * kElementBytes + kIndexBytes, Part::kDevice);
+}
+
+void RingRules::Release(uint16_t index) {
+  Queue& queue = queues_[index];
+  if (queue.is_live) {
+    std::erase_if(areas_, [index](const auto& entry) { return entry.second.queue == index; });
+    for (size_t i = 0; i < queue.descriptors.size(); ++i) {
+      DropBuffer(index, queue.descriptors[i], static_cast<uint16_t>(i));
+    }
+  }
+  const uint16_t size = queue.size, vector = queue.vector;
+  const uint64_t desc = queue.desc, driver = queue.driver, device = queue.device;
+  const TableQueueKind kind = queue.kind;
+  const uint32_t owner = queue.owner;
+  queue = {};
+  // A driver may write the registers before it polls the end of the reset.
+  queue.size = size, queue.vector = vector;
+  queue.desc = desc, queue.driver = driver, queue.device = device;
+  queue.kind = kind, queue.owner = owner;
+}
+
+void RingRules::ResetPositions(Queue& queue) {
+  queue.used_bytes = queue.used = queue.available = 0;
+  queue.used_index = 0;
+  queue.heads.assign(queue.size, -1);
+}
+
+void RingRules::SetRow(uint16_t index, const spec::TableVirtqueue& row) {
+  if (index >= spec::kNotifyQueuesMax) return;
+  if (queues_.size() <= index) queues_.resize(size_t{index} + 1);
+  Queue& queue = queues_[index];
+  queue.kind = row.kind;
+  queue.owner = row.owner;
+  if (row.reset_positions) ResetPositions(queue);
+}
+
+void RingRules::SetWindow(uint16_t index, const spec::TableWindow& window) {
+  if (index >= spec::kNotifyQueuesMax) return;
+  if (queues_.size() <= index) queues_.resize(size_t{index} + 1);
+  Queue& queue = queues_[index];
+  queue.has_window = window.enable;
+  queue.window_base = window.base;
+  queue.window_last = window.last;
+}
+
+void RingRules::OnArm(uint16_t index) {
+  if (index < queues_.size() && queues_[index].is_live) Notify(queues_[index]);
+}
+
+void RingRules::Notify(const Queue& queue) {
+  if (queue.vector != spec::kVirtioMsiNoVector) ++causes_[queue.vector];
+}
+
+// --- What the device reads
+
+const RingRules::Area* RingRules::AreaAt(uint64_t address, uint64_t* begin) const {
+  auto after = areas_.upper_bound(address);
+  if (after == areas_.begin()) return nullptr;
+  --after;
+  if (address >= after->second.end) return nullptr;
+  *begin = after->first;
+  return &after->second;
+}
+
+bool RingRules::OnDmaRead(const BoundaryEvent& event) {
+  Read& read = reads_[event.id];
+  read = {};
+  uint64_t begin = 0;
+  if (const Area* const area = AreaAt(event.address, &begin)) {
+    read.queue = area->queue;
+    read.epoch = epochs_[area->queue];
+    if (area->part == Part::kDescriptors) read.use = Read::Use::kDescriptors;
+    if (area->part == Part::kDriver) read.use = Read::Use::kDriver;
+    return event.address + event.bytes <= area->end;
+  }
+  auto table = tables_.upper_bound(event.address);
+  if (table != tables_.begin() && event.address < (--table)->second.end) {
+    read.use = Read::Use::kTable;
+    read.queue = table->second.queue;
+    read.head = table->second.head;
+    read.epoch = epochs_[read.queue];
+  }
+  return false;
+}
+
+void RingRules::OnDmaCompletion(const BoundaryEvent& event) {
+  const auto found = reads_.find(event.id);
+  if (found == reads_.end() || found->second.use == Read::Use::kOther) return;
+  Read& read = found->second;
+  if (read.queue >= queues_.size() || !queues_[read.queue].is_live || epochs_[read.queue] != read.epoch) return;
+  Queue& queue = queues_[read.queue];
+  if (read.use == Read::Use::kDriver) {
+    if (queue.is_packed) return;
+    for (size_t i = 0; i + 1 < event.payload.size(); i += kIndexBytes) {
+      const uint64_t at = event.address + i - queue.driver;
+      const auto value = static_cast<uint16_t>(Little(event.payload.subspan(i, kIndexBytes)));
+      if (at == spec::VirtqUsed::kIdxOffset) {
+        const auto ahead = static_cast<uint16_t>(value - static_cast<uint16_t>(queue.available));
+        if (ahead <= queue.size) queue.available += ahead;
+      } else if (at >= kAvailEntries && (at - kAvailEntries) / kIndexBytes < queue.size) {
+        queue.heads[(at - kAvailEntries) / kIndexBytes] = value;
+      }
+    }
+    return;
+  }
+  // Parts of a read arrive in order and may cut a descriptor.
+  const uint64_t start = event.address - read.bytes.size();
+  read.bytes.insert(read.bytes.end(), event.payload.begin(), event.payload.end());
+  size_t at = 0;
+  for (; at + kDescriptorBytes <= read.bytes.size(); at += kDescriptorBytes) {
+    if (read.use == Read::Use::kTable) {
+      AddTableEntry(read.queue, read.head, read.bytes.data() + at);
+      continue;
+    }
+    const uint64_t offset = start + at - queue.desc;
+    if (offset % kDescriptorBytes != 0 || offset / kDescriptorBytes >= queue.size) continue;
+    SetDescriptor(read.queue, static_cast<uint16_t>(offset / kDescriptorBytes), read.bytes.data() + at);
+  }
+  read.bytes.erase(read.bytes.begin(), read.bytes.begin() + static_cast<ptrdiff_t>(at));
+  if ((event.status & kLast) != 0) reads_.erase(found);
+}
+
+void RingRules::SetDescriptor(uint16_t index, uint16_t number, const uint8_t* bytes) {
+  Queue& queue = queues_[index];
+  Descriptor& descriptor = queue.descriptors[number];
+  const auto split = spec::VirtqDesc::Decode(bytes);
+  const uint16_t flags = queue.is_packed ? spec::PvirtqDesc::Decode(bytes).flags : split.flags;
+  if (queue.is_packed) {
+    const bool avail = (flags & spec::VirtqDescFlags::kAvail) != 0, used = (flags & spec::VirtqDescFlags::kUsed) != 0;
+    if (avail == used) return;  // not available
+  }
+  const bool is_same = descriptor.is_known && descriptor.address == split.addr && descriptor.bytes == split.len &&
+                       descriptor.flags == flags;
+  descriptor.next = split.next;
+  descriptor.is_available = true;
+  if (is_same) return;  // read again
+  DropBuffer(index, descriptor, number);
+  descriptor = {split.addr, split.len, flags, split.next, true, true};
+  if ((flags & spec::VirtqDescFlags::kIndirect) != 0) {
+    tables_[split.addr] = {split.addr + split.len, index, number};
+  } else if (queue.kind == TableQueueKind::kCq && split.len >= spec::RdmaCqReq::kBytes) {
+    cqes_[split.addr] = {index, number, 0, {}};
+  }
+  AddBuffer(index, split.addr, split.len);
+}
+
+void RingRules::AddTableEntry(uint16_t index, uint16_t head, const uint8_t* bytes) {
+  const auto descriptor = spec::VirtqDesc::Decode(bytes);
+  queues_[index].tables[head].emplace_back(descriptor.addr, descriptor.len);
+  AddBuffer(index, descriptor.addr, descriptor.len);
+}
+
+void RingRules::AddBuffer(uint16_t index, uint64_t address, uint64_t bytes) {
+  const Queue& queue = queues_[index];
+  if (bytes == 0) return;
+  const uint64_t last = address + bytes - 1;
+  if (queue.has_window && (address < queue.window_base || last > queue.window_last || last < address)) return;
+  memory_.Add(index, address, bytes);
+}
+
+void RingRules::DropBuffer(uint16_t index, Descriptor& descriptor, uint16_t number) {
+  if (!descriptor.is_known) return;
+  Queue& queue = queues_[index];
+  memory_.Remove(index, descriptor.address, descriptor.bytes);
+  if ((descriptor.flags & spec::VirtqDescFlags::kIndirect) != 0) {
+    const auto at = tables_.find(descriptor.address);
+    if (at != tables_.end() && at->second.queue == index && at->second.head == number) tables_.erase(at);
+    for (const auto& [address, bytes] : queue.tables[number]) memory_.Remove(index, address, bytes);
+    queue.tables.erase(number);
+  }
+  const auto cqe = cqes_.find(descriptor.address);
+  if (cqe != cqes_.end() && cqe->second.queue == index && cqe->second.head == number) cqes_.erase(cqe);
+  descriptor = {};
+}
+
+void RingRules::DropChain(uint16_t index, uint16_t head) {
+  Queue& queue = queues_[index];
+  for (size_t i = 0; i < queue.descriptors.size() && head < queue.descriptors.size(); ++i) {
+    const Descriptor descriptor = queue.descriptors[head];
+    DropBuffer(index, queue.descriptors[head], head);
+    if (!descriptor.is_known || (descriptor.flags & spec::VirtqDescFlags::kNext) == 0) return;
+    head = queue.is_packed ? static_cast<uint16_t>((head + 1) % queue.size) : descriptor.next;
+  }
+}
+
+// --- What the device writes
+
+bool RingRules::OnDmaWrite(const BoundaryEvent& event) {
+  uint64_t begin = 0;
+  if (const Area* const area = AreaAt(event.address, &begin)) {
+    const uint16_t index = area->queue;
+    const uint64_t at = event.address - begin;
+    const bool is_inside = event.address + event.bytes <= area->end;
+    const Part part = area->part;
+    if (queues_[index].is_judged && part != Part::kDriver && queues_[index].is_packed == (part == Part::kDescriptors)) {
+      queues_[index].is_packed ? WritePacked(event.cycle, index, at, event.payload)
+                               : WriteUsed(event.cycle, index, at, event.payload);
+    } else if (part == Part::kDevice || part == Part::kDescriptors) {
+      Notify(queues_[index]);  // not judged, but it may cause an interrupt
+    }
+    return is_inside && (part == Part::kDevice || (part == Part::kDescriptors && queues_[index].is_packed));
+  }
+  auto cqe = cqes_.upper_bound(event.address);
+  if (cqe == cqes_.begin()) return false;
+  --cqe;
+  const uint64_t at = event.address - cqe->first;
+  if (at + event.bytes > spec::RdmaCqReq::kBytes) return false;
+  std::copy(event.payload.begin(), event.payload.end(), cqe->second.content.begin() + static_cast<ptrdiff_t>(at));
+  cqe->second.have += event.bytes;
+  return false;
+}
+
+void RingRules::WriteUsed(Cycle cycle, uint16_t index, uint64_t at, std::span<const uint8_t> bytes) {
+  Queue& queue = queues_[index];
+  const uint64_t ring = queue.size * kElementBytes;
+  if (at >= kUsedEntries + ring) return;  // avail_event
+  if (at < kUsedEntries) {
+    if (at == spec::VirtqUsed::kIdxOffset && bytes.size() == kIndexBytes) {
+      UsedIndex(cycle, index, static_cast<uint16_t>(Little(bytes)));
+    } else if (at != spec::VirtqUsed::kFlagsOffset || bytes.size() != kIndexBytes) {
+      findings_.Add(kUsedElement, cycle,
+                    NameOf(index) + "write of " + std::to_string(bytes.size()) + " bytes at " + std::to_string(at) +
+                        " of the used ring",
+                    "flags, index or an element");
+    }
+    return;
+  }
+  const uint64_t next = queue.used_bytes % ring;
+  if (at - kUsedEntries != next || next + bytes.size() > ring || next % kElementBytes + bytes.size() > kElementBytes) {
+    findings_.Add(kUsedElement, cycle,
+                  NameOf(index) + std::to_string(bytes.size()) + " bytes at used element " +
+                      std::to_string((at - kUsedEntries) / kElementBytes),
+                  "element " + std::to_string(next / kElementBytes) + ", the next one");
+    queue.is_judged = false;
+    return;
+  }
+  std::copy(bytes.begin(), bytes.end(), queue.element.begin() + static_cast<ptrdiff_t>(next % kElementBytes));
+  queue.used_bytes += bytes.size();
+  if (queue.used_bytes % kElementBytes == 0) UsedElement(cycle, index);
+}
+
+void RingRules::UsedElement(Cycle cycle, uint16_t index) {
+  Queue& queue = queues_[index];
+  const uint64_t number = queue.used_bytes / kElementBytes - 1;
+  const auto element = spec::VirtqUsedElem::Decode(queue.element.data());
+  if (number >= queue.available) {
+    findings_.Add(kUsedAvailable, cycle, NameOf(index) + "used element " + std::to_string(number),
+                  "at most " + std::to_string(queue.available) + " buffers, as available when read");
+  }
+  const int32_t head = queue.heads[number % queue.size];
+  if (IsInOrder(queue.kind) && head >= 0 && element.id != static_cast<uint32_t>(head)) {
+    findings_.Add(kUsedOrder, cycle, NameOf(index) + "used buffer " + std::to_string(element.id),
+                  std::to_string(head) + ", the oldest available");
+  }
+  Returned(cycle, index, static_cast<uint16_t>(element.id));
+}
+
+void RingRules::UsedIndex(Cycle cycle, uint16_t index, uint16_t value) {
+  Queue& queue = queues_[index];
+  const uint64_t elements = queue.used_bytes / kElementBytes;
+  if (value != static_cast<uint16_t>(elements) || elements == queue.used) {
+    findings_.Add(kUsedIndex, cycle,
+                  NameOf(index) + "used index " + std::to_string(value) + " after " + std::to_string(queue.used_index),
+                  std::to_string(static_cast<uint16_t>(elements)) + ", by " + std::to_string(elements - queue.used) +
+                      " elements written before");
+    queue.is_judged = false;
+  }
+  queue.used = elements;
+  queue.used_index = value;
+  Notify(queue);
+}
+
+void RingRules::WritePacked(Cycle cycle, uint16_t index, uint64_t at, std::span<const uint8_t> bytes) {
+  Queue& queue = queues_[index];
+  const auto number = static_cast<uint16_t>(at / kDescriptorBytes);
+  // The flags come last and make the descriptor used. [virtio 1.3, 2.8.6]
+  if (at % kDescriptorBytes + bytes.size() <= spec::PvirtqDesc::kFlagsOffset) return;
+  if (at % kDescriptorBytes + bytes.size() != kDescriptorBytes) {
+    findings_.Add(kUsedElement, cycle, NameOf(index) + "write across descriptor " + std::to_string(number),
+                  "within it");
+    return;
+  }
+  const auto flags = static_cast<uint16_t>(Little(bytes.last(kIndexBytes)));
+  if (((flags & spec::VirtqDescFlags::kAvail) != 0) != ((flags & spec::VirtqDescFlags::kUsed) != 0)) {
+    findings_.Add(kUsedElement, cycle,
+                  NameOf(index) + "descriptor " + std::to_string(number) + " with flags " + Hex(flags),
+                  "avail equal to used");
+  }
+  if (!queue.descriptors[number].is_available) {
+    findings_.Add(kUsedAvailable, cycle, NameOf(index) + "used descriptor " + std::to_string(number),
+                  "one that was read as available and not used since");
+  }
+  Returned(cycle, index, number);
+  Notify(queue);
+}
+
+void RingRules::Returned(Cycle cycle, uint16_t index, uint16_t head) {
+  Queue& queue = queues_[index];
+  if (queue.kind == TableQueueKind::kSq) listener_.OnSendUsed(queue.owner);
+  if (queue.kind == TableQueueKind::kControl) listener_.OnAnswer();
+  if (head >= queue.descriptors.size()) return;
+  const Descriptor& descriptor = queue.descriptors[head];
+  if (queue.kind == TableQueueKind::kCq && descriptor.is_known) {
+    const auto cqe = cqes_.find(descriptor.address);
+    // Missing: the driver gave several buffers one address, or an indirect table.
+    if (cqe != cqes_.end() && cqe->second.queue == index && cqe->second.head == head) {
+      if (cqe->second.have < spec::RdmaCqReq::kBytes) {
+        findings_.Add(kCqeWritten, cycle,
+                      NameOf(index) + "buffer " + std::to_string(head) + " used with " +
+                          std::to_string(cqe->second.have) + " bytes written",
+                      std::to_string(spec::RdmaCqReq::kBytes));
+      } else {
+        listener_.OnCqe(cycle, spec::RdmaCqReq::Decode(cqe->second.content.data()));
+      }
+    }
+  }
+  DropChain(index, head);
+}
+
+void RingRules::OnMsix(Cycle cycle, uint16_t vector) {
+  if (vector == config_vector_) return;  // changes of configuration are not watched
+  uint64_t& causes = causes_[vector];
+  if (causes == 0) {
+    findings_.Add(kMsixCause, cycle, "MSI-X " + std::to_string(vector),
+                  "a used buffer or an arm of one of its queues since the last one");
+    return;
+  }
+  --causes;
+}
+
+}  // namespace vireo::sim::monitor

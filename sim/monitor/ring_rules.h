@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules of virtqueues, split and packed, and of interrupts. Keeps a picture of each queue from the writes of driver and
+// firmware, and from what the device has read: available entries and descriptors, as they were when it read them.
+//
+// Queues whose areas overlap those of another one, which only a faulty driver sets up, are not judged. Of a packed
+// ring, the length of chains is not known.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/monitor/extent_map.h"
+#include "sim/monitor/findings.h"
+#include "sim/nic/nic.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::sim::monitor {
+
+class RingRules {
+ public:
+  class Listener {
+   public:
+    virtual void OnNetTransmit() = 0;
+    virtual void OnSendUsed(uint32_t qpn) = 0;
+    virtual void OnAnswer() = 0;  // of a control command
+    virtual void OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe) = 0;
+
+   protected:
+    ~Listener() = default;
+  };
+
+  RingRules(Findings& findings, ExtentMap& memory, Listener& listener)
+      : findings_(findings), memory_(memory), listener_(listener) {}
+
+  void OnReset();
+  void OnBarWrite(const BoundaryEvent& event);
+  void OnBarRead(const BoundaryEvent& event);
+  void OnBarCompletion(uint64_t value);
+  void SetRow(uint16_t queue, const spec::TableVirtqueue& row);
+  void SetWindow(uint16_t queue, const spec::TableWindow& window);
+  // Firmware armed the CQ of this queue.
+  void OnArm(uint16_t queue);
+  // True: the access is to a ring.
+  bool OnDmaRead(const BoundaryEvent& event);
+  void OnDmaCompletion(const BoundaryEvent& event);
+  bool OnDmaWrite(const BoundaryEvent& event);
+  void OnMsix(Cycle cycle, uint16_t vector);
+
+ private:
+  struct Descriptor {
+    uint64_t address = 0;
+    uint32_t bytes = 0;
+    uint16_t flags = 0, next = 0;
+    bool is_known = false;
+    bool is_available = false;  // packed: read as available and not used since
+  };
+  struct Queue {
+    // As written to common configuration and by firmware.
+    uint16_t size = 0, vector = spec::kVirtioMsiNoVector;
+    uint64_t desc = 0, driver = 0, device = 0;
+    spec::TableQueueKind kind{};
+    uint32_t owner = 0;
+    bool has_window = false;
+    uint64_t window_base = 0, window_last = 0;
+    // Since it was enabled.
+    bool is_live = false;  // its memory may be accessed
+    bool is_packed = false;
+    bool is_judged = false;     // its rings overlap no others
+    bool is_resetting = false;  // reset requested and not acknowledged
+    uint64_t used_bytes = 0;    // written to used elements
+    uint16_t used_index = 0;
+    uint64_t used = 0;       // buffers behind used_index
+    uint64_t available = 0;  // behind the available index that the device has read
+    std::array<uint8_t, spec::VirtqUsedElem::kBytes> element{};
+    std::vector<int32_t> heads;  // available ring as read; -1: not read
+    std::vector<Descriptor> descriptors;
+    std::map<uint64_t, std::vector<std::pair<uint64_t, uint32_t>>> tables;  // by head: buffers of its indirect table
+  };
+  enum class Part : uint8_t { kDescriptors, kDriver, kDevice };
+  struct Area {
+    uint64_t end = 0;
+    uint16_t queue = 0;
+    Part part{};
+  };
+  struct Read {
+    enum class Use : uint8_t { kOther, kDescriptors, kDriver, kTable } use{};
+    uint16_t queue = 0;
+    uint64_t epoch = 0;
+    uint16_t head = 0;           // of an indirect table
+    std::vector<uint8_t> bytes;  // of a descriptor that is not complete yet
+  };
+  struct Cqe {
+    uint16_t queue = 0, head = 0;
+    uint32_t have = 0;
+    std::array<uint8_t, spec::RdmaCqReq::kBytes> content{};
+  };
+  struct Table {
+    uint64_t end = 0;
+    uint16_t queue = 0, head = 0;
+  };
+
+  void WriteCommon(uint64_t offset, uint64_t value, unsigned bytes);
+  void Enable(uint16_t index);
+  void Release(uint16_t index);
+  void ResetPositions(Queue& queue);
+  const Area* AreaAt(uint64_t address, uint64_t* begin) const;
+  void SetDescriptor(uint16_t index, uint16_t number, const uint8_t* bytes);
+  void AddTableEntry(uint16_t index, uint16_t head, const uint8_t* bytes);
+  void AddBuffer(uint16_t index, uint64_t address, uint64_t bytes);
+  // Ends the use of a chain's memory.
+  void DropChain(uint16_t index, uint16_t head);
+  void DropBuffer(uint16_t index, Descriptor& descriptor, uint16_t number);
+  void WriteUsed(Cycle cycle, uint16_t index, uint64_t at, std::span<const uint8_t> bytes);
+  void UsedElement(Cycle cycle, uint16_t index);
+  void UsedIndex(Cycle cycle, uint16_t index, uint16_t value);
+  void WritePacked(Cycle cycle, uint16_t index, uint64_t at, std::span<const uint8_t> bytes);
+  // A buffer was returned: its CQE, if the queue has them, must be complete.
+  void Returned(Cycle cycle, uint16_t index, uint16_t head);
+  void Notify(const Queue& queue);
+  std::string NameOf(uint16_t index) const;
+
+  Findings& findings_;
+  ExtentMap& memory_;
+  Listener& listener_;
+  uint16_t selected_ = 0, config_vector_ = spec::kVirtioMsiNoVector;
+  uint32_t feature_window_ = 0;
+  bool is_packed_ = false, is_device_resetting_ = false;
+  uint64_t epoch_ = 0;  // of the latest enable
+  std::vector<Queue> queues_;
+  std::vector<uint64_t> epochs_;
+  std::map<uint64_t, Area> areas_;                 // by begin
+  std::map<uint64_t, Table> tables_;               // indirect tables, by begin
+  std::map<uint64_t, Cqe> cqes_;                   // buffers of completion queues, by address
+  std::unordered_map<uint32_t, Read> reads_;       // by tag
+  std::unordered_map<uint16_t, uint64_t> causes_;  // of interrupts, by vector
+  struct BarRead {
+    uint32_t bar = 0;
+    uint64_t offset = 0;
+    uint16_t queue = 0;
+  };
+  std::deque<BarRead> bar_reads_;
+};
+
+}  // namespace vireo::sim::monitor

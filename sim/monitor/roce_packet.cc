@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/monitor/roce_packet.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace vireo::sim::monitor {
+namespace {
+
+constexpr size_t kMacBytes = 6, kEthernetBytes = 14, kVlanBytes = 4, kUdpBytes = 8;
+
+uint16_t Network16(const uint8_t* at) { return static_cast<uint16_t>(at[0] << 8 | at[1]); }
+uint64_t MacAt(const uint8_t* at) {
+  uint64_t mac = 0;
+  for (size_t i = 0; i < kMacBytes; ++i) mac = mac << 8 | at[i];
+  return mac;
+}
+
+// Eight tables, one per byte of a step ("slicing by 8").
+using Tables = std::array<std::array<uint32_t, 256>, 8>;
+constexpr Tables MakeTables() {
+  Tables tables{};
+  for (uint32_t i = 0; i < 256; ++i) {
+    uint32_t crc = i;
+    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ ((crc & 1) != 0 ? 0xedb8'8320u : 0);
+    tables[0][i] = crc;
+  }
+  for (size_t i = 0; i < 256; ++i) {
+    for (size_t t = 1; t < 8; ++t) tables[t][i] = tables[t - 1][i] >> 8 ^ tables[0][tables[t - 1][i] & 0xff];
+  }
+  return tables;
+}
+constexpr Tables kTables = MakeTables();
+
+uint16_t Ipv4Checksum(const uint8_t* header) {
+  uint32_t sum = 0;
+  for (size_t i = 0; i < 20; i += 2) sum += i == 10 ? 0 : Network16(header + i);
+  while (sum >> 16 != 0) sum = (sum & 0xffff) + (sum >> 16);
+  return static_cast<uint16_t>(~sum);
+}
+
+// The ICRC of the datagram at `ip` whose BTH begins at `bth`; `end` is that of the bytes which it covers. The fields
+// that routers change count as ones: IPv4 TOS, TTL and checksum, IPv6 traffic class, flow label and hop limit, the UDP
+// checksum, the byte of the BTH with FECN and BECN; 8 bytes of ones stand before. [IBTA A17.3.3]
+uint32_t Icrc(std::span<const uint8_t> frame, size_t ip, bool is_ipv6, size_t bth, size_t end) {
+  std::array<uint8_t, 8 + 40 + kUdpBytes + spec::Bth::kBytes> head{};
+  std::memset(head.data(), 0xff, 8);
+  const size_t bytes = bth + spec::Bth::kBytes - ip;
+  std::memcpy(head.data() + 8, frame.data() + ip, bytes);
+  uint8_t* const at = head.data() + 8;
+  if (is_ipv6) {
+    at[0] |= 0x0f;
+    at[1] = at[2] = at[3] = at[7] = 0xff;
+  } else {
+    at[1] = at[8] = at[10] = at[11] = 0xff;
+  }
+  at[bth - ip - 2] = at[bth - ip - 1] = 0xff;
+  at[bth - ip + 4] = 0xff;
+  const uint32_t crc = Crc32(~uint32_t{0}, std::span(head).first(8 + bytes));
+  return ~Crc32(crc, frame.subspan(bth + spec::Bth::kBytes, end - bth - spec::Bth::kBytes));
+}
+
+void Break(RocePacket& packet, const Rule& rule, std::string seen, std::string expected) {
+  if (packet.broken != nullptr) return;
+  packet.broken = &rule;
+  packet.seen = std::move(seen);
+  packet.expected = std::move(expected);
+}
+
+void CheckIpv4(RocePacket& packet, const uint8_t* ip) {
+  if (Network16(ip + 10) != Ipv4Checksum(ip)) {
+    Break(packet, kWireHeader, "IPv4 header checksum " + Hex(Network16(ip + 10)), Hex(Ipv4Checksum(ip)));
+  }
+  if ((ip[6] & 0xc0) != 0x40) Break(packet, kWireHeader, "IPv4 flags " + Hex(ip[6] >> 5), "don't fragment");
+}
+
+}  // namespace
+
+uint32_t Crc32(uint32_t crc, std::span<const uint8_t> bytes) {
+  const uint8_t* at = bytes.data();
+  size_t left = bytes.size();
+  for (; left >= 8; left -= 8, at += 8) {
+    const uint32_t low = crc ^ (uint32_t{at[0]} | uint32_t{at[1]} << 8 | uint32_t{at[2]} << 16 | uint32_t{at[3]} << 24);
+    crc = kTables[7][low & 0xff] ^ kTables[6][low >> 8 & 0xff] ^ kTables[5][low >> 16 & 0xff] ^ kTables[4][low >> 24] ^
+          kTables[3][at[4]] ^ kTables[2][at[5]] ^ kTables[1][at[6]] ^ kTables[0][at[7]];
+  }
+  for (; left != 0; --left, ++at) crc = crc >> 8 ^ kTables[0][(crc ^ *at) & 0xff];
+  return crc;
+}
+
+uint64_t HashOf(std::span<const uint8_t> bytes) {
+  uint64_t hash = 0x9e37'79b9'7f4a'7c15 ^ bytes.size();
+  const auto mix = [&hash](uint64_t word) {
+    hash = (hash ^ word) * 0xff51'afd7'ed55'8ccd;
+    hash ^= hash >> 32;
+  };
+  size_t at = 0;
+  for (; at + 8 <= bytes.size(); at += 8) {
+    uint64_t word = 0;
+    for (size_t i = 0; i < 8; ++i) word |= uint64_t{bytes[at + i]} << 8 * i;
+    mix(word);
+  }
+  uint64_t rest = 0;
+  for (size_t i = 0; at + i < bytes.size(); ++i) rest |= uint64_t{bytes[at + i]} << 8 * i;
+  mix(rest);
+  return hash;
+}
+
+std::optional<RocePacket> ReadRoce(std::span<const uint8_t> frame) {
+  if (frame.size() < kEthernetBytes) return std::nullopt;
+  size_t ip = kEthernetBytes;
+  uint16_t type = Network16(frame.data() + 12);
+  if (type == static_cast<uint16_t>(spec::Ethertype::kVlan) && frame.size() >= ip + kVlanBytes) {
+    type = Network16(frame.data() + ip + 2);
+    ip += kVlanBytes;
+  }
+  const bool is_ipv6 = type == static_cast<uint16_t>(spec::Ethertype::kIpv6);
+  if (!is_ipv6 && type != static_cast<uint16_t>(spec::Ethertype::kIpv4)) return std::nullopt;
+  const size_t ip_bytes = is_ipv6 ? 40 : 20;
+  if (frame.size() < ip + ip_bytes + kUdpBytes) return std::nullopt;
+  const uint8_t* const header = frame.data() + ip;
+  if (is_ipv6 ? header[0] >> 4 != 6 : header[0] != 0x45) return std::nullopt;  // no RoCEv2 packet has IP options
+  if (header[is_ipv6 ? 6 : 9] != static_cast<uint8_t>(spec::IpProtocol::kUdp)) return std::nullopt;
+  if (!is_ipv6 && (Network16(header + 6) & 0x3fff) != 0) return std::nullopt;  // a fragment
+  const size_t udp = ip + ip_bytes, bth = udp + kUdpBytes;
+  if (Network16(frame.data() + udp + 2) != spec::kUdpPortRocev2) return std::nullopt;
+
+  RocePacket packet;
+  packet.destination_mac = MacAt(frame.data());
+  packet.source_mac = MacAt(frame.data() + kMacBytes);
+  const size_t ip_length = is_ipv6 ? ip_bytes + Network16(header + 4) : Network16(header + 2);
+  const size_t udp_length = Network16(frame.data() + udp + 4);
+  const size_t end = ip + ip_length;
+  if (end > frame.size() || ip_length != ip_bytes + udp_length) {
+    Break(packet, kWireLength,
+          "IP length " + std::to_string(ip_length) + " and UDP length " + std::to_string(udp_length) + " in " +
+              std::to_string(frame.size() - ip) + " bytes",
+          "lengths that agree");
+    return packet;
+  }
+  constexpr size_t kIcrc = spec::kIcrcBytes;
+  if (end < bth + spec::Bth::kBytes + kIcrc) {
+    Break(packet, kWireLength, std::to_string(end - bth) + " bytes behind UDP", "a BTH and an ICRC");
+    return packet;
+  }
+  packet.bth = spec::Bth::Decode(frame.data() + bth);
+  packet.info = spec::kOpcodeInfo[static_cast<uint8_t>(packet.bth.opcode)];
+  packet.service = static_cast<spec::BthService>(static_cast<uint8_t>(packet.bth.opcode) >> 5);
+  const uint8_t* const tail = frame.data() + end - kIcrc;
+  const uint32_t icrc = tail[0] | uint32_t{tail[1]} << 8 | uint32_t{tail[2]} << 16 | uint32_t{tail[3]} << 24;
+  const uint32_t right = Icrc(frame, ip, is_ipv6, bth, end - kIcrc);
+  packet.is_intact = icrc == right;
+  if (icrc != right) Break(packet, kWireIcrc, "ICRC " + Hex(icrc), Hex(right));
+  if (!packet.info.valid) {
+    Break(packet, kWireHeader, "BTH opcode " + Hex(static_cast<uint8_t>(packet.bth.opcode)), "an opcode of the table");
+    return packet;
+  }
+  const size_t begin = bth + spec::Bth::kBytes + packet.info.extension_bytes;
+  const size_t pad = packet.bth.pad_count;
+  if (begin + pad + kIcrc > end) {
+    Break(packet, kWireLength, std::to_string(end - bth) + " bytes behind UDP", "room for the headers of the opcode");
+    packet.is_intact = false;
+    return packet;
+  }
+  const uint8_t* const extension = frame.data() + bth + spec::Bth::kBytes;
+  packet.extension = {extension, packet.info.extension_bytes};
+  packet.payload = frame.subspan(begin, end - kIcrc - pad - begin);
+  // Offsets of extension headers count from the BTH.
+  const uint8_t* const transport = frame.data() + bth;
+  if (packet.info.has_reth) packet.reth = spec::Reth::Decode(transport + packet.info.reth_offset);
+  if (packet.info.has_aeth) packet.aeth = spec::Aeth::Decode(transport + packet.info.aeth_offset);
+  if (packet.info.has_deth) packet.deth = spec::Deth::Decode(transport + packet.info.deth_offset);
+
+  const auto behind = frame.subspan(end);
+  if (!behind.empty() && frame.size() > spec::kEthernetFrameBytesMin) {
+    Break(packet, kWireLength, std::to_string(behind.size()) + " bytes behind the datagram", "none");
+  }
+  if (std::ranges::any_of(behind, [](uint8_t byte) { return byte != 0; })) {
+    Break(packet, kWirePadding, "Ethernet padding that is not 0", "0");
+  }
+  if (!is_ipv6) CheckIpv4(packet, header);
+  if (packet.bth.transport_version != 0 || packet.bth.reserved != 0 || packet.bth.reserved1 != 0) {
+    Break(packet, kWireHeader, "BTH with version or reserved bits", "0");
+  }
+  if ((packet.payload.size() + pad) % 4 != 0) {
+    Break(packet, kWirePadding,
+          std::to_string(packet.payload.size()) + " bytes of payload and " + std::to_string(pad) + " of padding",
+          "a multiple of 4");
+  }
+  for (size_t i = 0; i < pad; ++i) {
+    const uint8_t byte = packet.payload.data()[packet.payload.size() + i];
+    if (byte != 0) Break(packet, kWirePadding, "padding byte " + Hex(byte), "0");
+  }
+  return packet;
+}
+
+}  // namespace vireo::sim::monitor

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a frame as a RoCEv2 packet and checks everything that one packet shows: lengths, headers, padding, ICRC. An
+// implementation of its own, from the standards (docs/monitor.md): it shares no code with model, replay or reports.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "sim/monitor/findings.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::sim::monitor {
+
+struct RocePacket {
+  uint64_t source_mac = 0, destination_mac = 0;
+  spec::Bth bth;
+  spec::OpcodeInfo info;  // not valid: the contract has no such opcode
+  spec::BthService service{};
+  std::span<const uint8_t> extension;  // headers between BTH and payload
+  std::span<const uint8_t> payload;    // without padding
+  spec::Reth reth;                     // if info.has_reth
+  spec::Aeth aeth;                     // if info.has_aeth
+  spec::Deth deth;                     // if info.has_deth
+  bool is_intact = false;              // lengths are consistent and the ICRC is right
+  // The first rule that the packet breaks, what was seen and what is right; null: none.
+  const Rule* broken = nullptr;
+  std::string seen, expected;
+};
+
+// Nullopt: not UDP over IP to the port of RoCEv2, or a fragment. A frame that is too short for what it claims has
+// `broken`, and empty spans.
+std::optional<RocePacket> ReadRoce(std::span<const uint8_t> frame);
+
+// CRC-32 of IEEE 802.3 over the bytes, continued from `crc`, which starts as all ones. Not inverted at the end.
+uint32_t Crc32(uint32_t crc, std::span<const uint8_t> bytes);
+// A fast hash of contents, equal on every machine.
+uint64_t HashOf(std::span<const uint8_t> bytes);
+
+}  // namespace vireo::sim::monitor

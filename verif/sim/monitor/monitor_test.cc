@@ -1,0 +1,576 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each rule of the monitor: events that obey it give no report, and one changed event gives exactly the report of that
+// rule. Frames are built here, with a CRC of its own.
+#include "sim/monitor/monitor.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+namespace vireo::sim {
+namespace {
+
+using Bytes = std::vector<uint8_t>;
+using spec::BthOpcode;
+using Common = spec::VirtioPciCommonCfg;
+
+constexpr uint64_t kPeerMac = 0x0200'0000'0002, kOwnMac = 0x0200'0000'0001;
+constexpr uint32_t kQpn = 2, kPeerQpn = 7, kRkey = 0x0000'0311;  // region 3, key 0x11
+constexpr uint64_t kRegion = 0x7000'0000, kRegionBytes = 16384;  // its pages are at kPages
+constexpr uint64_t kPages = 0x9000'0000;
+constexpr uint32_t kMtu = 1024;
+constexpr uint16_t kQueueSize = 8;
+
+Bytes Pattern(size_t bytes, uint8_t first = 1) {
+  Bytes data(bytes);
+  for (size_t i = 0; i < bytes; ++i) data[i] = static_cast<uint8_t>(first + 3 * i);
+  return data;
+}
+
+void PutMac(uint8_t* at, uint64_t mac) {
+  for (size_t i = 0; i < 6; ++i) at[i] = static_cast<uint8_t>(mac >> 8 * (5 - i));
+}
+
+uint32_t BitwiseCrc(const Bytes& bytes) {
+  uint32_t crc = ~0u;
+  for (const uint8_t byte : bytes) {
+    crc ^= byte;
+    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ ((crc & 1) != 0 ? spec::kIcrcPolynomial : 0);
+  }
+  return ~crc;
+}
+
+// Recomputes the ICRC of an untagged IPv4 frame that ends with it.
+void SetIcrc(Bytes& frame) {
+  Bytes covered(8, 0xff);
+  covered.insert(covered.end(), frame.begin() + 14, frame.end() - 4);
+  const auto mask = [&covered](size_t header, const uint8_t* ones, size_t bytes) {
+    for (size_t i = 0; i < bytes; ++i) covered[8 + header + i] |= ones[i];
+  };
+  mask(0, spec::Ipv4::kIcrcOnes, spec::Ipv4::kBytes);
+  mask(20, spec::Udp::kIcrcOnes, spec::Udp::kBytes);
+  mask(28, spec::Bth::kIcrcOnes, spec::Bth::kBytes);
+  const uint32_t crc = BitwiseCrc(covered);
+  for (size_t i = 0; i < 4; ++i) frame[frame.size() - 4 + i] = static_cast<uint8_t>(crc >> 8 * i);
+}
+
+struct PacketOf {
+  BthOpcode opcode{};
+  uint32_t psn = 0;
+  Bytes extension{}, payload{};
+  bool is_received = false;
+};
+
+Bytes Frame(const PacketOf& packet) {
+  const size_t pad = (4 - packet.payload.size() % 4) % 4;
+  const size_t udp = 8 + 12 + packet.extension.size() + packet.payload.size() + pad + 4;
+  Bytes frame(42);
+  PutMac(frame.data(), packet.is_received ? kOwnMac : kPeerMac);
+  PutMac(frame.data() + 6, packet.is_received ? kPeerMac : kOwnMac);
+  frame[12] = 0x08;
+  spec::Ipv4 ip{.version = 4,
+                .ihl = 5,
+                .total_length = static_cast<uint16_t>(20 + udp),
+                .dont_fragment = true,
+                .time_to_live = 64,
+                .protocol = spec::IpProtocol::kUdp,
+                .source = 0x0a00'0001,
+                .destination = 0x0a00'0002};
+  ip.Encode(frame.data() + 14);
+  uint32_t sum = 0;
+  for (size_t i = 14; i < 34; i += 2) sum += uint32_t{frame[i]} << 8 | frame[i + 1];
+  while (sum >> 16 != 0) sum = (sum & 0xffff) + (sum >> 16);
+  ip.header_checksum = static_cast<uint16_t>(~sum);
+  ip.Encode(frame.data() + 14);
+  const spec::Udp header{.source_port = 0xc000,
+                         .destination_port = spec::kUdpPortRocev2,
+                         .length = static_cast<uint16_t>(udp),
+                         .checksum = 0};
+  header.Encode(frame.data() + 34);
+  const spec::Bth bth{.opcode = packet.opcode,
+                      .pad_count = static_cast<uint8_t>(pad),
+                      .pkey = spec::kPkeyDefault,
+                      .dest_qp = packet.is_received ? kQpn : kPeerQpn,
+                      .psn = packet.psn};
+  std::array<uint8_t, 12> bth_bytes{};
+  bth.Encode(bth_bytes.data());
+  frame.insert(frame.end(), bth_bytes.begin(), bth_bytes.end());
+  frame.insert(frame.end(), packet.extension.begin(), packet.extension.end());
+  frame.insert(frame.end(), packet.payload.begin(), packet.payload.end());
+  frame.insert(frame.end(), pad + 4, 0);
+  SetIcrc(frame);
+  return frame;
+}
+
+template <typename Struct>
+Bytes Encoded(const Struct& value) {
+  Bytes bytes(Struct::kBytes);
+  value.Encode(bytes.data());
+  return bytes;
+}
+Bytes RethOf(uint64_t address, uint32_t bytes) {
+  return Encoded(spec::Reth{.virtual_address = address, .rkey = kRkey, .dma_length = bytes});
+}
+Bytes Ack(uint32_t msn = 0) { return Encoded(spec::Aeth{.kind = spec::AethKind::kAck, .value = 31, .msn = msn}); }
+
+// A NIC with an RC QP in RTS, PSNs from 100 (sent) and 500 (received), its CQ and send queue, and a region.
+class MonitorTest : public testing::Test {
+ protected:
+  static constexpr uint16_t kCq = 5, kSq = 6, kControl = 4;
+  static constexpr uint64_t kRings = 0x1'0000'0000;  // 64 KiB per queue
+
+  MonitorTest() {
+    Event({.kind = EventKind::kReset, .payload = {}});
+    for (uint64_t page = 0; page < 4; ++page) {
+      WriteTable(spec::MgmtTable::kTranslation, static_cast<uint32_t>(8 + page),
+                 Encoded(spec::TableTranslation{.address = kPages + 8192 * page}));
+    }
+    WriteTable(spec::MgmtTable::kMr, 3, Encoded(Region()));
+    WriteQp(true);
+    SetUp(kCq, spec::TableQueueKind::kCq, 1);
+    SetUp(kSq, spec::TableQueueKind::kSq, kQpn);
+    SetUp(kControl, spec::TableQueueKind::kControl, 0);
+  }
+
+  static spec::TableMr Region() {
+    return {.valid = true,
+            .remote_write = true,
+            .key = kRkey & 0xff,
+            .page_shift = 12,
+            .npages = 4,
+            .first_translation = 8,
+            .virt_addr = kRegion,
+            .length = kRegionBytes};
+  }
+  void WriteQp(bool load) {
+    spec::TableQpContext context{.state = spec::IbQpState::kRts,
+                                 .qp_type = spec::IbQpType::kRc,
+                                 .path_mtu = spec::IbMtu::kMtu1024,
+                                 .valid = true,
+                                 .load_requester = load,
+                                 .load_responder = load,
+                                 .remote_write = true,
+                                 .dest_qpn = kPeerQpn,
+                                 .next_psn = 100,
+                                 .expected_psn = 500};
+    PutMac(context.path.dmac, kPeerMac);
+    WriteTable(spec::MgmtTable::kQpContext, kQpn, Encoded(context));
+  }
+
+  // --- Events
+  void Event(BoundaryEvent event) {
+    event.cycle = cycle_ += 1000;
+    monitor_.OnEvent(event);
+  }
+  void WriteBar(uint64_t offset, uint64_t value, uint32_t bytes) {
+    Bytes payload(bytes);
+    for (size_t i = 0; i < bytes; ++i) payload[i] = static_cast<uint8_t>(value >> 8 * i);
+    Event(
+        {.kind = EventKind::kBarWrite, .address = offset, .id = spec::kBarVirtio, .bytes = bytes, .payload = payload});
+  }
+  void WriteCsr(uint64_t offset, uint32_t value) {
+    const Bytes payload = {static_cast<uint8_t>(value), static_cast<uint8_t>(value >> 8),
+                           static_cast<uint8_t>(value >> 16), static_cast<uint8_t>(value >> 24)};
+    Event({.kind = EventKind::kCsrWrite, .address = offset, .bytes = 4, .payload = payload});
+  }
+  void WriteTable(spec::MgmtTable table, uint32_t index, Bytes entry,
+                  spec::MgmtTableOperation operation = spec::MgmtTableOperation::kWrite) {
+    entry.resize((entry.size() + 3) / 4 * 4);
+    for (size_t i = 0; i < entry.size(); i += 4) {
+      WriteCsr(spec::kMgmtTableDataRegister + i,
+               entry[i] | uint32_t{entry[i + 1]} << 8 | uint32_t{entry[i + 2]} << 16 | uint32_t{entry[i + 3]} << 24);
+    }
+    WriteCsr(spec::kMgmtTableIndexRegister, index);
+    WriteCsr(spec::kMgmtTableCommandRegister,
+             spec::MgmtTableCommand{.table_id = table, .operation = operation}.ToWord());
+  }
+  void SetUp(uint16_t queue, spec::TableQueueKind kind, uint32_t owner) {
+    WriteTable(spec::MgmtTable::kVirtqueue, queue, Encoded(spec::TableVirtqueue{.kind = kind, .owner = owner}));
+    WriteBar(Common::kQueueSelectOffset, queue, 2);
+    WriteBar(Common::kQueueSizeOffset, kQueueSize, 2);
+    WriteBar(Common::kQueueMsixVectorOffset, queue, 2);
+    WriteBar(Common::kQueueDescOffset, Desc(queue), 8);
+    WriteBar(Common::kQueueDriverOffset, Driver(queue), 8);
+    WriteBar(Common::kQueueDeviceOffset, Device(queue), 8);
+    WriteBar(Common::kQueueEnableOffset, 1, 2);
+  }
+  static uint64_t Desc(uint16_t queue) { return kRings + uint64_t{queue} * 0x10000; }
+  static uint64_t Driver(uint16_t queue) { return Desc(queue) + 0x1000; }
+  static uint64_t Device(uint16_t queue) { return Desc(queue) + 0x2000; }
+  static uint64_t Buffer(uint16_t queue, uint16_t head) { return Desc(queue) + 0x4000 + uint64_t{head} * 0x100; }
+
+  void Read(uint64_t address, const Bytes& data) {
+    const auto bytes = static_cast<uint32_t>(data.size());
+    Event({.kind = EventKind::kDmaRead, .address = address, .id = 1, .bytes = bytes, .payload = {}});
+    Event({.kind = EventKind::kDmaCompletion,
+           .status = 0x80,
+           .address = address,
+           .id = 1,
+           .bytes = bytes,
+           .payload = data});
+  }
+  void Write(uint64_t address, const Bytes& data) {
+    Event({.kind = EventKind::kDmaWrite,
+           .address = address,
+           .bytes = static_cast<uint32_t>(data.size()),
+           .payload = data});
+  }
+  // The device reads the ring: `count` buffers more, heads from `head` on.
+  void Take(uint16_t queue, uint16_t head, uint16_t count = 1) {
+    for (uint16_t i = 0; i < count; ++i, ++head) {
+      uint16_t& index = available_.at(queue);
+      ++index;
+      Read(Driver(queue) + 2, {static_cast<uint8_t>(index), static_cast<uint8_t>(index >> 8)});
+      Read(Driver(queue) + 4 + 2 * ((index - 1) % kQueueSize), {static_cast<uint8_t>(head), 0});
+      Read(Desc(queue) + 16 * head,
+           Encoded(spec::VirtqDesc{.addr = Buffer(queue, head), .len = 0x80, .flags = spec::VirtqDescFlags::kWrite}));
+    }
+  }
+  void WriteElement(uint16_t queue, uint16_t number, uint16_t head) {
+    Write(Device(queue) + 4 + 8 * (number % kQueueSize), Encoded(spec::VirtqUsedElem{.id = head}));
+  }
+  void WriteIndex(uint16_t queue, uint16_t index) {
+    Write(Device(queue) + 2, {static_cast<uint8_t>(index), static_cast<uint8_t>(index >> 8)});
+  }
+  void WriteCqe(uint16_t head, spec::IbWcOpcode opcode = spec::IbWcOpcode::kRdmaWrite) {
+    Write(Buffer(kCq, head), Encoded(spec::RdmaCqReq{.opcode = opcode, .qp_num = kQpn}));
+  }
+  void Interrupt(uint32_t vector) { Event({.kind = EventKind::kMsix, .id = vector, .payload = {}}); }
+  void Send(const Bytes& frame) {
+    Event({.kind = EventKind::kTransmitStart, .payload = {}});
+    Event({.kind = EventKind::kTransmitEnd, .bytes = static_cast<uint32_t>(frame.size()), .payload = frame});
+  }
+  void Send(const PacketOf& packet) { Send(Frame(packet)); }
+  void Receive(PacketOf packet) {
+    packet.is_received = true;
+    const Bytes frame = Frame(packet);
+    Event({.kind = EventKind::kReceiveEnd, .bytes = static_cast<uint32_t>(frame.size()), .payload = frame});
+  }
+
+  // --- Reports
+  void ExpectGood() { EXPECT_EQ(monitor_.violations(), std::vector<std::string>()); }
+  // Exactly one report, of this rule, with these words.
+  void ExpectOnly(const std::string& rule, const std::string& seen, const std::string& expected) {
+    ASSERT_EQ(monitor_.violations().size(), 1U) << testing::PrintToString(monitor_.violations());
+    const std::string& report = monitor_.violations().front();
+    EXPECT_TRUE(report.starts_with("monitor: " + rule + ": nic 3, cycle ")) << report;
+    EXPECT_NE(report.find(seen), std::string::npos) << report;
+    EXPECT_NE(report.find("expected " + expected), std::string::npos) << report;
+    EXPECT_TRUE(report.ends_with("]")) << "no source: " << report;
+  }
+
+  Monitor monitor_{3, spec::kNic100};
+  Cycle cycle_ = 0;
+  std::array<uint16_t, 16> available_{};
+};
+
+const PacketOf kSend = {.opcode = BthOpcode::kRcSendOnly, .psn = 100, .payload = Pattern(61)};
+
+// --- Form of packets
+
+TEST_F(MonitorTest, GoodPacketsGiveNoReport) {
+  Send(kSend);
+  Send(
+      {.opcode = BthOpcode::kRcRdmaWriteFirst, .psn = 101, .extension = RethOf(0, kMtu + 2), .payload = Pattern(kMtu)});
+  Send({.opcode = BthOpcode::kRcRdmaWriteLast, .psn = 102, .payload = Pattern(2)});
+  Bytes padded = Frame({.opcode = BthOpcode::kRcSendOnly, .psn = 103});
+  padded.resize(60);
+  Send(padded);
+  ExpectGood();
+}
+
+TEST_F(MonitorTest, ReportsAWrongIcrc) {
+  Bytes frame = Frame(kSend);
+  frame.back() ^= 0x40;
+  Send(frame);
+  ExpectOnly("wire.icrc", "seen ICRC 0x", "0x");
+}
+
+TEST_F(MonitorTest, ReportsLengthsThatDisagree) {
+  Bytes frame = Frame(kSend);
+  frame[39] ^= 4;  // UDP length
+  Send(frame);
+  ExpectOnly("wire.length", "UDP length", "lengths that agree");
+}
+
+TEST_F(MonitorTest, ReportsBytesBehindTheDatagram) {
+  Bytes frame = Frame(kSend);
+  frame.resize(frame.size() + 4);
+  Send(frame);
+  ExpectOnly("wire.length", "4 bytes behind the datagram", "none");
+}
+
+TEST_F(MonitorTest, ReportsPaddingThatIsNotZero) {
+  Bytes frame = Frame(kSend);
+  frame[frame.size() - 5] = 9;
+  SetIcrc(frame);
+  Send(frame);
+  ExpectOnly("wire.padding", "padding byte 0x9", "0");
+}
+
+TEST_F(MonitorTest, ReportsAPayloadWithoutItsPadding) {
+  Bytes frame = Frame(kSend);
+  frame[43] &= 0xcf;  // pad_count 0, so that the pad counts as payload
+  frame[43] |= 0x10;
+  SetIcrc(frame);
+  Send(frame);
+  ExpectOnly("wire.padding", "63 bytes of payload and 1 of padding", "a multiple of 4");
+}
+
+TEST_F(MonitorTest, ReportsAWrongIpv4Checksum) {
+  Bytes frame = Frame(kSend);
+  frame[24] ^= 1;
+  Send(frame);
+  ExpectOnly("wire.header", "IPv4 header checksum", "0x");
+}
+
+TEST_F(MonitorTest, ReportsAPayloadBeyondThePathMtu) {
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 100, .payload = Pattern(kMtu + 4)});
+  ExpectOnly("wire.payload", "rc_send_only with 1028 bytes", "0 to 1024");
+}
+
+TEST_F(MonitorTest, FramesOfADriverAreNotJudged) {
+  SetUp(7, spec::TableQueueKind::kTransmit, 0);
+  WriteBar(spec::kBarVirtioNotify + 7 * spec::kNotifyOffMultiplier, 7, 2);
+  Bytes frame = Frame(kSend);
+  frame.back() ^= 1;
+  PutMac(frame.data(), kPeerMac + 1);  // no QP sends there
+  Send(frame);
+  ExpectGood();
+}
+
+// --- Messages and PSNs
+
+TEST_F(MonitorTest, ReportsAMessageShorterThanItsReth) {
+  Send(
+      {.opcode = BthOpcode::kRcRdmaWriteFirst, .psn = 100, .extension = RethOf(0, kMtu + 9), .payload = Pattern(kMtu)});
+  Send({.opcode = BthOpcode::kRcRdmaWriteLast, .psn = 101, .payload = Pattern(8)});
+  ExpectOnly("message.packets", "8 bytes of payload", "9, as the RETH announced");
+}
+
+TEST_F(MonitorTest, ReportsAMessageWithinAnother) {
+  Send({.opcode = BthOpcode::kRcSendFirst, .psn = 100, .payload = Pattern(kMtu)});
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 101, .payload = Pattern(4)});
+  ExpectOnly("message.packets", "rc_send_only", "the rest of the message in progress");
+}
+
+TEST_F(MonitorTest, ReportsASkippedPsn) {
+  Send(kSend);
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 102});
+  ExpectOnly("psn.contiguous", "QP 2: PSN 102", "PSN 101");
+}
+
+TEST_F(MonitorTest, ReadTakesAsManyPsnsAsResponses) {
+  Send({.opcode = BthOpcode::kRcRdmaReadRequest, .psn = 100, .extension = RethOf(0, 2 * kMtu + 1)});
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 103});
+  ExpectGood();
+}
+
+TEST_F(MonitorTest, ReportsMorePsnsThanTheWindow) {
+  const auto read = [](uint32_t psn, uint32_t bytes) {
+    return PacketOf{.opcode = BthOpcode::kRcRdmaReadRequest, .psn = psn & 0xff'ffff, .extension = RethOf(0, bytes)};
+  };
+  constexpr uint32_t kMost = uint32_t{1} << 31;  // 2^21 responses
+  for (uint32_t i = 0; i < 4; ++i) Send(read(100 + (i << 21), kMost));
+  ExpectGood();
+  Send(read(100 + (4u << 21), 1));
+  ExpectOnly("psn.window", "8388609 PSNs not acknowledged", "at most 8388608");
+}
+
+TEST_F(MonitorTest, ReportsARetransmissionWithOtherPayload) {
+  Send(kSend);
+  Send(kSend);
+  ExpectGood();
+  PacketOf other = kSend;
+  other.payload[60] ^= 1;
+  Send(other);
+  ExpectOnly("psn.retransmission", "other payload", "the same as sent before");
+}
+
+TEST_F(MonitorTest, RestOfAReadMayBeRequestedAgain) {
+  Send({.opcode = BthOpcode::kRcRdmaReadRequest, .psn = 100, .extension = RethOf(0x5000, 3 * kMtu)});
+  Send({.opcode = BthOpcode::kRcRdmaReadRequest, .psn = 101, .extension = RethOf(0x5000 + kMtu, 2 * kMtu)});
+  ExpectGood();
+  Send({.opcode = BthOpcode::kRcRdmaReadRequest, .psn = 101, .extension = RethOf(0x5000 + kMtu, 3 * kMtu)});
+  ExpectOnly("psn.retransmission", "READ of 3072 bytes", "2048 bytes at 0x5400");
+}
+
+// --- Acknowledges
+
+TEST_F(MonitorTest, ReportsAnAcknowledgeOfWhatHasNotArrived) {
+  Receive({.opcode = BthOpcode::kRcSendOnly, .psn = 500});
+  Send({.opcode = BthOpcode::kRcAcknowledge, .psn = 500, .extension = Ack()});
+  ExpectGood();
+  Send({.opcode = BthOpcode::kRcAcknowledge, .psn = 501, .extension = Ack()});
+  ExpectOnly("ack.received", "rc_acknowledge of PSN 501", "a PSN before 501");
+}
+
+TEST_F(MonitorTest, ReportsAnAcknowledgeOfAWriteThatNeverReachesMemory) {
+  Send(kSend);  // shows the NIC's own MAC
+  const auto write = [](uint32_t psn, uint64_t offset, const Bytes& data) {
+    return PacketOf{.opcode = BthOpcode::kRcRdmaWriteOnly,
+                    .psn = psn,
+                    .extension = RethOf(kRegion + offset, static_cast<uint32_t>(data.size())),
+                    .payload = data};
+  };
+  // Across a page: the second page of the region is not behind the first one in memory.
+  const Bytes data = Pattern(32);
+  Receive(write(500, 4096 - 16, data));
+  Write(kPages + 4096 - 16, {data.begin(), data.begin() + 16});
+  Write(kPages + 8192, {data.begin() + 16, data.end()});
+  Send({.opcode = BthOpcode::kRcAcknowledge, .psn = 500, .extension = Ack()});
+  cycle_ += 1 << 21;
+  Receive(write(501, 0, data));
+  ExpectGood();
+  Write(kPages, {data.begin(), data.begin() + 16});
+  Send({.opcode = BthOpcode::kRcAcknowledge, .psn = 501, .extension = Ack()});
+  cycle_ += 1 << 21;
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 101});
+  ExpectOnly("ack.written", "acknowledge of PSN 501", "the write of its payload at 0x90000010");
+}
+
+TEST_F(MonitorTest, ReportsASuccessThatIsNotAcknowledged) {
+  Take(kCq, 0, 2);
+  Take(kSq, 0, 2);
+  for (uint16_t i = 0; i < 2; ++i) {
+    Send({.opcode = BthOpcode::kRcSendOnly, .psn = 100u + i});
+    if (i == 0) Receive({.opcode = BthOpcode::kRcAcknowledge, .psn = 100, .extension = Ack()});
+    WriteElement(kSq, i, i);
+    WriteIndex(kSq, i + 1);
+    WriteCqe(i);
+    WriteElement(kCq, i, i);
+    if (i == 0) ExpectGood();
+  }
+  ExpectOnly("completion.acknowledged", "QP 2: success of work request 2", "1 acknowledged");
+}
+
+TEST_F(MonitorTest, AcknowledgeBehindAReadDoesNotCompleteIt) {
+  Take(kCq, 0);
+  Take(kSq, 0);
+  Send({.opcode = BthOpcode::kRcRdmaReadRequest, .psn = 100, .extension = RethOf(0, 4)});
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 101});
+  Receive({.opcode = BthOpcode::kRcAcknowledge, .psn = 101, .extension = Ack()});
+  WriteElement(kSq, 0, 0);
+  WriteCqe(0, spec::IbWcOpcode::kRdmaRead);
+  WriteElement(kCq, 0, 0);
+  ExpectOnly("completion.acknowledged", "success of work request 1", "0 acknowledged");
+}
+
+// --- Rings
+
+TEST_F(MonitorTest, GoodCompletionsGiveNoReport) {
+  for (uint16_t i = 0; i < 3 * kQueueSize; ++i) {
+    Take(kCq, i % kQueueSize);
+    WriteCqe(i % kQueueSize, spec::IbWcOpcode::kRecv);
+    WriteElement(kCq, i, i % kQueueSize);
+    WriteIndex(kCq, i + 1);
+    Interrupt(kCq);
+  }
+  ExpectGood();
+}
+
+TEST_F(MonitorTest, ReportsAUsedElementBeforeItsCqe) {
+  Take(kCq, 0);
+  WriteElement(kCq, 0, 0);
+  ExpectOnly("cqe.before_used", "buffer 0 used with 0 bytes written", "48");
+}
+
+TEST_F(MonitorTest, ReportsAUsedIndexBeforeItsElement) {
+  Take(kSq, 0);
+  WriteIndex(kSq, 1);
+  ExpectOnly("used.index", "used index 1 after 0", "0, by 0 elements");
+}
+
+TEST_F(MonitorTest, ReportsASkippedUsedElement) {
+  Take(kSq, 0, 2);
+  WriteElement(kSq, 1, 1);
+  ExpectOnly("used.element", "8 bytes at used element 1", "element 0, the next one");
+}
+
+TEST_F(MonitorTest, ReportsABufferUsedTwice) {
+  Take(kSq, 0);
+  WriteElement(kSq, 0, 0);
+  ExpectGood();
+  WriteElement(kSq, 1, 0);
+  ExpectOnly("used.available", "used element 1", "at most 1 buffers");
+}
+
+TEST_F(MonitorTest, ReportsCompletionsOutOfOrder) {
+  Take(kSq, 4, 2);
+  WriteElement(kSq, 0, 5);
+  ExpectOnly("used.order", "used buffer 5", "4, the oldest available");
+}
+
+TEST_F(MonitorTest, ReportsAnInterruptBeforeTheUsedIndex) {
+  Take(kCq, 0);
+  WriteCqe(0, spec::IbWcOpcode::kRecv);
+  WriteElement(kCq, 0, 0);
+  Interrupt(kCq);
+  ExpectOnly("msix.cause", "MSI-X 5", "a used buffer or an arm");
+}
+
+// --- Memory
+
+TEST_F(MonitorTest, AccessesToALiveRegionGiveNoReport) {
+  Read(kPages + 16, Pattern(64));
+  Write(kPages + 3 * 8192 + 4096 - 64, Pattern(64));
+  ExpectGood();
+}
+
+TEST_F(MonitorTest, ReportsAnAccessBesideTheRegion) {
+  Read(kPages + 4096, Pattern(4));  // behind its first page
+  ExpectOnly("dma.inside", "DMA read of 4 bytes at 0x90001000", "an address in a ring");
+}
+
+TEST_F(MonitorTest, ReportsAnAccessAfterTheAnswerOfADeregistration) {
+  Take(kControl, 0);
+  WriteTable(spec::MgmtTable::kMr, 3, {}, spec::MgmtTableOperation::kClear);
+  Write(kPages, Pattern(64));
+  ExpectGood();
+  WriteElement(kControl, 0, 0);
+  Write(kPages, Pattern(64));
+  ExpectOnly("dma.inside", "DMA write of 64 bytes at 0x90000000", "an address in a ring");
+}
+
+TEST_F(MonitorTest, ReportsAnAccessToABufferAfterItsCompletion) {
+  Take(kSq, 0);
+  Read(Buffer(kSq, 0), Pattern(64));
+  ExpectGood();
+  WriteElement(kSq, 0, 0);
+  Read(Buffer(kSq, 0), Pattern(64));
+  ExpectOnly("dma.inside", "DMA read of 64 bytes", "an address in a ring");
+}
+
+TEST_F(MonitorTest, ReportsAnAccessToTheRingAfterTheEndOfItsReset) {
+  WriteBar(Common::kQueueSelectOffset, kSq, 2);
+  WriteBar(Common::kQueueResetOffset, 1, 2);
+  Read(Driver(kSq), Pattern(4));
+  ExpectGood();
+  Event({.kind = EventKind::kBarRead,
+         .address = Common::kQueueResetOffset,
+         .id = spec::kBarVirtio,
+         .bytes = 2,
+         .payload = {}});
+  const Bytes zero(8);
+  Event({.kind = EventKind::kBarCompletion, .bytes = 8, .payload = zero});
+  Read(Driver(kSq), Pattern(4));
+  ExpectOnly("dma.inside", "DMA read of 4 bytes", "an address in a ring");
+}
+
+TEST_F(MonitorTest, ReportsABufferOutsideOfTheWindow) {
+  WriteTable(spec::MgmtTable::kWindow, kSq,
+             Encoded(spec::TableWindow{.enable = true, .base = Buffer(kSq, 0), .last = Buffer(kSq, 0) + 0x17f}));
+  Take(kSq, 0, 2);  // the second one ends behind the window
+  Read(Buffer(kSq, 0), Pattern(64));
+  Read(Buffer(kSq, 1), Pattern(64));
+  ExpectGood();
+  Take(kSq, 2);
+  Read(Buffer(kSq, 2), Pattern(64));
+  ExpectOnly("dma.inside", "DMA read of 64 bytes", "an address in a ring");
+}
+
+}  // namespace
+}  // namespace vireo::sim
