@@ -50,6 +50,7 @@ struct Options {
   std::string json, result;
   std::string page;  // whose generated blocks are written; empty: none
   bool quick = false, update_figures = false, update_speed = false;
+  bool is_monitored = false;
 };
 
 struct Metric {
@@ -164,7 +165,7 @@ struct Bench {
                                      .config = options.config,
                                      .profile = options.profile,
                                      .driver = driver,
-                                     .is_monitored = false,
+                                     .is_monitored = options.is_monitored,
                                      .is_traced = false};
     if (options.hardware == nullptr) system_options.pcie_preset = options.preset;
     if (!faults.empty()) system_options.faults_out = {faults, faults};

@@ -103,6 +103,8 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, O
   app.add_option("--result", options.result, "write settings, figures and their kinds to this JSON file");
   app.add_option("--json", options.json, "write all figures to this JSON file");
   app.add_flag("--quick", options.quick, "run a tenth of the messages");
+  app.add_flag("--monitor", options.is_monitored,
+               "judge both NICs by the standards meanwhile (docs/monitor.md): for the monitor's own cost");
   app.add_flag("--update", options.update_figures, "write the figures in simulated time into docs/bench.md");
   app.add_flag("--update-speed", options.update_speed,
                "write the speeds of simulation on this machine into docs/bench.md");

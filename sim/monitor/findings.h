@@ -30,10 +30,10 @@ inline constexpr Rule kRetransmission = {"psn.retransmission", "IBTA vol. 1, 9.7
 inline constexpr Rule kAcknowledge = {"ack.received", "IBTA vol. 1, 9.7.5.1"};
 inline constexpr Rule kAckWritten = {"ack.written", "IBTA vol. 1, 9.7.5.1; docs/architecture.md"};
 // Rings.
-inline constexpr Rule kUsedElement = {"used.element", "virtio 1.3, 2.7.8 and 2.8.6"};
+inline constexpr Rule kUsedElement = {"used.element", "virtio 1.3, 2.7.8 and 2.8.1"};
 inline constexpr Rule kUsedIndex = {"used.index", "virtio 1.3, 2.7.8"};
 inline constexpr Rule kUsedAvailable = {"used.available", "virtio 1.3, 2.7.8 and 2.8.1"};
-inline constexpr Rule kUsedOrder = {"used.order", "IBTA vol. 1, 10.8.3"};
+inline constexpr Rule kUsedOrder = {"used.order", "IBTA vol. 1, 10.8"};
 inline constexpr Rule kCqeWritten = {"cqe.before_used", "virtio 1.3, 2.7.8; spec/roce.toml rdma_cq_req"};
 inline constexpr Rule kMsixCause = {"msix.cause", "virtio 1.3, 2.7.7 and 4.1.5.1; spec/roce.toml rdma_cq_arm"};
 // Memory.

@@ -44,8 +44,8 @@ void Monitor::OnEvent(const BoundaryEvent& event) {
       return rings_.OnBarCompletion(value);
     }
     case EventKind::kDmaRead:
-      if (!rings_.OnDmaRead(event)) CheckAccess(event, "read");
-      return;
+      if (rings_.OnDmaRead(event) || rings_.IsReturnedWorkRequest(event.address, event.bytes)) return;
+      return CheckAccess(event, "read");
     case EventKind::kDmaCompletion: return rings_.OnDmaCompletion(event);
     case EventKind::kDmaWrite:
       // Before the ring's picture changes: a write that returns a buffer is not a write to it.

@@ -154,6 +154,7 @@ void RingRules::Release(uint16_t index) {
     for (size_t i = 0; i < queue.descriptors.size(); ++i) {
       DropBuffer(index, queue.descriptors[i], static_cast<uint16_t>(i));
     }
+    for (const auto& [address, bytes] : queue.returned) returned_.Remove(index, address, bytes);
   }
   const uint16_t size = queue.size, vector = queue.vector;
   const uint64_t desc = queue.desc, driver = queue.driver, device = queue.device;
@@ -320,6 +321,24 @@ void RingRules::DropBuffer(uint16_t index, Descriptor& descriptor, uint16_t numb
   descriptor = {};
 }
 
+void RingRules::KeepReturned(uint16_t index, uint16_t head) {
+  Queue& queue = queues_[index];
+  const auto keep = [&](uint64_t address, uint32_t bytes) {
+    queue.returned.emplace_back(address, bytes);
+    returned_.Add(index, address, bytes);
+  };
+  const Descriptor& descriptor = queue.descriptors[head];
+  if (!descriptor.is_known) return;
+  keep(descriptor.address, descriptor.bytes);
+  if (const auto table = queue.tables.find(head); table != queue.tables.end()) {
+    for (const auto& [address, bytes] : table->second) keep(address, bytes);
+  }
+  while (queue.returned.size() > 2 * size_t{queue.size}) {
+    returned_.Remove(index, queue.returned.front().first, queue.returned.front().second);
+    queue.returned.pop_front();
+  }
+}
+
 void RingRules::DropChain(uint16_t index, uint16_t head) {
   Queue& queue = queues_[index];
   for (size_t i = 0; i < queue.descriptors.size() && head < queue.descriptors.size(); ++i) {
@@ -420,7 +439,7 @@ void RingRules::UsedIndex(Cycle cycle, uint16_t index, uint16_t value) {
 void RingRules::WritePacked(Cycle cycle, uint16_t index, uint64_t at, std::span<const uint8_t> bytes) {
   Queue& queue = queues_[index];
   const auto number = static_cast<uint16_t>(at / kDescriptorBytes);
-  // The flags come last and make the descriptor used. [virtio 1.3, 2.8.6]
+  // The flags come last and make the descriptor used. (spec/virtio.toml, pvirtq_desc)
   if (at % kDescriptorBytes + bytes.size() <= spec::PvirtqDesc::kFlagsOffset) return;
   if (at % kDescriptorBytes + bytes.size() != kDescriptorBytes) {
     findings_.Add(kUsedElement, cycle, NameOf(index) + "write across descriptor " + std::to_string(number),
@@ -461,6 +480,7 @@ void RingRules::Returned(Cycle cycle, uint16_t index, uint16_t head) {
       }
     }
   }
+  if (queue.kind == TableQueueKind::kSq) KeepReturned(index, head);
   DropChain(index, head);
 }
 

@@ -50,6 +50,8 @@ class RingRules {
   void OnDmaCompletion(const BoundaryEvent& event);
   bool OnDmaWrite(const BoundaryEvent& event);
   void OnMsix(Cycle cycle, uint16_t vector);
+  // Exception: a read of a work request that was returned already. docs/monitor.md, "Exceptions".
+  bool IsReturnedWorkRequest(uint64_t address, uint32_t bytes) const { return returned_.Contains(address, bytes); }
 
  private:
   struct Descriptor {
@@ -79,6 +81,7 @@ class RingRules {
     std::array<uint8_t, spec::VirtqUsedElem::kBytes> element{};
     std::vector<int32_t> heads;  // available ring as read; -1: not read
     std::vector<Descriptor> descriptors;
+    std::deque<std::pair<uint64_t, uint32_t>> returned;                     // send queues: the latest buffers returned
     std::map<uint64_t, std::vector<std::pair<uint64_t, uint32_t>>> tables;  // by head: buffers of its indirect table
   };
   enum class Part : uint8_t { kDescriptors, kDriver, kDevice };
@@ -121,12 +124,14 @@ class RingRules {
   void WritePacked(Cycle cycle, uint16_t index, uint64_t at, std::span<const uint8_t> bytes);
   // A buffer was returned: its CQE, if the queue has them, must be complete.
   void Returned(Cycle cycle, uint16_t index, uint16_t head);
+  void KeepReturned(uint16_t index, uint16_t head);
   void Notify(const Queue& queue);
   std::string NameOf(uint16_t index) const;
 
   Findings& findings_;
   ExtentMap& memory_;
   Listener& listener_;
+  ExtentMap returned_;  // of `returned` of all queues
   uint16_t selected_ = 0, config_vector_ = spec::kVirtioMsiNoVector;
   uint32_t feature_window_ = 0;
   bool is_packed_ = false, is_device_resetting_ = false;

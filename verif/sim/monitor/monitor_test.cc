@@ -62,10 +62,11 @@ struct PacketOf {
   uint32_t psn = 0;
   Bytes extension{}, payload{};
   bool is_received = false;
+  bool is_padded = true;
 };
 
 Bytes Frame(const PacketOf& packet) {
-  const size_t pad = (4 - packet.payload.size() % 4) % 4;
+  const size_t pad = packet.is_padded ? (4 - packet.payload.size() % 4) % 4 : 0;
   const size_t udp = 8 + 12 + packet.extension.size() + packet.payload.size() + pad + 4;
   Bytes frame(42);
   PutMac(frame.data(), packet.is_received ? kOwnMac : kPeerMac);
@@ -312,12 +313,10 @@ TEST_F(MonitorTest, ReportsPaddingThatIsNotZero) {
 }
 
 TEST_F(MonitorTest, ReportsAPayloadWithoutItsPadding) {
-  Bytes frame = Frame(kSend);
-  frame[43] &= 0xcf;  // pad_count 0, so that the pad counts as payload
-  frame[43] |= 0x10;
-  SetIcrc(frame);
-  Send(frame);
-  ExpectOnly("wire.padding", "63 bytes of payload and 1 of padding", "a multiple of 4");
+  PacketOf packet = kSend;
+  packet.is_padded = false;
+  Send(packet);
+  ExpectOnly("wire.padding", "61 bytes of payload and 0 of padding", "a multiple of 4");
 }
 
 TEST_F(MonitorTest, ReportsAWrongIpv4Checksum) {
@@ -536,12 +535,21 @@ TEST_F(MonitorTest, ReportsAnAccessAfterTheAnswerOfADeregistration) {
 }
 
 TEST_F(MonitorTest, ReportsAnAccessToABufferAfterItsCompletion) {
-  Take(kSq, 0);
-  Read(Buffer(kSq, 0), Pattern(64));
+  Take(kControl, 0);
+  Read(Buffer(kControl, 0), Pattern(64));
   ExpectGood();
-  WriteElement(kSq, 0, 0);
-  Read(Buffer(kSq, 0), Pattern(64));
+  WriteElement(kControl, 0, 0);
+  Read(Buffer(kControl, 0), Pattern(64));
   ExpectOnly("dma.inside", "DMA read of 64 bytes", "an address in a ring");
+}
+
+TEST_F(MonitorTest, OnlyReadsOfAReturnedWorkRequestAreExcused) {
+  Take(kSq, 0);
+  WriteElement(kSq, 0, 0);
+  Read(Buffer(kSq, 0), Pattern(48));
+  ExpectGood();
+  Write(Buffer(kSq, 0), Pattern(48));
+  ExpectOnly("dma.inside", "DMA write of 48 bytes", "an address in a ring");
 }
 
 TEST_F(MonitorTest, ReportsAnAccessToTheRingAfterTheEndOfItsReset) {
