@@ -95,6 +95,7 @@ class Case {
   bool Build() {
     RdmaSystemOptions options{.device = options_.device, .config = options_.config};
     options.capture_path = options_.capture_path;
+    options.is_monitored = false;  // each outcome is defined by the catalogue
     if (fault_.place == FaultPlace::kWire) {
       const FaultScript script = ParseFaultScript(fault_.script);
       if (!script.error.empty()) return Fail(script.error);

@@ -26,6 +26,7 @@ PeerNic::Built PeerNic::Build(const std::string& device, const spec::Config& con
   options.nics = 1;
   options.fabric = Fabric::kSwitch;  // with no other port: frames of the NIC are dropped
   options.capture_path = capture_path;
+  options.is_monitored = false;  // the frames of a recorded peer
   auto built = RdmaSystem::Build(options);
   if (built.system == nullptr) return {nullptr, built.error};
   std::unique_ptr<PeerNic> nic(new PeerNic());

@@ -82,9 +82,10 @@ void SimulationOptions::AddTo(CLI::App& command) {
       ->check(CLI::Range(1, 1'000'000));
   command.add_option("--seed", seed_,
                      "seed of all random numbers; the same seed repeats the run (default: VIREO_SEED, else random)");
-  command.add_flag("--monitor,!--no-monitor", is_monitored,
-                   "judge every NIC by the standards, beside model and RTL, and fail at the end if one breaks a rule "
-                   "(docs/monitor.md; default: on)");
+  command.add_flag(
+      "--monitor", is_monitored,
+      "judge every NIC by the standards, beside model and RTL; prints what breaks a rule at the end, and then "
+      "exits with status 1 (docs/monitor.md)");
   command.add_option("--capture", capture, "write all frames to this pcapng file, for Wireshark");
   command.add_option("--report", report, "write a per-message report to this JSON file at the end (docs/reports.md)");
   command.add_option("--timeline", timeline, "write a timeline of messages to this HTML file at the end");
@@ -194,7 +195,7 @@ std::vector<std::string> SimulationOptions::Arguments() const {
   for (const std::string& value : wires_) add("--wire", value);
   add("--wire-faults", wire_faults_);
   if (mtu_ != 0) add("--mtu", std::to_string(mtu_));
-  if (!is_monitored) arguments.push_back("--no-monitor");
+  if (is_monitored) arguments.push_back("--monitor");
   if (is_virtual_time()) arguments.push_back("--virtual-time=" + call_cost_ns);
   if (seed_.has_value()) add("--seed", std::to_string(*seed_));
   add("--capture", capture);

@@ -17,7 +17,7 @@ namespace vireo::sim {
 class SimulationOptions {
  public:
   // --nics, --device, --config, --profile, --preset, --fabric, --topology, --export, --wire, --wire-faults, --mtu,
-  // --virtual-time, --seed, --no-monitor, --capture, --report, --timeline and --messages, each with its help. This object
+  // --virtual-time, --seed, --monitor, --capture, --report, --timeline and --messages, each with its help. This object
   // must outlive `command`.
   void AddTo(CLI::App& command);
 
@@ -31,7 +31,7 @@ class SimulationOptions {
   // Commands may set these directly.
   std::string device = "model", capture{}, report{}, timeline{};
   std::string call_cost_ns{};  // of --virtual-time; empty: programs see real time
-  bool is_monitored = true;    // of --no-monitor
+  bool is_monitored = false;   // of --monitor
   size_t messages = 10'000;    // most messages listed in report and timeline
 
  private:

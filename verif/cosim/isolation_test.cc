@@ -91,8 +91,10 @@ class Isolation : public testing::TestWithParam<EveryDeviceAndRing> {
   // Measures the tenant beside `neighbor`; everything else is the same for every neighbor.
   void Measure(const Neighbor& neighbor, SteadyWrites::Options options, Measured* measured) {
     const auto& [device, config, packed] = GetParam();
-    auto built = RdmaSystem::Build(
-        {.device = device, .config = config, .driver = {.wanted = packed ? host::DefaultFeatures() : SplitRings()}});
+    auto built = RdmaSystem::Build({.device = device,
+                                    .config = config,
+                                    .driver = {.wanted = packed ? host::DefaultFeatures() : SplitRings()},
+                                    .is_monitored = false});
     ASSERT_NE(built.system, nullptr) << built.error;
     RdmaSystem& system = *built.system;
     auto random = MakeRandom(fmt::format("isolation.{}.{}", config->name, packed));  // the same for every device

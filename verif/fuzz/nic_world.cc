@@ -44,8 +44,9 @@ void NicWorld::Build() {
     hosts[i].nic.name = "nic" + std::to_string(i);
     hosts[i].nic.config = &spec::kNic1;
   }
-  auto built = RdmaSystem::Build(
-      {.hosts = std::move(hosts), .driver = {.wanted = packed_ ? host::DefaultFeatures() : SplitRings()}});
+  auto built = RdmaSystem::Build({.hosts = std::move(hosts),
+                                  .driver = {.wanted = packed_ ? host::DefaultFeatures() : SplitRings()},
+                                  .is_monitored = false});
   ASSERT_NE(built.system, nullptr) << built.error;
   system_ = std::move(built.system);
   std::string error;

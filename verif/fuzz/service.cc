@@ -52,7 +52,7 @@ class World {
 
  private:
   World() {
-    auto built = RdmaSystem::Build({.config = &spec::kNic1, .open = false});
+    auto built = RdmaSystem::Build({.config = &spec::kNic1, .is_monitored = false, .open = false});
     EXPECT_NE(built.system, nullptr) << built.error;
     system_ = std::move(built.system);
     service::ServiceOptions options;

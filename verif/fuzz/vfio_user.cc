@@ -52,7 +52,7 @@ constexpr std::array<std::string_view, 4> kCapabilities = {
 
 struct World {
   World() {
-    auto built = RdmaSystem::Build({.config = &spec::kNic1, .open = false});
+    auto built = RdmaSystem::Build({.config = &spec::kNic1, .is_monitored = false, .open = false});
     EXPECT_NE(built.system, nullptr) << built.error;
     system = std::move(built.system);
     port = std::make_unique<VfioUserPort>(VfioUserPort{.function = system->host(0).function(),
