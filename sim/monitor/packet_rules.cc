@@ -111,7 +111,8 @@ void PacketRules::OnTransmit(Cycle first, Cycle cycle, std::span<const uint8_t> 
   if (!packet.has_value()) return;
   auto* const sender = SenderOf(*packet);
   if (is_net_used_ && sender == nullptr) return;
-  if (packet->broken != nullptr) return findings_.Add(*packet->broken, cycle, packet->seen, packet->expected);
+  if (packet->broken != nullptr) findings_.Add(*packet->broken, cycle, packet->seen, packet->expected);
+  if (packet->payload.data() == nullptr) return;  // not even that can be read; else its PSN counts as any
   own_mac_ = packet->source_mac;
   if (sender == nullptr) return;
   auto& [qpn, qp] = *sender;

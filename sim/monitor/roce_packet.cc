@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/monitor/roce_packet.h"
 
+#include <libdeflate.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -16,22 +18,6 @@ uint64_t MacAt(const uint8_t* at) {
   for (size_t i = 0; i < kMacBytes; ++i) mac = mac << 8 | at[i];
   return mac;
 }
-
-// Eight tables, one per byte of a step ("slicing by 8").
-using Tables = std::array<std::array<uint32_t, 256>, 8>;
-constexpr Tables MakeTables() {
-  Tables tables{};
-  for (uint32_t i = 0; i < 256; ++i) {
-    uint32_t crc = i;
-    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ ((crc & 1) != 0 ? 0xedb8'8320u : 0);
-    tables[0][i] = crc;
-  }
-  for (size_t i = 0; i < 256; ++i) {
-    for (size_t t = 1; t < 8; ++t) tables[t][i] = tables[t - 1][i] >> 8 ^ tables[0][tables[t - 1][i] & 0xff];
-  }
-  return tables;
-}
-constexpr Tables kTables = MakeTables();
 
 uint16_t Ipv4Checksum(const uint8_t* header) {
   uint32_t sum = 0;
@@ -77,16 +63,9 @@ void CheckIpv4(RocePacket& packet, const uint8_t* ip) {
 
 }  // namespace
 
+// libdeflate inverts at both ends.
 uint32_t Crc32(uint32_t crc, std::span<const uint8_t> bytes) {
-  const uint8_t* at = bytes.data();
-  size_t left = bytes.size();
-  for (; left >= 8; left -= 8, at += 8) {
-    const uint32_t low = crc ^ (uint32_t{at[0]} | uint32_t{at[1]} << 8 | uint32_t{at[2]} << 16 | uint32_t{at[3]} << 24);
-    crc = kTables[7][low & 0xff] ^ kTables[6][low >> 8 & 0xff] ^ kTables[5][low >> 16 & 0xff] ^ kTables[4][low >> 24] ^
-          kTables[3][at[4]] ^ kTables[2][at[5]] ^ kTables[1][at[6]] ^ kTables[0][at[7]];
-  }
-  for (; left != 0; --left, ++at) crc = crc >> 8 ^ kTables[0][(crc ^ *at) & 0xff];
-  return crc;
+  return ~libdeflate_crc32(~crc, bytes.data(), bytes.size());
 }
 
 uint64_t HashOf(std::span<const uint8_t> bytes) {
@@ -98,7 +77,7 @@ uint64_t HashOf(std::span<const uint8_t> bytes) {
   size_t at = 0;
   for (; at + 8 <= bytes.size(); at += 8) {
     uint64_t word = 0;
-    for (size_t i = 0; i < 8; ++i) word |= uint64_t{bytes[at + i]} << 8 * i;
+    std::memcpy(&word, bytes.data() + at, sizeof(word));
     mix(word);
   }
   uint64_t rest = 0;

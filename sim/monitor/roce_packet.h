@@ -35,7 +35,7 @@ std::optional<RocePacket> ReadRoce(std::span<const uint8_t> frame);
 
 // CRC-32 of IEEE 802.3 over the bytes, continued from `crc`, which starts as all ones. Not inverted at the end.
 uint32_t Crc32(uint32_t crc, std::span<const uint8_t> bytes);
-// A fast hash of contents, equal on every machine.
+// A fast hash of contents, for comparison within one process.
 uint64_t HashOf(std::span<const uint8_t> bytes);
 
 }  // namespace vireo::sim::monitor

@@ -18,9 +18,9 @@ namespace vireo::sim {
 namespace {
 
 using Frame = std::vector<uint8_t>;
-constexpr size_t kBth = 42;             // of untagged RoCEv2 over IPv4
-constexpr uint32_t kMessageBytes = 61;  // with padding
-constexpr uint64_t kTimeoutNs = 5'000'000;
+constexpr size_t kBth = 42;                     // of untagged RoCEv2 over IPv4
+constexpr uint32_t kMessageBytes = 61;          // with padding
+constexpr uint64_t kTimeoutNs = 1'000'000'000;  // a lost packet waits for the default acknowledge timeout
 
 struct Fault {
   std::string name, rule;
@@ -90,10 +90,7 @@ class FaultyNic final : public Nic, public NicEnvironment {
   Cycle NextDeadline() const override { return nic_->NextDeadline(); }
 
   void CompleteBarRead(Cycle cycle, uint64_t value) override { environment_.CompleteBarRead(cycle, value); }
-  void ReadDma(Cycle cycle, const DmaRead& read) override {
-    Repeat(cycle);
-    environment_.ReadDma(cycle, read);
-  }
+  void ReadDma(Cycle cycle, const DmaRead& read) override { environment_.ReadDma(cycle, read); }
   void WriteDma(Cycle cycle, const DmaWrite& write) override { environment_.WriteDma(cycle, write); }
   void SendMsix(Cycle cycle, uint16_t vector) override {
     environment_.SendMsix(cycle, vector);
@@ -104,13 +101,14 @@ class FaultyNic final : public Nic, public NicEnvironment {
     const bool is_roce = frame.size() > kBth + 12 && frame[36] == spec::kUdpPortRocev2 >> 8 &&
                          frame[37] == (spec::kUdpPortRocev2 & 0xff);
     if (is_roce && fault_.change != nullptr) fault_.change(frame, frames_++);
+    Repeat(end);
     environment_.TransmitFrame(start, end, frame);
   }
   void CompleteCsrRead(Cycle cycle, uint32_t value) override { environment_.CompleteCsrRead(cycle, value); }
   void SetFirmwareInterrupt(Cycle cycle, bool level) override { environment_.SetFirmwareInterrupt(cycle, level); }
 
  private:
-  // In the cycle of a later output, because there is at most one message per cycle.
+  // In the cycle of the next frame: there is at most one message per cycle, and no completion is due then.
   void Repeat(Cycle cycle) {
     if (!repeated_.has_value() || cycle <= repeated_->first + 1) return;
     environment_.SendMsix(cycle, repeated_->second);
