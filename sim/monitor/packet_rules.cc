@@ -84,7 +84,7 @@ void PacketRules::SetQp(uint32_t qpn, const spec::TableQpContext& context) {
     qp.sent.clear();
     qp.in_message = false;
     qp.open.clear();
-    qp.messages_sent = qp.messages_done = qp.used = 0;
+    qp.messages_done = qp.used = 0;
     qp.has_failed = false;
   }
   if (context.load_responder) {
@@ -150,7 +150,6 @@ void PacketRules::SentRequest(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacke
   if (ahead == 0) CheckMessage(cycle, qpn, qp, packet);
   qp.next_psn = (psn + psns) & kPsnMask;
   if (packet.info.ends_message) {
-    ++qp.messages_sent;
     if (is_reliable) {
       qp.open.push_back({(psn + psns - 1) & kPsnMask, packet.info.operation == BthOperation::kRdmaReadRequest});
     }
@@ -361,12 +360,13 @@ void PacketRules::OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe) {
   }
   if (cqe.opcode == spec::IbWcOpcode::kRecv || cqe.opcode == spec::IbWcOpcode::kRecvRdmaWithImm) return;
   if (qp.has_failed || !qp.next_psn.has_value()) return;
-  const bool is_reliable = qp.context.qp_type == IbQpType::kRc;
-  const uint64_t most = is_reliable ? qp.messages_done : qp.messages_sent;
+  // Exception: UC and UD complete when the payload is in the device's transmit buffer. docs/monitor.md, "Exceptions".
+  if (qp.context.qp_type != IbQpType::kRc) return;
+  const uint64_t most = qp.messages_done;
   if (qp.used <= most) return;
   findings_.Add(kCompletion, cycle,
                 QpText(cqe.qp_num) + "success of work request " + std::to_string(qp.used) + " since RTS",
-                std::to_string(most) + (is_reliable ? " acknowledged" : " sent"));
+                std::to_string(most) + " acknowledged");
   qp.used = most;
 }
 

@@ -78,7 +78,7 @@ class PacketRules {
     std::optional<uint64_t> bytes_left;  // of the message, if its length is known
     spec::BthOperation operation{};
     std::deque<Message> open;  // sent completely and not acknowledged
-    uint64_t messages_sent = 0, messages_done = 0, used = 0;
+    uint64_t messages_done = 0, used = 0;
     bool has_failed = false;  // a work request ended with an error: used and sent ones no longer correspond
     // Responder: the PSN behind the last request of an unbroken sequence.
     std::optional<uint32_t> arrived_psn;
