@@ -18,8 +18,7 @@ uint32_t Little32(std::span<const uint8_t> bytes) {
 
 }  // namespace
 
-Monitor::Monitor(uint16_t nic, const spec::Config& config)
-    : beat_bytes_(BeatBytes(config)), findings_(nic), rings_(findings_, memory_, *this), packets_(findings_) {
+Monitor::Monitor(uint16_t nic) : findings_(nic), rings_(findings_, memory_, *this), packets_(findings_) {
   packets_.SetTranslate([this](uint32_t rkey, uint64_t address, uint64_t bytes) -> PacketRules::Places {
     const std::array<uint8_t, 4> raw = {static_cast<uint8_t>(rkey), static_cast<uint8_t>(rkey >> 8),
                                         static_cast<uint8_t>(rkey >> 16), static_cast<uint8_t>(rkey >> 24)};
@@ -33,7 +32,6 @@ Monitor::Monitor(uint16_t nic, const spec::Config& config)
 }
 
 void Monitor::OnEvent(const BoundaryEvent& event) {
-  packets_.OnTime(event.cycle);
   switch (event.kind) {
     case EventKind::kReset: return OnReset();
     case EventKind::kBarRead: return rings_.OnBarRead(event);
@@ -50,11 +48,9 @@ void Monitor::OnEvent(const BoundaryEvent& event) {
     case EventKind::kDmaWrite:
       // Before the ring's picture changes: a write that returns a buffer is not a write to it.
       if (!rings_.OnDmaWrite(event)) CheckAccess(event, "write");
-      return packets_.OnDmaWrite(event.cycle + 1 - DmaBeats(event.address, event.bytes, beat_bytes_), event.address,
-                                 event.payload);
+      return packets_.OnDmaWrite(event.address, event.payload);
     case EventKind::kMsix: return rings_.OnMsix(event.cycle, static_cast<uint16_t>(event.id));
-    case EventKind::kTransmitStart: transmit_start_ = event.cycle; return;
-    case EventKind::kTransmitEnd: return packets_.OnTransmit(transmit_start_, event.cycle, event.payload);
+    case EventKind::kTransmitEnd: return packets_.OnTransmit(event.cycle, event.payload);
     case EventKind::kReceiveEnd:
       if (event.status == 0) packets_.OnReceive(event.payload);
       return;

@@ -26,7 +26,7 @@ namespace vireo::sim {
 
 class Monitor final : public EventSink, private monitor::RingRules::Listener {
  public:
-  Monitor(uint16_t nic, const spec::Config& config);
+  explicit Monitor(uint16_t nic);
   Monitor(const Monitor&) = delete;
   Monitor& operator=(const Monitor&) = delete;
 
@@ -49,7 +49,6 @@ class Monitor final : public EventSink, private monitor::RingRules::Listener {
   // The parts of a region's bytes in memory; empty: it does not have them all.
   monitor::PacketRules::Places PlacesOf(const spec::TableMr& region, uint64_t address, uint64_t bytes) const;
 
-  const uint32_t beat_bytes_;
   monitor::Findings findings_;
   monitor::ExtentMap memory_;  // what the device may access, besides rings
   monitor::RingRules rings_;
@@ -57,7 +56,6 @@ class Monitor final : public EventSink, private monitor::RingRules::Listener {
   // Management tables.
   std::array<uint8_t, 128> table_data_{};
   uint32_t table_index_ = 0;
-  Cycle transmit_start_ = 0;
   std::unordered_map<uint32_t, uint64_t> translations_;
   std::unordered_map<uint32_t, spec::TableMr> regions_;
   struct Piece {

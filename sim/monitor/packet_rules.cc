@@ -12,11 +12,7 @@ using spec::IbQpType;
 
 constexpr uint32_t kPsnMask = 0xff'ffff;
 constexpr int32_t kWindow = 1 << 23;  // of PSNs [IBTA 9.7.1]
-// Exception: the payload of an acknowledged packet may still be on its way through the device's write port, which
-// nothing overtakes. docs/monitor.md, "Exceptions".
-constexpr bool kPayloadMayFollow = true;
-constexpr Cycle kLatest = 1 << 20;  // by then it has been written
-constexpr size_t kKeptSent = 64;    // acknowledged packets that stay known, for retransmissions in flight
+constexpr size_t kKeptSent = 64;      // acknowledged packets that stay known, for retransmissions in flight
 
 uint64_t MacOf(const uint8_t* bytes) {
   uint64_t mac = 0;
@@ -53,7 +49,6 @@ void PacketRules::OnReset() {
   qps_.clear();
   by_peer_.clear();
   unwritten_.clear();
-  late_ = kNever;
   own_mac_.reset();
 }
 
@@ -106,7 +101,7 @@ std::pair<const uint32_t, PacketRules::Qp>* PacketRules::SenderOf(const RocePack
 
 // --- Sent
 
-void PacketRules::OnTransmit(Cycle first, Cycle cycle, std::span<const uint8_t> frame) {
+void PacketRules::OnTransmit(Cycle cycle, std::span<const uint8_t> frame) {
   const auto packet = ReadRoce(frame);
   if (!packet.has_value()) return;
   auto* const sender = SenderOf(*packet);
@@ -117,7 +112,7 @@ void PacketRules::OnTransmit(Cycle first, Cycle cycle, std::span<const uint8_t> 
   if (sender == nullptr) return;
   auto& [qpn, qp] = *sender;
   CheckPayload(cycle, qpn, qp, *packet);
-  if (packet->info.is_response) return SentResponse(first, cycle, qpn, qp, *packet);
+  if (packet->info.is_response) return SentResponse(cycle, qpn, qp, *packet);
   if (qp.next_psn.has_value()) SentRequest(cycle, qpn, qp, *packet);
 }
 
@@ -222,7 +217,7 @@ void PacketRules::SentAgain(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket&
   if (HashOf(packet.payload) != first.payload) report("other payload", "the same");
 }
 
-void PacketRules::SentResponse(Cycle first, Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet) {
+void PacketRules::SentResponse(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet) {
   if (!qp.arrived_psn.has_value()) return;
   const uint32_t psn = packet.bth.psn;
   const bool is_nak = packet.info.has_aeth && packet.aeth.kind == spec::AethKind::kNak;
@@ -233,25 +228,12 @@ void PacketRules::SentResponse(Cycle first, Cycle cycle, uint32_t qpn, Qp& qp, c
                   "a PSN before " + std::to_string(*qp.arrived_psn) + ", the first that has not arrived");
   }
   if (!packet.info.has_aeth || packet.aeth.kind != spec::AethKind::kAck || qp.unwritten == 0) return;
-  for (auto& [address, entry] : unwritten_) {
-    if (entry.qpn != qpn || entry.answered != kNever || Distance(entry.psn, psn) < 0) continue;
-    entry.answered = first;
-    late_ = std::min(late_, first + kLatest);
-  }
-}
-
-void PacketRules::CheckLate(Cycle cycle) {
-  late_ = kNever;
   std::erase_if(unwritten_, [&](const auto& one) {
     const auto& [address, entry] = one;
-    if (entry.answered == kNever) return false;
-    if (cycle <= entry.answered + kLatest) {
-      late_ = std::min(late_, entry.answered + kLatest);
-      return false;
-    }
-    findings_.Add(kAckWritten, entry.answered, QpText(entry.qpn) + "acknowledge of " + PsnText(entry.psn),
-                  "the write of its payload at " + Hex(address) + " begun before");
-    --qps_[entry.qpn].unwritten;
+    if (entry.qpn != qpn || Distance(entry.psn, psn) < 0) return false;
+    findings_.Add(kAckWritten, cycle, QpText(qpn) + "acknowledge of " + PsnText(entry.psn),
+                  "the write of its payload at " + Hex(address) + " before it");
+    --qp.unwritten;
     return true;
   });
 }
@@ -301,18 +283,12 @@ void PacketRules::ExpectWrite(uint32_t qpn, Qp& qp, const RocePacket& packet) {
   }
 }
 
-void PacketRules::OnDmaWrite(Cycle first, uint64_t address, std::span<const uint8_t> data) {
+void PacketRules::OnDmaWrite(uint64_t address, std::span<const uint8_t> data) {
   const auto [begin, end] = unwritten_.equal_range(address);
   for (auto at = begin; at != end; ++at) {
     Unwritten& entry = at->second;
     if (data.size() > entry.data.size() - entry.done) continue;
     if (!std::equal(data.begin(), data.end(), entry.data.begin() + static_cast<ptrdiff_t>(entry.done))) continue;
-    // A train that has begun is not stalled, and nothing overtakes it. (nic.h)
-    if (!kPayloadMayFollow && first > entry.answered) {
-      findings_.Add(
-          kAckWritten, entry.answered, QpText(entry.qpn) + "acknowledge of " + PsnText(entry.psn),
-          "the write of its payload at " + Hex(address) + " begun before, not in cycle " + std::to_string(first));
-    }
     Unwritten rest = std::move(entry);
     unwritten_.erase(at);
     rest.done += data.size();

@@ -31,7 +31,7 @@ class PacketRules {
   void SetQp(uint32_t qpn, const spec::TableQpContext& context);
   // The driver has rung a transmit queue: from now on frames may be the driver's.
   void OnNetTransmit() { is_net_used_ = true; }
-  void OnTransmit(Cycle first, Cycle cycle, std::span<const uint8_t> frame);
+  void OnTransmit(Cycle cycle, std::span<const uint8_t> frame);
   void OnReceive(std::span<const uint8_t> frame);
   // One work request of the QP's send queue was returned as used.
   void OnSendUsed(uint32_t qpn);
@@ -40,12 +40,7 @@ class PacketRules {
   using Places = std::vector<std::pair<uint64_t, uint32_t>>;  // address and bytes
   using Translate = std::function<Places(uint32_t rkey, uint64_t address, uint64_t bytes)>;
   void SetTranslate(Translate translate) { translate_ = std::move(translate); }
-  // `first`: the cycle of its first beat.
-  void OnDmaWrite(Cycle first, uint64_t address, std::span<const uint8_t> data);
-  // At every event: what was acknowledged and can no longer be in a train of beats that began before.
-  void OnTime(Cycle cycle) {
-    if (cycle > late_) CheckLate(cycle);
-  }
+  void OnDmaWrite(uint64_t address, std::span<const uint8_t> data);
 
  private:
   // A packet sent for the first time.
@@ -64,8 +59,7 @@ class PacketRules {
   struct Unwritten {
     uint32_t qpn = 0, psn = 0;
     std::vector<uint8_t> data;
-    size_t done = 0;          // bytes of `data` written
-    Cycle answered = kNever;  // first beat of the first acknowledge that covers it
+    size_t done = 0;  // bytes of `data` written
   };
   struct Qp {
     bool exists = false;
@@ -96,8 +90,7 @@ class PacketRules {
   void SentAgain(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
   void CheckPayload(Cycle cycle, uint32_t qpn, const Qp& qp, const RocePacket& packet);
   void CheckMessage(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
-  void SentResponse(Cycle first, Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
-  void CheckLate(Cycle cycle);
+  void SentResponse(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
   void Forget(uint32_t qpn, Qp& qp);
   void ReceivedRequest(uint32_t qpn, Qp& qp, const RocePacket& packet);
   void ExpectWrite(uint32_t qpn, Qp& qp, const RocePacket& packet);
@@ -109,7 +102,6 @@ class PacketRules {
   std::unordered_map<uint32_t, Qp> qps_;
   std::map<Peer, std::vector<uint32_t>> by_peer_;
   std::multimap<uint64_t, Unwritten> unwritten_;  // by the address of the next byte
-  Cycle late_ = kNever;                           // when CheckLate() finds something at the earliest
   std::optional<uint64_t> own_mac_;
 };
 

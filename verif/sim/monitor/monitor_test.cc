@@ -263,7 +263,7 @@ class MonitorTest : public testing::Test {
     EXPECT_TRUE(report.ends_with("]")) << "no source: " << report;
   }
 
-  Monitor monitor_{3, spec::kNic100};
+  Monitor monitor_{3};
   Cycle cycle_ = 0;
   std::array<uint16_t, 16> available_{};
 };
@@ -407,7 +407,7 @@ TEST_F(MonitorTest, ReportsAnAcknowledgeOfWhatHasNotArrived) {
   ExpectOnly("ack.received", "rc_acknowledge of PSN 501", "a PSN before 501");
 }
 
-TEST_F(MonitorTest, ReportsAnAcknowledgeOfAWriteThatNeverReachesMemory) {
+TEST_F(MonitorTest, ReportsAnAcknowledgeOfAWriteThatIsNotInMemory) {
   Send(kSend);  // shows the NIC's own MAC
   const auto write = [](uint32_t psn, uint64_t offset, const Bytes& data) {
     return PacketOf{.opcode = BthOpcode::kRcRdmaWriteOnly,
@@ -421,13 +421,10 @@ TEST_F(MonitorTest, ReportsAnAcknowledgeOfAWriteThatNeverReachesMemory) {
   Write(kPages + 4096 - 16, {data.begin(), data.begin() + 16});
   Write(kPages + 8192, {data.begin() + 16, data.end()});
   Send({.opcode = BthOpcode::kRcAcknowledge, .psn = 500, .extension = Ack()});
-  cycle_ += 1 << 21;
   Receive(write(501, 0, data));
   ExpectGood();
   Write(kPages, {data.begin(), data.begin() + 16});
   Send({.opcode = BthOpcode::kRcAcknowledge, .psn = 501, .extension = Ack()});
-  cycle_ += 1 << 21;
-  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 101});
   ExpectOnly("ack.written", "acknowledge of PSN 501", "the write of its payload at 0x90000010");
 }
 
