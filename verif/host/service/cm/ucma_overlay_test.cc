@@ -21,10 +21,21 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string_view>
 #include <thread>
 #include <vector>
 
+#include "host/ibverbs/sysfs.h"
 #include "host/service/cm/ucma_channel.h"
+
+// Stands in for sysfs.cc: a program without devices.
+namespace vireo::ibverbs {
+
+std::optional<SysfsNode> FindSysfsNode(std::string_view) { return std::nullopt; }
+int OpenSysfsNode(const SysfsNode&, int) { return -1; }
+
+}  // namespace vireo::ibverbs
 
 namespace vireo::sim {
 namespace {
