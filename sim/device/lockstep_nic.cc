@@ -309,6 +309,7 @@ bool LockstepNic::IsWaiting() const {
 void LockstepNic::Touch(Cycle cycle) {
   if (!IsComparing()) return;
   last_event_ = std::max(last_event_, cycle);
+  compare_from_ = last_event_ + kSettle;
   is_settled_ = false;
   if (!check_planned_) PlanCheck(cycle + kSettle);
 }
@@ -317,6 +318,12 @@ void LockstepNic::CompareRest(Cycle now) {
   is_settled_ = true;
   const bool idle[] = {master_->IsIdle(), shadow_->IsIdle()};
   const std::string since = ", " + std::to_string(now - last_event_) + " cycles after the last event";
+  if (idle[kMaster] != idle[kShadow] && now - last_event_ < kPatience) {
+    // The model may still run for a timer that was stopped, or not at all while it works on a long frame.
+    is_settled_ = false;
+    compare_from_ = std::min(now + (now - last_event_), last_event_ + kPatience);
+    return;
+  }
   if (idle[kMaster] != idle[kShadow]) {
     const Side side = idle[kMaster] ? kMaster : kShadow;
     return Mismatch(Stream::kFirmware, now,
@@ -362,12 +369,11 @@ void LockstepNic::OnTime(uint64_t cookie) {
     }
   }
   if (!is_settled_) {
-    if (now < last_event_ + kSettle) {
-      next = std::min(next, last_event_ + kSettle);
-    } else if (next == kNever) {  // else the missing event is the better report
+    if (now >= compare_from_ && next == kNever) {  // else the missing event is the better report
       CompareRest(now);
       if (!IsComparing()) return;
     }
+    if (!is_settled_ && now < compare_from_) next = std::min(next, compare_from_);
   }
   if (next != kNever) PlanCheck(std::max(next, now + 1));
 }

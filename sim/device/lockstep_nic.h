@@ -10,7 +10,8 @@
 //   - an event that differs in kind or content from the one at its position in the other's stream,
 //   - an event that the other device has not reported `horizon` cycles later, or when both are idle without deadlines,
 //   - a cycle difference above `max_difference`,
-//   - one device idle and the other not, or different deadlines, kSettle cycles after the last event, input or output,
+//   - one device idle and the other not, kPatience cycles after the last event, input or output; different deadlines of
+//     two idle ones, kSettle cycles after it,
 //   - a completion that the shadow has not requested, or a CSR read before it has answered the previous one,
 //   - configuration space that reads differently.
 // The first one ends the comparison: on_mismatch gets the report, and the shadow gets no more inputs.
@@ -58,6 +59,8 @@ class LockstepNic final : public Nic, private Scheduler::Client {
   // Longer than what an event leaves in the RTL's pipelines (vireo_nic, DrainCycles), for which the model needs no
   // cycle.
   static constexpr Cycle kSettle = 64;
+  // Longer than the model works on a frame, or runs for a timer that was stopped.
+  static constexpr Cycle kPatience = 4096;
 
   // Builds both devices; with `context`, except for the environment.
   LockstepNic(const NicContext& context, const NicFactory& master, const NicFactory& shadow,
@@ -149,6 +152,7 @@ class LockstepNic final : public Nic, private Scheduler::Client {
   uint64_t shadow_csr_reads_ = 0;   // not yet answered by the shadow
   uint64_t epoch_ = 0;
   bool check_planned_ = false;
+  Cycle compare_from_ = 0;  // idle and deadlines, unless they are settled
   Cycle last_event_ = 0;    // input or output; compares up to then are done or planned
   bool is_settled_ = true;  // compared since the last event
   uint64_t unmatched_at_reset_ = 0;

@@ -148,8 +148,9 @@ void ModelNic::WriteCsr(Cycle cycle, uint32_t offset, uint32_t value) {
 bool ModelNic::IsIdle() const {
   const bool waits_for_credits = model_->write_port().writer().has_burst();
   const Cycle now = clock_.Containing(scheduler_.now());
-  // A run later than any pipeline is long is what remains of a timer that was stopped.
-  constexpr Cycle kSoon = 32;
+  // A run later than any block works without one is what remains of a timer that was stopped. The longest is a frame
+  // of 9,728 bytes in beats of 8.
+  constexpr Cycle kSoon = 2048;
   if (waits_for_credits || (next_run_ < NextDeadline() && next_run_ < now + kSoon)) return false;
   // Work that waits for an input, as for the data of a read, needs no run.
   return now <= first_input_ || !model_->HasWork(Ours(now - 1));

@@ -138,11 +138,14 @@ void PacketRules::SentRequest(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacke
   const int32_t ahead = Distance(*qp.next_psn, psn);
   const bool is_reliable = packet.service == BthService::kRc;
   if (ahead < 0 && is_reliable) return SentAgain(cycle, qpn, qp, packet);
-  if (ahead != 0) {
+  // A work request of UC or UD that fails at its sender leaves a gap, behind which a message starts.
+  const bool is_gap = ahead > 0 && !is_reliable;
+  if (is_gap) qp.in_message = false;
+  if (ahead != 0 && !is_gap) {
     findings_.Add(kPsnContiguous, cycle, QpText(qpn) + PsnText(psn), PsnText(*qp.next_psn));
   }
   const uint32_t psns = PsnsOf(qp, packet);
-  if (ahead == 0) CheckMessage(cycle, qpn, qp, packet);
+  if (ahead == 0 || is_gap) CheckMessage(cycle, qpn, qp, packet);
   qp.next_psn = (psn + psns) & kPsnMask;
   if (packet.info.ends_message) {
     if (is_reliable) {
