@@ -56,7 +56,8 @@ size_t MemoryCheck::Granted::Count(Cycle now) {
 }
 
 void MemoryCheck::OnGrantEnded(Cycle now, Cycle at, const spec::MemoryGrant& grant) {
-  if (grant.valid) granted_[grant.epoch].End(now, at);
+  assert(grant.valid);
+  granted_[grant.epoch].End(now, at);
 }
 
 bool MemoryCheck::IsFencing(Cycle now) {

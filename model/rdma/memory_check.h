@@ -55,7 +55,7 @@ class MemoryCheck final : public Block {
   void OnTableWrite(Cycle now, const spec::TableWrite& write);
   // Any memory; those of others are ignored.
   void OnContextFlip(Cycle now, const spec::ContextFlip& flip);
-  // Pulses in cycle `at`, which may be in the future: a granted access has ended. Without a grant: nothing.
+  // Pulses in cycle `at`, which may be in the future: a granted access has ended.
   void OnGrantEnded(Cycle now, Cycle at, const spec::MemoryGrant& grant);
   // fence_o: accesses granted before the last write of a region have not ended. The next write of one must wait.
   bool IsFencing(Cycle now);
