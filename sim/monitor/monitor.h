@@ -31,8 +31,11 @@ class Monitor final : public EventSink, private monitor::RingRules::Listener {
   Monitor& operator=(const Monitor&) = delete;
 
   void OnEvent(const BoundaryEvent& event) override;
-  // The first monitor::Findings::kMax.
-  const std::vector<std::string>& violations() const { return findings_.list(); }
+  // The first monitor::Findings::kMax. Call it when the NIC has come to rest: what must have followed by then counts too.
+  const std::vector<std::string>& Violations() {
+    packets_.Finish();
+    return findings_.list();
+  }
 
  private:
   void OnNetTransmit() override { packets_.OnNetTransmit(); }

@@ -12,7 +12,6 @@ using spec::IbQpType;
 
 constexpr uint32_t kPsnMask = 0xff'ffff;
 constexpr int32_t kWindow = 1 << 23;  // of PSNs [IBTA 9.7.1]
-constexpr size_t kKeptSent = 64;      // acknowledged packets that stay known, for retransmissions in flight
 
 uint64_t MacOf(const uint8_t* bytes) {
   uint64_t mac = 0;
@@ -69,6 +68,7 @@ void PacketRules::SetQp(uint32_t qpn, const spec::TableQpContext& context) {
     Forget(qpn, qp);
     qp.next_psn.reset();
     qp.open.clear();
+    qp.gap.reset();
   }
   qp.exists = context.valid;
   if (!context.valid) return;
@@ -81,6 +81,7 @@ void PacketRules::SetQp(uint32_t qpn, const spec::TableQpContext& context) {
     qp.open.clear();
     qp.messages_done = qp.used = 0;
     qp.has_failed = false;
+    qp.gap.reset();
   }
   if (context.load_responder) {
     Forget(qpn, qp);
@@ -138,14 +139,13 @@ void PacketRules::SentRequest(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacke
   const int32_t ahead = Distance(*qp.next_psn, psn);
   const bool is_reliable = packet.service == BthService::kRc;
   if (ahead < 0 && is_reliable) return SentAgain(cycle, qpn, qp, packet);
-  // A work request of UC or UD that fails at its sender leaves a gap, behind which a message starts.
-  const bool is_gap = ahead > 0 && !is_reliable;
-  if (is_gap) qp.in_message = false;
-  if (ahead != 0 && !is_gap) {
-    findings_.Add(kPsnContiguous, cycle, QpText(qpn) + PsnText(psn), PsnText(*qp.next_psn));
-  }
+  // A packet that fails at its sender leaves a gap. Behind that of UC or UD a message starts. RC fails, so whatever is
+  // still sent behind it is nothing to the peer.
+  if (ahead > 0) qp.in_message = false;
+  if (ahead > 0 && is_reliable && !qp.has_failed && !qp.gap.has_value()) qp.gap = {cycle, psn, *qp.next_psn};
+  if (ahead < 0) findings_.Add(kPsnContiguous, cycle, QpText(qpn) + PsnText(psn), PsnText(*qp.next_psn));
   const uint32_t psns = PsnsOf(qp, packet);
-  if (ahead == 0 || is_gap) CheckMessage(cycle, qpn, qp, packet);
+  if (ahead >= 0 && !(is_reliable && (qp.gap.has_value() || qp.has_failed))) CheckMessage(cycle, qpn, qp, packet);
   qp.next_psn = (psn + psns) & kPsnMask;
   if (packet.info.ends_message) {
     if (is_reliable) {
@@ -192,10 +192,12 @@ void PacketRules::CheckMessage(Cycle cycle, uint32_t qpn, Qp& qp, const RocePack
 
 void PacketRules::SentAgain(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet) {
   const uint32_t psn = packet.bth.psn;
-  if (qp.sent.empty() || Distance(qp.sent.front().psn, psn) < 0) return;  // no longer known
+  // Exception: what was acknowledged on its way is ignored by the peer. docs/monitor.md, "Exceptions".
+  if (qp.sent.empty() || Distance(qp.unacked_psn, psn) < 0) return;
   const auto after =
       std::ranges::partition_point(qp.sent, [psn](const Sent& one) { return Distance(one.psn, psn) >= 0; });
   const Sent& first = *std::prev(after);
+  if (static_cast<uint32_t>(Distance(first.psn, psn)) >= first.psns) return;  // in a gap: this is the first time
   const auto offset = static_cast<uint64_t>(Distance(first.psn, psn)) * Mtu(qp);
   const auto report = [&](const std::string& seen, const std::string& expected) {
     findings_.Add(kRetransmission, cycle, QpText(qpn) + PsnText(psn) + ", " + seen, expected + " as sent before");
@@ -249,7 +251,7 @@ void PacketRules::OnReceive(std::span<const uint8_t> frame) {
   const auto found = qps_.find(packet->bth.dest_qp);
   if (found == qps_.end() || !found->second.exists || packet->service != BthService::kRc) return;
   if (found->second.context.qp_type != IbQpType::kRc) return;
-  if (packet->info.is_response) return ReceivedResponse(found->second, *packet);
+  if (packet->info.is_response) return ReceivedResponse(found->first, found->second, *packet);
   ReceivedRequest(found->first, found->second, *packet);
 }
 
@@ -304,7 +306,19 @@ void PacketRules::OnDmaWrite(uint64_t address, std::span<const uint8_t> data) {
   }
 }
 
-void PacketRules::ReceivedResponse(Qp& qp, const RocePacket& packet) {
+void PacketRules::ReportGap(uint32_t qpn, Qp& qp) {
+  findings_.Add(kPsnContiguous, qp.gap->cycle, QpText(qpn) + PsnText(qp.gap->psn), PsnText(qp.gap->expected));
+  qp.gap.reset();
+  qp.has_failed = true;  // one report is enough
+}
+
+void PacketRules::Finish() {
+  for (auto& [qpn, qp] : qps_) {
+    if (qp.gap.has_value()) ReportGap(qpn, qp);
+  }
+}
+
+void PacketRules::ReceivedResponse(uint32_t qpn, Qp& qp, const RocePacket& packet) {
   if (!qp.next_psn.has_value()) return;
   const uint32_t psn = packet.bth.psn;
   const bool is_nak = packet.info.has_aeth && packet.aeth.kind != spec::AethKind::kAck;
@@ -312,6 +326,8 @@ void PacketRules::ReceivedResponse(Qp& qp, const RocePacket& packet) {
   // Everything up to here was received by the peer. Of what was never sent, nothing can have been.
   const uint32_t covered = is_nak ? (psn - 1) & kPsnMask : psn;
   if (Distance(*qp.next_psn, covered) >= 0) return;
+  // The peer has received what stands in the gap, so the packet was sent out of order, not lost with its queue pair.
+  if (qp.gap.has_value() && Distance(qp.gap->psn, covered) >= 0) ReportGap(qpn, qp);
   if (Distance(qp.unacked_psn, covered) >= 0) qp.unacked_psn = (covered + 1) & kPsnMask;
   // Only its last response completes a READ; an acknowledge behind it does not. [IBTA 9.7.5.1.2]
   for (Message& message : qp.open) {
@@ -322,7 +338,10 @@ void PacketRules::ReceivedResponse(Qp& qp, const RocePacket& packet) {
     qp.open.pop_front();
     ++qp.messages_done;
   }
-  while (qp.sent.size() > kKeptSent && Distance(qp.sent.front().psn, qp.unacked_psn) > 0) qp.sent.pop_front();
+  const auto is_acknowledged = [&](const Sent& one) {
+    return Distance((one.psn + one.psns) & kPsnMask, qp.unacked_psn) >= 0;
+  };
+  while (!qp.sent.empty() && is_acknowledged(qp.sent.front())) qp.sent.pop_front();
 }
 
 // --- Completions
@@ -335,6 +354,7 @@ void PacketRules::OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe) {
   Qp& qp = found->second;
   if (cqe.status != spec::IbWcStatus::kSuccess) {
     qp.has_failed = true;
+    qp.gap.reset();
     return;
   }
   if (cqe.opcode == spec::IbWcOpcode::kRecv || cqe.opcode == spec::IbWcOpcode::kRecvRdmaWithImm) return;

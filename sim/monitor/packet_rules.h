@@ -41,6 +41,9 @@ class PacketRules {
   using Translate = std::function<Places(uint32_t rkey, uint64_t address, uint64_t bytes)>;
   void SetTranslate(Translate translate) { translate_ = std::move(translate); }
   void OnDmaWrite(uint64_t address, std::span<const uint8_t> data);
+  // Adds what is a violation if nothing follows: gaps of RC behind which no work request has failed. Call it when the
+  // NIC has come to rest.
+  void Finish();
 
  private:
   // A packet sent for the first time.
@@ -54,6 +57,11 @@ class PacketRules {
   struct Message {
     uint32_t last_psn = 0;
     bool is_read = false, is_answered = false;
+  };
+  // A new packet of RC that was not the next one.
+  struct Gap {
+    Cycle cycle = 0;
+    uint32_t psn = 0, expected = 0;
   };
   // Payload of a WRITE that has arrived: what is not in memory yet.
   struct Unwritten {
@@ -74,6 +82,7 @@ class PacketRules {
     std::deque<Message> open;  // sent completely and not acknowledged
     uint64_t messages_done = 0, used = 0;
     bool has_failed = false;  // a work request ended with an error: used and sent ones no longer correspond
+    std::optional<Gap> gap;   // the first, if the queue pair had not failed before it
     // Responder: the PSN behind the last request of an unbroken sequence.
     std::optional<uint32_t> arrived_psn;
     std::optional<std::pair<uint32_t, uint64_t>> write;  // rkey and next address of the WRITE that arrives
@@ -94,7 +103,8 @@ class PacketRules {
   void Forget(uint32_t qpn, Qp& qp);
   void ReceivedRequest(uint32_t qpn, Qp& qp, const RocePacket& packet);
   void ExpectWrite(uint32_t qpn, Qp& qp, const RocePacket& packet);
-  void ReceivedResponse(Qp& qp, const RocePacket& packet);
+  void ReceivedResponse(uint32_t qpn, Qp& qp, const RocePacket& packet);
+  void ReportGap(uint32_t qpn, Qp& qp);
 
   Findings& findings_;
   Translate translate_;

@@ -25,7 +25,7 @@ Station::Station(Scheduler& scheduler, const NicParameters& parameters, uint16_t
 Station::~Station() = default;
 
 std::vector<std::string> Station::monitor_violations() const {
-  return monitor_ == nullptr ? std::vector<std::string>() : monitor_->violations();
+  return monitor_ == nullptr ? std::vector<std::string>() : monitor_->Violations();
 }
 
 bool Station::IsQuiet() const {

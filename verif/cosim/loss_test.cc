@@ -197,7 +197,6 @@ TEST_P(Loss, RandomLossDeliversMixedMessagesOnceAndInOrder) {
     ASSERT_EQ(faults.error, "");
     RdmaSystemOptions options;
     options.faults_out = {faults.rules, faults.rules};
-    options.is_monitored = false;  // docs/monitor.md, "Exceptions": retransmissions under random loss
     Build(options);
     ASSERT_FALSE(HasFatalFailure());
     {

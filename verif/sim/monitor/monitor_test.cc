@@ -236,8 +236,9 @@ class MonitorTest : public testing::Test {
   void WriteIndex(uint16_t queue, uint16_t index) {
     Write(Device(queue) + 2, {static_cast<uint8_t>(index), static_cast<uint8_t>(index >> 8)});
   }
-  void WriteCqe(uint16_t head, spec::IbWcOpcode opcode = spec::IbWcOpcode::kRdmaWrite) {
-    Write(Buffer(kCq, head), Encoded(spec::RdmaCqReq{.opcode = opcode, .qp_num = kQpn}));
+  void WriteCqe(uint16_t head, spec::IbWcOpcode opcode = spec::IbWcOpcode::kRdmaWrite,
+                spec::IbWcStatus status = spec::IbWcStatus::kSuccess) {
+    Write(Buffer(kCq, head), Encoded(spec::RdmaCqReq{.status = status, .opcode = opcode, .qp_num = kQpn}));
   }
   void Interrupt(uint32_t vector) { Event({.kind = EventKind::kMsix, .id = vector, .payload = {}}); }
   void Send(const Bytes& frame) {
@@ -252,11 +253,11 @@ class MonitorTest : public testing::Test {
   }
 
   // --- Reports
-  void ExpectGood() { EXPECT_EQ(monitor_.violations(), std::vector<std::string>()); }
+  void ExpectGood() { EXPECT_EQ(monitor_.Violations(), std::vector<std::string>()); }
   // Exactly one report, of this rule, with these words.
   void ExpectOnly(const std::string& rule, const std::string& seen, const std::string& expected) {
-    ASSERT_EQ(monitor_.violations().size(), 1U) << testing::PrintToString(monitor_.violations());
-    const std::string& report = monitor_.violations().front();
+    ASSERT_EQ(monitor_.Violations().size(), 1U) << testing::PrintToString(monitor_.Violations());
+    const std::string& report = monitor_.Violations().front();
     EXPECT_TRUE(report.starts_with("monitor: " + rule + ": nic 3, cycle ")) << report;
     EXPECT_NE(report.find(seen), std::string::npos) << report;
     EXPECT_NE(report.find("expected " + expected), std::string::npos) << report;
@@ -359,6 +360,28 @@ TEST_F(MonitorTest, ReportsAMessageWithinAnother) {
 TEST_F(MonitorTest, ReportsASkippedPsn) {
   Send(kSend);
   Send({.opcode = BthOpcode::kRcSendOnly, .psn = 102});
+  ExpectOnly("psn.contiguous", "QP 2: PSN 102", "PSN 101");
+}
+
+TEST_F(MonitorTest, GapOfAQueuePairThatFailsIsNone) {
+  Take(kCq, 0);
+  Send(kSend);
+  Send({.opcode = BthOpcode::kRcRdmaWriteLast, .psn = 102, .payload = Pattern(8)});
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 103});
+  WriteCqe(0, spec::IbWcOpcode::kSend, spec::IbWcStatus::kLocProtErr);
+  WriteElement(kCq, 0, 0);
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 105});
+  ExpectGood();
+}
+
+TEST_F(MonitorTest, ReportsAGapThatThePeerHasReceived) {
+  Take(kCq, 0);
+  Send(kSend);
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 102});
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 101});
+  Receive({.opcode = BthOpcode::kRcAcknowledge, .psn = 102, .extension = Ack()});
+  WriteCqe(0, spec::IbWcOpcode::kSend, spec::IbWcStatus::kLocProtErr);
+  WriteElement(kCq, 0, 0);
   ExpectOnly("psn.contiguous", "QP 2: PSN 102", "PSN 101");
 }
 
