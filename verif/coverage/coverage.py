@@ -25,7 +25,7 @@ import generated  # noqa: E402  pylint: disable=wrong-import-position
 
 PAGE = ROOT / "docs/coverage.md"
 BUILD = ROOT / "build/coverage"
-PROGRAMS = r"verif\.(common|dma|virtio|ctrl|rdma|cosim)\."
+PROGRAMS = r"verif\.(common|dma|virtio|ctrl|eth|rdma|cosim)\."
 # GoogleTest filter for whole-NIC programs, which have tests of every device; the others run all their tests.
 COSIM = "*/rtl_*"
 # Pipeline stages between two handshakes: their points count for the module that instantiates them.
