@@ -62,6 +62,8 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
                              "command without it writes the results")
     parser.add_argument("--dry-run", action="store_true", help="print number of points and estimated time; write nothing")
     parser.add_argument("--retry", action="store_true", help="simulate again what failed, crashed, was illegal or too slow")
+    parser.add_argument("--charts", action="store_true",
+                        help="also write each figure of the report as SVG and PNG into charts/; needs the package chromium")
     parser.add_argument("--quiet", action="store_true", help="no progress")
     parser.add_argument("--bench", type=pathlib.Path, default=ROOT / "build/explore/sim/bench/vireo_nic_bench", metavar="PROGRAM",
                         help="the benchmark to run (default: that of the build)")
@@ -99,15 +101,23 @@ def plan(options: argparse.Namespace, study: Study, bench: Bench, points: list[P
     return 0
 
 
+def version() -> str:
+    """Of the sources; empty outside of a git repository."""
+    try:
+        return subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True,
+                              check=False).stdout.strip()
+    except OSError:
+        return ""
+
+
 def manifest(options: argparse.Namespace, study: Study, bench: Bench, table: list[dict[str, object]], points: int) -> dict[str, object]:
-    git = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
     return {"format": FORMAT, "study": study.name, "title": study.title, "file": str(study.file), "text": study.source.text,
             "set": options.overrides, "sweep": options.sweep, "seeds": study.seeds, "points": points, "rows": len(table),
             "status": dict(Counter(str(row["status"]) for row in table)), "objectives": study.objectives,
             "constraints": [str(constraint) for constraint in study.constraints], "base": study.base,
             "workloads": {workload.name: {"bench": workload.bench, **workload.settings} for workload in study.workloads},
             "metric_units": bench.metrics, "setting_units": {name: bench.settings[name].get("unit", "") for name in study.varied},
-            "model": bench.model, "version": git.stdout.strip(), "host": socket.gethostname(),
+            "model": bench.model, "version": version(), "host": socket.gethostname(),
             "written": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             "command": shlex.join(["./vireo", "explore", *sys.argv[1:]])}
 
@@ -136,7 +146,9 @@ def explore(options: argparse.Namespace) -> int:
             results.write(folder, data)
             about = manifest(options, study, bench, table, len(points))
             store.write_manifest(about)
-            report.write(folder / "report.html", study, bench, table, about)
+            figures = report.write(folder / "report.html", study, bench, table, about)
+            if options.charts:
+                report.charts(folder / "charts", figures)
     return summary(folder, study, table, share)
 
 

@@ -1,38 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0
-"""report.html: one file with everything in it, for a browser without a network. Pareto front, curves, main effects, parallel
-coordinates, and all points with the reason of those that did not end well. Figures are means over the seeds."""
+"""report.html: one file with everything in it, for a browser without a network. Pareto front, curves, latency by stage, main
+effects, parallel coordinates, and all rows with the reason of those that did not end well. Figures are means over the seeds."""
 
 import html
+import json
 import pathlib
+import re
 import statistics
+from collections.abc import Callable
 from typing import Any
 
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from bench import Bench
-from results import means
+from errors import StudyError
+from results import HEAD, STAGE, TAIL, means
 from store import write_atomically
 from study import Curve, Study
 
 Row = dict[str, Any]
 GRAY, BLUE, ORANGE = "#b0b0b0", "#1f5fa8", "#d9730d"
 MOST_HOVER = 12  # settings in a tooltip
-MOST_ROWS = 2000  # of the table; results.csv has all
+MOST_SVG = 2000  # points that a browser draws quickly as SVG; more are drawn by WebGL, with short tooltips
+MOST_LINES = 12  # curves of a figure, each with a name
+MOST_BARS = 40
+BINS = 10  # of a setting with too many values to show each
+FORMATS = ("svg", "png")
+PAGE = pathlib.Path(__file__).with_name("report.js")
 STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;color:#222}
-table{border-collapse:collapse;font-size:13px}td,th{padding:.2em .7em;border-bottom:1px solid #ddd;text-align:right}
-th{position:sticky;top:0;background:#fff}td.text{text-align:left}.scroll{max-height:30em;overflow:auto}
-tr.best{background:#e7f0fa}tr.bad{color:#a33}code{background:#f3f3f3;padding:0 .2em}"""
+table{border-collapse:collapse;font-size:13px}td,th{padding:0 .7em;border-bottom:1px solid #ddd;text-align:right;height:23px;
+white-space:nowrap}thead th{position:sticky;top:0;background:#fff;cursor:pointer}td.text{text-align:left}
+#table{height:30em;overflow:auto}tr.best{background:#e7f0fa}tr.bad{color:#a33}code{background:#f3f3f3;padding:0 .2em}
+#row{position:fixed;right:1em;bottom:1em;max-width:60%;max-height:70%;overflow:auto;background:#fff;border:1px solid #888;padding:1em;
+box-shadow:0 2px 12px #0004}#row th{text-align:left}#row button{float:right}.save{text-align:right;font-size:13px}
+.facts td{white-space:normal;height:auto}"""
 
 
 class _Page:
     def __init__(self, study: Study, bench: Bench, table: list[Row]) -> None:
         self.study, self.bench, self.table = study, bench, table
-        mean = means(study, table)
-        self.points = list(mean.values())
+        self.points = list(means(study, table).values())
         self.best = {row["point"] for row in table if row["pareto"]}
         self.feasible = {row["point"] for row in table if row["feasible"]}
         self.parts: list[str] = []
+        self.figures: list[tuple[str, go.Figure]] = []  # name of a file, figure
 
     # --- Text
 
@@ -44,13 +56,24 @@ class _Page:
 
     def add(self, title: str, text: str, figure: go.Figure | None = None) -> None:
         self.parts.append(f"<h2>{html.escape(title)}</h2>\n<p>{text}</p>")
-        if figure is not None:
-            figure.update_layout(template="plotly_white", margin={"t": 30, "r": 30}, height=figure.layout.height or 480)
-            self.parts.append(figure.to_html(full_html=False, include_plotlyjs=False, config={"displaylogo": False}))
+        if figure is None:
+            return
+        figure.update_layout(template="plotly_white", margin={"t": 30, "r": 30} | figure.layout.margin.to_plotly_json(),
+                             height=figure.layout.height or 480)
+        name = re.sub(r"[^\w.-]+", "_", title).strip("_")
+        place = f"figure{len(self.figures)}"
+        self.figures.append((name, figure))
+        buttons = " ".join(f'<button data-of="{place}">{kind.upper()}</button>' for kind in FORMATS)
+        self.parts.append(f'<div class="figure" id="{place}" data-name="{name}"></div><div class="save">{buttons}</div>\n'
+                          + _data(f"{place}-data", figure.to_json()))
 
-    def hover(self, row: Row) -> str:
-        names = [*self.study.varied[:MOST_HOVER], *self.study.objectives]
-        return f"point {row['point']}<br>" + "<br>".join(f"{html.escape(name)} = {_text(row.get(name))}" for name in dict.fromkeys(names))
+    def hover(self, rows: list[Row]) -> list[str] | None:
+        """None: too many to have a text each."""
+        if len(self.points) > MOST_SVG:
+            return None
+        names = list(dict.fromkeys([*self.study.varied[:MOST_HOVER], *self.study.objectives]))
+        return [f"point {row['point']}<br>" + "<br>".join(f"{html.escape(name)} = {_text(row.get(name))}" for name in names)
+                for row in rows]
 
     # --- Figures
 
@@ -61,40 +84,55 @@ class _Page:
             return
         x, y = names[:2]
         figure = go.Figure()
-        groups = (("on the front", BLUE, "circle", [row for row in rows if row["point"] in self.best]),
-                  ("dominated", GRAY, "circle", [row for row in rows if row["point"] in self.feasible - self.best]),
-                  ("breaks a constraint", ORANGE, "x", [row for row in rows if row["point"] not in self.feasible]))
+        groups = (("dominated", GRAY, "circle", [row for row in rows if row["point"] in self.feasible - self.best]),
+                  ("breaks a constraint", ORANGE, "x", [row for row in rows if row["point"] not in self.feasible]),
+                  ("on the front", BLUE, "circle", [row for row in rows if row["point"] in self.best]))
+        kind = go.Scattergl if len(rows) > MOST_SVG else go.Scatter
         for name, color, symbol, group in groups:
             if not group:
                 continue
             group = sorted(group, key=lambda row: row[x])
-            figure.add_scatter(x=[row[x] for row in group], y=[row[y] for row in group], name=f"{name} ({len(group)})",
-                               mode="lines+markers" if color == BLUE and len(names) == 2 else "markers",
-                               line={"shape": "hv", "width": 1}, marker={"color": color, "symbol": symbol, "size": 9},
-                               text=[self.hover(row) for row in group], hoverinfo="text")
+            is_line = color == BLUE and len(names) == 2
+            texts = self.hover(group)
+            figure.add_trace(kind(x=[row[x] for row in group], y=[row[y] for row in group], name=f"{name} ({len(group)})",
+                                  mode="lines+markers" if is_line else "markers", line={"shape": "hv", "width": 1} if is_line else None,
+                                  marker={"color": color, "symbol": symbol, "size": 9 if len(rows) <= MOST_SVG else 5},
+                                  customdata=[row["point"] for row in group], text=texts,
+                                  hoverinfo="text" if texts else "x+y"))
         figure.update_layout(xaxis_title=self.label(x), yaxis_title=self.label(y))
         goals = ", ".join(f"<code>{html.escape(name)}</code> {goal}" for name, goal in self.study.objectives.items())
         more = "" if len(names) == 2 else " The front is of all of them; the axes show the first two."
-        self.add("Pareto front", f"No other point is at least as good in every objective ({goals}) and better in one.{more}", figure)
+        self.add("Pareto front", f"No other point is at least as good in every objective ({goals}) and better in one.{more} A click on "
+                 "a point shows its row.", figure)
 
     def curves(self) -> None:
         for curve in self.study.curves or self.default_curves():
+            rows = [row for row in self.points if curve.y in row]
+            lines = _grouped(rows, lambda row: row[curve.by]) if curve.by else {None: rows}
             figure = go.Figure()
-            groups = sorted({row[curve.by] for row in self.points}, key=_order) if curve.by else [None]
-            for group in groups:
-                rows = [row for row in self.points if (not curve.by or row[curve.by] == group) and curve.y in row]
-                xs = sorted({row[curve.x] for row in rows}, key=_order)
-                ys = [[row[curve.y] for row in rows if row[curve.x] == x] for x in xs]
-                spread = {"type": "data", "symmetric": False, "array": [max(y) - statistics.fmean(y) for y in ys],
-                          "arrayminus": [statistics.fmean(y) - min(y) for y in ys], "thickness": 1}
-                figure.add_scatter(x=xs, y=[statistics.fmean(y) for y in ys], mode="lines+markers",
-                                   name=f"{curve.by} = {group}" if curve.by else curve.y,
-                                   error_y=spread if any(len(y) > 1 for y in ys) else None)
+            if len(lines) > MOST_LINES and not any(isinstance(group, str) for group in lines):
+                kind = go.Scattergl if len(rows) > MOST_SVG else go.Scatter
+                figure.add_trace(kind(x=[row[curve.x] for row in rows], y=[row[curve.y] for row in rows], mode="markers",
+                                      customdata=[row["point"] for row in rows], text=self.hover(rows), hoverinfo="text",
+                                      marker={"color": [row[curve.by] for row in rows], "colorbar": {"title": curve.by}, "size": 6}))
+                text = f"One mark per point, its color is <code>{html.escape(curve.by)}</code>."
+            else:
+                for group, members in lines.items():
+                    by_x = _grouped(members, lambda row: row[curve.x])
+                    ys = [[row[curve.y] for row in at] for at in by_x.values()]
+                    spread = {"type": "data", "symmetric": False, "array": [max(y) - statistics.fmean(y) for y in ys],
+                              "arrayminus": [statistics.fmean(y) - min(y) for y in ys], "thickness": 1}
+                    figure.add_scatter(x=list(by_x), y=[statistics.fmean(y) for y in ys], mode="lines+markers",
+                                       name=f"{curve.by} = {group}" if curve.by else curve.y,
+                                       customdata=[[row["point"] for row in at] for at in by_x.values()],
+                                       error_y=spread if any(len(y) > 1 for y in ys) else None)
+                by = f", one line per <code>{html.escape(curve.by)}</code>" if curve.by else ""
+                text = f"Mean of the points with this value{by}; bars: lowest and highest of them."
             figure.update_layout(xaxis_title=self.label(curve.x), yaxis_title=self.label(curve.y), showlegend=bool(curve.by))
             if self.is_geometric(curve.x):
-                figure.update_xaxes(type="log", tickvals=sorted({row[curve.x] for row in self.points}))
-            by = f", one line per <code>{html.escape(curve.by)}</code>" if curve.by else ""
-            self.add(f"{curve.y} over {curve.x}", f"Mean of the points with this value{by}; bars: lowest and highest of them.", figure)
+                values = sorted({row[curve.x] for row in self.points})
+                figure.update_xaxes(type="log", tickvals=values if len(values) <= 2 * BINS else None)
+            self.add(f"{curve.y} over {curve.x}", text, figure)
 
     def default_curves(self) -> list[Curve]:
         metric = next((name for name in self.study.objectives if name not in self.study.varied), None)
@@ -102,12 +140,46 @@ class _Page:
         numeric = [name for name in self.study.varied if self.bench.settings[name]["type"] == "integer"]
         if metric is None or not numeric:
             return []
-        by = next((name for name in self.study.varied if name != numeric[0] and len({row[name] for row in self.points}) <= 12), "")
+        by = next((name for name in self.study.varied if name != numeric[0] and len({row[name] for row in self.points}) <= MOST_LINES), "")
         return [Curve(numeric[0], metric, by)]
 
     def is_geometric(self, name: str) -> bool:
         values = sorted({row[name] for row in self.points})
         return len(values) > 2 and all(isinstance(value, int) and value > 0 for value in values) and values[-1] >= 8 * values[0]
+
+    def stages(self) -> None:
+        """Stacked bars of the time that a message spends in each place, where a workload measures it."""
+        columns = list(dict.fromkeys(name for row in self.points for name in row if STAGE in name))
+        for prefix in dict.fromkeys(name.partition(STAGE)[0] for name in columns):
+            stages = [name for name in columns if name.startswith(prefix + STAGE)]
+            rows = [row for row in self.points if all(name in row for name in stages)]
+            clocks = {row["point"]: self.bench.resolve(self.study.base | {name: row[name] for name in self.study.varied})
+                      ["nic.core_clock_khz"] for row in rows}
+            times = {row["point"]: {name: row[name] * 1e6 / int(clocks[row["point"]]) for name in stages} for row in rows}
+
+            def spread(name: str, rows: list[Row] = rows, times: dict[int, dict[str, float]] = times) -> float:
+                totals = [statistics.fmean(sum(times[row["point"]].values()) for row in at)
+                          for at in _grouped(rows, lambda row: row[name]).values()]
+                return max(totals) - min(totals) if len(totals) <= MOST_BARS else -1
+            # By the setting that changes it most, and within its values by the next one that does, if there is room.
+            order = sorted((name for name in self.study.varied if spread(name) > 1e-9), key=lambda name: -spread(name))[:2]
+            if not order and rows:
+                order = self.study.varied[:1]
+            if len(order) == 2 and len({tuple(row[name] for name in order) for row in rows}) > MOST_BARS:
+                order = order[:1]
+            bars = _grouped(rows, lambda row, order=order: tuple(row[name] for name in order))  # type: ignore[misc]
+            if not bars or len(bars) > MOST_BARS:
+                continue
+            figure = go.Figure()
+            axis: list[Any] = [[str(key[place]) for key in bars] for place in range(len(order))]
+            for name in stages:
+                figure.add_bar(x=axis[0] if len(order) == 1 else axis, name=name.partition(STAGE)[2],
+                               y=[statistics.fmean(times[row["point"]][name] for row in at) for at in bars.values()],
+                               customdata=[[row["point"] for row in at] for at in bars.values()])
+            figure.update_layout(barmode="stack", xaxis_title=", ".join(map(self.label, order)), yaxis_title="ns", bargap=0.3)
+            figure.update_xaxes(type="category" if len(order) == 1 else "multicategory")
+            self.add(f"Latency by stage over {' and '.join(order)}", "One 64-byte WRITE between idle NICs, from the post to the CQE that "
+                     "the host sees; mean of the points with this value.", figure)
 
     def effects(self) -> None:
         goals = [name for name in self.study.objectives if name not in self.study.varied]
@@ -115,11 +187,12 @@ class _Page:
             rows = [row for row in self.points if goal in row]
             figure = go.Figure()
             for name in self.study.varied:
-                values = sorted({row[name] for row in rows}, key=_order)
-                if not 2 <= len(values) <= 50:
+                groups = _binned(rows, name)
+                if len(groups) < 2:
                     continue
-                figure.add_scatter(x=[f"{name} = {value}" for value in values], mode="lines+markers", name=name,
-                                   y=[statistics.fmean([row[goal] for row in rows if row[name] == value]) for value in values])
+                figure.add_scatter(x=[f"{name} = {value}" for value in groups], mode="lines+markers", name=name,
+                                   customdata=[[row["point"] for row in at] for at in groups.values()],
+                                   y=[statistics.fmean([row[goal] for row in at]) for at in groups.values()])
             if not figure.data:
                 continue
             figure.update_layout(yaxis_title=self.label(goal), showlegend=False)
@@ -143,41 +216,72 @@ class _Page:
         colors = [2 if row["point"] in self.best else 1 if row["point"] in self.feasible else 0 for row in rows]
         figure = go.Figure(go.Parcoords(dimensions=axes, line={"color": colors, "cmin": 0, "cmax": 2,
                                                                "colorscale": [[0, "#f0d0b0"], [0.5, GRAY], [1, BLUE]]}))
-        figure.update_layout(height=520)
+        figure.update_layout(height=520, margin={"t": 60, "l": 90, "r": 90})
         self.add("Parallel coordinates", "One line per point; blue: on the Pareto front. Drag along an axis to select, drag a name to "
                  "move its axis.", figure)
 
-    def points_table(self) -> None:
-        names = [*self.study.varied, *(name for name in self.study.objectives if name not in self.study.varied)]
-        if not self.study.objectives:
-            names += [name for name in (self.study.metrics or list(self.bench.metrics)[:6]) if name not in names]
-        body = []
-        for row in sorted(self.table, key=lambda row: (not row["pareto"], row["point"], row["seed"]))[:MOST_ROWS]:
-            kind = "best" if row["pareto"] else "" if row["status"] == "ok" else "bad"
-            cells = [str(row["point"]), str(row["seed"]), *(_text(row.get(name)) for name in names)]
-            body.append(f'<tr class="{kind}">' + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) +
-                        f'<td class="text">{html.escape(": ".join(filter(None, (row["status"], row["reason"]))))}</td></tr>')
-        head = "".join(f"<th>{html.escape(self.label(name))}</th>" for name in ("point", "seed", *names, "status"))
-        more = "" if len(self.table) <= MOST_ROWS else f" The first {MOST_ROWS} of {len(self.table)}."
-        self.add("Points", f"The Pareto front first; <code>results.csv</code> has all metrics.{more}")
-        self.parts.append(f'<div class="scroll"><table><tr>{head}</tr>\n' + "\n".join(body) + "</table></div>")
+    def rows(self) -> None:
+        found = dict.fromkeys(key for row in self.table for key in row)
+        columns = [name for name in HEAD + tuple(self.study.varied) if name in found]
+        columns += [name for name in found if name not in columns and name not in TAIL] + ["feasible", "pareto"]
+        order = sorted(self.table, key=lambda row: (not row["pareto"], row["point"], row["seed"]))
+        data = {"columns": columns, "labels": [self.label(name) for name in columns],
+                "rows": [[_cell(row.get(name)) for name in columns] for row in order],
+                "kinds": ["best" if row["pareto"] else "good" if row["status"] == "ok" else "bad" for row in order]}
+        self.add("Points", "The Pareto front first. A click on a title sorts; one on a row shows it as a list.")
+        self.parts.append('<div id="table"></div><aside id="row" hidden></aside>' + _data("rows", json.dumps(data, separators=(",", ":"))))
 
 
-def _order(value: Any) -> tuple[bool, Any]:
-    return isinstance(value, str), value
+def _grouped(rows: list[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
+    """By key, in its order; numbers before words."""
+    groups: dict[Any, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return dict(sorted(groups.items(), key=lambda item: _order(item[0])))
+
+
+def _binned(rows: list[Row], name: str) -> dict[str, list[Row]]:
+    """Rows by value of a setting; by ranges with equally many points, if it has many values."""
+    groups = _grouped(rows, lambda row: row[name])
+    if len(groups) <= 2 * BINS or any(isinstance(value, str) for value in groups):
+        return {str(value): at for value, at in groups.items()}
+    ordered = sorted(rows, key=lambda row: row[name])
+    parts = [ordered[len(ordered) * i // BINS:len(ordered) * (i + 1) // BINS] for i in range(BINS)]
+    return {f"{part[0][name]} to {part[-1][name]}": part for part in parts if part}
+
+
+def _order(value: Any) -> tuple[Any, ...]:
+    return tuple(_order(part) for part in value) if isinstance(value, tuple) else (isinstance(value, str), value)
 
 
 def _text(value: Any) -> str:
     return "" if value is None else f"{value:.5g}" if isinstance(value, float) else str(value)
 
 
-def write(path: pathlib.Path, study: Study, bench: Bench, table: list[Row], manifest: dict[str, Any]) -> None:
+def _cell(value: Any) -> Any:
+    return str(value) if isinstance(value, bool) else value
+
+
+def _data(name: str, text: str) -> str:
+    """A script element that the browser does not run. `</` would end it."""
+    safe = text.replace("</", "<\\/")
+    return f'<script type="application/json" id="{name}">{safe}</script>'
+
+
+def _page(study: Study, bench: Bench, table: list[Row]) -> _Page:
     page = _Page(study, bench, table)
     page.front()
     page.curves()
+    page.stages()
     page.effects()
     page.parallel()
-    page.points_table()
+    page.rows()
+    return page
+
+
+def write(path: pathlib.Path, study: Study, bench: Bench, table: list[Row], manifest: dict[str, Any]) -> list[tuple[str, go.Figure]]:
+    """Returns the figures, for charts()."""
+    page = _page(study, bench, table)
     status = ", ".join(f"{number} {name}" for name, number in manifest["status"].items())
     constraints = ", ".join(manifest["constraints"])
     facts = [("points", f"{manifest['points']} with {len(study.seeds)} seed(s) each: {status}"),
@@ -190,8 +294,24 @@ def write(path: pathlib.Path, study: Study, bench: Bench, table: list[Row], mani
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>
 <script>{get_plotlyjs()}</script></head>
 <body><h1>{title}</h1>
-<table>{summary}</table>
+<table class="facts">{summary}</table>
 {chr(10).join(page.parts)}
 <h2>Study</h2><pre>{html.escape(manifest['text'])}</pre>
+<script>{PAGE.read_text(encoding="utf-8")}</script>
 </body></html>
 """)
+    return page.figures
+
+
+def charts(folder: pathlib.Path, figures: list[tuple[str, go.Figure]]) -> list[pathlib.Path]:
+    """Each figure as SVG and PNG file, for a paper. Draws them in a browser without a window."""
+    import plotly.io
+
+    folder.mkdir(exist_ok=True)
+    files = [folder / f"{name}.{kind}" for name, _ in figures for kind in FORMATS]
+    try:
+        plotly.io.write_images([figure for _, figure in figures for _ in FORMATS], files, width=1000)
+    except Exception as error:  # its packages raise many kinds
+        raise StudyError(f"cannot be drawn: {str(error).strip().splitlines()[0]}; --charts needs the Debian package chromium",
+                         folder) from error
+    return files

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # Columns besides the settings that vary and the metrics.
 HEAD = ("point", "seed", "status", "reason")
+STAGE = "cycles_in_"  # metrics of the time in one place (docs/bench.md)
 TAIL = ("feasible", "pareto", "run_s", "host", "finished", "model", "runs")
 
 
@@ -45,11 +46,13 @@ def _row(study: Study, bench: Bench, point: Point, seed: int, records: list[Reco
         if workload.bench == CUSTOM:  # the same columns, whatever ended well
             row |= {study.column(workload, metric): None for metric in bench.metrics if metric in bench.simulated}
         for metric, value in record.outcome.metrics.items():
+            if workload.is_added and not metric.startswith((STAGE, "latency_")):
+                continue  # each step of the breakdown
             if metric in record.outcome.simulated or study.column(workload, metric) in study.metrics:
                 row[study.column(workload, metric)] = value
     if study.metrics:
         wanted = {*study.metrics, *study.objectives, *(c.name for c in study.constraints), *(c.y for c in study.curves)}
-        row = {key: value for key, value in row.items() if key in HEAD or key in point.varied or key in wanted}
+        row = {key: value for key, value in row.items() if key in HEAD or key in point.varied or key in wanted or STAGE in key}
     return row | {"run_s": round(sum(record.outcome.seconds for record in records), 3), "host": records[-1].host,
                   "finished": max(record.finished for record in records)}
 

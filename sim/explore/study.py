@@ -17,7 +17,8 @@ from toml_source import Path, TomlSource
 
 COMPARE = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 TOP = ("name", "title", "seeds", "timeout_s", "most_points", "base", "vary", "together", "sample", "workload", "results")
-RESULTS = ("metrics", "objectives", "constraints", "curves")
+RESULTS = ("metrics", "objectives", "constraints", "curves", "stages")
+BREAKDOWN = "breakdown_64b"  # the benchmark's workload that `stages` adds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Workload:
     name: str
     bench: str  # its name in the benchmark
     settings: Settings
+    is_added: bool = False  # by `stages`, beside those of the study
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +80,8 @@ class Study:
 
     def column(self, workload: Workload, metric: str) -> str:
         """Of the results: the metric's name, behind the workload's if there are several."""
-        return metric if len(self.workloads) == 1 else f"{workload.name}.{metric}"
+        is_only = not workload.is_added and sum(not other.is_added for other in self.workloads) == 1
+        return metric if is_only else f"{workload.name}.{metric}"
 
     def points(self, bench: Bench) -> list[Point]:
         """All points. Fails if there are too many, or if a product varies something that makes no difference."""
@@ -249,6 +252,7 @@ class _Reader:
                 if key in base or key in sweeps or key in overrides or any(key in dimension.names for dimension in dimensions):
                     raise self.source.error(("workload", number, key.removeprefix("workload.")),
                                             f"{key} is fixed here and chosen elsewhere; remove one of the two")
+        workloads += self.stages(data, workloads)
         timeout = self.get(data, (), "timeout_s", (int, float), 600, "a number of seconds")
         if timeout <= 0:
             raise self.source.error(("timeout_s",), "timeout_s must be above 0")
@@ -257,6 +261,20 @@ class _Reader:
                       [], {}, [], [], self.source)
         self.results(data, study)
         return study
+
+    def stages(self, data: dict[str, Any], workloads: list[Workload]) -> list[Workload]:
+        """The workload that `stages = true` adds."""
+        at = ("results", "stages")
+        is_wanted = self.get(data, (), "results", dict, {}, "a table").get("stages", False)
+        if not isinstance(is_wanted, bool):
+            raise self.source.error(at, f"stages must be true or false, not {is_wanted!r}")
+        if not is_wanted:
+            return []
+        if BREAKDOWN not in self.bench.workloads:
+            raise self.source.error(at, f"stages needs the workload {BREAKDOWN}, which {self.bench.program} does not have")
+        if any(workload.name == "stages" for workload in workloads):
+            raise self.source.error(at, "stages adds a workload of this name; rename the other one")
+        return [Workload("stages", BREAKDOWN, {}, is_added=True)]
 
     def dimensions(self, data: dict[str, Any], sampled: bool, base: Settings, overrides: Settings,
                    sweeps: dict[str, list[Value]]) -> list[Dimension]:
@@ -339,7 +357,8 @@ class _Reader:
             return
         # What the benchmark's own workloads measure is known after they have run: results.check().
         for workload in study.workloads:
-            if workload.bench != CUSTOM and (len(study.workloads) == 1 or name.startswith(workload.name + ".")):
+            prefix = study.column(workload, "")
+            if workload.bench != CUSTOM and name.startswith(prefix):
                 return
         raise self.source.error(at, f"there is no metric '{name}'{suggest(name, [*columns, *study.varied])}")
 

@@ -17,6 +17,7 @@ SETTINGS = {
     "nic.config": {"type": "word", "words": ["small", "large"], "default": "small", "doc": ""},
     "nic.size": {"type": "integer", "min": 1, "max": 1000, "power_of_two": False, "default": 1, "unit": "bytes", "doc": ""},
     "nic.clock": {"type": "integer", "min": 1, "max": 1000, "power_of_two": False, "default": 10, "unit": "MHz", "doc": ""},
+    "nic.core_clock_khz": {"type": "integer", "min": 1, "max": 10**6, "power_of_two": False, "default": 100_000, "unit": "kHz", "doc": ""},
     "pcie.preset": {"type": "word", "words": ["p"], "default": "p", "doc": ""},
     "workload.bytes": {"type": "integer", "min": 1, "max": 100, "power_of_two": False, "default": 5, "unit": "bytes", "doc": ""},
 }
@@ -38,7 +39,7 @@ def main():
         values[name] = int(value) if SETTINGS[name]["type"] == "integer" else value
     size = values["nic.size"]
     if "--list-settings" in sys.argv:
-        print(json.dumps({"settings": SETTINGS, "presets": PRESETS, "workloads": ["other", "custom"], "metrics": METRICS,
+        print(json.dumps({"settings": SETTINGS, "presets": PRESETS, "workloads": ["other", "breakdown_64b", "custom"], "metrics": METRICS,
                           "values": values, "illegal": ILLEGAL if size == 13 else ""}))
         return 3 if size == 13 else 0
     if log := os.environ.get("FAKE_LOG"):
@@ -64,6 +65,9 @@ def main():
                METRICS[2] | {"value": time.time()}]
     if option("--workload") == ["other"]:
         metrics = [{"name": "round_trip_ns", "unit": "ns", "is_simulated": True, "value": size + seed}]
+    if option("--workload") == ["breakdown_64b"]:
+        metrics = [{"name": name, "unit": "cycles", "is_simulated": True, "value": value}
+                   for name, value in (("step_00_doorbell", 7), ("cycles_in_nic", size), ("cycles_in_mac+wire", 20), ("cycles", size + 20))]
     if size == 333:
         del metrics[1]
     with open(option("--result")[0], "w", encoding="utf-8") as file:

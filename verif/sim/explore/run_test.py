@@ -45,7 +45,7 @@ class Outcomes(ExploreTest):
         self.assertEqual(rows["444"], ("failed", "nic.size is 444 in the study, but the model used 1"))
         self.assertIn("illegal: nic.size: 13 brings bad luck (first: point 0)", done.stdout)
         report = (self.out / "report.html").read_text(encoding="utf-8")
-        self.assertIn("illegal: nic.size: 13 brings bad luck", report)
+        self.assertTrue('"illegal","nic.size: 13 brings bad luck"' in report)
 
     def test_no_good_point(self):
         self.explore(with_sizes(13, 666), code=1)
