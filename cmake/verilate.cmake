@@ -22,7 +22,7 @@ if(VIREO_COVERAGE)
 endif()
 
 # vireo_verilated_class(TARGET PREFIX P [WHOLE] [OPTIONAL_BUILD] COMMAND … DEPENDS …): a static library of one Verilated class.
-# WHOLE: a whole NIC, in several files. OPTIONAL_BUILD: not part of `all`.
+# WHOLE: a whole NIC, in several files, compiled with VIREO_WHOLE_OPTIMIZATION if that is set. OPTIONAL_BUILD: not part of `all`.
 function(vireo_verilated_class target)
   cmake_parse_arguments(ARG "WHOLE;OPTIONAL_BUILD" "PREFIX" "COMMAND;DEPENDS" ${ARGN})
   set(dir ${CMAKE_CURRENT_BINARY_DIR}/${target})
@@ -64,7 +64,10 @@ function(vireo_verilated_class target)
     set_property(SOURCE ${slow} APPEND_STRING PROPERTY COMPILE_FLAGS " -O0")
   endif()
   if(ARG_WHOLE)
-    set_property(SOURCE ${fast} APPEND_STRING PROPERTY COMPILE_FLAGS " $<IF:$<CONFIG:Release>,-O3,-O2>")
+    if(NOT VIREO_WHOLE_OPTIMIZATION)
+      set(VIREO_WHOLE_OPTIMIZATION $<IF:$<CONFIG:Release>,-O3,-O2>)
+    endif()
+    set_property(SOURCE ${fast} APPEND_STRING PROPERTY COMPILE_FLAGS " ${VIREO_WHOLE_OPTIMIZATION}")
   elseif(ARG_OPTIONAL_BUILD)
     target_compile_options(${target} PRIVATE -O1)  # runs for seconds, compiles for many
   else()

@@ -89,7 +89,7 @@ def alone(module, config_name):
     text = next(ROOT.glob(f"rtl/**/{module}.sv")).read_text(encoding="utf-8")
     found = {}
     for name, end in re.findall(r"^  parameter\s[^=,)]*?(\w+) *(=|,|//|$)", text, re.MULTILINE):
-        if name == "Config":
+        if name == "Config" and end != "=":
             found[name] = literal(CONFIGS[config_name])
         else:
             value = ALONE.get(f"{module}.{name}", ALONE.get(name))

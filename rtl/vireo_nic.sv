@@ -14,7 +14,7 @@ module vireo_nic
   import vireo_rdma_pkg::*;
 #(
   parameter int unsigned ConfigIndex = Nic100Index,  // of Configs; what tools choose from outside
-  localparam config_t Config = Configs[ConfigIndex],
+  parameter config_t Config = Configs[ConfigIndex],       // or a configuration that has no name
   localparam int unsigned DataBits = Config.datapath_bits,
   localparam int unsigned TagBits = $clog2(Config.dma_tags)
 ) (

@@ -23,6 +23,19 @@ void UseHardware(const Hardware& hardware, const std::vector<FaultRule>& faults,
   if (hardware.packed_rings) options.driver.wanted = host::DefaultFeatures();
 }
 
+void AddLockstep(const Bench& bench, Row& row) {
+  uint64_t compared = 0, different = 0;
+  for (size_t i = 0; i < 2; ++i) {
+    const LockstepNic* const nic = bench.system->lockstep(i);
+    if (nic == nullptr) continue;
+    const CycleDifferences all = nic->TotalDifferences();
+    compared += all.count, different += all.count - all.exact;
+  }
+  if (compared == 0) return;
+  row.metrics.push_back({"lockstep_events", static_cast<double>(compared), "1", false});
+  row.metrics.push_back({"lockstep_different", static_cast<double>(different), "1", false});
+}
+
 Mark MarkNow(Bench& bench, uint64_t completed) {
   Scheduler& scheduler = bench.system->scheduler();
   const CoreClock& clock = bench.system->topology().station(0).clock();

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "sim/common/seed.h"
+#include "sim/device/nic_devices.h"
 #include "sim/topology/rdma_system.h"
 
 namespace vireo::sim {
@@ -51,6 +52,7 @@ struct Options {
   std::string page;  // whose generated blocks are written; empty: none
   bool quick = false, update_figures = false, update_speed = false;
   bool is_monitored = false;
+  PinsFactory rtl;  // of the configuration; empty: that of this program
 };
 
 struct Metric {
@@ -167,6 +169,11 @@ struct Bench {
                                      .driver = driver,
                                      .is_monitored = options.is_monitored,
                                      .is_traced = false};
+    if (options.rtl) {
+      system_options.devices = [&options](std::string_view name, const LockstepOptions& lockstep) {
+        return NicDeviceFactory(name, lockstep, options.rtl);
+      };
+    }
     if (options.hardware == nullptr) system_options.pcie_preset = options.preset;
     if (!faults.empty()) system_options.faults_out = {faults, faults};
     system_options.driver.wanted = SplitRings();
@@ -246,6 +253,8 @@ struct Mark {
   std::array<Counts, 2> counts;
   uint64_t completed = 0;  // messages
 };
+// For a NIC in lockstep: how many events of both NICs were compared, and how many were in different cycles.
+void AddLockstep(const Bench& bench, Row& row);
 // A mark at the end of the current cycle: the order of events within a cycle depends on the device.
 Mark MarkNow(Bench& bench, uint64_t completed);
 // The figures of every workload, for messages of `bytes` bytes from host 0 to host 1.

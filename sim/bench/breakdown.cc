@@ -155,6 +155,7 @@ std::string RunBreakdown(const Options& options, const std::string& device, Row&
   }
   row.metrics.push_back({"cycles", static_cast<double>(sum), "cycles"});
   row.metrics.push_back({"latency_ns", static_cast<double>(seen_at - posted_at) / kPicosecondsPerNanosecond, "ns"});
+  AddLockstep(bench, row);
   return "";
 }
 

@@ -101,6 +101,7 @@ std::string RunRoundTrip(const Options& options, const std::string& device, Row&
       {"rounds", static_cast<double>(rounds), "1"},
       {"cpu_s", cpu, "s", false},
   };
+  AddLockstep(bench, row);
   return "";
 }
 

@@ -114,6 +114,7 @@ std::string RunNetWorkload(const Options& options, const std::string& device, co
   if (std::string violations = bench.system->Violations(); !violations.empty()) return violations;
   row.metrics = Measure(options, *begin, *end, workload.bytes, latencies);
   row.metrics.push_back({"queue_pairs", static_cast<double>(pairs), "1"});
+  AddLockstep(bench, row);
   return "";
 }
 

@@ -22,6 +22,7 @@
 #include "sim/bench/report.h"
 #include "sim/bench/settings.h"
 #include "sim/device/devices.h"
+#include "sim/device/nic_library.h"
 
 namespace vireo::sim {
 namespace {
@@ -30,7 +31,7 @@ constexpr int kInvalidArgument = 2, kIllegalSettings = 3;
 
 // Applies --set. nullopt, or an exit code.
 std::optional<int> ApplySettings(std::vector<std::string> assignments, const std::string& config, bool lists,
-                                 Settings& settings, Options& options) {
+                                 const std::string& library, Settings& settings, Options& options) {
   assignments.insert(assignments.begin(), {"nic.config=" + config, "pcie.preset=" + options.preset});
   if (const std::string error = settings.Apply(assignments); !error.empty()) {
     fmt::print(stderr, "vireo bench: --set: {}\n", error);
@@ -45,11 +46,21 @@ std::optional<int> ApplySettings(std::vector<std::string> assignments, const std
     fmt::print(stderr, "vireo bench: illegal settings: {}\n", illegal);
     return kIllegalSettings;
   }
-  if (options.devices != std::vector<std::string>{"model"} || (!options.peer.empty() && options.peer != "model")) {
-    fmt::print(stderr, "vireo bench: --set needs --device model: RTL is compiled for the named configurations\n");
+  options.hardware = &settings.hardware();
+  const spec::Config& nic = *options.hardware->nic.config;
+  const bool is_model =
+      options.devices == std::vector<std::string>{"model"} && (options.peer.empty() || options.peer == "model");
+  if (!library.empty()) {
+    NicLibrary loaded = LoadNicLibrary(library, nic);
+    if (!loaded.error.empty()) {
+      fmt::print(stderr, "vireo bench: --rtl-library: {}\n", loaded.error);
+      return kInvalidArgument;
+    }
+    options.rtl = std::move(loaded.pins);
+  } else if (!is_model && !HasRtl(nic)) {
+    fmt::print(stderr, "vireo bench: this program has no RTL of this configuration: --device model or --rtl-library\n");
     return kInvalidArgument;
   }
-  options.hardware = &settings.hardware();
   options.config = options.hardware->nic.config;
   options.config_label = settings.nic_label();
   options.preset = settings.pcie_label();
@@ -100,6 +111,9 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, O
   app.add_flag(
       "--list-settings", lists_settings,
       "print, as JSON, all names for --set with their ranges, the presets, the metrics, and the values after --set");
+  std::string library;
+  app.add_option("--rtl-library", library,
+                 "shared library with the Verilated NIC of exactly these settings (sim/device/library)");
   app.add_option("--result", options.result, "write settings, figures and their kinds to this JSON file");
   app.add_option("--json", options.json, "write all figures to this JSON file");
   app.add_flag("--quick", options.quick, "run a tenth of the messages");
@@ -129,9 +143,9 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, O
   }
   options.config = FindConfig(config);
   options.config_label = config;
-  if (lists_settings || !assignments.empty()) {
+  if (lists_settings || !assignments.empty() || !library.empty()) {
     if (lists_settings) options.workloads = std::move(known_workloads);
-    if (const auto code = ApplySettings(assignments, config, lists_settings, settings, options)) return code;
+    if (const auto code = ApplySettings(assignments, config, lists_settings, library, settings, options)) return code;
   }
   options.profile = FindProfile(profile).value_or(options.profile);
   if (options.workloads.empty()) {

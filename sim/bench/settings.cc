@@ -311,9 +311,21 @@ std::string Settings::Illegal() const {
   return "";
 }
 
+const spec::Config* Settings::named() const {
+  for (const spec::Config* config : spec::kConfigs) {
+    if (std::ranges::all_of(spec::kParameterInfo, [&](const spec::ParameterInfo& parameter) {
+          return config->*parameter.member == nic_.*parameter.member;
+        })) {
+      return config;
+    }
+  }
+  return nullptr;
+}
+
 const Hardware& Settings::hardware() {
   pcie_.speed = static_cast<spec::PcieLinkSpeed>(generation_);
-  hardware_.nic.config = &nic_;
+  const spec::Config* const config = named();
+  hardware_.nic.config = config == nullptr ? &nic_ : config;
   hardware_.nic.pcie = pcie_;
   hardware_.nic.mac = mac_;
   hardware_.nic.wire_delay_ns = wire_.delay_ns;
@@ -389,8 +401,17 @@ std::string SettingsJson(const Settings& settings, const std::vector<std::string
   for (const Metric& metric : CustomMetrics()) {
     metrics.push_back({{"name", metric.name}, {"unit", metric.unit}, {"is_simulated", metric.is_simulated}});
   }
-  const Json all = {{"settings", settings.List()}, {"presets", settings.Presets()}, {"workloads", workloads},
-                    {"metrics", metrics},          {"values", settings.Values()},   {"illegal", illegal}};
+  Json rtl = Json::array();
+  for (const spec::Config* config : spec::kConfigs) {
+    if (HasRtl(*config)) rtl.push_back(config->name);
+  }
+  const Json all = {{"rtl", rtl},
+                    {"settings", settings.List()},
+                    {"presets", settings.Presets()},
+                    {"workloads", workloads},
+                    {"metrics", metrics},
+                    {"values", settings.Values()},
+                    {"illegal", illegal}};
   return all.dump(1) + "\n";
 }
 

@@ -31,6 +31,8 @@ class Settings {
   // The first rule that these values break, with the reason; empty if there is none.
   std::string Illegal() const;
 
+  // The named configuration that the settings `nic.` are equal to; null if there is none.
+  const spec::Config* named() const;
   // Hardware and host of these values. It is this object's, and changes with it.
   const Hardware& hardware();
   // The workload custom.

@@ -48,15 +48,26 @@ std::unique_ptr<NicPins> MakePins([[maybe_unused]] const spec::Config& config) {
 
 }  // namespace
 
-NicFactory NicDeviceFactory(std::string_view name, const LockstepOptions& lockstep) {
+bool HasRtl([[maybe_unused]] const spec::Config& config) {
+#ifdef VIREO_RTL_NIC100
+  if (&config == &spec::kNic100) return true;
+#endif
+#ifdef VIREO_RTL_NIC1
+  if (&config == &spec::kNic1) return true;
+#endif
+  return false;
+}
+
+NicFactory NicDeviceFactory(std::string_view name, const LockstepOptions& lockstep, PinsFactory rtl) {
   DeviceFactories factories;
   factories.lockstep = lockstep;
   std::shared_ptr<WaveformRing> ring;
   if (kCanTrace && name == "lockstep" && !lockstep.waveform) ring = WaveformRing::FromEnvironment();
   if (ring != nullptr) factories.lockstep.waveform = [ring](Cycle) { return ring->OnMismatch(); };
   factories.model = [](const NicContext& context) { return std::make_unique<ModelNic>(context); };
-  factories.rtl = [ring](const NicContext& context) -> std::unique_ptr<Nic> {
-    std::unique_ptr<NicPins> pins = MakePins(context.config);
+  if (!rtl) rtl = MakePins;
+  factories.rtl = [ring, rtl](const NicContext& context) -> std::unique_ptr<Nic> {
+    std::unique_ptr<NicPins> pins = rtl(context.config);
     if (pins == nullptr) return nullptr;
     if (ring != nullptr) pins = WaveformRing::Watch(ring, context.name, std::move(pins));
     return std::make_unique<RtlNic>(context, std::move(pins));
