@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Shares of the test suite for several machines: `./vireo test --shard I/N` and `--merge FILE …`.
+
+Every share is computed from the list of tests and the times of an earlier run, so that the machines need not know of each
+other; all of them must use the same times. The longest test goes first, always to the share that has least to do."""
+
+import argparse
+import collections
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+FAILED = ("failure", "error")
+
+
+class Problem(Exception):
+    """For the user, in one line."""
+
+
+def share_of(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if match is None or int(match[1]) >= int(match[2]):
+        raise argparse.ArgumentTypeError(f"{text!r} is not I/N with I from 0 to N - 1")
+    return int(match[1]), int(match[2])
+
+
+def listed(output: str) -> dict[str, int]:
+    """Name -> number, from what `ctest -N` prints."""
+    return {match[2]: int(match[1]) for match in re.finditer(r"^ *Test +#(\d+): (\S+)", output, re.MULTILINE)}
+
+
+def read(file: pathlib.Path) -> ET.Element:
+    try:
+        root = ET.parse(file).getroot()
+    except (OSError, ET.ParseError) as error:
+        raise Problem(f"{file}: not a JUnit file: {error}") from error
+    if root.tag != "testsuite":
+        raise Problem(f"{file}: not a JUnit file of ctest: its root is <{root.tag}>")
+    return root
+
+
+def recorded(file: pathlib.Path) -> dict[str, float]:
+    """Name -> seconds, from a JUnit file; empty if there is none."""
+    if not file.exists():
+        return {}
+    return {case.get("name", ""): float(case.get("time", "0")) for case in read(file).iter("testcase")}
+
+
+def program(name: str) -> str:
+    """The tests of one program are alike: `verif.rdma.requester` of `verif.rdma.requester.Suite.Case`."""
+    return re.split(r"\.(?=[A-Z]|[^.]*/)", name, maxsplit=1)[0]
+
+
+def expected(names: list[str], times: dict[str, float]) -> dict[str, float]:
+    """A time for each: its own, else the mean of its program's, else of all."""
+    of_program: dict[str, list[float]] = collections.defaultdict(list)
+    for name, seconds in times.items():
+        of_program[program(name)].append(seconds)
+    mean = {name: statistics.fmean(seconds) for name, seconds in of_program.items()}
+    usual = statistics.fmean(times.values()) if times else 1.0
+    return {name: times.get(name, mean.get(program(name), usual)) for name in names}
+
+
+def shares(seconds: dict[str, float], count: int) -> list[list[str]]:
+    result: list[list[str]] = [[] for _ in range(count)]
+    total = [0.0] * count
+    for name in sorted(seconds, key=lambda name: (-seconds[name], name)):
+        least = min(range(count), key=lambda i: (total[i], len(result[i]), i))
+        result[least].append(name)
+        total[least] += seconds[name]
+    return result
+
+
+def merge(files: list[pathlib.Path], names: list[str]) -> ET.Element:
+    """One suite of all. Fails if a test is in two files, or one of `names` in none."""
+    suite = ET.Element("testsuite", {"name": "vireo"})
+    where: dict[str, pathlib.Path] = {}
+    for file in files:
+        root = read(file)
+        suite.set("timestamp", min(filter(None, (suite.get("timestamp"), root.get("timestamp"))), default=""))
+        for case in root.iter("testcase"):
+            name = case.get("name", "")
+            if name in where:
+                raise Problem(f"{file}: {name} is in {where[name]} too: these are not the shares of one run")
+            where[name] = file
+            suite.append(case)
+    if missing := [name for name in names if name not in where]:
+        raise Problem(f"{len(missing)} tests are in no file, the first one is {missing[0]}: a share is missing")
+    cases = list(suite)
+    suite.set("tests", str(len(cases)))
+    suite.set("failures", str(sum(is_failed(case) for case in cases)))
+    suite.set("skipped", str(sum(case.find("skipped") is not None for case in cases)))
+    suite.set("disabled", str(sum(case.get("status") == "disabled" for case in cases)))
+    suite.set("time", f"{sum(float(case.get('time', '0')) for case in cases):.3f}")
+    return suite
+
+
+def is_failed(case: ET.Element) -> bool:
+    return case.get("status") == "fail" or any(case.find(tag) is not None for tag in FAILED)
+
+
+def ctest_list(command: list[str]) -> dict[str, int]:
+    done = subprocess.run(["ctest", *command, "-N"], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Problem(f"ctest -N: {(done.stderr.strip().splitlines() or ['failed'])[-1]}")
+    return listed(done.stdout)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--shard", type=share_of, metavar="I/N", help="write the numbers of the I-th of N shares, for ctest -I")
+    parser.add_argument("--times", type=pathlib.Path, help="JUnit file of an earlier run")
+    parser.add_argument("--merge", type=pathlib.Path, nargs="+", metavar="FILE", help="join the JUnit files of all shares")
+    parser.add_argument("--output", type=pathlib.Path, required=True)
+    parser.add_argument("--ctest", nargs=argparse.REMAINDER, default=[], help="arguments of ctest that select the tests of all shares")
+    options = parser.parse_args(arguments)
+    try:
+        tests = ctest_list(options.ctest)
+        if options.merge:
+            suite = merge(options.merge, list(tests))
+            ET.indent(suite)
+            ET.ElementTree(suite).write(options.output, encoding="unicode", xml_declaration=True)
+            failed = [case.get("name") for case in suite if is_failed(case)]
+            print(f"{options.output}: {suite.get('tests')} tests of {len(options.merge)} shares, {len(failed)} failed, {suite.get('skipped')} skipped")
+            for name in failed:
+                print(f"  failed: {name}")
+            return 1 if failed else 0
+        index, count = options.shard
+        times = recorded(options.times) if options.times else {}
+        seconds = expected(list(tests), times)
+        mine = shares(seconds, count)[index]
+        known = sum(name in times for name in tests)
+        print(f"share {index}/{count}: {len(mine)} of {len(tests)} tests, {sum(seconds[name] for name in mine):.0f} of "
+              f"{sum(seconds.values()):.0f} s by the times of {known} tests")
+        # Start, end and stride select nothing; numbers follow. Without numbers ctest would take all: one that no test has.
+        numbers = sorted(tests[name] for name in mine) or [max(tests.values(), default=0) + 1]
+        options.output.write_text(",".join(["0,0,0", *map(str, numbers)]) + "\n", encoding="utf-8")
+        return 0
+    except Problem as problem:
+        print(f"vireo test: {problem}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
