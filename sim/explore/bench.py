@@ -68,6 +68,7 @@ class Bench:
             self.workloads: list[str] = catalogue["workloads"]
             self.metrics: dict[str, str] = {metric["name"]: metric["unit"] for metric in catalogue["metrics"]}
             self.simulated = {metric["name"] for metric in catalogue["metrics"] if metric["is_simulated"]}
+            self.rtl: list[str] = catalogue["rtl"]  # named configurations whose RTL is in the program
             self.model = hashlib.sha256(program.read_bytes()).hexdigest()[:16]
         except (OSError, subprocess.SubprocessError, ValueError, KeyError) as error:
             raise StudyError(f"--list-settings does not work: {error}", program) from error
@@ -79,6 +80,11 @@ class Bench:
             if preset in chosen:
                 values |= self.presets[preset][str(chosen[preset])]
         return values | chosen
+
+    def named(self, settings: Settings) -> str:
+        """The named configuration that the settings `nic.` are equal to; empty if there is none."""
+        return next((name for name, values in self.presets["nic.config"].items()
+                     if all(settings[key] == value for key, value in values.items())), "")
 
     def why_illegal(self, run: Run) -> str:
         """The first rule that the run breaks; empty if there is none."""
@@ -94,13 +100,15 @@ class Bench:
         for process in tuple(self._running):
             process.kill()
 
-    def run(self, run: Run, timeout_s: float, folder: pathlib.Path) -> Outcome:
-        """Simulates. `folder` gets a temporary file. Raises OSError if the program
+    def run(self, run: Run, timeout_s: float, folder: pathlib.Path, device: str = "model", library: pathlib.Path | None = None) -> Outcome:
+        """Simulates. `folder` gets a temporary file. `library`: the RTL, if it is not in the program. Raises OSError if the program
         cannot be started, Stopped after stop()."""
         handle, path = tempfile.mkstemp(prefix=".run-", suffix=".json", dir=folder)
         os.close(handle)
         begin = time.monotonic()
-        command = [str(self.program), "--device", "model", "--workload", run.workload, "--result", path, *_assignments(run)]
+        command = [str(self.program), "--device", device, "--workload", run.workload, "--result", path, *_assignments(run)]
+        if library is not None:
+            command += ["--rtl-library", str(library)]
         try:
             with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace",
                                   env=os.environ | {"VIREO_SEED": str(run.seed)}) as process:

@@ -16,6 +16,8 @@ import sys
 from collections import Counter
 
 from bench import Bench, Run, Stopped
+import confirm as confirm_module
+from confirm import Confirmed
 from errors import StudyError
 import results
 import runner
@@ -41,6 +43,12 @@ def jobs_of(text: str) -> int:
     return int(text)
 
 
+def confirmed_of(text: str) -> str:
+    if text not in ("front", "all") and not (text.isdigit() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not front, all or a number of points")
+    return text
+
+
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="vireo explore", formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -60,14 +68,26 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--index", type=share_of, metavar="I/N",
                         help="simulate only every N-th point, from the I-th on, for job arrays on a shared folder; afterwards the "
                              "command without it writes the results")
+    parser.add_argument("--merge", type=pathlib.Path, action="append", default=[], metavar="DIR",
+                        help="first take what a share has simulated into its own folder, for instance on another machine; repeatable")
     parser.add_argument("--dry-run", action="store_true", help="print number of points and estimated time; write nothing")
+    parser.add_argument("--resume", action=argparse.BooleanOptionalAction, default=True,
+                        help="finished points are not simulated again (default); --no-resume: all are")
     parser.add_argument("--retry", action="store_true", help="simulate again what failed, crashed, was illegal or too slow")
+    parser.add_argument("--confirm", choices=("rtl",), help="run points again on RTL in lockstep, and compare")
+    parser.add_argument("--confirm-points", type=confirmed_of, default="front", metavar="front|all|N",
+                        help="which: the Pareto front (default), all, or N of all")
     parser.add_argument("--charts", action="store_true",
                         help="also write each figure of the report as SVG and PNG into charts/; needs the package chromium")
     parser.add_argument("--quiet", action="store_true", help="no progress")
     parser.add_argument("--bench", type=pathlib.Path, default=ROOT / "build/explore/sim/bench/vireo_nic_bench", metavar="PROGRAM",
                         help="the benchmark to run (default: that of the build)")
-    return parser.parse_args(arguments)
+    parser.add_argument("--rtl-bench", type=pathlib.Path, default=ROOT / "build/dev/sim/bench/vireo_nic_bench", metavar="PROGRAM",
+                        help="benchmark with RTL of the named configurations (default: that of the build, if there is one)")
+    options = parser.parse_args(arguments)
+    if options.confirm and (options.index or options.dry_run):
+        parser.error("--confirm needs all points: leave out --index and --dry-run")
+    return options
 
 
 def plan(options: argparse.Namespace, study: Study, bench: Bench, points: list[Point], runs: list[Run], folder: pathlib.Path) -> int:
@@ -125,31 +145,75 @@ def manifest(options: argparse.Namespace, study: Study, bench: Bench, table: lis
 def explore(options: argparse.Namespace) -> int:
     bench = Bench(options.bench)
     study = study_file.read(options.study, bench, options.overrides, options.sweep)
-    points = study.points(bench)
+    folder = options.out or ROOT / "results" / study.name
     share = options.index
+    if study.search:
+        return explore_search(options, study, bench, folder)
+    points = study.points(bench)
     mine = [point for point in points if share is None or point.number % share[1] == share[0]]
     # Points that differ in what one workload does not use share its run.
     runs = list({run.id(): run for point in mine for group in point.runs.values() for run in group}.values())
-    folder = options.out or ROOT / "results" / study.name
     if options.dry_run:
         return plan(options, study, bench, mine, runs, folder)
     store = Store(folder, study)
     with store.lock(share):
-        todo = runner.unfinished(store, runs, study.timeout_s, options.retry)
+        for other in options.merge:
+            print(f"{other}: {store.take(other)} records", file=sys.stderr)
+        todo = runner.unfinished(store, runs, study.timeout_s, options.retry, options.resume)
         print(f"{study.name}: {len(mine)} points, {len(runs)} runs, {len(runs) - len(todo)} finished before", file=sys.stderr)
-        runner.execute(bench, store, todo, study.timeout_s, options.jobs, options.quiet)
-        table, _ = results.rows(study, bench, store, mine)
-        if share is None:
-            import report  # needs the packages of build/venv
+        with runner.Progress(len(todo), options.quiet) as progress:
+            runner.execute(bench, store, todo, study.timeout_s, options.jobs, progress)
+        if share is not None:
+            table, _ = results.rows(study, bench, store, mine)
+            return summary(folder, study, table, share)
+        return finish(options, study, bench, store, points)
 
-            data = results.frame(study, table)
-            results.write(folder, data)
-            about = manifest(options, study, bench, table, len(points))
-            store.write_manifest(about)
-            figures = report.write(folder / "report.html", study, bench, table, about)
-            if options.charts:
-                report.charts(folder / "charts", figures)
-    return summary(folder, study, table, share)
+
+def explore_search(options: argparse.Namespace, study: Study, bench: Bench, folder: pathlib.Path) -> int:
+    import search  # needs the packages of build/venv
+
+    assert study.search is not None
+    if options.index:
+        raise StudyError("--index: each point of a [search] depends on those before it; a search has no shares", study.file)
+    study.check_number()
+    runs = study.search.points * len(study.seeds) * len(study.workloads)
+    if options.dry_run:
+        print(f"{study.name}: at most {study.search.points} points, {runs} runs, by {study.search.method}")
+        return 0
+    store = Store(folder, study)
+    with store.lock(None):
+        print(f"{study.name}: a search of {study.search.points} points, at most {runs} runs", file=sys.stderr)
+        with runner.Progress(runs, options.quiet) as progress:
+            points = search.points(study, bench, store, options.jobs, options.retry, options.resume, progress)
+        return finish(options, study, bench, store, points)
+
+
+def finish(options: argparse.Namespace, study: Study, bench: Bench, store: Store, points: list[Point]) -> int:
+    """After all runs: writes the results."""
+    table, _ = results.rows(study, bench, store, points)
+    confirmed = confirm(options, study, bench, store, points, table) if options.confirm else []
+    import report  # needs the packages of build/venv
+
+    results.write(store.folder, results.frame(study, table))
+    about = manifest(options, study, bench, table, len(points))
+    store.write_manifest(about)
+    figures = report.write(store.folder / "report.html", study, bench, table, about, confirmed)
+    if options.charts:
+        report.charts(store.folder / "charts", figures)
+    bad = summary(store.folder, study, table, None)
+    return 1 if any(result.reason for result in confirmed) else bad
+
+
+def confirm(options: argparse.Namespace, study: Study, bench: Bench, store: Store, points: list[Point],
+            table: list[dict[str, object]]) -> list[Confirmed]:
+    chosen = confirm_module.chosen(study, points, table, options.confirm_points)
+    confirmer = confirm_module.Confirmer(bench, confirm_module.verilated(options.rtl_bench), store, study, options.jobs,
+                                         (lambda text: None) if options.quiet else confirm_module.say)
+    result = confirmer.points(chosen)
+    for one in result:
+        print(one.text())
+    print(confirm_module.summary(result))
+    return result
 
 
 def summary(folder: pathlib.Path, study: Study, table: list[dict[str, object]], share: tuple[int, int] | None) -> int:

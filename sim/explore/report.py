@@ -14,6 +14,8 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from bench import Bench
+from confirm import Confirmed
+import confirm as confirm_module
 from errors import StudyError
 from results import HEAD, STAGE, TAIL, means
 from store import write_atomically
@@ -232,6 +234,11 @@ class _Page:
         self.parts.append('<div id="table"></div><aside id="row" hidden></aside>' + _data("rows", json.dumps(data, separators=(",", ":"))))
 
 
+    def confirmed(self, results: list[Confirmed]) -> None:
+        self.add("Confirmed on RTL", html.escape(confirm_module.summary(results)) + ".")
+        self.parts.append("<ul>" + "".join(f"<li>{html.escape(result.text())}</li>" for result in results) + "</ul>")
+
+
 def _grouped(rows: list[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
     """By key, in its order; numbers before words."""
     groups: dict[Any, list[Row]] = {}
@@ -279,7 +286,8 @@ def _page(study: Study, bench: Bench, table: list[Row]) -> _Page:
     return page
 
 
-def write(path: pathlib.Path, study: Study, bench: Bench, table: list[Row], manifest: dict[str, Any]) -> list[tuple[str, go.Figure]]:
+def write(path: pathlib.Path, study: Study, bench: Bench, table: list[Row], manifest: dict[str, Any],
+          confirmed: list[Confirmed] | None = None) -> list[tuple[str, go.Figure]]:
     """Returns the figures, for charts()."""
     page = _page(study, bench, table)
     status = ", ".join(f"{number} {name}" for name, number in manifest["status"].items())
@@ -289,6 +297,8 @@ def write(path: pathlib.Path, study: Study, bench: Bench, table: list[Row], mani
              ("command", manifest["command"]), ("version", f"{manifest['version']}, model {manifest['model']}"),
              ("written", f"{manifest['written']} on {manifest['host']}")]
     summary = "\n".join(f"<tr><td class=\"text\">{name}</td><td class=\"text\">{html.escape(text)}</td></tr>" for name, text in facts)
+    if confirmed:
+        page.confirmed(confirmed)
     title = html.escape(study.title)
     write_atomically(path, f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>

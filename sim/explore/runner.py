@@ -12,18 +12,20 @@ from bench import Bench, Run
 from store import Record, Store
 
 
-def unfinished(store: Store, runs: Iterable[Run], timeout_s: float, retry: bool) -> list[Run]:
-    """Without those that are finished; with `retry`, those that did not end well count as unfinished."""
+def unfinished(store: Store, runs: Iterable[Run], timeout_s: float, retry: bool, resume: bool = True) -> list[Run]:
+    """Without those that are finished; with `retry`, those that did not end well count as unfinished, without `resume` all."""
+    if not resume:
+        return list(runs)
+
     def is_done(run: Run) -> bool:
         record = store.load(run)
         return record is not None and record.is_final(timeout_s) and not (retry and record.outcome.status != "ok")
     return [run for run in runs if not is_done(run)]
 
 
-def execute(bench: Bench, store: Store, runs: list[Run], timeout_s: float, jobs: int, quiet: bool) -> None:
+def execute(bench: Bench, store: Store, runs: list[Run], timeout_s: float, jobs: int, progress: "Progress") -> None:
     """Runs all, `jobs` processes at a time. The result of each is in the store when it ends. Interrupted, it stops the
     processes under way and raises KeyboardInterrupt."""
-    progress = Progress(len(runs), quiet)
     host = socket.gethostname()
 
     def one(run: Run) -> str:
@@ -42,7 +44,6 @@ def execute(bench: Bench, store: Store, runs: list[Run], timeout_s: float, jobs:
         raise
     finally:
         pool.shutdown(cancel_futures=True)
-        progress.end()
 
 
 class Progress:
@@ -67,7 +68,14 @@ class Progress:
                 + (f", {self.bad} not ok" if self.bad else ""))
         print(f"\r\033[K{text}" if self.is_terminal else text, end="" if self.is_terminal else "\n", file=sys.stderr, flush=True)
 
-    def end(self) -> None:
+    def skip(self, number: int) -> None:
+        """That were finished before."""
+        self.total -= number
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(self, *_: object) -> None:
         if self.is_terminal and self.done and not self.quiet:
             print(file=sys.stderr)
 

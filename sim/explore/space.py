@@ -32,8 +32,24 @@ class Dimension:
 
 @dataclasses.dataclass(frozen=True)
 class Sample:
+    """`method`: one of SAMPLES."""
+
     points: int
     seed: int
+    method: str = "latin-hypercube"
+
+
+@dataclasses.dataclass(frozen=True)
+class Search:
+    """By an optimizer, which proposes so many points. `method`: one of SEARCHES."""
+
+    points: int
+    seed: int
+    method: str = "tpe"
+
+
+SAMPLES = ("latin-hypercube", "random")
+SEARCHES = ("tpe", "nsga2")  # of Optuna
 
 
 def steps(low: int, high: int, step: int = 0, factor: int = 0) -> list[int]:
@@ -45,20 +61,23 @@ def steps(low: int, high: int, step: int = 0, factor: int = 0) -> list[int]:
     return values
 
 
-def count(dimensions: list[Dimension], sample: Sample | None) -> int:
+def count(dimensions: list[Dimension], sample: Sample | Search | None) -> int:
     return sample.points if sample else math.prod(len(dimension.values) for dimension in dimensions)
 
 
 def points(dimensions: list[Dimension], sample: Sample | None) -> list[Settings]:
     """Each point's settings. A product is in the order of the dimensions, the last one fastest. A sample takes one value
-    from each of as many equal parts of every dimension as it has points (McKay, Beckman, Conover 1979), and depends on its
-    seed only; equal points of it are one."""
+    from each of as many equal parts of every dimension as it has points (McKay, Beckman, Conover 1979), or any values; it depends
+    on its seed only, and equal points of it are one."""
     if sample is None:
         rows = [list(row) for row in itertools.product(*(dimension.values for dimension in dimensions))]
     else:
         chance = random.Random(sample.seed)
         columns = []
         for dimension in dimensions:
+            if sample.method == "random":
+                columns.append([dimension.at(chance.random()) for _ in range(sample.points)])
+                continue
             parts = list(range(sample.points))
             chance.shuffle(parts)
             columns.append([dimension.at((part + chance.random()) / sample.points) for part in parts])

@@ -29,6 +29,10 @@ class Record:
     finished: str  # UTC
     timeout_s: float
 
+    def figures(self) -> dict[str, float | None]:
+        """That depend on nothing but the run."""
+        return {name: self.outcome.metrics[name] for name in self.outcome.simulated}
+
     def is_final(self, timeout_s: float) -> bool:
         """False: with more time it may end differently."""
         return self.outcome.status != "timeout" or timeout_s <= self.timeout_s
@@ -84,17 +88,27 @@ class Store:
         path = self._path(run)
         if not path.exists():
             return None
-        data = read_json(path, "; delete it to simulate this point again")
-        try:
-            outcome = Outcome(**data["outcome"])
-            record = Record(outcome, data["host"], data["finished"], data["timeout_s"])
-            is_good = (data["run"] == run.id() and outcome.status in STATUS and isinstance(outcome.seconds, (int, float))
-                       and all(value is None or isinstance(value, (int, float)) for value in outcome.metrics.values()))
-        except (KeyError, TypeError, AttributeError):
-            is_good = False
-        if not is_good:
-            raise StudyError("is not the record of a run; delete it to simulate this point again", path, 1)
-        return record
+        return read_record(path, run.id())
+
+    def take(self, other: pathlib.Path) -> int:
+        """Copies the records that a share on another machine made. Returns how many were new. All are checked before the first
+        one is copied."""
+        if not (other / "manifest.json").exists():
+            raise StudyError("is no folder of results", other)
+        name = read_json(other / "manifest.json").get("study")
+        if name != read_json(self.manifest).get("study"):
+            raise StudyError(f"has the results of the study '{name}'; --merge needs shares of one study", other)
+        new = []
+        for path in sorted((other / "runs").glob("[0-9a-f]*.json")):
+            theirs = read_record(path, path.stem)
+            mine = self.runs / path.name
+            if not mine.exists():
+                new.append(path)
+            elif theirs.figures() != read_record(mine, path.stem).figures():
+                raise StudyError(f"has other figures than {mine}, although both are of the same run", path)
+        for path in new:
+            write_atomically(self.runs / path.name, path.read_bytes())
+        return len(new)
 
     def save(self, run: Run, record: Record) -> None:
         """Complete or not at all, also if this process is killed."""
@@ -107,6 +121,20 @@ class Store:
 
     def _path(self, run: Run) -> pathlib.Path:
         return self.runs / f"{run.id()}.json"
+
+
+def read_record(path: pathlib.Path, run: str) -> Record:
+    data = read_json(path, "; delete it to simulate this point again")
+    try:
+        outcome = Outcome(**data["outcome"])
+        record = Record(outcome, data["host"], data["finished"], data["timeout_s"])
+        is_good = (data["run"] == run and outcome.status in STATUS and isinstance(outcome.seconds, (int, float))
+                   and all(value is None or isinstance(value, (int, float)) for value in outcome.metrics.values()))
+    except (KeyError, TypeError, AttributeError):
+        is_good = False
+    if not is_good:
+        raise StudyError("is not the record of a run; delete it to simulate this point again", path, 1)
+    return record
 
 
 def read_json(path: pathlib.Path, advice: str = "") -> dict[str, Any]:

@@ -12,11 +12,11 @@ from typing import Any
 from bench import CUSTOM, Bench, Run, Settings, Value
 from errors import StudyError, suggest
 import space
-from space import Dimension, Sample
+from space import SAMPLES, SEARCHES, Dimension, Sample, Search
 from toml_source import Path, TomlSource
 
 COMPARE = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
-TOP = ("name", "title", "seeds", "timeout_s", "most_points", "base", "vary", "together", "sample", "workload", "results")
+TOP = ("name", "title", "seeds", "timeout_s", "most_points", "base", "vary", "together", "sample", "search", "workload", "results")
 RESULTS = ("metrics", "objectives", "constraints", "curves", "stages")
 BREAKDOWN = "breakdown_64b"  # the benchmark's workload that `stages` adds
 
@@ -67,6 +67,7 @@ class Study:
     base: Settings
     dimensions: list[Dimension]
     sample: Sample | None
+    search: Search | None
     workloads: list[Workload]
     metrics: list[str]  # empty: all
     objectives: dict[str, str]  # column -> max or min
@@ -85,14 +86,11 @@ class Study:
 
     def points(self, bench: Bench) -> list[Point]:
         """All points. Fails if there are too many, or if a product varies something that makes no difference."""
-        many = space.count(self.dimensions, self.sample)
-        if many > self.most_points:
-            raise self.source.error(("most_points",), f"the study has {many} points, but most_points is {self.most_points}")
+        self.check_number()
         result: list[Point] = []
         seen: dict[tuple[str, ...], int] = {}
         for varied in space.points(self.dimensions, self.sample):
-            point = Point(len(result), varied, {seed: [self._run(bench, varied, workload, seed) for workload in self.workloads]
-                                                for seed in self.seeds})
+            point = self.point(bench, len(result), varied)
             runs = tuple(run.id() for run in point.runs[self.seeds[0]])
             if (first := seen.get(runs)) is not None:
                 names = [name for name in varied if varied[name] != result[first].varied[name]]
@@ -101,6 +99,15 @@ class Study:
             seen[runs] = point.number
             result.append(point)
         return result
+
+    def check_number(self) -> None:
+        many = space.count(self.dimensions, self.sample or self.search)
+        if many > self.most_points:
+            raise self.source.error(("most_points",), f"the study has {many} points, but most_points is {self.most_points}")
+
+    def point(self, bench: Bench, number: int, varied: Settings) -> Point:
+        return Point(number, varied, {seed: [self._run(bench, varied, workload, seed) for workload in self.workloads]
+                                      for seed in self.seeds})
 
     def _run(self, bench: Bench, varied: Settings, workload: Workload, seed: int) -> Run:
         settings = bench.resolve(self.base | varied | workload.settings)
@@ -185,7 +192,7 @@ class _Reader:
             if sampled and "step" not in spec and "factor" not in spec:
                 return Dimension((name,), (), low, high)
             raise self.source.error(at, f"{name}: a range needs `step` or `factor`" +
-                                    ("" if sampled else "; without either it needs [sample]"))
+                                    ("" if sampled else "; without either it needs [sample] or [search]"))
         if "factor" in spec and low == 0:
             raise self.source.error(at, f"{name}: a range with `factor` cannot start from 0")
         step = self.integer(spec, at, "step", 0, 1) if "step" in spec else 0
@@ -234,13 +241,12 @@ class _Reader:
         name = self.get(data, (), "name", str, self.source.file.stem, "a word")
         if not re.fullmatch(r"[\w.-]+", name) or name.startswith("."):
             raise self.source.error(("name",), f"name must be letters, digits, _ . and -, not {name!r}")
-        sample = None
-        if "sample" in data:
-            table = self.get(data, (), "sample", dict, {}, "a table")
-            self.known(table, ("points", "seed"), ("sample",), "[sample]")
-            sample = Sample(self.integer(table, ("sample",), "points", None, 1), self.integer(table, ("sample",), "seed", 1, 0))
+        sample = Sample(*chosen) if (chosen := self.some_points(data, "sample", SAMPLES)) else None
+        search = Search(*chosen) if (chosen := self.some_points(data, "search", SEARCHES)) else None
+        if sample and search:
+            raise self.source.error(("search",), "a study has [sample] or [search], not both")
         base = {key: self.value(key, value, at) for key, (value, at) in self.flat(data.get("base", {}), ("base",)).items()}
-        dimensions = self.dimensions(data, sample is not None, base, overrides, sweeps)
+        dimensions = self.dimensions(data, bool(sample or search), base, overrides, sweeps)
         tables = data.get("workload", [])
         if not isinstance(tables, list) or not tables:
             raise self.source.error(("workload",), "a study needs a [[workload]]")
@@ -257,10 +263,23 @@ class _Reader:
         if timeout <= 0:
             raise self.source.error(("timeout_s",), "timeout_s must be above 0")
         study = Study(self.source.file, name, self.get(data, (), "title", str, name, "a text"), self.seeds(data), timeout,
-                      self.integer(data, (), "most_points", 10_000, 1), base | overrides, dimensions, sample, workloads,
+                      self.integer(data, (), "most_points", 10_000, 1), base | overrides, dimensions, sample, search, workloads,
                       [], {}, [], [], self.source)
         self.results(data, study)
+        if search and not study.objectives:
+            raise self.source.error(("search",), "[search] needs [results] objectives: what is it to look for?")
         return study
+
+    def some_points(self, data: dict[str, Any], key: str, methods: tuple[str, ...]) -> tuple[int, int, str] | None:
+        """[sample] or [search]: number of points, seed and method."""
+        if key not in data:
+            return None
+        table = self.get(data, (), key, dict, {}, "a table")
+        self.known(table, ("points", "seed", "method"), (key,), f"[{key}]")
+        method = table.get("method", methods[0])
+        if method not in methods:
+            raise self.source.error((key, "method"), f"method is one of {', '.join(methods)}, not {method!r}")
+        return self.integer(table, (key,), "points", None, 1), self.integer(table, (key,), "seed", 1, 0), method
 
     def stages(self, data: dict[str, Any], workloads: list[Workload]) -> list[Workload]:
         """The workload that `stages = true` adds."""

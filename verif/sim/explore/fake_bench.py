@@ -5,7 +5,7 @@
   13: illegal        333: one metric is missing      444: uses another size than it is told      555: fails with a message
   666: crashes       777: never ends                 888: writes no result
 
-FAKE_LOG: a file that gets a line per run. FAKE_SLEEP: seconds that a run takes."""
+FAKE_LOG: a file that gets a line per run. FAKE_RTL: figure or cycle, what is different on RTL. FAKE_SLEEP: seconds that a run takes."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def main():
         values[name] = int(value) if SETTINGS[name]["type"] == "integer" else value
     size = values["nic.size"]
     if "--list-settings" in sys.argv:
-        print(json.dumps({"settings": SETTINGS, "presets": PRESETS, "workloads": ["other", "breakdown_64b", "custom"], "metrics": METRICS,
+        print(json.dumps({"rtl": ["small"], "settings": SETTINGS, "presets": PRESETS, "workloads": ["other", "breakdown_64b", "custom"], "metrics": METRICS,
                           "values": values, "illegal": ILLEGAL if size == 13 else ""}))
         return 3 if size == 13 else 0
     if log := os.environ.get("FAKE_LOG"):
@@ -70,6 +70,11 @@ def main():
                    for name, value in (("step_00_doorbell", 7), ("cycles_in_nic", size), ("cycles_in_mac+wire", 20), ("cycles", size + 20))]
     if size == 333:
         del metrics[1]
+    if option("--device") == ["lockstep"]:
+        fault = os.environ.get("FAKE_RTL")
+        metrics[0] = metrics[0] | {"value": metrics[0]["value"] + (fault == "figure")}
+        metrics += [{"name": "lockstep_events", "unit": "1", "is_simulated": False, "value": 1000},
+                    {"name": "lockstep_different", "unit": "1", "is_simulated": False, "value": 3 if fault == "cycle" else 0}]
     with open(option("--result")[0], "w", encoding="utf-8") as file:
         json.dump({"settings": values, "rows": [{"device": "model", "workload": "custom", "metrics": metrics}]}, file)
     return 0

@@ -156,6 +156,29 @@ class Folder(ExploreTest):
         self.assertEqual(self.runs(), 0)
         self.assertEqual(len(self.rows()), 5)
 
+    def test_shares_of_other_machines_are_merged(self):
+        study = with_sizes(1, 2, 3, 4)
+        shares = [self.folder / "zero", self.folder / "one"]
+        for index, share in enumerate(shares):
+            self.explore(study, "--index", f"{index}/2", out=share)
+        self.assertEqual(self.runs(), 4)
+        both = ("--merge", str(shares[0]), "--merge", str(shares[1]))
+        self.explore(study, *both)
+        self.assertEqual(self.runs(), 4)
+        self.assertEqual([row["nic.size"] for row in self.rows()], ["1", "2", "3", "4"])
+        self.explore(study, "--no-resume")
+        self.assertEqual(self.runs(), 8)
+        # Nothing is taken from a folder with something wrong.
+        record = max((shares[1] / "runs").glob("*.json"))
+        good = record.read_text(encoding="utf-8")
+        for text, word in ((good[:100], "not JSON"), (re.sub(r'"goodput_gbps": [\d.]+', '"goodput_gbps": 7', good), "has other figures than")):
+            record.write_text(text, encoding="utf-8")
+            done = self.explore(study, *both, code=2)
+            self.assertRegex(done.stderr, rf"{record.name}.*{word}")
+        self.assertIn("is no folder of results", self.explore(study, "--merge", str(self.folder), code=2).stderr)
+        self.explore(study.replace('"s"', '"t"'), out=self.folder / "t")
+        self.assertIn("has the results of the study 't'", self.explore(study, "--merge", str(self.folder / "t"), code=2).stderr)
+
     def test_two_at_once_are_refused(self):
         for first, second, is_refused in (((), (), True), ((), ("--index", "0/2"), True), (("--index", "0/2"), ("--index", "0/2"), True),
                                           (("--index", "0/2"), ("--index", "1/2"), False)):
