@@ -21,6 +21,7 @@ from confirm import Confirmed
 from errors import StudyError
 import results
 import runner
+import slurm
 from store import FORMAT, Store
 import study as study_file
 from study import Point, Study
@@ -40,6 +41,12 @@ def share_of(text: str) -> tuple[int, int]:
 def jobs_of(text: str) -> int:
     if not text.isdigit() or not 1 <= int(text) <= 4096:
         raise argparse.ArgumentTypeError(f"{text!r} is not 1 to 4096")
+    return int(text)
+
+
+def slurm_of(text: str) -> int:
+    if not text.isdigit() or not 1 <= int(text) <= 10_000:
+        raise argparse.ArgumentTypeError(f"{text!r} is not 1 to 10000")
     return int(text)
 
 
@@ -68,6 +75,9 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--index", type=share_of, metavar="I/N",
                         help="simulate only every N-th point, from the I-th on, for job arrays on a shared folder; afterwards the "
                              "command without it writes the results")
+    parser.add_argument("--slurm", type=slurm_of, metavar="N",
+                        help="simulate by a Slurm job array of N tasks, wait, and write the results; --out must be on a folder that all see")
+    parser.add_argument("--slurm-options", default="", metavar="TEXT", help="for sbatch, such as '--partition=p --cpus-per-task=4'")
     parser.add_argument("--merge", type=pathlib.Path, action="append", default=[], metavar="DIR",
                         help="first take what a share has simulated into its own folder, for instance on another machine; repeatable")
     parser.add_argument("--dry-run", action="store_true", help="print number of points and estimated time; write nothing")
@@ -87,6 +97,8 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if options.confirm and (options.index or options.dry_run):
         parser.error("--confirm needs all points: leave out --index and --dry-run")
+    if options.slurm and (options.index or options.dry_run or not options.resume):
+        parser.error("--slurm runs all shares of what is not finished: leave out --index, --dry-run and --no-resume")
     return options
 
 
@@ -156,6 +168,12 @@ def explore(options: argparse.Namespace) -> int:
     if options.dry_run:
         return plan(options, study, bench, mine, runs, folder)
     store = Store(folder, study)
+    if options.slurm:
+        # The tasks hold locks of their shares.
+        with store.slurm_lock():
+            array = slurm.Array(options.slurm, shlex.split(options.slurm_options))
+            slurm.Slurm(array, store, slurm_command(options, folder), study.timeout_s, options.retry, options.quiet).run(points)
+        options.retry = False
     with store.lock(share):
         for other in options.merge:
             print(f"{other}: {store.take(other)} records", file=sys.stderr)
@@ -169,12 +187,19 @@ def explore(options: argparse.Namespace) -> int:
         return finish(options, study, bench, store, points)
 
 
+def slurm_command(options: argparse.Namespace, folder: pathlib.Path) -> list[str]:
+    """Of a task, without its share."""
+    settings = [word for name in options.overrides for word in ("--set", name)]
+    settings += [word for name in options.sweep for word in ("--sweep", name)]
+    return [*slurm.program(), str(options.study.resolve()), *settings, "--out", str(folder.resolve()), "--bench", str(options.bench.resolve())]
+
+
 def explore_search(options: argparse.Namespace, study: Study, bench: Bench, folder: pathlib.Path) -> int:
     import search  # needs the packages of build/venv
 
     assert study.search is not None
-    if options.index:
-        raise StudyError("--index: each point of a [search] depends on those before it; a search has no shares", study.file)
+    if options.index or options.slurm:
+        raise StudyError("--index, --slurm: each point of a [search] depends on those before it; a search has no shares", study.file)
     study.check_number()
     runs = study.search.points * len(study.seeds) * len(study.workloads)
     if options.dry_run:

@@ -68,6 +68,12 @@ class Progress:
                 + (f", {self.bad} not ok" if self.bad else ""))
         print(f"\r\033[K{text}" if self.is_terminal else text, end="" if self.is_terminal else "\n", file=sys.stderr, flush=True)
 
+    def set(self, done: int) -> None:
+        """How many are done; those that end elsewhere."""
+        self.done = max(done - 1, 0)
+        if done > 0:
+            self.add("ok")
+
     def skip(self, number: int) -> None:
         """That were finished before."""
         self.total -= number

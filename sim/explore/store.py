@@ -42,6 +42,7 @@ class Store:
     def __init__(self, folder: pathlib.Path, study: Study) -> None:
         """Makes the folder, or opens it if it is this study's."""
         self.folder = folder
+        self.study = study.name
         self.runs = folder / "runs"
         self.manifest = folder / "manifest.json"
         if folder.exists():
@@ -74,6 +75,13 @@ class Store:
             if share is not None:
                 part = stack.enter_context(open(self.folder / f".lock-{share[0]}-of-{share[1]}", "w", encoding="utf-8"))
                 self._take(part, fcntl.LOCK_EX)
+            yield
+
+    @contextlib.contextmanager
+    def slurm_lock(self) -> Iterator[None]:
+        """Held while waiting for a job array, whose tasks hold those of their shares."""
+        with open(self.folder / ".lock-slurm", "w", encoding="utf-8") as file:
+            self._take(file, fcntl.LOCK_EX)
             yield
 
     def _take(self, file: Any, kind: int) -> None:

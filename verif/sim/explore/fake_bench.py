@@ -5,7 +5,7 @@
   13: illegal        333: one metric is missing      444: uses another size than it is told      555: fails with a message
   666: crashes       777: never ends                 888: writes no result
 
-FAKE_LOG: a file that gets a line per run. FAKE_RTL: figure or cycle, what is different on RTL. FAKE_SLEEP: seconds that a run takes."""
+FAKE_LOG: a file that gets a line per run. FAKE_RTL: figure or cycle, what is different on RTL. FAKE_LOST: in a Slurm task, the caller is killed. FAKE_SLEEP: seconds that a run takes."""
 
 import json
 import os
@@ -45,6 +45,8 @@ def main():
     if log := os.environ.get("FAKE_LOG"):
         with open(log, "a", encoding="utf-8") as file:
             file.write(f"{size}\n")
+    if "FAKE_LOST" in os.environ and "SLURM_JOB_ID" in os.environ:
+        os.kill(os.getppid(), signal.SIGKILL)
     time.sleep(float(os.environ.get("FAKE_SLEEP", "0")))
     if size == 13:
         print(f"vireo bench: illegal settings: {ILLEGAL}", file=sys.stderr)

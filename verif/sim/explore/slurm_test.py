@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""./vireo explore --slurm with a real Slurm on this machine: slurmctld, slurmd and munged on loopback, started and stopped here.
+Skipped where they are not installed, and for users other than root, as whom the daemons run."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from common import STUDY, ExploreTest
+
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue")
+PATH = os.environ["PATH"] + ":/usr/sbin"
+MISSING = [program for program in PROGRAMS if shutil.which(program, path=PATH) is None]
+CONFIG = """ClusterName=vireo
+AuthType=auth/munge
+AuthInfo=socket={dir}/munge.socket
+CredType=cred/munge
+SlurmctldHost={host}(127.0.0.1)
+SlurmUser=root
+SlurmdUser=root
+StateSaveLocation={dir}/state
+SlurmdSpoolDir={dir}/spool
+SlurmctldPidFile={dir}/slurmctld.pid
+SlurmdPidFile={dir}/slurmd.pid
+SlurmctldPort={ctld}
+SlurmdPort={slurmd}
+SlurmctldLogFile={dir}/slurmctld.log
+SlurmdLogFile={dir}/slurmd.log
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+MpiDefault=none
+SchedulerType=sched/backfill
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+ReturnToService=2
+KillWait=1
+MinJobAge=2
+NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} State=UNKNOWN
+PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+def free_port():
+    with socket.socket() as some:
+        some.bind(("127.0.0.1", 0))
+        return some.getsockname()[1]
+
+
+@unittest.skipIf(MISSING, f"no Slurm: not installed: {' '.join(MISSING)}")
+@unittest.skipIf(os.geteuid() != 0, "no Slurm: its daemons need root here")
+class Slurm(ExploreTest):
+    daemons: list[subprocess.Popen]
+
+    @classmethod
+    def setUpClass(cls):
+        cls.slurm = pathlib.Path(tempfile.mkdtemp(prefix="vireo-slurm-"))
+        cls.addClassCleanup(shutil.rmtree, cls.slurm, ignore_errors=True)
+        for name in ("state", "spool"):
+            (cls.slurm / name).mkdir()
+        (cls.slurm / "munge.key").write_bytes(os.urandom(128))
+        (cls.slurm / "munge.key").chmod(0o400)
+        config = cls.slurm / "slurm.conf"
+        config.write_text(CONFIG.format(dir=cls.slurm, host=socket.gethostname().partition(".")[0], ctld=free_port(), slurmd=free_port(),
+                                        cpus=os.cpu_count()), encoding="utf-8")
+        cls.world = {"SLURM_CONF": str(config), "PATH": PATH}
+        cls.daemons = []
+        cls.addClassCleanup(cls.stop)
+        # All files of munged are in a folder of root, which it accepts by --force.
+        cls.start("munged", "--foreground", "--force", f"--key-file={cls.slurm}/munge.key", f"--socket={cls.slurm}/munge.socket",
+                  f"--pid-file={cls.slurm}/munged.pid", f"--log-file={cls.slurm}/munged.log", f"--seed-file={cls.slurm}/munged.seed")
+        cls.wait_for(lambda: (cls.slurm / "munge.socket").exists(), "munged")
+        cls.start("slurmctld", "-D")
+        cls.start("slurmd", "-D")
+        cls.wait_for(lambda: "idle" in cls.ask("sinfo", "--noheader"), "slurmctld and slurmd")
+
+    @classmethod
+    def start(cls, *command):
+        log = open(cls.slurm / f"{command[0]}.out", "w", encoding="utf-8")
+        cls.addClassCleanup(log.close)
+        cls.daemons.append(subprocess.Popen([shutil.which(command[0], path=PATH), *command[1:]], stdout=log, stderr=log, env=os.environ | cls.world))
+
+    @classmethod
+    def stop(cls):
+        for daemon in reversed(cls.daemons):
+            daemon.terminate()
+            try:
+                daemon.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                daemon.kill()
+                daemon.wait()
+
+    @classmethod
+    def ask(cls, *command):
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | cls.world).stdout
+
+    @classmethod
+    def wait_for(cls, condition, what, seconds=60):
+        deadline = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > deadline:
+                logs = "".join(f"\n{path.name}: {path.read_text(errors='replace')[-600:]}" for path in cls.slurm.glob("*.[lo][ou][gt]"))
+                raise AssertionError(f"{what}: not after {seconds} s{logs}")
+            time.sleep(0.1)
+
+    def environment(self, **more):
+        return super().environment(**self.world, **more)
+
+    def test_a_study_by_an_array(self):
+        study = STUDY.replace("[1, 2, 3]", "[1, 2, 3, 13, 5]")
+        done = self.explore(study, "--slurm", "2", code=1)
+        self.assertEqual([row["status"] for row in self.rows()], ["ok", "ok", "ok", "illegal", "ok"])
+        self.assertEqual(sorted(self.log.read_text(encoding="utf-8").split()), ["1", "13", "2", "3", "5"])
+        self.assertIn("4 ok", done.stdout)
+        self.assertEqual(len(list((self.out / "slurm").glob("*_[01].log"))), 2)
+        self.explore(study, "--slurm", "2", code=1)  # nothing to submit
+        self.assertEqual(self.runs(), 5)
+        here = self.folder / "here"
+        self.explore(study, out=here, code=1)
+        keys = ("point", "status", "reason", "goodput_gbps", "pareto")
+        self.assertEqual([[row[key] for key in keys] for row in self.rows()], [[row[key] for key in keys] for row in self.rows(here)])
+
+    def test_a_task_that_dies_is_submitted_again(self):
+        study = STUDY.replace("[1, 2, 3]", "[1, 2, 3, 4, 5, 6]")
+        with subprocess.Popen(self.command(study, "--slurm", "2"), env=self.environment(FAKE_SLEEP="1"), stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as process:
+            self.wait_for(lambda: len(list((self.out / "runs").glob("[0-9a-f]*.json"))) >= 1, "a first run")
+            job = json.loads((self.out / "slurm/job.json").read_text(encoding="utf-8"))["job"]
+            self.ask("scancel", f"{job}_0")
+            # The command that waits is stopped too; the same one continues.
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 130, errors)
+        done = self.explore(study, "--slurm", "2")
+        self.assertIn("6 ok", done.stdout)
+        self.assertGreater(len(list((self.out / "slurm").glob("*_0.log"))), 1)
+        simulated = self.log.read_text(encoding="utf-8").split()
+        self.assertEqual(sorted(set(simulated)), ["1", "2", "3", "4", "5", "6"])
+        self.assertLessEqual(len(simulated), 7)  # of the task that was cancelled, at most the one under way
+
+    def test_a_share_that_never_ends_well(self):
+        done = self.explore(STUDY, "--slurm", "1", "--slurm-options=--begin=now", code=2, FAKE_LOST="1")
+        self.assertIn("3 runs of the shares 0 are not finished after 3 submissions", done.stderr)
+
+    def test_refusals(self):
+        self.assertIn("sbatch refuses", self.explore(STUDY, "--slurm", "1", "--slurm-options=--partition=none", code=2).stderr)
+        self.refused(STUDY, "leave out --index", arguments=("--slurm", "1", "--index", "0/2"))
+
+
+class WithoutSlurm(ExploreTest):
+    def test_it_is_named(self):
+        (self.folder / "python3").symlink_to(sys.executable)
+        done = self.explore(STUDY, "--slurm", "2", code=2, PATH=str(self.folder))
+        self.assertIn("there is no sbatch here", done.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
