@@ -205,6 +205,29 @@ def per_queue(designs):
             if bits >= PER_QUEUE_BITS and bits > growth * small.get(q, bits) and q not in NOT_PER_QUEUE}
 
 
+def map_device(config_name, design, jobs, on_row):
+    """Maps every block of an elaborated device for the FPGA of a named configuration, and calls on_row(row, seconds) for each.
+    Returns rows, netlists, errors and CPU time."""
+    rows, netlists, errors, spent = [], [], [], 0
+    shells = "".join(shell(text) for name, text in design.items() if name != WHOLE)
+    # Largest first, so that the longest run does not start last.
+    order = sorted(design, key=lambda name: -len(design[name]))
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        runs = {pool.submit(map_module, config_name, name, design[name] + (shells if name == WHOLE else "")): name for name in order}
+        for run in concurrent.futures.as_completed(runs):
+            module, _, instance = runs[run].partition(f"${WHOLE}.u_")
+            cells, netlist, seconds, error = run.result()
+            spent += seconds
+            if error:
+                errors.append(error)
+                continue
+            netlists.append(netlist)
+            row = {"config": config_name, "block": instance or "wiring", "module": module, **counts(cells)}
+            rows.append(row)
+            on_row(row, seconds)
+    return rows, netlists, errors, spent
+
+
 def synthesize_whole(sources, config_names, jobs):
     """Maps and links the whole device. Returns rows of the table, registers with per-queue state, and errors."""
     rows, errors, designs = [], [], {}
@@ -217,24 +240,12 @@ def synthesize_whole(sources, config_names, jobs):
             errors.append(error)
             continue
         designs[config_name] = design
-        shells = "".join(shell(text) for name, text in design.items() if name != WHOLE)
-        # Largest first, so that the longest run does not start last.
-        order = sorted(design, key=lambda name: -len(design[name]))
-        netlists = []
-        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            runs = {pool.submit(map_module, config_name, name, design[name] + (shells if name == WHOLE else "")): name for name in order}
-            for run in concurrent.futures.as_completed(runs):
-                module, _, instance = runs[run].partition(f"${WHOLE}.u_")
-                cells, netlist, seconds, error = run.result()
-                spent += seconds
-                if error:
-                    errors.append(error)
-                    print(f"FAILED: {error.splitlines()[0]}", flush=True)
-                    continue
-                netlists.append(netlist)
-                row = {"config": config_name, "block": instance or "wiring", "module": module, **counts(cells)}
-                rows.append(row)
-                show_row(row, seconds)
+        own, netlists, failed, seconds = map_device(config_name, design, jobs, show_row)
+        for error in failed:
+            print(f"FAILED: {error.splitlines()[0]}", flush=True)
+        rows += own
+        errors += failed
+        spent += seconds
         if len(netlists) == len(design):
             error = link(config_name, netlists)
             if error:

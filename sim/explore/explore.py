@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from bench import Bench, Run, Stopped
 import confirm as confirm_module
@@ -25,6 +26,9 @@ import slurm
 from store import FORMAT, Store
 import study as study_file
 from study import Point, Study
+
+if TYPE_CHECKING:
+    from area import Area
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROBE_S = 120  # most time for one run that a dry run takes as the measure
@@ -87,6 +91,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--confirm", choices=("rtl",), help="run points again on RTL in lockstep, and compare")
     parser.add_argument("--confirm-points", type=confirmed_of, default="front", metavar="front|all|N",
                         help="which: the Pareto front (default), all, or N of all")
+    parser.add_argument("--area", choices=study_file.FAMILIES, default="", help="add LUT, FF, LUTRAM, BRAM and DSP of each configuration, by Yosys")
     parser.add_argument("--charts", action="store_true",
                         help="also write each figure of the report as SVG and PNG into charts/; needs the package chromium")
     parser.add_argument("--quiet", action="store_true", help="no progress")
@@ -156,7 +161,7 @@ def manifest(options: argparse.Namespace, study: Study, bench: Bench, table: lis
 
 def explore(options: argparse.Namespace) -> int:
     bench = Bench(options.bench)
-    study = study_file.read(options.study, bench, options.overrides, options.sweep)
+    study = study_file.read(options.study, bench, options.overrides, options.sweep, options.area)
     folder = options.out or ROOT / "results" / study.name
     share = options.index
     if study.search:
@@ -191,6 +196,7 @@ def slurm_command(options: argparse.Namespace, folder: pathlib.Path) -> list[str
     """Of a task, without its share."""
     settings = [word for name in options.overrides for word in ("--set", name)]
     settings += [word for name in options.sweep for word in ("--sweep", name)]
+    settings += ["--area", options.area] if options.area else []
     return [*slurm.program(), str(options.study.resolve()), *settings, "--out", str(folder.resolve()), "--bench", str(options.bench.resolve())]
 
 
@@ -209,13 +215,21 @@ def explore_search(options: argparse.Namespace, study: Study, bench: Bench, fold
     with store.lock(None):
         print(f"{study.name}: a search of {study.search.points} points, at most {runs} runs", file=sys.stderr)
         with runner.Progress(runs, options.quiet) as progress:
-            points = search.points(study, bench, store, options.jobs, options.retry, options.resume, progress)
+            points = search.points(study, bench, store, options.jobs, options.retry, options.resume, progress, area_of(options, study))
         return finish(options, study, bench, store, points)
+
+
+def area_of(options: argparse.Namespace, study: Study) -> "Area | None":
+    if not study.area:
+        return None
+    from area import Area
+
+    return Area(study.area, options.jobs, (lambda text: None) if options.quiet else confirm_module.say)
 
 
 def finish(options: argparse.Namespace, study: Study, bench: Bench, store: Store, points: list[Point]) -> int:
     """After all runs: writes the results."""
-    table, _ = results.rows(study, bench, store, points)
+    table, _ = results.rows(study, bench, store, points, area_of(options, study))
     confirmed = confirm(options, study, bench, store, points, table) if options.confirm else []
     import report  # needs the packages of build/venv
 

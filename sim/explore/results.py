@@ -5,14 +5,16 @@ import pathlib
 import statistics
 from typing import TYPE_CHECKING, Any
 
-from bench import CUSTOM, Bench
+from bench import CUSTOM, Bench, Run
 from errors import suggest
 import pareto
 from store import STATUS, Record, Store, write_atomically
-from study import Point, Study
+from study import AREA, Point, Study
 
 if TYPE_CHECKING:
     import pandas
+
+    from area import Area
 
 # Columns besides the settings that vary and the metrics.
 HEAD = ("point", "seed", "status", "reason")
@@ -20,7 +22,7 @@ STAGE = "cycles_in_"  # metrics of the time in one place (docs/bench.md)
 TAIL = ("feasible", "pareto", "run_s", "host", "finished", "model", "runs")
 
 
-def rows(study: Study, bench: Bench, store: Store, points: list[Point]) -> tuple[list[dict[str, Any]], int]:
+def rows(study: Study, bench: Bench, store: Store, points: list[Point], area: "Area | None" = None) -> tuple[list[dict[str, Any]], int]:
     """A row per point and seed that is finished, in the order of the study, and the number of those that are not."""
     result: list[dict[str, Any]] = []
     missing = 0
@@ -32,11 +34,24 @@ def rows(study: Study, bench: Bench, store: Store, points: list[Point]) -> tuple
                 missing += 1
                 continue
             row = _row(study, bench, point, seed, done)
+            if area is not None:
+                _add_area(area, row, point.runs[seed][0])
             row |= {"model": bench.model, "runs": " ".join(run.id() for run in point.runs[seed])}
             result.append(row)
     check(study, result)
     _judge(study, result)
     return result, missing
+
+
+def _add_area(area: "Area", row: dict[str, Any], run: Run) -> None:
+    row |= dict.fromkeys(AREA)
+    if row["status"] != "ok":
+        return
+    found = area.of(dict(run.settings))
+    if isinstance(found, str):
+        row |= {"status": "failed", "reason": f"area: {found}"}
+    else:
+        row |= found
 
 
 def _row(study: Study, bench: Bench, point: Point, seed: int, records: list[Record]) -> dict[str, Any]:

@@ -17,6 +17,8 @@ from study import Constraint, Point, Study
 if TYPE_CHECKING:
     import optuna
 
+    from area import Area
+
 BATCH = 8
 IDLE_BATCHES = 25  # so many without a new point end the search: the optimizer has no other idea
 
@@ -43,7 +45,8 @@ def violation(constraint: Constraint, value: float) -> float:
     return abs(value - constraint.limit) or sys.float_info.min
 
 
-def points(study: Study, bench: Bench, store: Store, jobs: int, retry: bool, resume: bool, progress: runner.Progress) -> list[Point]:
+def points(study: Study, bench: Bench, store: Store, jobs: int, retry: bool, resume: bool, progress: runner.Progress,
+           area: "Area | None" = None) -> list[Point]:
     """Proposes and runs until there are as many different points as the study says, or no others."""
     import optuna  # takes a second
 
@@ -72,14 +75,15 @@ def points(study: Study, bench: Bench, store: Store, jobs: int, retry: bool, res
         todo = runner.unfinished(store, runs, study.timeout_s, retry, resume)
         progress.skip(len(runs) - len(todo))
         runner.execute(bench, store, todo, study.timeout_s, jobs, progress)
-        _tell(optimizer, study, bench, store, trials)
+        _tell(optimizer, study, bench, store, trials, area)
     return list(found.values())
 
 
-def _tell(optimizer: "optuna.Study", study: Study, bench: Bench, store: Store, trials: list[tuple["optuna.Trial", Point]]) -> None:
+def _tell(optimizer: "optuna.Study", study: Study, bench: Bench, store: Store, trials: list[tuple["optuna.Trial", Point]],
+          area: "Area | None") -> None:
     import optuna
 
-    table, _ = results.rows(study, bench, store, list({point.number: point for _, point in trials}.values()))
+    table, _ = results.rows(study, bench, store, list({point.number: point for _, point in trials}.values()), area)
     means = results.means(study, table)
     for trial, point in trials:
         row = means.get(point.number, {})

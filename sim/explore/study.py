@@ -17,7 +17,9 @@ from toml_source import Path, TomlSource
 
 COMPARE = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 TOP = ("name", "title", "seeds", "timeout_s", "most_points", "base", "vary", "together", "sample", "search", "workload", "results")
-RESULTS = ("metrics", "objectives", "constraints", "curves", "stages")
+RESULTS = ("metrics", "objectives", "constraints", "curves", "stages", "area")
+AREA = {"area_lut": "LUT", "area_ff": "FF", "area_lutram": "LUTRAM", "area_bram": "BRAM", "area_dsp": "DSP"}  # columns, cells
+FAMILIES = ("ecp5", "xcup")
 BREAKDOWN = "breakdown_64b"  # the benchmark's workload that `stages` adds
 
 
@@ -74,6 +76,7 @@ class Study:
     constraints: list[Constraint]
     curves: list[Curve]
     source: TomlSource
+    area: str = ""  # family of FPGAs; empty: without
 
     @property
     def varied(self) -> list[str]:
@@ -119,9 +122,10 @@ class Study:
 class _Reader:
     """Reads a study, or raises StudyError with file and line."""
 
-    def __init__(self, source: TomlSource, bench: Bench) -> None:
+    def __init__(self, source: TomlSource, bench: Bench, area: str) -> None:
         self.source = source
         self.bench = bench
+        self.area = area  # instead of the study's
 
     def known(self, table: dict[str, Any], keys: tuple[str, ...], at: Path, what: str) -> None:
         for key in table:
@@ -325,6 +329,9 @@ class _Reader:
     def results(self, data: dict[str, Any], study: Study) -> None:
         table = self.get(data, (), "results", dict, {}, "a table")
         self.known(table, RESULTS, ("results",), "[results]")
+        study.area = self.area or self.get(table, ("results",), "area", str, "", f"one of {', '.join(FAMILIES)}")
+        if study.area and study.area not in FAMILIES:
+            raise self.source.error(("results", "area"), f"area is one of {', '.join(FAMILIES)}, not {study.area!r}")
         study.metrics = self.get(table, ("results",), "metrics", list, [], "a list of metrics")
         for metric in study.metrics:
             self.metric(study, metric, ("results", "metrics"))
@@ -368,6 +375,10 @@ class _Reader:
                    for metric in self.bench.metrics]
         if name in columns:
             return
+        if name in AREA:
+            if not study.area:
+                raise self.source.error(at, f"'{name}' needs area = \"{FAMILIES[0]}\" in [results], or --area")
+            return
         if name in self.bench.settings:
             if not is_setting_good:
                 raise self.source.error(at, f"'{name}' is a setting, no metric")
@@ -379,16 +390,16 @@ class _Reader:
             prefix = study.column(workload, "")
             if workload.bench != CUSTOM and name.startswith(prefix):
                 return
-        raise self.source.error(at, f"there is no metric '{name}'{suggest(name, [*columns, *study.varied])}")
+        raise self.source.error(at, f"there is no metric '{name}'{suggest(name, [*columns, *study.varied, *(AREA if study.area else ())])}")
 
 
 def _listed(name: str, values: list[Value]) -> Dimension:
     return Dimension((name,), tuple((value,) for value in values))
 
 
-def read(file: pathlib.Path, bench: Bench, overrides: list[str], sweeps: list[str]) -> Study:
+def read(file: pathlib.Path, bench: Bench, overrides: list[str], sweeps: list[str], area: str = "") -> Study:
     """The study in a file, with --set and --sweep. Raises StudyError."""
-    reader = _Reader(TomlSource(file), bench)
+    reader = _Reader(TomlSource(file), bench, area)
     return reader.study({name: values[0] for name, values in _command_line("--set", overrides, bench).items()},
                         _command_line("--sweep", sweeps, bench))
 
