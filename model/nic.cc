@@ -45,7 +45,7 @@ size_t Client(spec::BufferClient client) { return static_cast<size_t>(client); }
 
 }  // namespace
 
-Nic::Nic(const spec::Config& config, NicOutputs& environment)
+Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered)
     : read_port_(agenda_, ReadConfig(config)),
       write_port_(agenda_, WriteConfig(config)),
       common_cfg_(agenda_, config),
@@ -82,6 +82,7 @@ Nic::Nic(const spec::Config& config, NicOutputs& environment)
       send_failures_(agenda_, 2),
       request_failures_(agenda_, 2),
       acks_(agenda_, 2) {
+  if (is_metered) AddMeters();
   ConnectHost(environment);
   ConnectManagement(environment);
   ConnectQueues();
@@ -89,6 +90,49 @@ Nic::Nic(const spec::Config& config, NicOutputs& environment)
   ConnectNet();
   ApplySettings(0, csr_.SettingsAt(0));
   ApplyLevels(0, CommonCfg::Levels{});
+}
+
+void Nic::AddMeters() {
+  meters_ = std::make_unique<Meters>();
+  const auto part = [](const void* begin, size_t bytes, const char* name) { return Meters::Part{begin, bytes, name}; };
+  meters_->SetParts({
+      part(&read_port_, sizeof read_port_, "dma_read_port"),
+      part(&write_port_, sizeof write_port_, "dma_write_port"),
+      part(&common_cfg_, sizeof common_cfg_, "common_cfg"),
+      part(&notify_, sizeof notify_, "notify"),
+      part(&msix_, sizeof msix_, "msix"),
+      part(&desc_fetch_, sizeof desc_fetch_, "desc_fetch"),
+      part(&cq_writer_, sizeof cq_writer_, "cq_writer"),
+      part(&moderation_, sizeof moderation_, "moderation"),
+      part(&csr_, sizeof csr_, "csr"),
+      part(&mailbox_, sizeof mailbox_, "mailbox"),
+      part(&qp_control_, sizeof qp_control_, "qp_control"),
+      part(&memory_check_, sizeof memory_check_, "memory_check"),
+      part(&send_queue_, sizeof send_queue_, "send_queue"),
+      part(&requester_, sizeof requester_, "requester"),
+      part(&completer_, sizeof completer_, "completer"),
+      part(&retry_timer_, sizeof retry_timer_, "retry_timer"),
+      part(&tx_gather_, sizeof tx_gather_, "tx_gather"),
+      part(&net_tx_, sizeof net_tx_, "net_tx"),
+      part(&net_gather_, sizeof net_gather_, "net_gather"),
+      part(&net_checksum_, sizeof net_checksum_, "net_checksum"),
+      part(&tx_builder_, sizeof tx_builder_, "tx_builder"),
+      part(&rx_buffer_, sizeof rx_buffer_, "rx_buffer"),
+      part(&recv_queue_, sizeof recv_queue_, "recv_queue"),
+      part(&responder_, sizeof responder_, "responder"),
+      part(&rx_scatter_, sizeof rx_scatter_, "rx_scatter"),
+      part(&read_responder_, sizeof read_responder_, "read_responder"),
+      part(&net_filter_, sizeof net_filter_, "net_filter"),
+      part(&net_rx_, sizeof net_rx_, "net_rx"),
+      part(&interrupts_, sizeof interrupts_, "interrupt_arb"),
+      part(&completions_, sizeof completions_, "completion_arb"),
+      part(&queue_failures_, sizeof queue_failures_, "queue_failure_arb"),
+      part(&work_failures_, sizeof work_failures_, "work_failure_arb"),
+      part(&send_failures_, sizeof send_failures_, "send_failure_arb"),
+      part(&request_failures_, sizeof request_failures_, "request_failure_arb"),
+      part(&acks_, sizeof acks_, "ack_arb"),
+  });
+  agenda_.SetMeters(meters_.get());
 }
 
 void Nic::ConnectHost(NicOutputs& environment) {

@@ -9,12 +9,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "model/common/agenda.h"
 #include "model/common/arbiter.h"
+#include "model/common/meters.h"
 #include "model/ctrl/csr.h"
 #include "model/ctrl/mailbox.h"
 #include "model/dma/dma_read_port.h"
@@ -75,8 +77,8 @@ class Nic {
     spec::PcieSize max_read_request_size = spec::PcieSize::kBytes512;
   };
 
-  // Both must outlive the NIC.
-  Nic(const spec::Config& config, NicOutputs& environment);
+  // Both must outlive the NIC. `is_metered`: it counts what blocks and streams do.
+  Nic(const spec::Config& config, NicOutputs& environment, bool is_metered = false);
   Nic(const Nic&) = delete;
   Nic& operator=(const Nic&) = delete;
 
@@ -100,6 +102,8 @@ class Nic {
   void Run(Cycle cycle);
   // deadline_ns_o after the blocks of the last cycle have run; all ones: none.
   uint64_t deadline_ns() const { return std::min(retry_timer_.deadline_ns(), moderation_.deadline_ns()); }
+  // Null if it is not metered. Blocks have the names of their files or instances in RTL.
+  const Meters* meters() const { return meters_.get(); }
   // Work in cycle `now` + 1, after the blocks of `now` have run: idle_o of the RTL follows at the latest ten cycles
   // after an input and five after the last work. A command that waits for firmware is none.
   bool HasWork(Cycle now) {
@@ -107,6 +111,7 @@ class Nic {
   }
 
  private:
+  void AddMeters();
   void ConnectHost(NicOutputs& environment);
   void ConnectManagement(NicOutputs& environment);
   void ConnectQueues();
@@ -134,6 +139,7 @@ class Nic {
     NicOutputs& environment_;
     Csr& csr_;
   };
+  std::unique_ptr<Meters> meters_;
   Agenda agenda_;
   Cycle now_ = 0;  // the last one that ran
   // Levels with several sources, effective from the cycle of their last report.

@@ -21,6 +21,7 @@
 namespace vireo::model {
 
 class Agenda;
+class Meters;
 
 // A part of the device. Run performs everything that happens in cycle `now` and requests wake-ups for later events that
 // it can predict. Spurious calls are allowed.
@@ -39,6 +40,8 @@ class Block {
   // at cycles without work.
   virtual bool NeedsWakeUp(Cycle) const { return true; }
   inline void WakeAt(Cycle cycle);  // kUnknown: not at all
+  // Null: streams have no meters.
+  inline Meters* meters() const;
 
  private:
   friend class Agenda;
@@ -91,6 +94,9 @@ class Agenda {
     for (Cycle cycle = Earliest(); cycle <= last && cycle != kUnknown; cycle = Earliest()) Run(cycle);
   }
 
+  // To be set before streams are connected; outlives them.
+  void SetMeters(Meters* meters) { meters_ = meters; }
+
  private:
   friend class Block;
   static constexpr size_t kNear = 64;  // cycles from now_ on; one bit of near_ for each
@@ -133,7 +139,8 @@ class Agenda {
   std::array<uint64_t, kNear> due_{};        // blocks, by cycle modulo kNear
   uint64_t near_ = 0;                        // cycles with due blocks
   std::vector<Entry> far_;                   // earliest first
-  Cycle now_ = 0;                            // the current cycle, or the last one that ran
+  Meters* meters_ = nullptr;
+  Cycle now_ = 0;  // the current cycle, or the last one that ran
 };
 
 Block::Block(Agenda& agenda, WakeUps wake_ups)
@@ -148,6 +155,8 @@ Block::~Block() {
   agenda_.numbers_ &= ~Agenda::Bit(number_);
   agenda_.cancelling_ &= ~Agenda::Bit(number_);
 }
+
+Meters* Block::meters() const { return agenda_.meters_; }
 
 void Block::WakeAt(Cycle cycle) {
   if (cycle == kUnknown || cycle == ran_) return;

@@ -16,6 +16,7 @@
 #include "model/common/agenda.h"
 #include "model/common/cycle.h"
 #include "model/common/fifo.h"
+#include "model/common/meters.h"
 #include "model/common/ring.h"
 
 namespace vireo::model {
@@ -55,6 +56,9 @@ class Channel {
   // Blocks to wake; both must outlive the channel's use.
   void SetProducer(Block* block) { producer_ = block; }
   void SetConsumer(Block* block) { consumer_ = block; }
+  const Block* consumer() const { return consumer_; }
+  // Null: none. Outlives the channel's use.
+  void SetMeter(StreamMeter* meter) { meter_ = meter; }
   // Bit `bit` of `set` is 1 while there is a token. To be called before the first one.
   void ShowIn(uint64_t& set, size_t bit) { shown_.Join(set, bit); }
 
@@ -88,14 +92,17 @@ class Channel {
   void Drop(Cycle now) {
     assert(CanPop(now));
     // The producer waits only if the queue was full.
-    if (timing_->IsFull() && producer_ != nullptr) producer_->WakeAt(now + 1);
+    const bool was_full = timing_->IsFull();
+    if (was_full && producer_ != nullptr) producer_->WakeAt(now + 1);
     tokens_.pop_front();
+    if (meter_ != nullptr) meter_->OnPop(now, was_full, tokens_.empty());
     if (tokens_.empty()) shown_.Clear();
     timing_->Pop(now);
     if (consumer_ != nullptr) consumer_->WakeAt(timing_->PopReady());
   }
   // A stream without back-pressure, as FifoTiming's Pass: its tokens are transferred separately.
   void Pass(Cycle push, size_t pushes, Cycle pop) {
+    if (meter_ != nullptr) meter_->OnPass(push, pushes, tokens_.size(), timing_->IsFull(), pop);
     tokens_.clear();
     shown_.Clear();
     timing_->Pass(push, pushes, pop);
@@ -124,6 +131,7 @@ class Channel {
   void OnPush(Cycle now) {
     if (!timing_) return;
     timing_->Push(now);
+    if (meter_ != nullptr) meter_->OnPush(now, tokens_.size() == 1, timing_->IsFull());
     // Behind others it changes nothing for the consumer, which is woken for each of them in turn.
     if (tokens_.size() != 1) return;
     shown_.Set();
@@ -136,6 +144,7 @@ class Channel {
   SetBit shown_;
   Block* producer_ = nullptr;
   Block* consumer_ = nullptr;
+  StreamMeter* meter_ = nullptr;
 };
 
 // A block's end of a stream that leaves it.
@@ -145,6 +154,9 @@ class Output {
   void Connect(Channel<T>& channel, Block& producer) {
     channel_ = &channel;
     channel.SetProducer(&producer);
+    if (Meters* const meters = producer.meters(); meters != nullptr && channel.consumer() != nullptr) {
+      channel.SetMeter(meters->Add(&producer, channel.consumer()));
+    }
   }
   bool IsConnected() const { return channel_ != nullptr; }
   bool CanPush(Cycle now) const { return channel_->CanPush(now); }

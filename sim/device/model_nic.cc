@@ -17,6 +17,7 @@ ModelNic::ModelNic(const NicContext& context, const PciConfig::Options& options)
     : scheduler_(context.scheduler),
       clock_(context.clock),
       config_(context.config),
+      is_metered_(context.is_metered),
       environment_(context.environment),
       config_space_(options),
       bridge_(context.config, context.name + " (model)"),
@@ -42,11 +43,16 @@ void ModelNic::Reset(Cycle cycle) {
   transmit_ready_ = false;
   transmit_change_ = kNever;
 
-  model_ = std::make_unique<model::Nic>(config_, static_cast<model::NicOutputs&>(*this));
+  model_ = std::make_unique<model::Nic>(config_, static_cast<model::NicOutputs&>(*this), is_metered_);
   SetControls(first_input_, config_space_.controls());
   link_changes_.clear();
   SetLink(first_input_, true);
   Wake(NextRun(first_input_));
+}
+
+model::Meters::Counts ModelNic::MetersAt(Cycle cycle) const {
+  const model::Meters* const meters = model_->meters();
+  return meters == nullptr ? model::Meters::Counts{} : meters->At(Ours(cycle));
 }
 
 // --- Inputs

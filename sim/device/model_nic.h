@@ -43,6 +43,8 @@ class ModelNic final : public Nic, private Scheduler::Client, private model::Nic
 
   // During SendMsix: that message, with address and data of its table entry.
   const model::MsixMessage& message() const { return message_; }
+  // Counts up to the start of `cycle`, since the last reset; empty unless the NIC is metered.
+  model::Meters::Counts MetersAt(Cycle cycle) const;
   uint64_t run_cycles() const { return run_cycles_; }  // in which something happened, since the last reset
 
  private:
@@ -96,6 +98,7 @@ class ModelNic final : public Nic, private Scheduler::Client, private model::Nic
   Scheduler& scheduler_;
   const CoreClock clock_;
   const spec::Config& config_;
+  const bool is_metered_;
   NicEnvironment& environment_;
   PciConfig config_space_;
   AxiBridge bridge_;

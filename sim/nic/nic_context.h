@@ -22,6 +22,7 @@ struct NicContext {
   CoreClock clock;
   Scheduler& scheduler;
   NicEnvironment& environment;
+  bool is_metered = false;  // the model counts what its blocks do (model/common/meters.h)
 };
 using NicFactory = std::function<std::unique_ptr<Nic>(const NicContext&)>;
 

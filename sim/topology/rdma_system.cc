@@ -142,6 +142,7 @@ RdmaSystem::Built RdmaSystem::Build(const RdmaSystemOptions& options) {
   parameters.network_switch = options.network_switch;
   parameters.capture_path = options.capture_path;
   parameters.outer_ports = options.outer_ports;
+  parameters.is_metered = options.is_metered;
   parameters.is_monitored = options.is_monitored;
   parameters.is_traced = options.is_traced;
   for (const HostOptions& host : hosts) {

@@ -63,6 +63,7 @@ struct RdmaSystemOptions {
   // and `firmware_access_cycles`.
   std::vector<HostOptions> hosts{};
   host::DeviceOptions driver{.wanted = SplitRings()};  // of every host
+  bool is_metered = false;                             // see TopologyParameters
   bool is_monitored = true;                            // see TopologyParameters
   bool is_traced = true;
   bool open = true;  // false: hosts stay closed, with firmware and function, for the caller to open

@@ -80,8 +80,8 @@ std::string Topology::Assemble(const TopologyParameters& parameters, const NicFa
       station.lost_recorder_ = std::make_unique<PcapngRecorder>(*capture_, lost, scheduler_);
       station.mac_.Record(*station.recorder_);
     }
-    station.nic_ = factory(
-        {station.parameters_.name, static_cast<uint16_t>(i), *nic.config, station.clock_, scheduler_, station.tap_});
+    station.nic_ = factory({station.parameters_.name, static_cast<uint16_t>(i), *nic.config, station.clock_, scheduler_,
+                            station.tap_, parameters.is_metered});
     if (!station.nic_) return "no device for '" + nic.name + "'";
     station.tap_.Attach(*station.nic_);
   }

@@ -61,6 +61,7 @@ struct TopologyParameters {
   // after faults, and "<name>.lost", frames to or from it that a fault dropped.
   std::string capture_path;
   std::string capture_comment;
+  bool is_metered = false;    // models count what their blocks do (model/common/meters.h)
   bool is_monitored = false;  // a monitor judges every NIC (docs/monitor.md)
   bool is_traced = true;      // false: trace() stays empty, which saves hashing every byte
 };

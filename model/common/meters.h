@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// What blocks did and what the streams between them held, in cycles: for reports. Nothing in the model depends on it,
+// and streams without a meter pay for one comparison with null.
+//
+//   waiting   a token was in the stream's queue
+//   full      the queue had no room: the producer was blocked, if it had more
+//   worked    a token entered or left the block
+//   starved   none of the block's input streams held a token
+//   blocked   at least one of its output streams was full
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "model/common/cycle.h"
+
+namespace vireo::model {
+
+class Block;
+
+// The cycles in which something held.
+class Duration {
+ public:
+  void Begin(Cycle now) { since_ = now; }
+  void End(Cycle now) {
+    if (now > since_) total_ += now - since_;  // a train of tokens is counted ahead
+    since_ = kUnknown;
+  }
+  Cycle At(Cycle now) const { return since_ == kUnknown || since_ > now ? total_ : total_ + (now - since_); }
+
+ private:
+  Cycle total_ = 0, since_ = kUnknown;
+};
+
+class BlockMeter {
+ public:
+  BlockMeter() { starved_.Begin(0); }
+  void OnToken(Cycle now) {
+    worked_ += now != last_worked_;
+    last_worked_ = now;
+  }
+  // One in each of `count` cycles.
+  void OnTokens(Cycle first, size_t count) {
+    if (count == 0) return;
+    worked_ += count;
+    last_worked_ = first + count - 1;
+  }
+  void OnInput(Cycle now, bool is_waiting) { Count(now, is_waiting, inputs_, starved_, false); }
+  void OnOutput(Cycle now, bool is_full) { Count(now, is_full, outputs_, blocked_, true); }
+
+  uint64_t worked() const { return worked_; }
+  const Duration& starved() const { return starved_; }
+  const Duration& blocked() const { return blocked_; }
+
+ private:
+  // `duration` runs while `count` is above 0, or while it is 0.
+  static void Count(Cycle now, bool is_more, size_t& count, Duration& duration, bool is_above) {
+    const bool was_above = count != 0;
+    count += is_more ? 1 : size_t{0} - 1;
+    if (was_above == (count != 0)) return;
+    if (was_above == is_above) {
+      duration.End(now);
+    } else {
+      duration.Begin(now);
+    }
+  }
+
+  uint64_t worked_ = 0;
+  Cycle last_worked_ = kUnknown;
+  size_t inputs_ = 0, outputs_ = 0;  // with a token; full
+  Duration starved_, blocked_;
+};
+
+class StreamMeter {
+ public:
+  StreamMeter(BlockMeter& producer, BlockMeter& consumer) : producer_(producer), consumer_(consumer) {}
+  // After the push.
+  void OnPush(Cycle now, bool is_first, bool is_full) {
+    producer_.OnToken(now);
+    if (is_first) waiting_.Begin(now), consumer_.OnInput(now, true);
+    if (is_full) full_.Begin(now), producer_.OnOutput(now, true);
+  }
+  // After the pop.
+  void OnPop(Cycle now, bool was_full, bool is_empty) {
+    ++tokens_;
+    consumer_.OnToken(now);
+    if (was_full) full_.End(now), producer_.OnOutput(now, false);
+    if (is_empty) waiting_.End(now), consumer_.OnInput(now, false);
+  }
+
+  // `pushes` tokens from cycle `push` on, which leave with the `before` that are there from `pop` on.
+  void OnPass(Cycle push, size_t pushes, size_t before, bool was_full, Cycle pop) {
+    tokens_ += before + pushes;
+    producer_.OnTokens(push, pushes);
+    consumer_.OnTokens(pop, before + pushes);
+    if (was_full) full_.End(pop), producer_.OnOutput(pop, false);
+    if (before + pushes == 0) return;
+    if (before == 0) waiting_.Begin(push), consumer_.OnInput(push, true);
+    waiting_.End(pop + before + pushes);
+    consumer_.OnInput(pop + before + pushes, false);
+  }
+
+  uint64_t tokens() const { return tokens_; }
+  const Duration& waiting() const { return waiting_; }
+  const Duration& full() const { return full_; }
+
+ private:
+  BlockMeter &producer_, &consumer_;
+  uint64_t tokens_ = 0;
+  Duration waiting_, full_;
+};
+
+// Of a device whose parts are members of one object.
+class Meters {
+ public:
+  // A member: blocks inside it count as this one.
+  struct Part {
+    const void* begin;
+    size_t bytes;
+    const char* name;
+  };
+  struct StreamCounts {
+    const char *producer, *consumer;
+    uint64_t tokens;
+    Cycle waiting, full;
+  };
+  struct BlockCounts {
+    const char* name;
+    Cycle worked, starved, blocked;
+  };
+  // Since the start, in the order in which they were added. Streams between the same two parts are separate.
+  struct Counts {
+    std::vector<StreamCounts> streams;
+    std::vector<BlockCounts> blocks;
+  };
+
+  void SetParts(std::vector<Part> parts);
+  // Null within one part: that is its own matter.
+  StreamMeter* Add(const Block* producer, const Block* consumer);
+  Counts At(Cycle now) const;
+
+ private:
+  struct Stream {
+    StreamMeter meter;
+    size_t producer, consumer;
+  };
+  size_t PartOf(const Block* block) const;
+
+  std::vector<Part> parts_;
+  std::vector<BlockMeter> blocks_;  // of each part
+  std::deque<Stream> streams_;      // whose addresses streams keep
+};
+
+}  // namespace vireo::model
