@@ -41,7 +41,14 @@ Mark MarkNow(Bench& bench, uint64_t completed) {
   const CoreClock& clock = bench.system->topology().station(0).clock();
   const Picoseconds now = scheduler.now();
   bench.system->topology().RunFor(clock.Begin(clock.Containing(now) + 1) - now);
-  return {scheduler.now(), Clock::now(), CpuSeconds(), {bench.observer.counts(0), bench.observer.counts(1)}, completed};
+  Mark mark{
+      scheduler.now(), Clock::now(), CpuSeconds(), {bench.observer.counts(0), bench.observer.counts(1)}, completed};
+  for (size_t i = 0; i < 2; ++i) {
+    if (const auto* nic = dynamic_cast<const ModelNic*>(&bench.system->topology().station(i).nic())) {
+      mark.meters.at(i) = nic->MetersAt(clock.Containing(scheduler.now()));
+    }
+  }
+  return mark;
 }
 
 std::vector<Metric> Measure(const Options& options, const Mark& begin, const Mark& end, uint32_t bytes,

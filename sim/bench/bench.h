@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "sim/common/seed.h"
+#include "sim/device/model_nic.h"
 #include "sim/device/nic_devices.h"
 #include "sim/topology/rdma_system.h"
 
@@ -51,7 +52,7 @@ struct Options {
   std::string json, result;
   std::string page;  // whose generated blocks are written; empty: none
   bool quick = false, update_figures = false, update_speed = false;
-  bool is_monitored = false;
+  bool is_monitored = false, is_metered = false;
   PinsFactory rtl;  // of the configuration; empty: that of this program
 };
 
@@ -62,9 +63,23 @@ struct Metric {
   bool is_simulated = true;  // in simulated time: must be equal on all devices with the same seed
 };
 
+// Shares of the measured cycles (model/common/meters.h). Names: sender.requester, peer.responder.
+struct BlockUse {
+  std::string name;
+  double worked = 0, starved = 0, blocked = 0;
+};
+struct StreamUse {
+  std::string producer, consumer;
+  uint64_t tokens = 0;
+  double waiting = 0, full = 0;
+};
+
 struct Row {
   std::string device, workload;
   std::vector<Metric> metrics;
+  std::string bottleneck{};  // in words; empty: not asked for
+  std::vector<BlockUse> blocks{};
+  std::vector<StreamUse> streams{};
   double Value(std::string_view name) const {
     for (const Metric& metric : metrics) {
       if (metric.name == name) return metric.value;
@@ -167,6 +182,7 @@ struct Bench {
                                      .config = options.config,
                                      .profile = options.profile,
                                      .driver = driver,
+                                     .is_metered = options.is_metered,
                                      .is_monitored = options.is_monitored,
                                      .is_traced = false};
     if (options.rtl) {
@@ -251,7 +267,8 @@ struct Mark {
   Clock::time_point wall;
   double cpu = 0;
   std::array<Counts, 2> counts;
-  uint64_t completed = 0;  // messages
+  uint64_t completed = 0;                         // messages
+  std::array<model::Meters::Counts, 2> meters{};  // of metered models
 };
 // For a NIC in lockstep: how many events of both NICs were compared, and how many were in different cycles.
 void AddLockstep(const Bench& bench, Row& row);

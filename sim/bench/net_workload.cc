@@ -11,6 +11,8 @@
 
 #include "sim/traffic/net_frame.h"
 
+#include "sim/bench/bottleneck.h"
+
 namespace vireo::sim {
 namespace {
 
@@ -115,6 +117,7 @@ std::string RunNetWorkload(const Options& options, const std::string& device, co
   row.metrics = Measure(options, *begin, *end, workload.bytes, latencies);
   row.metrics.push_back({"queue_pairs", static_cast<double>(pairs), "1"});
   AddLockstep(bench, row);
+  if (options.is_metered) FindBottleneck(options, *begin, *end, row);
   return "";
 }
 

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/bench/bottleneck.h"
 #include "sim/bench/breakdown.h"
 #include "sim/bench/latency_workload.h"
 #include "sim/bench/memory_workload.h"
@@ -119,6 +120,9 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, O
   app.add_flag("--quick", options.quick, "run a tenth of the messages");
   app.add_flag("--monitor", options.is_monitored,
                "judge both NICs by the standards meanwhile (docs/monitor.md): for the monitor's own cost");
+  app.add_flag(
+      "--bottleneck", options.is_metered,
+      "print what limits each workload, and what the blocks of the model did (docs/bench.md); needs --device model");
   app.add_flag("--update", options.update_figures, "write the figures in simulated time into docs/bench.md");
   app.add_flag("--update-speed", options.update_speed,
                "write the speeds of simulation on this machine into docs/bench.md");
@@ -140,6 +144,11 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, O
   } else if (!updates && !page->empty()) {
     fmt::print(stderr, "vireo bench: --page needs --update or --update-speed\n");
     return 2;
+  }
+  if (options.is_metered &&
+      (options.devices != std::vector<std::string>{"model"} || (!options.peer.empty() && options.peer != "model"))) {
+    fmt::print(stderr, "vireo bench: --bottleneck needs --device model: RTL has no such counters\n");
+    return kInvalidArgument;
   }
   options.config = FindConfig(config);
   options.config_label = config;
@@ -212,6 +221,9 @@ int Run(int argc, char** argv) {
     }
   }
   PrintTables(rows);
+  for (const Row& row : rows) {
+    if (!row.bottleneck.empty()) PrintBottleneck(row);
+  }
   const uint64_t different = Compare(options, rows);
   if (!options.json.empty()) {
     if (const std::string error = WriteJson(options, rows); !error.empty()) return fail("", "", error);

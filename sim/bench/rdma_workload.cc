@@ -9,6 +9,8 @@
 #include <iterator>
 #include <optional>
 
+#include "sim/bench/bottleneck.h"
+
 namespace vireo::sim {
 
 namespace {
@@ -240,6 +242,7 @@ std::string RunWorkload(const Options& options, const std::string& device, const
   row.metrics = Measure(options, *begin, *end, workload.bytes, latencies);
   row.metrics.push_back(QueuePairsMetric(queue_pairs));
   AddLockstep(bench, row);
+  if (options.is_metered) FindBottleneck(options, *begin, *end, row);
   if (!has_number && !workload.is_exact) return "";
   uint64_t lost = 0;
   for (size_t i = 0; i < 2; ++i) {

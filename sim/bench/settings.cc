@@ -425,7 +425,19 @@ std::string WriteResult(const std::string& path, const Settings& settings, const
                          {"unit", metric.unit},
                          {"is_simulated", metric.is_simulated}});
     }
-    all["rows"].push_back({{"device", row.device}, {"workload", row.workload}, {"metrics", metrics}});
+    Json& one = all["rows"].emplace_back(
+        Json{{"device", row.device}, {"workload", row.workload}, {"metrics", metrics}, {"bottleneck", row.bottleneck}});
+    for (const BlockUse& block : row.blocks) {
+      one["blocks"].push_back(
+          {{"name", block.name}, {"worked", block.worked}, {"starved", block.starved}, {"blocked", block.blocked}});
+    }
+    for (const StreamUse& stream : row.streams) {
+      one["streams"].push_back({{"producer", stream.producer},
+                                {"consumer", stream.consumer},
+                                {"tokens", stream.tokens},
+                                {"waiting", stream.waiting},
+                                {"full", stream.full}});
+    }
   }
   std::ofstream file(path);
   file << all.dump(1) << "\n";

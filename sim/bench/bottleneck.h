@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a workload is not faster: what the blocks of both models did in the measured part, how full the streams between
+// them were, how busy wire, PCIe links and DMA tags. `./vireo bench --bottleneck`; docs/bench.md.
+#pragma once
+
+#include <string>
+
+#include "sim/bench/bench.h"
+
+namespace vireo::sim {
+
+// Between two marks of a metered bench: sets the row's bottleneck, blocks and streams, and adds metrics of the
+// resources.
+void FindBottleneck(const Options& options, const Mark& begin, const Mark& end, Row& row);
+// As text for people.
+void PrintBottleneck(const Row& row);
+
+}  // namespace vireo::sim
