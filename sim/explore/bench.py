@@ -36,6 +36,7 @@ class Outcome:
     metrics: dict[str, float | None]
     simulated: list[str]  # metrics that depend on nothing but settings and seed
     seconds: float
+    bottleneck: str = ""  # in words, if it was asked for
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,10 +47,11 @@ class Run:
     settings: tuple[tuple[str, Value], ...]
     seed: int
     model: str  # hash of the program
+    bottleneck: bool = False  # asks what limits it
 
     def id(self) -> str:
         """Of everything that decides the figures."""
-        decides = json.dumps([self.model, self.workload, sorted(self.settings), self.seed])
+        decides = json.dumps([self.model, self.workload, sorted(self.settings), self.seed] + ["bottleneck"] * self.bottleneck)
         return hashlib.sha256(decides.encode()).hexdigest()[:20]
 
 
@@ -107,6 +109,8 @@ class Bench:
         os.close(handle)
         begin = time.monotonic()
         command = [str(self.program), "--device", device, "--workload", run.workload, "--result", path, *_assignments(run)]
+        if run.bottleneck and device == "model":  # RTL has no such counters
+            command.append("--bottleneck")
         if library is not None:
             command += ["--rtl-library", str(library)]
         try:
@@ -139,6 +143,7 @@ class Bench:
             result = json.loads(path.read_text(encoding="utf-8"))
             used, rows = result["settings"], result["rows"]
             metrics = {metric["name"]: metric["value"] for metric in rows[0]["metrics"]}
+            bottleneck = str(rows[0].get("bottleneck", ""))
             simulated = [metric["name"] for metric in rows[0]["metrics"] if metric["is_simulated"]]
         except (OSError, ValueError, KeyError, IndexError) as error:
             return _not_ok("failed", f"wrote no result: {error!r}", begin)
@@ -147,7 +152,7 @@ class Bench:
             if used.get(name) != value:
                 return _not_ok("failed", f"{name} is {value} in the study, but the model used {used.get(name)}", begin)
         return Outcome("ok", "", {name: value if value is not None and math.isfinite(value) else None
-                                  for name, value in metrics.items()}, simulated, time.monotonic() - begin)
+                                  for name, value in metrics.items()}, simulated, time.monotonic() - begin, bottleneck)
 
 
 def _assignments(run: Run) -> list[str]:

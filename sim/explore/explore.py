@@ -91,6 +91,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--confirm", choices=("rtl",), help="run points again on RTL in lockstep, and compare")
     parser.add_argument("--confirm-points", type=confirmed_of, default="front", metavar="front|all|N",
                         help="which: the Pareto front (default), all, or N of all")
+    parser.add_argument("--bottleneck", action="store_true", help="add, in words, what limits each point")
     parser.add_argument("--area", choices=study_file.FAMILIES, default="", help="add LUT, FF, LUTRAM, BRAM and DSP of each configuration, by Yosys")
     parser.add_argument("--charts", action="store_true",
                         help="also write each figure of the report as SVG and PNG into charts/; needs the package chromium")
@@ -161,7 +162,7 @@ def manifest(options: argparse.Namespace, study: Study, bench: Bench, table: lis
 
 def explore(options: argparse.Namespace) -> int:
     bench = Bench(options.bench)
-    study = study_file.read(options.study, bench, options.overrides, options.sweep, options.area)
+    study = study_file.read(options.study, bench, options.overrides, options.sweep, options.area, options.bottleneck)
     folder = options.out or ROOT / "results" / study.name
     share = options.index
     if study.search:
@@ -186,6 +187,8 @@ def explore(options: argparse.Namespace) -> int:
         print(f"{study.name}: {len(mine)} points, {len(runs)} runs, {len(runs) - len(todo)} finished before", file=sys.stderr)
         with runner.Progress(len(todo), options.quiet) as progress:
             runner.execute(bench, store, todo, study.timeout_s, options.jobs, progress)
+        if not options.quiet and (figures := progress.figures()):
+            print(figures)
         if share is not None:
             table, _ = results.rows(study, bench, store, mine)
             return summary(folder, study, table, share)
@@ -197,6 +200,7 @@ def slurm_command(options: argparse.Namespace, folder: pathlib.Path) -> list[str
     settings = [word for name in options.overrides for word in ("--set", name)]
     settings += [word for name in options.sweep for word in ("--sweep", name)]
     settings += ["--area", options.area] if options.area else []
+    settings += ["--bottleneck"] if options.bottleneck else []
     return [*slurm.program(), str(options.study.resolve()), *settings, "--out", str(folder.resolve()), "--bench", str(options.bench.resolve())]
 
 
@@ -216,6 +220,8 @@ def explore_search(options: argparse.Namespace, study: Study, bench: Bench, fold
         print(f"{study.name}: a search of {study.search.points} points, at most {runs} runs", file=sys.stderr)
         with runner.Progress(runs, options.quiet) as progress:
             points = search.points(study, bench, store, options.jobs, options.retry, options.resume, progress, area_of(options, study))
+        if not options.quiet and (figures := progress.figures()):
+            print(figures)
         return finish(options, study, bench, store, points)
 
 

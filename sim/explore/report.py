@@ -222,10 +222,27 @@ class _Page:
         self.add("Parallel coordinates", "One line per point; blue: on the Pareto front. Drag along an axis to select, drag a name to "
                  "move its axis.", figure)
 
+    def bottlenecks(self) -> None:
+        """How often each is the limit: what is before the figures in its words."""
+        if not self.study.bottleneck:
+            return
+        points: dict[str, dict[int, str]] = {}
+        for row in self.table:
+            if row["bottleneck"]:
+                points.setdefault(re.split(r"[:,]", row["bottleneck"])[0], {})[row["point"]] = row["bottleneck"]
+        items = sorted(points.items(), key=lambda item: -len(item[1]))
+        figure = go.Figure(go.Bar(y=[name for name, _ in items], x=[len(at) for _, at in items], orientation="h",
+                                  customdata=[list(at) for _, at in items], text=[next(iter(at.values())) for _, at in items],
+                                  hoverinfo="text"))
+        figure.update_layout(xaxis_title="points", height=120 + 40 * len(items), margin={"l": 260})
+        figure.update_yaxes(autorange="reversed")
+        self.add("Bottlenecks", "What limits how many points. The row of each, which a click shows, has it in words with its figures.", figure)
+
     def rows(self) -> None:
         found = dict.fromkeys(key for row in self.table for key in row)
         columns = [name for name in HEAD + tuple(self.study.varied) if name in found]
-        columns += [name for name in found if name not in columns and name not in TAIL] + ["feasible", "pareto"]
+        columns += [name for name in found if name not in columns and name not in TAIL]
+        columns += [*(["bottleneck"] if self.study.bottleneck else []), "feasible", "pareto"]
         order = sorted(self.table, key=lambda row: (not row["pareto"], row["point"], row["seed"]))
         data = {"columns": columns, "labels": [self.label(name) for name in columns],
                 "rows": [[_cell(row.get(name)) for name in columns] for row in order],
@@ -282,6 +299,7 @@ def _page(study: Study, bench: Bench, table: list[Row]) -> _Page:
     page.stages()
     page.effects()
     page.parallel()
+    page.bottlenecks()
     page.rows()
     return page
 

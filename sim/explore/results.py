@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # Columns besides the settings that vary and the metrics.
 HEAD = ("point", "seed", "status", "reason")
 STAGE = "cycles_in_"  # metrics of the time in one place (docs/bench.md)
-TAIL = ("feasible", "pareto", "run_s", "host", "finished", "model", "runs")
+TAIL = ("bottleneck", "feasible", "pareto", "run_s", "host", "finished", "model", "runs")
 
 
 def rows(study: Study, bench: Bench, store: Store, points: list[Point], area: "Area | None" = None) -> tuple[list[dict[str, Any]], int]:
@@ -68,6 +68,9 @@ def _row(study: Study, bench: Bench, point: Point, seed: int, records: list[Reco
     if study.metrics:
         wanted = {*study.metrics, *study.objectives, *(c.name for c in study.constraints), *(c.y for c in study.curves)}
         row = {key: value for key, value in row.items() if key in HEAD or key in point.varied or key in wanted or STAGE in key}
+    words = [(workload.name, record.outcome.bottleneck) for workload, record in zip(study.workloads, records, strict=True)
+             if record.outcome.bottleneck]
+    row["bottleneck"] = "; ".join(text if len(words) == 1 else f"{name}: {text}" for name, text in words)
     return row | {"run_s": round(sum(record.outcome.seconds for record in records), 3), "host": records[-1].host,
                   "finished": max(record.finished for record in records)}
 

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterable
 
-from bench import Bench, Run
+from bench import Bench, Outcome, Run
 from store import Record, Store
 
 
@@ -28,17 +28,19 @@ def execute(bench: Bench, store: Store, runs: list[Run], timeout_s: float, jobs:
     processes under way and raises KeyboardInterrupt."""
     host = socket.gethostname()
 
-    def one(run: Run) -> str:
+    def one(run: Run) -> Outcome:
         outcome = bench.run(run, timeout_s, store.runs)
         finished = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         store.save(run, Record(outcome, host, finished, timeout_s))
-        return outcome.status
+        return outcome
 
     pool = concurrent.futures.ThreadPoolExecutor(jobs)
     try:
         futures = [pool.submit(one, run) for run in runs]
         for future in concurrent.futures.as_completed(futures):
-            progress.add(future.result())
+            outcome = future.result()
+            progress.worked += outcome.seconds
+            progress.add(outcome.status)
     except BaseException:
         bench.stop()
         raise
@@ -52,6 +54,8 @@ class Progress:
     def __init__(self, total: int, quiet: bool) -> None:
         self.total, self.quiet = total, quiet
         self.done = self.bad = 0
+        self.worked = 0.0  # seconds, of all processes
+        self.own = time.process_time()
         self.begin = time.monotonic()
         self.is_terminal = sys.stderr.isatty()
         self.next = self.begin
@@ -84,6 +88,14 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         if self.is_terminal and self.done and not self.quiet:
             print(file=sys.stderr)
+
+    def figures(self) -> str:
+        """How fast it was; empty if nothing ran here."""
+        if self.worked == 0:
+            return ""
+        rate = self.done / max(time.monotonic() - self.begin, 1e-9) * 60
+        return (f"{self.done} runs here, {rate:.0f} per minute; the explorer's own processor time is "
+                f"{100 * (time.process_time() - self.own) / self.worked:.1f} % of theirs")
 
 
 def duration(seconds: float) -> str:

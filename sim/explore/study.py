@@ -17,7 +17,7 @@ from toml_source import Path, TomlSource
 
 COMPARE = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 TOP = ("name", "title", "seeds", "timeout_s", "most_points", "base", "vary", "together", "sample", "search", "workload", "results")
-RESULTS = ("metrics", "objectives", "constraints", "curves", "stages", "area")
+RESULTS = ("metrics", "objectives", "constraints", "curves", "stages", "area", "bottleneck")
 AREA = {"area_lut": "LUT", "area_ff": "FF", "area_lutram": "LUTRAM", "area_bram": "BRAM", "area_dsp": "DSP"}  # columns, cells
 FAMILIES = ("ecp5", "xcup")
 BREAKDOWN = "breakdown_64b"  # the benchmark's workload that `stages` adds
@@ -77,6 +77,7 @@ class Study:
     curves: list[Curve]
     source: TomlSource
     area: str = ""  # family of FPGAs; empty: without
+    bottleneck: bool = False  # ask every run what limits it
 
     @property
     def varied(self) -> list[str]:
@@ -116,16 +117,16 @@ class Study:
         settings = bench.resolve(self.base | varied | workload.settings)
         if workload.bench != CUSTOM:
             settings = {name: value for name, value in settings.items() if not name.startswith("workload.")}
-        return Run(workload.bench, tuple(settings.items()), seed, bench.model)
+        return Run(workload.bench, tuple(settings.items()), seed, bench.model, self.bottleneck and not workload.is_added)
 
 
 class _Reader:
     """Reads a study, or raises StudyError with file and line."""
 
-    def __init__(self, source: TomlSource, bench: Bench, area: str) -> None:
+    def __init__(self, source: TomlSource, bench: Bench, area: str, bottleneck: bool) -> None:
         self.source = source
         self.bench = bench
-        self.area = area  # instead of the study's
+        self.area, self.bottleneck = area, bottleneck  # instead of the study's
 
     def known(self, table: dict[str, Any], keys: tuple[str, ...], at: Path, what: str) -> None:
         for key in table:
@@ -330,6 +331,9 @@ class _Reader:
         table = self.get(data, (), "results", dict, {}, "a table")
         self.known(table, RESULTS, ("results",), "[results]")
         study.area = self.area or self.get(table, ("results",), "area", str, "", f"one of {', '.join(FAMILIES)}")
+        study.bottleneck = self.bottleneck or table.get("bottleneck", False)
+        if not isinstance(study.bottleneck, bool):
+            raise self.source.error(("results", "bottleneck"), f"bottleneck must be true or false, not {study.bottleneck!r}")
         if study.area and study.area not in FAMILIES:
             raise self.source.error(("results", "area"), f"area is one of {', '.join(FAMILIES)}, not {study.area!r}")
         study.metrics = self.get(table, ("results",), "metrics", list, [], "a list of metrics")
@@ -397,9 +401,9 @@ def _listed(name: str, values: list[Value]) -> Dimension:
     return Dimension((name,), tuple((value,) for value in values))
 
 
-def read(file: pathlib.Path, bench: Bench, overrides: list[str], sweeps: list[str], area: str = "") -> Study:
+def read(file: pathlib.Path, bench: Bench, overrides: list[str], sweeps: list[str], area: str = "", bottleneck: bool = False) -> Study:
     """The study in a file, with --set and --sweep. Raises StudyError."""
-    reader = _Reader(TomlSource(file), bench, area)
+    reader = _Reader(TomlSource(file), bench, area, bottleneck)
     return reader.study({name: values[0] for name, values in _command_line("--set", overrides, bench).items()},
                         _command_line("--sweep", sweeps, bench))
 

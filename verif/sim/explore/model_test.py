@@ -26,6 +26,7 @@ objectives = { goodput_gbps = "max", "nic.dma_tags" = "min" }
 """
 # Arguments that make a study small; each study must be here.
 REDUCED = {
+    "loss": ("--sweep", "wire.lost_per_million=0,10000", "--sweep", "wire.delay_ns=500", "--set", "workload.outstanding=8"),
     "data_path": ("--sweep", "pcie.preset=gen3x8"),
     "messages": ("--sweep", "workload.bytes=64,4096", "--sweep", "workload.queue_pairs=1,4", "--sweep", "workload.outstanding=4"),
     "dma_tags": ("--sweep", "nic.dma_tags=8,64", "--sweep", "pcie.read_ns=80,1280"),
@@ -85,6 +86,25 @@ class Model(ExploreTest):
         self.assertEqual(re.findall(r"<(?:script|img|iframe)[^>]*\ssrc=|<link\b", re.sub(r"<script[^>]*>.*?</script>", "", report, flags=re.S)), [])
         self.assertGreater(len(report), 1_000_000)  # Plotly is inside
         self.assertGreaterEqual(report.count('<div class="figure"'), 5)
+
+    def test_bottleneck_is_what_helps(self):
+        """What is named as the limit raises goodput if there is more of it, and another thing does not."""
+        study = SMALL.replace("8, 24, 32", "8, 32").replace("seeds = 2", "seeds = 1").replace("[100, 1000]", '[100, 1000]\npcie.preset = ["gen3x16", "gen4x16"]')
+        self.explore(study, "--bottleneck")
+        rows = {(row["nic.dma_tags"], row["pcie.read_ns"], row["pcie.preset"]): (float(row["goodput_gbps"]), row["bottleneck"]) for row in self.rows()}
+        slow, limit = rows["8", "1000", "gen3x16"]
+        self.assertRegex(limit, r"^DMA tags of the sender, [78]\.\d of 8 in use: (9[5-9]|100) %$")
+        self.assertGreater(rows["32", "1000", "gen3x16"][0], 1.5 * slow)
+        self.assertLess(rows["8", "1000", "gen4x16"][0], 1.05 * slow)
+        fast, limit = rows["32", "100", "gen4x16"]
+        self.assertRegex(limit, r"^the wire, sent by the NIC of the sender: (9[5-9]|100) %$")
+        self.assertGreater(fast, 95)
+        self.assertTrue('"bottleneck"' in (self.out / "report.html").read_text(encoding="utf-8"))
+        # Counting changes no figure.
+        self.explore(study, out=self.folder / "off")
+        self.assertEqual([(row["goodput_gbps"], row["latency_ns_p99"]) for row in self.rows()],
+                         [(row["goodput_gbps"], row["latency_ns_p99"]) for row in self.rows(self.folder / "off")])
+        self.assertEqual({row["bottleneck"] for row in self.rows(self.folder / "off")}, {""})
 
     def test_every_example_at_reduced_size(self):
         studies = sorted(STUDIES.glob("*.toml"))
