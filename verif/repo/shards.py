@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Shares of the test suite for several machines: `./vireo test --shard I/N` and `--merge FILE …`.
+"""Shares of the test suite for several machines: `./vireo test --shard I/N`, `--merge FILE …` and `--slurm N`.
 
 Every share is computed from the list of tests and the times of an earlier run, so that the machines need not know of each
 other; all of them must use the same times. The longest test goes first, always to the share that has least to do."""
@@ -9,12 +9,15 @@ import argparse
 import collections
 import pathlib
 import re
+import shlex
+import shutil
 import statistics
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
 
 FAILED = ("failure", "error")
+SUBMISSIONS = 3  # most of a share by Slurm
 
 
 class Problem(Exception):
@@ -110,16 +113,59 @@ def ctest_list(command: list[str]) -> dict[str, int]:
     return listed(done.stdout)
 
 
+def write_share(tests: dict[str, int], mine: list[str], output: pathlib.Path) -> None:
+    # Start, end and stride select nothing; numbers follow. Without numbers ctest would take all: one that no test has.
+    numbers = sorted(tests[name] for name in mine) or [max(tests.values(), default=0) + 1]
+    output.write_text(",".join(["0,0,0", *map(str, numbers)]) + "\n", encoding="utf-8")
+
+
+def by_slurm(tests: dict[str, int], parts: list[list[str]], ctest: list[str], folder: pathlib.Path, options: list[str]) -> list[pathlib.Path]:
+    """Runs the shares as a job array on a folder that all machines see, and returns their JUnit files. A share without one, as when
+    its task was preempted, is submitted again."""
+    if shutil.which("sbatch") is None:
+        raise Problem("--slurm: there is no sbatch here; run it where jobs are submitted, or use --shard")
+    folder.mkdir(parents=True, exist_ok=True)
+    files = [folder / f"junit-{index}-of-{len(parts)}.xml" for index in range(len(parts))]
+    for index, mine in enumerate(parts):
+        files[index].unlink(missing_ok=True)
+        write_share(tests, mine, folder / f"share-{index}")
+    script = (f'#!/bin/sh\nexec {shlex.join(["ctest", *ctest])} -I "{folder}/share-$SLURM_ARRAY_TASK_ID" '
+              f'--output-junit "{folder}/junit-$SLURM_ARRAY_TASK_ID-of-{len(parts)}.xml" -j "${{SLURM_CPUS_PER_TASK:-1}}"\n')
+    wanted = [index for index, mine in enumerate(parts) if mine]
+    for _ in range(SUBMISSIONS):
+        missing = [index for index in wanted if not files[index].exists()]
+        if not missing:
+            break
+        print(f"slurm: {len(missing)} tasks", flush=True)
+        done = subprocess.run(["sbatch", "--wait", "--parsable", f"--array={','.join(map(str, missing))}", "--job-name=vireo-test",
+                               f"--output={folder}/slurm-%a.log", f"--chdir={pathlib.Path.cwd()}", *options], input=script, capture_output=True,
+                              text=True, check=False)
+        if not done.stdout.strip():  # else its code is that of the tasks: tests may fail
+            raise Problem(f"sbatch refuses: {(done.stderr.strip() or 'no message').splitlines()[0]}")
+    if missing := [index for index in wanted if not files[index].exists()]:
+        raise Problem(f"the shares {', '.join(map(str, missing))} have no results after {SUBMISSIONS} submissions; the logs are {folder}/slurm-*.log")
+    return [files[index] for index in wanted]
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shard", type=share_of, metavar="I/N", help="write the numbers of the I-th of N shares, for ctest -I")
     parser.add_argument("--times", type=pathlib.Path, help="JUnit file of an earlier run")
     parser.add_argument("--merge", type=pathlib.Path, nargs="+", metavar="FILE", help="join the JUnit files of all shares")
+    parser.add_argument("--slurm", type=int, metavar="N", help="run N shares as a Slurm job array, wait, and join their JUnit files")
+    parser.add_argument("--slurm-options", default="", metavar="TEXT", help="for sbatch")
     parser.add_argument("--output", type=pathlib.Path, required=True)
     parser.add_argument("--ctest", nargs=argparse.REMAINDER, default=[], help="arguments of ctest that select the tests of all shares")
     options = parser.parse_args(arguments)
     try:
         tests = ctest_list(options.ctest)
+        times = recorded(options.times) if options.times else {}
+        seconds = expected(list(tests), times)
+        if options.slurm:
+            if options.slurm < 1:
+                raise Problem(f"--slurm: {options.slurm} is not a number of tasks")
+            options.merge = by_slurm(tests, shares(seconds, options.slurm), options.ctest, options.output.resolve().parent,
+                                     shlex.split(options.slurm_options))
         if options.merge:
             suite = merge(options.merge, list(tests))
             ET.indent(suite)
@@ -130,15 +176,11 @@ def main(arguments: list[str] | None = None) -> int:
                 print(f"  failed: {name}")
             return 1 if failed else 0
         index, count = options.shard
-        times = recorded(options.times) if options.times else {}
-        seconds = expected(list(tests), times)
         mine = shares(seconds, count)[index]
         known = sum(name in times for name in tests)
         print(f"share {index}/{count}: {len(mine)} of {len(tests)} tests, {sum(seconds[name] for name in mine):.0f} of "
               f"{sum(seconds.values()):.0f} s by the times of {known} tests")
-        # Start, end and stride select nothing; numbers follow. Without numbers ctest would take all: one that no test has.
-        numbers = sorted(tests[name] for name in mine) or [max(tests.values(), default=0) + 1]
-        options.output.write_text(",".join(["0,0,0", *map(str, numbers)]) + "\n", encoding="utf-8")
+        write_share(tests, mine, options.output)
         return 0
     except Problem as problem:
         print(f"vireo test: {problem}", file=sys.stderr)

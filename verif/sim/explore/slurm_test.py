@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""./vireo explore --slurm with a real Slurm on this machine: slurmctld, slurmd and munged on loopback, started and stopped here.
+"""./vireo explore --slurm and ./vireo test --slurm with a real Slurm on this machine: slurmctld, slurmd and munged on loopback, started and stopped here.
 Skipped where they are not installed, and for users other than root, as whom the daemons run."""
 
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -15,7 +16,7 @@ import tempfile
 import time
 import unittest
 
-from common import STUDY, ExploreTest
+from common import ROOT, STUDY, ExploreTest
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue")
 PATH = os.environ["PATH"] + ":/usr/sbin"
@@ -151,6 +152,20 @@ class Slurm(ExploreTest):
     def test_a_share_that_never_ends_well(self):
         done = self.explore(STUDY, "--slurm", "1", "--slurm-options=--begin=now", code=2, FAKE_LOST="1")
         self.assertIn("3 runs of the shares 0 are not finished after 3 submissions", done.stderr)
+
+    def test_the_test_suite_by_an_array(self):
+        build = self.folder / "build"
+        build.mkdir()
+        tests = "".join(f'add_test(test{i} "sh" "-c" "sleep 0.1; exit {int(i == 3)}")\n' for i in range(6))
+        # The first task that comes here dies, as if preempted: its share has no result.
+        tests += f'add_test(last "sh" "-c" "mkdir {build}/once 2>/dev/null && kill -9 $(ps -o ppid= -p $$) || true")\n'
+        (build / "CTestTestfile.cmake").write_text(tests, encoding="utf-8")
+        done = subprocess.run([sys.executable, str(ROOT / "verif/repo/shards.py"), "--slurm", "2", "--output", str(build / "Testing/junit.xml"),
+                               "--ctest", "--test-dir", str(build)], capture_output=True, text=True, check=False, env=os.environ | self.world,
+                              timeout=300)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("7 tests of 2 shares, 1 failed, 0 skipped\n  failed: test3\n", done.stdout)
+        self.assertEqual(re.findall(r"slurm: (\d) tasks", done.stdout), ["2", "1"])
 
     def test_refusals(self):
         self.assertIn("sbatch refuses", self.explore(STUDY, "--slurm", "1", "--slurm-options=--partition=none", code=2).stderr)
