@@ -141,9 +141,11 @@ def plan(options: argparse.Namespace, study: Study, bench: Bench, points: list[P
 
 def version() -> str:
     """Of the sources; empty outside of a git repository."""
+    def git(*command: str) -> str:  # describe --dirty would write the index
+        return subprocess.run(["git", "--no-optional-locks", "-C", str(ROOT), *command], capture_output=True, text=True, check=False).stdout.strip()
+
     try:
-        return subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True,
-                              check=False).stdout.strip()
+        return git("describe", "--always") + ("-dirty" if git("status", "--porcelain", "--untracked-files=no") else "")
     except OSError:
         return ""
 
@@ -286,6 +288,10 @@ def main(arguments: list[str] | None = None) -> int:
         return explore(options)
     except StudyError as error:
         print(f"vireo explore: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:  # for instance a full disk
+        print(f"vireo explore: {error.filename or 'file'}: {error.strerror}; what is finished is kept, the same command continues",
+              file=sys.stderr)
         return 2
     except (KeyboardInterrupt, Stopped):
         print("vireo explore: interrupted; the same command continues", file=sys.stderr)

@@ -160,7 +160,10 @@ def read_json(path: pathlib.Path, advice: str = "") -> dict[str, Any]:
 def write_atomically(path: pathlib.Path, content: str | bytes) -> None:
     temporary = path.with_name(f".{path.name}.{socket.gethostname()}.{os.getpid()}")
     try:
-        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+        try:
+            temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(path)) from error  # a write has no name of its file
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)

@@ -5,6 +5,7 @@
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -214,6 +215,17 @@ class Folder(ExploreTest):
         record.unlink()
         self.explore(STUDY)
         self.assertEqual(self.runs(), 4)
+
+    def test_disk_full(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))  # of a file; the report has more
+
+        done = subprocess.run(self.command(STUDY), capture_output=True, text=True, check=False, env=self.environment(), preexec_fn=limit)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("report.html: File too large; what is finished is kept, the same command continues", done.stderr)
+        self.assertEqual([path.name for path in self.out.iterdir() if path.name.startswith(".report")], [])
+        self.explore(STUDY)
+        self.assertEqual(self.runs(), 3)
 
     def test_dry_run_writes_nothing(self):
         done = self.explore(with_sizes(1, 2, 13), "--dry-run")
