@@ -11,6 +11,8 @@ import unittest
 
 from common import ROOT, ExploreTest
 
+from bench import Bench
+
 STUDIES = ROOT / "examples/studies"
 SMALL = """name = "small"
 seeds = 2
@@ -23,6 +25,17 @@ pcie.read_ns = [100, 1000]
 messages = 30
 [results]
 objectives = { goodput_gbps = "max", "nic.dma_tags" = "min" }
+"""
+ON_RTL = """name = "on_rtl"
+[base]
+nic.config = "nic1"
+pcie.preset = "gen3x8"
+[vary]
+pcie.read_ns = [100, 700]
+[[workload]]
+bytes = 4096
+outstanding = 2
+messages = 4
 """
 # Arguments that make a study small; each study must be here.
 REDUCED = {
@@ -105,6 +118,19 @@ class Model(ExploreTest):
         self.assertEqual([(row["goodput_gbps"], row["latency_ns_p99"]) for row in self.rows()],
                          [(row["goodput_gbps"], row["latency_ns_p99"]) for row in self.rows(self.folder / "off")])
         self.assertEqual({row["bottleneck"] for row in self.rows(self.folder / "off")}, {""})
+
+    def confirm(self, study):
+        done = self.explore(study, "--confirm", "rtl", "--confirm-points", "all", "--rtl-bench", str(self.bench))
+        self.assertRegex(done.stdout, r"2 of 2 points confirmed on RTL: \d\d+ figures, [\d,]{4,} events compared, 0 in different cycles")
+
+    def test_confirmed_on_rtl_of_the_build(self):
+        if "nic1" not in Bench(self.bench).rtl:
+            self.skipTest("a build of the model alone")
+        self.confirm(ON_RTL)
+
+    @unittest.skipUnless(os.environ.get("VIREO_SYSTEM") == "full", "takes minutes to build RTL of another configuration; VIREO_SYSTEM=full does")
+    def test_confirmed_on_rtl_built_on_demand(self):
+        self.confirm(ON_RTL.replace('nic.config = "nic1"', 'nic.config = "nic1"\nnic.dma_tags = 8'))
 
     def test_every_example_at_reduced_size(self):
         studies = sorted(STUDIES.glob("*.toml"))
