@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
+
+#include "spec/gen/vireo_config.h"
 
 namespace vireo::model {
 
@@ -411,11 +414,7 @@ uint32_t Csr::Answer(Cycle now, const Access& access) {
     case spec::kMgmtAbiProfileRegister: return profile_;
     case spec::kMgmtScratchRegister: return scratch_;
     case spec::kMgmtParameterRegister: {
-      // The configuration's members after the name, in the order of configs.toml.
-      const uint32_t* parameters = &config_.datapath_bits;
-      uint32_t value;
-      std::memcpy(&value, reinterpret_cast<const char*>(parameters) + word * sizeof(value), sizeof(value));
-      return value;
+      return word < std::size(spec::kParameterInfo) ? config_.*spec::kParameterInfo[word].member : 0;
     }
     case spec::kMgmtTimeLowRegister: {
       const uint64_t time = time_ns(now);

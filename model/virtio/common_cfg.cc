@@ -37,6 +37,7 @@ CommonCfg::CommonCfg(Agenda& agenda, const spec::Config& config, uint32_t num_ve
       num_cqs_(config.num_cqs),
       num_qps_(config.num_qps),
       max_queue_entries_(config.max_queue_entries),
+      max_net_queue_entries_(std::min(config.max_net_queue_entries, config.max_queue_entries)),
       num_vectors_(num_vectors),
       base_queues_(2 * config.net_queue_pairs + config.num_cqs + 2 * config.num_qps + spec::kRdmaEventqOffset),
       rows_(base_queues_ + spec::kVireoConstants.rdma_event_queues),
@@ -142,6 +143,11 @@ uint64_t CommonCfg::DeviceWord(const Registers& b, uint32_t at) const {
   return at < sizeof bytes ? WordAt(bytes, at) : 0;
 }
 
+uint32_t CommonCfg::MaxEntries(const Registers& r, uint16_t queue) const {
+  const uint32_t pairs = Has(r.accepted, NetFeature::kMq) ? net_queue_pairs_ : uint32_t{spec::kNetMqVqPairsMin};
+  return queue < 2 * pairs ? max_net_queue_entries_ : max_queue_entries_;
+}
+
 void CommonCfg::Stage1(const Registers& b, Registers& n, Access& access) {
   access.select = b.queue_select;
   access.exists = b.queue_select < QueuesOf(b);
@@ -155,7 +161,11 @@ void CommonCfg::Stage1(const Registers& b, Registers& n, Access& access) {
 
 void CommonCfg::Stage2(Cycle now, const Registers& b, Registers& n, Access& access) {
   const spec::BarAccess& bar = access.access;
-  if (access.exists) access.row = rows_[access.select];
+  if (access.exists) {
+    access.row = rows_[access.select];
+    // Which queues are net queues depends on a feature, which is not known when the default is stored.
+    access.row.size = static_cast<uint16_t>(std::min<uint32_t>(access.row.size, MaxEntries(b, access.select)));
+  }
   if (!access.aligned) return;
   if (bar.write) {
     if (InCommon(bar) && !b.resetting) WriteCommon(now, b, n, access);
@@ -226,7 +236,7 @@ void CommonCfg::WriteQueue(Cycle now, const Registers& b, Access& access, uint32
     if (hits(offset + 4, 4)) field = (field & 0xffff'ffff) | uint64_t{value} << 32;
   };
   // virtio 1.3, 2.7: a power of 2, except for packed rings (2.8.10.1). An invalid size is ignored.
-  if (hits(Common::kQueueSizeOffset, 2) && value16 != 0 && value16 <= max_queue_entries_ &&
+  if (hits(Common::kQueueSizeOffset, 2) && value16 != 0 && value16 <= MaxEntries(b, access.select) &&
       (std::has_single_bit(value16) || Has(b.accepted, VirtioFeature::kRingPacked))) {
     row.size = value16;
   }

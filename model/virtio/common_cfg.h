@@ -127,6 +127,7 @@ class CommonCfg final : public Block {
   const spec::ProfileConstants& profile(const Registers& r) const { return spec::ConstantsOf(r.shown.profile); }
   uint32_t QueuesOf(const Registers& r) const { return base_queues_ + profile(r).rdma_event_queues; }
   Features Offered(const Registers& r) const;
+  uint32_t MaxEntries(const Registers& r, uint16_t queue) const;
   bool FeaturesAreGood(const Registers& r) const;
   uint64_t CommonWord(const Registers& b, const Access& access) const;
   uint64_t DeviceWord(const Registers& b, uint32_t at) const;
@@ -137,7 +138,7 @@ class CommonCfg final : public Block {
   void WriteCommon(Cycle now, const Registers& b, Registers& n, Access& access);
   void WriteQueue(Cycle now, const Registers& b, Access& access, uint32_t at, unsigned bytes);
 
-  uint32_t net_queue_pairs_, num_cqs_, num_qps_, max_queue_entries_, num_vectors_;
+  uint32_t net_queue_pairs_, num_cqs_, num_qps_, max_queue_entries_, max_net_queue_entries_, num_vectors_;
   uint32_t base_queues_;
   std::vector<Row> rows_;
   std::deque<Access> accesses_;

@@ -25,7 +25,8 @@ module vireo_common_cfg
   localparam int unsigned NetQueuePairs = Config.net_queue_pairs,
   localparam int unsigned NumCqs = Config.num_cqs,
   localparam int unsigned NumQps = Config.num_qps,
-  localparam int unsigned MaxQueueEntries = Config.max_queue_entries
+  localparam int unsigned MaxQueueEntries = Config.max_queue_entries,
+  localparam int unsigned MaxNetQueueEntries = Config.max_net_queue_entries
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,
@@ -149,6 +150,7 @@ module vireo_common_cfg
   logic [FeatureWindows-1:0][31:0] offered, accepted_d, accepted_q;
   logic [7:0] status_d, status_q, status_new;
   logic features_good, has_roce, ring_packed;
+  logic is_net2;  // the queue is a receive or transmit queue
   logic [15:0] config_vector_d, config_vector_q;
   logic [7:0] generation_d, generation_q;
   logic isr_d, isr_q;  // device_config; the other bit is for INTx, which is not supported
@@ -191,6 +193,7 @@ module vireo_common_cfg
     offered = OfferedFeatures;
     offered[1:0] &= ~profile.net_features_withheld;
     offered[profile.net_f_roce[6:5]][profile.net_f_roce[4:0]] = 1'b1;
+    is_net2 = select2_q < 16'(accepted_q[NetFeatureMq / 32][NetFeatureMq % 32] ? 2 * NetQueuePairs : 2 * NetMqVqPairsMin);
     ring_packed = accepted_q[VirtioFeatureRingPacked / 32][VirtioFeatureRingPacked % 32];
     has_roce = accepted_q[profile.net_f_roce[6:5]][profile.net_f_roce[4:0]];
     // Dependencies between features [virtio 1.3, 2.2.2 and 5.1.3.1; profiles.toml, net_f_roce].
@@ -270,7 +273,8 @@ module vireo_common_cfg
     if (set_up && exists2_q && !enabled2 && !in_reset2) begin
       // A power of two for split rings [virtio 1.3, 2.7], any size for packed rings [2.8.10.1]. Others are ignored.
       write_size = hits(at2_q, bytes2_q, VirtioPciCommonCfgQueueSizeOffset, 2) && size_value != '0 &&
-                   32'(size_value) <= MaxQueueEntries && ((size_value & (size_value - 16'd1)) == '0 || ring_packed);
+                   32'(size_value) <= MaxQueueEntries && !(is_net2 && 32'(size_value) > MaxNetQueueEntries) &&
+                   ((size_value & (size_value - 16'd1)) == '0 || ring_packed);
       write_vector = hits(at2_q, bytes2_q, VirtioPciCommonCfgQueueMsixVectorOffset, 2);
       write_low[0] = hits(at2_q, bytes2_q, VirtioPciCommonCfgQueueDescOffset, 4);
       write_high[0] = hits(at2_q, bytes2_q, VirtioPciCommonCfgQueueDescOffset + 4, 4);
@@ -491,10 +495,10 @@ module vireo_common_cfg
 
   // --- Stage 3: fields of the queue
 
-  logic [15:0] size3, vector3;
+  logic [15:0] size3, stored_size3, vector3;
   logic [31:0] low3 [3], high3 [3];
   logic default_fields;
-  logic valid3_q, queue3_q, enabled3_q, in_reset3_q, row_on3_q, row_off3_q;
+  logic valid3_q, queue3_q, is_net3_q, enabled3_q, in_reset3_q, row_on3_q, row_off3_q;
   logic [PageBits-1:0] at3_q;
   logic [3:0] bytes3_q;
   logic [15:0] select3_q;
@@ -523,7 +527,7 @@ module vireo_common_cfg
     .write_data_i(default_fields ? 16'(MaxQueueEntries) : size_value),
     .read_i(common2_q),
     .read_address_i(queue2),
-    .read_data_o(size3)
+    .read_data_o(stored_size3)
   );
 
   vireo_table #(
@@ -614,6 +618,8 @@ module vireo_common_cfg
       word2 = device2_words[$clog2(DeviceWords)'(at2_q >> 3)];
     end
 
+    // Which queues are net queues depends on a feature, which is not known when the default is stored.
+    size3 = is_net3_q && 32'(stored_size3) > MaxNetQueueEntries ? 16'(MaxNetQueueEntries) : stored_size3;
     common3 = '0;
     common3_words = '0;
     word3 = word3_q;
@@ -676,6 +682,7 @@ module vireo_common_cfg
     at3_q <= at2_q;
     bytes3_q <= bytes2_q;
     select3_q <= select2_q;
+    is_net3_q <= is_net2;
     enabled3_q <= enabled2;
     in_reset3_q <= in_reset2;
     if (row_valid_d) row_q <= row_d;

@@ -18,7 +18,7 @@ struct ParameterInfo {
   const char* doc;
   const char* range;  // as text
 };
-inline constexpr ParameterInfo kParameterInfo[24] = {
+inline constexpr ParameterInfo kParameterInfo[25] = {
     {"datapath_bits", &Config::datapath_bits, 64u, 1024u, true, "bits",
      "Width of a beat on the DMA and frame streams",
      "must be 64 to 1024 and a power of two"},
@@ -54,6 +54,9 @@ inline constexpr ParameterInfo kParameterInfo[24] = {
      "must be 1 to 256 and a power of two"},
     {"max_queue_entries", &Config::max_queue_entries, 16u, 32768u, true, "descriptors",
      "Largest virtqueue",
+     "must be 16 to 32768 and a power of two"},
+    {"max_net_queue_entries", &Config::max_net_queue_entries, 16u, 32768u, true, "descriptors",
+     "Largest receive or transmit queue of the net part, if smaller than max_queue_entries: Linux fills every entry of its receive queues, 25 KiB of memory each",
      "must be 16 to 32768 and a power of two"},
     {"max_send_sge", &Config::max_send_sge, 1u, 32u, false, "entries",
      "Scatter/gather entries of a send work request",
@@ -104,6 +107,7 @@ inline constexpr uint32_t kNumTranslationsMax = 1048576u;
 inline constexpr uint32_t kNumAhsMax = 65536u;
 inline constexpr uint32_t kNumGidsMax = 256u;
 inline constexpr uint32_t kMaxQueueEntriesMax = 32768u;
+inline constexpr uint32_t kMaxNetQueueEntriesMax = 32768u;
 inline constexpr uint32_t kMaxSendSgeMax = 32u;
 inline constexpr uint32_t kMaxRecvSgeMax = 32u;
 inline constexpr uint32_t kMaxInlineBytesMax = 512u;

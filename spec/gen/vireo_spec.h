@@ -10596,7 +10596,6 @@ inline constexpr uint32_t kMgmtIdRegister = 0x0u;  // Identifies the block: "VIR
 inline constexpr uint32_t kMgmtVersionRegister = 0x4u;  // Version of this register block; firmware refuses another major number
 inline constexpr uint32_t kMgmtAbiProfileRegister = 0x8u;  // ABI profile towards the host; may change only while the virtio device is reset
 inline constexpr uint32_t kMgmtScratchRegister = 0xcu;  // Holds what was written; for bus tests
-inline constexpr uint32_t kMgmtParameterRegister = 0x10u;  // Build parameters in the order of configs.toml, one register each; 0 after the last
 inline constexpr uint32_t kMgmtTimeLowRegister = 0x70u;  // Device time in ns, low half; reading it latches the high half
 inline constexpr uint32_t kMgmtTimeHighRegister = 0x74u;  // Device time in ns, high half, as latched by the last read of time_low
 inline constexpr uint32_t kMgmtControlRegister = 0x80u;  // Switches that firmware sets
@@ -10634,13 +10633,13 @@ inline constexpr uint32_t kMgmtWindowViolationsRegister = 0x490u;  // Descriptor
 inline constexpr uint32_t kMgmtNetRxFilteredRegister = 0x494u;  // Net frames dropped by the receive filter, saturating
 inline constexpr uint32_t kMgmtNetRxDropsRegister = 0x498u;  // Net frames dropped before or after the filter for lack of space or of receive buffers, saturating
 inline constexpr uint32_t kMgmtNetTxDropsRegister = 0x49cu;  // Net frames of the driver that cannot be sent: too short, too long, or a header that requests a feature that was not offered, saturating
+inline constexpr uint32_t kMgmtParameterRegister = 0x500u;  // Build parameters in the order of configs.toml, one register each; 0 after the last
 inline constexpr uint32_t kMgmtDriverFeaturesRegister = 0xa0u;  // Feature bits that the driver wrote to common configuration, 32 to a register; valid while FEATURES_OK is set
 inline constexpr RegisterInfo kMgmtRegisters[43] = {
     {"mgmt_id", 0x0u, 1u, Access::kRo, true, 0x4f524956u},
-    {"mgmt_version", 0x4u, 1u, Access::kRo, true, 0x10000u},
+    {"mgmt_version", 0x4u, 1u, Access::kRo, true, 0x20000u},
     {"mgmt_abi_profile", 0x8u, 1u, Access::kRw, true, 0x1u},
     {"mgmt_scratch", 0xcu, 1u, Access::kRw, true, 0x0u},
-    {"mgmt_parameter", 0x10u, 24u, Access::kRo, false, 0x0u},
     {"mgmt_time_low", 0x70u, 1u, Access::kRo, false, 0x0u},
     {"mgmt_time_high", 0x74u, 1u, Access::kRo, false, 0x0u},
     {"mgmt_control", 0x80u, 1u, Access::kRw, true, 0x0u},
@@ -10678,6 +10677,7 @@ inline constexpr RegisterInfo kMgmtRegisters[43] = {
     {"mgmt_net_rx_filtered", 0x494u, 1u, Access::kRc, true, 0x0u},
     {"mgmt_net_rx_drops", 0x498u, 1u, Access::kRc, true, 0x0u},
     {"mgmt_net_tx_drops", 0x49cu, 1u, Access::kRc, true, 0x0u},
+    {"mgmt_parameter", 0x500u, 32u, Access::kRo, false, 0x0u},
     {"mgmt_driver_features", 0xa0u, 4u, Access::kRo, false, 0x0u},
 };
 
@@ -10696,6 +10696,7 @@ struct Config {
   uint32_t num_ahs;  // Address handles [entries]
   uint32_t num_gids;  // Length of the GID table [entries]
   uint32_t max_queue_entries;  // Largest virtqueue [descriptors]
+  uint32_t max_net_queue_entries;  // Largest receive or transmit queue of the net part, if smaller than max_queue_entries: Linux fills every entry of its receive queues, 25 KiB of memory each [descriptors]
   uint32_t max_send_sge;  // Scatter/gather entries of a send work request [entries]
   uint32_t max_recv_sge;  // Scatter/gather entries of a receive work request [entries]
   uint32_t max_inline_bytes;  // Inline data of a send work request [bytes]
@@ -10724,6 +10725,7 @@ inline constexpr Config kNic100 = {
     .num_ahs = 1024u,
     .num_gids = 128u,
     .max_queue_entries = 32768u,
+    .max_net_queue_entries = 1024u,
     .max_send_sge = 30u,
     .max_recv_sge = 30u,
     .max_inline_bytes = 512u,
@@ -10752,6 +10754,7 @@ inline constexpr Config kNic1 = {
     .num_ahs = 16u,
     .num_gids = 8u,
     .max_queue_entries = 256u,
+    .max_net_queue_entries = 256u,
     .max_send_sge = 4u,
     .max_recv_sge = 4u,
     .max_inline_bytes = 256u,

@@ -4848,12 +4848,11 @@ package vireo_spec_pkg;
   localparam logic [11:0] MgmtIdRegister = 12'h0;
   localparam logic [31:0] MgmtIdReset = 32'h4f524956;
   localparam logic [11:0] MgmtVersionRegister = 12'h4;
-  localparam logic [31:0] MgmtVersionReset = 32'h10000;
+  localparam logic [31:0] MgmtVersionReset = 32'h20000;
   localparam logic [11:0] MgmtAbiProfileRegister = 12'h8;
   localparam logic [31:0] MgmtAbiProfileReset = 32'h1;
   localparam logic [11:0] MgmtScratchRegister = 12'hc;
   localparam logic [31:0] MgmtScratchReset = 32'h0;
-  localparam logic [11:0] MgmtParameterRegister = 12'h10;
   localparam logic [11:0] MgmtTimeLowRegister = 12'h70;
   localparam logic [11:0] MgmtTimeHighRegister = 12'h74;
   localparam logic [11:0] MgmtControlRegister = 12'h80;
@@ -4912,6 +4911,7 @@ package vireo_spec_pkg;
   localparam logic [31:0] MgmtNetRxDropsReset = 32'h0;
   localparam logic [11:0] MgmtNetTxDropsRegister = 12'h49c;
   localparam logic [31:0] MgmtNetTxDropsReset = 32'h0;
+  localparam logic [11:0] MgmtParameterRegister = 12'h500;
   localparam logic [11:0] MgmtDriverFeaturesRegister = 12'ha0;
 
   // Build parameters; a named configuration is one set of them. (configs.toml)
@@ -4928,6 +4928,7 @@ package vireo_spec_pkg;
     int unsigned num_ahs;
     int unsigned num_gids;
     int unsigned max_queue_entries;
+    int unsigned max_net_queue_entries;
     int unsigned max_send_sge;
     int unsigned max_recv_sge;
     int unsigned max_inline_bytes;
@@ -4955,6 +4956,7 @@ package vireo_spec_pkg;
     num_ahs: 1024,
     num_gids: 128,
     max_queue_entries: 32768,
+    max_net_queue_entries: 1024,
     max_send_sge: 30,
     max_recv_sge: 30,
     max_inline_bytes: 512,
@@ -4982,6 +4984,7 @@ package vireo_spec_pkg;
     num_ahs: 16,
     num_gids: 8,
     max_queue_entries: 256,
+    max_net_queue_entries: 256,
     max_send_sge: 4,
     max_recv_sge: 4,
     max_inline_bytes: 256,

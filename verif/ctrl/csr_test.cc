@@ -7,11 +7,13 @@
 
 #include <bit>
 #include <cstring>
+#include <iterator>
 #include <vector>
 
 #include "Vcsr_nic1.h"
 #include "sim/common/random.h"
 #include "sim/common/seed.h"
+#include "spec/gen/vireo_config.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/level_bench.h"
 
@@ -382,11 +384,12 @@ TEST(Csr, RegistersHaveTheirResetValues) {
 
 TEST(Csr, ParametersMatchTheConfiguration) {
   Bench bench;
-  const uint32_t* parameters = &kConfig.datapath_bits;
-  const size_t count = (sizeof(kConfig) - offsetof(spec::Config, datapath_bits)) / sizeof(uint32_t);
-  ASSERT_EQ(count, 24u);
-  for (uint32_t i = 0; i < count; ++i) {
-    EXPECT_EQ(bench.Read(spec::kMgmtParameterRegister + 4 * i), parameters[i]) << i;
+  constexpr uint32_t kCount = std::size(spec::kParameterInfo), kRegisters = 32;
+  static_assert(kCount < kRegisters);
+  for (uint32_t i = 0; i < kRegisters; ++i) {
+    EXPECT_EQ(bench.Read(spec::kMgmtParameterRegister + 4 * i),
+              i < kCount ? kConfig.*spec::kParameterInfo[i].member : 0)
+        << i;
   }
 }
 

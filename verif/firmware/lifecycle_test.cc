@@ -52,12 +52,12 @@ TEST_F(Lifecycle, IncompatibleDeviceIsRefused) {
   };
   EXPECT_FALSE(start_with(spec::kMgmtIdRegister, 0));
   EXPECT_FALSE(start_with(spec::kMgmtIdRegister, ~0u));
-  EXPECT_FALSE(start_with(spec::kMgmtVersionRegister, 0x00020000));
+  EXPECT_FALSE(start_with(spec::kMgmtVersionRegister, 0x00010000));
   // Parameters 3 to 10 of configs.toml beyond the firmware's limits.
   for (uint32_t parameter = 3; parameter <= 10; ++parameter) {
     EXPECT_FALSE(start_with(spec::kMgmtParameterRegister + 4 * parameter, 70000)) << parameter;
   }
-  EXPECT_TRUE(start_with(spec::kMgmtVersionRegister, 0x00010005)) << "compatible additions";
+  EXPECT_TRUE(start_with(spec::kMgmtVersionRegister, 0x00020005)) << "compatible additions";
 }
 
 TEST_F(Lifecycle, DriverOkStartsTheDatapath) {

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <vector>
 
+#include "spec/gen/vireo_config.h"
+
 namespace vireo::verif {
 namespace {
 
@@ -39,12 +41,10 @@ MockDevice::MockDevice(const spec::Config& config, spec::Profile profile)
   }
   registers_[spec::kMgmtAbiProfileRegister] = static_cast<uint32_t>(profile);
   // The configuration's members after the name, in the order of csr.toml.
-  const uint32_t* parameters = &config_.datapath_bits;
-  const size_t count = (sizeof(config_) - offsetof(spec::Config, datapath_bits)) / sizeof(uint32_t);
-  for (size_t i = 0; i < count; ++i) {
-    uint32_t value;
-    std::memcpy(&value, reinterpret_cast<const char*>(parameters) + i * sizeof(value), sizeof(value));
-    registers_[static_cast<uint32_t>(spec::kMgmtParameterRegister + 4 * i)] = value;
+  uint32_t offset = spec::kMgmtParameterRegister;
+  for (const spec::ParameterInfo& parameter : spec::kParameterInfo) {
+    registers_[offset] = config_.*parameter.member;
+    offset += 4;
   }
   registers_[spec::kMgmtMacLowRegister] = 0x33221102;
   registers_[spec::kMgmtMacHighRegister] = 0x5544;

@@ -54,8 +54,13 @@ bool IsFull() {
   return value != nullptr && std::string(value) == "full";
 }
 
+// The size of a net queue.
+unsigned NetEntries(const World& world) {
+  return std::min(world.config->max_net_queue_entries, world.config->max_queue_entries);
+}
+
 // Linux fills every entry of every receive queue that it uses. Measured: 25 KiB of memory for each.
-unsigned MemoryMib(const World& world) { return 384 + world.cpus * (world.config->max_queue_entries * 28 / 1024); }
+unsigned MemoryMib(const World& world) { return 384 + world.cpus * (NetEntries(world) * 28 / 1024); }
 
 unsigned QueuePairs(const World& world) { return std::min(world.cpus, world.config->net_queue_pairs); }
 unsigned MostMtu(const World& world) { return world.config->max_frame_bytes - 18; }  // Ethernet header, VLAN tag
@@ -141,14 +146,6 @@ class Guests : public testing::TestWithParam<World> {
     EXPECT_EQ(log, "") << "guest " << guest;
   }
 
-  // Not empty: the reason to leave out a case that removes all buffers of a queue. Linux removes them one by one, each
-  // after a search from the first entry: 44 s at 32,768 entries.
-  static std::string TakesMinutes() {
-    if (GetParam().config->max_queue_entries <= 1024) return "";
-    if (GetParam().cpus > 1) return "takes minutes with several queue pairs of this size";
-    return IsFull() ? "" : "VIREO_SYSTEM=full runs this case here";
-  }
-
   static void Reboot(unsigned guest) {
     if (!Shared().guests[guest]->Reboot("reboot -f")) {
       Shared().is_running = false;
@@ -157,7 +154,7 @@ class Guests : public testing::TestWithParam<World> {
     AwaitTraffic();
   }
 
-  // Linux fills its receive queues after a start, and received packets wait until then: some seconds at 32,768 entries.
+  // Linux fills its receive queues after a start, and received packets wait until then.
   static void AwaitTraffic() { In(0, "until ping -c 1 -W 1 " + AddressOf(1) + " >/run/none; do :; done"); }
 
  private:
@@ -249,7 +246,7 @@ TEST_P(Guests, EthtoolShowsTheDevice) {
   EXPECT_EQ(In(0, "cat /sys/class/net/eth0/operstate /sys/class/net/eth0/mtu"),
             "up\n" + std::to_string(MostMtu(world)) + "\n");
   EXPECT_EQ(In(0, "cat /sys/class/net/eth0/address"), "02:56:49:52:00:01\n");
-  const std::string entries = std::to_string(world.config->max_queue_entries);
+  const std::string entries = std::to_string(NetEntries(world));
   EXPECT_EQ(In(0, "ethtool -g eth0 | grep -E '^[RT]X:' | tr -d ' \\t' | tr '\\n' ' '"),
             "RX:" + entries + " TX:" + entries + " RX:" + entries + " TX:" + entries + " \n");
   if (world.config->net_queue_pairs > 1) {
@@ -398,7 +395,6 @@ TEST_P(Guests, InterfaceGoesDownAndUpUnderTraffic) {
 
 // Resets single queues while the others go on. [virtio 1.3, 2.6.1]
 TEST_P(Guests, RingsAreResized) {
-  if (const std::string reason = TakesMinutes(); !reason.empty()) GTEST_SKIP() << reason;
   const auto resize = [](const std::string& receive, const std::string& transmit) {
     In(0, "ethtool -G eth0 rx " + receive + " tx " + transmit, seconds(600));
     EXPECT_EQ(In(0, "ethtool -g eth0 | grep -E '^[RT]X:' | tail -n 2 | tr -d ' \\t' | tr '\\n' ' '"),
@@ -408,13 +404,12 @@ TEST_P(Guests, RingsAreResized) {
     Transfer(0, 128);
     Transfer(1, 128);
   };
-  const std::string most = std::to_string(GetParam().config->max_queue_entries);
+  const std::string most = std::to_string(NetEntries(GetParam()));
   resize("128", "64");
   resize(most, most);
 }
 
 TEST_P(Guests, DriverIsUnboundAndBound) {
-  if (const std::string reason = TakesMinutes(); !reason.empty()) GTEST_SKIP() << reason;
   for (const char* driver : {"virtio_net", "virtio-pci", "virtio_net"}) {
     const std::string device = std::string("basename $(readlink -f /sys/class/net/eth0/device") +
                                (std::string(driver) == "virtio-pci" ? "/.." : "") + ")";

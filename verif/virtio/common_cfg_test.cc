@@ -31,9 +31,14 @@ using Common = spec::VirtioPciCommonCfg;
 using DeviceStatus = spec::VirtioDeviceStatus;
 
 constexpr uint32_t kVectors = 8;
-constexpr uint32_t kMaxEntries = 64;
+constexpr uint32_t kMaxEntries = 64, kMaxNetEntries = 32;
 constexpr uint32_t kQueues = 2 * 2 + 1 + 4 + 2 * 4 + 1;  // in profile vireo
 constexpr uint32_t kWalk = 2 * kQueues - 1;              // cycles of a reset's walk: every second one has a row
+
+// The size that a queue has after a reset; `pairs` are those of net queues.
+constexpr uint32_t DefaultEntries(uint32_t queue, uint32_t pairs) {
+  return queue < 2 * pairs ? kMaxNetEntries : kMaxEntries;
+}
 
 constexpr spec::Config TestConfig() {
   spec::Config config = spec::kNic1;
@@ -41,6 +46,7 @@ constexpr spec::Config TestConfig() {
   config.num_cqs = 4;
   config.num_qps = 4;
   config.max_queue_entries = kMaxEntries;
+  config.max_net_queue_entries = kMaxNetEntries;
   return config;
 }
 
@@ -396,7 +402,7 @@ TEST(CommonCfg, HardwareResetBroadcastsTheRowsBeforeReady) {
     bench.Select(queue);
     const bool exists = queue < kQueues;
     EXPECT_EQ(bench.Read(Common::kQueueSelectOffset, 2), queue);
-    EXPECT_EQ(bench.Read(Common::kQueueSizeOffset, 2), exists ? kMaxEntries : 0);
+    EXPECT_EQ(bench.Read(Common::kQueueSizeOffset, 2), exists ? DefaultEntries(queue, 1) : 0);
     EXPECT_EQ(bench.Read(Common::kQueueMsixVectorOffset, 2), exists ? spec::kVirtioMsiNoVector : 0);
     EXPECT_EQ(bench.Read(Common::kQueueEnableOffset, 2), 0u);
     EXPECT_EQ(bench.Read(Common::kQueueNotifyOffOffset, 2), exists ? queue : 0);
@@ -559,7 +565,7 @@ TEST(CommonCfg, PackedRingHasAnySizeUpToTheMaximum) {
   Bench bench;
   bench.Start();
   bench.Negotiate();
-  bench.Select(2);
+  bench.Select(4);
   for (const uint32_t size : {1u, 3u, 33u, kMaxEntries - 1u, uint32_t{kMaxEntries}}) {
     bench.Write(Common::kQueueSizeOffset, 2, size);
     EXPECT_EQ(bench.Read(Common::kQueueSizeOffset, 2), size);
@@ -567,6 +573,47 @@ TEST(CommonCfg, PackedRingHasAnySizeUpToTheMaximum) {
   for (const uint32_t size : {0u, kMaxEntries + 1u, 0xffffu}) {
     bench.Write(Common::kQueueSizeOffset, 2, size);
     EXPECT_EQ(bench.Read(Common::kQueueSizeOffset, 2), kMaxEntries);
+  }
+}
+
+// Net queues have a smaller maximum; which queues they are depends on net_feature.mq. [virtio 1.3, 5.1.2]
+TEST(CommonCfg, NetQueuesHaveTheirOwnMaximum) {
+  for (const bool mq : {false, true}) {
+    Bench bench;
+    bench.Start();
+    bench.WriteStatus(DeviceStatus::kAcknowledge);
+    bench.WriteStatus(DeviceStatus::kAcknowledge | DeviceStatus::kDriver);
+    bench.WriteFeatures(0, mq ? kNetWindow : kNetWindow & ~Bit(NetFeature::kMq));
+    bench.WriteFeatures(1, kVirtioWindow | kRoceVireo);
+    bench.WriteStatus(DeviceStatus::kFeaturesOk);
+    bench.WriteStatus(DeviceStatus::kDriverOk);
+    ASSERT_EQ(bench.Status(), 0x0f);
+    for (uint32_t queue = 0; queue < kQueues; ++queue) {
+      SCOPED_TRACE(queue);
+      const uint32_t most = DefaultEntries(queue, mq ? 2 : 1);
+      bench.Select(queue);
+      EXPECT_EQ(bench.Read(Common::kQueueSizeOffset, 2), most);
+      bench.Write(Common::kQueueSizeOffset, 2, 1);
+      for (const uint32_t size : {most + 1, 2 * most}) {
+        bench.Write(Common::kQueueSizeOffset, 2, size);
+        EXPECT_EQ(bench.Read(Common::kQueueSizeOffset, 2), 1u);
+      }
+      for (const uint32_t size : {most - 1, most}) {
+        bench.Write(Common::kQueueSizeOffset, 2, size);
+        EXPECT_EQ(bench.Read(Common::kQueueSizeOffset, 2), size);
+      }
+      // A driver that keeps the default enables the queue with what it read. After a queue reset it is the default
+      // again.
+      bench.Write(Common::kQueueResetOffset, 2, 1);
+      ASSERT_EQ(bench.bench.Run(10), "");
+      bench.say_queue_reset_done = static_cast<uint16_t>(queue);
+      ASSERT_EQ(bench.bench.Run(5), "");
+      EXPECT_EQ(bench.Read(Common::kQueueSizeOffset, 2), most);
+      bench.Write(Common::kQueueEnableOffset, 2, 1);
+      ASSERT_EQ(bench.bench.Run(5), "");
+      EXPECT_TRUE(bench.row.all.back().second.enabled);
+      EXPECT_EQ(bench.row.all.back().second.queue_size, most);
+    }
   }
 }
 
@@ -691,7 +738,8 @@ TEST(CommonCfg, DeviceResetClearsAllStateUntilFirmwareIsDone) {
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(bench.p.driver_features_o[i], 0u);
   for (uint32_t queue = 0; queue < kQueues; ++queue) {
     bench.Select(queue);
-    EXPECT_EQ(bench.Read(Common::kQueueSizeOffset, 8), uint64_t{queue} << 48 | 0xffffu << 16 | kMaxEntries);
+    EXPECT_EQ(bench.Read(Common::kQueueSizeOffset, 8),
+              uint64_t{queue} << 48 | 0xffffu << 16 | DefaultEntries(queue, 1));
     EXPECT_EQ(bench.Read(Common::kQueueDescOffset, 8), 0u);
   }
   EXPECT_EQ(bench.row.all.size(), rows + kQueues);
@@ -966,7 +1014,7 @@ TEST(CommonCfg, HardwareResetClearsAllState) {
   for (uint32_t queue = 0; queue < kQueues; ++queue) {
     access(Bench::Access(true, Common::kQueueSelectOffset, 2, queue));
     EXPECT_EQ(access(Bench::Access(false, Common::kQueueSizeOffset, 8)),
-              uint64_t{queue} << 48 | 0xffffu << 16 | kMaxEntries);
+              uint64_t{queue} << 48 | 0xffffu << 16 | DefaultEntries(queue, 1));
     EXPECT_EQ(access(Bench::Access(false, Common::kQueueResetOffset, 2)), 0u);
   }
 }
@@ -1085,7 +1133,7 @@ TEST(CommonCfg, DriverSetsUpAndResetsDeviceAndQueues) {
     std::vector<std::unique_ptr<host::Virtqueue>> rings;
     const size_t rows = bench.row.all.size();
     for (uint16_t queue = 0; queue < kQueues; ++queue) {
-      EXPECT_EQ(*pci.MaxQueueSize(queue), kMaxEntries);
+      EXPECT_EQ(*pci.MaxQueueSize(queue), DefaultEntries(queue, 2));
       auto ring = host::SplitRing::Create(function, 16, {});
       ASSERT_TRUE(ring.ok());
       rings.push_back(std::move(*ring));

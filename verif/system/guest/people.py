@@ -47,7 +47,7 @@ def parse() -> tuple[argparse.Namespace, list[str]]:
     options, more = parser.parse_known_args()
     if not 1 <= options.nics <= MOST_NICS:
         parser.error(f"--nics {options.nics}: 1 to {MOST_NICS}")
-    options.memory = options.memory or 384 + 896 * options.cpus
+    options.memory = options.memory or 384 + 28 * options.cpus
     if options.cpus < 1 or options.memory < 128:
         parser.error("a guest needs --cpus 1 and --memory 128 at least")
     return options, more
