@@ -146,6 +146,8 @@ void Device::Complete(const uint8_t* bytes, size_t count) {
 void Device::PushEvent(const spec::RdmaEvent& event) {
   uint8_t bytes[spec::RdmaEvent::kBytes];
   event.Encode(bytes);
+  // If the device is broken, the event may be lost.
+  WaitFor(spec::kMgmtStatusRegister, spec::MgmtStatus{.event_full = true}.ToWord(), 0);
   WriteWords(spec::kMgmtEventDataRegister, bytes, sizeof(bytes));
   csr_.Write(spec::kMgmtEventPushRegister, 1);
 }

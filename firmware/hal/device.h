@@ -112,6 +112,7 @@ class Device {
   // does.
   void Complete(const uint8_t* bytes, size_t count);
 
+  // Waits until there is room for the event.
   void PushEvent(const spec::RdmaEvent& event);
 
  private:

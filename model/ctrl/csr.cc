@@ -381,7 +381,7 @@ void Csr::Write(Cycle now, const Access& access, State state) {
       break;
     }
     case spec::kMgmtEventPushRegister:
-      // Without space the event is lost.
+      // Without space the event is lost: firmware reads event_full first.
       if (events_.CanPush(now)) {
         events_.Push(now, {.event_type = static_cast<spec::RdmaEventType>(event_data_[0] & 0xffff),
                            .element = event_data_[1],
@@ -427,6 +427,7 @@ uint32_t Csr::Answer(Cycle now, const Access& access) {
       return spec::MgmtStatus{.idle = access.idle,
                               .mac_link = mac_link_.At(now),
                               .quiet = access.quiet,
+                              .event_full = !events_.CanPush(now),
                               .device_status = device_status_.At(now),
                               .dma_outstanding = access.dma_outstanding}
           .ToWord();

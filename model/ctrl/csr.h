@@ -58,7 +58,8 @@ class Csr final : public Block {
   static constexpr Cycle kEventLatency = 3;
   // From the pulse of a parity error to settings that request a reset and pause.
   static constexpr Cycle kParityLatency = 2;
-  static constexpr size_t kEventDepth = 16;  // events waiting for QP control; further ones are lost
+  // Events waiting for QP control: with as many, event_full is 1 and further ones are lost.
+  static constexpr size_t kEventDepth = 16;
 
   Csr(Agenda& agenda, const spec::Config& config);
 

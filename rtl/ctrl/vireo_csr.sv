@@ -249,8 +249,8 @@ module vireo_csr
   assign event_push = write1_q && address1_q == MgmtEventPushRegister;
   assign event_pushed =
       '{event_type: event_words.event_type[15:0], element: event_words.element, code: event_words.code};
-  // Without room the event is lost. `lost` is the writer's.
-  assign unused_bits = ^{event_words, event_room};
+  // Without room the event is lost: firmware reads event_full first. `lost` is the writer's.
+  assign unused_bits = ^event_words;
   vireo_fifo #(.Width(HostEventBits), .Depth(EventDepth)) u_event (
     .clk_i, .rst_ni,
     .s_valid_i(event_push), .s_ready_o(event_room), .s_data_i(event_pushed),
@@ -933,6 +933,7 @@ module vireo_csr
     status.idle = idle2_q;
     status.quiet = quiet2_q;
     status.mac_link = mac_link_i;
+    status.event_full = !event_room;
     status.device_status = device_status_i;
     status.dma_outstanding = dma_outstanding2_q;
     mailbox_status = '0;

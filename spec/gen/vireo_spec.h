@@ -8876,6 +8876,7 @@ struct MgmtStatus {
   bool idle{};  // Nothing in flight: no queue, buffer, DMA tag or timer has work due now
   bool mac_link{};  // The MAC has a link
   bool quiet{};  // Nothing in flight between queues and wire or towards host memory; waiting work does not count
+  bool event_full{};  // No room for an event: one that event_push sends now is lost
   uint8_t reserved{};  // 0
   uint8_t device_status{};  // virtio device status as the driver left it
   uint16_t dma_outstanding{};  // DMA reads without completion
@@ -8885,7 +8886,8 @@ struct MgmtStatus {
     result.idle = static_cast<bool>(detail::GetLittle<0, 1>(bytes));
     result.mac_link = static_cast<bool>(detail::GetLittle<1, 1>(bytes));
     result.quiet = static_cast<bool>(detail::GetLittle<2, 1>(bytes));
-    result.reserved = static_cast<uint8_t>(detail::GetLittle<3, 5>(bytes));
+    result.event_full = static_cast<bool>(detail::GetLittle<3, 1>(bytes));
+    result.reserved = static_cast<uint8_t>(detail::GetLittle<4, 4>(bytes));
     result.device_status = static_cast<uint8_t>(detail::GetLittle<8, 8>(bytes));
     result.dma_outstanding = static_cast<uint16_t>(detail::GetLittle<16, 16>(bytes));
     return result;
@@ -8895,7 +8897,8 @@ struct MgmtStatus {
     detail::PutLittle<0, 1>(bytes, static_cast<uint64_t>(idle));
     detail::PutLittle<1, 1>(bytes, static_cast<uint64_t>(mac_link));
     detail::PutLittle<2, 1>(bytes, static_cast<uint64_t>(quiet));
-    detail::PutLittle<3, 5>(bytes, static_cast<uint64_t>(reserved));
+    detail::PutLittle<3, 1>(bytes, static_cast<uint64_t>(event_full));
+    detail::PutLittle<4, 4>(bytes, static_cast<uint64_t>(reserved));
     detail::PutLittle<8, 8>(bytes, static_cast<uint64_t>(device_status));
     detail::PutLittle<16, 16>(bytes, static_cast<uint64_t>(dma_outstanding));
   }
@@ -8904,7 +8907,8 @@ struct MgmtStatus {
     f("idle", self.idle, 1);
     f("mac_link", self.mac_link, 1);
     f("quiet", self.quiet, 1);
-    f("reserved", self.reserved, 5);
+    f("event_full", self.event_full, 1);
+    f("reserved", self.reserved, 4);
     f("device_status", self.device_status, 8);
     f("dma_outstanding", self.dma_outstanding, 16);
   }
@@ -10615,7 +10619,7 @@ inline constexpr uint32_t kMgmtTableCommandRegister = 0x100u;  // A write starts
 inline constexpr uint32_t kMgmtTableIndexRegister = 0x104u;  // Entry of the table
 inline constexpr uint32_t kMgmtTableDataRegister = 0x180u;  // Window of one entry, up to 128 bytes
 inline constexpr uint32_t kMgmtQpCommandRegister = 0x110u;  // A write starts an operation on one QP; one at a time
-inline constexpr uint32_t kMgmtEventPushRegister = 0x118u;  // Puts event_data into the host's event queue; counted as lost there if no buffer is free
+inline constexpr uint32_t kMgmtEventPushRegister = 0x118u;  // Puts event_data into the host's event queue; counted as lost there if no buffer is free. Not while status.event_full is 1
 inline constexpr uint32_t kMgmtEventDataRegister = 0x120u;  // The event that event_push sends, as in memory
 inline constexpr uint32_t kMgmtFlipEntryRegister = 0x130u;  // The entry for flip_bit
 inline constexpr uint32_t kMgmtFlipBitRegister = 0x134u;  // Fault injection (single-event upset) for tests: writing a bit number flips that bit in the memory of flip_entry; until the entry is written, every read of it has bad parity (fatal_cause.memory). A number beyond the entry's last bit selects its parity bit. Each memory keeps one flip; a new one replaces it, even if its entry does not exist. Only the low 10 bits are used.

@@ -2155,7 +2155,8 @@ module vireo_spec_codec
     mgmt_status_fields[0 +: 1] = s.idle;
     mgmt_status_fields[1 +: 1] = s.mac_link;
     mgmt_status_fields[2 +: 1] = s.quiet;
-    mgmt_status_fields[3 +: 5] = s.reserved;
+    mgmt_status_fields[3 +: 1] = s.event_full;
+    mgmt_status_fields[4 +: 4] = s.reserved;
     mgmt_status_fields[8 +: 8] = s.device_status;
     mgmt_status_fields[16 +: 16] = s.dma_outstanding;
   endfunction
@@ -2163,7 +2164,8 @@ module vireo_spec_codec
     mgmt_status_of.idle = fields[0 +: 1];
     mgmt_status_of.mac_link = fields[1 +: 1];
     mgmt_status_of.quiet = fields[2 +: 1];
-    mgmt_status_of.reserved = fields[3 +: 5];
+    mgmt_status_of.event_full = fields[3 +: 1];
+    mgmt_status_of.reserved = fields[4 +: 4];
     mgmt_status_of.device_status = fields[8 +: 8];
     mgmt_status_of.dma_outstanding = fields[16 +: 16];
   endfunction

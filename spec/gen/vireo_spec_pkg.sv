@@ -4127,7 +4127,8 @@ package vireo_spec_pkg;
   typedef struct packed {
     logic [15:0] dma_outstanding;
     logic [7:0] device_status;
-    logic [4:0] reserved;
+    logic [3:0] reserved;
+    logic event_full;
     logic quiet;
     logic mac_link;
     logic idle;

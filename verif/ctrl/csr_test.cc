@@ -916,7 +916,7 @@ TEST(Csr, ReplacedDrainHasNoEffectAtItsEnd) {
   EXPECT_FALSE(busy());
 }
 
-TEST(Csr, EventsLeaveInOrderUpToTheQueueDepth) {
+TEST(Csr, EventsLeaveInOrderUpToTheQueueDepthAndAFullQueueIsShown) {
   Bench bench;
   bench.host_event.rate = 0;
   const auto push = [&](uint32_t i) {
@@ -930,9 +930,18 @@ TEST(Csr, EventsLeaveInOrderUpToTheQueueDepth) {
     }
     bench.Write(spec::kMgmtEventPushRegister, 1);
   };
-  for (uint32_t i = 0; i < Csr::kEventDepth + 4; ++i) push(i);
+  const auto full = [&bench] { return bench.Get<spec::MgmtStatus>(spec::kMgmtStatusRegister).event_full; };
+  for (uint32_t i = 0; i < Csr::kEventDepth; ++i) {
+    EXPECT_FALSE(full()) << i;
+    push(i);
+  }
+  EXPECT_TRUE(full());
+  for (uint32_t i = 0; i < 4; ++i) push(Csr::kEventDepth + i);
+  EXPECT_TRUE(full());
+  // Firmware that waits for room loses none.
   bench.host_event.rate = 16;
   bench.Run(50);
+  EXPECT_FALSE(full());
   ASSERT_EQ(bench.host_event.count, Csr::kEventDepth);
   for (uint32_t i = 0; i < Csr::kEventDepth; ++i) {
     EXPECT_EQ(bench.event_sink.sent()[i].token, (spec::HostEvent{spec::RdmaEventType::kPortErr, i, ~i}));

@@ -231,6 +231,27 @@ TEST_F(Lifecycle, QueueResetOfAnActiveCqFailsItAndItsQps) {
   EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kDestroyCq, BytesOf(spec::RdmaCmdDestroyCq{.cqn = cqn})).ok());
 }
 
+// More events than the device has room for, and it takes them slowly.
+TEST_F(Lifecycle, EveryEventWaitsForRoom) {
+  device().event_delay = 20;
+  const uint32_t cqn = bench().CreateCq(), pdn = bench().CreatePd();
+  bench().AddGid(0, 1);
+  std::vector<spec::RdmaEvent> expected = {CqErr(cqn, RdmaError::kQueueReset)};
+  for (uint32_t i = 0; i + spec::kRdmaFirstQpn < spec::kNic1.num_qps; ++i) {
+    const uint32_t qpn = bench().CreateQp({.pdn = pdn,
+                                           .qp_type = IbQpType::kRc,
+                                           .send_cqn = cqn,
+                                           .recv_cqn = cqn,
+                                           .cap = {.max_send_wr = 1, .max_recv_wr = 1}});
+    bench().Bring(qpn, IbQpState::kRts);
+    expected.push_back(QpFatal(qpn, RdmaError::kCqFailed));
+  }
+  device().ResetQueue(bench().CqQueue(cqn));
+  bench().Settle();
+  EXPECT_EQ(device().events, expected);
+  EXPECT_EQ(device().violations(), std::vector<std::string>{});
+}
+
 TEST_F(Lifecycle, SeveralQueueResetsAreAllAcknowledged) {
   const std::vector<uint32_t> queues = {0, 1, 2, bench().EventQueue(), bench().CqQueue(3), bench().SendQueue(7)};
   for (uint32_t index : queues) device().ResetQueue(index);
@@ -433,6 +454,18 @@ TEST_F(MisbehavingDevice, QueueResetOfABusyDeviceIsNotAcknowledged) {
   EXPECT_TRUE(bench().control->fatal());
   EXPECT_TRUE(device().queue_resets_done.empty());
   EXPECT_FALSE(ControlOf(device()).pause);
+}
+
+TEST_F(MisbehavingDevice, EventsThatAreNeverTakenStopTheFirmware) {
+  device().is_event_stuck = true;
+  device().ResetQueue(bench().SendQueue(qpn_));
+  bench().Settle();
+  EXPECT_TRUE(bench().control->fatal());
+  EXPECT_TRUE(device().queue_resets_done.empty());
+  device().is_event_stuck = false;
+  device().ResetDevice();
+  bench().Settle();
+  EXPECT_FALSE(bench().control->fatal());
 }
 
 TEST_F(MisbehavingDevice, DeviceFatalErrorStopsTheFirmware) {

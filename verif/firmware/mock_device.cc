@@ -221,6 +221,8 @@ uint32_t MockDevice::Read(uint32_t offset) {
       const bool is_paused = RegisterAs<spec::MgmtControl>(spec::kMgmtControlRegister).pause;
       if (!is_paused) quiet_polls_ = 0;
       status.quiet = is_paused && !is_never_quiet && quiet_polls_++ >= quiet_delay;
+      if (event_polls_ != 0) --event_polls_;
+      status.event_full = is_event_stuck || event_polls_ != 0;
       return status.ToWord();
     }
     default: return registers_.at(offset);
@@ -250,7 +252,11 @@ void MockDevice::Write(uint32_t offset, uint32_t value) {
     case spec::kMgmtQpCommandRegister: StartQp(value); return;
     case spec::kMgmtMailboxFetchRegister: Fetch(value); return;
     case spec::kMgmtMailboxCompleteRegister: Complete(value); return;
-    case spec::kMgmtEventPushRegister: events.push_back(spec::RdmaEvent::Decode(event_window_.data())); return;
+    case spec::kMgmtEventPushRegister:
+      if (event_polls_ != 0) return Violation("event_push without room");
+      event_polls_ = event_delay;
+      if (!is_event_stuck) events.push_back(spec::RdmaEvent::Decode(event_window_.data()));
+      return;
     case spec::kMgmtInterruptCauseRegister: {
       registers_[offset] &= ~value;
       if (spec::MgmtInterruptCause::FromWord(value).device_reset && reset_pending_) {

@@ -102,13 +102,15 @@ class MockDevice {
   uint32_t mailbox_delay = 2;
   uint32_t idle_delay = 2;
   uint32_t quiet_delay = 2;
+  uint32_t event_delay = 0;  // reads of status after an event until there is room for the next one
   bool is_table_stuck = false;
   bool is_qp_stuck = false;
   bool is_fetch_stuck = false;
   bool is_complete_stuck = false;
   bool is_never_idle = false;
   bool is_never_quiet = false;
-  bool keeps_drains = false;  // an outstanding drain is not aborted by another operation
+  bool is_event_stuck = false;  // there is never room
+  bool keeps_drains = false;    // an outstanding drain is not aborted by another operation
   std::set<spec::MgmtTable> missing_tables;
   std::set<TableKey> corrupt_entries;       // have bad parity until they are written
   std::optional<uint32_t> drains_at_fetch;  // QP whose drain completes at the next mailbox fetch
@@ -139,6 +141,7 @@ class MockDevice {
   std::vector<uint8_t> table_window_, mailbox_window_, event_window_;
   std::vector<std::string> violations_;
 
+  uint32_t event_polls_ = 0;
   uint32_t table_polls_ = 0;
   bool table_busy_ = false;
   bool table_error_ = false;
