@@ -19,8 +19,8 @@ from store import Store, read_json, write_atomically
 from study import Point
 
 SUBMISSIONS = 3  # most of a share
-POLL_S = 2.0
-UNKNOWN_POLLS = 15  # so many queries in a row may fail: the controller may be restarting
+POLL_S = 1.0
+UNKNOWN_POLLS = 30  # so many queries in a row may fail: the controller may be restarting
 
 
 @dataclasses.dataclass(frozen=True)

@@ -41,7 +41,8 @@ TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 MpiDefault=none
-SchedulerType=sched/backfill
+SchedulerType=sched/builtin
+SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,sched_interval=1
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 ReturnToService=2
@@ -133,7 +134,7 @@ class Slurm(ExploreTest):
 
     def test_a_task_that_dies_is_submitted_again(self):
         study = STUDY.replace("[1, 2, 3]", "[1, 2, 3, 4, 5, 6]")
-        with subprocess.Popen(self.command(study, "--slurm", "2"), env=self.environment(FAKE_SLEEP="1"), stdout=subprocess.PIPE,
+        with subprocess.Popen(self.command(study, "--slurm", "2"), env=self.environment(FAKE_SLEEP="1.5"), stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True) as process:
             self.wait_for(lambda: len(list((self.out / "runs").glob("[0-9a-f]*.json"))) >= 1, "a first run")
             job = json.loads((self.out / "slurm/job.json").read_text(encoding="utf-8"))["job"]
