@@ -8,8 +8,6 @@
 #include <iterator>
 #include <set>
 
-#include "sim/pcie/pcie_link.h"
-
 namespace vireo::sim {
 namespace {
 
