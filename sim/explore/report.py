@@ -226,10 +226,13 @@ class _Page:
         """How often each is the limit: what is before the figures in its words."""
         if not self.study.bottleneck:
             return
+        names = [workload.name for workload in self.study.workloads]
         points: dict[str, dict[int, str]] = {}
         for row in self.table:
-            if row["bottleneck"]:
-                points.setdefault(re.split(r"[:,]", row["bottleneck"])[0], {})[row["point"]] = row["bottleneck"]
+            for text in re.split(rf"; (?=(?:{'|'.join(names)}): )", row["bottleneck"]):
+                prefix = next((f"{name}: " for name in names if text.startswith(f"{name}: ")), "")
+                if cause := re.split(r"[:,]", text.removeprefix(prefix))[0]:
+                    points.setdefault(prefix + cause, {})[row["point"]] = text
         items = sorted(points.items(), key=lambda item: -len(item[1]))
         figure = go.Figure(go.Bar(y=[name for name, _ in items], x=[len(at) for _, at in items], orientation="h",
                                   customdata=[list(at) for _, at in items], text=[next(iter(at.values())) for _, at in items],

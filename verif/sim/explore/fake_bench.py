@@ -78,7 +78,8 @@ def main():
         metrics += [{"name": "lockstep_events", "unit": "1", "is_simulated": False, "value": 1000},
                     {"name": "lockstep_different", "unit": "1", "is_simulated": False, "value": 3 if fault == "cycle" else 0}]
     with open(option("--result")[0], "w", encoding="utf-8") as file:
-        json.dump({"settings": values, "rows": [{"device": "model", "workload": "custom", "metrics": metrics}]}, file)
+        json.dump({"settings": values, "rows": [{"device": "model", "workload": "custom", "metrics": metrics,
+                                                  "bottleneck": f"block {size // 50}, busy: 9 %" if "--bottleneck" in sys.argv else ""}]}, file)
     return 0
 
 

@@ -126,13 +126,16 @@ class WithoutBrowser(ExploreTest):
             report.charts(self.folder / "charts", [])
 
     def test_stages_are_stacked_bars(self):
-        self.explore(STUDY.replace("1, 2, 3", "40, 80").replace('name = "s"', 'name = "s"\ntitle = "</script><b>"') + "stages = true\n")
+        self.explore(STUDY.replace("1, 2, 3", "40, 80, 90").replace('name = "s"', 'name = "s"\ntitle = "</script><b>"') + "stages = true\n", "--bottleneck")
         page = (self.out / "report.html").read_text(encoding="utf-8")
         figures = [json.loads(text) for text in re.findall(r'id="figure\d+-data">(.*?)</script>', page, re.S)]
         bars = next(figure for figure in figures if figure["layout"].get("barmode") == "stack")
         # Cycles of 10 ns: size in the NIC, 20 on the wire.
         self.assertEqual([(bar["name"], bar["x"], bar["y"]) for bar in bars["data"]],
-                         [("nic", ["40", "80"], [400, 800]), ("mac+wire", ["40", "80"], [200, 200])])
+                         [("nic", ["40", "80", "90"], [400, 800, 900]), ("mac+wire", ["40", "80", "90"], [200, 200, 200])])
+        limits = next(figure for figure in figures if figure["data"][0].get("orientation") == "h")["data"][0]
+        self.assertEqual((limits["y"], limits["x"], limits["customdata"]), (["block 1", "block 0"], [2, 1], [[1, 2], [0]]))
+        self.assertEqual([row["bottleneck"] for row in self.rows()], ["block 0, busy: 9 %", "block 1, busy: 9 %", "block 1, busy: 9 %"])
         self.assertEqual({key for key in self.rows()[0] if key.startswith("stages.")}, {"stages.cycles_in_nic", "stages.cycles_in_mac+wire"})
         self.assertNotIn("</script><b>", page)
 
