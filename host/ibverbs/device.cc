@@ -12,6 +12,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "host/driver/error_number.h"
 #include "host/ibverbs/objects.h"
 #include "host/ibverbs/tsc_trap.h"
 
@@ -113,25 +114,7 @@ void Log(const std::string& text) {
 
 int ErrnoOf(const host::Error& error) {
   Log(ToString(error));
-  switch (error.code) {
-    case host::ErrorCode::kInvalidArgument: return EINVAL;
-    case host::ErrorCode::kUnsupported: return EOPNOTSUPP;
-    case host::ErrorCode::kNoDevice: return ENODEV;
-    case host::ErrorCode::kNoSpace:
-    case host::ErrorCode::kNoMemory: return ENOMEM;
-    case host::ErrorCode::kTimeout: return ETIMEDOUT;
-    case host::ErrorCode::kRefused: break;
-    default: return EIO;
-  }
-  const char* const name = spec::ErrnoOf(error.rdma);
-  if (name == nullptr) return EIO;
-  constexpr std::pair<std::string_view, int> kNumbers[] = {
-      {"EINVAL", EINVAL}, {"EBUSY", EBUSY}, {"ENOMEM", ENOMEM}, {"EOPNOTSUPP", EOPNOTSUPP},
-      {"EEXIST", EEXIST}, {"EIO", EIO},     {"EFAULT", EFAULT}};
-  for (const auto& [text, number] : kNumbers) {
-    if (text == name) return number;
-  }
-  return EIO;
+  return host::ErrorNumber(error);
 }
 
 std::nullptr_t Null(int error) {
