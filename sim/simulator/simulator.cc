@@ -41,6 +41,7 @@ Simulator::Built Simulator::Build(const SimulatorOptions& options) {
     simulator->virtual_time_ = std::move(time).value();
   }
   simulator->services_.resize(nics);
+  simulator->windows_.resize(nics);
   simulator->vfio_users_.resize(nics);
   for (size_t i = 0; i < nics; ++i) {
     const std::string error =
@@ -114,8 +115,9 @@ std::string Simulator::OpenVfioUser(const SimulatorOptions& options, size_t numb
   RdmaHost& host = system_->host(number);
   // An absolute path stays as it is.
   sockets_.push_back(std::filesystem::path(options.directory) / options.simulation.exports[number]);
+  windows_[number] = std::make_unique<StationWindows>(host.station());
   const VfioUserPort port{
-      .function = host.function(), .station = host.station(), .reset = [this, number] { system_->Reset(number); }};
+      .function = host.function(), .memory = *windows_[number], .reset = [this, number] { system_->Reset(number); }};
   // An RTL NIC initializes its tables after reset; done now so that a client need not wait.
   system_->Reset(number);
   auto listening = VfioUserServer::Listen(loop_, port, sockets_.back());

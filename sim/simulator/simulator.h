@@ -68,8 +68,9 @@ class Simulator {
   service::EventLoop loop_;
   std::unique_ptr<RdmaSystem> system_;
   std::unique_ptr<VirtualTime> virtual_time_;  // null: programs see real time
-  // By NIC; exactly one of the two is non-null.
+  // By NIC; exactly one of the two is non-null. `windows_`: of the latter.
   std::vector<std::unique_ptr<service::Service>> services_;
+  std::vector<std::unique_ptr<StationWindows>> windows_;
   std::vector<std::unique_ptr<VfioUserServer>> vfio_users_;
   std::vector<std::unique_ptr<WireSocket>> wires_;
   std::vector<std::string> sockets_;

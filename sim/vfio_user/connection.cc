@@ -53,7 +53,7 @@ uint32_t PieceBytes(uint64_t offset, uint64_t left, uint32_t most) {
 }  // namespace
 
 VfioUserConnection::VfioUserConnection(service::EventLoop& loop, const VfioUserPort& port, host::FileDescriptor socket)
-    : loop_(loop), port_(port), main_(std::move(socket)), interrupts_(port.function), memory_(port.station, *this) {
+    : loop_(loop), port_(port), main_(std::move(socket)), interrupts_(port.function), memory_(port.memory, *this) {
   host::PciFunction& function = port_.function;
   uint32_t at = function.ReadConfig(spec::PciHeader::kCapabilitiesPointerOffset, 1) & ~3U;
   for (unsigned left = spec::kPciConfigBytes / 4; at != 0 && left > 0; --left) {
@@ -123,7 +123,7 @@ void VfioUserConnection::Progress() {
 
 void VfioUserConnection::ServeCommands() {
   for (int i = 0; i < kRound && !commands_.empty() && !is_over(); ++i) {
-    if (port_.station.pcie().bar_accesses_outstanding() >= kMaxBarAccesses) return;
+    if (port_.memory.WritesInFlight() >= kMaxBarAccesses) return;
     is_serving_ = true;
     Message message = std::move(commands_.front());
     commands_.pop_front();

@@ -19,8 +19,8 @@ namespace vireo::sim {
 
 // The function offered to clients.
 struct VfioUserPort {
-  host::PciFunction& function;  // of `station`
-  Station& station;
+  host::PciFunction& function;
+  DmaWindows& memory;  // that the function accesses
   // Resets to the state after power-on, ready for a driver. Runs the simulation.
   std::function<void()> reset;
   // Timeout of a client's reply to a DMA message. Simulated time of all NICs stops meanwhile.

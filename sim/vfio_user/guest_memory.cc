@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <utility>
 
 #include "host/service/context_memory.h"
 
@@ -44,12 +45,25 @@ class VfioUserMemory::RemoteWindow final : public MemoryBackend {
   const uint64_t address_;
 };
 
-VfioUserMemory::VfioUserMemory(Station& station, Peer& peer) : station_(station), peer_(peer) {
-  station_.pcie().OnDmaRead([this](uint64_t address, uint32_t bytes) { return IsReady(address, bytes); });
+bool StationWindows::Map(uint64_t address, std::span<uint8_t> memory, Permission permission) {
+  return station_.memory().Map(address, memory, permission);
+}
+bool StationWindows::MapExternal(uint64_t address, uint64_t bytes, std::unique_ptr<MemoryBackend> memory,
+                                 Permission permission) {
+  return station_.memory().Map(address, bytes, std::move(memory), permission);
+}
+void StationWindows::Remove(uint64_t address) { station_.memory().Remove(address); }
+void StationWindows::OnDmaRead(std::function<bool(uint64_t address, uint32_t bytes)> is_ready) {
+  station_.pcie().OnDmaRead(std::move(is_ready));
+}
+size_t StationWindows::WritesInFlight() const { return station_.pcie().bar_accesses_outstanding(); }
+
+VfioUserMemory::VfioUserMemory(DmaWindows& device, Peer& peer) : device_(device), peer_(peer) {
+  device_.OnDmaRead([this](uint64_t address, uint32_t bytes) { return IsReady(address, bytes); });
 }
 
 VfioUserMemory::~VfioUserMemory() {
-  station_.pcie().OnDmaRead({});
+  device_.OnDmaRead({});
   while (!windows_.empty()) Remove(windows_.begin());
 }
 
@@ -76,10 +90,10 @@ uint32_t VfioUserMemory::Map(const DmaMap& map, std::vector<host::FileDescriptor
       window.mapped = static_cast<uint8_t*>(memory);
     }
   }
-  const bool is_added = window.mapped != nullptr
-                            ? station_.memory().Map(map.address, std::span(window.mapped, map.size), permission)
-                            : station_.memory().Map(map.address, map.size,
-                                                    std::make_unique<RemoteWindow>(*this, map.address), permission);
+  const bool is_added =
+      window.mapped != nullptr
+          ? device_.Map(map.address, std::span(window.mapped, map.size), permission)
+          : device_.MapExternal(map.address, map.size, std::make_unique<RemoteWindow>(*this, map.address), permission);
   if (!is_added) {
     if (window.mapped != nullptr) ::munmap(window.mapped, map.size);
     return EEXIST;
@@ -103,7 +117,7 @@ uint32_t VfioUserMemory::Unmap(const host::vfio_user::DmaUnmap& unmap) {
 }
 
 void VfioUserMemory::Remove(std::map<uint64_t, Window>::iterator window) {
-  station_.memory().Remove(window->first);
+  device_.Remove(window->first);
   remote_.erase(window->first);
   if (window->second.mapped != nullptr) ::munmap(window->second.mapped, window->second.bytes);
   windows_.erase(window);

@@ -9,8 +9,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <set>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -19,6 +22,37 @@
 #include "sim/topology/topology.h"
 
 namespace vireo::sim {
+
+// The device's view of a client's memory.
+class DmaWindows {
+ public:
+  virtual ~DmaWindows() = default;
+  // False: it overlaps another window, or the device has no room. `memory` outlives the window.
+  virtual bool Map(uint64_t address, std::span<uint8_t> memory, Permission permission) = 0;
+  // Memory that only messages reach. False as above.
+  virtual bool MapExternal(uint64_t address, uint64_t bytes, std::unique_ptr<MemoryBackend> memory,
+                           Permission permission) = 0;
+  virtual void Remove(uint64_t address) = 0;
+  // `is_ready` is asked before the device reads memory; it reads later if the answer is false. Empty: no longer.
+  virtual void OnDmaRead(std::function<bool(uint64_t address, uint32_t bytes)> is_ready) = 0;
+  // Posted register writes that have not taken effect yet.
+  virtual size_t WritesInFlight() const = 0;
+};
+
+// Of a NIC. It is the only user of the station's memory and of PcieLink::OnDmaRead; the station outlives it.
+class StationWindows final : public DmaWindows {
+ public:
+  explicit StationWindows(Station& station) : station_(station) {}
+  bool Map(uint64_t address, std::span<uint8_t> memory, Permission permission) override;
+  bool MapExternal(uint64_t address, uint64_t bytes, std::unique_ptr<MemoryBackend> memory,
+                   Permission permission) override;
+  void Remove(uint64_t address) override;
+  void OnDmaRead(std::function<bool(uint64_t address, uint32_t bytes)> is_ready) override;
+  size_t WritesInFlight() const override;
+
+ private:
+  Station& station_;
+};
 
 class VfioUserMemory {
  public:
@@ -38,8 +72,8 @@ class VfioUserMemory {
     ~Peer() = default;
   };
 
-  // Both must outlive this. It is the only user of the station's memory and of PcieLink::OnDmaRead.
-  VfioUserMemory(Station& station, Peer& peer);
+  // Both must outlive this. It is the only user of the windows.
+  VfioUserMemory(DmaWindows& device, Peer& peer);
   ~VfioUserMemory();
   VfioUserMemory(const VfioUserMemory&) = delete;
   VfioUserMemory& operator=(const VfioUserMemory&) = delete;
@@ -84,7 +118,7 @@ class VfioUserMemory {
                    std::pair<uint64_t, uint64_t> fetch);
   void Remove(std::map<uint64_t, Window>::iterator window);
 
-  Station& station_;
+  DmaWindows& device_;
   Peer& peer_;
   uint32_t transfer_ = host::vfio_user::kDefaultTransfer;
   std::map<uint64_t, Window> windows_;                      // by address

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exports one NIC's PCI function at a Unix socket by the vfio-user protocol: to QEMU as a device of a guest, and to
+// Exports a PCI function at a Unix socket by the vfio-user protocol: to QEMU as a device of a guest, and to
 // host::VfioUserFunction. One client at a time; further connections are rejected. When a client disconnects, for any
 // reason, the function is reset and its memory is unmapped.
 //

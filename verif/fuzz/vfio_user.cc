@@ -55,8 +55,9 @@ struct World {
     auto built = RdmaSystem::Build({.config = &spec::kNic1, .is_monitored = false, .open = false});
     EXPECT_NE(built.system, nullptr) << built.error;
     system = std::move(built.system);
+    windows = std::make_unique<StationWindows>(system->host(0).station());
     port = std::make_unique<VfioUserPort>(VfioUserPort{.function = system->host(0).function(),
-                                                       .station = system->host(0).station(),
+                                                       .memory = *windows,
                                                        .reset = [this] { system->Reset(0); },
                                                        .timeout_ms = 1});
   }
@@ -66,6 +67,7 @@ struct World {
   }
   std::unique_ptr<RdmaSystem> system;
   service::EventLoop loop;
+  std::unique_ptr<StationWindows> windows;
   std::unique_ptr<VfioUserPort> port;
 };
 

@@ -44,8 +44,9 @@ VfioUserBench::VfioUserBench(int timeout_ms) {
   EXPECT_EQ(built.error, "");
   topology_ = std::move(built.topology);
   function_ = std::make_unique<SimulatedFunction>(scheduler_, topology_->station(0));
+  windows_ = std::make_unique<StationWindows>(topology_->station(0));
   const VfioUserPort port{.function = *function_,
-                          .station = topology_->station(0),
+                          .memory = *windows_,
                           .reset =
                               [this] {
                                 ++resets_;

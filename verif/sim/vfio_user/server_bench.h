@@ -34,6 +34,7 @@ class VfioUserBench {
   StandaloneScheduler scheduler_;
   std::unique_ptr<Topology> topology_;
   std::unique_ptr<SimulatedFunction> function_;
+  std::unique_ptr<StationWindows> windows_;
   service::EventLoop loop_;
   std::unique_ptr<VfioUserServer> server_;
   std::atomic<bool> is_stopping_ = false;
