@@ -44,7 +44,7 @@ FOREIGN_OPTIONS = {
     "--lut": "yosys abc",
 }
 # Files of others that are named with a folder, and folders that a tool makes when it needs them.
-FOREIGN_FILES = ("include/", "infiniband/", "linux/", "rdma/rdma_user_cm.h")
+FOREIGN_FILES = ("include/", "infiniband/", "linux/", "rdma/rdma_user_cm.h", "rdma/vmw_pvrdma-abi.h")
 MADE_BY_TOOLS = ("verif/fuzz/regress",)
 SOURCES = ("S", "c", "cc", "cmake", "h", "ld", "md", "py", "sh", "sv", "svg", "toml", "yml")
 # Names without a folder that a .toml file of the contract gives: `errno.h` there is Linux'.

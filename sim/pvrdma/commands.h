@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands of the command slot. Each checks its fields, then acts; an error has no effect.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "sim/pvrdma/data_path.h"
+#include "sim/pvrdma/nic.h"
+#include "sim/pvrdma/objects.h"
+
+namespace vireo::sim::pvrdma {
+
+class Commands {
+ public:
+  static constexpr size_t kRequestBytes = sizeof(ModifyQp);          // of the longest command
+  static constexpr size_t kResponseBytes = sizeof(QueryQpResponse);  // of the longest response
+  static constexpr uint32_t kDoorbellPages = 512;                    // of BAR 2; a power of two [pvrdma_doorbell.c]
+  static constexpr uint32_t kGids = 16;                              // entries of a guest's GID table
+
+  // All outlive it.
+  Commands(Nic& nic, const GuestMemory& memory, Objects& objects, DataPath& data_path)
+      : nic_(nic), memory_(memory), objects_(objects), data_path_(data_path) {}
+
+  // Page frame number of the first doorbell page.
+  void SetFirstPfn(uint64_t pfn) { first_pfn_ = pfn; }
+  // What the device offers: limits of the NIC, rounded down to powers of two where the driver rounds up.
+  DeviceCaps Caps() const;
+
+  // Executes a command and writes its response. Returns 0, or an errno, which is in the response too. May run the
+  // simulation.
+  int Execute(std::span<const uint8_t, kRequestBytes> request, std::span<uint8_t, kResponseBytes> response);
+
+ private:
+  using Run = int (*)(Commands& commands, const uint8_t* request, uint8_t* response);
+  template <auto Function>
+  static int Call(Commands& commands, const uint8_t* request, uint8_t* response);
+  static Run Find(Command command);
+
+  int DoQueryPort(const QueryPort& request, QueryPortResponse& response);
+  int DoQueryPkey(const QueryPkey& request, QueryPkeyResponse& response);
+  int DoCreateUc(const CreateUc& request, HandleResponse& response);
+  int DoDestroyUc(const HandleCommand& request, ResponseHeader& response);
+  int DoCreatePd(const HandleCommand& request, HandleResponse& response);
+  int DoDestroyPd(const HandleCommand& request, ResponseHeader& response);
+  int DoCreateMr(const CreateMr& request, CreateMrResponse& response);
+  int DoDestroyMr(const HandleCommand& request, ResponseHeader& response);
+  int DoCreateCq(const CreateCq& request, CreateCqResponse& response);
+  int DoDestroyCq(const HandleCommand& request, ResponseHeader& response);
+  int DoCreateQp(const CreateQp& request, CreateQpResponse& response);
+  int DoModifyQp(const ModifyQp& request, ResponseHeader& response);
+  int DoQueryQp(const QueryQp& request, QueryQpResponse& response);
+  int DoDestroyQp(const HandleCommand& request, DestroyQpResponse& response);
+  int DoCreateBind(const CreateBind& request, ResponseHeader& response);
+  int DoDestroyBind(const DestroyBind& request, ResponseHeader& response);
+  void DiscardCompletions(const Qp& qp);
+
+  Nic& nic_;
+  const GuestMemory& memory_;
+  Objects& objects_;
+  DataPath& data_path_;
+  uint64_t first_pfn_ = 0;
+};
+
+}  // namespace vireo::sim::pvrdma

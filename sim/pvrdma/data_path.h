@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work requests from the guest's rings to the NIC, completions back. A request is copied once and then checked.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "sim/pvrdma/nic.h"
+#include "sim/pvrdma/objects.h"
+
+namespace vireo::sim::pvrdma {
+
+class DataPath {
+ public:
+  // Both outlive it.
+  DataPath(Nic& nic, Objects& objects) : nic_(nic), objects_(objects) {}
+
+  // Moves requests, as many as the NIC has room for and the queue pair's state permits. May run the simulation.
+  void MoveSends(Qp& qp);
+  void MoveReceives(Qp& qp);
+  // Moves completions, as many as the guest's ring has room for, and marks the queue if it was armed.
+  void MoveCompletions(Cq& cq);
+  // Releases the address handles of a datagram queue pair. False: a request that may name one is outstanding.
+  bool ReleaseHandles(Qp& qp);
+
+ private:
+  enum class Posted : uint8_t { kYes, kLater };
+  Posted PostSend(Qp& qp, const uint8_t* wqe);
+  Posted PostRecv(Qp& qp, const uint8_t* wqe);
+  // The handle for a datagram's path. Null: with kYes the path is invalid; with kLater an old handle is still in use.
+  std::pair<Posted, const verbs::AddressHandle*> HandleFor(Qp& qp, const AddressVector& vector);
+  void Fail(Qp& qp);
+
+  Nic& nic_;
+  Objects& objects_;
+};
+
+}  // namespace vireo::sim::pvrdma

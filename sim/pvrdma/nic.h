@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// A NIC that guests share: the verbs device that backs their PVRDMA functions, and its GID table, in which every guest
+// has entries of its own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "host/verbs/device.h"
+
+namespace vireo::sim::pvrdma {
+
+using Gid = std::array<uint8_t, 16>;
+using Mac = std::array<uint8_t, 6>;
+
+// The GIDs that guests have bound, on all NICs of a simulation. A guest knows the MAC address of its peer's Ethernet
+// function, which is not the one of the NIC that carries the peer's RDMA traffic: this finds the latter.
+class GidDirectory {
+ public:
+  // Nothing: no guest has bound it.
+  std::optional<Mac> Find(const Gid& gid) const;
+  // Changes with every GID that is added or removed.
+  uint64_t version() const { return version_; }
+
+ private:
+  friend class Nic;
+  std::map<Gid, Mac> macs_;
+  uint64_t version_ = 0;
+};
+
+class Nic {
+ public:
+  struct OwnGid {
+    uint16_t index = 0;
+    Gid gid{};
+  };
+  struct Options {
+    Mac mac{};
+    std::vector<OwnGid> own_gids{};  // entries of the table that are not for guests
+    // The MAC addresses of GIDs that no guest has bound; may be empty.
+    std::function<std::optional<Mac>(const Gid&)> neighbors{};
+    // Passes on all events that the NIC has reported (Device::OnEvent), before their objects' numbers are used again;
+    // may be empty.
+    std::function<void()> drain_events{};
+    spec::IbMtu active_mtu = spec::IbMtu::kMtu1024;
+    uint32_t link_mbps = 0;
+    uint64_t node_guid = 0;
+  };
+
+  // Both outlive it.
+  Nic(verbs::Device& device, GidDirectory& directory, Options options);
+  Nic(const Nic&) = delete;
+  Nic& operator=(const Nic&) = delete;
+
+  verbs::Device& device() { return device_; }
+  const Options& options() const { return options_; }
+  uint32_t max_qps() const { return max_qps_; }  // queue pair numbers are below it
+  uint32_t max_cqs() const { return max_cqs_; }
+  const GidDirectory& directory() const { return directory_; }
+
+  // Adds a GID; returns its index in the NIC's table. kRefused with gid_duplicate: it is in use on some NIC. kNoMemory:
+  // the table is full.
+  host::Result<uint16_t> Bind(const Gid& gid, std::optional<uint16_t> vlan);
+  void Unbind(uint16_t index);
+  // The MAC address for frames to a GID; `known`: what the guest says.
+  Mac MacFor(const Gid& gid, const Mac& known) const;
+
+ private:
+  verbs::Device& device_;
+  GidDirectory& directory_;
+  const Options options_;
+  uint32_t max_qps_ = 0, max_cqs_ = 0, gids_ = 0;
+  std::map<uint16_t, Gid> bound_;  // by index
+};
+
+}  // namespace vireo::sim::pvrdma

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// The objects of one function, by handle. Handles are the NIC's numbers, one for one, except those of contexts; a
+// handle of another guest, or of a destroyed object, is in no table.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "host/verbs/completion_queue.h"
+#include "host/verbs/protection_domain.h"
+#include "host/verbs/queue_pair.h"
+#include "sim/pvrdma/guest_memory.h"
+#include "sim/pvrdma/ring.h"
+
+namespace vireo::sim::pvrdma {
+
+// Pages of a ring: the first one has the indices, the entries begin in the next one.
+inline constexpr uint64_t kFirstEntry = kPageBytes;
+
+// The objects made by one process of the guest, and its doorbell page; context 0 is the guest's kernel. The handle is
+// the page's number.
+inline constexpr uint32_t kKernelContext = 0;
+struct Context {
+  uint32_t objects = 0;  // protection domains and completion queues
+};
+
+struct Pd {
+  std::shared_ptr<verbs::ProtectionDomain> pd;
+  uint32_t context = kKernelContext;
+  uint32_t objects = 0;  // memory regions and queue pairs
+};
+
+struct Mr {
+  GuestPages pages;  // released after the region
+  std::shared_ptr<verbs::MemoryRegion> region;
+  uint32_t pd = 0;
+};
+
+struct Cq {
+  GuestPages pages;
+  std::shared_ptr<verbs::CompletionQueue> queue;
+  uint32_t context = kKernelContext;
+  uint32_t objects = 0;  // uses by queue pairs
+  RingEnd ring{};
+  enum class Arm : uint8_t { kOff, kSolicited, kAny } arm = Arm::kOff;
+  bool must_notify = false;  // not yet in the notification ring
+  bool is_reported = false;  // that the ring has stopped
+};
+
+// A work queue's ring: entries of one size.
+struct WorkRing {
+  RingEnd ring{};
+  uint64_t first = 0;  // offset of entry 0
+  uint32_t entry_bytes = 0;
+  uint32_t max_sge = 0;
+  uint64_t next() const { return first + uint64_t{ring.slot()} * entry_bytes; }
+};
+
+// What a datagram says of its path.
+using AddressKey = std::array<uint8_t, sizeof(AddressVector)>;
+
+struct Qp {
+  GuestPages pages;
+  std::shared_ptr<verbs::QueuePair> qp;
+  uint32_t pd = 0, send_cq = 0, recv_cq = 0;
+  uint32_t max_send_wr = 0;
+  spec::IbQpState state = spec::IbQpState::kReset;  // that the guest asked for
+  WorkRing send{}, recv{};
+  bool is_reported = false;
+  std::optional<uint32_t> gid{};  // of its path, the guest's index
+  // Datagrams carry their path; the NIC wants a handle for each. Those made so far, valid for one version of the GID
+  // directory.
+  std::map<AddressKey, std::shared_ptr<verbs::AddressHandle>> handles{};
+  uint64_t handles_version = 0;
+};
+
+struct Objects {
+  std::map<uint32_t, Context> contexts{};
+  std::map<uint32_t, Pd> pds{};
+  std::map<uint32_t, Mr> mrs{};
+  std::map<uint32_t, Cq> cqs{};
+  std::map<uint32_t, Qp> qps{};
+  std::map<uint32_t, uint16_t> gids{};  // the NIC's index, by the guest's
+
+  // Users before what they use.
+  void Clear() {
+    qps.clear();
+    cqs.clear();
+    mrs.clear();
+    pds.clear();
+    contexts.clear();
+  }
+};
+
+template <typename T>
+T* Find(std::map<uint32_t, T>& objects, uint32_t handle) {
+  const auto found = objects.find(handle);
+  return found == objects.end() ? nullptr : &found->second;
+}
+
+}  // namespace vireo::sim::pvrdma

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// PVRDMA's structures from and to the NIC's. Field values that the NIC checks itself pass unchanged.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "host/driver/result.h"
+#include "sim/pvrdma/abi.h"
+#include "spec/gen/vireo_spec.h"
+
+namespace vireo::sim::pvrdma {
+
+inline constexpr uint8_t kPort = spec::kRdmaPortNum;
+
+// Rights of a region. Nothing: the NIC does not have one of them.
+std::optional<uint32_t> RegionAccess(uint32_t access_flags);
+// All but the path. Nothing: an attribute that the NIC does not have, or a value that its command cannot express.
+struct Modification {
+  spec::RdmaCmdModifyQp command{};
+  uint32_t mask = 0;
+};
+std::optional<Modification> FromModify(uint32_t mask, const QpAttributes& attributes);
+// All but the path.
+QpAttributes FromQuery(const spec::RdmaAckQueryQp& state);
+
+// `sgid_index` and `dmac` are the NIC's.
+spec::RdmaAhAttr FromPath(const Path& path, uint8_t sgid_index);
+spec::RdmaAhAttr FromVector(const AddressVector& vector, uint8_t sgid_index);
+Path ToPath(const spec::RdmaAhAttr& attributes, uint8_t sgid_index);
+
+// Of a send request; nothing: the NIC does not offer it.
+std::optional<spec::IbWrOpcode> FromOpcode(WrOpcode opcode);
+uint8_t FromSendFlags(uint32_t flags);
+Cqe FromCompletion(const spec::RdmaCqReq& completion);
+// Nothing: not an event of this ABI.
+std::optional<EventType> FromEvent(spec::RdmaEventType type);
+
+// The lanes and their speed that a link reports [IBTA vol. 1, 14.2.5.6].
+struct LinkCode {
+  uint8_t width = 0, speed = 0;
+};
+LinkCode LinkCodeOf(uint32_t mbps);
+
+}  // namespace vireo::sim::pvrdma
