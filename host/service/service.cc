@@ -168,6 +168,7 @@ uint64_t Service::NextDeadlineNs() const {
 
 void Service::RouteEvent(const host::DeviceEvent& event) {
   using Type = spec::RdmaEventType;
+  if (on_event_) on_event_(event);
   std::optional<QueueUser> user;
   if (event.kind == host::DeviceEvent::Kind::kConfigChanged) {
     // For clients that connect later.

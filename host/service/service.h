@@ -13,9 +13,11 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "host/driver/file_descriptor.h"
@@ -79,6 +81,8 @@ class Service {
   // Adds a client that is already connected by `socket`.
   void Adopt(host::FileDescriptor socket);
 
+  // Also called with every event of the device, from within Progress and clients' commands.
+  void OnEvent(std::function<void(const host::DeviceEvent&)> listener) { on_event_ = std::move(listener); }
   // Forwards the device's interrupts and events, and removes disconnected clients.
   void Progress();
   // Latest time for the next Progress: see UcmaServer.
@@ -141,6 +145,7 @@ class Service {
   host::FileDescriptor listener_;
   std::string path_;
   std::unique_ptr<UcmaServer> ucma_;
+  std::function<void(const host::DeviceEvent&)> on_event_;
   std::unique_ptr<NeighborDiscovery> neighbor_discovery_;  // null: no discovery on the wire
 };
 

@@ -70,6 +70,9 @@ SimulationStatus StatusOf(const Simulation& simulation, const Simulator& simulat
                            .socket = simulator.socket(i),
                            .is_exported = simulation.is_exported(i)});
   }
+  for (const Simulation::Guest& guest : simulation.guests) {
+    status.guests.push_back({.name = guest.name, .socket = guest.socket, .nic = simulation.name(guest.nic)});
+  }
   return status;
 }
 

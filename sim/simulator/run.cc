@@ -94,6 +94,9 @@ void PrintNics(const SimulationStatus& status) {
     fmt::print("nic {:<2} {:<{}}  {:<8} {:<6} {:<7} {:<6}  {}{}\n", number, nic.name, widest, nic.device, nic.config,
                nic.preset, nic.profile, nic.socket, nic.is_exported ? "  (vfio-user: for a driver or guest only)" : "");
   }
+  for (const SimulationStatus::Guest& guest : status.guests) {
+    fmt::print("guest {}  PVRDMA on {}  {}  (vfio-user)\n", guest.name, guest.nic, guest.socket);
+  }
 }
 
 int Up(const SimulationDirectory& directory, const SimulationOptions& options) {

@@ -21,13 +21,20 @@ struct Simulation {
   // By NIC: the vfio-user socket that exports the whole PCI function; a relative path is in the simulation's directory.
   // Empty or missing: the NIC has a service.
   std::vector<std::string> exports{};
+  // Guests with a PVRDMA function of their own, backed by the service of a NIC.
+  struct Guest {
+    std::string name{};    // unique
+    std::string socket{};  // vfio-user; absolute
+    size_t nic = 0;        // not exported
+  };
+  std::vector<Guest> guests{};
   // By NIC: the VLAN of GIDs 2 and 3, which repeat GIDs 0 and 1. Empty or missing: no such GIDs.
   std::vector<std::optional<uint16_t>> vlans{};
   // Sockets of the system's outer ports (wire_socket.h), in their order. If there is one, services discover neighbors
   // on the wire.
   std::vector<std::string> wires{};
   // Set: programs see simulated time, and each of their data path calls takes this many ns of it (virtual_time.h). Not
-  // with exports or wires.
+  // with exports, guests or wires.
   std::optional<uint32_t> call_cost_ns{};
   std::optional<uint64_t> seed{};  // unset: VIREO_SEED, else random
 

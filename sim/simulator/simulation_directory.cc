@@ -39,6 +39,12 @@ bool IsRunning(pid_t pid) {
   return line[name_end + 2] != 'Z' && line[name_end + 2] != 'X';
 }
 
+// Empty: missing, or of another type.
+std::string Text(const nlohmann::json& object, const char* key) {
+  const auto at = object.find(key);
+  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
 }  // namespace
 
 std::optional<SimulationStatus> SimulationDirectory::Find() const {
@@ -52,18 +58,21 @@ std::optional<SimulationStatus> SimulationDirectory::Find() const {
   if (json.contains("nics") && json["nics"].is_array()) {
     for (const nlohmann::json& nic : json["nics"]) {
       if (!nic.is_object()) return std::nullopt;
-      const auto text = [&nic](const char* key) {
-        const auto at = nic.find(key);
-        return at != nic.end() && at->is_string() ? at->get<std::string>() : std::string();
-      };
       const auto exported = nic.find("exported");
-      status.nics.push_back({.name = text("name"),
-                             .device = text("device"),
-                             .config = text("config"),
-                             .profile = text("profile"),
-                             .preset = text("preset"),
-                             .socket = text("socket"),
+      status.nics.push_back({.name = Text(nic, "name"),
+                             .device = Text(nic, "device"),
+                             .config = Text(nic, "config"),
+                             .profile = Text(nic, "profile"),
+                             .preset = Text(nic, "preset"),
+                             .socket = Text(nic, "socket"),
                              .is_exported = exported != nic.end() && *exported == true});
+    }
+  }
+  if (json.contains("guests") && json["guests"].is_array()) {
+    for (const nlohmann::json& guest : json["guests"]) {
+      if (!guest.is_object()) return std::nullopt;
+      status.guests.push_back(
+          {.name = Text(guest, "name"), .socket = Text(guest, "socket"), .nic = Text(guest, "nic")});
     }
   }
   if (status.pid <= 0 || !IsRunning(status.pid)) return std::nullopt;
@@ -81,6 +90,10 @@ bool SimulationDirectory::Write(const SimulationStatus& status) const {
                             {"preset", nic.preset},
                             {"socket", nic.socket},
                             {"exported", nic.is_exported}});
+  }
+  if (!status.guests.empty()) json["guests"] = nlohmann::json::array();
+  for (const SimulationStatus::Guest& guest : status.guests) {
+    json["guests"].push_back({{"name", guest.name}, {"socket", guest.socket}, {"nic", guest.nic}});
   }
   const std::filesystem::path temporary = status_file().string() + ".new";
   std::ofstream file(temporary);

@@ -23,6 +23,11 @@ struct SimulationStatus {
     bool is_exported = false;  // no service: programs cannot use it
   };
   std::vector<Nic> nics;  // by number
+  struct Guest {          // with a PVRDMA function
+    std::string name{}, socket{};
+    std::string nic{};  // name of its NIC
+  };
+  std::vector<Guest> guests{};
 
   // By its number or its name.
   std::optional<size_t> FindNic(const std::string& text) const;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 #include "sim/device/devices.h"
@@ -67,6 +68,12 @@ void SimulationOptions::AddTo(CLI::App& command) {
                               kExportAll))
       ->allow_extra_args(false);  // the next argument may be a program
   command
+      .add_option("--pvrdma", guests_,
+                  "GUEST=SOCKET[,nic=NIC], for example a=/tmp/a.pvrdma,nic=1: a PVRDMA function for the guest of this "
+                  "name, by vfio-user, backed by a NIC that programs and other guests use too (docs/pvrdma.md). Can be "
+                  "repeated; default: the first guest has NIC 0, the second NIC 1, and so on")
+      ->allow_extra_args(false);
+  command
       .add_option("--wire", wires_,
                   "add a port to the switch for an external peer: a Unix datagram socket at this path, one Ethernet "
                   "frame per datagram; frames are sent to PATH.peer (QEMU: -netdev dgram,local.type=unix,"
@@ -118,6 +125,7 @@ host::Result<Simulation> SimulationOptions::Describe() const {
   simulation.system.is_monitored = is_monitored;
   if (seed_.has_value()) simulation.seed = seed_;
   if (const host::Status added = AddExports(simulation); !added.ok()) return added.error();
+  if (const host::Status added = AddGuests(simulation); !added.ok()) return added.error();
   if (const host::Status added = AddWires(simulation); !added.ok()) return added.error();
   if (const host::Status added = AddVirtualTime(simulation); !added.ok()) return added.error();
   return simulation;
@@ -152,6 +160,44 @@ host::Status SimulationOptions::AddExports(Simulation& simulation) const {
   return {};
 }
 
+host::Status SimulationOptions::AddGuests(Simulation& simulation) const {
+  for (const std::string& value : guests_) {
+    const auto refuse = [&value](const std::string& why) {
+      return host::Error{host::ErrorCode::kInvalidArgument, fmt::format("--pvrdma {}: {}", value, why)};
+    };
+    constexpr std::string_view kNic = ",nic=";
+    const size_t equals = value.find('='), option = value.find(kNic);
+    const size_t end = std::min(option, value.size());
+    if (equals == 0 || equals >= end || equals + 1 == end) {
+      return refuse("expected GUEST=SOCKET or GUEST=SOCKET,nic=NIC, such as a=/tmp/a.pvrdma,nic=1");
+    }
+    Simulation::Guest guest{.name = value.substr(0, equals),
+                            .socket = std::filesystem::absolute(value.substr(equals + 1, end - equals - 1)).string(),
+                            .nic = simulation.guests.size() % simulation.size()};
+    if (option != std::string::npos) {
+      const std::string text = value.substr(option + kNic.size());
+      const std::optional<size_t> nic = FindNic(simulation, text);
+      if (!nic.has_value()) {
+        return refuse(fmt::format("there is no NIC '{}'; this simulation has NICs 0 to {}, named {}", text,
+                                  simulation.size() - 1, NicNames(simulation)));
+      }
+      guest.nic = *nic;
+    }
+    if (simulation.is_exported(guest.nic)) {
+      return refuse(fmt::format("NIC {} is exported and cannot be shared; choose another nic", guest.nic));
+    }
+    for (const Simulation::Guest& other : simulation.guests) {
+      if (other.name == guest.name) return refuse("there is a guest of this name already");
+      if (other.socket == guest.socket) return refuse("another guest has this socket; choose another path");
+    }
+    if (std::ranges::find(simulation.exports, guest.socket) != simulation.exports.end()) {
+      return refuse("a NIC is exported at this socket; choose another path");
+    }
+    simulation.guests.push_back(std::move(guest));
+  }
+  return {};
+}
+
 host::Status SimulationOptions::AddWires(Simulation& simulation) const {
   const auto refuse = [](const std::string& why) { return host::Error{host::ErrorCode::kInvalidArgument, why}; };
   const FaultScript faults = ParseFaultScript(wire_faults_);
@@ -171,10 +217,11 @@ host::Status SimulationOptions::AddWires(Simulation& simulation) const {
 host::Status SimulationOptions::AddVirtualTime(Simulation& simulation) const {
   if (!is_virtual_time()) return {};
   const bool has_export = std::ranges::any_of(simulation.exports, [](const auto& socket) { return !socket.empty(); });
-  if (has_export || !simulation.wires.empty()) {
-    return host::Error{host::ErrorCode::kInvalidArgument,
-                       "--virtual-time: drivers of exported NICs and external peers run in real time; remove --export "
-                       "and --wire"};
+  if (has_export || !simulation.guests.empty() || !simulation.wires.empty()) {
+    return host::Error{
+        host::ErrorCode::kInvalidArgument,
+        "--virtual-time: drivers of exported NICs and external peers run in real time, and so do guests; "
+        "remove --export, --pvrdma and --wire"};
   }
   simulation.call_cost_ns = static_cast<uint32_t>(std::stoul(call_cost_ns));
   return {};
@@ -192,6 +239,7 @@ std::vector<std::string> SimulationOptions::Arguments() const {
   }
   add("--topology", topology_);
   for (const std::string& value : exports_) add("--export", value);
+  for (const std::string& value : guests_) add("--pvrdma", value);
   for (const std::string& value : wires_) add("--wire", value);
   add("--wire-faults", wire_faults_);
   if (mtu_ != 0) add("--mtu", std::to_string(mtu_));

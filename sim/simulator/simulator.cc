@@ -48,6 +48,7 @@ Simulator::Built Simulator::Build(const SimulatorOptions& options) {
         options.simulation.is_exported(i) ? simulator->OpenVfioUser(options, i) : simulator->OpenService(options, i);
     if (!error.empty()) return {nullptr, options.simulation.name(i) + ": " + error};
   }
+  if (const std::string error = simulator->OpenGuests(options); !error.empty()) return {nullptr, error};
   // Listen only when all services are open: a program that finds one socket may use every NIC.
   for (size_t i = 0; i < nics; ++i) {
     if (simulator->services_[i] == nullptr) continue;
@@ -81,13 +82,9 @@ std::string Simulator::OpenService(const SimulatorOptions& options, size_t numbe
   }
   // Addresses of simulated NICs are known: only external peers are discovered on the wire.
   service.discovers_neighbors = !options.simulation.wires.empty();
-  service.neighbors = [world = system_.get(), nics = options.simulation.size()](
-                          const std::array<uint8_t, 16>& gid) -> std::optional<std::array<uint8_t, 6>> {
-    for (size_t n = 0; n < nics; ++n) {
-      const RdmaHost& peer = world->host(n);
-      if (gid == peer.gid(RdmaHost::kIpv6Gid) || gid == peer.gid(RdmaHost::kIpv4Gid)) return peer.mac();
-    }
-    return std::nullopt;
+  service.neighbors = [this](const std::array<uint8_t, 16>& gid) {
+    const auto own = MacOfNic(gid);
+    return own.has_value() ? own : guest_gids_.Find(gid);
   };
   const auto add_gids = [&](std::optional<uint16_t> vlan) {
     for (const uint8_t gid : {RdmaHost::kIpv6Gid, RdmaHost::kIpv4Gid}) {
@@ -111,6 +108,42 @@ std::string Simulator::OpenService(const SimulatorOptions& options, size_t numbe
   return "";
 }
 
+std::optional<std::array<uint8_t, 6>> Simulator::MacOfNic(const std::array<uint8_t, 16>& gid) const {
+  for (size_t n = 0; n < services_.size(); ++n) {
+    const RdmaHost& peer = system_->host(n);
+    if (gid == peer.gid(RdmaHost::kIpv6Gid) || gid == peer.gid(RdmaHost::kIpv4Gid)) return peer.mac();
+  }
+  return std::nullopt;
+}
+
+std::string Simulator::OpenGuests(const SimulatorOptions& options) {
+  guest_nics_.resize(services_.size());
+  for (const Simulation::Guest& guest : options.simulation.guests) {
+    service::Service& service = *services_[guest.nic];
+    if (guest_nics_[guest.nic] == nullptr) {
+      pvrdma::Nic::Options nic{.mac = system_->host(guest.nic).mac(),
+                               .neighbors = [this](const auto& gid) { return MacOfNic(gid); },
+                               .drain_events = [&service] { service.Progress(); },
+                               .active_mtu = service.active_mtu(),
+                               .link_mbps = service.link_mbps(),
+                               .node_guid = service.node_guid()};
+      for (const service::GidEntry& entry : service.options().gids) {
+        std::ranges::copy(entry.gid, nic.own_gids.emplace_back(pvrdma::Nic::OwnGid{.index = entry.index}).gid.begin());
+      }
+      guest_nics_[guest.nic] = std::make_unique<pvrdma::Nic>(*service.device(), guest_gids_, std::move(nic));
+      service.OnEvent([this, number = guest.nic](const host::DeviceEvent& event) {
+        for (const Guest& one : guests_) {
+          if (one.nic == number) one.guest->OnEvent(event);
+        }
+      });
+    }
+    auto listening = pvrdma::Guest::Listen(loop_, *guest_nics_[guest.nic], guest.socket);
+    if (!listening.ok()) return "guest " + guest.name + ": " + host::ToString(listening.error());
+    guests_.push_back({guest.nic, std::move(listening).value()});
+  }
+  return "";
+}
+
 std::string Simulator::OpenVfioUser(const SimulatorOptions& options, size_t number) {
   RdmaHost& host = system_->host(number);
   // An absolute path stays as it is.
@@ -127,6 +160,8 @@ std::string Simulator::OpenVfioUser(const SimulatorOptions& options, size_t numb
 }
 
 Simulator::~Simulator() {
+  guests_.clear();
+  guest_nics_.clear();
   services_.clear();
   for (size_t i = 0; i < vfio_users_.size(); ++i) {
     // The driver of an exported NIC chooses DMA addresses, and may have disconnected during a transfer.
@@ -148,6 +183,7 @@ void Simulator::Progress() {
     for (const auto& server : vfio_users_) {
       if (server != nullptr) server->Progress();
     }
+    for (const Guest& guest : guests_) guest.guest->Progress();
   } while (Interrupts() != interrupts);
 }
 
@@ -163,6 +199,9 @@ uint64_t Simulator::NextDeadlineNs(uint64_t now_ns) const {
   }
   for (const auto& server : vfio_users_) {
     if (server != nullptr && server->has_work()) next_ns = now_ns;
+  }
+  for (const Guest& guest : guests_) {
+    if (guest.guest->has_work()) next_ns = now_ns;
   }
   return next_ns;
 }

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 
 #include "host/service/event_loop.h"
 #include "host/service/service.h"
+#include "sim/pvrdma/guest.h"
 #include "sim/report/message_tracker.h"
 #include "sim/simulator/pacer.h"
 #include "sim/simulator/simulation.h"
@@ -56,6 +58,9 @@ class Simulator {
  private:
   Simulator() = default;
   std::string OpenService(const SimulatorOptions& options, size_t number);
+  // Of the NIC with this GID; none: no NIC's.
+  std::optional<std::array<uint8_t, 6>> MacOfNic(const std::array<uint8_t, 16>& gid) const;
+  std::string OpenGuests(const SimulatorOptions& options);
   std::string OpenVfioUser(const SimulatorOptions& options, size_t number);
   void RunInVirtualTime();
   void RunWhileQuiet(Pacer& pacer);
@@ -72,6 +77,14 @@ class Simulator {
   std::vector<std::unique_ptr<service::Service>> services_;
   std::vector<std::unique_ptr<StationWindows>> windows_;
   std::vector<std::unique_ptr<VfioUserServer>> vfio_users_;
+  // What guests share: one per NIC that has some, else null.
+  pvrdma::GidDirectory guest_gids_;
+  std::vector<std::unique_ptr<pvrdma::Nic>> guest_nics_;
+  struct Guest {
+    size_t nic = 0;
+    std::unique_ptr<pvrdma::Guest> guest;
+  };
+  std::vector<Guest> guests_;
   std::vector<std::unique_ptr<WireSocket>> wires_;
   std::vector<std::string> sockets_;
   bool is_stopping_ = false;

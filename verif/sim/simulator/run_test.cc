@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -23,6 +24,7 @@
 #include "sim/common/pcap.h"
 #include "sim/simulator/simulator_process.h"
 #include "verif/host/ibverbs/processes.h"
+#include "verif/sim/pvrdma/side.h"
 
 namespace vireo::sim {
 namespace {
@@ -112,6 +114,38 @@ TEST_F(Run, ExportsNicByVfioUserAndServesTheOthers) {
   EXPECT_EQ((*function)->ReadConfig(0, 2), spec::kPciVendorId);
 }
 
+// A driver in this process takes the part of both guests.
+TEST_F(Run, ServesGuestsByPvrdmaBesidePrograms) {
+  const std::string socket = directory_ / "b.pvrdma";
+  const Ended up =
+      Up({"--pvrdma", "a=" + (directory_ / "a.pvrdma").string(), "--pvrdma", "b=" + socket + ",nic=vireo0"});
+  ASSERT_EQ(up.code, 0) << up.output;
+  EXPECT_TRUE(std::regex_search(up.output, std::regex("guest a  PVRDMA on vireo0  .*a\\.pvrdma  \\(vfio-user\\)\n")))
+      << up.output;
+  EXPECT_EQ(JsonOf(directory_ / "up" / "status.json")["guests"][1]["nic"], "vireo0");
+  auto first = host::VfioUserFunction::Connect(directory_ / "a.pvrdma");
+  auto second = host::VfioUserFunction::Connect(socket);
+  ASSERT_TRUE(first.ok() && second.ok());
+  pvrdma::Driver drivers[2] = {pvrdma::Driver(**first), pvrdma::Driver(**second)};
+  std::array<uint8_t, 16> gids[2]{};
+  for (size_t i = 0; i < 2; ++i) {
+    gids[i] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 9, 8, static_cast<uint8_t>(i + 1)};
+    drivers[i].Start();
+    drivers[i].Bind(0, gids[i]);
+  }
+  pvrdma::Side a(drivers[0], {}), b(drivers[1], {});
+  a.qp.Connect({.dest_qpn = b.qp.qpn(), .dgid = gids[1]});
+  b.qp.Connect({.dest_qpn = a.qp.qpn(), .dgid = gids[0]});
+  pvrdma::PingPong(a, b, 5, 1000, true);
+  // The NIC's programs are served meanwhile, and see none of the guests' GIDs.
+  const Ended devinfo = On("exec", {"--nic", "vireo0", "--", "ibv_devinfo", "-v"});
+  EXPECT_EQ(devinfo.code, 0) << devinfo.output;
+  EXPECT_EQ(devinfo.output.find("10.9.8."), std::string::npos) << devinfo.output;
+  pvrdma::PingPong(a, b, 5, 1000, false);
+  a.Destroy();
+  b.Destroy();
+}
+
 TEST_F(Run, RunsExampleTopology) {
   const Ended up = Up({"--topology", VIREO_EXAMPLE_TOPOLOGY});
   ASSERT_EQ(up.code, 0) << up.output;
@@ -155,6 +189,16 @@ TEST_F(Run, ReportsInvalidOptionsAndStartsNothing) {
       {{"--export", "0=/tmp/x", "--export", "vireo0=/tmp/y"}, "this NIC is already exported"},
       {{"--export", "0=/tmp/x", "--export", "1=/tmp/x"}, "another NIC is exported at this socket"},
       {{"--virtual-time", "--export", "0=/tmp/x"}, "drivers of exported NICs and external peers run in real time"},
+      {{"--pvrdma", "a"}, "--pvrdma a: expected GUEST=SOCKET"},
+      {{"--pvrdma", "a=,nic=1"}, "expected GUEST=SOCKET"},
+      {{"--pvrdma", "=/tmp/x"}, "expected GUEST=SOCKET"},
+      {{"--pvrdma", "a=/tmp/x,nic=2"}, "there is no NIC '2'; this simulation has NICs 0 to 1"},
+      {{"--pvrdma", "a=/tmp/x", "--pvrdma", "a=/tmp/y"}, "there is a guest of this name already"},
+      {{"--pvrdma", "a=/tmp/x", "--pvrdma", "b=/tmp/x"}, "another guest has this socket"},
+      {{"--export", "0=/tmp/x", "--pvrdma", "a=/tmp/y"}, "NIC 0 is exported and cannot be shared"},
+      {{"--export", "1=/tmp/x", "--pvrdma", "a=/tmp/x"}, "a NIC is exported at this socket"},
+      {{"--virtual-time", "--pvrdma", "a=/tmp/x"}, "and so do guests"},
+      {{"--pvrdma", "a=/nonexistent/x"}, "guest a: "},       // reported by the simulator process
       {{"--export", "0=/nonexistent/x"}, "/nonexistent/x"},  // reported by the simulator process
   };
   for (const auto& row : rows) {
