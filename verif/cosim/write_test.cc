@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,6 +44,34 @@ class Write : public PairTest {
     system_->topology().RunFor(kArrivalTime);
     // All memory, to check that nothing else was written.
     EXPECT_EQ(std::memcmp(expected.data(), far.memory->data(), expected.size()), 0) << bytes << " bytes";
+  }
+
+  // The connection's next packet has no effect on host 1 with any of these changes.
+  using Change = std::function<void(Bytes& frame, spec::Bth& bth)>;
+  void ExpectDropped(const std::vector<Change>& changes) {
+    log_.Watch(system_->host(1).station());
+    Connect({});
+    ExpectWritten(1, 0, 0, 64);
+    ASSERT_FALSE(log_.entries().empty());
+    const FrameLog::Entry good = log_.entries().front();
+    ASSERT_EQ(good.opcode(), spec::BthOpcode::kRcRdmaWriteOnly);
+    const Bytes before = Copy(*pair_->side[1].memory);
+    const size_t sent = log_.CountSent();
+    for (const Change& change : changes) {
+      Bytes frame = good.frame;
+      spec::Bth bth = good.headers.bth;
+      bth.psn = (bth.psn + 1) % (1U << spec::kPsnBits);
+      change(frame, bth);
+      bth.Encode(frame.data() + good.headers.bth_offset);
+      const size_t payload = good.headers.bth_offset + spec::Bth::kBytes + spec::Reth::kBytes;
+      for (size_t i = payload; i < payload + 64; ++i) frame[i] ^= 0xff;
+      FixAll(frame);
+      system_->topology().station(1).mac().OnFrame({std::move(frame), false, ""});
+      RunFor(20'000);
+    }
+    EXPECT_EQ(log_.CountSent(), sent) << "it was answered";
+    EXPECT_EQ(Difference(before, *pair_->side[1].memory), "");
+    ExpectWritten(2, 100, 300, 64);  // with that PSN
   }
 
   FrameLog log_;  // of host 1, if watched
@@ -141,30 +170,24 @@ TEST_P(Write, LocalRegionEndIsExact) {
 
 // [IBTA vol. 1, 9.6.1.1.3]
 TEST_P(Write, WrongPartitionKeyIsDropped) {
-  log_.Watch(system_->host(1).station());
-  Connect({});
-  ExpectWritten(1, 0, 0, 64);
-  ASSERT_FALSE(log_.entries().empty());
-  const FrameLog::Entry good = log_.entries().front();
-  ASSERT_EQ(good.opcode(), spec::BthOpcode::kRcRdmaWriteOnly);
+  // A different one, or this one with a low bit changed.
+  const auto with = [](uint16_t pkey) { return [pkey](Bytes&, spec::Bth& bth) { bth.pkey = pkey; }; };
+  ExpectDropped({with(0x8001), with(spec::kPkeyDefault ^ 1)});
+}
+
+TEST_P(Write, PacketOfAnotherHostIsDropped) {
+  constexpr size_t kSource = spec::Ethernet::kBytes + spec::Ipv4::kSourceOffset;
+  ExpectDropped({[](Bytes& frame, spec::Bth&) { frame[kSource + 3] ^= 4; },
+                 [](Bytes& frame, spec::Bth&) { frame[kSource] ^= 1; }});
+}
+
+TEST_P(Write, QueuePairWithoutTheRightRefusesAWrite) {
+  ConnectedPairOptions options;
+  options.connection.access = spec::IbAccessFlags::kRemoteRead;
+  Connect(options);
   const Bytes before = Copy(*pair_->side[1].memory);
-  const size_t sent = log_.CountSent();
-  // The connection's next packet with another partition: a different one, or this one with a low bit changed.
-  for (const uint16_t pkey : {uint16_t{0x8001}, static_cast<uint16_t>(spec::kPkeyDefault ^ 1)}) {
-    Bytes frame = good.frame;
-    spec::Bth bth = good.headers.bth;
-    bth.pkey = pkey;
-    bth.psn = (bth.psn + 1) % (1U << spec::kPsnBits);
-    bth.Encode(frame.data() + good.headers.bth_offset);
-    const size_t payload = good.headers.bth_offset + spec::Bth::kBytes + spec::Reth::kBytes;
-    for (size_t i = payload; i < payload + 64; ++i) frame[i] ^= 0xff;
-    FixAll(frame);
-    system_->topology().station(1).mac().OnFrame({std::move(frame), false, ""});
-    RunFor(20'000);
-  }
-  EXPECT_EQ(log_.CountSent(), sent) << "it was answered";
+  EXPECT_EQ(DoWrite(1, 0, 0, 64).status, spec::IbWcStatus::kRemAccessErr);
   EXPECT_EQ(Difference(before, *pair_->side[1].memory), "");
-  ExpectWritten(2, 100, 300, 64);  // with that PSN
 }
 
 TEST_P(Write, MissingLocalKeyFailsLocally) {
