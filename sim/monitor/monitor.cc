@@ -16,24 +16,47 @@ uint32_t Little32(std::span<const uint8_t> bytes) {
   return value;
 }
 
+spec::RdmaKey KeyOf(uint32_t key) {
+  const std::array<uint8_t, 4> bytes = {static_cast<uint8_t>(key), static_cast<uint8_t>(key >> 8),
+                                        static_cast<uint8_t>(key >> 16), static_cast<uint8_t>(key >> 24)};
+  return spec::RdmaKey::Decode(bytes.data());
+}
+
 }  // namespace
 
 Monitor::Monitor(uint16_t nic) : findings_(nic), rings_(findings_, memory_, *this), packets_(findings_) {
   packets_.SetTranslate([this](uint32_t rkey, uint64_t address, uint64_t bytes) -> PacketRules::Places {
-    const std::array<uint8_t, 4> raw = {static_cast<uint8_t>(rkey), static_cast<uint8_t>(rkey >> 8),
-                                        static_cast<uint8_t>(rkey >> 16), static_cast<uint8_t>(rkey >> 24)};
-    const auto key = spec::RdmaKey::Decode(raw.data());
+    const auto key = KeyOf(rkey);
     const auto found = regions_.find(key.index);
     if (found == regions_.end()) return {};
     const spec::TableMr& region = found->second;
     if (!region.valid || !region.remote_write || region.key != key.key) return {};
     return PlacesOf(region, address, bytes);
   });
+  packets_.SetMayAccess([this](uint32_t rkey, uint16_t pdn, PacketRules::Right right, uint64_t address,
+                               uint64_t bytes) { return MayAccess(rkey, pdn, right, address, bytes); });
+}
+
+// [IBTA 10.6.3]
+bool Monitor::MayAccess(uint32_t rkey, uint16_t pdn, PacketRules::Right right, uint64_t address, uint64_t bytes) const {
+  const auto key = KeyOf(rkey);
+  const auto allows = [&](const spec::TableMr& region) {
+    if (!region.valid || region.key != key.key || region.pdn != pdn) return false;
+    if (right == PacketRules::Right::kWrite ? !region.remote_write : !region.remote_read) return false;
+    const uint64_t offset = address - region.virt_addr;
+    return region.dma || (address >= region.virt_addr && offset <= region.length && bytes <= region.length - offset);
+  };
+  const auto found = regions_.find(key.index);
+  if (found != regions_.end() && allows(found->second)) return true;
+  return std::ranges::any_of(removed_regions_,
+                             [&](const auto& entry) { return entry.first == key.index && allows(entry.second); });
 }
 
 void Monitor::OnEvent(const BoundaryEvent& event) {
+  rings_.SetCycle(event.cycle);
   switch (event.kind) {
     case EventKind::kReset: return OnReset();
+    case EventKind::kConfigWrite: return rings_.OnConfigWrite(event);
     case EventKind::kBarRead: return rings_.OnBarRead(event);
     case EventKind::kBarWrite: return rings_.OnBarWrite(event);
     case EventKind::kBarCompletion: {
@@ -69,6 +92,7 @@ void Monitor::OnReset() {
   regions_.clear();
   pieces_.clear();
   removed_.clear();
+  removed_regions_.clear();
 }
 
 void Monitor::CheckAccess(const BoundaryEvent& event, const char* what) {
@@ -101,6 +125,8 @@ void Monitor::OnCsrWrite(const BoundaryEvent& event) {
 void Monitor::OnAnswer() {
   for (const Piece& piece : removed_) memory_.Remove(piece.owner, piece.address, piece.bytes);
   removed_.clear();
+  removed_regions_.clear();
+  packets_.OnAnswer();
 }
 
 void Monitor::WriteTable(spec::MgmtTable table, const uint8_t* entry) {
@@ -114,7 +140,9 @@ void Monitor::WriteTable(spec::MgmtTable table, const uint8_t* entry) {
     case spec::MgmtTable::kQpContext: return packets_.SetQp(table_index_, spec::TableQpContext::Decode(entry));
     case spec::MgmtTable::kCqContext: {
       const auto cq = spec::TableCqContext::Decode(entry);
-      if (cq.set_solicited || cq.set_next_completion) rings_.OnArm(cq.vq_index);
+      if (cq.set_solicited || cq.set_next_completion) {
+        rings_.OnArm(cq.vq_index, cq.set_solicited, cq.set_next_completion);
+      }
       return;
     }
     case spec::MgmtTable::kMr: return SetRegion(table_index_, spec::TableMr::Decode(entry));
@@ -129,6 +157,9 @@ void Monitor::SetRegion(uint32_t index, const spec::TableMr& region) {
   auto& pieces = pieces_[index];
   removed_.insert(removed_.end(), pieces.begin(), pieces.end());
   pieces.clear();
+  if (const auto found = regions_.find(index); found != regions_.end() && found->second.valid) {
+    removed_regions_.emplace_back(index, found->second);
+  }
   regions_[index] = region;
   if (!region.valid) return;
   const uint64_t owner = kRegionOwner + index;

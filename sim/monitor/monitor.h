@@ -31,16 +31,23 @@ class Monitor final : public EventSink, private monitor::RingRules::Listener {
   Monitor& operator=(const Monitor&) = delete;
 
   void OnEvent(const BoundaryEvent& event) override;
-  // The first monitor::Findings::kMax. Call it when the NIC has come to rest: what must have followed by then counts too.
+  // The first monitor::Findings::kMax. Call it when the NIC has come to rest: what must have followed by then counts
+  // too.
   const std::vector<std::string>& Violations() {
     packets_.Finish();
+    rings_.Finish();
     return findings_.list();
   }
 
  private:
   void OnNetTransmit() override { packets_.OnNetTransmit(); }
-  void OnSendUsed(uint32_t qpn) override { packets_.OnSendUsed(qpn); }
-  void OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe) override { packets_.OnCqe(cycle, cqe); }
+  void OnSendWork(uint32_t qpn, const std::optional<monitor::SendWork>& work) override {
+    packets_.OnSendWork(qpn, work);
+  }
+  void OnSendUsed(uint32_t qpn, const std::optional<monitor::SendWork>& work) override {
+    packets_.OnSendUsed(qpn, work);
+  }
+  bool OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe) override { return packets_.OnCqe(cycle, cqe); }
 
   void OnAnswer() override;
 
@@ -49,6 +56,8 @@ class Monitor final : public EventSink, private monitor::RingRules::Listener {
   void WriteTable(spec::MgmtTable table, const uint8_t* entry);
   void SetRegion(uint32_t index, const spec::TableMr& region);
   void CheckAccess(const BoundaryEvent& event, const char* what);
+  bool MayAccess(uint32_t rkey, uint16_t pdn, monitor::PacketRules::Right right, uint64_t address,
+                 uint64_t bytes) const;
   // The parts of a region's bytes in memory; empty: it does not have them all.
   monitor::PacketRules::Places PlacesOf(const spec::TableMr& region, uint64_t address, uint64_t bytes) const;
 
@@ -66,6 +75,7 @@ class Monitor final : public EventSink, private monitor::RingRules::Listener {
   };
   std::unordered_map<uint32_t, std::vector<Piece>> pieces_;  // by region
   std::vector<Piece> removed_;  // by a command that is not answered yet: accesses end with the answer
+  std::vector<std::pair<uint32_t, spec::TableMr>> removed_regions_;  // likewise
 };
 
 }  // namespace vireo::sim

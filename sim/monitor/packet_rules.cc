@@ -22,6 +22,31 @@ uint64_t MacOf(const uint8_t* bytes) {
 std::string QpText(uint32_t qpn) { return "QP " + std::to_string(qpn) + ": "; }
 std::string PsnText(uint32_t psn) { return "PSN " + std::to_string(psn); }
 
+// So that what never ends, as receives that are never completed, does not grow forever.
+template <typename Queue>
+void Push(Queue& queue, typename Queue::value_type value) {
+  constexpr size_t kMost = 4096;
+  if (queue.size() == kMost) queue.pop_front();
+  queue.push_back(std::move(value));
+}
+
+// [IBTA 10.3.1] SQD and SQE finish what has started.
+bool IsSending(spec::IbQpState state) {
+  return state == spec::IbQpState::kRts || state == spec::IbQpState::kSqd || state == spec::IbQpState::kSqe;
+}
+
+BthOperation OperationOf(spec::IbWrOpcode opcode) {
+  switch (opcode) {
+    case spec::IbWrOpcode::kRdmaWrite:
+    case spec::IbWrOpcode::kRdmaWriteWithImm: return BthOperation::kRdmaWrite;
+    case spec::IbWrOpcode::kRdmaRead: return BthOperation::kRdmaReadRequest;
+    default: return BthOperation::kSend;
+  }
+}
+bool HasImmediate(spec::IbWrOpcode opcode) {
+  return opcode == spec::IbWrOpcode::kSendWithImm || opcode == spec::IbWrOpcode::kRdmaWriteWithImm;
+}
+
 bool IsDatagram(IbQpType type) { return type == IbQpType::kUd || type == IbQpType::kGsi; }
 BthService ServiceOf(IbQpType type) {
   if (IsDatagram(type)) return BthService::kUd;
@@ -56,6 +81,11 @@ void PacketRules::Forget(uint32_t qpn, Qp& qp) {
   qp.unwritten = 0;
   qp.write.reset();
   qp.arrived_psn.reset();
+  qp.messages_arrived = qp.arriving_bytes = 0;
+  qp.nak_psn.reset();
+  qp.refused_psn.reset();
+  qp.asked.clear();
+  qp.receives.clear();
 }
 
 void PacketRules::SetQp(uint32_t qpn, const spec::TableQpContext& context) {
@@ -69,7 +99,14 @@ void PacketRules::SetQp(uint32_t qpn, const spec::TableQpContext& context) {
     qp.next_psn.reset();
     qp.open.clear();
     qp.gap.reset();
+    qp.unreported.clear();
   }
+  qp.may_write = context.remote_write || (qp.exists && qp.may_write);
+  qp.may_read = context.remote_read || (qp.exists && qp.may_read);
+  qp.earlier_path.reset();
+  if (qp.exists) qp.earlier_path = qp.context.path;
+  qp.is_stopped = qp.is_stopped && !IsSending(context.state);
+  changed_.push_back(qpn);
   qp.exists = context.valid;
   if (!context.valid) return;
   qp.context = context;
@@ -80,6 +117,11 @@ void PacketRules::SetQp(uint32_t qpn, const spec::TableQpContext& context) {
     qp.in_message = false;
     qp.open.clear();
     qp.messages_done = qp.used = 0;
+    qp.unreported.clear();
+    qp.works.clear();
+    qp.working.reset();
+    qp.follows_works = true;
+    qp.are_works_known = true;
     qp.has_failed = false;
     qp.gap.reset();
   }
@@ -87,6 +129,17 @@ void PacketRules::SetQp(uint32_t qpn, const spec::TableQpContext& context) {
     Forget(qpn, qp);
     qp.arrived_psn = context.expected_psn;
   }
+}
+
+void PacketRules::OnAnswer() {
+  for (const uint32_t qpn : changed_) {
+    Qp& qp = qps_[qpn];
+    qp.may_write = qp.context.remote_write;
+    qp.may_read = qp.context.remote_read;
+    qp.earlier_path.reset();
+    qp.is_stopped = qp.exists && !IsSending(qp.context.state);
+  }
+  changed_.clear();
 }
 
 std::pair<const uint32_t, PacketRules::Qp>* PacketRules::SenderOf(const RocePacket& packet) {
@@ -112,9 +165,35 @@ void PacketRules::OnTransmit(Cycle cycle, std::span<const uint8_t> frame) {
   own_mac_ = packet->source_mac;
   if (sender == nullptr) return;
   auto& [qpn, qp] = *sender;
+  CheckPath(cycle, qpn, qp, *packet);
   CheckPayload(cycle, qpn, qp, *packet);
   if (packet->info.is_response) return SentResponse(cycle, qpn, qp, *packet);
+  if (qp.is_stopped) {
+    findings_.Add(kStopped, cycle, QpText(qpn) + spec::ToString(packet->bth.opcode) + " of " + PsnText(packet->bth.psn),
+                  "no request of a QP that does not send");
+  }
   if (qp.next_psn.has_value()) SentRequest(cycle, qpn, qp, *packet);
+}
+
+// Of datagrams the path is an address handle's, and which one is not known.
+void PacketRules::CheckPath(Cycle cycle, uint32_t qpn, const Qp& qp, const RocePacket& packet) {
+  if (packet.info.has_deth) return;
+  const char* what = nullptr;
+  const auto matches = [&](const spec::TablePath& path) {
+    if (packet.is_ipv6 == path.ipv4) return what = "IP version", false;
+    if (!std::ranges::equal(packet.source, path.sgid)) return what = "source address", false;
+    if (!std::ranges::equal(packet.destination, path.dgid)) return what = "destination address", false;
+    if (packet.vlan.has_value() != path.vlan_present || packet.vlan.value_or(path.vlan) != path.vlan) {
+      return what = "VLAN tag", false;
+    }
+    if (packet.traffic_class != path.traffic_class) return what = "traffic class", false;
+    if (packet.hop_limit != path.hop_limit) return what = "hop limit", false;
+    return true;
+  };
+  if (qp.earlier_path.has_value() && matches(*qp.earlier_path)) return;
+  if (matches(qp.context.path)) return;
+  findings_.Add(kWirePath, cycle, QpText(qpn) + PsnText(packet.bth.psn) + " with another " + what,
+                "that of the QP's path");
 }
 
 void PacketRules::CheckPayload(Cycle cycle, uint32_t qpn, const Qp& qp, const RocePacket& packet) {
@@ -146,10 +225,13 @@ void PacketRules::SentRequest(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacke
   if (ahead < 0) findings_.Add(kPsnContiguous, cycle, QpText(qpn) + PsnText(psn), PsnText(*qp.next_psn));
   const uint32_t psns = PsnsOf(qp, packet);
   if (ahead >= 0 && !(is_reliable && (qp.gap.has_value() || qp.has_failed))) CheckMessage(cycle, qpn, qp, packet);
+  if (ahead != 0) qp.follows_works = false;
+  if (qp.follows_works && !qp.has_failed) CheckWork(cycle, qpn, qp, packet);
   qp.next_psn = (psn + psns) & kPsnMask;
   if (packet.info.ends_message) {
     if (is_reliable) {
-      qp.open.push_back({(psn + psns - 1) & kPsnMask, packet.info.operation == BthOperation::kRdmaReadRequest});
+      const bool is_read = packet.info.operation == BthOperation::kRdmaReadRequest;
+      qp.open.push_back({psn, (psn + psns - 1) & kPsnMask, is_read});
     }
   }
   if (!is_reliable) return;
@@ -188,6 +270,51 @@ void PacketRules::CheckMessage(Cycle cycle, uint32_t qpn, Qp& qp, const RocePack
     report(std::to_string(bytes) + " bytes of payload", std::to_string(*qp.bytes_left) + ", as the RETH announced");
   }
   *qp.bytes_left -= std::min(bytes, *qp.bytes_left);
+}
+
+// A new packet says what its work request says. Messages and work requests are in the same order.
+void PacketRules::CheckWork(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet) {
+  if (packet.info.starts_message) {
+    qp.working.reset();
+    if (qp.works.empty()) {
+      qp.follows_works = false;
+      return;
+    }
+    qp.working = qp.works.front();
+    qp.works.pop_front();
+  }
+  if (!qp.working.has_value()) return;
+  const SendWork& work = *qp.working;
+  const auto report = [&](const std::string& seen, const std::string& expected) {
+    findings_.Add(kWorkRequest, cycle, QpText(qpn) + PsnText(packet.bth.psn) + ", " + seen, expected);
+    qp.working.reset();
+  };
+  if (packet.info.operation != OperationOf(work.opcode)) {
+    return report(spec::ToString(packet.bth.opcode), "that of work request " + Hex(work.wr_id));
+  }
+  const bool is_solicited =
+      packet.info.may_solicit && packet.info.ends_message && (work.send_flags & spec::IbSendFlags::kSolicited) != 0;
+  if (packet.bth.solicited_event != is_solicited) {
+    return report(is_solicited ? "not solicited" : "solicited", "the flag of work request " + Hex(work.wr_id));
+  }
+  if (packet.info.has_reth) {
+    const auto rdma = spec::RdmaSqReqRdma::Decode(work.wr);
+    if (packet.reth.virtual_address != rdma.remote_addr || packet.reth.rkey != rdma.rkey) {
+      return report("address " + Hex(packet.reth.virtual_address) + ", key " + Hex(packet.reth.rkey),
+                    Hex(rdma.remote_addr) + ", " + Hex(rdma.rkey));
+    }
+  }
+  if (packet.info.has_immdt != (packet.info.ends_message && HasImmediate(work.opcode))) {
+    return report(spec::ToString(packet.bth.opcode), "that of work request " + Hex(work.wr_id));
+  }
+  if (packet.info.has_immdt) {
+    const auto field = packet.extension.subspan(packet.info.immdt_offset - spec::Bth::kBytes, spec::Immdt::kBytes);
+    if (!std::ranges::equal(field, work.imm_data)) return report("another immediate", "that of " + Hex(work.wr_id));
+  }
+  const bool has_fence = packet.info.starts_message && (work.send_flags & spec::IbSendFlags::kFence) != 0;
+  if (has_fence && std::ranges::any_of(qp.open, [](const Message& one) { return one.is_read && !one.is_answered; })) {
+    report("a message with a fence", "the responses of all READs before it");
+  }
 }
 
 void PacketRules::SentAgain(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet) {
@@ -232,6 +359,8 @@ void PacketRules::SentResponse(Cycle cycle, uint32_t qpn, Qp& qp, const RocePack
     findings_.Add(kAcknowledge, cycle, QpText(qpn) + spec::ToString(packet.bth.opcode) + " of " + PsnText(psn),
                   "a PSN before " + std::to_string(*qp.arrived_psn) + ", the first that has not arrived");
   }
+  if (packet.info.operation == BthOperation::kRdmaReadResponse) CheckReadResponse(cycle, qpn, qp, packet);
+  CheckAcknowledge(cycle, qpn, qp, packet);
   if (!packet.info.has_aeth || packet.aeth.kind != spec::AethKind::kAck || qp.unwritten == 0) return;
   std::erase_if(unwritten_, [&](const auto& one) {
     const auto& [address, entry] = one;
@@ -243,14 +372,70 @@ void PacketRules::SentResponse(Cycle cycle, uint32_t qpn, Qp& qp, const RocePack
   });
 }
 
+void PacketRules::CheckAcknowledge(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet) {
+  const uint32_t psn = packet.bth.psn;
+  const spec::Aeth& aeth = packet.aeth;
+  if (packet.info.has_aeth && aeth.kind == spec::AethKind::kNak) {
+    if (static_cast<spec::NakCode>(aeth.value) != spec::NakCode::kPsnSequenceError) return;
+    if (qp.nak_psn == psn) {
+      findings_.Add(kAckNakOnce, cycle, QpText(qpn) + "another sequence NAK of " + PsnText(psn),
+                    "one, until that packet has arrived");
+    }
+    qp.nak_psn = psn;
+    return;
+  }
+  if (packet.info.has_aeth && aeth.kind == spec::AethKind::kRnrNak) {
+    if (aeth.value == qp.context.min_rnr_timer) return;
+    findings_.Add(kAckRnrTimer, cycle, QpText(qpn) + "RNR NAK with timer " + std::to_string(aeth.value),
+                  std::to_string(qp.context.min_rnr_timer) + ", the QP's");
+    return;
+  }
+  if (qp.refused_psn.has_value() && Distance(*qp.refused_psn, psn) >= 0) {
+    findings_.Add(kAckRefused, cycle, QpText(qpn) + spec::ToString(packet.bth.opcode) + " of " + PsnText(psn),
+                  "a NAK of " + PsnText(*qp.refused_psn) + ", which the key or the rights do not allow");
+    qp.refused_psn.reset();
+  }
+  // What is acknowledged is everything that has arrived, so the number of its messages is known.
+  if (!packet.info.has_aeth || ((psn + 1) & kPsnMask) != *qp.arrived_psn) return;
+  if (aeth.msn == (qp.messages_arrived & kPsnMask)) return;
+  findings_.Add(kAckMsn, cycle, QpText(qpn) + "MSN " + std::to_string(aeth.msn) + " with " + PsnText(psn),
+                std::to_string(qp.messages_arrived & kPsnMask) + " messages");
+}
+
+// Requests are answered in the order in which they have arrived; those that are dropped, not at all.
+void PacketRules::CheckReadResponse(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet) {
+  const uint32_t psn = packet.bth.psn;
+  const auto at = std::ranges::find(qp.asked, psn, &Asked::next_psn);
+  if (at == qp.asked.end()) {
+    findings_.Add(kReadOnce, cycle, QpText(qpn) + spec::ToString(packet.bth.opcode) + " of " + PsnText(psn),
+                  "one response per PSN of each READ request that has arrived");
+    return;
+  }
+  qp.asked.erase(qp.asked.begin(), at);
+  Asked& asked = qp.asked.front();
+  asked.next_psn = (psn + 1) & kPsnMask;
+  if (--asked.left == 0) qp.asked.pop_front();
+}
+
 // --- Received
+
+// Other packets must have no effect. [IBTA 9.6]
+bool PacketRules::IsFromPeer(const Qp& qp, const RocePacket& packet) const {
+  constexpr uint16_t kPartition = 0x7fff;  // the other bit is the membership
+  if ((packet.bth.pkey & kPartition) != (spec::kPkeyDefault & kPartition)) return false;
+  if (own_mac_.has_value() && own_mac_ != packet.destination_mac) return false;
+  if (packet.service == BthService::kUd) return packet.deth.qkey == qp.context.qkey;
+  return std::ranges::equal(packet.source, qp.context.path.dgid) &&
+         std::ranges::equal(packet.destination, qp.context.path.sgid);
+}
 
 void PacketRules::OnReceive(std::span<const uint8_t> frame) {
   const auto packet = ReadRoce(frame);
   if (!packet.has_value() || !packet->is_intact || !packet->info.valid) return;
   const auto found = qps_.find(packet->bth.dest_qp);
-  if (found == qps_.end() || !found->second.exists || packet->service != BthService::kRc) return;
-  if (found->second.context.qp_type != IbQpType::kRc) return;
+  if (found == qps_.end() || !found->second.exists) return;
+  if (packet->service != ServiceOf(found->second.context.qp_type) || !IsFromPeer(found->second, *packet)) return;
+  if (packet->service != BthService::kRc) return ReceivedUnacknowledged(found->second, *packet);
   if (packet->info.is_response) return ReceivedResponse(found->first, found->second, *packet);
   ReceivedRequest(found->first, found->second, *packet);
 }
@@ -258,24 +443,39 @@ void PacketRules::OnReceive(std::span<const uint8_t> frame) {
 // An upper bound of what the device may accept: it may drop any of these.
 void PacketRules::ReceivedRequest(uint32_t qpn, Qp& qp, const RocePacket& packet) {
   if (!qp.arrived_psn.has_value()) return;
+  if (qp.nak_psn == packet.bth.psn) qp.nak_psn.reset();
+  const bool is_read = packet.info.operation == BthOperation::kRdmaReadRequest;
+  if (is_read) Push(qp.asked, {packet.bth.psn, PsnsOf(qp, packet)});
   if (packet.bth.psn != *qp.arrived_psn) {
     // Sent again, or another packet with this PSN: which one counts is not known, nor where a WRITE continues.
     qp.write.reset();
     return;
   }
   ExpectWrite(qpn, qp, packet);
+  const bool has_bytes = is_read && packet.reth.dma_length != 0;  // else its key does not matter [IBTA 9.7.4]
+  if (has_bytes && !qp.refused_psn.has_value() && may_access_ &&
+      !(qp.may_read && may_access_(packet.reth.rkey, qp.context.pdn, Right::kRead, packet.reth.virtual_address,
+                                   packet.reth.dma_length))) {
+    qp.refused_psn = packet.bth.psn;
+  }
+  Arrive(qp, packet);
+  if (is_read || packet.info.ends_message) ++qp.messages_arrived;
   qp.arrived_psn = (packet.bth.psn + PsnsOf(qp, packet)) & kPsnMask;
 }
 
 void PacketRules::ExpectWrite(uint32_t qpn, Qp& qp, const RocePacket& packet) {
   if (packet.info.starts_message) qp.write.reset();
   const bool is_write = packet.info.operation == BthOperation::kRdmaWrite && packet.broken == nullptr &&
-                        packet.bth.pkey == spec::kPkeyDefault && own_mac_ == packet.destination_mac &&
-                        packet.source_mac == MacOf(qp.context.path.dmac) && qp.context.remote_write;
+                        packet.source_mac == MacOf(qp.context.path.dmac);
   if (!is_write) return qp.write.reset();
   if (packet.info.has_reth) qp.write = {packet.reth.rkey, packet.reth.virtual_address};
   if (!qp.write.has_value() || packet.payload.empty() || !translate_) return;
   auto& [rkey, address] = *qp.write;
+  if (may_access_ &&
+      !(qp.may_write && may_access_(rkey, qp.context.pdn, Right::kWrite, address, packet.payload.size()))) {
+    if (!qp.refused_psn.has_value()) qp.refused_psn = packet.bth.psn;
+    return qp.write.reset();
+  }
   const Places places = translate_(rkey, address, packet.payload.size());
   if (places.empty()) return qp.write.reset();  // the device must refuse it
   address += packet.payload.size();
@@ -286,6 +486,33 @@ void PacketRules::ExpectWrite(uint32_t qpn, Qp& qp, const RocePacket& packet) {
     ++qp.unwritten;
     at += bytes;
   }
+}
+
+// A packet of RC, the next one, or of UC or UD.
+void PacketRules::Arrive(Qp& qp, const RocePacket& packet) {
+  if (packet.info.starts_message) qp.arriving_bytes = 0;
+  qp.arriving_bytes += static_cast<uint32_t>(packet.payload.size());
+  if (!packet.info.completes_recv) return;
+  Arrived message{.bytes = qp.arriving_bytes,
+                  .is_send = packet.info.operation == BthOperation::kSend,
+                  .is_solicited = packet.bth.solicited_event,
+                  .immediate = {},
+                  .source_qp = packet.info.has_deth ? packet.deth.source_qp : 0};
+  if (packet.info.has_deth) message.bytes += spec::kRdmaUdGrhBytes;
+  if (packet.info.has_immdt) {
+    const auto field = packet.extension.subspan(packet.info.immdt_offset - spec::Bth::kBytes, spec::Immdt::kBytes);
+    std::ranges::copy(field, message.immediate.emplace().begin());
+  }
+  Push(qp.receives, message);
+}
+
+// An upper bound of what the device may accept: it may drop any of these messages.
+void PacketRules::ReceivedUnacknowledged(Qp& qp, const RocePacket& packet) {
+  const bool continues = qp.arrived_psn == packet.bth.psn;
+  if (!packet.info.starts_message && !continues) return qp.arrived_psn.reset();
+  qp.arrived_psn.reset();
+  if (!packet.info.ends_message) qp.arrived_psn = (packet.bth.psn + 1) & kPsnMask;
+  Arrive(qp, packet);
 }
 
 void PacketRules::OnDmaWrite(uint64_t address, std::span<const uint8_t> data) {
@@ -329,9 +556,15 @@ void PacketRules::ReceivedResponse(uint32_t qpn, Qp& qp, const RocePacket& packe
   // The peer has received what stands in the gap, so the packet was sent out of order, not lost with its queue pair.
   if (qp.gap.has_value() && Distance(qp.gap->psn, covered) >= 0) ReportGap(qpn, qp);
   if (Distance(qp.unacked_psn, covered) >= 0) qp.unacked_psn = (covered + 1) & kPsnMask;
-  // Only its last response completes a READ; an acknowledge behind it does not. [IBTA 9.7.5.1.2]
-  for (Message& message : qp.open) {
-    if (is_read && message.is_read && message.last_psn == psn) message.is_answered = true;
+  // Only its responses, the oldest READ's first and in order, complete a READ; an acknowledge behind it does not.
+  // [IBTA 9.7.5.1.2, 9.7.5.1.9]
+  if (is_read) {
+    const auto oldest =
+        std::ranges::find_if(qp.open, [](const Message& message) { return message.is_read && !message.is_answered; });
+    if (oldest != qp.open.end() && oldest->next_psn == psn) {
+      oldest->next_psn = (psn + 1) & kPsnMask;
+      oldest->is_answered = psn == oldest->last_psn;
+    }
   }
   while (!qp.open.empty() && Distance(qp.open.front().last_psn, qp.unacked_psn) > 0 &&
          (!qp.open.front().is_read || qp.open.front().is_answered)) {
@@ -346,27 +579,85 @@ void PacketRules::ReceivedResponse(uint32_t qpn, Qp& qp, const RocePacket& packe
 
 // --- Completions
 
-void PacketRules::OnSendUsed(uint32_t qpn) { ++qps_[qpn].used; }
+void PacketRules::OnSendWork(uint32_t qpn, const std::optional<SendWork>& work) {
+  Qp& qp = qps_[qpn];
+  qp.follows_works = qp.follows_works && work.has_value() && !qp.has_failed;
+  if (qp.follows_works) Push(qp.works, *work);
+}
 
-void PacketRules::OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe) {
+void PacketRules::OnSendUsed(uint32_t qpn, const std::optional<SendWork>& work) {
+  Qp& qp = qps_[qpn];
+  ++qp.used;
+  if (!work.has_value()) qp.are_works_known = false;
+  if (!qp.are_works_known || qp.has_failed) return;
+  if (qp.context.sq_sig_all || (work->send_flags & spec::IbSendFlags::kSignaled) != 0) {
+    Push(qp.unreported, work->wr_id);
+  }
+}
+
+// Every CQE is of a signaled work request, in order, and each has one. [IBTA 10.8]
+void PacketRules::OnSendCqe(Cycle cycle, Qp& qp, const spec::RdmaCqReq& cqe) {
+  if (!qp.are_works_known) return;
+  const auto at = std::ranges::find(qp.unreported, cqe.wr_id);
+  if (at == qp.unreported.begin() && at != qp.unreported.end()) return qp.unreported.pop_front();
+  findings_.Add(kCompletionOnce, cycle, QpText(cqe.qp_num) + "CQE of work request " + Hex(cqe.wr_id),
+                qp.unreported.empty() ? "none: no signaled work request was returned without one"
+                                      : "that of " + Hex(qp.unreported.front()));
+  qp.are_works_known = false;
+}
+
+// Receives of RC complete with the messages in their order; of UC and UD, messages may have been dropped.
+bool PacketRules::OnReceiveCqe(Cycle cycle, Qp& qp, const spec::RdmaCqReq& cqe) {
+  const auto matches = [&cqe](const Arrived& message) {
+    const bool has_immediate = (cqe.wc_flags & spec::IbWcFlags::kWithImm) != 0;
+    if (cqe.byte_len != message.bytes || has_immediate != message.immediate.has_value()) return false;
+    if (message.is_send != (cqe.opcode == spec::IbWcOpcode::kRecv) || cqe.src_qp != message.source_qp) return false;
+    return !has_immediate || std::ranges::equal(cqe.imm_data, *message.immediate);
+  };
+  const bool is_reliable = qp.context.qp_type == IbQpType::kRc;
+  const auto at = is_reliable && (qp.receives.empty() || matches(qp.receives.front()))
+                      ? qp.receives.begin()
+                      : std::ranges::find_if(qp.receives, matches);
+  if (at == qp.receives.end() || (is_reliable && at != qp.receives.begin())) {
+    findings_.Add(
+        kCompletionReceive, cycle,
+        QpText(cqe.qp_num) + "receive of " + std::to_string(cqe.byte_len) + " bytes, flags " + Hex(cqe.wc_flags),
+        qp.receives.empty() ? "a message that has arrived"
+                            : "length, flags and immediate of a message that has arrived: " +
+                                  std::to_string(qp.receives.front().bytes) + " bytes");
+    if (!qp.receives.empty()) qp.receives.pop_front();
+    return false;
+  }
+  const bool is_solicited = is_reliable && at->is_solicited;  // of several alike datagrams, which one is not known
+  qp.receives.erase(qp.receives.begin(), std::next(at));
+  return is_solicited;
+}
+
+bool PacketRules::OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe) {
   const auto found = qps_.find(cqe.qp_num);
-  if (found == qps_.end() || !found->second.exists) return;
+  if (found == qps_.end() || !found->second.exists) return false;
   Qp& qp = found->second;
   if (cqe.status != spec::IbWcStatus::kSuccess) {
     qp.has_failed = true;
     qp.gap.reset();
-    return;
+    qp.unreported.clear();
+    qp.works.clear();
+    return true;
   }
-  if (cqe.opcode == spec::IbWcOpcode::kRecv || cqe.opcode == spec::IbWcOpcode::kRecvRdmaWithImm) return;
-  if (qp.has_failed || !qp.next_psn.has_value()) return;
+  if (cqe.opcode == spec::IbWcOpcode::kRecv || cqe.opcode == spec::IbWcOpcode::kRecvRdmaWithImm) {
+    return OnReceiveCqe(cycle, qp, cqe);
+  }
+  if (qp.has_failed || !qp.next_psn.has_value()) return false;
+  OnSendCqe(cycle, qp, cqe);
   // Exception: UC and UD complete when the payload is in the device's transmit buffer. docs/monitor.md, "Exceptions".
-  if (qp.context.qp_type != IbQpType::kRc) return;
+  if (qp.context.qp_type != IbQpType::kRc) return false;
   const uint64_t most = qp.messages_done;
-  if (qp.used <= most) return;
+  if (qp.used <= most) return false;
   findings_.Add(kCompletion, cycle,
                 QpText(cqe.qp_num) + "success of work request " + std::to_string(qp.used) + " since RTS",
                 std::to_string(most) + " acknowledged");
   qp.used = most;
+  return false;
 }
 
 }  // namespace vireo::sim::monitor

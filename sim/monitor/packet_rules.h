@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules of packets: their form, PSNs, retransmissions, acknowledges, and completions against acknowledges.
+// Rules of packets: their form, PSNs, retransmissions, acknowledges, and completions against acknowledges and against
+// the messages that have arrived.
 //
 // A QP's packets are attributed by the peer's MAC and QP number, as its context names them. Packets of several QPs with
 // the same peer QP are not judged by PSN. Frames of the net path, which a driver composes, are judged only if they are
 // addressed as a QP's packets would be.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -17,6 +19,7 @@
 #include <vector>
 
 #include "sim/monitor/findings.h"
+#include "sim/monitor/ring_rules.h"
 #include "sim/monitor/roce_packet.h"
 #include "spec/gen/vireo_spec.h"
 
@@ -33,13 +36,22 @@ class PacketRules {
   void OnNetTransmit() { is_net_used_ = true; }
   void OnTransmit(Cycle cycle, std::span<const uint8_t> frame);
   void OnReceive(std::span<const uint8_t> frame);
-  // One work request of the QP's send queue was returned as used.
-  void OnSendUsed(uint32_t qpn);
-  void OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe);
+  // The device has read one more work request of the QP's send queue; none: one that cannot be followed.
+  void OnSendWork(uint32_t qpn, const std::optional<SendWork>& work);
+  // One work request of the QP's send queue was returned as used. `work`: what the device has read of it, if known.
+  void OnSendUsed(uint32_t qpn, const std::optional<SendWork>& work);
+  // Firmware has answered a command: what it has changed before is in effect.
+  void OnAnswer();
+  // True: it is known to be solicited, by its error or by the message that it completes.
+  bool OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe);
   // Where bytes of a region are in memory, in order; empty: the key names no live region with these bytes.
   using Places = std::vector<std::pair<uint64_t, uint32_t>>;  // address and bytes
   using Translate = std::function<Places(uint32_t rkey, uint64_t address, uint64_t bytes)>;
   void SetTranslate(Translate translate) { translate_ = std::move(translate); }
+  // Whether the peer may access these bytes by the key, through a QP of this protection domain.
+  enum class Right : uint8_t { kWrite, kRead };
+  using MayAccess = std::function<bool(uint32_t rkey, uint16_t pdn, Right right, uint64_t address, uint64_t bytes)>;
+  void SetMayAccess(MayAccess may_access) { may_access_ = std::move(may_access); }
   void OnDmaWrite(uint64_t address, std::span<const uint8_t> data);
   // Adds what is a violation if nothing follows: gaps of RC behind which no work request has failed. Call it when the
   // NIC has come to rest.
@@ -54,8 +66,9 @@ class PacketRules {
     uint32_t bytes = 0;
     spec::Reth reth;
   };
+  // `next_psn`: of a READ's next response.
   struct Message {
-    uint32_t last_psn = 0;
+    uint32_t next_psn = 0, last_psn = 0;
     bool is_read = false, is_answered = false;
   };
   // A new packet of RC that was not the next one.
@@ -69,9 +82,23 @@ class PacketRules {
     std::vector<uint8_t> data;
     size_t done = 0;  // bytes of `data` written
   };
+  // A READ request that has arrived: the PSN of its next response, and how many are left.
+  struct Asked {
+    uint32_t next_psn = 0, left = 0;
+  };
+  // A message that has arrived and completes a receive.
+  struct Arrived {
+    uint32_t bytes = 0;
+    bool is_send = false, is_solicited = false;
+    std::optional<std::array<uint8_t, spec::Immdt::kBytes>> immediate;
+    uint32_t source_qp = 0;  // of a datagram
+  };
   struct Qp {
     bool exists = false;
     spec::TableQpContext context;
+    // Until the answer of the command that changes the context, the earlier one may be in effect.
+    bool may_write = false, may_read = false, is_stopped = false;
+    std::optional<spec::TablePath> earlier_path;
     // Requester.
     std::optional<uint32_t> next_psn;
     uint32_t unacked_psn = 0;
@@ -81,12 +108,23 @@ class PacketRules {
     spec::BthOperation operation{};
     std::deque<Message> open;  // sent completely and not acknowledged
     uint64_t messages_done = 0, used = 0;
-    bool has_failed = false;  // a work request ended with an error: used and sent ones no longer correspond
-    std::optional<Gap> gap;   // the first, if the queue pair had not failed before it
+    bool has_failed = false;          // a work request ended with an error: used and sent ones no longer correspond
+    std::optional<Gap> gap;           // the first, if the queue pair had not failed before it
+    bool follows_works = true;        // messages and work requests correspond
+    std::deque<SendWork> works;       // read by the device, and not yet a message
+    std::optional<SendWork> working;  // that of the message in progress; none: not known
+    bool are_works_known = true;      // every work request that was returned
+    std::deque<uint64_t> unreported;  // signaled work requests returned without a CQE so far
     // Responder: the PSN behind the last request of an unbroken sequence.
     std::optional<uint32_t> arrived_psn;
     std::optional<std::pair<uint32_t, uint64_t>> write;  // rkey and next address of the WRITE that arrives
     size_t unwritten = 0;                                // entries of unwritten_
+    uint32_t messages_arrived = 0;                       // of the unbroken sequence
+    uint32_t arriving_bytes = 0;                         // of the message that arrives
+    std::optional<uint32_t> nak_psn;                     // named by a sequence NAK, until a packet with it arrives
+    std::optional<uint32_t> refused_psn;                 // of a request that must be refused
+    std::deque<Asked> asked;
+    std::deque<Arrived> receives;  // not completed yet
   };
   using Peer = std::pair<uint64_t, uint32_t>;  // MAC, QP number
 
@@ -98,16 +136,27 @@ class PacketRules {
   void SentRequest(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
   void SentAgain(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
   void CheckPayload(Cycle cycle, uint32_t qpn, const Qp& qp, const RocePacket& packet);
+  void CheckPath(Cycle cycle, uint32_t qpn, const Qp& qp, const RocePacket& packet);
   void CheckMessage(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
+  void CheckWork(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
   void SentResponse(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
+  void CheckAcknowledge(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
+  void CheckReadResponse(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
   void Forget(uint32_t qpn, Qp& qp);
+  bool IsFromPeer(const Qp& qp, const RocePacket& packet) const;
+  static void Arrive(Qp& qp, const RocePacket& packet);
+  static void ReceivedUnacknowledged(Qp& qp, const RocePacket& packet);
   void ReceivedRequest(uint32_t qpn, Qp& qp, const RocePacket& packet);
   void ExpectWrite(uint32_t qpn, Qp& qp, const RocePacket& packet);
   void ReceivedResponse(uint32_t qpn, Qp& qp, const RocePacket& packet);
   void ReportGap(uint32_t qpn, Qp& qp);
+  bool OnReceiveCqe(Cycle cycle, Qp& qp, const spec::RdmaCqReq& cqe);
+  void OnSendCqe(Cycle cycle, Qp& qp, const spec::RdmaCqReq& cqe);
 
   Findings& findings_;
   Translate translate_;
+  MayAccess may_access_;
+  std::vector<uint32_t> changed_;  // QPs whose context was written since the last answer
   bool is_net_used_ = false;
   std::unordered_map<uint32_t, Qp> qps_;
   std::map<Peer, std::vector<uint32_t>> by_peer_;

@@ -2,6 +2,7 @@
 #include "sim/monitor/ring_rules.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace vireo::sim::monitor {
 namespace {
@@ -46,6 +47,9 @@ void RingRules::OnReset() {
   reads_.clear();
   causes_.clear();
   bar_reads_.clear();
+  unmasked_.clear();
+  owing_.clear();
+  msix_control_ = 0;
   selected_ = 0;
   config_vector_ = spec::kVirtioMsiNoVector;
   feature_window_ = 0;
@@ -54,7 +58,38 @@ void RingRules::OnReset() {
 
 // --- Driver and firmware
 
+void RingRules::OnConfigWrite(const BoundaryEvent& event) {
+  constexpr uint64_t kControl = spec::kPciCapAtMsix + sizeof(uint16_t);
+  for (size_t i = 0; i < event.payload.size(); ++i) {
+    const uint64_t at = event.address + i;
+    if (at < kControl || at >= kControl + sizeof msix_control_) continue;
+    const auto shift = static_cast<unsigned>(8 * (at - kControl));
+    msix_control_ = static_cast<uint16_t>((msix_control_ & ~(0xff << shift)) | event.payload[i] << shift);
+  }
+  RestartOwed();
+}
+
+void RingRules::OnMsixTable(const BoundaryEvent& event) {
+  using Entry = spec::MsixTableEntry;
+  const uint64_t at = event.address - spec::kBarMsixTable;
+  const auto vector = static_cast<uint16_t>(at / Entry::kBytes);
+  const uint64_t mask = Entry::kBytes - sizeof(uint32_t);  // the vector control [PCIe 5.0, 7.7.2.9]
+  if (event.address < spec::kBarMsixTable || vector >= spec::kMsixVectorsMax) return;
+  if (at % Entry::kBytes > mask || at % Entry::kBytes + event.bytes <= mask) return;
+  if ((event.payload[mask - at % Entry::kBytes] & 1) == 0) {
+    unmasked_.insert(vector);
+  } else {
+    unmasked_.erase(vector);
+  }
+  RestartOwed();
+}
+
+void RingRules::RestartOwed() {
+  for (const uint16_t index : owing_) queues_[index].owed_since = now_;
+}
+
 void RingRules::OnBarWrite(const BoundaryEvent& event) {
+  if (event.id == spec::kBarMsix) return OnMsixTable(event);
   if (event.id != spec::kBarVirtio) return;
   const uint64_t value = Little(event.payload);
   if (event.address < spec::kBarVirtioCommonCfg + Common::kBytes) {
@@ -64,7 +99,13 @@ void RingRules::OnBarWrite(const BoundaryEvent& event) {
   const uint64_t at = event.address - spec::kBarVirtioNotify;
   const uint64_t index = at / spec::kNotifyOffMultiplier;
   if (index >= queues_.size()) return;
-  if (at % spec::kNotifyOffMultiplier != 0) return OnArm(static_cast<uint16_t>(index));
+  if (at % spec::kNotifyOffMultiplier != 0) {
+    if (!queues_[index].is_live) return;
+    Notify(queues_[index]);
+    const auto arm = spec::RdmaCqArm::FromWord(static_cast<uint32_t>(value));
+    if (at % spec::kNotifyOffMultiplier != spec::kRdmaCqArmOffset || event.bytes != spec::RdmaCqArm::kBytes) return;
+    return Arm(static_cast<uint16_t>(index), arm.seen_used_idx, arm.solicited, arm.next_completion);
+  }
   if (queues_[index].kind == TableQueueKind::kTransmit) listener_.OnNetTransmit();
 }
 
@@ -122,6 +163,7 @@ void RingRules::Enable(uint16_t index) {
   epochs_[index] = ++epoch_;
   queue.descriptors.assign(queue.size, {});
   queue.heads.assign(queue.size, -1);
+  queue.are_heads_new.assign(queue.size, false);
   const uint64_t size = queue.size;
   const auto add = [&](uint64_t begin, uint64_t bytes, Part part) {
     const auto after = areas_.lower_bound(begin);
@@ -155,6 +197,8 @@ void RingRules::Release(uint16_t index) {
       DropBuffer(index, queue.descriptors[i], static_cast<uint16_t>(i));
     }
     for (const auto& [address, bytes] : queue.returned) returned_.Remove(index, address, bytes);
+    CheckOwed(index);
+    std::erase(owing_, index);
   }
   const uint16_t size = queue.size, vector = queue.vector;
   const uint64_t desc = queue.desc, driver = queue.driver, device = queue.device;
@@ -167,10 +211,17 @@ void RingRules::Release(uint16_t index) {
   queue.kind = kind, queue.owner = owner;
 }
 
-void RingRules::ResetPositions(Queue& queue) {
+void RingRules::ResetPositions(uint16_t index) {
+  Queue& queue = queues_[index];
+  queue.unread.clear();
+  queue.found = 0;
+  for (Descriptor& descriptor : queue.descriptors) descriptor.is_available = false;
+  if (queue.kind == TableQueueKind::kSq)
+    std::erase_if(works_, [&](const auto& one) { return one.second.queue == index; });
   queue.used_bytes = queue.used = queue.available = 0;
   queue.used_index = 0;
   queue.heads.assign(queue.size, -1);
+  queue.are_heads_new.assign(queue.size, false);
 }
 
 void RingRules::SetRow(uint16_t index, const spec::TableVirtqueue& row) {
@@ -179,7 +230,7 @@ void RingRules::SetRow(uint16_t index, const spec::TableVirtqueue& row) {
   Queue& queue = queues_[index];
   queue.kind = row.kind;
   queue.owner = row.owner;
-  if (row.reset_positions) ResetPositions(queue);
+  if (row.reset_positions) ResetPositions(index);
 }
 
 void RingRules::SetWindow(uint16_t index, const spec::TableWindow& window) {
@@ -191,8 +242,57 @@ void RingRules::SetWindow(uint16_t index, const spec::TableWindow& window) {
   queue.window_last = window.last;
 }
 
-void RingRules::OnArm(uint16_t index) {
-  if (index < queues_.size() && queues_[index].is_live) Notify(queues_[index]);
+void RingRules::OnArm(uint16_t index, bool solicited, bool next_completion) {
+  if (index >= queues_.size() || !queues_[index].is_live) return;
+  Notify(queues_[index]);
+  Arm(index, {}, solicited, next_completion);
+}
+
+// `seen`: the used index up to which the driver has processed CQEs; none: all of them, and of a packed ring it is not
+// known how many that are.
+void RingRules::Arm(uint16_t index, std::optional<uint16_t> seen, bool solicited, bool next_completion) {
+  Queue& queue = queues_[index];
+  if (queue.kind != TableQueueKind::kCq || !queue.is_judged || (!solicited && !next_completion)) return;
+  // A driver that arms again has processed what the interrupt would have been for.
+  CheckOwed(index);
+  queue.owes = false;
+  std::erase(owing_, index);
+  queue.is_armed_solicited |= solicited;
+  queue.is_armed_next |= next_completion;
+  const uint64_t unseen =
+      seen.has_value() && !queue.is_packed ? static_cast<uint16_t>(queue.used_index - *seen) : uint64_t{0};
+  const bool is_solicited = queue.solicited.has_value() && queue.used - *queue.solicited < unseen;
+  if ((queue.is_armed_next && unseen != 0) || (queue.is_armed_solicited && is_solicited)) Owe(index);
+}
+
+// A CQE has become visible to the driver.
+void RingRules::CheckArm(uint16_t index) {
+  Queue& queue = queues_[index];
+  const bool is_solicited = std::exchange(queue.is_solicited, false);
+  if (is_solicited) queue.solicited = queue.used;
+  if (queue.is_armed_next || (queue.is_armed_solicited && is_solicited)) Owe(index);
+}
+
+void RingRules::Owe(uint16_t index) {
+  Queue& queue = queues_[index];
+  queue.is_armed_next = queue.is_armed_solicited = false;
+  if (queue.vector == spec::kVirtioMsiNoVector || queue.owes) return;
+  queue.owes = true;
+  queue.owed_since = now_;
+  owing_.push_back(index);
+}
+
+void RingRules::CheckOwed(uint16_t index) {
+  Queue& queue = queues_[index];
+  if (!queue.owes || !CanInterrupt(queue.vector) || now_ < queue.owed_since + kPatience) return;
+  findings_.Add(kArmNotifies, queue.owed_since, NameOf(index) + "no interrupt after a CQE that it was armed for",
+                "MSI-X " + std::to_string(queue.vector));
+  queue.owes = false;
+  std::erase(owing_, index);
+}
+
+void RingRules::Finish() {
+  for (const uint16_t index : std::vector(owing_)) CheckOwed(index);
 }
 
 void RingRules::Notify(const Queue& queue) {
@@ -227,6 +327,12 @@ bool RingRules::OnDmaRead(const BoundaryEvent& event) {
     read.queue = table->second.queue;
     read.head = table->second.head;
     read.epoch = epochs_[read.queue];
+    return false;
+  }
+  if (const auto work = works_.find(event.address); work != works_.end()) {
+    read.use = Read::Use::kWork;
+    read.queue = work->second.queue;
+    read.epoch = epochs_[read.queue];
   }
   return false;
 }
@@ -247,13 +353,19 @@ void RingRules::OnDmaCompletion(const BoundaryEvent& event) {
         if (ahead <= queue.size) queue.available += ahead;
       } else if (at >= kAvailEntries && (at - kAvailEntries) / kIndexBytes < queue.size) {
         queue.heads[(at - kAvailEntries) / kIndexBytes] = value;
+        queue.are_heads_new[(at - kAvailEntries) / kIndexBytes] = true;
       }
     }
-    return;
+    return ExpectWorks(read.queue);
   }
   // Parts of a read arrive in order and may cut a descriptor.
   const uint64_t start = event.address - read.bytes.size();
   read.bytes.insert(read.bytes.end(), event.payload.begin(), event.payload.end());
+  if (read.use == Read::Use::kWork) {
+    if (read.bytes.size() < kWorkBytes) return;
+    read.use = Read::Use::kOther;
+    return SetWork(read.queue, start, read.bytes);
+  }
   size_t at = 0;
   for (; at + kDescriptorBytes <= read.bytes.size(); at += kDescriptorBytes) {
     if (read.use == Read::Use::kTable) {
@@ -264,8 +376,53 @@ void RingRules::OnDmaCompletion(const BoundaryEvent& event) {
     if (offset % kDescriptorBytes != 0 || offset / kDescriptorBytes >= queue.size) continue;
     SetDescriptor(read.queue, static_cast<uint16_t>(offset / kDescriptorBytes), read.bytes.data() + at);
   }
+  if (read.use == Read::Use::kDescriptors) ExpectWorks(read.queue);
   read.bytes.erase(read.bytes.begin(), read.bytes.begin() + static_cast<ptrdiff_t>(at));
   if ((event.status & kLast) != 0) reads_.erase(found);
+}
+
+// A descriptor alone is not enough: for a replay the device reads it again, also if it was returned.
+void RingRules::ExpectWorks(uint16_t index) {
+  Queue& queue = queues_[index];
+  if (queue.kind != TableQueueKind::kSq || queue.size == 0) return;
+  while (queue.is_packed || queue.found < queue.available) {
+    const size_t place = queue.found % queue.size;
+    if (!queue.is_packed && !queue.are_heads_new[place]) return;
+    const size_t head = queue.is_packed ? place : static_cast<size_t>(queue.heads[place]);
+    if (head >= queue.descriptors.size()) return;
+    const Descriptor& descriptor = queue.descriptors[head];
+    const auto known = works_.find(descriptor.address);
+    if (!descriptor.is_known || !descriptor.is_available) return;
+    // Of a packed ring: available in this lap. [virtio 1.3, 2.8.1]
+    const bool is_even_lap = queue.found / queue.size % 2 == 0;
+    if (queue.is_packed && ((descriptor.flags & spec::VirtqDescFlags::kAvail) != 0) != is_even_lap) return;
+    if (known != works_.end() && known->second.queue == index && known->second.head == head)
+      return;  // still the last one
+    ++queue.found;
+    queue.are_heads_new[place] = false;
+    if ((descriptor.flags & spec::VirtqDescFlags::kIndirect) != 0 || descriptor.bytes < spec::RdmaSqReq::kBytes) {
+      listener_.OnSendWork(queue.owner, {});
+      continue;
+    }
+    works_[descriptor.address] = {.queue = index, .head = static_cast<uint16_t>(head), .work = {}};
+    queue.unread.push_back(descriptor.address);
+  }
+}
+
+// Reads may be answered in another order than they were made in.
+void RingRules::SetWork(uint16_t index, uint64_t address, std::span<const uint8_t> bytes) {
+  const auto found = works_.find(address);
+  if (found == works_.end() || found->second.work.has_value()) return;  // read again
+  std::array<uint8_t, spec::RdmaSqReq::kBytes> whole{};
+  std::copy_n(bytes.begin(), kWorkBytes, whole.begin());
+  found->second.work = spec::RdmaSqReq::Decode(whole.data());
+  Queue& queue = queues_[index];
+  while (!queue.unread.empty()) {
+    const auto next = works_.find(queue.unread.front());
+    if (next != works_.end() && !next->second.work.has_value()) return;
+    listener_.OnSendWork(queue.owner, next == works_.end() ? std::nullopt : next->second.work);
+    queue.unread.pop_front();
+  }
 }
 
 void RingRules::SetDescriptor(uint16_t index, uint16_t number, const uint8_t* bytes) {
@@ -282,6 +439,10 @@ void RingRules::SetDescriptor(uint16_t index, uint16_t number, const uint8_t* by
   descriptor.next = split.next;
   descriptor.is_available = true;
   if (is_same) return;  // read again
+  if (const auto work = works_.find(descriptor.address);
+      descriptor.is_known && work != works_.end() && work->second.queue == index && work->second.head == number) {
+    listener_.OnSendWork(queue.owner, {});  // what was found was not the one that is available now
+  }
   DropBuffer(index, descriptor, number);
   descriptor = {split.addr, split.len, flags, split.next, true, true};
   if ((flags & spec::VirtqDescFlags::kIndirect) != 0) {
@@ -318,6 +479,8 @@ void RingRules::DropBuffer(uint16_t index, Descriptor& descriptor, uint16_t numb
   }
   const auto cqe = cqes_.find(descriptor.address);
   if (cqe != cqes_.end() && cqe->second.queue == index && cqe->second.head == number) cqes_.erase(cqe);
+  const auto work = works_.find(descriptor.address);
+  if (work != works_.end() && work->second.queue == index && work->second.head == number) works_.erase(work);
   descriptor = {};
 }
 
@@ -418,7 +581,15 @@ void RingRules::UsedElement(Cycle cycle, uint16_t index) {
     findings_.Add(kUsedOrder, cycle, NameOf(index) + "used buffer " + std::to_string(element.id),
                   std::to_string(head) + ", the oldest available");
   }
+  CheckLength(cycle, index, element.len);
   Returned(cycle, index, static_cast<uint16_t>(element.id));
+}
+
+// [virtio 1.3, 2.7.8.2: as many as were written]
+void RingRules::CheckLength(Cycle cycle, uint16_t index, uint32_t bytes) {
+  if (queues_[index].kind != TableQueueKind::kCq || bytes == spec::RdmaCqReq::kBytes) return;
+  findings_.Add(kUsedLength, cycle, NameOf(index) + "used length " + std::to_string(bytes),
+                std::to_string(spec::RdmaCqReq::kBytes) + ", a CQE");
 }
 
 void RingRules::UsedIndex(Cycle cycle, uint16_t index, uint16_t value) {
@@ -434,11 +605,15 @@ void RingRules::UsedIndex(Cycle cycle, uint16_t index, uint16_t value) {
   queue.used = elements;
   queue.used_index = value;
   Notify(queue);
+  if (queue.kind == TableQueueKind::kCq) CheckArm(index);
 }
 
 void RingRules::WritePacked(Cycle cycle, uint16_t index, uint64_t at, std::span<const uint8_t> bytes) {
   Queue& queue = queues_[index];
   const auto number = static_cast<uint16_t>(at / kDescriptorBytes);
+  if (at % kDescriptorBytes == spec::PvirtqDesc::kLenOffset && bytes.size() >= sizeof(uint32_t)) {
+    queue.packed_length = {number, static_cast<uint32_t>(Little(bytes.first(sizeof(uint32_t))))};
+  }
   // The flags come last and make the descriptor used. (spec/virtio.toml, pvirtq_desc)
   if (at % kDescriptorBytes + bytes.size() <= spec::PvirtqDesc::kFlagsOffset) return;
   if (at % kDescriptorBytes + bytes.size() != kDescriptorBytes) {
@@ -456,15 +631,25 @@ void RingRules::WritePacked(Cycle cycle, uint16_t index, uint64_t at, std::span<
     findings_.Add(kUsedAvailable, cycle, NameOf(index) + "used descriptor " + std::to_string(number),
                   "one that was read as available and not used since");
   }
+  if (queue.packed_length.has_value() && queue.packed_length->first == number &&
+      (flags & spec::VirtqDescFlags::kWrite) != 0) {
+    CheckLength(cycle, index, queue.packed_length->second);
+  }
   Returned(cycle, index, number);
+  ++queue.used;
   Notify(queue);
+  if (queue.kind == TableQueueKind::kCq) CheckArm(index);
 }
 
 void RingRules::Returned(Cycle cycle, uint16_t index, uint16_t head) {
   Queue& queue = queues_[index];
-  if (queue.kind == TableQueueKind::kSq) listener_.OnSendUsed(queue.owner);
   if (queue.kind == TableQueueKind::kControl) listener_.OnAnswer();
-  if (head >= queue.descriptors.size()) return;
+  const bool exists = head < queue.descriptors.size();
+  if (queue.kind == TableQueueKind::kSq) {
+    const auto work = exists ? works_.find(queue.descriptors[head].address) : works_.end();
+    listener_.OnSendUsed(queue.owner, work == works_.end() ? std::nullopt : work->second.work);
+  }
+  if (!exists) return;
   const Descriptor& descriptor = queue.descriptors[head];
   if (queue.kind == TableQueueKind::kCq && descriptor.is_known) {
     const auto cqe = cqes_.find(descriptor.address);
@@ -476,7 +661,7 @@ void RingRules::Returned(Cycle cycle, uint16_t index, uint16_t head) {
                           std::to_string(cqe->second.have) + " bytes written",
                       std::to_string(spec::RdmaCqReq::kBytes));
       } else {
-        listener_.OnCqe(cycle, spec::RdmaCqReq::Decode(cqe->second.content.data()));
+        queue.is_solicited |= listener_.OnCqe(cycle, spec::RdmaCqReq::Decode(cqe->second.content.data()));
       }
     }
   }
@@ -485,6 +670,11 @@ void RingRules::Returned(Cycle cycle, uint16_t index, uint16_t head) {
 }
 
 void RingRules::OnMsix(Cycle cycle, uint16_t vector) {
+  std::erase_if(owing_, [&](uint16_t index) {
+    if (queues_[index].vector != vector) return false;
+    queues_[index].owes = false;
+    return true;
+  });
   if (vector == config_vector_) return;  // changes of configuration are not watched
   uint64_t& causes = causes_[vector];
   if (causes == 0) {

@@ -10,8 +10,10 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "sim/monitor/extent_map.h"
@@ -21,14 +23,20 @@
 
 namespace vireo::sim::monitor {
 
+// The first bytes of a work request of a send queue.
+using SendWork = spec::RdmaSqReq;
+
 class RingRules {
  public:
   class Listener {
    public:
     virtual void OnNetTransmit() = 0;
-    virtual void OnSendUsed(uint32_t qpn) = 0;
-    virtual void OnAnswer() = 0;  // of a control command
-    virtual void OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe) = 0;
+    // The device has read one more work request of the send queue, in the queue's order; none: one that cannot be
+    // followed.
+    virtual void OnSendWork(uint32_t qpn, const std::optional<SendWork>& work) = 0;
+    virtual void OnSendUsed(uint32_t qpn, const std::optional<SendWork>& work) = 0;
+    virtual void OnAnswer() = 0;                                      // of a control command
+    virtual bool OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe) = 0;  // true: it is solicited
 
    protected:
     ~Listener() = default;
@@ -38,13 +46,18 @@ class RingRules {
       : findings_(findings), memory_(memory), listener_(listener) {}
 
   void OnReset();
+  // Of the event that follows.
+  void SetCycle(Cycle cycle) { now_ = cycle; }
+  void OnConfigWrite(const BoundaryEvent& event);
   void OnBarWrite(const BoundaryEvent& event);
   void OnBarRead(const BoundaryEvent& event);
   void OnBarCompletion(uint64_t value);
   void SetRow(uint16_t queue, const spec::TableVirtqueue& row);
   void SetWindow(uint16_t queue, const spec::TableWindow& window);
   // Firmware armed the CQ of this queue.
-  void OnArm(uint16_t queue);
+  void OnArm(uint16_t queue, bool solicited, bool next_completion);
+  // Adds what is a violation if nothing follows: interrupts that are owed.
+  void Finish();
   // True: the access is to a ring.
   bool OnDmaRead(const BoundaryEvent& event);
   void OnDmaCompletion(const BoundaryEvent& event);
@@ -78,10 +91,20 @@ class RingRules {
     uint16_t used_index = 0;
     uint64_t used = 0;       // buffers behind used_index
     uint64_t available = 0;  // behind the available index that the device has read
+    // Of a CQ: how it is armed, and whether an interrupt is owed, since when. `solicited`: `used` of the last solicited
+    // CQE; is_solicited: there is one behind the used index.
+    bool is_armed_next = false, is_armed_solicited = false, owes = false, is_solicited = false;
+    Cycle owed_since = 0;
+    std::optional<uint64_t> solicited;
+    std::optional<std::pair<uint16_t, uint32_t>> packed_length;  // written to a descriptor that is not used yet
     std::array<uint8_t, spec::VirtqUsedElem::kBytes> element{};
-    std::vector<int32_t> heads;  // available ring as read; -1: not read
+    std::vector<int32_t> heads;       // available ring as read; -1: not read
+    std::vector<bool> are_heads_new;  // send queues: read since the last work request of that place was found
     std::vector<Descriptor> descriptors;
-    std::deque<std::pair<uint64_t, uint32_t>> returned;                     // send queues: the latest buffers returned
+    std::deque<std::pair<uint64_t, uint32_t>> returned;  // send queues: the latest buffers returned
+    // Send queues: number of work requests that were found, and the addresses of those that were not read yet.
+    uint64_t found = 0;
+    std::deque<uint64_t> unread;
     std::map<uint64_t, std::vector<std::pair<uint64_t, uint32_t>>> tables;  // by head: buffers of its indirect table
   };
   enum class Part : uint8_t { kDescriptors, kDriver, kDevice };
@@ -91,7 +114,7 @@ class RingRules {
     Part part{};
   };
   struct Read {
-    enum class Use : uint8_t { kOther, kDescriptors, kDriver, kTable } use{};
+    enum class Use : uint8_t { kOther, kDescriptors, kDriver, kTable, kWork } use{};
     uint16_t queue = 0;
     uint64_t epoch = 0;
     uint16_t head = 0;           // of an indirect table
@@ -102,6 +125,11 @@ class RingRules {
     uint32_t have = 0;
     std::array<uint8_t, spec::RdmaCqReq::kBytes> content{};
   };
+  static constexpr size_t kWorkBytes = spec::RdmaSqReq::kInlineDataOffset;
+  struct Work {
+    uint16_t queue = 0, head = 0;
+    std::optional<SendWork> work;
+  };
   struct Table {
     uint64_t end = 0;
     uint16_t queue = 0, head = 0;
@@ -110,7 +138,7 @@ class RingRules {
   void WriteCommon(uint64_t offset, uint64_t value, unsigned bytes);
   void Enable(uint16_t index);
   void Release(uint16_t index);
-  void ResetPositions(Queue& queue);
+  void ResetPositions(uint16_t index);
   const Area* AreaAt(uint64_t address, uint64_t* begin) const;
   void SetDescriptor(uint16_t index, uint16_t number, const uint8_t* bytes);
   void AddTableEntry(uint16_t index, uint16_t head, const uint8_t* bytes);
@@ -125,7 +153,20 @@ class RingRules {
   // A buffer was returned: its CQE, if the queue has them, must be complete.
   void Returned(Cycle cycle, uint16_t index, uint16_t head);
   void KeepReturned(uint16_t index, uint16_t head);
+  // Finds the work requests that the device has learned of, in the queue's order.
+  void ExpectWorks(uint16_t index);
+  void SetWork(uint16_t index, uint64_t address, std::span<const uint8_t> bytes);
   void Notify(const Queue& queue);
+  void Arm(uint16_t index, std::optional<uint16_t> seen, bool solicited, bool next_completion);
+  void CheckArm(uint16_t index);
+  void Owe(uint16_t index);
+  void CheckOwed(uint16_t index);
+  void OnMsixTable(const BoundaryEvent& event);
+  bool CanInterrupt(uint16_t vector) const {
+    return (msix_control_ & kMsixBits) == kMsixOn && unmasked_.contains(vector);
+  }
+  void RestartOwed();
+  void CheckLength(Cycle cycle, uint16_t index, uint32_t bytes);
   std::string NameOf(uint16_t index) const;
 
   Findings& findings_;
@@ -141,6 +182,7 @@ class RingRules {
   std::map<uint64_t, Area> areas_;                 // by begin
   std::map<uint64_t, Table> tables_;               // indirect tables, by begin
   std::map<uint64_t, Cqe> cqes_;                   // buffers of completion queues, by address
+  std::unordered_map<uint64_t, Work> works_;       // buffers of send queues, by address
   std::unordered_map<uint32_t, Read> reads_;       // by tag
   std::unordered_map<uint16_t, uint64_t> causes_;  // of interrupts, by vector
   struct BarRead {
@@ -149,6 +191,14 @@ class RingRules {
     uint16_t queue = 0;
   };
   std::deque<BarRead> bar_reads_;
+  // Interrupts that are owed.
+  static constexpr Cycle kPatience = 100'000;  // far more than a write or a message needs
+  static constexpr uint16_t kMsixOn = 0x8000,
+                            kMsixBits = 0xc000;  // enabled; enabled, or all masked [PCIe 5.0, 7.7.2.2]
+  Cycle now_ = 0;
+  uint16_t msix_control_ = 0;
+  std::unordered_set<uint16_t> unmasked_;
+  std::vector<uint16_t> owing_;  // queues
 };
 
 }  // namespace vireo::sim::monitor

@@ -54,6 +54,22 @@ void Break(RocePacket& packet, const Rule& rule, std::string seen, std::string e
   packet.expected = std::move(expected);
 }
 
+// [RFC 791, 3.1; RFC 8200, 3; RFC 4291, 2.5.5.2]
+void ReadIp(RocePacket& packet, const uint8_t* ip) {
+  if (packet.is_ipv6) {
+    packet.traffic_class = static_cast<uint8_t>(ip[0] << 4 | ip[1] >> 4);
+    packet.hop_limit = ip[7];
+    std::copy_n(ip + 8, 16, packet.source.begin());
+    std::copy_n(ip + 24, 16, packet.destination.begin());
+    return;
+  }
+  packet.traffic_class = ip[1];
+  packet.hop_limit = ip[8];
+  for (auto* const address : {&packet.source, &packet.destination}) (*address)[10] = (*address)[11] = 0xff;
+  std::copy_n(ip + 12, 4, packet.source.begin() + 12);
+  std::copy_n(ip + 16, 4, packet.destination.begin() + 12);
+}
+
 void CheckIpv4(RocePacket& packet, const uint8_t* ip) {
   if (Network16(ip + 10) != Ipv4Checksum(ip)) {
     Break(packet, kWireHeader, "IPv4 header checksum " + Hex(Network16(ip + 10)), Hex(Ipv4Checksum(ip)));
@@ -108,6 +124,9 @@ std::optional<RocePacket> ReadRoce(std::span<const uint8_t> frame) {
   RocePacket packet;
   packet.destination_mac = MacAt(frame.data());
   packet.source_mac = MacAt(frame.data() + kMacBytes);
+  if (ip != kEthernetBytes) packet.vlan = Network16(frame.data() + kEthernetBytes);
+  packet.is_ipv6 = is_ipv6;
+  ReadIp(packet, header);
   const size_t ip_length = is_ipv6 ? ip_bytes + Network16(header + 4) : Network16(header + 2);
   const size_t udp_length = Network16(frame.data() + udp + 4);
   const size_t end = ip + ip_length;

@@ -3,6 +3,7 @@
 // implementation of its own, from the standards (docs/monitor.md): it shares no code with model, replay or reports.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -15,6 +16,10 @@ namespace vireo::sim::monitor {
 
 struct RocePacket {
   uint64_t source_mac = 0, destination_mac = 0;
+  std::optional<uint16_t> vlan;  // tag control information
+  bool is_ipv6 = false;
+  std::array<uint8_t, 16> source{}, destination{};  // IPv4: as an IPv4-mapped address
+  uint8_t traffic_class = 0, hop_limit = 0;
   spec::Bth bth;
   spec::OpcodeInfo info;  // not valid: the contract has no such opcode
   spec::BthService service{};

@@ -18,6 +18,8 @@ using spec::BthOpcode;
 using Common = spec::VirtioPciCommonCfg;
 
 constexpr uint64_t kPeerMac = 0x0200'0000'0002, kOwnMac = 0x0200'0000'0001;
+constexpr uint32_t kPeerIp = 0x0a00'0002, kOwnIp = 0x0a00'0001;
+constexpr uint8_t kHopLimit = 64, kRnrTimer = 12;
 constexpr uint32_t kQpn = 2, kPeerQpn = 7, kRkey = 0x0000'0311;  // region 3, key 0x11
 constexpr uint64_t kRegion = 0x7000'0000, kRegionBytes = 16384;  // its pages are at kPages
 constexpr uint64_t kPages = 0x9000'0000;
@@ -32,6 +34,11 @@ Bytes Pattern(size_t bytes, uint8_t first = 1) {
 
 void PutMac(uint8_t* at, uint64_t mac) {
   for (size_t i = 0; i < 6; ++i) at[i] = static_cast<uint8_t>(mac >> 8 * (5 - i));
+}
+
+void PutIp(uint8_t* at, uint32_t ip) {
+  at[10] = at[11] = 0xff;
+  for (size_t i = 0; i < 4; ++i) at[12 + i] = static_cast<uint8_t>(ip >> 8 * (3 - i));
 }
 
 uint32_t BitwiseCrc(const Bytes& bytes) {
@@ -63,6 +70,9 @@ struct PacketOf {
   Bytes extension{}, payload{};
   bool is_received = false;
   bool is_padded = true;
+  bool is_solicited = false;
+  uint16_t pkey = spec::kPkeyDefault;
+  uint8_t hop_limit = kHopLimit;
 };
 
 Bytes Frame(const PacketOf& packet) {
@@ -76,10 +86,10 @@ Bytes Frame(const PacketOf& packet) {
                 .ihl = 5,
                 .total_length = static_cast<uint16_t>(20 + udp),
                 .dont_fragment = true,
-                .time_to_live = 64,
+                .time_to_live = packet.hop_limit,
                 .protocol = spec::IpProtocol::kUdp,
-                .source = 0x0a00'0001,
-                .destination = 0x0a00'0002};
+                .source = packet.is_received ? kPeerIp : kOwnIp,
+                .destination = packet.is_received ? kOwnIp : kPeerIp};
   ip.Encode(frame.data() + 14);
   uint32_t sum = 0;
   for (size_t i = 14; i < 34; i += 2) sum += uint32_t{frame[i]} << 8 | frame[i + 1];
@@ -92,8 +102,9 @@ Bytes Frame(const PacketOf& packet) {
                          .checksum = 0};
   header.Encode(frame.data() + 34);
   const spec::Bth bth{.opcode = packet.opcode,
+                      .solicited_event = packet.is_solicited,
                       .pad_count = static_cast<uint8_t>(pad),
-                      .pkey = spec::kPkeyDefault,
+                      .pkey = packet.pkey,
                       .dest_qp = packet.is_received ? kQpn : kPeerQpn,
                       .psn = packet.psn};
   std::array<uint8_t, 12> bth_bytes{};
@@ -121,6 +132,7 @@ Bytes Ack(uint32_t msn = 0) { return Encoded(spec::Aeth{.kind = spec::AethKind::
 class MonitorTest : public testing::Test {
  protected:
   static constexpr uint16_t kCq = 5, kSq = 6, kControl = 4;
+  static constexpr uint64_t kRemote = 0x5000;
   static constexpr uint64_t kRings = 0x1'0000'0000;  // 64 KiB per queue
 
   MonitorTest() {
@@ -136,9 +148,10 @@ class MonitorTest : public testing::Test {
     SetUp(kControl, spec::TableQueueKind::kControl, 0);
   }
 
-  static spec::TableMr Region() {
+  static spec::TableMr Region(bool remote_read = false) {
     return {.valid = true,
             .remote_write = true,
+            .remote_read = remote_read,
             .key = kRkey & 0xff,
             .page_shift = 12,
             .npages = 4,
@@ -146,18 +159,24 @@ class MonitorTest : public testing::Test {
             .virt_addr = kRegion,
             .length = kRegionBytes};
   }
-  void WriteQp(bool load) {
-    spec::TableQpContext context{.state = spec::IbQpState::kRts,
+  void WriteQp(bool load, spec::IbQpState state = spec::IbQpState::kRts) {
+    spec::TableQpContext context{.state = state,
                                  .qp_type = spec::IbQpType::kRc,
                                  .path_mtu = spec::IbMtu::kMtu1024,
                                  .valid = true,
                                  .load_requester = load,
                                  .load_responder = load,
                                  .remote_write = true,
+                                 .remote_read = true,
+                                 .min_rnr_timer = kRnrTimer,
                                  .dest_qpn = kPeerQpn,
                                  .next_psn = 100,
                                  .expected_psn = 500};
     PutMac(context.path.dmac, kPeerMac);
+    PutIp(context.path.dgid, kPeerIp);
+    PutIp(context.path.sgid, kOwnIp);
+    context.path.ipv4 = true;
+    context.path.hop_limit = kHopLimit;
     WriteTable(spec::MgmtTable::kQpContext, kQpn, Encoded(context));
   }
 
@@ -201,7 +220,8 @@ class MonitorTest : public testing::Test {
   static uint64_t Desc(uint16_t queue) { return kRings + uint64_t{queue} * 0x10000; }
   static uint64_t Driver(uint16_t queue) { return Desc(queue) + 0x1000; }
   static uint64_t Device(uint16_t queue) { return Desc(queue) + 0x2000; }
-  static uint64_t Buffer(uint16_t queue, uint16_t head) { return Desc(queue) + 0x4000 + uint64_t{head} * 0x100; }
+  static uint32_t Length(uint16_t queue) { return queue == kSq ? spec::RdmaSqReq::kBytes : 0x80; }
+  static uint64_t Buffer(uint16_t queue, uint16_t head) { return Desc(queue) + 0x4000 + uint64_t{head} * 0x400; }
 
   void Read(uint64_t address, const Bytes& data) {
     const auto bytes = static_cast<uint32_t>(data.size());
@@ -227,18 +247,57 @@ class MonitorTest : public testing::Test {
       Read(Driver(queue) + 2, {static_cast<uint8_t>(index), static_cast<uint8_t>(index >> 8)});
       Read(Driver(queue) + 4 + 2 * ((index - 1) % kQueueSize), {static_cast<uint8_t>(head), 0});
       Read(Desc(queue) + 16 * head,
-           Encoded(spec::VirtqDesc{.addr = Buffer(queue, head), .len = 0x80, .flags = spec::VirtqDescFlags::kWrite}));
+           Encoded(spec::VirtqDesc{
+               .addr = Buffer(queue, head), .len = Length(queue), .flags = spec::VirtqDescFlags::kWrite}));
     }
   }
   void WriteElement(uint16_t queue, uint16_t number, uint16_t head) {
-    Write(Device(queue) + 4 + 8 * (number % kQueueSize), Encoded(spec::VirtqUsedElem{.id = head}));
+    const uint32_t bytes = queue == kCq ? used_length_ : 0;
+    Write(Device(queue) + 4 + 8 * (number % kQueueSize), Encoded(spec::VirtqUsedElem{.id = head, .len = bytes}));
   }
   void WriteIndex(uint16_t queue, uint16_t index) {
     Write(Device(queue) + 2, {static_cast<uint8_t>(index), static_cast<uint8_t>(index >> 8)});
   }
   void WriteCqe(uint16_t head, spec::IbWcOpcode opcode = spec::IbWcOpcode::kRdmaWrite,
-                spec::IbWcStatus status = spec::IbWcStatus::kSuccess) {
-    Write(Buffer(kCq, head), Encoded(spec::RdmaCqReq{.status = status, .opcode = opcode, .qp_num = kQpn}));
+                spec::IbWcStatus status = spec::IbWcStatus::kSuccess, uint64_t wr_id = 0) {
+    Write(Buffer(kCq, head),
+          Encoded(spec::RdmaCqReq{.wr_id = wr_id, .status = status, .opcode = opcode, .qp_num = kQpn}));
+  }
+  // The first bytes of a send work request, whose wr_id is its head.
+  void ReadWork(uint16_t head, uint8_t flags) {
+    Bytes work = Encoded(spec::RdmaSqReq{.wr_id = head, .opcode = spec::IbWrOpcode::kSend, .send_flags = flags});
+    work.resize(48);
+    Read(Buffer(kSq, head), work);
+  }
+  // Buffers with the same work request; of an RDMA operation at kRemote.
+  void ReadWorks(spec::RdmaSqReq work, uint16_t count) {
+    spec::RdmaSqReqRdma{.remote_addr = kRemote, .rkey = kRkey}.Encode(work.wr);
+    Bytes bytes = Encoded(work);
+    bytes.resize(48);
+    Take(kSq, 0, count);
+    for (uint16_t i = 0; i < count; ++i) Read(Buffer(kSq, i), bytes);
+  }
+  void Unmask(uint16_t vector) {
+    constexpr uint64_t kControl = spec::kPciCapAtMsix + 2;
+    const Bytes enable = {0, 0x80}, zero(4);
+    Event({.kind = EventKind::kConfigWrite, .address = kControl, .bytes = 2, .payload = enable});
+    Event({.kind = EventKind::kBarWrite,
+           .address = spec::kBarMsixTable + uint64_t{vector} * spec::MsixTableEntry::kBytes + 12,
+           .id = spec::kBarMsix,
+           .bytes = 4,
+           .payload = zero});
+  }
+  void ArmCq(uint16_t seen, bool solicited = false) {
+    const spec::RdmaCqArm arm{.seen_used_idx = seen, .solicited = solicited, .next_completion = !solicited};
+    WriteBar(spec::kBarVirtioNotify + kCq * spec::kNotifyOffMultiplier + spec::kRdmaCqArmOffset, arm.ToWord(), 4);
+  }
+  // A CQE of a receive, with its message.
+  void Complete(uint16_t number, bool is_solicited = false) {
+    Receive({.opcode = BthOpcode::kRcSendOnly, .psn = 500u + number, .is_solicited = is_solicited});
+    Take(kCq, number % kQueueSize);
+    WriteCqe(number % kQueueSize, spec::IbWcOpcode::kRecv);
+    WriteElement(kCq, number, number % kQueueSize);
+    WriteIndex(kCq, number + 1);
   }
   void Interrupt(uint32_t vector) { Event({.kind = EventKind::kMsix, .id = vector, .payload = {}}); }
   void Send(const Bytes& frame) {
@@ -266,6 +325,7 @@ class MonitorTest : public testing::Test {
 
   Monitor monitor_{3};
   Cycle cycle_ = 0;
+  uint32_t used_length_ = spec::RdmaCqReq::kBytes;
   std::array<uint16_t, 16> available_{};
 };
 
@@ -330,6 +390,13 @@ TEST_F(MonitorTest, ReportsAWrongIpv4Checksum) {
 TEST_F(MonitorTest, ReportsAPayloadBeyondThePathMtu) {
   Send({.opcode = BthOpcode::kRcSendOnly, .psn = 100, .payload = Pattern(kMtu + 4)});
   ExpectOnly("wire.payload", "rc_send_only with 1028 bytes", "0 to 1024");
+}
+
+TEST_F(MonitorTest, ReportsAPacketOnAnotherPath) {
+  PacketOf packet = kSend;
+  packet.hop_limit = 255;
+  Send(packet);
+  ExpectOnly("wire.path", "PSN 100 with another hop limit", "that of the QP's path");
 }
 
 TEST_F(MonitorTest, FramesOfADriverAreNotJudged) {
@@ -424,10 +491,108 @@ TEST_F(MonitorTest, RestOfAReadMayBeRequestedAgain) {
 
 TEST_F(MonitorTest, ReportsAnAcknowledgeOfWhatHasNotArrived) {
   Receive({.opcode = BthOpcode::kRcSendOnly, .psn = 500});
-  Send({.opcode = BthOpcode::kRcAcknowledge, .psn = 500, .extension = Ack()});
+  Send({.opcode = BthOpcode::kRcAcknowledge, .psn = 500, .extension = Ack(1)});
   ExpectGood();
-  Send({.opcode = BthOpcode::kRcAcknowledge, .psn = 501, .extension = Ack()});
+  Send({.opcode = BthOpcode::kRcAcknowledge, .psn = 501, .extension = Ack(1)});
   ExpectOnly("ack.received", "rc_acknowledge of PSN 501", "a PSN before 501");
+}
+
+TEST_F(MonitorTest, PacketsOfAnotherPartitionDoNotArrive) {
+  Receive({.opcode = BthOpcode::kRcSendOnly, .psn = 500, .pkey = 0x8001});
+  ExpectGood();
+  Send({.opcode = BthOpcode::kRcAcknowledge, .psn = 500, .extension = Ack()});
+  ExpectOnly("ack.received", "rc_acknowledge of PSN 500", "a PSN before 500");
+}
+
+TEST_F(MonitorTest, ReportsAWrongMsn) {
+  Receive({.opcode = BthOpcode::kRcSendFirst, .psn = 500, .payload = Pattern(kMtu)});
+  Send({.opcode = BthOpcode::kRcAcknowledge, .psn = 500, .extension = Ack(0)});
+  Receive({.opcode = BthOpcode::kRcSendLast, .psn = 501, .payload = Pattern(8)});
+  Send({.opcode = BthOpcode::kRcAcknowledge, .psn = 500, .extension = Ack(0)});  // before the last packet is executed
+  ExpectGood();
+  Send({.opcode = BthOpcode::kRcAcknowledge, .psn = 501, .extension = Ack(2)});
+  ExpectOnly("ack.msn", "MSN 2 with PSN 501", "1 messages");
+}
+
+TEST_F(MonitorTest, ReportsASecondNakOfOneGap) {
+  const auto nak = [](uint32_t psn) {
+    const spec::Aeth aeth{.kind = spec::AethKind::kNak,
+                          .value = static_cast<uint8_t>(spec::NakCode::kPsnSequenceError)};
+    return PacketOf{.opcode = BthOpcode::kRcAcknowledge, .psn = psn, .extension = Encoded(aeth)};
+  };
+  Receive({.opcode = BthOpcode::kRcSendOnly, .psn = 501});
+  Send(nak(500));
+  Receive({.opcode = BthOpcode::kRcSendOnly, .psn = 500});
+  Receive({.opcode = BthOpcode::kRcSendOnly, .psn = 502});
+  Send(nak(501));
+  ExpectGood();
+  Receive({.opcode = BthOpcode::kRcSendOnly, .psn = 503});
+  Send(nak(501));
+  ExpectOnly("ack.nak_once", "another sequence NAK of PSN 501", "one, until that packet has arrived");
+}
+
+TEST_F(MonitorTest, ReportsAnRnrNakWithAnotherTimer) {
+  const auto rnr = [](uint8_t timer) {
+    return PacketOf{.opcode = BthOpcode::kRcAcknowledge,
+                    .psn = 500,
+                    .extension = Encoded(spec::Aeth{.kind = spec::AethKind::kRnrNak, .value = timer})};
+  };
+  Receive({.opcode = BthOpcode::kRcSendOnly, .psn = 500});
+  Send(rnr(kRnrTimer));
+  ExpectGood();
+  Send(rnr(0));
+  ExpectOnly("ack.rnr_timer", "RNR NAK with timer 0", "12, the QP's");
+}
+
+TEST_F(MonitorTest, ReportsAnAcknowledgeOfAWriteBeyondItsRegion) {
+  Receive({.opcode = BthOpcode::kRcRdmaWriteOnly,
+           .psn = 500,
+           .extension = RethOf(kRegion + kRegionBytes - 7, 8),
+           .payload = Pattern(8)});
+  ExpectGood();
+  Send({.opcode = BthOpcode::kRcAcknowledge, .psn = 500, .extension = Ack(1)});
+  ExpectOnly("ack.refused", "rc_acknowledge of PSN 500", "a NAK of PSN 500");
+}
+
+TEST_F(MonitorTest, ReportsAnAnswerToAReadThatIsNotAllowed) {
+  Receive({.opcode = BthOpcode::kRcRdmaReadRequest, .psn = 500, .extension = RethOf(kRegion, 4)});
+  ExpectGood();
+  Send({.opcode = BthOpcode::kRcRdmaReadResponseOnly, .psn = 500, .extension = Ack(1), .payload = Pattern(4)});
+  ExpectOnly("ack.refused", "rc_rdma_read_response_only of PSN 500", "a NAK of PSN 500");
+}
+
+// The command may take effect before its answer, or not.
+TEST_F(MonitorTest, RegionIsAllowedUntilItsDeregistrationIsAnswered) {
+  const auto write = [](uint32_t psn) {
+    return PacketOf{
+        .opcode = BthOpcode::kRcRdmaWriteOnly, .psn = psn, .extension = RethOf(kRegion, 8), .payload = Pattern(8)};
+  };
+  Take(kControl, 0);
+  WriteTable(spec::MgmtTable::kMr, 3, {}, spec::MgmtTableOperation::kClear);
+  Receive(write(500));
+  Send({.opcode = BthOpcode::kRcAcknowledge, .psn = 500, .extension = Ack(1)});
+  ExpectGood();
+  WriteElement(kControl, 0, 0);
+  Receive(write(501));
+  Send({.opcode = BthOpcode::kRcAcknowledge, .psn = 501, .extension = Ack(2)});
+  ExpectOnly("ack.refused", "rc_acknowledge of PSN 501", "a NAK of PSN 501");
+}
+
+TEST_F(MonitorTest, ReportsAReadThatIsExecutedTwice) {
+  WriteTable(spec::MgmtTable::kMr, 3, Encoded(Region(true)));
+  const PacketOf request = {
+      .opcode = BthOpcode::kRcRdmaReadRequest, .psn = 500, .extension = RethOf(kRegion, kMtu + 1)};
+  const auto respond = [this] {
+    Send({.opcode = BthOpcode::kRcRdmaReadResponseFirst, .psn = 500, .extension = Ack(1), .payload = Pattern(kMtu)});
+    Send({.opcode = BthOpcode::kRcRdmaReadResponseLast, .psn = 501, .extension = Ack(1), .payload = Pattern(1)});
+  };
+  Receive(request);
+  respond();
+  Receive(request);
+  respond();
+  ExpectGood();
+  Send({.opcode = BthOpcode::kRcRdmaReadResponseFirst, .psn = 500, .extension = Ack(1), .payload = Pattern(kMtu)});
+  ExpectOnly("read.once", "rc_rdma_read_response_first of PSN 500", "one response per PSN");
 }
 
 TEST_F(MonitorTest, ReportsAnAcknowledgeOfAWriteThatIsNotInMemory) {
@@ -443,12 +608,58 @@ TEST_F(MonitorTest, ReportsAnAcknowledgeOfAWriteThatIsNotInMemory) {
   Receive(write(500, 4096 - 16, data));
   Write(kPages + 4096 - 16, {data.begin(), data.begin() + 16});
   Write(kPages + 8192, {data.begin() + 16, data.end()});
-  Send({.opcode = BthOpcode::kRcAcknowledge, .psn = 500, .extension = Ack()});
+  Send({.opcode = BthOpcode::kRcAcknowledge, .psn = 500, .extension = Ack(1)});
   Receive(write(501, 0, data));
   ExpectGood();
   Write(kPages, {data.begin(), data.begin() + 16});
-  Send({.opcode = BthOpcode::kRcAcknowledge, .psn = 501, .extension = Ack()});
+  Send({.opcode = BthOpcode::kRcAcknowledge, .psn = 501, .extension = Ack(2)});
   ExpectOnly("ack.written", "acknowledge of PSN 501", "the write of its payload at 0x90000010");
+}
+
+TEST_F(MonitorTest, ReportsARequestThatIsNotSolicited) {
+  ReadWorks({.opcode = spec::IbWrOpcode::kSend, .send_flags = spec::IbSendFlags::kSolicited}, 2);
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 100, .is_solicited = true});
+  ExpectGood();
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 101});
+  ExpectOnly("message.work_request", "PSN 101, not solicited", "the flag of work request");
+}
+
+TEST_F(MonitorTest, ReportsARequestWithAnotherImmediate) {
+  ReadWorks({.opcode = spec::IbWrOpcode::kSendWithImm, .imm_data = {9, 8, 7, 6}}, 2);
+  Send({.opcode = BthOpcode::kRcSendOnlyWithImmediate, .psn = 100, .extension = {9, 8, 7, 6}});
+  ExpectGood();
+  Send({.opcode = BthOpcode::kRcSendOnlyWithImmediate, .psn = 101, .extension = {9, 8, 7, 5}});
+  ExpectOnly("message.work_request", "PSN 101, another immediate", "that of");
+}
+
+TEST_F(MonitorTest, ReportsARequestForAnotherAddress) {
+  ReadWorks({.opcode = spec::IbWrOpcode::kRdmaWrite}, 2);
+  Send({.opcode = BthOpcode::kRcRdmaWriteOnly, .psn = 100, .extension = RethOf(kRemote, 0)});
+  ExpectGood();
+  Send({.opcode = BthOpcode::kRcRdmaWriteOnly, .psn = 101, .extension = RethOf(kRemote + 1, 0)});
+  ExpectOnly("message.work_request", "PSN 101, address 0x5001", "0x5000");
+}
+
+TEST_F(MonitorTest, ReportsAMessageThatDoesNotWaitForItsFence) {
+  ReadWorks({.opcode = spec::IbWrOpcode::kRdmaRead}, 2);
+  Take(kSq, 2);
+  ReadWork(2, spec::IbSendFlags::kFence);
+  Send({.opcode = BthOpcode::kRcRdmaReadRequest, .psn = 100, .extension = RethOf(kRemote, 4)});
+  Send({.opcode = BthOpcode::kRcRdmaReadRequest, .psn = 101, .extension = RethOf(kRemote, 4)});
+  Receive({.opcode = BthOpcode::kRcRdmaReadResponseOnly, .psn = 100, .extension = Ack(), .payload = Pattern(4)});
+  ExpectGood();
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 102});
+  ExpectOnly("message.work_request", "a message with a fence", "the responses of all READs before it");
+}
+
+TEST_F(MonitorTest, ReportsARequestOfAStoppedQueuePair) {
+  Take(kControl, 0, 2);
+  WriteQp(false, spec::IbQpState::kErr);
+  Send(kSend);
+  ExpectGood();
+  WriteElement(kControl, 0, 0);
+  Send(kSend);
+  ExpectOnly("qp.stopped", "rc_send_only of PSN 100", "no request of a QP that does not send");
 }
 
 TEST_F(MonitorTest, ReportsASuccessThatIsNotAcknowledged) {
@@ -478,16 +689,146 @@ TEST_F(MonitorTest, AcknowledgeBehindAReadDoesNotCompleteIt) {
   ExpectOnly("completion.acknowledged", "success of work request 1", "0 acknowledged");
 }
 
+TEST_F(MonitorTest, LastResponseAloneDoesNotCompleteARead) {
+  const auto respond = [this](BthOpcode opcode, uint32_t psn, size_t bytes) {
+    Receive({.opcode = opcode, .psn = psn, .extension = Ack(), .payload = Pattern(bytes)});
+  };
+  Take(kCq, 0);
+  Take(kSq, 0);
+  Send({.opcode = BthOpcode::kRcRdmaReadRequest, .psn = 100, .extension = RethOf(0, 2 * kMtu)});
+  respond(BthOpcode::kRcRdmaReadResponseLast, 101, kMtu);  // the first one is lost
+  WriteElement(kSq, 0, 0);
+  WriteCqe(0, spec::IbWcOpcode::kRdmaRead);
+  WriteElement(kCq, 0, 0);
+  ExpectOnly("completion.acknowledged", "success of work request 1", "0 acknowledged");
+}
+
+// Two signaled work requests around one that is not.
+TEST_F(MonitorTest, ReportsALostCompletion) {
+  Take(kCq, 0, 2);
+  Take(kSq, 0, 3);
+  for (uint16_t i = 0; i < 3; ++i) {
+    ReadWork(i, i == 1 ? 0 : spec::IbSendFlags::kSignaled);
+    Send({.opcode = BthOpcode::kRcSendOnly, .psn = 100u + i});
+    Receive({.opcode = BthOpcode::kRcAcknowledge, .psn = 100u + i, .extension = Ack()});
+    WriteElement(kSq, i, i);
+  }
+  WriteCqe(0, spec::IbWcOpcode::kSend, spec::IbWcStatus::kSuccess, 2);
+  WriteElement(kCq, 0, 0);
+  ExpectOnly("completion.once", "CQE of work request 0x2", "that of 0");
+}
+
+TEST_F(MonitorTest, ReportsACompletionThatWasNotRequested) {
+  Take(kCq, 0, 2);
+  Take(kSq, 0, 2);
+  for (uint16_t i = 0; i < 2; ++i) {
+    ReadWork(i, i == 1 ? 0 : spec::IbSendFlags::kSignaled);
+    Send({.opcode = BthOpcode::kRcSendOnly, .psn = 100u + i});
+    Receive({.opcode = BthOpcode::kRcAcknowledge, .psn = 100u + i, .extension = Ack()});
+    WriteElement(kSq, i, i);
+    if (i == 1) ExpectGood();
+    WriteCqe(i, spec::IbWcOpcode::kSend, spec::IbWcStatus::kSuccess, i);
+    WriteElement(kCq, i, i);
+  }
+  ExpectOnly("completion.once", "CQE of work request 0x1", "none");
+}
+
+TEST_F(MonitorTest, ReportsAReceiveWithAnotherLength) {
+  Take(kCq, 0, 2);
+  for (uint16_t i = 0; i < 2; ++i) {
+    Receive({.opcode = BthOpcode::kRcSendFirst, .psn = 500u + 2 * i, .payload = Pattern(kMtu)});
+    Receive({.opcode = BthOpcode::kRcSendLast, .psn = 501u + 2 * i, .payload = Pattern(8)});
+    spec::RdmaCqReq cqe{.opcode = spec::IbWcOpcode::kRecv, .byte_len = kMtu + 8u + i, .qp_num = kQpn};
+    Write(Buffer(kCq, i), Encoded(cqe));
+    WriteElement(kCq, i, i);
+    if (i == 0) ExpectGood();
+  }
+  ExpectOnly("completion.receive", "receive of 1033 bytes", "length, flags and immediate of a message");
+}
+
+TEST_F(MonitorTest, ReportsAReceiveWithoutItsImmediate) {
+  Take(kCq, 0);
+  Receive({.opcode = BthOpcode::kRcSendOnlyWithImmediate, .psn = 500, .extension = {1, 2, 3, 4}});
+  WriteCqe(0, spec::IbWcOpcode::kRecv);
+  WriteElement(kCq, 0, 0);
+  ExpectOnly("completion.receive", "receive of 0 bytes, flags 0", "length, flags and immediate of a message");
+}
+
+TEST_F(MonitorTest, ReportsAReceiveOfWhatHasNotArrived) {
+  Take(kCq, 0);
+  WriteCqe(0, spec::IbWcOpcode::kRecv);
+  WriteElement(kCq, 0, 0);
+  ExpectOnly("completion.receive", "receive of 0 bytes", "a message that has arrived");
+}
+
 // --- Rings
 
 TEST_F(MonitorTest, GoodCompletionsGiveNoReport) {
   for (uint16_t i = 0; i < 3 * kQueueSize; ++i) {
-    Take(kCq, i % kQueueSize);
-    WriteCqe(i % kQueueSize, spec::IbWcOpcode::kRecv);
-    WriteElement(kCq, i, i % kQueueSize);
-    WriteIndex(kCq, i + 1);
+    Complete(i);
     Interrupt(kCq);
   }
+  ExpectGood();
+}
+
+TEST_F(MonitorTest, ReportsAWrongUsedLength) {
+  used_length_ = 1;
+  Receive({.opcode = BthOpcode::kRcSendOnly, .psn = 500});
+  Take(kCq, 0);
+  WriteCqe(0, spec::IbWcOpcode::kRecv);
+  WriteElement(kCq, 0, 0);
+  ExpectOnly("used.length", "used length 1", "48, a CQE");
+}
+
+TEST_F(MonitorTest, ReportsAnArmedCqThatDoesNotNotify) {
+  Unmask(kCq);
+  ArmCq(0);
+  Complete(0);
+  cycle_ += 90'000;
+  Interrupt(kCq);
+  Complete(1);  // not armed again
+  cycle_ += 200'000;
+  Take(kSq, 0);
+  ExpectGood();
+  ArmCq(1);  // behind the CQE that it asks for
+  cycle_ += 100'000;
+  Take(kSq, 1);
+  ExpectOnly("arm.notifies", "queue 5 (cq 1): no interrupt after a CQE", "MSI-X 5");
+}
+
+TEST_F(MonitorTest, SolicitedArmIsForSolicitedCompletions) {
+  Unmask(kCq);
+  ArmCq(0, true);
+  Complete(0);
+  cycle_ += 200'000;
+  Take(kSq, 0);
+  ExpectGood();
+  Complete(1, true);
+  cycle_ += 200'000;
+  Take(kSq, 1);
+  ExpectOnly("arm.notifies", "queue 5 (cq 1): no interrupt after a CQE", "MSI-X 5");
+}
+
+TEST_F(MonitorTest, MaskedVectorOwesNoInterrupt) {
+  ArmCq(0);
+  Complete(0);
+  cycle_ += 200'000;
+  Take(kSq, 0);
+  ExpectGood();
+  Unmask(kCq);
+  ExpectGood();
+  cycle_ += 200'000;
+  Take(kSq, 1);
+  ExpectOnly("arm.notifies", "no interrupt after a CQE", "MSI-X 5");
+}
+
+TEST_F(MonitorTest, DriverThatArmsAgainHasSeenItsCompletions) {
+  Unmask(kCq);
+  ArmCq(0);
+  Complete(0);
+  ArmCq(1);
+  cycle_ += 200'000;
+  Take(kSq, 0);
   ExpectGood();
 }
 
@@ -524,6 +865,7 @@ TEST_F(MonitorTest, ReportsCompletionsOutOfOrder) {
 }
 
 TEST_F(MonitorTest, ReportsAnInterruptBeforeTheUsedIndex) {
+  Receive({.opcode = BthOpcode::kRcSendOnly, .psn = 500});
   Take(kCq, 0);
   WriteCqe(0, spec::IbWcOpcode::kRecv);
   WriteElement(kCq, 0, 0);
@@ -589,9 +931,10 @@ TEST_F(MonitorTest, ReportsAnAccessToTheRingAfterTheEndOfItsReset) {
 }
 
 TEST_F(MonitorTest, ReportsABufferOutsideOfTheWindow) {
-  WriteTable(spec::MgmtTable::kWindow, kSq,
-             Encoded(spec::TableWindow{.enable = true, .base = Buffer(kSq, 0), .last = Buffer(kSq, 0) + 0x17f}));
-  Take(kSq, 0, 2);  // the second one ends behind the window
+  WriteTable(
+      spec::MgmtTable::kWindow, kSq,
+      Encoded(spec::TableWindow{.enable = true, .base = Buffer(kSq, 0), .last = Buffer(kSq, 1) + Length(kSq) - 1}));
+  Take(kSq, 0, 2);  // the second one ends with the window
   Read(Buffer(kSq, 0), Pattern(64));
   Read(Buffer(kSq, 1), Pattern(64));
   ExpectGood();
