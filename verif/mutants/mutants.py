@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Mutation testing: injects the faults of mutants.toml into the RTL and checks that the whole-NIC tests detect them.
-Command: `./vireo mutants`.
+"""Mutation testing: injects the faults of mutants.toml into the RTL and checks that the whole-NIC tests detect them in
+lockstep. Command: `./vireo mutants`. With `--both` it injects those of both.toml into RTL and model alike: lockstep compares
+equal, and the monitor or the tests' references must detect them.
 
-All mutants are in one build. A generated copy of the RTL selects the active one by vireo_mutant_pkg::vireo_mutant(), which
-is constant for a program's run (VIREO_MUTANT; 0: none). So a mutant costs a run, not a build."""
+All mutants are in one build. Generated copies of RTL and model select the active one by vireo_mutant(), which is constant for
+a program's run (VIREO_MUTANT; 0: none). So a mutant costs a run, not a build."""
 
 import argparse
 import os
@@ -21,6 +22,9 @@ import generated  # noqa: E402  pylint: disable=wrong-import-position
 
 PAGE, COMMAND = ROOT / "docs/lockstep.md", "./vireo mutants --update"  # where the table of all is
 LIST = pathlib.Path(__file__).with_name("mutants.toml")
+BOTH_PAGE, BOTH_COMMAND = ROOT / "docs/monitor.md", "./vireo mutants --both --update"
+BOTH_LIST = pathlib.Path(__file__).with_name("both.toml")
+FIRST_BOTH = 1001  # number of the first of its faults; mutants.toml's count from 1
 PACKAGE = """// SPDX-License-Identifier: Apache-2.0
 package vireo_mutant_pkg;
   import "DPI-C" pure function int vireo_mutant();
@@ -28,7 +32,7 @@ endpackage
 """
 # (name, GoogleTest filter, environment), in the order in which they run: lockstep on nic1.
 STAGES = [
-    ("write", "*/Write.*/lockstep_nic1_*", {}),
+    ("write", "*/Write*.*/lockstep_nic1_*", {}),
     ("send", "*/Send.*/lockstep_nic1_*", {}),
     ("read", "*/*Read.*/lockstep_nic1_*", {}),
     ("uc", "*/Uc.*/lockstep_nic1_*", {}),
@@ -41,66 +45,114 @@ STAGES = [
     ("more random", "*/Random.*/lockstep_nic1_*", {"VIREO_RANDOM_ROUNDS": "12", "VIREO_SEED": "2"}),
 ]
 
+# Further ones for faults of both, which no lockstep sees: behind the others.
+BOTH_STAGES = [
+    ("fence", "*/Fence.*/lockstep_nic1", {}),
+    ("long", "*/LongMessage.*/lockstep_nic1", {}),
+    ("sqe", "*/Sqe*.*/lockstep_nic1_*", {}),
+    ("rfc", "*/Rfc.*/lockstep_nic1_*", {}),
+    ("descriptors", "*/Descriptors.*/lockstep_nic1_*", {}),
+    ("drain", "*/Drain.*/lockstep_nic1_*", {}),
+]
+
 
 def load():
     mutants = tomllib.loads(LIST.read_text(encoding="utf-8"))["mutant"]
     for number, mutant in enumerate(mutants, 1):
         mutant["number"] = number
-        mutant["block"] = pathlib.Path(mutant["file"]).stem.removeprefix("vireo_")
+        mutant["rtl"] = [{key: mutant[key] for key in ("file", "search", "replace", "after") if key in mutant}]
+        mutant["model"] = []
+    return with_blocks(mutants)
+
+
+def load_both():
+    """Faults of RTL and model together; each side has at least one edit."""
+    mutants = tomllib.loads(BOTH_LIST.read_text(encoding="utf-8"))["mutant"]
+    for number, mutant in enumerate(mutants, FIRST_BOTH):
+        mutant["number"] = number
+        for side in ("rtl", "model"):
+            if isinstance(mutant[side], dict):
+                mutant[side] = [mutant[side]]
+    return with_blocks(mutants)
+
+
+def with_blocks(mutants):
+    for mutant in mutants:
+        mutant["block"] = pathlib.Path(mutant["rtl"][0]["file"]).stem.removeprefix("vireo_")
     return mutants
 
 
-def locate(mutant, text):
+def locate(edit, text):
     """Position of its search text, or an error message."""
     start = 0
-    if "after" in mutant:
-        if text.count(mutant["after"]) != 1:
-            return f"`after` occurs {text.count(mutant['after'])} times in {mutant['file']}"
-        start = text.index(mutant["after"]) + len(mutant["after"])
-    count = text.count(mutant["search"], start)
-    return text.index(mutant["search"], start) if count == 1 else f"`search` occurs {count} times in {mutant['file']}"
+    if "after" in edit:
+        if text.count(edit["after"]) != 1:
+            return f"`after` occurs {text.count(edit['after'])} times in {edit['file']}"
+        start = text.index(edit["after"]) + len(edit["after"])
+    count = text.count(edit["search"], start)
+    return text.index(edit["search"], start) if count == 1 else f"`search` occurs {count} times in {edit['file']}"
 
 
 def stale(mutants):
-    """Mutants whose search text is not found in the RTL, with the reason."""
+    """Mutants with an edit whose search text is not found, with the reason."""
     result = {}
     for mutant in mutants:
-        path = ROOT / mutant["file"]
-        where = locate(mutant, path.read_text(encoding="utf-8")) if path.exists() else f"no such file: {mutant['file']}"
-        if isinstance(where, str):
-            result[mutant["name"]] = where
+        for edit in mutant["rtl"] + mutant["model"]:
+            path = ROOT / edit["file"]
+            where = locate(edit, path.read_text(encoding="utf-8")) if path.exists() else f"no such file: {edit['file']}"
+            if isinstance(where, str):
+                result[mutant["name"]] = where
     return result
 
 
-def mutate(text, mutants):
-    """The text with a run-time selection in place of each mutated expression. Mutants of one file must not overlap."""
-    edits = sorted(((locate(mutant, text), mutant) for mutant in mutants), key=lambda edit: edit[0], reverse=True)
-    for at, mutant in edits:
-        original, other = mutant["search"], mutant["replace"]
-        chosen = f"vireo_mutant_pkg::vireo_mutant() == 32'd{mutant['number']}"
-        if original.endswith(";"):
-            choice = f"if ({chosen}) begin {other} end else begin {original} end"
-        else:
-            choice = f"(({chosen}) ? ({other}) : ({original}))"
+def mutate(path, mutants, side):
+    """The file's text with a run-time selection in place of each mutated text. Edits of one file must not overlap, but
+    several mutants may replace the same text."""
+    text = (ROOT / path).read_text(encoding="utf-8")
+    edits = {}
+    for mutant in mutants:
+        for edit in mutant[side]:
+            if edit["file"] == path:
+                edits.setdefault((locate(edit, text), edit["search"]), []).append((mutant["number"], edit["replace"]))
+    begins = len(text)  # of the edit behind it
+    for (at, original), others in sorted(edits.items(), reverse=True):
+        if at + len(original) > begins:
+            sys.exit(f"{path}: mutants overlap at '{original}'")
+        begins = at
+        choice = original
+        for number, other in others:
+            if side == "rtl":
+                chosen = f"vireo_mutant_pkg::vireo_mutant() == 32'd{number}"
+                begin, end = "begin", "end"
+            else:
+                chosen = f"vireo_mutant() == {number}"
+                begin, end = "{", "}"
+            if original.endswith(";"):
+                choice = f"if ({chosen}) {begin} {other} {end} else {begin} {choice} {end}"
+            else:
+                choice = f"(({chosen}) ? ({other}) : ({choice}))"
         text = text[:at] + choice + text[at + len(original):]
-    return text
+    return 'extern "C" int vireo_mutant();\n' + text if edits and side == "model" else text
 
 
 def generate(directory):
-    """Writes every source of rtl/sources.f with its mutants; an unchanged file is not rewritten."""
-    mutants = load()
+    """Writes every source of rtl/sources.f, and of model/, with its mutants; an unchanged file is not rewritten."""
+    mutants = load() + load_both()
     skipped = stale(mutants)
     for name, why in skipped.items():
-        print(f"mutants.toml: {name} skipped: {why}", file=sys.stderr)
+        print(f"mutant {name} skipped: {why}", file=sys.stderr)
+    mutants = [mutant for mutant in mutants if mutant["name"] not in skipped]
     texts = {"vireo_mutant_pkg.sv": PACKAGE}
     for line in (ROOT / "rtl/sources.f").read_text(encoding="utf-8").split("\n"):
-        if not line or line.startswith("#"):
-            continue
-        selected = [mutant for mutant in mutants if mutant["file"] == line and mutant["name"] not in skipped]
-        texts[pathlib.Path(line).name] = mutate((ROOT / line).read_text(encoding="utf-8"), selected)
-    directory.mkdir(parents=True, exist_ok=True)
+        if line and not line.startswith("#"):
+            texts[pathlib.Path(line).name] = mutate(line, mutants, "rtl")
+    for source in sorted((ROOT / "model").rglob("*")):
+        if source.suffix in (".cc", ".h"):
+            path = str(source.relative_to(ROOT))
+            texts[path] = mutate(path, mutants, "model")
     for name, text in texts.items():
         path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
 
@@ -135,6 +187,130 @@ def run(program, number, stage, timeout):
     return True, failure.group(1).strip() if failure else f"exit status {done.returncode}", seconds
 
 
+# --- Faults of both ----------------------------------------------------------------------------------------------------------
+
+
+def execute(program, number, tests, settings, timeout):
+    """(exit status or None if it took too long, output, seconds)."""
+    environment = os.environ | {"VIREO_MUTANT": str(number), "VIREO_WAVEFORM": "off", "VIREO_SEED": "1",
+                                "VIREO_STOP_AT_MISMATCH": "1"} | settings
+    begin = time.monotonic()
+    try:
+        done = subprocess.run([program, f"--gtest_filter={tests}", "--gtest_fail_fast"], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, errors="replace", check=False, env=environment,
+                              timeout=timeout)
+    except subprocess.TimeoutExpired as late:
+        output = late.stdout or b""
+        return None, output.decode(errors="replace") if isinstance(output, bytes) else output, time.monotonic() - begin
+    if not re.search(r"\[==========\] Running [1-9]", done.stdout):
+        sys.exit(f"{program} has no tests that match {tests}")
+    return done.returncode, done.stdout, time.monotonic() - begin
+
+
+def rules_of(output):
+    """Names of the monitor's rules that were reported, in the order of their first reports."""
+    first = {}
+    for rule, cycle in re.findall(r"monitor: ([a-z]+\.[a-z_]+): nic \d+, cycle (\d+): ", output):
+        first[rule] = min(first.get(rule, int(cycle)), int(cycle))
+    return sorted(first, key=lambda rule: first[rule])
+
+
+def reference_of(status, output):
+    """What a test's reference found, in a few words; empty: nothing."""
+    if status is None:
+        return "the test does not end"
+    if status < 0:
+        lines = output.strip().splitlines()
+        return f"signal {-status}: {lines[-1] if lines else ''}"
+    for text in re.split(r"^\S*: Failure\n", output, flags=re.MULTILINE)[1:]:
+        lines = [line.strip() for line in re.split(r"\n\n|\n\[ ", text)[0].splitlines()]
+        if "Violations()" in text:
+            seam = re.search(r'"(nic\d+[^"]*)', text)
+            if seam and "monitor: " not in seam[1].split("\\n")[0]:
+                return seam[1].split("\\n")[0]
+            continue
+        return " ".join(lines[1:3] if lines[0] in ("Failed", "Expected equality of these values:") else lines[:3])[:120]
+    return ""
+
+
+def common(program, mutant, failed, settings, timeout):
+    """Why the fault is none of both, because lockstep reports a difference; empty: it is. `failed`: the test that detects it
+    on the model alone; none: one that passes."""
+    tests = failed.replace("/model_", "/lockstep_") if failed else "*/Write.*/lockstep_nic1_*"
+    status, output, _ = execute(program, mutant["number"], tests, settings, timeout)
+    mismatch = re.search(r"LOCKSTEP MISMATCH: (.*)", output)
+    if mismatch:
+        return mismatch[1]
+    for count, exact in re.findall(r"(?:^|\\n)-?total +(\d+) +(\d+)", output, re.MULTILINE):
+        if count != exact:
+            return f"{int(count) - int(exact)} of {count} events in a different cycle"
+    if failed and status == 0:
+        return f"{tests} passes in lockstep"
+    return ""
+
+
+def run_both(options, chosen):
+    """Each fault on the model until a test fails, then that test in lockstep."""
+    stages = STAGES + BOTH_STAGES
+    rows, alone, joint, references, survivors, unequal = [], 0, 0, 0, [], []
+    if not options.names:
+        for _, tests, settings in stages:
+            status, output, _ = execute(options.program, 0, tests.replace("lockstep_", "model_"), settings, options.timeout)
+            if status != 0:
+                sys.exit(f"without a fault {tests} fails: {reference_of(status, output)} {' '.join(rules_of(output))}")
+    start = time.monotonic()
+    for mutant in chosen:
+        by, sign, seconds, failed, used = "", "", 0.0, "", {}
+        for name, tests, settings in sorted(stages, key=lambda stage: stage[0] != mutant.get("first")):
+            status, output, one = execute(options.program, mutant["number"], tests.replace("lockstep_", "model_"), settings,
+                                          options.timeout)
+            seconds += one
+            if status == 0:
+                continue
+            rules, reference = rules_of(output), reference_of(status, output)
+            failed = failed_test(output)
+            by = ", ".join([f"`{rule}`" for rule in rules] + (["reference"] if reference else []))
+            sign = reference or first_report(output)
+            alone += bool(rules) and not reference
+            joint += bool(rules) and bool(reference)
+            references += not rules
+            used = settings
+            break
+        else:
+            survivors.append(mutant["name"])
+            by, name = "none", ""
+        if not options.model_only:
+            difference = common(options.program, mutant, failed, used, options.timeout)
+            if difference:
+                unequal.append(f"{mutant['name']}: {difference}")
+        sign = sign.replace("|", "\\|")
+        rows.append(f"| `{mutant['name']}` | {mutant['fault']} | {name} | {by} | {sign} |")
+        print(f"{'caught' if failed else 'SURVIVED':9} {mutant['name']:22} {seconds:6.1f} s  {name:12} {by:40} {sign}", flush=True)
+    score = (f"{len(chosen) - len(survivors)} of {len(chosen)} faults caught: {alone + joint} by the monitor, of these {alone} by it "
+             f"alone; {references} by references alone")
+    print(score)
+    for text in unequal:
+        print(f"NOT THE SAME FAULT in RTL and model: {text}")
+    if options.update:
+        generated.replace(BOTH_PAGE, BOTH_COMMAND, "\n".join([
+            f"{score}. On nic1, in {(time.monotonic() - start) / 60:.0f} minutes.", "",
+            "| fault of both | what is wrong | test | detected by | first sign |", "|---|---|---|---|---|", *rows]))
+        print(f"wrote {BOTH_PAGE.relative_to(ROOT)}")
+    return 1 if survivors or unequal else 0
+
+
+def failed_test(output):
+    """The test that failed, or in which the program ended."""
+    failed = re.search(r"^\[  FAILED  \] (\S+), where", output, re.MULTILINE)
+    return failed[1] if failed else re.findall(r"^\[ RUN      \] (\S+)", output, re.MULTILINE)[-1]
+
+
+def first_report(output):
+    """The monitor's report with the least cycle, without its source."""
+    reports = re.findall(r"monitor: [a-z]+\.[a-z_]+: nic \d+, cycle (\d+): (seen .*?) \[", output)
+    return min(reports, key=lambda report: int(report[0]))[1][:120] if reports else ""
+
+
 def main():
     parser = argparse.ArgumentParser(prog="./vireo mutants", description="Mutation testing of the RTL: runs the "
                                      "whole-NIC lockstep tests on each mutant. Exits with 1 if one survives.")
@@ -146,14 +322,17 @@ def main():
     parser.add_argument("--program", help=argparse.SUPPRESS)
     parser.add_argument("--update", action="store_true", help="write the table of docs/lockstep.md; needs a run of all")
     parser.add_argument("--generate", type=pathlib.Path, help=argparse.SUPPRESS)
+    parser.add_argument("--both", action="store_true", help="faults of RTL and model together, which the monitor or the tests' "
+                        "references must detect; --update writes the table of docs/monitor.md")
+    parser.add_argument("--model-only", action="store_true", help="with --both: do not repeat the failing test in lockstep")
     options = parser.parse_args()
     if options.generate:
         generate(options.generate)
         return 0
-    mutants = load()
+    mutants = load_both() if options.both else load()
     unknown = set(options.names) - {mutant["name"] for mutant in mutants}
     if unknown:
-        sys.exit(f"unknown mutant {' '.join(sorted(unknown))}; ./vireo mutants --list shows all")
+        sys.exit(f"unknown mutant {' '.join(sorted(unknown))}; ./vireo mutants {'--both ' if options.both else ''}--list shows all")
     chosen = [mutant for mutant in mutants if not options.names or mutant["name"] in options.names]
     if options.update and options.names:
         parser.error("--update writes the table of all mutants; leave out the names")
@@ -161,11 +340,13 @@ def main():
         for mutant in chosen:
             print(f"{mutant['name']:24} {mutant['block']:16} {mutant['fault']}")
         return 0
-    skipped = stale(chosen)
+    skipped = stale(chosen + load_both() if options.check and not options.both else chosen)
     for name, why in skipped.items():
         print(f"{name}: {why}")
     if options.check or skipped:
         return 1 if skipped else 0
+    if options.both:
+        return run_both(options, chosen)
     rows, total = [], 0.0
 
     for stage in STAGES if not options.names else STAGES[:1]:
