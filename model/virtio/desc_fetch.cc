@@ -12,8 +12,10 @@ namespace {
 using spec::BufferStatus;
 using spec::RdmaError;
 
-constexpr unsigned kEntryBytes = 2;  // of an available ring [virtio 1.3, 2.7.6]
-constexpr size_t kReadsPerRequest = 4;
+constexpr unsigned kEntryBytes = 2;     // of an available ring [virtio 1.3, 2.7.6]
+constexpr size_t kReadsPerRequest = 4;  // on average: a request of a packed ring takes up to 9
+constexpr unsigned kEntriesPerRead = spec::kDmaFetchBytes / kEntryBytes;
+static_assert(kEntriesPerRead >= spec::kNetBuffersPerRequest);
 constexpr unsigned kDescriptorsPerRead = spec::kDmaFetchBytes / spec::PvirtqDesc::kBytes;
 
 uint16_t Little16(const uint8_t* bytes) { return static_cast<uint16_t>(bytes[0] | bytes[1] << 8); }
@@ -43,7 +45,8 @@ DescFetch::DescFetch(Agenda& agenda, const Sizes& sizes)
       buffer_{OutputRegister(buffer_out[0], *this), OutputRegister(buffer_out[1], *this),
               OutputRegister(buffer_out[2], *this), OutputRegister(buffer_out[3], *this),
               OutputRegister(buffer_out[4], *this), OutputRegister(buffer_out[5], *this)},
-      requests_most_(sizes.requests) {
+      requests_most_(sizes.requests),
+      ring_slots_(kReadsPerRequest * sizes.requests) {
   for (size_t i = 0; i < kClients; ++i) {
     buffer_request_in[i].SetConsumer(this);
     buffer_request_in[i].ShowIn(waiting_, i);
@@ -127,12 +130,22 @@ bool DescFetch::IsIdle() const {
          ring_jobs_.size() == 0 && descriptor_jobs_.size() == 0 && queue_failure_.IsFree();
 }
 
+// Two reads of one index could return out of order, and the second would then seem to go backwards. The next position
+// of a packed ring is known only after the walk. Queues on the way to stage 1 are not compared, so a client has at most
+// one request on it.
+bool DescFetch::IsEligible(size_t client) const {
+  if ((accepting_ >> client & 1) != 0) return false;
+  const spec::BufferRequest& request = buffer_request_in[client].front();
+  return request.by_index || std::find(reading_.begin(), reading_.end(), request.vq_index) == reading_.end();
+}
+
 void DescFetch::Arbitrate(Cycle now) {
   if (!requests_.CanPush(now)) return;
   for (size_t i = 1; i <= kClients; ++i) {
     const size_t client = (winner_ + i) % kClients;
-    if ((waiting_ >> client & 1) == 0 || !buffer_request_in[client].CanPop(now)) continue;
+    if ((waiting_ >> client & 1) == 0 || !buffer_request_in[client].CanPop(now) || !IsEligible(client)) continue;
     requests_.Push(now, {client, buffer_request_in[client].Pop(now)});
+    accepting_ |= uint64_t{1} << client;
     winner_ = client;
     return;
   }
@@ -142,12 +155,7 @@ void DescFetch::Accept(Cycle now) {
   if (accept_ == AcceptState::kTake) {
     if (!requests_.CanPop(now) || !index_jobs_.CanPush(now) || (!packed_ && !index_request_.IsFree())) return;
     const spec::BufferRequest& request = requests_.front().request;
-    // Two reads of one index could return out of order, and the second would then seem to go backwards. The next
-    // position of a packed ring is known only after the walk.
-    if (!request.by_index && (reading_.size() == requests_most_ ||
-                              std::find(reading_.begin(), reading_.end(), request.vq_index) != reading_.end())) {
-      return;
-    }
+    if (!request.by_index && reading_.size() == requests_most_) return;
     const spec::QueueRowWrite& row = areas_.Read(now, request.vq_index);
     const Served& served = served_.Read(now, request.vq_index);
     accept_area_ = packed_ ? row.queue_desc : row.queue_driver;
@@ -162,6 +170,7 @@ void DescFetch::Accept(Cycle now) {
     accept_ = AcceptState::kLookup;
   } else {
     const Request from = requests_.Pop(now);
+    accepting_ &= ~(uint64_t{1} << from.client);
     index_jobs_.Push(now, {accept_kind_, from, accept_chains_, accept_area_});
     if (accept_kind_ == Kind::kRead) {
       if (!packed_) {
@@ -177,9 +186,10 @@ void DescFetch::Accept(Cycle now) {
 
 // Reads the next entries at ring_at_: as many as one read can, up to the end of the ring.
 unsigned DescFetch::IssueRingRead(Cycle now) {
-  const unsigned most = packed_ ? kDescriptorsPerRead : spec::kBuffersPerRequest;
+  const unsigned most = packed_ ? kDescriptorsPerRead : kEntriesPerRead;
   const unsigned part = std::min({ring_left_, most, ring_row_.queue_size - ring_at_});
   const unsigned bytes = packed_ ? spec::PvirtqDesc::kBytes : kEntryBytes;
+  --ring_slots_;
   ring_request_.Load(now,
                      {.address = ring_area_ + (packed_ ? 0 : spec::VirtqAvail::kBytes) + uint64_t{bytes} * ring_at_,
                       .bytes = static_cast<uint16_t>(bytes * part),
@@ -203,7 +213,7 @@ void DescFetch::Ring(Cycle now) {
       index_jobs_.Pop(now);
       return;
     }
-    if ((!packed_ && !index_fetched_in.CanPop(now)) || !ring_request_.IsFree()) return;
+    if ((!packed_ && !index_fetched_in.CanPop(now)) || !ring_request_.IsFree() || ring_slots_ == 0) return;
     ring_row_ = ring_rows_.Read(now, job.from.request.vq_index);
     position_ = positions_.Read(now, job.from.request.vq_index);
     ring_reported_ = reported_.Read(now, job.from.request.vq_index);
@@ -212,7 +222,7 @@ void DescFetch::Ring(Cycle now) {
   } else if (ring_ == RingState::kLookup) {
     ring_ = RingState::kIssue;
   } else if (ring_ == RingState::kMore) {
-    if (!ring_request_.IsFree()) return;
+    if (!ring_request_.IsFree() || ring_slots_ == 0) return;
     IssueRingRead(now);
     if (ring_left_ == 0) ring_ = RingState::kTake;
   } else if (positions_.CanWrite(now)) {
@@ -246,7 +256,7 @@ void DescFetch::Ring(Cycle now) {
       if (ring_left_ != 0) ring_ = RingState::kMore;
       const unsigned before_end = std::min(next.count, size - next.place);
       const unsigned past_end = next.count - before_end;
-      const unsigned most = packed_ ? kDescriptorsPerRead : spec::kBuffersPerRequest;
+      const unsigned most = packed_ ? kDescriptorsPerRead : kEntriesPerRead;
       next.reads = (before_end + most - 1) / most + (past_end + most - 1) / most;
       if (!packed_) positions_.Write(now, job.from.request.vq_index, static_cast<uint16_t>(position_ + next.count));
     }
@@ -268,6 +278,11 @@ void DescFetch::ReportAvailEvent(Cycle now, uint16_t vq_index, unsigned requeste
   if (on_avail_event) on_avail_event(now + 1, {.vq_index = vq_index, .idx = index});
 }
 
+void DescFetch::PopRing(Cycle now) {
+  ring_fetched_in.Pop(now);
+  ++ring_slots_;
+}
+
 void DescFetch::List(Cycle now) {
   switch (list_) {
     case ListState::kTake: {
@@ -277,7 +292,10 @@ void DescFetch::List(Cycle now) {
       if (job.kind != Kind::kRead && job.kind != Kind::kByIndex) {
         if (!descriptor_jobs_.CanPush(now)) return;
         descriptor_jobs_.Push(now, {job.kind, job.from.client, vq_index, 0, job.code, true});
-        if (ring_jobs_.Pop(now).held) reading_.pop_front();
+        if (ring_jobs_.Pop(now).held) {
+          reading_.pop_front();
+          WakeAt(now + 1);
+        }
         return;
       }
       if (job.kind == Kind::kRead && !ring_fetched_in.CanPop(now)) return;
@@ -298,7 +316,7 @@ void DescFetch::List(Cycle now) {
       break;
     case ListState::kDrain:
       if (!ring_fetched_in.CanPop(now)) return;
-      ring_fetched_in.Pop(now);
+      PopRing(now);
       ring_jobs_.Pop(now);
       list_ = ListState::kTake;
       break;
@@ -324,7 +342,7 @@ void DescFetch::List(Cycle now) {
     case ListState::kLeave:
       if (reads_ != 0) {
         if (!ring_fetched_in.CanPop(now)) return;
-        ring_fetched_in.Pop(now);
+        PopRing(now);
         --reads_;
       } else if (positions_.CanWrite(now)) {
         positions_.Write(now, ring_jobs_.front().from.request.vq_index,
@@ -370,7 +388,7 @@ void DescFetch::ListNext(Cycle now) {
   part_entry_ = part_end ? 0 : part_entry_ + 1;
   place_ = place_.Next(size);
   if (!by_index && (part_end || next.last)) {
-    ring_fetched_in.Pop(now);
+    PopRing(now);
     --reads_;
   }
   if (next.last) {
@@ -420,7 +438,7 @@ void DescFetch::Walk(Cycle now) {
     } else {
       part_entry_ = part_end ? 0 : part_entry_ + 1;
       if (part_end || returned_ == job.count) {
-        ring_fetched_in.Pop(now);
+        PopRing(now);
         --reads_;
       }
     }

@@ -131,10 +131,12 @@ class DescFetch final : public Block {
   static constexpr unsigned kWrap = 0x8000;  // in an index: the wrap counter [virtio 1.3, 2.8.14]
 
   void Drain(Cycle now);
+  bool IsEligible(size_t client) const;
   void Arbitrate(Cycle now);
   void Accept(Cycle now);
   void Ring(Cycle now);
   unsigned IssueRingRead(Cycle now);
+  void PopRing(Cycle now);
   void List(Cycle now);
   void ListNext(Cycle now);
   void Walk(Cycle now);
@@ -170,6 +172,7 @@ class DescFetch final : public Block {
   static constexpr uint64_t kLoadedBuffers = (uint64_t{1} << kClients) - 1;
 
   size_t winner_ = kClients - 1;
+  uint64_t accepting_ = 0;  // bit per client: a request between its input and stage 1
   Channel<Request> requests_ = Channel<Request>::Slice();
   Channel<IndexJob> index_jobs_;
   Channel<RingJob> ring_jobs_;
@@ -201,6 +204,7 @@ class DescFetch final : public Block {
   bool ring_rings_ = false;
   uint64_t ring_area_ = 0;
   unsigned ring_at_ = 0, ring_left_ = 0;
+  size_t ring_slots_;  // reads that have space for their data
   // Stage 3
   enum class ListState { kTake, kNext, kDrain, kWalk, kRequest, kChain, kEnd, kLeave };
   ListState list_ = ListState::kTake;

@@ -481,7 +481,7 @@ module vireo_mailbox
     vq_index: vq_index_q,
     by_index: by_index_q,
     index: by_index_q ? next_index_q : '0,
-    count: 4'd1,
+    count: 6'd1,
     indirect: by_index_q && indirect_q,
     table_address: by_index_q ? table_address_q : '0,
     table_entries: by_index_q ? table_entries_q : '0

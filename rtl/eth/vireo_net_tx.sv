@@ -354,7 +354,7 @@ module vireo_net_tx
         walk_first_d = !ring_q;
         request_valid_d = 1'b1;
         request_d = '{client: BufferClientNetTransmit, vq_index: 16'({pair_q, 1'b1}), by_index: 1'b1,
-                      index: next_index_q, count: 4'd1, indirect: indirect_q, table_address: table_address_q,
+                      index: next_index_q, count: 6'd1, indirect: indirect_q, table_address: table_address_q,
                       table_entries: table_entries_q};
         state_d = StWait;
       end

@@ -317,7 +317,7 @@ module vireo_send_queue
           if (!replay.resume) begin
             request_valid_d = 1'b1;
             request_d = '{client: BufferClientSend, vq_index: first_queue + {15'(replay.qpn[QpBits-1:0]), 1'b0},
-                          by_index: 1'b1, index: replay.head, count: 4'd1, default: '0};
+                          by_index: 1'b1, index: replay.head, count: 6'd1, default: '0};
           end
         end else if (line_servable) begin
           op_d = OpServe;

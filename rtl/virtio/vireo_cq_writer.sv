@@ -834,7 +834,7 @@ module vireo_cq_writer
     if (in_batch) slot_in.span.first = batch_q.first;
 
     buffer_request_in = '{client: BufferClientCompletion, vq_index: vq_q, by_index: 1'b0, index: '0,
-                          count: is_event_q ? 4'd1 : BuffersPerRequest, default: '0};
+                          count: is_event_q ? 6'd1 : BuffersPerRequest, default: '0};
     interrupt_in = '{vq_index: cq_vq, msix_vector: msix};
     queue_failure_in = '{vq_index: vq_q, code: code_q};
 

@@ -109,10 +109,14 @@ module vireo_desc_fetch
   localparam int unsigned ClientBits = $clog2(Clients);
   localparam int unsigned SlotBits = $clog2(Requests);
   localparam int unsigned EntryBytes = 2;            // entry of an available ring [virtio 1.3, 2.7.6]
-  localparam int unsigned RingReads = 4 * Requests;  // at most 3 per request
+  localparam int unsigned RingReads = 4 * Requests;  // outstanding; a request of a packed ring takes up to 9
+  localparam int unsigned RingSlotBits = $clog2(RingReads + 1);
+  localparam int unsigned CountBits = $bits(NetBuffersPerRequest);
+  localparam int unsigned EntryBits = CountBits - 1;                              // of one read of ring entries
+  localparam int unsigned ReadsBits = 4;
   localparam int unsigned PlaceBits = 15;            // position in a packed ring; bit 15: wrap counter [2.8.14]
   // Packed descriptors per read. An aligned 64-byte read is a single cache line of the host.
-  localparam logic [3:0] DescriptorsPerRead = 4'(DmaFetchBytes / 8'(PvirtqDescBytes));
+  localparam logic [CountBits-1:0] DescriptorsPerRead = CountBits'(DmaFetchBytes / 8'(PvirtqDescBytes));
   localparam logic [6:0] ChainMost = 7'd64;  // longest packed chain, as in vireo_mailbox
   // Largest indirect table: a chain is at most as long as its queue, hence as the largest queue
   // [virtio 1.3, 2.7.5.3.1 and 2.8.19].
@@ -135,7 +139,7 @@ module vireo_desc_fetch
     logic [ClientBits-1:0] client;
     logic [15:0] vq_index;
     logic [15:0] index;
-    logic [3:0] count;
+    logic [CountBits-1:0] count;
     logic chains;         // packed ring whose buffers may be chains
     logic [63:0] area;    // address of available ring or packed ring; by_index: of the indirect table
     logic indirect;       // by_index: in an indirect table
@@ -147,8 +151,8 @@ module vireo_desc_fetch
     logic [ClientBits-1:0] client;
     logic [15:0] vq_index;
     logic [15:0] index;   // by_index: of the descriptor; otherwise position of the first entry, packed: with bit 15
-    logic [3:0] count;
-    logic [1:0] reads;
+    logic [CountBits-1:0] count;
+    logic [ReadsBits-1:0] reads;
     logic chains;
     logic held;           // no further request of the queue is accepted until this job ends
     logic [7:0] code;
@@ -214,31 +218,48 @@ module vireo_desc_fetch
   assign row_clear = queue_row_write_valid_i;
   assign row_index = queue_row_write_i.vq_index[QueueBits-1:0];
 
-  // --- Requests of all clients
+  // --- Requests of all clients: as vireo_arb_rr, but a request that stage 1 could not accept, because its queue is
+  // being read, waits in the slice of its client and stops no other client. It is compared with the queues being read;
+  // those on the way to stage 1 are not known there, so a client has at most one request on this way.
   logic request_valid, request_pop;
   logic [ClientBits-1:0] request_client;
   // verilator lint_off UNUSEDSIGNAL
   buffer_request_t request;  // the input identifies the client
   // verilator lint_on UNUSEDSIGNAL
-  logic unused_request_last;
+  logic [Clients-1:0] client_valid, client_pop, eligible;
+  buffer_request_t client_request [Clients];
+  logic [Clients-1:0] accepting_d, accepting_q;  // has a request on this way
+  logic [ClientBits-1:0] winner_q, pick;
+  logic pick_valid, pick_ready;
 
-  logic unused_arb_idle;
-  vireo_arb_rr #(
-    .Inputs(Clients),
-    .Width(BufferRequestBits)
-  ) u_arb (
+  for (genvar i = 0; i < Clients; i++) begin : gen_client
+    vireo_slice #(
+      .Width(BufferRequestBits)
+    ) u_slice (
+      .clk_i,
+      .rst_ni,
+      .s_valid_i(buffer_request_valid_i[i]),
+      .s_ready_o(buffer_request_ready_o[i]),
+      .s_data_i(buffer_request_i[i]),
+      .m_valid_o(client_valid[i]),
+      .m_ready_i(client_pop[i]),
+      .m_data_o(client_request[i])
+    );
+  end
+
+  vireo_rr_pick #(.Inputs(Clients)) u_pick (.requests_i(eligible), .last_i(winner_q), .pick_o(pick));
+
+  vireo_slice #(
+    .Width(ClientBits + BufferRequestBits)
+  ) u_request (
     .clk_i,
     .rst_ni,
-    .s_valid_i(buffer_request_valid_i),
-    .s_ready_o(buffer_request_ready_o),
-    .s_data_i(buffer_request_i),
-    .s_last_i('1),
+    .s_valid_i(pick_valid),
+    .s_ready_o(pick_ready),
+    .s_data_i({pick, client_request[pick]}),
     .m_valid_o(request_valid),
     .m_ready_i(request_pop),
-    .m_data_o(request),
-    .m_last_o(unused_request_last),
-    .m_index_o(request_client),
-    .idle_o(unused_arb_idle)
+    .m_data_o({request_client, request})
   );
 
   // --- FIFOs of jobs between the stages, and of read data. Each data FIFO has space for the data of all reads that its
@@ -370,21 +391,33 @@ module vireo_desc_fetch
   logic [Requests-1:0] reading_d, reading_q;
   logic [Requests-1:0][15:0] reading_vq_d, reading_vq_q;
   logic [SlotBits-1:0] reading_tail_q, reading_head_q;
-  logic held, index_done, walk_done;
+  logic index_done, walk_done;
   logic walk_read;                      // stage 3 reads a descriptor of a packed ring
   dma_read_request_t walk_request;
 
   always_comb begin
-    held = reading_q[reading_tail_q];
-    for (int unsigned i = 0; i < Requests; i++) begin
-      if (reading_q[i] && reading_vq_q[i] == request.vq_index) held = 1'b1;
+    for (int unsigned i = 0; i < Clients; i++) begin
+      eligible[i] = client_valid[i] && !accepting_q[i];
+      for (int unsigned j = 0; j < Requests; j++) begin
+        if (reading_q[j] && reading_vq_q[j] == client_request[i].vq_index && !client_request[i].by_index) begin
+          eligible[i] = 1'b0;
+        end
+      end
     end
+  end
 
-    accept_take = accept_q == AcceptTake && request_valid && (request.by_index || !held) && index_job_space
-               && (ring_packed_i || !index_request_valid_q || index_request_ready_i);
+  always_comb begin
+    pick_valid = eligible != '0;
+    client_pop = '0;
+    client_pop[pick] = pick_valid && pick_ready;
+
+    accept_take = accept_q == AcceptTake && request_valid && (request.by_index || !reading_q[reading_tail_q])
+               && index_job_space && (ring_packed_i || !index_request_valid_q || index_request_ready_i);
     accept_lookup = accept_q == AcceptLookup;
     accept_d = accept_take ? AcceptLookup : AcceptTake;
     request_pop = accept_lookup;
+    accepting_d = accepting_q | client_pop;
+    if (request_pop) accepting_d[request_client] = 1'b0;
 
     index_job_push = accept_lookup;
     index_job_in = '{kind: KindRead, client: request_client, vq_index: request.vq_index, index: request.index,
@@ -417,12 +450,16 @@ module vireo_desc_fetch
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       accept_q <= AcceptTake;
+      accepting_q <= '0;
+      winner_q <= ClientBits'(Clients - 1);
       index_request_valid_q <= 1'b0;
       reading_q <= '0;
       reading_tail_q <= '0;
       reading_head_q <= '0;
     end else begin
       accept_q <= accept_d;
+      accepting_q <= accepting_d;
+      if (pick_valid && pick_ready) winner_q <= pick;
       index_request_valid_q <= index_request_valid_d;
       reading_q <= reading_d;
       if (index_read) reading_tail_q <= reading_tail_q + 1'b1;
@@ -515,9 +552,10 @@ module vireo_desc_fetch
   logic [15:0] available_d, available_q;  // entries that the driver has made available, or the size of a packed ring
   logic [15:0] to_end_d, to_end_q;        // entries until the ring wraps
   logic [15:0] at_d, at_q;                // the next entry in the ring
-  logic [3:0] left_d, left_q;             // entries to ask for
-  logic [3:0] take, part;
-  logic [3:0] before_end, past_end;     // of `take`
+  logic [CountBits-1:0] left_d, left_q;   // entries to ask for
+  logic [CountBits-1:0] take, part;
+  logic [CountBits-1:0] before_end, past_end;  // of `take`
+  logic [RingSlotBits-1:0] ring_slots_d, ring_slots_q;  // reads that have space for their data
   logic [63:0] area_d, area_q;            // copy for RingMore, when the job has been popped
   logic rings2;                           // the driver rings doorbells for this queue
   logic reported_known, reported_write;           // avail_event since the queue was enabled
@@ -540,19 +578,19 @@ module vireo_desc_fetch
     at_d = at_q;
     left_d = left_q;
     position_write = 1'b0;
-    ring_free = !ring_request_valid_q || ring_request_ready_i;
+    ring_free = (!ring_request_valid_q || ring_request_ready_i) && ring_slots_q != '0;
     area_d = ring_q == RingMore ? area_q : index_job.area;
 
     take = index_job.count;
-    if (available_q < 16'(take)) take = available_q[3:0];
-    before_end = to_end_q < 16'(take) ? to_end_q[3:0] : take;
+    if (available_q < 16'(take)) take = available_q[CountBits-1:0];
+    before_end = to_end_q < 16'(take) ? to_end_q[CountBits-1:0] : take;
     past_end = take - before_end;
     part = ring_q == RingIssue ? take : left_q;
-    if (to_end_q < 16'(part)) part = to_end_q[3:0];
+    if (to_end_q < 16'(part)) part = to_end_q[CountBits-1:0];
     if (ring_packed_i && part > DescriptorsPerRead) part = DescriptorsPerRead;
 
     ring_job_in = '{kind: index_job.kind, client: index_job.client, vq_index: index_job.vq_index,
-                    index: index_job.index, count: 4'd1, reads: '0, chains: index_job.chains,
+                    index: index_job.index, count: CountBits'(1), reads: '0, chains: index_job.chains,
                     held: ring_packed_i && index_job.kind == KindRead, code: RdmaErrorOk,
                     indirect: index_job.indirect, table_address: index_job.area, entries: index_job.entries};
     // A client that gets fewer buffers than requested waits for a doorbell, so avail_event must be updated. With packed
@@ -612,10 +650,10 @@ module vireo_desc_fetch
             if (left_d != '0) ring_d = RingMore;
             ring_job_in.count = take;
             ring_job_in.index = {ring_packed_i && position[PlaceBits], at_q[PlaceBits-1:0]};
-            ring_job_in.reads = 2'd1 + 2'(past_end != '0);
+            ring_job_in.reads = ReadsBits'(1) + ReadsBits'(past_end != '0);
             if (ring_packed_i) begin
-              ring_job_in.reads = 2'((before_end + DescriptorsPerRead - 4'd1) / DescriptorsPerRead)
-                                + 2'((past_end + DescriptorsPerRead - 4'd1) / DescriptorsPerRead);
+              ring_job_in.reads = ReadsBits'((before_end + DescriptorsPerRead - 1'b1) / DescriptorsPerRead)
+                                + ReadsBits'((past_end + DescriptorsPerRead - 1'b1) / DescriptorsPerRead);
             end
           end
         end
@@ -632,6 +670,7 @@ module vireo_desc_fetch
 
     ring_request_valid_d = ring_read || (ring_request_valid_q && !ring_request_ready_i);
     ring_request_d = ring_request_q;
+    ring_slots_d = ring_slots_q - RingSlotBits'(ring_read) + RingSlotBits'(ring_pop);
     if (ring_read) begin
       at_d = 16'(part) == to_end_q ? '0 : at_q + 16'(part);
       to_end_d = size2 - at_d;
@@ -651,11 +690,13 @@ module vireo_desc_fetch
     if (!rst_ni) begin
       ring_q <= RingTake;
       ring_request_valid_q <= 1'b0;
+      ring_slots_q <= RingSlotBits'(RingReads);
       avail_event_valid_q <= 1'b0;
     end else begin
       ring_q <= ring_d;
       avail_event_valid_q <= reported_write;
       ring_request_valid_q <= ring_request_valid_d;
+      ring_slots_q <= ring_slots_d;
     end
   end
 
@@ -766,10 +807,10 @@ module vireo_desc_fetch
   logic enabled3, row3_corrupt;
   logic [15:0] size3;
   logic [63:0] desc3;
-  logic [2:0] entry_d, entry_q;
-  logic [2:0] part_entry_d, part_entry_q;    // index in the data of one read
+  logic [EntryBits-1:0] entry_d, entry_q;
+  logic [EntryBits-1:0] part_entry_d, part_entry_q;  // index in the data of one read
   logic part_end;                            // the last entry of the read
-  logic [1:0] reads_d, reads_q;              // reads whose data has not been popped
+  logic [ReadsBits-1:0] reads_d, reads_q;    // reads whose data has not been popped
   logic [15:0] head, head_at;                // head_at: without the wrap counter
   logic descriptor_request_valid_d, descriptor_request_valid_q;
   dma_read_request_t descriptor_request_d, descriptor_request_q;
@@ -778,7 +819,7 @@ module vireo_desc_fetch
   logic by_itself_d, by_itself_q;            // after a chain: descriptors are read here, not by stage 2
   logic in_chain_d, in_chain_q;
   logic [6:0] chain_d, chain_q;              // descriptors of the chain so far
-  logic [3:0] returned_d, returned_q;
+  logic [CountBits-1:0] returned_d, returned_q;
   logic deferred_d, deferred_q;              // a buffer is held until it is known whether it is the last one
   descriptor_job_t deferred_job_d, deferred_job_q;
   logic broken_d, broken_q;                  // ListEnd: with this error
@@ -814,7 +855,7 @@ module vireo_desc_fetch
 
     place_last = 16'(walk_place_q) == size3 - 16'd1;
     place_next = place_last ? '0 : walk_place_q + 1'b1;
-    part_end = place_last || (ring_packed_i && 4'(part_entry_q) == DescriptorsPerRead - 4'd1);
+    part_end = place_last || (ring_packed_i && CountBits'(part_entry_q) == DescriptorsPerRead - 1'b1);
 
     // The current descriptor and whether it is available [virtio 1.3, 2.8.1 and 2.8.6].
     walk_descriptor = unpack_pvirtq_desc(by_itself_q || in_chain_q ? index_data.data
@@ -875,7 +916,7 @@ module vireo_desc_fetch
             descriptor_job_in.code = RdmaErrorBadDescriptor;
           end else begin
             descriptor_job_in.kind = KindRead;
-            descriptor_job_in.last = 4'(entry_q) + 4'd1 == ring_job.count;
+            descriptor_job_in.last = CountBits'(entry_q) + 1'b1 == ring_job.count;
             descriptor_read = 1'b1;
           end
           if (ring_job.kind == KindRead && (part_end || descriptor_job_in.last)) begin
@@ -925,7 +966,7 @@ module vireo_desc_fetch
               chain_d = 7'd1;
               list_d = ListRequest;
             end else begin
-              returned_d = returned_q + 4'd1;
+              returned_d = returned_q + 1'b1;
               if (!by_itself_q) begin
                 part_entry_d = part_end ? '0 : part_entry_q + 1'b1;
                 if (part_end || returned_d == ring_job.count) begin
@@ -967,7 +1008,7 @@ module vireo_desc_fetch
             if (!walk_next) begin
               in_chain_d = 1'b0;
               by_itself_d = 1'b1;
-              returned_d = returned_q + 4'd1;
+              returned_d = returned_q + 1'b1;
               if (returned_d == ring_job.count) list_d = ListEnd;
             end
           end
@@ -1390,11 +1431,18 @@ module vireo_desc_fetch
                && !failure_valid_q;
 
 `ifndef SYNTHESIS
+  logic request_queue_read;
+  always_comb begin
+    request_queue_read = 1'b0;
+    for (int unsigned i = 0; i < Requests; i++) begin
+      if (reading_q[i] && reading_vq_q[i] == request.vq_index) request_queue_read = 1'b1;
+    end
+  end
   // Inputs: legal requests, table data only when expected, features that change only while nothing is in flight.
   queue_exists: assert property (@(posedge clk_i) disable iff (!rst_ni)
                                  request_valid |-> 32'(request.vq_index) < NumQueues);
   count_legal: assert property (@(posedge clk_i) disable iff (!rst_ni)
-                                request_valid |-> request.count != '0 && request.count <= BuffersPerRequest);
+                                request_valid |-> request.count != '0 && request.count <= NetBuffersPerRequest);
   table_data_expected: assert property (@(posedge clk_i) disable iff (!rst_ni)
                                         table_fetched_valid_i |-> answer_q == AnswerTable);
   features_stable: assert property (@(posedge clk_i) disable iff (!rst_ni)
@@ -1438,6 +1486,8 @@ module vireo_desc_fetch
                                   position_write || walk_write |-> position_write_ready);
   // Queues with an index read: allocated and released in order.
   reading_one_release: assert property (@(posedge clk_i) disable iff (!rst_ni) !(index_done && walk_done));
+  reading_once: assert property (@(posedge clk_i) disable iff (!rst_ni)
+                                 request_valid && !request.by_index |-> !request_queue_read);
   reading_allocates_free: assert property (@(posedge clk_i) disable iff (!rst_ni)
                                            index_read |-> !reading_q[reading_tail_q]);
   reading_releases_used: assert property (@(posedge clk_i) disable iff (!rst_ni)

@@ -297,8 +297,11 @@ inline constexpr uint8_t kDmaFetchDepth = 32u;
 // Latency from a BAR read access to its response, for every address. (tokens.toml) Unit: cycles.
 inline constexpr uint8_t kBarReadLatency = 4u;
 
-// Most buffers that one buffer_request asks for. (tokens.toml) Unit: descriptors.
+// Most buffers that one buffer_request of an RDMA client asks for. (tokens.toml) Unit: descriptors.
 inline constexpr uint8_t kBuffersPerRequest = 8u;
+
+// Most buffers that one buffer_request of net_transmit or net_receive asks for: the entries of a split ring that one read brings. (tokens.toml) Unit: descriptors.
+inline constexpr uint8_t kNetBuffersPerRequest = 32u;
 
 // Outstanding requests of the send queue to descriptor fetch. (tokens.toml) Unit: requests.
 inline constexpr uint8_t kSendQueueRequests = 8u;
@@ -9512,12 +9515,12 @@ struct QpFailure {
 
 // Requests the next buffers of a virtqueue from descriptor fetch, or one descriptor by its index. In a packed ring an index is a position in the ring, with the wrap counter in bit 15; by_index ignores that bit. (tokens.toml)
 struct BufferRequest {
-  static constexpr size_t kBits = 121;
+  static constexpr size_t kBits = 123;
   BufferClient client{};  // Requester
   uint16_t vq_index{};  // Virtqueue
   bool by_index{};  // 1: the descriptor `index`, as the next of a chain; the ring is not read
   uint16_t index{};  // Descriptor index
-  uint8_t count{};  // Maximum number of buffers, 1 to 8; by_index: 1
+  uint8_t count{};  // Maximum number of buffers, 1 to 32; by_index: 1
   bool indirect{};  // by_index: the descriptor is in an indirect table; the fields below are copied from the `buffer` token
   uint64_t table_address{};  // Of the indirect table
   uint16_t table_entries{};  // Descriptors of the indirect table
@@ -9527,7 +9530,7 @@ struct BufferRequest {
     f("vq_index", self.vq_index, 16);
     f("by_index", self.by_index, 1);
     f("index", self.index, 16);
-    f("count", self.count, 4);
+    f("count", self.count, 6);
     f("indirect", self.indirect, 1);
     f("table_address", self.table_address, 64);
     f("table_entries", self.table_entries, 16);

@@ -250,6 +250,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"dma_fetch_depth", static_cast<uint64_t>(kDmaFetchDepth)},
     {"bar_read_latency", static_cast<uint64_t>(kBarReadLatency)},
     {"buffers_per_request", static_cast<uint64_t>(kBuffersPerRequest)},
+    {"net_buffers_per_request", static_cast<uint64_t>(kNetBuffersPerRequest)},
     {"send_queue_requests", static_cast<uint64_t>(kSendQueueRequests)},
     {"send_queue_fetches", static_cast<uint64_t>(kSendQueueFetches)},
     {"send_ack_packets", static_cast<uint64_t>(kSendAckPackets)},

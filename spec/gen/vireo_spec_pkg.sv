@@ -223,8 +223,11 @@ package vireo_spec_pkg;
   // Latency from a BAR read access to its response, for every address. (tokens.toml)
   localparam logic [7:0] BarReadLatency = 8'h4;
 
-  // Most buffers that one buffer_request asks for. (tokens.toml)
-  localparam logic [3:0] BuffersPerRequest = 4'h8;
+  // Most buffers that one buffer_request of an RDMA client asks for. (tokens.toml)
+  localparam logic [5:0] BuffersPerRequest = 6'h8;
+
+  // Most buffers that one buffer_request of net_transmit or net_receive asks for: the entries of a split ring that one read brings. (tokens.toml)
+  localparam logic [5:0] NetBuffersPerRequest = 6'h20;
 
   // Outstanding requests of the send queue to descriptor fetch. (tokens.toml)
   localparam logic [7:0] SendQueueRequests = 8'h8;
@@ -4387,12 +4390,12 @@ package vireo_spec_pkg;
     logic [15:0] vq_index;
     logic by_index;
     logic [15:0] index;
-    logic [3:0] count;
+    logic [5:0] count;
     logic indirect;
     logic [63:0] table_address;
     logic [15:0] table_entries;
   } buffer_request_t;
-  localparam int unsigned BufferRequestBits = 121;
+  localparam int unsigned BufferRequestBits = 123;
 
   // Response to a buffer_request: one token per buffer, in ring order, the last one marked; one token without a buffer if there is none. Fewer than requested means that the ring has no more. `head` identifies the buffer in the device. In a packed ring it is the position of the buffer's first descriptor, not its buffer id; the last descriptor of a chain returns the id and, as `next_index`, the position after it, and the client copies both into its completion. For a buffer in an indirect table the token holds the table's first descriptor; a client that follows chains requests the next one with `indirect` and the table. (tokens.toml)
   typedef struct packed {

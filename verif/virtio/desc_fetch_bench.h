@@ -305,7 +305,7 @@ struct Bench {
       const uint64_t first = (request.address - DriverOf(vq) - spec::VirtqAvail::kBytes) / 2;
       EXPECT_LE(first + request.bytes / 2, ring.size) << "reads past the end of the ring";
       EXPECT_GE(request.bytes, 2);
-      EXPECT_LE(request.bytes, 2 * spec::kBuffersPerRequest);
+      EXPECT_LE(request.bytes, 2 * spec::kNetBuffersPerRequest);
       for (size_t i = 0; i < request.bytes / 2u; ++i) {
         const uint16_t head = ring.entries[(first + i) % ring.size];
         answer.data[2 * i] = static_cast<uint8_t>(head);
@@ -529,6 +529,11 @@ struct Bench {
   }
 
   // --- Clients
+  // Net clients request more at once.
+  unsigned AnyCount(size_t client) {
+    const bool is_net = client >= static_cast<size_t>(spec::BufferClient::kNetTransmit);
+    return static_cast<unsigned>(1 + random() % (is_net ? spec::kNetBuffersPerRequest : spec::kBuffersPerRequest));
+  }
   void Ask(size_t client, size_t vq, unsigned count, std::optional<uint16_t> by_index = {},
            const Buffer* table = nullptr) {
     Ring& ring = rings[vq];

@@ -37,20 +37,21 @@ TEST(DescFetch, WalksAPackedRingOfEverySizeWithWrap) {
 }
 
 TEST(DescFetch, ReadsAPackedRingNoFurtherThanRequested) {
-  for (unsigned count = 1; count <= 8; ++count) {
-    for (uint16_t before = 0; before < 11; ++before) {
+  constexpr uint16_t kSize = 37;
+  for (const unsigned count : {1u, 2u, 3u, 4u, 5u, 8u, 17u, 31u, 32u}) {
+    for (const unsigned before : {0u, 1u, 2u, 3u, 4u, 5u, 20u, 32u, 33u, 34u, 35u, 36u}) {
       SCOPED_TRACE(std::to_string(count) + " " + std::to_string(before));
       Bench b;
       b.UsePackedRings();
-      b.Enable(4, 11);
+      b.Enable(4, kSize);
       ASSERT_EQ(b.bench.Run(50), "");
-      for (uint16_t i = 0; i < before; ++i) {
+      for (unsigned i = 0; i < before; ++i) {
         b.MakePacked(4);
         b.Ask(0, 4, 1);
         b.Settle(10);
         b.UsePacked(4);
       }
-      b.MakePacked(4, 11);
+      b.MakePacked(4, kSize);
       b.answers.clear();
       b.reads.clear();
       b.Ask(0, 4, count);

@@ -46,16 +46,17 @@ void GiveWhatDriversMadeAvailable(bool packed, bool features) {
           for (int step = 0; step < 4000; ++step) {
             const size_t vq = b->random() % kQueues;
             Ring& ring = b->rings[vq];
+            const unsigned more = b->random() % 8 == 0 ? 41 : 9;
             if (packed) {
               b->UsePacked(vq, b->random() % 4);
-              b->MakePacked(vq, static_cast<unsigned>(b->random() % 9));
+              b->MakePacked(vq, static_cast<unsigned>(b->random() % more));
             } else {
-              b->MakeAvailable(vq, static_cast<unsigned>(b->random() % 9));
+              b->MakeAvailable(vq, static_cast<unsigned>(b->random() % more));
             }
             // Every queue belongs to one client, as in a device.
             if (b->random() % 64 == 0) ring.retires = true;
             if (b->asked[vq % kClients].size() < 6 && !ring.retires && (ring.failures == 0 || b->random() % 4 == 0)) {
-              b->Ask(vq % kClients, vq, static_cast<unsigned>(1 + b->random() % 8));
+              b->Ask(vq % kClients, vq, b->AnyCount(vq % kClients));
             } else if (ring.outstanding == 0 && (ring.retires || ring.failures != 0)) {
               // Reports of the previous lifetime come before the next one starts.
               while (b->p.queue_failure_valid_o != 0) ASSERT_EQ(b->bench.Run(1), "");
@@ -93,6 +94,26 @@ TEST(DescFetch, DeliversAvailableBuffersAndStopsBrokenQueuesAtEveryRate) { GiveW
 TEST(DescFetch, DeliversPackedBuffersAndStopsBrokenQueuesAtEveryRate) { GiveWhatDriversMadeAvailable(true, false); }
 TEST(DescFetch, DeliversBuffersWithTablesAndAvailEvents) { GiveWhatDriversMadeAvailable(false, true); }
 TEST(DescFetch, DeliversPackedBuffersWithTables) { GiveWhatDriversMadeAvailable(true, true); }
+
+TEST(DescFetch, ReadsTheEntriesOfALongRequestAtOnce) {
+  constexpr unsigned kMost = spec::kNetBuffersPerRequest;
+  Bench b;
+  b.Enable(5, 64);
+  ASSERT_EQ(b.bench.Run(50), "");
+  const auto take = [&](unsigned count, unsigned ring_reads) {
+    b.MakeAvailable(5, count);
+    b.answers.clear();
+    b.reads.clear();
+    b.Ask(5, 5, count);
+    b.Settle();
+    ASSERT_EQ(b.answers.size(), count);
+    EXPECT_TRUE(b.answers.back().last);
+    EXPECT_EQ(b.reads.size(), 1 + ring_reads + count);
+  };
+  take(kMost, 1);
+  take(kMost / 2, 1);
+  take(kMost, 2);  // entries 48 ... 63, 0 ... 15
+}
 
 TEST(DescFetch, QueueFailureIsReportedOnceUntilReset) {
   for (const Defect defect : kDefects) {
@@ -193,10 +214,11 @@ TEST(DescFetch, FlipAtAnyTimeCausesAnErrorAndNoWrongBuffer) {
       ASSERT_EQ(b.bench.Run(50), "");
       packed ? b.MakePacked(5, 16) : b.MakeAvailable(5, 16);
       b.rings[5].defective = true;
-      for (unsigned i = 0; i < 4; ++i) b.Ask(b.random() % kClients, 5, 1 + b.random() % 4);
+      const size_t client = b.random() % kClients;
+      for (unsigned i = 0; i < 4; ++i) b.Ask(client, 5, 1 + b.random() % 4);
       ASSERT_EQ(b.bench.Run(b.random() % 100), "");
       b.contexts.Flip(ram, 5, b.random() % 1024);
-      b.Ask(0, 5, 1);
+      b.Ask(client, 5, 1);
       b.Settle(10);
       b.rings[5].defective = false;
       errors += !b.contexts.errors.empty();
@@ -363,6 +385,29 @@ TEST(DescFetch, WalksOnePackedRequestPerQueueAtATime) {
   b.ring_in.rate = 16;
   b.Settle();
   EXPECT_EQ(b.answers.size(), 3u);
+}
+
+TEST(DescFetch, QueueThatIsBeingReadStopsNoOtherClient) {
+  for (const bool packed : {false, true}) {
+    Bench b;
+    b.follow = false;
+    if (packed) b.UsePackedRings();
+    for (const size_t vq : {0, 1, 2}) b.Enable(vq, 8);
+    ASSERT_EQ(b.bench.Run(50), "");
+    for (const size_t vq : {0, 1, 2}) packed ? b.MakePacked(vq, 8) : b.MakeAvailable(vq, 8);
+    b.index_in.rate = b.ring_in.rate = 0;
+    for (int i = 0; i < 3; ++i) b.Ask(0, 0, 1);  // the second and third wait
+    ASSERT_EQ(b.bench.Run(30), "");
+    EXPECT_EQ(b.reads.size(), 1u);
+    b.Ask(1, 1, 1);
+    b.Ask(2, 2, 1);
+    b.Ask(2, 2, 1, uint16_t{3});  // waits for no read
+    ASSERT_EQ(b.bench.Run(60), "");
+    EXPECT_EQ(b.reads.size(), 3u);
+    b.index_in.rate = b.ring_in.rate = 16;
+    b.Settle();
+    EXPECT_EQ(b.answers.size(), 6u);
+  }
 }
 
 TEST(DescFetch, PackedRingsMeetDocumentedLatencies) {
