@@ -374,6 +374,7 @@ void Nic::ConnectNet() {
   net_gather_.packet_out.Connect(net_checksum_.packet_in, net_gather_);
   net_tx_.completion_out.Connect(completions_.in[3], net_tx_);
   net_tx_.queue_failure_out.Connect(work_failures_.in[2], net_tx_);
+  net_tx_.on_doorbell = [this](Cycle now, const spec::Doorbell& doorbell) { net_rx_.OnDoorbell(now, doorbell); };
   net_tx_.on_drop = [this](Cycle now) { csr_.OnNetTxDrop(now); };
   net_checksum_.on_drop = [this](Cycle now) { csr_.OnNetTxDrop(now); };
 
@@ -422,6 +423,7 @@ void Nic::ApplyHold(Cycle from) {
   responder_.SetHold(from, hold);
   read_responder_.SetHold(from, hold);
   net_tx_.SetHold(from, hold);
+  net_rx_.SetHold(from, hold);
 }
 
 void Nic::ApplyLevels(Cycle from, const CommonCfg::Levels& levels) {

@@ -1555,6 +1555,8 @@ module vireo_nic
   logic unused_net_response_ready;
   logic net_frame_valid, net_frame_ready;
   net_frame_t net_frame;
+  logic net_rung_valid;
+  doorbell_t net_rung;
   localparam int unsigned NetPlaceBits = $clog2(32'(NetBufferBytes) / (DataBits / 8));
   logic net_oldest_valid, net_oldest_read, net_oldest_free;
   logic [NetPlaceBits-1:0] net_oldest_beat;
@@ -1571,6 +1573,8 @@ module vireo_nic
     .doorbell_valid_i(net_doorbell_valid),
     .doorbell_ready_o(net_doorbell_ready),
     .doorbell_i(net_doorbell),
+    .doorbell_valid_o(net_rung_valid),
+    .doorbell_o(net_rung),
     .buffer_request_valid_o(buffer_request_valid[BufferClientNetTransmit]),
     .buffer_request_ready_i(buffer_request_ready[BufferClientNetTransmit]),
     .buffer_request_o(buffer_request[BufferClientNetTransmit]),
@@ -1689,6 +1693,9 @@ module vireo_nic
     .clk_i,
     .rst_ni,
     .mrg_rxbuf_i(mrg_rxbuf_q),
+    .hold_i(hold),
+    .doorbell_valid_i(net_rung_valid),
+    .doorbell_i(net_rung),
     .table_write_valid_i(table_write_valid),
     .table_write_i(table_write),
     .queue_row_write_valid_i(queue_row_write_valid),

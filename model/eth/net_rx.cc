@@ -11,14 +11,21 @@ namespace {
 using spec::BufferStatus;
 
 constexpr size_t kDescriptors = spec::kNetChainDescriptors;
-constexpr size_t kMost = spec::kBuffersPerRequest;
+constexpr size_t kMost = spec::kNetBuffersPerRequest;
+// So many buffers in the cache, or fewer: the next ones are requested.
+constexpr size_t kLow = spec::kNetReceivesAhead - kMost;
+static_assert(spec::kNetReceivesAhead <= kDescriptors);
 constexpr size_t kHeaderBytes = spec::NetHdr::kBytes;
 constexpr size_t kWriteBytesMax = spec::kPcieRequestBoundary;
 
 }  // namespace
 
 NetRx::NetRx(Agenda& agenda, uint32_t data_bits, uint32_t net_queue_pairs, FrameStore& store)
-    : Block(agenda), beat_bytes_(data_bits / 8), store_(store), pairs_(net_queue_pairs) {
+    : Block(agenda),
+      beat_bytes_(data_bits / 8),
+      store_(store),
+      pairs_(net_queue_pairs),
+      last_pair_(std::max(net_queue_pairs, 2u) - 1) {
   frame_in.SetConsumer(this);
   buffer_in.SetConsumer(this);
   jobs_.SetProducer(this);
@@ -46,10 +53,26 @@ void NetRx::OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& write) {
   WakeAt(now + 1);
 }
 
+void NetRx::OnDoorbell(Cycle now, const spec::Doorbell& doorbell) {
+  if (doorbell.vq_index % 2 != 0 || doorbell.vq_index / 2u >= pairs_.size()) return;
+  doorbells_.emplace_back(now, doorbell.vq_index / 2u);
+  WakeAt(now + 1);
+}
+
+void NetRx::SetHold(Cycle from, bool hold) {
+  hold_.Set(from, hold);
+  WakeAt(from);
+}
+
 void NetRx::ApplyInputs(Cycle now) {
   for (; !accepts_.empty() && accepts_.front() < now; accepts_.pop_front()) ++accepted_;
   for (; !offloads_.empty() && offloads_.front().cycle < now; offloads_.pop_front()) {
     pairs_[offloads_.front().pair].guest_csum = offloads_.front().guest_csum;
+  }
+  for (; !doorbells_.empty() && doorbells_.front().first < now; doorbells_.pop_front()) {
+    Pair& pair = pairs_[doorbells_.front().second];
+    pair.is_short = false;
+    pair.wanted = true;
   }
   for (; !rows_.empty() && rows_.front().first < now; rows_.pop_front()) {
     const spec::QueueRowWrite& row = rows_.front().second;
@@ -59,7 +82,8 @@ void NetRx::ApplyInputs(Cycle now) {
     pair.broken = false;
     pair.is_short = false;
     pair.cache.clear();
-    if (outstanding_pair_ == index) stale_ = true;
+    pair.wanted = false;
+    pair.stale = true;
     if (state_ != State::kFrame && pair_ == index) queue_lost_ = true;
   }
 }
@@ -72,9 +96,19 @@ void NetRx::Run(Cycle now) {
   moved |= RunCompletions(now);
   // Each machine sees the others' registers as of the start of the cycle: state that one changes and another reads in
   // the same cycle is read first.
+  may_request_ = !request_ && asked_.size() < kRequests;
+  prefetch_ = 0;
+  for (size_t i = 0; i < pairs_.size(); ++i) {
+    if (pairs_[i].wanted && !pairs_[i].asked) prefetch_ |= uint64_t{1} << i;
+  }
+  const bool is_cached = !asked_.empty() && !asked_.front().by_index;
   moved |= RunBuffers(now);
-  moved |= RunCache(now);
+  moved |= RunPrefetch(now);
+  if (is_cached) moved |= RunCache(now);
   moved |= RunWrites(now);
+  const bool hold = hold_.At(now);
+  moved |= hold != held_;
+  held_ = hold;
   if (moved) WakeAt(now + 1);
 }
 
@@ -94,19 +128,18 @@ bool NetRx::RunBuffers(Cycle now) {
         state_ = State::kDrop;
         return true;
       }
-      if (outstanding_ != Outstanding::kNone) return false;
-      outstanding_ = Outstanding::kIndex;
-      RequestBuffer({.by_index = true,
-                     .index = piece_.next_index,
-                     .count = 1,
-                     .indirect = piece_.indirect,
-                     .table_address = piece_.table_address,
-                     .table_entries = piece_.table_entries});
+      if (!may_request_) return false;
+      RequestBuffer(pair_, {.by_index = true,
+                            .index = piece_.next_index,
+                            .count = 1,
+                            .indirect = piece_.indirect,
+                            .table_address = piece_.table_address,
+                            .table_entries = piece_.table_entries});
       state_ = State::kAnswer;
       return true;
     case State::kAnswer: {
-      if (!buffer_in.CanPop(now)) return false;
-      outstanding_ = Outstanding::kNone;
+      if (!IsWalked() || !buffer_in.CanPop(now)) return false;
+      asked_.pop_front();
       const spec::Buffer answer = buffer_in.Pop(now);
       if (answer.status == BufferStatus::kOk) {
         Take(answer);
@@ -130,10 +163,8 @@ bool NetRx::RunBuffers(Cycle now) {
       jobs_.Push(now, std::move(job_));
       auto& cache = pair().cache;
       cache.erase(cache.begin(), cache.begin() + static_cast<ptrdiff_t>(taken_));
-      // Prefetch while the ring has more.
-      if (cache.size() <= spec::kNetReceivesAhead - kMost && !pair().is_short && outstanding_ == Outstanding::kNone) {
-        RequestRing(kDescriptors - cache.size());
-      }
+      // Prefetch, unless the ring was empty.
+      if (cache.size() <= kLow && !pair().is_short && !pair().asked) pair().wanted = true;
       state_ = State::kFrame;
       return true;
     }
@@ -182,14 +213,15 @@ bool NetRx::NeedBuffer() {
     state_ = State::kDrop;
     return true;
   }
-  if (outstanding_ != Outstanding::kNone) return false;
+  if (pair().asked) return false;
   if (requested_since_) {
     state_ = State::kDrop;
     return true;
   }
   // Also after a request that was made before the frame needed a buffer: one may have been added since.
+  if (!may_request_) return false;
   requested_since_ = true;
-  RequestRing(kDescriptors - pair().cache.size());
+  RequestRing(pair_);
   return true;
 }
 
@@ -232,31 +264,52 @@ void NetRx::Take(const spec::Buffer& piece) {
   state_ = left_ == 0 ? State::kReady : mrg_ ? State::kNeedBuffer : State::kDrop;
 }
 
-void NetRx::RequestBuffer(const spec::BufferRequest& request) {
-  outstanding_pair_ = pair_;
-  stale_ = false;
+void NetRx::RequestBuffer(size_t pair, const spec::BufferRequest& request) {
+  may_request_ = false;
   request_ = request;
   request_->client = spec::BufferClient::kNetReceive;
-  request_->vq_index = VqIndex();
+  request_->vq_index = static_cast<uint16_t>(2 * pair);
+  asked_.push_back({.by_index = request.by_index, .pair = pair, .count = request.count});
 }
 
-void NetRx::RequestRing(size_t room) {
-  outstanding_ = Outstanding::kRing;
-  missing_ = std::min(room, kMost);
-  RequestBuffer({.count = static_cast<uint8_t>(missing_)});
+void NetRx::RequestRing(size_t index) {
+  Pair& pair = pairs_[index];
+  pair.asked = true;
+  pair.stale = false;
+  RequestBuffer(index, {.count = static_cast<uint8_t>(std::min(kDescriptors - pair.cache.size(), kMost))});
+}
+
+// Requests ahead of the frames. Conditions may have changed since the pair was marked.
+bool NetRx::RunPrefetch(Cycle now) {
+  if (prefetch_ == 0 || !may_request_ || hold_.At(now)) return false;
+  size_t index = last_pair_;
+  do {
+    index = (index + 1) % std::max<size_t>(pairs_.size(), 2);
+  } while ((prefetch_ >> index & 1) == 0);
+  last_pair_ = index;
+  Pair& pair = pairs_[index];
+  pair.wanted = false;
+  if (pair.enabled && !pair.broken && !pair.is_short && pair.cache.size() <= kLow) RequestRing(index);
+  return true;
 }
 
 bool NetRx::RunCache(Cycle now) {
-  if (outstanding_ != Outstanding::kRing || !buffer_in.CanPop(now)) return false;
+  if (!buffer_in.CanPop(now)) return false;
   const spec::Buffer buffer = buffer_in.Pop(now);
-  Pair& pair = pairs_[outstanding_pair_];
+  const Asked asked = asked_.front();
+  Pair& pair = pairs_[asked.pair];
   if (buffer.status == BufferStatus::kOk) {
-    --missing_;
-    if (!stale_) pair.cache.push_back(buffer);
+    ++got_;
+    if (!pair.stale) pair.cache.push_back(buffer);
   }
-  if (buffer.last) {
-    outstanding_ = Outstanding::kNone;
-    if (!stale_) pair.is_short = missing_ != 0;
+  if (!buffer.last) return true;
+  asked_.pop_front();
+  pair.asked = false;
+  const bool is_whole = std::exchange(got_, 0) == asked.count;
+  if (!pair.stale) {
+    // If the driver has rung since, a short response does not mean that the ring is empty.
+    pair.is_short = !is_whole && !pair.wanted;
+    if (is_whole && pair.cache.size() <= kLow) pair.wanted = true;
   }
   return true;
 }
@@ -349,7 +402,15 @@ bool NetRx::RunCompletions(Cycle now) {
 }
 
 bool NetRx::IsIdle() const {
-  return frame_in.size() == 0 && state_ == State::kFrame && outstanding_ == Outstanding::kNone && !failure_ &&
+  // Pulses of the last cycle are not applied yet.
+  const auto is_reset = [&](size_t index) {
+    return std::any_of(rows_.begin(), rows_.end(), [&](const auto& row) { return row.second.vq_index / 2u == index; });
+  };
+  bool prefetches =
+      std::any_of(doorbells_.begin(), doorbells_.end(), [&](const auto& rung) { return !is_reset(rung.second); });
+  for (size_t i = 0; i < pairs_.size(); ++i) prefetches |= pairs_[i].wanted && !is_reset(i);
+  const bool asks = std::any_of(pairs_.begin(), pairs_.end(), [](const Pair& pair) { return pair.asked; });
+  return frame_in.size() == 0 && state_ == State::kFrame && (held_ || !prefetches) && !asks && !failure_ &&
          jobs_.size() == 0 && write_state_ == WriteState::kJob && waiting_.size() == 0;
 }
 

@@ -3,9 +3,10 @@
 // their descriptors, returns them as used when all writes have left the DMA write port's arbiter, and drops a frame
 // without buffers: the counterpart of rtl/eth/vireo_net_rx.sv. It does not inspect or filter frames.
 //
-// Four machines. Finding buffers takes one cycle for the frame, two per buffer from the cache, two and a response per
-// further descriptor of a chain, and one at the end. Writing a frame takes one cycle, one more per descriptor, and one
-// per step, as the dma_reader's trains; a beat is visible 4 cycles after its step.
+// Machines run side by side. Finding buffers takes one cycle for the frame, two per buffer from the cache, two and a
+// response per further descriptor of a chain, and one at the end. Writing a frame takes one cycle, one more per
+// descriptor, and one per step, as the dma_reader's trains; a beat is visible 4 cycles after its step. Buffers are
+// requested ahead of the frames, for several pairs at a time.
 #pragma once
 
 #include <cstddef>
@@ -30,12 +31,14 @@ class NetRx final : public Block {
  public:
   // Cycles from a step to its beat at the output.
   static constexpr Cycle kBeatLatency = WriteStream::kBeatLatency;
+  static constexpr size_t kRequests = 4;                          // outstanding
   static constexpr size_t kWaiting = spec::kNetChainDescriptors;  // completions waiting for acceptance of their frame
 
   // Unloaded, from the cycle in which one token is accepted to the one in which the next is visible. `Beat` is the
   // frame's first.
   static constexpr Cycle kFrameToBeat = 11;          // from the cache
   static constexpr Cycle kFrameToBufferRequest = 3;  // the cache is empty
+  static constexpr Cycle kDoorbellToBufferRequest = 2;
   static constexpr Cycle kBufferToBeat = 11;         // for a buffer that was waited for
   static constexpr Cycle kBufferToDrop = 3;          // no buffer
   static constexpr Cycle kBufferToDescriptor = 5;    // to the request for the next one of its chain
@@ -61,6 +64,10 @@ class NetRx final : public Block {
   void OnAccepted(Cycle cycle);
   void OnTableWrite(Cycle now, const spec::TableWrite& write);
   void OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& write);
+  // Of any net queue: a receive queue has new buffers.
+  void OnDoorbell(Cycle now, const spec::Doorbell& doorbell);
+  // Effective from cycle `from` on; initially 0.
+  void SetHold(Cycle from, bool hold);
   // Effective from cycle `from` on; initially 0.
   void SetMrgRxbuf(Cycle from, bool mrg_rxbuf) { mrg_rxbuf_.Set(from, mrg_rxbuf); }
 
@@ -72,7 +79,6 @@ class NetRx final : public Block {
 
  private:
   enum class State : uint8_t { kFrame, kNeedBuffer, kTake, kRequest, kAnswer, kReady, kFail, kDrop };
-  enum class Outstanding : uint8_t { kNone, kRing, kIndex };
   enum class WriteState : uint8_t { kJob, kEntry, kRun, kFree };
 
   struct Pair {
@@ -80,7 +86,16 @@ class NetRx final : public Block {
     bool broken = false;      // the queue is broken
     bool is_short = false;    // its last response had fewer buffers than requested
     bool guest_csum = false;  // the offload is enabled
+    bool wanted = false;      // may have to prefetch
+    bool asked = false;       // a request for buffers is outstanding
+    bool stale = false;       // its response is discarded
     std::deque<spec::Buffer> cache{};
+  };
+  // An outstanding request.
+  struct Asked {
+    bool by_index;
+    size_t pair;
+    size_t count;
   };
   // A descriptor of a frame: the part to write, and, if it ends a buffer, the buffer's completion.
   struct Entry {
@@ -106,19 +121,22 @@ class NetRx final : public Block {
   void ApplyInputs(Cycle now);
   // Each performs the work of a cycle and returns whether there was any.
   bool RunBuffers(Cycle now);
+  bool RunPrefetch(Cycle now);
   bool RunCache(Cycle now);
   bool RunWrites(Cycle now);
   bool RunCompletions(Cycle now);
   bool NeedBuffer();
   void Take(const spec::Buffer& piece);
-  void RequestBuffer(const spec::BufferRequest& request);
-  void RequestRing(size_t room);
+  void RequestBuffer(size_t pair, const spec::BufferRequest& request);
+  void RequestRing(size_t pair);
   void BeginFrame(const spec::NetFrame& frame, bool mrg_rxbuf);
   void BeginEntry(Cycle now);
   void BeginWrite(Cycle now, uint64_t address, size_t bytes);
   bool EndWrite(Cycle now);
   Pair& pair() { return pairs_[pair_]; }
   uint16_t VqIndex() const { return static_cast<uint16_t>(2 * pair_); }
+  // The response that comes next is that of a walk.
+  bool IsWalked() const { return !asked_.empty() && asked_.front().by_index; }
 
   const size_t beat_bytes_;
   FrameStore& store_;
@@ -132,12 +150,15 @@ class NetRx final : public Block {
   };
   std::deque<Offloads> offloads_;
   std::deque<Cycle> accepts_;
+  std::deque<std::pair<Cycle, size_t>> doorbells_;  // pairs
+  Level<bool> hold_{false};
+  bool held_ = false;  // as of the last cycle that ran
 
-  // The outstanding request.
-  Outstanding outstanding_ = Outstanding::kNone;
-  bool stale_ = false;
-  size_t outstanding_pair_ = 0;
-  size_t missing_ = 0;
+  std::deque<Asked> asked_;
+  size_t got_ = 0;  // buffers of the oldest one's response
+  size_t last_pair_;
+  uint64_t prefetch_ = 0;     // bit per pair that may prefetch, as of the start of the cycle
+  bool may_request_ = false;  // likewise
 
   // The frame whose buffers are being fetched.
   State state_ = State::kFrame;

@@ -12,9 +12,10 @@ namespace {
 
 using spec::BufferStatus;
 
-constexpr uint32_t kMost = spec::kBuffersPerRequest;
-// One response is processed while the next is fetched.
-constexpr uint32_t kHeads = 2 * kMost;
+constexpr uint32_t kMost = spec::kNetBuffersPerRequest;
+
+// Buffers for which there is space: one response is processed while others are fetched.
+constexpr uint32_t HeadsOf(uint32_t pairs) { return (pairs < 2 ? 2 : pairs < 4 ? 4 : 8) * kMost; }
 
 // Transmit queues are the odd ones. [virtio 1.3, 5.1.2]
 uint16_t QueueOf(uint32_t pair) { return static_cast<uint16_t>(2 * pair + 1); }
@@ -28,7 +29,8 @@ std::optional<uint32_t> PairOf(uint16_t vq_index, size_t pairs) {
 NetTx::NetTx(Agenda& agenda, uint32_t net_queue_pairs, uint32_t max_frame_bytes)
     : Block(agenda),
       max_frame_bytes_(max_frame_bytes),
-      heads_(Channel<spec::Buffer>::Fifo(kHeads)),
+      heads_most_(HeadsOf(net_queue_pairs)),
+      heads_(Channel<spec::Buffer>::Fifo(heads_most_)),
       records_(Channel<Record>::Fifo(spec::kNetTxFrames)),
       pairs_(net_queue_pairs),
       last_pair_(net_queue_pairs - 1) {
@@ -63,22 +65,29 @@ void NetTx::Run(Cycle now) {
   moved |= Leave(now, job_, job_out);
   moved |= Leave(now, completion_, completion_out);
   moved |= Leave(now, failure_, queue_failure_out);
+  reads_ahead_ = reading_ >= kReadAheadBytes;
   moved |= RunCompletions(now);
   // The machines see each other's registers as of the start of the cycle.
   const State state = state_;
-  const bool responds_to_walk = state == State::kWait && (!ring_ || walk_first_);
+  const bool responds_to_walk = IsWalked();
+  asks_ = 0;
+  for (uint32_t i = 0; i < pairs_.size(); ++i) {
+    if (pairs_[i].pending && pairs_[i].asked != kPairRequests) asks_ |= uint32_t{1} << i;
+  }
   moved |= RunRequest(now);
   if (!responds_to_walk) moved |= RunAnswer(now);
   if (state != State::kWait || responds_to_walk) moved |= RunWalk(now);
   if (doorbell_in.CanPop(now)) {
-    const auto pair = PairOf(doorbell_in.Pop(now).vq_index, pairs_.size());
+    const spec::Doorbell doorbell = doorbell_in.Pop(now);
+    on_doorbell(now, doorbell);
+    const auto pair = PairOf(doorbell.vq_index, pairs_.size());
     if (pair && !pairs_[*pair].broken) pairs_[*pair].pending = true;
     moved = true;
   }
   // Last, so that it overrides changes of the same cycle.
   if (const auto pair = std::exchange(discard_, std::nullopt)) {
     Discard(*pair);
-    if (std::exchange(breaks_, false)) pairs_[*pair] = {.pending = false, .broken = true};
+    if (std::exchange(breaks_, false)) pairs_[*pair].pending = false, pairs_[*pair].broken = true;
   }
   const bool hold = hold_.At(now);
   moved |= hold != held_;
@@ -92,6 +101,7 @@ bool NetTx::RunCompletions(Cycle now) {
     const Record record = records_.Pop(now);
     completion_ = record.completion;
     if (!record.dropped) --ended_;
+    reading_ -= record.bytes;
     moved = true;
   }
   // Frames end in the order of their jobs, so no more information is needed.
@@ -108,35 +118,41 @@ bool NetTx::RunCompletions(Cycle now) {
 
 // Requests the next buffers of a ring. A walk has priority: the buffer in progress is older.
 bool NetTx::RunRequest(Cycle now) {
-  if (hold_.At(now) || ring_ || reserved_ > kHeads - kMost || request_ || state_ == State::kRequest) return false;
-  for (uint32_t i = 1; i <= pairs_.size(); ++i) {
-    const auto pair = static_cast<uint32_t>((last_pair_ + i) % pairs_.size());
-    if (!pairs_[pair].pending) continue;
-    pairs_[pair].pending = false;
-    last_pair_ = pair;
-    ring_ = Ring{.pair = pair};
-    walk_first_ = state_ == State::kWait;
-    reserved_ += kMost;
-    request_ = spec::BufferRequest{
-        .client = spec::BufferClient::kNetTransmit, .vq_index = QueueOf(pair), .count = spec::kBuffersPerRequest};
-    return true;
+  if (asks_ == 0 || hold_.At(now) || reserved_ > heads_most_ - kMost || request_ || state_ == State::kRequest) {
+    return false;
   }
-  return false;
+  uint32_t index = last_pair_;
+  do {
+    index = static_cast<uint32_t>((index + 1) % pairs_.size());
+  } while ((asks_ >> index & 1) == 0);
+  last_pair_ = index;
+  Pair& pair = pairs_[index];
+  pair.pending = false;
+  ++pair.asked;
+  asked_.push_back({.by_index = false, .pair = index});
+  reserved_ += kMost;
+  request_ = spec::BufferRequest{
+      .client = spec::BufferClient::kNetTransmit, .vq_index = QueueOf(index), .count = spec::kNetBuffersPerRequest};
+  return true;
 }
 
 bool NetTx::RunAnswer(Cycle now) {
   if (!buffer_in.CanPop(now)) return false;
   const spec::Buffer buffer = buffer_in.Pop(now);
-  if (ring_->valid && buffer.status == BufferStatus::kOk) {
+  const uint32_t index = asked_.front().pair;
+  Pair& pair = pairs_[index];
+  if (pair.stale == 0 && buffer.status == BufferStatus::kOk) {
     heads_.Push(now, buffer);
-    head_of_.push_back({.pair = ring_->pair, .valid = true});
-    ++ring_->got;
+    head_of_.push_back({.pair = index, .valid = true});
+    ++got_;
   }
   if (buffer.last) {
-    reserved_ -= kMost - ring_->got;
+    asked_.pop_front();
+    --pair.asked;
+    if (pair.stale != 0) --pair.stale;
+    reserved_ -= kMost - got_;
     // Fewer means that the ring has no more, and the driver will ring the doorbell.
-    if (ring_->got == kMost) pairs_[ring_->pair].pending = true;
-    ring_.reset();
+    if (std::exchange(got_, 0) == kMost) pair.pending = true;
   }
   return true;
 }
@@ -146,7 +162,7 @@ bool NetTx::RunWalk(Cycle now) {
     case State::kTake: return Take(now);
     case State::kRequest:
       if (request_) return false;
-      walk_first_ = !ring_;
+      asked_.push_back({.by_index = true, .pair = walk_.pair});
       request_ = spec::BufferRequest{.client = spec::BufferClient::kNetTransmit,
                                      .vq_index = QueueOf(walk_.pair),
                                      .by_index = true,
@@ -158,7 +174,10 @@ bool NetTx::RunWalk(Cycle now) {
       state_ = State::kWait;
       return true;
     case State::kWait: return Follow(now);
-    case State::kDecide: Decide(now); return true;
+    case State::kDecide:
+      if (reads_ahead_) return false;
+      Decide(now);
+      return true;
     case State::kRun:
       if (job_) return false;
       CutRun();
@@ -191,6 +210,7 @@ bool NetTx::Take(Cycle now) {
 bool NetTx::Follow(Cycle now) {
   if (!buffer_in.CanPop(now)) return false;
   const spec::Buffer buffer = buffer_in.Pop(now);
+  asked_.pop_front();
   if (!walk_.valid) {
     state_ = State::kTake;
   } else if (buffer.status != BufferStatus::kOk) {
@@ -218,7 +238,9 @@ void NetTx::Decide(Cycle now) {
     completion.id = walk_.last.id;
     completion.next_position = walk_.last.next_index;
   }
-  records_.Push(now, {.completion = completion, .dropped = dropped});
+  const auto bytes = static_cast<uint32_t>(dropped ? 0 : walk_.total);
+  records_.Push(now, {.completion = completion, .dropped = dropped, .bytes = bytes});
+  reading_ += bytes;
   drop_ = dropped;
   state_ = dropped ? State::kTake : State::kRun;
 }
@@ -258,12 +280,12 @@ bool NetTx::Fail() {
 // Discards what was fetched of the pair's queue.
 void NetTx::Discard(uint32_t pair) {
   for (Head& head : head_of_) head.valid = head.valid && head.pair != pair;
-  if (ring_ && ring_->pair == pair) ring_->valid = false;
+  pairs_[pair].stale = pairs_[pair].asked;
 }
 
 bool NetTx::IsIdle() const {
   const auto pending = [](const Pair& pair) { return pair.pending; };
-  return doorbell_in.size() == 0 && (held_ || std::none_of(pairs_.begin(), pairs_.end(), pending)) && !ring_ &&
+  return doorbell_in.size() == 0 && (held_ || std::none_of(pairs_.begin(), pairs_.end(), pending)) && asked_.empty() &&
          reserved_ == 0 && state_ == State::kTake && records_.size() == 0 && !job_ && !completion_ && !failure_;
 }
 

@@ -3,9 +3,9 @@
 // On a doorbell a pair requests buffers from descriptor fetch; each buffer becomes jobs that cover its bytes in order
 // and, when the gather reports that they were read or failed, a completion. It does not access frame bytes.
 //
-// Two machines share a request stream: one for the next buffers of a ring, one for the descriptors of the current
-// chain; each has one request outstanding. The constants are unloaded latencies from the acceptance of one token to the
-// visibility of the next.
+// Two machines share a request stream: one for the next buffers of rings, with several requests outstanding, one for
+// the descriptors of the current chain, with one. The constants are unloaded latencies from the acceptance of one token
+// to the visibility of the next.
 #pragma once
 
 #include <cstddef>
@@ -36,6 +36,10 @@ class NetTx final : public Block {
   // Interval between the jobs of single descriptors of one or two runs: 2 cycles and one for each run.
   static constexpr Cycle kCyclesPerBuffer = 2;
 
+  // Requests for buffers of one pair outstanding.
+  static constexpr uint32_t kPairRequests = 3;
+  // Jobs of a frame are made while fewer bytes of earlier ones are being read.
+  static constexpr uint32_t kReadAheadBytes = 12288;
   // Longest run of a job.
   static constexpr uint32_t kRunBytes = 4096;
 
@@ -56,6 +60,8 @@ class NetTx final : public Block {
   Output<spec::Completion> completion_out;
   Output<spec::QueueFailure> queue_failure_out;
 
+  // Every doorbell, in the cycle of the pulse.
+  std::function<void(Cycle, const spec::Doorbell&)> on_doorbell = [](Cycle, const spec::Doorbell&) {};
   // Called in the cycle of the pulse; optional.
   std::function<void(Cycle)> on_drop = [](Cycle) {};
 
@@ -69,11 +75,13 @@ class NetTx final : public Block {
   struct Pair {
     bool pending = false;  // may have buffers
     bool broken = false;   // broken until the row is written
+    uint32_t asked = 0;    // requests for buffers outstanding
+    uint32_t stale = 0;    // of them, the oldest ones whose response is discarded
   };
-  struct Ring {
+  // An outstanding request.
+  struct Asked {
+    bool by_index;
     uint32_t pair;
-    bool valid = true;  // false: the response is discarded
-    uint32_t got = 0;
   };
   struct Head {
     uint32_t pair;
@@ -82,6 +90,7 @@ class NetTx final : public Block {
   struct Record {
     spec::Completion completion;
     bool dropped;  // without jobs
+    uint32_t bytes;
   };
   struct Entry {
     uint64_t address;
@@ -111,7 +120,11 @@ class NetTx final : public Block {
   bool Fail();
   void Discard(uint32_t pair);
 
+  // The response that comes next is that of the chain's request.
+  bool IsWalked() const { return !asked_.empty() && asked_.front().by_index; }
+
   const uint32_t max_frame_bytes_;
+  const uint32_t heads_most_;
 
   Channel<spec::Buffer> heads_;  // prefetched
   Channel<Record> records_;
@@ -119,13 +132,16 @@ class NetTx final : public Block {
   uint32_t reserved_ = 0;     // slots of heads_: filled and requested
   std::vector<Pair> pairs_;
   uint32_t last_pair_;
-  std::optional<Ring> ring_;  // its outstanding request
-  bool walk_first_ = false;   // the walker's request, if any, is answered first
+  std::deque<Asked> asked_;
+  uint32_t asks_ = 0;  // bit per pair that may request, as of the start of the cycle
+  uint32_t got_ = 0;   // buffers of the oldest one's response
 
   State state_ = State::kTake;
   Walk walk_;
   std::optional<uint32_t> discard_;  // pair to discard at the end of the cycle
   bool breaks_ = false;              // the pair also becomes dead
+  bool reads_ahead_ = false;         // enough is being read, as of the start of the cycle
+  uint32_t reading_ = 0;             // bytes of frames with jobs whose completion has not left
   uint32_t ended_ = 0;               // frames whose completion has not left
 
   Level<bool> hold_{false};

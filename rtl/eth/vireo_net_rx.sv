@@ -5,8 +5,9 @@
 // the buffers when all writes have left the arbiter of the DMA write port. If there are too few buffers, the frame is
 // dropped and the buffers stay in the cache for the next one. Does not parse or filter frames.
 //
-// Four state machines: allocation of buffers (for the next frame while one is written), storing of responses in the
-// cache, writing, and completions that wait for their writes. One buffer_request is outstanding at a time.
+// State machines: allocation of buffers (for the next frame while one is written), requests for buffers ahead of the
+// frames, storing of responses in the cache, writing, and completions that wait for their writes. Up to Requests
+// buffer_requests are outstanding, at most one of them for the next buffers of each pair.
 module vireo_net_rx
   import vireo_spec_pkg::*;
 #(
@@ -20,11 +21,14 @@ module vireo_net_rx
   input  logic                 clk_i,
   input  logic                 rst_ni,
   input  logic                 mrg_rxbuf_i,  // net_feature.mrg_rxbuf was accepted: a frame may take several buffers
+  input  logic                 hold_i,       // 1: no new requests ahead of frames; they do not count for idle_o
 
   input  logic                 table_write_valid_i,
   input  table_write_t         table_write_i,
   input  logic                 queue_row_write_valid_i,
   input  queue_row_write_t     queue_row_write_i,
+  input  logic                 doorbell_valid_i,  // a pulse, of any net queue
+  input  doorbell_t            doorbell_i,
 
   input  logic                 frame_valid_i,
   output logic                 frame_ready_o,
@@ -67,12 +71,15 @@ module vireo_net_rx
   localparam int unsigned PairBits = NetQueuePairs > 1 ? $clog2(NetQueuePairs) : 1;
   localparam int unsigned Pairs = 2**PairBits;
   // Most descriptors, hence buffers, of a frame. A pair's cache has space for all of them, because they stay in it if
-  // the frame is dropped; only NetReceivesAhead are prefetched.
+  // the frame is dropped; NetReceivesAhead are prefetched.
   localparam int unsigned Descriptors = 32'(NetChainDescriptors);
   localparam int unsigned EntryIndexBits = $clog2(Descriptors);
   localparam int unsigned CountBits = EntryIndexBits + 1;
-  localparam int unsigned RequestCountBits = $bits(BuffersPerRequest);
-  localparam int unsigned Most = 32'(BuffersPerRequest);
+  localparam int unsigned RequestCountBits = $bits(NetBuffersPerRequest);
+  localparam int unsigned Most = 32'(NetBuffersPerRequest);
+  localparam int unsigned Requests = 4;  // outstanding
+  // So many buffers in the cache, or fewer: the next ones are requested.
+  localparam logic [CountBits-1:0] Low = CountBits'(32'(NetReceivesAhead) - Most);
   // Width of a byte offset in net_hdr and frame, and of their length.
   localparam int unsigned PosBits = $bits(frame_i.bytes);
   localparam int unsigned StepBits = PosBits - LaneBits;
@@ -149,20 +156,22 @@ module vireo_net_rx
     .m_valid_o(buffer_valid), .m_ready_i(buffer_pop), .m_data_o(buffer)
   );
 
-  logic row_hit, offloads_hit;
-  logic [PairBits-1:0] row_pair, offloads_pair;
+  logic row_hit, rung, offloads_hit;
+  logic [PairBits-1:0] row_pair, rung_pair, offloads_pair;
 
   // Pair i has receive queue 2 * i [virtio 1.3, 5.1.2].
   assign row_hit = queue_row_write_valid_i && !queue_row_write_i.vq_index[0]
                 && 32'(queue_row_write_i.vq_index) < 2 * NetQueuePairs;
   assign row_pair = queue_row_write_i.vq_index[1 +: PairBits];
+  assign rung = doorbell_valid_i && !doorbell_i.vq_index[0] && 32'(doorbell_i.vq_index) < 2 * NetQueuePairs;
+  assign rung_pair = doorbell_i.vq_index[1 +: PairBits];
   assign offloads_hit = table_write_valid_i && table_write_i.table_id == MgmtTableVirtqueue
                      && !table_write_i.index[0] && 32'(table_write_i.index) < 2 * NetQueuePairs;
   assign offloads_pair = table_write_i.index[1 +: PairBits];
 
-  // Unused fields. Responses need no identification, because one request is outstanding.
+  // Unused fields. Responses need no identification, because they are in the order of the requests.
   logic unused_fields;
-  assign unused_fields = ^{queue_row_write_i, table_write_i, buffer.vq_index};
+  assign unused_fields = ^{queue_row_write_i, table_write_i, doorbell_i, buffer.vq_index};
 
   // --- Buffers -------------------------------------------------------------------------------------------------------
 
@@ -176,7 +185,11 @@ module vireo_net_rx
     StFail,    // stops the queue
     StDrop
   } state_e;
-  typedef enum logic [1:0] {OutstandingNone, OutstandingRing, OutstandingIndex} outstanding_e;
+  typedef struct packed {
+    logic by_index;                        // the next descriptor of a chain, not the next buffers of the pair
+    logic [PairBits-1:0] pair;
+    logic [RequestCountBits-1:0] count;
+  } asked_t;
 
   state_e state_d, state_q;
 
@@ -188,11 +201,17 @@ module vireo_net_rx
   logic [Pairs-1:0][EntryIndexBits-1:0] first_d, first_q;
   logic [Pairs-1:0][CountBits-1:0] count_d, count_q;
 
-  // The outstanding request.
-  outstanding_e outstanding_d, outstanding_q;
-  logic stale_d, stale_q;                         // discard its response
-  logic [PairBits-1:0] outstanding_pair_d, outstanding_pair_q;
-  logic [RequestCountBits-1:0] missing_d, missing_q;       // buffers not yet received
+  logic [Pairs-1:0] wanted_d, wanted_q;    // may have to prefetch
+  logic [Pairs-1:0] asked_d, asked_q;      // a request for buffers is outstanding
+  logic [Pairs-1:0] stale_d, stale_q;      // discard the response to it
+
+  // Outstanding requests, in order.
+  logic asked_push, asked_pop, asked_space, asked_valid;
+  asked_t asked_in, asked;                         // asked: the one that is answered next
+  logic [RequestCountBits-1:0] got_d, got_q;       // buffers of its response so far
+  logic [PairBits-1:0] last_pair_d, last_pair_q, pick, request_pair;
+  logic request_free, prefetch, walked;
+  logic hold_q;
   logic request_valid_d, request_valid_q;
   buffer_request_t request_d, request_q;
 
@@ -230,7 +249,7 @@ module vireo_net_rx
   logic job_push, job_space;
   job_t job_in;
 
-  logic takes, store, make_request, is_full, is_bad;
+  logic takes, store, answers, make_request, make_walk, is_full, is_bad;
   logic [PosBits-1:0] use_bytes, used_new;
   logic [CountBits-1:0] my_count, rest, request_room;
 
@@ -253,9 +272,21 @@ module vireo_net_rx
 
   vireo_ram_1r1w #(.Width($bits(piece_t)), .Depth(Pairs * Descriptors)) u_cache (
     .clk_i,
-    .write_i(cache_write), .write_address_i({outstanding_pair_q, cache_write_index}), .write_data_i(answer),
+    .write_i(cache_write), .write_address_i({asked.pair, cache_write_index}), .write_data_i(answer),
     .read_i(cache_read), .read_address_i({pair_q, cache_read_index}), .read_data_o(cached)
   );
+  vireo_fifo #(.Width($bits(asked_t)), .Depth(Requests)) u_asked (
+    .clk_i, .rst_ni,
+    .s_valid_i(asked_push), .s_ready_o(asked_space), .s_data_i(asked_in),
+    .m_valid_o(asked_valid), .m_ready_i(asked_pop), .m_data_o(asked)
+  );
+  if (NetQueuePairs > 1) begin : gen_pick
+    vireo_rr_pick #(.Inputs(Pairs)) u_pick (.requests_i(wanted_q & ~asked_q), .last_i(last_pair_q), .pick_o(pick));
+  end else begin : gen_one
+    assign pick = '0;
+    logic unused_last_pair;
+    assign unused_last_pair = ^last_pair_q;
+  end
 
   always_comb begin
     state_d = state_q;
@@ -265,11 +296,13 @@ module vireo_net_rx
     guest_csum_d = guest_csum_q;
     first_d = first_q;
     count_d = count_q;
-    outstanding_d = outstanding_q;
+    wanted_d = wanted_q;
+    asked_d = asked_q;
     stale_d = stale_q;
-    outstanding_pair_d = outstanding_pair_q;
-    missing_d = missing_q;
+    got_d = got_q;
+    last_pair_d = last_pair_q;
     request_valid_d = request_valid_q && !buffer_request_ready_i;
+    request_free = !request_valid_d && asked_space;
     request_d = request_q;
     pair_d = pair_q;
     checksum_valid_d = checksum_valid_q;
@@ -294,6 +327,9 @@ module vireo_net_rx
     entry_write = 1'b0;
     job_push = 1'b0;
     make_request = 1'b0;
+    make_walk = 1'b0;
+    request_pair = pair_q;
+    walked = asked_valid && asked.by_index;
     takes = 1'b0;
 
     my_count = count_q[pair_q];
@@ -351,11 +387,14 @@ module vireo_net_rx
           state_d = StTake;
         end else if (taken_q == CountBits'(Descriptors)) begin
           state_d = StDrop;
-        end else if (outstanding_q == OutstandingNone) begin
+        end else if (!asked_q[pair_q]) begin
           // Also after a request from before the frame needed a buffer: the driver may have added one since.
-          requested_since_d = 1'b1;
-          make_request = !requested_since_q;
-          if (requested_since_q) state_d = StDrop;
+          if (requested_since_q) begin
+            state_d = StDrop;
+          end else if (request_free) begin
+            requested_since_d = 1'b1;
+            make_request = 1'b1;
+          end
         end
       end
 
@@ -364,14 +403,14 @@ module vireo_net_rx
       StRequest: begin
         if (queue_lost_q) begin
           state_d = StDrop;
-        end else if (outstanding_q == OutstandingNone) begin
-          make_request = 1'b1;
+        end else if (request_free) begin
+          make_walk = 1'b1;
           state_d = StAnswer;
         end
       end
 
       StAnswer: begin
-        if (buffer_valid) begin
+        if (buffer_valid && walked) begin
           takes = buffer.status == BufferStatusOk;
           if (!takes) state_d = StDrop;  // after `failed`: descriptor fetch has reported it
         end
@@ -386,8 +425,7 @@ module vireo_net_rx
           first_d[pair_q] = cache_read_index;
           count_d[pair_q] = rest;
           // Prefetch, unless the ring was empty.
-          make_request = rest <= CountBits'(32'(NetReceivesAhead) - Most) && !short_q[pair_q]
-                         && outstanding_q == OutstandingNone;
+          if (rest <= Low && !short_q[pair_q] && !asked_q[pair_q]) wanted_d[pair_q] = 1'b1;
           state_d = StFrame;
         end
       end
@@ -441,31 +479,31 @@ module vireo_net_rx
       end
     end
 
-    // The response goes into the cache, or to the state machine above.
-    store = buffer_valid && outstanding_q == OutstandingRing;
-    cache_write = store && buffer.status == BufferStatusOk && !stale_q;
-    cache_write_index = first_q[outstanding_pair_q] + count_q[outstanding_pair_q][EntryIndexBits-1:0];
-    buffer_pop = store || state_q == StAnswer;
-    if (cache_write) count_d[outstanding_pair_q] = count_d[outstanding_pair_q] + 1'b1;
-    if (store && buffer.status == BufferStatusOk) missing_d = missing_q - 1'b1;
-    if (store && buffer.last) begin
-      outstanding_d = OutstandingNone;
-      if (!stale_q) short_d[outstanding_pair_q] = missing_d != '0;
+    // Requests ahead of the frames, pairs round-robin. Conditions may have changed since the pair was marked.
+    prefetch = (wanted_q & ~asked_q) != '0 && request_free && !hold_i && !make_request && !make_walk;
+    if (prefetch) begin
+      request_pair = pick;
+      last_pair_d = pick;
+      wanted_d[pick] = 1'b0;
+      make_request = enabled_q[pick] && !broken_d[pick] && !short_q[pick] && count_d[pick] <= Low;
     end
-    if (state_q == StAnswer && buffer_valid) outstanding_d = OutstandingNone;
 
-    // Never while a request is outstanding.
-    request_room = CountBits'(Descriptors) - rest - (state_q == StReady ? '0 : taken_q);
+    // A pair has no other request for buffers outstanding, so there is space for the whole response.
+    request_room = CountBits'(Descriptors) - count_d[request_pair];
+    asked_push = make_request || make_walk;
+    asked_in = '{by_index: make_walk, pair: request_pair, count: NetBuffersPerRequest};
+    if (32'(request_room) < Most) asked_in.count = RequestCountBits'(request_room);
+    if (make_walk) asked_in.count = RequestCountBits'(1);
     if (make_request) begin
+      asked_d[request_pair] = 1'b1;
+      stale_d[request_pair] = 1'b0;
+    end
+    if (asked_push) begin
       request_valid_d = 1'b1;
-      outstanding_d = state_q == StRequest ? OutstandingIndex : OutstandingRing;
-      outstanding_pair_d = pair_q;
-      stale_d = 1'b0;
-      missing_d = 32'(request_room) < Most ? RequestCountBits'(request_room) : BuffersPerRequest;
-      request_d = '{client: BufferClientNetReceive, vq_index: 16'({pair_q, 1'b0}), count: missing_d, default: '0};
-      if (state_q == StRequest) begin
+      request_d = '{client: BufferClientNetReceive, vq_index: 16'({request_pair, 1'b0}), count: asked_in.count,
+                    default: '0};
+      if (make_walk) begin
         request_d.by_index = 1'b1;
-        request_d.count = RequestCountBits'(1);
         request_d.index = next_index_q;
         request_d.indirect = indirect_q;
         request_d.table_address = table_address_q;
@@ -473,6 +511,32 @@ module vireo_net_rx
       end
     end
 
+    // The response goes into the cache, or to the state machine above.
+    store = buffer_valid && asked_valid && !asked.by_index;
+    answers = store && buffer.status == BufferStatusOk;
+    cache_write = answers && !stale_q[asked.pair];
+    cache_write_index = first_q[asked.pair] + count_q[asked.pair][EntryIndexBits-1:0];
+    buffer_pop = store || (state_q == StAnswer && walked);
+    asked_pop = buffer_valid && buffer_pop && (asked.by_index || buffer.last);
+    if (cache_write) count_d[asked.pair] = count_d[asked.pair] + 1'b1;
+    if (store) begin
+      got_d = got_q + RequestCountBits'(answers);
+      if (buffer.last) begin
+        asked_d[asked.pair] = 1'b0;
+        // If the driver has rung since, a short response does not mean that the ring is empty.
+        if (!stale_q[asked.pair]) begin
+          short_d[asked.pair] = got_d != asked.count && !wanted_q[asked.pair];
+          if (got_d == asked.count && count_d[asked.pair] <= Low) wanted_d[asked.pair] = 1'b1;
+        end
+        got_d = '0;
+      end
+    end
+
+    // The ring has more.
+    if (rung) begin
+      short_d[rung_pair] = 1'b0;
+      wanted_d[rung_pair] = 1'b1;
+    end
     if (offloads_hit) begin
       guest_csum_d[offloads_pair] =
           (table_write_i.data[8*TableVirtqueueGuestOffloadsOffset +: 64] & NetGuestOffloadsGuestCsum) != '0;
@@ -484,7 +548,8 @@ module vireo_net_rx
       short_d[row_pair] = 1'b0;
       first_d[row_pair] = '0;
       count_d[row_pair] = '0;
-      if (outstanding_pair_d == row_pair) stale_d = 1'b1;
+      wanted_d[row_pair] = 1'b0;
+      stale_d[row_pair] = 1'b1;
       if (state_d != StFrame && pair_d == row_pair) queue_lost_d = 1'b1;
     end
   end
@@ -498,7 +563,11 @@ module vireo_net_rx
       guest_csum_q <= '0;
       first_q <= '0;
       count_q <= '0;
-      outstanding_q <= OutstandingNone;
+      wanted_q <= '0;
+      asked_q <= '0;
+      got_q <= '0;
+      last_pair_q <= PairBits'(Pairs - 1);
+      hold_q <= 1'b0;
       request_valid_q <= 1'b0;
       failure_valid_q <= 1'b0;
       listed_q <= '0;
@@ -510,7 +579,11 @@ module vireo_net_rx
       guest_csum_q <= guest_csum_d;
       first_q <= first_d;
       count_q <= count_d;
-      outstanding_q <= outstanding_d;
+      wanted_q <= wanted_d;
+      asked_q <= asked_d;
+      got_q <= got_d;
+      last_pair_q <= last_pair_d;
+      hold_q <= hold_i;
       request_valid_q <= request_valid_d;
       failure_valid_q <= failure_valid_d;
       listed_q <= listed_d;
@@ -519,8 +592,6 @@ module vireo_net_rx
 
   always_ff @(posedge clk_i) begin
     stale_q <= stale_d;
-    outstanding_pair_q <= outstanding_pair_d;
-    missing_q <= missing_d;
     request_q <= request_d;
     pair_q <= pair_d;
     checksum_valid_q <= checksum_valid_d;
@@ -796,7 +867,13 @@ module vireo_net_rx
     end
   end
 
-  assign idle_o = !frame_valid && state_q == StFrame && outstanding_q == OutstandingNone && !failure_valid_q
+  assign idle_o = !frame_valid && state_q == StFrame && (wanted_q == '0 || hold_q) && asked_q == '0 && !failure_valid_q
                   && !job_valid && write_state_q == WrJob && pendings_q == '0;
+
+`ifndef SYNTHESIS
+  response_expected: assert property (@(posedge clk_i) disable iff (!rst_ni) buffer_valid |-> asked_valid);
+  cache_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni)
+                                   cache_write |-> 32'(count_q[asked.pair]) < Descriptors);
+`endif
 
 endmodule

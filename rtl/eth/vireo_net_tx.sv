@@ -5,9 +5,10 @@
 // gather reports that they have been read or have failed. Reads no data: vireo_net_checksum interprets net_hdr and
 // frame.
 //
-// Two state machines. One requests the next buffers of a ring when there is space for the whole response. The other
-// processes one buffer at a time: it follows the chain by index, stores it in a RAM, and cuts it into runs. Both share
-// one request stream with in-order responses; each has at most one request outstanding.
+// Two state machines. One requests the next buffers of rings while there is space for whole responses, up to
+// PairRequests of a pair at a time. The other processes one buffer at a time: it follows the chain by index, stores it
+// in a RAM, and cuts it into runs; it has at most one request outstanding. Both share one request stream with in-order
+// responses.
 //
 // If a buffer violates a rule, its queue stops until the row is written. Fetched buffers of a queue are discarded when
 // it stops and when its row is written. Buffers whose jobs have been issued still complete.
@@ -29,6 +30,8 @@ module vireo_net_tx
   input  logic             doorbell_valid_i,  // of net queues; those of receive queues are ignored
   output logic             doorbell_ready_o,
   input  doorbell_t        doorbell_i,
+  output logic             doorbell_valid_o,  // a pulse: each doorbell, for the receive queues
+  output doorbell_t        doorbell_o,
 
   output logic             buffer_request_valid_o,
   input  logic             buffer_request_ready_i,
@@ -64,10 +67,14 @@ module vireo_net_tx
 
   localparam int unsigned Pairs = NetQueuePairs < 2 ? 2 : NetQueuePairs;  // inputs of the round-robin arbiter
   localparam int unsigned PairBits = $clog2(Pairs);
-  localparam int unsigned Most = 32'(BuffersPerRequest);
+  localparam int unsigned Most = 32'(NetBuffersPerRequest);
   localparam int unsigned GotBits = $clog2(Most + 1);
-  // One response is processed while the next is fetched.
-  localparam int unsigned Heads = 2 * Most;
+  // Whole responses for which there is space: one is processed while others are fetched.
+  localparam int unsigned Requests = NetQueuePairs < 2 ? 2 : NetQueuePairs < 4 ? 4 : 8;
+  localparam int unsigned Heads = Requests * Most;
+  // Of one pair: descriptor fetch reads the index for one, entries for the next, descriptors for a third.
+  localparam int unsigned PairRequests = 3;
+  localparam int unsigned AskedBits = $clog2(PairRequests + 1);
   localparam int unsigned HeadBits = $clog2(Heads);
   localparam int unsigned Frames = 32'(NetTxFrames);
   localparam int unsigned FrameBits = $clog2(Frames + 1);
@@ -75,6 +82,10 @@ module vireo_net_tx
   localparam int unsigned EntryBits = $clog2(Entries);
   localparam int unsigned TotalBits = 32 + EntryBits;
   localparam int unsigned RunBytes = 4096;  // maximum of a dma_read_request
+  // Jobs of a frame are made while fewer bytes of earlier ones are being read: more than the wire takes in one latency
+  // of host memory, but not so many that the next descriptors wait behind them.
+  localparam int unsigned ReadAheadBytes = 12288;
+  localparam int unsigned ReadingBits = 16;
   localparam int unsigned BytesMin = NetHdrBytes + EthernetBytes;
   localparam int unsigned BytesMax = NetHdrBytes + MaxFrameBytes;
 
@@ -109,6 +120,8 @@ module vireo_net_tx
     .m_valid_o(failed_valid), .m_ready_i(1'b1), .m_data_o(unused_end[1])
   );
   assign unused_token = ^{sent_i, failed_i, buffer.vq_index, unused_end};
+  assign doorbell_valid_o = doorbell_valid;
+  assign doorbell_o = doorbell;
 
   // Transmit queues of this device. Without mq, such an index may belong to another kind of queue; the pair then has no
   // state to discard.
@@ -143,8 +156,13 @@ module vireo_net_tx
     logic has_id;
     logic [15:0] id;
     logic [15:0] next_position;
-    logic dropped;  // without jobs
+    logic dropped;        // without jobs
+    logic [13:0] bytes;   // that its jobs read
   } record_t;
+  typedef struct packed {
+    logic by_index;  // the next descriptor of the chain, not the next buffers of the pair
+    logic [PairBits-1:0] pair;
+  } asked_t;
 
   logic hold_q;
 
@@ -153,21 +171,23 @@ module vireo_net_tx
   logic [Pairs-1:0] broken_d, broken_q;    // stopped until the row is written
   logic [PairBits-1:0] last_pair_d, last_pair_q, pick;
 
-  // The ring request.
-  logic ring_d, ring_q;                      // outstanding
-  logic ring_valid_d, ring_valid_q;          // its response is not discarded
-  logic [PairBits-1:0] ring_pair_d, ring_pair_q;
-  logic [GotBits-1:0] got_d, got_q;          // buffers received
-  logic walk_first_d, walk_first_q;          // the request for a chain, if any, is answered first
+  // The outstanding requests, in order.
+  logic [Pairs-1:0][AskedBits-1:0] asked_d, asked_q;  // number for buffers of the pair
+  logic [Pairs-1:0][AskedBits-1:0] stale_d, stale_q;  // of them, the oldest ones whose response is discarded
+  logic [Pairs-1:0] may_ask;
+  logic asked_push, asked_pop, asked_space, asked_valid;
+  asked_t asked_in, asked;                   // asked: the one that is answered next
+  logic [GotBits-1:0] got_d, got_q;          // buffers of its response so far
+  logic walked;                              // its response belongs to the chain
   logic request_valid_d, request_valid_q, request_free;
   buffer_request_t request_d, request_q;
   logic make_request;
 
-  // Fetched buffers, in order.
+  // Fetched buffers, in order. Of each pair: their number, and how many of them, the oldest, are discarded.
   logic [HeadBits:0] heads_d, heads_q;       // number, including those requested
-  logic [Heads-1:0] valid_d, valid_q;        // by position in the FIFO: not discarded
-  logic [Heads-1:0][PairBits-1:0] pair_of_d, pair_of_q;
-  logic [HeadBits-1:0] head_in_d, head_in_q, head_out_d, head_out_q;
+  logic [Pairs-1:0][HeadBits:0] held_d, held_q, skip_d, skip_q;
+  logic [PairBits-1:0] head_pair;
+  logic skip;
   logic head_push, head_valid, head_pop, head_ready;
   buffer_t head_token;
   logic unused_head;
@@ -200,6 +220,7 @@ module vireo_net_tx
   logic record_push, record_ready, record_valid, record_pop;
   record_t record_in, record;
   logic [FrameBits-1:0] records_d, records_q;
+  logic [ReadingBits-1:0] reading_d, reading_q;  // bytes of frames with jobs whose completion has not left
   logic [FrameBits-1:0] ended_d, ended_q;    // ended frames whose completion is pending
   logic completion_valid_d, completion_valid_q;
   record_t completion_q;
@@ -207,13 +228,23 @@ module vireo_net_tx
   logic [PairBits-1:0] failure_pair_q;
   logic drop_d, drop_q;
 
-  vireo_rr_pick #(.Inputs(Pairs)) u_pick (.requests_i(pending_q), .last_i(last_pair_q), .pick_o(pick));
+  always_comb begin
+    for (int unsigned i = 0; i < Pairs; i++) may_ask[i] = pending_q[i] && asked_q[i] != AskedBits'(PairRequests);
+  end
+  vireo_rr_pick #(.Inputs(Pairs)) u_pick (.requests_i(may_ask), .last_i(last_pair_q), .pick_o(pick));
+
+  // Cannot overflow: a request for buffers has reserved space for them, and the chain has one request.
+  vireo_fifo #(.Width($bits(asked_t)), .Depth(2 * Requests)) u_asked (
+    .clk_i, .rst_ni,
+    .s_valid_i(asked_push), .s_ready_o(asked_space), .s_data_i(asked_in),
+    .m_valid_o(asked_valid), .m_ready_i(asked_pop), .m_data_o(asked)
+  );
 
   // Cannot overflow (heads_not_full): a request reserves space for its buffers.
-  vireo_fifo #(.Width(BufferBits), .Depth(Heads)) u_heads (
+  vireo_fifo #(.Width(PairBits + BufferBits), .Depth(Heads)) u_heads (
     .clk_i, .rst_ni,
-    .s_valid_i(head_push), .s_ready_o(head_ready), .s_data_i(buffer),
-    .m_valid_o(head_valid), .m_ready_i(head_pop), .m_data_o(head_token)
+    .s_valid_i(head_push), .s_ready_o(head_ready), .s_data_i({asked.pair, buffer}),
+    .m_valid_o(head_valid), .m_ready_i(head_pop), .m_data_o({head_pair, head_token})
   );
   assign unused_head = ^{head_token.status, head_token.last, head_token.vq_index};
 
@@ -238,19 +269,19 @@ module vireo_net_tx
     pending_d = pending_q;
     broken_d = broken_q;
     last_pair_d = last_pair_q;
-    ring_d = ring_q;
-    ring_valid_d = ring_valid_q;
-    ring_pair_d = ring_pair_q;
+    asked_d = asked_q;
+    stale_d = stale_q;
     got_d = got_q;
-    walk_first_d = walk_first_q;
+    walked = asked_valid && asked.by_index;
+    asked_push = 1'b0;
+    asked_in = '{by_index: 1'b0, pair: pick};
     request_free = !request_valid_q || buffer_request_ready_i;
     request_valid_d = request_valid_q && !buffer_request_ready_i;
     request_d = request_q;
     heads_d = heads_q;
-    valid_d = valid_q;
-    pair_of_d = pair_of_q;
-    head_in_d = head_in_q;
-    head_out_d = head_out_q;
+    held_d = held_q;
+    skip_d = skip_q;
+    skip = skip_q[head_pair] != '0;
     head_push = 1'b0;
     head_pop = 1'b0;
     walk_valid_d = walk_valid_q;
@@ -287,49 +318,49 @@ module vireo_net_tx
     run_ends = bytes_q <= RunBytes;
     last_run = run_ends && next_q == count_q;
     record_in = '{pair: pair_q, head: head_q, has_id: has_id_q, id: has_id_q ? id_q : '0,
-                  next_position: has_id_q ? next_index_q : '0, dropped: 1'b0};
+                  next_position: has_id_q ? next_index_q : '0, dropped: 1'b0, bytes: total_q[13:0]};
 
     // Request for the next buffers of a ring. A request for a chain has priority, because its buffer is older.
-    make_request = pending_q != '0 && !hold_i && !ring_q && heads_q <= (HeadBits + 1)'(Most) && request_free
+    make_request = may_ask != '0 && !hold_i && heads_q <= (HeadBits + 1)'(Heads - Most) && request_free
                    && state_q != StRequest;
     if (make_request) begin
-      ring_d = 1'b1;
-      ring_valid_d = 1'b1;
-      ring_pair_d = pick;
-      got_d = '0;
-      walk_first_d = state_q == StWait;
+      asked_push = 1'b1;
+      asked_d[pick] = asked_d[pick] + 1'b1;
       last_pair_d = pick;
       pending_d[pick] = 1'b0;
       heads_d = heads_d + (HeadBits + 1)'(Most);
       request_valid_d = 1'b1;
-      request_d = '{client: BufferClientNetTransmit, vq_index: 16'({pick, 1'b1}), count: BuffersPerRequest,
+      request_d = '{client: BufferClientNetTransmit, vq_index: 16'({pick, 1'b1}), count: NetBuffersPerRequest,
                     default: '0};
     end
 
-    // Response to the ring request.
-    if (buffer_valid && !(state_q == StWait && (!ring_q || walk_first_q))) begin
-      if (ring_valid_q && buffer.status == BufferStatusOk) begin
+    // Response to a request for buffers.
+    asked_pop = 1'b0;
+    if (buffer_valid && !walked) begin
+      if (stale_q[asked.pair] == '0 && buffer.status == BufferStatusOk) begin
         head_push = 1'b1;
-        valid_d[head_in_q] = 1'b1;
-        pair_of_d[head_in_q] = ring_pair_q;
-        head_in_d = head_in_q + 1'b1;
+        held_d[asked.pair] = held_d[asked.pair] + 1'b1;
         got_d = got_q + 1'b1;
       end
       if (buffer.last) begin
-        ring_d = 1'b0;
+        asked_pop = 1'b1;
+        asked_d[asked.pair] = asked_d[asked.pair] - 1'b1;
+        if (stale_q[asked.pair] != '0) stale_d[asked.pair] = stale_q[asked.pair] - 1'b1;
         heads_d = heads_d - ((HeadBits + 1)'(Most) - (HeadBits + 1)'(got_d));
         // Fewer buffers than requested: the ring is empty, and the driver will ring the doorbell.
-        if (got_d == GotBits'(Most)) pending_d[ring_pair_q] = 1'b1;
+        if (got_d == GotBits'(Most)) pending_d[asked.pair] = 1'b1;
+        got_d = '0;
       end
     end
 
     unique case (state_q)
-      StTake: if (head_valid && (record_ready || !valid_q[head_out_q])) begin
+      StTake: if (head_valid && (record_ready || skip)) begin
         head_pop = 1'b1;
-        head_out_d = head_out_q + 1'b1;
+        held_d[head_pair] = held_d[head_pair] - 1'b1;
+        if (skip) skip_d[head_pair] = skip_q[head_pair] - 1'b1;
         heads_d = heads_d - 1'b1;
         walk_valid_d = 1'b1;
-        pair_d = pair_of_q[head_out_q];
+        pair_d = head_pair;
         head_d = head_token.head;
         next_index_d = head_token.next_index;
         has_id_d = head_token.has_id;
@@ -342,7 +373,7 @@ module vireo_net_tx
         total_d = TotalBits'(head_token.bytes);
         count_d = (EntryBits + 1)'(1);
         next_d = (EntryBits + 1)'(1);
-        if (valid_q[head_out_q]) begin
+        if (!skip) begin
           state_d = StDecide;
           // Descriptors of a transmit queue must not be device-writable [virtio 1.3, 5.1.6.2].
           if (head_token.writable) state_d = StFail;
@@ -351,15 +382,17 @@ module vireo_net_tx
       end
 
       StRequest: if (request_free) begin
-        walk_first_d = !ring_q;
+        asked_push = 1'b1;
+        asked_in = '{by_index: 1'b1, pair: pair_q};
         request_valid_d = 1'b1;
         request_d = '{client: BufferClientNetTransmit, vq_index: 16'({pair_q, 1'b1}), by_index: 1'b1,
-                      index: next_index_q, count: 6'd1, indirect: indirect_q, table_address: table_address_q,
+                      index: next_index_q, count: GotBits'(1), indirect: indirect_q, table_address: table_address_q,
                       table_entries: table_entries_q};
         state_d = StWait;
       end
 
-      StWait: if (buffer_valid && (!ring_q || walk_first_q)) begin
+      StWait: if (buffer_valid && walked) begin
+        asked_pop = 1'b1;
         if (!walk_valid_q) begin
           state_d = StTake;
         end else if (buffer.status != BufferStatusOk) begin
@@ -383,11 +416,12 @@ module vireo_net_tx
         end
       end
 
-      StDecide: begin
+      StDecide: if (reading_q < ReadingBits'(ReadAheadBytes)) begin
         record_push = 1'b1;
         state_d = StRun;
         if (total_q < TotalBits'(BytesMin) || total_q > TotalBits'(BytesMax)) begin
           record_in.dropped = 1'b1;
+          record_in.bytes = '0;
           drop_d = 1'b1;
           state_d = StTake;
         end
@@ -434,10 +468,14 @@ module vireo_net_tx
     if (rung && !broken_q[rung_pair]) pending_d[rung_pair] = 1'b1;
 
     // Last, because it overrides updates of the same cycle.
-    if (kill || row_written) for (int unsigned i = 0; i < Heads; i++) begin
-      if ((kill && pair_of_d[i] == pair_q) || (row_written && pair_of_d[i] == row_pair)) valid_d[i] = 1'b0;
+    if (kill) begin
+      skip_d[pair_q] = held_d[pair_q];
+      stale_d[pair_q] = asked_d[pair_q];
     end
-    if ((kill && ring_pair_d == pair_q) || (row_written && ring_pair_d == row_pair)) ring_valid_d = 1'b0;
+    if (row_written) begin
+      skip_d[row_pair] = held_d[row_pair];
+      stale_d[row_pair] = asked_d[row_pair];
+    end
     if (row_written && pair_d == row_pair) walk_valid_d = 1'b0;
     if (breaks) begin
       pending_d[pair_q] = 1'b0;
@@ -450,6 +488,8 @@ module vireo_net_tx
     record_pop = record_valid && (record.dropped || ended_q != '0) && (!completion_valid_q || completion_ready_i);
     completion_valid_d = record_pop || (completion_valid_q && !completion_ready_i);
     records_d = records_q + FrameBits'(record_push) - FrameBits'(record_pop);
+    reading_d = reading_q + (record_push ? ReadingBits'(record_in.bytes) : '0)
+              - (record_pop ? ReadingBits'(record.bytes) : '0);
     ended_d = ended_q + FrameBits'(sent_valid) + FrameBits'(failed_valid) - FrameBits'(record_pop && !record.dropped);
   end
 
@@ -460,14 +500,17 @@ module vireo_net_tx
       pending_q <= '0;
       broken_q <= '0;
       last_pair_q <= PairBits'(Pairs - 1);
-      ring_q <= 1'b0;
+      asked_q <= '0;
+      stale_q <= '0;
+      got_q <= '0;
       request_valid_q <= 1'b0;
       heads_q <= '0;
-      head_in_q <= '0;
-      head_out_q <= '0;
+      held_q <= '0;
+      skip_q <= '0;
       job_valid_q <= 1'b0;
       job_second_q <= 1'b0;
       records_q <= '0;
+      reading_q <= '0;
       ended_q <= '0;
       completion_valid_q <= 1'b0;
       failure_valid_q <= 1'b0;
@@ -478,14 +521,17 @@ module vireo_net_tx
       pending_q <= pending_d;
       broken_q <= broken_d;
       last_pair_q <= last_pair_d;
-      ring_q <= ring_d;
+      asked_q <= asked_d;
+      stale_q <= stale_d;
+      got_q <= got_d;
       request_valid_q <= request_valid_d;
       heads_q <= heads_d;
-      head_in_q <= head_in_d;
-      head_out_q <= head_out_d;
+      held_q <= held_d;
+      skip_q <= skip_d;
       job_valid_q <= job_valid_d;
       job_second_q <= job_second_d;
       records_q <= records_d;
+      reading_q <= reading_d;
       ended_q <= ended_d;
       completion_valid_q <= completion_valid_d;
       failure_valid_q <= failure_valid_d;
@@ -494,13 +540,7 @@ module vireo_net_tx
   end
 
   always_ff @(posedge clk_i) begin
-    ring_valid_q <= ring_valid_d;
-    ring_pair_q <= ring_pair_d;
-    got_q <= got_d;
-    walk_first_q <= walk_first_d;
     request_q <= request_d;
-    valid_q <= valid_d;
-    pair_of_q <= pair_of_d;
     walk_valid_q <= walk_valid_d;
     pair_q <= pair_d;
     head_q <= head_d;
@@ -545,7 +585,7 @@ module vireo_net_tx
     completion_o.next_position = completion_q.next_position;
   end
   logic unused_dropped;
-  assign unused_dropped = completion_q.dropped;
+  assign unused_dropped = ^{completion_q.dropped, completion_q.bytes};
 
   assign buffer_request_valid_o = request_valid_q;
   assign buffer_request_o = request_q;
@@ -554,10 +594,12 @@ module vireo_net_tx
   assign queue_failure_valid_o = failure_valid_q;
   assign queue_failure_o = '{vq_index: 16'({failure_pair_q, 1'b1}), code: RdmaErrorBadDescriptor};
   assign drop_o = drop_q;
-  assign idle_o = !doorbell_valid && (pending_q == '0 || hold_q) && !ring_q && heads_q == '0 && state_q == StTake &&
-                  records_q == '0 && !job_valid_q && !completion_valid_q && !failure_valid_q;
+  assign idle_o = !doorbell_valid && (pending_q == '0 || hold_q) && asked_q == '0 && heads_q == '0 &&
+                  state_q == StTake && records_q == '0 && !job_valid_q && !completion_valid_q && !failure_valid_q;
 
 `ifndef SYNTHESIS
+  response_expected: assert property (@(posedge clk_i) disable iff (!rst_ni) buffer_valid |-> asked_valid);
+  asked_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) asked_push |-> asked_space);
   heads_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) head_push |-> head_ready);
 `endif
 

@@ -322,13 +322,13 @@ inline constexpr uint8_t kReceivesAhead = 16u;
 inline constexpr uint32_t kNetBufferBytes = 0x8000u;
 
 // Net frames that are being read from host memory or wait for it. (tokens.toml) Unit: frames.
-inline constexpr uint8_t kNetTxFrames = 32u;
+inline constexpr uint8_t kNetTxFrames = 64u;
 
 // Longest chain of a net buffer; also the maximum number of buffers of one received frame. (tokens.toml) Unit: descriptors.
 inline constexpr uint8_t kNetChainDescriptors = 64u;
 
 // Receive buffers of a net queue pair that are prefetched. (tokens.toml) Unit: buffers.
-inline constexpr uint8_t kNetReceivesAhead = 16u;
+inline constexpr uint8_t kNetReceivesAhead = 64u;
 
 // Feature bits that device and driver exchange: four 32-bit windows. 128 and above are reserved. [virtio 1.3, 2.2] (virtio.toml) Unit: entries.
 inline constexpr uint8_t kVirtioFeatureBits = 128u;

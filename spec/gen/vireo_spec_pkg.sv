@@ -248,13 +248,13 @@ package vireo_spec_pkg;
   localparam logic [23:0] NetBufferBytes = 24'h8000;
 
   // Net frames that are being read from host memory or wait for it. (tokens.toml)
-  localparam logic [7:0] NetTxFrames = 8'h20;
+  localparam logic [7:0] NetTxFrames = 8'h40;
 
   // Longest chain of a net buffer; also the maximum number of buffers of one received frame. (tokens.toml)
   localparam logic [7:0] NetChainDescriptors = 8'h40;
 
   // Receive buffers of a net queue pair that are prefetched. (tokens.toml)
-  localparam logic [7:0] NetReceivesAhead = 8'h10;
+  localparam logic [7:0] NetReceivesAhead = 8'h40;
 
   // Feature bits that device and driver exchange: four 32-bit windows. 128 and above are reserved. [virtio 1.3, 2.2] (virtio.toml)
   localparam logic [7:0] VirtioFeatureBits = 8'h80;

@@ -41,6 +41,7 @@ using spec::BufferStatus;
 
 constexpr size_t kHeaderBytes = spec::NetHdr::kBytes;
 constexpr size_t kDescriptors = spec::kNetChainDescriptors;
+constexpr unsigned kMost = spec::kNetBuffersPerRequest;
 
 // The write port: takes beats at its rate and reports a write as accepted some time after its last beat.
 template <typename Top>
@@ -185,6 +186,7 @@ struct Bench {
     };
     port.on_write = [this](const spec::DmaWriteRequest& write, const Bytes& data) { Write(write, data); };
     SetMrg(false);
+    SetHold(false);
   }
 
   std::string Begin(Cycle) { return Same("idle", p.idle_o, idle ? 1 : 0); }
@@ -200,6 +202,11 @@ struct Bench {
     p.mrg_rxbuf_i = value;
     block.SetMrgRxbuf(bench.cycle(), value);
   }
+  void SetHold(bool value) {
+    p.hold_i = value;
+    block.SetHold(bench.cycle(), value);
+  }
+  void Ring(size_t pair) { doorbell.tokens.push_back({.vq_index = static_cast<uint16_t>(2 * pair)}); }
   void WriteRow(size_t pair, bool enable) {
     row.tokens.push_back({.vq_index = static_cast<uint16_t>(2 * pair), .enabled = enable, .queue_size = 256});
   }
@@ -270,7 +277,16 @@ struct Bench {
     ASSERT_EQ(token.vq_index % 2, 0);
     const size_t pair = token.vq_index / 2u;
     ASSERT_LT(pair, kPairs<Top>);
-    EXPECT_TRUE(buffer.IsEmpty()) << "two requests are outstanding";
+    while (!open.empty() && open.front().end <= buffer.accepted) open.pop_front();
+    EXPECT_LT(open.size(), NetRx::kRequests);
+    EXPECT_TRUE(std::none_of(open.begin(), open.end(), [&](const Open& other) {
+      return other.by_index == token.by_index && (token.by_index || other.pair == pair);
+    })) << "two requests of a pair, or of a chain, are outstanding";
+    GiveAnswer(cycle, token);
+    open.push_back({token.by_index, pair, buffer.accepted + buffer.tokens.size()});
+  }
+  void GiveAnswer(Cycle cycle, const spec::BufferRequest& token) {
+    const size_t pair = token.vq_index / 2u;
     asked.push_back(token);
     const auto none = [&](BufferStatus status) {
       buffer.tokens.push_back({.status = status, .last = true, .vq_index = token.vq_index});
@@ -294,7 +310,7 @@ struct Bench {
       buffer.tokens.back().last = true;
       return;
     }
-    EXPECT_TRUE(token.count >= 1 && token.count <= spec::kBuffersPerRequest);
+    EXPECT_TRUE(token.count >= 1 && token.count <= spec::kNetBuffersPerRequest);
     EXPECT_FALSE(token.indirect);
     const size_t got = std::min<size_t>(token.count, ring[pair].size());
     if (got == 0) return none(ring_status);
@@ -304,7 +320,7 @@ struct Bench {
       given[pair].push_back(std::move(ring[pair].front()));
       ring[pair].pop_front();
     }
-    EXPECT_LE(given[pair].size(), kDescriptors + 80) << "more than the cache holds";
+    EXPECT_LE(given[pair].size(), 4 * kDescriptors + 80) << "more than the cache holds";
   }
 
   // --- The wire
@@ -411,7 +427,7 @@ struct Bench {
 
   // Until everything has left.
   std::string Finish(uint64_t limit = 2'000'000) {
-    while (!(frame_in.IsEmpty() && row.IsEmpty() && table.IsEmpty() && block.IsIdle())) {
+    while (!(frame_in.IsEmpty() && doorbell.IsEmpty() && row.IsEmpty() && table.IsEmpty() && block.IsIdle())) {
       if (std::string difference = bench.Run(1); !difference.empty()) return difference;
       if (limit-- == 0) return "the run does not end";
     }
@@ -461,6 +477,17 @@ struct Bench {
           p.table_write_valid_i, p.table_write_i,
           [this](Cycle cycle, const spec::TableWrite& token) { block.OnTableWrite(cycle, token); });
 
+  InPulse<spec::Doorbell, Port<decltype(Top::doorbell_valid_i)>, Port<decltype(Top::doorbell_i)>>& doorbell =
+      bench.template Pulse<spec::Doorbell>(
+          p.doorbell_valid_i, p.doorbell_i,
+          [this](Cycle cycle, const spec::Doorbell& token) { block.OnDoorbell(cycle, token); });
+
+  struct Open {
+    bool by_index;
+    size_t pair;
+    uint64_t end;  // tokens until the last of its answer
+  };
+  std::deque<Open> open;  // requests that may not be answered yet
   bool mrg = false;
   bool toggles = false;  // mrg changes at any time
   bool idle = true;
@@ -669,13 +696,13 @@ TYPED_TEST(NetRxTest, BufferAddedLateIsFound) {
   Bench<TypeParam> bench;
   bench.Enable();
   bench.SetMrg(true);
-  // The prefetch has found nothing; then a buffer is added.
+  // The request has found the end of the ring; then a buffer is added.
   bench.PostOne(0, 200, 8);
   for (unsigned i = 0; i < 2; ++i) {
     bench.Send(0, 100);
     ASSERT_EQ(bench.Finish(), "");
   }
-  ASSERT_EQ(bench.asked.size(), 2u);
+  ASSERT_EQ(bench.asked.size(), 1u);
   bench.PostOne(0, 4000);
   bench.Send(0, 3000);
   ASSERT_EQ(bench.Finish(), "");
@@ -777,13 +804,13 @@ TYPED_TEST(NetRxTest, RequestsNoMoreThanTheCacheHolds) {
   bench.SetMrg(true);
   bench.PostOne(0, 20, kDescriptors - 3);
   bench.Send(0, 20 * kDescriptors - kHeaderBytes);
-  while (bench.asked.size() < 8) ASSERT_EQ(bench.bench.Run(1), "");
+  while (bench.asked.size() < 2) ASSERT_EQ(bench.bench.Run(1), "");
   bench.PostOne(0, 20, 10);
   ASSERT_EQ(bench.Finish(), "");
   EXPECT_EQ(bench.done, 1u);
-  ASSERT_EQ(bench.asked.size(), 10u);
-  EXPECT_EQ(bench.asked[8].count, 3u);
-  EXPECT_EQ(bench.asked[9].count, 8u);  // prefetch
+  ASSERT_EQ(bench.asked.size(), 4u);
+  EXPECT_EQ(bench.asked[2].count, 3u);
+  EXPECT_EQ(bench.asked[3].count, kMost);  // prefetch
   bench.Check();
 }
 
@@ -817,28 +844,128 @@ TYPED_TEST(NetRxTest, PrefetchesBuffersWhileTheRingHasMore) {
     for (unsigned i = 0; i < frames; ++i) bench.Send(0, 100);
     ASSERT_EQ(bench.Finish(), "");
   };
-  bench.PostOne(0, 2000, 30);
+  bench.PostOne(0, 2000, 100);
+  // The first answer leaves room for as many again.
   send(1);
-  EXPECT_EQ(counts(), (std::vector<unsigned>{8}));  // the answer is in flight when the frame is ready
-  send(1);
-  EXPECT_EQ(counts(), (std::vector<unsigned>{8, 8}));
-  // 14 are left. At 8 the next ones are requested.
-  send(5);
+  EXPECT_EQ(counts(), (std::vector<unsigned>{kMost, kMost}));
+  // 63 are left. At 32 the next ones are requested.
+  send(30);
   EXPECT_EQ(bench.asked.size(), 2u);
   send(1);
   EXPECT_EQ(bench.asked.size(), 3u);
-  // 24 of 30 are delivered; the next answer is short, and there is no further prefetch.
-  send(21);
-  EXPECT_EQ(bench.asked.size(), 4u);
-  EXPECT_EQ(bench.done, 29u);
-  bench.PostOne(0, 2000, 30);
+  // 96 of 100 are delivered; the next answer is short, and there is no further prefetch.
+  send(31);
+  EXPECT_EQ(bench.asked.size(), 3u);
   send(1);
   EXPECT_EQ(bench.asked.size(), 4u);
+  send(36);
+  EXPECT_EQ(bench.asked.size(), 4u);
+  EXPECT_EQ(bench.done, 100u);
+  bench.PostOne(0, 2000, kMost);
   send(1);
-  EXPECT_EQ(bench.asked.size(), 5u);
-  send(1);
-  EXPECT_EQ(bench.asked.size(), 6u);
+  EXPECT_EQ(bench.asked.size(), 6u);  // a whole answer, and a short one
   EXPECT_EQ(bench.dropped, 0u);
+  bench.Check();
+}
+
+TYPED_TEST(NetRxTest, DoorbellRequestsBuffersAhead) {
+  Bench<TypeParam> bench;
+  const auto asked = [&] { return std::exchange(bench.asked, {}).size(); };
+  const auto ring = [&](uint16_t vq_index) {
+    bench.doorbell.tokens.push_back({.vq_index = vq_index});
+    ASSERT_EQ(bench.Finish(), "");
+  };
+  ring(0);  // not enabled
+  EXPECT_EQ(asked(), 0u);
+  bench.Enable();
+  bench.PostOne(0, 2000, 40);
+  ring(1);
+  ring(2 * kPairs<TypeParam>);
+  EXPECT_EQ(asked(), 0u);
+  ring(0);
+  EXPECT_EQ(asked(), 2u);  // a whole answer, and a short one
+  ring(0);
+  EXPECT_EQ(asked(), 0u);  // more than half
+  for (unsigned i = 0; i < 10; ++i) bench.Send(0, 100);
+  ASSERT_EQ(bench.Finish(), "");
+  EXPECT_EQ(asked(), 1u);  // at half: it was rung since the short answer
+  bench.PostOne(0, 2000, 5);
+  ring(0);
+  EXPECT_EQ(asked(), 1u);
+  // Added and rung while the ring is read: it is read again.
+  bench.buffer.rate = 0;
+  bench.Ring(0);
+  ASSERT_EQ(bench.bench.Run(20), "");
+  EXPECT_EQ(asked(), 0u);  // 35
+  bench.Send(0, 100);
+  for (unsigned i = 0; i < 2; ++i) bench.Send(0, 100);
+  bench.Ring(0);
+  ASSERT_EQ(bench.bench.Run(100), "");
+  bench.Ring(0);
+  ASSERT_EQ(bench.bench.Run(20), "");
+  EXPECT_EQ(asked(), 1u);
+  bench.PostOne(0, 2000);
+  bench.Ring(0);
+  ASSERT_EQ(bench.bench.Run(20), "");
+  EXPECT_EQ(asked(), 0u);
+  EXPECT_EQ(bench.ring[0].size(), 1u);
+  bench.buffer.rate = 16;
+  ASSERT_EQ(bench.Finish(), "");
+  EXPECT_EQ(bench.ring[0].size(), 0u);
+  // All of them are in the cache.
+  asked();
+  for (unsigned i = 0; i < 33; ++i) bench.Send(0, 100);
+  ASSERT_EQ(bench.Finish(), "");
+  EXPECT_EQ(asked(), 0u);
+  EXPECT_EQ(bench.dropped, 0u);
+  bench.Check();
+}
+
+TYPED_TEST(NetRxTest, DoorbellMeetsItsLatencyAndWaitsDuringHold) {
+  Bench<TypeParam> bench;
+  bench.Enable();
+  bench.PostOne(0, 2000, 10);
+  bench.SetHold(true);
+  ASSERT_EQ(bench.bench.Run(5), "");
+  bench.Ring(0);
+  ASSERT_EQ(bench.bench.Run(20), "");
+  EXPECT_TRUE(bench.block.IsIdle());
+  EXPECT_TRUE(bench.asked.empty());
+  // A frame does not wait.
+  bench.Send(0, 100);
+  ASSERT_EQ(bench.Finish(), "");
+  EXPECT_EQ(bench.done, 1u);
+  EXPECT_EQ(bench.asked.size(), 1u);
+  bench.SetHold(false);
+  ASSERT_EQ(bench.bench.Run(2), "");
+  ASSERT_EQ(bench.Finish(), "");
+  EXPECT_EQ(bench.asked.size(), 2u);
+  bench.PostOne(0, 2000, 10);
+  bench.Ring(0);
+  const Cycle start = bench.bench.cycle();
+  ASSERT_EQ(bench.Finish(), "");
+  EXPECT_EQ(bench.requests.sent().back().cycle, start + NetRx::kDoorbellToBufferRequest);
+  bench.Check();
+}
+
+TYPED_TEST(NetRxTest, RequestsForSeveralPairsAtOnce) {
+  Bench<TypeParam> bench;
+  bench.Enable();
+  bench.buffer.rate = 0;
+  for (size_t pair = 0; pair < kPairs<TypeParam>; ++pair) {
+    bench.PostOne(pair, 2000, kMost + 1);
+    bench.Ring(pair);
+    bench.Ring(pair);
+  }
+  ASSERT_EQ(bench.bench.Run(40), "");
+  std::vector<uint16_t> queues, expected;
+  for (const auto& one : bench.asked) queues.push_back(one.vq_index);
+  for (size_t pair = 0; pair < kPairs<TypeParam>; ++pair) expected.push_back(static_cast<uint16_t>(2 * pair));
+  EXPECT_EQ(queues, expected);
+  bench.buffer.rate = 16;
+  for (size_t pair = 0; pair < kPairs<TypeParam>; ++pair) bench.Send(pair, 100);
+  ASSERT_EQ(bench.Finish(), "");
+  EXPECT_EQ(bench.done, kPairs<TypeParam>);
   bench.Check();
 }
 
@@ -1052,6 +1179,10 @@ void Traffic(Bench<Top>& bench, unsigned frames, bool ample, unsigned resets, un
       ++sent;
     }
     if (bench.toggles && random() % 64 == 0) bench.SetMrg(random() % 2 != 0);
+    if (random() % 64 == 0) bench.SetHold(random() % 4 == 0);
+    if (random() % 32 == 0) {  // of any net queue, and of none
+      bench.doorbell.tokens.push_back({.vq_index = static_cast<uint16_t>(random() % (2 * kPairs<Top> + 2))});
+    }
     if (ample) {
       while (bench.ring[pair].size() < 20) post(pair);
     } else if (random() % 16 == 0 && bench.ring[pair].size() < 12) {
@@ -1072,6 +1203,8 @@ void Traffic(Bench<Top>& bench, unsigned frames, bool ample, unsigned resets, un
     ASSERT_EQ(bench.bench.Run(1), "");
     if (sent == frames && bench.frame_in.IsEmpty() && bench.block.IsIdle()) break;
   }
+  bench.SetHold(false);
+  ASSERT_EQ(bench.bench.Run(2), "");
   ASSERT_EQ(bench.Finish(), "");
   bench.Check();
 }

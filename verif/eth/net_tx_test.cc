@@ -31,7 +31,7 @@ constexpr uint32_t kMaxFrame = 9728;  // as the Verilated classes were made
 constexpr uint32_t kHeader = spec::NetHdr::kBytes;
 constexpr uint32_t kShortest = kHeader + spec::Ethernet::kBytes;
 constexpr uint32_t kLongest = kHeader + kMaxFrame;
-constexpr uint32_t kMost = spec::kBuffersPerRequest;
+constexpr uint32_t kMost = spec::kNetBuffersPerRequest;
 constexpr uint32_t kChain = spec::kNetChainDescriptors;
 
 // The most pairs of the classes.
@@ -89,9 +89,9 @@ using Rtl = RtlTop<Top>;
 template <typename Top>
 std::unique_ptr<Rtl<Top>> MakeRtl() {
   return std::make_unique<Rtl<Top>>([](const Top& top, std::vector<uint8_t>& bytes) {
-    for (const auto bit :
-         {top.doorbell_ready_o, top.buffer_request_valid_o, top.buffer_ready_o, top.job_valid_o, top.sent_ready_o,
-          top.failed_ready_o, top.completion_valid_o, top.queue_failure_valid_o, top.drop_o, top.idle_o}) {
+    for (const auto bit : {top.doorbell_ready_o, top.buffer_request_valid_o, top.buffer_ready_o, top.job_valid_o,
+                           top.sent_ready_o, top.failed_ready_o, top.completion_valid_o, top.queue_failure_valid_o,
+                           top.doorbell_valid_o, top.drop_o, top.idle_o}) {
       bytes.push_back(bit);
     }
     const auto add = [&](const auto& port) {
@@ -102,6 +102,7 @@ std::unique_ptr<Rtl<Top>> MakeRtl() {
     add(top.job_o);
     add(top.completion_o);
     add(top.queue_failure_o);
+    add(top.doorbell_o);
   });
 }
 
@@ -114,6 +115,7 @@ struct Bench {
     block.completion_out.Connect(completion_sink, block);
     block.queue_failure_out.Connect(failure_sink, block);
     block.on_drop = [this](Cycle now) { model_drop = now; };
+    block.on_doorbell = [this](Cycle now, const spec::Doorbell& token) { model_doorbell = {now, token}; };
     request.on_token = [this](Cycle, const spec::BufferRequest& token) { OnRequest(token); };
     job.on_token = [this](Cycle now, const spec::TxJob& token) { OnJob(now, token); };
     completion.on_token = [this](Cycle, const spec::Completion& token) { OnCompletion(token); };
@@ -153,8 +155,10 @@ struct Bench {
     EXPECT_EQ(token.count, kMost);
     EXPECT_EQ(token.index, 0u);
     EXPECT_FALSE(token.indirect);
-    EXPECT_EQ(rings_asked, rings_answered + 1);  // one at a time
-    ++rings_answered;
+    while (!open.empty() && open.front().second <= buffer.accepted) open.pop_front();
+    const auto same = std::count_if(open.begin(), open.end(), [&](const auto& other) { return other.first == pair; });
+    EXPECT_LT(same, int{NetTx::kPairRequests});
+    EXPECT_LT(open.size(), NumPairs < 2 ? 2u : NumPairs < 4 ? 4u : 8u) << "more than the heads hold";
     std::vector<spec::Buffer> answer;
     const auto is_served = [&] {
       if (out_of_service[pair] == BufferStatus::kOk && !ring[pair].empty()) {
@@ -183,6 +187,7 @@ struct Bench {
     }
     answer.back().last = true;
     buffer.tokens.insert(buffer.tokens.end(), answer.begin(), answer.end());
+    open.emplace_back(pair, buffer.accepted + buffer.tokens.size());
   }
   void AnswerWalk(const spec::BufferRequest& token) {
     EXPECT_EQ(token.count, 1u);
@@ -476,8 +481,9 @@ struct Bench {
   size_t walking = 0;          // of them, the one whose chain is walked
   std::deque<spec::BufferRequest> requests;
   bool hold_answers = false;
-  bool in_traffic = false;  // rows are written while work is in flight
-  uint64_t rings_asked = 0, rings_answered = 0, walks_asked = 0, walks_answered = 0;
+  bool in_traffic = false;                         // rows are written while work is in flight
+  std::deque<std::pair<uint32_t, uint64_t>> open;  // requests for buffers: pair, tokens until the last of its answer
+  uint64_t rings_asked = 0, walks_asked = 0, walks_answered = 0;
   BufferStatus out_of_service[kPairs]{};
   bool over[kPairs]{};    // the rest of the delivered buffers is discarded
   bool broken[kPairs]{};  // and that was reported
@@ -490,10 +496,11 @@ struct Bench {
   size_t next_job = 0, next_completion = 0;
   std::vector<Cycle> job_cycles;
   uint64_t frames = 0, ended = 0, completed_frames = 0, completed_drops = 0;
-  uint64_t drops = 0, late = 0;
+  uint64_t drops = 0, late = 0, doorbells = 0;
   std::vector<uint32_t> failures, expected_failures;
   bool hold = false;
   Cycle model_drop = model::kUnknown;
+  std::pair<Cycle, spec::Doorbell> model_doorbell{model::kUnknown, {}};
   Cycle last_drop = model::kUnknown;
 
   std::mt19937_64 random = sim::MakeRandom("net_tx");
@@ -506,19 +513,26 @@ struct Bench {
   Rtl<Top>& rtl;
   BlockBench<Top> bench;
   Top& p;
-  Probe levels{[this](Cycle now) {
-                 if (!p.buffer_ready_o) return std::string("a response is stalled");
-                 if (static_cast<bool>(p.hold_i) != hold) {
-                   p.hold_i = hold;
-                   block.SetHold(now, hold);
-                 }
-                 return std::string();
-               },
-               [this](Cycle now) {
-                 drops += p.drop_o;
-                 if (p.drop_o) last_drop = now;
-                 return Same("drop", p.drop_o, model_drop == now);
-               }};
+  Probe levels{
+      [this](Cycle now) {
+        if (!p.buffer_ready_o) return std::string("a response is stalled");
+        if (static_cast<bool>(p.hold_i) != hold) {
+          p.hold_i = hold;
+          block.SetHold(now, hold);
+        }
+        return std::string();
+      },
+      [this](Cycle now) {
+        drops += p.drop_o;
+        const bool rings = model_doorbell.first == now;
+        if ((p.doorbell_valid_o != 0) != rings) return std::string("a doorbell is passed on by one of both");
+        if (rings && TokenFrom<spec::Doorbell>(BytesOf(std::as_const(p.doorbell_o))) != model_doorbell.second) {
+          return std::string("another doorbell is passed on");
+        }
+        doorbells += p.doorbell_valid_o;
+        if (p.drop_o) last_drop = now;
+        return Same("drop", p.drop_o, model_drop == now);
+      }};
   Probe idle{[this](Cycle) { return Same("idle", p.idle_o, block.IsIdle()); }, {}};
   // Idle is compared before the cycle's tokens are passed to the model.
   bool added = (bench.AddOther(idle), bench.AddOther(levels), true);
@@ -783,6 +797,47 @@ TEST(NetTx, AcceptsDoorbellsOfTransmitQueuesOnly) {
     bench.doorbell.tokens.push_back({.vq_index = vq_index});
   ASSERT_EQ(bench.Settle(), "");
   EXPECT_EQ(bench.rings_asked, 0u);
+  EXPECT_EQ(bench.doorbells, 8u);  // passed on, all of them
+}
+
+TEST(NetTx, RequestsForSeveralPairsAtOnce) {
+  Device3 device;
+  auto& bench = device.bench;
+  bench.hold_answers = true;
+  for (uint32_t pair = 0; pair < 3; ++pair) {
+    for (uint32_t i = 0; i < kMost; ++i) bench.Post(pair, {100});
+    bench.Ring(pair);
+    bench.Ring(pair);
+  }
+  ASSERT_EQ(bench.Run(40), "");
+  EXPECT_EQ(std::count(bench.asked.begin(), bench.asked.end(), 0u),
+            2);                       // rung again while the first one is outstanding
+  EXPECT_EQ(bench.asked.size(), 4u);  // there is no room for more answers
+  bench.hold_answers = false;
+  bench.AnswerAll();
+  ASSERT_EQ(bench.Settle(), "");
+  bench.Check();
+  EXPECT_EQ(bench.completed_frames, 3 * kMost);
+  // A chain's request behind those of other pairs.
+  bench.hold_answers = true;
+  bench.Post(0, {50, 50});
+  bench.Ring(0);
+  ASSERT_EQ(bench.Run(20), "");
+  bench.AnswerAll();
+  bench.buffer.rate = 0;
+  bench.Post(1, {100});
+  bench.Ring(1);
+  ASSERT_EQ(bench.Run(20), "");
+  bench.buffer.rate = 16;
+  ASSERT_EQ(bench.Run(20), "");
+  ASSERT_EQ(bench.requests.size(), 2u);
+  EXPECT_FALSE(bench.requests[0].by_index);
+  EXPECT_TRUE(bench.requests[1].by_index);
+  bench.hold_answers = false;
+  bench.AnswerAll();
+  ASSERT_EQ(bench.Settle(), "");
+  bench.Check();
+  EXPECT_EQ(bench.completed_frames, 3 * kMost + 2);
 }
 
 TEST(NetTx, RequestsAgainAfterAFullAnswerAndPairsAlternate) {
@@ -802,7 +857,7 @@ TEST(NetTx, RequestsNothingDuringHold) {
   Device3 device;
   auto& bench = device.bench;
   bench.hold_answers = true;
-  for (uint32_t i = 0; i < 12; ++i) bench.Post(0, {50, 50, 50});
+  for (uint32_t i = 0; i < kMost + 4; ++i) bench.Post(0, {50, 50, 50});
   bench.Post(1, {100});
   bench.Ring(0);
   ASSERT_EQ(bench.Run(20), "");
@@ -821,7 +876,7 @@ TEST(NetTx, RequestsNothingDuringHold) {
   ASSERT_EQ(bench.Settle(), "");
   bench.Check();
   EXPECT_EQ(bench.rings_asked, 3u);
-  EXPECT_EQ(bench.completed_frames, 13u);
+  EXPECT_EQ(bench.completed_frames, kMost + 5);
 }
 
 TEST(NetTx, HasAtMostTheStatedFramesInFlight) {
@@ -836,6 +891,23 @@ TEST(NetTx, HasAtMostTheStatedFramesInFlight) {
   ASSERT_EQ(bench.Settle(), "");
   bench.Check();
   EXPECT_EQ(bench.completed_frames + bench.completed_drops, 100u);
+}
+
+TEST(NetTx, ReadsAheadNoFurtherThanStated) {
+  Device3 device;
+  auto& bench = device.bench;
+  constexpr uint32_t kBytes = NetTx::kReadAheadBytes / 3;
+  for (const uint32_t bytes : {kBytes, kBytes - 1}) {  // as much as stated, or less, is being read
+    for (uint32_t i = 0; i < 20; ++i) bench.Post(i % 3, {bytes});
+    bench.Post(0, {4});  // waits, too
+    for (uint32_t pair = 0; pair < 3; ++pair) bench.Ring(pair);
+    const uint64_t before = bench.frames;
+    ASSERT_EQ(bench.Run(500), "");
+    EXPECT_EQ(bench.frames - before, bytes == kBytes ? 3u : 4u);
+    ASSERT_EQ(bench.Settle(), "");
+    bench.Check();
+    EXPECT_EQ(bench.frames - before, 20u);
+  }
 }
 
 TEST(NetTx, RowWriteDiscardsTheAnswerInFlight) {
