@@ -519,7 +519,7 @@ module vireo_nic
   logic [31:0] mailbox_fetch, mailbox_complete, window_write_data, window_read_data;
   logic [6:0] window_write_word, window_read_word;
   logic mailbox_request, mailbox_busy, mailbox_dma_error, mailbox_fatal_valid;
-  logic memory_fence;
+  logic memory_fence, desc_fetch_fence, cq_writer_fence;
   logic [31:0] mailbox_request_bytes, mailbox_response_bytes;
   logic rx_verdict_valid, rx_drop, tx_frame, window_violation;
   mgmt_rx_mode_t rx_mode;
@@ -575,6 +575,7 @@ module vireo_nic
     .mac_link_i,
     .idle_i(datapath_idle),
     .memory_fence_i(memory_fence),
+    .queue_fence_i(desc_fetch_fence || cq_writer_fence),
     .quiet_i(quiet),
     .dma_outstanding_i(dma_outstanding),
     .device_status_i(device_status),
@@ -793,6 +794,7 @@ module vireo_nic
     .avail_event_o(avail_event),
     .idle_o(other_idle[OtherDescFetch])
   );
+    .fence_o(desc_fetch_fence),
 
   // Those of one frame stay together.
   always_comb begin
@@ -869,6 +871,7 @@ module vireo_nic
     .queue_failure_o(queue_failures[QueueFailureCqWriter]),
     .idle_o(path_idle[PathCqWriter])
   );
+    .fence_o(cq_writer_fence),
 
   vireo_arb_rr #(
     .Inputs(QueueFailures),

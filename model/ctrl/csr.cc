@@ -237,7 +237,8 @@ void Csr::Run(Cycle now) {
       }
       on_table_write(now, token);
       Store(now, token.data);
-      state_ = token.table_id == MgmtTable::kMr ? State::kFence : State::kIdle;
+      const bool is_fenced = token.table_id == MgmtTable::kMr || token.table_id == MgmtTable::kVirtqueue;
+      state_ = is_fenced ? State::kFence : State::kIdle;
       if (token.table_id == MgmtTable::kQpContext) {
         const auto qp = spec::TableQpContext::Decode(token.data);
         if (qp.load_requester) requester_load_ = {.qpn = token.index, .psn = qp.next_psn};
@@ -248,7 +249,7 @@ void Csr::Run(Cycle now) {
       break;
     }
     case State::kFence:
-      if (!memory_fence(now)) state_ = State::kIdle;
+      if (!(table_command_.table_id == MgmtTable::kMr ? memory_fence : queue_fence)(now)) state_ = State::kIdle;
       changed_ = true;
       break;
     case State::kLoad:

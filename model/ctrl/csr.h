@@ -51,8 +51,9 @@ class Csr final : public Block {
   static constexpr Cycle kCqContextReadyLatency = 1;  // of a table write that waited for it
   static constexpr Cycle kTableLatency = 4;
   static constexpr Cycle kTableErrorLatency = 3;
-  // Of a memory region: until accesses that the old entry granted have ended; without any, this long.
-  static constexpr Cycle kRegionLatency = 5;
+  // Of a memory region or a virtqueue: until accesses that started with the old entry have ended; without a fence, this
+  // long.
+  static constexpr Cycle kFencedLatency = 5;
   // From a write of qp_command and event_push to their tokens.
   static constexpr Cycle kQpOrderLatency = 2;
   static constexpr Cycle kEventLatency = 3;
@@ -119,8 +120,9 @@ class Csr final : public Block {
   void SetMacLink(Cycle from, bool link);
   // Sampled in OnAccess, so in the cycle of the access, before the blocks of that cycle run.
   std::function<bool()> idle = [] { return true; };
-  // memory_fence_i.
+  // memory_fence_i, queue_fence_i.
   std::function<bool(Cycle)> memory_fence = [](Cycle) { return false; };
+  std::function<bool(Cycle)> queue_fence = [](Cycle) { return false; };
   std::function<bool()> quiet = [] { return true; };
   std::function<uint16_t(Cycle now)> dma_outstanding = [](Cycle) { return uint16_t{0}; };
   // Whether the CQ writer accepts a cq_context in the next cycle; sampled while such a write waits.

@@ -55,6 +55,9 @@ void CqWriter::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
                   .notifies = entry.kind == TableQueueKind::kReceive || entry.kind == TableQueueKind::kTransmit ||
                               entry.kind == TableQueueKind::kControl});
     if (none || entry.reset_positions) positions_.OnTableClear(cycle, write.index);
+    StartFence(cycle);
+    entry_written_ = cycle;
+    WakeAt(cycle + 1);
     const auto vq_index = static_cast<uint16_t>(write.index);
     if (entry.kind == TableQueueKind::kEvent) {
       event_queue_.Write(cycle, 0, {.known = true, .vq_index = vq_index});
@@ -121,7 +124,38 @@ void CqWriter::Run(Cycle now) {
   queue_failure_.Drain(now);
   fetch_request_.Drain(now);
   doorbell_.Drain(now);
+  StartFence(now);
+  const bool between_operations = state_ == State::kIdle && !batch_;
+  const InUse in_use = CountInUse();
+  popped_slot_ = popped_question_ = false;
   if (Step(now)) WakeAt(now + 1);
+  if (fence_ != Fence::kNone) AdvanceFence(now, between_operations, in_use);
+}
+
+// After a write in an earlier cycle.
+void CqWriter::StartFence(Cycle now) {
+  if (!entry_written_ || *entry_written_ >= now) return;
+  fence_ = Fence::kOperation;
+  entry_written_.reset();
+}
+
+// With the state and the numbers at the start of the cycle.
+void CqWriter::AdvanceFence(Cycle now, bool between_operations, const InUse& in_use) {
+  if (fence_ == Fence::kOperation) {
+    if (between_operations) {
+      fence_ = Fence::kSlots;
+      fenced_ = in_use.slots - popped_slot_;
+    }
+  } else if (fenced_ != 0) {
+    fenced_ -= fence_ == Fence::kSlots ? popped_slot_ : popped_question_;
+  } else if (fence_ == Fence::kSlots) {
+    fence_ = Fence::kQuestions;
+    fenced_ = in_use.questions - popped_question_;
+  } else {
+    fence_ = Fence::kNone;
+    fence_end_ = now + 1;
+  }
+  WakeAt(now + 1);
 }
 
 bool CqWriter::IsIdle() const {
@@ -204,6 +238,7 @@ void CqWriter::PushSlot(Slot slot) {
 }
 
 void CqWriter::PopSlot() {
+  popped_slot_ = true;
   slots_[slot_head_] = {};
   slot_head_ = (slot_head_ + 1) % slots_.size();
   --slots_used_;
@@ -641,6 +676,7 @@ bool CqWriter::FinishQuestion(Cycle now) {
   }
   fetched_in.Pop(now);
   questions_.pop_front();
+  popped_question_ = true;
   state_ = State::kIdle;
   return true;
 }

@@ -64,6 +64,10 @@ class CqWriter final : public Block {
 
   void Run(Cycle now) override;
   bool IsIdle() const;  // in the cycle after the last one that ran
+  // fence_o: accesses to queues from before the last write of a virtqueue's entry have not ended.
+  bool IsFencing(Cycle now) const {
+    return (entry_written_ && *entry_written_ < now) || fence_ != Fence::kNone || now < fence_end_;
+  }
 
   Channel<spec::Completion> completion_in = Channel<spec::Completion>::Slice();
   Channel<spec::HostEvent> host_event_in = Channel<spec::HostEvent>::Slice();
@@ -208,6 +212,20 @@ class CqWriter final : public Block {
   bool WriteAvailEvent(Cycle now);
   void TakeAvailEvents(Cycle now);
 
+  // What is waited for after a write of a virtqueue's entry. All of it ends in order.
+  enum class Fence {
+    kNone,
+    kOperation,  // the one in progress, and an open batch
+    kSlots,      // those in use after that
+    kQuestions   // the reads of event suppression outstanding after that
+  };
+  struct InUse {
+    size_t slots, questions;
+  };
+  InUse CountInUse() const { return {slots_used_, questions_.size()}; }
+  void StartFence(Cycle now);
+  void AdvanceFence(Cycle now, bool between_operations, const InUse& in_use);
+
   Table<spec::QueueRowWrite> rows_;
   Table<Kind> kinds_;
   QueueState<Position> positions_;
@@ -264,6 +282,12 @@ class CqWriter final : public Block {
 
   Level<bool> ring_packed_{false}, event_idx_{false};
   bool packed_ = false;  // in this cycle
+
+  Fence fence_ = Fence::kNone;
+  size_t fenced_ = 0;                                   // slots or questions before the fence
+  Cycle fence_end_ = 0;                                 // the first cycle after the last fence
+  std::optional<Cycle> entry_written_;                  // not yet applied by Run
+  bool popped_slot_ = false, popped_question_ = false;  // in this cycle
 };
 
 }  // namespace vireo::model

@@ -72,6 +72,7 @@ DescFetch::DescFetch(Agenda& agenda, const Sizes& sizes)
 void DescFetch::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
   if (write.table_id == spec::MgmtTable::kVirtqueue) {
     const auto entry = spec::TableVirtqueue::Decode(write.data);
+    accepted_.Set(cycle);
     const bool none = entry.kind == spec::TableQueueKind::kNone;
     served_.Write(
         cycle, write.index,
@@ -114,6 +115,8 @@ void DescFetch::Run(Cycle now) {
   Ring(now);
   List(now);
   Answer(now);
+  const bool drains = list_ == ListState::kDrain || list_ == ListState::kLeave;
+  if (drains != drains_last_) drains_.Set(now + 1, drains_last_ = drains);
 }
 
 void DescFetch::Drain(Cycle now) {
@@ -167,6 +170,7 @@ void DescFetch::Accept(Cycle now) {
     } else {
       accept_kind_ = request.by_index ? Kind::kByIndex : Kind::kRead;
     }
+    accepted_.Begin(now);
     accept_ = AcceptState::kLookup;
   } else {
     const Request from = requests_.Pop(now);
@@ -492,7 +496,7 @@ void DescFetch::Answer(Cycle now) {
     if (job.kind == Kind::kRead && !descriptor_fetched_in.CanPop(now)) return;
     if (drop_) {
       if (job.kind == Kind::kRead) descriptor_fetched_in.Pop(now);
-      drop_ = !descriptor_jobs_.Pop(now).last;
+      drop_ = !PopJob(now).last;
       return;
     }
     if (!queue_failure_.IsFree()) return;
@@ -511,6 +515,12 @@ void DescFetch::Answer(Cycle now) {
     Respond(now);
   }
   WakeAt(now + 1);
+}
+
+DescFetch::DescriptorJob DescFetch::PopJob(Cycle now) {
+  const DescriptorJob job = descriptor_jobs_.Pop(now);
+  if (job.last) accepted_.End(now);
+  return job;
 }
 
 RdmaError DescFetch::Check(const spec::VirtqDesc& descriptor, bool in_table, bool more, uint8_t resp) const {
@@ -598,7 +608,7 @@ void DescFetch::Respond(Cycle now) {
     if (code == RdmaError::kWindowViolation && on_window_violation) on_window_violation(now);
   }
   if (job.kind == Kind::kRead) descriptor_fetched_in.Pop(now);
-  descriptor_jobs_.Pop(now);
+  PopJob(now);
   from_table_.reset();
   answer_ = AnswerState::kTake;
 }

@@ -17,6 +17,7 @@
 #include "model/common/context_table.h"
 #include "model/common/cycle.h"
 #include "model/common/level.h"
+#include "model/common/order_fence.h"
 #include "model/common/output_register.h"
 #include "model/common/table.h"
 #include "model/virtio/queue_state.h"
@@ -62,6 +63,8 @@ class DescFetch final : public Block {
 
   void Run(Cycle now) override;
   bool IsIdle() const;  // in the cycle after the last one that ran
+  // fence_o: requests accepted before the last write of a virtqueue's entry have not ended, or still read.
+  bool IsFencing(Cycle now) { return accepted_.IsUp(now) || drains_.At(now); }
 
   std::array<Channel<spec::BufferRequest>, kClients> buffer_request_in;
   Channel<spec::DmaFetched> index_fetched_in;
@@ -147,6 +150,7 @@ class DescFetch final : public Block {
   void ReportAvailEvent(Cycle now, uint16_t vq_index, unsigned requested, uint16_t available);
   void Answer(Cycle now);
   void Respond(Cycle now);
+  DescriptorJob PopJob(Cycle now);
   // Ok: a buffer, or a table to read.
   spec::RdmaError Check(const spec::VirtqDesc& descriptor, bool in_table, bool more, uint8_t resp) const;
 
@@ -227,6 +231,10 @@ class DescFetch final : public Block {
   std::optional<spec::DmaFetched> from_table_;  // the descriptor is the first of table_
   IndirectTable table_;
   bool drop_ = false;  // skips the rest of a request that failed
+  // Fence
+  OrderFence accepted_;
+  Level<bool> drains_{false};  // stage 3 takes entries that the request does not need
+  bool drains_last_ = false;
 };
 
 }  // namespace vireo::model

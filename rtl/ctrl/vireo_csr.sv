@@ -32,6 +32,7 @@ module vireo_csr
   input  logic             mac_link_i,
   input  logic             idle_i,
   input  logic             memory_fence_i,  // accesses granted before the last write of a region have not ended
+  input  logic             queue_fence_i,   // accesses to queues from before the last write of an entry have not ended
   input  logic             quiet_i,
   input  logic [15:0]      dma_outstanding_i,
 
@@ -264,7 +265,7 @@ module vireo_csr
     StCheck,  // does the entry exist; it is looked up; a write waits until it can be taken
     StRead,   // it goes to table_data
     StWrite,  // it is broadcast, and stored
-    StFence,  // accesses to memory that the old entry granted end
+    StFence,  // accesses that started with the old entry end
     StLoad    // a half of a QP is set up
   } state_e;
   state_e state_d, state_q;
@@ -796,7 +797,7 @@ module vireo_csr
         state_d = StIdle;
       end
       StWrite: begin
-        state_d = table_id_q == MgmtTableMr ? StFence : StIdle;
+        state_d = table_id_q == MgmtTableMr || table_id_q == MgmtTableVirtqueue ? StFence : StIdle;
         next_psn_d = qp.next_psn;
         expected_psn_d = qp.expected_psn;
         if (table_id_q == MgmtTableQpContext && (qp.load_requester || qp.load_responder)) begin
@@ -805,7 +806,7 @@ module vireo_csr
           state_d = StLoad;
         end
       end
-      StFence: if (!memory_fence_i) state_d = StIdle;
+      StFence: if (!(table_id_q == MgmtTableMr ? memory_fence_i : queue_fence_i)) state_d = StIdle;
       StLoad: if (!requester_load_d && !responder_load_d) state_d = StIdle;
       default: state_d = StIdle;
     endcase

@@ -89,6 +89,8 @@ module vireo_cq_writer
   output logic                 queue_failure_valid_o,
   input  logic                 queue_failure_ready_i,
   output queue_failure_t       queue_failure_o,
+  output logic                 fence_o,                  // accesses from before the last write of a virtqueue's entry
+                                                         // have not ended
   output logic                 idle_o
 );
 
@@ -1303,6 +1305,57 @@ module vireo_cq_writer
     if (fetch_request_load) fetch_request_q <= fetch_request_in;
     if (doorbell_load) doorbell_q <= doorbell_t'(slot.vq_index);
   end
+
+  // --- Fence: after a write of a virtqueue's entry, the end of the operation in progress and of an open batch, then of
+  // the slots in use, then of the reads of event suppression that these have caused. All of them end in order.
+  typedef enum logic [1:0] {
+    FenceNone,
+    FenceOperation,
+    FenceSlots,
+    FenceQuestions
+  } fence_e;
+  localparam int unsigned BeforeBits = SlotBits + 1 > QuestionBits ? SlotBits + 1 : QuestionBits;
+
+  fence_e fence_d, fence_q;
+  logic [BeforeBits-1:0] before_d, before_q;  // slots, questions
+
+  always_comb begin
+    fence_d = fence_q;
+    before_d = before_q;
+    unique case (fence_q)
+      FenceNone: ;
+      FenceOperation: if (state_q == StIdle && !batch_open_q) begin
+        fence_d = FenceSlots;
+        before_d = BeforeBits'(slots_q) - BeforeBits'(slot_pop);
+      end
+      FenceSlots: begin
+        before_d = before_q - BeforeBits'(slot_pop);
+        if (before_q == '0) begin
+          fence_d = FenceQuestions;
+          before_d = BeforeBits'(questions_q) - BeforeBits'(suppression_pop);
+        end
+      end
+      FenceQuestions: begin
+        before_d = before_q - BeforeBits'(suppression_pop);
+        if (before_q == '0) fence_d = FenceNone;
+      end
+      default: fence_d = FenceNone;
+    endcase
+    if (virtqueue_write) fence_d = FenceOperation;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      fence_q <= FenceNone;
+    end else begin
+      fence_q <= fence_d;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    before_q <= before_d;
+  end
+
+  assign fence_o = fence_q != FenceNone;
 
   assign store_valid_o = store_valid_q;
   assign store_o = store_q;

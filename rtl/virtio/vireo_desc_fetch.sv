@@ -96,6 +96,8 @@ module vireo_desc_fetch
   output logic                          avail_event_valid_o,      // a pulse
   output avail_event_t                  avail_event_o,
 
+  output logic                          fence_o,                  // accesses from before the last write of a
+                                                                  // virtqueue's entry have not ended
   output logic                          idle_o
 );
 
@@ -1427,6 +1429,31 @@ module vireo_desc_fetch
     end
   end
 
+  // --- Fence: requests accepted before the last write of a virtqueue's entry. Requests end in order, so a copy of the
+  // number of those in progress is enough. Also while stage 3 takes entries that its request no longer needs.
+  logic request_ends;
+  logic [OutstandingBits-1:0] accepted_d, accepted_q;  // requests from stage 1 on
+  logic [OutstandingBits-1:0] before_d, before_q;
+
+  assign request_ends = descriptor_job_pop && descriptor_job.last;
+  always_comb begin
+    accepted_d = accepted_q + OutstandingBits'(accept_take) - OutstandingBits'(request_ends);
+    before_d = before_q - OutstandingBits'(request_ends && before_q != '0);
+    if (virtqueue_write) before_d = accepted_d;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      accepted_q <= '0;
+      before_q <= '0;
+    end else begin
+      accepted_q <= accepted_d;
+      before_q <= before_d;
+    end
+  end
+
+  assign fence_o = before_q != '0 || list_q == ListDrain || list_q == ListLeave;
+
   assign idle_o = outstanding_q == '0 && list_q != ListDrain && list_q != ListLeave && buffer_valid_q == '0
                && !failure_valid_q;
 
@@ -1497,6 +1524,8 @@ module vireo_desc_fetch
                                          descriptor_job_pop && descriptor_job.last |-> outstanding_q != '0);
   outstanding_bounded: assert property (@(posedge clk_i) disable iff (!rst_ni)
                                         32'(outstanding_q) < OutstandingMost);
+  accepted_are_outstanding: assert property (@(posedge clk_i) disable iff (!rst_ni)
+                                             before_q <= accepted_q && accepted_q <= outstanding_q);
 `endif
 
 endmodule

@@ -80,6 +80,7 @@ struct Bench {
     block.idle = [this] { return p.idle_i != 0; };
     block.quiet = [this] { return p.quiet_i != 0; };
     block.memory_fence = [this](Cycle) { return p.memory_fence_i != 0; };
+    block.queue_fence = [this](Cycle) { return p.queue_fence_i != 0; };
     block.dma_outstanding = [this](Cycle) { return p.dma_outstanding_i; };
     block.cq_context_ready = [this](Cycle) { return p.cq_context_ready_i != 0; };
     block.time_ns = [this](Cycle now) { return TimeOf(now); };
@@ -146,8 +147,8 @@ struct Bench {
   unsigned access_rate = 16;
   uint64_t time_start = 0xfffffff0;
   uint64_t TimeOf(Cycle now) const { return time_start + 4 * now; }
-  bool link = false, idle = true, quiet = true, memory_fence = false, device_reset = false, features_written = false,
-       driver_ok = false, qp_done = false, drain_done = false;
+  bool link = false, idle = true, quiet = true, memory_fence = false, queue_fence = false;
+  bool device_reset = false, features_written = false, driver_ok = false, qp_done = false, drain_done = false;
   bool mailbox_fatal = false, tx_frame = false, rx_drop = false, retransmission = false, window_violation = false;
   bool net_rx_filtered = false;
   uint8_t net_rx_drop = 0, net_tx_drop = 0;  // a bit per source
@@ -181,6 +182,7 @@ struct Bench {
     p.idle_i = idle;
     p.quiet_i = quiet;
     p.memory_fence_i = memory_fence;
+    p.queue_fence_i = queue_fence;
     p.dma_outstanding_i = dma_outstanding;
     p.cq_context_ready_i = cq_context_ready;
     p.mac_link_i = link;
@@ -981,15 +983,17 @@ TEST(Csr, AccessesMeetDocumentedLatencies) {
     }
     return model::kUnknown;
   };
-  EXPECT_EQ(busy_for(0, 0), Csr::kTableLatency);
-  EXPECT_EQ(busy_for(0, 1), Csr::kTableLatency);
+  constexpr auto kWindow = static_cast<uint32_t>(spec::MgmtTable::kWindow);
+  EXPECT_EQ(busy_for(kWindow, 0), Csr::kTableLatency);
+  EXPECT_EQ(busy_for(kWindow, 1), Csr::kTableLatency);
   EXPECT_EQ(bench.table_write.sent.back().first, from + Csr::kTableWriteLatency);
-  EXPECT_EQ(busy_for(0, 2), Csr::kTableLatency);
+  EXPECT_EQ(busy_for(kWindow, 2), Csr::kTableLatency);
   EXPECT_EQ(busy_for(11, 0), Csr::kTableErrorLatency);
-  constexpr auto kMr = static_cast<uint32_t>(spec::MgmtTable::kMr);
-  EXPECT_EQ(busy_for(kMr, 0), Csr::kTableLatency);
-  EXPECT_EQ(busy_for(kMr, 1), Csr::kRegionLatency);
-  EXPECT_EQ(busy_for(kMr, 2), Csr::kRegionLatency);
+  for (const auto table : {spec::MgmtTable::kMr, spec::MgmtTable::kVirtqueue}) {
+    EXPECT_EQ(busy_for(static_cast<uint32_t>(table), 0), Csr::kTableLatency);
+    EXPECT_EQ(busy_for(static_cast<uint32_t>(table), 1), Csr::kFencedLatency);
+    EXPECT_EQ(busy_for(static_cast<uint32_t>(table), 2), Csr::kFencedLatency);
+  }
   bench.Write(spec::kMgmtTableDataRegister, 0x0c000000);  // load_requester and load_responder
   EXPECT_EQ(busy_for(2, 1), Csr::kTableLatency + 1);
 
@@ -1003,14 +1007,14 @@ TEST(Csr, AccessesMeetDocumentedLatencies) {
   EXPECT_EQ(bench.event_sink.sent()[0].cycle, from + Csr::kEventLatency);
 }
 
-// A region that is written or cleared is done when memory check reports that older accesses have ended, not before.
-TEST(Csr, RegionIsBusyUntilTheFenceFalls) {
-  Bench bench;
-  constexpr auto kMr = static_cast<uint32_t>(spec::MgmtTable::kMr);
+// A write or clear of this table is done when older accesses have ended, not before. `other`: the fence of other
+// tables.
+void ExpectBusyUntilTheFenceFalls(Bench& bench, spec::MgmtTable table_id, bool& fence, bool& other) {
+  const auto table = static_cast<uint32_t>(table_id);
   constexpr auto kClear = static_cast<uint32_t>(spec::MgmtTableOperation::kClear);
   const auto busy = [&] { return bench.Get<spec::MgmtTableCommand>(spec::kMgmtTableCommandRegister).busy; };
-  bench.memory_fence = true;
-  bench.Write(spec::kMgmtTableCommandRegister, kMr | kClear << 8);
+  fence = true;
+  bench.Write(spec::kMgmtTableCommandRegister, table | kClear << 8);
   bench.Run(20);
   ASSERT_EQ(bench.table_write.sent.size(), 1u) << "later accesses are refused from here on";
   for (unsigned i = 0; i < 20; ++i) {
@@ -1018,12 +1022,23 @@ TEST(Csr, RegionIsBusyUntilTheFenceFalls) {
     bench.Run(37);
   }
   // A command meanwhile is ignored, as while any other is in progress.
-  bench.Write(spec::kMgmtTableCommandRegister, kMr | kClear << 8);
-  bench.memory_fence = false;
+  bench.Write(spec::kMgmtTableCommandRegister, table | kClear << 8);
+  fence = false;
+  other = true;
   bench.Run(2);
   EXPECT_FALSE(busy());
   bench.Run(20);
   EXPECT_EQ(bench.table_write.sent.size(), 1u);
+}
+
+TEST(Csr, RegionIsBusyUntilTheFenceFalls) {
+  Bench bench;
+  ExpectBusyUntilTheFenceFalls(bench, spec::MgmtTable::kMr, bench.memory_fence, bench.queue_fence);
+}
+
+TEST(Csr, VirtqueueIsBusyUntilTheFenceFalls) {
+  Bench bench;
+  ExpectBusyUntilTheFenceFalls(bench, spec::MgmtTable::kVirtqueue, bench.queue_fence, bench.memory_fence);
 }
 
 // --- Parity ----------------------------------------------------------------------------------------------------------
@@ -1165,6 +1180,7 @@ TEST(Csr, MatchesModelInRandomTraffic) {
         bench.idle = random() % 2;
         bench.quiet = random() % 2;
         bench.memory_fence = random() % 4 != 0;
+        bench.queue_fence = random() % 4 != 0;
         bench.dma_outstanding = static_cast<uint16_t>(random());
         // What is ready stays so until the next write of a context, or a later one.
         if (!bench.cq_context_ready) bench.cq_context_ready = rarely(8);

@@ -150,6 +150,9 @@ class IdleCheck final : public BenchStream {
     if ((p_.idle_o != 0) != idle) {
       difference = "cycle " + std::to_string(cycle) + ": idle_o is " + std::to_string(p_.idle_o) + " in RTL only";
     }
+    if ((p_.fence_o != 0) != block_.IsFencing(cycle)) {
+      difference = "cycle " + std::to_string(cycle) + ": fence_o is " + std::to_string(p_.fence_o) + " in RTL only";
+    }
     idle = block_.IsIdle();
   }
   bool IsEmpty() const override { return true; }
@@ -639,7 +642,7 @@ struct Bench {
     add(top.queue_interrupt_valid_o), add(top.queue_interrupt_o), add(top.queue_failure_valid_o),
         add(top.queue_failure_o);
     add(top.fetch_request_valid_o), add(top.fetch_request_o), add(top.fetched_ready_o);
-    add(top.doorbell_valid_o), add(top.doorbell_o), add(top.idle_o), add(top.cq_context_ready_o);
+    add(top.doorbell_valid_o), add(top.doorbell_o), add(top.idle_o), add(top.fence_o), add(top.cq_context_ready_o);
   }};
   BlockBench<Vcq_writer> bench{rtl, agenda, random};
   Vcq_writer& p = rtl.ports();

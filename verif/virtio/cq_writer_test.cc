@@ -535,5 +535,117 @@ TEST_P(CqWriterRings, RestartsAtTheFirstEntryAfterPositionReset) {
   EXPECT_EQ(b.queues[kNetQueue].used, 1);
 }
 
+// --- Fence -----------------------------------------------------------------------------------------------------------
+
+// After a write of an entry of the table, fence_o falls when what was in progress has ended, whatever others do.
+class CqWriterFence : public testing::TestWithParam<bool> {
+ protected:
+  static constexpr size_t kStopped = kFirstWork, kOther = kFirstWork + 1;
+
+  void SetUp() override {
+    b.EnableAll();
+    b.Settle();
+    ASSERT_FALSE(b.p.fence_o);
+  }
+  void Write(size_t vq = kOther) {
+    b.SetKind(vq, KindOf(vq));
+    ASSERT_EQ(b.bench.Run(2), "");
+  }
+  void Run(uint64_t cycles = 60) { ASSERT_EQ(b.bench.Run(cycles), ""); }
+  // One answer of host memory or of descriptor fetch.
+  template <typename Stream>
+  void Answer(Stream& stream, uint64_t then = 60) {
+    ASSERT_FALSE(stream.tokens.empty());
+    stream.rate = 16;
+    Run(1);
+    stream.rate = 0;
+    Run(then);
+  }
+  void ExpectUp(bool is_up) { EXPECT_EQ(b.p.fence_o != 0, is_up); }
+
+  Bench b{{.packed = GetParam()}};
+};
+
+TEST_P(CqWriterFence, WithoutWorkItTakesThreeCycles) {
+  b.SetKind(kStopped, KindOf(kStopped));
+  for (unsigned i = 0; i < 3; ++i) {
+    Run(1);
+    ExpectUp(true);
+  }
+  Run(1);
+  ExpectUp(false);
+}
+
+TEST_P(CqWriterFence, CoversWritesFromBeforeItOnly) {
+  b.done_in.rate = 0;
+  for (unsigned i = 0; i < 3; ++i) b.Complete(kStopped);
+  Run();
+  Write();
+  b.Complete(kOther);
+  Run();
+  ASSERT_EQ(b.done_in.tokens.size(), 4u);
+  for (unsigned i = 0; i < 3; ++i) {
+    ExpectUp(true);
+    Answer(b.done_in);
+  }
+  ExpectUp(false);
+  EXPECT_FALSE(b.idle.idle);
+  b.done_in.rate = 16;
+  b.Settle();
+}
+
+// A completion that waits for a buffer of its CQ is in progress to the end of its writes.
+TEST_P(CqWriterFence, CoversTheCompletionInProgress) {
+  b.done_in.rate = b.buffer_in.rate = 0;
+  b.Post(kFirstCq, 1);
+  b.Complete(kStopped, 0);
+  Run();
+  Write();
+  Run();
+  ASSERT_EQ(b.done_in.tokens.size(), 1u);
+  ExpectUp(true);
+  Answer(b.done_in);
+  ExpectUp(true);
+  Answer(b.buffer_in);
+  ASSERT_EQ(b.done_in.tokens.size(), 1u);
+  ExpectUp(true);
+  Answer(b.done_in);
+  ExpectUp(false);
+  b.done_in.rate = b.buffer_in.rate = 16;
+  b.Settle();
+}
+
+TEST_P(CqWriterFence, CoversReadsOfEventSuppression) {
+  b.fetched_in.rate = 0;
+  for (unsigned i = 0; i < 2; ++i) b.Complete(kNetQueue);
+  Run();
+  Write();
+  b.Complete(kNetQueue);
+  Run();
+  for (unsigned i = 0; i < 2; ++i) {
+    ExpectUp(true);
+    Answer(b.fetched_in);
+  }
+  ExpectUp(false);
+  EXPECT_FALSE(b.idle.idle);
+  b.fetched_in.rate = 16;
+  b.Settle();
+}
+
+TEST_P(CqWriterFence, CoversAnOpenBatch) {
+  b.CompleteBatch(kNetQueue, 3, 1);
+  Run();
+  Write();
+  Run();
+  ExpectUp(true);
+  b.SendHeld();
+  Run(100);
+  ExpectUp(false);
+  b.Settle();
+}
+
+INSTANTIATE_TEST_SUITE_P(Rings, CqWriterFence, testing::Bool(),
+                         [](const auto& tested) { return tested.param ? "Packed" : "Split"; });
+
 }  // namespace
 }  // namespace vireo::verif

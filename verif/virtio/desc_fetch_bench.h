@@ -84,7 +84,7 @@ class FromBlock final : public BenchStream {
 // After all: the clients' ports to inputs; also compares ports that are no stream.
 class ToBlock final : public BenchStream {
  public:
-  ToBlock(Vdesc_fetch& p, ClientPorts& ports, const DescFetch& block) : p_(p), ports_(ports), block_(block) {}
+  ToBlock(Vdesc_fetch& p, ClientPorts& ports, DescFetch& block) : p_(p), ports_(ports), block_(block) {}
   void Begin(Cycle) override {
     p_.buffer_request_valid_i = 0;
     p_.buffer_ready_i = 0;
@@ -97,6 +97,9 @@ class ToBlock final : public BenchStream {
   void End(Cycle cycle) override {
     const std::string at = "cycle " + std::to_string(cycle) + ": ";
     if ((p_.idle_o != 0) != idle_) difference = at + "idle_o is " + std::to_string(p_.idle_o) + " in RTL only";
+    if ((p_.fence_o != 0) != block_.IsFencing(cycle)) {
+      difference = at + "fence_o is " + std::to_string(p_.fence_o) + " in RTL only";
+    }
     if ((p_.window_violation_o != 0) != (violation == cycle)) difference = at + "window_violation_o differs";
     violations += p_.window_violation_o;
     const bool adds = !avail_events.empty() && avail_events.front().first == cycle;
@@ -120,7 +123,7 @@ class ToBlock final : public BenchStream {
  private:
   Vdesc_fetch& p_;
   ClientPorts& ports_;
-  const DescFetch& block_;
+  DescFetch& block_;
   bool idle_ = true;
 };
 
@@ -704,7 +707,7 @@ struct Bench {
       const auto all = BytesOf(port);
       bytes.insert(bytes.end(), all.begin(), all.end());
     };
-    add(top.buffer_request_ready_o), add(top.buffer_valid_o), add(top.buffer_o), add(top.idle_o);
+    add(top.buffer_request_ready_o), add(top.buffer_valid_o), add(top.buffer_o), add(top.idle_o), add(top.fence_o);
     add(top.index_request_valid_o), add(top.index_request_o), add(top.index_fetched_ready_o);
     add(top.ring_request_valid_o), add(top.ring_request_o), add(top.ring_fetched_ready_o);
     add(top.descriptor_request_valid_o), add(top.descriptor_request_o), add(top.descriptor_fetched_ready_o);

@@ -508,5 +508,109 @@ TEST(DescFetch, SimultaneousClearsDisturbNoOtherWrite) {
   b.Settle();
 }
 
+// --- Fence -----------------------------------------------------------------------------------------------------------
+
+// After a write of an entry of the table, fence_o falls when the requests from before it have made their last read,
+// whatever others do. Reads are answered one by one.
+class DescFetchFence : public testing::Test {
+ protected:
+  static constexpr size_t kStopped = 3, kOther = 6;
+
+  void Enable(size_t vq, Defect defect = Defect::kNone, uint64_t defect_at = 0) {
+    b->Enable(vq, 8, defect, defect_at);
+    ASSERT_EQ(b->bench.Run(50), "");
+  }
+  void Ask(size_t client, size_t vq) {
+    b->Ask(client, vq, 8);
+    ASSERT_EQ(b->bench.Run(60), "");
+  }
+  template <typename Stream>
+  void Answer(Stream& stream, size_t reads) {
+    ASSERT_GE(stream.tokens.size(), reads);
+    stream.rate = 16;
+    ASSERT_EQ(b->bench.Run(reads), "");
+    stream.rate = 0;
+    ASSERT_EQ(b->bench.Run(60), "");
+  }
+  // The queue is stopped while these reads of it are not answered; others may follow.
+  template <typename Stream>
+  void ExpectUpFor(Stream& stream, size_t reads, bool others = false) {
+    b->SetKind(kStopped, spec::TableQueueKind::kSq, true);
+    ASSERT_EQ(b->bench.Run(2), "");
+    if (others) Ask(1, kOther);
+    for (; reads != 0; --reads) {
+      EXPECT_TRUE(b->p.fence_o) << reads;
+      ASSERT_NO_FATAL_FAILURE(Answer(stream, 1));
+    }
+    EXPECT_FALSE(b->p.fence_o);
+    EXPECT_EQ(b->to.idle(), !others);
+    stream.rate = 16;
+    b->Settle();
+  }
+
+  std::unique_ptr<Bench> b = std::make_unique<Bench>();
+};
+
+TEST_F(DescFetchFence, CoversRequestsFromBeforeTheWriteOnly) {
+  for (const size_t vq : {kStopped, kOther}) {
+    Enable(vq);
+    b->MakeAvailable(vq, 8);
+  }
+  b->descriptor_in.rate = 0;
+  Ask(0, kStopped);
+  ExpectUpFor(b->descriptor_in, 8, true);
+}
+
+TEST_F(DescFetchFence, CoversPackedRequestsFromBeforeTheWriteOnly) {
+  b->UsePackedRings();
+  for (const size_t vq : {kStopped, kOther}) {
+    Enable(vq);
+    b->MakePacked(vq, 8, 1);
+  }
+  b->ring_in.rate = 0;
+  Ask(0, kStopped);
+  ExpectUpFor(b->ring_in, 2, true);
+}
+
+// The client knows that the request has failed while reads of its rest are in flight.
+TEST_F(DescFetchFence, CoversTheRestOfARequestThatHasFailed) {
+  Enable(kStopped, Defect::kNoLength, 1);
+  b->MakeAvailable(kStopped, 8);
+  Ring& ring = b->rings[kStopped];
+  while (ring.index != 8) ring.entries[ring.index++] = ring.available.front();
+  b->descriptor_in.rate = 0;
+  Ask(0, kStopped);
+  Answer(b->descriptor_in, 2);
+  ASSERT_EQ(b->answers.back().status, BufferStatus::kFailed);
+  ASSERT_TRUE(b->asked[0].empty());
+  ExpectUpFor(b->descriptor_in, 6);
+}
+
+// Likewise, the second part of a ring that wraps.
+TEST_F(DescFetchFence, CoversTheRestOfARingThatHasFailed) {
+  Enable(kStopped, Defect::kDmaError, 7);
+  b->MakeAvailable(kStopped, 4);
+  b->Ask(0, kStopped, 4);  // reads 0 ... 5: index, ring, descriptors
+  b->Settle();
+  b->MakeAvailable(kStopped, 8);
+  b->ring_in.rate = 0;
+  Ask(0, kStopped);
+  Answer(b->ring_in, 1);
+  ASSERT_EQ(b->answers.back().status, BufferStatus::kFailed);
+  ExpectUpFor(b->ring_in, 1);
+}
+
+// A packed ring is read in advance; the answer does not wait for what is not needed.
+TEST_F(DescFetchFence, CoversReadsBehindTheLastBuffer) {
+  b->UsePackedRings();
+  Enable(kStopped);
+  b->MakePacked(kStopped, 1, 1);
+  b->ring_in.rate = 0;
+  Ask(0, kStopped);
+  Answer(b->ring_in, 1);
+  ASSERT_TRUE(b->asked[0].empty());
+  ExpectUpFor(b->ring_in, 1);
+}
+
 }  // namespace
 }  // namespace vireo::verif
