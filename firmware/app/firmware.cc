@@ -239,6 +239,17 @@ void Firmware::ClearTables() {
   }
 }
 
+// Whether blocks keep buffers of such a queue beyond its ring. Of a queue that was stopped, they have ended by then.
+bool Firmware::HoldsWork(spec::TableQueueKind kind) {
+  switch (kind) {
+    case spec::TableQueueKind::kReceive:
+    case spec::TableQueueKind::kTransmit:
+    case spec::TableQueueKind::kSq:
+    case spec::TableQueueKind::kRq: return true;
+    default: return false;
+  }
+}
+
 void Firmware::HandleQueueReset() {
   const uint32_t index = device_.Read(spec::kMgmtQueueResetIndexRegister);
   if (index < kMaxQueues && window_used_.Test(index)) {
@@ -255,14 +266,16 @@ void Firmware::HandleQueueReset() {
     const uint32_t qpn = (index - SendQueue(0)) / (SendQueue(1) - SendQueue(0));
     if (HasQp(qpn)) FailQp(qpn, Error::kQueueReset);
   }
+  const bool holds_work = is_bound && !queue.stopped && HoldsWork(queue.kind);
   if (is_bound) {
     queue.stopped = false;
     if (index < ControlQueue()) SetToCommonCoalescing(index, queue);
     device_.WriteEntry(index, queue);
     if (queue.kind == spec::TableQueueKind::kNone) queue_bound_.Clear(index);
   }
-  // From the response on the driver may reuse the memory of the queue and of its buffers.
-  Quiesce();
+  // From the response on the driver may reuse the memory of the queue and of its buffers. Accesses to the ring have
+  // ended with the write of the entry.
+  if (holds_work) Quiesce();
   if (!device_.broken()) device_.Write(spec::kMgmtQueueResetDoneRegister, index);
 }
 

@@ -97,6 +97,7 @@ class Firmware {
   void ResetDevice();
   void ClearObjects();
   void ClearTables();
+  static bool HoldsWork(spec::TableQueueKind kind);
   void HandleQueueReset();
   void FailQp(uint32_t qpn, Error reason);
   void FailCq(uint32_t cqn, Error reason);

@@ -269,6 +269,29 @@ TEST_F(Lifecycle, QueueResetCompletesWhenTheDeviceIsQuiet) {
   EXPECT_FALSE(ControlOf(device()).pause);
 }
 
+// Only blocks that keep buffers beyond the ring have to be waited for; all other tenants would wait, too.
+TEST_F(Lifecycle, ResetOfAQueueWithoutWorkOfItsOwnPausesNobody) {
+  const uint32_t cqn = bench().CreateCq();
+  const uint32_t unused = bench().CreateCq();
+  const uint32_t qpn = bench().CreateQp({.pdn = bench().CreatePd(),
+                                         .qp_type = IbQpType::kRc,
+                                         .send_cqn = cqn,
+                                         .recv_cqn = cqn,
+                                         .cap = {.max_send_wr = 1, .max_recv_wr = 1}});
+  bench().EnableQueues(qpn);
+  EXPECT_EQ(bench().Modify(bench().ToInit(qpn)), RdmaError::kOk);
+  EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kDestroyQp, BytesOf(spec::RdmaCmdDestroyQp{.qpn = qpn})).ok());
+  ASSERT_TRUE(bench().Queue(bench().SendQueue(qpn)).stopped);
+  device().is_never_quiet = true;
+  const std::vector<uint32_t> queues = {bench().EventQueue(),      bench().CqQueue(unused),   bench().CqQueue(cqn),
+                                        bench().SendQueue(qpn),    bench().ReceiveQueue(qpn), bench().ControlQueue(),
+                                        bench().SendQueue(qpn + 1)};
+  for (uint32_t index : queues) device().ResetQueue(index);
+  bench().Settle();
+  EXPECT_EQ(device().queue_resets_done, queues);
+  EXPECT_FALSE(bench().control->fatal());
+}
+
 TEST_F(Lifecycle, ConcurrentRequestsAreAllServed) {
   const uint32_t cqn = bench().CreateCq();
   device().answers.clear();
