@@ -156,6 +156,7 @@ void Nic::ConnectHost(NicOutputs& environment) {
     cq_writer_.OnQueueRowWrite(now, row);
     moderation_.OnQueueRowWrite(now, row);
     csr_.OnQueueRowWrite(now, row);
+    mailbox_.OnQueueRowWrite(now, row);
     net_tx_.OnQueueRowWrite(now, row);
     net_rx_.OnQueueRowWrite(now, row);
   };
@@ -321,8 +322,8 @@ void Nic::ConnectQueuePairs() {
     };
   }
   csr_.memory_fence = [this](Cycle now) { return memory_check_.IsFencing(now); };
-  responder_.memory_check_out.Connect(memory_check_.check_in[MemoryCheck::kResponder], responder_);
   csr_.queue_fence = [this](Cycle now) { return desc_fetch_.IsFencing(now) || cq_writer_.IsFencing(now); };
+  responder_.memory_check_out.Connect(memory_check_.check_in[MemoryCheck::kResponder], responder_);
   read_responder_.memory_check_out.Connect(memory_check_.check_in[MemoryCheck::kReadResponder], read_responder_);
   memory_check_.place_out[MemoryCheck::kRequester].Connect(requester_.memory_place_in, memory_check_);
   memory_check_.place_out[MemoryCheck::kResponder].Connect(responder_.memory_place_in, memory_check_);

@@ -687,6 +687,8 @@ module vireo_nic
     .completion_ready_i(completions_ready[CompletionMailbox]),
     .completion_o(completions[CompletionMailbox]),
     .device_reset_i(device_reset),
+    .queue_row_write_valid_i(queue_row_write_valid),
+    .queue_row_write_i(queue_row_write),
     .fetch_valid_i(mailbox_fetch_valid),
     .fetch_i(mailbox_fetch),
     .complete_valid_i(mailbox_complete_valid),
@@ -792,9 +794,9 @@ module vireo_nic
     .window_violation_o(window_violation),
     .avail_event_valid_o(avail_event_valid),
     .avail_event_o(avail_event),
+    .fence_o(desc_fetch_fence),
     .idle_o(other_idle[OtherDescFetch])
   );
-    .fence_o(desc_fetch_fence),
 
   // Those of one frame stay together.
   always_comb begin
@@ -869,9 +871,9 @@ module vireo_nic
     .queue_failure_valid_o(queue_failures_valid[QueueFailureCqWriter]),
     .queue_failure_ready_i(queue_failures_ready[QueueFailureCqWriter]),
     .queue_failure_o(queue_failures[QueueFailureCqWriter]),
+    .fence_o(cq_writer_fence),
     .idle_o(path_idle[PathCqWriter])
   );
-    .fence_o(cq_writer_fence),
 
   vireo_arb_rr #(
     .Inputs(QueueFailures),

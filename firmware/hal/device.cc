@@ -107,7 +107,9 @@ bool Device::Fetch(uint32_t offset) {
   if (broken_) return false;
   csr_.Write(spec::kMgmtMailboxFetchRegister, offset);
   if (!WaitFor(spec::kMgmtMailboxStatusRegister, kMailboxBusy, 0)) return false;
-  window_valid_ = !Get<spec::MgmtMailboxStatus>(spec::kMgmtMailboxStatusRegister).dma_error;
+  // Without a request it was discarded: the driver has reset the queue, and the window still has other bytes.
+  const auto status = Get<spec::MgmtMailboxStatus>(spec::kMgmtMailboxStatusRegister);
+  window_valid_ = status.request && !status.dma_error;
   window_offset_ = offset;
   return window_valid_;
 }

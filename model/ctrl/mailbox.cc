@@ -35,6 +35,13 @@ void Mailbox::OnDeviceReset(Cycle now) {
   WakeAt(now + 1);
 }
 
+// A broken queue stays broken until a device reset.
+void Mailbox::OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& row) {
+  const State state = StateAt(now);
+  if (row.enabled || state == State::kIdle || state == State::kBroken || row.vq_index != vq_index_) return;
+  OnDeviceReset(now);
+}
+
 void Mailbox::OnFetch(Cycle now, uint32_t offset) {
   TakePulses(now);
   order_ = {now, false, offset};
@@ -62,18 +69,17 @@ uint32_t Mailbox::ReadWindow(Cycle now, uint32_t word) {
 // The state in a cycle, before or after its Run.
 bool Mailbox::IsBusy(Cycle now) {
   TakePulses(now);
-  const State state = since_ <= now ? state_ : before_;
+  const State state = StateAt(now);
   return IsActive(state) && state != State::kWait;
 }
 
 // Applies pulses of earlier cycles.
 void Mailbox::TakePulses(Cycle now) {
-  const auto state_at = [&](Cycle cycle) { return since_ <= cycle ? state_ : before_; };
   if (order_ && order_->cycle < now) {
     const Order order = *order_;
     order_.reset();
     // An abort discards orders: then the state has changed by now.
-    if (state_ == State::kWait && state_at(order.cycle) == State::kWait) {
+    if (state_ == State::kWait && StateAt(order.cycle) == State::kWait) {
       skip_ = order.complete ? 0 : order.value;
       end_ = kWindowBytes;
       if (order.complete) {
@@ -90,7 +96,7 @@ void Mailbox::TakePulses(Cycle now) {
     }
   }
   if (reset_at_ && *reset_at_ < now) {
-    if (state_at(*reset_at_) != State::kIdle) abort_ = true;
+    if (StateAt(*reset_at_) != State::kIdle) abort_ = true;
     reset_at_.reset();
   }
   while (!dones_.empty() && dones_.front().first < now) {

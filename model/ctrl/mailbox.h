@@ -64,6 +64,7 @@ class Mailbox final : public Block {
   // Pulses.
   void OnStoreDone(Cycle now, const spec::DmaDone& done);
   void OnDeviceReset(Cycle now);
+  void OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& row);
   // From csr. At most one of them in a cycle.
   void OnFetch(Cycle now, uint32_t offset);
   void OnComplete(Cycle now, uint32_t bytes);
@@ -101,6 +102,7 @@ class Mailbox final : public Block {
   };
 
   static bool IsActive(State state);
+  State StateAt(Cycle cycle) const { return since_ <= cycle ? state_ : before_; }  // of this cycle or the last one
   void TakePulses(Cycle now);
   void Step(Cycle now);
   void SetState(Cycle now, State state);  // takes effect in the next cycle
@@ -115,7 +117,7 @@ class Mailbox final : public Block {
   State state_ = State::kIdle;
   State before_ = State::kIdle;  // the state before since_
   Cycle since_ = 0;              // state_ holds from this cycle on
-  bool abort_ = false;           // the device was reset while a command was in progress
+  bool abort_ = false;           // the device or the queue was reset while a command was in progress
   bool fatal_ = false;           // pulse of the next cycle
   bool dma_error_ = false;
 

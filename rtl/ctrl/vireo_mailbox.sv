@@ -5,7 +5,7 @@
 // used. It interprets no byte of a command. One read is in flight at a time; writes are not waited for until the last.
 //
 // A chain that breaks virtio's rules, or a response that cannot be written, breaks the control queue: `fatal`, and
-// nothing more until the device is reset.
+// nothing more until the device is reset. A reset of the device or of the control queue discards the current command.
 module vireo_mailbox
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::AxiRespOkay;
@@ -45,6 +45,10 @@ module vireo_mailbox
 
   // From csr. Firmware's accesses to the window count only while not busy: otherwise they read 0 and write nothing.
   input  logic              device_reset_i,
+  input  logic              queue_row_write_valid_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  queue_row_write_t  queue_row_write_i,  // fields of other blocks
+  // verilator lint_on UNUSEDSIGNAL
   input  logic              fetch_valid_i,
   input  logic [31:0]       fetch_i,      // offset in the request
   input  logic              complete_valid_i,
@@ -95,7 +99,8 @@ module vireo_mailbox
   } state_e;
   state_e state_d, state_q;
 
-  logic abort_d, abort_q;  // the device was reset while an access was in flight
+  logic queue_reset;       // the command's queue is disabled; a broken one stays broken
+  logic abort_d, abort_q;  // the device or the queue was reset during a command
   logic fatal_d, fatal_q;
   logic dma_error_d, dma_error_q;
 
@@ -225,10 +230,12 @@ module vireo_mailbox
   assign is_copied = pos_q == end_q || entry_q == (completing_q ? entries_q : readable_q);
   assign store_taken = store_valid_o && store_ready_i;
   assign store_done = store_done_valid_i;
+  assign queue_reset = queue_row_write_valid_i && !queue_row_write_i.enabled && queue_row_write_i.vq_index == vq_index_q
+                    && state_q != StBroken;
 
   always_comb begin
     state_d = state_q;
-    abort_d = abort_q || device_reset_i;
+    abort_d = abort_q || device_reset_i || queue_reset;
     fatal_d = 1'b0;
     dma_error_d = dma_error_q;
     vq_index_d = vq_index_q;

@@ -14,6 +14,7 @@
 
 #include "sim/common/seed.h"
 #include "sim/topology/rdma_system.h"
+#include "sim/traffic/raw_queue.h"
 #include "verif/cosim/every_device.h"
 
 namespace vireo::sim {
@@ -380,6 +381,48 @@ TEST_P(Errors, UnreadableWorkRequestStopsItsQueueOnly) {
     ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
     ExpectWorks(*bad_);
   }
+}
+
+// The driver resets the control queue while a command is on its way: what firmware has not started is discarded. From
+// the end of the reset on the host owns the command's memory again, and an access would be a violation.
+TEST_P(Errors, ResetOfTheControlQueueDiscardsItsCommand) {
+  constexpr uint64_t kRoom = 64;
+  using Flags = spec::VirtqDescFlags;
+  for (uint64_t after_ns = 1000; after_ns < 3000; after_ns += 150) {
+    host::VirtioNetDevice& net = system_->host(0).device().net();
+    const auto index = static_cast<uint16_t>(net.CompletionQueueIndex(0).value() - spec::kRdmaCompleteqOffset);
+    const auto ring = FindRing(system_->host(0), index);
+    ASSERT_TRUE(ring.has_value() && !ring->packed);
+    auto memory = system_->host(0).function().AllocateDma(2 * kRoom, HostMemory::kPageBytes);
+    ASSERT_TRUE(memory.ok());
+    host::DmaBuffer command = std::move(memory).value();
+    spec::NetCtrlHdr{.ctrl_class = static_cast<spec::NetCtrlClass>(
+                         spec::ConstantsOf(spec::Profile{spec::kProfileDefault}).net_ctrl_class_roce),
+                     .command = static_cast<uint8_t>(spec::RdmaCtrlCmd::kCreatePd)}
+        .Encode(command->data());
+    const uint64_t position = NextPosition(*ring).number;
+    PutDescriptor(*ring, 0, {command->address(), spec::NetCtrlHdr::kBytes, Flags::kNext, 1});
+    PutDescriptor(*ring, 1, {command->address() + kRoom, kRoom, Flags::kWrite, 0});
+    Put16(AvailableEntry(*ring, position), 0);
+    PutAvailableIndex(*ring, position + 1);
+    ASSERT_TRUE(RingRawDoorbell(system_->host(0), index, position + 1));
+    RunFor(after_ns);
+    const verbs::Status reset = net.pci().ResetQueue(index, kMillisecond);
+    ASSERT_TRUE(reset.ok()) << host::ToString(reset.error());
+    command.reset();
+    RunFor(100 * kMicrosecond);
+    ASSERT_EQ(system_->Violations(), "") << after_ns << " ns after the doorbell";
+    // Traffic goes on; commands need a device reset, because the driver does not know of this one.
+    ExpectWorks(*good_);
+    ASSERT_TRUE(net.pci().Reset(kMillisecond).ok());
+    bad_.reset();
+    good_.reset();
+    system_->host(0).Close();
+    ASSERT_EQ(system_->host(0).Open(), "");
+    ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
+    ASSERT_NO_FATAL_FAILURE(Connect(&good_));
+  }
+  ExpectWorks(*bad_);
 }
 
 // Commands as fast as they can be, so that work is in flight when they are done.

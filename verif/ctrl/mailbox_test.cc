@@ -162,6 +162,10 @@ struct Bench {
   decltype(bench.Pulse<spec::DmaDone>(p.store_done_valid_i, p.store_done_i, {})) done =
       bench.Pulse<spec::DmaDone>(p.store_done_valid_i, p.store_done_i,
                                  [this](Cycle now, const spec::DmaDone& token) { block.OnStoreDone(now, token); });
+  decltype(bench.Pulse<spec::QueueRowWrite>(p.queue_row_write_valid_i, p.queue_row_write_i, {})) row =
+      bench.Pulse<spec::QueueRowWrite>(
+          p.queue_row_write_valid_i, p.queue_row_write_i,
+          [this](Cycle now, const spec::QueueRowWrite& token) { block.OnQueueRowWrite(now, token); });
 
   // --- The host
   std::map<uint64_t, uint8_t> memory;
@@ -258,6 +262,7 @@ struct Bench {
     return bytes;
   }
   void Ring() { control_doorbell.tokens.push_back({kControlQueue}); }
+  void WriteRow(uint16_t vq_index, bool enabled) { row.tokens.push_back({.vq_index = vq_index, .enabled = enabled}); }
   void Run(uint64_t cycles) { ASSERT_EQ(bench.Run(cycles), ""); }
   // Runs until the condition holds.
   template <typename Condition>
@@ -564,8 +569,8 @@ TEST(Mailbox, QueueThatIsNoLongerServedIsNoError) {
   bench.UntilRequest();
 }
 
-TEST(Mailbox, DeviceResetDiscardsTheCommandAfterItsDma) {
-  // In every cycle of a command.
+// In every cycle of a command: a reset of the device, or of the queue.
+void ExpectResetDiscardsTheCommand(bool by_queue) {
   for (uint64_t when = 1; when < 90; ++when) {
     Bench bench;
     bench.ring.push_back(bench.MakeChain({70, 3}, {130}));
@@ -582,7 +587,11 @@ TEST(Mailbox, DeviceResetDiscardsTheCommandAfterItsDma) {
       bench.Run(1);
     }
     bench.fetched.rate = bench.done.rate = bench.buffer.rate = 0;
-    bench.reset = true;
+    if (by_queue) {
+      bench.WriteRow(kControlQueue, false);
+    } else {
+      bench.reset = true;
+    }
     bench.ring.clear();
     bench.Run(30);
     EXPECT_FALSE(bench.p.request_o);
@@ -604,6 +613,35 @@ TEST(Mailbox, DeviceResetDiscardsTheCommandAfterItsDma) {
     bench.Run(10);
     EXPECT_EQ(bench.completion.count, completions + 1);
   }
+}
+TEST(Mailbox, DeviceResetDiscardsTheCommandAfterItsDma) { ExpectResetDiscardsTheCommand(false); }
+TEST(Mailbox, QueueResetDiscardsTheCommandAfterItsDma) { ExpectResetDiscardsTheCommand(true); }
+
+TEST(Mailbox, ResetOfAnotherQueueOrOfABrokenOneHasNoEffect) {
+  Bench bench;
+  bench.ring = {bench.MakeChain({4}, {4})};
+  bench.Ring();
+  bench.UntilRequest();
+  bench.WriteRow(kControlQueue - 1, false);
+  bench.WriteRow(kControlQueue, true);
+  bench.Run(20);
+  EXPECT_TRUE(bench.p.request_o);
+  bench.Complete(4);
+  // Readable behind writable: broken.
+  bench.ring = {{{0x1000, 4, true}, {0x2000, 4, false}}};
+  bench.Ring();
+  bench.Run(50);
+  ASSERT_EQ(bench.fatals, 1u);
+  bench.WriteRow(kControlQueue, false);
+  bench.ring = {bench.MakeChain({4}, {4})};
+  bench.Ring();
+  bench.Run(50);
+  EXPECT_FALSE(bench.p.request_o);
+  EXPECT_EQ(bench.fatals, 1u);
+  bench.reset = true;
+  bench.Run(5);
+  bench.Ring();
+  bench.UntilRequest();
 }
 
 // --- Latencies -------------------------------------------------------------------------------------------------------
@@ -682,7 +720,10 @@ TEST(Mailbox, MatchesModelInRandomTraffic) {
             bench.ring.push_back(chain);
           }
           if (bench.control_doorbell.tokens.empty() && random() % 32 == 0) bench.Ring();
-          bench.reset = wild && random() % 200 == 0;
+          bench.reset = wild && random() % 400 == 0;
+          if (wild && random() % 200 == 0) {
+            bench.WriteRow(static_cast<uint16_t>(kControlQueue + random() % 2), random() % 2 == 0);
+          }
           if (!wild && bench.p.busy_o) return;
           switch (random() % 32) {
             case 0: bench.complete = static_cast<uint32_t>(sim::UniformBelow(random, 700)); break;

@@ -292,6 +292,14 @@ TEST_F(Lifecycle, ResetOfAQueueWithoutWorkOfItsOwnPausesNobody) {
   EXPECT_FALSE(bench().control->fatal());
 }
 
+TEST_F(Lifecycle, CommandThatIsDiscardedWhileItIsReadHasNoEffect) {
+  device().discards_at_fetch = true;
+  device().Post({.readable = {bench().roce_class(), static_cast<uint8_t>(RdmaCtrlCmd::kCreatePd)}, .writable = 5});
+  bench().Settle();
+  EXPECT_TRUE(device().answers.empty());
+  EXPECT_EQ(bench().CreatePd(), 0u);
+}
+
 TEST_F(Lifecycle, ConcurrentRequestsAreAllServed) {
   const uint32_t cqn = bench().CreateCq();
   device().answers.clear();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "spec/gen/vireo_config.h"
@@ -486,6 +487,14 @@ void MockDevice::Fetch(uint32_t offset) {
   std::fill(mailbox_window_.begin(), mailbox_window_.end(), 0xee);  // poison: must not be used
   const size_t end = std::min<size_t>(request.readable.size(), offset + mailbox_window_.size());
   mailbox_dma_error_ = end > request.fails_from;
+  if (std::exchange(discards_at_fetch, false)) {
+    // What the window still has may look like a command.
+    std::copy_n(request.readable.begin(), std::min(request.readable.size(), mailbox_window_.size()),
+                mailbox_window_.begin());
+    requests_.pop_front();
+    was_discarded_ = true;
+    return;
+  }
   if (!mailbox_dma_error_ && offset < end) {
     std::copy(request.readable.begin() + offset, request.readable.begin() + static_cast<ptrdiff_t>(end),
               mailbox_window_.begin());
@@ -495,6 +504,7 @@ void MockDevice::Fetch(uint32_t offset) {
 }
 
 void MockDevice::Complete(uint32_t count) {
+  if (std::exchange(was_discarded_, false)) return;
   if (requests_.empty() || (mailbox_busy_ && !is_fetch_stuck)) {
     Violation("mailbox_complete without a request or while busy");
     return;

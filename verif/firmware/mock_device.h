@@ -113,6 +113,7 @@ class MockDevice {
   bool keeps_drains = false;    // an outstanding drain is not aborted by another operation
   std::set<spec::MgmtTable> missing_tables;
   std::set<TableKey> corrupt_entries;       // have bad parity until they are written
+  bool discards_at_fetch = false;           // the driver resets the control queue during the next mailbox fetch
   std::optional<uint32_t> drains_at_fetch;  // QP whose drain completes at the next mailbox fetch
   // Number of table operations after which the tables are stuck.
   std::optional<uint64_t> tables_stick_after;
@@ -156,6 +157,7 @@ class MockDevice {
   uint32_t mailbox_polls_ = 0;
   bool mailbox_busy_ = false;
   bool mailbox_completing_ = false;
+  bool was_discarded_ = false;  // the command that firmware still serves
   bool mailbox_dma_error_ = false;
 
   std::deque<uint32_t> queue_resets_;
