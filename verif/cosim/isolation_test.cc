@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/common/random.h"
@@ -37,6 +38,36 @@ struct Neighbor {
   std::optional<Attack> attack{};
   bool is_well_behaved = false;  // as many queue pairs, as busy as possible
   bool renews = true;            // the hostile one has its queue pairs replaced, one after the other
+  std::optional<CommandTenant::Options> commands{};  // one after the other, as fast as they are answered
+  // The transmitter of host 0 is stopped this often, and for so long each time.
+  Picoseconds hold_period = 0, hold = 0;
+};
+
+// Stops the transmitter of host 0 now and then, as a PAUSE of its peer does: the line is busy with a frame that the
+// peer drops, because it is too long.
+class TransmitterHolds final : private Scheduler::Client {
+ public:
+  TransmitterHolds(RdmaSystem& system, Picoseconds period, Picoseconds hold)
+      : system_(system), period_(period), hold_(hold), client_(system.scheduler().AddClient(*this)) {
+    if (hold_ != 0) OnTime(0);
+  }
+  void Stop() { is_stopping_ = true; }
+
+ private:
+  void OnTime(uint64_t /*cookie*/) override {
+    if (is_stopping_) return;
+    const Picoseconds now = system_.scheduler().now();
+    Wire& wire = system_.topology().wire(0);
+    WireFrame frame;
+    frame.bytes.resize(hold_ * wire.parameters().rate_mbps / (8 * 1'000'000));
+    wire.Send(0, now, std::move(frame));
+    system_.scheduler().At(now + period_, client_);
+  }
+
+  RdmaSystem& system_;
+  const Picoseconds period_, hold_;
+  const Scheduler::ClientNumber client_;
+  bool is_stopping_ = false;
 };
 
 struct Measured {
@@ -44,6 +75,8 @@ struct Measured {
   std::array<uint64_t, 2> read{}, written{};  // bytes of DMA in the tenant's memory, by host
   HostileProgram::Counts attack;
   uint64_t renewals = 0;
+  uint64_t rounds = 0;  // of commands
+  uint64_t longest_destroy_ns = 0, longest_deregister_ns = 0;
 };
 
 class Isolation : public testing::TestWithParam<EveryDeviceAndRing> {
@@ -84,8 +117,14 @@ class Isolation : public testing::TestWithParam<EveryDeviceAndRing> {
       fmt::print(" {:9.1f} us {:+7.2f} %", duration / static_cast<double>(kMicrosecond),
                  (duration / static_cast<double>(alone.duration.at(from)) - 1) * 100);
     }
-    fmt::print("  {} doorbells, {} entries, {} queue pairs replaced\n", one.attack.doorbells, one.attack.entries,
-               one.renewals);
+    if (one.rounds == 0) {
+      fmt::print("  {} doorbells, {} entries, {} queue pairs replaced\n", one.attack.doorbells, one.attack.entries,
+                 one.renewals);
+    } else {
+      fmt::print("  {} rounds of commands; the longest: {:.1f} us to destroy, {:.1f} us to deregister\n", one.rounds,
+                 static_cast<double>(one.longest_destroy_ns) / 1000,
+                 static_cast<double>(one.longest_deregister_ns) / 1000);
+    }
   }
 
   // Measures the tenant beside `neighbor`; everything else is the same for every neighbor.
@@ -153,7 +192,10 @@ class Isolation : public testing::TestWithParam<EveryDeviceAndRing> {
       return system.host(i).station().memory().TrafficOf(pair->side.at(i).memory->address()).value();
     };
     const std::array before = {tally(0), tally(1)};
+    std::optional<CommandTenant> commands;
+    if (neighbor.commands.has_value()) commands.emplace(system, *neighbor.commands);
     tenant.Start();
+    TransmitterHolds holds(system, neighbor.hold_period, neighbor.hold);
     const Picoseconds deadline = system.scheduler().now() + kTimeout;
     while (!tenant.is_done()) {
       ASSERT_LT(system.scheduler().now(), deadline) << "hangs; " << tenant.Error();
@@ -161,17 +203,25 @@ class Isolation : public testing::TestWithParam<EveryDeviceAndRing> {
       ASSERT_EQ(tenant.Error(), "");
       if (hostile.has_value() && neighbor.renews) {
         ASSERT_EQ(hostile->RenewOne(), "");
+      } else if (commands.has_value()) {
+        ASSERT_EQ(commands->Round(), "");
       } else {
         system.topology().RunFor(10 * kMicrosecond);
       }
       for (size_t i = 0; i < 2; ++i) TakeEvents(system.host(i), *pair->side.at(i).qp);
     }
+    holds.Stop();
     if (hostile.has_value()) hostile->Stop();
     for (const auto& one : well_behaved) one->Stop();
     EXPECT_TRUE(system.topology().RunUntilQuiet(system.scheduler().now() + kTimeout));
     ASSERT_EQ(tenant.Error(), "");
     for (const auto& one : well_behaved) EXPECT_EQ(one->Error(), "");
     measured->duration = {tenant.duration(0), tenant.duration(1)};
+    if (commands.has_value()) {
+      measured->rounds = commands->rounds();
+      measured->longest_destroy_ns = commands->longest_destroy_ns();
+      measured->longest_deregister_ns = commands->longest_deregister_ns();
+    }
     for (size_t i = 0; i < 2; ++i) {
       const auto after = tally(i);
       measured->read.at(i) = after.read_bytes - before.at(i).read_bytes;
@@ -253,6 +303,39 @@ TEST_P(TimingIsolation, HostileTenantTakesAtMostItsShare) {
     ASSERT_NO_FATAL_FAILURE(Measure({.attack = attack}, pace, &attacked));
     Print(fmt::format("at its share, {}", name), attacked, paced);
     ExpectNotSlower(attacked, paced);
+  }
+}
+
+// Beside a tenant that creates and destroys objects as fast as it is answered; also with work in flight to a dead peer,
+// and while the transmitter is held.
+TEST_P(TimingIsolation, CommandsOfAnotherTenantTakeAtMostItsShare) {
+  constexpr Picoseconds kPeriod = 100 * kMicrosecond, kHold = 30 * kMicrosecond;
+  Measured share;
+  ASSERT_NO_FATAL_FAILURE(Measure({.is_well_behaved = true}, Busy(), &share));
+  SteadyWrites::Options pace = Busy();
+  pace.interval = std::max(share.duration[0], share.duration[1]) / pace.messages;
+  if (wanted_ == 0) pace.messages *= 2;
+  for (const Picoseconds hold : {Picoseconds{0}, kHold}) {
+    for (const bool is_paced : {false, true}) {
+      const SteadyWrites::Options& options = is_paced ? pace : Busy();
+      const std::string when = fmt::format("{}{}", is_paced ? ", at its share" : "", hold != 0 ? ", held" : "");
+      Neighbor neighbor{.hold_period = kPeriod, .hold = hold};
+      Measured alone;
+      ASSERT_NO_FATAL_FAILURE(Measure(neighbor, options, &alone));
+      Print("alone" + when, alone, alone);
+      for (const size_t posts : {size_t{0}, size_t{8}}) {
+        neighbor.commands = {.posts = posts};
+        Measured beside;
+        ASSERT_NO_FATAL_FAILURE(Measure(neighbor, options, &beside));
+        Print(fmt::format("commands{}{}", posts != 0 ? ", dead peer" : "", when), beside, alone);
+        if (is_paced) {
+          EXPECT_GE(beside.rounds, 2u);
+          ExpectNotSlower(beside, alone);
+        } else if (hold == 0) {
+          ExpectNotSlower(beside, share);
+        }
+      }
+    }
   }
 }
 

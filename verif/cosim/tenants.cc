@@ -195,4 +195,53 @@ void HostileTenant::OnTime(uint64_t /*cookie*/) {
   program_.Step(part.own, system_.host(0).function());
 }
 
+// --- The tenant that only gives commands
+
+std::string CommandTenant::Round() {
+  constexpr uint32_t kEntries = 16;
+  constexpr uint32_t kMessageBytes = 64;  // takes no share of the wire
+  constexpr size_t kMemoryBytes = size_t{1} << 16;
+  constexpr uint32_t kAccess = spec::IbAccessFlags::kLocalWrite | spec::IbAccessFlags::kRemoteWrite;
+  constexpr uint32_t kNoQpn = 0xfffff0;
+  RdmaHost& host = system_.host(0);
+  const auto fail = [](const char* what, const host::Error& error) {
+    return fmt::format("{}: {}", what, host::ToString(error));
+  };
+  auto memory = host.function().AllocateDma(kMemoryBytes, HostMemory::kPageBytes);
+  if (!memory.ok()) return fail("memory", memory.error());
+  auto pd = host.device().CreatePd();
+  if (!pd.ok()) return fail("protection domain", pd.error());
+  auto region = (*pd)->Register(**memory, kAccess);
+  if (!region.ok()) return fail("region", region.error());
+  auto cq = host.device().CreateCq(kEntries, std::nullopt);
+  if (!cq.ok()) return fail("completion queue", cq.error());
+  auto qp = (*pd)->CreateQp({.send_cq = *cq, .recv_cq = *cq, .max_send_wr = kEntries, .max_recv_wr = kEntries});
+  if (!qp.ok()) return fail("queue pair", qp.error());
+  verbs::QueuePair::Connection connection;
+  connection.dest_qpn = kNoQpn;
+  connection.path_mtu = spec::IbMtu::kMtu1024;
+  connection.path = host.PathTo(system_.host(1));
+  const verbs::Status connected = (*qp)->Connect(connection);
+  if (!connected.ok()) return fail("connect", connected.error());
+  for (size_t i = 0; i < options_.posts; ++i) {
+    const spec::RdmaSge sge = (*region)->Sge(i % 16 * kMessageBytes, kMessageBytes);
+    const verbs::Status posted = (*qp)->PostSend({.wr_id = i,
+                                                  .opcode = spec::IbWrOpcode::kRdmaWrite,
+                                                  .sg_list = std::span(&sge, 1),
+                                                  .remote_addr = (*region)->address(),
+                                                  .rkey = (*region)->rkey()});
+    if (!posted.ok()) return fail("post", posted.error());
+  }
+  const uint64_t begin = host.function().NowNs();
+  qp->reset();
+  const uint64_t destroyed = host.function().NowNs();
+  region->reset();
+  const uint64_t deregistered = host.function().NowNs();
+  cq->reset();
+  longest_destroy_ns_ = std::max(longest_destroy_ns_, destroyed - begin);
+  longest_deregister_ns_ = std::max(longest_deregister_ns_, deregistered - destroyed);
+  ++rounds_;
+  return "";
+}
+
 }  // namespace vireo::sim

@@ -105,4 +105,27 @@ class HostileTenant final : private Scheduler::Client {
   uint64_t renewals_ = 0;
 };
 
+// Creates, connects and destroys queue pairs and completion queues of host 0, and registers and deregisters memory, one
+// command after the other. Its data path has nothing to do but what `Options` says.
+class CommandTenant {
+ public:
+  struct Options {
+    size_t posts = 0;  // WRITEs before each queue pair is destroyed; their peer does not exist
+  };
+  CommandTenant(RdmaSystem& system, const Options& options) : system_(system), options_(options) {}
+
+  // Each object once. Runs the simulation. Returns an error message, empty if none.
+  std::string Round();
+  uint64_t rounds() const { return rounds_; }
+  // The longest time to destroy a queue pair with its two queues, and to deregister memory.
+  uint64_t longest_destroy_ns() const { return longest_destroy_ns_; }
+  uint64_t longest_deregister_ns() const { return longest_deregister_ns_; }
+
+ private:
+  RdmaSystem& system_;
+  const Options options_;
+  uint64_t rounds_ = 0;
+  uint64_t longest_destroy_ns_ = 0, longest_deregister_ns_ = 0;
+};
+
 }  // namespace vireo::sim
