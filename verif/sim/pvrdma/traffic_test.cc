@@ -308,6 +308,24 @@ TEST_P(PvrdmaTraffic, CompletionsWaitForRoom) {
   EXPECT_EQ(b.cq.state().prod_tail, 9u);
 }
 
+// The driver cannot process a completion of a queue pair that it has destroyed, and would stop at it.
+TEST_P(PvrdmaTraffic, CompletionsEndWithTheirQueuePair) {
+  Build();
+  Side a(world_->driver(0), {}), b(world_->driver(1), {}, 8);
+  Connect(a, b);
+  // Eight fill the guest's ring; the ninth waits in the NIC's.
+  for (uint64_t i = 0; i < 9; ++i) {
+    b.qp.Receive({.wr_id = i}, std::array{b.region.Element(i * 64, 64)});
+    a.qp.Send(Wqe(WrOpcode::kSend, i), std::array{a.region.Element(0, 64)});
+    ASSERT_TRUE(a.cq.Next().has_value());
+  }
+  ASSERT_TRUE(b.driver.Await([&] { return b.cq.state().prod_tail == 8; }));
+  ASSERT_EQ(b.qp.Destroy(), 0u);
+  for (int i = 0; i < 8; ++i) EXPECT_TRUE(b.cq.Poll().has_value());
+  b.cq.Ring(kCqPoll);
+  EXPECT_FALSE(b.cq.Poll().has_value());
+}
+
 TEST_P(PvrdmaTraffic, NotifiesWhenArmedAndOnce) {
   Build();
   Side a(world_->driver(0), {}), b(world_->driver(1), {});
