@@ -31,6 +31,8 @@ inline constexpr uint64_t kSlowLinkDivisor =
     10;  // of the number of messages below kSlowMbps, where each takes 50 times the cycles
 inline constexpr Picoseconds kCompletionTimeout =
     100'000'000 * kPicosecondsPerNanosecond;  // simulated, for one completion
+// Until all traffic has ended: a packet that is lost at the end is sent again after the ACK timeout only.
+inline constexpr Picoseconds kQuietTimeout = 5'000'000'000 * kPicosecondsPerNanosecond;
 
 // Both NICs and their hosts, if they are chosen in detail (settings.h).
 struct Hardware {
@@ -215,7 +217,7 @@ struct Bench {
     return RunUntilQuiet();
   }
   std::string RunUntilQuiet() {
-    if (system->topology().RunUntilQuiet(system->scheduler().now() + kCompletionTimeout)) return "";
+    if (system->topology().RunUntilQuiet(system->scheduler().now() + kQuietTimeout)) return "";
     return "the NICs do not become idle";
   }
   // Runs until the device writes to the memory of a host, which a polling host may observe. False: timeout.
