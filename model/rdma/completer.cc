@@ -262,6 +262,8 @@ Completer::State Completer::DecideRecord(Cycle now) {
 
   const StoredRecord stored{.record = TakeRecord(now)};
   const spec::SendRecord& record = stored.record;
+  // The requester has seen the hold of the failure, and SQE after it.
+  if (!attributes_.reliable && record.recovers && record.epoch == ring.epoch) ring.failed = false;
   if (ring.records.empty()) ring.unacked = record.first_psn;
   ring.newest = record.last_psn;
   if (!record.unsent) {
@@ -310,6 +312,7 @@ Completer::State Completer::DecideTimer(Cycle now) {
       reason_ = Reason::kNak;
       nak_status_ = IbWcStatus::kRetryExcErr;
       syndrome_ = 0;
+      has_status_ = false;
       return State::kRead;
     }
     ++ring.retries;
@@ -322,16 +325,17 @@ Completer::State Completer::DecideAck(Cycle now) {
   const Ring& ring = rings_[qpn_];
   const spec::RxAck ack = ack_in.Pop(now);
   const bool positive = KindOf(ack.syndrome) == AethKind::kAck;
-  const bool fatal = ack.is_read && ack.status != IbWcStatus::kSuccess;
+  const bool fatal = (ack.is_read || !attributes_.reliable) && ack.status != IbWcStatus::kSuccess;
   const uint32_t distance = Psn(ack.psn - ring.unacked);
   if (ack.qpn >= num_qps_ || !KeepsRecords(state_table_.Read(chosen_, qpn_)) || ring.failed || ring.records.empty() ||
       distance > Psn(ring.newest - ring.unacked)) {
     return State::kChoose;
   }
-  if (!attributes_.reliable && (!positive || ack.is_read))
-    return State::kChoose;  // UC, UD: only rx_acks for packets that have left
+  // UC, UD: only rx_acks for packets that have left or cannot be sent.
+  if (!attributes_.reliable && (ack.is_read || !(positive || fatal))) return State::kChoose;
   reason_ = fatal ? Reason::kNak : Reason::kAck;
   is_read_ = ack.is_read;
+  has_status_ = fatal;
   nak_status_ = ack.status;
   syndrome_ = ack.syndrome;
   base_ = ring.unacked;
@@ -498,9 +502,8 @@ Completer::State Completer::Check(Cycle now) {
   } else if (reason_ == Reason::kNak) {
     status = nak_status_;
     vendor = syndrome_;
-    // An unusable response carries its own error code.
-    const bool own_code = is_read_ && status != IbWcStatus::kRetryExcErr;
-    code = own_code ? syndrome_ : static_cast<uint32_t>(ErrorOfNak(status));
+    // A status comes with its error code.
+    code = has_status_ ? syndrome_ : static_cast<uint32_t>(ErrorOfNak(status));
     do_report = true;
   } else if (reason_ != Reason::kFlush && !ring.failed) {
     // An acknowledge that may cause a retransmission, or fail this record.
@@ -527,12 +530,14 @@ Completer::State Completer::Check(Cycle now) {
         .Encode(completion_->cqe);
   }
   if (do_report) {
-    failure_ = spec::QpFailure{.qpn = qpn_, .event_type = spec::RdmaEventType::kQpFatal, .code = code};
+    failure_ = spec::QpFailure{
+        .qpn = qpn_, .event_type = spec::RdmaEventType::kQpFatal, .code = code, .send_only = !attributes_.reliable};
   }
   if (reason_ != Reason::kDiscard) {
-    // UC and UD are in SQE, and each record has its own status. [IBTA vol. 1, 10.3.1.6] A failure in a replay stops
-    // them permanently, too.
-    if (record.no_completion || (status != IbWcStatus::kSuccess && (attributes_.reliable || stored.to_report)))
+    // UC and UD are in SQE, and each record has its own status, except those that the requester sent or held back
+    // before it knew of a failure that is found here. [IBTA vol. 1, 10.3.1.6]
+    if (do_report && !attributes_.reliable) next_action_ = NextAction::kHalt;
+    if (record.no_completion || do_report || (status != IbWcStatus::kSuccess && attributes_.reliable))
       ring.failed = true;
     if (ring.failed) reason_ = Reason::kFlush;
   }
@@ -588,6 +593,12 @@ Completer::State Completer::End(Cycle now) {
     ring.paused = false;
     ring.waits_for_read = false;
     ring.awaits = false;
+    if (next_action_ == NextAction::kHalt) {
+      // What was requested before has no effect once the QP sends again.
+      ++ring.epoch;
+      hold_ = spec::QpHold{.qpn = qpn_, .epoch = ring.epoch};
+      ring.records_before = taken_;
+    }
   } else if (next_action_ == NextAction::kReplay || next_action_ == NextAction::kPause) {
     ++ring.epoch;
     hold_ = spec::QpHold{.qpn = qpn_, .epoch = ring.epoch};

@@ -77,7 +77,7 @@ class Completer final : public Block {
     kNak,        // those acknowledged; the next one fails
   };
   // Action after the retirement.
-  enum class NextAction { kNothing, kReplay, kPause, kContinue };
+  enum class NextAction { kNothing, kReplay, kPause, kContinue, kHalt };
   struct Attributes {
     bool reliable = false;  // RC: packets are acknowledged
     uint8_t path_mtu = 0;   // code of the path MTU; constant while the requester sends
@@ -179,10 +179,11 @@ class Completer final : public Block {
   Attributes attributes_;
   Sent sent_;
   NextAction next_action_ = NextAction::kNothing;
-  bool is_read_ = false;   // the acknowledge is a READ response
-  bool replayed_ = false;  // the last turn other than a record's was a replay's
-  bool flushed_ = false;   // the last turn other than another record's was that of a record with a status
-  uint8_t taken_ = 0;      // records, of all QPs
+  bool is_read_ = false;     // the acknowledge is a READ response
+  bool has_status_ = false;  // it has a status
+  bool replayed_ = false;    // the last turn other than a record's was a replay's
+  bool flushed_ = false;     // the last turn other than another record's was that of a record with a status
+  uint8_t taken_ = 0;        // records, of all QPs
   spec::IbWcStatus nak_status_{};
   uint8_t syndrome_ = 0;
 

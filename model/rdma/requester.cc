@@ -319,6 +319,7 @@ bool Requester::Check(Cycle now) {
   message_.max_reads = attributes.max_rd_atomic;
   message_.recovers = is_sending && !work.is_replay && was_sqe_.Read(now - 1, work.qpn) != 0;
   if (message_.recovers) was_sqe_.Write(now, work.qpn, 0);
+  message_.epoch = message_.recovers ? front_hold_.Read(now - 1, work.qpn) : work.epoch;
   const auto datagram = spec::RdmaSqReqUd::Decode(message_.request.wr);
   message_.qkey = (datagram.remote_qkey & kOwnQkey) != 0 ? attributes.qkey : datagram.remote_qkey;
   bool may_use_ah = false;
@@ -500,6 +501,7 @@ bool Requester::SendPacket(Cycle now) {
                                .unsent = true,
                                .recovers = message.recovers,
                                .send_only = IsSendOnly(message.service),
+                               .epoch = message.epoch,
                                .record = record});
       EndMessage(now, record.last_psn + 1);
       return true;
@@ -530,7 +532,7 @@ bool Requester::SendPacket(Cycle now) {
               .send_only = IsSendOnly(message.service),
               .first_transmission = work.first_transmission,
               .packets = message.packets,
-              .epoch = work.epoch,
+              .epoch = message.epoch,
               .address = message.address,
               .record = record};
   if (message.operation != nullptr) entry.packet = PacketOf(payload, last, ends);
@@ -736,6 +738,10 @@ bool Requester::Decide(Cycle now) {
   if (continues) {
     record.packets = entry.packets;
     if (is_replay) record.epoch = entry.epoch;
+  }
+  if (entry.recovers && can_send) {
+    record.recovers = true;
+    record.epoch = entry.epoch;
   }
   if (fails || (entry.first && !is_replay) || continues) record_ = record;
   stop_ = fails || (entry.first && held);

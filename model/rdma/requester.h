@@ -163,6 +163,7 @@ class Requester final : public Block {
     bool is_inline = false;
     bool first = true;
     bool recovers = false;
+    uint8_t epoch = 0;  // of a replay; with `recovers` of the QP's last hold
     uint32_t length = 0;
     uint32_t left = 0;       // bytes from the packet on
     uint32_t cut_bytes = 0;  // of the packet

@@ -19,6 +19,12 @@ constexpr uint64_t kDone = 1 + FifoTiming::kFifoLatency;
 unsigned EncodeGrant(const spec::MemoryGrant& grant) { return (grant.valid ? 2U : 0U) | (grant.epoch ? 1U : 0U); }
 spec::MemoryGrant DecodeGrant(unsigned bits) { return {.valid = (bits & 2) != 0, .epoch = (bits & 1) != 0}; }
 
+// A packet of UC or UD: its failure stops the send half.
+bool IsSendOnly(const spec::TxPacket& packet) {
+  const auto service = static_cast<spec::BthService>(static_cast<uint8_t>(packet.opcode) >> 5);
+  return !packet.is_response && (service == spec::BthService::kUc || service == spec::BthService::kUd);
+}
+
 static_assert(TxGather::kPacketLatency == kDone + kSend);
 static_assert(TxGather::kEmptyLatency == FifoTiming::kSliceLatency + FifoTiming::kFifoLatency + kSend);
 static_assert(TxGather::kInterval == kSend + 1);
@@ -192,6 +198,13 @@ void TxGather::RunSend(Cycle now) {
       send_ = Send::kSend;
       send_from_ = now + 1;
       return WakeAt(send_from_);
+    case Send::kFailSent:
+      if (!sent_out.CanPush(now)) return;
+      sent_out.Push(now, {.qpn = packet_.qpn,
+                          .psn = packet_.psn,
+                          .syndrome = static_cast<uint8_t>(spec::RdmaError::kQueueDmaError),
+                          .status = spec::IbWcStatus::kLocQpOpErr});
+      break;
   }
   send_ = Send::kWait;
   send_from_ = now + 1;
@@ -228,7 +241,7 @@ void TxGather::Decide(Cycle now, bool bad) {
   } else if (packet_.is_response && packet_.opcode == spec::BthOpcode::kRcRdmaReadResponseMiddle) {
     std::fill(std::begin(packet_.extension), std::end(packet_.extension), uint8_t{0});
   }
-  send_ = bad ? Send::kFail : Send::kSend;
+  send_ = !bad ? Send::kSend : IsSendOnly(packet_) ? Send::kFailSent : Send::kFail;
   send_from_ = now + (bad ? kFail : kSend);
   WakeAt(send_from_);
 }

@@ -58,7 +58,7 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
   Output<spec::DmaReadRequest> read_request_out;
   Output<spec::TxPacket> packet_out;
   Output<spec::QpFailure> failed_out;
-  Output<spec::RxAck> sent_out;  // packets with `reports` that have left
+  Output<spec::RxAck> sent_out;  // packets with `reports` that have left; failed ones of UC and UD, with a status
 
   // The runs of a job are read.
   OnGrantEnded on_grant_ended = [](Cycle, Cycle, const spec::MemoryGrant&) {};
@@ -71,7 +71,7 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
 
  private:
   enum class Fetch : uint8_t { kTake, kFirst, kSecond };
-  enum class Send : uint8_t { kWait, kSent, kSend, kFail };
+  enum class Send : uint8_t { kWait, kSent, kSend, kFail, kFailSent };
 
   struct Done {
     Cycle visible;

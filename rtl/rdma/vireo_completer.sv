@@ -17,6 +17,8 @@
 //   failed        a record that arrived with a status completes with it when it is the oldest; then all others flush,
 //                 except for UC and UD: the QP is in SQE, and each record has its own status
 //                 [IBTA vol. 1, 10.3.1.6]
+//   unsent        a packet of UC or UD that cannot be sent fails its record; all others flush until the QP has
+//                 left SQE
 //   ERR           all flush
 //   clear         all are discarded without completion
 //
@@ -336,7 +338,7 @@ module vireo_completer
     ReasonNak      // those that are covered; the next one fails
   } reason_e;
   // Action after the retirement.
-  typedef enum logic [1:0] {NextNothing, NextReplay, NextPause, NextContinue} next_action_e;
+  typedef enum logic [2:0] {NextNothing, NextReplay, NextPause, NextContinue, NextHalt} next_action_e;
 
   state_e state_d, state_q;
   op_e op_d, op_q;
@@ -349,6 +351,7 @@ module vireo_completer
   logic flushes, replays, expires, acks;
   logic drained;                      // no record from before the QP's hold is in flight
   logic is_read_d, is_read_q;         // the acknowledge is a READ response
+  logic has_status_d, has_status_q;   // it has a status
   logic [24:0] covered_d, covered_q;  // PSNs that the acknowledge covers, from base on
   logic [23:0] base_d, base_q;
   logic [7:0] nak_status_d, nak_status_q, syndrome_d, syndrome_q;
@@ -366,7 +369,7 @@ module vireo_completer
   rdma_cq_req_t cqe;
 
   logic counts, has_timer, fatal, retries_left;
-  logic done, leaves, completes, own, stored_is_read, waits, awaited, cuts;
+  logic done, leaves, completes, own, reports, stored_is_read, waits, awaited, cuts;
   logic level_q;  // hold_i
   logic [15:0] burst;  // packets
   logic [23:0] replay_psn, rest, replay_end;  // where a replay starts, how many packets follow that one, where it ends
@@ -430,6 +433,7 @@ module vireo_completer
     replayed_d = replayed_q;
     flushed_d = flushed_q;
     is_read_d = is_read_q;
+    has_status_d = has_status_q;
     covered_d = covered_q;
     base_d = base_q;
     nak_status_d = nak_status_q;
@@ -468,12 +472,12 @@ module vireo_completer
     reads_d = reads_q;
     all_free = !completion_valid_d && !retired_valid_d && !failure_valid_d;
 
-    // UC, UD: only rx_acks for packets that have left.
+    // UC, UD: only rx_acks for packets that have left or cannot be sent.
     distance = ack.psn - ring.unacked;
     comes_positive = ack.syndrome[6:5] == AethKindAck;  // the highest bit is reserved
-    fatal = ack.is_read && ack.status != IbWcStatusSuccess;
+    fatal = (ack.is_read || !attributes.reliable) && ack.status != IbWcStatusSuccess;
     counts = keeps_records(qp_state) && !ring.failed && ring.count != '0 && distance <= ring.newest - ring.unacked
-          && (attributes.reliable || (comes_positive && !ack.is_read));
+          && (attributes.reliable || (!ack.is_read && (comes_positive || fatal)));
     has_timer = attributes.reliable && attributes.timeout != '0;
 
     queue_index = first_queue + {15'(qpn_q), 1'b0};
@@ -501,9 +505,12 @@ module vireo_completer
       leaves = 1'b0;
       completes = 1'b0;
     end
-    // An unusable response carries its own error code.
+    reports = (reason_q == ReasonNak && completes && status != IbWcStatusSuccess && stored.status == IbWcStatusSuccess)
+           // Failed when it was read again; when the QP flushes, the host has already been notified.
+           || (own && stored.to_report && reason_q != ReasonFlush);
+    // A status comes with its error code.
     code = vendor;
-    if (!own && (!is_read_q || nak_status_q == IbWcStatusRetryExcErr)) code = 32'(error_of_nak(nak_status_q));
+    if (!own && !has_status_q) code = 32'(error_of_nak(nak_status_q));
     cqe = '{wr_id: stored.wr_id, status: status, opcode: stored.opcode, vendor_err: vendor, qp_num: 32'(qpn_q),
             default: '0};
     if (stored_is_read && status == IbWcStatusSuccess) cqe.byte_len = stored.bytes;
@@ -633,6 +640,8 @@ module vireo_completer
               record_pop = 1'b1;
               stored_slot = newest_slot + 1'b1;
               stored_write = 1'b1;
+              // The requester has seen the hold of the failure, and SQE after it.
+              if (!attributes.reliable && record.recovers && record.epoch == ring.epoch) ring.failed = 1'b0;
               if (ring.count == '0) ring.unacked = record.first_psn;
               ring.newest = record.last_psn;
               if (!record.unsent) begin
@@ -668,6 +677,7 @@ module vireo_completer
             covered_d = '0;
             nak_status_d = IbWcStatusRetryExcErr;
             syndrome_d = '0;
+            has_status_d = 1'b0;
             if (!keeps_records(qp_state) || ring.failed || !ring.timer || ring.timer_epoch != expired.epoch
                 || (|expired.qpn[23:QpBits])) begin
               state_d = StChoose;
@@ -710,6 +720,7 @@ module vireo_completer
             ack_pop = 1'b1;
             reason_d = fatal ? ReasonNak : ReasonAck;
             is_read_d = ack.is_read;
+            has_status_d = fatal;
             nak_status_d = ack.status;
             syndrome_d = ack.syndrome;
             base_d = ring.unacked;
@@ -817,16 +828,15 @@ module vireo_completer
             ring_d.waits_for_read = 1'b0;
           end
           if (reason_q != ReasonDiscard
-              && (stored.no_completion || (status != IbWcStatusSuccess && (attributes.reliable || stored.to_report)))) begin
+              && (stored.no_completion || reports || (status != IbWcStatusSuccess && attributes.reliable))) begin
             ring_d.failed = 1'b1;
           end
-          if (reason_q == ReasonNak && completes && status != IbWcStatusSuccess && stored.status == IbWcStatusSuccess) begin
+          if (reports) begin
             failure_valid_d = 1'b1;
-          end
-          // Failed when it was read again; when the QP flushes, the host has already been notified.
-          if (own && stored.to_report && reason_q != ReasonFlush) failure_valid_d = 1'b1;
-          if (failure_valid_d) begin
-            failure_d = '{qpn: 24'(qpn_q), event_type: 16'(RdmaEventTypeQpFatal), code: code, default: '0};
+            failure_d = '{qpn: 24'(qpn_q), event_type: 16'(RdmaEventTypeQpFatal), code: code,
+                          send_only: !attributes.reliable, default: '0};
+            // Those that the requester sent or held back before it knew of the failure flush.
+            if (!attributes.reliable) next_action_d = NextHalt;
           end
           if (ring_d.failed && reason_q != ReasonDiscard) reason_d = ReasonFlush;
           state_d = StRead;
@@ -880,6 +890,13 @@ module vireo_completer
           ring_d.paused = 1'b0;
           ring_d.waits_for_read = 1'b0;
           ring_d.awaits = 1'b0;
+          if (next_action_q == NextHalt) begin
+            // What was requested before has no effect once the QP sends again.
+            ring_d.epoch = ring_q.epoch + 1'b1;
+            hold_valid_d = 1'b1;
+            hold_d = '{qpn: 24'(qpn_q), epoch: ring_d.epoch};
+            ring_d.records_before = taken_q;
+          end
         end else begin
           unique case (next_action_q)
             NextReplay, NextPause: begin
@@ -957,6 +974,7 @@ module vireo_completer
     reason_q <= reason_d;
     next_action_q <= next_action_d;
     is_read_q <= is_read_d;
+    has_status_q <= has_status_d;
     covered_q <= covered_d;
     base_q <= base_d;
     nak_status_q <= nak_status_d;

@@ -383,7 +383,7 @@ module vireo_requester
     logic send_only;           // a failure stops only the send half
     logic first_transmission;               // of a replay: not sent before
     logic [15:0] packets;      // with `first`, not 0: number sent now
-    logic [7:0] epoch;
+    logic [7:0] epoch;         // of a replay or resume; with `recovers` of the QP's last hold
     logic [7:0] slot;
     logic [QpBits-1:0] qpn;
     logic [15:0] head;
@@ -449,6 +449,7 @@ module vireo_requester
   logic [7:0] max_reads_d, max_reads_q;
   logic signaled_d, signaled_q;
   logic recovers_d, recovers_q;
+  logic [7:0] hold_d, hold_q;        // of the QP when it was checked
   logic check_valid_d, check_valid_q, check_free;
   memory_check_t check_d, check_q;
   logic fetch_valid_d, fetch_valid_q, fetch_free;
@@ -561,6 +562,7 @@ module vireo_requester
     max_reads_d = max_reads_q;
     signaled_d = signaled_q;
     recovers_d = recovers_q;
+    hold_d = hold_q;
     was_sqe_clear = 1'b0;
     check_free = !check_valid_q || memory_check_ready_i;
     check_valid_d = check_valid_q && !memory_check_ready_i;
@@ -611,7 +613,8 @@ module vireo_requester
       entry_in = '{load: 1'b0, resume: 1'b0, first: first_q, start: cut_bytes_q == '0, more: piece != rest, placed: placed,
                    direct: is_inline, unsent: 1'b0, is_replay: work.is_replay, recovers: first_q && recovers_q,
                    send_only: service_q == BthServiceUc || is_datagram,
-                   first_transmission: work.first_transmission, packets: cut_q ? packets_q : '0, epoch: work.epoch, slot: work.slot,
+                   first_transmission: work.first_transmission, packets: cut_q ? packets_q : '0,
+                   epoch: first_q && recovers_q ? hold_q : work.epoch, slot: work.slot,
                    qpn: front_qpn, head: work.head, wr_id: wr_id,
                    wc_opcode: operation_q.wc_opcode, status: status_q, vendor_err: vendor_q, signaled: signaled_q,
                    no_completion: work.failed != RdmaErrorOk && !work.is_replay, first_psn: first_psn_q, last_psn: last_psn_q,
@@ -711,6 +714,7 @@ module vireo_requester
         end
 
         recovers_d = was_sqe && front_sending && !work.is_replay;
+        hold_d = front_hold;
         if (sqe_valid_q) begin
           // It has the table's write port.
         end else if (work.resume) begin
@@ -723,6 +727,7 @@ module vireo_requester
             front_resumed_write = 1'b1;
             entry_push = 1'b1;
             entry_in.resume = 1'b1;
+            entry_in.epoch = work.epoch;
             entry_in.placed = 1'b0;
             work_pop = 1'b1;
             front_d = FrIdle;
@@ -887,7 +892,7 @@ module vireo_requester
   read_record_t read_d, read_q;
   tx_job_t job_d, job_q;
   qp_failure_t failure_d, failure_q;
-  logic can_send, back_held, skips, fails, halts, continues;
+  logic can_send, back_held, skips, fails, halts, continues, record_recovers;
   logic [7:0] status;
   logic [31:0] vendor;
   reth_t reth;
@@ -943,6 +948,7 @@ module vireo_requester
     halts = fails && !entry.is_replay && (status != IbWcStatusWrFlushErr || entry.no_completion);
     // A burst starts, of new work or of a replay, and more of the message follows.
     continues = entry.first && entry.packets != '0 && !fails && !back_held;
+    record_recovers = entry.recovers && can_send;
     reth = '{virtual_address: entry.remote_address, rkey: entry.rkey, dma_length: entry.dma_length};
     deth = '{qkey: entry.qkey, reserved: '0, source_qp: 24'(entry.qpn)};
 
@@ -980,7 +986,8 @@ module vireo_requester
                          first_psn: entry.first_psn, replaces: !entry.first || entry.is_replay, is_replay: entry.is_replay,
                          slot: entry.slot, unsent: back_held && entry.first && !fails, fence: entry.fence,
                          bytes: entry.bytes, no_completion: entry.no_completion, packets: continues ? entry.packets : '0,
-                         epoch: continues && entry.is_replay ? entry.epoch : '0};
+                         epoch: (continues && entry.is_replay) || record_recovers ? entry.epoch : '0,
+                         recovers: record_recovers};
           end
           stop_d = fails || (entry.first && back_held);
           halted_write = halts || entry.recovers;
@@ -1144,6 +1151,7 @@ module vireo_requester
     max_reads_q <= max_reads_d;
     signaled_q <= signaled_d;
     recovers_q <= recovers_d;
+    hold_q <= hold_d;
     check_q <= check_d;
     fetch_q <= fetch_d;
     stop_q <= stop_d;

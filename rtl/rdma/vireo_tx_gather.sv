@@ -54,12 +54,14 @@ module vireo_tx_gather
   input  logic                 payload_ready_i,
   output logic [DataBits-1:0]  payload_data_o,
 
-  // Packets whose payload could not be read. They are not sent, except for a response's NAK.
+  // Packets whose payload could not be read, except those that `sent` reports. They are not sent, except for a
+  // response's NAK.
   output logic                 failed_valid_o,
   input  logic                 failed_ready_i,
   output qp_failure_t          failed_o,
 
-  // Packets with `reports` that are sent: taken before the packet is output.
+  // Packets with `reports` that are sent: taken before the packet is output. Packets of UC and UD whose payload could
+  // not be read: with a status.
   output logic                 sent_valid_o,
   input  logic                 sent_ready_i,
   output rx_ack_t              sent_o,
@@ -350,13 +352,15 @@ module vireo_tx_gather
     StSent,   // reports that it is sent
     StStart,  // its first beat is being read
     StPacket,   // outputs the packet
-    StFail    // reports the failure
+    StFail,   // reports the failure
+    StFailSent  // reports the failure to the completer
   } send_e;
 
   send_e send_d, send_q;
   tx_packet_t packet_d, packet_q;
   aeth_t nak;
   logic decide, release_beats, drop_beats;
+  logic send_only;  // a packet of UC or UD: its failure stops the send half
   logic [PlaceBits:0] stored_d, stored_q;  // beats of packets that left, still in the banks
   logic payload_valid_d, payload_valid_q;
 
@@ -365,6 +369,8 @@ module vireo_tx_gather
     release_beats = 1'b0;
     drop_beats = 1'b0;
     send_d = send_q;
+    send_only = !waiting.packet.is_response && (waiting.packet.opcode[7:5] == 3'(BthServiceUc) ||
+                                                waiting.packet.opcode[7:5] == 3'(BthServiceUd));
     unique case (send_q)
       StWait: begin
         if (waiting_valid && (waiting.beats == '0 || done_valid)) begin
@@ -378,7 +384,7 @@ module vireo_tx_gather
             // Dropping moves the read pointer, so nothing before it may remain.
             decide = 1'b1;
             drop_beats = 1'b1;
-            send_d = StFail;
+            send_d = send_only ? StFailSent : StFail;
           end
         end
       end
@@ -393,6 +399,7 @@ module vireo_tx_gather
       StStart: send_d = StPacket;
       StPacket: if (packet_ready_i) send_d = StWait;
       StFail: if (failed_ready_i) send_d = packet_q.is_response ? StPacket : StWait;
+      StFailSent: if (sent_ready_i) send_d = StWait;
       default: send_d = StWait;
     endcase
     waiting_ready = decide;
@@ -429,9 +436,16 @@ module vireo_tx_gather
 
   assign packet_valid_o = send_q == StPacket;
   assign packet_o = packet_q;
-  assign sent_valid_o = send_q == StSent;
-  // UC and UD: without acknowledges from a peer, one is generated for the completer. [IBTA vol. 1, 9.8]
-  assign sent_o = '{qpn: packet_q.qpn, psn: packet_q.psn, syndrome: 8'(AethSyndromeAckNoCredits), default: '0};
+  assign sent_valid_o = send_q == StSent || send_q == StFailSent;
+  // UC and UD: without acknowledges from a peer, one is generated for the completer. [IBTA vol. 1, 9.8] A message of
+  // which a packet is missing must not complete with success. [IBTA vol. 1, 11.6.2]
+  always_comb begin
+    sent_o = '{qpn: packet_q.qpn, psn: packet_q.psn, syndrome: 8'(AethSyndromeAckNoCredits), default: '0};
+    if (send_q == StFailSent) begin
+      sent_o.syndrome = 8'(RdmaErrorQueueDmaError);
+      sent_o.status = 8'(IbWcStatusLocQpOpErr);
+    end
+  end
   assign failed_valid_o = send_q == StFail;
   assign failed_o = '{qpn: packet_q.qpn, event_type: 16'(RdmaEventTypeQpFatal), code: 32'(RdmaErrorQueueDmaError),
                      default: '0};

@@ -202,16 +202,16 @@ constexpr Fault kFaults[] = {
      .does = "the payload of a send is poisoned",
      .outcomes =
          {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal queue_dma_error"),
-          Ends("near event qp_fatal queue_dma_error"), Ends("near event qp_fatal queue_dma_error"), kNone},
+          Ends("near status loc_qp_op_err"), Ends("near status loc_qp_op_err"), kNone},
      .counters = "dma_errors",
-     .why = "no byte of it is sent, and the queue pair stops (decision 0003)"},
+     .why = "no byte of it is sent; an RC queue pair stops (decision 0003), of UC and UD the send half (10.3.1.6)"},
     {.name = "unsupported_payload",
      .place = FaultPlace::kPcie,
      .script = "unsupported on=source nth=5",
      .does = "the host completes the read as an unsupported request",
      .outcomes =
          {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal queue_dma_error"),
-          Ends("near event qp_fatal queue_dma_error"), Ends("near event qp_fatal queue_dma_error"), kNone},
+          Ends("near status loc_qp_op_err"), Ends("near status loc_qp_op_err"), kNone},
      .counters = "dma_errors",
      .why = "as poisoned_payload"},
     {.name = "aborted_payload",
@@ -220,7 +220,7 @@ constexpr Fault kFaults[] = {
      .does = "the host aborts the completion after 64 bytes",
      .outcomes =
          {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal queue_dma_error"),
-          Ends("near event qp_fatal queue_dma_error"), Ends("near event qp_fatal queue_dma_error"), kNone},
+          Ends("near status loc_qp_op_err"), Ends("near status loc_qp_op_err"), kNone},
      .counters = "dma_errors",
      .why = "as poisoned_payload"},
     {.name = "missing_completion",
@@ -229,7 +229,7 @@ constexpr Fault kFaults[] = {
      .does = "a completion never arrives: completion timeout",
      .outcomes =
          {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal queue_dma_error"),
-          Ends("near event qp_fatal queue_dma_error"), Ends("near event qp_fatal queue_dma_error"), kNone},
+          Ends("near status loc_qp_op_err"), Ends("near status loc_qp_op_err"), kNone},
      .counters = "dma_errors",
      .why = "the bus interface ends the read with an error after the completion timeout (PCIe 5.0, 2.8; "
             "docs/blocks/dma_reader.md)"},
@@ -239,7 +239,7 @@ constexpr Fault kFaults[] = {
      .does = "the second part of a completion never arrives",
      .outcomes =
          {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal queue_dma_error"),
-          Ends("near event qp_fatal queue_dma_error"), Ends("near event qp_fatal queue_dma_error"), kNone},
+          Ends("near status loc_qp_op_err"), Ends("near status loc_qp_op_err"), kNone},
      .counters = "dma_errors",
      .why = "as missing_completion"},
     {.name = "failed_read_source",

@@ -218,9 +218,14 @@ void PacketRules::SentRequest(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacke
   const int32_t ahead = Distance(*qp.next_psn, psn);
   const bool is_reliable = packet.service == BthService::kRc;
   if (ahead < 0 && is_reliable) return SentAgain(cycle, qpn, qp, packet);
-  // A packet that fails at its sender leaves a gap. Behind that of UC or UD a message starts. RC fails, so whatever is
-  // still sent behind it is nothing to the peer.
-  if (ahead > 0) qp.in_message = false;
+  // A packet that fails at its sender leaves a gap. Behind that of UC or UD a message starts, or what was in flight of
+  // the one that failed follows, which the responder discards. [IBTA vol. 1, 9.8.2.2] RC fails, so whatever is still sent
+  // behind it is nothing to the peer.
+  if (ahead > 0) {
+    qp.in_message = !packet.info.starts_message;
+    qp.operation = packet.info.operation;
+    qp.bytes_left.reset();
+  }
   if (ahead > 0 && is_reliable && !qp.has_failed && !qp.gap.has_value()) qp.gap = {cycle, psn, *qp.next_psn};
   if (ahead < 0) findings_.Add(kPsnContiguous, cycle, QpText(qpn) + PsnText(psn), PsnText(*qp.next_psn));
   const uint32_t psns = PsnsOf(qp, packet);

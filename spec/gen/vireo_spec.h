@@ -9953,7 +9953,7 @@ struct TxJob {
 
 // A send work request whose packets start to leave, or that failed: kept until it completes, in order. (tokens.toml)
 struct SendRecord {
-  static constexpr size_t kBits = 270;
+  static constexpr size_t kBits = 271;
   uint32_t qpn{};  // Queue pair
   uint16_t head{};  // Its descriptor
   uint64_t wr_id{};  // For the CQE
@@ -9971,7 +9971,8 @@ struct SendRecord {
   uint32_t bytes{};  // RDMA READ: message length, for the CQE; else 0
   bool no_completion{};  // The work request could not be read: retired without CQE and without used element
   uint16_t packets{};  // Not 0: this many of its packets leave now, the rest on a replay; with amends and again: those that the replay requested
-  uint8_t epoch{};  // With packets, amends and again: epoch of the replay; else 0
+  uint8_t epoch{};  // With packets, amends and again: epoch of the replay; with recovers: of the QP's last hold; else 0
+  bool recovers{};  // UC, UD: the first one after the end of SQE
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -9992,6 +9993,7 @@ struct SendRecord {
     f("no_completion", self.no_completion, 1);
     f("packets", self.packets, 16);
     f("epoch", self.epoch, 8);
+    f("recovers", self.recovers, 1);
   }
 
   friend constexpr bool operator==(const SendRecord&, const SendRecord&) = default;
@@ -10037,7 +10039,7 @@ struct ReadRecord {
   friend constexpr bool operator==(const ReadRecord&, const ReadRecord&) = default;
 };
 
-// Progress of our packets, for the completer: an acknowledge or a READ response that arrived, or UC and UD packets that have left (`syndrome` is then an acknowledge without credits). The data of a READ response is already on its way to memory. (tokens.toml)
+// Progress of our packets, for the completer: an acknowledge or a READ response that arrived, or UC and UD packets that have left (`syndrome` is then an acknowledge without credits) or cannot be sent. The data of a READ response is already on its way to memory. (tokens.toml)
 struct RxAck {
   static constexpr size_t kBits = 89;
   uint32_t qpn{};  // Our queue pair
@@ -10045,7 +10047,7 @@ struct RxAck {
   uint8_t syndrome{};  // AETH; for an unexpected response: NAK PSN sequence error. With a status: its rdma_error
   uint32_t msn{};  // AETH; 0 if the packet has none
   bool is_read{};  // A READ response: acknowledges its own PSN, which is a READ's, and all before
-  IbWcStatus status{};  // With is_read: not success: status with which the READ with this PSN completes (loc_len_err, loc_qp_op_err, loc_prot_err, bad_resp_err)
+  IbWcStatus status{};  // Not success: status with which the work request of this PSN completes: of a READ (loc_len_err, loc_qp_op_err, loc_prot_err, bad_resp_err), else of a UC or UD packet that cannot be sent (loc_qp_op_err)
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);

@@ -4623,8 +4623,9 @@ package vireo_spec_pkg;
     logic no_completion;
     logic [15:0] packets;
     logic [7:0] epoch;
+    logic recovers;
   } send_record_t;
-  localparam int unsigned SendRecordBits = 270;
+  localparam int unsigned SendRecordBits = 271;
 
   // A pulse: number of RDMA READs of a QP that have ended since the hardware reset, modulo 256. The block that starts them counts starts likewise, so the difference is the number outstanding; neither counter is ever reset. Sent by the completer (record retired, with any status) to the requester, and by the read responder (answered or dropped) to the responder. (tokens.toml)
   typedef struct packed {
@@ -4646,7 +4647,7 @@ package vireo_spec_pkg;
   } read_record_t;
   localparam int unsigned ReadRecordBits = 312;
 
-  // Progress of our packets, for the completer: an acknowledge or a READ response that arrived, or UC and UD packets that have left (`syndrome` is then an acknowledge without credits). The data of a READ response is already on its way to memory. (tokens.toml)
+  // Progress of our packets, for the completer: an acknowledge or a READ response that arrived, or UC and UD packets that have left (`syndrome` is then an acknowledge without credits) or cannot be sent. The data of a READ response is already on its way to memory. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
     logic [23:0] psn;

@@ -196,6 +196,91 @@ TEST_P(Sqe, PartlySentMessageIsLostAndTheNextArrives) {
   ExpectMemory(expected);
 }
 
+// The bus refuses to read a packet of the message: it must not complete with success, although its last packet leaves.
+TEST_P(Sqe, UnreadablePacketFailsItsUcMessageAndThePeerDiscardsIt) {
+  BuildAndConnect();
+  ASSERT_FALSE(HasFatalFailure());
+  PcieLink& pcie = system_->host(0).station().pcie();
+  uint64_t wr_id = 0;
+  // The second packet of five, the first, the last, and a message of one.
+  for (const auto& [bytes, packet] : {std::pair{1100U, 1U}, {1100U, 0U}, {1100U, 4U}, {200U, 0U}}) {
+    SCOPED_TRACE(testing::Message() << "packet " << packet << " of " << bytes << " bytes");
+    const Elements into = {far().region->Sge(kReceive, 2000)};
+    PostRecv(1, 100, into);
+    pcie.AddFault({.kind = DmaFault::Kind::kUnsupportedRequest,
+                   .address = near().memory->address() + 4096 + 256 * packet,
+                   .bytes = 1});
+    Send(wr_id + 1);  // arrives: its payload is elsewhere
+    ExpectNext(0, wr_id + 1, IbWcStatus::kSuccess);
+    ExpectNext(1, 100, IbWcStatus::kSuccess);
+    PostRecv(1, 101, into);
+    const Elements what = {near().region->Sge(4096, bytes)};
+    PostSend({.wr_id = wr_id + 2, .opcode = IbWrOpcode::kSend, .sg_list = what});
+    Send(wr_id + 3);
+    ExpectNext(0, wr_id + 2, IbWcStatus::kLocQpOpErr);
+    ExpectNext(0, wr_id + 3, IbWcStatus::kWrFlushErr);
+    ExpectState(0, IbQpState::kSqe);
+    Settle();
+    ExpectNone(0);
+    pcie.ClearFaults();
+    ASSERT_TRUE(Move(0, IbQpState::kRts).ok());
+    // The message behind the failed one may have left before the QP stopped; it was flushed nevertheless. So one more
+    // receive may be needed.
+    PostRecv(1, 102, into);
+    Send(wr_id + 4);
+    ExpectNext(0, wr_id + 4, IbWcStatus::kSuccess);
+    uint32_t last = 0;
+    for (unsigned i = 0; i < 2 && last != wr_id + 4; ++i) {
+      const auto completion = Next(1);
+      ASSERT_TRUE(completion.has_value());
+      EXPECT_EQ(completion->wr_id, 101 + i);
+      EXPECT_EQ(completion->status, IbWcStatus::kSuccess);
+      last = completion->imm_data[0];
+      EXPECT_TRUE(last == wr_id + 3 || last == wr_id + 4) << "not the message that failed: " << last;
+      if (last == wr_id + 4 && i == 0) {
+        // Consume the spare receive.
+        Send(wr_id + 5);
+        ExpectNext(0, wr_id + 5, IbWcStatus::kSuccess);
+        ExpectNext(1, 102, IbWcStatus::kSuccess);
+      }
+    }
+    EXPECT_EQ(last, wr_id + 4);
+    EXPECT_TRUE(Events(0).empty());
+    EXPECT_TRUE(Events(1).empty());
+    wr_id += 10;
+  }
+}
+
+// A part behind the first burst is requested like a retransmission, but its failure stops the send half only, too.
+TEST_P(Sqe, UcErrorBehindTheFirstBurstEndsInSqe) {
+  Build();
+  ASSERT_FALSE(HasFatalFailure());
+  ConnectedPairOptions options;
+  options.path_mtu = spec::IbMtu::kMtu4096;
+  options.qp.type = IbQpType::kUc;
+  options.qp.max_send_sge = 2;
+  options.memory_bytes = 4 * spec::kSendBurstBytes;
+  Connect(options);
+  ASSERT_FALSE(HasFatalFailure());
+  Elements what = {near().region->Sge(0, spec::kSendBurstBytes + 40'000), near().region->Sge(0, 1000)};
+  what[1].lkey ^= 1;
+  PostSend(Remote(IbWrOpcode::kRdmaWriteWithImm, 1, what, 0));
+  Send(2);
+  constexpr uint64_t kTimeout = 10 * kSecondNs / 1000;  // a burst takes more than 1 ms on a slow wire
+  ExpectNext(0, 1, IbWcStatus::kLocProtErr, kTimeout);
+  ExpectNext(0, 2, IbWcStatus::kWrFlushErr);
+  ExpectState(0, IbQpState::kSqe);
+  ASSERT_TRUE(Move(0, IbQpState::kRts).ok());
+  // One burst and more, again: nothing of the message before hinders it.
+  Receive(1, 100);
+  what = {near().region->Sge(0, spec::kSendBurstBytes), near().region->Sge(0, spec::kSendBurstBytes)};
+  PostSend(Remote(IbWrOpcode::kRdmaWriteWithImm, 3, what, spec::kSendBurstBytes));
+  ExpectNext(0, 3, IbWcStatus::kSuccess, kTimeout);
+  ExpectNext(1, 100, IbWcStatus::kSuccess, kTimeout);
+  EXPECT_TRUE(Events(0).empty());
+  EXPECT_TRUE(Events(1).empty());
+}
+
 // Posts without checking anything, while recovery starts as soon as a failure is seen.
 TEST_P(Sqe, EveryMessageIsExecutedOrFlushedInOrder) {
   BuildAndConnect();

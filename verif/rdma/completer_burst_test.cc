@@ -176,12 +176,28 @@ TEST(CompleterBurst, FailedLongMessageIsSkipped) {
     // In the first burst the requester has reported it, and SQE may end; later it was not reported, and the QP must
     // stop.
     EXPECT_EQ(qp.failure.count, in_first ? 0u : 1u);
+    EXPECT_EQ(qp.Holds(), in_first ? Holds{} : Holds{1});
+    if (!in_first) {
+      EXPECT_EQ(
+          qp.failure_sink.sent()[0].token,
+          (spec::QpFailure{.qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = 5, .send_only = true}));
+    }
     qp.PostUnsent(1);
     const uint32_t psn = 1000 + 3 * kBurst;
     spec::Replay next = qp.Again(0, 1, psn, psn, psn);
     next.first_transmission = true;
     EXPECT_EQ(qp.Replays(), in_first ? (Replays{next, qp.Resume(0)}) : Replays{});
     EXPECT_EQ(qp.Statuses(), in_first ? Statuses{} : Statuses{kFlush});
+    if (in_first) continue;
+    // After SQE it sends again; the requester is still held.
+    spec::SendRecord recovers = qp.Record(1);
+    recovers.unsent = recovers.recovers = true;
+    recovers.epoch = 1;
+    qp.record.tokens.push_back(recovers);
+    next = qp.Again(1, 2, psn + 1, psn + 1, psn + 1);
+    EXPECT_EQ(qp.Replays(), (Replays{next, qp.Resume(1)}));
+    qp.Ack(psn + 1);
+    EXPECT_EQ(qp.Statuses(), Statuses{kOk});
   }
 }
 

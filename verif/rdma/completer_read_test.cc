@@ -581,6 +581,66 @@ TEST(Completer, UcMessageThatFailsMidwayCompletesWithItsAmendment) {
   EXPECT_EQ(qp.Statuses(), Statuses{kOk});
 }
 
+// The requester learns of it by the hold and by SQE. [IBTA vol. 1, 10.3.1.6]
+TEST(Completer, UnreadablePacketFailsItsRecordAndTheRestFlushesUntilSqeEnds) {
+  using spec::IbQpType;
+  constexpr uint8_t kDma = static_cast<uint8_t>(spec::RdmaError::kQueueDmaError);
+  for (const IbQpType type : {IbQpType::kUc, IbQpType::kUd, IbQpType::kGsi}) {
+    OneQp qp(0xff'fffe, {.timeout = kTimeout, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 4, .qp_type = type});
+    const auto fail = [&qp](uint32_t psn) {
+      qp.ack.tokens.push_back({.qpn = kQp, .psn = Psn(psn), .syndrome = kDma, .status = IbWcStatus::kLocQpOpErr});
+    };
+    qp.Post(1);
+    qp.Post(3);
+    qp.Post(2);
+    qp.Ack(0xff'fffe);
+    fail(0);  // the second packet of the second message
+    EXPECT_EQ(qp.Statuses(), (Statuses{kOk, IbWcStatus::kLocQpOpErr, kFlush}));
+    EXPECT_EQ(qp.failure_sink.sent().size(), 1u);
+    EXPECT_EQ(
+        qp.failure_sink.sent()[0].token,
+        (spec::QpFailure{.qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = kDma, .send_only = true}));
+    EXPECT_EQ(qp.Holds(), Holds{1});
+    // The rest of these messages.
+    qp.Ack(1);
+    fail(2);
+    qp.Ack(3);
+    // Work requests that the requester processed before it knew, with and without a packet that is sent, and in SQE.
+    qp.Post(1);
+    qp.PostUnsent(1);
+    EXPECT_EQ(qp.Statuses(), (Statuses{kFlush, kFlush}));
+    qp.SetState(kQp, IbQpState::kSqe);
+    qp.PostFailed(kFlush, 0);
+    EXPECT_EQ(qp.Statuses(), Statuses{kFlush});
+    qp.SetState(kQp, IbQpState::kRts);
+    EXPECT_EQ(qp.ApplyAck(), "");
+    const auto post = [&qp](bool recovers, uint8_t epoch) {
+      spec::SendRecord record = qp.Record(2);
+      record.unsent = true;
+      record.recovers = recovers;
+      record.epoch = epoch;
+      qp.record.tokens.push_back(record);
+    };
+    // Not yet: before SQE, and since an earlier SQE.
+    post(false, 0);
+    post(true, 0);
+    EXPECT_EQ(qp.Statuses(), (Statuses{kFlush, kFlush}));
+    EXPECT_EQ(qp.Replays(), Replays{});
+    const uint32_t psn = qp.next_psn;
+    post(true, 1);
+    EXPECT_EQ(qp.Replays(), (Replays{qp.Again(1, 8, psn, psn, psn + 1), qp.Resume(1)}));
+    // What still comes of messages before has no effect.
+    qp.Ack(psn - 1);
+    fail(psn - 1);
+    EXPECT_EQ(qp.Statuses(), Statuses{});
+    qp.Ack(psn + 1);
+    EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+    EXPECT_EQ(qp.failure_sink.sent().size(), 1u);
+    EXPECT_EQ(qp.Holds(), Holds{});
+    EXPECT_EQ(qp.Timers(), Timers{});
+  }
+}
+
 TEST(Completer, UcBrokenQueueFlushesTheRest) {
   OneQp qp(1000,
            {.timeout = kTimeout, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 4, .qp_type = spec::IbQpType::kUc});

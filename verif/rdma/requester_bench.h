@@ -357,14 +357,23 @@ struct Reference {
   }
 
   void Do(Qp& qp, const WorkRequest& work) {
-    if (qp.IsSending() && qp.was_sqe) qp.send_dead = qp.was_sqe = false;
+    const bool recovers = qp.IsSending() && qp.was_sqe;
+    if (recovers) qp.send_dead = qp.was_sqe = false;
     spec::SendRecord record = RecordOf(qp, work);
+    if (recovers && !qp.dead) {
+      record.recovers = true;
+      record.epoch = qp.epoch;
+    }
     record.first_psn = qp.psn;
     record.last_psn = Psn(qp.psn - 1);
     record.no_completion = work.failed != RdmaError::kOk;
     const auto fail = [&](IbWcStatus status, RdmaError why) {
       record.status = status;
       record.vendor_err = static_cast<uint32_t>(why);
+      if (record.replaces) {
+        record.recovers = false;
+        record.epoch = 0;
+      }
       records.push_back(record);
       if (status != IbWcStatus::kWrFlushErr) {
         failures.push_back({.qpn = work.qpn,

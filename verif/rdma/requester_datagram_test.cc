@@ -92,6 +92,31 @@ TEST(RequesterSqe, FailureStopsTheSendHalfAndFlushesUntilRtsReturns) {
   }
 }
 
+// A failure that the completer has found comes as a hold and SQE. The first record after SQE tells which hold was seen.
+TEST(RequesterSqe, FirstRecordAfterSqeNamesTheLastHold) {
+  for (const IbQpType type : kSendOnly) {
+    SqeBench bench(type);
+    bench.Post(bench.Work(1));
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    bench.Hold(3, 7);
+    bench.Post(bench.Work(2));  // the state is in flight
+    bench.SetState(3, IbQpState::kSqe);
+    bench.Post(bench.Work(3));
+    bench.SetState(3, IbQpState::kRts);
+    bench.Post(bench.Work(4));
+    bench.Post(bench.Work(5));
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_EQ(bench.Statuses(), (Statuses{kOk, kOk, kFlush, kOk, kOk}));
+    EXPECT_EQ(bench.job.count, 1U);
+    const auto& records = bench.record_sink.sent();
+    for (size_t i = 0; i < 5; ++i) {
+      EXPECT_EQ(records[i].token.recovers, i == 3) << i;
+      EXPECT_EQ(records[i].token.epoch, i == 3 ? 7 : 0) << i;
+      EXPECT_EQ(records[i].token.unsent, i == 1 || i >= 3) << i;
+    }
+  }
+}
+
 TEST(RequesterSqe, FailureBeforeTheFirstPacketTakesNoPsn) {
   SqeBench bench(IbQpType::kUc);
   bench.Post(bench.Work(1));

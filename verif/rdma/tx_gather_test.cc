@@ -152,6 +152,12 @@ struct Bench {
     };
     this->sent.on_token = [this](Cycle, const RxAck& ack) {
       EXPECT_FALSE(reported);
+      if (ack.status != spec::IbWcStatus::kSuccess) {
+        ASSERT_FALSE(sent_failures.empty());
+        EXPECT_EQ(ack, sent_failures.front());
+        sent_failures.pop_front();
+        return;
+      }
       reported = true;
       const auto is_next = [&ack](const Input& input) {
         return !input.packets.empty() && input.packets.front().packet.reports &&
@@ -300,9 +306,19 @@ struct Bench {
         ++good;
         input.packets.push_back({.packet = NakOf(added.packet)});
       }
-      input.failures.push_back({.qpn = added.packet.qpn,
-                                .event_type = spec::RdmaEventType::kQpFatal,
-                                .code = static_cast<uint32_t>(spec::RdmaError::kQueueDmaError)});
+      // A failure of UC and UD stops the send half only, and the completer reports it. [IBTA vol. 1, 10.3.1.6]
+      const unsigned service = static_cast<unsigned>(added.packet.opcode) >> 5;
+      if (!added.packet.is_response && (service == 1 || service == 3)) {
+        ++bad_sent;
+        sent_failures.push_back({.qpn = added.packet.qpn,
+                                 .psn = added.packet.psn,
+                                 .syndrome = static_cast<uint8_t>(spec::RdmaError::kQueueDmaError),
+                                 .status = spec::IbWcStatus::kLocQpOpErr});
+      } else {
+        input.failures.push_back({.qpn = added.packet.qpn,
+                                  .event_type = spec::RdmaEventType::kQpFatal,
+                                  .code = static_cast<uint32_t>(spec::RdmaError::kQueueDmaError)});
+      }
     } else {
       ++good;
       if (added.packet.reports) ++reports;
@@ -321,8 +337,8 @@ struct Bench {
     ASSERT_EQ(bench.Run(50), "");
     EXPECT_TRUE(block.IsIdle());
     EXPECT_EQ(packet.count, good);
-    EXPECT_EQ(failed.count, bad);
-    EXPECT_EQ(sent.count, reports);
+    EXPECT_EQ(failed.count, bad - bad_sent);
+    EXPECT_EQ(sent.count, reports + bad_sent);
   }
 
   Random random = sim::MakeRandom("tx_gather");
@@ -357,7 +373,9 @@ struct Bench {
   bool reported = false;   // the next packet, by `sent`
   uint64_t good = 0;
   uint64_t bad = 0;
+  uint64_t bad_sent = 0;  // of these, reported by `sent`
   uint64_t reports = 0;
+  std::deque<RxAck> sent_failures;
 
  private:
   size_t RandomSize() {
@@ -540,7 +558,7 @@ TYPED_TEST(TxGatherTest, PacketFailsOnceForAnyNumberOfFailedRuns) {
   }
   b.Finish();
   EXPECT_EQ(b.packet.count, 1u);
-  EXPECT_EQ(b.failed.count, 15u);
+  EXPECT_EQ(b.failed.count + b.sent.count, 15u) << "of a random service";
 }
 
 TYPED_TEST(TxGatherTest, HoldsTheStatedNumberOfPackets) {
@@ -652,6 +670,47 @@ TYPED_TEST(TxGatherTest, ReportPrecedesItsPacketAndIsOmittedOnFailure) {
   EXPECT_EQ(b.sent_sink.sent()[1].token, (RxAck{.qpn = 0x1234, .psn = 0, .syndrome = 0x1f}));
 }
 
+// Their failure must precede the report of the message's last packet: the completer ends the message by the first one.
+TYPED_TEST(TxGatherTest, UnreadablePacketWithoutAcknowledgeIsReportedToTheCompleter) {
+  auto& b = this->b;
+  const auto add = [&](spec::BthOpcode opcode, uint32_t psn, uint64_t address, bool reports) {
+    TxJob job = b.Job(address, 100, 0, 0);
+    job.packet.qpn = 0x1234;
+    job.packet.opcode = opcode;
+    job.packet.psn = psn;
+    job.packet.reports = reports;
+    b.Add(job);
+  };
+  constexpr RxAck kFailure{.qpn = 0x1234,
+                           .psn = 8,
+                           .syndrome = static_cast<uint8_t>(spec::RdmaError::kQueueDmaError),
+                           .status = spec::IbWcStatus::kLocQpOpErr};
+  b.sent.rate = 0;
+  add(spec::BthOpcode::kUcSendFirst, 7, 0x1000, false);
+  add(spec::BthOpcode::kUcSendMiddle, 8, kBadBit, false);
+  add(spec::BthOpcode::kUcSendLast, 9, 0x1000, true);
+  ASSERT_EQ(b.bench.Run(500), "");
+  EXPECT_EQ(b.packet.count, 1u) << "waits until the completer has taken the failure";
+  b.sent.rate = 16;
+  b.Finish();
+  add(spec::BthOpcode::kUcSendMiddle, 8, kBadBit, false);
+  b.Finish();
+  ASSERT_EQ(b.sent.count, 3u);
+  EXPECT_EQ(b.sent_sink.sent()[0].token, kFailure);
+  EXPECT_EQ(b.sent_sink.sent()[1].token, (RxAck{.qpn = 0x1234, .psn = 9, .syndrome = 0x1f}));
+  EXPECT_EQ(b.sent_sink.sent()[2].token, kFailure);
+  EXPECT_EQ(b.sent_sink.sent()[2].cycle, b.memory.last_beat + TxGather::kPacketLatency - 1);
+  EXPECT_EQ(b.packet.count, 2u);
+  EXPECT_EQ(b.failed.count, 0u);
+  for (const auto opcode :
+       {spec::BthOpcode::kUdSendOnly, spec::BthOpcode::kUcRdmaWriteOnly, spec::BthOpcode::kRcSendOnly}) {
+    add(opcode, 8, kBadBit, opcode != spec::BthOpcode::kRcSendOnly);
+  }
+  b.Finish();
+  EXPECT_EQ(b.sent.count, 5u);
+  EXPECT_EQ(b.failed.count, 1u) << "RC";
+}
+
 TYPED_TEST(TxGatherTest, NakReplacesAnUnreadableResponse) {
   auto& b = this->b;
   b.wire.rate = 1;
@@ -667,7 +726,7 @@ TYPED_TEST(TxGatherTest, NakReplacesAnUnreadableResponse) {
     if (i % 5 == 0) b.Add(b.Job(0, 0, 0, 0));
   }
   b.Finish();
-  EXPECT_EQ(b.failed.count, b.bad);
+  EXPECT_EQ(b.failed.count, b.bad - b.bad_sent);
   const auto& packets = b.packet_sink.sent();
   const auto naks = std::count_if(packets.begin(), packets.end(), [](const auto& one) {
     return one.token.opcode == spec::BthOpcode::kRcAcknowledge && one.token.extension[0] == 0x63;
@@ -862,6 +921,7 @@ TYPED_TEST(TxGatherNetTest, UnreadableLongPayloadFreesItsRoom) {
   for (unsigned i = 0; i < 10; ++i) {
     for (TxJob job : b.Jobs({{0x1000, 4096}, {0x2000, 4096}, {kBadBit, kNetBytes - 2 * 4096}})) {
       job.packet.reports = true;
+      job.packet.opcode = {};
       b.Add(job);
     }
     b.AddNet(kNetBytes, 4096);
