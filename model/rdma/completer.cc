@@ -19,6 +19,9 @@ using spec::RdmaError;
 
 uint32_t Psn(uint32_t value) { return value & 0xff'ffff; }
 
+// A requester has no more PSNs outstanding than this. [IBTA vol. 1, 9.7.1]
+constexpr uint32_t kMostOutstanding = 1U << 23;
+
 // Two in the slice, one in the requester's register, and those decided before the hold reached the requester; this
 // block accepts one in two cycles.
 constexpr uint8_t kRecordsInFlight = 8;
@@ -264,12 +267,12 @@ Completer::State Completer::DecideRecord(Cycle now) {
   const spec::SendRecord& record = stored.record;
   // The requester has seen the hold of the failure, and SQE after it.
   if (!attributes_.reliable && record.recovers && record.epoch == ring.epoch) ring.failed = false;
-  if (ring.records.empty()) ring.unacked = record.first_psn;
+  if (ring.records.empty()) ring.unacked = ring.sent = record.first_psn;
   ring.newest = record.last_psn;
-  if (!record.unsent) {
+  ++ring.number;
+  // A work request that failed has no packets, and earlier ones may be unsent.
+  if (!record.unsent && record.status == IbWcStatus::kSuccess) {
     ring.sent = Psn(record.packets != 0 ? record.first_psn + record.packets : record.last_psn + 1);
-  } else if (ring.records.empty()) {
-    ring.sent = record.first_psn;
   }
   State next = State::kRead;
   if (reason_ == Reason::kOwnStatus && !ring.failed && record.status == IbWcStatus::kSuccess && !record.no_completion) {
@@ -327,8 +330,9 @@ Completer::State Completer::DecideAck(Cycle now) {
   const bool positive = KindOf(ack.syndrome) == AethKind::kAck;
   const bool fatal = (ack.is_read || !attributes_.reliable) && ack.status != IbWcStatus::kSuccess;
   const uint32_t distance = Psn(ack.psn - ring.unacked);
+  // The records' PSNs may be more than fit into the space of numbers, those that were requested are less than half.
   if (ack.qpn >= num_qps_ || !KeepsRecords(state_table_.Read(chosen_, qpn_)) || ring.failed || ring.records.empty() ||
-      distance > Psn(ring.newest - ring.unacked)) {
+      distance >= Psn(ring.sent - ring.unacked)) {
     return State::kChoose;
   }
   // UC, UD: only rx_acks for packets that have left or cannot be sent.
@@ -400,7 +404,13 @@ Completer::State Completer::DecideReplay(Cycle now) {
     PushTurn(now);
     return State::kChoose;
   }
-  replay_ = spec::Replay{.qpn = qpn_, .resume = true, .epoch = ring.epoch, .psn = Psn(ring.newest + 1)};
+  // All records were requested, so this is not more than kMostOutstanding.
+  if (Psn(ring.newest + 1 - ring.unacked) > kMostOutstanding / 2) {
+    ring.waits_for_ack = true;
+    return State::kChoose;
+  }
+  replay_ = spec::Replay{
+      .qpn = qpn_, .resume = true, .epoch = ring.epoch, .psn = Psn(ring.newest + 1), .number = ring.number};
   ring.replaying = false;
   return State::kChoose;
 }
@@ -459,6 +469,11 @@ void Completer::Replay(Cycle now) {
   }
   const auto burst = static_cast<uint16_t>(burst_bytes_ >> kMtuShift >> attributes_.path_mtu);
   const bool cuts = !stored.IsRead() && burst != 0 && Psn(record.last_psn - psn) >= burst;
+  const uint32_t packets = cuts ? burst : Psn(record.last_psn - psn) + 1;
+  if (Psn(psn - ring.unacked) + packets > kMostOutstanding) {
+    ring.waits_for_ack = true;
+    return;
+  }
   replay_ = spec::Replay{.qpn = qpn_,
                          .epoch = ring.epoch,
                          .head = record.head,
@@ -471,7 +486,7 @@ void Completer::Replay(Cycle now) {
   // All READs before it have ended or are before the cursor.
   if (stored.IsRead()) replay_->number = static_cast<uint8_t>(ring.reads_ended + ring.reads_replayed);
   ring.part = ring.awaits = cuts;
-  ring.next = Psn(cuts ? psn + burst : record.last_psn + 1);
+  ring.next = Psn(psn + packets);
   if (Psn(ring.next - ring.unacked) > Psn(ring.sent - ring.unacked)) ring.sent = ring.next;
   if (cuts) return;
   ++ring.cursor;
@@ -591,7 +606,7 @@ Completer::State Completer::End(Cycle now) {
   if (stops) {
     ring.replaying = false;
     ring.paused = false;
-    ring.waits_for_read = false;
+    ring.waits_for_read = ring.waits_for_ack = false;
     ring.awaits = false;
     if (next_action_ == NextAction::kHalt) {
       // What was requested before has no effect once the QP sends again.
@@ -607,12 +622,14 @@ Completer::State Completer::End(Cycle now) {
     ring.paused = next_action_ == NextAction::kPause;
     ring.cursor = 0;
     ring.reads_replayed = 0;
-    ring.waits_for_read = false;
+    ring.waits_for_read = ring.waits_for_ack = false;
     ring.part = false;
     ring.awaits = false;
     if (ring.replaying) PushTurn(now);
   } else if (next_action_ == NextAction::kContinue) {
     ring.replaying = true;
+    PushTurn(now);
+  } else if (progress && std::exchange(ring.waits_for_ack, false)) {
     PushTurn(now);
   }
   if (sets) {

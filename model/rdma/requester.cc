@@ -26,6 +26,9 @@ using spec::RdmaError;
 constexpr uint32_t kPsnMask = 0xff'ffff;
 constexpr uint32_t kQpnMask = 0xff'ffff;
 
+// Half of what may be outstanding. [IBTA vol. 1, 9.7.1]
+constexpr uint32_t kHalfOutstanding = 1U << 22;
+
 // Elements per read, after the first one.
 constexpr uint32_t kFetchElements = spec::kDmaFetchBytes / spec::RdmaSge::kBytes;
 
@@ -117,11 +120,13 @@ Requester::Requester(Agenda& agenda, const spec::Config& config, uint32_t packet
       memory_place_in(Channel<spec::MemoryPlace>::Fifo(packets)),
       fetched_in(Channel<spec::DmaFetched>::Fifo(FetchedDepth(config.max_send_sge))),
       max_send_sge_(config.max_send_sge),
+      most_read_packets_(kHalfOutstanding / config.send_records),
       burst_bytes_(burst_bytes),
       attributes_(spec::ContextRam::kRequesterQp, config.num_qps, on_parity_error),
       front_state_(config.num_qps),
       back_state_(config.num_qps),
       half_(config.num_qps),
+      number_(config.num_qps),
       halted_(config.num_qps),
       was_sqe_(config.num_qps),
       handles_(spec::ContextRam::kRequesterAh, config.num_ahs, on_parity_error),
@@ -210,13 +215,16 @@ void Requester::Run(Cycle now) {
   if (moved) WakeAt(now + 1);
 }
 
-// For new work. Outstanding are the READs with a record that have not ended; both counts as read in the cycle before.
-bool Requester::WaitsForReads(Cycle now) {
+// For new work. Outstanding are the READs with a record that have not ended; both counts as read in the cycle before. A
+// long READ waits until the completer knows that its PSNs fit: with the shorter ones of all records, and half of what
+// may be outstanding when the completer resumes, no more than that is.
+bool Requester::Waits(Cycle now) {
   const Message& message = message_;
   if (!message.first || message.service != BthService::kRc) return false;
   const auto reads_outstanding =
       static_cast<uint8_t>(reads_started_.Read(now - 1, message.record.qpn) - ended_.Read(now - 1, message.record.qpn));
-  return (message.is_read && reads_outstanding >= message.max_reads) ||
+  const uint32_t packets = ((message.record.last_psn - message.record.first_psn) & kPsnMask) + 1;
+  return (message.is_read && (reads_outstanding >= message.max_reads || packets > most_read_packets_)) ||
          (message.record.fence && reads_outstanding != 0);
 }
 
@@ -273,10 +281,12 @@ bool Requester::Load(Cycle now) {
 }
 
 // New packets follow only if all before them were requested: packets that the completer has not yet seen arrive there
-// as an unsent record, and it resumes again.
+// as an unsent record, and it resumes again. PSNs alone would not show all of them: two READs may take as many as there
+// are.
 bool Requester::Resume(Cycle now) {
   const spec::WorkRequest& work = work_request_in.front();
-  if (front_hold_.Read(now - 1, work.qpn) == work.epoch && half_.Read(now - 1, work.qpn) == work.psn) {
+  if (front_hold_.Read(now - 1, work.qpn) == work.epoch && half_.Read(now - 1, work.qpn) == work.psn &&
+      number_.Read(now - 1, work.qpn) == work.number) {
     if (!entries_.CanPush(now)) return false;
     front_resumed_.Write(now, work.qpn, {.epoch = work.epoch});
     Entry entry{.resume = true, .epoch = work.epoch};
@@ -476,7 +486,11 @@ void Requester::Advance() {
 }
 
 void Requester::EndMessage(Cycle now, uint32_t next_psn) {
-  if (!work_request_in.front().is_replay) SetNextPsn(now, message_.record.qpn, next_psn & kPsnMask);
+  const uint32_t qpn = message_.record.qpn;
+  if (!work_request_in.front().is_replay) {
+    SetNextPsn(now, qpn, next_psn & kPsnMask);
+    number_.Write(now, qpn, static_cast<uint8_t>(number_.Read(now - 1, qpn) + 1));
+  }
   work_request_in.Pop(now);
   front_ = Front::kIdle;
 }
@@ -487,7 +501,7 @@ bool Requester::SendPacket(Cycle now) {
   const spec::SendRecord& record = message.record;
   // Between packets, and not before a message that has no record yet.
   if (message.cut_bytes == 0 && record.status == IbWcStatus::kSuccess) {
-    const bool waits = !work.is_replay && WaitsForReads(now);
+    const bool waits = !work.is_replay && Waits(now);
     const uint8_t hold = front_hold_.Read(now - 1, record.qpn);
     const Resumed& resumed = front_resumed_.Read(now - 1, record.qpn);
     // A replay belongs to one hold, new work to none.

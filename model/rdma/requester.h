@@ -184,7 +184,7 @@ class Requester final : public Block {
   enum class Front { kIdle, kCheck, kList, kSum, kSkip, kPacket };
   enum class Back { kIdle, kDecide, kRead, kJob, kFail };
 
-  bool WaitsForReads(Cycle now);
+  bool Waits(Cycle now);
   void CountRead(Cycle now);
   spec::TxPacket PacketOf(uint32_t payload, bool last, bool ends) const;
   spec::ReadRecord ReadRecordOf(Cycle now);
@@ -205,11 +205,13 @@ class Requester final : public Block {
   void PopEntry(Cycle now);
 
   const uint32_t max_send_sge_;
+  const uint32_t most_read_packets_;  // of a READ that does not wait for the completer
   const uint32_t burst_bytes_;
   ContextTable<Attributes> attributes_;
   Table<spec::IbQpState> front_state_;
   Table<spec::IbQpState> back_state_;
-  Table<uint32_t> half_;  // next PSN
+  Table<uint32_t> half_;   // next PSN
+  Table<uint8_t> number_;  // records, in total
   Table<Halted> halted_;
   Table<uint8_t> was_sqe_;  // and no work request has been checked in a sending state since then
   ContextTable<Handle> handles_;

@@ -100,6 +100,9 @@ module vireo_completer
   // rnr_retry: unlimited. [IBTA vol. 1, 9.7.5.2.8]
   localparam logic [2:0] RnrRetryInfinite = 3'd7;
 
+  // A requester has no more PSNs outstanding than this. [IBTA vol. 1, 9.7.1]
+  localparam logic [24:0] MostOutstanding = 25'h80_0000;
+
   logic [15:0] first_queue;  // index of the first send queue
 
   vireo_qp_queues #(
@@ -183,11 +186,13 @@ module vireo_completer
     logic part;                  // of the record at the cursor, a part was requested, up to
     logic [23:0] next;           //   this PSN
     logic awaits;                // no turn before the requester has started that part
-    logic [23:0] sent;           // PSNs before it were requested once; less than 2^24 from `unacked` on
+    logic [23:0] sent;           // PSNs before it were requested once; at most MostOutstanding from `unacked` on
+    logic [7:0] number;          // of records, total
     logic [SlotBits:0] reads;    // READs among the records
     logic [SlotBits:0] reads_replayed;  // READs before the cursor
     logic [7:0] reads_ended;     // READs that have left, total
     logic waits_for_read;                // the replay waits for a READ to leave
+    logic waits_for_ack;         // the replay or the resume waits for an acknowledge: too much is outstanding
     logic paused;                // RNR wait: nothing is replayed before the timer expires
     logic nak_replayed;                 // a sequence NAK of `unacked` started the last replay
     logic [2:0] retries;         // started without progress, after sequence NAKs and timeouts
@@ -369,10 +374,13 @@ module vireo_completer
   rdma_cq_req_t cqe;
 
   logic counts, has_timer, fatal, retries_left;
-  logic done, leaves, completes, own, reports, stored_is_read, waits, awaited, cuts;
+  logic done, leaves, completes, own, reports, stored_is_read, waits, exceeds, awaited, cuts;
   logic level_q;  // hold_i
   logic [15:0] burst;  // packets
   logic [23:0] replay_psn, rest, replay_end;  // where a replay starts, how many packets follow that one, where it ends
+  logic [23:0] replay_ahead;        // PSNs outstanding before the replay
+  logic [24:0] replay_outstanding;  // with it
+  logic [23:0] outstanding;         // PSNs of all records, if all were requested
   logic first_transmission;
   logic comes_positive, is_positive, lost, is_sequence, is_rnr, rnr_forever;
   logic stops, progress, set_timer;
@@ -476,7 +484,8 @@ module vireo_completer
     distance = ack.psn - ring.unacked;
     comes_positive = ack.syndrome[6:5] == AethKindAck;  // the highest bit is reserved
     fatal = (ack.is_read || !attributes.reliable) && ack.status != IbWcStatusSuccess;
-    counts = keeps_records(qp_state) && !ring.failed && ring.count != '0 && distance <= ring.newest - ring.unacked
+    // The records' PSNs may be more than fit into the space of numbers, those that were requested are less than half.
+    counts = keeps_records(qp_state) && !ring.failed && ring.count != '0 && distance < ring.sent - ring.unacked
           && (attributes.reliable || (!ack.is_read && (comes_positive || fatal)));
     has_timer = attributes.reliable && attributes.timeout != '0;
 
@@ -538,6 +547,10 @@ module vireo_completer
     rest = stored.last_psn - replay_psn;
     cuts = !stored_is_read && burst != '0 && rest >= 24'(burst);
     replay_end = cuts ? replay_psn + 24'(burst) : stored.last_psn + 24'd1;
+    replay_ahead = replay_psn - ring_q.unacked;
+    replay_outstanding = 25'(replay_ahead) + (cuts ? 25'(burst) : 25'(rest) + 25'd1);
+    exceeds = replay_outstanding > MostOutstanding;
+    outstanding = ring.newest + 24'd1 - ring.unacked;
     first_transmission = replay_psn - ring_q.unacked >= ring_q.sent - ring_q.unacked;
     retries_left = ring.retries < attributes.retry_cnt;
     newest_slot = ring.oldest + SlotBits'(ring.count) - 1'b1;
@@ -642,12 +655,15 @@ module vireo_completer
               stored_write = 1'b1;
               // The requester has seen the hold of the failure, and SQE after it.
               if (!attributes.reliable && record.recovers && record.epoch == ring.epoch) ring.failed = 1'b0;
-              if (ring.count == '0) ring.unacked = record.first_psn;
-              ring.newest = record.last_psn;
-              if (!record.unsent) begin
-                ring.sent = record.packets != '0 ? record.first_psn + 24'(record.packets) : record.last_psn + 24'd1;
-              end else if (ring.count == '0) begin
+              if (ring.count == '0) begin
+                ring.unacked = record.first_psn;
                 ring.sent = record.first_psn;
+              end
+              ring.newest = record.last_psn;
+              ring.number = ring.number + 1'b1;
+              // A work request that failed has no packets, and earlier ones may be unsent.
+              if (!record.unsent && record.status == IbWcStatusSuccess) begin
+                ring.sent = record.packets != '0 ? record.first_psn + 24'(record.packets) : record.last_psn + 24'd1;
               end
               if (reason_d == ReasonOwnStatus && !ring.failed && record.status == IbWcStatusSuccess && !record.no_completion) begin
                 if ((record.unsent || record.packets != '0) && !ring.paused && !ring.replaying) begin
@@ -706,11 +722,15 @@ module vireo_completer
               // A message that had started to leave when its QP was held must arrive before the resume is issued.
               turn_push = 1'b1;
               state_d = StChoose;
+            end else if (25'(outstanding) > MostOutstanding >> 1) begin
+              ring.waits_for_ack = 1'b1;
+              ring_write = 1'b1;
+              state_d = StChoose;
             end else begin
               replay_valid_d = 1'b1;
               replay_d = '{qpn: 24'(qpn_q), resume: 1'b1, epoch: ring.epoch, head: '0, slot: '0,
                            psn: ring.newest + 24'd1, first_psn: '0, last_psn: '0, packets: '0,
-                           first_transmission: 1'b0, number: '0};
+                           first_transmission: 1'b0, number: ring.number};
               ring.replaying = 1'b0;
               ring_write = 1'b1;
               state_d = StChoose;
@@ -767,6 +787,8 @@ module vireo_completer
           ring_d.replaying = 1'b0;
         end else if (waits) begin
           ring_d.waits_for_read = 1'b1;
+        end else if (exceeds) begin
+          ring_d.waits_for_ack = 1'b1;
         end else begin
           replay_valid_d = 1'b1;
           replay_d = '{qpn: 24'(qpn_q), resume: 1'b0, epoch: ring_q.epoch, head: stored.head,
@@ -889,6 +911,7 @@ module vireo_completer
           ring_d.replaying = 1'b0;
           ring_d.paused = 1'b0;
           ring_d.waits_for_read = 1'b0;
+          ring_d.waits_for_ack = 1'b0;
           ring_d.awaits = 1'b0;
           if (next_action_q == NextHalt) begin
             // What was requested before has no effect once the QP sends again.
@@ -909,6 +932,7 @@ module vireo_completer
               ring_d.cursor = '0;
               ring_d.reads_replayed = '0;
               ring_d.waits_for_read = 1'b0;
+              ring_d.waits_for_ack = 1'b0;
               ring_d.part = 1'b0;
               ring_d.awaits = 1'b0;
               turn_push = next_action_q == NextReplay;
@@ -917,7 +941,10 @@ module vireo_completer
               ring_d.replaying = 1'b1;
               turn_push = 1'b1;
             end
-            default: ;
+            default: begin
+              turn_push = progress && ring_q.waits_for_ack;
+              if (progress) ring_d.waits_for_ack = 1'b0;
+            end
           endcase
         end
         sent_ahead = sent.psn - ring_d.unacked;

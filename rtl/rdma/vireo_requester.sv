@@ -102,6 +102,10 @@ module vireo_requester
   localparam int unsigned ListBits = $clog2(MaxSendSge + 1);
 
 
+  // A longer READ waits until the completer knows that its PSNs fit: with the shorter ones of all records, and half of
+  // what may be outstanding when the completer resumes, no more than that is. [IBTA vol. 1, 9.7.1]
+  localparam logic [23:0] MostReadPackets = 24'h40_0000 / 24'(Config.send_records);
+
   localparam logic [7:0] KnownFlags = IbSendFlagsFence | IbSendFlagsSignaled | IbSendFlagsSolicited | IbSendFlagsInline;
 
   // remote_qkey with this bit: the QP's own Q_Key is sent. [IBTA vol. 1, 10.2.5]
@@ -269,6 +273,7 @@ module vireo_requester
   logic [7:0] front_hold, back_hold, back_resumed, back_resumed_new;
   resumed_t front_resumed, front_resumed_new;
   logic front_loads, front_resumed_write, back_loads, back_resumed_write;
+  logic [7:0] number;  // records of the QP, total
   logic reads_started_write;
   logic [7:0] reads_started, ended;  // READs
 
@@ -310,6 +315,12 @@ module vireo_requester
     .clk_i, .rst_ni,
     .write_i(half_write), .write_address_i(half_qpn), .write_data_i(next_psn),
     .read_i(front_read), .read_address_i(front_qpn), .read_data_o(half_psn)
+  );
+  // No load resets it.
+  vireo_table #(.Width(8), .Depth(NumQps)) u_number (
+    .clk_i, .rst_ni,
+    .write_i(half_write && !front_loads), .write_address_i(front_qpn), .write_data_i(number + 1'b1),
+    .read_i(front_read), .read_address_i(front_qpn), .read_data_o(number)
   );
   vireo_context_table #(.Width($bits(handle_t)), .Depth(NumAhs), .Ram(ContextRamRequesterAh)) u_handles (
     .clk_i, .rst_ni,
@@ -467,7 +478,8 @@ module vireo_requester
   logic is_read, is_datagram, is_connected;
   logic front_sending, front_held;
   logic [7:0] reads_outstanding;             // READs
-  logic waits;                       // for READs
+  logic [23:0] read_packets;         // PSNs of a READ
+  logic waits;                       // for READs, or for the completer to count its PSNs
   logic ends_check;                  // the length is known
   logic [23:0] summed_last_psn, skipped, span;  // the last two: packets before the first to retransmit, all but one
   logic [ListBits-1:0] elements_to_request;
@@ -590,7 +602,10 @@ module vireo_requester
 
     front_sending = is_sending(front_state);
     reads_outstanding = reads_started - ended;
-    waits = first_q && is_connected && ((is_read && reads_outstanding >= max_reads_q) || (fence && reads_outstanding != '0));
+    read_packets = last_psn_q - first_psn_q + 24'd1;
+    waits = first_q && is_connected
+         && ((is_read && (reads_outstanding >= max_reads_q || read_packets > MostReadPackets))
+             || (fence && reads_outstanding != '0));
     // A replay belongs to one hold, new work to none.
     if (work.is_replay) front_held = front_hold != work.epoch;
     else front_held = front_hold != front_resumed.epoch || front_resumed.by_itself || waits;
@@ -719,8 +734,9 @@ module vireo_requester
           // It has the table's write port.
         end else if (work.resume) begin
           // New packets follow only if all before them were requested: packets that the completer has not yet seen
-          // arrive there as an unsent record, and it resumes again.
-          if (front_hold != work.epoch || half_psn != work.psn) begin
+          // arrive there as an unsent record, and it resumes again. PSNs alone would not show all of them: two READs
+          // may take as many as there are.
+          if (front_hold != work.epoch || half_psn != work.psn || number != work.number) begin
             work_pop = 1'b1;
             front_d = FrIdle;
           end else if (entry_ready) begin

@@ -9767,7 +9767,7 @@ struct QpHold {
 struct Replay {
   static constexpr size_t kBits = 154;
   uint32_t qpn{};  // Queue pair
-  bool resume{};  // 1: no record: every packet below `psn` was requested; if `psn` is the requester's next one, the hold of this generation ends
+  bool resume{};  // 1: no record: every packet below `psn` was requested; if `psn` is the requester's next one and `number` its count of records, the hold of this generation ends
   uint8_t epoch{};  // Of the hold
   uint16_t head{};  // The record's descriptor
   uint8_t slot{};  // The completer's slot of the record
@@ -9776,7 +9776,7 @@ struct Replay {
   uint32_t last_psn{};  // Of the record's message; the last one to send
   uint16_t packets{};  // Not 0: this many packets from `psn` on are sent; a record with `replaces` marks their start. 0: all up to last_psn
   bool first_transmission{};  // First transmission: the packets do not count as retransmissions
-  uint8_t number{};  // RDMA READ: number of READs of the QP before it since the hardware reset, modulo 256
+  uint8_t number{};  // RDMA READ: number of READs of the QP before it since the hardware reset, modulo 256; with resume: of its records
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);

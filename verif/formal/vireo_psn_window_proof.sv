@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// An acknowledge counts if its PSN belongs to an outstanding request: between the oldest unacknowledged one and the
-// newest one, both included, wherever the window lies in the circle of PSNs [IBTA vol. 1, 9.7.5.2]. Both ends and the
-// PSN are given by steps from the oldest, which are free. Bound to vireo_completer.
+// An acknowledge counts if its PSN belongs to an outstanding request: from the oldest unacknowledged one on, and before
+// the first that was not requested, wherever the window lies in the circle of PSNs [IBTA vol. 1, 9.7.5.2]. The end and
+// the PSN are given by steps from the oldest, which are free. Bound to vireo_completer.
 module vireo_psn_window_proof (
   input logic        clk_i,
   input logic        open_i,    // all conditions but the PSN hold
   input logic [23:0] oldest_i,
-  input logic [23:0] newest_i,
+  input logic [23:0] end_i,
   input logic [23:0] psn_i,
   input logic        counts_i
 );
@@ -20,13 +20,13 @@ module vireo_psn_window_proof (
 
   logic meant;
   always_comb begin
-    meant = 24'(oldest_i + window_q) == newest_i && 24'(oldest_i + steps_q) == psn_i;
-    nothing_else: assert (!meant || !counts_i || steps_q <= window_q);
-    all_of_it: assert (!meant || !open_i || steps_q > window_q || counts_i);
+    meant = 24'(oldest_i + window_q) == end_i && 24'(oldest_i + steps_q) == psn_i;
+    nothing_else: assert (!meant || !counts_i || steps_q < window_q);
+    all_of_it: assert (!meant || !open_i || steps_q >= window_q || counts_i);
   end
 
 endmodule
 
 bind vireo_completer vireo_psn_window_proof u_window (
   .clk_i, .open_i(keeps_records(qp_state) && !ring_stored.failed && ring_stored.count != '0 && attributes.reliable),
-  .oldest_i(ring_stored.unacked), .newest_i(ring_stored.newest), .psn_i(ack.psn), .counts_i(counts));
+  .oldest_i(ring_stored.unacked), .end_i(ring_stored.sent), .psn_i(ack.psn), .counts_i(counts));

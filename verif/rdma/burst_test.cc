@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,7 @@ struct Pair {
     uint32_t qpn;
     uint32_t bytes;
     uint64_t address;
+    bool is_read = false;
   };
 
   Pair() {
@@ -53,12 +55,13 @@ struct Pair {
     completer.replay_out.Connect(replays, completer);
     completer.timer_set_out.Connect(timers, completer);
     completer.on_qp_hold = [this](Cycle cycle, const spec::QpHold& hold) { requester.OnQpHold(cycle, hold); };
+    completer.on_qp_reads = [this](Cycle cycle, const spec::QpReads& reads) { requester.OnQpReads(cycle, reads); };
     Run(kConfig.num_qps);  // the sets of QPs are cleared
   }
-  void SetUp(uint32_t qpn, uint32_t psn) {
+  void SetUp(uint32_t qpn, uint32_t psn, spec::IbMtu mtu = spec::IbMtu::kMtu4096) {
     spec::TableWrite write{.table_id = spec::MgmtTable::kQpContext, .index = qpn};
-    spec::TableQpContext{.qp_type = spec::IbQpType::kRc, .path_mtu = spec::IbMtu::kMtu4096, .max_send_sge = 4}.Encode(
-        write.data);
+    spec::TableQpContext{.qp_type = spec::IbQpType::kRc, .path_mtu = mtu, .max_rd_atomic = 16, .max_send_sge = 4}
+        .Encode(write.data);
     requester.OnTableWrite(now, write);
     completer.OnTableWrite(now, write);
     requester.load_in.Push(now, {.qpn = qpn, .psn = psn});
@@ -78,8 +81,9 @@ struct Pair {
   void Write(spec::WorkRequest& token) const {
     const Message& message = messages[token.head];
     token.qpn = message.qpn;
-    spec::RdmaSqReq request{
-        .wr_id = token.head, .opcode = spec::IbWrOpcode::kRdmaWrite, .send_flags = spec::IbSendFlags::kSignaled};
+    spec::RdmaSqReq request{.wr_id = token.head,
+                            .opcode = message.is_read ? spec::IbWrOpcode::kRdmaRead : spec::IbWrOpcode::kRdmaWrite,
+                            .send_flags = spec::IbSendFlags::kSignaled};
     spec::RdmaSqReqRdma{.remote_addr = kRemote, .rkey = 7}.Encode(request.wr);
     spec::RdmaSqReqNumSge{.num_sge = 1}.Encode(request.size);
     uint8_t memory[spec::RdmaSqReq::kBytes + spec::RdmaSge::kBytes];
@@ -90,6 +94,10 @@ struct Pair {
   }
   void Acknowledge(uint32_t qpn, uint32_t psn) {
     acks.push_back({.qpn = qpn, .psn = psn, .syndrome = static_cast<uint8_t>(spec::AethSyndrome::kAckNoCredits)});
+  }
+  void Respond(uint32_t qpn, uint32_t psn) {
+    Acknowledge(qpn, psn);
+    acks.back().is_read = true;
   }
 
   void Step() {
@@ -127,6 +135,7 @@ struct Pair {
       token.last_psn = replay.last_psn;
       token.packets = replay.packets;
       token.first_transmission = replay.first_transmission;
+      token.number = replay.number;
       works.emplace_back(now + kReread, token);
     }
     replays.sent().clear();
@@ -134,6 +143,7 @@ struct Pair {
     for (const auto& sent : jobs.sent()) left.push_back(sent.token);
     jobs.sent().clear();
     retired.sent().clear();
+    read_records.sent().clear();
     ++now;
   }
   void Run(Cycle cycles) {
@@ -244,6 +254,87 @@ TEST(Burst, LongestMessageIsCutCompletelyWhileOthersContinue) {
   }
   EXPECT_TRUE(came);
   EXPECT_EQ(pair.first_transmission, first_transmission);
+  EXPECT_TRUE(pair.requester_failures.sent().empty());
+  EXPECT_TRUE(pair.completer_failures.sent().empty());
+}
+
+// READs of 2^31 bytes at path MTU 256, each as many PSNs as may be outstanding, several times the space of PSNs
+// together. [IBTA vol. 1, 9.7.1]
+TEST(Burst, OutstandingPsnsAreBoundedWhileOthersContinue) {
+  Pair pair;
+  constexpr uint32_t kReader = 3, kShort = 9;
+  constexpr uint32_t kFirst = 0xff'fff0;
+  constexpr uint64_t kMost = 1 << 23;
+  constexpr uint32_t kReads = 5;
+  pair.SetUp(kReader, kFirst, spec::IbMtu::kMtu256);
+  pair.SetUp(kShort, 100);
+  std::vector<uint64_t> ends;  // PSNs up to each message's end
+  const auto post = [&](uint32_t bytes, bool is_read) {
+    pair.Post({kReader, bytes, 0x1'0000, is_read});
+    ends.push_back((ends.empty() ? 0 : ends.back()) + bytes / 256);
+  };
+  for (uint32_t i = 0; i < kReads; ++i) post(model::kMaxMessageBytes, true);
+  post(512, false);
+  post(2560, true);
+  post(256, false);
+  const uint64_t all = ends.back();
+
+  uint64_t sent = 0, acknowledged = 0, most = 0, shorts = 0;
+  size_t message = 0;  // being acknowledged
+  Cycle posted = 0, slowest = 0;
+  bool outstanding = false;
+  while (acknowledged != all && pair.now < 200'000) {
+    if (!outstanding && pair.now % 64 == 0) {
+      pair.Post({kShort, 64, 0x5000});
+      outstanding = true;
+      posted = pair.now;
+    }
+    // The peer answers slowly, and stops between READs where the next one just fits.
+    if (pair.now % 400 == 399 && acknowledged != sent) {
+      const bool is_read = pair.messages[message].is_read;
+      const uint64_t step = pair.now % 800 == 399 ? 1 : kMost / 5;
+      acknowledged = std::min({acknowledged + step, sent, ends[message]});
+      (is_read ? pair.Respond(kReader, Psn(static_cast<uint32_t>(kFirst + acknowledged - 1)))
+               : pair.Acknowledge(kReader, Psn(static_cast<uint32_t>(kFirst + acknowledged - 1))));
+      if (acknowledged == ends[message]) ++message;
+    }
+    pair.Step();
+    for (const auto& job : pair.left) {
+      const spec::TxPacket& packet = job.packet;
+      if (packet.qpn == kShort) {
+        slowest = std::max(slowest, pair.now - posted);
+        ++shorts;
+        outstanding = false;
+        pair.Acknowledge(kShort, packet.psn);
+        continue;
+      }
+      ASSERT_EQ(packet.qpn, kReader);
+      ASSERT_EQ(packet.psn, Psn(static_cast<uint32_t>(kFirst + sent)));
+      sent += Psn(packet.last_psn - packet.psn) + 1;
+      most = std::max(most, sent - acknowledged);
+      ASSERT_LE(most, kMost);
+    }
+  }
+  EXPECT_EQ(acknowledged, all);
+  EXPECT_EQ(most, kMost) << "as many as may be";
+  EXPECT_LE(slowest, 200u);
+  EXPECT_GT(shorts, 100u);
+  EXPECT_EQ(pair.resent, 0u);
+  pair.Run(200);
+  std::vector<uint64_t> completed;
+  for (const auto& one : pair.completions.sent()) {
+    const auto cqe = spec::RdmaCqReq::Decode(one.token.cqe);
+    EXPECT_EQ(cqe.status, spec::IbWcStatus::kSuccess);
+    if (cqe.qp_num == kReader) completed.push_back(cqe.wr_id);
+  }
+  std::vector<uint64_t> expected(ends.size());
+  std::iota(expected.begin(), expected.end(), 0);
+  EXPECT_EQ(completed, expected);
+  // Then it sends without the completer's help.
+  const uint64_t replays = pair.first_transmission;
+  pair.Post({kReader, 64, 0x5000});
+  pair.Run(100);
+  EXPECT_EQ(pair.first_transmission, replays);
   EXPECT_TRUE(pair.requester_failures.sent().empty());
   EXPECT_TRUE(pair.completer_failures.sent().empty());
 }

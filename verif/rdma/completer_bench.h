@@ -344,7 +344,9 @@ struct OneQp : Bench {
             .last_psn = Psn(last),
             .number = static_cast<uint8_t>(is_read(made[number]) ? reads : 0)};
   }
-  spec::Replay Resume(uint8_t epoch) const { return {.qpn = kQp, .resume = true, .epoch = epoch, .psn = next_psn}; }
+  spec::Replay Resume(uint8_t epoch) const {
+    return {.qpn = kQp, .resume = true, .epoch = epoch, .psn = next_psn, .number = static_cast<uint8_t>(posted)};
+  }
 
   // The statuses since the last call; each work request in order, each with its own data.
   std::vector<IbWcStatus> Statuses() {

@@ -90,7 +90,10 @@ TEST(CompleterBurst, OnlyTheStartOfTheLastPartCounts) {
     EXPECT_TRUE(qp.Replays().empty()) << i;
   }
   qp.Begin(part);
-  EXPECT_EQ(qp.Replays(), Replays{qp.Part(0, 0, 1000 + 2 * kBurst, true)});
+  const spec::Replay next = qp.Part(0, 0, 1000 + 2 * kBurst, true);
+  EXPECT_EQ(qp.Replays(), Replays{next});
+  qp.Begin(next);
+  EXPECT_EQ(qp.Replays().size(), 2u) << "the last part, and the resume";
   qp.Ack(999 + 4 * kBurst);
   EXPECT_EQ(qp.Statuses(), Statuses{kOk});
 }
@@ -195,6 +198,7 @@ TEST(CompleterBurst, FailedLongMessageIsSkipped) {
     recovers.epoch = 1;
     qp.record.tokens.push_back(recovers);
     next = qp.Again(1, 2, psn + 1, psn + 1, psn + 1);
+    next.first_transmission = true;
     EXPECT_EQ(qp.Replays(), (Replays{next, qp.Resume(1)}));
     qp.Ack(psn + 1);
     EXPECT_EQ(qp.Statuses(), Statuses{kOk});

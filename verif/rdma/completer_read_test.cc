@@ -502,6 +502,97 @@ TEST(Completer, ReadThatFailsInAReplayCompletesInOrder) {
   EXPECT_EQ(qp.failure_sink.sent().size(), 1u);
 }
 
+// No more than 2^23 PSNs are outstanding, and half of it when the requester sends new work again. [IBTA vol. 1, 9.7.1]
+TEST(Completer, ReplayWaitsUntilItsPsnsFit) {
+  constexpr uint32_t kMost = 1U << 23;
+  for (const uint32_t first : {0u, 1000u, 0x7f'ffffu, 0xff'fff0u}) {
+    OneQp qp(first, kReader);
+    qp.PostUnsentRead(kMost);
+    qp.PostUnsentRead(3);
+    qp.PostUnsent(1);
+    const uint32_t second = first + kMost;
+    EXPECT_EQ(qp.Replays(), Replays{qp.Again(0, 0, first, first, second - 1)});
+    qp.Response(first + 1);
+    EXPECT_EQ(qp.Replays(), Replays{});
+    qp.Response(first + 2);
+    EXPECT_EQ(qp.Replays(), Replays{qp.Again(0, 1, second, second, second + 2)});
+    qp.Response(first + 3);
+    EXPECT_EQ(qp.Replays(), Replays{qp.Again(0, 2, second + 3, second + 3, second + 3)});
+    // 2^22 + 1 are outstanding, then one less.
+    qp.Response(second + 3 - kMost / 2 - 1);
+    EXPECT_EQ(qp.Replays(), Replays{});
+    qp.Response(second + 3 - kMost / 2);
+    EXPECT_EQ(qp.Replays(), Replays{qp.Resume(0)});
+    EXPECT_EQ(qp.Statuses(), Statuses{});
+    qp.Response(second - 1);
+    qp.Response(second + 2);
+    qp.Ack(second + 3);
+    EXPECT_EQ(qp.Statuses(), (Statuses{kOk, kOk, kOk}));
+  }
+}
+
+TEST(Completer, RecordsMayHaveMorePsnsThanThereAre) {
+  constexpr uint32_t kMost = 1U << 23;
+  constexpr uint32_t kFirst = 0xff'fff0;
+  OneQp qp(kFirst, kReader);
+  for (int i = 0; i < 7; ++i) qp.PostUnsentRead(kMost);
+  qp.PostFailed(IbWcStatus::kLocProtErr, 4);  // it has no packets; nothing before it counts as sent
+  for (uint32_t i = 0; i < 7; ++i) {
+    const uint32_t first = kFirst + i * kMost, last = first + kMost - 1;
+    EXPECT_EQ(qp.Replays(), Replays{qp.Again(0, i, first, first, last)}) << i;
+    // Outside of what was requested, on both sides.
+    qp.Response(first - 1);
+    qp.Response(last + 1);
+    EXPECT_EQ(qp.Statuses(), Statuses{});
+    qp.Response(last - 1);
+    EXPECT_EQ(qp.Statuses(), Statuses{});
+    qp.Response(last);
+    EXPECT_EQ(qp.Statuses(), i == 6 ? (Statuses{kOk, IbWcStatus::kLocProtErr}) : Statuses{kOk}) << i;
+  }
+  EXPECT_EQ(qp.Ended().size(), 7u);
+}
+
+TEST(Completer, NakTimeoutErrAndClearEndTheWaitForPsns) {
+  constexpr uint32_t kMost = 1U << 23;
+  for (const char* const event : {"nak", "timeout", "err", "clear"}) {
+    SCOPED_TRACE(event);
+    OneQp qp(1000, kReader);
+    qp.PostUnsentRead(kMost);
+    qp.PostUnsentRead(2);
+    EXPECT_EQ(qp.Replays().size(), 1u);
+    qp.Timers();
+    const std::string what = event;
+    if (what == "nak") {
+      qp.SequenceNak(1000);
+    } else if (what == "timeout") {
+      qp.sent.tokens.push_back({.qpn = kQp, .psn = 1000 + kMost - 1});
+      ASSERT_EQ(qp.Run(10), "");
+      // The first one does not count: the timer was set before.
+      for (int i = 0; i < 2; ++i) {
+        qp.expired.tokens.push_back({.qpn = kQp, .epoch = qp.timer.epoch});
+        qp.Timers();
+      }
+    } else {
+      qp.SetState(kQp, what == "err" ? IbQpState::kErr : IbQpState::kReset, what == "clear");
+    }
+    if (what == "nak" || what == "timeout") {
+      EXPECT_EQ(qp.Replays(), Replays{qp.Again(1, 0, 1000, 1000, 1000 + kMost - 1)});
+      qp.Response(1001);
+      EXPECT_EQ(qp.Replays(), Replays{qp.Again(1, 1, 1000 + kMost, 1000 + kMost, 1001 + kMost)});
+    } else {
+      EXPECT_EQ(qp.Statuses(), what == "err" ? (Statuses{kFlush, kFlush}) : Statuses{});
+      if (what == "clear") qp.completed += 2;
+      qp.SetState(kQp, IbQpState::kReset, true);
+      qp.SetState(kQp, IbQpState::kRts);
+      ASSERT_EQ(qp.ApplyAck(), "");
+      qp.Post(1);
+      qp.Ack(qp.next_psn - 1);
+      EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+      EXPECT_EQ(qp.Replays(), Replays{});
+    }
+  }
+}
+
 TEST(Completer, UnacknowledgedServicesCompleteWhenSent) {
   using spec::IbQpType;
   for (const IbQpType type : {IbQpType::kUc, IbQpType::kUd, IbQpType::kGsi}) {

@@ -613,7 +613,7 @@ TEST(Completer, RecordsAndAcknowledgesDoNotWaitForReplays) {
   qp.replay.rate = 0;
   ASSERT_EQ(qp.Run(50), "");
   for (uint32_t psn = 1000; psn < 1030; ++psn) {
-    if (psn != 1000) qp.PostUnsent(1);
+    if (psn != 1000) qp.Post(1);
     ASSERT_EQ(qp.Run(20), "");
     qp.Ack(psn);
     ASSERT_EQ(qp.Run(20), "");

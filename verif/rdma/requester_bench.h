@@ -50,6 +50,9 @@ inline constexpr spec::Config kConfig = MakeConfig();
 
 inline uint32_t Psn(uint32_t value) { return value & 0xff'ffff; }
 
+// A longer READ is sent by the completer's replay. [IBTA vol. 1, 9.7.1]
+inline constexpr uint32_t kMostReadPackets = (1U << 22) / kConfig.send_records;
+
 // The memory check's answer by key and address: two runs, cut at the page; keys from 0xf0 on are refused.
 inline spec::MemoryPlace PlaceOf(const spec::MemoryCheck& check) {
   constexpr uint64_t kPage = 4096;
@@ -167,8 +170,8 @@ struct Replay {
     return token;
   }
 };
-inline spec::WorkRequest ResumeToken(uint32_t qpn, uint8_t epoch, uint32_t psn) {
-  return {.qpn = qpn, .is_replay = true, .resume = true, .epoch = epoch, .psn = psn};
+inline spec::WorkRequest ResumeToken(uint32_t qpn, uint8_t epoch, uint32_t psn, uint8_t records) {
+  return {.qpn = qpn, .is_replay = true, .resume = true, .epoch = epoch, .psn = psn, .number = records};
 }
 
 struct Qp {
@@ -303,6 +306,7 @@ struct Reference {
   std::set<uint64_t> unreadable;  // addresses of elements
   std::map<uint32_t, spec::TableAh> handles;
   uint8_t started[16]{}, ended[16]{};  // READs of a QP
+  uint8_t made[16]{};                  // records of a QP
 
   // Why it is bad, except for its length and its memory.
   RdmaError Judge(const Qp& qp, const WorkRequest& work) const {
@@ -357,6 +361,7 @@ struct Reference {
   }
 
   void Do(Qp& qp, const WorkRequest& work) {
+    ++made[work.qpn];
     const bool recovers = qp.IsSending() && qp.was_sqe;
     if (recovers) qp.send_dead = qp.was_sqe = false;
     spec::SendRecord record = RecordOf(qp, work);
@@ -399,7 +404,9 @@ struct Reference {
       return fail(IbWcStatus::kWrFlushErr, RdmaError::kOk);
     if (bad != RdmaError::kOk) return fail(IbWcStatus::kLocQpOpErr, bad);
     if (!readable) return fail(IbWcStatus::kLocLenErr, RdmaError::kInvalidLength);
-    if (qp.IsRc() && ((work.IsRead() && outstanding >= qp.max_rd_atomic) || (record.fence && outstanding != 0))) {
+    const bool is_long = work.IsRead() && packets > kMostReadPackets;
+    if (qp.IsRc() &&
+        ((work.IsRead() && outstanding >= qp.max_rd_atomic) || is_long || (record.fence && outstanding != 0))) {
       qp.held = true;
     }
     if (qp.held) {
@@ -603,7 +610,7 @@ struct BasicBench {
     ASSERT_EQ(Run(4), "");
   }
   void Resume(uint32_t qpn, uint8_t epoch, uint32_t psn) {
-    work.tokens.push_back(ResumeToken(qpn, epoch, psn));
+    work.tokens.push_back(ResumeToken(qpn, epoch, psn, reference.made[qpn]));
     Qp& qp = qps[qpn];
     if (qp.epoch == epoch && qp.psn == psn) qp.held = false;
   }

@@ -97,7 +97,7 @@ TEST(RequesterBurst, MessageLongerThanABurstYieldsAndReplaysSendTheRest) {
                   behind));
           expected.push_back(PacketOf(bench.qps[3], behind, Psn(last + 1), 0).jobs.front());
         }
-        bench.work.tokens.push_back(ResumeToken(3, 0, Psn(last + 2)));
+        bench.work.tokens.push_back(ResumeToken(3, 0, Psn(last + 2), 2));
         bench.work.tokens.push_back(behind.Token());
         expected.push_back(PacketOf(bench.qps[3], behind, Psn(last + 2), 0).jobs.front());
         ASSERT_EQ(bench.Settle(), "");

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <map>
 #include <random>
@@ -144,6 +145,7 @@ void ChangeEverything() {
       bench.state.tokens.push_back({.qpn = token.qpn, .state = IbQpState::kSqe});
       if (random() % 2 == 0) bench.state.tokens.push_back({.qpn = token.qpn, .state = IbQpState::kRts});
     };
+    std::array<uint8_t, 16> made{};  // records of a QP before the next token
     uint64_t records = 0, posted = 0, is_replay = 0, cut = 0, parts = 0;
     std::deque<uint16_t> heads;
     bench.record.on_token = [&](Cycle, const spec::SendRecord& token) {
@@ -170,6 +172,7 @@ void ChangeEverything() {
         bench.work.tokens.push_back(request.Token());
         heads.push_back(request.head);
         ++posted;
+        ++made.at(request.qpn);
       } else if (dice < 12) {
         bench.state.tokens.push_back(
             {.qpn = qpn, .state = static_cast<IbQpState>(random() % 2 == 0 ? 3 : random() % 7)});
@@ -217,7 +220,7 @@ void ChangeEverything() {
                                         .Token(request));
       } else {
         // Occasional valid PSNs are covered by the next test.
-        bench.work.tokens.push_back(ResumeToken(qpn, static_cast<uint8_t>(random() % 2), 1000));
+        bench.work.tokens.push_back(ResumeToken(qpn, static_cast<uint8_t>(random() % 2), 1000, made[qpn]));
       }
       ASSERT_EQ(bench.Run(random() % 16), "");
     }
@@ -379,7 +382,8 @@ void GoBackAtAnyTime() {
       } else if (bench.p.record_valid_o == 0) {
         // Every record made before the hold took effect has come.
         peer.replays = false;
-        bench.work.tokens.push_back(ResumeToken(qpn, peer.epoch, Psn(peer.all.back().last + 1)));
+        bench.work.tokens.push_back(
+            ResumeToken(qpn, peer.epoch, Psn(peer.all.back().last + 1), static_cast<uint8_t>(peer.all.size())));
       }
     };
     const auto acknowledge = [&](uint32_t qpn) {

@@ -23,11 +23,17 @@ TEST(Requester, ReadIsOneRequestWithThePsnsOfItsResponses) {
       bench.SetUp(3);
       WorkRequest request{.head = 5, .wr_id = 77, .opcode = kRead};
       request.sge = {.addr = 0x1'0000, .length = length, .lkey = 0xf0};  // not checked
+      const uint32_t responses = length == 0 ? 1 : (length - 1) / bytes + 1;
+      const bool is_long = responses > kMostReadPackets;  // sent by replays
+      const uint32_t behind = Psn(0xff'fffe + responses);
       bench.Post(request);
+      if (is_long) {
+        bench.Post(request, {.epoch = 0, .psn = 0xff'fffe, .first_psn = 0xff'fffe, .last_psn = Psn(behind - 1)});
+      }
       bench.Post({.head = 6});
+      if (is_long) bench.Post({.head = 6}, {.epoch = 0, .psn = behind, .first_psn = behind, .last_psn = behind});
       ASSERT_NO_FATAL_FAILURE(bench.Compare());
       ASSERT_EQ(bench.job.count, 2U);
-      const uint32_t responses = length == 0 ? 1 : (length - 1) / bytes + 1;
       const spec::TxJob& job = bench.job_sink.sent()[0].token;
       EXPECT_EQ(job.packet.opcode, BthOpcode::kRcRdmaReadRequest);
       EXPECT_EQ(job.packet.psn, 0xff'fffeU);
@@ -54,6 +60,37 @@ TEST(Requester, ReadIsOneRequestWithThePsnsOfItsResponses) {
       EXPECT_EQ(bench.check.count, 1U);  // of the write
       EXPECT_LT(bench.record_sink.sent()[0].cycle, bench.read_sink.sent()[0].cycle);
     }
+  }
+}
+
+// So that the completer can bound the PSNs outstanding: it is sent by a replay. [IBTA vol. 1, 9.7.1]
+TEST(Requester, LongReadWaitsForTheCompleter) {
+  for (const bool is_long : {false, true}) {
+    Bench bench;
+    bench.qps[3].mtu = IbMtu::kMtu256;
+    bench.qps[3].psn = 0xff'fff0;
+    bench.SetUp(3);
+    WorkRequest request{.head = 1, .opcode = kRead};
+    request.sge.length = kMostReadPackets * 256 + (is_long ? 1 : 0);
+    const uint32_t behind = Psn(0xff'fff0 + kMostReadPackets + (is_long ? 1 : 0));
+    bench.Post(request);
+    bench.Post({.head = 2});
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_EQ(bench.job.count, is_long ? 0U : 2U);
+    EXPECT_EQ(bench.record_sink.sent()[0].token.unsent, is_long);
+    EXPECT_EQ(bench.record_sink.sent()[1].token.first_psn, behind);
+    if (!is_long) continue;
+    bench.Post(request, {.epoch = 0, .psn = 0xff'fff0, .first_psn = 0xff'fff0, .last_psn = Psn(behind - 1)});
+    bench.Post({.head = 2}, {.epoch = 0, .psn = behind, .first_psn = behind, .last_psn = behind});
+    // A resume from before the last record, whatever its PSN.
+    bench.work.tokens.push_back(ResumeToken(3, 0, Psn(behind + 1), 1));
+    bench.Post({.head = 3});
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_TRUE(bench.record_sink.sent().back().token.unsent);
+    bench.Resume(3, 0, Psn(behind + 2));
+    bench.Post({.head = 4});
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_FALSE(bench.record_sink.sent().back().token.unsent);
   }
 }
 

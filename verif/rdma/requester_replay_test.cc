@@ -231,7 +231,7 @@ TEST(Requester, LoadEndsEveryHold) {
     bench.Post({.head = 2});
     // Of the previous lifetime.
     bench.work.tokens.push_back(Replay{.epoch = epoch, .psn = 5, .first_psn = 5, .last_psn = 5}.Token(WorkRequest{}));
-    bench.work.tokens.push_back(ResumeToken(3, epoch, 1002));
+    bench.work.tokens.push_back(ResumeToken(3, epoch, 1002, bench.reference.made[3]));
     bench.Post({.head = 3});
     ASSERT_NO_FATAL_FAILURE(bench.Compare());
     EXPECT_EQ(bench.job.count, 2u);
