@@ -545,8 +545,11 @@ Completer::State Completer::Check(Cycle now) {
         .Encode(completion_->cqe);
   }
   if (do_report) {
-    failure_ = spec::QpFailure{
-        .qpn = qpn_, .event_type = spec::RdmaEventType::kQpFatal, .code = code, .send_only = !attributes_.reliable};
+    failure_ = spec::QpFailure{.qpn = qpn_,
+                               .event_type = spec::RdmaEventType::kQpFatal,
+                               .code = code,
+                               .send_only = !attributes_.reliable,
+                               .reported = true};
   }
   if (reason_ != Reason::kDiscard) {
     // UC and UD are in SQE, and each record has its own status, except those that the requester sent or held back

@@ -204,6 +204,7 @@ void QpControl::Take(Cycle now) {
         event_.event_type = token.event_type;
         event_.code = token.code;
         send_only_ = token.send_only;
+        reported_ = token.reported;
         break;
       }
     }
@@ -244,6 +245,8 @@ void QpControl::Decide(Cycle now) {
       }
       if (!can_fail_now) return;
       if (event_.event_type != RdmaEventType::kCommEst) SetState(now, qpn_, IbQpState::kErr);
+      // This event is for errors that no completion can report. [IBTA vol. 1, 11.6.3.2]
+      if (reported_ && event_.event_type == RdmaEventType::kQpFatal) return;
       event0_ = {.event_type = event_.event_type, .element = qpn_, .code = event_.code};
       state_ = State::kSendEvents;
       return;

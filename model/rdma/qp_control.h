@@ -94,6 +94,7 @@ class QpControl final : public Block {
   uint32_t qpn_ = 0;  // of a virtqueue: its owner
   bool has_qp_ = false;
   bool send_only_ = false;
+  bool reported_ = false;  // by a completion
   bool is_cq_ = false;
   bool scanning_ = false;  // a QP is still to be looked up
   uint32_t scan_ = 0;

@@ -697,7 +697,8 @@ bool Requester::RunBack(Cycle now) {
       failure_ = spec::QpFailure{.qpn = entries_.front().record.qpn,
                                  .event_type = spec::RdmaEventType::kQpFatal,
                                  .code = code_,
-                                 .send_only = entries_.front().send_only};
+                                 .send_only = entries_.front().send_only,
+                                 .reported = true};
       PopEntry(now);
       return true;
   }

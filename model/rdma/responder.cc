@@ -658,8 +658,10 @@ void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, sp
     const bool is_own = !acknowledged || event == RdmaEventType::kQpFatal;
     if (is_own && own == RdmaError::kOk) own = RdmaError::kRemoteOperationalError;
     const uint32_t reason = is_own ? static_cast<uint32_t>(own) : syndrome;
-    failure_.Set(
-        now, {.qpn = frame.bth.dest_qp, .event_type = acknowledged ? event : RdmaEventType::kQpFatal, .code = reason});
+    failure_.Set(now, {.qpn = frame.bth.dest_qp,
+                       .event_type = acknowledged ? event : RdmaEventType::kQpFatal,
+                       .code = reason,
+                       .reported = status.has_value()});
     if (!status) return;
     half.in_message = false;
     half.holds = false;

@@ -856,7 +856,7 @@ module vireo_completer
           if (reports) begin
             failure_valid_d = 1'b1;
             failure_d = '{qpn: 24'(qpn_q), event_type: 16'(RdmaEventTypeQpFatal), code: code,
-                          send_only: !attributes.reliable, default: '0};
+                          send_only: !attributes.reliable, reported: 1'b1};
             // Those that the requester sent or held back before it knew of the failure flush.
             if (!attributes.reliable) next_action_d = NextHalt;
           end

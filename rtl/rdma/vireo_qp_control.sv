@@ -150,6 +150,7 @@ module vireo_qp_control
   logic [2:0] operation_d, operation_q;
   host_event_t event_d, event_q;  // as received, or type and code of the failure
   logic send_only_d, send_only_q;
+  logic reported_d, reported_q;  // by a completion
   logic is_cq_d, is_cq_q;
   logic scanning_d, scanning_q;  // a QP is left to be looked up
   logic [QpBits-1:0] scan_d, scan_q;
@@ -261,6 +262,7 @@ module vireo_qp_control
     operation_d = operation_q;
     event_d = event_q;
     send_only_d = send_only_q;
+    reported_d = reported_q;
     is_cq_d = is_cq_q;
     scanning_d = scanning_q;
     scan_d = scan_q;
@@ -323,6 +325,7 @@ module vireo_qp_control
             event_d.event_type = qp_failure[winner_d[1:0]].event_type;
             event_d.code = qp_failure[winner_d[1:0]].code;
             send_only_d = qp_failure[winner_d[1:0]].send_only;
+            reported_d = qp_failure[winner_d[1:0]].reported;
           end
         endcase
       end
@@ -355,8 +358,11 @@ module vireo_qp_control
                                                  || engine_state == IbQpStateSqd[StateBits-1:0]);
             end else if (can_fail_now) begin
               state_write_valid_d = event_q.event_type != RdmaEventTypeCommEst[15:0];
-              event0_d = 1'b1;
-              state_d = StSendEvents;
+              // This event is for errors that no completion can report. [IBTA vol. 1, 11.6.3.2]
+              if (!(reported_q && event_q.event_type == RdmaEventTypeQpFatal[15:0])) begin
+                event0_d = 1'b1;
+                state_d = StSendEvents;
+              end
             end
           end
           // docs/decisions/0003: "Violation", and "CQ full", where the ring is well-formed
@@ -486,6 +492,7 @@ module vireo_qp_control
     operation_q <= operation_d;
     event_q <= event_d;
     send_only_q <= send_only_d;
+    reported_q <= reported_d;
     is_cq_q <= is_cq_d;
     scan_q <= scan_d;
     drain_qpn_q <= drain_qpn_d;

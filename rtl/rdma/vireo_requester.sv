@@ -1084,7 +1084,7 @@ module vireo_requester
         if (record_free && failure_free) begin
           failure_valid_d = 1'b1;
           failure_d = '{qpn: 24'(entry.qpn), event_type: 16'(RdmaEventTypeQpFatal), code: record_q.vendor_err,
-                        send_only: entry.send_only};
+                        send_only: entry.send_only, reported: 1'b1};
           entry_pop = 1'b1;
           back_d = BkIdle;
         end

@@ -1279,7 +1279,8 @@ module vireo_responder
         end
       end
 
-      failure_d = '{qpn: frame.bth.dest_qp, event_type: 16'(RdmaEventTypeQpFatal), code: reason, default: '0};
+      failure_d = '{qpn: frame.bth.dest_qp, event_type: 16'(RdmaEventTypeQpFatal), code: reason,
+                    reported: refused && place_d.has_completion, default: '0};
       if (checks_q.acknowledged && done == ActAccess) failure_d.event_type = 16'(RdmaEventTypeQpAccessErr);
       if (checks_q.acknowledged && (done == ActInvalid || done == ActLength)) begin
         failure_d.event_type = 16'(RdmaEventTypeQpReqErr);
@@ -1287,6 +1288,7 @@ module vireo_responder
       if (announces) begin
         failure_d.event_type = 16'(RdmaEventTypeCommEst);
         failure_d.code = '0;
+        failure_d.reported = 1'b0;
       end
     end
 

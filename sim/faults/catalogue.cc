@@ -18,7 +18,7 @@ constexpr Outcome Ends(std::string_view reports) { return {.reports = reports}; 
 constexpr std::nullopt_t kNone = std::nullopt;
 // Of the near NIC.
 constexpr std::string_view kStopsTheDevice =
-    "far event qp_fatal retry_exceeded; far status retry_exc_err; near event device_fatal internal; near event "
+    "far status retry_exc_err; near event device_fatal internal; near event "
     "device_needs_reset";
 
 constexpr Fault kFaults[] = {
@@ -161,9 +161,7 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kWire,
      .script = "link_down 4000000000 nth=9 count=1",
      .does = "the link is down for 4 s",
-     .outcomes = {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal "
-                       "retry_exceeded; near status retry_exc_err"),
-                  kNone, kNone, kNone},
+     .outcomes = {Ends("far status retry_exc_err; near status retry_exc_err"), kNone, kNone, kNone},
      .counters = "port_events retransmissions reports",
      .why = "longer than all retries together: the oldest work request completes with retry_exc_err, the rest flush "
             "(9.9.2)",
@@ -200,36 +198,32 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kPcie,
      .script = "poison on=source nth=5",
      .does = "the payload of a send is poisoned",
-     .outcomes =
-         {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal queue_dma_error"),
-          Ends("near status loc_qp_op_err"), Ends("near status loc_qp_op_err"), kNone},
+     .outcomes = {Ends("far status retry_exc_err; near event qp_fatal queue_dma_error"),
+                  Ends("near status loc_qp_op_err"), Ends("near status loc_qp_op_err"), kNone},
      .counters = "dma_errors",
      .why = "no byte of it is sent; an RC queue pair stops (decision 0003), of UC and UD the send half (10.3.1.6)"},
     {.name = "unsupported_payload",
      .place = FaultPlace::kPcie,
      .script = "unsupported on=source nth=5",
      .does = "the host completes the read as an unsupported request",
-     .outcomes =
-         {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal queue_dma_error"),
-          Ends("near status loc_qp_op_err"), Ends("near status loc_qp_op_err"), kNone},
+     .outcomes = {Ends("far status retry_exc_err; near event qp_fatal queue_dma_error"),
+                  Ends("near status loc_qp_op_err"), Ends("near status loc_qp_op_err"), kNone},
      .counters = "dma_errors",
      .why = "as poisoned_payload"},
     {.name = "aborted_payload",
      .place = FaultPlace::kPcie,
      .script = "abort 64 on=source nth=5",
      .does = "the host aborts the completion after 64 bytes",
-     .outcomes =
-         {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal queue_dma_error"),
-          Ends("near status loc_qp_op_err"), Ends("near status loc_qp_op_err"), kNone},
+     .outcomes = {Ends("far status retry_exc_err; near event qp_fatal queue_dma_error"),
+                  Ends("near status loc_qp_op_err"), Ends("near status loc_qp_op_err"), kNone},
      .counters = "dma_errors",
      .why = "as poisoned_payload"},
     {.name = "missing_completion",
      .place = FaultPlace::kPcie,
      .script = "missing on=source nth=5",
      .does = "a completion never arrives: completion timeout",
-     .outcomes =
-         {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal queue_dma_error"),
-          Ends("near status loc_qp_op_err"), Ends("near status loc_qp_op_err"), kNone},
+     .outcomes = {Ends("far status retry_exc_err; near event qp_fatal queue_dma_error"),
+                  Ends("near status loc_qp_op_err"), Ends("near status loc_qp_op_err"), kNone},
      .counters = "dma_errors",
      .why = "the bus interface ends the read with an error after the completion timeout (PCIe 5.0, 2.8; "
             "docs/blocks/dma_reader.md)"},
@@ -237,16 +231,15 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kPcie,
      .script = "missing 64 on=source nth=5",
      .does = "the second part of a completion never arrives",
-     .outcomes =
-         {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal queue_dma_error"),
-          Ends("near status loc_qp_op_err"), Ends("near status loc_qp_op_err"), kNone},
+     .outcomes = {Ends("far status retry_exc_err; near event qp_fatal queue_dma_error"),
+                  Ends("near status loc_qp_op_err"), Ends("near status loc_qp_op_err"), kNone},
      .counters = "dma_errors",
      .why = "as missing_completion"},
     {.name = "failed_read_source",
      .place = FaultPlace::kPcie,
      .script = "unsupported on=read_source nth=2",
      .does = "the source of the peer's READ cannot be read",
-     .outcomes = {Ends("far event qp_fatal remote_operational_error; far status rem_op_err; near event qp_fatal "
+     .outcomes = {Ends("far status rem_op_err; near event qp_fatal "
                        "queue_dma_error"),
                   kNone, kNone, kNone},
      .counters = "dma_errors",
@@ -255,7 +248,7 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kPcie,
      .script = "unsupported on=ring nth=4",
      .does = "a descriptor of the send queue cannot be read",
-     .outcomes = {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal "
+     .outcomes = {Ends("far status retry_exc_err; near event qp_fatal "
                        "queue_dma_error; near event "
                        "vq_err queue_dma_error"),
                   Ends("near event qp_fatal queue_dma_error; near event vq_err queue_dma_error"),
@@ -266,10 +259,8 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kHost,
      .script = "function_reset after=6",
      .does = "the driver resets the device under traffic",
-     .outcomes = {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err"),
-                  Ends("far event qp_fatal retry_exceeded; far status retry_exc_err"),
-                  Ends("far event qp_fatal retry_exceeded; far status retry_exc_err"),
-                  Ends("far event qp_fatal retry_exceeded; far status retry_exc_err")},
+     .outcomes = {Ends("far status retry_exc_err"), Ends("far status retry_exc_err"), Ends("far status retry_exc_err"),
+                  Ends("far status retry_exc_err")},
      .counters = "",
      .why = "status reads 0 when all DMA has ended (decision 0003, device reset); RC peers run out of retries",
      .ends_all = true},
@@ -286,7 +277,7 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kHost,
      .script = "loop after=4",
      .does = "a descriptor chain of the send queue loops",
-     .outcomes = {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal "
+     .outcomes = {Ends("far status retry_exc_err; near event qp_fatal "
                        "bad_descriptor; near event "
                        "vq_err bad_descriptor"),
                   Ends("near event qp_fatal bad_descriptor; near event vq_err bad_descriptor"),
@@ -297,7 +288,7 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kHost,
      .script = "zero_length after=4",
      .does = "a descriptor without bytes",
-     .outcomes = {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal "
+     .outcomes = {Ends("far status retry_exc_err; near event qp_fatal "
                        "bad_descriptor; near event "
                        "vq_err bad_descriptor"),
                   Ends("near event qp_fatal bad_descriptor; near event vq_err bad_descriptor"),
@@ -308,7 +299,7 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kHost,
      .script = "oversize after=4",
      .does = "a buffer that starts inside its window and ends far outside",
-     .outcomes = {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal "
+     .outcomes = {Ends("far status retry_exc_err; near event qp_fatal "
                        "window_violation; near event "
                        "vq_err window_violation"),
                   Ends("near event qp_fatal window_violation; near event vq_err window_violation"),
@@ -319,7 +310,7 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kHost,
      .script = "outside after=4",
      .does = "a buffer below its window",
-     .outcomes = {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal "
+     .outcomes = {Ends("far status retry_exc_err; near event qp_fatal "
                        "window_violation; near event "
                        "vq_err window_violation"),
                   Ends("near event qp_fatal window_violation; near event vq_err window_violation"),
@@ -330,7 +321,7 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kHost,
      .script = "index_jump after=4",
      .does = "the ring has more available entries than its size",
-     .outcomes = {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal "
+     .outcomes = {Ends("far status retry_exc_err; near event qp_fatal "
                        "bad_descriptor; near event "
                        "vq_err bad_descriptor"),
                   Ends("near event qp_fatal bad_descriptor; near event vq_err bad_descriptor"),
@@ -348,7 +339,7 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kHost,
      .script = "queue_reset after=4",
      .does = "the driver resets the send queue under traffic",
-     .outcomes = {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal queue_reset"),
+     .outcomes = {Ends("far status retry_exc_err; near event qp_fatal queue_reset"),
                   Ends("near event qp_fatal queue_reset"), Ends("near event qp_fatal queue_reset"), kNone},
      .counters = "reports",
      .why = "the queue pair goes to ERR (decision 0003, virtqueue)"},
@@ -356,7 +347,7 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kHost,
      .script = "no_poll 16",
      .does = "the host takes no completions, so that the queue gets no buffers",
-     .outcomes = {Ends("far event cq_err cq_overrun; far event qp_fatal retry_exceeded; far status retry_exc_err; near "
+     .outcomes = {Ends("far event cq_err cq_overrun; far status retry_exc_err; near "
                        "event cq_err "
                        "cq_overrun; near event qp_fatal cq_failed"),
                   Ends("near event cq_err cq_overrun; near event qp_fatal cq_failed"),

@@ -308,6 +308,7 @@ void Traffic::Failed(size_t side, IbWcStatus status) {
   const char* name = spec::ToString(status);
   statuses_.insert(fmt::format("{} status {}", kSideNames.at(side), name == nullptr ? "?" : name));
   ++failures_.at(side);
+  End(side);  // no event tells that
 }
 
 void Traffic::Ended(size_t from, uint64_t number, IbWcStatus status) {

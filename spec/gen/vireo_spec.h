@@ -1661,7 +1661,7 @@ constexpr const char* ToString(RdmaGidType value) {
 // Asynchronous events (vireo only). Below 0x100 the numbers of enum ibv_event_type, from 0x100 Vireo's own. [infiniband/verbs.h, enum ibv_event_type; IBTA vol. 1, 11.6.3] (roce.toml)
 enum class RdmaEventType : uint32_t {
   kCqErr = 0u,  // CQ `element` is in error; code: cq_overrun, queue_reset or the reason why its queue stopped
-  kQpFatal = 1u,  // The device moved QP `element` to ERR; code as rdma_error
+  kQpFatal = 1u,  // The device moved QP `element` to ERR, and no completion reports why; code as rdma_error
   kQpReqErr = 2u,  // QP `element` went to ERR: it received an invalid request; code: AETH syndrome sent
   kQpAccessErr = 3u,  // QP `element` went to ERR: the peer's access was denied; code: AETH syndrome sent
   kCommEst = 4u,  // QP `element` received its first packet in RTR
@@ -9497,17 +9497,19 @@ struct QpPsn {
 
 // A block detected an error that moves a QP to ERR. (tokens.toml)
 struct QpFailure {
-  static constexpr size_t kBits = 73;
+  static constexpr size_t kBits = 74;
   uint32_t qpn{};  // Queue pair
   RdmaEventType event_type{};  // Event for the host: qp_fatal, qp_req_err or qp_access_err
   uint32_t code{};  // Reason: with qp_fatal an rdma_error, else an AETH syndrome
   bool send_only{};  // Only the send half of a UC or UD QP: it goes to SQE, and no event is sent
+  bool reported{};  // A completion reports it: with qp_fatal no event is sent
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
     f("event_type", self.event_type, 16);
     f("code", self.code, 32);
     f("send_only", self.send_only, 1);
+    f("reported", self.reported, 1);
   }
 
   friend constexpr bool operator==(const QpFailure&, const QpFailure&) = default;

@@ -4381,8 +4381,9 @@ package vireo_spec_pkg;
     logic [15:0] event_type;  // rdma_event_type_e
     logic [31:0] code;
     logic send_only;
+    logic reported;
   } qp_failure_t;
-  localparam int unsigned QpFailureBits = 73;
+  localparam int unsigned QpFailureBits = 74;
 
   // Requests the next buffers of a virtqueue from descriptor fetch, or one descriptor by its index. In a packed ring an index is a position in the ring, with the wrap counter in bit 15; by_index ignores that bit. (tokens.toml)
   typedef struct packed {

@@ -341,7 +341,7 @@ TEST_P(Sqe, EveryMessageIsExecutedOrFlushedInOrder) {
   EXPECT_TRUE(Events(0).empty());
 }
 
-TEST_P(Sqe, FailedRcSendMovesTheQpToErrAndIsReported) {
+TEST_P(Sqe, FailedRcSendMovesTheQpToErrAndIsReportedOnce) {
   BuildAndConnect(IbQpType::kRc);
   ASSERT_FALSE(HasFatalFailure());
   Receive(0, 200);
@@ -358,9 +358,7 @@ TEST_P(Sqe, FailedRcSendMovesTheQpToErrAndIsReported) {
   std::ranges::sort(flushed);
   EXPECT_EQ(flushed, (std::vector<uint64_t>{2, 200}));
   ExpectState(0, IbQpState::kErr);
-  const auto events = Events(0);
-  ASSERT_EQ(events.size(), 1U);
-  EXPECT_EQ(events[0].event_type, RdmaEventType::kQpFatal);
+  EXPECT_TRUE(Events(0).empty()) << "its completion reports it";
 }
 
 // --- The first packet

@@ -181,9 +181,11 @@ TEST(CompleterBurst, FailedLongMessageIsSkipped) {
     EXPECT_EQ(qp.failure.count, in_first ? 0u : 1u);
     EXPECT_EQ(qp.Holds(), in_first ? Holds{} : Holds{1});
     if (!in_first) {
-      EXPECT_EQ(
-          qp.failure_sink.sent()[0].token,
-          (spec::QpFailure{.qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = 5, .send_only = true}));
+      EXPECT_EQ(qp.failure_sink.sent()[0].token, (spec::QpFailure{.qpn = kQp,
+                                                                  .event_type = spec::RdmaEventType::kQpFatal,
+                                                                  .code = 5,
+                                                                  .send_only = true,
+                                                                  .reported = true}));
     }
     qp.PostUnsent(1);
     const uint32_t psn = 1000 + 3 * kBurst;

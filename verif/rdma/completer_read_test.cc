@@ -128,7 +128,8 @@ TEST(Completer, LostResponsesCostRetriesAndFailTheReadAtZero) {
     EXPECT_EQ(qp.Statuses(), (Statuses{kRetryExc, kFlush}));
     EXPECT_EQ(qp.failure_sink.sent().size(), 1u);
     EXPECT_EQ(qp.failure_sink.sent()[0].token,
-              (spec::QpFailure{.qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = kRetryExceeded}));
+              (spec::QpFailure{
+                  .qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = kRetryExceeded, .reported = true}));
     EXPECT_EQ(qp.Timers(), Timers{Timer(TimerKind::kOff, 0, 4)});
     EXPECT_EQ(qp.Ended(), Counts{1});
   }
@@ -259,8 +260,9 @@ TEST(Completer, ResponseWithStatusFailsItsReadAndFlushesTheRest) {
         qp.Response(psn, code, status);
         EXPECT_EQ(qp.Statuses(), (Statuses{kOk, kOk, status, kFlush, kFlush}));
         ASSERT_EQ(qp.failure_sink.sent().size(), 1u);
-        EXPECT_EQ(qp.failure_sink.sent()[0].token,
-                  (spec::QpFailure{.qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = code}));
+        EXPECT_EQ(
+            qp.failure_sink.sent()[0].token,
+            (spec::QpFailure{.qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = code, .reported = true}));
         EXPECT_EQ(qp.Ended(), (Counts{1, 2, 3}));
         EXPECT_EQ(qp.Timers().back().kind, TimerKind::kOff);
       }
@@ -688,9 +690,11 @@ TEST(Completer, UnreadablePacketFailsItsRecordAndTheRestFlushesUntilSqeEnds) {
     fail(0);  // the second packet of the second message
     EXPECT_EQ(qp.Statuses(), (Statuses{kOk, IbWcStatus::kLocQpOpErr, kFlush}));
     EXPECT_EQ(qp.failure_sink.sent().size(), 1u);
-    EXPECT_EQ(
-        qp.failure_sink.sent()[0].token,
-        (spec::QpFailure{.qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = kDma, .send_only = true}));
+    EXPECT_EQ(qp.failure_sink.sent()[0].token, (spec::QpFailure{.qpn = kQp,
+                                                                .event_type = spec::RdmaEventType::kQpFatal,
+                                                                .code = kDma,
+                                                                .send_only = true,
+                                                                .reported = true}));
     EXPECT_EQ(qp.Holds(), Holds{1});
     // The rest of these messages.
     qp.Ack(1);

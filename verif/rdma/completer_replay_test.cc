@@ -101,7 +101,8 @@ TEST(Completer, ExhaustedRetriesFailTheOldestRecordAndFlushTheRest) {
     EXPECT_EQ(qp.vendor_err, 0u);
     ASSERT_EQ(qp.failure_sink.sent().size(), 1u);
     EXPECT_EQ(qp.failure_sink.sent()[0].token,
-              (spec::QpFailure{.qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = kRetryExceeded}));
+              (spec::QpFailure{
+                  .qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = kRetryExceeded, .reported = true}));
     EXPECT_EQ(qp.Timers(), Timers{});  // stopped since it expired
     EXPECT_EQ(qp.Holds(), Holds{});
     EXPECT_EQ(qp.Replays(), Replays{});
@@ -468,7 +469,7 @@ TEST(Completer, RecordThatFailsInAReplayCompletesInOrderAndIsReported) {
   EXPECT_EQ(qp.Statuses(), (Statuses{kOk, IbWcStatus::kLocProtErr, kFlush}));
   ASSERT_EQ(qp.failure_sink.sent().size(), 1u);
   EXPECT_EQ(qp.failure_sink.sent()[0].token,
-            (spec::QpFailure{.qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = 19}));
+            (spec::QpFailure{.qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = 19, .reported = true}));
   EXPECT_EQ(qp.Timers().back().kind, TimerKind::kOff);
 }
 

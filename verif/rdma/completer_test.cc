@@ -87,9 +87,10 @@ TEST(Completer, NakCompletesEarlierRecordsFailsOneAndFlushesTheRest) {
     qp.Ack(0xff'ffff + 1, c.syndrome);  // in the middle of the second
     EXPECT_EQ(qp.Statuses(), (Statuses{kOk, c.status, kFlush, kFlush}));
     ASSERT_EQ(qp.failure_sink.sent().size(), 1u);
-    EXPECT_EQ(qp.failure_sink.sent()[0].token,
-              (spec::QpFailure{
-                  .qpn = kQp, .event_type = spec::RdmaEventType::kQpFatal, .code = static_cast<uint32_t>(c.code)}));
+    EXPECT_EQ(qp.failure_sink.sent()[0].token, (spec::QpFailure{.qpn = kQp,
+                                                                .event_type = spec::RdmaEventType::kQpFatal,
+                                                                .code = static_cast<uint32_t>(c.code),
+                                                                .reported = true}));
     // Failed before qp_control broadcasts it: later records flush, acknowledges are ignored.
     qp.Post(1);
     EXPECT_EQ(qp.Statuses(), Statuses{kFlush});

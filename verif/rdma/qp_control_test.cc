@@ -397,6 +397,28 @@ TEST(QpControl, FailureStopsAnOperatingQpOnly) {
   EXPECT_TRUE(bench.Events().empty());
 }
 
+// The event is for errors that no completion can report; those of a request of the peer have events of their own.
+// [IBTA vol. 1, 11.6.3.2]
+TEST(QpControl, ReportedFailureLeadsToErrWithoutAFatalEvent) {
+  Bench bench;
+  for (const auto from : kStates) {
+    for (auto* input : {&bench.requester_failure, &bench.completer_failure, &bench.responder_failure}) {
+      for (const auto type : {RdmaEventType::kQpFatal, RdmaEventType::kQpReqErr, RdmaEventType::kQpAccessErr}) {
+        bench.Bring(9, from);
+        input->tokens.push_back({.qpn = 9, .event_type = type, .code = 7, .reported = true});
+        bench.Finish();
+        const bool works = from >= IbQpState::kRtr && from <= IbQpState::kSqe;
+        std::vector<spec::QpStateWrite> states;
+        std::vector<HostEvent> events;
+        if (works) states.push_back({.qpn = 9, .state = IbQpState::kErr});
+        if (works && type != RdmaEventType::kQpFatal) events.push_back({.event_type = type, .element = 9, .code = 7});
+        EXPECT_EQ(bench.States(), states);
+        EXPECT_EQ(bench.Events(), events);
+      }
+    }
+  }
+}
+
 TEST(QpControl, SendHalfFailureChangesRtsAndSqdToSqeWithoutEvent) {
   Bench bench;
   for (const auto from : kStates) {
@@ -642,7 +664,8 @@ TEST(QpControl, MatchesModelInRandomTraffic) {
                                    .event_type = random() % 8 == 0 ? RdmaEventType::kCommEst
                                                                    : static_cast<RdmaEventType>(1 + random() % 3),
                                    .code = static_cast<uint32_t>(random()),
-                                   .send_only = random() % 4 == 0};
+                                   .send_only = random() % 4 == 0,
+                                   .reported = random() % 2 == 0};
           };
           bench.requester_failure.tokens.push_back(failure());
           if (i % 3 == 0) bench.completer_failure.tokens.push_back(failure());

@@ -384,7 +384,8 @@ struct Reference {
         failures.push_back({.qpn = work.qpn,
                             .event_type = spec::RdmaEventType::kQpFatal,
                             .code = static_cast<uint32_t>(why),
-                            .send_only = qp.IsSendOnly()});
+                            .send_only = qp.IsSendOnly(),
+                            .reported = true});
         (qp.IsSendOnly() ? qp.send_dead : qp.dead) = true;
       }
       qp.dead |= record.no_completion;

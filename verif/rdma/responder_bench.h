@@ -609,11 +609,12 @@ struct Ready : Bench {
 inline const spec::RxPlace kDropped{};
 inline const spec::QpFailure kEstablished{.qpn = kQpn, .event_type = RdmaEventType::kCommEst};
 
-inline spec::QpFailure Failure(RdmaEventType event, AethSyndrome code) {
-  return {.qpn = kQpn, .event_type = event, .code = static_cast<uint32_t>(code)};
+// `reported`: by the receive's completion.
+inline spec::QpFailure Failure(RdmaEventType event, AethSyndrome code, bool reported = false) {
+  return {.qpn = kQpn, .event_type = event, .code = static_cast<uint32_t>(code), .reported = reported};
 }
-inline spec::QpFailure Failure(RdmaEventType event, RdmaError code) {
-  return {.qpn = kQpn, .event_type = event, .code = static_cast<uint32_t>(code)};
+inline spec::QpFailure Failure(RdmaEventType event, RdmaError code, bool reported = true) {
+  return {.qpn = kQpn, .event_type = event, .code = static_cast<uint32_t>(code), .reported = reported};
 }
 inline spec::RxPlace NotReady(uint32_t psn, uint32_t msn) {
   return Answer(psn, static_cast<AethSyndrome>(static_cast<uint8_t>(AethSyndrome::kRnrNak) | kRnrTimer), msn);

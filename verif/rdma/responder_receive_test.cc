@@ -195,7 +195,7 @@ TEST(Responder, UnreadableReceiveEndsTheConnection) {
     Ready bench;
     bench.host.broken[kQpn] = true;
     bench.Expect(TokenOf({.opcode = opcode}), Answer(kFirstPsn, AethSyndrome::kNakRemoteOperationalError, 0));
-    bench.ExpectFailures({Failure(RdmaEventType::kQpFatal, RdmaError::kRemoteOperationalError)});
+    bench.ExpectFailures({Failure(RdmaEventType::kQpFatal, RdmaError::kRemoteOperationalError, false)});
   }
 }
 
@@ -260,7 +260,7 @@ TEST(Responder, MessageLongerThanItsElementsEndsTheConnection) {
   bench.Expect(token, {Scatter(token, 0, 0x9000, 32, kMore), Scatter(token, 32, 0xa000, 31, kMore),
                        Failed(posted, IbWcStatus::kLocLenErr, kInvalid,
                               Answer(kFirstPsn, AethSyndrome::kNakInvalidRequest, 0))});
-  bench.ExpectFailures({Failure(RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest)});
+  bench.ExpectFailures({Failure(RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest, true)});
   bench.Expect(TokenOf({.bytes = 0}), kDropped);
 }
 

@@ -125,6 +125,7 @@ struct Reference {
     halves[t.bth.dest_qp].inside = halves[t.bth.dest_qp].holds = false;
     const bool is_own = if_rc || !IsRc(t.bth.dest_qp);
     const auto place = Refuse(t, event, syndrome, is_own ? std::optional(own) : std::nullopt);
+    failures.back().reported = true;
     return Failed(receive, status, is_own ? static_cast<uint32_t>(own) : static_cast<uint32_t>(syndrome), place,
                   t.bth.dest_qp);
   }
