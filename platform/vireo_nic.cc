@@ -64,6 +64,7 @@ class VireoNic::Impl final : private sim::NicEnvironment,
 
   void TakeFrame(const Frame& frame) override;
   void ReturnCredits(sim::CreditKind kind, uint32_t beats) override { nic_.ReturnCredits(EdgeCycle(), kind, beats); }
+  void RefuseDmaWrite() override { nic_.RefuseDmaWrite(EdgeCycle()); }
   void ReceiveFrame(std::span<const uint8_t> bytes, bool mac_error) override;
   void SetLink(bool up) override { nic_.SetLink(EdgeCycle(), up); }
 

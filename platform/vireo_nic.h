@@ -41,6 +41,8 @@ class FrameInterface : public virtual sc_core::sc_interface {
 class EdgeInterface : public virtual sc_core::sc_interface {
  public:
   virtual void ReturnCredits(sim::CreditKind kind, uint32_t beats) = 0;
+  // Of the DMA write whose last beat was in the cycle before.
+  virtual void RefuseDmaWrite() = 0;
   virtual void ReceiveFrame(std::span<const uint8_t> bytes, bool mac_error) = 0;
   virtual void SetLink(bool up) = 0;
 };

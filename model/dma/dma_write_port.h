@@ -77,6 +77,8 @@ class DmaWritePort final : public Block {
   // Responses come in the order of the bursts, each after its burst's last beat was accepted; reported in their cycle
   // or before.
   void OnAnswer(Cycle cycle, AxiResp resp);
+  // Changes the last response, reported ahead, in its cycle.
+  void AmendAnswer(AxiResp resp) { writer_.AmendAnswer(resp); }
 
   // idle_o in a cycle before any input of that cycle was reported.
   bool IsIdle() const;

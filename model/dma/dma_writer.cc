@@ -118,6 +118,7 @@ bool DmaWriter::OnAnswer(Cycle cycle, AxiResp resp) {
   ++answered_;
   room_for_answers_.Return(cycle);
   last_answer_ = cycle;
+  ended_ = write.last;
   Flight& flight = PlaceOf(write.flight);
   if (flight.resp == AxiResp::kOkay) flight.resp = resp;
   if (write.last) {
@@ -130,6 +131,12 @@ bool DmaWriter::OnAnswer(Cycle cycle, AxiResp resp) {
   if (!std::exchange(waits_for_answer_, false)) return false;
   Advance();
   return true;
+}
+
+void DmaWriter::AmendAnswer(AxiResp resp) {
+  assert(!ended_ || (!completions_.empty() && completions_.back().cycle == last_answer_ + kDoneLatency));
+  AxiResp& told = ended_ ? completions_.back().resp : flights_.front().resp;
+  if (told == AxiResp::kOkay) told = resp;
 }
 
 void DmaWriter::Advance() {

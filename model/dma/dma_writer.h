@@ -113,6 +113,8 @@ class DmaWriter {
 
   // Responses come in the order of the bursts. True if anything but a completion followed from it.
   bool OnAnswer(Cycle cycle, AxiResp resp);
+  // Changes the last response, kOkay, to another one, up to its cycle. Only for requests with `notify`.
+  void AmendAnswer(AxiResp resp);
 
   // In order; the caller removes them.
   Ring<Completion>& completions() { return completions_; }
@@ -165,6 +167,7 @@ class DmaWriter {
   uint32_t beat_ = 0;        // next beat of its burst to be accepted
   Cycle next_step_ = 0;
   Cycle last_answer_ = 0;
+  bool ended_ = false;             // the last response was to the last burst of its request
   bool waits_for_answer_ = false;  // the burst that is issued next
   Ring<Flight> flights_;
   uint64_t first_flight_ = 0;  // number of flights_.front()

@@ -22,7 +22,7 @@ void AxiBridge::Reset() {
   read_beats_.clear();
   read_free_ = 0;
   writes_.clear();
-  answer_cycle_ = kNever;
+  answer_cycle_ = refused_cycle_ = kNever;
   write_ = transmit_ = {};
 }
 

@@ -19,7 +19,9 @@
 //   W2  wready in cycle n is 1 if a burst was accepted before n and not all its beats have come before n. So beats
 //   never
 //       precede their address, although AXI allows it: the seam passes no data without credits.
-//   W3  A burst is a WriteDma in the cycle of its last beat e; B answers it with OKAY in cycle e + 1.
+//   W3  A burst is a WriteDma in the cycle of its last beat e; B answers it in cycle e + 1: with OKAY, or with SLVERR
+//   if
+//       the environment refuses it then.
 // Frames
 //   T1  tready in cycle n is 1 if the transmit credits that arrived before n, less the beats sent before n, are at
 //   least
@@ -114,6 +116,9 @@ class AxiBridge {
   // The lanes of the next beat, as [first, end).
   std::pair<uint32_t, uint32_t> NextLanes() const;
   bool IsAnswer(Cycle cycle) const { return answer_cycle_ == cycle; }  // B is valid
+  // Of the answer in this cycle. A refusal without one is the environment's defect; NicTap reports it.
+  void RefuseWrite(Cycle cycle) { refused_cycle_ = cycle; }
+  uint8_t AnswerResp(Cycle cycle) const { return refused_cycle_ == cycle ? kAxiSlverr : kAxiOkay; }
   size_t open_writes() const { return writes_.size(); }
 
   // --- Frames
@@ -180,7 +185,7 @@ class AxiBridge {
   Cycle read_free_ = 0;  // the first cycle in which R is free
 
   model::Ring<OpenWrite> writes_;
-  Cycle answer_cycle_ = kNever;
+  Cycle answer_cycle_ = kNever, refused_cycle_ = kNever;
   Credits write_, transmit_;
 };
 

@@ -198,6 +198,12 @@ void LockstepNic::CompleteDmaRead(Cycle cycle, const DmaCompletion& completion) 
   shadow_->CompleteDmaRead(cycle, completion);
 }
 
+void LockstepNic::RefuseDmaWrite(Cycle cycle) {
+  Touch(cycle);
+  master_->RefuseDmaWrite(cycle);
+  if (IsComparing()) shadow_->RefuseDmaWrite(cycle);
+}
+
 void LockstepNic::ReturnCredits(Cycle cycle, CreditKind kind, uint32_t beats) {
   Touch(cycle);
   master_->ReturnCredits(cycle, kind, beats);

@@ -73,6 +73,7 @@ class LockstepNic final : public Nic, private Scheduler::Client {
   void ReadBar(Cycle cycle, unsigned bar, uint64_t offset, unsigned bytes) override;
   void WriteBar(Cycle cycle, unsigned bar, uint64_t offset, unsigned bytes, uint64_t value) override;
   void CompleteDmaRead(Cycle cycle, const DmaCompletion& completion) override;
+  void RefuseDmaWrite(Cycle cycle) override;
   void ReturnCredits(Cycle cycle, CreditKind kind, uint32_t beats) override;
   void ReceiveFrame(Cycle start, Cycle end, std::span<const uint8_t> bytes, bool mac_error) override;
   void SetLink(Cycle cycle, bool up) override;

@@ -112,6 +112,10 @@ void ModelNic::CompleteDmaRead(Cycle cycle, const DmaCompletion& completion) {
   Wake(std::min(pending_, Theirs(model_->next())));
 }
 
+void ModelNic::RefuseDmaWrite(Cycle cycle) {
+  if (bridge_.IsAnswer(cycle)) model_->write_port().AmendAnswer(RespOf(kAxiSlverr));
+}
+
 void ModelNic::ReturnCredits(Cycle cycle, CreditKind kind, uint32_t beats) {
   if (kind == CreditKind::kTransmit) TellTransmitReady(cycle);
   bridge_.ReturnCredits(cycle, kind, beats);
@@ -251,7 +255,7 @@ void ModelNic::TellBus(Cycle cycle) {
   for (; !writes_.empty() && writes_.front().last <= cycle; writes_.pop_front()) {
     const Write& write = writes_.front();
     environment_.WriteDma(cycle, {bridge_.OnBurstData(cycle, write.data.size()), write.data});
-    model_->write_port().OnAnswer(Ours(cycle + 1), RespOf(kAxiOkay));  // rule W3
+    model_->write_port().OnAnswer(Ours(cycle + 1), RespOf(kAxiOkay));  // rule W3; unless it is refused then
   }
 }
 

@@ -76,6 +76,11 @@ void RtlNic::CompleteDmaRead(Cycle cycle, const DmaCompletion& completion) {
   Enter(cycle);
 }
 
+void RtlNic::RefuseDmaWrite(Cycle cycle) {
+  // No wake-up: it is answered in this cycle in any case.
+  bridge_.RefuseWrite(cycle);
+}
+
 void RtlNic::ReturnCredits(Cycle cycle, CreditKind kind, uint32_t beats) {
   // No wake-up: the credits count at the device's next request.
   bridge_.ReturnCredits(cycle, kind, beats);
@@ -202,7 +207,7 @@ void RtlNic::SetInputs(Cycle cycle, const NicOutputs& out) {
   inputs_.awready = out.awvalid && bridge_.IsAddressReady(cycle, out.awaddr, out.awuser);
   inputs_.wready = bridge_.IsDataReady(cycle);
   inputs_.bvalid = bridge_.IsAnswer(cycle);
-  inputs_.bresp = kAxiOkay;
+  inputs_.bresp = bridge_.AnswerResp(cycle);
 
   inputs_.tx_ready = bridge_.IsTransmitReady(cycle);
   inputs_.rx_valid = !frames_.empty() && frames_.front().start <= cycle;

@@ -27,8 +27,8 @@
 //   no credits: a device requests only what it has room for, with at most spec::Config::dma_tags reads outstanding.
 //   Received frames have no flow control: a receiver without room drops.
 //
-// Errors are values on this interface: DMA statuses, mac_error. A violation of the interface's rules is a defect of the
-// violator; NicTap (nic_tap.h) detects it.
+// Errors are values on this interface: DMA statuses, refused writes, mac_error. A violation of the interface's rules is
+// a defect of the violator; NicTap (nic_tap.h) detects it.
 #pragma once
 
 #include <cstdint>
@@ -154,6 +154,9 @@ class Nic {
   virtual void WriteBar(Cycle cycle, unsigned bar, uint64_t offset, unsigned bytes, uint64_t value) = 0;
 
   virtual void CompleteDmaRead(Cycle cycle, const DmaCompletion& completion) = 0;
+  // The bus refuses the write whose last beat was in the cycle before: it answers it with an error in this cycle, and
+  // none of its bytes is written. Every other write is answered as accepted in the cycle after its last beat.
+  virtual void RefuseDmaWrite(Cycle cycle) = 0;
   // May be called several times in one cycle; the credits add up.
   virtual void ReturnCredits(Cycle cycle, CreditKind kind, uint32_t beats) = 0;
 
@@ -215,8 +218,9 @@ enum class EventKind : uint8_t {
   kFirmwareInterrupt,  // cycle: the level changes; status: the new level. Stream kFirmware
   kCredits,            // cycle: they enter; id: CreditKind; bytes: how many beats
   kLink,               // cycle: the MAC's link changes; status: 1 if up. Stream kReceive
+  kDmaRefusal,         // cycle: the answer to a refused write. Stream kDmaCompletion
 };
-inline constexpr unsigned kEventKinds = 20;
+inline constexpr unsigned kEventKinds = 21;
 
 // "dma_write": for reports.
 const char* ToString(EventKind kind);

@@ -34,6 +34,7 @@ constexpr std::array<KindInfo, kEventKinds> kKinds = {{
     {"firmware_interrupt", Stream::kFirmware},
     {"credits", Stream::kCredit},
     {"link", Stream::kReceive},
+    {"dma_refusal", Stream::kDmaCompletion},
 }};
 
 bool CrossesBoundary(uint64_t address, uint64_t bytes) {
@@ -116,6 +117,7 @@ void NicTap::Reset(Cycle cycle) {
   interrupt_ = false;
   link_ = true;
   credits_[0] = credits_[1] = 0;
+  written_ = kNever;
   Report(EventKind::kReset, cycle, {});
   nic_->Reset(cycle);
 }
@@ -166,6 +168,14 @@ void NicTap::CompleteDmaRead(Cycle cycle, const DmaCompletion& completion) {
   Report(EventKind::kDmaCompletion, cycle, completion.data, completion.address, completion.tag, bytes,
          static_cast<uint8_t>(static_cast<uint8_t>(completion.status) | (completion.last ? 0x80 : 0)));
   nic_->CompleteDmaRead(cycle, completion);
+}
+
+void NicTap::RefuseDmaWrite(Cycle cycle) {
+  CheckInput(cycle, "refusal of a DMA write");
+  if (written_ == kNever || written_ + 1 != cycle) Violation(cycle, "refusal of a DMA write that did not just end");
+  written_ = kNever;
+  Report(EventKind::kDmaRefusal, cycle, {});
+  nic_->RefuseDmaWrite(cycle);
 }
 
 void NicTap::ReturnCredits(Cycle cycle, CreditKind kind, uint32_t beats) {
@@ -243,6 +253,7 @@ void NicTap::WriteDma(Cycle cycle, const DmaWrite& write) {
   const auto bytes = static_cast<uint32_t>(write.data.size());
   const uint32_t beats = DmaBeats(write.address, bytes, beat_bytes_);
   CheckTrain(dma_write_, cycle + 1 - beats, beats, "DMA write");
+  written_ = cycle;
   Report(EventKind::kDmaWrite, cycle, write.data, write.address, 0, bytes);
   const auto name = [&] { return "DMA write of " + std::to_string(bytes) + " bytes"; };
   if (bytes == 0 || bytes > limits_.max_payload_bytes) return Violation(cycle, name() + ": invalid length");

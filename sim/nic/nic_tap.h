@@ -45,6 +45,7 @@ class NicTap final : public Nic, public NicEnvironment {
   void ReadBar(Cycle cycle, unsigned bar, uint64_t offset, unsigned bytes) override;
   void WriteBar(Cycle cycle, unsigned bar, uint64_t offset, unsigned bytes, uint64_t value) override;
   void CompleteDmaRead(Cycle cycle, const DmaCompletion& completion) override;
+  void RefuseDmaWrite(Cycle cycle) override;
   void ReturnCredits(Cycle cycle, CreditKind kind, uint32_t beats) override;
   void ReceiveFrame(Cycle start, Cycle end, std::span<const uint8_t> bytes, bool mac_error) override;
   void SetLink(Cycle cycle, bool up) override;
@@ -103,6 +104,7 @@ class NicTap final : public Nic, public NicEnvironment {
   bool interrupt_ = false;
   bool link_ = true;
   int64_t credits_[2] = {};  // by CreditKind
+  Cycle written_ = kNever;   // last beat of the last DMA write, unless that was refused
 };
 
 }  // namespace vireo::sim

@@ -10,8 +10,8 @@ namespace vireo::sim {
 namespace {
 
 // By DmaFault::Kind.
-constexpr std::array<std::string_view, 7> kNames = {"unsupported", "abort",  "poison", "missing",
-                                                    "delay",       "spread", "split"};
+constexpr std::array<std::string_view, 8> kNames = {"unsupported", "abort",  "poison", "missing",
+                                                    "delay",       "spread", "split",  "refuse"};
 
 using Places = std::map<std::string, AddressRange, std::less<>>;
 
@@ -57,7 +57,9 @@ std::string ParseFault(std::string_view text, const Places& places, DmaFault& fa
   const std::string name(kNames.at(static_cast<size_t>(fault.kind)));
   const bool is_late = fault.kind == Kind::kDelay || fault.kind == Kind::kSpread;
   if (is_late && !amount) return name + " needs an amount";
-  if (amount && (fault.kind == Kind::kSplit || fault.kind == Kind::kPoisoned)) return name + " has no amount";
+  if (amount && (fault.kind == Kind::kSplit || fault.kind == Kind::kPoisoned || fault.kind == Kind::kRefused)) {
+    return name + " has no amount";
+  }
   if (has_count && fault.nth == 0) return "count needs nth";
   (is_late ? fault.delay_ns : fault.after_bytes) = amount.value_or(0);
   return "";

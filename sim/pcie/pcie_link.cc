@@ -25,7 +25,8 @@ DmaStatus StatusOf(DmaFault::Kind kind) {
     case DmaFault::Kind::kTimeout: return DmaStatus::kTimeout;
     case DmaFault::Kind::kDelay:
     case DmaFault::Kind::kSpread:
-    case DmaFault::Kind::kSplit: break;
+    case DmaFault::Kind::kSplit:
+    case DmaFault::Kind::kRefused: break;
   }
   return DmaStatus::kOk;
 }
@@ -89,6 +90,7 @@ void PcieLink::OnTime(uint64_t cookie) {
       credits_.pop_front();
       return nic_->ReturnCredits(clock_.Containing(scheduler_.now()), CreditKind::kDmaWrite, beats);
     }
+    case Event::kRefusal: return nic_->RefuseDmaWrite(clock_.Containing(scheduler_.now()));
     case Event::kHost: return DeliverToHost();
     case Event::kRead: return AnswerRead(value);
     case Event::kReadTimeout: {
@@ -187,9 +189,35 @@ void PcieLink::ReadBar(unsigned bar, uint64_t offset, unsigned bytes, std::funct
   SendBarAccess({.is_write = false, .bar = bar, .bytes = bytes, .offset = offset, .value = 0, .cycle = 0});
 }
 
+// Counts the access for the fault's condition.
+bool PcieLink::Hits(ActiveFault& active, uint64_t address, uint64_t bytes) {
+  const DmaFault& fault = active.fault;
+  const bool touches =
+      address >= fault.address ? address - fault.address < fault.bytes : fault.address - address < bytes;
+  if (!touches) return false;
+  if (fault.per_million < 1'000'000 && UniformBelow(random_, 1'000'000) >= fault.per_million) return false;
+  ++active.seen;
+  return fault.nth == 0 || (active.seen >= fault.nth && active.seen - fault.nth < fault.count);
+}
+
+bool PcieLink::IsRefused(const DmaWrite& write) {
+  bool is_refused = false;
+  for (ActiveFault& active : faults_) {
+    if (active.fault.kind == DmaFault::Kind::kRefused && Hits(active, write.address, write.data.size())) {
+      is_refused = true;
+    }
+  }
+  return is_refused;
+}
+
 // --- Device to host. An output of a cycle leaves the core at the end of the cycle.
 
 void PcieLink::WriteDma(Cycle cycle, const DmaWrite& write) {
+  if (!faults_.empty() && IsRefused(write)) {
+    ++counters_.refused_writes;
+    Schedule(clock_.Begin(cycle + 1), Event::kRefusal);
+    return ReturnBuffer(clock_.Begin(cycle + 1), DmaBeats(write.address, write.data.size(), beat_bytes_));
+  }
   const Picoseconds sent = PutUpstream(clock_.Begin(cycle + 1), RequestBytes(write.address) + write.data.size());
   ReturnBuffer(sent, DmaBeats(write.address, write.data.size(), beat_bytes_));
   Arrival arrival;
@@ -294,12 +322,7 @@ void PcieLink::IssueRead(Picoseconds earliest, const DmaRead& request) {
   uint64_t latency_ns = parameters_.upstream_ns + parameters_.read_ns;
   for (ActiveFault& active : faults_) {
     const DmaFault& fault = active.fault;
-    const bool touches = request.address >= fault.address ? request.address - fault.address < fault.bytes
-                                                          : fault.address - request.address < request.bytes;
-    if (!touches) continue;
-    if (fault.per_million < 1'000'000 && UniformBelow(random_, 1'000'000) >= fault.per_million) continue;
-    ++active.seen;
-    if (fault.nth != 0 && (active.seen < fault.nth || active.seen - fault.nth >= fault.count)) continue;
+    if (fault.kind == DmaFault::Kind::kRefused || !Hits(active, request.address, request.bytes)) continue;
     is_faulted = true;
     if (fault.kind == DmaFault::Kind::kDelay) {
       latency_ns += fault.delay_ns;

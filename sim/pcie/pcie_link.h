@@ -99,20 +99,22 @@ const PcieParameters* FindPciePreset(std::string_view name);
 // Link time of `bytes` (data, header and framing), rounded up to a picosecond.
 Picoseconds PcieTime(const PcieParameters& parameters, uint64_t bytes);
 
-// A fault of DMA reads and its condition. If several hit one read, delays add up and the first other fault decides.
-// Writes are posted: they fail only by the host memory's permissions, invisible to the device.
+// A fault of DMA reads, or of writes (kRefused), and its condition. If several hit one read, delays add up and the
+// first other fault decides. Writes are posted: what the host does with them, as for its memory's permissions, is
+// invisible to the device; the bus in front of the link can refuse one.
 struct DmaFault {
   enum class Kind : uint8_t {
     kUnsupportedRequest,
     kCompleterAbort,
     kPoisoned,
     kTimeout,
-    kDelay,   // a read of completion_timeout_ns or more times out
-    kSpread,  // likewise, uniform random up to delay_ns: reads are reordered
-    kSplit,   // completions end at every read completion boundary
+    kDelay,    // a read of completion_timeout_ns or more times out
+    kSpread,   // likewise, uniform random up to delay_ns: reads are reordered
+    kSplit,    // completions end at every read completion boundary
+    kRefused,  // a write: answered with an error, and never on the link
   };
   Kind kind = Kind::kUnsupportedRequest;
-  // Which reads: all of these must hold.
+  // Which reads, or writes: all of these must hold.
   uint64_t address = 0;  // the request touches [address, address + bytes)
   uint64_t bytes = ~uint64_t{0};
   uint64_t nth = 0;                  // of the reads that touch it, from 1; 0: all
@@ -139,8 +141,9 @@ class PcieLink final : public PcieEnvironment, private Scheduler::Client {
     uint64_t writes = 0, write_bytes = 0;        // that reached memory, or failed there
     uint64_t msix = 0, bar_writes = 0, bar_reads = 0;
     uint64_t failed_reads = 0, bar_timeouts = 0;
-    uint64_t failed_writes = 0;  // without combined writes that fail later
-    uint64_t faulted_reads = 0;  // hit by a DmaFault
+    uint64_t failed_writes = 0;   // without combined writes that fail later
+    uint64_t faulted_reads = 0;   // hit by a DmaFault
+    uint64_t refused_writes = 0;  // likewise
   };
 
   // `nic` and `memory` outlive the link. `random` is the link's alone.
@@ -192,7 +195,7 @@ class PcieLink final : public PcieEnvironment, private Scheduler::Client {
   void SendMsix(Cycle cycle, uint16_t vector) override;
 
  private:
-  enum class Event : uint8_t { kBar, kCompletion, kCredit, kHost, kRead, kReadTimeout, kBarTimeout };
+  enum class Event : uint8_t { kBar, kCompletion, kCredit, kHost, kRead, kReadTimeout, kBarTimeout, kRefusal };
 
   struct PendingRead {
     DmaRead request;
@@ -235,6 +238,8 @@ class PcieLink final : public PcieEnvironment, private Scheduler::Client {
   uint64_t Cookie(Event event, uint64_t value) const;
   void Schedule(Picoseconds time, Event event, uint64_t value = 0);
 
+  bool Hits(ActiveFault& active, uint64_t address, uint64_t bytes);
+  bool IsRefused(const DmaWrite& write);
   Picoseconds PutUpstream(Picoseconds earliest, uint64_t bytes);
   Picoseconds PutDownstream(uint64_t bytes);
   void SendBarAccess(BarAccess access);

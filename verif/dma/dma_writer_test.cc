@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <deque>
 #include <memory>
@@ -618,6 +619,48 @@ TEST_P(DmaWriterTest, Throughput) {
           }
         }
       }
+    }
+  }
+}
+
+// The model's user knows that a write was refused after it has reported the answer ahead.
+TEST(DmaWriterModel, AmendedAnswerCountsAsOneReportedSo) {
+  constexpr unsigned kBursts = 3;
+  for (unsigned refused = 0; refused < 1U << 2 * kBursts; ++refused) {
+    std::array<DmaWriter, 2> writers = {DmaWriter({}), DmaWriter({})};
+    for (DmaWriter& writer : writers) {
+      const bool amends = &writer == &writers[1];
+      Cycle cycle = 1;
+      for (uint32_t tag = 0; tag < 2; ++tag) {
+        writer.OnRequest(cycle, {.address = 0x1000,
+                                 .bytes = kBursts * 128,
+                                 .tag = tag,
+                                 .notify = true,
+                                 .after_all_b = false,
+                                 .max_payload_size = PcieSize::kBytes128});
+        writer.OnTrain(cycle, Bytes(kBursts * 128));
+        cycle += 20;
+      }
+      for (unsigned burst = 0; burst < 2 * kBursts; ++burst) {
+        ASSERT_TRUE(writer.has_burst());
+        cycle = std::max(cycle, writer.BurstCycle());
+        writer.OnBurstTaken(cycle);
+        cycle = writer.TakeBurstData(cycle + 1) + 1;
+        const AxiResp resp = (refused >> burst & 1) != 0 ? AxiResp::kSlverr : AxiResp::kOkay;
+        writer.OnAnswer(cycle, amends ? AxiResp::kOkay : resp);
+        if (amends && resp != AxiResp::kOkay) writer.AmendAnswer(resp);
+      }
+    }
+    ASSERT_EQ(writers[0].completions().size(), 2u);
+    ASSERT_EQ(writers[1].completions().size(), 2u);
+    for (; !writers[0].completions().empty();
+         writers[0].completions().pop_front(), writers[1].completions().pop_front()) {
+      const auto& direct = writers[0].completions().front();
+      const auto& amended = writers[1].completions().front();
+      EXPECT_EQ(amended.cycle, direct.cycle);
+      EXPECT_EQ(amended.tag, direct.tag);
+      EXPECT_EQ(amended.resp, direct.resp) << refused;
+      EXPECT_EQ(direct.resp == AxiResp::kOkay, (refused >> kBursts * direct.tag & ((1U << kBursts) - 1)) == 0);
     }
   }
 }

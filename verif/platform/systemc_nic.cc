@@ -160,6 +160,11 @@ void SystemcNic::CompleteDmaRead(Cycle cycle, const DmaCompletion& completion) {
   read.done.notify(sc_core::SC_ZERO_TIME);
 }
 
+void SystemcNic::RefuseDmaWrite(Cycle cycle) {
+  CheckCycle(cycle, "refusal");
+  nic_.edge_in->RefuseDmaWrite();
+}
+
 void SystemcNic::ReturnCredits(Cycle cycle, CreditKind kind, uint32_t beats) {
   CheckCycle(cycle, "credits");
   nic_.edge_in->ReturnCredits(kind, beats);

@@ -264,6 +264,21 @@ TEST(AxiBridge, KnownBurstIsAnsweredOneCycleAfterItsLastBeat) {
   EXPECT_EQ(bench.bridge.open_writes(), 0u);
 }
 
+TEST(AxiBridge, RefusedWriteIsAnsweredWithAnError) {
+  Bench bench(spec::kNic100);
+  bench.bridge.ReturnCredits(1, CreditKind::kDmaWrite, 100);
+  for (Cycle cycle = 5; cycle < 8; ++cycle) bench.bridge.OnAddress(cycle, 0x1000, 64);
+  for (Cycle cycle = 9; cycle < 12; ++cycle) {
+    bench.bridge.OnBurstData(cycle, 64);
+    if (cycle == 10) bench.bridge.RefuseWrite(cycle + 1);
+    EXPECT_TRUE(bench.bridge.IsAnswer(cycle + 1));
+    EXPECT_EQ(bench.bridge.AnswerResp(cycle + 1), cycle == 10 ? kAxiSlverr : kAxiOkay);
+  }
+  bench.bridge.RefuseWrite(13);
+  bench.bridge.Reset();
+  EXPECT_EQ(bench.bridge.AnswerResp(13), kAxiOkay);
+}
+
 TEST(AxiBridge, FrameStartsOnlyWithRoomForTheLongest) {
   Bench bench(spec::kNic100);
   const uint32_t enough = FrameBeats(bench.config.max_frame_bytes, 64) + kTransmitReserve;

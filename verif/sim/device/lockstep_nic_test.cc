@@ -65,6 +65,7 @@ class FaultyNic final : public Nic, public NicEnvironment {
   void CompleteDmaRead(Cycle cycle, const DmaCompletion& completion) override {
     nic_.CompleteDmaRead(cycle, completion);
   }
+  void RefuseDmaWrite(Cycle cycle) override { nic_.RefuseDmaWrite(cycle); }
   void ReturnCredits(Cycle cycle, CreditKind kind, uint32_t beats) override { nic_.ReturnCredits(cycle, kind, beats); }
   void ReceiveFrame(Cycle start, Cycle end, std::span<const uint8_t> bytes, bool mac_error) override {
     nic_.ReceiveFrame(start, end, bytes, mac_error);

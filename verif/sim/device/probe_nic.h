@@ -62,6 +62,7 @@ class ProbeNic final : public Nic {
                            completion.status});
     if (on_completion) on_completion(completions.back());
   }
+  void RefuseDmaWrite(Cycle cycle) override { refusals.push_back(cycle); }
   void ReturnCredits(Cycle cycle, CreditKind kind, uint32_t beats) override {
     credits.push_back({cycle, kind, beats});
     if (on_credits) on_credits(credits.back());
@@ -79,6 +80,7 @@ class ProbeNic final : public Nic {
   std::vector<Completion> completions;
   std::vector<BarAccess> bar_accesses;
   std::vector<Credits> credits;
+  std::vector<Cycle> refusals;  // of writes
   std::vector<ReceivedFrame> frames;
   std::vector<std::pair<Cycle, bool>> links;
   std::function<void(const Completion&)> on_completion;

@@ -90,6 +90,7 @@ TEST(NicTap, ReportsEveryKindWithCycleAndFields) {
   world.At(34, [&] { tap.CompleteDmaRead(34, {3, 256, 0x1100, {}, true, DmaStatus::kCompleterAbort}); });
   world.In(40, [&] { tap.WriteDma(40, {0x2000, Bytes(100)}); });
   world.In(40, [&] { tap.SendMsix(40, 5); });
+  world.At(41, [&] { tap.RefuseDmaWrite(41); });
   world.In(53, [&] { tap.TransmitFrame(50, 53, frame); });
   world.At(60, [&] { tap.ReceiveFrame(60, 63, frame, true); });
   world.At(65, [&] { tap.SetLink(65, false); });
@@ -121,6 +122,7 @@ TEST(NicTap, ReportsEveryKindWithCycleAndFields) {
       {EventKind::kDmaCompletion, 34, 0x1100, 3, 0, 0x82, 0},
       {EventKind::kDmaWrite, 40, 0x2000, 0, 100, 0, 100},
       {EventKind::kMsix, 40, 0, 5, 0, 0, 0},
+      {EventKind::kDmaRefusal, 41, 0, 0, 0, 0, 0},
       {EventKind::kTransmitStart, 50, 0, 0, 0, 0, 0},
       {EventKind::kTransmitEnd, 53, 0, 0, 200, 0, 200},
       {EventKind::kReceiveStart, 60, 0, 0, 0, 0, 0},
@@ -149,6 +151,21 @@ TEST(NicTap, ReportsEveryKindWithCycleAndFields) {
   }
   EXPECT_EQ(std::count(seen.begin(), seen.end(), false), 0);
   EXPECT_EQ(world.events.payloads[5], (std::vector<uint8_t>{0x44, 0x33, 0x22, 0x11}));
+}
+
+TEST(NicTap, RefusalFollowsItsWriteDirectly) {
+  for (const Cycle refused : {Cycle{21}, Cycle{22}}) {
+    World world;
+    world.Reset();
+    world.In(20, [&] { world.tap.WriteDma(20, {0x2000, Bytes(64)}); });
+    world.At(refused, [&] { world.tap.RefuseDmaWrite(refused); });
+    if (refused == 21) {
+      EXPECT_EQ(world.tap.violations(), std::vector<std::string>());
+      EXPECT_EQ(world.nic.refusals, (std::vector<Cycle>{21}));
+      world.tap.RefuseDmaWrite(21);
+    }
+    EXPECT_EQ(world.Violation(), "cycle " + std::to_string(refused) + ": refusal of a DMA write that did not just end");
+  }
 }
 
 TEST(NicTap, EventHashCoversFieldsButNotCycle) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Syntax of the scripts for DMA reads. pcie_link_test.cc tests the effect of each fault.
+// Syntax of the scripts for DMA reads and writes. pcie_link_test.cc tests the effect of each fault.
 #include "sim/pcie/pcie_fault.h"
 
 #include <gtest/gtest.h>
@@ -17,10 +17,10 @@ const std::map<std::string, AddressRange, std::less<>> kPlaces = {{"source", {0x
 TEST(PcieScript, ParsesEveryKeyword) {
   const PcieScript script = ParsePcieScript(
       "# a comment\nunsupported nth=3 count=2 on=source; abort 64\nmissing 0x40 rate=0.5;poison;split; delay "
-      "500;spread 7",
+      "500;spread 7; refuse on=source",
       kPlaces);
   ASSERT_EQ(script.error, "");
-  ASSERT_EQ(script.faults.size(), 7u);
+  ASSERT_EQ(script.faults.size(), 8u);
   EXPECT_EQ(script.faults[0].kind, Kind::kUnsupportedRequest);
   EXPECT_EQ(script.faults[0].nth, 3u);
   EXPECT_EQ(script.faults[0].count, 2u);
@@ -38,6 +38,8 @@ TEST(PcieScript, ParsesEveryKeyword) {
   EXPECT_EQ(script.faults[5].delay_ns, 500u);
   EXPECT_EQ(script.faults[6].kind, Kind::kSpread);
   EXPECT_EQ(script.faults[6].delay_ns, 7u);
+  EXPECT_EQ(script.faults[7].kind, Kind::kRefused);
+  EXPECT_EQ(script.faults[7].address, 0x1000u);
 }
 
 TEST(PcieScript, RejectsInvalidTextWithItsLine) {
@@ -47,6 +49,7 @@ TEST(PcieScript, RejectsInvalidTextWithItsLine) {
       {"spread on=source", "fault script, line 1: spread needs an amount"},
       {"split 3", "fault script, line 1: split has no amount"},
       {"poison 3", "fault script, line 1: poison has no amount"},
+      {"refuse 3", "fault script, line 1: refuse has no amount"},
       {"abort 1 2", "fault script, line 1: two amounts"},
       {"delay 0x100000000", "fault script, line 1: '0x100000000': more than 32 bits"},
       {"abort on=ring", "fault script, line 1: 'on=ring': unknown place"},

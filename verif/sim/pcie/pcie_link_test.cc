@@ -606,6 +606,31 @@ TEST(PcieLink, FaultsHitTheReadsTheyName) {
   EXPECT_TRUE(world.memory.violations().empty());  // no violation in host memory
 }
 
+TEST(PcieLink, RefusedWriteIsAnsweredInTheNextCycleAndDoesNotReachMemory) {
+  World world;
+  const uint64_t address = world.region.address;
+  world.link.AddFault({.kind = DmaFault::Kind::kRefused, .address = address + 0x100, .bytes = 0x100, .nth = 2});
+  const std::vector<uint8_t> data(64, 0xee);
+  const auto before = world.Expected(address + 0x180, 64);
+  world.Read(20, 1, address + 0x100, 64);  // counts for faults of reads only
+  world.Write(21, address, data);          // elsewhere
+  world.Write(22, address + 0x100, data);
+  world.Write(23, address + 0x180, data);
+  world.Write(24, address + 0x140, data);
+  world.Run();
+  EXPECT_EQ(world.nic.refusals, (std::vector<Cycle>{24}));
+  EXPECT_EQ(world.Expected(address + 0x180, 64), before);
+  for (const uint64_t offset : {0x0, 0x100, 0x140}) EXPECT_EQ(world.Expected(address + offset, 64), data);
+  EXPECT_EQ(world.link.counters().refused_writes, 1u);
+  EXPECT_EQ(world.link.counters().writes, 3u);
+  EXPECT_EQ(world.link.counters().faulted_reads, 0u);
+  // Its credits return without a way over the link.
+  uint32_t beats = 0;
+  for (const auto& credits : world.nic.credits) beats += credits.beats;
+  EXPECT_EQ(beats, world.link.parameters().write_buffer_beats + 4);
+  EXPECT_TRUE(world.link.IsIdle());
+}
+
 TEST(PcieLink, LostReadTimesOutExactly) {
   World world;
   world.link.AddFault({.kind = DmaFault::Kind::kTimeout, .address = 0, .nth = 1});

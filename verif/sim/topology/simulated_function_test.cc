@@ -279,6 +279,7 @@ class DeafNic final : public Nic {
   void ReadBar(Cycle, unsigned, uint64_t, unsigned) override {}
   void WriteBar(Cycle, unsigned, uint64_t, unsigned, uint64_t) override {}
   void CompleteDmaRead(Cycle, const DmaCompletion&) override {}
+  void RefuseDmaWrite(Cycle) override {}
   void ReturnCredits(Cycle, CreditKind, uint32_t) override {}
   void ReceiveFrame(Cycle, Cycle, std::span<const uint8_t>, bool) override {}
   void SetLink(Cycle, bool) override {}
