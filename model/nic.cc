@@ -80,7 +80,7 @@ Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered)
       queue_failures_(agenda_, 2),
       work_failures_(agenda_, 4),
       send_failures_(agenda_, 2),
-      request_failures_(agenda_, 2),
+      request_failures_(agenda_, 3),
       acks_(agenda_, 2) {
   if (is_metered) AddMeters();
   ConnectHost(environment);
@@ -140,7 +140,9 @@ void Nic::ConnectHost(NicOutputs& environment) {
   read_port_.train_sink[kReadNetGather] = &net_gather_;
   read_port_.on_dma_error = [this](Cycle now) { csr_.OnDmaError(now); };
   write_port_.on_dma_error = [this](Cycle now) { csr_.OnDmaError(now); };
-  write_port_.on_write_done[kWriteScatter] = [this](Cycle now, const spec::DmaDone&) { rx_scatter_.OnWriteDone(now); };
+  write_port_.on_write_done[kWriteScatter] = [this](Cycle now, const spec::DmaDone& done) {
+    rx_scatter_.OnWriteDone(now, done.resp != 0);
+  };
   write_port_.on_accepted[kWriteNetRx] = [this](Cycle now) { net_rx_.OnAccepted(now); };
   write_port_.beat_source[kWriteScatter] = &rx_scatter_.beat_source();
   write_port_.beat_source[kWriteNetRx] = &net_rx_.beat_source();
@@ -299,6 +301,7 @@ void Nic::ConnectQueuePairs() {
     completer_.OnQpStateWrite(now, write);
     recv_queue_.OnQpStateWrite(now, write);
     responder_.OnQpStateWrite(now, write);
+    rx_scatter_.OnQpStateWrite(now, write);
     read_responder_.OnQpStateWrite(now, write);
   };
   qp_control_.on_hold = [this](Cycle from, bool hold) {
@@ -344,6 +347,7 @@ void Nic::ConnectQueuePairs() {
   completer_.failure_out.Connect(qp_control_.completer_failure_in, completer_);
   responder_.failure_out.Connect(request_failures_.in[0], responder_);
   read_responder_.failure_out.Connect(request_failures_.in[1], read_responder_);
+  rx_scatter_.failure_out.Connect(request_failures_.in[2], rx_scatter_);
   request_failures_.out.Connect(qp_control_.responder_failure_in, request_failures_);
 
   tx_gather_.read_request_out.Connect(read_port_.read_request_in[kReadGather], tx_gather_);

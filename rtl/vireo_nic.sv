@@ -220,7 +220,9 @@ module vireo_nic
   // verilator lint_off UNUSEDSIGNAL
   logic [WriteClients-1:0] write_done_valid;  // that of net frames is not reported
   // verilator lint_on UNUSEDSIGNAL
-  dma_done_t [WriteClients-1:0] unused_write_done;
+  dma_done_t [WriteClients-1:0] write_done;
+  logic unused_write_done;
+  assign unused_write_done = ^write_done;
 
 
   vireo_dma_read_port #(
@@ -286,7 +288,7 @@ module vireo_nic
     .write_data_i(write_data),
     .write_last_i(write_last),
     .write_done_valid_o(write_done_valid),
-    .write_done_o(unused_write_done),
+    .write_done_o(write_done),
     .accepted_o(accepted),
     .m_axi_awvalid_o,
     .m_axi_awready_i,
@@ -928,15 +930,17 @@ module vireo_nic
   logic [SendFailures-1:0] send_failures_valid, send_failures_ready;
   qp_failure_t [SendFailures-1:0] send_failures;
   logic unused_send_failure_last, unused_send_failure_index;
-  // Failures of a QP's receive half: of the responder, of responses to READs.
+  // Failures of a QP's receive half: of the responder, of responses to READs, of writes.
   typedef enum int unsigned {
     RequestFailureResponder,
     RequestFailureReadResponder,
+    RequestFailureScatter,
     RequestFailures
   } request_failure_e;
   logic [RequestFailures-1:0] request_failures_valid, request_failures_ready;
   qp_failure_t [RequestFailures-1:0] request_failures;
-  logic unused_request_failure_last, unused_request_failure_index;
+  logic unused_request_failure_last;
+  logic [$clog2(RequestFailures)-1:0] unused_request_failure_index;
   memory_grant_t unused_net_grant_ended;
   // Checks of keys and their results, by memory_client_e.
   logic [MemoryClients-1:0] memory_check_valid, memory_check_ready, memory_place_valid, memory_place_ready;
@@ -1480,6 +1484,9 @@ module vireo_nic
     .write_data_o(write_data[WriteScatter]),
     .write_last_o(write_last[WriteScatter]),
     .write_done_i(write_done_valid[WriteScatter]),
+    .write_refused_i(write_done[WriteScatter].resp != 2'(AxiRespOkay)),
+    .qp_state_write_valid_i(qp_state_write_valid),
+    .qp_state_write_i(qp_state_write),
     .completion_valid_o(completions_valid[CompletionScatter]),
     .completion_ready_i(completions_ready[CompletionScatter]),
     .completion_o(completions[CompletionScatter]),
@@ -1489,6 +1496,9 @@ module vireo_nic
     .ack_valid_o(acks_valid[AckWire]),
     .ack_ready_i(acks_ready[AckWire]),
     .ack_o(acks[AckWire]),
+    .failure_valid_o(request_failures_valid[RequestFailureScatter]),
+    .failure_ready_i(request_failures_ready[RequestFailureScatter]),
+    .failure_o(request_failures[RequestFailureScatter]),
     .grant_ended_o(grant_ended[GrantHolderRxScatter]),
     .idle_o(path_idle[PathRxScatter])
   );

@@ -573,6 +573,7 @@ void Responder::Complete(Cycle now, spec::RxPlace& place, spec::RdmaCqReq cqe, b
                       .cqn = attributes_.recv_cqn,
                       .solicited = solicited};
   cqe.Encode(place.completion.cqe);
+  place.answer.packet.qpn = qpn_;
 }
 
 void Responder::Finish(Cycle now, Action action, const spec::MemoryPlace& memory) {
@@ -732,6 +733,10 @@ void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, sp
       break;
     case Action::kAccept:
       place.has_answer = frame.bth.ack_req && acknowledged;
+      place.request = true;
+      place.acknowledged = acknowledged;
+      place.uses_receive = send;
+      place.ends_message = frame.info.ends_message;
       half.nak_sent = false;
       // UC, UD: the PSN of the message, not where ours ended.
       half.expected_psn = ((acknowledged ? half.expected_psn : psn) + 1) & kPsnMask;
@@ -769,7 +774,7 @@ void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, sp
       break;
     default: return;  // dropped; the others do not end a turn
   }
-  if (place.has_answer) {
+  if (place.has_answer || place.request) {
     spec::TxPacket& packet = place.answer.packet;
     packet.qpn = frame.bth.dest_qp;
     if (!place.answer.is_read) packet.opcode = spec::BthOpcode::kRcAcknowledge;

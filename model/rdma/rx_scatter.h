@@ -4,6 +4,10 @@
 // other, when all writes are in memory: the counterpart of rtl/rdma/vireo_rx_scatter.sv. It checks nothing. A place of
 // zeros takes as long as one from the first byte of the frame on.
 //
+// If the bus refuses a write, nobody learns of the data: a request is answered with a NAK (RC), its receive fails, and
+// so does the QP; from then on the QP's answers are dropped and its receives flushed. A READ response of ours becomes
+// one that fails.
+//
 // A place is taken in the latest of: pushed + 1; its frame, if it has one, is the oldest; the previous place is
 // executed, + 1; the 64th place before has left the line, + 1. Taken in t, without bytes: frame freed in t + 1, if it
 // is; else executed in t. With bytes: step 0 in t + 1, one step per beat, as the dma_reader's trains; a beat is visible
@@ -11,6 +15,7 @@
 // is visible 2 cycles after it was read, and the frame is freed with the last one.
 #pragma once
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -19,6 +24,7 @@
 #include "model/common/channel.h"
 #include "model/common/cycle.h"
 #include "model/common/ring.h"
+#include "model/common/table.h"
 #include "model/dma/write_stream.h"
 #include "model/eth/net_frames.h"
 #include "model/rdma/memory_grant.h"
@@ -36,21 +42,23 @@ class RxScatter final : public Block {
   static constexpr size_t kPlaces = 64;  // with writes not all in memory, or outputs waiting
 
   // `store` must outlive the block.
-  RxScatter(Agenda& agenda, uint32_t data_bits, FrameStore& store);
+  RxScatter(Agenda& agenda, uint32_t data_bits, size_t num_qps, FrameStore& store);
   RxScatter(Agenda& agenda, const spec::Config& config, FrameStore& store)
-      : RxScatter(agenda, config.datapath_bits, store) {}
+      : RxScatter(agenda, config.datapath_bits, config.num_qps, store) {}
 
   Channel<spec::RxPlace> place_in = Channel<spec::RxPlace>::Slice();
   Output<WriteBeat> write_out;
   Output<spec::Completion> completion_out;
   Output<spec::RxAck> ack_out;
   Output<spec::RxAnswer> answer_out;
+  Output<spec::QpFailure> failure_out;
 
   // Receiver of net frames; must outlive the block's use.
   NetFrameSink* net_sink = nullptr;
 
-  // write_done_i in cycle `now`.
-  void OnWriteDone(Cycle now);
+  // write_done_i in cycle `now`, with write_refused_i.
+  void OnWriteDone(Cycle now, bool is_refused);
+  void OnQpStateWrite(Cycle now, const spec::QpStateWrite& write);
 
   // The writes of a place are in memory.
   OnGrantEnded on_grant_ended = [](Cycle, Cycle, const spec::MemoryGrant&) {};
@@ -65,6 +73,13 @@ class RxScatter final : public Block {
   struct Pending {
     spec::MemoryGrant grant;
     uint64_t number;  // of its last write, or of the last before it
+    unsigned writes;
+    bool no_frame;
+    bool more;
+    bool request;
+    bool acknowledged;
+    bool uses_receive;
+    bool ends_message;
     bool has_completion;
     spec::Completion completion;
     bool has_ack;
@@ -73,13 +88,31 @@ class RxScatter final : public Block {
     spec::RxAnswer answer;
   };
   // The next output of a place.
-  enum class Part : uint8_t { kCompletion, kAck, kAnswer };
+  enum class Part : uint8_t { kCompletion, kAck, kAnswer, kFailure, kNone };
+  struct Done {
+    Cycle cycle;
+    bool is_refused;
+  };
+  // Of a QP whose writes the bus refused.
+  struct Refusal {
+    bool failed = false;
+    bool receives = false;  // the receive of the message that a refused write was of has not been completed
+  };
+  // The QP starts anew.
+  struct Clear {
+    Cycle cycle;
+    uint32_t qpn;
+  };
 
   void TakePlace(Cycle now);
   void TakeNet(Cycle now);
   void BeginWrite(Cycle now, size_t offset, uint64_t address, size_t bytes);
   void EndWrite(Cycle now);
   void Leave(Cycle now);
+  bool IsRefused(const Pending& pending) const;
+  bool LookUp(Cycle now, uint32_t qpn);
+  void ApplyClear(Cycle now);
+  bool Send(Cycle now, Part part, const Pending& pending, bool fails, bool refused);
 
   const size_t beat_bytes_;
   FrameStore& store_;
@@ -92,10 +125,18 @@ class RxScatter final : public Block {
   WriteStream stream_{*this, write_out, beat_bytes_};
 
   Channel<Pending> pending_ = Channel<Pending>::Fifo(kPlaces);
-  Part part_ = Part::kCompletion;  // next output of the first one
+  Part part_ = Part::kCompletion;  // the first one's next output, or an earlier one that it does not have
   uint64_t number_ = 0;            // writes of all places so far
   uint64_t done_ = 0;              // of them, those in memory
-  Ring<Cycle> dones_;              // of the current and later cycles
+  Ring<Done> dones_;               // of the current and later cycles
+
+  std::bitset<2 * kPlaces> refused_;  // writes of all places in the line, by their number, modulo
+  bool frame_refused_ = false;        // a write of the places of the current frame that have left
+  Table<Refusal> refusals_;           // by QP
+  bool any_failed_ = false;           // since reset
+  std::optional<Cycle> looked_;       // in which the QP of the first one was looked up
+  Refusal refusal_;                   // of the QP of the first one
+  std::optional<Clear> clear_;
 };
 
 }  // namespace vireo::model

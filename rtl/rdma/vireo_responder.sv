@@ -1161,6 +1161,10 @@ module vireo_responder
         ActAccept: begin
           place_d.has_answer = frame.bth.ack_req && checks_q.acknowledged;
           place_d.has_completion = frame.info.completes_recv;
+          place_d.request = 1'b1;
+          place_d.acknowledged = checks_q.acknowledged;
+          place_d.uses_receive = checks_q.send;
+          place_d.ends_message = frame.info.ends_message;
           // Messages are counted when they are complete. [9.7.7]
           answer_msn = half.msn + PsnBits'(frame.info.ends_message);
           next_half.nak_sent = 1'b0;
@@ -1228,6 +1232,10 @@ module vireo_responder
       // The net path handles it.
       if (ends && checks_q.net) place_d.net_bytes = 14'(frame.frame_bytes);
       if (flushes || continues) begin
+        place_d.request = 1'b0;
+        place_d.acknowledged = 1'b0;
+        place_d.uses_receive = 1'b0;
+        place_d.ends_message = 1'b0;
         place_d.has_answer = 1'b0;
         place_d.has_completion = flushes;
         place_d.no_frame = flushes;
@@ -1248,7 +1256,8 @@ module vireo_responder
                                solicited: completion_status != IbWcStatusSuccess || frame.bth.solicited_event,
                                cqe: pack_rdma_cq_req(cqe), default: '0};
       end
-      if (place_d.has_answer) begin
+      if (place_d.has_completion) place_d.answer.packet.qpn = 24'(qpn_q);
+      if (place_d.has_answer || place_d.request) begin
         place_d.answer.packet.qpn = frame.bth.dest_qp;
         place_d.answer.packet.psn = answer_psn;
         place_d.answer.packet.extension[8*AethBytes-1:0] = pack_aeth(aeth_t'({syndrome, answer_msn}));

@@ -6,6 +6,10 @@
 // of the places before: whoever learns of the data finds it in memory. It checks nothing: addresses and lengths are the
 // responder's.
 //
+// If the bus refuses a write, nobody learns of the data: a request is answered with a NAK (RC), its receive fails, and
+// so does the QP; from then on the QP's answers are dropped and its receives flushed. A READ response of ours becomes
+// one that fails.
+//
 // A place of zeros is executed like one from the first byte of the frame on, but with the data read replaced by 0.
 //
 // A place of the net path outputs the whole frame, beat by beat without a gap, to the consumer of net frames; nothing
@@ -17,6 +21,7 @@ module vireo_rx_scatter
 #(
   parameter config_t Config,
   localparam int unsigned DataBits = Config.datapath_bits,       // 64 ... 1024, a power of two
+  localparam int unsigned NumQps = Config.num_qps,               // 2 ..., a power of two
   localparam int unsigned BufferBytes = Config.rx_buffer_bytes,  // of the receive buffer
   localparam int unsigned BeatBytes = DataBits / 8,
   localparam int unsigned PlaceBits = $clog2(BufferBytes / BeatBytes)
@@ -39,7 +44,11 @@ module vireo_rx_scatter
   output dma_write_request_t   write_request_o,  // the same in every beat of a write
   output logic [DataBits-1:0]  write_data_o,     // zero after the last byte
   output logic                 write_last_o,
-  input  logic                 write_done_i,     // a write is in memory, or failed; once per write, in their order
+  input  logic                 write_done_i,     // a write is in memory, or refused; once per write, in their order
+  input  logic                 write_refused_i,  // with write_done_i
+
+  input  logic                 qp_state_write_valid_i,  // pulse
+  input  qp_state_write_t      qp_state_write_i,
 
   output logic                 completion_valid_o,
   input  logic                 completion_ready_i,
@@ -52,6 +61,10 @@ module vireo_rx_scatter
   output logic                 ack_valid_o,
   input  logic                 ack_ready_i,
   output rx_ack_t              ack_o,
+
+  output logic                 failure_valid_o,
+  input  logic                 failure_ready_i,
+  output qp_failure_t          failure_o,
 
   output logic                 net_valid_o,      // from a frame's first beat to its last in every cycle
   output logic [DataBits-1:0]  net_data_o,       // from lane 0; undefined after the last byte
@@ -72,10 +85,20 @@ module vireo_rx_scatter
 
   // Number of a write, modulo: more than twice as many as the places in the line have.
   localparam int unsigned NumberBits = $clog2(Places * WritesPerPlace) + 2;
+  // Of the writes of all places in the line.
+  localparam int unsigned RecentBits = $clog2(Places * WritesPerPlace);
+  localparam int unsigned QpBits = $clog2(NumQps);
 
   typedef struct packed {
     memory_grant_t grant;
     logic [NumberBits-1:0] number;            // of its last write, or of the last before it
+    logic [1:0] writes;
+    logic no_frame;
+    logic more;
+    logic request;
+    logic acknowledged;
+    logic uses_receive;
+    logic ends_message;
     logic has_completion;
     completion_t completion;
     logic has_ack;
@@ -133,8 +156,33 @@ module vireo_rx_scatter
   logic enough;
   logic completed_d, completed_q;                   // the completion of the first place in the line has left
   logic acked_d, acked_q;                           // and its acknowledge
-  logic to_complete, to_ack, to_answer;             // the next output of it
+  logic answered_d, answered_q;                     // and its answer
+  logic reported_d, reported_q;                     // and its failure
+  logic to_complete, to_ack, to_answer, to_report;  // the next output of it
+  logic has_answer;
+  logic last_taken;                                 // no output is left after this cycle
   memory_grant_t grant_ended_q;
+
+  // Refused writes.
+  typedef struct packed {
+    logic failed;    // a write of it was refused
+    logic receives;  // the receive of the message that it was of has not been completed
+  } qp_refusal_t;
+  logic [(1<<RecentBits)-1:0] refused_q;            // by the number of the write, modulo
+  logic refused;                                    // a write of the first place in the line
+  logic frame_refused, frame_refused_q;             // of its frame so far; of the places of it that have left
+  logic ends_frame;
+  logic fails;                                      // the first place makes its QP fail
+  logic any_failed_q;                               // a QP has failed since reset
+  logic looked_q;                                   // qp_read is that of the first place
+  qp_refusal_t qp_read, qp, qp_written;
+  logic qp_changes, qp_write;
+  logic [QpBits-1:0] qp_index, place_qp_index;
+  logic clear_q;                                    // a QP starts anew
+  logic [QpBits-1:0] clear_index_q;
+  rdma_cq_req_t cqe;
+  aeth_t aeth;
+  logic unused_bits;
 
   vireo_fifo #(
     .Width($bits(pending_t)),
@@ -144,7 +192,8 @@ module vireo_rx_scatter
     .rst_ni,
     .s_valid_i(place_ready && place.net_bytes == '0),
     .s_ready_o(pending_space),
-    .s_data_i({place.grant, number_d, place.has_completion, place.completion, place.has_ack, place.ack,
+    .s_data_i({place.grant, number_d, place_writes, place.no_frame, place.more, place.request, place.acknowledged,
+               place.uses_receive, place.ends_message, place.has_completion, place.completion, place.has_ack, place.ack,
                place.has_answer, place.answer}),
     .m_valid_o(pending_valid),
     .m_ready_i(pending_ready),
@@ -156,27 +205,90 @@ module vireo_rx_scatter
     place_writes = !writes_any ? 2'd0 : place.bytes1 == '0 ? 2'd1 : 2'd2;
     number_d = number_q + NumberBits'(place_writes);
     ahead = done_q - pending.number;
-    enough = pending_valid && !ahead[NumberBits-1];
+    enough = pending_valid && !ahead[NumberBits-1] && (looked_q || !any_failed_q);
+    refused = (pending.writes != 2'd0 && refused_q[pending.number[RecentBits-1:0]])
+           || (pending.writes == 2'd2 && refused_q[RecentBits'(pending.number - 1'b1)]);
+    frame_refused = refused || (frame_refused_q && !pending.no_frame);
+    ends_frame = !pending.no_frame && !pending.more;
+    qp = any_failed_q ? qp_read : '0;
+    fails = frame_refused && ends_frame && pending.request && !qp.failed;
+    has_answer = fails ? pending.acknowledged : pending.has_answer && !qp.failed;
     to_complete = pending.has_completion && !completed_q;
     to_ack = !to_complete && pending.has_ack && !acked_q;
-    to_answer = !to_complete && !to_ack && pending.has_answer;
-    // Its last output takes it out of the line.
-    pending_ready = enough && (to_complete ? completion_ready_i && !pending.has_ack && !pending.has_answer
-                             : to_ack      ? ack_ready_i && !pending.has_answer
-                                           : answer_ready_i || !to_answer);
+    to_answer = !to_complete && !to_ack && has_answer && !answered_q;
+    to_report = !to_complete && !to_ack && !to_answer && fails && !reported_q;
+    last_taken = to_complete ? completion_ready_i && !pending.has_ack && !has_answer && !fails
+               : to_ack      ? ack_ready_i && !has_answer && !fails
+               : to_answer   ? answer_ready_i && !fails
+                             : failure_ready_i || !to_report;
+    // Its last output takes it out of the line, together with what it changes of its QP.
+    qp_changes = fails || (qp.failed && qp.receives && pending.has_completion);
+    pending_ready = enough && last_taken && !(qp_changes && clear_q);
     completed_d = !pending_ready && (completed_q || (enough && to_complete && completion_ready_i));
     acked_d = !pending_ready && (acked_q || (enough && to_ack && ack_ready_i));
+    answered_d = !pending_ready && (answered_q || (enough && to_answer && answer_ready_i));
+    reported_d = !pending_ready && (reported_q || (enough && to_report && failure_ready_i));
     places_d = places_q + ($clog2(Places) + 1)'(place_ready && place.net_bytes == '0)
              - ($clog2(Places) + 1)'(pending_ready);
+
+    place_qp_index = QpBits'(pending.answer.packet.qpn);
+    qp_index = clear_q ? clear_index_q : place_qp_index;
+    qp_write = clear_q || (pending_ready && qp_changes);
+    // A message that is not complete keeps its receive until another place completes it.
+    qp_written = '{failed: !clear_q, receives: !clear_q && fails && pending.uses_receive && !pending.has_completion};
   end
 
+  vireo_table #(
+    .Width($bits(qp_refusal_t)),
+    .Depth(NumQps)
+  ) u_refusals (
+    .clk_i,
+    .rst_ni,
+    .write_i(qp_write),
+    .write_address_i(qp_index),
+    .write_data_i(qp_written),
+    .read_i(pending_valid && any_failed_q),
+    .read_address_i(place_qp_index),
+    .read_data_o(qp_read)
+  );
+
+  always_comb begin
+    completion_o = pending.completion;
+    cqe = '0;
+    if (fails || qp.failed) begin
+      cqe = unpack_rdma_cq_req(pending.completion.cqe);
+      if (fails || qp.receives) begin
+        cqe.status = IbWcStatusLocQpOpErr;
+        cqe.vendor_err = 32'(RdmaErrorQueueDmaError);
+      end else begin
+        cqe.status = IbWcStatusWrFlushErr;
+        cqe.vendor_err = '0;
+      end
+      completion_o.cqe = pack_rdma_cq_req(cqe);
+    end
+    ack_o = pending.ack;
+    if (frame_refused && ends_frame && pending.ack.is_read && pending.ack.status == IbWcStatusSuccess) begin
+      ack_o.status = IbWcStatusLocQpOpErr;
+      ack_o.syndrome = RdmaErrorQueueDmaError;
+    end
+    answer_o = pending.answer;
+    aeth = '0;
+    if (fails) begin
+      // [IBTA vol. 1, 9.9.5.2]
+      aeth = unpack_aeth(pending.answer.packet.extension[8*AethBytes-1:0]);
+      aeth.msn = aeth.msn - 24'(pending.ends_message);
+      answer_o.packet.extension[8*AethBytes-1:0] = pack_aeth(aeth_t'({AethSyndromeNakRemoteOperationalError, aeth.msn}));
+    end
+  end
+
+  assign unused_bits = ^{aeth, qp_state_write_i};
   assign grant_ended_o = grant_ended_q;
   assign completion_valid_o = enough && to_complete;
-  assign completion_o = pending.completion;
   assign ack_valid_o = enough && to_ack;
-  assign ack_o = pending.ack;
   assign answer_valid_o = enough && to_answer;
-  assign answer_o = pending.answer;
+  assign failure_valid_o = enough && to_report;
+  assign failure_o = '{qpn: pending.answer.packet.qpn, event_type: 16'(RdmaEventTypeQpFatal),
+                       code: 32'(RdmaErrorQueueDmaError), default: '0};
 
   // Steps: one per beat from the frame.
   typedef enum logic [1:0] {
@@ -310,6 +422,12 @@ module vireo_rx_scatter
       places_q <= '0;
       completed_q <= 1'b0;
       acked_q <= 1'b0;
+      answered_q <= 1'b0;
+      reported_q <= 1'b0;
+      frame_refused_q <= 1'b0;
+      any_failed_q <= 1'b0;
+      looked_q <= 1'b0;
+      clear_q <= 1'b0;
       grant_ended_q <= '0;
     end else begin
       state_q <= state_d;
@@ -318,11 +436,19 @@ module vireo_rx_scatter
       places_q <= places_d;
       completed_q <= completed_d;
       acked_q <= acked_d;
+      answered_q <= answered_d;
+      reported_q <= reported_d;
+      if (pending_ready && !pending.no_frame) frame_refused_q <= frame_refused && pending.more;
+      if (pending_ready && fails) any_failed_q <= 1'b1;
+      looked_q <= pending_valid && any_failed_q && !pending_ready;
+      clear_q <= qp_state_write_valid_i && qp_state_write_i.state == 3'(IbQpStateInit);
       grant_ended_q <= pending_ready ? pending.grant : '0;
     end
   end
 
   always_ff @(posedge clk_i) begin
+    clear_index_q <= QpBits'(qp_state_write_i.qpn);
+    if (write_done_i) refused_q[RecentBits'(done_q + 1'b1)] <= write_refused_i;
     run_q <= run_d;
     address1_q <= address1_d;
     bytes1_q <= bytes1_d;
@@ -333,7 +459,6 @@ module vireo_rx_scatter
     bytes_q <= bytes_d;
   end
 
-  // A failed write is counted, without other effect, see the page.
   assign write_request_o.notify = 1'b1;
   assign write_request_o.tag = '0;
 

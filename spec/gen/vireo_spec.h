@@ -653,7 +653,7 @@ enum class RdmaError : uint8_t {
   kCqOverrun = 0x83u,  // A completion found no free CQ buffer
   kCqFailed = 0x84u,  // A completion queue of the QP is in error
   kQueueReset = 0x85u,  // The driver reset a virtqueue whose QP or CQ still exists
-  kQueueDmaError = 0x86u,  // The bus refused or failed an access to ring, WQE or CQ buffer
+  kQueueDmaError = 0x86u,  // The bus refused or failed an access to ring, WQE, CQ buffer or payload
   kRetryExceeded = 0x87u,  // The peer did not respond, or reported missing packets, until no retry was left
   kRnrRetryExceeded = 0x88u,  // The peer had no receive until no RNR retry was left
   kRemoteInvalidRequest = 0x89u,  // The peer sent NAK invalid request
@@ -10085,7 +10085,7 @@ struct RxAnswer {
 
 // Disposition of the oldest frame in the receive buffer: bytes of it go to host memory, and after them a completion, a response and an acknowledge may leave; or the frame is dropped. Several tokens may belong to one frame, and a token may belong to none. (tokens.toml)
 struct RxPlace {
-  static constexpr size_t kBits = 1278;
+  static constexpr size_t kBits = 1282;
   bool no_frame{};  // Belongs to no frame, writes nothing
   bool more{};  // The frame stays: the next token belongs to it, too
   uint16_t net_bytes{};  // Not 0: length of the frame, which goes to the net path unchanged; no other field applies
@@ -10096,10 +10096,14 @@ struct RxPlace {
   uint64_t address1{};  // Second run
   uint16_t bytes1{};  // Its length; 0: no run
   MemoryGrant grant{};  // Of the runs
+  bool request{};  // An accepted request: if the bus refuses a write of its frame, the QP fails. In the last token of the frame only
+  bool acknowledged{};  // With request: of RC, the peer then gets a NAK
+  bool uses_receive{};  // With request: of a SEND, the receive of the message then fails
+  bool ends_message{};  // With request: last packet of a message, which the MSN of `answer` counts
   bool has_completion{};  // `completion` is valid
   Completion completion{};  // Of a receive; sent when the data is in host memory
   bool has_answer{};  // `answer` is valid
-  RxAnswer answer{};  // Sent when the data is in host memory
+  RxAnswer answer{};  // Sent when the data is in host memory. Its packet is also valid with `request`, its QP with every completion
   bool has_ack{};  // `ack` is valid
   RxAck ack{};  // Sent when the data is in host memory
   template <typename Self, typename F>
@@ -10114,6 +10118,10 @@ struct RxPlace {
     f("address1", self.address1, 64);
     f("bytes1", self.bytes1, 13);
     MemoryGrant::Visit(self.grant, f);
+    f("request", self.request, 1);
+    f("acknowledged", self.acknowledged, 1);
+    f("uses_receive", self.uses_receive, 1);
+    f("ends_message", self.ends_message, 1);
     f("has_completion", self.has_completion, 1);
     Completion::Visit(self.completion, f);
     f("has_answer", self.has_answer, 1);

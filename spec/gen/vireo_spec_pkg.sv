@@ -4681,6 +4681,10 @@ package vireo_spec_pkg;
     logic [63:0] address1;
     logic [12:0] bytes1;
     memory_grant_t grant;
+    logic request;
+    logic acknowledged;
+    logic uses_receive;
+    logic ends_message;
     logic has_completion;
     completion_t completion;
     logic has_answer;
@@ -4688,7 +4692,7 @@ package vireo_spec_pkg;
     logic has_ack;
     rx_ack_t ack;
   } rx_place_t;
-  localparam int unsigned RxPlaceBits = 1278;
+  localparam int unsigned RxPlaceBits = 1282;
 
   // The responder requests the next receive work request of a QP, or an element of its current one. One is outstanding at a time. (tokens.toml)
   typedef struct packed {

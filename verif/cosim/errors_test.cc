@@ -425,6 +425,40 @@ TEST_P(Errors, ResetOfTheControlQueueDiscardsItsCommand) {
   ExpectWorks(*bad_);
 }
 
+// Whatever was acknowledged is in memory, and behind the refused write nothing is acknowledged.
+TEST_P(Errors, RefusedWriteIsNotAcknowledged) {
+  constexpr uint32_t kBytes = 1000;
+  constexpr uint64_t kMessages = 8;
+  uint64_t refused = 0;
+  for (const uint64_t nth : {uint64_t{1}, uint64_t{6}, uint64_t{19}}) {
+    auto& far = bad_->side[1];
+    system_->host(1).station().pcie().AddFault(
+        {.kind = DmaFault::Kind::kRefused, .address = far.memory->address(), .bytes = far.memory->size(), .nth = nth});
+    ASSERT_NO_FATAL_FAILURE(PostMany(*good_, kMessages, kBytes));
+    ASSERT_NO_FATAL_FAILURE(PostMany(*bad_, kMessages, kBytes));
+    const auto completions = Completions(*bad_, kMessages);
+    ASSERT_EQ(completions.size(), kMessages);
+    uint64_t taken = 0;
+    while (taken < kMessages && completions[taken].status == spec::IbWcStatus::kSuccess) ++taken;
+    EXPECT_EQ(std::memcmp(bad_->side[0].memory->data(), far.memory->data(), taken * kBytes), 0);
+    ASSERT_LT(taken, kMessages);
+    EXPECT_NE(std::memcmp(bad_->side[0].memory->data() + taken * kBytes, far.memory->data() + taken * kBytes, kBytes),
+              0);
+    for (uint64_t i = taken; i < kMessages; ++i) {
+      EXPECT_EQ(completions[i].status, i == taken ? spec::IbWcStatus::kRemOpErr : spec::IbWcStatus::kWrFlushErr) << i;
+    }
+    EXPECT_EQ(system_->host(1).station().pcie().counters().refused_writes, ++refused);
+    EXPECT_EQ(Events(0), Texts{});
+    EXPECT_EQ(Events(1), (Texts{Text(spec::RdmaEventType::kQpFatal, far.qp->qpn(), spec::RdmaError::kQueueDmaError)}));
+    EXPECT_EQ(Completions(*good_, kMessages).size(), kMessages);
+    ExpectWorks(*good_);
+    system_->host(1).station().pcie().ClearFaults();
+    bad_.reset();
+    ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
+    ExpectWorks(*bad_);
+  }
+}
+
 // Commands as fast as they can be, so that work is in flight when they are done.
 class Fence : public Errors {
  protected:

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -129,14 +130,18 @@ class WritePort final : public BenchStream {
       : p_(ports), model_(model), sink_(sink), random_(random) {
     p_.write_ready_i = 0;
     p_.write_done_i = 0;
+    p_.write_refused_i = 0;
   }
 
   void Begin(model::Cycle cycle) override {
     p_.write_ready_i = random_() % 16 < rate;
     sink_.SetOpen(cycle, p_.write_ready_i != 0);
     p_.write_done_i = !hold && !due_.empty() && due_.front() <= cycle;
+    p_.write_refused_i = random_() & 1;
     if (!p_.write_done_i) return;
-    model_.OnWriteDone(cycle);
+    p_.write_refused_i = refuses ? refuses(done) : random_() % 1000 < refuse_rate;
+    refused.push_back(p_.write_refused_i != 0);
+    model_.OnWriteDone(cycle, refused.back());
     due_.pop_front();
     ++done;
   }
@@ -170,8 +175,11 @@ class WritePort final : public BenchStream {
   bool IsEmpty() const override { return due_.empty(); }
 
   unsigned rate = 16;
-  unsigned late = 0;  // maximum further cycles until a write is in memory
-  bool hold = false;  // none is
+  unsigned late = 0;                      // maximum further cycles until a write is in memory
+  bool hold = false;                      // none is
+  unsigned refuse_rate = 0;               // of 1000
+  std::function<bool(uint64_t)> refuses;  // by the number of the write; empty: at that rate
+  std::vector<bool> refused;              // of those that are done
   uint64_t done = 0;
   std::vector<Write> writes;
 

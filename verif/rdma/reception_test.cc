@@ -123,7 +123,7 @@ struct Reception {
   void Run(Cycle cycles) {
     for (const Cycle end = now + cycles; now < end; ++now) {
       if (accept && *accept == now) {
-        scatter.OnWriteDone(now);
+        scatter.OnWriteDone(now, false);
         accept.reset();
       }
       agenda.RunThrough(now);
@@ -264,6 +264,7 @@ struct Bench {
     scatter.write_out.Connect(writes, scatter);
     scatter.completion_out.Connect(completions, scatter);
     scatter.answer_out.Connect(answers, scatter);
+    scatter.failure_out.Connect(write_failures, scatter);
     responder.SetEnable(0, true);
     bench.AddOther(wire);
     bench.AddOther(port);
@@ -299,10 +300,11 @@ struct Bench {
                                                         .bytes_per_frame = 512}};
   model::Responder responder{
       agenda, model::Responder::Sizes{.net_queue_pairs = 16, .num_cqs = 1024, .num_qps = 32, .max_rd_atomic = 16}};
-  model::RxScatter scatter{agenda, 8 * sizeof(Top::s_axis_tdata_i), buffer};
+  model::RxScatter scatter{agenda, 8 * sizeof(Top::s_axis_tdata_i), 32, buffer};
   Channel<spec::MemoryCheck> checks = Channel<spec::MemoryCheck>::Sink();
   Channel<spec::RxAck> acks = Channel<spec::RxAck>::Sink();
   Channel<spec::QpFailure> failures = Channel<spec::QpFailure>::Sink();
+  Channel<spec::QpFailure> write_failures = Channel<spec::QpFailure>::Sink();
   Channel<model::WriteBeat> writes = Channel<model::WriteBeat>::Sink();
   Channel<spec::Completion> completions = Channel<spec::Completion>::Sink();
   Channel<spec::RxAnswer> answers = Channel<spec::RxAnswer>::Sink();
@@ -315,6 +317,7 @@ struct Bench {
     add(top.memory_check_valid_o);
     add(top.ack_valid_o);
     add(top.failure_valid_o);
+    add(top.write_failure_valid_o);
     add(top.write_valid_o);
     add(top.write_data_o);
     add(top.completion_valid_o);
@@ -347,6 +350,9 @@ struct Bench {
       bench.Out("ack", acks, p.ack_valid_o, p.ack_ready_i, p.ack_o);
   decltype(bench.Out("failure", failures, p.failure_valid_o, p.failure_ready_i, p.failure_o)) failure =
       bench.Out("failure", failures, p.failure_valid_o, p.failure_ready_i, p.failure_o);
+  decltype(bench.Out("write_failure", write_failures, p.write_failure_valid_o, p.write_failure_ready_i,
+                     p.write_failure_o)) write_failure =
+      bench.Out("write_failure", write_failures, p.write_failure_valid_o, p.write_failure_ready_i, p.write_failure_o);
   decltype(bench.Out("completion", completions, p.completion_valid_o, p.completion_ready_i,
                      p.completion_o)) completion =
       bench.Out("completion", completions, p.completion_valid_o, p.completion_ready_i, p.completion_o);
@@ -357,9 +363,11 @@ struct Bench {
           p.table_write_valid_i, p.table_write_i,
           [this](Cycle now, const auto& write) { responder.OnTableWrite(now, write); });
   decltype(bench.template Pulse<spec::QpStateWrite>(p.qp_state_write_valid_i, p.qp_state_write_i, nullptr)) qp_state =
-      bench.template Pulse<spec::QpStateWrite>(
-          p.qp_state_write_valid_i, p.qp_state_write_i,
-          [this](Cycle now, const auto& write) { responder.OnQpStateWrite(now, write); });
+      bench.template Pulse<spec::QpStateWrite>(p.qp_state_write_valid_i, p.qp_state_write_i,
+                                               [this](Cycle now, const auto& write) {
+                                                 responder.OnQpStateWrite(now, write);
+                                                 scatter.OnQpStateWrite(now, write);
+                                               });
 };
 
 template <typename Top>
@@ -404,6 +412,53 @@ TYPED_TEST(ReceptionTest, MatchesModelWithLostDamagedAndDuplicatedFrames) {
     EXPECT_GT(bench.answer.count, 20u);
     bench.ExpectNetFrames();
     EXPECT_GT(bench.net.frames.size(), 5u);
+  }
+}
+
+// Linux writes; the bus refuses one of the writes of its frames. The peer is told so, and of nothing behind it.
+TYPED_TEST(ReceptionTest, RefusedWriteIsAnsweredWithANak) {
+  const auto frames = FramesOf("rc_write.pcap");
+  const uint32_t qpn = BthOf(frames.front()).dest_qp;
+  std::vector<Bytes> requests;
+  for (const auto& frame : frames) {
+    if (!IsAnswer(frame)) requests.push_back(frame);
+  }
+  for (size_t refused = 0; refused < 8; ++refused) {
+    Bench<TypeParam> bench;
+    bench.SetMac(MacOf(frames.front()));
+    bench.wire.rate = 2;
+    bench.rkey = spec::Reth::Decode(frames.front().data() + kBthOffset + spec::Bth::kBytes).rkey;
+    bench.port.refuses = [&](uint64_t number) { return number == refused; };
+    bench.table.tokens.push_back(ContextFor(frames.front()));
+    bench.qp_state.spacing = 4;
+    bench.qp_state.tokens.push_back({.qpn = qpn, .state = spec::IbQpState::kInit});
+    bench.qp_state.tokens.push_back({.qpn = qpn, .state = spec::IbQpState::kRts});
+    bench.load.tokens.push_back({.qpn = qpn, .psn = BthOf(frames.front()).psn});
+    ASSERT_EQ(bench.bench.RunOut(20), "");
+    std::vector<uint32_t> psn_of_write;  // a frame whose pages are not contiguous makes two
+    bench.check.on_token = [&, answer = bench.check.on_token](Cycle cycle, const spec::MemoryCheck& asked) {
+      const auto place = Place(asked, bench.rkey);
+      const uint32_t psn = BthOf(requests.at(bench.check.count - 1)).psn;
+      for (unsigned i = 0; i < (place.bytes1 == 0 ? 1u : 2u); ++i) psn_of_write.push_back(psn);
+      answer(cycle, asked);
+    };
+    for (const auto& frame : requests) bench.wire.frames.push_back({frame});
+    ASSERT_EQ(bench.bench.RunOut(6000), "");
+    EXPECT_NE(bench.p.idle_o, 0);
+    ASSERT_LT(refused, psn_of_write.size());
+    ASSERT_EQ(bench.write_failures.sent().size(), 1u);
+    EXPECT_EQ(bench.write_failures.sent()[0].token,
+              (spec::QpFailure{.qpn = qpn,
+                               .event_type = spec::RdmaEventType::kQpFatal,
+                               .code = static_cast<uint32_t>(spec::RdmaError::kQueueDmaError)}));
+    const auto said = WhatWasSaid(bench.answers);
+    ASSERT_FALSE(said.empty());
+    EXPECT_EQ(said.back().psn, psn_of_write[refused]);
+    for (const Said& one : said) {
+      const auto syndrome =
+          one == said.back() ? spec::AethSyndrome::kNakRemoteOperationalError : spec::AethSyndrome::kAckNoCredits;
+      EXPECT_EQ(one.aeth[0], static_cast<uint8_t>(syndrome));
+    }
   }
 }
 

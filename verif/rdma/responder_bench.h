@@ -311,7 +311,18 @@ inline spec::Completion CompletionOf(const Posted& posted, spec::RdmaCqReq cqe, 
 inline spec::RxPlace With(spec::RxPlace place, const spec::Completion& completion) {
   place.has_completion = true;
   place.completion = completion;
+  place.answer.packet.qpn = spec::RdmaCqReq::Decode(completion.cqe).qp_num;
   return place;
+}
+// What becomes of a place whose writes the host takes: the rest is for refused ones.
+inline spec::RxPlace Taken(spec::RxPlace place) {
+  place.request = place.acknowledged = place.uses_receive = place.ends_message = false;
+  if (!place.has_answer) place.answer = {};
+  return place;
+}
+inline std::vector<spec::RxPlace> Taken(std::vector<spec::RxPlace> places) {
+  for (auto& place : places) place = Taken(place);
+  return places;
 }
 inline spec::RxPlace Success(const Posted& posted, uint32_t bytes, spec::RxPlace place = {}, bool solicited = false) {
   return With(place, CompletionOf(posted, {.opcode = IbWcOpcode::kRecv, .byte_len = bytes}, solicited));
@@ -580,7 +591,8 @@ struct Ready : Bench {
     RunOut();
     const auto out = Take(places);
     ASSERT_EQ(out.size(), 1u);
-    EXPECT_EQ(out[0], expected) << "got      " << TokenText(out[0]) << "\nexpected " << TokenText(expected);
+    EXPECT_EQ(Taken(out[0]), Taken(expected))
+        << "got      " << TokenText(out[0]) << "\nexpected " << TokenText(expected);
   }
   void Expect(const RxToken& token, const std::vector<spec::RxPlace>& expected) {
     frame.tokens.push_back(token);
@@ -592,8 +604,8 @@ struct Ready : Bench {
     const auto out = Take(places);
     EXPECT_EQ(out.size(), expected.size());
     for (size_t i = 0; i < std::min(out.size(), expected.size()); ++i) {
-      EXPECT_EQ(out[i], expected[i]) << i << "\ngot      " << TokenText(out[i]) << "\nexpected "
-                                     << TokenText(expected[i]);
+      EXPECT_EQ(Taken(out[i]), Taken(expected[i]))
+          << i << "\ngot      " << TokenText(out[i]) << "\nexpected " << TokenText(expected[i]);
     }
     EXPECT_TRUE(block.IsIdle());
   }

@@ -347,11 +347,12 @@ struct Reference {
     h.gap = false;
     h.msn = Psn(h.msn + ends);
     h.psn = Psn(t.bth.psn + 1);
-    if (t.bth.ack_req && rc) {
-      const auto answer = Answer(t.bth.psn, AethSyndrome::kAckNoCredits, h.msn, qpn);
-      place.has_answer = true;
-      place.answer = answer.answer;
-    }
+    place.request = true;
+    place.acknowledged = rc;
+    place.uses_receive = send;
+    place.ends_message = ends;
+    place.has_answer = t.bth.ack_req && rc;
+    place.answer = Answer(t.bth.psn, AethSyndrome::kAckNoCredits, h.msn, qpn).answer;
     if (ends && (send || immediate)) {
       spec::RdmaCqReq cqe{.opcode = send ? IbWcOpcode::kRecv : IbWcOpcode::kRecvRdmaWithImm, .byte_len = h.received};
       if (ud) {

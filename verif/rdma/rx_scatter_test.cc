@@ -72,6 +72,8 @@ struct Bench {
       add(top.answer_o);
       add(top.ack_valid_o);
       add(top.ack_o);
+      add(top.failure_valid_o);
+      add(top.failure_o);
       add(top.net_valid_o);
       add(top.net_data_o);
       add(top.net_last_o);
@@ -88,6 +90,7 @@ struct Bench {
     block.completion_out.Connect(completions, block);
     block.ack_out.Connect(acks, block);
     block.answer_out.Connect(answers, block);
+    block.failure_out.Connect(failures, block);
     bench.AddOther(store);
     bench.AddOther(port);
     bench.AddOther(idle);
@@ -95,28 +98,46 @@ struct Bench {
     bench.AddOther(ends);
     block.net_sink = &net;
     completion.on_token = [this](Cycle, const spec::Completion& token) {
-      Leaves(Part::kCompletion, token, &spec::RxPlace::completion);
+      Leaves(Part::kCompletion, token, &Outputs::completion);
     };
-    ack.on_token = [this](Cycle, const spec::RxAck& token) { Leaves(Part::kAck, token, &spec::RxPlace::ack); };
-    answer.on_token = [this](Cycle, const spec::RxAnswer& token) {
-      Leaves(Part::kAnswer, token, &spec::RxPlace::answer);
+    ack.on_token = [this](Cycle, const spec::RxAck& token) { Leaves(Part::kAck, token, &Outputs::ack); };
+    answer.on_token = [this](Cycle, const spec::RxAnswer& token) { Leaves(Part::kAnswer, token, &Outputs::answer); };
+    failure.on_token = [this](Cycle, const spec::QpFailure& token) {
+      Leaves(Part::kFailure, token, &Outputs::failure);
     };
+    qp_state.spacing = 4;
   }
 
   // The outputs of a place, in this order; all of one place before the next one's, none before its data.
-  enum class Part : size_t { kCompletion, kAck, kAnswer };
+  enum class Part : size_t { kCompletion, kAck, kAnswer, kFailure };
+  struct Outputs {
+    std::optional<spec::Completion> completion;
+    std::optional<spec::RxAck> ack;
+    std::optional<spec::RxAnswer> answer;
+    std::optional<spec::QpFailure> failure;
+    bool fails = false;    // its QP fails with it
+    bool refused = false;  // a write of it, or of the frame's places before it
+    std::array<bool, 4> has() const {
+      return {completion.has_value(), ack.has_value(), answer.has_value(), failure.has_value()};
+    }
+  };
+  // A QP that a refused write has failed.
+  struct Qp {
+    bool failed = false;
+    bool receives = false;  // the receive of its message is still to complete
+  };
   template <typename T>
-  void Leaves(Part part, const T& token, T spec::RxPlace::*field) {
+  void Leaves(Part part, const T& token, std::optional<T> Outputs::*field) {
     SkipSilent();
     ASSERT_FALSE(expected.empty());
-    const spec::RxPlace& place = expected.front().place;
-    const std::array<bool, 3> has = {place.has_completion, place.has_ack, place.has_answer};
+    const Outputs outputs = OutputsOf(expected.front().place);
+    const std::array<bool, 4> has = outputs.has();
     const auto index = static_cast<size_t>(part);
     EXPECT_TRUE(has[index] && !left[index]);
     for (size_t i = 0; i < index; ++i) EXPECT_EQ(left[i], has[i]);
-    EXPECT_EQ(token, place.*field);
+    EXPECT_EQ(token, outputs.*field);
     // Whoever learns of the data finds it in memory.
-    EXPECT_GE(port.done, needed + Writes(place));
+    EXPECT_GE(port.done, needed + Writes(expected.front().place));
     left[index] = true;
     if (left == has) Settle();
   }
@@ -129,14 +150,67 @@ struct Bench {
     if (place.no_frame || place.bytes0 == 0) return 0;
     return place.bytes1 == 0 ? 1 : 2;
   }
+  // Of the first expected place.
+  Outputs OutputsOf(const spec::RxPlace& place) {
+    const Qp& qp = qps[place.answer.packet.qpn % kQps];
+    Outputs outputs;
+    outputs.refused = frame_refused && !place.no_frame;
+    for (unsigned i = 0; i < Writes(place); ++i) {
+      if (needed + i < port.refused.size() && port.refused[needed + i]) outputs.refused = true;
+    }
+    const bool whole = outputs.refused && !place.no_frame && !place.more;  // the frame is complete, and was refused
+    outputs.fails = whole && place.request && !qp.failed;
+    if (place.has_completion) {
+      outputs.completion = place.completion;
+      auto cqe = spec::RdmaCqReq::Decode(place.completion.cqe);
+      if (outputs.fails || (qp.failed && qp.receives)) {
+        cqe.status = spec::IbWcStatus::kLocQpOpErr;
+        cqe.vendor_err = static_cast<uint32_t>(spec::RdmaError::kQueueDmaError);
+        cqe.Encode(outputs.completion->cqe);
+      } else if (qp.failed) {
+        cqe.status = spec::IbWcStatus::kWrFlushErr;
+        cqe.vendor_err = 0;
+        cqe.Encode(outputs.completion->cqe);
+      }
+    }
+    if (place.has_ack) {
+      outputs.ack = place.ack;
+      if (whole && place.ack.is_read && place.ack.status == spec::IbWcStatus::kSuccess) {
+        outputs.ack->status = spec::IbWcStatus::kLocQpOpErr;
+        outputs.ack->syndrome = static_cast<uint8_t>(spec::RdmaError::kQueueDmaError);
+      }
+    }
+    if (outputs.fails) {
+      if (place.acknowledged) {
+        outputs.answer = place.answer;
+        auto aeth = spec::Aeth::Decode(place.answer.packet.extension);
+        aeth.msn = (aeth.msn - place.ends_message) & 0xff'ffff;
+        aeth.Encode(outputs.answer->packet.extension);
+        outputs.answer->packet.extension[0] = static_cast<uint8_t>(spec::AethSyndrome::kNakRemoteOperationalError);
+      }
+      outputs.failure = {.qpn = place.answer.packet.qpn,
+                         .event_type = spec::RdmaEventType::kQpFatal,
+                         .code = static_cast<uint32_t>(spec::RdmaError::kQueueDmaError)};
+    } else if (place.has_answer && !qp.failed) {
+      outputs.answer = place.answer;
+    }
+    return outputs;
+  }
   void SkipSilent() {
-    const auto silent = [](const spec::RxPlace& place) {
-      return !place.has_completion && !place.has_ack && !place.has_answer;
-    };
-    while (!expected.empty() && silent(expected.front().place)) Settle();
+    while (!expected.empty() && OutputsOf(expected.front().place).has() == std::array<bool, 4>{}) Settle();
   }
   void Settle() {
-    needed += Writes(expected.front().place);
+    const spec::RxPlace& place = expected.front().place;
+    const Outputs outputs = OutputsOf(place);
+    Qp& qp = qps[place.answer.packet.qpn % kQps];
+    if (outputs.fails) {
+      qp = {.failed = true, .receives = place.uses_receive && !place.has_completion};
+      ++failed;
+    } else if (place.has_completion) {
+      qp.receives = false;
+    }
+    if (!place.no_frame) frame_refused = outputs.refused && place.more;
+    needed += Writes(place);
     // Those of this cycle do not count yet, but the port's last pulse may be of this cycle.
     EXPECT_GE(port.done, needed);
     expected.pop_front();
@@ -168,6 +242,8 @@ struct Bench {
       field = static_cast<std::remove_reference_t<decltype(field)>>(value);
     });
     place.net_bytes = 0;
+    place.answer.packet.qpn = static_cast<uint32_t>(random() % 3);
+    if (random() % 2 == 0) place.ack.status = spec::IbWcStatus::kSuccess;
     place.no_frame = random() % 8 == 0;
     place.zeros = random() % 4 == 0;
     if (place.no_frame) return place;
@@ -225,17 +301,19 @@ struct Bench {
     while (!expected.empty()) Settle();
   }
 
+  static constexpr size_t kQps = kBeatBytes == 8 ? spec::kNic1.num_qps : spec::kNic100.num_qps;
   std::mt19937_64 random = sim::MakeRandom("rx_scatter");
   Agenda agenda;
   std::shared_ptr<RtlTop<Top>> owner;
   RtlTop<Top>& rtl = *owner;
   Top& p = rtl.ports();
   StoreBench<Top> store{p, random};
-  RxScatter block{agenda, 8 * kBeatBytes, store};
+  RxScatter block{agenda, 8 * kBeatBytes, kQps, store};
   Channel<WriteBeat> beats = Channel<WriteBeat>::Sink();
   Channel<spec::Completion> completions = Channel<spec::Completion>::Sink();
   Channel<spec::RxAck> acks = Channel<spec::RxAck>::Sink();
   Channel<spec::RxAnswer> answers = Channel<spec::RxAnswer>::Sink();
+  Channel<spec::QpFailure> failures = Channel<spec::QpFailure>::Sink();
   BlockBench<Top> bench{rtl, agenda, random};
   WritePort<Top> port{p, block, beats, random};
   Idle<Top> idle{p, block};
@@ -250,10 +328,19 @@ struct Bench {
       bench.Out("ack", acks, p.ack_valid_o, p.ack_ready_i, p.ack_o);
   decltype(bench.Out("answer", answers, p.answer_valid_o, p.answer_ready_i, p.answer_o)) answer =
       bench.Out("answer", answers, p.answer_valid_o, p.answer_ready_i, p.answer_o);
+  decltype(bench.Out("failure", failures, p.failure_valid_o, p.failure_ready_i, p.failure_o)) failure =
+      bench.Out("failure", failures, p.failure_valid_o, p.failure_ready_i, p.failure_o);
+  decltype(bench.template Pulse<spec::QpStateWrite>(p.qp_state_write_valid_i, p.qp_state_write_i, nullptr)) qp_state =
+      bench.template Pulse<spec::QpStateWrite>(
+          p.qp_state_write_valid_i, p.qp_state_write_i,
+          [this](Cycle now, const auto& write) { block.OnQpStateWrite(now, write); });
   std::deque<Expected> expected;
   std::vector<Expected> all;
   uint64_t needed = 0;
-  std::array<bool, 3> left{};  // of the first expected one, by Part
+  std::array<bool, 4> left{};  // of the first expected one, by Part
+  std::array<Qp, kQps> qps{};
+  bool frame_refused = false;
+  uint64_t failed = 0;  // QPs
 };
 
 template <typename Top>
@@ -620,6 +707,194 @@ TYPED_TEST(RxScatterTest, AllPlacesMayWaitForTheirCompletions) {
   EXPECT_EQ(bench.completion.count, RxScatter::kPlaces + 4);
   EXPECT_EQ(bench.answer.count, RxScatter::kPlaces / 2 + 2);
   bench.CheckWrites();
+}
+
+// --- Writes that the bus refuses
+
+TYPED_TEST(RxScatterTest, RefusedWritesMatchModelAtEveryRate) {
+  struct Rates {
+    unsigned place, write, completion, ack, answer, failure, late_accept;
+  };
+  uint64_t failed = 0;
+  for (const Rates& rates :
+       {Rates{16, 16, 16, 16, 16, 16, 0}, Rates{16, 16, 16, 16, 2, 16, 0}, Rates{16, 16, 16, 16, 16, 1, 20},
+        Rates{16, 16, 1, 16, 16, 16, 60}, Rates{9, 9, 9, 9, 9, 9, 9}}) {
+    Bench<TypeParam> bench;
+    bench.place_in.rate = rates.place;
+    bench.port.rate = rates.write;
+    bench.completion.rate = rates.completion;
+    bench.ack.rate = rates.ack;
+    bench.answer.rate = rates.answer;
+    bench.failure.rate = rates.failure;
+    bench.port.late = rates.late_accept;
+    bench.port.refuse_rate = 40;
+    for (unsigned round = 0; round < 12; ++round) {
+      // All start anew; others, of which nothing is in progress, during the traffic, too.
+      bench.qps = {};
+      for (uint32_t qpn = 0; qpn < 3; ++qpn)
+        bench.qp_state.tokens.push_back({.qpn = qpn, .state = spec::IbQpState::kInit});
+      ASSERT_EQ(bench.bench.RunOut(3), "");
+      for (unsigned i = 0; i < 40; ++i) bench.RandomFrame(100);
+      for (unsigned i = 0; i < 60; ++i) {
+        bench.qp_state.tokens.push_back(
+            {.qpn = static_cast<uint32_t>(bench.random() % (i % 4 == 0 ? 3 : 2) + (i % 4 == 0 ? 0 : 3)),
+             .state = i % 4 == 0 ? spec::IbQpState::kRts : spec::IbQpState::kInit});
+      }
+      std::string difference;
+      while (difference.empty() && !(bench.place_in.IsEmpty() && bench.block.IsIdle())) difference = bench.bench.Run(1);
+      ASSERT_EQ(difference, "");
+      ASSERT_EQ(bench.bench.RunOut(5), "");
+      while (!bench.expected.empty()) bench.Settle();
+    }
+    bench.CheckWrites();
+    EXPECT_GT(bench.failed, 2u);
+    EXPECT_EQ(bench.failure.count, bench.failed);
+    failed += bench.failed;
+  }
+  EXPECT_GT(failed, 30u);
+}
+
+// A packet of a SEND of RC with its receive, or of a WRITE without.
+spec::RxPlace Request(uint32_t qpn, bool send, bool ends) {
+  spec::RxPlace place{.address0 = 0x1000, .bytes0 = 10, .request = true, .acknowledged = true, .uses_receive = send};
+  place.ends_message = ends;
+  place.answer.packet.qpn = qpn;
+  place.answer.packet.psn = 0x765432;
+  spec::Aeth aeth{.msn = 5};
+  aeth.Encode(place.answer.packet.extension);
+  place.has_completion = send && ends;
+  if (place.has_completion) {
+    spec::RdmaCqReq{.wr_id = 7, .byte_len = 10, .qp_num = qpn}.Encode(place.completion.cqe);
+  }
+  return place;
+}
+
+TYPED_TEST(RxScatterTest, RefusedRequestFailsItsQueuePairOnly) {
+  for (const bool send : {false, true}) {
+    for (const bool ends : {false, true}) {
+      for (const bool acknowledged : {false, true}) {
+        Bench<TypeParam> bench;
+        bench.port.refuses = [](uint64_t number) { return number == 1; };
+        spec::RxPlace request = Request(2, send, ends);
+        request.acknowledged = acknowledged;
+        spec::RxPlace before = Request(2, false, true), other = Request(1, true, true), later = Request(2, true, true);
+        before.has_answer = other.has_answer = later.has_answer = true;
+        for (const auto& place : {before, request, other, later, later}) bench.Place(place, 60);
+        spec::RxPlace flushed = Request(2, true, true);
+        flushed.request = flushed.uses_receive = false;
+        flushed.no_frame = true;
+        bench.Place(flushed, 0);
+        ASSERT_EQ(bench.bench.RunOut(100), "");
+        // Before and beside it all is as always; behind it nothing is acknowledged.
+        ASSERT_EQ(bench.answers.sent().size(), acknowledged ? 3u : 2u);
+        EXPECT_EQ(bench.answers.sent()[0].token, before.answer);
+        EXPECT_EQ(bench.answers.sent().back().token, other.answer);
+        if (acknowledged) {
+          const auto& nak = bench.answers.sent()[1].token;
+          EXPECT_EQ(nak.packet.psn, 0x765432u);
+          const auto aeth = spec::Aeth::Decode(nak.packet.extension);
+          EXPECT_EQ(nak.packet.extension[0], static_cast<uint8_t>(spec::AethSyndrome::kNakRemoteOperationalError));
+          EXPECT_EQ(aeth.msn, ends ? 4u : 5u) << "a message that was refused does not count";
+        }
+        ASSERT_EQ(bench.failure.count, 1u);
+        EXPECT_EQ(bench.failures.sent()[0].token.qpn, 2u);
+        std::vector<spec::IbWcStatus> statuses;
+        for (const auto& sent : bench.completions.sent()) {
+          const auto cqe = spec::RdmaCqReq::Decode(sent.token.cqe);
+          if (cqe.qp_num == 1) {
+            EXPECT_EQ(cqe.status, spec::IbWcStatus::kSuccess);
+            continue;
+          }
+          EXPECT_EQ(cqe.wr_id, 7u);
+          statuses.push_back(cqe.status);
+        }
+        // The receive of the message fails, also if another place completes it; the others are flushed.
+        std::vector<spec::IbWcStatus> wanted(send && ends ? 4 : 3, spec::IbWcStatus::kWrFlushErr);
+        if (send) wanted[0] = spec::IbWcStatus::kLocQpOpErr;
+        EXPECT_EQ(statuses, wanted);
+      }
+    }
+  }
+}
+
+TYPED_TEST(RxScatterTest, AnyRefusedWriteOfAFrameRefusesTheFrame) {
+  for (uint64_t refused = 0; refused < 6; ++refused) {
+    Bench<TypeParam> bench;
+    bench.port.refuses = [&](uint64_t number) { return number == refused; };
+    spec::RxPlace piece{.address0 = 0x2000, .bytes0 = 5, .address1 = 0x3000, .bytes1 = 5};
+    spec::RxPlace none{.no_frame = true};
+    bench.Places({piece, none, piece, none, Request(2, true, true)}, 60);
+    bench.Place(Request(1, true, true), 60);
+    ASSERT_EQ(bench.bench.RunOut(200), "");
+    EXPECT_EQ(bench.failure.count, 1u);
+    EXPECT_EQ(bench.failures.sent()[0].token.qpn, refused < 5 ? 2u : 1u);
+  }
+}
+
+TYPED_TEST(RxScatterTest, RefusedReadResponseFailsTheRead) {
+  for (const bool in_first_piece : {false, true}) {
+    Bench<TypeParam> bench;
+    bench.port.refuses = [&](uint64_t number) { return number == (in_first_piece ? 0 : 1); };
+    spec::RxPlace piece{.address0 = 0x2000, .bytes0 = 5};
+    spec::RxPlace last = piece;
+    last.has_ack = true;
+    last.ack = {.qpn = 2, .psn = 9, .syndrome = 0x1f, .msn = 3, .is_read = true};
+    bench.Places({piece, last}, 60);
+    bench.Place(last, 60);
+    spec::RxPlace ack = last;
+    ack.bytes0 = 0;
+    ack.ack.is_read = false;
+    bench.Place(ack, 60);
+    ASSERT_EQ(bench.bench.RunOut(100), "");
+    ASSERT_EQ(bench.ack.count, 3u);
+    EXPECT_EQ(bench.acks.sent()[0].token,
+              (spec::RxAck{.qpn = 2,
+                           .psn = 9,
+                           .syndrome = static_cast<uint8_t>(spec::RdmaError::kQueueDmaError),
+                           .msn = 3,
+                           .is_read = true,
+                           .status = spec::IbWcStatus::kLocQpOpErr}));
+    EXPECT_EQ(bench.acks.sent()[1].token, last.ack);
+    EXPECT_EQ(bench.acks.sent()[2].token, ack.ack);
+    EXPECT_EQ(bench.failure.count, 0u) << "the completer reports it";
+  }
+}
+
+TYPED_TEST(RxScatterTest, QueuePairStartsAnewInInit) {
+  for (const auto state : {spec::IbQpState::kReset, spec::IbQpState::kInit, spec::IbQpState::kRtr}) {
+    Bench<TypeParam> bench;
+    bench.port.refuses = [](uint64_t number) { return number == 0; };
+    spec::RxPlace place = Request(2, false, true);
+    place.has_answer = true;
+    bench.Place(place, 60);
+    ASSERT_EQ(bench.bench.RunOut(100), "");
+    EXPECT_EQ(bench.answer.count, 1u);
+    bench.qp_state.tokens.push_back({.qpn = 2, .state = state});
+    if (state == spec::IbQpState::kInit) bench.qps = {};
+    ASSERT_EQ(bench.bench.RunOut(5), "");
+    bench.Place(place, 60);
+    ASSERT_EQ(bench.bench.RunOut(100), "");
+    EXPECT_EQ(bench.answer.count, state == spec::IbQpState::kInit ? 2u : 1u);
+  }
+}
+
+TYPED_TEST(RxScatterTest, RefusedRequestMeetsDocumentedLatencies) {
+  Bench<TypeParam> bench;
+  bench.port.refuses = [](uint64_t number) { return number == 0; };
+  bench.Place(Request(2, true, true), 60);
+  while (bench.port.done == 0) ASSERT_EQ(bench.bench.Run(1), "");
+  const Cycle done = bench.bench.cycle() - 1;
+  ASSERT_EQ(bench.bench.Run(10), "");
+  EXPECT_EQ(bench.completions.sent().front().cycle, done + 1);
+  EXPECT_EQ(bench.answers.sent().front().cycle, done + 2);
+  EXPECT_EQ(bench.failures.sent().front().cycle, done + 3);
+  EXPECT_TRUE(bench.block.IsIdle());
+  // From then on the QP of each place is looked up.
+  bench.Place(Run(0, 0), 60);
+  ASSERT_EQ(bench.bench.Run(4), "");
+  EXPECT_EQ(bench.answer.count, 1u);
+  ASSERT_EQ(bench.bench.Run(1), "");
+  EXPECT_EQ(bench.answer.count, 2u);
 }
 
 // --- The net path

@@ -252,6 +252,8 @@ bind vireo_fifo vireo_stream_cov u_stream_cov (
 `VIREO_POINT(vireo_responder, place_rights, memory_place_valid_i && memory_place_i.status == MemoryStatusRights)
 `VIREO_POINT(vireo_responder, place_bounds, memory_place_valid_i && memory_place_i.status == MemoryStatusBounds)
 `VIREO_POINT(vireo_rx_scatter, waits_for_the_write, write_valid_o && !write_ready_i)
+`VIREO_POINT(vireo_rx_scatter, write_refused, write_done_i && write_refused_i)
+`VIREO_POINT(vireo_rx_scatter, refused_qp_changes, qp_changes && clear_q)
 
 // Sending
 `VIREO_POINT(vireo_tx_gather, read_fails, failed_valid_o)
