@@ -276,7 +276,7 @@ class Case {
                                                                   system_->topology().faults_out(kFar)->injected()
                                                             : 0;
     const uint64_t lost = fault_.place == FaultPlace::kWire ? system_->topology().wire(kNear).lost() : 0;
-    result_.injected += wire + lost + pcie().counters().faulted_reads;
+    result_.injected += wire + lost + pcie().counters().faulted_reads + pcie().counters().refused_writes;
     if (result_.injected == 0) AddViolation("the fault was never injected");
     const Account account = victim_->Check(outcome_, result_.injected, result_.violations);
     result_.recovered = account.recovered;

@@ -20,7 +20,7 @@ struct CaseOptions {
 };
 
 struct CaseResult {
-  uint64_t injected = 0;  // frames, reads or host actions that the fault hit
+  uint64_t injected = 0;  // frames, reads, writes or host actions that the fault hit
   uint64_t detected = 0;  // sum of the counters listed in the catalogue
   // Messages of the targeted traffic, both directions; they add up to all of them.
   uint64_t recovered = 0, lost = 0, hung = 0;

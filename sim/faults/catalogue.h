@@ -17,7 +17,7 @@ inline constexpr std::array<const char*, 4> kTransportNames = {"rc", "uc", "ud",
 
 enum class FaultPlace : uint8_t {
   kWire,  // script of fault.h, on what both NICs send
-  kPcie,  // script of pcie_fault.h, on reads of the near NIC; address ranges: see Traffic::Places
+  kPcie,  // script of pcie_fault.h, on reads and writes of the near NIC; address ranges: see Traffic::Places
   kHost,  // script of host_fault.h, on the near host
 };
 inline constexpr std::array<const char*, 3> kFaultPlaceNames = {"wire", "pcie", "host"};

@@ -64,7 +64,11 @@ class QueuePairs final : public Traffic {
   std::map<std::string, AddressRange, std::less<>> Places() override {
     const uint64_t memory = sides_[0].memory->address(), bytes = options_.messages * kSlotBytes;
     std::map<std::string, AddressRange, std::less<>> places = {{"source", {memory + Source(0), bytes}},
-                                                               {"read_source", {memory + ReadSource(0), bytes}}};
+                                                               {"read_source", {memory + ReadSource(0), bytes}},
+                                                               {"targets", {memory + WritePlace(0), bytes}},
+                                                               {"read_targets", {memory + ReadPlace(0), bytes}}};
+    const uint64_t receives = ReceivePlace(0);
+    places["receives"] = {memory + receives, sides_[0].memory->size() - receives};
     if (const auto ring = FindRing(system_.host(0), SendQueue())) {
       places["ring"] = {ring->address, uint64_t{ring->size} * spec::VirtqDesc::kBytes};
     }

@@ -70,7 +70,8 @@ class Traffic {
   // Index of the near side's send queue.
   virtual uint16_t SendQueue() = 0;
   // Address ranges on the near side. "source": payload that it sends; "read_source": payload that the far side READs
-  // (rc); "ring": descriptors of its send queue.
+  // (rc); "ring": descriptors of its send queue; "receives": buffers of its receives; "targets", "read_targets": where
+  // the far side's WRITEs and its own READs write.
   virtual std::map<std::string, AddressRange, std::less<>> Places() = 0;
   // The event concerns this traffic's queues on that side.
   virtual bool Owns(size_t side, const spec::RdmaEvent& event) = 0;

@@ -25,7 +25,8 @@ namespace vireo::sim {
 namespace {
 
 TEST(FaultCatalogue, CoversEveryKindWithUniqueNames) {
-  const std::map<std::string, AddressRange, std::less<>> places = {{"source", {}}, {"read_source", {}}, {"ring", {}}};
+  const std::map<std::string, AddressRange, std::less<>> places = {
+      {"source", {}}, {"read_source", {}}, {"ring", {}}, {"receives", {}}, {"targets", {}}, {"read_targets", {}}};
   std::set<std::string_view> names;
   std::set<FaultKind> wire;
   std::set<DmaFault::Kind> pcie;
@@ -62,7 +63,7 @@ TEST(FaultCatalogue, CoversEveryKindWithUniqueNames) {
   }
   EXPECT_GE(names.size(), 25u);
   EXPECT_EQ(wire.size(), static_cast<size_t>(FaultKind::kLinkDown) + 1);
-  EXPECT_EQ(pcie.size(), static_cast<size_t>(DmaFault::Kind::kSplit) + 1);
+  EXPECT_EQ(pcie.size(), static_cast<size_t>(DmaFault::Kind::kRefused) + 1);
   EXPECT_EQ(host.size(), static_cast<size_t>(HostFault::Kind::kFlip) + 1);
   EXPECT_EQ(FindFault("cosmic_ray"), nullptr);
 }
@@ -116,6 +117,9 @@ TEST_P(FaultOutcomeAcrossDevices, IsEqual) {
 INSTANTIATE_TEST_SUITE_P(Sample, FaultOutcomeAcrossDevices,
                          testing::Values(FaultAndTransport{"psn_gap", Transport::kRc},
                                          FaultAndTransport{"missing_completion", Transport::kRc},
+                                         FaultAndTransport{"refused_payload_write", Transport::kRc},
+                                         FaultAndTransport{"refused_payload_write", Transport::kUd},
+                                         FaultAndTransport{"refused_read_response", Transport::kRc},
                                          FaultAndTransport{"reordered_completions", Transport::kUd},
                                          FaultAndTransport{"looping_chain", Transport::kUc}),
                          NameOf);
