@@ -303,7 +303,7 @@ void PacketRules::CheckWork(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket&
     return report(is_solicited ? "not solicited" : "solicited", "the flag of work request " + Hex(work.wr_id));
   }
   if (packet.info.has_reth) {
-    const auto rdma = spec::RdmaSqReqRdma::Decode(work.wr);
+    const spec::RdmaSqReqRdma& rdma = work.rdma;
     if (packet.reth.virtual_address != rdma.remote_addr || packet.reth.rkey != rdma.rkey) {
       return report("address " + Hex(packet.reth.virtual_address) + ", key " + Hex(packet.reth.rkey),
                     Hex(rdma.remote_addr) + ", " + Hex(rdma.rkey));

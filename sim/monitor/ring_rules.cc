@@ -413,9 +413,14 @@ void RingRules::ExpectWorks(uint16_t index) {
 void RingRules::SetWork(uint16_t index, uint64_t address, std::span<const uint8_t> bytes) {
   const auto found = works_.find(address);
   if (found == works_.end() || found->second.work.has_value()) return;  // read again
-  std::array<uint8_t, spec::RdmaSqReq::kBytes> whole{};
-  std::copy_n(bytes.begin(), kWorkBytes, whole.begin());
-  found->second.work = spec::RdmaSqReq::Decode(whole.data());
+  using Layout = spec::RdmaSqReq;
+  SendWork& work = found->second.work.emplace();
+  work = {.wr_id = Little(bytes.first(sizeof work.wr_id)),
+          .opcode = static_cast<spec::IbWrOpcode>(bytes[Layout::kOpcodeOffset]),
+          .send_flags = bytes[Layout::kSendFlagsOffset],
+          .imm_data = {},
+          .rdma = spec::RdmaSqReqRdma::Decode(bytes.data() + Layout::kWrOffset)};
+  std::copy_n(bytes.begin() + Layout::kImmDataOffset, work.imm_data.size(), work.imm_data.begin());
   Queue& queue = queues_[index];
   while (!queue.unread.empty()) {
     const auto next = works_.find(queue.unread.front());

@@ -23,8 +23,14 @@
 
 namespace vireo::sim::monitor {
 
-// The first bytes of a work request of a send queue.
-using SendWork = spec::RdmaSqReq;
+// From the first bytes of a work request of a send queue.
+struct SendWork {
+  uint64_t wr_id = 0;
+  spec::IbWrOpcode opcode{};
+  uint8_t send_flags = 0;
+  std::array<uint8_t, spec::Immdt::kBytes> imm_data{};
+  spec::RdmaSqReqRdma rdma;  // of an RDMA operation
+};
 
 class RingRules {
  public:
