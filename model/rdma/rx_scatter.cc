@@ -233,7 +233,8 @@ bool RxScatter::Send(Cycle now, Part part, const Pending& pending, bool fails, b
       if (!failure_out.CanPush(now)) return false;
       failure_out.Push(now, {.qpn = pending.answer.packet.qpn,
                              .event_type = spec::RdmaEventType::kQpFatal,
-                             .code = static_cast<uint32_t>(spec::RdmaError::kQueueDmaError)});
+                             .code = static_cast<uint32_t>(spec::RdmaError::kQueueDmaError),
+                             .reported = pending.has_completion || pending.uses_receive});
       return true;
     case Part::kNone: break;
   }

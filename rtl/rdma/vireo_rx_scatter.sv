@@ -288,7 +288,8 @@ module vireo_rx_scatter
   assign answer_valid_o = enough && to_answer;
   assign failure_valid_o = enough && to_report;
   assign failure_o = '{qpn: pending.answer.packet.qpn, event_type: 16'(RdmaEventTypeQpFatal),
-                       code: 32'(RdmaErrorQueueDmaError), default: '0};
+                       code: 32'(RdmaErrorQueueDmaError),
+                       reported: pending.has_completion || pending.uses_receive, default: '0};
 
   // Steps: one per beat from the frame.
   typedef enum logic [1:0] {

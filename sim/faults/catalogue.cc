@@ -259,10 +259,8 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kPcie,
      .script = "refuse on=receives nth=5",
      .does = "the bus refuses a write of a SEND's payload",
-     .outcomes = {Ends("far event qp_fatal remote_operational_error; far status rem_op_err; near event qp_fatal "
-                       "queue_dma_error; near status loc_qp_op_err"),
-                  Ends("near event qp_fatal queue_dma_error; near status loc_qp_op_err"),
-                  Ends("near event qp_fatal queue_dma_error; near status loc_qp_op_err"), kNone},
+     .outcomes = {Ends("far status rem_op_err; near status loc_qp_op_err"), Ends("near status loc_qp_op_err"),
+                  Ends("near status loc_qp_op_err"), kNone},
      .counters = "dma_errors",
      .why = "nothing is acknowledged that the host did not take: the receive fails, the queue pair stops (decision "
             "0003), an RC peer gets NAK remote operational error (9.9.5.2)"},
@@ -270,8 +268,7 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kPcie,
      .script = "refuse on=targets nth=2",
      .does = "the bus refuses a write of an RDMA WRITE's payload",
-     .outcomes = {Ends("far event qp_fatal remote_operational_error; far status rem_op_err; near event qp_fatal "
-                       "queue_dma_error"),
+     .outcomes = {Ends("far status rem_op_err; near event qp_fatal queue_dma_error"),
                   Ends("near event qp_fatal queue_dma_error"), kNone, kNone},
      .counters = "dma_errors",
      .why = "as refused_payload_write, without a receive"},
@@ -279,9 +276,7 @@ constexpr Fault kFaults[] = {
      .place = FaultPlace::kPcie,
      .script = "refuse on=read_targets nth=2",
      .does = "the bus refuses a write of a READ response's payload",
-     .outcomes = {Ends("far event qp_fatal retry_exceeded; far status retry_exc_err; near event qp_fatal "
-                       "queue_dma_error; near status loc_qp_op_err"),
-                  kNone, kNone, kNone},
+     .outcomes = {Ends("far status retry_exc_err; near status loc_qp_op_err"), kNone, kNone, kNone},
      .counters = "dma_errors",
      .why = "the READ fails and the queue pair stops; its peer runs out of retries"},
     {.name = "function_reset",

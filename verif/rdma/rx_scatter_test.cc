@@ -190,7 +190,8 @@ struct Bench {
       }
       outputs.failure = {.qpn = place.answer.packet.qpn,
                          .event_type = spec::RdmaEventType::kQpFatal,
-                         .code = static_cast<uint32_t>(spec::RdmaError::kQueueDmaError)};
+                         .code = static_cast<uint32_t>(spec::RdmaError::kQueueDmaError),
+                         .reported = place.uses_receive || place.has_completion};
     } else if (place.has_answer && !qp.failed) {
       outputs.answer = place.answer;
     }
