@@ -219,8 +219,8 @@ void PacketRules::SentRequest(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacke
   const bool is_reliable = packet.service == BthService::kRc;
   if (ahead < 0 && is_reliable) return SentAgain(cycle, qpn, qp, packet);
   // A packet that fails at its sender leaves a gap. Behind that of UC or UD a message starts, or what was in flight of
-  // the one that failed follows, which the responder discards. [IBTA vol. 1, 9.8.2.2] RC fails, so whatever is still sent
-  // behind it is nothing to the peer.
+  // the one that failed follows, which the responder discards. [IBTA vol. 1, 9.8.2.2] RC fails, so whatever is still
+  // sent behind it is nothing to the peer.
   if (ahead > 0) {
     qp.in_message = !packet.info.starts_message;
     qp.operation = packet.info.operation;
