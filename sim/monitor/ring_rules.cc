@@ -248,8 +248,17 @@ void RingRules::OnArm(uint16_t index, bool solicited, bool next_completion) {
   Arm(index, {}, solicited, next_completion);
 }
 
-// `seen`: the used index up to which the driver has processed CQEs; none: all of them, and of a packed ring it is not
-// known how many that are.
+// The CQEs that are visible behind `seen`, the driver's position (spec::RdmaCqArm). A buffer of a CQ is one descriptor.
+uint64_t RingRules::Unseen(const Queue& queue, uint16_t seen) {
+  if (!queue.is_packed) return static_cast<uint16_t>(queue.used_index - seen);
+  constexpr uint16_t kWrap = 0x8000;
+  const uint64_t size = std::max<uint64_t>(queue.size, 1);
+  const bool wrap = queue.used / size % 2 == 0;  // the wrap counter starts as 1 [virtio 1.3, 2.8.1]
+  const bool is_same = wrap == ((seen & kWrap) != 0);
+  return queue.used % size + (is_same ? 0 : size) - (seen & (kWrap - 1U));
+}
+
+// `seen`: the position up to which the driver has processed CQEs; none: all of them.
 void RingRules::Arm(uint16_t index, std::optional<uint16_t> seen, bool solicited, bool next_completion) {
   Queue& queue = queues_[index];
   if (queue.kind != TableQueueKind::kCq || !queue.is_judged || (!solicited && !next_completion)) return;
@@ -259,8 +268,7 @@ void RingRules::Arm(uint16_t index, std::optional<uint16_t> seen, bool solicited
   std::erase(owing_, index);
   queue.is_armed_solicited |= solicited;
   queue.is_armed_next |= next_completion;
-  const uint64_t unseen =
-      seen.has_value() && !queue.is_packed ? static_cast<uint16_t>(queue.used_index - *seen) : uint64_t{0};
+  const uint64_t unseen = seen.has_value() ? Unseen(queue, *seen) : 0;
   const bool is_solicited = queue.solicited.has_value() && queue.used - *queue.solicited < unseen;
   if ((queue.is_armed_next && unseen != 0) || (queue.is_armed_solicited && is_solicited)) Owe(index);
 }

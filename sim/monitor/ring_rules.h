@@ -163,6 +163,7 @@ class RingRules {
   void ExpectWorks(uint16_t index);
   void SetWork(uint16_t index, uint64_t address, std::span<const uint8_t> bytes);
   void Notify(const Queue& queue);
+  static uint64_t Unseen(const Queue& queue, uint16_t seen);
   void Arm(uint16_t index, std::optional<uint16_t> seen, bool solicited, bool next_completion);
   void CheckArm(uint16_t index);
   void Owe(uint16_t index);
