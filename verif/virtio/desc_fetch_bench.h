@@ -157,6 +157,7 @@ struct PackedBuffer {
 
 // One queue as its driver sees it.
 struct Ring {
+  spec::TableQueueKind kind = spec::TableQueueKind::kNone;
   uint16_t size = 0;
   bool served = false;
   QueueRowWrite row;
@@ -323,6 +324,14 @@ struct Bench {
     TableWrite write{.table_id = spec::MgmtTable::kVirtqueue, .index = static_cast<uint32_t>(vq)};
     spec::TableVirtqueue{.kind = kind, .stopped = stopped, .reset_positions = reset}.Encode(write.data);
     table_in.tokens.push_back(write);
+    rings[vq].kind = kind;
+  }
+  // As firmware does before another lifetime: what began in this one has ended when the fence falls.
+  void Stop(size_t vq) {
+    SetKind(vq, rings[vq].kind, true);
+    do {
+      ASSERT_EQ(bench.Run(4), "");
+    } while (!table_in.tokens.empty() || p.fence_o != 0);
   }
   void SetWindow(size_t vq, const spec::TableWindow& window) {
     rings[vq].window = window;

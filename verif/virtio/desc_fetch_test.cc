@@ -59,6 +59,7 @@ void GiveWhatDriversMadeAvailable(bool packed, bool features) {
               b->Ask(vq % kClients, vq, b->AnyCount(vq % kClients));
             } else if (ring.outstanding == 0 && (ring.retires || ring.failures != 0)) {
               // Reports of the previous lifetime come before the next one starts.
+              ASSERT_NO_FATAL_FAILURE(b->Stop(vq));
               while (b->p.queue_failure_valid_o != 0) ASSERT_EQ(b->bench.Run(1), "");
               b->Enable(vq, any_size(), any_defect(), b->random() % 20);
               ASSERT_EQ(b->bench.Run(40), "");
