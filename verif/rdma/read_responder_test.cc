@@ -1222,13 +1222,14 @@ TEST_P(ReadResponderRandomTest, MatchesModelWithoutLossOrReordering) {
   b.Rates(GetParam().in, GetParam().out);
   b.packet.keep = b.job.keep = b.check.keep = false;
   b.hold.toggles = GetParam().hold;
-  ASSERT_EQ(traffic.Run(30'000), "");
+  // With a slow output most of what is answered without data is answered together: chance may leave few packets.
+  for (unsigned round = 0; round < 10 && b.packet.count <= 10; ++round) ASSERT_EQ(traffic.Run(30'000), "");
   b.hold.toggles = 0;
   b.hold.on = false;
   ASSERT_EQ(b.bench.Run(2), "");
   ASSERT_EQ(b.Settle(), "");
   order.ExpectAllSaid();
-  EXPECT_GT(b.packet.count, 0u);
+  EXPECT_GT(b.packet.count, 10u);
   EXPECT_GT(b.job.count, 500u);
   EXPECT_EQ(b.failure.count, 0u);
 }
