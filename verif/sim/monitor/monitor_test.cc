@@ -291,6 +291,13 @@ class MonitorTest : public testing::Test {
     const spec::RdmaCqArm arm{.seen_used_idx = seen, .solicited = solicited, .next_completion = !solicited};
     WriteBar(spec::kBarVirtioNotify + kCq * spec::kNotifyOffMultiplier + spec::kRdmaCqArmOffset, arm.ToWord(), 4);
   }
+  // A SEND, from its work request to its used element.
+  void SendAcknowledged(uint16_t number, bool is_signaled) {
+    ReadWork(number, is_signaled ? spec::IbSendFlags::kSignaled : 0);
+    Send({.opcode = BthOpcode::kRcSendOnly, .psn = 100u + number});
+    Receive({.opcode = BthOpcode::kRcAcknowledge, .psn = 100u + number, .extension = Ack()});
+    WriteElement(kSq, number, number);
+  }
   // A CQE of a receive, with its message.
   void Complete(uint16_t number, bool is_solicited = false) {
     Receive({.opcode = BthOpcode::kRcSendOnly, .psn = 500u + number, .is_solicited = is_solicited});
@@ -707,12 +714,7 @@ TEST_F(MonitorTest, LastResponseAloneDoesNotCompleteARead) {
 TEST_F(MonitorTest, ReportsALostCompletion) {
   Take(kCq, 0, 2);
   Take(kSq, 0, 3);
-  for (uint16_t i = 0; i < 3; ++i) {
-    ReadWork(i, i == 1 ? 0 : spec::IbSendFlags::kSignaled);
-    Send({.opcode = BthOpcode::kRcSendOnly, .psn = 100u + i});
-    Receive({.opcode = BthOpcode::kRcAcknowledge, .psn = 100u + i, .extension = Ack()});
-    WriteElement(kSq, i, i);
-  }
+  for (uint16_t i = 0; i < 3; ++i) SendAcknowledged(i, i != 1);
   WriteCqe(0, spec::IbWcOpcode::kSend, spec::IbWcStatus::kSuccess, 2);
   WriteElement(kCq, 0, 0);
   ExpectOnly("completion.once", "CQE of work request 0x2", "that of 0");
@@ -722,10 +724,7 @@ TEST_F(MonitorTest, ReportsACompletionThatWasNotRequested) {
   Take(kCq, 0, 2);
   Take(kSq, 0, 2);
   for (uint16_t i = 0; i < 2; ++i) {
-    ReadWork(i, i == 1 ? 0 : spec::IbSendFlags::kSignaled);
-    Send({.opcode = BthOpcode::kRcSendOnly, .psn = 100u + i});
-    Receive({.opcode = BthOpcode::kRcAcknowledge, .psn = 100u + i, .extension = Ack()});
-    WriteElement(kSq, i, i);
+    SendAcknowledged(i, i != 1);
     if (i == 1) ExpectGood();
     WriteCqe(i, spec::IbWcOpcode::kSend, spec::IbWcStatus::kSuccess, i);
     WriteElement(kCq, i, i);

@@ -276,6 +276,19 @@ TEST(PvrdmaCommands, HandlesOfOthersAreNone) {
             invalid);
 }
 
+// Each row changes one thing of the good request: the command fails with the row's error and makes no object.
+template <typename Request, typename Rows, typename Objects>
+void ExpectRefused(Driver& driver, Command command, const Request& good, const Rows& rows, const Objects& objects) {
+  int row = 0;
+  for (const auto& [error, change] : rows) {
+    Request request = good;
+    change(request);
+    EXPECT_EQ(driver.Execute(command, request), error) << "row " << row;
+    ++row;
+    EXPECT_TRUE(objects.empty());
+  }
+}
+
 TEST(PvrdmaCommands, RegionsAreChecked) {
   World world({});
   world.Start();
@@ -302,14 +315,7 @@ TEST(PvrdmaCommands, RegionsAreChecked) {
       {EINVAL, [](CreateMr& mr) { mr.length = ~uint64_t{0}; }},
       {EINVAL, [](CreateMr& mr) { mr.start = ~uint64_t{0} - 10; }},
   };
-  int row = 0;
-  for (const auto& [error, change] : rows) {
-    CreateMr request = good;
-    change(request);
-    EXPECT_EQ(driver.Execute(Command::kCreateMr, request), error) << "row " << row;
-    ++row;
-    EXPECT_TRUE(world.guest(0).device().objects().mrs.empty());
-  }
+  ExpectRefused(driver, Command::kCreateMr, good, rows, world.guest(0).device().objects().mrs);
   // Directories that name other memory: a table or a page outside, unaligned, at the end of a window.
   const uint64_t page = buffer.address(), gap = page + 3 * kPageBytes;
   for (const uint64_t wrong : {uint64_t{0}, page + 1, gap, ~uint64_t{0} << 12}) {
@@ -362,12 +368,7 @@ TEST(PvrdmaCommands, CompletionQueuesAreChecked) {
       {EINVAL, [](CreateCq& cq) { cq.pages = 2; }},      {EFAULT, [](CreateCq& cq) { cq.pages = 4; }},
       {EFAULT, [](CreateCq& cq) { cq.directory = 0; }},
   };
-  for (const auto& [error, change] : rows) {
-    CreateCq request = good;
-    change(request);
-    EXPECT_EQ(driver.Execute(Command::kCreateCq, request), error) << request.cqe << " " << request.pages;
-    EXPECT_TRUE(world.guest(0).device().objects().cqs.empty());
-  }
+  ExpectRefused(driver, Command::kCreateCq, good, rows, world.guest(0).device().objects().cqs);
   EXPECT_EQ(driver.Execute(Command::kCreateCq, good), 0u);
 }
 
@@ -400,14 +401,7 @@ TEST(PvrdmaCommands, QueuePairsAreChecked) {
       {EFAULT, [](CreateQp& qp) { qp.pages += 1; }},
       {EFAULT, [](CreateQp& qp) { qp.directory = 0; }},
   };
-  int row = 0;
-  for (const auto& [error, change] : rows) {
-    CreateQp request = good;
-    change(request);
-    EXPECT_EQ(driver.Execute(Command::kCreateQp, request), error) << "row " << row;
-    ++row;
-    EXPECT_TRUE(world.guest(0).device().objects().qps.empty());
-  }
+  ExpectRefused(driver, Command::kCreateQp, good, rows, world.guest(0).device().objects().qps);
   CreateQpResponse response;
   EXPECT_EQ(driver.Execute(Command::kCreateQp, good, response), 0u);
   EXPECT_EQ(driver.Destroy(Command::kDestroyQp, response.qpn), 0u);
