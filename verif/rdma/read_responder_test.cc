@@ -1222,8 +1222,10 @@ TEST_P(ReadResponderRandomTest, MatchesModelWithoutLossOrReordering) {
   b.Rates(GetParam().in, GetParam().out);
   b.packet.keep = b.job.keep = b.check.keep = false;
   b.hold.toggles = GetParam().hold;
-  // With a slow output most of what is answered without data is answered together: chance may leave few packets.
-  for (unsigned round = 0; round < 10 && b.packet.count <= 10; ++round) ASSERT_EQ(traffic.Run(30'000), "");
+  ASSERT_EQ(traffic.Run(30'000), "");
+  // With a slow output the responses of later READs replace nearly all acknowledges.
+  traffic.reads = false;
+  for (unsigned round = 0; round < 10 && b.packet.count <= 10; ++round) ASSERT_EQ(traffic.Run(1000), "");
   b.hold.toggles = 0;
   b.hold.on = false;
   ASSERT_EQ(b.bench.Run(2), "");
