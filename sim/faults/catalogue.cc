@@ -121,7 +121,7 @@ constexpr Fault kFaults[] = {
     {.name = "psn_gap",
      .place = FaultPlace::kWire,
      .script = "psn_gap 5 opcode=rc_send_last nth=1; psn_gap 5 opcode=rc_send_middle rate=0.05; psn_gap 5 "
-               "opcode=rc_rdma_read_request rate=0.3; psn_gap 5 opcode=uc_send_last rate=0.5; psn_gap 5 "
+               "opcode=rc_rdma_read_request rate=0.1; psn_gap 5 opcode=uc_send_last rate=0.5; psn_gap 5 "
                "opcode=ud_send_only rate=0.3",
      .does = "the PSN of a request is 5 too high, with a correct ICRC",
      .outcomes = {kDelivered, Outcome{.lost = 2}, kDelivered, kNone},
