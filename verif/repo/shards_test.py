@@ -4,6 +4,7 @@
 
 import contextlib
 import io
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -35,6 +36,16 @@ class Shares(unittest.TestCase):
                          {"verif.x.y.Suite.One": 4.0, "verif.x.y.Other.New": 5.0, "verif.new": 4.0})
         self.assertEqual(shards.program("verif.cosim.write.All/Write.Case/model_nic1"), "verif.cosim.write")
         self.assertEqual(shards.expected(["a"], {}), {"a": 1.0})
+
+
+class Seed(unittest.TestCase):
+    def test_refused_before_the_build(self):
+        launcher = pathlib.Path(__file__).resolve().parents[2] / "vireo"
+        for seed in ("", "-1", "0x", "12ab", "0x10000000000000000"):
+            environment = {name: value for name, value in os.environ.items() if name != "VIREO_SEED"}
+            done = subprocess.run([launcher, "test", "--seed", seed], env=environment, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 1, seed)
+            self.assertIn("--seed needs a number, commit or random", done.stderr)
 
 
 class Files(unittest.TestCase):
