@@ -24,10 +24,10 @@
 #include "sim/device/devices.h"
 #include "sim/report/report.h"
 #include "sim/report/timeline.h"
+#include "sim/simulator/drop_counters.h"
 #include "sim/simulator/simulation_directory.h"
 #include "sim/simulator/simulation_options.h"
 #include "sim/simulator/simulator.h"
-#include "sim/topology/firmware_runner.h"
 
 namespace vireo::sim {
 namespace {
@@ -58,8 +58,10 @@ std::optional<int> Parse(int argc, char** argv, CommandLine& line) {
   return std::nullopt;
 }
 
-SimulationStatus StatusOf(const Simulation& simulation, const Simulator& simulator) {
-  SimulationStatus status{.pid = ::getpid(), .virtual_time = simulation.call_cost_ns.has_value(), .nics = {}};
+SimulationStatus StatusOf(const Simulation& simulation, const Simulator& simulator, const DropCounters& drops,
+                          uint64_t updates) {
+  SimulationStatus status{
+      .pid = ::getpid(), .updates = updates, .virtual_time = simulation.call_cost_ns.has_value(), .nics = {}};
   for (size_t i = 0; i < simulation.size(); ++i) {
     const HostOptions& host = simulation.system.hosts[i];
     status.nics.push_back({.name = host.nic.name,
@@ -68,7 +70,8 @@ SimulationStatus StatusOf(const Simulation& simulation, const Simulator& simulat
                            .profile = ProfileName(host.profile),
                            .preset = std::string(host.nic.pcie.name),
                            .socket = simulator.socket(i),
-                           .is_exported = simulation.is_exported(i)});
+                           .is_exported = simulation.is_exported(i),
+                           .drops = drops.of(i)});
   }
   for (const Simulation::Guest& guest : simulation.guests) {
     status.guests.push_back({.name = guest.name, .socket = guest.socket, .nic = simulation.name(guest.nic)});
@@ -146,28 +149,13 @@ bool WriteFile(const std::string& path, const std::string& text) {
   return file.good();
 }
 
-// Frames that each NIC dropped because its receive buffer was full; these have arrived, so they are not lost on the
-// wire. Runs the simulation for some more time. Nothing for a NIC that does not answer, as one in reset.
-std::vector<std::optional<uint32_t>> ReceiveDrops(Simulator& simulator) {
-  std::vector<std::optional<uint32_t>> drops(simulator.size());
-  RdmaSystem& system = simulator.system();
-  if (system.is_mismatched()) return drops;
-  for (size_t i = 0; i < drops.size(); ++i) {
-    const CoreClock& clock = system.host(i).station().clock();
-    FirmwareRunner& firmware = system.host(i).firmware();
-    // The answer may come after the end of this call.
-    const auto answer = std::make_shared<std::optional<uint32_t>>();
-    system.scheduler().Call(clock.Begin(clock.AtOrAfter(system.scheduler().now())), [&firmware, answer] {
-      if (!firmware.is_sleeping()) return;
-      firmware.Peek(spec::kMgmtRxBufferDropsRegister, [answer](uint32_t value) { *answer = value; });
-    });
-    constexpr Picoseconds kLongest = 10'000 * kPicosecondsPerNanosecond;
-    system.topology().RunFor(kLongest);
-    drops[i] = *answer;
-    if (answer->value_or(0) == 0) continue;
-    fmt::print("{:<15} {} frames dropped by its full receive buffer\n", system.host(i).station().name(), **answer);
+// A frame that the receive buffer had no room for has arrived, so it is not lost on the wire.
+void PrintDrops(Simulator& simulator, const DropCounters& drops) {
+  for (size_t i = 0; i < simulator.size(); ++i) {
+    if (drops.receive_buffer(i) == 0) continue;
+    fmt::print("{:<15} {} frames dropped by its full receive buffer\n", simulator.system().host(i).station().name(),
+               drops.receive_buffer(i));
   }
-  return drops;
 }
 
 nlohmann::ordered_json MakeReport(const Report& report, Simulator& simulator) {
@@ -209,6 +197,7 @@ int Main(int argc, char** argv) {
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  sigaddset(&signals, kRefreshSignal);
   // Under nohup it is ignored; a blocked signal would be reported.
   struct sigaction hangup {};
   if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN) sigaddset(&signals, SIGHUP);
@@ -223,13 +212,24 @@ int Main(int argc, char** argv) {
   }
   Simulator& simulator = *built.simulator;
   const auto stop = [&simulator] { simulator.Stop(); };
-  simulator.loop().Watch(signal_fd.get(), stop);
   if (line.lifeline >= 0) simulator.loop().Watch(line.lifeline, stop);
   const SimulationDirectory directory(line.directory);
-  if (!directory.Write(StatusOf(options.simulation, simulator))) {
+  DropCounters drops(simulator.system(), simulator.size());
+  uint64_t updates = 0;
+  const auto write_status = [&] {
+    if (directory.Write(StatusOf(options.simulation, simulator, drops, updates))) return true;
     fmt::print(stderr, "{}: cannot be written\n", directory.status_file().string());
-    return 1;
-  }
+    return false;
+  };
+  simulator.loop().Watch(signal_fd.get(), [&] {
+    for (signalfd_siginfo info{}; ::read(signal_fd.get(), &info, sizeof info) == sizeof info;) {
+      if (info.ssi_signo != kRefreshSignal) return stop();
+    }
+    drops.Update();
+    ++updates;
+    write_status();
+  });
+  if (!write_status()) return 1;
   if (line.ready >= 0 && ::write(line.ready, "", 1) != 1) return 1;
   simulator.Run();
   auto json = reports ? MakeReport(report, simulator) : nlohmann::ordered_json();
@@ -239,9 +239,11 @@ int Main(int argc, char** argv) {
   if (!flushed.empty()) fmt::print(stderr, "{}\n", flushed);
   const bool is_good = PrintSummary(simulator, options.simulation);
   // After the comparison of events, which it would add to.
-  const auto drops = ReceiveDrops(simulator);
-  for (size_t i = 0; reports && i < drops.size(); ++i) {
-    json["nics"][i]["receive_buffer_drops"] = drops[i].value_or(0);
+  drops.Update();
+  PrintDrops(simulator, drops);
+  for (size_t i = 0; reports && i < simulator.size(); ++i) {
+    json["nics"][i]["receive_buffer_drops"] = drops.receive_buffer(i);
+    for (const auto& [reason, frames] : drops.of(i)) json["nics"][i]["drops"][reason] = frames;
   }
   const bool reported = !reports || WriteReports(line.simulation, json);
   return flushed.empty() && reported && is_good && !simulator.system().is_mismatched() ? 0 : 1;

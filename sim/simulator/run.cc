@@ -85,7 +85,7 @@ std::optional<SimulationStatus> FindOrReport(const SimulationDirectory& director
   return status;
 }
 
-// One line per NIC.
+// One line per NIC, and one more if it has dropped frames.
 void PrintNics(const SimulationStatus& status) {
   size_t widest = 0;
   for (const SimulationStatus::Nic& nic : status.nics) widest = std::max(widest, nic.name.size());
@@ -93,6 +93,11 @@ void PrintNics(const SimulationStatus& status) {
     const SimulationStatus::Nic& nic = status.nics[number];
     fmt::print("nic {:<2} {:<{}}  {:<8} {:<6} {:<7} {:<6}  {}{}\n", number, nic.name, widest, nic.device, nic.config,
                nic.preset, nic.profile, nic.socket, nic.is_exported ? "  (vfio-user: for a driver or guest only)" : "");
+    std::string drops;
+    for (const auto& [reason, frames] : nic.drops) {
+      if (frames != 0) drops += fmt::format("{} {} {}", drops.empty() ? "" : ",", frames, reason);
+    }
+    if (!drops.empty()) fmt::print("       dropped frames:{}\n", drops);
   }
   for (const SimulationStatus::Guest& guest : status.guests) {
     fmt::print("guest {}  PVRDMA on {}  {}  (vfio-user)\n", guest.name, guest.nic, guest.socket);
@@ -131,10 +136,12 @@ int Down(const SimulationDirectory& directory) {
 }
 
 int Status(const SimulationDirectory& directory) {
-  const auto status = FindOrReport(directory);
-  if (!status.has_value()) return 1;
-  fmt::print("process {}, in {}\n", status->pid, directory.path().string());
-  PrintNics(*status);
+  const auto known = FindOrReport(directory);
+  if (!known.has_value()) return 1;
+  fmt::print("process {}, in {}\n", known->pid, directory.path().string());
+  const auto fresh = directory.Refresh();
+  PrintNics(fresh.value_or(*known));
+  if (!fresh.has_value()) fmt::print("the simulation did not answer: dropped frames may be more\n");
   return 0;
 }
 
@@ -399,7 +406,8 @@ int Main(int argc, char** argv) {
   CLI::App* const up = with_directory(app.add_subcommand("up", "start a simulation in the background"));
   up_options.AddTo(*up);
   CLI::App* const down = with_directory(app.add_subcommand("down", "stop the simulation"));
-  CLI::App* const status = with_directory(app.add_subcommand("status", "list the NICs of the simulation"));
+  CLI::App* const status =
+      with_directory(app.add_subcommand("status", "list the NICs of the simulation and what they dropped"));
   CLI::App* const exec =
       with_directory(app.add_subcommand("exec", "run a program on one NIC: exec --nic 1 -- ibv_devinfo -v"));
   exec->add_option("--nic", nic, "number (from 0) or name of the NIC")->capture_default_str();

@@ -174,6 +174,60 @@ TEST_F(Run, RunsNicsOfProfileRfcV2) {
   EXPECT_FALSE(pci->OfferedFeatures().Has(host::Feature(spec::kVireoConstants.net_f_roce)));
 }
 
+// Programs and report of a topology whose NICs have different profiles: frames do not differ.
+TEST_F(Run, NicsOfBothProfilesTalkInOneTopology) {
+  const std::string both = Write("both.toml", "[[nic]]\nprofile = 'rfc-v2'\n[[nic]]\nprofile = 'vireo'\n");
+  const Ended ended = Pair({"--topology", both}, "ibv_rc_pingpong -g 1 -n 20 -e -c");
+  ASSERT_EQ(ended.code, 0) << ended.output;
+  EXPECT_EQ(JsonOf(Report()).at("totals").at("completed"), 40);
+  // Of the file, not of the command: the one is the default of the other.
+  const Ended up = Up({"--topology", both, "--profile", "rfc-v2"});
+  ASSERT_EQ(up.code, 0) << up.output;
+  const Json nics = JsonOf(directory_ / "up" / "status.json")["nics"];
+  EXPECT_EQ(nics[0]["profile"], "rfc-v2");
+  EXPECT_EQ(nics[1]["profile"], "vireo");
+}
+
+// Long messages in short packets overflow the receive buffer; a corrupted packet has a wrong ICRC.
+TEST_F(Run, StatusShowsDropsWhileTheSimulationRuns) {
+  const std::string topology = Write("corrupt.toml",
+                                     "[[nic]]\n[[nic]]\n[[link]]\nends = ['vireo0', 'vireo1']\n"
+                                     "faults_back = 'corrupt part=payload nth=4'\n");
+  // Otherwise each retransmission timer takes real time.
+  const SimulatorProcess simulator({"--topology", topology, "--virtual-time"});
+  ASSERT_TRUE(simulator.is_ready()) << simulator.error();
+  const auto status = [&] { return Vireo({"status", "--directory", simulator.directory()}); };
+  const auto drops = [&](size_t nic, const char* reason) {
+    return JsonOf(std::filesystem::path(simulator.directory()) / "status.json")["nics"][nic]["drops"][reason];
+  };
+  const Ended before = status();
+  EXPECT_EQ(before.code, 0);
+  EXPECT_EQ(before.output.find("dropped"), std::string::npos) << before.output;
+  EXPECT_EQ(drops(0, "rx_buffer_drops"), 0);
+  TcpPair pair(simulator, "ib_write_bw -F -m 256 -s 524288 -n 5", {}, /*yields=*/false);
+  pair.ExpectGoodEnd();
+  EXPECT_EQ(drops(0, "rx_buffer_drops"), 0) << "of the last status";
+  // Reading clears the NIC's counters, and what was read is kept.
+  for (int i = 0; i < 2; ++i) {
+    const Ended after = status();
+    EXPECT_EQ(after.code, 0);
+    const std::string frames = drops(0, "rx_buffer_drops").dump();
+    EXPECT_NE(frames, "0");
+    const std::string line = "\n       dropped frames: " + frames + " rx_buffer_drops, 1 icrc\n";
+    EXPECT_NE(after.output.find(line), std::string::npos) << after.output;
+    EXPECT_EQ(drops(0, "icrc"), 1);
+    EXPECT_EQ(drops(1, "rx_buffer_drops"), 0);
+    EXPECT_EQ(drops(1, "icrc"), 0);
+  }
+  // One that does not answer is still shown.
+  ASSERT_EQ(kill(simulator.pid(), SIGSTOP), 0);
+  const Ended stopped = status();
+  ASSERT_EQ(kill(simulator.pid(), SIGCONT), 0);
+  EXPECT_EQ(stopped.code, 0);
+  EXPECT_TRUE(std::regex_search(stopped.output, std::regex("nic 1 .*\nthe simulation did not answer")))
+      << stopped.output;
+}
+
 TEST_F(Run, ReportsInvalidOptionsAndStartsNothing) {
   const std::string wrong = Write("wrong.toml", "[[nic]]\nnaem = 'a'\n");
   const struct {
@@ -296,7 +350,7 @@ void AddPaths(const Json& json, const std::string& at, std::set<std::string>& pa
     return;
   }
   static const std::set<std::string> maps = {"messages[].stages", "operations[].stages_ns",
-                                             "operations[].path_ns.parts", "lockstep[].kinds"};
+                                             "operations[].path_ns.parts", "lockstep[].kinds", "nics[].drops"};
   for (const auto& [key, value] : json.items()) {
     AddPaths(value, (at.empty() ? "" : at + ".") + (maps.contains(at) ? "*" : key), paths);
   }
@@ -478,6 +532,8 @@ TEST_F(Run, ReportsDropsOfTheReceiveBuffer) {
   const Json& drops = report.at("nics").at(0).at("receive_buffer_drops");
   EXPECT_GT(drops, 0);
   EXPECT_EQ(report.at("nics").at(1).at("receive_buffer_drops"), 0);
+  EXPECT_EQ(report.at("nics").at(0).at("drops").at("rx_buffer_drops"), drops);
+  EXPECT_EQ(report.at("nics").at(0).at("drops").at("icrc"), 0);
   const std::string line = " " + drops.dump() + " frames dropped by its full receive buffer";
   EXPECT_NE(ended.output.find(line), std::string::npos) << ended.output;
 }
