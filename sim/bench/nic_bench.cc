@@ -63,6 +63,7 @@ std::optional<int> ApplySettings(std::vector<std::string> assignments, const std
     return kInvalidArgument;
   }
   options.config = options.hardware->nic.config;
+  options.profile = settings.profile();
   options.config_label = settings.nic_label();
   options.preset = settings.pcie_label();
   return std::nullopt;
@@ -94,9 +95,10 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, O
   app.add_option("--config", config, "configuration of both NICs: nic100 (100 Gb/s) or nic1 (1 Gb/s)")
       ->check(CLI::IsMember(ConfigNames()))
       ->capture_default_str();
-  app.add_option("--profile", profile, "ABI profile of both NICs: vireo or rfc-v2 (docs/profiles.md)")
-      ->check(CLI::IsMember(ProfileNames()))
-      ->capture_default_str();
+  const CLI::Option* const profile_option =
+      app.add_option("--profile", profile, "ABI profile of both NICs: vireo or rfc-v2 (docs/profiles.md)")
+          ->check(CLI::IsMember(ProfileNames()))
+          ->capture_default_str();
   app.add_option("--preset", options.preset, "PCIe link of both NICs: generation and lanes")
       ->check(CLI::IsMember(PciePresetNames()))
       ->capture_default_str();
@@ -152,11 +154,12 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, O
   }
   options.config = FindConfig(config);
   options.config_label = config;
+  options.profile = FindProfile(profile).value_or(options.profile);
   if (lists_settings || !assignments.empty() || !library.empty()) {
+    if (!profile_option->empty()) assignments.insert(assignments.begin(), "host.profile=" + profile);
     if (lists_settings) options.workloads = std::move(known_workloads);
     if (const auto code = ApplySettings(assignments, config, lists_settings, library, settings, options)) return code;
   }
-  options.profile = FindProfile(profile).value_or(options.profile);
   if (options.workloads.empty()) {
     options.workloads = std::move(workloads);
     // A thousand connections take many minutes on RTL: only on request.

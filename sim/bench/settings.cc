@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "firmware/app/limits.h"
-#include "sim/device/devices.h"
 #include "spec/gen/vireo_config.h"
 
 namespace vireo::sim {
@@ -88,6 +87,7 @@ Settings::Settings() {
              .doc = "Chance of the loss of each frame, both ways"},
             &lost_per_million_);
   AddWord({.name = "host.rings", .words = {"split", "packed"}, .doc = "Format of the virtqueues"}, &rings_);
+  AddWord({.name = "host.profile", .words = ProfileNames(), .doc = "ABI profile of device and driver"}, &profile_);
   AddNumber({.name = "host.mtu_bytes",
              .max = 9706,
              .unit = "bytes",
@@ -335,6 +335,8 @@ const Hardware& Settings::hardware() {
   hardware_.packed_rings = rings_ == "packed";
   return hardware_;
 }
+
+spec::Profile Settings::profile() const { return FindProfile(profile_).value_or(spec::Profile{spec::kProfileDefault}); }
 
 Workload Settings::workload() const {
   const auto* const operation =

@@ -14,6 +14,7 @@
 
 #include "sim/bench/bench.h"
 #include "sim/bench/rdma_workload.h"
+#include "sim/device/devices.h"
 
 namespace vireo::sim {
 
@@ -35,6 +36,7 @@ class Settings {
   const spec::Config* named() const;
   // Hardware and host of these values. It is this object's, and changes with it.
   const Hardware& hardware();
+  spec::Profile profile() const;  // ABI profile of both NICs
   // The workload custom.
   Workload workload() const;
   // As text for people: the presets and what differs from them.
@@ -70,7 +72,8 @@ class Settings {
   void ApplyPciePreset();
 
   std::vector<Setting> settings_;
-  std::string config_ = spec::kNic100.name, preset_ = "gen3x16", rings_ = "split", operation_ = "write";
+  std::string config_ = spec::kNic100.name, preset_ = "gen3x16", rings_ = "split", operation_ = "write",
+              profile_ = ProfileName(spec::Profile{spec::kProfileDefault});
   std::string nic_label_ = config_, pcie_label_ = preset_;
   spec::Config nic_ = spec::kNic100;
   PcieParameters pcie_ = *FindPciePreset("gen3x16");

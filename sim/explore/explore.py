@@ -72,6 +72,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("study", type=pathlib.Path, help="study file (TOML)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="overrides",
                         help="fix a setting, also one that the study varies")
+    parser.add_argument("--profile", choices=("rfc-v2", "vireo"), help="ABI profile of the NICs: --set host.profile=…")
     parser.add_argument("--sweep", action="append", default=[], metavar="NAME=A,B,C", help="vary a setting over these values")
     parser.add_argument("--out", type=pathlib.Path, metavar="DIR", help="folder of the results (default: results/ and the study's name)")
     parser.add_argument("--jobs", type=jobs_of, default=os.cpu_count() or 1, metavar="N",
@@ -101,6 +102,8 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--rtl-bench", type=pathlib.Path, default=ROOT / "build/dev/sim/bench/vireo_nic_bench", metavar="PROGRAM",
                         help="benchmark with RTL of the named configurations (default: that of the build, if there is one)")
     options = parser.parse_args(arguments)
+    if options.profile:
+        options.overrides.append(f"host.profile={options.profile}")
     if options.confirm and (options.index or options.dry_run):
         parser.error("--confirm needs all points: leave out --index and --dry-run")
     if options.slurm and (options.index or options.dry_run or not options.resume):

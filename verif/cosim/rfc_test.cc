@@ -269,7 +269,7 @@ TEST_P(Rfc, AVirtqueueTakesAnotherSizeAfterItsReset) {
 
 // Independent of datapath width and kind of ring; lockstep includes the RTL.
 INSTANTIATE_TEST_SUITE_P(Devices, Rfc,
-                         testing::Combine(testing::Values("model", "lockstep"), testing::Values(&spec::kNic1),
+                         testing::Combine(testing::Values("model", "rtl", "lockstep"), testing::Values(&spec::kNic1),
                                           testing::Values(false)),
                          NameOfWithRing);
 

@@ -80,6 +80,14 @@ class Model(ExploreTest):
             elif row["nic.dma_tags"] == "32" and row["pcie.read_ns"] == "100":
                 self.assertGreater(float(row["goodput_gbps"]), 90)
 
+    def test_profile_is_a_setting(self):
+        study = SMALL.replace("[8, 24, 32]", "[32]").replace("[100, 1000]", '[100]\nhost.profile = ["vireo", "rfc-v2"]')
+        self.explore(study)
+        self.assertEqual([(row["host.profile"], row["status"]) for row in self.rows()],
+                         [("vireo", "ok")] * 2 + [("rfc-v2", "ok")] * 2)
+        self.explore(study, "--profile", "rfc-v2", out=self.folder / "rfc")
+        self.assertEqual({(row["host.profile"], row["status"]) for row in self.rows(self.folder / "rfc")}, {("rfc-v2", "ok")})
+
     def test_parquet_equals_csv(self):
         import pandas
 
