@@ -18,9 +18,10 @@ namespace vireo::host {
 // An asynchronous event.
 struct DeviceEvent {
   enum class Kind : uint8_t {
-    kRdma,           // see `rdma`; rdma.lost events before it were dropped because no buffer was posted
-    kConfigChanged,  // the device configuration may have changed: link status, MTU, MAC address
-    kNeedsReset,     // fatal device error; destroy the object and open it again
+    kRdma,             // see `rdma`; rdma.lost events before it were dropped because no buffer was posted
+    kConfigChanged,    // the device configuration may have changed: link status, MTU, MAC address
+    kNeedsReset,       // fatal device error; destroy the object and open it again
+    kGidTableChanged,  // by the owner of the NIC, at a client of its service; the driver of a device has no such event
   };
   Kind kind = Kind::kConfigChanged;
   spec::RdmaEvent rdma;

@@ -10,8 +10,6 @@
 namespace vireo::ibverbs {
 namespace {
 
-using Gid = service::SharedDevice::Info::Gid;
-
 // The MAC address in a link-local GID (modified EUI-64). [RFC 4291, appendix A]
 bool MacOfLinkLocal(const uint8_t* gid, uint8_t (&mac)[6]) {
   constexpr uint8_t kPrefix[8] = {0xfe, 0x80};
@@ -21,11 +19,11 @@ bool MacOfLinkLocal(const uint8_t* gid, uint8_t (&mac)[6]) {
   return true;
 }
 
-const Gid* FindGid(const Context& context, const uint8_t* gid) {
-  const auto& gids = context.shared->info().gids;
+std::optional<service::Gid> FindGid(const Context& context, const uint8_t* gid) {
+  const std::vector<service::Gid> gids = context.shared->gids();
   const auto found =
-      std::ranges::find_if(gids, [gid](const Gid& own) { return std::ranges::equal(own.gid, std::span(gid, 16)); });
-  return found == gids.end() ? nullptr : &*found;
+      std::ranges::find_if(gids, [gid](const auto& own) { return std::ranges::equal(own.gid, std::span(gid, 16)); });
+  return found == gids.end() ? std::nullopt : std::optional(*found);
 }
 
 constexpr size_t kIpv4Begin = 20;  // of 40: the IPv4 header is at the end of the GRH area [IBTA annex A17, 17.4.5.1]
@@ -51,7 +49,7 @@ int ToAhAttr(Context& context, const ibv_ah_attr& attributes, spec::RdmaAhAttr& 
   if (attributes.port_num != kPort) return EINVAL;
   if (attributes.is_global == 0) return EINVAL;  // RoCE requires a GRH
   const ibv_global_route& route = attributes.grh;
-  if (context.FindGid(route.sgid_index) == nullptr) return EINVAL;
+  if (!context.FindGid(route.sgid_index).has_value()) return EINVAL;
   out = {};
   std::ranges::copy(route.dgid.raw, out.grh.dgid);
   constexpr uint32_t kFlowLabelBits = 0xfffff;
@@ -60,7 +58,7 @@ int ToAhAttr(Context& context, const ibv_ah_attr& attributes, spec::RdmaAhAttr& 
   out.grh.sgid_index = route.sgid_index;
   out.grh.hop_limit = route.hop_limit == 0 ? kDefaultHopLimit : route.hop_limit;
   out.grh.traffic_class = route.traffic_class;
-  if (FindGid(context, out.grh.dgid) != nullptr) {
+  if (FindGid(context, out.grh.dgid).has_value()) {
     std::ranges::copy(context.shared->info().mac, out.dmac);
   } else {
     static_cast<void>(MacOfLinkLocal(out.grh.dgid, out.dmac));
@@ -131,8 +129,8 @@ VIREO_API int ibv_init_ah_from_wc(ibv_context* context, uint8_t port, ibv_wc* wc
     route.flow_label = first & 0xfffff;
     route.traffic_class = static_cast<uint8_t>(first >> 20);
   }
-  const auto* own = FindGid(Of(context), local);
-  if (own == nullptr) return MinusOne(EINVAL);
+  const auto own = FindGid(Of(context), local);
+  if (!own.has_value()) return MinusOne(EINVAL);
   route.sgid_index = static_cast<uint8_t>(own->index);
   route.hop_limit = 0xff;
   attributes->is_global = 1;

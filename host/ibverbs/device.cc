@@ -73,6 +73,7 @@ Device* Find(Registry& registry, const std::string& socket) {
   auto device = std::make_unique<Device>();
   device->socket = socket;
   device->info = (*shared)->info();
+  device->gids = (*shared)->gid_table();
   if (device->info.has_clock) TrapTsc();
   Describe(*device);
   registry.devices.push_back(std::move(device));
@@ -133,10 +134,10 @@ Context& Of(ibv_context* context) {
 
 bool Context::IsOwnedByThisProcess() const { return fork_depth == ForkDepth(); }
 
-const service::SharedDevice::Info::Gid* Context::FindGid(uint32_t index) const {
-  const auto& gids = shared->info().gids;
-  const auto found = std::ranges::find_if(gids, [index](const auto& gid) { return gid.index == index; });
-  return found == gids.end() ? nullptr : &*found;
+std::optional<service::Gid> Context::FindGid(uint32_t index) const {
+  const std::vector<service::Gid> gids = shared->gids();
+  const auto found = std::ranges::find(gids, index, &service::Gid::index);
+  return found == gids.end() ? std::nullopt : std::optional(*found);
 }
 
 Context::~Context() {

@@ -138,7 +138,7 @@ namespace {
 
 // True: verbs have such an event, and its object exists (still).
 bool IsDeliverable(const Context& context, const host::DeviceEvent& event) {
-  if (event.kind != host::DeviceEvent::Kind::kRdma) return event.kind == host::DeviceEvent::Kind::kNeedsReset;
+  if (event.kind != host::DeviceEvent::Kind::kRdma) return event.kind != host::DeviceEvent::Kind::kConfigChanged;
   switch (event.rdma.event_type) {
     case spec::RdmaEventType::kCqErr: return context.cqs.contains(event.rdma.element);
     case spec::RdmaEventType::kQpFatal:
@@ -158,6 +158,11 @@ bool Translate(Context& context, const host::DeviceEvent& in, ibv_async_event& o
   out = {};
   if (in.kind == host::DeviceEvent::Kind::kNeedsReset) {
     out.event_type = IBV_EVENT_DEVICE_FATAL;
+    return true;
+  }
+  if (in.kind == host::DeviceEvent::Kind::kGidTableChanged) {
+    out.event_type = IBV_EVENT_GID_CHANGE;
+    out.element.port_num = kPort;
     return true;
   }
   if (in.kind != host::DeviceEvent::Kind::kRdma) return false;

@@ -63,6 +63,7 @@ struct Device {
   uint8_t padding[256]{};
   std::string socket;
   service::SharedDevice::Info info;
+  std::shared_ptr<const service::GidTable> gids;
   std::atomic<uint32_t> gid_table_length = 0;  // 0: not known yet
 };
 // The devices of Sockets() that answer, in that order. Never freed.
@@ -91,8 +92,8 @@ struct Context {
   // Takes the unread events of objects that do not exist any more out of the queue: none is delivered, and none reaches
   // a later object with the same number. Call it with `control` held, after the destruction.
   void DropStaleEvents();
-  // The entry of the GID table, or null.
-  const service::SharedDevice::Info::Gid* FindGid(uint32_t index) const;
+  // The entry of the GID table, if it is in use.
+  std::optional<service::Gid> FindGid(uint32_t index) const;
 };
 Context& Of(ibv_context* context);
 // Number of forks between the first process and this one.

@@ -170,8 +170,8 @@ int QueryGid(ibv_context* context, uint32_t port, uint32_t index, ibv_gid_entry&
   out = {};
   out.gid_index = index;
   out.port_num = port;
-  const auto* gid = Of(context).FindGid(index);
-  if (gid == nullptr) return may_be_empty ? 0 : ENODATA;
+  const auto gid = Of(context).FindGid(index);
+  if (!gid.has_value()) return may_be_empty ? 0 : ENODATA;
   std::ranges::copy(gid->gid, out.gid.raw);
   out.gid_type = IBV_GID_TYPE_ROCE_V2;
   out.ndev_ifindex = Of(context).shared->info().ifindex;
@@ -232,10 +232,12 @@ VIREO_API ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entr
   VIREO_PASS(_ibv_query_gid_table, context, entries, max_entries, flags, entry_size);
   if (flags != 0) return -EOPNOTSUPP;
   size_t count = 0;
-  for (const auto& gid : Of(context).shared->info().gids) {
+  for (const auto& gid : Of(context).shared->gids()) {
     if (count == max_entries) return -EINVAL;
     ibv_gid_entry out;
-    if (int error = QueryGid(context, kPort, gid.index, out, false); error != 0) return -error;
+    const int error = QueryGid(context, kPort, gid.index, out, false);
+    if (error == ENODATA) continue;  // removed meanwhile
+    if (error != 0) return -error;
     uint8_t* const at = reinterpret_cast<uint8_t*>(entries) + count++ * entry_size;
     std::memset(at, 0, entry_size);
     std::memcpy(at, &out, std::min(entry_size, sizeof out));

@@ -93,10 +93,11 @@ std::optional<SysfsNode> FindInPort(Device& device, std::string_view path) {
   if (!is_gid && !is_type && !Descend(path, "gid_attrs/ndevs")) return std::nullopt;
   const std::optional<uint32_t> index = Index(path, GidTableLength(device));
   if (!index.has_value()) return std::nullopt;
-  const auto gid = std::ranges::find(info.gids, *index, &service::SharedDevice::Info::Gid::index);
+  const std::vector<service::Gid> gids = device.gids->Read();
+  const auto gid = std::ranges::find(gids, *index, &service::Gid::index);
   constexpr uint8_t kNoGid[16]{};
-  if (is_gid) return File(GidText(gid == info.gids.end() ? kNoGid : gid->gid));
-  if (gid == info.gids.end()) return SysfsNode{Kind::kFile, "", EINVAL};
+  if (is_gid) return File(GidText(gid == gids.end() ? kNoGid : gid->gid));
+  if (gid == gids.end()) return SysfsNode{Kind::kFile, "", EINVAL};
   return File(is_type ? "RoCE v2" : info.netdev);
 }
 

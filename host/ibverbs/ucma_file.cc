@@ -411,7 +411,8 @@ int UcmaFile::GetEvent(std::span<const uint8_t> command, Bytes& response) {
 
 std::optional<size_t> UcmaFile::NicOf(const UcmaAddress& address) const {
   for (const auto& [nic, state] : nics_) {
-    if (std::ranges::find(state.gids, address.gid) != state.gids.end()) return nic;
+    const auto gids = state.gids();
+    if (std::ranges::find(gids, address.gid) != gids.end()) return nic;
   }
   return std::nullopt;
 }
@@ -430,7 +431,7 @@ size_t UcmaFile::RouteTo(const UcmaAddress& destination) {
     Bytes response;
     if (Exchange(nic, command, response) != 0) continue;
     const bool is_near =
-        std::ranges::any_of(state.gids, [&](const auto& own) { return IsInNetworkOf(own, destination.gid); });
+        std::ranges::any_of(state.gids(), [&](const auto& own) { return IsInNetworkOf(own, destination.gid); });
     const std::pair rank(Field<uint32_t>(response, 0), is_near);
     if (best.has_value() && rank <= best_rank) continue;
     best = nic;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "host/driver/file_descriptor.h"
@@ -17,7 +18,7 @@ struct UcmaNic {
   size_t number = 0;  // of the NIC: constant within the process
   host::FileDescriptor socket;
   uint32_t ifindex = 0;
-  std::vector<std::array<uint8_t, 16>> gids;
+  std::function<std::vector<std::array<uint8_t, 16>>()> gids;  // of now
 };
 
 // All NICs of this process, in device order. Empty, and errno: there is none.

@@ -51,7 +51,11 @@ std::vector<UcmaNic> OpenUcmaNics() {
     nic.number = number;
     nic.socket = host::FileDescriptor(*channel);
     nic.ifindex = (*shared)->info().ifindex;
-    for (const auto& entry : (*shared)->info().gids) std::ranges::copy(entry.gid, nic.gids.emplace_back().begin());
+    nic.gids = [table = (*shared)->gid_table()] {
+      std::vector<std::array<uint8_t, 16>> gids;
+      for (const service::Gid& entry : table->Read()) std::ranges::copy(entry.gid, gids.emplace_back().begin());
+      return gids;
+    };
   }
   if (nics.empty()) errno = error;
   return nics;

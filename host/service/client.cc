@@ -206,8 +206,7 @@ Status SharedDevice::Handshake() {
     return Error{ErrorCode::kUnsupported, "the service has protocol version " + std::to_string(hello_answer.version)};
   }
   const size_t agent_fds = hello_answer.uses_agent != 0 ? 1 : 0;
-  if (fds.size() != 1 + agent_fds + (hello_answer.has_clock != 0 ? 1 : 0) || hello_answer.gids > kMaxGids ||
-      answer->size() != sizeof hello_answer + hello_answer.gids * sizeof(HelloGid)) {
+  if (fds.size() != 2 + agent_fds + (hello_answer.has_clock != 0 ? 1 : 0) || answer->size() != sizeof hello_answer) {
     return Error{ErrorCode::kMisbehaved, "the service's hello answer is inconsistent"};
   }
   events_ = std::move(fds[0]);
@@ -236,15 +235,11 @@ Status SharedDevice::Handshake() {
     if (Status attached = clock.Attach(fds.back().get(), connection_); !attached.ok()) return attached;
     connection_->SetClock(clock);
   }
-  for (size_t i = 0; i < hello_answer.gids; ++i) {
-    const auto entry = Get<HelloGid>(std::span(*answer).subspan(sizeof hello_answer + i * sizeof(HelloGid)));
-    Info::Gid& gid = info_.gids.emplace_back();
-    gid.index = entry.index;
-    gid.type = static_cast<spec::RdmaGidType>(entry.type);
-    std::ranges::copy(entry.gid, gid.gid);
-  }
+  Result<std::shared_ptr<const GidTable>> gids = GidTable::Map(fds[1].get());
+  if (!gids.ok()) return gids.error();
+  gid_table_ = std::move(gids).value();
   if (hello_answer.uses_agent != 0) {
-    Result<std::unique_ptr<MemoryAgent>> agent = MemoryAgent::Start(std::move(fds[1]));
+    Result<std::unique_ptr<MemoryAgent>> agent = MemoryAgent::Start(std::move(fds[2]));
     if (!agent.ok()) return agent.error();
     agent_ = std::move(agent).value();
   }
@@ -361,7 +356,11 @@ Result<std::optional<host::DeviceEvent>> SharedDevice::PollEvent() {
   if (packet.bytes == bytes.size()) {
     return std::optional(host::DeviceEvent{Kind::kRdma, spec::RdmaEvent::Decode(bytes.data())});
   }
-  return std::optional(host::DeviceEvent{bytes[0] == kEventNeedsReset ? Kind::kNeedsReset : Kind::kConfigChanged, {}});
+  switch (bytes[0]) {
+    case kEventNeedsReset: return std::optional(host::DeviceEvent{Kind::kNeedsReset, {}});
+    case kEventGidTableChanged: return std::optional(host::DeviceEvent{Kind::kGidTableChanged, {}});
+    default: return std::optional(host::DeviceEvent{Kind::kConfigChanged, {}});
+  }
 }
 
 }  // namespace vireo::service

@@ -20,6 +20,7 @@
 
 #include "host/driver/file_descriptor.h"
 #include "host/driver/roce_device.h"
+#include "host/service/gid_table.h"
 #include "host/service/protocol.h"
 
 namespace vireo::service {
@@ -79,12 +80,6 @@ class SharedDevice final : public host::RoceDevice {
     std::string netdev;  // "vnet0"; informational, no such interface exists
     uint32_t ifindex = 0;
     uint8_t mac[6]{};
-    struct Gid {
-      uint16_t index = 0;
-      uint8_t gid[16]{};
-      spec::RdmaGidType type = spec::RdmaGidType::kRoceV2;
-    };
-    std::vector<Gid> gids;   // entries in use
     uint64_t node_guid = 0;  // host byte order
     spec::IbMtu active_mtu = spec::IbMtu::kMtu1024;
     uint32_t link_mbps = 0;
@@ -104,6 +99,10 @@ class SharedDevice final : public host::RoceDevice {
   SharedDevice& operator=(const SharedDevice&) = delete;
 
   const Info& info() const { return info_; }
+  // The NIC's GIDs, by index, as of now; kGidTableChanged events tell of changes.
+  std::vector<Gid> gids() const { return gid_table_->Read(); }
+  // For use after the connection's end, too.
+  const std::shared_ptr<const GidTable>& gid_table() const { return gid_table_; }
   // The vector's eventfd: non-blocking, readable after an interrupt. Spurious interrupts are possible. The device owns
   // it; -1: no such vector, or the connection is lost.
   int vector_fd(uint16_t vector);
@@ -142,6 +141,7 @@ class SharedDevice final : public host::RoceDevice {
 
   std::shared_ptr<Connection> connection_;
   host::FileDescriptor events_;
+  std::shared_ptr<const GidTable> gid_table_;
   Info info_;
   spec::Profile profile_ = spec::Profile::kVireo;
   uint16_t vectors_ = 0;

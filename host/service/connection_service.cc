@@ -18,6 +18,17 @@ namespace {
 // is rare; here the client reconnects before the server's next listen.
 constexpr uint64_t kRefusalDelayNs = 500'000'000;
 
+template <typename Entry>
+std::vector<Entry> GidsOf(const Service& service) {
+  std::vector<Entry> gids;
+  for (const GidEntry& entry : service.gids()) {
+    Entry& gid = gids.emplace_back();
+    gid.index = static_cast<uint8_t>(entry.index);
+    std::ranges::copy(entry.gid, gid.gid.begin());
+  }
+  return gids;
+}
+
 class ConnectionService final : public UcmaServer {
  public:
   ConnectionService(Service& service, std::unique_ptr<cm::Gsi> gsi, uint64_t seed)
@@ -45,6 +56,11 @@ class ConnectionService final : public UcmaServer {
     });
   }
 
+  void OnGidsChanged() override {
+    gsi_->SetGids(GidsOf<cm::Gsi::LocalGid>(service_));
+    ucma_.SetGids(GidsOf<Ucma::Identity::Gid>(service_));
+  }
+
   void Progress() override {
     if (!is_failed_) is_failed_ = !gsi_->Poll().ok();
     if (const std::optional<uint64_t> deadline = manager_.NextDeadline(); deadline && *deadline <= MonotonicNs()) {
@@ -63,11 +79,7 @@ class ConnectionService final : public UcmaServer {
     Ucma::Identity identity;
     identity.node_guid = service.node_guid();
     identity.device_index = service.options().ifindex;
-    for (const GidEntry& entry : service.options().gids) {
-      Ucma::Identity::Gid& gid = identity.gids.emplace_back();
-      gid.index = static_cast<uint8_t>(entry.index);
-      std::ranges::copy(entry.gid, gid.gid.begin());
-    }
+    identity.gids = GidsOf<Ucma::Identity::Gid>(service);
     identity.active_mtu = service.active_mtu();
     identity.link_mbps = service.link_mbps();
     identity.seed = seed;
@@ -90,11 +102,7 @@ host::Result<std::unique_ptr<UcmaServer>> MakeUcmaServer(Service& service, uint6
                        "connection management requires ServiceOptions::neighbors or discovers_neighbors"};
   }
   cm::Gsi::Options options;
-  for (const GidEntry& entry : service.options().gids) {
-    cm::Gsi::LocalGid& gid = options.gids.emplace_back();
-    gid.index = static_cast<uint8_t>(entry.index);
-    std::ranges::copy(entry.gid, gid.gid.begin());
-  }
+  options.gids = GidsOf<cm::Gsi::LocalGid>(service);
   options.neighbors = [&service](const cm::Gid& gid) { return service.FindNeighbor(gid); };
   host::Result<std::unique_ptr<cm::Gsi>> gsi = cm::Gsi::Create(service.device(), std::move(options));
   if (!gsi.ok()) return gsi.error();

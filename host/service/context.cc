@@ -223,6 +223,7 @@ Result<Context::Reply> Context::OnHello(const Hello& message) {
   events_ = std::move(events->first);
   sent_ = std::move(events->second);
   reply.fds.push_back(sent_.get());
+  reply.fds.push_back(service_.gid_table_->file());
   const bool is_direct = FindMemory(message);
   if (!is_direct) {
     Result<std::pair<host::FileDescriptor, host::FileDescriptor>> agent = PacketPair(false);
@@ -258,7 +259,6 @@ Result<Context::Reply> Context::OnHello(const Hello& message) {
   answer.max_qps = net.rdma_config().max_rdma_qps;
   answer.ifindex = service_.options().ifindex;
   answer.link_mbps = service_.link_mbps();
-  answer.gids = static_cast<uint32_t>(service_.options().gids.size());
   if (clock_client_.has_value()) {
     answer.has_clock = 1;
     answer.call_cost_ns = service_.options_.clock->call_cost_ns();
@@ -268,14 +268,6 @@ Result<Context::Reply> Context::OnHello(const Hello& message) {
   std::ranges::copy(service_.options().name, answer.name);
   std::ranges::copy(service_.options().netdev, answer.netdev);
   reply.payload = Payload(answer);
-  for (const GidEntry& entry : service_.options().gids) {
-    HelloGid gid;
-    gid.index = entry.index;
-    gid.type = static_cast<uint8_t>(entry.type);
-    std::ranges::copy(entry.gid, gid.gid);
-    const std::vector<uint8_t> bytes = Payload(gid);
-    reply.payload.insert(reply.payload.end(), bytes.begin(), bytes.end());
-  }
   return reply;
 }
 
@@ -502,7 +494,7 @@ void Context::OnEvent(const host::DeviceEvent& event) {
   if (event.kind == Kind::kConfigChanged) return;
   if (event.kind == Kind::kRdma && event.rdma.event_type == spec::RdmaEventType::kVqErr) return;
   if (event.kind != Kind::kRdma) {
-    const uint8_t byte = event.kind == Kind::kNeedsReset ? kEventNeedsReset : kEventConfigChanged;
+    const uint8_t byte = event.kind == Kind::kNeedsReset ? kEventNeedsReset : kEventGidTableChanged;
     static_cast<void>(SendPacket(events_.get(), {&byte, 1}, {}, {}, false));
     return;
   }

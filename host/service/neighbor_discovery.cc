@@ -136,10 +136,11 @@ void NeighborDiscovery::AddNeighbor(const Gid& gid, const Mac& mac) {
 }
 
 void NeighborDiscovery::SendRequest(const Gid& gid) const {
-  const Gid& own = *OwnOfKind(IsIpv4(gid));
-  if (IsIpv4(gid)) return SendArp(ARPOP_REQUEST, kBroadcast, own, Mac{}, gid);
+  const Gid* const own = OwnOfKind(IsIpv4(gid));
+  if (own == nullptr) return;  // removed since the search began
+  if (IsIpv4(gid)) return SendArp(ARPOP_REQUEST, kBroadcast, *own, Mac{}, gid);
   const Gid group = SolicitedNode(gid);
-  SendDiscovery(ND_NEIGHBOR_SOLICIT, 0, GroupMac(group), own, group, gid);
+  SendDiscovery(ND_NEIGHBOR_SOLICIT, 0, GroupMac(group), *own, group, gid);
 }
 
 // --- Frames

@@ -34,6 +34,8 @@ class NeighborDiscovery {
   NeighborDiscovery(const Mac& mac, std::vector<Gid> own, SendFrame send)
       : mac_(mac), own_(std::move(own)), send_(std::move(send)) {}
 
+  // Replaces the own addresses. Searches in progress go on.
+  void SetOwn(std::vector<Gid> own) { own_ = std::move(own); }
   // The MAC address of `gid`; none if not cached. In that case either a search was started, or the last search ended
   // without an answer (reported once; the next call starts a new search), or a search cannot start: no own address of
   // that family, or kSearchesMax searches in progress.
@@ -61,7 +63,7 @@ class NeighborDiscovery {
   void AddNeighbor(const Gid& gid, const Mac& mac);
 
   const Mac mac_;
-  const std::vector<Gid> own_;
+  std::vector<Gid> own_;
   const SendFrame send_;
   std::map<Gid, Mac> known_;
   std::map<Gid, Search> searches_;

@@ -20,11 +20,11 @@ namespace vireo::service {
 
 static_assert(std::endian::native == std::endian::little);
 
-inline constexpr uint32_t kProtocolVersion = 2;
+inline constexpr uint32_t kProtocolVersion = 3;
 // Longest message. Longer page lists are passed in a memory file.
 inline constexpr size_t kMaxMessageBytes = 64 * 1024;
 inline constexpr size_t kMaxMessageFds = 3;
-inline constexpr size_t kMaxGids = 128;  // in a HelloAnswer
+inline constexpr size_t kMaxGids = 128;  // of a NIC
 
 enum class MessageType : uint16_t {
   kHello = 1,
@@ -66,7 +66,7 @@ struct Hello {
   uint64_t probe_address = 0;
   uint8_t probe[16]{};
 };
-// Payload, followed by `gids` HelloGid entries. Fds: the events' socket; with uses_agent, the agent's socket; with
+// Payload. Fds: the events' socket; the read-only memory file of the GidPage; with uses_agent, the agent's socket; with
 // has_clock, the read-only memory file of the ClockPage.
 struct HelloAnswer {
   uint32_t version = kProtocolVersion;
@@ -84,20 +84,29 @@ struct HelloAnswer {
   uint32_t max_qps = 0;
   uint32_t ifindex = 0;
   uint32_t link_mbps = 0;
-  uint32_t gids = 0;
   uint32_t call_cost_ns = 0;  // with has_clock
-  uint64_t node_guid = 0;     // little-endian, unlike on the wire
+  uint32_t reserved0 = 0;
+  uint64_t node_guid = 0;  // little-endian, unlike on the wire
   uint8_t mac[6]{};
   uint8_t has_clock = 0;  // programs run in simulated time
-  uint8_t reserved = 0;
+  uint8_t reserved1 = 0;
   char name[32]{};  // both null-terminated
   char netdev[32]{};
 };
-struct HelloGid {
-  uint16_t index = 0;
+// An entry of the GID table, and the table by index. Slots are accessed in atomic words; what was read is valid if
+// `sequence` was even before and is the same after.
+struct GidEntryBytes {
+  uint8_t is_used = 0;
   uint8_t type = 0;  // spec::RdmaGidType
-  uint8_t reserved[5]{};
+  uint8_t reserved[6]{};
   uint8_t gid[16]{};
+};
+struct GidSlot {
+  uint64_t words[sizeof(GidEntryBytes) / sizeof(uint64_t)]{};
+};
+struct GidPage {
+  uint64_t sequence = 0;
+  GidSlot slots[kMaxGids]{};
 };
 
 // --- kExecute: a RoCE command for the control queue. `request_bytes` and `tail_bytes` follow; with tail_in_file, the
@@ -219,6 +228,7 @@ inline constexpr size_t kClockPageBytes = 4096;
 // --- A message on the events' socket is an encoded spec::RdmaEvent, or one of these bytes.
 inline constexpr uint8_t kEventConfigChanged = 1;
 inline constexpr uint8_t kEventNeedsReset = 2;
+inline constexpr uint8_t kEventGidTableChanged = 3;
 
 // --- The agent's socket: the service sends requests, the client's agent thread answers, one at a time. A write's data
 // follows the request, a read's data the answer.
@@ -248,7 +258,7 @@ std::span<const uint8_t> BytesOf(const Message& message) {
   return {reinterpret_cast<const uint8_t*>(&message), sizeof message};
 }
 
-static_assert(sizeof(Header) == 16 && sizeof(Answer) == 16 && sizeof(Hello) == 48 && sizeof(HelloGid) == 24);
+static_assert(sizeof(Header) == 16 && sizeof(Answer) == 16 && sizeof(Hello) == 48 && sizeof(GidSlot) == 24);
 static_assert(sizeof(HelloAnswer) == 120 && sizeof(Execute) == 32 && sizeof(EnableQueue) == 56);
 static_assert(sizeof(Await) == 40 && sizeof(AwaitAnswer) == 16 && sizeof(ClockPage) == 24);
 static_assert(sizeof(DoorbellWrite) == 40 && sizeof(AgentRequest) == 16);

@@ -37,21 +37,31 @@ Result<std::unique_ptr<Service>> Service::Open(host::PciFunction& function, Even
   return service;
 }
 
+namespace {
+
+std::vector<NeighborDiscovery::Gid> OwnGids(const std::vector<GidEntry>& gids) {
+  std::vector<NeighborDiscovery::Gid> own;
+  for (const GidEntry& entry : gids) std::ranges::copy(entry.gid, own.emplace_back().begin());
+  return own;
+}
+
+}  // namespace
+
 Service::Service(EventLoop& loop, const ServiceOptions& options) : loop_(loop), options_(options) {}
 
 Status Service::SetUp() {
   Result<spec::NetConfig> config = net().ReadNetConfig();
   if (!config.ok()) return config.error();
   net_config_ = *config;
+  Result<std::unique_ptr<GidTableWriter>> table = GidTableWriter::Create();
+  if (!table.ok()) return table.error();
+  gid_table_ = std::move(table).value();
   for (const GidEntry& entry : options_.gids) {
-    spec::RdmaCmdAddGid request{.index = entry.index, .gid_type = entry.type};
-    std::ranges::copy(entry.gid, request.gid);
-    if (entry.vlan.has_value()) {
-      request.flags = spec::RdmaGidFlags::kVlanPresent;
-      request.vlan = *entry.vlan;
-    }
-    if (Status added = device_->base().roce().AddGid(request); !added.ok()) return added;
+    if (Status added = WriteGid(entry); !added.ok()) return added;
+    gids_.push_back(entry);
   }
+  std::ranges::sort(gids_, {}, &GidEntry::index);
+  PublishGids();
   // Vector 0 is for configuration changes, 1 for the driver's own queues; contexts share the rest.
   constexpr uint16_t kOwnVectors = 2;
   first_vector_ = kOwnVectors;
@@ -67,12 +77,52 @@ Status Service::SetUpNeighborDiscovery() {
   }
   NeighborDiscovery::Mac mac;
   std::ranges::copy(net_config_.mac, mac.begin());
-  std::vector<NeighborDiscovery::Gid> own;
-  for (const GidEntry& entry : options_.gids) std::ranges::copy(entry.gid, own.emplace_back().begin());
   // Frames are dropped if the queue is full: requests are retransmitted.
   neighbor_discovery_ = std::make_unique<NeighborDiscovery>(
-      mac, std::move(own),
+      mac, OwnGids(gids_),
       [this](std::span<const uint8_t> frame) { static_cast<void>(net().transmit(0).Send(frame)); });
+  return {};
+}
+
+Status Service::WriteGid(const GidEntry& entry) {
+  spec::RdmaCmdAddGid request{.index = entry.index, .gid_type = entry.type};
+  std::ranges::copy(entry.gid, request.gid);
+  if (entry.vlan.has_value()) {
+    request.flags = spec::RdmaGidFlags::kVlanPresent;
+    request.vlan = *entry.vlan;
+  }
+  return device_->base().roce().AddGid(request);
+}
+
+void Service::PublishGids() {
+  gid_table_->Write({gids_.begin(), gids_.end()});
+  if (neighbor_discovery_ != nullptr) neighbor_discovery_->SetOwn(OwnGids(gids_));
+  if (ucma_ != nullptr) ucma_->OnGidsChanged();
+  for (const auto& context : contexts_) context->OnEvent({host::DeviceEvent::Kind::kGidTableChanged, {}});
+}
+
+Result<uint16_t> Service::AddGid(const std::array<uint8_t, 16>& gid, std::optional<uint16_t> vlan) {
+  if (vlan.has_value() && !device_->base().constants().rdma_has_additions) {
+    return Error{ErrorCode::kInvalidArgument, "a NIC of profile rfc-v2 has no VLAN"};
+  }
+  GidEntry entry;
+  entry.vlan = vlan;
+  std::ranges::copy(gid, entry.gid);
+  auto place = gids_.begin();
+  while (place != gids_.end() && place->index == entry.index) ++entry.index, ++place;
+  if (entry.index == kMaxGids) return Error{ErrorCode::kInvalidArgument, "the GID table is full"};
+  if (Status written = WriteGid(entry); !written.ok()) return written.error();
+  gids_.insert(place, entry);
+  PublishGids();
+  return entry.index;
+}
+
+Status Service::DeleteGid(uint16_t index) {
+  const auto entry = std::ranges::find(gids_, index, &GidEntry::index);
+  if (entry == gids_.end()) return Error{ErrorCode::kInvalidArgument, "there is no GID " + std::to_string(index)};
+  if (Status deleted = device_->base().roce().DelGid(index); !deleted.ok()) return deleted;
+  gids_.erase(entry);
+  PublishGids();
   return {};
 }
 

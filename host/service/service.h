@@ -23,6 +23,7 @@
 #include "host/driver/file_descriptor.h"
 #include "host/service/destination.h"
 #include "host/service/event_loop.h"
+#include "host/service/gid_table.h"
 #include "host/service/neighbor_discovery.h"
 #include "host/service/program_clock.h"
 #include "host/verbs/device.h"
@@ -31,10 +32,7 @@ namespace vireo::service {
 
 class Context;
 
-struct GidEntry {
-  uint16_t index = 0;
-  uint8_t gid[16]{};
-  spec::RdmaGidType type = spec::RdmaGidType::kRoceV2;
+struct GidEntry : Gid {
   std::optional<uint16_t> vlan{};  // frames from this GID have this tag; not in profile rfc-v2
 };
 
@@ -43,7 +41,7 @@ struct ServiceOptions {
   std::string netdev = "vnet0";
   uint32_t ifindex = 1;
   uint32_t link_mbps = 0;      // reported to clients if the device does not report a speed; 0: unknown
-  std::vector<GidEntry> gids;  // up to kMaxGids; written to the device
+  std::vector<GidEntry> gids;  // at the start; up to kMaxGids, written to the device
   Neighbors neighbors;         // resolves GIDs for clients that do not know the MAC address
   // Resolve GIDs that `neighbors` does not know on the wire, by ARP and neighbour discovery, and answer requests for
   // the NIC's addresses. Uses the device's net queues.
@@ -59,6 +57,8 @@ class UcmaServer {
   virtual ~UcmaServer() = default;
   // A client opened a channel (SharedDevice::OpenUcma); `channel` is the service's end, non-blocking.
   virtual void OnChannel(host::FileDescriptor channel) = 0;
+  // Service::gids() has changed. Connections from a removed GID stay, as those of a host that lost its address.
+  virtual void OnGidsChanged() = 0;
   // Call it after device activity, and by NextDeadlineNs() at the latest.
   virtual void Progress() = 0;
   // Latest time for the next Progress, in nanoseconds of CLOCK_MONOTONIC, the clock of programs. EventLoop::kForeverNs:
@@ -93,6 +93,13 @@ class Service {
   const std::shared_ptr<verbs::Device>& device() const { return device_; }
   EventLoop& loop() { return loop_; }
   const ServiceOptions& options() const { return options_; }
+  // GIDs of the service, by index. All clients see a change at once, and get an event.
+  const std::vector<GidEntry>& gids() const { return gids_; }
+  // Takes the lowest free index, which it returns. kInvalidArgument: the table is full, or the device refuses the GID,
+  // for example because it is in the table already.
+  host::Result<uint16_t> AddGid(const std::array<uint8_t, 16>& gid, std::optional<uint16_t> vlan);
+  // kInvalidArgument: no such entry. Queue pairs and address handles that use it keep its address.
+  host::Status DeleteGid(uint16_t index);
   // The MAC address of the host with a GID. None: not found, or, if IsSearching(), not found yet.
   std::optional<std::array<uint8_t, 6>> FindNeighbor(const std::array<uint8_t, 16>& gid);
   // A search for this GID is in progress: FindNeighbor may find it later. Lasts NeighborDiscovery::kSearchNs at most.
@@ -121,6 +128,8 @@ class Service {
   void Accept();
   void Reap();
   host::Status SetUpNeighborDiscovery();
+  host::Status WriteGid(const GidEntry& entry);
+  void PublishGids();
   void TakeFrames();
   // Passes all pending events of the device on to the contexts that own their objects.
   void RouteEvents();
@@ -140,6 +149,8 @@ class Service {
   spec::NetConfig net_config_;
   uint16_t first_vector_ = 0;
   std::vector<unsigned> vector_uses_;
+  std::vector<GidEntry> gids_;
+  std::unique_ptr<GidTableWriter> gid_table_;
   std::vector<std::unique_ptr<Context>> contexts_;
   std::vector<std::shared_ptr<void>> retained_;
   host::FileDescriptor listener_;

@@ -24,7 +24,9 @@
 #include "sim/device/devices.h"
 #include "sim/report/report.h"
 #include "sim/report/timeline.h"
+#include "sim/simulator/control_socket.h"
 #include "sim/simulator/drop_counters.h"
+#include "sim/simulator/gid_commands.h"
 #include "sim/simulator/simulation_directory.h"
 #include "sim/simulator/simulation_options.h"
 #include "sim/simulator/simulator.h"
@@ -230,6 +232,13 @@ int Main(int argc, char** argv) {
     write_status();
   });
   if (!write_status()) return 1;
+  const auto control =
+      ControlSocket::Listen(simulator.loop(), directory.control_socket(),
+                            [&simulator](const auto& request) { return RunGidCommand(simulator, request); });
+  if (!control.ok()) {
+    fmt::print(stderr, "{}\n", host::ToString(control.error()));
+    return 1;
+  }
   if (line.ready >= 0 && ::write(line.ready, "", 1) != 1) return 1;
   simulator.Run();
   auto json = reports ? MakeReport(report, simulator) : nlohmann::ordered_json();

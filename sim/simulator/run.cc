@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RDMA programs on simulated NICs: `vireo up`, `down`, `status`, `exec` and `pair`.
+// RDMA programs on simulated NICs: `vireo up`, `down`, `status`, `gid`, `exec` and `pair`.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -25,6 +25,7 @@
 
 #include "sim/report/report_table.h"
 #include "sim/simulator/child_process.h"
+#include "sim/simulator/control_socket.h"
 #include "sim/simulator/interruption.h"
 #include "sim/simulator/overlay.h"
 #include "sim/simulator/simulation_directory.h"
@@ -167,6 +168,26 @@ int Exec(const SimulationDirectory& directory, const std::string& name_or_number
   arguments.push_back(nullptr);
   execvp(arguments[0], arguments.data());
   return Fail(fmt::format("{}: {}", command[0], std::strerror(errno)));
+}
+
+// `request` without the NIC's number.
+int Gid(const SimulationDirectory& directory, const std::string& name_or_number, nlohmann::json request) {
+  const auto status = FindOrReport(directory);
+  if (!status.has_value()) return 1;
+  const std::optional<size_t> nic = status->FindNic(name_or_number);
+  if (!nic.has_value()) {
+    return Fail(fmt::format("there is no NIC {}; `vireo status` lists them", name_or_number));
+  }
+  request["nic"] = *nic;
+  const host::Result<nlohmann::json> answer = ControlSocket::Ask(directory.control_socket(), request);
+  if (!answer.ok()) return Fail(answer.error().text);
+  if (request["gid"] == "add")
+    fmt::print("GID {} of {}\n", (*answer)["index"].get<unsigned>(), status->nics[*nic].name);
+  if (request["gid"] != "list") return 0;
+  for (const nlohmann::json& entry : *answer) {
+    fmt::print("{:<3} {}\n", entry["index"].get<unsigned>(), entry["gid"].get<std::string>());
+  }
+  return 0;
 }
 
 // Prints a program's output, each line prefixed with `who`.
@@ -412,6 +433,23 @@ int Main(int argc, char** argv) {
       with_directory(app.add_subcommand("exec", "run a program on one NIC: exec --nic 1 -- ibv_devinfo -v"));
   exec->add_option("--nic", nic, "number (from 0) or name of the NIC")->capture_default_str();
   exec->add_option("command", command, "the program and its arguments, after --")->required();
+  CLI::App* const gid = with_directory(
+      app.add_subcommand("gid", "list and change the GIDs of a NIC: gid add --nic 0 192.0.2.7 --vlan 5"));
+  gid->require_subcommand(1);
+  std::string address;
+  std::optional<unsigned> vlan;
+  uint16_t index = 0;
+  const auto of_nic = [&](CLI::App* sub) {
+    sub->add_option("--nic", nic, "number (from 0) or name of the NIC")->capture_default_str();
+    return sub->fallthrough();  // --directory before or after the verb
+  };
+  CLI::App* const gid_list = of_nic(gid->add_subcommand("list", "index and address of each GID"));
+  CLI::App* const gid_add =
+      of_nic(gid->add_subcommand("add", "add a GID at the first free index; programs see it at once"));
+  gid_add->add_option("address", address, "IPv4 or IPv6 address of one host")->required();
+  gid_add->add_option("--vlan", vlan, "frames from this GID have the tag of this VLAN")->check(CLI::Range(1, 4094));
+  CLI::App* const gid_del = of_nic(gid->add_subcommand("del", "remove a GID; queue pairs that use it keep its address"));
+  gid_del->add_option("index", index, "as `gid list` prints it")->required();
   CLI::App* const both = app.add_subcommand("pair",
                                             "run two programs, one per NIC, on a new simulation:\n"
                                             "pair 'ibv_rc_pingpong -g 1' 'ibv_rc_pingpong -g 1 localhost'");
@@ -427,6 +465,12 @@ int Main(int argc, char** argv) {
                                             : SimulationDirectory(std::filesystem::absolute(directory_name));
   if (down->parsed()) return Down(directory);
   if (status->parsed()) return Status(directory);
+  if (gid_list->parsed()) return Gid(directory, nic, {{"gid", "list"}});
+  if (gid_add->parsed()) {
+    const std::string setting = vlan.has_value() ? fmt::format("{} vlan {}", address, *vlan) : address;
+    return Gid(directory, nic, {{"gid", "add"}, {"setting", setting}});
+  }
+  if (gid_del->parsed()) return Gid(directory, nic, {{"gid", "del"}, {"index", index}});
   if (exec->parsed()) return Exec(directory, nic, std::move(command));
   // The others start processes in sessions of their own, which a terminal's signals do not reach.
   CatchInterruptions();

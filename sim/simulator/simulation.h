@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/simulator/gid_setting.h"
 #include "sim/topology/rdma_system.h"
 
 namespace vireo::sim {
@@ -28,6 +29,8 @@ struct Simulation {
     size_t nic = 0;        // not exported
   };
   std::vector<Guest> guests{};
+  // By NIC: GIDs after those that every NIC has. Empty or missing: none.
+  std::vector<std::vector<GidSetting>> gids{};
   // By NIC: the VLAN of GIDs 2 and 3, which repeat GIDs 0 and 1. Empty or missing: no such GIDs.
   std::vector<std::optional<uint16_t>> vlans{};
   // Sockets of the system's outer ports (wire_socket.h), in their order. If there is one, services discover neighbors

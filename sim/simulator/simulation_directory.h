@@ -51,6 +51,7 @@ class SimulationDirectory {
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path status_file() const { return path_ / "status.json"; }
   std::filesystem::path log_file() const { return path_ / "log"; }
+  std::filesystem::path control_socket() const { return path_ / "control.sock"; }  // control_socket.h
 
   // Writes status.json atomically; false: failed. The directory must exist.
   bool Write(const SimulationStatus& status) const;

@@ -48,6 +48,12 @@ Simulator::Built Simulator::Build(const SimulatorOptions& options) {
         options.simulation.is_exported(i) ? simulator->OpenVfioUser(options, i) : simulator->OpenService(options, i);
     if (!error.empty()) return {nullptr, options.simulation.name(i) + ": " + error};
   }
+  for (size_t i = 0; i < options.simulation.gids.size(); ++i) {
+    for (const GidSetting& setting : options.simulation.gids[i]) {
+      const host::Result<uint16_t> added = simulator->AddGid(i, setting);
+      if (!added.ok()) return {nullptr, options.simulation.name(i) + ": " + added.error().text};
+    }
+  }
   if (const std::string error = simulator->OpenGuests(options); !error.empty()) return {nullptr, error};
   // Listen only when all services are open: a program that finds one socket may use every NIC.
   for (size_t i = 0; i < nics; ++i) {
@@ -111,9 +117,53 @@ std::string Simulator::OpenService(const SimulatorOptions& options, size_t numbe
 std::optional<std::array<uint8_t, 6>> Simulator::MacOfNic(const std::array<uint8_t, 16>& gid) const {
   for (size_t n = 0; n < services_.size(); ++n) {
     const RdmaHost& peer = system_->host(n);
-    if (gid == peer.gid(RdmaHost::kIpv6Gid) || gid == peer.gid(RdmaHost::kIpv4Gid)) return peer.mac();
+    // The driver of an exported NIC has the default ones, too, if it is one of ours.
+    const bool is_own = services_[n] == nullptr
+                            ? gid == peer.gid(RdmaHost::kIpv6Gid) || gid == peer.gid(RdmaHost::kIpv4Gid)
+                            : std::ranges::any_of(services_[n]->gids(), [&gid](const service::GidEntry& entry) {
+                                return std::ranges::equal(entry.gid, gid);
+                              });
+    if (is_own) return peer.mac();
   }
   return std::nullopt;
+}
+
+std::vector<std::pair<uint16_t, GidSetting>> Simulator::Gids(size_t nic) const {
+  std::vector<std::pair<uint16_t, GidSetting>> gids;
+  if (services_[nic] == nullptr) return gids;
+  for (const service::GidEntry& entry : services_[nic]->gids()) {
+    GidSetting& setting = gids.emplace_back(entry.index, GidSetting{.vlan = entry.vlan}).second;
+    std::ranges::copy(entry.gid, setting.gid.begin());
+  }
+  return gids;
+}
+
+std::string Simulator::WhyGidsAreFixed(size_t nic) const {
+  if (services_[nic] == nullptr) return "the NIC is exported: its driver sets the GIDs";
+  if (nic < guest_nics_.size() && guest_nics_[nic] != nullptr)
+    return "the NIC has PVRDMA guests: they set its other GIDs";
+  return "";
+}
+
+host::Result<uint16_t> Simulator::AddGid(size_t nic, const GidSetting& setting) {
+  const auto refuse = [](const std::string& why) { return host::Error{host::ErrorCode::kInvalidArgument, why}; };
+  if (const std::string why = WhyGidsAreFixed(nic); !why.empty()) return refuse(why);
+  for (size_t other = 0; other < services_.size(); ++other) {
+    for (const auto& [index, entry] : Gids(other)) {
+      // Neighbors are known by address alone.
+      if (entry.gid == setting.gid && (other != nic || entry.vlan == setting.vlan)) {
+        return refuse(ToText(entry) + " is GID " + std::to_string(index) + " of NIC " + std::to_string(other));
+      }
+    }
+  }
+  return services_[nic]->AddGid(setting.gid, setting.vlan);
+}
+
+host::Status Simulator::DeleteGid(size_t nic, uint16_t index) {
+  if (const std::string why = WhyGidsAreFixed(nic); !why.empty()) {
+    return host::Error{host::ErrorCode::kInvalidArgument, why};
+  }
+  return services_[nic]->DeleteGid(index);
 }
 
 std::string Simulator::OpenGuests(const SimulatorOptions& options) {
@@ -127,7 +177,7 @@ std::string Simulator::OpenGuests(const SimulatorOptions& options) {
                                .active_mtu = service.active_mtu(),
                                .link_mbps = service.link_mbps(),
                                .node_guid = service.node_guid()};
-      for (const service::GidEntry& entry : service.options().gids) {
+      for (const service::GidEntry& entry : service.gids()) {
         std::ranges::copy(entry.gid, nic.own_gids.emplace_back(pvrdma::Nic::OwnGid{.index = entry.index}).gid.begin());
       }
       guest_nics_[guest.nic] = std::make_unique<pvrdma::Nic>(*service.device(), guest_gids_, std::move(nic));

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "host/service/event_loop.h"
@@ -32,8 +33,8 @@ struct SimulatorOptions {
 };
 
 // Programs see each NIC as an RDMA device of the same name. GID 0 is the link-local address of its MAC, GID 1 its IPv4
-// address; GIDs 2 and 3 are the same in the NIC's VLAN, if it has one. The service of NIC k listens at
-// directory/nic<k>.sock; an exported NIC has no service and is not opened.
+// address; GIDs 2 and 3 are the same in the NIC's VLAN, if it has one. More come from the topology, and at run time.
+// The service of NIC k listens at directory/nic<k>.sock; an exported NIC has no service and is not opened.
 class Simulator {
  public:
   struct Built {
@@ -53,6 +54,13 @@ class Simulator {
   const WireSocket& wire(size_t number) const { return *wires_[number]; }
   size_t wires() const { return wires_.size(); }
   size_t size() const { return sockets_.size(); }
+  // GIDs of a NIC by index; those of an exported NIC are its driver's: none here.
+  std::vector<std::pair<uint16_t, GidSetting>> Gids(size_t nic) const;
+  // kInvalidArgument, with the reason for a person: the NIC is exported or has PVRDMA guests, whose driver adds GIDs;
+  // another NIC has this address; or as Service::AddGid.
+  host::Result<uint16_t> AddGid(size_t nic, const GidSetting& setting);
+  // kInvalidArgument: as AddGid, or there is no such entry.
+  host::Status DeleteGid(size_t nic, uint16_t index);
   const std::string& socket(size_t number) const { return sockets_[number]; }  // of either kind
 
  private:
@@ -60,6 +68,8 @@ class Simulator {
   std::string OpenService(const SimulatorOptions& options, size_t number);
   // Of the NIC with this GID; none: no NIC's.
   std::optional<std::array<uint8_t, 6>> MacOfNic(const std::array<uint8_t, 16>& gid) const;
+  // Why the GIDs of a NIC cannot be changed; empty if they can.
+  std::string WhyGidsAreFixed(size_t nic) const;
   std::string OpenGuests(const SimulatorOptions& options);
   std::string OpenVfioUser(const SimulatorOptions& options, size_t number);
   void RunInVirtualTime();

@@ -67,7 +67,8 @@ class TopologyReader {
 
  private:
   void ReadNic(const toml::table& table) {
-    reader_.Allow(table, "[[nic]]", {"name", "device", "config", "profile", "preset", "mac", "ipv4", "vlan", "export"});
+    reader_.Allow(table, "[[nic]]",
+                  {"name", "device", "config", "profile", "preset", "mac", "ipv4", "vlan", "gids", "export"});
     const size_t number = simulation_.size();
     HostOptions& host = simulation_.system.hosts.emplace_back(every_);
     host.nic.name = reader_.String(table, "name").value_or(DefaultNicName(number));
@@ -106,6 +107,17 @@ class TopologyReader {
     if (vlan.has_value()) simulation_.vlans.back() = static_cast<uint16_t>(*vlan);
     if (vlan.has_value() && !spec::ConstantsOf(host.profile).rdma_has_additions) {
       reader_.Fail(table, "vlan", fmt::format("a NIC of profile {} has no VLAN", ProfileName(host.profile)));
+    }
+
+    simulation_.gids.emplace_back();
+    for (const std::string& text : reader_.Strings(table, "gids")) {
+      const host::Result<GidSetting> setting = ParseGidSetting(text);
+      if (!setting.ok()) {
+        reader_.Fail(table, "gids", setting.error().text);
+        continue;
+      }
+      unique("gids", ToText(*setting));
+      simulation_.gids.back().push_back(*setting);
     }
 
     const auto socket = reader_.String(table, "export");

@@ -80,6 +80,11 @@ Status Gsi::Receive(uint32_t slot) {
   return qp_->PostRecv({.wr_id = slot, .sg_list = {&sge, 1}});
 }
 
+void Gsi::SetGids(std::vector<LocalGid> gids) {
+  options_.gids = std::move(gids);
+  handles_.clear();  // those in use live until their send has completed
+}
+
 const Gsi::LocalGid* Gsi::FindOwn(const Gid& gid) const {
   const auto found = std::ranges::find(options_.gids, gid, &LocalGid::gid);
   return found == options_.gids.end() ? nullptr : &*found;
@@ -163,7 +168,12 @@ Status Gsi::Poll() {
     loop_.pop_front();
     Path back = what.path;
     std::swap(back.sgid, back.dgid);
-    back.sgid_index = FindOwn(back.sgid)->index;
+    const LocalGid* const own = FindOwn(back.sgid);
+    if (own == nullptr) {  // removed since the MAD was sent
+      ++dropped_;
+      continue;
+    }
+    back.sgid_index = own->index;
     if (receiver_) receiver_(back, what.mad);
   }
   std::array<spec::RdmaCqReq, 16> completions;

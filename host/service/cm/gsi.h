@@ -49,6 +49,8 @@ class Gsi final : public MadTransport {
   static host::Result<std::unique_ptr<Gsi>> Create(const std::shared_ptr<verbs::Device>& device, Options options);
   ~Gsi() override;
   void SetReceiver(Receiver receiver) { receiver_ = std::move(receiver); }
+  // Replaces Options::gids. An index may have another GID now.
+  void SetGids(std::vector<LocalGid> gids);
 
   void SendMad(const Path& path, MadView mad) override;
   // Delivers received MADs, sends waiting ones, and arms the next interrupt. An error is a fatal device error.
@@ -72,7 +74,7 @@ class Gsi final : public MadTransport {
   void Deliver(uint32_t slot, const spec::RdmaCqReq& completion);
   const LocalGid* FindOwn(const Gid& gid) const;
 
-  const Options options_;
+  Options options_;
   Receiver receiver_;
   std::shared_ptr<verbs::ProtectionDomain> pd_;
   std::shared_ptr<verbs::CompletionQueue> cq_;

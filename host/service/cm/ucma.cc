@@ -148,7 +148,7 @@ int Ucma::Resolve(UcmaId& id, const std::optional<UcmaAddress>& source, const Uc
   std::erase_if(resolving_, [&id](const Resolving& one) { return one.id == id.number; });  // replaced by this one
   const Reach reach = OwnGid(id.destination) != nullptr ? Reach::kReachable : neighbors_(id.destination.gid);
   if (reach == Reach::kSearching) {
-    resolving_.push_back({.id = id.number, .own = own});
+    resolving_.push_back({.id = id.number, .own = *own});
   } else {
     ConcludeResolve(id, *own, reach);
   }
@@ -186,7 +186,7 @@ void Ucma::ResolveWaiting() {
     if (id == nullptr || !id->Is(State::kBound)) return true;
     const Reach reach = neighbors_(id->destination.gid);
     if (reach == Reach::kSearching) return false;
-    ConcludeResolve(*id, *one.own, reach);
+    ConcludeResolve(*id, one.own, reach);
     return true;
   });
 }

@@ -145,6 +145,8 @@ class Ucma {
   Ucma(cm::ConnectionManager& manager, Identity identity, Neighbors neighbors);
   ~Ucma();
   std::unique_ptr<UcmaFile> Open(std::function<void()> on_event);
+  // Replaces Identity::gids. IDs that are bound to a removed one stay.
+  void SetGids(std::vector<Identity::Gid> gids) { identity_.gids = std::move(gids); }
   size_t ids() const { return ids_.size(); }
   // Retries pending address resolutions. Call it whenever a neighbour may have been found.
   void ResolveWaiting();
@@ -170,7 +172,7 @@ class Ucma {
   void OnCmEvent(UcmaId& id, const cm::Event& event);
 
   cm::ConnectionManager& manager_;
-  const Identity identity_;
+  Identity identity_;
   const Neighbors neighbors_;
   std::mt19937_64 random_;
   std::map<uint32_t, std::unique_ptr<UcmaId>> ids_;
@@ -178,7 +180,7 @@ class Ucma {
   uint32_t next_id_ = 0, next_file_ = 1;
   struct Resolving {
     uint32_t id = 0;
-    const Identity::Gid* own = nullptr;
+    Identity::Gid own;
   };
   std::vector<Resolving> resolving_;  // IDs with address resolution in progress
 };

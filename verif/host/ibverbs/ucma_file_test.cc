@@ -57,7 +57,7 @@ class Services {
         one.number = nic;
         one.socket = host::FileDescriptor(pair[0]);
         one.ifindex = static_cast<uint32_t>(nic + 1);
-        one.gids = {Ipv6Gid(static_cast<uint8_t>(nic + 1)), Ipv4Gid(static_cast<uint8_t>(nic + 1))};
+        one.gids = [host = static_cast<uint8_t>(nic + 1)] { return std::vector{Ipv6Gid(host), Ipv4Gid(host)}; };
       }
     });
     return opened;
@@ -225,7 +225,10 @@ TEST_F(UcmaFileTest, RouteSelectsTheNic) {
 // The second NIC is in the destination's network, the first is not.
 TEST_F(UcmaFileTest, NicInTheDestinationsNetworkIsPreferred) {
   std::vector<ibverbs::UcmaNic> nics = services_.Open({0, 1});
-  nics[0].gids[1][13] = 9;
+  nics[0].gids = [gids = nics[0].gids()]() mutable {
+    gids[1][13] = 9;
+    return gids;
+  };
   struct Other final : CommandWriter {
     explicit Other(std::vector<ibverbs::UcmaNic> nics) : file(std::move(nics)) {}
     int Write(const std::vector<uint8_t>& command, std::vector<uint8_t>& response) override {

@@ -112,7 +112,7 @@ Endpoint::~Endpoint() {
 PeerInfo Endpoint::info() const {
   PeerInfo info;
   constexpr size_t kIpv4Gid = 1;
-  std::ranges::copy(shared->info().gids.at(kIpv4Gid).gid, info.gid);
+  std::ranges::copy(shared->gids().at(kIpv4Gid).gid, info.gid);
   std::ranges::copy(shared->info().mac, info.mac);
   info.qpn = qp->qpn();
   info.rkey = region->rkey();

@@ -8,8 +8,12 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <set>
+#include <string>
 
+#include "host/service/gid_table.h"
+#include "sim/simulator/control_socket.h"
 #include "verif/host/service/service_bench.h"
 
 namespace vireo::sim {
@@ -45,6 +49,53 @@ INSTANTIATE_TEST_SUITE_P(Ways, ServiceTraffic,
                                          Way{"OneNic", false, {0, 0}}, Way{"Rtl", false, {0, 1}, "rtl"},
                                          Way{"Lockstep", false, {0, 1}, "lockstep"}),
                          [](const auto& info) { return std::string(info.param.name); });
+
+// --- GIDs
+
+// A connected client sees a change at once, and has an event of it.
+TEST(ServiceGids, ClientSeesChangesWithoutARequest) {
+  SimulatorProcess simulator;
+  ASSERT_TRUE(simulator.is_ready());
+  auto connected = service::SharedDevice::Connect(simulator.socket(0));
+  ASSERT_TRUE(connected.ok()) << host::ToString(connected.error());
+  service::SharedDevice& client = **connected;
+  ASSERT_EQ(client.gids().size(), 2U);
+  const auto table = client.gid_table();
+  const std::string control = simulator.directory() + "/control.sock";
+  const auto ask = [&](const nlohmann::json& request) { return ControlSocket::Ask(control, request); };
+  const auto event = [&] {
+    const auto polled = client.PollEvent();
+    return polled.ok() && polled->has_value() ? std::optional((*polled)->kind) : std::nullopt;
+  };
+  EXPECT_EQ(event(), std::nullopt);
+
+  // Up to the end of the table.
+  for (unsigned i = 2; i < service::kMaxGids; ++i) {
+    const auto added = ask({{"gid", "add"}, {"nic", 0}, {"setting", "192.0.2." + std::to_string(i)}});
+    ASSERT_TRUE(added.ok()) << added.error().text;
+    EXPECT_EQ((*added)["index"], i);
+    ASSERT_EQ(client.gids().size(), i + 1);
+    EXPECT_EQ(client.gids()[i].gid[15], i);
+    ASSERT_EQ(event(), host::DeviceEvent::Kind::kGidTableChanged);
+  }
+  EXPECT_EQ(ask({{"gid", "add"}, {"nic", 0}, {"setting", "192.0.2.200"}}).error().text, "the GID table is full");
+  EXPECT_EQ(event(), std::nullopt) << "nothing has changed";
+  ASSERT_TRUE(ask({{"gid", "del"}, {"nic", 0}, {"index", 5}}).ok());
+  EXPECT_EQ(event(), host::DeviceEvent::Kind::kGidTableChanged);
+  EXPECT_EQ(std::ranges::count(client.gids(), 5, &service::Gid::index), 0);
+  connected = host::Error{host::ErrorCode::kLost, ""};
+  EXPECT_EQ(table->Read().size(), service::kMaxGids - 1) << "outlives the connection";
+
+  // What is no request harms nobody.
+  for (const nlohmann::json& bad : {nlohmann::json(3), nlohmann::json{{"gid", "add"}}, nlohmann::json{{"nic", 0}},
+                                    nlohmann::json{{"gid", "list"}, {"nic", 9}}, nlohmann::json{{"gid", 7}, {"nic", 0}},
+                                    nlohmann::json{{"gid", "del"}, {"nic", 0}, {"index", "x"}},
+                                    nlohmann::json{{"gid", "add"}, {"nic", 0}, {"setting", nullptr}}}) {
+    EXPECT_FALSE(ask(bad).ok()) << bad;
+  }
+  EXPECT_TRUE(ask({{"gid", "list"}, {"nic", 1}}).ok());
+  EXPECT_EQ(simulator.Stop(), 0);
+}
 
 // --- Process exit
 

@@ -228,6 +228,61 @@ TEST_F(Run, StatusShowsDropsWhileTheSimulationRuns) {
       << stopped.output;
 }
 
+// Programs reach a GID that was added after the start, on both NICs, and know of it.
+TEST_F(Run, GidsChangeWhileTheSimulationRuns) {
+  ASSERT_EQ(Up({"--nics", "2"}).code, 0);
+  const Ended before = On("gid", {"list", "--nic", "1"});
+  ASSERT_EQ(before.code, 0) << before.output;
+  EXPECT_TRUE(std::regex_match(before.output, std::regex("0   fe80::[0-9a-f:]+\n1   10\\.0\\.0\\.2\n")))
+      << before.output;
+
+  std::vector<std::string> watcher = {VIREO_RUN, "exec",   "--directory", directory_ / "up", "--nic", "1",
+                                      "--",      "stdbuf", "-oL",         "ibv_asyncwatch"};
+  Program watch(watcher, {}, /*yields=*/false);
+  ASSERT_TRUE(AwaitOutput("async event FD", watch)) << watch.Output();
+  EXPECT_EQ(On("gid", {"add", "--nic", "0", "192.0.2.1"}).output, "GID 2 of vireo0\n");
+  EXPECT_EQ(On("gid", {"add", "--nic", "vireo1", "192.0.2.2"}).output, "GID 2 of vireo1\n");
+  EXPECT_EQ(On("gid", {"add", "--nic", "1", "2001:db8::2", "--vlan", "7"}).output, "GID 3 of vireo1\n");
+  EXPECT_TRUE(AwaitOutput("GID", watch)) << watch.Output();
+  watch.Kill();
+
+  const auto devinfo = [&] { return On("exec", {"--nic", "1", "--", "ibv_devinfo", "-v"}).output; };
+  EXPECT_NE(devinfo().find("::ffff:192.0.2.2"), std::string::npos) << devinfo();
+  EXPECT_NE(devinfo().find("2001:db8::2"), std::string::npos) << devinfo();
+  const unsigned number = FreePort();
+  const std::string port = std::to_string(number);
+  std::vector<std::string> server = {
+      VIREO_RUN, "exec", "--directory", directory_ / "up", "--nic", "0", "--", "ibv_rc_pingpong", "-g", "2", "-c", "-n",
+      "20",      "-p",   port};
+  Program serving(server, {}, /*yields=*/false);
+  ASSERT_TRUE(AwaitListener(number, serving)) << serving.Output();
+  const Ended client =
+      On("exec", {"--nic", "1", "--", "ibv_rc_pingpong", "-g", "2", "-c", "-n", "20", "-p", port, "127.0.0.1"});
+  EXPECT_EQ(client.code, 0) << client.output;
+  EXPECT_NE(client.output.find("GID ::ffff:192.0.2.2"), std::string::npos) << client.output;
+  EXPECT_EQ(serving.Wait(), 0) << serving.Output();
+
+  EXPECT_EQ(On("gid", {"del", "--nic", "1", "2"}).code, 0);
+  EXPECT_EQ(devinfo().find("::ffff:192.0.2.2"), std::string::npos) << devinfo();
+  EXPECT_EQ(On("gid", {"add", "--nic", "1", "192.0.2.9", "--vlan", "9"}).output, "GID 2 of vireo1\n")
+      << "the first free index";
+  EXPECT_NE(On("gid", {"list", "--nic", "1"}).output.find("2   192.0.2.9 vlan 9\n3   2001:db8::2 vlan 7\n"),
+            std::string::npos);
+
+  const auto refused = [&](std::vector<std::string> arguments, const std::string& why) {
+    const Ended ended = On("gid", std::move(arguments));
+    EXPECT_NE(ended.code, 0) << why;
+    EXPECT_NE(ended.output.find(why), std::string::npos) << ended.output;
+  };
+  refused({"add", "--nic", "1", "192.0.2.1"}, "192.0.2.1 is GID 2 of NIC 0");
+  refused({"add", "--nic", "1", "10.0.0.2"}, "10.0.0.2 is GID 1 of NIC 1");
+  refused({"add", "--nic", "1", "10.0.0"}, "'10.0.0' is not an IP address");
+  refused({"add", "--nic", "1", "10.0.0.9", "--vlan", "4095"}, "4095");
+  refused({"add", "--nic", "2", "10.0.0.9"}, "there is no NIC 2");
+  refused({"del", "--nic", "1", "9"}, "there is no GID 9");
+  refused({"list", "--nic", "x"}, "there is no NIC x");
+}
+
 TEST_F(Run, ReportsInvalidOptionsAndStartsNothing) {
   const std::string wrong = Write("wrong.toml", "[[nic]]\nnaem = 'a'\n");
   const struct {

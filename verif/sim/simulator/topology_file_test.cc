@@ -25,6 +25,7 @@ preset = "gen4x16"
 profile = "rfc-v2"
 mac = "02:00:5E:10:0a:ff"
 ipv4 = "192.168.3.4"
+gids = ["192.0.2.7", "2001:db8::7", "192.0.2.7 vlan 5"]
 [[nic]]
 export = "/tmp/right.sock"
 [switch]
@@ -59,6 +60,17 @@ delay 5'''
   EXPECT_EQ(left.profile, spec::Profile::kRfcV2);
   EXPECT_EQ(left.mac, (std::array<uint8_t, 6>{2, 0, 0x5e, 0x10, 0x0a, 0xff}));
   EXPECT_EQ(left.ipv4, (std::array<uint8_t, 4>{192, 168, 3, 4}));
+  ASSERT_EQ(simulation.gids.size(), 2U);
+  ASSERT_EQ(simulation.gids[0].size(), 3U);
+  EXPECT_EQ(simulation.gids[0][0].gid,
+            (std::array<uint8_t, 16>{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, 7}));
+  EXPECT_EQ(simulation.gids[0][1].gid,
+            (std::array<uint8_t, 16>{0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7}));
+  EXPECT_EQ(simulation.gids[0][1].vlan, std::nullopt);
+  EXPECT_EQ(simulation.gids[0][2].vlan, 5);
+  EXPECT_EQ(ToText(simulation.gids[0][2]), "192.0.2.7 vlan 5");
+  EXPECT_EQ(ToText(simulation.gids[0][1]), "2001:db8::7");
+  EXPECT_TRUE(simulation.gids[1].empty());
   EXPECT_EQ(left.nic.rate_mbps(), 100U);
   EXPECT_EQ(left.nic.wire_delay_ns, 20U);
   ASSERT_EQ(left.nic.faults_out.size(), 2U);  // forth: from the first end
@@ -154,6 +166,15 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"VlanWithoutProfileVireo", "[[nic]]\nprofile = 'rfc-v2'\nvlan = 5\n", "3:8",
               "a NIC of profile rfc-v2 has no VLAN"},
         Wrong{"VlanOutOfRange", "[[nic]]\nvlan = 4095\n", "2:8", "4094"},
+        Wrong{"GidNoAddress", "[[nic]]\ngids = ['192.0.2']\n", "2:8",
+              "'192.0.2' is not an IP address; examples: 192.0.2.7"},
+        Wrong{"GidMulticast", "[[nic]]\ngids = ['ff02::1']\n", "2:8", "is not the address of one host"},
+        Wrong{"GidLoopback", "[[nic]]\ngids = ['127.0.0.1']\n", "2:8", "is not the address of one host"},
+        Wrong{"GidUnspecified", "[[nic]]\ngids = ['::']\n", "2:8", "is not the address of one host"},
+        Wrong{"GidVlanOutOfRange", "[[nic]]\ngids = ['192.0.2.7 vlan 4095']\n", "2:8", "needs a VLAN of 1 to 4094"},
+        Wrong{"GidVlanWithMore", "[[nic]]\ngids = ['192.0.2.7 vlan 5 6']\n", "2:8", "needs a VLAN of 1 to 4094"},
+        Wrong{"GidOfTwoNics", "[[nic]]\ngids = ['192.0.2.7']\n[[nic]]\ngids = ['192.0.2.7']\n", "4:8",
+              "NIC 0 already has the gids 192.0.2.7"},
         Wrong{"UnknownProfile", "[[nic]]\nprofile = 'rfc'\n", "2:11", "known: rfc-v2, vireo"},
         Wrong{"UnknownPreset", "[[nic]]\npreset = 'usb'\n", "2:10", "known: gen3x8, gen3x16, gen4x16"},
         Wrong{"DuplicateName", "[[nic]]\nname = 'a'\n[[nic]]\nname = 'a'\n", "4:8", "NIC 0 already has the name a"},

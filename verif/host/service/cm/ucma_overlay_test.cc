@@ -111,7 +111,7 @@ std::vector<UcmaNic> OpenUcmaNics() {
   sim::the_service->Take(pair[1]);
   std::vector<UcmaNic> nics(1);
   nics[0].socket = host::FileDescriptor(pair[0]);
-  nics[0].gids = {sim::kGid};
+  nics[0].gids = [] { return std::vector{sim::kGid}; };
   return nics;
 }
 }  // namespace vireo::ibverbs

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/simulator/gid_commands.h"
+
+#include <cstdint>
+#include <string>
+
+#include "host/service/protocol.h"
+#include "sim/simulator/gid_setting.h"
+
+namespace vireo::sim {
+namespace {
+
+using nlohmann::json;
+
+host::Error Refused(const std::string& why) { return {host::ErrorCode::kInvalidArgument, why}; }
+
+// Empty: absent, or not a text.
+std::string Text(const json& request, const char* key) {
+  return request.contains(key) && request[key].is_string() ? request[key].get<std::string>() : std::string();
+}
+// A number that nothing has: absent, or not a whole number.
+uint64_t Number(const json& request, const char* key) {
+  return request.contains(key) && request[key].is_number_unsigned() ? request[key].get<uint64_t>() : ~uint64_t{0};
+}
+
+}  // namespace
+
+host::Result<json> RunGidCommand(Simulator& simulator, const json& request) {
+  const std::string command = Text(request, "gid");
+  const uint64_t nic = Number(request, "nic");
+  if (nic >= simulator.size()) return Refused("there is no such NIC");
+  if (command == "list") {
+    json entries = json::array();
+    for (const auto& [index, setting] : simulator.Gids(nic)) {
+      entries.push_back({{"index", index}, {"gid", ToText(setting)}});
+    }
+    return entries;
+  }
+  if (command == "add") {
+    const host::Result<GidSetting> setting = ParseGidSetting(Text(request, "setting"));
+    if (!setting.ok()) return setting.error();
+    const host::Result<uint16_t> index = simulator.AddGid(nic, *setting);
+    if (!index.ok()) return index.error();
+    return json{{"index", *index}};
+  }
+  if (command == "del") {
+    const uint64_t index = Number(request, "index");
+    if (index >= service::kMaxGids) return Refused("there is no such GID");
+    const host::Status deleted = simulator.DeleteGid(nic, static_cast<uint16_t>(index));
+    if (!deleted.ok()) return deleted.error();
+    return json::object();
+  }
+  return Refused("there is no command '" + command + "'");
+}
+
+}  // namespace vireo::sim
