@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/bench/bench.h"
 
+#include <iterator>
+
 namespace vireo::sim {
 
 FaultRule LoseFrames(uint32_t per_million) {
@@ -10,22 +12,32 @@ FaultRule LoseFrames(uint32_t per_million) {
   return drop;
 }
 
-void UseHardware(const Hardware& hardware, const std::vector<FaultRule>& faults, RdmaSystemOptions& options) {
-  for (size_t i = 0; i < 2; ++i) {
+std::vector<FaultRule> FaultsOut(const Hardware& hardware, bool sends) {
+  std::vector<FaultRule> rules = sends ? hardware.faults_forth : hardware.faults_back;
+  if (hardware.lost_per_million != 0) rules.push_back(LoseFrames(hardware.lost_per_million));
+  return rules;
+}
+
+void UseHardware(const Hardware& hardware, const NicRoles& roles, const std::vector<FaultRule>& faults,
+                 RdmaSystemOptions& options) {
+  for (size_t i = 0; i < roles.nics; ++i) {
     HostOptions& host = options.hosts.emplace_back();
     host.device = i == 0 || options.peer.empty() ? options.device : options.peer;
     host.nic = hardware.nic;
     host.nic.name = fmt::format("nic{}", i);
     host.nic.faults_out = faults;
-    if (hardware.lost_per_million != 0) host.nic.faults_out.push_back(LoseFrames(hardware.lost_per_million));
+    std::ranges::copy(FaultsOut(hardware, std::ranges::count(roles.senders, i) != 0),
+                      std::back_inserter(host.nic.faults_out));
     host.mtu = hardware.mtu;
   }
-  if (hardware.packed_rings) options.driver.wanted = host::DefaultFeatures();
+  if (roles.is_switched) options.fabric = Fabric::kSwitch;
+  options.network_switch = hardware.network_switch;
+  options.driver.wanted = hardware.features;
 }
 
 void AddLockstep(const Bench& bench, Row& row) {
   uint64_t compared = 0, different = 0;
-  for (size_t i = 0; i < 2; ++i) {
+  for (size_t i = 0; i < bench.system->topology().size(); ++i) {
     const LockstepNic* const nic = bench.system->lockstep(i);
     if (nic == nullptr) continue;
     const CycleDifferences all = nic->TotalDifferences();
@@ -36,22 +48,25 @@ void AddLockstep(const Bench& bench, Row& row) {
   row.metrics.push_back({"lockstep_different", static_cast<double>(different), "1", false});
 }
 
-Mark MarkNow(Bench& bench, uint64_t completed) {
+Mark MarkNow(Bench& bench, uint64_t completed, const std::array<size_t, 2>& nics) {
   Scheduler& scheduler = bench.system->scheduler();
   const CoreClock& clock = bench.system->topology().station(0).clock();
   const Picoseconds now = scheduler.now();
   bench.system->topology().RunFor(clock.Begin(clock.Containing(now) + 1) - now);
-  Mark mark{
-      scheduler.now(), Clock::now(), CpuSeconds(), {bench.observer.counts(0), bench.observer.counts(1)}, completed};
+  Mark mark{scheduler.now(),
+            Clock::now(),
+            CpuSeconds(),
+            {bench.observer.counts(nics[0]), bench.observer.counts(nics[1])},
+            completed};
   for (size_t i = 0; i < 2; ++i) {
-    if (const auto* nic = dynamic_cast<const ModelNic*>(&bench.system->topology().station(i).nic())) {
+    if (const auto* nic = dynamic_cast<const ModelNic*>(&bench.system->topology().station(nics.at(i)).nic())) {
       mark.meters.at(i) = nic->MetersAt(clock.Containing(scheduler.now()));
     }
   }
   return mark;
 }
 
-std::vector<Metric> Measure(const Options& options, const Mark& begin, const Mark& end, uint32_t bytes,
+std::vector<Metric> Measure(const Options& options, const Mark& begin, const Mark& end, double bytes,
                             std::vector<Picoseconds>& latencies) {
   const auto seconds = static_cast<double>(end.time - begin.time) * 1e-12;
   const double wall = std::chrono::duration<double>(end.wall - begin.wall).count();

@@ -34,12 +34,27 @@ inline constexpr Picoseconds kCompletionTimeout =
 // Until all traffic has ended: a packet that is lost at the end is sent again after the ACK timeout only.
 inline constexpr Picoseconds kQuietTimeout = 5'000'000'000 * kPicosecondsPerNanosecond;
 
-// Both NICs and their hosts, if they are chosen in detail (settings.h).
+inline constexpr uint32_t kMostNics = 16;
+
+// All NICs and their hosts, if they are chosen in detail (settings.h).
 struct Hardware {
-  NicParameters nic;              // without name and faults
-  uint32_t lost_per_million = 0;  // of the frames that each NIC sends
-  uint32_t mtu = 0;               // bytes per packet of the link; 0: the maximum for the NIC's frames
-  bool packed_rings = false;
+  NicParameters nic;                         // without name and faults
+  uint32_t lost_per_million = 0;             // of the frames that each NIC sends
+  std::vector<FaultRule> faults_forth;       // on the frames of NICs that send messages
+  std::vector<FaultRule> faults_back;        // on those of the others
+  SwitchParameters network_switch{};         // of more than two NICs
+  uint32_t mtu = 0;                          // bytes per packet of the link; 0: the maximum for the NIC's frames
+  host::FeatureSet features = SplitRings();  // that the drivers accept if the NIC offers them
+  uint32_t call_ns = 0;                      // time of a host's thread for a call; the workload custom only
+
+  bool is_lossy() const { return lost_per_million != 0 || !faults_forth.empty() || !faults_back.empty(); }
+};
+
+// Who is there and who sends messages: by default NIC 0 to NIC 1, on one wire.
+struct NicRoles {
+  size_t nics = 2;
+  bool is_switched = false;
+  std::vector<size_t> senders = {0};
 };
 
 struct Options {
@@ -98,6 +113,13 @@ struct Counts {
   uint64_t read_ends = 0, read_cycles = 0;  // from the request to its last completion
   uint64_t writes = 0, write_bytes = 0;
 
+  Counts& operator+=(const Counts& other) {
+    events += other.events, frames += other.frames, line_bytes += other.line_bytes, bar_writes += other.bar_writes;
+    reads += other.reads, read_bytes += other.read_bytes;
+    read_ends += other.read_ends, read_cycles += other.read_cycles;
+    writes += other.writes, write_bytes += other.write_bytes;
+    return *this;
+  }
   Counts operator-(const Counts& other) const {
     return {events - other.events,         frames - other.frames,
             line_bytes - other.line_bytes, bar_writes - other.bar_writes,
@@ -157,28 +179,31 @@ class Observer final : public EventSink {
   const std::vector<Event>& events() const { return events_; }
 
  private:
-  std::array<Counts, 2> counts_;
-  std::array<std::vector<Cycle>, 2> read_started_;  // by tag
+  std::array<Counts, kMostNics> counts_;
+  std::array<std::vector<Cycle>, kMostNics> read_started_;  // by tag
   std::vector<Event> events_;
   bool is_recording_ = false;
 };
 
 // A frame is lost with this chance.
 FaultRule LoseFrames(uint32_t per_million);
-// Two hosts of this hardware in `options`, with its devices. `faults`: on the frames that each NIC sends, besides the
-// loss.
-void UseHardware(const Hardware& hardware, const std::vector<FaultRule>& faults, RdmaSystemOptions& options);
+// What happens to the frames of a NIC of this hardware.
+std::vector<FaultRule> FaultsOut(const Hardware& hardware, bool sends);
+// Hosts of this hardware in `options`, with its devices. `faults`: on the frames that each NIC sends, before those of
+// the hardware.
+void UseHardware(const Hardware& hardware, const NicRoles& roles, const std::vector<FaultRule>& faults,
+                 RdmaSystemOptions& options);
 
-// Two NICs and their connections.
+// The NICs and their connections.
 struct Bench {
   Observer observer;  // must outlive the taps
   std::unique_ptr<RdmaSystem> system;
   std::vector<std::unique_ptr<ConnectedPair>> pairs;
 
   ~Bench() { pairs.clear(); }
-  // `faults`: on the frames that each NIC sends. Returns "" or an error.
+  // `faults`: on the frames that each NIC sends. `roles`: only with Options::hardware. Returns "" or an error.
   std::string Open(const Options& options, const std::string& device, const host::DeviceOptions& driver = {},
-                   const std::vector<FaultRule>& faults = {}) {
+                   const std::vector<FaultRule>& faults = {}, const NicRoles& roles = {}) {
     RdmaSystemOptions system_options{.device = device,
                                      .peer = options.peer,
                                      .config = options.config,
@@ -195,7 +220,7 @@ struct Bench {
     if (options.hardware == nullptr) system_options.pcie_preset = options.preset;
     if (!faults.empty()) system_options.faults_out = {faults, faults};
     system_options.driver.wanted = SplitRings();
-    if (options.hardware != nullptr) UseHardware(*options.hardware, faults, system_options);
+    if (options.hardware != nullptr) UseHardware(*options.hardware, roles, faults, system_options);
     auto built = RdmaSystem::Build(system_options);
     if (built.system == nullptr) return built.error;
     system = std::move(built.system);
@@ -272,12 +297,13 @@ struct Mark {
   uint64_t completed = 0;                         // messages
   std::array<model::Meters::Counts, 2> meters{};  // of metered models
 };
-// For a NIC in lockstep: how many events of both NICs were compared, and how many were in different cycles.
+// For NICs in lockstep: how many events of all were compared, and how many were in different cycles.
 void AddLockstep(const Bench& bench, Row& row);
-// A mark at the end of the current cycle: the order of events within a cycle depends on the device.
-Mark MarkNow(Bench& bench, uint64_t completed);
-// The figures of every workload, for messages of `bytes` bytes from host 0 to host 1.
-std::vector<Metric> Measure(const Options& options, const Mark& begin, const Mark& end, uint32_t bytes,
+// A mark at the end of the current cycle: the order of events within a cycle depends on the device. `nics`: sender and
+// peer.
+Mark MarkNow(Bench& bench, uint64_t completed, const std::array<size_t, 2>& nics = {0, 1});
+// The figures of every workload, for messages of `bytes` bytes, on average, from the sender to its peer.
+std::vector<Metric> Measure(const Options& options, const Mark& begin, const Mark& end, double bytes,
                             std::vector<Picoseconds>& latencies);
 
 }  // namespace vireo::sim

@@ -16,6 +16,7 @@
 
 #include "sim/bench/bottleneck.h"
 #include "sim/bench/breakdown.h"
+#include "sim/bench/custom_workload.h"
 #include "sim/bench/latency_workload.h"
 #include "sim/bench/memory_workload.h"
 #include "sim/bench/net_workload.h"
@@ -86,7 +87,7 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, O
   workloads.emplace_back(kRoundTrip);
   workloads.emplace_back(kMemory);
   std::vector<std::string> known_workloads = workloads;
-  known_workloads.emplace_back(kCustomWorkload.name);  // on request only
+  known_workloads.emplace_back(kCustom);  // on request only
   app.add_option("--device", options.devices, "comma-separated: model, rtl, lockstep (default: model,rtl)")
       ->delimiter(',')
       ->check(CLI::IsMember(DeviceNames()));
@@ -155,7 +156,8 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, O
   options.config = FindConfig(config);
   options.config_label = config;
   options.profile = FindProfile(profile).value_or(options.profile);
-  if (lists_settings || !assignments.empty() || !library.empty()) {
+  const bool is_custom = std::ranges::count(options.workloads, kCustom) != 0;
+  if (lists_settings || is_custom || !assignments.empty() || !library.empty()) {
     if (!profile_option->empty()) assignments.insert(assignments.begin(), "host.profile=" + profile);
     if (lists_settings) options.workloads = std::move(known_workloads);
     if (const auto code = ApplySettings(assignments, config, lists_settings, library, settings, options)) return code;
@@ -200,8 +202,8 @@ int Run(int argc, char** argv) {
     if (!run(Workloads(), RunWorkload) || !run(NetWorkloads(), RunNetWorkload)) {
       return fail(device, rows.back().workload.c_str(), error);
     }
-    if (is_wanted(kCustomWorkload.name)) {
-      if (!run(std::array{settings.workload()}, RunWorkload)) return fail(device, kCustomWorkload.name, error);
+    if (is_wanted(kCustom)) {
+      if (!run(std::array{settings.workload()}, RunCustom)) return fail(device, kCustom, error);
     }
     if (is_wanted(kBreakdown)) {
       Row& row = rows.emplace_back(Row{device, kBreakdown, {}});

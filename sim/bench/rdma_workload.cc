@@ -54,11 +54,11 @@ constexpr Workload kWorkloads[] = {
     {"pingpong_64b", kWrite, 64, 1, 1, 1, kMtu, 1000, 50},
 };
 // Local ACK timeouts on lossy lines: longer than all outstanding data takes on the line; 262 us and 17 ms.
-constexpr uint8_t kLossTimeout = 6, kSlowLossTimeout = 12;
+constexpr uint8_t kLossTimeout = 6, kSlowLossTimeout = 12, kMostTimeout = 31;
 
 uint64_t MessageCount(const Options& options, const Workload& workload) {
   const uint64_t messages = options.quick ? workload.quick_messages : workload.messages;
-  return options.config->link_mbps < kSlowMbps && !workload.is_exact
+  return options.config->link_mbps < kSlowMbps
              ? std::max<uint64_t>(messages / kSlowLinkDivisor, 2 * workload.signal_every)
              : messages;
 }
@@ -70,30 +70,20 @@ uint32_t Receives(const Workload& workload) {
   return workload.opcode == kSend || workload.opcode == kWriteImm ? 2 * workload.depth : 0;
 }
 
-Metric QueuePairsMetric(size_t queue_pairs) { return {"queue_pairs", static_cast<double>(queue_pairs), "1"}; }
-
-// `lost`: by both NICs, from the first frame on.
-std::array<Metric, 2> LossMetrics(uint32_t lost_per_million, uint64_t lost) {
-  return {{{"lost_pct", lost_per_million * 1e-4, "%"}, {"frames_lost", static_cast<double>(lost), "1"}}};
-}
-
 }  // namespace
-
-std::vector<Metric> CustomMetrics() {
-  std::vector<Picoseconds> latencies;
-  std::vector<Metric> metrics = Measure({}, {}, {}, 0, latencies);
-  metrics.push_back(QueuePairsMetric(0));
-  std::ranges::copy(LossMetrics(0, 0), std::back_inserter(metrics));
-  return metrics;
-}
 
 std::span<const Workload> Workloads() { return kWorkloads; }
 
-uint32_t LongestQueue(const Workload& workload) { return std::max({kMinCqes, workload.depth, Receives(workload)}); }
+uint8_t LossTimeout(const spec::Config& config, uint64_t bytes_in_flight) {
+  uint8_t timeout = config.link_mbps < kSlowMbps ? kSlowLossTimeout : kLossTimeout;
+  const uint64_t ns = bytes_in_flight * 8 * 1000 / config.link_mbps;
+  while (timeout < kMostTimeout && (uint64_t{spec::kLocalAckTimeoutUnitNs} << timeout) <= ns) ++timeout;
+  return timeout;
+}
 
-uint64_t MostQueuePairs(const spec::Config& config, uint32_t bytes) {
+uint64_t MostQueuePairs(const spec::Config& config, uint64_t bytes) {
   // Each queue pair has a CQ, a PD and a region on both sides; regions have default-size pages.
-  const uint64_t memory_bytes = std::max(bytes, kMinMemoryBytes);
+  const uint64_t memory_bytes = std::max<uint64_t>(bytes, kMinMemoryBytes);
   const uint64_t pages = (memory_bytes + (1U << spec::kRdmaPageShiftDefault) - 1) >> spec::kRdmaPageShiftDefault;
   const uint64_t queue_pairs = config.num_qps - kReservedQueuePairs;
   return std::min<uint64_t>(
@@ -118,7 +108,6 @@ host::Status PostMessage(ConnectedPair& pair, const Workload& workload, uint64_t
 std::string RunWorkload(const Options& options, const std::string& device, const Workload& workload, Row& row) {
   const uint64_t memory_bytes = std::max(workload.bytes, kMinMemoryBytes);
   const uint64_t most_queue_pairs = MostQueuePairs(*options.config, workload.bytes);
-  if (workload.is_exact && workload.queue_pairs > most_queue_pairs) return "the configuration has too few queue pairs";
   const size_t queue_pairs = std::min<uint64_t>(workload.queue_pairs, most_queue_pairs);
   const bool has_number = workload.opcode == kWriteImm;
   const bool sends = workload.opcode == kSend || has_number;
@@ -134,8 +123,8 @@ std::string RunWorkload(const Options& options, const std::string& device, const
   const uint32_t lost_per_million =
       workload.lost_per_million + (options.hardware != nullptr ? options.hardware->lost_per_million : 0);
   std::vector<FaultRule> faults;
-  if (has_number || lost_per_million != 0) {
-    pair_options.connection.timeout = options.config->link_mbps < kSlowMbps ? kSlowLossTimeout : kLossTimeout;
+  if (has_number || lost_per_million != 0 || (options.hardware != nullptr && options.hardware->is_lossy())) {
+    pair_options.connection.timeout = LossTimeout(*options.config, 0);
     if (workload.lost_per_million != 0) faults.push_back(LoseFrames(workload.lost_per_million));
   }
   Bench bench;
@@ -240,16 +229,17 @@ std::string RunWorkload(const Options& options, const std::string& device, const
   if (std::string violations = bench.system->Violations(); !violations.empty()) return violations;
 
   row.metrics = Measure(options, *begin, *end, workload.bytes, latencies);
-  row.metrics.push_back(QueuePairsMetric(queue_pairs));
+  row.metrics.push_back({"queue_pairs", static_cast<double>(queue_pairs), "1"});
   AddLockstep(bench, row);
   if (options.is_metered) FindBottleneck(options, *begin, *end, row);
-  if (!has_number && !workload.is_exact) return "";
+  if (!has_number) return "";
   uint64_t lost = 0;
   for (size_t i = 0; i < 2; ++i) {
     const FaultInjector* injector = bench.system->topology().faults_out(i);
     if (injector != nullptr) lost += injector->injected();
   }
-  std::ranges::copy(LossMetrics(lost_per_million, lost), std::back_inserter(row.metrics));
+  row.metrics.push_back({"lost_pct", lost_per_million * 1e-4, "%"});
+  row.metrics.push_back({"frames_lost", static_cast<double>(lost), "1"});
   return "";
 }
 

@@ -21,33 +21,19 @@ struct Workload {
   spec::IbMtu path_mtu;
   uint64_t messages, quick_messages;  // measured, after those that fill the pipeline
   uint32_t lost_per_million = 0;      // of the frames that each NIC sends
-  bool is_exact = false;              // `messages` and `queue_pairs` hold for every configuration
 };
-// The one whose values are settings (settings.h).
-inline constexpr Workload kCustomWorkload = {.name = "custom",
-                                             .opcode = spec::IbWrOpcode::kRdmaWrite,
-                                             .bytes = 65536,
-                                             .queue_pairs = 1,
-                                             .depth = 8,
-                                             .signal_every = 1,
-                                             .path_mtu = spec::IbMtu::kMtu4096,
-                                             .messages = 300,
-                                             .quick_messages = 300,
-                                             .is_exact = true};
 // All workloads, in the order of the table.
 std::span<const Workload> Workloads();
 inline constexpr uint32_t kReservedQueuePairs = 2;  // 0 and 1
 inline constexpr uint32_t kMinMemoryBytes = 65536;  // so that small messages use different addresses
 
-// How many queue pairs with messages of so many bytes a configuration has room for.
-uint64_t MostQueuePairs(const spec::Config& config, uint32_t bytes);
-// Entries of the longest queue that a workload makes.
-uint32_t LongestQueue(const Workload& workload);
+// How many queue pairs with memory for so many bytes a configuration has room for.
+uint64_t MostQueuePairs(const spec::Config& config, uint64_t bytes);
+// Local ACK timeout of connections on a lossy line: longer than so many bytes take on it.
+uint8_t LossTimeout(const spec::Config& config, uint64_t bytes_in_flight);
 // Posts one message, at `offset` of both memories.
 host::Status PostMessage(ConnectedPair& pair, const Workload& workload, uint64_t wr_id, uint64_t offset,
                          bool is_signaled);
-// The figures of kCustomWorkload, with values of no meaning.
-std::vector<Metric> CustomMetrics();
 // Returns "" or an error.
 std::string RunWorkload(const Options& options, const std::string& device, const Workload& workload, Row& row);
 

@@ -7,7 +7,10 @@
 #include <bit>
 #include <charconv>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
 #include <utility>
 
 #include "firmware/app/limits.h"
@@ -19,10 +22,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr uint32_t kMicrosecond = 1'000, kMillisecond = 1'000'000;  // in ns
-constexpr std::pair<const char*, spec::IbWrOpcode> kOperations[] = {{"write", spec::IbWrOpcode::kRdmaWrite},
-                                                                    {"write_imm", spec::IbWrOpcode::kRdmaWriteWithImm},
-                                                                    {"read", spec::IbWrOpcode::kRdmaRead},
-                                                                    {"send", spec::IbWrOpcode::kSend}};
+constexpr uint32_t kMostMessageBytes = 16U << 20;
+constexpr std::pair<const char*, Pattern> kPatterns[] = {
+    {"pair", Pattern::kPair}, {"incast", Pattern::kIncast}, {"ring", Pattern::kRing}};
 
 // Tables of the firmware, whose sizes are fixed when it is compiled; it refuses a NIC that has more.
 struct FirmwareLimit {
@@ -52,18 +54,15 @@ std::string Range(uint32_t min, uint32_t max, bool is_power_of_two) {
 
 }  // namespace
 
-const std::vector<std::string>& OperationNames() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all;
-    for (const auto& [name, opcode] : kOperations) all.emplace_back(name);
-    return all;
-  }();
-  return names;
-}
-
 Settings::Settings() {
   AddNic();
   AddPcie();
+  AddWire();
+  AddHost();
+  AddWorkload();
+}
+
+void Settings::AddWire() {
   AddNumber({.name = "mac.transmit_latency_ns",
              .max = kMillisecond,
              .unit = "ns",
@@ -86,31 +85,79 @@ Settings::Settings() {
              .unit = "frames",
              .doc = "Chance of the loss of each frame, both ways"},
             &lost_per_million_);
+  AddNumber(
+      {.name = "wire.switch_latency_ns", .max = kMillisecond, .unit = "ns", .doc = "Of the switch of incast and ring"},
+      &switch_.latency_ns);
+  AddNumber({.name = "wire.switch_queue_bytes",
+             .min = 1,
+             .max = 1U << 30,
+             .unit = "bytes",
+             .doc = "Of each output port of this switch; what does not fit is dropped"},
+            &switch_.queue_bytes);
+  const auto add_faults = [this](const char* name, const char* doc, std::string* text, std::vector<FaultRule>* rules) {
+    AddWord({.name = name,
+             .parse =
+                 [rules](const std::string& script) {
+                   FaultScript parsed = ParseFaultScript(script);
+                   *rules = std::move(parsed.rules);
+                   return parsed.error;
+                 },
+             .doc = doc},
+            text);
+  };
+  add_faults("wire.faults", "Fault script (docs/topology.md), both ways", &faults_, &both_);
+  add_faults("wire.faults_forth", "Likewise, on frames of NICs that send messages", &faults_forth_, &forth_);
+  add_faults("wire.faults_back", "Likewise, on frames of the others", &faults_back_, &back_);
+}
+
+void Settings::AddHost() {
   AddWord({.name = "host.rings", .words = {"split", "packed"}, .doc = "Format of the virtqueues"}, &rings_);
   AddWord({.name = "host.profile", .words = ProfileNames(), .doc = "ABI profile of device and driver"}, &profile_);
+  AddWord({.name = "host.features",
+           .parse = [this](const std::string& text) { return ParseFeatures(text); },
+           .doc = "Features that the driver accepts, besides the usual ones (+NAME), or does not (-NAME)"},
+          &features_);
   AddNumber({.name = "host.mtu_bytes",
              .max = 9706,
              .unit = "bytes",
              .doc = "Largest packet of the link; 0: the largest that fits into nic.max_frame_bytes"},
             &mtu_);
-  AddWord({.name = "workload.operation", .words = OperationNames(), .doc = "Of every message"}, &operation_);
-  AddNumber({.name = "workload.bytes", .min = 1, .max = 16U << 20, .unit = "bytes", .doc = "Of a message"},
-            &workload_.bytes);
-  AddNumber(
-      {.name = "workload.queue_pairs", .min = 1, .max = 1022, .unit = "pairs", .doc = "Queue pairs with messages"},
-      &workload_.queue_pairs);
+  AddNumber({.name = "host.call_ns",
+             .max = kMillisecond,
+             .unit = "ns",
+             .doc = "Time of the host's one thread for each call that posts, or that polls something"},
+            &call_ns_);
+}
+
+void Settings::AddWorkload() {
+  AddWord({.name = "workload.operation",
+           .parse = [this](const std::string& text) { return ParseOperations(text, operations_); },
+           .doc = "write, write_imm, read, send; several with weights (write:3 read:1); or net: Ethernet frames"},
+          &operation_);
+  AddNumber({.name = "workload.bytes", .min = 1, .max = kMostMessageBytes, .unit = "bytes", .doc = "Of a message"},
+            &bytes_);
+  AddWord({.name = "workload.sizes",
+           .parse = [this](const std::string& text) { return ParseSizes(text, kMostMessageBytes, size_shares_); },
+           .doc = "Instead of workload.bytes: sizes and ranges with weights (64:9 1500-4096:1), at random"},
+          &sizes_);
+  AddNumber({.name = "workload.queue_pairs",
+             .min = 1,
+             .max = 1022,
+             .unit = "pairs",
+             .doc = "Queue pairs with messages, of each NIC that sends"},
+            &queue_pairs_);
   AddNumber({.name = "workload.outstanding",
              .min = 1,
              .max = 16384,
              .unit = "messages",
              .doc = "Posted and not completed, per queue pair"},
-            &workload_.depth);
+            &outstanding_);
   AddNumber({.name = "workload.signal_every",
              .min = 1,
              .max = 16384,
              .unit = "messages",
              .doc = "Every n-th message is signaled"},
-            &workload_.signal_every);
+            &signal_every_);
   AddNumber({.name = "workload.path_mtu",
              .min = 256,
              .max = 4096,
@@ -122,8 +169,39 @@ Settings::Settings() {
              .min = 1,
              .max = 100'000'000,
              .unit = "messages",
-             .doc = "Measured, after those that fill the pipeline"},
+             .doc = "Measured, of all NICs, after those that fill the pipeline"},
             &messages_);
+  std::vector<std::string> patterns;
+  for (const auto& [name, pattern] : kPatterns) patterns.emplace_back(name);
+  AddWord({.name = "workload.topology",
+           .words = patterns,
+           .doc = "pair: one NIC to another on one wire; incast: all others to the last one; ring: each to the next "
+                  "one; these "
+                  "two through a switch"},
+          &pattern_);
+  AddNumber({.name = "workload.nics", .min = 2, .max = kMostNics, .unit = "NICs", .doc = "Of the topology"}, &nics_);
+}
+
+std::string Settings::ParseFeatures(const std::string& text) {
+  constexpr spec::Profile kProfile{spec::kProfileDefault};
+  std::vector<std::string> known;
+  added_features_ = removed_features_ = {};
+  const host::FeatureSet all = host::VirtioNetDevice::KnownFeatures();
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    std::optional<host::Feature> found;
+    for (unsigned bit = 0; bit < host::FeatureSet::kBits; ++bit) {
+      const host::Feature feature(static_cast<uint8_t>(bit));
+      if (all.Has(feature) && word.substr(1) == host::NamesOf({feature}, kProfile)) found = feature;
+    }
+    if ((word.front() != '+' && word.front() != '-') || !found) {
+      return fmt::format("is +NAME and -NAME of {}, not '{}'", host::NamesOf(all, kProfile), word);
+    }
+    if (found->bit == static_cast<uint8_t>(spec::VirtioFeature::kRingPacked))
+      return "has ring_packed; host.rings chooses it";
+    (word.front() == '+' ? added_features_ : removed_features_).Add(*found);
+  }
+  return "";
 }
 
 void Settings::AddNic() {
@@ -232,6 +310,11 @@ void Settings::ApplyPciePreset() {
 std::string Settings::Assign(const std::string& name, const std::string& value) {
   Setting* const setting = Find(name);
   if (setting == nullptr) return fmt::format("there is no setting '{}'; --list-settings prints all", name);
+  if (setting->parse) {
+    if (const std::string error = setting->parse(value); !error.empty()) return fmt::format("{}: {}", name, error);
+    *setting->word = value;
+    return "";
+  }
   if (setting->word != nullptr) {
     if (std::ranges::find(setting->words, value) == setting->words.end()) {
       return fmt::format("{} is one of {}, not '{}'", name, fmt::join(setting->words, ", "), value);
@@ -271,7 +354,7 @@ std::string Settings::Apply(const std::vector<std::string>& assignments) {
   return "";
 }
 
-std::string Settings::Illegal() const {
+std::string Settings::Illegal() {
   if (const spec::ConfigViolation violation = spec::FirstIllegal(nic_); violation.rule != nullptr) {
     return fmt::format("nic.{}: {}", violation.rule, violation.reason);
   }
@@ -297,18 +380,18 @@ std::string Settings::Illegal() const {
     return "pcie.completion_timeout_ns: every read would time out: upstream, read, spread and downstream take longer";
   }
   if (wire_.rate_mbps > nic_.link_mbps) return "wire.rate_mbps: the wire is faster than nic.link_mbps";
-  if (path_mtu_ > nic_.max_path_mtu) return "workload.path_mtu: more than nic.max_path_mtu";
-  if (workload_.signal_every > workload_.depth) {
-    return "workload.signal_every: more than workload.outstanding, so that no message would ever complete";
+  const host::FeatureSet wanted =
+      hardware().features |
+      host::FeatureSet{host::Feature(spec::ConstantsOf(spec::Profile{spec::kProfileDefault}).net_f_roce)};
+  if (const auto unmet = host::FindUnmetRequirement(wanted, spec::Profile{spec::kProfileDefault})) {
+    return fmt::format("host.features: {} needs {}",
+                       host::NamesOf({unmet->feature}, spec::Profile{spec::kProfileDefault}),
+                       host::NamesOf(unmet->needs, spec::Profile{spec::kProfileDefault}));
   }
-  if (const uint32_t longest = LongestQueue(workload()); longest > nic_.max_queue_entries) {
-    return fmt::format("nic.max_queue_entries: the workload needs queues of {} entries", longest);
+  if (workload().pattern == Pattern::kRing && !back_.empty()) {
+    return "wire.faults_back: every NIC of a ring sends messages, so that there is no way back";
   }
-  if (const uint64_t most = MostQueuePairs(nic_, workload_.bytes); workload_.queue_pairs > most) {
-    return fmt::format("workload.queue_pairs: the configuration has CQs, PDs, regions and translations for {} of these",
-                       most);
-  }
-  return "";
+  return IllegalWorkload(workload(), hardware());
 }
 
 const spec::Config* Settings::named() const {
@@ -331,21 +414,33 @@ const Hardware& Settings::hardware() {
   hardware_.nic.wire_delay_ns = wire_.delay_ns;
   hardware_.nic.wire_mbps = wire_.rate_mbps;
   hardware_.lost_per_million = lost_per_million_;
+  hardware_.faults_forth = both_;
+  std::ranges::copy(forth_, std::back_inserter(hardware_.faults_forth));
+  hardware_.faults_back = both_;
+  std::ranges::copy(back_, std::back_inserter(hardware_.faults_back));
+  hardware_.network_switch = switch_;
   hardware_.mtu = mtu_;
-  hardware_.packed_rings = rings_ == "packed";
+  hardware_.features =
+      ((rings_ == "packed" ? host::DefaultFeatures() : SplitRings()) | added_features_) - removed_features_;
+  hardware_.call_ns = call_ns_;
   return hardware_;
 }
 
 spec::Profile Settings::profile() const { return FindProfile(profile_).value_or(spec::Profile{spec::kProfileDefault}); }
 
-Workload Settings::workload() const {
-  const auto* const operation =
-      std::ranges::find_if(kOperations, [this](const auto& known) { return operation_ == known.first; });
-  Workload result = workload_;
-  result.opcode = operation->second;
-  result.path_mtu = PathMtu(path_mtu_);
-  result.messages = result.quick_messages = messages_;
-  return result;
+CustomWorkload Settings::workload() const {
+  const auto* const pattern =
+      std::ranges::find_if(kPatterns, [this](const auto& known) { return pattern_ == known.first; });
+  return {.name = kCustom,
+          .operations = operations_,
+          .sizes = size_shares_.empty() ? std::vector<SizeShare>{{bytes_, bytes_}} : size_shares_,
+          .queue_pairs = queue_pairs_,
+          .outstanding = outstanding_,
+          .signal_every = signal_every_,
+          .path_mtu = PathMtu(path_mtu_),
+          .messages = messages_,
+          .pattern = pattern->second,
+          .nics = nics_};
 }
 
 Json Settings::Values() const {
@@ -372,8 +467,8 @@ Json Settings::List() const {
       row["default"] = setting.default_number;
       row["unit"] = setting.unit;
     } else {
-      row["type"] = "word";
-      row["words"] = setting.words;
+      row["type"] = setting.parse ? "text" : "word";
+      if (!setting.parse) row["words"] = setting.words;
       row["default"] = setting.default_word;
     }
     row["doc"] = setting.doc;

@@ -17,6 +17,7 @@ from errors import StudyError
 
 ILLEGAL = 3  # its exit code for settings that are not legal together
 CUSTOM = "custom"  # its workload whose parameters are settings
+CUSTOM_ONLY = ("workload.", "host.call_ns", "wire.switch_")  # settings of it alone
 PRESETS = ("nic.config", "pcie.preset")  # settings that give other settings their values
 
 Value = int | str
@@ -95,6 +96,14 @@ class Bench:
         if done.returncode not in (0, ILLEGAL):
             return done.stderr.strip()
         return json.loads(done.stdout)["illegal"]
+
+    def wrong(self, name: str, value: Value) -> str:
+        """Why a setting cannot have this value, if its syntax is the program's; empty if it can."""
+        done = subprocess.run([self.program, "--list-settings", "--set", f"{name}={value}"], capture_output=True, text=True, timeout=60,
+                              check=False)
+        if done.returncode in (0, ILLEGAL):  # alone it may be illegal: with others it may not be
+            return ""
+        return _last(done.stderr).removeprefix("vireo bench: --set: ")
 
     def stop(self) -> None:
         """Ends the processes under way, and starts no more."""

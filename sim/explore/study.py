@@ -9,7 +9,7 @@ import pathlib
 import re
 from typing import Any
 
-from bench import CUSTOM, Bench, Run, Settings, Value
+from bench import CUSTOM, CUSTOM_ONLY, Bench, Run, Settings, Value
 from errors import StudyError, suggest
 import space
 from space import SAMPLES, SEARCHES, Dimension, Sample, Search
@@ -116,7 +116,7 @@ class Study:
     def _run(self, bench: Bench, varied: Settings, workload: Workload, seed: int) -> Run:
         settings = bench.resolve(self.base | varied | workload.settings)
         if workload.bench != CUSTOM:
-            settings = {name: value for name, value in settings.items() if not name.startswith("workload.")}
+            settings = {name: value for name, value in settings.items() if not name.startswith(CUSTOM_ONLY)}
         return Run(workload.bench, tuple(settings.items()), seed, bench.model, self.bottleneck and not workload.is_added)
 
 
@@ -155,6 +155,11 @@ class _Reader:
         if setting["type"] == "word":
             if value not in setting["words"]:
                 raise self.source.error(at, f"{name} is one of {', '.join(setting['words'])}, not {value!r}")
+        elif setting["type"] == "text":
+            if not isinstance(value, str):
+                raise self.source.error(at, f"{name} is a text, not {value!r}")
+            if reason := self.bench.wrong(name, value):
+                raise self.source.error(at, reason)
         elif type(value) is not int or value < 0:
             raise self.source.error(at, f"{name} is an integer from {setting['min']} to {setting['max']}, not {value!r}")
         return value
@@ -189,7 +194,7 @@ class _Reader:
     def range(self, name: str, spec: dict[str, Any], at: Path, sampled: bool) -> Dimension:
         self.known(spec, ("from", "to", "step", "factor"), at, f"a range of {name}")
         if self.bench.settings[name]["type"] != "integer":
-            raise self.source.error(at, f"{name} is a word: give a list")
+            raise self.source.error(at, f"{name} is no number: give a list")
         low, high = self.integer(spec, at, "from", None, 0), self.integer(spec, at, "to", None, 0)
         if high < low:
             raise self.source.error(at, f"{name}: `to` is below `from`")
@@ -413,7 +418,8 @@ def _command_line(option: str, texts: list[str], bench: Bench) -> dict[str, list
     result: dict[str, list[Value]] = {}
     for text in texts:
         name, equals, values = text.partition("=")
-        if not equals or not values:
+        is_text = bench.settings.get(name, {}).get("type") == "text"
+        if not equals or (not values and not is_text):
             raise StudyError(f"{option} {text}: is not NAME=VALUE")
         if name not in bench.settings:
             raise StudyError(f"{option} {text}: there is no setting '{name}'{suggest(name, bench.settings)}")
@@ -422,6 +428,10 @@ def _command_line(option: str, texts: list[str], bench: Bench) -> dict[str, list
         if setting["type"] == "word":
             if wrong := [word for word in words if word not in setting["words"]]:
                 raise StudyError(f"{option} {text}: {name} is one of {', '.join(setting['words'])}, not {wrong[0]!r}")
+            result[name] = list(words)
+        elif setting["type"] == "text":
+            if wrong := [reason for word in words if (reason := bench.wrong(name, word))]:
+                raise StudyError(f"{option} {text}: {wrong[0]}")
             result[name] = list(words)
         else:
             if wrong := [word for word in words if not re.fullmatch(r"\d+", word)]:

@@ -19,6 +19,9 @@ SETTINGS = {
     "nic.clock": {"type": "integer", "min": 1, "max": 1000, "power_of_two": False, "default": 10, "unit": "MHz", "doc": ""},
     "nic.core_clock_khz": {"type": "integer", "min": 1, "max": 10**6, "power_of_two": False, "default": 100_000, "unit": "kHz", "doc": ""},
     "pcie.preset": {"type": "word", "words": ["p"], "default": "p", "doc": ""},
+    "wire.delay_ns": {"type": "integer", "min": 0, "max": 1000, "power_of_two": False, "default": 500, "unit": "ns", "doc": ""},
+    "host.call_ns": {"type": "integer", "min": 0, "max": 1000, "power_of_two": False, "default": 0, "unit": "ns", "doc": ""},
+    "wire.faults": {"type": "text", "default": "", "doc": ""},
     "workload.bytes": {"type": "integer", "min": 1, "max": 100, "power_of_two": False, "default": 5, "unit": "bytes", "doc": ""},
 }
 PRESETS = {"nic.config": {"small": {"nic.size": 1, "nic.clock": 10}, "large": {"nic.size": 100, "nic.clock": 20}},
@@ -38,6 +41,9 @@ def main():
         name, _, value = assignment.partition("=")
         values[name] = int(value) if SETTINGS[name]["type"] == "integer" else value
     size = values["nic.size"]
+    if "nonsense" in values["wire.faults"]:
+        print("vireo bench: --set: wire.faults: line 1: no fault is called 'nonsense'", file=sys.stderr)
+        return 2
     if "--list-settings" in sys.argv:
         print(json.dumps({"rtl": ["small"], "settings": SETTINGS, "presets": PRESETS, "workloads": ["other", "breakdown_64b", "custom"], "metrics": METRICS,
                           "values": values, "illegal": ILLEGAL if size == 13 else ""}))

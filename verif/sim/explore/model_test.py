@@ -37,6 +37,15 @@ bytes = 4096
 outstanding = 2
 messages = 4
 """
+VARIED = """name = "varied"
+[base]
+pcie.preset = "gen4x16"
+[vary]
+VARY
+[[workload]]
+bytes = 4096
+messages = 150
+"""
 # Arguments that make a study small; each study must be here.
 REDUCED = {
     "smallest": ("--dry-run",),  # synthesis takes minutes
@@ -136,10 +145,97 @@ class Model(ExploreTest):
         if "nic1" not in Bench(self.bench).rtl:
             self.skipTest("a build of the model alone")
         self.confirm(ON_RTL)
+        new = ON_RTL.replace("pcie.read_ns = [100, 700]", 'workload.operation = ["send read:2", "net"]\nhost.call_ns = [40]')
+        self.out = self.folder / "new"
+        self.confirm(new.replace("bytes = 4096", 'sizes = "60-900"\ntopology = "incast"\nnics = 3'))
 
     @unittest.skipUnless(os.environ.get("VIREO_SYSTEM") == "full", "takes minutes to build RTL of another configuration; VIREO_SYSTEM=full does")
     def test_confirmed_on_rtl_built_on_demand(self):
         self.confirm(ON_RTL.replace('nic.config = "nic1"', 'nic.config = "nic1"\nnic.dma_tags = 8'))
+
+    def values(self, study, name, *arguments):
+        """A column by the values of what varies, from a run at a time of its own."""
+        out = self.folder / f"v{len(list(self.folder.iterdir()))}"
+        self.explore(study, *arguments, out=out)
+        return [float(row[name]) for row in self.rows(out)]
+
+    def test_faults_of_the_wire(self):
+        study = VARIED.replace("VARY", 'wire.faults = ["", "drop nth=30 count=3\\ndelay 700 nth=80"]\nwire.faults_back = ["", "duplicate 2 nth=7"]')
+        self.assertEqual(self.values(study, "faults"), [0, 1, 8, 9])  # both ways
+        self.assertEqual(self.values(study, "frames_lost"), [0, 0, 6, 6])
+        frames = self.values(study, "frames_per_msg")
+        self.assertGreater(min(frames[2:]), frames[0])  # sent again
+
+    def test_a_host_s_calls_take_time(self):
+        study = VARIED.replace("VARY", "host.call_ns = [0, 200, 1000]").replace("bytes = 4096", "bytes = 64\noutstanding = 32")
+        free, fast, slow = self.values(study, "msgs_per_s")
+        # A post for each message, and a poll for 16 CQEs or less.
+        for rate, call_ns in ((fast, 200), (slow, 1000)):
+            self.assertLess(rate, 1e9 / call_ns)
+        self.assertGreater(slow, 0.5 * 1e9 / 1000)
+        self.assertGreater(free, slow)
+        self.explore(study.replace('bytes = 64', 'operation = "send"\nbytes = 64').replace("signal_every = 1", ""), out=self.folder / "send")
+
+    def test_features_that_the_driver_accepts(self):
+        study = VARIED.replace("VARY", 'host.features = ["", "-ring_event_idx"]\nhost.rings = ["split", "packed"]')
+        split, packed, no_events, _ = self.values(study.replace("bytes = 4096", "bytes = 64"), "bar_writes_per_msg")
+        self.assertLess(split, 0.5)  # the device says from which buffer on it wants a doorbell
+        self.assertGreater(no_events, 0.9)
+        self.assertNotEqual(split, packed)
+
+    def test_operations_and_sizes_are_those_of_the_mix(self):
+        study = VARIED.replace("VARY", 'workload.operation = ["write", "read", "write:1 read:1"]').replace("messages = 150", "messages = 600")
+        ratio = [back / forth for forth, back in zip(self.values(study, "wire_gbps"), self.values(study, "wire_back_gbps"), strict=True)]
+        self.assertLess(ratio[0], 0.1)
+        self.assertGreater(ratio[1], 10)
+        self.assertLess(0.7, ratio[2])
+        self.assertLess(ratio[2], 1.4)
+        study = VARIED.replace("VARY", 'workload.sizes = ["500", "100:9 2100-6100:1"]').replace("bytes = 4096", "").replace("messages = 150", "messages = 2000")
+        rates, goodputs = self.values(study, "msgs_per_s"), self.values(study, "goodput_gbps")
+        means = [goodput * 1e9 / 8 / rate for rate, goodput in zip(rates, goodputs, strict=True)]
+        self.assertAlmostEqual(means[0], 500, delta=0.01)
+        self.assertAlmostEqual(means[1], 0.9 * 100 + 0.1 * 4100, delta=80)
+
+    def test_net_frames(self):
+        study = VARIED.replace("VARY", 'workload.bytes = [60, 1514]\nworkload.operation = ["net"]\nwire.lost_per_million = [0, 50000]')
+        study = study.replace("bytes = 4096", "queue_pairs = 4\noutstanding = 16").replace("messages = 150", "messages = 1000")
+        self.assertGreater(self.values(study, "goodput_gbps")[2], 80)
+        lost, frames = self.values(study, "msgs_lost"), self.values(study, "frames_lost")
+        self.assertEqual((lost[0], lost[2]), (0, 0))
+        for i in (1, 3):
+            self.assertGreater(lost[i], 20)
+            self.assertLessEqual(lost[i], frames[i])
+
+    def test_several_nics(self):
+        study = VARIED.replace("VARY", 'workload.topology = ["incast", "ring"]\nworkload.nics = [2, 4]').replace("bytes = 4096", "bytes = 65_536")
+        two, incast, both_ways, ring = self.values(study, "goodput_gbps")
+        for one in (two, incast):
+            self.assertGreater(one, 80)
+            self.assertLess(one, 99)
+        self.assertGreater(both_ways, 150)
+        self.assertGreater(ring, 300)
+        self.assertLess(ring, 396)
+        slowest = self.values(study, "slowest_gbps")
+        self.assertLessEqual(slowest[1], incast / 3)
+        self.assertLessEqual(slowest[3], ring / 4)
+        self.assertGreater(slowest[3], 60)
+        # What does not fit into the switch's queue is dropped, and RDMA sends it again.
+        drops = self.values(VARIED.replace("VARY", 'workload.topology = ["incast"]\nwire.switch_queue_bytes = [50_000, 150_000]')
+                            .replace("bytes = 4096", "bytes = 4096\nnics = 4").replace("messages = 150", "messages = 300"), "switch_drops")
+        self.assertGreater(drops[0], 0)
+        self.assertEqual(drops[1], 0)
+        drops = self.values(VARIED.replace("VARY", 'workload.operation = ["net"]\nworkload.topology = ["incast"]\nwire.switch_queue_bytes = [8000, 1_000_000]')
+                            .replace("bytes = 4096", "bytes = 1514\nnics = 5"), "switch_drops")
+        self.assertGreater(drops[0], 0)
+        self.assertEqual(drops[1], 0)
+
+    def test_new_kinds_have_the_same_figures_however_many_at_a_time(self):
+        study = VARIED.replace("VARY", 'workload.operation = ["write:2 send read", "net"]\nworkload.topology = ["incast", "ring"]\nhost.call_ns = [0, 70]\n'
+                               'wire.faults = ["", "drop rate=0.01"]').replace("bytes = 4096", 'sizes = "100-1500:3 60"\nnics = 3').replace("messages = 150", "messages = 100")
+        one, four = self.folder / "one", self.folder / "four"
+        self.explore(study, "--jobs", "1", out=one)
+        self.explore(study, "--jobs", "4", out=four)
+        self.assertEqual(self.figures(one), self.figures(four))
 
     def test_every_example_at_reduced_size(self):
         studies = sorted(STUDIES.glob("*.toml"))

@@ -92,6 +92,16 @@ class Refusals(ExploreTest):
         self.refused(STUDY.replace("nic.size = [1, 2, 3]", 'nic.config = ["small", "huge"]'), "study.toml:3:", "small, large", "'huge'")
         self.refused(STUDY, "'1.5'", arguments=("--sweep", "nic.size=1,1.5"))
 
+    def test_texts_are_checked_by_the_program(self):
+        texts = STUDY.replace("nic.size = [1, 2, 3]", 'wire.faults = ["", "drop nth=3", VALUE]')
+        self.refused(texts.replace("VALUE", '"nonsense nth=1"'), "study.toml:3:", "wire.faults: line 1: no fault is called 'nonsense'")
+        self.refused(texts.replace("VALUE", "7"), "study.toml:3:", "wire.faults is a text, not 7")
+        self.refused(STUDY.replace("[vary]", '[base]\nwire.faults = "nonsense"\n[vary]'), "study.toml:3:", "no fault")
+        self.refused(STUDY.replace("[1, 2, 3]", "[1]\nwire.faults = { from = 1, to = 2, step = 1 }"), "study.toml:4:", "is no number")
+        self.refused(STUDY, "--sweep wire.faults=,nonsense: wire.faults: line 1", arguments=("--sweep", "wire.faults=,nonsense"))
+        self.explore(STUDY, "--sweep", "wire.faults=,drop nth=3", "--set", "nic.size=2")
+        self.assertEqual([row["wire.faults"] for row in self.rows()], ["", "drop nth=3"])
+
     def test_ranges(self):
         self.refused(STUDY.replace("[1, 2, 3]", "{ from = 1, to = 3 }"), "study.toml:3:", "needs `step` or `factor`", "[sample]")
         self.refused(STUDY.replace("[1, 2, 3]", "{ from = 3, to = 1, step = 1 }"), "study.toml:3:", "below")
