@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The program that simulates: `vireo_nic_bench`. What it can vary and measure, and one run of it."""
 
+import contextlib
 import dataclasses
 import hashlib
 import json
@@ -14,14 +15,14 @@ import time
 from typing import Any
 
 from errors import StudyError
+import program as program_module
+from program import Settings, Value
 
 ILLEGAL = 3  # its exit code for settings that are not legal together
 CUSTOM = "custom"  # its workload whose parameters are settings
 CUSTOM_ONLY = ("workload.", "host.call_ns", "wire.switch_")  # settings of it alone
 PRESETS = ("nic.config", "pcie.preset")  # settings that give other settings their values
 
-Value = int | str
-Settings = dict[str, Value]
 
 
 class Stopped(Exception):
@@ -30,7 +31,7 @@ class Stopped(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """Of one run. `status`: ok, illegal, failed, crash or timeout; `reason` says why it is not ok."""
+    """Of one run. `status`: ok, skipped, illegal, failed, crash or timeout; `reason` says why it is not ok."""
 
     status: str
     reason: str
@@ -49,18 +50,21 @@ class Run:
     seed: int
     model: str  # hash of the program
     bottleneck: bool = False  # asks what limits it
+    program: str = ""  # instead of the workload: a pair of these (program.py)
 
     def id(self) -> str:
         """Of everything that decides the figures."""
-        decides = json.dumps([self.model, self.workload, sorted(self.settings), self.seed] + ["bottleneck"] * self.bottleneck)
+        decides = json.dumps([self.model, self.workload, sorted(self.settings), self.seed] + ["bottleneck"] * self.bottleneck
+                             + [self.program] * bool(self.program))
         return hashlib.sha256(decides.encode()).hexdigest()[:20]
 
 
 class Bench:
     """Its catalogue, read once."""
 
-    def __init__(self, program: pathlib.Path) -> None:
+    def __init__(self, program: pathlib.Path, simulator: pathlib.Path | None = None) -> None:
         self.program = program
+        self.simulator = program_module.Simulator(simulator) if simulator is not None else None
         self._running: set[subprocess.Popen[str]] = set()
         self._is_stopped = False
         try:
@@ -91,6 +95,8 @@ class Bench:
 
     def why_illegal(self, run: Run) -> str:
         """The first rule that the run breaks; empty if there is none."""
+        if run.program:
+            return ""
         done = subprocess.run([self.program, "--list-settings", *_assignments(run)], capture_output=True, text=True, timeout=60,
                               check=False)
         if done.returncode not in (0, ILLEGAL):
@@ -114,6 +120,8 @@ class Bench:
     def run(self, run: Run, timeout_s: float, folder: pathlib.Path, device: str = "model", library: pathlib.Path | None = None) -> Outcome:
         """Simulates. `folder` gets a temporary file. `library`: the RTL, if it is not in the program. Raises OSError if the program
         cannot be started, Stopped after stop()."""
+        if run.program:
+            return self._run_programs(run, timeout_s, folder)
         handle, path = tempfile.mkstemp(prefix=".run-", suffix=".json", dir=folder)
         os.close(handle)
         begin = time.monotonic()
@@ -144,6 +152,46 @@ class Bench:
             if process.returncode != 0:
                 return _not_ok("failed", f"exit code {process.returncode}: {_last(errors)}", begin)
             return self._read(run, pathlib.Path(path), begin)
+        finally:
+            pathlib.Path(path).unlink(missing_ok=True)
+
+    def _run_programs(self, run: Run, timeout_s: float, folder: pathlib.Path) -> Outcome:
+        """Two unmodified programs under virtual time."""
+        begin = time.monotonic()
+        assert self.simulator is not None
+        if reason := self.simulator.missing(run.program):
+            return _not_ok("skipped", reason, begin)
+        settings = dict(run.settings)
+        if settings.get("host.call_ns") == 0:
+            return _not_ok("illegal", "host.call_ns: a call of a program under virtual time takes 1 ns or more", begin)
+        handle, path = tempfile.mkstemp(prefix=".run-", suffix=".toml", dir=folder)
+        try:
+            with open(handle, "w", encoding="utf-8") as file:
+                file.write(program_module.topology(settings))
+            with subprocess.Popen(self.simulator.command(run.program, settings, run.seed, pathlib.Path(path)), stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, errors="replace") as process:
+                self._running.add(process)
+                try:
+                    if self._is_stopped:
+                        raise Stopped
+                    text, _ = process.communicate(timeout=timeout_s)
+                except subprocess.TimeoutExpired:
+                    process.terminate()  # it ends simulator and programs
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        process.communicate(timeout=10)
+                    return _not_ok("timeout", f"not done after {timeout_s:g} s", begin)
+                finally:
+                    if process.poll() is None:
+                        process.terminate() if self._is_stopped else process.kill()
+                    self._running.discard(process)
+            if self._is_stopped:
+                raise Stopped
+            if process.returncode != 0:
+                return _not_ok("failed", f"exit code {process.returncode}: {_last(text)}", begin)
+            figures = program_module.parse(text, run.program)
+            if isinstance(figures, str):
+                return _not_ok("failed", f"{run.program}: {figures}", begin)
+            return Outcome("ok", "", dict(figures), list(figures), time.monotonic() - begin)
         finally:
             pathlib.Path(path).unlink(missing_ok=True)
 

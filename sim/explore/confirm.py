@@ -58,6 +58,9 @@ def chosen(study: Study, points: list[Point], table: list[dict[str, object]], wh
         if not study.objectives:
             raise StudyError("--confirm front needs [results] objectives", study.file)
         good = {row["point"] for row in table if row["pareto"]}
+    if all(workload.program for workload in study.workloads):
+        raise StudyError("--confirm: unmodified programs run on the model only; ./vireo pair --virtual-time --device lockstep compares one "
+                         "of them with RTL", study.file)
     result = [point for point in points if point.number in good]
     if not which.isdigit() or int(which) >= len(result):
         return result
@@ -73,7 +76,9 @@ class Confirmer:
         self.folder = store.folder / "confirmed"
 
     def points(self, points: list[Point]) -> list[Confirmed]:
-        runs = list({run.id(): run for point in points for group in point.runs.values() for run in group}.values())
+        runs = list({run.id(): run for point in points for run in _confirmed(point)}.values())
+        if any(workload.program for workload in self.study.workloads):
+            self.say("--confirm leaves out unmodified programs, which run on the model only")
         self.folder.mkdir(exist_ok=True)
         devices = {}
         for run in runs:  # one library after the other: each build uses all jobs
@@ -89,7 +94,7 @@ class Confirmer:
             raise
         finally:
             pool.shutdown(cancel_futures=True)
-        return [self._point(point, [results[run.id()] for group in point.runs.values() for run in group]) for point in points]
+        return [self._point(point, [results[run.id()] for run in _confirmed(point)]) for point in points]
 
     def _point(self, point: Point, results: list[Confirmation]) -> Confirmed:
         return Confirmed(point.number, ", ".join(f"{name}={value}" for name, value in point.varied.items()),
@@ -135,6 +140,10 @@ class Confirmer:
         result = Confirmation(key, reason, compared, events, different, round(outcome.seconds, 1))
         write_atomically(path, json.dumps(dataclasses.asdict(result), indent=1) + "\n")
         return result
+
+
+def _confirmed(point: Point) -> list[Run]:
+    return [run for group in point.runs.values() for run in group if not run.program]
 
 
 def _equal(one: float | None, other: float | None) -> bool:

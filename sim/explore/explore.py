@@ -99,6 +99,8 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--quiet", action="store_true", help="no progress")
     parser.add_argument("--bench", type=pathlib.Path, default=ROOT / "build/explore/sim/bench/vireo_nic_bench", metavar="PROGRAM",
                         help="the benchmark to run (default: that of the build)")
+    parser.add_argument("--simulator", type=pathlib.Path, default=ROOT / "build/explore/sim/simulator/vireo_run", metavar="PROGRAM",
+                        help="what runs programs (default: that of the build)")
     parser.add_argument("--rtl-bench", type=pathlib.Path, default=ROOT / "build/dev/sim/bench/vireo_nic_bench", metavar="PROGRAM",
                         help="benchmark with RTL of the named configurations (default: that of the build, if there is one)")
     options = parser.parse_args(arguments)
@@ -158,7 +160,7 @@ def manifest(options: argparse.Namespace, study: Study, bench: Bench, table: lis
             "set": options.overrides, "sweep": options.sweep, "seeds": study.seeds, "points": points, "rows": len(table),
             "status": dict(Counter(str(row["status"]) for row in table)), "objectives": study.objectives,
             "constraints": [str(constraint) for constraint in study.constraints], "base": study.base,
-            "workloads": {workload.name: {"bench": workload.bench, **workload.settings} for workload in study.workloads},
+            "workloads": {workload.name: {"bench": workload.program or workload.bench, **workload.settings} for workload in study.workloads},
             "metric_units": bench.metrics, "setting_units": {name: bench.settings[name].get("unit", "") for name in study.varied},
             "model": bench.model, "version": version(), "host": socket.gethostname(),
             "written": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -166,7 +168,7 @@ def manifest(options: argparse.Namespace, study: Study, bench: Bench, table: lis
 
 
 def explore(options: argparse.Namespace) -> int:
-    bench = Bench(options.bench)
+    bench = Bench(options.bench, options.simulator)
     study = study_file.read(options.study, bench, options.overrides, options.sweep, options.area, options.bottleneck)
     folder = options.out or ROOT / "results" / study.name
     share = options.index
@@ -206,7 +208,8 @@ def slurm_command(options: argparse.Namespace, folder: pathlib.Path) -> list[str
     settings += [word for name in options.sweep for word in ("--sweep", name)]
     settings += ["--area", options.area] if options.area else []
     settings += ["--bottleneck"] if options.bottleneck else []
-    return [*slurm.program(), str(options.study.resolve()), *settings, "--out", str(folder.resolve()), "--bench", str(options.bench.resolve())]
+    return [*slurm.program(), str(options.study.resolve()), *settings, "--out", str(folder.resolve()), "--bench", str(options.bench.resolve()),
+            "--simulator", str(options.simulator.resolve())]
 
 
 def explore_search(options: argparse.Namespace, study: Study, bench: Bench, folder: pathlib.Path) -> int:

@@ -5,9 +5,10 @@ import pathlib
 import statistics
 from typing import TYPE_CHECKING, Any
 
-from bench import CUSTOM, Bench, Run
+from bench import CUSTOM, Bench, Settings
 from errors import suggest
 import pareto
+import program
 from store import STATUS, Record, Store, write_atomically
 from study import AREA, Point, Study
 
@@ -35,7 +36,7 @@ def rows(study: Study, bench: Bench, store: Store, points: list[Point], area: "A
                 continue
             row = _row(study, bench, point, seed, done)
             if area is not None:
-                _add_area(area, row, point.runs[seed][0])
+                _add_area(area, row, bench.resolve(dict(point.runs[seed][0].settings)))
             row |= {"model": bench.model, "runs": " ".join(run.id() for run in point.runs[seed])}
             result.append(row)
     check(study, result)
@@ -43,11 +44,11 @@ def rows(study: Study, bench: Bench, store: Store, points: list[Point], area: "A
     return result, missing
 
 
-def _add_area(area: "Area", row: dict[str, Any], run: Run) -> None:
+def _add_area(area: "Area", row: dict[str, Any], settings: Settings) -> None:
     row |= dict.fromkeys(AREA)
     if row["status"] != "ok":
         return
-    found = area.of(dict(run.settings))
+    found = area.of(settings)
     if isinstance(found, str):
         row |= {"status": "failed", "reason": f"area: {found}"}
     else:
@@ -60,6 +61,7 @@ def _row(study: Study, bench: Bench, point: Point, seed: int, records: list[Reco
     for workload, record in zip(study.workloads, records, strict=True):
         if workload.bench == CUSTOM:  # the same columns, whatever ended well
             row |= {study.column(workload, metric): None for metric in bench.metrics if metric in bench.simulated}
+        row |= {study.column(workload, metric): None for metric in program.metrics(workload.program)}
         for metric, value in record.outcome.metrics.items():
             if workload.is_added and not metric.startswith((STAGE, "latency_")):
                 continue  # each step of the breakdown

@@ -17,7 +17,7 @@ from errors import StudyError
 from study import Study
 
 FORMAT = 1  # of the folder
-STATUS = ("ok", "illegal", "failed", "crash", "timeout")
+STATUS = ("ok", "skipped", "illegal", "failed", "crash", "timeout")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Record:
         return {name: self.outcome.metrics[name] for name in self.outcome.simulated}
 
     def is_final(self, timeout_s: float) -> bool:
-        """False: with more time it may end differently."""
-        return self.outcome.status != "timeout" or timeout_s <= self.timeout_s
+        """False: with more time, or with the program installed, it may end differently."""
+        return self.outcome.status != "skipped" and (self.outcome.status != "timeout" or timeout_s <= self.timeout_s)
 
 
 class Store:

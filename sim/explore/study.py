@@ -11,6 +11,7 @@ from typing import Any
 
 from bench import CUSTOM, CUSTOM_ONLY, Bench, Run, Settings, Value
 from errors import StudyError, suggest
+import program
 import space
 from space import SAMPLES, SEARCHES, Dimension, Sample, Search
 from toml_source import Path, TomlSource
@@ -29,6 +30,8 @@ class Workload:
     bench: str  # its name in the benchmark
     settings: Settings
     is_added: bool = False  # by `stages`, beside those of the study
+    program: str = ""  # instead: a command of perftest (program.py)
+    key: str = ""  # hash of what runs it
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,6 +117,10 @@ class Study:
                                       for seed in self.seeds})
 
     def _run(self, bench: Bench, varied: Settings, workload: Workload, seed: int) -> Run:
+        if workload.program:
+            chosen = self.base | varied | workload.settings
+            settings = {name: value for name, value in chosen.items() if name in program.USABLE}
+            return Run("program", tuple(settings.items()), seed, workload.key, program=program.filled(workload.program, chosen))
         settings = bench.resolve(self.base | varied | workload.settings)
         if workload.bench != CUSTOM:
             settings = {name: value for name, value in settings.items() if not name.startswith(CUSTOM_ONLY)}
@@ -225,17 +232,62 @@ class _Reader:
     def workload(self, table: Any, number: int, count: int) -> Workload:
         at: Path = ("workload", number)
         own = tuple(name.removeprefix("workload.") for name in self.bench.settings if name.startswith("workload."))
-        self.known(table, ("name", "bench", *own), at, "[[workload]]")
+        self.known(table, ("name", "bench", "program", *own), at, "[[workload]]")
         name = self.get(table, at, "name", str, "workload" if count == 1 else None, "a name: there are several workloads")
         if not re.fullmatch(r"[A-Za-z]\w*", name):
             raise self.source.error((*at, "name"), f"name must be a letter, then letters, digits and _, not {name!r}")
+        settings = {f"workload.{key}": self.value(f"workload.{key}", table[key], (*at, key)) for key in own if key in table}
+        if "program" in table:
+            return self.program(table, name, settings, at)
         bench = table.get("bench", CUSTOM)
         if bench not in self.bench.workloads:
             raise self.source.error((*at, "bench"), f"there is no workload {bench!r}{suggest(str(bench), self.bench.workloads)}")
-        settings = {f"workload.{key}": self.value(f"workload.{key}", table[key], (*at, key)) for key in own if key in table}
         if bench != CUSTOM and settings:
             raise self.source.error(at, f"the workload {bench} has parameters of its own; only {CUSTOM} takes others")
         return Workload(name, bench, settings)
+
+    def program(self, table: dict[str, Any], name: str, settings: Settings, at: Path) -> Workload:
+        """A pair of programs. What it does not use is refused: settings() checks the rest."""
+        command = self.get(table, at, "program", str, "", "a command")
+        if "bench" in table:
+            raise self.source.error((*at, "bench"), "a workload has a program or a workload of the benchmark, not both")
+        if reason := program.check(command):
+            raise self.source.error((*at, "program"), reason)
+        for setting in program.places(command):
+            if setting not in self.bench.settings:
+                known = [key.removeprefix("workload.") for key in self.bench.settings if key.startswith("workload.")]
+                wrong = setting.removeprefix("workload.")
+                raise self.source.error((*at, "program"), f"{{{wrong}}} is no setting of a workload{suggest(wrong, known)}")
+        if unused := [setting for setting in settings if setting not in program.places(command)]:
+            key = unused[0].removeprefix("workload.")
+            raise self.source.error((*at, key), f"the program does not use {key}: its command has no {{{key}}}")
+        assert self.bench.simulator is not None
+        return Workload(name, "program", settings, program=command, key=self.bench.simulator.key(command))
+
+    def check_programs(self, workloads: list[Workload], base: Settings, dimensions: list[Dimension]) -> None:
+        """A setting that a program would ignore makes every conclusion wrong."""
+        varied = {name for dimension in dimensions for name in dimension.names}
+        for number, workload in enumerate(workloads):
+            if not workload.program:
+                continue
+            places = program.places(workload.program)
+            for name in places:
+                if name not in workload.settings and name not in base and name not in varied:
+                    key = name.removeprefix("workload.")
+                    raise self.source.error(("workload", number, "program"), f"{{{key}}} has no value: give {key} here, or {name} in [vary]")
+            for name in (*base, *varied):
+                is_own = name.startswith("workload.") and len(workloads) > 1  # of another workload
+                if name not in program.USABLE and name not in places and not is_own:
+                    raise self.source.error(self.place(name), f"a program cannot have {name}: ./vireo pair takes {', '.join(program.USABLE)}")
+
+    def place(self, name: str) -> Path:
+        """Where the study chooses a setting; the whole file if the command line does."""
+        for section in ("base", "vary", *(("together", i) for i in range(len(self.source.data.get("together", []))))):
+            table: Path = section if isinstance(section, tuple) else (section,)
+            for path in ((*table, name), (*table, *name.split("."))):
+                if self.source.has(path):
+                    return path
+        return ()
 
     def seeds(self, data: dict[str, Any]) -> list[int]:
         seeds = data.get("seeds", 1)
@@ -268,6 +320,7 @@ class _Reader:
                 if key in base or key in sweeps or key in overrides or any(key in dimension.names for dimension in dimensions):
                     raise self.source.error(("workload", number, key.removeprefix("workload.")),
                                             f"{key} is fixed here and chosen elsewhere; remove one of the two")
+        self.check_programs(workloads, base | overrides, dimensions)
         workloads += self.stages(data, workloads)
         timeout = self.get(data, (), "timeout_s", (int, float), 600, "a number of seconds")
         if timeout <= 0:
@@ -382,6 +435,7 @@ class _Reader:
             raise self.source.error(at, f"a metric is a name, not {name!r}")
         columns = [study.column(workload, metric) for workload in study.workloads if workload.bench == CUSTOM
                    for metric in self.bench.metrics]
+        columns += [study.column(workload, metric) for workload in study.workloads for metric in program.metrics(workload.program)]
         if name in columns:
             return
         if name in AREA:
@@ -397,7 +451,7 @@ class _Reader:
         # What the benchmark's own workloads measure is known after they have run: results.check().
         for workload in study.workloads:
             prefix = study.column(workload, "")
-            if workload.bench != CUSTOM and name.startswith(prefix):
+            if workload.bench != CUSTOM and not workload.program and name.startswith(prefix):
                 return
         raise self.source.error(at, f"there is no metric '{name}'{suggest(name, [*columns, *study.varied, *(AREA if study.area else ())])}")
 

@@ -37,6 +37,10 @@ class TomlSource:
             path = path[:-1]
         return 0
 
+    def has(self, path: Path) -> bool:
+        """Whether the key is in the file, at the start of a line or in an inline table there."""
+        return path in self._lines
+
     def error(self, path: Path, text: str) -> StudyError:
         return StudyError(text, self.file, self.line(path))
 

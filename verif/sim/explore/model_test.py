@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """./vireo explore with the real model: the studies of examples/ at reduced size, equal figures however it is run, and the
-contract's rules. usage: model_test.py BENCH [unittest options]"""
+contract's rules. usage: model_test.py BENCH SIMULATOR [unittest options]"""
 
 import os
 import pathlib
 import re
+import shutil
 import sys
 import unittest
 
@@ -237,6 +238,30 @@ class Model(ExploreTest):
         self.explore(study, "--jobs", "4", out=four)
         self.assertEqual(self.figures(one), self.figures(four))
 
+    @unittest.skipUnless(shutil.which("ib_write_bw"), "perftest is not installed")
+    def test_unmodified_programs(self):
+        study = """name = "programs"
+[base]
+pcie.preset = "gen3x16"
+[vary]
+workload.bytes = [65_536, 131_072]
+wire.rate_mbps = [0, 25_000]
+[[workload]]
+name = "bw"
+program = "ib_write_bw -F -s {bytes} -n 60"
+[[workload]]
+name = "lat"
+program = "ib_read_lat -F -s 64 -n 30"
+"""
+        self.explore(study, "--simulator", str(self.simulator), "--jobs", "1")
+        rows = self.rows()
+        self.assertEqual([row["status"] for row in rows], ["ok"] * 4)
+        for row in rows:
+            line = 100 if row["wire.rate_mbps"] == "0" else 25
+            self.assertGreater(float(row["bw.goodput_gbps"]), 0.9 * line)
+            self.assertLess(float(row["bw.goodput_gbps"]), line)
+        self.assertLess(float(rows[0]["lat.latency_ns_typical"]), float(rows[1]["lat.latency_ns_typical"]))
+
     def test_every_example_at_reduced_size(self):
         studies = sorted(STUDIES.glob("*.toml"))
         self.assertEqual([study.stem for study in studies], sorted(REDUCED))
@@ -254,5 +279,6 @@ class Model(ExploreTest):
 
 if __name__ == "__main__":
     Model.bench = pathlib.Path(sys.argv.pop(1)).resolve()
+    Model.simulator = pathlib.Path(sys.argv.pop(1)).resolve()
     os.umask(0o022)
     sys.exit(unittest.main())
