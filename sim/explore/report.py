@@ -12,6 +12,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
+from plotly.subplots import make_subplots
 
 from bench import Bench
 from confirm import Confirmed
@@ -135,6 +136,34 @@ class _Page:
                 values = sorted({row[curve.x] for row in self.points})
                 figure.update_xaxes(type="log", tickvals=values if len(values) <= 2 * BINS else None)
             self.add(f"{curve.y} over {curve.x}", text, figure)
+
+    def surfaces(self) -> None:
+        """A colored map of one metric over two settings, beside each other for the values of a third, below each other for a fourth."""
+        for surface in self.study.surfaces:
+            rows = [row for row in self.points if surface.z in row]
+            sides = [list(_grouped(rows, lambda row, name=name: row[name])) for name in surface.by]  # type: ignore[misc]
+            across, down = [*sides, [None], [None]][:2]
+            if not rows or len(across) * len(down) > MOST_BARS:
+                continue
+            titles = [", ".join(f"{name.rpartition('.')[2]} = {value}" for name, value in zip(surface.by, (right, below), strict=False))
+                      for below in down for right in across]
+            figure = make_subplots(len(down), len(across), subplot_titles=titles, shared_xaxes=True, shared_yaxes=True,
+                                   horizontal_spacing=0.02, vertical_spacing=0.3 / (len(down) + 2))
+            for number, (below, right) in enumerate((below, right) for below in down for right in across):
+                here = [row for row in rows if all(row[name] == value for name, value in zip(surface.by, (right, below), strict=False))]
+                cells = _grouped(here, lambda row: (row[surface.y], row[surface.x]))  # pylint: disable=cell-var-from-loop
+                xs, ys = sorted({x for _, x in cells}, key=_order), sorted({y for y, _ in cells}, key=_order)
+                values = [[statistics.fmean([row[surface.z] for row in cells[y, x]]) if (y, x) in cells else None for x in xs] for y in ys]
+                figure.add_heatmap(x=[str(x) for x in xs], y=[str(y) for y in ys], z=values, coloraxis="coloraxis",
+                                   texttemplate="%{z:.3~s}", row=number // len(across) + 1, col=number % len(across) + 1,
+                                   customdata=[[[row["point"] for row in cells.get((y, x), [])] for x in xs] for y in ys])
+            figure.update_xaxes(type="category")
+            figure.update_yaxes(type="category")
+            figure.update_xaxes(title_text=self.label(surface.x), row=len(down))
+            figure.update_yaxes(title_text=self.label(surface.y), col=1)
+            figure.update_layout(coloraxis={"colorscale": "Blues", "colorbar": {"title": self.label(surface.z)}}, height=130 + 190 * len(down))
+            by = f"; one map for each value of {' and '.join(f'<code>{html.escape(name)}</code>' for name in surface.by)}" if surface.by else ""
+            self.add(f"{surface.z} over {surface.x} and {surface.y}", f"Mean of the points with these values{by}.", figure)
 
     def default_curves(self) -> list[Curve]:
         metric = next((name for name in self.study.objectives if name not in self.study.varied), None)
@@ -299,6 +328,7 @@ def _page(study: Study, bench: Bench, table: list[Row]) -> _Page:
     page = _Page(study, bench, table)
     page.front()
     page.curves()
+    page.surfaces()
     page.stages()
     page.effects()
     page.parallel()

@@ -18,7 +18,7 @@ from toml_source import Path, TomlSource
 
 COMPARE = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 TOP = ("name", "title", "seeds", "timeout_s", "most_points", "base", "vary", "together", "sample", "search", "workload", "results")
-RESULTS = ("metrics", "objectives", "constraints", "curves", "stages", "area", "bottleneck")
+RESULTS = ("metrics", "objectives", "constraints", "curves", "surfaces", "stages", "area", "bottleneck")
 AREA = {"area_lut": "LUT", "area_ff": "FF", "area_lutram": "LUTRAM", "area_bram": "BRAM", "area_dsp": "DSP"}  # columns, cells
 FAMILIES = ("ecp5", "xcup")
 BREAKDOWN = "breakdown_64b"  # the benchmark's workload that `stages` adds
@@ -54,6 +54,14 @@ class Curve:
     by: str  # empty: one curve
 
 
+@dataclasses.dataclass(frozen=True)
+class Surface:
+    x: str
+    y: str
+    z: str
+    by: tuple[str, ...]  # at most two settings: one surface for each of their values
+
+
 @dataclasses.dataclass
 class Point:
     number: int  # from 0, in the order of the study
@@ -79,6 +87,7 @@ class Study:
     constraints: list[Constraint]
     curves: list[Curve]
     source: TomlSource
+    surfaces: list[Surface] = dataclasses.field(default_factory=list)
     area: str = ""  # family of FPGAs; empty: without
     bottleneck: bool = False  # ask every run what limits it
 
@@ -423,6 +432,21 @@ class _Reader:
                 if key != "y" and name not in study.varied:
                     raise self.source.error(at, f"{key} = \"{name}\" does not vary in this study{suggest(name, study.varied)}")
             study.curves.append(Curve(curve["x"], curve["y"], curve.get("by", "")))
+
+        for number, surface in enumerate(self.get(table, ("results",), "surfaces", list, [], "a list of tables")):
+            at = ("results", "surfaces", number)
+            if not isinstance(surface, dict) or not {"x", "y", "z"} <= set(surface):
+                raise self.source.error(at, "a surface needs x, y and z, and may have by")
+            self.known(surface, ("x", "y", "z", "by"), at, "a surface")
+            by = surface.get("by", [])
+            by = [by] if isinstance(by, str) else by
+            if not isinstance(by, list) or len(by) > 2:
+                raise self.source.error(at, f"by is one setting or a list of two, not {by!r}")
+            self.metric(study, surface["z"], at, is_setting_good=True)
+            for name in (surface["x"], surface["y"], *by):
+                if name not in study.varied:
+                    raise self.source.error(at, f"{name!r} does not vary in this study{suggest(str(name), study.varied)}")
+            study.surfaces.append(Surface(surface["x"], surface["y"], surface["z"], tuple(by)))
 
     def objectives(self, table: dict[str, Any]) -> dict[str, tuple[Any, Path]]:
         if "objectives" not in table:

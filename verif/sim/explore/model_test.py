@@ -52,7 +52,7 @@ REDUCED = {
     "smallest": ("--dry-run",),  # synthesis takes minutes
     "loss": ("--sweep", "wire.lost_per_million=0,10000", "--sweep", "wire.delay_ns=500", "--set", "workload.outstanding=8"),
     "data_path": ("--sweep", "pcie.preset=gen3x8"),
-    "messages": ("--sweep", "workload.bytes=64,4096", "--sweep", "workload.queue_pairs=1,4", "--sweep", "workload.outstanding=4"),
+    "messages": ("--set", "workload.queue_pairs=1", "--set", "workload.outstanding=4"),
     "dma_tags": ("--sweep", "nic.dma_tags=8,64", "--sweep", "pcie.read_ns=80,1280"),
 }
 

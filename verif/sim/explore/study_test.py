@@ -126,6 +126,18 @@ class Refusals(ExploreTest):
         self.refused(STUDY.replace("latency_ns_p50", '"nic.clock"'), "study.toml:6:", "'nic.clock' does not vary")
         self.refused(STUDY + 'curves = [{ x = "nic.clock", y = "goodput_gbps" }]\n', "study.toml:7:", "'nic.clock' does not vary")
 
+    def test_surfaces(self):
+        def surfaces(text):
+            return STUDY.replace("[1, 2, 3]", "[1, 2]\nnic.clock = [1, 2]") + f"surfaces = [{{ {text} }}]\n"
+        self.refused(surfaces('x = "nic.size", y = "nic.clock"'), "study.toml:8:", "needs x, y and z")
+        self.refused(surfaces('x = "nic.size", y = "pcie.preset", z = "goodput_gbps"'), "study.toml:8:", "'pcie.preset' does not vary")
+        self.refused(surfaces('x = "nic.size", y = "nic.clock", z = "goodput"'), "study.toml:8:", "no metric 'goodput'")
+        self.refused(surfaces('x = "nic.size", y = "nic.clock", z = "goodput_gbps", by = 3'), "study.toml:8:", "a list of two")
+        self.explore(surfaces('x = "nic.size", y = "nic.clock", z = "goodput_gbps", by = "nic.clock"'))
+        report = (self.out / "report.html").read_text(encoding="utf-8")
+        for text in ("goodput_gbps over nic.size and nic.clock", '"clock = 2"', "heatmap"):
+            self.assertTrue(text in report, text)
+
     def test_no_workload_and_nothing_varied(self):
         self.refused('[vary]\nnic.size = [1]\n', "needs a [[workload]]")
         self.refused('[[workload]]\n', "nothing varies")
