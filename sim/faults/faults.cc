@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -24,8 +25,19 @@ struct Options {
   std::vector<std::string> names, devices, transports;
   CaseOptions one;
   uint64_t seed = 1;
+  std::string shard;
+  size_t shard_index = 0, shards = 1;
   bool list = false, markdown = false, counters = false;
 };
+
+// False: not I/N with I below N.
+bool ParseShard(Options& options) {
+  const char* const end = options.shard.data() + options.shard.size();
+  const auto [slash, bad_index] = std::from_chars(options.shard.data(), end, options.shard_index);
+  if (bad_index != std::errc() || slash == end || *slash != '/') return false;
+  const auto [rest, bad_count] = std::from_chars(slash + 1, end, options.shards);
+  return bad_count == std::errc() && rest == end && options.shard_index < options.shards;
+}
 
 // nullopt, or an exit code.
 std::optional<int> ParseCommandLine(int argc, char** argv, Options& options) {
@@ -54,6 +66,8 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Options& options) {
       ->check(CLI::IsMember(ConfigNames()))
       ->capture_default_str();
   app.add_option("--seed", options.seed, "seed of all random choices")->capture_default_str();
+  app.add_option("--shard", options.shard,
+                 "I/N: only every N-th fault and transport, from the I-th (from 0) on, for as many machines");
   app.add_option("--capture", options.one.capture_path,
                  "write all frames to this pcapng file; needs exactly one fault, transport and device");
   app.add_flag("--counters", options.counters, "print every counter that is not 0");
@@ -63,6 +77,10 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Options& options) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (!options.shard.empty() && !ParseShard(options)) {
+    fmt::print(stderr, "vireo faults: --shard: '{}' is not I/N with I from 0 to N - 1\n", options.shard);
+    return 2;
   }
   options.one.config = FindConfig(config);
   if (options.devices.empty()) options.devices = DeviceNames();
@@ -87,6 +105,13 @@ std::vector<Row> Choose(const Options& options) {
   return rows;
 }
 
+// All devices of a row are in one share, because they are compared.
+std::vector<Row> Share(const Options& options, const std::vector<Row>& rows) {
+  std::vector<Row> share;
+  for (size_t i = options.shard_index; i < rows.size(); i += options.shards) share.push_back(rows[i]);
+  return share;
+}
+
 void List(const std::vector<Row>& rows) {
   const Fault* last = nullptr;
   for (const Row& row : rows) {
@@ -107,12 +132,12 @@ int Run(int argc, char** argv) {
     fmt::print("{}", CatalogueTable());
     return 0;
   }
-  const std::vector<Row> rows = Choose(options);
+  const std::vector<Row> all = Choose(options), rows = Share(options, all);
   if (options.list) {
     List(rows);
     return 0;
   }
-  if (rows.empty()) {
+  if (all.empty()) {
     fmt::print(stderr,
                "vireo faults: none of these faults applies to these transports; --list shows where each applies\n");
     return 2;

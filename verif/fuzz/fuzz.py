@@ -19,6 +19,7 @@ import tomllib
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "verif/repo"))
 import generated  # noqa: E402  pylint: disable=wrong-import-position
+import shards  # noqa: E402  pylint: disable=wrong-import-position
 
 HERE = pathlib.Path(__file__).resolve().parent
 LIST = HERE / "targets.toml"
@@ -165,13 +166,16 @@ def positive(text):
 def main():
     parser = argparse.ArgumentParser(prog="./vireo fuzz", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("target", nargs="*", help="targets to run; without any: list them")
+    parser.add_argument("target", nargs="*", help="targets to run, or `all`; without any: list them")
     limit = parser.add_mutually_exclusive_group()
     limit.add_argument("--seconds", type=positive, metavar="N", help="time per target (default: 60)")
     limit.add_argument("--runs", type=positive, metavar="N", help="inputs per target")
     limit.add_argument("--smoke", action="store_true", help="the CI run: targets that build quickly, 60 s in total")
     limit.add_argument("--random", type=positive, metavar="N", help="N random changes of seeds, with g++ and without sanitizers")
+    parser.add_argument("--shard", type=shards.share_of, metavar="I/N", help="only every N-th of the targets given (or of --smoke), "
+                        "from the I-th (from 0) on; `all` gives all; for as many machines")
     parser.add_argument("--update", action="store_true", help="write docs/fuzzing.md; counts the run if it is longer than before")
+    parser.add_argument("--dry-run", action="store_true", help="with --shard: only print the targets of the share")
     parser.add_argument("--markdown", action="store_true", help="print the table of docs/fuzzing.md")
     parser.add_argument("--check", action="store_true", help="only check that targets.toml, page and CMake agree")
     options = parser.parse_args()
@@ -183,11 +187,22 @@ def main():
         return 0
     names = [target["name"] for target in targets]
     for name in options.target:
-        if name not in names:
-            parser.error(f"unknown target '{name}'; known: {', '.join(names)}")
-    wanted = options.target
+        if name not in names and name != "all":
+            parser.error(f"unknown target '{name}'; known: all, {', '.join(names)}")
+    wanted = names if "all" in options.target else options.target
     if options.smoke:
         wanted = wanted or [target["name"] for target in targets if target.get("smoke")]
+    if options.dry_run and not options.shard:
+        parser.error("--dry-run needs --shard")
+    if options.shard:
+        if not wanted:
+            parser.error("--shard needs targets, `all` or --smoke")
+        if options.update:
+            parser.error("--update writes what one machine has counted; leave out --shard")
+        wanted = shards.every_nth(wanted, options.shard)
+        print(f"fuzz: share {options.shard[0]}/{options.shard[1]}: {' '.join(wanted) or 'no target'}", flush=True)
+        if options.dry_run or not wanted:
+            return 0
     if not wanted:
         if options.update:
             generated.replace(PAGE, COMMAND, markdown(targets))

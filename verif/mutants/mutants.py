@@ -8,6 +8,7 @@ All mutants are in one build. Generated copies of RTL and model select the activ
 a program's run (VIREO_MUTANT; 0: none). So a mutant costs a run, not a build."""
 
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -19,6 +20,7 @@ import tomllib
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "verif/repo"))
 import generated  # noqa: E402  pylint: disable=wrong-import-position
+import shards  # noqa: E402  pylint: disable=wrong-import-position
 
 PAGE, COMMAND = ROOT / "docs/lockstep.md", "./vireo mutants --update"  # where the table of all is
 LIST = pathlib.Path(__file__).with_name("mutants.toml")
@@ -252,15 +254,15 @@ def common(program, mutant, failed, settings, timeout):
 def run_both(options, chosen):
     """Each fault on the model until a test fails, then that test in lockstep."""
     stages = STAGES + BOTH_STAGES
-    rows, alone, joint, references, survivors, unequal = [], 0, 0, 0, [], []
+    results = []
     if not options.names:
         for _, tests, settings in stages:
             status, output, _ = execute(options.program, 0, tests.replace("lockstep_", "model_"), settings, options.timeout)
             if status != 0:
                 sys.exit(f"without a fault {tests} fails: {reference_of(status, output)} {' '.join(rules_of(output))}")
-    start = time.monotonic()
     for mutant in chosen:
-        by, sign, seconds, failed, used = "", "", 0.0, "", {}
+        begin = time.monotonic()
+        by, sign, seconds, failed, used, kind, unequal = "", "", 0.0, "", {}, "", ""
         for name, tests, settings in sorted(stages, key=lambda stage: stage[0] != mutant.get("first")):
             status, output, one = execute(options.program, mutant["number"], tests.replace("lockstep_", "model_"), settings,
                                           options.timeout)
@@ -271,32 +273,35 @@ def run_both(options, chosen):
             failed = failed_test(output)
             by = ", ".join([f"`{rule}`" for rule in rules] + (["reference"] if reference else []))
             sign = reference or first_report(output)
-            alone += bool(rules) and not reference
-            joint += bool(rules) and bool(reference)
-            references += not rules
+            kind = ("alone" if not reference else "joint") if rules else "references"
             used = settings
             break
         else:
-            survivors.append(mutant["name"])
             by, name = "none", ""
         if not options.model_only:
-            difference = common(options.program, mutant, failed, used, options.timeout)
-            if difference:
-                unequal.append(f"{mutant['name']}: {difference}")
+            unequal = common(options.program, mutant, failed, used, options.timeout)
         sign = sign.replace("|", "\\|")
-        rows.append(f"| `{mutant['name']}` | {mutant['fault']} | {name} | {by} | {sign} |")
+        results.append({"name": mutant["name"], "caught": bool(failed), "seconds": time.monotonic() - begin, "kind": kind, "unequal": unequal,
+                        "row": f"| `{mutant['name']}` | {mutant['fault']} | {name} | {by} | {sign} |"})
         print(f"{'caught' if failed else 'SURVIVED':9} {mutant['name']:22} {seconds:6.1f} s  {name:12} {by:40} {sign}", flush=True)
-    score = (f"{len(chosen) - len(survivors)} of {len(chosen)} faults caught: {alone + joint} by the monitor, of these {alone} by it "
-             f"alone; {references} by references alone")
+    return results
+
+
+def report_both(results, update):
+    """Prints the score and writes the table of BOTH_PAGE. The exit code."""
+    number = {kind: sum(one["kind"] == kind for one in results) for kind in ("alone", "joint", "references")}
+    score = (f"{sum(one['caught'] for one in results)} of {len(results)} faults caught: {number['alone'] + number['joint']} by the monitor, of "
+             f"these {number['alone']} by it alone; {number['references']} by references alone")
     print(score)
-    for text in unequal:
-        print(f"NOT THE SAME FAULT in RTL and model: {text}")
-    if options.update:
+    for one in results:
+        if one["unequal"]:
+            print(f"NOT THE SAME FAULT in RTL and model: {one['name']}: {one['unequal']}")
+    if update:
         generated.replace(BOTH_PAGE, BOTH_COMMAND, "\n".join([
-            f"{score}. On nic1, in {(time.monotonic() - start) / 60:.0f} minutes.", "",
-            "| fault of both | what is wrong | test | detected by | first sign |", "|---|---|---|---|---|", *rows]))
+            f"{score}. On nic1, in {sum(one['seconds'] for one in results) / 60:.0f} minutes.", "",
+            "| fault of both | what is wrong | test | detected by | first sign |", "|---|---|---|---|---|", *(one["row"] for one in results)]))
         print(f"wrote {BOTH_PAGE.relative_to(ROOT)}")
-    return 1 if survivors or unequal else 0
+    return 0 if all(one["caught"] and not one["unequal"] for one in results) else 1
 
 
 def failed_test(output):
@@ -309,6 +314,65 @@ def first_report(output):
     """The monitor's report with the least cycle, without its source."""
     reports = re.findall(r"monitor: [a-z]+\.[a-z_]+: nic \d+, cycle (\d+): (seen .*?) \[", output)
     return min(reports, key=lambda report: int(report[0]))[1][:120] if reports else ""
+
+
+def run_rtl(options, chosen):
+    """Each fault of the RTL in lockstep until a test fails."""
+    results = []
+    for stage in STAGES if not options.names else STAGES[:1]:
+        failed, what, _ = run(options.program, 0, stage, options.timeout)
+        if failed:
+            sys.exit(f"the unmutated RTL fails in {stage[0]}: {what}")
+    for mutant in chosen:
+        failed, what, by, seconds = False, "", "none", 0.0
+        for stage in sorted(STAGES, key=lambda stage: stage[0] != mutant.get("first")):
+            failed, what, one = run(options.program, mutant["number"], stage, options.timeout)
+            seconds += one
+            if failed:
+                by = stage[0]
+                break
+        results.append({"name": mutant["name"], "caught": failed, "seconds": seconds,
+                        "row": f"| `{mutant['name']}` | {mutant['fault']} | {by} | {what} |"})
+        if options.markdown:
+            print(results[-1]["row"], flush=True)
+        else:
+            print(f"{'caught' if failed else 'SURVIVED':9} {mutant['name']:24} by {by:12} {seconds:6.1f} s  {what}", flush=True)
+    return results
+
+
+def report_rtl(results, update):
+    """Prints the score and writes the table of PAGE. The exit code."""
+    caught = sum(one["caught"] for one in results)
+    print(f"{caught} of {len(results)} mutants caught")
+    if update:
+        generated.replace(PAGE, COMMAND, "\n".join([
+            f"{caught} of {len(results)} mutants caught on nic1, in {sum(one['seconds'] for one in results) / 60:.0f} minutes of one core.", "",
+            "| mutant | fault | detected by | first sign |", "|---|---|---|---|", *(one["row"] for one in results)]))
+        print(f"wrote {PAGE.relative_to(ROOT)}")
+    return 0 if caught == len(results) else 1
+
+
+def report(results, options):
+    return report_both(results, options.update) if options.both else report_rtl(results, options.update)
+
+
+def merge(files, names, parser):
+    """The results of all shares in the order of the list; each of `names` once."""
+    found = {}
+    for file in files:
+        try:
+            results = json.loads(file.read_text(encoding="utf-8"))["results"]
+        except (OSError, ValueError, KeyError, TypeError):
+            parser.error(f"{file}: no results of --results")
+        for one in results:
+            if one["name"] in found:
+                parser.error(f"{file}: {one['name']} is in another file too: these are not the shares of one run")
+            if one["name"] not in names:
+                parser.error(f"{file}: {one['name']} is no mutant of this run")
+            found[one["name"]] = one
+    if missing := [name for name in names if name not in found]:
+        parser.error(f"{len(missing)} mutants are in no file, the first one is {missing[0]}: a share is missing")
+    return [found[name] for name in names]
 
 
 def main():
@@ -325,6 +389,10 @@ def main():
     parser.add_argument("--both", action="store_true", help="faults of RTL and model together, which the monitor or the tests' "
                         "references must detect; --update writes the table of docs/monitor.md")
     parser.add_argument("--model-only", action="store_true", help="with --both: do not repeat the failing test in lockstep")
+    parser.add_argument("--shard", type=shards.share_of, metavar="I/N", help="only every N-th mutant, from the I-th (from 0) on, for as many "
+                        "machines; --results keeps what it finds")
+    parser.add_argument("--results", type=pathlib.Path, metavar="FILE", help="also write the results to this JSON file")
+    parser.add_argument("--merge", type=pathlib.Path, nargs="+", metavar="FILE", help="run nothing: join these results of all shares")
     options = parser.parse_args()
     if options.generate:
         generate(options.generate)
@@ -334,8 +402,11 @@ def main():
     if unknown:
         sys.exit(f"unknown mutant {' '.join(sorted(unknown))}; ./vireo mutants {'--both ' if options.both else ''}--list shows all")
     chosen = [mutant for mutant in mutants if not options.names or mutant["name"] in options.names]
-    if options.update and options.names:
-        parser.error("--update writes the table of all mutants; leave out the names")
+    if options.update and (options.names or options.shard):
+        parser.error("--update writes the table of all mutants; leave out the names, and --shard: --merge joins the shares")
+    if options.merge:
+        return report(merge(options.merge, [mutant["name"] for mutant in chosen], parser), options)
+    chosen = shards.every_nth(chosen, options.shard)
     if options.list:
         for mutant in chosen:
             print(f"{mutant['name']:24} {mutant['block']:16} {mutant['fault']}")
@@ -345,38 +416,10 @@ def main():
         print(f"{name}: {why}")
     if options.check or skipped:
         return 1 if skipped else 0
-    if options.both:
-        return run_both(options, chosen)
-    rows, total = [], 0.0
-
-    for stage in STAGES if not options.names else STAGES[:1]:
-        failed, what, _ = run(options.program, 0, stage, options.timeout)
-        if failed:
-            sys.exit(f"the unmutated RTL fails in {stage[0]}: {what}")
-    survivors = []
-    for mutant in chosen:
-        failed, what, by, seconds = False, "", "none", 0.0
-        for stage in sorted(STAGES, key=lambda stage: stage[0] != mutant.get("first")):
-            failed, what, one = run(options.program, mutant["number"], stage, options.timeout)
-            seconds += one
-            if failed:
-                by = stage[0]
-                break
-        if not failed:
-            survivors.append(mutant["name"])
-        rows.append(f"| `{mutant['name']}` | {mutant['fault']} | {by} | {what} |")
-        total += seconds
-        if options.markdown:
-            print(rows[-1], flush=True)
-        else:
-            print(f"{'caught' if failed else 'SURVIVED':9} {mutant['name']:24} by {by:12} {seconds:6.1f} s  {what}", flush=True)
-    print(f"{len(chosen) - len(survivors)} of {len(chosen)} mutants caught")
-    if options.update:
-        generated.replace(PAGE, COMMAND, "\n".join([
-            f"{len(chosen) - len(survivors)} of {len(chosen)} mutants caught on nic1, in {total / 60:.0f} minutes of one core.", "",
-            "| mutant | fault | detected by | first sign |", "|---|---|---|---|", *rows]))
-        print(f"wrote {PAGE.relative_to(ROOT)}")
-    return 1 if survivors else 0
+    results = run_both(options, chosen) if options.both else run_rtl(options, chosen)
+    if options.results:
+        options.results.write_text(json.dumps({"both": options.both, "results": results}, indent=1) + "\n", encoding="utf-8")
+    return report(results, options)
 
 
 if __name__ == "__main__":

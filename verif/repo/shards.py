@@ -15,6 +15,10 @@ import statistics
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from typing import TypeVar
+
+Item = TypeVar("Item")
 
 FAILED = ("failure", "error")
 SUBMISSIONS = 3  # most of a share by Slurm
@@ -29,6 +33,12 @@ def share_of(text: str) -> tuple[int, int]:
     if match is None or int(match[1]) >= int(match[2]):
         raise argparse.ArgumentTypeError(f"{text!r} is not I/N with I from 0 to N - 1")
     return int(match[1]), int(match[2])
+
+
+def every_nth(items: Sequence[Item], shard: tuple[int, int] | None) -> list[Item]:
+    """A share of the cases of a campaign (`./vireo faults`, `fuzz`, `mutants`); all without a share. Neighbours are alike."""
+    index, count = shard or (0, 1)
+    return list(items[index::count])
 
 
 def listed(output: str) -> dict[str, int]:

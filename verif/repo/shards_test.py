@@ -27,6 +27,14 @@ class Shares(unittest.TestCase):
             self.assertLess(max(times) - min(times), 3)
             self.assertEqual(shards.shares(dict(reversed(seconds.items())), count), result)
 
+    def test_shares_of_a_campaign(self):
+        cases = list("abcdefgh")
+        for count in (1, 3, 8, 9):
+            result = [shards.every_nth(cases, (index, count)) for index in range(count)]
+            self.assertEqual(sorted(case for share in result for case in share), cases)
+        self.assertEqual(shards.every_nth(cases, (1, 3)), ["b", "e", "h"])
+        self.assertEqual(shards.every_nth(cases, None), cases)
+
     def test_more_shares_than_tests(self):
         self.assertEqual(shards.shares({"a": 1, "b": 2}, 3), [["b"], ["a"], []])
 
