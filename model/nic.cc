@@ -2,6 +2,7 @@
 #include "model/nic.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace vireo::model {
 namespace {
@@ -45,7 +46,7 @@ size_t Client(spec::BufferClient client) { return static_cast<size_t>(client); }
 
 }  // namespace
 
-Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered)
+Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered, const std::vector<std::string>& twice)
     : read_port_(agenda_, ReadConfig(config)),
       write_port_(agenda_, WriteConfig(config)),
       common_cfg_(agenda_, config),
@@ -82,7 +83,8 @@ Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered)
       send_failures_(agenda_, 2),
       request_failures_(agenda_, 3),
       acks_(agenda_, 2) {
-  if (is_metered) AddMeters();
+  assert(is_metered || twice.empty());
+  if (is_metered) AddMeters(twice);
   ConnectHost(environment);
   ConnectManagement(environment);
   ConnectQueues();
@@ -92,7 +94,7 @@ Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered)
   ApplyLevels(0, CommonCfg::Levels{});
 }
 
-void Nic::AddMeters() {
+void Nic::AddMeters(const std::vector<std::string>& twice) {
   meters_ = std::make_unique<Meters>();
   const auto part = [](const void* begin, size_t bytes, const char* name) { return Meters::Part{begin, bytes, name}; };
   meters_->SetParts({
@@ -133,6 +135,8 @@ void Nic::AddMeters() {
       part(&acks_, sizeof acks_, "ack_arb"),
   });
   agenda_.SetMeters(meters_.get());
+  if (twice.empty()) return;
+  agenda_.RunTwice([&](const Block* block) { return std::ranges::count(twice, meters_->NameOf(block)) != 0; });
 }
 
 void Nic::ConnectHost(NicOutputs& environment) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -77,8 +78,10 @@ class Nic {
     spec::PcieSize max_read_request_size = spec::PcieSize::kBytes512;
   };
 
-  // Both must outlive the NIC. `is_metered`: it counts what blocks and streams do.
-  Nic(const spec::Config& config, NicOutputs& environment, bool is_metered = false);
+  // Both must outlive the NIC. `is_metered`: it counts what blocks and streams do. `twice`: names of blocks that take
+  // two steps per cycle, in a metered NIC; it is not equal to RTL then.
+  Nic(const spec::Config& config, NicOutputs& environment, bool is_metered = false,
+      const std::vector<std::string>& twice = {});
   Nic(const Nic&) = delete;
   Nic& operator=(const Nic&) = delete;
 
@@ -111,7 +114,7 @@ class Nic {
   }
 
  private:
-  void AddMeters();
+  void AddMeters(const std::vector<std::string>& twice);
   void ConnectHost(NicOutputs& environment);
   void ConnectManagement(NicOutputs& environment);
   void ConnectQueues();

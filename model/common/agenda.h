@@ -3,7 +3,7 @@
 // idle cycles cost nothing.
 //
 // Blocks depend on each other only through state of earlier cycles (channels, tables), so the order of blocks within a
-// cycle does not matter, and each runs at most once per cycle.
+// cycle does not matter, and each runs at most once per cycle (but RunTwice).
 #pragma once
 
 #include <algorithm>
@@ -39,9 +39,13 @@ class Block {
   // Whether a wake-up request still holds. A block that cancels requests must override it, or simulated time would stop
   // at cycles without work.
   virtual bool NeedsWakeUp(Cycle) const { return true; }
+  // After Run: whether its next step may follow in the same cycle, as in a block of twice the speed (Agenda::RunTwice).
+  // Not if that step reads a table that this one has written: a table shows its writes from the next cycle on.
+  virtual bool CanRunTwice() const { return false; }
   inline void WakeAt(Cycle cycle);  // kUnknown: not at all
   // Null: streams have no meters.
   inline Meters* meters() const;
+  inline bool IsRunTwice() const;
 
  private:
   friend class Agenda;
@@ -86,6 +90,7 @@ class Agenda {
       due &= due - 1;
       block.ran_ = cycle;
       block.Run(cycle);
+      if ((twice_ & Bit(block.number_)) != 0 && block.CanRunTwice()) block.Run(cycle);
     }
     near_ &= ~Bit(cycle % kNear);
   }
@@ -96,6 +101,14 @@ class Agenda {
 
   // To be set before streams are connected; outlives them.
   void SetMeters(Meters* meters) { meters_ = meters; }
+  // These blocks take two steps per cycle where they can, unlike RTL: to see what depends on their speed.
+  template <typename Predicate>
+  void RunTwice(const Predicate& predicate) {
+    for (uint64_t left = numbers_; left != 0; left &= left - 1) {
+      const auto number = static_cast<size_t>(std::countr_zero(left));
+      if (predicate(blocks_[number])) twice_ |= Bit(number);
+    }
+  }
 
  private:
   friend class Block;
@@ -136,6 +149,7 @@ class Agenda {
   std::array<Block*, kBlocksMax> blocks_{};  // by number
   uint64_t numbers_ = 0;                     // in use
   uint64_t cancelling_ = 0;                  // blocks with WakeUps::kCancellable
+  uint64_t twice_ = 0;                       // blocks of twice the speed
   std::array<uint64_t, kNear> due_{};        // blocks, by cycle modulo kNear
   uint64_t near_ = 0;                        // cycles with due blocks
   std::vector<Entry> far_;                   // earliest first
@@ -157,6 +171,8 @@ Block::~Block() {
 }
 
 Meters* Block::meters() const { return agenda_.meters_; }
+
+bool Block::IsRunTwice() const { return (agenda_.twice_ & Agenda::Bit(number_)) != 0; }
 
 void Block::WakeAt(Cycle cycle) {
   if (cycle == kUnknown || cycle == ran_) return;

@@ -36,8 +36,8 @@ Meters::Counts Meters::At(Cycle now) const {
                               stream.meter.waiting().At(now), stream.meter.full().At(now)});
   }
   for (size_t i = 0; i < parts_.size(); ++i) {
-    counts.blocks.push_back(
-        {parts_[i].name, blocks_[i].worked(), blocks_[i].starved().At(now), blocks_[i].blocked().At(now)});
+    counts.blocks.push_back({parts_[i].name, blocks_[i].worked(), blocks_[i].starved().At(now),
+                             blocks_[i].blocked().At(now), blocks_[i].StalledAt(now)});
   }
   return counts;
 }

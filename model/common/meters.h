@@ -7,6 +7,7 @@
 //   worked    a token entered or left the block
 //   starved   none of the block's input streams held a token
 //   blocked   at least one of its output streams was full
+//   stalled   no token entered or left for longer than any step takes: it waited for an answer, or for work
 #pragma once
 
 #include <cstddef>
@@ -36,15 +37,20 @@ class Duration {
 
 class BlockMeter {
  public:
+  // Cycles between two tokens without an answer of another block are no more.
+  static constexpr Cycle kLongestStep = 16;
+
   BlockMeter() { starved_.Begin(0); }
   void OnToken(Cycle now) {
     worked_ += now != last_worked_;
+    stalled_ += StalledSince(now);
     last_worked_ = now;
   }
   // One in each of `count` cycles.
   void OnTokens(Cycle first, size_t count) {
     if (count == 0) return;
     worked_ += count;
+    stalled_ += StalledSince(first);
     last_worked_ = first + count - 1;
   }
   void OnInput(Cycle now, bool is_waiting) { Count(now, is_waiting, inputs_, starved_, false); }
@@ -53,8 +59,13 @@ class BlockMeter {
   uint64_t worked() const { return worked_; }
   const Duration& starved() const { return starved_; }
   const Duration& blocked() const { return blocked_; }
+  Cycle StalledAt(Cycle now) const { return stalled_ + StalledSince(now); }
 
  private:
+  Cycle StalledSince(Cycle now) const {
+    const Cycle since = After(last_worked_, kLongestStep + 1);
+    return now > since ? now - since : 0;
+  }
   // `duration` runs while `count` is above 0, or while it is 0.
   static void Count(Cycle now, bool is_more, size_t& count, Duration& duration, bool is_above) {
     const bool was_above = count != 0;
@@ -69,6 +80,7 @@ class BlockMeter {
 
   uint64_t worked_ = 0;
   Cycle last_worked_ = kUnknown;
+  Cycle stalled_ = 0;
   size_t inputs_ = 0, outputs_ = 0;  // with a token; full
   Duration starved_, blocked_;
 };
@@ -128,7 +140,7 @@ class Meters {
   };
   struct BlockCounts {
     const char* name;
-    Cycle worked, starved, blocked;
+    Cycle worked, starved, blocked, stalled;
   };
   // Since the start, in the order in which they were added. Streams between the same two parts are separate.
   struct Counts {
@@ -140,6 +152,8 @@ class Meters {
   // Null within one part: that is its own matter.
   StreamMeter* Add(const Block* producer, const Block* consumer);
   Counts At(Cycle now) const;
+  // Of the part that contains it.
+  const char* NameOf(const Block* block) const { return parts_[PartOf(block)].name; }
 
  private:
   struct Stream {

@@ -62,6 +62,7 @@ class Completer final : public Block {
   std::function<void(Cycle, const spec::QpReads&)> on_qp_reads = [](Cycle, const spec::QpReads&) {};
 
   void Run(Cycle now) override;
+  bool CanRunTwice() const override { return true; }  // its tables are written by others
   // No work in flight after the cycles that have run. Records waiting for acknowledges are ignored.
   bool IsIdle() const;
 

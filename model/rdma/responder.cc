@@ -172,8 +172,8 @@ void Responder::WriteHalf(Cycle now, uint32_t qpn, const Half& half) {
 
 void Responder::SetState(Cycle now, State state) {
   state_ = state;
-  begins_ = now + 1;
-  WakeAt(begins_);
+  begins_ = now + (IsRunTwice() && state != State::kIdle ? 0 : 1);
+  WakeAt(now + 1);
 }
 
 // Outputs of the previous turn have been taken.
@@ -233,7 +233,7 @@ void Responder::Begin(Cycle now) {
     bytes_left_ = starts ? reth.dma_length : half_.position.cursor.bytes_left;
     BeginPart(Part::kPayload);
     state_ = State::kAct;
-    begins_ = now + kDecisionLatency;
+    begins_ = now + kDecisionLatency / (IsRunTwice() ? 2 : 1);
   }
   WakeAt(begins_);
 }

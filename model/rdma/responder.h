@@ -92,6 +92,8 @@ class Responder final : public Block {
   void SetHold(Cycle from, bool hold);
 
   void Run(Cycle now) override;
+  // A turn begins with reading what the previous one has written. One QP is added to those to flush per cycle.
+  bool CanRunTwice() const override { return state_ != State::kIdle && changes_.empty() && !reflush_ && !ring_; }
   bool IsIdle() const;
 
   // Called in the cycle of the pulse: one after a possible change of a QP's expected PSN.

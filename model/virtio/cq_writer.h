@@ -63,6 +63,8 @@ class CqWriter final : public Block {
   void SetEventIdx(Cycle from, bool event_idx) { event_idx_.Set(from, event_idx); }
 
   void Run(Cycle now) override;
+  // Every operation ends with what it writes, and the next one reads first.
+  bool CanRunTwice() const override { return state_ != State::kIdle; }
   bool IsIdle() const;  // in the cycle after the last one that ran
   // fence_o: accesses to queues from before the last write of a virtqueue's entry have not ended.
   bool IsFencing(Cycle now) const {

@@ -13,11 +13,12 @@ model::AxiResp RespOf(uint8_t code) { return static_cast<model::AxiResp>(code); 
 
 }  // namespace
 
-ModelNic::ModelNic(const NicContext& context, const PciConfig::Options& options)
+ModelNic::ModelNic(const NicContext& context, const PciConfig::Options& options, std::vector<std::string> twice)
     : scheduler_(context.scheduler),
       clock_(context.clock),
       config_(context.config),
       is_metered_(context.is_metered),
+      twice_(std::move(twice)),
       environment_(context.environment),
       config_space_(options),
       bridge_(context.config, context.name + " (model)"),
@@ -43,7 +44,7 @@ void ModelNic::Reset(Cycle cycle) {
   transmit_ready_ = false;
   transmit_change_ = kNever;
 
-  model_ = std::make_unique<model::Nic>(config_, static_cast<model::NicOutputs&>(*this), is_metered_);
+  model_ = std::make_unique<model::Nic>(config_, static_cast<model::NicOutputs&>(*this), is_metered_, twice_);
   SetControls(first_input_, config_space_.controls());
   link_changes_.clear();
   SetLink(first_input_, true);

@@ -9,6 +9,7 @@
 #include <deque>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -24,7 +25,9 @@ namespace vireo::sim {
 
 class ModelNic final : public Nic, private Scheduler::Client, private model::NicOutputs {
  public:
-  explicit ModelNic(const NicContext& context, const PciConfig::Options& options = {});
+  // `twice`: blocks of twice the speed (model/nic.h), for a metered NIC that is compared with nothing.
+  explicit ModelNic(const NicContext& context, const PciConfig::Options& options = {},
+                    std::vector<std::string> twice = {});
   ~ModelNic() override;
 
   void Reset(Cycle cycle) override;
@@ -100,6 +103,7 @@ class ModelNic final : public Nic, private Scheduler::Client, private model::Nic
   const CoreClock clock_;
   const spec::Config& config_;
   const bool is_metered_;
+  const std::vector<std::string> twice_;
   NicEnvironment& environment_;
   PciConfig config_space_;
   AxiBridge bridge_;

@@ -93,5 +93,30 @@ TEST(Agenda, SkipsWithdrawnRequests) {
   }
 }
 
+// A machine of six steps, one per cycle. The third one writes what the fourth reads.
+class Machine final : public Block {
+ public:
+  explicit Machine(Agenda& agenda) : Block(agenda) { WakeAt(1); }
+  void Run(Cycle now) override {
+    if (ran.size() == 6) return;
+    ran.push_back(now);
+    WakeAt(now + 1);
+  }
+  bool CanRunTwice() const override { return ran.size() != 3; }
+
+  std::vector<Cycle> ran;
+};
+
+TEST(Agenda, BlockOfTwiceTheSpeed) {
+  Agenda agenda;
+  Machine usual(agenda), fast(agenda);
+  agenda.RunTwice([&](const Block* block) { return block == &fast; });
+  EXPECT_TRUE(fast.IsRunTwice());
+  EXPECT_FALSE(usual.IsRunTwice());
+  agenda.RunThrough(20);
+  EXPECT_EQ(usual.ran, (std::vector<Cycle>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(fast.ran, (std::vector<Cycle>{1, 1, 2, 3, 3, 4}));
+}
+
 }  // namespace
 }  // namespace vireo::verif

@@ -38,11 +38,17 @@ TEST(Meters, EqualACountOfEveryCycle) {
   first.out.Connect(second.in, first);
 
   uint64_t tokens = 0, first_worked = 0, second_worked = 0;
-  Cycle waiting = 0, full = 0;
+  Cycle waiting = 0, full = 0, stalled = 0, without = 0;
   size_t held = 0;
   for (Cycle now = 1; now < 20'000; ++now) {
     // State during the cycle before: from the end of its events on.
-    const unsigned phase = static_cast<unsigned>(now / 500 % 3);  // more pushes, more pops, both
+    const unsigned phase = static_cast<unsigned>(now / 500 % 4);  // more pushes, more pops, both, none for long
+    if (phase == 3 && now % 50 > 10) {
+      ++without;
+      stalled += first_worked != 0 && without > model::BlockMeter::kLongestStep;
+      waiting += held != 0, full += held == 4;
+      continue;
+    }
     bool pushed = false, popped = false;
     if (second.in.CanPop(now) && (phase != 0 || random() % 4 == 0)) {
       second.in.Drop(now);
@@ -53,6 +59,8 @@ TEST(Meters, EqualACountOfEveryCycle) {
       ++held, pushed = true;
     }
     tokens += popped, first_worked += pushed, second_worked += popped;
+    without = pushed ? 0 : without + 1;
+    stalled += first_worked != 0 && without > model::BlockMeter::kLongestStep;
     waiting += held != 0, full += held == 4;
     const Meters::Counts counts = meters.At(now + 1);
     ASSERT_EQ(counts.streams.size(), 1);
@@ -64,7 +72,9 @@ TEST(Meters, EqualACountOfEveryCycle) {
     ASSERT_EQ(counts.blocks[0].blocked, full);
     ASSERT_EQ(counts.blocks[1].starved, now + 1 - waiting);
     ASSERT_EQ(counts.blocks[1].blocked, 0);
+    ASSERT_EQ(counts.blocks[0].stalled, stalled);
   }
+  EXPECT_GT(stalled, 1000);
   EXPECT_GT(full, 1000);
   EXPECT_GT(waiting, full);
   EXPECT_LT(waiting, 19'000);
