@@ -23,6 +23,7 @@ void UseHardware(const Hardware& hardware, const NicRoles& roles, const std::vec
   for (size_t i = 0; i < roles.nics; ++i) {
     HostOptions& host = options.hosts.emplace_back();
     host.device = i == 0 || options.peer.empty() ? options.device : options.peer;
+    host.profile = options.profile;
     host.nic = hardware.nic;
     host.nic.name = fmt::format("nic{}", i);
     host.nic.faults_out = faults;

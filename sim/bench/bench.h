@@ -70,7 +70,9 @@ struct Options {
   std::string page;  // whose generated blocks are written; empty: none
   bool quick = false, update_figures = false, update_speed = false;
   bool is_monitored = false, is_metered = false;
-  PinsFactory rtl;  // of the configuration; empty: that of this program
+  std::array<std::vector<std::string>, 2> twice{};  // blocks of twice the speed, of sender and peer (speed_up.h)
+  uint32_t more_outstanding = 1;                    // times as many messages outstanding
+  PinsFactory rtl;                                  // of the configuration; empty: that of this program
 };
 
 struct Metric {
@@ -83,7 +85,7 @@ struct Metric {
 // Shares of the measured cycles (model/common/meters.h). Names: sender.requester, peer.responder.
 struct BlockUse {
   std::string name;
-  double worked = 0, starved = 0, blocked = 0;
+  double worked = 0, starved = 0, blocked = 0, stalled = 0;
 };
 struct StreamUse {
   std::string producer, consumer;
@@ -94,7 +96,8 @@ struct StreamUse {
 struct Row {
   std::string device, workload;
   std::vector<Metric> metrics;
-  std::string bottleneck{};  // in words; empty: not asked for
+  std::string bottleneck{};           // in words; empty: not asked for
+  std::vector<std::string> limits{};  // the same by names (speed_up.h)
   std::vector<BlockUse> blocks{};
   std::vector<StreamUse> streams{};
   double Value(std::string_view name) const {
@@ -212,7 +215,13 @@ struct Bench {
                                      .is_metered = options.is_metered,
                                      .is_monitored = options.is_monitored,
                                      .is_traced = false};
-    if (options.rtl) {
+    if (!options.twice[0].empty() || !options.twice[1].empty()) {
+      system_options.devices = [&options](std::string_view, const LockstepOptions&) -> NicFactory {
+        return [&options](const NicContext& context) {
+          return std::make_unique<ModelNic>(context, PciConfig::Options{}, options.twice.at(context.number));
+        };
+      };
+    } else if (options.rtl) {
       system_options.devices = [&options](std::string_view name, const LockstepOptions& lockstep) {
         return NicDeviceFactory(name, lockstep, options.rtl);
       };

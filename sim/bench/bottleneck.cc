@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <iterator>
 #include <set>
+
+#include "sim/bench/speed_up.h"
 
 namespace vireo::sim {
 namespace {
@@ -15,9 +18,18 @@ namespace {
 constexpr double kBusy = 0.95;
 // Less than this share of the cycles, a full stream is a burst.
 constexpr double kBlocked = 0.2;
+// Chains of two NICs whose streams are full about as often are one limit.
+constexpr double kAsFull = 0.8;
+// A block without input for longer is not the limit: it fills its queue in bursts.
+constexpr double kStarved = 0.3;
+// Of the cycles in which it blocks others: a block that stalls less has work to do itself.
+constexpr double kStalls = 0.3;
+// Of the buffers that a request asks for: with fewer there were no more in the ring.
+constexpr double kDry = 0.9;
 
 struct Resource {
   std::string metric, text;
+  const char* limit;
   double used = 0;  // share
 };
 
@@ -39,44 +51,61 @@ std::vector<Resource> Resources(const Options& options, size_t nic, const Counts
   const double tags = std::min(options.config->dma_tags, pcie.outstanding_reads);
   const double in_use = static_cast<double>(counts.read_cycles) / cycles;
   return {
-      {prefix + "wire_used", fmt::format("the wire, sent by the NIC {}", of),
+      {prefix + "wire_used", fmt::format("the wire, sent by the NIC {}", of), kLimitWire,
        static_cast<double>(counts.line_bytes) * 8e-6 / seconds / rate},
-      {prefix + "pcie_up_used", fmt::format("PCIe to the host {}", of), pcie_share(up)},
-      {prefix + "pcie_down_used", fmt::format("PCIe from the host {}", of),
+      {prefix + "pcie_up_used", fmt::format("PCIe to the host {}", of), kLimitPcie, pcie_share(up)},
+      {prefix + "pcie_down_used", fmt::format("PCIe from the host {}", of), kLimitPcie,
        pcie_share(counts.read_bytes + completions * kTlpShortBytes)},
-      {prefix + "dma_tags_used", fmt::format("DMA tags {}, {:.1f} of {:.0f} in use", of, in_use, tags), in_use / tags},
+      {prefix + "dma_tags_used", fmt::format("DMA tags {}, {:.1f} of {:.0f} in use", of, in_use, tags),
+       kLimitHostMemory, in_use / tags},
   };
 }
 
 std::string BlocksName(const std::string& name) { return name.substr(name.find('.') + 1); }
+std::string Side(const std::string& name) { return name.substr(0, name.find('.')); }
 
-// From the stream that is full most of the time down to the block that nothing blocks. Empty: no stream is full.
-std::string Culprit(const Row& row, std::string& why) {
-  const auto is_fuller = [](const StreamUse& a, const StreamUse& b) { return a.full < b.full; };
-  const auto worst = std::ranges::max_element(row.streams, is_fuller);
-  if (worst == row.streams.end() || worst->full < kBlocked) return "";
-  std::string block = worst->consumer, blocked = worst->producer;
-  double full = worst->full;
-  std::set<std::string> seen = {worst->producer};
-  while (seen.insert(block).second) {
-    const StreamUse* next = nullptr;
-    for (const StreamUse& stream : row.streams) {
-      if (stream.producer == block && stream.full >= full / 2 && (next == nullptr || next->full < stream.full)) {
-        next = &stream;
-      }
-    }
-    if (next == nullptr || seen.contains(next->consumer)) break;
-    blocked = block, block = next->consumer, full = next->full;
+// A block that blocks others, and that nothing blocks for as long.
+struct Culprit {
+  std::string block, blocked;  // who it blocks
+  double full = 0;             // share of cycles
+};
+
+// The fullest stream from this block; null: it sends nothing.
+const StreamUse* Fullest(const Row& row, const std::string& block) {
+  const StreamUse* fullest = nullptr;
+  for (const StreamUse& stream : row.streams) {
+    if (stream.producer == block && (fullest == nullptr || fullest->full < stream.full)) fullest = &stream;
   }
-  why = fmt::format("it blocks {} in {:.0f} % of cycles", BlocksName(blocked), 100 * full);
-  return block;
+  return fullest;
+}
+
+// From the stream of this side that is full most of the time down to the block that nothing blocks for half as long; if
+// something still blocks that one often, from there again. Empty: no stream is full.
+std::vector<Culprit> FindCulprits(const Row& row, const std::string& side) {
+  const StreamUse* worst = nullptr;
+  for (const StreamUse& stream : row.streams) {
+    if (Side(stream.producer) == side && (worst == nullptr || worst->full < stream.full)) worst = &stream;
+  }
+  std::vector<Culprit> culprits;
+  std::set<std::string> seen;
+  while (worst != nullptr && worst->full >= kBlocked) {
+    seen.insert(worst->producer);
+    const StreamUse* next = worst;
+    while (next != nullptr && next->full >= worst->full / 2 && seen.insert(next->consumer).second) {
+      worst = next;
+      next = Fullest(row, worst->consumer);
+    }
+    culprits.push_back({worst->consumer, worst->producer, worst->full});
+    worst = next == nullptr || seen.contains(next->consumer) ? nullptr : next;
+  }
+  return culprits;
 }
 
 // The blocks that answered requests of this one.
 std::vector<std::string> Asked(const Row& row, const std::string& block) {
   std::vector<std::string> names;
   for (const StreamUse& request : row.streams) {
-    const std::string name = BlocksName(request.consumer);
+    const std::string& name = request.consumer;
     if (request.producer != block || request.tokens == 0 || std::ranges::count(names, name) != 0) continue;
     const bool answers = std::ranges::any_of(row.streams, [&](const StreamUse& answer) {
       return answer.producer == request.consumer && answer.consumer == block && answer.tokens != 0;
@@ -86,9 +115,53 @@ std::vector<std::string> Asked(const Row& row, const std::string& block) {
   return names;
 }
 
+// The blocks from this one's questions to the block that asks host memory; empty if there is no such way.
+std::vector<std::string> WayToMemory(const Row& row, const std::string& block) {
+  std::vector<std::vector<std::string>> ways = {{block}};
+  std::set<std::string> seen = {block};
+  for (size_t i = 0; i < ways.size(); ++i) {
+    for (const std::string& asked : Asked(row, ways[i].back())) {
+      if (!seen.insert(asked).second) continue;
+      std::vector<std::string> way = ways[i];
+      way.push_back(asked);
+      if (BlocksName(asked) == "dma_read_port") return {way.begin() + 1, way.end()};
+      ways.push_back(std::move(way));
+    }
+  }
+  return {};
+}
+
+// Whether the blocks that ask for the sender's work requests or frames are mostly answered with fewer than they asked
+// for: the ring was empty.
+bool IsRingDry(const Row& row) {
+  const auto tokens = [&](const std::string& from, const std::string& to) {
+    uint64_t sum = 0;
+    for (const StreamUse& stream : row.streams) {
+      if (stream.producer == from && stream.consumer == to) sum += stream.tokens;
+    }
+    return static_cast<double>(sum);
+  };
+  const auto asked_by = [&](const char* client, double per_request) {
+    return tokens(client, "sender.desc_fetch") * per_request;
+  };
+  const double asked =
+      asked_by("sender.send_queue", spec::kBuffersPerRequest) + asked_by("sender.net_tx", spec::kNetBuffersPerRequest);
+  const double got = tokens("sender.desc_fetch", "sender.send_queue") + tokens("sender.desc_fetch", "sender.net_tx");
+  return got < kDry * asked;
+}
+
+// Reads that are outstanding, and for how long.
+std::string MemoryLatency(const Options& options, const Counts& counts, double cycles, const std::string& side) {
+  const double read =
+      static_cast<double>(counts.read_cycles) / std::max<double>(1, static_cast<double>(counts.read_ends));
+  return fmt::format("latency of host memory: {:.1f} reads of the {} outstanding x {:.0f} ns",
+                     static_cast<double>(counts.read_cycles) / cycles, side,
+                     read * 1e6 / options.config->core_clock_khz);
+}
+
 }  // namespace
 
-void FindBottleneck(const Options& options, const Mark& begin, const Mark& end, Row& row) {
+void FindBottleneck(const Options& options, const Mark& begin, const Mark& end, uint64_t outstanding, Row& row) {
   const Picoseconds time = end.time - begin.time;
   const double cycles = static_cast<double>(time) * 1e-9 * options.config->core_clock_khz;
   std::vector<Resource> resources;
@@ -99,7 +172,8 @@ void FindBottleneck(const Options& options, const Mark& begin, const Mark& end, 
       const auto share = [&](uint64_t after, uint64_t before) { return static_cast<double>(after - before) / cycles; };
       row.blocks.push_back({prefix + to.blocks[i].name, share(to.blocks[i].worked, from.blocks[i].worked),
                             share(to.blocks[i].starved, from.blocks[i].starved),
-                            share(to.blocks[i].blocked, from.blocks[i].blocked)});
+                            share(to.blocks[i].blocked, from.blocks[i].blocked),
+                            share(to.blocks[i].stalled, from.blocks[i].stalled)});
     }
     for (size_t i = 0; i < to.streams.size(); ++i) {
       const auto share = [&](Cycle after, Cycle before) { return static_cast<double>(after - before) / cycles; };
@@ -112,36 +186,72 @@ void FindBottleneck(const Options& options, const Mark& begin, const Mark& end, 
                       std::back_inserter(resources));
   }
   for (const Resource& resource : resources) row.metrics.push_back({resource.metric, resource.used, "1"});
-  const Resource& busiest = *std::ranges::max_element(resources, {}, &Resource::used);
-  if (busiest.used >= kBusy) {
-    row.bottleneck = fmt::format("{}: {:.0f} %", busiest.text, 100 * std::min(busiest.used, 1.0));
-    return;
+  std::vector<std::string> texts;
+  const auto add = [&](const std::string& limit, const std::string& text) {
+    if (std::ranges::count(row.limits, limit) == 0) row.limits.push_back(limit);
+    texts.push_back(text);
+  };
+  for (const Resource& resource : resources) {
+    if (resource.used < kBusy) continue;
+    add(resource.limit, fmt::format("{}: {:.0f} %", resource.text, 100 * std::min(resource.used, 1.0)));
   }
-  std::string why;
-  if (const std::string block = Culprit(row, why); !block.empty()) {
-    const auto use = std::ranges::find(row.blocks, block, &BlockUse::name);
-    row.bottleneck = fmt::format("{} of the {}: {}, and works in {:.0f} %", BlocksName(block),
-                                 block.substr(0, block.find('.')), why, 100 * use->worked);
-    const std::vector<std::string> asked = Asked(row, block);
-    constexpr double kOften = 0.5;
-    if (use->worked < kOften && !asked.empty()) {
-      row.bottleneck += fmt::format("; it waits for answers of {}", fmt::join(asked, ", "));
+  const auto memory_latency = [&](const std::string& side) {
+    const size_t nic = side == "sender" ? 0 : 1;
+    return MemoryLatency(options, end.counts.at(nic) - begin.counts.at(nic), cycles, side);
+  };
+  if (texts.empty()) {
+    const std::array<std::vector<Culprit>, 2> sides = {FindCulprits(row, "sender"), FindCulprits(row, "peer")};
+    double fullest = 0;
+    for (const std::vector<Culprit>& culprits : sides) {
+      if (!culprits.empty()) fullest = std::max(fullest, culprits[0].full);
     }
-    return;
+    const auto use_of = [&](const Culprit& culprit) {
+      return *std::ranges::find(row.blocks, culprit.block, &BlockUse::name);
+    };
+    for (const std::vector<Culprit>& culprits : sides) {
+      if (culprits.empty() || culprits[0].full < kAsFull * fullest || use_of(culprits[0]).starved > kStarved) continue;
+      for (const Culprit& culprit : culprits) {
+        const BlockUse use = use_of(culprit);
+        const std::string side = Side(culprit.block);
+        const std::string text = fmt::format("{} of the {}: it blocks {} in {:.0f} % of cycles, and works in {:.0f} %",
+                                             BlocksName(culprit.block), side, BlocksName(culprit.blocked),
+                                             100 * culprit.full, 100 * use.worked);
+        const std::vector<std::string> way = WayToMemory(row, culprit.block);
+        // The ports do what PCIe lets them.
+        if (BlocksName(culprit.block) == "dma_write_port") {
+          add(kLimitPcie, text + ", as PCIe takes its writes");
+          continue;
+        }
+        if (use.stalled < kStalls * culprit.full || way.empty()) {
+          add(culprit.block, text);
+          continue;
+        }
+        std::vector<std::string> names;
+        std::ranges::transform(way, std::back_inserter(names), BlocksName);
+        add(kLimitHostMemory, fmt::format("{}; it stalls in {:.0f} % for answers through {}; {}", text,
+                                          100 * use.stalled, fmt::join(names, ", "), memory_latency(side)));
+      }
+    }
   }
-  row.bottleneck =
-      fmt::format("latency: nothing is full; the busiest is {}, {:.0f} %", busiest.text, 100 * busiest.used);
+  if (texts.empty() && IsRingDry(row)) {
+    add(kLimitOutstanding,
+        fmt::format("latency: {} outstanding x {:.0f} ns; the sender often finds no more in the ring", outstanding,
+                    row.Value("latency_ns_p50")));
+  } else if (texts.empty()) {
+    add(kLimitHostMemory, memory_latency("sender") + "; the ring holds more messages");
+  }
+  row.bottleneck = fmt::format("{}", fmt::join(texts, "; and "));
 }
 
 void PrintBottleneck(const Row& row) {
   fmt::print("\n{} {}: {}\n", row.device, row.workload, row.bottleneck);
-  fmt::print("  {:<28}{:>8}{:>9}{:>9}   share of cycles\n", "block", "works", "starved", "blocked");
+  fmt::print("  {:<28}{:>8}{:>9}{:>9}{:>9}   share of cycles\n", "block", "works", "starved", "blocked", "stalled");
   std::vector<BlockUse> blocks = row.blocks;
   std::ranges::stable_sort(blocks, std::greater<>(), &BlockUse::worked);
   for (const BlockUse& block : blocks) {
     if (block.worked < 0.005 && block.blocked < 0.005) continue;
-    fmt::print("  {:<28}{:>7.1f}%{:>8.1f}%{:>8.1f}%\n", block.name, 100 * block.worked, 100 * block.starved,
-               100 * block.blocked);
+    fmt::print("  {:<28}{:>7.1f}%{:>8.1f}%{:>8.1f}%{:>8.1f}%\n", block.name, 100 * block.worked, 100 * block.starved,
+               100 * block.blocked, 100 * block.stalled);
   }
   std::vector<StreamUse> streams = row.streams;
   std::ranges::stable_sort(streams, std::greater<>(), &StreamUse::full);

@@ -9,9 +9,9 @@
 
 namespace vireo::sim {
 
-// Between two marks of a metered bench: sets the row's bottleneck, blocks and streams, and adds metrics of the
-// resources.
-void FindBottleneck(const Options& options, const Mark& begin, const Mark& end, Row& row);
+// Between two marks of a metered bench with its metrics and so many messages outstanding: sets the row's bottleneck,
+// limits, blocks and streams, and adds metrics of the resources.
+void FindBottleneck(const Options& options, const Mark& begin, const Mark& end, uint64_t outstanding, Row& row);
 // As text for people.
 void PrintBottleneck(const Row& row);
 

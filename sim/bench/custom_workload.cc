@@ -647,7 +647,7 @@ std::string CustomRun::Run(Row& row) {
 
 void CustomRun::Report(Row& row) {
   Mark begin = begin_->mark, end = end_->mark;
-  if (options_.is_metered) FindBottleneck(options_, begin, end, row);
+  if (options_.is_metered) FindBottleneck(options_, begin, end, uint64_t{workload_.outstanding} * flows_.size(), row);
   std::vector<Metric> resources = std::move(row.metrics);
   begin.counts = {begin_->senders, begin_->receivers};
   end.counts = {end_->senders, end_->receivers};

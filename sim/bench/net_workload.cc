@@ -33,7 +33,9 @@ struct Label {
 
 std::span<const NetWorkload> NetWorkloads() { return kNetWorkloads; }
 
-std::string RunNetWorkload(const Options& options, const std::string& device, const NetWorkload& workload, Row& row) {
+std::string RunNetWorkload(const Options& options, const std::string& device, const NetWorkload& base, Row& row) {
+  NetWorkload workload = base;
+  workload.depth *= options.more_outstanding;
   const auto pairs = static_cast<uint16_t>(std::min<uint32_t>(workload.queue_pairs, options.config->net_queue_pairs));
   Bench bench;
   if (std::string error = bench.Open(options, device, {.queue_pairs = pairs}); !error.empty()) return error;
@@ -115,7 +117,7 @@ std::string RunNetWorkload(const Options& options, const std::string& device, co
   row.metrics = Measure(options, *begin, *end, workload.bytes, latencies);
   row.metrics.push_back({"queue_pairs", static_cast<double>(pairs), "1"});
   AddLockstep(bench, row);
-  if (options.is_metered) FindBottleneck(options, *begin, *end, row);
+  if (options.is_metered) FindBottleneck(options, *begin, *end, uint64_t{workload.depth} * pairs, row);
   return "";
 }
 

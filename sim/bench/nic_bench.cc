@@ -23,6 +23,7 @@
 #include "sim/bench/rdma_workload.h"
 #include "sim/bench/report.h"
 #include "sim/bench/settings.h"
+#include "sim/bench/speed_up.h"
 #include "sim/device/devices.h"
 #include "sim/device/nic_library.h"
 
@@ -71,7 +72,7 @@ std::optional<int> ApplySettings(std::vector<std::string> assignments, const std
 }
 
 // nullopt, or an exit code.
-std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, Options& options) {
+std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, SpeedUp& speed_up, Options& options) {
   CLI::App app(
       "RDMA and Ethernet between two simulated NICs: throughput and latency in simulated time, and speed of "
       "simulation. docs/bench.md defines each figure.\n"
@@ -126,6 +127,11 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, O
   app.add_flag(
       "--bottleneck", options.is_metered,
       "print what limits each workload, and what the blocks of the model did (docs/bench.md); needs --device model");
+  std::vector<std::string> faster;
+  app.add_option("--speed-up", faster,
+                 "make this twice as fast, to see whether it is the bottleneck; needs --bottleneck (docs/bench.md)")
+      ->delimiter(',')
+      ->check(CLI::IsMember(SpeedUpNames()));
   app.add_flag("--update", options.update_figures, "write the figures in simulated time into docs/bench.md");
   app.add_flag("--update-speed", options.update_speed,
                "write the speeds of simulation on this machine into docs/bench.md");
@@ -138,7 +144,8 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, O
   }
   const bool updates = options.update_figures || options.update_speed;
   if (updates && page->empty()) {
-    for (const char* other : {"--quick", "--workload", "--config", "--profile", "--preset", "--peer", "--set"}) {
+    for (const char* other :
+         {"--quick", "--workload", "--config", "--profile", "--preset", "--peer", "--set", "--speed-up"}) {
       if (app.get_option(other)->empty()) continue;
       fmt::print(stderr, "vireo bench: docs/bench.md has the figures of a whole run; leave out {}\n", other);
       return 2;
@@ -153,14 +160,25 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, O
     fmt::print(stderr, "vireo bench: --bottleneck needs --device model: RTL has no such counters\n");
     return kInvalidArgument;
   }
+  if (!faster.empty() && !options.is_metered) {
+    fmt::print(stderr, "vireo bench: --speed-up needs --bottleneck: these are figures of no NIC that exists\n");
+    return kInvalidArgument;
+  }
   options.config = FindConfig(config);
   options.config_label = config;
   options.profile = FindProfile(profile).value_or(options.profile);
   const bool is_custom = std::ranges::count(options.workloads, kCustom) != 0;
-  if (lists_settings || is_custom || !assignments.empty() || !library.empty()) {
+  if (lists_settings || is_custom || !assignments.empty() || !library.empty() || !faster.empty()) {
     if (!profile_option->empty()) assignments.insert(assignments.begin(), "host.profile=" + profile);
     if (lists_settings) options.workloads = std::move(known_workloads);
     if (const auto code = ApplySettings(assignments, config, lists_settings, library, settings, options)) return code;
+  }
+  if (!faster.empty()) {
+    if (const std::string error = speed_up.Apply(faster, options); !error.empty()) {
+      fmt::print(stderr, "vireo bench: --speed-up {}\n", error);
+      return kInvalidArgument;
+    }
+    options.config_label += fmt::format(", faster: {}", fmt::join(faster, ", "));
   }
   if (options.workloads.empty()) {
     options.workloads = std::move(workloads);
@@ -172,8 +190,9 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, O
 
 int Run(int argc, char** argv) {
   Settings settings;
+  SpeedUp speed_up;
   Options options;
-  if (const auto code = ParseCommandLine(argc, argv, settings, options)) return *code;
+  if (const auto code = ParseCommandLine(argc, argv, settings, speed_up, options)) return *code;
   // Figures are reproducible: a fixed seed unless VIREO_SEED is set.
   setenv("VIREO_SEED", "1", /*overwrite=*/0);
 

@@ -105,7 +105,9 @@ host::Status PostMessage(ConnectedPair& pair, const Workload& workload, uint64_t
   return near.qp->PostSend(request);
 }
 
-std::string RunWorkload(const Options& options, const std::string& device, const Workload& workload, Row& row) {
+std::string RunWorkload(const Options& options, const std::string& device, const Workload& base, Row& row) {
+  Workload workload = base;
+  workload.depth *= options.more_outstanding;
   const uint64_t memory_bytes = std::max(workload.bytes, kMinMemoryBytes);
   const uint64_t most_queue_pairs = MostQueuePairs(*options.config, workload.bytes);
   const size_t queue_pairs = std::min<uint64_t>(workload.queue_pairs, most_queue_pairs);
@@ -231,7 +233,7 @@ std::string RunWorkload(const Options& options, const std::string& device, const
   row.metrics = Measure(options, *begin, *end, workload.bytes, latencies);
   row.metrics.push_back({"queue_pairs", static_cast<double>(queue_pairs), "1"});
   AddLockstep(bench, row);
-  if (options.is_metered) FindBottleneck(options, *begin, *end, row);
+  if (options.is_metered) FindBottleneck(options, *begin, *end, workload.depth * queue_pairs, row);
   if (!has_number) return "";
   uint64_t lost = 0;
   for (size_t i = 0; i < 2; ++i) {

@@ -522,11 +522,17 @@ std::string WriteResult(const std::string& path, const Settings& settings, const
                          {"unit", metric.unit},
                          {"is_simulated", metric.is_simulated}});
     }
-    Json& one = all["rows"].emplace_back(
-        Json{{"device", row.device}, {"workload", row.workload}, {"metrics", metrics}, {"bottleneck", row.bottleneck}});
+    Json& one = all["rows"].emplace_back(Json{{"device", row.device},
+                                              {"workload", row.workload},
+                                              {"metrics", metrics},
+                                              {"bottleneck", row.bottleneck},
+                                              {"limits", row.limits}});
     for (const BlockUse& block : row.blocks) {
-      one["blocks"].push_back(
-          {{"name", block.name}, {"worked", block.worked}, {"starved", block.starved}, {"blocked", block.blocked}});
+      one["blocks"].push_back({{"name", block.name},
+                               {"worked", block.worked},
+                               {"starved", block.starved},
+                               {"blocked", block.blocked},
+                               {"stalled", block.stalled}});
     }
     for (const StreamUse& stream : row.streams) {
       one["streams"].push_back({{"producer", stream.producer},

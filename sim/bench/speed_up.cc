@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/bench/speed_up.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace vireo::sim {
+namespace {
+
+// Whose next step may follow in the same cycle (model::Block::CanRunTwice).
+constexpr std::array kBlocks = {"completer", "cq_writer", "responder"};
+constexpr std::array kSides = {"sender", "peer"};
+
+}  // namespace
+
+std::vector<std::string> SpeedUpNames() {
+  std::vector<std::string> names = {kLimitWire, kLimitPcie, kLimitHostMemory, kLimitOutstanding};
+  for (const char* side : kSides) {
+    for (const char* block : kBlocks) names.push_back(fmt::format("{}.{}", side, block));
+  }
+  return names;
+}
+
+std::string SpeedUp::Apply(const std::vector<std::string>& names, Options& options) {
+  hardware_ = *options.hardware;
+  config_ = *hardware_.nic.config;
+  PcieParameters& pcie = hardware_.nic.pcie;
+  for (const std::string& name : names) {
+    if (name == kLimitWire) {
+      const uint64_t carried = uint64_t{config_.datapath_bits} * config_.core_clock_khz / 1000;
+      const uint64_t rate = std::min(uint64_t{2} * hardware_.nic.rate_mbps(), carried);
+      if (rate <= hardware_.nic.rate_mbps()) return "wire: the data path carries no more";
+      hardware_.nic.wire_mbps = config_.link_mbps = static_cast<uint32_t>(rate);
+      hardware_.nic.config = &config_;
+      options.config = &config_;
+    } else if (name == kLimitPcie) {
+      if (pcie.speed == spec::PcieLinkSpeed::kGen5) return "pcie: there is no generation of twice the rate";
+      pcie.speed = static_cast<spec::PcieLinkSpeed>(static_cast<uint32_t>(pcie.speed) + 1);
+    } else if (name == kLimitHostMemory) {
+      for (uint32_t* part : {&pcie.upstream_ns, &pcie.downstream_ns, &pcie.read_ns, &pcie.read_spread_ns}) *part /= 2;
+    } else if (name == kLimitOutstanding) {
+      options.more_outstanding = 2;
+    } else {
+      const size_t dot = name.find('.');
+      options.twice.at(name.substr(0, dot) == kSides[0] ? 0 : 1).push_back(name.substr(dot + 1));
+    }
+  }
+  options.hardware = &hardware_;
+  return "";
+}
+
+}  // namespace vireo::sim

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""./vireo bench --bottleneck: for every workload, more speed for what is named brings more messages per second, and more speed for
+something else does not. Arguments: the program, then options of it (--config …)."""
+
+import collections
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM, *OPTIONS = sys.argv[1:]
+MORE = 0.02  # of the messages per second
+# In this order, the first that is not named.
+OTHERS = ("sender.completer", "peer.cq_writer", "sender.cq_writer", "pcie")
+RESOURCES = ("pcie", "host_memory", "outstanding")
+
+
+def bench(workloads, *faster):
+    """Workload -> (messages per second, names of the limits, in words)."""
+    with tempfile.TemporaryDirectory() as folder:
+        result = pathlib.Path(folder) / "result.json"
+        command = [PROGRAM, "--quick", "--device", "model", "--bottleneck", "--result", result, *OPTIONS]
+        if workloads:
+            command += ["--workload", ",".join(workloads)]
+        if faster:
+            command += ["--speed-up", ",".join(faster)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise AssertionError(f"{command}: {done.stdout}{done.stderr}")
+        rows = json.loads(result.read_text(encoding="utf-8"))["rows"]
+    found = {}
+    for row in rows:
+        metrics = {metric["name"]: metric["value"] for metric in row["metrics"]}
+        if row["bottleneck"]:
+            found[row["workload"]] = (metrics["msgs_per_s"], tuple(row["limits"]), row["bottleneck"])
+    return found
+
+
+def gains(base, choice):
+    """Workload -> (what is faster, gain), with `choice` of each."""
+    groups = collections.defaultdict(list)
+    for workload in base:
+        groups[choice(workload)].append(workload)
+    result = {}
+    for faster, workloads in groups.items():
+        for workload, (rate, _, _) in bench(workloads, *faster).items():
+            result[workload] = (faster, rate / base[workload][0] - 1)
+    return result
+
+
+class Bottleneck(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.base = bench([])
+        cls.named = gains(cls.base, lambda workload: cls.base[workload][1])
+        cls.other = gains(cls.base, lambda workload: (next(name for name in OTHERS if not cls.is_named(workload, name)),))
+        cls.resources = {name: gains(cls.base, lambda _, name=name: (name,)) for name in RESOURCES}
+        for workload, (_, _, words) in cls.base.items():
+            print(f"{workload:24}", *(f"{','.join(faster)} {100 * gain:+.1f} %" for faster, gain in
+                                      (cls.named[workload], cls.other[workload])), f" {words}", sep="  ", flush=True)
+
+    @classmethod
+    def is_named(cls, workload, name):
+        """Also in the words: of a block that waits for host memory, and of those that it blocks."""
+        _, limits, words = cls.base[workload]
+        return name in limits or name.split(".")[-1] in words
+
+    def test_speed_of_the_bottleneck_is_worth_it(self):
+        for workload, (faster, gain) in self.named.items():
+            with self.subTest(workload, faster=faster, bottleneck=self.base[workload][2]):
+                self.assertGreater(gain, MORE)
+
+    def test_speed_of_another_is_not(self):
+        for workload, (faster, gain) in self.other.items():
+            with self.subTest(workload, faster=faster, bottleneck=self.base[workload][2]):
+                self.assertLess(gain, MORE)
+
+    def test_no_resource_is_worth_more(self):
+        for workload, (named, gain) in self.named.items():
+            for name, found in self.resources.items():
+                with self.subTest(workload, faster=name, named=named, bottleneck=self.base[workload][2]):
+                    self.assertLessEqual(found[workload][1], gain)
+
+    def test_kinds_of_bottleneck(self):
+        """The workloads show each of them."""
+        kinds = {name.split(".")[-1] for _, limits, _ in self.base.values() for name in limits}
+        self.assertTrue({"wire", "host_memory", "outstanding", "cq_writer"} <= kinds, kinds)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
