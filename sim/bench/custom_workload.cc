@@ -165,14 +165,20 @@ struct Label {
   uint32_t number;
 };
 
+// With so many times as many messages outstanding as Options wants.
+CustomWorkload Widened(CustomWorkload workload, const Options& options) {
+  workload.outstanding *= options.more_outstanding;
+  return workload;
+}
+
 class CustomRun {
  public:
   CustomRun(const Options& options, std::string device, const CustomWorkload& workload)
       : options_(options),
         hardware_(*options.hardware),
         device_(std::move(device)),
-        workload_(workload),
-        fill_(uint64_t{workload.outstanding} * workload.queue_pairs * Ways(workload).size() +
+        workload_(Widened(workload, options)),
+        fill_(uint64_t{workload_.outstanding} * workload.queue_pairs * Ways(workload).size() +
               workload.messages / kFillDivisor) {}
   std::string Run(Row& row);
 
@@ -218,7 +224,7 @@ class CustomRun {
   const Options& options_;
   const Hardware& hardware_;
   const std::string device_;
-  const CustomWorkload& workload_;
+  const CustomWorkload workload_;
   const uint64_t fill_;
   Bench bench_;
   std::vector<std::array<size_t, 2>> ways_;
