@@ -26,6 +26,7 @@ void ExtentMap::Add(uint64_t owner, uint64_t address, uint64_t bytes) {
 
 void ExtentMap::Remove(uint64_t owner, uint64_t address, uint64_t bytes) {
   if (bytes == 0) return;
+  found_ = kNothing;
   const Extent extent = {owner, address, LastOf(address, bytes)};
   const auto erase_from = [&extent](std::vector<Extent>& list) {
     const auto at = std::ranges::find(list, extent);
@@ -42,13 +43,19 @@ void ExtentMap::Remove(uint64_t owner, uint64_t address, uint64_t bytes) {
 }
 
 void ExtentMap::Clear() {
+  found_ = kNothing;
   pages_.clear();
   large_.clear();
 }
 
 bool ExtentMap::Contains(uint64_t address, uint32_t bytes) const {
   const uint64_t last = LastOf(address, bytes);
-  const auto contains = [&](const Extent& extent) { return extent.address <= address && last <= extent.last; };
+  const auto contains = [&](const Extent& extent) {
+    if (extent.address > address || last > extent.last) return false;
+    found_ = extent;
+    return true;
+  };
+  if (found_.address <= address && last <= found_.last) return true;
   const auto found = pages_.find(address >> kPageShift);
   if (found != pages_.end() && std::ranges::any_of(found->second, contains)) return true;
   return std::ranges::any_of(large_, contains);

@@ -24,11 +24,13 @@ class ExtentMap {
     uint64_t last = 0;  // last address inside
     friend bool operator==(const Extent&, const Extent&) = default;
   };
+  static constexpr Extent kNothing = {.owner = 0, .address = ~uint64_t{0}, .last = 0};
   static constexpr unsigned kPageShift = 12;
   static constexpr uint64_t kMostPages = 4096;  // larger extents are in `large_`
 
   std::unordered_map<uint64_t, std::vector<Extent>> pages_;  // by address >> kPageShift
   std::vector<Extent> large_;
+  mutable Extent found_ = kNothing;  // the last one that Contains found: most accesses are next to each other
 };
 
 }  // namespace vireo::sim::monitor

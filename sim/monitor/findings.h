@@ -26,6 +26,7 @@ inline constexpr Rule kWirePath = {"wire.path", "IBTA vol. 1, A17.4; spec/tables
 inline constexpr Rule kMessage = {"message.packets", "IBTA vol. 1, 9.3.3 and 9.4"};
 inline constexpr Rule kWorkRequest = {"message.work_request",
                                       "IBTA vol. 1, 10.8 and 11.4.1.1; spec/roce.toml rdma_sq_req"};
+inline constexpr Rule kMessagePayload = {"message.payload", "IBTA vol. 1, 9.4, 10.6.3 and 11.4.1.1"};
 // Packet sequence numbers.
 inline constexpr Rule kPsnContiguous = {"psn.contiguous", "IBTA vol. 1, 9.7.1 and 9.8"};
 inline constexpr Rule kPsnWindow = {"psn.window", "IBTA vol. 1, 9.7.1"};
@@ -52,6 +53,9 @@ inline constexpr Rule kAccess = {"dma.inside", "virtio 1.3, 2.6.1 and 2.7; IBTA 
 // Completions.
 inline constexpr Rule kCompletionOnce = {"completion.once", "IBTA vol. 1, 10.8"};
 inline constexpr Rule kCompletionReceive = {"completion.receive", "IBTA vol. 1, 11.4.2.1; spec/roce.toml rdma_cq_req"};
+inline constexpr Rule kCompletionData = {"completion.data",
+                                         "IBTA vol. 1, 10.8 and 11.4.2.1; spec/roce.toml rdma_rq_req"};
+inline constexpr Rule kCompletionRead = {"completion.read", "IBTA vol. 1, 9.4.4 and 11.4.1.1"};
 inline constexpr Rule kCompletion = {"completion.acknowledged", "IBTA vol. 1, 9.7.5.1.2 and 10.8"};
 
 // The first kMax violations of one NIC, in time order.

@@ -25,14 +25,17 @@ spec::RdmaKey KeyOf(uint32_t key) {
 }  // namespace
 
 Monitor::Monitor(uint16_t nic) : findings_(nic), rings_(findings_, memory_, *this), packets_(findings_) {
-  packets_.SetTranslate([this](uint32_t rkey, uint64_t address, uint64_t bytes) -> PacketRules::Places {
-    const auto key = KeyOf(rkey);
-    const auto found = regions_.find(key.index);
-    if (found == regions_.end()) return {};
-    const spec::TableMr& region = found->second;
-    if (!region.valid || !region.remote_write || region.key != key.key) return {};
-    return PlacesOf(region, address, bytes);
-  });
+  packets_.SetTranslate(
+      [this](uint32_t any_key, PacketRules::Right right, uint64_t address, uint64_t bytes) -> PacketRules::Places {
+        const auto key = KeyOf(any_key);
+        const auto found = regions_.find(key.index);
+        if (found == regions_.end()) return {};
+        const spec::TableMr& region = found->second;
+        if (!region.valid || region.key != key.key) return {};
+        if (right == PacketRules::Right::kWrite && !region.remote_write) return {};
+        if (right == PacketRules::Right::kRead && !region.remote_read) return {};
+        return PlacesOf(region, address, bytes);
+      });
   packets_.SetMayAccess([this](uint32_t rkey, uint16_t pdn, PacketRules::Right right, uint64_t address,
                                uint64_t bytes) { return MayAccess(rkey, pdn, right, address, bytes); });
 }
@@ -65,13 +68,13 @@ void Monitor::OnEvent(const BoundaryEvent& event) {
       return rings_.OnBarCompletion(value);
     }
     case EventKind::kDmaRead:
-      if (rings_.OnDmaRead(event) || rings_.IsReturnedWorkRequest(event.address, event.bytes)) return;
-      return CheckAccess(event, "read");
+      if (!rings_.OnDmaRead(event)) CheckAccess(event, "read");
+      return;
     case EventKind::kDmaCompletion: return rings_.OnDmaCompletion(event);
     case EventKind::kDmaWrite:
       // Before the ring's picture changes: a write that returns a buffer is not a write to it.
       if (!rings_.OnDmaWrite(event)) CheckAccess(event, "write");
-      return packets_.OnDmaWrite(event.address, event.payload);
+      return packets_.OnDmaWrite(event.cycle, event.address, event.payload);
     case EventKind::kMsix: return rings_.OnMsix(event.cycle, static_cast<uint16_t>(event.id));
     case EventKind::kTransmitEnd: return packets_.OnTransmit(event.cycle, event.payload);
     case EventKind::kReceiveEnd:
@@ -97,6 +100,7 @@ void Monitor::OnReset() {
 
 void Monitor::CheckAccess(const BoundaryEvent& event, const char* what) {
   if (memory_.Contains(event.address, event.bytes)) return;
+  if (event.kind == EventKind::kDmaRead && rings_.IsReturnedWorkRequest(event.address, event.bytes)) return;
   findings_.Add(
       monitor::kAccess, event.cycle,
       std::string("DMA ") + what + " of " + std::to_string(event.bytes) + " bytes at " + monitor::Hex(event.address),

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -48,6 +49,11 @@ class Monitor final : public EventSink, private monitor::RingRules::Listener {
     packets_.OnSendUsed(qpn, work);
   }
   bool OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe) override { return packets_.OnCqe(cycle, cqe); }
+
+  void OnReceiveUsed(uint32_t qpn, std::shared_ptr<std::vector<uint8_t>> tail) override {
+    packets_.OnReceiveUsed(qpn, std::move(tail));
+  }
+  void OnOtherRead(const BoundaryEvent& completion) override { packets_.OnOtherRead(completion); }
 
   void OnAnswer() override;
 

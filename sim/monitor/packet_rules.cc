@@ -11,6 +11,8 @@ using spec::BthService;
 using spec::IbQpType;
 
 constexpr uint32_t kPsnMask = 0xff'ffff;
+// In the tail of a send work request (SendWork).
+constexpr size_t kSendElements = spec::RdmaSqReq::kBytes - spec::RdmaSqReq::kSizeOffset;
 constexpr int32_t kWindow = 1 << 23;  // of PSNs [IBTA 9.7.1]
 
 uint64_t MacOf(const uint8_t* bytes) {
@@ -23,10 +25,10 @@ std::string QpText(uint32_t qpn) { return "QP " + std::to_string(qpn) + ": "; }
 std::string PsnText(uint32_t psn) { return "PSN " + std::to_string(psn); }
 
 // So that what never ends, as receives that are never completed, does not grow forever.
+constexpr size_t kMostKept = 4096;
 template <typename Queue>
 void Push(Queue& queue, typename Queue::value_type value) {
-  constexpr size_t kMost = 4096;
-  if (queue.size() == kMost) queue.pop_front();
+  if (queue.size() == kMostKept) queue.pop_front();
   queue.push_back(std::move(value));
 }
 
@@ -74,11 +76,24 @@ void PacketRules::OnReset() {
   by_peer_.clear();
   unwritten_.clear();
   own_mac_.reset();
+  payload_.Clear();
+  written_.Clear();
+  keeps_data_ = false;
+}
+
+template <typename Predicate>
+void PacketRules::EraseUnwritten(uint32_t qpn, Qp& qp, Predicate is_erased) {
+  if (qp.unwritten + qp.unplaced == 0) return;
+  std::erase_if(unwritten_, [&](const auto& one) {
+    const Unwritten& entry = one.second;
+    if (entry.qpn != qpn || !is_erased(entry, one.first)) return false;
+    --(entry.message == 0 ? qp.unwritten : qp.unplaced);
+    return true;
+  });
 }
 
 void PacketRules::Forget(uint32_t qpn, Qp& qp) {
-  if (qp.unwritten != 0) std::erase_if(unwritten_, [qpn](const auto& entry) { return entry.second.qpn == qpn; });
-  qp.unwritten = 0;
+  EraseUnwritten(qpn, qp, [](const Unwritten& entry, uint64_t) { return entry.message == 0; });
   qp.write.reset();
   qp.arrived_psn.reset();
   qp.messages_arrived = qp.arriving_bytes = 0;
@@ -86,6 +101,9 @@ void PacketRules::Forget(uint32_t qpn, Qp& qp) {
   qp.refused_psn.reset();
   qp.asked.clear();
   qp.receives.clear();
+  qp.received.clear();
+  qp.arriving_data.clear();
+  qp.kept_data = 0;
 }
 
 void PacketRules::SetQp(uint32_t qpn, const spec::TableQpContext& context) {
@@ -100,6 +118,7 @@ void PacketRules::SetQp(uint32_t qpn, const spec::TableQpContext& context) {
     qp.open.clear();
     qp.gap.reset();
     qp.unreported.clear();
+    EraseUnwritten(qpn, qp, [](const Unwritten& entry, uint64_t) { return entry.message != 0; });
   }
   qp.may_write = context.remote_write || (qp.exists && qp.may_write);
   qp.may_read = context.remote_read || (qp.exists && qp.may_read);
@@ -116,6 +135,7 @@ void PacketRules::SetQp(uint32_t qpn, const spec::TableQpContext& context) {
     qp.sent.clear();
     qp.in_message = false;
     qp.open.clear();
+    EraseUnwritten(qpn, qp, [](const Unwritten& entry, uint64_t) { return entry.message != 0; });
     qp.messages_done = qp.used = 0;
     qp.unreported.clear();
     qp.works.clear();
@@ -232,11 +252,16 @@ void PacketRules::SentRequest(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacke
   if (ahead >= 0 && !(is_reliable && (qp.gap.has_value() || qp.has_failed))) CheckMessage(cycle, qpn, qp, packet);
   if (ahead != 0) qp.follows_works = false;
   if (qp.follows_works && !qp.has_failed) CheckWork(cycle, qpn, qp, packet);
+  qp.bytes_sent += packet.payload.size();
   qp.next_psn = (psn + psns) & kPsnMask;
   if (packet.info.ends_message) {
     if (is_reliable) {
       const bool is_read = packet.info.operation == BthOperation::kRdmaReadRequest;
-      qp.open.push_back({psn, (psn + psns - 1) & kPsnMask, is_read});
+      qp.open.push_back({.next_psn = psn,
+                         .last_psn = (psn + psns - 1) & kPsnMask,
+                         .is_read = is_read,
+                         .number = qp.messages_done + qp.open.size() + 1});
+      if (is_read && qp.follows_works && qp.working.has_value()) qp.open.back().tail = qp.working->tail;
     }
   }
   if (!is_reliable) return;
@@ -287,6 +312,7 @@ void PacketRules::CheckWork(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket&
     }
     qp.working = qp.works.front();
     qp.works.pop_front();
+    qp.bytes_sent = 0;
   }
   if (!qp.working.has_value()) return;
   const SendWork& work = *qp.working;
@@ -320,6 +346,68 @@ void PacketRules::CheckWork(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket&
   if (has_fence && std::ranges::any_of(qp.open, [](const Message& one) { return one.is_read && !one.is_answered; })) {
     report("a message with a fence", "the responses of all READs before it");
   }
+  const bool is_inline = (work.send_flags & spec::IbSendFlags::kInline) != 0;
+  if (packet.payload.empty() || is_inline || work.tail == nullptr) return;
+  CheckSource(cycle, qpn, packet, PlacesIn(*work.tail, 0, kSendElements, qp.bytes_sent, packet.payload.size()));
+}
+
+PacketRules::Places PacketRules::PlacesIn(const std::vector<uint8_t>& tail, size_t count_at, size_t elements_at,
+                                          uint64_t offset, uint64_t bytes) const {
+  Places places;
+  if (!translate_ || tail.size() < elements_at) return places;
+  const uint32_t elements = spec::RdmaSqReqNumSge::Decode(tail.data() + count_at).num_sge;
+  for (uint32_t i = 0; i < elements && bytes != 0; ++i) {
+    const size_t at = elements_at + size_t{i} * spec::RdmaSge::kBytes;
+    if (tail.size() < at + spec::RdmaSge::kBytes) return {};
+    const auto element = spec::RdmaSge::Decode(tail.data() + at);
+    if (offset >= element.length) {
+      offset -= element.length;
+      continue;
+    }
+    const uint64_t part = std::min(bytes, element.length - offset);
+    const Places more = translate_(element.lkey, Right::kLocal, element.addr + offset, part);
+    if (more.empty()) return {};
+    places.insert(places.end(), more.begin(), more.end());
+    bytes -= part;
+    offset = 0;
+  }
+  return bytes == 0 ? places : Places();
+}
+
+// The data of a receive is in memory.
+void PacketRules::CheckReceived(Cycle cycle, uint32_t qpn, const Arrived& message, const std::vector<uint8_t>& tail) {
+  size_t at = 0;
+  for (const auto& [place, bytes] :
+       PlacesIn(tail, spec::RdmaRqReq::kNumSgeOffset, spec::RdmaRqReq::kBytes, 0, message.data.size())) {
+    const auto verdict = written_.Compare(cycle, place, std::span(message.data).subspan(at, bytes));
+    if (verdict == PayloadMemory::Verdict::kUnknown) return;
+    if (verdict != PayloadMemory::Verdict::kEqual) {
+      return findings_.Add(kCompletionData, cycle,
+                           QpText(qpn) + "receive of " + std::to_string(message.bytes) + " bytes",
+                           "the payload of its message, written at " + Hex(place));
+    }
+    at += bytes;
+  }
+}
+
+void PacketRules::CheckSource(Cycle cycle, uint32_t qpn, const RocePacket& packet, const Places& places) {
+  size_t at = 0;
+  for (const auto& [place, bytes] : places) {
+    const auto verdict = payload_.Compare(cycle, place, packet.payload.subspan(at, bytes));
+    if (verdict == PayloadMemory::Verdict::kUnknown) return;
+    if (verdict != PayloadMemory::Verdict::kEqual) {
+      const bool is_other = verdict == PayloadMemory::Verdict::kOther;
+      return findings_.Add(kMessagePayload, cycle,
+                           QpText(qpn) + PsnText(packet.bth.psn) + " with " + std::to_string(packet.payload.size()) +
+                               " bytes of payload",
+                           (is_other ? "those that were read at " : "bytes that were read before, at ") + Hex(place));
+    }
+    at += bytes;
+  }
+}
+
+void PacketRules::OnOtherRead(const BoundaryEvent& completion) {
+  if (!completion.payload.empty()) payload_.Read(completion.cycle, completion.address, completion.payload);
 }
 
 void PacketRules::SentAgain(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet) {
@@ -367,12 +455,10 @@ void PacketRules::SentResponse(Cycle cycle, uint32_t qpn, Qp& qp, const RocePack
   if (packet.info.operation == BthOperation::kRdmaReadResponse) CheckReadResponse(cycle, qpn, qp, packet);
   CheckAcknowledge(cycle, qpn, qp, packet);
   if (!packet.info.has_aeth || packet.aeth.kind != spec::AethKind::kAck || qp.unwritten == 0) return;
-  std::erase_if(unwritten_, [&](const auto& one) {
-    const auto& [address, entry] = one;
-    if (entry.qpn != qpn || Distance(entry.psn, psn) < 0) return false;
+  EraseUnwritten(qpn, qp, [&](const Unwritten& entry, uint64_t address) {
+    if (entry.message != 0 || Distance(entry.psn, psn) < 0) return false;
     findings_.Add(kAckWritten, cycle, QpText(qpn) + "acknowledge of " + PsnText(entry.psn),
                   "the write of its payload at " + Hex(address) + " before it");
-    --qp.unwritten;
     return true;
   });
 }
@@ -419,6 +505,10 @@ void PacketRules::CheckReadResponse(Cycle cycle, uint32_t qpn, Qp& qp, const Roc
   qp.asked.erase(qp.asked.begin(), at);
   Asked& asked = qp.asked.front();
   asked.next_psn = (psn + 1) & kPsnMask;
+  if (translate_ && !packet.payload.empty()) {
+    CheckSource(cycle, qpn, packet, translate_(asked.rkey, Right::kRead, asked.address, packet.payload.size()));
+    asked.address += packet.payload.size();
+  }
   if (--asked.left == 0) qp.asked.pop_front();
 }
 
@@ -450,7 +540,9 @@ void PacketRules::ReceivedRequest(uint32_t qpn, Qp& qp, const RocePacket& packet
   if (!qp.arrived_psn.has_value()) return;
   if (qp.nak_psn == packet.bth.psn) qp.nak_psn.reset();
   const bool is_read = packet.info.operation == BthOperation::kRdmaReadRequest;
-  if (is_read) Push(qp.asked, {packet.bth.psn, PsnsOf(qp, packet)});
+  if (is_read) {
+    Push(qp.asked, {packet.bth.psn, PsnsOf(qp, packet), packet.reth.rkey, packet.reth.virtual_address});
+  }
   if (packet.bth.psn != *qp.arrived_psn) {
     // Sent again, or another packet with this PSN: which one counts is not known, nor where a WRITE continues.
     qp.write.reset();
@@ -481,34 +573,51 @@ void PacketRules::ExpectWrite(uint32_t qpn, Qp& qp, const RocePacket& packet) {
     if (!qp.refused_psn.has_value()) qp.refused_psn = packet.bth.psn;
     return qp.write.reset();
   }
-  const Places places = translate_(rkey, address, packet.payload.size());
+  const Places places = translate_(rkey, Right::kWrite, address, packet.payload.size());
   if (places.empty()) return qp.write.reset();  // the device must refuse it
   address += packet.payload.size();
-  size_t at = 0;
+  ExpectData({.qpn = qpn, .psn = packet.bth.psn, .data = {}}, places, packet.payload);
+}
+
+void PacketRules::ExpectData(Unwritten entry, const Places& places, std::span<const uint8_t> payload) {
+  Qp& qp = qps_[entry.qpn];
   for (const auto& [place, bytes] : places) {
-    const auto part = packet.payload.subspan(at, bytes);
-    unwritten_.insert({place, {qpn, packet.bth.psn, {part.begin(), part.end()}}});
-    ++qp.unwritten;
-    at += bytes;
+    entry.data.assign(payload.begin(), payload.begin() + bytes);
+    payload = payload.subspan(bytes);
+    unwritten_.insert({place, entry});
+    ++(entry.message == 0 ? qp.unwritten : qp.unplaced);
   }
 }
 
 // A packet of RC, the next one, or of UC or UD.
 void PacketRules::Arrive(Qp& qp, const RocePacket& packet) {
-  if (packet.info.starts_message) qp.arriving_bytes = 0;
+  if (packet.info.starts_message) {
+    qp.arriving_bytes = 0;
+    qp.arriving_data.clear();
+  }
   qp.arriving_bytes += static_cast<uint32_t>(packet.payload.size());
+  constexpr size_t kMostData = size_t{1} << 20;
+  const bool is_send = packet.info.operation == BthOperation::kSend;
+  if (packet.service == BthService::kRc && is_send && qp.kept_data + qp.arriving_bytes <= kMostData) {
+    keeps_data_ = true;
+    qp.arriving_data.insert(qp.arriving_data.end(), packet.payload.begin(), packet.payload.end());
+  }
   if (!packet.info.completes_recv) return;
   Arrived message{.bytes = qp.arriving_bytes,
                   .is_send = packet.info.operation == BthOperation::kSend,
                   .is_solicited = packet.bth.solicited_event,
                   .immediate = {},
-                  .source_qp = packet.info.has_deth ? packet.deth.source_qp : 0};
+                  .source_qp = packet.info.has_deth ? packet.deth.source_qp : 0,
+                  .data = {}};
+  if (qp.arriving_data.size() == qp.arriving_bytes) message.data = std::exchange(qp.arriving_data, {});
+  qp.kept_data += message.data.size();
   if (packet.info.has_deth) message.bytes += spec::kRdmaUdGrhBytes;
   if (packet.info.has_immdt) {
     const auto field = packet.extension.subspan(packet.info.immdt_offset - spec::Bth::kBytes, spec::Immdt::kBytes);
     std::ranges::copy(field, message.immediate.emplace().begin());
   }
-  Push(qp.receives, message);
+  if (qp.receives.size() == kMostKept) qp.kept_data -= qp.receives.front().data.size();
+  Push(qp.receives, std::move(message));
 }
 
 // An upper bound of what the device may accept: it may drop any of these messages.
@@ -520,19 +629,26 @@ void PacketRules::ReceivedUnacknowledged(Qp& qp, const RocePacket& packet) {
   Arrive(qp, packet);
 }
 
-void PacketRules::OnDmaWrite(uint64_t address, std::span<const uint8_t> data) {
+void PacketRules::OnReceiveUsed(uint32_t qpn, std::shared_ptr<std::vector<uint8_t>> tail) {
+  Push(qps_[qpn].received, std::move(tail));
+}
+
+void PacketRules::OnDmaWrite(Cycle cycle, uint64_t address, std::span<const uint8_t> data) {
+  if (keeps_data_) written_.Read(cycle, address, data);
   const auto [begin, end] = unwritten_.equal_range(address);
   for (auto at = begin; at != end; ++at) {
     Unwritten& entry = at->second;
     if (data.size() > entry.data.size() - entry.done) continue;
     if (!std::equal(data.begin(), data.end(), entry.data.begin() + static_cast<ptrdiff_t>(entry.done))) continue;
-    Unwritten rest = std::move(entry);
-    unwritten_.erase(at);
-    rest.done += data.size();
+    entry.done += data.size();
+    auto node = unwritten_.extract(at);
+    const Unwritten& rest = node.mapped();
     if (rest.done == rest.data.size()) {
-      --qps_[rest.qpn].unwritten;
+      Qp& qp = qps_[rest.qpn];
+      --(rest.message == 0 ? qp.unwritten : qp.unplaced);
     } else {
-      unwritten_.insert({address + data.size(), std::move(rest)});
+      node.key() += data.size();
+      unwritten_.insert(std::move(node));
     }
     return;
   }
@@ -568,6 +684,11 @@ void PacketRules::ReceivedResponse(uint32_t qpn, Qp& qp, const RocePacket& packe
         std::ranges::find_if(qp.open, [](const Message& message) { return message.is_read && !message.is_answered; });
     if (oldest != qp.open.end() && oldest->next_psn == psn) {
       oldest->next_psn = (psn + 1) & kPsnMask;
+      if (oldest->tail != nullptr && !qp.has_failed && !packet.payload.empty()) {
+        ExpectData({.qpn = qpn, .psn = psn, .message = oldest->number, .data = {}},
+                   PlacesIn(*oldest->tail, 0, kSendElements, oldest->arrived, packet.payload.size()), packet.payload);
+      }
+      oldest->arrived += packet.payload.size();
       oldest->is_answered = psn == oldest->last_psn;
     }
   }
@@ -613,6 +734,11 @@ void PacketRules::OnSendCqe(Cycle cycle, Qp& qp, const spec::RdmaCqReq& cqe) {
 
 // Receives of RC complete with the messages in their order; of UC and UD, messages may have been dropped.
 bool PacketRules::OnReceiveCqe(Cycle cycle, Qp& qp, const spec::RdmaCqReq& cqe) {
+  std::shared_ptr<std::vector<uint8_t>> tail;
+  if (!qp.received.empty()) {
+    tail = std::move(qp.received.front());
+    qp.received.pop_front();
+  }
   const auto matches = [&cqe](const Arrived& message) {
     const bool has_immediate = (cqe.wc_flags & spec::IbWcFlags::kWithImm) != 0;
     if (cqe.byte_len != message.bytes || has_immediate != message.immediate.has_value()) return false;
@@ -630,9 +756,14 @@ bool PacketRules::OnReceiveCqe(Cycle cycle, Qp& qp, const spec::RdmaCqReq& cqe) 
         qp.receives.empty() ? "a message that has arrived"
                             : "length, flags and immediate of a message that has arrived: " +
                                   std::to_string(qp.receives.front().bytes) + " bytes");
-    if (!qp.receives.empty()) qp.receives.pop_front();
+    if (!qp.receives.empty()) {
+      qp.kept_data -= qp.receives.front().data.size();
+      qp.receives.pop_front();
+    }
     return false;
   }
+  if (tail != nullptr && !at->data.empty()) CheckReceived(cycle, cqe.qp_num, *at, *tail);
+  for (auto dropped = qp.receives.begin(); dropped != std::next(at); ++dropped) qp.kept_data -= dropped->data.size();
   const bool is_solicited = is_reliable && at->is_solicited;  // of several alike datagrams, which one is not known
   qp.receives.erase(qp.receives.begin(), std::next(at));
   return is_solicited;
@@ -644,9 +775,11 @@ bool PacketRules::OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe) {
   Qp& qp = found->second;
   if (cqe.status != spec::IbWcStatus::kSuccess) {
     qp.has_failed = true;
+    qp.received.clear();
     qp.gap.reset();
     qp.unreported.clear();
     qp.works.clear();
+    EraseUnwritten(cqe.qp_num, qp, [](const Unwritten& entry, uint64_t) { return entry.message != 0; });
     return true;
   }
   if (cqe.opcode == spec::IbWcOpcode::kRecv || cqe.opcode == spec::IbWcOpcode::kRecvRdmaWithImm) {
@@ -656,6 +789,15 @@ bool PacketRules::OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe) {
   OnSendCqe(cycle, qp, cqe);
   // Exception: UC and UD complete when the payload is in the device's transmit buffer. docs/monitor.md, "Exceptions".
   if (qp.context.qp_type != IbQpType::kRc) return false;
+  if (qp.unplaced != 0) {
+    EraseUnwritten(cqe.qp_num, qp, [&](const Unwritten& entry, uint64_t address) {
+      if (entry.message == 0 || entry.message > qp.used) return false;
+      findings_.Add(kCompletionRead, cycle,
+                    QpText(cqe.qp_num) + "success of a READ whose response " + PsnText(entry.psn) + " is not in memory",
+                    "the write of its payload at " + Hex(address) + " before it");
+      return true;
+    });
+  }
   const uint64_t most = qp.messages_done;
   if (qp.used <= most) return false;
   findings_.Add(kCompletion, cycle,

@@ -12,6 +12,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "sim/monitor/findings.h"
+#include "sim/monitor/payload_memory.h"
 #include "sim/monitor/ring_rules.h"
 #include "sim/monitor/roce_packet.h"
 #include "spec/gen/vireo_spec.h"
@@ -40,19 +42,23 @@ class PacketRules {
   void OnSendWork(uint32_t qpn, const std::optional<SendWork>& work);
   // One work request of the QP's send queue was returned as used. `work`: what the device has read of it, if known.
   void OnSendUsed(uint32_t qpn, const std::optional<SendWork>& work);
+  // One of its receive queue. `tail`: what the device has read of it.
+  void OnReceiveUsed(uint32_t qpn, std::shared_ptr<std::vector<uint8_t>> tail);
   // Firmware has answered a command: what it has changed before is in effect.
   void OnAnswer();
   // True: it is known to be solicited, by its error or by the message that it completes.
   bool OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe);
   // Where bytes of a region are in memory, in order; empty: the key names no live region with these bytes.
   using Places = std::vector<std::pair<uint64_t, uint32_t>>;  // address and bytes
-  using Translate = std::function<Places(uint32_t rkey, uint64_t address, uint64_t bytes)>;
+  enum class Right : uint8_t { kWrite, kRead, kLocal };       // of the peer; kLocal: of the QP's own work requests
+  using Translate = std::function<Places(uint32_t key, Right right, uint64_t address, uint64_t bytes)>;
   void SetTranslate(Translate translate) { translate_ = std::move(translate); }
   // Whether the peer may access these bytes by the key, through a QP of this protection domain.
-  enum class Right : uint8_t { kWrite, kRead };
   using MayAccess = std::function<bool(uint32_t rkey, uint16_t pdn, Right right, uint64_t address, uint64_t bytes)>;
   void SetMayAccess(MayAccess may_access) { may_access_ = std::move(may_access); }
-  void OnDmaWrite(uint64_t address, std::span<const uint8_t> data);
+  void OnDmaWrite(Cycle cycle, uint64_t address, std::span<const uint8_t> data);
+  // A DMA completion with what may be payload.
+  void OnOtherRead(const BoundaryEvent& completion);
   // Adds what is a violation if nothing follows: gaps of RC behind which no work request has failed. Call it when the
   // NIC has come to rest.
   void Finish();
@@ -70,28 +76,36 @@ class PacketRules {
   struct Message {
     uint32_t next_psn = 0, last_psn = 0;
     bool is_read = false, is_answered = false;
+    uint64_t number = 0;  // since RTS, from 1
+    // Of a READ: where its data goes, if that is known, and how much has arrived.
+    std::shared_ptr<std::vector<uint8_t>> tail{};
+    uint64_t arrived = 0;
   };
   // A new packet of RC that was not the next one.
   struct Gap {
     Cycle cycle = 0;
     uint32_t psn = 0, expected = 0;
   };
-  // Payload of a WRITE that has arrived: what is not in memory yet.
+  // Payload of a WRITE, or of the response to a READ, that has arrived: what is not in memory yet.
   struct Unwritten {
     uint32_t qpn = 0, psn = 0;
+    uint64_t message = 0;  // number of the READ; 0: a WRITE
     std::vector<uint8_t> data;
     size_t done = 0;  // bytes of `data` written
   };
   // A READ request that has arrived: the PSN of its next response, and how many are left.
   struct Asked {
     uint32_t next_psn = 0, left = 0;
+    uint32_t rkey = 0;
+    uint64_t address = 0;  // of the next response's payload
   };
   // A message that has arrived and completes a receive.
   struct Arrived {
     uint32_t bytes = 0;
     bool is_send = false, is_solicited = false;
     std::optional<std::array<uint8_t, spec::Immdt::kBytes>> immediate;
-    uint32_t source_qp = 0;  // of a datagram
+    uint32_t source_qp = 0;     // of a datagram
+    std::vector<uint8_t> data;  // of a SEND of RC, if it is kept
   };
   struct Qp {
     bool exists = false;
@@ -105,6 +119,7 @@ class PacketRules {
     std::deque<Sent> sent;
     bool in_message = false;
     std::optional<uint64_t> bytes_left;  // of the message, if its length is known
+    uint64_t bytes_sent = 0;             // of the message in progress, if it is followed
     spec::BthOperation operation{};
     std::deque<Message> open;  // sent completely and not acknowledged
     uint64_t messages_done = 0, used = 0;
@@ -118,13 +133,16 @@ class PacketRules {
     // Responder: the PSN behind the last request of an unbroken sequence.
     std::optional<uint32_t> arrived_psn;
     std::optional<std::pair<uint32_t, uint64_t>> write;  // rkey and next address of the WRITE that arrives
-    size_t unwritten = 0;                                // entries of unwritten_
+    size_t unwritten = 0, unplaced = 0;                  // entries of unwritten_: of WRITEs, of READs
     uint32_t messages_arrived = 0;                       // of the unbroken sequence
     uint32_t arriving_bytes = 0;                         // of the message that arrives
-    std::optional<uint32_t> nak_psn;                     // named by a sequence NAK, until a packet with it arrives
-    std::optional<uint32_t> refused_psn;                 // of a request that must be refused
+    std::vector<uint8_t> arriving_data;
+    size_t kept_data = 0;                 // bytes in `receives`
+    std::optional<uint32_t> nak_psn;      // named by a sequence NAK, until a packet with it arrives
+    std::optional<uint32_t> refused_psn;  // of a request that must be refused
     std::deque<Asked> asked;
-    std::deque<Arrived> receives;  // not completed yet
+    std::deque<Arrived> receives;                                // not completed yet
+    std::deque<std::shared_ptr<std::vector<uint8_t>>> received;  // work requests returned without a CQE so far
   };
   using Peer = std::pair<uint64_t, uint32_t>;  // MAC, QP number
 
@@ -139,13 +157,21 @@ class PacketRules {
   void CheckPath(Cycle cycle, uint32_t qpn, const Qp& qp, const RocePacket& packet);
   void CheckMessage(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
   void CheckWork(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
+  // The parts of a work request's memory that these bytes of its message are in; empty: not known.
+  Places PlacesIn(const std::vector<uint8_t>& tail, size_t count_at, size_t elements_at, uint64_t offset,
+                  uint64_t bytes) const;
+  void CheckReceived(Cycle cycle, uint32_t qpn, const Arrived& message, const std::vector<uint8_t>& tail);
+  void CheckSource(Cycle cycle, uint32_t qpn, const RocePacket& packet, const Places& places);
+  void ExpectData(Unwritten entry, const Places& places, std::span<const uint8_t> payload);
+  template <typename Predicate>
+  void EraseUnwritten(uint32_t qpn, Qp& qp, Predicate is_erased);
   void SentResponse(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
   void CheckAcknowledge(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
   void CheckReadResponse(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
   void Forget(uint32_t qpn, Qp& qp);
   bool IsFromPeer(const Qp& qp, const RocePacket& packet) const;
-  static void Arrive(Qp& qp, const RocePacket& packet);
-  static void ReceivedUnacknowledged(Qp& qp, const RocePacket& packet);
+  void Arrive(Qp& qp, const RocePacket& packet);
+  void ReceivedUnacknowledged(Qp& qp, const RocePacket& packet);
   void ReceivedRequest(uint32_t qpn, Qp& qp, const RocePacket& packet);
   void ExpectWrite(uint32_t qpn, Qp& qp, const RocePacket& packet);
   void ReceivedResponse(uint32_t qpn, Qp& qp, const RocePacket& packet);
@@ -162,6 +188,8 @@ class PacketRules {
   std::map<Peer, std::vector<uint32_t>> by_peer_;
   std::multimap<uint64_t, Unwritten> unwritten_;  // by the address of the next byte
   std::optional<uint64_t> own_mac_;
+  PayloadMemory payload_, written_;  // as read; as written by the device
+  bool keeps_data_ = false;          // a SEND has arrived: `written_` is needed
 };
 
 }  // namespace vireo::sim::monitor

@@ -45,6 +45,7 @@ void RingRules::OnReset() {
   for (size_t i = 0; i < queues_.size(); ++i) Release(static_cast<uint16_t>(i));
   queues_.clear();
   reads_.clear();
+  pages_.reset();
   causes_.clear();
   bar_reads_.clear();
   unmasked_.clear();
@@ -166,6 +167,7 @@ void RingRules::Enable(uint16_t index) {
   queue.are_heads_new.assign(queue.size, false);
   const uint64_t size = queue.size;
   const auto add = [&](uint64_t begin, uint64_t bytes, Part part) {
+    MarkPages(begin, bytes);
     const auto after = areas_.lower_bound(begin);
     const bool hits_next = after != areas_.end() && after->first - begin < bytes;
     const bool hits_previous = after != areas_.begin() && std::prev(after)->second.end > begin;
@@ -216,8 +218,9 @@ void RingRules::ResetPositions(uint16_t index) {
   queue.unread.clear();
   queue.found = 0;
   for (Descriptor& descriptor : queue.descriptors) descriptor.is_available = false;
-  if (queue.kind == TableQueueKind::kSq)
-    std::erase_if(works_, [&](const auto& one) { return one.second.queue == index; });
+  for (auto* const works : {&works_, &receives_}) {
+    std::erase_if(*works, [&](const auto& one) { return one.second.queue == index; });
+  }
   queue.used_bytes = queue.used = queue.available = 0;
   queue.used_index = 0;
   queue.heads.assign(queue.size, -1);
@@ -318,8 +321,18 @@ const RingRules::Area* RingRules::AreaAt(uint64_t address, uint64_t* begin) cons
   return &after->second;
 }
 
+void RingRules::MarkPages(uint64_t address, uint64_t bytes) {
+  constexpr uint64_t kPage = 4096;
+  if (bytes > pages_.size() * kPage) pages_.set();
+  for (uint64_t at = 0; at < bytes && !pages_.all(); at += kPage) pages_.set((address + at) / kPage % pages_.size());
+  if (bytes != 0) pages_.set((address + bytes - 1) / kPage % pages_.size());
+}
+
 bool RingRules::OnDmaRead(const BoundaryEvent& event) {
+  if (reads_.size() <= event.id) reads_.resize(size_t{event.id} + 1);
   Read& read = reads_[event.id];
+  read.use = Read::Use::kOther;
+  if (!MayBeKnown(event.address)) return false;
   read = {};
   uint64_t begin = 0;
   if (const Area* const area = AreaAt(event.address, &begin)) {
@@ -337,18 +350,31 @@ bool RingRules::OnDmaRead(const BoundaryEvent& event) {
     read.epoch = epochs_[read.queue];
     return false;
   }
-  if (const auto work = works_.find(event.address); work != works_.end()) {
-    read.use = Read::Use::kWork;
-    read.queue = work->second.queue;
-    read.epoch = epochs_[read.queue];
+  auto* work = FindWork(works_, event.address);
+  if (work != nullptr) {
+    read.use = event.address == work->first ? Read::Use::kWork : Read::Use::kWorkTail;
+  } else if (work = FindWork(receives_, event.address); work != nullptr) {
+    read.use = Read::Use::kReceive;
+  } else {
+    return false;
   }
+  read.work = work->first;
+  read.queue = work->second.queue;
+  read.epoch = epochs_[read.queue];
   return false;
 }
 
+std::pair<const uint64_t, RingRules::Work>* RingRules::FindWork(std::map<uint64_t, Work>& works, uint64_t address) {
+  const auto after = works.upper_bound(address);
+  if (after == works.begin()) return nullptr;
+  auto& [begin, work] = *std::prev(after);
+  return address - begin < work.bytes ? &*std::prev(after) : nullptr;
+}
+
 void RingRules::OnDmaCompletion(const BoundaryEvent& event) {
-  const auto found = reads_.find(event.id);
-  if (found == reads_.end() || found->second.use == Read::Use::kOther) return;
-  Read& read = found->second;
+  if (event.id >= reads_.size()) return;
+  Read& read = reads_[event.id];
+  if (read.use == Read::Use::kOther) return listener_.OnOtherRead(event);
   if (read.queue >= queues_.size() || !queues_[read.queue].is_live || epochs_[read.queue] != read.epoch) return;
   Queue& queue = queues_[read.queue];
   if (read.use == Read::Use::kDriver) {
@@ -369,9 +395,18 @@ void RingRules::OnDmaCompletion(const BoundaryEvent& event) {
   // Parts of a read arrive in order and may cut a descriptor.
   const uint64_t start = event.address - read.bytes.size();
   read.bytes.insert(read.bytes.end(), event.payload.begin(), event.payload.end());
+  if (read.use == Read::Use::kWork || read.use == Read::Use::kWorkTail) {
+    const auto work = works_.find(read.work);
+    const uint64_t begin = read.work + spec::RdmaSqReq::kSizeOffset;
+    if (work != works_.end()) ExtendTail(*work->second.tail, begin, event.address, event.payload);
+  } else if (read.use == Read::Use::kReceive) {
+    const auto work = receives_.find(read.work);
+    if (work != receives_.end()) ExtendTail(*work->second.tail, read.work, event.address, event.payload);
+  }
+  if (read.use == Read::Use::kWorkTail || read.use == Read::Use::kReceive) return;
   if (read.use == Read::Use::kWork) {
     if (read.bytes.size() < kWorkBytes) return;
-    read.use = Read::Use::kOther;
+    read.use = Read::Use::kWorkTail;  // what follows
     return SetWork(read.queue, start, read.bytes);
   }
   size_t at = 0;
@@ -386,7 +421,15 @@ void RingRules::OnDmaCompletion(const BoundaryEvent& event) {
   }
   if (read.use == Read::Use::kDescriptors) ExpectWorks(read.queue);
   read.bytes.erase(read.bytes.begin(), read.bytes.begin() + static_cast<ptrdiff_t>(at));
-  if ((event.status & kLast) != 0) reads_.erase(found);
+}
+
+// The device reads the elements in their order, and for a replay again.
+void RingRules::ExtendTail(std::vector<uint8_t>& tail, uint64_t begin, uint64_t address,
+                           std::span<const uint8_t> bytes) {
+  const uint64_t next = begin + tail.size();
+  if (address > next || address + bytes.size() <= next) return;
+  const auto known = static_cast<ptrdiff_t>(next - address);
+  tail.insert(tail.end(), bytes.begin() + known, bytes.end());
 }
 
 // A descriptor alone is not enough: for a replay the device reads it again, also if it was returned.
@@ -412,7 +455,8 @@ void RingRules::ExpectWorks(uint16_t index) {
       listener_.OnSendWork(queue.owner, {});
       continue;
     }
-    works_[descriptor.address] = {.queue = index, .head = static_cast<uint16_t>(head), .work = {}};
+    works_[descriptor.address] = {
+        .queue = index, .head = static_cast<uint16_t>(head), .bytes = descriptor.bytes, .work = {}};
     queue.unread.push_back(descriptor.address);
   }
 }
@@ -427,7 +471,8 @@ void RingRules::SetWork(uint16_t index, uint64_t address, std::span<const uint8_
           .opcode = static_cast<spec::IbWrOpcode>(bytes[Layout::kOpcodeOffset]),
           .send_flags = bytes[Layout::kSendFlagsOffset],
           .imm_data = {},
-          .rdma = spec::RdmaSqReqRdma::Decode(bytes.data() + Layout::kWrOffset)};
+          .rdma = spec::RdmaSqReqRdma::Decode(bytes.data() + Layout::kWrOffset),
+          .tail = found->second.tail};
   std::copy_n(bytes.begin() + Layout::kImmDataOffset, work.imm_data.size(), work.imm_data.begin());
   Queue& queue = queues_[index];
   while (!queue.unread.empty()) {
@@ -458,10 +503,16 @@ void RingRules::SetDescriptor(uint16_t index, uint16_t number, const uint8_t* by
   }
   DropBuffer(index, descriptor, number);
   descriptor = {split.addr, split.len, flags, split.next, true, true};
+  if ((flags & spec::VirtqDescFlags::kIndirect) != 0 || queue.kind == TableQueueKind::kCq ||
+      queue.kind == TableQueueKind::kSq || queue.kind == TableQueueKind::kRq) {
+    MarkPages(split.addr, split.len);
+  }
   if ((flags & spec::VirtqDescFlags::kIndirect) != 0) {
     tables_[split.addr] = {split.addr + split.len, index, number};
   } else if (queue.kind == TableQueueKind::kCq && split.len >= spec::RdmaCqReq::kBytes) {
     cqes_[split.addr] = {index, number, 0, {}};
+  } else if (queue.kind == TableQueueKind::kRq) {
+    receives_[split.addr] = {.queue = index, .head = number, .bytes = split.len, .work = {}};
   }
   AddBuffer(index, split.addr, split.len);
 }
@@ -492,8 +543,10 @@ void RingRules::DropBuffer(uint16_t index, Descriptor& descriptor, uint16_t numb
   }
   const auto cqe = cqes_.find(descriptor.address);
   if (cqe != cqes_.end() && cqe->second.queue == index && cqe->second.head == number) cqes_.erase(cqe);
-  const auto work = works_.find(descriptor.address);
-  if (work != works_.end() && work->second.queue == index && work->second.head == number) works_.erase(work);
+  for (auto* const works : {&works_, &receives_}) {
+    const auto work = works->find(descriptor.address);
+    if (work != works->end() && work->second.queue == index && work->second.head == number) works->erase(work);
+  }
   descriptor = {};
 }
 
@@ -528,6 +581,7 @@ void RingRules::DropChain(uint16_t index, uint16_t head) {
 // --- What the device writes
 
 bool RingRules::OnDmaWrite(const BoundaryEvent& event) {
+  if (!MayBeKnown(event.address)) return false;
   uint64_t begin = 0;
   if (const Area* const area = AreaAt(event.address, &begin)) {
     const uint16_t index = area->queue;
@@ -661,6 +715,11 @@ void RingRules::Returned(Cycle cycle, uint16_t index, uint16_t head) {
   if (queue.kind == TableQueueKind::kSq) {
     const auto work = exists ? works_.find(queue.descriptors[head].address) : works_.end();
     listener_.OnSendUsed(queue.owner, work == works_.end() ? std::nullopt : work->second.work);
+  }
+  if (queue.kind == TableQueueKind::kRq) {
+    const auto work = exists ? receives_.find(queue.descriptors[head].address) : receives_.end();
+    const bool is_own = work != receives_.end() && work->second.queue == index && work->second.head == head;
+    listener_.OnReceiveUsed(queue.owner, is_own ? work->second.tail : nullptr);
   }
   if (!exists) return;
   const Descriptor& descriptor = queue.descriptors[head];

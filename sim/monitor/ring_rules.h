@@ -7,13 +7,16 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "sim/monitor/extent_map.h"
@@ -30,6 +33,8 @@ struct SendWork {
   uint8_t send_flags = 0;
   std::array<uint8_t, spec::Immdt::kBytes> imm_data{};
   spec::RdmaSqReqRdma rdma;  // of an RDMA operation
+  // From RdmaSqReq::kSizeOffset on, as much as the device has read so far: the number of elements, and elements.
+  std::shared_ptr<std::vector<uint8_t>> tail{};
 };
 
 class RingRules {
@@ -43,6 +48,10 @@ class RingRules {
     virtual void OnSendUsed(uint32_t qpn, const std::optional<SendWork>& work) = 0;
     virtual void OnAnswer() = 0;                                      // of a control command
     virtual bool OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe) = 0;  // true: it is solicited
+    // `tail`: the work request, as much as the device has read of it.
+    virtual void OnReceiveUsed(uint32_t qpn, std::shared_ptr<std::vector<uint8_t>> tail) = 0;
+    // Memory that is neither a ring, an indirect table nor a work request.
+    virtual void OnOtherRead(const BoundaryEvent& completion) = 0;
 
    protected:
     ~Listener() = default;
@@ -120,10 +129,11 @@ class RingRules {
     Part part{};
   };
   struct Read {
-    enum class Use : uint8_t { kOther, kDescriptors, kDriver, kTable, kWork } use{};
+    enum class Use : uint8_t { kOther, kDescriptors, kDriver, kTable, kWork, kWorkTail, kReceive } use{};
     uint16_t queue = 0;
     uint64_t epoch = 0;
     uint16_t head = 0;           // of an indirect table
+    uint64_t work = 0;           // address of a work request
     std::vector<uint8_t> bytes;  // of a descriptor that is not complete yet
   };
   struct Cqe {
@@ -134,7 +144,9 @@ class RingRules {
   static constexpr size_t kWorkBytes = spec::RdmaSqReq::kInlineDataOffset;
   struct Work {
     uint16_t queue = 0, head = 0;
+    uint32_t bytes = 0;
     std::optional<SendWork> work;
+    std::shared_ptr<std::vector<uint8_t>> tail = std::make_shared<std::vector<uint8_t>>();
   };
   struct Table {
     uint64_t end = 0;
@@ -162,6 +174,12 @@ class RingRules {
   // Finds the work requests that the device has learned of, in the queue's order.
   void ExpectWorks(uint16_t index);
   void SetWork(uint16_t index, uint64_t address, std::span<const uint8_t> bytes);
+  static void ExtendTail(std::vector<uint8_t>& tail, uint64_t begin, uint64_t address, std::span<const uint8_t> bytes);
+  // The work request whose buffer has this address; null: none.
+  static std::pair<const uint64_t, Work>* FindWork(std::map<uint64_t, Work>& works, uint64_t address);
+  void MarkPages(uint64_t address, uint64_t bytes);
+  // False: the access is to none of them.
+  bool MayBeKnown(uint64_t address) const { return pages_[(address >> 12) % pages_.size()]; }
   void Notify(const Queue& queue);
   static uint64_t Unseen(const Queue& queue, uint16_t seen);
   void Arm(uint16_t index, std::optional<uint16_t> seen, bool solicited, bool next_completion);
@@ -186,11 +204,14 @@ class RingRules {
   uint64_t epoch_ = 0;  // of the latest enable
   std::vector<Queue> queues_;
   std::vector<uint64_t> epochs_;
-  std::map<uint64_t, Area> areas_;                 // by begin
-  std::map<uint64_t, Table> tables_;               // indirect tables, by begin
-  std::map<uint64_t, Cqe> cqes_;                   // buffers of completion queues, by address
-  std::unordered_map<uint64_t, Work> works_;       // buffers of send queues, by address
-  std::unordered_map<uint32_t, Read> reads_;       // by tag
+  std::map<uint64_t, Area> areas_;     // by begin
+  std::map<uint64_t, Table> tables_;   // indirect tables, by begin
+  std::map<uint64_t, Cqe> cqes_;       // buffers of completion queues, by address
+  std::map<uint64_t, Work> works_;     // buffers of send queues, by address
+  std::map<uint64_t, Work> receives_;  // of receive queues
+  std::vector<Read> reads_;            // by tag
+  // Pages that may have rings, tables, work requests or CQEs, by a part of their number: most accesses are payload.
+  std::bitset<4096> pages_;
   std::unordered_map<uint16_t, uint64_t> causes_;  // of interrupts, by vector
   struct BarRead {
     uint32_t bar = 0;

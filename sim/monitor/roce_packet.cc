@@ -84,21 +84,30 @@ uint32_t Crc32(uint32_t crc, std::span<const uint8_t> bytes) {
   return ~libdeflate_crc32(~crc, bytes.data(), bytes.size());
 }
 
+// Four words at a time, which do not depend on each other.
 uint64_t HashOf(std::span<const uint8_t> bytes) {
-  uint64_t hash = 0x9e37'79b9'7f4a'7c15 ^ bytes.size();
-  const auto mix = [&hash](uint64_t word) {
+  constexpr size_t kLanes = 4, kWord = sizeof(uint64_t);
+  const auto mix = [](uint64_t hash, uint64_t word) {
     hash = (hash ^ word) * 0xff51'afd7'ed55'8ccd;
-    hash ^= hash >> 32;
+    return hash ^ hash >> 32;
   };
+  std::array<uint64_t, kLanes> lanes{};
+  for (size_t i = 0; i < kLanes; ++i) lanes[i] = 0x9e37'79b9'7f4a'7c15 * (i + 1) ^ bytes.size();
   size_t at = 0;
-  for (; at + 8 <= bytes.size(); at += 8) {
-    uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + at, sizeof(word));
-    mix(word);
+  for (; at + kLanes * kWord <= bytes.size(); at += kLanes * kWord) {
+    for (size_t i = 0; i < kLanes; ++i) {
+      uint64_t word = 0;
+      std::memcpy(&word, bytes.data() + at + i * kWord, sizeof(word));
+      lanes[i] = mix(lanes[i], word);
+    }
   }
-  uint64_t rest = 0;
-  for (size_t i = 0; at + i < bytes.size(); ++i) rest |= uint64_t{bytes[at + i]} << 8 * i;
-  mix(rest);
+  uint64_t hash = lanes[0];
+  for (size_t i = 1; i < kLanes; ++i) hash = mix(hash, lanes[i]);
+  for (; at < bytes.size(); at += kWord) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + at, std::min(kWord, bytes.size() - at));
+    hash = mix(hash, word);
+  }
   return hash;
 }
 

@@ -190,6 +190,17 @@ TEST_P(Write, QueuePairWithoutTheRightRefusesAWrite) {
   EXPECT_EQ(Difference(before, *pair_->side[1].memory), "");
 }
 
+TEST_P(Write, RegionWithoutTheRightRefusesAWrite) {
+  Connect({});
+  auto& far = pair_->side[1];
+  auto made = far.pd->Register(*far.memory, spec::IbAccessFlags::kLocalWrite | spec::IbAccessFlags::kRemoteRead);
+  ASSERT_TRUE(made.ok()) << host::ToString(made.error());
+  far.region = *made;
+  const Bytes before = Copy(*far.memory);
+  EXPECT_EQ(DoWrite(1, 0, 0, 64).status, spec::IbWcStatus::kRemAccessErr);
+  EXPECT_EQ(Difference(before, *far.memory), "");
+}
+
 TEST_P(Write, MissingLocalKeyFailsLocally) {
   Connect({});
   auto& [near, far] = pair_->side;

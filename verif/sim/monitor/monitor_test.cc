@@ -131,7 +131,7 @@ Bytes Ack(uint32_t msn = 0) { return Encoded(spec::Aeth{.kind = spec::AethKind::
 // A NIC with an RC QP in RTS, PSNs from 100 (sent) and 500 (received), its CQ and send queue, and a region.
 class MonitorTest : public testing::Test {
  protected:
-  static constexpr uint16_t kCq = 5, kSq = 6, kControl = 4;
+  static constexpr uint16_t kCq = 5, kSq = 6, kRq = 7, kControl = 4;
   static constexpr uint64_t kRemote = 0x5000;
   static constexpr uint64_t kRings = 0x1'0000'0000;  // 64 KiB per queue
 
@@ -220,7 +220,7 @@ class MonitorTest : public testing::Test {
   static uint64_t Desc(uint16_t queue) { return kRings + uint64_t{queue} * 0x10000; }
   static uint64_t Driver(uint16_t queue) { return Desc(queue) + 0x1000; }
   static uint64_t Device(uint16_t queue) { return Desc(queue) + 0x2000; }
-  static uint32_t Length(uint16_t queue) { return queue == kSq ? spec::RdmaSqReq::kBytes : 0x80; }
+  static uint32_t Length(uint16_t queue) { return queue == kSq ? spec::RdmaSqReq::kBytes + 0x40 : 0x80; }
   static uint64_t Buffer(uint16_t queue, uint16_t head) { return Desc(queue) + 0x4000 + uint64_t{head} * 0x400; }
 
   void Read(uint64_t address, const Bytes& data) {
@@ -276,6 +276,19 @@ class MonitorTest : public testing::Test {
     bytes.resize(48);
     Take(kSq, 0, count);
     for (uint16_t i = 0; i < count; ++i) Read(Buffer(kSq, i), bytes);
+  }
+  // Elements of the region behind the parts of a work request that ReadWorks reads.
+  void ReadElements(uint16_t head, const std::vector<spec::RdmaSge>& elements) {
+    Bytes tail = Encoded(spec::RdmaSqReqNumSge{.num_sge = static_cast<uint32_t>(elements.size())});
+    tail.resize(spec::RdmaSqReq::kBytes - spec::RdmaSqReq::kSizeOffset);
+    for (const spec::RdmaSge& element : elements) {
+      const Bytes bytes = Encoded(element);
+      tail.insert(tail.end(), bytes.begin(), bytes.end());
+    }
+    Read(Buffer(kSq, head) + spec::RdmaSqReq::kSizeOffset, tail);
+  }
+  static spec::RdmaSge Element(uint64_t offset, uint32_t bytes) {
+    return {.addr = kRegion + offset, .length = bytes, .lkey = kRkey};
   }
   void Unmask(uint16_t vector) {
     constexpr uint64_t kControl = spec::kPciCapAtMsix + 2;
@@ -407,8 +420,8 @@ TEST_F(MonitorTest, ReportsAPacketOnAnotherPath) {
 }
 
 TEST_F(MonitorTest, FramesOfADriverAreNotJudged) {
-  SetUp(7, spec::TableQueueKind::kTransmit, 0);
-  WriteBar(spec::kBarVirtioNotify + 7 * spec::kNotifyOffMultiplier, 7, 2);
+  SetUp(8, spec::TableQueueKind::kTransmit, 0);
+  WriteBar(spec::kBarVirtioNotify + 8 * spec::kNotifyOffMultiplier, 8, 2);
   Bytes frame = Frame(kSend);
   frame.back() ^= 1;
   PutMac(frame.data(), kPeerMac + 1);  // no QP sends there
@@ -589,6 +602,8 @@ TEST_F(MonitorTest, ReportsAReadThatIsExecutedTwice) {
   WriteTable(spec::MgmtTable::kMr, 3, Encoded(Region(true)));
   const PacketOf request = {
       .opcode = BthOpcode::kRcRdmaReadRequest, .psn = 500, .extension = RethOf(kRegion, kMtu + 1)};
+  Read(kPages, Pattern(kMtu));
+  Read(kPages + kMtu, Pattern(1));
   const auto respond = [this] {
     Send({.opcode = BthOpcode::kRcRdmaReadResponseFirst, .psn = 500, .extension = Ack(1), .payload = Pattern(kMtu)});
     Send({.opcode = BthOpcode::kRcRdmaReadResponseLast, .psn = 501, .extension = Ack(1), .payload = Pattern(1)});
@@ -600,6 +615,113 @@ TEST_F(MonitorTest, ReportsAReadThatIsExecutedTwice) {
   ExpectGood();
   Send({.opcode = BthOpcode::kRcRdmaReadResponseFirst, .psn = 500, .extension = Ack(1), .payload = Pattern(kMtu)});
   ExpectOnly("read.once", "rc_rdma_read_response_first of PSN 500", "one response per PSN");
+}
+
+// --- Payload and memory
+
+// Two elements, the first one across a page: the second page of the region is not behind the first one in memory.
+TEST_F(MonitorTest, ReportsAPayloadThatIsNotOfItsMemory) {
+  ReadWorks({.opcode = spec::IbWrOpcode::kSend}, 2);
+  for (uint16_t i = 0; i < 2; ++i) ReadElements(i, {Element(4096 - 16, 32), Element(100, 8)});
+  Bytes payload = Pattern(40);
+  Read(kPages + 4096 - 16, {payload.begin(), payload.begin() + 16});
+  Read(kPages + 8192, {payload.begin() + 16, payload.begin() + 32});
+  Read(kPages + 100, {payload.begin() + 32, payload.end()});
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 100, .payload = payload});
+  ExpectGood();
+  payload[20] ^= 1;
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 101, .payload = payload});
+  ExpectOnly("message.payload", "PSN 101 with 40 bytes of payload", "those that were read at 0x90002000");
+}
+
+// The second packet continues where the first one ended.
+TEST_F(MonitorTest, ReportsAPayloadThatWasNotRead) {
+  ReadWorks({.opcode = spec::IbWrOpcode::kRdmaWrite}, 1);
+  ReadElements(0, {Element(0, kMtu + 8)});
+  Read(kPages, Pattern(kMtu));
+  Read(kPages + kMtu, Pattern(7));
+  Send({.opcode = BthOpcode::kRcRdmaWriteFirst,
+        .psn = 100,
+        .extension = RethOf(kRemote, kMtu + 8),
+        .payload = Pattern(kMtu)});
+  ExpectGood();
+  Bytes rest = Pattern(7);
+  rest.push_back(0);
+  Send({.opcode = BthOpcode::kRcRdmaWriteLast, .psn = 101, .payload = rest});
+  ExpectOnly("message.payload", "PSN 101 with 8 bytes of payload", "bytes that were read before, at 0x90000400");
+}
+
+TEST_F(MonitorTest, ReportsAResponseWithOtherBytesThanItsMemory) {
+  WriteTable(spec::MgmtTable::kMr, 3, Encoded(Region(true)));
+  Read(kPages + 4, Pattern(8));
+  for (uint32_t psn = 500; psn < 502; ++psn) {
+    Receive({.opcode = BthOpcode::kRcRdmaReadRequest, .psn = psn, .extension = RethOf(kRegion + 4, 8)});
+    Send({.opcode = BthOpcode::kRcRdmaReadResponseOnly,
+          .psn = psn,
+          .extension = Ack(psn - 499),
+          .payload = Pattern(8, psn == 500 ? 1 : 2)});
+    if (psn == 500) ExpectGood();
+  }
+  ExpectOnly("message.payload", "PSN 501 with 8 bytes of payload", "those that were read at 0x90000004");
+}
+
+// The device may have read the bytes before a program changed them, and read them again since. What it read before that
+// is not known.
+TEST_F(MonitorTest, MemoryThatChangesMayBeSentAsItWas) {
+  ReadWorks({.opcode = spec::IbWrOpcode::kSend}, 3);
+  for (uint16_t i = 0; i < 3; ++i) ReadElements(i, {Element(0, 8)});
+  Read(kPages, Pattern(8, 1));
+  Read(kPages, Pattern(8, 2));
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 100, .payload = Pattern(8, 1)});
+  Read(kPages, Pattern(8, 3));
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 101, .payload = Pattern(8, 1)});
+  ExpectGood();
+  cycle_ += 2'000'000;
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 102, .payload = Pattern(8, 1)});
+  ExpectOnly("message.payload", "PSN 102 with 8 bytes of payload", "those that were read at 0x90000000");
+}
+
+TEST_F(MonitorTest, ReportsAReadWhoseDataIsNotInMemory) {
+  ReadWorks({.opcode = spec::IbWrOpcode::kRdmaRead, .send_flags = spec::IbSendFlags::kSignaled}, 2);
+  Take(kCq, 0, 2);
+  const Bytes data = Pattern(32);
+  for (uint16_t i = 0; i < 2; ++i) {
+    ReadElements(i, {Element(4096 - 16, 32)});
+    Send({.opcode = BthOpcode::kRcRdmaReadRequest, .psn = 100u + i, .extension = RethOf(kRemote, 32)});
+    Receive({.opcode = BthOpcode::kRcRdmaReadResponseOnly, .psn = 100u + i, .extension = Ack(i + 1u), .payload = data});
+    Write(kPages + 4096 - 16, {data.begin(), data.begin() + 16});
+    if (i == 0) Write(kPages + 8192, {data.begin() + 16, data.end()});
+    WriteElement(kSq, i, i);
+    WriteCqe(i, spec::IbWcOpcode::kRdmaRead);
+    WriteElement(kCq, i, i);
+    if (i == 0) ExpectGood();
+  }
+  ExpectOnly("completion.read", "success of a READ whose response PSN 101 is not in memory",
+             "the write of its payload at 0x90002000");
+}
+
+TEST_F(MonitorTest, ReportsAReceiveWhoseDataIsNotInMemory) {
+  SetUp(kRq, spec::TableQueueKind::kRq, kQpn);
+  Take(kRq, 0, 2);
+  Take(kCq, 0, 2);
+  const Bytes data = Pattern(32);
+  for (uint16_t i = 0; i < 2; ++i) {
+    Bytes work = Encoded(spec::RdmaRqReq{.num_sge = 2});
+    for (const spec::RdmaSge& element : {Element(512 * i, 24), Element(4096 + 512 * i, 24)}) {
+      const Bytes bytes = Encoded(element);
+      work.insert(work.end(), bytes.begin(), bytes.end());
+    }
+    Read(Buffer(kRq, i), work);
+    Receive({.opcode = BthOpcode::kRcSendOnly, .psn = 500u + i, .payload = data});
+    Write(kPages + 512 * i, {data.begin(), data.begin() + 24});
+    // The second time as far behind as the first time.
+    Write(kPages + 8192, {data.begin() + 24, data.end()});
+    WriteElement(kRq, i, i);
+    Write(Buffer(kCq, i), Encoded(spec::RdmaCqReq{.opcode = spec::IbWcOpcode::kRecv, .byte_len = 32, .qp_num = kQpn}));
+    WriteElement(kCq, i, i);
+    if (i == 0) ExpectGood();
+  }
+  ExpectOnly("completion.data", "receive of 32 bytes", "the payload of its message, written at 0x90002200");
 }
 
 TEST_F(MonitorTest, ReportsAnAcknowledgeOfAWriteThatIsNotInMemory) {
