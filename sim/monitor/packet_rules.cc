@@ -136,7 +136,7 @@ void PacketRules::SetQp(uint32_t qpn, const spec::TableQpContext& context) {
     qp.in_message = false;
     qp.open.clear();
     EraseUnwritten(qpn, qp, [](const Unwritten& entry, uint64_t) { return entry.message != 0; });
-    qp.messages_done = qp.used = 0;
+    qp.messages_done = qp.used = qp.reported = 0;
     qp.unreported.clear();
     qp.works.clear();
     qp.working.reset();
@@ -717,18 +717,22 @@ void PacketRules::OnSendUsed(uint32_t qpn, const std::optional<SendWork>& work) 
   if (!work.has_value()) qp.are_works_known = false;
   if (!qp.are_works_known || qp.has_failed) return;
   if (qp.context.sq_sig_all || (work->send_flags & spec::IbSendFlags::kSignaled) != 0) {
-    Push(qp.unreported, work->wr_id);
+    Push(qp.unreported, {work->wr_id, qp.used});
   }
 }
 
-// Every CQE is of a signaled work request, in order, and each has one. [IBTA 10.8]
+// Every CQE is of a signaled work request, in order, and each has one. [IBTA 10.8] It may come after later work
+// requests were returned.
 void PacketRules::OnSendCqe(Cycle cycle, Qp& qp, const spec::RdmaCqReq& cqe) {
+  ++qp.reported;
   if (!qp.are_works_known) return;
-  const auto at = std::ranges::find(qp.unreported, cqe.wr_id);
-  if (at == qp.unreported.begin() && at != qp.unreported.end()) return qp.unreported.pop_front();
+  if (!qp.unreported.empty() && qp.unreported.front().wr_id == cqe.wr_id) {
+    qp.reported = qp.unreported.front().number;
+    return qp.unreported.pop_front();
+  }
   findings_.Add(kCompletionOnce, cycle, QpText(cqe.qp_num) + "CQE of work request " + Hex(cqe.wr_id),
                 qp.unreported.empty() ? "none: no signaled work request was returned without one"
-                                      : "that of " + Hex(qp.unreported.front()));
+                                      : "that of " + Hex(qp.unreported.front().wr_id));
   qp.are_works_known = false;
 }
 
@@ -791,7 +795,7 @@ bool PacketRules::OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe) {
   if (qp.context.qp_type != IbQpType::kRc) return false;
   if (qp.unplaced != 0) {
     EraseUnwritten(cqe.qp_num, qp, [&](const Unwritten& entry, uint64_t address) {
-      if (entry.message == 0 || entry.message > qp.used) return false;
+      if (entry.message == 0 || entry.message > qp.reported) return false;
       findings_.Add(kCompletionRead, cycle,
                     QpText(cqe.qp_num) + "success of a READ whose response " + PsnText(entry.psn) + " is not in memory",
                     "the write of its payload at " + Hex(address) + " before it");
@@ -799,11 +803,11 @@ bool PacketRules::OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe) {
     });
   }
   const uint64_t most = qp.messages_done;
-  if (qp.used <= most) return false;
+  if (qp.reported <= most) return false;
   findings_.Add(kCompletion, cycle,
-                QpText(cqe.qp_num) + "success of work request " + std::to_string(qp.used) + " since RTS",
+                QpText(cqe.qp_num) + "success of work request " + std::to_string(qp.reported) + " since RTS",
                 std::to_string(most) + " acknowledged");
-  qp.used = most;
+  qp.messages_done = qp.reported;
   return false;
 }
 

@@ -122,14 +122,19 @@ class PacketRules {
     uint64_t bytes_sent = 0;             // of the message in progress, if it is followed
     spec::BthOperation operation{};
     std::deque<Message> open;  // sent completely and not acknowledged
-    uint64_t messages_done = 0, used = 0;
+    // Messages acknowledged, and work requests returned as used; the one of the last CQE counts as these do, or less if
+    // works are not known.
+    uint64_t messages_done = 0, used = 0, reported = 0;
     bool has_failed = false;          // a work request ended with an error: used and sent ones no longer correspond
     std::optional<Gap> gap;           // the first, if the queue pair had not failed before it
     bool follows_works = true;        // messages and work requests correspond
     std::deque<SendWork> works;       // read by the device, and not yet a message
     std::optional<SendWork> working;  // that of the message in progress; none: not known
     bool are_works_known = true;      // every work request that was returned
-    std::deque<uint64_t> unreported;  // signaled work requests returned without a CQE so far
+    struct Unreported {
+      uint64_t wr_id, number;  // `used` when it was returned
+    };
+    std::deque<Unreported> unreported;  // signaled work requests returned without a CQE so far
     // Responder: the PSN behind the last request of an unbroken sequence.
     std::optional<uint32_t> arrived_psn;
     std::optional<std::pair<uint32_t, uint64_t>> write;  // rkey and next address of the WRITE that arrives

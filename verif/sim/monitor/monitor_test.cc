@@ -806,6 +806,22 @@ TEST_F(MonitorTest, ReportsASuccessThatIsNotAcknowledged) {
   ExpectOnly("completion.acknowledged", "QP 2: success of work request 2", "1 acknowledged");
 }
 
+// The CQE of a work request may come after later ones were returned, which are not acknowledged.
+TEST_F(MonitorTest, CqeAfterLaterUsedElementsCountsForItsOwnWorkRequest) {
+  Take(kCq, 0, 2);
+  Take(kSq, 0, 2);
+  SendAcknowledged(0, true);
+  ReadWork(1, spec::IbSendFlags::kSignaled);
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 101});
+  WriteElement(kSq, 1, 1);
+  for (uint16_t i = 0; i < 2; ++i) {
+    WriteCqe(i, spec::IbWcOpcode::kSend, spec::IbWcStatus::kSuccess, i);
+    WriteElement(kCq, i, i);
+    if (i == 0) ExpectGood();
+  }
+  ExpectOnly("completion.acknowledged", "QP 2: success of work request 2", "1 acknowledged");
+}
+
 TEST_F(MonitorTest, AcknowledgeBehindAReadDoesNotCompleteIt) {
   Take(kCq, 0);
   Take(kSq, 0);
