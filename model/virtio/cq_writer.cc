@@ -17,6 +17,12 @@ constexpr unsigned kWrap = 0x8000;   // in a head of a packed ring: the wrap cou
 // Positions count modulo 2^16, so they are compared by their distance to the device's.
 uint16_t Distance(uint16_t from, uint16_t to) { return static_cast<uint16_t>(to - from); }
 
+// A CQE with an error is solicited.
+bool IsSolicited(const spec::Completion& completion) {
+  return completion.solicited ||
+         completion.cqe[spec::RdmaCqReq::kStatusOffset] != static_cast<uint8_t>(spec::IbWcStatus::kSuccess);
+}
+
 }  // namespace
 
 CqWriter::CqWriter(Agenda& agenda, const Sizes& sizes)
@@ -44,6 +50,8 @@ CqWriter::CqWriter(Agenda& agenda, const Sizes& sizes)
   cq_arm_in.SetConsumer(this);
   buffer_in.SetConsumer(this);
   contexts_.SetConsumer(this);
+  filled_.SetConsumer(this);
+  parked_.SetConsumer(this);
 }
 
 void CqWriter::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
@@ -59,9 +67,11 @@ void CqWriter::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
     entry_written_ = cycle;
     WakeAt(cycle + 1);
     const auto vq_index = static_cast<uint16_t>(write.index);
+    const bool is_events = vq_index == event_queue_.Read(cycle, 0).vq_index;
+    if (is_events ? none || entry.reset_positions : entry.kind == TableQueueKind::kEvent) DropEventBufferAfter(cycle);
     if (entry.kind == TableQueueKind::kEvent) {
       event_queue_.Write(cycle, 0, {.known = true, .vq_index = vq_index});
-    } else if (vq_index == event_queue_.Read(cycle, 0).vq_index) {
+    } else if (is_events) {
       event_queue_.Write(cycle, 0, {.known = false, .vq_index = vq_index});
     }
   } else if (write.table_id == spec::MgmtTable::kCqContext) {
@@ -78,6 +88,7 @@ void CqWriter::OnQueueRowWrite(Cycle cycle, const spec::QueueRowWrite& row) {
   if (events.known && row.vq_index == events.vq_index) {
     if (lost_clear_ < cycle) lost_ = 0;  // not yet applied by Run
     lost_clear_ = cycle;
+    DropEventBufferAfter(cycle);
   }
 }
 
@@ -112,6 +123,7 @@ void CqWriter::Run(Cycle now) {
     lost_ = 0;
     lost_clear_ = kUnknown;
   }
+  if (event_drop_ < now) DropEventBuffer();
   for (; !dones_.empty() && dones_.front().cycle < now; dones_.pop_front()) {
     const spec::DmaDone& done = dones_.front().done;
     Slot& slot = slots_[(done.tag & ~kTagIndex) % slots_.size()];
@@ -124,10 +136,11 @@ void CqWriter::Run(Cycle now) {
   queue_failure_.Drain(now);
   fetch_request_.Drain(now);
   doorbell_.Drain(now);
+  TakeBuffer(now);
   StartFence(now);
   const bool between_operations = state_ == State::kIdle && !batch_;
   const InUse in_use = CountInUse();
-  popped_slot_ = popped_question_ = false;
+  popped_slot_ = popped_question_ = popped_ask_ = popped_parked_ = false;
   if (Step(now)) WakeAt(now + 1);
   if (fence_ != Fence::kNone) AdvanceFence(now, between_operations, in_use);
 }
@@ -143,9 +156,17 @@ void CqWriter::StartFence(Cycle now) {
 void CqWriter::AdvanceFence(Cycle now, bool between_operations, const InUse& in_use) {
   if (fence_ == Fence::kOperation) {
     if (between_operations) {
+      fence_ = Fence::kBuffers;
+      fenced_asks_ = in_use.asks - popped_ask_;
+      fenced_parked_ = in_use.parked - popped_parked_;
+    }
+  } else if (fence_ == Fence::kBuffers) {
+    if (fenced_asks_ == 0 && fenced_parked_ == 0) {
       fence_ = Fence::kSlots;
       fenced_ = in_use.slots - popped_slot_;
     }
+    if (fenced_asks_ != 0) fenced_asks_ -= popped_ask_;
+    if (fenced_parked_ != 0) fenced_parked_ -= popped_parked_;
   } else if (fenced_ != 0) {
     fenced_ -= fence_ == Fence::kSlots ? popped_slot_ : popped_question_;
   } else if (fence_ == Fence::kSlots) {
@@ -160,10 +181,10 @@ void CqWriter::AdvanceFence(Cycle now, bool between_operations, const InUse& in_
 
 bool CqWriter::IsIdle() const {
   return state_ == State::kIdle && !batch_ && completion_in.size() == 0 && host_event_in.size() == 0 &&
-         cq_arm_in.size() == 0 && contexts_.size() == 0 && slots_used_ == 0 && store_.IsFree() &&
-         buffer_request_.IsFree() && interrupt_.IsFree() && queue_failure_.IsFree() && questions_.empty() &&
-         doorbell_.IsFree() && is_swept_ && reported_avails_.empty() && avail_pending_.IsEmpty() &&
-         avail_in_.size() == 0;
+         cq_arm_in.size() == 0 && contexts_.size() == 0 && asks_ == 0 && parked_.size() == 0 && slots_used_ == 0 &&
+         store_.IsFree() && buffer_request_.IsFree() && interrupt_.IsFree() && queue_failure_.IsFree() &&
+         questions_.empty() && doorbell_.IsFree() && is_swept_ && reported_avails_.empty() &&
+         avail_pending_.IsEmpty() && avail_in_.size() == 0;
 }
 
 void CqWriter::ReadQueue(Cycle now, uint16_t vq_index) {
@@ -242,6 +263,57 @@ void CqWriter::PopSlot() {
   slots_[slot_head_] = {};
   slot_head_ = (slot_head_ + 1) % slots_.size();
   --slots_used_;
+}
+
+void CqWriter::Ask(Cycle now, const Asked& asked, unsigned count) {
+  buffer_request_.Load(
+      now,
+      {.client = spec::BufferClient::kCompletion, .vq_index = asked.vq_index, .count = static_cast<uint8_t>(count)});
+  asked_.push_back(asked);
+  ++asks_;
+}
+
+// Buffers are stored as they come, whatever operation is in progress.
+void CqWriter::TakeBuffer(Cycle now) {
+  if (!buffer_in.CanPop(now)) return;
+  const spec::Buffer buffer = buffer_in.Pop(now);
+  const Asked& asked = asked_.front();
+  const bool ok = buffer.status == BufferStatus::kOk;
+  const size_t needed = asked.is_event ? spec::RdmaEvent::kBytes : spec::RdmaCqReq::kBytes;
+  const Cached came{.bad = !buffer.writable || buffer.bytes < needed, .head = buffer.head, .address = buffer.address};
+  if (asked.is_event) {
+    event_target_ = came;
+    event_ok_ = ok;
+  } else if (ok) {
+    cached_[asked.cqn][(asked.base + fill_) % kCqBuffers] = came;
+  }
+  fill_ += ok;
+  if (!buffer.last) return;
+  filled_.Push(now, {.asked = asked, .is_empty = buffer.status == BufferStatus::kEmpty, .count = fill_});
+  asked_.pop_front();
+  fill_ = 0;
+}
+
+// The event queue begins a new lifetime.
+void CqWriter::DropEventBuffer() {
+  event_drop_ = kUnknown;
+  if (event_buffer_ == EventBuffer::kReady) event_buffer_ = EventBuffer::kNone;
+  if (event_buffer_ == EventBuffer::kAsked) event_buffer_ = EventBuffer::kVoid;
+}
+
+void CqWriter::DropEventBufferAfter(Cycle cycle) {
+  if (event_drop_ < cycle) DropEventBuffer();
+  event_drop_ = cycle;
+}
+
+void CqWriter::PopCqe(Cycle now) {
+  if (!from_park_) {
+    completion_in.Drop(now);
+    return;
+  }
+  parked_.Drop(now);
+  popped_parked_ = true;
+  park_try_ = true;
 }
 
 void CqWriter::Fail(bool report, RdmaError code) {
@@ -334,41 +406,14 @@ bool CqWriter::Step(Cycle now) {
       Publish(now);
       FinishCompletion(now);
       return true;
-    case State::kCq:
-      cached_count_ = position_.cached;
-      cached_first_ = position_.first;
-      if (!cq_context_.known || cq_state_.failed || !IsUsable()) {
-        completion_in.Pop(now);
-        state_ = State::kIdle;
-      } else if (cached_count_ == 0) {
-        state_ = State::kRequest;
-      } else {
-        target_ = cached_[completion_in.front().cqn][cached_first_];
-        state_ = State::kData;
-      }
+    case State::kCq: return WriteCqe(now);
+    case State::kCqRead:
+      vq_ = cq_context_.vq_index;
+      ReadQueue(now, vq_);
+      state_ = State::kCq;
       return true;
-    case State::kEvent:
-      if (!event_queue_.Read(now, 0).known || !IsUsable()) {
-        CountLost();
-        host_event_in.Pop(now);
-        state_ = State::kIdle;
-      } else {
-        state_ = State::kRequest;
-      }
-      return true;
-    case State::kRequest:
-      if (!buffer_request_.IsFree()) return false;
-      buffer_request_.Load(now, {.client = spec::BufferClient::kCompletion,
-                                 .vq_index = vq_,
-                                 .count = is_event_ ? uint8_t{1} : spec::kBuffersPerRequest});
-      fill_ = 0;
-      state_ = State::kFill;
-      return true;
-    case State::kFill: return FillBuffers(now);
-    case State::kRead:
-      target_ = cached_[completion_in.front().cqn][cached_first_];
-      state_ = State::kData;
-      return true;
+    case State::kFilled: return FinishFill(now);
+    case State::kEvent: return WriteEvent(now);
     case State::kData:
       if (!is_event_ && target_.bad) {
         Fail(true, RdmaError::kBadDescriptor);
@@ -382,7 +427,8 @@ bool CqWriter::Step(Cycle now) {
             .Encode(bytes);
         Store(now, target_.address, bytes, sizeof bytes);
       } else {
-        Store(now, target_.address, completion_in.front().cqe, spec::RdmaCqReq::kBytes);
+        const uint8_t* const cqe = from_park_ ? parked_.front().cqe.data() : completion_in.front().cqe;
+        Store(now, target_.address, cqe, spec::RdmaCqReq::kBytes);
       }
       state_ = State::kTargetElement;
       return true;
@@ -401,10 +447,12 @@ bool CqWriter::Step(Cycle now) {
         next.failed = true;
         if (report_) positions_.Write(now, vq_, next);
         host_event_in.Pop(now);
+        event_buffer_ = EventBuffer::kNone;
       } else {
         CqState next = cq_state_;
         next.failed = true;
-        cq_states_.Write(now, completion_in.Pop(now).cqn, next);
+        cq_states_.Write(now, from_park_ ? parked_.front().cqn : completion_in.front().cqn, next);
+        PopCqe(now);
       }
       state_ = State::kIdle;
       return true;
@@ -428,8 +476,9 @@ bool CqWriter::Step(Cycle now) {
 
 bool CqWriter::Idle(Cycle now) {
   const Slot& oldest = slots_[slot_head_];
-  const bool completion = completion_in.CanPop(now);
-  const bool event = host_event_in.CanPop(now) && !batch_;
+  const bool completion = completion_in.CanPop(now) && (!completion_in.front().has_cqe || parked_.CanPush(now));
+  const bool event = host_event_in.CanPop(now) && !batch_ &&
+                     (event_buffer_ == EventBuffer::kNone || event_buffer_ == EventBuffer::kReady);
   if (fetched_in.CanPop(now)) {
     ReadQueue(now, questions_.front().vq_index);
     state_ = State::kSuppression;
@@ -439,6 +488,18 @@ bool CqWriter::Idle(Cycle now) {
     } else {
       state_ = State::kDoneRead;
     }
+  } else if (filled_.CanPop(now)) {
+    const Asked& asked = filled_.front().asked;
+    if (asked.is_event) {
+      event_buffer_ = event_buffer_ == EventBuffer::kVoid ? EventBuffer::kNone : EventBuffer::kReady;
+      filled_.Drop(now);
+      popped_ask_ = park_try_ = true;
+      --asks_;
+    } else {
+      ReadQueue(now, asked.vq_index);
+      ReadCq(now, asked.cqn);
+      state_ = State::kFilled;
+    }
   } else if (contexts_.CanPop(now) || cq_arm_in.CanPop(now)) {
     from_context_ = contexts_.CanPop(now);
     ReadCq(now, from_context_ ? contexts_.front().cqn : cq_arm_in.front().cqn);
@@ -446,8 +507,14 @@ bool CqWriter::Idle(Cycle now) {
   } else if (avail_in_.CanPop(now) && !batch_ && slots_used_ <= slots_.size() - 2) {
     ReadQueue(now, avail_in_.front().vq_index);
     state_ = State::kAvail;
+  } else if (parked_.CanPop(now) && park_try_ && !batch_ && slots_used_ <= slots_.size() - 2) {
+    ReadCq(now, parked_.front().cqn);
+    from_park_ = true;
+    is_event_ = false;
+    state_ = State::kCqRead;
   } else if ((completion || event) && slots_used_ <= slots_.size() - 2) {
     is_event_ = event && (!completion || !is_event_);
+    from_park_ = false;
     if (is_event_) {
       vq_ = event_queue_.Read(now, 0).vq_index;
       ReadQueue(now, vq_);
@@ -468,33 +535,95 @@ bool CqWriter::Idle(Cycle now) {
   return true;
 }
 
-bool CqWriter::FillBuffers(Cycle now) {
-  if (!buffer_in.CanPop(now)) return false;
-  const spec::Buffer buffer = buffer_in.Pop(now);
-  const bool ok = buffer.status == BufferStatus::kOk;
-  const size_t needed = is_event_ ? spec::RdmaEvent::kBytes : spec::RdmaCqReq::kBytes;
-  const Cached came{.bad = !buffer.writable || buffer.bytes < needed, .head = buffer.head, .address = buffer.address};
-  if (is_event_) {
-    if (ok && !came.bad) {
-      target_ = came;
-      state_ = State::kData;
-    } else {
-      CountLost();
-      Fail(ok, RdmaError::kBadDescriptor);
+// Writes the CQE, or parks it until its CQ has a buffer.
+bool CqWriter::WriteCqe(Cycle now) {
+  const uint32_t cqn = from_park_ ? parked_.front().cqn : completion_in.front().cqn;
+  const bool can_write = positions_.CanWrite(now);
+  Position next = position_;
+  if (!cq_context_.known || cq_state_.failed || !IsUsable()) {
+    if (from_park_ && position_.parked != 0) {
+      if (!can_write) return true;
+      --next.parked;
+      positions_.Write(now, vq_, next);
     }
+    PopCqe(now);
+    state_ = State::kIdle;
     return true;
   }
-  if (ok) cached_[completion_in.front().cqn][fill_++ % spec::kBuffersPerRequest] = came;
-  if (!buffer.last) return true;
-  cached_count_ = fill_;
-  cached_first_ = 0;
-  if (fill_ != 0) {
-    state_ = State::kRead;
-  } else {
-    // The CQ has no buffer left after the final check of the ring. For `failed`, descriptor fetch has reported the
-    // reason.
-    Fail(buffer.status == BufferStatus::kEmpty, RdmaError::kCqOverrun);
+  // Behind others of its CQ that are parked.
+  if (position_.cached != 0 && (from_park_ || position_.parked == 0)) {
+    target_ = cached_[cqn][position_.first];
+    state_ = State::kData;
+    return true;
   }
+  if (!can_write) return true;
+  if (position_.cached == 0 && !position_.asked && CanAsk()) {
+    Ask(now, {.sure = true, .cqn = cqn, .vq_index = vq_, .base = position_.first}, kCqBuffers);
+    next.asked = true;
+  }
+  if (from_park_) {
+    park_try_ = false;
+  } else {
+    Parked parked{.cqn = cqn, .solicited = IsSolicited(completion_in.front())};
+    std::copy_n(completion_in.front().cqe, parked.cqe.size(), parked.cqe.begin());
+    parked_.Push(now, parked);
+    ++next.parked;
+    if (position_.cached != 0) park_try_ = true;
+    completion_in.Drop(now);
+  }
+  positions_.Write(now, vq_, next);
+  state_ = State::kIdle;
+  return true;
+}
+
+bool CqWriter::WriteEvent(Cycle now) {
+  if (!event_queue_.Read(now, 0).known || !IsUsable()) {
+    CountLost();
+    host_event_in.Pop(now);
+    event_buffer_ = EventBuffer::kNone;
+    state_ = State::kIdle;
+  } else if (event_buffer_ == EventBuffer::kNone) {
+    if (!buffer_request_.IsFree()) return false;
+    Ask(now, {.is_event = true, .vq_index = vq_}, 1);
+    event_buffer_ = EventBuffer::kAsked;
+    state_ = State::kIdle;
+  } else if (event_ok_ && !event_target_.bad) {
+    target_ = event_target_;
+    state_ = State::kData;
+  } else {
+    CountLost();
+    Fail(event_ok_, RdmaError::kBadDescriptor);
+  }
+  return true;
+}
+
+// A request of a CQ is answered.
+bool CqWriter::FinishFill(Cycle now) {
+  const Filled& filled = filled_.front();
+  // The CQ has no buffer left after the final check of the ring.
+  const bool overrun =
+      filled.count == 0 && filled.asked.sure && position_.asked && cq_context_.known && !cq_state_.failed;
+  // For `failed`, descriptor fetch has reported the reason.
+  const bool report = overrun && filled.is_empty;
+  if (report && !queue_failure_.IsFree()) return false;
+  if (!positions_.CanWrite(now)) return true;
+  if (report) queue_failure_.Load(now, {.vq_index = filled.asked.vq_index, .code = RdmaError::kCqOverrun});
+  if (overrun) {
+    CqState next = cq_state_;
+    next.failed = true;
+    cq_states_.Write(now, filled.asked.cqn, next);
+  }
+  // If the queue was reset since, its buffers are void.
+  if (position_.asked) {
+    Position next = position_;
+    next.asked = false;
+    next.cached += filled.count;
+    positions_.Write(now, filled.asked.vq_index, next);
+  }
+  filled_.Drop(now);
+  popped_ask_ = park_try_ = true;
+  --asks_;
+  state_ = State::kIdle;
   return true;
 }
 
@@ -517,13 +646,24 @@ bool CqWriter::TargetIndex(Cycle now) {
     slot.no_interrupt = row_.msix_vector == spec::kVirtioMsiNoVector;
     lost_ = 0;
     host_event_in.Pop(now);
+    event_buffer_ = EventBuffer::kNone;
   } else {
-    next.cached = cached_count_ - 1;
-    next.first = (cached_first_ + 1) % spec::kBuffersPerRequest;
-    const spec::Completion completion = completion_in.Pop(now);
-    slot.cqn = completion.cqn;
-    slot.solicited = completion.solicited ||
-                     completion.cqe[spec::RdmaCqReq::kStatusOffset] != static_cast<uint8_t>(spec::IbWcStatus::kSuccess);
+    next.cached = position_.cached - 1;
+    next.first = (position_.first + 1) % kCqBuffers;
+    if (from_park_ && position_.parked != 0) --next.parked;
+    slot.cqn = from_park_ ? parked_.front().cqn : completion_in.front().cqn;
+    slot.solicited = from_park_ ? parked_.front().solicited : IsSolicited(completion_in.front());
+    // Half of them are used: asks for more.
+    if (!position_.asked && next.cached <= std::min<unsigned>(kCqBuffers, row_.queue_size) / 2 && CanAsk()) {
+      Ask(now,
+          {.sure = next.cached == 0 && next.parked != 0,
+           .cqn = slot.cqn,
+           .vq_index = vq_,
+           .base = (position_.first + position_.cached) % kCqBuffers},
+          kCqBuffers - next.cached);
+      next.asked = true;
+    }
+    PopCqe(now);
   }
   positions_.Write(now, vq_, next);
   PushSlot(slot);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Returns buffers to the driver: writes used element and used index of a work request's queue, its CQE into a buffer of
 // the CQ, events into buffers of the event queue; then raises interrupts. The counterpart of
-// rtl/virtio/vireo_cq_writer.sv, state by state. Operations are sequential, in the order of the streams. It writes used
-// descriptors of packed rings at the position of the buffer's first descriptor: every queue is used in order. A batch
-// of completions becomes visible to the driver only with its last one.
+// rtl/virtio/vireo_cq_writer.sv, state by state. Operations are sequential, in the order of the streams, except that a
+// CQE whose CQ has no buffer yet is parked, and passed by those of other CQs. It writes used descriptors of packed
+// rings at the position of the buffer's first descriptor: every queue is used in order. A batch of completions becomes
+// visible to the driver only with its last one.
 #pragma once
 
 #include <array>
@@ -48,6 +49,9 @@ class CqWriter final : public Block {
   static constexpr Cycle kAvailEventToStore = 9;
   static constexpr Cycle kDoneToDoorbell = 4;
   static constexpr size_t kContexts = 8;                             // writes of cq_context that wait
+  static constexpr unsigned kCqBuffers = 32;                         // of a CQ that are fetched ahead
+  static constexpr size_t kAsks = 8;                                 // outstanding requests for buffers
+  static constexpr size_t kParked = 16;                              // CQEs that wait for a buffer of their CQ
   static constexpr size_t kSuppressionReads = spec::kDmaFetchDepth;  // outstanding reads of event suppression data
 
   CqWriter(Agenda& agenda, const Sizes& sizes);
@@ -74,7 +78,7 @@ class CqWriter final : public Block {
   Channel<spec::Completion> completion_in = Channel<spec::Completion>::Slice();
   Channel<spec::HostEvent> host_event_in = Channel<spec::HostEvent>::Slice();
   Channel<spec::CqArm> cq_arm_in = Channel<spec::CqArm>::Slice();
-  Channel<spec::Buffer> buffer_in = Channel<spec::Buffer>::Fifo(spec::kBuffersPerRequest);
+  Channel<spec::Buffer> buffer_in = Channel<spec::Buffer>::Fifo(8);
 
   Channel<spec::DmaFetched> fetched_in = Channel<spec::DmaFetched>::Fifo(kSuppressionReads);
 
@@ -92,10 +96,9 @@ class CqWriter final : public Block {
     kIndex,
     kFirst,  // of a batch in a packed ring: the flags of its first buffer
     kCq,
+    kCqRead,  // of a parked CQE
+    kFilled,  // a request of a CQ is answered
     kEvent,
-    kRequest,
-    kFill,
-    kRead,
     kData,
     kTargetElement,
     kTargetIndex,
@@ -116,6 +119,8 @@ class CqWriter final : public Block {
     uint16_t used = 0;
     unsigned cached = 0;   // buffers of a CQ that are fetched and unused
     unsigned first = 0;    // the next one to use
+    bool asked = false;    // more of them are requested
+    unsigned parked = 0;   // CQEs of a CQ that are parked
     bool wrapped = false;  // packed ring: complement of the wrap counter at `place`
     unsigned place = 0;    // position after the last used descriptor of a CQ
   };
@@ -146,6 +151,26 @@ class CqWriter final : public Block {
     uint16_t head = 0;
     uint64_t address = 0;
   };
+  // A request for buffers, and its answer.
+  struct Asked {
+    bool is_event = false;
+    bool sure = false;  // a CQE waited for it: without a buffer the CQ is overrun
+    uint32_t cqn = 0;
+    uint16_t vq_index = 0;
+    unsigned base = 0;  // where the first buffer goes
+  };
+  struct Filled {
+    Asked asked;
+    bool is_empty = false;  // the last of the answer was `empty`
+    unsigned count = 0;
+  };
+  struct Parked {
+    uint32_t cqn = 0;
+    bool solicited = false;
+    std::array<uint8_t, spec::RdmaCqReq::kBytes> cqe = {};
+  };
+  // The buffer for the next event.
+  enum class EventBuffer { kNone, kAsked, kVoid, kReady };
   // Range of used positions: entries of a split ring, positions of a packed one.
   struct Span {
     uint16_t first = 0;
@@ -194,6 +219,13 @@ class CqWriter final : public Block {
   Span SpanOf(uint16_t head) const;  // of a single descriptor
   uint64_t DescriptorAt(uint16_t head) const;
   uint32_t TargetBytes() const;
+  // One request is always left for an event.
+  bool CanAsk() const { return asks_ < kAsks - 1 && buffer_request_.IsFree(); }
+  void Ask(Cycle now, const Asked& asked, unsigned count);
+  void TakeBuffer(Cycle now);
+  void DropEventBuffer();
+  void DropEventBufferAfter(Cycle cycle);
+  void PopCqe(Cycle now);
   void PushSlot(Slot slot);
   void PopSlot();
   void CountLost() { lost_ += lost_ != ~uint32_t{0}; }
@@ -204,7 +236,9 @@ class CqWriter final : public Block {
   // Each makes the transition of its state and returns whether there was one.
   bool Step(Cycle now);
   bool Idle(Cycle now);
-  bool FillBuffers(Cycle now);
+  bool WriteCqe(Cycle now);
+  bool WriteEvent(Cycle now);
+  bool FinishFill(Cycle now);
   bool TargetIndex(Cycle now);
   bool Arm(Cycle now);
   bool FinishSlot(Cycle now);
@@ -218,13 +252,14 @@ class CqWriter final : public Block {
   enum class Fence {
     kNone,
     kOperation,  // the one in progress, and an open batch
+    kBuffers,    // the CQEs parked after that, and the requests for buffers
     kSlots,      // those in use after that
     kQuestions   // the reads of event suppression outstanding after that
   };
   struct InUse {
-    size_t slots, questions;
+    size_t slots, questions, asks, parked;
   };
-  InUse CountInUse() const { return {slots_used_, questions_.size()}; }
+  InUse CountInUse() const { return {slots_used_, questions_.size(), asks_, parked_.size()}; }
   void StartFence(Cycle now);
   void AdvanceFence(Cycle now, bool between_operations, const InUse& in_use);
 
@@ -234,7 +269,7 @@ class CqWriter final : public Block {
   Table<CqContext> cq_contexts_;
   Table<CqState> cq_states_;
   Table<EventQueue> event_queue_{1};
-  std::vector<std::array<Cached, spec::kBuffersPerRequest>> cached_;
+  std::vector<std::array<Cached, kCqBuffers>> cached_;
   Channel<Context> contexts_ = Channel<Context>::Fifo(kContexts);
 
   OutputRegister<spec::DmaStore> store_{store_out, *this};
@@ -253,10 +288,20 @@ class CqWriter final : public Block {
   std::optional<Batch> batch_;
   uint32_t lost_ = 0;
   Cycle lost_clear_ = kUnknown;
-  unsigned fill_ = 0;
-  unsigned cached_count_ = 0;
-  unsigned cached_first_ = 0;
   Cached target_;  // the buffer in use
+
+  // Requests whose answer is not complete; of the first of them, the number of buffers that have come.
+  std::deque<Asked> asked_;
+  unsigned fill_ = 0;
+  Channel<Filled> filled_ = Channel<Filled>::Fifo(kAsks);
+  size_t asks_ = 0;  // of both
+  Channel<Parked> parked_ = Channel<Parked>::Fifo(kParked);
+  bool from_park_ = false;  // the current, or the previous, operation is of a parked CQE
+  bool park_try_ = false;   // the first parked one may have a buffer
+  EventBuffer event_buffer_ = EventBuffer::kNone;
+  Cached event_target_;
+  bool event_ok_ = false;        // it came
+  Cycle event_drop_ = kUnknown;  // not yet applied by Run
 
   // As read last.
   spec::QueueRowWrite row_;
@@ -289,7 +334,9 @@ class CqWriter final : public Block {
   size_t fenced_ = 0;                                   // slots or questions before the fence
   Cycle fence_end_ = 0;                                 // the first cycle after the last fence
   std::optional<Cycle> entry_written_;                  // not yet applied by Run
+  size_t fenced_asks_ = 0, fenced_parked_ = 0;          // likewise
   bool popped_slot_ = false, popped_question_ = false;  // in this cycle
+  bool popped_ask_ = false, popped_parked_ = false;     // likewise
 };
 
 }  // namespace vireo::model

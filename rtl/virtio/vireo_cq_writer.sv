@@ -5,6 +5,10 @@
 // state and failed state of every CQ. A single state machine processes one completion or event at a time. The DMA write
 // port keeps writes in order, so only interrupts wait for the completion of a write.
 //
+// Buffers of a CQ are fetched ahead: when half of them are used, more are requested. Answers are stored as they come,
+// beside the state machine. A CQE whose CQ has no buffer is parked, in order, and passed by CQEs of other CQs; only a
+// request that was made after a CQE had to wait decides that the CQ is overrun.
+//
 // Packed ring: the used descriptor's length and buffer id are written as the element, its flags as the index. Every
 // queue is used in order, so the used descriptor overwrites the buffer's first descriptor, which already has the buffer
 // id unless the buffer is a chain: only the last descriptor of a chain must have the id [virtio 1.3, 2.8.6]. It then
@@ -97,8 +101,14 @@ module vireo_cq_writer
   localparam int unsigned QueueBits = $clog2(NumQueues);
   localparam int unsigned CqBits = $clog2(NumCqs);
   localparam int unsigned SlotBits = $clog2(Slots);
-  localparam int unsigned BufferSlots = 32'(BuffersPerRequest);  // of a CQ
+  localparam int unsigned BufferSlots = 32;  // buffers of a CQ that are fetched ahead
   localparam int unsigned BufferSlotBits = $clog2(BufferSlots);
+  localparam int unsigned BufferCountBits = BufferSlotBits + 1;
+  localparam int unsigned Answers = 8;  // buffers at the input, which are taken as they come
+  localparam int unsigned Asks = 8;  // outstanding requests for buffers; one of them is left for an event
+  localparam int unsigned AskBits = $clog2(Asks + 1);
+  localparam int unsigned Parks = 16;  // CQEs that wait for a buffer of their CQ
+  localparam int unsigned ParkBits = $clog2(Parks + 1);
   localparam int unsigned Contexts = 8;  // pending writes of cq_context
   localparam int unsigned ContextBits = $clog2(Contexts + 1);
   localparam int unsigned TagSlotBits = 7;  // top bit of the tag: write of a used index
@@ -111,8 +121,10 @@ module vireo_cq_writer
   typedef struct packed {
     logic failed;
     logic [15:0] used;                 // next_used
-    logic [3:0] cached;                // CQ: prefetched buffers not yet used
+    logic [BufferCountBits-1:0] cached;  // CQ: prefetched buffers not yet used
     logic [BufferSlotBits-1:0] first;  // the next of them
+    logic asked;                       // CQ: more of them are requested
+    logic [ParkBits-1:0] parked;       // CQ: CQEs that are parked
     logic wrapped;                     // packed ring: complement of the wrap counter at `place`
     logic [PlaceBits-1:0] place;       // CQ: position after the last used descriptor
   } position_t;
@@ -172,6 +184,39 @@ module vireo_cq_writer
     logic [63:0] address;
   } cached_t;
 
+  // A request for buffers.
+  typedef struct packed {
+    logic is_event;
+    logic sure;                       // a CQE waited for it: without a buffer the CQ is overrun
+    logic [CqBits-1:0] cqn;
+    logic [15:0] vq_index;
+    logic [BufferSlotBits-1:0] base;  // where the first buffer goes
+  } asked_t;
+
+  // And its answer.
+  typedef struct packed {
+    logic is_event;
+    logic sure;
+    logic [CqBits-1:0] cqn;
+    logic [15:0] vq_index;
+    logic is_empty;                   // the last part of the answer was `empty`
+    logic [BufferCountBits-1:0] count;
+  } filled_t;
+
+  typedef struct packed {
+    logic [CqBits-1:0] cqn;
+    logic solicited;
+    logic [8*RdmaCqReqBytes-1:0] cqe;
+  } parked_t;
+
+  // The buffer for the next event.
+  typedef enum logic [1:0] {
+    EventNone,
+    EventAsked,
+    EventVoid,   // requested, and its queue was reset since
+    EventReady
+  } event_buffer_e;
+
   typedef struct packed {
     logic is_avail;         // avail_event instead of a used index
     logic is_cq;
@@ -189,10 +234,9 @@ module vireo_cq_writer
     StIndex,
     StFirst,          // of a batch in a packed ring: the flags of its first buffer
     StCq,
+    StCqRead,         // of a parked CQE
+    StFilled,         // a request of a CQ is answered
     StEvent,
-    StRequest,
-    StFill,
-    StRead,
     StData,           // CQE or event
     StTargetElement,  // of the CQ or the event queue
     StTargetIndex,
@@ -234,7 +278,7 @@ module vireo_cq_writer
   // Index of the event queue: set by firmware, because it depends on the features that the driver accepted.
   logic event_known_d, event_known_q;
   logic [15:0] event_vq_d, event_vq_q;
-  logic lost_clear;
+  logic lost_clear, event_drop;  // event_drop: its queue begins a new lifetime
 
   always_comb begin
     event_known_d = event_known_q;
@@ -246,6 +290,9 @@ module vireo_cq_writer
       event_known_d = 1'b0;
     end
     lost_clear = queue_row_write_valid_i && event_known_q && queue_row_write_i.vq_index == event_vq_q;
+    event_drop = lost_clear
+              || (table_write_i.index[15:0] == event_vq_q
+                  ? table_clear : virtqueue_write && pulse_virtqueue.kind == TableQueueKindEvent);
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -267,7 +314,7 @@ module vireo_cq_writer
   cq_arm_t cq_arm;
   logic buffer_valid, buffer_pop;
   // verilator lint_off UNUSEDSIGNAL
-  buffer_t buffer;  // one request at a time: the queue is known; chains: the first part holds all
+  buffer_t buffer;  // answers come in the order of the requests; chains: the first part holds all
   rdma_cq_arm_t arm_value;
   // verilator lint_on UNUSEDSIGNAL
   logic context_valid, context_pop;
@@ -316,7 +363,7 @@ module vireo_cq_writer
 
   vireo_fifo #(
     .Width(BufferBits),
-    .Depth(BufferSlots)
+    .Depth(Answers)
   ) u_buffer (
     .clk_i,
     .rst_ni,
@@ -549,19 +596,79 @@ module vireo_cq_writer
     .read_data_o(cq_state)
   );
 
-  // --- Buffers of CQs
+  // --- Buffers of CQs: requests, and their answers, which are stored as they come
+  logic ask, ask_ready, ask_room, asked_valid, asked_pop;
+  asked_t asked_in, asked;
+  logic filled_ready, filled_valid, filled_pop;
+  filled_t filled_in, filled;
+  logic [AskBits-1:0] asks_d, asks_q;              // of both
   logic cached_write, cached_read;
-  logic [BufferSlotBits-1:0] cached_read_slot;
   cached_t cached;
-  logic [CqBits-1:0] cqn;
-  logic bad;                                       // the buffer received cannot hold a CQE
-  logic [3:0] fill_d, fill_q;                      // buffers received for this request
-  logic [3:0] cached_count_d, cached_count_q;
-  logic [BufferSlotBits-1:0] cached_first_d, cached_first_q;
-  logic [15:0] event_head_d, event_head_q;
-  logic [63:0] event_address_d, event_address_q;
+  logic [CqBits-1:0] cqn;                          // of the current completion, or of the parked CQE
+  logic buffer_ok;
+  logic bad;                                       // the buffer received cannot hold a CQE, or an event
+  logic [BufferCountBits-1:0] fill_d, fill_q;      // buffers received for this request
+  logic event_ok_q, event_bad_q;
+  logic [15:0] event_head_q;
+  logic [63:0] event_address_q;
 
-  assign cqn = completion.cqn[CqBits-1:0];
+  vireo_fifo #(
+    .Width($bits(asked_t)),
+    .Depth(Asks)
+  ) u_asked (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(ask),
+    .s_ready_o(ask_ready),
+    .s_data_i(asked_in),
+    .m_valid_o(asked_valid),
+    .m_ready_i(asked_pop),
+    .m_data_o(asked)
+  );
+
+  vireo_fifo #(
+    .Width($bits(filled_t)),
+    .Depth(Asks)
+  ) u_filled (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(asked_pop),
+    .s_ready_o(filled_ready),
+    .s_data_i(filled_in),
+    .m_valid_o(filled_valid),
+    .m_ready_i(filled_pop),
+    .m_data_o(filled)
+  );
+  assign asks_d = asks_q + AskBits'(ask) - AskBits'(filled_pop);
+
+  always_comb begin
+    buffer_pop = buffer_valid;
+    buffer_ok = buffer.status == BufferStatusOk;
+    bad = !buffer.writable || buffer.bytes < (asked.is_event ? 32'(RdmaEventBytes) : 32'(RdmaCqReqBytes));
+    cached_write = buffer_valid && buffer_ok && !asked.is_event;
+    asked_pop = buffer_valid && buffer.last;
+    fill_d = fill_q + BufferCountBits'(buffer_valid && buffer_ok);
+    filled_in = '{is_event: asked.is_event, sure: asked.sure, cqn: asked.cqn, vq_index: asked.vq_index,
+                  is_empty: buffer.status == BufferStatusEmpty, count: fill_d};
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      asks_q <= '0;
+      fill_q <= '0;
+    end else begin
+      asks_q <= asks_d;
+      fill_q <= asked_pop ? '0 : fill_d;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (buffer_valid && asked.is_event) begin
+      event_ok_q <= buffer_ok;
+      event_bad_q <= bad;
+      event_head_q <= buffer.head;
+      event_address_q <= buffer.address;
+    end
+  end
 
   vireo_ram_1r1w #(
     .Width($bits(cached_t)),
@@ -569,12 +676,38 @@ module vireo_cq_writer
   ) u_cached (
     .clk_i,
     .write_i(cached_write),
-    .write_address_i({cqn, fill_q[BufferSlotBits-1:0]}),
+    .write_address_i({asked.cqn, BufferSlotBits'(asked.base + fill_q[BufferSlotBits-1:0])}),
     .write_data_i({bad, buffer.head, buffer.address}),
     .read_i(cached_read),
-    .read_address_i({cqn, cached_read_slot}),
+    .read_address_i({cqn, position.first}),
     .read_data_o(cached)
   );
+
+  // --- Parked CQEs
+  logic park_push, park_ready, park_valid, park_pop;
+  parked_t park_in, park;
+  logic [ParkBits-1:0] parks_d, parks_q;
+  logic from_park_d, from_park_q;    // the current, or the previous, job is a parked CQE
+  logic park_try_d, park_try_q;      // the first one may have a buffer
+  logic solicited;                   // of the completion; one with an error is
+
+  vireo_fifo #(
+    .Width($bits(parked_t)),
+    .Depth(Parks)
+  ) u_parked (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(park_push),
+    .s_ready_o(park_ready),
+    .s_data_i(park_in),
+    .m_valid_o(park_valid),
+    .m_ready_i(park_pop),
+    .m_data_o(park)
+  );
+  assign parks_d = parks_q + ParkBits'(park_push) - ParkBits'(park_pop);
+  assign solicited = completion.solicited || completion.cqe[8*RdmaCqReqStatusOffset +: 8] != IbWcStatusSuccess;
+  assign park_in = '{cqn: completion.cqn[CqBits-1:0], solicited: solicited, cqe: completion.cqe};
+  assign cqn = from_park_q ? park.cqn : completion.cqn[CqBits-1:0];
 
   // --- Slots
   logic slot_push, slot_no_interrupt, slot_pop;
@@ -628,7 +761,14 @@ module vireo_cq_writer
   logic [7:0] code_d, code_q;
   logic [15:0] vq_d, vq_q;         // CQ or event queue
   logic [31:0] lost_d, lost_q;
+  event_buffer_e event_buffer_d, event_buffer_q;
+  logic completion_go, event_go;   // may start
   logic pick_event;
+  logic cqe_pop;
+  logic overrun;
+  logic [BufferCountBits-1:0] cached_next;
+  logic [ParkBits-1:0] parked_next;
+  logic [15:0] ahead;              // buffers that are fetched ahead: no more than the ring has
   logic usable;
   logic batch_open_d, batch_open_q;  // the previous completion had `more`
   batch_t batch_d, batch_q;
@@ -643,7 +783,7 @@ module vireo_cq_writer
   logic store_load, store_free;
   dma_store_t store_in, store_q;
   logic store_valid_q;
-  logic buffer_request_load, buffer_request_free;
+  logic buffer_request_free;
   buffer_request_t buffer_request_in, buffer_request_q;
   logic buffer_request_valid_q;
   logic interrupt_load, interrupt_free;
@@ -698,11 +838,9 @@ module vireo_cq_writer
     code_d = code_q;
     vq_d = vq_q;
     lost_d = lost_q;
-    fill_d = fill_q;
-    cached_count_d = cached_count_q;
-    cached_first_d = cached_first_q;
-    event_head_d = event_head_q;
-    event_address_d = event_address_q;
+    event_buffer_d = event_buffer_q;
+    from_park_d = from_park_q;
+    park_try_d = park_try_q;
     batch_open_d = batch_open_q;
     batch_d = batch_q;
     ring_done = 1'b0;
@@ -712,14 +850,16 @@ module vireo_cq_writer
     host_event_pop = 1'b0;
     cq_arm_pop = 1'b0;
     context_pop = 1'b0;
-    buffer_pop = 1'b0;
+    cqe_pop = 1'b0;
+    park_push = 1'b0;
+    park_pop = 1'b0;
+    filled_pop = 1'b0;
+    ask = 1'b0;
     queue_read = 1'b0;
     queue_read_index = completion.vq_index[QueueBits-1:0];
     cq_read = 1'b0;
-    cq_read_index = cqn;
-    cached_write = 1'b0;
+    cq_read_index = completion.cqn[CqBits-1:0];
     cached_read = 1'b0;
-    cached_read_slot = position.first;
     slot_push = 1'b0;
     slot_no_interrupt = 1'b0;
     slot_pop = 1'b0;
@@ -731,7 +871,6 @@ module vireo_cq_writer
     cq_state_index = cqn;
     cq_state_in = cq_state;
     store_load = 1'b0;
-    buffer_request_load = 1'b0;
     interrupt_load = 1'b0;
     queue_failure_load = 1'b0;
     fetch_request_load = 1'b0;
@@ -748,9 +887,10 @@ module vireo_cq_writer
     ring_msix = in_batch ? batch_q.msix : msix;
     ring_area = in_batch ? batch_q.area : area;
     ring_used = in_batch ? batch_q.used : position.used;
-    pick_event = host_event_valid && !batch_open_q && (!completion_valid || !is_event_q);
+    completion_go = completion_valid && (!completion.has_cqe || park_ready);
+    event_go = host_event_valid && !batch_open_q && (event_buffer_q == EventNone || event_buffer_q == EventReady);
+    pick_event = event_go && (!completion_go || !is_event_q);
     lost_next = lost_q == '1 ? lost_q : lost_q + 32'd1;
-    bad = !buffer.writable || buffer.bytes < (is_event_q ? 32'(RdmaEventBytes) : 32'(RdmaCqReqBytes));
 
     target_head = is_event_q ? event_head_q : cached.head;
     target_bytes = is_event_q ? 32'(RdmaEventBytes) : 32'(RdmaCqReqBytes);
@@ -806,7 +946,7 @@ module vireo_cq_writer
         end else begin
           store_in.address = cached.address;
           store_in.bytes = 7'(RdmaCqReqBytes);
-          store_in.data[8*RdmaCqReqBytes-1:0] = completion.cqe;
+          store_in.data[8*RdmaCqReqBytes-1:0] = from_park_q ? park.cqe : completion.cqe;
         end
       end
       StAvail: begin
@@ -826,8 +966,7 @@ module vireo_cq_writer
     endcase
 
     slot_in = '{is_avail: 1'b0, is_cq: !is_event_q, span: '{first: ring_used, next_position: used_next}, vq_index: vq_q,
-                cqn: cqn, solicited: completion.solicited
-                || completion.cqe[8*RdmaCqReqStatusOffset +: 8] != IbWcStatusSuccess,
+                cqn: cqn, solicited: from_park_q ? park.solicited : solicited,
                 position: used_next, msix: ring_msix};
     if (ring_packed_i) begin
       slot_in.span = '{first: head,
@@ -835,8 +974,16 @@ module vireo_cq_writer
     end
     if (in_batch) slot_in.span.first = batch_q.first;
 
+    ask_room = asks_q < AskBits'(Asks - 1) && buffer_request_free;
+    cached_next = position.cached - 1'b1;
+    parked_next = position.parked - ParkBits'(from_park_q && position.parked != '0);
+    ahead = size < 16'(BufferSlots) ? size : 16'(BufferSlots);
+    asked_in = '{is_event: is_event_q, sure: state_q == StCq || (cached_next == '0 && parked_next != '0), cqn: cqn,
+                 vq_index: vq_q, base: position.first + position.cached[BufferSlotBits-1:0]};
     buffer_request_in = '{client: BufferClientCompletion, vq_index: vq_q, by_index: 1'b0, index: '0,
-                          count: is_event_q ? 6'd1 : BuffersPerRequest, default: '0};
+                          count: is_event_q ? 6'd1
+                               : 6'(BufferSlots) - (state_q == StCq ? 6'd0 : 6'(cached_next)), default: '0};
+    overrun = filled.count == '0 && filled.sure && position.asked && cq_known && !cq_state.failed;
     interrupt_in = '{vq_index: cq_vq, msix_vector: msix};
     queue_failure_in = '{vq_index: vq_q, code: code_q};
 
@@ -904,6 +1051,18 @@ module vireo_cq_writer
             slot_read = 1'b1;
             state_d = StDoneRead;
           end
+        end else if (filled_valid) begin
+          queue_read = 1'b1;
+          queue_read_index = filled.vq_index[QueueBits-1:0];
+          cq_read = 1'b1;
+          cq_read_index = filled.cqn;
+          if (filled.is_event) begin
+            event_buffer_d = event_buffer_q == EventVoid ? EventNone : EventReady;
+            filled_pop = 1'b1;
+            park_try_d = 1'b1;
+          end else begin
+            state_d = StFilled;
+          end
         end else if (context_valid || cq_arm_valid) begin
           cq_read = 1'b1;
           cq_read_index = context_valid ? context_job.cqn : cq_arm.cqn[CqBits-1:0];
@@ -913,9 +1072,15 @@ module vireo_cq_writer
           queue_read = 1'b1;
           queue_read_index = avail.vq_index[QueueBits-1:0];
           state_d = StAvail;
-        end else if ((completion_valid || (host_event_valid && !batch_open_q))
-                     && slots_q <= (SlotBits + 1)'(Slots - 2)) begin
+        end else if (park_valid && park_try_q && !batch_open_q && slots_q <= (SlotBits + 1)'(Slots - 2)) begin
+          cq_read = 1'b1;
+          cq_read_index = park.cqn;
+          from_park_d = 1'b1;
+          is_event_d = 1'b0;
+          state_d = StCqRead;
+        end else if ((completion_go || event_go) && slots_q <= (SlotBits + 1)'(Slots - 2)) begin
           queue_read = 1'b1;
+          from_park_d = 1'b0;
           is_event_d = pick_event;
           if (pick_event) begin
             queue_read_index = event_vq_q[QueueBits-1:0];
@@ -962,78 +1127,78 @@ module vireo_cq_writer
         end
       end
 
+      StCqRead: begin
+        vq_d = cq_vq;
+        queue_read = 1'b1;
+        queue_read_index = cq_vq[QueueBits-1:0];
+        state_d = StCq;
+      end
+
       StCq: begin
-        cached_count_d = position.cached;
-        cached_first_d = position.first;
         if (!cq_known || cq_state.failed || !usable) begin
-          completion_pop = 1'b1;
-          state_d = StIdle;
-        end else if (position.cached == '0) begin
-          state_d = StRequest;
-        end else begin
+          if (!from_park_q || position.parked == '0 || position_write_ready) begin
+            position_write = parked_next != position.parked;
+            position_in.parked = parked_next;
+            cqe_pop = 1'b1;
+            state_d = StIdle;
+          end
+        end else if (position.cached != '0 && (from_park_q || position.parked == '0)) begin
           cached_read = 1'b1;
           state_d = StData;
+        end else if (position_write_ready) begin  // no buffer, or behind CQEs of this CQ without one
+          ask = position.cached == '0 && !position.asked && ask_room;
+          position_write = 1'b1;
+          position_in.asked = position.asked || ask;
+          if (from_park_q) begin
+            park_try_d = 1'b0;
+          end else begin
+            park_push = 1'b1;
+            position_in.parked = position.parked + 1'b1;
+            if (position.cached != '0) park_try_d = 1'b1;
+            cqe_pop = 1'b1;
+          end
+          state_d = StIdle;
+        end
+      end
+
+      // If the queue was reset since the request, its buffers are void.
+      StFilled: begin
+        position_write_index = filled.vq_index[QueueBits-1:0];
+        position_in.asked = 1'b0;
+        position_in.cached = position.cached + filled.count;
+        cq_state_index = filled.cqn;
+        cq_state_in.failed = 1'b1;
+        // No buffer: the CQ fails. If the status is `failed`, descriptor fetch has reported the cause.
+        queue_failure_in = '{vq_index: filled.vq_index, code: RdmaErrorCqOverrun};
+        if (position_write_ready && (!overrun || !filled.is_empty || queue_failure_free)) begin
+          queue_failure_load = overrun && filled.is_empty;
+          position_write = position.asked;
+          cq_state_write = overrun;
+          filled_pop = 1'b1;
+          park_try_d = 1'b1;
+          state_d = StIdle;
         end
       end
 
       StEvent: begin
+        report_d = event_ok_q;
+        code_d = RdmaErrorBadDescriptor;
         if (!event_known_q || !usable) begin
           lost_d = lost_next;
           host_event_pop = 1'b1;
           state_d = StIdle;
-        end else begin
-          state_d = StRequest;
-        end
-      end
-
-      StRequest: begin
-        fill_d = '0;
-        if (buffer_request_free) begin
-          buffer_request_load = 1'b1;
-          state_d = StFill;
-        end
-      end
-
-      StFill: begin
-        if (buffer_valid) begin
-          buffer_pop = 1'b1;
-          event_head_d = buffer.head;
-          event_address_d = buffer.address;
-          report_d = 1'b1;
-          code_d = RdmaErrorBadDescriptor;
-          if (is_event_q) begin
-            if (buffer.status == BufferStatusOk && !bad) begin
-              state_d = StData;
-            end else begin
-              lost_d = lost_next;
-              state_d = StFail;
-              report_d = buffer.status == BufferStatusOk;
-            end
-          end else begin
-            if (buffer.status == BufferStatusOk) begin
-              cached_write = 1'b1;
-              fill_d = fill_q + 4'd1;
-            end
-            if (buffer.last) begin
-              cached_count_d = fill_d;
-              cached_first_d = '0;
-              if (fill_d != '0) begin
-                state_d = StRead;
-              end else begin
-                // No buffer: the CQ fails. If the status is `failed`, descriptor fetch has reported the cause.
-                report_d = buffer.status == BufferStatusEmpty;
-                code_d = RdmaErrorCqOverrun;
-                state_d = StFail;
-              end
-            end
+        end else if (event_buffer_q == EventNone) begin
+          if (buffer_request_free) begin
+            ask = 1'b1;
+            event_buffer_d = EventAsked;
+            state_d = StIdle;
           end
+        end else if (event_ok_q && !event_bad_q) begin
+          state_d = StData;
+        end else begin
+          lost_d = lost_next;
+          state_d = StFail;
         end
-      end
-
-      StRead: begin
-        cached_read = 1'b1;
-        cached_read_slot = cached_first_q;
-        state_d = StData;
       end
 
       StData: begin
@@ -1067,9 +1232,13 @@ module vireo_cq_writer
             lost_d = '0;
             host_event_pop = 1'b1;
           end else begin
-            position_in.cached = cached_count_q - 4'd1;
-            position_in.first = cached_first_q + 1'b1;
-            completion_pop = 1'b1;
+            position_in.cached = cached_next;
+            position_in.first = position.first + 1'b1;
+            position_in.parked = parked_next;
+            // Half of them are used: more are requested.
+            ask = !position.asked && 16'(cached_next) <= (ahead >> 1) && ask_room;
+            position_in.asked = position.asked || ask;
+            cqe_pop = 1'b1;
           end
           state_d = StIdle;
         end
@@ -1085,7 +1254,7 @@ module vireo_cq_writer
           end else begin
             cq_state_write = 1'b1;
             cq_state_in.failed = 1'b1;
-            completion_pop = 1'b1;
+            cqe_pop = 1'b1;
           end
           state_d = StIdle;
         end
@@ -1243,7 +1412,15 @@ module vireo_cq_writer
       end
     end
 
+    if (cqe_pop) begin
+      completion_pop = !from_park_q;
+      park_pop = from_park_q;
+      if (from_park_q) park_try_d = 1'b1;
+    end
+    if (host_event_pop) event_buffer_d = EventNone;
     if (lost_clear) lost_d = '0;
+    if (event_drop && event_buffer_d == EventReady) event_buffer_d = EventNone;
+    if (event_drop && event_buffer_d == EventAsked) event_buffer_d = EventVoid;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -1253,6 +1430,9 @@ module vireo_cq_writer
       batch_open_q <= 1'b0;
       lost_q <= '0;
       contexts_q <= '0;
+      parks_q <= '0;
+      park_try_q <= 1'b0;
+      event_buffer_q <= EventNone;
       slot_tail_q <= '0;
       slot_head_q <= '0;
       slots_q <= '0;
@@ -1271,13 +1451,16 @@ module vireo_cq_writer
       batch_open_q <= batch_open_d;
       lost_q <= lost_d;
       contexts_q <= contexts_d;
+      parks_q <= parks_d;
+      park_try_q <= park_try_d;
+      event_buffer_q <= event_buffer_d;
       if (slot_push) slot_tail_q <= slot_tail_q + 1'b1;
       if (slot_pop) slot_head_q <= slot_head_q + 1'b1;
       slots_q <= slots_d;
       slot_done_q <= slot_done_d;
       slot_error_q <= slot_error_d;
       store_valid_q <= store_load || (store_valid_q && !store_ready_i);
-      buffer_request_valid_q <= buffer_request_load || (buffer_request_valid_q && !buffer_request_ready_i);
+      buffer_request_valid_q <= ask || (buffer_request_valid_q && !buffer_request_ready_i);
       interrupt_valid_q <= interrupt_load || (interrupt_valid_q && !queue_interrupt_ready_i);
       queue_failure_valid_q <= queue_failure_load || (queue_failure_valid_q && !queue_failure_ready_i);
       fetch_request_valid_q <= fetch_request_load || (fetch_request_valid_q && !fetch_request_ready_i);
@@ -1292,14 +1475,10 @@ module vireo_cq_writer
     code_q <= code_d;
     vq_q <= vq_d;
     batch_q <= batch_d;
-    fill_q <= fill_d;
-    cached_count_q <= cached_count_d;
-    cached_first_q <= cached_first_d;
-    event_head_q <= event_head_d;
-    event_address_q <= event_address_d;
+    from_park_q <= from_park_d;
     slot_no_interrupt_q <= slot_no_interrupt_d;
     if (store_load) store_q <= store_in;
-    if (buffer_request_load) buffer_request_q <= buffer_request_in;
+    if (ask) buffer_request_q <= buffer_request_in;
     if (interrupt_load) interrupt_q <= interrupt_in;
     if (queue_failure_load) queue_failure_q <= queue_failure_in;
     if (fetch_request_load) fetch_request_q <= fetch_request_in;
@@ -1307,10 +1486,12 @@ module vireo_cq_writer
   end
 
   // --- Fence: after a write of a virtqueue's entry, the end of the operation in progress and of an open batch, then of
-  // the slots in use, then of the reads of event suppression that these have caused. All of them end in order.
-  typedef enum logic [1:0] {
+  // the requests for buffers and of the CQEs parked, then of the slots in use, then of the reads of event suppression
+  // that these have caused. All of them end in order.
+  typedef enum logic [2:0] {
     FenceNone,
     FenceOperation,
+    FenceBuffers,
     FenceSlots,
     FenceQuestions
   } fence_e;
@@ -1318,13 +1499,22 @@ module vireo_cq_writer
 
   fence_e fence_d, fence_q;
   logic [BeforeBits-1:0] before_d, before_q;  // slots, questions
+  logic [AskBits-1:0] asks_before_d, asks_before_q;
+  logic [ParkBits-1:0] parks_before_d, parks_before_q;
 
   always_comb begin
     fence_d = fence_q;
     before_d = before_q;
+    asks_before_d = asks_before_q - AskBits'(filled_pop && asks_before_q != '0);
+    parks_before_d = parks_before_q - ParkBits'(park_pop && parks_before_q != '0);
     unique case (fence_q)
       FenceNone: ;
       FenceOperation: if (state_q == StIdle && !batch_open_q) begin
+        fence_d = FenceBuffers;
+        asks_before_d = asks_q - AskBits'(filled_pop);
+        parks_before_d = parks_q - ParkBits'(park_pop);
+      end
+      FenceBuffers: if (asks_before_q == '0 && parks_before_q == '0) begin
         fence_d = FenceSlots;
         before_d = BeforeBits'(slots_q) - BeforeBits'(slot_pop);
       end
@@ -1353,6 +1543,8 @@ module vireo_cq_writer
   end
   always_ff @(posedge clk_i) begin
     before_q <= before_d;
+    asks_before_q <= asks_before_d;
+    parks_before_q <= parks_before_d;
   end
 
   assign fence_o = fence_q != FenceNone;
@@ -1370,13 +1562,17 @@ module vireo_cq_writer
   assign doorbell_valid_o = doorbell_valid_q;
   assign doorbell_o = doorbell_q;
   assign idle_o = state_q == StIdle && !batch_open_q && !completion_valid && !host_event_valid && !cq_arm_valid
-               && contexts_q == '0 && slots_q == '0 && !store_valid_q && !buffer_request_valid_q && !interrupt_valid_q
-               && !queue_failure_valid_q && questions_q == '0 && !doorbell_valid_q && !avail_in_valid_q
-               && !avail_push_q && pending_empty && !pending_valid && !avail_valid;
+               && asks_q == '0 && parks_q == '0 && contexts_q == '0 && slots_q == '0 && questions_q == '0
+               && !store_valid_q && !buffer_request_valid_q && !interrupt_valid_q && !queue_failure_valid_q
+               && !doorbell_valid_q && !avail_in_valid_q && !avail_push_q && pending_empty && !pending_valid && !avail_valid;
 
 `ifndef SYNTHESIS
   contexts_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) context_write |-> cq_context_ready_o);
   questions_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) question_push |-> question_ready);
+  asked_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) ask |-> ask_ready);
+  filled_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) asked_pop |-> filled_ready);
+  buffer_was_asked_for: assert property (@(posedge clk_i) disable iff (!rst_ni) buffer_valid |-> asked_valid);
+  parked_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) park_push |-> park_ready);
   answer_has_question: assert property (@(posedge clk_i) disable iff (!rst_ni) suppression_pop |-> question_valid);
 `endif
 

@@ -297,10 +297,10 @@ inline constexpr uint8_t kDmaFetchDepth = 32u;
 // Latency from a BAR read access to its response, for every address. (tokens.toml) Unit: cycles.
 inline constexpr uint8_t kBarReadLatency = 4u;
 
-// Most buffers that one buffer_request of an RDMA client asks for. (tokens.toml) Unit: descriptors.
+// Most buffers that one buffer_request of send or receive asks for. (tokens.toml) Unit: descriptors.
 inline constexpr uint8_t kBuffersPerRequest = 8u;
 
-// Most buffers that one buffer_request of net_transmit or net_receive asks for: the entries of a split ring that one read brings. (tokens.toml) Unit: descriptors.
+// Most buffers that one buffer_request of net_transmit, net_receive or completion asks for: the entries of a split ring that one read brings. (tokens.toml) Unit: descriptors.
 inline constexpr uint8_t kNetBuffersPerRequest = 32u;
 
 // Outstanding requests of the send queue to descriptor fetch. (tokens.toml) Unit: requests.

@@ -223,10 +223,10 @@ package vireo_spec_pkg;
   // Latency from a BAR read access to its response, for every address. (tokens.toml)
   localparam logic [7:0] BarReadLatency = 8'h4;
 
-  // Most buffers that one buffer_request of an RDMA client asks for. (tokens.toml)
+  // Most buffers that one buffer_request of send or receive asks for. (tokens.toml)
   localparam logic [5:0] BuffersPerRequest = 6'h8;
 
-  // Most buffers that one buffer_request of net_transmit or net_receive asks for: the entries of a split ring that one read brings. (tokens.toml)
+  // Most buffers that one buffer_request of net_transmit, net_receive or completion asks for: the entries of a split ring that one read brings. (tokens.toml)
   localparam logic [5:0] NetBuffersPerRequest = 6'h20;
 
   // Outstanding requests of the send queue to descriptor fetch. (tokens.toml)

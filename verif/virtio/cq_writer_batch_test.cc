@@ -403,7 +403,7 @@ TEST_P(CqWriterRings, OpenBatchStallsOnlyOperationsThatNeedASlot) {
   b->lookers[kControlQueue]->CompleteBatch(1);
   b->net().CompleteBatch(3, 2);
   ASSERT_EQ(b->bench.Run(100), "");
-  const unsigned before = b->stores;
+  const unsigned before = b->stores, requests = b->requests;
   b->done_in.rate = 16;
   b->Post(kEventQueue, 1);
   b->Happen();
@@ -411,7 +411,7 @@ TEST_P(CqWriterRings, OpenBatchStallsOnlyOperationsThatNeedASlot) {
   b->ArmCq(0, false, true, 1);
   ASSERT_EQ(b->bench.Run(200), "");
   EXPECT_EQ(b->stores, before);
-  EXPECT_EQ(b->requests, 1u) << "no buffer is fetched for the event";
+  EXPECT_EQ(b->requests, requests) << "no buffer is fetched for the event";
   EXPECT_EQ(cq.interrupts, 1u);
   EXPECT_EQ(b->queues[kControlQueue].interrupts, 1u);
   b->SendHeld();
