@@ -141,7 +141,12 @@ void CqWriter::Run(Cycle now) {
   const bool between_operations = state_ == State::kIdle && !batch_;
   const InUse in_use = CountInUse();
   popped_slot_ = popped_question_ = popped_ask_ = popped_parked_ = false;
+  const bool is_free = IsFree(slots_[slot_head_]);
   if (Step(now)) WakeAt(now + 1);
+  if (is_free) {
+    PopSlot(now);
+    WakeAt(now + 1);
+  }
   if (fence_ != Fence::kNone) AdvanceFence(now, between_operations, in_use);
 }
 
@@ -251,14 +256,22 @@ void CqWriter::StoreIndex(Cycle now, uint16_t head, bool written, bool notify) {
   store_.Load(now, store);
 }
 
-void CqWriter::PushSlot(Slot slot) {
+void CqWriter::PushSlot(Cycle now, Slot slot) {
+  if (slots_used_ == 0) LoadSlot(now);
   slot.error = slots_[slot_tail_].error;  // one of its writes may have failed already
   slots_[slot_tail_] = slot;
   slot_tail_ = (slot_tail_ + 1) % slots_.size();
   ++slots_used_;
 }
 
-void CqWriter::PopSlot() {
+// The oldest one is read in the cycle after `now`.
+void CqWriter::LoadSlot(Cycle now) {
+  slot_loaded_ = now + 2;
+  WakeAt(slot_loaded_);
+}
+
+void CqWriter::PopSlot(Cycle now) {
+  LoadSlot(now);
   popped_slot_ = true;
   slots_[slot_head_] = {};
   slot_head_ = (slot_head_ + 1) % slots_.size();
@@ -332,7 +345,8 @@ void CqWriter::Publish(Cycle now) {
   Position next = position_;
   next.used = UsedNext();
   positions_.Write(now, completion.vq_index, next);
-  PushSlot({.span = span,
+  PushSlot(now,
+           {.span = span,
             .vq_index = completion.vq_index,
             .msix = row_.msix_vector,
             .no_interrupt = completion.has_cqe || !kind_.notifies || row_.msix_vector == spec::kVirtioMsiNoVector});
@@ -462,11 +476,6 @@ bool CqWriter::Step(Cycle now) {
       state_ = State::kArm;
       return true;
     case State::kArm: return Arm(now);
-    case State::kDoneRead:
-      ReadQueue(now, slots_[slot_head_].vq_index);
-      ReadCq(now, slots_[slot_head_].cqn);
-      state_ = State::kDone;
-      return true;
     case State::kDone: return FinishSlot(now);
     case State::kSuppression: return FinishQuestion(now);
     case State::kAvail: return WriteAvailEvent(now);
@@ -482,12 +491,10 @@ bool CqWriter::Idle(Cycle now) {
   if (fetched_in.CanPop(now)) {
     ReadQueue(now, questions_.front().vq_index);
     state_ = State::kSuppression;
-  } else if (oldest.done && questions_.size() < kSuppressionReads) {
-    if (oldest.no_interrupt && !oldest.error) {
-      PopSlot();
-    } else {
-      state_ = State::kDoneRead;
-    }
+  } else if (oldest.done && !IsFree(oldest) && now >= slot_loaded_ && questions_.size() < kSuppressionReads) {
+    ReadQueue(now, oldest.vq_index);
+    ReadCq(now, oldest.cqn);
+    state_ = State::kDone;
   } else if (filled_.CanPop(now)) {
     const Asked& asked = filled_.front().asked;
     if (asked.is_event) {
@@ -666,7 +673,7 @@ bool CqWriter::TargetIndex(Cycle now) {
     PopCqe(now);
   }
   positions_.Write(now, vq_, next);
-  PushSlot(slot);
+  PushSlot(now, slot);
   state_ = State::kIdle;
   return true;
 }
@@ -757,7 +764,7 @@ bool CqWriter::FinishSlot(Cycle now) {
     if (fire) next.armed_solicited = next.armed_next = false;
   }
   if (slot.is_cq) cq_states_.Write(now, slot.cqn, next);
-  PopSlot();
+  PopSlot(now);
   state_ = State::kIdle;
   return true;
 }
@@ -833,7 +840,7 @@ bool CqWriter::WriteAvailEvent(Cycle now) {
       .tag = static_cast<uint8_t>(kTagIndex | slot_tail_)};
   spec::VirtqAvailEvent{.avail_event = event.idx}.Encode(store.data);
   store_.Load(now, store);
-  PushSlot({.is_avail = true, .span = {}, .vq_index = event.vq_index});
+  PushSlot(now, {.is_avail = true, .span = {}, .vq_index = event.vq_index});
   return true;
 }
 

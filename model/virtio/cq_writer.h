@@ -43,11 +43,11 @@ class CqWriter final : public Block {
   static constexpr Cycle kCyclesPerPackedMore = 3;  // likewise, packed ring, except for the first of a batch
   static constexpr Cycle kCyclesPerPackedEnd = 4;   // the last of a batch, packed ring
   static constexpr Cycle kCompletionToCqIndex = 8;  // accepted to the last of its five stores
-  static constexpr Cycle kDoneToInterrupt = 4;      // of a CQ
-  static constexpr Cycle kDoneToFetch = 4;          // of event suppression data; of all but CQs
+  static constexpr Cycle kDoneToInterrupt = 3;      // of a CQ
+  static constexpr Cycle kDoneToFetch = 3;          // of event suppression data; of all but CQs
   static constexpr Cycle kFetchedToInterrupt = 4;
   static constexpr Cycle kAvailEventToStore = 9;
-  static constexpr Cycle kDoneToDoorbell = 4;
+  static constexpr Cycle kDoneToDoorbell = 3;
   static constexpr size_t kContexts = 8;                             // writes of cq_context that wait
   static constexpr unsigned kCqBuffers = 32;                         // of a CQ that are fetched ahead
   static constexpr size_t kAsks = 8;                                 // outstanding requests for buffers
@@ -105,7 +105,6 @@ class CqWriter final : public Block {
     kFail,
     kArmRead,
     kArm,
-    kDoneRead,
     kDone,
     kSuppression,  // event suppression: interrupt or not
     kAvail,        // avail_event
@@ -226,8 +225,11 @@ class CqWriter final : public Block {
   void DropEventBuffer();
   void DropEventBufferAfter(Cycle cycle);
   void PopCqe(Cycle now);
-  void PushSlot(Slot slot);
-  void PopSlot();
+  void PushSlot(Cycle now, Slot slot);
+  void PopSlot(Cycle now);
+  void LoadSlot(Cycle now);
+  // Its writes are complete, and nothing follows.
+  bool IsFree(const Slot& slot) const { return slot.done && slot.no_interrupt && !slot.error; }
   void CountLost() { lost_ += lost_ != ~uint32_t{0}; }
   void Fail(bool report, spec::RdmaError code);
   void Publish(Cycle now);  // makes it visible to the driver now
@@ -312,6 +314,7 @@ class CqWriter final : public Block {
 
   std::vector<Slot> slots_;
   size_t slot_tail_ = 0, slot_head_ = 0, slots_used_ = 0;
+  Cycle slot_loaded_ = 0;   // the oldest can be used from then on
   std::deque<Done> dones_;  // of the current and later cycles
 
   std::deque<SuppressionRead> questions_;

@@ -243,7 +243,6 @@ module vireo_cq_writer
     StFail,
     StArmRead,
     StArm,
-    StDoneRead,
     StDone,
     StSuppression,           // checks the driver's event suppression
     StAvail           // avail_event
@@ -712,7 +711,8 @@ module vireo_cq_writer
   // --- Slots
   logic slot_push, slot_no_interrupt, slot_pop;
   slot_t slot_in, slot;
-  logic slot_read;
+  logic slot_read, slot_loaded_q;                  // the oldest is in `slot`
+  logic slot_free;                                 // its writes are complete, and nothing follows
   logic [SlotBits-1:0] slot_tail_q, slot_head_q;
   logic [SlotBits:0] slots_d, slots_q;
   logic [Slots-1:0] slot_no_interrupt_d, slot_no_interrupt_q;  // no action after the write
@@ -736,6 +736,9 @@ module vireo_cq_writer
   logic [TagSlotBits-1:0] done_slot;
   // verilator lint_on UNUSEDSIGNAL
   assign done_slot = done_i.tag[TagSlotBits-1:0];
+
+  assign slot_read = slots_q != '0 && !slot_loaded_q;
+  assign slot_free = slot_done_q[slot_head_q] && slot_no_interrupt_q[slot_head_q] && !slot_error_q[slot_head_q];
 
   always_comb begin
     slots_d = slots_q + (SlotBits + 1)'(slot_push) - (SlotBits + 1)'(slot_pop);
@@ -862,8 +865,7 @@ module vireo_cq_writer
     cached_read = 1'b0;
     slot_push = 1'b0;
     slot_no_interrupt = 1'b0;
-    slot_pop = 1'b0;
-    slot_read = 1'b0;
+    slot_pop = slot_free;
     position_write = 1'b0;
     position_write_index = vq_q[QueueBits-1:0];
     position_in = position;
@@ -1044,13 +1046,13 @@ module vireo_cq_writer
           queue_read = 1'b1;
           queue_read_index = question.vq_index[QueueBits-1:0];
           state_d = StSuppression;
-        end else if (slot_done_q[slot_head_q] && questions_q != QuestionBits'(Questions)) begin
-          if (slot_no_interrupt_q[slot_head_q] && !slot_error_q[slot_head_q]) begin
-            slot_pop = 1'b1;
-          end else begin
-            slot_read = 1'b1;
-            state_d = StDoneRead;
-          end
+        end else if (slot_done_q[slot_head_q] && !slot_free && slot_loaded_q
+                     && questions_q != QuestionBits'(Questions)) begin
+          queue_read = 1'b1;
+          queue_read_index = slot.vq_index[QueueBits-1:0];
+          cq_read = 1'b1;
+          cq_read_index = slot.cqn;
+          state_d = StDone;
         end else if (filled_valid) begin
           queue_read = 1'b1;
           queue_read_index = filled.vq_index[QueueBits-1:0];
@@ -1289,14 +1291,6 @@ module vireo_cq_writer
         end
       end
 
-      StDoneRead: begin
-        queue_read = 1'b1;
-        queue_read_index = slot.vq_index[QueueBits-1:0];
-        cq_read = 1'b1;
-        cq_read_index = slot.cqn;
-        state_d = StDone;
-      end
-
       StDone: begin
         cq_state_index = slot.cqn;
         interrupt_in = '{vq_index: slot.vq_index, msix_vector: slot.msix};
@@ -1436,6 +1430,7 @@ module vireo_cq_writer
       slot_tail_q <= '0;
       slot_head_q <= '0;
       slots_q <= '0;
+      slot_loaded_q <= 1'b0;
       slot_done_q <= '0;
       slot_error_q <= '0;
       store_valid_q <= 1'b0;
@@ -1457,6 +1452,7 @@ module vireo_cq_writer
       if (slot_push) slot_tail_q <= slot_tail_q + 1'b1;
       if (slot_pop) slot_head_q <= slot_head_q + 1'b1;
       slots_q <= slots_d;
+      slot_loaded_q <= slots_q != '0 && !slot_pop;
       slot_done_q <= slot_done_d;
       slot_error_q <= slot_error_d;
       store_valid_q <= store_load || (store_valid_q && !store_ready_i);
@@ -1564,7 +1560,8 @@ module vireo_cq_writer
   assign idle_o = state_q == StIdle && !batch_open_q && !completion_valid && !host_event_valid && !cq_arm_valid
                && asks_q == '0 && parks_q == '0 && contexts_q == '0 && slots_q == '0 && questions_q == '0
                && !store_valid_q && !buffer_request_valid_q && !interrupt_valid_q && !queue_failure_valid_q
-               && !doorbell_valid_q && !avail_in_valid_q && !avail_push_q && pending_empty && !pending_valid && !avail_valid;
+               && !doorbell_valid_q && !avail_in_valid_q && !avail_push_q && pending_empty && !pending_valid
+               && !avail_valid;
 
 `ifndef SYNTHESIS
   contexts_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) context_write |-> cq_context_ready_o);

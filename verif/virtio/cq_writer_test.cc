@@ -173,6 +173,10 @@ TEST_P(CqWriterRings, MeetsDocumentedLatencies) {
   b.Complete(kFirstWork, 0);
   ASSERT_EQ(b.bench.Run(60), "");
   b.done_in.rate = 16;
+  ASSERT_EQ(b.bench.Run(1), "");  // that of the work request
+  b.done_in.rate = 0;
+  ASSERT_EQ(b.bench.Run(10), "");
+  b.done_in.rate = 16;
   b.Settle();
   EXPECT_EQ(b.queues[kFirstCq].interrupts, 1u);
   EXPECT_EQ(b.last_interrupt, b.last_done + CqWriter::kDoneToInterrupt);
@@ -201,6 +205,26 @@ TEST_P(CqWriterRings, MeetsDocumentedLatencies) {
   EXPECT_EQ(b.stores, 5u);
   ASSERT_EQ(b.bench.Run(1), "");
   EXPECT_EQ(b.stores, 6u);
+}
+
+// With the end of the writes of an earlier one, whose work request's slot costs nothing: from the third on.
+TEST_P(CqWriterRings, WritesACqePerNineCycles) {
+  constexpr unsigned kCount = 10;
+  constexpr Cycle kInterval = CqWriter::kCyclesPerCqe + 2;
+  Bench b(Param());
+  b.EnableAll();
+  b.Enable(kFirstCq, 64);
+  ASSERT_EQ(b.bench.RunOut(30), "");
+  b.Post(kFirstCq, 64);
+  b.Complete(kFirstWork, 0);
+  b.Settle();
+  b.stores = 0;
+  for (unsigned i = 0; i < kCount; ++i) b.Complete(kFirstWork, 0);
+  ASSERT_EQ(b.bench.Run(CqWriter::kCompletionToCqIndex + CqWriter::kCyclesPerCqe + (kCount - 2) * kInterval), "");
+  EXPECT_LT(b.stores, 5 * kCount);
+  ASSERT_EQ(b.bench.Run(1), "");
+  EXPECT_EQ(b.stores, 5 * kCount);
+  b.Settle();
 }
 
 TEST_P(CqWriterRings, StallsOnlyWhenEverySlotIsUnanswered) {
