@@ -29,7 +29,7 @@ std::vector<Entry> GidsOf(const Service& service) {
   return gids;
 }
 
-class ConnectionService final : public UcmaServer {
+class ConnectionService final : public ConnectionServer {
  public:
   ConnectionService(Service& service, std::unique_ptr<cm::Gsi> gsi, uint64_t seed)
       : service_(service),
@@ -45,6 +45,8 @@ class ConnectionService final : public UcmaServer {
   ~ConnectionService() override {
     for (const auto& [socket, channel] : channels_) service_.loop().Unwatch(socket);
   }
+
+  cm::Gsi& gsi() override { return *gsi_; }
 
   void OnChannel(host::FileDescriptor channel) override {
     const int socket = channel.Release();
@@ -96,7 +98,7 @@ class ConnectionService final : public UcmaServer {
 
 }  // namespace
 
-host::Result<std::unique_ptr<UcmaServer>> MakeUcmaServer(Service& service, uint64_t seed) {
+host::Result<std::unique_ptr<ConnectionServer>> MakeUcmaServer(Service& service, uint64_t seed) {
   if (!service.options().neighbors && !service.options().discovers_neighbors) {
     return host::Error{host::ErrorCode::kInvalidArgument,
                        "connection management requires ServiceOptions::neighbors or discovers_neighbors"};
@@ -106,7 +108,7 @@ host::Result<std::unique_ptr<UcmaServer>> MakeUcmaServer(Service& service, uint6
   options.neighbors = [&service](const cm::Gid& gid) { return service.FindNeighbor(gid); };
   host::Result<std::unique_ptr<cm::Gsi>> gsi = cm::Gsi::Create(service.device(), std::move(options));
   if (!gsi.ok()) return gsi.error();
-  return std::unique_ptr<UcmaServer>(std::make_unique<ConnectionService>(service, std::move(gsi).value(), seed));
+  return std::unique_ptr<ConnectionServer>(std::make_unique<ConnectionService>(service, std::move(gsi).value(), seed));
 }
 
 }  // namespace vireo::service

@@ -36,6 +36,9 @@ uint64_t PagesFor(uint32_t entries, uint64_t entry_bytes) {
 // An index in the first page of a ring.
 uint8_t* IndexAt(const GuestPages& pages, size_t at) { return pages.At(at); }
 constexpr size_t kSecond = offsetof(RingHeader, second);
+// Keys of regions over all memory; above those of the NIC's regions.
+constexpr uint32_t kFirstDmaKey = 0xffff'0000;
+constexpr size_t kMostDmaRegions = 1024;
 constexpr size_t kTail = offsetof(RingState, prod_tail), kHead = offsetof(RingState, cons_head);
 
 }  // namespace
@@ -195,8 +198,8 @@ int Commands::DoDestroyPd(const HandleCommand& request, ResponseHeader&) {
 int Commands::DoCreateMr(const CreateMr& request, CreateMrResponse& response) {
   Pd* const pd = pvrdma::Find(objects_.pds, request.pd);
   if (pd == nullptr) return EINVAL;
-  // A region over all of the guest's memory, and one without memory yet.
-  if (request.flags != 0) return EOPNOTSUPP;
+  if (request.flags == kMrDma) return CreateDmaMr(request, *pd, response);
+  if (request.flags != 0) return EOPNOTSUPP;  // without memory yet
   const std::optional<uint32_t> access = RegionAccess(request.access_flags);
   if (!access.has_value()) return EOPNOTSUPP;
   if (request.pages > nic_.device().attributes().max_mr_pages) return ENOMEM;
@@ -212,7 +215,25 @@ int Commands::DoCreateMr(const CreateMr& request, CreateMrResponse& response) {
   return 0;
 }
 
+// A region over all of the guest's memory, for its kernel. The NIC has none: only queue pair 1 takes its key.
+int Commands::CreateDmaMr(const CreateMr& request, Pd& pd, CreateMrResponse& response) {
+  if (nic_.options().gsi == nullptr || pd.context != kKernelContext) return EOPNOTSUPP;
+  if ((request.access_flags & ~uint32_t{spec::IbAccessFlags::kLocalWrite}) != 0) return EOPNOTSUPP;
+  if (objects_.dma_regions.size() >= kMostDmaRegions) return ENOMEM;
+  uint32_t key = kFirstDmaKey;
+  while (objects_.dma_regions.contains(key)) ++key;
+  objects_.dma_regions[key] = request.pd;
+  ++pd.objects;
+  response.handle = response.lkey = key;
+  return 0;
+}
+
 int Commands::DoDestroyMr(const HandleCommand& request, ResponseHeader&) {
+  if (const auto region = objects_.dma_regions.find(request.handle); region != objects_.dma_regions.end()) {
+    --objects_.pds[region->second].objects;
+    objects_.dma_regions.erase(region);
+    return 0;
+  }
   const Mr* const mr = pvrdma::Find(objects_.mrs, request.handle);
   if (mr == nullptr) return EINVAL;
   --objects_.pds[mr->pd].objects;
@@ -258,8 +279,13 @@ int Commands::DoCreateQp(const CreateQp& request, CreateQpResponse& response) {
   if (pd == nullptr || send_cq == nullptr || recv_cq == nullptr) return EINVAL;
   if (send_cq->context != pd->context || recv_cq->context != pd->context) return EINVAL;
   const auto type = static_cast<spec::IbQpType>(request.type);
-  if (request.has_srq != 0 || type == spec::IbQpType::kGsi) return EOPNOTSUPP;
-  if (type != spec::IbQpType::kRc && type != spec::IbQpType::kUc && type != spec::IbQpType::kUd) return EINVAL;
+  const bool is_gsi = type == spec::IbQpType::kGsi;
+  if (request.has_srq != 0 || (is_gsi && (nic_.options().gsi == nullptr || pd->context != kKernelContext))) {
+    return EOPNOTSUPP;
+  }
+  if (is_gsi && objects_.gsi.has_value()) return EBUSY;
+  if (!is_gsi && type != spec::IbQpType::kRc && type != spec::IbQpType::kUc && type != spec::IbQpType::kUd)
+    return EINVAL;
 
   const spec::RdmaAckQueryDevice& nic = nic_.device().attributes();
   const uint32_t most_wr = Floor(nic.max_qp_wr), most_sge = MaxSge(nic);
@@ -278,36 +304,48 @@ int Commands::DoCreateQp(const CreateQp& request, CreateQpResponse& response) {
   }
   auto pages = GuestPages::Read(memory_, request.directory, request.pages);
   if (!pages.has_value()) return EFAULT;
-  auto made = pd->pd->CreateQp({.type = type,
-                                .send_cq = send_cq->queue,
-                                .recv_cq = recv_cq->queue,
-                                .max_send_wr = request.max_send_wr,
-                                .max_recv_wr = request.max_recv_wr,
-                                .max_send_sge = send_sge,
-                                .max_recv_sge = recv_sge,
-                                .signal_all = request.signal_all != 0});
-  if (!made.ok()) return host::ErrorNumber(made.error());
-  response.qpn = (*made)->qpn();
+  const WorkRing send{.ring = RingEnd(request.max_send_wr, IndexAt(*pages, kHead), IndexAt(*pages, kTail)),
+                      .first = kFirstEntry,
+                      .entry_bytes = send_bytes,
+                      .max_sge = send_sge};
+  const WorkRing recv{
+      .ring = RingEnd(request.max_recv_wr, IndexAt(*pages, kSecond + kHead), IndexAt(*pages, kSecond + kTail)),
+      .first = recv_first,
+      .entry_bytes = recv_bytes,
+      .max_sge = recv_sge};
+  if (is_gsi) {
+    response.qpn = spec::kGsiQpn;
+    objects_.gsi = GsiQp{.pages = std::move(*pages),
+                         .pd = request.pd,
+                         .send_cq = request.send_cq,
+                         .recv_cq = request.recv_cq,
+                         .send = send,
+                         .recv = recv,
+                         .signal_all = request.signal_all != 0};
+  } else {
+    auto made = pd->pd->CreateQp({.type = type,
+                                  .send_cq = send_cq->queue,
+                                  .recv_cq = recv_cq->queue,
+                                  .max_send_wr = request.max_send_wr,
+                                  .max_recv_wr = request.max_recv_wr,
+                                  .max_send_sge = send_sge,
+                                  .max_recv_sge = recv_sge,
+                                  .signal_all = request.signal_all != 0});
+    if (!made.ok()) return host::ErrorNumber(made.error());
+    response.qpn = (*made)->qpn();
+    objects_.qps.insert_or_assign(response.qpn, Qp{.pages = std::move(*pages),
+                                                   .qp = std::move(made).value(),
+                                                   .pd = request.pd,
+                                                   .send_cq = request.send_cq,
+                                                   .recv_cq = request.recv_cq,
+                                                   .max_send_wr = request.max_send_wr,
+                                                   .send = send,
+                                                   .recv = recv});
+  }
   response.max_send_wr = request.max_send_wr;
   response.max_recv_wr = request.max_recv_wr;
   response.max_send_sge = send_sge;
   response.max_recv_sge = recv_sge;
-  Qp qp{.pages = std::move(*pages),
-        .qp = std::move(made).value(),
-        .pd = request.pd,
-        .send_cq = request.send_cq,
-        .recv_cq = request.recv_cq,
-        .max_send_wr = request.max_send_wr};
-  qp.send = {.ring = RingEnd(request.max_send_wr, IndexAt(qp.pages, kHead), IndexAt(qp.pages, kTail)),
-             .first = kFirstEntry,
-             .entry_bytes = send_bytes,
-             .max_sge = send_sge};
-  qp.recv = {
-      .ring = RingEnd(request.max_recv_wr, IndexAt(qp.pages, kSecond + kHead), IndexAt(qp.pages, kSecond + kTail)),
-      .first = recv_first,
-      .entry_bytes = recv_bytes,
-      .max_sge = recv_sge};
-  objects_.qps.insert_or_assign(response.qpn, std::move(qp));
   ++pd->objects;
   ++send_cq->objects;
   ++recv_cq->objects;
@@ -315,6 +353,7 @@ int Commands::DoCreateQp(const CreateQp& request, CreateQpResponse& response) {
 }
 
 int Commands::DoModifyQp(const ModifyQp& request, ResponseHeader&) {
+  if (request.handle == spec::kGsiQpn && objects_.gsi.has_value()) return gsi_.Modify(request);
   Qp* const qp = pvrdma::Find(objects_.qps, request.handle);
   if (qp == nullptr) return EINVAL;
   auto modification = FromModify(request.mask, request.attributes);
@@ -348,6 +387,10 @@ int Commands::DoModifyQp(const ModifyQp& request, ResponseHeader&) {
 }
 
 int Commands::DoQueryQp(const QueryQp& request, QueryQpResponse& response) {
+  if (request.handle == spec::kGsiQpn && objects_.gsi.has_value()) {
+    response.attributes = gsi_.Query();
+    return 0;
+  }
   const Qp* const qp = pvrdma::Find(objects_.qps, request.handle);
   if (qp == nullptr) return EINVAL;
   const auto state = qp->qp->Query();
@@ -360,7 +403,21 @@ int Commands::DoQueryQp(const QueryQp& request, QueryQpResponse& response) {
   return 0;
 }
 
+void Commands::DestroyGsi() {
+  --objects_.pds[objects_.gsi->pd].objects;
+  for (const uint32_t handle : {objects_.gsi->send_cq, objects_.gsi->recv_cq}) {
+    Cq& cq = objects_.cqs.at(handle);
+    --cq.objects;
+    cq.own.clear();
+  }
+  objects_.gsi.reset();
+}
+
 int Commands::DoDestroyQp(const HandleCommand& request, DestroyQpResponse&) {
+  if (request.handle == spec::kGsiQpn && objects_.gsi.has_value()) {
+    DestroyGsi();
+    return 0;
+  }
   const auto found = objects_.qps.find(request.handle);
   if (found == objects_.qps.end()) return EINVAL;
   --objects_.pds[found->second.pd].objects;
@@ -388,7 +445,9 @@ int Commands::DoCreateBind(const CreateBind& request, ResponseHeader&) {
   if (objects_.gids.contains(request.index)) return EEXIST;
   std::optional<uint16_t> vlan;
   if (request.vlan != kNoVlan) vlan = static_cast<uint16_t>(request.vlan);
-  const auto index = nic_.Bind(std::to_array(request.gid), vlan);
+  const auto index =
+      nic_.Bind(std::to_array(request.gid), vlan,
+                [this](const service::cm::Path& path, service::cm::MadView mad) { gsi_.OnMad(path, mad); });
   if (!index.ok()) return host::ErrorNumber(index.error());
   objects_.gids[request.index] = *index;
   return 0;

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "sim/pvrdma/data_path.h"
+#include "sim/pvrdma/gsi.h"
 #include "sim/pvrdma/nic.h"
 #include "sim/pvrdma/objects.h"
 
@@ -20,8 +21,8 @@ class Commands {
   static constexpr uint32_t kGids = 16;                              // entries of a guest's GID table
 
   // All outlive it.
-  Commands(Nic& nic, const GuestMemory& memory, Objects& objects, DataPath& data_path)
-      : nic_(nic), memory_(memory), objects_(objects), data_path_(data_path) {}
+  Commands(Nic& nic, const GuestMemory& memory, Objects& objects, DataPath& data_path, GuestGsi& gsi)
+      : nic_(nic), memory_(memory), objects_(objects), data_path_(data_path), gsi_(gsi) {}
 
   // Page frame number of the first doorbell page.
   void SetFirstPfn(uint64_t pfn) { first_pfn_ = pfn; }
@@ -45,6 +46,7 @@ class Commands {
   int DoCreatePd(const HandleCommand& request, HandleResponse& response);
   int DoDestroyPd(const HandleCommand& request, ResponseHeader& response);
   int DoCreateMr(const CreateMr& request, CreateMrResponse& response);
+  int CreateDmaMr(const CreateMr& request, Pd& pd, CreateMrResponse& response);
   int DoDestroyMr(const HandleCommand& request, ResponseHeader& response);
   int DoCreateCq(const CreateCq& request, CreateCqResponse& response);
   int DoDestroyCq(const HandleCommand& request, ResponseHeader& response);
@@ -54,12 +56,14 @@ class Commands {
   int DoDestroyQp(const HandleCommand& request, DestroyQpResponse& response);
   int DoCreateBind(const CreateBind& request, ResponseHeader& response);
   int DoDestroyBind(const DestroyBind& request, ResponseHeader& response);
+  void DestroyGsi();
   void DiscardCompletions(const Qp& qp);
 
   Nic& nic_;
   const GuestMemory& memory_;
   Objects& objects_;
   DataPath& data_path_;
+  GuestGsi& gsi_;
   uint64_t first_pfn_ = 0;
 };
 

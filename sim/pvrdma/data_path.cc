@@ -138,19 +138,27 @@ void DataPath::MoveCompletions(Cq& cq) {
   RingEnd& ring = cq.ring;
   for (std::optional<uint32_t> used = ring.Outstanding(); used.has_value() && *used < ring.entries();
        used = ring.Outstanding()) {
+    if (!cq.own.empty()) {
+      Complete(cq, cq.own.front());
+      cq.own.pop_front();
+      continue;
+    }
     std::array<spec::RdmaCqReq, 1> completion;
     const host::Result<size_t> count = cq.queue->Poll(completion);
     if (!count.ok() || *count == 0) return;
-    const Cqe cqe = FromCompletion(completion[0]);
-    Store(cq.pages.At(kFirstEntry + uint64_t{ring.slot()} * sizeof cqe), cqe);
-    ring.Advance();
-    // The NIC's completion does not say whether its message was sent solicited: every received one counts.
-    const bool is_solicited = cqe.status != 0 || completion[0].opcode == spec::IbWcOpcode::kRecv ||
-                              completion[0].opcode == spec::IbWcOpcode::kRecvRdmaWithImm;
-    if (cq.arm == Cq::Arm::kAny || (cq.arm == Cq::Arm::kSolicited && is_solicited)) {
-      cq.arm = Cq::Arm::kOff;
-      cq.must_notify = true;
-    }
+    Complete(cq, FromCompletion(completion[0]));
+  }
+}
+
+void DataPath::Complete(Cq& cq, const Cqe& cqe) {
+  constexpr uint32_t kWcReceived = 128;  // vmw_pvrdma-abi.h, PVRDMA_WC_RECV, a bit of all received messages' codes
+  Store(cq.pages.At(kFirstEntry + uint64_t{cq.ring.slot()} * sizeof cqe), cqe);
+  cq.ring.Advance();
+  // The NIC's completion does not say whether its message was sent solicited: every received one counts.
+  const bool is_solicited = cqe.status != 0 || (cqe.opcode & kWcReceived) != 0;
+  if (cq.arm == Cq::Arm::kAny || (cq.arm == Cq::Arm::kSolicited && is_solicited)) {
+    cq.arm = Cq::Arm::kOff;
+    cq.must_notify = true;
   }
 }
 

@@ -18,7 +18,8 @@ class DataPath {
   // Moves requests, as many as the NIC has room for and the queue pair's state permits. May run the simulation.
   void MoveSends(Qp& qp);
   void MoveReceives(Qp& qp);
-  // Moves completions, as many as the guest's ring has room for, and marks the queue if it was armed.
+  // Moves completions, the function's own before the NIC's, as many as the guest's ring has room for, and marks the
+  // queue if it was armed.
   void MoveCompletions(Cq& cq);
   // Releases the address handles of a datagram queue pair. False: a request that may name one is outstanding.
   bool ReleaseHandles(Qp& qp);
@@ -30,6 +31,8 @@ class DataPath {
   // The handle for a datagram's path. Null: with kYes the path is invalid; with kLater an old handle is still in use.
   std::pair<Posted, const verbs::AddressHandle*> HandleFor(Qp& qp, const AddressVector& vector);
   void Fail(Qp& qp);
+  // There is room.
+  static void Complete(Cq& cq, const Cqe& cqe);
 
   Nic& nic_;
   Objects& objects_;

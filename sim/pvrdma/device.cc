@@ -17,7 +17,11 @@ constexpr size_t kMostEvents = 1024;
 }  // namespace
 
 Device::Device(Nic& nic, GuestMemory& memory)
-    : nic_(nic), memory_(memory), data_path_(nic, objects_), commands_(nic, memory, objects_, data_path_) {
+    : nic_(nic),
+      memory_(memory),
+      data_path_(nic, objects_),
+      gsi_(nic, memory, objects_),
+      commands_(nic, memory, objects_, data_path_, gsi_) {
   memory_.OnUnmap([this] { Reset(); });
 }
 
@@ -134,7 +138,11 @@ int Device::Request() {
 void Device::WriteDoorbell(uint32_t page, uint32_t offset, uint32_t value) {
   if (!is_active_) return;
   const uint32_t handle = value & kHandleMask;
-  if (offset == kQpDoorbell) {
+  if (offset == kQpDoorbell && handle == spec::kGsiQpn) {
+    if (!objects_.gsi.has_value() || objects_.pds.at(objects_.gsi->pd).context != page) return;
+    ServeGsi();
+    for (const uint32_t cq : {objects_.gsi->send_cq, objects_.gsi->recv_cq}) ServeCq(cq, objects_.cqs.at(cq));
+  } else if (offset == kQpDoorbell) {
     Qp* const qp = Find(objects_.qps, handle);
     if (qp == nullptr || objects_.pds.at(qp->pd).context != page) return;
     ServeQp(handle, *qp);
@@ -156,9 +164,19 @@ void Device::WriteDoorbell(uint32_t page, uint32_t offset, uint32_t value) {
 
 void Device::Progress() {
   if (!is_active_) return;
+  ServeGsi();
   for (auto& [handle, cq] : objects_.cqs) ServeCq(handle, cq);
   for (auto& [handle, qp] : objects_.qps) ServeQp(handle, qp);
   Flush();
+}
+
+void Device::ServeGsi() {
+  gsi_.Serve();
+  if (!objects_.gsi.has_value()) return;
+  GsiQp& qp = *objects_.gsi;
+  if (!qp.send.ring.is_stopped() && !qp.recv.ring.is_stopped()) return;
+  qp.state = spec::IbQpState::kErr;
+  if (!std::exchange(qp.is_reported, true)) Report(EventType::kQpFatal, spec::kGsiQpn);
 }
 
 void Device::ServeQp(uint32_t handle, Qp& qp) {

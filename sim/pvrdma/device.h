@@ -13,6 +13,7 @@
 
 #include "sim/pvrdma/commands.h"
 #include "sim/pvrdma/data_path.h"
+#include "sim/pvrdma/gsi.h"
 #include "sim/pvrdma/guest_memory.h"
 #include "sim/pvrdma/nic.h"
 #include "sim/pvrdma/objects.h"
@@ -64,6 +65,7 @@ class Device {
   // False: no room.
   template <typename T>
   bool Push(EventRing& to, const T& entry);
+  void ServeGsi();
   void ServeQp(uint32_t handle, Qp& qp);
   void ServeCq(uint32_t handle, Cq& cq);
   void Report(EventType type, uint32_t info);
@@ -75,6 +77,7 @@ class Device {
   GuestMemory& memory_;
   Objects objects_;
   DataPath data_path_;
+  GuestGsi gsi_;
   Commands commands_;
   std::optional<Region> region_;
   bool is_active_ = false;

@@ -20,7 +20,7 @@ Nic::Nic(verbs::Device& device, GidDirectory& directory, Options options)
   gids_ = port.ok() ? port->gid_tbl_len : 0;
 }
 
-host::Result<uint16_t> Nic::Bind(const Gid& gid, std::optional<uint16_t> vlan) {
+host::Result<uint16_t> Nic::Bind(const Gid& gid, std::optional<uint16_t> vlan, service::cm::Gsi::Receiver receiver) {
   const bool is_own = std::ranges::find(options_.own_gids, gid, &OwnGid::gid) != options_.own_gids.end();
   if (is_own || directory_.Find(gid).has_value() || (options_.neighbors && options_.neighbors(gid).has_value())) {
     return host::Error{host::ErrorCode::kRefused, "the GID is in use", spec::RdmaError::kGidDuplicate};
@@ -36,6 +36,9 @@ host::Result<uint16_t> Nic::Bind(const Gid& gid, std::optional<uint16_t> vlan) {
     bound_[index] = gid;
     directory_.macs_[gid] = options_.mac;
     ++directory_.version_;
+    if (options_.gsi != nullptr) {
+      options_.gsi->Attach({.index = static_cast<uint8_t>(index), .gid = gid}, std::move(receiver));
+    }
     return index;
   }
   return host::Error{host::ErrorCode::kNoMemory, "the NIC's GID table is full"};
@@ -44,10 +47,16 @@ host::Result<uint16_t> Nic::Bind(const Gid& gid, std::optional<uint16_t> vlan) {
 void Nic::Unbind(uint16_t index) {
   const auto bound = bound_.find(index);
   if (bound == bound_.end()) return;
+  if (options_.gsi != nullptr) options_.gsi->Detach(bound->second);
   static_cast<void>(device_.DelGid(index));  // fails only if the NIC is lost
   directory_.macs_.erase(bound->second);
   ++directory_.version_;
   bound_.erase(bound);
+}
+
+std::optional<Gid> Nic::GidAt(uint16_t index) const {
+  const auto bound = bound_.find(index);
+  return bound == bound_.end() ? std::nullopt : std::optional(bound->second);
 }
 
 Mac Nic::MacFor(const Gid& gid, const Mac& known) const {

@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "host/service/cm/gsi.h"
 #include "host/verbs/device.h"
 
 namespace vireo::sim::pvrdma {
@@ -50,6 +51,8 @@ class Nic {
     spec::IbMtu active_mtu = spec::IbMtu::kMtu1024;
     uint32_t link_mbps = 0;
     uint64_t node_guid = 0;
+    // The NIC's queue pair 1, which guests share; outlives this. Null: guests have none.
+    service::cm::Gsi* gsi = nullptr;
   };
 
   // Both outlive it.
@@ -64,9 +67,11 @@ class Nic {
   const GidDirectory& directory() const { return directory_; }
 
   // Adds a GID; returns its index in the NIC's table. kRefused with gid_duplicate: it is in use on some NIC. kNoMemory:
-  // the table is full.
-  host::Result<uint16_t> Bind(const Gid& gid, std::optional<uint16_t> vlan);
+  // the table is full. `receiver` gets the datagrams to queue pair 1 at this GID.
+  host::Result<uint16_t> Bind(const Gid& gid, std::optional<uint16_t> vlan, service::cm::Gsi::Receiver receiver = {});
   void Unbind(uint16_t index);
+  // Nothing: no guest has bound it.
+  std::optional<Gid> GidAt(uint16_t index) const;
   // The MAC address for frames to a GID; `known`: what the guest says.
   Mac MacFor(const Gid& gid, const Mac& known) const;
 

@@ -5,9 +5,11 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "host/verbs/completion_queue.h"
 #include "host/verbs/protection_domain.h"
@@ -48,6 +50,7 @@ struct Cq {
   enum class Arm : uint8_t { kOff, kSolicited, kAny } arm = Arm::kOff;
   bool must_notify = false;  // not yet in the notification ring
   bool is_reported = false;  // that the ring has stopped
+  std::deque<Cqe> own{};     // of a queue pair 1, not yet in the ring
 };
 
 // A work queue's ring: entries of one size.
@@ -77,19 +80,34 @@ struct Qp {
   uint64_t handles_version = 0;
 };
 
+// Queue pair 1, which has no counterpart in the NIC.
+struct GsiQp {
+  GuestPages pages;
+  uint32_t pd = 0, send_cq = 0, recv_cq = 0;
+  spec::IbQpState state = spec::IbQpState::kReset;
+  WorkRing send{}, recv{};
+  bool signal_all = false;
+  bool is_reported = false;
+  std::deque<std::vector<uint8_t>> received{};  // not yet in the guest's memory
+};
+
 struct Objects {
   std::map<uint32_t, Context> contexts{};
   std::map<uint32_t, Pd> pds{};
   std::map<uint32_t, Mr> mrs{};
   std::map<uint32_t, Cq> cqs{};
   std::map<uint32_t, Qp> qps{};
-  std::map<uint32_t, uint16_t> gids{};  // the NIC's index, by the guest's
+  std::optional<GsiQp> gsi{};
+  std::map<uint32_t, uint32_t> dma_regions{};  // all of the guest's memory, for queue pair 1 only: the PD, by key
+  std::map<uint32_t, uint16_t> gids{};         // the NIC's index, by the guest's
 
   // Users before what they use.
   void Clear() {
     qps.clear();
+    gsi.reset();
     cqs.clear();
     mrs.clear();
+    dma_regions.clear();
     pds.clear();
     contexts.clear();
   }

@@ -30,6 +30,9 @@ constexpr std::pair<uint32_t, uint32_t> kMasks[] = {
 };
 
 constexpr uint32_t kAtomicAccess = 8;
+// Rights that a device may ignore, such as relaxed ordering [rdma/ib_user_ioctl_verbs.h,
+// IB_UVERBS_ACCESS_OPTIONAL_RANGE].
+constexpr uint32_t kOptionalAccess = 0x3ff0'0000;
 constexpr uint32_t kKnownAccess =
     spec::IbAccessFlags::kLocalWrite | spec::IbAccessFlags::kRemoteWrite | spec::IbAccessFlags::kRemoteRead;
 
@@ -41,6 +44,7 @@ bool Fits(uint32_t value) {
 }  // namespace
 
 std::optional<uint32_t> RegionAccess(uint32_t access_flags) {
+  access_flags &= ~kOptionalAccess;
   return (access_flags & ~kKnownAccess) == 0 ? std::optional(access_flags) : std::nullopt;
 }
 

@@ -41,6 +41,7 @@ Simulator::Built Simulator::Build(const SimulatorOptions& options) {
     simulator->virtual_time_ = std::move(time).value();
   }
   simulator->services_.resize(nics);
+  simulator->gsis_.resize(nics);
   simulator->windows_.resize(nics);
   simulator->vfio_users_.resize(nics);
   for (size_t i = 0; i < nics; ++i) {
@@ -109,6 +110,7 @@ std::string Simulator::OpenService(const SimulatorOptions& options, size_t numbe
   service::Service& running = *services_[number];
   auto connections = service::MakeUcmaServer(running, MakeRandom(service.name + ".cm")());
   if (!connections.ok()) return host::ToString(connections.error());
+  gsis_[number] = &(*connections)->gsi();
   running.SetUcmaServer(std::move(connections).value());
   sockets_.push_back(options.directory + "/nic" + std::to_string(number) + ".sock");
   return "";
@@ -176,7 +178,8 @@ std::string Simulator::OpenGuests(const SimulatorOptions& options) {
                                .drain_events = [&service] { service.Progress(); },
                                .active_mtu = service.active_mtu(),
                                .link_mbps = service.link_mbps(),
-                               .node_guid = service.node_guid()};
+                               .node_guid = service.node_guid(),
+                               .gsi = gsis_[guest.nic]};
       for (const service::GidEntry& entry : service.gids()) {
         std::ranges::copy(entry.gid, nic.own_gids.emplace_back(pvrdma::Nic::OwnGid{.index = entry.index}).gid.begin());
       }

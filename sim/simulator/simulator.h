@@ -85,6 +85,7 @@ class Simulator {
   std::unique_ptr<VirtualTime> virtual_time_;  // null: programs see real time
   // By NIC; exactly one of the two is non-null. `windows_`: of the latter.
   std::vector<std::unique_ptr<service::Service>> services_;
+  std::vector<service::cm::Gsi*> gsis_;  // of the services
   std::vector<std::unique_ptr<StationWindows>> windows_;
   std::vector<std::unique_ptr<VfioUserServer>> vfio_users_;
   // What guests share: one per NIC that has some, else null.

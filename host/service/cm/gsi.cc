@@ -85,16 +85,33 @@ void Gsi::SetGids(std::vector<LocalGid> gids) {
   handles_.clear();  // those in use live until their send has completed
 }
 
-const Gsi::LocalGid* Gsi::FindOwn(const Gid& gid) const {
-  const auto found = std::ranges::find(options_.gids, gid, &LocalGid::gid);
-  return found == options_.gids.end() ? nullptr : &*found;
+std::pair<const Gsi::LocalGid*, const Gsi::Receiver*> Gsi::FindOwn(const Gid& gid) const {
+  if (const auto own = std::ranges::find(options_.gids, gid, &LocalGid::gid); own != options_.gids.end()) {
+    return {&*own, &receiver_};
+  }
+  const auto other = std::ranges::find_if(attached_, [&gid](const Attached& entry) { return entry.gid.gid == gid; });
+  if (other == attached_.end()) return {nullptr, nullptr};
+  return {&other->gid, &other->receiver};
+}
+
+void Gsi::Attach(const LocalGid& gid, Receiver receiver) { attached_.push_back({gid, std::move(receiver)}); }
+
+void Gsi::Detach(const Gid& gid) {
+  const auto found = std::ranges::find_if(attached_, [&gid](const Attached& entry) { return entry.gid.gid == gid; });
+  if (found == attached_.end()) return;
+  const uint8_t index = found->gid.index;
+  attached_.erase(found);
+  // Another GID may get the entry. Datagrams that wait for a work request are no longer this NIC's.
+  std::erase_if(handles_, [index](const auto& handle) { return std::get<0>(handle.first) == index; });
+  const auto is_from = [&gid](const QueuedMad& what) { return what.path.sgid == gid; };
+  dropped_ += std::erase_if(waiting_, is_from) + std::erase_if(loop_, is_from);
 }
 
 std::shared_ptr<verbs::AddressHandle> Gsi::Handle(const Path& path) {
-  const HandleKey key(path.sgid_index, path.dgid, path.traffic_class, path.hop_limit, path.flow_label);
-  if (const auto found = handles_.find(key); found != handles_.end()) return found->second;
   const auto mac = options_.neighbors(path.dgid);
   if (!mac.has_value()) return nullptr;
+  const HandleKey key(path.sgid_index, path.dgid, *mac, path.traffic_class, path.hop_limit, path.flow_label);
+  if (const auto found = handles_.find(key); found != handles_.end()) return found->second;
   if (handles_.size() >= options_.handles) {  // evict unused handles; the next datagram recreates them
     std::erase_if(handles_, [](const auto& handle) { return handle.second.use_count() == 1; });
   }
@@ -113,7 +130,7 @@ std::shared_ptr<verbs::AddressHandle> Gsi::Handle(const Path& path) {
 void Gsi::SendMad(const Path& path, MadView mad) {
   QueuedMad what{.path = path, .mad = {}};
   std::ranges::copy(mad, what.mad.begin());
-  auto& queue = FindOwn(path.dgid) != nullptr ? loop_ : waiting_;
+  auto& queue = FindOwn(path.dgid).first != nullptr ? loop_ : waiting_;
   if (queue.size() >= kWaitingMax) {
     ++dropped_;
   } else if (&queue == &waiting_ && !free_sends_.empty() && waiting_.empty()) {
@@ -149,7 +166,7 @@ void Gsi::Post(const QueuedMad& what) {
 void Gsi::Deliver(uint32_t slot, const spec::RdmaCqReq& completion) {
   const std::span<const uint8_t, kReceiveBytes> bytes(memory_->data() + slot * kReceiveBytes, kReceiveBytes);
   auto path = ReversePath(bytes.first<spec::kRdmaUdGrhBytes>());
-  const LocalGid* const own = path.has_value() ? FindOwn(path->sgid) : nullptr;
+  const auto [own, receiver] = path.has_value() ? FindOwn(path->sgid) : std::pair<const LocalGid*, const Receiver*>();
   if (completion.status != spec::IbWcStatus::kSuccess || completion.byte_len != kReceiveBytes ||
       completion.src_qp != spec::kGsiQpn || own == nullptr) {
     ++dropped_;
@@ -158,7 +175,7 @@ void Gsi::Deliver(uint32_t slot, const spec::RdmaCqReq& completion) {
   path->sgid_index = own->index;
   Mad mad;  // copy: the receiver may free the slot
   std::ranges::copy(bytes.subspan<spec::kRdmaUdGrhBytes>(), mad.begin());
-  if (receiver_) receiver_(*path, mad);
+  if (*receiver) (*receiver)(*path, mad);
 }
 
 Status Gsi::Poll() {
@@ -168,13 +185,13 @@ Status Gsi::Poll() {
     loop_.pop_front();
     Path back = what.path;
     std::swap(back.sgid, back.dgid);
-    const LocalGid* const own = FindOwn(back.sgid);
-    if (own == nullptr) {  // removed since the MAD was sent
+    const auto [own, receiver] = FindOwn(back.sgid);
+    if (own == nullptr) {  // removed or detached since
       ++dropped_;
       continue;
     }
     back.sgid_index = own->index;
-    if (receiver_) receiver_(back, what.mad);
+    if (*receiver) (*receiver)(back, what.mad);
   }
   std::array<spec::RdmaCqReq, 16> completions;
   while (true) {

@@ -2,6 +2,9 @@
 // Sends and receives management datagrams (MADs) on queue pair 1 of a NIC. MADs to one of the NIC's own GIDs are looped
 // back in software, because the device does not loop back.
 //
+// A NIC has one queue pair 1, so others share this one: guests, each with GIDs of its own (Attach). A MAD goes to the
+// receiver of its destination's GID.
+//
 // A datagram is dropped, and counted, if its destination's MAC address is unknown, more than kWaitingMax wait for a
 // work request, or it is not a valid MAD: wrong length, not from QP 1, not to one of this NIC's GIDs.
 //
@@ -51,6 +54,9 @@ class Gsi final : public MadTransport {
   void SetReceiver(Receiver receiver) { receiver_ = std::move(receiver); }
   // Replaces Options::gids. An index may have another GID now.
   void SetGids(std::vector<LocalGid> gids);
+  // Adds a GID with a receiver of its own. Its users send with its index as the path's. Not from within a receiver.
+  void Attach(const LocalGid& gid, Receiver receiver);
+  void Detach(const Gid& gid);
 
   void SendMad(const Path& path, MadView mad) override;
   // Delivers received MADs, sends waiting ones, and arms the next interrupt. An error is a fatal device error.
@@ -65,17 +71,24 @@ class Gsi final : public MadTransport {
     Path path;
     Mad mad;
   };
-  using HandleKey = std::tuple<uint8_t, Gid, uint8_t, uint8_t, uint32_t>;  // all attributes of a handle
+  struct Attached {
+    LocalGid gid;
+    Receiver receiver;
+  };
+  using Mac = std::array<uint8_t, 6>;
+  using HandleKey = std::tuple<uint8_t, Gid, Mac, uint8_t, uint8_t, uint32_t>;  // all attributes of a handle
   explicit Gsi(Options options) : options_(std::move(options)) {}
   host::Status Open(const std::shared_ptr<verbs::Device>& device);
   host::Status Receive(uint32_t slot);
   std::shared_ptr<verbs::AddressHandle> Handle(const Path& path);
   void Post(const QueuedMad& what);
   void Deliver(uint32_t slot, const spec::RdmaCqReq& completion);
-  const LocalGid* FindOwn(const Gid& gid) const;
+  // Of this GID, and who receives its MADs; null: not one of this NIC's.
+  std::pair<const LocalGid*, const Receiver*> FindOwn(const Gid& gid) const;
 
   Options options_;
   Receiver receiver_;
+  std::vector<Attached> attached_;
   std::shared_ptr<verbs::ProtectionDomain> pd_;
   std::shared_ptr<verbs::CompletionQueue> cq_;
   host::DmaBuffer memory_;

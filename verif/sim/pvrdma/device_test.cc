@@ -316,6 +316,12 @@ TEST(PvrdmaCommands, RegionsAreChecked) {
       {EINVAL, [](CreateMr& mr) { mr.start = ~uint64_t{0} - 10; }},
   };
   ExpectRefused(driver, Command::kCreateMr, good, rows, world.guest(0).device().objects().mrs);
+  // Rights that a device may ignore: relaxed ordering is bit 20.
+  for (const uint32_t ignored : {1U << 20, 1U << 29}) {
+    const auto region = driver.CreateRegion(pd, 1, 7 | ignored);
+    EXPECT_EQ(driver.Destroy(Command::kDestroyMr, region.handle), 0u);
+  }
+  EXPECT_EQ(driver.Execute(Command::kCreateMr, CreateMr{.pd = pd, .access_flags = 1U << 30}), kErrno(EOPNOTSUPP));
   // Directories that name other memory: a table or a page outside, unaligned, at the end of a window.
   const uint64_t page = buffer.address(), gap = page + 3 * kPageBytes;
   for (const uint64_t wrong : {uint64_t{0}, page + 1, gap, ~uint64_t{0} << 12}) {

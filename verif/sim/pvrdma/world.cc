@@ -57,13 +57,15 @@ World::World(const Options& options) : nic_of_(options.guests) {
   system_ = std::move(built.system);
   for (size_t i = 0; i < system.nics; ++i) {
     RdmaHost& host = system_->host(i);
+    if (options.has_gsi) gsis_.push_back(OpenGsi(i));
     nics_.push_back(std::make_unique<Nic>(host.device(), directory_,
                                           Nic::Options{.mac = host.mac(),
                                                        .own_gids = {{.index = 0, .gid = host.gid()}},
                                                        .drain_events = [this, i] { DrainEvents(i); },
                                                        .active_mtu = spec::IbMtu::kMtu4096,
                                                        .link_mbps = options.config->link_mbps,
-                                                       .node_guid = 0x0256'49ff'fe52'0001 + i}));
+                                                       .node_guid = 0x0256'49ff'fe52'0001 + i,
+                                                       .gsi = options.has_gsi ? gsis_.back().get() : nullptr}));
   }
   for (const size_t nic : options.guests) {
     guests_.push_back(std::make_unique<LocalGuest>(*nics_[nic]));
@@ -76,7 +78,22 @@ World::~World() {
   drivers_.clear();
   guests_.clear();
   nics_.clear();
+  gsis_.clear();
   EXPECT_EQ(system_->Violations(), "");
+}
+
+std::unique_ptr<service::cm::Gsi> World::OpenGsi(size_t nic) {
+  service::cm::Gsi::Options options;
+  options.gids = {{.index = 0, .gid = system_->host(nic).gid()}};
+  options.neighbors = [this](const Gid& gid) -> std::optional<Mac> {
+    for (size_t i = 0; i < nics_.size(); ++i) {
+      if (gid == system_->host(i).gid()) return system_->host(i).mac();
+    }
+    return directory_.Find(gid);
+  };
+  auto opened = service::cm::Gsi::Create(system_->host(nic).device().shared_from_this(), std::move(options));
+  EXPECT_TRUE(opened.ok()) << host::ToString(opened.error());
+  return std::move(opened).value();
 }
 
 std::array<uint8_t, 16> World::GidOf(size_t number, uint8_t which) {
@@ -102,6 +119,7 @@ void World::DrainEvents(size_t nic) {
 
 void World::Progress() {
   for (size_t i = 0; i < nics_.size(); ++i) DrainEvents(i);
+  for (const auto& gsi : gsis_) EXPECT_TRUE(gsi->Poll().ok());
   for (const auto& guest : guests_) guest->device_.Progress();
 }
 

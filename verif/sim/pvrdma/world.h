@@ -69,6 +69,7 @@ class World {
     const spec::Config* config = &spec::kNic100;
     std::vector<size_t> guests = {0, 1};  // the NIC of each
     bool is_monitored = true;
+    bool has_gsi = false;  // guests have a queue pair 1, as with a service
   };
   explicit World(const Options& options);
   ~World();
@@ -79,6 +80,7 @@ class World {
   static std::array<uint8_t, 16> GidOf(size_t number, uint8_t which = 0);
   RdmaSystem& system() { return *system_; }
   Nic& nic(size_t number) { return *nics_[number]; }
+  service::cm::Gsi& gsi(size_t nic) { return *gsis_[nic]; }
   GidDirectory& directory() { return directory_; }
   // Starts every driver and binds GidOf(n) as GID 0.
   void Start();
@@ -86,9 +88,11 @@ class World {
  private:
   void DrainEvents(size_t nic);
   void Progress();
+  std::unique_ptr<service::cm::Gsi> OpenGsi(size_t nic);
 
   std::unique_ptr<RdmaSystem> system_;
   GidDirectory directory_;
+  std::vector<std::unique_ptr<service::cm::Gsi>> gsis_;  // of the NICs; empty: none
   std::vector<std::unique_ptr<Nic>> nics_;
   std::vector<std::unique_ptr<LocalGuest>> guests_;
   std::vector<std::unique_ptr<Driver>> drivers_;
