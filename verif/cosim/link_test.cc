@@ -44,11 +44,14 @@ class Link : public PairTest {
       notified.ports.push_back((*event)->rdma.event_type);
     }
   }
+  std::vector<RdmaEventType> Reported(RdmaEventType type) const {
+    return has_additions() ? std::vector{type} : std::vector<RdmaEventType>();
+  }
   void ExpectNotified(RdmaEventType type) {
     for (size_t i = 0; i < 2; ++i) {
       SCOPED_TRACE("host " + std::to_string(i));
       const Notifications notified = Events(i);
-      EXPECT_EQ(notified.ports, std::vector{type});
+      EXPECT_EQ(notified.ports, Reported(type));
       EXPECT_GE(notified.config_changes, 1u);
       EXPECT_EQ(IsUp(i), type == RdmaEventType::kPortActive);
     }
@@ -118,7 +121,7 @@ TEST_P(Link, DriverStartedWithLinkDownSeesItComeUp) {
   ASSERT_EQ(system_->host(0).Open(), "");
   EXPECT_FALSE(IsUp(0));
   EXPECT_TRUE(Events(0).ports.empty());
-  EXPECT_EQ(Events(1).ports, std::vector{RdmaEventType::kPortErr});
+  EXPECT_EQ(Events(1).ports, Reported(RdmaEventType::kPortErr));
   // Likewise a driver whose device comes out of a hardware reset.
   system_->host(1).Close();
   system_->Reset(1);

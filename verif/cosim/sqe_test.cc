@@ -416,10 +416,12 @@ TEST_P(Sqe, FirstPacketBeforeRtsIsReportedOnce) {
     for (uint64_t i = 0; i < 2; ++i) ASSERT_NO_FATAL_FAILURE(carry(i));
     Settle();
     const auto events = Events(1);
-    ASSERT_EQ(events.size(), 1U);
-    EXPECT_EQ(events[0].event_type, RdmaEventType::kCommEst);
-    EXPECT_EQ(events[0].element, qp[1]->qpn());
-    EXPECT_EQ(events[0].code, 0U);
+    ASSERT_EQ(events.size(), has_additions() ? 1U : 0U);
+    for (const spec::RdmaEvent& event : events) {
+      EXPECT_EQ(event.event_type, RdmaEventType::kCommEst);
+      EXPECT_EQ(event.element, qp[1]->qpn());
+      EXPECT_EQ(event.code, 0U);
+    }
     ASSERT_TRUE(
         qp[1]
             ->Modify({.qp_state = IbQpState::kRts,
