@@ -22,6 +22,8 @@ struct Simulation {
   // By NIC: the vfio-user socket that exports the whole PCI function; a relative path is in the simulation's directory.
   // Empty or missing: the NIC has a service.
   std::vector<std::string> exports{};
+  // By NIC: virtio features that the driver of an exported NIC does not see. Missing: none.
+  std::vector<std::vector<uint8_t>> hidden_features{};
   // Guests with a PVRDMA function of their own, backed by the service of a NIC.
   struct Guest {
     std::string name{};    // unique

@@ -15,6 +15,18 @@ namespace vireo::sim {
 namespace {
 
 constexpr const char* kExportAll = "vfio-user";
+constexpr std::string_view kWithout = ",without=";
+
+// A bit by its name in spec/virtio.toml or spec/net.toml.
+std::optional<uint8_t> FindFeature(std::string_view name) {
+  for (unsigned bit = 0; bit < spec::kVirtioFeatureBits; ++bit) {
+    const auto number = static_cast<uint8_t>(bit);
+    const char* const general = spec::ToString(spec::VirtioFeature{number});
+    const char* const net = spec::ToString(spec::NetFeature{number});
+    if ((general != nullptr && name == general) || (net != nullptr && name == net)) return number;
+  }
+  return std::nullopt;
+}
 
 // By name or number.
 std::optional<size_t> FindNic(const Simulation& simulation, const std::string& text) {
@@ -62,9 +74,11 @@ void SimulationOptions::AddTo(CLI::App& command) {
       ->excludes(fabric);
   command
       .add_option("--export", exports_,
-                  fmt::format("NIC=SOCKET, for example 2=/tmp/nic2.vfio: export this NIC (number or name) as a whole "
-                              "PCI function by vfio-user, for QEMU or your own driver; programs cannot use it. Can be "
-                              "repeated. {}: every NIC n, at nic<n>.vfio in the simulation's directory",
+                  fmt::format("NIC=SOCKET[,without=FEATURE], for example 2=/tmp/nic2.vfio: export this NIC (number or "
+                              "name) as a whole PCI function by vfio-user, for QEMU or your own driver; programs "
+                              "cannot use it. Its driver does not see a FEATURE of virtio, for example ring_packed: "
+                              "split rings instead. Both can be repeated. {}: every NIC n, at nic<n>.vfio in the "
+                              "simulation's directory",
                               kExportAll))
       ->allow_extra_args(false);  // the next argument may be a program
   command
@@ -136,26 +150,40 @@ host::Status SimulationOptions::AddExports(Simulation& simulation) const {
     return host::Error{host::ErrorCode::kInvalidArgument, fmt::format("--export {}: {}", value, why)};
   };
   simulation.exports.resize(simulation.size());
+  simulation.hidden_features.resize(simulation.size());
   for (const std::string& value : exports_) {
+    const std::string target = value.substr(0, value.find(kWithout));
     if (value == kExportAll) {
       for (size_t i = 0; i < simulation.size(); ++i) simulation.exports[i] = fmt::format("nic{}.vfio", i);
       continue;
     }
-    const size_t equals = value.find('=');
-    if (equals == std::string::npos || equals + 1 == value.size()) {
+    const size_t equals = target.find('=');
+    if (equals == std::string::npos || equals + 1 == target.size()) {
       return refuse(value, fmt::format("expected NIC=SOCKET, such as 0=/tmp/nic0.vfio, or {}", kExportAll));
     }
-    const std::optional<size_t> nic = FindNic(simulation, value.substr(0, equals));
+    const std::optional<size_t> nic = FindNic(simulation, target.substr(0, equals));
     if (!nic.has_value()) {
       return refuse(value, fmt::format("there is no NIC '{}'; this simulation has NICs 0 to {}, named {}",
-                                       value.substr(0, equals), simulation.size() - 1, NicNames(simulation)));
+                                       target.substr(0, equals), simulation.size() - 1, NicNames(simulation)));
     }
     if (simulation.is_exported(*nic)) return refuse(value, "this NIC is already exported");
-    const std::string socket = std::filesystem::absolute(value.substr(equals + 1)).string();
+    const std::string socket = std::filesystem::absolute(target.substr(equals + 1)).string();
     if (std::ranges::find(simulation.exports, socket) != simulation.exports.end()) {
       return refuse(value, "another NIC is exported at this socket; choose another path");
     }
     simulation.exports[*nic] = socket;
+    for (size_t at = target.size(); at < value.size();) {
+      at += kWithout.size();
+      const size_t end = std::min(value.find(kWithout, at), value.size());
+      const std::string name = value.substr(at, end - at);
+      const std::optional<uint8_t> feature = FindFeature(name);
+      if (!feature.has_value()) {
+        return refuse(value,
+                      fmt::format("there is no feature '{}'; names are those of virtio, such as ring_packed", name));
+      }
+      simulation.hidden_features[*nic].push_back(*feature);
+      at = end;
+    }
   }
   return {};
 }

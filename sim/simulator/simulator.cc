@@ -202,8 +202,13 @@ std::string Simulator::OpenVfioUser(const SimulatorOptions& options, size_t numb
   // An absolute path stays as it is.
   sockets_.push_back(std::filesystem::path(options.directory) / options.simulation.exports[number]);
   windows_[number] = std::make_unique<StationWindows>(host.station());
-  const VfioUserPort port{
+  VfioUserPort port{
       .function = host.function(), .memory = *windows_[number], .reset = [this, number] { system_->Reset(number); }};
+  if (number < options.simulation.hidden_features.size()) {
+    for (const uint8_t bit : options.simulation.hidden_features[number]) {
+      port.hidden_features.at(bit / 32) |= uint32_t{1} << bit % 32;
+    }
+  }
   // An RTL NIC initializes its tables after reset; done now so that a client need not wait.
   system_->Reset(number);
   auto listening = VfioUserServer::Listen(loop_, port, sockets_.back());

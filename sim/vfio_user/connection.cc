@@ -60,6 +60,15 @@ VfioUserConnection::VfioUserConnection(service::EventLoop& loop, const VfioUserP
     const auto id = static_cast<spec::PciCapabilityId>(function.ReadConfig(at, 1));
     if (id == spec::PciCapabilityId::kMsix) msix_at_ = at;
     if (id == spec::PciCapabilityId::kPciExpress) pcie_at_ = at;
+    if (id == spec::PciCapabilityId::kVendorSpecific) {
+      std::array<uint8_t, spec::VirtioPciCap::kBytes> bytes{};
+      for (uint32_t i = 0; i < bytes.size(); ++i) bytes.at(i) = static_cast<uint8_t>(function.ReadConfig(at + i, 1));
+      const auto cap = spec::VirtioPciCap::Decode(bytes.data());
+      if (cap.cfg_type == spec::VirtioPciCfgType::kCommonCfg) {
+        common_region_ = VFIO_PCI_BAR0_REGION_INDEX + cap.bar;
+        common_at_ = cap.offset;
+      }
+    }
     at = function.ReadConfig(at + spec::PciCapability::kCapNextOffset, 1) & ~3U;
   }
   if (msix_at_ != 0) {
@@ -335,12 +344,23 @@ VfioUserConnection::Answer VfioUserConnection::ReadRegion(const Message& message
   for (uint32_t done = 0; done < access.count;) {
     const uint64_t at = access.offset + done;
     const uint32_t bytes = PieceBytes(at, access.count - done, is_config ? 4 : 8);
-    const uint64_t value = is_config ? port_.function.ReadConfig(static_cast<uint32_t>(at), bytes)
-                                     : port_.function.ReadBar(access.region, at, bytes);
+    const uint64_t value = is_config
+                               ? port_.function.ReadConfig(static_cast<uint32_t>(at), bytes)
+                               : Shown(access.region, at, bytes, port_.function.ReadBar(access.region, at, bytes));
     std::memcpy(payload.data() + sizeof access + done, &value, bytes);
     done += bytes;
   }
   return {.payload = std::move(payload)};
+}
+
+uint64_t VfioUserConnection::Shown(uint32_t region, uint64_t at, uint32_t bytes, uint64_t value) const {
+  using Common = spec::VirtioPciCommonCfg;
+  const uint64_t features = common_at_ + Common::kDeviceFeatureOffset;
+  if (region != common_region_ || at + bytes <= features || at >= features + sizeof(uint32_t)) return value;
+  const uint64_t window = port_.function.ReadBar(region, common_at_ + Common::kDeviceFeatureSelectOffset, 4);
+  if (window >= port_.hidden_features.size()) return value;
+  const uint64_t hidden = port_.hidden_features[window];
+  return value & ~(at <= features ? hidden << 8 * (features - at) : hidden >> 8 * (at - features));
 }
 
 void VfioUserConnection::Write(const RegionAccess& access, std::span<const uint8_t> data) {

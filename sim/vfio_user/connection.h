@@ -3,6 +3,7 @@
 // reply; an invalid message stream ends the connection. Neither affects later clients or other NICs.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -14,6 +15,7 @@
 #include "sim/vfio_user/channel.h"
 #include "sim/vfio_user/guest_memory.h"
 #include "sim/vfio_user/interrupts.h"
+#include "spec/gen/vireo_spec.h"
 
 namespace vireo::sim {
 
@@ -25,6 +27,8 @@ struct VfioUserPort {
   std::function<void()> reset;
   // Timeout of a client's reply to a DMA message. Simulated time of all NICs stops meanwhile.
   int timeout_ms = 10'000;
+  // Virtio feature bits that clients do not see, 32 to a word, so that their driver works without them.
+  std::array<uint32_t, spec::kVirtioFeatureBits / 32> hidden_features{};
 };
 
 class VfioUserConnection final : private VfioUserMemory::Peer {
@@ -69,6 +73,8 @@ class VfioUserConnection final : private VfioUserMemory::Peer {
   Answer WriteMulti(const Message& message);
   uint64_t RegionBytes(uint32_t region) const;
   bool IsInside(const host::vfio_user::RegionAccess& access) const;
+  // A value read from the function, without the hidden features.
+  uint64_t Shown(uint32_t region, uint64_t at, uint32_t bytes, uint64_t value) const;
   void Write(const host::vfio_user::RegionAccess& access, std::span<const uint8_t> data);
   bool IsTransportOwned(const host::vfio_user::RegionAccess& piece) const;
 
@@ -90,6 +96,9 @@ class VfioUserConnection final : private VfioUserMemory::Peer {
   uint32_t msix_at_ = 0, pcie_at_ = 0;
   uint32_t table_region_ = 0;
   uint64_t table_first_ = 0, table_bytes_ = 0;
+  // Virtio's common configuration.
+  std::optional<uint32_t> common_region_;
+  uint64_t common_at_ = 0;
   VfioUserInterrupts interrupts_;
   VfioUserMemory memory_;
 };

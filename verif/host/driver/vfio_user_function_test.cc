@@ -206,6 +206,38 @@ INSTANTIATE_TEST_SUITE_P(Ways, VfioUserTraffic,
                                          Way{"Lockstep", Kind::kFile, "lockstep"}),
                          [](const auto& info) { return std::string(info.param.name); });
 
+// A feature that an export hides is not in device_feature, for accesses of every width, and the other ones are.
+TEST(VfioUserExport, HidesFeatures) {
+  SimulatorProcess simulator({"--nics", "2", "--export", "vfio-user"});
+  ASSERT_TRUE(simulator.is_ready());
+  const std::string hidden = simulator.directory() + "/hidden";
+  SimulatorProcess other({"--nics", "1", "--export", "0=" + hidden + ",without=ring_packed,without=mq"});
+  ASSERT_TRUE(other.is_ready());
+  const auto offered = [](const std::string& socket, unsigned bytes) {
+    std::array<uint64_t, 5> words{};
+    auto function = VfioUserFunction::Connect(socket);
+    EXPECT_TRUE(function.ok());
+    if (!function.ok()) return words;
+    // The common configuration is at the start of BAR 0.
+    using Common = spec::VirtioPciCommonCfg;
+    for (uint32_t window = 0; window < words.size(); ++window) {
+      (*function)->WriteBar(0, Common::kDeviceFeatureSelectOffset, 4, window);
+      for (unsigned at = 0; at < 4; at += bytes) {
+        words.at(window) |= (*function)->ReadBar(0, Common::kDeviceFeatureOffset + at, bytes) << 8 * at;
+      }
+    }
+    return words;
+  };
+  const auto all = offered(Socket(simulator, 0), 4), some = offered(hidden, 4);
+  constexpr auto kPacked = static_cast<unsigned>(spec::VirtioFeature::kRingPacked);
+  constexpr auto kMq = static_cast<unsigned>(spec::NetFeature::kMq);
+  EXPECT_EQ(all[0] ^ some[0], uint64_t{1} << kMq);
+  EXPECT_EQ(all[1] ^ some[1], uint64_t{1} << (kPacked - 32));
+  for (size_t window = 2; window < all.size(); ++window) EXPECT_EQ(all.at(window), some.at(window));
+  EXPECT_EQ(simulator.Stop(), 0);
+  EXPECT_EQ(other.Stop(), 0);
+}
+
 // --- Process exit
 
 TEST(VfioUserFailure, NicIsUsableAfterItsDriverIsKilled) {

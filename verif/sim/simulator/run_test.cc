@@ -297,6 +297,8 @@ TEST_F(Run, ReportsInvalidOptionsAndStartsNothing) {
       {{"--export", "/tmp/x"}, "expected NIC=SOCKET"},
       {{"--export", "0=/tmp/x", "--export", "vireo0=/tmp/y"}, "this NIC is already exported"},
       {{"--export", "0=/tmp/x", "--export", "1=/tmp/x"}, "another NIC is exported at this socket"},
+      {{"--export", "0=/tmp/x,without=packed"}, "there is no feature 'packed'"},
+      {{"--export", "0=,without=ring_packed"}, "expected NIC=SOCKET"},
       {{"--virtual-time", "--export", "0=/tmp/x"}, "drivers of exported NICs and external peers run in real time"},
       {{"--pvrdma", "a"}, "--pvrdma a: expected GUEST=SOCKET"},
       {{"--pvrdma", "a=,nic=1"}, "expected GUEST=SOCKET"},
