@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""./vireo bench --bottleneck: for every workload, more speed for what is named brings more messages per second, and more speed for
+"""./vireo bench --bottleneck: for every workload, more speed for what is named brings more throughput, and more speed for
 something else does not. Arguments: the program, then options of it (--config …)."""
 
 import collections
@@ -12,14 +12,14 @@ import tempfile
 import unittest
 
 PROGRAM, *OPTIONS = sys.argv[1:]
-MORE = 0.02  # of the messages per second
+MORE = 0.02  # throughput
 # In this order, the first that is not named.
 OTHERS = ("sender.completer", "peer.cq_writer", "sender.cq_writer", "pcie")
 RESOURCES = ("pcie", "host_memory", "outstanding")
 
 
 def bench(workloads, *faster):
-    """Workload -> (messages per second, names of the limits, in words)."""
+    """Workload -> (throughput, names of the limits, in words)."""
     with tempfile.TemporaryDirectory() as folder:
         result = pathlib.Path(folder) / "result.json"
         command = [PROGRAM, "--quick", "--device", "model", "--bottleneck", "--result", result, *OPTIONS]
@@ -35,7 +35,10 @@ def bench(workloads, *faster):
     for row in rows:
         metrics = {metric["name"]: metric["value"] for metric in row["metrics"]}
         if row["bottleneck"]:
-            found[row["workload"]] = (metrics["msgs_per_s"], tuple(row["limits"]), row["bottleneck"])
+            # Of 16 messages of 1 MiB that are under way, those that have ended are a coarse measure: the bytes on the wire count.
+            is_long = "_1m_" in row["workload"]
+            rate = metrics["wire_gbps"] + metrics["wire_back_gbps"] if is_long else metrics["msgs_per_s"]
+            found[row["workload"]] = (rate, tuple(row["limits"]), row["bottleneck"])
     return found
 
 
