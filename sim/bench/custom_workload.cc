@@ -109,6 +109,7 @@ std::vector<std::array<size_t, 2>> Ways(const CustomWorkload& workload) {
   if (workload.pattern == Pattern::kPair) return {{0, 1}};
   std::vector<std::array<size_t, 2>> ways;
   const size_t senders = workload.pattern == Pattern::kIncast ? workload.nics - 1 : workload.nics;
+  ways.reserve(senders);
   for (size_t i = 0; i < senders; ++i) {
     ways.push_back({i, workload.pattern == Pattern::kIncast ? senders : (i + 1) % workload.nics});
   }
@@ -471,7 +472,8 @@ void CustomRun::FindLost() {
 bool CustomRun::ReceiveFrame(Host& host) {
   if (host.receives.empty()) return false;
   host::VirtioNetDevice& device = bench_.system->host(flows_[host.receives.front()].to).device().net();
-  for (uint16_t i = 0; i < workload_.queue_pairs; ++i) {
+  const auto pairs = static_cast<uint16_t>(workload_.queue_pairs);
+  for (uint16_t i = 0; i < pairs; ++i) {
     auto frame = device.receive(i).Receive();
     if (!frame.ok()) return Fail(host::ToString(frame.error()));
     if (!frame->has_value()) continue;

@@ -187,7 +187,8 @@ class Bench:
             if self._is_stopped:
                 raise Stopped
             if process.returncode != 0:
-                return _not_ok("failed", f"exit code {process.returncode}: {_last(text)}", begin)
+                said = text.partition("\n\n  seed: ")[0]  # without the simulator's summary
+                return _not_ok("failed", f"exit code {process.returncode}: {_last(said)}", begin)
             figures = program_module.parse(text, run.program)
             if isinstance(figures, str):
                 return _not_ok("failed", f"{run.program}: {figures}", begin)

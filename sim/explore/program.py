@@ -8,6 +8,7 @@ import pathlib
 import re
 import shlex
 import shutil
+import socket
 
 from errors import StudyError
 
@@ -113,6 +114,10 @@ class Simulator:
         for name, option in (("nic.config", "--config"), ("pcie.preset", "--preset"), ("host.mtu_bytes", "--mtu")):
             if settings.get(name):
                 words += [option, str(settings[name])]
+        # The two exchange addresses over TCP, outside of the simulation: other pairs at the same time need another port.
+        with socket.socket() as free:
+            free.bind(("", 0))
+            command += f" -p {free.getsockname()[1]}"
         return [*words, command, f"{command} localhost"]
 
 
@@ -126,4 +131,6 @@ def check(command: str) -> str:
         return f"{command!r}: {error}"
     if any(word in ("-a", "--all") for word in words):
         return f"{command!r}: one size a run; -a prints many"
+    if any(word.startswith("-p") or word.startswith("--port") for word in words):
+        return f"{command!r}: each run gets a port of its own; leave out -p"
     return ""

@@ -253,7 +253,7 @@ program = "ib_write_bw -F -s {bytes} -n 60"
 name = "lat"
 program = "ib_read_lat -F -s 64 -n 30"
 """
-        self.explore(study, "--simulator", str(self.simulator), "--jobs", "1")
+        self.explore(study, "--simulator", str(self.simulator), "--jobs", "2")
         rows = self.rows()
         self.assertEqual([row["status"] for row in rows], ["ok"] * 4)
         for row in rows:

@@ -65,7 +65,8 @@ class Programs(ExploreTest):
         self.assertEqual([float(row["goodput_gbps"]) for row in rows], [10 * 8 * 2**20 / 1e9, 20 * 8 * 2**20 / 1e9])
         self.assertEqual(float(rows[0]["msgs_per_s"]), 1.5e6)
         call = self.calls()[1]
-        self.assertEqual(call[-2:], ["ib_write_bw -F -s 20 -n 100", "ib_write_bw -F -s 20 -n 100 localhost"])
+        self.assertRegex(call[-2], r"^ib_write_bw -F -s 20 -n 100 -p \d+$")
+        self.assertEqual(call[-1], f"{call[-2]} localhost")
         for word in ("--virtual-time=30", "--preset", "p", "--seed", "1"):
             self.assertIn(word, call)
         self.assertEqual(tomllib.loads(call[call.index("--topology") + 1])["link"][0]["faults"], "drop nth=9")
@@ -83,6 +84,7 @@ class Programs(ExploreTest):
             self.refused(study, *words, arguments=("--simulator", str(FAKE_RUN)))
         refused(PROGRAM.replace("ib_write_bw", "ping"), "study.toml:7:", "one of perftest's")
         refused(PROGRAM.replace("-n 100", "-a"), "study.toml:7:", "one size a run")
+        refused(PROGRAM.replace("-n 100", "-p 7"), "study.toml:7:", "a port of its own")
         refused(PROGRAM.replace("{bytes}", "{bites}"), "study.toml:7:", "{bites} is no setting", "'bytes'")
         refused(PROGRAM.replace("workload.bytes", "nic.size"), "study.toml:7:", "{bytes} has no value")
         refused(PROGRAM.replace("[vary]", "[vary]\nnic.size = [1, 2]"), "study.toml:5:", "a program cannot have nic.size")
