@@ -655,13 +655,14 @@ std::string CustomRun::Run(Row& row) {
 
 void CustomRun::Report(Row& row) {
   Mark begin = begin_->mark, end = end_->mark;
-  if (options_.is_metered) FindBottleneck(options_, begin, end, uint64_t{workload_.outstanding} * flows_.size(), row);
-  std::vector<Metric> resources = std::move(row.metrics);
   begin.counts = {begin_->senders, begin_->receivers};
   end.counts = {end_->senders, end_->receivers};
   const double bytes =
       static_cast<double>(end_->bytes - begin_->bytes) / static_cast<double>(end.completed - begin.completed);
   row.metrics = Measure(options_, begin, end, bytes, latencies_);
+  if (options_.is_metered) {  // of the first sender and its peer, not of all
+    FindBottleneck(options_, begin_->mark, end_->mark, uint64_t{workload_.outstanding} * flows_.size(), row);
+  }
 
   Topology& topology = bench_.system->topology();
   uint64_t faults = 0, lost = 0, dropped = 0, missing = 0;
@@ -690,7 +691,6 @@ void CustomRun::Report(Row& row) {
       OwnMetrics(workload_.queue_pairs, hardware_.lost_per_million, lost, faults, dropped, missing, least),
       std::back_inserter(row.metrics));
   AddLockstep(bench_, row);
-  std::ranges::move(resources, std::back_inserter(row.metrics));
 }
 
 }  // namespace
