@@ -218,7 +218,8 @@ struct Bench {
     if (!options.twice[0].empty() || !options.twice[1].empty()) {
       system_options.devices = [&options](std::string_view, const LockstepOptions&) -> NicFactory {
         return [&options](const NicContext& context) {
-          return std::make_unique<ModelNic>(context, PciConfig::Options{}, options.twice.at(std::min<size_t>(context.number, 1)));
+          return std::make_unique<ModelNic>(context, PciConfig::Options{},
+                                            options.twice.at(std::min<size_t>(context.number, 1)));
         };
       };
     } else if (options.rtl) {

@@ -448,7 +448,8 @@ int Main(int argc, char** argv) {
       of_nic(gid->add_subcommand("add", "add a GID at the first free index; programs see it at once"));
   gid_add->add_option("address", address, "IPv4 or IPv6 address of one host")->required();
   gid_add->add_option("--vlan", vlan, "frames from this GID have the tag of this VLAN")->check(CLI::Range(1, 4094));
-  CLI::App* const gid_del = of_nic(gid->add_subcommand("del", "remove a GID; queue pairs that use it keep its address"));
+  CLI::App* const gid_del =
+      of_nic(gid->add_subcommand("del", "remove a GID; queue pairs that use it keep its address"));
   gid_del->add_option("index", index, "as `gid list` prints it")->required();
   CLI::App* const both = app.add_subcommand("pair",
                                             "run two programs, one per NIC, on a new simulation:\n"
