@@ -464,6 +464,7 @@ void Nic::ApplyLevels(Cycle from, const CommonCfg::Levels& levels) {
   cq_writer_.SetEventIdx(from + 1, event_idx);
   desc_fetch_.SetIndirect(from + 1, has(kRingIndirectDesc));
   net_rx_.SetMrgRxbuf(from + 1, has(kMrgRxbuf));
+  rx_buffer_.SetRoce(from + 1, levels.roce);
 }
 
 void Nic::OnBar(Cycle now, const spec::BarAccess& access) {

@@ -320,6 +320,7 @@ module vireo_nic
   logic [15:0] mtu, queue_reset_done;
   logic [7:0] device_status;
   logic [127:0] driver_features;
+  logic roce;
   logic device_reset, features_written, driver_ok, unused_reset_all, resetting;
   logic queue_reset_valid, queue_reset_ready;
   doorbell_t queue_reset;
@@ -357,19 +358,21 @@ module vireo_nic
     if (!rst_ni) mq_q <= 1'b0;
     else if (!resetting) mq_q <= driver_features[7'(NetFeatureMq)];
   end
-  // Likewise how rings and receive buffers are.
-  logic ring_packed_q, event_idx_q, indirect_q, mrg_rxbuf_q;
+  // Likewise how rings and receive buffers are, and whether received frames may be RoCE.
+  logic ring_packed_q, event_idx_q, indirect_q, mrg_rxbuf_q, roce_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       ring_packed_q <= 1'b0;
       event_idx_q <= 1'b0;
       indirect_q <= 1'b0;
       mrg_rxbuf_q <= 1'b0;
+      roce_q <= 1'b0;
     end else if (!resetting) begin
       ring_packed_q <= driver_features[7'(VirtioFeatureRingPacked)];
       event_idx_q <= driver_features[7'(VirtioFeatureRingEventIdx)];
       indirect_q <= driver_features[7'(VirtioFeatureRingIndirectDesc)];
       mrg_rxbuf_q <= driver_features[7'(NetFeatureMrgRxbuf)];
+      roce_q <= roce;
     end
   end
 
@@ -396,6 +399,7 @@ module vireo_nic
     .queue_reset_done_i(queue_reset_done),
     .device_status_o(device_status),
     .driver_features_o(driver_features),
+    .roce_o(roce),
     .device_reset_o(device_reset),
     .features_written_o(features_written),
     .driver_ok_o(driver_ok),
@@ -1352,6 +1356,7 @@ module vireo_nic
     .clk_i,
     .rst_ni,
     .enable_i(datapath_enable && !resetting),  // or the device might never get idle
+    .roce_i(roce_q),
     .s_axis_tvalid_i,
     .s_axis_tready_o(unused_rx_ready),
     .s_axis_tdata_i,

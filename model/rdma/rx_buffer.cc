@@ -44,7 +44,9 @@ void RxBuffer::OnFrame(Cycle start, [[maybe_unused]] Cycle end, std::span<const 
   }
   ++frames_;
   last_start_ = start;
-  Parsed parsed{RxParser::TokenCycle(end), RxParser::Parse(bytes, mac_error), {false, std::min(beats, max_beats_), {}}};
+  Parsed parsed{RxParser::TokenCycle(end),
+                RxParser::Parse(bytes, mac_error, roce_.At(start)),
+                {false, std::min(beats, max_beats_), {}}};
   used_ += parsed.record.beats;
   if (bytes.size() > max_frame_bytes_) parsed.token.verdict = RxVerdict::kTruncated;
   if (parsed.token.verdict == RxVerdict::kRoce || parsed.token.verdict == RxVerdict::kNet) {

@@ -19,6 +19,7 @@
 #include "model/common/cycle.h"
 #include "model/common/fifo.h"
 #include "model/common/frame_store.h"
+#include "model/common/level.h"
 #include "model/rdma/rx_parser.h"
 #include "spec/gen/vireo_spec.h"
 
@@ -46,6 +47,8 @@ class RxBuffer final : public Block, public FrameStore {
 
   // enable_i from cycle `from` on, which has not ended; 0 before the first call.
   void SetEnable(Cycle from, bool enable);
+  // roce_i from cycle `from` on; 0 before the first call. With 0 every good frame is a net frame.
+  void SetRoce(Cycle from, bool roce) { roce_.Set(from, roce); }
   // A frame whose beats come in the cycles `start` to `end` without gaps. To be called in cycle `start`, in frame
   // order.
   void OnFrame(Cycle start, Cycle end, std::span<const uint8_t> bytes, bool mac_error);
@@ -88,6 +91,7 @@ class RxBuffer final : public Block, public FrameStore {
   bool enable_ = false;
   bool next_enable_ = false;
   Cycle enable_from_ = 0;
+  Level<bool> roce_{false};
 
   // Space taken so far, and space returned since; the latter is available one cycle later.
   size_t used_ = 0;

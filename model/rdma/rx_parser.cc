@@ -121,9 +121,10 @@ bool HasBadLength(const Layers& f) {
   return room < size_t{f.info.extension_bytes} + f.bth.pad_count;
 }
 
-RxVerdict VerdictOf(const Layers& f, bool mac_error) {
+RxVerdict VerdictOf(const Layers& f, bool mac_error, bool roce) {
   // Nothing in a bad frame is reliable, not even that it is not RoCEv2.
   if (mac_error) return RxVerdict::kTruncated;
+  if (!roce) return RxVerdict::kNet;
   // A GRH in place of an IP header [IBTA A16]: not supported, and the host's stack could not use it.
   if (f.is_roce_v1) return RxVerdict::kTransportVersion;
   if (IsNet(f)) return RxVerdict::kNet;
@@ -183,11 +184,11 @@ void DescribePacket(const Layers& f, RxToken& token) {
 
 }  // namespace
 
-RxToken RxParser::Parse(std::span<const uint8_t> frame, bool mac_error) {
+RxToken RxParser::Parse(std::span<const uint8_t> frame, bool mac_error, bool roce) {
   assert(!frame.empty() && frame.size() <= std::numeric_limits<uint16_t>::max());
   const Layers layers(frame);
   RxToken token;
-  token.verdict = VerdictOf(layers, mac_error);
+  token.verdict = VerdictOf(layers, mac_error, roce);
   DescribeFrame(layers, token);
   if (token.verdict == RxVerdict::kRoce) DescribePacket(layers, token);
   return token;

@@ -80,8 +80,9 @@ class RxParser {
   // anything else, as the parser accepts a beat in every cycle.
   static constexpr uint64_t TokenCycle(uint64_t last_beat) { return last_beat + kLatency; }
 
-  // `frame` has no check sequence and 1 to 65,535 bytes; mac_error: the MAC reported an error.
-  static RxToken Parse(std::span<const uint8_t> frame, bool mac_error);
+  // `frame` has no check sequence and 1 to 65,535 bytes; mac_error: the MAC reported an error. Not `roce`: no frame is
+  // RoCE, every good one is kNet.
+  static RxToken Parse(std::span<const uint8_t> frame, bool mac_error, bool roce = true);
 };
 
 }  // namespace vireo::model

@@ -84,6 +84,8 @@ CommonCfg::Features CommonCfg::Offered(const Registers& r) const {
   return offered;
 }
 
+bool CommonCfg::HasRoce(const Registers& r) const { return Has(r.accepted, uint32_t{profile(r).net_f_roce}); }
+
 // virtio 1.3, 2.2.2 and 5.1.3.1; profiles.toml, net_f_roce.
 bool CommonCfg::FeaturesAreGood(const Registers& r) const {
   const Features offered = Offered(r);
@@ -91,7 +93,7 @@ bool CommonCfg::FeaturesAreGood(const Registers& r) const {
     if ((r.accepted[i] & ~offered[i]) != 0) return false;
   }
   if (!Has(r.accepted, VirtioFeature::kVersion1)) return false;
-  const bool roce = Has(r.accepted, uint32_t{profile(r).net_f_roce});
+  const bool roce = HasRoce(r);
   if ((roce || Has(r.accepted, NetFeature::kMq)) && !Has(r.accepted, NetFeature::kCtrlVq)) return false;
   return !roce || !profile(r).rdma_needs_ring_reset || Has(r.accepted, VirtioFeature::kRingReset);
 }
@@ -360,8 +362,8 @@ void CommonCfg::Run(Cycle now) {
   }
   if (sweep_step) rows_[b.sweep_queue] = Row{.size = static_cast<uint16_t>(max_queue_entries_)};
 
-  const Levels before{b.status, b.accepted, b.resetting};
-  const Levels after{n.status, n.accepted, n.resetting};
+  const Levels before{b.status, b.accepted, HasRoce(b), b.resetting};
+  const Levels after{n.status, n.accepted, HasRoce(n), n.resetting};
   r_ = n;
   if (before != after && on_levels) on_levels(now + 1, after);
 

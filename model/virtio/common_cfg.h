@@ -39,6 +39,7 @@ class CommonCfg final : public Block {
   struct Levels {
     uint8_t device_status = 0;
     Features driver_features{};
+    bool roce = false;  // net_f_roce of the profile is among them
     bool resetting = true;
 
     friend bool operator==(const Levels&, const Levels&) = default;
@@ -127,6 +128,7 @@ class CommonCfg final : public Block {
   const spec::ProfileConstants& profile(const Registers& r) const { return spec::ConstantsOf(r.shown.profile); }
   uint32_t QueuesOf(const Registers& r) const { return base_queues_ + profile(r).rdma_event_queues; }
   Features Offered(const Registers& r) const;
+  bool HasRoce(const Registers& r) const;
   uint32_t MaxEntries(const Registers& r, uint16_t queue) const;
   bool FeaturesAreGood(const Registers& r) const;
   uint64_t CommonWord(const Registers& b, const Access& access) const;

@@ -23,7 +23,9 @@ module vireo_rx_buffer
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
-  input  logic                  enable_i,           // sampled with a frame's first beat; 0: the frame is ignored
+  // Sampled with a frame's first beat.
+  input  logic                  enable_i,           // 0: the frame is ignored
+  input  logic                  roce_i,             // 0: it is a net frame, whatever is in it
 
   // Frames without check sequence, without gaps, at most 65,535 bytes.
   input  logic                  s_axis_tvalid_i,
@@ -77,6 +79,7 @@ module vireo_rx_buffer
     .s_axis_tkeep_i,
     .s_axis_tlast_i,
     .s_axis_tuser_i,
+    .roce_i(roce_d),
     .token_valid_o(token_valid),
     .token_o(token)
   );
@@ -84,6 +87,7 @@ module vireo_rx_buffer
   // Into the ring. Space is counted in beats and in frames; a frame is started only if the largest one would fit.
   logic first_d, first_q;                          // the next beat is the first of its frame
   logic accept_d, accept_q;                            // the frame is
+  logic roce_d, roce_q;                            // it may be RoCE
   logic [CountBits-1:0] count_d, count_q;          // beats of the frame so far, as far as stored
   logic [PlaceBits-1:0] head_q, tail_q;            // next beat to write; first beat of the oldest frame
   logic [PlaceBits:0] used_d, used_q;
@@ -102,6 +106,7 @@ module vireo_rx_buffer
     // The excess of a longer frame is not stored, since it is never read.
     write = s_axis_tvalid_i && keep && (first_q || count_q != CountBits'(MaxBeats));
 
+    roce_d = first_q ? roce_i : roce_q;
     first_d = first_q;
     accept_d = accept_q;
     count_d = count_q;
@@ -134,7 +139,10 @@ module vireo_rx_buffer
     end
   end
 
-  always_ff @(posedge clk_i) count_q <= count_d;
+  always_ff @(posedge clk_i) begin
+    count_q <= count_d;
+    if (s_axis_tvalid_i) roce_q <= roce_d;
+  end
 
   vireo_ram_1r1w #(
     .Width(DataBits),

@@ -25,6 +25,7 @@ module vireo_rx_parser
   input  logic [DataBits/8-1:0] s_axis_tkeep_i,   // all ones except in the last beat, there ones from bit 0 upwards
   input  logic                  s_axis_tlast_i,
   input  logic                  s_axis_tuser_i,   // with tlast: the MAC reported an error
+  input  logic                  roce_i,           // with tlast; 0: no frame is RoCE, every good one is `net`
 
   output logic                  token_valid_o,
   output rx_token_t             token_o           // with token_valid_o
@@ -69,6 +70,7 @@ module vireo_rx_parser
   typedef struct packed {
     logic                 last;
     logic                 bad;
+    logic                 roce;
     logic [IndexBits-1:0] index;
     logic [LaneBits:0]    bytes;
     logic [DataBits-1:0]  data;
@@ -99,7 +101,7 @@ module vireo_rx_parser
 
   always_ff @(posedge clk_i) begin
     if (s_axis_tvalid_i) begin
-      beat_q[0] <= '{last: s_axis_tlast_i, bad: s_axis_tuser_i, index: next_index_q,
+      beat_q[0] <= '{last: s_axis_tlast_i, bad: s_axis_tuser_i, roce: roce_i, index: next_index_q,
                      bytes: (LaneBits + 1)'($countones(s_axis_tkeep_i)), data: kept(s_axis_tdata_i, s_axis_tkeep_i)};
     end
     for (int unsigned k = 1; k < BeatDelay; k++) begin
@@ -112,7 +114,7 @@ module vireo_rx_parser
   beat_t beat_in;
   logic [HeaderBits-1:0] header_d, header_q;
   logic header_done_d, header_done_q;
-  logic bad_q;
+  logic bad_q, roce_q;
   logic [15:0] frame_bytes_d, frame_bytes_q;
   logic vlan_d, vlan_q;
   logic ip4_d, ip4_q;
@@ -167,6 +169,7 @@ module vireo_rx_parser
     if (valid_in) begin
       header_q <= header_d;
       bad_q <= beat_in.bad;
+      roce_q <= beat_in.roce;
       frame_bytes_q <= frame_bytes_d;
       vlan_q <= vlan_d;
       ip4_q <= ip4_d;
@@ -259,9 +262,10 @@ module vireo_rx_parser
     checks_d = '0;
     token1_d = '0;
     if (header_done_q) begin
-      checks_d.roce_v1 = roce_v1_q;
+      checks_d.roce_v1 = roce_v1_q && roce_q;
       // A port is valid only if frame and datagram hold it. A later fragment has none (RFC 791, 3.2).
-      checks_d.net = !((ip4_q && ip4.protocol == IpProtocolUdp && ip4.fragment_offset == '0)
+      checks_d.net = !roce_q
+                  || !((ip4_q && ip4.protocol == IpProtocolUdp && ip4.fragment_offset == '0)
                        || (ip6_q && ip6.next_header == IpProtocolUdp))
                   || destination_port != UdpPortRocev2
                   || 17'(frame_bytes_q) < l4_offset + 17'(UdpDestinationPortOffset + 2)

@@ -49,6 +49,7 @@ module vireo_common_cfg
   // To firmware.
   output logic [7:0]       device_status_o,    // as written by the driver
   output logic [127:0]     driver_features_o,
+  output logic             roce_o,             // net_f_roce of the profile is among them
   output logic             device_reset_o,     // pulses
   output logic             features_written_o,
   output logic             driver_ok_o,
@@ -695,6 +696,7 @@ module vireo_common_cfg
   assign bar_read_data_o = read_data_q;
   assign device_status_o = status_q;
   assign driver_features_o = accepted_q;
+  assign roce_o = has_roce;
   assign device_reset_o = device_reset_q;
   assign features_written_o = features_written_q;
   assign driver_ok_o = driver_ok_q;

@@ -65,7 +65,7 @@ class RxParserRtlOf final : public RxParserRtl {
   size_t beat_bytes() const override { return kBeatBytes; }
   uint64_t cycle() const override { return cycle_; }
 
-  void Beat(std::span<const uint8_t> bytes, bool last, bool mac_error) override {
+  void Beat(std::span<const uint8_t> bytes, bool last, bool mac_error, bool roce) override {
     if (bytes.empty() || bytes.size() > kBeatBytes || (!last && bytes.size() != kBeatBytes)) {
       throw std::logic_error("not a legal beat");
     }
@@ -78,7 +78,10 @@ class RxParserRtlOf final : public RxParserRtl {
     }
     top_.s_axis_tvalid_i = 1;
     top_.s_axis_tlast_i = last;
-    if (last) top_.s_axis_tuser_i = mac_error;
+    if (last) {
+      top_.s_axis_tuser_i = mac_error;
+      top_.roce_i = roce;
+    }
     Clock();
   }
 
@@ -102,6 +105,7 @@ class RxParserRtlOf final : public RxParserRtl {
     std::memcpy(BytesOf(top_.s_axis_tkeep_i), &word, std::min(sizeof(word), sizeof(top_.s_axis_tkeep_i)));
     top_.s_axis_tlast_i = word & 1;
     top_.s_axis_tuser_i = word >> 1 & 1;
+    top_.roce_i = word >> 2 & 1;
   }
 
   void Clock() {
@@ -130,13 +134,13 @@ std::unique_ptr<RxParserRtl> RxParserRtl::Make(unsigned data_bits, std::mt19937_
   }
 }
 
-uint64_t RxParserRtl::Send(std::span<const uint8_t> frame, bool mac_error,
-                           const std::function<unsigned()>& idle_before) {
+uint64_t RxParserRtl::Send(std::span<const uint8_t> frame, bool mac_error, const std::function<unsigned()>& idle_before,
+                           bool roce) {
   for (;;) {
     const size_t size = std::min(frame.size(), beat_bytes());
     const bool last = size == frame.size();
     Idle(idle_before());
-    Beat(frame.first(size), last, mac_error);
+    Beat(frame.first(size), last, mac_error, roce);
     if (last) return cycle() - 1;
     frame = frame.subspan(size);
   }

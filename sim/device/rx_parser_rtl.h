@@ -32,12 +32,13 @@ class RxParserRtl {
   virtual uint64_t cycle() const = 0;
 
   // One cycle with a beat of 1 … beat_bytes() bytes; full unless it is the frame's last.
-  virtual void Beat(std::span<const uint8_t> bytes, bool last, bool mac_error) = 0;
+  virtual void Beat(std::span<const uint8_t> bytes, bool last, bool mac_error, bool roce = true) = 0;
   // Cycles without a beat.
   virtual void Idle(uint64_t cycles) = 0;
 
   // Sends a frame with idle_before() idle cycles before each beat; returns the cycle of the last beat.
-  uint64_t Send(std::span<const uint8_t> frame, bool mac_error, const std::function<unsigned()>& idle_before);
+  uint64_t Send(std::span<const uint8_t> frame, bool mac_error, const std::function<unsigned()>& idle_before,
+                bool roce = true);
 
   // The outputs since the last call.
   std::vector<TimedToken> TakeTokens();

@@ -112,6 +112,39 @@ TEST_P(Net, FrameUsesOneBufferWithoutMergeableBuffers) {
   }
 }
 
+// To the RoCE port, but no RoCE packets; and RoCE version 1. With the feature the NIC drops them; a driver without it
+// gets them like all others, for an implementation of its own, or for another use of the port.
+TEST_P(Net, RoceFramesAreOrdinaryFramesWithoutTheFeature) {
+  Build();
+  std::vector<Bytes> frames;
+  for (const bool ipv6 : {false, true}) {
+    for (const size_t data : {size_t{0}, size_t{100}, size_t{4000}}) {
+      frames.push_back(MakeTransportFrame(mac(1), mac(0), {.ipv6 = ipv6, .destination_port = spec::kUdpPortRocev2},
+                                          data, frames.size(), /*complete=*/true)
+                           .bytes);
+    }
+  }
+  Bytes version1 = Plain(0, 100, frames.size());
+  constexpr auto kRoceV1 = static_cast<uint16_t>(spec::Ethertype::kRoceV1);
+  version1.at(spec::Ethernet::kEthertypeOffset) = kRoceV1 >> 8;
+  version1.at(spec::Ethernet::kEthertypeOffset + 1) = kRoceV1 & 0xff;
+  frames.push_back(version1);
+
+  for (const Bytes& frame : frames) Send(0, frame);
+  ExpectNothing(1);
+  system_->host(1).Close();
+  const auto opened = host::VirtioNetDevice::Open(
+      system_->host(1).function(), {.wanted = host::DefaultFeatures(), .roce = host::DeviceOptions::Roce::kOff});
+  ASSERT_TRUE(opened.ok()) << host::ToString(opened.error());
+  RunFor(kTimeoutNs);  // firmware starts the net path
+  for (const Bytes& frame : frames) {
+    Send(0, frame);
+    auto received = (*opened)->Receive(0, system_->host(1).function().NowNs() + kTimeoutNs);
+    ASSERT_TRUE(received.ok() && received->has_value()) << frame.size() << " bytes";
+    EXPECT_EQ((*received)->bytes, Padded(frame));
+  }
+}
+
 TEST_P(Net, FramesKeepTheirOrderBesideRdma) {
   Build();
   Connect();

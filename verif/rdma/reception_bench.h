@@ -34,6 +34,7 @@ class WireIn final : public BenchStream {
     model::Cycle start = 0;
     model::Cycle end = 0;
     bool enabled = true;
+    bool roce = true;      // roce_i at its first beat
     bool dropped = false;  // as reported by the RTL
   };
 
@@ -48,6 +49,13 @@ class WireIn final : public BenchStream {
     const bool enable = random_() % 16 < enable_rate;
     if (cycle == 0 || enable != (p_.enable_i != 0)) model_.SetEnable(cycle, enable);
     p_.enable_i = enable;
+    bool roce = true;
+    if constexpr (requires { p_.roce_i; }) {
+      roce = random_() % 16 < roce_rate;
+      p_.roce_i = roce;
+    }
+    if (cycle == 0 || roce != roce_) model_.SetRoce(cycle, roce);
+    roce_ = roce;
 
     Scramble(p_.s_axis_tdata_i, random_);
     Scramble(p_.s_axis_tkeep_i, random_);
@@ -60,6 +68,7 @@ class WireIn final : public BenchStream {
       frame.start = cycle;
       frame.end = cycle + (frame.bytes.size() + kBeatBytes - 1) / kBeatBytes - 1;
       frame.enabled = enable;
+      frame.roce = roce;
       model_.OnFrame(frame.start, frame.end, frame.bytes, frame.mac_error);
       sending_ = true;
     }
@@ -105,12 +114,14 @@ class WireIn final : public BenchStream {
   std::vector<spec::RxVerdict> verdicts;
   unsigned rate = 16;
   unsigned enable_rate = 16;
+  unsigned roce_rate = 16;  // if there is a port roce_i
 
  private:
   Top& p_;
   model::RxBuffer& model_;
   std::mt19937_64& random_;
   size_t at_ = 0;
+  bool roce_ = false;
   bool sending_ = false;
   std::optional<model::Cycle> model_drop_;
   std::optional<std::pair<model::Cycle, spec::RxVerdict>> model_verdict_;

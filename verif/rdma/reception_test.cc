@@ -101,6 +101,7 @@ struct Reception {
     scatter.completion_out.Connect(completions, scatter);
     scatter.answer_out.Connect(answers, scatter);
     buffer.SetEnable(0, true);
+    buffer.SetRoce(0, true);
     responder.SetEnable(0, true);
   }
 

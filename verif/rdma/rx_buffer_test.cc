@@ -159,13 +159,13 @@ struct Bench {
       while (next < wire.sent.size() && !IsGood(wire.sent[next])) ++next;
       ASSERT_LT(next, wire.sent.size());
       const auto& sent = wire.sent[next++];
-      EXPECT_EQ(TokenBytes(token), TokenBytes(RxParser::Parse(sent.bytes, sent.mac_error)));
+      EXPECT_EQ(TokenBytes(token), TokenBytes(RxParser::Parse(sent.bytes, sent.mac_error, sent.roce)));
       reader.frames.push_back(sent.bytes);
     };
   }
   static RxVerdict VerdictOf(const typename WireIn<Top>::Frame& frame) {
     if (frame.bytes.size() > SizesOf<Top>().max_frame_bytes) return RxVerdict::kTruncated;
-    return RxParser::Parse(frame.bytes, frame.mac_error).verdict;
+    return RxParser::Parse(frame.bytes, frame.mac_error, frame.roce).verdict;
   }
   static bool IsGood(const typename WireIn<Top>::Frame& frame) {
     if (!frame.enabled || frame.dropped) return false;
@@ -261,6 +261,7 @@ TYPED_TEST(RxBufferTest, MatchesModelAtEveryRate) {
       Bench<TypeParam> bench;
       bench.wire.rate = rates.wire;
       bench.wire.enable_rate = rates.enable;
+      bench.wire.roce_rate = in_order ? 16 : 12;
       bench.frame.rate = rates.token;
       bench.reader.rate = rates.read;
       bench.reader.in_order = in_order;

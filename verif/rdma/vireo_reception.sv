@@ -92,6 +92,7 @@ module vireo_reception
     .clk_i,
     .rst_ni,
     .enable_i,
+    .roce_i(1'b1),
     .s_axis_tvalid_i,
     .s_axis_tready_o,
     .s_axis_tdata_i,

@@ -154,6 +154,7 @@ struct Bench {
     AppendBytes(bytes, top.bar_read_data_o);
     AppendBytes(bytes, top.device_status_o);
     AppendBytes(bytes, top.driver_features_o);
+    AppendBytes(bytes, top.roce_o);
     AppendBytes(bytes, top.queue_reset_o);
     AppendBytes(bytes, top.queue_row_write_o);
     AppendBytes(bytes, top.interrupt_o);
@@ -209,6 +210,7 @@ struct Bench {
     for (size_t i = 0; i < features.size(); ++i) features[i] = p.driver_features_o[i];
     if (p.device_status_o != levels.device_status) return "device_status" + at;
     if (features != levels.driver_features) return "driver_features" + at;
+    if ((p.roce_o != 0) != levels.roce) return "roce" + at;
     if ((p.resetting_o != 0) != levels.resetting) return "resetting" + at;
     if (p.reset_all_o != p.device_reset_o) return "reset_all" + at;
     const auto number = [](uint64_t data) { return std::to_string(data); };
