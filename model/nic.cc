@@ -341,6 +341,8 @@ void Nic::ConnectQueuePairs() {
   completer_.replay_out.Connect(send_queue_.replay_in, completer_);
   completer_.on_qp_hold = [this](Cycle now, const spec::QpHold& hold) { requester_.OnQpHold(now, hold); };
   completer_.on_qp_reads = [this](Cycle now, const spec::QpReads& reads) { requester_.OnQpReads(now, reads); };
+  requester_.on_work_ends = [this](Cycle now, const WorkEnds& ends) { completer_.OnWorkEnds(now, ends); };
+  tx_gather_.on_packet_read = [this](Cycle at) { completer_.OnPacketRead(at); };
   completer_.timer_set_out.Connect(retry_timer_.timer_set_in, completer_);
   retry_timer_.timer_expired_out.Connect(completer_.timer_expired_in, retry_timer_);
   completer_.retired_out.Connect(send_queue_.retired_in, completer_);

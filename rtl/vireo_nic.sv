@@ -946,6 +946,7 @@ module vireo_nic
   logic unused_request_failure_last;
   logic [$clog2(RequestFailures)-1:0] unused_request_failure_index;
   memory_grant_t unused_net_grant_ended;
+  logic [1:0] unused_net_packets_read;
   // Checks of keys and their results, by memory_client_e.
   logic [MemoryClients-1:0] memory_check_valid, memory_check_ready, memory_place_valid, memory_place_ready;
   memory_check_t [MemoryClients-1:0] memory_check;
@@ -1084,6 +1085,8 @@ module vireo_nic
   // Ended READs: as requester, as responder.
   logic requester_reads_valid, responder_reads_valid;
   qp_reads_t requester_reads, responder_reads;
+  logic work_issued, work_ended, replay_ended;
+  logic [1:0] packets_read;
   logic packet_valid, packet_ready;
   tx_packet_t packet;
   logic answer_valid, answer_ready;
@@ -1194,6 +1197,9 @@ module vireo_nic
     .next_psn_valid_o(next_psn_valid),
     .next_psn_o(next_psn),
     .resent_o(resent),
+    .issued_o(work_issued),
+    .work_ended_o(work_ended),
+    .replay_ended_o(replay_ended),
     .grant_ended_o(grant_ended[GrantHolderRequester]),
     .idle_o(path_idle[PathRequester])
   );
@@ -1227,6 +1233,10 @@ module vireo_nic
     .replay_valid_o(replay_valid),
     .replay_ready_i(replay_ready),
     .replay_o(replay),
+    .issued_i(work_issued),
+    .work_ended_i(work_ended),
+    .replay_ended_i(replay_ended),
+    .packets_read_i(packets_read),
     .qp_hold_valid_o(qp_hold_valid),
     .qp_hold_o(qp_hold),
     .qp_reads_valid_o(requester_reads_valid),
@@ -1293,6 +1303,7 @@ module vireo_nic
     .failed_ready_i(send_failures_ready[SendFailureGather]),
     .failed_o(send_failures[SendFailureGather]),
     .grant_ended_o(grant_ended[GrantHolderTxGather]),
+    .packets_read_o(packets_read),
     .idle_o(path_idle[PathTxGather])
   );
 
@@ -1654,6 +1665,7 @@ module vireo_nic
     .failed_ready_i(net_failed_ready),
     .failed_o(net_failed),
     .grant_ended_o(unused_net_grant_ended),
+    .packets_read_o(unused_net_packets_read),
     .idle_o(path_idle[PathNetGather])
   );
 

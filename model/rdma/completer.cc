@@ -18,6 +18,8 @@ using spec::NakCode;
 using spec::RdmaError;
 
 uint32_t Psn(uint32_t value) { return value & 0xff'ffff; }
+// Of a work request or replay.
+uint32_t Number(uint32_t value) { return value % (1U << WorkFence::kCountBits); }
 
 // A requester has no more PSNs outstanding than this. [IBTA vol. 1, 9.7.1]
 constexpr uint32_t kMostOutstanding = 1U << 23;
@@ -79,6 +81,7 @@ Completer::Completer(Agenda& agenda, const spec::Config& config, uint32_t burst_
       flush_(config.num_qps),
       state_table_(config.num_qps),
       turn_(config.num_qps),
+      parked_(config.num_qps),
       attributes_table_(config.num_qps),
       sent_table_(config.num_qps),
       rings_(config.num_qps) {
@@ -140,7 +143,19 @@ void Completer::WriteSent(Cycle before) {
   last_sent_.reset();
 }
 
+void Completer::OnWorkEnds(Cycle cycle, const WorkEnds& ends) {
+  fence_.OnEnds(cycle, ends);
+  WakeAt(cycle + 1);
+}
+
+void Completer::OnPacketRead(Cycle at) {
+  fence_.OnRead(at);
+  WakeAt(at + 1);
+  WakeAt(at + 2);
+}
+
 void Completer::Run(Cycle now) {
+  if (fence_.Advance(now)) polls_left_ = parked_qps_;
   if (const auto hold = std::exchange(hold_, std::nullopt)) on_qp_hold(now, *hold);
   if (const auto reads = std::exchange(reads_, std::nullopt)) on_qp_reads(now, *reads);
   bool moved = Leave(now, completion_, completion_out);
@@ -170,6 +185,11 @@ bool Completer::Step(Cycle now) {
     case State::kCheck: state_ = Check(now); return state_ != before;
     case State::kApplyAck: state_ = ApplyAck(); return true;
     case State::kEnd: state_ = End(now); return state_ != before;
+    case State::kRetire: {
+      const size_t parked = rings_[qpn_].parked.size();
+      state_ = Retire(now);
+      return state_ != before || rings_[qpn_].parked.size() != parked;
+    }
   }
   return false;
 }
@@ -181,7 +201,10 @@ bool Completer::Choose(Cycle now) {
   const bool waits = record_in.CanPop(now);
   const bool acks = ack_in.CanPop(now) && !HasRecordOf(now, ack_in.front().qpn);
   const bool expires = timer_expired_in.CanPop(now);
-  const bool replays = turn_.CanPop(now) && !held_ && !replay_ && (!replayed_ || (!expires && !acks));
+  const bool replays = turn_.CanPop(now) && !held_ && !replay_ &&
+                       Number(started_.replays - fence_.ended().replays) < kMostReplays &&
+                       (!replayed_ || (!expires && !acks));
+  const bool retires = polls_left_ != 0 && parked_.CanPop(now) && (!polled_ || (!replays && !expires && !acks));
   const bool flushes = waits && record_in.front().status != IbWcStatus::kSuccess;
   if (clear_.CanPop(now)) {
     op_ = Op::kClear;
@@ -191,25 +214,33 @@ bool Completer::Choose(Cycle now) {
     op_ = Op::kFlush;
     qpn_ = flush_.Pop(now);
     WakeAt(flush_.PopReady());
-  } else if (waits && !(flushes && flushed_ && (replays || expires || acks))) {
+  } else if (waits && !(flushes && flushed_ && (retires || replays || expires || acks))) {
     op_ = Op::kRecord;
     qpn_ = record_in.front().qpn;
     flushed_ |= flushes;
+  } else if (retires) {
+    op_ = Op::kRetire;
+    qpn_ = parked_.Pop(now);
+    WakeAt(parked_.PopReady());
+    --polls_left_;
+    polled_ = true;
+    flushed_ = false;
   } else if (replays) {
     op_ = Op::kReplay;
     qpn_ = turn_.Pop(now);
     WakeAt(turn_.PopReady());
     replayed_ = true;
+    polled_ = false;
     flushed_ = false;
   } else if (expires) {
     op_ = Op::kTimer;
     qpn_ = timer_expired_in.front().qpn % num_qps_;
-    replayed_ = false;
+    replayed_ = polled_ = false;
     flushed_ = false;
   } else if (acks) {
     op_ = Op::kAck;
     qpn_ = ack_in.front().qpn % num_qps_;
-    replayed_ = false;
+    replayed_ = polled_ = false;
     flushed_ = false;
   } else {
     return false;
@@ -245,11 +276,12 @@ Completer::State Completer::Decide(Cycle now) {
       ring.nak_replayed = false;
       ring.retries = 0;
       ring.rnr_retries = 0;
-      return State::kRead;
+      return ring.parked.empty() ? State::kRead : State::kRetire;
     case Op::kFlush:
       reason_ = Reason::kFlush;
       return state_table_.Read(chosen_, qpn_) == IbQpState::kErr ? State::kRead : State::kChoose;
     case Op::kRecord: return DecideRecord(now);
+    case Op::kRetire: return State::kRetire;
     case Op::kTimer: return DecideTimer(now);
     case Op::kAck: return DecideAck(now);
     case Op::kReplay: return DecideReplay(now);
@@ -263,8 +295,11 @@ Completer::State Completer::DecideRecord(Cycle now) {
   reason_ = state == IbQpState::kErr ? Reason::kFlush : KeepsRecords(state) ? Reason::kOwnStatus : Reason::kDiscard;
   if (record_in.front().replaces) return State::kAmend;
 
-  const StoredRecord stored{.record = TakeRecord(now)};
+  StoredRecord stored{.record = TakeRecord(now), .ends = fence_.ended()};
   const spec::SendRecord& record = stored.record;
+  if (!record.unsent && record.status == IbWcStatus::kSuccess) {
+    stored.ends.works = started_.works = Number(started_.works + 1);
+  }
   // The requester has seen the hold of the failure, and SQE after it.
   if (!attributes_.reliable && record.recovers && record.epoch == ring.epoch) ring.failed = false;
   if (ring.records.empty()) ring.unacked = ring.sent = record.first_psn;
@@ -290,7 +325,7 @@ Completer::State Completer::DecideRecord(Cycle now) {
     }
   }
   ring.records.push_back(stored);
-  assert(ring.records.size() <= send_records_);
+  assert(ring.parked.size() + ring.records.size() <= send_records_);
   if (stored.IsRead()) ++ring.reads;
   return next;
 }
@@ -450,7 +485,7 @@ bool Completer::IsAwaited(const Ring& ring, uint32_t index) const {
 
 void Completer::Replay(Cycle now) {
   Ring& ring = rings_[qpn_];
-  const StoredRecord& stored = ring.records[ring.cursor];
+  StoredRecord& stored = ring.records[ring.cursor];
   const spec::SendRecord& record = stored.record;
   if (record.status != IbWcStatus::kSuccess || record.no_completion) {
     // It is never acknowledged, so replaying later records is useless.
@@ -483,6 +518,7 @@ void Completer::Replay(Cycle now) {
                          .last_psn = record.last_psn,
                          .packets = cuts ? burst : uint16_t{0},
                          .first_transmission = Psn(psn - ring.unacked) >= Psn(ring.sent - ring.unacked)};
+  stored.ends.replays = started_.replays = Number(started_.replays + 1);
   // All READs before it have ended or are before the cursor.
   if (stored.IsRead()) replay_->number = static_cast<uint8_t>(ring.reads_ended + ring.reads_replayed);
   ring.part = ring.awaits = cuts;
@@ -527,22 +563,19 @@ Completer::State Completer::Check(Cycle now) {
   }
   if (completion_ || retired_ || failure_) return State::kCheck;
 
-  const auto queue = queues_.IndexOf(now, qpn_);
-  retired_ = spec::Doorbell{.vq_index = queue};
-  if (completes) {
-    const bool failed = status != IbWcStatus::kSuccess;
-    completion_ = spec::Completion{.vq_index = queue,
-                                   .head = record.head,
-                                   .has_cqe = record.signaled || failed,
-                                   .cqn = attributes_.cqn,
-                                   .solicited = failed};
-    spec::RdmaCqReq{.wr_id = record.wr_id,
-                    .status = status,
-                    .opcode = record.opcode,
-                    .vendor_err = vendor,
-                    .byte_len = stored.IsRead() && !failed ? record.bytes : 0,
-                    .qp_num = qpn_}
-        .Encode(completion_->cqe);
+  StoredRecord outcome = stored;
+  outcome.record.status = status;
+  outcome.record.vendor_err = vendor;
+  outcome.record.no_completion = !completes;
+  if (!ring.parked.empty() || (completes && IsPending(stored))) {
+    // It is read, or may be: behind it the driver could use its memory for something else.
+    ring.parked.push_back(outcome);
+    if (!std::exchange(ring.is_polled, true)) {
+      ++parked_qps_;
+      PushParked(now);
+    }
+  } else {
+    Complete(now, outcome);
   }
   if (do_report) {
     failure_ = spec::QpFailure{.qpn = qpn_,
@@ -575,6 +608,69 @@ Completer::State Completer::Check(Cycle now) {
   ring.oldest = (ring.oldest + 1) % send_records_;
   if (ring.cursor != 0) --ring.cursor;
   return State::kRead;
+}
+
+// Packets of it, or a replay, may still be read. Numbers are compared modulo 2^kCountBits with those that have not
+// ended: that of a record from long ago may be one of them by chance, so that it waits without need.
+bool Completer::IsPending(const StoredRecord& stored) const {
+  const WorkFence::Counts& ended = fence_.ended();
+  const uint32_t works = Number(started_.works - ended.works);
+  const uint32_t replays = Number(started_.replays - ended.replays);
+  // Work requests of records that wait in the slice may have ended.
+  const bool is_ahead = works >= 1U << (WorkFence::kCountBits - 1);
+  return (!is_ahead && Number(stored.ends.works - ended.works - 1) < works) ||
+         Number(stored.ends.replays - ended.replays - 1) < replays;
+}
+
+void Completer::Complete(Cycle now, const StoredRecord& stored) {
+  const spec::SendRecord& record = stored.record;
+  const auto queue = queues_.IndexOf(now, qpn_);
+  retired_ = spec::Doorbell{.vq_index = queue};
+  if (record.no_completion) return;
+  const bool failed = record.status != IbWcStatus::kSuccess;
+  completion_ = spec::Completion{.vq_index = queue,
+                                 .head = record.head,
+                                 .has_cqe = record.signaled || failed,
+                                 .cqn = attributes_.cqn,
+                                 .solicited = failed};
+  spec::RdmaCqReq{.wr_id = record.wr_id,
+                  .status = record.status,
+                  .opcode = record.opcode,
+                  .vendor_err = record.vendor_err,
+                  .byte_len = stored.IsRead() && !failed ? record.bytes : 0,
+                  .qp_num = qpn_}
+      .Encode(completion_->cqe);
+}
+
+void Completer::PushParked(Cycle now) {
+  parked_.Push(now, qpn_);
+  WakeAt(std::max(now + 1, parked_.PopReady()));
+}
+
+// The oldest parked record leaves, without completion if the QP is cleared.
+Completer::State Completer::Retire(Cycle now) {
+  Ring& ring = rings_[qpn_];
+  const bool clears = op_ == Op::kClear;
+  if (!ring.parked.empty()) {
+    const StoredRecord& stored = ring.parked.front();
+    if (!clears && !stored.record.no_completion && IsPending(stored)) {
+      PushParked(now);
+      return State::kChoose;
+    }
+    if (completion_ || retired_ || failure_) return State::kRetire;
+    StoredRecord outcome = stored;
+    outcome.record.no_completion |= clears;
+    Complete(now, outcome);
+    ring.parked.pop_front();
+    if (!ring.parked.empty()) return State::kRetire;
+  }
+  if (clears) {
+    polls_left_ = parked_qps_;  // to take it from the set
+    return State::kRead;
+  }
+  ring.is_polled = false;
+  --parked_qps_;
+  return State::kChoose;
 }
 
 Completer::State Completer::End(Cycle now) {
@@ -651,8 +747,8 @@ void Completer::PushTurn(Cycle now) {
 
 bool Completer::IsIdle() const {
   return state_ == State::kChoose && clear_.IsEmpty() && flush_.IsEmpty() && (turn_.IsEmpty() || held_) &&
-         record_in.size() == 0 && ack_in.size() == 0 && timer_expired_in.size() == 0 && !completion_ && !retired_ &&
-         !failure_ && !replay_ && !timer_set_ && !hold_ && !reads_;
+         parked_qps_ == 0 && record_in.size() == 0 && ack_in.size() == 0 && timer_expired_in.size() == 0 &&
+         !completion_ && !retired_ && !failure_ && !replay_ && !timer_set_ && !hold_ && !reads_;
 }
 
 }  // namespace vireo::model

@@ -5,6 +5,9 @@
 //
 // An event takes 2 cycles, plus 2 for every record examined, 1 if it empties the ring, 1 for its end, and 1 if it is a
 // NAK or stops at a READ; a waiting record that finds the timer running takes 2, a replay 3, a resume 2.
+//
+// A record whose outcome is known while its memory may still be read is parked: its completion follows when the fence
+// shows that its packets and its replays have ended.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +22,7 @@
 #include "model/common/level.h"
 #include "model/common/table.h"
 #include "model/rdma/qp_queues.h"
+#include "model/rdma/work_fence.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::model {
@@ -35,7 +39,11 @@ class Completer final : public Block {
   static constexpr Cycle kHoldToReplay = 4;        // from the pulse on; the first one
   static constexpr Cycle kReadsToReplay = 6;       // from the pulse qp_reads on; one that waited for that READ
   static constexpr Cycle kReleaseToReplay = 4;     // from the first cycle without hold_i on; one that waited
+  static constexpr Cycle kEndedToCompletion = 4;   // from the pulse packets_read on; one that is parked
   static constexpr uint8_t kRnrRetryInfinite = 7;  // rnr_retry: infinite [IBTA vol. 1, 9.7.5.2.8]
+  // Replays that have not ended: no other one is started. Far more than there is room for on the way, except for
+  // outdated ones while the wire is paused.
+  static constexpr uint32_t kMostReplays = 128;
 
   // burst_bytes: the requester's.
   Completer(Agenda& agenda, const spec::Config& config, uint32_t burst_bytes = spec::kSendBurstBytes);
@@ -47,6 +55,10 @@ class Completer final : public Block {
   void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
   void OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write);
   void OnQpSent(Cycle cycle, const spec::QpSent& sent);
+  // Of the requester: what it has issued and ended. Of the transmit gather: a packet of the requester is read; `at` may
+  // be in the future.
+  void OnWorkEnds(Cycle cycle, const WorkEnds& ends);
+  void OnPacketRead(Cycle at);
 
   Channel<spec::SendRecord> record_in = Channel<spec::SendRecord>::Slice();
   Channel<spec::RxAck> ack_in = Channel<spec::RxAck>::Slice();
@@ -67,8 +79,8 @@ class Completer final : public Block {
   bool IsIdle() const;
 
  private:
-  enum class State { kChoose, kDecide, kAmend, kReplay, kRead, kCheck, kApplyAck, kEnd };
-  enum class Op { kClear, kFlush, kRecord, kTimer, kAck, kReplay };
+  enum class State { kChoose, kDecide, kAmend, kReplay, kRead, kCheck, kApplyAck, kEnd, kRetire };
+  enum class Op { kClear, kFlush, kRecord, kRetire, kTimer, kAck, kReplay };
   // Reason for retiring records.
   enum class Reason {
     kDiscard,    // all, without completions
@@ -93,11 +105,15 @@ class Completer final : public Block {
     bool IsRead() const { return record.opcode == spec::IbWcOpcode::kRdmaRead; }
     spec::SendRecord record;
     bool to_report = false;  // its status is not yet reported to QP control
+    // Numbers of its work request and of its last replay; those of others if it has no packets, or no replay.
+    WorkFence::Counts ends;
   };
   struct Ring {
-    bool failed = false;   // a completion had an error: all later ones flush
-    uint32_t unacked = 0;  // oldest PSN without an acknowledge
-    uint32_t newest = 0;   // last PSN of the newest record
+    bool failed = false;              // a completion had an error: all later ones flush
+    uint32_t unacked = 0;             // oldest PSN without an acknowledge
+    uint32_t newest = 0;              // last PSN of the newest record
+    std::deque<StoredRecord> parked;  // with their outcome, in the slots before the first record's
+    bool is_polled = false;           // in the set of QPs with parked records
     std::deque<StoredRecord> records;
     uint32_t oldest = 0;         // slot of the first one
     uint8_t epoch = 0;           // of the last hold
@@ -137,6 +153,10 @@ class Completer final : public Block {
   bool IsAwaited(const Ring& ring, uint32_t index) const;
   void Replay(Cycle now);
   State Check(Cycle now);
+  bool IsPending(const StoredRecord& stored) const;
+  void Complete(Cycle now, const StoredRecord& stored);
+  void PushParked(Cycle now);
+  State Retire(Cycle now);
   State ApplyAck();
   State End(Cycle now);
   void PushTurn(Cycle now);
@@ -149,7 +169,13 @@ class Completer final : public Block {
   IndexSet clear_;
   IndexSet flush_;
   Table<spec::IbQpState> state_table_;
-  IndexSet turn_;  // QPs with retransmissions pending; each turn is one replay
+  IndexSet turn_;    // QPs with retransmissions pending; each turn is one replay
+  IndexSet parked_;  // QPs with parked records
+  size_t parked_qps_ = 0;
+  size_t polls_left_ = 0;  // of these, to be examined since the last change of the fence
+  bool polled_ = false;    // the last turn other than a record's was that of one of these
+  WorkFence fence_;
+  WorkFence::Counts started_;  // works: records with packets; replays: issued
   Table<Attributes> attributes_table_;
   // Last qp_sent of a QP, and the hold epoch of that packet.
   struct Sent {

@@ -203,6 +203,7 @@ void Requester::Run(Cycle now) {
   WriteHolds(now);
   WriteSqes(now);
   if (std::exchange(resent_, false)) on_resent(now);
+  if (const auto ends = std::exchange(ends_, std::nullopt)) on_work_ends(now, *ends);
   if (const auto psn = std::exchange(next_psn_, std::nullopt)) on_next_psn(now, *psn);
   bool moved = Leave(now, check_, memory_check_out);
   moved |= Leave(now, fetch_, fetch_request_out);
@@ -259,6 +260,7 @@ bool Requester::RunFront(Cycle now) {
       }
       return true;
     case Front::kPacket: return SendPacket(now);
+    case Front::kLeave: return EndEarly(now);
   }
   return false;
 }
@@ -303,11 +305,13 @@ bool Requester::Check(Cycle now) {
   if (sqe_now_) return false;
   const spec::WorkRequest& work = work_request_in.front();
   if (work.resume) return Resume(now);
+  if (work.is_replay && !entries_.CanPush(now)) return false;  // its end needs a place
   const Attributes& attributes = attributes_.Read(now - 1, work.qpn);
   const uint32_t psn = work.is_replay ? work.first_psn : half_.Read(now - 1, work.qpn);
   const bool is_sending = IsSending(front_state_.Read(now - 1, work.qpn));
   if (work.is_replay && (!is_sending || front_hold_.Read(now - 1, work.qpn) != work.epoch)) {
     // Another replay follows, or the QP no longer sends.
+    PushMark(now);
     work_request_in.Pop(now);
     front_ = Front::kIdle;
     return true;
@@ -495,6 +499,23 @@ void Requester::EndMessage(Cycle now, uint32_t next_psn) {
   front_ = Front::kIdle;
 }
 
+// The work request ends without another packet.
+void Requester::PushMark(Cycle now) {
+  const spec::WorkRequest& work = work_request_in.front();
+  Entry entry{.ends = true, .mark = true};
+  entry.record.qpn = work.qpn;
+  entry.record.is_replay = work.is_replay;
+  entries_.Push(now, entry);
+}
+
+// The rest of the message is not cut; its record covers all of it.
+bool Requester::EndEarly(Cycle now) {
+  if (!entries_.CanPush(now)) return false;
+  PushMark(now);
+  EndMessage(now, message_.record.last_psn + 1);
+  return true;
+}
+
 bool Requester::SendPacket(Cycle now) {
   const spec::WorkRequest& work = work_request_in.front();
   Message& message = message_;
@@ -512,6 +533,7 @@ bool Requester::SendPacket(Cycle now) {
       CountRead(now);
       entries_.Push(now, Entry{.first = true,
                                .start = true,
+                               .ends = true,
                                .unsent = true,
                                .recovers = message.recovers,
                                .send_only = IsSendOnly(message.service),
@@ -521,7 +543,7 @@ bool Requester::SendPacket(Cycle now) {
       return true;
     }
     if (held || (!message.first && !IsSending(front_state_.Read(now - 1, record.qpn)))) {
-      EndMessage(now, record.last_psn + 1);  // its record covers all of it
+      if (!EndEarly(now)) front_ = Front::kLeave;
       return true;
     }
   }
@@ -539,6 +561,7 @@ bool Requester::SendPacket(Cycle now) {
   const uint32_t piece = std::min(message.element_left, rest);
   Entry entry{.first = message.first,
               .start = message.cut_bytes == 0,
+              .ends = piece == rest && ends,
               .more = piece != rest,
               .placed = placed,
               .direct = message.is_inline,
@@ -640,6 +663,11 @@ spec::ReadRecord Requester::ReadRecordOf(Cycle now) {
 }
 
 void Requester::PopEntry(Cycle now) {
+  const Entry& entry = entries_.front();
+  if (entry.ends && (entry.record.is_replay || has_packets_)) {
+    if (!ends_) ends_ = WorkEnds{};
+    (entry.record.is_replay ? ends_->replay : ends_->work) = true;
+  }
   if (entries_.front().placed) {
     const spec::MemoryGrant grant = memory_place_in.Pop(now).grant;
     // A packet that is not sent: its payload is not read.
@@ -684,6 +712,7 @@ bool Requester::RunBack(Cycle now) {
         job_->bytes0 = entry.packet.payload_bytes;
       }
       resent_ = entry.record.is_replay && !entry.first_transmission && !job_->more && !drop_;
+      if (!job_->more) ends_ = WorkEnds{.issued = true};
       if (drop_ && !entry.record.is_replay) {
         back_ = Back::kFail;
       } else {
@@ -719,6 +748,10 @@ bool Requester::Decide(Cycle now) {
   }
   if (entry.resume) {
     back_resumed_.Write(now, qpn, entry.epoch);
+    PopEntry(now);
+    return true;
+  }
+  if (entry.mark) {
     PopEntry(now);
     return true;
   }
@@ -760,6 +793,7 @@ bool Requester::Decide(Cycle now) {
   }
   if (fails || (entry.first && !is_replay) || continues) record_ = record;
   stop_ = fails || (entry.first && held);
+  if (entry.first) has_packets_ = !stop_;
   drop_ = stop_ && !entry.start;
   code_ = record.vendor_err;
   // A flush because of the QP's state does not change that state: SQE may end, and later work may be sent. The
@@ -781,7 +815,7 @@ bool Requester::Decide(Cycle now) {
 
 bool Requester::IsIdle() const {
   return front_ == Front::kIdle && work_request_in.size() == 0 && load_in.size() == 0 && entries_.size() == 0 &&
-         !check_ && !record_ && !job_ && !failure_ && !next_psn_;
+         !check_ && !record_ && !job_ && !failure_ && !next_psn_ && !ends_;
 }
 
 }  // namespace vireo::model

@@ -25,6 +25,7 @@
 #include "model/common/context_table.h"
 #include "model/common/table.h"
 #include "model/rdma/memory_grant.h"
+#include "model/rdma/work_fence.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::model {
@@ -80,6 +81,8 @@ class Requester final : public Block {
   // Likewise; one cycle after a change.
   // A granted access is not made.
   OnGrantEnded on_grant_ended = [](Cycle, Cycle, const spec::MemoryGrant&) {};
+  // Packets that were issued, work requests and replays that have ended: the completer counts them.
+  std::function<void(Cycle, const WorkEnds&)> on_work_ends = [](Cycle, const WorkEnds&) {};
   std::function<void(Cycle, const spec::QpPsn&)> on_next_psn = [](Cycle, const spec::QpPsn&) {};
 
   void Run(Cycle now) override;
@@ -136,6 +139,8 @@ class Requester final : public Block {
     bool resume = false;
     bool first = false;               // of its message, or of no message
     bool start = false;               // of its packet
+    bool ends = false;                // the last one of its work request
+    bool mark = false;                // nothing else
     bool more = false;                // the packet continues in the next one
     bool placed = false;              // has a memory_place
     bool direct = false;              // inline data: the payload is at `address`
@@ -181,7 +186,7 @@ class Requester final : public Block {
     uint32_t shift = 0;    // log2 of the path MTU
     uint16_t pdn = 0;
   };
-  enum class Front { kIdle, kCheck, kList, kSum, kSkip, kPacket };
+  enum class Front { kIdle, kCheck, kList, kSum, kSkip, kPacket, kLeave };
   enum class Back { kIdle, kDecide, kRead, kJob, kFail };
 
   bool Waits(Cycle now);
@@ -200,6 +205,8 @@ class Requester final : public Block {
   bool SendPacket(Cycle now);
   void Advance();
   void EndMessage(Cycle now, uint32_t next_psn);
+  void PushMark(Cycle now);
+  bool EndEarly(Cycle now);
   bool RunBack(Cycle now);
   bool Decide(Cycle now);
   void PopEntry(Cycle now);
@@ -242,7 +249,9 @@ class Requester final : public Block {
   std::optional<spec::SendRecord> record_;
   std::optional<spec::ReadRecord> read_;
   std::optional<spec::QpFailure> failure_;
+  bool has_packets_ = false;             // the work request
   bool resent_ = false;                  // the pulse of the next cycle
+  std::optional<WorkEnds> ends_;         // likewise
   std::optional<spec::QpPsn> next_psn_;  // likewise
 };
 

@@ -160,6 +160,7 @@ bool TxGather::TakeDrop(Cycle now, Channel<spec::TxJob>& input) {
   }
   input.Pop(now);
   if (part_) free_ += part_beats_;
+  if (part_ && &input == &job_in) on_packet_read(now + 1);
   part_ = false;
   return true;
 }
@@ -213,6 +214,7 @@ void TxGather::RunSend(Cycle now) {
 
 void TxGather::Decide(Cycle now, bool bad) {
   packet_ = waiting_.front();
+  if (!packet_.is_response) on_packet_read(now + 1);
   waiting_.pop_front();
   waiting_timing_.Pop(now);
   if (HasJobs()) WakeAt(now + 1);

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <vector>
 
 #include "model/common/agenda.h"
@@ -62,6 +63,10 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
 
   // The runs of a job are read.
   OnGrantEnded on_grant_ended = [](Cycle, Cycle, const spec::MemoryGrant&) {};
+
+  // A packet of `job_in` is read, or dropped: nothing that was taken before it reads any more. Reported ahead, with the
+  // cycle of the pulse.
+  std::function<void(Cycle at)> on_packet_read = [](Cycle) {};
 
   void OnTrain(Cycle first, const Train& train) override;
   std::vector<uint8_t> TakePayload(Cycle first) override;

@@ -28,6 +28,9 @@
 // with resume. Records that arrive meanwhile are at the end of the ring, so the cursor reaches them. At a fence, and at
 // a READ above the limit, the replay stops until a READ has left the ring. For a record longer than a burst a replay
 // requests one burst, and the next turn comes when the requester reports that this one has started.
+//
+// A record whose outcome is known while its memory may still be read is parked: its completion follows when the fence
+// shows that its packets and its replays have ended. Parked records stay in their slots, before the oldest other one.
 module vireo_completer
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::MtuShift;
@@ -81,6 +84,12 @@ module vireo_completer
   input  logic              timer_set_ready_i,
   output timer_set_t        timer_set_o,
 
+  // Pulses of requester and tx_gather, for the fence.
+  input  logic              issued_i,
+  input  logic              work_ended_i,
+  input  logic              replay_ended_i,
+  input  logic [1:0]        packets_read_i,
+
   output logic              qp_hold_valid_o,
   output qp_hold_t          qp_hold_o,
   output logic              qp_reads_valid_o,
@@ -102,6 +111,14 @@ module vireo_completer
 
   // A requester has no more PSNs outstanding than this. [IBTA vol. 1, 9.7.1]
   localparam logic [24:0] MostOutstanding = 25'h80_0000;
+
+  // Packets between requester and tx_gather's output: 64 wait there, and fewer than this are on their way.
+  localparam int unsigned FencePackets = 128;
+  // Work requests and replays are numbered modulo 2 ** NumberBits.
+  localparam int unsigned NumberBits = 10;
+  // Replays that have not ended: no other one is started. Far more than there is room for on the way, except for outdated
+  // ones while the wire is paused.
+  localparam logic [NumberBits-1:0] MostReplays = NumberBits'(128);
 
   logic [15:0] first_queue;  // index of the first send queue
 
@@ -170,11 +187,32 @@ module vireo_completer
     .load_o(unused_turn_load), .load_index_o(unused_turn_index), .empty_o(turn_empty)
   );
 
+  // QPs with parked records.
+  logic parked_push, parked_valid, parked_pop, unused_parked_empty, unused_parked_load;
+  logic [QpBits-1:0] parked_qpn, unused_parked_index;
+
+  vireo_index_set #(.Entries(NumQps), .Lookup(1'b0)) u_parked (
+    .clk_i, .rst_ni,
+    .push_valid_i(parked_push), .push_i(qpn_q), .hold_i(1'b0), .clear_i(1'b0),
+    .pop_valid_o(parked_valid), .pop_ready_i(parked_pop), .pop_o(parked_qpn),
+    .load_o(unused_parked_load), .load_index_o(unused_parked_index), .empty_o(unused_parked_empty)
+  );
+
+  logic [NumberBits-1:0] works_ended, replays_ended;
+  logic fence_changes;
+
+  vireo_work_fence #(.Packets(FencePackets), .CountBits(NumberBits)) u_fence (
+    .clk_i, .rst_ni, .issued_i, .work_ended_i, .replay_ended_i, .packets_read_i,
+    .works_o(works_ended), .replays_o(replays_ended), .changes_o(fence_changes)
+  );
+
   // --- Tables --------------------------------------------------------------------------------------------------------
 
   // A QP's ring.
   typedef struct packed {
     logic failed;                // it completed something with an error that stops the QP: all others flush
+    logic [SlotBits:0] parked;   // in the slots before the oldest
+    logic polled;                // in the set of QPs with parked records
     logic [SlotBits-1:0] oldest;
     logic [SlotBits:0] count;
     logic [23:0] unacked;        // oldest unacknowledged PSN
@@ -216,6 +254,9 @@ module vireo_completer
     logic [23:0] last_psn;
     logic fence;
     logic [31:0] bytes;
+    // Numbers of its work request and of its last replay; those of others if it has no packets, or no replay.
+    logic [NumberBits-1:0] work;
+    logic [NumberBits-1:0] replay;
   } stored_t;
 
   // Last qp_sent of a QP, and the hold epoch of that packet.
@@ -332,8 +373,8 @@ module vireo_completer
 
   // --- Machine -------------------------------------------------------------------------------------------------------
 
-  typedef enum logic [2:0] {OpClear, OpFlush, OpRecord, OpTimer, OpAck, OpReplay} op_e;
-  typedef enum logic [2:0] {StChoose, StDecide, StAmend, StReplay, StRead, StCheck, StApplyAck, StEnd} state_e;
+  typedef enum logic [2:0] {OpClear, OpFlush, OpRecord, OpRetire, OpTimer, OpAck, OpReplay} op_e;
+  typedef enum logic [3:0] {StChoose, StDecide, StAmend, StReplay, StRead, StCheck, StApplyAck, StEnd, StRetire} state_e;
   // Reason for retiring records.
   typedef enum logic [2:0] {
     ReasonDiscard,  // all, without completion
@@ -351,6 +392,13 @@ module vireo_completer
   next_action_e next_action_d, next_action_q;
   logic replayed_d, replayed_q;       // the last turn, records excepted, was a replay's
   logic flushed_d, flushed_q;         // the last turn, other records excepted, was that of a record with a status
+  logic polled_d, polled_q;           // the last turn, records excepted, was that of a QP with parked records
+  logic [QpBits:0] parked_qps_d, parked_qps_q;  // QPs in the set of those
+  logic [QpBits:0] polls_left_d, polls_left_q;  // of these, to be examined since the last change of the fence
+  logic [NumberBits-1:0] works_started_d, works_started_q;      // records with packets
+  logic [NumberBits-1:0] replays_started_d, replays_started_q;  // issued
+  logic [NumberBits-1:0] works_open, replays_open;              // that have not ended
+  logic pending, parks, retires;
   logic [7:0] taken_q;                // records, of all QPs
   logic [QpBits-1:0] last_record_q;   // QP of the last record
   logic flushes, replays, expires, acks;
@@ -363,7 +411,7 @@ module vireo_completer
   logic completion_valid_d, completion_valid_q, retired_valid_d, retired_valid_q, failure_valid_d, failure_valid_q;
   logic replay_valid_d, replay_valid_q, timer_set_valid_d, timer_set_valid_q, hold_valid_d, hold_valid_q;
   logic reads_valid_d, reads_valid_q;
-  logic all_free, replay_free, timer_free;
+  logic all_free, replay_free, timer_free, completion_kept, retired_kept;
   completion_t completion_d, completion_q;
   doorbell_t retired_d, retired_q;
   qp_failure_t failure_d, failure_q;
@@ -430,7 +478,10 @@ module vireo_completer
   assign stored_new = '{head: record.head, wr_id: record.wr_id, opcode: record.opcode, status: record.status,
                       vendor_err: record.vendor_err, signaled: record.signaled, no_completion: record.no_completion, to_report: 1'b0,
                       first_psn: record.first_psn, last_psn: record.last_psn, fence: record.fence,
-                      bytes: record.bytes};
+                      bytes: record.bytes,
+                      work: record.unsent || record.status != IbWcStatusSuccess ? works_ended
+                                                                                : works_started_q + 1'b1,
+                      replay: replays_ended};
 
   always_comb begin
     state_d = state_q;
@@ -454,6 +505,13 @@ module vireo_completer
     expired_pop = 1'b0;
     turn_pop = 1'b0;
     turn_push = 1'b0;
+    polled_d = polled_q;
+    parked_pop = 1'b0;
+    parked_push = 1'b0;
+    parked_qps_d = parked_qps_q;
+    polls_left_d = polls_left_q;
+    works_started_d = works_started_q;
+    replays_started_d = replays_started_q;
     ring = ring_stored;
     ring_d = ring_q;
     ring_write = 1'b0;
@@ -462,9 +520,11 @@ module vireo_completer
     stored_slot = '0;
     stored_read = 1'b0;
     stored_read_slot = ring_q.oldest;
-    completion_valid_d = completion_valid_q && !completion_ready_i;
+    completion_kept = completion_valid_q && !completion_ready_i;
+    completion_valid_d = completion_kept;
     completion_d = completion_q;
-    retired_valid_d = retired_valid_q && !retired_ready_i;
+    retired_kept = retired_valid_q && !retired_ready_i;
+    retired_valid_d = retired_kept;
     retired_d = retired_q;
     failure_valid_d = failure_valid_q && !failure_ready_i;
     failure_d = failure_q;
@@ -520,6 +580,19 @@ module vireo_completer
     // A status comes with its error code.
     code = vendor;
     if (!own && !has_status_q) code = 32'(error_of_nak(nak_status_q));
+    // Packets of it, or a replay, may still be read: behind its completion the driver could use its memory for something
+    // else. The number of a record from long ago may be among those that have not ended by chance: it waits without need.
+    // Work requests of records that wait in the slice may have ended.
+    works_open = works_started_q - works_ended;
+    replays_open = replays_started_q - replays_ended;
+    pending = (!works_open[NumberBits-1] && stored.work - works_ended - 1'b1 < works_open)
+           || stored.replay - replays_ended - 1'b1 < replays_open;
+    parks = ring_q.parked != '0 || (completes && pending);
+    if (state_q == StRetire) begin
+      // Its outcome was stored.
+      status = stored.status;
+      vendor = stored.vendor_err;
+    end
     cqe = '{wr_id: stored.wr_id, status: status, opcode: stored.opcode, vendor_err: vendor, qp_num: 32'(qpn_q),
             default: '0};
     if (stored_is_read && status == IbWcStatusSuccess) cqe.byte_len = stored.bytes;
@@ -582,7 +655,8 @@ module vireo_completer
     acks = ack_valid && !(record_valid && (ack.qpn[QpBits-1:0] == record.qpn[QpBits-1:0]
                                            || ack.qpn[QpBits-1:0] == last_record_q));
     expires = expired_valid;
-    replays = turn_valid && !level_q && replay_free && (!replayed_q || (!expires && !acks));
+    replays = turn_valid && !level_q && replay_free && replays_open < MostReplays && (!replayed_q || (!expires && !acks));
+    retires = polls_left_q != '0 && parked_valid && (!polled_q || (!replays && !expires && !acks));
     flushes = record_valid && record.status != IbWcStatusSuccess;
     drained = taken_q - ring.records_before >= RecordsInFlight;
 
@@ -599,25 +673,35 @@ module vireo_completer
           op_d = OpFlush;
           qpn_d = flush_qpn;
           flush_pop = 1'b1;
-        end else if (record_valid && !(flushes && flushed_q && (replays || expires || acks))) begin
+        end else if (record_valid && !(flushes && flushed_q && (retires || replays || expires || acks))) begin
           op_d = OpRecord;
           qpn_d = record.qpn[QpBits-1:0];
           flushed_d = flushed_q || flushes;
+        end else if (retires) begin
+          op_d = OpRetire;
+          qpn_d = parked_qpn;
+          parked_pop = 1'b1;
+          polls_left_d = polls_left_q - 1'b1;
+          polled_d = 1'b1;
+          flushed_d = 1'b0;
         end else if (replays) begin
           op_d = OpReplay;
           qpn_d = turn_qpn;
           turn_pop = 1'b1;
           replayed_d = 1'b1;
+          polled_d = 1'b0;
           flushed_d = 1'b0;
         end else if (expires) begin
           op_d = OpTimer;
           qpn_d = expired.qpn[QpBits-1:0];
           replayed_d = 1'b0;
+          polled_d = 1'b0;
           flushed_d = 1'b0;
         end else if (acks) begin
           op_d = OpAck;
           qpn_d = ack.qpn[QpBits-1:0];
           replayed_d = 1'b0;
+          polled_d = 1'b0;
           flushed_d = 1'b0;
         end else begin
           read = 1'b0;
@@ -635,6 +719,16 @@ module vireo_completer
             ring.nak_replayed = 1'b0;
             ring.retries = '0;
             ring.rnr_retries = '0;
+            if (ring.parked != '0) begin
+              stored_read = 1'b1;
+              stored_read_slot = ring.oldest - SlotBits'(ring.parked);
+              state_d = StRetire;
+            end
+          end
+          OpRetire: begin
+            stored_read = 1'b1;
+            stored_read_slot = ring.oldest - SlotBits'(ring.parked);
+            state_d = StRetire;
           end
           OpFlush: begin
             reason_d = ReasonFlush;
@@ -653,6 +747,7 @@ module vireo_completer
               record_pop = 1'b1;
               stored_slot = newest_slot + 1'b1;
               stored_write = 1'b1;
+              if (!record.unsent && record.status == IbWcStatusSuccess) works_started_d = works_started_q + 1'b1;
               // The requester has seen the hold of the failure, and SQE after it.
               if (!attributes.reliable && record.recovers && record.epoch == ring.epoch) ring.failed = 1'b0;
               if (ring.count == '0) begin
@@ -790,6 +885,11 @@ module vireo_completer
         end else if (exceeds) begin
           ring_d.waits_for_ack = 1'b1;
         end else begin
+          stored_in = stored;
+          stored_in.replay = replays_started_q + 1'b1;
+          stored_slot = ring_q.oldest + SlotBits'(ring_q.cursor);
+          stored_write = 1'b1;
+          replays_started_d = replays_started_q + 1'b1;
           replay_valid_d = 1'b1;
           replay_d = '{qpn: 24'(qpn_q), resume: 1'b0, epoch: ring_q.epoch, head: stored.head,
                        slot: 8'(SlotBits'(ring_q.oldest + SlotBits'(ring_q.cursor))),
@@ -822,13 +922,20 @@ module vireo_completer
           // An acknowledge that may cause a retransmission, or fail this record.
           state_d = op_q == OpAck && (!is_positive || (stored_is_read && !is_read_q)) ? StApplyAck : StEnd;
         end else if (all_free) begin
-          retired_valid_d = 1'b1;
-          retired_d = '{vq_index: queue_index};
-          completion_valid_d = completes;
-          if (completes) begin
-            completion_d = '{vq_index: queue_index, head: stored.head, used_bytes: '0,
-                             has_cqe: stored.signaled || status != IbWcStatusSuccess, cqn: attributes.cqn,
-                             solicited: status != IbWcStatusSuccess, cqe: pack_rdma_cq_req(cqe), default: '0};
+          if (parks) begin
+            stored_in = stored;
+            stored_in.status = status;
+            stored_in.vendor_err = vendor;
+            stored_in.no_completion = !completes;
+            stored_slot = ring_q.oldest;
+            stored_write = 1'b1;
+            ring_d.parked = ring_q.parked + 1'b1;
+            ring_d.polled = 1'b1;
+            parked_push = !ring_q.polled;
+            parked_qps_d = parked_qps_q + (QpBits + 1)'(!ring_q.polled);
+          end else begin
+            retired_valid_d = 1'b1;
+            completion_valid_d = completes;
           end
           ring_d.oldest = ring_q.oldest + 1'b1;
           ring_d.count = ring_q.count - 1'b1;
@@ -960,8 +1067,44 @@ module vireo_completer
         ring_write = 1'b1;
         state_d = StChoose;
       end
+      StRetire: begin
+        // The oldest parked record leaves, without completion if the QP is cleared.
+        ring_write = 1'b1;
+        if (ring_q.parked != '0 && op_q != OpClear && !stored.no_completion && pending) begin
+          parked_push = 1'b1;
+          state_d = StChoose;
+        end else if (ring_q.parked != '0 && !all_free) begin
+          // Waits.
+          ring_write = 1'b0;
+        end else begin
+          if (ring_q.parked != '0) begin
+            retired_valid_d = 1'b1;
+            completion_valid_d = op_q != OpClear && !stored.no_completion;
+            ring_d.parked = ring_q.parked - 1'b1;
+          end
+          stored_read = ring_d.parked != '0;
+          stored_read_slot = ring_q.oldest - SlotBits'(ring_d.parked);
+          if (ring_d.parked != '0) begin
+            state_d = StRetire;
+          end else if (op_q == OpClear) begin
+            polls_left_d = parked_qps_q;  // to take it from the set
+            state_d = StRead;
+          end else begin
+            ring_d.polled = 1'b0;
+            parked_qps_d = parked_qps_q - 1'b1;
+            state_d = StChoose;
+          end
+        end
+      end
       default: state_d = StChoose;
     endcase
+    if (fence_changes) polls_left_d = parked_qps_d;
+    if (retired_valid_d && !retired_kept) retired_d = '{vq_index: queue_index};
+    if (completion_valid_d && !completion_kept) begin
+      completion_d = '{vq_index: queue_index, head: stored.head, used_bytes: '0,
+                       has_cqe: stored.signaled || status != IbWcStatusSuccess, cqn: attributes.cqn,
+                       solicited: status != IbWcStatusSuccess, cqe: pack_rdma_cq_req(cqe), default: '0};
+    end
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -975,6 +1118,11 @@ module vireo_completer
       hold_valid_q <= 1'b0;
       reads_valid_q <= 1'b0;
       replayed_q <= 1'b0;
+      polled_q <= 1'b0;
+      parked_qps_q <= '0;
+      polls_left_q <= '0;
+      works_started_q <= '0;
+      replays_started_q <= '0;
       flushed_q <= 1'b0;
       taken_q <= '0;
       level_q <= 1'b0;
@@ -989,6 +1137,11 @@ module vireo_completer
       hold_valid_q <= hold_valid_d;
       reads_valid_q <= reads_valid_d;
       replayed_q <= replayed_d;
+      polled_q <= polled_d;
+      parked_qps_q <= parked_qps_d;
+      polls_left_q <= polls_left_d;
+      works_started_q <= works_started_d;
+      replays_started_q <= replays_started_d;
       flushed_q <= flushed_d;
       taken_q <= taken_q + 8'(record_pop);
     end
@@ -1030,7 +1183,8 @@ module vireo_completer
   assign qp_hold_o = hold_q;
   assign qp_reads_valid_o = reads_valid_q;
   assign qp_reads_o = reads_q;
-  assign idle_o = state_q == StChoose && clear_empty && flush_empty && (turn_empty || level_q) && !record_valid
+  assign idle_o = state_q == StChoose && clear_empty && flush_empty && (turn_empty || level_q) && parked_qps_q == '0
+               && !record_valid
                && !ack_valid && !expired_valid && !completion_valid_q && !retired_valid_q && !failure_valid_q
                && !replay_valid_q && !timer_set_valid_q && !hold_valid_q && !reads_valid_q;
 

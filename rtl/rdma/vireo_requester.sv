@@ -86,6 +86,11 @@ module vireo_requester
   output logic              next_psn_valid_o,  // a pulse, one cycle after a change of the QP's next PSN
   output qp_psn_t           next_psn_o,
   output logic              resent_o,  // a pulse: a packet of a replay went to the jobs
+  // Pulses, for the completer's count: a packet, or the drop of one, went to the jobs; a work request with packets, or a
+  // replay, has ended, behind that packet if both come together.
+  output logic              issued_o,
+  output logic              work_ended_o,
+  output logic              replay_ended_o,
   output memory_grant_t     grant_ended_o,  // a pulse: a granted access is not made
   output logic              idle_o
 );
@@ -386,6 +391,8 @@ module vireo_requester
     logic first;               // of its message, or of no message
     logic start;               // of its packet
     logic more;                // the packet continues in the next one
+    logic ends;                // the last one of its work request
+    logic mark;                // nothing else
     logic placed;              // a memory_place belongs to it
     logic direct;              // inline data: the payload is at `address`
     logic unsent;              // of a held QP: a record and no packet
@@ -431,7 +438,7 @@ module vireo_requester
     logic [8*ImmdtBytes-1:0] immediate;  // as in memory and on the wire
   } entry_t;
 
-  typedef enum logic [2:0] {FrIdle, FrCheck, FrList, FrSum, FrSkip, FrPacket} front_e;
+  typedef enum logic [2:0] {FrIdle, FrCheck, FrList, FrSum, FrSkip, FrPacket, FrLeave} front_e;
 
   front_e front_d, front_q;
   logic first_d, first_q;
@@ -481,6 +488,7 @@ module vireo_requester
   logic [23:0] read_packets;         // PSNs of a READ
   logic waits;                       // for READs, or for the completer to count its PSNs
   logic ends_check;                  // the length is known
+  logic marks;                       // the end of the work request, without another packet
   logic [23:0] summed_last_psn, skipped, span;  // the last two: packets before the first to retransmit, all but one
   logic [ListBits-1:0] elements_to_request;
   logic advance, element_write, element_read;
@@ -596,6 +604,7 @@ module vireo_requester
     reads_started_write = 1'b0;
     entry_push = 1'b0;
     ends_check = 1'b0;
+    marks = 1'b0;
     advance = 1'b0;
     element_write = 1'b0;
     element_read = front_q == FrSum || front_q == FrSkip || front_q == FrPacket;
@@ -625,7 +634,8 @@ module vireo_requester
     unused_info = &{1'b0, info};
     entry_in = '0;
     if (front_q != FrIdle) begin
-      entry_in = '{load: 1'b0, resume: 1'b0, first: first_q, start: cut_bytes_q == '0, more: piece != rest, placed: placed,
+      entry_in = '{load: 1'b0, resume: 1'b0, first: first_q, start: cut_bytes_q == '0, more: piece != rest,
+                   ends: piece == rest && ends, mark: 1'b0, placed: placed,
                    direct: is_inline, unsent: 1'b0, is_replay: work.is_replay, recovers: first_q && recovers_q,
                    send_only: service_q == BthServiceUc || is_datagram,
                    first_transmission: work.first_transmission, packets: cut_q ? packets_q : '0,
@@ -743,13 +753,17 @@ module vireo_requester
             front_resumed_write = 1'b1;
             entry_push = 1'b1;
             entry_in.resume = 1'b1;
+            entry_in.ends = 1'b0;
             entry_in.epoch = work.epoch;
             entry_in.placed = 1'b0;
             work_pop = 1'b1;
             front_d = FrIdle;
           end
+        end else if (work.is_replay && !entry_ready) begin
+          // Its end needs a place.
         end else if (work.is_replay && (front_held || !front_sending)) begin
           // Another replay follows, or the QP no longer sends.
+          marks = 1'b1;
           work_pop = 1'b1;
           front_d = FrIdle;
         end else begin
@@ -797,15 +811,12 @@ module vireo_requester
       end
       FrPacket: begin
         if (leaves && (!first_q || work.is_replay)) begin
-          // Its record covers all of it.
-          half_write = !work.is_replay;
-          next_psn = last_psn_q + 24'd1;
-          work_pop = 1'b1;
-          front_d = FrIdle;
+          front_d = FrLeave;
         end else if (leaves) begin
           if (entry_ready) begin
             entry_push = 1'b1;
             entry_in.unsent = 1'b1;
+            entry_in.ends = 1'b1;
             entry_in.placed = 1'b0;
             reads_started_write = is_read;
             if (waits) begin
@@ -849,8 +860,29 @@ module vireo_requester
           end
         end
       end
+      FrLeave: begin
+        // Waits for a place.
+      end
       default: front_d = FrIdle;
     endcase
+
+    if (front_d == FrLeave && entry_ready) begin
+      // The rest of the message is not cut; its record covers all of it.
+      marks = 1'b1;
+      half_write = !work.is_replay;
+      next_psn = last_psn_q + 24'd1;
+      work_pop = 1'b1;
+      front_d = FrIdle;
+    end
+    if (marks) begin
+      // The work request ends without another packet.
+      entry_push = 1'b1;
+      entry_in = '0;
+      entry_in.ends = 1'b1;
+      entry_in.mark = 1'b1;
+      entry_in.is_replay = work.is_replay;
+      entry_in.qpn = front_qpn;
+    end
 
     skipped = work.psn - work.first_psn;
     span = work.last_psn - work.first_psn;
@@ -902,6 +934,8 @@ module vireo_requester
   logic drop_d, drop_q;  // the job that follows ends a packet that was started
   logic record_valid_d, record_valid_q, record_free, job_valid_d, job_valid_q, job_free;
   logic failure_valid_d, failure_valid_q, failure_free, resent_d, resent_q;
+  logic has_packets_d, has_packets_q;  // the work request
+  logic issued_d;
   memory_grant_t grant_ended_d, grant_ended_q;
   logic read_valid_d, read_valid_q, read_free;
   send_record_t record_d, record_q;
@@ -938,6 +972,8 @@ module vireo_requester
     failure_free = !failure_valid_q || failure_ready_i;
     failure_valid_d = failure_valid_q && !failure_ready_i;
     resent_d = 1'b0;
+    issued_d = 1'b0;
+    has_packets_d = has_packets_q;
     failure_d = failure_q;
 
     // Why it is not sent. A packet that was started is finished, unless its memory check fails.
@@ -989,6 +1025,9 @@ module vireo_requester
           back_resumed_write = 1'b1;
           entry_pop = 1'b1;
           back_d = BkIdle;
+        end else if (entry.mark) begin
+          entry_pop = 1'b1;
+          back_d = BkIdle;
         end else if (skips) begin
           // The rest of a message whose record failed, flushes or is kept for a replay; or an outdated replay.
           stop_d = 1'b1;
@@ -1006,6 +1045,7 @@ module vireo_requester
                          recovers: record_recovers};
           end
           stop_d = fails || (entry.first && back_held);
+          if (entry.first) has_packets_d = !stop_d;
           halted_write = halts || entry.recovers;
           halted_new = '{until_load: halted.until_load || (halts && (!entry.send_only || entry.no_completion)),
                        send_only: (halted.send_only && !entry.recovers) || (halts && entry.send_only && !entry.no_completion)};
@@ -1071,6 +1111,7 @@ module vireo_requester
             end
           end
           resent_d = entry.is_replay && !entry.first_transmission && !drop_q && !entry.more;
+          issued_d = !job_d.more;
           if (drop_q && !entry.is_replay) begin
             back_d = BkFail;
           end else begin
@@ -1109,6 +1150,9 @@ module vireo_requester
       job_valid_q <= 1'b0;
       failure_valid_q <= 1'b0;
       resent_q <= 1'b0;
+      issued_o <= 1'b0;
+      work_ended_o <= 1'b0;
+      replay_ended_o <= 1'b0;
       grant_ended_q <= '0;
     end else begin
       front_q <= front_d;
@@ -1121,6 +1165,9 @@ module vireo_requester
       job_valid_q <= job_valid_d;
       failure_valid_q <= failure_valid_d;
       resent_q <= resent_d;
+      issued_o <= issued_d;
+      work_ended_o <= entry_pop && entry.ends && !entry.is_replay && has_packets_d;
+      replay_ended_o <= entry_pop && entry.ends && entry.is_replay;
       grant_ended_q <= grant_ended_d;
     end
   end
@@ -1128,7 +1175,7 @@ module vireo_requester
   // --- Parity of the context used to check a work request
   logic checks, checks_handle;
   logic parity_error_q;
-  assign checks = front_q == FrCheck && !sqe_valid_q && !work.resume;
+  assign checks = front_q == FrCheck && !sqe_valid_q && !work.resume && !(work.is_replay && !entry_ready);
   assign checks_handle = checks && !(work.is_replay && (front_held || !front_sending)) && is_datagram && datagram.ah < NumAhs;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) parity_error_q <= 1'b0;
@@ -1172,6 +1219,7 @@ module vireo_requester
     fetch_q <= fetch_d;
     stop_q <= stop_d;
     drop_q <= drop_d;
+    has_packets_q <= has_packets_d;
     record_q <= record_d;
     read_q <= read_d;
     job_q <= job_d;
@@ -1200,6 +1248,7 @@ module vireo_requester
   always_ff @(posedge clk_i) next_psn_o <= '{qpn: 24'(half_qpn), psn: next_psn};
 
   assign idle_o = front_q == FrIdle && !work_valid && !load_valid && pending_q == '0
-               && !record_valid_q && !job_valid_q && !failure_valid_q && !check_valid_q && !next_psn_valid_o;
+               && !record_valid_q && !job_valid_q && !failure_valid_q && !check_valid_q && !next_psn_valid_o
+               && !issued_o && !work_ended_o && !replay_ended_o;
 
 endmodule

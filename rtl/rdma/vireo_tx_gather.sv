@@ -67,6 +67,8 @@ module vireo_tx_gather
   output rx_ack_t              sent_o,
 
   output memory_grant_t        grant_ended_o,  // pulse: the runs of a job are read
+  // Packets of `job` that are read or dropped in the cycle before: nothing that was taken before them reads any more.
+  output logic [1:0]           packets_read_o,
   output logic                 idle_o
 );
 
@@ -432,6 +434,11 @@ module vireo_tx_gather
 
   always_ff @(posedge clk_i) begin
     if (send_q == StWait && waiting_valid) packet_q <= packet_d;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) packets_read_o <= '0;
+    else packets_read_o <= 2'(decide && !waiting.packet.is_response) + 2'(drop && !winner_d);
   end
 
   assign packet_valid_o = send_q == StPacket;

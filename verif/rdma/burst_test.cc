@@ -55,6 +55,7 @@ struct Pair {
     completer.replay_out.Connect(replays, completer);
     completer.timer_set_out.Connect(timers, completer);
     completer.on_qp_hold = [this](Cycle cycle, const spec::QpHold& hold) { requester.OnQpHold(cycle, hold); };
+    requester.on_work_ends = [this](Cycle cycle, const model::WorkEnds& ends) { completer.OnWorkEnds(cycle, ends); };
     completer.on_qp_reads = [this](Cycle cycle, const spec::QpReads& reads) { requester.OnQpReads(cycle, reads); };
     Run(kConfig.num_qps);  // the sets of QPs are cleared
   }
@@ -140,7 +141,10 @@ struct Pair {
     }
     replays.sent().clear();
     left.clear();
-    for (const auto& sent : jobs.sent()) left.push_back(sent.token);
+    for (const auto& sent : jobs.sent()) {
+      left.push_back(sent.token);
+      if (!sent.token.more) completer.OnPacketRead(now + 1);
+    }
     jobs.sent().clear();
     retired.sent().clear();
     read_records.sent().clear();

@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "Vcompleter.h"
@@ -43,6 +45,65 @@ inline constexpr uint32_t kFirstQueueOne = 2 * 1 + 16 + spec::kRdmaTransmitqOffs
 
 inline uint32_t Psn(uint32_t value) { return value & 0xff'ffff; }
 
+// Requester and transmit gather, as far as the fence sees them: each work request ends when its record is taken, each
+// replay when it is issued, all at once, or when a packet of it is read at random.
+class Fence final : public BenchStream {
+ public:
+  Fence(Vcompleter& top, Completer& model, std::mt19937_64& random) : p_(top), model_(model), random_(random) {}
+
+  void Begin(Cycle cycle) override {
+    model::WorkEnds end;
+    if (!ends.empty()) {
+      end = ends.front();
+      ends.pop_front();
+      model_.OnWorkEnds(cycle, end);
+    }
+    p_.issued_i = end.issued;
+    p_.work_ended_i = end.work;
+    p_.replay_ended_i = end.replay;
+    unsigned count = static_cast<unsigned>(std::min<uint64_t>(reads, 2));
+    if (reads_at_random && random_() % 64 < rate) count = static_cast<unsigned>(random_() % 3);
+    count = static_cast<unsigned>(std::min<uint64_t>(count, outstanding));
+    reads -= std::min<uint64_t>(reads, count);
+    outstanding -= count;
+    if (end.issued) ++outstanding;
+    for (unsigned i = 0; i < count; ++i) model_.OnPacketRead(cycle);
+    p_.packets_read_i = static_cast<CData>(count);
+  }
+  void End(Cycle) override {
+    const bool has_replay = p_.replay_valid_o != 0 && !replay_waits_;
+    replay_waits_ = p_.replay_valid_o != 0 && p_.replay_ready_i == 0;
+    if (!is_automatic) return;
+    if (p_.record_valid_i != 0 && p_.record_ready_o != 0) {
+      const auto record = TokenFrom<spec::SendRecord>(BytesOf(std::as_const(p_.record_i)));
+      if (!record.replaces && !record.unsent && record.status == IbWcStatus::kSuccess) Add({.work = true});
+    }
+    if (has_replay && !TokenFrom<spec::Replay>(BytesOf(std::as_const(p_.replay_o))).resume) Add({.replay = true});
+  }
+  bool IsEmpty() const override { return ends.empty(); }
+
+  bool is_automatic = true;
+  bool reads_at_random = false;
+  unsigned rate = 8;                 // of reads, of 64
+  std::deque<model::WorkEnds> ends;  // pulses to come
+  uint64_t outstanding = 0;          // packets
+  uint64_t reads = 0;                // of packets, to come
+
+ private:
+  void Add(model::WorkEnds end) {
+    if (reads_at_random && outstanding < 100) {
+      // Another packet of it, or of an earlier one; a replay may have none.
+      if (random_() % 4 == 0) ends.push_back({.issued = true});
+      end.issued = end.work || random_() % 2 == 0;
+    }
+    ends.push_back(end);
+  }
+  Vcompleter& p_;
+  Completer& model_;
+  std::mt19937_64& random_;
+  bool replay_waits_ = false;
+};
+
 struct Bench {
   explicit Bench(bool mq = true) : bench(rtl, agenda, random) {
     SetMq(mq);
@@ -56,6 +117,7 @@ struct Bench {
     bench.AddOther(hold);
     bench.AddOther(reads);
     bench.AddOther(pause);
+    bench.AddOther(fence);
     state.spacing = sent.spacing = 4;     // of qp_control and tx_builder
     EXPECT_EQ(Run(kConfig.num_qps), "");  // the sets of QPs are cleared
   }
@@ -173,6 +235,7 @@ struct Bench {
   OutPulse<spec::QpReads, decltype(p.qp_reads_valid_o), decltype(p.qp_reads_o)> reads{"qp_reads", p.qp_reads_valid_o,
                                                                                       p.qp_reads_o};
   Hold<Completer> pause{p.hold_i, block, random};
+  Fence fence{p, block, random};
 };
 
 inline constexpr uint32_t kQp = 5;

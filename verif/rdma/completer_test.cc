@@ -316,6 +316,186 @@ TEST(Completer, QueueMappingFollowsTheAcceptedNetQueuePairs) {
   }
 }
 
+// --- The fence: the device may still read the memory of a work request
+
+// Work requests that end when their packet is read.
+struct SlowQp : OneQp {
+  explicit SlowQp(const Retries& retries = {}) : OneQp(1000, retries) { fence.is_automatic = false; }
+  void Issue(bool work = true, bool replay = false) {
+    fence.ends.push_back({.issued = true, .work = work, .replay = replay});
+  }
+  // So many CQEs by now.
+  std::vector<IbWcStatus> Now(Cycle cycles = 100) {
+    EXPECT_EQ(Run(cycles), "");
+    std::vector<IbWcStatus> statuses;
+    for (const auto& sent : completion_sink.sent()) {
+      statuses.push_back(spec::RdmaCqReq::Decode(sent.token.cqe).status);
+    }
+    EXPECT_EQ(retired_sink.sent().size(), statuses.size());
+    return statuses;
+  }
+};
+
+TEST(Completer, AcknowledgedRecordWaitsForItsOwnReadOnly) {
+  SlowQp qp;
+  for (int i = 0; i < 3; ++i) {
+    qp.Post(1);
+    qp.Issue();
+  }
+  qp.Ack(1002);
+  EXPECT_EQ(qp.Now(), Statuses{});
+  EXPECT_FALSE(qp.block.IsIdle());
+  ++qp.fence.reads;
+  EXPECT_EQ(qp.Now(), Statuses{kOk});
+  qp.fence.reads += 2;
+  EXPECT_EQ(qp.Now(), (Statuses{kOk, kOk, kOk}));
+  EXPECT_EQ(qp.Statuses(), (Statuses{kOk, kOk, kOk}));
+}
+
+TEST(Completer, OtherQpsPassARecordThatIsRead) {
+  SlowQp qp;
+  qp.Bench::SetState(1, IbQpState::kRts);
+  ASSERT_EQ(qp.Run(20), "");
+  spec::SendRecord other = qp.Record(1);
+  other.qpn = 1;
+  qp.record.tokens.push_back(other);
+  qp.fence.ends.push_back({.issued = true, .work = true});
+  ++qp.fence.reads;
+  qp.Post(1);
+  qp.Issue();
+  qp.Ack(1001);
+  EXPECT_EQ(qp.Now(), Statuses{});
+  qp.ack.tokens.push_back({.qpn = 1, .psn = 1000, .syndrome = kAck});
+  EXPECT_EQ(qp.Now(), Statuses{kOk});
+  ++qp.fence.reads;
+  EXPECT_EQ(qp.Now(), (Statuses{kOk, kOk}));
+}
+
+TEST(Completer, FlushWaitsForReads) {
+  SlowQp qp;
+  qp.Post(1);
+  qp.Issue();
+  qp.PostUnsent(1);  // nothing of it is read but by its replay, and the order is kept
+  qp.PostFailed(kFlush, 0);
+  ASSERT_EQ(qp.Run(100), "");
+  qp.fence.ends.push_back({.replay = true});
+  qp.SetState(kQp, IbQpState::kErr);
+  EXPECT_EQ(qp.Now(), Statuses{});
+  ++qp.fence.reads;
+  EXPECT_EQ(qp.Now(), (Statuses{kFlush, kFlush, kFlush}));
+}
+
+TEST(Completer, FailureIsReportedBeforeItsCompletionIfThatIsRead) {
+  SlowQp qp;
+  qp.Post(1);
+  qp.Issue();
+  qp.Post(1);
+  qp.Issue();
+  qp.Ack(1000, static_cast<uint8_t>(AethSyndrome::kNakRemoteAccessError));
+  EXPECT_EQ(qp.Now(), Statuses{});
+  EXPECT_EQ(qp.failure_sink.sent().size(), 1U);
+  qp.fence.reads += 2;
+  EXPECT_EQ(qp.Now(), (Statuses{IbWcStatus::kRemAccessErr, kFlush}));
+  EXPECT_EQ(qp.failure_sink.sent().size(), 1U);
+}
+
+TEST(Completer, AcknowledgeDuringAReplayWaitsForItsEnd) {
+  SlowQp qp(kMostRetries);
+  qp.Post(1);
+  qp.Issue();
+  ++qp.fence.reads;
+  ASSERT_EQ(qp.Run(20), "");
+  qp.SequenceNak(1000);
+  ASSERT_EQ(qp.Run(50), "");
+  ASSERT_EQ(qp.Replays().size(), 2U);  // and the resume
+  qp.Ack(1000);
+  EXPECT_EQ(qp.Now(), Statuses{});
+  qp.Issue(false, true);
+  EXPECT_EQ(qp.Now(), Statuses{});
+  ++qp.fence.reads;
+  EXPECT_EQ(qp.Now(), Statuses{kOk});
+}
+
+// Also one without packets, which is older than a packet that is not read.
+TEST(Completer, ReplayWithoutPacketsEndsInItsTurn) {
+  SlowQp qp(kMostRetries);
+  qp.Post(1);
+  qp.Issue();
+  ++qp.fence.reads;
+  ASSERT_EQ(qp.Run(20), "");
+  qp.SequenceNak(1000);
+  ASSERT_EQ(qp.Run(50), "");
+  qp.Ack(1000);
+  qp.fence.ends.push_back({.issued = true});  // another QP's
+  qp.fence.ends.push_back({.replay = true});
+  EXPECT_EQ(qp.Now(), Statuses{});
+  ++qp.fence.reads;
+  EXPECT_EQ(qp.Now(), Statuses{kOk});
+}
+
+TEST(Completer, ClearDiscardsRecordsThatAreRead) {
+  SlowQp qp;
+  for (int i = 0; i < 4; ++i) {
+    qp.Post(1);
+    qp.Issue();
+  }
+  qp.Ack(1001);
+  EXPECT_EQ(qp.Now(), Statuses{});
+  qp.SetState(kQp, IbQpState::kReset, true);
+  ASSERT_EQ(qp.Run(100), "");
+  EXPECT_EQ(qp.retired_sink.sent().size(), 4U);
+  EXPECT_TRUE(qp.completion_sink.sent().empty());
+  EXPECT_TRUE(qp.block.IsIdle());
+  qp.fence.reads += 4;
+  ASSERT_EQ(qp.Run(100), "");
+  // The QP's next life does not depend on it.
+  qp.SetState(kQp, IbQpState::kRts);
+  ASSERT_EQ(qp.Run(20), "");
+  qp.retired_sink.sent().clear();
+  qp.Post(1);
+  qp.Issue();
+  qp.Ack(1004);
+  EXPECT_EQ(qp.Now(), Statuses{});
+  ++qp.fence.reads;
+  EXPECT_EQ(qp.Now(), Statuses{kOk});
+}
+
+// Numbers are 10 bits: one from long ago may wait for others, but not forever.
+TEST(Completer, NumbersOfWorkRequestsWrap) {
+  SlowQp qp;
+  qp.Post(1);
+  qp.Issue();
+  ++qp.fence.reads;
+  ASSERT_EQ(qp.Run(20), "");
+  // Of another QP that completes nothing, in RESET.
+  for (int i = 0; i < 1100; ++i) {
+    spec::SendRecord other = qp.Record(1);
+    other.qpn = 2;
+    qp.record.tokens.push_back(other);
+    qp.Issue();
+    if (i < 1060) ++qp.fence.reads;
+  }
+  ASSERT_EQ(qp.Run(12'000), "");
+  qp.retired_sink.sent().clear();
+  qp.Ack(1000);
+  ASSERT_EQ(qp.Run(100), "");
+  qp.fence.reads += 40;
+  EXPECT_EQ(qp.Now(), Statuses{kOk});
+}
+
+TEST(Completer, MeetsLatencyFromTheEndOfARead) {
+  SlowQp qp;
+  qp.Post(1);
+  qp.Issue();
+  qp.Ack(1000);
+  EXPECT_EQ(qp.Now(), Statuses{});
+  ++qp.fence.reads;
+  ASSERT_EQ(qp.Run(Completer::kEndedToCompletion), "");
+  EXPECT_EQ(qp.completion.count, 0U);
+  ASSERT_EQ(qp.Run(1), "");
+  EXPECT_EQ(qp.completion.count, 1U);
+}
+
 TEST(Completer, MeetsDocumentedLatencies) {
   OneQp qp;
   qp.Post(1);

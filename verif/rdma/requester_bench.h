@@ -476,6 +476,8 @@ struct BasicBench {
     bench.AddOther(next_psn);
     bench.AddOther(contexts);
     bench.AddOther(ends);
+    bench.AddOther(work_ends);
+    block.on_work_ends = [this](Cycle now, const model::WorkEnds& told) { told_ = {now, told}; };
     block.on_next_psn = [this](Cycle now, const spec::QpPsn& psn) { next_psn.Tell(now, psn); };
     block.fetch_request_out.Connect(fetch_sink, block);
     fetch.keep = false;
@@ -629,6 +631,10 @@ struct BasicBench {
     same(job_sink.sent(), reference.jobs, "job");
     same(failure_sink.sent(), reference.failures, "failure");
     same(read_sink.sent(), reference.reads, "read_record");
+    // Each work request with packets, and each replay, has ended once.
+    ASSERT_EQ(works_ended, works);
+    ASSERT_EQ(replays_ended, replays);
+    ASSERT_EQ(issued, packets);
   }
   void Rates(unsigned in, unsigned place_in, unsigned out) {
     work.rate = load.rate = in;
@@ -657,7 +663,8 @@ struct BasicBench {
     for (const auto bit :
          {top.work_request_ready_o, top.load_ready_o, top.memory_place_ready_o, top.memory_check_valid_o,
           top.job_valid_o, top.record_valid_o, top.failure_valid_o, top.fetched_ready_o, top.fetch_request_valid_o,
-          top.read_record_valid_o, top.next_psn_valid_o, top.grant_ended_o, top.idle_o}) {
+          top.read_record_valid_o, top.next_psn_valid_o, top.grant_ended_o, top.issued_o, top.work_ended_o,
+          top.replay_ended_o, top.idle_o}) {
       bytes.push_back(bit);
     }
     const auto add = [&](const auto& port) {
@@ -676,6 +683,30 @@ struct BasicBench {
   Top& p = rtl.ports();
   ContextBench<Top, Requester> contexts{p, block};
   GrantEnds<CData, Requester> ends{p.grant_ended_o, block};
+  std::pair<Cycle, model::WorkEnds> told_{model::kUnknown, {}};
+  uint64_t issued = 0, works_ended = 0, replays_ended = 0;
+  uint64_t packets = 0, works = 0;  // packets, drops included, and records of work requests with packets, that left
+  uint64_t replays = 0;             // that were taken
+  Probe work_ends{{}, [this](Cycle cycle) {
+                    const model::WorkEnds model = told_.first == cycle ? told_.second : model::WorkEnds{};
+                    issued += model.issued ? 1 : 0;
+                    works_ended += model.work ? 1 : 0;
+                    replays_ended += model.replay ? 1 : 0;
+                    if (p.work_request_valid_i != 0 && p.work_request_ready_o != 0) {
+                      const auto token = TokenFrom<spec::WorkRequest>(BytesOf(std::as_const(p.work_request_i)));
+                      if (token.is_replay && !token.resume) ++replays;
+                    }
+                    if (p.job_valid_o != 0 && p.job_ready_i != 0) {
+                      if (!TokenFrom<spec::TxJob>(BytesOf(std::as_const(p.job_o))).more) ++packets;
+                    }
+                    if (p.record_valid_o != 0 && p.record_ready_i != 0) {
+                      const auto token = TokenFrom<spec::SendRecord>(BytesOf(std::as_const(p.record_o)));
+                      if (!token.replaces && !token.unsent && token.status == IbWcStatus::kSuccess) ++works;
+                    }
+                    std::string text = Same("issued_o", p.issued_o, model.issued);
+                    text += Same("work_ended_o", p.work_ended_o, model.work);
+                    return text + Same("replay_ended_o", p.replay_ended_o, model.replay);
+                  }};
   OutPulse<spec::QpPsn, decltype(p.next_psn_valid_o), decltype(p.next_psn_o)> next_psn{"next_psn", p.next_psn_valid_o,
                                                                                        p.next_psn_o};
   decltype(bench.In("", block.work_request_in, p.work_request_valid_i, p.work_request_ready_o, p.work_request_i)) work =

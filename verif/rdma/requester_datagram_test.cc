@@ -209,8 +209,9 @@ TEST(RequesterSqe, MessageWhoseKeyCheckOutlivesSqeFlushes) {
   ASSERT_EQ(bench.Settle(), "");
   bench.work.tokens.push_back(bench.Work(4).Token());
   ASSERT_EQ(bench.Settle(), "");
-  EXPECT_EQ(bench.Statuses(), (Statuses{kOk, kProt, kFlush, kFlush, kOk}));
-  EXPECT_EQ(bench.job.count, 2U);
+  // The one behind it is checked when it has left the queue between front and back, in RTS again.
+  EXPECT_EQ(bench.Statuses(), (Statuses{kOk, kProt, kFlush, kOk, kOk}));
+  EXPECT_EQ(bench.job.count, 3U);
 }
 
 TEST(RequesterSqe, BrokenQueueIsPermanent) {

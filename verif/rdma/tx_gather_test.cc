@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <map>
 #include <optional>
 #include <random>
 #include <string>
@@ -21,6 +22,7 @@
 #include "sim/common/seed.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
+#include "verif/common/level_bench.h"
 #include "verif/rdma/grant_bench.h"
 #include "verif/rdma/tx_bench.h"
 
@@ -67,6 +69,7 @@ typename RtlTop<Top>::Outputs Outputs() {
     add(top.sent_valid_o);
     add(top.sent_o);
     add(top.grant_ended_o);
+    add(top.packets_read_o);
     add(top.idle_o);
   };
 }
@@ -169,6 +172,8 @@ struct Bench {
           (RxAck{.qpn = ack.qpn, .psn = ack.psn, .syndrome = static_cast<uint8_t>(spec::AethSyndrome::kAckNoCredits)}));
     };
     bench.AddOther(ends);
+    bench.AddOther(packet_reads);
+    block.on_packet_read = [this](Cycle at) { ++reads_due[at]; };
     failed.on_token = [this](Cycle, const QpFailure& failure) {
       const auto is_next = [&failure](const Input& input) {
         return !input.failures.empty() && input.failures.front() == failure;
@@ -291,6 +296,7 @@ struct Bench {
   void Add(const TxJob& added) {
     Input& input = inputs[added.packet.is_response ? 1 : 0];
     (added.packet.is_response ? response : job).tokens.push_back(added);
+    if (!added.packet.is_response && (added.drop ? !input.open.payload.empty() : !added.more)) ++requests;
     if (added.drop) {
       input.open = {};
       return;
@@ -337,6 +343,7 @@ struct Bench {
     ASSERT_EQ(bench.Run(50), "");
     EXPECT_TRUE(block.IsIdle());
     EXPECT_EQ(packet.count, good);
+    EXPECT_EQ(reads, requests);
     EXPECT_EQ(failed.count, bad - bad_sent);
     EXPECT_EQ(sent.count, reports + bad_sent);
   }
@@ -353,6 +360,16 @@ struct Bench {
   Memory<Top> memory{p, block, random};
   BlockBench<Top> bench;
   GrantEnds<CData, TxGather> ends{p.grant_ended_o, block};
+  std::map<Cycle, uint64_t> reads_due;  // reports of the model
+  uint64_t reads = 0;                   // packets of `job` that were read or dropped
+  uint64_t requests = 0;                // of these, those that were added
+  Probe packet_reads{{}, [this](Cycle cycle) {
+                       const auto due = reads_due.find(cycle);
+                       const uint64_t model = due == reads_due.end() ? 0 : due->second;
+                       if (due != reads_due.end()) reads_due.erase(due);
+                       reads += model;
+                       return Same("packets_read_o", p.packets_read_o, model);
+                     }};
   // Before all streams: compares the state before the cycle.
   const bool others_ = (bench.AddOther(wire), bench.AddOther(memory), true);
   decltype(bench.In("job", block.job_in, p.job_valid_i, p.job_ready_o, p.job_i)) job =

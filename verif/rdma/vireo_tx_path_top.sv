@@ -56,6 +56,7 @@ module vireo_tx_path_top
   logic [DataBits-1:0] payload;
   logic unused_net_ready;
   memory_grant_t unused_grant_ended;
+  logic [1:0] unused_packets_read;
 
   vireo_tx_gather #(
     .Config(Config),
@@ -91,6 +92,7 @@ module vireo_tx_path_top
     .sent_ready_i,
     .sent_o,
     .grant_ended_o(unused_grant_ended),
+    .packets_read_o(unused_packets_read),
     .idle_o(idle_o[0])
   );
 
