@@ -412,10 +412,9 @@ void PacketRules::OnOtherRead(const BoundaryEvent& completion) {
 
 void PacketRules::SentAgain(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet) {
   const uint32_t psn = packet.bth.psn;
-  // Exception: what was acknowledged on its way is ignored by the peer. docs/monitor.md, "Exceptions".
-  if (qp.sent.empty() || Distance(qp.unacked_psn, psn) < 0) return;
   const auto after =
       std::ranges::partition_point(qp.sent, [psn](const Sent& one) { return Distance(one.psn, psn) >= 0; });
+  if (after == qp.sent.begin()) return;  // acknowledged long ago
   const Sent& first = *std::prev(after);
   if (static_cast<uint32_t>(Distance(first.psn, psn)) >= first.psns) return;  // in a gap: this is the first time
   const auto offset = static_cast<uint64_t>(Distance(first.psn, psn)) * Mtu(qp);
@@ -700,7 +699,12 @@ void PacketRules::ReceivedResponse(uint32_t qpn, Qp& qp, const RocePacket& packe
   const auto is_acknowledged = [&](const Sent& one) {
     return Distance((one.psn + one.psns) & kPsnMask, qp.unacked_psn) >= 0;
   };
-  while (!qp.sent.empty() && is_acknowledged(qp.sent.front())) qp.sent.pop_front();
+  // What was acknowledged may be on its way again.
+  constexpr size_t kKept = 256;
+  const auto is_old = [&](const Sent& one) { return Distance(one.psn, *qp.next_psn) > kWindow / 2; };
+  while (!qp.sent.empty() && is_acknowledged(qp.sent.front()) && (qp.sent.size() > kKept || is_old(qp.sent.front()))) {
+    qp.sent.pop_front();
+  }
 }
 
 // --- Completions

@@ -116,7 +116,7 @@ class PacketRules {
     // Requester.
     std::optional<uint32_t> next_psn;
     uint32_t unacked_psn = 0;
-    std::deque<Sent> sent;
+    std::deque<Sent> sent;  // not acknowledged, and the latest that were
     bool in_message = false;
     std::optional<uint64_t> bytes_left;  // of the message, if its length is known
     uint64_t bytes_sent = 0;             // of the message in progress, if it is followed

@@ -198,7 +198,6 @@ void RingRules::Release(uint16_t index) {
     for (size_t i = 0; i < queue.descriptors.size(); ++i) {
       DropBuffer(index, queue.descriptors[i], static_cast<uint16_t>(i));
     }
-    for (const auto& [address, bytes] : queue.returned) returned_.Remove(index, address, bytes);
     CheckOwed(index);
     std::erase(owing_, index);
   }
@@ -432,7 +431,7 @@ void RingRules::ExtendTail(std::vector<uint8_t>& tail, uint64_t begin, uint64_t 
   tail.insert(tail.end(), bytes.begin() + known, bytes.end());
 }
 
-// A descriptor alone is not enough: for a replay the device reads it again, also if it was returned.
+// A descriptor alone is not enough: for a replay the device reads it again.
 void RingRules::ExpectWorks(uint16_t index) {
   Queue& queue = queues_[index];
   if (queue.kind != TableQueueKind::kSq || queue.size == 0) return;
@@ -548,24 +547,6 @@ void RingRules::DropBuffer(uint16_t index, Descriptor& descriptor, uint16_t numb
     if (work != works->end() && work->second.queue == index && work->second.head == number) works->erase(work);
   }
   descriptor = {};
-}
-
-void RingRules::KeepReturned(uint16_t index, uint16_t head) {
-  Queue& queue = queues_[index];
-  const auto keep = [&](uint64_t address, uint32_t bytes) {
-    queue.returned.emplace_back(address, bytes);
-    returned_.Add(index, address, bytes);
-  };
-  const Descriptor& descriptor = queue.descriptors[head];
-  if (!descriptor.is_known) return;
-  keep(descriptor.address, descriptor.bytes);
-  if (const auto table = queue.tables.find(head); table != queue.tables.end()) {
-    for (const auto& [address, bytes] : table->second) keep(address, bytes);
-  }
-  while (queue.returned.size() > 2 * size_t{queue.size}) {
-    returned_.Remove(index, queue.returned.front().first, queue.returned.front().second);
-    queue.returned.pop_front();
-  }
 }
 
 void RingRules::DropChain(uint16_t index, uint16_t head) {
@@ -737,7 +718,6 @@ void RingRules::Returned(Cycle cycle, uint16_t index, uint16_t head) {
       }
     }
   }
-  if (queue.kind == TableQueueKind::kSq) KeepReturned(index, head);
   DropChain(index, head);
 }
 

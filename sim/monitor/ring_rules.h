@@ -78,8 +78,6 @@ class RingRules {
   void OnDmaCompletion(const BoundaryEvent& event);
   bool OnDmaWrite(const BoundaryEvent& event);
   void OnMsix(Cycle cycle, uint16_t vector);
-  // Exception: a read of a work request that was returned already. docs/monitor.md, "Exceptions".
-  bool IsReturnedWorkRequest(uint64_t address, uint32_t bytes) const { return returned_.Contains(address, bytes); }
 
  private:
   struct Descriptor {
@@ -116,7 +114,6 @@ class RingRules {
     std::vector<int32_t> heads;       // available ring as read; -1: not read
     std::vector<bool> are_heads_new;  // send queues: read since the last work request of that place was found
     std::vector<Descriptor> descriptors;
-    std::deque<std::pair<uint64_t, uint32_t>> returned;  // send queues: the latest buffers returned
     // Send queues: number of work requests that were found, and the addresses of those that were not read yet.
     uint64_t found = 0;
     std::deque<uint64_t> unread;
@@ -170,7 +167,6 @@ class RingRules {
   void WritePacked(Cycle cycle, uint16_t index, uint64_t at, std::span<const uint8_t> bytes);
   // A buffer was returned: its CQE, if the queue has them, must be complete.
   void Returned(Cycle cycle, uint16_t index, uint16_t head);
-  void KeepReturned(uint16_t index, uint16_t head);
   // Finds the work requests that the device has learned of, in the queue's order.
   void ExpectWorks(uint16_t index);
   void SetWork(uint16_t index, uint64_t address, std::span<const uint8_t> bytes);
@@ -197,7 +193,6 @@ class RingRules {
   Findings& findings_;
   ExtentMap& memory_;
   Listener& listener_;
-  ExtentMap returned_;  // of `returned` of all queues
   uint16_t selected_ = 0, config_vector_ = spec::kVirtioMsiNoVector;
   uint32_t feature_window_ = 0;
   bool is_packed_ = false, is_device_resetting_ = false;

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -221,7 +222,120 @@ TEST_P(Loss, RandomLossDeliversMixedMessagesOnceAndInOrder) {
   }
 }
 
+// While payload is read, or may be, its memory is the device's: its work request is not complete.
+class Payload : public PairTest, protected EventSink {
+ protected:
+  static constexpr uint64_t kWrId = 0xb1'7e00'0000;
+  static constexpr uint32_t kBytes = 256;  // one packet
+
+  void Begin(const std::string& answers, uint32_t read_ns) {
+    RdmaSystemOptions options;
+    const FaultScript faults = ParseFaultScript(answers);
+    ASSERT_EQ(faults.error, "");
+    options.faults_out = {{}, faults.rules};
+    Build(options);
+    ASSERT_FALSE(HasFatalFailure());
+    system_->topology().station(0).tap().AddSink(*this);
+    ConnectedPairOptions pair_options;
+    pair_options.path_mtu = spec::IbMtu::kMtu256;
+    pair_options.connection.timeout = kTimeout;
+    pair_options.connection.retry_cnt = 7;
+    Connect(pair_options);
+    ASSERT_FALSE(HasFatalFailure());
+    // So that the device has buffers of the completion queue, and need not read before it completes.
+    PostSend(Remote(IbWrOpcode::kRdmaWrite, 1, {near().region->Sge(0, kBytes)}, 0));
+    ExpectNext(0, 1, IbWcStatus::kSuccess);
+    system_->host(0).station().pcie().AddFault({.kind = DmaFault::Kind::kDelay,
+                                                .address = near().memory->address() + kBytes,
+                                                .bytes = near().memory->size() - kBytes,
+                                                .delay_ns = read_ns});
+    reads_ = replayed_reads_ = 0;
+    early_.clear();
+  }
+  void End() {
+    TearDown();
+    system_.reset();
+    outstanding_.clear();
+  }
+  // Reads of all but number 0 are slow.
+  verbs::SendRequest Message(uint64_t number, const Elements& list) {
+    return Remote(IbWrOpcode::kRdmaWrite, kWrId + number, list, number * kBytes);
+  }
+  Elements Source(uint64_t number) { return {near().region->Sge(number * kBytes, kBytes)}; }
+  // What is read of the near memory, and completions while it is.
+  void OnEvent(const BoundaryEvent& event) override {
+    if (event.nic != 0 || pair_ == nullptr) return;
+    switch (event.kind) {
+      case EventKind::kDmaRead: {
+        const uint64_t begin = near().memory->address();
+        if (event.address < begin || event.address >= begin + near().memory->size()) return;
+        outstanding_[event.id] = (event.address - begin) / kBytes;
+        ++reads_;
+        return;
+      }
+      case EventKind::kDmaCompletion:
+        if ((event.status & 0x80) != 0) outstanding_.erase(event.id);
+        return;
+      case EventKind::kDmaWrite: {
+        if (event.payload.size() < spec::RdmaCqReq::kBytes) return;
+        const auto cqe = spec::RdmaCqReq::Decode(event.payload.data());
+        if (cqe.wr_id < kWrId || cqe.wr_id >= kWrId + 64) return;
+        for (const auto& [tag, number] : outstanding_) {
+          if (number == cqe.wr_id - kWrId) early_.push_back(number);
+        }
+        return;
+      }
+      case EventKind::kReceiveEnd:
+        // An acknowledge arrives while what it acknowledges is read once more.
+        if (reads_ > 1 && !outstanding_.empty()) ++replayed_reads_;
+        return;
+      default: return;
+    }
+  }
+
+  std::map<uint32_t, uint64_t> outstanding_;  // by tag: number of the work request
+  uint64_t reads_ = 0, replayed_reads_ = 0;
+  std::vector<uint64_t> early_;  // completed while their payload was read
+};
+
+// The first message is refused by the peer, while the payload of the others is read.
+TEST_P(Payload, FlushWaitsForItsReads) {
+  ASSERT_NO_FATAL_FAILURE(Begin("", 100'000));
+  constexpr uint64_t kMessages = 7;
+  for (uint64_t i = 0; i < kMessages; ++i) {
+    const Elements source = Source(i);
+    verbs::SendRequest request = Message(i, source);
+    if (i == 0) request.rkey ^= 1;
+    PostSend(request);
+  }
+  for (uint64_t i = 0; i < kMessages; ++i) {
+    ExpectNext(0, kWrId + i, i == 0 ? IbWcStatus::kRemAccessErr : IbWcStatus::kWrFlushErr);
+  }
+  EXPECT_EQ(reads_, kMessages);
+  EXPECT_EQ(early_, std::vector<uint64_t>{});
+  EXPECT_TRUE(outstanding_.empty());
+}
+
+// An acknowledge that is late comes while its packet is being retransmitted: the payload is read again.
+TEST_P(Payload, AcknowledgeWaitsForTheReadOfItsReplay) {
+  uint64_t met = 0;
+  for (const unsigned late_us : {70, 100, 130, 160}) {
+    SCOPED_TRACE(late_us);
+    ASSERT_NO_FATAL_FAILURE(Begin(fmt::format("delay {} opcode=rc_acknowledge nth=2", late_us * 1000), 40'000));
+    const Elements source = Source(1);
+    PostSend(Message(1, source));
+    ExpectNext(0, kWrId + 1, IbWcStatus::kSuccess, 20'000'000);
+    EXPECT_EQ(early_, std::vector<uint64_t>{});
+    EXPECT_TRUE(outstanding_.empty());
+    met += replayed_reads_;
+    End();
+    ASSERT_FALSE(HasFailure());
+  }
+  EXPECT_NE(met, 0U);
+}
+
 VIREO_ON_EVERY_DEVICE(Loss);
+VIREO_ON_EVERY_DEVICE(Payload);
 
 }  // namespace
 }  // namespace vireo::sim
