@@ -58,8 +58,8 @@ def estimated(block: str, netlist, _speed: int, _seed: int):
     seconds = 0.0
     if not design.exists():
         seconds, error = yosys.run(synth.WORK, f"levels.{instance(block)}", [
-            f"read_verilog -lib {BOXES['UltraScale+']}", f"read_rtlil {netlist.relative_to(ROOT)}", f"hierarchy -check -top {block}",
-            f"write_json {design.relative_to(ROOT)}"])
+            f"read_verilog -lib {BOXES['UltraScale+']}", f"read_rtlil {netlist.relative_to(ROOT)}", f"hierarchy -check -purge_lib -top {block}",
+            "blackbox =A:whitebox", f"write_json {design.relative_to(ROOT)}"])
         if error:
             return None, seconds, f"{block}: {error}"
     module = json.loads(design.read_text(encoding="utf-8"))["modules"][block]

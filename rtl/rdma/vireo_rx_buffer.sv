@@ -67,6 +67,7 @@ module vireo_rx_buffer
   logic token_valid;
   rx_token_t token;
   logic unused_tready;
+  logic roce_d, roce_q;  // of the frame: it may be RoCE
 
   vireo_rx_parser #(
     .Config(Config)
@@ -87,7 +88,6 @@ module vireo_rx_buffer
   // Into the ring. Space is counted in beats and in frames; a frame is started only if the largest one would fit.
   logic first_d, first_q;                          // the next beat is the first of its frame
   logic accept_d, accept_q;                            // the frame is
-  logic roce_d, roce_q;                            // it may be RoCE
   logic [CountBits-1:0] count_d, count_q;          // beats of the frame so far, as far as stored
   logic [PlaceBits-1:0] head_q, tail_q;            // next beat to write; first beat of the oldest frame
   logic [PlaceBits:0] used_d, used_q;
