@@ -87,8 +87,11 @@ std::string Simulator::OpenService(const SimulatorOptions& options, size_t numbe
     host.station().memory().CombineWrites(kMostBytes);
     host.station().pcie().SampleTogether(kMostBytes);
   }
-  // Addresses of simulated NICs are known: only external peers are discovered on the wire.
-  service.discovers_neighbors = !options.simulation.wires.empty();
+  // Addresses of simulated NICs are known. External peers are discovered on the wire, and drivers of exported NICs
+  // discover this one.
+  service.discovers_neighbors =
+      !options.simulation.wires.empty() ||
+      std::ranges::any_of(options.simulation.exports, [](const std::string& socket) { return !socket.empty(); });
   service.neighbors = [this](const std::array<uint8_t, 16>& gid) {
     const auto own = MacOfNic(gid);
     return own.has_value() ? own : guest_gids_.Find(gid);

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@
 
 #include "sim/simulator/simulator_process.h"
 #include "spec/gen/vireo_spec.h"
+#include "verif/host/ibverbs/processes.h"
 #include "verif/system/guest.h"
 
 namespace vireo::sim {
@@ -64,6 +66,20 @@ unsigned MemoryMib(const World& world) { return 384 + world.cpus * (NetEntries(w
 
 unsigned QueuePairs(const World& world) { return std::min(world.cpus, world.config->net_queue_pairs); }
 unsigned MostMtu(const World& world) { return world.config->max_frame_bytes - 18; }  // Ethernet header, VLAN tag
+
+// A datagram to the RoCE port whose bytes a fault of the wire waits for: the link of guest 1 is down for 2 s. Its
+// payload is that of a TFTP request, 00 01 and the file's name: for the wire a packet of opcode 0 to this queue pair.
+constexpr const char* kCutLink = "timeout 2 tftp -g -l /run/none -r LLLLLLLLLLLLLLLL 10.0.0.2 4791 2>/run/none";
+constexpr const char* kTopology = R"(
+[[nic]]
+[[nic]]
+[[nic]]  # for a program
+
+[[link]]
+ends = ["vireo1", "switch"]
+faults = "link_down 2000000000 opcode=rc_send_first qp=0x4c4c4c nth=1"
+)";
+constexpr size_t kProgramNic = 2;
 
 class Guests : public testing::TestWithParam<World> {
  protected:
@@ -124,11 +140,12 @@ class Guests : public testing::TestWithParam<World> {
         In(from, "mkdir -p /run/www && dd if=/dev/urandom of=/run/www/file bs=1024 count=" + std::to_string(kib) +
                      " 2>/run/none && (pidof httpd >/run/none || httpd -p 80 -h "
                      "/run/www) && sha256sum </run/www/file");
-    std::string fetch = "rm -f /run/got*; ";
+    std::string fetch = "rm -f /run/got*; fetches=; ";
     for (unsigned flow = 0; flow < flows; ++flow) {
-      fetch += "wget -q -O /run/got" + std::to_string(flow) + " http://" + AddressOf(from) + "/file & ";
+      fetch += "wget -q -O /run/got" + std::to_string(flow) + " http://" + AddressOf(from) +
+               "/file & fetches=\"$fetches $!\"; ";
     }
-    In(to, fetch + "wait");
+    In(to, fetch + "wait $fetches");
     for (unsigned flow = 0; flow < flows; ++flow) {
       EXPECT_EQ(In(to, "sha256sum </run/got" + std::to_string(flow)), sent) << "flow " << flow;
     }
@@ -141,8 +158,8 @@ class Guests : public testing::TestWithParam<World> {
            "cd /sys/class/net/eth0/statistics; for count in *errors *dropped; do read n <$count; [ $n = 0 ] || "
            "echo $count $n; done");
     EXPECT_EQ(counts, "") << "guest " << guest;
-    const std::string log =
-        In(guest, "dmesg | grep -iE 'warning|bug:|call trace|netdev watchdog|lockup|virtio.*(fail|error)'; true");
+    const std::string log = In(
+        guest, "dmesg | grep -iE 'warning|(^|[^e])bug:|call trace|netdev watchdog|lockup|virtio.*(fail|error)'; true");
     EXPECT_EQ(log, "") << "guest " << guest;
   }
 
@@ -156,6 +173,38 @@ class Guests : public testing::TestWithParam<World> {
 
   // Linux fills its receive queues after a start, and received packets wait until then.
   static void AwaitTraffic() { In(0, "until ping -c 1 -W 1 " + AddressOf(1) + " >/run/none; do :; done"); }
+
+  // Guest 1 sends to guest 0 until the end of the object, and gets replies.
+  class Traffic {
+   public:
+    Traffic() { In(1, "ping -i 0.05 -s 4000 " + AddressOf(0) + " >/run/none 2>&1 & traffic=$!"); }
+    ~Traffic() { In(1, "kill $traffic; wait $traffic; true"); }
+    Traffic(const Traffic&) = delete;
+    Traffic& operator=(const Traffic&) = delete;
+  };
+
+  // Soft-RoCE on the guest's eth0, until the end of the object.
+  class SoftRoce {
+   public:
+    explicit SoftRoce(unsigned guest) : guest_(guest) {
+      In(guest_,
+         "{ test -e /sys/module/rdma_rxe || for module in /modules/softroce/*; do insmod $module; done; } && rdma link "
+         "add rxe0 type rxe netdev eth0");
+    }
+    ~SoftRoce() { In(guest_, "rdma link del rxe0"); }
+    SoftRoce(const SoftRoce&) = delete;
+    SoftRoce& operator=(const SoftRoce&) = delete;
+
+   private:
+    const unsigned guest_;
+  };
+  // Starts a server in the guest; `listens` is true when it does.
+  static void StartServer(unsigned guest, const std::string& command, const std::string& listens) {
+    In(guest, "timeout 100 " + command + " >/run/server 2>&1 & server=$!");
+    In(guest, "until " + listens + " >/run/none; do kill -0 $server || break; usleep 20000; done; kill -0 $server");
+  }
+  static void AwaitServer(unsigned guest) { In(guest, "wait $server; status=$?; cat /run/server; (exit $status)"); }
+  static Environment OnProgramNic() { return Seeing(Shared().simulator->socket(kProgramNic), {{"VIREO_LOG", "1"}}); }
 
  private:
   struct State {
@@ -181,7 +230,10 @@ class Guests : public testing::TestWithParam<World> {
     std::string pattern = (std::filesystem::temp_directory_path() / "vireo_guest_XXXXXX").string();
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     state.directory = pattern;
-    std::vector<std::string> arguments = {"--nics", "2", "--device", world.device, "--config", world.config->name};
+    const std::string topology = pattern + "/topology.toml";
+    std::ofstream(topology) << kTopology;
+    std::vector<std::string> arguments = {"--topology", topology,   "--device",
+                                          world.device, "--config", world.config->name};
     for (const char* nic : {"0", "1"}) {
       arguments.insert(arguments.end(), {"--export", std::string(nic) + "=" + pattern + "/nic" + nic});
     }
@@ -391,6 +443,63 @@ TEST_P(Guests, InterfaceGoesDownAndUpUnderTraffic) {
   }
   In(1, "kill $traffic; wait $traffic; true");
   PingEachOther();
+}
+
+TEST_P(Guests, LinkChangeIsSeen) {
+  // [virtio 1.3, 5.1.4: status, with an interrupt of the configuration]
+  const std::string changes = "cd /sys/class/net/eth0 && cat carrier carrier_down_count carrier_up_count";
+  EXPECT_EQ(In(1, changes), "1\n1\n1\n");
+  In(0, std::string(kCutLink) + "; true");
+  In(1, "until [ $(cat /sys/class/net/eth0/carrier_up_count) = 2 ]; do usleep 50000; done");
+  EXPECT_EQ(In(1, changes), "1\n2\n2\n");
+  AwaitTraffic();
+  PingEachOther();
+}
+
+// A suspend to idle up to the point where the processors would sleep, because nothing wakes them here: the driver
+// resets the device, and sets it up again. [Linux, Documentation/power/basic-pm-debugging.rst]
+TEST_P(Guests, SuspendsAndResumes) {
+  const Traffic traffic;
+  In(0, "echo 0 >/sys/module/suspend/parameters/pm_test_delay");
+  for (const char* level : {"devices", "platform"}) {
+    In(0, std::string("echo ") + level + " >/sys/power/pm_test && echo freeze >/sys/power/state");
+    AwaitTraffic();
+    PingEachOther();
+    Transfer(0, 64);
+    Transfer(1, 64);
+  }
+  EXPECT_EQ(In(0, "echo none >/sys/power/pm_test; cat /sys/power/suspend_stats/success /sys/power/suspend_stats/fail"),
+            "2\n0\n");
+}
+
+// Without the RoCE feature the NIC passes RoCE frames on like all others, to Linux' own implementation.
+TEST_P(Guests, SoftRoceRunsOverTheNetQueues) {
+  const SoftRoce first(0), second(1);
+  StartServer(1, "rping -s -a 10.0.0.2 -C 5 -S 9000 -V", "rdma resource show cm_id | grep LISTEN");
+  EXPECT_NE(In(0, "timeout 100 rping -c -a 10.0.0.2 -C 5 -S 9000 -V -v").find("ping data: rdma-ping-4:"),
+            std::string::npos);
+  AwaitServer(1);
+  const std::string pingpong = "ibv_rc_pingpong -g 1 -m 4096 -n 20 -s 8192 -e -c";
+  StartServer(1, pingpong, "cat /proc/net/tcp /proc/net/tcp6 | grep ':4853 .* 0A '");  // its TCP port, 18515
+  EXPECT_NE(In(0, "timeout 100 " + pingpong + " 10.0.0.2").find("20 iters in"), std::string::npos);
+  AwaitServer(1);
+}
+
+// One end is Linux with Soft-RoCE on virtio_net, the other a program on a NIC's own RDMA.
+TEST_P(Guests, SoftRoceTalksToAProgramOnANic) {
+  const SoftRoce link(0);
+  const std::string common = " -p 7471 -C 5 -S 9000 -V", last = "ping data: rdma-ping-4:";
+  {
+    Program server(WordsOf("rping -s -a 10.0.0.3" + common), OnProgramNic(), /*yields=*/false);
+    ASSERT_TRUE(AwaitOutput("rdma_cm listens", server)) << server.Output();
+    EXPECT_NE(In(0, "timeout 100 rping -c -a 10.0.0.3 -v" + common).find(last), std::string::npos);
+    EXPECT_EQ(server.Wait(), 0) << server.Output();
+  }
+  StartServer(0, "rping -s -a 10.0.0.1" + common, "rdma resource show cm_id | grep LISTEN");
+  Program client(WordsOf("rping -c -a 10.0.0.1 -v" + common), OnProgramNic());
+  EXPECT_EQ(client.Wait(), 0) << client.Output();
+  EXPECT_NE(client.Output().find(last), std::string::npos) << client.Output();
+  AwaitServer(0);
 }
 
 // Resets single queues while the others go on. [virtio 1.3, 2.6.1]
