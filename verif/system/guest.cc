@@ -21,8 +21,8 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr int kUnavailable = 77;  // guest/qemu.py
-constexpr auto kBuildTimeout = std::chrono::minutes(10);
-constexpr auto kBootTimeout = std::chrono::minutes(3);  // takes seconds on an idle machine
+constexpr auto kBuildTimeout = std::chrono::minutes(15);
+constexpr auto kBootTimeout = std::chrono::minutes(10);  // takes seconds on an idle machine
 
 bool IsReadable(int fd, steady_clock::time_point deadline) {
   const auto left = std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now()).count();
@@ -38,10 +38,9 @@ std::string TextOf(const std::string& path) {
 }  // namespace
 
 Guest::Booted Guest::Start(const GuestSetup& setup) {
-  const bool has_nic = !setup.nic.empty();
-  Program build({"python3", VIREO_GUEST_QEMU, VIREO_GUEST_DIRECTORY, "--only-build", has_nic ? "driver" : "softroce"},
-                {},
-                /*yields=*/false);
+  const bool has_nic = !setup.nic.empty(), has_pvrdma = !setup.pvrdma.empty();
+  const std::string role = has_nic ? "driver" : has_pvrdma ? "pvrdma" : "softroce";
+  Program build({"python3", VIREO_GUEST_QEMU, VIREO_GUEST_DIRECTORY, "--only-build", role}, {}, /*yields=*/false);
   if (!build.HasEnded(static_cast<int>(milliseconds(kBuildTimeout).count()))) {
     return {.guest = nullptr, .reason = "building the guest timed out:\n" + build.Output()};
   }
@@ -72,7 +71,12 @@ Guest::Booted Guest::Start(const GuestSetup& setup) {
     command.insert(command.end(), {"--nic", setup.nic, "--reboots"});
   } else {
     guest->tcp_port_ = FreePort();
-    command.insert(command.end(), {"--wire", setup.wire, "--tcp-port", std::to_string(guest->tcp_port_)});
+    command.insert(command.end(), {"--tcp-port", std::to_string(guest->tcp_port_)});
+    if (has_pvrdma) {
+      command.insert(command.end(), {"--pvrdma", setup.pvrdma, "--link", setup.link});
+    } else {
+      command.insert(command.end(), {"--wire", setup.wire});
+    }
   }
   guest->begin_ = steady_clock::now();
   std::string error;

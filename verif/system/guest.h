@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Linux guest in QEMU (verif/system/guest/), in one of two roles:
+// A Linux guest in QEMU (verif/system/guest/), in one of three roles:
 // - softroce: Soft-RoCE (rdma_rxe), an independent RoCE implementation, connected to a simulator's wire socket
 //   (vireo_simulator --wire). Two interfaces: eth0, the wire, with 10.0.0.200, a link-local IPv6 address and rxe0; and
 //   QEMU's user network, where this machine's TCP ports are at 10.0.2.2, and the guest's port tcp_port() is at
 //   127.0.0.1 of this machine.
 // - driver: eth0 is a NIC of a simulator (vireo_simulator --export) as a PCI function, driven by the kernel's own
 //   virtio_net.
+// - pvrdma: a PVRDMA function of a simulator (vireo_simulator --pvrdma), driven by Linux' vmw_pvrdma as vmw_pvrdma0;
+// eth0
+//   is its partner, vmxnet3, on an Ethernet link to another guest; and QEMU's user network as in role softroce.
 #pragma once
 
 #include <chrono>
@@ -23,6 +26,8 @@ struct GuestSetup {
   std::string name = "guest";  // of its files in there
   std::string wire{};          // role softroce: path of the simulator's end of the wire
   std::string nic{};           // role driver: socket of the exported NIC
+  std::string pvrdma{};        // role pvrdma: socket of the function
+  std::string link{};          // role pvrdma: "OWN,PEER", the paths of both ends of the Ethernet link
   unsigned host = 200;         // eth0 is 10.0.0.HOST
   unsigned cpus = 1, memory_mib = 256;
 };

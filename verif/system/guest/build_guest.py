@@ -21,18 +21,19 @@ UNAVAILABLE = 77  # "skipped", by automake's convention
 
 # In load order, by the role that loads them (init); modules that are built into the kernel are skipped.
 MODULES = {
-    "all": """virtio_ring virtio virtio_pci_legacy_dev virtio_pci_modern_dev virtio_pci failover net_failover virtio_net
+    "all": """vmxnet3 virtio_ring virtio virtio_pci_legacy_dev virtio_pci_modern_dev virtio_pci failover net_failover virtio_net
 virtio_console""".split(),
     "softroce": """crc32_generic crc32-pclmul udp_tunnel ip6_udp_tunnel configfs ib_core ib_uverbs ib_cm iw_cm rdma_cm rdma_ucm
 rdma_rxe sch_netem""".split(),
     "driver": "llc stp mrp garp 8021q".split(),
+    "pvrdma": "configfs ib_core ib_uverbs ib_cm iw_cm rdma_cm rdma_ucm".split(),  # and vmw_pvrdma: build_pvrdma.py
 }
 
 PROGRAMS = """ip tc ethtool rdma ibv_devinfo ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ib_write_bw ib_write_lat ib_send_bw
 ib_send_lat ib_read_bw ib_read_lat rping ucmatose udaddy""".split()
 
 # Loaded with dlopen, so ldd does not list them.
-LIBRARIES = ["libibverbs/librxe-rdmav*.so", "libgcc_s.so.1"]
+LIBRARIES = ["libibverbs/librxe-rdmav*.so", "libibverbs/libvmw_pvrdma-rdmav*.so", "libgcc_s.so.1"]
 PACKAGES = ["busybox-static", "ethtool", "iproute2", "libibverbs1", "ibverbs-providers", "ibverbs-utils", "perftest",
             "rdmacm-utils"]
 
@@ -133,7 +134,8 @@ def add_programs(root):
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(library, target)
     (root / "etc/libibverbs.d").mkdir(parents=True)
-    shutil.copy2("/etc/libibverbs.d/rxe.driver", root / "etc/libibverbs.d")
+    for provider in ("rxe", "vmw_pvrdma"):
+        shutil.copy2(f"/etc/libibverbs.d/{provider}.driver", root / "etc/libibverbs.d")
 
 
 def pack(root, target):

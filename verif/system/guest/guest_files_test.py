@@ -3,6 +3,7 @@
 """Tests of the scripts of this folder, without network and without QEMU: what they refuse, and how they report what is not
 available."""
 
+import json
 import os
 import pathlib
 import stat
@@ -12,6 +13,7 @@ import tempfile
 import unittest
 
 import build_guest
+import build_pvrdma
 import qemu
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -87,11 +89,35 @@ class Scripts(unittest.TestCase):
         self.assertIn("memory-backend-memfd,id=memory,size=536870912,share=on", words)
         self.assertNotIn("-netdev", words)
 
+    def test_pvrdma_function_has_its_partner_in_the_same_slot(self) -> None:
+        options = qemu.parse([self.folder.name, "--pvrdma", "/tmp/a", "--link", "/tmp/own,/tmp/peer", "--tcp-port", "7000"])
+        words = qemu.command(pathlib.Path(self.folder.name), options)
+        self.assertTrue(any(word.startswith("vmxnet3,") and word.endswith("multifunction=on,addr=5.0") for word in words))
+        function = next(json.loads(word) for word in words if '"vfio-user-pci"' in word)
+        self.assertEqual((function["addr"], function["socket"]["path"]), ("5.1", "/tmp/a"))
+        self.assertIn(f"{self.folder.name}/initramfs-pvrdma", words)
+
+    def test_driver_that_cannot_be_had_is_named(self) -> None:
+        files = pathlib.Path(self.folder.name) / "files"
+        files.mkdir()
+        self.fake("apt-cache", 'case $1 in depends) echo "Depends: linux-image-6.1.0-9-amd64" ;; *) echo "Version: 6.1.2-3" ;; esac')
+        for tool in ("make", "gcc", "strip", "tar", "xz"):
+            with self.assertRaisesRegex(build_guest.Unavailable, f"{tool} is not installed"):
+                build_pvrdma.prepare_module(files)
+            self.fake(tool, "exit 1")
+        self.fake("apt-get", "echo 'E: no such version' >&2; exit 1")
+        with self.assertRaisesRegex(build_guest.Unavailable, "linux-headers-6.1.0-9-amd64 6.1.2-3 cannot be downloaded: E: no"):
+            build_pvrdma.prepare_module(files)
+        self.assertEqual(list(files.iterdir()), [])
+
     def test_invalid_options_are_refused(self) -> None:
         for script, arguments, message in (
-                ("qemu.py", ["x"], "either --nic or --wire"),
-                ("qemu.py", ["x", "--nic", "a", "--wire", "b"], "either --nic or --wire"),
+                ("qemu.py", ["x"], "either --nic, --pvrdma or --wire"),
+                ("qemu.py", ["x", "--nic", "a", "--wire", "b"], "either --nic, --pvrdma or --wire"),
+                ("qemu.py", ["x", "--nic", "a", "--pvrdma", "b"], "either --nic, --pvrdma or --wire"),
                 ("qemu.py", ["x", "--wire", "b"], "--wire needs --tcp-port"),
+                ("qemu.py", ["x", "--pvrdma", "a"], "--pvrdma needs --link OWN,PEER"),
+                ("people.py", ["--pvrdma", "--nics", "3"], "--nics 3: 1 to 2"),
                 ("people.py", ["--nics", "0"], "--nics 0: 1 to 8"),
                 ("people.py", ["--nics", "9"], "--nics 9: 1 to 8"),
                 ("people.py", ["--cpus", "0"], "--cpus 1")):

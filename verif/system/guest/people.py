@@ -4,7 +4,8 @@
 gives a shell in the first one on this terminal.
 
 Guest n has NIC n and the address 10.0.0.(n+1). The shell's `exit` stops all of it; Ctrl-A X ends QEMU at once. The first call
-downloads a kernel and unpacks QEMU into build/guest (a minute). Unknown options are those of vireo_simulator, for example
+downloads a kernel and unpacks QEMU into build/guest (a minute). With --pvrdma guest n has a PVRDMA function on NIC n and the
+address 10.0.0.(n+101), and the first call also compiles its driver (another minute). Unknown options are those of vireo_simulator, for example
 --config nic1 or --capture FILE."""
 
 import argparse
@@ -27,6 +28,7 @@ FILES = ROOT / "build/guest"
 DETACH = b"\x1d"  # Ctrl-]
 TERMINAL = "mon:stdio"  # with QEMU's Ctrl-A
 MOST_NICS = 8  # guests of one machine
+MOST_PVRDMA = 2  # on one Ethernet link
 
 
 def parse() -> tuple[argparse.Namespace, list[str]]:
@@ -35,6 +37,7 @@ def parse() -> tuple[argparse.Namespace, list[str]]:
     parser.add_argument("--nics", type=int, default=1, metavar="N", help="NICs, with a guest each (default: %(default)s)")
     parser.add_argument("--device", default="model", choices=["model", "rtl", "lockstep"],
                         help="model, rtl, or lockstep: both, compared in every cycle (default: %(default)s)")
+    parser.add_argument("--pvrdma", action="store_true", help="the guests' device is PVRDMA, for Linux' vmw_pvrdma (docs/pvrdma.md)")
     qemu.add_arguments(parser)
     # Linux fills all receive queues, one for each processor: as in verif/system/driver_test.cc.
     parser.set_defaults(memory=0)
@@ -45,8 +48,9 @@ def parse() -> tuple[argparse.Namespace, list[str]]:
     parser.add_argument("--simulator", default=ROOT / "build/dev/sim/simulator/vireo_simulator", type=pathlib.Path,
                         help=argparse.SUPPRESS)
     options, more = parser.parse_known_args()
-    if not 1 <= options.nics <= MOST_NICS:
-        parser.error(f"--nics {options.nics}: 1 to {MOST_NICS}")
+    most = MOST_PVRDMA if options.pvrdma else MOST_NICS
+    if not 1 <= options.nics <= most:
+        parser.error(f"--nics {options.nics}: 1 to {most}")
     options.memory = options.memory or 384 + 28 * options.cpus
     if options.cpus < 1 or options.memory < 128:
         parser.error("a guest needs --cpus 1 and --memory 128 at least")
@@ -111,7 +115,7 @@ def start_simulator(options: argparse.Namespace, more: list[str], folder: pathli
     command = [str(options.simulator), "--directory", str(folder), "--ready", str(written), "--device", options.device,
                "--nics", str(options.nics), *more]
     for nic in range(options.nics):
-        command += ["--export", f"{nic}={folder}/nic{nic}"]
+        command += ["--pvrdma", f"guest{nic}={folder}/nic{nic},nic={nic}"] if options.pvrdma else ["--export", f"{nic}={folder}/nic{nic}"]
     simulator = subprocess.Popen(command, pass_fds=[written], start_new_session=True)  # Ctrl-C is the guest's
     os.close(written)
     os.read(ready, 1)
@@ -119,9 +123,17 @@ def start_simulator(options: argparse.Namespace, more: list[str], folder: pathli
     return simulator
 
 
+def host_of(options: argparse.Namespace, nic: int) -> int:
+    """A PVRDMA guest shares its NIC, which has an address of its own."""
+    return nic + (101 if options.pvrdma else 1)
+
+
 def boot(options: argparse.Namespace, nic: int, folder: pathlib.Path, serial: str, console: str = "") -> subprocess.Popen:
-    arguments = [str(FILES), "--nic", f"{folder}/nic{nic}", "--host", str(nic + 1), "--cpus", str(options.cpus),
+    arguments = [str(FILES), "--pvrdma" if options.pvrdma else "--nic", f"{folder}/nic{nic}",
+                 "--host", str(host_of(options, nic)), "--cpus", str(options.cpus),
                  "--memory", str(options.memory), "--serial", serial]
+    if options.pvrdma:
+        arguments += ["--link", f"{folder}/link{nic},{folder}/link{1 - nic}"]
     if console:
         arguments += ["--console", console]
     words = qemu.command(FILES, qemu.parse(arguments))
@@ -148,7 +160,7 @@ def main() -> int:
     processes: list[subprocess.Popen] = []
     terminal = termios.tcgetattr(0) if os.isatty(0) else None
     try:
-        qemu.prepare(FILES, has_nics=True)
+        qemu.prepare(FILES, has_nics=True, has_pvrdma=options.pvrdma)
         simulator = start_simulator(options, more, folder)
         if simulator.poll() is not None:
             return simulator.returncode or 1
@@ -156,7 +168,7 @@ def main() -> int:
             for nic in range(1, options.nics):
                 serial = folder / f"guest{nic}"
                 processes.append(boot(options, nic, folder, f"unix:{serial},server=on,wait=off"))
-                print(f"guest {nic}: 10.0.0.{nic + 1}; its shell: ./vireo guest --attach {serial}", file=sys.stderr)
+                print(f"guest {nic}: 10.0.0.{host_of(options, nic)}; its shell: ./vireo guest --attach {serial}", file=sys.stderr)
             if options.run:
                 with socket.socket(socket.AF_UNIX) as listener:
                     listener.bind(f"{folder}/console")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Starts the guest of build_guest.py in QEMU, in place of this process. With --nic the guest has exported NICs of a simulator
-(vireo_simulator --export) as PCI functions. That needs QEMU 10.1 or later (vfio-user-pci): the one of Debian 13's backports,
-which mmdebstrap unpacks beside the guest's files without installing it. Exit status 77: not available here; the last line is
-the reason."""
+(vireo_simulator --export) as PCI functions, with --pvrdma a PVRDMA function (vireo_simulator --pvrdma) and its partner, a vmxnet3
+function. Both need QEMU 10.1 or later (vfio-user-pci): the one of Debian 13's backports, which mmdebstrap unpacks beside the
+guest's files without installing it. Exit status 77: not available here; the last line is the reason."""
 
 import argparse
 import json
@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 import build_guest
+import build_pvrdma
 
 SUITE = "trixie"
 PACKAGE = "qemu-system-x86"
@@ -85,24 +86,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                                                                 "receive queues)")
 
 
-def prepare(files: pathlib.Path, has_nics: bool) -> None:
+def prepare(files: pathlib.Path, has_nics: bool, has_pvrdma: bool = False) -> None:
     """Builds what is missing, or raises Unavailable."""
-    build_guest.prepare(files)
-    if has_nics:
+    (build_pvrdma if has_pvrdma else build_guest).prepare(files)
+    if has_nics or has_pvrdma:
         unpack_qemu(files / "qemu")
+
+
+def vfio_user(socket: str, **more: str | bool) -> list[str]:
+    return ["-device", json.dumps({"driver": "vfio-user-pci", "socket": {"type": "unix", "path": socket},
+                                   "x-msg-timeout": MESSAGE_TIMEOUT_MS, **more})]
+
+
+def pvrdma_devices(options: argparse.Namespace) -> list[str]:
+    """Linux' driver of the PVRDMA function demands a vmxnet3 function as function 0 of the same slot."""
+    local, remote = options.link.split(",")
+    words = ["-netdev", f"dgram,id=link,local.type=unix,local.path={local},remote.type=unix,remote.path={remote}",
+             "-device", f"vmxnet3,netdev=link,mac=02:56:49:52:fe:{options.host:02x},romfile=,multifunction=on,addr=5.0",
+             # The driver reads its capabilities right after the register write that makes the device write them.
+             *vfio_user(options.pvrdma, **{"addr": "5.1", "x-no-posted-writes": True})]
+    forward = f",hostfwd=tcp:127.0.0.1:{options.tcp_port}-:{options.tcp_port}" if options.tcp_port else ""
+    return words + ["-netdev", f"user,id=user{forward}", "-device", "virtio-net-pci,netdev=user,romfile="]
 
 
 def command(files: pathlib.Path, options: argparse.Namespace) -> list[str]:
     """QEMU's command line. `options`: those of main()."""
-    for socket in options.nic:
+    has_functions = bool(options.nic or options.pvrdma)
+    for socket in [*options.nic, *([options.pvrdma] if options.pvrdma else [])]:
         if len(os.fsencode(socket)) > MOST_SOCKET_BYTES:
             raise build_guest.Unavailable(f"the path of the socket {socket} is too long: {MOST_SOCKET_BYTES} bytes at most")
-    role = "driver" if options.nic else "softroce"
+    role = "driver" if options.nic else "pvrdma" if options.pvrdma else "softroce"
+    initramfs = files / (build_pvrdma.INITRAMFS if options.pvrdma else "initramfs")
     # no_timer_check: on a busy machine the kernel's timer interrupt check fails on a late interrupt and panics. A kernel
     # with a PVH entry needs no BIOS. TCG needs no privileges and no hardware support; -cpu max has SSE 4.2, for checksums.
-    words = qemu_program(files / "qemu") if options.nic else ["qemu-system-x86_64"]
+    words = qemu_program(files / "qemu") if has_functions else ["qemu-system-x86_64"]
     words += ["-accel", "tcg", "-cpu", "max", "-smp", str(options.cpus), "-m", str(options.memory), "-nodefaults",
-              "-no-user-config", "-display", "none", "-kernel", str(files / "vmlinux"), "-initrd", str(files / "initramfs"),
+              "-no-user-config", "-display", "none", "-kernel", str(files / "vmlinux"), "-initrd", str(initramfs),
               "-append", "console=ttyS0 quiet panic=-1 no_timer_check net.ifnames=0 random.trust_cpu=on tsc=reliable "
                          f"mitigations=off vireo.role={role} vireo.host={options.host}"
                          + ("" if options.console else " vireo.shell=1")]
@@ -112,7 +131,7 @@ def command(files: pathlib.Path, options: argparse.Namespace) -> list[str]:
     if options.console:
         words += ["-chardev", f"socket,id=console,path={options.console}", "-device", "virtio-serial-pci",
                   "-device", "virtserialport,chardev=console"]
-    if not options.nic:
+    if not has_functions:
         wire, port = options.wire, options.tcp_port
         return words + [
             "-M", "q35",
@@ -124,26 +143,29 @@ def command(files: pathlib.Path, options: argparse.Namespace) -> list[str]:
     words += ["-M", "q35,memory-backend=memory",
               "-object", f"memory-backend-memfd,id=memory,size={options.memory * MIB},share=on"]
     for socket in options.nic:
-        words += ["-device", json.dumps({"driver": "vfio-user-pci", "socket": {"type": "unix", "path": socket},
-                                         "x-msg-timeout": MESSAGE_TIMEOUT_MS})]
-    return words
+        words += vfio_user(socket)
+    return words + (pvrdma_devices(options) if options.pvrdma else [])
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=pathlib.Path, help="folder of the guest's files, and of QEMU")
-    parser.add_argument("--only-build", choices=["softroce", "driver"], help="build what a guest of this role needs, and exit")
+    parser.add_argument("--only-build", choices=["softroce", "driver", "pvrdma"], help="build what a guest of this role needs, and exit")
     parser.add_argument("--nic", action="append", default=[], metavar="SOCKET", help="an exported NIC; can be repeated")
-    parser.add_argument("--wire", metavar="SOCKET", help="without --nic: the simulator's wire, for Soft-RoCE")
-    parser.add_argument("--tcp-port", type=int, help="with --wire: the guest's TCP port that is also 127.0.0.1's")
+    parser.add_argument("--pvrdma", metavar="SOCKET", help="a PVRDMA function; with --link")
+    parser.add_argument("--link", metavar="OWN,PEER", help="with --pvrdma: datagram sockets of the Ethernet link to another guest")
+    parser.add_argument("--wire", metavar="SOCKET", help="the simulator's wire, for Soft-RoCE; with --tcp-port")
+    parser.add_argument("--tcp-port", type=int, help="with --wire and --pvrdma: the guest's TCP port that is also 127.0.0.1's")
     parser.add_argument("--host", type=int, default=200, help="the guest's address is 10.0.0.HOST (default: %(default)s)")
     parser.add_argument("--serial", default="mon:stdio", help="QEMU's -serial, for the kernel's log (default: %(default)s)")
     parser.add_argument("--console", metavar="SOCKET", help="the test's shell; without: a shell for people on the serial port")
     parser.add_argument("--reboots", action="store_true", help="a guest that resets itself starts again; default: QEMU exits")
     add_arguments(parser)
     options = parser.parse_args(arguments)
-    if not options.only_build and bool(options.nic) == bool(options.wire):
-        parser.error("either --nic or --wire")
+    if not options.only_build and sum(map(bool, (options.nic, options.pvrdma, options.wire))) != 1:
+        parser.error("either --nic, --pvrdma or --wire")
+    if options.pvrdma and (options.link or "").count(",") != 1:
+        parser.error("--pvrdma needs --link OWN,PEER")
     if options.wire and options.tcp_port is None:
         parser.error("--wire needs --tcp-port")
     return options
@@ -154,7 +176,7 @@ def main() -> int:
     files = options.directory.resolve()
     try:
         if options.only_build:
-            prepare(files, options.only_build == "driver")
+            prepare(files, options.only_build == "driver", options.only_build == "pvrdma")
             return 0
         words = command(files, options)
     except build_guest.Unavailable as error:
