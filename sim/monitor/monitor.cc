@@ -100,7 +100,6 @@ void Monitor::OnReset() {
 
 void Monitor::CheckAccess(const BoundaryEvent& event, const char* what) {
   if (memory_.Contains(event.address, event.bytes)) return;
-  if (event.kind == EventKind::kDmaRead && rings_.IsReturnedWorkRequest(event.address, event.bytes)) return;
   findings_.Add(
       monitor::kAccess, event.cycle,
       std::string("DMA ") + what + " of " + std::to_string(event.bytes) + " bytes at " + monitor::Hex(event.address),
