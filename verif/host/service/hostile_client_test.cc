@@ -94,7 +94,7 @@ bool Attack(const std::string& socket, Pipe& pipe, uint64_t number) {
     auto qp = (*pd)->CreateQp({.send_cq = *cq, .recv_cq = *cq});
     if (!qp.ok() || device.opened.size() != 3) return false;
     verbs::QueuePair::Connection connection{.dest_qpn = (*qp)->qpn(), .timeout = 5, .retry_cnt = 1, .rnr_retry = 1};
-    std::ranges::copy((*opened)->gids().at(1).gid, connection.path.grh.dgid);
+    std::ranges::copy(device.base().gids().at(1).gid, connection.path.grh.dgid);
     std::ranges::copy(info.mac, connection.path.dmac);
     connection.path.grh.sgid_index = 1;
     if (!(*qp)->Connect(connection).ok()) return false;
