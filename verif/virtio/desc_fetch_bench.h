@@ -373,6 +373,12 @@ struct Bench {
                    .last = base + 9999});
     for (VirtqDesc& descriptor : ring.table) descriptor = Random(vq);
   }
+  // Its last byte is the first one of memory; one of a single byte cannot wrap.
+  template <typename Descriptor>
+  static void MakeWrap(Descriptor& descriptor) {
+    descriptor.len = std::max<uint32_t>(descriptor.len, 2);
+    descriptor.addr = ~uint64_t{0} - descriptor.len + 2;
+  }
   // A valid descriptor: inside every window.
   VirtqDesc Random(size_t vq) {
     const spec::TableWindow& window = rings[vq].window;
@@ -441,7 +447,7 @@ struct Bench {
             return;
           case Defect::kHead: head = ring.size; break;
           case Defect::kNoLength: descriptor.len = 0; break;
-          case Defect::kWraps: descriptor.addr = ~uint64_t{0} - descriptor.len + 2; break;
+          case Defect::kWraps: MakeWrap(descriptor); break;
           case Defect::kIndirect:
             descriptor.flags |= VirtqDescFlags::kIndirect;
             if (tables) descriptor.flags |= VirtqDescFlags::kNext;
@@ -492,7 +498,7 @@ struct Bench {
           ring.defective = true;
           switch (defect) {
             case Defect::kNoLength: descriptor.len = 0; break;
-            case Defect::kWraps: descriptor.addr = ~uint64_t{0} - descriptor.len + 2; break;
+            case Defect::kWraps: MakeWrap(descriptor); break;
             case Defect::kIndirect:
               descriptor.flags |= VirtqDescFlags::kIndirect;
               if (tables) descriptor.flags |= VirtqDescFlags::kNext;
@@ -689,7 +695,9 @@ struct Bench {
     Ring& ring = rings[failure.vq_index];
     EXPECT_TRUE(ring.defective);
     EXPECT_EQ(++ring.failures, 1u) << "reported twice";
-    EXPECT_EQ(failure.code, CodeOf(ring.defect));
+    EXPECT_EQ(failure.code, CodeOf(ring.defect))
+        << "defect " << static_cast<int>(ring.defect) << " of entry " << ring.defect_at << ", size " << ring.size
+        << (ring.chains ? ", chains" : "") << (ring.window.enable ? ", window" : "");
     codes[failure.code]++;
   }
   void SetRates(unsigned in, unsigned memory, unsigned out) {
