@@ -321,6 +321,7 @@ void Simulator::RunInVirtualTime() {
     loop_.Poll(0);
     Progress();
     if (system_->is_mismatched()) Stop();
+    if (is_stopping_) return;  // nothing else may happen that would end a sleep
     if (system_->scheduler().callbacks() != callbacks) pacer.Restart(service::MonotonicNs());
     if (const uint64_t busy_ns = virtual_time_->BusyNs(); busy_ns != 0) {
       loop_.Sleep(busy_ns);
