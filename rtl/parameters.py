@@ -57,6 +57,7 @@ ALONE = {
     "vireo_queue_state.Width": 16,
     "vireo_rx_buffer.BytesPerFrame": 1024,
     "vireo_tx_gather.BufferBytes": lambda config: config["tx_buffer_bytes"],
+    "vireo_work_fence.CountBits": 10,
 }
 
 

@@ -159,6 +159,8 @@ void MessageTracker::Abandon(Qp& qp) {
   qp.next_psn.reset();
   qp.expected_psn.reset();
   qp.arrived.clear();
+  qp.returned.clear();
+  qp.returned_receives = 0;
 }
 
 MessageTracker::Nic* MessageTracker::NicOf(uint64_t mac) {

@@ -73,6 +73,7 @@ struct Message {
   spec::IbWrOpcode opcode{};
   uint64_t wr_id = 0;
   uint64_t bytes = 0;
+  bool is_signaled = false;  // its success has a CQE
   End end = End::kOpen;
   std::optional<spec::IbWcStatus> status;  // of its CQE
   uint32_t first_psn = 0;

@@ -139,6 +139,7 @@ void MessageTracker::Nic::OnWorkRequest(const WorkRequest& request) {
   message->rkey = request.rkey;
   Qp& qp = qps_[request.qpn];
   message->service = qp.context.qp_type;
+  message->is_signaled = qp.context.sq_sig_all || (request.send_flags & spec::IbSendFlags::kSignaled) != 0;
   const bool is_datagram = message->service == IbQpType::kUd || message->service == IbQpType::kGsi;
   message->peer_qpn = is_datagram ? request.remote_qpn : qp.context.dest_qpn;
   Set(*message, Stage::kDoorbell, request.doorbell);
@@ -155,7 +156,8 @@ void MessageTracker::Nic::OnWorkRequest(const WorkRequest& request) {
 void MessageTracker::Nic::OnSendUsed(uint32_t qpn, EventMark mark, bool was_read) {
   last_used_ = {qpn, true};
   Qp& qp = qps_[qpn];
-  qp.last_used = nullptr;
+  if (qp.returned.size() == Qp::kMaxUndelivered) qp.returned.pop_front();
+  qp.returned.emplace_back();
   if (!was_read) {
     ++tracker_.unattributed_.work_requests;
     return;
@@ -167,23 +169,44 @@ void MessageTracker::Nic::OnSendUsed(uint32_t qpn, EventMark mark, bool was_read
     return;
   }
   Set(**message, Stage::kUsed, mark);
-  qp.last_used = *message;
+  qp.returned.back() = {*message, (*message)->is_signaled};
   tracker_.End(*message, Message::End::kComplete);
   while (qp.messages.size() > Qp::kLate && qp.messages.front()->end != Message::End::kOpen) qp.messages.pop_front();
 }
 
-void MessageTracker::Nic::OnReceiveUsed(uint32_t qpn, EventMark) { last_used_ = {qpn, false}; }
+void MessageTracker::Nic::OnReceiveUsed(uint32_t qpn, EventMark) {
+  last_used_ = {qpn, false};
+  ++qps_[qpn].returned_receives;
+}
+
+// The work request of a send CQE, which with all before it is no longer waited for; null: not known. A failed one has a
+// CQE, too, if it was not signaled.
+MessageTracker::MessagePtr MessageTracker::Nic::Reported(Qp& qp, const spec::RdmaCqReq& cqe) {
+  const auto is_its = [&cqe](const Qp::Returned& one) {
+    return one.message != nullptr && one.message->wr_id == cqe.wr_id;
+  };
+  auto found = std::ranges::find_if(qp.returned, [&](const auto& one) { return one.is_signaled && is_its(one); });
+  if (found == qp.returned.end() && cqe.status != IbWcStatus::kSuccess)
+    found = std::ranges::find_if(qp.returned, is_its);
+  if (found == qp.returned.end()) return nullptr;
+  MessagePtr message = std::move(found->message);
+  qp.returned.erase(qp.returned.begin(), found + 1);
+  return message;
+}
 
 void MessageTracker::Nic::OnCompletion(uint16_t queue, const spec::RdmaCqReq& cqe, EventMark mark) {
   Qp* const qp = FindQp(cqe.qp_num);
-  // A failed CQE has no opcode; its work request was used just before.
-  const bool is_send = cqe.status == IbWcStatus::kSuccess
-                           ? cqe.opcode != IbWcOpcode::kRecv && cqe.opcode != IbWcOpcode::kRecvRdmaWithImm
-                           : last_used_ == std::pair{cqe.qp_num, true};
+  // A failed CQE has no opcode; mostly its work request was used just before.
+  bool is_send = cqe.opcode != IbWcOpcode::kRecv && cqe.opcode != IbWcOpcode::kRecvRdmaWithImm;
+  if (cqe.status != IbWcStatus::kSuccess) {
+    is_send = last_used_ == std::pair{cqe.qp_num, true};
+    if (qp != nullptr && qp->returned.empty()) is_send = false;
+    if (qp != nullptr && qp->returned_receives == 0) is_send = true;
+  }
+  if (qp != nullptr && !is_send && qp->returned_receives != 0) --qp->returned_receives;
   MessagePtr message;
   if (qp != nullptr && is_send) {
-    if (qp->last_used != nullptr && qp->last_used->wr_id == cqe.wr_id) message = std::move(qp->last_used);
-    qp->last_used = nullptr;
+    message = Reported(*qp, cqe);
     if (message != nullptr) {
       message->status = cqe.status;
       if (cqe.status != IbWcStatus::kSuccess) {

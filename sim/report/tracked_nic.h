@@ -16,7 +16,14 @@ struct MessageTracker::Qp {
   // In ring order, messages not yet sent at the end. The last kLate ended ones are kept to attribute late packets.
   std::deque<MessagePtr> messages;
   MessagePtr sending;  // its last packet has not been sent
-  MessagePtr last_used;
+  // Work requests that were returned without a CQE so far: it may come after later ones were returned. The oldest are
+  // dropped beyond kMaxUndelivered.
+  struct Returned {
+    MessagePtr message;  // null: its work request was not read
+    bool is_signaled = false;
+  };
+  std::deque<Returned> returned;
+  size_t returned_receives = 0;
   std::deque<MessagePtr> undelivered;  // sent; the peer's CQE is pending. RC
   std::deque<MessagePtr> arrived;      // received by this QP; its CQE is pending. UC, UD
 
@@ -69,6 +76,7 @@ class MessageTracker::Nic final : public EventSink, private RingWatch::Listener 
   void OnCompletionVisible(uint16_t queue, EventMark mark) override;
   void OnCsrWrite(const BoundaryEvent& event);
   void OnTableWrite(spec::MgmtTable table, bool is_clear);
+  MessagePtr Reported(Qp& qp, const spec::RdmaCqReq& cqe);
   MessagePtr Delivered(Qp& qp, const spec::RdmaCqReq& cqe);
 
   MessageTracker& tracker_;
