@@ -16,8 +16,9 @@ MORE = 0.02  # throughput
 # In this order, the first that is not named.
 OTHERS = ("sender.completer", "peer.cq_writer", "sender.cq_writer", "pcie")
 RESOURCES = ("pcie", "host_memory", "outstanding")
-# Whose bottleneck is a block whose state is several machines', which cannot take two steps in a cycle: not judged.
-NO_HOOK = {"read_64b_16qp": ("sender.send_queue",)}
+# Not judged: the state of send_queue is that of several machines, which cannot take two steps in a cycle; behind the wire of
+# 4 KiB SENDs are, 3 % away, the writes of the peer's dma_write_port, which has no hook either.
+NOT_JUDGED = {"read_64b_16qp": ("sender.send_queue",), "send_4k_16qp": ("wire",)}
 
 
 def bench(workloads, *faster):
@@ -60,7 +61,7 @@ class Bottleneck(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.base = bench([])
-        judged = {workload: found for workload, found in cls.base.items() if NO_HOOK.get(workload) != found[1]}
+        judged = {workload: found for workload, found in cls.base.items() if NOT_JUDGED.get(workload) != found[1]}
         cls.named = gains(judged, lambda workload: cls.base[workload][1])
         cls.other = gains(cls.base, lambda workload: (next(name for name in OTHERS if not cls.is_named(workload, name)),))
         cls.resources = {name: gains(cls.base, lambda _, name=name: (name,)) for name in RESOURCES}
