@@ -27,7 +27,7 @@ def labels(module: dict, prefix: str = "") -> dict[str, str]:
             name, index, source = nets[bits[0]]
             found[cell] = with_line(name.removeprefix(prefix) + (f"[{index}]" if index >= 0 else ""), source)
         else:
-            cell_name = re.split(MADE, cell)[0]
+            cell_name = "a register" if cell.startswith("$") else re.split(MADE, cell)[0]
             found[cell] = with_line(re.sub(MAPPED, "", cell_name.removeprefix(prefix)), content["attributes"].get("src", ""))
     return found
 

@@ -57,11 +57,13 @@ def estimated(block: str, netlist, _speed: int, _seed: int):
     design = netlist.with_suffix(".json_netlist")
     seconds = 0.0
     if not design.exists():
+        partial = synth.WORK / f"levels.{instance(block)}.json"  # a run that is stopped leaves no half of a result
         seconds, error = yosys.run(synth.WORK, f"levels.{instance(block)}", [
             f"read_verilog -lib {BOXES['UltraScale+']}", f"read_rtlil {netlist.relative_to(ROOT)}", f"hierarchy -check -purge_lib -top {block}",
-            "blackbox =A:whitebox", f"write_json {design.relative_to(ROOT)}"])
+            "blackbox =A:whitebox", f"write_json {partial.relative_to(ROOT)}"])
         if error:
             return None, seconds, f"{block}: {error}"
+        partial.replace(design)
     module = json.loads(design.read_text(encoding="utf-8"))["modules"][block]
     try:
         depth = levels.Netlist(module).depth(period_ns(ESTIMATED))
@@ -133,7 +135,7 @@ def main() -> int:
     parser.add_argument("--speed", type=int, choices=(6, 7, 8), default=8, help="speed grade of the ECP5 (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of placement (default: %(default)s)")
     parser.add_argument("--jobs", type=int, default=2, help="runs in parallel (default: %(default)s; each needs up to 4 GB)")
-    parser.add_argument("--update", action="store_true", help="write the rows into docs/timing.md; only for speed grade 8 and seed 1")
+    parser.add_argument("--update", action="store_true", help="write the rows into docs/timing.md; only with speed grade 8 and seed 1")
     options = parser.parse_args()
     if options.update and (options.speed, options.seed) != (8, 1):
         parser.error("--update: docs/timing.md is for speed grade 8 and seed 1")
