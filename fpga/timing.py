@@ -28,7 +28,6 @@ import parameters  # noqa: E402  pylint: disable=wrong-import-position
 PAGE = ROOT / "docs/timing.md"
 COMMAND = "./vireo timing --update"
 ROUTED, ESTIMATED = "nic1", "nic100"
-BOXES = {"ECP5": "+/ecp5/cells_sim.v +/ecp5/cells_bb.v", "UltraScale+": "+/xilinx/cells_sim.v +/xilinx/cells_xtra.v"}
 HEAD = {
     ROUTED: ("block", "MHz", "inside", "inputs", "outputs", "through", "COMB", "FF", "DP16KD", "worst path"),
     ESTIMATED: ("block", "LUT levels", "carry chains", "inside", "inputs", "outputs", "through", "late ends", "worst path"),
@@ -59,7 +58,7 @@ def estimated(block: str, netlist, _speed: int, _seed: int):
     if not design.exists():
         partial = synth.WORK / f"levels.{instance(block)}.json"  # a run that is stopped leaves no half of a result
         seconds, error = yosys.run(synth.WORK, f"levels.{instance(block)}", [
-            f"read_verilog -lib {BOXES['UltraScale+']}", f"read_rtlil {netlist.relative_to(ROOT)}", f"hierarchy -check -purge_lib -top {block}",
+            f"read_verilog -lib {synth.TARGETS[ESTIMATED][2]}", f"read_rtlil {netlist.relative_to(ROOT)}", f"hierarchy -check -purge_lib -top {block}",
             "blackbox =A:whitebox", f"write_json {partial.relative_to(ROOT)}"])
         if error:
             return None, seconds, f"{block}: {error}"
@@ -151,11 +150,7 @@ def main() -> int:
         parts = [f"## {config}\n\n{table(config, results.get(config, []), page)}" for config in HEAD]
         generated.replace(PAGE, COMMAND, "\n\n".join(parts))
         print(f"wrote {PAGE.relative_to(ROOT)}")
-    for error in errors:
-        print(f"vireo timing: {error}", file=sys.stderr)
-    if errors:
-        print(f"vireo timing: logs are in {synth.WORK.relative_to(ROOT)}/", file=sys.stderr)
-    return 1 if errors else 0
+    return synth.report("timing", errors)
 
 
 if __name__ == "__main__":

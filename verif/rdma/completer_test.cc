@@ -399,14 +399,19 @@ TEST(Completer, FailureIsReportedBeforeItsCompletionIfThatIsRead) {
   EXPECT_EQ(qp.failure_sink.sent().size(), 1U);
 }
 
-TEST(Completer, AcknowledgeDuringAReplayWaitsForItsEnd) {
-  SlowQp qp(kMostRetries);
+// One work request was sent and read, and the peer requests it again.
+void PostAndNak(SlowQp& qp) {
   qp.Post(1);
   qp.Issue();
   ++qp.fence.reads;
   ASSERT_EQ(qp.Run(20), "");
   qp.SequenceNak(1000);
   ASSERT_EQ(qp.Run(50), "");
+}
+
+TEST(Completer, AcknowledgeDuringAReplayWaitsForItsEnd) {
+  SlowQp qp(kMostRetries);
+  ASSERT_NO_FATAL_FAILURE(PostAndNak(qp));
   ASSERT_EQ(qp.Replays().size(), 2U);  // and the resume
   qp.Ack(1000);
   EXPECT_EQ(qp.Now(), Statuses{});
@@ -419,12 +424,7 @@ TEST(Completer, AcknowledgeDuringAReplayWaitsForItsEnd) {
 // Also one without packets, which is older than a packet that is not read.
 TEST(Completer, ReplayWithoutPacketsEndsInItsTurn) {
   SlowQp qp(kMostRetries);
-  qp.Post(1);
-  qp.Issue();
-  ++qp.fence.reads;
-  ASSERT_EQ(qp.Run(20), "");
-  qp.SequenceNak(1000);
-  ASSERT_EQ(qp.Run(50), "");
+  ASSERT_NO_FATAL_FAILURE(PostAndNak(qp));
   qp.Ack(1000);
   qp.fence.ends.push_back({.issued = true});  // another QP's
   qp.fence.ends.push_back({.replay = true});

@@ -6,9 +6,9 @@
 //   127.0.0.1 of this machine.
 // - driver: eth0 is a NIC of a simulator (vireo_simulator --export) as a PCI function, driven by the kernel's own
 //   virtio_net.
-// - pvrdma: a PVRDMA function of a simulator (vireo_simulator --pvrdma), driven by Linux' vmw_pvrdma as vmw_pvrdma0;
-// eth0
-//   is its partner, vmxnet3, on an Ethernet link to another guest; and QEMU's user network as in role softroce.
+// - pvrdma: a PVRDMA function of a simulator (vireo_simulator --pvrdma), driven by Linux' vmw_pvrdma as vmw_pvrdma0.
+// Its
+//   partner is eth0, vmxnet3, on an Ethernet link to another guest. QEMU's user network as in role softroce.
 #pragma once
 
 #include <chrono>

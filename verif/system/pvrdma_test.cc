@@ -16,6 +16,7 @@
 #include "sim/simulator/simulator_process.h"
 #include "verif/host/ibverbs/processes.h"
 #include "verif/system/guest.h"
+#include "verif/system/guest_line.h"
 
 namespace vireo::sim {
 namespace {
@@ -90,15 +91,7 @@ class PvrdmaGuests : public testing::TestWithParam<World> {
   // Returns the line's output; a non-zero status is a test failure.
   static std::string In(unsigned guest, const std::string& line, milliseconds timeout = kCommandTimeout) {
     if (!Shared().is_running) return "";
-    const auto answer = Shared().guests[guest]->Run(line, timeout);
-    if (!answer.has_value()) {
-      ADD_FAILURE() << "guest " << guest << " does not answer: " << line
-                    << "\nIts kernel: " << Shared().guests[guest]->Log();
-      Shared().is_running = false;
-      return "";
-    }
-    EXPECT_EQ(answer->status, 0) << "guest " << guest << ": " << line << "\n" << answer->output;
-    return answer->output;
+    return ExpectSuccess(*Shared().guests[guest], guest, line, timeout, Shared().is_running);
   }
   static std::string AddressOf(unsigned guest) { return "10.0.0." + std::to_string(kFirstHost + guest); }
   static std::string AddressOfNic(unsigned nic) { return "10.0.0." + std::to_string(nic + 1); }
