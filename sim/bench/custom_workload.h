@@ -50,6 +50,15 @@ inline constexpr const char* kCustom = "custom";
 std::string ParseOperations(std::string_view text, std::vector<OperationShare>& operations);
 std::string ParseSizes(std::string_view text, uint32_t most, std::vector<SizeShare>& sizes);
 
+// For the run (custom_run.cc): the message consumes a receive.
+bool HasReceive(spec::IbWrOpcode opcode);
+// Posted at the receiver of each queue pair: twice as many as outstanding messages, so that no message waits for a host
+// whose calls take no time.
+uint32_t Receives(const CustomWorkload& workload);
+// Memory of each operation: as many messages as fit, at least one.
+uint64_t SectionBytes(const CustomWorkload& workload);
+inline constexpr uint32_t kMinCqes = 64;
+
 // The first rule that the workload breaks with this hardware, with the reason; empty if there is none.
 std::string IllegalWorkload(const CustomWorkload& workload, const Hardware& hardware);
 // The figures, with values of no meaning.
