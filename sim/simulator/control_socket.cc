@@ -16,16 +16,17 @@ namespace vireo::sim {
 namespace {
 
 using nlohmann::json;
+using nlohmann::ordered_json;
 
 // The packet that has arrived; not an object: none, or not JSON.
-json Receive(int socket) {
+ordered_json Receive(int socket) {
   std::vector<char> bytes(ControlSocket::kMaxBytes);
   const ssize_t got = ::recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT);
   if (got <= 0) return {};
-  return json::parse(bytes.begin(), bytes.begin() + got, nullptr, /*allow_exceptions=*/false);
+  return ordered_json::parse(bytes.begin(), bytes.begin() + got, nullptr, /*allow_exceptions=*/false);
 }
 
-bool Send(int socket, const json& message) {
+bool Send(int socket, const ordered_json& message) {
   const std::string text = message.dump();
   return ::send(socket, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(text.size());
 }
@@ -66,19 +67,20 @@ void ControlSocket::Serve(int socket) {
     Send(socket, {{"error", "a request is a JSON object"}});
     return;
   }
-  const host::Result<json> answer = handler_(request);
-  Send(socket, answer.ok() ? json{{"answer", *answer}} : json{{"error", answer.error().text}});
+  const host::Result<ordered_json> answer = handler_(request);
+  Send(socket, answer.ok() ? ordered_json{{"answer", *answer}} : ordered_json{{"error", answer.error().text}});
 }
 
-host::Result<json> ControlSocket::Ask(const std::string& path, const json& request) {
-  constexpr int kTimeoutMs = 10'000;
+host::Result<ordered_json> ControlSocket::Ask(const std::string& path, const json& request,
+                                              std::chrono::seconds timeout) {
   const host::Result<host::FileDescriptor> socket = host::ConnectTo(path, SOCK_SEQPACKET);
   if (!socket.ok()) return socket.error();
   pollfd answered{.fd = socket->get(), .events = POLLIN, .revents = 0};
-  if (!Send(socket->get(), request) || ::poll(&answered, 1, kTimeoutMs) != 1) {
+  if (!Send(socket->get(), request) ||
+      ::poll(&answered, 1, static_cast<int>(std::chrono::milliseconds(timeout).count())) != 1) {
     return host::Error{host::ErrorCode::kLost, "the simulation does not answer"};
   }
-  const json reply = Receive(socket->get());
+  const ordered_json reply = Receive(socket->get());
   if (reply.contains("answer")) return reply["answer"];
   if (!reply.contains("error")) return host::Error{host::ErrorCode::kLost, "the simulation closed the connection"};
   return host::Error{host::ErrorCode::kInvalidArgument, reply["error"].get<std::string>()};

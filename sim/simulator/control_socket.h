@@ -3,6 +3,7 @@
 // a connection has one request.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -18,7 +19,7 @@ namespace vireo::sim {
 class ControlSocket {
  public:
   // The answer to a request. An error is sent as its text.
-  using Handler = std::function<host::Result<nlohmann::json>(const nlohmann::json&)>;
+  using Handler = std::function<host::Result<nlohmann::ordered_json>(const nlohmann::json&)>;
   static constexpr size_t kMaxBytes = 64 * 1024;  // of a request or answer
 
   // Serves requests from the loop. Errors as host::ListenAt.
@@ -28,9 +29,10 @@ class ControlSocket {
   ControlSocket(const ControlSocket&) = delete;
   ControlSocket& operator=(const ControlSocket&) = delete;
 
-  // Sends a request to the socket at `path` and waits for the answer. kLost: nobody answers; kInvalidArgument: refused,
-  // with the reason.
-  static host::Result<nlohmann::json> Ask(const std::string& path, const nlohmann::json& request);
+  // Sends a request to the socket at `path` and waits for the answer. kLost: nobody answers in time; kInvalidArgument:
+  // refused, with the reason.
+  static host::Result<nlohmann::ordered_json> Ask(const std::string& path, const nlohmann::json& request,
+                                                  std::chrono::seconds timeout = std::chrono::seconds(10));
 
  private:
   ControlSocket(service::EventLoop& loop, std::string path, Handler handler)

@@ -24,9 +24,9 @@
 #include "sim/device/devices.h"
 #include "sim/report/report.h"
 #include "sim/report/timeline.h"
+#include "sim/simulator/control_commands.h"
 #include "sim/simulator/control_socket.h"
 #include "sim/simulator/drop_counters.h"
-#include "sim/simulator/gid_commands.h"
 #include "sim/simulator/simulation_directory.h"
 #include "sim/simulator/simulation_options.h"
 #include "sim/simulator/simulator.h"
@@ -60,10 +60,8 @@ std::optional<int> Parse(int argc, char** argv, CommandLine& line) {
   return std::nullopt;
 }
 
-SimulationStatus StatusOf(const Simulation& simulation, const Simulator& simulator, const DropCounters& drops,
-                          uint64_t updates) {
-  SimulationStatus status{
-      .pid = ::getpid(), .updates = updates, .virtual_time = simulation.call_cost_ns.has_value(), .nics = {}};
+SimulationStatus StatusOf(const Simulation& simulation, const Simulator& simulator) {
+  SimulationStatus status{.pid = ::getpid(), .virtual_time = simulation.call_cost_ns.has_value(), .nics = {}};
   for (size_t i = 0; i < simulation.size(); ++i) {
     const HostOptions& host = simulation.system.hosts[i];
     status.nics.push_back({.name = host.nic.name,
@@ -72,8 +70,7 @@ SimulationStatus StatusOf(const Simulation& simulation, const Simulator& simulat
                            .profile = ProfileName(host.profile),
                            .preset = std::string(host.nic.pcie.name),
                            .socket = simulator.socket(i),
-                           .is_exported = simulation.is_exported(i),
-                           .drops = drops.of(i)});
+                           .is_exported = simulation.is_exported(i)});
   }
   for (const Simulation::Guest& guest : simulation.guests) {
     status.guests.push_back({.name = guest.name, .socket = guest.socket, .nic = simulation.name(guest.nic)});
@@ -199,7 +196,6 @@ int Main(int argc, char** argv) {
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
-  sigaddset(&signals, kRefreshSignal);
   // Under nohup it is ignored; a blocked signal would be reported.
   struct sigaction hangup {};
   if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN) sigaddset(&signals, SIGHUP);
@@ -217,24 +213,14 @@ int Main(int argc, char** argv) {
   if (line.lifeline >= 0) simulator.loop().Watch(line.lifeline, stop);
   const SimulationDirectory directory(line.directory);
   DropCounters drops(simulator.system(), simulator.size());
-  uint64_t updates = 0;
-  const auto write_status = [&] {
-    if (directory.Write(StatusOf(options.simulation, simulator, drops, updates))) return true;
+  simulator.loop().Watch(signal_fd.get(), stop);
+  if (!directory.Write(StatusOf(options.simulation, simulator))) {
     fmt::print(stderr, "{}: cannot be written\n", directory.status_file().string());
-    return false;
-  };
-  simulator.loop().Watch(signal_fd.get(), [&] {
-    for (signalfd_siginfo info{}; ::read(signal_fd.get(), &info, sizeof info) == sizeof info;) {
-      if (info.ssi_signo != kRefreshSignal) return stop();
-    }
-    drops.Update();
-    ++updates;
-    write_status();
+    return 1;
+  }
+  const auto control = ControlSocket::Listen(simulator.loop(), directory.control_socket(), [&](const auto& request) {
+    return RunControlCommand(simulator, drops, request);
   });
-  if (!write_status()) return 1;
-  const auto control =
-      ControlSocket::Listen(simulator.loop(), directory.control_socket(),
-                            [&simulator](const auto& request) { return RunGidCommand(simulator, request); });
   if (!control.ok()) {
     fmt::print(stderr, "{}\n", host::ToString(control.error()));
     return 1;

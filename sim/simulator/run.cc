@@ -86,19 +86,20 @@ std::optional<SimulationStatus> FindOrReport(const SimulationDirectory& director
   return status;
 }
 
-// One line per NIC, and one more if it has dropped frames.
-void PrintNics(const SimulationStatus& status) {
+// One line per NIC, and one more if it has dropped frames: `drops` by NIC and reason; empty: not known.
+void PrintNics(const SimulationStatus& status, const nlohmann::ordered_json& drops = nlohmann::ordered_json::array()) {
   size_t widest = 0;
   for (const SimulationStatus::Nic& nic : status.nics) widest = std::max(widest, nic.name.size());
   for (size_t number = 0; number < status.nics.size(); ++number) {
     const SimulationStatus::Nic& nic = status.nics[number];
     fmt::print("nic {:<2} {:<{}}  {:<8} {:<6} {:<7} {:<6}  {}{}\n", number, nic.name, widest, nic.device, nic.config,
                nic.preset, nic.profile, nic.socket, nic.is_exported ? "  (vfio-user: for a driver or guest only)" : "");
-    std::string drops;
-    for (const auto& [reason, frames] : nic.drops) {
-      if (frames != 0) drops += fmt::format("{} {} {}", drops.empty() ? "" : ",", frames, reason);
+    if (number >= drops.size()) continue;
+    std::string reasons;
+    for (const auto& [reason, frames] : drops[number].items()) {
+      if (frames != 0) reasons += fmt::format("{} {} {}", reasons.empty() ? "" : ",", frames.get<uint64_t>(), reason);
     }
-    if (!drops.empty()) fmt::print("       dropped frames:{}\n", drops);
+    if (!reasons.empty()) fmt::print("       dropped frames:{}\n", reasons);
   }
   for (const SimulationStatus::Guest& guest : status.guests) {
     fmt::print("guest {}  PVRDMA on {}  {}  (vfio-user)\n", guest.name, guest.nic, guest.socket);
@@ -137,12 +138,12 @@ int Down(const SimulationDirectory& directory) {
 }
 
 int Status(const SimulationDirectory& directory) {
-  const auto known = FindOrReport(directory);
-  if (!known.has_value()) return 1;
-  fmt::print("process {}, in {}\n", known->pid, directory.path().string());
-  const auto fresh = directory.Refresh();
-  PrintNics(fresh.value_or(*known));
-  if (!fresh.has_value()) fmt::print("the simulation did not answer: dropped frames may be more\n");
+  const auto status = FindOrReport(directory);
+  if (!status.has_value()) return 1;
+  fmt::print("process {}, in {}\n", status->pid, directory.path().string());
+  const auto drops = ControlSocket::Ask(directory.control_socket(), {{"drops", "list"}}, seconds(3));
+  PrintNics(*status, drops.ok() ? *drops : nlohmann::ordered_json::array());
+  if (!drops.ok()) fmt::print("dropped frames are not known: {}\n", drops.error().text);
   return 0;
 }
 
@@ -179,12 +180,12 @@ int Gid(const SimulationDirectory& directory, const std::string& name_or_number,
     return Fail(fmt::format("there is no NIC {}; `vireo status` lists them", name_or_number));
   }
   request["nic"] = *nic;
-  const host::Result<nlohmann::json> answer = ControlSocket::Ask(directory.control_socket(), request);
+  const host::Result<nlohmann::ordered_json> answer = ControlSocket::Ask(directory.control_socket(), request);
   if (!answer.ok()) return Fail(answer.error().text);
   if (request["gid"] == "add")
     fmt::print("GID {} of {}\n", (*answer)["index"].get<unsigned>(), status->nics[*nic].name);
   if (request["gid"] != "list") return 0;
-  for (const nlohmann::json& entry : *answer) {
+  for (const nlohmann::ordered_json& entry : *answer) {
     fmt::print("{:<3} {}\n", entry["index"].get<unsigned>(), entry["gid"].get<std::string>());
   }
   return 0;

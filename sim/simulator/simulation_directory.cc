@@ -55,9 +55,6 @@ std::optional<SimulationStatus> SimulationDirectory::Find() const {
   if (!json.is_object() || !json.contains("pid") || !json["pid"].is_number_integer()) return std::nullopt;
   SimulationStatus status{
       .pid = json["pid"].get<pid_t>(), .virtual_time = json.value("virtual_time", false), .nics = {}};
-  if (const auto updates = json.find("updates"); updates != json.end() && updates->is_number_unsigned()) {
-    status.updates = updates->get<uint64_t>();
-  }
   if (json.contains("nics") && json["nics"].is_array()) {
     for (const auto& nic : json["nics"]) {
       if (!nic.is_object()) return std::nullopt;
@@ -69,11 +66,6 @@ std::optional<SimulationStatus> SimulationDirectory::Find() const {
                              .preset = Text(nic, "preset"),
                              .socket = Text(nic, "socket"),
                              .is_exported = exported != nic.end() && *exported == true});
-      const auto drops = nic.find("drops");
-      if (drops == nic.end() || !drops->is_object()) continue;
-      for (const auto& [reason, frames] : drops->items()) {
-        if (frames.is_number_unsigned()) status.nics.back().drops.emplace_back(reason, frames.get<uint64_t>());
-      }
     }
   }
   if (json.contains("guests") && json["guests"].is_array()) {
@@ -87,24 +79,9 @@ std::optional<SimulationStatus> SimulationDirectory::Find() const {
   return status;
 }
 
-std::optional<SimulationStatus> SimulationDirectory::Refresh() const {
-  constexpr int kTries = 300, kTryUs = 10'000;
-  const auto before = Find();
-  // Another user's simulation is not asked.
-  if (!before.has_value() || kill(before->pid, kRefreshSignal) != 0) return std::nullopt;
-  for (int i = 0; i < kTries; ++i) {
-    auto after = Find();
-    if (!after.has_value() || after->updates != before->updates) return after;
-    usleep(kTryUs);
-  }
-  return std::nullopt;
-}
-
 bool SimulationDirectory::Write(const SimulationStatus& status) const {
-  nlohmann::ordered_json json = {{"pid", status.pid},
-                                 {"virtual_time", status.virtual_time},
-                                 {"updates", status.updates},
-                                 {"nics", nlohmann::json::array()}};
+  nlohmann::ordered_json json = {
+      {"pid", status.pid}, {"virtual_time", status.virtual_time}, {"nics", nlohmann::json::array()}};
   for (const SimulationStatus::Nic& nic : status.nics) {
     json["nics"].push_back({{"name", nic.name},
                             {"device", nic.device},
@@ -113,8 +90,6 @@ bool SimulationDirectory::Write(const SimulationStatus& status) const {
                             {"preset", nic.preset},
                             {"socket", nic.socket},
                             {"exported", nic.is_exported}});
-    nlohmann::ordered_json& drops = json["nics"].back()["drops"] = nlohmann::ordered_json::object();
-    for (const auto& [reason, frames] : nic.drops) drops[reason] = frames;
   }
   if (!status.guests.empty()) json["guests"] = nlohmann::json::array();
   for (const SimulationStatus::Guest& guest : status.guests) {

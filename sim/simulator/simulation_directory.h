@@ -5,7 +5,6 @@
 
 #include <sys/types.h>
 
-#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -15,19 +14,15 @@
 
 namespace vireo::sim {
 
-// The contents of status.json, which the simulator writes when it is ready, and again after kRefreshSignal; documented
-// in docs/programs.md.
+// The contents of status.json, which the simulator writes when it is ready; documented in docs/programs.md.
 struct SimulationStatus {
   pid_t pid = 0;
-  uint64_t updates = 0;       // how often it was written again
   bool virtual_time = false;  // programs see simulated time
   struct Nic {
     std::string name{};  // "vireo0"
     std::string device{}, config{}, profile{}, preset{};
     std::string socket{};      // of its service, or of vfio-user if exported
     bool is_exported = false;  // no service: programs cannot use it
-    // Dropped frames by reason, as of the last update.
-    std::vector<std::pair<std::string, uint64_t>> drops{};
   };
   std::vector<Nic> nics;  // by number
   struct Guest {          // with a PVRDMA function
@@ -39,8 +34,6 @@ struct SimulationStatus {
   // By its number or its name.
   std::optional<size_t> FindNic(const std::string& text) const;
 };
-
-inline constexpr int kRefreshSignal = SIGUSR1;
 
 class SimulationDirectory {
  public:
@@ -57,8 +50,6 @@ class SimulationDirectory {
   bool Write(const SimulationStatus& status) const;
   // The simulation in this directory; nullopt if there is none or its process has exited.
   std::optional<SimulationStatus> Find() const;
-  // Has the simulator write its state again, and waits for that. nullopt as Find(), or it did not answer in time.
-  std::optional<SimulationStatus> Refresh() const;
   // The last `lines` lines of the log, indented, for error messages.
   std::string LogTail(size_t lines) const;
 

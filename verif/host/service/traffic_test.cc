@@ -87,10 +87,11 @@ TEST(ServiceGids, ClientSeesChangesWithoutARequest) {
   EXPECT_EQ(table->Read().size(), service::kMaxGids - 1) << "outlives the connection";
 
   // What is no request harms nobody.
-  for (const nlohmann::json& bad : {nlohmann::json(3), nlohmann::json{{"gid", "add"}}, nlohmann::json{{"nic", 0}},
-                                    nlohmann::json{{"gid", "list"}, {"nic", 9}}, nlohmann::json{{"gid", 7}, {"nic", 0}},
-                                    nlohmann::json{{"gid", "del"}, {"nic", 0}, {"index", "x"}},
-                                    nlohmann::json{{"gid", "add"}, {"nic", 0}, {"setting", nullptr}}}) {
+  for (const nlohmann::json& bad :
+       {nlohmann::json(3), nlohmann::json{{"gid", "add"}}, nlohmann::json{{"nic", 0}},
+        nlohmann::json{{"gid", "list"}, {"nic", 9}}, nlohmann::json{{"gid", 7}, {"nic", 0}},
+        nlohmann::json{{"gid", "del"}, {"nic", 0}, {"index", "x"}}, nlohmann::json{{"drops", 1}},
+        nlohmann::json{{"gid", "add"}, {"nic", 0}, {"setting", nullptr}}}) {
     EXPECT_FALSE(ask(bad).ok()) << bad;
   }
   EXPECT_TRUE(ask({{"gid", "list"}, {"nic", 1}}).ok());

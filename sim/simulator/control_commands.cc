@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/simulator/gid_commands.h"
+#include "sim/simulator/control_commands.h"
 
 #include <cstdint>
 #include <string>
@@ -11,6 +11,7 @@ namespace vireo::sim {
 namespace {
 
 using nlohmann::json;
+using nlohmann::ordered_json;  // reasons in their order
 
 host::Error Refused(const std::string& why) { return {host::ErrorCode::kInvalidArgument, why}; }
 
@@ -23,14 +24,12 @@ uint64_t Number(const json& request, const char* key) {
   return request.contains(key) && request[key].is_number_unsigned() ? request[key].get<uint64_t>() : ~uint64_t{0};
 }
 
-}  // namespace
-
-host::Result<json> RunGidCommand(Simulator& simulator, const json& request) {
+host::Result<ordered_json> RunGidCommand(Simulator& simulator, const json& request) {
   const std::string command = Text(request, "gid");
   const uint64_t nic = Number(request, "nic");
   if (nic >= simulator.size()) return Refused("there is no such NIC");
   if (command == "list") {
-    json entries = json::array();
+    ordered_json entries = ordered_json::array();
     for (const auto& [index, setting] : simulator.Gids(nic)) {
       entries.push_back({{"index", index}, {"gid", ToText(setting)}});
     }
@@ -41,16 +40,34 @@ host::Result<json> RunGidCommand(Simulator& simulator, const json& request) {
     if (!setting.ok()) return setting.error();
     const host::Result<uint16_t> index = simulator.AddGid(nic, *setting);
     if (!index.ok()) return index.error();
-    return json{{"index", *index}};
+    return ordered_json{{"index", *index}};
   }
   if (command == "del") {
     const uint64_t index = Number(request, "index");
     if (index >= service::kMaxGids) return Refused("there is no such GID");
     const host::Status deleted = simulator.DeleteGid(nic, static_cast<uint16_t>(index));
     if (!deleted.ok()) return deleted.error();
-    return json::object();
+    return ordered_json::object();
   }
   return Refused("there is no command '" + command + "'");
+}
+
+ordered_json ListDrops(const Simulator& simulator, DropCounters& drops) {
+  drops.Update();
+  ordered_json all = ordered_json::array();
+  for (size_t nic = 0; nic < simulator.size(); ++nic) {
+    ordered_json& of_nic = all.emplace_back(ordered_json::object());
+    for (const auto& [reason, frames] : drops.of(nic)) of_nic[reason] = frames;
+  }
+  return all;
+}
+
+}  // namespace
+
+host::Result<ordered_json> RunControlCommand(Simulator& simulator, DropCounters& drops, const json& request) {
+  if (request.contains("gid")) return RunGidCommand(simulator, request);
+  if (Text(request, "drops") == "list") return ListDrops(simulator, drops);
+  return Refused("a request is for gid or drops");
 }
 
 }  // namespace vireo::sim

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a running simulation can be asked through its control socket: `vireo gid`, `vireo status`.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "host/driver/result.h"
+#include "sim/simulator/drop_counters.h"
+#include "sim/simulator/simulator.h"
+
+namespace vireo::sim {
+
+// {"gid": "list", "nic": 0} -> [{"index": 0, "gid": "fe80::…"}, …]
+// {"gid": "add", "nic": 0, "setting": "192.0.2.7 vlan 5"} -> {"index": 4}
+// {"gid": "del", "nic": 0, "index": 4} -> {}
+// {"drops": "list"} -> [{"rx_buffer_drops": 0, …}, …] by NIC: dropped frames by reason. Runs the simulation some
+//     microseconds, see DropCounters.
+// kInvalidArgument: with the reason, nothing is changed.
+host::Result<nlohmann::ordered_json> RunControlCommand(Simulator& simulator, DropCounters& drops,
+                                                       const nlohmann::json& request);
+
+}  // namespace vireo::sim
