@@ -222,6 +222,24 @@ inline constexpr uint32_t kBarMsixTable = 0u;
 // Offset of the pending bit array: msix_pba_entry[vectors / 64, rounded up], at most 256 bytes. (pci.toml) Unit: bytes.
 inline constexpr uint32_t kBarMsixPba = 0x8000u;
 
+// The stack is at the lowest addresses of the memory and grows down to 0: an overflow leaves the map. The firmware's image follows it, and starts with its entry. (processor.toml) Unit: bytes.
+inline constexpr uint32_t kProcessorStackBytes = 8192u;
+
+// Memory is below this address. How much there is depends on the board. (processor.toml) Unit: bytes.
+inline constexpr uint32_t kProcessorMemoryLimit = 0x40000000u;
+
+// Address of the register block `processor` (processor.toml)
+inline constexpr uint32_t kProcessorRegistersBase = 0x40000000u;
+
+// Address of the register block `mgmt`, for whole words only (processor.toml)
+inline constexpr uint32_t kProcessorManagementBase = 0x80000000u;
+
+// Of `processor_settings` in the firmware's image (processor.toml) Unit: bytes.
+inline constexpr uint32_t kProcessorSettingsOffset = 8u;
+
+// "VERI" as bytes: an image with other bytes here is no firmware for this processor (processor.toml)
+inline constexpr uint32_t kProcessorSettingsMagic = 0x49524556u;
+
 // Profile of a device that was created without a profile: vireo. (profiles.toml)
 inline constexpr uint8_t kProfileDefault = 1u;
 
@@ -1444,6 +1462,26 @@ constexpr const char* ToString(VirtioPciCfgType value) {
     case VirtioPciCfgType::kPciCfg: return "pci_cfg";
     case VirtioPciCfgType::kSharedMemoryCfg: return "shared_memory_cfg";
     case VirtioPciCfgType::kVendorCfg: return "vendor_cfg";
+  }
+  return nullptr;
+}
+
+// Why the control processor stopped. It takes firmware_ready away, so that the host learns that the device needs a reset, and starts again with it. (processor.toml)
+enum class ProcessorFailure : uint8_t {
+  kNone = 0u,  // It has not stopped
+  kTrap = 1u,  // An illegal instruction, or an address that is not aligned
+  kBus = 2u,  // An access outside of the memory map, as by an overflow of the stack, or a part of a management register
+  kWatchdog = 3u,  // The watchdog has expired: the firmware neither waited nor reported that it is alive
+  kFirmware = 4u,  // The firmware gave up: it does not know the device, or its settings are wrong
+};
+// The contract's name of a value; null if it has none.
+constexpr const char* ToString(ProcessorFailure value) {
+  switch (value) {
+    case ProcessorFailure::kNone: return "none";
+    case ProcessorFailure::kTrap: return "trap";
+    case ProcessorFailure::kBus: return "bus";
+    case ProcessorFailure::kWatchdog: return "watchdog";
+    case ProcessorFailure::kFirmware: return "firmware";
   }
   return nullptr;
 }
@@ -4786,6 +4824,50 @@ struct VirtioPciVndrData {
   }
 
   friend constexpr bool operator==(const VirtioPciVndrData&, const VirtioPciVndrData&) = default;
+};
+
+// What the firmware is told about its board (processor.toml)
+// Little-endian, 16 bytes.
+struct ProcessorSettings {
+  static constexpr size_t kBytes = 16;
+  static constexpr size_t kMagicOffset = 0;
+  static constexpr size_t kAbiProfileOffset = 4;
+  static constexpr size_t kHasMacOffset = 5;
+  static constexpr size_t kMacOffset = 6;
+  static constexpr size_t kMtuOffset = 12;
+  uint32_t magic{};  // `processor_settings_magic`
+  uint8_t abi_profile{};  // `profile`: 0 rfc-v2, 1 vireo
+  uint8_t has_mac{};  // 1: mac is set, else the device's own stays
+  uint8_t mac[6]{};  // MAC address
+  uint32_t mtu{};  // mgmt.mtu; 0: the device's own stays
+
+  static constexpr ProcessorSettings Decode(const uint8_t* bytes) {
+    ProcessorSettings result;
+    result.magic = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+    result.abi_profile = static_cast<uint8_t>(detail::GetLittle<32, 8>(bytes));
+    result.has_mac = static_cast<uint8_t>(detail::GetLittle<40, 8>(bytes));
+    for (size_t i = 0; i < 6; ++i) result.mac[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 6 + i * 1));
+    result.mtu = static_cast<uint32_t>(detail::GetLittle<96, 32>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 32>(bytes, static_cast<uint64_t>(magic));
+    detail::PutLittle<32, 8>(bytes, static_cast<uint64_t>(abi_profile));
+    detail::PutLittle<40, 8>(bytes, static_cast<uint64_t>(has_mac));
+    for (size_t i = 0; i < 6; ++i) detail::PutLittle<0, 8>(bytes + 6 + i * 1, mac[i]);
+    detail::PutLittle<96, 32>(bytes, static_cast<uint64_t>(mtu));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("magic", self.magic, 32);
+    f("abi_profile", self.abi_profile, 8);
+    f("has_mac", self.has_mac, 8);
+    for (size_t i = 0; i < 6; ++i) f("mac", self.mac[i], 8);
+    f("mtu", self.mtu, 32);
+  }
+
+  friend constexpr bool operator==(const ProcessorSettings&, const ProcessorSettings&) = default;
 };
 
 // Fields of the device configuration at net_config_rdma_offset; present if the device offers net_f_roce. [RFC v2, Device configuration layout] (roce.toml)
@@ -9235,6 +9317,82 @@ struct MgmtRxMode {
   friend constexpr bool operator==(const MgmtRxMode&, const MgmtRxMode&) = default;
 };
 
+// Sends a byte to the console; stands still while the one before is being sent (processor.toml)
+// Little-endian, 4 bytes.
+struct ProcessorConsole {
+  static constexpr size_t kBytes = 4;
+  static constexpr size_t kCharacterOffset = 0;
+  uint8_t character{};  // 8 bits, no parity, 1 stop bit
+  uint32_t reserved{};  // 0
+
+  static constexpr ProcessorConsole Decode(const uint8_t* bytes) {
+    ProcessorConsole result;
+    result.character = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes));
+    result.reserved = static_cast<uint32_t>(detail::GetLittle<8, 24>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 8>(bytes, static_cast<uint64_t>(character));
+    detail::PutLittle<8, 24>(bytes, static_cast<uint64_t>(reserved));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("character", self.character, 8);
+    f("reserved", self.reserved, 24);
+  }
+  static constexpr ProcessorConsole FromWord(uint32_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 32>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint32_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+  }
+
+  friend constexpr bool operator==(const ProcessorConsole&, const ProcessorConsole&) = default;
+};
+
+// Why the processor stopped last, since its power came up (processor.toml)
+// Little-endian, 4 bytes.
+struct ProcessorLastFailure {
+  static constexpr size_t kBytes = 4;
+  static constexpr size_t kCauseOffset = 0;
+  ProcessorFailure cause{};  // The cause
+  uint32_t reserved{};  // 0
+
+  static constexpr ProcessorLastFailure Decode(const uint8_t* bytes) {
+    ProcessorLastFailure result;
+    result.cause = static_cast<ProcessorFailure>(detail::GetLittle<0, 8>(bytes));
+    result.reserved = static_cast<uint32_t>(detail::GetLittle<8, 24>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 8>(bytes, static_cast<uint64_t>(cause));
+    detail::PutLittle<8, 24>(bytes, static_cast<uint64_t>(reserved));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("cause", self.cause, 8);
+    f("reserved", self.reserved, 24);
+  }
+  static constexpr ProcessorLastFailure FromWord(uint32_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 32>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint32_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+  }
+
+  friend constexpr bool operator==(const ProcessorLastFailure&, const ProcessorLastFailure&) = default;
+};
+
 // A client's read: 1 to 4096 bytes at any address. The tag returns with the data. (tokens.toml)
 struct DmaReadRequest {
   static constexpr size_t kBits = 85;
@@ -10698,6 +10856,21 @@ inline constexpr RegisterInfo kMgmtRegisters[43] = {
     {"mgmt_net_tx_drops", 0x49cu, 1u, Access::kRc, true, 0x0u},
     {"mgmt_parameter", 0x500u, 32u, Access::kRo, false, 0x0u},
     {"mgmt_driver_features", 0xa0u, 4u, Access::kRo, false, 0x0u},
+};
+inline constexpr uint32_t kProcessorBytes = 0x100u;
+inline constexpr uint32_t kProcessorWaitRegister = 0x0u;  // A read is answered, with 0, when the interrupt of the management registers is asserted and the console is idle; until then the processor stands still
+inline constexpr uint32_t kProcessorConsoleRegister = 0x4u;  // Sends a byte to the console; stands still while the one before is being sent
+inline constexpr uint32_t kProcessorAliveRegister = 0x8u;  // Any value restarts the watchdog. A read of `wait` that is answered does, too
+inline constexpr uint32_t kProcessorStopRegister = 0xcu;  // Any value stops the processor with the cause `firmware`
+inline constexpr uint32_t kProcessorLastFailureRegister = 0x10u;  // Why the processor stopped last, since its power came up
+inline constexpr uint32_t kProcessorFailureAddressRegister = 0x14u;  // The address of the last access before that
+inline constexpr RegisterInfo kProcessorRegisters[6] = {
+    {"processor_wait", 0x0u, 1u, Access::kRo, true, 0x0u},
+    {"processor_console", 0x4u, 1u, Access::kWo, false, 0x0u},
+    {"processor_alive", 0x8u, 1u, Access::kWo, false, 0x0u},
+    {"processor_stop", 0xcu, 1u, Access::kWo, false, 0x0u},
+    {"processor_last_failure", 0x10u, 1u, Access::kRo, true, 0x0u},
+    {"processor_failure_address", 0x14u, 1u, Access::kRo, true, 0x0u},
 };
 
 // Build parameters; a named configuration is one set of them. (configs.toml)

@@ -60,6 +60,7 @@ void ForEachStruct(F&& f) {
   f.template operator()<VirtioPciNotifyCap>("virtio_pci_notify_cap");
   f.template operator()<VirtioPciCfgCap>("virtio_pci_cfg_cap");
   f.template operator()<VirtioPciVndrData>("virtio_pci_vndr_data");
+  f.template operator()<ProcessorSettings>("processor_settings");
   f.template operator()<NetConfigRdma>("net_config_rdma");
   f.template operator()<RdmaAckQueryDevice>("rdma_ack_query_device");
   f.template operator()<RdmaAckQueryPort>("rdma_ack_query_port");
@@ -150,6 +151,8 @@ void ForEachStruct(F&& f) {
   f.template operator()<MgmtQpCommand>("mgmt_qp_command");
   f.template operator()<MgmtFlipEntry>("mgmt_flip_entry");
   f.template operator()<MgmtRxMode>("mgmt_rx_mode");
+  f.template operator()<ProcessorConsole>("processor_console");
+  f.template operator()<ProcessorLastFailure>("processor_last_failure");
 }
 
 struct NamedNumber {
@@ -204,6 +207,12 @@ inline constexpr NamedNumber kNumbers[] = {
     {"bar_msix_bytes", static_cast<uint64_t>(kBarMsixBytes)},
     {"bar_msix_table", static_cast<uint64_t>(kBarMsixTable)},
     {"bar_msix_pba", static_cast<uint64_t>(kBarMsixPba)},
+    {"processor_stack_bytes", static_cast<uint64_t>(kProcessorStackBytes)},
+    {"processor_memory_limit", static_cast<uint64_t>(kProcessorMemoryLimit)},
+    {"processor_registers_base", static_cast<uint64_t>(kProcessorRegistersBase)},
+    {"processor_management_base", static_cast<uint64_t>(kProcessorManagementBase)},
+    {"processor_settings_offset", static_cast<uint64_t>(kProcessorSettingsOffset)},
+    {"processor_settings_magic", static_cast<uint64_t>(kProcessorSettingsMagic)},
     {"profile_default", static_cast<uint64_t>(kProfileDefault)},
     {"rfc_v2.net_f_roce", static_cast<uint64_t>(kRfcV2Constants.net_f_roce)},
     {"vireo.net_f_roce", static_cast<uint64_t>(kVireoConstants.net_f_roce)},
@@ -656,6 +665,11 @@ inline constexpr NamedNumber kNumbers[] = {
     {"virtio_pci_cfg_type.pci_cfg", static_cast<uint64_t>(VirtioPciCfgType::kPciCfg)},
     {"virtio_pci_cfg_type.shared_memory_cfg", static_cast<uint64_t>(VirtioPciCfgType::kSharedMemoryCfg)},
     {"virtio_pci_cfg_type.vendor_cfg", static_cast<uint64_t>(VirtioPciCfgType::kVendorCfg)},
+    {"processor_failure.none", static_cast<uint64_t>(ProcessorFailure::kNone)},
+    {"processor_failure.trap", static_cast<uint64_t>(ProcessorFailure::kTrap)},
+    {"processor_failure.bus", static_cast<uint64_t>(ProcessorFailure::kBus)},
+    {"processor_failure.watchdog", static_cast<uint64_t>(ProcessorFailure::kWatchdog)},
+    {"processor_failure.firmware", static_cast<uint64_t>(ProcessorFailure::kFirmware)},
     {"rdma_ctrl_cmd.query_device", static_cast<uint64_t>(RdmaCtrlCmd::kQueryDevice)},
     {"rdma_ctrl_cmd.query_port", static_cast<uint64_t>(RdmaCtrlCmd::kQueryPort)},
     {"rdma_ctrl_cmd.create_cq", static_cast<uint64_t>(RdmaCtrlCmd::kCreateCq)},
@@ -1237,6 +1251,12 @@ inline constexpr NamedNumber kNumbers[] = {
     {"virtio_pci_vndr_data.cap_len", static_cast<uint64_t>(VirtioPciVndrData::kCapLenOffset)},
     {"virtio_pci_vndr_data.cfg_type", static_cast<uint64_t>(VirtioPciVndrData::kCfgTypeOffset)},
     {"virtio_pci_vndr_data.vendor_id", static_cast<uint64_t>(VirtioPciVndrData::kVendorIdOffset)},
+    {"processor_settings.bytes", static_cast<uint64_t>(ProcessorSettings::kBytes)},
+    {"processor_settings.magic", static_cast<uint64_t>(ProcessorSettings::kMagicOffset)},
+    {"processor_settings.abi_profile", static_cast<uint64_t>(ProcessorSettings::kAbiProfileOffset)},
+    {"processor_settings.has_mac", static_cast<uint64_t>(ProcessorSettings::kHasMacOffset)},
+    {"processor_settings.mac", static_cast<uint64_t>(ProcessorSettings::kMacOffset)},
+    {"processor_settings.mtu", static_cast<uint64_t>(ProcessorSettings::kMtuOffset)},
     {"net_config_rdma.bytes", static_cast<uint64_t>(NetConfigRdma::kBytes)},
     {"net_config_rdma.max_rdma_qps", static_cast<uint64_t>(NetConfigRdma::kMaxRdmaQpsOffset)},
     {"net_config_rdma.max_rdma_cqs", static_cast<uint64_t>(NetConfigRdma::kMaxRdmaCqsOffset)},
@@ -1638,6 +1658,10 @@ inline constexpr NamedNumber kNumbers[] = {
     {"mgmt_flip_entry.index", static_cast<uint64_t>(MgmtFlipEntry::kIndexOffset)},
     {"mgmt_flip_entry.ram", static_cast<uint64_t>(MgmtFlipEntry::kRamOffset)},
     {"mgmt_rx_mode.bytes", static_cast<uint64_t>(MgmtRxMode::kBytes)},
+    {"processor_console.bytes", static_cast<uint64_t>(ProcessorConsole::kBytes)},
+    {"processor_console.character", static_cast<uint64_t>(ProcessorConsole::kCharacterOffset)},
+    {"processor_last_failure.bytes", static_cast<uint64_t>(ProcessorLastFailure::kBytes)},
+    {"processor_last_failure.cause", static_cast<uint64_t>(ProcessorLastFailure::kCauseOffset)},
     {"dma_read_request.bits", static_cast<uint64_t>(DmaReadRequest::kBits)},
     {"dma_fetched.bits", static_cast<uint64_t>(DmaFetched::kBits)},
     {"dma_store.bits", static_cast<uint64_t>(DmaStore::kBits)},
@@ -1727,6 +1751,12 @@ inline constexpr NamedNumber kNumbers[] = {
     {"mgmt_net_rx_drops", static_cast<uint64_t>(kMgmtNetRxDropsRegister)},
     {"mgmt_net_tx_drops", static_cast<uint64_t>(kMgmtNetTxDropsRegister)},
     {"mgmt_parameter", static_cast<uint64_t>(kMgmtParameterRegister)},
+    {"processor_wait", static_cast<uint64_t>(kProcessorWaitRegister)},
+    {"processor_console", static_cast<uint64_t>(kProcessorConsoleRegister)},
+    {"processor_alive", static_cast<uint64_t>(kProcessorAliveRegister)},
+    {"processor_stop", static_cast<uint64_t>(kProcessorStopRegister)},
+    {"processor_last_failure", static_cast<uint64_t>(kProcessorLastFailureRegister)},
+    {"processor_failure_address", static_cast<uint64_t>(kProcessorFailureAddressRegister)},
     {"mgmt_driver_features", static_cast<uint64_t>(kMgmtDriverFeaturesRegister)},
     {"nic100.datapath_bits", static_cast<uint64_t>(kNic100.datapath_bits)},
     {"nic100.core_clock_khz", static_cast<uint64_t>(kNic100.core_clock_khz)},

@@ -148,6 +148,24 @@ package vireo_spec_pkg;
   // Offset of the pending bit array: msix_pba_entry[vectors / 64, rounded up], at most 256 bytes. (pci.toml)
   localparam logic [31:0] BarMsixPba = 32'h8000;
 
+  // The stack is at the lowest addresses of the memory and grows down to 0: an overflow leaves the map. The firmware's image follows it, and starts with its entry. (processor.toml)
+  localparam logic [31:0] ProcessorStackBytes = 32'h2000;
+
+  // Memory is below this address. How much there is depends on the board. (processor.toml)
+  localparam logic [31:0] ProcessorMemoryLimit = 32'h40000000;
+
+  // Address of the register block `processor` (processor.toml)
+  localparam logic [31:0] ProcessorRegistersBase = 32'h40000000;
+
+  // Address of the register block `mgmt`, for whole words only (processor.toml)
+  localparam logic [31:0] ProcessorManagementBase = 32'h80000000;
+
+  // Of `processor_settings` in the firmware's image (processor.toml)
+  localparam logic [31:0] ProcessorSettingsOffset = 32'h8;
+
+  // "VERI" as bytes: an image with other bytes here is no firmware for this processor (processor.toml)
+  localparam logic [31:0] ProcessorSettingsMagic = 32'h49524556;
+
   // Profile of a device that was created without a profile: vireo. (profiles.toml)
   localparam logic [7:0] ProfileDefault = 8'h1;
 
@@ -853,6 +871,15 @@ package vireo_spec_pkg;
     VirtioPciCfgTypeSharedMemoryCfg = 8'h8,
     VirtioPciCfgTypeVendorCfg = 8'h9
   } virtio_pci_cfg_type_e;
+
+  // Why the control processor stopped. It takes firmware_ready away, so that the host learns that the device needs a reset, and starts again with it. (processor.toml)
+  typedef enum logic [7:0] {
+    ProcessorFailureNone = 8'h0,
+    ProcessorFailureTrap = 8'h1,
+    ProcessorFailureBus = 8'h2,
+    ProcessorFailureWatchdog = 8'h3,
+    ProcessorFailureFirmware = 8'h4
+  } processor_failure_e;
 
   // Commands of class net_ctrl_class_roce. 19 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
   typedef enum logic [7:0] {
@@ -2377,6 +2404,27 @@ package vireo_spec_pkg;
     return virtio_pci_vndr_data_t'(bytes);
   endfunction
   function automatic logic [47:0] pack_virtio_pci_vndr_data(input virtio_pci_vndr_data_t fields);
+    return fields;
+  endfunction
+
+  // What the firmware is told about its board (processor.toml)
+  localparam int unsigned ProcessorSettingsBytes = 16;
+  localparam int unsigned ProcessorSettingsMagicOffset = 0;
+  localparam int unsigned ProcessorSettingsAbiProfileOffset = 4;
+  localparam int unsigned ProcessorSettingsHasMacOffset = 5;
+  localparam int unsigned ProcessorSettingsMacOffset = 6;
+  localparam int unsigned ProcessorSettingsMtuOffset = 12;
+  typedef struct packed {
+    logic [31:0] mtu;
+    logic [5:0][7:0] mac;
+    logic [7:0] has_mac;
+    logic [7:0] abi_profile;
+    logic [31:0] magic;
+  } processor_settings_t;
+  function automatic processor_settings_t unpack_processor_settings(input logic [127:0] bytes);
+    return processor_settings_t'(bytes);
+  endfunction
+  function automatic logic [127:0] pack_processor_settings(input processor_settings_t fields);
     return fields;
   endfunction
 
@@ -4245,6 +4293,34 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
+  // Sends a byte to the console; stands still while the one before is being sent (processor.toml)
+  localparam int unsigned ProcessorConsoleBytes = 4;
+  localparam int unsigned ProcessorConsoleCharacterOffset = 0;
+  typedef struct packed {
+    logic [23:0] reserved;
+    logic [7:0] character;
+  } processor_console_t;
+  function automatic processor_console_t unpack_processor_console(input logic [31:0] bytes);
+    return processor_console_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_processor_console(input processor_console_t fields);
+    return fields;
+  endfunction
+
+  // Why the processor stopped last, since its power came up (processor.toml)
+  localparam int unsigned ProcessorLastFailureBytes = 4;
+  localparam int unsigned ProcessorLastFailureCauseOffset = 0;
+  typedef struct packed {
+    logic [23:0] reserved;
+    logic [7:0] cause;  // processor_failure_e
+  } processor_last_failure_t;
+  function automatic processor_last_failure_t unpack_processor_last_failure(input logic [31:0] bytes);
+    return processor_last_failure_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_processor_last_failure(input processor_last_failure_t fields);
+    return fields;
+  endfunction
+
   // A client's read: 1 to 4096 bytes at any address. The tag returns with the data. (tokens.toml)
   typedef struct packed {
     logic [63:0] address;
@@ -4923,6 +4999,18 @@ package vireo_spec_pkg;
   localparam logic [31:0] MgmtNetTxDropsReset = 32'h0;
   localparam logic [11:0] MgmtParameterRegister = 12'h500;
   localparam logic [11:0] MgmtDriverFeaturesRegister = 12'ha0;
+
+  // Management registers: byte offsets and reset values. (csr.toml)
+  localparam int unsigned ProcessorBytes = 256;
+  localparam logic [7:0] ProcessorWaitRegister = 8'h0;
+  localparam logic [31:0] ProcessorWaitReset = 32'h0;
+  localparam logic [7:0] ProcessorConsoleRegister = 8'h4;
+  localparam logic [7:0] ProcessorAliveRegister = 8'h8;
+  localparam logic [7:0] ProcessorStopRegister = 8'hc;
+  localparam logic [7:0] ProcessorLastFailureRegister = 8'h10;
+  localparam logic [31:0] ProcessorLastFailureReset = 32'h0;
+  localparam logic [7:0] ProcessorFailureAddressRegister = 8'h14;
+  localparam logic [31:0] ProcessorFailureAddressReset = 32'h0;
 
   // Build parameters; a named configuration is one set of them. (configs.toml)
   typedef struct packed {
