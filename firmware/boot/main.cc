@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control processor's program: runs the firmware, sleeps when idle. The firmware's interrupt is the machine
-// external interrupt; it wakes the processor and is never taken as a trap.
+// The control processor's program: runs the firmware, sleeps when idle.
 #include "firmware/app/firmware.h"
-
-extern "C" uint32_t _csr_base;  // its address is that of the management registers
+#include "firmware/boot/processor.h"
 
 inline void* operator new(size_t, void* place) noexcept { return place; }
 
@@ -12,18 +10,38 @@ namespace {
 
 alignas(Firmware) unsigned char storage[sizeof(Firmware)];
 
-void Sleep() {
-  constexpr uint32_t machine_external = 1u << 11;  // RISC-V privileged architecture 1.12, 3.1.9: mie.MEIE
-  asm volatile("csrs mie, %0\n\twfi" : : "r"(machine_external) : "memory");
+Options OptionsOf(const spec::ProcessorSettings& settings) {
+  Options options{.has_mac = settings.has_mac != 0, .mtu = settings.mtu};
+  options.profile = settings.abi_profile != 0 ? spec::Profile::kVireo : spec::Profile::kRfcV2;
+  for (size_t i = 0; i < sizeof(options.mac); ++i) options.mac[i] = settings.mac[i];
+  return options;
 }
 
 }  // namespace
 
 extern "C" void Main() {
-  auto* firmware = new (storage) Firmware(Csr(reinterpret_cast<uintptr_t>(&_csr_base)));
-  if (!firmware->Start()) return;
+  const LastFailure last = ReadLastFailure();
+  if (last.cause != spec::ProcessorFailure::kNone) {
+    Print("vireo: restart after ");
+    Print(spec::ToString(last.cause));
+    Print(" at ");
+    PrintHex(last.address);
+    Print("\n");
+  }
+  const spec::ProcessorSettings settings = ReadSettings();
+  if (settings.magic != spec::kProcessorSettingsMagic) {
+    Print("vireo: no settings\n");
+    Stop();
+  }
+  auto* firmware = new (storage) Firmware(Csr(spec::kProcessorManagementBase), OptionsOf(settings));
+  if (!firmware->Start()) {
+    Print("vireo: unknown device\n");
+    Stop();
+  }
+  Print("vireo: ready\n");
   for (;;) {
-    if (!firmware->Poll()) Sleep();
+    ReportAlive();
+    if (!firmware->Poll()) Wait();
   }
 }
 

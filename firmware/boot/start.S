@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-# Entry of the control processor: global pointer, stack, .data from its image, .bss, then Main. A trap ends in a loop:
-# the firmware then serves no more commands.
+# Entry of the control processor: global pointer, stack, .data from its image, .bss, then Main. The settings are behind
+# the first instruction, at processor_settings_offset of spec/processor.toml.
   .section .text.start
-  .globl _start
+  .globl _start, _settings
 _start:
+  .option push
+  .option norvc
+  j Start
+  .word 0
+  .option pop
+_settings:  # empty: whoever loads the image writes them
+  .space 16
+Start:
   .option push
   .option norelax
   la gp, __global_pointer$
   .option pop
   la sp, _stack_end
-  la t0, Trap
-  csrw mtvec, t0
   la t0, _data_image
   la t1, _data_start
   la t2, _data_end
@@ -31,7 +37,4 @@ _start:
   j 3b
 4:
   call Main
-  .balign 4
-Trap:
-  wfi
-  j Trap
+  ebreak  # not reached
