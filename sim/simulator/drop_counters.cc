@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "sim/topology/firmware_runner.h"
+#include "sim/topology/control_processor.h"
 
 namespace vireo::sim {
 namespace {
@@ -33,7 +33,7 @@ const std::vector<Reason>& Reasons() {
 std::optional<uint32_t> ReadRegister(RdmaSystem& system, size_t nic, uint32_t offset) {
   constexpr Picoseconds kLongest = 10'000 * kPicosecondsPerNanosecond;
   Scheduler& scheduler = system.scheduler();
-  FirmwareRunner& firmware = system.host(nic).firmware();
+  ControlProcessor& firmware = system.host(nic).firmware();
   // A command may be under way.
   if (!scheduler.RunUntil([&] { return firmware.is_sleeping(); }, scheduler.now() + kLongest)) return std::nullopt;
   const CoreClock& clock = system.host(nic).station().clock();

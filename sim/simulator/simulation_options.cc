@@ -59,6 +59,11 @@ void SimulationOptions::AddTo(CLI::App& command) {
                   "ABI profile of the NICs: vireo, or rfc-v2, the RFC's own numbers and structures (docs/profiles.md)")
       ->check(CLI::IsMember(ProfileNames()))
       ->capture_default_str();
+  command
+      .add_option("--firmware", firmware_,
+                  "what runs the firmware: native, or rv32, the control processor in RTL (docs/firmware.md)")
+      ->check(CLI::IsMember(kFirmwareNames))
+      ->capture_default_str();
   command.add_option("--preset", preset_, "PCIe link of the NICs: generation and lanes")
       ->check(CLI::IsMember(PciePresetNames()))
       ->capture_default_str();
@@ -69,7 +74,8 @@ void SimulationOptions::AddTo(CLI::App& command) {
   command
       .add_option("--topology", topology_,
                   "TOML file with NICs, links and their faults (docs/topology.md), for example "
-                  "examples/topology.toml; --device, --config, --profile and --preset are its defaults")
+                  "examples/topology.toml; --device, --config, --profile, --firmware and --preset are its "
+                  "defaults")
       ->excludes(nics)
       ->excludes(fabric);
   command
@@ -119,6 +125,7 @@ host::Result<Simulation> SimulationOptions::Describe() const {
   HostOptions every;
   every.device = device;
   every.mtu = mtu_;
+  every.firmware = firmware_;
   every.profile = FindProfile(profile_).value_or(every.profile);
   if (const spec::Config* config = FindConfig(config_)) every.nic.config = config;
   if (const PcieParameters* pcie = FindPciePreset(preset_)) every.nic.pcie = *pcie;
@@ -265,6 +272,7 @@ std::vector<std::string> SimulationOptions::Arguments() const {
     add("--nics", std::to_string(nics_));
     add("--fabric", fabric_);
   }
+  add("--firmware", firmware_);
   add("--topology", topology_);
   for (const std::string& value : exports_) add("--export", value);
   for (const std::string& value : guests_) add("--pvrdma", value);

@@ -16,7 +16,8 @@ namespace vireo::sim {
 
 class SimulationOptions {
  public:
-  // --nics, --device, --config, --profile, --preset, --fabric, --topology, --export, --pvrdma, --wire, --wire-faults,
+  // --nics, --device, --config, --profile, --firmware, --preset, --fabric, --topology, --export, --pvrdma, --wire,
+  // --wire-faults,
   // --mtu,
   // --virtual-time, --seed, --monitor, --capture, --report, --timeline and --messages, each with its help. This object
   // must outlive `command`.
@@ -42,7 +43,8 @@ class SimulationOptions {
   host::Status AddVirtualTime(Simulation& simulation) const;
 
   size_t nics_ = 2;
-  std::string config_ = "nic100", profile_ = "vireo", preset_ = "gen3x16", fabric_ = "switch", topology_, wire_faults_;
+  std::string config_ = "nic100", profile_ = "vireo", firmware_ = DefaultFirmware(), preset_ = "gen3x16",
+              fabric_ = "switch", topology_, wire_faults_;
   uint32_t mtu_ = 0;
   std::vector<std::string> exports_, guests_, wires_;
   std::optional<uint64_t> seed_;

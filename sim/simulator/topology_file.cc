@@ -67,8 +67,9 @@ class TopologyReader {
 
  private:
   void ReadNic(const toml::table& table) {
-    reader_.Allow(table, "[[nic]]",
-                  {"name", "device", "config", "profile", "preset", "mac", "ipv4", "vlan", "gids", "export"});
+    reader_.Allow(
+        table, "[[nic]]",
+        {"name", "device", "config", "profile", "firmware", "preset", "mac", "ipv4", "vlan", "gids", "export"});
     const size_t number = simulation_.size();
     HostOptions& host = simulation_.system.hosts.emplace_back(every_);
     host.nic.name = reader_.String(table, "name").value_or(DefaultNicName(number));
@@ -92,6 +93,8 @@ class TopologyReader {
     if (const auto name = reader_.OneOf(table, "profile", ProfileNames())) {
       host.profile = FindProfile(*name).value_or(host.profile);
     }
+    host.firmware =
+        reader_.OneOf(table, "firmware", {kFirmwareNames.begin(), kFirmwareNames.end()}).value_or(host.firmware);
     if (const auto name = reader_.OneOf(table, "preset", PciePresetNames())) host.nic.pcie = *FindPciePreset(*name);
     ReadAddresses(table, host);
     const auto number16 = static_cast<uint16_t>(number);

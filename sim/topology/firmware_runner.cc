@@ -2,9 +2,9 @@
 #include "sim/topology/firmware_runner.h"
 
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -96,65 +96,30 @@ class FirmwareRunner::Fiber {
 
 FirmwareRunner::FirmwareRunner(Scheduler& scheduler, const CoreClock& clock, NicTap& tap, const Options& options)
     : FirmwareRunner(scheduler, clock, static_cast<Nic&>(tap), options) {
-  tap.Connect(*this);
-  tap.AddSink(*this);
-  Restart(clock_.AtOrAfter(scheduler.now()) + kResetCycles);
+  ConnectTo(tap);
 }
 
 FirmwareRunner::FirmwareRunner(Scheduler& scheduler, const CoreClock& clock, Nic& port, const Options& options)
-    : scheduler_(scheduler), clock_(clock), port_(port), options_(options), client_(scheduler.AddClient(*this)) {}
+    : ControlProcessor(scheduler, clock, port), options_(options) {}
 
 FirmwareRunner::~FirmwareRunner() = default;
 
-void FirmwareRunner::Restart(Cycle first_input) {
-  ++generation_;
-  state_ = State::kStarting;
-  interrupt_ = false;
-  is_reading_ = false;
-  peek_ = nullptr;
-  accesses_ = 0;
-  pokes_.clear();
+void FirmwareRunner::Boot(Cycle first_input) {
   fiber_.reset();
   firmware_ = std::make_unique<firmware::Firmware>(firmware::Csr(this, &FirmwareRunner::Read, &FirmwareRunner::Write),
                                                    options_.firmware);
   fiber_ = std::make_unique<Fiber>([this] { Main(); });
-  Resume(first_input + options_.access_cycles);
+  ContinueAt(first_input + options_.access_cycles);
 }
 
-void FirmwareRunner::Resume(Cycle cycle) {
-  resumes_ = cycle;
-  scheduler_.At(clock_.Begin(cycle), client_, generation_);
+void FirmwareRunner::Continue() { fiber_->Enter(); }
+
+void FirmwareRunner::TakeAnswer(Cycle cycle, uint32_t value) {
+  answer_ = value;
+  ContinueAt(cycle + options_.access_cycles);
 }
 
-void FirmwareRunner::OnTime(uint64_t cookie) {
-  if (cookie == kPoke) {
-    Poke();
-  } else if (cookie == generation_) {
-    fiber_->Enter();
-  }
-}
-
-void FirmwareRunner::WriteBeside(uint32_t offset, uint32_t value) {
-  pokes_.push_back({offset, value});
-  if (std::exchange(pokes_scheduled_, true)) return;
-  scheduler_.At(clock_.Begin(Now() + 1), client_, kPoke);
-}
-
-void FirmwareRunner::Poke() {
-  pokes_scheduled_ = false;
-  if (pokes_.empty()) return;
-  if (accessed_ != Now() && resumes_ != Now()) {
-    port_.WriteCsr(Now(), pokes_.front().offset, pokes_.front().value);
-    pokes_.pop_front();
-  }
-  if (pokes_.empty()) return;
-  pokes_scheduled_ = true;
-  scheduler_.At(clock_.Begin(Now() + 1), client_, kPoke);
-}
-
-void FirmwareRunner::OnEvent(const BoundaryEvent& event) {
-  if (event.kind == EventKind::kReset) Restart(event.cycle + kResetCycles);
-}
+void FirmwareRunner::Wake(Cycle cycle) { ContinueAt(cycle + options_.access_cycles); }
 
 // --- On the fiber
 
@@ -167,66 +132,32 @@ void FirmwareRunner::Main() {
   }
   for (;;) {
     if (firmware_->Poll()) continue;
-    if (interrupt_) {
+    if (interrupt()) {
       // The level may still be that of the served command. Polling again costs time even if it reads nothing.
       Pause(options_.access_cycles);
       continue;
     }
-    state_ = State::kSleeping;
-    fiber_->Leave();  // until SetFirmwareInterrupt
-    state_ = State::kServing;
+    is_waiting_ = true;
+    fiber_->Leave();  // until Wake
   }
 }
 
 void FirmwareRunner::Pause(Cycle cycles) {
-  Resume(Now() + cycles);
+  ContinueAt(Now() + cycles);
   fiber_->Leave();
 }
 
 uint32_t FirmwareRunner::Read(void* self, uint32_t offset) {
   auto* runner = static_cast<FirmwareRunner*>(self);
-  ++runner->accesses_;
-  runner->accessed_ = runner->Now();
-  runner->is_reading_ = true;
-  runner->port_.ReadCsr(runner->Now(), offset);
-  runner->fiber_->Leave();  // until CompleteCsrRead, and the cost
+  runner->ReadRegister(offset);
+  runner->fiber_->Leave();  // until the answer, and the cost
   return runner->answer_;
 }
 
 void FirmwareRunner::Write(void* self, uint32_t offset, uint32_t value) {
   auto* runner = static_cast<FirmwareRunner*>(self);
-  ++runner->accesses_;
-  runner->accessed_ = runner->Now();
-  runner->port_.WriteCsr(runner->Now(), offset, value);
+  runner->WriteRegister(offset, value);
   runner->Pause(runner->options_.access_cycles);
-}
-
-void FirmwareRunner::Peek(uint32_t offset, std::function<void(uint32_t)> done) {
-  peek_ = std::move(done);
-  port_.ReadCsr(Now(), offset);
-}
-
-// --- From the device
-
-void FirmwareRunner::CompleteCsrRead(Cycle cycle, uint32_t value) {
-  if (peek_) {
-    const auto done = std::exchange(peek_, nullptr);
-    done(value);
-    if (interrupt_) SetFirmwareInterrupt(cycle, true);  // it came meanwhile
-    return;
-  }
-  if (!is_reading_) return;
-  is_reading_ = false;
-  answer_ = value;
-  Resume(cycle + options_.access_cycles);
-}
-
-void FirmwareRunner::SetFirmwareInterrupt(Cycle cycle, bool level) {
-  interrupt_ = level;
-  if (level && !peek_ && state_ == State::kSleeping) {
-    state_ = State::kServing;  // wakes once
-    Resume(cycle + options_.access_cycles);
-  }
 }
 
 }  // namespace vireo::sim

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/device/nic_devices.h"
+#include "sim/topology/riscv_runner.h"
 
 namespace vireo::sim {
 namespace {
@@ -17,6 +18,11 @@ constexpr uint32_t kFrameOverhead = spec::Ethernet::kBytes + spec::VlanTag::kByt
 
 }  // namespace
 
+std::string DefaultFirmware() {
+  const char* const name = std::getenv("VIREO_FIRMWARE");
+  return name == nullptr || *name == '\0' ? kFirmwareNames[0] : name;
+}
+
 // --- Hosts
 
 RdmaHost::RdmaHost(Scheduler& scheduler, Station& station, uint16_t number, const HostOptions& options,
@@ -25,12 +31,16 @@ RdmaHost::RdmaHost(Scheduler& scheduler, Station& station, uint16_t number, cons
       mac_(options.mac.value_or(DefaultMac(number))),
       ipv4_(options.ipv4.value_or(DefaultIpv4(number))),
       driver_(driver) {
-  FirmwareRunner::Options runner{.access_cycles = options.firmware_access_cycles, .firmware = {}};
-  runner.firmware.profile = options.profile;
-  runner.firmware.has_mac = true;
-  std::ranges::copy(mac_, runner.firmware.mac);
-  runner.firmware.mtu = options.mtu != 0 ? options.mtu : options.nic.config->max_frame_bytes - kFrameOverhead;
-  firmware_ = std::make_unique<FirmwareRunner>(scheduler, station.clock(), station.tap(), runner);
+  firmware::Options settings{.has_mac = true};
+  settings.profile = options.profile;
+  std::ranges::copy(mac_, settings.mac);
+  settings.mtu = options.mtu != 0 ? options.mtu : options.nic.config->max_frame_bytes - kFrameOverhead;
+  if (options.firmware == "rv32") {
+    firmware_ = std::make_unique<RiscvRunner>(scheduler, station.clock(), station.tap(), settings);
+  } else {
+    const FirmwareRunner::Options runner{.access_cycles = options.firmware_access_cycles, .firmware = settings};
+    firmware_ = std::make_unique<FirmwareRunner>(scheduler, station.clock(), station.tap(), runner);
+  }
   function_ = std::make_unique<SimulatedFunction>(scheduler, station);
 }
 
@@ -110,6 +120,7 @@ RdmaSystem::Built RdmaSystem::Build(const RdmaSystemOptions& options) {
     host.nic.config = options.config;
     host.profile = options.profile;
     host.nic.pcie = *pcie;
+    host.firmware = options.firmware;
     host.firmware_access_cycles = options.firmware_access_cycles;
     if (i < options.faults_out.size()) host.nic.faults_out = options.faults_out[i];
   }
@@ -133,6 +144,10 @@ RdmaSystem::Built RdmaSystem::Build(const RdmaSystemOptions& options) {
     if (is_new)
       at->second = options.devices ? options.devices(host.device, lockstep) : NicDeviceFactory(host.device, lockstep);
     if (!at->second) return {nullptr, NoDevice(host.device)};
+    if (std::ranges::find(kFirmwareNames, host.firmware) == kFirmwareNames.end()) {
+      return {nullptr, "no firmware " + host.firmware + "; known: native rv32"};
+    }
+    if (std::string why = RiscvRunner::WhyUnavailable(); host.firmware == "rv32" && !why.empty()) return {nullptr, why};
   }
   const NicFactory factory = [&](const NicContext& context) {
     return factories.at(hosts[context.number].device)(context);

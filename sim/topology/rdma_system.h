@@ -32,6 +32,11 @@ inline host::FeatureSet SplitRings() {
   return host::DefaultFeatures() - host::FeatureSet{spec::VirtioFeature::kRingPacked};
 }
 
+// What runs the firmware: `native`, or `rv32`, the control processor in RTL (riscv_runner.h).
+inline constexpr std::array<const char*, 2> kFirmwareNames = {"native", "rv32"};
+// $VIREO_FIRMWARE, for a run of tests; else native.
+std::string DefaultFirmware();
+
 // A host and its NIC.
 struct HostOptions {
   NicParameters nic;
@@ -40,8 +45,9 @@ struct HostOptions {
   // Default: by the host's number, see RdmaHost.
   std::optional<std::array<uint8_t, 6>> mac{};
   std::optional<std::array<uint8_t, 4>> ipv4{};
-  uint32_t mtu = 0;  // bytes per packet of the link; 0: the maximum for the NIC's frames
-  // Cost of the firmware's instructions between two accesses.
+  uint32_t mtu = 0;                          // bytes per packet of the link; 0: the maximum for the NIC's frames
+  std::string firmware = DefaultFirmware();  // kFirmwareNames
+  // Cost of the native firmware's instructions between two accesses.
   Cycle firmware_access_cycles = FirmwareRunner::Options{}.access_cycles;
 };
 
@@ -58,9 +64,10 @@ struct RdmaSystemOptions {
   std::vector<OuterPortParameters> outer_ports{};  // of the switch
   // On frames sent by a NIC, by its number; missing: none.
   std::vector<std::vector<FaultRule>> faults_out{};
+  std::string firmware = DefaultFirmware();
   Cycle firmware_access_cycles = FirmwareRunner::Options{}.access_cycles;
-  // If not empty, these hosts replace `device`, `peer`, `config`, `profile`, `pcie_preset`, `nics`, `faults_out`
-  // and `firmware_access_cycles`.
+  // If not empty, these hosts replace `device`, `peer`, `config`, `profile`, `pcie_preset`, `nics`, `faults_out`,
+  // `firmware` and `firmware_access_cycles`.
   std::vector<HostOptions> hosts{};
   host::DeviceOptions driver{.wanted = SplitRings()};  // of every host
   bool is_metered = false;                             // see TopologyParameters
@@ -87,7 +94,7 @@ class RdmaHost {
   std::string Open() { return Open(driver_.wanted); }
   std::string Open(const host::FeatureSet& wanted);
   SimulatedFunction& function() { return *function_; }
-  FirmwareRunner& firmware() { return *firmware_; }
+  ControlProcessor& firmware() { return *firmware_; }
   Station& station() { return station_; }
   // Flips a bit in a memory of the NIC, like radiation (mgmt.flip_entry, mgmt.flip_bit), some cycles from now. `index`:
   // that of the memory's table; `bit`: the parity bit follows the entry's last one.
@@ -109,7 +116,7 @@ class RdmaHost {
   const std::array<uint8_t, 6> mac_;
   const std::array<uint8_t, 4> ipv4_;
   const host::DeviceOptions driver_;
-  std::unique_ptr<FirmwareRunner> firmware_;
+  std::unique_ptr<ControlProcessor> firmware_;
   std::unique_ptr<SimulatedFunction> function_;
   std::shared_ptr<verbs::Device> device_;
 };
