@@ -336,6 +336,13 @@ void Nic::ConnectQueuePairs() {
   memory_check_.place_out[MemoryCheck::kResponder].Connect(responder_.memory_place_in, memory_check_);
   memory_check_.place_out[MemoryCheck::kReadResponder].Connect(read_responder_.memory_place_in, memory_check_);
   requester_.job_out.Connect(tx_gather_.job_in, requester_);
+  tx_gather_.on_room = [this](Cycle now, size_t input) {
+    if (input == 0) return requester_.OnRoom(now);
+    read_responder_.OnRoom(now);
+  };
+  requester_.on_room_used = [this](Cycle at) { tx_gather_.OnRoomUsed(at, 0); };
+  requester_.on_room_unused = [this](Cycle at) { tx_gather_.OnRoomUnused(at); };
+  read_responder_.on_room_used = [this](Cycle at) { tx_gather_.OnRoomUsed(at, 1); };
   requester_.record_out.Connect(completer_.record_in, requester_);
   requester_.read_record_out.Connect(responder_.read_record_in, requester_);
   completer_.replay_out.Connect(send_queue_.replay_in, completer_);

@@ -44,6 +44,7 @@ ALONE = {
     "Ram": "8'h0",
     "ReadClients": 2,
     "Requests": 8,
+    "Reserves": "1'b1",
     "RequestTagBits": 8,
     "Slots": 64,
     "StepBits": 8,
@@ -60,6 +61,9 @@ ALONE = {
     "vireo_queue_state.Width": 16,
     "vireo_rx_buffer.BytesPerFrame": 1024,
     "vireo_tx_gather.BufferBytes": lambda config: config["tx_buffer_bytes"],
+    "vireo_tx_room.Beats": 4096,
+    "vireo_tx_room.MaxBeats": 512,
+    "vireo_tx_room.Packets": 64,
     "vireo_work_fence.CountBits": 10,
 }
 

@@ -40,6 +40,7 @@ rtl/rdma/vireo_retry_timer.sv
 rtl/rdma/vireo_requester.sv
 rtl/rdma/vireo_work_fence.sv
 rtl/rdma/vireo_completer.sv
+rtl/rdma/vireo_tx_room.sv
 rtl/rdma/vireo_tx_gather.sv
 rtl/rdma/vireo_tx_builder.sv
 rtl/rdma/vireo_rx_buffer.sv

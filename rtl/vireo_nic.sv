@@ -946,7 +946,7 @@ module vireo_nic
   logic unused_request_failure_last;
   logic [$clog2(RequestFailures)-1:0] unused_request_failure_index;
   memory_grant_t unused_net_grant_ended;
-  logic [1:0] unused_net_packets_read;
+  logic [1:0] unused_net_packets_read, unused_net_room;
   // Checks of keys and their results, by memory_client_e.
   logic [MemoryClients-1:0] memory_check_valid, memory_check_ready, memory_place_valid, memory_place_ready;
   memory_check_t [MemoryClients-1:0] memory_check;
@@ -1087,6 +1087,9 @@ module vireo_nic
   qp_reads_t requester_reads, responder_reads;
   logic work_issued, work_ended, replay_ended;
   logic [1:0] packets_read;
+  // Room in tx_gather, of its two inputs.
+  logic [1:0] room, room_used;
+  logic room_unused;
   logic packet_valid, packet_ready;
   tx_packet_t packet;
   logic answer_valid, answer_ready;
@@ -1180,6 +1183,9 @@ module vireo_nic
     .memory_place_valid_i(memory_place_valid[MemoryClientRequester]),
     .memory_place_ready_o(memory_place_ready[MemoryClientRequester]),
     .memory_place_i(memory_place[MemoryClientRequester]),
+    .room_i(room[0]),
+    .room_used_o(room_used[0]),
+    .room_unused_o(room_unused),
     .job_valid_o(job_valid),
     .job_ready_i(job_ready),
     .job_o(job),
@@ -1271,7 +1277,8 @@ module vireo_nic
 
   vireo_tx_gather #(
     .Config(Config),
-    .BufferBytes(Config.tx_buffer_bytes)
+    .BufferBytes(Config.tx_buffer_bytes),
+    .Reserves(1'b1)
   ) u_tx_gather (
     .clk_i,
     .rst_ni,
@@ -1281,6 +1288,9 @@ module vireo_nic
     .response_valid_i(response_valid),
     .response_ready_o(response_ready),
     .response_i(response),
+    .room_o(room),
+    .room_used_i(room_used),
+    .room_unused_i(room_unused),
     .sent_valid_o(acks_valid[AckSent]),
     .sent_ready_i(acks_ready[AckSent]),
     .sent_o(acks[AckSent]),
@@ -1538,6 +1548,8 @@ module vireo_nic
     .memory_place_valid_i(memory_place_valid[MemoryClientReadResponder]),
     .memory_place_ready_o(memory_place_ready[MemoryClientReadResponder]),
     .memory_place_i(memory_place[MemoryClientReadResponder]),
+    .room_i(room[1]),
+    .room_used_o(room_used[1]),
     .response_taken_i(response_taken),
     .packet_valid_o(answer_packet_valid),
     .packet_ready_i(answer_packet_ready),
@@ -1633,7 +1645,8 @@ module vireo_nic
 
   vireo_tx_gather #(
     .Config(Config),
-    .BufferBytes(32'(NetBufferBytes))
+    .BufferBytes(32'(NetBufferBytes)),
+    .Reserves(1'b0)
   ) u_net_gather (
     .clk_i,
     .rst_ni,
@@ -1643,6 +1656,9 @@ module vireo_nic
     .response_valid_i(1'b0),
     .response_ready_o(unused_net_response_ready),
     .response_i('0),
+    .room_o(unused_net_room),
+    .room_used_i('0),
+    .room_unused_i(1'b0),
     .sent_valid_o(net_sent_valid),
     .sent_ready_i(net_sent_ready),
     .sent_o(net_sent),

@@ -65,6 +65,11 @@ void ReadResponder::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write)
   WakeAt(std::max(cycle, drop_.PopReady()));
 }
 
+void ReadResponder::OnRoom(Cycle cycle) {
+  job_room_.Add(cycle);
+  WakeAt(cycle + 1);
+}
+
 void ReadResponder::SetHold(Cycle from, bool hold) {
   hold_.Set(from, hold);
   WakeAt(from);
@@ -108,8 +113,8 @@ bool ReadResponder::Step(Cycle now) {
 bool ReadResponder::Choose(Cycle now) {
   // With space for every result of a turn, so that responses never wait for jobs. Responses issued before a QP's job
   // have left before it.
-  const bool can_turn =
-      turn_.CanPop(now) && !job_ && !failure_ && !held_ && !(packet_ && packet_->qpn % num_qps_ == turn_.front());
+  const bool can_turn = turn_.CanPop(now) && !job_ && !failure_ && !held_ && job_room_.At(now) != job_room_used_ &&
+                        !(packet_ && packet_->qpn % num_qps_ == turn_.front());
   if (drop_.CanPop(now)) {
     qpn_ = drop_.Pop(now);
     WakeAt(drop_.PopReady());
@@ -193,7 +198,7 @@ ReadResponder::State ReadResponder::Turn(Cycle now) {
     return State::kChoose;
   }
   if (leaves) {
-    Load(Acknowledge(qpn_, row.held->psn, row.held->aeth));
+    Load(now, Acknowledge(qpn_, row.held->psn, row.held->aeth));
     row.held.reset();
     return State::kChoose;
   }
@@ -244,7 +249,7 @@ void ReadResponder::IssueJob(Cycle now) {
     // A NAK may replace any response. [IBTA vol. 1, 9.7.5.2]
     spec::TxJob nak = Acknowledge(qpn_, psn_, aeth);
     nak.packet.extension[0] = static_cast<uint8_t>(AethSyndrome::kNakRemoteAccessError);
-    Load(nak);
+    Load(now, nak);
     failure_ = {.qpn = qpn_,
                 .event_type = spec::RdmaEventType::kQpAccessErr,
                 .code = static_cast<uint32_t>(AethSyndrome::kNakRemoteAccessError)};
@@ -265,7 +270,7 @@ void ReadResponder::IssueJob(Cycle now) {
                   .bytes1 = place.bytes1,
                   .grant = place.grant};
   aeth.Encode(job.packet.extension);
-  Load(job);
+  Load(now, job);
   row.done += bytes_;
   if (is_last_) {
     row.done = 0;
@@ -276,8 +281,10 @@ void ReadResponder::IssueJob(Cycle now) {
   if (!row.reads.empty() || row.held) PushTurn(now);
 }
 
-void ReadResponder::Load(const spec::TxJob& job) {
+void ReadResponder::Load(Cycle now, const spec::TxJob& job) {
   job_ = job;
+  ++job_room_used_;
+  on_room_used(now + 1);
   rows_[qpn_].last = ++issued_;
 }
 

@@ -20,6 +20,7 @@
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
 #include "model/common/cycle.h"
+#include "model/common/event_count.h"
 #include "model/common/index_set.h"
 #include "model/common/level.h"
 #include "model/common/table.h"
@@ -60,10 +61,15 @@ class ReadResponder final : public Block {
   // Called in the cycle of the pulse.
   std::function<void(Cycle, const spec::QpReads&)> on_qp_reads = [](Cycle, const spec::QpReads&) {};
 
+  // A packet is issued with that. Reported ahead, with the cycle of the pulse.
+  std::function<void(Cycle at)> on_room_used = [](Cycle) {};
+
   void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
   void OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write);
   // A job of ours has left tx_gather, and tx_builder has taken its packet.
   void OnResponseTaken(Cycle cycle) { jobs_left_.Add(cycle); }
+  // Room in tx_gather for one more packet, by a pulse in cycle `cycle`.
+  void OnRoom(Cycle cycle);
   // hold_i from cycle `from` on, which has not ended; initially 0. From the next cycle on no job is started.
   void SetHold(Cycle from, bool hold);
 
@@ -98,30 +104,6 @@ class ReadResponder final : public Block {
     std::deque<Read> reads;
     uint32_t done = 0;  // bytes of the oldest
   };
-  // Events of one kind, modulo 2^16; those of cycle t are visible from t + 1 on.
-  class EventCount {
-   public:
-    void Add(Cycle cycle) {
-      Fold(cycle);
-      latest_ = cycle;
-      ++in_latest_;
-    }
-    uint16_t At(Cycle cycle) {
-      Fold(cycle);
-      return before_;
-    }
-
-   private:
-    void Fold(Cycle cycle) {
-      if (latest_ >= cycle) return;
-      before_ = static_cast<uint16_t>(before_ + in_latest_);
-      in_latest_ = 0;
-    }
-    Cycle latest_ = 0;
-    uint16_t before_ = 0;     // the latest cycle
-    uint16_t in_latest_ = 0;  // the latest cycle
-  };
-
   // True if there was a transition.
   bool Step(Cycle now);
   bool Choose(Cycle now);
@@ -129,7 +111,7 @@ class ReadResponder final : public Block {
   State Turn(Cycle now);
   void Cut();
   void IssueJob(Cycle now);
-  void Load(const spec::TxJob& job);
+  void Load(Cycle now, const spec::TxJob& job);
   void EndAll();
   void ReportReads();
   void PushTurn(Cycle now);
@@ -161,6 +143,8 @@ class ReadResponder final : public Block {
   bool turned_ = false;    // the last grant between answers and turns was for a turn
   uint16_t issued_ = 0;    // jobs issued
   EventCount jobs_left_;
+  EventCount job_room_;         // for packets: given
+  uint16_t job_room_used_ = 0;  //   and used
 
   // The packet being cut.
   spec::BthOpcode opcode_{};

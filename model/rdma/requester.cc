@@ -175,6 +175,11 @@ void Requester::OnQpReads(Cycle cycle, const spec::QpReads& reads) {
   WakeAt(cycle + 2);  // a waiting machine samples it like the state
 }
 
+void Requester::OnRoom(Cycle cycle) {
+  room_.Add(cycle);
+  WakeAt(cycle + 1);
+}
+
 void Requester::WriteHolds(Cycle now) {
   hold_now_ = false;
   while (!holds_.empty() && holds_.front().cycle <= now) {
@@ -203,6 +208,7 @@ void Requester::Run(Cycle now) {
   WriteHolds(now);
   WriteSqes(now);
   if (std::exchange(resent_, false)) on_resent(now);
+  room_unused_ = false;
   if (const auto ends = std::exchange(ends_, std::nullopt)) on_work_ends(now, *ends);
   if (const auto psn = std::exchange(next_psn_, std::nullopt)) on_next_psn(now, *psn);
   bool moved = Leave(now, check_, memory_check_out);
@@ -558,9 +564,17 @@ bool Requester::SendPacket(Cycle now) {
   }
   const bool placed = rest != 0 && !message.is_inline;
   if (!entries_.CanPush(now) || (placed && check_)) return false;
+  // The room comes first: from the check on, nothing waits for the wire.
+  const bool begins = message.cut_bytes == 0 && record.status == IbWcStatus::kSuccess;
+  if (begins && room_.At(now) == room_used_) return false;
+  if (begins) {
+    ++room_used_;
+    on_room_used(now + 1);
+  }
   const uint32_t piece = std::min(message.element_left, rest);
   Entry entry{.first = message.first,
               .start = message.cut_bytes == 0,
+              .room = begins,
               .ends = piece == rest && ends,
               .more = piece != rest,
               .placed = placed,
@@ -673,6 +687,10 @@ void Requester::PopEntry(Cycle now) {
     // A packet that is not sent: its payload is not read.
     const bool sent = back_ == Back::kJob && !drop_;
     if (!sent && grant.valid) on_grant_ended(now, now + 1, grant);
+  }
+  if (entry.room && back_ != Back::kJob) {
+    room_unused_ = true;
+    on_room_unused(now + 1);
   }
   entries_.Pop(now);
   back_ = Back::kIdle;
@@ -815,7 +833,7 @@ bool Requester::Decide(Cycle now) {
 
 bool Requester::IsIdle() const {
   return front_ == Front::kIdle && work_request_in.size() == 0 && load_in.size() == 0 && entries_.size() == 0 &&
-         !check_ && !record_ && !job_ && !failure_ && !next_psn_ && !ends_;
+         !check_ && !record_ && !job_ && !failure_ && !next_psn_ && !ends_ && !room_unused_;
 }
 
 }  // namespace vireo::model

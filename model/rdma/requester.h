@@ -23,6 +23,7 @@
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
 #include "model/common/context_table.h"
+#include "model/common/event_count.h"
 #include "model/common/table.h"
 #include "model/rdma/memory_grant.h"
 #include "model/rdma/work_fence.h"
@@ -64,6 +65,8 @@ class Requester final : public Block {
   void OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write);
   void OnQpHold(Cycle cycle, const spec::QpHold& hold);
   void OnQpReads(Cycle cycle, const spec::QpReads& reads);
+  // Room for one more packet, by a pulse in cycle `cycle`.
+  void OnRoom(Cycle cycle);
 
   Channel<spec::WorkRequest> work_request_in = Channel<spec::WorkRequest>::Slice();
   Channel<spec::QpLoad> load_in = Channel<spec::QpLoad>::Slice();
@@ -81,6 +84,10 @@ class Requester final : public Block {
   // Likewise; one cycle after a change.
   // A granted access is not made.
   OnGrantEnded on_grant_ended = [](Cycle, Cycle, const spec::MemoryGrant&) {};
+  // A packet is begun, with room in tx_gather; one that was begun has no job. Reported ahead, with the cycle of the
+  // pulse.
+  std::function<void(Cycle at)> on_room_used = [](Cycle) {};
+  std::function<void(Cycle at)> on_room_unused = [](Cycle) {};
   // Packets that were issued, work requests and replays that have ended: the completer counts them.
   std::function<void(Cycle, const WorkEnds&)> on_work_ends = [](Cycle, const WorkEnds&) {};
   std::function<void(Cycle, const spec::QpPsn&)> on_next_psn = [](Cycle, const spec::QpPsn&) {};
@@ -139,6 +146,7 @@ class Requester final : public Block {
     bool resume = false;
     bool first = false;               // of its message, or of no message
     bool start = false;               // of its packet
+    bool room = false;                // with it, for which room is taken
     bool ends = false;                // the last one of its work request
     bool mark = false;                // nothing else
     bool more = false;                // the packet continues in the next one
@@ -233,6 +241,10 @@ class Requester final : public Block {
   std::deque<PendingSqe> sqes_;
   bool sqe_now_ = false;  // likewise
   Channel<Entry> entries_;
+
+  EventCount room_;           // for packets: given
+  uint16_t room_used_ = 0;    //   and used
+  bool room_unused_ = false;  // the pulse of the next cycle
 
   Front front_ = Front::kIdle;
   Message message_;

@@ -32,8 +32,12 @@ static_assert(TxGather::kSentAhead == kSend);
 
 }  // namespace
 
-TxGather::TxGather(Agenda& agenda, size_t beat_bytes, size_t buffer_bytes)
+TxGather::TxGather(Agenda& agenda, size_t beat_bytes, size_t buffer_bytes, std::optional<size_t> reserved_bytes)
     : Block(agenda), beat_bytes_(beat_bytes), free_(buffer_bytes / beat_bytes) {
+  if (reserved_bytes) {
+    room_.emplace(Beats(*reserved_bytes), kJobDepth);
+    WakeAt(0);
+  }
   job_in.SetConsumer(this);
   response_in.SetConsumer(this);
 }
@@ -76,7 +80,17 @@ std::vector<uint8_t> TxGather::TakePayload(Cycle first) {
 
 void TxGather::ReturnBeats(Return room) {
   returns_.push_back(room);
-  if (HasJobs()) WakeAt(room.first + 1);
+  if (HasJobs() || room_) WakeAt(room.first + 1);
+}
+
+void TxGather::OnRoomUsed(Cycle at, size_t input) {
+  room_->OnUsed(at, input);
+  WakeAt(at);
+}
+
+void TxGather::OnRoomUnused(Cycle at) {
+  room_->OnUnused(at);
+  WakeAt(at + 1);
 }
 
 size_t TxGather::Free(Cycle now) {
@@ -93,8 +107,27 @@ size_t TxGather::Free(Cycle now) {
 
 void TxGather::Run(Cycle now) {
   while (!payloads_.empty() && payloads_.front().taken <= now) payloads_.pop_front();
+  if (room_) RunRoom(now);
   RunFetch(now);
   RunSend(now);
+}
+
+// Before everything that changes the count of free beats in this cycle.
+void TxGather::RunRoom(Cycle now) {
+  if (const auto input = std::exchange(room_to_, std::nullopt)) on_room(now, *input);
+  free_ += room_->TakeUnused(now) * room_->max_beats();
+  room_to_ = room_->Give(now, Free(now));
+  if (room_to_) {
+    free_ -= room_->max_beats();
+    WakeAt(now + 1);
+  } else if (room_->WaitsForBeats()) {
+    // Those whose return is known.
+    size_t missing = room_->max_beats() - free_;
+    for (const Return& room : returns_) {
+      if (room.beats >= missing) return WakeAt(room.first + (room.at_once ? 1 : missing));
+      missing -= room.beats;
+    }
+  }
 }
 
 void TxGather::RunFetch(Cycle now) {
@@ -131,13 +164,15 @@ bool TxGather::TakeJob(Cycle now, Channel<spec::TxJob>& input) {
     return false;
   }
   const size_t beats = Beats(input.front().packet.payload_bytes);
-  if (!part_ && Free(now) < beats) {
+  if (!part_ && !room_ && Free(now) < beats) {
     // Missing space is freed beat by beat; returns that are not known yet will wake the block.
     if (!returns_.empty()) WakeAt(returns_.front().first + 1);
     return false;
   }
   job_ = input.Pop(now);
   if (!part_) {
+    if (room_) free_ += room_->max_beats();
+    assert(free_ >= beats);
     free_ -= beats;
     part_beats_ = beats;
   }
@@ -160,6 +195,7 @@ bool TxGather::TakeDrop(Cycle now, Channel<spec::TxJob>& input) {
   }
   input.Pop(now);
   if (part_) free_ += part_beats_;
+  if (part_ && room_) room_->End(now);
   if (part_ && &input == &job_in) on_packet_read(now + 1);
   part_ = false;
   return true;
@@ -217,7 +253,8 @@ void TxGather::Decide(Cycle now, bool bad) {
   if (!packet_.is_response) on_packet_read(now + 1);
   waiting_.pop_front();
   waiting_timing_.Pop(now);
-  if (HasJobs()) WakeAt(now + 1);
+  if (room_) room_->End(now);
+  if (HasJobs() || room_) WakeAt(now + 1);
   const size_t beats = Beats(packet_.payload_bytes);
   if (beats != 0) {
     assert(done_.front().data.size() == packet_.payload_bytes);
@@ -250,7 +287,7 @@ void TxGather::Decide(Cycle now, bool bad) {
 
 bool TxGather::IsIdle() const {
   return !HasJobs() && fetch_ == Fetch::kTake && !part_ && waiting_.empty() && send_ == Send::kWait &&
-         payloads_.empty();
+         payloads_.empty() && !room_to_ && (!room_ || room_->IsIdle());
 }
 
 }  // namespace vireo::model

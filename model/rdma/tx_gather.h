@@ -2,7 +2,8 @@
 // Reads the payload of packets from host memory and buffers it until they are sent: the counterpart of
 // rtl/rdma/vireo_tx_gather.sv. A packet has one job or several, all on one of two streams, which alternate per packet;
 // packets leave in the order in which their last jobs were taken, each when its payload is complete (store and
-// forward). It checks nothing. The handling of a message whose packet could not be read is decided elsewhere.
+// forward). It checks nothing. The handling of a message whose packet could not be read is decided elsewhere. With room
+// that is taken before a packet is begun, no job waits for the wire.
 //
 // Unloaded, with p the cycle of a job's push and x that of the last beat of the packet's last train:
 //
@@ -18,6 +19,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "model/common/agenda.h"
@@ -27,6 +29,7 @@
 #include "model/dma/train.h"
 #include "model/rdma/memory_grant.h"
 #include "model/rdma/payload_source.h"
+#include "model/rdma/tx_room.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::model {
@@ -49,10 +52,11 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
   // From this bit on, with a job's last run: its grant.
   static constexpr unsigned kTagGrant = 2;
 
-  // beat_bytes: DataBits/8. buffer_bytes: a power of two, 8192 or more.
-  TxGather(Agenda& agenda, size_t beat_bytes, size_t buffer_bytes);
+  // beat_bytes: DataBits/8. buffer_bytes: a power of two, 8192 or more. reserved_bytes: of the longest packet, if
+  // packets are begun with room that was given for them; three times as many are not more than buffer_bytes.
+  TxGather(Agenda& agenda, size_t beat_bytes, size_t buffer_bytes, std::optional<size_t> reserved_bytes = {});
   TxGather(Agenda& agenda, const spec::Config& config)
-      : TxGather(agenda, config.datapath_bits / 8, config.tx_buffer_bytes) {}
+      : TxGather(agenda, config.datapath_bits / 8, config.tx_buffer_bytes, config.max_path_mtu) {}
 
   Channel<spec::TxJob> job_in = Channel<spec::TxJob>::Slice();
   Channel<spec::TxJob> response_in = Channel<spec::TxJob>::Slice();  // of the read responder
@@ -67,6 +71,13 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
   // A packet of `job_in` is read, or dropped: nothing that was taken before it reads any more. Reported ahead, with the
   // cycle of the pulse.
   std::function<void(Cycle at)> on_packet_read = [](Cycle) {};
+
+  // Room for one more packet of an input, 0 job_in, 1 response_in. Called in the cycle of the pulse.
+  std::function<void(Cycle, size_t input)> on_room = [](Cycle, size_t) {};
+  // Pulses in cycle `at`, which may be in the future. A packet is begun: its first job, or OnRoomUnused, follows.
+  void OnRoomUsed(Cycle at, size_t input);
+  // A packet of `job_in` that was begun has no job.
+  void OnRoomUnused(Cycle at);
 
   void OnTrain(Cycle first, const Train& train) override;
   std::vector<uint8_t> TakePayload(Cycle first) override;
@@ -97,6 +108,7 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
   size_t Beats(size_t bytes) const { return (bytes + beat_bytes_ - 1) / beat_bytes_; }
   void ReturnBeats(Return room);
   size_t Free(Cycle now);
+  void RunRoom(Cycle now);
   void RunFetch(Cycle now);
   Channel<spec::TxJob>& Input(size_t index) { return index == 0 ? job_in : response_in; }
   bool HasJobs() const { return job_in.size() != 0 || response_in.size() != 0; }
@@ -106,6 +118,8 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
   void Decide(Cycle now, bool bad);
 
   size_t beat_bytes_;
+  std::optional<TxRoom> room_;
+  std::optional<size_t> room_to_;  // the pulse of the next cycle
 
   Fetch fetch_ = Fetch::kTake;
   Cycle fetch_from_ = 0;   // start of the state
@@ -116,7 +130,7 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
   size_t part_beats_ = 0;  // of the whole packet in progress
   size_t runs_ = 0;        // requested and not yet arrived
   Cycle runs_end_ = 0;     // all arrived runs are in the buffer from then on
-  size_t free_;            // beats of the buffer that belong to no packet
+  size_t free_;            // beats of the buffer that belong to no packet, nor to room that was given
   std::deque<Return> returns_;
 
   FifoTiming waiting_timing_ = FifoTiming::Fifo(kJobDepth);

@@ -47,6 +47,9 @@ module vireo_read_responder
   output logic            memory_place_ready_o,
   input  memory_place_t   memory_place_i,
 
+  // Pulses: tx_gather has room for one more packet; one is issued. So jobs never wait for the wire.
+  input  logic            room_i,
+  output logic            room_used_o,
   output logic            job_valid_o,
   input  logic            job_ready_i,
   output tx_job_t         job_o,
@@ -68,6 +71,7 @@ module vireo_read_responder
   localparam int unsigned PacketBytesBits = 13;  // of a packet's payload
   // Jobs are counted modulo 2 to the power of this; far fewer than half of it are in flight at a time.
   localparam int unsigned JobBits = 16;
+  localparam int unsigned RoomBits = 2;  // of packets that tx_gather has room for before they are issued
 
   // --- Inputs --------------------------------------------------------------------------------------------------------
 
@@ -219,6 +223,7 @@ module vireo_read_responder
   logic turned_d, turned_q;      // the last choice between the two was for a turn
   logic [JobBits-1:0] issued_d, issued_q, ended_d, ended_q;  // jobs issued, and jobs that have left
   logic [JobBits-1:0] number, in_flight;
+  logic issues;
   logic checked_d, checked_q, last_d, last_q;  // of the packet
   logic [7:0] opcode_d, opcode_q;
   logic [PsnBits-1:0] psn_d, psn_q, distance;
@@ -228,6 +233,7 @@ module vireo_read_responder
   logic retains_held, can_respond, leaves, fails, first, busy, is_nak;
   logic can_turn;  // with space for every result of a turn, so that responses never wait for jobs
   logic hold_q;
+  logic [RoomBits-1:0] job_room_d, job_room_q;  // packets that may be issued
   aeth_t nak;
   /* verilator lint_off UNUSEDSIGNAL */  // its kind implies it
   aeth_t answer_aeth;
@@ -251,6 +257,7 @@ module vireo_read_responder
     room_d = room_q;
     turned_d = turned_q;
     issued_d = issued_q;
+    issues = 1'b0;
     checked_d = checked_q;
     last_d = last_q;
     opcode_d = opcode_q;
@@ -283,7 +290,7 @@ module vireo_read_responder
     reads_d = '{qpn: 24'(qpn_q), ended: row.ended};
 
     // Responses issued before a QP's job have left before it.
-    can_turn = turn_valid && job_free && failure_free && !hold_q
+    can_turn = turn_valid && job_free && failure_free && !hold_q && job_room_q != '0
             && (packet_free || packet_q.qpn[QpBits-1:0] != turn_qpn);
     number = issued_q + 1'b1;
     // As a signed number: above 0, the QP's last job is in flight. The number of a QP that issued none for long wraps
@@ -388,6 +395,7 @@ module vireo_read_responder
           job_d.packet.extension[AethBits-1:0] = row.held_aeth;
           job_d.packet.is_response = 1'b1;
           issued_d = number;
+          issues = 1'b1;
           row_d.last = number;
           row_d.held = 1'b0;
           row_write = 1'b1;
@@ -428,6 +436,7 @@ module vireo_read_responder
           job_d.packet.psn = psn_q;
           job_d.packet.is_response = 1'b1;
           issued_d = number;
+          issues = 1'b1;
           row_d.last = number;
           if (fails) begin
             // A NAK may replace any response. [IBTA vol. 1, 9.7.5.2]
@@ -469,6 +478,7 @@ module vireo_read_responder
       default: state_d = StChoose;
     endcase
     reads_d.ended = row_d.ended;
+    job_room_d = job_room_q + RoomBits'(room_i) - RoomBits'(issues);
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -478,6 +488,8 @@ module vireo_read_responder
       turned_q <= 1'b0;
       issued_q <= '0;
       ended_q <= '0;
+      job_room_q <= '0;
+      room_used_o <= 1'b0;
       packet_valid_q <= 1'b0;
       job_valid_q <= 1'b0;
       failure_valid_q <= 1'b0;
@@ -489,6 +501,8 @@ module vireo_read_responder
       turned_q <= turned_d;
       issued_q <= issued_d;
       ended_q <= ended_d;
+      job_room_q <= job_room_d;
+      room_used_o <= issues;
       packet_valid_q <= packet_valid_d;
       job_valid_q <= job_valid_d;
       failure_valid_q <= failure_valid_d;

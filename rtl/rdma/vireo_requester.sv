@@ -67,6 +67,10 @@ module vireo_requester
   output logic              memory_place_ready_o,
   input  memory_place_t     memory_place_i,
 
+  // Pulses. A packet is begun with room in tx_gather, so that its jobs never wait for the wire.
+  input  logic              room_i,         // room for one more packet
+  output logic              room_used_o,    // one is begun
+  output logic              room_unused_o,  // one that was begun has no job
   output logic              job_valid_o,
   input  logic              job_ready_i,
   output tx_job_t           job_o,
@@ -98,6 +102,7 @@ module vireo_requester
   localparam int unsigned QpBits = $clog2(NumQps);
   localparam int unsigned AhBits = $clog2(NumAhs);
   localparam int unsigned PendingBits = $clog2(Packets) + 1;
+  localparam int unsigned RoomBits = 2;  // of packets that tx_gather has room for before they are begun
 
   // Elements per read, after the first one; there is space for the responses to a whole list.
   localparam int unsigned FetchElements = 32'(DmaFetchBytes) / RdmaSgeBytes;
@@ -390,6 +395,7 @@ module vireo_requester
     logic resume;              // only the end of the hold of `generation`
     logic first;               // of its message, or of no message
     logic start;               // of its packet
+    logic room;                // with it, for which room is taken
     logic more;                // the packet continues in the next one
     logic ends;                // the last one of its work request
     logic mark;                // nothing else
@@ -473,6 +479,8 @@ module vireo_requester
   logic fetch_valid_d, fetch_valid_q, fetch_free;
   dma_read_request_t fetch_d, fetch_q;
   logic [PendingBits-1:0] pending_d, pending_q;  // entries in the queue
+  logic begins, room_used_d;
+  logic [RoomBits-1:0] room_d, room_q;  // packets that may be begun
   logic entry_push, entry_ready, entry_valid, entry_pop;
   entry_t entry_in, entry;
 
@@ -629,12 +637,14 @@ module vireo_requester
     placed = left_q != '0 && !is_inline;
     // Between packets, and not before a message that has no record yet.
     leaves = cut_bytes_q == '0 && status_q == IbWcStatusSuccess && (front_held || (!first_q && !front_sending));
+    begins = cut_bytes_q == '0 && status_q == IbWcStatusSuccess;
+    room_used_d = 1'b0;
     opcode = operation_q.bth[{last, psn_q == first_psn_q}];
     info = opcode_info(opcode);
     unused_info = &{1'b0, info};
     entry_in = '0;
     if (front_q != FrIdle) begin
-      entry_in = '{load: 1'b0, resume: 1'b0, first: first_q, start: cut_bytes_q == '0, more: piece != rest,
+      entry_in = '{load: 1'b0, resume: 1'b0, first: first_q, start: cut_bytes_q == '0, room: 1'b0, more: piece != rest,
                    ends: piece == rest && ends, mark: 1'b0, placed: placed,
                    direct: is_inline, unsent: 1'b0, is_replay: work.is_replay, recovers: first_q && recovers_q,
                    send_only: service_q == BthServiceUc || is_datagram,
@@ -830,8 +840,11 @@ module vireo_requester
           end
         end else if (rest != '0 && element_q == '0) begin
           advance = 1'b1;
-        end else if (entry_ready && (!placed || check_free)) begin
+        end else if (entry_ready && (!placed || check_free) && (!begins || room_q != '0)) begin
+          // The room comes first: from the check on, nothing waits for the wire.
           entry_push = 1'b1;
+          entry_in.room = begins;
+          room_used_d = begins;
           check_valid_d = placed || check_valid_d;
           if (placed) check_d = '{key: lkey_q, pdn: pdn_q, local_write: 1'b0, remote_write: 1'b0, remote_read: 1'b0,
                                   address: address_q, bytes: 32'(piece)};
@@ -923,6 +936,7 @@ module vireo_requester
       next_d = next_q + 1'b1;
     end
     pending_d = pending_q + PendingBits'(entry_push) - PendingBits'(entry_pop);
+    room_d = room_q + RoomBits'(room_i) - RoomBits'(room_used_d);
   end
 
   // --- Back: decisions, in order -------------------------------------------------------------------------------------
@@ -936,6 +950,7 @@ module vireo_requester
   logic failure_valid_d, failure_valid_q, failure_free, resent_d, resent_q;
   logic has_packets_d, has_packets_q;  // the work request
   logic issued_d;
+  logic room_unused_d;
   memory_grant_t grant_ended_d, grant_ended_q;
   logic read_valid_d, read_valid_q, read_free;
   send_record_t record_d, record_q;
@@ -1134,6 +1149,7 @@ module vireo_requester
     endcase
     place_pop = entry_pop && entry.placed;
     // A packet that is not sent: its payload is not read.
+    room_unused_d = entry_pop && entry.room && back_q != BkJob;
     grant_ended_d = '0;
     if (place_pop && !(back_q == BkJob && !drop_q)) grant_ended_d = place.grant;
   end
@@ -1144,6 +1160,9 @@ module vireo_requester
       check_valid_q <= 1'b0;
       fetch_valid_q <= 1'b0;
       pending_q <= '0;
+      room_q <= '0;
+      room_used_o <= 1'b0;
+      room_unused_o <= 1'b0;
       back_q <= BkIdle;
       record_valid_q <= 1'b0;
       read_valid_q <= 1'b0;
@@ -1159,6 +1178,9 @@ module vireo_requester
       check_valid_q <= check_valid_d;
       fetch_valid_q <= fetch_valid_d;
       pending_q <= pending_d;
+      room_q <= room_d;
+      room_used_o <= room_used_d;
+      room_unused_o <= room_unused_d;
       back_q <= back_d;
       record_valid_q <= record_valid_d;
       read_valid_q <= read_valid_d;
@@ -1249,6 +1271,6 @@ module vireo_requester
 
   assign idle_o = front_q == FrIdle && !work_valid && !load_valid && pending_q == '0
                && !record_valid_q && !job_valid_q && !failure_valid_q && !check_valid_q && !next_psn_valid_o
-               && !issued_o && !work_ended_o && !replay_ended_o;
+               && !issued_o && !work_ended_o && !replay_ended_o && !room_unused_o;
 
 endmodule

@@ -9,6 +9,9 @@
 // The packet joins the line when its last job is taken. Until then it is the newest one in the buffer, so that a drop
 // only rewinds to its start, once the outstanding reads have returned.
 //
+// With Reserves, who sends the jobs has taken that space before, and place among the packets that wait: no job waits for
+// the wire.
+//
 // The payload buffer has two banks, of the beats with even and with odd numbers: the last beat of the last run may
 // end one beat of the payload and start another, and both are written in one cycle.
 module vireo_tx_gather
@@ -19,6 +22,7 @@ module vireo_tx_gather
   // Of payload; a power of two, 8192 or more, and twice what a packet has or more, or it holds one packet at a time and
   // wire and host memory take turns.
   parameter int unsigned BufferBytes,
+  parameter bit Reserves,  // packets are begun with room that was given for them
   localparam int unsigned DataBits = Config.datapath_bits  // 64 ... 1024, a power of two
 ) (
   input  logic                 clk_i,
@@ -31,6 +35,11 @@ module vireo_tx_gather
   input  logic                 response_valid_i,  // of the read responder
   output logic                 response_ready_o,
   input  tx_job_t              response_i,
+
+  // Pulses, with Reserves, of 0: job, 1: response.
+  output logic [1:0]           room_o,         // room for one more packet
+  input  logic [1:0]           room_used_i,    // one is begun: its first job, or room_unused_i, follows
+  input  logic                 room_unused_i,  // one of `job` that was begun has no job
 
   output logic                 read_request_valid_o,
   input  logic                 read_request_ready_i,
@@ -79,6 +88,8 @@ module vireo_tx_gather
   localparam int unsigned PlaceBits = $clog2(Beats);
   localparam int unsigned CountBits = 14 - LaneBits;  // of the beats of a packet
   localparam int unsigned JobsBits = $clog2(JobDepth);
+  // Room for a packet, given before it is begun.
+  localparam int unsigned RoomBeats = Reserves ? (Config.max_path_mtu + BeatBytes - 1) / BeatBytes : 0;
   localparam int unsigned RunBits = $clog2(BufferBytes) + 1;  // every outstanding run has a byte of the buffer or more
 
   // A request's tag: role of the train in its packet.
@@ -114,7 +125,8 @@ module vireo_tx_gather
   logic take, begins, ends, drop;
   logic waiting_space, waiting_valid, waiting_ready;
   waiting_t waiting, waiting_in;
-  logic [PlaceBits:0] free_d, free_q;        // beats of the buffer that belong to no packet
+  logic [PlaceBits:0] free_d, free_q;        // beats of the buffer that belong to no packet, nor to room that was given
+  logic room_given, room_idle;
   logic [JobsBits:0] jobs_d, jobs_q;         // packets that were taken whole and not decided on
   logic [RunBits-1:0] runs_d, runs_q;        // that were requested and are not in the buffer
   logic run_done;                            // one more is from the next cycle on
@@ -163,7 +175,8 @@ module vireo_tx_gather
           // Requested data arrives nevertheless, and needs its place until then.
           take = job_valid && (!part_q || runs_q == '0);
         end else begin
-          take = job_valid && (job.more || waiting_space) && (part_q || (PlaceBits + 1)'(job_beats) <= free_q);
+          take = job_valid && (job.more || waiting_space)
+              && (Reserves || part_q || (PlaceBits + 1)'(job_beats) <= free_q);
           if (take && job.bytes0 != '0) fetch_d = StFirst;
         end
       end
@@ -474,7 +487,9 @@ module vireo_tx_gather
     if (release_beats) stored_d = stored_d + (PlaceBits + 1)'(waiting.beats);
     free_d = free_q + (PlaceBits + 1)'(read);
     if (drop_beats) free_d = free_d + (PlaceBits + 1)'(waiting.beats);
-    if (begins) free_d = free_d - (PlaceBits + 1)'(job_beats);
+    if (begins) free_d = free_d + (PlaceBits + 1)'(RoomBeats) - (PlaceBits + 1)'(job_beats);
+    if (room_given) free_d = free_d - (PlaceBits + 1)'(RoomBeats);
+    if (room_unused_i) free_d = free_d + (PlaceBits + 1)'(RoomBeats);
     if (drop) free_d = free_d + (PlaceBits + 1)'(part_beats_q);
     jobs_d = jobs_q + (JobsBits + 1)'(ends) - (JobsBits + 1)'(decide);
 
@@ -530,12 +545,34 @@ module vireo_tx_gather
   assign payload_valid_o = payload_valid_q;
   assign payload_data_o = bank_q ? bank_data[1] : bank_data[0];
 
+  if (Reserves) begin : gen_room
+    vireo_tx_room #(
+      .Beats(Beats),
+      .MaxBeats(RoomBeats),
+      .Packets(JobDepth)
+    ) u_room (
+      .clk_i,
+      .rst_ni,
+      .free_i(free_q),
+      .ended_i(2'(decide) + 2'(drop)),
+      .used_i(room_used_i),
+      .unused_i(room_unused_i),
+      .give_o(room_given),
+      .room_o,
+      .idle_o(room_idle)
+    );
+  end else begin : gen_no_room
+    assign room_given = 1'b0;
+    assign room_o = '0;
+    assign room_idle = 1'b1;
+  end
+
   assign idle_o = in_valid == '0 && fetch_q == StTake && !part_q && jobs_q == '0 && send_q == StWait && stored_q == '0
-               && !payload_valid_q;
+               && !payload_valid_q && room_idle;
 
   // Unused bits.
   logic unused;
-  assign unused = ^{train_tag_i, train_bytes_i};
+  assign unused = ^{train_tag_i, train_bytes_i, room_used_i};
 
 `ifndef SYNTHESIS
   logic [13:0] part_bytes_q;  // of the packet's jobs so far
@@ -555,6 +592,14 @@ module vireo_tx_gather
   else $error("the packet changes from one of its jobs to the next");
   assert property (@(posedge clk_i) disable iff (!rst_ni) job_valid && !job.drop |-> 32'(job_beats) <= Beats)
   else $error("there is never room for the packet");
+  if (Reserves) begin : gen_reserves
+    assert property (@(posedge clk_i) disable iff (!rst_ni) begins |-> 32'(job_beats) <= RoomBeats)
+    else $error("a packet is longer than its room");
+    assert property (@(posedge clk_i) disable iff (!rst_ni) job_valid && !job.drop && fetch_q == StTake |-> take)
+    else $error("a job waits for room");
+    assert property (@(posedge clk_i) disable iff (!rst_ni) 32'(free_q) <= Beats)
+    else $error("more beats are free than there are");
+  end
   done_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) done |-> done_space);
 `endif
 

@@ -463,11 +463,19 @@ TEST_P(Errors, RefusedWriteIsNotAcknowledged) {
 class Fence : public Errors {
  protected:
   Fence() { firmware_access_cycles_ = 1; }
+  // Its transmitter takes nothing for so long, as with a PAUSE of the peer: the line is busy with a frame that the peer
+  // drops, because it is too long.
+  void HoldTransmitter(size_t number, uint64_t ns) {
+    Wire& wire = system_->topology().wire(number);
+    WireFrame frame;
+    frame.bytes.resize(ns * wire.parameters().rate_mbps / 8000);
+    wire.Send(0, system_->scheduler().now(), std::move(frame));
+  }
 };
 
 // The answer of DEREG_MR comes when the last access that was granted before has ended. Here the buffers between host
-// memory and wire are full, so that jobs whose memory was checked wait for room. From the answer on the host owns the
-// memory again, and an access would be a violation.
+// memory and wire are full, and room for the next packets is taken as soon as one leaves. From the answer on the host
+// owns the memory again, and an access would be a violation.
 TEST_P(Fence, DeregistrationWaitsForReadsOfTheRegion) {
   const spec::Config& config = *std::get<1>(GetParam());
   const bool is_fast = config.link_mbps >= 10'000;
@@ -484,6 +492,47 @@ TEST_P(Fence, DeregistrationWaitsForReadsOfTheRegion) {
     const auto completions = Completions(*bad_, 1);
     ASSERT_EQ(completions.size(), 1u);
     EXPECT_EQ(completions[0].status, spec::IbWcStatus::kLocProtErr) << spec::ToString(completions[0].status);
+    ExpectWorks(*good_);
+  }
+}
+
+// What was granted has room in the buffer, so the answer waits for host memory only, however long the peer's PAUSE is:
+// of WRITEs, and of responses to the peer's READs.
+TEST_P(Fence, DeregistrationDoesNotWaitForTheWire) {
+  constexpr uint64_t kHold = 500 * kMicrosecond, kFull = 60 * kMicrosecond, kMost = 100 * kMicrosecond;
+  constexpr uint32_t kBytes = 1U << 20;
+  for (const bool is_read : {false, true}) {
+    SCOPED_TRACE(is_read ? "responses" : "requests");
+    bad_.reset();
+    ASSERT_NO_FATAL_FAILURE(Connect(&bad_, {.memory_bytes = kBytes, .path_mtu = spec::IbMtu::kMtu4096}));
+    if (is_read) {
+      auto& [far, near] = bad_->side;
+      for (uint64_t i = 0; i < 4; ++i) {
+        const spec::RdmaSge sge = near.region->Sge(i * kBytes / 4, kBytes / 4);
+        ASSERT_TRUE(near.qp
+                        ->PostSend({.wr_id = i,
+                                    .opcode = spec::IbWrOpcode::kRdmaRead,
+                                    .sg_list = std::span(&sge, 1),
+                                    .remote_addr = far.region->address() + i * kBytes / 4,
+                                    .rkey = far.region->rkey()})
+                        .ok());
+      }
+      RunFor(10 * kMicrosecond);  // the requests arrive
+      HoldTransmitter(0, kHold);
+    } else {
+      HoldTransmitter(0, kHold);
+      ASSERT_TRUE(Post(*bad_, 0, 0, kBytes).ok());
+    }
+    RunFor(kFull);
+    auto& side = bad_->side[0];
+    const uint64_t begin = system_->host(0).function().NowNs();
+    side.region.reset();
+    side.memory.reset();
+    EXPECT_LT(system_->host(0).function().NowNs() - begin, kMost);
+    RunFor(kHold);
+    const auto completions = Completions(*bad_, 1, is_read ? 1 : 0);
+    ASSERT_EQ(completions.size(), 1u);
+    EXPECT_NE(completions[0].status, spec::IbWcStatus::kSuccess);
     ExpectWorks(*good_);
   }
 }

@@ -14,6 +14,7 @@
 #include "model/rdma/completer.h"
 #include "model/rdma/requester.h"
 #include "model/rdma/transport.h"
+#include "model/rdma/tx_room.h"
 
 namespace vireo::verif {
 namespace {
@@ -57,6 +58,8 @@ struct Pair {
     completer.on_qp_hold = [this](Cycle cycle, const spec::QpHold& hold) { requester.OnQpHold(cycle, hold); };
     requester.on_work_ends = [this](Cycle cycle, const model::WorkEnds& ends) { completer.OnWorkEnds(cycle, ends); };
     completer.on_qp_reads = [this](Cycle cycle, const spec::QpReads& reads) { requester.OnQpReads(cycle, reads); };
+    requester.on_room_used = [this](Cycle at) { rooms.push_back(at + model::TxRoom::kUsedToRoom); };
+    for (size_t i = 0; i < model::TxRoom::kAhead; ++i) rooms.push_back(i);
     Run(kConfig.num_qps);  // the sets of QPs are cleared
   }
   void SetUp(uint32_t qpn, uint32_t psn, spec::IbMtu mtu = spec::IbMtu::kMtu4096) {
@@ -102,6 +105,7 @@ struct Pair {
   }
 
   void Step() {
+    for (; !rooms.empty() && rooms.front() <= now; rooms.pop_front()) requester.OnRoom(now);
     if (!places.empty() && requester.memory_place_in.CanPush(now)) {
       requester.memory_place_in.Push(now, places.front());
       places.pop_front();
@@ -175,6 +179,7 @@ struct Pair {
   std::vector<Message> messages;
   std::deque<std::pair<Cycle, spec::WorkRequest>> works;
   std::deque<spec::MemoryPlace> places;
+  std::deque<Cycle> rooms;  // given to the requester then
   std::deque<spec::RxAck> acks;
   std::vector<spec::TxJob> left;    // in the last cycle
   uint64_t first_transmission = 0;  // replays

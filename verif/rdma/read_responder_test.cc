@@ -20,6 +20,7 @@
 #include "verif/common/level_bench.h"
 #include "verif/rdma/grant_bench.h"
 #include "verif/rdma/hold_bench.h"
+#include "verif/rdma/room_bench.h"
 
 namespace vireo::verif {
 namespace {
@@ -130,7 +131,7 @@ uint16_t PdnOf(uint32_t qpn) { return static_cast<uint16_t>(0x300 + qpn); }
 Rtl::Outputs Outputs() {
   return [](const Top& top, std::vector<uint8_t>& bytes) {
     for (const auto bit : {top.answer_ready_o, top.memory_place_ready_o, top.packet_valid_o, top.memory_check_valid_o,
-                           top.job_valid_o, top.failure_valid_o, top.qp_reads_valid_o, top.idle_o}) {
+                           top.job_valid_o, top.failure_valid_o, top.qp_reads_valid_o, top.room_used_o, top.idle_o}) {
       bytes.push_back(bit);
     }
     const auto add = [&](const auto& port) {
@@ -170,6 +171,7 @@ struct Bench {
     bench.AddOther(reads);
     bench.AddOther(surroundings);
     bench.AddOther(hold);
+    bench.AddOther(room);
     EXPECT_EQ(bench.Run(kQps), "");  // the sets of QPs are cleared
   }
 
@@ -223,7 +225,7 @@ struct Bench {
   }
   void Rates(unsigned in, unsigned out) {
     answer.rate = place.rate = in;
-    packet.rate = job.rate = check.rate = failure.rate = take_rate = out;
+    packet.rate = job.rate = check.rate = failure.rate = take_rate = room.rate = out;
   }
 
   template <typename T>
@@ -292,6 +294,7 @@ struct Bench {
   OutPulse<spec::QpReads, decltype(p.qp_reads_valid_o), decltype(p.qp_reads_o)> reads{"qp_reads", p.qp_reads_valid_o,
                                                                                       p.qp_reads_o};
   Hold<ReadResponder> hold{p.hold_i, block, random};
+  Room<ReadResponder> room{p.room_i, p.room_used_o, nullptr, block, random};
   Probe surroundings{[this](Cycle cycle) { return Begin(cycle); }, [this](Cycle cycle) { return End(cycle); }};
 };
 
@@ -301,6 +304,28 @@ class ReadResponderTest : public testing::Test {
   Bench b{rtl};
 };
 constexpr uint32_t kQp = 5;
+
+// --- Room
+// --------------------------------------------------------------------------------------------------------------
+
+// Nothing is granted that would wait for the wire afterwards.
+TEST_F(ReadResponderTest, ChecksNoMemoryOfAResponseWithoutRoom) {
+  b.Setup();
+  b.room.rate = 0;
+  b.answer.tokens = {Read(kQp, 0, 5000), Read(3, 0, 5000)};
+  ASSERT_EQ(b.bench.Run(300), "");
+  EXPECT_EQ(b.check.count, model::TxRoom::kAhead);
+  EXPECT_EQ(b.job.count, model::TxRoom::kAhead);
+  // Neither answers that go straight to the transmitter, nor the end of a queue pair's READs need room.
+  b.answer.tokens = {Answer(7, 1)};
+  b.SetState(3, IbQpState::kReset);
+  ASSERT_EQ(b.bench.Run(300), "");
+  EXPECT_EQ(b.packet.count, 1u);
+  EXPECT_EQ(b.ended[3], 1);
+  b.room.rate = 16;
+  EXPECT_EQ(b.Jobs().size(), b.room.used);
+  EXPECT_EQ(b.ended[kQp], 1);
+}
 
 // --- Answers ---------------------------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@
 #include "verif/common/context_bench.h"
 #include "verif/common/level_bench.h"
 #include "verif/rdma/grant_bench.h"
+#include "verif/rdma/room_bench.h"
 
 namespace vireo::verif {
 
@@ -477,6 +478,7 @@ struct BasicBench {
     bench.AddOther(contexts);
     bench.AddOther(ends);
     bench.AddOther(work_ends);
+    bench.AddOther(room);
     block.on_work_ends = [this](Cycle now, const model::WorkEnds& told) { told_ = {now, told}; };
     block.on_next_psn = [this](Cycle now, const spec::QpPsn& psn) { next_psn.Tell(now, psn); };
     block.fetch_request_out.Connect(fetch_sink, block);
@@ -635,12 +637,14 @@ struct BasicBench {
     ASSERT_EQ(works_ended, works);
     ASSERT_EQ(replays_ended, replays);
     ASSERT_EQ(issued, packets);
+    // Room is taken for each packet once, and comes back from those that have no job.
+    ASSERT_EQ(room.used, packets + room.unused);
   }
   void Rates(unsigned in, unsigned place_in, unsigned out) {
     work.rate = load.rate = in;
     place.rate = place_in;
     fetched.rate = place_in;
-    check.rate = fetch.rate = job.rate = record.rate = failure.rate = read.rate = out;
+    check.rate = fetch.rate = job.rate = record.rate = failure.rate = read.rate = room.rate = out;
   }
 
   Qp qps[16];
@@ -664,7 +668,7 @@ struct BasicBench {
          {top.work_request_ready_o, top.load_ready_o, top.memory_place_ready_o, top.memory_check_valid_o,
           top.job_valid_o, top.record_valid_o, top.failure_valid_o, top.fetched_ready_o, top.fetch_request_valid_o,
           top.read_record_valid_o, top.next_psn_valid_o, top.grant_ended_o, top.issued_o, top.work_ended_o,
-          top.replay_ended_o, top.idle_o}) {
+          top.replay_ended_o, top.room_used_o, top.room_unused_o, top.idle_o}) {
       bytes.push_back(bit);
     }
     const auto add = [&](const auto& port) {
@@ -683,6 +687,7 @@ struct BasicBench {
   Top& p = rtl.ports();
   ContextBench<Top, Requester> contexts{p, block};
   GrantEnds<CData, Requester> ends{p.grant_ended_o, block};
+  Room<Requester> room{p.room_i, p.room_used_o, &p.room_unused_o, block, random};
   std::pair<Cycle, model::WorkEnds> told_{model::kUnknown, {}};
   uint64_t issued = 0, works_ended = 0, replays_ended = 0;
   uint64_t packets = 0, works = 0;  // packets, drops included, and records of work requests with packets, that left

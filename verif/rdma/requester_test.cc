@@ -281,6 +281,73 @@ TEST(Requester, OnlySendingOrDrainingQpsSend) {
   }
 }
 
+// Nothing is granted that would wait for the wire afterwards.
+TEST(Requester, ChecksNoMemoryOfAPacketWithoutRoom) {
+  for (const bool is_inline : {false, true}) {
+    Bench bench;
+    bench.qps[3].mtu = IbMtu::kMtu256;
+    bench.SetUp(3);
+    bench.room.rate = 0;
+    WorkRequest request{.sge = {.addr = 0x1'0000, .length = 3 * 256, .lkey = 0x42}};
+    if (is_inline) request.SetInline(512);
+    bench.Post(request);
+    for (uint16_t head = 1; head < 4; ++head) bench.Post({.head = head});
+    ASSERT_EQ(bench.Run(200), "");
+    EXPECT_EQ(bench.room.used, model::TxRoom::kAhead);
+    EXPECT_EQ(bench.job.count, model::TxRoom::kAhead);
+    EXPECT_EQ(bench.check.count, is_inline ? 0 : model::TxRoom::kAhead);
+    bench.room.rate = 16;
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_EQ(bench.room.unused, 0u);
+  }
+}
+
+// A packet of several runs has room for all of them; a work request without packets needs none.
+TEST(Requester, TakesRoomOncePerPacket) {
+  Bench bench;
+  bench.SetUp(3);
+  bench.room.rate = 0;
+  WorkRequest request;
+  request.SetList({{.addr = 0x1'0000, .length = 100, .lkey = 1},
+                   {.addr = 0x2'0000, .length = 200, .lkey = 1},
+                   {.addr = 0x3'0000, .length = 300, .lkey = 1}});
+  bench.Post(request);
+  bench.Post({.head = 1, .opcode = kRead});
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  EXPECT_EQ(bench.room.used, 2u);
+  bench.Post({.head = 2, .opcode = 0x77});
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  EXPECT_EQ(bench.room.used, 2u);
+}
+
+TEST(Requester, ReturnsTheRoomOfAPacketThatIsNotSent) {
+  Bench bench;
+  bench.qps[3].mtu = IbMtu::kMtu256;
+  bench.SetUp(3);
+  // The first packet's memory is refused; so the others, which were checked before, are not sent.
+  bench.Post({.sge = {.addr = 0x1'0000, .length = 4 * 256, .lkey = 0xf0}});
+  bench.Post({.head = 1});
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  EXPECT_EQ(bench.job.count, 0u);
+  EXPECT_GE(bench.room.used, 2u);
+  EXPECT_EQ(bench.room.unused, bench.room.used);
+}
+
+// A message that waits for room ends with the state of its queue pair, without room.
+TEST(Requester, StateEndsAMessageThatWaitsForRoom) {
+  Bench bench;
+  bench.qps[3].mtu = IbMtu::kMtu256;
+  bench.SetUp(3);
+  bench.room.rate = 0;
+  bench.work.tokens.push_back(WorkRequest{.sge = {.addr = 0x1'0000, .length = 4 * 256, .lkey = 0x42}}.Token());
+  ASSERT_EQ(bench.Run(100), "");
+  EXPECT_EQ(bench.job.count, model::TxRoom::kAhead);
+  EXPECT_EQ(bench.p.idle_o, 0);
+  bench.state.tokens.push_back({.qpn = 3, .state = IbQpState::kErr});
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.job.count, model::TxRoom::kAhead);
+}
+
 TEST(Requester, MeetsDocumentedLatencies) {
   Bench bench;
   bench.SetUp(3);

@@ -19,6 +19,8 @@
 #include "Vtx_gather_64.h"
 #include "Vtx_gather_net_512.h"
 #include "Vtx_gather_net_64.h"
+#include "Vtx_gather_room_512.h"
+#include "Vtx_gather_room_64.h"
 #include "sim/common/seed.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
@@ -45,6 +47,18 @@ template <>
 constexpr size_t kBufferBytes<Vtx_gather_net_64> = 16384;
 template <>
 constexpr size_t kBufferBytes<Vtx_gather_net_512> = 16384;
+template <>
+constexpr size_t kBufferBytes<Vtx_gather_room_64> = 16384;
+template <>
+constexpr size_t kBufferBytes<Vtx_gather_room_512> = 16384;
+
+// Bytes of the longest packet, if packets are begun with room.
+template <typename Top>
+constexpr std::optional<size_t> kReserved = std::nullopt;
+template <>
+constexpr std::optional<size_t> kReserved<Vtx_gather_room_64> = 4096;
+template <>
+constexpr std::optional<size_t> kReserved<Vtx_gather_room_512> = 4096;
 
 // The longest net frame, behind its header.
 constexpr size_t kNetBytes = spec::NetHdr::kBytes + 9728;
@@ -70,9 +84,96 @@ typename RtlTop<Top>::Outputs Outputs() {
     add(top.sent_o);
     add(top.grant_ended_o);
     add(top.packets_read_o);
+    add(top.room_o);
     add(top.idle_o);
   };
 }
+
+// The blocks that send jobs: each of their packets is begun with room, if the block gives it.
+template <typename Top>
+class Beginners final : public BenchStream {
+ public:
+  Beginners(Top& top, TxGather& block, Random& random) : top_(top), block_(block), random_(random) {
+    top_.room_used_i = top_.room_unused_i = 0;
+    block_.on_room = [this](Cycle cycle, size_t input) { told_.at(input) = cycle; };
+  }
+  // Passes the jobs of one packet after the other to `stream`, each when there is room.
+  template <typename Stream>
+  void Add(size_t input, const TxJob& job, Stream& stream) {
+    if (!kReserved<Top>) return stream.tokens.push_back(job);
+    waiting.at(input).push_back({job, [&stream](const TxJob& one) { stream.tokens.push_back(one); }});
+  }
+  void Begin(Cycle cycle) override {
+    if (!kReserved<Top>) return;
+    unsigned used = 0;
+    for (size_t i = 0; i < 2; ++i) {
+      const bool begins = room.at(i) != 0 && !is_open_.at(i) && !waiting.at(i).empty() &&
+                          !waiting.at(i).front().first.drop && random_() % 16 < rate;
+      if (begins) Use(cycle, i, &used);
+      const bool gives_up = !begins && i == 0 && room[0] != 0 && random_() % 16 < unused_rate;
+      if (gives_up) {
+        Use(cycle, 0, &used);
+        give_up_.push_back(cycle + 1 + random_() % 20);
+      }
+      if (begins || is_open_.at(i)) Pass(i);
+      while (!waiting.at(i).empty() && waiting.at(i).front().first.drop && !is_open_.at(i)) Pass(i);  // of no packet
+    }
+    top_.room_used_i = static_cast<CData>(used);
+    const auto given_up = std::ranges::find_if(give_up_, [cycle](Cycle at) { return at <= cycle; });
+    top_.room_unused_i = given_up != give_up_.end();
+    if (given_up == give_up_.end()) return;
+    give_up_.erase(given_up);
+    block_.OnRoomUnused(cycle);
+    ++unused;
+  }
+  void End(Cycle cycle) override {
+    for (size_t i = 0; i < 2; ++i) {
+      const bool in_rtl = (top_.room_o >> i & 1) != 0;
+      if (in_rtl != (told_.at(i) == cycle)) {
+        difference = "room: cycle " + std::to_string(cycle) + ": only the " + (in_rtl ? "RTL" : "model");
+      }
+      if (!in_rtl) continue;
+      ++room.at(i);
+      last_room.at(i) = cycle;
+    }
+  }
+  bool IsEmpty() const override { return waiting[0].empty() && waiting[1].empty() && give_up_.empty(); }
+
+  unsigned rate = 16;
+  unsigned unused_rate = 0;        // of packets that are begun and have no job
+  std::array<size_t, 2> room{};    // packets that may be begun
+  std::array<uint64_t, 2> used{};  // begun
+  uint64_t unused = 0;
+  std::array<Cycle, 2> last_room{}, last_used{};
+  std::array<std::deque<std::pair<TxJob, std::function<void(const TxJob&)>>>, 2> waiting;
+
+ private:
+  void Use(Cycle cycle, size_t input, unsigned* pulses) {
+    --room.at(input);
+    ++used.at(input);
+    last_used.at(input) = cycle;
+    *pulses |= 1U << input;
+    block_.OnRoomUsed(cycle, input);
+  }
+  // The jobs of the packet that are there.
+  void Pass(size_t input) {
+    auto& jobs = waiting.at(input);
+    do {
+      if (jobs.empty()) return;
+      const auto [job, pass] = std::move(jobs.front());
+      jobs.pop_front();
+      is_open_.at(input) = job.more && !job.drop;
+      pass(job);
+    } while (is_open_.at(input));
+  }
+
+  Top& top_;
+  TxGather& block_;
+  Random& random_;
+  std::array<bool, 2> is_open_{};  // a packet whose next job is missing
+  std::array<Cycle, 2> told_{model::kUnknown, model::kUnknown};
+  std::vector<Cycle> give_up_;
+};
 
 // Takes payload as the framer does: each packet's in one train, after the packet.
 template <typename Top>
@@ -295,7 +396,7 @@ struct Bench {
   // Responses go to the other input.
   void Add(const TxJob& added) {
     Input& input = inputs[added.packet.is_response ? 1 : 0];
-    (added.packet.is_response ? response : job).tokens.push_back(added);
+    beginners.Add(added.packet.is_response ? 1 : 0, added, added.packet.is_response ? response : job);
     if (!added.packet.is_response && (added.drop ? !input.open.payload.empty() : !added.more)) ++requests;
     if (added.drop) {
       input.open = {};
@@ -342,6 +443,10 @@ struct Bench {
     for (unsigned i = 0; i < 200 && !block.IsIdle(); ++i) ASSERT_EQ(bench.Run(500), "");
     ASSERT_EQ(bench.Run(50), "");
     EXPECT_TRUE(block.IsIdle());
+    if (kReserved<Top>) {
+      EXPECT_EQ(beginners.room[0], model::TxRoom::kAhead);
+      EXPECT_EQ(beginners.room[1], model::TxRoom::kAhead);
+    }
     EXPECT_EQ(packet.count, good);
     EXPECT_EQ(reads, requests);
     EXPECT_EQ(failed.count, bad - bad_sent);
@@ -351,7 +456,7 @@ struct Bench {
   Random random = sim::MakeRandom("tx_gather");
   Top& p;
   model::Agenda agenda;
-  TxGather block{agenda, kBeatBytes, kBufferBytes<Top>};
+  TxGather block{agenda, kBeatBytes, kBufferBytes<Top>, kReserved<Top>};
   Channel<DmaReadRequest> read_request_sink = Channel<DmaReadRequest>::Sink();
   Channel<TxPacket> packet_sink = Channel<TxPacket>::Sink();
   Channel<QpFailure> failed_sink = Channel<QpFailure>::Sink();
@@ -370,8 +475,9 @@ struct Bench {
                        reads += model;
                        return Same("packets_read_o", p.packets_read_o, model);
                      }};
+  Beginners<Top> beginners{p, block, random};
   // Before all streams: compares the state before the cycle.
-  const bool others_ = (bench.AddOther(wire), bench.AddOther(memory), true);
+  const bool others_ = (bench.AddOther(wire), bench.AddOther(memory), bench.AddOther(beginners), true);
   decltype(bench.In("job", block.job_in, p.job_valid_i, p.job_ready_o, p.job_i)) job =
       bench.In("job", block.job_in, p.job_valid_i, p.job_ready_o, p.job_i);
   decltype(bench.In("response", block.response_in, p.response_valid_i, p.response_ready_o, p.response_i)) response =
@@ -850,6 +956,130 @@ TYPED_TEST(TxGatherTest, RestartsAfterReset) {
     b.p.train_valid_i = 0;
     this->rtl.Reset();
     ASSERT_EQ(b.p.idle_o, 1);
+  }
+}
+
+// --- Packets that are begun with room.
+template <typename Top>
+class TxGatherRoomTest : public TxGatherTest<Top> {};
+using RoomTops = testing::Types<Vtx_gather_room_64, Vtx_gather_room_512>;
+TYPED_TEST_SUITE(TxGatherRoomTest, RoomTops, WidthNames);
+
+TYPED_TEST(TxGatherRoomTest, MatchesModelAtEveryRate) {
+  struct Rates {
+    unsigned begin, unused, job, response, request, memory, packet, wire, failed, sent, bad, drops;
+  };
+  for (const Rates rates :
+       {Rates{16, 0, 16, 16, 16, 16, 16, 16, 16, 16, 0, 0}, Rates{16, 2, 16, 16, 16, 16, 16, 16, 16, 16, 4, 4},
+        Rates{4, 2, 16, 16, 16, 16, 16, 16, 16, 16, 2, 2}, Rates{16, 2, 4, 16, 16, 16, 16, 16, 16, 16, 2, 2},
+        Rates{16, 8, 16, 4, 16, 16, 16, 16, 16, 16, 2, 2}, Rates{16, 2, 16, 16, 3, 16, 16, 16, 16, 16, 2, 2},
+        Rates{16, 2, 16, 16, 16, 1, 16, 16, 16, 16, 2, 2}, Rates{16, 2, 16, 16, 16, 16, 2, 16, 16, 16, 1, 2},
+        Rates{16, 2, 16, 16, 16, 16, 16, 1, 16, 16, 2, 2}, Rates{16, 2, 16, 16, 16, 16, 16, 16, 1, 16, 6, 2},
+        Rates{16, 2, 16, 16, 16, 16, 16, 16, 16, 1, 2, 2}, Rates{8, 4, 8, 8, 8, 8, 8, 8, 8, 8, 2, 8}}) {
+    Bench<TypeParam> b(this->rtl);
+    b.responses = true;
+    b.beginners.rate = rates.begin;
+    b.beginners.unused_rate = rates.unused;
+    b.job.rate = rates.job;
+    b.response.rate = rates.response;
+    b.sent.rate = rates.sent;
+    b.read_request.rate = rates.request;
+    b.memory.rate = rates.memory;
+    b.packet.rate = rates.packet;
+    b.wire.rate = rates.wire;
+    b.failed.rate = rates.failed;
+    for (unsigned i = 0; i < 400; ++i) b.AddRandom(rates.bad, rates.drops);
+    for (unsigned i = 0; i < 100'000 && !b.beginners.IsEmpty(); ++i) ASSERT_EQ(b.bench.Run(1), "");
+    b.beginners.unused_rate = 0;
+    b.Finish();
+    if (testing::Test::HasFatalFailure()) return;
+    EXPECT_EQ(b.beginners.unused > 0, rates.unused > 0);
+    this->rtl.Reset();
+  }
+}
+
+// The wire takes nothing: what has room is read, and nothing else is begun.
+TYPED_TEST(TxGatherRoomTest, JobsWithRoomDoNotWaitForTheWire) {
+  auto& b = this->b;
+  b.wire.rate = 0;
+  b.packet.rate = 0;
+  for (unsigned i = 0; i < 200; ++i) {
+    TxJob job = b.Job(0x10000 * i, 3000, 0x1000, 1096);
+    job.packet.is_response = i % 2 != 0;
+    b.Add(job);
+  }
+  ASSERT_EQ(b.bench.Run(8000), "");
+  const uint64_t begun = b.beginners.used[0] + b.beginners.used[1];
+  EXPECT_EQ(begun, 4u) << "of 4,096 bytes of 16,384";
+  EXPECT_EQ(b.beginners.used[0], 2u);
+  EXPECT_EQ(b.read_request.count, 2 * begun);
+  EXPECT_EQ(b.memory.answered, 2 * begun);
+  b.wire.rate = 16;
+  b.packet.rate = 16;
+  b.Finish();
+}
+
+// What a packet does not need returns with its first job; then places are the limit.
+TYPED_TEST(TxGatherRoomTest, ShortPacketsFillAllPlaces) {
+  auto& b = this->b;
+  b.packet.rate = 0;
+  for (unsigned i = 0; i < 200; ++i) b.Add(b.Job(i << 12, i % 3 == 0 ? 0 : 1, 0, 0));
+  ASSERT_EQ(b.bench.Run(3000), "");
+  // Of the responses' input two stay, one packet is at the output.
+  EXPECT_EQ(b.beginners.used[0], TxGather::kJobDepth - model::TxRoom::kAhead + 1);
+  EXPECT_EQ(b.job.accepted, b.beginners.used[0]);
+  b.packet.rate = 16;
+  b.Finish();
+}
+
+TYPED_TEST(TxGatherRoomTest, InputsTakeTurnsForRoom) {
+  auto& b = this->b;
+  b.wire.rate = 2;
+  for (unsigned i = 0; i < 200; ++i) {
+    TxJob job = b.Job(0x10000 * i, 4096, 0, 0);
+    job.packet.is_response = i % 2 != 0;
+    b.Add(job);
+  }
+  for (unsigned i = 0; i < 100'000 && b.beginners.used[0] < 80; ++i) {
+    ASSERT_EQ(b.bench.Run(1), "");
+    const auto ahead = static_cast<int64_t>(b.beginners.used[0] - b.beginners.used[1]);
+    ASSERT_LE(std::abs(ahead), 2);
+  }
+  b.wire.rate = 16;
+  b.Finish();
+}
+
+TYPED_TEST(TxGatherRoomTest, GivesRoomInTheDocumentedCycle) {
+  auto& b = this->b;
+  ASSERT_EQ(b.bench.Run(20), "");
+  EXPECT_EQ(b.beginners.room[0], model::TxRoom::kAhead);
+  EXPECT_EQ(b.p.idle_o, 1);
+  const Cycle start = b.bench.cycle();
+  b.Add(b.Job(0x1000, 100, 0, 0));
+  ASSERT_EQ(b.bench.Run(1), "");
+  EXPECT_EQ(b.beginners.last_used[0], start);
+  EXPECT_EQ(b.beginners.room[0], model::TxRoom::kAhead - 1);
+  ASSERT_EQ(b.bench.Run(model::TxRoom::kUsedToRoom), "");
+  EXPECT_EQ(b.beginners.last_room[0], start + model::TxRoom::kUsedToRoom);
+  EXPECT_EQ(b.beginners.room[0], model::TxRoom::kAhead);
+  b.Finish();
+}
+
+TYPED_TEST(TxGatherRoomTest, RestartsAfterReset) {
+  for (unsigned round = 0; round < 6; ++round) {
+    Bench<TypeParam> b(this->rtl);
+    b.responses = true;
+    for (unsigned i = 0; i < 200; ++i) b.AddRandom(1, 4);
+    ASSERT_EQ(b.bench.Run(300 + 17 * round), "");
+    b.p.job_valid_i = 0;
+    b.p.response_valid_i = 0;
+    b.p.train_valid_i = 0;
+    b.p.room_used_i = 0;
+    this->rtl.Reset();
+    Bench<TypeParam> after(this->rtl);
+    for (unsigned i = 0; i < 20; ++i) after.AddRandom(0, 0);
+    after.Finish();
+    this->rtl.Reset();
   }
 }
 

@@ -56,11 +56,12 @@ module vireo_tx_path_top
   logic [DataBits-1:0] payload;
   logic unused_net_ready;
   memory_grant_t unused_grant_ended;
-  logic [1:0] unused_packets_read;
+  logic [1:0] unused_packets_read, unused_room;
 
   vireo_tx_gather #(
     .Config(Config),
-    .BufferBytes(BufferBytes)
+    .BufferBytes(BufferBytes),
+    .Reserves(1'b0)
   ) u_gather (
     .clk_i,
     .rst_ni,
@@ -70,6 +71,9 @@ module vireo_tx_path_top
     .response_valid_i,
     .response_ready_o,
     .response_i,
+    .room_o(unused_room),
+    .room_used_i('0),
+    .room_unused_i(1'b0),
     .read_request_valid_o,
     .read_request_ready_i,
     .read_request_o,
