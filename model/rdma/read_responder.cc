@@ -128,7 +128,7 @@ bool ReadResponder::Choose(Cycle now) {
     dropping_ = false;
     acking_ = true;
     state_ = State::kTurn;
-  } else if (answer_in.CanPop(now) && (!packet_ || !IsNak(answer_in.front())) && !(can_turn && !turned_)) {
+  } else if (answer_in.CanPop(now) && !(can_turn && !turned_)) {
     qpn_ = answer_in.front().packet.qpn % num_qps_;
     room_ = !packet_;
     turned_ = false;

@@ -3,8 +3,8 @@
 // counterpart of rtl/rdma/vireo_read_responder.sv. It does not validate or count requests; it handles no path and no
 // payload, only the payload's location, for which it queries memory_check one packet at a time.
 //
-// An acknowledge that cannot be sent at once is held, and a later one of its QP replaces it: at most one per QP waits
-// for the transmitter, plus NAKs.
+// An answer that cannot be sent at once is held, and a later one of its QP replaces it: at most one per QP waits for
+// the transmitter.
 //
 // A response takes 2 cycles, a held one 2 more, the end of a QP's READs 2, a READ response without bytes 4, one with
 // bytes 4 plus its memory check.
@@ -36,7 +36,7 @@ class ReadResponder final : public Block {
   static constexpr Cycle kAnswerToLate = 6;    // its packet, if the output was busy in the next cycle
   static constexpr Cycle kReadToCheck = 7;     // the memory_check of the first response
   static constexpr Cycle kReadToJob = 8;       // the response of a READ without bytes
-  // From the cycle in which a packet is taken to the acknowledge or NAK that waited for that.
+  // From the cycle in which a packet is taken to the answer that waited for that.
   static constexpr Cycle kTakenToPacket = 2;
   // From the cycle in which a memory_place is accepted on.
   static constexpr Cycle kPlaceToJob = 2;

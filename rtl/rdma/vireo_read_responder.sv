@@ -7,8 +7,8 @@
 // A response of a QP that has nothing here and no job in flight passes through. Otherwise the QP holds it, one at most,
 // and it leaves as a job without payload after the READs. Queue pairs with work take turns, one packet each.
 //
-// An acknowledge that cannot be sent at once is held, too, and a later one of its QP replaces it: so the receive side
-// does not wait for the transmitter, and at most one acknowledge per QP waits. A NAK is not held for that.
+// A response that cannot be sent at once is held, too, and a later one of its QP replaces it: so the receive side does
+// not wait for the transmitter, and at most one per QP waits.
 //
 // It does not validate or count requests: the responder limits the READs of a QP. It handles no path and no payload,
 // only the payload's location, for which it queries memory_check one packet at a time: the key may have become invalid
@@ -120,7 +120,7 @@ module vireo_read_responder
     .pop_valid_o(turn_valid), .pop_ready_i(turn_pop), .pop_o(turn_qpn),
     .load_o(unused_turn_load), .load_index_o(unused_turn_index), .empty_o(turn_empty)
   );
-  // Every QP that only has an acknowledge here that waits for the transmitter is in this set: separate, because turns
+  // Every QP that only has a response here that waits for the transmitter is in this set: separate, because turns
   // wait for jobs and holds.
   vireo_index_set #(.Entries(NumQps), .Lookup(1'b0)) u_ack (
     .clk_i, .rst_ni,
@@ -329,7 +329,7 @@ module vireo_read_responder
           dropping_d = 1'b0;
           acking_d = 1'b1;
           state_d = StTurn;
-        end else if (answer_valid && (packet_free || !is_nak) && !(can_turn && !turned_q)) begin
+        end else if (answer_valid && !(can_turn && !turned_q)) begin
           qpn_d = answer.packet.qpn[QpBits-1:0];
           room_d = packet_free;
           turned_d = 1'b0;

@@ -537,6 +537,42 @@ TEST_P(Fence, DeregistrationDoesNotWaitForTheWire) {
   }
 }
 
+// Likewise, when a NAK waits for the wire and frames of others are received behind it.
+TEST_P(Fence, DeregistrationDoesNotWaitForANak) {
+  constexpr uint64_t kHold = 500 * kMicrosecond, kMost = 100 * kMicrosecond, kArrived = 10 * kMicrosecond;
+  Pair refused;
+  ASSERT_NO_FATAL_FAILURE(Connect(&refused));
+  HoldTransmitter(0, kHold);
+  ASSERT_NO_FATAL_FAILURE(PostMany(*good_, 32, 2048));  // more than the MAC has room for
+  RunFor(20 * kMicrosecond);
+  // Acknowledges take every place for answers; then a SEND without receive: an RNR NAK.
+  for (uint64_t i = 0; i < 5; ++i) {
+    ASSERT_TRUE(Post(*good_, i, 64 * i, 64, 0, 1).ok());
+    RunFor(kArrived);
+  }
+  auto& [near, far] = refused->side;
+  const spec::RdmaSge sge = far.region->Sge(0, 64);
+  ASSERT_TRUE(far.qp->PostSend({.wr_id = 9, .opcode = spec::IbWrOpcode::kSend, .sg_list = std::span(&sge, 1)}).ok());
+  RunFor(kArrived);
+  ASSERT_NO_FATAL_FAILURE(PostMany(*bad_, 8, 1000, 1));
+  RunFor(2 * kArrived);
+  auto& side = bad_->side[0];
+  EXPECT_EQ(std::memcmp(side.memory->data(), bad_->side[1].memory->data(), 8000), 0) << "data waits for the wire";
+  const uint64_t begin = system_->host(0).function().NowNs();
+  side.region.reset();
+  side.memory.reset();
+  EXPECT_LT(system_->host(0).function().NowNs() - begin, kMost);
+  const spec::RdmaSge place = near.region->Sge(0, 64);
+  ASSERT_TRUE(near.qp->PostRecv({.wr_id = 1, .sg_list = std::span(&place, 1)}).ok());
+  RunFor(kHold);
+  const auto completions = Completions(*refused, 1, 1);
+  ASSERT_EQ(completions.size(), 1u);
+  EXPECT_EQ(completions[0].status, spec::IbWcStatus::kSuccess) << spec::ToString(completions[0].status);
+  EXPECT_EQ(Completions(*good_, 32).size(), 32u);
+  EXPECT_EQ(Completions(*good_, 5, 1).size(), 5u);
+  ExpectWorks(*good_);
+}
+
 // Likewise, writes of the payload at the responder, while the peer goes on sending; the connection fails by its key.
 TEST_P(Fence, DeregistrationWaitsForWritesOfTheRegion) {
   for (unsigned round = 0; round < 6; ++round) {
