@@ -24,6 +24,16 @@ enum StoreClient : size_t { kStoreCqWriter, kStoreMailbox, kStoreClients };
 // Clients for large reads.
 enum ReadClient : size_t { kReadGather, kReadNetGather, kReadClients };
 enum WriteClient : size_t { kWriteScatter, kWriteNetRx, kWriteClients };
+// Sources of completions, and as a set those of queue pairs.
+enum CompletionSource : size_t {
+  kCompletionCompleter,
+  kCompletionMailbox,
+  kCompletionScatter,
+  kCompletionNetTx,
+  kCompletionNetRx,
+  kCompletionSources
+};
+constexpr uint64_t kRdmaCompletions = 1U << kCompletionCompleter | 1U << kCompletionScatter;
 
 DmaReadPort::Config ReadConfig(const spec::Config& config) {
   return {.reader = {.data_bits = config.datapath_bits,
@@ -77,7 +87,7 @@ Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered, c
       net_filter_(agenda_, config),
       net_rx_(agenda_, config, net_filter_),
       interrupts_(agenda_, 2),
-      completions_(agenda_, 5, [](const spec::Completion& completion) { return !completion.more; }),
+      completions_(agenda_, kCompletionSources, [](const spec::Completion& completion) { return !completion.more; }),
       queue_failures_(agenda_, 2),
       work_failures_(agenda_, 4),
       send_failures_(agenda_, 2),
@@ -284,9 +294,9 @@ void Nic::ConnectQueues() {
 
   cq_writer_.store_out.Connect(write_port_.store_in[kStoreCqWriter], cq_writer_);
   mailbox_.store_out.Connect(write_port_.store_in[kStoreMailbox], mailbox_);
-  completer_.completion_out.Connect(completions_.in[0], completer_);
-  mailbox_.completion_out.Connect(completions_.in[1], mailbox_);
-  rx_scatter_.completion_out.Connect(completions_.in[2], rx_scatter_);
+  completer_.completion_out.Connect(completions_.in[kCompletionCompleter], completer_);
+  mailbox_.completion_out.Connect(completions_.in[kCompletionMailbox], mailbox_);
+  rx_scatter_.completion_out.Connect(completions_.in[kCompletionScatter], rx_scatter_);
   completions_.out.Connect(cq_writer_.completion_in, completions_);
   qp_control_.host_event_out.Connect(cq_writer_.host_event_in, qp_control_);
   desc_fetch_.queue_failure_out.Connect(queue_failures_.in[0], desc_fetch_);
@@ -391,7 +401,7 @@ void Nic::ConnectNet() {
   net_gather_.sent_out.Connect(net_tx_.sent_in, net_gather_);
   net_gather_.failed_out.Connect(net_tx_.failed_in, net_gather_);
   net_gather_.packet_out.Connect(net_checksum_.packet_in, net_gather_);
-  net_tx_.completion_out.Connect(completions_.in[3], net_tx_);
+  net_tx_.completion_out.Connect(completions_.in[kCompletionNetTx], net_tx_);
   net_tx_.queue_failure_out.Connect(work_failures_.in[2], net_tx_);
   net_tx_.on_doorbell = [this](Cycle now, const spec::Doorbell& doorbell) { net_rx_.OnDoorbell(now, doorbell); };
   net_tx_.on_drop = [this](Cycle now) { csr_.OnNetTxDrop(now); };
@@ -404,7 +414,7 @@ void Nic::ConnectNet() {
   net_rx_.buffer_request_out.Connect(request[Client(spec::BufferClient::kNetReceive)], net_rx_);
   buffer[Client(spec::BufferClient::kNetReceive)].Connect(net_rx_.buffer_in, desc_fetch_);
   net_rx_.write_out.Connect(write_port_.write_in[kWriteNetRx], net_rx_);
-  net_rx_.completion_out.Connect(completions_.in[4], net_rx_);
+  net_rx_.completion_out.Connect(completions_.in[kCompletionNetRx], net_rx_);
   net_rx_.queue_failure_out.Connect(work_failures_.in[3], net_rx_);
   net_rx_.on_drop = [this](Cycle now) { csr_.OnNetRxDrop(now); };
 }
@@ -435,14 +445,15 @@ void Nic::ApplySettings(Cycle from, const CsrSettings& settings) {
 // During a reset no frame is accepted, or the device might never become idle.
 void Nic::ApplyEnable(Cycle from) { rx_buffer_.SetEnable(from, datapath_enable_ && !resetting_); }
 
+// An order of QP control neither stops the net path nor waits for it.
 void Nic::ApplyHold(Cycle from) {
   const bool hold = pause_ || order_hold_;
   send_queue_.SetHold(from, hold);
   completer_.SetHold(from, hold);
   responder_.SetHold(from, hold);
   read_responder_.SetHold(from, hold);
-  net_tx_.SetHold(from, hold);
-  net_rx_.SetHold(from, hold);
+  net_tx_.SetHold(from, pause_);
+  net_rx_.SetHold(from, pause_);
 }
 
 void Nic::ApplyLevels(Cycle from, const CommonCfg::Levels& levels) {
@@ -490,7 +501,7 @@ void Nic::SetControls(Cycle now, const Controls& controls) {
 
 void Nic::Run(Cycle cycle) {
   agenda_.Run(cycle);
-  if (qp_control_.IsWaitingForQuiet()) qp_control_.SetQuiet(cycle + 1, IsQuiet());
+  if (qp_control_.IsWaitingForQuiet()) qp_control_.SetQuiet(cycle + 1, IsRdmaQuiet());
   now_ = cycle;
 }
 
@@ -500,6 +511,13 @@ bool Nic::IsQuiet() const {
          rx_scatter_.IsIdle() && read_responder_.IsIdle() && acks_.IsIdle() && net_tx_.IsIdle() &&
          net_gather_.IsIdle() && net_checksum_.IsIdle() && net_filter_.IsIdle() && net_rx_.IsIdle() &&
          completions_.IsIdle() && cq_writer_.IsIdle() && write_port_.IsIdle();
+}
+
+bool Nic::IsRdmaQuiet() const {
+  return send_queue_.IsIdle() && requester_.IsIdle() && completer_.IsIdle() && memory_check_.IsIdle() &&
+         tx_gather_.IsIdle() && tx_builder_.IsRdmaIdle() && recv_queue_.IsIdle() && responder_.IsIdle() &&
+         rx_scatter_.IsIdle() && read_responder_.IsIdle() && acks_.IsIdle() &&
+         completions_.HavePassed(kRdmaCompletions, cq_writer_.completion_in.size() != 0);
 }
 
 bool Nic::AreOthersIdle(Cycle now) {

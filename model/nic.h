@@ -125,6 +125,7 @@ class Nic {
   void ApplyEnable(Cycle from);
   void ApplyHold(Cycle from);
   bool IsQuiet() const;
+  bool IsRdmaQuiet() const;       // of the blocks that work for queue pairs
   bool AreOthersIdle(Cycle now);  // all blocks but mailbox and management registers
   bool IsDatapathIdle(Cycle now) { return AreOthersIdle(now) && mailbox_.IsIdle(); }
 

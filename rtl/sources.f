@@ -10,6 +10,7 @@ rtl/common/vireo_fifo.sv
 rtl/common/vireo_index_set.sv
 rtl/common/vireo_rr_pick.sv
 rtl/common/vireo_arb_rr.sv
+rtl/common/vireo_passage.sv
 rtl/dma/vireo_dma_pkg.sv
 rtl/dma/vireo_dma_split.sv
 rtl/dma/vireo_dma_align.sv

@@ -530,8 +530,10 @@ module vireo_nic
   logic rx_verdict_valid, rx_drop, tx_frame, window_violation;
   mgmt_rx_mode_t rx_mode;
   logic [15:0] active_pairs;
-  // Work is not started: because firmware stops it, or a QP order waits for quiet.
-  logic pause, order_hold, hold, quiet;
+  // Work is not started: because firmware stops it, or a QP order waits until the blocks that work for QPs have nothing
+  // in flight. An order neither stops the net path nor waits for it.
+  logic pause, order_hold, hold, quiet, rdma_quiet;
+  logic builder_rdma_idle, rdma_completions_idle, completion_waits;
   assign hold = pause || order_hold;
   logic net_filtered;
   logic [NetRxDrops-1:0] net_rx_drop;
@@ -743,7 +745,7 @@ module vireo_nic
   logic [QueueFailures-1:0] queue_failures_valid, queue_failures_ready;
   queue_failure_t [QueueFailures-1:0] queue_failures;
   logic unused_completion_last, unused_queue_failure_last, unused_queue_failure_index;
-  logic [$clog2(Completions)-1:0] unused_completion_index;
+  logic [$clog2(Completions)-1:0] completion_index;
   logic avail_event_valid;
   avail_event_t avail_event;
 
@@ -823,8 +825,25 @@ module vireo_nic
     .m_ready_i(completion_ready),
     .m_data_o(completion),
     .m_last_o(unused_completion_last),
-    .m_index_o(unused_completion_index),
+    .m_index_o(completion_index),
     .idle_o(path_idle[PathCompletions])
+  );
+
+  // Completions of QPs.
+  logic completer_completes, scatter_completes, rdma_completion;
+  assign completer_completes = completions_valid[CompletionCompleter] && completions_ready[CompletionCompleter];
+  assign scatter_completes = completions_valid[CompletionScatter] && completions_ready[CompletionScatter];
+  assign rdma_completion = 32'(completion_index) == CompletionCompleter || 32'(completion_index) == CompletionScatter;
+  vireo_passage #(
+    .Inputs(2)
+  ) u_rdma_completions (
+    .clk_i,
+    .rst_ni,
+    .enter_i({scatter_completes, completer_completes}),
+    .leave_i(completion_valid && completion_ready),
+    .own_i(rdma_completion),
+    .waits_i(completion_waits),
+    .idle_o(rdma_completions_idle)
   );
 
   vireo_cq_writer #(
@@ -844,6 +863,7 @@ module vireo_nic
     .avail_event_i(avail_event),
     .completion_valid_i(completion_valid),
     .completion_ready_o(completion_ready),
+    .completion_waits_o(completion_waits),
     .completion_i(completion),
     .host_event_valid_i(host_event_valid),
     .host_event_ready_o(host_event_ready),
@@ -1017,7 +1037,7 @@ module vireo_nic
     .csr_event_i(csr_event),
     .table_write_valid_i(table_write_valid),
     .table_write_i(table_write),
-    .quiet_i(quiet),
+    .quiet_i(rdma_quiet),
     .hold_o(order_hold),
     .qp_sends_valid_i(qp_sends_valid),
     .qp_sends_i(qp_sends),
@@ -1348,6 +1368,7 @@ module vireo_nic
     .m_axis_tkeep_o,
     .m_axis_tlast_o,
     .tx_frame_o(tx_frame),
+    .rdma_idle_o(builder_rdma_idle),
     .idle_o(path_idle[PathTxBuilder])
   );
 
@@ -1610,7 +1631,7 @@ module vireo_nic
   ) u_net_tx (
     .clk_i,
     .rst_ni,
-    .hold_i(hold),
+    .hold_i(pause),
     .queue_row_write_valid_i(queue_row_write_valid),
     .queue_row_write_i(queue_row_write),
     .doorbell_valid_i(net_doorbell_valid),
@@ -1741,7 +1762,7 @@ module vireo_nic
     .clk_i,
     .rst_ni,
     .mrg_rxbuf_i(mrg_rxbuf_q),
-    .hold_i(hold),
+    .hold_i(pause),
     .doorbell_valid_i(net_rung_valid),
     .doorbell_i(net_rung),
     .table_write_valid_i(table_write_valid),
@@ -1790,6 +1811,10 @@ module vireo_nic
 
   always_comb begin
     quiet = &path_idle;
+    rdma_quiet = path_idle[PathSendQueue] && path_idle[PathRequester] && path_idle[PathCompleter]
+              && path_idle[PathMemoryCheck] && path_idle[PathTxGather] && builder_rdma_idle && path_idle[PathRecvQueue]
+              && path_idle[PathResponder] && path_idle[PathRxScatter] && path_idle[PathReadResponder]
+              && path_idle[PathAcks] && rdma_completions_idle;
     others_idle = quiet && &other_idle;
     datapath_idle = others_idle && mailbox_idle;
     // A command that waits for firmware is work for status, but the clock need not run for it.

@@ -4,7 +4,10 @@
 // `is_last` is set.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "model/common/agenda.h"
@@ -33,7 +36,12 @@ class Arbiter final : public Block {
   Output<T> out;
 
   void Run(Cycle now) override {
-    if (slice_.CanPop(now) && out.CanPush(now)) out.Push(now, slice_.Pop(now));
+    if (slice_.CanPop(now) && out.CanPush(now)) {
+      out.Push(now, slice_.Pop(now));
+      const uint64_t bit = uint64_t{1} << sources_.front();
+      sources_.pop_front();
+      last_ = {last_[1], bit};
+    }
     if (!slice_.CanPush(now)) return;
     // Within a transaction only the winner is granted.
     for (size_t i = busy_ ? 0 : 1; i <= (busy_ ? 0 : in.size()); ++i) {
@@ -42,12 +50,24 @@ class Arbiter final : public Block {
       winner_ = candidate;
       busy_ = !is_last_(in[candidate].front());
       slice_.Push(now, in[candidate].Pop(now));
+      sources_.push_back(candidate);
       // One waiting token is granted per cycle.
       WakeAt(now + 1);
       return;
     }
   }
 
+  // Nothing of these inputs, a bit each, is on its way any more, neither here nor in the consumer's slice, which
+  // `waits` tells to have a token: rtl/common/vireo_passage.sv.
+  bool HavePassed(uint64_t inputs, bool waits) const {
+    for (size_t i = 0; i < in.size(); ++i) {
+      if ((inputs >> i & 1) != 0 && in[i].size() != 0) return false;
+    }
+    for (const size_t source : sources_) {
+      if ((inputs >> source & 1) != 0) return false;
+    }
+    return !waits || ((last_[0] | last_[1]) & inputs) == 0;
+  }
   bool IsIdle() const {
     for (const auto& channel : in) {
       if (channel.size() != 0) return false;
@@ -57,6 +77,8 @@ class Arbiter final : public Block {
 
  private:
   Channel<T> slice_ = Channel<T>::Slice();
+  std::deque<size_t> sources_;             // inputs of the tokens in it
+  std::array<uint64_t, 2> last_ = {0, 0};  // bits of the inputs of the last two tokens that left
   IsLast is_last_;
   bool busy_ = false;  // between the first and the last token of a transaction
   size_t winner_;

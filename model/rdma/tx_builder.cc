@@ -210,8 +210,8 @@ TxToken TxBuilder::Token(Cycle now) {
   return token;
 }
 
-bool TxBuilder::IsIdle() const {
-  return packet_in.size() == 0 && answer_in.size() == 0 && !packet_ && !net_chosen_ && frames_.empty();
-}
+bool TxBuilder::IsRdmaIdle() const { return packet_in.size() == 0 && answer_in.size() == 0 && !packet_; }
+
+bool TxBuilder::IsIdle() const { return IsRdmaIdle() && !net_chosen_ && frames_.empty(); }
 
 }  // namespace vireo::model

@@ -75,7 +75,8 @@ class TxBuilder final : public Block {
   void OnTransmitReady(Cycle now, bool ready);  // m_axis_tready
 
   void Run(Cycle now) override;
-  bool IsIdle() const;  // at the end of the last cycle that ran
+  bool IsIdle() const;      // at the end of the last cycle that ran
+  bool IsRdmaIdle() const;  // likewise, but for net frames and the framer
 
   // The source port of a flow: from flow_label if it is not 0, else from the two queue pairs, independent of their
   // order.

@@ -53,6 +53,7 @@ module vireo_tx_builder
   output logic                  qp_sent_valid_o,   // likewise, one with ack_req
   output qp_sent_t              qp_sent_o,
   output logic                  tx_frame_o,        // a frame's last beat is visible
+  output logic                  rdma_idle_o,  // but for net frames and the framer
   output logic                  idle_o
 );
 
@@ -394,7 +395,8 @@ module vireo_tx_builder
     else frames_q <= frames_d;
   end
 
-  assign idle_o = in_valid == '0 && state_q == StIdle && frames_q == '0 && !net_valid_q;
+  assign rdma_idle_o = in_valid == '0 && (state_q == StIdle || state_q == StEmpty || state_q == StNet);
+  assign idle_o = rdma_idle_o && state_q == StIdle && frames_q == '0 && !net_valid_q;
 
   // Fields of the table that are not used here.
   logic unused;

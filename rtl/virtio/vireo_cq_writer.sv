@@ -54,6 +54,7 @@ module vireo_cq_writer
 
   input  logic                 completion_valid_i,
   output logic                 completion_ready_o,
+  output logic                 completion_waits_o,  // one is not taken yet
   input  completion_t          completion_i,
   input  logic                 host_event_valid_i,
   output logic                 host_event_ready_o,
@@ -1544,6 +1545,7 @@ module vireo_cq_writer
   end
 
   assign fence_o = fence_q != FenceNone;
+  assign completion_waits_o = completion_valid;
 
   assign store_valid_o = store_valid_q;
   assign store_o = store_q;

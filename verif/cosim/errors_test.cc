@@ -14,6 +14,7 @@
 
 #include "sim/common/seed.h"
 #include "sim/topology/rdma_system.h"
+#include "sim/traffic/net_frame.h"
 #include "sim/traffic/raw_queue.h"
 #include "verif/cosim/every_device.h"
 
@@ -634,6 +635,30 @@ TEST_P(LongMessage, DoesNotBlockShortMessagesOfOtherQps) {
   ExpectAllOfIt();
   ExpectWorks(*good_);
   EXPECT_EQ(Events(0), Texts{});
+}
+
+// Stopping a queue pair waits for the bursts of others, and net frames leave meanwhile, in their turns.
+TEST_P(LongMessage, NetFramesContinueWhileAQpStops) {
+  constexpr size_t kFrames = 60;
+  host::VirtioNetDevice& sender = system_->host(0).device().net();
+  host::VirtioNetDevice& receiver = system_->host(1).device().net();
+  for (size_t i = 0; i < kFrames; ++i) {
+    const host::Status sent =
+        sender.transmit(0).Send(PlainFrame(system_->host(1).mac(), system_->host(0).mac(), 1514, i));
+    ASSERT_TRUE(sent.ok()) << host::ToString(sent.error());
+  }
+  good_->side[0].qp.reset();
+  size_t arrived = 0;
+  const uint64_t now = system_->host(1).function().NowNs();
+  for (;; ++arrived) {
+    const auto frame = receiver.Receive(0, now);
+    ASSERT_TRUE(frame.ok());
+    if (!frame->has_value()) break;
+  }
+  EXPECT_GE(arrived, kFrames - 10);
+  EXPECT_LE(arrived, kFrames);
+  good_.reset();
+  ExpectAllOfIt();
 }
 
 TEST_P(LongMessage, DoesNotDelayTheStopOfAnotherQp) {

@@ -63,6 +63,7 @@ typename RtlTop<Top>::Outputs Outputs() {
     add(top.qp_sent_valid_o);
     add(top.qp_sent_o);
     add(top.tx_frame_o);
+    add(top.rdma_idle_o);
     add(top.idle_o);
   };
 }
@@ -160,6 +161,9 @@ class Outside final : public BenchStream {
   }
 
   void Begin(Cycle cycle) override {
+    if ((top_.rdma_idle_o != 0) != block_.IsRdmaIdle()) {
+      difference = "rdma_idle_o: cycle " + std::to_string(cycle);
+    }
     if ((top_.idle_o != 0) != block_.IsIdle()) {
       difference =
           "idle: cycle " + std::to_string(cycle) + ": " + (top_.idle_o != 0 ? "only the RTL" : "only the model");

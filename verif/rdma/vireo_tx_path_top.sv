@@ -54,7 +54,7 @@ module vireo_tx_path_top
   logic packet_valid, packet_ready, payload_valid, payload_ready;
   tx_packet_t packet;
   logic [DataBits-1:0] payload;
-  logic unused_net_ready;
+  logic unused_net_ready, unused_rdma_idle;
   memory_grant_t unused_grant_ended;
   logic [1:0] unused_packets_read, unused_room;
 
@@ -131,6 +131,7 @@ module vireo_tx_path_top
     .qp_sent_valid_o,
     .qp_sent_o,
     .tx_frame_o,
+    .rdma_idle_o(unused_rdma_idle),
     .idle_o(idle_o[1])
   );
 

@@ -147,6 +147,9 @@ class IdleCheck final : public BenchStream {
   IdleCheck(Vcq_writer& p, const CqWriter& block) : idle(block.IsIdle()), p_(p), block_(block) {}
   void Begin(Cycle) override {}
   void End(Cycle cycle) override {
+    if ((p_.completion_waits_o != 0) != waits) {
+      difference = "cycle " + std::to_string(cycle) + ": completion_waits_o differs";
+    }
     if ((p_.idle_o != 0) != idle) {
       difference = "cycle " + std::to_string(cycle) + ": idle_o is " + std::to_string(p_.idle_o) + " in RTL only";
     }
@@ -154,9 +157,11 @@ class IdleCheck final : public BenchStream {
       difference = "cycle " + std::to_string(cycle) + ": fence_o is " + std::to_string(p_.fence_o) + " in RTL only";
     }
     idle = block_.IsIdle();
+    waits = block_.completion_in.size() != 0;
   }
   bool IsEmpty() const override { return true; }
   bool idle;
+  bool waits = false;
 
  private:
   Vcq_writer& p_;
@@ -642,7 +647,8 @@ struct Bench {
     add(top.queue_interrupt_valid_o), add(top.queue_interrupt_o), add(top.queue_failure_valid_o),
         add(top.queue_failure_o);
     add(top.fetch_request_valid_o), add(top.fetch_request_o), add(top.fetched_ready_o);
-    add(top.doorbell_valid_o), add(top.doorbell_o), add(top.idle_o), add(top.fence_o), add(top.cq_context_ready_o);
+    add(top.doorbell_valid_o), add(top.doorbell_o), add(top.completion_waits_o), add(top.idle_o), add(top.fence_o),
+        add(top.cq_context_ready_o);
   }};
   BlockBench<Vcq_writer> bench{rtl, agenda, random};
   Vcq_writer& p = rtl.ports();
