@@ -48,12 +48,6 @@ def jobs_of(text: str) -> int:
     return int(text)
 
 
-def slurm_of(text: str) -> int:
-    if not text.isdigit() or not 1 <= int(text) <= 10_000:
-        raise argparse.ArgumentTypeError(f"{text!r} is not 1 to 10000")
-    return int(text)
-
-
 def confirmed_of(text: str) -> str:
     if text not in ("front", "all") and not (text.isdigit() and int(text) > 0):
         raise argparse.ArgumentTypeError(f"{text!r} is not front, all or a number of points")
@@ -80,7 +74,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--index", type=share_of, metavar="I/N",
                         help="simulate only every N-th point, from the I-th on, for job arrays on a shared folder; afterwards the "
                              "command without it writes the results")
-    parser.add_argument("--slurm", type=slurm_of, metavar="N",
+    parser.add_argument("--slurm", type=slurm.job_array.tasks_of, metavar="N",
                         help="simulate by a Slurm job array of N tasks, wait, and write the results; --out must be on a folder that all see")
     parser.add_argument("--slurm-options", default="", metavar="TEXT", help="for sbatch, such as '--partition=p --cpus-per-task=4'")
     parser.add_argument("--merge", type=pathlib.Path, action="append", default=[], metavar="DIR",
@@ -182,10 +176,9 @@ def explore(options: argparse.Namespace) -> int:
         return plan(options, study, bench, mine, runs, folder)
     store = Store(folder, study)
     if options.slurm:
-        # The tasks hold locks of their shares.
-        with store.slurm_lock():
-            array = slurm.Array(options.slurm, shlex.split(options.slurm_options))
-            slurm.Slurm(array, store, slurm_command(options, folder), study.timeout_s, options.retry, options.quiet).run(points)
+        # Without the folder's lock: the tasks hold those of their shares.
+        slurm.Slurm(options.slurm, shlex.split(options.slurm_options), store, slurm_command(options, folder), study.timeout_s, options.retry,
+                    options.quiet).run(points)
         options.retry = False
     with store.lock(share):
         for other in options.merge:

@@ -77,13 +77,6 @@ class Store:
                 self._take(part, fcntl.LOCK_EX)
             yield
 
-    @contextlib.contextmanager
-    def slurm_lock(self) -> Iterator[None]:
-        """Held while waiting for a job array, whose tasks hold those of their shares."""
-        with open(self.folder / ".lock-slurm", "w", encoding="utf-8") as file:
-            self._take(file, fcntl.LOCK_EX)
-            yield
-
     def _take(self, file: Any, kind: int) -> None:
         try:
             fcntl.flock(file, kind | fcntl.LOCK_NB)

@@ -12,6 +12,7 @@ import hashlib
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -20,6 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "verif/repo"))
 import generated  # noqa: E402  pylint: disable=wrong-import-position
 import shards  # noqa: E402  pylint: disable=wrong-import-position
+from shards import job_array  # noqa: E402  pylint: disable=wrong-import-position
 
 HERE = pathlib.Path(__file__).resolve().parent
 LIST = HERE / "targets.toml"
@@ -79,11 +81,15 @@ def record(name, **values):
     LIST.write_text(before + mark + own + separator + after, encoding="utf-8")
 
 
+def build_random(names):
+    targets = [f"verif.fuzz.{name}" for name in names]
+    if subprocess.run(["cmake", "--build", "--preset", "dev", "--target", *targets], cwd=ROOT, check=False).returncode != 0:
+        sys.exit("fuzz: the build failed, see above; ./vireo build configures build/dev")
+
+
 def run_random(target, inputs):
     """(it survived, seconds of CPU). The target's ordinary test: g++, no sanitizer, random changes of seeds."""
     program = f"verif.fuzz.{target}"
-    if subprocess.run(["cmake", "--build", "--preset", "dev", "--target", program], cwd=ROOT, check=False).returncode != 0:
-        sys.exit("fuzz: the build failed, see above; ./vireo build configures build/dev")
     environment = os.environ | {"VIREO_SEED": os.environ.get("VIREO_SEED", "1"), "VIREO_FUZZ_INPUTS": str(inputs)}
     done = subprocess.run([str(ROOT / "build/dev/verif/fuzz" / program), "--gtest_filter=*MutatedSeedsPass*"], env=environment,
                           stdout=subprocess.PIPE, text=True, check=False)
@@ -108,8 +114,8 @@ def build(names):
 def keep(target, found):
     """Saves failing inputs where the target's test reads them, named by their hash."""
     folder = HERE / "regress" / target
-    folder.mkdir(parents=True, exist_ok=True)
     for path in found:
+        folder.mkdir(parents=True, exist_ok=True)
         data = path.read_bytes()
         kept = folder / hashlib.sha256(data).hexdigest()[:16]
         kept.write_bytes(data)
@@ -121,12 +127,12 @@ def keep(target, found):
               f"  Fix the defect and commit the input: it is a regression test from now on.", file=sys.stderr)
 
 
-def run(target, seconds=None, runs=None):
+def run(folder, target, seconds=None, runs=None):
     """(no failure, number of inputs). Prints libFuzzer's own output, without the dictionary at its end."""
-    program = BUILD / "verif/fuzz" / f"vireo_fuzz_{target}"
-    corpus, found = BUILD / "corpus" / target, BUILD / "found" / target
-    for folder in (corpus, found):
-        folder.mkdir(parents=True, exist_ok=True)
+    program = folder / "verif/fuzz" / f"vireo_fuzz_{target}"
+    corpus, found = folder / "corpus" / target, folder / "found" / target
+    for made in (corpus, found):
+        made.mkdir(parents=True, exist_ok=True)
     for old in found.iterdir():
         old.unlink()
     # The simulation draws its random numbers from one seed, so that an input behaves the same in every run.
@@ -142,7 +148,7 @@ def run(target, seconds=None, runs=None):
     if runs is not None:
         command.append(f"-runs={runs}")
     executed, in_dictionary = 0, False
-    with subprocess.Popen(command, cwd=BUILD, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, errors="replace") as process:
         for line in process.stdout:
             in_dictionary = (in_dictionary or "Recommended dictionary" in line) and "End of recommended" not in line
@@ -154,6 +160,25 @@ def run(target, seconds=None, runs=None):
                 print(f"{target} | {line}", end="", flush=True)
     keep(target, sorted(found.iterdir()))
     return process.returncode == 0, executed
+
+
+def by_slurm(options, wanted):
+    """The targets as a job array on a folder that all machines see; each target is in one task, with its corpus."""
+    limits = [word for name in ("seconds", "runs", "random") if (value := getattr(options, name)) for word in (f"--{name}", str(value))]
+    command = [sys.executable, str(HERE / "fuzz.py"), *wanted, *limits, *(["--smoke"] if options.smoke else []), "--no-build",
+               "--build-folder", str(options.build_folder.resolve())]
+    programs = ([ROOT / "build/dev/verif/fuzz" / f"verif.fuzz.{name}" for name in wanted] if options.random else
+                [options.build_folder.resolve() / "verif/fuzz" / f"vireo_fuzz_{name}" for name in wanted])
+    array = job_array.JobArray("vireo-fuzz", options.slurm, shlex.split(options.slurm_options), options.slurm_folder.resolve())
+    done = job_array.run_shares(array, command, programs)
+    job_array.check(done)
+    own = re.compile(rf"^fuzz: (?:{'|'.join(wanted)}): .*", re.M)  # of a target, in the order of the share
+    for line in job_array.interleaved([own.findall(share.output) for share in done]):
+        print(line)
+    for share in done:
+        if share.code:
+            print(share.errors, end="", file=sys.stderr)
+    return max(share.code for share in done)
 
 
 def positive(text):
@@ -178,6 +203,12 @@ def main():
     parser.add_argument("--dry-run", action="store_true", help="with --shard: only print the targets of the share")
     parser.add_argument("--markdown", action="store_true", help="print the table of docs/fuzzing.md")
     parser.add_argument("--check", action="store_true", help="only check that targets.toml, page and CMake agree")
+    parser.add_argument("--slurm", type=job_array.tasks_of, metavar="N", help="run the targets given (or of --smoke) as a Slurm job array of N "
+                        "tasks on this folder, which all machines must see, and wait")
+    parser.add_argument("--slurm-options", default="", metavar="TEXT", help="for sbatch, such as '--partition=p'")
+    parser.add_argument("--slurm-folder", type=pathlib.Path, default=ROOT / "build/slurm/fuzz", help=argparse.SUPPRESS)
+    parser.add_argument("--build-folder", type=pathlib.Path, default=BUILD, help=argparse.SUPPRESS)
+    parser.add_argument("--no-build", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.check:
         return check()
@@ -194,6 +225,11 @@ def main():
         wanted = wanted or [target["name"] for target in targets if target.get("smoke")]
     if options.dry_run and not options.shard:
         parser.error("--dry-run needs --shard")
+    if options.slurm:
+        if not wanted:
+            parser.error("--slurm needs targets, `all` or --smoke")
+        if options.update or options.shard or options.dry_run:
+            parser.error("--slurm runs all shares and writes no page: leave out --shard, --update and --dry-run")
     if options.shard:
         if not wanted:
             parser.error("--shard needs targets, `all` or --smoke")
@@ -210,6 +246,10 @@ def main():
         else:
             show(targets)
         return 0
+    if not options.no_build:
+        (build_random if options.random else build)(wanted)
+    if options.slurm:
+        return job_array.run_command("fuzz", lambda: by_slurm(options, wanted))
     best = {target["name"]: target for target in targets}
     failed = []
     if options.random:
@@ -224,12 +264,11 @@ def main():
         if options.update:
             generated.replace(PAGE, COMMAND, markdown(load()))
         return 1 if failed else 0
-    build(wanted)
     seconds = None if options.runs else options.seconds or 60
     if options.smoke:
         seconds = max(1, 60 // len(wanted))
     for name in wanted:
-        passed, executed = run(name, seconds, options.runs)
+        passed, executed = run(options.build_folder, name, seconds, options.runs)
         print(f"fuzz: {name}: {count(executed)} inputs{'' if passed else ', FAILED'}", flush=True)
         if not passed:
             failed.append(name)

@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -21,6 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "verif/repo"))
 import generated  # noqa: E402  pylint: disable=wrong-import-position
 import shards  # noqa: E402  pylint: disable=wrong-import-position
+from shards import job_array  # noqa: E402  pylint: disable=wrong-import-position
 
 PAGE, COMMAND = ROOT / "docs/lockstep.md", "./vireo mutants --update"  # where the table of all is
 LIST = pathlib.Path(__file__).with_name("mutants.toml")
@@ -375,6 +377,24 @@ def merge(files, names, parser):
     return [found[name] for name in names]
 
 
+def by_slurm(options):
+    """Files with the results of all shares, by a job array on a folder that all machines see."""
+    folder = options.slurm_folder or ROOT / "build/slurm" / ("mutants-both" if options.both else "mutants")
+    program = pathlib.Path(options.program).resolve()
+    command = [sys.executable, str(pathlib.Path(__file__).resolve()), *options.names, "--program", str(program), "--timeout", str(options.timeout),
+               *(["--both"] if options.both else []), *(["--model-only"] if options.model_only else [])]
+    array = job_array.JobArray("vireo-mutants", options.slurm, shlex.split(options.slurm_options), folder.resolve())
+    done = job_array.run_shares(array, command, [program], '--results "$share.json"')
+    job_array.check(done)
+    for line in job_array.interleaved([re.findall(r"^(?:caught|SURVIVED) .*", share.output, re.M) for share in done]):
+        print(line)
+    files = [array.folder / f"share-{task}.json" for task in range(options.slurm)]
+    for task, (share, file) in enumerate(zip(done, files, strict=True)):
+        if not file.exists():  # for instance, a test fails without a fault
+            raise job_array.ArrayError(f"share {task}: {job_array.last_line(share.errors) or 'no results'}")
+    return files
+
+
 def main():
     parser = argparse.ArgumentParser(prog="./vireo mutants", description="Mutation testing of the RTL: runs the "
                                      "whole-NIC lockstep tests on each mutant. Exits with 1 if one survives.")
@@ -393,6 +413,10 @@ def main():
                         "machines; --results keeps what it finds")
     parser.add_argument("--results", type=pathlib.Path, metavar="FILE", help="also write the results to this JSON file")
     parser.add_argument("--merge", type=pathlib.Path, nargs="+", metavar="FILE", help="run nothing: join these results of all shares")
+    parser.add_argument("--slurm", type=job_array.tasks_of, metavar="N", help="run N shares as a Slurm job array on this folder, which all "
+                        "machines must see, wait, and join their results")
+    parser.add_argument("--slurm-options", default="", metavar="TEXT", help="for sbatch, such as '--partition=p'")
+    parser.add_argument("--slurm-folder", type=pathlib.Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.generate:
         generate(options.generate)
@@ -404,6 +428,10 @@ def main():
     chosen = [mutant for mutant in mutants if not options.names or mutant["name"] in options.names]
     if options.update and (options.names or options.shard):
         parser.error("--update writes the table of all mutants; leave out the names, and --shard: --merge joins the shares")
+    if options.slurm and (options.shard or options.merge or options.list or options.check or options.results):
+        parser.error("--slurm runs all shares and joins them: leave out --shard, --merge, --list, --check and --results")
+    if options.slurm and not stale(chosen):
+        return job_array.run_command("vireo mutants", lambda: report(merge(by_slurm(options), [mutant["name"] for mutant in chosen], parser), options))
     if options.merge:
         return report(merge(options.merge, [mutant["name"] for mutant in chosen], parser), options)
     chosen = shards.every_nth(chosen, options.shard)

@@ -10,18 +10,20 @@ import collections
 import pathlib
 import re
 import shlex
-import shutil
 import statistics
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from typing import TypeVar
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "sim/common"))
+import job_array  # noqa: E402  pylint: disable=wrong-import-position
+
 Item = TypeVar("Item")
 
 FAILED = ("failure", "error")
-SUBMISSIONS = 3  # most of a share by Slurm
 
 
 class Problem(Exception):
@@ -132,28 +134,18 @@ def write_share(tests: dict[str, int], mine: list[str], output: pathlib.Path) ->
 def by_slurm(tests: dict[str, int], parts: list[list[str]], ctest: list[str], folder: pathlib.Path, options: list[str]) -> list[pathlib.Path]:
     """Runs the shares as a job array on a folder that all machines see, and returns their JUnit files. A share without one, as when
     its task was preempted, is submitted again."""
-    if shutil.which("sbatch") is None:
-        raise Problem("--slurm: there is no sbatch here; run it where jobs are submitted, or use --shard")
-    folder.mkdir(parents=True, exist_ok=True)
     files = [folder / f"junit-{index}-of-{len(parts)}.xml" for index in range(len(parts))]
-    for index, mine in enumerate(parts):
-        files[index].unlink(missing_ok=True)
-        write_share(tests, mine, folder / f"share-{index}")
+    wanted = [index for index, mine in enumerate(parts) if mine]
     script = (f'#!/bin/sh\nexec {shlex.join(["ctest", *ctest])} -I "{folder}/share-$SLURM_ARRAY_TASK_ID" '
               f'--output-junit "{folder}/junit-$SLURM_ARRAY_TASK_ID-of-{len(parts)}.xml" -j "${{SLURM_CPUS_PER_TASK:-1}}"\n')
-    wanted = [index for index, mine in enumerate(parts) if mine]
-    for _ in range(SUBMISSIONS):
-        missing = [index for index in wanted if not files[index].exists()]
-        if not missing:
-            break
-        print(f"slurm: {len(missing)} tasks", flush=True)
-        done = subprocess.run(["sbatch", "--wait", "--parsable", f"--array={','.join(map(str, missing))}", "--job-name=vireo-test",
-                               f"--output={folder}/slurm-%a.log", f"--chdir={pathlib.Path.cwd()}", *options], input=script, capture_output=True,
-                              text=True, check=False)
-        if not done.stdout.strip():  # else its code is that of the tasks: tests may fail
-            raise Problem(f"sbatch refuses: {(done.stderr.strip() or 'no message').splitlines()[0]}")
-    if missing := [index for index in wanted if not files[index].exists()]:
-        raise Problem(f"the shares {', '.join(map(str, missing))} have no results after {SUBMISSIONS} submissions; the logs are {folder}/slurm-*.log")
+    array = job_array.JobArray("vireo-test", len(parts), options, folder / "slurm", lambda text: print(f"slurm: {text}", flush=True))
+    key: dict[str, object] = {"begin": time.time_ns()}  # an array of an earlier command has run another build
+    with array.lock():
+        array.left(key)
+        for index, mine in enumerate(parts):
+            files[index].unlink(missing_ok=True)
+            write_share(tests, mine, folder / f"share-{index}")
+        array.run(key, lambda _: script, lambda _: [index for index in wanted if not files[index].exists()])
     return [files[index] for index in wanted]
 
 
@@ -162,7 +154,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--shard", type=share_of, metavar="I/N", help="write the numbers of the I-th of N shares, for ctest -I")
     parser.add_argument("--times", type=pathlib.Path, help="JUnit file of an earlier run")
     parser.add_argument("--merge", type=pathlib.Path, nargs="+", metavar="FILE", help="join the JUnit files of all shares")
-    parser.add_argument("--slurm", type=int, metavar="N", help="run N shares as a Slurm job array, wait, and join their JUnit files")
+    parser.add_argument("--slurm", type=job_array.tasks_of, metavar="N", help="run N shares as a Slurm job array, wait, and join their JUnit files")
     parser.add_argument("--slurm-options", default="", metavar="TEXT", help="for sbatch")
     parser.add_argument("--output", type=pathlib.Path, required=True)
     parser.add_argument("--ctest", nargs=argparse.REMAINDER, default=[], help="arguments of ctest that select the tests of all shares")
@@ -172,8 +164,6 @@ def main(arguments: list[str] | None = None) -> int:
         times = recorded(options.times) if options.times else {}
         seconds = expected(list(tests), times)
         if options.slurm:
-            if options.slurm < 1:
-                raise Problem(f"--slurm: {options.slurm} is not a number of tasks")
             options.merge = by_slurm(tests, shares(seconds, options.slurm), options.ctest, options.output.resolve().parent,
                                      shlex.split(options.slurm_options))
         if options.merge:
@@ -194,6 +184,9 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     except Problem as problem:
         print(f"vireo test: {problem}", file=sys.stderr)
+        return 2
+    except job_array.ArrayError as error:
+        print(f"vireo test: {error.line()}", file=sys.stderr)
         return 2
 
 
