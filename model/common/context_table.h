@@ -67,10 +67,17 @@ class ContextTable {
     table_.Write(cycle, index, entry);
   }
   const T& Read(Cycle cycle, size_t index) {
+    const T& entry = Peek(cycle, index);
+    if (corrupt_) Report(cycle);
+    return entry;
+  }
+  // A read that counts only if the block uses the entry: it then calls Report with the cycle of the read.
+  const T& Peek(Cycle cycle, size_t index) {
     corrupt_ = flips_.IsCorrupt(cycle, index);
-    if (!corrupt_) return table_.Read(cycle, index);
-    if (*on_error_) (*on_error_)(cycle + kErrorLatency);
-    return zero_;
+    return corrupt_ ? zero_ : table_.Read(cycle, index);
+  }
+  void Report(Cycle read) const {
+    if (*on_error_) (*on_error_)(read + kErrorLatency);
   }
   bool corrupt() const { return corrupt_; }  // of the entry read last
   // A flip in any memory.

@@ -17,6 +17,9 @@ module vireo_context_table
   // 0: read data is the stored entry with its parity as the highest bit, so that a user of several tables can check the
   // selected one only; corrupt_o then means that one bit must be regarded as inverted (injected flip).
   parameter bit Checks = 1'b1,
+  // 0: a corrupt entry is output as it was read, and the user gives it no effect. For users that compute with the entry
+  // while its parity is checked, so that the two do not add up.
+  parameter bit Gates = 1'b1,
   localparam int unsigned AddressBits = $clog2(Depth)
 ) (
   input  logic                   clk_i,
@@ -77,7 +80,7 @@ module vireo_context_table
       seen = stored;
       if (flipped_q) seen[flip_bit_q] = !stored[flip_bit_q];
       corrupt_o = ^seen;
-      read_data_o = corrupt_o ? '0 : seen[Width-1:0];
+      read_data_o = Gates && corrupt_o ? '0 : seen[Width-1:0];
     end
   end else begin : gen_stored
     vireo_table #(.Width(Width), .Depth(Depth)) u_table (

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "Vcontext_table_9.h"
+#include "Vcontext_table_open_9.h"
 #include "sim/common/seed.h"
 #include "verif/common/rtl_top.h"
 
@@ -21,12 +22,13 @@ constexpr auto kOtherRam = spec::ContextRam::kMemoryCheckTranslation;
 constexpr unsigned kWidth = 9;
 constexpr unsigned kEntries = 6;
 
-struct Bench {
-  RtlTop<Vcontext_table_9> rtl{[](const Vcontext_table_9& top, std::vector<uint8_t>& bytes) {
+template <typename Top>
+struct BenchOf {
+  RtlTop<Top> rtl{[](const Top& top, std::vector<uint8_t>& bytes) {
     for (const auto byte : BytesOf(top.read_data_o)) bytes.push_back(byte);
     bytes.push_back(top.corrupt_o);
   }};
-  Vcontext_table_9& ports = rtl.ports();
+  Top& ports = rtl.ports();
 
   // The inputs are pulses of one cycle.
   void Clock() {
@@ -42,17 +44,21 @@ struct Bench {
     ports.flip_valid_i = 1;
     ports.flip_i = uint64_t{static_cast<uint8_t>(flip.ram)} << 34 | uint64_t{flip.index} << 10 | flip.bit_index;
   }
-  // Data; nothing if it is corrupt.
-  std::optional<unsigned> Read(unsigned index) {
+  void ReadPorts(unsigned index) {
     ports.read_i = 1;
     ports.read_address_i = static_cast<uint8_t>(index);
     Clock();
+  }
+  // Data; nothing if it is corrupt.
+  std::optional<unsigned> Read(unsigned index) {
+    ReadPorts(index);
     if (ports.corrupt_o) {
       EXPECT_EQ(ports.read_data_o, 0u);
     }
     return ports.corrupt_o ? std::nullopt : std::optional<unsigned>(ports.read_data_o);
   }
 };
+using Bench = BenchOf<Vcontext_table_9>;
 
 TEST(ContextTable, EveryBitFlipIsDetectedUntilTheEntryIsWritten) {
   Bench bench;
@@ -72,6 +78,40 @@ TEST(ContextTable, EveryBitFlipIsDetectedUntilTheEntryIsWritten) {
       EXPECT_EQ(bench.Read(index), data);
     }
   }
+}
+
+TEST(ContextTable, WithoutGateACorruptEntryIsOutputAsRead) {
+  BenchOf<Vcontext_table_open_9> bench;
+  for (const unsigned bit : {0u, 4u, 8u, kWidth, 1023u}) {
+    bench.Write(2, 0x155);
+    bench.Clock();
+    bench.ReadPorts(2);
+    EXPECT_EQ(bench.ports.read_data_o, 0x155u);
+    EXPECT_FALSE(bench.ports.corrupt_o);
+    bench.Flip({.ram = kRam, .index = 2, .bit_index = static_cast<uint16_t>(bit)});
+    bench.Clock();
+    bench.ReadPorts(2);
+    EXPECT_EQ(bench.ports.read_data_o, bit < kWidth ? 0x155u ^ 1u << bit : 0x155u);
+    EXPECT_TRUE(bench.ports.corrupt_o);
+  }
+}
+
+TEST(ContextTable, EntryThatIsPeekedIsReportedByItsUser) {
+  unsigned errors = 0;
+  const std::function<void(Cycle)> on_error = [&](Cycle at) {
+    EXPECT_EQ(at, 20 + ContextTable<unsigned>::kErrorLatency);
+    ++errors;
+  };
+  ContextTable<unsigned> table(kRam, kEntries, on_error);
+  table.Write(1, 3, 77);
+  EXPECT_EQ(table.Peek(5, 3), 77u);
+  EXPECT_FALSE(table.corrupt());
+  table.OnFlip(10, {.ram = kRam, .index = 3});
+  EXPECT_EQ(table.Peek(20, 3), 0u);
+  EXPECT_TRUE(table.corrupt());
+  EXPECT_EQ(errors, 0u);
+  table.Report(20);
+  EXPECT_EQ(errors, 1u);
 }
 
 TEST(ContextTable, FlipsOfOtherTablesAndMissingEntriesAreIgnored) {
