@@ -31,8 +31,8 @@ NetFilter::NetFilter(Agenda& agenda, const Sizes& sizes)
       beats_(sizes.buffer_bytes / beat_bytes_),
       max_frame_bytes_(sizes.max_frame_bytes),
       max_frames_(sizes.buffer_bytes / sizes.bytes_per_frame),
-      macs_(spec::kTableMacFilterEntries),
-      vlans_(kVlanWords),
+      macs_(spec::ContextRam::kNetFilterMac, spec::kTableMacFilterEntries, on_parity_error),
+      vlans_(spec::ContextRam::kNetFilterVlan, kVlanWords, on_parity_error),
       record_timing_(FifoTiming::Fifo(max_frames_)),
       tokens_(Channel<spec::NetFrame>::Fifo(max_frames_)) {
   tokens_.SetConsumer(this);
@@ -44,6 +44,11 @@ void NetFilter::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
   } else if (write.table_id == MgmtTable::kVlanFilter) {
     vlans_.Write(cycle, write.index, spec::TableVlanFilter::Decode(write.data).members);
   }
+}
+
+void NetFilter::OnContextFlip(Cycle now, const spec::ContextFlip& flip) {
+  macs_.OnFlip(now, flip);
+  vlans_.OnFlip(now, flip);
 }
 
 void NetFilter::OnNetFrame(Cycle first, std::span<const uint8_t> bytes) {

@@ -18,11 +18,11 @@
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
+#include "model/common/context_table.h"
 #include "model/common/cycle.h"
 #include "model/common/fifo.h"
 #include "model/common/frame_store.h"
 #include "model/common/level.h"
-#include "model/common/table.h"
 #include "model/eth/net_frames.h"
 #include "spec/gen/vireo_spec.h"
 
@@ -57,6 +57,9 @@ class NetFilter final : public Block, public FrameStore, public NetFrameSink {
   void SetMac(Cycle from, uint64_t mac) { mac_.Set(from, mac); }  // its first byte in bits 7:0
   void SetActivePairs(Cycle from, uint16_t pairs) { active_pairs_.Set(from, pairs); }
   void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
+  void OnContextFlip(Cycle now, const spec::ContextFlip& flip);
+  // A table's entry that a decision read has bad parity. Reported ahead, with the cycle of the pulse.
+  std::function<void(Cycle at)> on_parity_error;
   // Frames in order; each has 1 byte or more.
   void OnNetFrame(Cycle first, std::span<const uint8_t> bytes) override;
 
@@ -107,8 +110,8 @@ class NetFilter final : public Block, public FrameStore, public NetFrameSink {
   Level<spec::MgmtRxMode> rx_mode_;
   Level<uint64_t> mac_;
   Level<uint16_t> active_pairs_;
-  Table<spec::TableMacFilter> macs_;
-  Table<uint32_t> vlans_;
+  ContextTable<spec::TableMacFilter> macs_;
+  ContextTable<uint32_t> vlans_;
 
   // Frames whose first beat is in the future.
   std::deque<Arrival> arrivals_;

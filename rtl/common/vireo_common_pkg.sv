@@ -11,6 +11,7 @@ package vireo_common_pkg;
     ContextOwnerMemoryCheck,
     ContextOwnerRequester,
     ContextOwnerResponder,
+    ContextOwnerNetFilter,
     ContextOwners
   } context_owner_e;
 

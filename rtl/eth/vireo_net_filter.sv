@@ -42,6 +42,9 @@ module vireo_net_filter
   input  logic [15:0]          active_pairs_i,    // at most 256
   input  logic                 table_write_valid_i,
   input  table_write_t         table_write_i,
+  input  logic                 context_flip_valid_i,
+  input  context_flip_t        context_flip_i,
+  output logic                 parity_error_o,
 
   output logic                 drop_o,            // pulse: a frame was dropped, buffer full or frame too long
   output logic                 filtered_o,        // pulse: a frame did not pass the filter
@@ -253,14 +256,17 @@ module vireo_net_filter
 
   table_mac_filter_t written_mac, mac_entry;
   table_vlan_filter_t vlan_entry;
+  logic mac_corrupt, vlan_corrupt;
   logic group, broadcast, refused_vlan;
-  logic found;
+  logic found, ends;
 
   assign written_mac = unpack_table_mac_filter(table_write_i.data[8*TableMacFilterBytes-1:0]);
 
-  vireo_table #(
+  vireo_context_table #(
     .Width(48 + 1),
-    .Depth(MacEntries)
+    .Depth(MacEntries),
+    .Ram(ContextRamNetFilterMac),
+    .Gates(1'b0)
   ) u_macs (
     .clk_i,
     .rst_ni,
@@ -269,13 +275,18 @@ module vireo_net_filter
     .write_data_i({written_mac.mac, written_mac.valid}),
     .read_i(state_q == StDecide || state_q == StScan),
     .read_address_i(state_q == StScan ? index_q + 1'b1 : '0),
-    .read_data_o({mac_entry.mac, mac_entry.valid})
+    .read_data_o({mac_entry.mac, mac_entry.valid}),
+    .corrupt_o(mac_corrupt),
+    .flip_valid_i(context_flip_valid_i),
+    .flip_i(context_flip_i)
   );
   assign {mac_entry.reserved, mac_entry.reserved1} = '0;
 
-  vireo_table #(
+  vireo_context_table #(
     .Width(8 * TableVlanFilterBytes),
-    .Depth(1 << VlanIndexBits)
+    .Depth(1 << VlanIndexBits),
+    .Ram(ContextRamNetFilterVlan),
+    .Gates(1'b0)
   ) u_vlans (
     .clk_i,
     .rst_ni,
@@ -284,15 +295,20 @@ module vireo_net_filter
     .write_data_i(table_write_i.data[8*TableVlanFilterBytes-1:0]),
     .read_i(state_q == StWait),
     .read_address_i(class_head.vlan_id[VlanBits-1:VlanMemberBits]),
-    .read_data_o(vlan_entry)
+    .read_data_o(vlan_entry),
+    .corrupt_o(vlan_corrupt),
+    .flip_valid_i(context_flip_valid_i),
+    .flip_i(context_flip_i)
   );
 
   always_comb begin
     group = class_head.destination_mac[0];  // I/G bit, the first on the wire [IEEE 802]
     broadcast = &class_head.destination_mac;
     refused_vlan = class_head.vlan_present && rx_mode_i.vlan_filter
-                   && !vlan_entry.members[class_head.vlan_id[VlanMemberBits-1:0]];
-    found = mac_entry.valid && mac_entry.mac == class_head.destination_mac;
+                   && (vlan_corrupt || !vlan_entry.members[class_head.vlan_id[VlanMemberBits-1:0]]);
+    found = mac_entry.valid && mac_entry.mac == class_head.destination_mac && !mac_corrupt;
+    // Valid entries are contiguous from entry 0, so the first invalid entry ends the table.
+    ends = !mac_entry.valid || mac_corrupt || index_q == MacIndexBits'(MacEntries - 1);
     // Maps the hash to a pair by multiplication and shift: evenly distributed, without a division.
     pair_d = pair_q;
 
@@ -326,8 +342,7 @@ module vireo_net_filter
       StScan: begin
         index_d = index_q + 1'b1;
         pass_d = found;
-        // Valid entries are contiguous from entry 0, so the first invalid entry ends the table.
-        if (found || !mac_entry.valid || index_q == MacIndexBits'(MacEntries - 1)) state_d = StEmit;
+        if (found || ends) state_d = StEmit;
       end
       default: state_d = StWait;  // StEmit
     endcase
@@ -345,6 +360,14 @@ module vireo_net_filter
   end
 
   assign decided = state_q == StEmit;
+
+  // --- Parity: in the cycle after a read
+  logic parity_error_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) parity_error_q <= 1'b0;
+    else parity_error_q <= (state_q == StDecide && vlan_corrupt) || (state_q == StScan && mac_corrupt);
+  end
+  assign parity_error_o = parity_error_q;
 
   // --- Results: tokens of the frames that passed, and a record of every frame to free its space.
   net_frame_t frame;

@@ -535,6 +535,8 @@ enum class ContextRam : uint8_t {
   kRequesterQp = 0x14u,  // Per QP: the requester's checks
   kRequesterAh = 0x15u,  // Address handles, where the requester checks them
   kResponderQp = 0x16u,  // Per QP: the responder's checks
+  kNetFilterMac = 0x17u,  // MAC addresses, where received net frames are filtered
+  kNetFilterVlan = 0x18u,  // VLANs, likewise
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(ContextRam value) {
@@ -562,6 +564,8 @@ constexpr const char* ToString(ContextRam value) {
     case ContextRam::kRequesterQp: return "requester_qp";
     case ContextRam::kRequesterAh: return "requester_ah";
     case ContextRam::kResponderQp: return "responder_qp";
+    case ContextRam::kNetFilterMac: return "net_filter_mac";
+    case ContextRam::kNetFilterVlan: return "net_filter_vlan";
   }
   return nullptr;
 }

@@ -483,7 +483,9 @@ package vireo_spec_pkg;
     ContextRamDescFetchWindow = 8'h13,
     ContextRamRequesterQp = 8'h14,
     ContextRamRequesterAh = 8'h15,
-    ContextRamResponderQp = 8'h16
+    ContextRamResponderQp = 8'h16,
+    ContextRamNetFilterMac = 8'h17,
+    ContextRamNetFilterVlan = 8'h18
   } context_ram_e;
 
   // Result of the receive parser: the first check that applies, in this order. Everything but `roce` and `net` is counted and dropped. [IBTA vol. 1, 9.6 and A17.4 for the checks of RoCEv2 packets] (csr.toml)

@@ -30,6 +30,7 @@ using spec::MgmtTable;
 using spec::MgmtTableOperation;
 using spec::QpOperation;
 
+constexpr unsigned kContextOwners = 5;  // of parity_error_i: context_owner_e
 constexpr spec::Config kConfig = spec::kNic1;
 constexpr uint32_t kQueues = 2 * kConfig.net_queue_pairs + 1 + kConfig.num_cqs + 2 * kConfig.num_qps + 1;
 
@@ -154,7 +155,8 @@ struct Bench {
   uint8_t net_rx_drop = 0, net_tx_drop = 0;  // a bit per source
   uint16_t dma_outstanding = 0;
   bool cq_context_ready = true;
-  uint8_t dma_error = 0, parity_error = 0;
+  uint8_t dma_error = 0;
+  uint16_t parity_error = 0;  // a bit per owner
   std::optional<uint8_t> rx_verdict;
   uint8_t device_status = 0;
   std::array<uint32_t, 4> features{};
@@ -214,7 +216,7 @@ struct Bench {
       }
       bits = 0;
     };
-    p.parity_error_i = parity_error;
+    p.parity_error_i = static_cast<std::remove_reference_t<decltype(p.parity_error_i)>>(parity_error);
     if (std::exchange(parity_error, 0) != 0) block.OnParityError(now);
     pulses(p.dma_error_i, dma_error, [&] { block.OnDmaError(now); });
     pulses(p.net_rx_drop_i, net_rx_drop, [&] { block.OnNetRxDrop(now); });
@@ -639,7 +641,7 @@ TEST(Csr, FirstFatalCauseStaysUntilDeviceReset) {
       bench.Run(5);
     };
     const auto corrupt = [&] {
-      bench.parity_error = static_cast<uint8_t>(1 << bench.random() % 4);
+      bench.parity_error = static_cast<uint16_t>(1 << bench.random() % kContextOwners);
       bench.Run(5);
     };
     EXPECT_FALSE(bench.p.needs_reset_o);
@@ -1203,7 +1205,7 @@ TEST(Csr, MatchesModelInRandomTraffic) {
         bench.drain_done = random() % 2 != 0;
         if (rarely(10)) bench.qp_sends.tokens.push_back({.qpn = static_cast<uint32_t>(random() % 16)});
         bench.mailbox_fatal = rarely(100);
-        if (rarely(300)) bench.parity_error = static_cast<uint8_t>(random() % 16);
+        if (rarely(300)) bench.parity_error = static_cast<uint16_t>(random() % (1u << kContextOwners));
         bench.tx_frame = random() % 2;
         bench.rx_drop = random() % 2;
         bench.retransmission = random() % 2;

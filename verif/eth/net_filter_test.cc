@@ -25,6 +25,7 @@
 #include "sim/common/seed.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
+#include "verif/common/context_bench.h"
 #include "verif/common/level_bench.h"
 
 namespace vireo::verif {
@@ -286,6 +287,7 @@ struct Bench {
     bench.AddOther(reader);
     bench.AddOther(in);
     bench.AddOther(idle);
+    bench.AddOther(contexts);
     frame.on_token = [this](Cycle, const NetFrame& token) {
       ++reader.tokens;
       got.push_back(token);
@@ -483,6 +485,7 @@ struct Bench {
           p.table_write_valid_i, p.table_write_i,
           [this](Cycle cycle, const TableWrite& write) { block.OnTableWrite(cycle, write); });
   std::vector<NetFrame> got;
+  ContextBench<Top, NetFilter> contexts{p, block};
 };
 
 template <typename Top>
@@ -552,6 +555,7 @@ TYPED_TEST(NetFilterTest, MatchesModelUnderConfigurationChanges) {
   struct Rates {
     unsigned in, token, read, write;
   };
+  size_t errors = 0;  // of parity
   for (const Rates& rates : {Rates{16, 16, 16, 16}, Rates{1, 16, 16, 1}, Rates{16, 16, 4, 3}, Rates{16, 1, 16, 1},
                              Rates{4, 3, 9, 2}, Rates{8, 16, 16, 8}}) {
     Bench<TypeParam> bench;
@@ -577,6 +581,10 @@ TYPED_TEST(NetFilterTest, MatchesModelUnderConfigurationChanges) {
           }
         }
       }
+      const bool is_vlan = bench.random() % 2 == 0;
+      bench.contexts.Flip(is_vlan ? spec::ContextRam::kNetFilterVlan : spec::ContextRam::kNetFilterMac,
+                          static_cast<uint32_t>(is_vlan ? bench.random() % 8 : bench.random() % 4),
+                          static_cast<uint32_t>(bench.random() % 1024));
       ASSERT_EQ(bench.bench.Run(100 + bench.random() % 300), "");
     }
     ASSERT_EQ(bench.RunOut(), "");
@@ -584,7 +592,9 @@ TYPED_TEST(NetFilterTest, MatchesModelUnderConfigurationChanges) {
     EXPECT_GT(bench.in.filtered, 20u);
     EXPECT_EQ(bench.got.size() + bench.in.filtered + bench.Dropped(), bench.in.sent.size());
     EXPECT_EQ(bench.reader.frames.size(), bench.got.size());
+    errors += bench.contexts.errors.size();
   }
+  EXPECT_GT(errors, 50u);
 }
 
 TYPED_TEST(NetFilterTest, EveryLengthIsStoredBehindTwelveZeros) {
@@ -667,6 +677,50 @@ TYPED_TEST(NetFilterTest, FirstInvalidAddressEndsTheTable) {
   ASSERT_EQ(bench.RunOut(), "");
   EXPECT_EQ(bench.in.filtered, 1u);
   bench.CheckAll();
+}
+
+TYPED_TEST(NetFilterTest, AddressOrVlanWithBadParityIsNotInItsTable) {
+  Bench<TypeParam> bench;
+  Setup setup{.mode = {.vlan_filter = true}, .mac = bench.RandomMac(false), .vlans = {77}};
+  for (unsigned i = 0; i < 3; ++i) setup.macs.push_back(bench.RandomMac(i % 2 == 0));
+  bench.SetUp(setup);
+  const auto send = [&](const Mac& mac, std::optional<uint16_t> vlan, bool passes) {
+    bench.in.frames.push_back(bench.MakeFrame(mac, vlan, 64));
+    ASSERT_EQ(bench.RunOut(), "");
+    EXPECT_EQ(bench.got.size(), passes ? 1u : 0u);
+    EXPECT_EQ(bench.in.filtered, passes ? 0u : 1u);
+    bench.got.clear();
+    bench.in.filtered = 0;
+  };
+  auto& errors = bench.contexts.errors;
+  for (const uint32_t bit : {0u, 20u, 1000u}) {
+    bench.contexts.Flip(spec::ContextRam::kNetFilterMac, 1, bit);
+    ASSERT_EQ(bench.bench.Run(3), "");
+    // Not read by these.
+    for (const Mac& mac : {setup.mac, kBroadcast, setup.macs[0]}) send(mac, std::nullopt, true);
+    EXPECT_TRUE(errors.empty());
+    send(setup.macs[1], std::nullopt, false);
+    EXPECT_EQ(errors, std::vector<Cycle>{bench.in.filtered_at});
+    send(setup.macs[2], std::nullopt, false);  // an entry behind it
+    EXPECT_EQ(errors.size(), 2u);
+    errors.clear();
+    bench.WriteMac(1, setup.macs[1]);
+    ASSERT_EQ(bench.bench.RunOut(2), "");
+    for (const Mac& mac : setup.macs) send(mac, std::nullopt, true);
+    EXPECT_TRUE(errors.empty());
+
+    bench.contexts.Flip(spec::ContextRam::kNetFilterVlan, 77 / 32, bit);
+    ASSERT_EQ(bench.bench.Run(3), "");
+    send(setup.mac, std::nullopt, true);  // reads the word of VLAN 0
+    EXPECT_TRUE(errors.empty());
+    send(setup.mac, 77, false);
+    EXPECT_EQ(errors, std::vector<Cycle>{bench.in.filtered_at});
+    errors.clear();
+    bench.WriteVlans(77 / 32, 1u << 77 % 32);
+    ASSERT_EQ(bench.bench.RunOut(2), "");
+    send(setup.mac, 77, true);
+    EXPECT_TRUE(errors.empty());
+  }
 }
 
 TYPED_TEST(NetFilterTest, RefusalIsReportedTwoCyclesBeforeATokenWouldBe) {
