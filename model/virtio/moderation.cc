@@ -9,7 +9,10 @@
 namespace vireo::model {
 
 Moderation::Moderation(Agenda& agenda, uint32_t net_queue_pairs)
-    : Block(agenda, WakeUps::kCancellable), queues_(2 * net_queue_pairs), settings_(queues_), rows_(queues_) {
+    : Block(agenda, WakeUps::kCancellable),
+      queues_(2 * net_queue_pairs),
+      settings_(spec::ContextRam::kModerationLimits, queues_, on_parity_error),
+      rows_(spec::ContextRam::kModerationCount, queues_, on_parity_error) {
   assert(queues_ <= std::numeric_limits<Queues>::digits);
   queue_interrupt_in.SetConsumer(this);
 }
@@ -23,6 +26,11 @@ void Moderation::OnTableWrite(Cycle now, const spec::TableWrite& write) {
 
 void Moderation::OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& row) {
   if (row.vq_index < queues_) Add(now, {.row = row});
+}
+
+void Moderation::OnContextFlip(Cycle now, const spec::ContextFlip& flip) {
+  settings_.OnFlip(now, flip);
+  rows_.OnFlip(now, flip);
 }
 
 // In cycle order, before or after the block's Run of that cycle.
@@ -93,8 +101,11 @@ void Moderation::Idle(Cycle now) {
 
 void Moderation::Read(Cycle now, uint32_t queue) {
   index_ = queue;
-  setting_ = settings_.Read(now, queue);
-  row_ = rows_[queue];
+  read_ = now;
+  setting_ = settings_.Peek(now, queue);
+  setting_corrupt_ = settings_.corrupt();
+  row_ = rows_.Peek(now, queue);
+  row_corrupt_ = rows_.corrupt();
 }
 
 // False: it is due, but the previous interrupt has not left.
@@ -102,7 +113,11 @@ bool Moderation::Finish(Cycle now) {
   const bool counts = state_ == State::kCount;
   const Queues queue = moderated_ ? Bit(index_) : 0;
   const bool had = (pending_ & queue) != 0;
-  if (!counts && !had) {  // discarded meanwhile
+  const bool had_corrupt = had && row_corrupt_;
+  const bool corrupt = had_corrupt || (moderated_ && setting_corrupt_);
+  if (corrupt && read_ + 1 == now) settings_.Report(read_);
+  if (!counts && (!had || had_corrupt)) {  // discarded meanwhile, or the count is lost
+    pending_ &= ~queue;
     state_ = State::kIdle;
     return true;
   }
@@ -112,7 +127,7 @@ bool Moderation::Finish(Cycle now) {
   const uint64_t deadline_ns = first_ns + setting_.max_usecs * kNsPerUs;
   const uint16_t msix_vector = counts ? msix_vector_ : row_.msix_vector;
   // virtio 1.3, 5.1.6.5.9: with a limit of 0 the first one is due.
-  const bool due = (enabled_ & queue) == 0 || count >= setting_.max_packets || time >= deadline_ns;
+  const bool due = (enabled_ & queue) == 0 || count >= setting_.max_packets || time >= deadline_ns || corrupt;
   if (due && !interrupt_.IsFree()) return false;
   state_ = State::kIdle;
   if (due) {
@@ -121,7 +136,7 @@ bool Moderation::Finish(Cycle now) {
     return true;
   }
   if (counts) {
-    rows_[index_] = {.count = static_cast<uint32_t>(count), .first_ns = first_ns, .msix_vector = msix_vector};
+    rows_.Write(now, index_, {.count = static_cast<uint32_t>(count), .first_ns = first_ns, .msix_vector = msix_vector});
     pending_ |= queue;
   }
   least_ = std::min(least_, deadline_ns);

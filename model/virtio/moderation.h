@@ -9,8 +9,8 @@
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
+#include "model/common/context_table.h"
 #include "model/common/output_register.h"
-#include "model/common/table.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::model {
@@ -42,6 +42,9 @@ class Moderation final : public Block {
   // Pulses in cycle `now`.
   void OnTableWrite(Cycle now, const spec::TableWrite& write);
   void OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& row);
+  void OnContextFlip(Cycle now, const spec::ContextFlip& flip);
+  // Limits or count of a queue that is served have bad parity. Reported ahead, with the cycle of the pulse.
+  std::function<void(Cycle at)> on_parity_error;
 
   void Run(Cycle now) override;
   // Alarms for counts that ended early are cancelled.
@@ -79,8 +82,8 @@ class Moderation final : public Block {
   void Plan(Cycle now, bool waits);
 
   const uint32_t queues_;
-  Table<Setting> settings_;
-  std::vector<Row> rows_;
+  ContextTable<Setting> settings_;
+  ContextTable<Row> rows_;
   std::vector<Pulse> pulses_;  // of the current or next cycle
   Cycle ran_ = kUnknown;
 
@@ -95,6 +98,8 @@ class Moderation final : public Block {
   uint16_t msix_vector_ = 0;
   Setting setting_;
   Row row_;
+  bool setting_corrupt_ = false, row_corrupt_ = false;
+  Cycle read_ = kUnknown;    // when they were read
   uint64_t least_ = kNever;  // lower bound of the deadlines of pending queues
   OutputRegister<spec::Interrupt> interrupt_{interrupt_out, *this};
 

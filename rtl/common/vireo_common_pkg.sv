@@ -12,6 +12,7 @@ package vireo_common_pkg;
     ContextOwnerRequester,
     ContextOwnerResponder,
     ContextOwnerNetFilter,
+    ContextOwnerModeration,
     ContextOwners
   } context_owner_e;
 

@@ -13,6 +13,9 @@
 // reaches it, a scan checks one pending queue after the other, sends the interrupts that are due and determines the new
 // bound. No state changes between scans, so the device may be idle while counts are pending: its clock may be stopped
 // until deadline_ns_o. Notifications and the steps of a scan alternate.
+//
+// A queue whose parameters or count have bad parity is due: a notification becomes an interrupt at once. A scan drops a
+// bad count, whose vector is unknown.
 module vireo_moderation
   import vireo_spec_pkg::*;
 #(
@@ -29,6 +32,9 @@ module vireo_moderation
   input  logic             queue_row_write_valid_i,
   input  queue_row_write_t queue_row_write_i,        // fields of other blocks
   // verilator lint_on UNUSEDSIGNAL
+  input  logic             context_flip_valid_i,
+  input  context_flip_t    context_flip_i,
+  output logic             parity_error_o,
 
   input  logic             queue_interrupt_valid_i,
   output logic             queue_interrupt_ready_o,
@@ -94,32 +100,41 @@ module vireo_moderation
   logic setting_write, row_write;
   setting_t setting;
   row_t row, row_new;
+  logic setting_corrupt, row_corrupt;
 
   assign virtqueue = unpack_table_virtqueue(table_write_i.data[8*TableVirtqueueBytes-1:0]);
   assign setting_write = table_write_valid_i && table_write_i.table_id == MgmtTableVirtqueue
                       && 32'(table_write_i.index) < NetQueues;
 
-  vireo_table #(.Width($bits(setting_t)), .Depth(NetQueues)) u_settings (
+  vireo_context_table #(
+    .Width($bits(setting_t)), .Depth(NetQueues), .Ram(ContextRamModerationLimits), .Gates(1'b0)
+  ) u_settings (
     .clk_i, .rst_ni,
     .write_i(setting_write), .write_address_i(table_write_i.index[QueueBits-1:0]),
     .write_data_i({virtqueue.coal_max_packets, virtqueue.coal_max_usecs}),
-    .read_i(state_q == StIdle), .read_address_i(index_d), .read_data_o(setting)
+    .read_i(state_q == StIdle), .read_address_i(index_d), .read_data_o(setting), .corrupt_o(setting_corrupt),
+    .flip_valid_i(context_flip_valid_i), .flip_i(context_flip_i)
   );
 
-  vireo_table #(.Width($bits(row_t)), .Depth(NetQueues)) u_rows (
+  vireo_context_table #(
+    .Width($bits(row_t)), .Depth(NetQueues), .Ram(ContextRamModerationCount), .Gates(1'b0)
+  ) u_rows (
     .clk_i, .rst_ni,
     .write_i(row_write), .write_address_i(index_q), .write_data_i(row_new),
-    .read_i(state_q == StIdle), .read_address_i(index_d), .read_data_o(row)
+    .read_i(state_q == StIdle), .read_address_i(index_d), .read_data_o(row), .corrupt_o(row_corrupt),
+    .flip_valid_i(context_flip_valid_i), .flip_i(context_flip_i)
   );
 
   // --- Interrupt condition of the current queue
 
-  logic had, due;
+  logic had, had_corrupt, corrupt, due;
   logic [CountBits:0] count;
   logic [63:0] first_ns, deadline_ns;
 
   always_comb begin
     had = 1'b0;
+    had_corrupt = 1'b0;
+    corrupt = 1'b0;
     count = '0;
     first_ns = '0;
     deadline_ns = '0;
@@ -127,13 +142,15 @@ module vireo_moderation
     row_new = '0;
     if (state_q != StIdle) begin
       had = moderated_q && pending_q[index_q];
+      had_corrupt = had && row_corrupt;
+      corrupt = had_corrupt || (moderated_q && setting_corrupt);
       count = had ? (CountBits + 1)'(row.count) : '0;
       if (state_q == StCount) count = count + 1'b1;
       first_ns = had ? row.first_ns : time_ns_i;
       deadline_ns = first_ns + 64'((32 + NsPerUsBits)'(setting.max_usecs) * (32 + NsPerUsBits)'(NsPerUs));
       // If a parameter is 0, the first notification meets the condition.
       due = !moderated_q || !enabled_q[index_q] || count >= (CountBits + 1)'(setting.max_packets)
-         || time_ns_i >= deadline_ns;
+         || time_ns_i >= deadline_ns || corrupt;
       row_new = '{count: count[CountBits-1:0], first_ns: first_ns,
                   msix_vector: state_q == StCount ? msix_vector_q : row.msix_vector};
     end
@@ -205,7 +222,8 @@ module vireo_moderation
       end
 
       StExamine: begin
-        if (!had) begin  // discarded since: the queue's row was written
+        if (!had || had_corrupt) begin  // discarded since: the queue's row was written; or its count is lost
+          pending_d[index_q] = 1'b0;
           state_d = StIdle;
         end else if (!due) begin
           if (deadline_ns < least_q) least_d = deadline_ns;
@@ -262,6 +280,19 @@ module vireo_moderation
     msix_vector_q <= msix_vector_d;
     if (interrupt_load) interrupt_q <= interrupt_d;
   end
+
+  // --- Parity: in the cycle after a read
+  logic read_q, parity_error_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      read_q <= 1'b0;
+      parity_error_q <= 1'b0;
+    end else begin
+      read_q <= state_q == StIdle;
+      parity_error_q <= read_q && corrupt;
+    end
+  end
+  assign parity_error_o = parity_error_q;
 
   assign interrupt_valid_o = interrupt_valid_q;
   assign interrupt_o = interrupt_q;

@@ -537,6 +537,8 @@ enum class ContextRam : uint8_t {
   kResponderQp = 0x16u,  // Per QP: the responder's checks
   kNetFilterMac = 0x17u,  // MAC addresses, where received net frames are filtered
   kNetFilterVlan = 0x18u,  // VLANs, likewise
+  kModerationLimits = 0x19u,  // Per net queue: limits of notification coalescing
+  kModerationCount = 0x1au,  // Per net queue: notifications counted, time, vector
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(ContextRam value) {
@@ -566,6 +568,8 @@ constexpr const char* ToString(ContextRam value) {
     case ContextRam::kResponderQp: return "responder_qp";
     case ContextRam::kNetFilterMac: return "net_filter_mac";
     case ContextRam::kNetFilterVlan: return "net_filter_vlan";
+    case ContextRam::kModerationLimits: return "moderation_limits";
+    case ContextRam::kModerationCount: return "moderation_count";
   }
   return nullptr;
 }

@@ -405,6 +405,8 @@ inline constexpr NamedNumber kNumbers[] = {
     {"context_ram.responder_qp", static_cast<uint64_t>(ContextRam::kResponderQp)},
     {"context_ram.net_filter_mac", static_cast<uint64_t>(ContextRam::kNetFilterMac)},
     {"context_ram.net_filter_vlan", static_cast<uint64_t>(ContextRam::kNetFilterVlan)},
+    {"context_ram.moderation_limits", static_cast<uint64_t>(ContextRam::kModerationLimits)},
+    {"context_ram.moderation_count", static_cast<uint64_t>(ContextRam::kModerationCount)},
     {"rx_verdict.roce", static_cast<uint64_t>(RxVerdict::kRoce)},
     {"rx_verdict.net", static_cast<uint64_t>(RxVerdict::kNet)},
     {"rx_verdict.truncated", static_cast<uint64_t>(RxVerdict::kTruncated)},

@@ -485,7 +485,9 @@ package vireo_spec_pkg;
     ContextRamRequesterAh = 8'h15,
     ContextRamResponderQp = 8'h16,
     ContextRamNetFilterMac = 8'h17,
-    ContextRamNetFilterVlan = 8'h18
+    ContextRamNetFilterVlan = 8'h18,
+    ContextRamModerationLimits = 8'h19,
+    ContextRamModerationCount = 8'h1a
   } context_ram_e;
 
   // Result of the receive parser: the first check that applies, in this order. Everything but `roce` and `net` is counted and dropped. [IBTA vol. 1, 9.6 and A17.4 for the checks of RoCEv2 packets] (csr.toml)

@@ -15,6 +15,7 @@
 #include "Vmoderation.h"
 #include "sim/common/seed.h"
 #include "verif/common/block_bench.h"
+#include "verif/common/context_bench.h"
 #include "verif/common/device_time.h"
 
 namespace vireo::verif {
@@ -59,6 +60,7 @@ struct Bench {
     block.cycle_at = [this](uint64_t time_ns) { return time.CycleAt(time_ns); };
     block.interrupt_out.Connect(sink, block);
     bench.AddOther(time_input);
+    bench.AddOther(contexts);
     interrupts.on_token = [this](Cycle cycle, const Interrupt& token) {
       if (token.msix_vector < kFirstVector) return;
       const size_t queue = token.msix_vector - kFirstVector;
@@ -164,6 +166,7 @@ struct Bench {
   decltype(bench.Pulse<QueueRowWrite>(p.queue_row_write_valid_i, p.queue_row_write_i, {})) rows =
       bench.Pulse<QueueRowWrite>(p.queue_row_write_valid_i, p.queue_row_write_i,
                                  [this](Cycle cycle, const QueueRowWrite& row) { block.OnQueueRowWrite(cycle, row); });
+  ContextBench<Vmoderation, Moderation> contexts{p, block};
 };
 
 TEST(Moderation, WithoutBothLimitsEveryNotificationInterruptsAtOnce) {
@@ -397,6 +400,69 @@ TEST(Moderation, PassSendsAllDueInOrderAndKeepsTheOthers) {
   EXPECT_EQ(bench.interrupted[3].size(), 1u);
 }
 
+TEST(Moderation, QueueWithLimitsOfBadParityIsNotModerated) {
+  Bench bench;
+  ASSERT_NO_FATAL_FAILURE(bench.Enable(1, 5, kLong));
+  ASSERT_NO_FATAL_FAILURE(bench.Enable(2, 5, kLong));
+  for (const uint32_t bit : {0u, 40u, 1000u}) {
+    ASSERT_NO_FATAL_FAILURE(bench.NotifyAndExpectNothing(2, 2));
+    bench.contexts.Flip(spec::ContextRam::kModerationLimits, 2, bit);
+    ASSERT_NO_FATAL_FAILURE(bench.NotifyAndExpectNothing(1, 1));
+    EXPECT_TRUE(bench.contexts.errors.empty());
+    for (int i = 0; i < 2; ++i) {
+      const Cycle offered = bench.bench.cycle();
+      bench.Notify(2);
+      ASSERT_NO_FATAL_FAILURE(bench.ExpectInterruptAfter(Moderation::kLatency, 2));
+      EXPECT_EQ(bench.contexts.errors, std::vector<Cycle>{offered + Moderation::kLatency});
+      bench.contexts.errors.clear();
+    }
+    bench.SetNumbers(2, 5, kLong);
+    ASSERT_EQ(bench.Settle(), "");
+    ASSERT_NO_FATAL_FAILURE(bench.NotifyAndExpectNothing(2, 4));
+    bench.Notify(2);
+    ASSERT_NO_FATAL_FAILURE(bench.ExpectInterruptAfter(Moderation::kLatency, 2));
+    EXPECT_TRUE(bench.contexts.errors.empty());
+    bench.rows.tokens.push_back({.vq_index = 1, .enabled = true});  // discards its count
+    ASSERT_EQ(bench.Settle(), "");
+  }
+}
+
+TEST(Moderation, CountWithBadParityEndsAndTheNextOneIsClean) {
+  Bench bench;
+  ASSERT_NO_FATAL_FAILURE(bench.Enable(2, 5, 10));
+  for (const uint32_t bit : {0u, 40u, 1000u}) {
+    // Nothing counts: the entry is written before it is read.
+    bench.contexts.Flip(spec::ContextRam::kModerationCount, 2, bit);
+    ASSERT_NO_FATAL_FAILURE(bench.NotifyAndExpectNothing(2, 2));
+    EXPECT_TRUE(bench.contexts.errors.empty());
+    bench.contexts.Flip(spec::ContextRam::kModerationCount, 2, bit);
+    ASSERT_EQ(bench.Run(3), "");
+    const Cycle offered = bench.bench.cycle();
+    bench.Notify(2);
+    ASSERT_NO_FATAL_FAILURE(bench.ExpectInterruptAfter(Moderation::kLatency, 2));
+    EXPECT_EQ(bench.contexts.errors, std::vector<Cycle>{offered + Moderation::kLatency});
+    bench.contexts.errors.clear();
+    EXPECT_EQ(bench.block.deadline_ns(), kNever);
+
+    // A scan does not know the vector: no interrupt.
+    ASSERT_NO_FATAL_FAILURE(bench.NotifyAndExpectNothing(2, 3));
+    bench.contexts.Flip(spec::ContextRam::kModerationCount, 2, bit);
+    ASSERT_EQ(bench.Run(3), "");
+    const uint64_t count = bench.interrupts.count;
+    bench.Sleep(bench.block.deadline_ns());
+    ASSERT_EQ(bench.Settle(), "");
+    ASSERT_EQ(bench.Run(Moderation::kDeadlineToInterrupt + 2), "");
+    EXPECT_EQ(bench.interrupts.count, count);
+    EXPECT_EQ(bench.block.deadline_ns(), kNever);
+    EXPECT_EQ(bench.contexts.errors.size(), 1u);
+    bench.contexts.errors.clear();
+    ASSERT_NO_FATAL_FAILURE(bench.NotifyAndExpectNothing(2, 4));
+    bench.Notify(2);
+    ASSERT_NO_FATAL_FAILURE(bench.ExpectInterruptAfter(Moderation::kLatency, 2));
+    EXPECT_TRUE(bench.contexts.errors.empty());
+  }
+}
+
 TEST(Moderation, EndlessNotificationsAndAPassAlternate) {
   Bench bench;
   for (uint16_t queue = 0; queue < kQueues; ++queue) bench.Enable(queue, queue == 0 ? 0 : 100, 50);
@@ -547,7 +613,7 @@ TEST(Moderation, MatchesModelAndNoNotificationExceedsItsLimits) {
 
 // Limits and rows change at any time. A notification is reported, or its queue has been reset meanwhile.
 TEST(Moderation, MatchesModelWhileLimitsAndQueuesChange) {
-  uint64_t interrupts = 0, notifications = 0;
+  uint64_t interrupts = 0, notifications = 0, errors = 0;
   for (const uint64_t period_ns : {4u, 100u, 3000u}) {
     for (const unsigned out_rate : {16u, 4u, 1u}) {
       Bench bench(period_ns);
@@ -574,6 +640,11 @@ TEST(Moderation, MatchesModelWhileLimitsAndQueuesChange) {
           bench.rows.tokens.push_back(
               {.vq_index = static_cast<uint16_t>(random() % (kQueues + 2)), .enabled = random() % 4 != 0});
         }
+        if (resets && random() % 16 == 0) {
+          bench.contexts.Flip(
+              random() % 2 == 0 ? spec::ContextRam::kModerationLimits : spec::ContextRam::kModerationCount,
+              static_cast<uint32_t>(random() % (kQueues + 1)), static_cast<uint32_t>(random() % 1024));
+        }
         if (bench.p.idle_o != 0 && random() % 16 == 0) {
           const uint64_t due = bench.block.deadline_ns();
           const uint64_t now = bench.time.At(bench.bench.cycle());
@@ -584,6 +655,7 @@ TEST(Moderation, MatchesModelWhileLimitsAndQueuesChange) {
       }
       bench.interrupts.rate = bench.notifications.rate = 16;
       ASSERT_EQ(bench.SleepToTheEnd(), "");
+      errors += bench.contexts.errors.size();
       for (uint16_t queue = 0; queue < kQueues; ++queue) {
         EXPECT_LE(bench.interrupted[queue].size(), bench.notified[queue].size());
         notifications += bench.notified[queue].size();
@@ -594,6 +666,7 @@ TEST(Moderation, MatchesModelWhileLimitsAndQueuesChange) {
       }
     }
   }
+  EXPECT_GT(errors, 300u);
   EXPECT_GT(notifications, 10'000u);
   EXPECT_LT(4 * interrupts, 3 * notifications);
 }
