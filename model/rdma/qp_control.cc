@@ -32,10 +32,10 @@ QpControl::QpControl(Agenda& agenda, const spec::Config& config)
 QpControl::QpControl(Agenda& agenda, size_t num_qps, size_t num_queues)
     : Block(agenda),
       desc_fetch_failure_in(Channel<spec::QueueFailure>::Fifo(std::bit_ceil(num_queues))),
-      engine_state_(num_qps),
-      requested_state_(num_qps),
-      cqns_(num_qps),
-      owner_(num_queues),
+      engine_state_(spec::ContextRam::kQpControlState, num_qps, on_parity_error),
+      requested_state_(spec::ContextRam::kQpControlRequested, num_qps, on_parity_error),
+      cqns_(spec::ContextRam::kQpControlCqs, num_qps, on_parity_error),
+      owner_(spec::ContextRam::kQpControlQueue, num_queues, on_parity_error),
       sends_(num_qps) {
   requester_failure_in.SetConsumer(this);
   completer_failure_in.SetConsumer(this);
@@ -56,6 +56,13 @@ void QpControl::OnTableWrite(Cycle now, const spec::TableWrite& write) {
     const auto row = spec::TableVirtqueue::Decode(write.data);
     owner_.Write(now, write.index, {row.kind, row.owner});
   }
+}
+
+void QpControl::OnContextFlip(Cycle now, const spec::ContextFlip& flip) {
+  engine_state_.OnFlip(now, flip);
+  requested_state_.OnFlip(now, flip);
+  cqns_.OnFlip(now, flip);
+  owner_.OnFlip(now, flip);
 }
 
 void QpControl::OnQpSends(Cycle now, const spec::QpSends& sends) {
@@ -93,6 +100,12 @@ bool QpControl::CanPop(Cycle now, size_t input) const {
   }
 }
 
+// In a state that is not known nothing can fail or start.
+IbQpState QpControl::ReadState(Cycle now, uint32_t qpn) {
+  const IbQpState state = engine_state_.Read(now, qpn);
+  return engine_state_.corrupt() ? IbQpState::kErr : state;
+}
+
 void QpControl::Run(Cycle now) {
   if (auto write = std::exchange(state_write_, std::nullopt)) on_qp_state_write(now, *write);
   if (const auto done = std::exchange(done_, std::nullopt)) on_qp_done(now, *done);
@@ -104,14 +117,17 @@ void QpControl::Run(Cycle now) {
   switch (state_) {
     case State::kIdle: Take(now); break;
     case State::kQueue:
-      if (vq_index_ < owner_.size()) queue_owner_ = owner_.Read(now, vq_index_);
+      if (job_ == Job::kQueueFailure && vq_index_ < owner_.size()) {
+        queue_owner_ = owner_.Read(now, vq_index_);
+        owner_corrupt_ = owner_.corrupt();
+      }
       state_ = State::kQp;
       WakeAt(now + 1);
       break;
     case State::kQp:
       is_cq_ = false;
       if (job_ == Job::kQueueFailure) {
-        const bool exists = vq_index_ < owner_.size();
+        const bool exists = vq_index_ < owner_.size() && !owner_corrupt_;
         const auto kind = queue_owner_.kind;
         qpn_ = queue_owner_.number;
         is_cq_ = exists && kind == spec::TableQueueKind::kCq;
@@ -121,8 +137,9 @@ void QpControl::Run(Cycle now) {
       }
       has_qp_ = has_qp_ && qpn_ < engine_state_.size();
       if (has_qp_) {
-        engine_ = engine_state_.Read(now, qpn_);
-        wanted_ = requested_state_.Read(now, qpn_);
+        engine_ = ReadState(now, qpn_);
+        wanted_ = requested_state_.Peek(now, qpn_);
+        wanted_corrupt_ = requested_state_.corrupt();
       }
       state_ = State::kDecide;
       WakeAt(now + 1);
@@ -139,8 +156,9 @@ void QpControl::Run(Cycle now) {
       WakeAt(now + 1);
       break;
     case State::kScan:
-      engine_ = engine_state_.Read(now, scan_);
+      engine_ = ReadState(now, scan_);
       found_ = cqns_.Read(now, scan_);
+      found_corrupt_ = cqns_.corrupt();
       state_ = State::kMatch;
       WakeAt(now + 1);
       break;
@@ -224,7 +242,7 @@ void QpControl::Match(Cycle now) {
   const uint32_t qpn = scan_++;
   scanning_ = scan_ < engine_state_.size();
   state_ = scanning_ ? State::kScan : State::kIdle;
-  if (!CanFail(engine_) || (found_.send != qpn_ && found_.recv != qpn_)) return;
+  if (!CanFail(engine_) || found_corrupt_ || (found_.send != qpn_ && found_.recv != qpn_)) return;
   SetState(now, qpn, IbQpState::kErr);
   event0_ = {
       .event_type = RdmaEventType::kQpFatal, .element = qpn, .code = static_cast<uint32_t>(spec::RdmaError::kCqFailed)};
@@ -277,7 +295,11 @@ void QpControl::Decide(Cycle now) {
   if (!has_qp_) return;
   switch (operation_) {
     case QpOperation::kStart:
-      if (engine_ != IbQpState::kErr) SetState(now, qpn_, wanted_);
+      if (wanted_corrupt_) {
+        requested_state_.Report(now - 1);
+      } else if (engine_ != IbQpState::kErr) {
+        SetState(now, qpn_, wanted_);
+      }
       return;
     case QpOperation::kDrain:
       if (engine_ == IbQpState::kRts) SetState(now, qpn_, IbQpState::kSqd);

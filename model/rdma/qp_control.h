@@ -14,6 +14,7 @@
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
+#include "model/common/context_table.h"
 #include "model/common/level.h"
 #include "model/common/table.h"
 #include "spec/gen/vireo_spec.h"
@@ -50,6 +51,9 @@ class QpControl final : public Block {
   std::function<void(Cycle, bool)> on_hold = [](Cycle, bool) {};
 
   void OnTableWrite(Cycle now, const spec::TableWrite& write);
+  void OnContextFlip(Cycle now, const spec::ContextFlip& flip);
+  // An entry that is used has bad parity, and changes no QP. Reported ahead, with the cycle of the pulse.
+  std::function<void(Cycle at)> on_parity_error;
   void OnQpSends(Cycle now, const spec::QpSends& sends);
   // The level quiet_i from cycle `from` on; to be set before the blocks of that cycle run.
   void SetQuiet(Cycle from, bool quiet);
@@ -74,16 +78,17 @@ class QpControl final : public Block {
   };
 
   bool CanPop(Cycle now, size_t input) const;
+  spec::IbQpState ReadState(Cycle now, uint32_t qpn);
   void Take(Cycle now);
   void Decide(Cycle now);
   void RunDrain(Cycle now);
   void Match(Cycle now);
   void SetState(Cycle now, uint32_t qpn, spec::IbQpState state, bool clear = false);
 
-  Table<spec::IbQpState> engine_state_;
-  Table<spec::IbQpState> requested_state_;
-  Table<Cqns> cqns_;
-  Table<Owner> owner_;
+  ContextTable<spec::IbQpState> engine_state_;
+  ContextTable<spec::IbQpState> requested_state_;
+  ContextTable<Cqns> cqns_;
+  ContextTable<Owner> owner_;
   Table<uint8_t> sends_;  // has work requests outstanding
 
   State state_ = State::kIdle;
@@ -103,8 +108,11 @@ class QpControl final : public Block {
   spec::HostEvent event_;
   spec::IbQpState engine_{};
   spec::IbQpState wanted_{};
+  bool wanted_corrupt_ = false;
   Owner queue_owner_;
+  bool owner_corrupt_ = false;
   Cqns found_;
+  bool found_corrupt_ = false;
 
   bool fence_ = false;
   bool fenced_ = false;    // as of the cycle before: other blocks see the end one cycle late

@@ -13,6 +13,7 @@ package vireo_common_pkg;
     ContextOwnerResponder,
     ContextOwnerNetFilter,
     ContextOwnerModeration,
+    ContextOwnerQpControl,
     ContextOwners
   } context_owner_e;
 

@@ -5,7 +5,8 @@
 // no event, and comm_est, which arrives like a failure, changes no state. Firmware's own events pass through it, so
 // that all events form one stream in order. A failed virtqueue fails its QP, too, a failed CQ every QP that completes
 // into it. It uses only the state that firmware requests, the CQs of a QP, and the
-// ownership of virtqueues.
+// ownership of virtqueues. An entry with bad parity changes no QP: a virtqueue has no owner, a QP no CQ, the state in
+// force is ERR, the requested one is not applied.
 module vireo_qp_control
   import vireo_spec_pkg::*;
   import vireo_common_pkg::*;
@@ -41,6 +42,9 @@ module vireo_qp_control
 
   input  logic            table_write_valid_i,
   input  table_write_t    table_write_i,
+  input  logic            context_flip_valid_i,
+  input  context_flip_t   context_flip_i,
+  output logic            parity_error_o,
   input  logic            quiet_i,  // send and receive path have nothing in flight
   input  logic            qp_sends_valid_i,
   input  qp_sends_t       qp_sends_i,
@@ -182,7 +186,8 @@ module vireo_qp_control
 
   // --- Tables --------------------------------------------------------------------------------------------------------
 
-  logic [StateBits-1:0] engine_state, requested_state;
+  logic [StateBits-1:0] engine_stored, engine_state, requested_state;
+  logic engine_corrupt, requested_corrupt, cqns_corrupt, queue_corrupt;
   logic [15:0] send_cqn, recv_cqn;
   logic [QpBits-1:0] state_index;
   logic [KindBits-1:0] kind;
@@ -207,22 +212,32 @@ module vireo_qp_control
   assign unused_bits = ^{table_write_i, table_qp, table_queue, qp_sends_i};
   assign state_index = state_q == StScan ? scan_q : qpn_d[QpBits-1:0];
 
-  vireo_table #(.Width(StateBits), .Depth(NumQps)) u_engine_state (
+  vireo_context_table #(
+    .Width(StateBits), .Depth(NumQps), .Ram(ContextRamQpControlState), .Gates(1'b0)
+  ) u_engine_state (
     .clk_i, .rst_ni,
     .write_i(state_write_valid_d), .write_address_i(state_write_d.qpn[QpBits-1:0]), .write_data_i(state_write_d.state),
-    .read_i(state_q == StQp || state_q == StScan), .read_address_i(state_index), .read_data_o(engine_state)
+    .read_i(state_q == StQp || state_q == StScan), .read_address_i(state_index), .read_data_o(engine_stored),
+    .corrupt_o(engine_corrupt), .flip_valid_i(context_flip_valid_i), .flip_i(context_flip_i)
   );
-  vireo_table #(.Width(32), .Depth(NumQps)) u_cqns (
+  assign engine_state = engine_corrupt ? IbQpStateErr[StateBits-1:0] : engine_stored;
+  vireo_context_table #(
+    .Width(32), .Depth(NumQps), .Ram(ContextRamQpControlCqs), .Gates(1'b0)
+  ) u_cqns (
     .clk_i, .rst_ni,
     .write_i(table_is_qp), .write_address_i(table_write_i.index[QpBits-1:0]),
     .write_data_i({table_qp.send_cqn, table_qp.recv_cqn}),
-    .read_i(state_q == StScan), .read_address_i(scan_q), .read_data_o({send_cqn, recv_cqn})
+    .read_i(state_q == StScan), .read_address_i(scan_q), .read_data_o({send_cqn, recv_cqn}),
+    .corrupt_o(cqns_corrupt), .flip_valid_i(context_flip_valid_i), .flip_i(context_flip_i)
   );
-  vireo_table #(.Width(StateBits), .Depth(NumQps)) u_requested_state (
+  vireo_context_table #(
+    .Width(StateBits), .Depth(NumQps), .Ram(ContextRamQpControlRequested), .Gates(1'b0)
+  ) u_requested_state (
     .clk_i, .rst_ni,
     .write_i(table_is_qp), .write_address_i(table_write_i.index[QpBits-1:0]),
     .write_data_i(table_qp.state[StateBits-1:0]),
-    .read_i(state_q == StQp), .read_address_i(qpn_d[QpBits-1:0]), .read_data_o(requested_state)
+    .read_i(state_q == StQp), .read_address_i(qpn_d[QpBits-1:0]), .read_data_o(requested_state),
+    .corrupt_o(requested_corrupt), .flip_valid_i(context_flip_valid_i), .flip_i(context_flip_i)
   );
   vireo_table #(.Width(1), .Depth(NumQps)) u_sends (
     .clk_i, .rst_ni,
@@ -230,11 +245,14 @@ module vireo_qp_control
     .write_data_i(qp_sends_i.outstanding != '0),
     .read_i(1'b1), .read_address_i(drain_qpn_q), .read_data_o(sends)
   );
-  vireo_table #(.Width(KindBits + OwnerBits), .Depth(NumQueues)) u_queue (
+  vireo_context_table #(
+    .Width(KindBits + OwnerBits), .Depth(NumQueues), .Ram(ContextRamQpControlQueue), .Gates(1'b0)
+  ) u_queue (
     .clk_i, .rst_ni,
     .write_i(table_is_queue), .write_address_i(table_write_i.index[QueueBits-1:0]),
     .write_data_i({table_queue.kind[KindBits-1:0], table_queue.owner}),
-    .read_i(state_q == StQueue), .read_address_i(vq_index_q[QueueBits-1:0]), .read_data_o({kind, owner})
+    .read_i(state_q == StQueue), .read_address_i(vq_index_q[QueueBits-1:0]), .read_data_o({kind, owner}),
+    .corrupt_o(queue_corrupt), .flip_valid_i(context_flip_valid_i), .flip_i(context_flip_i)
   );
 
   // --- Actions -------------------------------------------------------------------------------------------------------
@@ -243,11 +261,12 @@ module vireo_qp_control
   logic take;
   logic can_fail;    // a state that a failure can stop (IBTA vol. 1, 10.3.1)
   logic can_fail_now;  // and the QP exists
-  logic queue_exists;
+  logic queue_exists, queue_known;
 
   assign can_fail = engine_state >= IbQpStateRtr[StateBits-1:0] && engine_state <= IbQpStateSqe[StateBits-1:0];
   assign can_fail_now = has_qp_q && can_fail;
   assign queue_exists = 32'(vq_index_q) < NumQueues;
+  assign queue_known = queue_exists && !queue_corrupt;
 
   // An order waits for the end of the previous one; failures do not, or no block could become quiet.
   assign requests = valid & ~(Inputs'(fence_q || starts) << InOrder);
@@ -337,8 +356,8 @@ module vireo_qp_control
         has_qp_d = 32'(qpn_q) < NumQps;
         if (job_q == JobQueueFailure) begin
           qpn_d = owner;
-          is_cq_d = queue_exists && kind == TableQueueKindCq[KindBits-1:0];
-          has_qp_d = queue_exists && 32'(owner) < NumQps &&
+          is_cq_d = queue_known && kind == TableQueueKindCq[KindBits-1:0];
+          has_qp_d = queue_known && 32'(owner) < NumQps &&
                      (kind == TableQueueKindSq[KindBits-1:0] || kind == TableQueueKindRq[KindBits-1:0]);
         end
       end
@@ -396,7 +415,7 @@ module vireo_qp_control
               unique case (operation_q)
                 QpOperationStart: begin
                   state_write_d.state = requested_state;
-                  state_write_valid_d = engine_state != IbQpStateErr[StateBits-1:0];
+                  state_write_valid_d = engine_state != IbQpStateErr[StateBits-1:0] && !requested_corrupt;
                 end
                 QpOperationDrain: begin
                   state_write_d.state = IbQpStateSqd[StateBits-1:0];
@@ -438,7 +457,7 @@ module vireo_qp_control
         state_d = scanning_d ? StScan : StIdle;
         state_write_d = '{qpn: 24'(scan_q), state: IbQpStateErr[StateBits-1:0], clear: 1'b0};
         host_event0_d = '{event_type: RdmaEventTypeQpFatal[15:0], element: 32'(scan_q), code: 32'(RdmaErrorCqFailed)};
-        if (can_fail && (24'(send_cqn) == qpn_q || 24'(recv_cqn) == qpn_q)) begin
+        if (can_fail && !cqns_corrupt && (24'(send_cqn) == qpn_q || 24'(recv_cqn) == qpn_q)) begin
           state_write_valid_d = 1'b1;
           event0_d = 1'b1;
           state_d = StSendEvents;
@@ -502,6 +521,23 @@ module vireo_qp_control
     host_event0_q <= host_event0_d;
     host_event1_q <= host_event1_d;
   end
+
+  // --- Parity: in the cycle after a read
+  logic starts_qp, parity_error_d, parity_error_q;
+  assign starts_qp = job_q == JobOrder && operation_q == QpOperationStart;
+  always_comb begin
+    unique case (state_q)
+      StQp: parity_error_d = job_q == JobQueueFailure && queue_exists && queue_corrupt;
+      StDecide: parity_error_d = has_qp_q && job_q != JobEvent && (engine_corrupt || (starts_qp && requested_corrupt));
+      StMatch: parity_error_d = engine_corrupt || cqns_corrupt;
+      default: parity_error_d = 1'b0;
+    endcase
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) parity_error_q <= 1'b0;
+    else parity_error_q <= parity_error_d;
+  end
+  assign parity_error_o = parity_error_q;
 
   assign qp_state_write_valid_o = state_write_valid_q;
   assign qp_state_write_o = state_write_q;

@@ -539,6 +539,10 @@ enum class ContextRam : uint8_t {
   kNetFilterVlan = 0x18u,  // VLANs, likewise
   kModerationLimits = 0x19u,  // Per net queue: limits of notification coalescing
   kModerationCount = 0x1au,  // Per net queue: notifications counted, time, vector
+  kQpControlQueue = 0x1bu,  // Per virtqueue: kind and owner, where a failed queue fails its QP
+  kQpControlCqs = 0x1cu,  // Per QP: its CQs, where a failed CQ fails its QPs
+  kQpControlRequested = 0x1du,  // Per QP: the state that firmware requests
+  kQpControlState = 0x1eu,  // Per QP: the state in force
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(ContextRam value) {
@@ -570,6 +574,10 @@ constexpr const char* ToString(ContextRam value) {
     case ContextRam::kNetFilterVlan: return "net_filter_vlan";
     case ContextRam::kModerationLimits: return "moderation_limits";
     case ContextRam::kModerationCount: return "moderation_count";
+    case ContextRam::kQpControlQueue: return "qp_control_queue";
+    case ContextRam::kQpControlCqs: return "qp_control_cqs";
+    case ContextRam::kQpControlRequested: return "qp_control_requested";
+    case ContextRam::kQpControlState: return "qp_control_state";
   }
   return nullptr;
 }

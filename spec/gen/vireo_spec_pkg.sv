@@ -487,7 +487,11 @@ package vireo_spec_pkg;
     ContextRamNetFilterMac = 8'h17,
     ContextRamNetFilterVlan = 8'h18,
     ContextRamModerationLimits = 8'h19,
-    ContextRamModerationCount = 8'h1a
+    ContextRamModerationCount = 8'h1a,
+    ContextRamQpControlQueue = 8'h1b,
+    ContextRamQpControlCqs = 8'h1c,
+    ContextRamQpControlRequested = 8'h1d,
+    ContextRamQpControlState = 8'h1e
   } context_ram_e;
 
   // Result of the receive parser: the first check that applies, in this order. Everything but `roce` and `net` is counted and dropped. [IBTA vol. 1, 9.6 and A17.4 for the checks of RoCEv2 packets] (csr.toml)

@@ -13,6 +13,7 @@
 #include "sim/common/random.h"
 #include "sim/common/seed.h"
 #include "spec/gen/vireo_spec.h"
+#include "verif/common/context_bench.h"
 #include "verif/common/level_bench.h"
 
 namespace vireo::verif {
@@ -79,8 +80,11 @@ struct Bench {
   OutPulse<spec::QpStateWrite, decltype(p.qp_state_write_valid_o), decltype(p.qp_state_write_o)> states{
       "qp_state_write", p.qp_state_write_valid_o, p.qp_state_write_o};
 
+  ContextBench<Vqp_control_16, QpControl> contexts{p, block};
+
   // Before all others, so that idle is compared before the cycle's tokens are passed to the model.
-  bool added = (bench.AddOther(levels), bench.AddOther(states), bench.AddOther(qp_done), true);
+  bool added =
+      (bench.AddOther(levels), bench.AddOther(states), bench.AddOther(qp_done), bench.AddOther(contexts), true);
 
 // A declarator cannot stand in parentheses. NOLINTBEGIN(bugprone-macro-parentheses)
 #define VIREO_IN(name)                                                                              \
@@ -578,6 +582,117 @@ TEST(QpControl, FirmwareEventsPassInOrder) {
   EXPECT_EQ(bench.Events(), sent);
 }
 
+// --- Parity ----------------------------------------------------------------------------------------------------------
+
+TEST(QpControl, VirtqueueWithBadParityFailsNoOwner) {
+  Bench bench;
+  for (const TableQueueKind kind : {TableQueueKind::kSq, TableQueueKind::kCq}) {
+    bench.Bring(1, IbQpState::kRts, 1, 1);
+    for (const uint32_t bit : {0u, 26u, 1000u}) {
+      bench.WriteQueue(SendQueue(1), kind, 1);
+      bench.Finish();
+      bench.contexts.Flip(spec::ContextRam::kQpControlQueue, SendQueue(1), bit);
+      bench.work_failure.tokens.push_back({.vq_index = SendQueue(2), .code = RdmaError::kBadWqe});
+      bench.Finish();
+      bench.Forget();
+      EXPECT_TRUE(bench.contexts.errors.empty());
+      bench.work_failure.tokens.push_back({.vq_index = SendQueue(1), .code = RdmaError::kBadWqe});
+      const Cycle offered = bench.bench.cycle();
+      bench.Finish();
+      EXPECT_EQ(bench.Events(), (std::vector<HostEvent>{{.event_type = RdmaEventType::kVqErr,
+                                                         .element = SendQueue(1),
+                                                         .code = static_cast<uint32_t>(RdmaError::kBadWqe)}}));
+      EXPECT_TRUE(bench.States().empty());
+      EXPECT_EQ(bench.contexts.errors, std::vector<Cycle>{offered + QpControl::kLatency - 1});
+      bench.contexts.errors.clear();
+      bench.Forget();
+    }
+    bench.WriteQueue(SendQueue(1), kind, 1);
+    bench.Finish();
+    bench.work_failure.tokens.push_back({.vq_index = SendQueue(1), .code = RdmaError::kBadWqe});
+    ASSERT_EQ(bench.bench.RunOut(100), "");
+    EXPECT_EQ(bench.States(), (std::vector<spec::QpStateWrite>{{.qpn = 1, .state = IbQpState::kErr}}));
+    EXPECT_TRUE(bench.contexts.errors.empty());
+    bench.Forget();
+  }
+}
+
+TEST(QpControl, QpWithCqsOfBadParityDoesNotFailWithACq) {
+  Bench bench;
+  bench.WriteQueue(CqQueue(11), TableQueueKind::kCq, 11);
+  for (const uint32_t qpn : {2u, 4u, 6u}) bench.Bring(qpn, IbQpState::kRts, 11, 11);
+  bench.contexts.Flip(spec::ContextRam::kQpControlCqs, 4, 5);
+  bench.Finish();
+  EXPECT_TRUE(bench.contexts.errors.empty());
+  bench.desc_fetch_failure.tokens.push_back({.vq_index = CqQueue(11), .code = RdmaError::kBadDescriptor});
+  ASSERT_EQ(bench.bench.RunOut(200), "");
+  EXPECT_EQ(bench.States(), (std::vector<spec::QpStateWrite>{{.qpn = 2, .state = IbQpState::kErr},
+                                                             {.qpn = 6, .state = IbQpState::kErr}}));
+  EXPECT_EQ(bench.contexts.errors.size(), 1u);
+  bench.Forget();
+  bench.contexts.errors.clear();
+  bench.WriteQp(4, IbQpState::kRts, 11, 11);
+  bench.Finish();
+  bench.desc_fetch_failure.tokens.push_back({.vq_index = CqQueue(11), .code = RdmaError::kBadDescriptor});
+  ASSERT_EQ(bench.bench.RunOut(200), "");
+  EXPECT_EQ(bench.States(), (std::vector<spec::QpStateWrite>{{.qpn = 4, .state = IbQpState::kErr}}));
+  EXPECT_TRUE(bench.contexts.errors.empty());
+}
+
+TEST(QpControl, RequestedStateWithBadParityIsNotApplied) {
+  Bench bench;
+  for (const uint32_t bit : {0u, 2u, 1000u}) {
+    bench.Bring(5, IbQpState::kRtr);
+    bench.WriteQp(5, IbQpState::kRts);
+    bench.Finish();
+    bench.contexts.Flip(spec::ContextRam::kQpControlRequested, 5, bit);
+    bench.Order(5, QpOperation::kDrain);  // does not use it
+    bench.Finish();
+    EXPECT_TRUE(bench.contexts.errors.empty());
+    bench.Forget();
+    bench.Order(5, QpOperation::kStart);
+    const Cycle offered = bench.bench.cycle();
+    bench.Finish();
+    EXPECT_TRUE(bench.States().empty());
+    EXPECT_EQ(bench.Dones(), 1u);
+    EXPECT_EQ(bench.contexts.errors, std::vector<Cycle>{offered + QpControl::kLatency});
+    bench.contexts.errors.clear();
+    bench.WriteQp(5, IbQpState::kRts);
+    bench.Order(5, QpOperation::kStart);
+    bench.Finish();
+    EXPECT_EQ(bench.States(), (std::vector<spec::QpStateWrite>{{.qpn = 5, .state = IbQpState::kRts}}));
+    EXPECT_TRUE(bench.contexts.errors.empty());
+  }
+}
+
+TEST(QpControl, QpWhoseStateHasBadParityIsStoppedOnly) {
+  Bench bench;
+  for (const uint32_t bit : {0u, 2u, 1000u}) {
+    bench.Bring(5, IbQpState::kRts);
+    bench.contexts.Flip(spec::ContextRam::kQpControlState, 5, bit);
+    bench.Finish();
+    EXPECT_TRUE(bench.contexts.errors.empty());
+    bench.requester_failure.tokens.push_back({.qpn = 5, .event_type = RdmaEventType::kQpFatal});
+    const Cycle offered = bench.bench.cycle();
+    bench.Finish();
+    EXPECT_EQ(bench.contexts.errors, std::vector<Cycle>{offered + QpControl::kLatency});
+    for (const QpOperation operation : {QpOperation::kStart, QpOperation::kDrain}) bench.Order(5, operation);
+    bench.Finish();
+    EXPECT_TRUE(bench.States().empty());
+    EXPECT_TRUE(bench.Events().empty());
+    EXPECT_EQ(bench.contexts.errors.size(), 3u);
+    bench.Order(5, QpOperation::kStop);  // writes it
+    bench.Finish();
+    EXPECT_EQ(bench.contexts.errors.size(), 4u);
+    bench.contexts.errors.clear();
+    bench.Order(5, QpOperation::kStart);
+    bench.Finish();
+    ASSERT_EQ(bench.States().size(), 2u);
+    EXPECT_EQ(bench.States()[1], (spec::QpStateWrite{.qpn = 5, .state = IbQpState::kRts}));
+    EXPECT_TRUE(bench.contexts.errors.empty());
+  }
+}
+
 // --- Latencies -------------------------------------------------------------------------------------------------------
 
 TEST(QpControl, MeetsDocumentedLatency) {
@@ -639,6 +754,7 @@ TEST(QpControl, ServesInputsRoundRobin) {
 // --- RTL against model -----------------------------------------------------------------------------------------------
 
 TEST(QpControl, MatchesModelInRandomTraffic) {
+  size_t errors = 0;  // of parity
   for (const unsigned out_rate : {16u, 6u}) {
     for (const unsigned quiet_rate : {16u, 3u}) {
       for (const unsigned in_rate : {16u, 1u}) {
@@ -657,6 +773,7 @@ TEST(QpControl, MatchesModelInRandomTraffic) {
         bench.table_write.rate = bench.qp_sends.rate = 4;
         size_t queue_failures = 0;
         size_t orders = 0, drains = 0;
+        bench.contexts.period = 61;
         for (int i = 0; i < 400; ++i) {
           const auto qpn = [&] { return static_cast<uint32_t>(sim::UniformBelow(random, kQps + 1)); };
           const auto failure = [&] {
@@ -667,6 +784,11 @@ TEST(QpControl, MatchesModelInRandomTraffic) {
                                    .send_only = random() % 4 == 0,
                                    .reported = random() % 2 == 0};
           };
+          if (i % 8 == 0) {
+            bench.contexts.Flip(
+                static_cast<spec::ContextRam>(static_cast<unsigned>(spec::ContextRam::kQpControlQueue) + random() % 4),
+                static_cast<uint32_t>(sim::UniformBelow(random, kQps + 16)), static_cast<uint32_t>(random() % 1024));
+          }
           bench.requester_failure.tokens.push_back(failure());
           if (i % 3 == 0) bench.completer_failure.tokens.push_back(failure());
           if (i % 4 == 0) bench.responder_failure.tokens.push_back(failure());
@@ -713,9 +835,11 @@ TEST(QpControl, MatchesModelInRandomTraffic) {
         EXPECT_GE(vq_errs, queue_failures);
         EXPECT_GE(csr_events, queue_failures + 200);
         EXPECT_GT(bench.states.sent.size(), 150u);
+        errors += bench.contexts.errors.size();
       }
     }
   }
+  EXPECT_GT(errors, 100u);
 }
 
 }  // namespace
