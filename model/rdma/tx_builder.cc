@@ -43,8 +43,8 @@ TxBuilder::TxBuilder(Agenda& agenda, size_t beat_bytes, size_t num_qps, size_t n
       sink_(sink),
       net_(net),
       framer_(beat_bytes),
-      rows_(num_qps),
-      ahs_(num_ahs) {
+      rows_(spec::ContextRam::kTxBuilderQp, num_qps, on_parity_error),
+      ahs_(spec::ContextRam::kTxBuilderAh, num_ahs, on_parity_error) {
   packet_in.SetConsumer(this);
   answer_in.SetConsumer(this);
   if (net_ != nullptr) net_->SetReader(this);
@@ -57,6 +57,11 @@ void TxBuilder::OnTableWrite(Cycle now, const spec::TableWrite& write) {
   } else if (write.table_id == spec::MgmtTable::kAh) {
     ahs_.Write(now, write.index % ahs_.size(), spec::TableAh::Decode(write.data).path);
   }
+}
+
+void TxBuilder::OnContextFlip(Cycle now, const spec::ContextFlip& flip) {
+  rows_.OnFlip(now, flip);
+  ahs_.OnFlip(now, flip);
 }
 
 void TxBuilder::OnEnable(Cycle now, bool enable) {
@@ -89,21 +94,27 @@ void TxBuilder::Run(Cycle now) {
     if (net_chosen_) {
       // A frame leaves `frames_` with its last beat; the RTL's framer is empty from the next cycle on.
       if (frames_.empty() && ready_.Read(now, 0) != 0) SendNet(now);
+    } else if (!packet_ && dead_) {
+      if (frames_.empty()) {
+        dead_ = false;
+        next_ = now + 1;
+        WakeAt(next_);
+      }
     } else if (!packet_) {
       Choose(now);
     } else if (!token_) {
       token_ = Token(now);
       next_ = std::max(now + 1, framer_.free_at());
       WakeAt(next_);
-    } else if (ready_.Read(now, 0) != 0) {
+    } else if (ready_.Read(now, 0) != 0 && (!dead_ || frames_.empty())) {
       SendPacket(now);
     }
   }
   if (!frames_.empty() && frames_.front().train.last_beat_cycle == now) {
     Frame frame = std::move(frames_.front());
     frames_.pop_front();
-    sink_.OnFrame(frame.train.first_beat_cycle, now, std::move(frame.bytes));
-    if (net_chosen_) WakeAt(now + 1);
+    if (!frame.bytes.empty()) sink_.OnFrame(frame.train.first_beat_cycle, now, std::move(frame.bytes));
+    if (net_chosen_ || dead_) WakeAt(now + 1);
   }
 }
 
@@ -140,8 +151,10 @@ void TxBuilder::Take(Cycle now, Channel<spec::TxPacket>& channel) {
   packet_ = channel.Pop(now);
   if (packet_->has_ah) {
     row_ = {.path = ahs_.Read(now, packet_->ah % ahs_.size()), .dest_qpn = packet_->dest_qpn};
+    dead_ = ahs_.corrupt();
   } else {
     row_ = rows_.Read(now, packet_->qpn % rows_.size());
+    dead_ = rows_.corrupt();
   }
   if (packet_->is_response && on_response_taken) on_response_taken(now);
   if (packet_->ack_req && on_qp_sent) {
@@ -155,7 +168,7 @@ void TxBuilder::SendPacket(Cycle now) {
   const TxTrain train = framer_.Accept(now, *token_);
   std::vector<uint8_t> payload;
   if (train.payload_beats != 0) payload = payload_.TakePayload(train.first_payload_cycle);
-  AddFrame(train, TxFramer::Frame(*token_, payload));
+  AddFrame(train, dead_ ? std::vector<uint8_t>{} : TxFramer::Frame(*token_, payload));
   packet_.reset();
   token_.reset();
   next_ = now + 1;
@@ -177,7 +190,7 @@ void TxBuilder::SendNet(Cycle now) {
 }
 
 void TxBuilder::AddFrame(const TxTrain& train, std::vector<uint8_t> bytes) {
-  sink_.OnFrameAhead(train.first_beat_cycle, train.last_beat_cycle);
+  if (!bytes.empty()) sink_.OnFrameAhead(train.first_beat_cycle, train.last_beat_cycle);
   WakeAt(train.last_beat_cycle);
   frames_.push_back({.train = train, .bytes = std::move(bytes)});
 }
@@ -210,7 +223,9 @@ TxToken TxBuilder::Token(Cycle now) {
   return token;
 }
 
-bool TxBuilder::IsRdmaIdle() const { return packet_in.size() == 0 && answer_in.size() == 0 && !packet_; }
+bool TxBuilder::IsRdmaIdle() const {
+  return packet_in.size() == 0 && answer_in.size() == 0 && !packet_ && !dead_;
+}
 
 bool TxBuilder::IsIdle() const { return IsRdmaIdle() && !net_chosen_ && frames_.empty(); }
 

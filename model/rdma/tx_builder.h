@@ -18,6 +18,7 @@
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
+#include "model/common/context_table.h"
 #include "model/common/cycle.h"
 #include "model/common/table.h"
 #include "model/eth/net_frames.h"
@@ -69,6 +70,9 @@ class TxBuilder final : public Block {
 
   // Any table; those of others are ignored.
   void OnTableWrite(Cycle now, const spec::TableWrite& write);
+  void OnContextFlip(Cycle now, const spec::ContextFlip& flip);
+  // The row of a packet has bad parity; its frame is not sent. Reported ahead, with the cycle of the pulse.
+  std::function<void(Cycle at)> on_parity_error;
   // Inputs, effective from cycle `now` on; set in that cycle or before. Initially 0.
   void OnEnable(Cycle now, bool enable);
   void OnMac(Cycle now, const std::array<uint8_t, 6>& mac);
@@ -89,7 +93,7 @@ class TxBuilder final : public Block {
   };
   struct Frame {
     TxTrain train;
-    std::vector<uint8_t> bytes;
+    std::vector<uint8_t> bytes;  // empty: it is not sent
   };
 
   void Choose(Cycle now);
@@ -105,8 +109,8 @@ class TxBuilder final : public Block {
   FrameSink& sink_;
   NetFrameSource* const net_;
   TxFramer framer_;
-  Table<Row> rows_;
-  Table<spec::TablePath> ahs_;
+  ContextTable<Row> rows_;
+  ContextTable<spec::TablePath> ahs_;
   // Inputs, registered in RTL.
   Table<uint8_t> enable_{1};
   Table<std::array<uint8_t, 6>> mac_{1};
@@ -115,7 +119,8 @@ class TxBuilder final : public Block {
   size_t winner_ = 2;        // granted last: 0 packet_in, 1 answer_in, 2 net_
   bool net_chosen_ = false;  // a net frame waits for the framer and the MAC
   std::optional<spec::TxPacket> packet_;
-  Row row_{};  // path and peer of the packet
+  Row row_{};          // path and peer of the packet
+  bool dead_ = false;  // its row has bad parity: from its acceptance until its frame has left the framer
   std::optional<TxToken> token_;
   Cycle next_ = 0;      // of the next step
   Cycle net_from_ = 0;  // a net frame present from then on is a new one

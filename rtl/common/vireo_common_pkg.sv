@@ -14,6 +14,7 @@ package vireo_common_pkg;
     ContextOwnerNetFilter,
     ContextOwnerModeration,
     ContextOwnerQpControl,
+    ContextOwnerTxBuilder,
     ContextOwners
   } context_owner_e;
 

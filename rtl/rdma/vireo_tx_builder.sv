@@ -6,6 +6,9 @@
 // nothing and keeps no order except that of each input.
 //
 // A net frame does not pass through the framer: it waits until that is empty, and no packet enters it meanwhile.
+//
+// A packet whose row has bad parity passes through the framer alone, so that its payload is taken, but its frame is not
+// sent.
 module vireo_tx_builder
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::*;
@@ -22,6 +25,9 @@ module vireo_tx_builder
 
   input  logic                  table_write_valid_i,
   input  table_write_t          table_write_i,
+  input  logic                  context_flip_valid_i,
+  input  context_flip_t         context_flip_i,
+  output logic                  parity_error_o,
 
   input  logic                  packet_valid_i,
   output logic                  packet_ready_o,
@@ -100,6 +106,7 @@ module vireo_tx_builder
   table_ah_t written_ah;
   row_t written_row, row;
   path_t written_ah_path, ah_path;
+  logic row_corrupt, ah_corrupt;
   logic write_row, write_ah;
 
   always_comb begin
@@ -175,6 +182,7 @@ module vireo_tx_builder
     StRow,    // starts the source port
     StToken,  // builds the token
     StOffer,   // offers it to the framer
+    StDead,   // its frame leaves the framer and is not sent
     StEmpty,  // a net frame waits until the framer is empty and the MAC is ready
     StNet     // takes a net frame's beats
   } state_e;
@@ -189,6 +197,9 @@ module vireo_tx_builder
   logic [$clog2(TxFramerLatency + 2)-1:0] frames_d, frames_q;
   logic net_last;                  // the beat that is taken is a net frame's last
   logic token_valid, token_ready;
+  logic dead_d, dead_q;            // the packet's row has bad parity
+  logic parity_error_q;
+  logic hides_q;                   // what leaves the framer is not sent
   tx_packet_t packet_d, packet_q;
   path_t path;             // of the packet, and its peer
   logic [23:0] dest_qpn;
@@ -216,7 +227,8 @@ module vireo_tx_builder
       end
       StRow: state_d = StToken;
       StToken: state_d = StOffer;
-      StOffer: if (token_ready) state_d = StIdle;
+      StOffer: if (token_valid && token_ready) state_d = dead_q ? StDead : StIdle;
+      StDead: if (frames_q == '0) state_d = StIdle;
       StEmpty: if (frames_q == '0 && ready_q) state_d = StNet;
       StNet: if (net_last) state_d = StIdle;
       default: state_d = StIdle;
@@ -229,9 +241,11 @@ module vireo_tx_builder
     path = '0;
     if (state_q == StToken) path = packet_q.has_ah ? ah_path : row.path;
     dest_qpn = packet_q.has_ah ? packet_q.dest_qpn : row.dest_qpn;
+    dead_d = packet_q.has_ah ? ah_corrupt : row_corrupt;
   end
 
-  assign token_valid = state_q == StOffer;
+  assign token_valid = state_q == StOffer && (!dead_q || frames_q == '0);
+  assign parity_error_o = parity_error_q;
   assign response_taken_o = take && packet_d.is_response;
   assign qp_sent_valid_o = take && packet_d.ack_req;
   assign qp_sent_o = '{qpn: packet_d.qpn, psn: packet_d.last_psn, epoch: packet_d.epoch};
@@ -253,9 +267,10 @@ module vireo_tx_builder
 
       token_d.destination_mac = reverse6(path.dmac);
       token_d.source_mac = reverse6(mac_q);
-      token_d.vlan_present = path.vlan_present;
+      // The framer's time depends on these two.
+      token_d.vlan_present = path.vlan_present && !dead_q;
       {token_d.vlan_pcp, token_d.vlan_dei, token_d.vlan_vid} = path.vlan;  // [IEEE 802.1Q, 9.6]
-      token_d.is_ipv6 = !path.ipv4;
+      token_d.is_ipv6 = !path.ipv4 || dead_q;
       {token_d.dscp, token_d.ecn} = path.traffic_class;  // [RFC 3168, 5]
       token_d.hop_limit = path.hop_limit;
       token_d.flow_label = path.flow_label;
@@ -276,7 +291,11 @@ module vireo_tx_builder
       enable_q <= 1'b0;
       ready_q <= 1'b0;
       net_waits_q <= 1'b0;
+      parity_error_q <= 1'b0;
+      hides_q <= 1'b0;
     end else begin
+      parity_error_q <= state_q == StRow && dead_d;
+      hides_q <= state_d == StDead;
       state_q <= state_d;
       winner_q <= winner_d;
       enable_q <= enable_i;
@@ -289,13 +308,16 @@ module vireo_tx_builder
   always_ff @(posedge clk_i) begin
     mac_q <= mac_i;
     if (take) packet_q <= packet_d;
+    if (state_q == StRow) dead_q <= dead_d;
     if (state_q == StRow) product_q <= ProductBits'(packet_q.qpn) * ProductBits'(dest_qpn);
     if (state_q == StToken) token_q <= token_d;
   end
 
-  vireo_table #(
+  vireo_context_table #(
     .Width($bits(row_t)),
-    .Depth(NumQps)
+    .Depth(NumQps),
+    .Ram(ContextRamTxBuilderQp),
+    .Gates(1'b0)
   ) u_rows (
     .clk_i,
     .rst_ni,
@@ -304,12 +326,17 @@ module vireo_tx_builder
     .write_data_i(written_row),
     .read_i(take),
     .read_address_i(packet_d.qpn[QpBits-1:0]),
-    .read_data_o(row)
+    .read_data_o(row),
+    .corrupt_o(row_corrupt),
+    .flip_valid_i(context_flip_valid_i),
+    .flip_i(context_flip_i)
   );
 
-  vireo_table #(
+  vireo_context_table #(
     .Width($bits(path_t)),
-    .Depth(NumAhs)
+    .Depth(NumAhs),
+    .Ram(ContextRamTxBuilderAh),
+    .Gates(1'b0)
   ) u_ahs (
     .clk_i,
     .rst_ni,
@@ -318,7 +345,10 @@ module vireo_tx_builder
     .write_data_i(written_ah_path),
     .read_i(take),
     .read_address_i(packet_d.ah[AhBits-1:0]),
-    .read_data_o(ah_path)
+    .read_data_o(ah_path),
+    .corrupt_o(ah_corrupt),
+    .flip_valid_i(context_flip_valid_i),
+    .flip_i(context_flip_i)
   );
 
   logic framed_valid, framed_last;
@@ -377,7 +407,7 @@ module vireo_tx_builder
     end
   end
 
-  assign m_axis_tvalid_o = framed_valid || net_valid_q;
+  assign m_axis_tvalid_o = (framed_valid && !hides_q) || net_valid_q;
   assign m_axis_tdata_o = net_valid_q ? net_data_q : framed_data;
   assign m_axis_tkeep_o = net_valid_q ? net_keep_q : framed_keep;
   assign m_axis_tlast_o = net_valid_q ? net_last_q : framed_last;
@@ -413,6 +443,8 @@ module vireo_tx_builder
   else $error("a net frame's length changes");
   assert property (@(posedge clk_i) disable iff (!rst_ni) !(framed_valid && net_valid_q))
   else $error("two frames at once");
+  assert property (@(posedge clk_i) disable iff (!rst_ni) state_q == StDead |-> frames_q <= 1)
+  else $error("a frame is hidden beside the dead one");
 `endif
 
 endmodule

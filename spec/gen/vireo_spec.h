@@ -543,6 +543,8 @@ enum class ContextRam : uint8_t {
   kQpControlCqs = 0x1cu,  // Per QP: its CQs, where a failed CQ fails its QPs
   kQpControlRequested = 0x1du,  // Per QP: the state that firmware requests
   kQpControlState = 0x1eu,  // Per QP: the state in force
+  kTxBuilderQp = 0x1fu,  // Per QP: path and peer of its packets
+  kTxBuilderAh = 0x20u,  // Address handles: path of datagrams
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(ContextRam value) {
@@ -578,6 +580,8 @@ constexpr const char* ToString(ContextRam value) {
     case ContextRam::kQpControlCqs: return "qp_control_cqs";
     case ContextRam::kQpControlRequested: return "qp_control_requested";
     case ContextRam::kQpControlState: return "qp_control_state";
+    case ContextRam::kTxBuilderQp: return "tx_builder_qp";
+    case ContextRam::kTxBuilderAh: return "tx_builder_ah";
   }
   return nullptr;
 }

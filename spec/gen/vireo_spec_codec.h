@@ -411,6 +411,8 @@ inline constexpr NamedNumber kNumbers[] = {
     {"context_ram.qp_control_cqs", static_cast<uint64_t>(ContextRam::kQpControlCqs)},
     {"context_ram.qp_control_requested", static_cast<uint64_t>(ContextRam::kQpControlRequested)},
     {"context_ram.qp_control_state", static_cast<uint64_t>(ContextRam::kQpControlState)},
+    {"context_ram.tx_builder_qp", static_cast<uint64_t>(ContextRam::kTxBuilderQp)},
+    {"context_ram.tx_builder_ah", static_cast<uint64_t>(ContextRam::kTxBuilderAh)},
     {"rx_verdict.roce", static_cast<uint64_t>(RxVerdict::kRoce)},
     {"rx_verdict.net", static_cast<uint64_t>(RxVerdict::kNet)},
     {"rx_verdict.truncated", static_cast<uint64_t>(RxVerdict::kTruncated)},

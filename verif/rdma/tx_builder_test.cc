@@ -22,6 +22,7 @@
 #include "sim/common/seed.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
+#include "verif/common/context_bench.h"
 #include "verif/rdma/frames.h"
 #include "verif/rdma/tx_bench.h"
 
@@ -357,12 +358,12 @@ struct Bench {
     if (!is_answer) token.payload_bytes = static_cast<uint16_t>(random() % 4 == 0 ? random() % 4097 : random() % 130);
     return token;
   }
-  void Finish() {
+  void Finish(size_t unsent = 0) {
     ASSERT_EQ(bench.RunOut(0), "");
     for (unsigned i = 0; i < 100 && !block.IsIdle(); ++i) ASSERT_EQ(bench.Run(500), "");
     ASSERT_EQ(bench.Run(50), "");
     EXPECT_TRUE(block.IsIdle());
-    EXPECT_EQ(frames.sent.size(), packets.size() + answers.size() + nets.size());
+    EXPECT_EQ(frames.sent.size() + unsent, packets.size() + answers.size() + nets.size());
     EXPECT_TRUE(outside.for_rtl.empty());
     const auto is_response = [](const auto& sent) { return sent.first.is_response; };
     const auto responses = std::count_if(packets.begin(), packets.end(), is_response) +
@@ -436,8 +437,9 @@ struct Bench {
   TxBuilder block{agenda, kBeatBytes, kQps, kAhs, payloads, frames, &net};
   Outside<Top> outside{p, block, payloads, frames, random};
   BlockBench<Top> bench;
+  ContextBench<Top, TxBuilder> contexts{p, block};
   // Before all streams: compares the state before the cycle.
-  const bool others_ = (bench.AddOther(outside), bench.AddOther(net), true);
+  const bool others_ = (bench.AddOther(outside), bench.AddOther(net), bench.AddOther(contexts), true);
   decltype(bench.In("packet", block.packet_in, p.packet_valid_i, p.packet_ready_o, p.packet_i)) packet =
       bench.In("packet", block.packet_in, p.packet_valid_i, p.packet_ready_o, p.packet_i);
   decltype(bench.In("answer", block.answer_in, p.answer_valid_i, p.answer_ready_o, p.answer_i)) answer =
@@ -513,6 +515,82 @@ TYPED_TEST(TxBuilderTest, MatchesModelAtEveryRate) {
     b.outside.enable = true;
     b.Finish();
     if (testing::Test::HasFatalFailure()) return;
+    this->rtl.Reset();
+  }
+}
+
+TYPED_TEST(TxBuilderTest, PacketWhoseRowHasBadParityIsNotSent) {
+  Bench<TypeParam> b(this->rtl);
+  b.Setup();
+  size_t unsent = 0;
+  for (const bool has_ah : {false, true}) {
+    for (const uint32_t bit : {0u, 200u, 1000u}) {
+      b.contexts.Flip(has_ah ? spec::ContextRam::kTxBuilderAh : spec::ContextRam::kTxBuilderQp, 1, bit);
+      ASSERT_EQ(b.bench.Run(3), "");
+      const auto packet = [&](uint32_t index, uint16_t bytes) {
+        TxPacket token = b.RandomPacket(false);
+        token.has_ah = has_ah;
+        token.qpn = has_ah ? 1 - index : index;
+        token.ah = static_cast<uint16_t>(has_ah ? index : 1);
+        token.payload_bytes = bytes;
+        return token;
+      };
+      for (const uint16_t bytes : {uint16_t{0}, uint16_t{700}}) {  // between others, with a net frame behind
+        b.AddPacket(packet(0, 900));
+        b.AddPacket(packet(1, bytes));
+        b.AddPacket(packet(0, 100));
+        b.AddNet(300);
+        b.Finish(++unsent);
+        EXPECT_EQ(b.contexts.errors.size(), 1u);
+        b.contexts.errors.clear();
+      }
+      const Cycle offered = b.bench.cycle();
+      b.AddPacket(packet(1, 1000));
+      b.Finish(++unsent);
+      EXPECT_EQ(b.contexts.errors, std::vector<Cycle>{offered + TxBuilder::kTokenLatency - 1});
+      b.contexts.errors.clear();
+      if (has_ah) {
+        b.WriteAh(1, RandomPath(b.random));
+      } else {
+        b.Write(1, RandomQp(b.random));
+      }
+      ASSERT_EQ(b.bench.RunOut(2), "");
+      const TxPacket clean = packet(1, 50);
+      b.AddPacket(clean);
+      b.Finish(unsent);
+      b.Check(b.frames.sent.back().bytes, clean, b.packets.back().second);
+      EXPECT_TRUE(b.contexts.errors.empty());
+    }
+  }
+}
+
+TYPED_TEST(TxBuilderTest, MatchesModelWhileBitsFlip) {
+  for (const unsigned ready : {16u, 6u}) {
+    Bench<TypeParam> b(this->rtl);
+    b.Setup();
+    for (unsigned i = 0; i < 300; ++i) {
+      b.AddPacket(b.RandomPacket(false));
+      b.AddAnswer(b.RandomPacket(true));
+      if (i % 4 == 0) b.AddNet(b.RandomNetBytes());
+    }
+    for (unsigned i = 0; i < 400; ++i) {
+      b.Write(static_cast<uint32_t>(b.random() % kQps), RandomQp(b.random));
+      b.WriteAh(static_cast<uint32_t>(b.random() % kAhs), RandomPath(b.random));
+      const bool is_ah = b.random() % 2 == 0;
+      b.contexts.Flip(is_ah ? spec::ContextRam::kTxBuilderAh : spec::ContextRam::kTxBuilderQp,
+                      static_cast<uint32_t>(b.random() % (is_ah ? kAhs : kQps)),
+                      static_cast<uint32_t>(b.random() % 1024));
+    }
+    b.contexts.period = 41;
+    b.writes.rate = 1;
+    b.packet.rate = b.answer.rate = b.net.rate = 8;
+    b.outside.ready_rate = ready;
+    ASSERT_EQ(b.bench.RunOut(0), "");
+    while (!b.block.IsIdle()) ASSERT_EQ(b.bench.Run(500), "");
+    ASSERT_EQ(b.bench.Run(5), "");
+    b.Finish(b.contexts.errors.size());
+    EXPECT_GT(b.contexts.errors.size(), 10u);
+    EXPECT_GT(b.frames.sent.size(), 300u);
     this->rtl.Reset();
   }
 }

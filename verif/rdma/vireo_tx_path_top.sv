@@ -54,7 +54,7 @@ module vireo_tx_path_top
   logic packet_valid, packet_ready, payload_valid, payload_ready;
   tx_packet_t packet;
   logic [DataBits-1:0] payload;
-  logic unused_net_ready, unused_rdma_idle;
+  logic unused_net_ready, unused_rdma_idle, unused_parity_error;
   memory_grant_t unused_grant_ended;
   logic [1:0] unused_packets_read, unused_room;
 
@@ -109,6 +109,9 @@ module vireo_tx_path_top
     .mac_i,
     .table_write_valid_i,
     .table_write_i,
+    .context_flip_valid_i(1'b0),
+    .context_flip_i('0),
+    .parity_error_o(unused_parity_error),
     .packet_valid_i(packet_valid),
     .packet_ready_o(packet_ready),
     .packet_i(packet),
