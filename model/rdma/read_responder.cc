@@ -46,7 +46,7 @@ ReadResponder::ReadResponder(Agenda& agenda, size_t num_qps, size_t max_rd_atomi
       turn_(num_qps),
       ack_(num_qps),
       state_table_(num_qps),
-      attributes_table_(num_qps),
+      attributes_table_(spec::ContextRam::kReadResponderQp, num_qps, on_parity_error),
       rows_(num_qps) {
   answer_in.SetConsumer(this);
   memory_place_in.SetConsumer(this);
@@ -98,6 +98,8 @@ bool ReadResponder::Step(Cycle now) {
       return true;
     case State::kTurn: state_ = Turn(now); return true;
     case State::kEntry:
+      state_ = State::kChoose;
+      if (attributes_corrupt_) return true;
       Cut();
       state_ = State::kIssue;
       return true;
@@ -144,7 +146,8 @@ bool ReadResponder::Choose(Cycle now) {
     return false;
   }
   qp_state_ = state_table_.Read(now, qpn_);
-  attributes_ = attributes_table_.Read(now, qpn_);
+  attributes_ = attributes_table_.Peek(now, qpn_);
+  attributes_corrupt_ = attributes_table_.corrupt();
   return true;
 }
 
@@ -212,7 +215,9 @@ ReadResponder::State ReadResponder::Turn(Cycle now) {
     return State::kChoose;
   }
   // A QP with READs gets its turns for them.
-  return row.reads.empty() || acking_ ? State::kChoose : State::kEntry;
+  if (row.reads.empty() || acking_) return State::kChoose;
+  if (attributes_corrupt_) attributes_table_.Report(now - 1);
+  return State::kEntry;
 }
 
 void ReadResponder::Cut() {

@@ -19,6 +19,7 @@
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
+#include "model/common/context_table.h"
 #include "model/common/cycle.h"
 #include "model/common/event_count.h"
 #include "model/common/index_set.h"
@@ -65,6 +66,10 @@ class ReadResponder final : public Block {
   std::function<void(Cycle at)> on_room_used = [](Cycle) {};
 
   void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
+  void OnContextFlip(Cycle now, const spec::ContextFlip& flip) { attributes_table_.OnFlip(now, flip); }
+  // The attributes of a QP with a READ have bad parity; it is not executed. Reported ahead, with the cycle of the
+  // pulse.
+  std::function<void(Cycle at)> on_parity_error;
   void OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write);
   // A job of ours has left tx_gather, and tx_builder has taken its packet.
   void OnResponseTaken(Cycle cycle) { jobs_left_.Add(cycle); }
@@ -127,7 +132,7 @@ class ReadResponder final : public Block {
   IndexSet turn_;  // every QP with a READ here or a response behind one, except the one whose turn is in progress
   IndexSet ack_;   // every QP with only an acknowledge that waits for the transmitter
   Table<spec::IbQpState> state_table_;
-  Table<Attributes> attributes_table_;
+  ContextTable<Attributes> attributes_table_;
   std::vector<Row> rows_;  // accessed only by this block's machine, one at a time
 
   Level<bool> hold_;
@@ -137,6 +142,7 @@ class ReadResponder final : public Block {
   uint32_t qpn_ = 0;  // of the current turn
   spec::IbQpState qp_state_{};
   Attributes attributes_;
+  bool attributes_corrupt_ = false;
   bool dropping_ = false;  // the turn is one of drop_
   bool acking_ = false;    // the turn is one of ack_
   bool room_ = false;      // the packet's register was free when the answer was chosen

@@ -15,6 +15,7 @@ package vireo_common_pkg;
     ContextOwnerModeration,
     ContextOwnerQpControl,
     ContextOwnerTxBuilder,
+    ContextOwnerReadResponder,
     ContextOwners
   } context_owner_e;
 

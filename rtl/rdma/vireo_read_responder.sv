@@ -12,7 +12,7 @@
 //
 // It does not validate or count requests: the responder limits the READs of a QP. It handles no path and no payload,
 // only the payload's location, for which it queries memory_check one packet at a time: the key may have become invalid
-// since the request arrived.
+// since the request arrived. READs of a QP whose attributes have bad parity are not executed: they end with the QP.
 module vireo_read_responder
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::MtuShift;
@@ -26,6 +26,9 @@ module vireo_read_responder
 
   input  logic            table_write_valid_i,
   input  table_write_t    table_write_i,
+  input  logic            context_flip_valid_i,
+  input  context_flip_t   context_flip_i,
+  output logic            parity_error_o,
   input  logic            qp_state_write_valid_i,
   input  qp_state_write_t qp_state_write_i,
   input  logic            response_taken_i,   // a pulse: tx_builder has taken one of our jobs' packets
@@ -163,6 +166,7 @@ module vireo_read_responder
   logic [SlotBits-1:0] ring_slot;
   logic [2:0] qp_state;
   attributes_t attributes_in, attributes;
+  logic attributes_corrupt;
   /* verilator lint_off UNUSEDSIGNAL */  // most attributes are used by other blocks
   table_qp_context_t context_in;
   /* verilator lint_on UNUSEDSIGNAL */
@@ -189,11 +193,14 @@ module vireo_read_responder
     .write_data_i(qp_state_write_i.state),
     .read_i(row_read), .read_address_i(qpn_d), .read_data_o(qp_state)
   );
-  vireo_table #(.Width($bits(attributes_t)), .Depth(NumQps)) u_attributes (
+  vireo_context_table #(
+    .Width($bits(attributes_t)), .Depth(NumQps), .Ram(ContextRamReadResponderQp), .Gates(1'b0)
+  ) u_attributes (
     .clk_i, .rst_ni,
     .write_i(table_write_valid_i && table_write_i.table_id == MgmtTableQpContext),
     .write_address_i(table_write_i.index[QpBits-1:0]), .write_data_i(attributes_in),
-    .read_i(row_read), .read_address_i(qpn_d), .read_data_o(attributes)
+    .read_i(row_read), .read_address_i(qpn_d), .read_data_o(attributes),
+    .corrupt_o(attributes_corrupt), .flip_valid_i(context_flip_valid_i), .flip_i(context_flip_i)
   );
   vireo_table #(.Width($bits(row_t)), .Depth(NumQps)) u_row (
     .clk_i, .rst_ni,
@@ -234,6 +241,7 @@ module vireo_read_responder
   logic can_turn;  // with space for every result of a turn, so that responses never wait for jobs
   logic hold_q;
   logic [RoomBits-1:0] job_room_d, job_room_q;  // packets that may be issued
+  logic parity_error_d, parity_error_q;  // the attributes of a turn with a READ: it ends
   aeth_t nak;
   /* verilator lint_off UNUSEDSIGNAL */  // its kind implies it
   aeth_t answer_aeth;
@@ -287,6 +295,7 @@ module vireo_read_responder
     check_valid_d = check_valid_q && !memory_check_ready_i;
     check_d = check_q;
     reads_valid_d = 1'b0;
+    parity_error_d = 1'b0;
     reads_d = '{qpn: 24'(qpn_q), ended: row.ended};
 
     // Responses issued before a QP's job have left before it.
@@ -410,6 +419,7 @@ module vireo_read_responder
         end else if (row.count != '0 && !acking_q) begin
           // A QP with READs gets its turns for them.
           ring_read = 1'b1;
+          parity_error_d = attributes_corrupt;
           state_d = StEntry;
         end
       end
@@ -422,10 +432,10 @@ module vireo_read_responder
         else opcode_d = last_d ? BthOpcodeRcRdmaReadResponseLast : BthOpcodeRcRdmaReadResponseMiddle;
         // Without bytes no key is checked. [IBTA vol. 1, 9.7.4]
         checked_d = bytes_d != '0;
-        check_valid_d = checked_d;
+        check_valid_d = checked_d && !parity_error_q;
         check_d = '{key: entry.rkey, pdn: attributes.pdn, local_write: 1'b0, remote_write: 1'b0, remote_read: 1'b1,
                     address: entry.address + 64'(row.done), bytes: 32'(bytes_d)};
-        state_d = StIssue;
+        state_d = parity_error_q ? StChoose : StIssue;
       end
       StIssue: begin
         if (!checked_q || place_valid) begin
@@ -495,6 +505,7 @@ module vireo_read_responder
       failure_valid_q <= 1'b0;
       check_valid_q <= 1'b0;
       reads_valid_q <= 1'b0;
+      parity_error_q <= 1'b0;
     end else begin
       state_q <= state_d;
       hold_q <= hold_i;
@@ -508,6 +519,7 @@ module vireo_read_responder
       failure_valid_q <= failure_valid_d;
       check_valid_q <= check_valid_d;
       reads_valid_q <= reads_valid_d;
+      parity_error_q <= parity_error_d;
     end
   end
 
@@ -538,6 +550,7 @@ module vireo_read_responder
   assign failure_o = failure_q;
   assign qp_reads_valid_o = reads_valid_q;
   assign qp_reads_o = reads_q;
+  assign parity_error_o = parity_error_q;
   assign idle_o = state_q == StChoose && drop_empty && (turn_empty || hold_q) && ack_empty && !answer_valid
                && !packet_valid_q && !job_valid_q && !failure_valid_q && !check_valid_q && !reads_valid_q;
 

@@ -545,6 +545,7 @@ enum class ContextRam : uint8_t {
   kQpControlState = 0x1eu,  // Per QP: the state in force
   kTxBuilderQp = 0x1fu,  // Per QP: path and peer of its packets
   kTxBuilderAh = 0x20u,  // Address handles: path of datagrams
+  kReadResponderQp = 0x21u,  // Per QP: protection domain and path MTU of READ responses
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(ContextRam value) {
@@ -582,6 +583,7 @@ constexpr const char* ToString(ContextRam value) {
     case ContextRam::kQpControlState: return "qp_control_state";
     case ContextRam::kTxBuilderQp: return "tx_builder_qp";
     case ContextRam::kTxBuilderAh: return "tx_builder_ah";
+    case ContextRam::kReadResponderQp: return "read_responder_qp";
   }
   return nullptr;
 }

@@ -413,6 +413,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"context_ram.qp_control_state", static_cast<uint64_t>(ContextRam::kQpControlState)},
     {"context_ram.tx_builder_qp", static_cast<uint64_t>(ContextRam::kTxBuilderQp)},
     {"context_ram.tx_builder_ah", static_cast<uint64_t>(ContextRam::kTxBuilderAh)},
+    {"context_ram.read_responder_qp", static_cast<uint64_t>(ContextRam::kReadResponderQp)},
     {"rx_verdict.roce", static_cast<uint64_t>(RxVerdict::kRoce)},
     {"rx_verdict.net", static_cast<uint64_t>(RxVerdict::kNet)},
     {"rx_verdict.truncated", static_cast<uint64_t>(RxVerdict::kTruncated)},

@@ -17,6 +17,7 @@
 #include "Vread_responder_16.h"
 #include "sim/common/seed.h"
 #include "verif/common/block_bench.h"
+#include "verif/common/context_bench.h"
 #include "verif/common/level_bench.h"
 #include "verif/rdma/grant_bench.h"
 #include "verif/rdma/hold_bench.h"
@@ -172,6 +173,7 @@ struct Bench {
     bench.AddOther(surroundings);
     bench.AddOther(hold);
     bench.AddOther(room);
+    bench.AddOther(contexts);
     EXPECT_EQ(bench.Run(kQps), "");  // the sets of QPs are cleared
   }
 
@@ -295,6 +297,7 @@ struct Bench {
                                                                                       p.qp_reads_o};
   Hold<ReadResponder> hold{p.hold_i, block, random};
   Room<ReadResponder> room{p.room_i, p.room_used_o, nullptr, block, random};
+  ContextBench<Top, ReadResponder> contexts{p, block};
   Probe surroundings{[this](Cycle cycle) { return Begin(cycle); }, [this](Cycle cycle) { return End(cycle); }};
 };
 
@@ -728,6 +731,45 @@ TEST_F(ReadResponderTest, ReadIsCutByThePathMtu) {
                                                 .bytes = expected[i].packet.payload_bytes}));
       }
     }
+  }
+}
+
+TEST_F(ReadResponderTest, ReadOfAQpWithBadParityEndsWithTheQp) {
+  b.Setup();
+  uint8_t ended = 0;
+  for (const uint32_t bit : {0u, 19u, 1000u}) {
+    b.contexts.Flip(spec::ContextRam::kReadResponderQp, kQp, bit);
+    const auto other = Read(kQp + 1, 5, 3000);
+    b.answer.tokens = {Answer(kQp, 3, Ack()), other};
+    EXPECT_EQ(b.Jobs(), Responses(other, IbMtu::kMtu1024, PdnOf(kQp + 1)));
+    EXPECT_EQ(b.StraightPackets().size(), 1u);
+    EXPECT_TRUE(b.contexts.errors.empty());
+    b.check_sink.sent().clear();
+    b.Reads();
+
+    b.answer.tokens = {Read(kQp, 77, 3000)};
+    const Cycle offered = b.bench.cycle();
+    EXPECT_TRUE(b.Jobs().empty());
+    EXPECT_TRUE(Bench::Taken(b.check_sink).empty());
+    EXPECT_TRUE(b.Reads().empty());
+    EXPECT_EQ(b.contexts.errors, std::vector<Cycle>{offered + ReadResponder::kReadToCheck - 1});
+    // A response behind it waits, too.
+    b.answer.tokens = {Answer(kQp, 90, Ack())};
+    EXPECT_TRUE(b.Jobs().empty());
+    EXPECT_TRUE(b.StraightPackets().empty());
+    b.contexts.errors.clear();
+
+    b.SetState(kQp, IbQpState::kReset);
+    EXPECT_EQ(b.Reads(), (std::vector<spec::QpReads>{{.qpn = kQp, .ended = ++ended}}));
+    b.SetMtu(kQp, IbMtu::kMtu1024);
+    b.SetState(kQp, IbQpState::kRts);
+    const auto read = Read(kQp, 77, 3000);
+    b.answer.tokens = {read};
+    EXPECT_EQ(b.Jobs(), Responses(read, IbMtu::kMtu1024, PdnOf(kQp)));
+    EXPECT_TRUE(b.contexts.errors.empty());
+    b.check_sink.sent().clear();
+    b.Reads();
+    ++ended;
   }
 }
 
@@ -1346,6 +1388,10 @@ TEST_P(ReadResponderRandomTest, MatchesModelWithErrorsAndEveryReadEnds) {
       traffic.mtus[qpn] = kMtus[b.random() % kMtus.size()];
       b.SetMtu(qpn, traffic.mtus[qpn]);
     }
+    if (round % 4 == 0) {
+      b.contexts.Flip(spec::ContextRam::kReadResponderQp, static_cast<uint32_t>(b.random() % kQps),
+                      static_cast<uint32_t>(b.random() % 1024));
+    }
     b.SetState(qpn,
                b.random() % 3 == 0 ? kMute[b.random() % kMute.size()] : kAnswering[b.random() % kAnswering.size()]);
     ASSERT_EQ(traffic.Run(1 + b.random() % 100), "");
@@ -1358,6 +1404,7 @@ TEST_P(ReadResponderRandomTest, MatchesModelWithErrorsAndEveryReadEnds) {
   ASSERT_EQ(b.Settle(), "");
   EXPECT_EQ(b.ended, traffic.started);
   EXPECT_GT(b.failure.count, 10u);
+  EXPECT_GT(b.contexts.errors.size(), 5u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Stalls, ReadResponderRandomTest,
