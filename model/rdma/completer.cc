@@ -82,7 +82,7 @@ Completer::Completer(Agenda& agenda, const spec::Config& config, uint32_t burst_
       state_table_(config.num_qps),
       turn_(config.num_qps),
       parked_(config.num_qps),
-      attributes_table_(config.num_qps),
+      attributes_table_(spec::ContextRam::kCompleterQp, config.num_qps, on_parity_error),
       sent_table_(config.num_qps),
       rings_(config.num_qps) {
   record_in.SetConsumer(this);
@@ -264,7 +264,9 @@ spec::SendRecord Completer::TakeRecord(Cycle now) {
 
 Completer::State Completer::Decide(Cycle now) {
   Ring& ring = rings_[qpn_];
-  attributes_ = attributes_table_.Read(chosen_, qpn_);
+  attributes_ = attributes_table_.Peek(chosen_, qpn_);
+  dead_ = attributes_table_.corrupt() && op_ != Op::kClear;
+  if (dead_) attributes_table_.Report(chosen_);
   WriteSent(chosen_);
   sent_ = sent_table_.Read(chosen_, qpn_);
   switch (op_) {
@@ -279,7 +281,7 @@ Completer::State Completer::Decide(Cycle now) {
       return ring.parked.empty() ? State::kRead : State::kRetire;
     case Op::kFlush:
       reason_ = Reason::kFlush;
-      return state_table_.Read(chosen_, qpn_) == IbQpState::kErr ? State::kRead : State::kChoose;
+      return state_table_.Read(chosen_, qpn_) == IbQpState::kErr && !dead_ ? State::kRead : State::kChoose;
     case Op::kRecord: return DecideRecord(now);
     case Op::kRetire: return State::kRetire;
     case Op::kTimer: return DecideTimer(now);
@@ -293,6 +295,7 @@ Completer::State Completer::DecideRecord(Cycle now) {
   Ring& ring = rings_[qpn_];
   const IbQpState state = state_table_.Read(chosen_, qpn_);
   reason_ = state == IbQpState::kErr ? Reason::kFlush : KeepsRecords(state) ? Reason::kOwnStatus : Reason::kDiscard;
+  if (dead_) reason_ = Reason::kDiscard;
   if (record_in.front().replaces) return State::kAmend;
 
   StoredRecord stored{.record = TakeRecord(now), .ends = fence_.ended()};
@@ -301,7 +304,7 @@ Completer::State Completer::DecideRecord(Cycle now) {
     stored.ends.works = started_.works = Number(started_.works + 1);
   }
   // The requester has seen the hold of the failure, and SQE after it.
-  if (!attributes_.reliable && record.recovers && record.epoch == ring.epoch) ring.failed = false;
+  if (!attributes_.reliable && !dead_ && record.recovers && record.epoch == ring.epoch) ring.failed = false;
   if (ring.records.empty()) ring.unacked = ring.sent = record.first_psn;
   ring.newest = record.last_psn;
   ++ring.number;
@@ -333,8 +336,8 @@ Completer::State Completer::DecideRecord(Cycle now) {
 Completer::State Completer::DecideTimer(Cycle now) {
   Ring& ring = rings_[qpn_];
   const spec::TimerExpired expired = timer_expired_in.Pop(now);
-  if (expired.qpn >= num_qps_ || !KeepsRecords(state_table_.Read(chosen_, qpn_)) || ring.failed || !ring.timer ||
-      ring.timer_epoch != expired.epoch) {
+  if (dead_ || expired.qpn >= num_qps_ || !KeepsRecords(state_table_.Read(chosen_, qpn_)) || ring.failed ||
+      !ring.timer || ring.timer_epoch != expired.epoch) {
     return State::kChoose;
   }
   ring.timer = false;
@@ -366,8 +369,8 @@ Completer::State Completer::DecideAck(Cycle now) {
   const bool fatal = (ack.is_read || !attributes_.reliable) && ack.status != IbWcStatus::kSuccess;
   const uint32_t distance = Psn(ack.psn - ring.unacked);
   // The records' PSNs may be more than fit into the space of numbers, those that were requested are less than half.
-  if (ack.qpn >= num_qps_ || !KeepsRecords(state_table_.Read(chosen_, qpn_)) || ring.failed || ring.records.empty() ||
-      distance >= Psn(ring.sent - ring.unacked)) {
+  if (dead_ || ack.qpn >= num_qps_ || !KeepsRecords(state_table_.Read(chosen_, qpn_)) || ring.failed ||
+      ring.records.empty() || distance >= Psn(ring.sent - ring.unacked)) {
     return State::kChoose;
   }
   // UC, UD: only rx_acks for packets that have left or cannot be sent.
@@ -429,7 +432,7 @@ Completer::State Completer::ApplyAck() {
 
 Completer::State Completer::DecideReplay(Cycle now) {
   Ring& ring = rings_[qpn_];
-  if (!KeepsRecords(state_table_.Read(chosen_, qpn_)) || ring.failed || !ring.replaying || ring.awaits) {
+  if (dead_ || !KeepsRecords(state_table_.Read(chosen_, qpn_)) || ring.failed || !ring.replaying || ring.awaits) {
     return State::kChoose;
   }
   if (ring.cursor != ring.records.size()) return State::kReplay;
@@ -659,7 +662,7 @@ Completer::State Completer::Retire(Cycle now) {
     }
     if (completion_ || retired_ || failure_) return State::kRetire;
     StoredRecord outcome = stored;
-    outcome.record.no_completion |= clears;
+    outcome.record.no_completion |= clears || dead_;
     Complete(now, outcome);
     ring.parked.pop_front();
     if (!ring.parked.empty()) return State::kRetire;

@@ -18,6 +18,7 @@
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
+#include "model/common/context_table.h"
 #include "model/common/index_set.h"
 #include "model/common/level.h"
 #include "model/common/table.h"
@@ -53,6 +54,9 @@ class Completer final : public Block {
   // Likewise: from the next cycle on no replay is started.
   void SetHold(Cycle from, bool hold);
   void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
+  void OnContextFlip(Cycle now, const spec::ContextFlip& flip) { attributes_table_.OnFlip(now, flip); }
+  // The attributes of a QP have bad parity; nothing of it completes. Reported ahead, with the cycle of the pulse.
+  std::function<void(Cycle at)> on_parity_error;
   void OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write);
   void OnQpSent(Cycle cycle, const spec::QpSent& sent);
   // Of the requester: what it has issued and ended. Of the transmit gather: a packet of the requester is read; `at` may
@@ -176,7 +180,7 @@ class Completer final : public Block {
   bool polled_ = false;    // the last turn other than a record's was that of one of these
   WorkFence fence_;
   WorkFence::Counts started_;  // works: records with packets; replays: issued
-  Table<Attributes> attributes_table_;
+  ContextTable<Attributes> attributes_table_;
   // Last qp_sent of a QP, and the hold epoch of that packet.
   struct Sent {
     bool valid = false;  // since the last state in which nothing is sent
@@ -206,6 +210,7 @@ class Completer final : public Block {
   uint32_t base_ = 0;
   uint32_t covered_ = 0;  // PSNs acknowledged, from base_ on
   Attributes attributes_;
+  bool dead_ = false;  // they have bad parity
   Sent sent_;
   NextAction next_action_ = NextAction::kNothing;
   bool is_read_ = false;     // the acknowledge is a READ response

@@ -16,6 +16,7 @@ package vireo_common_pkg;
     ContextOwnerQpControl,
     ContextOwnerTxBuilder,
     ContextOwnerReadResponder,
+    ContextOwnerCompleter,
     ContextOwners
   } context_owner_e;
 

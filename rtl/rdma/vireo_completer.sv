@@ -31,6 +31,8 @@
 //
 // A record whose outcome is known while its memory may still be read is parked: its completion follows when the fence
 // shows that its packets and its replays have ended. Parked records stay in their slots, before the oldest other one.
+//
+// A QP whose attributes have bad parity: its records are discarded without completion, and nothing else has an effect.
 module vireo_completer
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::MtuShift;
@@ -47,6 +49,9 @@ module vireo_completer
 
   input  logic              table_write_valid_i,
   input  table_write_t      table_write_i,
+  input  logic              context_flip_valid_i,
+  input  context_flip_t     context_flip_i,
+  output logic              parity_error_o,
   input  logic              qp_state_write_valid_i,
   input  qp_state_write_t   qp_state_write_i,
   input  logic              qp_sent_valid_i,
@@ -282,8 +287,11 @@ module vireo_completer
   stored_t stored_new, stored_in, stored;
   logic [SlotBits-1:0] stored_slot, stored_read_slot;
   logic [2:0] qp_state;
+  logic dead_q;          // the attributes of the turn have bad parity
+  logic parity_error_q;
   sent_t sent;
   attributes_t attributes_in, attributes;
+  logic attributes_corrupt;
   /* verilator lint_off UNUSEDSIGNAL */  // most attributes are used by other blocks
   table_qp_context_t context_in;
   /* verilator lint_on UNUSEDSIGNAL */
@@ -349,11 +357,14 @@ module vireo_completer
     else $error("pulses of two cycles");
 `endif
 
-  vireo_table #(.Width($bits(attributes_t)), .Depth(NumQps)) u_attributes (
+  vireo_context_table #(
+    .Width($bits(attributes_t)), .Depth(NumQps), .Ram(ContextRamCompleterQp), .Gates(1'b0)
+  ) u_attributes (
     .clk_i, .rst_ni,
     .write_i(table_write_valid_i && table_write_i.table_id == MgmtTableQpContext),
     .write_address_i(table_write_i.index[QpBits-1:0]), .write_data_i(attributes_in),
-    .read_i(read), .read_address_i(qpn_d), .read_data_o(attributes)
+    .read_i(read), .read_address_i(qpn_d), .read_data_o(attributes),
+    .corrupt_o(attributes_corrupt), .flip_valid_i(context_flip_valid_i), .flip_i(context_flip_i)
   );
   vireo_table #(.Width($bits(sent_t)), .Depth(NumQps)) u_sent (
     .clk_i, .rst_ni,
@@ -732,10 +743,11 @@ module vireo_completer
           end
           OpFlush: begin
             reason_d = ReasonFlush;
-            if (qp_state != 3'(IbQpStateErr)) state_d = StChoose;
+            if (qp_state != 3'(IbQpStateErr) || attributes_corrupt) state_d = StChoose;
           end
           OpRecord: begin
-            if (qp_state == 3'(IbQpStateErr)) reason_d = ReasonFlush;
+            if (attributes_corrupt) reason_d = ReasonDiscard;
+            else if (qp_state == 3'(IbQpStateErr)) reason_d = ReasonFlush;
             else if (!keeps_records(qp_state)) reason_d = ReasonDiscard;
             else reason_d = ReasonOwnStatus;
             if (record.replaces) begin
@@ -749,7 +761,9 @@ module vireo_completer
               stored_write = 1'b1;
               if (!record.unsent && record.status == IbWcStatusSuccess) works_started_d = works_started_q + 1'b1;
               // The requester has seen the hold of the failure, and SQE after it.
-              if (!attributes.reliable && record.recovers && record.epoch == ring.epoch) ring.failed = 1'b0;
+              if (!attributes.reliable && !attributes_corrupt && record.recovers && record.epoch == ring.epoch) begin
+                ring.failed = 1'b0;
+              end
               if (ring.count == '0) begin
                 ring.unacked = record.first_psn;
                 ring.sent = record.first_psn;
@@ -790,7 +804,7 @@ module vireo_completer
             syndrome_d = '0;
             has_status_d = 1'b0;
             if (!keeps_records(qp_state) || ring.failed || !ring.timer || ring.timer_epoch != expired.epoch
-                || (|expired.qpn[23:QpBits])) begin
+                || (|expired.qpn[23:QpBits]) || attributes_corrupt) begin
               state_d = StChoose;
             end else if (!ring.paused && !ring.timed) begin
               // No timeout while the packets to be acknowledged wait for the wire, or less than the timeout has
@@ -808,7 +822,7 @@ module vireo_completer
           end
           OpReplay: begin
             stored_read_slot = ring.oldest + SlotBits'(ring.cursor);
-            if (!keeps_records(qp_state) || ring.failed || !ring.replaying || ring.awaits) begin
+            if (!keeps_records(qp_state) || ring.failed || !ring.replaying || ring.awaits || attributes_corrupt) begin
               state_d = StChoose;
             end else if (ring.cursor != ring.count) begin
               stored_read = 1'b1;
@@ -840,7 +854,7 @@ module vireo_completer
             syndrome_d = ack.syndrome;
             base_d = ring.unacked;
             covered_d = {1'b0, distance} + 25'(!fatal && comes_positive);
-            if (!counts || (|ack.qpn[23:QpBits])) state_d = StChoose;
+            if (!counts || (|ack.qpn[23:QpBits]) || attributes_corrupt) state_d = StChoose;
           end
         endcase
         ring_d = ring;
@@ -1079,7 +1093,7 @@ module vireo_completer
         end else begin
           if (ring_q.parked != '0) begin
             retired_valid_d = 1'b1;
-            completion_valid_d = op_q != OpClear && !stored.no_completion;
+            completion_valid_d = op_q != OpClear && !stored.no_completion && !dead_q;
             ring_d.parked = ring_q.parked - 1'b1;
           end
           stored_read = ring_d.parked != '0;
@@ -1168,6 +1182,21 @@ module vireo_completer
     hold_q <= hold_d;
     reads_q <= reads_d;
   end
+
+  // --- Parity: in the cycle after a read. A turn that clears a QP does not use its attributes.
+  logic bad;
+  assign bad = attributes_corrupt && op_q != OpClear;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      dead_q <= 1'b0;
+      parity_error_q <= 1'b0;
+    end else begin
+      if (state_q == StDecide) dead_q <= bad;
+      parity_error_q <= state_q == StDecide && bad;
+    end
+  end
+  assign parity_error_o = parity_error_q;
 
   assign completion_valid_o = completion_valid_q;
   assign completion_o = completion_q;

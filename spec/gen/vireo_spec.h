@@ -546,6 +546,7 @@ enum class ContextRam : uint8_t {
   kTxBuilderQp = 0x1fu,  // Per QP: path and peer of its packets
   kTxBuilderAh = 0x20u,  // Address handles: path of datagrams
   kReadResponderQp = 0x21u,  // Per QP: protection domain and path MTU of READ responses
+  kCompleterQp = 0x22u,  // Per QP: completion queue, retries, timeout
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(ContextRam value) {
@@ -584,6 +585,7 @@ constexpr const char* ToString(ContextRam value) {
     case ContextRam::kTxBuilderQp: return "tx_builder_qp";
     case ContextRam::kTxBuilderAh: return "tx_builder_ah";
     case ContextRam::kReadResponderQp: return "read_responder_qp";
+    case ContextRam::kCompleterQp: return "completer_qp";
   }
   return nullptr;
 }

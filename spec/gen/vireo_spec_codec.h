@@ -414,6 +414,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"context_ram.tx_builder_qp", static_cast<uint64_t>(ContextRam::kTxBuilderQp)},
     {"context_ram.tx_builder_ah", static_cast<uint64_t>(ContextRam::kTxBuilderAh)},
     {"context_ram.read_responder_qp", static_cast<uint64_t>(ContextRam::kReadResponderQp)},
+    {"context_ram.completer_qp", static_cast<uint64_t>(ContextRam::kCompleterQp)},
     {"rx_verdict.roce", static_cast<uint64_t>(RxVerdict::kRoce)},
     {"rx_verdict.net", static_cast<uint64_t>(RxVerdict::kNet)},
     {"rx_verdict.truncated", static_cast<uint64_t>(RxVerdict::kTruncated)},

@@ -16,6 +16,7 @@
 #include "model/rdma/completer.h"
 #include "sim/common/seed.h"
 #include "verif/common/block_bench.h"
+#include "verif/common/context_bench.h"
 #include "verif/common/level_bench.h"
 #include "verif/rdma/hold_bench.h"
 
@@ -118,6 +119,7 @@ struct Bench {
     bench.AddOther(reads);
     bench.AddOther(pause);
     bench.AddOther(fence);
+    bench.AddOther(contexts);
     state.spacing = sent.spacing = 4;     // of qp_control and tx_builder
     EXPECT_EQ(Run(kConfig.num_qps), "");  // the sets of QPs are cleared
   }
@@ -230,6 +232,7 @@ struct Bench {
       bench.Out("replay", replay_sink, p.replay_valid_o, p.replay_ready_i, p.replay_o);
   decltype(bench.Out("", timer_set_sink, p.timer_set_valid_o, p.timer_set_ready_i, p.timer_set_o)) timer_set =
       bench.Out("timer_set", timer_set_sink, p.timer_set_valid_o, p.timer_set_ready_i, p.timer_set_o);
+  ContextBench<Vcompleter, Completer> contexts{p, block};
   OutPulse<spec::QpHold, decltype(p.qp_hold_valid_o), decltype(p.qp_hold_o)> hold{"qp_hold", p.qp_hold_valid_o,
                                                                                   p.qp_hold_o};
   OutPulse<spec::QpReads, decltype(p.qp_reads_valid_o), decltype(p.qp_reads_o)> reads{"qp_reads", p.qp_reads_valid_o,

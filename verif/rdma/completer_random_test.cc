@@ -574,10 +574,15 @@ TEST(Completer, MatchesModelUnderStateChanges) {
                                   .syndrome = bench.random() % 2 == 0 ? kSequenceNak : kAck,
                                   .is_read = bench.random() % 2 == 0});
     }
+    if (bench.random() % 64 == 0) {
+      bench.contexts.Flip(spec::ContextRam::kCompleterQp, qpn, static_cast<uint32_t>(bench.random() % 1024));
+    }
+    if (bench.random() % 32 == 0) bench.SetCq(qpn, 0, kMostRetries);
     bench.state.rate = bench.random() % 16 == 0 ? 3 : 16;
     ASSERT_EQ(bench.Run(1 + bench.random() % 2), "");
   }
   ASSERT_EQ(bench.ApplyAck(), "");
+  EXPECT_GT(bench.contexts.errors.size(), 50u);
 }
 
 }  // namespace

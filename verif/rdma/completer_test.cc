@@ -60,6 +60,57 @@ TEST(Completer, UnsignaledRecordHasACqeOnlyOnFailure) {
   EXPECT_TRUE(qp.has_cqe);
 }
 
+TEST(Completer, QpWithBadParityCompletesNothing) {
+  for (const uint32_t bit : {0u, 38u, 1000u}) {
+    OneQp qp(1000, kMostRetries);
+    qp.Post(2);
+    qp.Post(1);
+    qp.Send();
+    EXPECT_EQ(qp.Statuses(), Statuses{});
+    qp.timer_set_sink.sent().clear();
+    qp.contexts.Flip(spec::ContextRam::kCompleterQp, kQp, bit);
+    ASSERT_EQ(qp.Run(3), "");
+    auto& errors = qp.contexts.errors;
+    EXPECT_TRUE(errors.empty());
+    // Acknowledges have no effect.
+    const Cycle offered = qp.bench.cycle();
+    qp.Ack(1001);
+    EXPECT_EQ(qp.Statuses(), Statuses{});
+    ASSERT_EQ(qp.Run(2), "");  // the pulse
+    EXPECT_EQ(errors, std::vector<Cycle>{offered + 3});
+    qp.SequenceNak(1000);
+    EXPECT_EQ(qp.Statuses(), Statuses{});
+    EXPECT_TRUE(qp.replay_sink.sent().empty());
+    EXPECT_TRUE(qp.timer_set_sink.sent().empty());
+    // Nothing is flushed.
+    qp.SetState(kQp, IbQpState::kErr);
+    EXPECT_EQ(qp.Statuses(), Statuses{});
+    EXPECT_TRUE(qp.retired_sink.sent().empty());
+    ASSERT_EQ(qp.Run(2), "");
+    EXPECT_EQ(errors.size(), 3u);
+    // A record and those before it are discarded.
+    qp.Post(1);
+    EXPECT_EQ(qp.Statuses(), Statuses{});
+    EXPECT_EQ(qp.retired_sink.sent().size(), 3u);
+    EXPECT_TRUE(qp.failure_sink.sent().empty());
+    ASSERT_EQ(qp.Run(2), "");
+    EXPECT_EQ(errors.size(), 4u);
+    errors.clear();
+    // A QP that is cleared does not need it.
+    qp.SetState(kQp, IbQpState::kReset, true);
+    EXPECT_EQ(qp.Statuses(), Statuses{});
+    ASSERT_EQ(qp.Run(2), "");
+    EXPECT_TRUE(errors.empty());
+    qp.completed += 3;
+    qp.SetCq(kQp, kCq, kMostRetries);
+    qp.SetState(kQp, IbQpState::kRts);
+    qp.Post(2);
+    qp.Ack(qp.next_psn - 1);
+    EXPECT_EQ(qp.Statuses(), Statuses{kOk});
+    EXPECT_TRUE(errors.empty());
+  }
+}
+
 TEST(Completer, NakCompletesEarlierRecordsFailsOneAndFlushesTheRest) {
   const auto syndrome = [](AethSyndrome value) { return static_cast<uint8_t>(value); };
   struct Case {
