@@ -240,12 +240,13 @@ void Nic::ConnectManagement(NicOutputs& environment) {
     tx_builder_.OnContextFlip(now, flip);
     read_responder_.OnContextFlip(now, flip);
     completer_.OnContextFlip(now, flip);
+    cq_writer_.OnContextFlip(now, flip);
   };
   for (auto* on_parity_error :
        {&desc_fetch_.on_parity_error, &memory_check_.on_parity_error, &requester_.on_parity_error,
         &responder_.on_parity_error, &net_filter_.on_parity_error, &moderation_.on_parity_error,
         &qp_control_.on_parity_error, &tx_builder_.on_parity_error, &read_responder_.on_parity_error,
-        &completer_.on_parity_error}) {
+        &completer_.on_parity_error, &cq_writer_.on_parity_error}) {
     *on_parity_error = [this](Cycle at) { csr_.OnParityError(at); };
   }
   csr_.on_mailbox_fetch = [this](Cycle now, uint32_t offset) { mailbox_.OnFetch(now, offset); };

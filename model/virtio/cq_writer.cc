@@ -27,10 +27,10 @@ bool IsSolicited(const spec::Completion& completion) {
 
 CqWriter::CqWriter(Agenda& agenda, const Sizes& sizes)
     : Block(agenda),
-      rows_(sizes.queues),
-      kinds_(sizes.queues),
+      rows_(spec::ContextRam::kCqWriterRow, sizes.queues, on_parity_error),
+      kinds_(spec::ContextRam::kCqWriterKind, sizes.queues, on_parity_error),
       positions_(sizes.queues),
-      cq_contexts_(sizes.cqs),
+      cq_contexts_(spec::ContextRam::kCqWriterCq, sizes.cqs, on_parity_error),
       cq_states_(sizes.cqs),
       cached_(sizes.cqs),
       slots_(sizes.slots),
@@ -90,6 +90,12 @@ void CqWriter::OnQueueRowWrite(Cycle cycle, const spec::QueueRowWrite& row) {
     lost_clear_ = cycle;
     DropEventBufferAfter(cycle);
   }
+}
+
+void CqWriter::OnContextFlip(Cycle now, const spec::ContextFlip& flip) {
+  rows_.OnFlip(now, flip);
+  kinds_.OnFlip(now, flip);
+  cq_contexts_.OnFlip(now, flip);
 }
 
 void CqWriter::OnDone(Cycle cycle, const spec::DmaDone& done) {
@@ -194,12 +200,15 @@ bool CqWriter::IsIdle() const {
 
 void CqWriter::ReadQueue(Cycle now, uint16_t vq_index) {
   row_ = rows_.Read(now, vq_index);
+  row_corrupt_ = rows_.corrupt();
   kind_ = kinds_.Read(now, vq_index);
+  queue_corrupt_ = row_corrupt_ || kinds_.corrupt();
   position_ = positions_.Read(now, vq_index);
 }
 
-void CqWriter::ReadCq(Cycle now, uint32_t cqn) {
-  cq_context_ = cq_contexts_.Read(now, cqn);
+void CqWriter::ReadCq(Cycle now, uint32_t cqn, bool uses_context) {
+  cq_context_ = cq_contexts_.Peek(now, cqn);
+  if (uses_context && cq_contexts_.corrupt()) cq_contexts_.Report(now);
   cq_state_ = cq_states_.Read(now, cqn);
 }
 
@@ -367,7 +376,8 @@ void CqWriter::FinishCompletion(Cycle now) {
               .written = completion.used_bytes != 0,
               .used = UsedNext()};
   }
-  if (completion.has_cqe) {
+  // No CQE of a work request that is not returned because its queue has bad parity.
+  if (completion.has_cqe && !queue_corrupt_) {
     ReadQueue(now, vq_);
     state_ = State::kCq;
   } else {
@@ -493,7 +503,7 @@ bool CqWriter::Idle(Cycle now) {
     state_ = State::kSuppression;
   } else if (oldest.done && !IsFree(oldest) && now >= slot_loaded_ && questions_.size() < kSuppressionReads) {
     ReadQueue(now, oldest.vq_index);
-    ReadCq(now, oldest.cqn);
+    ReadCq(now, oldest.cqn, false);
     state_ = State::kDone;
   } else if (filled_.CanPop(now)) {
     const Asked& asked = filled_.front().asked;
@@ -718,7 +728,7 @@ bool CqWriter::Arm(Cycle now) {
     next.arm_position = static_cast<uint16_t>(position_.used - unconsumed);
     next.passed = false;
   }
-  if (!from_context_ && !cq_context_.known) return true;
+  if (!from_context_ && (!cq_context_.known || row_corrupt_)) return true;
   cq_states_.Write(now, cqn, next);
   if (!from_context_ && fire && row_.msix_vector != spec::kVirtioMsiNoVector) {
     interrupt_.Load(now, {.vq_index = cq_context_.vq_index, .msix_vector = row_.msix_vector});
@@ -786,6 +796,7 @@ bool CqWriter::ReadSuppression(Cycle now) {
 
 // True if the event index is in [first, behind).
 bool CqWriter::IsInterruptDue(Cycle now, const SuppressionRead& question, const spec::DmaFetched& fetched) {
+  if (row_corrupt_) return true;  // the size is unknown
   const bool event_idx = event_idx_.At(now);
   const Span& span = question.span;
   if (!packed_) {

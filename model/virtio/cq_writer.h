@@ -11,11 +11,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <vector>
 
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
+#include "model/common/context_table.h"
 #include "model/common/cycle.h"
 #include "model/common/index_set.h"
 #include "model/common/level.h"
@@ -60,6 +62,10 @@ class CqWriter final : public Block {
   // Whether there is space for a cq_context written in this cycle or, if none is, in a later one.
   bool IsContextReady(Cycle now) const { return contexts_.CanPush(now); }
   void OnQueueRowWrite(Cycle cycle, const spec::QueueRowWrite& row);
+  void OnContextFlip(Cycle now, const spec::ContextFlip& flip);
+  // Row or kind of a queue, or the context of a CQ, has bad parity; it is not used. Reported ahead, with the cycle of
+  // the pulse.
+  std::function<void(Cycle at)> on_parity_error;
   void OnDone(Cycle cycle, const spec::DmaDone& done);
   void OnAvailEvent(Cycle cycle, const spec::AvailEvent& event);
   // Effective from cycle `from` on.
@@ -208,7 +214,7 @@ class CqWriter final : public Block {
   };
 
   void ReadQueue(Cycle now, uint16_t vq_index);
-  void ReadCq(Cycle now, uint32_t cqn);
+  void ReadCq(Cycle now, uint32_t cqn, bool uses_context = true);
   bool IsUsable() const { return row_.enabled && kind_.served && !position_.failed; }
   bool IsPackedBatch() const { return batch_ && packed_; }
   uint16_t UsedNext() const { return static_cast<uint16_t>(position_.used + 1); }
@@ -265,10 +271,10 @@ class CqWriter final : public Block {
   void StartFence(Cycle now);
   void AdvanceFence(Cycle now, bool between_operations, const InUse& in_use);
 
-  Table<spec::QueueRowWrite> rows_;
-  Table<Kind> kinds_;
+  ContextTable<spec::QueueRowWrite> rows_;
+  ContextTable<Kind> kinds_;
   QueueState<Position> positions_;
-  Table<CqContext> cq_contexts_;
+  ContextTable<CqContext> cq_contexts_;
   Table<CqState> cq_states_;
   Table<EventQueue> event_queue_{1};
   std::vector<std::array<Cached, kCqBuffers>> cached_;
@@ -307,6 +313,8 @@ class CqWriter final : public Block {
 
   // As read last.
   spec::QueueRowWrite row_;
+  bool row_corrupt_ = false;
+  bool queue_corrupt_ = false;  // row or kind
   Kind kind_;
   Position position_;
   CqContext cq_context_;

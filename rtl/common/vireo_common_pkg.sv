@@ -17,6 +17,7 @@ package vireo_common_pkg;
     ContextOwnerTxBuilder,
     ContextOwnerReadResponder,
     ContextOwnerCompleter,
+    ContextOwnerCqWriter,
     ContextOwners
   } context_owner_e;
 

@@ -26,6 +26,9 @@
 //
 // Also writes avail_event, because it writes the used rings. When that write has completed, it raises the queue's
 // doorbell, because the driver did not ring for buffers that it added before it could see the new value.
+//
+// A queue whose row or kind has bad parity is not enabled, and its completions write no CQE; a CQ whose context has bad
+// parity is not known.
 module vireo_cq_writer
   import vireo_spec_pkg::*;
   import vireo_common_pkg::*;
@@ -49,6 +52,9 @@ module vireo_cq_writer
   input  logic                 queue_row_write_valid_i,
   input  queue_row_write_t     queue_row_write_i,        // fields of other blocks
   // verilator lint_on UNUSEDSIGNAL
+  input  logic                 context_flip_valid_i,
+  input  context_flip_t        context_flip_i,
+  output logic                 parity_error_o,
   input  logic                 avail_event_valid_i,      // a pulse of descriptor fetch
   input  avail_event_t         avail_event_i,
 
@@ -502,6 +508,7 @@ module vireo_cq_writer
   // --- Tables. Read data is held until the next read.
   logic queue_read;
   logic [QueueBits-1:0] queue_read_index;
+  logic row_enabled, row_corrupt, kind_served, kind_corrupt, queue_corrupt, cq_corrupt;
   logic enabled, served, notifies;
   logic [15:0] size, msix;
   logic [63:0] area;         // address of the used ring, or of the packed ring
@@ -517,9 +524,11 @@ module vireo_cq_writer
   logic cq_state_write;
   logic [CqBits-1:0] cq_state_index;
 
-  vireo_table #(
+  vireo_context_table #(
     .Width(161),
-    .Depth(NumQueues)
+    .Depth(NumQueues),
+    .Ram(ContextRamCqWriterRow),
+    .Gates(1'b0)
   ) u_row (
     .clk_i,
     .rst_ni,
@@ -530,12 +539,18 @@ module vireo_cq_writer
                    queue_row_write_i.queue_driver}),
     .read_i(queue_read),
     .read_address_i(queue_read_index),
-    .read_data_o({enabled, size, msix, area, driver_area})
+    .read_data_o({row_enabled, size, msix, area, driver_area}),
+    .corrupt_o(row_corrupt),
+    .flip_valid_i(context_flip_valid_i),
+    .flip_i(context_flip_i)
   );
+  assign enabled = row_enabled && !row_corrupt;
 
-  vireo_table #(
+  vireo_context_table #(
     .Width(2),
-    .Depth(NumQueues)
+    .Depth(NumQueues),
+    .Ram(ContextRamCqWriterKind),
+    .Gates(1'b0)
   ) u_kind (
     .clk_i,
     .rst_ni,
@@ -546,8 +561,13 @@ module vireo_cq_writer
                    || pulse_virtqueue.kind == TableQueueKindControl}),
     .read_i(queue_read),
     .read_address_i(queue_read_index),
-    .read_data_o({served, notifies})
+    .read_data_o({kind_served, notifies}),
+    .corrupt_o(kind_corrupt),
+    .flip_valid_i(context_flip_valid_i),
+    .flip_i(context_flip_i)
   );
+  assign served = kind_served && !kind_corrupt;
+  assign queue_corrupt = row_corrupt || kind_corrupt;
 
   vireo_queue_state #(
     .NumQueues(NumQueues),
@@ -568,9 +588,10 @@ module vireo_cq_writer
     .read_data_o(position)
   );
 
-  vireo_table #(
+  vireo_context_table #(
     .Width(17),
-    .Depth(NumCqs)
+    .Depth(NumCqs),
+    .Ram(ContextRamCqWriterCq)
   ) u_context_entry (
     .clk_i,
     .rst_ni,
@@ -579,7 +600,10 @@ module vireo_cq_writer
     .write_data_i({pulse_context.valid, pulse_context.vq_index}),
     .read_i(cq_read),
     .read_address_i(cq_read_index),
-    .read_data_o({cq_known, cq_vq})
+    .read_data_o({cq_known, cq_vq}),
+    .corrupt_o(cq_corrupt),
+    .flip_valid_i(context_flip_valid_i),
+    .flip_i(context_flip_i)
   );
 
   vireo_table #(
@@ -1040,6 +1064,7 @@ module vireo_cq_writer
     end else begin
       interrupt_due = (suppression.data[15:0] & VirtqAvailFlagsNoInterrupt) == '0;
     end
+    if (row_corrupt) interrupt_due = 1'b1;  // the size is unknown
 
     unique case (state_q)
       StIdle: begin
@@ -1286,7 +1311,7 @@ module vireo_cq_writer
             cq_state_write = 1'b1;
             if (!context_job.valid) cq_state_in = '0;
           end else begin
-            cq_state_write = cq_known;  // a failed CQ still reports CQEs written earlier
+            cq_state_write = cq_known && !row_corrupt;  // a failed CQ still reports CQEs written earlier
             interrupt_load = cq_state_write && arm_fire && msix != VirtioMsiNoVector;
           end
         end
@@ -1397,7 +1422,8 @@ module vireo_cq_writer
                     first: ring_packed_i ? head : position.used, written: head_bytes != '0, used: '0};
       end
       batch_d.used = used_next;
-      if (completion.has_cqe) begin
+      // No CQE of a work request that is not returned because its queue has bad parity.
+      if (completion.has_cqe && !queue_corrupt) begin
         queue_read = 1'b1;
         queue_read_index = cq_vq[QueueBits-1:0];
         state_d = StCq;
@@ -1417,6 +1443,31 @@ module vireo_cq_writer
     if (event_drop && event_buffer_d == EventReady) event_buffer_d = EventNone;
     if (event_drop && event_buffer_d == EventAsked) event_buffer_d = EventVoid;
   end
+
+  // --- Parity: in the cycle after a read that counts
+  logic queue_read_q, cq_read_q, cq_counts, parity_error_q;
+
+  always_comb begin
+    unique case (state_q)
+      StElement: cq_counts = completion.has_cqe;
+      StFilled, StArmRead, StCqRead: cq_counts = 1'b1;
+      default: cq_counts = 1'b0;
+    endcase
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      queue_read_q <= 1'b0;
+      cq_read_q <= 1'b0;
+      parity_error_q <= 1'b0;
+    end else begin
+      queue_read_q <= queue_read;
+      cq_read_q <= cq_read;
+      parity_error_q <= (queue_read_q && state_q != StIdle && queue_corrupt)
+                     || (cq_read_q && cq_counts && cq_corrupt);
+    end
+  end
+  assign parity_error_o = parity_error_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin

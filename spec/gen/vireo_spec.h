@@ -547,6 +547,9 @@ enum class ContextRam : uint8_t {
   kTxBuilderAh = 0x20u,  // Address handles: path of datagrams
   kReadResponderQp = 0x21u,  // Per QP: protection domain and path MTU of READ responses
   kCompleterQp = 0x22u,  // Per QP: completion queue, retries, timeout
+  kCqWriterRow = 0x23u,  // Per virtqueue: the host's part, where used rings are written
+  kCqWriterKind = 0x24u,  // Per virtqueue: served, notifies
+  kCqWriterCq = 0x25u,  // Per CQ: its virtqueue
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(ContextRam value) {
@@ -586,6 +589,9 @@ constexpr const char* ToString(ContextRam value) {
     case ContextRam::kTxBuilderAh: return "tx_builder_ah";
     case ContextRam::kReadResponderQp: return "read_responder_qp";
     case ContextRam::kCompleterQp: return "completer_qp";
+    case ContextRam::kCqWriterRow: return "cq_writer_row";
+    case ContextRam::kCqWriterKind: return "cq_writer_kind";
+    case ContextRam::kCqWriterCq: return "cq_writer_cq";
   }
   return nullptr;
 }

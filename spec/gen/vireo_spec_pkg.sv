@@ -495,7 +495,10 @@ package vireo_spec_pkg;
     ContextRamTxBuilderQp = 8'h1f,
     ContextRamTxBuilderAh = 8'h20,
     ContextRamReadResponderQp = 8'h21,
-    ContextRamCompleterQp = 8'h22
+    ContextRamCompleterQp = 8'h22,
+    ContextRamCqWriterRow = 8'h23,
+    ContextRamCqWriterKind = 8'h24,
+    ContextRamCqWriterCq = 8'h25
   } context_ram_e;
 
   // Result of the receive parser: the first check that applies, in this order. Everything but `roce` and `net` is counted and dropped. [IBTA vol. 1, 9.6 and A17.4 for the checks of RoCEv2 packets] (csr.toml)

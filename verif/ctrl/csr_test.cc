@@ -30,7 +30,7 @@ using spec::MgmtTable;
 using spec::MgmtTableOperation;
 using spec::QpOperation;
 
-constexpr unsigned kContextOwners = 10;  // of parity_error_i: context_owner_e
+constexpr unsigned kContextOwners = 11;  // of parity_error_i: context_owner_e
 constexpr spec::Config kConfig = spec::kNic1;
 constexpr uint32_t kQueues = 2 * kConfig.net_queue_pairs + 1 + kConfig.num_cqs + 2 * kConfig.num_qps + 1;
 

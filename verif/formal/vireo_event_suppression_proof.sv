@@ -4,7 +4,8 @@
 // just used. Expressed by counting: the entry lies `steps_q` entries behind the first used one, `used_q` were used, and
 // both numbers are free, so that all sizes, positions, wraps and wrap counters are covered. A split ring counts modulo
 // 2^16 [virtio 1.3, 2.7.7.2]; in a packed one a place and a wrap counter distinguish two passes over the ring, of which
-// the nearer one counts, and sizes need not be powers of two [2.8.10]. Bound to vireo_cq_writer.
+// the nearer one counts, and sizes need not be powers of two [2.8.10]. A queue whose row has bad parity always
+// interrupts, because its size is unknown. Bound to vireo_cq_writer.
 module vireo_event_suppression_proof (
   input logic        clk_i,
   input logic        split_event_i,   // split ring, a used_event counts
@@ -48,8 +49,8 @@ module vireo_event_suppression_proof (
 endmodule
 
 bind vireo_cq_writer vireo_event_suppression_proof u_event_suppression_proof (
-  .clk_i, .split_event_i(!ring_packed_i && event_idx_i),
-  .packed_event_i(ring_packed_i && event_idx_i && suppress.desc_event_flags == RingEventFlagsDesc),
-  .packed_other_i(ring_packed_i && !(event_idx_i && suppress.desc_event_flags == RingEventFlagsDesc)),
+  .clk_i, .split_event_i(!row_corrupt && !ring_packed_i && event_idx_i),
+  .packed_event_i(!row_corrupt && ring_packed_i && event_idx_i && suppress.desc_event_flags == RingEventFlagsDesc),
+  .packed_other_i(!row_corrupt && ring_packed_i && !(event_idx_i && suppress.desc_event_flags == RingEventFlagsDesc)),
   .never_i(suppress.desc_event_flags == RingEventFlagsDisable), .size_i(size), .first_i(question.span.first),
   .behind_i(question.span.next_position), .event_i(suppression.data[15:0]), .fire_i(interrupt_due));

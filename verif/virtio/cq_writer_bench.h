@@ -22,6 +22,7 @@
 #include "sim/common/seed.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
+#include "verif/common/context_bench.h"
 
 namespace vireo::verif {
 
@@ -654,7 +655,8 @@ struct Bench {
   Vcq_writer& p = rtl.ports();
   IdleCheck idle{p, block};
   ContextReadyCheck context_ready{p, block};
-  bool added = (bench.AddOther(context_ready), true);
+  ContextBench<Vcq_writer, CqWriter> contexts{p, block};
+  bool added = (bench.AddOther(context_ready), bench.AddOther(contexts), true);
   Channel<BufferRequest> request_sink = Channel<BufferRequest>::Sink();
   Channel<DmaStore> store_sink = Channel<DmaStore>::Sink();
   Channel<QueueInterrupt> interrupt_sink = Channel<QueueInterrupt>::Sink();

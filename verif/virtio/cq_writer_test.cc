@@ -737,6 +737,137 @@ TEST_P(CqWriterRings, DoesNotAccessUnservedQueues) {
   EXPECT_EQ(b.stores, 3u + 4u);
 }
 
+TEST_P(CqWriterRings, DoesNotUseAQueueOrCqWithBadParity) {
+  using spec::ContextRam;
+  const auto traffic = [](Bench& b) {
+    for (size_t cqn = 0; cqn < 2; ++cqn) b.Post(kFirstCq + cqn, 3);
+    b.Post(kEventQueue, 1);
+    b.Complete(kFirstWork, 0);
+    if (b.queues[kFirstWork].dead) b.queues[kFirstCq].cqes.clear();  // what is not returned has no CQE
+    b.Complete(kFirstWork + 1, 1);
+    b.Complete(kControlQueue);
+    b.Complete(kNetQueue);
+    b.Happen();
+    b.Settle();
+  };
+  for (const ContextRam ram : {ContextRam::kCqWriterRow, ContextRam::kCqWriterKind, ContextRam::kCqWriterCq}) {
+    for (const size_t vq : {kFirstWork, kFirstCq + 1, kControlQueue, kEventQueue, kNetQueue}) {
+      if (ram == ContextRam::kCqWriterCq && !IsCq(vq)) continue;
+      SCOPED_TRACE(std::string(spec::ToString(ram)) + " " + std::to_string(vq));
+      Bench b(Param());
+      b.EnableAll();
+      b.contexts.Flip(ram, static_cast<uint32_t>(ram == ContextRam::kCqWriterCq ? vq - kFirstCq : vq),
+                      static_cast<uint32_t>(b.random() % 1024));
+      b.Complete(kFirstWork + 2);
+      b.Settle();
+      EXPECT_TRUE(b.contexts.errors.empty());
+      b.queues[vq].dead = true;
+      const Cycle offered = b.bench.cycle();
+      b.Complete(vq == kFirstWork ? vq : kNetQueue);
+      b.Settle();
+      if (vq == kFirstWork || vq == kNetQueue) {
+        EXPECT_EQ(b.contexts.errors, std::vector<Cycle>{offered + CqWriter::kCompletionToElement});
+      } else {
+        EXPECT_TRUE(b.contexts.errors.empty());
+      }
+      b.contexts.errors.clear();
+      traffic(b);
+      EXPECT_EQ(b.contexts.errors.size(), 1u);
+      EXPECT_EQ(b.queues[kFirstCq].used, vq == kFirstWork ? 0 : 1);
+      // Written, it is as before.
+      b.contexts.errors.clear();
+      b.events.clear();
+      b.Enable(vq, 8);
+      ASSERT_EQ(b.bench.RunOut(30), "");
+      traffic(b);
+      EXPECT_GE(b.queues[vq].used, 1);
+      EXPECT_TRUE(b.contexts.errors.empty());
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_P(CqWriterRings, ArmOfACqWithBadParityDoesNotNotify) {
+  using spec::ContextRam;
+  for (const ContextRam ram : {ContextRam::kCqWriterRow, ContextRam::kCqWriterCq}) {
+    Bench b(Param());
+    b.EnableAll();
+    b.Post(kFirstCq, 3);
+    b.Complete(kFirstWork, 0);
+    b.Settle();
+    b.contexts.Flip(ram, ram == ContextRam::kCqWriterRow ? kFirstCq : 0, static_cast<uint32_t>(b.random() % 1024));
+    ASSERT_EQ(b.bench.Run(3), "");
+    EXPECT_TRUE(b.contexts.errors.empty());
+    b.arm_in.tokens.push_back({.cqn = 0, .value = spec::RdmaCqArm{.next_completion = true}.ToWord()});
+    b.Settle();
+    EXPECT_EQ(b.interrupt_out.count, 0u);
+    EXPECT_EQ(b.contexts.errors.size(), 1u);
+  }
+}
+
+// Without the reference, which knows no flips.
+TEST_P(CqWriterRings, MatchesModelWhileBitsFlip) {
+  using spec::ContextRam;
+  Bench b(Param());
+  b.EnableAll();
+  b.store_out.on_token = [&](Cycle, const DmaStore& store) {
+    if (!store.notify) return;
+    b.done_in.tokens.push_back({.tag = store.tag});
+    b.done_queues.emplace_back(0, Store::kOther);
+  };
+  b.request_out.on_token = [&](Cycle, const BufferRequest& request) {
+    for (unsigned i = 0; i < request.count; ++i) {
+      b.buffer_in.tokens.push_back({.status = BufferStatus::kOk,
+                                    .last = i + 1u == request.count,
+                                    .vq_index = request.vq_index,
+                                    .head = static_cast<uint16_t>(b.random()),
+                                    .address = b.random(),
+                                    .bytes = 64,
+                                    .writable = true});
+    }
+  };
+  b.fetch_out.on_token = [&](Cycle, const spec::DmaReadRequest& request) {
+    spec::DmaFetched fetched{.tag = request.tag};
+    for (unsigned i = 0; i < 4; ++i) fetched.data[i] = static_cast<uint8_t>(b.random());
+    b.fetched_in.tokens.push_back(fetched);
+  };
+  b.doorbell_out.on_token = nullptr;
+  b.interrupt_out.on_token = nullptr;
+  for (int step = 0; step < 6000; ++step) {
+    const auto vq = static_cast<size_t>(b.random() % kQueues);
+    switch (b.random() % 8) {
+      case 0: {
+        const auto ram = static_cast<unsigned>(ContextRam::kCqWriterRow) + static_cast<unsigned>(b.random() % 3);
+        b.contexts.Flip(static_cast<ContextRam>(ram), static_cast<uint32_t>(b.random() % kQueues),
+                        static_cast<uint32_t>(b.random() % 1024));
+        break;
+      }
+      case 1: b.row_in.tokens.push_back(b.queues[vq].row); break;
+      case 2: b.SetKind(vq, KindOf(vq)); break;
+      case 3: b.SetCq(vq % kCqs, {.valid = true}); break;
+      case 4:
+        b.arm_in.tokens.push_back(
+            {.cqn = static_cast<uint16_t>(vq % kCqs), .value = static_cast<uint32_t>(b.random())});
+        break;
+      case 5: b.Happen(); break;
+      case 6: {
+        const size_t net = b.random() % (kControlQueue + 1);
+        b.CompleteBatch(net, static_cast<unsigned>(1 + b.random() % std::min<size_t>(8, b.queues[net].row.queue_size)));
+        break;
+      }
+      default:
+        b.Complete(kFirstWork + b.random() % (kEventQueue - kFirstWork), static_cast<int>(b.random() % kCqs),
+                   b.random() % 4 == 0);
+    }
+    if (b.event_idx && !b.packed && b.random() % 8 == 0) {
+      b.avail_in.tokens.push_back({.vq_index = static_cast<uint16_t>(vq), .idx = static_cast<uint16_t>(b.random())});
+    }
+    ASSERT_EQ(b.bench.Run(b.random() % 20), "") << step;
+  }
+  EXPECT_GT(b.contexts.errors.size(), 200u);
+  EXPECT_GT(b.store_out.count, 1000u);
+}
+
 TEST_P(CqWriterRings, RestartsAtTheFirstEntryAfterPositionReset) {
   Bench b(Param());
   b.EnableAll();
