@@ -20,11 +20,12 @@ constexpr uint64_t kMillisecond = 1'000'000;
 constexpr uint32_t kBytes = 3000;  // per message
 constexpr uint32_t kStride = 4096;
 
-// An entry that WRITEs from host 0 to host 1 read.
+// An entry that WRITEs of host 0 to host 1 read, or READs.
 struct Target {
   size_t host;
   ContextRam ram;
   uint32_t index;
+  bool reads = false;
 };
 
 class Parity : public SystemTestWith<ConnectedPair> {
@@ -55,11 +56,11 @@ class Parity : public SystemTestWith<ConnectedPair> {
     }
     ASSERT_NO_FATAL_FAILURE(Connect());
   }
-  void PostWrites(uint64_t count) {
+  void PostWrites(uint64_t count, bool reads = false) {
     for (uint64_t i = 0; i < count; ++i) {
       const spec::RdmaSge sge = near().region->Sge(i * kStride, kBytes);
       PostSend({.wr_id = i,
-                .opcode = spec::IbWrOpcode::kRdmaWrite,
+                .opcode = reads ? spec::IbWrOpcode::kRdmaRead : spec::IbWrOpcode::kRdmaWrite,
                 .sg_list = std::span(&sge, 1),
                 .remote_addr = far().region->address() + i * kStride,
                 .rkey = far().region->rkey()});
@@ -130,7 +131,14 @@ class Parity : public SystemTestWith<ConnectedPair> {
             {0, ContextRam::kMemoryCheckTranslation, 0},
             {1, ContextRam::kResponderQp, far().qp->qpn()},
             {1, ContextRam::kMemoryCheckMr, far().region->rkey() >> 8},
-            {1, ContextRam::kMemoryCheckTranslation, 0}};
+            {1, ContextRam::kMemoryCheckTranslation, 0},
+            {0, ContextRam::kTxBuilderQp, near().qp->qpn()},
+            {1, ContextRam::kTxBuilderQp, far().qp->qpn()},
+            {1, ContextRam::kReadResponderQp, far().qp->qpn(), true},
+            {0, ContextRam::kCompleterQp, near().qp->qpn()},
+            {0, ContextRam::kCqWriterRow, queue},
+            {0, ContextRam::kCqWriterKind, queue},
+            {0, ContextRam::kCqWriterCq, near().cq->cqn()}};
   }
 
   std::mt19937_64 random_ = MakeRandom("parity");
@@ -143,11 +151,11 @@ TEST_P(Parity, ErrorInAnEntryReadByTrafficStopsTheDevice) {
     const Target target = Targets().at((first + 5 * i) % count);
     SCOPED_TRACE("host " + std::to_string(target.host) + " " + std::string(spec::ToString(target.ram)));
     const Bytes before = Copy(*far().memory);
-    PostWrites(8);
+    PostWrites(8, target.reads);
     RunFor(random_() % (10 * kMicrosecond));
     system_->host(target.host).FlipBit(target.ram, target.index, static_cast<uint32_t>(random_() % 1024));
     RunFor(random_() % (5 * kMicrosecond));
-    PostWrites(8);
+    PostWrites(8, target.reads);
     RunFor(300 * kMicrosecond);
     ExpectFatal(target.host);
     // Completed messages are in memory; the others have not completed.
@@ -176,10 +184,23 @@ TEST_P(Parity, ErrorInAnEntryReadByFirmwareFailsTheCommandAndStopsTheDevice) {
   EXPECT_TRUE(near().qp->Query().ok());
 }
 
+TEST_P(Parity, ErrorInTheStateOfAQpStopsTheDeviceWithTheNextOrder) {
+  system_->host(0).FlipBit(ContextRam::kQpControlState, near().qp->qpn(), 1);
+  RunFor(100 * kMicrosecond);
+  ASSERT_NO_FATAL_FAILURE(ExpectWorks());  // traffic does not read it
+  EXPECT_FALSE(NeedsReset(0));
+  (void)near().qp->Modify({.qp_state = spec::IbQpState::kErr}, spec::IbQpAttrMask::kState);
+  RunFor(100 * kMicrosecond);
+  ExpectFatal(0);
+  ASSERT_NO_FATAL_FAILURE(ResetAll());
+  ASSERT_NO_FATAL_FAILURE(ExpectWorks());
+}
+
 TEST_P(Parity, ErrorInAnUnreadEntryIsHarmlessAndClearedByAWrite) {
   const uint32_t next_qpn = near().qp->qpn() + 1;
   const uint32_t next_mr = (near().region->lkey() >> 8) + 1;
-  for (const ContextRam ram : {ContextRam::kRequesterQp, ContextRam::kResponderQp, ContextRam::kManagementQpContext}) {
+  for (const ContextRam ram : {ContextRam::kRequesterQp, ContextRam::kResponderQp, ContextRam::kManagementQpContext,
+                               ContextRam::kTxBuilderQp, ContextRam::kCompleterQp, ContextRam::kReadResponderQp}) {
     system_->host(0).FlipBit(ram, next_qpn, 3);
   }
   for (const ContextRam ram : {ContextRam::kMemoryCheckMr, ContextRam::kManagementMr}) {
