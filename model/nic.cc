@@ -18,9 +18,10 @@ enum FetchClient : size_t {
   kFetchMailbox,
   kFetchTable,
   kFetchSuppression,
+  kFetchAtomic,
   kFetchClients
 };
-enum StoreClient : size_t { kStoreCqWriter, kStoreMailbox, kStoreClients };
+enum StoreClient : size_t { kStoreCqWriter, kStoreMailbox, kStoreAtomic, kStoreClients };
 // Clients for large reads.
 enum ReadClient : size_t { kReadGather, kReadNetGather, kReadClients };
 enum WriteClient : size_t { kWriteScatter, kWriteNetRx, kWriteClients };
@@ -84,6 +85,7 @@ Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered, c
       responder_(agenda_, config),
       rx_scatter_(agenda_, config, rx_buffer_),
       read_responder_(agenda_, config),
+      atomic_(agenda_, config),
       net_filter_(agenda_, config),
       net_rx_(agenda_, config, net_filter_),
       interrupts_(agenda_, 2),
@@ -134,6 +136,7 @@ void Nic::AddMeters(const std::vector<std::string>& twice) {
       part(&responder_, sizeof responder_, "responder"),
       part(&rx_scatter_, sizeof rx_scatter_, "rx_scatter"),
       part(&read_responder_, sizeof read_responder_, "read_responder"),
+      part(&atomic_, sizeof atomic_, "atomic"),
       part(&net_filter_, sizeof net_filter_, "net_filter"),
       part(&net_rx_, sizeof net_rx_, "net_rx"),
       part(&interrupts_, sizeof interrupts_, "interrupt_arb"),
@@ -164,6 +167,7 @@ void Nic::ConnectHost(NicOutputs& environment) {
   write_port_.on_done[kStoreMailbox] = [this](Cycle now, const spec::DmaDone& done) {
     mailbox_.OnStoreDone(now, done);
   };
+  write_port_.on_done[kStoreAtomic] = [this](Cycle now, const spec::DmaDone& done) { atomic_.OnDone(now, done); };
 
   common_cfg_.on_read_data = [&environment](Cycle now, uint64_t data) { environment.OnBarRead(now, data); };
   common_cfg_.on_queue_row_write = [this](Cycle now, const spec::QueueRowWrite& row) {
@@ -327,6 +331,7 @@ void Nic::ConnectQueuePairs() {
     responder_.OnQpStateWrite(now, write);
     rx_scatter_.OnQpStateWrite(now, write);
     read_responder_.OnQpStateWrite(now, write);
+    atomic_.OnQpStateWrite(now, write);
   };
   qp_control_.on_hold = [this](Cycle from, bool hold) {
     order_hold_ = hold;
@@ -343,7 +348,7 @@ void Nic::ConnectQueuePairs() {
   send_queue_.work_request_out.Connect(requester_.work_request_in, send_queue_);
   requester_.memory_check_out.Connect(memory_check_.check_in[MemoryCheck::kRequester], requester_);
   for (auto* on_grant_ended : {&requester_.on_grant_ended, &responder_.on_grant_ended, &tx_gather_.on_grant_ended,
-                               &rx_scatter_.on_grant_ended}) {
+                               &rx_scatter_.on_grant_ended, &atomic_.on_grant_ended}) {
     *on_grant_ended = [this](Cycle now, Cycle at, const spec::MemoryGrant& grant) {
       memory_check_.OnGrantEnded(now, at, grant);
     };
@@ -391,6 +396,11 @@ void Nic::ConnectQueuePairs() {
   rx_scatter_.answer_out.Connect(read_responder_.answer_in, rx_scatter_);
   read_responder_.packet_out.Connect(tx_builder_.answer_in, read_responder_);
   read_responder_.job_out.Connect(tx_gather_.response_in, read_responder_);
+  read_responder_.atomic_out.Connect(atomic_.request_in, read_responder_);
+  atomic_.result_out.Connect(read_responder_.result_in, atomic_);
+  atomic_.fetch_request_out.Connect(read_port_.fetch_request_in[kFetchAtomic], atomic_);
+  read_port_.fetched_out[kFetchAtomic].Connect(atomic_.fetched_in, read_port_);
+  atomic_.store_out.Connect(write_port_.store_in[kStoreAtomic], atomic_);
   read_responder_.on_qp_reads = [this](Cycle now, const spec::QpReads& reads) { responder_.OnQpReads(now, reads); };
   rx_buffer_.frame_out.Connect(responder_.frame_in, rx_buffer_);
   responder_.receive_request_out.Connect(recv_queue_.receive_request_in, responder_);
@@ -518,7 +528,7 @@ void Nic::Run(Cycle cycle) {
 bool Nic::IsQuiet() const {
   return send_queue_.IsIdle() && requester_.IsIdle() && completer_.IsIdle() && memory_check_.IsIdle() &&
          tx_gather_.IsIdle() && tx_builder_.IsIdle() && recv_queue_.IsIdle() && responder_.IsIdle() &&
-         rx_scatter_.IsIdle() && read_responder_.IsIdle() && acks_.IsIdle() && net_tx_.IsIdle() &&
+         rx_scatter_.IsIdle() && read_responder_.IsIdle() && atomic_.IsIdle() && acks_.IsIdle() && net_tx_.IsIdle() &&
          net_gather_.IsIdle() && net_checksum_.IsIdle() && net_filter_.IsIdle() && net_rx_.IsIdle() &&
          completions_.IsIdle() && cq_writer_.IsIdle() && write_port_.IsIdle();
 }

@@ -26,6 +26,7 @@
 #include "model/eth/net_filter.h"
 #include "model/eth/net_rx.h"
 #include "model/eth/net_tx.h"
+#include "model/rdma/atomic.h"
 #include "model/rdma/completer.h"
 #include "model/rdma/memory_check.h"
 #include "model/rdma/qp_control.h"
@@ -179,6 +180,7 @@ class Nic {
   Responder responder_;
   RxScatter rx_scatter_;
   ReadResponder read_responder_;
+  Atomic atomic_;
   NetFilter net_filter_;
   NetRx net_rx_;
   Arbiter<spec::Interrupt> interrupts_;

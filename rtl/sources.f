@@ -48,6 +48,7 @@ rtl/rdma/vireo_rx_buffer.sv
 rtl/rdma/vireo_read_ring.sv
 rtl/rdma/vireo_responder.sv
 rtl/rdma/vireo_rx_scatter.sv
+rtl/rdma/vireo_atomic.sv
 rtl/rdma/vireo_read_responder.sv
 rtl/eth/vireo_net_classify.sv
 rtl/eth/vireo_net_filter.sv

@@ -131,6 +131,7 @@ module vireo_nic
     PathResponder,
     PathRxScatter,
     PathReadResponder,
+    PathAtomic,
     PathAcks,
     PathNetTx,
     PathNetGather,
@@ -175,8 +176,11 @@ module vireo_nic
     FetchMailbox,
     FetchTable,
     FetchSuppression,
+    FetchAtomic,
     FetchClients
   } fetch_client_e;
+  // The last one is only there with atomic operations.
+  localparam int unsigned FetchPorts = Config.atomics != 0 ? 32'(FetchClients) : 32'(FetchAtomic);
   logic [FetchClients-1:0] fetch_request_valid, fetch_request_ready, fetched_valid, fetched_ready;
   dma_read_request_t [FetchClients-1:0] fetch_request;
   dma_fetched_t [FetchClients-1:0] fetched;
@@ -200,8 +204,10 @@ module vireo_nic
   typedef enum int unsigned {
     StoreCqWriter,
     StoreMailbox,
+    StoreAtomic,
     StoreClients
   } store_client_e;
+  localparam int unsigned StorePorts = Config.atomics != 0 ? 32'(StoreClients) : 32'(StoreAtomic);  // likewise
   logic [StoreClients-1:0] store_valid, store_ready, done_valid;
   dma_store_t [StoreClients-1:0] store;
   dma_done_t [StoreClients-1:0] done;
@@ -227,19 +233,19 @@ module vireo_nic
 
   vireo_dma_read_port #(
     .Config(Config),
-    .FetchClients(FetchClients),
+    .FetchClients(FetchPorts),
     .FetchDepth(32'(DmaFetchDepth)),
     .ReadClients(ReadClients)
   ) u_dma_read_port (
     .clk_i,
     .rst_ni,
     .max_read_request_size_i(pcie_size_e'(cfg_max_read_request_size_i)),
-    .fetch_request_valid_i(fetch_request_valid),
-    .fetch_request_ready_o(fetch_request_ready),
-    .fetch_request_i(fetch_request),
-    .fetched_valid_o(fetched_valid),
-    .fetched_ready_i(fetched_ready),
-    .fetched_o(fetched),
+    .fetch_request_valid_i(fetch_request_valid[FetchPorts-1:0]),
+    .fetch_request_ready_o(fetch_request_ready[FetchPorts-1:0]),
+    .fetch_request_i(fetch_request[FetchPorts-1:0]),
+    .fetched_valid_o(fetched_valid[FetchPorts-1:0]),
+    .fetched_ready_i(fetched_ready[FetchPorts-1:0]),
+    .fetched_o(fetched[FetchPorts-1:0]),
     .read_request_valid_i(read_request_valid),
     .read_request_ready_o(read_request_ready),
     .read_request_i(read_request),
@@ -271,17 +277,17 @@ module vireo_nic
   vireo_dma_write_port #(
     .Config(Config),
     .BufferBytes(DmaWriteBufferBytes),
-    .StoreClients(StoreClients),
+    .StoreClients(StorePorts),
     .WriteClients(WriteClients)
   ) u_dma_write_port (
     .clk_i,
     .rst_ni,
     .max_payload_size_i(pcie_size_e'(cfg_max_payload_size_i)),
-    .store_valid_i(store_valid),
-    .store_ready_o(store_ready),
-    .store_i(store),
-    .done_valid_o(done_valid),
-    .done_o(done),
+    .store_valid_i(store_valid[StorePorts-1:0]),
+    .store_ready_o(store_ready[StorePorts-1:0]),
+    .store_i(store[StorePorts-1:0]),
+    .done_valid_o(done_valid[StorePorts-1:0]),
+    .done_o(done[StorePorts-1:0]),
     .write_valid_i(write_valid),
     .write_ready_o(write_ready),
     .write_request_i(write_request),
@@ -1122,6 +1128,9 @@ module vireo_nic
   logic packet_valid, packet_ready;
   tx_packet_t packet;
   logic answer_valid, answer_ready;
+  logic atomic_valid, atomic_ready, atomic_result_valid, atomic_result_ready;
+  atomic_request_t atomic_request;
+  atomic_result_t atomic_result;
   rx_answer_t answer;
   logic answer_packet_valid, answer_packet_ready;
   tx_packet_t answer_packet;
@@ -1596,6 +1605,12 @@ module vireo_nic
     .job_valid_o(response_valid),
     .job_ready_i(response_ready),
     .job_o(response),
+    .atomic_valid_o(atomic_valid),
+    .atomic_ready_i(atomic_ready),
+    .atomic_o(atomic_request),
+    .result_valid_i(atomic_result_valid),
+    .result_ready_o(atomic_result_ready),
+    .result_i(atomic_result),
     .failure_valid_o(request_failures_valid[RequestFailureReadResponder]),
     .failure_ready_i(request_failures_ready[RequestFailureReadResponder]),
     .failure_o(request_failures[RequestFailureReadResponder]),
@@ -1603,6 +1618,58 @@ module vireo_nic
     .qp_reads_o(responder_reads),
     .idle_o(path_idle[PathReadResponder])
   );
+
+  if (Config.atomics != 0) begin : gen_atomic
+    vireo_atomic #(
+      .Config(Config)
+    ) u_atomic (
+      .clk_i,
+      .rst_ni,
+      .qp_state_write_valid_i(qp_state_write_valid),
+      .qp_state_write_i(qp_state_write),
+      .request_valid_i(atomic_valid),
+      .request_ready_o(atomic_ready),
+      .request_i(atomic_request),
+      .result_valid_o(atomic_result_valid),
+      .result_ready_i(atomic_result_ready),
+      .result_o(atomic_result),
+      .fetch_request_valid_o(fetch_request_valid[FetchAtomic]),
+      .fetch_request_ready_i(fetch_request_ready[FetchAtomic]),
+      .fetch_request_o(fetch_request[FetchAtomic]),
+      .fetched_valid_i(fetched_valid[FetchAtomic]),
+      .fetched_ready_o(fetched_ready[FetchAtomic]),
+      .fetched_i(fetched[FetchAtomic]),
+      .store_valid_o(store_valid[StoreAtomic]),
+      .store_ready_i(store_ready[StoreAtomic]),
+      .store_o(store[StoreAtomic]),
+      .done_valid_i(done_valid[StoreAtomic]),
+      .done_i(done[StoreAtomic]),
+      .grant_ended_o(grant_ended[GrantHolderAtomic]),
+      .idle_o(path_idle[PathAtomic])
+    );
+  end else begin : gen_no_atomic
+    logic unused_atomic;
+    assign unused_atomic = ^{atomic_valid, atomic_request, atomic_result_ready, fetch_request_valid[FetchAtomic],
+                             fetch_request_ready[FetchAtomic], fetch_request[FetchAtomic], fetched_valid[FetchAtomic],
+                             fetched_ready[FetchAtomic], fetched[FetchAtomic], store_valid[StoreAtomic],
+                             store_ready[StoreAtomic], store[StoreAtomic], done_valid[StoreAtomic], done[StoreAtomic]};
+    assign fetch_request_ready[FetchAtomic] = 1'b0;
+    assign fetched_valid[FetchAtomic] = 1'b0;
+    assign fetched[FetchAtomic] = '0;
+    assign store_ready[StoreAtomic] = 1'b0;
+    assign done_valid[StoreAtomic] = 1'b0;
+    assign done[StoreAtomic] = '0;
+    assign atomic_ready = 1'b1;
+    assign atomic_result_valid = 1'b0;
+    assign atomic_result = '0;
+    assign fetch_request_valid[FetchAtomic] = 1'b0;
+    assign fetch_request[FetchAtomic] = '0;
+    assign fetched_ready[FetchAtomic] = 1'b1;
+    assign store_valid[StoreAtomic] = 1'b0;
+    assign store[StoreAtomic] = '0;
+    assign grant_ended[GrantHolderAtomic] = '0;
+    assign path_idle[PathAtomic] = 1'b1;
+  end
 
   // Acknowledges for the completer.
   vireo_arb_rr #(

@@ -92,6 +92,8 @@ ibv_wc_opcode ToWcOpcode(spec::IbWcOpcode opcode) {
     case spec::IbWcOpcode::kSend: return IBV_WC_SEND;
     case spec::IbWcOpcode::kRdmaWrite: return IBV_WC_RDMA_WRITE;
     case spec::IbWcOpcode::kRdmaRead: return IBV_WC_RDMA_READ;
+    case spec::IbWcOpcode::kCompSwap: return IBV_WC_COMP_SWAP;
+    case spec::IbWcOpcode::kFetchAdd: return IBV_WC_FETCH_ADD;
     case spec::IbWcOpcode::kRecvRdmaWithImm: return IBV_WC_RECV_RDMA_WITH_IMM;
     case spec::IbWcOpcode::kRecv: break;
   }

@@ -106,7 +106,11 @@ class Completer final : public Block {
     bool HasTimer() const { return reliable && timeout != 0; }
   };
   struct StoredRecord {
-    bool IsRead() const { return record.opcode == spec::IbWcOpcode::kRdmaRead; }
+    // An atomic operation is a READ, too: responses complete it.
+    bool IsRead() const {
+      return record.opcode == spec::IbWcOpcode::kRdmaRead || record.opcode == spec::IbWcOpcode::kCompSwap ||
+             record.opcode == spec::IbWcOpcode::kFetchAdd;
+    }
     spec::SendRecord record;
     bool to_report = false;  // its status is not yet reported to QP control
     // Numbers of its work request and of its last replay; those of others if it has no packets, or no replay.

@@ -122,7 +122,7 @@ spec::MemoryStatus MemoryCheck::Status(const Access& access) const {
   if (!access.index_exists || !row.valid || row.key != key) return spec::MemoryStatus::kKey;
   if (row.pdn != check.pdn) return spec::MemoryStatus::kPd;
   if ((check.local_write && !row.local_write) || (check.remote_write && !row.remote_write) ||
-      (check.remote_read && !row.remote_read)) {
+      (check.remote_read && !row.remote_read) || (check.remote_atomic && !row.remote_atomic)) {
     return spec::MemoryStatus::kRights;
   }
   if (row.dma) {

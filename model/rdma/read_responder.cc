@@ -50,6 +50,7 @@ ReadResponder::ReadResponder(Agenda& agenda, size_t num_qps, size_t max_rd_atomi
       rows_(num_qps) {
   answer_in.SetConsumer(this);
   memory_place_in.SetConsumer(this);
+  result_in.SetConsumer(this);
 }
 
 void ReadResponder::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
@@ -80,6 +81,7 @@ void ReadResponder::Run(Cycle now) {
   bool moved = Leave(now, packet_, packet_out);
   moved |= Leave(now, job_, job_out);
   moved |= Leave(now, check_, memory_check_out);
+  moved |= Leave(now, atomic_, atomic_out);
   moved |= Leave(now, failure_, failure_out);
   moved |= Step(now);
   if (const bool hold = hold_.At(now); hold != held_) {
@@ -104,10 +106,20 @@ bool ReadResponder::Step(Cycle now) {
       state_ = State::kIssue;
       return true;
     case State::kIssue:
-      if (bytes_ != 0 && !memory_place_in.CanPop(now)) return false;
+      if (is_checked_ && !memory_place_in.CanPop(now)) return false;
+      if (atomic_ && rows_[qpn_].reads.front().is_atomic &&
+          !(is_checked_ && memory_place_in.front().status != spec::MemoryStatus::kOk)) {
+        return false;
+      }
       IssueJob(now);
       state_ = State::kChoose;
       return true;
+    case State::kResult:
+      // Of an earlier lifetime of the QP: nobody waits for it.
+      if (!rows_[qpn_].parked) result_in.Drop(now);
+      state_ = rows_[qpn_].parked ? State::kRespond : State::kChoose;
+      return true;
+    case State::kRespond: state_ = Respond(now); return true;
   }
   return false;
 }
@@ -130,6 +142,13 @@ bool ReadResponder::Choose(Cycle now) {
     dropping_ = false;
     acking_ = true;
     state_ = State::kTurn;
+  } else if (result_in.CanPop(now) && !job_ && !failure_ && job_room_.At(now) != job_room_used_ &&
+             !(packet_ && packet_->qpn % num_qps_ == result_in.front().qpn % num_qps_)) {
+    // What has started ends, also during a hold.
+    qpn_ = result_in.front().qpn % num_qps_;
+    dropping_ = false;
+    acking_ = false;
+    state_ = State::kResult;
   } else if (answer_in.CanPop(now) && !(can_turn && !turned_)) {
     qpn_ = answer_in.front().packet.qpn % num_qps_;
     room_ = !packet_;
@@ -165,6 +184,19 @@ void ReadResponder::Answer(Cycle now) {
                          .address = answer.address,
                          .rkey = answer.rkey,
                          .bytes = answer.bytes});
+    if (answer.packet.opcode != BthOpcode{}) {
+      // The rest of an AtomicETH, behind the AETH.
+      uint8_t bytes[spec::AtomicEth::kBytes]{};
+      constexpr size_t kFirst = spec::AtomicEth::kSwapAddDataOffset;
+      std::copy_n(answer.packet.extension + spec::Aeth::kBytes, sizeof bytes - kFirst, bytes + kFirst);
+      const auto atomic = spec::AtomicEth::Decode(bytes);
+      Read& read = row.reads.back();
+      read.is_atomic = true;
+      read.is_duplicate = answer.is_duplicate;
+      read.is_swap = answer.packet.opcode == BthOpcode::kRcCompareSwap;
+      read.swap_add = atomic.swap_add_data;
+      read.compare = atomic.compare_data;
+    }
     if (!retains_held) row.held.reset();
     PushTurn(now);
     return;
@@ -208,6 +240,7 @@ ReadResponder::State ReadResponder::Turn(Cycle now) {
   if (!can_respond) {
     if (dropping_) row.halted = false;
     row.held.reset();
+    row.parked = false;
     if (!row.reads.empty()) {
       EndAll();
       ReportReads();
@@ -215,7 +248,7 @@ ReadResponder::State ReadResponder::Turn(Cycle now) {
     return State::kChoose;
   }
   // A QP with READs gets its turns for them.
-  if (row.reads.empty() || acking_) return State::kChoose;
+  if (row.reads.empty() || acking_ || row.parked) return State::kChoose;
   if (attributes_corrupt_) attributes_table_.Report(now - 1);
   return State::kEntry;
 }
@@ -236,11 +269,13 @@ void ReadResponder::Cut() {
   } else {
     opcode_ = is_last_ ? BthOpcode::kRcRdmaReadResponseLast : BthOpcode::kRcRdmaReadResponseMiddle;
   }
-  // Without bytes no key is checked. [IBTA vol. 1, 9.7.4]
-  if (bytes_ == 0) return;
+  // Without bytes no key is checked. [IBTA vol. 1, 9.7.4] A duplicate of an atomic operation accesses nothing.
+  is_checked_ = bytes_ != 0 && !read.is_duplicate;
+  if (!is_checked_) return;
   check_ = {.key = read.rkey,
             .pdn = attributes_.pdn,
-            .remote_read = true,
+            .remote_read = !read.is_atomic,
+            .remote_atomic = read.is_atomic,
             .address = read.address + row.done,
             .bytes = bytes_};
 }
@@ -248,20 +283,26 @@ void ReadResponder::Cut() {
 void ReadResponder::IssueJob(Cycle now) {
   Row& row = rows_[qpn_];
   spec::MemoryPlace place{};
-  if (bytes_ != 0) place = memory_place_in.Pop(now);
-  spec::Aeth aeth = row.reads.front().aeth;
+  if (is_checked_) place = memory_place_in.Pop(now);
+  const spec::Aeth aeth = row.reads.front().aeth;
   if (place.status != spec::MemoryStatus::kOk) {
     // A NAK may replace any response. [IBTA vol. 1, 9.7.5.2]
-    spec::TxJob nak = Acknowledge(qpn_, psn_, aeth);
-    nak.packet.extension[0] = static_cast<uint8_t>(AethSyndrome::kNakRemoteAccessError);
-    Load(now, nak);
-    failure_ = {.qpn = qpn_,
-                .event_type = spec::RdmaEventType::kQpAccessErr,
-                .code = static_cast<uint32_t>(AethSyndrome::kNakRemoteAccessError)};
-    row.halted = true;
-    row.held.reset();
-    EndAll();
-    ReportReads();
+    return Fail(now, AethSyndrome::kNakRemoteAccessError, psn_,
+                {.qpn = qpn_,
+                 .event_type = spec::RdmaEventType::kQpAccessErr,
+                 .code = static_cast<uint32_t>(AethSyndrome::kNakRemoteAccessError)});
+  }
+  if (const Read& read = row.reads.front(); read.is_atomic) {
+    // It is executed, and the QP waits for that; others do not.
+    atomic_ = {.qpn = qpn_,
+               .psn = psn_,
+               .is_duplicate = read.is_duplicate,
+               .is_swap = read.is_swap,
+               .address = place.address0,
+               .grant = place.grant,
+               .swap_add = read.swap_add,
+               .compare = read.compare};
+    row.parked = true;
     return;
   }
   spec::TxJob job{.packet = {.qpn = qpn_,
@@ -284,6 +325,48 @@ void ReadResponder::IssueJob(Cycle now) {
     ReportReads();
   }
   if (!row.reads.empty() || row.held) PushTurn(now);
+}
+
+// A NAK replaces the response, and nothing is sent after it.
+void ReadResponder::Fail(Cycle now, AethSyndrome syndrome, uint32_t psn, const spec::QpFailure& failure) {
+  Row& row = rows_[qpn_];
+  spec::TxJob nak = Acknowledge(qpn_, psn, row.reads.front().aeth);
+  nak.packet.extension[0] = static_cast<uint8_t>(syndrome);
+  Load(now, nak);
+  failure_ = failure;
+  row.halted = true;
+  row.held.reset();
+  EndAll();
+  ReportReads();
+}
+
+// The response to an atomic operation that has ended.
+ReadResponder::State ReadResponder::Respond(Cycle now) {
+  Row& row = rows_[qpn_];
+  const spec::AtomicResult result = result_in.Pop(now);
+  const Read& read = row.reads.front();
+  row.parked = false;
+  if (result.status == spec::AtomicStatus::kFailed) {
+    // [IBTA vol. 1, 9.9.5.2]
+    Fail(now, AethSyndrome::kNakRemoteOperationalError, read.psn,
+         {.qpn = qpn_,
+          .event_type = spec::RdmaEventType::kQpFatal,
+          .code = static_cast<uint32_t>(spec::RdmaError::kQueueDmaError)});
+    return State::kChoose;
+  }
+  // A duplicate whose result is not kept is dropped.
+  if (result.status == spec::AtomicStatus::kOk) {
+    spec::TxJob job{
+        .packet = {.qpn = qpn_, .opcode = BthOpcode::kRcAtomicAcknowledge, .psn = read.psn, .is_response = true}};
+    read.aeth.Encode(job.packet.extension);
+    spec::AtomicAckEth{.original_data = result.value}.Encode(job.packet.extension + spec::Aeth::kBytes);
+    Load(now, job);
+  }
+  row.reads.pop_front();
+  ++row.ended;
+  ReportReads();
+  if (!row.reads.empty() || row.held) PushTurn(now);
+  return State::kChoose;
 }
 
 void ReadResponder::Load(Cycle now, const spec::TxJob& job) {
@@ -314,7 +397,8 @@ void ReadResponder::PushAck(Cycle now) {
 
 bool ReadResponder::IsIdle() const {
   return state_ == State::kChoose && drop_.IsEmpty() && (turn_.IsEmpty() || held_) && ack_.IsEmpty() &&
-         answer_in.size() == 0 && !packet_ && !job_ && !check_ && !failure_ && !reads_;
+         answer_in.size() == 0 && result_in.size() == 0 && !packet_ && !job_ && !atomic_ && !check_ && !failure_ &&
+         !reads_;
 }
 
 }  // namespace vireo::model

@@ -42,6 +42,8 @@ class ReadResponder final : public Block {
   // From the cycle in which a memory_place is accepted on.
   static constexpr Cycle kPlaceToJob = 2;
   static constexpr Cycle kPlaceToCheck = 6;  // of the next response, if the job is taken at once
+  // From the cycle in which an atomic_result is accepted to its job; the atomic_request leaves as a job.
+  static constexpr Cycle kResultToJob = 4;
   // From the first cycle without hold_i to the memory_check of a response that waited.
   static constexpr Cycle kReleaseToCheck = 4;
   // From the qp_state_write to the qp_reads of what is dropped.
@@ -54,9 +56,11 @@ class ReadResponder final : public Block {
 
   Channel<spec::RxAnswer> answer_in = Channel<spec::RxAnswer>::Slice();
   Channel<spec::MemoryPlace> memory_place_in = Channel<spec::MemoryPlace>::Slice();
+  Channel<spec::AtomicResult> result_in = Channel<spec::AtomicResult>::Slice();
   Output<spec::TxPacket> packet_out;
   Output<spec::TxJob> job_out;
   Output<spec::MemoryCheck> memory_check_out;
+  Output<spec::AtomicRequest> atomic_out;
   Output<spec::QpFailure> failure_out;
 
   // Called in the cycle of the pulse.
@@ -83,7 +87,7 @@ class ReadResponder final : public Block {
   bool IsIdle() const;
 
  private:
-  enum class State { kChoose, kAnswer, kTurn, kEntry, kIssue };
+  enum class State { kChoose, kAnswer, kTurn, kEntry, kIssue, kResult, kRespond };
   struct Attributes {
     uint16_t pdn = 0;
     spec::IbMtu path_mtu{};
@@ -99,6 +103,12 @@ class ReadResponder final : public Block {
     uint64_t address = 0;
     uint32_t rkey = 0;
     uint32_t bytes = 0;
+    // An atomic operation; its operands are as in an AtomicETH.
+    bool is_atomic = false;
+    bool is_duplicate = false;
+    bool is_swap = false;
+    uint64_t swap_add = 0;
+    uint64_t compare = 0;
   };
   // Pending work of a QP.
   struct Row {
@@ -107,7 +117,8 @@ class ReadResponder final : public Block {
     uint16_t last = 0;    // number of the last job issued
     std::optional<Held> held;
     std::deque<Read> reads;
-    uint32_t done = 0;  // bytes of the oldest
+    bool parked = false;  // the oldest one is an atomic operation that is being executed
+    uint32_t done = 0;    // bytes of the oldest
   };
   // True if there was a transition.
   bool Step(Cycle now);
@@ -116,6 +127,8 @@ class ReadResponder final : public Block {
   State Turn(Cycle now);
   void Cut();
   void IssueJob(Cycle now);
+  State Respond(Cycle now);
+  void Fail(Cycle now, spec::AethSyndrome syndrome, uint32_t psn, const spec::QpFailure& failure);
   void Load(Cycle now, const spec::TxJob& job);
   void EndAll();
   void ReportReads();
@@ -157,10 +170,12 @@ class ReadResponder final : public Block {
   uint32_t psn_ = 0;
   uint32_t bytes_ = 0;
   bool is_last_ = false;
+  bool is_checked_ = false;
 
   std::optional<spec::TxPacket> packet_;
   std::optional<spec::TxJob> job_;
   std::optional<spec::MemoryCheck> check_;
+  std::optional<spec::AtomicRequest> atomic_;
   std::optional<spec::QpFailure> failure_;
   std::optional<spec::QpReads> reads_;  // the pulse of the next cycle
 };

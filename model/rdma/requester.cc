@@ -46,6 +46,8 @@ constexpr uint32_t kOwnQkey = 1U << 31;
 // Sending, or finishing work fetched before a drain. [IBTA vol. 1, 10.3.1]
 bool IsSending(IbQpState state) { return state == IbQpState::kRts || state == IbQpState::kSqd; }
 
+bool IsAtomic(IbWcOpcode opcode) { return opcode == IbWcOpcode::kCompSwap || opcode == IbWcOpcode::kFetchAdd; }
+
 // A failure moves it to SQE instead of ERR. [IBTA vol. 1, 10.3.1.6]
 bool IsSendOnly(BthService service) { return service == BthService::kUc || service == BthService::kUd; }
 
@@ -78,6 +80,14 @@ const Requester::Operation Requester::kOperations[] = {
      IbWcOpcode::kRdmaRead,
      {BthOpcode::kRcRdmaReadRequest, BthOpcode::kRcRdmaReadRequest, BthOpcode::kRcRdmaReadRequest,
       BthOpcode::kRcRdmaReadRequest}},
+    {BthService::kRc,
+     IbWrOpcode::kAtomicCmpAndSwp,
+     IbWcOpcode::kCompSwap,
+     {BthOpcode::kRcCompareSwap, BthOpcode::kRcCompareSwap, BthOpcode::kRcCompareSwap, BthOpcode::kRcCompareSwap}},
+    {BthService::kRc,
+     IbWrOpcode::kAtomicFetchAndAdd,
+     IbWcOpcode::kFetchAdd,
+     {BthOpcode::kRcFetchAdd, BthOpcode::kRcFetchAdd, BthOpcode::kRcFetchAdd, BthOpcode::kRcFetchAdd}},
     {BthService::kUc,
      IbWrOpcode::kRdmaWrite,
      IbWcOpcode::kRdmaWrite,
@@ -120,6 +130,7 @@ Requester::Requester(Agenda& agenda, const spec::Config& config, uint32_t packet
       memory_place_in(Channel<spec::MemoryPlace>::Fifo(packets)),
       fetched_in(Channel<spec::DmaFetched>::Fifo(FetchedDepth(config.max_send_sge))),
       max_send_sge_(config.max_send_sge),
+      has_atomics_(config.atomics != 0),
       most_read_packets_(kHalfOutstanding / config.send_records),
       burst_bytes_(burst_bytes),
       attributes_(spec::ContextRam::kRequesterQp, config.num_qps, on_parity_error),
@@ -332,10 +343,12 @@ bool Requester::Check(Cycle now) {
   spec::RdmaSge sge = spec::RdmaSge::Decode(work.tail_bytes + (spec::RdmaSqReq::kBytes - spec::RdmaSqReq::kSizeOffset));
   const uint8_t flags = message_.request.send_flags;
   const BthService service = ServiceOf(attributes.qp_type);
-  const Operation* const operation = OperationOf(service, message_.request.opcode);
+  const Operation* operation = OperationOf(service, message_.request.opcode);
+  if (!has_atomics_ && operation != nullptr && IsAtomic(operation->wc_opcode)) operation = nullptr;
   message_.service = service;
   message_.operation = operation;
-  message_.is_read = operation != nullptr && operation->wc_opcode == IbWcOpcode::kRdmaRead;
+  message_.is_atomic = operation != nullptr && IsAtomic(operation->wc_opcode);
+  message_.is_read = operation != nullptr && (operation->wc_opcode == IbWcOpcode::kRdmaRead || message_.is_atomic);
   message_.max_reads = attributes.max_rd_atomic;
   message_.recovers = is_sending && !work.is_replay && was_sqe_.Read(now - 1, work.qpn) != 0;
   if (message_.recovers) was_sqe_.Write(now, work.qpn, 0);
@@ -454,6 +467,13 @@ void Requester::EndCheck() {
   if (record.status == IbWcStatus::kSuccess && message.total > kMaxMessageBytes) {
     record.status = IbWcStatus::kLocLenErr;
     record.vendor_err = static_cast<uint32_t>(RdmaError::kInvalidLength);
+  }
+  if (message.is_atomic) {
+    if (record.status == IbWcStatus::kSuccess && message.total < spec::kAtomicBytes) {
+      record.status = IbWcStatus::kLocLenErr;
+      record.vendor_err = static_cast<uint32_t>(RdmaError::kInvalidLength);
+    }
+    message.length = spec::kAtomicBytes;  // of the elements only as many bytes are written
   }
   if (record.status == IbWcStatus::kSuccess && message.service == BthService::kUd &&
       message.total > uint64_t{1} << message.shift) {
@@ -639,6 +659,15 @@ spec::TxPacket Requester::PacketOf(uint32_t payload, bool last, bool ends) const
       .payload_bytes = static_cast<uint16_t>(payload),
       .reports = last && !is_connected,
   };
+  if (info.has_atomic_eth && message.record.status == IbWcStatus::kSuccess) {
+    const auto atomic = spec::RdmaSqReqAtomic::Decode(message.request.wr);
+    const bool swaps = opcode == BthOpcode::kRcCompareSwap;
+    spec::AtomicEth{.virtual_address = atomic.remote_addr,
+                    .rkey = atomic.rkey,
+                    .swap_add_data = swaps ? atomic.swap : atomic.compare_add,
+                    .compare_data = swaps ? atomic.compare_add : 0}
+        .Encode(packet.extension);
+  }
   if (info.has_reth) {
     const auto rdma = spec::RdmaSqReqRdma::Decode(message.request.wr);
     spec::Reth{.virtual_address = rdma.remote_addr + message.skip,
@@ -669,7 +698,8 @@ spec::ReadRecord Requester::ReadRecordOf(Cycle now) {
                         .last_psn = message_.record.last_psn,
                         .bytes = message_.length,
                         .elements = work.address + spec::RdmaSqReq::kBytes,
-                        .num_sge = static_cast<uint8_t>(num_sge)};
+                        .num_sge = static_cast<uint8_t>(num_sge),
+                        .is_atomic = message_.is_atomic};
   if (num_sge != 0) {
     std::copy_n(work.tail_bytes + (spec::RdmaSqReq::kBytes - spec::RdmaSqReq::kSizeOffset), sizeof read.sge, read.sge);
   }

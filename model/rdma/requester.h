@@ -170,7 +170,8 @@ class Requester final : public Block {
     spec::SendRecord record{};
     spec::BthService service{};
     const Operation* operation = nullptr;  // null: there is none
-    bool is_read = false;
+    bool is_atomic = false;
+    bool is_read = false;  // or atomic: that is treated as a READ
     uint32_t qkey = 0;
     uint8_t max_reads = 0;
     bool is_inline = false;
@@ -220,6 +221,7 @@ class Requester final : public Block {
   void PopEntry(Cycle now);
 
   const uint32_t max_send_sge_;
+  const bool has_atomics_;
   const uint32_t most_read_packets_;  // of a READ that does not wait for the completer
   const uint32_t burst_bytes_;
   ContextTable<Attributes> attributes_;

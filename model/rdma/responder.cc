@@ -36,6 +36,7 @@ bool IsBehind(uint32_t ahead_by) { return ahead_by > kPsnMask / 2; }
 
 Responder::Responder(Agenda& agenda, const Sizes& sizes)
     : Block(agenda),
+      has_atomics_(sizes.has_atomics),
       queues_(sizes.net_queue_pairs, sizes.num_cqs, sizes.num_qps, spec::kRdmaReceiveqOffset),
       attributes_table_(spec::ContextRam::kResponderQp, sizes.num_qps, on_parity_error),
       state_table_(sizes.num_qps),
@@ -60,6 +61,7 @@ void Responder::OnTableWrite(Cycle now, const spec::TableWrite& write) {
   Attributes attributes{.exists = context.valid,
                         .remote_write = context.remote_write,
                         .remote_read = context.remote_read,
+                        .remote_atomic = context.remote_atomic,
                         // Codes above the largest count as it.
                         .path_mtu = static_cast<unsigned>(std::min(context.path_mtu, spec::IbMtu::kMtu4096)),
                         .pdn = context.pdn,
@@ -231,6 +233,7 @@ void Responder::Begin(Cycle now) {
     address_ = starts ? reth.virtual_address : half_.position.cursor.address;
     rkey_ = starts ? reth.rkey : half_.position.cursor.key;
     bytes_left_ = starts ? reth.dma_length : half_.position.cursor.bytes_left;
+    if (IsAtomic()) bytes_left_ = spec::kAtomicBytes;  // address and key are where a RETH has them
     BeginPart(Part::kPayload);
     state_ = State::kAct;
     begins_ = now + kDecisionLatency / (IsRunTwice() ? 2 : 1);
@@ -287,6 +290,8 @@ bool Responder::HasRoom() const { return static_cast<uint8_t>(reads_issued_ - en
 // Checks that do not depend on the READ request's PSN.
 bool Responder::IsReadLegal() const {
   // More READs than the peer may have outstanding are invalid, too. [IBTA vol. 1, 9.7.4.1]
+  // The operand of an atomic operation is aligned. [9.4.5]
+  if (IsAtomic() && address_ % spec::kAtomicBytes != 0) return false;
   return frame_in.front().payload_bytes == 0 && bytes_left_ <= kMaxMessageBytes && HasRoom();
 }
 
@@ -329,6 +334,7 @@ Responder::Action Responder::Decide() const {
   if (!IsTaken()) return Action::kDrop;
   if (frame.info.is_response) {
     if (frame.info.operation == BthOperation::kRdmaReadResponse) return Action::kResponse;
+    if (has_atomics_ && frame.info.has_atomic_ack_eth) return Action::kResponse;
     return frame.info.operation == BthOperation::kAcknowledge && frame.payload_bytes == 0 ? Action::kAcknowledge
                                                                                           : Action::kDrop;
   }
@@ -336,11 +342,12 @@ Responder::Action Responder::Decide() const {
   const uint32_t ahead_by = (frame.bth.psn - half_.expected_psn) & kPsnMask;
   if (IsBehind(ahead_by)) {
     if (frame.info.response == BthOperation::kAcknowledge) return Action::kDuplicate;
-    // A duplicate READ is executed again, if all of it is behind. [9.7.5.1.4]
+    // A duplicate READ is executed again, if all of it is behind; the result of an atomic operation is sent again,
+    // without an access. [9.7.5.1.4]
     const uint32_t psns_behind = kPsnMask + 1 - ahead_by;
-    if (!IsRead() || !IsReadLegal() || !attributes_.remote_read || PacketsOf(bytes_left_) > psns_behind) {
-      return Action::kDrop;
-    }
+    if (!IsRead() || !IsReadLegal() || PacketsOf(bytes_left_) > psns_behind) return Action::kDrop;
+    if (IsAtomic()) return Action::kReplayRead;
+    if (!attributes_.remote_read) return Action::kDrop;
     return bytes_left_ != 0 ? Action::kRead : Action::kReplayRead;
   }
   // One NAK per gap, until the missing packet has arrived. [9.7.5]
@@ -350,7 +357,7 @@ Responder::Action Responder::Decide() const {
   if (!IsRequestValid()) return Action::kInvalid;
   if (IsSend()) return frame.info.consumes_recv ? Action::kReceive : Action::kContinue;
   if (IsRead()) {
-    if (!attributes_.remote_read) return Action::kAccess;
+    if (!HasReadRight()) return Action::kAccess;
     return bytes_left_ != 0 ? Action::kRead : Action::kIssueRead;
   }
   // Without bytes neither key nor rights are checked. [9.7.4]
@@ -380,8 +387,12 @@ void Responder::Act(Cycle now) {
       return SetState(now, State::kMemory);
     case Action::kRead:
       // Checks the whole range at once; the read responder translates packet by packet.
-      check_.Set(
-          now, {.key = rkey_, .pdn = attributes_.pdn, .remote_read = true, .address = address_, .bytes = bytes_left_});
+      check_.Set(now, {.key = rkey_,
+                       .pdn = attributes_.pdn,
+                       .remote_read = !IsAtomic(),
+                       .remote_atomic = IsAtomic(),
+                       .address = address_,
+                       .bytes = bytes_left_});
       return SetState(now, State::kMemory);
     case Action::kReceive:
       if (IsDatagram()) BeginPart(frame.is_ipv6 ? Part::kHeader : Part::kZeros);
@@ -397,6 +408,7 @@ void Responder::Act(Cycle now) {
     case Action::kContinue: return SetState(now, State::kNext);
     case Action::kResponse: {
       is_response_ = true;
+      if (frame.info.has_atomic_ack_eth) left_ = spec::kAtomicBytes;
       const spec::ReadRecord& record = reads_.Oldest();
       if (!read_half_.started) {
         read_half_.psn = record.first_psn;
@@ -419,8 +431,10 @@ void Responder::Locate(Cycle now) {
   if (ahead_by != 0) return Finish(now, Action::kGap);
   const bool last = frame.bth.psn == reads_.Oldest().last_psn;
   const bool acknowledges = !frame.info.has_aeth || spec::Aeth::Decode(frame.extension).kind == AethKind::kAck;
-  if (!acknowledges || frame.payload_bytes != std::min(read_half_.bytes_left, MtuBytes()) ||
-      frame.info.ends_message != last) {
+  const bool is_atomic = reads_.Oldest().is_atomic;
+  const uint32_t bytes = is_atomic ? 0 : std::min(read_half_.bytes_left, MtuBytes());
+  if (!acknowledges || frame.payload_bytes != bytes || frame.info.ends_message != last ||
+      frame.info.has_atomic_ack_eth != is_atomic) {
     return Finish(now, Action::kBadResponse);
   }
   SetState(now, State::kNext);
@@ -555,7 +569,14 @@ void Responder::Flush(Cycle now) {
 void Responder::SetRuns(spec::RxPlace& place, const spec::MemoryPlace& memory) const {
   if (memory.bytes0 == 0) return;
   place.zeros = Scatters() && part_ == Part::kZeros;
-  place.offset = static_cast<uint16_t>(offset_);
+  // The result of an atomic operation of ours, in the order of memory; what is left of it.
+  place.has_value = is_response_ && frame_in.front().info.has_atomic_ack_eth;
+  if (place.has_value) {
+    const auto result = spec::AtomicAckEth::Decode(frame_in.front().extension + spec::Aeth::kBytes);
+    place.value = result.original_data >> 8 * (spec::kAtomicBytes - left_);
+  } else {
+    place.offset = static_cast<uint16_t>(offset_);
+  }
   place.address0 = memory.address0;
   place.bytes0 = memory.bytes0;
   place.address1 = memory.address1;
@@ -783,6 +804,12 @@ void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, sp
     aeth.msn = half.msn;
     aeth.Encode(packet.extension);
     packet.extension[0] = syndrome;
+    if (place.answer.is_read && IsAtomic()) {
+      packet.opcode = frame.bth.opcode;
+      std::copy(std::begin(frame.extension) + spec::AtomicEth::kSwapAddDataOffset,
+                std::begin(frame.extension) + spec::AtomicEth::kBytes, packet.extension + spec::Aeth::kBytes);
+      place.answer.is_duplicate = action == Action::kReplayRead;
+    }
   }
   WriteHalf(now, qpn_, half);
 }

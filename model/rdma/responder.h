@@ -53,6 +53,7 @@ class Responder final : public Block {
     uint32_t num_cqs;
     uint32_t num_qps;
     uint32_t max_rd_atomic;  // READs of ours per QP; a power of two, 2 or more
+    bool has_atomics = true;
   };
 
   Responder(Agenda& agenda, const Sizes& sizes);
@@ -60,7 +61,8 @@ class Responder final : public Block {
       : Responder(agenda, Sizes{.net_queue_pairs = config.net_queue_pairs,
                                 .num_cqs = config.num_cqs,
                                 .num_qps = config.num_qps,
-                                .max_rd_atomic = config.max_rd_atomic}) {}
+                                .max_rd_atomic = config.max_rd_atomic,
+                                .has_atomics = config.atomics != 0}) {}
 
   Channel<spec::QpLoad> load_in = Channel<spec::QpLoad>::Slice();
   Channel<RxToken> frame_in = Channel<RxToken>::Slice();
@@ -135,6 +137,7 @@ class Responder final : public Block {
     spec::BthService service{};
     bool remote_write = false;
     bool remote_read = false;
+    bool remote_atomic = false;
     unsigned path_mtu = 0;
     uint16_t pdn = 0;
     uint16_t recv_cqn = 0;
@@ -223,7 +226,10 @@ class Responder final : public Block {
   bool IsTaken() const;
   bool IsRequestValid() const;
   bool IsSend() const { return frame_in.front().info.operation == spec::BthOperation::kSend; }
-  bool IsRead() const { return frame_in.front().info.operation == spec::BthOperation::kRdmaReadRequest; }
+  bool IsAtomic() const { return has_atomics_ && frame_in.front().info.has_atomic_eth; }
+  // An atomic operation is treated as a READ of its operand, which the read responder has executed.
+  bool IsRead() const { return frame_in.front().info.operation == spec::BthOperation::kRdmaReadRequest || IsAtomic(); }
+  bool HasReadRight() const { return IsAtomic() ? attributes_.remote_atomic : attributes_.remote_read; }
   bool IsAcknowledged() const { return attributes_.service == spec::BthService::kRc; }
   bool IsDatagram() const { return attributes_.service == spec::BthService::kUd; }
   // The payload goes to elements.
@@ -259,6 +265,7 @@ class Responder final : public Block {
   void RunRings(Cycle now, bool reflush);
   bool Enabled(Cycle now) const { return enable_from_ <= now ? next_enable_ : enable_; }
 
+  const bool has_atomics_;
   QpQueues queues_;
 
   ContextTable<Attributes> attributes_table_;

@@ -87,8 +87,9 @@ void RxScatter::TakePlace(Cycle now) {
   begins_ = now + 1;
   if (writes != 0) {
     second_ = false;
+    for (size_t i = 0; i < value_.size(); ++i) value_[i] = static_cast<uint8_t>(place_.value >> 8 * i);
     state_ = State::kRun;
-    BeginWrite(now, place_.offset, place_.address0, place_.bytes0);
+    BeginWrite(now, Offset(), place_.address0, place_.bytes0);
   } else if (!place_.no_frame && !place_.more) {
     state_ = State::kFree;
   }
@@ -97,9 +98,11 @@ void RxScatter::TakePlace(Cycle now) {
 void RxScatter::BeginWrite(Cycle now, size_t offset, uint64_t address, size_t bytes) {
   stream_.Begin(now + 1, {.address = address,
                           .bytes = bytes,
-                          .lane = place_.zeros ? 0 : offset % beat_bytes_,
+                          .lane = place_.zeros || place_.has_value ? 0 : offset % beat_bytes_,
                           .notify = true,
-                          .data = place_.zeros ? nullptr : store_.oldest().subspan(offset, bytes).data()});
+                          .data = place_.zeros       ? nullptr
+                                  : place_.has_value ? value_.data() + offset
+                                                     : store_.oldest().subspan(offset, bytes).data()});
 }
 
 // In the cycle of the last step.
@@ -108,7 +111,7 @@ void RxScatter::EndWrite(Cycle now) {
   begins_ = now + 1;
   if (!second_ && place_.bytes1 != 0) {
     second_ = true;
-    return BeginWrite(now, size_t{place_.offset} + place_.bytes0, place_.address1, place_.bytes1);
+    return BeginWrite(now, Offset() + place_.bytes0, place_.address1, place_.bytes1);
   }
   if (!place_.more) store_.Free(now);
   state_ = State::kPlace;

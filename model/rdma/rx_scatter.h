@@ -15,6 +15,7 @@
 // is visible 2 cycles after it was read, and the frame is freed with the last one.
 #pragma once
 
+#include <array>
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
@@ -106,6 +107,8 @@ class RxScatter final : public Block {
 
   void TakePlace(Cycle now);
   void TakeNet(Cycle now);
+  // Of the first byte to write, in the frame or the value.
+  size_t Offset() const { return place_.has_value ? 0 : place_.offset; }
   void BeginWrite(Cycle now, size_t offset, uint64_t address, size_t bytes);
   void EndWrite(Cycle now);
   void Leave(Cycle now);
@@ -121,7 +124,8 @@ class RxScatter final : public Block {
   Cycle begins_ = 0;                // start of the state
   std::optional<Cycle> net_until_;  // a net frame's beats are visible
   spec::RxPlace place_{};
-  bool second_ = false;  // the current write is the second one
+  std::array<uint8_t, sizeof(uint64_t)> value_{};  // of place_, as in memory
+  bool second_ = false;                            // the current write is the second one
   WriteStream stream_{*this, write_out, beat_bytes_};
 
   Channel<Pending> pending_ = Channel<Pending>::Fifo(kPlaces);

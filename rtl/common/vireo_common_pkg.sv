@@ -54,6 +54,7 @@ package vireo_common_pkg;
     GrantHolderResponder,
     GrantHolderTxGather,
     GrantHolderRxScatter,
+    GrantHolderAtomic,
     GrantHolders
   } grant_holder_e;
 

@@ -36,6 +36,7 @@
 module vireo_completer
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::MtuShift;
+  import vireo_rdma_pkg::is_read_opcode;
 #(
   parameter config_t Config,
   parameter int unsigned BurstBytes,                         // the requester's
@@ -561,7 +562,7 @@ module vireo_completer
     has_timer = attributes.reliable && attributes.timeout != '0;
 
     queue_index = first_queue + {15'(qpn_q), 1'b0};
-    stored_is_read = stored.opcode == IbWcOpcodeRdmaRead;
+    stored_is_read = is_read_opcode(stored.opcode);
     stored_first = stored.first_psn - base_q;
     stored_last = stored.last_psn - base_q;
     done = {1'b0, stored_last} < covered_q && (is_read_q || !stored_is_read);
@@ -792,7 +793,7 @@ module vireo_completer
                 end
               end
               ring.count = ring.count + 1'b1;
-              if (record.opcode == IbWcOpcodeRdmaRead) ring.reads = ring.reads + 1'b1;
+              if (is_read_opcode(record.opcode)) ring.reads = ring.reads + 1'b1;
             end
           end
           OpTimer: begin

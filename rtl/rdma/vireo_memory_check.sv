@@ -70,6 +70,7 @@ module vireo_memory_check
     logic [PageBits-1:0] first_translation;
     logic [ShiftBits-1:0] page_shift;
     logic [7:0] key;
+    logic remote_atomic;
     logic remote_read;
     logic remote_write;
     logic local_write;
@@ -102,7 +103,8 @@ module vireo_memory_check
       written_row = '{length: written_mr.length, virt_addr: written_mr.virt_addr, pdn: written_mr.pdn,
                       first_translation: written_mr.first_translation[PageBits-1:0],
                       page_shift: written_mr.page_shift[ShiftBits-1:0], key: written_mr.key,
-                      remote_read: written_mr.remote_read, remote_write: written_mr.remote_write,
+                      remote_atomic: written_mr.remote_atomic, remote_read: written_mr.remote_read,
+                      remote_write: written_mr.remote_write,
                       local_write: written_mr.local_write, dma: written_mr.dma, valid: written_mr.valid};
     end
   end
@@ -193,7 +195,7 @@ module vireo_memory_check
   // The client decides which rights a check needs; the row must have them all. [IBTA vol. 1, 10.6.3]
   always_comb begin
     right_missing = (check_q.local_write && !row.local_write) || (check_q.remote_write && !row.remote_write)
-                 || (check_q.remote_read && !row.remote_read);
+                 || (check_q.remote_read && !row.remote_read) || (check_q.remote_atomic && !row.remote_atomic);
     if (!index_exists_q || !row.valid || row.key != check_q.key[7:0]) status1_d = MemoryStatusKey;
     else if (row.pdn != check_q.pdn) status1_d = MemoryStatusPd;
     else if (right_missing) status1_d = MemoryStatusRights;

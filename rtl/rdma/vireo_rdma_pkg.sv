@@ -94,6 +94,11 @@ package vireo_rdma_pkg;
     endcase
   endfunction
 
+  // A work request that responses complete: RDMA READ, and atomic operations, which are treated as READs of 8 bytes.
+  function automatic logic is_read_opcode(input logic [7:0] wc_opcode);
+    return wc_opcode == IbWcOpcodeRdmaRead || wc_opcode == IbWcOpcodeCompSwap || wc_opcode == IbWcOpcodeFetchAdd;
+  endfunction
+
   // The error that is reported for an access that memory check refuses (memory_status).
   function automatic rdma_error_e memory_error(input logic [2:0] status);
     unique case (status)

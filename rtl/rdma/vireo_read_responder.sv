@@ -57,6 +57,14 @@ module vireo_read_responder
   input  logic            job_ready_i,
   output tx_job_t         job_o,
 
+  output logic            atomic_valid_o,  // atomic operations to execute; of a QP one at a time
+  input  logic            atomic_ready_i,
+  output atomic_request_t atomic_o,
+
+  input  logic            result_valid_i,
+  output logic            result_ready_o,
+  input  atomic_result_t  result_i,
+
   output logic            failure_valid_o,
   input  logic            failure_ready_i,
   output qp_failure_t     failure_o,
@@ -78,9 +86,12 @@ module vireo_read_responder
 
   // --- Inputs --------------------------------------------------------------------------------------------------------
 
-  logic answer_valid, answer_pop, place_valid, place_pop;
+  logic answer_valid, answer_pop, place_valid, place_pop, result_valid, result_pop;
   rx_answer_t answer;
   memory_place_t place;
+  /* verilator lint_off UNUSEDSIGNAL */  // QP numbers are wider than needed
+  atomic_result_t result;
+  /* verilator lint_on UNUSEDSIGNAL */
 
   vireo_slice #(.Width(RxAnswerBits)) u_answer (
     .clk_i, .rst_ni,
@@ -91,6 +102,12 @@ module vireo_read_responder
     .clk_i, .rst_ni,
     .s_valid_i(memory_place_valid_i), .s_ready_o(memory_place_ready_o), .s_data_i(memory_place_i),
     .m_valid_o(place_valid), .m_ready_i(place_pop), .m_data_o(place)
+  );
+
+  vireo_slice #(.Width(AtomicResultBits)) u_result (
+    .clk_i, .rst_ni,
+    .s_valid_i(result_valid_i), .s_ready_o(result_ready_o), .s_data_i(result_i),
+    .m_valid_o(result_valid), .m_ready_i(result_pop), .m_data_o(result)
   );
 
   // QPs whose READs end, because of a state without responses; a set of its own, so that a QP that is set up again
@@ -149,6 +166,7 @@ module vireo_read_responder
     logic [AethBits-1:0] held_aeth;
     logic [SlotBits:0] count;       // READs
     logic [SlotBits-1:0] oldest;
+    logic parked;                   // the oldest one is an atomic operation that is being executed
     logic [31:0] done;              // bytes of the oldest READ
   } row_t;
 
@@ -160,7 +178,20 @@ module vireo_read_responder
     logic [31:0] bytes;
   } read_t;
 
+  // What an atomic operation needs besides.
+  typedef struct packed {
+    logic is_atomic;
+    logic is_duplicate;
+    logic is_swap;
+    logic [127:0] data;           // as in an AtomicETH, from swap_add_data on
+  } operands_t;
+
   logic row_read, row_write, ring_write, ring_read;
+  operands_t operands_in, operands;
+  /* verilator lint_off UNUSEDSIGNAL */  // its address and key come from the answer
+  atomic_eth_t atomic_eth;
+  /* verilator lint_on UNUSEDSIGNAL */
+  atomic_ack_eth_t atomic_ack;
   row_t row, row_d;
   read_t ring_in, entry;
   logic [SlotBits-1:0] ring_slot;
@@ -183,6 +214,11 @@ module vireo_read_responder
   assign attributes_in = '{pdn: context_in.pdn, path_mtu: context_in.path_mtu[3:0]};
   assign ring_in = '{psn: answer.packet.psn, aeth: answer.packet.extension[AethBits-1:0], address: answer.address,
                      rkey: answer.rkey, bytes: answer.bytes};
+  assign operands_in = '{is_atomic: answer.packet.opcode != '0, is_duplicate: answer.is_duplicate,
+                         is_swap: answer.packet.opcode == BthOpcodeRcCompareSwap,
+                         data: answer.packet.extension[AethBits +: 128]};
+  assign atomic_eth = unpack_atomic_eth({operands.data, 96'd0});
+  assign atomic_ack = '{original_data: result.value};
   assign ring_slot = row.oldest + row.count[SlotBits-1:0];
   assign unused_bits = &{1'b0, table_write_i.index[23:QpBits], qp_state_write_i.qpn[23:QpBits],
                          qp_state_write_i.clear};  // implied by its state
@@ -213,6 +249,18 @@ module vireo_read_responder
     .read_i(ring_read), .read_address_i({qpn_q, row.oldest}), .read_data_o(entry)
   );
 
+  if (Config.atomics != 0) begin : gen_operands
+    vireo_ram_1r1w #(.Width($bits(operands_t)), .Depth(NumQps * 2 ** SlotBits)) u_operands (
+      .clk_i,
+      .write_i(ring_write), .write_address_i({qpn_q, ring_slot}), .write_data_i(operands_in),
+      .read_i(ring_read), .read_address_i({qpn_q, row.oldest}), .read_data_o(operands)
+    );
+  end else begin : gen_no_operands
+    logic unused_operands;
+    assign unused_operands = ^operands_in;
+    assign operands = '0;
+  end
+
   // --- Machine -------------------------------------------------------------------------------------------------------
 
   typedef enum logic [2:0] {
@@ -220,7 +268,9 @@ module vireo_read_responder
     StAnswer,  // a response passes through or is held
     StTurn,    // the QP's oldest READ is read, or all that it has is dropped
     StEntry,   // the packet is cut and its memory requested
-    StIssue     // it leaves
+    StIssue,    // it leaves
+    StResult,   // the QP's atomic operation is read, whose result has come
+    StRespond   // its response leaves
   } state_e;
 
   state_e state_d, state_q;
@@ -238,7 +288,8 @@ module vireo_read_responder
   logic [31:0] left;
   logic [3:0] shift;
   logic retains_held, can_respond, leaves, fails, first, busy, is_nak;
-  logic can_turn;  // with space for every result of a turn, so that responses never wait for jobs
+  logic atomic_d, atomic_q;  // the packet is the response to an atomic operation
+  logic can_turn, can_result;  // with space for every result of a turn, so that responses never wait for jobs
   logic hold_q;
   logic [RoomBits-1:0] job_room_d, job_room_q;  // packets that may be issued
   logic parity_error_d, parity_error_q;  // the attributes of a turn with a READ: it ends
@@ -248,6 +299,8 @@ module vireo_read_responder
   /* verilator lint_on UNUSEDSIGNAL */
 
   logic packet_valid_d, packet_valid_q, packet_free, job_valid_d, job_valid_q, job_free;
+  logic atomic_valid_d, atomic_valid_q, atomic_free;
+  atomic_request_t request_d, request_q;
   logic failure_valid_d, failure_valid_q, failure_free, check_valid_d, check_valid_q, reads_valid_d, reads_valid_q;
   tx_packet_t packet_d, packet_q;
   tx_job_t job_d, job_q;
@@ -267,12 +320,14 @@ module vireo_read_responder
     issued_d = issued_q;
     issues = 1'b0;
     checked_d = checked_q;
+    atomic_d = atomic_q;
     last_d = last_q;
     opcode_d = opcode_q;
     psn_d = psn_q;
     bytes_d = bytes_q;
     answer_pop = 1'b0;
     place_pop = 1'b0;
+    result_pop = 1'b0;
     drop_pop = 1'b0;
     turn_pop = 1'b0;
     turn_push = 1'b0;
@@ -289,6 +344,9 @@ module vireo_read_responder
     job_free = !job_valid_q || job_ready_i;
     job_valid_d = job_valid_q && !job_ready_i;
     job_d = job_q;
+    atomic_free = !atomic_valid_q || atomic_ready_i;
+    atomic_valid_d = atomic_valid_q && !atomic_ready_i;
+    request_d = request_q;
     failure_free = !failure_valid_q || failure_ready_i;
     failure_valid_d = failure_valid_q && !failure_ready_i;
     failure_d = failure_q;
@@ -301,6 +359,9 @@ module vireo_read_responder
     // Responses issued before a QP's job have left before it.
     can_turn = turn_valid && job_free && failure_free && !hold_q && job_room_q != '0
             && (packet_free || packet_q.qpn[QpBits-1:0] != turn_qpn);
+    // What has started ends, also during a hold.
+    can_result = result_valid && job_free && failure_free && job_room_q != '0
+              && (packet_free || packet_q.qpn[QpBits-1:0] != result.qpn[QpBits-1:0]);
     number = issued_q + 1'b1;
     // As a signed number: above 0, the QP's last job is in flight. The number of a QP that issued none for long wraps
     // to lie ahead again; its next response then leaves as a job, which is only a detour.
@@ -338,6 +399,11 @@ module vireo_read_responder
           dropping_d = 1'b0;
           acking_d = 1'b1;
           state_d = StTurn;
+        end else if (can_result) begin
+          qpn_d = result.qpn[QpBits-1:0];
+          dropping_d = 1'b0;
+          acking_d = 1'b0;
+          state_d = StResult;
         end else if (answer_valid && !(can_turn && !turned_q)) begin
           qpn_d = answer.packet.qpn[QpBits-1:0];
           room_d = packet_free;
@@ -411,12 +477,13 @@ module vireo_read_responder
         end else if (!can_respond) begin
           if (dropping_q) row_d.halted = 1'b0;
           row_d.held = 1'b0;
+          row_d.parked = 1'b0;
           row_d.count = '0;
           row_d.done = '0;
           row_d.ended = row.ended + 8'(row.count);
           row_write = 1'b1;
           reads_valid_d = row.count != '0;
-        end else if (row.count != '0 && !acking_q) begin
+        end else if (row.count != '0 && !acking_q && !row.parked) begin
           // A QP with READs gets its turns for them.
           ring_read = 1'b1;
           parity_error_d = attributes_corrupt;
@@ -430,15 +497,29 @@ module vireo_read_responder
         psn_d = entry.psn + PsnBits'(row.done >> shift);
         if (first) opcode_d = last_d ? BthOpcodeRcRdmaReadResponseOnly : BthOpcodeRcRdmaReadResponseFirst;
         else opcode_d = last_d ? BthOpcodeRcRdmaReadResponseLast : BthOpcodeRcRdmaReadResponseMiddle;
-        // Without bytes no key is checked. [IBTA vol. 1, 9.7.4]
-        checked_d = bytes_d != '0;
+        atomic_d = operands.is_atomic;
+        // Without bytes no key is checked. [IBTA vol. 1, 9.7.4] A duplicate of an atomic operation accesses nothing.
+        checked_d = bytes_d != '0 && !operands.is_duplicate;
         check_valid_d = checked_d && !parity_error_q;
-        check_d = '{key: entry.rkey, pdn: attributes.pdn, local_write: 1'b0, remote_write: 1'b0, remote_read: 1'b1,
+        check_d = '{key: entry.rkey, pdn: attributes.pdn, local_write: 1'b0, remote_write: 1'b0,
+                    remote_read: !operands.is_atomic, remote_atomic: operands.is_atomic,
                     address: entry.address + 64'(row.done), bytes: 32'(bytes_d)};
         state_d = parity_error_q ? StChoose : StIssue;
       end
       StIssue: begin
-        if (!checked_q || place_valid) begin
+        if ((!checked_q || place_valid) && atomic_q && !fails) begin
+          // It is executed, and the QP waits for that; others do not.
+          if (atomic_free) begin
+            place_pop = checked_q;
+            atomic_valid_d = 1'b1;
+            request_d = '{qpn: 24'(qpn_q), psn: psn_q, is_duplicate: operands.is_duplicate, is_swap: operands.is_swap,
+                          address: checked_q ? place.address0 : '0, grant: checked_q ? place.grant : '0,
+                          swap_add: atomic_eth.swap_add_data, compare: atomic_eth.compare_data};
+            row_d.parked = 1'b1;
+            row_write = 1'b1;
+            state_d = StChoose;
+          end
+        end else if (!checked_q || place_valid) begin
           place_pop = checked_q;
           job_valid_d = 1'b1;
           job_d = '0;
@@ -485,6 +566,50 @@ module vireo_read_responder
           state_d = StChoose;
         end
       end
+      StResult: begin
+        // Of an earlier lifetime of the QP: nobody waits for it.
+        result_pop = !row.parked;
+        ring_read = row.parked;
+        state_d = row.parked ? StRespond : StChoose;
+      end
+      StRespond: begin
+        result_pop = 1'b1;
+        job_d = '0;
+        job_d.packet.qpn = 24'(qpn_q);
+        job_d.packet.psn = entry.psn;
+        job_d.packet.is_response = 1'b1;
+        // A duplicate whose result is not kept is dropped.
+        if (result.status != 2'(AtomicStatusUnknown)) begin
+          job_valid_d = 1'b1;
+          issued_d = number;
+          issues = 1'b1;
+          row_d.last = number;
+        end
+        row_d.parked = 1'b0;
+        if (result.status == 2'(AtomicStatusFailed)) begin
+          // [IBTA vol. 1, 9.9.5.2]
+          job_d.packet.opcode = BthOpcodeRcAcknowledge;
+          job_d.packet.extension[AethBits-1:0] = pack_aeth(aeth_t'({AethSyndromeNakRemoteOperationalError, nak.msn}));
+          failure_valid_d = 1'b1;
+          failure_d = '{qpn: 24'(qpn_q), event_type: 16'(RdmaEventTypeQpFatal), code: 32'(RdmaErrorQueueDmaError),
+                        default: '0};
+          row_d.halted = 1'b1;
+          row_d.held = 1'b0;
+          row_d.count = '0;
+          row_d.ended = row.ended + 8'(row.count);
+        end else begin
+          job_d.packet.opcode = BthOpcodeRcAtomicAcknowledge;
+          job_d.packet.extension[AethBits-1:0] = entry.aeth;
+          job_d.packet.extension[AethBits +: 8*AtomicAckEthBytes] = pack_atomic_ack_eth(atomic_ack);
+          row_d.count = row.count - 1'b1;
+          row_d.oldest = row.oldest + 1'b1;
+          row_d.ended = row.ended + 1'b1;
+        end
+        row_write = 1'b1;
+        reads_valid_d = 1'b1;
+        turn_push = row_d.count != '0 || row_d.held;
+        state_d = StChoose;
+      end
       default: state_d = StChoose;
     endcase
     reads_d.ended = row_d.ended;
@@ -502,6 +627,7 @@ module vireo_read_responder
       room_used_o <= 1'b0;
       packet_valid_q <= 1'b0;
       job_valid_q <= 1'b0;
+      atomic_valid_q <= 1'b0;
       failure_valid_q <= 1'b0;
       check_valid_q <= 1'b0;
       reads_valid_q <= 1'b0;
@@ -516,6 +642,7 @@ module vireo_read_responder
       room_used_o <= issues;
       packet_valid_q <= packet_valid_d;
       job_valid_q <= job_valid_d;
+      atomic_valid_q <= atomic_valid_d;
       failure_valid_q <= failure_valid_d;
       check_valid_q <= check_valid_d;
       reads_valid_q <= reads_valid_d;
@@ -529,12 +656,14 @@ module vireo_read_responder
     acking_q <= acking_d;
     room_q <= room_d;
     checked_q <= checked_d;
+    atomic_q <= atomic_d;
     last_q <= last_d;
     opcode_q <= opcode_d;
     psn_q <= psn_d;
     bytes_q <= bytes_d;
     packet_q <= packet_d;
     job_q <= job_d;
+    request_q <= request_d;
     failure_q <= failure_d;
     check_q <= check_d;
     reads_q <= reads_d;
@@ -546,13 +675,15 @@ module vireo_read_responder
   assign memory_check_o = check_q;
   assign job_valid_o = job_valid_q;
   assign job_o = job_q;
+  assign atomic_valid_o = atomic_valid_q;
+  assign atomic_o = request_q;
   assign failure_valid_o = failure_valid_q;
   assign failure_o = failure_q;
   assign qp_reads_valid_o = reads_valid_q;
   assign qp_reads_o = reads_q;
   assign parity_error_o = parity_error_q;
   assign idle_o = state_q == StChoose && drop_empty && (turn_empty || hold_q) && ack_empty && !answer_valid
-               && !packet_valid_q && !job_valid_q && !failure_valid_q && !check_valid_q && !reads_valid_q;
+               && !result_valid && !atomic_valid_q && !packet_valid_q && !job_valid_q && !failure_valid_q && !check_valid_q && !reads_valid_q;
 
 `ifndef SYNTHESIS
   assert property (@(posedge clk_i) state_q == StAnswer && answer.is_read |-> 32'(row.count) < MaxRdAtomic)

@@ -148,6 +148,10 @@ module vireo_requester
       // One request, whatever PSN of its responses it starts with.
       {BthServiceRc, IbWrOpcodeRdmaRead}:
         operation_of = '{legal: 1'b1, wc_opcode: IbWcOpcodeRdmaRead, bth: {4{BthOpcodeRcRdmaReadRequest}}};
+      {BthServiceRc, IbWrOpcodeAtomicCmpAndSwp}:
+        operation_of = '{legal: Config.atomics != 0, wc_opcode: IbWcOpcodeCompSwap, bth: {4{BthOpcodeRcCompareSwap}}};
+      {BthServiceRc, IbWrOpcodeAtomicFetchAndAdd}:
+        operation_of = '{legal: Config.atomics != 0, wc_opcode: IbWcOpcodeFetchAdd, bth: {4{BthOpcodeRcFetchAdd}}};
       {BthServiceUc, IbWrOpcodeRdmaWrite}:
         operation_of = '{legal: 1'b1, wc_opcode: IbWcOpcodeRdmaWrite,
                          bth: {BthOpcodeUcRdmaWriteOnly, BthOpcodeUcRdmaWriteLast, BthOpcodeUcRdmaWriteFirst,
@@ -185,6 +189,7 @@ module vireo_requester
   work_request_t work;
   qp_load_t load;
   rdma_sq_req_rdma_t rdma;
+  rdma_sq_req_atomic_t atomic;
   rdma_sq_req_ud_t datagram;
   dma_fetched_t fetched;  // its tag is unused
   /* verilator lint_on UNUSEDSIGNAL */
@@ -420,7 +425,10 @@ module vireo_requester
     logic [23:0] first_psn;
     logic [23:0] last_psn;
     logic fence;
-    logic read;                // RDMA READ, with what follows: its number, elements, and the first one
+    logic read;                // RDMA READ or atomic, with what follows: its number, elements, and the first one
+    logic atomic;              // then: its response is an atomic acknowledge
+    logic [63:0] swap_add;
+    logic [63:0] compare;
     logic [7:0] number;
     logic [31:0] bytes;
     logic [7:0] num_sge;
@@ -490,7 +498,7 @@ module vireo_requester
   logic [15:0] inline_len;
   logic is_inline, fence;
   rdma_sge_t sge;
-  logic is_read, is_datagram, is_connected;
+  logic is_atomic, is_read, is_datagram, is_connected;  // an atomic operation is a READ, too
   logic front_sending, front_held;
   logic [7:0] reads_outstanding;             // READs
   logic [23:0] read_packets;         // PSNs of a READ
@@ -525,6 +533,7 @@ module vireo_requester
     wr_opcode = '0;
     wr_flags = '0;
     rdma = '0;
+    atomic = '0;
     datagram = '0;
     num_sge = '0;
     inline_len = '0;
@@ -534,6 +543,7 @@ module vireo_requester
       wr_opcode = work.head_bytes[8*RdmaSqReqOpcodeOffset +: 8];
       wr_flags = work.head_bytes[8*RdmaSqReqSendFlagsOffset +: 8];
       rdma = unpack_rdma_sq_req_rdma(work.head_bytes[8*RdmaSqReqWrOffset +: 8*RdmaSqReqRdmaBytes]);
+      atomic = unpack_rdma_sq_req_atomic(work.head_bytes[8*RdmaSqReqWrOffset +: 8*RdmaSqReqAtomicBytes]);
       datagram = unpack_rdma_sq_req_ud(work.head_bytes[8*RdmaSqReqWrOffset +: 8*RdmaSqReqUdBytes]);
       num_sge = work.tail_bytes[31:0];
       inline_len = work.tail_bytes[15:0];
@@ -583,7 +593,8 @@ module vireo_requester
       service_d = service_of(attributes.qp_type);
       operation_d = operation_of(service_d, wr_opcode);
     end
-    is_read = operation_d.wc_opcode == IbWcOpcodeRdmaRead;
+    is_atomic = operation_d.wc_opcode == IbWcOpcodeCompSwap || operation_d.wc_opcode == IbWcOpcodeFetchAdd;
+    is_read = operation_d.wc_opcode == IbWcOpcodeRdmaRead || is_atomic;
     is_datagram = service_d == BthServiceUd;
     is_connected = service_d == BthServiceRc;
     qkey_d = qkey_q;
@@ -654,6 +665,10 @@ module vireo_requester
                    wc_opcode: operation_q.wc_opcode, status: status_q, vendor_err: vendor_q, signaled: signaled_q,
                    no_completion: work.failed != RdmaErrorOk && !work.is_replay, first_psn: first_psn_q, last_psn: last_psn_q,
                    fence: fence, read: is_read && status_q == IbWcStatusSuccess,
+                   atomic: is_atomic && status_q == IbWcStatusSuccess,
+                   swap_add: !is_atomic ? '0
+                             : operation_q.wc_opcode == IbWcOpcodeCompSwap ? atomic.swap : atomic.compare_add,
+                   compare: operation_q.wc_opcode == IbWcOpcodeCompSwap ? atomic.compare_add : '0,
                    number: work.is_replay ? work.number : reads_started,
                    bytes: is_read && status_q == IbWcStatusSuccess ? length_q : '0, num_sge: num_sge[7:0],
                    sge: num_sge == '0 ? '0
@@ -663,7 +678,8 @@ module vireo_requester
                    ack_req: is_connected
                             && (ends || ((psn_q + 24'd1) & (24'(SendAckPackets) - 24'd1)) == '0),
                    psn: psn_q, payload_bytes: payload_bytes, has_reth: info.has_reth,
-                   remote_address: rdma.remote_addr + 64'(skip_q), rkey: rdma.rkey, dma_length: length_q - skip_q,
+                   remote_address: rdma.remote_addr + 64'(skip_q), rkey: is_atomic ? atomic.rkey : rdma.rkey,
+                   dma_length: length_q - skip_q,
                    has_deth: is_datagram, qkey: qkey_q, ah: datagram.ah[15:0], dest_qpn: datagram.remote_qpn[23:0],
                    reports: last && !is_connected,
                    has_immdt: info.has_immdt, immediate: work.head_bytes[8*RdmaSqReqImmDataOffset +: 8*ImmdtBytes]};
@@ -847,7 +863,7 @@ module vireo_requester
           room_used_d = begins;
           check_valid_d = placed || check_valid_d;
           if (placed) check_d = '{key: lkey_q, pdn: pdn_q, local_write: 1'b0, remote_write: 1'b0, remote_read: 1'b0,
-                                  address: address_q, bytes: 32'(piece)};
+                                  remote_atomic: 1'b0, address: address_q, bytes: 32'(piece)};
           reads_started_write = first_q && is_read && !work.is_replay;
           first_d = 1'b0;
           cut_bytes_d = cut_bytes_q + piece;
@@ -897,12 +913,18 @@ module vireo_requester
       entry_in.qpn = front_qpn;
     end
 
+    // Of the elements only as many bytes are written.
+    if (ends_check && is_atomic) length_d = 32'(AtomicBytes);
     skipped = work.psn - work.first_psn;
     span = work.last_psn - work.first_psn;
     summed_last_psn = first_psn_d;
     if (length_d != '0) summed_last_psn = first_psn_d + 24'((length_d - 32'd1) >> shift_d);
     if (ends_check) begin
       if (status_d == IbWcStatusSuccess && total_d > 40'(MaxMessageBytes)) begin
+        status_d = IbWcStatusLocLenErr;
+        vendor_d = 32'(RdmaErrorInvalidLength);
+      end
+      if (status_d == IbWcStatusSuccess && is_atomic && total_d < 40'(AtomicBytes)) begin
         status_d = IbWcStatusLocLenErr;
         vendor_d = 32'(RdmaErrorInvalidLength);
       end
@@ -962,6 +984,7 @@ module vireo_requester
   logic [31:0] vendor;
   reth_t reth;
   deth_t deth;
+  atomic_eth_t atomic_eth;
 
   always_comb begin
     back_d = back_q;
@@ -1018,6 +1041,8 @@ module vireo_requester
     record_recovers = entry.recovers && can_send;
     reth = '{virtual_address: entry.remote_address, rkey: entry.rkey, dma_length: entry.dma_length};
     deth = '{qkey: entry.qkey, reserved: '0, source_qp: 24'(entry.qpn)};
+    atomic_eth = '{virtual_address: entry.remote_address, rkey: entry.rkey, swap_add_data: entry.swap_add,
+                   compare_data: entry.compare};
 
     unique case (back_q)
       BkIdle: begin
@@ -1084,7 +1109,7 @@ module vireo_requester
         if (record_free && read_free) begin
           read_valid_d = 1'b1;
           read_d = '{qpn: 24'(entry.qpn), number: entry.number, first_psn: entry.first_psn, last_psn: entry.last_psn, bytes: entry.bytes,
-                     elements: entry.address, num_sge: entry.num_sge, sge: entry.sge};
+                     elements: entry.address, num_sge: entry.num_sge, sge: entry.sge, is_atomic: entry.atomic};
           back_d = BkJob;
         end
       end
@@ -1100,7 +1125,9 @@ module vireo_requester
                            dest_qpn: '0, reports: entry.reports, is_response: 1'b0,
                            last_psn: entry.read ? entry.last_psn : entry.psn,
                            epoch: entry.is_replay ? entry.epoch : back_resumed};
-          if (entry.has_reth) begin
+          if (entry.atomic) begin
+            job_d.packet.extension[8*AtomicEthBytes-1:0] = pack_atomic_eth(atomic_eth);
+          end else if (entry.has_reth) begin
             job_d.packet.extension[8*RethBytes-1:0] = pack_reth(reth);
             if (entry.has_immdt) job_d.packet.extension[8*RethBytes +: 8*ImmdtBytes] = entry.immediate;
           end else if (entry.has_deth) begin

@@ -83,6 +83,9 @@ module vireo_responder
   // Packets of a message, and one bit more so that the sum does not wrap.
   localparam int unsigned PacketsBits = 32 - MtuShift + 1;
   localparam int unsigned ReadsBits = 8;  // counts of READs, see qp_reads
+  // What an rx_answer has of an AtomicETH: the rest, behind address and key.
+  localparam int unsigned OperandsOffset = AtomicEthSwapAddDataOffset;
+  localparam int unsigned OperandsBits = 8 * (AtomicEthBytes - OperandsOffset);
 
   logic [15:0] first_queue;  // index of the first receive queue
 
@@ -110,6 +113,7 @@ module vireo_responder
     logic [2:0] service;     // bth_service_e
     logic remote_write;
     logic remote_read;
+    logic remote_atomic;
     logic [2:0] path_mtu;
     logic [15:0] pdn;
     logic [15:0] recv_cqn;
@@ -172,14 +176,15 @@ module vireo_responder
     logic acknowledged;      // RC: requests are answered
     logic response;
     logic acknowledge;
-    logic read_response;
+    logic read_response;     // or an atomic acknowledge
     logic expected;
     logic ahead;
     logic acks_duplicate;
     logic request;
     logic duplicates_pending;           // a READ without space, because duplicates are outstanding
     logic send;
-    logic read;              // READ request
+    logic read;              // READ request or atomic operation
+    logic atomic;            // then: the latter
     logic replayable;             // may be executed again
     logic payload;
     logic right;
@@ -402,6 +407,7 @@ module vireo_responder
       end
       written_attributes.remote_write = written.remote_write;
       written_attributes.remote_read = written.remote_read;
+      written_attributes.remote_atomic = written.remote_atomic;
       written_attributes.max_reads = written.max_dest_rd_atomic;
       written_attributes.qkey = written.qkey;
       // Codes above the largest count as it.
@@ -537,7 +543,9 @@ module vireo_responder
   logic [47:0] mac;           // first byte most significant, as the frame has it
   logic enabled_q, ours_q;
   logic qp_receives, service_matches, pkey_matches, peer_matches, qkey_matches, datagram;
-  logic is_send, is_read, sequence_ok, served, length_ok, total_ok, room;
+  logic is_send, is_atomic, is_read, sequence_ok, served, length_ok, total_ok, room;
+  logic [31:0] read_bytes;    // of a READ or atomic operation
+  atomic_ack_eth_t atomic_ack;
   checks_t checks_d, checks_q;
   state_e state_d, state_q;    // of the turn
 
@@ -546,6 +554,7 @@ module vireo_responder
     reth = '0;
     deth = '0;
     aeth = '0;
+    atomic_ack = '0;
     mtu = '0;
     address = '0;
     rkey = '0;
@@ -562,7 +571,9 @@ module vireo_responder
     packets = '0;
     room = 1'b0;
     is_send = 1'b0;
+    is_atomic = 1'b0;
     is_read = 1'b0;
+    read_bytes = '0;
     sequence_ok = 1'b0;
     served = 1'b0;
     length_ok = 1'b0;
@@ -572,6 +583,7 @@ module vireo_responder
       reth = unpack_reth(frame.extension[8*RethBytes-1:0]);
       deth = unpack_deth(frame.extension[8*DethBytes-1:0]);
       aeth = unpack_aeth(frame.extension[8*AethBytes-1:0]);
+      atomic_ack = unpack_atomic_ack_eth(frame.extension[8*AethBytes +: 8*AtomicAckEthBytes]);
       mtu = 16'(1 << MtuShift) << attributes.path_mtu;
       address = frame.info.starts_message ? reth.virtual_address : half.position.cursor.address;
       rkey = frame.info.starts_message ? reth.rkey : half.position.cursor.key;
@@ -595,12 +607,14 @@ module vireo_responder
       psns_behind = half.expected_psn - frame.bth.psn;
 
       // A READ takes as many PSNs as its response has packets. [9.7.2]
-      rounded = (reth.dma_length + 32'(mtu) - 1'b1) >> MtuShift;
-      packets = reth.dma_length == '0 ? PacketsBits'(1) : PacketsBits'(rounded >> attributes.path_mtu);
+      is_atomic = Config.atomics != 0 && frame.info.has_atomic_eth;
+      read_bytes = is_atomic ? 32'(AtomicBytes) : reth.dma_length;
+      rounded = (read_bytes + 32'(mtu) - 1'b1) >> MtuShift;
+      packets = read_bytes == '0 ? PacketsBits'(1) : PacketsBits'(rounded >> attributes.path_mtu);
       room = outstanding_reads < attributes.max_reads;
 
       is_send = frame.info.operation == BthOperationSend;
-      is_read = frame.info.operation == BthOperationRdmaReadRequest;
+      is_read = frame.info.operation == BthOperationRdmaReadRequest || is_atomic;
       // First or only outside of a message, middle or last of the same operation inside one [9.7.4]; but
       // without acknowledges, any first or only packet starts a message. [9.8.2]
       if (attributes.service != 3'(BthServiceRc) && frame.info.starts_message) sequence_ok = 1'b1;
@@ -609,7 +623,9 @@ module vireo_responder
       served = is_send ? !frame.info.has_ieth : is_read || frame.info.operation == BthOperationRdmaWrite;
       // Of the packet, and of a WRITE: its last packet completes the length, no other one does. [9.7.4]
       unique case (frame.info.payload)
-        PayloadRuleNone:      length_ok = is_read && frame.payload_bytes == '0 && reth.dma_length <= MaxMessageBytes;
+        // The operand of an atomic operation is aligned. [9.4.5]
+        PayloadRuleNone:      length_ok = is_read && frame.payload_bytes == '0 && read_bytes <= MaxMessageBytes
+                                       && !(is_atomic && reth.virtual_address[2:0] != '0);
         PayloadRuleMtu:       length_ok = frame.payload_bytes == mtu;
         PayloadRuleOneToMtu:  length_ok = frame.payload_bytes <= mtu && frame.payload_bytes != '0;
         PayloadRuleZeroToMtu: length_ok = frame.payload_bytes <= mtu;
@@ -625,7 +641,8 @@ module vireo_responder
       checks_d.acknowledged = attributes.service == 3'(BthServiceRc);
       checks_d.response = frame.info.is_response;
       checks_d.acknowledge = frame.info.operation == BthOperationAcknowledge && frame.payload_bytes == '0;
-      checks_d.read_response = frame.info.operation == BthOperationRdmaReadResponse;
+      checks_d.read_response = frame.info.operation == BthOperationRdmaReadResponse
+                            || (Config.atomics != 0 && frame.info.has_atomic_ack_eth);
       checks_d.expected = ahead_by == '0;
       checks_d.ahead = !ahead_by[PsnBits-1];
       checks_d.acks_duplicate = frame.info.response == BthOperationAcknowledge;
@@ -635,9 +652,12 @@ module vireo_responder
       checks_d.request = sequence_ok && served && length_ok && (is_read ? room : is_send || total_ok);
       checks_d.send = is_send;
       checks_d.read = is_read;
-      checks_d.replayable = is_read && length_ok && room && attributes.remote_read && packets <= PacketsBits'(psns_behind);
+      checks_d.atomic = is_atomic;
+      // The result of an atomic operation is sent again without an access.
+      checks_d.replayable = is_read && length_ok && room && (is_atomic || attributes.remote_read)
+                         && packets <= PacketsBits'(psns_behind);
       checks_d.payload = frame.payload_bytes != '0;
-      checks_d.right = is_read ? attributes.remote_read : attributes.remote_write;
+      checks_d.right = is_atomic ? attributes.remote_atomic : is_read ? attributes.remote_read : attributes.remote_write;
       checks_d.packets = packets;
     end
   end
@@ -665,9 +685,9 @@ module vireo_responder
       else action = checks_q.right ? ActWrite : ActAbandon;
     end else if (!checks_q.expected && !checks_q.ahead) begin
       if (checks_q.acks_duplicate) action = ActDuplicate;
-      // A duplicate READ is executed again. [9.7.5.1.4]
+      // A duplicate READ is executed again, the result of an atomic operation sent again. [9.7.5.1.4]
       else if (!checks_q.replayable) action = ActDrop;
-      else action = reth.dma_length != '0 ? ActRead : ActReplayRead;
+      else action = !checks_q.atomic && read_bytes != '0 ? ActRead : ActReplayRead;
     end
     // One NAK per gap, until the missing packet has arrived. [9.7.5]
     else if (!checks_q.expected) action = half.nak_sent ? ActDrop : ActSequence;
@@ -676,7 +696,7 @@ module vireo_responder
     else if (checks_q.send) action = frame.info.consumes_recv ? ActReceive : ActContinue;
     else if (checks_q.read) begin
       if (!checks_q.right) action = ActAccess;
-      else action = reth.dma_length != '0 ? ActRead : ActIssueRead;
+      else action = read_bytes != '0 ? ActRead : ActIssueRead;
     end
     // Without bytes neither key nor rights are checked. [9.7.4]
     else if (!checks_q.payload) action = frame.info.consumes_recv ? ActReceive : ActAccept;
@@ -717,7 +737,9 @@ module vireo_responder
       read_checks_d.ahead = !response_ahead_by[PsnBits-1];
       read_checks_d.acknowledges = !frame.info.has_aeth || aeth.kind == 2'(AethKindAck);
       read_checks_d.last = frame.bth.psn == oldest.last_psn;
-      read_checks_d.fits = 32'(frame.payload_bytes) == response_bytes && frame.info.ends_message == read_checks_d.last;
+      read_checks_d.fits = 32'(frame.payload_bytes) == (oldest.is_atomic ? '0 : response_bytes)
+                        && frame.info.ends_message == read_checks_d.last
+                        && frame.info.has_atomic_ack_eth == oldest.is_atomic;
     end
   end
 
@@ -848,14 +870,15 @@ module vireo_responder
             ActWrite: begin
               check_valid_d = 1'b1;
               check_d = '{key: rkey, pdn: attributes.pdn, local_write: 1'b0, remote_write: 1'b1, remote_read: 1'b0,
-                          address: address, bytes: 32'(frame.payload_bytes)};
+                          remote_atomic: 1'b0, address: address, bytes: 32'(frame.payload_bytes)};
               state_d = StMemory;
             end
             ActRead: begin
               // Checks the whole range at once; the read responder translates packet by packet.
               check_valid_d = 1'b1;
-              check_d = '{key: reth.rkey, pdn: attributes.pdn, local_write: 1'b0, remote_write: 1'b0, remote_read: 1'b1,
-                          address: reth.virtual_address, bytes: reth.dma_length};
+              check_d = '{key: reth.rkey, pdn: attributes.pdn, local_write: 1'b0, remote_write: 1'b0,
+                          remote_read: !checks_q.atomic, remote_atomic: checks_q.atomic,
+                          address: reth.virtual_address, bytes: read_bytes};
               state_d = StMemory;
             end
             ActReceive: begin
@@ -879,6 +902,7 @@ module vireo_responder
             ActContinue: state_d = StNext;
             ActResponse: begin
               response_d = 1'b1;
+              if (frame.info.has_atomic_ack_eth) left_d = 13'(AtomicBytes);
               position_d.cursor = read_cursor;
               state_d = StRead;
             end
@@ -992,7 +1016,7 @@ module vireo_responder
         end else if (position_q.cursor.bytes_left != '0) begin
           check_valid_d = 1'b1;
           check_d = '{key: position_q.cursor.key, pdn: attributes.pdn, local_write: 1'b1, remote_write: 1'b0,
-                      remote_read: 1'b0, address: position_q.cursor.address, bytes: 32'(chunk)};
+                      remote_read: 1'b0, remote_atomic: 1'b0, address: position_q.cursor.address, bytes: 32'(chunk)};
           state_d = StMemory;
         end else if (position_q.cursor.elements != '0) begin
           element_d = 1'b1;
@@ -1243,7 +1267,10 @@ module vireo_responder
       end
       if (runs) begin
         place_d.zeros = scatters && part_q == PartZeros;
-        place_d.offset = offset_q;
+        // The result of an atomic operation of ours, in the order of memory; what is left of it.
+        place_d.has_value = response_q && frame.info.has_atomic_ack_eth;
+        if (place_d.has_value) place_d.value = atomic_ack.original_data >> (7'd64 - {left_q[3:0], 3'b000});
+        else place_d.offset = offset_q;
         place_d.address0 = memory.address0;
         place_d.bytes0 = memory.bytes0;
         place_d.address1 = memory.address1;
@@ -1265,7 +1292,12 @@ module vireo_responder
           place_d.answer.is_read = 1'b1;
           place_d.answer.address = reth.virtual_address;
           place_d.answer.rkey = reth.rkey;
-          place_d.answer.bytes = reth.dma_length;
+          place_d.answer.bytes = read_bytes;
+          if (checks_q.atomic) begin
+            place_d.answer.packet.opcode = frame.bth.opcode;
+            place_d.answer.packet.extension[8*AethBytes +: OperandsBits] = frame.extension[8*OperandsOffset +: OperandsBits];
+            place_d.answer.is_duplicate = done == ActReplayRead;
+          end
         end else begin
           place_d.answer.packet.opcode = BthOpcodeRcAcknowledge;
         end

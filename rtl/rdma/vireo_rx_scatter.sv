@@ -307,6 +307,10 @@ module vireo_rx_scatter
   logic [OffsetBits-1:0] offset1_d, offset1_q;
   logic more_d, more_q;                         // the frame stays
   logic zeros_d, zeros_q;                       // also in the cycle after the last read, when its data is valid
+  logic has_value_d, has_value_q;               // likewise
+  logic [63:0] value_d, value_q;                // of the run
+  logic [63:0] value_data_q;                    // in the cycle in which data is valid
+  logic from_start;                             // not from `offset`
   logic [PlaceBits-1:0] beat_d, beat_q;
   logic run_done, run_read;
   logic [13:0] bytes_d, bytes_q;                // of the net frame
@@ -320,13 +324,16 @@ module vireo_rx_scatter
     offset1_d = offset1_q;
     more_d = more_q;
     zeros_d = zeros_q;
+    has_value_d = has_value_q;
+    value_d = value_q;
     beat_d = beat_q;
     bytes_d = bytes_q;
     net_read = 1'b0;
     net_read_last = 1'b0;
     place_ready = 1'b0;
     oldest_free_o = 1'b0;
-    offset0 = place.zeros ? '0 : OffsetBits'(place.offset);
+    from_start = place.zeros || place.has_value;
+    offset0 = from_start ? '0 : OffsetBits'(place.offset);
 
     unique case (state_q)
       StPlace: begin
@@ -342,10 +349,12 @@ module vireo_rx_scatter
           run_d = run_of(offset0[LaneBits-1:0], place.address0, place.bytes0);
           address1_d = place.address1;
           bytes1_d = place.bytes1;
-          offset1_d = place.zeros ? '0 : offset0 + OffsetBits'(place.bytes0);
+          offset1_d = from_start ? '0 : offset0 + OffsetBits'(place.bytes0);
           beat_d = PlaceBits'(offset0[OffsetBits-1:LaneBits]);
           more_d = place.more;
           zeros_d = place.zeros;
+          has_value_d = place.has_value;
+          value_d = place.value;
           if (writes_any) state_d = StRun;
           else if (!place.no_frame && !place.more) state_d = StFree;
         end
@@ -356,6 +365,7 @@ module vireo_rx_scatter
         if (run_done) begin
           beat_d = PlaceBits'(offset1_q[OffsetBits-1:LaneBits]);
           run_d = run_of(offset1_q[LaneBits-1:0], address1_q, bytes1_q);
+          value_d = value_q >> {run_q.bytes[2:0], 3'b000};
           bytes1_d = '0;
           if (bytes1_q == '0) begin
             oldest_free_o = !more_q;
@@ -456,6 +466,9 @@ module vireo_rx_scatter
     offset1_q <= offset1_d;
     more_q <= more_d;
     zeros_q <= zeros_d;
+    has_value_q <= has_value_d;
+    value_q <= value_d;
+    value_data_q <= value_q;
     beat_q <= beat_d;
     bytes_q <= bytes_d;
   end
@@ -479,7 +492,7 @@ module vireo_rx_scatter
     .run_end_lane_i(LaneBits'(run_q.bytes - 1'b1)),
     .run_meta_i({run_q.address, run_q.bytes}),
     .read_o(run_read),
-    .data_i(zeros_q ? '0 : oldest_data_i),
+    .data_i(zeros_q ? '0 : has_value_q ? DataBits'(value_data_q) : oldest_data_i),
     .train_valid_o(write_valid_o),
     .train_ready_i(write_ready_i),
     .train_data_o(write_data_o),

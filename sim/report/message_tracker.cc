@@ -33,11 +33,15 @@ bool Fits(IbWrOpcode opcode, const spec::OpcodeInfo& info) {
     case IbWrOpcode::kSend:
     case IbWrOpcode::kSendWithImm: return info.operation == spec::BthOperation::kSend;
     case IbWrOpcode::kRdmaRead: return info.operation == spec::BthOperation::kRdmaReadRequest;
+    case IbWrOpcode::kAtomicCmpAndSwp: return info.operation == spec::BthOperation::kCompareSwap;
+    case IbWrOpcode::kAtomicFetchAndAdd: return info.operation == spec::BthOperation::kFetchAdd;
   }
   return false;
 }
 
-bool TakesReceive(IbWrOpcode opcode) { return opcode != IbWrOpcode::kRdmaWrite && opcode != IbWrOpcode::kRdmaRead; }
+bool TakesReceive(IbWrOpcode opcode) {
+  return opcode == IbWrOpcode::kRdmaWriteWithImm || opcode == IbWrOpcode::kSend || opcode == IbWrOpcode::kSendWithImm;
+}
 
 uint64_t MtuBytes(spec::IbMtu mtu) { return uint64_t{128} << static_cast<unsigned>(mtu); }
 

@@ -29,6 +29,8 @@ const char* OperationOf(const Message& message) {
     case spec::IbWrOpcode::kRdmaWriteWithImm: return "WRITE";
     case spec::IbWrOpcode::kSend:
     case spec::IbWrOpcode::kSendWithImm: return "SEND";
+    case spec::IbWrOpcode::kAtomicCmpAndSwp:
+    case spec::IbWrOpcode::kAtomicFetchAndAdd: return "ATOMIC";
   }
   return "other";
 }

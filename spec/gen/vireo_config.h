@@ -18,7 +18,7 @@ struct ParameterInfo {
   const char* doc;
   const char* range;  // as text
 };
-inline constexpr ParameterInfo kParameterInfo[25] = {
+inline constexpr ParameterInfo kParameterInfo[26] = {
     {"datapath_bits", &Config::datapath_bits, 64u, 1024u, true, "bits",
      "Width of a beat on the DMA and frame streams",
      "must be 64 to 1024 and a power of two"},
@@ -68,8 +68,11 @@ inline constexpr ParameterInfo kParameterInfo[25] = {
      "Inline data of a send work request",
      "must be 0 to 512"},
     {"max_rd_atomic", &Config::max_rd_atomic, 1u, 128u, true, "operations",
-     "RDMA READs outstanding per QP, each way",
+     "RDMA READs and atomic operations outstanding per QP, each way",
      "must be 1 to 128 and a power of two"},
+    {"atomics", &Config::atomics, 0u, 1u, false, "",
+     "1: COMPARE SWAP and FETCH ADD; 0: without their logic and memory",
+     "must be 0 to 1"},
     {"max_path_mtu", &Config::max_path_mtu, 256u, 4096u, true, "bytes",
      "Largest RoCE path MTU",
      "must be 256 to 4096 and a power of two"},
@@ -112,6 +115,7 @@ inline constexpr uint32_t kMaxSendSgeMax = 32u;
 inline constexpr uint32_t kMaxRecvSgeMax = 32u;
 inline constexpr uint32_t kMaxInlineBytesMax = 512u;
 inline constexpr uint32_t kMaxRdAtomicMax = 128u;
+inline constexpr uint32_t kAtomicsMax = 1u;
 inline constexpr uint32_t kMaxPathMtuMax = 4096u;
 inline constexpr uint32_t kMaxFrameBytesMax = 9728u;
 inline constexpr uint32_t kDmaTagsMax = 1024u;

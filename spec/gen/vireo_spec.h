@@ -336,6 +336,12 @@ inline constexpr uint32_t kSendBurstBytes = 0x20000u;
 // Receive work requests of a QP that are prefetched. (tokens.toml) Unit: entries.
 inline constexpr uint8_t kReceivesAhead = 16u;
 
+// Length and alignment of the operand of an atomic operation. (tokens.toml) Unit: bytes.
+inline constexpr uint8_t kAtomicBytes = 8u;
+
+// Atomic operations that are being executed at a time; no two of them at one address. (tokens.toml) Unit: operations.
+inline constexpr uint8_t kAtomicsInFlight = 16u;
+
 // Size of each net frame buffer: host memory to checksum, checksum to wire, wire to host memory. (tokens.toml) Unit: bytes.
 inline constexpr uint32_t kNetBufferBytes = 0x8000u;
 
@@ -1564,6 +1570,22 @@ constexpr const char* ToString(RdmaCtrlCmd value) {
   return nullptr;
 }
 
+// What an atomic operation of a peer excludes between its read and its write. [IBTA vol. 1, 9.4.5, 11.2.1.2; same numbers as enum ibv_atomic_cap] (roce.toml)
+enum class RdmaAtomicCap : uint8_t {
+  kNone = 0u,  // There are no atomic operations
+  kHca = 1u,  // Other atomic operations by this device
+  kGlob = 2u,  // Also accesses of the CPU and of other devices: never offered
+};
+// The contract's name of a value; null if it has none.
+constexpr const char* ToString(RdmaAtomicCap value) {
+  switch (value) {
+    case RdmaAtomicCap::kNone: return "none";
+    case RdmaAtomicCap::kHca: return "hca";
+    case RdmaAtomicCap::kGlob: return "glob";
+  }
+  return nullptr;
+}
+
 // Transport service of a QP. 5 … 255 are reserved. [RFC v2, CREATE_QP; same numbers as enum ib_qp_type of Linux] (roce.toml)
 enum class IbQpType : uint8_t {
   kSmi = 0u,  // Subnet management: always refused, not used on Ethernet
@@ -1628,13 +1650,15 @@ constexpr const char* ToString(IbMtu value) {
   return nullptr;
 }
 
-// Operation of a send work request. 5 … 15 are reserved for verbs' numbers (5 compare-and-swap, 6 fetch-and-add, 7 local invalidate, 9 send with invalidate, 14 flush, 15 atomic write), 16 … 255 are reserved; all of these fail with loc_qp_op_err. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
+// Operation of a send work request. 7 … 15 are reserved for verbs' numbers (7 local invalidate, 9 send with invalidate, 14 flush, 15 atomic write), 16 … 255 are reserved; all of these fail with loc_qp_op_err, and so do 5 and 6 on a device that is built without atomic operations. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
 enum class IbWrOpcode : uint8_t {
   kRdmaWrite = 0u,  // Write to the peer's memory (RC, UC)
   kRdmaWriteWithImm = 1u,  // Write, then complete a receive there with imm_data (RC, UC)
   kSend = 2u,  // Send to a receive WQE (RC, UC, UD)
   kSendWithImm = 3u,  // Send with imm_data (RC, UC, UD)
   kRdmaRead = 4u,  // Read the peer's memory (RC)
+  kAtomicCmpAndSwp = 5u,  // Compare 8 bytes of the peer's memory and store others if they are equal; what was there is returned (RC)
+  kAtomicFetchAndAdd = 6u,  // Add to 8 bytes of the peer's memory; what was there is returned (RC)
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(IbWrOpcode value) {
@@ -1644,17 +1668,21 @@ constexpr const char* ToString(IbWrOpcode value) {
     case IbWrOpcode::kSend: return "send";
     case IbWrOpcode::kSendWithImm: return "send_with_imm";
     case IbWrOpcode::kRdmaRead: return "rdma_read";
+    case IbWrOpcode::kAtomicCmpAndSwp: return "atomic_cmp_and_swp";
+    case IbWrOpcode::kAtomicFetchAndAdd: return "atomic_fetch_and_add";
   }
   return nullptr;
 }
 
-// What completed. Not verbs' numbers. 5 … 15 are reserved for the opcodes that ib_wr_opcode reserves. [RFC v2, RoCE Support] (roce.toml)
+// What completed. Not verbs' numbers. 7 … 15 are reserved for the opcodes that ib_wr_opcode reserves. [RFC v2, RoCE Support] (roce.toml)
 enum class IbWcOpcode : uint8_t {
   kSend = 0u,  // SEND, with or without immediate data
   kRdmaWrite = 1u,  // RDMA WRITE, with or without immediate data
   kRdmaRead = 2u,  // RDMA READ
   kRecv = 3u,  // Receive WQE, filled by a SEND
   kRecvRdmaWithImm = 4u,  // Receive WQE, consumed by an RDMA WRITE with immediate data
+  kCompSwap = 5u,  // Compare and swap
+  kFetchAdd = 6u,  // Fetch and add
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(IbWcOpcode value) {
@@ -1664,6 +1692,8 @@ constexpr const char* ToString(IbWcOpcode value) {
     case IbWcOpcode::kRdmaRead: return "rdma_read";
     case IbWcOpcode::kRecv: return "recv";
     case IbWcOpcode::kRecvRdmaWithImm: return "recv_rdma_with_imm";
+    case IbWcOpcode::kCompSwap: return "comp_swap";
+    case IbWcOpcode::kFetchAdd: return "fetch_add";
   }
   return nullptr;
 }
@@ -1874,6 +1904,22 @@ constexpr const char* ToString(MemoryStatus value) {
     case MemoryStatus::kPd: return "pd";
     case MemoryStatus::kRights: return "rights";
     case MemoryStatus::kBounds: return "bounds";
+  }
+  return nullptr;
+}
+
+// Outcome of an atomic_request. (tokens.toml)
+enum class AtomicStatus : uint8_t {
+  kOk = 0u,  // executed, or found: `value` is the operand before the operation
+  kUnknown = 1u,  // a duplicate whose result is not kept
+  kFailed = 2u,  // the bus refused the read or the write
+};
+// The contract's name of a value; null if it has none.
+constexpr const char* ToString(AtomicStatus value) {
+  switch (value) {
+    case AtomicStatus::kOk: return "ok";
+    case AtomicStatus::kUnknown: return "unknown";
+    case AtomicStatus::kFailed: return "failed";
   }
   return nullptr;
 }
@@ -2361,11 +2407,12 @@ struct IbDeviceCap {
   static constexpr uint64_t kRcRnrNakGen = 1ull;  // An RC responder without a receive WQE sends RNR NAK; always the case in Vireo
 };
 
-// Access rights of a memory region or of the peer of a QP; local read is always allowed. Bits 3 … 31 are reserved for verbs' flags. [RFC v2, GET_DMA_MR; same numbers as enum ibv_access_flags] (roce.toml)
+// Access rights of a memory region or of the peer of a QP; local read is always allowed. Bits 4 … 31 are reserved for verbs' flags. [RFC v2, GET_DMA_MR; same numbers as enum ibv_access_flags] (roce.toml)
 struct IbAccessFlags {
-  static constexpr uint32_t kLocalWrite = 1u;  // Local writes: receives and RDMA READ responses
+  static constexpr uint32_t kLocalWrite = 1u;  // Local writes: receives, responses to RDMA READs and atomic operations
   static constexpr uint32_t kRemoteWrite = 2u;  // RDMA WRITE by the peer; needs local_write
   static constexpr uint32_t kRemoteRead = 4u;  // RDMA READ by the peer
+  static constexpr uint32_t kRemoteAtomic = 8u;  // COMPARE SWAP and FETCH ADD by the peer; needs local_write. Only if atomic_cap is not none
 };
 
 // Attributes that modify_qp changes. Not verbs' numbers: the RFC closed the gaps. Bits 17 … 31 are reserved. [RFC v2, MODIFY_QP] (roce.toml)
@@ -2391,10 +2438,10 @@ struct IbQpAttrMask {
 
 // Properties of a send work request. Bits 4 … 7 are reserved. [RFC v2, RoCE Support; same numbers as enum ibv_send_flags] (roce.toml)
 struct IbSendFlags {
-  static constexpr uint8_t kFence = 1u;  // Start only when all preceding RDMA READs are complete
+  static constexpr uint8_t kFence = 1u;  // Start only when all preceding RDMA READs and atomic operations are complete
   static constexpr uint8_t kSignaled = 2u;  // Complete with a CQE on success too
   static constexpr uint8_t kSolicited = 4u;  // Set the solicited event bit in the last packet
-  static constexpr uint8_t kInline = 8u;  // Data is in inline_data, length in inline_len; not for rdma_read
+  static constexpr uint8_t kInline = 8u;  // Data is in inline_data, length in inline_len; not for rdma_read and atomic operations
 };
 
 // Contents of a completion. Bits 2 … 31 are reserved for verbs' flags (3: invalidated key). [RFC v2, RoCE Support; same numbers as enum ibv_wc_flags] (roce.toml)
@@ -4959,6 +5006,7 @@ struct RdmaAckQueryDevice {
   static constexpr size_t kMaxAhOffset = 64;
   static constexpr size_t kLocalCaAckDelayOffset = 68;
   static constexpr size_t kMaxMrPagesOffset = 72;
+  static constexpr size_t kAtomicCapOffset = 76;
   uint64_t device_cap_flags{};  // Optional capabilities; flags: IbDeviceCap
   uint64_t max_mr_size{};  // Longest memory region in bytes
   uint64_t page_size_cap{};  // Page sizes of reg_user_mr: bit n stands for 2^n bytes; bit 12 is always set
@@ -4970,13 +5018,14 @@ struct RdmaAckQueryDevice {
   uint32_t max_cqe{};  // Highest cqe: the largest size of a completion virtqueue
   uint32_t max_mr{};  // Memory regions
   uint32_t max_pd{};  // Protection domains
-  uint32_t max_qp_rd_atom{};  // Highest max_dest_rd_atomic: RDMA READs queued at a responder
-  uint32_t max_qp_init_rd_atom{};  // Highest max_rd_atomic: RDMA READs that a requester has outstanding
+  uint32_t max_qp_rd_atom{};  // Highest max_dest_rd_atomic: RDMA READs and atomic operations queued at a responder
+  uint32_t max_qp_init_rd_atom{};  // Highest max_rd_atomic: RDMA READs and atomic operations that a requester has outstanding
   uint32_t max_ah{};  // Address handles
   uint8_t local_ca_ack_delay{};  // Longest time to respond to a packet: 4096 ns times 2^n
   uint8_t reserved[3]{};  // 0
   uint32_t max_mr_pages{};  // Highest npages of reg_user_mr [vireo profile; else reserved]
-  uint32_t reserved1[13]{};  // 0
+  RdmaAtomicCap atomic_cap{};  // Atomic operations [vireo profile; else reserved]
+  uint8_t reserved1[51]{};  // 0
 
   static constexpr RdmaAckQueryDevice Decode(const uint8_t* bytes) {
     RdmaAckQueryDevice result;
@@ -4997,7 +5046,8 @@ struct RdmaAckQueryDevice {
     result.local_ca_ack_delay = static_cast<uint8_t>(detail::GetLittle<544, 8>(bytes));
     for (size_t i = 0; i < 3; ++i) result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 69 + i * 1));
     result.max_mr_pages = static_cast<uint32_t>(detail::GetLittle<576, 32>(bytes));
-    for (size_t i = 0; i < 13; ++i) result.reserved1[i] = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes + 76 + i * 4));
+    result.atomic_cap = static_cast<RdmaAtomicCap>(detail::GetLittle<608, 8>(bytes));
+    for (size_t i = 0; i < 51; ++i) result.reserved1[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 77 + i * 1));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -5019,7 +5069,8 @@ struct RdmaAckQueryDevice {
     detail::PutLittle<544, 8>(bytes, static_cast<uint64_t>(local_ca_ack_delay));
     for (size_t i = 0; i < 3; ++i) detail::PutLittle<0, 8>(bytes + 69 + i * 1, reserved[i]);
     detail::PutLittle<576, 32>(bytes, static_cast<uint64_t>(max_mr_pages));
-    for (size_t i = 0; i < 13; ++i) detail::PutLittle<0, 32>(bytes + 76 + i * 4, reserved1[i]);
+    detail::PutLittle<608, 8>(bytes, static_cast<uint64_t>(atomic_cap));
+    for (size_t i = 0; i < 51; ++i) detail::PutLittle<0, 8>(bytes + 77 + i * 1, reserved1[i]);
   }
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -5040,7 +5091,8 @@ struct RdmaAckQueryDevice {
     f("local_ca_ack_delay", self.local_ca_ack_delay, 8);
     for (size_t i = 0; i < 3; ++i) f("reserved", self.reserved[i], 8);
     f("max_mr_pages", self.max_mr_pages, 32);
-    for (size_t i = 0; i < 13; ++i) f("reserved1", self.reserved1[i], 32);
+    f("atomic_cap", self.atomic_cap, 8);
+    for (size_t i = 0; i < 51; ++i) f("reserved1", self.reserved1[i], 8);
   }
 
   friend constexpr bool operator==(const RdmaAckQueryDevice&, const RdmaAckQueryDevice&) = default;
@@ -5776,8 +5828,8 @@ struct RdmaCmdModifyQp {
   IbQpState qp_state{};  // State to go to; not sqe
   IbQpState cur_qp_state{};  // Current state that the driver expects
   IbMtu path_mtu{};  // Path MTU (RC, UC), must fit the link's MTU
-  uint8_t max_rd_atomic{};  // RDMA READs outstanding as requester (RC)
-  uint8_t max_dest_rd_atomic{};  // RDMA READs queued as responder (RC)
+  uint8_t max_rd_atomic{};  // RDMA READs and atomic operations outstanding as requester (RC)
+  uint8_t max_dest_rd_atomic{};  // RDMA READs and atomic operations queued as responder (RC)
   uint8_t min_rnr_timer{};  // Index into rnr_timer_ns for RNR NAKs sent, 0 … 31 (RC)
   uint8_t timeout{};  // Retransmit after local_ack_timeout_unit_ns times 2^n, 0 … 31; 0: never (RC)
   uint8_t retry_cnt{};  // Retries after a timeout or sequence NAK, 0 … 7 (RC)
@@ -6392,6 +6444,49 @@ struct RdmaSqReqRdma {
   friend constexpr bool operator==(const RdmaSqReqRdma&, const RdmaSqReqRdma&) = default;
 };
 
+// Variant of rdma_sq_req.wr for atomic operations. The elements take 8 bytes; more are not written. [Vireo; members and order as in struct ibv_send_wr] (roce.toml)
+// Little-endian, 32 bytes.
+struct RdmaSqReqAtomic {
+  static constexpr size_t kBytes = 32;
+  static constexpr size_t kRemoteAddrOffset = 0;
+  static constexpr size_t kCompareAddOffset = 8;
+  static constexpr size_t kSwapOffset = 16;
+  static constexpr size_t kRkeyOffset = 24;
+  uint64_t remote_addr{};  // Address in the region of rkey; a multiple of 8
+  uint64_t compare_add{};  // atomic_cmp_and_swp: value to compare with; else value to add
+  uint64_t swap{};  // atomic_cmp_and_swp: value to store; else not used
+  uint32_t rkey{};  // Peer's key
+  uint32_t reserved{};  // 0
+
+  static constexpr RdmaSqReqAtomic Decode(const uint8_t* bytes) {
+    RdmaSqReqAtomic result;
+    result.remote_addr = static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+    result.compare_add = static_cast<uint64_t>(detail::GetLittle<64, 64>(bytes));
+    result.swap = static_cast<uint64_t>(detail::GetLittle<128, 64>(bytes));
+    result.rkey = static_cast<uint32_t>(detail::GetLittle<192, 32>(bytes));
+    result.reserved = static_cast<uint32_t>(detail::GetLittle<224, 32>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 64>(bytes, static_cast<uint64_t>(remote_addr));
+    detail::PutLittle<64, 64>(bytes, static_cast<uint64_t>(compare_add));
+    detail::PutLittle<128, 64>(bytes, static_cast<uint64_t>(swap));
+    detail::PutLittle<192, 32>(bytes, static_cast<uint64_t>(rkey));
+    detail::PutLittle<224, 32>(bytes, static_cast<uint64_t>(reserved));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("remote_addr", self.remote_addr, 64);
+    f("compare_add", self.compare_add, 64);
+    f("swap", self.swap, 64);
+    f("rkey", self.rkey, 32);
+    f("reserved", self.reserved, 32);
+  }
+
+  friend constexpr bool operator==(const RdmaSqReqAtomic&, const RdmaSqReqAtomic&) = default;
+};
+
 // Variant of rdma_sq_req.wr for UD. [RFC v2, RoCE Support] (roce.toml)
 // Little-endian, 32 bytes.
 struct RdmaSqReqUd {
@@ -6518,7 +6613,7 @@ struct RdmaSqReq {
   uint8_t send_flags{};  // Properties; flags: IbSendFlags
   uint16_t reserved{};  // 0
   uint8_t imm_data[4]{};  // Immediate data in network order; ignored by operations without immediate data
-  uint8_t wr[32]{};  // By QP type; unused by SEND of RC, UC; one of RdmaSqReqRdma, RdmaSqReqUd
+  uint8_t wr[32]{};  // By QP type and opcode; unused by SEND of RC, UC; one of RdmaSqReqRdma, RdmaSqReqAtomic, RdmaSqReqUd
   uint8_t inline_data[512]{};  // Data if the inline flag is set
   uint8_t size[4]{};  // By the inline flag; one of RdmaSqReqNumSge, RdmaSqReqInlineLen
   uint32_t reserved1[3]{};  // 0
@@ -6957,9 +7052,9 @@ struct TableQpContext {
   bool remote_write{};  // The peer may write
   bool remote_read{};  // The peer may read
   bool local_write{};  // Kept for query_qp
-  bool reserved{};  // 0
-  uint8_t max_rd_atomic{};  // RDMA READs outstanding as requester
-  uint8_t max_dest_rd_atomic{};  // RDMA READs held as responder
+  bool remote_atomic{};  // The peer may execute atomic operations
+  uint8_t max_rd_atomic{};  // RDMA READs and atomic operations outstanding as requester
+  uint8_t max_dest_rd_atomic{};  // RDMA READs and atomic operations held as responder
   uint8_t min_rnr_timer{};  // Index into rnr_timer_ns
   uint8_t retry_cnt{};  // Retries after a timeout or sequence NAK
   uint8_t timeout{};  // local_ack_timeout_unit_ns times 2^n; 0: never
@@ -7014,7 +7109,7 @@ struct TableQpContext {
     result.remote_write = static_cast<bool>(detail::GetLittle<28, 1>(bytes));
     result.remote_read = static_cast<bool>(detail::GetLittle<29, 1>(bytes));
     result.local_write = static_cast<bool>(detail::GetLittle<30, 1>(bytes));
-    result.reserved = static_cast<bool>(detail::GetLittle<31, 1>(bytes));
+    result.remote_atomic = static_cast<bool>(detail::GetLittle<31, 1>(bytes));
     result.max_rd_atomic = static_cast<uint8_t>(detail::GetLittle<32, 8>(bytes));
     result.max_dest_rd_atomic = static_cast<uint8_t>(detail::GetLittle<40, 8>(bytes));
     result.min_rnr_timer = static_cast<uint8_t>(detail::GetLittle<48, 5>(bytes));
@@ -7072,7 +7167,7 @@ struct TableQpContext {
     detail::PutLittle<28, 1>(bytes, static_cast<uint64_t>(remote_write));
     detail::PutLittle<29, 1>(bytes, static_cast<uint64_t>(remote_read));
     detail::PutLittle<30, 1>(bytes, static_cast<uint64_t>(local_write));
-    detail::PutLittle<31, 1>(bytes, static_cast<uint64_t>(reserved));
+    detail::PutLittle<31, 1>(bytes, static_cast<uint64_t>(remote_atomic));
     detail::PutLittle<32, 8>(bytes, static_cast<uint64_t>(max_rd_atomic));
     detail::PutLittle<40, 8>(bytes, static_cast<uint64_t>(max_dest_rd_atomic));
     detail::PutLittle<48, 5>(bytes, static_cast<uint64_t>(min_rnr_timer));
@@ -7129,7 +7224,7 @@ struct TableQpContext {
     f("remote_write", self.remote_write, 1);
     f("remote_read", self.remote_read, 1);
     f("local_write", self.local_write, 1);
-    f("reserved", self.reserved, 1);
+    f("remote_atomic", self.remote_atomic, 1);
     f("max_rd_atomic", self.max_rd_atomic, 8);
     f("max_dest_rd_atomic", self.max_dest_rd_atomic, 8);
     f("min_rnr_timer", self.min_rnr_timer, 5);
@@ -7267,6 +7362,7 @@ struct TableMr {
   bool local_write{};  // As ib_access_flags
   bool remote_write{};  // As ib_access_flags
   bool remote_read{};  // As ib_access_flags
+  bool remote_atomic{};  // As ib_access_flags
   uint8_t reserved{};  // 0
   uint8_t key{};  // Low bits of the keys
   uint8_t page_shift{};  // Pages of 2^page_shift bytes
@@ -7285,7 +7381,8 @@ struct TableMr {
     result.local_write = static_cast<bool>(detail::GetLittle<2, 1>(bytes));
     result.remote_write = static_cast<bool>(detail::GetLittle<3, 1>(bytes));
     result.remote_read = static_cast<bool>(detail::GetLittle<4, 1>(bytes));
-    result.reserved = static_cast<uint8_t>(detail::GetLittle<5, 3>(bytes));
+    result.remote_atomic = static_cast<bool>(detail::GetLittle<5, 1>(bytes));
+    result.reserved = static_cast<uint8_t>(detail::GetLittle<6, 2>(bytes));
     result.key = static_cast<uint8_t>(detail::GetLittle<8, 8>(bytes));
     result.page_shift = static_cast<uint8_t>(detail::GetLittle<16, 8>(bytes));
     result.reserved1 = static_cast<uint8_t>(detail::GetLittle<24, 8>(bytes));
@@ -7304,7 +7401,8 @@ struct TableMr {
     detail::PutLittle<2, 1>(bytes, static_cast<uint64_t>(local_write));
     detail::PutLittle<3, 1>(bytes, static_cast<uint64_t>(remote_write));
     detail::PutLittle<4, 1>(bytes, static_cast<uint64_t>(remote_read));
-    detail::PutLittle<5, 3>(bytes, static_cast<uint64_t>(reserved));
+    detail::PutLittle<5, 1>(bytes, static_cast<uint64_t>(remote_atomic));
+    detail::PutLittle<6, 2>(bytes, static_cast<uint64_t>(reserved));
     detail::PutLittle<8, 8>(bytes, static_cast<uint64_t>(key));
     detail::PutLittle<16, 8>(bytes, static_cast<uint64_t>(page_shift));
     detail::PutLittle<24, 8>(bytes, static_cast<uint64_t>(reserved1));
@@ -7322,7 +7420,8 @@ struct TableMr {
     f("local_write", self.local_write, 1);
     f("remote_write", self.remote_write, 1);
     f("remote_read", self.remote_read, 1);
-    f("reserved", self.reserved, 3);
+    f("remote_atomic", self.remote_atomic, 1);
+    f("reserved", self.reserved, 2);
     f("key", self.key, 8);
     f("page_shift", self.page_shift, 8);
     f("reserved1", self.reserved1, 8);
@@ -10019,12 +10118,13 @@ struct TimerExpired {
 
 // Checks whether a key allows an access, and translates its address if it has at most 4096 bytes. (tokens.toml)
 struct MemoryCheck {
-  static constexpr size_t kBits = 147;
+  static constexpr size_t kBits = 148;
   uint32_t key{};  // lkey or rkey
   uint16_t pdn{};  // Protection domain of the QP
   bool local_write{};  // Required right
   bool remote_write{};  // Required right
   bool remote_read{};  // Required right
+  bool remote_atomic{};  // Required right
   uint64_t address{};  // First byte, in the region's addresses
   uint32_t bytes{};  // 1 or more; above 4096 only the status is valid
   template <typename Self, typename F>
@@ -10034,6 +10134,7 @@ struct MemoryCheck {
     f("local_write", self.local_write, 1);
     f("remote_write", self.remote_write, 1);
     f("remote_read", self.remote_read, 1);
+    f("remote_atomic", self.remote_atomic, 1);
     f("address", self.address, 64);
     f("bytes", self.bytes, 32);
   }
@@ -10205,7 +10306,7 @@ struct QpReads {
 
 // Destination of the responses of an RDMA READ of ours. Sent before its request leaves, also on retransmission, in PSN order; a duplicate changes nothing. (tokens.toml)
 struct ReadRecord {
-  static constexpr size_t kBits = 312;
+  static constexpr size_t kBits = 313;
   uint32_t qpn{};  // Queue pair
   uint8_t number{};  // Number of READs of the QP before it since the hardware reset, modulo 256: distinguishes a new one from a duplicate
   uint32_t first_psn{};  // Of its responses
@@ -10214,6 +10315,7 @@ struct ReadRecord {
   uint64_t elements{};  // Address of sg_list in host memory
   uint8_t num_sge{};  // Elements of sg_list
   uint8_t sge[16]{};  // The first rdma_sge as in memory; 0 if there is none
+  bool is_atomic{};  // 1: COMPARE SWAP or FETCH ADD, whose response is an atomic acknowledge; `bytes` is 8
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -10224,6 +10326,7 @@ struct ReadRecord {
     f("elements", self.elements, 64);
     f("num_sge", self.num_sge, 8);
     for (size_t i = 16; i-- > 0;) f("sge", self.sge[i], 8);
+    f("is_atomic", self.is_atomic, 1);
   }
 
   friend constexpr bool operator==(const ReadRecord&, const ReadRecord&) = default;
@@ -10251,14 +10354,15 @@ struct RxAck {
   friend constexpr bool operator==(const RxAck&, const RxAck&) = default;
 };
 
-// Response to a request, in request order: a packet, or the responses of a READ. For a READ `packet` holds the QP, the PSN of the first response and, as AETH, syndrome and MSN of every response that has one; its other fields are 0. (tokens.toml)
+// Response to a request, in request order: a packet, or the responses of a READ. For a READ `packet` holds the QP, the PSN of the first response and, as AETH, syndrome and MSN of every response that has one; its other fields are 0. An atomic operation comes as a READ of 8 bytes whose `packet` has also the request's opcode and, behind the AETH, the rest of the AtomicETH from swap_add_data on (rx_answer_operands). (tokens.toml)
 struct RxAnswer {
-  static constexpr size_t kBits = 500;
+  static constexpr size_t kBits = 501;
   bool is_read{};  // 1: the fields after `packet` are valid
   TxPacket packet{};  // Without payload
   uint64_t address{};  // First byte, in the region's addresses
   uint32_t rkey{};  // Its key, checked for the whole range when the request arrived
   uint32_t bytes{};  // 0 to 2^31
+  bool is_duplicate{};  // An atomic operation that was accepted before: its result is sent again, and nothing is executed
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("is_read", self.is_read, 1);
@@ -10266,6 +10370,7 @@ struct RxAnswer {
     f("address", self.address, 64);
     f("rkey", self.rkey, 32);
     f("bytes", self.bytes, 32);
+    f("is_duplicate", self.is_duplicate, 1);
   }
 
   friend constexpr bool operator==(const RxAnswer&, const RxAnswer&) = default;
@@ -10273,11 +10378,13 @@ struct RxAnswer {
 
 // Disposition of the oldest frame in the receive buffer: bytes of it go to host memory, and after them a completion, a response and an acknowledge may leave; or the frame is dropped. Several tokens may belong to one frame, and a token may belong to none. (tokens.toml)
 struct RxPlace {
-  static constexpr size_t kBits = 1282;
+  static constexpr size_t kBits = 1348;
   bool no_frame{};  // Belongs to no frame, writes nothing
   bool more{};  // The frame stays: the next token belongs to it, too
   uint16_t net_bytes{};  // Not 0: length of the frame, which goes to the net path unchanged; no other field applies
   bool zeros{};  // Zeros are written instead of frame bytes
+  bool has_value{};  // `value` is written instead of frame bytes, from its low byte on: at most 8 bytes
+  uint64_t value{};  // With has_value; else 0
   uint16_t offset{};  // Offset in the frame of the first byte to write
   uint64_t address0{};  // First run
   uint16_t bytes0{};  // Its length; 0: no write
@@ -10300,6 +10407,8 @@ struct RxPlace {
     f("more", self.more, 1);
     f("net_bytes", self.net_bytes, 14);
     f("zeros", self.zeros, 1);
+    f("has_value", self.has_value, 1);
+    f("value", self.value, 64);
     f("offset", self.offset, 13);
     f("address0", self.address0, 64);
     f("bytes0", self.bytes0, 13);
@@ -10359,6 +10468,48 @@ struct Receive {
   }
 
   friend constexpr bool operator==(const Receive&, const Receive&) = default;
+};
+
+// An atomic operation to execute, or whose result is wanted again. A QP has at most one of them without an atomic_result. (tokens.toml)
+struct AtomicRequest {
+  static constexpr size_t kBits = 244;
+  uint32_t qpn{};  // Queue pair
+  uint32_t psn{};  // Of the request
+  bool is_duplicate{};  // 1: nothing is executed, and the fields below are not used
+  bool is_swap{};  // 1: COMPARE SWAP, 0: FETCH ADD
+  uint64_t address{};  // Bus address of the operand; aligned
+  MemoryGrant grant{};  // Of the operand
+  uint64_t swap_add{};  // Value to store or to add
+  uint64_t compare{};  // COMPARE SWAP: value to compare with
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("qpn", self.qpn, 24);
+    f("psn", self.psn, 24);
+    f("is_duplicate", self.is_duplicate, 1);
+    f("is_swap", self.is_swap, 1);
+    f("address", self.address, 64);
+    MemoryGrant::Visit(self.grant, f);
+    f("swap_add", self.swap_add, 64);
+    f("compare", self.compare, 64);
+  }
+
+  friend constexpr bool operator==(const AtomicRequest&, const AtomicRequest&) = default;
+};
+
+// The outcome of an atomic_request. If something was written, it is in memory. (tokens.toml)
+struct AtomicResult {
+  static constexpr size_t kBits = 90;
+  uint32_t qpn{};  // Queue pair
+  AtomicStatus status{};  // Outcome
+  uint64_t value{};  // With ok; else 0
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("qpn", self.qpn, 24);
+    f("status", self.status, 2);
+    f("value", self.value, 64);
+  }
+
+  friend constexpr bool operator==(const AtomicResult&, const AtomicResult&) = default;
 };
 
 // Classification of a received frame: a pulse, a fixed latency after its last beat. (tokens.toml)
@@ -10922,7 +11073,8 @@ struct Config {
   uint32_t max_send_sge;  // Scatter/gather entries of a send work request [entries]
   uint32_t max_recv_sge;  // Scatter/gather entries of a receive work request [entries]
   uint32_t max_inline_bytes;  // Inline data of a send work request [bytes]
-  uint32_t max_rd_atomic;  // RDMA READs outstanding per QP, each way [operations]
+  uint32_t max_rd_atomic;  // RDMA READs and atomic operations outstanding per QP, each way [operations]
+  uint32_t atomics;  // 1: COMPARE SWAP and FETCH ADD; 0: without their logic and memory
   uint32_t max_path_mtu;  // Largest RoCE path MTU [bytes]
   uint32_t max_frame_bytes;  // Largest Ethernet frame without FCS [bytes]
   uint32_t dma_tags;  // DMA reads outstanding [reads]
@@ -10952,6 +11104,7 @@ inline constexpr Config kNic100 = {
     .max_recv_sge = 30u,
     .max_inline_bytes = 512u,
     .max_rd_atomic = 16u,
+    .atomics = 0u,
     .max_path_mtu = 4096u,
     .max_frame_bytes = 9728u,
     .dma_tags = 256u,
@@ -10981,6 +11134,7 @@ inline constexpr Config kNic1 = {
     .max_recv_sge = 4u,
     .max_inline_bytes = 256u,
     .max_rd_atomic = 4u,
+    .atomics = 0u,
     .max_path_mtu = 4096u,
     .max_frame_bytes = 9728u,
     .dma_tags = 16u,

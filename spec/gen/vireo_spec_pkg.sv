@@ -262,6 +262,12 @@ package vireo_spec_pkg;
   // Receive work requests of a QP that are prefetched. (tokens.toml)
   localparam logic [7:0] ReceivesAhead = 8'h10;
 
+  // Length and alignment of the operand of an atomic operation. (tokens.toml)
+  localparam logic [7:0] AtomicBytes = 8'h8;
+
+  // Atomic operations that are being executed at a time; no two of them at one address. (tokens.toml)
+  localparam logic [7:0] AtomicsInFlight = 8'h10;
+
   // Size of each net frame buffer: host memory to checksum, checksum to wire, wire to host memory. (tokens.toml)
   localparam logic [23:0] NetBufferBytes = 24'h8000;
 
@@ -919,6 +925,13 @@ package vireo_spec_pkg;
     RdmaCtrlCmdSetWindow = 8'h12
   } rdma_ctrl_cmd_e;
 
+  // What an atomic operation of a peer excludes between its read and its write. [IBTA vol. 1, 9.4.5, 11.2.1.2; same numbers as enum ibv_atomic_cap] (roce.toml)
+  typedef enum logic [7:0] {
+    RdmaAtomicCapNone = 8'h0,
+    RdmaAtomicCapHca = 8'h1,
+    RdmaAtomicCapGlob = 8'h2
+  } rdma_atomic_cap_e;
+
   // Transport service of a QP. 5 … 255 are reserved. [RFC v2, CREATE_QP; same numbers as enum ib_qp_type of Linux] (roce.toml)
   typedef enum logic [7:0] {
     IbQpTypeSmi = 8'h0,
@@ -948,22 +961,26 @@ package vireo_spec_pkg;
     IbMtuMtu4096 = 8'h5
   } ib_mtu_e;
 
-  // Operation of a send work request. 5 … 15 are reserved for verbs' numbers (5 compare-and-swap, 6 fetch-and-add, 7 local invalidate, 9 send with invalidate, 14 flush, 15 atomic write), 16 … 255 are reserved; all of these fail with loc_qp_op_err. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
+  // Operation of a send work request. 7 … 15 are reserved for verbs' numbers (7 local invalidate, 9 send with invalidate, 14 flush, 15 atomic write), 16 … 255 are reserved; all of these fail with loc_qp_op_err, and so do 5 and 6 on a device that is built without atomic operations. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
   typedef enum logic [7:0] {
     IbWrOpcodeRdmaWrite = 8'h0,
     IbWrOpcodeRdmaWriteWithImm = 8'h1,
     IbWrOpcodeSend = 8'h2,
     IbWrOpcodeSendWithImm = 8'h3,
-    IbWrOpcodeRdmaRead = 8'h4
+    IbWrOpcodeRdmaRead = 8'h4,
+    IbWrOpcodeAtomicCmpAndSwp = 8'h5,
+    IbWrOpcodeAtomicFetchAndAdd = 8'h6
   } ib_wr_opcode_e;
 
-  // What completed. Not verbs' numbers. 5 … 15 are reserved for the opcodes that ib_wr_opcode reserves. [RFC v2, RoCE Support] (roce.toml)
+  // What completed. Not verbs' numbers. 7 … 15 are reserved for the opcodes that ib_wr_opcode reserves. [RFC v2, RoCE Support] (roce.toml)
   typedef enum logic [7:0] {
     IbWcOpcodeSend = 8'h0,
     IbWcOpcodeRdmaWrite = 8'h1,
     IbWcOpcodeRdmaRead = 8'h2,
     IbWcOpcodeRecv = 8'h3,
-    IbWcOpcodeRecvRdmaWithImm = 8'h4
+    IbWcOpcodeRecvRdmaWithImm = 8'h4,
+    IbWcOpcodeCompSwap = 8'h5,
+    IbWcOpcodeFetchAdd = 8'h6
   } ib_wc_opcode_e;
 
   // Completion status of a work request. Not verbs' numbers: the RFC omits codes that it cannot cause. 16 … 31 are reserved for these. [RFC v2, RoCE Support; IBTA vol. 1, 11.6.2] (roce.toml)
@@ -1062,6 +1079,13 @@ package vireo_spec_pkg;
     MemoryStatusRights = 3'h3,
     MemoryStatusBounds = 3'h4
   } memory_status_e;
+
+  // Outcome of an atomic_request. (tokens.toml)
+  typedef enum logic [1:0] {
+    AtomicStatusOk = 2'h0,
+    AtomicStatusUnknown = 2'h1,
+    AtomicStatusFailed = 2'h2
+  } atomic_status_e;
 
   // Virtio device number; added to pci_device_id_base it is the PCI device number. Vireo is a net device. [virtio 1.3, 5; linux/virtio_ids.h] (virtio.toml)
   typedef enum logic [15:0] {
@@ -1326,10 +1350,11 @@ package vireo_spec_pkg;
   // Optional capabilities of the device. Numbers are the RFC's, not those of verbs; 1 … 63 are reserved for capabilities that the RFC lacks. [RFC v2, QUERY_DEVICE] (roce.toml)
   localparam logic [63:0] IbDeviceCapRcRnrNakGen = 64'h1;
 
-  // Access rights of a memory region or of the peer of a QP; local read is always allowed. Bits 3 … 31 are reserved for verbs' flags. [RFC v2, GET_DMA_MR; same numbers as enum ibv_access_flags] (roce.toml)
+  // Access rights of a memory region or of the peer of a QP; local read is always allowed. Bits 4 … 31 are reserved for verbs' flags. [RFC v2, GET_DMA_MR; same numbers as enum ibv_access_flags] (roce.toml)
   localparam logic [31:0] IbAccessFlagsLocalWrite = 32'h1;
   localparam logic [31:0] IbAccessFlagsRemoteWrite = 32'h2;
   localparam logic [31:0] IbAccessFlagsRemoteRead = 32'h4;
+  localparam logic [31:0] IbAccessFlagsRemoteAtomic = 32'h8;
 
   // Attributes that modify_qp changes. Not verbs' numbers: the RFC closed the gaps. Bits 17 … 31 are reserved. [RFC v2, MODIFY_QP] (roce.toml)
   localparam logic [31:0] IbQpAttrMaskState = 32'h1;
@@ -2476,8 +2501,10 @@ package vireo_spec_pkg;
   localparam int unsigned RdmaAckQueryDeviceMaxAhOffset = 64;
   localparam int unsigned RdmaAckQueryDeviceLocalCaAckDelayOffset = 68;
   localparam int unsigned RdmaAckQueryDeviceMaxMrPagesOffset = 72;
+  localparam int unsigned RdmaAckQueryDeviceAtomicCapOffset = 76;
   typedef struct packed {
-    logic [12:0][31:0] reserved1;
+    logic [50:0][7:0] reserved1;
+    logic [7:0] atomic_cap;  // rdma_atomic_cap_e
     logic [31:0] max_mr_pages;
     logic [2:0][7:0] reserved;
     logic [7:0] local_ca_ack_delay;
@@ -3076,6 +3103,26 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
+  // Variant of rdma_sq_req.wr for atomic operations. The elements take 8 bytes; more are not written. [Vireo; members and order as in struct ibv_send_wr] (roce.toml)
+  localparam int unsigned RdmaSqReqAtomicBytes = 32;
+  localparam int unsigned RdmaSqReqAtomicRemoteAddrOffset = 0;
+  localparam int unsigned RdmaSqReqAtomicCompareAddOffset = 8;
+  localparam int unsigned RdmaSqReqAtomicSwapOffset = 16;
+  localparam int unsigned RdmaSqReqAtomicRkeyOffset = 24;
+  typedef struct packed {
+    logic [31:0] reserved;
+    logic [31:0] rkey;
+    logic [63:0] swap;
+    logic [63:0] compare_add;
+    logic [63:0] remote_addr;
+  } rdma_sq_req_atomic_t;
+  function automatic rdma_sq_req_atomic_t unpack_rdma_sq_req_atomic(input logic [255:0] bytes);
+    return rdma_sq_req_atomic_t'(bytes);
+  endfunction
+  function automatic logic [255:0] pack_rdma_sq_req_atomic(input rdma_sq_req_atomic_t fields);
+    return fields;
+  endfunction
+
   // Variant of rdma_sq_req.wr for UD. [RFC v2, RoCE Support] (roce.toml)
   localparam int unsigned RdmaSqReqUdBytes = 32;
   localparam int unsigned RdmaSqReqUdRemoteQpnOffset = 0;
@@ -3365,7 +3412,7 @@ package vireo_spec_pkg;
     logic [4:0] min_rnr_timer;
     logic [7:0] max_dest_rd_atomic;
     logic [7:0] max_rd_atomic;
-    logic reserved;
+    logic remote_atomic;
     logic local_write;
     logic remote_read;
     logic remote_write;
@@ -3429,7 +3476,8 @@ package vireo_spec_pkg;
     logic [7:0] reserved1;
     logic [7:0] page_shift;
     logic [7:0] key;
-    logic [2:0] reserved;
+    logic [1:0] reserved;
+    logic remote_atomic;
     logic remote_read;
     logic remote_write;
     logic local_write;
@@ -4640,10 +4688,11 @@ package vireo_spec_pkg;
     logic local_write;
     logic remote_write;
     logic remote_read;
+    logic remote_atomic;
     logic [63:0] address;
     logic [31:0] bytes;
   } memory_check_t;
-  localparam int unsigned MemoryCheckBits = 147;
+  localparam int unsigned MemoryCheckBits = 148;
 
   // An access that memory_check allowed, from the check until it has ended: the last byte is read, the last write is answered, or the access is not made. (tokens.toml)
   typedef struct packed {
@@ -4736,8 +4785,9 @@ package vireo_spec_pkg;
     logic [63:0] elements;
     logic [7:0] num_sge;
     logic [127:0] sge;
+    logic is_atomic;
   } read_record_t;
-  localparam int unsigned ReadRecordBits = 312;
+  localparam int unsigned ReadRecordBits = 313;
 
   // Progress of our packets, for the completer: an acknowledge or a READ response that arrived, or UC and UD packets that have left (`syndrome` is then an acknowledge without credits) or cannot be sent. The data of a READ response is already on its way to memory. (tokens.toml)
   typedef struct packed {
@@ -4750,15 +4800,16 @@ package vireo_spec_pkg;
   } rx_ack_t;
   localparam int unsigned RxAckBits = 89;
 
-  // Response to a request, in request order: a packet, or the responses of a READ. For a READ `packet` holds the QP, the PSN of the first response and, as AETH, syndrome and MSN of every response that has one; its other fields are 0. (tokens.toml)
+  // Response to a request, in request order: a packet, or the responses of a READ. For a READ `packet` holds the QP, the PSN of the first response and, as AETH, syndrome and MSN of every response that has one; its other fields are 0. An atomic operation comes as a READ of 8 bytes whose `packet` has also the request's opcode and, behind the AETH, the rest of the AtomicETH from swap_add_data on (rx_answer_operands). (tokens.toml)
   typedef struct packed {
     logic is_read;
     tx_packet_t packet;
     logic [63:0] address;
     logic [31:0] rkey;
     logic [31:0] bytes;
+    logic is_duplicate;
   } rx_answer_t;
-  localparam int unsigned RxAnswerBits = 500;
+  localparam int unsigned RxAnswerBits = 501;
 
   // Disposition of the oldest frame in the receive buffer: bytes of it go to host memory, and after them a completion, a response and an acknowledge may leave; or the frame is dropped. Several tokens may belong to one frame, and a token may belong to none. (tokens.toml)
   typedef struct packed {
@@ -4766,6 +4817,8 @@ package vireo_spec_pkg;
     logic more;
     logic [13:0] net_bytes;
     logic zeros;
+    logic has_value;
+    logic [63:0] value;
     logic [12:0] offset;
     logic [63:0] address0;
     logic [12:0] bytes0;
@@ -4783,7 +4836,7 @@ package vireo_spec_pkg;
     logic has_ack;
     rx_ack_t ack;
   } rx_place_t;
-  localparam int unsigned RxPlaceBits = 1282;
+  localparam int unsigned RxPlaceBits = 1348;
 
   // The responder requests the next receive work request of a QP, or an element of its current one. One is outstanding at a time. (tokens.toml)
   typedef struct packed {
@@ -4804,6 +4857,27 @@ package vireo_spec_pkg;
     logic [127:0] sge;
   } receive_t;
   localparam int unsigned ReceiveBits = 290;
+
+  // An atomic operation to execute, or whose result is wanted again. A QP has at most one of them without an atomic_result. (tokens.toml)
+  typedef struct packed {
+    logic [23:0] qpn;
+    logic [23:0] psn;
+    logic is_duplicate;
+    logic is_swap;
+    logic [63:0] address;
+    memory_grant_t grant;
+    logic [63:0] swap_add;
+    logic [63:0] compare;
+  } atomic_request_t;
+  localparam int unsigned AtomicRequestBits = 244;
+
+  // The outcome of an atomic_request. If something was written, it is in memory. (tokens.toml)
+  typedef struct packed {
+    logic [23:0] qpn;
+    logic [1:0] status;  // atomic_status_e
+    logic [63:0] value;
+  } atomic_result_t;
+  localparam int unsigned AtomicResultBits = 90;
 
   // Classification of a received frame: a pulse, a fixed latency after its last beat. (tokens.toml)
   typedef struct packed {
@@ -5046,6 +5120,7 @@ package vireo_spec_pkg;
     int unsigned max_recv_sge;
     int unsigned max_inline_bytes;
     int unsigned max_rd_atomic;
+    int unsigned atomics;
     int unsigned max_path_mtu;
     int unsigned max_frame_bytes;
     int unsigned dma_tags;
@@ -5074,6 +5149,7 @@ package vireo_spec_pkg;
     max_recv_sge: 30,
     max_inline_bytes: 512,
     max_rd_atomic: 16,
+    atomics: 0,
     max_path_mtu: 4096,
     max_frame_bytes: 9728,
     dma_tags: 256,
@@ -5102,6 +5178,7 @@ package vireo_spec_pkg;
     max_recv_sge: 4,
     max_inline_bytes: 256,
     max_rd_atomic: 4,
+    atomics: 0,
     max_path_mtu: 4096,
     max_frame_bytes: 9728,
     dma_tags: 16,

@@ -20,7 +20,7 @@ module vireo_memory_check_proof
   input logic [63:0]         row_length_i,
   input logic [15:0]         row_pdn_i,
   input logic [7:0]          row_key_i,
-  input logic [2:0]          row_rights_i,       // remote read, remote write, local write
+  input logic [3:0]          row_rights_i,       // remote atomic, remote read, remote write, local write
   input logic [31:0]         row_page_shift_i,
   input logic [PageBits-1:0] row_first_i,
   input logic                page_valid_i,
@@ -42,7 +42,7 @@ module vireo_memory_check_proof
     logic [63:0] length;
     logic [15:0] pdn;
     logic [7:0] key;
-    logic [2:0] rights;
+    logic [3:0] rights;
     logic [5:0] page_shift;
     logic [PageBits-1:0] first;
   } seen_t;
@@ -78,7 +78,8 @@ module vireo_memory_check_proof
     contained = begins >= region_begins && ends <= region_ends;
     key_fits = place_q.valid && place_q.key == place_q.check.key[7:0] && 32'(key.index) < NumMrs;
     pd_fits = place_q.pdn == place_q.check.pdn;
-    rights = (place_q.rights | ~{place_q.check.remote_read, place_q.check.remote_write, place_q.check.local_write}) == '1;
+    rights = (place_q.rights | ~{place_q.check.remote_atomic, place_q.check.remote_read, place_q.check.remote_write,
+                                 place_q.check.local_write}) == '1;
     page_mask = (64'd1 << place_q.page_shift) - 64'd1;
     page_low = place_q.check.address & page_mask;
     region_page = (page_q.check.address >> page_q.page_shift) - (page_q.virt_addr >> page_q.page_shift);
@@ -102,7 +103,8 @@ endmodule
 bind vireo_memory_check vireo_memory_check_proof #(.NumMrs(NumMrs), .PageBits(PageBits)) u_proof (
   .clk_i, .rst_ni, .row_valid_i(row_valid_q), .check_i(check_q), .row_valid_bit_i(row.valid), .row_dma_i(row.dma),
   .row_virt_addr_i(row.virt_addr), .row_length_i(row.length), .row_pdn_i(row.pdn), .row_key_i(row.key),
-  .row_rights_i({row.remote_read, row.remote_write, row.local_write}), .row_page_shift_i(32'(row.page_shift)),
+  .row_rights_i({row.remote_atomic, row.remote_read, row.remote_write, row.local_write}),
+  .row_page_shift_i(32'(row.page_shift)),
   .row_first_i(row.first_translation), .page_valid_i(page_valid_q), .page_i(page2_q), .place_valid_i(place_valid_q),
   .status_i(status3_q), .bytes0_i(bytes0_3_q), .bytes1_i(bytes1_3_q), .paged_i(paged3_q), .crosses_i(crosses3_q),
   .low_i(low3_q));

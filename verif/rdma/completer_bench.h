@@ -45,6 +45,11 @@ inline constexpr uint32_t kFirstQueue = 2 * kConfig.net_queue_pairs + 16 + spec:
 inline constexpr uint32_t kFirstQueueOne = 2 * 1 + 16 + spec::kRdmaTransmitqOffset;                     // without
 
 inline uint32_t Psn(uint32_t value) { return value & 0xff'ffff; }
+// Atomic operations are READs, too.
+inline bool IsRead(const spec::SendRecord& record) {
+  return record.opcode == spec::IbWcOpcode::kRdmaRead || record.opcode == spec::IbWcOpcode::kCompSwap ||
+         record.opcode == spec::IbWcOpcode::kFetchAdd;
+}
 
 // Requester and transmit gather, as far as the fence sees them: each work request ends when its record is taken, each
 // replay when it is issued, all at once, or when a packet of it is read at random.
@@ -399,7 +404,7 @@ struct OneQp : Bench {
   }
   // The records that these tests post, by number from 0 on.
   spec::Replay Again(uint8_t epoch, uint32_t number, uint32_t psn, uint32_t first, uint32_t last) const {
-    const auto is_read = [](const spec::SendRecord& one) { return one.opcode == spec::IbWcOpcode::kRdmaRead; };
+    const auto is_read = IsRead;
     const auto reads = std::count_if(made.begin(), made.begin() + number, is_read);
     return {.qpn = kQp,
             .epoch = epoch,
@@ -426,7 +431,7 @@ struct OneQp : Bench {
       EXPECT_EQ(sent.token.cqn, kCq);
       EXPECT_EQ(sent.token.solicited, cqe.status != IbWcStatus::kSuccess);
       EXPECT_LT(completed, made.size());
-      const bool is_read = made[completed].opcode == spec::IbWcOpcode::kRdmaRead;
+      const bool is_read = IsRead(made[completed]);
       EXPECT_EQ(cqe,
                 (spec::RdmaCqReq{.wr_id = kWrId + completed,
                                  .status = cqe.status,

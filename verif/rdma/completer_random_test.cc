@@ -211,17 +211,20 @@ struct Network {
       ++(message.fence ? fences : limits);
     }
     const bool cuts = burst != 0 && packets > burst && !message.is_read && !qp.IsHeld();
-    bench.record.tokens.push_back(
-        {.qpn = qpn,
-         .head = static_cast<uint16_t>(number),
-         .wr_id = number,
-         .opcode = message.is_read ? spec::IbWcOpcode::kRdmaRead : spec::IbWcOpcode::kRdmaWrite,
-         .signaled = true,
-         .last_psn = message.last_psn,
-         .first_psn = message.first_psn,
-         .unsent = qp.IsHeld(),
-         .fence = message.fence,
-         .packets = static_cast<uint16_t>(cuts ? burst : 0)});
+    bench.record.tokens.push_back({.qpn = qpn,
+                                   .head = static_cast<uint16_t>(number),
+                                   .wr_id = number,
+                                   // Atomic operations are READs, too.
+                                   .opcode = !message.is_read            ? spec::IbWcOpcode::kRdmaWrite
+                                             : qp.reads_started % 3 == 0 ? spec::IbWcOpcode::kRdmaRead
+                                             : qp.reads_started % 3 == 1 ? spec::IbWcOpcode::kCompSwap
+                                                                         : spec::IbWcOpcode::kFetchAdd,
+                                   .signaled = true,
+                                   .last_psn = message.last_psn,
+                                   .first_psn = message.first_psn,
+                                   .unsent = qp.IsHeld(),
+                                   .fence = message.fence,
+                                   .packets = static_cast<uint16_t>(cuts ? burst : 0)});
     qp.messages.push_back(message);
     if (message.is_read) ++qp.reads_started;
     qp.next_psn = Psn(qp.next_psn + packets);
@@ -458,7 +461,7 @@ TEST(Completer, MatchesModelInRandomTraffic) {
               .qpn = qpn,
               .head = static_cast<uint16_t>(random()),
               .wr_id = random(),
-              .opcode = random() % 3 == 0 ? spec::IbWcOpcode::kRdmaRead : static_cast<spec::IbWcOpcode>(random() % 5),
+              .opcode = random() % 3 == 0 ? spec::IbWcOpcode::kRdmaRead : static_cast<spec::IbWcOpcode>(random() % 7),
               .vendor_err = static_cast<uint32_t>(random()),
               .signaled = random() % 2 == 0,
               .last_psn = Psn(psn[qpn] + packets - 1),
@@ -480,7 +483,7 @@ TEST(Completer, MatchesModelInRandomTraffic) {
           } else {
             ++open[qpn];
             ++records;
-            if (record.opcode == spec::IbWcOpcode::kRdmaRead) ++reads[qpn];
+            if (IsRead(record)) ++reads[qpn];
           }
           bench.record.tokens.push_back(record);
         } else if (dice >= 61 && asked.contains(qpn)) {

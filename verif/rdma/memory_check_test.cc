@@ -121,7 +121,7 @@ Place WithoutGrant(Place place) {
 // Users of the answers: an access ends some time after its answer was taken. Compares fence_o.
 class Accesses final : public BenchStream {
  public:
-  static constexpr unsigned kHolders = 4;
+  static constexpr unsigned kHolders = 5;
   static constexpr unsigned kGrantBits = spec::MemoryGrant::kBits;
 
   Accesses(Top& top, model::MemoryCheck& block, std::array<Channel<Place>, kClients>& sinks, std::mt19937_64& random)
@@ -143,7 +143,7 @@ class Accesses final : public BenchStream {
       unsigned holder = static_cast<unsigned>(random_() % kHolders);
       while ((used >> holder & 1) != 0) holder = (holder + 1) % kHolders;
       used |= 1u << holder;
-      top_.ended_i |= static_cast<CData>((2u | unsigned{due->grant.epoch}) << kGrantBits * holder);
+      top_.ended_i |= static_cast<SData>((2u | unsigned{due->grant.epoch}) << kGrantBits * holder);
       block_.OnGrantEnded(cycle, cycle, due->grant);
       open_.erase(due);
     }
@@ -250,6 +250,7 @@ struct Tables {
     mr.local_write = random() % 4 != 0;
     mr.remote_write = random() % 4 != 0;
     mr.remote_read = random() % 4 != 0;
+    mr.remote_atomic = random() % 4 != 0;
     mr.key = static_cast<uint8_t>(random() % 3);
     mr.pdn = static_cast<uint16_t>(random() % 3);
     static constexpr unsigned kSpan = spec::kRdmaPageShiftMax - spec::kRdmaPageShiftMin;
@@ -277,6 +278,7 @@ struct Tables {
     check.local_write = random() % 4 == 0;
     check.remote_write = random() % 4 == 0;
     check.remote_read = random() % 4 == 0;
+    check.remote_atomic = random() % 4 == 0;
     check.bytes = static_cast<uint32_t>(1 + (random() % 2 == 0 ? random() % kMost : random() % 64));
     if (random() % 4 == 0) {  // random, arbitrary, or as large as possible
       const uint64_t many = random() % 3 == 0 ? kMost + 1 : random() % 2 == 0 ? random() : random() % mr.length + kMost;
@@ -306,7 +308,7 @@ struct Tables {
     const spec::TableMr& mr = mrs[index];
     if (mr.pdn != check.pdn) return {.status = MemoryStatus::kPd};
     if (check.local_write > mr.local_write || check.remote_write > mr.remote_write ||
-        check.remote_read > mr.remote_read) {
+        check.remote_read > mr.remote_read || check.remote_atomic > mr.remote_atomic) {
       return {.status = MemoryStatus::kRights};
     }
     std::vector<uint64_t> bus;
@@ -501,6 +503,7 @@ TEST(MemoryCheck, ReportsTheFirstStatusThatApplies) {
   EXPECT_EQ(ask([](Check& c) { c.key |= 0x80000000; }), MemoryStatus::kKey) << "far beyond the table";
   EXPECT_EQ(ask([](Check& c) { c.local_write = c.remote_write = true; }), MemoryStatus::kOk) << "all rights are there";
   EXPECT_EQ(ask([](Check& c) { c.remote_write = c.remote_read = true; }), MemoryStatus::kRights) << "one is not";
+  EXPECT_EQ(ask([](Check& c) { c.remote_write = c.remote_atomic = true; }), MemoryStatus::kRights) << "nor this one";
   EXPECT_EQ(ask([](Check& c) { c.address -= 1; }), MemoryStatus::kBounds);
   EXPECT_EQ(ask([](Check& c) { c.address += 5000 - 256; }), MemoryStatus::kOk) << "the last byte";
   EXPECT_EQ(ask([](Check& c) { c.address += 5000 - 255; }), MemoryStatus::kBounds) << "one more";

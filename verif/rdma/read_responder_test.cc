@@ -76,6 +76,39 @@ spec::RxAnswer Read(uint32_t qpn, uint32_t psn, uint32_t bytes, uint32_t msn = 0
   SetAeth(read.packet, Ack(), msn);
   return read;
 }
+spec::RxAnswer AtomicOf(uint32_t qpn, uint32_t psn, bool is_swap, uint32_t msn = 0, bool is_duplicate = false,
+                        uint64_t address = 0x1000) {
+  spec::RxAnswer answer = Read(qpn, psn, 8, msn, address);
+  answer.packet.opcode = is_swap ? BthOpcode::kRcCompareSwap : BthOpcode::kRcFetchAdd;
+  for (unsigned i = 0; i < 16; ++i) answer.packet.extension[4 + i] = static_cast<uint8_t>(0xa0 + i + psn);
+  answer.is_duplicate = is_duplicate;
+  return answer;
+}
+uint64_t Operand(const spec::RxAnswer& answer, unsigned first) {
+  uint64_t value = 0;
+  for (unsigned i = 0; i < 8; ++i) value = value << 8 | answer.packet.extension[4 + first + i];
+  return value;
+}
+// What the operation finds.
+uint64_t OriginalOf(uint32_t qpn, uint32_t psn) {
+  return 0x0102'0304'0506'0708 * (psn + 1) ^ uint64_t { qpn } << 60;
+}
+// A duplicate's is not kept always.
+bool IsKept(uint32_t psn) { return psn % 5 != 0; }
+spec::AtomicResult ResultOf(const spec::AtomicRequest& request) {
+  if (request.is_duplicate && !IsKept(request.psn)) return {.qpn = request.qpn, .status = spec::AtomicStatus::kUnknown};
+  return {.qpn = request.qpn, .value = OriginalOf(request.qpn, request.psn)};
+}
+spec::TxJob AtomicJob(const spec::RxAnswer& answer) {
+  spec::TxJob job{.packet = {.qpn = answer.packet.qpn,
+                             .opcode = BthOpcode::kRcAtomicAcknowledge,
+                             .psn = answer.packet.psn,
+                             .is_response = true}};
+  std::copy_n(answer.packet.extension, spec::Aeth::kBytes, job.packet.extension);
+  const uint64_t value = OriginalOf(answer.packet.qpn, answer.packet.psn);
+  for (unsigned i = 0; i < 8; ++i) job.packet.extension[4 + i] = static_cast<uint8_t>(value >> (56 - 8 * i));
+  return job;
+}
 spec::TxJob AnswerJob(const spec::RxAnswer& answer) {
   spec::TxJob job{.packet = answer.packet};
   job.packet.is_response = true;
@@ -96,6 +129,10 @@ spec::MemoryPlace PlaceOf(const spec::MemoryCheck& check) {
 
 // The expected packets of a READ, by definition. [IBTA vol. 1, table 38]
 std::vector<spec::TxJob> Responses(const spec::RxAnswer& read, IbMtu path_mtu, uint16_t pdn) {
+  if (read.packet.opcode != BthOpcode{}) {
+    if (read.is_duplicate && !IsKept(read.packet.psn)) return {};
+    return {AtomicJob(read)};
+  }
   const uint32_t mtu = Bytes(path_mtu);
   const uint32_t packets = Packets(read.bytes, mtu);
   std::vector<spec::TxJob> jobs;
@@ -132,7 +169,8 @@ uint16_t PdnOf(uint32_t qpn) { return static_cast<uint16_t>(0x300 + qpn); }
 Rtl::Outputs Outputs() {
   return [](const Top& top, std::vector<uint8_t>& bytes) {
     for (const auto bit : {top.answer_ready_o, top.memory_place_ready_o, top.packet_valid_o, top.memory_check_valid_o,
-                           top.job_valid_o, top.failure_valid_o, top.qp_reads_valid_o, top.room_used_o, top.idle_o}) {
+                           top.job_valid_o, top.atomic_valid_o, top.result_ready_o, top.failure_valid_o,
+                           top.qp_reads_valid_o, top.room_used_o, top.idle_o}) {
       bytes.push_back(bit);
     }
     const auto add = [&](const auto& port) {
@@ -142,6 +180,7 @@ Rtl::Outputs Outputs() {
     add(top.packet_o);
     add(top.memory_check_o);
     add(top.job_o);
+    add(top.atomic_o);
     add(top.failure_o);
     add(top.qp_reads_o);
   };
@@ -154,14 +193,18 @@ struct Bench {
     block.packet_out.Connect(packet_sink, block);
     block.memory_check_out.Connect(check_sink, block);
     block.job_out.Connect(job_sink, block);
+    block.atomic_out.Connect(atomic_sink, block);
     block.failure_out.Connect(failure_sink, block);
+    atomic.on_token = [this](Cycle, const spec::AtomicRequest& token) {
+      if (executes) result.tokens.push_back(execute(token));
+    };
     block.on_qp_reads = [this](Cycle cycle, const spec::QpReads& token) {
       reads.Tell(cycle, token);
       ended[token.qpn] = token.ended;
     };
     check.on_token = [this](Cycle, const spec::MemoryCheck& token) {
       EXPECT_FALSE(token.local_write || token.remote_write);
-      EXPECT_TRUE(token.remote_read);
+      EXPECT_NE(token.remote_read, token.remote_atomic);
       if (answers_checks) place.tokens.push_back(memory(token));
     };
     packet.on_token = [this](Cycle cycle, const spec::TxPacket& token) {
@@ -198,8 +241,8 @@ struct Bench {
   std::string Settle() {
     for (int i = 0; i < 20'000; ++i) {
       if (std::string difference = bench.Run(1); !difference.empty()) return difference;
-      if (answer.IsEmpty() && place.IsEmpty() && states.IsEmpty() && tables.IsEmpty() && block.IsIdle() &&
-          on_way.empty()) {
+      if (answer.IsEmpty() && place.IsEmpty() && result.IsEmpty() && states.IsEmpty() && tables.IsEmpty() &&
+          block.IsIdle() && on_way.empty()) {
         return {};
       }
     }
@@ -226,8 +269,8 @@ struct Bench {
     ASSERT_EQ(Settle(), "");
   }
   void Rates(unsigned in, unsigned out) {
-    answer.rate = place.rate = in;
-    packet.rate = job.rate = check.rate = failure.rate = take_rate = room.rate = out;
+    answer.rate = place.rate = result.rate = in;
+    atomic.rate = packet.rate = job.rate = check.rate = failure.rate = take_rate = room.rate = out;
   }
 
   template <typename T>
@@ -261,9 +304,12 @@ struct Bench {
   Channel<spec::MemoryCheck> check_sink = Channel<spec::MemoryCheck>::Sink();
   Channel<spec::TxJob> job_sink = Channel<spec::TxJob>::Sink();
   Channel<spec::QpFailure> failure_sink = Channel<spec::QpFailure>::Sink();
+  Channel<spec::AtomicRequest> atomic_sink = Channel<spec::AtomicRequest>::Sink();
 
   unsigned take_rate = 16;
   bool answers_checks = true;
+  bool executes = true;  // atomic operations
+  std::function<spec::AtomicResult(const spec::AtomicRequest&)> execute = ResultOf;
   std::function<spec::MemoryPlace(const spec::MemoryCheck&)> memory = PlaceOf;
   std::function<void(Cycle)> on_accepted;                         // an answer was
   std::function<void(Cycle, const spec::TxPacket&)> on_straight;  // left
@@ -279,6 +325,10 @@ struct Bench {
   decltype(bench.In("", block.memory_place_in, p.memory_place_valid_i, p.memory_place_ready_o,
                     p.memory_place_i)) place =
       bench.In("memory_place", block.memory_place_in, p.memory_place_valid_i, p.memory_place_ready_o, p.memory_place_i);
+  decltype(bench.In("", block.result_in, p.result_valid_i, p.result_ready_o, p.result_i)) result =
+      bench.In("result", block.result_in, p.result_valid_i, p.result_ready_o, p.result_i);
+  decltype(bench.Out("", atomic_sink, p.atomic_valid_o, p.atomic_ready_i, p.atomic_o)) atomic =
+      bench.Out("atomic", atomic_sink, p.atomic_valid_o, p.atomic_ready_i, p.atomic_o);
   decltype(bench.Pulse<spec::TableWrite>(p.table_write_valid_i, p.table_write_i, {})) tables =
       bench.Pulse<spec::TableWrite>(p.table_write_valid_i, p.table_write_i,
                                     [this](Cycle cycle, const auto& token) { block.OnTableWrite(cycle, token); });
@@ -1174,7 +1224,12 @@ struct Traffic {
   spec::RxAnswer Next() {
     const auto qpn = first + static_cast<uint32_t>(b.random() % (kQps - first));
     const auto msn = static_cast<uint32_t>(all.size());  // so that each is identifiable
-    if (reads && b.random() % 3 == 0 && MayRead(qpn)) {
+    if (reads && b.random() % 6 == 0 && MayRead(qpn)) {
+      const bool is_duplicate = b.random() % 3 == 0;
+      const uint32_t at = is_duplicate ? psn[qpn] - 1 - static_cast<uint32_t>(b.random() % 10) : psn[qpn]++;
+      ++started[qpn];
+      all.push_back(AtomicOf(qpn, at, b.random() % 2 != 0, msn, is_duplicate, b.random() & ~uint64_t{7}));
+    } else if (reads && b.random() % 3 == 0 && MayRead(qpn)) {
       const uint32_t mtu = Bytes(mtus[qpn]);
       static constexpr uint32_t kPackets = 5;
       uint32_t bytes = 0;
@@ -1282,6 +1337,158 @@ struct Order {
   size_t accepted = 0;
 };
 
+// --- Atomic operations -----------------------------------------------------------------------------------------------
+
+TEST_F(ReadResponderTest, AtomicIsExecutedAndItsResultSent) {
+  b.Setup();
+  for (const bool is_swap : {false, true}) {
+    const auto answer = AtomicOf(kQp, 10, is_swap, 7);
+    b.answer.tokens.push_back(answer);
+    EXPECT_EQ(b.Jobs(), std::vector{AtomicJob(answer)});
+    const auto check = Bench::Taken(b.check_sink);
+    ASSERT_EQ(check.size(), 1u);
+    EXPECT_EQ(
+        check[0],
+        (spec::MemoryCheck{
+            .key = answer.rkey, .pdn = PdnOf(kQp), .remote_atomic = true, .address = answer.address, .bytes = 8}));
+    const auto requests = Bench::Taken(b.atomic_sink);
+    ASSERT_EQ(requests.size(), 1u);
+    const auto place = PlaceOf(check[0]);
+    EXPECT_EQ(requests[0], (spec::AtomicRequest{.qpn = kQp,
+                                                .psn = 10,
+                                                .is_swap = is_swap,
+                                                .address = place.address0,
+                                                .grant = place.grant,
+                                                .swap_add = Operand(answer, 0),
+                                                .compare = Operand(answer, 8)}))
+        << TokenText(requests[0]);
+  }
+  const auto reads = b.Reads();
+  ASSERT_EQ(reads.size(), 2u);
+  EXPECT_EQ(reads.back().ended, 2);
+}
+
+TEST_F(ReadResponderTest, OthersGoOnWhileAnAtomicIsExecuted) {
+  b.Setup();
+  b.executes = false;
+  const auto atomic = AtomicOf(kQp, 10, false);
+  const auto behind = Read(kQp, 11, 100);
+  b.answer.tokens = {atomic, behind, Answer(kQp, 12), Read(kQp + 1, 5, 100), Answer(kQp + 2, 5)};
+  ASSERT_EQ(b.bench.Run(200), "");
+  // Of the QP nothing has left, not even its acknowledge.
+  EXPECT_EQ(Bench::Taken(b.job_sink), Responses(Read(kQp + 1, 5, 100), IbMtu::kMtu1024, PdnOf(kQp + 1)));
+  EXPECT_EQ(b.packet_sink.sent().size(), 1u);
+  EXPECT_EQ(b.atomic.count, 1u);
+  b.result.tokens = {ResultOf(b.atomic_sink.sent().front().token)};
+  std::vector<spec::TxJob> expected = {AtomicJob(atomic)};
+  for (const auto& job : Responses(behind, IbMtu::kMtu1024, PdnOf(kQp))) expected.push_back(job);
+  expected.push_back(AnswerJob(Answer(kQp, 12)));
+  EXPECT_EQ(b.Jobs(), expected);
+}
+
+TEST_F(ReadResponderTest, AtomicsOfOneQueuePairAreExecutedOneByOne) {
+  b.Setup();
+  b.executes = false;
+  b.answer.tokens = {AtomicOf(kQp, 10, false), AtomicOf(kQp, 11, true), AtomicOf(kQp + 1, 3, true)};
+  ASSERT_EQ(b.bench.Run(200), "");
+  EXPECT_EQ(b.atomic.count, 2u);
+  for (const uint32_t qpn : {kQp, kQp + 1}) b.result.tokens.push_back({.qpn = qpn});
+  ASSERT_EQ(b.bench.Run(200), "");
+  EXPECT_EQ(b.atomic.count, 3u);
+  EXPECT_EQ(b.atomic_sink.sent().back().token.psn, 11u);
+}
+
+TEST_F(ReadResponderTest, DuplicateAtomicIsSentAgainOrDropped) {
+  b.Setup();
+  b.answer.tokens = {AtomicOf(kQp, 11, true, 0, true), AtomicOf(kQp, 10, true, 0, true), Answer(kQp, 12)};
+  EXPECT_EQ(b.Jobs(), (std::vector{AtomicJob(AtomicOf(kQp, 11, true)), AnswerJob(Answer(kQp, 12))}));
+  EXPECT_EQ(b.check.count, 0u);
+  const auto requests = Bench::Taken(b.atomic_sink);
+  ASSERT_EQ(requests.size(), 2u);
+  EXPECT_TRUE(requests[0].is_duplicate);
+  EXPECT_FALSE(requests[0].grant.valid);
+  EXPECT_EQ(b.Reads().back().ended, 2);
+}
+
+TEST_F(ReadResponderTest, AtomicThatFailsEndsTheConnection) {
+  b.Setup();
+  const auto nak = [](AethSyndrome syndrome) {
+    spec::RxAnswer answer = Answer(kQp, 10, Nak(syndrome), 3);
+    return AnswerJob(answer);
+  };
+  b.execute = [](const spec::AtomicRequest& request) {
+    return spec::AtomicResult{.qpn = request.qpn, .status = spec::AtomicStatus::kFailed};
+  };
+  b.answer.tokens = {AtomicOf(kQp, 10, false, 3), Read(kQp, 11, 100), Answer(kQp, 12)};
+  EXPECT_EQ(b.Jobs(), std::vector{nak(AethSyndrome::kNakRemoteOperationalError)});
+  EXPECT_EQ(Bench::Taken(b.failure_sink),
+            (std::vector{spec::QpFailure{.qpn = kQp,
+                                         .event_type = spec::RdmaEventType::kQpFatal,
+                                         .code = static_cast<uint32_t>(spec::RdmaError::kQueueDmaError)}}));
+  EXPECT_EQ(b.Reads().back().ended, 2);
+  EXPECT_EQ(b.atomic.count, 1u);
+  // Its key may have become invalid, too.
+  b.SetState(kQp, IbQpState::kReset);
+  b.SetState(kQp, IbQpState::kRts);
+  ASSERT_EQ(b.Settle(), "");
+  b.memory = [](const spec::MemoryCheck&) { return spec::MemoryPlace{.status = MemoryStatus::kKey}; };
+  b.answer.tokens = {AtomicOf(kQp, 10, false, 3)};
+  EXPECT_EQ(b.Jobs(), std::vector{nak(AethSyndrome::kNakRemoteAccessError)});
+  EXPECT_EQ(b.failure_sink.sent().back().token.event_type, spec::RdmaEventType::kQpAccessErr);
+  EXPECT_EQ(b.atomic.count, 1u);
+}
+
+TEST_F(ReadResponderTest, ResultEndsDuringAHold) {
+  b.Setup();
+  b.executes = false;
+  b.answer.tokens = {AtomicOf(kQp, 10, false), AtomicOf(kQp, 11, false)};
+  ASSERT_EQ(b.bench.Run(100), "");
+  b.hold.on = true;
+  ASSERT_EQ(b.bench.Run(100), "");
+  b.result.tokens = {{.qpn = kQp}};
+  ASSERT_EQ(b.bench.Run(100), "");
+  EXPECT_EQ(b.job.count, 1u);
+  EXPECT_EQ(b.atomic.count, 1u) << "the next one does not start";
+  EXPECT_TRUE(b.block.IsIdle());
+  b.hold.on = false;
+  ASSERT_EQ(b.bench.Run(100), "");
+  EXPECT_EQ(b.atomic.count, 2u);
+}
+
+TEST_F(ReadResponderTest, ResultOfAnEarlierLifetimeIsDiscarded) {
+  b.Setup();
+  b.executes = false;
+  b.answer.tokens = {AtomicOf(kQp, 10, false)};
+  ASSERT_EQ(b.bench.Run(100), "");
+  b.SetState(kQp, IbQpState::kReset);
+  b.SetState(kQp, IbQpState::kRts);
+  ASSERT_EQ(b.bench.Run(50), "");
+  b.answer.tokens = {Read(kQp, 20, 8)};
+  ASSERT_EQ(b.bench.Run(100), "");
+  b.result.tokens = {{.qpn = kQp, .value = 1}};
+  EXPECT_EQ(b.Jobs(), Responses(Read(kQp, 20, 8), IbMtu::kMtu1024, PdnOf(kQp)));
+  EXPECT_EQ(b.Reads().back().ended, 2);
+}
+
+TEST_F(ReadResponderTest, AtomicMeetsDocumentedLatencies) {
+  b.Setup();
+  b.executes = b.answers_checks = false;
+  b.answer.tokens = {AtomicOf(kQp, 10, false)};
+  ASSERT_EQ(b.bench.Run(50), "");
+  b.place.tokens = {PlaceOf(b.check_sink.sent().back().token)};
+  ASSERT_EQ(b.bench.Run(ReadResponder::kPlaceToJob - 1), "");
+  EXPECT_EQ(b.p.atomic_valid_o, 0);
+  ASSERT_EQ(b.bench.Run(1), "");
+  EXPECT_EQ(b.p.atomic_valid_o, 1);
+  ASSERT_EQ(b.bench.Run(50), "");
+  b.result.tokens = {{.qpn = kQp}};
+  ASSERT_EQ(b.bench.Run(ReadResponder::kResultToJob - 1), "");
+  EXPECT_EQ(b.p.job_valid_o, 0);
+  ASSERT_EQ(b.bench.Run(1), "");
+  EXPECT_EQ(b.p.job_valid_o, 1);
+  EXPECT_EQ(b.Settle(), "");
+}
+
 struct Rates {
   unsigned in, out;
   unsigned hold = 0;  // toggles
@@ -1302,7 +1509,7 @@ TEST_P(ReadResponderRandomTest, MatchesModelWithoutLossOrReordering) {
   ASSERT_EQ(b.Settle(), "");
   Order order(b, traffic);
   b.Rates(GetParam().in, GetParam().out);
-  b.packet.keep = b.job.keep = b.check.keep = false;
+  b.packet.keep = b.job.keep = b.check.keep = b.atomic.keep = false;
   b.hold.toggles = GetParam().hold;
   ASSERT_EQ(traffic.Run(30'000), "");
   // With a slow output the responses of later READs replace nearly all acknowledges.
@@ -1372,9 +1579,13 @@ TEST_P(ReadResponderRandomTest, MatchesModelWithErrorsAndEveryReadEnds) {
     if (b.random() % 32 != 0) return PlaceOf(check);
     return spec::MemoryPlace{.status = static_cast<MemoryStatus>(1 + b.random() % 4)};
   };
+  b.execute = [&b](const spec::AtomicRequest& request) {
+    if (b.random() % 16 != 0) return ResultOf(request);
+    return spec::AtomicResult{.qpn = request.qpn, .status = spec::AtomicStatus::kFailed};
+  };
   b.Rates(GetParam().in, GetParam().out);
   b.states.rate = b.tables.rate = 4;
-  b.packet.keep = b.job.keep = b.check.keep = b.failure.keep = false;
+  b.packet.keep = b.job.keep = b.check.keep = b.failure.keep = b.atomic.keep = false;
   for (uint32_t qpn = 0; qpn < kQps; ++qpn) {
     traffic.mtus[qpn] = kMtus[qpn % kMtus.size()];
     b.SetMtu(qpn, traffic.mtus[qpn]);

@@ -42,6 +42,7 @@ using spec::RdmaError;
 
 constexpr spec::Config MakeConfig() {
   spec::Config config = spec::kNic1;  // as the Verilated class was made
+  config.atomics = 1;
   config.num_qps = 16;
   config.num_ahs = 16;
   config.max_send_sge = 7;
@@ -75,6 +76,8 @@ inline spec::MemoryPlace PlaceOf(const spec::MemoryCheck& check) {
 
 // Numbers of ib_wr_opcode.
 inline constexpr uint8_t kRead = 4;
+inline constexpr uint8_t kCompareSwap = 5;
+inline constexpr uint8_t kFetchAdd = 6;
 
 struct WorkRequest {
   uint32_t qpn = 3;
@@ -86,6 +89,8 @@ struct WorkRequest {
   uint8_t flags = IbSendFlags::kSignaled;
   uint64_t remote_address = 0x1234'5678'9abc'def0;
   uint32_t rkey = 0xfeed'beef;
+  uint64_t compare_add = 0x0102'0304'0506'0708;  // atomic operations
+  uint64_t swap = 0xf1f2'f3f4'f5f6'f7f8;
   uint32_t immediate = 0x0a0b'0c0d;
   uint32_t num_sge = 1;  // inline: data in its place
   spec::RdmaSge sge{.addr = 0x1'0000, .length = 100, .lkey = 0x42};
@@ -95,7 +100,9 @@ struct WorkRequest {
   uint32_t remote_qkey = 0x1122'3344;
   uint32_t ah = 3;
 
-  bool IsRead() const { return opcode == kRead; }
+  bool IsAtomic() const { return opcode == kCompareSwap || opcode == kFetchAdd; }
+  // Atomic operations are READs of 8 bytes here.
+  bool IsRead() const { return opcode == kRead || IsAtomic(); }
   bool IsInline() const { return (flags & IbSendFlags::kInline) != 0; }
   uint32_t InlineBytes() const { return num_sge & 0xffff; }
   uint64_t Address() const { return 0x5555'0000 + uint64_t{head} * 0x1000; }
@@ -120,7 +127,8 @@ struct WorkRequest {
     all.insert(all.end(), further.begin(), further.end());
     return all;
   }
-  uint64_t Length() const {
+  uint64_t Length() const { return IsAtomic() ? 8 : Total(); }
+  uint64_t Total() const {
     uint64_t length = 0;
     for (const auto& element : Elements()) length += element.length;
     return length;
@@ -133,6 +141,9 @@ struct WorkRequest {
     for (size_t k = 0; k < 4; ++k) request.imm_data[k] = static_cast<uint8_t>(immediate >> (24 - 8 * k));
     if (is_datagram) {
       spec::RdmaSqReqUd{.remote_qpn = remote_qpn, .remote_qkey = remote_qkey, .ah = ah}.Encode(request.wr);
+    } else if (IsAtomic()) {
+      spec::RdmaSqReqAtomic{.remote_addr = remote_address, .compare_add = compare_add, .swap = swap, .rkey = rkey}
+          .Encode(request.wr);
     } else {
       spec::RdmaSqReqRdma{.remote_addr = remote_address, .rkey = rkey}.Encode(request.wr);
     }
@@ -197,7 +208,7 @@ struct Qp {
   bool IsUd() const { return type == IbQpType::kUd || type == IbQpType::kGsi; }
   bool IsSendOnly() const { return type == IbQpType::kUc || IsUd(); }
   bool Has(uint8_t opcode) const {
-    if (IsRc()) return opcode <= 4;
+    if (IsRc()) return opcode <= 6;
     if (type == IbQpType::kUc) return opcode <= 3;
     return IsUd() && (opcode == 2 || opcode == 3);
   }
@@ -213,9 +224,10 @@ struct Packet {
   RdmaError why = RdmaError::kOk;
 };
 
-// Opcodes of RC by operation (RDMA WRITE, with immediate, SEND, with immediate, RDMA READ) and position (middle, first,
-// last, only). UC has 32 more, UD 96. [IBTA vol. 1, table 38]
-inline constexpr uint8_t kOpcodes[5][4] = {{7, 6, 8, 10}, {7, 6, 9, 11}, {1, 0, 2, 4}, {1, 0, 3, 5}, {12, 12, 12, 12}};
+// Opcodes of RC by operation (RDMA WRITE, with immediate, SEND, with immediate, RDMA READ, COMPARE SWAP, FETCH ADD) and
+// position (middle, first, last, only). UC has 32 more, UD 96. [IBTA vol. 1, table 38]
+inline constexpr uint8_t kOpcodes[7][4] = {{7, 6, 8, 10},    {7, 6, 9, 11},    {1, 0, 2, 4},    {1, 0, 3, 5},
+                                           {12, 12, 12, 12}, {19, 19, 19, 19}, {20, 20, 20, 20}};
 
 inline Packet PacketOf(const Qp& qp, const WorkRequest& work, uint32_t first_psn, uint32_t index) {
   const auto length = static_cast<uint32_t>(work.Length());
@@ -224,7 +236,7 @@ inline Packet PacketOf(const Qp& qp, const WorkRequest& work, uint32_t first_psn
   const uint32_t begin = index * qp.Mtu();
   const uint32_t bytes = last ? length - begin : qp.Mtu();
   const bool is_send = work.opcode == 2 || work.opcode == 3;
-  const bool has_immediate = work.opcode % 2 != 0;
+  const bool has_immediate = work.opcode == 1 || work.opcode == 3;
   const uint8_t service = qp.IsRc() ? 0 : qp.IsUd() ? 96 : 32;
 
   spec::TxPacket packet{
@@ -246,7 +258,12 @@ inline Packet PacketOf(const Qp& qp, const WorkRequest& work, uint32_t first_psn
       packet.extension[extension++] = static_cast<uint8_t>(value >> (8 * (count - 1 - k)));
     }
   };
-  if (!is_send && (index == 0 || work.IsRead())) {
+  if (work.IsAtomic()) {
+    add(work.remote_address, 8);
+    add(work.rkey, 4);
+    add(work.opcode == kCompareSwap ? work.swap : work.compare_add, 8);
+    add(work.opcode == kCompareSwap ? work.compare_add : 0, 8);
+  } else if (!is_send && (index == 0 || work.IsRead())) {
     add(work.remote_address + begin, 8);
     add(work.rkey, 4);
     add(length - begin, 4);
@@ -339,6 +356,8 @@ struct Reference {
     IbWcOpcode wc_opcode = IbWcOpcode::kSend;
     if (qp.Has(opcode) && opcode < 2) wc_opcode = IbWcOpcode::kRdmaWrite;
     if (qp.Has(opcode) && opcode == kRead) wc_opcode = IbWcOpcode::kRdmaRead;
+    if (qp.Has(opcode) && opcode == kCompareSwap) wc_opcode = IbWcOpcode::kCompSwap;
+    if (qp.Has(opcode) && opcode == kFetchAdd) wc_opcode = IbWcOpcode::kFetchAdd;
     return {.qpn = work.qpn,
             .head = work.head,
             .wr_id = read ? work.wr_id : 0,
@@ -346,8 +365,9 @@ struct Reference {
             .signaled = qp.sq_sig_all || (read && (work.flags & IbSendFlags::kSignaled) != 0),
             .fence = read && (work.flags & IbSendFlags::kFence) != 0};
   }
+  // Or too short.
   static bool IsTooLong(const Qp& qp, const WorkRequest& work) {
-    return work.Length() > (qp.IsUd() ? qp.Mtu() : 0x8000'0000);
+    return work.Total() > (qp.IsUd() ? qp.Mtu() : 0x8000'0000) || (work.IsAtomic() && work.Total() < 8);
   }
   void Read(const WorkRequest& work, uint8_t number, uint32_t first_psn, uint32_t last_psn) {
     spec::ReadRecord read{.qpn = work.qpn,
@@ -356,7 +376,8 @@ struct Reference {
                           .last_psn = last_psn,
                           .bytes = static_cast<uint32_t>(work.Length()),
                           .elements = work.Address() + 576,
-                          .num_sge = static_cast<uint8_t>(work.num_sge)};
+                          .num_sge = static_cast<uint8_t>(work.num_sge),
+                          .is_atomic = work.IsAtomic()};
     if (work.num_sge != 0) work.sge.Encode(read.sge);
     reads.push_back(read);
   }
@@ -398,7 +419,8 @@ struct Reference {
     const uint32_t first = qp.psn;
     qp.psn = Psn(qp.psn + packets);
     const auto outstanding = static_cast<uint8_t>(started[work.qpn] - ended[work.qpn]);
-    if (record.opcode == IbWcOpcode::kRdmaRead) {
+    if (record.opcode == IbWcOpcode::kRdmaRead || record.opcode == IbWcOpcode::kCompSwap ||
+        record.opcode == IbWcOpcode::kFetchAdd) {
       ++started[work.qpn];
       if (readable) record.bytes = static_cast<uint32_t>(work.Length());
     }
@@ -516,7 +538,10 @@ struct BasicBench {
 
   // The responder gets a READ's record before its request leaves.
   void ExpectReadRecord(Cycle cycle, const spec::TxPacket& packet) {
-    if (packet.opcode != BthOpcode::kRcRdmaReadRequest) return;
+    if (packet.opcode != BthOpcode::kRcRdmaReadRequest && packet.opcode != BthOpcode::kRcCompareSwap &&
+        packet.opcode != BthOpcode::kRcFetchAdd) {
+      return;
+    }
     ASSERT_FALSE(pending_reads.empty());
     const auto& [read_cycle, token] = pending_reads.front();
     EXPECT_LT(read_cycle, cycle);

@@ -20,7 +20,7 @@ WorkRequest RandomRequest(std::mt19937_64& random, uint32_t mtu, bool mostly_goo
   WorkRequest request{.qpn = static_cast<uint32_t>(random() % 16),
                       .head = static_cast<uint16_t>(random()),
                       .wr_id = random(),
-                      .opcode = static_cast<uint8_t>(random() % 5),
+                      .opcode = static_cast<uint8_t>(random() % 7),
                       .flags = static_cast<uint8_t>(random() % 8),
                       .remote_address = random(),
                       .rkey = static_cast<uint32_t>(random()),
@@ -47,6 +47,9 @@ WorkRequest RandomRequest(std::mt19937_64& random, uint32_t mtu, bool mostly_goo
     }
     request.SetList(list);
   }
+  // Room for the result.
+  if (request.IsAtomic() && request.num_sge == 0) request.SetList({element()});
+  if (request.IsAtomic()) request.sge.length += 8;
   if (mostly_good ? random() % 64 != 0 : random() % 4 != 0) return request;
   switch (random() % 9) {
     case 0: request.sge.lkey = static_cast<uint32_t>(0xf0 + random() % 4); break;
@@ -69,7 +72,7 @@ WorkRequest RandomRequest(std::mt19937_64& random, uint32_t mtu, bool mostly_goo
 void Fit(WorkRequest& request, const Qp& qp, std::mt19937_64& random) {
   request.is_datagram = qp.IsUd();
   if (random() % 64 == 0) return;
-  while (request.opcode < 5 && !qp.Has(request.opcode)) request.opcode = static_cast<uint8_t>(random() % 4);
+  while (request.opcode < 7 && !qp.Has(request.opcode)) request.opcode = static_cast<uint8_t>(random() % 4);
   if (!qp.IsUd() || random() % 16 == 0) return;
   request.sge.length %= qp.Mtu() / 8;
   for (auto& element : request.further) element.length %= qp.Mtu() / 8;
@@ -410,7 +413,7 @@ void GoBackAtAnyTime() {
         request.qpn = qpn;
         request.head = static_cast<uint16_t>(i);
         request.failed = RdmaError::kOk;
-        request.opcode %= 5;
+        request.opcode %= 7;
         request.is_datagram = false;
         request.flags &= 0xf;
         if (request.IsRead()) request.flags &= IbSendFlags::kFence | IbSendFlags::kSignaled;
@@ -425,6 +428,7 @@ void GoBackAtAnyTime() {
           request.sge.lkey %= 0x80;
           for (auto& element : request.further) element.lkey %= 0x80;
           request.sge.length %= 16'384;
+          if (request.IsAtomic()) request.sge.length += 8;
         }
         bench.Keep(request);
         posted[request.head] = request;

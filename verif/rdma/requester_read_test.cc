@@ -63,6 +63,61 @@ TEST(Requester, ReadIsOneRequestWithThePsnsOfItsResponses) {
   }
 }
 
+TEST(Requester, AtomicIsOneRequestWithItsOperands) {
+  for (const uint8_t opcode : {kCompareSwap, kFetchAdd}) {
+    for (const std::vector<uint32_t>& lengths : {std::vector{8U}, {100U}, {3U, 0U, 4U, 1U}, {8U, 1000U}}) {
+      Bench bench;
+      bench.qps[3].psn = 0xff'ffff;
+      bench.SetUp(3);
+      WorkRequest request{.head = 5, .wr_id = 77, .opcode = opcode};
+      std::vector<spec::RdmaSge> list;
+      for (const uint32_t length : lengths) list.push_back({.addr = 0x1'0000, .length = length, .lkey = 0xf0});
+      request.SetList(list);  // its keys are not checked
+      bench.Post(request);
+      bench.Post({.head = 6});
+      ASSERT_NO_FATAL_FAILURE(bench.Compare());
+      const spec::TxJob& job = bench.job_sink.sent().at(0).token;
+      EXPECT_EQ(job.packet.opcode, opcode == kCompareSwap ? BthOpcode::kRcCompareSwap : BthOpcode::kRcFetchAdd);
+      EXPECT_TRUE(job.packet.ack_req);
+      EXPECT_EQ(job.packet.payload_bytes, 0);
+      EXPECT_EQ(job.packet.psn, 0xff'ffffU);
+      const auto eth = spec::AtomicEth::Decode(job.packet.extension);
+      EXPECT_EQ(eth.virtual_address, request.remote_address);
+      EXPECT_EQ(eth.rkey, request.rkey);
+      EXPECT_EQ(eth.swap_add_data, opcode == kCompareSwap ? request.swap : request.compare_add);
+      EXPECT_EQ(eth.compare_data, opcode == kCompareSwap ? request.compare_add : 0);
+      const spec::SendRecord& record = bench.record_sink.sent().at(0).token;
+      EXPECT_EQ(record.opcode, opcode == kCompareSwap ? IbWcOpcode::kCompSwap : IbWcOpcode::kFetchAdd);
+      EXPECT_EQ(record.bytes, 8U);
+      EXPECT_EQ(record.last_psn, 0xff'ffffU);
+      const spec::ReadRecord& read = bench.read_sink.sent().at(0).token;
+      EXPECT_TRUE(read.is_atomic);
+      EXPECT_EQ(read.bytes, 8U);
+      EXPECT_EQ(read.num_sge, lengths.size());
+      EXPECT_EQ(bench.job_sink.sent().at(1).token.packet.psn, 0U);
+      EXPECT_EQ(bench.check.count, 1U);  // of the write
+    }
+  }
+}
+
+TEST(Requester, AtomicsAndReadsShareTheLimitAndTheFence) {
+  Bench bench;
+  bench.qps[3].max_rd_atomic = 2;
+  bench.SetUp(3);
+  bench.Post({.head = 1, .opcode = kRead});
+  bench.Post({.head = 2, .opcode = kFetchAdd});
+  bench.Post({.head = 3, .opcode = kCompareSwap});  // one too many
+  ASSERT_NO_FATAL_FAILURE(bench.Compare());
+  EXPECT_EQ(bench.job.count, 2U);
+  EXPECT_TRUE(bench.record_sink.sent().back().token.unsent);
+  Bench other;
+  other.SetUp(3);
+  other.Post({.head = 1, .opcode = kFetchAdd});
+  other.Post({.head = 2, .flags = IbSendFlags::kFence});
+  ASSERT_NO_FATAL_FAILURE(other.Compare());
+  EXPECT_EQ(other.job.count, 1U);
+}
+
 // So that the completer can bound the PSNs outstanding: it is sent by a replay. [IBTA vol. 1, 9.7.1]
 TEST(Requester, LongReadWaitsForTheCompleter) {
   for (const bool is_long : {false, true}) {

@@ -156,7 +156,7 @@ TEST(Requester, BadReplayAmendsItsRecordAndLeavesTheQpAlive) {
   const Case cases[] = {
       {"not read", [](WorkRequest& w, Replay&) { w.failed = RdmaError::kQueueDmaError; }, IbWcStatus::kLocQpOpErr,
        RdmaError::kQueueDmaError},
-      {"opcode", [](WorkRequest& w, Replay&) { w.opcode = 5; }, IbWcStatus::kLocQpOpErr,
+      {"opcode", [](WorkRequest& w, Replay&) { w.opcode = 7; }, IbWcStatus::kLocQpOpErr,
        RdmaError::kUnsupportedCommand},
       {"flags", [](WorkRequest& w, Replay&) { w.flags = 0x80; }, IbWcStatus::kLocQpOpErr, RdmaError::kInvalidParameter},
       {"list", [](WorkRequest& w, Replay&) { w.num_sge = 5; }, IbWcStatus::kLocQpOpErr, RdmaError::kCapSgeExceeded},

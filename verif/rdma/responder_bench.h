@@ -72,6 +72,7 @@ struct Qp {
   bool valid = true;
   bool remote_write = true;
   bool remote_read = true;
+  bool remote_atomic = true;
   uint8_t max_reads = kReads;
 };
 
@@ -90,6 +91,7 @@ inline spec::TableWrite ContextOf(const Qp& qp) {
   context.path_mtu = qp.mtu;
   context.remote_write = qp.remote_write;
   context.remote_read = qp.remote_read;
+  context.remote_atomic = qp.remote_atomic;
   context.max_dest_rd_atomic = qp.max_reads;
   context.qkey = kQkey;
   context.pdn = kPdn;
@@ -116,7 +118,13 @@ struct Packet {
   uint32_t qkey = kQkey;            // DETH
   uint32_t source_qp = 0x778899;    // DETH
   bool is_ipv6 = false;
+  uint64_t swap_add = 0x1122334455667788;  // AtomicETH; of an atomic acknowledge the original value
+  uint64_t compare = 0x99aabbccddeeff00;
 };
+
+inline bool IsAtomic(BthOpcode opcode) {
+  return opcode == BthOpcode::kRcCompareSwap || opcode == BthOpcode::kRcFetchAdd;
+}
 
 inline RxToken TokenOf(const Packet& packet) {
   RxToken token;
@@ -143,6 +151,16 @@ inline RxToken TokenOf(const Packet& packet) {
     reth.dma_length = packet.dma_length.value_or(packet.bytes);
     // RDMA WRITE's RETH follows the BTH.
     reth.Encode(token.extension);
+  }
+  if (token.info.has_atomic_eth) {
+    spec::AtomicEth{.virtual_address = packet.address,
+                    .rkey = packet.rkey,
+                    .swap_add_data = packet.swap_add,
+                    .compare_data = packet.compare}
+        .Encode(token.extension);
+  }
+  if (token.info.has_atomic_ack_eth) {
+    spec::AtomicAckEth{.original_data = packet.swap_add}.Encode(token.extension + spec::Aeth::kBytes);
   }
   if (token.info.has_deth) {
     spec::Deth deth;
@@ -212,6 +230,17 @@ inline spec::RxPlace Given(const Packet& packet, uint32_t msn) {
   place.answer.address = packet.address;
   place.answer.rkey = packet.rkey;
   place.answer.bytes = packet.dma_length.value_or(packet.bytes);
+  return place;
+}
+// Likewise, an atomic operation.
+inline spec::RxPlace GivenAtomic(const Packet& packet, uint32_t msn, bool is_duplicate = false) {
+  spec::RxPlace place = Given(packet, msn);
+  place.answer.packet.opcode = packet.opcode;
+  place.answer.bytes = 8;
+  place.answer.is_duplicate = is_duplicate;
+  uint8_t* at = place.answer.packet.extension + spec::Aeth::kBytes;
+  for (unsigned i = 0; i < 8; ++i) at[i] = static_cast<uint8_t>(packet.swap_add >> (56 - 8 * i));
+  for (unsigned i = 0; i < 8; ++i) at[8 + i] = static_cast<uint8_t>(packet.compare >> (56 - 8 * i));
   return place;
 }
 // An acknowledge for the completer, behind what `place` writes.
@@ -492,7 +521,10 @@ struct Bench {
     bench.AddOther(hold);
     bench.AddOther(contexts);
     check.on_token = [this](Cycle, const spec::MemoryCheck& asked) {
-      EXPECT_EQ(asked.remote_write + asked.local_write + asked.remote_read, 1);
+      EXPECT_EQ(asked.remote_write + asked.local_write + asked.remote_read + asked.remote_atomic, 1);
+      if (asked.remote_atomic) {
+        EXPECT_EQ(asked.bytes, 8u);
+      }
       EXPECT_EQ(asked.pdn, kPdn);
       EXPECT_GT(asked.bytes, 0u);
       EXPECT_LE(asked.bytes, asked.remote_read ? 1u << 31 : 4096u);
@@ -667,8 +699,23 @@ inline spec::RxPlace ReadFailed(uint32_t psn, IbWcStatus status, RdmaError code)
   return place;
 }
 
+// Part of the result of an atomic operation of ours that goes to an element.
+inline spec::RxPlace ScatterValue(uint64_t value, uint64_t address, uint32_t bytes, spec::RxPlace place = {}) {
+  place = Scatter({}, 0, address, bytes, place);
+  place.offset = 0;
+  place.has_value = true;
+  place.value = value;
+  return place;
+}
+
 struct Reader : Ready {
   using Ready::Ready;
+  void Atomic(uint32_t psn, const std::vector<spec::RdmaSge>& elements) {
+    spec::ReadRecord one = RecordOf(host, kQpn, psn, 8, elements);
+    one.is_atomic = true;
+    record.tokens.push_back(one);
+    RunOut();
+  }
   void Read(uint32_t psn, uint32_t bytes, const std::vector<spec::RdmaSge>& elements) {
     record.tokens.push_back(RecordOf(host, kQpn, psn, bytes, elements));
     RunOut();

@@ -78,6 +78,7 @@ TEST(Responder, MatchesReferenceAtEveryRate) {
         reference.posted[qpn] = bench.host.queues[qpn];
         reference.broken[qpn] = bench.host.broken[qpn];
         reference.may_read[qpn] = bench.random() % 8 != 0;
+        reference.may_atomic[qpn] = bench.random() % 8 != 0;
         reference.max_reads[qpn] = bench.random() % 3 == 0 ? static_cast<unsigned>(bench.random() % 5) : 200;
         ended[qpn] += reference.reads_issued[qpn];
         reference.reads_issued[qpn] = 0;
@@ -87,6 +88,7 @@ TEST(Responder, MatchesReferenceAtEveryRate) {
                          .type = reference.type[qpn],
                          .remote_write = reference.may_write[qpn],
                          .remote_read = reference.may_read[qpn],
+                         .remote_atomic = reference.may_atomic[qpn],
                          .max_reads = static_cast<uint8_t>(reference.max_reads[qpn])},
                         IbQpState::kRts, psn[qpn]);
       }
@@ -97,8 +99,10 @@ TEST(Responder, MatchesReferenceAtEveryRate) {
         auto at = static_cast<uint32_t>(bench.random());
         for (auto count = bench.random() % (kReads + 1); count != 0; --count) {
           const auto elements = SomeElements(bench.random, 20, 8);
-          const auto bytes = static_cast<uint32_t>(bench.random() % (bench.random() % 2 ? kMtu + 1 : 6 * kMtu));
-          const auto record = RecordOf(bench.host, qpn, at, bytes, elements);
+          const bool is_atomic = bench.random() % 4 == 0;
+          const auto length = static_cast<uint32_t>(bench.random() % (bench.random() % 2 ? kMtu + 1 : 6 * kMtu));
+          auto record = RecordOf(bench.host, qpn, at, is_atomic ? 8 : length, elements);
+          record.is_atomic = is_atomic;
           reference.reads[qpn].push_back({record, elements});
           bench.record.tokens.push_back(record);
           peers.reads[qpn].push_back(record);
@@ -123,6 +127,9 @@ TEST(Responder, MatchesReferenceAtEveryRate) {
           seen["gap"] += places[i].ack.syndrome == static_cast<uint8_t>(AethSyndrome::kNakPsnSequenceError);
         }
         seen["read"] += places[i].has_answer && places[i].answer.is_read;
+        seen["atomic"] += places[i].has_answer && IsAtomic(places[i].answer.packet.opcode);
+        seen["atomic again"] += places[i].has_answer && places[i].answer.is_duplicate;
+        seen["value"] += places[i].has_value;
         seen["zeros"] += places[i].zeros;
         seen["net"] += places[i].net_bytes != 0;
         if (places[i].has_completion) {
@@ -158,8 +165,9 @@ TEST(Responder, MatchesReferenceAtEveryRate) {
                                  "opcode recv", "opcode recv_rdma_with_imm"}) {
     EXPECT_GT(seen[what], 20u) << what;
   }
-  for (const auto* const what : {"response success", "response loc_len_err", "response loc_prot_err",
-                                 "response bad_resp_err", "gap", "read", "zeros", "net"}) {
+  for (const auto* const what :
+       {"response success", "response loc_len_err", "response loc_prot_err", "response bad_resp_err", "gap", "read",
+        "zeros", "net", "atomic", "atomic again", "value"}) {
     EXPECT_GT(seen[what], 20u) << what;
   }
   for (const auto* const what : {"more", "write", "dropped", "flush"}) EXPECT_GT(seen[what], 1000u) << what;

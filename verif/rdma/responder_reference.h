@@ -36,7 +36,7 @@ struct Reference {
   };
   std::array<spec::IbQpType, kQps> type{};
   std::array<Half, kQps> halves{};
-  std::array<bool, kQps> may_write{}, may_read{};
+  std::array<bool, kQps> may_write{}, may_read{}, may_atomic{};
   std::array<unsigned, kQps> max_reads{}, reads_issued{};  // given: since the load, none of which has ended
   std::array<bool, kQps> duplicate_limit{};                // duplicates are among them
   std::array<std::deque<Posted>, kQps> posted{};
@@ -179,18 +179,34 @@ struct Reference {
       return News(ack);
     };
     const auto op = t.bth.opcode;
-    const bool ends = op == BthOpcode::kRcRdmaReadResponseLast || op == BthOpcode::kRcRdmaReadResponseOnly;
+    const bool atomic = op == BthOpcode::kRcAtomicAcknowledge;
+    const bool ends = op == BthOpcode::kRcRdmaReadResponseLast || op == BthOpcode::kRcRdmaReadResponseOnly || atomic;
     if (op != BthOpcode::kRcRdmaReadResponseMiddle) {
       if ((t.extension[0] & 0x60) != 0) return fail(IbWcStatus::kBadRespErr, RdmaError::kInvalidParameter);
       ack.syndrome = t.extension[0];
       ack.msn = static_cast<uint32_t>(t.extension[1] << 16 | t.extension[2] << 8 | t.extension[3]);
     }
     const uint32_t left = read.record.bytes - h.read_bytes;
-    if (t.payload_bytes != std::min<uint32_t>(left, kMtu) || ends != (left <= kMtu)) {
+    const uint32_t expected = read.record.is_atomic ? 0 : std::min<uint32_t>(left, kMtu);
+    if (t.payload_bytes != expected || ends != (left <= kMtu) || atomic != read.record.is_atomic) {
       return fail(IbWcStatus::kBadRespErr, RdmaError::kInvalidLength);
     }
     spec::RxPlace place;
-    switch (Scatter({{false, t.payload_offset, t.payload_bytes}}, read.elements, h.read_element, h.read_used, place)) {
+    const size_t before = places.size();
+    const Part part{false, atomic ? 0u : t.payload_offset, atomic ? 8u : t.payload_bytes};
+    const auto scattered = Scatter({part}, read.elements, h.read_element, h.read_used, place);
+    if (atomic) {
+      // The value instead of the frame's bytes, from what was the offset in it.
+      const auto value = spec::AtomicAckEth::Decode(t.extension + spec::Aeth::kBytes).original_data;
+      const auto of_value = [&](spec::RxPlace& one) {
+        if (one.bytes0 == 0) return;
+        one.has_value = true;
+        one.value = value >> 8 * std::exchange(one.offset, uint16_t{0});
+      };
+      for (size_t i = before; i < places.size(); ++i) of_value(places[i]);
+      of_value(place);
+    }
+    switch (scattered) {
       case Scattered::kShort: return fail(IbWcStatus::kLocLenErr, RdmaError::kInvalidLength);
       case Scattered::kKey: return fail(IbWcStatus::kLocProtErr, RdmaError::kBadMrn);
       case Scattered::kAll: break;
@@ -208,13 +224,18 @@ struct Reference {
   spec::RxPlace Request(const RxToken& t, bool expected) {
     const uint32_t qpn = t.bth.dest_qp;
     Half& h = halves[qpn];
-    const auto reth = spec::Reth::Decode(t.extension);
+    auto reth = spec::Reth::Decode(t.extension);
+    const bool atomic = IsAtomic(t.bth.opcode);
+    if (atomic) reth.dma_length = 8;
     const uint32_t packets =
         reth.dma_length == 0 ? 1 : static_cast<uint32_t>((uint64_t{reth.dma_length} + kMtu - 1) / kMtu);
     const bool legal = (!expected || !h.inside) && t.payload_bytes == 0 && reth.dma_length <= 1u << 31 &&
-                       reads_issued[qpn] < max_reads[qpn] && (expected || packets <= Psn(h.psn - t.bth.psn));
+                       reads_issued[qpn] < max_reads[qpn] && (expected || packets <= Psn(h.psn - t.bth.psn)) &&
+                       !(atomic && reth.virtual_address % 8 != 0);
     if (expected && reads_issued[qpn] >= max_reads[qpn] && duplicate_limit[qpn]) return kDropped;
-    const bool allowed = may_read[qpn] && (reth.dma_length == 0 || reth.rkey == kRkey);
+    // A duplicate of an atomic operation accesses nothing.
+    const bool allowed = (atomic && !expected) ||
+                         ((atomic ? may_atomic[qpn] : may_read[qpn]) && (reth.dma_length == 0 || reth.rkey == kRkey));
     if (!expected && (!legal || !allowed)) return kDropped;
     if (!legal) return Refuse(t, RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest);
     if (!allowed) return Refuse(t, RdmaEventType::kQpAccessErr, AethSyndrome::kNakRemoteAccessError);
@@ -225,12 +246,17 @@ struct Reference {
       h.psn = Psn(h.psn + packets);
       h.msn = Psn(h.msn + 1);
     }
-    return Given({.psn = t.bth.psn,
+    Packet packet{.opcode = t.bth.opcode,
+                  .psn = t.bth.psn,
                   .qpn = qpn,
                   .address = reth.virtual_address,
                   .rkey = reth.rkey,
-                  .dma_length = reth.dma_length},
-                 h.msn);
+                  .dma_length = reth.dma_length};
+    if (!atomic) return Given(packet, h.msn);
+    const auto operands = spec::AtomicEth::Decode(t.extension);
+    packet.swap_add = operands.swap_add_data;
+    packet.compare = operands.compare_data;
+    return GivenAtomic(packet, h.msn, !expected);
   }
 
   std::optional<spec::RxPlace> Decide(const RxToken& t) {
@@ -259,11 +285,10 @@ struct Reference {
                    .syndrome = t.extension[0],
                    .msn = static_cast<uint32_t>(t.extension[1] << 16 | t.extension[2] << 8 | t.extension[3])});
     }
-    if (rc && code >= 0x0d && code <= 0x10) return Response(t);
-    if (op == BthOpcode::kRcAtomicAcknowledge) return kDropped;
+    if (rc && ((code >= 0x0d && code <= 0x10) || op == BthOpcode::kRcAtomicAcknowledge)) return Response(t);
     const uint32_t distance = Psn(t.bth.psn - h.psn);
     if (rc && distance >= 0x800000) {
-      if (op == BthOpcode::kRcRdmaReadRequest) return Request(t, false);
+      if (op == BthOpcode::kRcRdmaReadRequest || IsAtomic(op)) return Request(t, false);
       const bool write_or_send =
           code <= 0x0b || op == BthOpcode::kRcSendLastWithInvalidate || op == BthOpcode::kRcSendOnlyWithInvalidate;
       return write_or_send ? Answer(h.psn - 1, AethSyndrome::kAckNoCredits, h.msn, qpn) : kDropped;
@@ -272,7 +297,7 @@ struct Reference {
       if (std::exchange(h.gap, true)) return kDropped;
       return Answer(h.psn, AethSyndrome::kNakPsnSequenceError, h.msn, qpn);
     }
-    if (op == BthOpcode::kRcRdmaReadRequest) return Request(t, true);
+    if (op == BthOpcode::kRcRdmaReadRequest || IsAtomic(op)) return Request(t, true);
     if (code > 0x0b) return Refuse(t, RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest);
     // Of both operations: first, middle, last, last with immediate, only, only with immediate.
     const bool send = code < 6;
@@ -434,7 +459,13 @@ class Peers {
     uint32_t left = left_[qpn];
     uint32_t packets = 1;
     const bool begins = left == 0;
-    if (begins && rc && One(5)) {
+    if (begins && rc && One(8)) {
+      packet.opcode = One(2) ? BthOpcode::kRcCompareSwap : BthOpcode::kRcFetchAdd;
+      packet.bytes = 0;
+      if (!One(30)) packet.address &= ~uint64_t{7};
+      packet.swap_add = random_();
+      packet.compare = random_();
+    } else if (begins && rc && One(5)) {
       packet.opcode = BthOpcode::kRcRdmaReadRequest;
       packet.bytes = 0;
       packet.dma_length = static_cast<uint32_t>(One(4) ? random_() % 3 : random_() % (10 * kMtu));
@@ -506,6 +537,11 @@ class Peers {
                   .bytes = static_cast<uint16_t>(std::min<uint32_t>(left, kMtu)),
                   .ack_req = false,
                   .qpn = qpn};
+    packet.swap_add = random_();
+    if (read.is_atomic) {
+      packet.opcode = BthOpcode::kRcAtomicAcknowledge;
+      packet.bytes = 0;
+    }
     bool wrong = false;
     const auto sometimes = [&](unsigned of) {
       const bool now = One(of);
@@ -515,6 +551,7 @@ class Peers {
     if (sometimes(12)) packet.psn -= static_cast<uint32_t>(random_() % (One(2) ? 5 : 0x800000));
     if (sometimes(12)) packet.psn += static_cast<uint32_t>(random_() % (One(2) ? 5 : 0x800000));
     if (sometimes(60)) packet.opcode = static_cast<BthOpcode>(base + random_() % 4);
+    if (sometimes(60)) packet.opcode = BthOpcode::kRcAtomicAcknowledge;
     if (sometimes(100)) packet.bytes = static_cast<uint16_t>(random_() % 9000);
     uint8_t syndrome = static_cast<uint8_t>(random_() % 32);
     if (sometimes(60)) syndrome = static_cast<uint8_t>(random_());

@@ -411,7 +411,10 @@ std::vector<Refusal> InvalidRequests() {
       {"read longer than a message may be",
        {.opcode = O::kRcRdmaReadRequest, .bytes = 0, .dma_length = (1u << 31) + 1}},
       {"read inside a message", {.opcode = O::kRcRdmaReadRequest, .psn = after, .bytes = 0}, true},
-      {"atomic", {.opcode = O::kRcFetchAdd, .bytes = 0}},
+      {"atomic on an odd address", {.opcode = O::kRcFetchAdd, .bytes = 0, .address = 0x10001}},
+      {"atomic on half an operand", {.opcode = O::kRcCompareSwap, .bytes = 0, .address = 0x10004}},
+      {"atomic with payload", {.opcode = O::kRcFetchAdd, .bytes = 4}},
+      {"atomic inside a message", {.opcode = O::kRcCompareSwap, .psn = after, .bytes = 0}, true},
       {"flush", {.opcode = O::kRcFlush, .bytes = 0}},
       {"atomic write", {.opcode = O::kRcAtomicWrite, .bytes = 8}},
       {"write with immediate shorter than its DMA length",
@@ -497,7 +500,7 @@ TEST(Responder, LoadRestartsTheQp) {
 TEST(Responder, ErrorAffectsItsOwnQpOnly) {
   Ready bench;
   bench.Configure({.qpn = 6}, IbQpState::kRtr, 100);
-  bench.Expect(TokenOf({.opcode = BthOpcode::kRcFetchAdd, .bytes = 0}),
+  bench.Expect(TokenOf({.opcode = BthOpcode::kRcFlush, .bytes = 0}),
                Answer(kFirstPsn, AethSyndrome::kNakInvalidRequest, 0));
   bench.Expect(TokenOf({.psn = 100, .bytes = 0, .qpn = 6}), Answer(100, AethSyndrome::kAckNoCredits, 1, 6));
 }
@@ -556,7 +559,7 @@ TEST(Responder, AnyFirstPacketIsReported) {
 
 TEST(Responder, FirstPacketThatEndsTheConnectionIsReportedBeforeTheFailure) {
   Ready bench({}, IbQpState::kRtr);
-  bench.Expect(TokenOf({.opcode = BthOpcode::kRcFetchAdd, .bytes = 0}),
+  bench.Expect(TokenOf({.opcode = BthOpcode::kRcFlush, .bytes = 0}),
                Answer(kFirstPsn, AethSyndrome::kNakInvalidRequest, 0));
   bench.ExpectFailures({kEstablished, Failure(RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest)});
 }

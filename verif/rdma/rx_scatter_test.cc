@@ -247,10 +247,14 @@ struct Bench {
     if (random() % 2 == 0) place.ack.status = spec::IbWcStatus::kSuccess;
     place.no_frame = random() % 8 == 0;
     place.zeros = random() % 4 == 0;
+    place.has_value = random() % 6 == 0;
     if (place.no_frame) return place;
     place.offset = static_cast<uint16_t>(random() % 122);
     place.bytes0 = random() % 5 == 0 ? uint16_t{0} : static_cast<uint16_t>(1 + random() % most);
     place.bytes1 = place.bytes0 == 0 || random() % 2 != 0 ? uint16_t{0} : static_cast<uint16_t>(1 + random() % most);
+    if (!place.has_value) return place;
+    place.bytes0 = static_cast<uint16_t>(1 + random() % 8);
+    place.bytes1 = static_cast<uint16_t>(random() % (9 - place.bytes0));
     return place;
   }
   // A frame of the net path.
@@ -288,7 +292,10 @@ struct Bench {
         const auto& write = port.writes[next++];
         EXPECT_EQ(write.request, (spec::DmaWriteRequest{address, static_cast<uint16_t>(bytes), true, 0}));
         Bytes data(bytes);
-        if (!place.zeros) std::copy_n(frame.begin() + static_cast<ptrdiff_t>(from), bytes, data.begin());
+        for (size_t i = 0; i < bytes && !place.zeros; ++i) {
+          data[i] =
+              place.has_value ? static_cast<uint8_t>(place.value >> 8 * (from - place.offset + i)) : frame[from + i];
+        }
         data.resize((bytes + kBeatBytes - 1) / kBeatBytes * kBeatBytes);
         EXPECT_EQ(write.data, data);
       };
@@ -616,6 +623,23 @@ TYPED_TEST(RxScatterTest, ZerosReplaceTheFramesBytes) {
     spec::RxPlace rest = Run(14, 20 + bytes);
     rest.address0 = 0x1000 + bytes;
     bench.Places({rest, zeros, rest, zeros, zeros, rest}, 100);
+  }
+  ASSERT_EQ(bench.bench.RunOut(200), "");
+  bench.CheckWrites();
+}
+
+// From the low byte on; the second run has what the first has left.
+TYPED_TEST(RxScatterTest, ValueReplacesTheFramesBytes) {
+  Bench<TypeParam> bench;
+  for (uint16_t first = 1; first <= 8; ++first) {
+    for (uint16_t second = 0; second <= 8 - first; ++second) {
+      spec::RxPlace value = Run(0, first);
+      value.has_value = true;
+      value.value = 0x8877'6655'4433'2211;
+      value.address1 = 0x5555;
+      value.bytes1 = second;
+      bench.Places({Run(14, 20), value, Run(34, 9)}, 66);
+    }
   }
   ASSERT_EQ(bench.bench.RunOut(200), "");
   bench.CheckWrites();

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// The responder: atomic operations of the peer, and the results of ours.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "verif/rdma/responder_bench.h"
+
+namespace vireo::verif {
+namespace {
+
+using O = BthOpcode;
+
+Packet Request(O opcode, uint32_t psn) {
+  return {.opcode = opcode, .psn = psn, .bytes = 0, .ack_req = true, .address = 0x7'0000'0008};
+}
+
+RxToken ResultOf(uint32_t psn, uint64_t value, uint8_t syndrome = 0x07) {
+  RxToken token =
+      TokenOf({.opcode = O::kRcAtomicAcknowledge, .psn = psn, .bytes = 0, .ack_req = false, .swap_add = value});
+  token.extension[0] = syndrome;
+  token.extension[1] = 0xab;
+  token.extension[2] = 0xcd;
+  token.extension[3] = 0xef;
+  return token;
+}
+constexpr uint64_t kValue = 0x0123'4567'89ab'cdef;
+
+// --- Of the peer
+
+TEST(ResponderAtomic, RequestGoesToTheReadResponderWithItsOperands) {
+  Ready bench;
+  uint32_t psn = kFirstPsn;
+  for (const O opcode : {O::kRcCompareSwap, O::kRcFetchAdd}) {
+    const Packet packet = Request(opcode, psn++);
+    bench.Expect(TokenOf(packet), GivenAtomic(packet, psn - kFirstPsn));
+    // Its key was checked, for this right alone.
+    EXPECT_EQ(
+        bench.checks.sent().back().token,
+        (spec::MemoryCheck{.key = kRkey, .pdn = kPdn, .remote_atomic = true, .address = packet.address, .bytes = 8}));
+  }
+  // Each has one PSN and one MSN.
+  bench.Expect(TokenOf({.psn = psn, .bytes = 0}), Ack(psn, 3));
+  bench.ExpectFailures({});
+}
+
+TEST(ResponderAtomic, RightOfQueuePairAndKeyAreNeeded) {
+  const auto refused = [](Ready& bench, const Packet& packet) {
+    bench.Expect(TokenOf(packet), Answer(packet.psn, AethSyndrome::kNakRemoteAccessError, 0));
+    bench.ExpectFailures({Failure(RdmaEventType::kQpAccessErr, AethSyndrome::kNakRemoteAccessError)});
+    bench.Expect(TokenOf(packet), kDropped);
+  };
+  {
+    Ready bench({.remote_atomic = false});
+    refused(bench, Request(O::kRcFetchAdd, kFirstPsn));
+    EXPECT_EQ(bench.check.count, 0u);
+  }
+  {
+    Ready bench;
+    Packet packet = Request(O::kRcCompareSwap, kFirstPsn);
+    packet.rkey = kBadRkey;
+    refused(bench, packet);
+  }
+  {
+    Ready bench({.remote_write = false, .remote_read = false});
+    const Packet packet = Request(O::kRcFetchAdd, kFirstPsn);
+    bench.Expect(TokenOf(packet), GivenAtomic(packet, 1));
+  }
+}
+
+// An invalid request comes before one without right, and that before one with a wrong key.
+TEST(ResponderAtomic, AlignmentIsCheckedFirst) {
+  for (const uint64_t address : {1u, 2u, 4u, 7u, 12u}) {
+    Ready bench({.remote_atomic = false});
+    Packet packet = Request(O::kRcFetchAdd, kFirstPsn);
+    packet.address = address;
+    bench.Expect(TokenOf(packet), Answer(kFirstPsn, AethSyndrome::kNakInvalidRequest, 0));
+    bench.ExpectFailures({Failure(RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest)});
+    EXPECT_EQ(bench.check.count, 0u);
+  }
+}
+
+TEST(ResponderAtomic, DuplicateIsMarkedAndNeedsNoKey) {
+  Ready bench;
+  const Packet first = Request(O::kRcCompareSwap, kFirstPsn);
+  bench.Expect(TokenOf(first), GivenAtomic(first, 1));
+  bench.Expect(TokenOf({.psn = kFirstPsn + 1, .bytes = 0}), Ack(kFirstPsn + 1, 2));
+  const auto checks = bench.check.count;
+  Packet again = first;
+  again.rkey = kBadRkey;
+  bench.Expect(TokenOf(again), GivenAtomic(again, 2, true));
+  EXPECT_EQ(bench.check.count, checks);
+  // One that is not legal is dropped.
+  again.address = 4;
+  bench.Expect(TokenOf(again), kDropped);
+  bench.ExpectFailures({});
+}
+
+TEST(ResponderAtomic, SharesTheResourcesOfReads) {
+  Ready bench({.max_reads = 2});
+  const auto read = ReadRequest(kFirstPsn, 8);
+  bench.Expect(TokenOf(read), Given(read, 1));
+  const Packet second = Request(O::kRcFetchAdd, kFirstPsn + 1);
+  bench.Expect(TokenOf(second), GivenAtomic(second, 2));
+  // One that has ended makes room.
+  bench.ended.tokens.push_back({.qpn = kQpn, .ended = 1});
+  bench.RunOut();
+  const Packet third = Request(O::kRcFetchAdd, kFirstPsn + 2);
+  bench.Expect(TokenOf(third), GivenAtomic(third, 3));
+  bench.Expect(TokenOf(Request(O::kRcFetchAdd, kFirstPsn + 3)),
+               Answer(kFirstPsn + 3, AethSyndrome::kNakInvalidRequest, 3));
+}
+
+TEST(ResponderAtomic, OtherServicesHaveNone) {
+  for (const auto type : {spec::IbQpType::kUc, spec::IbQpType::kUd}) {
+    Ready bench({.type = type});
+    const auto service = static_cast<unsigned>(type == spec::IbQpType::kUc ? 0x20 : 0x60);
+    for (const O opcode : {O::kRcCompareSwap, O::kRcFetchAdd}) {
+      RxToken token = TokenOf(Request(opcode, kFirstPsn));
+      bench.Expect(token, kDropped);
+      token.bth.opcode = O{static_cast<uint8_t>(service + static_cast<unsigned>(opcode))};
+      token.info = spec::kOpcodeInfo[static_cast<uint8_t>(token.bth.opcode)];
+      bench.Expect(token, kDropped);
+    }
+    bench.ExpectFailures({});
+  }
+}
+
+// --- Of ours
+
+TEST(ResponderAtomic, ResultIsWrittenInTheOrderOfMemory) {
+  Reader bench;
+  bench.Atomic(kReadPsn, {Host::Element(0x9000, 8)});
+  bench.Expect(ResultOf(kReadPsn, kValue), Got(kReadPsn, ScatterValue(kValue, 0x9000, 8)));
+  // Longer elements keep the rest; a page's border makes two runs.
+  bench.Atomic(kReadPsn + 1, {Host::Element(0x9001, 100)});
+  bench.Expect(ResultOf(kReadPsn + 1, kValue), Got(kReadPsn + 1, ScatterValue(kValue, 0x9001, 8)));
+  bench.Expect(ResultOf(kReadPsn + 1, kValue), kDropped);
+  bench.ExpectFailures({});
+}
+
+TEST(ResponderAtomic, ResultGoesToSeveralElements) {
+  Reader bench;
+  bench.Atomic(kReadPsn, {Host::Element(0x9000, 1), Host::Element(0, 0, kBadLkey), Host::Element(0xa000, 4),
+                          Host::Element(0xb000, 3)});
+  bench.Expect(ResultOf(kReadPsn, kValue),
+               {ScatterValue(kValue, 0x9000, 1, kMore), ScatterValue(kValue >> 8, 0xa000, 4, kMore),
+                Got(kReadPsn, ScatterValue(kValue >> 40, 0xb000, 3))});
+}
+
+TEST(ResponderAtomic, ElementsThatDoNotFitFail) {
+  {
+    Reader bench;
+    bench.Atomic(kReadPsn, {Host::Element(0x9000, 7)});
+    bench.Expect(ResultOf(kReadPsn, kValue), {ScatterValue(kValue, 0x9000, 7, kMore),
+                                              ReadFailed(kReadPsn, IbWcStatus::kLocLenErr, RdmaError::kInvalidLength)});
+  }
+  Reader bench;
+  bench.Atomic(kReadPsn, {Host::Element(0x9000, 8, kBadLkey)});
+  bench.Expect(ResultOf(kReadPsn, kValue), ReadFailed(kReadPsn, IbWcStatus::kLocProtErr, RdmaError::kBadMrn));
+}
+
+TEST(ResponderAtomic, ResponseOfTheOtherKindFails) {
+  {
+    Reader bench;
+    bench.Atomic(kReadPsn, {Host::Element(0x9000, 8)});
+    bench.Expect(ResponseOf(kReadPsn, At::kOnly, 8),
+                 ReadFailed(kReadPsn, IbWcStatus::kBadRespErr, RdmaError::kInvalidLength));
+  }
+  {
+    Reader bench;
+    bench.Read(kReadPsn, 8, {Host::Element(0x9000, 8)});
+    bench.Expect(ResultOf(kReadPsn, kValue), ReadFailed(kReadPsn, IbWcStatus::kBadRespErr, RdmaError::kInvalidLength));
+  }
+  {
+    Reader bench;
+    bench.Read(kReadPsn, 0, {});
+    bench.Expect(ResultOf(kReadPsn, kValue), ReadFailed(kReadPsn, IbWcStatus::kBadRespErr, RdmaError::kInvalidLength));
+  }
+  {
+    Reader bench;
+    bench.Atomic(kReadPsn, {Host::Element(0x9000, 8)});
+    RxToken token = ResultOf(kReadPsn, kValue);
+    token.payload_bytes = 8;
+    bench.Expect(token, ReadFailed(kReadPsn, IbWcStatus::kBadRespErr, RdmaError::kInvalidLength));
+  }
+  Reader bench;
+  bench.Atomic(kReadPsn, {Host::Element(0x9000, 8)});
+  bench.Expect(ResultOf(kReadPsn, kValue, 0x63),
+               ReadFailed(kReadPsn, IbWcStatus::kBadRespErr, RdmaError::kInvalidParameter));
+}
+
+TEST(ResponderAtomic, ResultsMixWithReads) {
+  Reader bench;
+  bench.Read(kReadPsn, 3, {Host::Element(0x8000, 3)});
+  bench.Atomic(kReadPsn + 1, {Host::Element(0x9000, 8)});
+  bench.Expect(ResultOf(kReadPsn + 1, kValue), GapAt(kReadPsn));
+  const auto only = ResponseOf(kReadPsn, At::kOnly, 3);
+  bench.Expect(only, Got(kReadPsn, Scatter(only, 0, 0x8000, 3)));
+  bench.Expect(ResultOf(kReadPsn + 1, kValue), Got(kReadPsn + 1, ScatterValue(kValue, 0x9000, 8)));
+}
+
+}  // namespace
+}  // namespace vireo::verif
