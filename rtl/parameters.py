@@ -22,6 +22,7 @@ CONFIGS = {row["name"]: row["values"] for row in SPEC["config"]}
 ALONE = {
     "Ahead": 16,
     "BufferBytes": 32768,
+    "Buffers": 64,
     "BurstBytes": 131072,
     "BytesBits": 13,
     "ChainEntries": 64,
@@ -60,6 +61,7 @@ ALONE = {
     "vireo_nic.ConfigIndex": lambda config: list(CONFIGS.values()).index(config),
     "vireo_queue_state.Width": 16,
     "vireo_rx_buffer.BytesPerFrame": 1024,
+    "vireo_send_queue.Requests": 32,
     "vireo_tx_gather.BufferBytes": lambda config: config["tx_buffer_bytes"],
     "vireo_tx_room.Beats": 4096,
     "vireo_tx_room.MaxBeats": 512,

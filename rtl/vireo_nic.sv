@@ -1147,6 +1147,7 @@ module vireo_nic
   vireo_send_queue #(
     .Config(Config),
     .Requests(32'(SendQueueRequests)),
+    .Buffers(32'(SendQueueBuffers)),
     .Fetches(32'(SendQueueFetches))
   ) u_send_queue (
     .clk_i,

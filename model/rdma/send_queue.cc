@@ -14,12 +14,28 @@ using spec::BufferStatus;
 using spec::IbQpState;
 using spec::RdmaError;
 
-constexpr uint32_t kMost = spec::kBuffersPerRequest;
+// Buffers that a request asks for: of a QP alone, beside one other, beside several.
+constexpr uint32_t kMost = spec::kSendBuffersPerRequest;
+constexpr uint32_t kFew = spec::kBuffersPerRequest;
 
 // Parts of a work request that are read: all but the inline data, and the first element.
 constexpr uint32_t kHeadBytes = spec::RdmaSqReq::kInlineDataOffset;
 constexpr uint32_t kTailBytes =
     spec::RdmaSqReq::kBytes - spec::RdmaSqReq::kSizeOffset + static_cast<uint32_t>(spec::RdmaSge::kBytes);
+
+void SetReplay(const spec::Replay& replay, spec::WorkRequest& work) {
+  work.head = replay.head;
+  work.is_replay = true;
+  work.resume = replay.resume;
+  work.epoch = replay.epoch;
+  work.slot = replay.slot;
+  work.psn = replay.psn;
+  work.first_psn = replay.first_psn;
+  work.last_psn = replay.last_psn;
+  work.packets = replay.packets;
+  work.first_transmission = replay.first_transmission;
+  work.number = replay.number;
+}
 
 bool IsServed(IbQpState state) {
   return state == IbQpState::kRts || state == IbQpState::kSqe || state == IbQpState::kErr;
@@ -31,10 +47,10 @@ SendQueue::SendQueue(Agenda& agenda, const spec::Config& config) : SendQueue(age
 
 SendQueue::SendQueue(Agenda& agenda, const spec::Config& config, const Sizes& sizes)
     : Block(agenda),
-      buffer_in(Channel<spec::Buffer>::Fifo(sizes.requests * kMost)),
+      buffer_in(Channel<spec::Buffer>::Fifo(sizes.buffers)),
       fetched_in(Channel<spec::DmaFetched>::Fifo(sizes.fetches)),
       send_records_(config.send_records),
-      fetch_room_(std::min(config.send_records / 2, kMost)),
+      fetch_room_(std::min(config.send_records / 2, kFew)),
       sizes_(sizes),
       queues_(config.net_queue_pairs, config.num_cqs, config.num_qps, spec::kRdmaTransmitqOffset),
       wake_(config.num_qps),
@@ -44,6 +60,7 @@ SendQueue::SendQueue(Agenda& agenda, const spec::Config& config, const Sizes& si
       replays_(Channel<spec::Replay>::Fifo(sizes.fetches / 2)),
       state_(config.num_qps),
       slots_(config.num_qps),
+      kept_(config.send_requests_kept),
       reported_(config.num_qps) {
   doorbell_in.SetConsumer(this);
   retired_in.SetConsumer(this);
@@ -81,14 +98,24 @@ void SendQueue::Run(Cycle now) {
   moved |= Leave(now, work_, work_request_out);
   moved |= Leave(now, failure_, queue_failure_out);
   // The machines see each other's registers as of the start of the cycle.
-  const bool answered = answer_.has_value();
-  const uint32_t requests = requests_;
+  const bool answered = answer_.has_value(), quick = quick_.has_value();
+  const bool looked_up = IsLookedUp(now), is_quick = looked_up && IsQuick(now);
+  // One that follows a quick one of its QP must not pass it.
+  const bool is_slow = looked_up && !is_quick && !(quick && quick_->qpn == replay_in.front().qpn);
+  if (!looked_up && replay_in.CanPop(now)) WakeAt(now + 1);
+  if (is_quick && !quick) {
+    TakeQuick(now);
+    moved = true;
+  }
+  const uint32_t requests = requests_, buffers = buffers_;
   moved |= RunFetch(now, answered);
-  const uint32_t taken = requests - requests_;
+  const uint32_t requests_taken = requests - requests_, buffers_taken = buffers - buffers_;
   requests_ = requests;
-  moved |= RunLine(now, answered);
-  requests_ -= taken;
-  moved |= RunAssemble(now);
+  buffers_ = buffers;
+  moved |= RunLine(now, answered, is_slow);
+  requests_ -= requests_taken;
+  buffers_ -= buffers_taken;
+  moved |= RunAssemble(now, quick);
   if (const bool hold = hold_.At(now); hold != held_) {
     held_ = hold;
     moved = true;
@@ -96,15 +123,43 @@ void SendQueue::Run(Cycle now) {
   if (moved) WakeAt(now + 1);
 }
 
-bool SendQueue::RunLine(Cycle now, bool answered) {
+size_t SendQueue::PlaceOf(uint32_t qpn, uint16_t head) const {
+  const size_t of_one = std::min<size_t>(send_records_, kept_.size());
+  return ((qpn * of_one) | (head % of_one)) % kept_.size();
+}
+
+// Replays of a QP stay in order, so one that is requested goes first.
+bool SendQueue::IsQuick(Cycle now) {
+  const spec::Replay& replay = replay_in.front();
+  if (replays_.AnyBefore(now, [&](const spec::Replay& other) { return other.qpn == replay.qpn; })) return false;
+  if (replay.resume) return true;
+  const Kept& kept = kept_.Read(now - 1, PlaceOf(replay.qpn, replay.head));
+  return kept.valid && kept.qpn == replay.qpn && kept.head == replay.head;
+}
+
+void SendQueue::TakeQuick(Cycle now) {
+  const spec::Replay replay = replay_in.Pop(now);
+  quick_.emplace();
+  if (!replay.resume) {
+    const Kept& kept = kept_.Read(now - 1, PlaceOf(replay.qpn, replay.head));
+    quick_->address = kept.address;
+    quick_->bytes = kept.bytes;
+    std::copy_n(kept.head_bytes, kHeadBytes, quick_->head_bytes);
+    std::copy_n(kept.tail_bytes, kTailBytes, quick_->tail_bytes);
+  }
+  quick_->qpn = replay.qpn;
+  SetReplay(replay, *quick_);
+}
+
+bool SendQueue::RunLine(Cycle now, bool answered, bool replay_is_slow) {
   if (event_) {
     Decide(now);
     return true;
   }
   const bool rang = doorbell_in.CanPop(now);
   const bool request_ready = !request_ && requests_ != sizes_.requests;
-  const bool servable = line_.CanPop(now) && request_ready && !held_;
-  const bool replay_servable = replay_in.CanPop(now) && request_ready && replays_.CanPush(now);
+  const bool servable = line_.CanPop(now) && request_ready && buffers_ <= sizes_.buffers - kFew && !held_;
+  const bool replay_servable = replay_is_slow && request_ready && buffers_ != sizes_.buffers && replays_.CanPush(now);
   if (retired_in.CanPop(now)) {
     if (const auto qpn = queues_.QpOf(now, retired_in.Pop(now).vq_index)) event_ = Event{Op::kRetired, *qpn};
   } else if (answered) {
@@ -135,6 +190,7 @@ void SendQueue::RequestReplay(Cycle now) {
   replays_.Push(now, replay);
   fetches_pending_.Push(now, {.qpn = replay.qpn, .count = 1, .is_replay = true, .resume = replay.resume});
   ++requests_;
+  ++buffers_;
   if (replay.resume) return;
   request_ = spec::BufferRequest{.client = spec::BufferClient::kSend,
                                  .vq_index = queues_.IndexOf(now, replay.qpn),
@@ -162,7 +218,9 @@ void SendQueue::Decide(Cycle now) {
     case Op::kServe:
       slot.queued = false;
       if (served) {
-        const uint32_t count = std::min(send_records_ - slot.in_use, kMost);
+        const size_t others = line_.size() + requests_;
+        const uint32_t share = others == 0 ? kMost : others == 1 ? kMost / 2 : kFew;
+        const uint32_t count = std::min({send_records_ - slot.in_use, share, sizes_.buffers - buffers_});
         slot.more = false;
         slot.requested = true;
         slot.in_use += count;
@@ -171,6 +229,7 @@ void SendQueue::Decide(Cycle now) {
                                        .count = static_cast<uint8_t>(count)};
         fetches_pending_.Push(now, {event.qpn, count});
         ++requests_;
+        buffers_ += count;
       }
       break;
   }
@@ -197,6 +256,7 @@ bool SendQueue::RunFetch(Cycle now, bool answered) {
     infos_.Push(now, {.qpn = fetch.qpn, .failed = RdmaError::kOk, .is_replay = true, .resume = true});
     fetches_pending_.Pop(now);
     --requests_;
+    --buffers_;
     return true;
   }
   if (!buffer_in.CanPop(now) || answered || fetch_) return false;
@@ -229,19 +289,27 @@ bool SendQueue::RunFetch(Cycle now, bool answered) {
     if (!fetch.is_replay) answer_ = Answer{fetch, got_};
     got_ = 0;
     --requests_;
+    buffers_ -= fetch.count;
   }
   return true;
 }
 
-bool SendQueue::RunAssemble(Cycle now) {
-  if (!infos_.CanPop(now)) return false;
+bool SendQueue::RunAssemble(Cycle now, bool quick) {
+  const bool is_ready = infos_.CanPop(now) &&
+                        (infos_.front().failed != RdmaError::kOk || infos_.front().resume || fetched_in.CanPop(now));
+  if (quick && !head_ && !work_ && !failure_ && !(is_ready && quick_last_)) {
+    work_ = std::exchange(quick_, std::nullopt);
+    quick_last_ = true;
+    return true;
+  }
+  if (!is_ready) return false;
   const Info& info = infos_.front();
   RdmaError failed = info.failed;
   bool own_failure = false;  // of a work request outside a replay
   spec::WorkRequest work{.qpn = info.qpn, .head = info.head, .address = info.address, .bytes = info.bytes};
   if (failed == RdmaError::kOk && !info.resume) {
-    if (!fetched_in.CanPop(now)) return false;
     if (!head_) {
+      quick_last_ = false;
       const spec::DmaFetched fetched = fetched_in.Pop(now);
       head_.emplace();
       std::copy_n(fetched.data, kHeadBytes, head_->bytes);
@@ -264,22 +332,11 @@ bool SendQueue::RunAssemble(Cycle now) {
     if (work_ || failure_) return false;
     own_failure = !info.is_replay;
     if (own_failure && !CanReport(now)) return false;
+    quick_last_ = false;
   }
   work.failed = failed;
-  if (info.is_replay) {
-    const spec::Replay replay = replays_.Pop(now);
-    work.head = replay.head;
-    work.is_replay = true;
-    work.resume = info.resume;
-    work.epoch = replay.epoch;
-    work.slot = replay.slot;
-    work.psn = replay.psn;
-    work.first_psn = replay.first_psn;
-    work.last_psn = replay.last_psn;
-    work.packets = replay.packets;
-    work.first_transmission = replay.first_transmission;
-    work.number = replay.number;
-  }
+  if (info.is_replay) SetReplay(replays_.Pop(now), work);
+  if (!info.resume) Keep(now, work);
   // The completer judges a replay's failure: its record may have ended, and its buffer been reused. A failure ends the
   // QP: later work in flight reports nothing more.
   if (own_failure && reported_.Read(now - 1, info.qpn) == 0) {
@@ -289,6 +346,18 @@ bool SendQueue::RunAssemble(Cycle now) {
   work_ = work;
   infos_.Pop(now);
   return true;
+}
+
+// A record's replay comes after its work request, so the newest one of a head is the record's.
+void SendQueue::Keep(Cycle now, const spec::WorkRequest& work) {
+  Kept kept{.valid = work.failed == RdmaError::kOk,
+            .qpn = work.qpn,
+            .head = work.head,
+            .address = work.address,
+            .bytes = work.bytes};
+  std::copy_n(work.head_bytes, kHeadBytes, kept.head_bytes);
+  std::copy_n(work.tail_bytes, kTailBytes, kept.tail_bytes);
+  kept_.Write(now, PlaceOf(work.qpn, work.head), kept);
 }
 
 // The failure flag is read in the cycle before, and a clear is written first.
@@ -308,8 +377,8 @@ void SendQueue::WriteCleared() {
 
 bool SendQueue::IsIdle() const {
   return !event_ && doorbell_in.size() == 0 && retired_in.size() == 0 && replay_in.size() == 0 && wake_.IsEmpty() &&
-         (line_.size() == 0 || held_) && requests_ == 0 && !answer_ && !tail_ && infos_.size() == 0 && !request_ &&
-         !fetch_ && !work_ && !failure_ && !sends_;
+         (line_.size() == 0 || held_) && requests_ == 0 && !answer_ && !tail_ && infos_.size() == 0 && !quick_ &&
+         !request_ && !fetch_ && !work_ && !failure_ && !sends_;
 }
 
 }  // namespace vireo::model

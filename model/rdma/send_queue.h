@@ -4,7 +4,7 @@
 // request of one record again.
 //
 // Three machines that share a few registers: the line (which QP requests buffers next; two cycles per event), the reads
-// (two per buffer), and the work requests (two cycles each).
+// (two per buffer), and the work requests (two cycles each). Beside them replays pass whose work request is kept.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +26,17 @@ class SendQueue final : public Block {
   // Sizes outside the configuration.
   struct Sizes {
     uint32_t requests = spec::kSendQueueRequests;  // outstanding, to descriptor fetch
+    uint32_t buffers = spec::kSendQueueBuffers;    // that these ask for
     uint32_t fetches = spec::kSendQueueFetches;    // outstanding reads, two per work request
   };
 
   // Unloaded, from the cycle in which one token is accepted to the one in which the next is visible.
   static constexpr Cycle kDoorbellToRequest = 6;
-  static constexpr Cycle kReplayToRequest = 2;
+  static constexpr Cycle kReplayToRequest = 3;
   static constexpr Cycle kBufferToFetch = 3;
   static constexpr Cycle kFetchedToWorkRequest = 3;  // from the second response
-  static constexpr Cycle kResumeToWorkRequest = 6;
+  // A resume, or a replay whose work request is kept.
+  static constexpr Cycle kReplayToWorkRequest = 4;
   // From the first cycle without hold_i to the request for a ring that waited.
   static constexpr Cycle kReleaseToRequest = 3;
 
@@ -98,19 +100,37 @@ class SendQueue final : public Block {
     uint8_t bytes[48];
     bool failed;
   };
+  // The newest work request of this head that was read.
+  struct Kept {
+    bool valid = false;
+    uint32_t qpn = 0;
+    uint16_t head = 0;
+    uint64_t address = 0;
+    uint32_t bytes = 0;
+    uint8_t head_bytes[48] = {};
+    uint8_t tail_bytes[32] = {};
+  };
   enum class Op { kRetired, kAnswer, kWake, kRing, kServe };
   struct Event {
     Op op;
     uint32_t qpn;
   };
 
+  // Where a work request is kept.
+  size_t PlaceOf(uint32_t qpn, uint16_t head) const;
+  // The replay at the input was looked up, and needs no request.
+  bool IsQuick(Cycle now);
+  bool IsLookedUp(Cycle now) const { return replay_in.CanPop(now) && replay_in.CanPop(now - 1); }
+
   // Each performs the work of a cycle and returns whether there was any.
-  bool RunLine(Cycle now, bool answered);
+  bool RunLine(Cycle now, bool answered, bool replay_is_slow);
   void Choose(Cycle now, bool answered);
   void Decide(Cycle now);
   void RequestReplay(Cycle now);
   bool RunFetch(Cycle now, bool answered);
-  bool RunAssemble(Cycle now);
+  bool RunAssemble(Cycle now, bool quick);
+  void TakeQuick(Cycle now);
+  void Keep(Cycle now, const spec::WorkRequest& work);
   bool CanReport(Cycle now);
   void WriteCleared();
 
@@ -126,6 +146,7 @@ class SendQueue final : public Block {
   Channel<spec::Replay> replays_;  // whose work request has not been issued
   Table<spec::IbQpState> state_;
   Table<Slot> slots_;
+  Table<Kept> kept_;
   Table<uint8_t> reported_;  // 1: a failure was reported since the last clear; a clear is written one cycle later
   struct Cleared {
     Cycle cycle;
@@ -134,11 +155,14 @@ class SendQueue final : public Block {
   std::optional<Cleared> cleared_;  // not written yet
 
   Level<bool> hold_;
-  bool held_ = false;           // as of the last cycle: effective in the next one
-  std::optional<Event> event_;  // chosen, to be decided
-  bool line_turn_ = false;      // the line and replays have priority over doorbells
-  bool replay_turn_ = false;    // replays have priority over the line
-  uint32_t requests_ = 0;       // whose last buffer has not been taken
+  bool held_ = false;                       // as of the last cycle: effective in the next one
+  std::optional<Event> event_;              // chosen, to be decided
+  bool line_turn_ = false;                  // the line and replays have priority over doorbells
+  bool replay_turn_ = false;                // replays have priority over the line
+  uint32_t requests_ = 0;                   // whose last buffer has not been taken
+  uint32_t buffers_ = 0;                    // that these ask for
+  std::optional<spec::WorkRequest> quick_;  // of a replay that needs no request
+  bool quick_last_ = false;                 // it was the last one to start
   std::optional<Answer> answer_;
   uint32_t got_ = 0;
   std::optional<Tail> tail_;

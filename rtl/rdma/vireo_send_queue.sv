@@ -2,11 +2,12 @@
 
 // Schedules QPs for send work request fetches, and reads the work requests: requests buffers from descriptor fetch for
 // QPs that may have some, have space for records and are in a state that sends (RTS) or flushes (ERR), first come first
-// served and at most BuffersPerRequest at a time, and outputs the bytes of each as work_request, in order. It uses the
-// work request's length only, not its contents; keys and opcodes are the requester's.
+// served and at most SendBuffersPerRequest at a time, and outputs the bytes of each as work_request, in order. It uses
+// the work request's length only, not its contents; keys and opcodes are the requester's.
 //
-// A replay makes it read the work request of one record again, by the index of its descriptor; it waits for neither
-// space nor state, because its record exists already. Replays stay in order; replays and the line take turns.
+// A replay outputs the work request of one record again; it waits for neither space nor state, because its record exists
+// already. If the work request is kept here, the replay is quick: it passes everything but replays of its QP. Else it is
+// read again, by the index of its descriptor. Replays of a QP stay in order; replays and the line take turns.
 //
 // Every buffer received counts as a record in use until `retired` returns it, regardless of the state of its QP:
 // so the count needs no clearing and is never wrong.
@@ -16,6 +17,7 @@ module vireo_send_queue
 #(
   parameter config_t Config,
   parameter int unsigned Requests,  // to descriptor fetch, in flight; a power of two, 4 or more
+  parameter int unsigned Buffers,  // that these ask for; a power of two, 8 or more
   parameter int unsigned Fetches,  // reads in flight, two per work request; a power of two, 8 or more
   localparam int unsigned NumQps = Config.num_qps,  // a power of two, 2 or more
   localparam int unsigned SendRecords = Config.send_records  // per QP; a power of two, 2 or more
@@ -72,11 +74,14 @@ module vireo_send_queue
 
   localparam int unsigned QpBits = $clog2(NumQps);
   localparam int unsigned RecordBits = $clog2(SendRecords) + 1;
-  localparam int unsigned FetchCountBits = $bits(BuffersPerRequest);
-  localparam int unsigned Most = 32'(BuffersPerRequest);
+  localparam int unsigned FetchCountBits = $bits(SendBuffersPerRequest);
+  // Buffers that a request asks for: of a QP alone, and beside several others.
+  localparam int unsigned Most = 32'(SendBuffersPerRequest);
+  localparam int unsigned Few = 32'(BuffersPerRequest);
   // A QP that was out of space returns at this much: one request of many costs less than many of one.
-  localparam int unsigned FetchRoom = SendRecords / 2 < Most ? SendRecords / 2 : Most;
+  localparam int unsigned FetchRoom = SendRecords / 2 < Few ? SendRecords / 2 : Few;
   localparam int unsigned RequestBits = $clog2(Requests) + 1;
+  localparam int unsigned BufferCountBits = $clog2(Buffers) + 1;
   localparam int unsigned Infos = Fetches / 2;  // so that there is space for the responses to all reads
   localparam int unsigned InfoBits = $clog2(Infos) + 1;
   localparam int unsigned LineDepth = NumQps < 4 ? 4 : NumQps;
@@ -84,6 +89,10 @@ module vireo_send_queue
   // Bytes read of a work request: all but the inline data, and the first element.
   localparam int unsigned HeadBytes = RdmaSqReqInlineDataOffset;
   localparam int unsigned TailBytes = RdmaSqReqBytes - RdmaSqReqSizeOffset + RdmaSgeBytes;
+
+  localparam int unsigned Kept = Config.send_requests_kept;  // of all QPs; a power of two, 2 or more
+  localparam int unsigned KeptBits = $clog2(Kept);
+  localparam int unsigned KeptOfQp = SendRecords < Kept ? SendRecords : Kept;
 
   logic hold_q;
 
@@ -94,6 +103,22 @@ module vireo_send_queue
 
   function automatic logic is_served(input logic [2:0] state);
     return state == 3'(IbQpStateRts) || state == 3'(IbQpStateSqe) || state == 3'(IbQpStateErr);
+  endfunction
+
+  function automatic work_request_t with_replay(input work_request_t work, input replay_t token);
+    with_replay = work;
+    with_replay.qpn = token.qpn;
+    with_replay.head = token.head;
+    with_replay.is_replay = 1'b1;
+    with_replay.resume = token.resume;
+    with_replay.epoch = token.epoch;
+    with_replay.slot = token.slot;
+    with_replay.psn = token.psn;
+    with_replay.first_psn = token.first_psn;
+    with_replay.last_psn = token.last_psn;
+    with_replay.packets = token.packets;
+    with_replay.first_transmission = token.first_transmission;
+    with_replay.number = token.number;
   endfunction
 
   logic [15:0] first_queue;  // index of the first send queue
@@ -109,7 +134,7 @@ module vireo_send_queue
 
   logic doorbell_valid, doorbell_pop, retired_valid, retired_pop;
   doorbell_t doorbell, retired;
-  logic replay_valid, replay_pop;
+  logic replay_valid, replay_pop, slow_pop;  // it is requested
   replay_t replay;
   logic buffer_valid, buffer_pop, fetched_valid, fetched_pop;
   // The tags and fields used for chains only are ignored.
@@ -134,7 +159,7 @@ module vireo_send_queue
     .m_valid_o(replay_valid), .m_ready_i(replay_pop), .m_data_o(replay)
   );
   // Space for all buffers requested.
-  vireo_fifo #(.Width(BufferBits), .Depth(Requests * Most)) u_buffer (
+  vireo_fifo #(.Width(BufferBits), .Depth(Buffers)) u_buffer (
     .clk_i, .rst_ni,
     .s_valid_i(buffer_valid_i), .s_ready_o(buffer_ready_o), .s_data_i(buffer_i),
     .m_valid_o(buffer_valid), .m_ready_i(buffer_pop), .m_data_o(buffer)
@@ -144,6 +169,85 @@ module vireo_send_queue
     .s_valid_i(fetched_valid_i), .s_ready_o(fetched_ready_o), .s_data_i(fetched_i),
     .m_valid_o(fetched_valid), .m_ready_i(fetched_pop), .m_data_o(fetched)
   );
+
+  // --- Work requests that are kept -----------------------------------------------------------------------------------
+
+  typedef struct packed {
+    logic valid;
+    logic [QpBits-1:0] qpn;
+    logic [15:0] head;
+    logic [63:0] address;
+    logic [31:0] bytes;
+    logic [8*HeadBytes-1:0] head_bytes;
+    logic [8*TailBytes-1:0] tail_bytes;
+  } kept_t;
+
+  // A place for each of the records of some QPs, if their heads follow each other; else for the last that came there.
+  function automatic logic [KeptBits-1:0] place_of(input logic [QpBits-1:0] qpn, input logic [15:0] head);
+    return KeptBits'(32'(qpn) * KeptOfQp) | KeptBits'(32'(head) % KeptOfQp);
+  endfunction
+
+  logic kept_write;
+  logic [KeptBits-1:0] kept_place;
+  kept_t kept_new, kept;
+  logic looked_up_q;  // `kept` is that of the replay at the input
+  logic quick, slow;  // it needs no request; it can be requested
+  logic [Infos-1:0] slow_valid_q, slow_valid_d, slow_same;  // replays that were requested and not issued
+  logic [QpBits-1:0] slow_qpn_q [Infos];
+  logic [InfoBits-2:0] slow_in_q, slow_out_q;
+  logic replays_pop;
+  logic quick_valid_q, quick_pop;
+  replay_t quick_replay_q;
+  /* verilator lint_off UNUSEDSIGNAL */
+  kept_t quick_q;  // without what was compared
+  /* verilator lint_on UNUSEDSIGNAL */
+
+  // The newest work request of each head that was read: a record's replay comes after it, so it is the record's.
+  vireo_table #(.Width($bits(kept_t)), .Depth(Kept)) u_kept (
+    .clk_i, .rst_ni,
+    .write_i(kept_write), .write_address_i(kept_place), .write_data_i(kept_new),
+    .read_i(1'b1), .read_address_i(place_of(replay.qpn[QpBits-1:0], replay.head)), .read_data_o(kept)
+  );
+
+  always_comb begin
+    for (int unsigned i = 0; i < Infos; i++) slow_same[i] = slow_valid_q[i] && slow_qpn_q[i] == replay.qpn[QpBits-1:0];
+    quick = slow_same == '0
+            && (replay.resume || (kept.valid && kept.qpn == replay.qpn[QpBits-1:0] && kept.head == replay.head));
+    // One that follows a quick one of its QP must not pass it.
+    slow = !quick && !(quick_valid_q && quick_replay_q.qpn == replay.qpn);
+  end
+
+  always_comb begin
+    replay_pop = slow_pop || (replay_valid && looked_up_q && quick && !quick_valid_q);
+    slow_valid_d = slow_valid_q;
+    if (slow_pop) slow_valid_d[slow_in_q] = 1'b1;
+    if (replays_pop) slow_valid_d[slow_out_q] = 1'b0;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      looked_up_q <= 1'b0;
+      quick_valid_q <= 1'b0;
+      slow_valid_q <= '0;
+      slow_in_q <= '0;
+      slow_out_q <= '0;
+    end else begin
+      looked_up_q <= replay_valid && !replay_pop;
+      if (quick_valid_q) quick_valid_q <= !quick_pop;
+      else quick_valid_q <= replay_pop && !slow_pop;
+      slow_valid_q <= slow_valid_d;
+      if (slow_pop) slow_in_q <= slow_in_q + 1'b1;
+      if (replays_pop) slow_out_q <= slow_out_q + 1'b1;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!quick_valid_q) begin
+      quick_replay_q <= replay;
+      quick_q <= kept;
+    end
+    if (slow_pop) slow_qpn_q[slow_in_q] <= replay.qpn[QpBits-1:0];
+  end
 
   // --- Line: which QP requests next ----------------------------------------------------------------------------------
 
@@ -177,11 +281,12 @@ module vireo_send_queue
   logic request_valid_d, request_valid_q, request_free;
   buffer_request_t request_d, request_q;
   logic [RequestBits-1:0] requests_d, requests_q;  // whose last buffer was not taken
+  logic [BufferCountBits-1:0] buffers_d, buffers_q, buffers_free;  // that these ask for; that can be requested
   logic fetches_pending_push, fetches_pending_valid, fetches_pending_pop;
   logic fetches_pending_ready, line_ready;  // asserted: at most Requests, at most one entry per QP
   fetch_request_t fetches_pending_in, fetches_pending;
   logic request_ready;           // a request can be made
-  logic replays_ready, replays_valid, replays_pop, replay_servable;
+  logic replays_ready, replays_valid, replay_servable;
   // Its QP is handled like all others.
   /* verilator lint_off UNUSEDSIGNAL */
   replay_t replays;
@@ -193,7 +298,7 @@ module vireo_send_queue
   logic read, slot_write;
   slot_t slot, slot_new;
   logic [2:0] qp_state;
-  logic [RecordBits-1:0] room;
+  logic [31:0] room, share, others;  // of records; of the buffers; QPs that requested or wait
   logic [FetchCountBits-1:0] count;
 
   logic wake_valid, wake_pop, wake_empty;
@@ -231,7 +336,7 @@ module vireo_send_queue
   // Replays whose work request was not issued. Their order is that of the replies, which are only marked as theirs.
   vireo_fifo #(.Width(ReplayBits), .Depth(Infos)) u_replays (
     .clk_i, .rst_ni,
-    .s_valid_i(replay_pop), .s_ready_o(replays_ready), .s_data_i(replay),
+    .s_valid_i(slow_pop), .s_ready_o(replays_ready), .s_data_i(replay),
     .m_valid_o(replays_valid), .m_ready_i(replays_pop), .m_data_o(replays)
   );
   // A replay is stored before its reply arrives.
@@ -261,7 +366,7 @@ module vireo_send_queue
     answer_taken = 1'b0;
     wake_pop = 1'b0;
     doorbell_pop = 1'b0;
-    replay_pop = 1'b0;
+    slow_pop = 1'b0;
     line_pop = 1'b0;
     line_push = 1'b0;
     slot_write = 1'b0;
@@ -276,12 +381,16 @@ module vireo_send_queue
     retired_known = retired.vq_index >= first_queue && !retired_offset[0] && retired_offset < 16'(2 * NumQps);
     doorbell_known = doorbell.vq_index >= first_queue && !doorbell_offset[0] && doorbell_offset < 16'(2 * NumQps);
     request_ready = request_free && requests_q != RequestBits'(Requests);
-    line_servable = line_valid && request_ready && !hold_q;
-    replay_servable = replay_valid && request_ready && replays_ready;
+    buffers_free = BufferCountBits'(Buffers) - buffers_q;
+    line_servable = line_valid && request_ready && buffers_free >= BufferCountBits'(Few) && !hold_q;
+    replay_servable = replay_valid && looked_up_q && slow && request_ready && buffers_free != '0 && replays_ready;
 
     slot_new = slot;
-    room = RecordBits'(SendRecords) - slot.in_use;
-    count = 32'(room) < Most ? FetchCountBits'(room) : BuffersPerRequest;
+    room = SendRecords - 32'(slot.in_use);
+    others = 32'(waiting_q) + 32'(requests_q);
+    share = others == 0 ? Most : others == 1 ? Most / 2 : Few;
+    if (share > 32'(buffers_free)) share = 32'(buffers_free);
+    count = FetchCountBits'(room < share ? room : share);
     fetches_pending_in = '{qpn: qpn_q, count: count, is_replay: 1'b0, resume: 1'b0};
 
     unique case (state_q)
@@ -309,7 +418,7 @@ module vireo_send_queue
         end else if (replay_servable && (!line_servable || replay_turn_q)) begin
           // Its QP's slot is irrelevant, so it is decided at once.
           state_d = StChoose;
-          replay_pop = 1'b1;
+          slow_pop = 1'b1;
           line_turn_d = 1'b0;
           replay_turn_d = 1'b0;
           fetches_pending_push = 1'b1;
@@ -478,6 +587,8 @@ module vireo_send_queue
   queue_failure_t failure_d, failure_q;
   logic [7:0] failed;
   logic own_failure;      // of a work request that is no replay
+  logic info_startable;   // the oldest one has what it needs first
+  logic quick_last_d, quick_last_q;  // a quick replay started last
   logic reported, report;       // of info.qpn, as read one cycle ago; it is reported now
   logic flag_read_q;         // it was
   logic cleared_valid_q;  // an instance of `cleared_q` started one cycle ago
@@ -505,17 +616,25 @@ module vireo_send_queue
     info_pop = 1'b0;
     replays_pop = 1'b0;
     issue = 1'b0;
+    quick_pop = 1'b0;
+    quick_last_d = quick_last_q;
+    info_startable = info_valid && (info.failed != RdmaErrorOk || info.resume || fetched_valid);
     failed = info.failed;
     own_failure = 1'b0;
     report = 1'b0;
 
     unique case (assemble_q)
       AsHead: begin
-        if (info_valid && (info.failed != RdmaErrorOk || info.resume)) begin
+        if (quick_valid_q && both_free && !(info_startable && quick_last_q)) begin
+          quick_pop = 1'b1;
+          quick_last_d = 1'b1;
+        end else if (info_valid && (info.failed != RdmaErrorOk || info.resume)) begin
           own_failure = !info.is_replay;
           issue = both_free && !(own_failure && (cleared_valid_q || !flag_read_q));
+          if (issue) quick_last_d = 1'b0;
         end else if (info_valid && fetched_valid) begin
           fetched_pop = 1'b1;
+          quick_last_d = 1'b0;
           head_bytes_d = fetched.data[8*HeadBytes-1:0];
           head_failed_d = fetched.resp != AxiRespOkay;
           assemble_d = AsTail;
@@ -538,19 +657,7 @@ module vireo_send_queue
       work_valid_d = 1'b1;
       work_d = '{qpn: 24'(info.qpn), head: info.head, failed: failed, address: info.address, bytes: info.bytes,
                  head_bytes: head_bytes_q, tail_bytes: fetched.data[8*TailBytes-1:0], default: '0};
-      if (info.is_replay) begin
-        work_d.head = replays.head;
-        work_d.is_replay = 1'b1;
-        work_d.resume = info.resume;
-        work_d.epoch = replays.epoch;
-        work_d.slot = replays.slot;
-        work_d.psn = replays.psn;
-        work_d.first_psn = replays.first_psn;
-        work_d.last_psn = replays.last_psn;
-        work_d.packets = replays.packets;
-        work_d.first_transmission = replays.first_transmission;
-        work_d.number = replays.number;
-      end
+      if (info.is_replay) work_d = with_replay(work_d, replays);
       if (failed != RdmaErrorOk || info.resume) begin
         work_d.head_bytes = '0;
         work_d.tail_bytes = '0;
@@ -562,6 +669,21 @@ module vireo_send_queue
         failure_valid_d = report;
         failure_d = '{vq_index: first_queue + {15'(info.qpn), 1'b0}, code: failed};
       end
+    end
+    kept_write = issue && !info.resume;
+    kept_place = place_of(info.qpn, work_d.head);
+    kept_new = '{valid: failed == RdmaErrorOk, qpn: info.qpn, head: work_d.head, address: work_d.address,
+                 bytes: work_d.bytes, head_bytes: work_d.head_bytes, tail_bytes: work_d.tail_bytes};
+    if (quick_pop) begin
+      work_valid_d = 1'b1;
+      work_d = '0;
+      if (!quick_replay_q.resume) begin
+        work_d.address = quick_q.address;
+        work_d.bytes = quick_q.bytes;
+        work_d.head_bytes = quick_q.head_bytes;
+        work_d.tail_bytes = quick_q.tail_bytes;
+      end
+      work_d = with_replay(work_d, quick_replay_q);
     end
   end
 
@@ -581,6 +703,9 @@ module vireo_send_queue
   // What one machine adds and another removes.
   always_comb begin
     requests_d = requests_q + RequestBits'(fetches_pending_push) - RequestBits'(fetches_pending_pop);
+    buffers_d = buffers_q;
+    if (fetches_pending_push) buffers_d = buffers_d + BufferCountBits'(fetches_pending_in.count);
+    if (fetches_pending_pop) buffers_d = buffers_d - BufferCountBits'(fetches_pending.count);
     infos_d = infos_q + InfoBits'(info_push) - InfoBits'(info_pop);
   end
 
@@ -591,6 +716,8 @@ module vireo_send_queue
       replay_turn_q <= 1'b0;
       request_valid_q <= 1'b0;
       requests_q <= '0;
+      buffers_q <= '0;
+      quick_last_q <= 1'b0;
       waiting_q <= '0;
       fetch_state_q <= FtHead;
       fetch_valid_q <= 1'b0;
@@ -606,6 +733,8 @@ module vireo_send_queue
       replay_turn_q <= replay_turn_d;
       request_valid_q <= request_valid_d;
       requests_q <= requests_d;
+      buffers_q <= buffers_d;
+      quick_last_q <= quick_last_d;
       waiting_q <= waiting_d;
       fetch_state_q <= fetch_state_d;
       fetch_valid_q <= fetch_valid_d;
@@ -649,7 +778,7 @@ module vireo_send_queue
 
   assign idle_o = state_q == StChoose && !doorbell_valid && !retired_valid && !replay_valid && wake_empty
                && (waiting_q == '0 || hold_q) && requests_q == '0 && !answer_valid_q && fetch_state_q == FtHead
-               && infos_q == '0 && !request_valid_q && !fetch_valid_q && !work_valid_q && !failure_valid_q
+               && infos_q == '0 && !quick_valid_q && !request_valid_q && !fetch_valid_q && !work_valid_q && !failure_valid_q
                && !qp_sends_valid_o;
 
 `ifndef SYNTHESIS

@@ -315,14 +315,20 @@ inline constexpr uint8_t kDmaFetchDepth = 32u;
 // Latency from a BAR read access to its response, for every address. (tokens.toml) Unit: cycles.
 inline constexpr uint8_t kBarReadLatency = 4u;
 
-// Most buffers that one buffer_request of send or receive asks for. (tokens.toml) Unit: descriptors.
+// Most buffers that one buffer_request of receive asks for; of send, if other queue pairs ask, too. (tokens.toml) Unit: descriptors.
 inline constexpr uint8_t kBuffersPerRequest = 8u;
+
+// Most buffers that one buffer_request of send asks for, if no other queue pair asks. (tokens.toml) Unit: descriptors.
+inline constexpr uint8_t kSendBuffersPerRequest = 32u;
 
 // Most buffers that one buffer_request of net_transmit, net_receive or completion asks for: the entries of a split ring that one read brings. (tokens.toml) Unit: descriptors.
 inline constexpr uint8_t kNetBuffersPerRequest = 32u;
 
 // Outstanding requests of the send queue to descriptor fetch. (tokens.toml) Unit: requests.
-inline constexpr uint8_t kSendQueueRequests = 8u;
+inline constexpr uint8_t kSendQueueRequests = 32u;
+
+// Buffers that the outstanding requests of the send queue ask for. (tokens.toml) Unit: buffers.
+inline constexpr uint8_t kSendQueueBuffers = 64u;
 
 // Outstanding reads of the send queue, two per work request. (tokens.toml) Unit: reads.
 inline constexpr uint8_t kSendQueueFetches = 32u;
@@ -11083,6 +11089,7 @@ struct Config {
   uint32_t dma_read_buffer_bytes;  // Reorder buffer of the DMA reader: limits the bytes of outstanding reads [bytes]
   uint32_t dma_writes;  // Outstanding DMA writes [bursts]
   uint32_t send_records;  // Send work requests per QP that are fetched and not complete [entries]
+  uint32_t send_requests_kept;  // Send work requests of all QPs that stay in the device after they were read: a replay does not read them again [entries]
 };
 // 100 Gb/s SmartNIC boards (UltraScale+ class), and the default of every command
 inline constexpr Config kNic100 = {
@@ -11113,6 +11120,7 @@ inline constexpr Config kNic100 = {
     .dma_read_buffer_bytes = 32768u,
     .dma_writes = 256u,
     .send_records = 32u,
+    .send_requests_kept = 512u,
 };
 // 1 Gb/s boards with a small FPGA (ECP5 class)
 inline constexpr Config kNic1 = {
@@ -11143,6 +11151,7 @@ inline constexpr Config kNic1 = {
     .dma_read_buffer_bytes = 8192u,
     .dma_writes = 16u,
     .send_records = 16u,
+    .send_requests_kept = 16u,
 };
 inline constexpr const Config* kConfigs[2] = {&kNic100, &kNic1};
 

@@ -260,8 +260,10 @@ inline constexpr NamedNumber kNumbers[] = {
     {"dma_fetch_depth", static_cast<uint64_t>(kDmaFetchDepth)},
     {"bar_read_latency", static_cast<uint64_t>(kBarReadLatency)},
     {"buffers_per_request", static_cast<uint64_t>(kBuffersPerRequest)},
+    {"send_buffers_per_request", static_cast<uint64_t>(kSendBuffersPerRequest)},
     {"net_buffers_per_request", static_cast<uint64_t>(kNetBuffersPerRequest)},
     {"send_queue_requests", static_cast<uint64_t>(kSendQueueRequests)},
+    {"send_queue_buffers", static_cast<uint64_t>(kSendQueueBuffers)},
     {"send_queue_fetches", static_cast<uint64_t>(kSendQueueFetches)},
     {"send_ack_packets", static_cast<uint64_t>(kSendAckPackets)},
     {"send_burst_bytes", static_cast<uint64_t>(kSendBurstBytes)},
@@ -1821,6 +1823,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"nic100.dma_read_buffer_bytes", static_cast<uint64_t>(kNic100.dma_read_buffer_bytes)},
     {"nic100.dma_writes", static_cast<uint64_t>(kNic100.dma_writes)},
     {"nic100.send_records", static_cast<uint64_t>(kNic100.send_records)},
+    {"nic100.send_requests_kept", static_cast<uint64_t>(kNic100.send_requests_kept)},
     {"nic1.datapath_bits", static_cast<uint64_t>(kNic1.datapath_bits)},
     {"nic1.core_clock_khz", static_cast<uint64_t>(kNic1.core_clock_khz)},
     {"nic1.link_mbps", static_cast<uint64_t>(kNic1.link_mbps)},
@@ -1847,6 +1850,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"nic1.dma_read_buffer_bytes", static_cast<uint64_t>(kNic1.dma_read_buffer_bytes)},
     {"nic1.dma_writes", static_cast<uint64_t>(kNic1.dma_writes)},
     {"nic1.send_records", static_cast<uint64_t>(kNic1.send_records)},
+    {"nic1.send_requests_kept", static_cast<uint64_t>(kNic1.send_requests_kept)},
 };
 
 }  // namespace vireo::spec

@@ -241,14 +241,20 @@ package vireo_spec_pkg;
   // Latency from a BAR read access to its response, for every address. (tokens.toml)
   localparam logic [7:0] BarReadLatency = 8'h4;
 
-  // Most buffers that one buffer_request of send or receive asks for. (tokens.toml)
+  // Most buffers that one buffer_request of receive asks for; of send, if other queue pairs ask, too. (tokens.toml)
   localparam logic [5:0] BuffersPerRequest = 6'h8;
+
+  // Most buffers that one buffer_request of send asks for, if no other queue pair asks. (tokens.toml)
+  localparam logic [5:0] SendBuffersPerRequest = 6'h20;
 
   // Most buffers that one buffer_request of net_transmit, net_receive or completion asks for: the entries of a split ring that one read brings. (tokens.toml)
   localparam logic [5:0] NetBuffersPerRequest = 6'h20;
 
   // Outstanding requests of the send queue to descriptor fetch. (tokens.toml)
-  localparam logic [7:0] SendQueueRequests = 8'h8;
+  localparam logic [7:0] SendQueueRequests = 8'h20;
+
+  // Buffers that the outstanding requests of the send queue ask for. (tokens.toml)
+  localparam logic [7:0] SendQueueBuffers = 8'h40;
 
   // Outstanding reads of the send queue, two per work request. (tokens.toml)
   localparam logic [7:0] SendQueueFetches = 8'h20;
@@ -5129,6 +5135,7 @@ package vireo_spec_pkg;
     int unsigned dma_read_buffer_bytes;
     int unsigned dma_writes;
     int unsigned send_records;
+    int unsigned send_requests_kept;
   } config_t;
   // 100 Gb/s SmartNIC boards (UltraScale+ class), and the default of every command
   localparam config_t Nic100 = '{
@@ -5157,7 +5164,8 @@ package vireo_spec_pkg;
     tx_buffer_bytes: 524288,
     dma_read_buffer_bytes: 32768,
     dma_writes: 256,
-    send_records: 32
+    send_records: 32,
+    send_requests_kept: 512
   };
   // 1 Gb/s boards with a small FPGA (ECP5 class)
   localparam config_t Nic1 = '{
@@ -5186,7 +5194,8 @@ package vireo_spec_pkg;
     tx_buffer_bytes: 32768,
     dma_read_buffer_bytes: 8192,
     dma_writes: 16,
-    send_records: 16
+    send_records: 16,
+    send_requests_kept: 16
   };
   // All of them, for a module whose parameter is a number.
   localparam int unsigned Nic100Index = 0;

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "Vsend_queue.h"
@@ -35,11 +37,12 @@ constexpr spec::Config MakeConfig() {
   config.net_queue_pairs = 3;
   config.num_cqs = 16;
   config.num_qps = 16;
-  config.send_records = 8;
+  config.send_records = 32;
+  config.send_requests_kept = 64;
   return config;
 }
 constexpr spec::Config kConfig = MakeConfig();
-constexpr SendQueue::Sizes kSizes = {.requests = 4, .fetches = 16};
+constexpr SendQueue::Sizes kSizes = {.requests = 4, .buffers = 32, .fetches = 16};
 constexpr uint32_t kFirstQueue = 2 * kConfig.net_queue_pairs + 16 + spec::kRdmaTransmitqOffset;  // with mq
 constexpr uint32_t kFirstQueueOne = 2 * 1 + 16 + spec::kRdmaTransmitqOffset;                     // without
 
@@ -71,18 +74,22 @@ struct Bench {
       ASSERT_TRUE(token.vq_index >= first_queue && (token.vq_index - first_queue) % 2 == 0);
       const uint32_t qpn = (token.vq_index - first_queue) / 2u;
       ASSERT_LT(qpn, kConfig.num_qps);
+      asked_buffers += token.count;
+      EXPECT_LE(asked_buffers, kSizes.buffers);
       if (token.by_index) {
-        ASSERT_FALSE(again_asked.empty());
-        EXPECT_EQ(qpn, again_asked.front().replay.qpn);
-        EXPECT_EQ(token.index, again_asked.front().replay.head);
+        // Of its QP the first that is neither requested nor, because it is kept, passed.
+        const auto again = std::find_if(replays[qpn].begin(), replays[qpn].end(), [&](const Again& one) {
+          return !one.requested && !one.replay.resume && one.replay.head == token.index;
+        });
+        ASSERT_NE(again, replays[qpn].end());
         EXPECT_EQ(token.count, 1u);
-        asking.push_back({qpn, 1, again_asked.front()});
-        again_asked.pop_front();
+        again->requested = true;
+        asking.push_back({qpn, 1, *again});
         if (!hold_answers) AnswerAll();
         return;
       }
       EXPECT_EQ(token.index, 0u);
-      EXPECT_TRUE(token.count >= 1 && token.count <= spec::kBuffersPerRequest);
+      EXPECT_TRUE(token.count >= 1 && token.count <= spec::kSendBuffersPerRequest);
       EXPECT_LE(open[qpn] + token.count, kConfig.send_records);  // room for all of them
       EXPECT_FALSE(asked[qpn]);
       asked[qpn] = true;
@@ -113,6 +120,7 @@ struct Bench {
     spec::Replay replay;
     Posted posted;
     BufferStatus status;
+    bool requested = false;
   };
   struct Asking {
     uint32_t qpn;
@@ -124,6 +132,7 @@ struct Bench {
     for (; !asking.empty(); asking.pop_front()) {
       const auto [qpn, count, is_replay] = asking.front();
       const auto vq = QueueOf(qpn);
+      asked_buffers -= count;
       if (is_replay) {
         const bool ok = is_replay->status == BufferStatus::kOk;
         // The other fields of a failure do not count.
@@ -167,8 +176,10 @@ struct Bench {
   void Check(const spec::WorkRequest& token) {
     spec::WorkRequest expected{};
     if (token.is_replay) {
-      ASSERT_FALSE(again_order.empty());
-      const spec::Replay& replay = again_order.front();
+      ASSERT_LT(token.qpn, kConfig.num_qps);
+      ASSERT_FALSE(replays[token.qpn].empty());
+      const Again again = replays[token.qpn].front();
+      const spec::Replay& replay = again.replay;
       expected = {.qpn = replay.qpn,
                   .head = replay.head,
                   .is_replay = true,
@@ -179,9 +190,20 @@ struct Bench {
                   .first_psn = replay.first_psn,
                   .last_psn = replay.last_psn,
                   .number = replay.number};
-      again_order.pop_front();
+      replays[token.qpn].pop_front();
       ++came_again;
       if (expected.resume) {
+        ASSERT_EQ(token, expected) << TokenText(token) << "\nexpected " << TokenText(expected);
+        return;
+      }
+      if (!again.requested) {
+        // It was kept: as it was read last.
+        ++came_quickly;
+        const auto last = newest.find({token.qpn, replay.head});
+        ASSERT_TRUE(last != newest.end() && last->second.has_value());
+        expected.address = last->second->address;
+        expected.bytes = last->second->bytes;
+        Fill(expected);
         ASSERT_EQ(token, expected) << TokenText(token) << "\nexpected " << TokenText(expected);
         return;
       }
@@ -208,11 +230,11 @@ struct Bench {
       faults.pop_front();
       if (head_fault || tail_fault) expected.failed = RdmaError::kQueueDmaError;
     }
+    recent[qpn].push_back(expected.head);
+    if (recent[qpn].size() > 4) recent[qpn].pop_front();
+    newest[{qpn, expected.head}] = expected.failed == RdmaError::kOk ? std::optional(posted) : std::nullopt;
     if (expected.failed == RdmaError::kOk) {
-      for (size_t i = 0; i < 48; ++i) expected.head_bytes[i] = ByteAt(posted.address + i);
-      for (size_t i = 0; i < 32 && 560 + i < posted.bytes; ++i) {
-        expected.tail_bytes[i] = ByteAt(posted.address + 560 + i);
-      }
+      Fill(expected);
     } else if (!is_replay) {
       if (!is_reported[qpn]) expected_failures.push_back({.vq_index = QueueOf(qpn), .code = expected.failed});
       is_reported[qpn] = true;
@@ -222,6 +244,11 @@ struct Bench {
     ++came[qpn];
     held.push_back(qpn);
     if (!hold_records) RetireAll();
+  }
+  // The bytes of memory.
+  static void Fill(spec::WorkRequest& work) {
+    for (size_t i = 0; i < 48; ++i) work.head_bytes[i] = ByteAt(work.address + i);
+    for (size_t i = 0; i < 32 && 560 + i < work.bytes; ++i) work.tail_bytes[i] = ByteAt(work.address + 560 + i);
   }
   void Retire() {
     const uint32_t qpn = held.front();
@@ -239,8 +266,10 @@ struct Bench {
     }
   }
   void Resend(uint32_t qpn, bool resume = false, Posted posted = {}, BufferStatus status = BufferStatus::kOk) {
-    if (posted.address == 0) posted.address = random() >> 4;
-    posted.head = static_cast<uint16_t>(random());
+    if (posted.address == 0) {
+      posted.address = random() >> 4;
+      posted.head = static_cast<uint16_t>(random());
+    }
     const spec::Replay token{.qpn = qpn,
                              .resume = resume,
                              .epoch = static_cast<uint8_t>(random()),
@@ -251,9 +280,16 @@ struct Bench {
                              .last_psn = static_cast<uint32_t>(random() & 0xffffff),
                              .number = static_cast<uint8_t>(random())};
     replay.tokens.push_back(token);
-    again_order.push_back(token);
-    if (!resume) again_asked.push_back({token, posted, status});
+    replays[qpn].push_back({token, posted, status});
     ++sent_again;
+  }
+  // Chooses one of the last ones of the QP that were read, unless a replay of it has not come.
+  void ChooseRead(uint32_t qpn, Posted& posted) {
+    if (recent[qpn].empty()) return;
+    const uint16_t head = recent[qpn][random() % recent[qpn].size()];
+    const auto& one = newest.at({qpn, head});
+    const auto same = [&](const Again& other) { return other.replay.head == head; };
+    if (one && std::none_of(replays[qpn].begin(), replays[qpn].end(), same)) posted = *one;
   }
   void Ring(uint32_t qpn) { doorbell.tokens.push_back({.vq_index = QueueOf(qpn)}); }
   void SetState(uint32_t qpn, IbQpState to, bool clear = false) {
@@ -296,10 +332,13 @@ struct Bench {
     std::optional<Again> is_replay;
   };
   std::deque<Outstanding> outstanding;
-  std::deque<Again> again_asked;         // whose request has not come
-  std::deque<spec::Replay> again_order;  // whose work request has not come
-  uint64_t sent_again = 0, came_again = 0;
-  std::deque<bool> faults;  // of the reads whose work request has not come
+  std::deque<Again> replays[16];  // whose work request has not come
+  // The work request of a head that was read last; none: it failed.
+  std::map<std::pair<uint32_t, uint16_t>, std::optional<Posted>> newest;
+  std::deque<uint16_t> recent[16];  // heads
+  uint64_t sent_again = 0, came_again = 0, came_quickly = 0;
+  uint32_t asked_buffers = 0;  // of the requests that were not answered
+  std::deque<bool> faults;     // of the reads whose work request has not come
   std::deque<uint32_t> held;
   std::vector<spec::QueueFailure> failures, expected_failures;
   std::array<bool, kConfig.num_qps> is_reported{};  // QPs whose failure was reported, until the test clears them
@@ -411,21 +450,70 @@ TEST(SendQueue, FullQpWaitsForRoomWithoutStallingOthers) {
   Bench bench;
   bench.hold_records = true;
   for (const uint32_t qpn : {5u, 6u}) bench.SetState(qpn, IbQpState::kRts);
-  bench.Post(5, 12);
+  bench.Post(5, 40);
   bench.Post(6, 3);
   bench.Ring(5);
   bench.Ring(6);
   ASSERT_EQ(bench.Settle(), "");
-  EXPECT_EQ(bench.came[5], 8u);
+  EXPECT_EQ(bench.came[5], 32u);
   EXPECT_EQ(bench.came[6], 3u);
-  // It returns when there is room for a few (AskRoom: half of 8).
+  // It returns when there is room for a few (FetchRoom: 8).
   while (bench.held.front() != 5) bench.Retire();
-  for (int i = 0; i < 3; ++i) bench.Retire();
+  for (int i = 0; i < 7; ++i) bench.Retire();
   ASSERT_EQ(bench.Settle(), "");
-  EXPECT_EQ(bench.came[5], 8u);
+  EXPECT_EQ(bench.came[5], 32u);
   bench.Retire();
   ASSERT_EQ(bench.Settle(), "");
-  EXPECT_EQ(bench.came[5], 12u);
+  EXPECT_EQ(bench.came[5], 40u);
+}
+
+// One queue pair alone asks for all that it has room for, one of two for half as many, one of several for 8.
+TEST(SendQueue, RequestsAreLongWhileFewQpsRequest) {
+  for (const unsigned others : {0u, 1u, 2u, 3u}) {
+    Bench bench;
+    for (uint32_t qpn = 2; qpn < 8; ++qpn) bench.SetState(qpn, IbQpState::kRts);
+    ASSERT_EQ(bench.Settle(), "");
+    bench.hold_answers = true;
+    const size_t before = bench.request_sink.sent().size();
+    for (unsigned i = 0; i < others; ++i) bench.Resend(2 + i);
+    ASSERT_EQ(bench.Run(20), "");
+    bench.Ring(7);
+    ASSERT_EQ(bench.Run(20), "");
+    ASSERT_EQ(bench.request_sink.sent().size(), before + others + 1);
+    const unsigned expected = others == 0 ? 32 : others == 1 ? 16 : 8;
+    EXPECT_EQ(bench.request_sink.sent().back().token.count, expected) << others;
+    bench.hold_answers = false;
+    bench.AnswerAll();
+    ASSERT_EQ(bench.Settle(), "");
+  }
+}
+
+// No more than there is room for the answers, and none for fewer than 8.
+TEST(SendQueue, RequestsWaitForRoomForTheirAnswers) {
+  Bench bench;
+  for (const uint32_t qpn : {5u, 6u, 7u}) bench.SetState(qpn, IbQpState::kRts);
+  ASSERT_EQ(bench.Settle(), "");
+  const size_t before = bench.request_sink.sent().size();
+  bench.hold_answers = true;
+  bench.Resend(2);
+  ASSERT_EQ(bench.Run(20), "");
+  for (const uint32_t qpn : {5u, 6u, 7u}) {
+    bench.Post(qpn, 20);
+    bench.Ring(qpn);
+    ASSERT_EQ(bench.Run(20), "");
+  }
+  std::vector<unsigned> counts;
+  for (size_t i = before; i < bench.request_sink.sent().size(); ++i) {
+    counts.push_back(bench.request_sink.sent()[i].token.count);
+  }
+  EXPECT_EQ(counts, (std::vector<unsigned>{1, 16, 8}));  // 7 are left: the third queue pair waits, a replay does not
+  bench.Resend(2);
+  ASSERT_EQ(bench.Run(20), "");
+  EXPECT_EQ(bench.request_sink.sent().size(), before + 4);
+  bench.hold_answers = false;
+  bench.AnswerAll();
+  ASSERT_EQ(bench.Settle(), "");
+  for (const uint32_t qpn : {5u, 6u, 7u}) EXPECT_EQ(bench.came[qpn], 20u);
 }
 
 TEST(SendQueue, DoorbellBetweenRequestAndAnswerIsNotLost) {
@@ -454,7 +542,7 @@ TEST(SendQueue, QpsAreServedRoundRobin) {
   std::vector<uint16_t> order;
   ASSERT_EQ(bench.Settle(), "");
   for (const auto& sent : bench.request_sink.sent()) order.push_back(sent.token.vq_index);
-  for (size_t i = 0; i < 8; ++i) EXPECT_EQ(order.at(i), bench.QueueOf(2 + i % 4));
+  for (uint32_t i = 0; i < 8; ++i) EXPECT_EQ(order.at(i), bench.QueueOf(2 + i % 4));
 }
 
 TEST(SendQueue, UnreadableWorkRequestStopsItsQueue) {
@@ -606,21 +694,157 @@ TEST(SendQueue, ReplayRereadsAWorkRequestInAnyState) {
   Bench bench;
   bench.hold_records = true;
   bench.SetState(5, IbQpState::kRts);
-  bench.Post(5, 9);
+  bench.Post(5, 33);
   ASSERT_EQ(bench.Settle(), "");
-  ASSERT_EQ(bench.came[5], 8u);  // it is full
+  ASSERT_EQ(bench.came[5], 32u);  // it is full
   for (const uint32_t qpn : {5u, 6u}) {
     for (int i = 0; i < 20; ++i) bench.Resend(qpn);
   }
   ASSERT_EQ(bench.Settle(), "");
   EXPECT_EQ(bench.came_again, 40u);
-  EXPECT_EQ(bench.came[5], 8u);
+  EXPECT_EQ(bench.came[5], 32u);
   bench.hold_records = false;
   bench.RetireAll();
   ASSERT_EQ(bench.Settle(), "");
-  EXPECT_EQ(bench.came[5], 9u);
+  EXPECT_EQ(bench.came[5], 33u);
   EXPECT_EQ(bench.open[5], 0u);
   EXPECT_TRUE(bench.failures.empty());
+}
+
+// Those whose place nobody else took are not read again, in whatever order they come; and those that could not be read
+// are.
+TEST(SendQueue, ReplayOfAKeptWorkRequestReadsNothing) {
+  Bench bench;
+  bench.hold_records = true;
+  bench.faulty = 0x5000;
+  for (const uint32_t qpn : {4u, 5u, 6u}) {
+    for (uint16_t head = 0; head < 32; ++head) {
+      // 6 takes the places of 4: 64 places, 32 of a QP.
+      const uint64_t address = qpn == 5 && head == 9 ? 0x5000 : 0x10000u * qpn + 0x400u * head;
+      bench.ring[qpn].push_back({.head = static_cast<uint16_t>(0x100 + head), .address = address});
+    }
+    bench.SetState(qpn, IbQpState::kRts);
+    ASSERT_EQ(bench.Settle(), "");
+  }
+  const uint64_t requests = bench.request.count, reads = bench.reads;
+  for (const uint32_t qpn : {6u, 5u}) {
+    for (uint16_t i = 0; i < 32; ++i) {
+      const auto head = static_cast<uint16_t>(0x100 + i * 7 % 32);
+      if (qpn == 5 && head == 0x109) continue;
+      bench.Resend(qpn, false, {.head = head, .address = 0x10000u * qpn + 0x400u * (head % 32u)});
+    }
+    bench.Resend(qpn, true);
+  }
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.came_again, 65u);
+  EXPECT_EQ(bench.came_quickly, 63u);
+  EXPECT_EQ(bench.request.count, requests);
+  EXPECT_EQ(bench.reads, reads);
+  // Of another QP, of another head, of one that failed.
+  bench.Resend(4, false, {.head = 0x107, .address = 0x40000 + 0x1c00});
+  bench.Resend(6, false, {.head = 0x128, .address = 0x7000});
+  bench.Resend(5, false, {.head = 0x109, .address = 0x5000});
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.came_again, 68u);
+  EXPECT_EQ(bench.came_quickly, 63u);
+  EXPECT_EQ(bench.request.count, requests + 3);
+  // What a replay read is kept, too: unless it failed.
+  bench.Resend(4, false, {.head = 0x107, .address = 0x40000 + 0x1c00});
+  bench.Resend(5, false, {.head = 0x109, .address = 0x5000});
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.came_quickly, 64u);
+  EXPECT_EQ(bench.request.count, requests + 4);
+}
+
+// A descriptor is used again for other work: the newest counts.
+TEST(SendQueue, NewestWorkRequestOfAHeadIsKept) {
+  Bench bench;
+  bench.SetState(5, IbQpState::kRts);
+  for (const uint64_t address : {0x1000, 0x2000, 0x3000}) {
+    bench.ring[5].push_back({.head = 3, .address = address});
+    bench.Ring(5);
+    ASSERT_EQ(bench.Settle(), "");
+    bench.Resend(5, false, {.head = 3, .address = address});
+    ASSERT_EQ(bench.Settle(), "");
+  }
+  EXPECT_EQ(bench.came_quickly, 3u);
+}
+
+// One that is kept passes replays of others that are read again, but none of its own QP.
+TEST(SendQueue, QuickReplaysPassThoseOfOtherQpsOnly) {
+  Bench bench;
+  for (const uint32_t qpn : {5u, 6u}) {
+    bench.ring[qpn].push_back({.head = 3, .address = 0x1000 * qpn});
+    bench.SetState(qpn, IbQpState::kRts);
+    ASSERT_EQ(bench.Settle(), "");
+  }
+  bench.hold_answers = true;
+  bench.Resend(5, false, {.head = 9, .address = 0x9000});
+  ASSERT_EQ(bench.Run(20), "");
+  bench.Resend(5, false, {.head = 3, .address = 0x5000});
+  bench.Resend(6, false, {.head = 3, .address = 0x6000});
+  bench.Resend(6, true);
+  ASSERT_EQ(bench.Run(20), "");
+  EXPECT_EQ(bench.came_quickly, 1u);
+  EXPECT_EQ(bench.came_again, 2u);
+  bench.hold_answers = false;
+  bench.AnswerAll();
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.came_again, 4u);
+  EXPECT_EQ(bench.came_quickly, 1u);
+}
+
+// While a quick one waits for its turn, a slow one of its QP waits behind it; of another QP it is requested.
+TEST(SendQueue, SlowReplaysWaitForTheQuickOnesOfTheirQp) {
+  Bench bench;
+  bench.work.rate = 0;
+  for (const uint32_t qpn : {7u, 7u, 5u}) bench.Resend(qpn, true);
+  ASSERT_EQ(bench.Run(20), "");
+  bench.Resend(6);
+  ASSERT_EQ(bench.Run(20), "");
+  EXPECT_EQ(bench.request.count, 0u);  // two are in registers, the third one and this in the queue
+  bench.work.rate = 16;
+  ASSERT_EQ(bench.Settle(), "");
+  bench.work.rate = 0;
+  bench.Resend(7, true);
+  bench.Resend(5, true);
+  ASSERT_EQ(bench.Run(20), "");
+  bench.Resend(6);
+  ASSERT_EQ(bench.Run(20), "");
+  EXPECT_EQ(bench.request.count, 2u);
+  bench.Resend(5);
+  ASSERT_EQ(bench.Run(20), "");
+  EXPECT_EQ(bench.request.count, 2u);
+  bench.work.rate = 16;
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.request.count, 3u);
+  EXPECT_EQ(bench.came_again, 8u);
+}
+
+// Neither starves the other.
+TEST(SendQueue, QuickReplaysAndWorkRequestsAlternate) {
+  Bench bench;
+  bench.SetState(5, IbQpState::kRts);
+  bench.ring[5].push_back({.head = 3, .address = 0x5000});
+  bench.SetState(6, IbQpState::kRts);
+  ASSERT_EQ(bench.Settle(), "");
+  const size_t before = bench.work_sink.sent().size();
+  for (int i = 0; i < 60; ++i) bench.Resend(5, false, {.head = 3, .address = 0x5000});
+  bench.Post(6, 60);
+  bench.Ring(6);
+  bench.work.rate = 0;
+  ASSERT_EQ(bench.Run(100), "");  // so that both wait
+  bench.work.rate = 16;
+  ASSERT_EQ(bench.Run(60), "");
+  unsigned quick = 0, read = 0;
+  for (size_t i = before; i < bench.work_sink.sent().size(); ++i) {
+    ++(bench.work_sink.sent()[i].token.is_replay ? quick : read);
+  }
+  EXPECT_GE(quick, 10u);
+  EXPECT_GE(read, 10u);
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.came_quickly, 60u);
+  EXPECT_EQ(bench.came[6], 60u);
 }
 
 TEST(SendQueue, ResumeTakesItsTurnAmongReplaysWithoutARequest) {
@@ -630,7 +854,7 @@ TEST(SendQueue, ResumeTakesItsTurnAmongReplaysWithoutARequest) {
   bench.Resend(5, true);
   bench.Resend(6, true);
   ASSERT_EQ(bench.Run(50), "");
-  EXPECT_EQ(bench.came_again, 0u);  // behind the first
+  EXPECT_EQ(bench.came_again, 1u);  // that of 6; that of 5 is behind its replay
   bench.hold_answers = false;
   bench.AnswerAll();
   ASSERT_EQ(bench.Settle(), "");
@@ -720,11 +944,17 @@ TEST(SendQueue, ReplaysMeetDocumentedLatencies) {
   EXPECT_EQ(bench.request.count, 1u);
   bench.buffer.rate = 16;
   ASSERT_EQ(bench.Settle(), "");
-  bench.Resend(5, true);
-  ASSERT_EQ(bench.Run(SendQueue::kResumeToWorkRequest), "");
-  EXPECT_EQ(bench.work.count, 1u);
-  ASSERT_EQ(bench.Run(1), "");
-  EXPECT_EQ(bench.work.count, 2u);
+  // A resume, and a replay of what is kept.
+  const spec::WorkRequest first = bench.work_sink.sent().front().token;
+  for (const bool resume : {true, false}) {
+    const uint64_t count = bench.work.count;
+    bench.Resend(5, resume, {.head = first.head, .address = first.address});
+    ASSERT_EQ(bench.Run(SendQueue::kReplayToWorkRequest), "");
+    EXPECT_EQ(bench.work.count, count);
+    ASSERT_EQ(bench.Run(1), "");
+    EXPECT_EQ(bench.work.count, count + 1);
+  }
+  EXPECT_EQ(bench.came_quickly, 1u);
 }
 
 // --- Hold
@@ -835,6 +1065,7 @@ TEST(SendQueue, DeferredRingIsReadThreeCyclesAfterTheHold) {
 TEST(SendQueue, SizesMatchTheContract) {
   constexpr SendQueue::Sizes kDefault;
   EXPECT_EQ(kDefault.requests, spec::kSendQueueRequests);
+  EXPECT_EQ(kDefault.buffers, spec::kSendQueueBuffers);
   EXPECT_EQ(kDefault.fetches, spec::kSendQueueFetches);
 }
 
@@ -876,6 +1107,7 @@ TEST(SendQueue, QueueMappingFollowsTheAcceptedNetQueuePairs) {
 }
 
 TEST(SendQueue, MatchesModelInRandomTrafficWithoutLoss) {
+  uint64_t came_quickly = 0;
   for (const unsigned in_rate : {16u, 4u}) {
     for (const unsigned out_rate : {16u, 7u, 2u}) {
       Bench bench(out_rate == 7);
@@ -912,9 +1144,14 @@ TEST(SendQueue, MatchesModelInRandomTrafficWithoutLoss) {
             Posted posted;
             if (random() % 32 == 0) posted.bytes = static_cast<uint32_t>(570 + random() % 30);
             if (random() % 64 == 0) posted.more = true;
+            if (random() % 2 == 0) bench.ChooseRead(qpn, posted);
             bench.Resend(qpn, random() % 4 == 0, posted,
                          random() % 16 == 0 ? static_cast<BufferStatus>(random() % 3) : BufferStatus::kOk);
           }
+        } else if (dice < 17) {
+          Posted posted;
+          if (bench.replays[qpn].empty()) bench.ChooseRead(qpn, posted);
+          if (posted.address != 0) bench.Resend(qpn, false, posted);
         } else if (dice < 20) {
           bench.AnswerAll();
         } else {
@@ -939,6 +1176,7 @@ TEST(SendQueue, MatchesModelInRandomTrafficWithoutLoss) {
       }
       EXPECT_EQ(bench.came_again, bench.sent_again);
       EXPECT_GT(bench.came_again, 50u);
+      came_quickly += bench.came_quickly;
       EXPECT_FALSE(bench.failures.empty());
       if (clears) {
         EXPECT_GT(bench.failures.size(), bench.expected_failures.size());
@@ -948,6 +1186,7 @@ TEST(SendQueue, MatchesModelInRandomTrafficWithoutLoss) {
       }
     }
   }
+  EXPECT_GT(came_quickly, 10u);
 }
 
 }  // namespace

@@ -142,6 +142,8 @@ bind vireo_fifo vireo_stream_cov u_stream_cov (
 
 // Send queue: work requests, replays, read failures
 `VIREO_POINT(vireo_send_queue, replay, work_request_valid_o && work_request_o.is_replay)
+`VIREO_POINT(vireo_send_queue, replay_kept, quick_pop && !quick_replay_q.resume)
+`VIREO_POINT(vireo_send_queue, replay_read, buffer_request_valid_o && buffer_request_o.by_index)
 `VIREO_POINT(vireo_send_queue, resume, work_request_valid_o && work_request_o.resume)
 `VIREO_POINT(vireo_send_queue, failed_bad_wqe, work_request_valid_o && work_request_o.failed == RdmaErrorBadWqe)
 `VIREO_POINT(vireo_send_queue, failed_bad_descriptor,
