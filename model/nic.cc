@@ -160,7 +160,9 @@ void Nic::ConnectHost(NicOutputs& environment) {
   write_port_.on_write_done[kWriteScatter] = [this](Cycle now, const spec::DmaDone& done) {
     rx_scatter_.OnWriteDone(now, done.resp != 0);
   };
-  write_port_.on_accepted[kWriteNetRx] = [this](Cycle now) { net_rx_.OnAccepted(now); };
+  write_port_.on_write_done[kWriteNetRx] = [this](Cycle now, const spec::DmaDone& done) {
+    net_rx_.OnWriteDone(now, done);
+  };
   write_port_.beat_source[kWriteScatter] = &rx_scatter_.beat_source();
   write_port_.beat_source[kWriteNetRx] = &net_rx_.beat_source();
   write_port_.on_done[kStoreCqWriter] = [this](Cycle now, const spec::DmaDone& done) { cq_writer_.OnDone(now, done); };

@@ -219,13 +219,11 @@ module vireo_nic
   } write_client_e;
   logic [WriteClients-1:0] write_valid, write_ready, write_last;
   // verilator lint_off UNUSEDSIGNAL
-  logic [WriteClients-1:0] accepted;  // not of the receive path, which waits for memory
+  logic [WriteClients-1:0] accepted;  // both wait for memory
   // verilator lint_on UNUSEDSIGNAL
   dma_write_request_t [WriteClients-1:0] write_request;
   logic [WriteClients-1:0][DataBits-1:0] write_data;
-  // verilator lint_off UNUSEDSIGNAL
-  logic [WriteClients-1:0] write_done_valid;  // that of net frames is not reported
-  // verilator lint_on UNUSEDSIGNAL
+  logic [WriteClients-1:0] write_done_valid;
   dma_done_t [WriteClients-1:0] write_done;
   logic unused_write_done;
   assign unused_write_done = ^write_done;
@@ -1877,7 +1875,8 @@ module vireo_nic
     .write_request_o(write_request[WriteNetRx]),
     .write_data_o(write_data[WriteNetRx]),
     .write_last_o(write_last[WriteNetRx]),
-    .accepted_i(accepted[WriteNetRx]),
+    .write_done_valid_i(write_done_valid[WriteNetRx]),
+    .write_done_i(write_done[WriteNetRx]),
     .completion_valid_o(completions_valid[CompletionNetRx]),
     .completion_ready_i(completions_ready[CompletionNetRx]),
     .completion_o(completions[CompletionNetRx]),

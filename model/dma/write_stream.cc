@@ -58,8 +58,10 @@ void WriteStream::Advance() {
 void WriteStream::MakeBeat(WriteBeat& beat) const {
   const size_t from = (step_ - lag_) * beat_bytes_;
   const size_t bytes = std::min(beat_bytes_, write_.bytes - from);
-  beat.request = {
-      .address = write_.address, .bytes = static_cast<uint16_t>(write_.bytes), .notify = write_.notify, .tag = 0};
+  beat.request = {.address = write_.address,
+                  .bytes = static_cast<uint16_t>(write_.bytes),
+                  .notify = write_.notify,
+                  .tag = write_.tag};
   beat.last = step_ + 1 == steps_;
   const uint8_t* const data = write_.data != nullptr ? write_.data + from : kZeros.data();
   beat.data.assign(data, data + bytes);

@@ -39,6 +39,7 @@ class WriteStream final : public BeatSource {
     size_t bytes;  // 1 to kPcieRequestBoundary
     size_t lane;   // lane of the first byte in the memory
     bool notify;
+    uint8_t tag;
     const uint8_t* data;  // valid until the last step; null: zeros
   };
 

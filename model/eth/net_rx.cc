@@ -17,6 +17,7 @@ constexpr size_t kLow = spec::kNetReceivesAhead - kMost;
 static_assert(spec::kNetReceivesAhead <= kDescriptors);
 constexpr size_t kHeaderBytes = spec::NetHdr::kBytes;
 constexpr size_t kWriteBytesMax = spec::kPcieRequestBoundary;
+constexpr uint8_t kLastOfFrame = 1;  // tag of a write
 
 }  // namespace
 
@@ -35,9 +36,9 @@ NetRx::NetRx(Agenda& agenda, uint32_t data_bits, uint32_t net_queue_pairs, Frame
   store_.SetReader(this);
 }
 
-void NetRx::OnAccepted(Cycle cycle) {
-  accepts_.push_back(cycle);
-  WakeAt(cycle + 1);
+void NetRx::OnWriteDone(Cycle now, const spec::DmaDone& done) {
+  dones_.push_back({now, (done.tag & kLastOfFrame) != 0, done.resp != 0});
+  WakeAt(now + 1);
 }
 
 void NetRx::OnTableWrite(Cycle now, const spec::TableWrite& write) {
@@ -65,7 +66,10 @@ void NetRx::SetHold(Cycle from, bool hold) {
 }
 
 void NetRx::ApplyInputs(Cycle now) {
-  for (; !accepts_.empty() && accepts_.front() < now; accepts_.pop_front()) ++accepted_;
+  for (; !dones_.empty() && dones_.front().cycle < now; dones_.pop_front()) {
+    is_refused_ |= dones_.front().is_refused;
+    if (dones_.front().ends_frame) ended_.push_back(std::exchange(is_refused_, false));
+  }
   for (; !offloads_.empty() && offloads_.front().cycle < now; offloads_.pop_front()) {
     pairs_[offloads_.front().pair].guest_csum = offloads_.front().guest_csum;
   }
@@ -80,6 +84,7 @@ void NetRx::ApplyInputs(Cycle now) {
     Pair& pair = pairs_[index];
     pair.enabled = row.enabled;
     pair.broken = false;
+    pair.refused = false;
     pair.is_short = false;
     pair.cache.clear();
     pair.wanted = false;
@@ -103,6 +108,8 @@ void NetRx::Run(Cycle now) {
   }
   const bool is_cached = !asked_.empty() && !asked_.front().by_index;
   moved |= RunBuffers(now);
+  if (refused_) pairs_[*refused_].broken = true;
+  refused_.reset();
   moved |= RunPrefetch(now);
   if (is_cached) moved |= RunCache(now);
   moved |= RunWrites(now);
@@ -336,6 +343,7 @@ bool NetRx::RunWrites(Cycle now) {
         frame_.insert(frame_.end(), bytes.begin(), bytes.end());
       }
       entry_ = 0;
+      to_write_ = writing_.writes;
       --listed_;
       position_ = 0;
       write_state_ = WriteState::kEntry;
@@ -355,7 +363,7 @@ bool NetRx::RunWrites(Cycle now) {
 
 void NetRx::BeginEntry(Cycle now) {
   const Entry& entry = writing_.entries[entry_++];
-  if (entry.ends) waiting_.Push(now, {std::exchange(writing_.writes, 0), entry.completion});
+  if (entry.ends) waiting_.Push(now, {std::exchange(writing_.writes, 0) != 0, entry.completion});
   if (entry.bytes != 0) {
     BeginWrite(now, entry.address, entry.bytes);
     write_state_ = WriteState::kRun;
@@ -371,8 +379,10 @@ void NetRx::BeginWrite(Cycle now, uint64_t address, size_t left) {
   stream_.Begin(now + 1, {.address = address,
                           .bytes = bytes,
                           .lane = position_ % beat_bytes_,
-                          .notify = false,
+                          .notify = true,
+                          .tag = to_write_ == 1 ? kLastOfFrame : uint8_t{0},
                           .data = std::span(frame_).subspan(position_, bytes).data()});
+  --to_write_;
   position_ += bytes;
   address_ = address + bytes;
   bytes_ = left - bytes;
@@ -394,10 +404,24 @@ bool NetRx::EndWrite(Cycle now) {
 }
 
 bool NetRx::RunCompletions(Cycle now) {
-  if (!waiting_.CanPop(now) || accepted_ < waiting_.front().writes || !completion_out.CanPush(now)) return false;
-  const Waiting waiting = waiting_.Pop(now);
-  accepted_ -= waiting.writes;
-  completion_out.Push(now, waiting.completion);
+  if (!waiting_.CanPop(now)) return false;
+  const Waiting& waiting = waiting_.front();
+  if (waiting.first && ended_.empty()) return false;
+  const size_t index = waiting.completion.vq_index / 2u;
+  Pair& pair = pairs_[index];
+  const bool withhold = waiting.first ? ended_.front() || pair.refused : withheld_;
+  if (!withhold) {
+    if (!completion_out.CanPush(now)) return false;
+    completion_out.Push(now, waiting.completion);
+  } else if (waiting.first && ended_.front() && !pair.refused && pair.enabled) {  // once; and not if it was reset
+    if (failure_) return false;
+    failure_ = spec::QueueFailure{.vq_index = waiting.completion.vq_index, .code = spec::RdmaError::kQueueDmaError};
+    pair.refused = true;
+    refused_ = index;
+  }
+  withheld_ = withhold;
+  if (waiting.first) ended_.pop_front();
+  waiting_.Drop(now);
   return true;
 }
 

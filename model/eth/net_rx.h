@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes received net frames into buffers of their queue pair: fetches buffers for a frame, writes header and frame to
-// their descriptors, returns them as used when all writes have left the DMA write port's arbiter, and drops a frame
-// without buffers: the counterpart of rtl/eth/vireo_net_rx.sv. It does not inspect or filter frames.
+// their descriptors, returns them as used when all writes are in memory, stops a queue of which the bus refuses a
+// write, and drops a frame without buffers: the counterpart of rtl/eth/vireo_net_rx.sv. It does not inspect or filter
+// frames.
 //
 // Machines run side by side. Finding buffers takes one cycle for the frame, two per buffer from the cache, two and a
 // response per further descriptor of a chain, and one at the end. Writing a frame takes one cycle, one more per
@@ -32,20 +33,21 @@ class NetRx final : public Block {
   // Cycles from a step to its beat at the output.
   static constexpr Cycle kBeatLatency = WriteStream::kBeatLatency;
   static constexpr size_t kRequests = 4;                          // outstanding
-  static constexpr size_t kWaiting = spec::kNetChainDescriptors;  // completions waiting for acceptance of their frame
+  static constexpr size_t kWaiting = spec::kNetChainDescriptors;  // completions waiting for the writes of their frame
 
   // Unloaded, from the cycle in which one token is accepted to the one in which the next is visible. `Beat` is the
   // frame's first.
   static constexpr Cycle kFrameToBeat = 11;          // from the cache
   static constexpr Cycle kFrameToBufferRequest = 3;  // the cache is empty
   static constexpr Cycle kDoorbellToBufferRequest = 2;
-  static constexpr Cycle kBufferToBeat = 11;         // for a buffer that was waited for
-  static constexpr Cycle kBufferToDrop = 3;          // no buffer
-  static constexpr Cycle kBufferToDescriptor = 5;    // to the request for the next one of its chain
-  static constexpr Cycle kFrameToDrop = 3;           // its queue is not served
-  static constexpr Cycle kBufferToFailure = 5;       // bad buffer
-  static constexpr Cycle kAcceptedToCompletion = 1;  // from the pulse of the frame's last write
-  static constexpr Cycle kCyclesPerFrame = 2;        // and one per step, of one descriptor of 4096 bytes or less
+  static constexpr Cycle kBufferToBeat = 11;       // for a buffer that was waited for
+  static constexpr Cycle kBufferToDrop = 3;        // no buffer
+  static constexpr Cycle kBufferToDescriptor = 5;  // to the request for the next one of its chain
+  static constexpr Cycle kFrameToDrop = 3;         // its queue is not served
+  static constexpr Cycle kBufferToFailure = 5;     // bad buffer
+  static constexpr Cycle kDoneToCompletion = 1;    // from the pulse of the frame's last write
+  static constexpr Cycle kDoneToFailure = 2;       // likewise, if the bus refused one
+  static constexpr Cycle kCyclesPerFrame = 2;      // and one per step, of one descriptor of 4096 bytes or less
 
   // `store` must outlive the block.
   NetRx(Agenda& agenda, uint32_t data_bits, uint32_t net_queue_pairs, FrameStore& store);
@@ -60,8 +62,8 @@ class NetRx final : public Block {
   Output<spec::QueueFailure> queue_failure_out;
   std::function<void(Cycle)> on_drop;  // drop_o, in its cycle; may be empty
 
-  // accepted_i in cycle `cycle`, which may be in the future.
-  void OnAccepted(Cycle cycle);
+  // write_done_i in cycle `now`.
+  void OnWriteDone(Cycle now, const spec::DmaDone& done);
   void OnTableWrite(Cycle now, const spec::TableWrite& write);
   void OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& write);
   // Of any net queue: a receive queue has new buffers.
@@ -84,6 +86,7 @@ class NetRx final : public Block {
   struct Pair {
     bool enabled = false;     // the queue is enabled
     bool broken = false;      // the queue is broken
+    bool refused = false;     // the bus refused a write: no frame is returned any more
     bool is_short = false;    // its last response had fewer buffers than requested
     bool guest_csum = false;  // the offload is enabled
     bool wanted = false;      // may have to prefetch
@@ -113,7 +116,7 @@ class NetRx final : public Block {
     std::vector<Entry> entries{};
   };
   struct Waiting {
-    size_t writes = 0;  // writes to be accepted first: all of the frame's, in its first buffer
+    bool first = false;  // of its frame: waits for all writes of it
     spec::Completion completion{};
   };
 
@@ -149,7 +152,12 @@ class NetRx final : public Block {
     bool guest_csum;
   };
   std::deque<Offloads> offloads_;
-  std::deque<Cycle> accepts_;
+  struct Done {
+    Cycle cycle;
+    bool ends_frame;
+    bool is_refused;
+  };
+  std::deque<Done> dones_;
   std::deque<std::pair<Cycle, size_t>> doorbells_;  // pairs
   Level<bool> hold_{false};
   bool held_ = false;  // as of the last cycle that ran
@@ -184,6 +192,7 @@ class NetRx final : public Block {
   WriteState write_state_ = WriteState::kJob;
   Job writing_;
   size_t entry_ = 0;     // next entry
+  size_t to_write_ = 0;  // writes that have not begun
   size_t position_ = 0;  // offset in header and frame, after the current write
   uint64_t address_ = 0;
   size_t bytes_ = 0;            // left in the descriptor, after the current write
@@ -191,7 +200,10 @@ class NetRx final : public Block {
   WriteStream stream_{*this, write_out, beat_bytes_};
 
   Channel<Waiting> waiting_ = Channel<Waiting>::Fifo(kWaiting);
-  size_t accepted_ = 0;
+  std::deque<bool> ended_;         // frames whose writes have ended and that are not returned: one was refused
+  bool is_refused_ = false;        // a write of the next one was refused so far
+  bool withheld_ = false;          // the frame of the last buffer is not returned
+  std::optional<size_t> refused_;  // in this cycle: a pair stops because of a refused write
 };
 
 }  // namespace vireo::model

@@ -2,8 +2,9 @@
 
 // Writes received net frames to the buffers of their queue pair. Takes frames in order, allocates as many buffers of
 // receive queue 2 * pair as net_hdr and frame need, writes both contiguously over the buffers' descriptors, and returns
-// the buffers when all writes have left the arbiter of the DMA write port. If there are too few buffers, the frame is
-// dropped and the buffers stay in the cache for the next one. Does not parse or filter frames.
+// the buffers when all writes are in memory. If there are too few buffers, the frame is dropped and the buffers stay in
+// the cache for the next one. If the bus refuses a write, the queue stops, and neither this frame nor a later one of its
+// queue is returned. Does not parse or filter frames.
 //
 // State machines: allocation of buffers (for the next frame while one is written), requests for buffers ahead of the
 // frames, storing of responses in the cache, writing, and completions that wait for their writes. Up to Requests
@@ -53,7 +54,8 @@ module vireo_net_rx
   output dma_write_request_t   write_request_o,  // the same in every beat of a write
   output logic [DataBits-1:0]  write_data_o,     // zero after the last byte
   output logic                 write_last_o,
-  input  logic                 accepted_i,       // a write has left the arbiter; once per write, after its last beat
+  input  logic                 write_done_valid_i,  // a write is in memory, or refused; once per write, in their order
+  input  dma_done_t            write_done_i,
 
   output logic                 completion_valid_o,
   input  logic                 completion_ready_i,
@@ -89,7 +91,7 @@ module vireo_net_rx
   localparam int unsigned WritesBits = CountBits;
   // Pending completions: at least those of one frame, otherwise the first would wait for writes that wait for the last.
   localparam int unsigned Waiting = Descriptors;
-  localparam int unsigned AcceptedBits = EntryIndexBits + WritesBits + 1;
+  localparam int unsigned WaitingBits = $clog2(Waiting);
 
   // A descriptor from descriptor fetch.
   typedef struct packed {
@@ -129,7 +131,7 @@ module vireo_net_rx
   } job_t;
 
   typedef struct packed {
-    logic [WritesBits-1:0] writes;    // to be accepted first; first buffer: all writes of the frame
+    logic first;                      // of its frame: waits for all writes of it
     logic [PairBits-1:0] pair;
     logic more;
     logic [15:0] head;
@@ -195,7 +197,8 @@ module vireo_net_rx
 
   // Per pair. The cache has `count` buffers, starting at entry `first`.
   logic [Pairs-1:0] enabled_d, enabled_q;  // the queue is enabled
-  logic [Pairs-1:0] broken_d, broken_q;    // its driver violated a rule
+  logic [Pairs-1:0] broken_d, broken_q;    // its driver violated a rule, or the bus refused a write
+  logic [Pairs-1:0] refused_d, refused_q;  // the bus refused a write: no frame is returned any more
   logic [Pairs-1:0] short_d, short_q;      // the last response had fewer buffers than requested
   logic [Pairs-1:0] guest_csum_d, guest_csum_q;
   logic [Pairs-1:0][EntryIndexBits-1:0] first_d, first_q;
@@ -235,6 +238,8 @@ module vireo_net_rx
 
   logic failure_valid_d, failure_valid_q;
   queue_failure_t failure_d, failure_q;
+  logic refusal_report, refusal_reported;  // stop the queue of the frame that is returned next: a write was refused
+  logic [PairBits-1:0] refusal_pair;
 
   logic cache_write, cache_read;
   logic [EntryIndexBits-1:0] cache_write_index, cache_read_index;
@@ -292,6 +297,7 @@ module vireo_net_rx
     state_d = state_q;
     enabled_d = enabled_q;
     broken_d = broken_q;
+    refused_d = refused_q;
     short_d = short_q;
     guest_csum_d = guest_csum_q;
     first_d = first_q;
@@ -321,6 +327,12 @@ module vireo_net_rx
     table_entries_d = table_entries_q;
     failure_valid_d = failure_valid_q && !queue_failure_ready_i;
     failure_d = failure_q;
+    if (refusal_reported) begin
+      failure_valid_d = 1'b1;
+      failure_d = '{vq_index: 16'({refusal_pair, 1'b0}), code: RdmaErrorQueueDmaError};
+      broken_d[refusal_pair] = 1'b1;
+      refused_d[refusal_pair] = 1'b1;
+    end
     listed_d = listed_q;
     frame_pop = 1'b0;
     cache_read = 1'b0;
@@ -545,6 +557,7 @@ module vireo_net_rx
     if (row_hit) begin
       enabled_d[row_pair] = queue_row_write_i.enabled;
       broken_d[row_pair] = 1'b0;
+      refused_d[row_pair] = 1'b0;
       short_d[row_pair] = 1'b0;
       first_d[row_pair] = '0;
       count_d[row_pair] = '0;
@@ -559,6 +572,7 @@ module vireo_net_rx
       state_q <= StFrame;
       enabled_q <= '0;
       broken_q <= '0;
+      refused_q <= '0;
       short_q <= '0;
       guest_csum_q <= '0;
       first_q <= '0;
@@ -575,6 +589,7 @@ module vireo_net_rx
       state_q <= state_d;
       enabled_q <= enabled_d;
       broken_q <= broken_d;
+      refused_q <= refused_d;
       short_q <= short_d;
       guest_csum_q <= guest_csum_d;
       first_q <= first_d;
@@ -644,10 +659,11 @@ module vireo_net_rx
     logic [LaneBits-1:0] lane;
     logic [63:0] address;
     logic [12:0] bytes;
+    logic last;                            // of the frame
   } run_t;
 
   function automatic run_t run_of(input logic [LaneBits-1:0] lane, input logic [63:0] address,
-                                  input logic [12:0] bytes);
+                                  input logic [12:0] bytes, input logic last);
     vireo_dma_pkg::align_t align = vireo_dma_pkg::align_of(32'(lane), 32'(bytes), LaneBits);
     run_of.lane = lane;
     run_of.lag = align.lag;
@@ -655,6 +671,7 @@ module vireo_net_rx
     run_of.last_step = StepBits'(align.last_step);
     run_of.address = address;
     run_of.bytes = bytes;
+    run_of.last = last;
   endfunction
 
   typedef enum logic [1:0] {
@@ -667,6 +684,7 @@ module vireo_net_rx
   write_state_e write_state_d, write_state_q;
   job_t job_d, job_q;
   logic [CountBits-1:0] to_walk_d, to_walk_q;   // descriptors of the frame that have not been started
+  logic [WritesBits-1:0] to_write_d, to_write_q;   // writes of the frame, likewise
   logic no_completion_yet_d, no_completion_yet_q;                       // no buffer of the frame has been returned yet
   run_t run_d, run_q;
   logic [PosBits-1:0] position_d, position_q;   // offset in net_hdr and frame, after the run
@@ -685,6 +703,7 @@ module vireo_net_rx
     write_state_d = write_state_q;
     job_d = job_q;
     to_walk_d = to_walk_q;
+    to_write_d = to_write_q;
     no_completion_yet_d = no_completion_yet_q;
     run_d = run_q;
     position_d = position_q;
@@ -704,6 +723,7 @@ module vireo_net_rx
           job_pop = 1'b1;
           job_d = job;
           to_walk_d = job.entries;
+          to_write_d = job.writes;
           no_completion_yet_d = 1'b1;
           position_d = '0;
           entry_read = !job.drop;
@@ -750,7 +770,8 @@ module vireo_net_rx
     run_left = write_state_q == WrEntry ? entry.bytes : bytes_q;
     run_bytes = run_left > PosBits'(WriteBytesMax) ? 13'(WriteBytesMax) : 13'(run_left);
     if (run_begins) begin
-      run_d = run_of(position_q[LaneBits-1:0], run_address, run_bytes);
+      run_d = run_of(position_q[LaneBits-1:0], run_address, run_bytes, to_write_q == WritesBits'(1));
+      to_write_d = to_write_q - 1'b1;
       beat_d = PlaceBits'(position_q[PosBits-1:LaneBits]);
       position_d = position_q + PosBits'(run_bytes);
       address_d = run_address + 64'(run_bytes);
@@ -759,8 +780,7 @@ module vireo_net_rx
 
     pending_in = '0;
     if (pending_push) begin
-      pending_in = '{writes: no_completion_yet_q ? job_q.writes : '0, pair: job_q.pair,
-                     more: to_walk_q != CountBits'(1),
+      pending_in = '{first: no_completion_yet_q, pair: job_q.pair, more: to_walk_q != CountBits'(1),
                      head: entry.head, used_bytes: entry.used_bytes, has_id: entry.has_id, id: entry.id,
                      next_position: entry.next_position};
     end
@@ -781,6 +801,7 @@ module vireo_net_rx
   always_ff @(posedge clk_i) begin
     job_q <= job_d;
     to_walk_q <= to_walk_d;
+    to_write_q <= to_write_d;
     no_completion_yet_q <= no_completion_yet_d;
     run_q <= run_d;
     position_q <= position_d;
@@ -807,14 +828,15 @@ module vireo_net_rx
     end
   end
 
-  // The port reports a failed write only if that is requested.
-  assign write_request_o.notify = 1'b0;
-  assign write_request_o.tag = '0;
+  // The tag returns with the end of the write: 1 for the last one of a frame.
+  logic write_last_of_frame;
+  assign write_request_o.notify = 1'b1;
+  assign write_request_o.tag = 8'(write_last_of_frame);
 
   vireo_dma_align #(
     .DataBits(DataBits),
     .StepBits(StepBits),
-    .MetaBits($bits(run_q.address) + $bits(run_q.bytes))
+    .MetaBits($bits(run_q.address) + $bits(run_q.bytes) + 1)
   ) u_align (
     .clk_i,
     .rst_ni,
@@ -825,19 +847,27 @@ module vireo_net_rx
     .run_last_step_i(run_q.last_step),
     .run_lane_i(run_q.lane),
     .run_end_lane_i(LaneBits'(run_q.bytes - 1'b1)),
-    .run_meta_i({run_q.address, run_q.bytes}),
+    .run_meta_i({run_q.address, run_q.bytes, run_q.last}),
     .read_o(oldest_read_o),
     .data_i(data),
     .train_valid_o(write_valid_o),
     .train_ready_i(write_ready_i),
     .train_data_o(write_data_o),
     .train_last_o(write_last_o),
-    .train_meta_o({write_request_o.address, write_request_o.bytes})
+    .train_meta_o({write_request_o.address, write_request_o.bytes, write_last_of_frame})
   );
 
   // --- Completions ---------------------------------------------------------------------------------------------------
 
-  logic [AcceptedBits-1:0] accepted_d, accepted_q;   // accepted writes of frames of which no buffer has been returned
+  // Frames whose writes have all ended, until their last buffer has been returned: at most one per pending completion.
+  logic [CountBits-1:0] ended_d, ended_q;
+  logic [WaitingBits-1:0] end_d, end_q;        // number of the frame whose writes end next
+  logic [WaitingBits-1:0] return_d, return_q;  // and of the one that is returned next
+  logic refusal_d, refusal_q;                  // a write of the former was refused so far
+  logic frame_end;
+  logic [Waiting-1:0] frame_refused_q;         // by number
+  logic withheld_d, withheld_q;                // a frame is not returned: decided for its first buffer
+  logic withhold, returned;
   logic [CountBits-1:0] pendings_d, pendings_q;
 
   vireo_fifo #(.Width($bits(pending_t)), .Depth(Waiting)) u_pending (
@@ -846,32 +876,65 @@ module vireo_net_rx
     .m_valid_o(pending_valid), .m_ready_i(pending_pop), .m_data_o(pending)
   );
 
-  assign completion_valid_o = pending_valid && accepted_q >= AcceptedBits'(pending.writes);
   assign completion_o = '{vq_index: 16'({pending.pair, 1'b0}), head: pending.head,
                           used_bytes: 32'(pending.used_bytes), more: pending.more, has_id: pending.has_id,
                           id: pending.id, next_position: pending.next_position, default: '0};
 
+  assign returned = pending_valid && (!pending.first || ended_q != '0);
+  assign withhold = pending.first ? frame_refused_q[return_q] || refused_q[pending.pair] : withheld_q;
+  assign completion_valid_o = returned && !withhold;
+  // Once; and not for a queue that was reset meanwhile.
+  assign refusal_pair = pending.pair;
+  assign refusal_report = returned && pending.first && frame_refused_q[return_q] && !refused_q[pending.pair]
+                       && enabled_q[pending.pair];
+  assign refusal_reported = refusal_report && (!failure_valid_q || queue_failure_ready_i);
+
   always_comb begin
-    pending_pop = completion_valid_o && completion_ready_i;
-    accepted_d = accepted_q + AcceptedBits'(accepted_i) - (pending_pop ? AcceptedBits'(pending.writes) : '0);
+    frame_end = write_done_valid_i && write_done_i.tag[0];
+    refusal_d = refusal_q;
+    if (write_done_valid_i) refusal_d = !frame_end && (refusal_q || write_done_i.resp != 2'(vireo_dma_pkg::AxiRespOkay));
+
+    pending_pop = completion_valid_o ? completion_ready_i : returned && (!refusal_report || refusal_reported);
+    withheld_d = pending_pop ? withhold : withheld_q;
+    return_d = return_q + WaitingBits'(pending_pop && !pending.more);
+    end_d = end_q + WaitingBits'(frame_end);
+    ended_d = ended_q + CountBits'(frame_end) - CountBits'(pending_pop && pending.first);
     pendings_d = pendings_q + CountBits'(pending_push) - CountBits'(pending_pop);
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      accepted_q <= '0;
+      ended_q <= '0;
+      end_q <= '0;
+      return_q <= '0;
+      refusal_q <= 1'b0;
       pendings_q <= '0;
     end else begin
-      accepted_q <= accepted_d;
+      ended_q <= ended_d;
+      end_q <= end_d;
+      return_q <= return_d;
+      refusal_q <= refusal_d;
       pendings_q <= pendings_d;
     end
   end
+
+  always_ff @(posedge clk_i) begin
+    withheld_q <= withheld_d;
+    if (frame_end) frame_refused_q[end_q] <= refusal_q || write_done_i.resp != 2'(vireo_dma_pkg::AxiRespOkay);
+  end
+
+  // Of the tag, one bit is used.
+  logic unused_done;
+  assign unused_done = ^write_done_i.tag;
 
   assign idle_o = !frame_valid && state_q == StFrame && (wanted_q == '0 || hold_q) && asked_q == '0 && !failure_valid_q
                   && !job_valid && write_state_q == WrJob && pendings_q == '0;
 
 `ifndef SYNTHESIS
   response_expected: assert property (@(posedge clk_i) disable iff (!rst_ni) buffer_valid |-> asked_valid);
+  // A frame whose writes end has a completion that waits, or is being written, with room for one.
+  ended_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni)
+                                   frame_end |-> 32'(ended_q) < Waiting);
   cache_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni)
                                    cache_write |-> 32'(count_q[asked.pair]) < Descriptors);
 `endif

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/traffic/net_frame.h"
+#include "sim/traffic/raw_queue.h"
 #include "verif/cosim/pair_test.h"
 
 namespace vireo::sim {
@@ -383,6 +384,39 @@ TEST_P(Net, FullReceiveQueueDropsOnlyFrames) {
   for (size_t i = 8; i < 20; ++i) {
     ASSERT_NO_FATAL_FAILURE(Send(0, frames[i]));
     ASSERT_NO_FATAL_FAILURE(Expect(1, frames[i])) << i;
+  }
+}
+
+// The frame is not reported, nor is one behind it, and the queue stops; what the host sends goes on, RDMA as well.
+TEST_P(Net, RefusedFrameWriteStopsItsQueue) {
+  Build();
+  constexpr size_t kFrames = 6;
+  for (const uint64_t nth : {uint64_t{1}, uint64_t{3}}) {
+    const auto ring = FindRing(system_->host(1), net(1).receive(0).queue().index);
+    ASSERT_TRUE(ring.has_value());
+    const auto [first, end] = BuffersIn(*ring);
+    system_->host(1).station().pcie().AddFault(
+        {.kind = DmaFault::Kind::kRefused, .address = first, .bytes = end - first, .nth = nth});
+    std::vector<Bytes> frames;
+    for (size_t i = 0; i < kFrames; ++i) {
+      frames.push_back(Plain(0, 100, 100 * nth + i));  // one write each
+      Send(0, frames.back());
+    }
+    for (size_t i = 0; i + 1 < nth; ++i) ASSERT_NO_FATAL_FAILURE(Expect(1, frames[i]));
+    ExpectNothing(1);
+    const auto event = system_->host(1).device().PollEvent();
+    ASSERT_TRUE(event.ok() && event->has_value());
+    EXPECT_EQ((*event)->rdma.event_type, spec::RdmaEventType::kVqErr);
+    EXPECT_EQ((*event)->rdma.element, ring->index);
+    EXPECT_EQ((*event)->rdma.code, static_cast<uint32_t>(spec::RdmaError::kQueueDmaError));
+    const Bytes back = Plain(1, 300, nth);
+    Send(1, back);
+    ASSERT_NO_FATAL_FAILURE(Expect(0, back));
+    system_->host(1).station().pcie().ClearFaults();
+    Ok(net(1).RestartPair(0));
+    const Bytes again = Plain(0, 500, nth);
+    Send(0, again);
+    ASSERT_NO_FATAL_FAILURE(Expect(1, again));
   }
 }
 

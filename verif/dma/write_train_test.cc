@@ -82,6 +82,7 @@ class Client final : public Block, public model::BeatSource {
                             .bytes = next.bytes,
                             .lane = next.lane,
                             .notify = true,
+                            .tag = 0,
                             .data = next.zeros ? nullptr : script_.memory.data() + next.lane});
   }
 

@@ -43,25 +43,29 @@ constexpr size_t kHeaderBytes = spec::NetHdr::kBytes;
 constexpr size_t kDescriptors = spec::kNetChainDescriptors;
 constexpr unsigned kMost = spec::kNetBuffersPerRequest;
 
-// The write port: takes beats at its rate and reports a write as accepted some time after its last beat.
+// The write port: takes beats at its rate and reports the end of a write some time after its last beat.
 template <typename Top>
 class WritePort final : public BenchStream {
  public:
-  using OnWrite = std::function<void(const spec::DmaWriteRequest&, const Bytes&)>;
+  using OnWrite = std::function<void(const spec::DmaWriteRequest&, const Bytes&, bool refused)>;
   WritePort(Top& ports, NetRx& model, Channel<WriteBeat>& sink, std::mt19937_64& random)
       : p_(ports), model_(model), sink_(sink), random_(random) {
     p_.write_ready_i = 0;
-    p_.accepted_i = 0;
+    p_.write_done_valid_i = 0;
   }
 
   void Begin(Cycle cycle) override {
     p_.write_ready_i = random_() % 16 < rate;
     sink_.SetOpen(cycle, p_.write_ready_i != 0);
-    p_.accepted_i = accepted < limit && !due_.empty() && due_.front() <= cycle;
-    if (!p_.accepted_i) return;
-    model_.OnAccepted(cycle);
-    due_.pop_front();
-    ++accepted;
+    p_.write_done_valid_i = ended < limit && !due_.empty() && due_.front().cycle <= cycle;
+    spec::DmaDone done{.tag = static_cast<uint8_t>(random_()), .resp = static_cast<uint8_t>(random_() % 4)};
+    if (p_.write_done_valid_i) {
+      done = {.tag = due_.front().tag, .resp = due_.front().resp};
+      model_.OnWriteDone(cycle, done);
+      due_.pop_front();
+      ++ended;
+    }
+    SetPort(p_.write_done_i, done);
   }
   void End(Cycle cycle) override {
     const bool in_rtl = p_.write_valid_o != 0 && p_.write_ready_i != 0;
@@ -88,17 +92,20 @@ class WritePort final : public BenchStream {
     if (!beat.last) return;
     lasts.push_back(cycle);
     const Cycle due = cycle + 1 + (late != 0 ? random_() % (late + 1) : 0);
-    due_.push_back(due_.empty() ? due : std::max(due, due_.back() + 1));
-    on_write(request, std::exchange(data_, {}));
+    const bool refused = refuses && refuses();
+    due_.push_back({due_.empty() ? due : std::max(due, due_.back().cycle + 1), request.tag,
+                    static_cast<uint8_t>(refused ? 1 + random_() % 3 : 0)});
+    on_write(request, std::exchange(data_, {}), refused);
   }
   bool IsEmpty() const override { return true; }
 
   unsigned rate = 16;
-  unsigned late = 0;              // maximum further cycles until a write is accepted
-  uint64_t limit = ~uint64_t{0};  // of accepted writes
-  uint64_t accepted = 0;
+  unsigned late = 0;              // maximum further cycles until a write has ended
+  uint64_t limit = ~uint64_t{0};  // of writes that end
+  uint64_t ended = 0;
   std::vector<Cycle> firsts, lasts;  // beats of writes
   OnWrite on_write;
+  std::function<bool()> refuses;  // whether the bus refuses the next write; may be empty: none
 
  private:
   Top& p_;
@@ -107,7 +114,11 @@ class WritePort final : public BenchStream {
   std::mt19937_64& random_;
   spec::DmaWriteRequest request_;
   Bytes data_;
-  std::deque<Cycle> due_;
+  struct Due {
+    Cycle cycle;
+    uint8_t tag, resp;
+  };
+  std::deque<Due> due_;
 };
 
 struct Descriptor {
@@ -128,6 +139,7 @@ struct Region {
   size_t bytes = 0;
   Bytes data{};
   uint64_t last_write = 0;  // number of the last one to it, from 1
+  bool refused = false;     // the bus refused one
 };
 
 template <typename T>
@@ -179,12 +191,21 @@ struct Bench {
     bench.AddOther(probe);
     request.on_token = [this](Cycle cycle, const spec::BufferRequest& token) { Answer(cycle, token); };
     completion.on_token = [this](Cycle, const spec::Completion& token) { Complete(token); };
-    failure.on_token = [this](Cycle, const spec::QueueFailure& token) {
-      EXPECT_EQ(token.code, spec::RdmaError::kBadDescriptor);
+    failure.on_token = [this](Cycle cycle, const spec::QueueFailure& token) {
       EXPECT_EQ(token.vq_index % 2, 0);
+      if (token.code == spec::RdmaError::kQueueDmaError) {
+        refused.push_back(token.vq_index / 2u);
+        // Unless the token waited, or its queue was set up meanwhile.
+        const auto at = row_at[token.vq_index / 2u];
+        is_stopped[token.vq_index / 2u] = failure.rate == 16 && (!at || *at + 1 < cycle);
+      } else {
+        EXPECT_EQ(token.code, spec::RdmaError::kBadDescriptor);
+      }
       failed.push_back(token.vq_index / 2u);
     };
-    port.on_write = [this](const spec::DmaWriteRequest& write, const Bytes& data) { Write(write, data); };
+    port.on_write = [this](const spec::DmaWriteRequest& write, const Bytes& data, bool is_refused) {
+      Write(write, data, is_refused);
+    };
     SetMrg(false);
     SetHold(false);
   }
@@ -219,6 +240,7 @@ struct Bench {
     const size_t pair = token.vq_index / 2u;
     if (token.vq_index % 2 != 0 || pair >= kPairs<Top>) return;
     enabled[pair] = token.enabled;
+    is_stopped[pair] = false;
     row_at[pair] = cycle;
     ring[pair].clear();
     std::move(given[pair].begin(), given[pair].end(), std::back_inserter(old[pair]));
@@ -343,10 +365,10 @@ struct Bench {
   }
 
   // --- Host memory
-  void Write(const spec::DmaWriteRequest& write, const Bytes& data) {
+  void Write(const spec::DmaWriteRequest& write, const Bytes& data, bool is_refused) {
     ++writes;
     ASSERT_TRUE(write.bytes >= 1 && write.bytes <= 4096);
-    EXPECT_FALSE(write.notify);
+    EXPECT_TRUE(write.notify);
     ASSERT_EQ(data.size(), (write.bytes + kBeatBytes - 1) / kBeatBytes * kBeatBytes);
     const auto at = regions.find(write.address >> 20);
     ASSERT_NE(at, regions.end());
@@ -355,13 +377,15 @@ struct Bench {
     region.data.insert(region.data.end(), data.begin(), data.begin() + write.bytes);
     EXPECT_LE(region.data.size(), region.bytes) << "behind the end of a buffer";
     region.last_write = writes;
+    region.refused |= is_refused;
   }
   void Complete(const spec::Completion& token) {
-    if (batch.empty()) accepted_then = port.accepted;
+    if (batch.empty()) ended_then = port.ended;
     batch.push_back(token);
     if (token.more) return;
     const size_t pair = token.vq_index / 2u;
     ASSERT_LT(pair, kPairs<Top>);
+    EXPECT_FALSE(is_stopped[pair]) << "returned after the queue was stopped";
     Bytes stream;
     for (const spec::Completion& one : batch) {
       EXPECT_EQ(one.vq_index, token.vq_index);
@@ -392,7 +416,8 @@ struct Bench {
         ended = region.data.size() != region.bytes;
         used += region.data.size();
         stream.insert(stream.end(), region.data.begin(), region.data.end());
-        EXPECT_LE(region.last_write, accepted_then) << "completed before it was written";
+        EXPECT_LE(region.last_write, ended_then) << "completed before it was written";
+        EXPECT_FALSE(region.refused) << "completed, though it was not written";
         regions.erase(name);
       }
       EXPECT_EQ(one.used_bytes, used);
@@ -433,11 +458,11 @@ struct Bench {
     }
     return bench.Run(20);
   }
-  // All frames were delivered or dropped.
-  void Check() {
+  // All frames were delivered or dropped, but for `lost` of queues that stopped because of a refused write.
+  void Check(uint64_t lost = 0) {
     EXPECT_EQ(store.size(), 0u);
     EXPECT_TRUE(batch.empty());
-    EXPECT_EQ(done + dropped, frames.size());
+    EXPECT_EQ(done + dropped + lost, frames.size());
     EXPECT_TRUE(buffer.IsEmpty());
   }
 
@@ -492,7 +517,7 @@ struct Bench {
   bool toggles = false;  // mrg changes at any time
   bool idle = true;
   std::optional<Cycle> model_drop;
-  uint64_t dropped = 0, done = 0, writes = 0, accepted_then = 0;
+  uint64_t dropped = 0, done = 0, writes = 0, ended_then = 0;
   std::array<bool, kPairs<Top>> enabled{}, guest_csum{};
   std::array<std::deque<Posted>, kPairs<Top>> ring, given,
       old;                                                 // not fetched; fetched; of the queue's earlier lifetime
@@ -504,7 +529,9 @@ struct Bench {
   BufferStatus index_status = BufferStatus::kOk;    // of answers to by_index
   BufferStatus ring_status = BufferStatus::kEmpty;  // of a ring that is empty
   std::vector<spec::BufferRequest> asked;
-  std::vector<size_t> failed;  // pairs
+  std::vector<size_t> failed;                  // pairs
+  std::vector<size_t> refused;                 // those of them that stopped because of a refused write
+  std::array<bool, kPairs<Top>> is_stopped{};  // for that reason, in this lifetime
   std::vector<spec::Completion> batch;
   std::deque<Frame> frames;
   uint32_t next_number = 0;
@@ -1026,7 +1053,7 @@ TYPED_TEST(NetRxTest, RowWriteDiscardsTheAnswerInFlight) {
   EXPECT_GE(thrown, 10u);
 }
 
-TYPED_TEST(NetRxTest, BuffersReturnOnlyAfterAllWritesAreAccepted) {
+TYPED_TEST(NetRxTest, BuffersReturnOnlyAfterAllWritesHaveEnded) {
   Bench<TypeParam> bench;
   bench.Enable();
   bench.SetMrg(true);
@@ -1085,8 +1112,8 @@ TYPED_TEST(NetRxTest, MeetsDocumentedLatencies) {
   start = bench.bench.cycle();
   ASSERT_EQ(bench.Finish(), "");
   EXPECT_EQ(bench.port.firsts.at(1), start + NetRx::kFrameToBeat);
-  // The accept is in the cycle behind the last beat.
-  EXPECT_EQ(bench.completions.sent().at(1).cycle, bench.port.lasts.at(1) + 1 + NetRx::kAcceptedToCompletion);
+  // The write ends in the cycle behind the last beat.
+  EXPECT_EQ(bench.completions.sent().at(1).cycle, bench.port.lasts.at(1) + 1 + NetRx::kDoneToCompletion);
   // Dropped.
   bench.WriteRow(0, false);
   ASSERT_EQ(bench.bench.RunOut(5), "");
@@ -1150,7 +1177,7 @@ TYPED_TEST(NetRxTest, OneBufferFramesMeetTheDocumentedRate) {
 
 // Drivers that add buffers of every kind, at random, to all pairs; queues that end and restart, and broken ones.
 template <typename Top>
-void Traffic(Bench<Top>& bench, unsigned frames, bool ample, unsigned resets, unsigned bad) {
+void Traffic(Bench<Top>& bench, unsigned frames, bool ample, unsigned resets, unsigned bad, bool lossy = false) {
   auto& random = bench.random;
   bench.Enable();
   for (size_t pair = 0; pair < kPairs<Top>; ++pair) {
@@ -1206,12 +1233,128 @@ void Traffic(Bench<Top>& bench, unsigned frames, bool ample, unsigned resets, un
   bench.SetHold(false);
   ASSERT_EQ(bench.bench.Run(2), "");
   ASSERT_EQ(bench.Finish(), "");
-  bench.Check();
+  const uint64_t lost = bench.frames.size() - bench.done - bench.dropped;
+  if (lossy) {
+    EXPECT_NE(lost, 0u);
+  }
+  bench.Check(lossy ? lost : 0);
+}
+
+// Of a frame of seven writes, in three buffers, between others.
+TYPED_TEST(NetRxTest, RefusedWriteStopsItsQueueOnly) {
+  constexpr size_t kOther = kPairs<TypeParam> - 1;
+  for (uint64_t nth = 1; nth <= 7; ++nth) {
+    for (const unsigned completions : {16u, 1u}) {
+      Bench<TypeParam> bench;
+      bench.Enable();
+      bench.SetMrg(true);
+      bench.completion.rate = completions;
+      bench.PostOne(0, 512, 2);
+      bench.Post(0, {{12}, {100}, {88}});
+      bench.PostOne(0, 9000);
+      bench.PostOne(0, 300);
+      bench.PostOne(0, 512, 40);
+      if (kOther != 0) bench.PostOne(kOther, 512, 40);
+      bench.port.late = 40;
+      bench.port.refuses = [&bench, nth] { return bench.writes == 2 + nth - 1; };
+      for (unsigned i = 0; i < 2; ++i) bench.Send(0, 500);
+      bench.Send(0, 200 + 9000 + 300 - kHeaderBytes);
+      for (unsigned i = 0; i < 20; ++i) {
+        if (kOther != 0) bench.Send(kOther, 500);
+        bench.Send(0, 500);
+      }
+      ASSERT_EQ(bench.Finish(), "");
+      EXPECT_EQ(bench.refused, std::vector<size_t>{0});
+      EXPECT_EQ(bench.failed, std::vector<size_t>{0});
+      EXPECT_TRUE(bench.frames[0].done && bench.frames[1].done);
+      const unsigned others = kOther != 0 ? 20 : 0;
+      EXPECT_EQ(bench.done, 2u + others);
+      EXPECT_GE(bench.dropped, 1u);  // those that come after it
+      bench.Check(21 - bench.dropped);
+      // Its next lifetime.
+      bench.port.refuses = {};
+      bench.WriteRow(0, false);
+      bench.WriteRow(0, true);
+      ASSERT_EQ(bench.bench.RunOut(0), "");
+      bench.PostOne(0, 2000, 3);
+      for (unsigned i = 0; i < 3; ++i) bench.Send(0, 100);
+      const uint64_t dropped = bench.dropped;
+      ASSERT_EQ(bench.Finish(), "");
+      EXPECT_EQ(bench.done, 5u + others);
+      EXPECT_EQ(bench.dropped, dropped);
+    }
+  }
+}
+
+// Those of a queue that is reset before its refused write has ended are not returned, and not reported.
+TYPED_TEST(NetRxTest, RefusedWriteOfAQueueThatWasDisabledIsNotReported) {
+  Bench<TypeParam> bench;
+  bench.Enable();
+  bench.PostOne(0, 512, 40);
+  bench.port.limit = 0;
+  bench.port.refuses = [&bench] { return bench.writes == 1; };
+  for (unsigned i = 0; i < 3; ++i) bench.Send(0, 100);
+  ASSERT_EQ(bench.bench.Run(200), "");
+  EXPECT_EQ(bench.writes, 3u);
+  bench.WriteRow(0, false);
+  ASSERT_EQ(bench.bench.RunOut(0), "");
+  bench.port.limit = ~uint64_t{0};
+  ASSERT_EQ(bench.Finish(), "");
+  EXPECT_TRUE(bench.failed.empty());
+  EXPECT_EQ(bench.done, 2u);  // the CQ writer drops them: their queue is disabled
+  bench.Check(1);
+}
+
+TYPED_TEST(NetRxTest, RefusedWriteIsReportedInItsLatencyAndWaits) {
+  Bench<TypeParam> bench;
+  bench.Enable();
+  bench.PostOne(0, 512, 40);
+  bench.port.refuses = [] { return true; };
+  bench.Send(0, 100);
+  ASSERT_EQ(bench.Finish(), "");
+  ASSERT_EQ(bench.failures.sent().size(), 1u);
+  EXPECT_EQ(bench.failures.sent()[0].cycle, bench.port.lasts.at(0) + 1 + NetRx::kDoneToFailure);
+  bench.Check(1);
+  // A report waits for the previous one.
+  bench.failure.rate = 0;
+  for (unsigned i = 0; i < 2; ++i) {
+    bench.WriteRow(0, true);
+    ASSERT_EQ(bench.bench.RunOut(0), "");
+    bench.PostOne(0, 512, 40);
+    bench.Send(0, 100);
+    ASSERT_EQ(bench.bench.Run(300), "");
+  }
+  EXPECT_FALSE(bench.block.IsIdle());
+  EXPECT_EQ(bench.failed.size(), 1u);
+  bench.failure.rate = 16;
+  ASSERT_EQ(bench.Finish(), "");
+  EXPECT_EQ(bench.failed.size(), 3u);
+  EXPECT_EQ(bench.done, 0u);
+  bench.Check(3);
+}
+
+TYPED_TEST(NetRxTest, MatchesModelWithRefusedWrites) {
+  for (const unsigned late : {0u, 5u, 90u}) {
+    for (const unsigned completions : {16u, 3u}) {
+      Bench<TypeParam> bench;
+      bench.toggles = true;
+      bench.SetMrg(true);
+      bench.port.late = late;
+      bench.port.rate = 9;
+      bench.completion.rate = completions;
+      bench.failure.rate = completions;
+      bench.port.refuses = [&bench] { return bench.random() % 12 == 0; };
+      Traffic(bench, 200, true, 400, 25, true);
+      if (this->HasFatalFailure()) return;
+      EXPECT_FALSE(bench.refused.empty());
+      EXPECT_NE(bench.done, 0u);
+    }
+  }
 }
 
 TYPED_TEST(NetRxTest, MatchesModelAtEveryRate) {
   struct Rates {
-    unsigned frame, buffer, request, write, completion, failure, late_accept, late_frame;
+    unsigned frame, buffer, request, write, completion, failure, late_done, late_frame;
   };
   for (const Rates& rates :
        {Rates{16, 16, 16, 16, 16, 16, 0, 0}, Rates{16, 2, 16, 16, 16, 16, 0, 0}, Rates{16, 16, 1, 16, 16, 16, 0, 0},
@@ -1227,7 +1370,7 @@ TYPED_TEST(NetRxTest, MatchesModelAtEveryRate) {
       bench.port.rate = rates.write;
       bench.completion.rate = rates.completion;
       bench.failure.rate = rates.failure;
-      bench.port.late = rates.late_accept;
+      bench.port.late = rates.late_done;
       bench.store.late = rates.late_frame;
       Traffic(bench, 80, false, 400, 25);
       if (this->HasFatalFailure()) return;
