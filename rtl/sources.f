@@ -23,6 +23,7 @@ rtl/virtio/vireo_common_cfg.sv
 rtl/virtio/vireo_notify.sv
 rtl/virtio/vireo_msix.sv
 rtl/virtio/vireo_desc_fetch.sv
+rtl/virtio/vireo_used_publish.sv
 rtl/virtio/vireo_cq_writer.sv
 rtl/virtio/vireo_moderation.sv
 rtl/ctrl/vireo_csr.sv

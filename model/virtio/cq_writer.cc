@@ -33,6 +33,7 @@ CqWriter::CqWriter(Agenda& agenda, const Sizes& sizes)
       cq_contexts_(spec::ContextRam::kCqWriterCq, sizes.cqs, on_parity_error),
       cq_states_(sizes.cqs),
       cached_(sizes.cqs),
+      publish_(*this, sizes.queues, sizes.slots),
       slots_(sizes.slots),
       avail_values_(sizes.queues),
       avail_pending_(agenda, sizes.queues,
@@ -62,7 +63,10 @@ void CqWriter::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
                  {.served = !none && !entry.stopped,
                   .notifies = entry.kind == TableQueueKind::kReceive || entry.kind == TableQueueKind::kTransmit ||
                               entry.kind == TableQueueKind::kControl});
-    if (none || entry.reset_positions) positions_.OnTableClear(cycle, write.index);
+    if (none || entry.reset_positions) {
+      positions_.OnTableClear(cycle, write.index);
+      publish_.OnTableClear(cycle, write.index);
+    }
     StartFence(cycle);
     entry_written_ = cycle;
     WakeAt(cycle + 1);
@@ -84,6 +88,7 @@ void CqWriter::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
 void CqWriter::OnQueueRowWrite(Cycle cycle, const spec::QueueRowWrite& row) {
   rows_.Write(cycle, row.vq_index, row);
   positions_.OnRowClear(cycle, row.vq_index);
+  publish_.OnRowClear(cycle, row.vq_index);
   const EventQueue& events = event_queue_.Read(cycle, 0);
   if (events.known && row.vq_index == events.vq_index) {
     if (lost_clear_ < cycle) lost_ = 0;  // not yet applied by Run
@@ -134,7 +139,11 @@ void CqWriter::Run(Cycle now) {
     const spec::DmaDone& done = dones_.front().done;
     Slot& slot = slots_[(done.tag & ~kTagIndex) % slots_.size()];
     if (done.resp != 0) slot.error = true;
-    if ((done.tag & kTagIndex) != 0) slot.done = true;
+    if ((done.tag & kTagIndex) != 0) {
+      slot.done = true;
+    } else {
+      publish_.OnWriteDone();
+    }
   }
   store_.Drain(now);
   buffer_request_.Drain(now);
@@ -149,6 +158,7 @@ void CqWriter::Run(Cycle now) {
   popped_slot_ = popped_question_ = popped_ask_ = popped_parked_ = false;
   const bool is_free = IsFree(slots_[slot_head_]);
   if (Step(now)) WakeAt(now + 1);
+  WriteIndex(now);
   if (is_free) {
     PopSlot(now);
     WakeAt(now + 1);
@@ -212,11 +222,18 @@ void CqWriter::ReadCq(Cycle now, uint32_t cqn, bool uses_context) {
   cq_state_ = cq_states_.Read(now, cqn);
 }
 
-void CqWriter::Store(Cycle now, uint64_t address, const uint8_t* data, size_t bytes) {
-  spec::DmaStore store{
-      .address = address, .bytes = static_cast<uint8_t>(bytes), .tag = static_cast<uint8_t>(slot_tail_)};
-  std::copy_n(data, bytes, store.data);
+void CqWriter::Load(Cycle now, const spec::DmaStore& store) {
   store_.Load(now, store);
+  publish_.OnWrite();
+}
+
+void CqWriter::Store(Cycle now, uint64_t address, const uint8_t* data, size_t bytes) {
+  spec::DmaStore store{.address = address,
+                       .bytes = static_cast<uint8_t>(bytes),
+                       .notify = true,
+                       .tag = static_cast<uint8_t>(slot_tail_)};
+  std::copy_n(data, bytes, store.data);
+  Load(now, store);
 }
 
 uint64_t CqWriter::DescriptorAt(uint16_t head) const {
@@ -249,7 +266,7 @@ void CqWriter::StoreElement(Cycle now, uint16_t head, uint32_t bytes, std::optio
   Store(now, row_.queue_device + spec::VirtqUsed::kBytes + sizeof element * at, element, sizeof element);
 }
 
-void CqWriter::StoreIndex(Cycle now, uint16_t head, bool written, bool notify) {
+spec::DmaStore CqWriter::IndexStore(uint16_t head, bool written) const {
   using Flags = spec::VirtqDescFlags;
   // Both bits are the wrap counter; the length is valid if something was written. [virtio 1.3, 2.8.1, 2.8.2 and 2.8.4]
   const auto flags =
@@ -258,11 +275,36 @@ void CqWriter::StoreIndex(Cycle now, uint16_t head, bool written, bool notify) {
   spec::DmaStore store{.address = packed_ ? DescriptorAt(head) + spec::PvirtqDesc::kFlagsOffset
                                           : row_.queue_device + spec::VirtqUsed::kIdxOffset,
                        .bytes = sizeof used,
-                       .notify = notify,
-                       .tag = static_cast<uint8_t>((notify ? kTagIndex : 0) | slot_tail_)};
+                       .notify = true,
+                       .tag = static_cast<uint8_t>(slot_tail_)};
   store.data[0] = static_cast<uint8_t>(used);
   store.data[1] = static_cast<uint8_t>(used >> 8);
-  store_.Load(now, store);
+  return store;
+}
+
+void CqWriter::PublishIndex(Cycle now, uint16_t vq_index, uint16_t head, bool written) {
+  spec::DmaStore store = IndexStore(head, written);
+  store.tag |= kTagIndex;
+  publish_.Push(now, {.slot = slot_tail_, .vq_index = vq_index, .store = store});
+}
+
+// Other writes go first: there are cycles without one.
+void CqWriter::WriteIndex(Cycle now) {
+  const UsedPublish::Index* const index = publish_.Due(now);
+  if (index == nullptr) return;
+  Slot& slot = slots_[index->slot];
+  const bool again = publish_.IsWithheld();
+  if (!again && !slot.error) {
+    if (!store_.IsFree()) return;
+    store_.Load(now, index->store);
+    publish_.Drop(now);
+  } else if (publish_.Withhold(now)) {
+    slot.done = true;
+    if (again) {  // the failure of its queue was reported
+      slot.no_interrupt = true;
+      slot.error = false;
+    }
+  }
 }
 
 void CqWriter::PushSlot(Cycle now, Slot slot) {
@@ -347,7 +389,8 @@ void CqWriter::Fail(bool report, RdmaError code) {
 void CqWriter::Publish(Cycle now) {
   const spec::Completion& completion = completion_in.front();
   const bool first = IsPackedBatch();
-  StoreIndex(now, first ? batch_->first : completion.head, first ? batch_->written : completion.used_bytes != 0);
+  PublishIndex(now, completion.vq_index, first ? batch_->first : completion.head,
+               first ? batch_->written : completion.used_bytes != 0);
   Span span = SpanOf(completion.head);
   if (packed_ && completion.has_id) span.next_position = completion.next_position;
   if (batch_) span.first = batch_->first;
@@ -408,10 +451,10 @@ bool CqWriter::Step(Cycle now) {
       return true;
     }
     case State::kIndex: {
-      if (!store_.IsFree()) return false;
       const spec::Completion& completion = completion_in.front();
       if (IsPackedBatch()) {
-        StoreIndex(now, completion.head, completion.used_bytes != 0, false);
+        if (!store_.IsFree()) return false;
+        Load(now, IndexStore(completion.head, completion.used_bytes != 0));
         if (completion.more) {
           FinishCompletion(now);
         } else {
@@ -425,7 +468,6 @@ bool CqWriter::Step(Cycle now) {
       return true;
     }
     case State::kFirst:
-      if (!store_.IsFree()) return false;
       if (!positions_.CanWrite(now)) return true;
       Publish(now);
       FinishCompletion(now);
@@ -645,9 +687,8 @@ bool CqWriter::FinishFill(Cycle now) {
 }
 
 bool CqWriter::TargetIndex(Cycle now) {
-  if (!store_.IsFree()) return false;
   if (!positions_.CanWrite(now)) return true;
-  StoreIndex(now, target_.head, true);
+  PublishIndex(now, vq_, target_.head, true);
   Position next = position_;
   next.used = UsedNext();
   const unsigned place = target_.head & ~kWrap;

@@ -24,6 +24,7 @@
 #include "model/common/output_register.h"
 #include "model/common/table.h"
 #include "model/virtio/queue_state.h"
+#include "model/virtio/used_publish.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::model {
@@ -38,15 +39,16 @@ class CqWriter final : public Block {
   // Tag of dma_store: the slot, and whether it is the used index.
   static constexpr uint8_t kTagIndex = 0x80;
   // Unloaded, in cycles.
-  static constexpr Cycle kCompletionToElement = 3;  // accepted to the store of the used element
-  static constexpr Cycle kCyclesPerCompletion = 3;  // without a CQE
-  static constexpr Cycle kCyclesPerCqe = 7;         // with a CQE, its buffer cached
-  static constexpr Cycle kCyclesPerMore = 2;        // with `more`
-  static constexpr Cycle kCyclesPerPackedMore = 3;  // likewise, packed ring, except for the first of a batch
-  static constexpr Cycle kCyclesPerPackedEnd = 4;   // the last of a batch, packed ring
-  static constexpr Cycle kCompletionToCqIndex = 8;  // accepted to the last of its five stores
-  static constexpr Cycle kDoneToInterrupt = 3;      // of a CQ
-  static constexpr Cycle kDoneToFetch = 3;          // of event suppression data; of all but CQs
+  static constexpr Cycle kCompletionToElement = 3;    // accepted to the store of the used element
+  static constexpr Cycle kCyclesPerCompletion = 3;    // without a CQE
+  static constexpr Cycle kCyclesPerCqe = 7;           // with a CQE, its buffer cached
+  static constexpr Cycle kCyclesPerMore = 2;          // with `more`
+  static constexpr Cycle kCyclesPerPackedMore = 3;    // likewise, packed ring, except for the first of a batch
+  static constexpr Cycle kCyclesPerPackedEnd = 4;     // the last of a batch, packed ring
+  static constexpr Cycle kCompletionToCqElement = 7;  // accepted to the last of its three stores
+  static constexpr Cycle kDoneToIndex = 2;            // of the last store that it makes visible
+  static constexpr Cycle kDoneToInterrupt = 3;        // of a CQ
+  static constexpr Cycle kDoneToFetch = 3;            // of event suppression data; of all but CQs
   static constexpr Cycle kFetchedToInterrupt = 4;
   static constexpr Cycle kAvailEventToStore = 9;
   static constexpr Cycle kDoneToDoorbell = 3;
@@ -218,9 +220,12 @@ class CqWriter final : public Block {
   bool IsUsable() const { return row_.enabled && kind_.served && !position_.failed; }
   bool IsPackedBatch() const { return batch_ && packed_; }
   uint16_t UsedNext() const { return static_cast<uint16_t>(position_.used + 1); }
+  void Load(Cycle now, const spec::DmaStore& store);  // a write that a used index makes visible
   void Store(Cycle now, uint64_t address, const uint8_t* data, size_t bytes);
   void StoreElement(Cycle now, uint16_t head, uint32_t bytes, std::optional<uint16_t> id);
-  void StoreIndex(Cycle now, uint16_t head, bool written, bool notify = true);
+  spec::DmaStore IndexStore(uint16_t head, bool written) const;
+  void PublishIndex(Cycle now, uint16_t vq_index, uint16_t head, bool written);
+  void WriteIndex(Cycle now);        // or withholds it
   Span SpanOf(uint16_t head) const;  // of a single descriptor
   uint64_t DescriptorAt(uint16_t head) const;
   uint32_t TargetBytes() const;
@@ -238,7 +243,7 @@ class CqWriter final : public Block {
   bool IsFree(const Slot& slot) const { return slot.done && slot.no_interrupt && !slot.error; }
   void CountLost() { lost_ += lost_ != ~uint32_t{0}; }
   void Fail(bool report, spec::RdmaError code);
-  void Publish(Cycle now);  // makes it visible to the driver now
+  void Publish(Cycle now);  // makes it visible to the driver
   void FinishCompletion(Cycle now);
 
   // Each makes the transition of its state and returns whether there was one.
@@ -320,6 +325,7 @@ class CqWriter final : public Block {
   CqContext cq_context_;
   CqState cq_state_;
 
+  UsedPublish publish_;
   std::vector<Slot> slots_;
   size_t slot_tail_ = 0, slot_head_ = 0, slots_used_ = 0;
   Cycle slot_loaded_ = 0;   // the oldest can be used from then on

@@ -2,8 +2,8 @@
 
 // Returns buffers to the driver: writes used element and used index of a work request's queue, then the CQE into a
 // buffer of the CQ; writes events into buffers of the event queue. Owns the used position of every queue, and the arm
-// state and failed state of every CQ. A single state machine processes one completion or event at a time. The DMA write
-// port keeps writes in order, so only interrupts wait for the completion of a write.
+// state and failed state of every CQ. A single state machine processes one completion or event at a time. Only what
+// tells the driver of a write waits for its completion: used indices (vireo_used_publish) and interrupts.
 //
 // Buffers of a CQ are fetched ahead: when half of them are used, more are requested. Answers are stored as they come,
 // beside the state machine. A CQE whose CQ has no buffer is parked, in order, and passed by CQEs of other CQs; only a
@@ -20,9 +20,9 @@
 // of the last. The queue's state is sampled when the batch starts and holds to its end, so that no part can be omitted.
 // No other job gets a slot before the batch ends, so an error is never reported for another queue.
 //
-// The writes to one queue end with its used index, whose completion is requested. Until then a slot stores the next
-// action: none, a check whether the CQ is armed, or, for a queue without a CQ, a read of the driver's event suppression
-// [virtio 1.3, 2.7.7 and 2.8.10].
+// The writes to one queue end with its used index. Until that has completed a slot stores the next action: none, a check
+// whether the CQ is armed, or, for a queue without a CQ, a read of the driver's event suppression [virtio 1.3, 2.7.7 and
+// 2.8.10]. If one of the writes fails, the queue is stopped, and its CQ.
 //
 // Also writes avail_event, because it writes the used rings. When that write has completed, it raises the queue's
 // doorbell, because the driver did not ring for buffers that it added before it could see the new value.
@@ -757,6 +757,10 @@ module vireo_cq_writer
     .read_data_o(slot)
   );
 
+  // Of the used index that is written next.
+  logic [SlotBits-1:0] publish_slot;
+  logic withhold, withhold_again;
+
   // verilator lint_off UNUSEDSIGNAL
   logic [TagSlotBits-1:0] done_slot;
   // verilator lint_on UNUSEDSIGNAL
@@ -770,6 +774,14 @@ module vireo_cq_writer
     slot_no_interrupt_d = slot_no_interrupt_q;
     slot_done_d = slot_done_q;
     slot_error_d = slot_error_q;
+    // The used index is not written: the queue fails, or has failed with an earlier one, which was reported.
+    if (withhold) begin
+      slot_done_d[publish_slot] = 1'b1;
+      if (withhold_again) begin
+        slot_no_interrupt_d[publish_slot] = 1'b1;
+        slot_error_d[publish_slot] = 1'b0;
+      end
+    end
     if (slot_push) slot_no_interrupt_d[slot_tail_q] = slot_no_interrupt;
     if (slot_pop) begin
       slot_done_d[slot_head_q] = 1'b0;
@@ -803,7 +815,7 @@ module vireo_cq_writer
   logic in_batch;                    // the completion belongs to the open batch
   logic in_ring;                     // StElement, StIndex, StFirst
   logic ring_done;                   // continues with the CQE
-  logic publish;                     // this write makes buffers visible to the driver
+  logic publish;                     // a used index makes buffers visible to the driver
   logic [15:0] ring_size, ring_msix, ring_used;  // of the queue, or of the batch
   logic [63:0] ring_area;
   logic ring_notifies;
@@ -811,6 +823,9 @@ module vireo_cq_writer
   logic store_load, store_free;
   dma_store_t store_in, store_q;
   logic store_valid_q;
+  logic publish_push, publish_valid, publish_load;  // of the used index
+  logic [63:0] publish_address;
+  logic [15:0] publish_data;
   logic buffer_request_free;
   buffer_request_t buffer_request_in, buffer_request_q;
   logic buffer_request_valid_q;
@@ -898,6 +913,7 @@ module vireo_cq_writer
     cq_state_index = cqn;
     cq_state_in = cq_state;
     store_load = 1'b0;
+    publish_push = 1'b0;
     interrupt_load = 1'b0;
     queue_failure_load = 1'b0;
     fetch_request_load = 1'b0;
@@ -949,8 +965,8 @@ module vireo_cq_writer
     place_last = 16'(head[PlaceBits-1:0]) == ring_size - 16'd1;
     place_next = place_last ? '0 : head[PlaceBits-1:0] + 1'b1;
 
-    // Address and data of the write, by state.
-    store_in = '{address: element_address, bytes: 7'(VirtqUsedElemBytes), notify: 1'b0,
+    // Address and data of the write, or of the used index, by state.
+    store_in = '{address: element_address, bytes: 7'(VirtqUsedElemBytes), notify: 1'b1,
                  tag: 8'(tag_slot), data: '0};
     unique case (state_q)
       StElement, StTargetElement: begin
@@ -979,15 +995,12 @@ module vireo_cq_writer
       StAvail: begin
         store_in.address = area + 64'(VirtqUsedBytes) + 64'(VirtqUsedElemBytes) * 64'(size);
         store_in.bytes = 7'(VirtqAvailEventBytes);
-        store_in.notify = 1'b1;
         store_in.tag[TagSlotBits] = 1'b1;
         store_in.data[15:0] = avail.idx;
       end
       default: begin
         store_in.address = index_address;
         store_in.bytes = 7'd2;
-        store_in.notify = !(state_q == StIndex && in_batch && ring_packed_i);
-        store_in.tag[TagSlotBits] = store_in.notify;
         store_in.data[15:0] = ring_packed_i ? flags : used_next;
       end
     endcase
@@ -1142,14 +1155,14 @@ module vireo_cq_writer
             state_d = StFirst;
             ring_done = completion.more;
           end
-        end else if (store_free && position_write_ready) begin
+        end else if (position_write_ready) begin
           publish = 1'b1;
           ring_done = 1'b1;
         end
       end
 
       StFirst: begin
-        if (store_free && position_write_ready) begin
+        if (position_write_ready) begin
           publish = 1'b1;
           ring_done = 1'b1;
         end
@@ -1248,8 +1261,8 @@ module vireo_cq_writer
       end
 
       StTargetIndex: begin
-        if (store_free && position_write_ready) begin
-          store_load = 1'b1;
+        if (position_write_ready) begin
+          publish_push = 1'b1;
           position_write = 1'b1;
           position_in.used = used_next;
           position_in.place = place_next;
@@ -1406,7 +1419,7 @@ module vireo_cq_writer
     endcase
 
     if (publish) begin
-      store_load = 1'b1;
+      publish_push = 1'b1;
       position_write = 1'b1;
       position_write_index = completion.vq_index[QueueBits-1:0];
       position_in.used = used_next;
@@ -1507,7 +1520,7 @@ module vireo_cq_writer
       slot_loaded_q <= slots_q != '0 && !slot_pop;
       slot_done_q <= slot_done_d;
       slot_error_q <= slot_error_d;
-      store_valid_q <= store_load || (store_valid_q && !store_ready_i);
+      store_valid_q <= store_load || publish_load || (store_valid_q && !store_ready_i);
       buffer_request_valid_q <= ask || (buffer_request_valid_q && !buffer_request_ready_i);
       interrupt_valid_q <= interrupt_load || (interrupt_valid_q && !queue_interrupt_ready_i);
       queue_failure_valid_q <= queue_failure_load || (queue_failure_valid_q && !queue_failure_ready_i);
@@ -1525,13 +1538,48 @@ module vireo_cq_writer
     batch_q <= batch_d;
     from_park_q <= from_park_d;
     slot_no_interrupt_q <= slot_no_interrupt_d;
-    if (store_load) store_q <= store_in;
+    if (store_load) begin
+      store_q <= store_in;
+    end else if (publish_load) begin
+      store_q <= '{address: publish_address, bytes: 7'd2, notify: 1'b1,
+                   tag: {1'b1, TagSlotBits'(publish_slot)}, data: $bits(store_q.data)'(publish_data)};
+    end
     if (ask) buffer_request_q <= buffer_request_in;
     if (interrupt_load) interrupt_q <= interrupt_in;
     if (queue_failure_load) queue_failure_q <= queue_failure_in;
     if (fetch_request_load) fetch_request_q <= fetch_request_in;
     if (doorbell_load) doorbell_q <= doorbell_t'(slot.vq_index);
   end
+
+  // --- Used indices, when what they make visible is in memory. Other writes go first: there are cycles without one.
+  assign publish_load = publish_valid && store_free && !store_load;
+
+  vireo_used_publish #(
+    .NumQueues(NumQueues),
+    .Slots(Slots)
+  ) u_publish (
+    .clk_i,
+    .rst_ni,
+    .row_clear_i(queue_row_write_valid_i),
+    .row_clear_index_i(row_index),
+    .table_clear_i(table_clear),
+    .table_clear_index_i(table_index),
+    .write_i(store_load && !store_in.tag[TagSlotBits]),
+    .write_done_i(done_valid_i && !done_i.tag[TagSlotBits]),
+    .push_i(publish_push),
+    .push_slot_i(slot_tail_q),
+    .push_vq_i(position_write_index),
+    .push_address_i(store_in.address),
+    .push_data_i(store_in.data[15:0]),
+    .slot_o(publish_slot),
+    .slot_error_i(slot_error_q[publish_slot]),
+    .store_valid_o(publish_valid),
+    .store_ready_i(store_free && !store_load),
+    .store_address_o(publish_address),
+    .store_data_o(publish_data),
+    .withhold_o(withhold),
+    .withhold_again_o(withhold_again)
+  );
 
   // --- Fence: after a write of a virtqueue's entry, the end of the operation in progress and of an open batch, then of
   // the requests for buffers and of the CQEs parked, then of the slots in use, then of the reads of event suppression

@@ -222,6 +222,7 @@ void RingRules::ResetPositions(uint16_t index) {
   }
   queue.used_bytes = queue.used = queue.available = 0;
   queue.used_index = 0;
+  queue.solicited_ahead.clear();
   queue.heads.assign(queue.size, -1);
   queue.are_heads_new.assign(queue.size, false);
 }
@@ -278,8 +279,12 @@ void RingRules::Arm(uint16_t index, std::optional<uint16_t> seen, bool solicited
 // A CQE has become visible to the driver.
 void RingRules::CheckArm(uint16_t index) {
   Queue& queue = queues_[index];
-  const bool is_solicited = std::exchange(queue.is_solicited, false);
-  if (is_solicited) queue.solicited = queue.used;
+  bool is_solicited = false;
+  while (!queue.solicited_ahead.empty() && queue.solicited_ahead.front() <= queue.used) {
+    queue.solicited = queue.solicited_ahead.front();
+    queue.solicited_ahead.pop_front();
+    is_solicited = true;
+  }
   if (queue.is_armed_next || (queue.is_armed_solicited && is_solicited)) Owe(index);
 }
 
@@ -643,14 +648,18 @@ void RingRules::CheckLength(Cycle cycle, uint16_t index, uint32_t bytes) {
 void RingRules::UsedIndex(Cycle cycle, uint16_t index, uint16_t value) {
   Queue& queue = queues_[index];
   const uint64_t elements = queue.used_bytes / kElementBytes;
-  if (value != static_cast<uint16_t>(elements) || elements == queue.used) {
+  // Elements may be written ahead of the index that makes them visible.
+  const auto grows = static_cast<uint16_t>(value - queue.used_index);
+  if (grows == 0 || grows > elements - queue.used) {
     findings_.Add(kUsedIndex, cycle,
                   NameOf(index) + "used index " + std::to_string(value) + " after " + std::to_string(queue.used_index),
-                  std::to_string(static_cast<uint16_t>(elements)) + ", by " + std::to_string(elements - queue.used) +
-                      " elements written before");
+                  "at most " + std::to_string(static_cast<uint16_t>(queue.used_index + elements - queue.used)) +
+                      ", by " + std::to_string(elements - queue.used) + " elements written before");
     queue.is_judged = false;
+    queue.used = elements;
+  } else {
+    queue.used += grows;
   }
-  queue.used = elements;
   queue.used_index = value;
   Notify(queue);
   if (queue.kind == TableQueueKind::kCq) CheckArm(index);
@@ -714,7 +723,10 @@ void RingRules::Returned(Cycle cycle, uint16_t index, uint16_t head) {
                           std::to_string(cqe->second.have) + " bytes written",
                       std::to_string(spec::RdmaCqReq::kBytes));
       } else {
-        queue.is_solicited |= listener_.OnCqe(cycle, spec::RdmaCqReq::Decode(cqe->second.content.data()));
+        const uint64_t position = queue.is_packed ? queue.used + 1 : queue.used_bytes / kElementBytes;
+        if (listener_.OnCqe(cycle, spec::RdmaCqReq::Decode(cqe->second.content.data()))) {
+          queue.solicited_ahead.push_back(position);
+        }
       }
     }
   }

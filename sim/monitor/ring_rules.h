@@ -105,8 +105,9 @@ class RingRules {
     uint64_t used = 0;       // buffers behind used_index
     uint64_t available = 0;  // behind the available index that the device has read
     // Of a CQ: how it is armed, and whether an interrupt is owed, since when. `solicited`: `used` of the last solicited
-    // CQE; is_solicited: there is one behind the used index.
-    bool is_armed_next = false, is_armed_solicited = false, owes = false, is_solicited = false;
+    // CQE; solicited_ahead: of those behind the used index.
+    bool is_armed_next = false, is_armed_solicited = false, owes = false;
+    std::deque<uint64_t> solicited_ahead;
     Cycle owed_since = 0;
     std::optional<uint64_t> solicited;
     std::optional<std::pair<uint16_t, uint32_t>> packed_length;  // written to a descriptor that is not used yet

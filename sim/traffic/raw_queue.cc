@@ -29,7 +29,12 @@ std::optional<RawRing> FindRing(RdmaHost& host, uint16_t index) {
   if (!ring.packed) {
     ring.available = memory.HostPointer(ReadAddress(host, Common::kQueueDriverOffset),
                                         spec::VirtqAvail::kBytes + size_t{ring.size} * sizeof(uint16_t));
-    ring.used = memory.HostPointer(ReadAddress(host, Common::kQueueDeviceOffset), spec::VirtqUsed::kBytes);
+    ring.used_address = ReadAddress(host, Common::kQueueDeviceOffset);
+    ring.used_bytes = spec::VirtqUsed::kBytes + uint64_t{ring.size} * spec::VirtqUsedElem::kBytes;
+    ring.used = memory.HostPointer(ring.used_address, spec::VirtqUsed::kBytes);
+  } else {
+    ring.used_address = ring.address;
+    ring.used_bytes = uint64_t{ring.size} * spec::PvirtqDesc::kBytes;
   }
   const bool found = ring.size != 0 && ring.descriptors != nullptr &&
                      (ring.packed || (ring.available != nullptr && ring.used != nullptr));

@@ -19,6 +19,9 @@ struct RawRing {
   uint8_t* descriptors = nullptr;
   uint8_t* available = nullptr;   // split only
   const uint8_t* used = nullptr;  // likewise
+  // What the device writes to return buffers: its address for the device, and bytes.
+  uint64_t used_address = 0;
+  uint64_t used_bytes = 0;
 };
 
 struct RawDescriptor {

@@ -31,7 +31,8 @@ class Errors : public testing::TestWithParam<EveryDevice> {
   void SetUp() override {
     auto built = RdmaSystem::Build({.device = std::get<0>(GetParam()),
                                     .config = std::get<1>(GetParam()),
-                                    .firmware_access_cycles = firmware_access_cycles_});
+                                    .firmware_access_cycles = firmware_access_cycles_,
+                                    .is_monitored = is_monitored_});
     ASSERT_NE(built.system, nullptr) << built.error;
     system_ = std::move(built.system);
     ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
@@ -132,6 +133,7 @@ class Errors : public testing::TestWithParam<EveryDevice> {
   }
   using Texts = std::vector<std::string>;
 
+  bool is_monitored_ = true;
   Cycle firmware_access_cycles_ = RdmaSystemOptions{}.firmware_access_cycles;
   std::mt19937_64 random_ = MakeRandom("errors");
   std::unique_ptr<RdmaSystem> system_;
@@ -460,6 +462,75 @@ TEST_P(Errors, RefusedWriteIsNotAcknowledged) {
   }
 }
 
+// What the driver finds used is in memory: nothing from the refused CQE on is reported, and the CQ fails.
+TEST_P(Errors, RefusedCqeIsNeverReported) {
+  constexpr uint64_t kMessages = 8;
+  for (const uint64_t nth : {uint64_t{1}, uint64_t{4}}) {
+    auto& near = bad_->side[0];
+    host::VirtioNetDevice& net = system_->host(0).device().net();
+    const auto ring = FindRing(system_->host(0), net.CompletionQueueIndex(near.cq->cqn()).value());
+    ASSERT_TRUE(ring.has_value());
+    const auto [first, end] = BuffersIn(*ring);
+    system_->host(0).station().pcie().AddFault(
+        {.kind = DmaFault::Kind::kRefused, .address = first, .bytes = end - first, .nth = nth});
+    ASSERT_NO_FATAL_FAILURE(PostMany(*good_, kMessages, 100));
+    ASSERT_NO_FATAL_FAILURE(PostMany(*bad_, kMessages, 100));
+    const auto completions = Completions(*bad_, kMessages);
+    ASSERT_EQ(completions.size(), nth - 1);
+    for (uint64_t i = 0; i + 1 < nth; ++i) {
+      EXPECT_EQ(completions[i].status, spec::IbWcStatus::kSuccess);
+      EXPECT_EQ(completions[i].wr_id, i);
+    }
+    EXPECT_EQ(Events(0), (Texts{Text(spec::RdmaEventType::kVqErr, ring->index, spec::RdmaError::kQueueDmaError),
+                                Text(spec::RdmaEventType::kCqErr, near.cq->cqn(), spec::RdmaError::kQueueDmaError),
+                                Text(spec::RdmaEventType::kQpFatal, near.qp->qpn(), spec::RdmaError::kCqFailed)}));
+    EXPECT_EQ(Events(1), Texts{});
+    EXPECT_EQ(Completions(*good_, kMessages).size(), kMessages);
+    ExpectWorks(*good_);
+    system_->host(0).station().pcie().ClearFaults();
+    bad_.reset();
+    ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
+    ExpectWorks(*bad_);
+  }
+}
+
+// The monitor does not know which writes the bus refuses: CQEs of work requests whose used element was refused are
+// findings.
+class RefusedUsed : public Errors {
+ protected:
+  RefusedUsed() { is_monitored_ = false; }
+};
+
+// Of the send queue: element or index of a work request.
+TEST_P(RefusedUsed, RefusedUsedWriteStopsItsQueue) {
+  constexpr uint64_t kMessages = 8;
+  for (const uint64_t nth : {uint64_t{1}, uint64_t{2}, uint64_t{7}}) {
+    auto& near = bad_->side[0];
+    const uint16_t index = system_->host(0).device().net().SendQueueIndex(near.qp->qpn()).value();
+    const auto ring = FindRing(system_->host(0), index);
+    ASSERT_TRUE(ring.has_value());
+    system_->host(0).station().pcie().AddFault(
+        {.kind = DmaFault::Kind::kRefused, .address = ring->used_address, .bytes = ring->used_bytes, .nth = nth});
+    ASSERT_NO_FATAL_FAILURE(PostMany(*good_, kMessages, 100));
+    ASSERT_NO_FATAL_FAILURE(PostMany(*bad_, kMessages, 100));
+    const auto completions = Completions(*bad_, kMessages);
+    for (uint64_t i = 0; i < completions.size(); ++i) {
+      EXPECT_TRUE(completions[i].status == spec::IbWcStatus::kSuccess ||
+                  completions[i].status == spec::IbWcStatus::kWrFlushErr);
+      EXPECT_EQ(completions[i].wr_id, i);
+    }
+    EXPECT_EQ(Events(0), (Texts{Text(spec::RdmaEventType::kVqErr, index, spec::RdmaError::kQueueDmaError),
+                                Text(spec::RdmaEventType::kQpFatal, near.qp->qpn(), spec::RdmaError::kQueueDmaError)}));
+    EXPECT_EQ(Events(1), Texts{});
+    EXPECT_EQ(Completions(*good_, kMessages).size(), kMessages);
+    ExpectWorks(*good_);
+    system_->host(0).station().pcie().ClearFaults();
+    bad_.reset();
+    ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
+    ExpectWorks(*bad_);
+  }
+}
+
 // Commands as fast as they can be, so that work is in flight when they are done.
 class Fence : public Errors {
  protected:
@@ -687,6 +758,7 @@ TEST_P(LongMessage, StopsWithItsQp) {
 }
 
 VIREO_ON_EVERY_DEVICE_ONCE(Errors);
+VIREO_ON_EVERY_DEVICE_ONCE(RefusedUsed);
 VIREO_ON_EVERY_DEVICE_ONCE(Fence);
 VIREO_ON_EVERY_DEVICE_ONCE(LongMessage);
 

@@ -158,7 +158,7 @@ TEST_P(CqWriterRings, DriverSeesBatchesWholeInMixedTrafficAtEveryRate) {
       auto b = std::make_unique<BatchBench>(Param());
       b->SetRates(in, memory, in == 16 ? 6 : 16);
       b->fickle = true;
-      for (unsigned step = 0; step < 800; ++step) {
+      for (unsigned step = 0; step < 2400; ++step) {
         Looker& looker = *b->lookers[b->random() % b->lookers.size()];
         const auto count = static_cast<unsigned>(1 + b->random() % 8);
         if (looker.Room() >= count) looker.CompleteBatch(count);
@@ -348,6 +348,7 @@ TEST_P(CqWriterRings, QueueFailureMidwayCompletesTheBatchAsTheLast) {
     b->fail_after = 1;
     b->done_in.rate = 0;
     b->net().CompleteBatch(1);
+    ASSERT_EQ(b->bench.Run(50), "");  // its index is written
     b->net().CompleteBatch(5, sent);
     ASSERT_EQ(b->bench.Run(100), "");
     EXPECT_EQ(queue.failures, 0u);
@@ -380,7 +381,9 @@ TEST_P(CqWriterRings, FailedBatchWriteStopsTheQueueOnceWithoutASuppressionRead) 
     b->net().CompleteBatch(kCount);
     b->Settle();
     ASSERT_FALSE(HasFatalFailure());
-    EXPECT_EQ(b->stores, stores);
+    const bool is_index = at + 1 == stores;
+    EXPECT_EQ(b->stores, is_index ? stores : stores - 1);
+    EXPECT_EQ(b->net().all(), is_index ? kCount : 0);
     EXPECT_EQ(queue.failures, 1u);
     EXPECT_EQ(queue.code, RdmaError::kQueueDmaError);
     EXPECT_EQ(queue.questions, 0u);
@@ -446,22 +449,26 @@ TEST_P(CqWriterRings, BatchMeetsDocumentedLatencies) {
   ASSERT_EQ(b.bench.RunOut(30), "");
   b.CompleteBatch(kNetQueue, 4);
   b.Complete(kNetQueue);
-  // Visible: the last store of the batch, and the first one of the following operation.
+  // Visible: the last store of the batch but its index, and the first one of the following operation. It is in the
+  // cycle of the index, and goes first.
   const Cycle last =
-      b.packed ? CqWriter::kCompletionToElement + CqWriter::kCyclesPerMore + 2 * CqWriter::kCyclesPerPackedMore + 2
-               : CqWriter::kCompletionToElement + 3 * CqWriter::kCyclesPerMore + 1;
-  const Cycle next = b.packed ? last - 2 + CqWriter::kCyclesPerPackedEnd : last - 1 + CqWriter::kCyclesPerCompletion;
-  const unsigned stores = b.packed ? 8 : 5;
+      b.packed ? CqWriter::kCompletionToElement + CqWriter::kCyclesPerMore + 2 * CqWriter::kCyclesPerPackedMore + 1
+               : CqWriter::kCompletionToElement + 3 * CqWriter::kCyclesPerMore;
+  const Cycle next = b.packed ? last - 1 + CqWriter::kCyclesPerPackedEnd : last + CqWriter::kCyclesPerCompletion;
+  ASSERT_EQ(next, last + 1 + CqWriter::kDoneToIndex);
+  const unsigned stores = b.packed ? 7 : 4;
   ASSERT_EQ(b.bench.Run(last), "");
   EXPECT_EQ(b.stores, stores - 1);
-  EXPECT_EQ(b.batches, 0u);
   ASSERT_EQ(b.bench.Run(1), "");
   EXPECT_EQ(b.stores, stores);
-  EXPECT_EQ(b.batches, 1u);
   ASSERT_EQ(b.bench.Run(next - last - 1), "");
   EXPECT_EQ(b.stores, stores);
   ASSERT_EQ(b.bench.Run(1), "");
   EXPECT_EQ(b.stores, stores + 1);
+  EXPECT_EQ(b.batches, 0u);
+  ASSERT_EQ(b.bench.Run(1), "");
+  EXPECT_EQ(b.stores, stores + 2);
+  EXPECT_EQ(b.batches, 1u);
   b.Settle();
 }
 

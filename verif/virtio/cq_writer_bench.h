@@ -102,14 +102,23 @@ struct Queue {
   uint64_t unasked = ~uint64_t{0};  // the number of the used buffer whose writes failed: event suppression is not read
   std::deque<uint16_t> avail_reported;  // avail_event that may be written next: the last one, or one before it
   unsigned avail_stores = 0;
-  std::deque<Completion> work;    // with used elements still due
-  std::vector<Completion> batch;  // elements written, not yet visible to the driver
-  std::deque<Completion> cqes;    // still due
-  std::deque<Buffer> posted;      // and not fetched
-  std::deque<Buffer> fetched;     // and not used
-  unsigned step = 0;              // of the writes of one buffer
-  uint16_t head = 0;              // of that
-  uint32_t head_bytes = 0;
+  std::deque<Completion> work;  // with used elements still due
+  // Elements written, not yet visible to the driver: a buffer, or a batch.
+  struct Unit {
+    std::vector<Completion> batch;
+    uint16_t head = 0;        // of the last buffer
+    uint32_t head_bytes = 0;  // likewise
+    bool solicited = false;   // the CQE
+    bool refused = false;     // one of its writes
+    uint64_t writes = 0;      // of all queues, up to the last one of it
+  };
+  Unit unit;                        // being written
+  std::deque<Unit> units;           // whose used index is still due
+  std::deque<Completion> cqes;      // still due
+  std::deque<Buffer> posted;        // and not fetched
+  std::deque<Buffer> fetched;       // and not used
+  unsigned step = 0;                // of the writes of one buffer
+  uint16_t placed = 0;              // elements written
   uint16_t used = 0;                // used.idx in memory
   std::vector<bool> solicited;      // of each CQE in memory
   std::deque<uint16_t> completing;  // used indices whose completion is in flight
@@ -141,6 +150,47 @@ class ContextReadyCheck final : public BenchStream {
  private:
   Vcq_writer& p_;
   const CqWriter& block_;
+};
+
+// The ends of writes, in their order. At rate 0 those of used indices are held back, and the others come.
+class DoneStream final : public BenchStream {
+ public:
+  struct Token {
+    DmaDone done;
+    size_t vq = 0;
+    Store kind = Store::kOther;
+  };
+  using Tell = std::function<void(Cycle, const Token&)>;
+  DoneStream(Vcq_writer& p, std::mt19937_64& random, Tell tell) : p_(p), random_(random), tell_(std::move(tell)) {
+    p_.done_valid_i = 0;
+  }
+  void Begin(Cycle cycle) override {
+    Scramble(p_.done_i, random_, TokenBits(DmaDone{}));
+    auto next = tokens.begin();
+    if (rate == 0 && !holds_all) {
+      next = std::find_if(next, tokens.end(),
+                          [](const Token& token) { return (token.done.tag & CqWriter::kTagIndex) == 0; });
+    } else if (random_() % 16 >= rate) {
+      next = tokens.end();
+    }
+    p_.done_valid_i = next != tokens.end();
+    if (!p_.done_valid_i) return;
+    SetPort(p_.done_i, next->done);
+    const Token token = *next;
+    tokens.erase(next);
+    tell_(cycle, token);
+  }
+  void End(Cycle) override {}
+  bool IsEmpty() const override { return tokens.empty(); }
+
+  std::deque<Token> tokens;
+  unsigned rate = 16;
+  bool holds_all = false;  // at rate 0, none comes
+
+ private:
+  Vcq_writer& p_;
+  std::mt19937_64& random_;
+  Tell tell_;
 };
 
 class IdleCheck final : public BenchStream {
@@ -198,6 +248,7 @@ struct Bench {
       ++queue.failures;
       queue.code = failure.code;
     };
+    bench.AddOther(done_in);
     bench.AddOther(idle);
     table_in.allowed = [this](Cycle, const TableWrite& write) {
       return write.table_id != spec::MgmtTable::kCqContext || p.cq_context_ready_o != 0;
@@ -341,7 +392,8 @@ struct Bench {
     ASSERT_GE(request.count, 1);
     Queue& queue = queues[request.vq_index];
     ASSERT_FALSE(queue.dead);
-    ASSERT_LE(queue.fetched.size() + request.count, IsCq(request.vq_index) ? CqWriter::kCqBuffers : 1);
+    const size_t in_use = queue.step == 1;  // its element is still at the output
+    ASSERT_LE(queue.fetched.size() - in_use + request.count, IsCq(request.vq_index) ? CqWriter::kCqBuffers : 1);
     ++requests;
     if (queue.posted.empty()) {
       buffer_in.tokens.push_back({.status = none, .last = true, .vq_index = request.vq_index});
@@ -445,8 +497,8 @@ struct Bench {
       queue.error = true;
       fail_queue = kQueues;
     }
-    done_in.tokens.push_back({.tag = store.tag, .resp = fails ? kSlverr : uint8_t{0}});
-    done_queues.emplace_back(vq, fails ? Store::kOther : Store::kAvailEvent);
+    done_in.tokens.push_back(
+        {{.tag = store.tag, .resp = fails ? kSlverr : uint8_t{0}}, vq, fails ? Store::kOther : Store::kAvailEvent});
   }
   void OnStore(Cycle cycle, const DmaStore& store) {
     last_store = cycle;
@@ -460,20 +512,42 @@ struct Bench {
       if (!packed) return OnAvailStore(vq, store);
     }
     ASSERT_FALSE(queue.dead) << "queue " << vq << " is written";
+    const bool is_index = (store.tag & CqWriter::kTagIndex) != 0;
+    ASSERT_TRUE(store.notify);
+    for (size_t i = store.bytes; i < sizeof store.data; ++i) ASSERT_EQ(store.data[i], 0);
+    const bool fails = fail_queue == vq && fail_after-- == 0;
+    if (fails) {
+      queue.error = true;
+      fail_queue = kQueues;
+      if (is_index) {
+        queue.unasked = queue.indices;
+      } else {
+        queue.unit.refused = true;
+      }
+    }
+    done_in.tokens.push_back(
+        {{.tag = store.tag, .resp = fails ? kSlverr : uint8_t{0}}, vq, is_index ? Store::kIndex : Store::kOther});
+    if (is_index) return OnIndexStore(vq, store);
+    ++writes;
+    OnWrite(vq, store);
+  }
+  // A buffer's data, its used element, or flags of a later buffer of a packed batch: step 0, 1, 3.
+  void OnWrite(size_t vq, const DmaStore& store) {
+    Queue& queue = queues[vq];
+    Queue::Unit& unit = queue.unit;
     const uint64_t offset = store.address - DeviceOf(vq);
     const bool has_data = IsCq(vq) || vq == kEventQueue;
-    // Element 0 or 1, index 2, flags of a later buffer of a packed batch 3.
-    const bool is_index = queue.step == 2;
-    ASSERT_EQ(store.notify, is_index);
-    ASSERT_EQ((store.tag & CqWriter::kTagIndex) != 0, is_index);
-    for (size_t i = store.bytes; i < sizeof store.data; ++i) ASSERT_EQ(store.data[i], 0);
+    constexpr unsigned kWritten = 2;
     if (has_data && queue.step == 0) {
       ASSERT_FALSE(queue.fetched.empty());
       ASSERT_EQ(store.address, queue.fetched.front().address);
       if (IsCq(vq)) {
         ASSERT_FALSE(queue.cqes.empty());
+        const Completion& completion = queue.cqes.front();
         ASSERT_EQ(store.bytes, spec::RdmaCqReq::kBytes);
-        ASSERT_EQ(std::memcmp(store.data, queue.cqes.front().cqe, spec::RdmaCqReq::kBytes), 0);
+        ASSERT_EQ(std::memcmp(store.data, completion.cqe, spec::RdmaCqReq::kBytes), 0);
+        unit.solicited = completion.solicited || completion.cqe[spec::RdmaCqReq::kStatusOffset] != 0;
+        queue.cqes.pop_front();
       } else {
         ASSERT_EQ(store.bytes, spec::RdmaEvent::kBytes);
         const auto event = spec::RdmaEvent::Decode(store.data);
@@ -486,97 +560,84 @@ struct Bench {
         events.pop_front();
       }
       queue.step = 1;
-    } else if (queue.step <= 1 && packed) {
+    } else if (queue.step == 3) {
+      ASSERT_EQ(store.bytes, 2);
+      ASSERT_EQ(offset, spec::PvirtqDesc::kBytes * (unit.head & ~kWrap) + spec::PvirtqDesc::kFlagsOffset);
+      ASSERT_EQ(Little(store.data, 2), FlagsOf(unit.head, unit.head_bytes));
+      queue.step = unit.batch.back().more ? 0 : kWritten;
+    } else {
       bool has_id = false;
       if (has_data) {
-        queue.head = queue.fetched.front().head;
-        queue.head_bytes = IsCq(vq) ? spec::RdmaCqReq::kBytes : spec::RdmaEvent::kBytes;
+        unit.head = queue.fetched.front().head;
+        unit.head_bytes = IsCq(vq) ? spec::RdmaCqReq::kBytes : spec::RdmaEvent::kBytes;
         queue.fetched.pop_front();
       } else {
         ASSERT_FALSE(queue.work.empty());
         const Completion& completion = queue.work.front();
-        queue.head = completion.head;
-        queue.head_bytes = completion.used_bytes;
+        unit.head = completion.head;
+        unit.head_bytes = completion.used_bytes;
         has_id = completion.has_id;
-        if (has_id) {
+        if (packed && has_id) {
           ASSERT_EQ(Little(store.data + 4, 2), completion.id);
         }
-        queue.batch.push_back(completion);
+        unit.batch.push_back(completion);
         queue.work.pop_front();
       }
-      ASSERT_EQ(offset, spec::PvirtqDesc::kBytes * (queue.head & ~kWrap) + spec::PvirtqDesc::kLenOffset);
-      ASSERT_EQ(store.bytes, has_id ? 6 : 4);
-      ASSERT_EQ(Little(store.data, 4), queue.head_bytes);
-      queue.step = queue.batch.size() > 1 ? 3 : !has_data && queue.batch.back().more ? 0 : 2;
-    } else if (queue.step <= 1) {
-      const auto entry = static_cast<uint16_t>(queue.used + queue.batch.size());
-      ASSERT_EQ(offset, spec::VirtqUsed::kBytes + spec::VirtqUsedElem::kBytes * (entry % queue.row.queue_size));
-      ASSERT_EQ(store.bytes, spec::VirtqUsedElem::kBytes);
-      const auto element = spec::VirtqUsedElem::Decode(store.data);
-      if (has_data) {
-        ASSERT_EQ(element.id, queue.fetched.front().head);
-        ASSERT_EQ(element.len, IsCq(vq) ? spec::RdmaCqReq::kBytes : spec::RdmaEvent::kBytes);
-        queue.fetched.pop_front();
-      } else {
-        ASSERT_FALSE(queue.work.empty());
-        ASSERT_EQ(element.id, queue.work.front().head);
-        ASSERT_EQ(element.len, queue.work.front().used_bytes);
-        queue.batch.push_back(queue.work.front());
-        queue.work.pop_front();
-      }
-      queue.step = !has_data && queue.batch.back().more ? 0 : 2;
-    } else if (queue.step == 3) {
-      ASSERT_EQ(store.bytes, 2);
-      ASSERT_EQ(offset, spec::PvirtqDesc::kBytes * (queue.head & ~kWrap) + spec::PvirtqDesc::kFlagsOffset);
-      ASSERT_EQ(Little(store.data, 2), FlagsOf(queue.head, queue.head_bytes));
-      queue.step = queue.batch.back().more ? 0 : 2;
-    } else {
-      ASSERT_EQ(store.bytes, 2);
-      const uint16_t before = queue.used;
-      queue.used = static_cast<uint16_t>(queue.used + (has_data ? 1 : queue.batch.size()));
-      uint16_t next_position = has_data || !queue.batch.back().has_id ? NextPlace(queue.head, queue.row.queue_size)
-                                                                      : queue.batch.back().next_position;
-      if (queue.batch.size() > 1) {
-        ++batches;
-        queue.head = queue.batch.front().head;
-        queue.head_bytes = queue.batch.front().used_bytes;
-      }
+      const bool more = !has_data && unit.batch.back().more;
       if (packed) {
-        ASSERT_EQ(offset, spec::PvirtqDesc::kBytes * (queue.head & ~kWrap) + spec::PvirtqDesc::kFlagsOffset);
-        ASSERT_EQ(Little(store.data, 2), FlagsOf(queue.head, queue.head_bytes));
+        ASSERT_EQ(offset, spec::PvirtqDesc::kBytes * (unit.head & ~kWrap) + spec::PvirtqDesc::kLenOffset);
+        ASSERT_EQ(store.bytes, has_id ? 6 : 4);
+        ASSERT_EQ(Little(store.data, 4), unit.head_bytes);
+        queue.step = unit.batch.size() > 1 ? 3 : more ? 0 : kWritten;
       } else {
-        ASSERT_EQ(offset, spec::VirtqUsed::kIdxOffset);
-        ASSERT_EQ(Little(store.data, 2), queue.used);
+        ASSERT_EQ(offset,
+                  spec::VirtqUsed::kBytes + spec::VirtqUsedElem::kBytes * (queue.placed++ % queue.row.queue_size));
+        ASSERT_EQ(store.bytes, spec::VirtqUsedElem::kBytes);
+        const auto element = spec::VirtqUsedElem::Decode(store.data);
+        ASSERT_EQ(element.id, unit.head);
+        ASSERT_EQ(element.len, unit.head_bytes);
+        queue.step = more ? 0 : kWritten;
       }
-      if (IsCq(vq)) {
-        const Completion& completion = queue.cqes.front();
-        queue.solicited.push_back(completion.solicited || completion.cqe[spec::RdmaCqReq::kStatusOffset] != 0);
-        queue.cqes.pop_front();
-      }
-      queue.step = 0;
-      queue.spans.push_back(packed ? Span{queue.head, next_position, queue.indices}
-                                   : Span{before, queue.used, queue.indices});
-      queue.batch.clear();
-      ++queue.indices;
     }
-    const bool fails = fail_queue == vq && fail_after-- == 0;
-    if (fails) {
-      queue.error = true;
-      queue.unasked = is_index ? queue.indices - 1 : queue.indices;
-      fail_queue = kQueues;
-    }
-    if (fails || is_index) {
-      done_in.tokens.push_back({.tag = store.tag, .resp = fails ? kSlverr : uint8_t{0}});
-      done_queues.emplace_back(vq, is_index ? Store::kIndex : Store::kOther);
-    }
+    if (queue.step != kWritten) return;
+    unit.writes = writes;
+    queue.units.push_back(std::exchange(unit, {}));
+    queue.step = 0;
   }
-  void OnDone(Cycle cycle, const DmaDone& done) {
-    block.OnDone(cycle, done);
+  // The index, or the flags of the first buffer.
+  void OnIndexStore(size_t vq, const DmaStore& store) {
+    Queue& queue = queues[vq];
+    ASSERT_FALSE(queue.units.empty());
+    const Queue::Unit unit = queue.units.front();
+    queue.units.pop_front();
+    ASSERT_LE(unit.writes, ended) << "visible before it is in memory";
+    ASSERT_FALSE(unit.refused) << "visible, but the bus refused a write";
+    const bool has_data = IsCq(vq) || vq == kEventQueue;
+    const uint64_t offset = store.address - DeviceOf(vq);
+    ASSERT_EQ(store.bytes, 2);
+    const uint16_t before = queue.used;
+    queue.used = static_cast<uint16_t>(queue.used + (has_data ? 1 : unit.batch.size()));
+    const uint16_t next_position = has_data || !unit.batch.back().has_id ? NextPlace(unit.head, queue.row.queue_size)
+                                                                         : unit.batch.back().next_position;
+    batches += unit.batch.size() > 1;
+    const uint16_t head = has_data ? unit.head : unit.batch.front().head;
+    if (packed) {
+      ASSERT_EQ(offset, spec::PvirtqDesc::kBytes * (head & ~kWrap) + spec::PvirtqDesc::kFlagsOffset);
+      ASSERT_EQ(Little(store.data, 2), FlagsOf(head, has_data ? unit.head_bytes : unit.batch.front().used_bytes));
+    } else {
+      ASSERT_EQ(offset, spec::VirtqUsed::kIdxOffset);
+      ASSERT_EQ(Little(store.data, 2), queue.used);
+    }
+    if (IsCq(vq)) queue.solicited.push_back(unit.solicited);
+    queue.spans.push_back(packed ? Span{head, next_position, queue.indices} : Span{before, queue.used, queue.indices});
+    ++queue.indices;
+  }
+  void OnDone(Cycle cycle, const DoneStream::Token& token) {
+    block.OnDone(cycle, token.done);
     last_done = cycle;
-    const auto [vq, kind] = done_queues.front();
-    done_queues.pop_front();
-    if (kind == Store::kIndex) ++queues[vq].written;
-    if (kind == Store::kAvailEvent) rings.push_back(static_cast<uint16_t>(vq));
+    ended += (token.done.tag & CqWriter::kTagIndex) == 0;
+    if (token.kind == Store::kIndex) ++queues[token.vq].written;
+    if (token.kind == Store::kAvailEvent) rings.push_back(static_cast<uint16_t>(token.vq));
   }
   void OnInterrupt(Cycle cycle, const QueueInterrupt& interrupt) {
     last_interrupt = cycle;
@@ -616,7 +677,7 @@ struct Bench {
       if (queue.error || queue.dead) continue;
       ASSERT_TRUE(queue.work.empty());
       ASSERT_EQ(queue.step, 0u);
-      ASSERT_TRUE(queue.batch.empty());
+      ASSERT_TRUE(queue.unit.batch.empty() && queue.units.empty());
       ASSERT_TRUE(queue.avail_reported.empty());
       if (IsCq(vq)) {
         if (queue.failures == 0) {
@@ -701,17 +762,16 @@ struct Bench {
       bench.Pulse<QueueRowWrite>(
           p.queue_row_write_valid_i, p.queue_row_write_i,
           [this](Cycle cycle, const QueueRowWrite& token) { block.OnQueueRowWrite(cycle, token); });
-  decltype(bench.Pulse<DmaDone>(p.done_valid_i, p.done_i, {})) done_in = bench.Pulse<DmaDone>(
-      p.done_valid_i, p.done_i, [this](Cycle cycle, const DmaDone& token) { OnDone(cycle, token); });
+  DoneStream done_in{p, random, [this](Cycle cycle, const DoneStream::Token& token) { OnDone(cycle, token); }};
   std::array<Queue, kQueues> queues;
   std::deque<HostEvent> events;                // not yet written
   std::optional<std::deque<Completion>> held;  // not sent yet
   std::function<void(const DmaStore&)> on_store;
   unsigned batches = 0;
-  std::deque<std::pair<size_t, Store>> done_queues;
-  std::deque<size_t> wanted;   // interrupts due
-  std::deque<uint16_t> rings;  // doorbells due
-  bool fickle = false;         // drivers suppress some interrupts
+  uint64_t writes = 0, ended = 0;  // stores that a used index makes visible, and their ends
+  std::deque<size_t> wanted;       // interrupts due
+  std::deque<uint16_t> rings;      // doorbells due
+  bool fickle = false;             // drivers suppress some interrupts
   std::optional<uint32_t> fixed_suppression;
   size_t fail_fetch = kQueues;  // whose event suppression cannot be read
   Cycle last_fetch = 0, last_doorbell = 0;

@@ -198,8 +198,8 @@ TEST(CqWriter, BufferWithoutAnIdKeepsTheDriversId) {
   std::vector<DmaStore> stores;
   b.store_out.on_token = [&](Cycle, const DmaStore& store) {
     stores.push_back(store);
-    if (store.notify)
-      b.done_queues.emplace_back(kControlQueue, Store::kIndex), b.done_in.tokens.push_back({.tag = store.tag});
+    const bool is_index = (store.tag & CqWriter::kTagIndex) != 0;
+    b.done_in.tokens.push_back({{.tag = store.tag}, kControlQueue, is_index ? Store::kIndex : Store::kOther});
   };
   b.fetch_out.on_token = [&](Cycle, const spec::DmaReadRequest& request) {
     b.wanted.push_back(kControlQueue);
