@@ -198,7 +198,7 @@ class Case {
       bool is_known = fault_.ends_all;
       for (Traffic* traffic : {victim_.get(), bystander_.get()}) {
         if (!traffic->Owns(side, rdma)) continue;
-        traffic->End(side);
+        traffic->Stop(side, rdma);
         is_known = is_known || traffic == victim_.get();
       }
       if (transport_ == Transport::kNet && rdma.event_type == spec::RdmaEventType::kVqErr) is_known = true;

@@ -34,6 +34,12 @@ std::array<uint8_t, 4> Immediate(uint64_t number) {
   return bytes;
 }
 
+// Of the descriptors now in the ring.
+AddressRange BuffersOf(const RawRing& ring) {
+  const auto [first, end] = BuffersIn(ring);
+  return {first, end > first ? end - first : 0};
+}
+
 constexpr bool HasImmediate(IbWrOpcode opcode) {
   return opcode == IbWrOpcode::kSendWithImm || opcode == IbWrOpcode::kRdmaWriteWithImm;
 }
@@ -71,7 +77,10 @@ class QueuePairs final : public Traffic {
     places["receives"] = {memory + receives, sides_[0].memory->size() - receives};
     if (const auto ring = FindRing(system_.host(0), SendQueue())) {
       places["ring"] = {ring->address, uint64_t{ring->size} * spec::VirtqDesc::kBytes};
+      places["used"] = {ring->used_address, ring->used_bytes};
     }
+    const uint16_t completions = system_.host(0).device().net().CompletionQueueIndex(sides_[0].cq->cqn()).value();
+    if (const auto ring = FindRing(system_.host(0), completions)) places["cqes"] = BuffersOf(*ring);
     return places;
   }
   bool Owns(size_t side, const spec::RdmaEvent& event) override {
@@ -263,8 +272,16 @@ class NetFrames final : public Traffic {
     for (; done_.at(at) + *waiting < sent_.at(at); ++done_.at(at)) Ended(at, done_.at(at), IbWcStatus::kSuccess);
   }
   uint16_t SendQueue() override { return net(0).transmit(0).queue().index; }
-  std::map<std::string, AddressRange, std::less<>> Places() override { return {}; }
-  bool Owns(size_t, const spec::RdmaEvent&) override { return false; }
+  std::map<std::string, AddressRange, std::less<>> Places() override {
+    const auto ring = FindRing(system_.host(0), net(0).receive(0).queue().index);
+    if (!ring) return {};
+    return {{"receives", BuffersOf(*ring)}, {"used", {ring->used_address, ring->used_bytes}}};
+  }
+  bool Owns(size_t side, const spec::RdmaEvent& event) override {
+    return event.event_type == spec::RdmaEventType::kVqErr && event.element == net(side).receive(0).queue().index;
+  }
+  // The other direction goes on.
+  void Stop(size_t side, const spec::RdmaEvent&) override { EndReceives(side); }
 
  private:
   static constexpr size_t kNumberAt = spec::Ethernet::kBytes;
@@ -344,7 +361,7 @@ Account Traffic::Check(const Outcome& outcome, uint64_t injected, std::vector<st
   CheckMemory();
   Account account;
   for (size_t from = 0; from < 2; ++from) {
-    const bool is_sure = !has_ended_.at(1 - from);  // arrivals there are complete
+    const bool is_sure = !has_ended_.at(1 - from) && !receives_ended_.at(1 - from);  // arrivals there are complete
     for (uint64_t i = 0; i < options_.messages; ++i) {
       const Message& message = messages_.at(from).at(i);
       const auto add_violation = [&](const char* what) {

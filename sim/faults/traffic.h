@@ -52,6 +52,8 @@ class Traffic {
   void Ignore(size_t side, bool is_ignored) { is_ignored_.at(side) = is_ignored; }
   // Ends all outstanding messages of this side: its device was reset, or reported that the queue pair stopped.
   void End(size_t side) { has_ended_.at(side) = true; }
+  // Ends what an event of this traffic's queues stops.
+  virtual void Stop(size_t side, const spec::RdmaEvent&) { End(side); }
   bool has_ended(size_t side) const { return has_ended_.at(side); }
 
   // Every message has ended, or its side has.
@@ -71,7 +73,8 @@ class Traffic {
   virtual uint16_t SendQueue() = 0;
   // Address ranges on the near side. "source": payload that it sends; "read_source": payload that the far side READs
   // (rc); "ring": descriptors of its send queue; "receives": buffers of its receives; "targets", "read_targets": where
-  // the far side's WRITEs and its own READs write.
+  // the far side's WRITEs and its own READs write; "cqes": buffers of its completion queue; "used": where the device
+  // returns buffers of its send queue (net: of its receive queue).
   virtual std::map<std::string, AddressRange, std::less<>> Places() = 0;
   // The event concerns this traffic's queues on that side.
   virtual bool Owns(size_t side, const spec::RdmaEvent& event) = 0;
@@ -92,6 +95,7 @@ class Traffic {
   virtual void CheckMemory() {}
   void Ended(size_t from, uint64_t number, spec::IbWcStatus status);
   void Failed(size_t side, spec::IbWcStatus status);  // a send or receive
+  void EndReceives(size_t side) { receives_ended_.at(side) = true; }
   void Arrived(size_t from, uint64_t number) { ++arrived_, ++messages_.at(from).at(number).arrivals; }
   void AddViolation(const std::string& what) { violations_.push_back(what); }
   // The peer of `from` received message `number`; `is_right`: with correct contents.
@@ -103,7 +107,7 @@ class Traffic {
   std::array<bool, 2> is_ignored_{};
 
  private:
-  std::array<bool, 2> is_paused_{}, has_ended_{};
+  std::array<bool, 2> is_paused_{}, has_ended_{}, receives_ended_{};
   std::array<uint64_t, 2> posted_{}, ended_{};
   uint64_t arrived_ = 0;
   std::array<uint64_t, 2> failures_{};

@@ -26,7 +26,8 @@ namespace {
 
 TEST(FaultCatalogue, CoversEveryKindWithUniqueNames) {
   const std::map<std::string, AddressRange, std::less<>> places = {
-      {"source", {}}, {"read_source", {}}, {"ring", {}}, {"receives", {}}, {"targets", {}}, {"read_targets", {}}};
+      {"source", {}},  {"read_source", {}},  {"ring", {}}, {"receives", {}},
+      {"targets", {}}, {"read_targets", {}}, {"cqes", {}}, {"used", {}}};
   std::set<std::string_view> names;
   std::set<FaultKind> wire;
   std::set<DmaFault::Kind> pcie;
@@ -120,6 +121,10 @@ INSTANTIATE_TEST_SUITE_P(Sample, FaultOutcomeAcrossDevices,
                                          FaultAndTransport{"refused_payload_write", Transport::kRc},
                                          FaultAndTransport{"refused_payload_write", Transport::kUd},
                                          FaultAndTransport{"refused_read_response", Transport::kRc},
+                                         FaultAndTransport{"refused_cqe_write", Transport::kRc},
+                                         FaultAndTransport{"refused_used_write", Transport::kUd},
+                                         FaultAndTransport{"refused_used_write", Transport::kNet},
+                                         FaultAndTransport{"refused_net_write", Transport::kNet},
                                          FaultAndTransport{"reordered_completions", Transport::kUd},
                                          FaultAndTransport{"looping_chain", Transport::kUc}),
                          NameOf);
