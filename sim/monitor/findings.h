@@ -50,6 +50,9 @@ inline constexpr Rule kArmNotifies = {"arm.notifies", "IBTA vol. 1, 11.4.2.2; sp
 inline constexpr Rule kMsixCause = {"msix.cause", "virtio 1.3, 2.7.7 and 4.1.5.1; spec/roce.toml rdma_cq_arm"};
 // Memory.
 inline constexpr Rule kAccess = {"dma.inside", "virtio 1.3, 2.6.1 and 2.7; IBTA vol. 1, 10.6; spec/tables.toml"};
+// What the device says of itself.
+inline constexpr Rule kIdleSilent = {"idle.silent", "sim/nic/nic.h, Nic::IsIdle"};
+inline constexpr Rule kIdleOwed = {"idle.owed", "sim/nic/nic.h, Nic::IsIdle; spec/csr.toml status"};
 // Completions.
 inline constexpr Rule kCompletionOnce = {"completion.once", "IBTA vol. 1, 10.8"};
 inline constexpr Rule kCompletionReceive = {"completion.receive", "IBTA vol. 1, 11.4.2.1; spec/roce.toml rdma_cq_req"};

@@ -8,6 +8,7 @@ namespace {
 
 using monitor::PacketRules;
 
+constexpr uint8_t kLast = 0x80;                       // of the status of a DMA completion (EventKind)
 constexpr uint64_t kRegionOwner = uint64_t{1} << 48;  // plus the region's index; below: queues
 
 uint32_t Little32(std::span<const uint8_t> bytes) {
@@ -57,20 +58,29 @@ bool Monitor::MayAccess(uint32_t rkey, uint16_t pdn, PacketRules::Right right, u
 
 void Monitor::OnEvent(const BoundaryEvent& event) {
   rings_.SetCycle(event.cycle);
+  if (is_idle_) CheckSilence(event);
   switch (event.kind) {
     case EventKind::kReset: return OnReset();
     case EventKind::kConfigWrite: return rings_.OnConfigWrite(event);
-    case EventKind::kBarRead: return rings_.OnBarRead(event);
+    case EventKind::kBarRead: ++bar_reads_; return rings_.OnBarRead(event);
     case EventKind::kBarWrite: return rings_.OnBarWrite(event);
     case EventKind::kBarCompletion: {
+      if (bar_reads_ != 0) --bar_reads_;
       uint64_t value = 0;
       for (size_t i = 0; i < event.payload.size(); ++i) value |= uint64_t{event.payload[i]} << 8 * i;
       return rings_.OnBarCompletion(value);
     }
     case EventKind::kDmaRead:
+      if (reading_.size() <= event.id) reading_.resize(size_t{event.id} + 1);
+      if (std::exchange(reading_[event.id], event.bytes) == 0) ++reads_;
       if (!rings_.OnDmaRead(event)) CheckAccess(event, "read");
       return;
-    case EventKind::kDmaCompletion: return rings_.OnDmaCompletion(event);
+    case EventKind::kDmaCompletion:
+      if ((event.status & kLast) != 0 && event.id < reading_.size())
+        reads_ -= std::exchange(reading_[event.id], 0) != 0;
+      if ((event.status & 0x7f) != static_cast<int>(DmaStatus::kOk)) has_bus_errors_ = true;
+      return rings_.OnDmaCompletion(event);
+    case EventKind::kDmaRefusal: has_bus_errors_ = true; return;
     case EventKind::kDmaWrite:
       // Before the ring's picture changes: a write that returns a buffer is not a write to it.
       if (!rings_.OnDmaWrite(event)) CheckAccess(event, "write");
@@ -81,11 +91,72 @@ void Monitor::OnEvent(const BoundaryEvent& event) {
       if (event.status == 0) packets_.OnReceive(event.payload);
       return;
     case EventKind::kCsrWrite: return OnCsrWrite(event);
+    case EventKind::kCsrRead:
+      csr_read_ = {event.address, ""};
+      // The device looks at itself when the read arrives.
+      if (event.address == spec::kMgmtStatusRegister) csr_read_->owed = OwedAnswer();
+      return;
+    case EventKind::kCsrCompletion: return OnCsrAnswer(event);
     default: return;
   }
 }
 
+// --- Idle
+
+void Monitor::CheckSilence(const BoundaryEvent& event) {
+  switch (event.kind) {
+    case EventKind::kConfigRead: return;  // has no effect
+    case EventKind::kBarCompletion:
+    case EventKind::kDmaRead:
+    case EventKind::kDmaWrite:
+    case EventKind::kMsix:
+    case EventKind::kTransmitStart:
+    case EventKind::kCsrCompletion:
+    case EventKind::kFirmwareInterrupt:
+      if (event.cycle >= idle_until_) break;  // it woke
+      findings_.Add(monitor::kIdleSilent, event.cycle, std::string(ToString(event.kind)) + " of a device that is idle",
+                    idle_until_ == kNever ? "nothing before the next input"
+                                          : "nothing before the next input or cycle " + std::to_string(idle_until_));
+      break;
+    default: break;
+  }
+  is_idle_ = false;
+}
+
+std::string Monitor::OwedAnswer() const {
+  if (reads_ != 0) return std::to_string(reads_) + " DMA reads that are not answered";
+  return has_bus_errors_ ? "" : rings_.Unfinished();
+}
+
+void Monitor::CheckIdle(Cycle cycle, const char* who, const std::string& owed) {
+  if (!owed.empty() && owed != reported_) findings_.Add(monitor::kIdleOwed, cycle, who + owed, "work until it is done");
+  reported_ = owed;
+}
+
+void Monitor::OnIdle(Cycle cycle, Cycle deadline) {
+  is_idle_ = true;
+  idle_until_ = deadline;
+  std::string owed = OwedAnswer();
+  if (owed.empty() && bar_reads_ != 0) owed = std::to_string(bar_reads_) + " BAR reads that are not answered";
+  if (owed.empty() && csr_read_.has_value()) owed = "a CSR read that is not answered";
+  // An error of the bus ends what it hits in ways that are not known here.
+  if (owed.empty() && works_ && !has_bus_errors_) owed = rings_.Owed(deadline);
+  if (owed.empty() && works_ && !has_bus_errors_) owed = packets_.Owed(deadline, rings_);
+  CheckIdle(cycle, "idle with ", owed);
+}
+
+void Monitor::OnCsrAnswer(const BoundaryEvent& event) {
+  const auto read = std::exchange(csr_read_, {});
+  if (!read.has_value() || read->offset != spec::kMgmtStatusRegister || event.payload.size() < 4) return;
+  if (spec::MgmtStatus::Decode(event.payload.data()).idle) CheckIdle(event.cycle, "status.idle with ", read->owed);
+}
+
 void Monitor::OnReset() {
+  is_idle_ = has_bus_errors_ = works_ = false;
+  reported_.clear();
+  reading_.clear();
+  reads_ = bar_reads_ = 0;
+  csr_read_.reset();
   rings_.OnReset();
   packets_.OnReset();
   memory_.Clear();
@@ -115,6 +186,9 @@ void Monitor::OnCsrWrite(const BoundaryEvent& event) {
                       table_data_.begin() + static_cast<ptrdiff_t>(event.address - spec::kMgmtTableDataRegister));
   } else if (event.address == spec::kMgmtTableIndexRegister) {
     table_index_ = Little32(event.payload);
+  } else if (event.address == spec::kMgmtControlRegister) {
+    const auto control = spec::MgmtControl::Decode(event.payload.data());
+    works_ = control.datapath_enable && !control.pause;
   } else if (event.address == spec::kMgmtTableCommandRegister) {
     const auto command = spec::MgmtTableCommand::Decode(event.payload.data());
     if (command.operation == spec::MgmtTableOperation::kRead) return;

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -32,6 +33,7 @@ class Monitor final : public EventSink, private monitor::RingRules::Listener {
   Monitor& operator=(const Monitor&) = delete;
 
   void OnEvent(const BoundaryEvent& event) override;
+  void OnIdle(Cycle cycle, Cycle deadline) override;
   // The first monitor::Findings::kMax. Call it when the NIC has come to rest: what must have followed by then counts
   // too.
   const std::vector<std::string>& Violations() {
@@ -56,9 +58,15 @@ class Monitor final : public EventSink, private monitor::RingRules::Listener {
   void OnOtherRead(const BoundaryEvent& completion) override { packets_.OnOtherRead(completion); }
 
   void OnAnswer() override;
+  bool MustSend(uint32_t qpn, Cycle deadline) override { return packets_.MustSend(qpn, deadline); }
 
   void OnReset();
+  void CheckSilence(const BoundaryEvent& event);
+  void CheckIdle(Cycle cycle, const char* who, const std::string& owed);
+  void OnCsrAnswer(const BoundaryEvent& event);
   void OnCsrWrite(const BoundaryEvent& event);
+  // What was asked for and is not answered; empty: nothing.
+  std::string OwedAnswer() const;
   void WriteTable(spec::MgmtTable table, const uint8_t* entry);
   void SetRegion(uint32_t index, const spec::TableMr& region);
   void CheckAccess(const BoundaryEvent& event, const char* what);
@@ -71,6 +79,19 @@ class Monitor final : public EventSink, private monitor::RingRules::Listener {
   monitor::ExtentMap memory_;  // what the device may access, besides rings
   monitor::RingRules rings_;
   monitor::PacketRules packets_;
+  // Whether the device has said that it is idle, until when, and what was owed then at the last report.
+  bool is_idle_ = false;
+  Cycle idle_until_ = 0;
+  std::string reported_;
+  std::vector<uint32_t> reading_;     // bytes asked for, by the tag of a DMA read; 0: none
+  size_t reads_ = 0, bar_reads_ = 0;  // not answered
+  bool has_bus_errors_ = false;       // since the reset
+  bool works_ = false;                // the datapath is enabled, and not paused
+  struct CsrRead {
+    uint64_t offset = 0;
+    std::string owed;  // when it was made
+  };
+  std::optional<CsrRead> csr_read_;
   // Management tables.
   std::array<uint8_t, 128> table_data_{};
   uint32_t table_index_ = 0;

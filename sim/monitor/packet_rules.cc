@@ -83,13 +83,20 @@ void PacketRules::OnReset() {
 
 template <typename Predicate>
 void PacketRules::EraseUnwritten(uint32_t qpn, Qp& qp, Predicate is_erased) {
-  if (qp.unwritten + qp.unplaced == 0) return;
+  if (qp.unwritten.empty() && qp.unplaced.empty()) return;
   std::erase_if(unwritten_, [&](const auto& one) {
     const Unwritten& entry = one.second;
     if (entry.qpn != qpn || !is_erased(entry, one.first)) return false;
-    --(entry.message == 0 ? qp.unwritten : qp.unplaced);
+    Settle(qp, entry);
     return true;
   });
+}
+
+void PacketRules::Settle(Qp& qp, const Unwritten& entry) {
+  auto& pending = entry.message == 0 ? qp.unwritten : qp.unplaced;
+  const uint64_t id = entry.message == 0 ? entry.psn : entry.message;
+  const auto at = std::ranges::find(pending, id, &Pending::id);
+  if (at != pending.end() && --at->entries == 0) pending.erase(at);
 }
 
 void PacketRules::Forget(uint32_t qpn, Qp& qp) {
@@ -99,6 +106,9 @@ void PacketRules::Forget(uint32_t qpn, Qp& qp) {
   qp.messages_arrived = qp.arriving_bytes = 0;
   qp.nak_psn.reset();
   qp.refused_psn.reset();
+  qp.due_psn.reset();
+  qp.acked_psn.reset();
+  qp.has_refused = false;
   qp.asked.clear();
   qp.receives.clear();
   qp.received.clear();
@@ -265,7 +275,7 @@ void PacketRules::SentRequest(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacke
     }
   }
   if (!is_reliable) return;
-  qp.sent.push_back({psn, psns, packet.bth.opcode, HashOf(packet.extension), HashOf(packet.payload),
+  qp.sent.push_back({psn, psns, packet.bth.opcode, HashOf(packet.extension), packet.content,
                      static_cast<uint32_t>(packet.payload.size()), packet.reth});
   // Distance is meaningful only for less than half of the numbers, so this is checked where it is still.
   const uint32_t outstanding = (*qp.next_psn - qp.unacked_psn) & kPsnMask;
@@ -438,7 +448,7 @@ void PacketRules::SentAgain(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket&
     return report(std::to_string(packet.payload.size()) + " bytes of payload", std::to_string(first.bytes));
   }
   if (HashOf(packet.extension) != first.extension) return report("another extension header", "the same");
-  if (HashOf(packet.payload) != first.payload) report("other payload", "the same");
+  if (packet.content != first.content) report("other payload", "the same");
 }
 
 void PacketRules::SentResponse(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet) {
@@ -453,7 +463,8 @@ void PacketRules::SentResponse(Cycle cycle, uint32_t qpn, Qp& qp, const RocePack
   }
   if (packet.info.operation == BthOperation::kRdmaReadResponse) CheckReadResponse(cycle, qpn, qp, packet);
   CheckAcknowledge(cycle, qpn, qp, packet);
-  if (!packet.info.has_aeth || packet.aeth.kind != spec::AethKind::kAck || qp.unwritten == 0) return;
+  if (!packet.info.has_aeth || packet.aeth.kind != spec::AethKind::kAck || qp.unwritten.empty()) return;
+  if (Distance(static_cast<uint32_t>(qp.unwritten.front().id), psn) < 0) return;
   EraseUnwritten(qpn, qp, [&](const Unwritten& entry, uint64_t address) {
     if (entry.message != 0 || Distance(entry.psn, psn) < 0) return false;
     findings_.Add(kAckWritten, cycle, QpText(qpn) + "acknowledge of " + PsnText(entry.psn),
@@ -465,7 +476,10 @@ void PacketRules::SentResponse(Cycle cycle, uint32_t qpn, Qp& qp, const RocePack
 void PacketRules::CheckAcknowledge(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet) {
   const uint32_t psn = packet.bth.psn;
   const spec::Aeth& aeth = packet.aeth;
+  if (!qp.acked_psn.has_value() || Distance(*qp.acked_psn, psn) > 0) qp.acked_psn = psn;
+  if (qp.due_psn.has_value() && Distance(*qp.due_psn, psn) >= 0) qp.due_psn.reset();
   if (packet.info.has_aeth && aeth.kind == spec::AethKind::kNak) {
+    if (static_cast<spec::NakCode>(aeth.value) != spec::NakCode::kPsnSequenceError) qp.has_refused = true;
     if (static_cast<spec::NakCode>(aeth.value) != spec::NakCode::kPsnSequenceError) return;
     if (qp.nak_psn == psn) {
       findings_.Add(kAckNakOnce, cycle, QpText(qpn) + "another sequence NAK of " + PsnText(psn),
@@ -504,6 +518,7 @@ void PacketRules::CheckReadResponse(Cycle cycle, uint32_t qpn, Qp& qp, const Roc
   qp.asked.erase(qp.asked.begin(), at);
   Asked& asked = qp.asked.front();
   asked.next_psn = (psn + 1) & kPsnMask;
+  asked.has_begun = true;
   if (translate_ && !packet.payload.empty()) {
     CheckSource(cycle, qpn, packet, translate_(asked.rkey, Right::kRead, asked.address, packet.payload.size()));
     asked.address += packet.payload.size();
@@ -540,7 +555,10 @@ void PacketRules::ReceivedRequest(uint32_t qpn, Qp& qp, const RocePacket& packet
   if (qp.nak_psn == packet.bth.psn) qp.nak_psn.reset();
   const bool is_read = packet.info.operation == BthOperation::kRdmaReadRequest;
   if (is_read) {
-    Push(qp.asked, {packet.bth.psn, PsnsOf(qp, packet), packet.reth.rkey, packet.reth.virtual_address});
+    Push(qp.asked, {.next_psn = packet.bth.psn,
+                    .left = PsnsOf(qp, packet),
+                    .rkey = packet.reth.rkey,
+                    .address = packet.reth.virtual_address});
   }
   if (packet.bth.psn != *qp.arrived_psn) {
     // Sent again, or another packet with this PSN: which one counts is not known, nor where a WRITE continues.
@@ -575,16 +593,19 @@ void PacketRules::ExpectWrite(uint32_t qpn, Qp& qp, const RocePacket& packet) {
   const Places places = translate_(rkey, Right::kWrite, address, packet.payload.size());
   if (places.empty()) return qp.write.reset();  // the device must refuse it
   address += packet.payload.size();
-  ExpectData({.qpn = qpn, .psn = packet.bth.psn, .data = {}}, places, packet.payload);
+  ExpectData({.qpn = qpn, .psn = packet.bth.psn, .asks = packet.bth.ack_req, .data = {}}, places, packet.payload);
 }
 
-void PacketRules::ExpectData(Unwritten entry, const Places& places, std::span<const uint8_t> payload) {
+void PacketRules::ExpectData(const Unwritten& entry, const Places& places, std::span<const uint8_t> payload) {
   Qp& qp = qps_[entry.qpn];
+  auto& pending = entry.message == 0 ? qp.unwritten : qp.unplaced;
+  const uint64_t id = entry.message == 0 ? entry.psn : entry.message;
+  if (pending.empty() || pending.back().id != id) pending.push_back({id, 0});
+  pending.back().entries += places.size();
   for (const auto& [place, bytes] : places) {
-    entry.data.assign(payload.begin(), payload.begin() + bytes);
+    auto& data = unwritten_.emplace(place, entry)->second.data;
+    data.assign(payload.begin(), payload.begin() + bytes);
     payload = payload.subspan(bytes);
-    unwritten_.insert({place, entry});
-    ++(entry.message == 0 ? qp.unwritten : qp.unplaced);
   }
 }
 
@@ -605,6 +626,8 @@ void PacketRules::Arrive(Qp& qp, const RocePacket& packet) {
   Arrived message{.bytes = qp.arriving_bytes,
                   .is_send = packet.info.operation == BthOperation::kSend,
                   .is_solicited = packet.bth.solicited_event,
+                  .psn = packet.bth.psn,
+                  .asks = packet.bth.ack_req,
                   .immediate = {},
                   .source_qp = packet.info.has_deth ? packet.deth.source_qp : 0,
                   .data = {}};
@@ -644,7 +667,8 @@ void PacketRules::OnDmaWrite(Cycle cycle, uint64_t address, std::span<const uint
     const Unwritten& rest = node.mapped();
     if (rest.done == rest.data.size()) {
       Qp& qp = qps_[rest.qpn];
-      --(rest.message == 0 ? qp.unwritten : qp.unplaced);
+      Settle(qp, rest);
+      if (rest.message == 0 && rest.asks) OweAcknowledge(qp, rest.psn);
     } else {
       node.key() += data.size();
       unwritten_.insert(std::move(node));
@@ -705,6 +729,59 @@ void PacketRules::ReceivedResponse(uint32_t qpn, Qp& qp, const RocePacket& packe
   while (!qp.sent.empty() && is_acknowledged(qp.sent.front()) && (qp.sent.size() > kKept || is_old(qp.sent.front()))) {
     qp.sent.pop_front();
   }
+}
+
+// --- Idle
+
+bool PacketRules::IsOutstanding(const Qp& qp) { return qp.unacked_psn != *qp.next_psn || !qp.open.empty(); }
+
+// The latest one: acknowledges cover what is before them.
+void PacketRules::OweAcknowledge(Qp& qp, uint32_t psn) {
+  if (qp.acked_psn.has_value() && Distance(psn, *qp.acked_psn) >= 0) return;
+  if (!qp.due_psn.has_value() || Distance(*qp.due_psn, psn) > 0) qp.due_psn = psn;
+}
+
+// A queue pair of RC may wait for its peer, and for the end of a timer meanwhile; without a timer, only for work. With
+// timeout 0 nothing shows that it waits for an acknowledge that has arrived and was dropped.
+bool PacketRules::MustSend(uint32_t qpn, Cycle deadline) const {
+  const auto found = qps_.find(qpn);
+  if (found == qps_.end() || !changed_.empty()) return false;
+  const Qp& qp = found->second;
+  if (!qp.exists || qp.context.state != spec::IbQpState::kRts || qp.has_failed || qp.gap.has_value()) return false;
+  if (!qp.next_psn.has_value() || !qp.follows_works || !qp.are_works_known) return false;
+  if (qp.context.qp_type != IbQpType::kRc) return true;
+  return deadline == kNever && qp.context.timeout != 0 && !IsOutstanding(qp);
+}
+
+std::string PacketRules::Owed(Cycle deadline, const RingRules& rings) const {
+  if (!changed_.empty()) return "";  // a command is in progress
+  for (const auto& [qpn, qp] : qps_) {
+    const bool is_sending = qp.context.state == spec::IbQpState::kRts;
+    if (!qp.exists || qp.has_failed || !(is_sending || qp.context.state == spec::IbQpState::kRtr)) continue;
+    if (qp.arrived_psn.has_value() && !qp.has_refused && !qp.refused_psn.has_value()) {
+      if (qp.due_psn.has_value() && qp.unwritten.empty()) {
+        return QpText(qpn) + "no acknowledge of " + PsnText(*qp.due_psn) + ", which was executed";
+      }
+      if (!qp.asked.empty() && qp.asked.front().has_begun) {
+        return QpText(qpn) + "no response " + PsnText(qp.asked.front().next_psn) + ", behind those sent";
+      }
+    }
+    if (!is_sending || !qp.next_psn.has_value() || qp.gap.has_value()) continue;
+    const bool is_reliable = qp.context.qp_type == IbQpType::kRc;
+    if (is_reliable && (deadline != kNever || qp.context.timeout == 0)) continue;
+    if (!rings.CanComplete(qp.context.send_cqn)) continue;
+    if (is_reliable && IsOutstanding(qp)) {
+      return QpText(qpn) + "no timer for " + PsnText(qp.unacked_psn) + ", which is not acknowledged";
+    }
+    if ((is_reliable || qp.follows_works) && qp.in_message) return QpText(qpn) + "the rest of a message";
+    if (qp.follows_works && !qp.works.empty()) {
+      return QpText(qpn) + "work request " + Hex(qp.works.front().wr_id) + ", which was read";
+    }
+    if (is_reliable && qp.are_works_known && !qp.unreported.empty()) {
+      return QpText(qpn) + "no CQE of work request " + Hex(qp.unreported.front().wr_id);
+    }
+  }
+  return "";
 }
 
 // --- Completions
@@ -772,6 +849,7 @@ bool PacketRules::OnReceiveCqe(Cycle cycle, Qp& qp, const spec::RdmaCqReq& cqe) 
   }
   if (tail != nullptr && !at->data.empty()) CheckReceived(cycle, cqe.qp_num, *at, *tail);
   for (auto dropped = qp.receives.begin(); dropped != std::next(at); ++dropped) qp.kept_data -= dropped->data.size();
+  if (is_reliable && at->asks) OweAcknowledge(qp, at->psn);
   const bool is_solicited = is_reliable && at->is_solicited;  // of several alike datagrams, which one is not known
   qp.receives.erase(qp.receives.begin(), std::next(at));
   return is_solicited;
@@ -797,7 +875,7 @@ bool PacketRules::OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe) {
   OnSendCqe(cycle, qp, cqe);
   // Exception: UC and UD complete when the payload is in the device's transmit buffer. docs/monitor.md, "Exceptions".
   if (qp.context.qp_type != IbQpType::kRc) return false;
-  if (qp.unplaced != 0) {
+  if (!qp.unplaced.empty() && qp.unplaced.front().id <= qp.reported) {
     EraseUnwritten(cqe.qp_num, qp, [&](const Unwritten& entry, uint64_t address) {
       if (entry.message == 0 || entry.message > qp.reported) return false;
       findings_.Add(kCompletionRead, cycle,

@@ -59,6 +59,10 @@ class PacketRules {
   void OnDmaWrite(Cycle cycle, uint64_t address, std::span<const uint8_t> data);
   // A DMA completion with what may be payload.
   void OnOtherRead(const BoundaryEvent& completion);
+  // Nothing keeps the QP from a work request that waits, in a device that is idle up to `deadline`.
+  bool MustSend(uint32_t qpn, Cycle deadline) const;
+  // What is left to do of a device that is idle up to `deadline`; empty: nothing. `rings`: those of its queue pairs.
+  std::string Owed(Cycle deadline, const RingRules& rings) const;
   // Adds what is a violation if nothing follows: gaps of RC behind which no work request has failed. Call it when the
   // NIC has come to rest.
   void Finish();
@@ -68,7 +72,8 @@ class PacketRules {
   struct Sent {
     uint32_t psn = 0, psns = 1;  // psns: that it takes
     spec::BthOpcode opcode{};
-    uint64_t extension = 0, payload = 0;  // hashes
+    uint64_t extension = 0;  // a hash
+    uint32_t content = 0;    // RocePacket::content
     uint32_t bytes = 0;
     spec::Reth reth;
   };
@@ -90,12 +95,19 @@ class PacketRules {
   struct Unwritten {
     uint32_t qpn = 0, psn = 0;
     uint64_t message = 0;  // number of the READ; 0: a WRITE
+    bool asks = false;     // the packet requests an acknowledge
     std::vector<uint8_t> data;
     size_t done = 0;  // bytes of `data` written
+  };
+  // Entries of unwritten_ of one packet of a WRITE, by its PSN, or of one READ, by its number.
+  struct Pending {
+    uint64_t id = 0;
+    size_t entries = 0;
   };
   // A READ request that has arrived: the PSN of its next response, and how many are left.
   struct Asked {
     uint32_t next_psn = 0, left = 0;
+    bool has_begun = false;
     uint32_t rkey = 0;
     uint64_t address = 0;  // of the next response's payload
   };
@@ -103,6 +115,8 @@ class PacketRules {
   struct Arrived {
     uint32_t bytes = 0;
     bool is_send = false, is_solicited = false;
+    uint32_t psn = 0;   // of its last packet
+    bool asks = false;  // that requests an acknowledge
     std::optional<std::array<uint8_t, spec::Immdt::kBytes>> immediate;
     uint32_t source_qp = 0;     // of a datagram
     std::vector<uint8_t> data;  // of a SEND of RC, if it is kept
@@ -138,13 +152,16 @@ class PacketRules {
     // Responder: the PSN behind the last request of an unbroken sequence.
     std::optional<uint32_t> arrived_psn;
     std::optional<std::pair<uint32_t, uint64_t>> write;  // rkey and next address of the WRITE that arrives
-    size_t unwritten = 0, unplaced = 0;                  // entries of unwritten_: of WRITEs, of READs
+    std::vector<Pending> unwritten, unplaced;            // in unwritten_: of WRITEs, of READs, in order of arrival
     uint32_t messages_arrived = 0;                       // of the unbroken sequence
     uint32_t arriving_bytes = 0;                         // of the message that arrives
     std::vector<uint8_t> arriving_data;
     size_t kept_data = 0;                 // bytes in `receives`
     std::optional<uint32_t> nak_psn;      // named by a sequence NAK, until a packet with it arrives
     std::optional<uint32_t> refused_psn;  // of a request that must be refused
+    // Of the last request that was executed and asks for an acknowledge, until that is sent; of the last acknowledge.
+    std::optional<uint32_t> due_psn, acked_psn;
+    bool has_refused = false;  // a NAK that ends the connection was sent, or a request must be refused
     std::deque<Asked> asked;
     std::deque<Arrived> receives;                                // not completed yet
     std::deque<std::shared_ptr<std::vector<uint8_t>>> received;  // work requests returned without a CQE so far
@@ -167,13 +184,17 @@ class PacketRules {
                   uint64_t bytes) const;
   void CheckReceived(Cycle cycle, uint32_t qpn, const Arrived& message, const std::vector<uint8_t>& tail);
   void CheckSource(Cycle cycle, uint32_t qpn, const RocePacket& packet, const Places& places);
-  void ExpectData(Unwritten entry, const Places& places, std::span<const uint8_t> payload);
+  void ExpectData(const Unwritten& entry, const Places& places, std::span<const uint8_t> payload);
   template <typename Predicate>
   void EraseUnwritten(uint32_t qpn, Qp& qp, Predicate is_erased);
+  // An entry of unwritten_ has left.
+  static void Settle(Qp& qp, const Unwritten& entry);
   void SentResponse(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
   void CheckAcknowledge(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
   void CheckReadResponse(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
   void Forget(uint32_t qpn, Qp& qp);
+  static bool IsOutstanding(const Qp& qp);
+  static void OweAcknowledge(Qp& qp, uint32_t psn);
   bool IsFromPeer(const Qp& qp, const RocePacket& packet) const;
   void Arrive(Qp& qp, const RocePacket& packet);
   void ReceivedUnacknowledged(Qp& qp, const RocePacket& packet);

@@ -108,6 +108,7 @@ void RingRules::OnBarWrite(const BoundaryEvent& event) {
     return Arm(static_cast<uint16_t>(index), arm.seen_used_idx, arm.solicited, arm.next_completion);
   }
   if (queues_[index].kind == TableQueueKind::kTransmit) listener_.OnNetTransmit();
+  queues_[index].is_rung = queues_[index].is_live;
 }
 
 void RingRules::OnBarRead(const BoundaryEvent& event) { bar_reads_.push_back({event.id, event.address, selected_}); }
@@ -158,6 +159,7 @@ void RingRules::Enable(uint16_t index) {
   Release(index);
   Queue& queue = queues_[index];
   queue.is_live = true;
+  live_.push_back(index);
   queue.is_packed = is_packed_;
   queue.is_judged = true;
   epochs_.resize(std::max(epochs_.size(), queues_.size()));
@@ -193,7 +195,9 @@ void RingRules::Enable(uint16_t index) {
 
 void RingRules::Release(uint16_t index) {
   Queue& queue = queues_[index];
+  if (!queue.is_live && !queue.is_resetting && !queue.has_window) return;  // as it was created
   if (queue.is_live) {
+    std::erase(live_, index);
     std::erase_if(areas_, [index](const auto& entry) { return entry.second.queue == index; });
     for (size_t i = 0; i < queue.descriptors.size(); ++i) {
       DropBuffer(index, queue.descriptors[i], static_cast<uint16_t>(i));
@@ -221,6 +225,7 @@ void RingRules::ResetPositions(uint16_t index) {
     std::erase_if(*works, [&](const auto& one) { return one.second.queue == index; });
   }
   queue.used_bytes = queue.used = queue.available = 0;
+  queue.is_rung = false;
   queue.used_index = 0;
   queue.solicited_ahead.clear();
   queue.heads.assign(queue.size, -1);
@@ -310,6 +315,47 @@ void RingRules::Finish() {
   for (const uint16_t index : std::vector(owing_)) CheckOwed(index);
 }
 
+// --- Idle
+
+std::string RingRules::Unfinished() const {
+  for (const uint16_t index : live_) {
+    const Queue& queue = queues_[index];
+    if (!queue.is_judged || queue.is_resetting) continue;
+    if (queue.used_bytes != queue.used * kElementBytes && !queue.is_packed) {
+      return NameOf(index) + "used element " + std::to_string(queue.used) + " without its index";
+    }
+    if (queue.filled != 0) return NameOf(index) + "a CQE whose buffer is not used";
+  }
+  return "";
+}
+
+bool RingRules::CanComplete(uint32_t cqn) const {
+  return std::ranges::any_of(live_, [&](uint16_t index) {
+    const Queue& queue = queues_[index];
+    return queue.kind == TableQueueKind::kCq && queue.owner == cqn && (queue.cqes != 0 || !queue.is_read);
+  });
+}
+
+std::string RingRules::Owed(Cycle deadline) const {
+  if (is_device_resetting_) return "";
+  for (const uint16_t index : owing_) {
+    // Before a deadline it may be moderated.
+    if (deadline == kNever && CanInterrupt(queues_[index].vector)) return NameOf(index) + "no interrupt for its CQE";
+  }
+  for (const uint16_t index : live_) {
+    const Queue& queue = queues_[index];
+    if (!queue.is_judged || queue.is_resetting || queue.is_broken) continue;
+    const bool is_sent = queue.kind == TableQueueKind::kSq ? listener_.MustSend(queue.owner, deadline)
+                                                           : queue.kind == TableQueueKind::kTransmit;
+    if (!is_sent) continue;
+    if (queue.is_rung) return NameOf(index) + "a notification, and the ring not read since";
+    if (!queue.is_packed && queue.available != queue.used) {
+      return NameOf(index) + std::to_string(queue.available - queue.used) + " buffers that are available";
+    }
+  }
+  return "";
+}
+
 void RingRules::Notify(const Queue& queue) {
   if (queue.vector != spec::kVirtioMsiNoVector) ++causes_[queue.vector];
 }
@@ -337,13 +383,16 @@ bool RingRules::OnDmaRead(const BoundaryEvent& event) {
   Read& read = reads_[event.id];
   read.use = Read::Use::kOther;
   if (!MayBeKnown(event.address)) return false;
-  read = {};
+  read.bytes.clear();
   uint64_t begin = 0;
   if (const Area* const area = AreaAt(event.address, &begin)) {
     read.queue = area->queue;
     read.epoch = epochs_[area->queue];
     if (area->part == Part::kDescriptors) read.use = Read::Use::kDescriptors;
     if (area->part == Part::kDriver) read.use = Read::Use::kDriver;
+    Queue& queue = queues_[area->queue];
+    queue.is_read = true;
+    if (area->part == (queue.is_packed ? Part::kDescriptors : Part::kDriver)) queue.is_rung = false;
     return event.address + event.bytes <= area->end;
   }
   auto table = tables_.upper_bound(event.address);
@@ -483,7 +532,7 @@ void RingRules::SetWork(uint16_t index, uint64_t address, std::span<const uint8_
     const auto next = works_.find(queue.unread.front());
     if (next != works_.end() && !next->second.work.has_value()) return;
     listener_.OnSendWork(queue.owner, next == works_.end() ? std::nullopt : next->second.work);
-    queue.unread.pop_front();
+    queue.unread.erase(queue.unread.begin());
   }
 }
 
@@ -514,7 +563,10 @@ void RingRules::SetDescriptor(uint16_t index, uint16_t number, const uint8_t* by
   if ((flags & spec::VirtqDescFlags::kIndirect) != 0) {
     tables_[split.addr] = {split.addr + split.len, index, number};
   } else if (queue.kind == TableQueueKind::kCq && split.len >= spec::RdmaCqReq::kBytes) {
+    const auto known = cqes_.find(split.addr);
+    if (known != cqes_.end()) --queues_[known->second.queue].cqes;
     cqes_[split.addr] = {index, number, 0, {}};
+    ++queue.cqes;
   } else if (queue.kind == TableQueueKind::kRq) {
     receives_[split.addr] = {.queue = index, .head = number, .bytes = split.len, .work = {}};
   }
@@ -531,7 +583,10 @@ void RingRules::AddBuffer(uint16_t index, uint64_t address, uint64_t bytes) {
   const Queue& queue = queues_[index];
   if (bytes == 0) return;
   const uint64_t last = address + bytes - 1;
-  if (queue.has_window && (address < queue.window_base || last > queue.window_last || last < address)) return;
+  if (queue.has_window && (address < queue.window_base || last > queue.window_last || last < address)) {
+    queues_[index].is_broken = true;
+    return;
+  }
   memory_.Add(index, address, bytes);
 }
 
@@ -546,7 +601,11 @@ void RingRules::DropBuffer(uint16_t index, Descriptor& descriptor, uint16_t numb
     queue.tables.erase(number);
   }
   const auto cqe = cqes_.find(descriptor.address);
-  if (cqe != cqes_.end() && cqe->second.queue == index && cqe->second.head == number) cqes_.erase(cqe);
+  if (cqe != cqes_.end() && cqe->second.queue == index && cqe->second.head == number) {
+    if (cqe->second.have >= spec::RdmaCqReq::kBytes) --queue.filled;
+    cqes_.erase(cqe);
+    --queue.cqes;
+  }
   for (auto* const works : {&works_, &receives_}) {
     const auto work = works->find(descriptor.address);
     if (work != works->end() && work->second.queue == index && work->second.head == number) works->erase(work);
@@ -588,7 +647,9 @@ bool RingRules::OnDmaWrite(const BoundaryEvent& event) {
   const uint64_t at = event.address - cqe->first;
   if (at + event.bytes > spec::RdmaCqReq::kBytes) return false;
   std::copy(event.payload.begin(), event.payload.end(), cqe->second.content.begin() + static_cast<ptrdiff_t>(at));
+  const bool was_filled = cqe->second.have >= spec::RdmaCqReq::kBytes;
   cqe->second.have += event.bytes;
+  if (!was_filled && cqe->second.have >= spec::RdmaCqReq::kBytes) ++queues_[cqe->second.queue].filled;
   return false;
 }
 

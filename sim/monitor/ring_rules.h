@@ -50,6 +50,8 @@ class RingRules {
     virtual bool OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe) = 0;  // true: it is solicited
     // `tail`: the work request, as much as the device has read of it.
     virtual void OnReceiveUsed(uint32_t qpn, std::shared_ptr<std::vector<uint8_t>> tail) = 0;
+    // Nothing keeps the QP from a work request that waits, in a device that is idle up to `deadline`.
+    virtual bool MustSend(uint32_t qpn, Cycle deadline) = 0;
     // Memory that is neither a ring, an indirect table nor a work request.
     virtual void OnOtherRead(const BoundaryEvent& completion) = 0;
 
@@ -78,6 +80,12 @@ class RingRules {
   void OnDmaCompletion(const BoundaryEvent& event);
   bool OnDmaWrite(const BoundaryEvent& event);
   void OnMsix(Cycle cycle, uint16_t vector);
+  // Writes to a ring that have begun and not ended; empty: none.
+  std::string Unfinished() const;
+  // False: the CQ may be overrun, with unknown effects on its queue pairs.
+  bool CanComplete(uint32_t cqn) const;
+  // What is left to do of a device that is idle up to `deadline`; empty: nothing.
+  std::string Owed(Cycle deadline) const;
 
  private:
   struct Descriptor {
@@ -104,6 +112,11 @@ class RingRules {
     uint16_t used_index = 0;
     uint64_t used = 0;       // buffers behind used_index
     uint64_t available = 0;  // behind the available index that the device has read
+    uint32_t filled = 0;     // CQEs that are written and whose buffers are not used yet
+    bool is_rung = false;    // by the driver, and not read since
+    bool is_read = false;    // by the device
+    bool is_broken = false;  // a buffer is outside of the queue's window: the device stops it
+    size_t cqes = 0;         // of a CQ: its buffers in cqes_
     // Of a CQ: how it is armed, and whether an interrupt is owed, since when. `solicited`: `used` of the last solicited
     // CQE; solicited_ahead: of those behind the used index.
     bool is_armed_next = false, is_armed_solicited = false, owes = false;
@@ -117,7 +130,7 @@ class RingRules {
     std::vector<Descriptor> descriptors;
     // Send queues: number of work requests that were found, and the addresses of those that were not read yet.
     uint64_t found = 0;
-    std::deque<uint64_t> unread;
+    std::vector<uint64_t> unread;
     std::map<uint64_t, std::vector<std::pair<uint64_t, uint32_t>>> tables;  // by head: buffers of its indirect table
   };
   enum class Part : uint8_t { kDescriptors, kDriver, kDevice };
@@ -200,6 +213,7 @@ class RingRules {
   uint64_t epoch_ = 0;  // of the latest enable
   std::vector<Queue> queues_;
   std::vector<uint64_t> epochs_;
+  std::vector<uint16_t> live_;         // queues
   std::map<uint64_t, Area> areas_;     // by begin
   std::map<uint64_t, Table> tables_;   // indirect tables, by begin
   std::map<uint64_t, Cqe> cqes_;       // buffers of completion queues, by address

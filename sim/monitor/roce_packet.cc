@@ -26,10 +26,40 @@ uint16_t Ipv4Checksum(const uint8_t* header) {
   return static_cast<uint16_t>(~sum);
 }
 
+// The product of two polynomials modulo that of the CRC; bit 31 is the coefficient of 1.
+constexpr uint32_t Multiply(uint32_t a, uint32_t b) {
+  uint32_t product = 0;
+  for (; a != 0; a <<= 1) {
+    product ^= b & (0 - (a >> 31));
+    b = b >> 1 ^ (spec::kIcrcPolynomial & (0 - (b & 1)));
+  }
+  return product;
+}
+
+// The CRC behind `bytes` bytes of zeros: times x to the 8 * bytes.
+uint32_t Shift(uint32_t crc, size_t bytes) {
+  struct Power {
+    size_t bytes = 0;
+    uint32_t value = 0x8000'0000;
+  };
+  constexpr size_t kKept = 64;
+  thread_local std::array<Power, kKept> kept;  // packets have few lengths
+  Power& power = kept[bytes % kKept];
+  if (power.bytes != bytes) {
+    power = {bytes, 0x8000'0000};
+    uint32_t square = 0x0080'0000;  // x to the 8
+    for (size_t rest = bytes; rest != 0; rest >>= 1, square = Multiply(square, square)) {
+      if ((rest & 1) != 0) power.value = Multiply(power.value, square);
+    }
+  }
+  return Multiply(crc, power.value);
+}
+
 // The ICRC of the datagram at `ip` whose BTH begins at `bth`; `end` is that of the bytes which it covers. The fields
 // that routers change count as ones: IPv4 TOS, TTL and checksum, IPv6 traffic class, flow label and hop limit, the UDP
 // checksum, the byte of the BTH with FECN and BECN; 8 bytes of ones stand before. [IBTA A17.3.3]
-uint32_t Icrc(std::span<const uint8_t> frame, size_t ip, bool is_ipv6, size_t bth, size_t end) {
+// `content`: the CRC of what is behind the BTH, from 0. A CRC is linear, so that is read once only.
+uint32_t Icrc(std::span<const uint8_t> frame, size_t ip, bool is_ipv6, size_t bth, size_t end, uint32_t& content) {
   std::array<uint8_t, 8 + 40 + kUdpBytes + spec::Bth::kBytes> head{};
   std::memset(head.data(), 0xff, 8);
   const size_t bytes = bth + spec::Bth::kBytes - ip;
@@ -44,7 +74,9 @@ uint32_t Icrc(std::span<const uint8_t> frame, size_t ip, bool is_ipv6, size_t bt
   at[bth - ip - 2] = at[bth - ip - 1] = 0xff;
   at[bth - ip + 4] = 0xff;
   const uint32_t crc = Crc32(~uint32_t{0}, std::span(head).first(8 + bytes));
-  return ~Crc32(crc, frame.subspan(bth + spec::Bth::kBytes, end - bth - spec::Bth::kBytes));
+  const auto rest = frame.subspan(bth + spec::Bth::kBytes, end - bth - spec::Bth::kBytes);
+  content = Crc32(0, rest);
+  return ~(content ^ Shift(crc, rest.size()));
 }
 
 void Break(RocePacket& packet, const Rule& rule, std::string seen, std::string expected) {
@@ -84,29 +116,14 @@ uint32_t Crc32(uint32_t crc, std::span<const uint8_t> bytes) {
   return ~libdeflate_crc32(~crc, bytes.data(), bytes.size());
 }
 
-// Four words at a time, which do not depend on each other.
 uint64_t HashOf(std::span<const uint8_t> bytes) {
-  constexpr size_t kLanes = 4, kWord = sizeof(uint64_t);
-  const auto mix = [](uint64_t hash, uint64_t word) {
-    hash = (hash ^ word) * 0xff51'afd7'ed55'8ccd;
-    return hash ^ hash >> 32;
-  };
-  std::array<uint64_t, kLanes> lanes{};
-  for (size_t i = 0; i < kLanes; ++i) lanes[i] = 0x9e37'79b9'7f4a'7c15 * (i + 1) ^ bytes.size();
-  size_t at = 0;
-  for (; at + kLanes * kWord <= bytes.size(); at += kLanes * kWord) {
-    for (size_t i = 0; i < kLanes; ++i) {
-      uint64_t word = 0;
-      std::memcpy(&word, bytes.data() + at + i * kWord, sizeof(word));
-      lanes[i] = mix(lanes[i], word);
-    }
-  }
-  uint64_t hash = lanes[0];
-  for (size_t i = 1; i < kLanes; ++i) hash = mix(hash, lanes[i]);
-  for (; at < bytes.size(); at += kWord) {
+  constexpr size_t kWord = sizeof(uint64_t);
+  uint64_t hash = bytes.size();
+  for (size_t at = 0; at < bytes.size(); at += kWord) {
     uint64_t word = 0;
     std::memcpy(&word, bytes.data() + at, std::min(kWord, bytes.size() - at));
-    hash = mix(hash, word);
+    hash = (hash ^ word) * 0xff51'afd7'ed55'8ccd;
+    hash ^= hash >> 32;
   }
   return hash;
 }
@@ -156,7 +173,7 @@ std::optional<RocePacket> ReadRoce(std::span<const uint8_t> frame) {
   packet.service = static_cast<spec::BthService>(static_cast<uint8_t>(packet.bth.opcode) >> 5);
   const uint8_t* const tail = frame.data() + end - kIcrc;
   const uint32_t icrc = tail[0] | uint32_t{tail[1]} << 8 | uint32_t{tail[2]} << 16 | uint32_t{tail[3]} << 24;
-  const uint32_t right = Icrc(frame, ip, is_ipv6, bth, end - kIcrc);
+  const uint32_t right = Icrc(frame, ip, is_ipv6, bth, end - kIcrc, packet.content);
   packet.is_intact = icrc == right;
   if (icrc != right) Break(packet, kWireIcrc, "ICRC " + Hex(icrc), Hex(right));
   if (!packet.info.valid) {

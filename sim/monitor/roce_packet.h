@@ -28,6 +28,7 @@ struct RocePacket {
   spec::Reth reth;                     // if info.has_reth
   spec::Aeth aeth;                     // if info.has_aeth
   spec::Deth deth;                     // if info.has_deth
+  uint32_t content = 0;                // a checksum of extension, payload and padding
   bool is_intact = false;              // lengths are consistent and the ICRC is right
   // The first rule that the packet breaks, what was seen and what is right; null: none.
   const Rule* broken = nullptr;
@@ -40,7 +41,7 @@ std::optional<RocePacket> ReadRoce(std::span<const uint8_t> frame);
 
 // CRC-32 of IEEE 802.3 over the bytes, continued from `crc`, which starts as all ones. Not inverted at the end.
 uint32_t Crc32(uint32_t crc, std::span<const uint8_t> bytes);
-// A fast hash of contents, for comparison within one process.
+// A fast hash of a few bytes, for comparison within one process.
 uint64_t HashOf(std::span<const uint8_t> bytes);
 
 }  // namespace vireo::sim::monitor

@@ -242,6 +242,9 @@ class EventSink {
  public:
   // Called in event order per stream. The sink must not call the device.
   virtual void OnEvent(const BoundaryEvent& event) = 0;
+  // The device says in this cycle that it is idle, up to `deadline` (Nic::NextDeadline): once between two events, and
+  // only if it is asked.
+  virtual void OnIdle(Cycle /*cycle*/, Cycle /*deadline*/) {}
 
  protected:
   ~EventSink() = default;

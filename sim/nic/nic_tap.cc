@@ -61,6 +61,8 @@ NicTap::NicTap(const Scheduler& scheduler, const CoreClock& clock, const spec::C
 void NicTap::Report(EventKind kind, Cycle cycle, std::span<const uint8_t> payload, uint64_t address, uint32_t id,
                     uint32_t bytes, uint8_t status) {
   if (sinks_.empty()) return;
+  last_event_ = std::max(last_event_, cycle);
+  is_idle_told_ = false;
   const BoundaryEvent event = {.kind = kind,
                                .stream = StreamOf(kind),
                                .status = status,
@@ -79,6 +81,14 @@ void NicTap::ReportValue(EventKind kind, Cycle cycle, uint64_t value, unsigned b
   Report(kind, cycle, {payload, bytes}, address, id, bytes);
 }
 
+bool NicTap::IsIdle() const {
+  const bool is_idle = nic_->IsIdle();
+  if (!is_idle || is_idle_told_ || !was_reset_) return is_idle;
+  is_idle_told_ = true;
+  for (EventSink* sink : sinks_) sink->OnIdle(clock_.Containing(scheduler_.now()), nic_->NextDeadline());
+  return true;
+}
+
 void NicTap::Violation(Cycle cycle, const std::string& what) {
   if (violations_.size() < kMaxViolations) {
     violations_.push_back("nic " + std::to_string(number_) + ", cycle " + std::to_string(cycle) + ": " + what);
@@ -89,6 +99,7 @@ void NicTap::CheckInput(Cycle cycle, const char* what) {
   if (!was_reset_) Violation(cycle, std::string(what) + " before the first reset");
   if (cycle < first_input_) Violation(cycle, std::string(what) + " during reset");
   if (scheduler_.now() != clock_.Begin(cycle)) Violation(cycle, std::string(what) + " not at the start of its cycle");
+  if (!sinks_.empty() && cycle >= first_input_ && cycle > last_event_ + kSilence) IsIdle();
 }
 
 void NicTap::CheckOutput(Cycle cycle, const char* what) {
@@ -118,6 +129,7 @@ void NicTap::Reset(Cycle cycle) {
   link_ = true;
   credits_[0] = credits_[1] = 0;
   written_ = kNever;
+  last_event_ = 0;
   Report(EventKind::kReset, cycle, {});
   nic_->Reset(cycle);
 }

@@ -51,7 +51,8 @@ class NicTap final : public Nic, public NicEnvironment {
   void SetLink(Cycle cycle, bool up) override;
   void ReadCsr(Cycle cycle, uint32_t offset) override;
   void WriteCsr(Cycle cycle, uint32_t offset, uint32_t value) override;
-  bool IsIdle() const override { return nic_->IsIdle(); }
+  // A device that is idle is reported to the sinks. An input after a silence asks, too.
+  bool IsIdle() const override;
   Cycle NextDeadline() const override { return nic_->NextDeadline(); }
 
   // NicEnvironment, for the device.
@@ -92,7 +93,10 @@ class NicTap final : public Nic, public NicEnvironment {
   PcieEnvironment* pcie_ = nullptr;
   FrameEnvironment* frames_ = nullptr;
   ManagementEnvironment* management_ = nullptr;
+  static constexpr Cycle kSilence = 256;
   std::vector<EventSink*> sinks_;
+  Cycle last_event_ = 0;
+  mutable bool is_idle_told_ = false;  // since the last event
   std::vector<std::string> violations_;
 
   Cycle first_input_ = 0;

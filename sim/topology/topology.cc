@@ -25,11 +25,13 @@ Station::Station(Scheduler& scheduler, const NicParameters& parameters, uint16_t
 Station::~Station() = default;
 
 std::vector<std::string> Station::monitor_violations() const {
-  return monitor_ == nullptr ? std::vector<std::string>() : monitor_->Violations();
+  if (monitor_ == nullptr) return {};
+  tap_.IsIdle();  // which tells the monitor
+  return monitor_->Violations();
 }
 
 bool Station::IsQuiet() const {
-  return nic_->IsIdle() && nic_->NextDeadline() == kNever && pcie_.IsIdle() && mac_.IsIdle();
+  return tap_.IsIdle() && nic_->NextDeadline() == kNever && pcie_.IsIdle() && mac_.IsIdle();
 }
 
 Topology::Built Topology::Build(Scheduler& scheduler, const TopologyParameters& parameters, const NicFactory& factory) {

@@ -71,6 +71,7 @@ struct PacketOf {
   bool is_received = false;
   bool is_padded = true;
   bool is_solicited = false;
+  bool asks = false;
   uint16_t pkey = spec::kPkeyDefault;
   uint8_t hop_limit = kHopLimit;
 };
@@ -106,6 +107,7 @@ Bytes Frame(const PacketOf& packet) {
                       .pad_count = static_cast<uint8_t>(pad),
                       .pkey = packet.pkey,
                       .dest_qp = packet.is_received ? kQpn : kPeerQpn,
+                      .ack_req = packet.asks,
                       .psn = packet.psn};
   std::array<uint8_t, 12> bth_bytes{};
   bth.Encode(bth_bytes.data());
@@ -169,6 +171,7 @@ class MonitorTest : public testing::Test {
                                  .remote_write = true,
                                  .remote_read = true,
                                  .min_rnr_timer = kRnrTimer,
+                                 .timeout = 14,
                                  .dest_qpn = kPeerQpn,
                                  .next_psn = 100,
                                  .expected_psn = 500};
@@ -331,6 +334,30 @@ class MonitorTest : public testing::Test {
     Event({.kind = EventKind::kReceiveEnd, .bytes = static_cast<uint32_t>(frame.size()), .payload = frame});
   }
 
+  // The device says that it is idle.
+  static constexpr Cycle kLater = 5000;
+  void SayIdle(Cycle deadline = kNever) { monitor_.OnIdle(++cycle_, deadline); }
+  // And an input wakes it.
+  void BeIdle(Cycle deadline = kNever) {
+    SayIdle(deadline);
+    Event({.kind = EventKind::kCredits, .bytes = 1, .payload = {}});
+  }
+  // Firmware has finished the fixture's commands, and serves the datapath.
+  void Serve(bool pause = false) {
+    WriteCsr(spec::kMgmtControlRegister, spec::MgmtControl{.datapath_enable = true, .pause = pause}.ToWord());
+    Take(kControl, 0);
+    WriteElement(kControl, answers_, 0);
+    WriteIndex(kControl, ++answers_);
+  }
+  void Ring(uint16_t queue) {
+    WriteBar(spec::kBarVirtioNotify + uint64_t{queue} * spec::kNotifyOffMultiplier, queue, 2);
+  }
+  void ReadStatus(bool is_idle) {
+    Event({.kind = EventKind::kCsrRead, .address = spec::kMgmtStatusRegister, .bytes = 4, .payload = {}});
+    const Bytes value = Encoded(spec::MgmtStatus{.idle = is_idle});
+    Event({.kind = EventKind::kCsrCompletion, .bytes = 4, .payload = value});
+  }
+
   // --- Reports
   void ExpectGood() { EXPECT_EQ(monitor_.Violations(), std::vector<std::string>()); }
   // Exactly one report, of this rule, with these words.
@@ -347,6 +374,7 @@ class MonitorTest : public testing::Test {
   Cycle cycle_ = 0;
   uint32_t used_length_ = spec::RdmaCqReq::kBytes;
   std::array<uint16_t, 16> available_{};
+  uint16_t answers_ = 0;
 };
 
 const PacketOf kSend = {.opcode = BthOpcode::kRcSendOnly, .psn = 100, .payload = Pattern(61)};
@@ -1090,6 +1118,194 @@ TEST_F(MonitorTest, ReportsABufferOutsideOfTheWindow) {
   Take(kSq, 2);
   Read(Buffer(kSq, 2), Pattern(64));
   ExpectOnly("dma.inside", "DMA read of 64 bytes", "an address in a ring");
+}
+
+// --- Idle
+
+TEST_F(MonitorTest, ReportsAnOutputOfADeviceThatIsIdle) {
+  SayIdle();
+  ArmCq(0);  // an input
+  Interrupt(kCq);
+  SayIdle(cycle_ + kLater);
+  cycle_ += kLater;
+  Read(kPages, Pattern(4));  // it woke
+  ExpectGood();
+  SayIdle(cycle_ + kLater);
+  Read(kPages, Pattern(4));
+  ExpectOnly("idle.silent", "dma_read of a device that is idle", "nothing before the next input or cycle");
+}
+
+TEST_F(MonitorTest, ReportsIdleWithAReadThatIsNotAnswered) {
+  Read(kPages, Pattern(4));
+  BeIdle();
+  ExpectGood();
+  Event({.kind = EventKind::kDmaRead, .address = kPages, .id = 7, .bytes = 4, .payload = {}});
+  BeIdle();
+  ExpectOnly("idle.owed", "idle with 1 DMA reads that are not answered", "work until it is done");
+}
+
+TEST_F(MonitorTest, ReportsIdleWithARegisterThatIsNotRead) {
+  Event({.kind = EventKind::kBarRead, .address = 0, .id = spec::kBarVirtio, .bytes = 2, .payload = {}});
+  BeIdle();
+  ExpectOnly("idle.owed", "idle with 1 BAR reads that are not answered", "work until it is done");
+}
+
+TEST_F(MonitorTest, ReportsAStatusOfIdleWithAReadThatIsNotAnswered) {
+  ReadStatus(true);
+  Event({.kind = EventKind::kDmaRead, .address = kPages, .id = 7, .bytes = 4, .payload = {}});
+  ReadStatus(false);
+  ExpectGood();
+  ReadStatus(true);
+  ExpectOnly("idle.owed", "status.idle with 1 DMA reads that are not answered", "work until it is done");
+}
+
+TEST_F(MonitorTest, ReportsIdleWithAUsedElementWithoutItsIndex) {
+  Take(kSq, 0);
+  WriteElement(kSq, 0, 0);
+  WriteIndex(kSq, 1);
+  BeIdle();
+  ExpectGood();
+  Take(kSq, 1);
+  WriteElement(kSq, 1, 1);
+  BeIdle();
+  ExpectOnly("idle.owed", "queue 6 (sq 2): used element 1 without its index", "work until it is done");
+}
+
+TEST_F(MonitorTest, ReportsIdleWithACqeWhoseBufferIsNotUsed) {
+  Complete(0);
+  Take(kCq, 1);
+  BeIdle();
+  ExpectGood();
+  WriteCqe(1, spec::IbWcOpcode::kRecv);
+  BeIdle();
+  ExpectOnly("idle.owed", "queue 5 (cq 1): a CQE whose buffer is not used", "work until it is done");
+}
+
+TEST_F(MonitorTest, ReportsIdleWithAnInterruptThatIsOwed) {
+  Serve();
+  Unmask(kCq);
+  ArmCq(0);
+  Complete(0);
+  BeIdle(cycle_ + kLater);  // it may be moderated
+  ExpectGood();
+  BeIdle();
+  ExpectOnly("idle.owed", "queue 5 (cq 1): no interrupt for its CQE", "work until it is done");
+}
+
+TEST_F(MonitorTest, ReportsIdleWithANotificationThatWasNotFollowed) {
+  Serve();
+  Ring(kSq);
+  ReadWorks({.opcode = spec::IbWrOpcode::kSend}, 1);
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 100});
+  Ring(kSq);
+  BeIdle(cycle_ + kLater);  // it may wait for its peer
+  Receive({.opcode = BthOpcode::kRcAcknowledge, .psn = 100, .extension = Ack(1)});
+  WriteElement(kSq, 0, 0);
+  WriteIndex(kSq, 1);
+  Serve(true);
+  BeIdle();  // it is paused
+  ExpectGood();
+  Serve();
+  BeIdle();
+  ExpectOnly("idle.owed", "queue 6 (sq 2): a notification, and the ring not read since", "work until it is done");
+}
+
+TEST_F(MonitorTest, ReportsIdleWithAWorkRequestThatIsNotSent) {
+  Serve();
+  ReadWorks({.opcode = spec::IbWrOpcode::kSend}, 1);
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 100});
+  Receive({.opcode = BthOpcode::kRcAcknowledge, .psn = 100, .extension = Ack(1)});
+  WriteElement(kSq, 0, 0);
+  WriteIndex(kSq, 1);
+  BeIdle();
+  ExpectGood();
+  Take(kSq, 1);
+  BeIdle();
+  ExpectOnly("idle.owed", "queue 6 (sq 2): 1 buffers that are available", "work until it is done");
+}
+
+TEST_F(MonitorTest, ReportsIdleWithAFrameThatIsNotSent) {
+  SetUp(8, spec::TableQueueKind::kTransmit, 0);
+  Serve();
+  BeIdle();
+  ExpectGood();
+  Take(8, 0);
+  BeIdle();
+  ExpectOnly("idle.owed", "queue 8 (transmit 0): 1 buffers that are available", "work until it is done");
+}
+
+TEST_F(MonitorTest, ReportsIdleWithoutATimer) {
+  Serve();
+  Send(kSend);
+  BeIdle(cycle_ + kLater);
+  ExpectGood();
+  BeIdle();
+  ExpectOnly("idle.owed", "QP 2: no timer for PSN 100, which is not acknowledged", "work until it is done");
+}
+
+TEST_F(MonitorTest, ReportsIdleWithinAMessage) {
+  Serve();
+  Send({.opcode = BthOpcode::kRcSendFirst, .psn = 100, .payload = Pattern(kMtu)});
+  Receive({.opcode = BthOpcode::kRcAcknowledge, .psn = 100, .extension = Ack()});
+  BeIdle(cycle_ + kLater);
+  ExpectGood();
+  BeIdle();
+  ExpectOnly("idle.owed", "QP 2: the rest of a message", "work until it is done");
+}
+
+TEST_F(MonitorTest, ReportsIdleWithoutACqe) {
+  Serve();
+  Take(kCq, 0, 2);
+  Take(kSq, 0, 2);
+  for (uint16_t i = 0; i < 2; ++i) {
+    SendAcknowledged(i, true);
+    WriteIndex(kSq, i + 1);
+    if (i == 1) break;
+    WriteCqe(0, spec::IbWcOpcode::kSend, spec::IbWcStatus::kSuccess, 0);
+    WriteElement(kCq, 0, 0);
+    WriteIndex(kCq, 1);
+  }
+  BeIdle(cycle_ + kLater);
+  ExpectGood();
+  BeIdle();
+  ExpectOnly("idle.owed", "QP 2: no CQE of work request 0x1", "work until it is done");
+}
+
+TEST_F(MonitorTest, ReportsIdleWithoutAnAcknowledge) {
+  Serve();
+  Send(kSend);  // shows the NIC's own MAC
+  const auto write = [this](uint32_t psn, bool asks) {
+    Receive({.opcode = BthOpcode::kRcRdmaWriteOnly,
+             .psn = psn,
+             .extension = RethOf(kRegion, 8),
+             .payload = Pattern(8),
+             .asks = asks});
+  };
+  write(500, false);
+  Write(kPages, Pattern(8));
+  write(501, true);
+  BeIdle(cycle_ + kLater);  // it may have been dropped
+  Write(kPages, Pattern(8));
+  Send({.opcode = BthOpcode::kRcAcknowledge, .psn = 501, .extension = Ack(2)});
+  write(502, true);
+  BeIdle(cycle_ + kLater);
+  ExpectGood();
+  Write(kPages, Pattern(8));
+  BeIdle(cycle_ + kLater);
+  ExpectOnly("idle.owed", "QP 2: no acknowledge of PSN 502, which was executed", "work until it is done");
+}
+
+TEST_F(MonitorTest, ReportsIdleWithinTheResponsesToARead) {
+  Serve();
+  WriteTable(spec::MgmtTable::kMr, 3, Encoded(Region(true)));
+  Read(kPages, Pattern(kMtu));
+  Read(kPages + kMtu, Pattern(1));
+  Receive({.opcode = BthOpcode::kRcRdmaReadRequest, .psn = 500, .extension = RethOf(kRegion, kMtu + 1)});
+  BeIdle();  // it may have been dropped
+  ExpectGood();
+  Send({.opcode = BthOpcode::kRcRdmaReadResponseFirst, .psn = 500, .extension = Ack(1), .payload = Pattern(kMtu)});
+  BeIdle();
+  ExpectOnly("idle.owed", "QP 2: no response PSN 501, behind those sent", "work until it is done");
 }
 
 }  // namespace
