@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Builds the guest of the tests of verif/system from Debian's packages: a kernel that QEMU starts without a boot loader, and an
-initramfs with network and RDMA programs of this machine. The kernel's package is downloaded, not installed. Exit status 77:
-not available here (no network, no such package); the last line is the reason."""
+initramfs with network and RDMA programs of this machine. The kernel's package is downloaded, not installed. It is the one of
+this machine's Debian, or of another release (--kernel), in a folder of its own. Exit status 77: not available here (no network,
+no such package); the last line is the reason."""
 
 import argparse
 import hashlib
@@ -19,14 +20,15 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 UNAVAILABLE = 77  # "skipped", by automake's convention
 
-# In load order, by the role that loads them (init); modules that are built into the kernel are skipped.
+KERNELS = ["trixie"]  # of other releases than this machine's
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+
+# By the role that loads them (init), after the modules that they need. Those that are built into the kernel are skipped.
 MODULES = {
-    "all": """vmxnet3 virtio_ring virtio virtio_pci_legacy_dev virtio_pci_modern_dev virtio_pci failover net_failover virtio_net
-virtio_console""".split(),
-    "softroce": """crc32_generic crc32-pclmul udp_tunnel ip6_udp_tunnel configfs ib_core ib_uverbs ib_cm iw_cm rdma_cm rdma_ucm
-rdma_rxe sch_netem""".split(),
-    "driver": "llc stp mrp garp 8021q".split(),
-    "pvrdma": "configfs ib_core ib_uverbs ib_cm iw_cm rdma_cm rdma_ucm".split(),  # and vmw_pvrdma: build_pvrdma.py
+    "all": "vmxnet3 virtio_pci virtio_net virtio_console".split(),
+    "softroce": "crc32_generic crc32-pclmul rdma_ucm rdma_rxe sch_netem".split(),
+    "driver": "8021q button".split(),  # button: the power button ends a suspend
+    "pvrdma": "ib_uverbs rdma_ucm".split(),  # and vmw_pvrdma: build_pvrdma.py
 }
 
 PROGRAMS = """ip tc ethtool rdma ibv_devinfo ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ib_write_bw ib_write_lat ib_send_bw
@@ -46,22 +48,80 @@ def run(*command, **options):
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, **options).stdout
 
 
-def kernel_package():
-    """Name and version of the newest generic kernel package; the cloud kernel has no rdma_rxe."""
-    try:
-        depends = run("apt-cache", "depends", "linux-image-amd64", stderr=subprocess.DEVNULL).decode()
-        name = re.search(r"Depends: (linux-image-\S+)", depends)[1]
-        shown = run("apt-cache", "show", "--no-all-versions", name, stderr=subprocess.DEVNULL).decode()
-        return name, re.search(r"^Version: (\S+)", shown, re.M)[1]
-    except (subprocess.CalledProcessError, FileNotFoundError, TypeError):
-        raise Unavailable("apt has no package linux-image-amd64; run `apt-get update`") from None
+def debian_mirror():
+    """The mirror that this machine's apt uses for Debian itself."""
+    formatted = run("apt-get", "indextargets", "--format", "$(ORIGIN)|$(LABEL)|$(REPO_URI)").decode()
+    for line in formatted.splitlines():
+        origin, label, uri = line.split("|", 2)
+        if origin == "Debian" and label == "Debian":
+            return uri
+    raise Unavailable("apt has no package list of Debian; run `apt-get update`")
+
+
+class Packages:
+    """What apt finds: the packages of this machine's Debian, or of another `release`, whose lists are in `folder`."""
+
+    def __init__(self, release="", folder=None):
+        self.release, self.options = release, []
+        if release:
+            sources = folder / "sources.list"
+            places = {"State": folder, "State::Lists": folder / "lists", "Cache": folder / "cache", "Etc::SourceList": sources,
+                      "Etc::SourceParts": "/dev/null", "Etc::Preferences": "/dev/null", "Etc::PreferencesParts": "/dev/null"}
+            self.options = [word for name, place in places.items() for word in ("-o", f"Dir::{name}={place}")]
+            (folder / "lists/partial").mkdir(parents=True, exist_ok=True)
+            (folder / "cache/archives/partial").mkdir(parents=True, exist_ok=True)
+            # One target: no translations, no list of files.
+            sources.write_text(f"deb [signed-by={KEYRING} target=Packages] {debian_mirror()} {release} main\n")
+
+    def apt(self, program, *arguments, **options):
+        # apt's sandbox user (_apt) may not be able to write to the folders.
+        return run(program, "--quiet=2", "-o", "APT::Sandbox::User=root", *self.options, *arguments,
+                   stderr=subprocess.PIPE, **options)
+
+    def update(self):
+        """Gets the lists of another release; those of this machine are not touched."""
+        if self.release:
+            try:
+                self.apt("apt-get", "update", "--error-on=any")
+            except subprocess.CalledProcessError as error:
+                raise Unavailable(f"apt cannot read the package list of {self.release}: {reason_of(error)}") from None
+
+    def kernel(self):
+        """Name and version of the newest generic kernel package; the cloud kernel has no rdma_rxe."""
+        try:
+            depends = self.apt("apt-cache", "depends", "linux-image-amd64").decode()
+            name = re.search(r"Depends: (linux-image-\S+)", depends)[1]
+            shown = self.apt("apt-cache", "show", "--no-all-versions", name).decode()
+            return name, re.search(r"^Version: (\S+)", shown, re.M)[1]
+        except (subprocess.CalledProcessError, FileNotFoundError, TypeError):
+            of = f" of {self.release}" if self.release else "; run `apt-get update`"
+            raise Unavailable(f"apt has no package linux-image-amd64{of}") from None
+
+    def download(self, name, version, folder):
+        try:
+            self.apt("apt-get", "download", f"{name}={version}", cwd=folder)
+        except subprocess.CalledProcessError as error:
+            raise Unavailable(f"{name} {version} cannot be downloaded: {reason_of(error)}") from None
+        return next(folder.glob("*.deb"))
+
+
+def reason_of(error):
+    if not isinstance(error, subprocess.CalledProcessError):
+        return str(error)
+    return (error.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no reason given"])[0]
 
 
 def stamp(name, version):
     """A fingerprint of all inputs of the build."""
     installed = run("dpkg-query", "-W", "-f", "${Package} ${Version} ${db:Status-Abbrev}\n", *PACKAGES).decode()
-    sources = hashlib.sha256(b"".join((HERE / file).read_bytes() for file in ("build_guest.py", "init"))).hexdigest()
+    sources = hashlib.sha256(b"".join((HERE / file).read_bytes() for file in ("build_guest.py", "init", "kexec.c"))).hexdigest()
     return f"{name} {version}\n{installed}{sources}\n"
+
+
+def unzstd(data):
+    if shutil.which("zstd") is None:
+        raise Unavailable("zstd is not installed; `./vireo setup` installs what docs/dependencies.md lists")
+    return run("zstd", "-dcq", input=data)
 
 
 def extract_vmlinux(vmlinuz):
@@ -76,7 +136,7 @@ def extract_vmlinux(vmlinuz):
     if payload.startswith(b"\xfd7zXZ"):
         kernel = lzma.decompress(payload)
     elif payload.startswith(b"\x28\xb5\x2f\xfd"):
-        kernel = run("zstd", "-dcq", input=payload)
+        kernel = unzstd(payload)
     else:
         raise Unavailable("the package's kernel uses an unsupported compression (not xz or zstd)")
     if not kernel.startswith(b"\x7fELF"):
@@ -84,26 +144,37 @@ def extract_vmlinux(vmlinuz):
     return kernel
 
 
+def unpacked_module(file):
+    data = file.read_bytes()
+    if file.suffix == ".xz":
+        return lzma.decompress(data)
+    return unzstd(data) if file.suffix == ".zst" else data
+
+
 def add_modules(tree, root):
-    """Copies the modules to /modules/ROLE, numbered in load order."""
-    folder = next((tree / "lib/modules").iterdir(), None) or next((tree / "usr/lib/modules").iterdir())
+    """Copies the modules to /modules/ROLE, numbered in load order: each after those that its modinfo names."""
+    folder = next(folder for usr in ("lib", "usr/lib") for folder in tree.glob(f"{usr}/modules/*"))
     built_in = {pathlib.Path(line).stem.replace("-", "_") for line in (folder / "modules.builtin").read_text().split()}
     files = {file.name.split(".")[0].replace("-", "_"): file for file in folder.rglob("*.ko*")}
-    for number, (role, module) in enumerate((role, module) for role, names in MODULES.items() for module in names):
-        (root / "modules" / role).mkdir(parents=True, exist_ok=True)
-        name = module.replace("-", "_")
-        if name in built_in:
-            continue
+
+    def add(name, role, loaded):
+        name = name.replace("-", "_")
+        if name in loaded or (name.startswith("crc32") and name not in files):  # a library in some kernels
+            return
         if name not in files:
-            if name.startswith("crc32"):  # some kernels have them as libraries, which are always there
-                continue
-            raise Unavailable(f"the package's kernel has no module {module}")
-        data = files[name].read_bytes()
-        if files[name].suffix == ".xz":
-            data = lzma.decompress(data)
-        elif files[name].suffix == ".zst":
-            data = run("zstd", "-dcq", input=data)
-        (root / "modules" / role / f"{number:02}-{name}.ko").write_bytes(data)
+            raise Unavailable(f"the package's kernel has no module {name}")
+        data = unpacked_module(files[name])
+        for other in filter(None, re.search(rb"\0depends=([^\0]*)\0", data)[1].decode().split(",")):
+            add(other, role, loaded)
+        loaded.append(name)
+        (root / "modules" / role / f"{len(loaded) - len(built_in):02}-{name}.ko").write_bytes(data)
+
+    common = list(built_in)
+    for role, names in MODULES.items():
+        (root / "modules" / role).mkdir(parents=True)
+        loaded = common if role == "all" else list(common)
+        for name in names:
+            add(name, role, loaded)
 
 
 def libraries_of(file):
@@ -144,38 +215,40 @@ def pack(root, target):
                            input=names))
 
 
-def download(name, version, folder):
+def add_kexec(vmlinuz, root):
+    """What starts the kernel again from the guest: kexec.c takes the file that boot loaders take."""
+    shutil.copy2(vmlinuz, root / "vmlinuz")
     try:
-        # apt's sandbox user (_apt) may not be able to write to the folder.
-        run("apt-get", "--quiet=2", "-o", "APT::Sandbox::User=root", "download", f"{name}={version}", cwd=folder,
-            stderr=subprocess.PIPE)
-    except subprocess.CalledProcessError as error:
-        reason = error.stderr.decode().strip().splitlines()[-1:] or ["no reason given"]
-        raise Unavailable(f"{name} {version} cannot be downloaded: {reason[0]}") from None
-    return next(folder.glob("*.deb"))
+        run("g++", "-static", "-O1", "-s", "-x", "c", HERE / "kexec.c", "-o", root / "bin/kexec", stderr=subprocess.PIPE)
+    except (subprocess.CalledProcessError, FileNotFoundError) as error:
+        raise Unavailable(f"g++ cannot compile kexec.c: {reason_of(error)}") from None
 
 
-def build(target):
-    name, version = kernel_package()
-    wanted = stamp(name, version)
+def build(target, packages):
     stamp_file = target / "stamp"
     files = [target / "vmlinux", target / "initramfs"]
-    if stamp_file.exists() and stamp_file.read_text() == wanted and all(file.exists() for file in files):
-        return
+    if stamp_file.exists() and all(file.exists() for file in files):
+        if stamp_file.read_text() == stamp(*packages.kernel()):
+            return
+    packages.update()
+    name, version = packages.kernel()
+    wanted = stamp(name, version)
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target) as temporary:
         folder = pathlib.Path(temporary)
         print(f"== guest: downloading {name} {version}", file=sys.stderr)
-        deb = download(name, version, folder)
+        deb = packages.download(name, version, folder)
         print("== guest: unpacking, about 10 s", file=sys.stderr)
         tree, root = folder / "package", folder / "root"
         run("dpkg-deb", "--extract", deb, tree)
-        (folder / "vmlinux").write_bytes(extract_vmlinux(next((tree / "boot").glob("vmlinuz-*")).read_bytes()))
+        vmlinuz = next((tree / "boot").glob("vmlinuz-*"))
+        (folder / "vmlinux").write_bytes(extract_vmlinux(vmlinuz.read_bytes()))
         root.mkdir()
         for mount_point in ("proc", "sys", "dev", "run", "tmp"):
             (root / mount_point).mkdir()
         add_modules(tree, root)
         add_programs(root)
+        add_kexec(vmlinuz, root)
         shutil.copy2(HERE / "init", root / "init")
         (root / "init").chmod(0o755)
         pack(root, folder / "initramfs")
@@ -185,25 +258,33 @@ def build(target):
         stamp_file.write_text(wanted)
 
 
-def prepare(target):
-    """Builds the guest into `target` if needed, or raises Unavailable."""
+def folder_of(target, kernel=""):
+    """Where the files of a kernel are."""
+    return target / kernel
+
+
+def prepare(target, kernel=""):
+    """Builds the guest into folder_of(target, kernel) if needed, or raises Unavailable. `kernel`: of KERNELS, or this machine's."""
     for tool in ("qemu-system-x86_64", "cpio", "dpkg-deb", "apt-get"):
         if shutil.which(tool) is None:
             raise Unavailable(f"{tool} is not installed; `./vireo setup` installs what docs/dependencies.md lists")
-    build(target)
+    folder = folder_of(target, kernel)
+    build(folder, Packages(kernel, folder / "apt") if kernel else Packages())
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", nargs="?", default="build/guest", type=pathlib.Path,
                         help="folder of vmlinux and initramfs (default: %(default)s)")
-    directory = parser.parse_args().directory.resolve()
+    parser.add_argument("--kernel", default="", choices=KERNELS, help="of this release of Debian, in a folder of this name")
+    options = parser.parse_args()
+    directory = options.directory.resolve()
     try:
-        prepare(directory)
+        prepare(directory, options.kernel)
     except Unavailable as error:
         print(f"no Linux guest: {error}", file=sys.stderr)
         return UNAVAILABLE
-    print(directory)
+    print(folder_of(directory, options.kernel))
     return 0
 
 

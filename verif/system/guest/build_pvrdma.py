@@ -21,7 +21,7 @@ INITRAMFS = "initramfs-pvrdma"
 def unpack(name: str, version: str, folder: pathlib.Path, tree: pathlib.Path) -> None:
     own = folder / name
     own.mkdir()
-    deb = build_guest.download(name, version, own)
+    deb = build_guest.Packages().download(name, version, own)
     build_guest.run("dpkg-deb", "--extract", deb, tree)
     deb.unlink()
 
@@ -56,7 +56,7 @@ def compile_module(image: str, version: str, folder: pathlib.Path) -> pathlib.Pa
 
 def prepare_module(target: pathlib.Path) -> pathlib.Path:
     """target/vmw_pvrdma.ko, compiled if it is not there or for another kernel."""
-    image, version = build_guest.kernel_package()
+    image, version = build_guest.Packages().kernel()
     script = hashlib.sha256(pathlib.Path(__file__).read_bytes()).hexdigest()
     wanted = f"{image} {version}\n{script}\n"
     module, stamp = target / "vmw_pvrdma.ko", target / "vmw_pvrdma.stamp"

@@ -42,6 +42,20 @@ class Scripts(unittest.TestCase):
         file.write_text(f"#!/bin/sh\n{script}\n")
         file.chmod(file.stat().st_mode | stat.S_IXUSR)
 
+    def fake_kernel(self, release: str, version: str) -> None:
+        self.fake("apt-cache", f'case " $* " in *" depends "*) echo "Depends: linux-image-{release}" ;; *) echo "Version: {version}" ;; '
+                               "esac")
+
+    def kernel_refusal(self, apt_get: str) -> str:
+        """Why there is no trixie kernel with this apt-get."""
+        for tool in ("qemu-system-x86_64", "cpio", "dpkg-deb", "dpkg-query"):
+            self.fake(tool, "exit 0")
+        self.fake("apt-get", f'case " $* " in *" indextargets "*) printf "{INDEXES}" ;; {apt_get} esac')
+        with self.assertRaises(build_guest.Unavailable) as raised:
+            build_guest.prepare(self.target.parent, "trixie")
+        self.assertEqual(list(self.target.parent.rglob("vmlinux")), [])
+        return str(raised.exception)
+
     def refusal(self) -> str:
         with self.assertRaises(build_guest.Unavailable) as raised:
             qemu.unpack_qemu(self.target)
@@ -100,7 +114,7 @@ class Scripts(unittest.TestCase):
     def test_driver_that_cannot_be_had_is_named(self) -> None:
         files = pathlib.Path(self.folder.name) / "files"
         files.mkdir()
-        self.fake("apt-cache", 'case $1 in depends) echo "Depends: linux-image-6.1.0-9-amd64" ;; *) echo "Version: 6.1.2-3" ;; esac')
+        self.fake_kernel("6.1.0-9-amd64", "6.1.2-3")
         for tool in ("make", "gcc", "strip", "tar", "xz"):
             with self.assertRaisesRegex(build_guest.Unavailable, f"{tool} is not installed"):
                 build_pvrdma.prepare_module(files)
@@ -110,6 +124,60 @@ class Scripts(unittest.TestCase):
             build_pvrdma.prepare_module(files)
         self.assertEqual(list(files.iterdir()), [])
 
+    def test_kernel_of_another_release_has_lists_of_its_own(self) -> None:
+        self.fake_kernel("6.12.1-amd64", "6.12.1-1")
+        folder, updates = self.target.parent / "trixie/apt", self.target.parent / "updates"
+        refusal = self.kernel_refusal(f'*" update "*) echo "$@" >>{updates}; : >{folder}/lists/mirror_Packages ;; '
+                                      "*) echo 'E: no such version' >&2; exit 1 ;;")
+        self.assertEqual(refusal, "linux-image-6.12.1-amd64 6.12.1-1 cannot be downloaded: E: no such version")
+        self.assertIn(" http://mirror.invalid/debian/ trixie main\n", (folder / "sources.list").read_text())
+        for option in (f"Dir::State={folder}", f"Dir::Etc::SourceList={folder}/sources.list", "Dir::Etc::SourceParts=/dev/null"):
+            self.assertIn(option, updates.read_text())
+        self.assertEqual(len(updates.read_text().splitlines()), 1)
+
+    def test_release_that_cannot_be_had_is_named(self) -> None:
+        self.fake_kernel("6.12.1-amd64", "6.12.1-1")
+        self.assertEqual(self.kernel_refusal("*) echo 'E: cannot reach mirror.invalid' >&2; exit 1 ;;"),
+                         "apt cannot read the package list of trixie: E: cannot reach mirror.invalid")
+        self.fake("apt-cache", "exit 1")
+        self.assertEqual(self.kernel_refusal("*) exit 0 ;;"), "apt has no package linux-image-amd64 of trixie")
+
+    def module(self, tree: pathlib.Path, name: str, depends: str) -> None:
+        file = tree / "lib/modules/6.1/kernel" / f"{name}.ko"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(b"license=GPL\0depends=" + depends.encode() + b"\0name=x\0")
+
+    def test_modules_follow_those_that_they_need(self) -> None:
+        tree, root = pathlib.Path(self.folder.name) / "tree", pathlib.Path(self.folder.name) / "root"
+        self.module(tree, "virtio_net", "net_failover,virtio")
+        self.module(tree, "net_failover", "failover")
+        self.module(tree, "failover", "")
+        for name in {name for names in build_guest.MODULES.values() for name in names} - {"virtio_net", "crc32_generic"}:
+            self.module(tree, name, "virtio")
+        (tree / "lib/modules/6.1/modules.builtin").write_text("kernel/drivers/virtio/virtio.ko\n")
+        build_guest.add_modules(tree, root)
+        order = [file.stem.split("-", 1)[1] for file in sorted((root / "modules/all").iterdir())]
+        self.assertEqual(order, ["vmxnet3", "virtio_pci", "failover", "net_failover", "virtio_net", "virtio_console"])
+        (tree / "lib/modules/6.1/kernel/failover.ko").unlink()
+        with self.assertRaisesRegex(build_guest.Unavailable, "no module failover"):
+            build_guest.add_modules(tree, root / "again")
+
+    def test_compiler_that_fails_is_named(self) -> None:
+        root = pathlib.Path(self.folder.name) / "root"
+        (root / "bin").mkdir(parents=True)
+        with self.assertRaisesRegex(build_guest.Unavailable, "g\\+\\+ cannot compile kexec.c"):
+            build_guest.add_kexec(HERE / "kexec.c", root)
+        self.fake("g++", "echo 'cannot find -lc' >&2; exit 1")
+        with self.assertRaisesRegex(build_guest.Unavailable, "g\\+\\+ cannot compile kexec.c: cannot find -lc"):
+            build_guest.add_kexec(HERE / "kexec.c", root)
+
+    def test_kernel_of_another_release_has_files_of_its_own(self) -> None:
+        options = qemu.parse([self.folder.name, "--nic", "/tmp/a", "--kernel", "trixie", "--monitor", "/tmp/monitor"])
+        words = qemu.command(pathlib.Path(self.folder.name), options)
+        self.assertIn(f"{self.folder.name}/trixie/vmlinux", words)
+        self.assertIn(f"{self.folder.name}/trixie/initramfs", words)
+        self.assertIn("unix:/tmp/monitor,server=on,wait=off", words)
+
     def test_invalid_options_are_refused(self) -> None:
         for script, arguments, message in (
                 ("qemu.py", ["x"], "either --nic, --pvrdma or --wire"),
@@ -117,6 +185,10 @@ class Scripts(unittest.TestCase):
                 ("qemu.py", ["x", "--nic", "a", "--pvrdma", "b"], "either --nic, --pvrdma or --wire"),
                 ("qemu.py", ["x", "--wire", "b"], "--wire needs --tcp-port"),
                 ("qemu.py", ["x", "--pvrdma", "a"], "--pvrdma needs --link OWN,PEER"),
+                ("qemu.py", ["x", "--pvrdma", "a", "--link", "b,c", "--kernel", "trixie"], "PVRDMA needs this machine's kernel"),
+                ("qemu.py", ["x", "--only-build", "pvrdma", "--kernel", "trixie"], "PVRDMA needs this machine's kernel"),
+                ("qemu.py", ["x", "--nic", "a", "--kernel", "none"], "invalid choice: 'none'"),
+                ("people.py", ["--pvrdma", "--kernel", "trixie"], "PVRDMA needs this machine's kernel"),
                 ("people.py", ["--pvrdma", "--nics", "3"], "--nics 3: 1 to 2"),
                 ("people.py", ["--nics", "0"], "--nics 0: 1 to 8"),
                 ("people.py", ["--nics", "9"], "--nics 9: 1 to 8"),

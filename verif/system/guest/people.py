@@ -51,6 +51,8 @@ def parse() -> tuple[argparse.Namespace, list[str]]:
     most = MOST_PVRDMA if options.pvrdma else MOST_NICS
     if not 1 <= options.nics <= most:
         parser.error(f"--nics {options.nics}: 1 to {most}")
+    if options.pvrdma and options.kernel:
+        parser.error("PVRDMA needs this machine's kernel: its driver is compiled for no other")
     options.memory = options.memory or 384 + 28 * options.cpus
     if options.cpus < 1 or options.memory < 128:
         parser.error("a guest needs --cpus 1 and --memory 128 at least")
@@ -132,6 +134,8 @@ def boot(options: argparse.Namespace, nic: int, folder: pathlib.Path, serial: st
     arguments = [str(FILES), "--pvrdma" if options.pvrdma else "--nic", f"{folder}/nic{nic}",
                  "--host", str(host_of(options, nic)), "--cpus", str(options.cpus),
                  "--memory", str(options.memory), "--serial", serial]
+    if options.kernel:
+        arguments += ["--kernel", options.kernel]
     if options.pvrdma:
         arguments += ["--link", f"{folder}/link{nic},{folder}/link{1 - nic}"]
     if console:
@@ -160,7 +164,7 @@ def main() -> int:
     processes: list[subprocess.Popen] = []
     terminal = termios.tcgetattr(0) if os.isatty(0) else None
     try:
-        qemu.prepare(FILES, has_nics=True, has_pvrdma=options.pvrdma)
+        qemu.prepare(FILES, has_nics=True, has_pvrdma=options.pvrdma, kernel=options.kernel)
         simulator = start_simulator(options, more, folder)
         if simulator.poll() is not None:
             return simulator.returncode or 1

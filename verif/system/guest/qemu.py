@@ -31,16 +31,6 @@ MOST_SOCKET_BYTES = 107
 MESSAGE_TIMEOUT_MS = 600_000
 
 
-def debian_mirror() -> str:
-    """The mirror that this machine's apt uses for Debian itself."""
-    formatted = build_guest.run("apt-get", "indextargets", "--format", "$(ORIGIN)|$(LABEL)|$(REPO_URI)").decode()
-    for line in formatted.splitlines():
-        origin, label, uri = line.split("|", 2)
-        if origin == "Debian" and label == "Debian":
-            return uri
-    raise build_guest.Unavailable("apt has no package list of Debian; run `apt-get update`")
-
-
 def unpack_qemu(target: pathlib.Path) -> None:
     """Unpacks QEMU and its libraries into `target`, whole or not at all; nothing if they are there."""
     stamp = target / "stamp"
@@ -48,7 +38,7 @@ def unpack_qemu(target: pathlib.Path) -> None:
         return
     if shutil.which("mmdebstrap") is None:
         raise build_guest.Unavailable("mmdebstrap is not installed; `./vireo setup` installs what docs/dependencies.md lists")
-    mirror = debian_mirror()
+    mirror = build_guest.debian_mirror()
     target.parent.mkdir(parents=True, exist_ok=True)
     print(f"== guest: unpacking {PACKAGE} of {SUITE}-backports, about 30 s", file=sys.stderr)
     with tempfile.TemporaryDirectory(dir=target.parent) as temporary:
@@ -82,13 +72,18 @@ def qemu_program(unpacked: pathlib.Path) -> list[str]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cpus", type=int, default=1, help="processors of a guest; virtio_net uses a queue pair for each "
                                                             "(default: %(default)s)")
+    parser.add_argument("--kernel", default="", choices=build_guest.KERNELS,
+                        help="Linux of this release of Debian (default: of this machine's)")
     parser.add_argument("--memory", type=int, default=256, help="MiB of a guest (default: 256 for Soft-RoCE; with NICs enough to fill their "
                                                                 "receive queues)")
 
 
-def prepare(files: pathlib.Path, has_nics: bool, has_pvrdma: bool = False) -> None:
+def prepare(files: pathlib.Path, has_nics: bool, has_pvrdma: bool = False, kernel: str = "") -> None:
     """Builds what is missing, or raises Unavailable."""
-    (build_pvrdma if has_pvrdma else build_guest).prepare(files)
+    if has_pvrdma:
+        build_pvrdma.prepare(files)
+    else:
+        build_guest.prepare(files, kernel)
     if has_nics or has_pvrdma:
         unpack_qemu(files / "qemu")
 
@@ -116,18 +111,21 @@ def command(files: pathlib.Path, options: argparse.Namespace) -> list[str]:
         if len(os.fsencode(socket)) > MOST_SOCKET_BYTES:
             raise build_guest.Unavailable(f"the path of the socket {socket} is too long: {MOST_SOCKET_BYTES} bytes at most")
     role = "driver" if options.nic else "pvrdma" if options.pvrdma else "softroce"
-    initramfs = files / (build_pvrdma.INITRAMFS if options.pvrdma else "initramfs")
+    own = build_guest.folder_of(files, options.kernel)
+    initramfs = own / (build_pvrdma.INITRAMFS if options.pvrdma else "initramfs")
     # no_timer_check: on a busy machine the kernel's timer interrupt check fails on a late interrupt and panics. A kernel
     # with a PVH entry needs no BIOS. TCG needs no privileges and no hardware support; -cpu max has SSE 4.2, for checksums.
     words = qemu_program(files / "qemu") if has_functions else ["qemu-system-x86_64"]
     words += ["-accel", "tcg", "-cpu", "max", "-smp", str(options.cpus), "-m", str(options.memory), "-nodefaults",
-              "-no-user-config", "-display", "none", "-kernel", str(files / "vmlinux"), "-initrd", str(initramfs),
+              "-no-user-config", "-display", "none", "-kernel", str(own / "vmlinux"), "-initrd", str(initramfs),
               "-append", "console=ttyS0 quiet panic=-1 no_timer_check net.ifnames=0 random.trust_cpu=on tsc=reliable "
                          f"mitigations=off vireo.role={role} vireo.host={options.host}"
                          + ("" if options.console else " vireo.shell=1")]
     if not options.reboots:
         words += ["-no-reboot"]
     words += ["-serial", options.serial]
+    if options.monitor:
+        words += ["-monitor", f"unix:{options.monitor},server=on,wait=off"]
     if options.console:
         words += ["-chardev", f"socket,id=console,path={options.console}", "-device", "virtio-serial-pci",
                   "-device", "virtserialport,chardev=console"]
@@ -159,9 +157,12 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--host", type=int, default=200, help="the guest's address is 10.0.0.HOST (default: %(default)s)")
     parser.add_argument("--serial", default="mon:stdio", help="QEMU's -serial, for the kernel's log (default: %(default)s)")
     parser.add_argument("--console", metavar="SOCKET", help="the test's shell; without: a shell for people on the serial port")
+    parser.add_argument("--monitor", metavar="SOCKET", help="QEMU's monitor")
     parser.add_argument("--reboots", action="store_true", help="a guest that resets itself starts again; default: QEMU exits")
     add_arguments(parser)
     options = parser.parse_args(arguments)
+    if options.kernel and (options.pvrdma or options.only_build == "pvrdma"):
+        parser.error("PVRDMA needs this machine's kernel: its driver is compiled for no other")
     if not options.only_build and sum(map(bool, (options.nic, options.pvrdma, options.wire))) != 1:
         parser.error("either --nic, --pvrdma or --wire")
     if options.pvrdma and (options.link or "").count(",") != 1:
@@ -176,7 +177,7 @@ def main() -> int:
     files = options.directory.resolve()
     try:
         if options.only_build:
-            prepare(files, options.only_build == "driver", options.only_build == "pvrdma")
+            prepare(files, options.only_build == "driver", options.only_build == "pvrdma", options.kernel)
             return 0
         words = command(files, options)
     except build_guest.Unavailable as error:
