@@ -80,7 +80,7 @@ class Nic {
   };
 
   // Both must outlive the NIC. `is_metered`: it counts what blocks and streams do. `twice`: names of blocks that take
-  // two steps per cycle, in a metered NIC; it is not equal to RTL then.
+  // two steps per cycle, or have twice the room, in a metered NIC; it is not equal to RTL then.
   Nic(const spec::Config& config, NicOutputs& environment, bool is_metered = false,
       const std::vector<std::string>& twice = {});
   Nic(const Nic&) = delete;

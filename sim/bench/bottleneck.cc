@@ -22,15 +22,17 @@ constexpr double kBlocked = 0.2;
 constexpr double kAsFull = 0.8;
 // A block without input for longer is not the limit: it fills its queue in bursts.
 constexpr double kStarved = 0.3;
-// Of the cycles in which it blocks others: a block that stalls less has work to do itself.
-constexpr double kStalls = 0.3;
+// Of the cycles in which it blocks others. A block that has work to do itself does not stall at all, one that waits for
+// answers does between any two that are not as close as its own steps.
+constexpr double kStalls = 0.1;
 // Of the buffers that a request asks for: with fewer there were no more in the ring.
 constexpr double kDry = 0.9;
 
 struct Resource {
   std::string metric, text;
   const char* limit;
-  double used = 0;  // share
+  std::string side;  // whose
+  double used = 0;   // share
 };
 
 // Both directions and the DMA tags of one NIC.
@@ -44,20 +46,20 @@ std::vector<Resource> Resources(const Options& options, size_t nic, const Counts
   const auto pcie_share = [&](uint64_t bytes) {
     return static_cast<double>(PcieTime(pcie, bytes)) / static_cast<double>(time);
   };
-  const std::string prefix = nic == 0 ? "" : "peer_", of = nic == 0 ? "of the sender" : "of the peer";
+  const std::string prefix = nic == 0 ? "" : "peer_", side = nic == 0 ? "sender" : "peer", of = "of the " + side;
   const uint64_t up = counts.write_bytes + (counts.writes + counts.reads) * kTlpLongBytes;
   const uint64_t completions = (counts.read_bytes + pcie.max_payload_bytes - 1) / pcie.max_payload_bytes;
   const double cycles = seconds * options.config->core_clock_khz * 1e3;
   const double tags = std::min(options.config->dma_tags, pcie.outstanding_reads);
   const double in_use = static_cast<double>(counts.read_cycles) / cycles;
   return {
-      {prefix + "wire_used", fmt::format("the wire, sent by the NIC {}", of), kLimitWire,
+      {prefix + "wire_used", fmt::format("the wire, sent by the NIC {}", of), kLimitWire, side,
        static_cast<double>(counts.line_bytes) * 8e-6 / seconds / rate},
-      {prefix + "pcie_up_used", fmt::format("PCIe to the host {}", of), kLimitPcie, pcie_share(up)},
-      {prefix + "pcie_down_used", fmt::format("PCIe from the host {}", of), kLimitPcie,
+      {prefix + "pcie_up_used", fmt::format("PCIe to the host {}", of), kLimitPcie, side, pcie_share(up)},
+      {prefix + "pcie_down_used", fmt::format("PCIe from the host {}", of), kLimitPcie, side,
        pcie_share(counts.read_bytes + completions * kTlpShortBytes)},
       {prefix + "dma_tags_used", fmt::format("DMA tags {}, {:.1f} of {:.0f} in use", of, in_use, tags),
-       kLimitHostMemory, in_use / tags},
+       kLimitHostMemory, side, in_use / tags},
   };
 }
 
@@ -99,6 +101,13 @@ std::vector<Culprit> FindCulprits(const Row& row, const std::string& side) {
     worst = next == nullptr || seen.contains(next->consumer) ? nullptr : next;
   }
   return culprits;
+}
+
+// Whether this side has always another frame to process: then whatever sends them is fast enough. If it is busy, then
+// with frames that did not fit into the receive buffer before.
+bool HasAlwaysFrames(const Row& row, const std::string& side) {
+  const StreamUse* frames = Fullest(row, side + ".rx_buffer");
+  return frames != nullptr && frames->full >= kBusy;
 }
 
 // The blocks that answered requests of this one.
@@ -192,7 +201,7 @@ void FindBottleneck(const Options& options, const Mark& begin, const Mark& end, 
     texts.push_back(text);
   };
   for (const Resource& resource : resources) {
-    if (resource.used < kBusy) continue;
+    if (resource.used < kBusy || HasAlwaysFrames(row, resource.side == "sender" ? "peer" : "sender")) continue;
     add(resource.limit, fmt::format("{}: {:.0f} %", resource.text, 100 * std::min(resource.used, 1.0)));
   }
   const auto memory_latency = [&](const std::string& side) {
@@ -217,9 +226,11 @@ void FindBottleneck(const Options& options, const Mark& begin, const Mark& end, 
                                              BlocksName(culprit.block), side, BlocksName(culprit.blocked),
                                              100 * culprit.full, 100 * use.worked);
         const std::vector<std::string> way = WayToMemory(row, culprit.block);
-        // The ports do what PCIe lets them.
+        // All that is written goes through it, a beat per cycle, and PCIe has room for more.
         if (BlocksName(culprit.block) == "dma_write_port") {
-          add(kLimitPcie, text + ", as PCIe takes its writes");
+          add(kLimitDataPath,
+              fmt::format("{}; PCIe to the host is used for {:.0f} %", text,
+                          100 * row.Value((side == "sender" ? "" : "peer_") + std::string("pcie_up_used"))));
           continue;
         }
         if (use.stalled < kStalls * culprit.full || way.empty()) {

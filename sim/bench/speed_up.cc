@@ -9,14 +9,14 @@
 namespace vireo::sim {
 namespace {
 
-// Whose next step may follow in the same cycle (model::Block::CanRunTwice).
-constexpr std::array kBlocks = {"completer", "cq_writer", "responder"};
+// Whose next step may follow in the same cycle (model::Block::CanRunTwice), or that are told (model::Nic).
+constexpr std::array kBlocks = {"completer", "cq_writer", "responder", "send_queue"};
 constexpr std::array kSides = {"sender", "peer"};
 
 }  // namespace
 
 std::vector<std::string> SpeedUpNames() {
-  std::vector<std::string> names = {kLimitWire, kLimitPcie, kLimitHostMemory, kLimitOutstanding};
+  std::vector<std::string> names = {kLimitWire, kLimitDataPath, kLimitPcie, kLimitHostMemory, kLimitOutstanding};
   for (const char* side : kSides) {
     for (const char* block : kBlocks) names.push_back(fmt::format("{}.{}", side, block));
   }
@@ -27,14 +27,26 @@ std::string SpeedUp::Apply(const std::vector<std::string>& names, Options& optio
   hardware_ = *options.hardware;
   config_ = *hardware_.nic.config;
   PcieParameters& pcie = hardware_.nic.pcie;
+  // First: it says what the wire may have.
+  if (std::ranges::count(names, kLimitDataPath) != 0) {
+    config_.datapath_bits *= 2;
+    if (const spec::ConfigViolation violation = spec::FirstIllegal(config_); violation.rule != nullptr) {
+      return fmt::format("data_path: {}: {}", violation.rule, violation.reason);
+    }
+    // As many bytes as before.
+    pcie.write_buffer_beats =
+        std::max(pcie.write_buffer_beats / 2, pcie.max_payload_bytes / (config_.datapath_bits / 8) + 1);
+    UseConfig(options);
+  }
   for (const std::string& name : names) {
     if (name == kLimitWire) {
       const uint64_t carried = uint64_t{config_.datapath_bits} * config_.core_clock_khz / 1000;
       const uint64_t rate = std::min(uint64_t{2} * hardware_.nic.rate_mbps(), carried);
       if (rate <= hardware_.nic.rate_mbps()) return "wire: the data path carries no more";
       hardware_.nic.wire_mbps = config_.link_mbps = static_cast<uint32_t>(rate);
-      hardware_.nic.config = &config_;
-      options.config = &config_;
+      UseConfig(options);
+    } else if (name == kLimitDataPath) {
+      continue;
     } else if (name == kLimitPcie) {
       if (pcie.speed == spec::PcieLinkSpeed::kGen5) return "pcie: there is no generation of twice the rate";
       pcie.speed = static_cast<spec::PcieLinkSpeed>(static_cast<uint32_t>(pcie.speed) + 1);
@@ -49,6 +61,11 @@ std::string SpeedUp::Apply(const std::vector<std::string>& names, Options& optio
   }
   options.hardware = &hardware_;
   return "";
+}
+
+void SpeedUp::UseConfig(Options& options) {
+  hardware_.nic.config = &config_;
+  options.config = &config_;
 }
 
 }  // namespace vireo::sim

@@ -13,16 +13,19 @@ namespace vireo::sim {
 
 // Names of what can be faster, and of bottlenecks (Row::limits); blocks also have a side, as in sender.completer.
 inline constexpr const char* kLimitWire = "wire";
+inline constexpr const char* kLimitDataPath = "data_path";
 inline constexpr const char* kLimitPcie = "pcie";
 inline constexpr const char* kLimitHostMemory = "host_memory";
 inline constexpr const char* kLimitOutstanding = "outstanding";
 
 // Of --speed-up:
 //   wire         twice the rate, or what the data path carries if that is less
+//   data_path    twice the width, at the same clock
 //   pcie         twice the rate, latencies as before
 //   host_memory  half the round trip of a read, at the same rate
 //   outstanding  twice as many messages outstanding
-//   SIDE.BLOCK   a block of the sender's or the peer's model that takes two steps per cycle
+//   SIDE.BLOCK   a block of the sender's or the peer's model that takes two steps per cycle; a send_queue has twice as
+//                many work requests under way instead
 std::vector<std::string> SpeedUpNames();
 
 // Keeps what the options then point to.
@@ -32,6 +35,8 @@ class SpeedUp {
   std::string Apply(const std::vector<std::string>& names, Options& options);
 
  private:
+  void UseConfig(Options& options);
+
   spec::Config config_;
   Hardware hardware_;
 };
