@@ -96,15 +96,26 @@ def read(report: dict, labels: dict[str, str]) -> Timing:
                   delays.get(("harness", "harness"), 0), used["TRELLIS_COMB"], used["TRELLIS_FF"], used["DP16KD"], worst)
 
 
-def place(block: str, netlist: pathlib.Path, mhz: float, speed: int, seed: int) -> tuple[Timing | None, float, str]:
-    """Timing, CPU time (0 if cached), and why there is none."""
+def cache_of(block: str, netlist: pathlib.Path, mhz: float, speed: int, seed: int) -> tuple[pathlib.Path, str, list[str]]:
+    """File of the result, the harness, and nextpnr's options."""
     text = netlist.read_text(encoding="utf-8")
     wrapper = harness(block, text)
     options = ["--85k", "--package", "CABGA756", "--speed", str(speed), "--freq", f"{mhz:g}", "--seed", str(seed)]
     key = hashlib.sha256("\n".join([yosys.VERSION, VERSION, *FLATTEN, *options, wrapper, text]).encode()).hexdigest()[:32]
-    cached = WORK / f"cache/{key}.timing"
-    if cached.exists():
-        return Timing(**json.loads(cached.read_text(encoding="utf-8"))), 0, ""
+    return WORK / f"cache/{key}.timing", wrapper, options
+
+
+def known(block: str, netlist: pathlib.Path, mhz: float, speed: int, seed: int) -> Timing | None:
+    """Of an earlier run, if there was one."""
+    cached, _, _ = cache_of(block, netlist, mhz, speed, seed)
+    return Timing(**json.loads(cached.read_text(encoding="utf-8"))) if cached.exists() else None
+
+
+def place(block: str, netlist: pathlib.Path, mhz: float, speed: int, seed: int) -> tuple[Timing | None, float, str]:
+    """Timing, CPU time (0 if cached), and why there is none."""
+    if (earlier := known(block, netlist, mhz, speed, seed)) is not None:
+        return earlier, 0, ""
+    cached, wrapper, options = cache_of(block, netlist, mhz, speed, seed)
     run = f"timing.{re.sub(r'[^A-Za-z0-9_.]', '-', block)}.{speed}.{seed}"
     source, design, report, log = (WORK / f"{run}.{suffix}" for suffix in ("v", "json", "report", "log"))
     source.write_text(wrapper, encoding="utf-8")

@@ -28,6 +28,7 @@ import parameters  # noqa: E402  pylint: disable=wrong-import-position
 PAGE = ROOT / "docs/timing.md"
 COMMAND = "./vireo timing --update"
 ROUTED, ESTIMATED = "nic1", "nic100"
+SPEED, SEED = 8, 1  # of the page: speed grade of the ECP5, placement
 HEAD = {
     ROUTED: ("block", "MHz", "inside", "inputs", "outputs", "through", "COMB", "FF", "DP16KD", "worst path"),
     ESTIMATED: ("block", "LUT levels", "carry chains", "inside", "inputs", "outputs", "through", "late ends", "worst path"),
@@ -73,6 +74,27 @@ def estimated(block: str, netlist, _speed: int, _seed: int):
     ns = (f"{value:.1f}" if value > 0 else "–" for value in (depth.path.ns, depth.in_ns, depth.out_ns, depth.through_ns))
     path = f"{labels[depth.path.start]} → {labels[depth.end]}" if depth.path.ns > 0 else ""
     return (instance(block), str(depth.path.luts), str(depth.path.chains), *ns, f"{depth.late:,}", path), seconds, ""
+
+
+def known(config: str, block: str, netlist) -> float | None:
+    """MHz of a routed block, LUT levels of an estimated one, if a netlist like this was analyzed before."""
+    if not netlist.exists():
+        return None
+    if config == ROUTED:
+        timing = place.known(block, netlist, 1000 / period_ns(ROUTED), SPEED, SEED)
+        return round(timing.mhz, 1) if timing and timing.mhz else None
+    design = netlist.with_suffix(".json_netlist")
+    if not design.exists():
+        return None
+    module = json.loads(design.read_text(encoding="utf-8"))["modules"][block]
+    return float(levels.Netlist(module).depth(period_ns(ESTIMATED)).path.luts)
+
+
+def documented(config: str, page: str) -> dict[str, float]:
+    """The same of the blocks of a named configuration that the page has, by instance."""
+    section = page.partition(f"## {config}\n")[2].partition("\n## ")[0]
+    rows = [line.split(" | ") for line in re.findall(r"^\| (.+) \|$", section, re.MULTILINE)]
+    return {row[0]: float(row[1]) for row in rows if len(row) == len(HEAD[config]) and re.fullmatch(r"[\d.]+", row[1])}
 
 
 def slowest_first(row) -> float:
@@ -131,12 +153,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="./vireo timing", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("blocks", nargs="*", metavar="BLOCK", help="only these blocks, for example csr (default: all)")
     parser.add_argument("--config", choices=(ROUTED, ESTIMATED), help="only this configuration (default: both)")
-    parser.add_argument("--speed", type=int, choices=(6, 7, 8), default=8, help="speed grade of the ECP5 (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="of placement (default: %(default)s)")
+    parser.add_argument("--speed", type=int, choices=(6, 7, 8), default=SPEED, help="speed grade of the ECP5 (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=SEED, help="of placement (default: %(default)s)")
     parser.add_argument("--jobs", type=int, default=2, help="runs in parallel (default: %(default)s; each needs up to 4 GB)")
     parser.add_argument("--update", action="store_true", help="write the rows into docs/timing.md; only with speed grade 8 and seed 1")
     options = parser.parse_args()
-    if options.update and (options.speed, options.seed) != (8, 1):
+    if options.update and (options.speed, options.seed) != (SPEED, SEED):
         parser.error("--update: docs/timing.md is for speed grade 8 and seed 1")
     if not yosys.PROGRAM.exists() or not place.PROGRAM.exists():
         sys.exit("Yosys or nextpnr is not installed; run ./vireo setup")

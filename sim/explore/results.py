@@ -10,7 +10,7 @@ from errors import suggest
 import pareto
 import program
 from store import STATUS, Record, Store, write_atomically
-from study import AREA, Point, Study
+from study import AREA, TIMING, Point, Study
 
 if TYPE_CHECKING:
     import pandas
@@ -45,7 +45,7 @@ def rows(study: Study, bench: Bench, store: Store, points: list[Point], area: "A
 
 
 def _add_area(area: "Area", row: dict[str, Any], settings: Settings) -> None:
-    row |= dict.fromkeys(AREA)
+    row |= dict.fromkeys((*AREA, *TIMING))
     if row["status"] != "ok":
         return
     found = area.of(settings)

@@ -20,6 +20,7 @@ COMPARE = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator
 TOP = ("name", "title", "seeds", "timeout_s", "most_points", "base", "vary", "together", "sample", "search", "workload", "results")
 RESULTS = ("metrics", "objectives", "constraints", "curves", "surfaces", "stages", "area", "bottleneck")
 AREA = {"area_lut": "LUT", "area_ff": "FF", "area_lutram": "LUTRAM", "area_bram": "BRAM", "area_dsp": "DSP"}  # columns, cells
+TIMING = ("timing_mhz", "timing_levels", "timing_blocks")  # of the blocks that ./vireo timing has analyzed
 FAMILIES = ("ecp5", "xcup")
 BREAKDOWN = "breakdown_64b"  # the benchmark's workload that `stages` adds
 
@@ -462,7 +463,7 @@ class _Reader:
         columns += [study.column(workload, metric) for workload in study.workloads for metric in program.metrics(workload.program)]
         if name in columns:
             return
-        if name in AREA:
+        if name in (*AREA, *TIMING):
             if not study.area:
                 raise self.source.error(at, f"'{name}' needs area = \"{FAMILIES[0]}\" in [results], or --area")
             return
@@ -477,7 +478,7 @@ class _Reader:
             prefix = study.column(workload, "")
             if workload.bench != CUSTOM and not workload.program and name.startswith(prefix):
                 return
-        raise self.source.error(at, f"there is no metric '{name}'{suggest(name, [*columns, *study.varied, *(AREA if study.area else ())])}")
+        raise self.source.error(at, f"there is no metric '{name}'{suggest(name, [*columns, *study.varied, *((*AREA, *TIMING) if study.area else ())])}")
 
 
 def _listed(name: str, values: list[Value]) -> Dimension:

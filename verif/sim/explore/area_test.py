@@ -21,6 +21,16 @@ from runner import Progress
 from store import Store
 
 NIC1 = {f"nic.{name}": value for name, value in rtl.parameters.CONFIGS["nic1"].items()}
+PAGE = """## nic1
+
+| block | MHz | inside | inputs | outputs | through | COMB | FF | DP16KD | worst path |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|---|
+| net_tx | 80.6 | 11.0 | 5.7 | 3.1 | – | 1,487 | 2,934 | 12 | a → b |
+| csr | 90.5 | 11.0 | 5.7 | 3.1 | – | 1,487 | 2,934 | 12 | a → b |
+| notify | – | – | 5.7 | 3.1 | – | 1,487 | 2,934 | 12 |  |
+
+## nic100
+"""
 AREA_STUDY = STUDY.replace('latency_ns_p50 = "min"', 'area_lut = "min"') + 'area = "ecp5"\nconstraints = ["area_lut <= 250"]\n'
 
 
@@ -32,7 +42,13 @@ class Device(unittest.TestCase):
         self.said: list[str] = []
         self.elaborate = mock.Mock(return_value=({"vireo_nic": "", "a": ""}, 3.0, None))
         row = {"LUT": 7, "FF": 5, "LUTRAM": 3, "BRAM": 2, "DSP": 1}
-        self.map = mock.Mock(return_value=([row, row], [], [], 9.0))
+        rows = [row | {"block": block, "module": module} for block, module in (("csr", "vireo_csr"), ("notify", "vireo_notify"), ("wiring", "vireo_nic"))]
+        self.map = mock.Mock(return_value=(rows[:2], [self.folder / "cache/0.il", self.folder / "cache/1.il"], [], 9.0))
+        self.page = self.folder / "timing.md"
+        self.page.write_text(PAGE, encoding="utf-8")
+        patch = mock.patch.object(area.timing, "PAGE", self.page)
+        patch.start()
+        self.addCleanup(patch.stop)
         for name, value in (("WORK", self.folder), ("elaborate", self.elaborate), ("map_device", self.map)):
             patch = mock.patch.object(area.synth, name, value)
             patch.start()
@@ -42,7 +58,8 @@ class Device(unittest.TestCase):
         return area.Area(family, 2, self.said.append).of(settings)
 
     def test_sum_over_blocks_once_for_each_configuration(self):
-        wanted = {"area_lut": 14, "area_ff": 10, "area_lutram": 6, "area_bram": 4, "area_dsp": 2}
+        wanted = {"area_lut": 14, "area_ff": 10, "area_lutram": 6, "area_bram": 4, "area_dsp": 2, "timing_mhz": 90.5, "timing_levels": None,
+                  "timing_blocks": 1}
         self.assertEqual(self.of(NIC1 | {"workload.bytes": 3}), wanted)
         self.assertEqual(self.of(NIC1 | {"workload.bytes": 4}), wanted)  # another process
         self.assertEqual(self.map.call_count, 1)
@@ -51,6 +68,18 @@ class Device(unittest.TestCase):
         self.of(NIC1, "xcup")
         self.assertEqual([call.args[0] for call in self.map.call_args_list], ["nic1", "nic1", "nic100"])  # ./vireo synth's names of families
         self.assertEqual(len({call.args[2]["Config"] for call in self.elaborate.call_args_list}), 2)
+
+    def test_timing_of_the_blocks_that_have_it(self):
+        blocks = {"vireo_csr$vireo_nic.u_csr": 120.0, "vireo_notify$vireo_nic.u_notify": 130.0}
+        with mock.patch.object(area.timing, "known", side_effect=lambda config, block, netlist: blocks[block] if config == "nic1" else 7.0) as known:
+            found = self.of(NIC1)
+            self.assertEqual((found["timing_mhz"], found["timing_levels"], found["timing_blocks"]), (120.0, None, 2))  # before the page
+            self.assertEqual([call.args[2] for call in known.call_args_list], [self.folder / "cache/0.il", self.folder / "cache/1.il"])
+            found = self.of(NIC1, "xcup")
+            self.assertEqual((found["timing_mhz"], found["timing_levels"], found["timing_blocks"]), (None, 7.0, 2))
+        # Neither netlist was analyzed here, and the page is that of another configuration.
+        found = self.of(NIC1 | {"nic.dma_tags": 8})
+        self.assertEqual((found["timing_mhz"], found["timing_blocks"]), (None, 0))
 
     def test_failures_are_reasons_and_not_kept(self):
         self.elaborate.return_value = (None, 3.0, "vireo_nic does not elaborate:\nline 4")
