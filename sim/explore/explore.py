@@ -60,8 +60,8 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         description="Simulates every point of a study on the model and writes results.csv, results.parquet, manifest.json and\n"
                     "report.html. Finished points are never simulated again: the same command continues a study.\n"
                     "docs/explore.md describes the study file.",
-        epilog="Exit code: 0; 1 if a point is illegal, failed or exceeded its time (results.csv has the reason); 2 for an invalid\n"
-               "argument or study; 130 if interrupted.\n"
+        epilog="Exit code: 0; 1 if a point is illegal, failed or exceeded its time (results.csv has the reason), or no point keeps the\n"
+               "constraints; 2 for an invalid argument or study; 130 if interrupted.\n"
                "Example: vireo explore examples/studies/dma_tags.toml")
     parser.add_argument("study", type=pathlib.Path, help="study file (TOML)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="overrides",
@@ -275,6 +275,9 @@ def summary(folder: pathlib.Path, study: Study, table: list[dict[str, object]], 
         print(f"share {share[0]}/{share[1]} is done; when all are, the command without --index writes the results")
     else:
         front = len({row["point"] for row in table if row["pareto"]})
+        if why := results.unmet(study, table):
+            print(f"vireo explore: {why}", file=sys.stderr)
+            bad[why] = []
         if study.objectives:
             print(f"{front} points on the Pareto front of {', '.join(study.objectives)}")
         print(f"{folder}/report.html")

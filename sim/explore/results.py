@@ -128,6 +128,19 @@ def _judge(study: Study, table: list[dict[str, Any]]) -> None:
         row["pareto"] = row["point"] in best
 
 
+def unmet(study: Study, table: list[dict[str, Any]]) -> str:
+    """Why no point keeps the constraints; empty: one does, or none has ended well."""
+    mean = means(study, table)
+    if not study.constraints or not mean or any(row["feasible"] for row in table):
+        return ""
+    for constraint in study.constraints:
+        values = [float(row[constraint.name]) for row in mean.values() if constraint.name in row]
+        if values and not any(constraint.holds(value) for value in values):
+            nearest = min(values) if constraint.relation[0] == "<" else max(values)
+            return str(study.source.error(("results", "constraints"), f"no point keeps '{constraint}'; the nearest has {nearest:g}"))
+    return str(study.source.error(("results", "constraints"), "no point keeps all constraints"))
+
+
 def frame(study: Study, table: list[dict[str, Any]]) -> "pandas.DataFrame":
     import pandas  # not before it is needed: it takes a second
 

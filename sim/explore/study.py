@@ -20,6 +20,9 @@ COMPARE = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator
 TOP = ("name", "title", "seeds", "timeout_s", "most_points", "base", "vary", "together", "sample", "search", "workload", "results")
 RESULTS = ("metrics", "objectives", "constraints", "curves", "surfaces", "stages", "area", "bottleneck")
 AREA = {"area_lut": "LUT", "area_ff": "FF", "area_lutram": "LUTRAM", "area_bram": "BRAM", "area_dsp": "DSP"}  # columns, cells
+CONSTRAINT = re.compile(r"\s*(?P<name>[\w.]+)\s*(?P<relation><=|>=|<|>)\s*(?P<limit>[-+]?(?:\d{1,3}(?:[,_]\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?)"
+                        r"\s*(?P<unit>[A-Za-zµ/%]*)\s*")
+TIME_UNITS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 TIMING = ("timing_mhz", "timing_levels", "timing_blocks")  # of the blocks that ./vireo timing has analyzed
 FAMILIES = ("ecp5", "xcup")
 BREAKDOWN = "breakdown_64b"  # the benchmark's workload that `stages` adds
@@ -414,15 +417,12 @@ class _Reader:
             study.objectives[name] = goal
         for text in self.get(table, ("results",), "constraints", list, [], "a list of texts"):
             at = ("results", "constraints")
-            match = re.fullmatch(r"\s*([\w.]+)\s*(<=|>=|<|>)\s*([-+\d.eE]+)\s*", text) if isinstance(text, str) else None
-            try:
-                limit = float(match[3]) if match else None
-            except ValueError:
-                limit = None
-            if match is None or limit is None:
-                raise self.source.error(at, f"a constraint is like \"goodput_gbps >= 95\", not {text!r}")
-            self.metric(study, match[1], at, is_setting_good=True)
-            study.constraints.append(Constraint(match[1], match[2], limit))
+            study.constraints.append(self.constraint(study, text, at))
+        for upper in study.constraints:
+            for lower in study.constraints:
+                if upper.name == lower.name and upper.relation[0] == "<" and lower.relation[0] == ">" and not (
+                        upper.holds(lower.limit) and lower.holds(upper.limit)):
+                    raise self.source.error(("results", "constraints"), f"no value keeps both '{lower}' and '{upper}'")
         for number, curve in enumerate(self.get(table, ("results",), "curves", list, [], "a list of tables")):
             at = ("results", "curves", number)
             if not isinstance(curve, dict) or not {"x", "y"} <= set(curve):
@@ -453,6 +453,19 @@ class _Reader:
         if "objectives" not in table:
             return {}
         return self.flat(table["objectives"], ("results", "objectives"))
+
+    def constraint(self, study: Study, text: Any, at: Path) -> Constraint:
+        """`NAME RELATION NUMBER`; in the number, commas or underscores between groups of three digits; for a time, a unit."""
+        match = CONSTRAINT.fullmatch(text) if isinstance(text, str) else None
+        if match is None:
+            raise self.source.error(at, f"a constraint is like \"goodput_gbps >= 95\" or \"latency_ns_p99 <= 10 us\", not {text!r}")
+        self.metric(study, match["name"], at, is_setting_good=True)
+        limit = float(re.sub("[,_]", "", match["limit"]))
+        if unit := match["unit"]:
+            if re.search(r"_ns(_|$)", match["name"]) is None or unit not in TIME_UNITS:
+                raise self.source.error(at, f"'{match['name']}' is not in {unit}; the unit of a metric is in its name")
+            limit *= TIME_UNITS[unit]
+        return Constraint(match["name"], match["relation"], limit)
 
     def metric(self, study: Study, name: Any, at: Path, is_setting_good: bool = False) -> None:
         """Fails if no point can have a column of this name."""

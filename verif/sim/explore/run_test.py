@@ -60,6 +60,16 @@ class Outcomes(ExploreTest):
         self.assertEqual(rows, [("5", "10", "True", "False"), ("5", "20", "True", "True"), ("1", "10", "False", "False"),
                                 ("1", "20", "True", "True")])
 
+    def test_constraints_that_no_point_keeps(self):
+        study = STUDY + 'constraints = ["latency_ns_p50 <= 10.2 us", "goodput_gbps >= 1,000"]\n'
+        done = self.explore(study, code=1)
+        self.assertRegex(done.stderr, r"study.toml:7: no point keeps 'goodput_gbps >= 1000'; the nearest has 30\.1")
+        self.assertEqual([row["feasible"] for row in self.rows()], ["False"] * 3)  # nothing is lost
+        done = self.explore(study.replace("1,000", "30").replace("10.2 us", "0.1015 us"), code=1)  # 101 to 103 ns with 10.1 to 30.1 Gb/s
+        self.assertIn("no point keeps all constraints", done.stderr)
+        self.explore(study.replace("1,000", "30"))
+        self.assertEqual(self.runs(), 3)
+
     def test_presets_and_pairs_and_command_line(self):
         study = STUDY.replace("[vary]\nnic.size = [1, 2, 3]", '[vary]\nnic.config = ["small", "large"]')
         self.explore(study)

@@ -121,7 +121,12 @@ class Refusals(ExploreTest):
         self.refused(STUDY.replace("goodput_gbps", "goodput"), "study.toml:6:", "no metric 'goodput'", "'goodput_gbps'")
         self.refused(STUDY + 'metrics = ["nic.size"]\n', "study.toml:7:", "is a setting")
         self.refused(STUDY + 'constraints = ["goodput >= 3"]\n', "study.toml:7:", "no metric 'goodput'")
-        self.refused(STUDY + 'constraints = ["goodput_gbps = 3"]\n', "study.toml:7:", "a constraint is like")
+        for bad in ("goodput_gbps = 3", "goodput_gbps >= 3,00", "goodput_gbps >= 1.2.3", "goodput_gbps >= "):
+            self.refused(STUDY + f'constraints = ["{bad}"]\n', "study.toml:7:", "a constraint is like")
+        self.refused(STUDY + 'constraints = ["goodput_gbps >= 3 Mb"]\n', "study.toml:7:", "'goodput_gbps' is not in Mb")
+        self.refused(STUDY + 'constraints = ["latency_ns_p50 >= 3 h"]\n', "study.toml:7:", "'latency_ns_p50' is not in h")
+        self.refused(STUDY + 'constraints = ["goodput_gbps >= 3", "goodput_gbps < 3"]\n', "study.toml:7:",
+                     "no value keeps both 'goodput_gbps >= 3' and 'goodput_gbps < 3'")
         self.refused(STUDY.replace('"max"', '"most"'), "study.toml:6:", "'most'")
         self.refused(STUDY.replace("latency_ns_p50", '"nic.clock"'), "study.toml:6:", "'nic.clock' does not vary")
         self.refused(STUDY + 'curves = [{ x = "nic.clock", y = "goodput_gbps" }]\n', "study.toml:7:", "'nic.clock' does not vary")
