@@ -190,7 +190,7 @@ def explore(options: argparse.Namespace) -> int:
         if not options.quiet and (figures := progress.figures()):
             print(figures)
         if share is not None:
-            table, _ = results.rows(study, bench, store, mine)
+            table, _ = results.rows(study, bench, store, mine, is_whole=False)
             return summary(folder, study, table, share)
         return finish(options, study, bench, store, points)
 

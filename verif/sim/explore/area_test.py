@@ -123,6 +123,10 @@ class Studies(ExploreTest):
         self.assertEqual([(row["status"], row["reason"], row["area_lut"], row["feasible"], row["pareto"]) for row in table],
                          [("ok", "", 100, True, True), ("ok", "", 200, True, True), ("failed", "area: no room", None, False, False)])
 
+    def test_a_share_needs_no_area(self):
+        """The command without --index adds it."""
+        self.assertIn("3 ok", self.explore(AREA_STUDY, "--index", "0/1").stdout)
+
     def test_search_minds_area(self):
         text = AREA_STUDY.replace("[1, 2, 3]", "{ from = 1, to = 12, step = 1 }\n[search]\npoints = 9")
         bench, study, store = self.study(text)
