@@ -1017,7 +1017,18 @@ TEST_F(MonitorTest, ReportsAUsedElementBeforeItsCqe) {
 TEST_F(MonitorTest, ReportsAUsedIndexBeforeItsElement) {
   Take(kSq, 0);
   WriteIndex(kSq, 1);
-  ExpectOnly("used.index", "used index 1 after 0", "0, by 0 elements");
+  ExpectOnly("used.index", "used index 1 after 0", "at most 0, by 0 elements");
+}
+
+TEST_F(MonitorTest, AcceptsElementsAheadOfTheUsedIndex) {
+  Take(kSq, 0, 2);
+  WriteElement(kSq, 0, 0);
+  WriteElement(kSq, 1, 1);
+  WriteIndex(kSq, 1);
+  WriteIndex(kSq, 2);
+  ExpectGood();
+  WriteIndex(kSq, 2);
+  ExpectOnly("used.index", "used index 2 after 2", "at most 2, by 0 elements");
 }
 
 TEST_F(MonitorTest, ReportsASkippedUsedElement) {
