@@ -57,6 +57,7 @@ BOTH_STAGES = [
     ("rfc", "*/Rfc.*/lockstep_nic1_*", {}),
     ("descriptors", "*/Descriptors.*/lockstep_nic1_*", {}),
     ("drain", "*/Drain.*/lockstep_nic1_*", {}),
+    ("payload", "*/Payload.*/lockstep_nic1_*", {}),
 ]
 
 
