@@ -81,15 +81,17 @@ TEST(Passage, EndsWithTheLastTokenOfTheWatchedInputs) {
         uint64_t left = 0;  // watched tokens that the consumer took
         out.on_token = [&left](Cycle, const spec::CqArm& token) { left += kWatched >> token.cqn & 1; };
         uint64_t idle_beside_others = 0;
-        bool passed = true;  // as of the model, at the end of the cycle before
+        uint64_t entered = 0, others = 0;  // tokens of watched inputs before this cycle, and of others
+        bool passed = true;                // as of the model, at the end of the cycle before
         Probe idle{[&](Cycle) {
-                     const uint64_t entered = streams[0]->accepted + streams[2]->accepted;
                      const bool is_idle = ports.idle_o != 0;
                      if (is_idle && entered != left) return std::string("idle with a token on its way");
-                     if (is_idle && out.count != entered + streams[1]->accepted) ++idle_beside_others;
+                     if (is_idle && out.count != entered + others) ++idle_beside_others;
                      return Same("idle_o", is_idle, passed);
                    },
                    [&](Cycle) {
+                     entered = streams[0]->accepted + streams[2]->accepted;
+                     others = streams[1]->accepted;
                      passed = arbiter.HavePassed(kWatched, consumer.in.size() != 0);
                      return std::string();
                    }};

@@ -49,9 +49,9 @@ constexpr size_t kBufferBytes<Vtx_gather_net_64> = 16384;
 template <>
 constexpr size_t kBufferBytes<Vtx_gather_net_512> = 16384;
 template <>
-constexpr size_t kBufferBytes<Vtx_gather_room_64> = 16384;
+constexpr size_t kBufferBytes<Vtx_gather_room_64> = 32768;
 template <>
-constexpr size_t kBufferBytes<Vtx_gather_room_512> = 16384;
+constexpr size_t kBufferBytes<Vtx_gather_room_512> = 32768;
 
 // Bytes of the longest packet, if packets are begun with room.
 template <typename Top>
@@ -108,14 +108,11 @@ class Beginners final : public BenchStream {
     if (!kReserved<Top>) return;
     unsigned used = 0;
     for (size_t i = 0; i < 2; ++i) {
-      const bool begins = room.at(i) != 0 && !is_open_.at(i) && !waiting.at(i).empty() &&
+      const bool gives_up = i == 0 && room[0] != 0 && random_() % 16 < unused_rate;
+      const bool begins = !gives_up && room.at(i) != 0 && !is_open_.at(i) && !waiting.at(i).empty() &&
                           !waiting.at(i).front().first.drop && random_() % 16 < rate;
-      if (begins) Use(cycle, i, &used);
-      const bool gives_up = !begins && i == 0 && room[0] != 0 && random_() % 16 < unused_rate;
-      if (gives_up) {
-        Use(cycle, 0, &used);
-        give_up_.push_back(cycle + 1 + random_() % 20);
-      }
+      if (begins || gives_up) Use(cycle, i, &used);
+      if (gives_up) give_up_.push_back(cycle + 1 + random_() % 20);
       if (begins || is_open_.at(i)) Pass(i);
       while (!waiting.at(i).empty() && waiting.at(i).front().first.drop && !is_open_.at(i)) Pass(i);  // of no packet
     }
@@ -990,7 +987,7 @@ TYPED_TEST(TxGatherRoomTest, MatchesModelAtEveryRate) {
     b.wire.rate = rates.wire;
     b.failed.rate = rates.failed;
     for (unsigned i = 0; i < 400; ++i) b.AddRandom(rates.bad, rates.drops);
-    for (unsigned i = 0; i < 100'000 && !b.beginners.IsEmpty(); ++i) ASSERT_EQ(b.bench.Run(1), "");
+    for (unsigned i = 0; i < 100'000 && !b.beginners.waiting[0].empty(); ++i) ASSERT_EQ(b.bench.Run(1), "");
     b.beginners.unused_rate = 0;
     b.Finish();
     if (testing::Test::HasFatalFailure()) return;
@@ -1009,10 +1006,10 @@ TYPED_TEST(TxGatherRoomTest, JobsWithRoomDoNotWaitForTheWire) {
     job.packet.is_response = i % 2 != 0;
     b.Add(job);
   }
-  ASSERT_EQ(b.bench.Run(8000), "");
+  ASSERT_EQ(b.bench.Run(12'000), "");
   const uint64_t begun = b.beginners.used[0] + b.beginners.used[1];
-  EXPECT_EQ(begun, 4u) << "of 4,096 bytes of 16,384";
-  EXPECT_EQ(b.beginners.used[0], 2u);
+  EXPECT_EQ(begun, 8u) << "of 4,096 bytes of 32,768";
+  EXPECT_EQ(b.beginners.used[0], 4u);
   EXPECT_EQ(b.read_request.count, 2 * begun);
   EXPECT_EQ(b.memory.answered, 2 * begun);
   b.wire.rate = 16;
