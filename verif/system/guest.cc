@@ -8,6 +8,7 @@
 #include <array>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,7 @@ using std::chrono::steady_clock;
 constexpr int kUnavailable = 77;  // guest/qemu.py
 constexpr auto kBuildTimeout = std::chrono::minutes(15);
 constexpr auto kBootTimeout = std::chrono::minutes(10);  // takes seconds on an idle machine
+constexpr auto kSleep = std::chrono::seconds(1);         // before each press of the power button
 
 bool IsReadable(int fd, steady_clock::time_point deadline) {
   const auto left = std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now()).count();
@@ -40,7 +42,9 @@ std::string TextOf(const std::string& path) {
 Guest::Booted Guest::Start(const GuestSetup& setup) {
   const bool has_nic = !setup.nic.empty(), has_pvrdma = !setup.pvrdma.empty();
   const std::string role = has_nic ? "driver" : has_pvrdma ? "pvrdma" : "softroce";
-  Program build({"python3", VIREO_GUEST_QEMU, VIREO_GUEST_DIRECTORY, "--only-build", role}, {}, /*yields=*/false);
+  std::vector<std::string> prepare = {"python3", VIREO_GUEST_QEMU, VIREO_GUEST_DIRECTORY, "--only-build", role};
+  if (!setup.kernel.empty()) prepare.insert(prepare.end(), {"--kernel", setup.kernel});
+  Program build(prepare, {}, /*yields=*/false);
   if (!build.HasEnded(static_cast<int>(milliseconds(kBuildTimeout).count()))) {
     return {.guest = nullptr, .reason = "building the guest timed out:\n" + build.Output()};
   }
@@ -68,7 +72,9 @@ Guest::Booted Guest::Start(const GuestSetup& setup) {
                                       "--memory",
                                       std::to_string(setup.memory_mib)};
   if (has_nic) {
-    command.insert(command.end(), {"--nic", setup.nic, "--reboots"});
+    guest->monitor_ = setup.directory + "/" + setup.name + ".monitor";
+    command.insert(command.end(), {"--nic", setup.nic, "--reboots", "--monitor", guest->monitor_});
+    if (!setup.kernel.empty()) command.insert(command.end(), {"--kernel", setup.kernel});
   } else {
     guest->tcp_port_ = FreePort();
     command.insert(command.end(), {"--tcp-port", std::to_string(guest->tcp_port_)});
@@ -112,6 +118,41 @@ std::optional<Guest::Answer> Guest::Run(const std::string& line, milliseconds ti
   std::optional<Answer> answer = ReadAnswer(timeout);
   if (answer.has_value() && answer->status == kReady) return std::nullopt;  // it has started again instead
   return answer;
+}
+
+// A button that is pressed before the machine sleeps has no effect, so it is pressed again.
+std::optional<Guest::Answer> Guest::RunAndWake(const std::string& line, milliseconds timeout) {
+  const auto deadline = steady_clock::now() + timeout;
+  if (!Write(line) || IsReadable(console_.get(), steady_clock::now() + kSleep)) return std::nullopt;
+  do {
+    if (steady_clock::now() > deadline || !PressPowerButton()) return std::nullopt;
+  } while (!IsReadable(console_.get(), steady_clock::now() + kSleep));
+  return ReadAnswer(timeout);
+}
+
+bool Guest::PressPowerButton() {
+  const host::Result<host::FileDescriptor> monitor = host::ConnectTo(monitor_, SOCK_STREAM);
+  if (!monitor.ok()) return false;
+  constexpr std::string_view kCommand = "system_powerdown\n";
+  if (write(monitor.value().get(), kCommand.data(), kCommand.size()) != static_cast<ssize_t>(kCommand.size())) {
+    return false;
+  }
+  // It prompts when it is connected, and when the command has been executed.
+  constexpr std::string_view kPrompt = "(qemu) ";
+  std::string output;
+  for (size_t prompts = 0, from = 0; prompts < 2;) {
+    if (const size_t at = output.find(kPrompt, from); at != std::string::npos) {
+      ++prompts;
+      from = at + kPrompt.size();
+      continue;
+    }
+    std::array<char, 4096> buffer;  // NOLINT: only received bytes are read
+    if (!IsReadable(monitor.value().get(), steady_clock::now() + kBootTimeout)) return false;
+    const ssize_t got = read(monitor.value().get(), buffer.data(), buffer.size());
+    if (got <= 0) return false;
+    output.append(buffer.data(), static_cast<size_t>(got));
+  }
+  return true;
 }
 
 bool Guest::Reboot(const std::string& line) {

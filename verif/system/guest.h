@@ -28,6 +28,7 @@ struct GuestSetup {
   std::string nic{};           // role driver: socket of the exported NIC
   std::string pvrdma{};        // role pvrdma: socket of the function
   std::string link{};          // role pvrdma: "OWN,PEER", the paths of both ends of the Ethernet link
+  std::string kernel{};        // role driver: of this release of Debian; "": of this machine's
   unsigned host = 200;         // eth0 is 10.0.0.HOST
   unsigned cpus = 1, memory_mib = 256;
 };
@@ -59,8 +60,11 @@ class Guest {
   // Runs one line in the guest's shell, which keeps its variables and children. None: timeout; the guest must not be
   // used any more; or it has started again.
   std::optional<Answer> Run(const std::string& line, std::chrono::milliseconds timeout);
-  // Resets the machine by `line`, for example "reboot -f", and waits until it is ready again; false: it is not. Role
+  // Runs a line that suspends the machine, and wakes it by its power button. None: as above; or it has not slept. Role
   // driver only.
+  std::optional<Answer> RunAndWake(const std::string& line, std::chrono::milliseconds timeout);
+  // Starts the machine or its kernel again by `line`, for example "reboot -f", and waits until it is ready again;
+  // false: it is not. Role driver only.
   bool Reboot(const std::string& line);
 
   std::string Log() const;  // its kernel log
@@ -71,8 +75,9 @@ class Guest {
   Guest() = default;
   std::optional<Answer> ReadAnswer(std::chrono::milliseconds timeout);
   bool Write(const std::string& line);
+  bool PressPowerButton();
 
-  std::string log_;
+  std::string log_, monitor_;
   host::FileDescriptor listener_;
   std::chrono::steady_clock::time_point begin_;
   unsigned tcp_port_ = 0;
