@@ -113,13 +113,15 @@ def command(files: pathlib.Path, options: argparse.Namespace) -> list[str]:
     role = "driver" if options.nic else "pvrdma" if options.pvrdma else "softroce"
     own = build_guest.folder_of(files, options.kernel)
     initramfs = own / (build_pvrdma.INITRAMFS if options.pvrdma else "initramfs")
-    # no_timer_check: on a busy machine the kernel's timer interrupt check fails on a late interrupt and panics. A kernel
-    # with a PVH entry needs no BIOS. TCG needs no privileges and no hardware support; -cpu max has SSE 4.2, for checksums.
+    # hpet: on a busy machine the kernel measures a wrong rate of the processor's counter, up to twice the true one, and its
+    # time-outs are too short. no_timer_check: there the kernel's timer interrupt check fails on a late interrupt and panics. A
+    # kernel with a PVH entry needs no BIOS. TCG needs no privileges and no hardware support; -cpu max has SSE 4.2, for
+    # checksums.
     words = qemu_program(files / "qemu") if has_functions else ["qemu-system-x86_64"]
     words += ["-accel", "tcg", "-cpu", "max", "-smp", str(options.cpus), "-m", str(options.memory), "-nodefaults",
               "-no-user-config", "-display", "none", "-kernel", str(own / "vmlinux"), "-initrd", str(initramfs),
-              "-append", "console=ttyS0 quiet panic=-1 no_timer_check net.ifnames=0 random.trust_cpu=on tsc=reliable "
-                         f"mitigations=off vireo.role={role} vireo.host={options.host}"
+              "-append", "console=ttyS0 quiet panic=-1 no_timer_check net.ifnames=0 random.trust_cpu=on "
+                         f"tsc=unstable clocksource=hpet mitigations=off vireo.role={role} vireo.host={options.host}"
                          + ("" if options.console else " vireo.shell=1")]
     if not options.reboots:
         words += ["-no-reboot"]
