@@ -923,8 +923,7 @@ TEST_P(CqWriterRings, MatchesModelWhileBitsFlip) {
   b.EnableAll();
   b.store_out.on_token = [&](Cycle, const DmaStore& store) {
     if (!store.notify) return;
-    b.done_in.tokens.push_back({.tag = store.tag});
-    b.done_queues.emplace_back(0, Store::kOther);
+    b.done_in.tokens.push_back({{.tag = store.tag}, 0, Store::kOther});
   };
   b.request_out.on_token = [&](Cycle, const BufferRequest& request) {
     for (unsigned i = 0; i < request.count; ++i) {
