@@ -374,9 +374,9 @@ struct Bench {
     ++queue.arms;
   }
   // A place in a packed ring identifies the seen position only up to a ring's length back: a later arm may cause a
-  // spurious notification.
+  // spurious notification. The CQEs that count are those in memory, also if their used index is not yet.
   bool IsOvertaken(const Queue& queue) const {
-    return packed && queue.solicited.size() - queue.arm_seen > queue.row.queue_size;
+    return packed && queue.solicited.size() + queue.units.size() - queue.arm_seen > queue.row.queue_size;
   }
   bool IsWanted(const Queue& queue) const {
     for (uint64_t i = queue.arm_seen; i < queue.written; ++i) {
