@@ -172,6 +172,8 @@ class MonitorTest : public testing::Test {
                                  .remote_read = true,
                                  .min_rnr_timer = kRnrTimer,
                                  .timeout = 14,
+                                 .send_cqn = 1,
+                                 .recv_cqn = 1,
                                  .dest_qpn = kPeerQpn,
                                  .next_psn = 100,
                                  .expected_psn = 500};
