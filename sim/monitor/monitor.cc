@@ -186,6 +186,9 @@ void Monitor::OnCsrWrite(const BoundaryEvent& event) {
                       table_data_.begin() + static_cast<ptrdiff_t>(event.address - spec::kMgmtTableDataRegister));
   } else if (event.address == spec::kMgmtTableIndexRegister) {
     table_index_ = Little32(event.payload);
+  } else if (event.address == spec::kMgmtAbiProfileRegister) {
+    const bool is_vireo = spec::MgmtAbiProfile::Decode(event.payload.data()).profile;
+    rings_.SetProfile(is_vireo ? spec::Profile::kVireo : spec::Profile::kRfcV2);
   } else if (event.address == spec::kMgmtControlRegister) {
     const auto control = spec::MgmtControl::Decode(event.payload.data());
     works_ = control.datapath_enable && !control.pause;

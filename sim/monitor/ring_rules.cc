@@ -55,6 +55,7 @@ void RingRules::OnReset() {
   config_vector_ = spec::kVirtioMsiNoVector;
   feature_window_ = 0;
   is_packed_ = is_device_resetting_ = false;
+  has_arm_register_ = true;
 }
 
 // --- Driver and firmware
@@ -104,7 +105,9 @@ void RingRules::OnBarWrite(const BoundaryEvent& event) {
     if (!queues_[index].is_live) return;
     Notify(queues_[index]);
     const auto arm = spec::RdmaCqArm::FromWord(static_cast<uint32_t>(value));
-    if (at % spec::kNotifyOffMultiplier != spec::kRdmaCqArmOffset || event.bytes != spec::RdmaCqArm::kBytes) return;
+    if (!has_arm_register_ || at % spec::kNotifyOffMultiplier != spec::kRdmaCqArmOffset ||
+        event.bytes != spec::RdmaCqArm::kBytes)
+      return;
     return Arm(static_cast<uint16_t>(index), arm.seen_used_idx, arm.solicited, arm.next_completion);
   }
   if (queues_[index].kind == TableQueueKind::kTransmit) listener_.OnNetTransmit();
@@ -254,6 +257,7 @@ void RingRules::OnArm(uint16_t index, bool solicited, bool next_completion) {
   if (index >= queues_.size() || !queues_[index].is_live) return;
   Notify(queues_[index]);
   Arm(index, {}, solicited, next_completion);
+  queues_[index].is_armed_by_firmware = true;
 }
 
 // The CQEs that are visible behind `seen`, the driver's position (spec::RdmaCqArm). A buffer of a CQ is one descriptor.
@@ -272,7 +276,7 @@ void RingRules::Arm(uint16_t index, std::optional<uint16_t> seen, bool solicited
   if (queue.kind != TableQueueKind::kCq || !queue.is_judged || (!solicited && !next_completion)) return;
   // A driver that arms again has processed what the interrupt would have been for.
   CheckOwed(index);
-  queue.owes = false;
+  queue.owes = queue.is_armed_by_firmware = false;
   std::erase(owing_, index);
   queue.is_armed_solicited |= solicited;
   queue.is_armed_next |= next_completion;
@@ -339,8 +343,9 @@ bool RingRules::CanComplete(uint32_t cqn) const {
 std::string RingRules::Owed(Cycle deadline) const {
   if (is_device_resetting_) return "";
   for (const uint16_t index : owing_) {
-    // Before a deadline it may be moderated.
-    if (deadline == kNever && CanInterrupt(queues_[index].vector)) return NameOf(index) + "no interrupt for its CQE";
+    // Before a deadline it may be moderated. An arm by firmware may come behind the CQE.
+    if (deadline == kNever && !queues_[index].is_armed_by_firmware && CanInterrupt(queues_[index].vector))
+      return NameOf(index) + "no interrupt for its CQE";
   }
   for (const uint16_t index : live_) {
     const Queue& queue = queues_[index];

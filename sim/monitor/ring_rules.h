@@ -71,7 +71,9 @@ class RingRules {
   void OnBarCompletion(uint64_t value);
   void SetRow(uint16_t queue, const spec::TableVirtqueue& row);
   void SetWindow(uint16_t queue, const spec::TableWindow& window);
-  // Firmware armed the CQ of this queue.
+  // The ABI profile towards the driver: in rfc-v2 the arm register does not exist.
+  void SetProfile(spec::Profile profile) { has_arm_register_ = spec::ConstantsOf(profile).rdma_has_cq_arm != 0; }
+  // Firmware armed the CQ of this queue. It may take effect behind CQEs that become visible meanwhile.
   void OnArm(uint16_t queue, bool solicited, bool next_completion);
   // Adds what is a violation if nothing follows: interrupts that are owed.
   void Finish();
@@ -119,7 +121,7 @@ class RingRules {
     size_t cqes = 0;         // of a CQ: its buffers in cqes_
     // Of a CQ: how it is armed, and whether an interrupt is owed, since when. `solicited`: `used` of the last solicited
     // CQE; solicited_ahead: of those behind the used index.
-    bool is_armed_next = false, is_armed_solicited = false, owes = false;
+    bool is_armed_next = false, is_armed_solicited = false, owes = false, is_armed_by_firmware = false;
     std::deque<uint64_t> solicited_ahead;
     Cycle owed_since = 0;
     std::optional<uint64_t> solicited;
@@ -209,7 +211,7 @@ class RingRules {
   Listener& listener_;
   uint16_t selected_ = 0, config_vector_ = spec::kVirtioMsiNoVector;
   uint32_t feature_window_ = 0;
-  bool is_packed_ = false, is_device_resetting_ = false;
+  bool is_packed_ = false, is_device_resetting_ = false, has_arm_register_ = true;
   uint64_t epoch_ = 0;  // of the latest enable
   std::vector<Queue> queues_;
   std::vector<uint64_t> epochs_;
