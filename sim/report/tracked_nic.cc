@@ -170,6 +170,7 @@ void MessageTracker::Nic::OnSendUsed(uint32_t qpn, EventMark mark, bool was_read
   }
   Set(**message, Stage::kUsed, mark);
   qp.returned.back() = {*message, (*message)->is_signaled};
+  if (std::erase(qp.reported, *message) != 0) qp.returned.clear();
   tracker_.End(*message, Message::End::kComplete);
   while (qp.messages.size() > Qp::kLate && qp.messages.front()->end != Message::End::kOpen) qp.messages.pop_front();
 }
@@ -188,7 +189,16 @@ MessageTracker::MessagePtr MessageTracker::Nic::Reported(Qp& qp, const spec::Rdm
   auto found = std::ranges::find_if(qp.returned, [&](const auto& one) { return one.is_signaled && is_its(one); });
   if (found == qp.returned.end() && cqe.status != IbWcStatus::kSuccess)
     found = std::ranges::find_if(qp.returned, is_its);
-  if (found == qp.returned.end()) return nullptr;
+  if (found == qp.returned.end()) {
+    // A used index, in a packed ring the flags, may be written after the CQE.
+    const auto open = std::ranges::find_if(qp.messages, [&](const MessagePtr& entry) {
+      return entry->end == Message::End::kOpen && entry->wr_id == cqe.wr_id &&
+             (entry->is_signaled || cqe.status != IbWcStatus::kSuccess) && std::ranges::count(qp.reported, entry) == 0;
+    });
+    if (open == qp.messages.end()) return nullptr;
+    qp.reported.push_back(*open);
+    return *open;
+  }
   MessagePtr message = std::move(found->message);
   qp.returned.erase(qp.returned.begin(), found + 1);
   return message;

@@ -23,6 +23,7 @@ struct MessageTracker::Qp {
     bool is_signaled = false;
   };
   std::deque<Returned> returned;
+  std::deque<MessagePtr> reported;  // their CQE was written, and their work request is not returned yet
   size_t returned_receives = 0;
   std::deque<MessagePtr> undelivered;  // sent; the peer's CQE is pending. RC
   std::deque<MessagePtr> arrived;      // received by this QP; its CQE is pending. UC, UD
