@@ -147,7 +147,8 @@ RdmaSystem::Built RdmaSystem::Build(const RdmaSystemOptions& options) {
     if (std::ranges::find(kFirmwareNames, host.firmware) == kFirmwareNames.end()) {
       return {nullptr, "no firmware " + host.firmware + "; known: native rv32"};
     }
-    if (std::string why = RiscvRunner::WhyUnavailable(); host.firmware == "rv32" && !why.empty()) return {nullptr, why};
+    if (std::string why = ProcessorRtl::WhyUnavailable(); host.firmware == "rv32" && !why.empty())
+      return {nullptr, why};
   }
   const NicFactory factory = [&](const NicContext& context) {
     return factories.at(hosts[context.number].device)(context);

@@ -2,99 +2,45 @@
 #include "sim/topology/riscv_runner.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <vector>
 
-#include "Vcontrol_processor.h"
-
 namespace vireo::sim {
-namespace {
-
-std::vector<uint8_t> ReadImage() {
-  std::ifstream file(VIREO_FIRMWARE_IMAGE, std::ios::binary);
-  std::vector<uint8_t> image{std::istreambuf_iterator<char>(file), {}};
-  if (image.size() < spec::kProcessorSettingsOffset + spec::ProcessorSettings::kBytes) {
-    std::fprintf(stderr, "%s: no firmware for the control processor\n", VIREO_FIRMWARE_IMAGE);
-    std::abort();
-  }
-  image.resize((image.size() + 3) / 4 * 4);
-  return image;
-}
-
-}  // namespace
-
-struct RiscvRunner::Core {
-  VerilatedContext context;
-  Vcontrol_processor rtl{&context};
-
-  void Clock() {
-    rtl.clk_i = 1;
-    rtl.eval();
-    rtl.clk_i = 0;
-    rtl.eval();
-  }
-  void Load(uint32_t address, uint32_t value) {
-    rtl.load_valid_i = 1;
-    rtl.load_address_i = address;
-    rtl.load_data_i = value;
-    Clock();
-    rtl.load_valid_i = 0;
-    rtl.eval();
-  }
-};
-
-std::string RiscvRunner::WhyUnavailable() { return {}; }
-
-const std::vector<uint8_t>& RiscvRunner::Image() {
-  static const std::vector<uint8_t> image = ReadImage();
-  return image;
-}
 
 RiscvRunner::RiscvRunner(Scheduler& scheduler, const CoreClock& clock, NicTap& tap, const firmware::Options& options)
     : ControlProcessor(scheduler, clock, static_cast<Nic&>(tap)), options_(options) {
   ConnectTo(tap);
 }
 
-RiscvRunner::~RiscvRunner() = default;
-
-spec::ProcessorFailure RiscvRunner::failure() const { return spec::ProcessorFailure{core_->rtl.failure_o}; }
-
 void RiscvRunner::Boot(Cycle first_input) {
-  core_ = std::make_unique<Core>();
+  rtl_ = std::make_unique<ProcessorRtl>();
   console_.clear();
-  core_->rtl.rst_ni = 0;
-  core_->Clock();
-  core_->rtl.rst_ni = 1;
-
-  std::vector<uint8_t> loaded = Image();
+  std::vector<uint8_t> image = ProcessorRtl::Image();
   spec::ProcessorSettings settings{.magic = spec::kProcessorSettingsMagic,
                                    .abi_profile = static_cast<uint8_t>(options_.profile == spec::Profile::kVireo),
                                    .has_mac = static_cast<uint8_t>(options_.has_mac),
                                    .mac = {},
                                    .mtu = options_.mtu};
   std::ranges::copy(options_.mac, std::begin(settings.mac));
-  settings.Encode(&loaded[spec::kProcessorSettingsOffset]);
-  for (uint32_t at = 0; at < loaded.size(); at += 4) {
-    core_->Load(spec::kProcessorStackBytes + at,
-                static_cast<uint32_t>(loaded[at] | loaded[at + 1] << 8 | loaded[at + 2] << 16 | loaded[at + 3] << 24));
+  settings.Encode(&image[spec::kProcessorSettingsOffset]);
+  for (uint32_t at = 0; at < image.size(); at += 4) {
+    rtl_->Load(spec::kProcessorStackBytes + at,
+               static_cast<uint32_t>(image[at] | image[at + 1] << 8 | image[at + 2] << 16 | image[at + 3] << 24));
   }
-  core_->rtl.run_i = 1;
-  core_->rtl.eval();
+  rtl_->Start();
   cycle_ = first_input;
   Advance();
 }
 
 void RiscvRunner::WriteMemory(uint32_t address, uint32_t value) {
   if (phase_ != Phase::kWait) std::abort();
-  core_->Load(address, value);
+  rtl_->Load(address, value);
 }
 
-void RiscvRunner::Step() {
-  if (core_->rtl.console_valid_o != 0) console_ += static_cast<char>(core_->rtl.console_data_o);
-  core_->Clock();
+void RiscvRunner::Step(std::optional<uint32_t> answer, bool interrupt) {
+  if (const std::optional<char> character = rtl_->console()) console_ += *character;
+  rtl_->Clock(answer, interrupt);
   ++cycle_;
 }
 
@@ -102,14 +48,14 @@ void RiscvRunner::Step() {
 void RiscvRunner::Advance() {
   constexpr Cycle kCycles = 1 << 16;  // then others go on first
   for (const Cycle end = cycle_ + kCycles; cycle_ < end; Step()) {
-    if (core_->rtl.failure_o != 0) {
+    if (failure() != spec::ProcessorFailure::kNone) {
       state_ = failure() == spec::ProcessorFailure::kFirmware ? State::kRefused : State::kStarting;
     }
-    if (core_->rtl.csr_valid_o != 0) {
+    if (rtl_->access().has_value()) {
       phase_ = Phase::kAccess;
       return ContinueAt(cycle_);
     }
-    if (core_->rtl.waiting_o != 0) {
+    if (rtl_->is_waiting()) {
       phase_ = Phase::kWait;
       return ContinueAt(cycle_ + 1);  // the interrupt of this cycle is known then
     }
@@ -127,39 +73,30 @@ void RiscvRunner::Continue() {
 }
 
 void RiscvRunner::Access() {
-  const uint32_t offset = core_->rtl.csr_address_o, value = core_->rtl.csr_data_o;
-  if (core_->rtl.csr_write_o == 0) {
+  const ProcessorRtl::Access access = *rtl_->access();
+  if (!access.is_write) {
     phase_ = Phase::kAnswer;
-    ReadRegister(offset);
+    ReadRegister(access.offset);
     return Step();
   }
-  if (offset == spec::kMgmtControlRegister && spec::MgmtControl::FromWord(value).firmware_ready) {
+  if (access.offset == spec::kMgmtControlRegister && spec::MgmtControl::FromWord(access.value).firmware_ready) {
     state_ = State::kServing;
   }
-  WriteRegister(offset, value);
+  WriteRegister(access.offset, access.value);
   Step();
   Advance();
 }
 
 void RiscvRunner::TakeAnswer(Cycle cycle, uint32_t value) {
   while (cycle_ < cycle) Step();
-  core_->rtl.csr_read_valid_i = 1;
-  core_->rtl.csr_read_data_i = value;
-  core_->rtl.eval();
-  Step();
-  core_->rtl.csr_read_valid_i = 0;
-  core_->rtl.eval();
+  Step(value);
   Advance();
 }
 
 // Nothing has changed between the cycle in which it began to wait and this one.
 void RiscvRunner::Wake(Cycle cycle) {
   cycle_ = cycle;
-  core_->rtl.firmware_interrupt_i = 1;
-  core_->rtl.eval();
-  Step();
-  core_->rtl.firmware_interrupt_i = 0;
-  core_->rtl.eval();
+  Step({}, /*interrupt=*/true);
   Advance();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The firmware of one NIC on the control processor in RTL (rtl/ctrl/vireo_control_processor.sv), Verilated and clocked
-// with the NIC's core clock. Its accesses and their cycles are those of the processor beside the datapath, whatever
-// device is behind the management port: with the model, and with model and RTL in lockstep, both get the same ones.
+// The firmware of one NIC on the control processor in RTL, clocked with the NIC's core clock. Its accesses and their
+// cycles are those of the processor beside the datapath, whatever device is behind the management port: with the model,
+// and with model and RTL in lockstep, both get the same ones.
 //
 // The processor depends on the device by answers and the interrupt only, and looks at the latter only while it waits.
 // So it runs ahead to its next access or wait, and not at all while it waits.
@@ -10,48 +10,42 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "firmware/app/firmware.h"
+#include "sim/device/processor_rtl.h"
 #include "sim/topology/control_processor.h"
 
 namespace vireo::sim {
 
 class RiscvRunner final : public ControlProcessor {
  public:
-  // Why this build has none, for a person; empty if it has one.
-  static std::string WhyUnavailable();
-
-  // See ControlProcessor::ConnectTo. Of `options` all but max_polls, which is the default.
+  // See ControlProcessor::ConnectTo. Of `options` all but max_polls, which is the default. Only if
+  // ProcessorRtl::WhyUnavailable() is empty.
   RiscvRunner(Scheduler& scheduler, const CoreClock& clock, NicTap& tap, const firmware::Options& options);
-  ~RiscvRunner() override;
 
-  // The firmware's image, without settings; it is at kProcessorStackBytes of the memory.
-  static const std::vector<uint8_t>& Image();
   // What it has printed on its console since the last restart.
   const std::string& console() const { return console_; }
   // While it is stopped after a failure: why.
-  spec::ProcessorFailure failure() const;
+  spec::ProcessorFailure failure() const { return rtl_->failure(); }
 
-  // Writes a word of the memory, as a debugger: `address` is a multiple of 4 within it. At the begin of a cycle in
-  // which the processor waits.
+  // Writes a word of the memory, as a debugger: see ProcessorRtl::Load. At the begin of a cycle in which the processor
+  // waits.
   void WriteMemory(uint32_t address, uint32_t value);
 
  private:
-  struct Core;  // the Verilated class
   enum class Phase : uint8_t { kRun, kAccess, kAnswer, kWait };
 
   void Boot(Cycle first_input) override;
   void Continue() override;
   void TakeAnswer(Cycle cycle, uint32_t value) override;
   void Wake(Cycle cycle) override;
-  void Step();
+  void Step(std::optional<uint32_t> answer = {}, bool interrupt = false);
   void Advance();
   void Access();
 
   const firmware::Options options_;
-  std::unique_ptr<Core> core_;
-  Cycle cycle_ = 0;  // the one that the core's outputs are of
+  std::unique_ptr<ProcessorRtl> rtl_;
+  Cycle cycle_ = 0;  // the one that the outputs are of
   Phase phase_ = Phase::kRun;
   std::string console_;
 };

@@ -20,7 +20,7 @@ constexpr uint64_t kMillisecond = 1'000'000;
 class ControlProcessorTest : public SystemTestWith<ConnectedPair> {
  protected:
   void SetUp() override {
-    if (const std::string why = RiscvRunner::WhyUnavailable(); !why.empty()) GTEST_SKIP() << why;
+    if (const std::string why = ProcessorRtl::WhyUnavailable(); !why.empty()) GTEST_SKIP() << why;
     RdmaSystemOptions options;
     options.firmware = "rv32";
     ASSERT_NO_FATAL_FAILURE(Build(options));
@@ -49,7 +49,7 @@ class ControlProcessorTest : public SystemTestWith<ConnectedPair> {
   }
   // Overwrites the program behind its settings, with `instruction` of 16 bits or with what it was.
   void WriteProgram(std::optional<uint32_t> instruction) {
-    const std::vector<uint8_t>& image = RiscvRunner::Image();
+    const std::vector<uint8_t>& image = ProcessorRtl::Image();
     constexpr uint32_t kBegin = spec::kProcessorSettingsOffset + spec::ProcessorSettings::kBytes;
     for (uint32_t at = kBegin; at + 4 <= image.size(); at += 4) {
       uint32_t word = 0;
