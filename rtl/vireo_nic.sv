@@ -113,6 +113,9 @@ module vireo_nic
   logic table_write_valid, queue_row_write_valid, qp_state_write_valid;
   logic cq_context_ready;
   table_write_t table_write;
+  logic [ContextOwners-1:0] parity_error;
+  logic context_flip_valid;
+  context_flip_t context_flip;
   queue_row_write_t queue_row_write;
   qp_state_write_t qp_state_write;
   logic datapath_enable, datapath_idle;
@@ -519,9 +522,6 @@ module vireo_nic
 
   // --- Management -------------------------------------------------------------------------------------------------
 
-  logic [ContextOwners-1:0] parity_error;
-  logic context_flip_valid;
-  context_flip_t context_flip;
   logic qp_done_valid;
   qp_done_t qp_done;
   // State of a QP, for requesters.
