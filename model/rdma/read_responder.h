@@ -83,6 +83,7 @@ class ReadResponder final : public Block {
   void SetHold(Cycle from, bool hold);
 
   void Run(Cycle now) override;
+  bool CanRunTwice() const override { return state_ != State::kChoose; }  // choices read what turns have written
   // No work in flight after the cycles that have run.
   bool IsIdle() const;
 

@@ -19,7 +19,7 @@ constexpr double kBusy = 0.95;
 // Less than this share of the cycles, a full stream is a burst.
 constexpr double kBlocked = 0.2;
 // Chains of two NICs whose streams are full about as often are one limit.
-constexpr double kAsFull = 0.8;
+constexpr double kAsFull = 0.6;
 // A block without input for longer is not the limit: it fills its queue in bursts.
 constexpr double kStarved = 0.3;
 // Of the cycles in which it blocks others. A block that has work to do itself does not stall at all, one that waits for

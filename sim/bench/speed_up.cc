@@ -10,7 +10,7 @@ namespace vireo::sim {
 namespace {
 
 // Whose next step may follow in the same cycle (model::Block::CanRunTwice), or that are told (model::Nic).
-constexpr std::array kBlocks = {"completer", "cq_writer", "responder", "send_queue"};
+constexpr std::array kBlocks = {"completer", "cq_writer", "read_responder", "responder", "send_queue"};
 constexpr std::array kSides = {"sender", "peer"};
 
 }  // namespace
