@@ -127,12 +127,16 @@ std::string RunBreakdown(const Options& options, const std::string& device, Row&
   });
   if (cqe_write == events.end()) return missing("dma_write of a CQE");
   add("CQE dma_write", kNic, cqe_write->cycle);
-  const auto index_write = find(cqe_write->cycle, [&](const Observer::Event& event) {
-    return event.kind == EventKind::kDmaWrite && event.nic == 0 && event.bytes == sizeof(uint16_t);
-  });
-  if (index_write != events.end()) add("CQ used index dma_write", kNic, index_write->cycle);
   const auto msix = find(cqe_write->cycle, kind(EventKind::kMsix, 0));
   if (msix == events.end()) return missing("MSI-X message");
+  // The last used index before the interrupt; that of the send queue may come after the CQE, too.
+  auto index_write = msix;
+  while (index_write != cqe_write && !(index_write->kind == EventKind::kDmaWrite && index_write->nic == 0 &&
+                                       index_write->bytes == sizeof(uint16_t))) {
+    --index_write;
+  }
+  if (index_write == cqe_write) return missing("dma_write of the used index");
+  add("CQ used index dma_write", kNic, index_write->cycle);
   add_aside("(msix)", kNic, msix->cycle);
   add("CQE seen by a host that polls", kHost, clock.AtOrAfter(seen_at));
 
