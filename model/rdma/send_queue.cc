@@ -133,6 +133,8 @@ bool SendQueue::IsQuick(Cycle now) {
   const spec::Replay& replay = replay_in.front();
   if (replays_.AnyBefore(now, [&](const spec::Replay& other) { return other.qpn == replay.qpn; })) return false;
   if (replay.resume) return true;
+  // The bursts of a long message are read again: so they queue behind the work of other QPs.
+  if (replay.psn != replay.first_psn) return false;
   const Kept& kept = kept_.Read(now - 1, PlaceOf(replay.qpn, replay.head));
   return kept.valid && kept.qpn == replay.qpn && kept.head == replay.head;
 }

@@ -211,8 +211,10 @@ module vireo_send_queue
 
   always_comb begin
     for (int unsigned i = 0; i < Infos; i++) slow_same[i] = slow_valid_q[i] && slow_qpn_q[i] == replay.qpn[QpBits-1:0];
+    // The bursts of a long message are read again: so they queue behind the work of other QPs.
     quick = slow_same == '0
-            && (replay.resume || (kept.valid && kept.qpn == replay.qpn[QpBits-1:0] && kept.head == replay.head));
+            && (replay.resume || (kept.valid && kept.qpn == replay.qpn[QpBits-1:0] && kept.head == replay.head
+                                  && replay.psn == replay.first_psn));
     // One that follows a quick one of its QP must not pass it.
     slow = !quick && !(quick_valid_q && quick_replay_q.qpn == replay.qpn);
   end

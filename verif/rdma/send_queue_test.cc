@@ -265,18 +265,21 @@ struct Bench {
       ++posts[qpn];
     }
   }
-  void Resend(uint32_t qpn, bool resume = false, Posted posted = {}, BufferStatus status = BufferStatus::kOk) {
+  // `whole`: from the message's first packet on.
+  void Resend(uint32_t qpn, bool resume = false, Posted posted = {}, BufferStatus status = BufferStatus::kOk,
+              bool whole = true) {
     if (posted.address == 0) {
       posted.address = random() >> 4;
       posted.head = static_cast<uint16_t>(random());
     }
+    const auto psn = static_cast<uint32_t>(random() & 0xffffff);
     const spec::Replay token{.qpn = qpn,
                              .resume = resume,
                              .epoch = static_cast<uint8_t>(random()),
                              .head = posted.head,
                              .slot = static_cast<uint8_t>(random()),
-                             .psn = static_cast<uint32_t>(random() & 0xffffff),
-                             .first_psn = static_cast<uint32_t>(random() & 0xffffff),
+                             .psn = psn,
+                             .first_psn = whole ? psn : (psn - 1 - static_cast<uint32_t>(random() % 64)) & 0xffffff,
                              .last_psn = static_cast<uint32_t>(random() & 0xffffff),
                              .number = static_cast<uint8_t>(random())};
     replay.tokens.push_back(token);
@@ -957,6 +960,21 @@ TEST(SendQueue, ReplaysMeetDocumentedLatencies) {
   EXPECT_EQ(bench.came_quickly, 1u);
 }
 
+// So a long message, which comes burst by burst, does not pass the work of other QPs.
+TEST(SendQueue, ReplaysFromWithinAMessageAreReadAgain) {
+  Bench bench;
+  bench.Resend(5);
+  ASSERT_EQ(bench.Settle(), "");
+  const spec::WorkRequest first = bench.work_sink.sent().front().token;
+  for (const bool whole : {false, true, false}) {
+    const uint64_t requests = bench.request.count;
+    bench.Resend(5, false, {.head = first.head, .address = first.address}, BufferStatus::kOk, whole);
+    ASSERT_EQ(bench.Settle(), "");
+    EXPECT_EQ(bench.request.count, requests + (whole ? 0 : 1));
+  }
+  EXPECT_EQ(bench.came_quickly, 1u);
+}
+
 // --- Hold
 
 TEST(SendQueue, HoldStopsRingReadsOnly) {
@@ -1146,7 +1164,8 @@ TEST(SendQueue, MatchesModelInRandomTrafficWithoutLoss) {
             if (random() % 64 == 0) posted.more = true;
             if (random() % 2 == 0) bench.ChooseRead(qpn, posted);
             bench.Resend(qpn, random() % 4 == 0, posted,
-                         random() % 16 == 0 ? static_cast<BufferStatus>(random() % 3) : BufferStatus::kOk);
+                         random() % 16 == 0 ? static_cast<BufferStatus>(random() % 3) : BufferStatus::kOk,
+                         random() % 4 != 0);
           }
         } else if (dice < 17) {
           Posted posted;
