@@ -145,7 +145,7 @@ TEST_P(Errors, QpDestroyedWithWritesInFlightLeavesOthersRunning) {
     if (bad_ == nullptr) {
       ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
     }
-    ASSERT_NO_FATAL_FAILURE(PostMany(*bad_, 32, 2048));
+    ASSERT_NO_FATAL_FAILURE(PostMany(*bad_, 32, 8192));
     ASSERT_NO_FATAL_FAILURE(PostMany(*good_, 16, 2048));
     RunFor(6 * kMicrosecond);  // packets of both are in flight
     bad_->side.at(victim).qp.reset();
