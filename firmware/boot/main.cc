@@ -38,6 +38,8 @@ extern "C" void Main() {
     Print("vireo: unknown device\n");
     Stop();
   }
+  // What has happened before comes first: characters take time.
+  while (firmware->Poll()) ReportAlive();
   Print("vireo: ready\n");
   for (;;) {
     ReportAlive();
