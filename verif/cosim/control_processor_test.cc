@@ -107,10 +107,10 @@ TEST_P(ControlProcessorTest, HardwareResetStartsItAgain) {
   pair_.reset();
   system_->host(0).Close();
   system_->Reset(0);
-  EXPECT_EQ(processor(0).console(), kReady);
   ASSERT_EQ(system_->host(0).Open(), "");
   ASSERT_NO_FATAL_FAILURE(Connect());
   ExpectWorks();
+  EXPECT_EQ(processor(0).console(), kReady);
 }
 
 // The processor is the same beside every device, and resets of nic100 take long.
