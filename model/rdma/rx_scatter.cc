@@ -100,10 +100,10 @@ void RxScatter::BeginWrite(Cycle now, size_t offset, uint64_t address, size_t by
                           .bytes = bytes,
                           .lane = place_.zeros || place_.has_value ? 0 : offset % beat_bytes_,
                           .notify = true,
-                           .tag = 0,
-                           .data = place_.zeros       ? nullptr
-                                   : place_.has_value ? value_.data() + offset
-                                                      : store_.oldest().subspan(offset, bytes).data()});
+                          .tag = 0,
+                          .data = place_.zeros       ? nullptr
+                                  : place_.has_value ? value_.data() + offset
+                                                     : store_.oldest().subspan(offset, bytes).data()});
 }
 
 // In the cycle of the last step.

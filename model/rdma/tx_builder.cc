@@ -223,9 +223,7 @@ TxToken TxBuilder::Token(Cycle now) {
   return token;
 }
 
-bool TxBuilder::IsRdmaIdle() const {
-  return packet_in.size() == 0 && answer_in.size() == 0 && !packet_ && !dead_;
-}
+bool TxBuilder::IsRdmaIdle() const { return packet_in.size() == 0 && answer_in.size() == 0 && !packet_ && !dead_; }
 
 bool TxBuilder::IsIdle() const { return IsRdmaIdle() && !net_chosen_ && frames_.empty(); }
 
