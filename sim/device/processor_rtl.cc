@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "Vcontrol_processor.h"
+#include "sim/device/rtl_coverage.h"
 
 namespace vireo::sim {
 namespace {
@@ -49,7 +50,7 @@ ProcessorRtl::ProcessorRtl() : class_(std::make_unique<Class>()) {
   class_->rtl.rst_ni = 1;
 }
 
-ProcessorRtl::~ProcessorRtl() = default;
+ProcessorRtl::~ProcessorRtl() { KeepCoverage(class_->context); }
 
 void ProcessorRtl::Load(uint32_t address, uint32_t value) {
   Vcontrol_processor& rtl = class_->rtl;

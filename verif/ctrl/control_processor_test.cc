@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "Vcontrol_processor_small.h"
+#include "sim/device/rtl_coverage.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo {
@@ -67,6 +68,8 @@ struct Access {
 
 class ControlProcessor : public testing::Test {
  protected:
+  ~ControlProcessor() override { sim::KeepCoverage(context_); }
+
   void Start(const Program& program) {
     rtl_.rst_ni = 0;
     Cycle();
@@ -153,7 +156,8 @@ class ControlProcessor : public testing::Test {
     }
   }
 
-  Vcontrol_processor_small rtl_;
+  VerilatedContext context_;
+  Vcontrol_processor_small rtl_{&context_};
   std::vector<Access> accesses;
   std::string console, line;
   uint32_t read_value = 0;
