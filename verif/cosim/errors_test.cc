@@ -106,6 +106,13 @@ class Errors : public testing::TestWithParam<EveryDevice> {
       }
     }
   }
+  // Without the faults of this host's bus, another connection takes the place of the one that has failed.
+  void ExpectNewPairWorks(size_t faulty) {
+    system_->host(faulty).station().pcie().ClearFaults();
+    bad_.reset();
+    ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
+    ExpectWorks(*bad_);
+  }
   // Events of a host since the last call: "qp_fatal 2 cq_failed", sorted.
   std::vector<std::string> Events(size_t number) {
     std::vector<std::string> events;
@@ -362,10 +369,7 @@ TEST_P(Errors, UnreadablePayloadFailsItsQpOnly) {
   EXPECT_EQ(std::memcmp(before.data(), bad_->side[1].memory->data(), before.size()), 0);
   EXPECT_EQ(Completions(*good_, 8).size(), 8u);
   ExpectWorks(*good_);
-  system_->host(0).station().pcie().ClearFaults();
-  bad_.reset();
-  ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
-  ExpectWorks(*bad_);
+  ExpectNewPairWorks(0);
 }
 
 TEST_P(Errors, UnreadableWorkRequestStopsItsQueueOnly) {
@@ -378,11 +382,8 @@ TEST_P(Errors, UnreadableWorkRequestStopsItsQueueOnly) {
     ASSERT_TRUE(Post(*bad_, 9, 0, 64).ok());
     EXPECT_EQ(Events(0), (Texts{Text(spec::RdmaEventType::kVqErr, *index, spec::RdmaError::kQueueDmaError),
                                 Text(spec::RdmaEventType::kQpFatal, qpn, spec::RdmaError::kQueueDmaError)}));
-    system_->host(0).station().pcie().ClearFaults();
     ExpectWorks(*good_);
-    bad_.reset();
-    ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
-    ExpectWorks(*bad_);
+    ExpectNewPairWorks(0);
   }
 }
 
@@ -455,10 +456,7 @@ TEST_P(Errors, RefusedWriteIsNotAcknowledged) {
     EXPECT_EQ(Events(1), (Texts{Text(spec::RdmaEventType::kQpFatal, far.qp->qpn(), spec::RdmaError::kQueueDmaError)}));
     EXPECT_EQ(Completions(*good_, kMessages).size(), kMessages);
     ExpectWorks(*good_);
-    system_->host(1).station().pcie().ClearFaults();
-    bad_.reset();
-    ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
-    ExpectWorks(*bad_);
+    ExpectNewPairWorks(1);
   }
 }
 
@@ -487,10 +485,7 @@ TEST_P(Errors, RefusedCqeIsNeverReported) {
     EXPECT_EQ(Events(1), Texts{});
     EXPECT_EQ(Completions(*good_, kMessages).size(), kMessages);
     ExpectWorks(*good_);
-    system_->host(0).station().pcie().ClearFaults();
-    bad_.reset();
-    ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
-    ExpectWorks(*bad_);
+    ExpectNewPairWorks(0);
   }
 }
 
@@ -524,10 +519,7 @@ TEST_P(RefusedUsed, RefusedUsedWriteStopsItsQueue) {
     EXPECT_EQ(Events(1), Texts{});
     EXPECT_EQ(Completions(*good_, kMessages).size(), kMessages);
     ExpectWorks(*good_);
-    system_->host(0).station().pcie().ClearFaults();
-    bad_.reset();
-    ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
-    ExpectWorks(*bad_);
+    ExpectNewPairWorks(0);
   }
 }
 

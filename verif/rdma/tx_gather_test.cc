@@ -436,6 +436,17 @@ struct Bench {
     input.open = {};
   }
   // All jobs have been processed, and nothing remains.
+  // In 16ths, by name; of the responses it is set apart, as not every test has them.
+  template <typename Rates>
+  void SetRates(const Rates& rates) {
+    job.rate = rates.job;
+    sent.rate = rates.sent;
+    read_request.rate = rates.request;
+    memory.rate = rates.memory;
+    packet.rate = rates.packet;
+    wire.rate = rates.wire;
+    failed.rate = rates.failed;
+  }
   void Finish() {
     ASSERT_EQ(bench.RunOut(0), "");
     for (unsigned i = 0; i < 200 && !block.IsIdle(); ++i) ASSERT_EQ(bench.Run(500), "");
@@ -545,14 +556,8 @@ TYPED_TEST(TxGatherTest, MatchesModelAtEveryRate) {
                             Rates{2, 2, 16, 16, 16, 16, 16, 16, 2, 2}, Rates{8, 8, 8, 8, 8, 8, 8, 8, 2, 8}}) {
     Bench<TypeParam> b(this->rtl);
     b.responses = true;
-    b.job.rate = rates.job;
+    b.SetRates(rates);
     b.response.rate = rates.response;
-    b.sent.rate = rates.sent;
-    b.read_request.rate = rates.request;
-    b.memory.rate = rates.memory;
-    b.packet.rate = rates.packet;
-    b.wire.rate = rates.wire;
-    b.failed.rate = rates.failed;
     for (unsigned i = 0; i < 400; ++i) b.AddRandom(rates.bad, rates.drops);
     b.Finish();
     if (testing::Test::HasFatalFailure()) return;
@@ -978,14 +983,8 @@ TYPED_TEST(TxGatherRoomTest, MatchesModelAtEveryRate) {
     b.responses = true;
     b.beginners.rate = rates.begin;
     b.beginners.unused_rate = rates.unused;
-    b.job.rate = rates.job;
+    b.SetRates(rates);
     b.response.rate = rates.response;
-    b.sent.rate = rates.sent;
-    b.read_request.rate = rates.request;
-    b.memory.rate = rates.memory;
-    b.packet.rate = rates.packet;
-    b.wire.rate = rates.wire;
-    b.failed.rate = rates.failed;
     for (unsigned i = 0; i < 400; ++i) b.AddRandom(rates.bad, rates.drops);
     for (unsigned i = 0; i < 100'000 && !b.beginners.waiting[0].empty(); ++i) ASSERT_EQ(b.bench.Run(1), "");
     b.beginners.unused_rate = 0;
@@ -1096,13 +1095,7 @@ TYPED_TEST(TxGatherNetTest, MatchesModelAtEveryRate) {
         Rates{16, 3, 16, 16, 16, 16, 16, 2}, Rates{16, 16, 2, 16, 16, 16, 16, 2}, Rates{16, 16, 16, 2, 16, 16, 16, 1},
         Rates{16, 16, 16, 16, 1, 16, 16, 2}, Rates{8, 8, 8, 8, 8, 1, 1, 4}}) {
     Bench<TypeParam> b(this->rtl);
-    b.job.rate = rates.job;
-    b.read_request.rate = rates.request;
-    b.memory.rate = rates.memory;
-    b.packet.rate = rates.packet;
-    b.wire.rate = rates.wire;
-    b.failed.rate = rates.failed;
-    b.sent.rate = rates.sent;
+    b.SetRates(rates);
     for (unsigned i = 0; i < 60; ++i) {
       const size_t bytes = i % 3 == 0 ? kNetBytes - b.random() % 3 : 26 + b.random() % (kNetBytes - 25);
       b.AddNet(bytes, std::array<size_t, 3>{60, 700, 4096}[b.random() % 3], rates.bad);
