@@ -26,6 +26,9 @@ rtl/virtio/vireo_desc_fetch.sv
 rtl/virtio/vireo_used_publish.sv
 rtl/virtio/vireo_cq_writer.sv
 rtl/virtio/vireo_moderation.sv
+rtl/ctrl/vireo_context_store.sv
+rtl/ctrl/vireo_table_command.sv
+rtl/ctrl/vireo_csr_counters.sv
 rtl/ctrl/vireo_csr.sv
 rtl/ctrl/vireo_mailbox.sv
 rtl/rdma/vireo_rdma_pkg.sv

@@ -16,14 +16,12 @@ using spec::MgmtTable;
 namespace {
 
 constexpr uint32_t kWordBytes = sizeof(uint32_t);
-constexpr uint32_t kVlans = 4096;         // IEEE 802.1Q, 9.6: VID has 12 bits
 constexpr uint32_t kFlipBitMask = 0x3ff;  // of context_flip.bit_index
-static_assert(static_cast<size_t>(spec::ContextRam::kManagementRss) == static_cast<size_t>(MgmtTable::kRss));
+constexpr size_t kTableWordBytes = sizeof(uint64_t);
+// The second groups begin behind the words that are kept. Last word of a QP's that is read.
+constexpr size_t kLastQpWord = spec::TableQpContext::kExpectedPsnOffset / kTableWordBytes;
 
-// The first groups of fields, which firmware owns.
-constexpr size_t kVirtqueueBytes = spec::TableVirtqueue::kGuestOffloadsOffset + sizeof(uint64_t);
-constexpr size_t kQpContextBytes = spec::TableQpContext::kEngineStateOffset;
-constexpr size_t kCqContextBytes = spec::TableCqContext::kCqeOffset + sizeof(uint32_t);
+bool IsFenced(MgmtTable table) { return table == MgmtTable::kMr || table == MgmtTable::kVirtqueue; }
 
 constexpr const spec::RegisterInfo* InfoOf(uint32_t address) {
   for (const auto& info : spec::kMgmtRegisters) {
@@ -65,28 +63,14 @@ Csr::Csr(Agenda& agenda, const spec::Config& config)
       profile_(ResetOf(spec::kMgmtAbiProfileRegister) != 0),
       mtu_(static_cast<uint16_t>(ResetOf(spec::kMgmtMtuRegister))),
       active_pairs_(static_cast<uint16_t>(ResetOf(spec::kMgmtActiveQueuePairsRegister))),
-      rows_(ContextRam::kManagementQueueRow, QueuesOf(config), on_own_error_),
+      store_(config),
+      enabled_(ContextRam::kManagementQueueRow, QueuesOf(config), on_own_error_),
       engine_state_(ContextRam::kManagementEngineState, config.num_qps, on_own_error_),
       send_outstanding_(config.num_qps),
       next_psn_(config.num_qps),
       expected_psn_(config.num_qps) {
   queue_reset_in.SetConsumer(this);
   events_.SetConsumer(this);
-  tables_.resize(static_cast<size_t>(MgmtTable::kRss) + 1);
-  const auto add = [&](MgmtTable table, size_t entries, size_t bytes) {
-    tables_[static_cast<size_t>(table)] = {entries, bytes, std::vector<uint8_t>(entries * bytes)};
-  };
-  add(MgmtTable::kVirtqueue, QueuesOf(config), kVirtqueueBytes);
-  add(MgmtTable::kWindow, QueuesOf(config), spec::TableWindow::kBytes);
-  add(MgmtTable::kQpContext, config.num_qps, kQpContextBytes);
-  add(MgmtTable::kCqContext, config.num_cqs, kCqContextBytes);
-  add(MgmtTable::kMr, config.num_mrs, spec::TableMr::kBytes);
-  add(MgmtTable::kTranslation, config.num_translations, spec::TableTranslation::kBytes);
-  add(MgmtTable::kAh, config.num_ahs, spec::TableAh::kBytes);
-  add(MgmtTable::kGid, config.num_gids, spec::TableGid::kBytes);
-  add(MgmtTable::kMacFilter, spec::kTableMacFilterEntries, spec::TableMacFilter::kBytes);
-  add(MgmtTable::kVlanFilter, kVlans / spec::kTableVlanFilterBits, spec::TableVlanFilter::kBytes);
-  add(MgmtTable::kRss, 1 + spec::kTableRssQueues / spec::TableRss::kBytes, spec::TableRssConfig::kBytes);
   last_settings_ = {.profile = profile_, .mtu = mtu_, .active_pairs = active_pairs_};
   settings_ = Level<CsrSettings>(last_settings_);
 }
@@ -115,7 +99,7 @@ void Csr::SetMacLink(Cycle from, bool link) {
 }
 
 void Csr::OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& row) {
-  if (row.vq_index < rows_.size()) rows_.Write(now, row.vq_index, row);
+  if (row.vq_index < enabled_.size()) enabled_.Write(now, row.vq_index, row.enabled ? 1 : 0);
 }
 
 void Csr::OnQpStateWrite(Cycle now, const spec::QpStateWrite& state) {
@@ -215,49 +199,7 @@ void Csr::Run(Cycle now) {
   }
   if (events_.CanPop(now) && host_event_out.CanPush(now)) host_event_out.Push(now, events_.Pop(now));
 
-  // The table operation uses table_data as it is before a write of this cycle.
-  switch (state) {
-    case State::kIdle:
-    case State::kRead: break;
-    case State::kCheck:
-      changed_ = true;
-      error_ = !LookUp(now);
-      if (error_) {
-        state_ = State::kIdle;
-      } else if (table_command_.operation == spec::MgmtTableOperation::kRead) {
-        state_ = State::kRead;
-      } else if (table_command_.table_id != MgmtTable::kCqContext || cq_context_ready(now)) {
-        state_ = State::kWrite;
-      }
-      break;
-    case State::kWrite: {
-      spec::TableWrite token{.table_id = table_command_.table_id, .index = index_ & 0xffffff};
-      if (table_command_.operation == spec::MgmtTableOperation::kWrite) {
-        std::copy(table_data_.begin(), table_data_.end(), token.data);
-      }
-      on_table_write(now, token);
-      Store(now, token.data);
-      const bool is_fenced = token.table_id == MgmtTable::kMr || token.table_id == MgmtTable::kVirtqueue;
-      state_ = is_fenced ? State::kFence : State::kIdle;
-      if (token.table_id == MgmtTable::kQpContext) {
-        const auto qp = spec::TableQpContext::Decode(token.data);
-        if (qp.load_requester) requester_load_ = {.qpn = token.index, .psn = qp.next_psn};
-        if (qp.load_responder) responder_load_ = {.qpn = token.index, .psn = qp.expected_psn};
-        if (requester_load_ || responder_load_) state_ = State::kLoad;
-      }
-      changed_ = true;
-      break;
-    }
-    case State::kFence:
-      if (!(table_command_.table_id == MgmtTable::kMr ? memory_fence : queue_fence)(now)) state_ = State::kIdle;
-      changed_ = true;
-      break;
-    case State::kLoad:
-      if (requester_load_ || responder_load_) break;
-      state_ = State::kIdle;
-      changed_ = true;
-      break;
-  }
+  RunTableCommand(now);
 
   const bool is_new_reset = TakeQueueReset(now);
   for (Access& access : accesses_) {
@@ -271,13 +213,6 @@ void Csr::Run(Cycle now) {
   }
   // Events of the device take precedence over firmware's clears of the same cycle.
   if (is_new_reset) cause_ |= kCauseQueueReset;
-  if (state == State::kRead) {
-    table_data_ = entry_data_;
-    error_ = own_error_.has_value();
-    if (own_error_) RecordPulse(*own_error_, kParityError);
-    state_ = State::kIdle;
-    changed_ = true;
-  }
 
   if (interrupt != last_interrupt_) {
     last_interrupt_ = interrupt;
@@ -372,7 +307,9 @@ void Csr::Write(Cycle now, const Access& access, State state) {
                  .index = flip_entry_.index,
                  .bit_index = static_cast<uint16_t>(value & kFlipBitMask)});
       break;
-    case spec::kMgmtTableDataRegister: std::memcpy(&table_data_[kWordBytes * word], &value, kWordBytes); break;
+    case spec::kMgmtTableDataRegister:
+      if (state == State::kIdle) std::memcpy(&table_data_[kWordBytes * word], &value, kWordBytes);
+      break;
     case spec::kMgmtQpCommandRegister: {
       // A drain may never end. [tables.toml, table_qp_context]
       if (qp_busy_ && command_.operation != spec::QpOperation::kDrain) break;
@@ -455,6 +392,7 @@ uint32_t Csr::Answer(Cycle now, const Access& access) {
     case spec::kMgmtFlipEntryRegister: return flip_entry_.ToWord();
     case spec::kMgmtTableDataRegister: {
       uint32_t value;
+      if (state_ != State::kIdle) return 0;
       std::memcpy(&value, &table_data_[kWordBytes * word], kWordBytes);
       return value;
     }
@@ -481,80 +419,136 @@ uint32_t Csr::Answer(Cycle now, const Access& access) {
 
 // --- Tables ----------------------------------------------------------------------------------------------------------
 
-// False: the table, entry or operation does not exist.
+size_t Csr::WordsRead(MgmtTable table, uint32_t index) {
+  const size_t kept = ContextStore::KeptWords(table, index);
+  if (table == MgmtTable::kVirtqueue) return kept + 1;
+  return table == MgmtTable::kQpContext ? kLastQpWord + 1 : kept;
+}
+
+void Csr::RunTableCommand(Cycle now) {
+  if (state_ == State::kIdle) return;
+  changed_ = true;
+  switch (state_) {
+    case State::kIdle: break;
+    case State::kCheck:
+      error_ = !LookUp(now);
+      if (error_) {
+        state_ = State::kIdle;
+      } else if (table_command_.operation == spec::MgmtTableOperation::kRead) {
+        state_ = State::kRead;
+      } else if (table_command_.table_id != MgmtTable::kCqContext || cq_context_ready(now)) {
+        state_ = State::kWrite;
+      }
+      break;
+    case State::kRead: ReadWord(now); break;
+    case State::kWrite: WriteEntry(now); break;
+    case State::kStore: StoreWord(now); break;
+    case State::kFence:
+      if (!(table_command_.table_id == MgmtTable::kMr ? memory_fence : queue_fence)(now)) state_ = State::kIdle;
+      break;
+    case State::kLoad:
+      if (!requester_load_ && !responder_load_) state_ = State::kIdle;
+      break;
+  }
+}
+
+// False: the table, entry or operation does not exist, or nothing of the entry can be read.
 bool Csr::LookUp(Cycle now) {
-  const size_t id = static_cast<size_t>(table_command_.table_id);
-  if (id >= tables_.size() || index_ >= tables_[id].entries ||
-      table_command_.operation > spec::MgmtTableOperation::kClear) {
-    return false;
+  const MgmtTable table = table_command_.table_id;
+  const bool is_read = table_command_.operation == spec::MgmtTableOperation::kRead;
+  if (!store_.Exists(table, index_) || table_command_.operation > spec::MgmtTableOperation::kClear) return false;
+  if (is_read && ContextStore::KeptWords(table, index_) == 0) return false;
+  if (table_command_.operation != spec::MgmtTableOperation::kWrite) table_data_ = {};
+  word_ = 0;
+  address_ = store_.AddressOf(table, index_);
+  corrupt_ = false;
+  second_ = {};
+  if (is_read && table == MgmtTable::kVirtqueue) {
+    spec::TableVirtqueue{.enabled = enabled_.Read(now, index_) != 0}.Encode(second_.data());
+  } else if (is_read && table == MgmtTable::kQpContext) {
+    spec::TableQpContext{.engine_state = engine_state_.Read(now, index_),
+                         .send_outstanding = send_outstanding_.Read(now, index_),
+                         .next_psn = next_psn_.Read(now, index_),
+                         .expected_psn = expected_psn_.Read(now, index_)}
+        .Encode(second_.data());
   }
-  StoredTable& table = tables_[id];
-  entry_data_ = {};
-  own_error_.reset();
-  if (table.flips.IsCorrupt(now, index_)) own_error_ = now + ContextTable<uint8_t>::kErrorLatency;
-  const auto entry = table.contents.begin() + static_cast<ptrdiff_t>(index_ * table.bytes);
-  size_t bytes = table.bytes;
-  if (table_command_.table_id == MgmtTable::kRss && index_ != 0) bytes = spec::TableRss::kBytes;
-  std::copy(entry, entry + static_cast<ptrdiff_t>(bytes), entry_data_.begin());
-  if (table_command_.table_id == MgmtTable::kVirtqueue) {
-    const auto row = rows_.Read(now, index_);
-    auto virtqueue = spec::TableVirtqueue::Decode(entry_data_.data());
-    virtqueue.enabled = row.enabled;
-    virtqueue.queue_size = row.queue_size;
-    virtqueue.msix_vector = row.msix_vector;
-    virtqueue.queue_desc = row.queue_desc;
-    virtqueue.queue_driver = row.queue_driver;
-    virtqueue.queue_device = row.queue_device;
-    virtqueue.Encode(entry_data_.data());
-  } else if (table_command_.table_id == MgmtTable::kQpContext) {
-    auto context = spec::TableQpContext::Decode(entry_data_.data());
-    context.engine_state = engine_state_.Read(now, index_);
-    context.send_outstanding = send_outstanding_.Read(now, index_);
-    context.next_psn = next_psn_.Read(now, index_);
-    context.expected_psn = expected_psn_.Read(now, index_);
-    context.Encode(entry_data_.data());
-  }
-  if (own_error_) entry_data_ = {};  // all of it is invalid
   return true;
 }
 
-void Csr::Flip(Cycle now, const spec::ContextFlip& flip) {
-  const auto ram = static_cast<size_t>(flip.ram);  // the first memories are those of the tables
-  if (ram < tables_.size()) tables_[ram].flips.Flip(now, flip.index, flip.index < tables_[ram].entries);
-  rows_.OnFlip(now, flip);
-  engine_state_.OnFlip(now, flip);
-  on_context_flip(now, flip);
+// Each word comes to table_data a cycle after it was read; the last cycle only ends the operation.
+void Csr::ReadWord(Cycle now) {
+  const size_t kept = ContextStore::KeptWords(table_command_.table_id, index_);
+  if (word_ == WordsRead(table_command_.table_id, index_)) {
+    error_ = corrupt_;
+    if (corrupt_) {
+      table_data_ = {};  // all of it is invalid
+      RecordPulse(now + 1, kParityError);
+    }
+    state_ = State::kIdle;
+    return;
+  }
+  uint8_t* to = &table_data_[kTableWordBytes * word_];
+  if (word_ < kept) {
+    const uint64_t word = store_.Read(now, address_ + word_, &corrupt_);
+    std::memcpy(to, &word, sizeof(word));
+  } else {
+    std::memcpy(to, &second_[kTableWordBytes * word_], kTableWordBytes);
+  }
+  ++word_;
 }
 
-// Stores an entry, without its request bits (load_, set_, reset_).
-void Csr::Store(Cycle now, const uint8_t* data) {
-  StoredTable& table = tables_[static_cast<size_t>(table_command_.table_id)];
-  table.flips.Write(now, index_);
-  std::array<uint8_t, 128> bytes;
-  std::copy(data, data + bytes.size(), bytes.begin());
+void Csr::WriteEntry(Cycle now) {
+  spec::TableWrite token{.table_id = table_command_.table_id, .index = index_ & 0xffffff};
+  std::copy(table_data_.begin(), table_data_.end(), token.data);
+  on_table_write(now, token);
+  if (token.table_id == MgmtTable::kQpContext) {
+    const auto qp = spec::TableQpContext::Decode(token.data);
+    if (qp.load_requester) requester_load_ = {.qpn = token.index, .psn = qp.next_psn};
+    if (qp.load_responder) responder_load_ = {.qpn = token.index, .psn = qp.expected_psn};
+  }
+  state_ = ContextStore::KeptWords(token.table_id, index_) != 0 ? State::kStore : AfterWrite();
+}
+
+// Without its request bits (load_, set_, reset_), which are in the first word.
+void Csr::StoreWord(Cycle now) {
+  std::array<uint8_t, kTableBytes> entry = table_data_;
   switch (table_command_.table_id) {
     case MgmtTable::kVirtqueue: {
-      auto entry = spec::TableVirtqueue::Decode(data);
-      entry.reset_positions = false;
-      entry.Encode(bytes.data());
+      auto virtqueue = spec::TableVirtqueue::Decode(entry.data());
+      virtqueue.reset_positions = false;
+      virtqueue.Encode(entry.data());
       break;
     }
     case MgmtTable::kQpContext: {
-      auto entry = spec::TableQpContext::Decode(data);
-      entry.load_requester = entry.load_responder = false;
-      entry.Encode(bytes.data());
+      auto context = spec::TableQpContext::Decode(entry.data());
+      context.load_requester = context.load_responder = false;
+      context.Encode(entry.data());
       break;
     }
     case MgmtTable::kCqContext: {
-      auto entry = spec::TableCqContext::Decode(data);
-      entry.set_solicited = entry.set_next_completion = entry.set_failed = false;
-      entry.Encode(bytes.data());
+      auto context = spec::TableCqContext::Decode(entry.data());
+      context.set_solicited = context.set_next_completion = context.set_failed = false;
+      context.Encode(entry.data());
       break;
     }
     default: break;
   }
-  std::copy(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(table.bytes),
-            table.contents.begin() + static_cast<ptrdiff_t>(index_ * table.bytes));
+  uint64_t word;
+  std::memcpy(&word, &entry[kTableWordBytes * word_], sizeof(word));
+  store_.Write(now, address_ + word_, word);
+  if (++word_ == ContextStore::KeptWords(table_command_.table_id, index_)) state_ = AfterWrite();
+}
+
+Csr::State Csr::AfterWrite() const {
+  if (requester_load_ || responder_load_) return State::kLoad;
+  return IsFenced(table_command_.table_id) ? State::kFence : State::kIdle;
+}
+
+void Csr::Flip(Cycle now, const spec::ContextFlip& flip) {
+  store_.OnFlip(now, flip);
+  enabled_.OnFlip(now, flip);
+  engine_state_.OnFlip(now, flip);
+  on_context_flip(now, flip);
 }
 
 }  // namespace vireo::model

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The management registers: firmware's only access to the device. One access per cycle is always accepted; reads are
-// answered in order after kReadLatency cycles, writes take effect before every later access is evaluated. It stores
-// what firmware wrote to the tables, for readback, and broadcasts every write to all blocks; it does not interpret the
+// answered in order after kReadLatency cycles, writes take effect before every later access is evaluated. It broadcasts
+// every write of a table entry to all blocks, and keeps the words of it that firmware reads; it does not interpret the
 // entries except for the fields that it must complete.
 //
-// Counterpart of rtl/ctrl/vireo_csr.sv; docs/blocks/csr.md has the latencies.
+// Counterpart of rtl/ctrl/vireo_csr.sv and vireo_table_command.sv; docs/blocks/csr.md has the latencies.
 #pragma once
 
 #include <array>
@@ -20,6 +20,7 @@
 #include "model/common/context_table.h"
 #include "model/common/level.h"
 #include "model/common/table.h"
+#include "model/ctrl/context_store.h"
 #include "model/ctrl/mailbox.h"
 #include "spec/gen/vireo_spec.h"
 
@@ -45,14 +46,14 @@ class Csr final : public Block {
   static constexpr Cycle kReadLatency = 3;
   // A read returns the state kAnswerLatency cycles after it.
   static constexpr Cycle kAnswerLatency = 2;
-  // From a write of table_command to the pulse, and to the first cycle that is not busy: without loads, and if
-  // rejected.
+  // From a write of table_command to the pulse, and to the first cycle that is not busy: if rejected, and else without
+  // loads, to which comes a cycle per word: of a read WordsRead, of a write or clear ContextStore::KeptWords.
   static constexpr Cycle kTableWriteLatency = 3;
   static constexpr Cycle kCqContextReadyLatency = 1;  // of a table write that waited for it
   static constexpr Cycle kTableLatency = 4;
   static constexpr Cycle kTableErrorLatency = 3;
-  // Of a memory region or a virtqueue: until accesses that started with the old entry have ended; without a fence, this
-  // long.
+  // A write or clear of a memory region or a virtqueue: until accesses that started with the old entry have ended;
+  // without a fence, this long, likewise.
   static constexpr Cycle kFencedLatency = 5;
   // From a write of qp_command and event_push to their tokens.
   static constexpr Cycle kQpOrderLatency = 2;
@@ -61,6 +62,9 @@ class Csr final : public Block {
   static constexpr Cycle kParityLatency = 2;
   // Events waiting for QP control: with as many, event_full is 1 and further ones are lost.
   static constexpr size_t kEventDepth = 16;
+
+  // Words of table_data that a read fills: the entry's kept ones, and of its second group.
+  static size_t WordsRead(spec::MgmtTable table, uint32_t index);
 
   Csr(Agenda& agenda, const spec::Config& config);
 
@@ -139,7 +143,7 @@ class Csr final : public Block {
   }
 
  private:
-  enum class State { kIdle, kCheck, kRead, kWrite, kFence, kLoad };
+  enum class State { kIdle, kCheck, kRead, kWrite, kStore, kFence, kLoad };
   enum PulseKind {
     kDeviceReset,
     kFeaturesWritten,
@@ -171,13 +175,6 @@ class Csr final : public Block {
     bool quiet;
     uint16_t dma_outstanding;
   };
-  struct StoredTable {
-    size_t entries = 0;
-    size_t bytes = 0;  // of an entry: the first group
-    std::vector<uint8_t> contents{};
-    Flips flips{};
-  };
-
   void RecordPulse(Cycle now, PulseKind kind);
   void Count(Cycle now, size_t counter);
   void ApplyPulses(Cycle now);
@@ -185,8 +182,12 @@ class Csr final : public Block {
   uint32_t Answer(Cycle now, const Access& access);
   void Write(Cycle now, const Access& access, State state);
   bool TakeQueueReset(Cycle now);
+  void RunTableCommand(Cycle now);
   bool LookUp(Cycle now);
-  void Store(Cycle now, const uint8_t* data);
+  void ReadWord(Cycle now);
+  void WriteEntry(Cycle now);
+  void StoreWord(Cycle now);
+  State AfterWrite() const;
   void Flip(Cycle now, const spec::ContextFlip& flip);
 
   const spec::Config config_;
@@ -232,10 +233,9 @@ class Csr final : public Block {
   Channel<spec::HostEvent> events_ = Channel<spec::HostEvent>::Fifo(kEventDepth);
 
   // Tables.
-  std::vector<StoredTable> tables_;  // by number
-  const std::function<void(Cycle)> on_own_error_ = [this](Cycle at) { own_error_ = at; };
-  std::optional<Cycle> own_error_;  // the entry that was read has bad parity
-  ContextTable<spec::QueueRowWrite> rows_;
+  ContextStore store_;
+  const std::function<void(Cycle)> on_own_error_ = [this](Cycle) { corrupt_ = true; };
+  ContextTable<uint8_t> enabled_;  // of virtqueues
   ContextTable<spec::IbQpState> engine_state_;
   Table<uint16_t> send_outstanding_;
   Table<uint32_t> next_psn_;
@@ -246,8 +246,14 @@ class Csr final : public Block {
   uint32_t index_ = 0;        // of the operation
   uint32_t table_index_ = 0;  // the register
   spec::MgmtFlipEntry flip_entry_;
-  std::array<uint8_t, 128> table_data_{};
-  std::array<uint8_t, 128> entry_data_{};
+  static constexpr size_t kTableBytes = 128;
+  std::array<uint8_t, kTableBytes> table_data_{};
+  // The operation in progress: steps of kRead or kStore, address in the store, something that was read is corrupt, the
+  // second group.
+  size_t word_ = 0;
+  size_t address_ = 0;
+  bool corrupt_ = false;
+  std::array<uint8_t, kTableBytes> second_{};
   std::optional<spec::QpLoad> requester_load_, responder_load_;
 
   CsrSettings last_settings_;

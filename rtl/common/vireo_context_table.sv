@@ -14,9 +14,6 @@ module vireo_context_table
   parameter int unsigned Width,
   parameter int unsigned Depth,  // entries, 2 or more
   parameter logic [7:0] Ram,     // a context_ram_e
-  // 0: read data is the stored entry with its parity as the highest bit, so that a user of several tables can check the
-  // selected one only; corrupt_o then means that one bit must be regarded as inverted (injected flip).
-  parameter bit Checks = 1'b1,
   // 0: a corrupt entry is output as it was read, and the user gives it no effect. For users that compute with the entry
   // while its parity is checked, so that the two do not add up.
   parameter bit Gates = 1'b1,
@@ -67,32 +64,19 @@ module vireo_context_table
     end
   end
 
-  if (Checks) begin : gen_checked
-    logic [Width:0] stored, seen;  // the parity bit is the highest
+  logic [Width:0] stored, seen;  // the parity bit is the highest
 
-    vireo_table #(.Width(Width + 1), .Depth(Depth)) u_table (
-      .clk_i, .rst_ni,
-      .write_i, .write_address_i, .write_data_i({^write_data_i, write_data_i}),
-      .read_i, .read_address_i, .read_data_o(stored)
-    );
+  vireo_table #(.Width(Width + 1), .Depth(Depth)) u_table (
+    .clk_i, .rst_ni,
+    .write_i, .write_address_i, .write_data_i({^write_data_i, write_data_i}),
+    .read_i, .read_address_i, .read_data_o(stored)
+  );
 
-    always_comb begin
-      seen = stored;
-      if (flipped_q) seen[flip_bit_q] = !stored[flip_bit_q];
-      corrupt_o = ^seen;
-      read_data_o = Gates && corrupt_o ? '0 : seen[Width-1:0];
-    end
-  end else begin : gen_stored
-    vireo_table #(.Width(Width), .Depth(Depth)) u_table (
-      .clk_i, .rst_ni,
-      .write_i, .write_address_i, .write_data_i,
-      .read_i, .read_address_i, .read_data_o
-    );
-
-    // Which bit it is does not matter to a parity.
-    logic unused_bit;
-    assign unused_bit = ^flip_bit_q;
-    assign corrupt_o = flipped_q;
+  always_comb begin
+    seen = stored;
+    if (flipped_q) seen[flip_bit_q] = !stored[flip_bit_q];
+    corrupt_o = ^seen;
+    read_data_o = Gates && corrupt_o ? '0 : seen[Width-1:0];
   end
 
 endmodule

@@ -195,9 +195,8 @@ void Monitor::OnCsrWrite(const BoundaryEvent& event) {
   } else if (event.address == spec::kMgmtTableCommandRegister) {
     const auto command = spec::MgmtTableCommand::Decode(event.payload.data());
     if (command.operation == spec::MgmtTableOperation::kRead) return;
-    const std::array<uint8_t, 128> zero{};
-    const bool is_clear = command.operation == spec::MgmtTableOperation::kClear;
-    WriteTable(command.table_id, (is_clear ? zero : table_data_).data());
+    if (command.operation == spec::MgmtTableOperation::kClear) table_data_ = {};
+    WriteTable(command.table_id, table_data_.data());
   }
 }
 

@@ -100,13 +100,13 @@ void MessageTracker::Nic::OnCsrWrite(const BoundaryEvent& event) {
   } else if (event.address == spec::kMgmtTableCommandRegister) {
     const auto command = spec::MgmtTableCommand::Decode(event.payload.data());
     if (command.operation == spec::MgmtTableOperation::kRead) return;
-    OnTableWrite(command.table_id, command.operation == spec::MgmtTableOperation::kClear);
+    if (command.operation == spec::MgmtTableOperation::kClear) table_data_ = {};
+    OnTableWrite(command.table_id);
   }
 }
 
-void MessageTracker::Nic::OnTableWrite(spec::MgmtTable table, bool is_clear) {
-  const std::array<uint8_t, 128> zero{};
-  const auto& data = is_clear ? zero : table_data_;
+void MessageTracker::Nic::OnTableWrite(spec::MgmtTable table) {
+  const auto& data = table_data_;
   rings_.OnTableWrite(table, table_index_, data);
   if (table != spec::MgmtTable::kQpContext || table_index_ >= spec::kNotifyQueuesMax) return;
   Qp& qp = qps_[table_index_];

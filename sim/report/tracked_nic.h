@@ -76,7 +76,7 @@ class MessageTracker::Nic final : public EventSink, private RingWatch::Listener 
   void OnCompletion(uint16_t queue, const spec::RdmaCqReq& cqe, EventMark mark) override;
   void OnCompletionVisible(uint16_t queue, EventMark mark) override;
   void OnCsrWrite(const BoundaryEvent& event);
-  void OnTableWrite(spec::MgmtTable table, bool is_clear);
+  void OnTableWrite(spec::MgmtTable table);
   MessagePtr Reported(Qp& qp, const spec::RdmaCqReq& cqe);
   MessagePtr Delivered(Qp& qp, const spec::RdmaCqReq& cqe);
 

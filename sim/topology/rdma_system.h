@@ -97,7 +97,7 @@ class RdmaHost {
   ControlProcessor& firmware() { return *firmware_; }
   Station& station() { return station_; }
   // Flips a bit in a memory of the NIC, like radiation (mgmt.flip_entry, mgmt.flip_bit), some cycles from now. `index`:
-  // that of the memory's table; `bit`: the parity bit follows the entry's last one.
+  // that of the memory's table, of kManagementContext the word; `bit`: the parity bit follows the entry's last one.
   void FlipBit(spec::ContextRam ram, uint32_t index, uint32_t bit);
   // Sets GID kIpv6Gid, until the device is closed. Returns an error message, empty if none.
   std::string AddIpv6Gid();

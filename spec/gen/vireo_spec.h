@@ -435,6 +435,12 @@ inline constexpr uint32_t kGsiQkey = 0x80010000u;
 // Destination QP of multicast datagrams. [IBTA vol. 1, 9.2.4] (wire.toml)
 inline constexpr uint32_t kMulticastQpn = 0xffffffu;
 
+// Words of 64 bits that the management block keeps of an entry, from its first byte on, by `mgmt_table`: what firmware reads to change it, or when it removes the object. 0: a read is an error. Of rss only entry 0 is kept. (tables.toml)
+inline constexpr uint8_t kTableKeptWords[11] = {
+    3u, 0u, 10u, 1u, 2u, 0u, 1u, 3u,
+    0u, 1u, 7u,
+};
+
 // Features that the device offers, 32 bits to a word: ring_indirect_desc, ring_event_idx, version_1, access_platform, ring_packed, ring_reset; csum, guest_csum, ctrl_guest_offloads, mtu, mac, mrg_rxbuf, status, ctrl_vq, ctrl_rx, ctrl_vlan, ctrl_rx_extra, mq, ctrl_mac_addr, vq_notf_coal and notf_coal of a net device, except those in the profile's net_features_withheld. The profile's net_f_roce is added. [virtio 1.3, 2.2 and 6; the choice is Vireo's] (virtio.toml)
 inline constexpr uint32_t kOfferedFeatures[4] = {
     819953711u, 3145991u, 0u, 0u,
@@ -490,9 +496,9 @@ constexpr const char* ToString(MgmtTable value) {
 
 // What table_command does with the entry. (csr.toml)
 enum class MgmtTableOperation : uint8_t {
-  kRead = 0u,  // entry to table_data
+  kRead = 0u,  // to table_data: what is kept of the entry (table_kept_words), then the second group; 0 in the rest
   kWrite = 1u,  // table_data to entry
-  kClear = 2u,  // entry to all zero
+  kClear = 2u,  // entry and table_data to all zero
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(MgmtTableOperation value) {
@@ -522,20 +528,10 @@ constexpr const char* ToString(QpOperation value) {
   return nullptr;
 }
 
-// Memories whose entries have a parity bit: firmware's contexts in the management block (0 to 12, the first ones as `mgmt_table`), and the copies that the datapath uses. (csr.toml)
+// Memories whose entries have a parity bit: firmware's contexts in the management block, and what the datapath uses. (csr.toml)
 enum class ContextRam : uint8_t {
-  kManagementVirtqueue = 0u,  // Management's virtqueue entries
-  kManagementWindow = 1u,  // Management's window entries
-  kManagementQpContext = 2u,  // Management's qp_context entries
-  kManagementCqContext = 3u,  // Management's cq_context entries
-  kManagementMr = 4u,  // Management's mr entries
-  kManagementTranslation = 5u,  // Management's translation entries
-  kManagementAh = 6u,  // Management's ah entries
-  kManagementGid = 7u,  // Management's gid entries
-  kManagementMacFilter = 8u,  // Management's mac_filter entries
-  kManagementVlanFilter = 9u,  // Management's vlan_filter entries
-  kManagementRss = 0xau,  // Management's rss entries
-  kManagementQueueRow = 0xbu,  // Per virtqueue: the host's part, read with virtqueue
+  kManagementContext = 0u,  // What table_command reads of firmware's entries, in words: table_kept_words
+  kManagementQueueRow = 0xbu,  // Per virtqueue: enabled, read with virtqueue
   kManagementEngineState = 0xcu,  // Per QP: state in force, read with qp_context
   kMemoryCheckMr = 0xdu,  // Memory regions, where keys are checked
   kMemoryCheckTranslation = 0xeu,  // Page addresses, where accesses are translated
@@ -566,17 +562,7 @@ enum class ContextRam : uint8_t {
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(ContextRam value) {
   switch (value) {
-    case ContextRam::kManagementVirtqueue: return "management_virtqueue";
-    case ContextRam::kManagementWindow: return "management_window";
-    case ContextRam::kManagementQpContext: return "management_qp_context";
-    case ContextRam::kManagementCqContext: return "management_cq_context";
-    case ContextRam::kManagementMr: return "management_mr";
-    case ContextRam::kManagementTranslation: return "management_translation";
-    case ContextRam::kManagementAh: return "management_ah";
-    case ContextRam::kManagementGid: return "management_gid";
-    case ContextRam::kManagementMacFilter: return "management_mac_filter";
-    case ContextRam::kManagementVlanFilter: return "management_vlan_filter";
-    case ContextRam::kManagementRss: return "management_rss";
+    case ContextRam::kManagementContext: return "management_context";
     case ContextRam::kManagementQueueRow: return "management_queue_row";
     case ContextRam::kManagementEngineState: return "management_engine_state";
     case ContextRam::kMemoryCheckMr: return "memory_check_mr";
@@ -9264,7 +9250,7 @@ struct MgmtTableCommand {
   MgmtTable table_id{};  // Which table
   MgmtTableOperation operation{};  // What to do
   uint32_t reserved{};  // 0
-  bool error{};  // Reads 1: the last operation named a table or index that does not exist, or read an entry with bad parity (table_data is then 0)
+  bool error{};  // Reads 1: the last operation named a table or index that does not exist, read an entry of which nothing is kept, or one with bad parity (table_data is then 0)
   bool busy{};  // Reads 1 until the operation is done
 
   static constexpr MgmtTableCommand Decode(const uint8_t* bytes) {
@@ -9358,7 +9344,7 @@ struct MgmtFlipEntry {
   static constexpr size_t kBytes = 4;
   static constexpr size_t kIndexOffset = 0;
   static constexpr size_t kRamOffset = 3;
-  uint32_t index{};  // Entry of the memory, numbered as in its table
+  uint32_t index{};  // Entry of the memory, numbered as in its table; of management_context its word
   ContextRam ram{};  // Which memory
 
   static constexpr MgmtFlipEntry Decode(const uint8_t* bytes) {
@@ -10977,7 +10963,7 @@ inline constexpr uint32_t kMgmtMailboxCompleteRegister = 0xd0u;  // Bytes of the
 inline constexpr uint32_t kMgmtMailboxDataRegister = 0x200u;  // Window of 512 bytes: request bytes after a fetch, the response before a completion
 inline constexpr uint32_t kMgmtTableCommandRegister = 0x100u;  // A write starts the operation on table_index; busy until it is done, in order with the datapath's own accesses; of a memory region, until accesses that the old entry granted have ended
 inline constexpr uint32_t kMgmtTableIndexRegister = 0x104u;  // Entry of the table
-inline constexpr uint32_t kMgmtTableDataRegister = 0x180u;  // Window of one entry, up to 128 bytes
+inline constexpr uint32_t kMgmtTableDataRegister = 0x180u;  // Window of one entry, up to 128 bytes. Not to be written while table_command is busy
 inline constexpr uint32_t kMgmtQpCommandRegister = 0x110u;  // A write starts an operation on one QP; one at a time
 inline constexpr uint32_t kMgmtEventPushRegister = 0x118u;  // Puts event_data into the host's event queue; counted as lost there if no buffer is free. Not while status.event_full is 1
 inline constexpr uint32_t kMgmtEventDataRegister = 0x120u;  // The event that event_push sends, as in memory

@@ -361,6 +361,21 @@ package vireo_spec_pkg;
   // Destination QP of multicast datagrams. [IBTA vol. 1, 9.2.4] (wire.toml)
   localparam logic [23:0] MulticastQpn = 24'hffffff;
 
+  // Words of 64 bits that the management block keeps of an entry, from its first byte on, by `mgmt_table`: what firmware reads to change it, or when it removes the object. 0: a read is an error. Of rss only entry 0 is kept. (tables.toml)
+  localparam logic [10:0][7:0] TableKeptWords = {
+    8'h7,
+    8'h1,
+    8'h0,
+    8'h3,
+    8'h1,
+    8'h0,
+    8'h2,
+    8'h1,
+    8'ha,
+    8'h0,
+    8'h3
+  };
+
   // Features that the device offers, 32 bits to a word: ring_indirect_desc, ring_event_idx, version_1, access_platform, ring_packed, ring_reset; csum, guest_csum, ctrl_guest_offloads, mtu, mac, mrg_rxbuf, status, ctrl_vq, ctrl_rx, ctrl_vlan, ctrl_rx_extra, mq, ctrl_mac_addr, vq_notf_coal and notf_coal of a net device, except those in the profile's net_features_withheld. The profile's net_f_roce is added. [virtio 1.3, 2.2 and 6; the choice is Vireo's] (virtio.toml)
   localparam logic [3:0][31:0] OfferedFeatures = {
     32'h0,
@@ -471,19 +486,9 @@ package vireo_spec_pkg;
     QpOperationStop = 3'h3
   } qp_operation_e;
 
-  // Memories whose entries have a parity bit: firmware's contexts in the management block (0 to 12, the first ones as `mgmt_table`), and the copies that the datapath uses. (csr.toml)
+  // Memories whose entries have a parity bit: firmware's contexts in the management block, and what the datapath uses. (csr.toml)
   typedef enum logic [7:0] {
-    ContextRamManagementVirtqueue = 8'h0,
-    ContextRamManagementWindow = 8'h1,
-    ContextRamManagementQpContext = 8'h2,
-    ContextRamManagementCqContext = 8'h3,
-    ContextRamManagementMr = 8'h4,
-    ContextRamManagementTranslation = 8'h5,
-    ContextRamManagementAh = 8'h6,
-    ContextRamManagementGid = 8'h7,
-    ContextRamManagementMacFilter = 8'h8,
-    ContextRamManagementVlanFilter = 8'h9,
-    ContextRamManagementRss = 8'ha,
+    ContextRamManagementContext = 8'h0,
     ContextRamManagementQueueRow = 8'hb,
     ContextRamManagementEngineState = 8'hc,
     ContextRamMemoryCheckMr = 8'hd,

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "model/ctrl/context_store.h"
 #include "verif/cosim/system_test.h"
 
 namespace vireo::sim {
@@ -27,6 +28,11 @@ struct Target {
   uint32_t index;
   bool reads = false;
 };
+
+// Of management_context.
+uint32_t KeptWord(spec::MgmtTable table, uint32_t index, uint32_t word) {
+  return static_cast<uint32_t>(model::ContextStore(spec::kNic1).AddressOf(table, index)) + word;
+}
 
 class Parity : public SystemTestWith<ConnectedPair> {
  protected:
@@ -171,7 +177,8 @@ TEST_P(Parity, ErrorInAnEntryReadByTrafficStopsTheDevice) {
 }
 
 TEST_P(Parity, ErrorInAnEntryReadByFirmwareFailsTheCommandAndStopsTheDevice) {
-  system_->host(0).FlipBit(ContextRam::kManagementQpContext, near().qp->qpn(), 77);
+  system_->host(0).FlipBit(ContextRam::kManagementContext, KeptWord(spec::MgmtTable::kQpContext, near().qp->qpn(), 1),
+                           13);
   RunFor(100 * kMicrosecond);
   ASSERT_NO_FATAL_FAILURE(ExpectWorks());  // the datapath has its own copy
   EXPECT_FALSE(NeedsReset(0));
@@ -199,13 +206,15 @@ TEST_P(Parity, ErrorInTheStateOfAQpStopsTheDeviceWithTheNextOrder) {
 TEST_P(Parity, ErrorInAnUnreadEntryIsHarmlessAndClearedByAWrite) {
   const uint32_t next_qpn = near().qp->qpn() + 1;
   const uint32_t next_mr = (near().region->lkey() >> 8) + 1;
-  for (const ContextRam ram : {ContextRam::kRequesterQp, ContextRam::kResponderQp, ContextRam::kManagementQpContext,
-                               ContextRam::kTxBuilderQp, ContextRam::kCompleterQp, ContextRam::kReadResponderQp}) {
+  for (const ContextRam ram : {ContextRam::kRequesterQp, ContextRam::kResponderQp, ContextRam::kTxBuilderQp,
+                               ContextRam::kCompleterQp, ContextRam::kReadResponderQp}) {
     system_->host(0).FlipBit(ram, next_qpn, 3);
   }
-  for (const ContextRam ram : {ContextRam::kMemoryCheckMr, ContextRam::kManagementMr}) {
-    system_->host(0).FlipBit(ram, next_mr, 1);
-  }
+  system_->host(0).FlipBit(ContextRam::kMemoryCheckMr, next_mr, 1);
+  const bool region = random_() % 2 != 0;
+  system_->host(0).FlipBit(
+      ContextRam::kManagementContext,
+      region ? KeptWord(spec::MgmtTable::kMr, next_mr, 1) : KeptWord(spec::MgmtTable::kQpContext, next_qpn, 9), 3);
   RunFor(100 * kMicrosecond);
   ASSERT_NO_FATAL_FAILURE(ExpectWorks());
   const auto old = std::move(pair_);

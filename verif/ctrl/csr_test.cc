@@ -673,27 +673,30 @@ TEST(Csr, FirstFatalCauseStaysUntilDeviceReset) {
 struct TableInfo {
   MgmtTable table;
   uint32_t entries;
-  uint32_t bytes;  // of the first group
+  uint32_t bytes;  // that are read back; of rss those of entry 0, others are not
 };
 constexpr TableInfo kTables[] = {
     {MgmtTable::kVirtqueue, kQueues, 24},
-    {MgmtTable::kWindow, kQueues, 24},
+    {MgmtTable::kWindow, kQueues, 0},
     {MgmtTable::kQpContext, kConfig.num_qps, 80},
     {MgmtTable::kCqContext, kConfig.num_cqs, 8},
-    {MgmtTable::kMr, kConfig.num_mrs, 32},
-    {MgmtTable::kTranslation, kConfig.num_translations, 8},
-    {MgmtTable::kAh, kConfig.num_ahs, 56},
+    {MgmtTable::kMr, kConfig.num_mrs, 16},
+    {MgmtTable::kTranslation, kConfig.num_translations, 0},
+    {MgmtTable::kAh, kConfig.num_ahs, 8},
     {MgmtTable::kGid, kConfig.num_gids, 24},
-    {MgmtTable::kMacFilter, 64, 8},
-    {MgmtTable::kVlanFilter, 128, 4},
+    {MgmtTable::kMacFilter, 64, 0},
+    {MgmtTable::kVlanFilter, 128, 8},
     {MgmtTable::kRss, 5, 56},
 };
+uint32_t BytesRead(const TableInfo& info, uint32_t index) {
+  return info.table == MgmtTable::kRss && index != 0 ? 0 : info.bytes;
+}
 
-TEST(Csr, TableWriteIsBroadcastAndReadBack) {
+TEST(Csr, TableWriteIsBroadcastAndWhatIsKeptIsReadBack) {
   Bench bench;
   for (const auto& info : kTables) {
     for (const uint32_t index : {0u, info.entries / 2, info.entries - 1}) {
-      const uint32_t bytes = info.table == MgmtTable::kRss && index != 0 ? 32 : info.bytes;
+      const uint32_t bytes = BytesRead(info, index);
       std::vector<uint8_t> entry(128);
       for (auto& byte : entry) byte = static_cast<uint8_t>(bench.random());
       bench.SetTableData(entry);
@@ -712,22 +715,67 @@ TEST(Csr, TableWriteIsBroadcastAndReadBack) {
       if (info.table == MgmtTable::kQpContext) expected[3] &= 0xf3;
       if (info.table == MgmtTable::kCqContext) expected[0] &= 0xf1;
       bench.SetTableData(std::vector<uint8_t>(128, 0xee));
-      ASSERT_TRUE(bench.Table(info.table, index, MgmtTableOperation::kRead));
-      EXPECT_EQ(bench.TableData(), expected) << spec::ToString(info.table) << " " << index;
+      if (bytes != 0) {
+        ASSERT_TRUE(bench.Table(info.table, index, MgmtTableOperation::kRead));
+        EXPECT_EQ(bench.TableData(), expected) << spec::ToString(info.table) << " " << index;
+      } else {
+        EXPECT_FALSE(bench.Table(info.table, index, MgmtTableOperation::kRead));
+        EXPECT_EQ(bench.TableData(), std::vector<uint8_t>(128, 0xee)) << spec::ToString(info.table) << " " << index;
+      }
       EXPECT_EQ(bench.table_write.sent.size(), 1u);
 
       // The next entry is independent.
-      if (index + 1 < info.entries) {
+      if (index + 1 < info.entries && BytesRead(info, index + 1) != 0) {
         ASSERT_TRUE(bench.Table(info.table, index + 1, MgmtTableOperation::kRead));
         EXPECT_EQ(bench.TableData(), std::vector<uint8_t>(128));
       }
       ASSERT_TRUE(bench.Table(info.table, index, MgmtTableOperation::kClear));
       ASSERT_EQ(bench.table_write.sent.size(), 2u);
       EXPECT_EQ(bench.table_write.sent[1].second, (spec::TableWrite{.table_id = info.table, .index = index}));
+      EXPECT_EQ(bench.TableData(), std::vector<uint8_t>(128));
+      if (bytes == 0) continue;
+      bench.SetTableData(std::vector<uint8_t>(128, 0xee));
       ASSERT_TRUE(bench.Table(info.table, index, MgmtTableOperation::kRead));
       EXPECT_EQ(bench.TableData(), std::vector<uint8_t>(128));
     }
   }
+}
+
+// Entries of all tables are in one memory: each is there beside all others.
+TEST(Csr, EveryKeptEntryHasItsOwnPlace) {
+  Bench bench;
+  std::map<std::pair<MgmtTable, uint32_t>, std::vector<uint8_t>> written;
+  for (const auto& info : kTables) {
+    for (uint32_t index = 0; index < std::min(info.entries, 20u) && BytesRead(info, index) != 0; ++index) {
+      std::vector<uint8_t> entry(128);
+      for (uint32_t i = 0; i < info.bytes; ++i) entry[i] = static_cast<uint8_t>(bench.random());
+      if (info.table == MgmtTable::kVirtqueue) entry[1] &= 0xfd;
+      if (info.table == MgmtTable::kQpContext) entry[3] &= 0xf3;
+      if (info.table == MgmtTable::kCqContext) entry[0] &= 0xf1;
+      bench.SetTableData(entry);
+      ASSERT_TRUE(bench.Table(info.table, index, MgmtTableOperation::kWrite));
+      written[{info.table, index}] = entry;
+    }
+  }
+  for (const auto& [key, entry] : written) {
+    ASSERT_TRUE(bench.Table(key.first, key.second, MgmtTableOperation::kRead));
+    EXPECT_EQ(bench.TableData(), entry) << spec::ToString(key.first) << " " << key.second;
+  }
+}
+
+TEST(Csr, DataWindowIsClosedDuringAnOperation) {
+  Bench bench;
+  bench.SetTableData(std::vector<uint8_t>(128, 0x3c));
+  bench.memory_fence = true;
+  bench.Write(spec::kMgmtTableIndexRegister, 2);
+  bench.Write(spec::kMgmtTableCommandRegister,
+              spec::MgmtTableCommand{.table_id = MgmtTable::kMr, .operation = MgmtTableOperation::kWrite}.ToWord());
+  bench.Write(spec::kMgmtTableDataRegister, 0x12345678);
+  EXPECT_EQ(bench.TableData(), std::vector<uint8_t>(128));
+  bench.SetTableData(std::vector<uint8_t>(128, 0xee));
+  bench.memory_fence = false;
+  bench.Run(5);
+  EXPECT_EQ(bench.TableData(), std::vector<uint8_t>(128, 0x3c));
 }
 
 TEST(Csr, OnlyAWriteOfACqContextWaitsForTheCqWriter) {
@@ -778,7 +826,7 @@ TEST(Csr, NonexistentTargetsAreErrorsWithoutEffect) {
   EXPECT_TRUE(bench.Table(0, 0, 0));  // the error is the last operation's
 }
 
-TEST(Csr, HostPartOfVirtqueueAndEngineStateAreReadable) {
+TEST(Csr, EnabledAndEngineStateAreReadable) {
   Bench bench;
   for (const uint16_t index : {uint16_t{0}, static_cast<uint16_t>(kQueues - 1)}) {
     const spec::QueueRowWrite row{.vq_index = index,
@@ -793,11 +841,6 @@ TEST(Csr, HostPartOfVirtqueueAndEngineStateAreReadable) {
     bench.WriteEntry(MgmtTable::kVirtqueue, index, mine);
     auto expected = mine;
     expected.enabled = true;
-    expected.queue_size = row.queue_size;
-    expected.msix_vector = row.msix_vector;
-    expected.queue_desc = row.queue_desc;
-    expected.queue_driver = row.queue_driver;
-    expected.queue_device = row.queue_device;
     const auto found = bench.ReadEntry<spec::TableVirtqueue>(MgmtTable::kVirtqueue, index);
     EXPECT_EQ(found, expected);
     bench.row_write.tokens = {{.vq_index = index}};
@@ -974,30 +1017,38 @@ TEST(Csr, AccessesMeetDocumentedLatencies) {
     bench.Run(10);
     from = bench.bench.cycle();
     bench.accesses.push_back({true, static_cast<uint16_t>(spec::kMgmtTableCommandRegister), table | operation << 8});
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < 24; ++i) {
       bench.accesses.push_back({false, static_cast<uint16_t>(spec::kMgmtTableCommandRegister), 0});
     }
     const size_t first = bench.read.all.size();
-    bench.Run(20);
+    bench.Run(40);
     for (size_t i = first; i < bench.read.all.size(); ++i) {
       const auto [cycle, data] = bench.read.all[i];
       if ((data >> 31) == 0) return cycle - (Csr::kReadLatency - Csr::kAnswerLatency) - from;
     }
     return model::kUnknown;
   };
-  constexpr auto kWindow = static_cast<uint32_t>(spec::MgmtTable::kWindow);
-  EXPECT_EQ(busy_for(kWindow, 0), Csr::kTableLatency);
-  EXPECT_EQ(busy_for(kWindow, 1), Csr::kTableLatency);
-  EXPECT_EQ(bench.table_write.sent.back().first, from + Csr::kTableWriteLatency);
-  EXPECT_EQ(busy_for(kWindow, 2), Csr::kTableLatency);
   EXPECT_EQ(busy_for(11, 0), Csr::kTableErrorLatency);
-  for (const auto table : {spec::MgmtTable::kMr, spec::MgmtTable::kVirtqueue}) {
-    EXPECT_EQ(busy_for(static_cast<uint32_t>(table), 0), Csr::kTableLatency);
-    EXPECT_EQ(busy_for(static_cast<uint32_t>(table), 1), Csr::kFencedLatency);
-    EXPECT_EQ(busy_for(static_cast<uint32_t>(table), 2), Csr::kFencedLatency);
+  for (const auto& info : kTables) {
+    SCOPED_TRACE(spec::ToString(info.table));
+    const auto table = static_cast<uint32_t>(info.table);
+    const Cycle kept = info.bytes / 8;
+    const bool is_fenced = info.table == MgmtTable::kMr || info.table == MgmtTable::kVirtqueue;
+    const Cycle write = kept + (is_fenced ? Csr::kFencedLatency : Csr::kTableLatency);
+    Cycle read = Csr::kTableLatency + kept;
+    if (info.table == MgmtTable::kVirtqueue) read += 1;  // enabled
+    if (info.table == MgmtTable::kQpContext) read += 4;  // up to expected_psn
+    EXPECT_EQ(busy_for(table, 0), kept == 0 ? Csr::kTableErrorLatency : read);
+    EXPECT_EQ(busy_for(table, 1), write);
+    EXPECT_EQ(bench.table_write.sent.back().first, from + Csr::kTableWriteLatency);
+    EXPECT_EQ(busy_for(table, 2), write);
+    EXPECT_EQ(bench.table_write.sent.back().first, from + Csr::kTableWriteLatency);
   }
+  // Loads that are taken at once are done before the entry is kept.
   bench.Write(spec::kMgmtTableDataRegister, 0x0c000000);  // load_requester and load_responder
-  EXPECT_EQ(busy_for(2, 1), Csr::kTableLatency + 1);
+  EXPECT_EQ(busy_for(2, 1), Csr::kTableLatency + 10);
+  EXPECT_EQ(bench.requester_sink.sent().back().cycle, from + Csr::kTableWriteLatency + 1);
+  EXPECT_EQ(bench.responder_sink.sent().back().cycle, from + Csr::kTableWriteLatency + 1);
 
   from = bench.bench.cycle();
   bench.Write(spec::kMgmtQpCommandRegister, 5);
@@ -1048,16 +1099,24 @@ TEST(Csr, VirtqueueIsBusyUntilTheFenceFalls) {
 struct RamInfo {
   spec::ContextRam ram;
   MgmtTable table;
-  uint32_t entries;
-  uint32_t bits;
+  uint32_t entries;  // of the table
+  uint32_t words;    // of an entry, in the memory
+  uint32_t bits;     // of a word
+  // The memory's entry.
+  uint32_t IndexOf(uint32_t index, uint32_t word) const {
+    if (ram != spec::ContextRam::kManagementContext) return index;
+    return static_cast<uint32_t>(model::ContextStore(kConfig).AddressOf(table, index)) + word;
+  }
 };
 std::vector<RamInfo> Rams() {
   std::vector<RamInfo> rams;
   for (const auto& info : kTables) {
-    rams.push_back({static_cast<spec::ContextRam>(info.table), info.table, info.entries, 8 * info.bytes});
+    if (info.bytes == 0) continue;
+    const uint32_t entries = info.table == MgmtTable::kRss ? 1 : info.entries;
+    rams.push_back({spec::ContextRam::kManagementContext, info.table, entries, info.bytes / 8, 64});
   }
-  rams.push_back({spec::ContextRam::kManagementQueueRow, MgmtTable::kVirtqueue, kQueues, 225});
-  rams.push_back({spec::ContextRam::kManagementEngineState, MgmtTable::kQpContext, kConfig.num_qps, 3});
+  rams.push_back({spec::ContextRam::kManagementQueueRow, MgmtTable::kVirtqueue, kQueues, 1, 1});
+  rams.push_back({spec::ContextRam::kManagementEngineState, MgmtTable::kQpContext, kConfig.num_qps, 1, 3});
   return rams;
 }
 void Flip(Bench& bench, spec::ContextRam ram, uint32_t index, uint32_t bit) {
@@ -1080,21 +1139,24 @@ void ResetDevice(Bench& bench) {
 TEST(Csr, BitFlipIsDetectedWhenItsEntryIsRead) {
   Bench bench;
   for (const RamInfo& info : Rams()) {
-    SCOPED_TRACE(spec::ToString(info.ram));
+    SCOPED_TRACE(std::string(spec::ToString(info.ram)) + " " + std::string(spec::ToString(info.table)));
+    uint32_t word = 0;  // first, last, any
     for (const uint32_t bit : {0u, info.bits / 2, info.bits - 1, info.bits, 1023u}) {
       const uint32_t index = static_cast<uint32_t>(sim::UniformBelow(bench.random, info.entries));
       std::vector<uint8_t> entry(128);
       for (auto& byte : entry) byte = static_cast<uint8_t>(bench.random());
       bench.SetTableData(entry);
       ASSERT_TRUE(bench.Table(info.table, index, MgmtTableOperation::kWrite));
-      bench.row_write.tokens.push_back({.vq_index = static_cast<uint16_t>(index % kQueues), .queue_size = 256});
+      bench.row_write.tokens.push_back({.vq_index = static_cast<uint16_t>(index % kQueues), .enabled = true});
       bench.state_write.tokens.push_back({.qpn = index % kConfig.num_qps, .state = spec::IbQpState::kRts});
       bench.Run(20);
-      Flip(bench, info.ram, index, bit);
+      Flip(bench, info.ram, info.IndexOf(index, word), bit);
+      word = word == 0 ? info.words - 1 : static_cast<uint32_t>(sim::UniformBelow(bench.random, info.words));
       bench.Run(10);
       // Others are not changed, nor is an entry that a write reads.
       for (const RamInfo& other : Rams()) {
         const bool same = other.table == info.table;
+        if (same && other.entries == 1) continue;
         ASSERT_TRUE(bench.Table(other.table, same && index == 0 ? 1 : 0, MgmtTableOperation::kRead));
       }
       ExpectFatal(bench, false);
@@ -1121,7 +1183,9 @@ TEST(Csr, BitFlipIsDetectedWhenItsEntryIsRead) {
 TEST(Csr, FlipIsBroadcastAndIgnoredWithoutEntry) {
   Bench bench;
   for (const RamInfo& info : Rams()) {
-    Flip(bench, info.ram, info.entries, 0);
+    const bool is_store = info.ram == spec::ContextRam::kManagementContext;
+    // rss comes last, with one entry.
+    Flip(bench, info.ram, is_store ? 7 + RamInfo{info.ram, MgmtTable::kRss, 1, 7, 64}.IndexOf(0, 0) : info.entries, 0);
     Flip(bench, info.ram, 0xffffff, 0);
     Flip(bench, static_cast<spec::ContextRam>(0xff), 0, 0x12345000 + static_cast<uint32_t>(info.ram));
     bench.Run(3);
@@ -1134,8 +1198,9 @@ TEST(Csr, FlipIsBroadcastAndIgnoredWithoutEntry) {
     }
   }
   // Of two flips in one memory the later one stays.
-  Flip(bench, spec::ContextRam::kManagementMr, 1, 5);
-  Flip(bench, spec::ContextRam::kManagementMr, 2, 5);
+  const RamInfo regions{spec::ContextRam::kManagementContext, MgmtTable::kMr, kConfig.num_mrs, 2, 64};
+  Flip(bench, regions.ram, regions.IndexOf(1, 0), 5);
+  Flip(bench, regions.ram, regions.IndexOf(2, 1), 5);
   ASSERT_TRUE(bench.Table(MgmtTable::kMr, 1, MgmtTableOperation::kRead));
   ExpectFatal(bench, false);
   EXPECT_FALSE(bench.Table(MgmtTable::kMr, 2, MgmtTableOperation::kRead));
@@ -1155,13 +1220,14 @@ TEST(Csr, ParityErrorIsFatalAfterItsLatency) {
   bench.parity_error = 4;
   EXPECT_EQ(needs_reset_after(), Csr::kParityLatency);
   ResetDevice(bench);
-  Flip(bench, spec::ContextRam::kManagementGid, 3, 7);
+  const RamInfo gids{spec::ContextRam::kManagementContext, MgmtTable::kGid, kConfig.num_gids, 3, 64};
+  Flip(bench, gids.ram, gids.IndexOf(3, 0), 7);
   bench.Write(spec::kMgmtTableIndexRegister, 3);
   bench.Run(5);
   bench.accesses.push_back(
       {true, static_cast<uint16_t>(spec::kMgmtTableCommandRegister), static_cast<uint32_t>(MgmtTable::kGid)});
-  // The entry is read two cycles after the command.
-  EXPECT_EQ(needs_reset_after(), 2 + model::ContextTable<int>::kErrorLatency + Csr::kParityLatency);
+  // The error is reported one cycle after the last word was read.
+  EXPECT_EQ(needs_reset_after(), Csr::kTableLatency + Csr::WordsRead(MgmtTable::kGid, 3) + Csr::kParityLatency);
 }
 
 // --- RTL against model -----------------------------------------------------------------------------------------------
@@ -1241,9 +1307,9 @@ TEST(Csr, MatchesModelInRandomTraffic) {
         if (!bench.accesses.empty()) return;
         if (rarely(40)) {
           const RamInfo info = rams[sim::UniformBelow(random, rams.size())];
-          const auto flip =
-              spec::MgmtFlipEntry{.index = static_cast<uint32_t>(sim::UniformBelow(random, 4)), .ram = info.ram}
-                  .ToWord();
+          const auto index = info.IndexOf(static_cast<uint32_t>(sim::UniformBelow(random, std::min(info.entries, 4u))),
+                                          static_cast<uint32_t>(sim::UniformBelow(random, info.words)));
+          const auto flip = spec::MgmtFlipEntry{.index = index, .ram = info.ram}.ToWord();
           bench.accesses.push_back({true, static_cast<uint16_t>(spec::kMgmtFlipEntryRegister), flip});
           bench.accesses.push_back(
               {true, static_cast<uint16_t>(spec::kMgmtFlipBitRegister), static_cast<uint32_t>(random())});
@@ -1272,6 +1338,7 @@ TEST(Csr, MatchesModelInRandomTraffic) {
             }
             add(true, spec::kMgmtTableCommandRegister,
                 static_cast<uint32_t>(info.table) | static_cast<uint32_t>(random() % 4) << 8);
+            if (rarely(4)) add(true, spec::kMgmtTableDataRegister, static_cast<uint32_t>(random()));
             for (uint32_t i = 0; i < 32; ++i) add(false, spec::kMgmtTableDataRegister + 4 * i, 0);
             add(false, spec::kMgmtTableCommandRegister, 0);
             break;

@@ -298,6 +298,12 @@ uint32_t MockDevice::EntryBytes(const TableKey& key) const {
   return 0;
 }
 
+// What a read returns of firmware's fields.
+size_t MockDevice::KeptBytes(const TableKey& key) {
+  if (key.first == MgmtTable::kRss && key.second != 0) return 0;
+  return sizeof(uint64_t) * spec::kTableKeptWords[static_cast<size_t>(key.first)];
+}
+
 uint32_t MockDevice::EntryCount(MgmtTable table) const {
   switch (table) {
     case MgmtTable::kVirtqueue:
@@ -345,13 +351,28 @@ void MockDevice::DoTable() {
   }
   switch (table_command_.operation) {
     case spec::MgmtTableOperation::kRead: {
+      const size_t kept = KeptBytes(key);
+      if (kept == 0) {
+        Violation(std::string("read of ") + spec::ToString(key.first));
+        table_error_ = true;
+        return;
+      }
       std::fill(table_window_.begin(), table_window_.end(), 0);
       const auto found = tables_.find(key);
-      if (found != tables_.end()) std::copy(found->second.begin(), found->second.end(), table_window_.begin());
+      if (found == tables_.end()) return;
+      const auto& entry = found->second;
+      std::copy(entry.begin(), entry.end(), table_window_.begin());
+      // Of the others neither the rest of firmware's fields nor a second group is read.
+      if (key.first == MgmtTable::kMr || key.first == MgmtTable::kAh) {
+        std::fill(table_window_.begin() + static_cast<ptrdiff_t>(kept), table_window_.end(), 0);
+      }
       return;
     }
     case spec::MgmtTableOperation::kWrite: WriteByOwner(key, table_window_.data()); return;
-    case spec::MgmtTableOperation::kClear: tables_.erase(key); return;
+    case spec::MgmtTableOperation::kClear:
+      std::fill(table_window_.begin(), table_window_.end(), 0);
+      tables_.erase(key);
+      return;
   }
 }
 

@@ -126,6 +126,7 @@ class MockDevice {
   void DoTable();
   void WriteByOwner(const TableKey& key, const uint8_t* bytes);
   uint32_t EntryBytes(const TableKey& key) const;
+  static size_t KeptBytes(const TableKey& key);
   uint32_t EntryCount(spec::MgmtTable table) const;
   void StartQp(uint32_t value);
   bool IsQpDone();

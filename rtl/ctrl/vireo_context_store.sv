@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What table_command reads of the entries that firmware wrote: the first words of each (TableKeptWords), all tables one
+// behind the other in one memory of 64-bit words with parity. The words of an entry are written and read one by one.
+module vireo_context_store
+  import vireo_spec_pkg::*;
+  import vireo_common_pkg::*;
+#(
+  parameter config_t Config
+) (
+  input  logic          clk_i,
+  input  logic          rst_ni,
+
+  // The entry of the accesses from the next cycle on.
+  input  logic          select_i,
+  input  logic [7:0]    table_id_i,
+  input  logic [31:0]   index_i,
+  output logic          exists_o,     // there is such an entry; like kept_o in the cycle of the inputs
+  output logic [3:0]    kept_o,       // its words here; 0: none
+
+  input  logic          write_i,
+  input  logic          read_i,
+  input  logic [3:0]    word_i,       // less than kept_o
+  input  logic [63:0]   write_data_i,
+  output logic [63:0]   read_data_o,  // one cycle after read_i; stays until the next read
+  output logic          corrupt_o,    // likewise: its parity is wrong, and read_data_o counts for nothing
+
+  input  logic          flip_valid_i,
+  input  context_flip_t flip_i
+);
+
+  localparam int unsigned Vlans = 4096;  // IEEE 802.1Q, 9.6: VID has 12 bits
+  localparam int unsigned Tables = $size(TableKeptWords);
+  typedef logic [Tables-1:0][31:0] numbers_t;
+
+  function automatic numbers_t entries_of_tables();
+    numbers_t entries;
+    entries = '0;
+    entries[MgmtTableVirtqueue] = queues_of(Config);
+    entries[MgmtTableWindow] = queues_of(Config);
+    entries[MgmtTableQpContext] = Config.num_qps;
+    entries[MgmtTableCqContext] = Config.num_cqs;
+    entries[MgmtTableMr] = Config.num_mrs;
+    entries[MgmtTableTranslation] = Config.num_translations;
+    entries[MgmtTableAh] = Config.num_ahs;
+    entries[MgmtTableGid] = Config.num_gids;
+    entries[MgmtTableMacFilter] = 32'(TableMacFilterEntries);
+    entries[MgmtTableVlanFilter] = Vlans / 32'(TableVlanFilterBits);
+    entries[MgmtTableRss] = 1 + 32'(TableRssQueues) / TableRssBytes;
+    return entries;
+  endfunction
+  localparam numbers_t Entries = entries_of_tables();
+
+  // Address of each table's first word, and behind the last one.
+  typedef logic [Tables:0][31:0] addresses_t;
+  function automatic addresses_t first_words();
+    addresses_t first;
+    first = '0;
+    for (int unsigned t = 0; t < Tables; t++) begin
+      first[t+1] = first[t] + 32'(TableKeptWords[t]) * (t == 32'(MgmtTableRss) ? 1 : Entries[t]);
+    end
+    return first;
+  endfunction
+  localparam addresses_t First = first_words();
+  localparam int unsigned Words = First[Tables];
+  localparam int unsigned AddressBits = $clog2(Words);
+
+  logic [31:0] entries;
+  logic [3:0] words;  // of each entry
+  logic [AddressBits-1:0] entry_d, entry_q;  // address of the entry's first word
+  always_comb begin
+    entries = '0;
+    words = '0;
+    entry_d = '0;
+    for (int unsigned t = 0; t < Tables; t++) begin
+      if (table_id_i == 8'(t)) begin
+        entries = Entries[t];
+        words = 4'(TableKeptWords[t]);
+        entry_d = AddressBits'(First[t]);
+      end
+    end
+    exists_o = index_i < entries;
+    kept_o = table_id_i == MgmtTableRss && index_i != '0 ? '0 : words;
+    // As sums: a multiplier is slower, and a scarce cell.
+    for (int unsigned bit_index = 0; bit_index < $bits(words); bit_index++) begin
+      if (words[bit_index]) entry_d = entry_d + AddressBits'(index_i << bit_index);
+    end
+  end
+  always_ff @(posedge clk_i) if (select_i) entry_q <= entry_d;
+
+  logic [AddressBits-1:0] address;
+  assign address = entry_q + AddressBits'(word_i);
+  vireo_context_table #(
+    .Width(64), .Depth(Words), .Ram(ContextRamManagementContext), .Gates(1'b0)
+  ) u_words (
+    .clk_i, .rst_ni,
+    .write_i, .write_address_i(address), .write_data_i,
+    .read_i, .read_address_i(address), .read_data_o,
+    .corrupt_o, .flip_valid_i, .flip_i
+  );
+
+endmodule
