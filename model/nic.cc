@@ -71,9 +71,9 @@ SendQueue::Sizes SendQueueSizes(const std::vector<std::string>& twice) {
 Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered, const std::vector<std::string>& twice)
     : read_port_(agenda_, ReadConfig(config)),
       write_port_(agenda_, WriteConfig(config)),
-      common_cfg_(agenda_, config),
+      common_cfg_(agenda_, config, config.num_msix_vectors),
       notify_(agenda_, config),
-      msix_(agenda_),
+      msix_(agenda_, config.num_msix_vectors),
       desc_fetch_(agenda_, {.queues = NumQueues(config)}),
       cq_writer_(agenda_, {.queues = NumQueues(config), .cqs = config.num_cqs}),
       moderation_(agenda_, config.net_queue_pairs),

@@ -39,7 +39,7 @@ ALONE = {
     "MemoryWords": 24576,
     "MetaBits": 32,
     "NumQueues": 16,
-    "NumVectors": 2048,
+    "NumVectors": lambda config: config["num_msix_vectors"],
     "Offset": "16'h1",
     "Packets": 16,
     "Ram": "8'h0",

@@ -385,7 +385,7 @@ module vireo_nic
 
   vireo_common_cfg #(
     .Config(Config),
-    .NumVectors(32'(MsixVectorsMax))
+    .NumVectors(Config.num_msix_vectors)
   ) u_common_cfg (
     .clk_i,
     .rst_ni,
@@ -499,7 +499,7 @@ module vireo_nic
   );
 
   vireo_msix #(
-    .NumVectors(32'(MsixVectorsMax))
+    .NumVectors(Config.num_msix_vectors)
   ) u_msix (
     .clk_i,
     .rst_ni,

@@ -41,6 +41,9 @@ uint64_t PciConfig::BarBytes(unsigned bar) {
   }
 }
 
+PciConfig::PciConfig(Options options, const spec::Config& config)
+    : PciConfig((options.msix_vectors = std::min(options.msix_vectors, config.num_msix_vectors), options)) {}
+
 PciConfig::PciConfig(const Options& options) {
   // Values, and in structures of the same type the mask of writable bits.
   spec::PciHeader header, header_bits;

@@ -38,6 +38,8 @@ class PciConfig {
 
   PciConfig() : PciConfig(Options{}) {}
   explicit PciConfig(const Options& options);
+  // Of a device of this configuration: announces no more vectors than it has.
+  PciConfig(Options options, const spec::Config& config);
 
   void Reset();
 

@@ -20,7 +20,7 @@ ModelNic::ModelNic(const NicContext& context, const PciConfig::Options& options,
       is_metered_(context.is_metered),
       twice_(std::move(twice)),
       environment_(context.environment),
-      config_space_(options),
+      config_space_(options, context.config),
       bridge_(context.config, context.name + " (model)"),
       client_(scheduler_.AddClient(*this)) {}
 

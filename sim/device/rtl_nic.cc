@@ -18,7 +18,7 @@ RtlNic::RtlNic(const NicContext& context, std::unique_ptr<NicPins> pins, const P
       clock_(context.clock),
       environment_(context.environment),
       pins_(std::move(pins)),
-      config_space_(options),
+      config_space_(options, context.config),
       bridge_(context.config, context.name + " (rtl)"),
       beat_bytes_(BeatBytes(context.config)),
       client_(scheduler_.AddClient(*this)) {}

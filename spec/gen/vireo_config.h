@@ -18,7 +18,7 @@ struct ParameterInfo {
   const char* doc;
   const char* range;  // as text
 };
-inline constexpr ParameterInfo kParameterInfo[27] = {
+inline constexpr ParameterInfo kParameterInfo[28] = {
     {"datapath_bits", &Config::datapath_bits, 64u, 1024u, true, "bits",
      "Width of a beat on the DMA and frame streams",
      "must be 64 to 1024 and a power of two"},
@@ -100,6 +100,9 @@ inline constexpr ParameterInfo kParameterInfo[27] = {
     {"send_requests_kept", &Config::send_requests_kept, 2u, 65536u, true, "entries",
      "Send work requests of all QPs that stay in the device after they were read: a replay does not read them again",
      "must be 2 to 65536 and a power of two"},
+    {"num_msix_vectors", &Config::num_msix_vectors, 2u, 2048u, false, "entries",
+     "MSI-X vectors (up to msix_vectors_max). A queue and the configuration each can have one of their own; the driver shares what there is",
+     "must be 2 to 2048"},
 };
 inline constexpr uint32_t kDatapathBitsMax = 1024u;
 inline constexpr uint32_t kCoreClockKhzMax = 1000000u;
@@ -128,6 +131,7 @@ inline constexpr uint32_t kDmaReadBufferBytesMax = 1048576u;
 inline constexpr uint32_t kDmaWritesMax = 1024u;
 inline constexpr uint32_t kSendRecordsMax = 256u;
 inline constexpr uint32_t kSendRequestsKeptMax = 65536u;
+inline constexpr uint32_t kNumMsixVectorsMax = 2048u;
 
 // The first rule that a configuration breaks, and why it is a rule. `rule` is null if it breaks none.
 struct ConfigViolation {

@@ -11076,6 +11076,7 @@ struct Config {
   uint32_t dma_writes;  // Outstanding DMA writes [bursts]
   uint32_t send_records;  // Send work requests per QP that are fetched and not complete [entries]
   uint32_t send_requests_kept;  // Send work requests of all QPs that stay in the device after they were read: a replay does not read them again [entries]
+  uint32_t num_msix_vectors;  // MSI-X vectors (up to msix_vectors_max). A queue and the configuration each can have one of their own; the driver shares what there is [entries]
 };
 // 100 Gb/s SmartNIC boards (UltraScale+ class), and the default of every command
 inline constexpr Config kNic100 = {
@@ -11107,6 +11108,7 @@ inline constexpr Config kNic100 = {
     .dma_writes = 256u,
     .send_records = 32u,
     .send_requests_kept = 512u,
+    .num_msix_vectors = 2048u,
 };
 // 1 Gb/s boards with a small FPGA (ECP5 class)
 inline constexpr Config kNic1 = {
@@ -11138,6 +11140,7 @@ inline constexpr Config kNic1 = {
     .dma_writes = 16u,
     .send_records = 16u,
     .send_requests_kept = 16u,
+    .num_msix_vectors = 64u,
 };
 inline constexpr const Config* kConfigs[2] = {&kNic100, &kNic1};
 

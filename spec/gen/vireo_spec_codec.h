@@ -1825,6 +1825,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"nic100.dma_writes", static_cast<uint64_t>(kNic100.dma_writes)},
     {"nic100.send_records", static_cast<uint64_t>(kNic100.send_records)},
     {"nic100.send_requests_kept", static_cast<uint64_t>(kNic100.send_requests_kept)},
+    {"nic100.num_msix_vectors", static_cast<uint64_t>(kNic100.num_msix_vectors)},
     {"nic1.datapath_bits", static_cast<uint64_t>(kNic1.datapath_bits)},
     {"nic1.core_clock_khz", static_cast<uint64_t>(kNic1.core_clock_khz)},
     {"nic1.link_mbps", static_cast<uint64_t>(kNic1.link_mbps)},
@@ -1852,6 +1853,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"nic1.dma_writes", static_cast<uint64_t>(kNic1.dma_writes)},
     {"nic1.send_records", static_cast<uint64_t>(kNic1.send_records)},
     {"nic1.send_requests_kept", static_cast<uint64_t>(kNic1.send_requests_kept)},
+    {"nic1.num_msix_vectors", static_cast<uint64_t>(kNic1.num_msix_vectors)},
 };
 
 }  // namespace vireo::spec

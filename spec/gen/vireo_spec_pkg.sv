@@ -5141,6 +5141,7 @@ package vireo_spec_pkg;
     int unsigned dma_writes;
     int unsigned send_records;
     int unsigned send_requests_kept;
+    int unsigned num_msix_vectors;
   } config_t;
   // 100 Gb/s SmartNIC boards (UltraScale+ class), and the default of every command
   localparam config_t Nic100 = '{
@@ -5170,7 +5171,8 @@ package vireo_spec_pkg;
     dma_read_buffer_bytes: 32768,
     dma_writes: 256,
     send_records: 32,
-    send_requests_kept: 512
+    send_requests_kept: 512,
+    num_msix_vectors: 2048
   };
   // 1 Gb/s boards with a small FPGA (ECP5 class)
   localparam config_t Nic1 = '{
@@ -5200,7 +5202,8 @@ package vireo_spec_pkg;
     dma_read_buffer_bytes: 8192,
     dma_writes: 16,
     send_records: 16,
-    send_requests_kept: 16
+    send_requests_kept: 16,
+    num_msix_vectors: 64
   };
   // All of them, for a module whose parameter is a number.
   localparam int unsigned Nic100Index = 0;

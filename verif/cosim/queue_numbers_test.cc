@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The virtqueue numbers of CQs and QPs depend on the accepted features: after all net queue pairs with feature mq,
 // after the first one without. [virtio 1.3, 5.1.2] Both must carry an RDMA WRITE, and a device must follow a change of
-// the driver.
+// the driver. The number of MSI-X vectors depends on the configuration only.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -89,6 +89,34 @@ TEST_P(QueueNumbers, WritesWorkWhenDriversWithAndWithoutMqAlternate) {
     }
     ASSERT_NO_FATAL_FAILURE(ExpectWritesWork(mq));
   }
+}
+
+// The function announces num_msix_vectors; no vector behind them can be chosen, and the table ends with them.
+TEST_P(QueueNumbers, VectorsAreThoseOfTheConfiguration) {
+  ASSERT_NO_FATAL_FAILURE(Build(host::DefaultFeatures()));
+  const uint32_t vectors = std::get<1>(GetParam())->num_msix_vectors;
+  SimulatedFunction& function = system_->host(0).function();
+  EXPECT_EQ(function.MsixVectors(), vectors);
+  constexpr uint64_t kConfigVector = spec::kBarVirtioCommonCfg + spec::VirtioPciCommonCfg::kConfigMsixVectorOffset;
+  const auto before = function.ReadBar(spec::kBarVirtio, kConfigVector, 2);
+  const auto chosen = [&](uint64_t vector) {
+    function.WriteBar(spec::kBarVirtio, kConfigVector, 2, vector);
+    return function.ReadBar(spec::kBarVirtio, kConfigVector, 2);
+  };
+  EXPECT_EQ(chosen(vectors - 1), vectors - 1);
+  for (const uint32_t none : {vectors, vectors + 1, uint32_t{spec::kMsixVectorsMax}}) {
+    EXPECT_EQ(chosen(none), spec::kVirtioMsiNoVector) << none;
+  }
+  EXPECT_EQ(chosen(before), before);
+  const auto data_of = [](uint64_t vector) {
+    return spec::kBarMsixTable + vector * spec::MsixTableEntry::kBytes + spec::MsixTableEntry::kMessageDataOffset;
+  };
+  const auto last = function.ReadBar(spec::kBarMsix, data_of(vectors - 1), 4);
+  for (const uint32_t vector : {vectors - 1, vectors}) {
+    function.WriteBar(spec::kBarMsix, data_of(vector), 4, 0x12345678);
+    EXPECT_EQ(function.ReadBar(spec::kBarMsix, data_of(vector), 4), vector < vectors ? 0x12345678 : 0) << vector;
+  }
+  function.WriteBar(spec::kBarMsix, data_of(vectors - 1), 4, last);
 }
 
 VIREO_ON_EVERY_DEVICE_ONCE(QueueNumbers);

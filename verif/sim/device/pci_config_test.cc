@@ -140,6 +140,15 @@ TEST(PciConfig, ReadOnlyBitsIgnoreWrites) {
 TEST(PciConfig, NumberOfVectorsIsConfigurable) {
   const PciConfig config({.msix_vectors = 33});
   EXPECT_EQ(At<spec::MsixCap>(config, spec::kPciCapAtMsix).table_size, 32);
+  // No more than the device has.
+  const auto announced = [](uint32_t wanted, uint32_t has) {
+    spec::Config device = spec::kNic1;
+    device.num_msix_vectors = has;
+    return At<spec::MsixCap>(PciConfig({.msix_vectors = wanted}, device), spec::kPciCapAtMsix).table_size + 1u;
+  };
+  EXPECT_EQ(announced(33, 64), 33u);
+  EXPECT_EQ(announced(65, 64), 64u);
+  EXPECT_EQ(announced(spec::kMsixVectorsMax, 2), 2u);
 }
 
 }  // namespace
