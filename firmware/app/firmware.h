@@ -151,7 +151,9 @@ class Firmware {
   bool HasGid(uint32_t index) const { return index < config_.num_gids && gid_used_.Test(index); }
   uint64_t PageSizeCap() const;
   uint64_t MaxMrSize() const;
-  static bool IsAccessAllowed(uint32_t access_flags);
+  bool HasAtomics() const;
+  uint32_t KnownAccess() const;                       // rights that exist
+  bool IsAccessAllowed(uint32_t access_flags) const;  // of a region
   // Programs the request's page list from `first` on and checks it; with first == kNone it checks only. On failure the
   // entries are cleared again.
   Error LoadPages(uint32_t npages, uint8_t page_shift, uint32_t first);

@@ -57,7 +57,8 @@ Firmware::Error Firmware::QueryDevice(const Empty&, spec::RdmaAckQueryDevice& re
               .max_qp_init_rd_atom = config_.max_rd_atomic,
               .max_ah = config_.num_ahs,
               .local_ca_ack_delay = kLocalCaAckDelay,
-              .max_mr_pages = profile_->rdma_has_additions ? config_.num_translations : 0};
+              .max_mr_pages = profile_->rdma_has_additions ? config_.num_translations : 0,
+              .atomic_cap = HasAtomics() ? spec::RdmaAtomicCap::kHca : spec::RdmaAtomicCap::kNone};
   return Error::kOk;
 }
 
@@ -125,11 +126,19 @@ Firmware::Error Firmware::DestroyPd(const spec::RdmaCmdDestroyPd& request, Empty
 
 // --- Memory regions --------------------------------------------------------------------------------------------------
 
-// IBTA vol. 1, 10.6.3.1: remote write requires local write.
-bool Firmware::IsAccessAllowed(uint32_t access_flags) {
+// rfc-v2 has no atomic operations.
+bool Firmware::HasAtomics() const { return profile_->rdma_has_additions && config_.atomics != 0; }
+
+uint32_t Firmware::KnownAccess() const {
   using Flags = spec::IbAccessFlags;
-  if ((access_flags & ~(Flags::kLocalWrite | Flags::kRemoteWrite | Flags::kRemoteRead)) != 0) return false;
-  return (access_flags & Flags::kRemoteWrite) == 0 || (access_flags & Flags::kLocalWrite) != 0;
+  return Flags::kLocalWrite | Flags::kRemoteWrite | Flags::kRemoteRead | (HasAtomics() ? Flags::kRemoteAtomic : 0);
+}
+
+// IBTA vol. 1, 10.6.3.1: remote write and remote atomic require local write.
+bool Firmware::IsAccessAllowed(uint32_t access_flags) const {
+  using Flags = spec::IbAccessFlags;
+  if ((access_flags & ~KnownAccess()) != 0) return false;
+  return (access_flags & (Flags::kRemoteWrite | Flags::kRemoteAtomic)) == 0 || (access_flags & Flags::kLocalWrite) != 0;
 }
 
 // Activates the entry for datapath and peers: the last step.
@@ -140,6 +149,7 @@ uint32_t Firmware::ActivateMr(spec::TableMr entry, uint32_t access_flags) {
   entry.local_write = (access_flags & spec::IbAccessFlags::kLocalWrite) != 0;
   entry.remote_write = (access_flags & spec::IbAccessFlags::kRemoteWrite) != 0;
   entry.remote_read = (access_flags & spec::IbAccessFlags::kRemoteRead) != 0;
+  entry.remote_atomic = (access_flags & spec::IbAccessFlags::kRemoteAtomic) != 0;
   entry.key = mr_key_[index];
   device_.WriteEntry(index, entry);
   mr_used_.Set(index);

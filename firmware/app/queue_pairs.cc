@@ -153,15 +153,15 @@ bool Firmware::AreQueuesReady(uint32_t qpn, const spec::TableQpContext& context)
 
 Firmware::Error Firmware::CheckModify(const spec::RdmaCmdModifyQp& request, const spec::TableQpContext& context,
                                       IbQpState to) {
-  using Flags = spec::IbAccessFlags;
-  constexpr uint32_t known = Flags::kLocalWrite | Flags::kRemoteWrite | Flags::kRemoteRead;
   const IbQpState from = context.engine_state;
   const uint32_t mask = request.attr_mask & ~Mask::kState;
   const bool has_path = (mask & Mask::kAv) != 0;
   if (has_path && !HasGid(request.ah_attr.grh.sgid_index)) return Error::kBadGidIndex;
-  // The rule that remote_write requires local_write applies to memory regions. A QP's flags only limit the peer, and
-  // programs set remote_write alone.
-  if ((mask & Mask::kAccessFlags) != 0 && (request.qp_access_flags & ~known) != 0) return Error::kBadAccessFlags;
+  // The rule that remote_write and remote_atomic require local_write applies to memory regions. A QP's flags only limit
+  // the peer, and programs set remote_write alone.
+  if ((mask & Mask::kAccessFlags) != 0 && (request.qp_access_flags & ~KnownAccess()) != 0) {
+    return Error::kBadAccessFlags;
+  }
   if ((mask & Mask::kCurState) != 0 && request.cur_qp_state != from) return Error::kCurStateMismatch;
   const QpTransition transition = TransitionOf(context.qp_type, from, to);
   if (!transition.legal) return Error::kInvalidStateTransition;
@@ -187,6 +187,7 @@ void Firmware::ApplyAttributes(const spec::RdmaCmdModifyQp& r, spec::TableQpCont
     context.local_write = (r.qp_access_flags & spec::IbAccessFlags::kLocalWrite) != 0;
     context.remote_write = (r.qp_access_flags & spec::IbAccessFlags::kRemoteWrite) != 0;
     context.remote_read = (r.qp_access_flags & spec::IbAccessFlags::kRemoteRead) != 0;
+    context.remote_atomic = (r.qp_access_flags & spec::IbAccessFlags::kRemoteAtomic) != 0;
   }
   if (has(Mask::kQkey)) context.qkey = r.qkey;
   if (has(Mask::kAv)) context.path = ResolvePath(r.ah_attr);
@@ -264,9 +265,9 @@ Firmware::Error Firmware::QueryQp(const spec::RdmaCmdQueryQp& request, spec::Rdm
               .rq_psn = is_connected ? context.expected_psn : 0,
               .sq_psn = context.next_psn,
               .dest_qp_num = context.dest_qpn,
-              .qp_access_flags = (context.local_write ? Flags::kLocalWrite : 0) |
-                                 (context.remote_write ? Flags::kRemoteWrite : 0) |
-                                 (context.remote_read ? Flags::kRemoteRead : 0),
+              .qp_access_flags =
+                  (context.local_write ? Flags::kLocalWrite : 0) | (context.remote_write ? Flags::kRemoteWrite : 0) |
+                  (context.remote_read ? Flags::kRemoteRead : 0) | (context.remote_atomic ? Flags::kRemoteAtomic : 0),
               .cap = {.max_send_wr = context.max_send_wr,
                       .max_recv_wr = context.max_recv_wr,
                       .max_send_sge = context.max_send_sge,

@@ -664,7 +664,7 @@ enum class RdmaError : uint8_t {
   kHandleBusy = 0x17u,  // Other objects use it; for create_qp: the one GSI QP exists
   kInvalidParameter = 0x30u,  // A field has an undefined value
   kUnsupportedQpType = 0x31u,  // The device has no QPs of this type
-  kBadAccessFlags = 0x32u,  // Unknown flag, or remote_write without local_write
+  kBadAccessFlags = 0x32u,  // Unknown flag; remote_atomic on a device without atomic operations; remote_write or remote_atomic of a region without local_write
   kCapCqeExceeded = 0x33u,  // cqe is above max_cqe
   kCapWrExceeded = 0x34u,  // max_send_wr or max_recv_wr is above max_qp_wr
   kCapSgeExceeded = 0x35u,  // max_send_sge or max_recv_sge is above the device's limit
@@ -1642,7 +1642,7 @@ constexpr const char* ToString(IbMtu value) {
   return nullptr;
 }
 
-// Operation of a send work request. 7 … 15 are reserved for verbs' numbers (7 local invalidate, 9 send with invalidate, 14 flush, 15 atomic write), 16 … 255 are reserved; all of these fail with loc_qp_op_err, and so do 5 and 6 on a device that is built without atomic operations. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
+// Operation of a send work request. 7 … 15 are reserved for verbs' numbers (7 local invalidate, 9 send with invalidate, 14 flush, 15 atomic write), 16 … 255 are reserved; all of these fail with loc_qp_op_err, and so do 5 and 6 on a device that is built without atomic operations. Drivers post 5 and 6 only if atomic_cap is not none. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
 enum class IbWrOpcode : uint8_t {
   kRdmaWrite = 0u,  // Write to the peer's memory (RC, UC)
   kRdmaWriteWithImm = 1u,  // Write, then complete a receive there with imm_data (RC, UC)
@@ -6702,7 +6702,7 @@ struct RdmaCqReq {
   IbWcOpcode opcode{};  // Operation
   uint16_t reserved{};  // 0
   uint32_t vendor_err{};  // Diagnostic detail: an rdma_error or an AETH syndrome; else 0
-  uint32_t byte_len{};  // Bytes received (UD: with the GRH); for RDMA READ bytes read; else 0
+  uint32_t byte_len{};  // Bytes received (UD: with the GRH); for RDMA READ and atomic operations bytes read; else 0
   uint8_t imm_data[4]{};  // Immediate data as received, in network order, if with_imm
   uint32_t qp_num{};  // Local QP
   uint32_t src_qp{};  // Sender's QP number (UD receive)
@@ -11098,7 +11098,7 @@ inline constexpr Config kNic100 = {
     .max_recv_sge = 30u,
     .max_inline_bytes = 512u,
     .max_rd_atomic = 16u,
-    .atomics = 0u,
+    .atomics = 1u,
     .max_path_mtu = 4096u,
     .max_frame_bytes = 9728u,
     .dma_tags = 256u,
@@ -11130,7 +11130,7 @@ inline constexpr Config kNic1 = {
     .max_recv_sge = 4u,
     .max_inline_bytes = 256u,
     .max_rd_atomic = 4u,
-    .atomics = 0u,
+    .atomics = 1u,
     .max_path_mtu = 4096u,
     .max_frame_bytes = 9728u,
     .dma_tags = 16u,

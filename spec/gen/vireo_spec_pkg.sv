@@ -972,7 +972,7 @@ package vireo_spec_pkg;
     IbMtuMtu4096 = 8'h5
   } ib_mtu_e;
 
-  // Operation of a send work request. 7 … 15 are reserved for verbs' numbers (7 local invalidate, 9 send with invalidate, 14 flush, 15 atomic write), 16 … 255 are reserved; all of these fail with loc_qp_op_err, and so do 5 and 6 on a device that is built without atomic operations. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
+  // Operation of a send work request. 7 … 15 are reserved for verbs' numbers (7 local invalidate, 9 send with invalidate, 14 flush, 15 atomic write), 16 … 255 are reserved; all of these fail with loc_qp_op_err, and so do 5 and 6 on a device that is built without atomic operations. Drivers post 5 and 6 only if atomic_cap is not none. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
   typedef enum logic [7:0] {
     IbWrOpcodeRdmaWrite = 8'h0,
     IbWrOpcodeRdmaWriteWithImm = 8'h1,
@@ -5162,7 +5162,7 @@ package vireo_spec_pkg;
     max_recv_sge: 30,
     max_inline_bytes: 512,
     max_rd_atomic: 16,
-    atomics: 0,
+    atomics: 1,
     max_path_mtu: 4096,
     max_frame_bytes: 9728,
     dma_tags: 256,
@@ -5193,7 +5193,7 @@ package vireo_spec_pkg;
     max_recv_sge: 4,
     max_inline_bytes: 256,
     max_rd_atomic: 4,
-    atomics: 0,
+    atomics: 1,
     max_path_mtu: 4096,
     max_frame_bytes: 9728,
     dma_tags: 16,

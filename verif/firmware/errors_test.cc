@@ -311,7 +311,8 @@ VIREO_ERROR_TEST(UnsupportedQpType) {
 
 VIREO_ERROR_TEST(BadAccessFlags) {
   const uint32_t pdn = bench().CreatePd();
-  for (uint32_t flags : {2u, 6u, 8u, 9u, 0x80000000u, 0xffffffffu}) {
+  // 8 is remote_atomic, which needs local_write.
+  for (uint32_t flags : {2u, 6u, 8u, 10u, 12u, 16u, 17u, 0x80000000u, 0xffffffffu}) {
     Refused(RdmaError::kBadAccessFlags, RdmaCtrlCmd::kGetDmaMr,
             spec::RdmaCmdGetDmaMr{.pdn = pdn, .access_flags = flags});
     Refused(RdmaError::kBadAccessFlags, RdmaCtrlCmd::kRegUserMr,
@@ -319,11 +320,11 @@ VIREO_ERROR_TEST(BadAccessFlags) {
   }
   const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
   auto modify = bench().ToInit(qpn);
-  for (uint32_t flags : {8u, 0x10u, 0x80000000u}) {
+  for (uint32_t flags : {0x10u, 0x18u, 0x80000000u}) {
     modify.qp_access_flags = flags;
     Refused(RdmaError::kBadAccessFlags, RdmaCtrlCmd::kModifyQp, modify);
   }
-  modify.qp_access_flags = spec::IbAccessFlags::kRemoteWrite;
+  modify.qp_access_flags = spec::IbAccessFlags::kRemoteWrite | spec::IbAccessFlags::kRemoteAtomic;
   Accepted(RdmaCtrlCmd::kModifyQp, modify);
 }
 
@@ -690,7 +691,7 @@ VIREO_ERROR_TEST(TheLowestOfSeveral) {
   modify.attr_mask = (modify.attr_mask & ~Mask::kMinRnrTimer) | Mask::kAccessFlags | Mask::kCurState | Mask::kQkey;
   modify.qp_state = IbQpState::kRts;
   modify.cur_qp_state = IbQpState::kErr;
-  modify.qp_access_flags = 8;
+  modify.qp_access_flags = 16;
   modify.ah_attr.grh.sgid_index = 7;
   modify.rq_psn = ~0u;
   modify.ah_attr.grh.dgid[0] = 1;

@@ -28,6 +28,7 @@ TEST_F(Objects, QueryDeviceReturnsTheLimitsOfTheConfiguration) {
   EXPECT_EQ(device.max_qp_rd_atom, config.max_rd_atomic);
   EXPECT_EQ(device.max_qp_init_rd_atom, config.max_rd_atomic);
   EXPECT_EQ(device.max_mr_pages, config.num_translations);
+  EXPECT_EQ(device.atomic_cap, spec::RdmaAtomicCap::kHca);
   EXPECT_EQ(device.page_size_cap, (uint64_t{2} << spec::kRdmaPageShiftMax) - (uint64_t{1} << spec::kRdmaPageShiftMin));
   EXPECT_EQ(device.max_mr_size, uint64_t{config.num_translations} << spec::kRdmaPageShiftMax);
   EXPECT_LE(device.local_ca_ack_delay, 31);
@@ -38,6 +39,7 @@ TEST_F(Objects, RfcV2QueryDeviceHasOnePageSizeAndNoExtensions) {
   const auto device = bench().Roce(RdmaCtrlCmd::kQueryDevice).As<spec::RdmaAckQueryDevice>();
   EXPECT_EQ(device.page_size_cap, uint64_t{1} << spec::kRdmaPageShiftDefault);
   EXPECT_EQ(device.max_mr_pages, 0u);
+  EXPECT_EQ(device.atomic_cap, spec::RdmaAtomicCap::kNone);
   EXPECT_EQ(device.max_mr_size, uint64_t{spec::kNic1.num_translations} << spec::kRdmaPageShiftDefault);
 }
 
@@ -134,6 +136,37 @@ TEST_F(Objects, ADmaRegionIsTheWholeAddressSpace) {
                            .pdn = static_cast<uint16_t>(pdn)}));
   EXPECT_EQ(spec::RdmaKey::FromWord(mr.lkey).index, mr.mrn);
   EXPECT_EQ(mr.rkey, mr.lkey);
+}
+
+TEST_F(Objects, RemoteAtomicIsARightOfARegion) {
+  const uint32_t pdn = bench().CreatePd();
+  const auto mr = bench().GetDmaMr(pdn, Access::kLocalWrite | Access::kRemoteAtomic);
+  EXPECT_EQ(device().Get<spec::TableMr>(MgmtTable::kMr, mr.mrn),
+            (spec::TableMr{.valid = true,
+                           .dma = true,
+                           .local_write = true,
+                           .remote_atomic = true,
+                           .key = spec::RdmaKey::FromWord(mr.lkey).key,
+                           .pdn = static_cast<uint16_t>(pdn)}));
+}
+
+// rfc-v2 does not know the right, and a device may be built without atomic operations.
+TEST_F(Objects, RemoteAtomicIsRefusedWithoutAtomicOperations) {
+  spec::Config without = spec::kNic1;
+  without.atomics = 0;
+  for (const BenchOptions& options :
+       {BenchOptions{.profile = spec::Profile::kRfcV2}, BenchOptions{.config = &without}}) {
+    Use(options);
+    const auto query = bench().Roce(RdmaCtrlCmd::kQueryDevice).As<spec::RdmaAckQueryDevice>();
+    EXPECT_EQ(query.atomic_cap, spec::RdmaAtomicCap::kNone);
+    const uint32_t pdn = bench().CreatePd();
+    const spec::RdmaCmdGetDmaMr request{.pdn = pdn, .access_flags = Access::kLocalWrite | Access::kRemoteAtomic};
+    EXPECT_FALSE(bench().Roce(RdmaCtrlCmd::kGetDmaMr, BytesOf(request)).ok());
+    const uint32_t qpn = bench().CreateQp(spec::IbQpType::kRc);
+    auto modify = bench().ToInit(qpn);
+    modify.qp_access_flags = Access::kRemoteAtomic;
+    EXPECT_FALSE(bench().Roce(RdmaCtrlCmd::kModifyQp, BytesOf(modify)).ok());
+  }
 }
 
 TEST_F(Objects, KeysChangeWithEveryRegionAndAreNeverZero) {

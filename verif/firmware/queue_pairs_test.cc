@@ -184,6 +184,19 @@ TEST_F(QueuePairs, GsiQpIsQp1) {
   EXPECT_NE(bench().CreateQp(IbQpType::kUd), spec::kGsiQpn);
 }
 
+TEST_F(QueuePairs, RemoteAtomicIsARightOfItsOwn) {
+  for (const uint32_t flags :
+       {uint32_t{spec::IbAccessFlags::kRemoteAtomic}, uint32_t{spec::IbAccessFlags::kRemoteRead}}) {
+    const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
+    auto modify = bench().ToInit(qpn);
+    modify.qp_access_flags = flags;
+    ASSERT_TRUE(bench().Roce(RdmaCtrlCmd::kModifyQp, BytesOf(modify)).ok());
+    EXPECT_EQ(device().Qp(qpn).remote_atomic, flags == spec::IbAccessFlags::kRemoteAtomic);
+    EXPECT_FALSE(device().Qp(qpn).remote_write);
+    EXPECT_EQ(bench().QueryQp(qpn).qp_access_flags, flags);
+  }
+}
+
 TEST_F(QueuePairs, QueryReturnsRcAttributes) {
   bench().AddGid(0, 1);
   const uint32_t qpn = bench().CreateQp(IbQpType::kRc);

@@ -156,7 +156,7 @@ class Stream {
     request.rq_psn = Below(1u << 24);
     request.sq_psn = Below(1u << 24);
     request.dest_qp_num = Below(1u << 24);
-    request.qp_access_flags = Chance(30) ? Below(16) : Below(8);
+    request.qp_access_flags = Chance(30) ? Below(32) : Below(16);
     request.ah_attr = Path();
     if (Chance(10)) {  // out of range
       switch (Below(8)) {
@@ -178,7 +178,7 @@ class Stream {
     const uint8_t shift = Chance(6) ? static_cast<uint8_t>(Below(34)) : uint8_t{0};
     const unsigned used_shift = is_vireo() && shift != 0 ? shift : 12;
     spec::RdmaCmdRegUserMr request{.pdn = Pick(reference_.pds),
-                                   .access_flags = Chance(30) ? Below(16) : Below(4) * 2 + 1,
+                                   .access_flags = Chance(30) ? Below(32) : Below(8) * 2 + 1,
                                    .npages = pages,
                                    .page_shift = shift};
     const uint64_t page = uint64_t{1} << used_shift;
@@ -203,7 +203,7 @@ class Stream {
       case RdmaCtrlCmd::kDestroyCq: return BytesOf(spec::RdmaCmdDestroyCq{.cqn = Pick(reference_.cqs)});
       case RdmaCtrlCmd::kDestroyPd: return BytesOf(spec::RdmaCmdDestroyPd{.pdn = Pick(reference_.pds)});
       case RdmaCtrlCmd::kGetDmaMr:
-        return BytesOf(spec::RdmaCmdGetDmaMr{.pdn = Pick(reference_.pds), .access_flags = Below(9)});
+        return BytesOf(spec::RdmaCmdGetDmaMr{.pdn = Pick(reference_.pds), .access_flags = Below(17)});
       case RdmaCtrlCmd::kRegUserMr: return Region();
       case RdmaCtrlCmd::kDeregMr: return BytesOf(spec::RdmaCmdDeregMr{.mrn = Pick(reference_.mrs)});
       case RdmaCtrlCmd::kCreateQp:

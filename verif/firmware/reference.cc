@@ -145,7 +145,7 @@ void Reference::CheckModify(const spec::RdmaCmdModifyQp& request, Codes& codes) 
   const auto has = [&](uint32_t attribute) { return (request.attr_mask & attribute) != 0; };
   const IbQpState to = has(Mask::kState) ? request.qp_state : qp.state;
   if (has(Mask::kAv)) CheckPath(request.ah_attr, codes);
-  if (has(Mask::kAccessFlags) && request.qp_access_flags > 7) codes.insert(RdmaError::kBadAccessFlags);
+  if (has(Mask::kAccessFlags) && request.qp_access_flags > Rights()) codes.insert(RdmaError::kBadAccessFlags);
   if (has(Mask::kCurState) && request.cur_qp_state != qp.state) codes.insert(RdmaError::kCurStateMismatch);
   const QpRule* rule = QpRuleOf(qp.type, qp.state, to);
   const bool is_draining = qp.state == IbQpState::kSqd && qp.has_send_outstanding;
@@ -193,7 +193,7 @@ RdmaError Reference::Expect(RdmaCtrlCmd command, const std::vector<uint8_t>& byt
     if (!cqs.contains(cqn)) codes.insert(RdmaError::kBadCqn);
   };
   const auto no_access = [&](uint32_t flags) {
-    if (flags > 7 || (flags & 3) == 2) codes.insert(RdmaError::kBadAccessFlags);
+    if (flags > Rights() || ((flags & 10) != 0 && (flags & 1) == 0)) codes.insert(RdmaError::kBadAccessFlags);
   };
   switch (command) {
     case RdmaCtrlCmd::kQueryDevice:

@@ -83,6 +83,9 @@ class Reference {
   bool HasPages(uint32_t index) const;
 
   spec::Config config_;
+  // The access rights that exist; rfc-v2 has no atomic operations.
+  uint32_t Rights() const { return is_vireo_ ? 15 : 7; }
+
   bool is_vireo_;
   uint32_t mtu_;
   std::vector<bool> pages_;
