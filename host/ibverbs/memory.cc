@@ -14,11 +14,9 @@ namespace vireo::ibverbs {
 namespace {
 
 constexpr uint64_t kPageBytes = uint64_t{1} << spec::kRdmaPageShiftDefault;
-constexpr uint32_t kDeviceAccess =
-    spec::IbAccessFlags::kLocalWrite | spec::IbAccessFlags::kRemoteWrite | spec::IbAccessFlags::kRemoteRead;
-// Access flags without effect here: pages are accessed in place, and atomics (IBV_ATOMIC_NONE) and memory windows are
-// not supported, but programs commonly set these flags, and Linux takes them on devices without either
-// [ib_check_mr_access()].
+// Access flags without effect here: pages are accessed in place, and memory windows, and atomics on a device with
+// IBV_ATOMIC_NONE, are not supported, but programs commonly set these flags, and Linux takes them on devices without
+// either [ib_check_mr_access()].
 constexpr uint32_t kIgnoredAccess = IBV_ACCESS_HUGETLB | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND |
                                     static_cast<uint32_t>(IBV_ACCESS_OPTIONAL_RANGE);
 
@@ -66,7 +64,7 @@ struct Registered {
 int Register(Pd& pd, const void* address, size_t length, uint64_t iova, unsigned int access, Registered& out) {
   Context& context = Of(pd.pd.context);
   if (!context.IsOwnedByThisProcess()) return EIO;
-  if ((access & ~(kDeviceAccess | kIgnoredAccess | IBV_ACCESS_ZERO_BASED)) != 0) return EOPNOTSUPP;
+  if ((access & ~(context.device->all_access() | kIgnoredAccess | IBV_ACCESS_ZERO_BASED)) != 0) return EOPNOTSUPP;
   if ((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0 && (access & IBV_ACCESS_LOCAL_WRITE) == 0) {
     return EINVAL;
   }
@@ -93,7 +91,7 @@ int Register(Pd& pd, const void* address, size_t length, uint64_t iova, unsigned
   for (uint64_t page = device / page_bytes * page_bytes; page < device + length; page += page_bytes) {
     pages.push_back(page);
   }
-  auto region = pd.impl->Register(iova, length, access & kDeviceAccess, shift, pages);
+  auto region = pd.impl->Register(iova, length, access & context.device->all_access(), shift, pages);
   if (!region.ok()) return ErrnoOf(region.error());
   out = {.memory = std::move(memory).value(), .impl = std::move(region).value()};
   return 0;

@@ -192,7 +192,7 @@ struct Qp {
   size_t work_count = 0;
   int work_error = 0;
 
-  Context& context() { return Of(ex.qp_base.context); }
+  Context& context() const { return Of(ex.qp_base.context); }
 };
 
 inline Pd& Of(ibv_pd* pd) { return *reinterpret_cast<Pd*>(pd); }

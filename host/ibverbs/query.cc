@@ -55,7 +55,9 @@ ibv_device_attr Attributes(Context& context) {
   out.max_qp_rd_atom = Int(device.max_qp_rd_atom);
   out.max_res_rd_atom = Int(uint64_t{device.max_qp_rd_atom} * info.max_qps);
   out.max_qp_init_rd_atom = Int(device.max_qp_init_rd_atom);
-  out.atomic_cap = IBV_ATOMIC_NONE;
+  static_assert(static_cast<int>(spec::RdmaAtomicCap::kHca) == IBV_ATOMIC_HCA &&
+                static_cast<int>(spec::RdmaAtomicCap::kGlob) == IBV_ATOMIC_GLOB);
+  out.atomic_cap = static_cast<ibv_atomic_cap>(device.atomic_cap);
   out.max_ah = Int(device.max_ah);
   out.max_pkeys = 1;
   out.local_ca_ack_delay = device.local_ca_ack_delay;

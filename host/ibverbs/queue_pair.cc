@@ -11,14 +11,18 @@ namespace {
 
 using Mask = spec::IbQpAttrMask;
 
-constexpr unsigned int kDeviceAccess =
-    spec::IbAccessFlags::kLocalWrite | spec::IbAccessFlags::kRemoteWrite | spec::IbAccessFlags::kRemoteRead;
+bool IsAtomic(ibv_wr_opcode opcode) {
+  return opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
 
-uint64_t SendOperations(ibv_qp_type type) {
+uint64_t SendOperations(const Context& context, ibv_qp_type type) {
   constexpr uint64_t kDatagram = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
   constexpr uint64_t kUnreliable = kDatagram | IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
   switch (type) {
-    case IBV_QPT_RC: return kUnreliable | IBV_QP_EX_WITH_RDMA_READ;
+    case IBV_QPT_RC:
+      return kUnreliable | IBV_QP_EX_WITH_RDMA_READ |
+             (context.device->has_atomics() ? IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD
+                                            : 0);
     case IBV_QPT_UC: return kUnreliable;
     default: return kDatagram;
   }
@@ -134,7 +138,7 @@ int Modify(Qp& qp, const ibv_qp_attr& in, int mask) {
                             .rq_psn = in.rq_psn & 0xffffff,
                             .sq_psn = in.sq_psn & 0xffffff,
                             .dest_qp_num = in.dest_qp_num & 0xffffff,
-                            .qp_access_flags = in.qp_access_flags & kDeviceAccess,
+                            .qp_access_flags = in.qp_access_flags & context.device->all_access(),
                             .rate_limit = in.rate_limit};
   if ((device_mask & Mask::kAv) != 0) {
     if (int error = ToAhAttr(context, in.ah_attr, out.ah_attr); error != 0) return error;
@@ -158,10 +162,11 @@ int Modify(Qp& qp, const ibv_qp_attr& in, int mask) {
 int CheckSend(const Qp& qp, const ibv_send_wr& request) {
   const ibv_qp& base = qp.ex.qp_base;
   if (base.state == IBV_QPS_RESET || base.state == IBV_QPS_INIT || base.state == IBV_QPS_RTR) return EINVAL;
-  if (request.opcode > IBV_WR_RDMA_READ) return EOPNOTSUPP;
+  const bool is_atomic = IsAtomic(request.opcode);
+  if (is_atomic ? !qp.context().device->has_atomics() : request.opcode > IBV_WR_RDMA_READ) return EOPNOTSUPP;
   constexpr unsigned int kFlags = IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE;
   if ((request.send_flags & ~kFlags) != 0) return EINVAL;
-  if ((request.send_flags & IBV_SEND_INLINE) != 0 && request.opcode == IBV_WR_RDMA_READ) return EINVAL;
+  if ((request.send_flags & IBV_SEND_INLINE) != 0 && (is_atomic || request.opcode == IBV_WR_RDMA_READ)) return EINVAL;
   if (request.num_sge < 0) return EINVAL;
   if (base.qp_type == IBV_QPT_UD &&
       (request.wr.ud.ah == nullptr || (request.opcode != IBV_WR_SEND && request.opcode != IBV_WR_SEND_WITH_IMM))) {
@@ -200,6 +205,11 @@ int PostOne(Qp& qp, const ibv_send_wr& request) {
     out.remote_qpn = request.wr.ud.remote_qpn;
     out.remote_qkey = request.wr.ud.remote_qkey;
     out.ah = Of(request.wr.ud.ah).impl.get();
+  } else if (IsAtomic(request.opcode)) {
+    out.remote_addr = request.wr.atomic.remote_addr;
+    out.rkey = request.wr.atomic.rkey;
+    out.compare_add = request.wr.atomic.compare_add;
+    out.swap = request.wr.atomic.swap;
   } else {
     out.remote_addr = request.wr.rdma.remote_addr;
     out.rkey = request.wr.rdma.rkey;
@@ -255,7 +265,7 @@ ibv_qp* CreateQpEx(ibv_context* context, ibv_qp_init_attr_ex* init) {
   if ((init->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 && init->create_flags != 0) return Null(EOPNOTSUPP);
   const bool has_wr_api = (init->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
   // A missing operation would be a call through a null pointer.
-  if (has_wr_api && (init->send_ops_flags & ~SendOperations(init->qp_type)) != 0) return Null(EOPNOTSUPP);
+  if (has_wr_api && (init->send_ops_flags & ~SendOperations(Of(context), init->qp_type)) != 0) return Null(EOPNOTSUPP);
   Qp* qp = CreateQp(init->pd, {.qp_context = init->qp_context,
                                .send_cq = init->send_cq,
                                .recv_cq = init->recv_cq,

@@ -45,11 +45,20 @@ void SetRemote(WorkRequest* work, uint32_t rkey, uint64_t address) {
   work->request.remote_addr = address;
 }
 
+void SetAtomic(WorkRequest* work, uint32_t rkey, uint64_t address, uint64_t compare_add, uint64_t swap) {
+  SetRemote(work, rkey, address);
+  if (work == nullptr) return;
+  work->request.compare_add = compare_add;
+  work->request.swap = swap;
+}
+
 void AddInline(Qp& qp, const void* data, size_t bytes) {
   WorkRequest* work = Current(qp);
   if (work == nullptr) return;
-  if (work->request.opcode == spec::IbWrOpcode::kRdmaRead ||
-      bytes > qp.init.cap.max_inline_data - work->inline_data.size()) {
+  const bool has_no_data = work->request.opcode == spec::IbWrOpcode::kRdmaRead ||
+                           work->request.opcode == spec::IbWrOpcode::kAtomicCmpAndSwp ||
+                           work->request.opcode == spec::IbWrOpcode::kAtomicFetchAndAdd;
+  if (has_no_data || bytes > qp.init.cap.max_inline_data - work->inline_data.size()) {
     qp.work_error = EINVAL;
     return;
   }
@@ -136,6 +145,13 @@ void SetWrApi(Qp& qp) {
   if (qp.init.qp_type != IBV_QPT_RC) return;
   ex.wr_rdma_read = [](ibv_qp_ex* current, uint32_t rkey, uint64_t address) {
     SetRemote(Begin(current, spec::IbWrOpcode::kRdmaRead), rkey, address);
+  };
+  if (!qp.context().device->has_atomics()) return;
+  ex.wr_atomic_cmp_swp = [](ibv_qp_ex* current, uint32_t rkey, uint64_t address, uint64_t compare, uint64_t swap) {
+    SetAtomic(Begin(current, spec::IbWrOpcode::kAtomicCmpAndSwp), rkey, address, compare, swap);
+  };
+  ex.wr_atomic_fetch_add = [](ibv_qp_ex* current, uint32_t rkey, uint64_t address, uint64_t add) {
+    SetAtomic(Begin(current, spec::IbWrOpcode::kAtomicFetchAndAdd), rkey, address, add, 0);
   };
 }
 

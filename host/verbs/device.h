@@ -41,6 +41,12 @@ class Device : public std::enable_shared_from_this<Device> {
   Device& operator=(const Device&) = delete;
 
   const spec::RdmaAckQueryDevice& attributes() const { return attributes_; }
+  bool has_atomics() const { return attributes_.atomic_cap != spec::RdmaAtomicCap::kNone; }
+  // Every access right (spec::IbAccessFlags) that the device has.
+  uint32_t all_access() const {
+    using Flags = spec::IbAccessFlags;
+    return Flags::kLocalWrite | Flags::kRemoteWrite | Flags::kRemoteRead | (has_atomics() ? Flags::kRemoteAtomic : 0);
+  }
   Result<spec::RdmaAckQueryPort> QueryPort() { return base_->roce().QueryPort(); }
 
   // The GID table. A GID is in network order; IPv4 as ::ffff:a.b.c.d. Without a VLAN, `vlan` is none.

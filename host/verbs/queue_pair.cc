@@ -170,6 +170,11 @@ Status QueuePair::Post(Half& half, host::Token slot, size_t bytes) {
 }
 
 Status QueuePair::PostSend(const SendRequest& request) {
+  const bool is_atomic =
+      request.opcode == spec::IbWrOpcode::kAtomicCmpAndSwp || request.opcode == spec::IbWrOpcode::kAtomicFetchAndAdd;
+  if (is_atomic && !pd_->device().has_atomics()) {
+    return Error{ErrorCode::kUnsupported, "the device has no atomic operations"};
+  }
   const bool is_inline = (request.flags & spec::IbSendFlags::kInline) != 0;
   if (is_inline ? request.inline_data.size() > max_inline_data_ : request.sg_list.size() > send_.max_sge) {
     return Error{ErrorCode::kInvalidArgument, "QP " + std::to_string(qpn_) + ": more " +
@@ -185,6 +190,12 @@ Status QueuePair::PostSend(const SendRequest& request) {
     spec::RdmaSqReqUd{.remote_qpn = request.remote_qpn,
                       .remote_qkey = request.remote_qkey,
                       .ah = request.ah == nullptr ? ~uint32_t{0} : request.ah->handle()}
+        .Encode(wqe.wr);
+  } else if (is_atomic) {
+    spec::RdmaSqReqAtomic{.remote_addr = request.remote_addr,
+                          .compare_add = request.compare_add,
+                          .swap = request.swap,
+                          .rkey = request.rkey}
         .Encode(wqe.wr);
   } else {
     spec::RdmaSqReqRdma{.remote_addr = request.remote_addr, .rkey = request.rkey}.Encode(wqe.wr);

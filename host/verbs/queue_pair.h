@@ -32,8 +32,10 @@ struct SendRequest {
   uint8_t imm_data[4]{};                         // network order
   std::span<const spec::RdmaSge> sg_list{};
   std::span<const uint8_t> inline_data{};  // with flag inline: replaces sg_list
-  uint64_t remote_addr = 0;                // RDMA READ, WRITE
+  uint64_t remote_addr = 0;                // RDMA READ, WRITE, atomic operations: a multiple of 8
   uint32_t rkey = 0;
+  uint64_t compare_add = 0;           // atomic operations: value to compare with, or to add
+  uint64_t swap = 0;                  // atomic_cmp_and_swp: value to store
   uint32_t remote_qpn = 0;            // UD, GSI
   uint32_t remote_qkey = 0;           // UD, GSI: the receiver's; with bit 31 set, the QP's own Q_Key is sent
   const AddressHandle* ah = nullptr;  // UD, GSI; outlives the work request
@@ -83,7 +85,8 @@ class QueuePair {
   Status Start(const Datagrams& datagrams);
 
   // Neither blocks. kNoSpace: max_send_wr (max_recv_wr) are outstanding. kInvalidArgument: more elements or inline data
-  // than the QP was created for. Other errors of a work request are reported by its completion.
+  // than the QP was created for. kUnsupported: an atomic operation, if the device's atomic_cap is none. Other errors of
+  // a work request are reported by its completion.
   Status PostSend(const SendRequest& request);
   Status PostRecv(const RecvRequest& request);
   // Number of send work requests that can be posted now without kNoSpace.

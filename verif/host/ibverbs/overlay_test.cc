@@ -103,6 +103,9 @@ class Overlay : public testing::Test {
     init.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
     init.pd = pd_;
     init.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
+    if (type == IBV_QPT_RC) {
+      init.send_ops_flags |= IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+    }
     if (type == IBV_QPT_UD) init.send_ops_flags = IBV_QP_EX_WITH_SEND;
     return init;
   }
@@ -171,6 +174,8 @@ TEST_F(Overlay, UnmappedMemoryIsRefused) {
   EXPECT_EQ(error_of(memory_ + 100, 5000, kAll), 0);
   EXPECT_EQ(error_of(memory_, 0, kAll), EINVAL);
   EXPECT_EQ(error_of(memory_, 4096, IBV_ACCESS_REMOTE_WRITE), EINVAL);
+  EXPECT_EQ(error_of(memory_, 4096, IBV_ACCESS_REMOTE_ATOMIC), EINVAL);
+  EXPECT_EQ(error_of(memory_, 4096, kAll | IBV_ACCESS_REMOTE_ATOMIC), 0);
   EXPECT_EQ(error_of(memory_, 4096, kAll | IBV_ACCESS_ON_DEMAND), EOPNOTSUPP);
   EXPECT_EQ(error_of(memory_, 4096, kAll | IBV_ACCESS_MW_BIND), 0);  // without effect, as on Linux without windows
   EXPECT_EQ(error_of(memory_, 4096, IBV_ACCESS_MW_BIND), 0);
@@ -277,6 +282,8 @@ TEST_F(Overlay, UnsupportedQpTypesAreRefused) {
   };
   EXPECT_EQ(error_of(IBV_QPT_RC, IBV_QP_EX_WITH_RDMA_READ), 0);
   EXPECT_EQ(error_of(IBV_QPT_RC, IBV_QP_EX_WITH_ATOMIC_WRITE), EOPNOTSUPP);
+  EXPECT_EQ(error_of(IBV_QPT_RC, IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD), 0);
+  EXPECT_EQ(error_of(IBV_QPT_UC, IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD), EOPNOTSUPP);
   EXPECT_EQ(error_of(IBV_QPT_UC, IBV_QP_EX_WITH_RDMA_READ), EOPNOTSUPP);
   EXPECT_EQ(error_of(IBV_QPT_UD, IBV_QP_EX_WITH_RDMA_WRITE), EOPNOTSUPP);
   EXPECT_EQ(error_of(IBV_QPT_RAW_PACKET, IBV_QP_EX_WITH_SEND), EOPNOTSUPP);
@@ -551,8 +558,11 @@ TEST_F(Overlay, InvalidWorkRequestsAreRefused) {
   requests[1].num_sge = 3;
   EXPECT_EQ(second(), EINVAL);
   requests[1].num_sge = 1;
-  requests[1].opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+  requests[1].opcode = IBV_WR_TSO;
   EXPECT_EQ(second(), EOPNOTSUPP);
+  requests[1].opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+  requests[1].send_flags = IBV_SEND_INLINE;
+  EXPECT_EQ(second(), EINVAL);
   requests[1].opcode = IBV_WR_SEND;
   requests[1].send_flags = IBV_SEND_INLINE;
   sges[0] = {.addr = reinterpret_cast<uint64_t>(memory_), .length = 65, .lkey = 0};
@@ -593,6 +603,86 @@ TEST_F(Overlay, WrApiPostsAllOrNothing) {
   EXPECT_EQ(memory_[kBytes / 2], 0x31);
   ibv_wc wc;
   EXPECT_EQ(ibv_poll_cq(pair.cq, 1, &wc), 0);
+  Destroy(pair);
+}
+
+// By both ways to post, with all operands; the right belongs to the region and to the queue pair.
+TEST_F(Overlay, AtomicOperations) {
+  ibv_device_attr device;
+  ASSERT_EQ(ibv_query_device(context_, &device), 0);
+  EXPECT_EQ(device.atomic_cap, IBV_ATOMIC_HCA);
+  EXPECT_GE(device.max_qp_rd_atom, 1);
+  Pair pair = MakePair();
+  ibv_mr* counter = ibv_reg_mr(pd_, memory_ + kBytes / 2, 4096, kAll | IBV_ACCESS_REMOTE_ATOMIC);
+  ASSERT_NE(counter, nullptr);
+  uint64_t value = 0xffff'ffff'ffff'fff0;
+  std::memcpy(memory_ + kBytes / 2, &value, sizeof value);
+  ibv_sge sge{.addr = reinterpret_cast<uint64_t>(memory_), .length = 8, .lkey = pair.mr->lkey};
+  const auto returned = [&] {
+    std::memcpy(&value, memory_, sizeof value);
+    return value;
+  };
+  const auto there = [&] {
+    std::memcpy(&value, memory_ + kBytes / 2, sizeof value);
+    return value;
+  };
+  ibv_send_wr request{};
+  request.sg_list = &sge;
+  request.num_sge = 1;
+  request.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+  request.send_flags = IBV_SEND_SIGNALED;
+  request.wr.atomic = {.remote_addr = reinterpret_cast<uint64_t>(memory_ + kBytes / 2),
+                       .compare_add = 0x20,
+                       .swap = 0,
+                       .rkey = counter->rkey};
+  ibv_send_wr* bad = nullptr;
+  ASSERT_EQ(ibv_post_send(pair.qp[0], &request, &bad), 0);
+  ibv_wc wc = Next(pair.cq);
+  // The queue pairs lack the right.
+  EXPECT_EQ(wc.status, IBV_WC_REM_ACCESS_ERR);
+  EXPECT_EQ(there(), 0xffff'ffff'ffff'fff0U);
+  EXPECT_EQ(ibv_dereg_mr(counter), 0);
+  Destroy(pair);
+
+  pair = MakePair();
+  counter = ibv_reg_mr(pd_, memory_ + kBytes / 2, 4096, kAll | IBV_ACCESS_REMOTE_ATOMIC);
+  ibv_qp_attr attributes{};
+  attributes.qp_access_flags = kAll | IBV_ACCESS_REMOTE_ATOMIC;
+  ASSERT_EQ(ibv_modify_qp(pair.qp[1], &attributes, IBV_QP_ACCESS_FLAGS), 0);
+  ibv_qp_init_attr init;
+  ASSERT_EQ(ibv_query_qp(pair.qp[1], &attributes, IBV_QP_ACCESS_FLAGS, &init), 0);
+  EXPECT_EQ(attributes.qp_access_flags, static_cast<unsigned int>(kAll | IBV_ACCESS_REMOTE_ATOMIC));
+  request.wr.atomic.rkey = counter->rkey;
+  sge.lkey = pair.mr->lkey;
+  ASSERT_EQ(ibv_post_send(pair.qp[0], &request, &bad), 0);
+  wc = Next(pair.cq);
+  EXPECT_EQ(wc.status, IBV_WC_SUCCESS);
+  EXPECT_EQ(wc.opcode, IBV_WC_FETCH_ADD);
+  EXPECT_EQ(wc.byte_len, 8U);
+  EXPECT_EQ(returned(), 0xffff'ffff'ffff'fff0U);
+  EXPECT_EQ(there(), 0x10U);
+  ibv_qp_ex* qp = ibv_qp_to_qp_ex(pair.qp[0]);
+  qp->wr_flags = IBV_SEND_SIGNALED;
+  ibv_wr_start(qp);
+  ibv_wr_atomic_cmp_swp(qp, counter->rkey, request.wr.atomic.remote_addr, 0x10, 0x1234'5678'9abc'def0);
+  ibv_wr_set_sge(qp, sge.lkey, sge.addr, 8);
+  ASSERT_EQ(ibv_wr_complete(qp), 0);
+  wc = Next(pair.cq);
+  EXPECT_EQ(wc.status, IBV_WC_SUCCESS);
+  EXPECT_EQ(wc.opcode, IBV_WC_COMP_SWAP);
+  EXPECT_EQ(returned(), 0x10U);
+  EXPECT_EQ(there(), 0x1234'5678'9abc'def0U);
+  ibv_wr_start(qp);
+  ibv_wr_atomic_fetch_add(qp, counter->rkey, request.wr.atomic.remote_addr, 1);
+  ibv_wr_set_sge(qp, sge.lkey, sge.addr, 8);
+  ASSERT_EQ(ibv_wr_complete(qp), 0);
+  EXPECT_EQ(Next(pair.cq).opcode, IBV_WC_FETCH_ADD);
+  EXPECT_EQ(there(), 0x1234'5678'9abc'def1U);
+  ibv_wr_start(qp);
+  ibv_wr_atomic_fetch_add(qp, counter->rkey, request.wr.atomic.remote_addr, 1);
+  ibv_wr_set_inline_data(qp, memory_, 8);
+  EXPECT_EQ(ibv_wr_complete(qp), EINVAL);
+  EXPECT_EQ(ibv_dereg_mr(counter), 0);
   Destroy(pair);
 }
 

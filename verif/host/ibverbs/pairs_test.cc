@@ -82,6 +82,11 @@ constexpr ProgramRow kPerftest[] = {
     {"ReadLat", VIREO_TCP("ib_read_lat -F -n 10 -s 64"), " 64      10 "},
     {"ReadLatByWrApi", VIREO_TCP("ib_read_lat -F -n 10 -s 64"), "ibv_wr* API     : ON", "mr", true},
     {"ReadLatByEvents", VIREO_TCP("ib_read_lat -F -n 20 -s 64 -e"), "Test with events."},
+    {"AtomicBwFetchAdd", VIREO_TCP("ib_atomic_bw -F -n 20 -A FETCH_AND_ADD"), " 8          20 ", "mrl"},
+    {"AtomicBwCompareSwapOnQps", VIREO_TCP("ib_atomic_bw -F -n 20 -A CMP_AND_SWAP -q 4"), "Number of qps   : 4"},
+    {"AtomicBwByWrApi", VIREO_TCP("ib_atomic_bw -F -n 20 -A FETCH_AND_ADD"), "ibv_wr* API     : ON", "mr", true},
+    {"AtomicLat", VIREO_TCP("ib_atomic_lat -F -n 10"), " 8       10 "},
+    {"AtomicLatByRdmaCm", VIREO_CM("ib_atomic_lat -F -n 10 -R"), "rdma_cm QPs\t : ON"},
 };
 
 constexpr ProgramRow kRdmaCm[] = {

@@ -63,7 +63,7 @@ class PyverbsList : public Pyverbs {};
 TEST_P(PyverbsList, MissingAndSkippedTestsAreDetected) {
   const std::string list = std::filesystem::temp_directory_path() / ("vireo_list_" + std::to_string(getpid()));
   for (const char* test :
-       {"tests.test_pd.PDTest.test_there_is_none", "tests.test_atomic.AtomicTest.test_atomic_fetch_and_add"}) {
+       {"tests.test_pd.PDTest.test_there_is_none", "tests.test_atomic.AtomicTest.test_xrc_atomic_fetch_and_add"}) {
     std::ofstream(list) << "tests.test_pd.PDTest.test_alloc_pd\n" << test << "\n";
     std::string output;
     EXPECT_EQ(Run(list, {"tests.test_pd", "tests.test_atomic"}, output), 1);
