@@ -225,8 +225,6 @@ std::string MakeSide(Side& side, RdmaHost& host, const Options& options) {
   const auto fail = [&host](const char* what, const host::Error& reason) {
     return host.station().name() + ": " + what + ": " + host::ToString(reason);
   };
-  constexpr uint32_t kAccess =
-      spec::IbAccessFlags::kLocalWrite | spec::IbAccessFlags::kRemoteWrite | spec::IbAccessFlags::kRemoteRead;
   auto pd = host.device().CreatePd();
   if (!pd.ok()) return fail("protection domain", pd.error());
   side.pd = *pd;
@@ -243,7 +241,7 @@ std::string MakeSide(Side& side, RdmaHost& host, const Options& options) {
   auto memory = host.function().AllocateDma(options.memory_bytes, 4096);
   if (!memory.ok()) return fail("memory", memory.error());
   side.memory = std::move(memory).value();
-  auto region = side.pd->Register(*side.memory, kAccess);
+  auto region = side.pd->Register(*side.memory, host.device().all_access());
   if (!region.ok()) return fail("memory region", region.error());
   side.region = *region;
   return "";

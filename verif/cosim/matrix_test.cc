@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <random>
@@ -38,6 +39,7 @@ constexpr std::array<IbMtu, 5> kMtus = {IbMtu::kMtu256, IbMtu::kMtu512, IbMtu::k
                                         IbMtu::kMtu4096};
 constexpr uint32_t BytesOf(IbMtu mtu) { return uint32_t{128} << static_cast<uint8_t>(mtu); }
 constexpr uint32_t kLinkMtu = 4096;  // link MTU of every configuration: the longest datagram
+constexpr uint32_t kAtomicBytes = 8;
 constexpr uint32_t kLong = 65'536, kVeryLong = 1'048'576;
 constexpr uint32_t kGrh = spec::kRdmaUdGrhBytes;
 constexpr uint64_t kTimeoutNs = 100'000'000;
@@ -47,7 +49,7 @@ constexpr size_t kMessages = 16;
 constexpr uint64_t kBytes = 131'072;
 // Maximum overhead of a message in memory: gaps between its elements and to the next message, the header of a datagram,
 // unused room of a receive.
-constexpr uint64_t kElementGap = 70, kMessageGap = 100, kSpare = 50;
+constexpr uint64_t kElementGap = 70, kMessageGap = 100, kSpare = 50;  // the last one also aligns an atomic operation
 
 // The path of both directions: GIDs, and the resulting headers.
 struct Addressing {
@@ -70,6 +72,8 @@ struct Message {
   size_t elements;
 
   bool is_read() const { return opcode == IbWrOpcode::kRdmaRead; }
+  bool is_atomic() const { return opcode == IbWrOpcode::kAtomicCmpAndSwp || opcode == IbWrOpcode::kAtomicFetchAndAdd; }
+  bool has_response() const { return is_read() || is_atomic(); }  // with data for the sender
   bool is_send() const { return opcode == IbWrOpcode::kSend || opcode == IbWrOpcode::kSendWithImm; }
   bool has_immediate() const { return opcode == IbWrOpcode::kSendWithImm || opcode == IbWrOpcode::kRdmaWriteWithImm; }
   bool takes_receive() const { return is_send() || has_immediate(); }
@@ -169,10 +173,12 @@ class Matrix : public SystemTest {
     Elements near, far;
     Bytes data;
     std::array<uint8_t, 4> immediate;
+    uint64_t compare_add, swap;                          // of an atomic operation
     std::array<std::pair<uint64_t, uint64_t>, 2> place;  // from, to: in the memory of each side
   };
 
   bool is_datagram() const { return type_ == IbQpType::kUd; }
+  bool has_atomics() const { return type_ == IbQpType::kRc && system_->host(0).device().has_atomics(); }
   Side& near() { return sides_[0]; }
   Side& far() { return sides_[1]; }
   std::vector<IbWrOpcode> Opcodes() const {
@@ -180,6 +186,9 @@ class Matrix : public SystemTest {
     std::vector<IbWrOpcode> opcodes = {IbWrOpcode::kSend, IbWrOpcode::kSendWithImm, IbWrOpcode::kRdmaWrite,
                                        IbWrOpcode::kRdmaWriteWithImm};
     if (type_ == IbQpType::kRc) opcodes.push_back(IbWrOpcode::kRdmaRead);
+    if (has_atomics()) {
+      opcodes.insert(opcodes.end(), {IbWrOpcode::kAtomicCmpAndSwp, IbWrOpcode::kAtomicFetchAndAdd});
+    }
     return opcodes;
   }
 
@@ -193,12 +202,13 @@ class Matrix : public SystemTest {
     }
     if (!is_datagram()) sizes.push_back(kLong);
     if (!is_datagram() && has_cheap_cycles() && has_fast_wire()) sizes.push_back(kVeryLong);
+    if (has_atomics()) sizes.push_back(kAtomicBytes);
     std::vector<Message> messages;
     for (const IbWrOpcode opcode : Opcodes()) {
       for (const uint32_t bytes : sizes) {
         for (const size_t elements : {size_t{1}, size_t{3}, size_t{config().max_send_sge}}) {
           const Message message = {.opcode = opcode, .bytes = bytes, .mtu = mtu, .elements = elements};
-          if (IsTaken(message)) messages.push_back(message);
+          if (message.is_atomic() == (bytes == kAtomicBytes) && IsTaken(message)) messages.push_back(message);
         }
       }
     }
@@ -211,7 +221,7 @@ class Matrix : public SystemTest {
     if (has_cheap_cycles()) return true;
     const bool is_small = message.mtu == kMtus.front(), is_large = message.mtu == kMtus.back();
     if (message.bytes == kLong) return (is_small && is_most) || (is_large && is_few && has_fast_wire());
-    const bool is_extreme = message.bytes == 0 || (is_datagram() && message.bytes == kLinkMtu);
+    const bool is_extreme = message.bytes == 0 || message.is_atomic() || (is_datagram() && message.bytes == kLinkMtu);
     if (is_extreme && (is_small || is_large) && (is_few || is_most)) return true;
     return UniformBelow(random_, kOneIn) == 0;
   }
@@ -270,12 +280,13 @@ class Matrix : public SystemTest {
     options.path_mtu = mtu;
     options.connection.max_rd_atomic = options.connection.max_dest_rd_atomic =
         static_cast<uint8_t>(config().max_rd_atomic);
+    options.connection.access = system_->host(0).device().all_access();
     connected_ = MakeConnectedPair(system_->host(0), system_->host(1), options, &error);
     ASSERT_NE(connected_, nullptr) << error;
     take(*connected_);
   }
 
-  // From host 0; a READ is also requested from there.
+  // From host 0; READs and atomic operations are also requested from there.
   void RunBatch(std::span<const Message> batch) {
     log_.Clear();
     const std::vector<Posted> all = Place(batch);
@@ -326,16 +337,41 @@ class Matrix : public SystemTest {
         posted.far = Cut(far(), from[1], room, std::min<size_t>(message.elements, config().max_recv_sge), random_);
         at[1] += room + message.elements * kElementGap;
       } else {
-        posted.far = {far().region->Sge(from[1], message.bytes)};
+        if (message.is_atomic()) at[1] = (at[1] + kAtomicBytes - 1) / kAtomicBytes * kAtomicBytes;
+        posted.far = {far().region->Sge(at[1], message.bytes)};
         at[1] += message.bytes;
       }
-      posted.data = message.is_read() ? Gather(far(), posted.far) : Gather(near(), posted.near);
+      posted.data = message.has_response() ? Gather(far(), posted.far) : Gather(near(), posted.near);
+      posted.swap = random_();
+      // Half of the comparisons fail, in a single bit.
+      posted.compare_add = message.opcode != IbWrOpcode::kAtomicCmpAndSwp ? random_() : ValueOf(posted.data);
+      if (message.is_atomic() && UniformBelow(random_, 2) == 0)
+        posted.compare_add ^= uint64_t{1} << UniformBelow(random_, 64);
       for (size_t i = 0; i < 2; ++i) posted.place.at(i) = {from.at(i), at.at(i)};
     }
     return all;
   }
+  // The number in an operand of an atomic operation: in host order.
+  static uint64_t ValueOf(const Bytes& data) {
+    uint64_t value = 0;
+    if (data.size() == sizeof value) std::memcpy(&value, data.data(), sizeof value);
+    return value;
+  }
+  // The operand after the operation. [IBTA vol. 1, 9.4.5]
+  static Bytes After(const Posted& posted) {
+    const uint64_t before = ValueOf(posted.data);
+    uint64_t after = before + posted.compare_add;
+    if (posted.message.opcode == IbWrOpcode::kAtomicCmpAndSwp) {
+      after = before == posted.compare_add ? posted.swap : before;
+    }
+    Bytes bytes(sizeof after);
+    std::memcpy(bytes.data(), &after, sizeof after);
+    return bytes;
+  }
   verbs::SendRequest Request(uint64_t wr_id, const Posted& posted) {
     verbs::SendRequest request = {.wr_id = wr_id, .opcode = posted.message.opcode, .sg_list = posted.near};
+    request.compare_add = posted.compare_add;
+    request.swap = posted.swap;
     std::ranges::copy(posted.immediate, request.imm_data);
     if (is_datagram()) return datagrams_->To(0, request);
     if (posted.message.is_send()) return request;
@@ -344,17 +380,22 @@ class Matrix : public SystemTest {
     return request;
   }
 
+  static IbWcOpcode CompletionOf(const Message& message) {
+    switch (message.opcode) {
+      case IbWrOpcode::kRdmaRead: return IbWcOpcode::kRdmaRead;
+      case IbWrOpcode::kAtomicCmpAndSwp: return IbWcOpcode::kCompSwap;
+      case IbWrOpcode::kAtomicFetchAndAdd: return IbWcOpcode::kFetchAdd;
+      default: return message.is_send() ? IbWcOpcode::kSend : IbWcOpcode::kRdmaWrite;
+    }
+  }
   void ExpectSent(uint64_t wr_id, const Message& message) {
     const auto completion = NextOf(*near().cq, 0, kTimeoutNs);
     ASSERT_TRUE(completion.has_value()) << message.Name();
     ASSERT_EQ(completion->wr_id, wr_id) << message.Name();
     ASSERT_EQ(completion->status, IbWcStatus::kSuccess)
         << spec::ToString(completion->status) << ", " << completion->vendor_err << ": " << message.Name();
-    EXPECT_EQ(completion->opcode, message.is_read()   ? IbWcOpcode::kRdmaRead
-                                  : message.is_send() ? IbWcOpcode::kSend
-                                                      : IbWcOpcode::kRdmaWrite)
-        << message.Name();
-    EXPECT_EQ(completion->byte_len, message.is_read() ? message.bytes : 0) << message.Name();
+    EXPECT_EQ(completion->opcode, CompletionOf(message)) << message.Name();
+    EXPECT_EQ(completion->byte_len, message.has_response() ? message.bytes : 0) << message.Name();
     EXPECT_EQ(completion->qp_num, near().qp->qpn()) << message.Name();
     EXPECT_EQ(completion->wc_flags, 0U) << message.Name();
   }
@@ -428,14 +469,19 @@ class Matrix : public SystemTest {
     return "";
   }
 
-  // Host 1 received the packets of these messages, once and in order; it answered READs with their data, other RC
-  // requests with acknowledges, and UC and UD with nothing.
+  // Host 1 received the packets of these messages, once and in order; it answered READs and atomic operations with
+  // their data, other RC requests with acknowledges, and UC and UD with nothing.
   void ExpectPackets(std::span<const Message> batch) {
     std::vector<Packet> requests, responses;
     for (const Message& message : batch) {
       if (message.is_read()) {
         requests.push_back({BthOperation::kRdmaReadRequest, PacketPosition::kOnly, false, 0});
         AddPackets(BthOperation::kRdmaReadResponse, message, responses);
+      } else if (message.is_atomic()) {
+        requests.push_back(
+            {message.opcode == IbWrOpcode::kAtomicCmpAndSwp ? BthOperation::kCompareSwap : BthOperation::kFetchAdd,
+             PacketPosition::kOnly, false, 0});
+        responses.push_back({BthOperation::kAtomicAcknowledge, PacketPosition::kOnly, false, 0});
       } else {
         AddPackets(message.is_send() ? BthOperation::kSend : BthOperation::kRdmaWrite, message, requests);
       }
@@ -468,10 +514,9 @@ class Matrix : public SystemTest {
   void ExpectMemory(const std::vector<Posted>& all) {
     size_t number = 0;
     for (const Posted& posted : all) {
-      if (posted.message.is_read()) {
-        Scatter(near(), posted.near, posted.data, expected_[0]);
-        continue;
-      }
+      if (posted.message.has_response()) Scatter(near(), posted.near, posted.data, expected_[0]);
+      if (posted.message.is_atomic()) Scatter(far(), posted.far, After(posted), expected_[1]);
+      if (posted.message.has_response()) continue;
       Bytes arrives;
       if (is_datagram()) {
         ASSERT_LT(number, log_.entries().size());

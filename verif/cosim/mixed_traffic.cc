@@ -20,25 +20,30 @@ bool IsWrite(IbWrOpcode opcode) { return opcode == IbWrOpcode::kRdmaWrite || opc
 bool HasImmediate(IbWrOpcode opcode) {
   return opcode == IbWrOpcode::kSendWithImm || opcode == IbWrOpcode::kRdmaWriteWithImm;
 }
-bool TakesReceive(IbWrOpcode opcode) { return opcode != IbWrOpcode::kRdmaWrite && opcode != IbWrOpcode::kRdmaRead; }
+// Operations that return data.
+bool IsRead(IbWrOpcode opcode) { return opcode == IbWrOpcode::kRdmaRead || opcode == IbWrOpcode::kAtomicFetchAndAdd; }
+bool TakesReceive(IbWrOpcode opcode) { return opcode != IbWrOpcode::kRdmaWrite && !IsRead(opcode); }
 spec::IbWcOpcode OpcodeOf(IbWrOpcode opcode) {
+  if (opcode == IbWrOpcode::kAtomicFetchAndAdd) return spec::IbWcOpcode::kFetchAdd;
   if (opcode == IbWrOpcode::kRdmaRead) return spec::IbWcOpcode::kRdmaRead;
   return IsWrite(opcode) ? spec::IbWcOpcode::kRdmaWrite : spec::IbWcOpcode::kSend;
 }
 
 }  // namespace
 
-// Memory of a side: sources, then a place for each WRITE of the peer, for each of its own READs, for each receive.
+// Memory of a side: sources, then a place for each WRITE of the peer, for each of its own READs, for each receive, and
+// the counter.
 MixedTraffic::MixedTraffic(RdmaSystem& system, const Options& options, std::mt19937_64& random)
     : system_(system), options_(options), random_(random), directions_(options.pairs) {
   constexpr std::array<spec::IbMtu, 3> kMtus = {spec::IbMtu::kMtu256, spec::IbMtu::kMtu1024, spec::IbMtu::kMtu4096};
   for (size_t i = 0; i < options_.pairs; ++i) {
     ConnectedPairOptions pair;
-    pair.memory_bytes = ReceivePlace(0) + kReceives * options_.max_bytes;
+    pair.memory_bytes = CounterPlace() + spec::kAtomicBytes;
     pair.path_mtu = kMtus.at(Below(kMtus.size()));
     pair.interrupts = false;
     pair.connection.timeout = options_.timeout;
     pair.connection.min_rnr_timer = 1;
+    pair.connection.access = system_.host(0).device().all_access();
     const uint32_t reads = system_.host(0).device().attributes().max_qp_rd_atom;
     pair.connection.max_rd_atomic = pair.connection.max_dest_rd_atomic = static_cast<uint8_t>(1 + Below(reads));
     std::string error;
@@ -49,6 +54,7 @@ MixedTraffic::MixedTraffic(RdmaSystem& system, const Options& options, std::mt19
     }
     for (ConnectedPair::Side& side : pairs_.back()->side) {
       for (size_t k = 0; k < side.memory->size(); ++k) side.memory->data()[k] = static_cast<uint8_t>(random_() >> 32);
+      std::memset(side.memory->data() + CounterPlace(), 0, spec::kAtomicBytes);
     }
   }
 }
@@ -82,13 +88,17 @@ bool MixedTraffic::Post(size_t pair, size_t from) {
   if (!direction.unarrived.empty() && direction.posted - direction.unarrived.front().number >= kPlaces) return false;
   ConnectedPair::Side& side = pairs_[pair]->side.at(from);
   ConnectedPair::Side& peer = pairs_[pair]->side.at(1 - from);
-  constexpr std::array<IbWrOpcode, 5> kOpcodes = {IbWrOpcode::kSend, IbWrOpcode::kSendWithImm, IbWrOpcode::kRdmaWrite,
-                                                  IbWrOpcode::kRdmaWriteWithImm, IbWrOpcode::kRdmaRead};
+  constexpr std::array<IbWrOpcode, 6> kOpcodes = {IbWrOpcode::kSend,      IbWrOpcode::kSendWithImm,
+                                                  IbWrOpcode::kRdmaWrite, IbWrOpcode::kRdmaWriteWithImm,
+                                                  IbWrOpcode::kRdmaRead,  IbWrOpcode::kAtomicFetchAndAdd};
   Message message;
   message.number = direction.posted;
-  message.opcode = kOpcodes.at(Below(kOpcodes.size()));
-  const bool is_read = message.opcode == IbWrOpcode::kRdmaRead;
+  message.opcode =
+      kOpcodes.at(Below(kOpcodes.size() - (options_.atomics && system_.host(0).device().has_atomics() ? 0 : 1)));
+  const bool is_read = IsRead(message.opcode), is_atomic = message.opcode == IbWrOpcode::kAtomicFetchAndAdd;
   message.bytes = static_cast<uint32_t>(Below(Below(3) == 0 ? options_.max_bytes + 1 : 300));
+  if (is_atomic) message.bytes = spec::kAtomicBytes;
+  message.before = direction.additions;
   const uint64_t source = Below(2 * options_.max_bytes - message.bytes + 1);
   message.data = (is_read ? peer : side).memory->data() + source;
   message.signaled = Below(3) == 0 || direction.posted % kWindow == kWindow - 1;
@@ -109,10 +119,13 @@ bool MixedTraffic::Post(size_t pair, size_t from) {
                              .flags = flags,
                              .sg_list = std::span(&sge, 1),
                              .remote_addr = peer.region->address() + (is_read ? source : WritePlace(message.number)),
-                             .rkey = peer.region->rkey()};
+                             .rkey = peer.region->rkey(),
+                             .compare_add = 1};
+  if (is_atomic) request.remote_addr = peer.region->address() + CounterPlace();
   std::ranges::copy(message.immediate, request.imm_data);
   if (!side.qp->PostSend(request).ok()) return false;
   ++direction.posted;
+  if (is_atomic) ++direction.additions;
   ++posted_;
   bytes_ += message.bytes;
   direction.unfinished.push_back(message);
@@ -131,6 +144,13 @@ void MixedTraffic::CheckWritten(size_t pair, size_t to, const Message& message) 
 void MixedTraffic::CheckRead(size_t pair, size_t reader, const Message& message) {
   const uint8_t* place = pairs_[pair]->side.at(reader).memory->data() + ReadPlace(message.number);
   ++directions_[pair].at(reader).arrived;
+  if (message.opcode == IbWrOpcode::kAtomicFetchAndAdd) {
+    uint64_t before = 0;
+    std::memcpy(&before, place, sizeof before);
+    if (before == message.before) return;
+    return Fail(fmt::format("pair {}, to host {}: FETCH ADD {} returned {}, expected {}", pair, reader, message.number,
+                            before, message.before));
+  }
   if (std::memcmp(message.data, place, message.bytes) == 0) return;
   Fail(fmt::format("pair {}, to host {}: READ {} of {} bytes has wrong data", pair, reader, message.number,
                    message.bytes));
@@ -145,7 +165,7 @@ void MixedTraffic::Sent(size_t pair, size_t from, const spec::RdmaCqReq& complet
   while (!direction.unfinished.empty() && direction.unfinished.front().number != completion.wr_id) {
     const Message& message = direction.unfinished.front();
     if (message.signaled) break;
-    if (message.opcode == IbWrOpcode::kRdmaRead) CheckRead(pair, from, message);
+    if (IsRead(message.opcode)) CheckRead(pair, from, message);
     direction.unfinished.pop_front();
   }
   if (direction.unfinished.empty() || direction.unfinished.front().number != completion.wr_id ||
@@ -157,7 +177,7 @@ void MixedTraffic::Sent(size_t pair, size_t from, const spec::RdmaCqReq& complet
     return Fail(fmt::format("pair {}, from host {}: {} completes as {}", pair, from, completion.wr_id,
                             spec::ToString(completion.opcode)));
   }
-  if (message.opcode == IbWrOpcode::kRdmaRead) {
+  if (IsRead(message.opcode)) {
     CheckRead(pair, from, message);
     if (completion.byte_len != message.bytes) {
       return Fail(fmt::format("pair {}, from host {}: READ {} returned {} bytes, expected {}", pair, from,
@@ -254,12 +274,17 @@ void MixedTraffic::Run() {
   for (size_t i = 0; i < pairs_.size() && ok(); ++i) {
     for (size_t from = 0; from < 2; ++from) {
       Direction& one = directions_[i].at(from);
+      uint64_t count = 0;
+      std::memcpy(&count, pairs_[i]->side.at(1 - from).memory->data() + CounterPlace(), sizeof count);
+      if (count != one.additions) {
+        return Fail(fmt::format("pair {}, from host {}: {} FETCH ADDs count {}", i, from, one.additions, count));
+      }
       for (; !one.unarrived.empty(); ++one.arrived) {
         CheckWritten(i, 1 - from, one.unarrived.front());
         one.unarrived.pop_front();
       }
       for (; !one.unfinished.empty(); one.unfinished.pop_front()) {
-        if (one.unfinished.front().opcode == IbWrOpcode::kRdmaRead) CheckRead(i, from, one.unfinished.front());
+        if (IsRead(one.unfinished.front().opcode)) CheckRead(i, from, one.unfinished.front());
       }
     }
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// SEND, RDMA WRITE, both with immediate data, and RDMA READ over many queue pairs between two hosts, none of which may
-// fail: every message must be delivered intact, once and in order per queue pair, whatever faults the link has. Some
-// are fenced behind earlier READs, and some of those send the data that the READ returned.
+// SEND, RDMA WRITE, both with immediate data, RDMA READ and, if the devices have it, FETCH ADD over many queue pairs
+// between two hosts, none of which may fail: every message must be delivered intact, once and in order per queue pair,
+// whatever faults the link has. Some are fenced behind earlier READs, and some of those send the data that the READ
+// returned. Each FETCH ADD counts those of its queue pair at the peer.
 #pragma once
 
 #include <array>
@@ -22,6 +23,7 @@ class MixedTraffic {
     uint64_t messages = 1000;  // in total
     size_t pairs = 8;          // each sends in both directions
     uint32_t max_bytes = 6000;
+    bool atomics = true;  // FETCH ADD too, if the devices have it
     uint8_t timeout = 5;  // of the connections; longer than the wire time of one window per pair
   };
   // `system` has two hosts and outlives the traffic. All choices come from `random`. Errors are failures of the running
@@ -43,12 +45,13 @@ class MixedTraffic {
     spec::IbWrOpcode opcode = spec::IbWrOpcode::kSend;
     uint32_t bytes = 0;
     const uint8_t* data = nullptr;  // its payload; constant
+    uint64_t before = 0;            // what a FETCH ADD must return
     bool signaled = false;
     std::array<uint8_t, 4> immediate{};
   };
   // One direction of a pair.
   struct Direction {
-    uint64_t posted = 0, completed = 0, arrived = 0, receives = 0;
+    uint64_t posted = 0, completed = 0, arrived = 0, receives = 0, additions = 0;
     std::deque<Message> unfinished;  // without a completion at the sender
     std::deque<Message> unarrived;   // not yet seen at the receiver; no READs
     std::deque<Message> receiving;   // those of them that take a receive
@@ -63,12 +66,14 @@ class MixedTraffic {
   void Harvest(size_t host);
   void Sent(size_t pair, size_t from, const spec::RdmaCqReq& completion);
   void Received(size_t pair, size_t to, const spec::RdmaCqReq& completion);
-  // Checks data that arrived by WRITE, and data that a READ returned to its requester.
+  // Checks data that arrived by WRITE, and data that a READ or FETCH ADD returned to its requester.
   void CheckWritten(size_t pair, size_t to, const Message& message);
   void CheckRead(size_t pair, size_t reader, const Message& message);
   // Places in a side's memory for the peer's WRITEs, its own READs and its receives.
   uint64_t WritePlace(uint64_t message) const { return (2 + message % kPlaces) * options_.max_bytes; }
   uint64_t ReadPlace(uint64_t message) const { return (2 + kPlaces + message % kPlaces) * options_.max_bytes; }
+  // The number that the peer's FETCH ADDs change.
+  uint64_t CounterPlace() const { return (ReceivePlace(0) + kReceives * options_.max_bytes + 7) / 8 * 8; }
   uint64_t ReceivePlace(uint64_t receive) const { return (2 + 2 * kPlaces + receive % kReceives) * options_.max_bytes; }
 
   RdmaSystem& system_;
