@@ -39,6 +39,7 @@ inline constexpr Rule kAckMsn = {"ack.msn", "IBTA vol. 1, 9.7.7"};
 inline constexpr Rule kAckNakOnce = {"ack.nak_once", "IBTA vol. 1, 9.7.5"};
 inline constexpr Rule kAckRnrTimer = {"ack.rnr_timer", "IBTA vol. 1, 9.7.5.2.8"};
 inline constexpr Rule kReadOnce = {"read.once", "IBTA vol. 1, 9.4.4 and 9.7.5.1.4"};
+inline constexpr Rule kAtomicOnce = {"atomic.once", "IBTA vol. 1, 9.4.5 and 9.7.5.1.4"};
 // Rings.
 inline constexpr Rule kUsedElement = {"used.element", "virtio 1.3, 2.7.8 and 2.8.1"};
 inline constexpr Rule kUsedIndex = {"used.index", "virtio 1.3, 2.7.8"};

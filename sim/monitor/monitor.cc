@@ -23,6 +23,17 @@ spec::RdmaKey KeyOf(uint32_t key) {
   return spec::RdmaKey::Decode(bytes.data());
 }
 
+// Of the peer.
+bool HasRight(const spec::TableMr& region, PacketRules::Right right) {
+  switch (right) {
+    case PacketRules::Right::kWrite: return region.remote_write;
+    case PacketRules::Right::kRead: return region.remote_read;
+    case PacketRules::Right::kAtomic: return region.remote_atomic;
+    case PacketRules::Right::kLocal: break;
+  }
+  return false;
+}
+
 }  // namespace
 
 Monitor::Monitor(uint16_t nic) : findings_(nic), rings_(findings_, memory_, *this), packets_(findings_) {
@@ -33,8 +44,7 @@ Monitor::Monitor(uint16_t nic) : findings_(nic), rings_(findings_, memory_, *thi
         if (found == regions_.end()) return {};
         const spec::TableMr& region = found->second;
         if (!region.valid || region.key != key.key) return {};
-        if (right == PacketRules::Right::kWrite && !region.remote_write) return {};
-        if (right == PacketRules::Right::kRead && !region.remote_read) return {};
+        if (right != PacketRules::Right::kLocal && !HasRight(region, right)) return {};
         return PlacesOf(region, address, bytes);
       });
   packets_.SetMayAccess([this](uint32_t rkey, uint16_t pdn, PacketRules::Right right, uint64_t address,
@@ -46,7 +56,7 @@ bool Monitor::MayAccess(uint32_t rkey, uint16_t pdn, PacketRules::Right right, u
   const auto key = KeyOf(rkey);
   const auto allows = [&](const spec::TableMr& region) {
     if (!region.valid || region.key != key.key || region.pdn != pdn) return false;
-    if (right == PacketRules::Right::kWrite ? !region.remote_write : !region.remote_read) return false;
+    if (!HasRight(region, right)) return false;
     const uint64_t offset = address - region.virt_addr;
     return region.dma || (address >= region.virt_addr && offset <= region.length && bytes <= region.length - offset);
   };

@@ -42,11 +42,24 @@ BthOperation OperationOf(spec::IbWrOpcode opcode) {
     case spec::IbWrOpcode::kRdmaWrite:
     case spec::IbWrOpcode::kRdmaWriteWithImm: return BthOperation::kRdmaWrite;
     case spec::IbWrOpcode::kRdmaRead: return BthOperation::kRdmaReadRequest;
+    case spec::IbWrOpcode::kAtomicCmpAndSwp: return BthOperation::kCompareSwap;
+    case spec::IbWrOpcode::kAtomicFetchAndAdd: return BthOperation::kFetchAdd;
     default: return BthOperation::kSend;
   }
 }
 bool HasImmediate(spec::IbWrOpcode opcode) {
   return opcode == spec::IbWrOpcode::kSendWithImm || opcode == spec::IbWrOpcode::kRdmaWriteWithImm;
+}
+
+bool IsAtomic(const RocePacket& packet) {
+  return packet.info.operation == BthOperation::kCompareSwap || packet.info.operation == BthOperation::kFetchAdd;
+}
+// An operand as it is in memory: lowest byte first.
+constexpr size_t kOperandBytes = 8;
+std::array<uint8_t, kOperandBytes> InMemory(uint64_t value) {
+  std::array<uint8_t, kOperandBytes> bytes{};
+  for (size_t i = 0; i < bytes.size(); ++i) bytes.at(i) = static_cast<uint8_t>(value >> 8 * i);
+  return bytes;
 }
 
 bool IsDatagram(IbQpType type) { return type == IbQpType::kUd || type == IbQpType::kGsi; }
@@ -110,6 +123,7 @@ void PacketRules::Forget(uint32_t qpn, Qp& qp) {
   qp.acked_psn.reset();
   qp.has_refused = false;
   qp.asked.clear();
+  qp.executed.clear();
   qp.receives.clear();
   qp.received.clear();
   qp.arriving_data.clear();
@@ -132,6 +146,7 @@ void PacketRules::SetQp(uint32_t qpn, const spec::TableQpContext& context) {
   }
   qp.may_write = context.remote_write || (qp.exists && qp.may_write);
   qp.may_read = context.remote_read || (qp.exists && qp.may_read);
+  qp.may_atomic = context.remote_atomic || (qp.exists && qp.may_atomic);
   qp.earlier_path.reset();
   if (qp.exists) qp.earlier_path = qp.context.path;
   qp.is_stopped = qp.is_stopped && !IsSending(context.state);
@@ -166,6 +181,7 @@ void PacketRules::OnAnswer() {
     Qp& qp = qps_[qpn];
     qp.may_write = qp.context.remote_write;
     qp.may_read = qp.context.remote_read;
+    qp.may_atomic = qp.context.remote_atomic;
     qp.earlier_path.reset();
     qp.is_stopped = qp.exists && !IsSending(qp.context.state);
   }
@@ -266,10 +282,11 @@ void PacketRules::SentRequest(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacke
   qp.next_psn = (psn + psns) & kPsnMask;
   if (packet.info.ends_message) {
     if (is_reliable) {
-      const bool is_read = packet.info.operation == BthOperation::kRdmaReadRequest;
+      const bool is_read = packet.info.operation == BthOperation::kRdmaReadRequest || IsAtomic(packet);
       qp.open.push_back({.next_psn = psn,
                          .last_psn = (psn + psns - 1) & kPsnMask,
                          .is_read = is_read,
+                         .is_atomic = IsAtomic(packet),
                          .number = qp.messages_done + qp.open.size() + 1});
       if (is_read && qp.follows_works && qp.working.has_value()) qp.open.back().tail = qp.working->tail;
     }
@@ -345,6 +362,18 @@ void PacketRules::CheckWork(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket&
                     Hex(rdma.remote_addr) + ", " + Hex(rdma.rkey));
     }
   }
+  if (packet.info.has_atomic_eth) {
+    const spec::RdmaSqReqAtomic& atomic = work.atomic;
+    const spec::AtomicEth& eth = packet.atomic_eth;
+    const bool is_swap = packet.info.operation == BthOperation::kCompareSwap;
+    if (eth.virtual_address != atomic.remote_addr || eth.rkey != atomic.rkey ||
+        eth.swap_add_data != (is_swap ? atomic.swap : atomic.compare_add) ||
+        (is_swap && eth.compare_data != atomic.compare_add)) {
+      return report("address " + Hex(eth.virtual_address) + ", key " + Hex(eth.rkey) + ", operands " +
+                        Hex(eth.swap_add_data) + ", " + Hex(eth.compare_data),
+                    Hex(atomic.remote_addr) + ", " + Hex(atomic.rkey) + ", those of work request " + Hex(work.wr_id));
+    }
+  }
   if (packet.info.has_immdt != (packet.info.ends_message && HasImmediate(work.opcode))) {
     return report(spec::ToString(packet.bth.opcode), "that of work request " + Hex(work.wr_id));
   }
@@ -358,7 +387,8 @@ void PacketRules::CheckWork(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket&
   }
   const bool is_inline = (work.send_flags & spec::IbSendFlags::kInline) != 0;
   if (packet.payload.empty() || is_inline || work.tail == nullptr) return;
-  CheckSource(cycle, qpn, packet, PlacesIn(*work.tail, 0, kSendElements, qp.bytes_sent, packet.payload.size()));
+  CheckSource(cycle, qpn, packet, packet.payload,
+              PlacesIn(*work.tail, 0, kSendElements, qp.bytes_sent, packet.payload.size()));
 }
 
 PacketRules::Places PacketRules::PlacesIn(const std::vector<uint8_t>& tail, size_t count_at, size_t elements_at,
@@ -400,17 +430,18 @@ void PacketRules::CheckReceived(Cycle cycle, uint32_t qpn, const Arrived& messag
   }
 }
 
-void PacketRules::CheckSource(Cycle cycle, uint32_t qpn, const RocePacket& packet, const Places& places) {
+void PacketRules::CheckSource(Cycle cycle, uint32_t qpn, const RocePacket& packet, std::span<const uint8_t> data,
+                              const Places& places) {
   size_t at = 0;
   for (const auto& [place, bytes] : places) {
-    const auto verdict = payload_.Compare(cycle, place, packet.payload.subspan(at, bytes));
+    const auto verdict = payload_.Compare(cycle, place, data.subspan(at, bytes));
     if (verdict == PayloadMemory::Verdict::kUnknown) return;
     if (verdict != PayloadMemory::Verdict::kEqual) {
       const bool is_other = verdict == PayloadMemory::Verdict::kOther;
-      return findings_.Add(kMessagePayload, cycle,
-                           QpText(qpn) + PsnText(packet.bth.psn) + " with " + std::to_string(packet.payload.size()) +
-                               " bytes of payload",
-                           (is_other ? "those that were read at " : "bytes that were read before, at ") + Hex(place));
+      return findings_.Add(
+          kMessagePayload, cycle,
+          QpText(qpn) + PsnText(packet.bth.psn) + " with " + std::to_string(data.size()) + " bytes of payload",
+          (is_other ? "those that were read at " : "bytes that were read before, at ") + Hex(place));
     }
     at += bytes;
   }
@@ -461,7 +492,9 @@ void PacketRules::SentResponse(Cycle cycle, uint32_t qpn, Qp& qp, const RocePack
     findings_.Add(kAcknowledge, cycle, QpText(qpn) + spec::ToString(packet.bth.opcode) + " of " + PsnText(psn),
                   "a PSN before " + std::to_string(*qp.arrived_psn) + ", the first that has not arrived");
   }
-  if (packet.info.operation == BthOperation::kRdmaReadResponse) CheckReadResponse(cycle, qpn, qp, packet);
+  if (packet.info.operation == BthOperation::kRdmaReadResponse || packet.info.has_atomic_ack_eth) {
+    CheckReadResponse(cycle, qpn, qp, packet);
+  }
   CheckAcknowledge(cycle, qpn, qp, packet);
   if (!packet.info.has_aeth || packet.aeth.kind != spec::AethKind::kAck || qp.unwritten.empty()) return;
   if (Distance(static_cast<uint32_t>(qp.unwritten.front().id), psn) < 0) return;
@@ -509,21 +542,55 @@ void PacketRules::CheckAcknowledge(Cycle cycle, uint32_t qpn, Qp& qp, const Roce
 // Requests are answered in the order in which they have arrived; those that are dropped, not at all.
 void PacketRules::CheckReadResponse(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet) {
   const uint32_t psn = packet.bth.psn;
-  const auto at = std::ranges::find(qp.asked, psn, &Asked::next_psn);
+  const auto at = std::ranges::find_if(qp.asked, [&](const Asked& asked) {
+    return asked.next_psn == psn && asked.atomic.has_value() == packet.info.has_atomic_ack_eth;
+  });
   if (at == qp.asked.end()) {
     findings_.Add(kReadOnce, cycle, QpText(qpn) + spec::ToString(packet.bth.opcode) + " of " + PsnText(psn),
-                  "one response per PSN of each READ request that has arrived");
+                  "one response per PSN of each READ request or atomic operation that has arrived");
     return;
   }
   qp.asked.erase(qp.asked.begin(), at);
   Asked& asked = qp.asked.front();
+  if (asked.atomic.has_value()) {
+    CheckAtomicResponse(cycle, qpn, qp, packet, asked);
+    return qp.asked.pop_front();
+  }
   asked.next_psn = (psn + 1) & kPsnMask;
   asked.has_begun = true;
   if (translate_ && !packet.payload.empty()) {
-    CheckSource(cycle, qpn, packet, translate_(asked.rkey, Right::kRead, asked.address, packet.payload.size()));
+    CheckSource(cycle, qpn, packet, packet.payload,
+                translate_(asked.rkey, Right::kRead, asked.address, packet.payload.size()));
     asked.address += packet.payload.size();
   }
   if (--asked.left == 0) qp.asked.pop_front();
+}
+
+// The first response has what was read, and its result is in memory; the others repeat it: nothing is executed again.
+void PacketRules::CheckAtomicResponse(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet, const Asked& asked) {
+  const uint32_t psn = packet.bth.psn;
+  const uint64_t before = packet.atomic_ack_eth.original_data;
+  const auto first = std::ranges::find(qp.executed, psn, &Executed::psn);
+  if (first != qp.executed.end()) {
+    if (first->before != before) {
+      findings_.Add(kAtomicOnce, cycle, QpText(qpn) + "another response to " + PsnText(psn) + ", with " + Hex(before),
+                    Hex(first->before) + ", as in the first one: an operation is executed once");
+    }
+    return;
+  }
+  constexpr size_t kMostExecuted = 256;  // more than a peer may have outstanding
+  if (qp.executed.size() == kMostExecuted) qp.executed.pop_front();
+  qp.executed.push_back({psn, before});
+  if (!translate_) return;
+  const Places places = translate_(asked.rkey, Right::kAtomic, asked.address, kOperandBytes);
+  if (places.size() != 1) return;  // the key has died since
+  CheckSource(cycle, qpn, packet, InMemory(before), places);
+  if (asked.is_swap && before != asked.atomic->compare_data) return;
+  const uint64_t after = asked.atomic->swap_add_data + (asked.is_swap ? 0 : before);
+  const auto verdict = written_.Compare(cycle, places.front().first, InMemory(after));
+  if (verdict == PayloadMemory::Verdict::kEqual || verdict == PayloadMemory::Verdict::kUnknown) return;
+  findings_.Add(kAckWritten, cycle, QpText(qpn) + "response to " + PsnText(psn) + ", with " + Hex(before),
+                "the write of " + Hex(after) + " at " + Hex(places.front().first) + " before it");
 }
 
 // --- Received
@@ -558,7 +625,17 @@ void PacketRules::ReceivedRequest(uint32_t qpn, Qp& qp, const RocePacket& packet
     Push(qp.asked, {.next_psn = packet.bth.psn,
                     .left = PsnsOf(qp, packet),
                     .rkey = packet.reth.rkey,
-                    .address = packet.reth.virtual_address});
+                    .address = packet.reth.virtual_address,
+                    .atomic = {}});
+  }
+  if (IsAtomic(packet)) {
+    keeps_data_ = true;
+    Push(qp.asked, {.next_psn = packet.bth.psn,
+                    .left = 1,
+                    .rkey = packet.atomic_eth.rkey,
+                    .address = packet.atomic_eth.virtual_address,
+                    .atomic = packet.atomic_eth,
+                    .is_swap = packet.info.operation == BthOperation::kCompareSwap});
   }
   if (packet.bth.psn != *qp.arrived_psn) {
     // Sent again, or another packet with this PSN: which one counts is not known, nor where a WRITE continues.
@@ -571,6 +648,12 @@ void PacketRules::ReceivedRequest(uint32_t qpn, Qp& qp, const RocePacket& packet
       !(qp.may_read && may_access_(packet.reth.rkey, qp.context.pdn, Right::kRead, packet.reth.virtual_address,
                                    packet.reth.dma_length))) {
     qp.refused_psn = packet.bth.psn;
+  }
+  if (IsAtomic(packet) && !qp.refused_psn.has_value() && may_access_) {
+    const spec::AtomicEth& eth = packet.atomic_eth;
+    const bool is_allowed =
+        qp.may_atomic && may_access_(eth.rkey, qp.context.pdn, Right::kAtomic, eth.virtual_address, kOperandBytes);
+    if (!is_allowed || eth.virtual_address % kOperandBytes != 0) qp.refused_psn = packet.bth.psn;
   }
   Arrive(qp, packet);
   if (is_read || packet.info.ends_message) ++qp.messages_arrived;
@@ -693,7 +776,8 @@ void PacketRules::ReceivedResponse(uint32_t qpn, Qp& qp, const RocePacket& packe
   if (!qp.next_psn.has_value()) return;
   const uint32_t psn = packet.bth.psn;
   const bool is_nak = packet.info.has_aeth && packet.aeth.kind != spec::AethKind::kAck;
-  const bool is_read = packet.info.operation == BthOperation::kRdmaReadResponse;
+  const bool is_atomic = packet.info.has_atomic_ack_eth;
+  const bool is_read = packet.info.operation == BthOperation::kRdmaReadResponse || is_atomic;
   // Everything up to here was received by the peer. Of what was never sent, nothing can have been.
   const uint32_t covered = is_nak ? (psn - 1) & kPsnMask : psn;
   if (Distance(*qp.next_psn, covered) >= 0) return;
@@ -705,13 +789,15 @@ void PacketRules::ReceivedResponse(uint32_t qpn, Qp& qp, const RocePacket& packe
   if (is_read) {
     const auto oldest =
         std::ranges::find_if(qp.open, [](const Message& message) { return message.is_read && !message.is_answered; });
-    if (oldest != qp.open.end() && oldest->next_psn == psn) {
+    if (oldest != qp.open.end() && oldest->next_psn == psn && oldest->is_atomic == is_atomic) {
       oldest->next_psn = (psn + 1) & kPsnMask;
-      if (oldest->tail != nullptr && !qp.has_failed && !packet.payload.empty()) {
+      const auto value = InMemory(packet.atomic_ack_eth.original_data);
+      const std::span<const uint8_t> data = is_atomic ? std::span<const uint8_t>(value) : packet.payload;
+      if (oldest->tail != nullptr && !qp.has_failed && !data.empty()) {
         ExpectData({.qpn = qpn, .psn = psn, .message = oldest->number, .data = {}},
-                   PlacesIn(*oldest->tail, 0, kSendElements, oldest->arrived, packet.payload.size()), packet.payload);
+                   PlacesIn(*oldest->tail, 0, kSendElements, oldest->arrived, data.size()), data);
       }
-      oldest->arrived += packet.payload.size();
+      oldest->arrived += data.size();
       oldest->is_answered = psn == oldest->last_psn;
     }
   }

@@ -49,8 +49,8 @@ class PacketRules {
   // True: it is known to be solicited, by its error or by the message that it completes.
   bool OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe);
   // Where bytes of a region are in memory, in order; empty: the key names no live region with these bytes.
-  using Places = std::vector<std::pair<uint64_t, uint32_t>>;  // address and bytes
-  enum class Right : uint8_t { kWrite, kRead, kLocal };       // of the peer; kLocal: of the QP's own work requests
+  using Places = std::vector<std::pair<uint64_t, uint32_t>>;      // address and bytes
+  enum class Right : uint8_t { kWrite, kRead, kAtomic, kLocal };  // of the peer; kLocal: of the QP's own work requests
   using Translate = std::function<Places(uint32_t key, Right right, uint64_t address, uint64_t bytes)>;
   void SetTranslate(Translate translate) { translate_ = std::move(translate); }
   // Whether the peer may access these bytes by the key, through a QP of this protection domain.
@@ -77,10 +77,10 @@ class PacketRules {
     uint32_t bytes = 0;
     spec::Reth reth;
   };
-  // `next_psn`: of a READ's next response.
+  // `next_psn`: of a READ's next response. An atomic operation is a READ of 8 bytes here.
   struct Message {
     uint32_t next_psn = 0, last_psn = 0;
-    bool is_read = false, is_answered = false;
+    bool is_read = false, is_atomic = false, is_answered = false;
     uint64_t number = 0;  // since RTS, from 1
     // Of a READ: where its data goes, if that is known, and how much has arrived.
     std::shared_ptr<std::vector<uint8_t>> tail{};
@@ -104,12 +104,19 @@ class PacketRules {
     uint64_t id = 0;
     size_t entries = 0;
   };
-  // A READ request that has arrived: the PSN of its next response, and how many are left.
+  // A READ request or atomic operation that has arrived: the PSN of its next response, and how many are left.
   struct Asked {
     uint32_t next_psn = 0, left = 0;
     bool has_begun = false;
     uint32_t rkey = 0;
-    uint64_t address = 0;  // of the next response's payload
+    uint64_t address = 0;                   // of the next response's payload
+    std::optional<spec::AtomicEth> atomic;  // none: a READ
+    bool is_swap = false;                   // else FETCH ADD
+  };
+  // The first response to an atomic operation.
+  struct Executed {
+    uint32_t psn = 0;
+    uint64_t before = 0;
   };
   // A message that has arrived and completes a receive.
   struct Arrived {
@@ -125,7 +132,7 @@ class PacketRules {
     bool exists = false;
     spec::TableQpContext context;
     // Until the answer of the command that changes the context, the earlier one may be in effect.
-    bool may_write = false, may_read = false, is_stopped = false;
+    bool may_write = false, may_read = false, may_atomic = false, is_stopped = false;
     std::optional<spec::TablePath> earlier_path;
     // Requester.
     std::optional<uint32_t> next_psn;
@@ -163,6 +170,7 @@ class PacketRules {
     std::optional<uint32_t> due_psn, acked_psn;
     bool has_refused = false;  // a NAK that ends the connection was sent, or a request must be refused
     std::deque<Asked> asked;
+    std::deque<Executed> executed;                               // the latest atomic operations
     std::deque<Arrived> receives;                                // not completed yet
     std::deque<std::shared_ptr<std::vector<uint8_t>>> received;  // work requests returned without a CQE so far
   };
@@ -183,7 +191,9 @@ class PacketRules {
   Places PlacesIn(const std::vector<uint8_t>& tail, size_t count_at, size_t elements_at, uint64_t offset,
                   uint64_t bytes) const;
   void CheckReceived(Cycle cycle, uint32_t qpn, const Arrived& message, const std::vector<uint8_t>& tail);
-  void CheckSource(Cycle cycle, uint32_t qpn, const RocePacket& packet, const Places& places);
+  // `data` of the packet is what was read in these places.
+  void CheckSource(Cycle cycle, uint32_t qpn, const RocePacket& packet, std::span<const uint8_t> data,
+                   const Places& places);
   void ExpectData(const Unwritten& entry, const Places& places, std::span<const uint8_t> payload);
   template <typename Predicate>
   void EraseUnwritten(uint32_t qpn, Qp& qp, Predicate is_erased);
@@ -192,6 +202,7 @@ class PacketRules {
   void SentResponse(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
   void CheckAcknowledge(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
   void CheckReadResponse(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
+  void CheckAtomicResponse(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet, const Asked& asked);
   void Forget(uint32_t qpn, Qp& qp);
   static bool IsOutstanding(const Qp& qp);
   static void OweAcknowledge(Qp& qp, uint32_t psn);

@@ -530,6 +530,7 @@ void RingRules::SetWork(uint16_t index, uint64_t address, std::span<const uint8_
           .send_flags = bytes[Layout::kSendFlagsOffset],
           .imm_data = {},
           .rdma = spec::RdmaSqReqRdma::Decode(bytes.data() + Layout::kWrOffset),
+          .atomic = spec::RdmaSqReqAtomic::Decode(bytes.data() + Layout::kWrOffset),
           .tail = found->second.tail};
   std::copy_n(bytes.begin() + Layout::kImmDataOffset, work.imm_data.size(), work.imm_data.begin());
   Queue& queue = queues_[index];

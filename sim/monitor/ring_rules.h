@@ -32,7 +32,8 @@ struct SendWork {
   spec::IbWrOpcode opcode{};
   uint8_t send_flags = 0;
   std::array<uint8_t, spec::Immdt::kBytes> imm_data{};
-  spec::RdmaSqReqRdma rdma;  // of an RDMA operation
+  spec::RdmaSqReqRdma rdma;      // of an RDMA operation
+  spec::RdmaSqReqAtomic atomic;  // of an atomic operation
   // From RdmaSqReq::kSizeOffset on, as much as the device has read so far: the number of elements, and elements.
   std::shared_ptr<std::vector<uint8_t>> tail{};
 };

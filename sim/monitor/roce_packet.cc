@@ -195,6 +195,12 @@ std::optional<RocePacket> ReadRoce(std::span<const uint8_t> frame) {
   if (packet.info.has_reth) packet.reth = spec::Reth::Decode(transport + packet.info.reth_offset);
   if (packet.info.has_aeth) packet.aeth = spec::Aeth::Decode(transport + packet.info.aeth_offset);
   if (packet.info.has_deth) packet.deth = spec::Deth::Decode(transport + packet.info.deth_offset);
+  if (packet.info.has_atomic_eth) {
+    packet.atomic_eth = spec::AtomicEth::Decode(transport + packet.info.atomic_eth_offset);
+  }
+  if (packet.info.has_atomic_ack_eth) {
+    packet.atomic_ack_eth = spec::AtomicAckEth::Decode(transport + packet.info.atomic_ack_eth_offset);
+  }
 
   const auto behind = frame.subspan(end);
   if (!behind.empty() && frame.size() > spec::kEthernetFrameBytesMin) {

@@ -28,6 +28,8 @@ struct RocePacket {
   spec::Reth reth;                     // if info.has_reth
   spec::Aeth aeth;                     // if info.has_aeth
   spec::Deth deth;                     // if info.has_deth
+  spec::AtomicEth atomic_eth;          // if info.has_atomic_eth
+  spec::AtomicAckEth atomic_ack_eth;   // if info.has_atomic_ack_eth
   uint32_t content = 0;                // a checksum of extension, payload and padding
   bool is_intact = false;              // lengths are consistent and the ICRC is right
   // The first rule that the packet breaks, what was seen and what is right; null: none.

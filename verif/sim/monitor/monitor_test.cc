@@ -128,7 +128,23 @@ Bytes Encoded(const Struct& value) {
 Bytes RethOf(uint64_t address, uint32_t bytes) {
   return Encoded(spec::Reth{.virtual_address = address, .rkey = kRkey, .dma_length = bytes});
 }
+Bytes AtomicEthOf(uint64_t address, uint64_t swap_add, uint64_t compare = 0) {
+  return Encoded(
+      spec::AtomicEth{.virtual_address = address, .rkey = kRkey, .swap_add_data = swap_add, .compare_data = compare});
+}
+Bytes OperandOf(uint64_t value) {
+  Bytes bytes(8);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(value >> 8 * i);
+  return bytes;
+}
 Bytes Ack(uint32_t msn = 0) { return Encoded(spec::Aeth{.kind = spec::AethKind::kAck, .value = 31, .msn = msn}); }
+
+Bytes AtomicAck(uint32_t msn, uint64_t before) {
+  Bytes bytes = Ack(msn);
+  const Bytes value = Encoded(spec::AtomicAckEth{.original_data = before});
+  bytes.insert(bytes.end(), value.begin(), value.end());
+  return bytes;
+}
 
 // A NIC with an RC QP in RTS, PSNs from 100 (sent) and 500 (received), its CQ and send queue, and a region.
 class MonitorTest : public testing::Test {
@@ -170,6 +186,7 @@ class MonitorTest : public testing::Test {
                                  .load_responder = load,
                                  .remote_write = true,
                                  .remote_read = true,
+                                 .remote_atomic = true,
                                  .min_rnr_timer = kRnrTimer,
                                  .timeout = 14,
                                  .send_cqn = 1,
@@ -656,6 +673,121 @@ TEST_F(MonitorTest, ReportsAReadThatIsExecutedTwice) {
   ExpectGood();
   Send({.opcode = BthOpcode::kRcRdmaReadResponseFirst, .psn = 500, .extension = Ack(1), .payload = Pattern(kMtu)});
   ExpectOnly("read.once", "rc_rdma_read_response_first of PSN 500", "one response per PSN");
+}
+
+// --- Atomic operations
+
+class AtomicMonitorTest : public MonitorTest {
+ protected:
+  AtomicMonitorTest() {
+    spec::TableMr region = Region();
+    region.remote_atomic = true;
+    WriteTable(spec::MgmtTable::kMr, 3, Encoded(region));
+  }
+  static constexpr uint64_t kBefore = 0x1234'5678'9abc'def0;
+  static PacketOf FetchAdd(uint32_t psn, uint64_t address = kRegion + 8, uint64_t add = 5) {
+    return {.opcode = BthOpcode::kRcFetchAdd, .psn = psn, .extension = AtomicEthOf(address, add)};
+  }
+  static PacketOf CompareSwap(uint32_t psn, uint64_t compare, uint64_t swap) {
+    return {.opcode = BthOpcode::kRcCompareSwap, .psn = psn, .extension = AtomicEthOf(kRegion + 8, swap, compare)};
+  }
+  void Answer(uint32_t psn, uint64_t before) {
+    Send({.opcode = BthOpcode::kRcAtomicAcknowledge, .psn = psn, .extension = AtomicAck(psn - 499, before)});
+  }
+};
+
+TEST_F(AtomicMonitorTest, ReportsAnAtomicOperationThatIsExecutedTwice) {
+  Receive(FetchAdd(500));
+  Read(kPages + 8, OperandOf(kBefore));
+  Write(kPages + 8, OperandOf(kBefore + 5));
+  Answer(500, kBefore);
+  Receive(FetchAdd(500));
+  Answer(500, kBefore);
+  ExpectGood();
+  Receive(FetchAdd(500));
+  Read(kPages + 8, OperandOf(kBefore + 5));
+  Write(kPages + 8, OperandOf(kBefore + 10));
+  Answer(500, kBefore + 5);
+  ExpectOnly("atomic.once", "another response to PSN 500", "0x123456789abcdef0");
+}
+
+TEST_F(AtomicMonitorTest, ReportsAnAtomicOperationWhoseResultIsNotInMemory) {
+  Receive(FetchAdd(500));
+  Read(kPages + 8, OperandOf(kBefore));
+  Write(kPages + 8, OperandOf(kBefore + 5));
+  Answer(500, kBefore);
+  Receive(CompareSwap(501, kBefore, 1));  // differs: nothing is written
+  Read(kPages + 8, OperandOf(kBefore + 5));
+  Answer(501, kBefore + 5);
+  Receive(CompareSwap(502, kBefore + 5, 1));
+  Read(kPages + 8, OperandOf(kBefore + 5));
+  ExpectGood();
+  Answer(502, kBefore + 5);
+  ExpectOnly("ack.written", "response to PSN 502", "the write of 0x1 at 0x90000008");
+}
+
+TEST_F(AtomicMonitorTest, ReportsAValueThatWasNotRead) {
+  Receive(FetchAdd(500));
+  Read(kPages + 8, OperandOf(kBefore));
+  Write(kPages + 8, OperandOf(kBefore + 6));
+  Answer(500, kBefore + 1);
+  ExpectOnly("message.payload", "PSN 500 with 8 bytes", "those that were read at 0x90000008");
+}
+
+TEST_F(AtomicMonitorTest, ReportsAResponseToAMisalignedOperation) {
+  Receive(FetchAdd(500, kRegion + 4));
+  ExpectGood();
+  Answer(500, kBefore);
+  ASSERT_FALSE(monitor_.Violations().empty());
+  EXPECT_NE(monitor_.Violations().back().find("ack.refused"), std::string::npos) << monitor_.Violations().back();
+}
+
+TEST_F(MonitorTest, ReportsAResponseToAnAtomicOperationWithoutTheRight) {
+  Receive({.opcode = BthOpcode::kRcFetchAdd, .psn = 500, .extension = AtomicEthOf(kRegion + 8, 5)});
+  ExpectGood();
+  Send({.opcode = BthOpcode::kRcAtomicAcknowledge, .psn = 500, .extension = AtomicAck(1, 7)});
+  ExpectOnly("ack.refused", "rc_atomic_acknowledge of PSN 500", "a NAK of PSN 500");
+}
+
+TEST_F(AtomicMonitorTest, ReportsAResponseThatWasNotAskedFor) {
+  Receive({.opcode = BthOpcode::kRcSendOnly, .psn = 500});
+  Answer(500, kBefore);
+  ExpectOnly("read.once", "rc_atomic_acknowledge of PSN 500", "one response per PSN");
+}
+
+TEST_F(AtomicMonitorTest, ReportsARequestWithAnotherOperand) {
+  spec::RdmaSqReq work = {.opcode = spec::IbWrOpcode::kAtomicCmpAndSwp};
+  spec::RdmaSqReqAtomic{.remote_addr = kRemote, .compare_add = 3, .swap = 4, .rkey = kRkey}.Encode(work.wr);
+  Bytes bytes = Encoded(work);
+  bytes.resize(48);
+  Take(kSq, 0, 2);
+  for (uint16_t i = 0; i < 2; ++i) Read(Buffer(kSq, i), bytes);
+  Send({.opcode = BthOpcode::kRcCompareSwap, .psn = 100, .extension = AtomicEthOf(kRemote, 4, 3)});
+  ExpectGood();
+  Send({.opcode = BthOpcode::kRcCompareSwap, .psn = 101, .extension = AtomicEthOf(kRemote, 3, 4)});
+  ExpectOnly("message.work_request", "PSN 101, address 0x5000, key 0x311, operands 0x3, 0x4", "0x5000, 0x311");
+}
+
+TEST_F(AtomicMonitorTest, ReportsASuccessWhoseValueIsNotInMemory) {
+  spec::RdmaSqReq work = {.opcode = spec::IbWrOpcode::kAtomicFetchAndAdd, .send_flags = spec::IbSendFlags::kSignaled};
+  spec::RdmaSqReqAtomic{.remote_addr = kRemote, .compare_add = 3, .rkey = kRkey}.Encode(work.wr);
+  Bytes bytes = Encoded(work);
+  bytes.resize(48);
+  Take(kSq, 0, 2);
+  for (uint16_t i = 0; i < 2; ++i) Read(Buffer(kSq, i), bytes);
+  Take(kCq, 0, 2);
+  for (uint16_t i = 0; i < 2; ++i) {
+    ReadElements(i, {Element(16, 8)});
+    Send({.opcode = BthOpcode::kRcFetchAdd, .psn = 100u + i, .extension = AtomicEthOf(kRemote, 3)});
+    Receive({.opcode = BthOpcode::kRcAtomicAcknowledge, .psn = 100u + i, .extension = AtomicAck(i + 1u, kBefore)});
+    if (i == 0) Write(kPages + 16, OperandOf(kBefore));
+    WriteElement(kSq, i, i);
+    WriteCqe(i, spec::IbWcOpcode::kFetchAdd);
+    WriteElement(kCq, i, i);
+    if (i == 0) ExpectGood();
+  }
+  ExpectOnly("completion.read", "success of a READ whose response PSN 101 is not in memory",
+             "the write of its payload");
 }
 
 // --- Payload and memory
