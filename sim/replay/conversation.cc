@@ -32,17 +32,14 @@ int64_t Distance(uint32_t psn, uint64_t reference) {
 
 bool IsStandInNeeded(const RoceFrame& frame) {
   switch (frame.info().operation) {
-    case BthOperation::kCompareSwap:
-    case BthOperation::kFetchAdd:
-    case BthOperation::kAtomicAcknowledge:
     case BthOperation::kAtomicWrite:
     case BthOperation::kFlush: return true;
     default: return frame.info().has_ieth;
   }
 }
 
-// Replaces an operation by one that takes as many PSNs and messages and is acknowledged: atomics, FLUSH and ATOMIC
-// WRITE by a WRITE of no bytes, whose key is not checked [IBTA vol. 1, 9.7.4.1.5]; SEND with invalidate by SEND.
+// Replaces an operation by one that takes as many PSNs and messages and is acknowledged: FLUSH and ATOMIC WRITE by a
+// WRITE of no bytes, whose key is not checked [IBTA vol. 1, 9.7.4.1.5]; SEND with invalidate by SEND.
 void StandIn(RoceFrame& frame) {
   const spec::OpcodeInfo info = frame.info();
   if (info.is_response) {
@@ -105,6 +102,12 @@ class Reader {
     // VLAN tags belong to the network, not to the connection.
     frame.vlan.reset();
     frame.ethernet.ethertype = frame.is_ipv6 ? spec::Ethertype::kIpv6 : spec::Ethertype::kIpv4;
+    // Where an atomic operation accesses memory, in the form of the other operations.
+    if (IsAtomic(frame.info().operation)) {
+      frame.reth = {.virtual_address = frame.atomic_eth.virtual_address,
+                    .rkey = frame.atomic_eth.rkey,
+                    .dma_length = spec::kAtomicBytes};
+    }
     if (!packet.is_response) NoteRequest(packet, frame);
     packet.frame = std::move(frame);
     result_.packets.push_back(std::move(packet));
@@ -280,6 +283,7 @@ class Reader {
     Message message;
     message.operation = frame.info().operation;
     message.reth = frame.reth;
+    message.atomic = frame.atomic_eth;
     message.deth = frame.deth;
     Continue(message, frame);
     return message;
@@ -314,6 +318,9 @@ class Reader {
           std::ranges::partition_point(flow.messages, [&](const Message& each) { return each.last < packet.psn; });
       if (packet.is_response) {
         if (packet.frame.info().operation == BthOperation::kRdmaReadResponse) TakeReadData(flow, *message, packet);
+        if (packet.frame.info().operation == BthOperation::kAtomicAcknowledge && IsAtomic(message->operation)) {
+          message->payload = InMemory(packet.frame.atomic_ack_eth.original_data);
+        }
         if (packet.frame.info().has_aeth && packet.frame.aeth.kind == spec::AethKind::kRnrNak) ++rnr_naks[packet.psn];
         if (packet.frame.info().has_aeth && packet.frame.aeth.kind == spec::AethKind::kNak &&
             static_cast<spec::NakCode>(packet.frame.aeth.value) != spec::NakCode::kPsnSequenceError) {
@@ -357,7 +364,10 @@ class Reader {
         auto [at, is_new] = result_.regions.try_emplace({flow.responder, message.reth.rkey}, Region{first, end});
         at->second.first = std::min(at->second.first, first);
         at->second.end = std::max(at->second.end, end);
-        (message.operation == BthOperation::kRdmaWrite ? at->second.written : at->second.read) = true;
+        Region& region = at->second;
+        (message.operation == BthOperation::kRdmaWrite ? region.written
+         : IsAtomic(message.operation)                 ? region.changed
+                                                       : region.read) = true;
       }
     }
   }
@@ -373,6 +383,16 @@ class Reader {
 
 uint64_t ExtendPsn(uint32_t psn, uint64_t reference) {
   return static_cast<uint64_t>(static_cast<int64_t>(reference) + Distance(psn, reference));
+}
+
+bool IsAtomic(BthOperation operation) {
+  return operation == BthOperation::kCompareSwap || operation == BthOperation::kFetchAdd;
+}
+
+std::vector<uint8_t> InMemory(uint64_t value) {
+  std::vector<uint8_t> bytes(sizeof value);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(value >> (8 * i));
+  return bytes;
 }
 
 uint64_t PsnsOf(const RoceFrame& request, spec::IbMtu path_mtu) {

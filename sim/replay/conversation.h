@@ -22,11 +22,12 @@
 namespace vireo::sim {
 
 struct Message {
-  spec::BthOperation operation{};  // send, rdma_write, rdma_read_request
+  spec::BthOperation operation{};  // send, rdma_write, rdma_read_request, compare_swap, fetch_add
   uint64_t first = 0, last = 0;    // PSNs, those of a READ's responses included
   bool is_whole = true;            // false: the capture ends within it
-  std::vector<uint8_t> payload;    // sent data; READ: returned data, as far as recorded
-  spec::Reth reth;
+  std::vector<uint8_t> payload;    // sent data; READ, atomic operation: returned data, as far as recorded
+  spec::Reth reth;                 // also where an atomic operation accesses memory
+  spec::AtomicEth atomic;
   spec::Deth deth;
   std::optional<spec::Immdt> immediate;
   bool solicited = false;
@@ -68,8 +69,8 @@ struct Packet {
 
 // The memory of one R_Key of one station: the range and access rights that accepted requests needed.
 struct Region {
-  uint64_t first = 0, end = 0;  // addresses
-  bool written = false, read = false;
+  uint64_t first = 0, end = 0;                          // addresses
+  bool written = false, read = false, changed = false;  // the last one: by atomic operations
 };
 using RegionKey = std::pair<GidBytes, uint32_t>;
 
@@ -89,6 +90,9 @@ constexpr uint64_t kPsnModulus = uint64_t{1} << spec::kPsnBits;
 uint64_t ExtendPsn(uint32_t psn, uint64_t reference);
 // Number of PSNs that a request takes.
 uint64_t PsnsOf(const RoceFrame& request, spec::IbMtu path_mtu);
+bool IsAtomic(spec::BthOperation operation);
+// The operand of an atomic operation as it is in memory: lowest byte first, as in the recorded hosts.
+std::vector<uint8_t> InMemory(uint64_t value);
 constexpr uint32_t MtuBytes(spec::IbMtu mtu) { return 128U << static_cast<unsigned>(mtu); }
 
 }  // namespace vireo::sim

@@ -25,7 +25,8 @@ constexpr std::array<AllowedDifference, 13> kAllowed = {{
     {Allowed::kMsnOfRepeat, "msn_of_repeat",
      "the response to a duplicate request has the current MSN (IBTA 9.7.7.1); its bounds are checked"},
     {Allowed::kRepeatedResponse, "repeated_response",
-     "how the response to a repeated READ is split into packets, and how often it is sent, depends on losses"},
+     "how the response to a repeated READ is split into packets, and how often it, or that to a repeated atomic "
+     "operation, is sent, depends on losses"},
     {Allowed::kRetransmission, "retransmission", "how often a request that was lost or rejected is retransmitted"},
     {Allowed::kBehindTheEnd, "behind_the_end", "a response after the end of the capture; its MSN is checked"},
     {Allowed::kShortReceive, "short_receive",
@@ -81,6 +82,8 @@ std::vector<FieldDifference> CompareFields(const RoceFrame& recorded, const Roce
   const spec::OpcodeInfo& info = recorded.info();
   if (info.has_deth) Compare("deth", recorded.deth, ours.deth, differences);
   if (info.has_reth) Compare("reth", recorded.reth, ours.reth, differences);
+  if (info.has_atomic_eth) Compare("atomic_eth", recorded.atomic_eth, ours.atomic_eth, differences);
+  if (info.has_atomic_ack_eth) Compare("atomic_ack_eth", recorded.atomic_ack_eth, ours.atomic_ack_eth, differences);
   if (info.has_aeth) Compare("aeth", recorded.aeth, ours.aeth, differences);
   if (info.has_immdt) Compare("immdt", recorded.immdt, ours.immdt, differences);
   ComparePayload(recorded, ours, differences);

@@ -100,7 +100,7 @@ host::Result<PeerNic::QueuePair> PeerNic::Connect(const Flow& flow, bool as_resp
     attributes.dest_qpn = as_responder ? flow.requester_qpn.value_or(0) : flow.responder_qpn;
     attributes.local_psn = attributes.remote_psn = psn;
     attributes.path_mtu = flow.path_mtu;
-    attributes.access = spec::IbAccessFlags::kRemoteWrite | spec::IbAccessFlags::kRemoteRead;
+    attributes.access = device().all_access();
     attributes.max_rd_atomic = static_cast<uint8_t>(device().attributes().max_qp_init_rd_atom);
     attributes.max_dest_rd_atomic = static_cast<uint8_t>(max_reads());
     status = pair.qp->Connect(attributes);

@@ -78,7 +78,7 @@ class Requester final : public FlowReplay {
     if (!memory.ok()) return host::ToString(memory.error());
     side.memory = std::move(memory).value();
     for (size_t i = 0; i < flow.messages.size(); ++i) {
-      if (flow.messages[i].operation == BthOperation::kRdmaReadRequest) continue;
+      if (IsAnsweredWithData(flow.messages[i])) continue;
       std::ranges::copy(flow.messages[i].payload, side.memory.at(side.at[i]));
     }
     verbs::QueuePair::Connection attributes;
@@ -103,8 +103,11 @@ class Requester final : public FlowReplay {
     }
     return "";
   }
+  static bool IsAnsweredWithData(const Message& message) {
+    return message.operation == BthOperation::kRdmaReadRequest || IsAtomic(message.operation);
+  }
   static uint64_t LengthOf(const Message& message) {
-    return message.operation == BthOperation::kRdmaReadRequest ? message.reth.dma_length : message.payload.size();
+    return IsAnsweredWithData(message) ? message.reth.dma_length : message.payload.size();
   }
 
   // --- Replay
@@ -139,6 +142,15 @@ class Requester final : public FlowReplay {
         request.opcode = has_immediate ? spec::IbWrOpcode::kRdmaWriteWithImm : spec::IbWrOpcode::kRdmaWrite;
         break;
       case BthOperation::kRdmaReadRequest: request.opcode = spec::IbWrOpcode::kRdmaRead; break;
+      case BthOperation::kCompareSwap:
+        request.opcode = spec::IbWrOpcode::kAtomicCmpAndSwp;
+        request.compare_add = message.atomic.compare_data;
+        request.swap = message.atomic.swap_add_data;
+        break;
+      case BthOperation::kFetchAdd:
+        request.opcode = spec::IbWrOpcode::kAtomicFetchAndAdd;
+        request.compare_add = message.atomic.swap_add_data;
+        break;
       default: request.opcode = has_immediate ? spec::IbWrOpcode::kSendWithImm : spec::IbWrOpcode::kSend; break;
     }
     if (message.solicited) request.flags = static_cast<uint8_t>(request.flags | spec::IbSendFlags::kSolicited);
@@ -256,10 +268,10 @@ class Requester final : public FlowReplay {
     if (completion.status != spec::IbWcStatus::kSuccess) return;
     ++result_.messages;
     const Message& message = flow(index).messages.at(number);
-    if (message.operation != BthOperation::kRdmaReadRequest) return;
+    if (!IsAnsweredWithData(message)) return;
     if (!std::ranges::equal(message.payload, std::span(side.memory.at(side.at[number]), message.payload.size()))) {
       result_.differences.Add(
-          fmt::format("{}: the READ returned data other than the recorded responses", Where(index, number)));
+          fmt::format("{}: the operation returned data other than the recorded responses", Where(index, number)));
     }
   }
   std::string Where(size_t index, size_t message) const {

@@ -74,6 +74,7 @@ class Responder final : public FlowReplay {
     for (const auto& [key, region] : conversation_.regions) {
       uint32_t access = region.written ? spec::IbAccessFlags::kLocalWrite | spec::IbAccessFlags::kRemoteWrite : 0;
       if (region.read) access |= spec::IbAccessFlags::kRemoteRead;
+      if (region.changed) access |= spec::IbAccessFlags::kLocalWrite | spec::IbAccessFlags::kRemoteAtomic;
       auto memory = nic_->Allocate(region.first, region.end - region.first, access);
       if (!memory.ok()) return fmt::format("memory of R_Key {:#x}: {}", key.second, host::ToString(memory.error()));
       Target& target = targets_[key];
@@ -141,18 +142,20 @@ class Responder final : public FlowReplay {
     const Message& message = *flow(packet.flow).Find(packet.psn);
     const spec::OpcodeInfo& info = packet.frame.info();
     const bool is_read = info.operation == BthOperation::kRdmaReadRequest;
+    const bool is_atomic = IsAtomic(info.operation);
     const bool is_new = packet.psn == side.expected && !side.has_ended && side.pair.qp != nullptr;
     ++side.times[packet.psn];
-    if (is_read && !side.has_ended && packet.psn <= side.expected) {
+    if ((is_read || is_atomic) && !side.has_ended && packet.psn <= side.expected) {
       if (++reads_ > nic_->max_reads()) WaitUntilIdle(), reads_ = 1;
-      Preload(packet, message, index);
     }
+    if (is_read && !side.has_ended && packet.psn <= side.expected) Preload(packet, message, index);
     const bool refused = is_new && info.consumes_recv && WasRnrNak(index);
     if (is_new && info.consumes_recv && !refused) PostReceive(packet, message);
     if (is_new && !refused) {
       side.has_ended = message.nak_psn == packet.psn;
       if (!side.has_ended) {
-        if (info.operation == BthOperation::kRdmaWrite) Expect(packet, message);
+        if (info.operation == BthOperation::kRdmaWrite) Expect(packet, message, packet.frame.payload);
+        if (is_atomic) ExpectAtomic(packet, message);
         side.expected += PsnsOf(packet.frame, flow(packet.flow).path_mtu);
       }
     }
@@ -163,12 +166,13 @@ class Responder final : public FlowReplay {
     RoceFrame frame = packet.frame;
     const Side& side = sides_[packet.flow];
     frame.bth.dest_qp = side.pair.qp != nullptr ? side.pair.qp->qpn() : kUnknownQpn;
-    if (frame.info().has_reth) {
-      const auto target = targets_.find({flow(packet.flow).responder, frame.reth.rkey});
-      frame.reth.rkey =
-          target == targets_.end() || IsKeyRefused(message) ? kUnknownKey : target->second.memory.region->rkey();
-    }
+    if (frame.info().has_reth) frame.reth.rkey = RkeyFor(packet, message);
+    if (frame.info().has_atomic_eth) frame.atomic_eth.rkey = RkeyFor(packet, message);
     return frame;
+  }
+  uint32_t RkeyFor(const Packet& packet, const Message& message) const {
+    const auto target = targets_.find({flow(packet.flow).responder, packet.frame.reth.rkey});
+    return target == targets_.end() || IsKeyRefused(message) ? kUnknownKey : target->second.memory.region->rkey();
   }
   // Rejected although range and rights fit: the key was not valid at that time.
   bool IsKeyRefused(const Message& message) const {
@@ -177,7 +181,9 @@ class Responder final : public FlowReplay {
       if (key.second != message.reth.rkey) continue;
       const bool is_inside = message.reth.virtual_address >= region.first &&
                              message.reth.virtual_address + message.reth.dma_length <= region.end;
-      const bool has_right = message.operation == BthOperation::kRdmaWrite ? region.written : region.read;
+      const bool has_right = message.operation == BthOperation::kRdmaWrite ? region.written
+                             : IsAtomic(message.operation)                 ? region.changed
+                                                                           : region.read;
       return is_inside && has_right;
     }
     return true;
@@ -198,36 +204,50 @@ class Responder final : public FlowReplay {
       if (i < index || !later_.contains({index, response.psn})) responses[response.psn] = &response.frame;
       if (i > index) later_.insert({index, response.psn});
     }
-    bool has_waited = false;
     for (const auto& [psn, response] : responses) {
-      const uint64_t address = packet.frame.reth.virtual_address + (psn - packet.psn) * mtu;
-      const std::span<const uint8_t> data(response->payload);
-      const uint64_t offset = address - target.memory.base, bytes = target.memory.buffer->size();
-      if (offset > bytes || data.size() > bytes - offset) continue;
-      if (std::ranges::equal(data, std::span(target.memory.at(address), data.size()))) continue;
-      // A write may be in flight.
-      if (!std::exchange(has_waited, true)) WaitUntilIdle();
-      if (std::ranges::equal(data, std::span(target.memory.at(address), data.size()))) continue;
-      for (size_t i = 0; i < data.size(); ++i) {
-        if (!target.written[address - target.memory.base + i] || data[i] == target.memory.at(address)[i]) continue;
-        result_.differences.Allow(Allowed::kHostMemory);
-        break;
-      }
-      std::ranges::copy(data, target.memory.at(address));
-      std::ranges::copy(data, target.expected.begin() + static_cast<ptrdiff_t>(address - target.memory.base));
+      Put(target, packet.frame.reth.virtual_address + (psn - packet.psn) * mtu, response->payload);
     }
   }
+  // Makes the memory at `address` these bytes, if it is not yet: the recorded host has written there.
+  void Put(Target& target, uint64_t address, std::span<const uint8_t> data) {
+    const uint64_t offset = address - target.memory.base, bytes = target.memory.buffer->size();
+    if (offset > bytes || data.size() > bytes - offset) return;
+    if (std::ranges::equal(data, std::span(target.memory.at(address), data.size()))) return;
+    WaitUntilIdle();  // a write may be in flight
+    if (std::ranges::equal(data, std::span(target.memory.at(address), data.size()))) return;
+    for (size_t i = 0; i < data.size(); ++i) {
+      if (!target.written[offset + i] || data[i] == target.memory.at(address)[i]) continue;
+      result_.differences.Allow(Allowed::kHostMemory);
+      break;
+    }
+    std::ranges::copy(data, target.memory.at(address));
+    std::ranges::copy(data, target.expected.begin() + static_cast<ptrdiff_t>(offset));
+  }
 
-  void Expect(const Packet& packet, const Message& message) {
+  // The value that the recorded response returned is in memory before the operation, its result behind it.
+  void ExpectAtomic(const Packet& packet, const Message& message) {
+    const auto found = targets_.find({flow(packet.flow).responder, message.reth.rkey});
+    if (found == targets_.end() || message.payload.size() != spec::kAtomicBytes) return;
+    Put(found->second, message.reth.virtual_address, message.payload);
+    uint64_t before = 0;
+    for (size_t i = message.payload.size(); i-- > 0;) before = before << 8 | message.payload[i];
+    uint64_t after = before + message.atomic.swap_add_data;
+    if (message.operation == BthOperation::kCompareSwap) {
+      after = before == message.atomic.compare_data ? message.atomic.swap_add_data : before;
+    }
+    Expect(packet, message, InMemory(after));
+  }
+
+  void Expect(const Packet& packet, const Message& message, std::span<const uint8_t> data) {
     const auto found = targets_.find({flow(packet.flow).responder, message.reth.rkey});
     if (found == targets_.end()) return;
     const uint64_t address =
         message.reth.virtual_address + (packet.psn - message.first) * MtuBytes(flow(packet.flow).path_mtu);
     const uint64_t at = address - found->second.memory.base;
     const uint64_t bytes = found->second.expected.size();
-    if (at > bytes || packet.frame.payload.size() > bytes - at) return;
-    std::ranges::copy(packet.frame.payload, found->second.expected.begin() + static_cast<ptrdiff_t>(at));
-    std::fill_n(found->second.written.begin() + static_cast<ptrdiff_t>(at), packet.frame.payload.size(), true);
+    if (at > bytes || data.size() > bytes - at) return;
+    std::ranges::copy(data, found->second.expected.begin() + static_cast<ptrdiff_t>(at));
+    std::fill_n(found->second.written.begin() + static_cast<ptrdiff_t>(at), data.size(), true);
   }
 
   void PostReceive(const Packet& packet, const Message& message) {
@@ -329,10 +349,14 @@ class Responder final : public FlowReplay {
     bool is_used = false;
   };
   // Identifies a response for matching.
-  using Kind = std::tuple<uint64_t, bool, AethKind>;  // PSN, READ response
+  using Kind = std::tuple<uint64_t, bool, AethKind>;  // PSN, response with data
+  static bool HasData(const RoceFrame& response) {
+    return response.info().operation == BthOperation::kRdmaReadResponse ||
+           response.info().operation == BthOperation::kAtomicAcknowledge;
+  }
   static Kind KindOf(const RoceFrame& frame, uint64_t psn) {
-    const bool is_read = frame.info().operation == BthOperation::kRdmaReadResponse;
-    return {psn, is_read, is_read ? AethKind::kAck : frame.aeth.kind};
+    const bool has_data = HasData(frame);
+    return {psn, has_data, has_data ? AethKind::kAck : frame.aeth.kind};
   }
 
   void Compare() {
@@ -473,7 +497,6 @@ class Responder final : public FlowReplay {
     const auto bad = [&](const std::string& why) {
       differences.Add(fmt::format("not recorded, {}: {}", why, FrameText(ours)));
     };
-    const bool is_read = ours.info().operation == BthOperation::kRdmaReadResponse;
     if (ours.info().has_aeth && ours.aeth.kind == AethKind::kAck) {
       const bool is_exact = ours.aeth.msn == (flow.CompletedAt(psn) + msn_offset) % kPsnModulus;
       if (!is_exact && !(flow.has_repeats && IsMsnPossible(flow, psn, ours.aeth.msn, msn_offset))) {
@@ -481,7 +504,7 @@ class Responder final : public FlowReplay {
       }
     }
     if (psn > highest_response) return differences.Allow(Allowed::kBehindTheEnd);
-    if (is_read) return flow.has_repeats ? differences.Allow(Allowed::kRepeatedResponse) : bad("a READ response");
+    if (HasData(ours)) return flow.has_repeats ? differences.Allow(Allowed::kRepeatedResponse) : bad("data");
     switch (ours.aeth.kind) {
       case AethKind::kAck: return differences.Allow(flow.has_repeats ? Allowed::kAckOfRepeat : Allowed::kAckCoalescing);
       case AethKind::kNak:
