@@ -17,6 +17,7 @@ namespace {
 
 constexpr auto kWrite = spec::IbWrOpcode::kRdmaWrite;
 constexpr auto kRead = spec::IbWrOpcode::kRdmaRead;
+constexpr auto kFetchAdd = spec::IbWrOpcode::kAtomicFetchAndAdd;
 constexpr auto kSend = spec::IbWrOpcode::kSend;
 constexpr auto kWriteImm = spec::IbWrOpcode::kRdmaWriteWithImm;  // the peer gets a CQE with the number of each
 constexpr auto kMtu = spec::IbMtu::kMtu4096;
@@ -38,6 +39,8 @@ constexpr Workload kWorkloads[] = {
     {"read_4k_16qp", kRead, 4096, 16, 16, 8, kMtu, 4000, 512},
     {"read_64k_1qp", kRead, 65536, 1, 8, 1, kMtu, 300, 16},
     {"read_64k_16qp", kRead, 65536, 16, 2, 1, kMtu, 320, 32},
+    {"atomic_8b_1qp", kFetchAdd, spec::kAtomicBytes, 1, 32, 16, kMtu, 4000, 400},
+    {"atomic_8b_16qp", kFetchAdd, spec::kAtomicBytes, 16, 32, 16, kMtu, 8000, 800},
     {"send_64b_1qp", kSend, 64, 1, 64, 16, kMtu, 4000, 400},
     {"send_4k_1qp", kSend, 4096, 1, 16, 8, kMtu, 2000, 256},
     {"send_1m_1qp", kSend, 1048576, 1, 2, 1, kMtu, 16, 2},
@@ -99,7 +102,8 @@ host::Status PostMessage(ConnectedPair& pair, const Workload& workload, uint64_t
                              .flags = is_signaled ? spec::IbSendFlags::kSignaled : uint8_t{0},
                              .sg_list = std::span(&sge, 1),
                              .remote_addr = far.region->address() + offset,
-                             .rkey = far.region->rkey()};
+                             .rkey = far.region->rkey(),
+                             .compare_add = 1};  // of FETCH ADD
   const auto number = static_cast<uint32_t>(wr_id);
   std::memcpy(request.imm_data, &number, sizeof number);
   return near.qp->PostSend(request);
@@ -122,6 +126,7 @@ std::string RunWorkload(const Options& options, const std::string& device, const
       .qp = {.max_send_wr = std::max<uint32_t>(workload.depth, 2), .max_recv_wr = receives}};
   pair_options.connection.max_rd_atomic = pair_options.connection.max_dest_rd_atomic =
       static_cast<uint8_t>(options.config->max_rd_atomic);
+  if (workload.opcode == kFetchAdd) pair_options.connection.access |= spec::IbAccessFlags::kRemoteAtomic;
   const uint32_t lost_per_million =
       workload.lost_per_million + (options.hardware != nullptr ? options.hardware->lost_per_million : 0);
   std::vector<FaultRule> faults;
@@ -224,7 +229,18 @@ std::string RunWorkload(const Options& options, const std::string& device, const
       return fmt::format("queue pair {}: {} of {} messages received", i, queues[i].received, queues[i].posted);
     }
     const uint64_t bytes = std::min(slots, queues[i].posted) * workload.bytes;
-    if (std::memcmp(near.memory->data(), far.memory->data(), bytes) != 0) {
+    // The value that came back is that before the last addition.
+    const auto is_counted = [&, near_data = near.memory->data(), far_data = far.memory->data()] {
+      for (uint64_t at = 0; at < bytes; at += workload.bytes) {
+        uint64_t before = 0, after = 0;
+        std::memcpy(&before, near_data + at, sizeof before);
+        std::memcpy(&after, far_data + at, sizeof after);
+        if (after != before + 1) return false;
+      }
+      return true;
+    };
+    if (workload.opcode == kFetchAdd ? !is_counted()
+                                     : std::memcmp(near.memory->data(), far.memory->data(), bytes) != 0) {
       return fmt::format("queue pair {}: wrong data in the peer's memory", i);
     }
   }
