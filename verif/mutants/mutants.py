@@ -39,6 +39,7 @@ STAGES = [
     ("write", "*/Write*.*/lockstep_nic1_*", {}),
     ("send", "*/Send.*/lockstep_nic1_*", {}),
     ("read", "*/*Read.*/lockstep_nic1_*", {}),
+    ("atomic", "*/Atomic.*/lockstep_nic1_*", {}),
     ("uc", "*/Uc.*/lockstep_nic1_*", {}),
     ("datagram", "*/Datagram.*/lockstep_nic1_*", {}),
     ("net", "*/Net.*/lockstep_nic1_*", {}),
