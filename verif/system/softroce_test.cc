@@ -58,6 +58,9 @@ constexpr RdmaProgram kPrograms[] = {
     {"WriteBw", VIREO_SAME("ib_write_bw -F -x $GID -m $MTU -n 10 -s 20000 -u 18"), true, " 20000      10 "},
     {"SendBw", VIREO_SAME("ib_send_bw -F -x $GID -m $MTU -n 10 -s 20000 -u 18"), true, " 20000      10 "},
     {"ReadBw", VIREO_SAME("ib_read_bw -F -x $GID -m $MTU -o 4 -n 10 -s 20000 -u 18"), true, " 20000      10 "},
+    {"AtomicBw", VIREO_SAME("ib_atomic_bw -F -x $GID -m $MTU -o 4 -n 10 -u 18"), true, " 8          10 "},
+    {"AtomicLat", VIREO_SAME("ib_atomic_lat -F -x $GID -m $MTU -o 4 -n 10 -u 18 -A CMP_AND_SWAP"), true,
+     " 8       10 "},
     {"Rping", Meet::kRdmaCm, "rping -s -a $A -p $PORT -C 5 -S 9000 -V", "rping -c -a $A -p $PORT -C 5 -S 9000 -V -v",
      true, "ping data: rdma-ping-4:", true},
     {"Ucmatose", Meet::kRdmaCm, "ucmatose -f $KIND -b $A -p $PORT -C 5 -S 6000",
@@ -113,19 +116,20 @@ bool IsQuick(const Case& one) {
   const std::string program = one.program->name, loss = one.loss->name, device = one.device;
   const bool is_plain = loss == "NoLoss";
   if (is_plain && !one.ipv6 && one.mtu == 4096) {
-    return device == "model" || (device == "rtl" && program != "Ucmatose") ||
+    return device == "model" || (device == "rtl" && program != "Ucmatose" && program != "AtomicLat") ||
            (device == "lockstep" && program == "RcPingpong");
   }
   if (is_plain && one.ipv6 && one.mtu == 1024) {
-    if (device == "model") return program != "SendBw";
+    if (device == "model") return program != "SendBw" && program != "AtomicLat";
     return device == "rtl" && program == "RcPingpong";
   }
   if (one.ipv6 || one.mtu != 1024) return false;
-  if (loss == "Wire1Percent") return device != "lockstep" && program == "WriteBw";
+  if (loss == "Wire1Percent") return device != "lockstep" && (program == "WriteBw" || program == "AtomicBw");
   if (loss == "Netem1Percent") return device == "model" && program == "ReadBw";
   if (loss == "Wire5Percent") return device != "lockstep" && program == "SendBw";
   if (loss == "LostDreq") return device == "model";
-  return loss == "Netem5Percent" && device == "model" && (program == "WriteBw" || program == "Rping");
+  return loss == "Netem5Percent" && device == "model" &&
+         (program == "WriteBw" || program == "Rping" || program == "AtomicLat");
 }
 
 // Adjacent cases share a simulator where possible.
