@@ -50,6 +50,8 @@ rtl/rdma/vireo_tx_gather.sv
 rtl/rdma/vireo_tx_builder.sv
 rtl/rdma/vireo_rx_buffer.sv
 rtl/rdma/vireo_read_ring.sv
+rtl/rdma/vireo_responder_pkg.sv
+rtl/rdma/vireo_responder_checks.sv
 rtl/rdma/vireo_responder.sv
 rtl/rdma/vireo_rx_scatter.sv
 rtl/rdma/vireo_atomic.sv

@@ -41,8 +41,13 @@ class ReadRing {
   bool IsHeld() const { return turn_taken_.count != turn_ended_; }
   // Not before two cycles after the start of the turn.
   const spec::ReadRecord& Oldest() { return entries_.Read(turn_ + 1, IndexOf(qpn_, turn_ended_)); }
+  // Retire concerns this turn, also when another one has started.
+  void Keep() {
+    kept_qpn_ = qpn_;
+    kept_ended_ = turn_ended_;
+  }
   // The oldest one is complete.
-  void Retire(Cycle now) { ended_.Write(now, qpn_, Next(turn_ended_)); }
+  void Retire(Cycle now) { ended_.Write(now, kept_qpn_, Next(kept_ended_)); }
 
   // Record processing of cycle `now`; true: it continues in the next one.
   bool Run(Cycle now, Channel<spec::ReadRecord>& record_in) {
@@ -89,6 +94,8 @@ class ReadRing {
   Cycle turn_ = 0;
   Taken turn_taken_;
   uint32_t turn_ended_ = 0;
+  uint32_t kept_qpn_ = 0;
+  uint32_t kept_ended_ = 0;
   // The record in progress.
   std::optional<Cycle> started_;
   Taken record_taken_;

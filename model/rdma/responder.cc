@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/rdma/responder.h"
-#include "model/rdma/transport.h"
 
 #include <algorithm>
 #include <array>
 #include <iterator>
 #include <optional>
 #include <utility>
+
+#include "model/rdma/transport.h"
 
 namespace vireo::model {
 namespace {
@@ -20,14 +21,10 @@ using spec::IbQpState;
 using spec::IbWcOpcode;
 using spec::IbWcStatus;
 using spec::MemoryStatus;
-using spec::PayloadRule;
 using spec::RdmaError;
 using spec::RdmaEventType;
-using spec::RxVerdict;
 
 constexpr uint32_t kPsnMask = (1u << spec::kPsnBits) - 1;
-// The other bit of a P_Key is the membership.
-constexpr uint16_t kPkeyMask = 0x7fff;
 
 // Half of the PSN range is behind, half is ahead. [IBTA vol. 1, 9.7.4]
 bool IsBehind(uint32_t ahead_by) { return ahead_by > kPsnMask / 2; }
@@ -36,7 +33,6 @@ bool IsBehind(uint32_t ahead_by) { return ahead_by > kPsnMask / 2; }
 
 Responder::Responder(Agenda& agenda, const Sizes& sizes)
     : Block(agenda),
-      has_atomics_(sizes.has_atomics),
       queues_(sizes.net_queue_pairs, sizes.num_cqs, sizes.num_qps, spec::kRdmaReceiveqOffset),
       attributes_table_(spec::ContextRam::kResponderQp, sizes.num_qps, on_parity_error),
       state_table_(sizes.num_qps),
@@ -45,6 +41,10 @@ Responder::Responder(Agenda& agenda, const Sizes& sizes)
       ended_table_(sizes.num_qps),
       reads_(sizes.num_qps, sizes.max_rd_atomic),
       flush_(sizes.num_qps) {
+  for (ResponderTurn& turn : turns_) {
+    turn.num_qps = sizes.num_qps;
+    turn.has_atomics = sizes.has_atomics;
+  }
   load_in.SetConsumer(this);
   frame_in.SetConsumer(this);
   memory_place_in.SetConsumer(this);
@@ -58,17 +58,17 @@ void Responder::SetMq(Cycle from, bool mq) { queues_.SetMq(from, mq); }
 void Responder::OnTableWrite(Cycle now, const spec::TableWrite& write) {
   if (write.table_id != spec::MgmtTable::kQpContext) return;
   const auto context = spec::TableQpContext::Decode(write.data);
-  Attributes attributes{.exists = context.valid,
-                        .remote_write = context.remote_write,
-                        .remote_read = context.remote_read,
-                        .remote_atomic = context.remote_atomic,
-                        // Codes above the largest count as it.
-                        .path_mtu = static_cast<unsigned>(std::min(context.path_mtu, spec::IbMtu::kMtu4096)),
-                        .pdn = context.pdn,
-                        .recv_cqn = context.recv_cqn,
-                        .min_rnr_timer = context.min_rnr_timer,
-                        .max_reads = context.max_dest_rd_atomic,
-                        .qkey = context.qkey};
+  ResponderAttributes attributes{.exists = context.valid,
+                                 .remote_write = context.remote_write,
+                                 .remote_read = context.remote_read,
+                                 .remote_atomic = context.remote_atomic,
+                                 // Codes above the largest count as it.
+                                 .path_mtu = static_cast<unsigned>(std::min(context.path_mtu, spec::IbMtu::kMtu4096)),
+                                 .pdn = context.pdn,
+                                 .recv_cqn = context.recv_cqn,
+                                 .min_rnr_timer = context.min_rnr_timer,
+                                 .max_reads = context.max_dest_rd_atomic,
+                                 .qkey = context.qkey};
   if (const BthService service = ServiceOf(context.qp_type); service != BthService::kCnp) {
     attributes.service = service;
   } else {
@@ -103,9 +103,9 @@ void Responder::SetHold(Cycle from, bool hold) {
 }
 
 bool Responder::IsIdle() const {
-  return state_ == State::kIdle && load_in.size() == 0 && (frame_in.size() == 0 || held_) && doorbell_in.size() == 0 &&
-         changes_.empty() && !reflush_ && !ring_ && flush_.IsEmpty() && !check_.token && !request_.token &&
-         !place_.token && !failure_.token && read_record_in.size() == 0 && !expected_psn_;
+  return state_ == State::kIdle && !has_next_ && load_in.size() == 0 && (frame_in.size() == 0 || held_) &&
+         doorbell_in.size() == 0 && changes_.empty() && !reflush_ && !ring_ && flush_.IsEmpty() && !check_.token &&
+         !request_.token && !place_.token && !failure_.token && read_record_in.size() == 0 && !expected_psn_;
 }
 
 void Responder::Run(Cycle now) {
@@ -116,19 +116,24 @@ void Responder::Run(Cycle now) {
   failure_.Offer(now, failure_out);
   const bool reflush = reflush_.has_value();
   RunRings(now, reflush);
+  wrote_ = false;
+  const bool behind = has_next_ && next_since_ < now;
+  if (behind) IssueAhead(now);
+  Begin(now);
   if (begins_ > now) {
     WakeAt(begins_);
   } else {
     switch (state_) {
-      case State::kIdle: Begin(now); break;
+      case State::kIdle: break;
       case State::kAct: Act(now); break;
-      case State::kRead: Locate(now); break;
+      case State::kRead: MatchResponse(now); break;
       case State::kMemory: OnMemory(now); break;
       case State::kReceive: OnReceive(now); break;
       case State::kNext: Next(now, reflush); break;
       case State::kFlush: Flush(now); break;
     }
   }
+  if (behind && state_ == State::kIdle) Advance(now);
   // After the turn, which may be a load.
   if (reads_.Run(now, read_record_in)) WakeAt(now + 1);
   if (const bool hold = hold_.At(now); hold != held_) {
@@ -166,8 +171,9 @@ void Responder::RunRings(Cycle now, bool reflush) {
   if (ring || ring_) WakeAt(now + 1);
 }
 
-void Responder::WriteHalf(Cycle now, uint32_t qpn, const Half& half) {
+void Responder::WriteHalf(Cycle now, uint32_t qpn, const ResponderHalf& half) {
   half_table_.Write(now, qpn, half);
+  wrote_ = true;
   expected_psn_ = spec::QpPsn{.qpn = qpn, .psn = half.expected_psn};
   WakeAt(now + 1);
 }
@@ -186,8 +192,12 @@ bool Responder::HasSpace(Cycle now) {
   return false;
 }
 
+// A load and a flush wait for the frames whose turn has come. A frame that is behind another one has its turn when
+// nothing of the tables is needed for the other one any more, or can be changed by it.
 void Responder::Begin(Cycle now) {
+  const bool is_idle = state_ == State::kIdle;
   if (load_in.CanPop(now)) {
+    if (!is_idle || has_next_) return;
     if (!reads_.CanLoad(now)) return WakeAt(now + 1);
     const spec::QpLoad load = load_in.Pop(now);
     const auto qpn = static_cast<uint32_t>(load.qpn % half_table_.size());
@@ -196,60 +206,103 @@ void Responder::Begin(Cycle now) {
     reads_.Load(now, qpn);
     return SetState(now, State::kIdle);
   }
+  if (has_next_) return;
   const bool frame = frame_in.CanPop(now) && !held_;
-  is_flush_ = flush_.CanPop(now) && !(frame && turn_);
-  if (!is_flush_ && !frame) return WakeAt(flush_.PopReady());
-  turn_ = is_flush_;
-  if (is_flush_) {
-    qpn_ = flush_.Pop(now);
+  if (flush_.CanPop(now) && !(frame && was_flush_)) {
+    if (!is_idle) return;
+    is_flush_ = true;
+    was_flush_ = true;
+    const uint32_t qpn = flush_.Pop(now);
     WakeAt(flush_.PopReady());
-  } else {
-    qpn_ = static_cast<uint32_t>(frame_in.front().bth.dest_qp % half_table_.size());
-    enabled_ = Enabled(now);
-    const auto& mac = mac_.At(now);
-    is_ours_ = std::equal(mac.begin(), mac.end(), frame_in.front().destination_mac);
+    ReadTables(now, *turn_, qpn);
+    Reset(*turn_);
+    state_ = State::kFlush;
+    begins_ = now + kFlushLatency;
+    return WakeAt(begins_);
   }
-  attributes_ = attributes_table_.Read(now, qpn_);
+  if (!frame) return WakeAt(flush_.PopReady());
+  const auto qpn = static_cast<uint32_t>(frame_in.front().bth.dest_qp % half_table_.size());
+  if (!is_idle && (state_ == State::kAct || is_flush_ || turn_->qpn == qpn)) return;
+  was_flush_ = false;
+  has_next_ = true;
+  next_since_ = now;
+  next_issued_ = Issued::kNothing;
+  next_->frame = frame_in.front();
+  next_->enabled = Enabled(now);
+  const auto& mac = mac_.At(now);
+  next_->is_ours = std::equal(mac.begin(), mac.end(), next_->frame.destination_mac);
+  ReadTables(now, *next_, qpn);
+  next_->Locate();
+  WakeAt(now + 1);
+}
+
+void Responder::ReadTables(Cycle now, ResponderTurn& turn, uint32_t qpn) {
+  turn.qpn = qpn;
+  turn.attributes = attributes_table_.Read(now, qpn);
   attributes_corrupt_ = attributes_table_.corrupt();
-  qp_state_ = state_table_.Read(now, qpn_);
-  half_ = half_table_.Read(now, qpn_);
-  read_half_ = read_half_table_.Read(now, qpn_);
-  ended_ = ended_table_.Read(now, qpn_);
+  turn.qp_state = state_table_.Read(now, qpn);
+  turn.half = half_table_.Read(now, qpn);
+  turn.read_half = read_half_table_.Read(now, qpn);
+  turn.ended = ended_table_.Read(now, qpn);
   // No READ is outstanding when a load starts a new half.
-  reads_issued_ = half_.reads_valid ? half_.reads_issued : ended_;
-  duplicate_limit_ = half_.reads_valid ? half_.duplicate_limit : ended_;
-  reads_.Read(now, qpn_);
-  position_ = half_.position;
+  turn.reads_issued = turn.half.reads_valid ? turn.half.reads_issued : turn.ended;
+  turn.duplicate_limit = turn.half.reads_valid ? turn.half.duplicate_limit : turn.ended;
+  reads_.Read(now, qpn);
+}
+
+void Responder::Reset(const ResponderTurn& turn) {
+  position_ = turn.half.position;
   is_response_ = false;
   status_ = BufferStatus::kOk;
   is_element_ = false;
-  if (is_flush_) {
-    state_ = State::kFlush;
-    begins_ = now + kFlushLatency;
-  } else {
-    const RxToken& token = frame_in.front();
-    const bool starts = token.info.starts_message;
-    const auto reth = spec::Reth::Decode(token.extension);
-    address_ = starts ? reth.virtual_address : half_.position.cursor.address;
-    rkey_ = starts ? reth.rkey : half_.position.cursor.key;
-    bytes_left_ = starts ? reth.dma_length : half_.position.cursor.bytes_left;
-    if (IsAtomic()) bytes_left_ = spec::kAtomicBytes;  // address and key are where a RETH has them
-    BeginPart(Part::kPayload);
-    state_ = State::kAct;
-    begins_ = now + kDecisionLatency / (IsRunTwice() ? 2 : 1);
-  }
-  WakeAt(begins_);
 }
 
-uint32_t Responder::MtuBytes() const { return uint32_t{1} << (kMtuShift + attributes_.path_mtu); }
+// The frame in progress only waits for the answer to a key check, and ends with it.
+bool Responder::IsLast() const {
+  if (state_ != State::kMemory) return false;
+  if (Scatters()) return Chunk() == left_ && part_ == Part::kPayload;
+  return turn_->IsRead() || turn_->half.holds || !turn_->frame.info.consumes_recv;
+}
 
-// For a READ's response; each packet has a PSN. [IBTA vol. 1, 9.7.2]
-uint32_t Responder::PacketsOf(uint32_t bytes) const {
-  return bytes == 0 ? 1 : static_cast<uint32_t>((uint64_t{bytes} + MtuBytes() - 1) / MtuBytes());
+// Answers come in the order of what was issued: nothing is issued for the frame in progress any more.
+void Responder::IssueAhead(Cycle now) {
+  if (next_issued_ != Issued::kNothing) return;
+  if (next_since_ + kAheadLatency > now) return WakeAt(next_since_ + kAheadLatency);
+  if (!IsLast() || next_->Announces()) return;
+  const Action action = next_->Decide();
+  if (action == Action::kWrite || action == Action::kRead) {
+    if (check_.token) return;
+    if (!check_.IsFree(now)) return WakeAt(now + 1);
+    CheckKey(now, *next_);
+    next_issued_ = Issued::kCheck;
+  } else if (action == Action::kReceive && !next_->half.holds) {
+    request_.Set(now, {.qpn = next_->qpn});
+    next_issued_ = Issued::kReceive;
+    WakeAt(now + 1);
+  }
+}
+
+// The frame behind becomes the one in progress.
+void Responder::Advance(Cycle now) {
+  std::swap(turn_, next_);
+  has_next_ = false;
+  is_flush_ = false;
+  frame_in.Drop(now);
+  Reset(*turn_);
+  if (!turn_->IsDatagram()) {
+    BeginPart(Part::kPayload);
+  } else {
+    BeginPart(turn_->frame.is_ipv6 ? Part::kHeader : Part::kZeros);
+  }
+  switch (next_issued_) {
+    case Issued::kNothing: return SetState(now, State::kAct);
+    case Issued::kCheck: return SetState(now, State::kMemory);
+    case Issued::kReceive: SetState(now, State::kReceive); return OnReceive(now);
+  }
 }
 
 void Responder::BeginPart(Part part) {
-  const RxToken& frame = frame_in.front();
+  const RxToken& frame = turn_->frame;
   part_ = part;
   switch (part) {
     case Part::kZeros:
@@ -267,139 +320,37 @@ void Responder::BeginPart(Part part) {
   }
 }
 
-// A packet from its peer for a QP of ours that receives. [IBTA vol. 1, 9.6]
-bool Responder::IsTaken() const {
-  const RxToken& frame = frame_in.front();
-  if (!enabled_ || !is_ours_ || frame.verdict != RxVerdict::kRoce) return false;
-  const bool receives = attributes_.exists && frame.bth.dest_qp < half_table_.size() && !half_.failed &&
-                        (qp_state_ == IbQpState::kRtr || qp_state_ == IbQpState::kRts || qp_state_ == IbQpState::kSqd ||
-                         qp_state_ == IbQpState::kSqe);
-  const bool service_matches =
-      static_cast<BthService>(static_cast<uint8_t>(frame.bth.opcode) >> 5) == attributes_.service;
-  // Ours is a full member, so the membership bit of the other side does not matter. [10.9.3]
-  const bool pkey_matches = (frame.bth.pkey & kPkeyMask) == (spec::kPkeyDefault & kPkeyMask);
-  if (!receives || !service_matches || !pkey_matches) return false;
-  if (IsDatagram()) return spec::Deth::Decode(frame.extension).qkey == attributes_.qkey;
-  // A connected QP accepts packets from its peer only, sent to its own address.
-  return std::equal(std::begin(frame.ip_source), std::end(frame.ip_source), attributes_.peer) &&
-         std::equal(std::begin(frame.ip_destination), std::end(frame.ip_destination), attributes_.own);
-}
-
-bool Responder::HasRoom() const { return static_cast<uint8_t>(reads_issued_ - ended_) < attributes_.max_reads; }
-
-// Checks that do not depend on the READ request's PSN.
-bool Responder::IsReadLegal() const {
-  // More READs than the peer may have outstanding are invalid, too. [IBTA vol. 1, 9.7.4.1]
-  // The operand of an atomic operation is aligned. [9.4.5]
-  if (IsAtomic() && address_ % spec::kAtomicBytes != 0) return false;
-  return frame_in.front().payload_bytes == 0 && bytes_left_ <= kMaxMessageBytes && HasRoom();
-}
-
-bool Responder::IsLengthLegal() const {
-  const RxToken& frame = frame_in.front();
-  switch (frame.info.payload) {
-    case PayloadRule::kMtu: return frame.payload_bytes == MtuBytes();
-    case PayloadRule::kOneToMtu: return frame.payload_bytes != 0 && frame.payload_bytes <= MtuBytes();
-    case PayloadRule::kZeroToMtu: return frame.payload_bytes <= MtuBytes();
-    default: return false;
-  }
-}
-
-// Opcode sequence, operation and lengths of the expected packet. [IBTA vol. 1, 9.7.4]
-bool Responder::IsRequestValid() const {
-  const RxToken& frame = frame_in.front();
-  // Without acknowledges, any first or only packet starts a message. [9.8.2]
-  const bool restarts = !IsAcknowledged() && frame.info.starts_message;
-  if (!restarts && frame.info.starts_message == half_.in_message) return false;
-  if (!frame.info.starts_message && IsSend() != half_.send) return false;
-  if (IsRead()) return IsReadLegal();
-  if (IsSend() ? frame.info.has_ieth : frame.info.operation != BthOperation::kRdmaWrite) return false;
-  if (!IsLengthLegal()) return false;
-  // A SEND's length is checked against its elements.
-  if (IsSend()) return true;
-  return frame.info.ends_message ? bytes_left_ == frame.payload_bytes : bytes_left_ > frame.payload_bytes;
-}
-
-// Invalid packets are dropped silently. A datagram's PSN is ignored. [IBTA vol. 1, 9.8.2, 9.8.3]
-Responder::Action Responder::DecideUnacknowledged() const {
-  const RxToken& frame = frame_in.front();
-  if (!IsRequestValid() || (!frame.info.starts_message && frame.bth.psn != half_.expected_psn)) return Action::kAbandon;
-  if (IsSend()) return frame.info.consumes_recv ? Action::kReceive : Action::kContinue;
-  if (frame.payload_bytes == 0) return frame.info.consumes_recv ? Action::kReceive : Action::kAccept;
-  return attributes_.remote_write ? Action::kWrite : Action::kAbandon;
-}
-
-Responder::Action Responder::Decide() const {
-  const RxToken& frame = frame_in.front();
-  if (!IsTaken()) return Action::kDrop;
-  if (frame.info.is_response) {
-    if (frame.info.operation == BthOperation::kRdmaReadResponse) return Action::kResponse;
-    if (has_atomics_ && frame.info.has_atomic_ack_eth) return Action::kResponse;
-    return frame.info.operation == BthOperation::kAcknowledge && frame.payload_bytes == 0 ? Action::kAcknowledge
-                                                                                          : Action::kDrop;
-  }
-  if (!IsAcknowledged()) return DecideUnacknowledged();
-  const uint32_t ahead_by = (frame.bth.psn - half_.expected_psn) & kPsnMask;
-  if (IsBehind(ahead_by)) {
-    if (frame.info.response == BthOperation::kAcknowledge) return Action::kDuplicate;
-    // A duplicate READ is executed again, if all of it is behind; the result of an atomic operation is sent again,
-    // without an access. [9.7.5.1.4]
-    const uint32_t psns_behind = kPsnMask + 1 - ahead_by;
-    if (!IsRead() || !IsReadLegal() || PacketsOf(bytes_left_) > psns_behind) return Action::kDrop;
-    if (IsAtomic()) return Action::kReplayRead;
-    if (!attributes_.remote_read) return Action::kDrop;
-    return bytes_left_ != 0 ? Action::kRead : Action::kReplayRead;
-  }
-  // One NAK per gap, until the missing packet has arrived. [9.7.5]
-  if (ahead_by != 0) return half_.nak_sent ? Action::kDrop : Action::kSequence;
-  // Duplicates whose responses the peer already has take space from READs behind them, which are retransmitted then.
-  if (IsRead() && !HasRoom() && static_cast<int8_t>(duplicate_limit_ - ended_) > 0) return Action::kDrop;
-  if (!IsRequestValid()) return Action::kInvalid;
-  if (IsSend()) return frame.info.consumes_recv ? Action::kReceive : Action::kContinue;
-  if (IsRead()) {
-    if (!HasReadRight()) return Action::kAccess;
-    return bytes_left_ != 0 ? Action::kRead : Action::kIssueRead;
-  }
-  // Without bytes neither key nor rights are checked. [9.7.4]
-  if (frame.payload_bytes == 0) return frame.info.consumes_recv ? Action::kReceive : Action::kAccept;
-  return attributes_.remote_write ? Action::kWrite : Action::kAccess;
+void Responder::CheckKey(Cycle now, const ResponderTurn& turn) {
+  const bool read = turn.IsRead();
+  // Of a READ the whole range at once; the read responder translates packet by packet.
+  check_.Set(now, {.key = turn.rkey,
+                   .pdn = turn.attributes.pdn,
+                   .remote_write = !read,
+                   .remote_read = read && !turn.IsAtomic(),
+                   .remote_atomic = turn.IsAtomic(),
+                   .address = turn.address,
+                   .bytes = read ? turn.bytes_left : turn.frame.payload_bytes});
+  WakeAt(now + 1);
 }
 
 void Responder::Act(Cycle now) {
   if (!HasSpace(now)) return;
-  const RxToken& frame = frame_in.front();
-  if (qp_state_ == IbQpState::kRtr && !half_.established && IsTaken() && !IsDatagram() && !frame.info.is_response) {
-    // The first request of a connection, even if it fails. In RTR a response belongs to an earlier instance of the QP.
-    // [IBTA vol. 1, 11.6.3.1]
-    half_.established = true;
-    WriteHalf(now, qpn_, half_);
+  const RxToken& frame = turn_->frame;
+  if (turn_->Announces()) {
+    turn_->half.established = true;
+    WriteHalf(now, turn_->qpn, turn_->half);
     failure_.Set(now, {.qpn = frame.bth.dest_qp, .event_type = RdmaEventType::kCommEst});
     return SetState(now, State::kAct);
   }
-  const Action action = Decide();
+  const Action action = turn_->Decide();
   switch (action) {
     case Action::kWrite:
-      check_.Set(now, {.key = rkey_,
-                       .pdn = attributes_.pdn,
-                       .remote_write = true,
-                       .address = address_,
-                       .bytes = frame.payload_bytes});
-      return SetState(now, State::kMemory);
-    case Action::kRead:
-      // Checks the whole range at once; the read responder translates packet by packet.
-      check_.Set(now, {.key = rkey_,
-                       .pdn = attributes_.pdn,
-                       .remote_read = !IsAtomic(),
-                       .remote_atomic = IsAtomic(),
-                       .address = address_,
-                       .bytes = bytes_left_});
-      return SetState(now, State::kMemory);
+    case Action::kRead: CheckKey(now, *turn_); return SetState(now, State::kMemory);
     case Action::kReceive:
-      if (IsDatagram()) BeginPart(frame.is_ipv6 ? Part::kHeader : Part::kZeros);
-      if (!half_.holds) return RequestReceive(now);
+      if (!turn_->half.holds) return RequestReceive(now);
       {
         // Of a message that was never completed: this one reuses it from the start.
-        Cursor& cursor = position_.cursor;
+        ElementCursor& cursor = position_.cursor;
         cursor.next_element -= spec::RdmaSge::kBytes * static_cast<uint8_t>(position_.num_sge - cursor.elements);
         cursor.elements = position_.num_sge;
         cursor.bytes_left = 0;
@@ -410,6 +361,9 @@ void Responder::Act(Cycle now) {
       is_response_ = true;
       if (frame.info.has_atomic_ack_eth) left_ = spec::kAtomicBytes;
       const spec::ReadRecord& record = reads_.Oldest();
+      reads_.Keep();
+      oldest_ = {.is_held = reads_.IsHeld(), .is_atomic = record.is_atomic, .last_psn = record.last_psn};
+      read_half_ = turn_->read_half;
       if (!read_half_.started) {
         read_half_.psn = record.first_psn;
         read_half_.bytes_left = record.bytes;
@@ -424,15 +378,15 @@ void Responder::Act(Cycle now) {
 
 // A READ response belongs to the oldest READ. First or middle is not checked, because a retry may start anywhere; last
 // and only must end the message. [IBTA vol. 1, 9.7.5.1.9, 9.7.6.1]
-void Responder::Locate(Cycle now) {
-  const RxToken& frame = frame_in.front();
+void Responder::MatchResponse(Cycle now) {
+  const RxToken& frame = turn_->frame;
   const uint32_t ahead_by = (frame.bth.psn - read_half_.psn) & kPsnMask;
-  if (!reads_.IsHeld() || read_half_.halted || IsBehind(ahead_by)) return Finish(now, Action::kDrop);
+  if (!oldest_.is_held || read_half_.halted || IsBehind(ahead_by)) return Finish(now, Action::kDrop);
   if (ahead_by != 0) return Finish(now, Action::kGap);
-  const bool last = frame.bth.psn == reads_.Oldest().last_psn;
+  const bool last = frame.bth.psn == oldest_.last_psn;
   const bool acknowledges = !frame.info.has_aeth || spec::Aeth::Decode(frame.extension).kind == AethKind::kAck;
-  const bool is_atomic = reads_.Oldest().is_atomic;
-  const uint32_t bytes = is_atomic ? 0 : std::min(read_half_.bytes_left, MtuBytes());
+  const bool is_atomic = oldest_.is_atomic;
+  const uint32_t bytes = is_atomic ? 0 : std::min(read_half_.bytes_left, turn_->MtuBytes());
   if (!acknowledges || frame.payload_bytes != bytes || frame.info.ends_message != last ||
       frame.info.has_atomic_ack_eth != is_atomic) {
     return Finish(now, Action::kBadResponse);
@@ -448,20 +402,20 @@ void Responder::RequestReceiveToken(Cycle now, const spec::ReceiveRequest& reque
 
 void Responder::OnMemory(Cycle now) {
   if (!memory_place_in.CanPop(now) || !HasSpace(now)) return;
-  const RxToken& frame = frame_in.front();
+  const RxToken& frame = turn_->frame;
   const bool ok = memory_place_in.front().status == MemoryStatus::kOk;
   const bool scatters = Scatters();
   // Nothing is written without a receive: the memory_place stays in its register.
-  if (ok && !scatters && !IsRead() && frame.info.consumes_recv && !half_.holds) return RequestReceive(now);
+  if (ok && !scatters && !turn_->IsRead() && frame.info.consumes_recv && !turn_->half.holds) return RequestReceive(now);
   const spec::MemoryPlace memory = memory_place_in.Pop(now);
-  if (IsRead()) {
+  if (turn_->IsRead()) {
     EndGrant(now, memory.grant);  // the read responder checks again
-    const bool expected = frame.bth.psn == half_.expected_psn;
+    const bool expected = frame.bth.psn == turn_->half.expected_psn;
     if (ok) return Finish(now, expected ? Action::kIssueRead : Action::kReplayRead);
     return Finish(now, expected ? Action::kAccess : Action::kDrop);
   }
   if (!ok) {
-    const Action refusal = IsAcknowledged() ? Action::kAccess : Action::kAbandon;
+    const Action refusal = turn_->IsAcknowledged() ? Action::kAccess : Action::kAbandon;
     return Finish(now, scatters ? Action::kProtection : refusal, {.status = memory.status});
   }
   if (!scatters) return Finish(now, Action::kAccept, memory);
@@ -512,28 +466,29 @@ void Responder::Next(Cycle now, bool reflush) {
     if (!HasSpace(now) || reflush) return;
     spec::RxPlace place{.no_frame = true};
     spec::RdmaCqReq cqe{.status = IbWcStatus::kWrFlushErr, .opcode = IbWcOpcode::kRecv};
-    if (half_.access_refused) {  // [IBTA vol. 1, 11.6.2: local access error]
+    if (turn_->half.access_refused) {  // [IBTA vol. 1, 11.6.2: local access error]
       cqe.status = IbWcStatus::kLocAccessErr;
       cqe.vendor_err = static_cast<uint32_t>(AethSyndrome::kNakRemoteAccessError);
     }
     Complete(now, place, cqe, true);
     place_.Set(now, place);
-    reflush_ = qpn_;
+    reflush_ = turn_->qpn;
     return SetState(now, State::kIdle);
   }
   const bool scatters = Scatters();
-  const bool placed = !scatters && frame_in.front().payload_bytes != 0;
+  const bool placed = !scatters && turn_->frame.payload_bytes != 0;
   if (status_ == BufferStatus::kOk && scatters && left_ != 0) {
     if (position_.cursor.bytes_left != 0) {
       check_.Set(now, {.key = position_.cursor.key,
-                       .pdn = attributes_.pdn,
+                       .pdn = turn_->attributes.pdn,
                        .local_write = true,
                        .address = position_.cursor.address,
                        .bytes = Chunk()});
       return SetState(now, State::kMemory);
     }
     if (position_.cursor.elements != 0) {
-      return RequestReceiveToken(now, {.qpn = qpn_, .is_element = true, .address = position_.cursor.next_element});
+      return RequestReceiveToken(now,
+                                 {.qpn = turn_->qpn, .is_element = true, .address = position_.cursor.next_element});
     }
     if (HasSpace(now)) Finish(now, Action::kLength);
     return;
@@ -544,25 +499,25 @@ void Responder::Next(Cycle now, bool reflush) {
   if (status_ == BufferStatus::kOk) return Finish(now, is_response_ ? Action::kResponseDone : Action::kAccept, memory);
   EndGrant(now, memory.grant);
   if (status_ == BufferStatus::kEmpty && !is_element_) {
-    return Finish(now, IsAcknowledged() ? Action::kNotReady : Action::kAbandon);
+    return Finish(now, turn_->IsAcknowledged() ? Action::kNotReady : Action::kAbandon);
   }
   // Descriptor fetch has reported a broken queue: without a response to send there is nothing more to report.
   const bool broken = !is_element_ && code_ == RdmaError::kOk;
-  Finish(now, broken && !IsAcknowledged() ? Action::kAbandon : Action::kOperation);
+  Finish(now, broken && !turn_->IsAcknowledged() ? Action::kAbandon : Action::kOperation);
 }
 
 void Responder::Flush(Cycle now) {
   // RESET discards the held receive, ERR completes it before all others.
-  if (qp_state_ == IbQpState::kErr || qp_state_ == IbQpState::kReset) {
-    Half half = half_;
+  if (turn_->qp_state == IbQpState::kErr || turn_->qp_state == IbQpState::kReset) {
+    ResponderHalf half = turn_->half;
     half.in_message = false;
     half.holds = false;
-    half.access_refused = false;  // half_ still has it for this turn
-    WriteHalf(now, qpn_, half);
+    half.access_refused = false;  // turn_->half still has it for this turn
+    WriteHalf(now, turn_->qpn, half);
   }
   // The CQ number is lost with the entry.
-  if (qp_state_ != IbQpState::kErr || attributes_corrupt_) return SetState(now, State::kIdle);
-  if (!half_.holds) return RequestReceive(now);
+  if (turn_->qp_state != IbQpState::kErr || attributes_corrupt_) return SetState(now, State::kIdle);
+  if (!turn_->half.holds) return RequestReceive(now);
   SetState(now, State::kNext);
 }
 
@@ -570,9 +525,9 @@ void Responder::SetRuns(spec::RxPlace& place, const spec::MemoryPlace& memory) c
   if (memory.bytes0 == 0) return;
   place.zeros = Scatters() && part_ == Part::kZeros;
   // The result of an atomic operation of ours, in the order of memory; what is left of it.
-  place.has_value = is_response_ && frame_in.front().info.has_atomic_ack_eth;
+  place.has_value = is_response_ && turn_->frame.info.has_atomic_ack_eth;
   if (place.has_value) {
-    const auto result = spec::AtomicAckEth::Decode(frame_in.front().extension + spec::Aeth::kBytes);
+    const auto result = spec::AtomicAckEth::Decode(turn_->frame.extension + spec::Aeth::kBytes);
     place.value = result.original_data >> 8 * (spec::kAtomicBytes - left_);
   } else {
     place.offset = static_cast<uint16_t>(offset_);
@@ -586,29 +541,28 @@ void Responder::SetRuns(spec::RxPlace& place, const spec::MemoryPlace& memory) c
 
 void Responder::Complete(Cycle now, spec::RxPlace& place, spec::RdmaCqReq cqe, bool solicited) {
   cqe.wr_id = position_.wr_id;
-  cqe.qp_num = qpn_;
+  cqe.qp_num = turn_->qpn;
   place.has_completion = true;
-  place.completion = {.vq_index = queues_.IndexOf(now, qpn_),
+  place.completion = {.vq_index = queues_.IndexOf(now, turn_->qpn),
                       .head = position_.head,
                       .has_cqe = true,
-                      .cqn = attributes_.recv_cqn,
+                      .cqn = turn_->attributes.recv_cqn,
                       .solicited = solicited};
   cqe.Encode(place.completion.cqe);
-  place.answer.packet.qpn = qpn_;
+  place.answer.packet.qpn = turn_->qpn;
 }
 
 void Responder::Finish(Cycle now, Action action, const spec::MemoryPlace& memory) {
   spec::RxPlace place;
   SetRuns(place, memory);
-  const RxToken frame = frame_in.front();
+  const RxToken& frame = turn_->frame;
   // The net path handles it.
-  if (IsNet()) place.net_bytes = frame.frame_bytes;
+  if (turn_->IsNet()) place.net_bytes = frame.frame_bytes;
   if (is_response_) {
     FinishResponse(now, action, frame, place, memory.status);
   } else {
     FinishRequest(now, action, frame, place, memory.status);
   }
-  frame_in.Pop(now);
   place_.Set(now, place);
   SetState(now, State::kIdle);
 }
@@ -622,7 +576,7 @@ void Responder::FinishResponse(Cycle now, Action action, const RxToken& frame, s
          .psn = frame.bth.psn,
          .syndrome = static_cast<uint8_t>(AethSyndrome::kAckNoCredits),
          .is_read = true};
-  ReadHalf half = read_half_;
+  ResponderReadHalf half = read_half_;
   const auto fail = [&](IbWcStatus status, RdmaError code) {
     ack.status = status;
     ack.syndrome = static_cast<uint8_t>(code);
@@ -646,7 +600,7 @@ void Responder::FinishResponse(Cycle now, Action action, const RxToken& frame, s
         ack.syndrome = frame.extension[0];
         ack.msn = aeth.msn;
       }
-      const bool last = frame.bth.psn == reads_.Oldest().last_psn;
+      const bool last = frame.bth.psn == oldest_.last_psn;
       half = {.started = !last,
               .psn = (read_half_.psn + 1) & kPsnMask,
               .bytes_left = read_half_.bytes_left - frame.payload_bytes,
@@ -655,14 +609,15 @@ void Responder::FinishResponse(Cycle now, Action action, const RxToken& frame, s
       break;
     }
   }
-  read_half_table_.Write(now, qpn_, half);
+  read_half_table_.Write(now, turn_->qpn, half);
+  wrote_ = true;
 }
 
 void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, spec::RxPlace& place,
                               MemoryStatus memory_status) {
-  const bool send = IsSend();
-  const bool acknowledged = IsAcknowledged();
-  Half half = half_;
+  const bool send = turn_->IsSend();
+  const bool acknowledged = turn_->IsAcknowledged();
+  ResponderHalf half = turn_->half;
   auto syndrome = static_cast<uint8_t>(AethSyndrome::kAckNoCredits);
   uint32_t psn = frame.bth.psn;
   const auto nak = [&](AethSyndrome value) {
@@ -713,7 +668,7 @@ void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, sp
     case Action::kNotReady:
       // The packet will be retransmitted; those behind it are treated as lost. [9.7.5.2.8]
       nak(AethSyndrome::kRnrNak);
-      syndrome = static_cast<uint8_t>(syndrome | attributes_.min_rnr_timer);
+      syndrome = static_cast<uint8_t>(syndrome | turn_->attributes.min_rnr_timer);
       half.nak_sent = true;
       break;
     case Action::kInvalid: refuse(AethSyndrome::kNakInvalidRequest, RdmaEventType::kQpReqErr); break;
@@ -738,19 +693,19 @@ void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, sp
       break;
     case Action::kIssueRead:
       half.nak_sent = false;
-      half.expected_psn = (half.expected_psn + PacketsOf(bytes_left_)) & kPsnMask;
+      half.expected_psn = (half.expected_psn + turn_->PacketsOf(turn_->bytes_left)) & kPsnMask;
       // Its response counts as sent. [9.7.7]
       half.msn = (half.msn + 1) & kPsnMask;
       [[fallthrough]];
     case Action::kReplayRead:
       place.has_answer = true;
       place.answer.is_read = true;
-      place.answer.address = address_;
-      place.answer.rkey = rkey_;
-      place.answer.bytes = bytes_left_;
+      place.answer.address = turn_->address;
+      place.answer.rkey = turn_->rkey;
+      place.answer.bytes = turn_->bytes_left;
       half.reads_valid = true;
-      half.reads_issued = static_cast<uint8_t>(reads_issued_ + 1);
-      half.duplicate_limit = action == Action::kReplayRead ? half.reads_issued : duplicate_limit_;
+      half.reads_issued = static_cast<uint8_t>(turn_->reads_issued + 1);
+      half.duplicate_limit = action == Action::kReplayRead ? half.reads_issued : turn_->duplicate_limit;
       break;
     case Action::kAccept:
       place.has_answer = frame.bth.ack_req && acknowledged;
@@ -766,19 +721,19 @@ void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, sp
       half.in_message = !frame.info.ends_message;
       half.send = send;
       half.received = (frame.info.starts_message ? 0 : half.received) + frame.payload_bytes +
-                      (IsDatagram() ? spec::kRdmaUdGrhBytes : 0);
+                      (turn_->IsDatagram() ? spec::kRdmaUdGrhBytes : 0);
       half.position = position_;
       if (send) {
         half.holds = true;
       } else {
-        half.position.cursor.address = address_ + frame.payload_bytes;
-        half.position.cursor.key = rkey_;
-        half.position.cursor.bytes_left = bytes_left_ - frame.payload_bytes;
+        half.position.cursor.address = turn_->address + frame.payload_bytes;
+        half.position.cursor.key = turn_->rkey;
+        half.position.cursor.bytes_left = turn_->bytes_left - frame.payload_bytes;
       }
       if (frame.info.completes_recv) {
         spec::RdmaCqReq cqe{.opcode = send ? IbWcOpcode::kRecv : IbWcOpcode::kRecvRdmaWithImm,
                             .byte_len = half.received};
-        if (IsDatagram()) {
+        if (turn_->IsDatagram()) {
           cqe.src_qp = spec::Deth::Decode(frame.extension).source_qp;
           cqe.wc_flags = spec::IbWcFlags::kGrh;
         }
@@ -804,14 +759,14 @@ void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, sp
     aeth.msn = half.msn;
     aeth.Encode(packet.extension);
     packet.extension[0] = syndrome;
-    if (place.answer.is_read && IsAtomic()) {
+    if (place.answer.is_read && turn_->IsAtomic()) {
       packet.opcode = frame.bth.opcode;
       std::copy(std::begin(frame.extension) + spec::AtomicEth::kSwapAddDataOffset,
                 std::begin(frame.extension) + spec::AtomicEth::kBytes, packet.extension + spec::Aeth::kBytes);
       place.answer.is_duplicate = action == Action::kReplayRead;
     }
   }
-  WriteHalf(now, qpn_, half);
+  WriteHalf(now, turn_->qpn, half);
 }
 
 }  // namespace vireo::model

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides on every received frame, in order, one at a time: which bytes go to memory, what it completes and the
+// Decides on every received frame, in order: which bytes go to memory, what it completes and the
 // response: the counterpart of rtl/rdma/vireo_responder.sv. Owner of the receive half of every QP and of its
 // outstanding READs as requester. Of requests it executes SEND and RDMA WRITE, with or without immediate data, and RDMA
 // READ on RC, SEND and WRITE on UC, and SEND on UD and GSI; of responses it accepts acknowledges and READ responses. In
@@ -30,6 +30,7 @@
 #include "model/rdma/memory_grant.h"
 #include "model/rdma/qp_queues.h"
 #include "model/rdma/read_ring.h"
+#include "model/rdma/responder_turn.h"
 #include "model/rdma/rx_parser.h"
 #include "spec/gen/vireo_spec.h"
 
@@ -44,6 +45,9 @@ class Responder final : public Block {
 
   // From a flush's turn to the request for a receive, or to the decision if a message holds one.
   static constexpr uint64_t kFlushLatency = 1;
+
+  // From the turn of a frame behind another one until its key check or receive can be requested.
+  static constexpr uint64_t kAheadLatency = 2;
 
   // Additional cycles until a READ response's place is known.
   static constexpr uint64_t kResponseLatency = 1;
@@ -95,7 +99,9 @@ class Responder final : public Block {
 
   void Run(Cycle now) override;
   // A turn begins with reading what the previous one has written. One QP is added to those to flush per cycle.
-  bool CanRunTwice() const override { return state_ != State::kIdle && changes_.empty() && !reflush_ && !ring_; }
+  bool CanRunTwice() const override {
+    return state_ != State::kIdle && !wrote_ && changes_.empty() && !reflush_ && !ring_;
+  }
   bool IsIdle() const;
 
   // Called in the cycle of the pulse: one after a possible change of a QP's expected PSN.
@@ -105,100 +111,9 @@ class Responder final : public Block {
 
  private:
   enum class State : uint8_t { kIdle, kAct, kRead, kMemory, kReceive, kNext, kFlush };
-  enum class Action : uint8_t {
-    kDrop,
-    kAbandon,  // UC, UD: dropped, including the rest of its message
-    kAcknowledge,
-    kDuplicate,
-    kSequence,
-    kInvalid,
-    kAccess,
-    kAccept,
-    kIssueRead,   // a READ: issued to the read responder
-    kReplayRead,  // likewise, a duplicate
-    // Not final:
-    kWrite,     // WRITE: its key is checked
-    kRead,      // READ: likewise
-    kReceive,   // asks for a receive
-    kContinue,  // a SEND continues
-    kResponse,  // of a READ of ours
-    // Depend on more than the packet:
-    kResponseDone,  // all of the response's payload has been issued
-    kGap,           // a preceding response is missing
-    kBadResponse,   // the response does not match the request
-    kNotReady,      // no receive
-    kOperation,     // the receive or one of its elements could not be read
-    kProtection,    // an element's key does not allow it
-    kLength         // the elements are too short
-  };
-
-  struct Attributes {
-    bool exists = false;
-    spec::BthService service{};
-    bool remote_write = false;
-    bool remote_read = false;
-    bool remote_atomic = false;
-    unsigned path_mtu = 0;
-    uint16_t pdn = 0;
-    uint16_t recv_cqn = 0;
-    uint8_t min_rnr_timer = 0;
-    uint8_t max_reads = 0;  // of the peer
-    uint32_t qkey = 0;
-    uint8_t peer[16]{};
-    uint8_t own[16]{};
-  };
-  // Position of a message in a list of elements.
-  struct Cursor {
-    uint64_t next_element = 0;  // its address in host memory
-    uint8_t elements = 0;       // left there
-    uint64_t address = 0;
-    uint32_t key = 0;
-    uint32_t bytes_left = 0;  // of the element
-    void Take(const spec::RdmaSge& sge) {
-      address = sge.addr;
-      key = sge.lkey;
-      bytes_left = sge.length;
-    }
-    // From the list's start; the first element has been read already.
-    void Begin(uint64_t list, uint8_t num_sge, const spec::RdmaSge& first) {
-      Take(first);
-      if (num_sge == 0) bytes_left = 0;
-      next_element = list + spec::RdmaSge::kBytes;
-      elements = static_cast<uint8_t>(num_sge == 0 ? 0 : num_sge - 1);
-    }
-  };
-  // Position of a message. WRITE uses the cursor's address, key and bytes_left only, which is then of the message.
-  struct Position {
-    uint16_t head = 0;  // of the receive that is held
-    uint64_t wr_id = 0;
-    uint8_t num_sge = 0;
-    Cursor cursor{};
-  };
-  // The receive half of a QP; fields from in_message on belong to the current message.
-  struct Half {
-    bool failed = false;          // moved to ERR by this block; cleared by a load
-    bool established = false;     // comm_est was sent
-    bool nak_sent = false;        // sequence or RNR NAK
-    bool access_refused = false;  // of a WRITE with immediate: the next receive to flush was its own
-    uint32_t expected_psn = 0;
-    uint32_t msn = 0;
-    bool holds = false;  // a receive, of an incomplete SEND
-    bool in_message = false;
-    bool send = false;  // else WRITE
-    uint32_t received = 0;
-    Position position{};
-    bool reads_valid = false;     // a READ was issued since the load, and the next two fields are valid
-    uint8_t reads_issued = 0;     // READs, modulo 2^8 as qp_reads counts them
-    uint8_t duplicate_limit = 0;  // `given` after the last duplicate
-  };
-  // The oldest of the QP's outstanding READs.
-  struct ReadHalf {
-    bool halted = false;   // one has failed; cleared by a load
-    bool started = false;  // a part of it has arrived, and the fields below are valid
-    uint32_t psn = 0;      // expected
-    uint32_t bytes_left = 0;
-    Cursor cursor{};
-  };
+  using Action = ResponderAction;
+  // What was issued for the frame behind, whose answer comes after those of the frame in progress.
+  enum class Issued : uint8_t { kNothing, kCheck, kReceive };
   // Parts of a frame that go to a receive, in this order; payload only, except for datagrams.
   enum class Part : uint8_t { kZeros, kHeader, kPayload };
   // A token in an output register.
@@ -221,42 +136,31 @@ class Responder final : public Block {
   };
 
   void Begin(Cycle now);
-  Action Decide() const;
-  bool IsNet() const { return enabled_ && frame_in.front().verdict == spec::RxVerdict::kNet; }
-  bool IsTaken() const;
-  bool IsRequestValid() const;
-  bool IsSend() const { return frame_in.front().info.operation == spec::BthOperation::kSend; }
-  bool IsAtomic() const { return has_atomics_ && frame_in.front().info.has_atomic_eth; }
-  // An atomic operation is treated as a READ of its operand, which the read responder has executed.
-  bool IsRead() const { return frame_in.front().info.operation == spec::BthOperation::kRdmaReadRequest || IsAtomic(); }
-  bool HasReadRight() const { return IsAtomic() ? attributes_.remote_atomic : attributes_.remote_read; }
-  bool IsAcknowledged() const { return attributes_.service == spec::BthService::kRc; }
-  bool IsDatagram() const { return attributes_.service == spec::BthService::kUd; }
+  void ReadTables(Cycle now, ResponderTurn& turn, uint32_t qpn);
+  void Reset(const ResponderTurn& turn);
+  bool IsLast() const;
+  void IssueAhead(Cycle now);
+  void Advance(Cycle now);
   // The payload goes to elements.
-  bool Scatters() const { return is_response_ || IsSend(); }
-  uint32_t MtuBytes() const;
-  uint32_t PacketsOf(uint32_t bytes) const;
-  bool HasRoom() const;
-  bool IsReadLegal() const;
-  bool IsLengthLegal() const;
-  Action DecideUnacknowledged() const;
+  bool Scatters() const { return is_response_ || turn_->IsSend(); }
   void BeginPart(Part part);
   void Act(Cycle now);
-  void Locate(Cycle now);
+  void CheckKey(Cycle now, const ResponderTurn& turn);
+  void MatchResponse(Cycle now);
   void OnMemory(Cycle now);
   void EndGrant(Cycle now, const spec::MemoryGrant& grant);
   void OnReceive(Cycle now);
   void Next(Cycle now, bool reflush);
   void Flush(Cycle now);
   void RequestReceiveToken(Cycle now, const spec::ReceiveRequest& request);
-  void RequestReceive(Cycle now) { RequestReceiveToken(now, {.qpn = qpn_}); }
+  void RequestReceive(Cycle now) { RequestReceiveToken(now, {.qpn = turn_->qpn}); }
   void SetState(Cycle now, State state);
   bool HasSpace(Cycle now);
   void Complete(Cycle now, spec::RxPlace& place, spec::RdmaCqReq cqe, bool solicited);
   void SetRuns(spec::RxPlace& place, const spec::MemoryPlace& memory) const;
   uint32_t Chunk() const { return std::min(position_.cursor.bytes_left, left_); }
   // `memory`: final action of the frame, if any of it is written.
-  void WriteHalf(Cycle now, uint32_t qpn, const Half& half);
+  void WriteHalf(Cycle now, uint32_t qpn, const ResponderHalf& half);
   void Finish(Cycle now, Action action, const spec::MemoryPlace& memory = {});
   void FinishRequest(Cycle now, Action action, const RxToken& frame, spec::RxPlace& place,
                      spec::MemoryStatus memory_status);
@@ -265,13 +169,12 @@ class Responder final : public Block {
   void RunRings(Cycle now, bool reflush);
   bool Enabled(Cycle now) const { return enable_from_ <= now ? next_enable_ : enable_; }
 
-  const bool has_atomics_;
   QpQueues queues_;
 
-  ContextTable<Attributes> attributes_table_;
+  ContextTable<ResponderAttributes> attributes_table_;
   Table<spec::IbQpState> state_table_;
-  Table<Half> half_table_;
-  Table<ReadHalf> read_half_table_;
+  Table<ResponderHalf> half_table_;
+  Table<ResponderReadHalf> read_half_table_;
   // READs of the peer that the read responder has ended, modulo 2^8.
   Table<uint8_t> ended_table_;
   ReadRing reads_;
@@ -296,27 +199,27 @@ class Responder final : public Block {
   // State of the turn.
   bool is_flush_ = false;
   bool attributes_corrupt_ = false;
-  bool turn_ = false;  // the last one was a flush: a frame has priority over the next one
-  uint32_t qpn_ = 0;
-  bool enabled_ = false;
-  bool is_ours_ = false;  // by its destination address
-  Attributes attributes_;
-  spec::IbQpState qp_state_{};
-  Half half_;
-  ReadHalf read_half_;
-  uint8_t reads_issued_ = 0;
-  uint8_t duplicate_limit_ = 0;
-  uint8_t ended_ = 0;
+  bool was_flush_ = false;  // the last turn: a frame has priority over the next one
+  bool wrote_ = false;      // a table of QPs, in the last cycle that ran
+  std::array<ResponderTurn, 2> turns_;
+  ResponderTurn* turn_ = &turns_[0];  // in progress
+  ResponderTurn* next_ = &turns_[1];  // the frame behind, if its turn has come
+  bool has_next_ = false;
+  Cycle next_since_ = 0;
+  Issued next_issued_ = Issued::kNothing;
+  // Of a READ response.
   bool is_response_ = false;
-  // WRITE: of this packet's first byte, and of the message, this packet included.
-  uint64_t address_ = 0;
-  uint32_t rkey_ = 0;
-  uint32_t bytes_left_ = 0;
+  ResponderReadHalf read_half_;
+  struct {
+    bool is_held = false;
+    bool is_atomic = false;
+    uint32_t last_psn = 0;
+  } oldest_;
   // The receive, and bytes not yet placed.
   bool is_element_ = false;  // kind of the receive_request outstanding, or last
   spec::BufferStatus status_{};
   spec::RdmaError code_{};
-  Position position_;
+  ReceivePosition position_;
   Part part_ = Part::kPayload;
   uint32_t left_ = 0;    // of the part
   uint32_t offset_ = 0;  // in the frame

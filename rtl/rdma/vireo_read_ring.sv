@@ -29,6 +29,7 @@ module vireo_read_ring
   input  logic [QpBits-1:0]  read_qpn_i,
   output logic               held_o,              // from one cycle later on: there is one
   output read_record_t       oldest_o,            // from two cycles later on
+  input  logic               keep_i,              // retire_i concerns this turn, also when another one has started
   input  logic               retire_i,            // the oldest one is complete
 
   output logic               idle_o
@@ -68,9 +69,9 @@ module vireo_read_ring
   logic writing_q;
   logic start;
   logic taken_write, ended_write;
-  logic [QpBits-1:0] record_qpn, taken_qpn, ended_qpn, turn_q;
+  logic [QpBits-1:0] record_qpn, taken_qpn, ended_qpn, turn_q, kept_q;
   taken_t taken_d, record_taken, turn_taken;
-  ended_t ended_d, record_ended, turn_ended;
+  ended_t ended_d, record_ended, turn_ended, kept_ended_q;
   logic full, known, takes;
   logic [7:0] ahead_by;
   logic entries_read_q;
@@ -89,8 +90,8 @@ module vireo_read_ring
     taken_d = load_i ? '0 : '{count: record_taken.count + 1'b1, any: 1'b1, next: record.number + 1'b1};
 
     ended_write = load_i || retire_i;
-    ended_qpn = load_i ? load_qpn_i : turn_q;
-    ended_d = load_i ? '0 : turn_ended + 1'b1;
+    ended_qpn = load_i ? load_qpn_i : kept_q;
+    ended_d = load_i ? '0 : kept_ended_q + 1'b1;
   end
 
   assign load_ready_o = !writing_q;
@@ -111,6 +112,10 @@ module vireo_read_ring
 
   always_ff @(posedge clk_i) begin
     if (read_i) turn_q <= read_qpn_i;
+    if (keep_i) begin
+      kept_q <= turn_q;
+      kept_ended_q <= turn_ended;
+    end
   end
 
   // Two readers: records and turns.

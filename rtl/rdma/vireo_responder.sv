@@ -13,6 +13,7 @@
 module vireo_responder
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::*;
+  import vireo_responder_pkg::*;
 #(
   parameter config_t Config,
   localparam int unsigned NumQps = Config.num_qps,             // a power of two, 2 or more
@@ -80,9 +81,6 @@ module vireo_responder
   output logic            idle_o
 );
 
-  // Packets of a message, and one bit more so that the sum does not wrap.
-  localparam int unsigned PacketsBits = 32 - MtuShift + 1;
-  localparam int unsigned ReadsBits = 8;  // counts of READs, see qp_reads
   // What an rx_answer has of an AtomicETH: the rest, behind address and key.
   localparam int unsigned OperandsOffset = AtomicEthSwapAddDataOffset;
   localparam int unsigned OperandsBits = 8 * (AtomicEthBytes - OperandsOffset);
@@ -98,7 +96,6 @@ module vireo_responder
 
   typedef enum logic [2:0] {
     StIdle,
-    StCheck,    // tables are read
     StAct,      // check results are available
     StRead,     // a READ response: its place is available
     StMemory,   // waits for the key check
@@ -107,137 +104,14 @@ module vireo_responder
     StFlush     // tables are read, of a QP to flush because of its state or receive queue
   } state_e;
 
-  // Attributes of a QP that firmware writes.
-  typedef struct packed {
-    logic exists;
-    logic [2:0] service;     // bth_service_e
-    logic remote_write;
-    logic remote_read;
-    logic remote_atomic;
-    logic [2:0] path_mtu;
-    logic [15:0] pdn;
-    logic [15:0] recv_cqn;
-    logic [4:0] min_rnr_timer;
-    logic [ReadsBits-1:0] max_reads;  // of the peer
-    logic [31:0] qkey;
-    logic [127:0] peer;      // GID, first byte most significant
-    logic [127:0] own;
-  } attributes_t;
-
-  // Position of a message in a list of elements.
-  typedef struct packed {
-    logic [63:0] next_element;  // where it is in host memory
-    logic [7:0] elements;       // that are left there
-    logic [63:0] address;
-    logic [31:0] key;
-    logic [31:0] bytes_left;    // of the element
-  } cursor_t;
-
-  // Position of a message. WRITE uses the cursor's address, key and bytes_left only, which is then of the message.
-  typedef struct packed {
-    logic [15:0] head;          // of the receive that is held
-    logic [63:0] wr_id;
-    logic [7:0] num_sge;
-    cursor_t cursor;
-  } position_t;
-
-  // The receive half of a QP; fields from in_message on belong to the current message.
-  typedef struct packed {
-    logic failed;            // ERR by our own decision; a load ends it
-    logic established;       // comm_est was reported
-    logic nak_sent;          // NAK of sequence or RNR
-    logic access_refused;    // of a WRITE with immediate: the next receive to flush was its own
-    logic [PsnBits-1:0] expected_psn;
-    logic [PsnBits-1:0] msn;
-    logic holds;             // a receive, of a SEND that is not complete
-    logic in_message;
-    logic send;              // else WRITE
-    logic [31:0] received;   // bytes
-    position_t position;
-    logic reads_valid;            // a READ was issued since the load, and the fields below are valid
-    logic [ReadsBits-1:0] reads_issued;     // READs, modulo 2^8 as qp_reads counts them
-    logic [ReadsBits-1:0] duplicate_limit;  // `reads_issued` after the last duplicate
-  } half_t;
-
-  // The oldest of the QP's outstanding READs.
-  typedef struct packed {
-    logic halted;              // one has failed; a load ends it
-    logic started;             // a part of it arrived, and the fields below are valid
-    logic [PsnBits-1:0] psn; // expected
-    logic [31:0] bytes_left;
-    cursor_t cursor;
-  } read_half_t;
-
-  // Outcome of the checks that need the tables, each on its own; the action orders them.
-  typedef struct packed {
-    logic net;               // a frame of the net path
-    logic taken;             // a packet for a QP of ours that receives, from its peer
-    logic datagram;
-    logic acknowledged;      // RC: requests are answered
-    logic response;
-    logic acknowledge;
-    logic read_response;     // or an atomic acknowledge
-    logic expected;
-    logic ahead;
-    logic acks_duplicate;
-    logic request;
-    logic duplicates_pending;           // a READ without space, because duplicates are outstanding
-    logic send;
-    logic read;              // READ request or atomic operation
-    logic atomic;            // then: the latter
-    logic replayable;             // may be executed again
-    logic payload;
-    logic right;
-    logic [PacketsBits-1:0] packets;  // of its response
-  } checks_t;
-
-  // Of a READ response.
-  typedef struct packed {
-    logic held;              // a READ is outstanding
-    logic expected;
-    logic ahead;
-    logic acknowledges;      // the AETH, if it has one
-    logic fits;              // length and place in the message
-    logic last;
-    logic [PsnBits-1:0] psn; // that is expected
-    logic [31:0] bytes_left; // of the message, this packet included
-  } read_checks_t;
-
-  typedef enum logic [4:0] {
-    ActDrop,
-    ActAbandon,      // UC, UD: dropped, and the rest of its message, too
-    ActAcknowledge,  // an acknowledge arrived
-    ActDuplicate,
-    ActSequence,     // NAK: something is missing
-    ActInvalid,      // NAK: invalid request
-    ActAccess,       // NAK: remote access error
-    ActAccept,       // executed
-    ActIssueRead,         // a READ: the read responder executes it
-    ActReplayRead,    // likewise, a duplicate
-    // Not final:
-    ActWrite,        // WRITE: its key is checked
-    ActRead,         // READ: likewise
-    ActReceive,      // a receive is needed
-    ActContinue,     // a SEND continues
-    ActResponse,     // of a READ of ours
-    // Depend on more than the packet:
-    ActResponseDone,       // all payload of the response has been issued
-    ActGap,          // a response before this one is missing
-    ActBadResponse,          // the response does not match the READ
-    ActNotReady,     // RNR NAK: no receive
-    ActOperation,    // NAK: remote operational error, because the receive or one of its elements could not be read
-    ActProtection,   // likewise, because an element's key does not allow it
-    ActLength        // NAK: invalid request, because the elements are too short
-  } action_e;
-
   // --- Inputs
 
-  logic load_valid, load_ready, frame_valid, frame_ready, memory_valid, memory_ready;
+  logic load_valid, load_ready, waiting_valid, waiting_ready, memory_valid, memory_ready;
   logic doorbell_valid, doorbell_ready, receive_valid, receive_ready;
   doorbell_t doorbell;
   receive_t receive;
   qp_load_t load;
-  rx_token_t frame;
+  rx_token_t waiting;  // the frame that is next
   memory_place_t memory;
 
   vireo_slice #(
@@ -261,9 +135,9 @@ module vireo_responder
     .s_valid_i(frame_valid_i),
     .s_ready_o(frame_ready_o),
     .s_data_i(frame_i),
-    .m_valid_o(frame_valid),
-    .m_ready_i(frame_ready),
-    .m_data_o(frame)
+    .m_valid_o(waiting_valid),
+    .m_ready_i(waiting_ready),
+    .m_data_o(waiting)
   );
 
   vireo_slice #(
@@ -379,17 +253,18 @@ module vireo_responder
   // --- Tables
 
   logic read;
-  logic [QpBits-1:0] qpn_d, qpn_q;  // of the turn
+  logic [QpBits-1:0] read_qpn;
+  logic [QpBits-1:0] qpn_d, qpn_q;  // of the turn in progress
   table_qp_context_t written;
   logic attributes_write;
-  attributes_t written_attributes, attributes;
+  attributes_t written_attributes, row_attributes;  // row_…: as read last
   logic attributes_corrupt;
-  logic [2:0] qp_state;
+  logic [2:0] row_state;
   logic half_write;
   logic [QpBits-1:0] half_index;
-  half_t half_d, half;
+  half_t half_d, row_half;
   logic read_half_write;
-  read_half_t read_half_d, read_half;
+  read_half_t read_half_d, row_read_half;
 
   assign attributes_write = table_write_valid_i && table_write_i.table_id == MgmtTableQpContext;
 
@@ -433,8 +308,8 @@ module vireo_responder
     .write_address_i(QpBits'(table_write_i.index)),
     .write_data_i(written_attributes),
     .read_i(read),
-    .read_address_i(qpn_d),
-    .read_data_o(attributes),
+    .read_address_i(read_qpn),
+    .read_data_o(row_attributes),
     .corrupt_o(attributes_corrupt),
     .flip_valid_i(context_flip_valid_i),
     .flip_i(context_flip_i)
@@ -450,8 +325,8 @@ module vireo_responder
     .write_address_i(QpBits'(qp_state_write_i.qpn)),
     .write_data_i(qp_state_write_i.state),
     .read_i(read),
-    .read_address_i(qpn_d),
-    .read_data_o(qp_state)
+    .read_address_i(read_qpn),
+    .read_data_o(row_state)
   );
 
   vireo_table #(
@@ -464,8 +339,8 @@ module vireo_responder
     .write_address_i(half_index),
     .write_data_i(half_d),
     .read_i(read),
-    .read_address_i(qpn_d),
-    .read_data_o(half)
+    .read_address_i(read_qpn),
+    .read_data_o(row_half)
   );
 
   vireo_table #(
@@ -478,13 +353,11 @@ module vireo_responder
     .write_address_i(half_index),
     .write_data_i(read_half_d),
     .read_i(read),
-    .read_address_i(qpn_d),
-    .read_data_o(read_half)
+    .read_address_i(read_qpn),
+    .read_data_o(row_read_half)
   );
 
-  // Outstanding READs of the peer: those issued to the read responder minus those that it has ended.
-  // None is outstanding when a load starts a new half.
-  logic [ReadsBits-1:0] ended, reads_issued, duplicate_limit, outstanding_reads, duplicates;
+  logic [ReadsBits-1:0] ended;  // READs of the peer
 
   vireo_table #(
     .Width(ReadsBits),
@@ -496,14 +369,9 @@ module vireo_responder
     .write_address_i(QpBits'(qp_reads_i.qpn)),
     .write_data_i(qp_reads_i.ended),
     .read_i(read),
-    .read_address_i(qpn_d),
+    .read_address_i(read_qpn),
     .read_data_o(ended)
   );
-
-  assign reads_issued = half.reads_valid ? half.reads_issued : ended;
-  assign duplicate_limit = half.reads_valid ? half.duplicate_limit : ended;
-  assign outstanding_reads = reads_issued - ended;
-  assign duplicates = duplicate_limit - ended;
 
   // Our outstanding READs.
   logic ring_load_ready, ring_idle, ring_held, retire;
@@ -521,194 +389,115 @@ module vireo_responder
     .load_i(load_ready),
     .load_qpn_i(QpBits'(load.qpn)),
     .read_i(read),
-    .read_qpn_i(qpn_d),
+    .read_qpn_i(read_qpn),
     .held_o(ring_held),
     .oldest_o(oldest),
+    .keep_i(state_q == StAct),
     .retire_i(retire),
     .idle_o(ring_idle)
   );
 
-  // --- Checks, in the order of IBTA vol. 1, 9.6 and 9.7.4
+  // --- The frame that is next: its tables are read while the one in progress waits, and nothing is issued for it before
+  // the one in progress needs nothing but the answer to its last key check.
 
-  reth_t reth;
-  deth_t deth;
   aeth_t aeth;
-  logic [15:0] mtu;
-  logic [PsnBits-1:0] ahead_by, psns_behind;
-  logic [31:0] rounded;
-  logic [PacketsBits-1:0] packets;  // of a READ's response
-  logic [63:0] address;       // of a WRITE: of this packet's first byte
-  logic [31:0] rkey;
-  logic [31:0] bytes_left;    // of the message, this packet included
+  deth_t deth;
+  atomic_ack_eth_t atomic_ack;
   logic [47:0] mac;           // first byte most significant, as the frame has it
   logic enabled_q, ours_q;
-  logic qp_receives, service_matches, pkey_matches, peer_matches, qkey_matches, datagram;
-  logic is_send, is_atomic, is_read, sequence_ok, served, length_ok, total_ok, room;
-  logic [31:0] read_bytes;    // of a READ or atomic operation
-  atomic_ack_eth_t atomic_ack;
-  checks_t checks_d, checks_q;
-  state_e state_d, state_q;    // of the turn
+  state_e state_d, state_q;   // of the turn in progress
+  logic next_valid_d, next_valid_q;      // its turn has come
+  logic next_checked_q;                  // next_checks_q is valid
+  logic next_check_d, next_check_q;      // its key check was issued
+  logic next_receive_d, next_receive_q;  // its receive was requested
+  checks_t next_checks_d, next_checks_q;
+  logic [63:0] next_address;
+  logic [31:0] next_rkey, next_bytes_left;
+  logic [ReadsBits-1:0] next_reads_issued, next_duplicate_limit;
+  action_e next_action;
+  logic advance;                         // it becomes the one in progress
+
+  vireo_responder_checks #(
+    .Config(Config)
+  ) u_checks (
+    .clk_i,
+    .valid_i(next_valid_q),
+    .frame_i(waiting),
+    .enabled_i(enabled_q),
+    .ours_i(ours_q),
+    .attributes_i(row_attributes),
+    .qp_state_i(row_state),
+    .half_i(row_half),
+    .ended_i(ended),
+    .checks_o(next_checks_d),
+    .address_o(next_address),
+    .rkey_o(next_rkey),
+    .bytes_left_o(next_bytes_left),
+    .reads_issued_o(next_reads_issued),
+    .duplicate_limit_o(next_duplicate_limit)
+  );
 
   always_comb begin
     for (int unsigned i = 0; i < 6; i++) mac[8*(5 - i) +: 8] = mac_i[8*i +: 8];
-    reth = '0;
-    deth = '0;
-    aeth = '0;
-    atomic_ack = '0;
-    mtu = '0;
-    address = '0;
-    rkey = '0;
-    bytes_left = '0;
-    qp_receives = 1'b0;
-    service_matches = 1'b0;
-    datagram = 1'b0;
-    pkey_matches = 1'b0;
-    peer_matches = 1'b0;
-    qkey_matches = 1'b0;
-    ahead_by = '0;
-    psns_behind = '0;
-    rounded = '0;
-    packets = '0;
-    room = 1'b0;
-    is_send = 1'b0;
-    is_atomic = 1'b0;
-    is_read = 1'b0;
-    read_bytes = '0;
-    sequence_ok = 1'b0;
-    served = 1'b0;
-    length_ok = 1'b0;
-    total_ok = 1'b0;
-    checks_d = '0;
-    if (state_q != StIdle) begin
-      reth = unpack_reth(frame.extension[8*RethBytes-1:0]);
-      deth = unpack_deth(frame.extension[8*DethBytes-1:0]);
-      aeth = unpack_aeth(frame.extension[8*AethBytes-1:0]);
-      atomic_ack = unpack_atomic_ack_eth(frame.extension[8*AethBytes +: 8*AtomicAckEthBytes]);
-      mtu = 16'(1 << MtuShift) << attributes.path_mtu;
-      address = frame.info.starts_message ? reth.virtual_address : half.position.cursor.address;
-      rkey = frame.info.starts_message ? reth.rkey : half.position.cursor.key;
-      bytes_left = frame.info.starts_message ? reth.dma_length : half.position.cursor.bytes_left;
-
-      // The QP exists and is in a state that receives. [9.6, 10.3.1]
-      qp_receives = attributes.exists && (frame.bth.dest_qp >> QpBits) == '0 && !half.failed
-                 && (qp_state == 3'(IbQpStateRtr) || qp_state == 3'(IbQpStateRts) || qp_state == 3'(IbQpStateSqd)
-                     || qp_state == 3'(IbQpStateSqe));
-      // The opcode's service is the QP's. [9.6]
-      service_matches = frame.bth.opcode[7:5] == attributes.service;
-      datagram = attributes.service == 3'(BthServiceUd);
-      // Partition: ours is a full member, so the membership bit of the other side does not matter. [9.6, 10.9.3]
-      pkey_matches = frame.bth.pkey[14:0] == PkeyDefault[14:0];
-      // A connected QP accepts packets from its peer only, sent to its own address. [9.6]
-      peer_matches = frame.ip_source == attributes.peer && frame.ip_destination == attributes.own;
-      qkey_matches = deth.qkey == attributes.qkey;
-
-      // Half of the PSN range is ahead of the expected one. [9.7.4]
-      ahead_by = frame.bth.psn - half.expected_psn;
-      psns_behind = half.expected_psn - frame.bth.psn;
-
-      // A READ takes as many PSNs as its response has packets. [9.7.2]
-      is_atomic = Config.atomics != 0 && frame.info.has_atomic_eth;
-      read_bytes = is_atomic ? 32'(AtomicBytes) : reth.dma_length;
-      rounded = (read_bytes + 32'(mtu) - 1'b1) >> MtuShift;
-      packets = read_bytes == '0 ? PacketsBits'(1) : PacketsBits'(rounded >> attributes.path_mtu);
-      room = outstanding_reads < attributes.max_reads;
-
-      is_send = frame.info.operation == BthOperationSend;
-      is_read = frame.info.operation == BthOperationRdmaReadRequest || is_atomic;
-      // First or only outside of a message, middle or last of the same operation inside one [9.7.4]; but
-      // without acknowledges, any first or only packet starts a message. [9.8.2]
-      if (attributes.service != 3'(BthServiceRc) && frame.info.starts_message) sequence_ok = 1'b1;
-      else sequence_ok = frame.info.starts_message != half.in_message
-                      && (frame.info.starts_message || is_send == half.send);
-      served = is_send ? !frame.info.has_ieth : is_read || frame.info.operation == BthOperationRdmaWrite;
-      // Of the packet, and of a WRITE: its last packet completes the length, no other one does. [9.7.4]
-      unique case (frame.info.payload)
-        // The operand of an atomic operation is aligned. [9.4.5]
-        PayloadRuleNone:      length_ok = is_read && frame.payload_bytes == '0 && read_bytes <= MaxMessageBytes
-                                       && !(is_atomic && reth.virtual_address[2:0] != '0);
-        PayloadRuleMtu:       length_ok = frame.payload_bytes == mtu;
-        PayloadRuleOneToMtu:  length_ok = frame.payload_bytes <= mtu && frame.payload_bytes != '0;
-        PayloadRuleZeroToMtu: length_ok = frame.payload_bytes <= mtu;
-        default:              length_ok = 1'b0;
-      endcase
-      total_ok = frame.info.ends_message ? bytes_left == 32'(frame.payload_bytes)
-                                         : bytes_left > 32'(frame.payload_bytes);
-
-      checks_d.net = enabled_q && frame.verdict == RxVerdictNet;
-      checks_d.taken = enabled_q && ours_q && frame.verdict == RxVerdictRoce && qp_receives && service_matches
-                    && pkey_matches && (datagram ? qkey_matches : peer_matches);
-      checks_d.datagram = datagram;
-      checks_d.acknowledged = attributes.service == 3'(BthServiceRc);
-      checks_d.response = frame.info.is_response;
-      checks_d.acknowledge = frame.info.operation == BthOperationAcknowledge && frame.payload_bytes == '0;
-      checks_d.read_response = frame.info.operation == BthOperationRdmaReadResponse
-                            || (Config.atomics != 0 && frame.info.has_atomic_ack_eth);
-      checks_d.expected = ahead_by == '0;
-      checks_d.ahead = !ahead_by[PsnBits-1];
-      checks_d.acks_duplicate = frame.info.response == BthOperationAcknowledge;
-      // More READs than the peer may have outstanding are invalid, too [9.7.4.1]; but not if it has repeated some of
-      // them, whose responses it already has: then the new one is retransmitted.
-      checks_d.duplicates_pending = is_read && !room && duplicates != '0 && !duplicates[ReadsBits-1];
-      checks_d.request = sequence_ok && served && length_ok && (is_read ? room : is_send || total_ok);
-      checks_d.send = is_send;
-      checks_d.read = is_read;
-      checks_d.atomic = is_atomic;
-      // The result of an atomic operation is sent again without an access.
-      checks_d.replayable = is_read && length_ok && room && (is_atomic || attributes.remote_read)
-                         && packets <= PacketsBits'(psns_behind);
-      checks_d.payload = frame.payload_bytes != '0;
-      checks_d.right = is_atomic ? attributes.remote_atomic : is_read ? attributes.remote_read : attributes.remote_write;
-      checks_d.packets = packets;
-    end
+    next_action = next_checked_q ? decide(next_checks_q) : ActDrop;
   end
 
   always_ff @(posedge clk_i) begin
     if (read) begin
       enabled_q <= enable_i;
-      ours_q <= frame.destination_mac == mac;
+      ours_q <= waiting.destination_mac == mac;
     end
-    if (state_q != StIdle) checks_q <= checks_d;
+    if (next_valid_q) next_checks_q <= next_checks_d;
   end
 
+  // The turn in progress. Of a flush: all but frame and checks.
+  rx_token_t frame;
+  checks_t checks_q;
+  half_t half;
+  logic [15:0] pdn, recv_cqn;
+  logic [4:0] min_rnr_timer;
+  logic [63:0] address;
+  logic [31:0] rkey, bytes_left;
+  logic [ReadsBits-1:0] reads_issued, duplicate_limit;
   action_e action;
 
-  always_comb begin
-    if (!checks_q.taken) action = ActDrop;
-    else if (checks_q.response) begin
-      if (checks_q.read_response) action = ActResponse;
-      else action = checks_q.acknowledge ? ActAcknowledge : ActDrop;
-    end else if (!checks_q.acknowledged) begin
-      // Invalid packets are dropped silently. A datagram's PSN is ignored. [9.8.2, 9.8.3]
-      if (!checks_q.request || !(frame.info.starts_message || checks_q.expected)) action = ActAbandon;
-      else if (checks_q.send) action = frame.info.consumes_recv ? ActReceive : ActContinue;
-      else if (!checks_q.payload) action = frame.info.consumes_recv ? ActReceive : ActAccept;
-      else action = checks_q.right ? ActWrite : ActAbandon;
-    end else if (!checks_q.expected && !checks_q.ahead) begin
-      if (checks_q.acks_duplicate) action = ActDuplicate;
-      // A duplicate READ is executed again, the result of an atomic operation sent again. [9.7.5.1.4]
-      else if (!checks_q.replayable) action = ActDrop;
-      else action = !checks_q.atomic && read_bytes != '0 ? ActRead : ActReplayRead;
+  always_ff @(posedge clk_i) begin
+    if (advance) begin
+      frame <= waiting;
+      checks_q <= next_checks_d;
+      pdn <= row_attributes.pdn;
+      min_rnr_timer <= row_attributes.min_rnr_timer;
+      address <= next_address;
+      rkey <= next_rkey;
+      bytes_left <= next_bytes_left;
+      reads_issued <= next_reads_issued;
+      duplicate_limit <= next_duplicate_limit;
     end
-    // One NAK per gap, until the missing packet has arrived. [9.7.5]
-    else if (!checks_q.expected) action = half.nak_sent ? ActDrop : ActSequence;
-    else if (checks_q.duplicates_pending) action = ActDrop;
-    else if (!checks_q.request) action = ActInvalid;
-    else if (checks_q.send) action = frame.info.consumes_recv ? ActReceive : ActContinue;
-    else if (checks_q.read) begin
-      if (!checks_q.right) action = ActAccess;
-      else action = read_bytes != '0 ? ActRead : ActIssueRead;
+    if (advance || state_q == StFlush) begin
+      half <= row_half;
+      recv_cqn <= row_attributes.recv_cqn;
     end
-    // Without bytes neither key nor rights are checked. [9.7.4]
-    else if (!checks_q.payload) action = frame.info.consumes_recv ? ActReceive : ActAccept;
-    else action = checks_q.right ? ActWrite : ActAccess;
   end
 
+  always_comb begin
+    aeth = '0;
+    deth = '0;
+    atomic_ack = '0;
+    action = ActDrop;
+    if (state_q != StIdle) begin
+      aeth = unpack_aeth(frame.extension[8*AethBytes-1:0]);
+      deth = unpack_deth(frame.extension[8*DethBytes-1:0]);
+      atomic_ack = unpack_atomic_ack_eth(frame.extension[8*AethBytes +: 8*AtomicAckEthBytes]);
+      action = decide(checks_q);
+    end
+  end
   // --- A READ response, against the oldest READ. First or middle is not checked, because a retry may start anywhere;
   // last and only must end the message. [9.7.5.1.9, 9.7.6.1]
 
   rdma_sge_t first_sge;
   logic [PsnBits-1:0] response_ahead_by;
   logic [31:0] response_bytes;
+  logic [15:0] mtu;
   read_checks_t read_checks_d, read_checks_q;
   cursor_t read_cursor;
 
@@ -719,11 +508,13 @@ module vireo_responder
     read_cursor = '0;
     response_ahead_by = '0;
     response_bytes = '0;
-    if (state_q != StIdle) begin
-      read_checks_d.psn = read_half.started ? read_half.psn : oldest.first_psn;
-      read_checks_d.bytes_left = read_half.started ? read_half.bytes_left : oldest.bytes;
-      if (read_half.started) begin
-        read_cursor = read_half.cursor;
+    mtu = '0;
+    if (state_q == StAct) begin
+      mtu = 16'(1 << MtuShift) << row_attributes.path_mtu;
+      read_checks_d.psn = row_read_half.started ? row_read_half.psn : oldest.first_psn;
+      read_checks_d.bytes_left = row_read_half.started ? row_read_half.bytes_left : oldest.bytes;
+      if (row_read_half.started) begin
+        read_cursor = row_read_half.cursor;
       end else begin
         read_cursor = '{next_element: oldest.elements + 64'(RdmaSgeBytes),
                         elements: oldest.num_sge == '0 ? '0 : oldest.num_sge - 1'b1,
@@ -732,7 +523,7 @@ module vireo_responder
       end
       response_ahead_by = frame.bth.psn - read_checks_d.psn;
       response_bytes = read_checks_d.bytes_left < 32'(mtu) ? read_checks_d.bytes_left : 32'(mtu);
-      read_checks_d.held = ring_held && !read_half.halted;
+      read_checks_d.held = ring_held && !row_read_half.halted;
       read_checks_d.expected = response_ahead_by == '0;
       read_checks_d.ahead = !response_ahead_by[PsnBits-1];
       read_checks_d.acknowledges = !frame.info.has_aeth || aeth.kind == 2'(AethKindAck);
@@ -743,7 +534,7 @@ module vireo_responder
     end
   end
 
-  always_ff @(posedge clk_i) if (state_q != StIdle) read_checks_q <= read_checks_d;
+  always_ff @(posedge clk_i) if (state_q == StAct) read_checks_q <= read_checks_d;
 
   // --- The turn of a frame, a flush or a load
 
@@ -757,13 +548,17 @@ module vireo_responder
   logic flush_d, flush_q;            // the turn is a flush
   logic turn_d, turn_q;              // the last turn was a flush: a frame goes before the next one
   logic hold_q;
+  logic flush_turn;                  // a flush goes before the next frame
   logic frame_turn;                  // a frame is present, and may have its turn
+  logic starts;                      // its turn comes
+  logic last;                        // the frame ends with the next answer to a key check
   logic announced_d, announced_q;    // comm_est was reported for this frame
   logic announces;
   logic element_d, element_q;        // an element is outstanding
   logic [1:0] status_d, status_q;    // of the receive or element
   logic [7:0] code_d, code_q;        // its error code
   position_t position_d, position_q;
+  position_t moved;                  // of the frame in progress, behind what leaves in this cycle
   part_e part_d, part_q;
   logic response_d, response_q;      // the frame is a READ response
   logic [12:0] left_d, left_q;       // of the part: bytes not yet placed
@@ -785,6 +580,7 @@ module vireo_responder
   logic drops_receive;
   logic scatters;                    // the payload goes to elements
   logic [12:0] chunk;                // payload for the element
+  logic takes_receive;
   rdma_sge_t sge;
 
   assign sge = unpack_rdma_sge(receive.sge);
@@ -804,12 +600,7 @@ module vireo_responder
     left_d = left_q;
     offset_d = offset_q;
     qpn_d = qpn_q;
-    read = 1'b0;
-    load_ready = 1'b0;
-    frame_ready = 1'b0;
     memory_ready = 1'b0;
-    receive_ready = 1'b0;
-    flush_pop = 1'b0;
     check_valid_d = check_valid_q && !memory_check_ready_i;
     check_d = check_q;
     request_valid_d = request_valid_q && !receive_request_ready_i;
@@ -823,70 +614,44 @@ module vireo_responder
     flushes = 1'b0;
     drops_receive = 1'b0;
     space = !place_valid_q && !failure_valid_q;
-    frame_turn = frame_valid && !hold_q;
     chunk = position_q.cursor.bytes_left < 32'(left_q) ? 13'(position_q.cursor.bytes_left) : left_q;
     scatters = checks_q.send || response_q;
     passed = half.position.num_sge - half.position.cursor.elements;
 
+    // A load and a flush wait for the frames whose turn has come; a frame waits for those of its QP.
+    frame_turn = waiting_valid && !hold_q;
+    load_ready = load_valid && state_q == StIdle && !next_valid_q && ring_load_ready;
+    flush_turn = flush_valid && !(frame_turn && turn_q);
+    flush_pop = !load_valid && !next_valid_q && flush_turn && state_q == StIdle;
+    starts = !load_valid && !next_valid_q && !flush_turn && frame_turn
+          && (state_q == StIdle || (state_q != StAct && !flush_q && qpn_q != QpBits'(waiting.bth.dest_qp)));
+    read = flush_pop || starts;
+    read_qpn = starts ? QpBits'(waiting.bth.dest_qp) : flush_qpn;
+    last = state_q == StMemory && (scatters ? chunk == left_q && part_q == PartPayload
+                                            : checks_q.read || half.holds || !frame.info.consumes_recv);
+
     unique case (state_q)
       StIdle: begin
-        response_d = 1'b0;
-        announced_d = 1'b0;
-        if (load_valid) begin
-          load_ready = ring_load_ready;
-        end else if (flush_valid && !(frame_turn && turn_q)) begin
-          flush_pop = 1'b1;
+        if (flush_pop) begin
           flush_d = 1'b1;
           turn_d = 1'b1;
           qpn_d = flush_qpn;
-          read = 1'b1;
           state_d = StFlush;
-        end else if (frame_turn) begin
-          flush_d = 1'b0;
-          turn_d = 1'b0;
-          qpn_d = QpBits'(frame.bth.dest_qp);
-          read = 1'b1;
-          state_d = StCheck;
         end
       end
 
-      StCheck: state_d = StAct;
-
       StAct: begin
-        part_d = PartPayload;
-        left_d = 13'(frame.payload_bytes);
-        offset_d = 13'(frame.payload_offset);
-        position_d = half.position;
-        status_d = BufferStatusOk;
-        element_d = 1'b0;
-        // The first request of a connection, even if it fails. In RTR a response belongs to an earlier QP instance.
-        // [IBTA vol. 1, 11.6.3.1]
-        announces = space && checks_q.taken && !checks_q.datagram && !checks_q.response && qp_state == 3'(IbQpStateRtr)
-                 && !half.established && !announced_q;
+        announces = space && checks_q.announces && !announced_q;
         if (announces) begin
           announced_d = 1'b1;
         end else if (space) begin
           unique case (action)
-            ActWrite: begin
+            ActWrite, ActRead: begin
               check_valid_d = 1'b1;
-              check_d = '{key: rkey, pdn: attributes.pdn, local_write: 1'b0, remote_write: 1'b1, remote_read: 1'b0,
-                          remote_atomic: 1'b0, address: address, bytes: 32'(frame.payload_bytes)};
-              state_d = StMemory;
-            end
-            ActRead: begin
-              // Checks the whole range at once; the read responder translates packet by packet.
-              check_valid_d = 1'b1;
-              check_d = '{key: reth.rkey, pdn: attributes.pdn, local_write: 1'b0, remote_write: 1'b0,
-                          remote_read: !checks_q.atomic, remote_atomic: checks_q.atomic,
-                          address: reth.virtual_address, bytes: read_bytes};
+              check_d = key_check(checks_q, rkey, pdn, address, bytes_left, 32'(frame.payload_bytes));
               state_d = StMemory;
             end
             ActReceive: begin
-              if (checks_q.datagram) begin
-                part_d = frame.is_ipv6 ? PartHeader : PartZeros;
-                left_d = frame.is_ipv6 ? 13'(Ipv6Bytes) : 13'(RdmaUdGrhBytes) - 13'(Ipv4Bytes);
-                offset_d = frame.is_ipv6 ? 13'(frame.l3_offset) : '0;
-              end
               if (half.holds) begin
                 // Of a message that was never completed: this one reuses it from the start.
                 position_d.cursor.next_element = half.position.cursor.next_element - 64'(RdmaSgeBytes) * 64'(passed);
@@ -966,26 +731,7 @@ module vireo_responder
       end
 
       StReceive: begin
-        if (receive_valid) begin
-          receive_ready = 1'b1;
-          status_d = receive.status;
-          code_d = receive.code;
-          position_d.cursor.address = sge.addr;
-          position_d.cursor.key = sge.lkey;
-          if (element_q) begin
-            position_d.cursor.bytes_left = sge.length;
-            position_d.cursor.next_element = position_q.cursor.next_element + 64'(RdmaSgeBytes);
-            position_d.cursor.elements = position_q.cursor.elements - 1'b1;
-          end else begin
-            position_d.head = receive.head;
-            position_d.wr_id = receive.wr_id;
-            position_d.num_sge = receive.num_sge;
-            position_d.cursor.next_element = receive.elements + 64'(RdmaSgeBytes);
-            position_d.cursor.elements = receive.num_sge == '0 ? '0 : receive.num_sge - 1'b1;
-            position_d.cursor.bytes_left = receive.num_sge == '0 ? '0 : sge.length;
-          end
-          state_d = StNext;
-        end
+        if (receive_valid) state_d = StNext;
       end
 
       StNext: begin
@@ -1015,7 +761,7 @@ module vireo_responder
           ends = space;
         end else if (position_q.cursor.bytes_left != '0) begin
           check_valid_d = 1'b1;
-          check_d = '{key: position_q.cursor.key, pdn: attributes.pdn, local_write: 1'b1, remote_write: 1'b0,
+          check_d = '{key: position_q.cursor.key, pdn: pdn, local_write: 1'b1, remote_write: 1'b0,
                       remote_read: 1'b0, remote_atomic: 1'b0, address: position_q.cursor.address, bytes: 32'(chunk)};
           state_d = StMemory;
         end else if (position_q.cursor.elements != '0) begin
@@ -1032,13 +778,13 @@ module vireo_responder
       StFlush: begin
         status_d = BufferStatusOk;
         element_d = 1'b0;
-        position_d = half.position;
-        drops_receive = qp_state == 3'(IbQpStateErr) || qp_state == 3'(IbQpStateReset);
+        position_d = row_half.position;
+        drops_receive = row_state == 3'(IbQpStateErr) || row_state == 3'(IbQpStateReset);
         state_d = StIdle;
         // The CQ number is lost with the entry.
-        if (qp_state == 3'(IbQpStateErr) && !attributes_corrupt) begin
+        if (row_state == 3'(IbQpStateErr) && !attributes_corrupt) begin
           // The held receive goes first.
-          if (half.holds) begin
+          if (row_half.holds) begin
             state_d = StNext;
           end else begin
             request_valid_d = 1'b1;
@@ -1051,9 +797,72 @@ module vireo_responder
       default: state_d = StIdle;
     endcase
 
-    if (ends) begin
-      frame_ready = 1'b1;
-      state_d = StIdle;
+    if (ends) state_d = StIdle;
+
+    next_valid_d = next_valid_q || starts;
+    if (starts) turn_d = 1'b0;
+    next_check_d = next_check_q;
+    next_receive_d = next_receive_q;
+    // Answers come in the order of what was issued, so this is not before the last of the frame in progress.
+    if (last && !next_checks_q.announces && !next_check_q && !next_receive_q) begin
+      if ((next_action == ActWrite || next_action == ActRead) && !check_valid_q) begin
+        next_check_d = 1'b1;
+        check_valid_d = 1'b1;
+        check_d = key_check(next_checks_q, next_rkey, row_attributes.pdn, next_address, next_bytes_left,
+                            32'(waiting.payload_bytes));
+      end else if (next_action == ActReceive && !row_half.holds) begin
+        next_receive_d = 1'b1;
+        request_valid_d = 1'b1;
+        request_d = '{qpn: 24'(QpBits'(waiting.bth.dest_qp)), is_element: 1'b0, address: '0};
+      end
+    end
+
+    moved = position_d;
+    advance = next_valid_q && (state_q == StIdle || ends);
+    waiting_ready = advance;
+    takes_receive = receive_valid && (state_q == StReceive || (advance && next_receive_q));
+    receive_ready = takes_receive;
+    if (advance) begin
+      next_valid_d = 1'b0;
+      flush_d = 1'b0;
+      qpn_d = QpBits'(waiting.bth.dest_qp);
+      response_d = 1'b0;
+      announced_d = 1'b0;
+      status_d = BufferStatusOk;
+      element_d = 1'b0;
+      position_d = row_half.position;
+      if (!next_checks_d.datagram) begin
+        part_d = PartPayload;
+        left_d = 13'(waiting.payload_bytes);
+        offset_d = 13'(waiting.payload_offset);
+      end else begin
+        part_d = waiting.is_ipv6 ? PartHeader : PartZeros;
+        left_d = waiting.is_ipv6 ? 13'(Ipv6Bytes) : 13'(RdmaUdGrhBytes) - 13'(Ipv4Bytes);
+        offset_d = waiting.is_ipv6 ? 13'(waiting.l3_offset) : '0;
+      end
+      if (next_check_d) state_d = StMemory;
+      else if (next_receive_d) state_d = takes_receive ? StNext : StReceive;
+      else state_d = StAct;
+      next_check_d = 1'b0;
+      next_receive_d = 1'b0;
+    end
+    if (takes_receive) begin
+      status_d = receive.status;
+      code_d = receive.code;
+      position_d.cursor.address = sge.addr;
+      position_d.cursor.key = sge.lkey;
+      if (element_d) begin
+        position_d.cursor.bytes_left = sge.length;
+        position_d.cursor.next_element = position_q.cursor.next_element + 64'(RdmaSgeBytes);
+        position_d.cursor.elements = position_q.cursor.elements - 1'b1;
+      end else begin
+        position_d.head = receive.head;
+        position_d.wr_id = receive.wr_id;
+        position_d.num_sge = receive.num_sge;
+        position_d.cursor.next_element = receive.elements + 64'(RdmaSgeBytes);
+        position_d.cursor.elements = receive.num_sge == '0 ? '0 : receive.num_sge - 1'b1;
+        position_d.cursor.bytes_left = receive.num_sge == '0 ? '0 : sge.length;
+      end
     end
 
     // A request that is refused after its check, or a READ: the read responder checks again.
@@ -1107,7 +916,7 @@ module vireo_responder
       place_d = '0;
       next_half = half;
       next_half.established = half.established || announced_q;
-      next_read_half = read_half;
+      next_read_half = '{halted: 1'b1, default: '0};
 
       unique case (done)
         // Acknowledges everything so far. [9.7.5]
@@ -1124,7 +933,7 @@ module vireo_responder
         // The packet will be retransmitted; those behind it are treated as lost. [9.7.5.2.8]
         ActNotReady: begin
           place_d.has_answer = 1'b1;
-          syndrome = AethSyndromeRnrNak | 8'(attributes.min_rnr_timer);
+          syndrome = AethSyndromeRnrNak | 8'(min_rnr_timer);
           next_half.nak_sent = 1'b1;
         end
         // A receive that the message held is passed to the next message that needs one. [9.8.2.2]
@@ -1167,7 +976,7 @@ module vireo_responder
         ActResponseDone: begin
           next_read_half = '{halted: 1'b0, started: !read_checks_q.last, psn: read_checks_q.psn + 1'b1,
                              bytes_left: read_checks_q.bytes_left - 32'(frame.payload_bytes),
-                             cursor: position_d.cursor};
+                             cursor: moved.cursor};
         end
         ActIssueRead, ActReplayRead: begin
           place_d.has_answer = 1'b1;
@@ -1197,7 +1006,7 @@ module vireo_responder
           next_half.in_message = !frame.info.ends_message;
           next_half.send = checks_q.send;
           next_half.received = received;
-          next_half.position = position_d;
+          next_half.position = moved;
           if (checks_q.send) next_half.holds = 1'b1;
           else begin
             next_half.position.cursor.address = address + 64'(frame.payload_bytes);
@@ -1216,7 +1025,6 @@ module vireo_responder
       if (response_q) begin
         refused = 1'b0;
         place_d.has_completion = 1'b0;
-        if (completion_status != IbWcStatusSuccess) next_read_half.halted = 1'b1;
       end
       if (refused) begin
         place_d.has_answer = checks_q.acknowledged;
@@ -1279,7 +1087,7 @@ module vireo_responder
       end
       if (place_d.has_completion) begin
         place_d.completion = '{vq_index: first_queue + {15'(qpn_q), 1'b0}, head: position_q.head, used_bytes: '0,
-                               has_cqe: 1'b1, cqn: attributes.recv_cqn,
+                               has_cqe: 1'b1, cqn: recv_cqn,
                                solicited: completion_status != IbWcStatusSuccess || frame.bth.solicited_event,
                                cqe: pack_rdma_cq_req(cqe), default: '0};
       end
@@ -1290,9 +1098,9 @@ module vireo_responder
         place_d.answer.packet.extension[8*AethBytes-1:0] = pack_aeth(aeth_t'({syndrome, answer_msn}));
         if (issues_read) begin
           place_d.answer.is_read = 1'b1;
-          place_d.answer.address = reth.virtual_address;
-          place_d.answer.rkey = reth.rkey;
-          place_d.answer.bytes = read_bytes;
+          place_d.answer.address = address;
+          place_d.answer.rkey = rkey;
+          place_d.answer.bytes = bytes_left;
           if (checks_q.atomic) begin
             place_d.answer.packet.opcode = frame.bth.opcode;
             place_d.answer.packet.extension[8*AethBytes +: OperandsBits] = frame.extension[8*OperandsOffset +: OperandsBits];
@@ -1345,7 +1153,7 @@ module vireo_responder
       half_d.established = 1'b1;
     end
     if (drops_receive) begin
-      half_d = half;
+      half_d = row_half;
       half_d.in_message = 1'b0;
       half_d.holds = 1'b0;
       half_d.access_refused = 1'b0;
@@ -1364,6 +1172,10 @@ module vireo_responder
       state_q <= StIdle;
       turn_q <= 1'b0;
       hold_q <= 1'b0;
+      next_valid_q <= 1'b0;
+      next_checked_q <= 1'b0;
+      next_check_q <= 1'b0;
+      next_receive_q <= 1'b0;
       check_valid_q <= 1'b0;
       request_valid_q <= 1'b0;
       place_valid_q <= 1'b0;
@@ -1374,6 +1186,10 @@ module vireo_responder
       turn_q <= turn_d;
       grant_ended_q <= grant_ended_d;
       hold_q <= hold_i;
+      next_valid_q <= next_valid_d;
+      next_checked_q <= next_valid_q && !advance;
+      next_check_q <= next_check_d;
+      next_receive_q <= next_receive_d;
       check_valid_q <= check_valid_d;
       request_valid_q <= request_valid_d;
       place_valid_q <= place_valid_d;
@@ -1386,7 +1202,7 @@ module vireo_responder
     response_q <= response_d;
     announced_q <= announced_d;
     qpn_q <= qpn_d;
-    if (state_q != StIdle) begin
+    if (state_q != StIdle || advance) begin
       part_q <= part_d;
       element_q <= element_d;
       status_q <= status_d;
@@ -1423,7 +1239,7 @@ module vireo_responder
   end
   assign parity_error_o = parity_error_q;
 
-  assign idle_o = state_q == StIdle && !load_valid && (!frame_valid || hold_q) && !doorbell_valid && !change_valid_q
+  assign idle_o = state_q == StIdle && !next_valid_q && !load_valid && (!waiting_valid || hold_q) && !doorbell_valid && !change_valid_q
                && !reflush_valid_q && !ring_valid_q && flush_empty && !check_valid_q && !request_valid_q
                && !place_valid_q && !failure_valid_q && ring_idle && !expected_psn_valid_o;
 
@@ -1435,6 +1251,6 @@ module vireo_responder
 
   // Fields used by other blocks.
   logic unused;
-  assign unused = ^{frame, written, qp_state_write_i.qpn, qp_reads_i.qpn, oldest.qpn, oldest.number, deth.reserved, rounded};
+  assign unused = ^{frame, checks_q, row_attributes, row_read_half, written, qp_state_write_i.qpn, qp_reads_i.qpn, oldest.qpn, oldest.number, deth.reserved, deth.qkey};
 
 endmodule

@@ -2,7 +2,7 @@
 
 // A READ takes as many PSNs as its response has packets [IBTA vol. 1, 9.7.2]: a duplicate must end before the expected
 // PSN, or it would be answered with packets that were not requested. The expected PSN lies a number of steps behind its
-// first one, and that number is free. Bound to vireo_responder.
+// first one, and that number is free. Bound to vireo_responder_checks.
 module vireo_psn_repeat_proof (
   input logic        clk_i,
   input logic        internal_i,    // it is executed again

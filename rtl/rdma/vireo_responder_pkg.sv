@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Types of the responder, and the order of its checks; model/rdma/responder_turn.h has the same.
+package vireo_responder_pkg;
+  import vireo_spec_pkg::*;
+  import vireo_rdma_pkg::*;
+
+  // Packets of a message, and one bit more so that the sum does not wrap.
+  localparam int unsigned PacketsBits = 32 - MtuShift + 1;
+  localparam int unsigned ReadsBits = 8;  // counts of READs, see qp_reads
+
+  // Attributes of a QP that firmware writes.
+  typedef struct packed {
+    logic exists;
+    logic [2:0] service;     // bth_service_e
+    logic remote_write;
+    logic remote_read;
+    logic remote_atomic;
+    logic [2:0] path_mtu;
+    logic [15:0] pdn;
+    logic [15:0] recv_cqn;
+    logic [4:0] min_rnr_timer;
+    logic [ReadsBits-1:0] max_reads;  // of the peer
+    logic [31:0] qkey;
+    logic [127:0] peer;      // GID, first byte most significant
+    logic [127:0] own;
+  } attributes_t;
+
+  // Position of a message in a list of elements.
+  typedef struct packed {
+    logic [63:0] next_element;  // where it is in host memory
+    logic [7:0] elements;       // that are left there
+    logic [63:0] address;
+    logic [31:0] key;
+    logic [31:0] bytes_left;    // of the element
+  } cursor_t;
+
+  // Position of a message. WRITE uses the cursor's address, key and bytes_left only, which is then of the message.
+  typedef struct packed {
+    logic [15:0] head;          // of the receive that is held
+    logic [63:0] wr_id;
+    logic [7:0] num_sge;
+    cursor_t cursor;
+  } position_t;
+
+  // The receive half of a QP; fields from in_message on belong to the current message.
+  typedef struct packed {
+    logic failed;            // ERR by our own decision; a load ends it
+    logic established;       // comm_est was reported
+    logic nak_sent;          // NAK of sequence or RNR
+    logic access_refused;    // of a WRITE with immediate: the next receive to flush was its own
+    logic [PsnBits-1:0] expected_psn;
+    logic [PsnBits-1:0] msn;
+    logic holds;             // a receive, of a SEND that is not complete
+    logic in_message;
+    logic send;              // else WRITE
+    logic [31:0] received;   // bytes
+    position_t position;
+    logic reads_valid;            // a READ was issued since the load, and the fields below are valid
+    logic [ReadsBits-1:0] reads_issued;     // READs, modulo 2^8 as qp_reads counts them
+    logic [ReadsBits-1:0] duplicate_limit;  // `reads_issued` after the last duplicate
+  } half_t;
+
+  // The oldest of the QP's outstanding READs.
+  typedef struct packed {
+    logic halted;              // one has failed; a load ends it
+    logic started;             // a part of it arrived, and the fields below are valid
+    logic [PsnBits-1:0] psn; // expected
+    logic [31:0] bytes_left;
+    cursor_t cursor;
+  } read_half_t;
+
+  // Outcome of the checks that need the tables, each on its own; the action orders them.
+  typedef struct packed {
+    logic net;               // a frame of the net path
+    logic taken;             // a packet for a QP of ours that receives, from its peer
+    logic datagram;
+    logic acknowledged;      // RC: requests are answered
+    logic response;
+    logic acknowledge;
+    logic read_response;     // or an atomic acknowledge
+    logic expected;
+    logic ahead;
+    logic acks_duplicate;
+    logic request;
+    logic duplicates_pending;           // a READ without space, because duplicates are outstanding
+    logic send;
+    logic read;              // READ request or atomic operation
+    logic atomic;            // then: the latter
+    logic replayable;             // may be executed again
+    logic payload;
+    logic right;
+    logic starts;            // a message
+    logic consumes;          // a receive
+    logic bytes;             // the READ has some
+    logic nak_sent;
+    logic announces;         // comm_est is reported first [11.6.3.1]
+    logic [PacketsBits-1:0] packets;  // of its response
+  } checks_t;
+
+  // Of a READ response.
+  typedef struct packed {
+    logic held;              // a READ is outstanding
+    logic expected;
+    logic ahead;
+    logic acknowledges;      // the AETH, if it has one
+    logic fits;              // length and place in the message
+    logic last;
+    logic [PsnBits-1:0] psn; // that is expected
+    logic [31:0] bytes_left; // of the message, this packet included
+  } read_checks_t;
+
+  typedef enum logic [4:0] {
+    ActDrop,
+    ActAbandon,      // UC, UD: dropped, and the rest of its message, too
+    ActAcknowledge,  // an acknowledge arrived
+    ActDuplicate,
+    ActSequence,     // NAK: something is missing
+    ActInvalid,      // NAK: invalid request
+    ActAccess,       // NAK: remote access error
+    ActAccept,       // executed
+    ActIssueRead,         // a READ: the read responder executes it
+    ActReplayRead,    // likewise, a duplicate
+    // Not final:
+    ActWrite,        // WRITE: its key is checked
+    ActRead,         // READ: likewise
+    ActReceive,      // a receive is needed
+    ActContinue,     // a SEND continues
+    ActResponse,     // of a READ of ours
+    // Depend on more than the packet:
+    ActResponseDone,       // all payload of the response has been issued
+    ActGap,          // a response before this one is missing
+    ActBadResponse,          // the response does not match the READ
+    ActNotReady,     // RNR NAK: no receive
+    ActOperation,    // NAK: remote operational error, because the receive or one of its elements could not be read
+    ActProtection,   // likewise, because an element's key does not allow it
+    ActLength        // NAK: invalid request, because the elements are too short
+  } action_e;
+
+  // Each function needs some of the checks only.
+  /* verilator lint_off UNUSEDSIGNAL */
+
+  // What follows from the checks, the first that applies.
+  function automatic action_e decide(checks_t checks);
+    action_e action;
+    if (!checks.taken) action = ActDrop;
+    else if (checks.response) begin
+      if (checks.read_response) action = ActResponse;
+      else action = checks.acknowledge ? ActAcknowledge : ActDrop;
+    end else if (!checks.acknowledged) begin
+      // Invalid packets are dropped silently. A datagram's PSN is ignored. [9.8.2, 9.8.3]
+      if (!checks.request || !(checks.starts || checks.expected)) action = ActAbandon;
+      else if (checks.send) action = checks.consumes ? ActReceive : ActContinue;
+      else if (!checks.payload) action = checks.consumes ? ActReceive : ActAccept;
+      else action = checks.right ? ActWrite : ActAbandon;
+    end else if (!checks.expected && !checks.ahead) begin
+      if (checks.acks_duplicate) action = ActDuplicate;
+      // A duplicate READ is executed again, the result of an atomic operation sent again. [9.7.5.1.4]
+      else if (!checks.replayable) action = ActDrop;
+      else action = !checks.atomic && checks.bytes ? ActRead : ActReplayRead;
+    end
+    // One NAK per gap, until the missing packet has arrived. [9.7.5]
+    else if (!checks.expected) action = checks.nak_sent ? ActDrop : ActSequence;
+    else if (checks.duplicates_pending) action = ActDrop;
+    else if (!checks.request) action = ActInvalid;
+    else if (checks.send) action = checks.consumes ? ActReceive : ActContinue;
+    else if (checks.read) begin
+      if (!checks.right) action = ActAccess;
+      else action = checks.bytes ? ActRead : ActIssueRead;
+    end
+    // Without bytes neither key nor rights are checked. [9.7.4]
+    else if (!checks.payload) action = checks.consumes ? ActReceive : ActAccept;
+    else action = checks.right ? ActWrite : ActAccess;
+    return action;
+  endfunction
+
+  // Of a WRITE's packet; of a READ the whole range at once, which the read responder translates packet by packet.
+  function automatic memory_check_t key_check(checks_t checks, logic [31:0] rkey, logic [15:0] pdn,
+                                              logic [63:0] address, logic [31:0] bytes_left, logic [31:0] payload);
+    return '{key: rkey, pdn: pdn, local_write: 1'b0, remote_write: !checks.read,
+             remote_read: checks.read && !checks.atomic, remote_atomic: checks.atomic, address: address,
+             bytes: checks.read ? bytes_left : payload};
+  endfunction
+  /* verilator lint_on UNUSEDSIGNAL */
+
+endpackage
