@@ -25,7 +25,8 @@ constexpr double kStarved = 0.3;
 // Of the cycles in which it blocks others. A block that has work to do itself does not stall at all, one that waits for
 // answers does between any two that are not as close as its own steps.
 constexpr double kStalls = 0.1;
-// Of the buffers that a request asks for: with fewer there were no more in the ring.
+// Of the buffers that the smallest request asks for: with fewer the ring was empty. A larger request finds what has come
+// since the one before it, which says nothing of the ring: READs also wait for max_rd_atomic.
 constexpr double kDry = 0.9;
 
 struct Resource {
@@ -140,8 +141,8 @@ std::vector<std::string> WayToMemory(const Row& row, const std::string& block) {
   return {};
 }
 
-// Whether the blocks that ask for the sender's work requests or frames are mostly answered with fewer than they asked
-// for: the ring was empty.
+// Whether the blocks that ask for the sender's work requests or frames are mostly answered with less than the smallest
+// request asks for.
 bool IsRingDry(const Row& row) {
   const auto tokens = [&](const std::string& from, const std::string& to) {
     uint64_t sum = 0;
