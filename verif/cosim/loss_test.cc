@@ -185,7 +185,8 @@ TEST_P(Loss, WaitingForTheWireIsNotLoss) {
   }
 }
 
-// VIREO_LOSS_MESSAGES=N: that many messages, over 16 queue pairs of each NIC; on nic1 over its 14.
+// VIREO_LOSS_MESSAGES=N: that many messages, FETCH ADDs among them, over 16 queue pairs of each NIC; on nic1 over its
+// 14.
 TEST_P(Loss, RandomLossDeliversMixedMessagesOnceAndInOrder) {
   const char* text = std::getenv("VIREO_LOSS_MESSAGES");
   const bool is_model = std::get<0>(GetParam()) == "model";
@@ -210,6 +211,7 @@ TEST_P(Loss, RandomLossDeliversMixedMessagesOnceAndInOrder) {
           .messages = messages,
           .pairs = std::min<size_t>(is_full ? kPairs : kPairs / 2, config().num_qps - kReservedQps),
           .max_bytes = is_full && !has_fast_wire() ? 4000U : 6000U,  // nic1 has no translations for more
+          .atomics = text != nullptr,
           .timeout = timeout};
       MixedTraffic traffic(*system_, traffic_options, random);
       traffic.Run();

@@ -293,7 +293,7 @@ TEST_P(TrackedTraffic, AttributesEveryMessage) {
   auto random = MakeRandom("tracker");
   unsigned long long posted = 0, bytes = 0;
   {
-    MixedTraffic traffic(*system_, {.messages = 100, .pairs = 4, .max_bytes = 6000, .atomics = false}, random);
+    MixedTraffic traffic(*system_, {.messages = 100, .pairs = 4, .max_bytes = 6000}, random);
     traffic.Run();
     ASSERT_FALSE(HasFailure());
     ASSERT_EQ(std::sscanf(traffic.Text().c_str(), "%llu messages posted, %llu bytes", &posted, &bytes), 2);
