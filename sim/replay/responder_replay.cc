@@ -224,13 +224,22 @@ class Responder final : public FlowReplay {
     std::ranges::copy(data, target.expected.begin() + static_cast<ptrdiff_t>(offset));
   }
 
-  // The value that the recorded response returned is in memory before the operation, its result behind it.
+  // The value that the recorded response returned is in memory before the operation, its result behind it. Without a
+  // recorded response the value is what is there.
   void ExpectAtomic(const Packet& packet, const Message& message) {
     const auto found = targets_.find({flow(packet.flow).responder, message.reth.rkey});
-    if (found == targets_.end() || message.payload.size() != spec::kAtomicBytes) return;
-    Put(found->second, message.reth.virtual_address, message.payload);
+    if (found == targets_.end()) return;
+    Target& target = found->second;
+    const uint64_t address = message.reth.virtual_address;
+    if (message.payload.size() == spec::kAtomicBytes) {
+      Put(target, address, message.payload);
+    } else {
+      WaitUntilIdle();
+    }
+    const uint64_t offset = address - target.memory.base, bytes = target.memory.buffer->size();
+    if (offset > bytes || spec::kAtomicBytes > bytes - offset) return;
     uint64_t before = 0;
-    for (size_t i = message.payload.size(); i-- > 0;) before = before << 8 | message.payload[i];
+    for (size_t i = spec::kAtomicBytes; i-- > 0;) before = before << 8 | target.expected[offset + i];
     uint64_t after = before + message.atomic.swap_add_data;
     if (message.operation == BthOperation::kCompareSwap) {
       after = before == message.atomic.compare_data ? message.atomic.swap_add_data : before;
