@@ -325,6 +325,10 @@ VIREO_ERROR_TEST(BadAccessFlags) {
     Refused(RdmaError::kBadAccessFlags, RdmaCtrlCmd::kModifyQp, modify);
   }
   modify.qp_access_flags = spec::IbAccessFlags::kRemoteWrite | spec::IbAccessFlags::kRemoteAtomic;
+  if (!is_vireo()) {
+    Refused(RdmaError::kBadAccessFlags, RdmaCtrlCmd::kModifyQp, modify);
+    modify.qp_access_flags = spec::IbAccessFlags::kRemoteWrite;
+  }
   Accepted(RdmaCtrlCmd::kModifyQp, modify);
 }
 
