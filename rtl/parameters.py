@@ -20,7 +20,7 @@ CONFIGS = {row["name"]: row["values"] for row in SPEC["config"]}
 # Parameters that no configuration chooses -> what lint and synthesis give a module that is built alone. Module.Parameter
 # comes before Parameter. A block has what vireo_nic gives it.
 ALONE = {
-    "Ahead": 16,
+    "Ahead": 32,
     "BufferBytes": 32768,
     "Buffers": 64,
     "BurstBytes": 131072,

@@ -13,7 +13,7 @@ namespace {
 using spec::BufferStatus;
 using spec::RdmaError;
 
-constexpr uint32_t kMost = spec::kBuffersPerRequest;
+constexpr uint32_t kMost = spec::kReceiveBuffersPerRequest;
 
 // Part of a work request that is read: the fixed part and the first element.
 constexpr uint32_t kFixedBytes = spec::RdmaRqReq::kBytes;

@@ -60,8 +60,8 @@ module vireo_recv_queue
   localparam int unsigned QpBits = $clog2(NumQps);
   localparam int unsigned PlaceBits = $clog2(Ahead);
   localparam int unsigned CountBits = PlaceBits + 1;
-  localparam int unsigned RequestCountBits = $bits(BuffersPerRequest);
-  localparam int unsigned Most = 32'(BuffersPerRequest);
+  localparam int unsigned RequestCountBits = $bits(ReceiveBuffersPerRequest);
+  localparam int unsigned Most = 32'(ReceiveBuffersPerRequest);
   localparam int unsigned RequestBits = $clog2(Requests) + 1;
   localparam int unsigned InfoBits = $clog2(Fetches) + 1;
 
@@ -436,7 +436,7 @@ module vireo_recv_queue
     endcase
 
     room = CountBits'(Ahead) - slot_new.count;
-    request_count = 32'(room) < Most ? RequestCountBits'(room) : BuffersPerRequest;
+    request_count = 32'(room) < Most ? RequestCountBits'(room) : ReceiveBuffersPerRequest;
     if (request_batch) begin
       request_valid_d = 1'b1;
       request_d = '{client: BufferClientReceive, vq_index: first_queue + {15'(qpn_q), 1'b0}, by_index: 1'b0, index: '0,

@@ -315,8 +315,11 @@ inline constexpr uint8_t kDmaFetchDepth = 32u;
 // Latency from a BAR read access to its response, for every address. (tokens.toml) Unit: cycles.
 inline constexpr uint8_t kBarReadLatency = 4u;
 
-// Most buffers that one buffer_request of receive asks for; of send, if other queue pairs ask, too. (tokens.toml) Unit: descriptors.
+// Most buffers that one buffer_request of send asks for, if other queue pairs ask, too. (tokens.toml) Unit: descriptors.
 inline constexpr uint8_t kBuffersPerRequest = 8u;
+
+// Most buffers that one buffer_request of receive asks for. (tokens.toml) Unit: descriptors.
+inline constexpr uint8_t kReceiveBuffersPerRequest = 32u;
 
 // Most buffers that one buffer_request of send asks for, if no other queue pair asks. (tokens.toml) Unit: descriptors.
 inline constexpr uint8_t kSendBuffersPerRequest = 32u;
@@ -340,7 +343,7 @@ inline constexpr uint8_t kSendAckPackets = 64u;
 inline constexpr uint32_t kSendBurstBytes = 0x20000u;
 
 // Receive work requests of a QP that are prefetched. (tokens.toml) Unit: entries.
-inline constexpr uint8_t kReceivesAhead = 16u;
+inline constexpr uint8_t kReceivesAhead = 32u;
 
 // Length and alignment of the operand of an atomic operation. (tokens.toml) Unit: bytes.
 inline constexpr uint8_t kAtomicBytes = 8u;

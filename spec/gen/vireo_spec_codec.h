@@ -260,6 +260,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"dma_fetch_depth", static_cast<uint64_t>(kDmaFetchDepth)},
     {"bar_read_latency", static_cast<uint64_t>(kBarReadLatency)},
     {"buffers_per_request", static_cast<uint64_t>(kBuffersPerRequest)},
+    {"receive_buffers_per_request", static_cast<uint64_t>(kReceiveBuffersPerRequest)},
     {"send_buffers_per_request", static_cast<uint64_t>(kSendBuffersPerRequest)},
     {"net_buffers_per_request", static_cast<uint64_t>(kNetBuffersPerRequest)},
     {"send_queue_requests", static_cast<uint64_t>(kSendQueueRequests)},

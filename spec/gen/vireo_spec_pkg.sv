@@ -241,8 +241,11 @@ package vireo_spec_pkg;
   // Latency from a BAR read access to its response, for every address. (tokens.toml)
   localparam logic [7:0] BarReadLatency = 8'h4;
 
-  // Most buffers that one buffer_request of receive asks for; of send, if other queue pairs ask, too. (tokens.toml)
+  // Most buffers that one buffer_request of send asks for, if other queue pairs ask, too. (tokens.toml)
   localparam logic [5:0] BuffersPerRequest = 6'h8;
+
+  // Most buffers that one buffer_request of receive asks for. (tokens.toml)
+  localparam logic [5:0] ReceiveBuffersPerRequest = 6'h20;
 
   // Most buffers that one buffer_request of send asks for, if no other queue pair asks. (tokens.toml)
   localparam logic [5:0] SendBuffersPerRequest = 6'h20;
@@ -266,7 +269,7 @@ package vireo_spec_pkg;
   localparam logic [31:0] SendBurstBytes = 32'h20000;
 
   // Receive work requests of a QP that are prefetched. (tokens.toml)
-  localparam logic [7:0] ReceivesAhead = 8'h10;
+  localparam logic [7:0] ReceivesAhead = 8'h20;
 
   // Length and alignment of the operand of an atomic operation. (tokens.toml)
   localparam logic [7:0] AtomicBytes = 8'h8;

@@ -73,7 +73,7 @@ struct Bench {
       ASSERT_TRUE(token.vq_index >= first_queue && (token.vq_index - first_queue) % 2 == 0);
       const uint32_t qpn = (token.vq_index - first_queue) / 2u;
       ASSERT_LT(qpn, kConfig.num_qps);
-      EXPECT_TRUE(token.count >= 1 && token.count <= spec::kBuffersPerRequest);
+      EXPECT_TRUE(token.count >= 1 && token.count <= spec::kReceiveBuffersPerRequest);
       // Room for all of them; the one that makes the room is being delivered.
       if (!may_skip[qpn]) {
         EXPECT_LE(given[qpn].size() + token.count, kSizes.ahead + 1);
@@ -209,7 +209,7 @@ struct Bench {
       ++skipped;
       given[qpn].pop_front();
     }
-    ASSERT_LE(skipped, spec::kBuffersPerRequest);
+    ASSERT_LE(skipped, spec::kReceiveBuffersPerRequest);
     ASSERT_FALSE(given[qpn].empty());
     const spec::Receive expected = Expected(given[qpn].front());
     ASSERT_EQ(token, expected) << TokenText(token) << "\nexpected " << TokenText(expected);
