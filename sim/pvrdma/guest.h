@@ -41,6 +41,8 @@ class Guest {
   // Work is pending that no descriptor signals.
   bool has_work() const { return server_->has_work(); }
   void OnEvent(const host::DeviceEvent& event) { device_.OnEvent(event); }
+  // What it has of the NIC.
+  const Objects& objects() const { return device_.objects(); }
 
  private:
   explicit Guest(Nic& nic)

@@ -62,12 +62,28 @@ ordered_json ListDrops(const Simulator& simulator, DropCounters& drops) {
   return all;
 }
 
+// Of the NIC only: a guest's queue pair 1 and regions over all of its memory are none of its objects.
+ordered_json ListGuests(const Simulator& simulator) {
+  ordered_json all = ordered_json::array();
+  for (size_t guest = 0; guest < simulator.guests(); ++guest) {
+    const pvrdma::Objects& objects = simulator.guest_objects(guest);
+    all.push_back({{"contexts", objects.contexts.size()},
+                   {"pds", objects.pds.size()},
+                   {"mrs", objects.mrs.size()},
+                   {"cqs", objects.cqs.size()},
+                   {"qps", objects.qps.size()},
+                   {"gids", objects.gids.size()}});
+  }
+  return all;
+}
+
 }  // namespace
 
 host::Result<ordered_json> RunControlCommand(Simulator& simulator, DropCounters& drops, const json& request) {
   if (request.contains("gid")) return RunGidCommand(simulator, request);
   if (Text(request, "drops") == "list") return ListDrops(simulator, drops);
-  return Refused("a request is for gid or drops");
+  if (Text(request, "guests") == "list") return ListGuests(simulator);
+  return Refused("a request is for gid, drops or guests");
 }
 
 }  // namespace vireo::sim

@@ -86,8 +86,19 @@ std::optional<SimulationStatus> FindOrReport(const SimulationDirectory& director
   return status;
 }
 
-// One line per NIC, and one more if it has dropped frames: `drops` by NIC and reason; empty: not known.
-void PrintNics(const SimulationStatus& status, const nlohmann::ordered_json& drops = nlohmann::ordered_json::array()) {
+// " 3 pds, 1 qps": the counts that are not 0.
+std::string NotZero(const nlohmann::ordered_json& counts) {
+  std::string text;
+  for (const auto& [name, count] : counts.items()) {
+    if (count != 0) text += fmt::format("{} {} {}", text.empty() ? "" : ",", count.get<uint64_t>(), name);
+  }
+  return text;
+}
+
+// One line per NIC, and one more if it has dropped frames: `drops` by NIC and reason. One line per guest, and one more
+// if it has objects: `objects` by guest and kind. Empty: not known.
+void PrintNics(const SimulationStatus& status, const nlohmann::ordered_json& drops = nlohmann::ordered_json::array(),
+               const nlohmann::ordered_json& objects = nlohmann::ordered_json::array()) {
   size_t widest = 0;
   for (const SimulationStatus::Nic& nic : status.nics) widest = std::max(widest, nic.name.size());
   for (size_t number = 0; number < status.nics.size(); ++number) {
@@ -95,14 +106,15 @@ void PrintNics(const SimulationStatus& status, const nlohmann::ordered_json& dro
     fmt::print("nic {:<2} {:<{}}  {:<8} {:<6} {:<7} {:<6}  {}{}\n", number, nic.name, widest, nic.device, nic.config,
                nic.preset, nic.profile, nic.socket, nic.is_exported ? "  (vfio-user: for a driver or guest only)" : "");
     if (number >= drops.size()) continue;
-    std::string reasons;
-    for (const auto& [reason, frames] : drops[number].items()) {
-      if (frames != 0) reasons += fmt::format("{} {} {}", reasons.empty() ? "" : ",", frames.get<uint64_t>(), reason);
+    if (const std::string reasons = NotZero(drops[number]); !reasons.empty()) {
+      fmt::print("       dropped frames:{}\n", reasons);
     }
-    if (!reasons.empty()) fmt::print("       dropped frames:{}\n", reasons);
   }
-  for (const SimulationStatus::Guest& guest : status.guests) {
+  for (size_t number = 0; number < status.guests.size(); ++number) {
+    const SimulationStatus::Guest& guest = status.guests[number];
     fmt::print("guest {}  PVRDMA on {}  {}  (vfio-user)\n", guest.name, guest.nic, guest.socket);
+    if (number >= objects.size()) continue;
+    if (const std::string kinds = NotZero(objects[number]); !kinds.empty()) fmt::print("       it has:{}\n", kinds);
   }
 }
 
@@ -142,7 +154,9 @@ int Status(const SimulationDirectory& directory) {
   if (!status.has_value()) return 1;
   fmt::print("process {}, in {}\n", status->pid, directory.path().string());
   const auto drops = ControlSocket::Ask(directory.control_socket(), {{"drops", "list"}}, seconds(3));
-  PrintNics(*status, drops.ok() ? *drops : nlohmann::ordered_json::array());
+  const auto objects = ControlSocket::Ask(directory.control_socket(), {{"guests", "list"}}, seconds(3));
+  const nlohmann::ordered_json unknown = nlohmann::ordered_json::array();
+  PrintNics(*status, drops.ok() ? *drops : unknown, objects.ok() ? *objects : unknown);
   if (!drops.ok()) fmt::print("dropped frames are not known: {}\n", drops.error().text);
   return 0;
 }

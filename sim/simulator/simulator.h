@@ -62,6 +62,9 @@ class Simulator {
   // kInvalidArgument: as AddGid, or there is no such entry.
   host::Status DeleteGid(size_t nic, uint16_t index);
   const std::string& socket(size_t number) const { return sockets_[number]; }  // of either kind
+  // PVRDMA guests, in the order of Simulation::guests, and what each has of its NIC.
+  size_t guests() const { return guests_.size(); }
+  const pvrdma::Objects& guest_objects(size_t number) const { return guests_[number].guest->objects(); }
 
  private:
   Simulator() = default;

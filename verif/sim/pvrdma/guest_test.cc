@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "host/driver/vfio_user_function.h"
@@ -20,37 +22,42 @@
 namespace vireo::sim::pvrdma {
 namespace {
 
-constexpr size_t kGuests = 2;
 using GidBytes = std::array<uint8_t, 16>;
 GidBytes GidOf(size_t guest) {
   return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 9, 8, static_cast<uint8_t>(guest + 1)};
 }
 
-// A NIC per guest, on the model. A thread of its own runs the simulation.
+// A NIC per guest, on the model, unless a test says otherwise. A thread of its own runs the simulation.
 class PvrdmaGuests : public testing::Test {
  protected:
+  PvrdmaGuests() : PvrdmaGuests({.nics = 2}, {0, 1}) {}
+  // `nic_of`: by guest.
+  PvrdmaGuests(RdmaSystemOptions options, std::vector<size_t> nic_of)
+      : options_(std::move(options)), nic_of_(std::move(nic_of)) {}
   void SetUp() override {
     std::string pattern = (std::filesystem::temp_directory_path() / "vireo_pvrdma_XXXXXX").string();
     ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
     directory_ = pattern;
-    auto built = RdmaSystem::Build({.nics = kGuests});
+    auto built = RdmaSystem::Build(options_);
     ASSERT_NE(built.system, nullptr) << built.error;
     system_ = std::move(built.system);
-    for (size_t i = 0; i < kGuests; ++i) {
-      RdmaHost& host = system_->host(i);
-      nics_[i] =
-          std::make_unique<Nic>(host.device(), gids_, Nic::Options{.mac = host.mac(), .own_gids = {{0, host.gid()}}});
-      auto guest = Guest::Listen(loop_, *nics_[i], SocketOf(i));
+    for (size_t i = 0; i < nic_of_.size(); ++i) {
+      while (nics_.size() <= nic_of_[i]) {
+        RdmaHost& host = system_->host(nics_.size());
+        nics_.push_back(std::make_unique<Nic>(host.device(), gids_,
+                                              Nic::Options{.mac = host.mac(), .own_gids = {{0, host.gid()}}}));
+      }
+      auto guest = Guest::Listen(loop_, *nics_[nic_of_[i]], SocketOf(i));
       ASSERT_TRUE(guest.ok()) << host::ToString(guest.error());
-      guests_[i] = std::move(guest).value();
+      guests_.push_back(std::move(guest).value());
     }
     thread_ = std::thread([this] { Run(); });
   }
   void TearDown() override {
     is_stopping_ = true;
     if (thread_.joinable()) thread_.join();
-    for (auto& guest : guests_) guest.reset();
-    for (auto& nic : nics_) nic.reset();
+    guests_.clear();
+    nics_.clear();
     if (system_ != nullptr) {
       EXPECT_EQ(system_->Violations(), "");
     }
@@ -61,7 +68,8 @@ class PvrdmaGuests : public testing::Test {
     constexpr uint64_t kPauseNs = 50'000;
     constexpr Picoseconds kSlice = 2'000'000;
     while (!is_stopping_) {
-      const bool is_idle = system_->topology().IsQuiet() && !guests_[0]->has_work() && !guests_[1]->has_work();
+      const bool is_idle = system_->topology().IsQuiet() &&
+                           std::ranges::none_of(guests_, [](const auto& guest) { return guest->has_work(); });
       loop_.Poll(is_idle ? kPauseNs : 0);
       system_->topology().RunFor(kSlice);
       for (const auto& guest : guests_) guest->Progress();
@@ -87,12 +95,14 @@ class PvrdmaGuests : public testing::Test {
     return client;
   }
 
+  const RdmaSystemOptions options_;
+  const std::vector<size_t> nic_of_;
   std::string directory_;
   std::unique_ptr<RdmaSystem> system_;
   service::EventLoop loop_;
   GidDirectory gids_;
-  std::array<std::unique_ptr<Nic>, kGuests> nics_;
-  std::array<std::unique_ptr<Guest>, kGuests> guests_;
+  std::vector<std::unique_ptr<Nic>> nics_;
+  std::vector<std::unique_ptr<Guest>> guests_;
   std::atomic<bool> is_stopping_ = false;
   std::thread thread_;
 };
@@ -142,6 +152,87 @@ TEST_F(PvrdmaGuests, DriverThatDisappearsLeavesNothingBehind) {
     }
     first.reset();
     b.Destroy();
+  }
+}
+
+// Counted by another guest, which creates as many as the NIC has left.
+struct Left {
+  uint32_t pds = 0, mrs = 0, cqs = 0, qps = 0;
+  bool operator==(const Left&) const = default;
+};
+Left CountLeft(Driver& driver) {
+  Left left;
+  std::vector<uint32_t> pds, mrs, cqs, qps;
+  HandleResponse pd;
+  while (driver.Execute(Command::kCreatePd, HandleCommand{}, pd) == 0) pds.push_back(pd.handle);
+  if (pds.empty()) return left;
+  // All of a kind have the same pages.
+  const GuestBuffer page = driver.AllocateListed(1), ring = driver.AllocateListed(2);
+  const CreateMr region{.start = 0,
+                        .length = kPageBytes,
+                        .directory = page.directory->address(),
+                        .pd = pds[0],
+                        .access_flags = 1,
+                        .pages = 1};
+  CreateMrResponse mr;
+  while (driver.Execute(Command::kCreateMr, region, mr) == 0) mrs.push_back(mr.handle);
+  const CreateCq queue{.directory = ring.directory->address(), .cqe = 4, .pages = 2};
+  CreateCqResponse cq;
+  while (driver.Execute(Command::kCreateCq, queue, cq) == 0) cqs.push_back(cq.handle);
+  if (!cqs.empty()) {
+    const DriverQpOptions options{.send_wr = 2, .recv_wr = 2};
+    const GuestBuffer rings = driver.AllocateListed(1 + DriverQp::SendPages(options) + DriverQp::RecvPages(options));
+    CreateQp pair = DriverQp::Request(pds[0], cqs[0], cqs[0], options);
+    pair.directory = rings.directory->address();
+    CreateQpResponse qp;
+    while (driver.Execute(Command::kCreateQp, pair, qp) == 0) qps.push_back(qp.qpn);
+    for (const uint32_t handle : qps) EXPECT_EQ(driver.Destroy(Command::kDestroyQp, handle), 0u);
+  }
+  for (const uint32_t handle : cqs) EXPECT_EQ(driver.Destroy(Command::kDestroyCq, handle), 0u);
+  for (const uint32_t handle : mrs) EXPECT_EQ(driver.Destroy(Command::kDestroyMr, handle), 0u);
+  for (const uint32_t handle : pds) EXPECT_EQ(driver.Destroy(Command::kDestroyPd, handle), 0u);
+  return {.pds = static_cast<uint32_t>(pds.size()),
+          .mrs = static_cast<uint32_t>(mrs.size()),
+          .cqs = static_cast<uint32_t>(cqs.size()),
+          .qps = static_cast<uint32_t>(qps.size())};
+}
+
+// On one NIC: a third guest writes to the second one and disappears.
+class PvrdmaGuestsOfOneNic : public PvrdmaGuests {
+ protected:
+  PvrdmaGuestsOfOneNic()
+      : PvrdmaGuests({.config = &spec::kNic1, .fabric = Fabric::kSwitch, .network_switch = {.hairpin = true}},
+                     {0, 0, 0}) {}
+};
+
+TEST_F(PvrdmaGuestsOfOneNic, DriverThatDisappearsLeavesTheNicAllItHad) {
+  const auto first = Start(0), second = Start(1);
+  const Left before = CountLeft(*first->driver);
+  EXPECT_GT(before.pds, 1u);
+  EXPECT_GT(before.mrs, 1u);
+  EXPECT_GT(before.cqs, 1u);
+  EXPECT_GT(before.qps, 2u);
+  for (int cycle = 0; cycle < 20; ++cycle) {
+    SCOPED_TRACE(cycle);
+    auto third = Start(2);
+    Side b(*second->driver, {});
+    {
+      Side c(*third->driver, {});  // whose memory goes first
+      b.qp.Connect({.dest_qpn = c.qp.qpn(), .dgid = GidOf(2)});
+      c.qp.Connect({.dest_qpn = b.qp.qpn(), .dgid = GidOf(1)});
+      if (cycle == 0) {
+        const Left meanwhile = CountLeft(*first->driver);
+        EXPECT_EQ(meanwhile, (Left{before.pds - 2, before.mrs - 2, before.cqs - 2, before.qps - 2}));
+      }
+      for (uint64_t i = 0; i < 8; ++i) {
+        c.qp.Send(Remote(WrOpcode::kRdmaWrite, i, b.region, 0), std::array{c.region.Element(0, kBytes)});
+      }
+    }
+    third.reset();
+    b.Destroy();
+    if (cycle % 10 == 9) {
+      EXPECT_EQ(CountLeft(*first->driver), before);
+    }
   }
 }
 

@@ -143,8 +143,11 @@ TEST_F(Run, ServesGuestsByPvrdmaBesidePrograms) {
   EXPECT_EQ(devinfo.code, 0) << devinfo.output;
   EXPECT_EQ(devinfo.output.find("10.9.8."), std::string::npos) << devinfo.output;
   pvrdma::PingPong(a, b, 5, 1000, false);
+  constexpr const char* kHas = "       it has: 1 contexts, 1 pds, 1 mrs, 1 cqs, 1 qps, 1 gids\n";
+  EXPECT_NE(On("status").output.find(kHas), std::string::npos) << On("status").output;
   a.Destroy();
   b.Destroy();
+  EXPECT_NE(On("status").output.find("       it has: 1 contexts, 1 gids\n"), std::string::npos);
 }
 
 TEST_F(Run, RunsExampleTopology) {
