@@ -96,9 +96,21 @@ Status Service::WriteGid(const GidEntry& entry) {
 
 void Service::PublishGids() {
   gid_table_->Write({gids_.begin(), gids_.end()});
-  if (neighbor_discovery_ != nullptr) neighbor_discovery_->SetOwn(OwnGids(gids_));
+  PublishAddresses();
   if (ucma_ != nullptr) ucma_->OnGidsChanged();
   for (const auto& context : contexts_) context->OnEvent({host::DeviceEvent::Kind::kGidTableChanged, {}});
+}
+
+void Service::PublishAddresses() {
+  if (neighbor_discovery_ == nullptr) return;
+  std::vector<NeighborDiscovery::Gid> own = OwnGids(gids_);
+  own.insert(own.end(), guest_addresses_.begin(), guest_addresses_.end());
+  neighbor_discovery_->SetOwn(std::move(own));
+}
+
+void Service::SetGuestAddresses(std::vector<std::array<uint8_t, 16>> gids) {
+  guest_addresses_ = std::move(gids);
+  PublishAddresses();
 }
 
 Result<uint16_t> Service::AddGid(const std::array<uint8_t, 16>& gid, std::optional<uint16_t> vlan) {

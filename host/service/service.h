@@ -102,6 +102,8 @@ class Service {
   host::Status DeleteGid(uint16_t index);
   // The MAC address of the host with a GID. None: not found, or, if IsSearching(), not found yet.
   std::optional<std::array<uint8_t, 6>> FindNeighbor(const std::array<uint8_t, 16>& gid);
+  // Requests on the wire for these addresses are answered too: of guests that share the NIC. Replaces the former ones.
+  void SetGuestAddresses(std::vector<std::array<uint8_t, 16>> gids);
   // A search for this GID is in progress: FindNeighbor may find it later. Lasts NeighborDiscovery::kSearchNs at most.
   bool IsSearching(const std::array<uint8_t, 16>& gid) const;
   const spec::NetConfig& net_config() const { return net_config_; }
@@ -130,6 +132,7 @@ class Service {
   host::Status SetUpNeighborDiscovery();
   host::Status WriteGid(const GidEntry& entry);
   void PublishGids();
+  void PublishAddresses();
   void TakeFrames();
   // Passes all pending events of the device on to the contexts that own their objects.
   void RouteEvents();
@@ -157,6 +160,7 @@ class Service {
   std::string path_;
   std::unique_ptr<UcmaServer> ucma_;
   std::function<void(const host::DeviceEvent&)> on_event_;
+  std::vector<std::array<uint8_t, 16>> guest_addresses_;
   std::unique_ptr<NeighborDiscovery> neighbor_discovery_;  // null: no discovery on the wire
 };
 

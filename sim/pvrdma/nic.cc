@@ -39,6 +39,7 @@ host::Result<uint16_t> Nic::Bind(const Gid& gid, std::optional<uint16_t> vlan, s
     if (options_.gsi != nullptr) {
       options_.gsi->Attach({.index = static_cast<uint8_t>(index), .gid = gid}, std::move(receiver));
     }
+    Publish();
     return index;
   }
   return host::Error{host::ErrorCode::kNoMemory, "the NIC's GID table is full"};
@@ -52,6 +53,14 @@ void Nic::Unbind(uint16_t index) {
   directory_.macs_.erase(bound->second);
   ++directory_.version_;
   bound_.erase(bound);
+  Publish();
+}
+
+void Nic::Publish() const {
+  if (!options_.on_gids) return;
+  std::vector<Gid> gids;
+  for (const auto& [index, gid] : bound_) gids.push_back(gid);
+  options_.on_gids(std::move(gids));
 }
 
 std::optional<Gid> Nic::GidAt(uint16_t index) const {

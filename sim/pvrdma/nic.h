@@ -48,6 +48,8 @@ class Nic {
     // Passes on all events that the NIC has reported (Device::OnEvent), before their objects' numbers are used again;
     // may be empty.
     std::function<void()> drain_events{};
+    // Called when guests have bound or unbound a GID, with all that they have; may be empty.
+    std::function<void(std::vector<Gid>)> on_gids{};
     spec::IbMtu active_mtu = spec::IbMtu::kMtu1024;
     uint32_t link_mbps = 0;
     uint64_t node_guid = 0;
@@ -76,6 +78,8 @@ class Nic {
   Mac MacFor(const Gid& gid, const Mac& known) const;
 
  private:
+  void Publish() const;
+
   verbs::Device& device_;
   GidDirectory& directory_;
   const Options options_;

@@ -179,6 +179,7 @@ std::string Simulator::OpenGuests(const SimulatorOptions& options) {
       pvrdma::Nic::Options nic{.mac = system_->host(guest.nic).mac(),
                                .neighbors = [this](const auto& gid) { return MacOfNic(gid); },
                                .drain_events = [&service] { service.Progress(); },
+                               .on_gids = [&service](auto gids) { service.SetGuestAddresses(std::move(gids)); },
                                .active_mtu = service.active_mtu(),
                                .link_mbps = service.link_mbps(),
                                .node_guid = service.node_guid(),
