@@ -79,7 +79,7 @@ Guest::Booted Guest::Start(const GuestSetup& setup) {
     guest->tcp_port_ = FreePort();
     command.insert(command.end(), {"--tcp-port", std::to_string(guest->tcp_port_)});
     if (has_pvrdma) {
-      command.insert(command.end(), {"--pvrdma", setup.pvrdma, "--link", setup.link});
+      command.insert(command.end(), {"--pvrdma", setup.pvrdma, "--link", setup.link, "--reboots"});
     } else {
       command.insert(command.end(), {"--wire", setup.wire});
     }

@@ -64,7 +64,7 @@ class Guest {
   // driver only.
   std::optional<Answer> RunAndWake(const std::string& line, std::chrono::milliseconds timeout);
   // Starts the machine or its kernel again by `line`, for example "reboot -f", and waits until it is ready again;
-  // false: it is not. Role driver only.
+  // false: it is not. Roles driver and pvrdma.
   bool Reboot(const std::string& line);
 
   std::string Log() const;  // its kernel log
