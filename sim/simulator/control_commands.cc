@@ -62,6 +62,15 @@ ordered_json ListDrops(const Simulator& simulator, DropCounters& drops) {
   return all;
 }
 
+ordered_json ListFrames(Simulator& simulator) {
+  ordered_json all = ordered_json::array();
+  for (size_t nic = 0; nic < simulator.size(); ++nic) {
+    const MacPort::Counters& counters = simulator.system().host(nic).station().mac().counters();
+    all.push_back({{"sent", counters.sent_frames}, {"sent_bytes", counters.sent_bytes}});
+  }
+  return all;
+}
+
 // Of the NIC only: a guest's queue pair 1 and regions over all of its memory are none of its objects.
 ordered_json ListGuests(const Simulator& simulator) {
   ordered_json all = ordered_json::array();
@@ -82,8 +91,9 @@ ordered_json ListGuests(const Simulator& simulator) {
 host::Result<ordered_json> RunControlCommand(Simulator& simulator, DropCounters& drops, const json& request) {
   if (request.contains("gid")) return RunGidCommand(simulator, request);
   if (Text(request, "drops") == "list") return ListDrops(simulator, drops);
+  if (Text(request, "frames") == "list") return ListFrames(simulator);
   if (Text(request, "guests") == "list") return ListGuests(simulator);
-  return Refused("a request is for gid, drops or guests");
+  return Refused("a request is for gid, drops, frames or guests");
 }
 
 }  // namespace vireo::sim

@@ -4,6 +4,7 @@
 available."""
 
 import json
+import math
 import os
 import pathlib
 import stat
@@ -12,6 +13,7 @@ import sys
 import tempfile
 import unittest
 
+import bench
 import build_guest
 import build_pvrdma
 import qemu
@@ -192,11 +194,33 @@ class Scripts(unittest.TestCase):
                 ("people.py", ["--pvrdma", "--nics", "3"], "--nics 3: 1 to 2"),
                 ("people.py", ["--nics", "0"], "--nics 0: 1 to 8"),
                 ("people.py", ["--nics", "9"], "--nics 9: 1 to 8"),
-                ("people.py", ["--cpus", "0"], "--cpus 1")):
+                ("people.py", ["--cpus", "0"], "--cpus 1"),
+                ("bench.py", ["--way", "tcp,x"], "unknown 'x'; known: tcp, softroce, pvrdma"),
+                ("bench.py", ["--workload", "y"], "unknown 'y'; known: stream_64b"),
+                ("bench.py", ["--way", "tcp", "--update"], "--update writes a whole run")):
             with self.subTest(script=script, arguments=arguments):
                 ended = run(script, *arguments)
                 self.assertEqual(ended.returncode, 2)
                 self.assertIn(message, ended.stderr)
+
+    def test_figures_of_the_bench(self) -> None:
+        few = bench.Sample(60, [9e6, 8e6], [70, 10], [600_000, 600])
+        many = bench.Sample(1060, [29e6, 18e6], [17_000, 1060], [70_000_000, 70_000])
+        stream = bench.row_of("pvrdma", "stream_64k", few, many)
+        self.assertEqual((stream["client_instructions"], stream["server_instructions"]), (20_000, 10_000))  # of 1,000 messages
+        self.assertAlmostEqual(stream["frames"], 18_060 / 1060)
+        self.assertAlmostEqual(stream["line_bytes"], (70_000_000 + 17_000 * 24) / 1060)
+        self.assertAlmostEqual(stream["gbps"], 65536 * 8 / 20_000)  # the sender is the slowest part
+        idle = bench.Sample(1060, few.instructions, many.frames, many.sent_bytes)
+        self.assertAlmostEqual(bench.row_of("pvrdma", "stream_64k", few, idle)["gbps"], 65536 / stream["line_bytes"] * 100)
+        few, many = bench.Sample(200, [1e6, 1e6], [0, 0], [0, 0]), bench.Sample(1200, [11e6, 21e6], [0, 0], [0, 0])
+        latency = bench.row_of("tcp", "latency_64b", few, many)
+        self.assertAlmostEqual(latency["cpu_us"], 30)
+        table = bench.table_of([stream, latency])
+        self.assertIn("| `stream_64k` | RDMA by PVRDMA | 20,000 | 10,000 | 17.04 |", table)
+        self.assertIn("| `latency_64b` | TCP over virtio-net | 10,000 | 20,000 | 0.00 | 0 | 30.0 µs |", table)
+        # From 10 on, 90 units for each factor of 10.
+        self.assertIn(f'width="{90 * (math.log10(30_000) - 1):.0f}" height="14" fill="#2f7fbf"/>', bench.plot_of([stream, latency]))
 
     def test_attaching_to_no_guest_says_so(self) -> None:
         ended = run("people.py", "--attach", f"{self.folder.name}/none")
