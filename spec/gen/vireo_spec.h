@@ -84,6 +84,27 @@ constexpr const ProfileConstants& ConstantsOf(Profile profile) {
   return kRfcV2Constants;
 }
 
+// Of everything in this file; a host refuses another one (board.toml)
+inline constexpr uint16_t kBoardVersion = 1u;
+
+// "BVRD" as bytes (board.toml)
+inline constexpr uint32_t kBoardMagic = 0x44525642u;
+
+// Before and after every frame; one between two frames is enough [RFC 1662, 4.1] (board.toml)
+inline constexpr uint8_t kBoardFlag = 126u;
+
+// Within a frame `board_flag` and `board_escape` are sent as this byte and the byte itself exclusive-or `board_escape_bit` [RFC 1662, 4.2] (board.toml)
+inline constexpr uint8_t kBoardEscape = 125u;
+
+// See `board_escape` (board.toml)
+inline constexpr uint8_t kBoardEscapeBit = 32u;
+
+// Payload of a frame, between `board_header` and the CRC of 4 bytes over both, least significant byte first. This is the only credit: one frame each way (board.toml) Unit: bytes.
+inline constexpr uint16_t kBoardPayloadMax = 1024u;
+
+// The board holds this many beats of each of `read_beats` and `frame_beats`. One of each enters the device in every cycle that is run, as long as there are any (board.toml) Unit: beats.
+inline constexpr uint8_t kBoardBeatsMax = 64u;
+
 // Fewest queue pairs; in use after reset. [virtio 1.3, 5.1.6.5.6; linux/virtio_net.h] (net.toml) Unit: entries.
 inline constexpr uint16_t kNetMqVqPairsMin = 1u;
 
@@ -464,6 +485,94 @@ inline constexpr uint32_t kRnrTimerNs[32] = {
     2560000u, 3840000u, 5120000u, 7680000u, 10240000u, 15360000u, 20480000u, 30720000u,
     40960000u, 61440000u, 81920000u, 122880000u, 163840000u, 245760000u, 327680000u, 491520000u,
 };
+
+// Kinds of frames. A frame with a wrong CRC, an unknown kind or an unexpected sequence number is ignored; a repeated question is answered again and not executed again. (board.toml)
+enum class BoardFrame : uint8_t {
+  kHello = 1u,  // To the board, without payload: starts a session and stops what was being executed. From it: `board_hello`
+  kData = 2u,  // To the board: commands, as a stream that may be cut anywhere. From it: events, all that these commands caused
+  kMore = 3u,  // From the board: likewise, and execution waits for room; the next question must have no payload
+  kNoSession = 4u,  // From the board: a question before the first `hello` since the board's power came up
+};
+// The contract's name of a value; null if it has none.
+constexpr const char* ToString(BoardFrame value) {
+  switch (value) {
+    case BoardFrame::kHello: return "hello";
+    case BoardFrame::kData: return "data";
+    case BoardFrame::kMore: return "more";
+    case BoardFrame::kNoSession: return "no_session";
+  }
+  return nullptr;
+}
+
+// Commands, each followed by its structure. What enters the device enters in the next cycle that is run, for that cycle. An unknown command ends execution of its session: its frame is answered by `refused`. (board.toml)
+enum class BoardCommand : uint8_t {
+  kReset = 1u,  // Resets NIC and control processor, for 16 cycles; all inputs are as after power-on. No structure
+  kRun = 2u,  // `board_run`
+  kTime = 3u,  // `board_time`
+  kControls = 4u,  // `board_controls`
+  kBar = 5u,  // `board_bar`
+  kCsr = 6u,  // `board_csr`
+  kCredits = 7u,  // `board_credits`
+  kRefuse = 8u,  // The write whose last beat was in the cycle before is answered with an error. No structure
+  kReadBeats = 9u,  // `board_read_beats`, then the beats
+  kFrameBeats = 0xau,  // `board_frame_beats`, then the beats
+  kLoad = 0xbu,  // `board_load`: a word of the control processor's memory
+  kStart = 0xcu,  // The control processor starts with the next cycle. No structure
+  kAdmit = 0xdu,  // The access that `board_event.access` has announced takes place in the next cycle. No structure
+};
+// The contract's name of a value; null if it has none.
+constexpr const char* ToString(BoardCommand value) {
+  switch (value) {
+    case BoardCommand::kReset: return "reset";
+    case BoardCommand::kRun: return "run";
+    case BoardCommand::kTime: return "time";
+    case BoardCommand::kControls: return "controls";
+    case BoardCommand::kBar: return "bar";
+    case BoardCommand::kCsr: return "csr";
+    case BoardCommand::kCredits: return "credits";
+    case BoardCommand::kRefuse: return "refuse";
+    case BoardCommand::kReadBeats: return "read_beats";
+    case BoardCommand::kFrameBeats: return "frame_beats";
+    case BoardCommand::kLoad: return "load";
+    case BoardCommand::kStart: return "start";
+    case BoardCommand::kAdmit: return "admit";
+  }
+  return nullptr;
+}
+
+// Events, each followed by its structure. Those of a run come in the order of their cycles, within a cycle in the order of their numbers; the last is `ran`. (board.toml)
+enum class BoardEvent : uint8_t {
+  kBarAnswer = 1u,  // `board_bar_answer`
+  kCsrAnswer = 2u,  // `board_csr_answer`
+  kInterrupt = 3u,  // `board_interrupt`
+  kRead = 4u,  // `board_read`: a DMA read is requested
+  kWriteBeat = 5u,  // 8 bytes, as they are on the bus: of the oldest write that is not complete; the run ends with its last
+  kWriteStart = 6u,  // `board_write`: the address of a DMA write is accepted
+  kMsix = 7u,  // `board_msix`
+  kTransmit = 8u,  // `board_transmit`: a beat of a frame; the run ends with its last
+  kAccess = 9u,  // `board_csr`: in front of the next cycle, the control processor accesses a register in it; it waits for `admit`
+  kRan = 0xau,  // `board_ran`: a run has ended
+  kConsole = 0xbu,  // A byte: the control processor's console has sent it; only within a run
+  kRefused = 0xcu,  // The command's number, a byte: it is unknown
+};
+// The contract's name of a value; null if it has none.
+constexpr const char* ToString(BoardEvent value) {
+  switch (value) {
+    case BoardEvent::kBarAnswer: return "bar_answer";
+    case BoardEvent::kCsrAnswer: return "csr_answer";
+    case BoardEvent::kInterrupt: return "interrupt";
+    case BoardEvent::kRead: return "read";
+    case BoardEvent::kWriteBeat: return "write_beat";
+    case BoardEvent::kWriteStart: return "write_start";
+    case BoardEvent::kMsix: return "msix";
+    case BoardEvent::kTransmit: return "transmit";
+    case BoardEvent::kAccess: return "access";
+    case BoardEvent::kRan: return "ran";
+    case BoardEvent::kConsole: return "console";
+    case BoardEvent::kRefused: return "refused";
+  }
+  return nullptr;
+}
 
 // Tables of the datapath that firmware fills through table_command. (csr.toml)
 enum class MgmtTable : uint8_t {
@@ -2500,6 +2609,738 @@ struct VirtqUsedFlags {
 struct FlushPlacement {
   static constexpr uint8_t kGlobalVisibility = 1u;  // Visible to every agent of the responder's system
   static constexpr uint8_t kPersistence = 2u;  // Survives loss of power
+};
+
+// Start of every frame (board.toml)
+// Little-endian, 2 bytes.
+struct BoardHeader {
+  static constexpr size_t kBytes = 2;
+  static constexpr size_t kKindOffset = 0;
+  static constexpr size_t kSerialOffset = 1;
+  BoardFrame kind{};  // The frame's kind
+  uint8_t serial{};  // Of `data`: the host counts 0, 1 … from its `hello` on; an answer has that of its question. Of `hello`: chosen by the host
+
+  static constexpr BoardHeader Decode(const uint8_t* bytes) {
+    BoardHeader result;
+    result.kind = static_cast<BoardFrame>(detail::GetLittle<0, 8>(bytes));
+    result.serial = static_cast<uint8_t>(detail::GetLittle<8, 8>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 8>(bytes, static_cast<uint64_t>(kind));
+    detail::PutLittle<8, 8>(bytes, static_cast<uint64_t>(serial));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("kind", self.kind, 8);
+    f("serial", self.serial, 8);
+  }
+  static constexpr BoardHeader FromWord(uint16_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 16>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint16_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint16_t>(detail::GetLittle<0, 16>(bytes));
+  }
+
+  friend constexpr bool operator==(const BoardHeader&, const BoardHeader&) = default;
+};
+
+// What the board is (board.toml)
+// Little-endian, 12 bytes.
+struct BoardHello {
+  static constexpr size_t kBytes = 12;
+  static constexpr size_t kMagicOffset = 0;
+  static constexpr size_t kVersionOffset = 4;
+  static constexpr size_t kHasProcessorOffset = 6;
+  static constexpr size_t kConfigHashOffset = 8;
+  uint32_t magic{};  // `board_magic`
+  uint16_t version{};  // `board_version`
+  uint8_t has_processor{};  // 1: a control processor is on the board
+  uint8_t reserved{};  // 0
+  uint32_t config_hash{};  // FNV-1a, 32 bits, over the bytes of all parameters of the configuration in the order of configs.toml, each 32 bits, least significant byte first
+
+  static constexpr BoardHello Decode(const uint8_t* bytes) {
+    BoardHello result;
+    result.magic = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+    result.version = static_cast<uint16_t>(detail::GetLittle<32, 16>(bytes));
+    result.has_processor = static_cast<uint8_t>(detail::GetLittle<48, 8>(bytes));
+    result.reserved = static_cast<uint8_t>(detail::GetLittle<56, 8>(bytes));
+    result.config_hash = static_cast<uint32_t>(detail::GetLittle<64, 32>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 32>(bytes, static_cast<uint64_t>(magic));
+    detail::PutLittle<32, 16>(bytes, static_cast<uint64_t>(version));
+    detail::PutLittle<48, 8>(bytes, static_cast<uint64_t>(has_processor));
+    detail::PutLittle<56, 8>(bytes, static_cast<uint64_t>(reserved));
+    detail::PutLittle<64, 32>(bytes, static_cast<uint64_t>(config_hash));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("magic", self.magic, 32);
+    f("version", self.version, 16);
+    f("has_processor", self.has_processor, 8);
+    f("reserved", self.reserved, 8);
+    f("config_hash", self.config_hash, 32);
+  }
+
+  friend constexpr bool operator==(const BoardHello&, const BoardHello&) = default;
+};
+
+// Runs at most `cycles` cycles, and ends early: after a cycle with an event that a host must know of (all but `write_start`, `write_beat` and beats within a frame), in front of a cycle with an access of the control processor, and when nothing is left to do. (board.toml)
+// Little-endian, 2 bytes.
+struct BoardRun {
+  static constexpr size_t kBytes = 2;
+  static constexpr size_t kCyclesOffset = 0;
+  uint16_t cycles{};  // 1 or more
+
+  static constexpr BoardRun Decode(const uint8_t* bytes) {
+    BoardRun result;
+    result.cycles = static_cast<uint16_t>(detail::GetLittle<0, 16>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 16>(bytes, static_cast<uint64_t>(cycles));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("cycles", self.cycles, 16);
+  }
+  static constexpr BoardRun FromWord(uint16_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 16>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint16_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint16_t>(detail::GetLittle<0, 16>(bytes));
+  }
+
+  friend constexpr bool operator==(const BoardRun&, const BoardRun&) = default;
+};
+
+// Device time of the next cycle; it goes on by itself, and stands still between two runs (board.toml)
+// Little-endian, 8 bytes.
+struct BoardTime {
+  static constexpr size_t kBytes = 8;
+  static constexpr size_t kNsOffset = 0;
+  uint64_t ns{};  // Device time in ns
+
+  static constexpr BoardTime Decode(const uint8_t* bytes) {
+    BoardTime result;
+    result.ns = static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 64>(bytes, static_cast<uint64_t>(ns));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("ns", self.ns, 64);
+  }
+  static constexpr BoardTime FromWord(uint64_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 64>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint64_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+  }
+
+  friend constexpr bool operator==(const BoardTime&, const BoardTime&) = default;
+};
+
+// From configuration space and MAC, until changed (board.toml)
+// Little-endian, 2 bytes.
+struct BoardControls {
+  static constexpr size_t kBytes = 2;
+  bool bus_master{};  // Of the command register
+  bool msix_enable{};  // Of the MSI-X capability
+  bool msix_mask{};  // Of the MSI-X capability: of the whole function
+  bool mac_link{};  // 1: the link is up
+  uint8_t reserved{};  // 0
+  uint8_t max_payload_size{};  // `pcie_size`
+  uint8_t max_read_request_size{};  // `pcie_size`
+
+  static constexpr BoardControls Decode(const uint8_t* bytes) {
+    BoardControls result;
+    result.bus_master = static_cast<bool>(detail::GetLittle<0, 1>(bytes));
+    result.msix_enable = static_cast<bool>(detail::GetLittle<1, 1>(bytes));
+    result.msix_mask = static_cast<bool>(detail::GetLittle<2, 1>(bytes));
+    result.mac_link = static_cast<bool>(detail::GetLittle<3, 1>(bytes));
+    result.reserved = static_cast<uint8_t>(detail::GetLittle<4, 4>(bytes));
+    result.max_payload_size = static_cast<uint8_t>(detail::GetLittle<8, 4>(bytes));
+    result.max_read_request_size = static_cast<uint8_t>(detail::GetLittle<12, 4>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 1>(bytes, static_cast<uint64_t>(bus_master));
+    detail::PutLittle<1, 1>(bytes, static_cast<uint64_t>(msix_enable));
+    detail::PutLittle<2, 1>(bytes, static_cast<uint64_t>(msix_mask));
+    detail::PutLittle<3, 1>(bytes, static_cast<uint64_t>(mac_link));
+    detail::PutLittle<4, 4>(bytes, static_cast<uint64_t>(reserved));
+    detail::PutLittle<8, 4>(bytes, static_cast<uint64_t>(max_payload_size));
+    detail::PutLittle<12, 4>(bytes, static_cast<uint64_t>(max_read_request_size));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("bus_master", self.bus_master, 1);
+    f("msix_enable", self.msix_enable, 1);
+    f("msix_mask", self.msix_mask, 1);
+    f("mac_link", self.mac_link, 1);
+    f("reserved", self.reserved, 4);
+    f("max_payload_size", self.max_payload_size, 4);
+    f("max_read_request_size", self.max_read_request_size, 4);
+  }
+  static constexpr BoardControls FromWord(uint16_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 16>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint16_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint16_t>(detail::GetLittle<0, 16>(bytes));
+  }
+
+  friend constexpr bool operator==(const BoardControls&, const BoardControls&) = default;
+};
+
+// An access of a BAR (board.toml)
+// Little-endian, 14 bytes.
+struct BoardBar {
+  static constexpr size_t kBytes = 14;
+  static constexpr size_t kLengthOffset = 1;
+  static constexpr size_t kOffsetOffset = 2;
+  static constexpr size_t kValueOffset = 6;
+  uint8_t bar{};  // Its number
+  uint8_t is_write{};  // 1: a write, 0: a read
+  uint8_t length{};  // 1, 2, 4 or 8
+  uint32_t offset{};  // Within the BAR
+  uint64_t value{};  // Of a write
+
+  static constexpr BoardBar Decode(const uint8_t* bytes) {
+    BoardBar result;
+    result.bar = static_cast<uint8_t>(detail::GetLittle<0, 4>(bytes));
+    result.is_write = static_cast<uint8_t>(detail::GetLittle<4, 4>(bytes));
+    result.length = static_cast<uint8_t>(detail::GetLittle<8, 8>(bytes));
+    result.offset = static_cast<uint32_t>(detail::GetLittle<16, 32>(bytes));
+    result.value = static_cast<uint64_t>(detail::GetLittle<48, 64>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 4>(bytes, static_cast<uint64_t>(bar));
+    detail::PutLittle<4, 4>(bytes, static_cast<uint64_t>(is_write));
+    detail::PutLittle<8, 8>(bytes, static_cast<uint64_t>(length));
+    detail::PutLittle<16, 32>(bytes, static_cast<uint64_t>(offset));
+    detail::PutLittle<48, 64>(bytes, static_cast<uint64_t>(value));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("bar", self.bar, 4);
+    f("is_write", self.is_write, 4);
+    f("length", self.length, 8);
+    f("offset", self.offset, 32);
+    f("value", self.value, 64);
+  }
+
+  friend constexpr bool operator==(const BoardBar&, const BoardBar&) = default;
+};
+
+// An access of the management port, beside the control processor (board.toml)
+// Little-endian, 6 bytes.
+struct BoardCsr {
+  static constexpr size_t kBytes = 6;
+  static constexpr size_t kValueOffset = 2;
+  uint16_t offset{};  // Of the register
+  bool is_write{};  // 1: a write, 0: a read
+  uint32_t value{};  // Of a write
+
+  static constexpr BoardCsr Decode(const uint8_t* bytes) {
+    BoardCsr result;
+    result.offset = static_cast<uint16_t>(detail::GetLittle<0, 15>(bytes));
+    result.is_write = static_cast<bool>(detail::GetLittle<15, 1>(bytes));
+    result.value = static_cast<uint32_t>(detail::GetLittle<16, 32>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 15>(bytes, static_cast<uint64_t>(offset));
+    detail::PutLittle<15, 1>(bytes, static_cast<uint64_t>(is_write));
+    detail::PutLittle<16, 32>(bytes, static_cast<uint64_t>(value));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("offset", self.offset, 15);
+    f("is_write", self.is_write, 1);
+    f("value", self.value, 32);
+  }
+
+  friend constexpr bool operator==(const BoardCsr&, const BoardCsr&) = default;
+};
+
+// Credits in beats; they count from the next cycle that is run (board.toml)
+// Little-endian, 4 bytes.
+struct BoardCredits {
+  static constexpr size_t kBytes = 4;
+  static constexpr size_t kDmaWriteOffset = 0;
+  static constexpr size_t kTransmitOffset = 2;
+  uint16_t dma_write{};  // Of DMA writes
+  uint16_t transmit{};  // Of frames
+
+  static constexpr BoardCredits Decode(const uint8_t* bytes) {
+    BoardCredits result;
+    result.dma_write = static_cast<uint16_t>(detail::GetLittle<0, 16>(bytes));
+    result.transmit = static_cast<uint16_t>(detail::GetLittle<16, 16>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 16>(bytes, static_cast<uint64_t>(dma_write));
+    detail::PutLittle<16, 16>(bytes, static_cast<uint64_t>(transmit));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("dma_write", self.dma_write, 16);
+    f("transmit", self.transmit, 16);
+  }
+  static constexpr BoardCredits FromWord(uint32_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 32>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint32_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+  }
+
+  friend constexpr bool operator==(const BoardCredits&, const BoardCredits&) = default;
+};
+
+// Beats of 8 bytes of a DMA read's data, as they are on the bus (lane: address modulo 8) (board.toml)
+// Little-endian, 4 bytes.
+struct BoardReadBeats {
+  static constexpr size_t kBytes = 4;
+  static constexpr size_t kCountOffset = 0;
+  static constexpr size_t kTagOffset = 1;
+  uint8_t count{};  // How many follow, 1 or more
+  uint8_t tag{};  // Of the request
+  uint8_t resp{};  // AXI response of each of these beats
+  bool last{};  // The last of these beats ends the request
+  uint8_t reserved{};  // 0
+  uint8_t reserved1{};  // 0
+
+  static constexpr BoardReadBeats Decode(const uint8_t* bytes) {
+    BoardReadBeats result;
+    result.count = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes));
+    result.tag = static_cast<uint8_t>(detail::GetLittle<8, 8>(bytes));
+    result.resp = static_cast<uint8_t>(detail::GetLittle<16, 2>(bytes));
+    result.last = static_cast<bool>(detail::GetLittle<18, 1>(bytes));
+    result.reserved = static_cast<uint8_t>(detail::GetLittle<19, 5>(bytes));
+    result.reserved1 = static_cast<uint8_t>(detail::GetLittle<24, 8>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 8>(bytes, static_cast<uint64_t>(count));
+    detail::PutLittle<8, 8>(bytes, static_cast<uint64_t>(tag));
+    detail::PutLittle<16, 2>(bytes, static_cast<uint64_t>(resp));
+    detail::PutLittle<18, 1>(bytes, static_cast<uint64_t>(last));
+    detail::PutLittle<19, 5>(bytes, static_cast<uint64_t>(reserved));
+    detail::PutLittle<24, 8>(bytes, static_cast<uint64_t>(reserved1));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("count", self.count, 8);
+    f("tag", self.tag, 8);
+    f("resp", self.resp, 2);
+    f("last", self.last, 1);
+    f("reserved", self.reserved, 5);
+    f("reserved1", self.reserved1, 8);
+  }
+  static constexpr BoardReadBeats FromWord(uint32_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 32>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint32_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+  }
+
+  friend constexpr bool operator==(const BoardReadBeats&, const BoardReadBeats&) = default;
+};
+
+// Beats of 8 bytes of a received frame (board.toml)
+// Little-endian, 3 bytes.
+struct BoardFrameBeats {
+  static constexpr size_t kBytes = 3;
+  static constexpr size_t kCountOffset = 0;
+  static constexpr size_t kKeepOffset = 2;
+  uint8_t count{};  // How many follow, 1 or more
+  bool last{};  // The last of these beats ends the frame
+  bool error{};  // With `last`: the MAC reports an error
+  uint8_t reserved{};  // 0
+  uint8_t keep{};  // A bit per byte of the last of these beats; the others are full
+
+  static constexpr BoardFrameBeats Decode(const uint8_t* bytes) {
+    BoardFrameBeats result;
+    result.count = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes));
+    result.last = static_cast<bool>(detail::GetLittle<8, 1>(bytes));
+    result.error = static_cast<bool>(detail::GetLittle<9, 1>(bytes));
+    result.reserved = static_cast<uint8_t>(detail::GetLittle<10, 6>(bytes));
+    result.keep = static_cast<uint8_t>(detail::GetLittle<16, 8>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 8>(bytes, static_cast<uint64_t>(count));
+    detail::PutLittle<8, 1>(bytes, static_cast<uint64_t>(last));
+    detail::PutLittle<9, 1>(bytes, static_cast<uint64_t>(error));
+    detail::PutLittle<10, 6>(bytes, static_cast<uint64_t>(reserved));
+    detail::PutLittle<16, 8>(bytes, static_cast<uint64_t>(keep));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("count", self.count, 8);
+    f("last", self.last, 1);
+    f("error", self.error, 1);
+    f("reserved", self.reserved, 6);
+    f("keep", self.keep, 8);
+  }
+
+  friend constexpr bool operator==(const BoardFrameBeats&, const BoardFrameBeats&) = default;
+};
+
+// A word of the control processor's memory; takes effect at once, and takes no cycle (board.toml)
+// Little-endian, 8 bytes.
+struct BoardLoad {
+  static constexpr size_t kBytes = 8;
+  static constexpr size_t kAddressOffset = 0;
+  static constexpr size_t kValueOffset = 4;
+  uint32_t address{};  // In bytes, a multiple of 4
+  uint32_t value{};  // The word
+
+  static constexpr BoardLoad Decode(const uint8_t* bytes) {
+    BoardLoad result;
+    result.address = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+    result.value = static_cast<uint32_t>(detail::GetLittle<32, 32>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 32>(bytes, static_cast<uint64_t>(address));
+    detail::PutLittle<32, 32>(bytes, static_cast<uint64_t>(value));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("address", self.address, 32);
+    f("value", self.value, 32);
+  }
+  static constexpr BoardLoad FromWord(uint64_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 64>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint64_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+  }
+
+  friend constexpr bool operator==(const BoardLoad&, const BoardLoad&) = default;
+};
+
+// Answer of the oldest BAR read (board.toml)
+// Little-endian, 8 bytes.
+struct BoardBarAnswer {
+  static constexpr size_t kBytes = 8;
+  static constexpr size_t kValueOffset = 0;
+  uint64_t value{};  // What was read
+
+  static constexpr BoardBarAnswer Decode(const uint8_t* bytes) {
+    BoardBarAnswer result;
+    result.value = static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 64>(bytes, static_cast<uint64_t>(value));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("value", self.value, 64);
+  }
+  static constexpr BoardBarAnswer FromWord(uint64_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 64>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint64_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+  }
+
+  friend constexpr bool operator==(const BoardBarAnswer&, const BoardBarAnswer&) = default;
+};
+
+// Answer of a read at the management port (board.toml)
+// Little-endian, 4 bytes.
+struct BoardCsrAnswer {
+  static constexpr size_t kBytes = 4;
+  static constexpr size_t kValueOffset = 0;
+  uint32_t value{};  // What was read
+
+  static constexpr BoardCsrAnswer Decode(const uint8_t* bytes) {
+    BoardCsrAnswer result;
+    result.value = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 32>(bytes, static_cast<uint64_t>(value));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("value", self.value, 32);
+  }
+  static constexpr BoardCsrAnswer FromWord(uint32_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 32>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint32_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+  }
+
+  friend constexpr bool operator==(const BoardCsrAnswer&, const BoardCsrAnswer&) = default;
+};
+
+// The interrupt of the management registers has changed (board.toml)
+// Little-endian, 1 bytes.
+struct BoardInterrupt {
+  static constexpr size_t kBytes = 1;
+  static constexpr size_t kLevelOffset = 0;
+  uint8_t level{};  // Now
+
+  static constexpr BoardInterrupt Decode(const uint8_t* bytes) {
+    BoardInterrupt result;
+    result.level = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 8>(bytes, static_cast<uint64_t>(level));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("level", self.level, 8);
+  }
+  static constexpr BoardInterrupt FromWord(uint8_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 8>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint8_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes));
+  }
+
+  friend constexpr bool operator==(const BoardInterrupt&, const BoardInterrupt&) = default;
+};
+
+// A DMA read (board.toml)
+// Little-endian, 12 bytes.
+struct BoardRead {
+  static constexpr size_t kBytes = 12;
+  static constexpr size_t kAddressOffset = 0;
+  static constexpr size_t kLengthOffset = 8;
+  static constexpr size_t kTagOffset = 10;
+  uint64_t address{};  // Of its first byte
+  uint16_t length{};  // How many
+  uint16_t tag{};  // Of the request
+
+  static constexpr BoardRead Decode(const uint8_t* bytes) {
+    BoardRead result;
+    result.address = static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+    result.length = static_cast<uint16_t>(detail::GetLittle<64, 16>(bytes));
+    result.tag = static_cast<uint16_t>(detail::GetLittle<80, 16>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 64>(bytes, static_cast<uint64_t>(address));
+    detail::PutLittle<64, 16>(bytes, static_cast<uint64_t>(length));
+    detail::PutLittle<80, 16>(bytes, static_cast<uint64_t>(tag));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("address", self.address, 64);
+    f("length", self.length, 16);
+    f("tag", self.tag, 16);
+  }
+
+  friend constexpr bool operator==(const BoardRead&, const BoardRead&) = default;
+};
+
+// A DMA write (board.toml)
+// Little-endian, 10 bytes.
+struct BoardWrite {
+  static constexpr size_t kBytes = 10;
+  static constexpr size_t kAddressOffset = 0;
+  static constexpr size_t kLengthOffset = 8;
+  uint64_t address{};  // Of its first byte
+  uint16_t length{};  // How many
+
+  static constexpr BoardWrite Decode(const uint8_t* bytes) {
+    BoardWrite result;
+    result.address = static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+    result.length = static_cast<uint16_t>(detail::GetLittle<64, 16>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 64>(bytes, static_cast<uint64_t>(address));
+    detail::PutLittle<64, 16>(bytes, static_cast<uint64_t>(length));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("address", self.address, 64);
+    f("length", self.length, 16);
+  }
+
+  friend constexpr bool operator==(const BoardWrite&, const BoardWrite&) = default;
+};
+
+// A message (board.toml)
+// Little-endian, 2 bytes.
+struct BoardMsix {
+  static constexpr size_t kBytes = 2;
+  static constexpr size_t kNumberOffset = 0;
+  uint16_t number{};  // The vector
+
+  static constexpr BoardMsix Decode(const uint8_t* bytes) {
+    BoardMsix result;
+    result.number = static_cast<uint16_t>(detail::GetLittle<0, 16>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 16>(bytes, static_cast<uint64_t>(number));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("number", self.number, 16);
+  }
+  static constexpr BoardMsix FromWord(uint16_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 16>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint16_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint16_t>(detail::GetLittle<0, 16>(bytes));
+  }
+
+  friend constexpr bool operator==(const BoardMsix&, const BoardMsix&) = default;
+};
+
+// A beat of a transmitted frame (board.toml)
+// Little-endian, 9 bytes.
+struct BoardTransmit {
+  static constexpr size_t kBytes = 9;
+  static constexpr size_t kDataOffset = 1;
+  uint8_t length{};  // 1 to 8
+  bool last{};  // The frame ends
+  uint8_t data[8]{};  // From lane 0
+
+  static constexpr BoardTransmit Decode(const uint8_t* bytes) {
+    BoardTransmit result;
+    result.length = static_cast<uint8_t>(detail::GetLittle<0, 7>(bytes));
+    result.last = static_cast<bool>(detail::GetLittle<7, 1>(bytes));
+    for (size_t i = 0; i < 8; ++i) result.data[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 1 + i * 1));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 7>(bytes, static_cast<uint64_t>(length));
+    detail::PutLittle<7, 1>(bytes, static_cast<uint64_t>(last));
+    for (size_t i = 0; i < 8; ++i) detail::PutLittle<0, 8>(bytes + 1 + i * 1, data[i]);
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("length", self.length, 7);
+    f("last", self.last, 1);
+    for (size_t i = 0; i < 8; ++i) f("data", self.data[i], 8);
+  }
+
+  friend constexpr bool operator==(const BoardTransmit&, const BoardTransmit&) = default;
+};
+
+// The end of a run (board.toml)
+// Little-endian, 12 bytes.
+struct BoardRan {
+  static constexpr size_t kBytes = 12;
+  static constexpr size_t kCyclesOffset = 0;
+  static constexpr size_t kFailureOffset = 3;
+  static constexpr size_t kDeadlineNsOffset = 4;
+  uint16_t cycles{};  // That were run; fewer than asked for: see `board_run`
+  bool is_quiet{};  // Nothing changes before the next input or `deadline_ns`
+  bool is_waiting{};  // The control processor waits for the interrupt, or there is none that runs
+  uint8_t reserved{};  // 0
+  ProcessorFailure failure{};  // While the control processor is stopped: why
+  uint64_t deadline_ns{};  // Device time of the NIC's earliest timer; 0 or all ones: none runs
+
+  static constexpr BoardRan Decode(const uint8_t* bytes) {
+    BoardRan result;
+    result.cycles = static_cast<uint16_t>(detail::GetLittle<0, 16>(bytes));
+    result.is_quiet = static_cast<bool>(detail::GetLittle<16, 1>(bytes));
+    result.is_waiting = static_cast<bool>(detail::GetLittle<17, 1>(bytes));
+    result.reserved = static_cast<uint8_t>(detail::GetLittle<18, 6>(bytes));
+    result.failure = static_cast<ProcessorFailure>(detail::GetLittle<24, 8>(bytes));
+    result.deadline_ns = static_cast<uint64_t>(detail::GetLittle<32, 64>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 16>(bytes, static_cast<uint64_t>(cycles));
+    detail::PutLittle<16, 1>(bytes, static_cast<uint64_t>(is_quiet));
+    detail::PutLittle<17, 1>(bytes, static_cast<uint64_t>(is_waiting));
+    detail::PutLittle<18, 6>(bytes, static_cast<uint64_t>(reserved));
+    detail::PutLittle<24, 8>(bytes, static_cast<uint64_t>(failure));
+    detail::PutLittle<32, 64>(bytes, static_cast<uint64_t>(deadline_ns));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("cycles", self.cycles, 16);
+    f("is_quiet", self.is_quiet, 1);
+    f("is_waiting", self.is_waiting, 1);
+    f("reserved", self.reserved, 6);
+    f("failure", self.failure, 8);
+    f("deadline_ns", self.deadline_ns, 64);
+  }
+
+  friend constexpr bool operator==(const BoardRan&, const BoardRan&) = default;
 };
 
 // Device configuration, read-only. A field exists if its feature is offered and reads 0 otherwise. [virtio 1.3, 5.1.4; linux/virtio_net.h (without the last field)] (net.toml)

@@ -11,6 +11,25 @@ namespace vireo::spec {
 // Calls f.template operator()<Struct>("name") for every structure.
 template <typename F>
 void ForEachStruct(F&& f) {
+  f.template operator()<BoardHeader>("board_header");
+  f.template operator()<BoardHello>("board_hello");
+  f.template operator()<BoardRun>("board_run");
+  f.template operator()<BoardTime>("board_time");
+  f.template operator()<BoardControls>("board_controls");
+  f.template operator()<BoardBar>("board_bar");
+  f.template operator()<BoardCsr>("board_csr");
+  f.template operator()<BoardCredits>("board_credits");
+  f.template operator()<BoardReadBeats>("board_read_beats");
+  f.template operator()<BoardFrameBeats>("board_frame_beats");
+  f.template operator()<BoardLoad>("board_load");
+  f.template operator()<BoardBarAnswer>("board_bar_answer");
+  f.template operator()<BoardCsrAnswer>("board_csr_answer");
+  f.template operator()<BoardInterrupt>("board_interrupt");
+  f.template operator()<BoardRead>("board_read");
+  f.template operator()<BoardWrite>("board_write");
+  f.template operator()<BoardMsix>("board_msix");
+  f.template operator()<BoardTransmit>("board_transmit");
+  f.template operator()<BoardRan>("board_ran");
   f.template operator()<NetConfig>("net_config");
   f.template operator()<NetHdr>("net_hdr");
   f.template operator()<NetHdrHash>("net_hdr_hash");
@@ -162,6 +181,13 @@ struct NamedNumber {
 };
 
 inline constexpr NamedNumber kNumbers[] = {
+    {"board_version", static_cast<uint64_t>(kBoardVersion)},
+    {"board_magic", static_cast<uint64_t>(kBoardMagic)},
+    {"board_flag", static_cast<uint64_t>(kBoardFlag)},
+    {"board_escape", static_cast<uint64_t>(kBoardEscape)},
+    {"board_escape_bit", static_cast<uint64_t>(kBoardEscapeBit)},
+    {"board_payload_max", static_cast<uint64_t>(kBoardPayloadMax)},
+    {"board_beats_max", static_cast<uint64_t>(kBoardBeatsMax)},
     {"net_mq_vq_pairs_min", static_cast<uint64_t>(kNetMqVqPairsMin)},
     {"net_mq_vq_pairs_max", static_cast<uint64_t>(kNetMqVqPairsMax)},
     {"net_speed_max", static_cast<uint64_t>(kNetSpeedMax)},
@@ -379,6 +405,35 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rnr_timer_ns[29]", static_cast<uint64_t>(kRnrTimerNs[29])},
     {"rnr_timer_ns[30]", static_cast<uint64_t>(kRnrTimerNs[30])},
     {"rnr_timer_ns[31]", static_cast<uint64_t>(kRnrTimerNs[31])},
+    {"board_frame.hello", static_cast<uint64_t>(BoardFrame::kHello)},
+    {"board_frame.data", static_cast<uint64_t>(BoardFrame::kData)},
+    {"board_frame.more", static_cast<uint64_t>(BoardFrame::kMore)},
+    {"board_frame.no_session", static_cast<uint64_t>(BoardFrame::kNoSession)},
+    {"board_command.reset", static_cast<uint64_t>(BoardCommand::kReset)},
+    {"board_command.run", static_cast<uint64_t>(BoardCommand::kRun)},
+    {"board_command.time", static_cast<uint64_t>(BoardCommand::kTime)},
+    {"board_command.controls", static_cast<uint64_t>(BoardCommand::kControls)},
+    {"board_command.bar", static_cast<uint64_t>(BoardCommand::kBar)},
+    {"board_command.csr", static_cast<uint64_t>(BoardCommand::kCsr)},
+    {"board_command.credits", static_cast<uint64_t>(BoardCommand::kCredits)},
+    {"board_command.refuse", static_cast<uint64_t>(BoardCommand::kRefuse)},
+    {"board_command.read_beats", static_cast<uint64_t>(BoardCommand::kReadBeats)},
+    {"board_command.frame_beats", static_cast<uint64_t>(BoardCommand::kFrameBeats)},
+    {"board_command.load", static_cast<uint64_t>(BoardCommand::kLoad)},
+    {"board_command.start", static_cast<uint64_t>(BoardCommand::kStart)},
+    {"board_command.admit", static_cast<uint64_t>(BoardCommand::kAdmit)},
+    {"board_event.bar_answer", static_cast<uint64_t>(BoardEvent::kBarAnswer)},
+    {"board_event.csr_answer", static_cast<uint64_t>(BoardEvent::kCsrAnswer)},
+    {"board_event.interrupt", static_cast<uint64_t>(BoardEvent::kInterrupt)},
+    {"board_event.read", static_cast<uint64_t>(BoardEvent::kRead)},
+    {"board_event.write_beat", static_cast<uint64_t>(BoardEvent::kWriteBeat)},
+    {"board_event.write_start", static_cast<uint64_t>(BoardEvent::kWriteStart)},
+    {"board_event.msix", static_cast<uint64_t>(BoardEvent::kMsix)},
+    {"board_event.transmit", static_cast<uint64_t>(BoardEvent::kTransmit)},
+    {"board_event.access", static_cast<uint64_t>(BoardEvent::kAccess)},
+    {"board_event.ran", static_cast<uint64_t>(BoardEvent::kRan)},
+    {"board_event.console", static_cast<uint64_t>(BoardEvent::kConsole)},
+    {"board_event.refused", static_cast<uint64_t>(BoardEvent::kRefused)},
     {"mgmt_table.virtqueue", static_cast<uint64_t>(MgmtTable::kVirtqueue)},
     {"mgmt_table.window", static_cast<uint64_t>(MgmtTable::kWindow)},
     {"mgmt_table.qp_context", static_cast<uint64_t>(MgmtTable::kQpContext)},
@@ -1062,6 +1117,58 @@ inline constexpr NamedNumber kNumbers[] = {
     {"virtq_used_flags.no_notify", static_cast<uint64_t>(VirtqUsedFlags::kNoNotify)},
     {"flush_placement.global_visibility", static_cast<uint64_t>(FlushPlacement::kGlobalVisibility)},
     {"flush_placement.persistence", static_cast<uint64_t>(FlushPlacement::kPersistence)},
+    {"board_header.bytes", static_cast<uint64_t>(BoardHeader::kBytes)},
+    {"board_header.kind", static_cast<uint64_t>(BoardHeader::kKindOffset)},
+    {"board_header.serial", static_cast<uint64_t>(BoardHeader::kSerialOffset)},
+    {"board_hello.bytes", static_cast<uint64_t>(BoardHello::kBytes)},
+    {"board_hello.magic", static_cast<uint64_t>(BoardHello::kMagicOffset)},
+    {"board_hello.version", static_cast<uint64_t>(BoardHello::kVersionOffset)},
+    {"board_hello.has_processor", static_cast<uint64_t>(BoardHello::kHasProcessorOffset)},
+    {"board_hello.config_hash", static_cast<uint64_t>(BoardHello::kConfigHashOffset)},
+    {"board_run.bytes", static_cast<uint64_t>(BoardRun::kBytes)},
+    {"board_run.cycles", static_cast<uint64_t>(BoardRun::kCyclesOffset)},
+    {"board_time.bytes", static_cast<uint64_t>(BoardTime::kBytes)},
+    {"board_time.ns", static_cast<uint64_t>(BoardTime::kNsOffset)},
+    {"board_controls.bytes", static_cast<uint64_t>(BoardControls::kBytes)},
+    {"board_bar.bytes", static_cast<uint64_t>(BoardBar::kBytes)},
+    {"board_bar.length", static_cast<uint64_t>(BoardBar::kLengthOffset)},
+    {"board_bar.offset", static_cast<uint64_t>(BoardBar::kOffsetOffset)},
+    {"board_bar.value", static_cast<uint64_t>(BoardBar::kValueOffset)},
+    {"board_csr.bytes", static_cast<uint64_t>(BoardCsr::kBytes)},
+    {"board_csr.value", static_cast<uint64_t>(BoardCsr::kValueOffset)},
+    {"board_credits.bytes", static_cast<uint64_t>(BoardCredits::kBytes)},
+    {"board_credits.dma_write", static_cast<uint64_t>(BoardCredits::kDmaWriteOffset)},
+    {"board_credits.transmit", static_cast<uint64_t>(BoardCredits::kTransmitOffset)},
+    {"board_read_beats.bytes", static_cast<uint64_t>(BoardReadBeats::kBytes)},
+    {"board_read_beats.count", static_cast<uint64_t>(BoardReadBeats::kCountOffset)},
+    {"board_read_beats.tag", static_cast<uint64_t>(BoardReadBeats::kTagOffset)},
+    {"board_frame_beats.bytes", static_cast<uint64_t>(BoardFrameBeats::kBytes)},
+    {"board_frame_beats.count", static_cast<uint64_t>(BoardFrameBeats::kCountOffset)},
+    {"board_frame_beats.keep", static_cast<uint64_t>(BoardFrameBeats::kKeepOffset)},
+    {"board_load.bytes", static_cast<uint64_t>(BoardLoad::kBytes)},
+    {"board_load.address", static_cast<uint64_t>(BoardLoad::kAddressOffset)},
+    {"board_load.value", static_cast<uint64_t>(BoardLoad::kValueOffset)},
+    {"board_bar_answer.bytes", static_cast<uint64_t>(BoardBarAnswer::kBytes)},
+    {"board_bar_answer.value", static_cast<uint64_t>(BoardBarAnswer::kValueOffset)},
+    {"board_csr_answer.bytes", static_cast<uint64_t>(BoardCsrAnswer::kBytes)},
+    {"board_csr_answer.value", static_cast<uint64_t>(BoardCsrAnswer::kValueOffset)},
+    {"board_interrupt.bytes", static_cast<uint64_t>(BoardInterrupt::kBytes)},
+    {"board_interrupt.level", static_cast<uint64_t>(BoardInterrupt::kLevelOffset)},
+    {"board_read.bytes", static_cast<uint64_t>(BoardRead::kBytes)},
+    {"board_read.address", static_cast<uint64_t>(BoardRead::kAddressOffset)},
+    {"board_read.length", static_cast<uint64_t>(BoardRead::kLengthOffset)},
+    {"board_read.tag", static_cast<uint64_t>(BoardRead::kTagOffset)},
+    {"board_write.bytes", static_cast<uint64_t>(BoardWrite::kBytes)},
+    {"board_write.address", static_cast<uint64_t>(BoardWrite::kAddressOffset)},
+    {"board_write.length", static_cast<uint64_t>(BoardWrite::kLengthOffset)},
+    {"board_msix.bytes", static_cast<uint64_t>(BoardMsix::kBytes)},
+    {"board_msix.number", static_cast<uint64_t>(BoardMsix::kNumberOffset)},
+    {"board_transmit.bytes", static_cast<uint64_t>(BoardTransmit::kBytes)},
+    {"board_transmit.data", static_cast<uint64_t>(BoardTransmit::kDataOffset)},
+    {"board_ran.bytes", static_cast<uint64_t>(BoardRan::kBytes)},
+    {"board_ran.cycles", static_cast<uint64_t>(BoardRan::kCyclesOffset)},
+    {"board_ran.failure", static_cast<uint64_t>(BoardRan::kFailureOffset)},
+    {"board_ran.deadline_ns", static_cast<uint64_t>(BoardRan::kDeadlineNsOffset)},
     {"net_config.bytes", static_cast<uint64_t>(NetConfig::kBytes)},
     {"net_config.mac", static_cast<uint64_t>(NetConfig::kMacOffset)},
     {"net_config.status", static_cast<uint64_t>(NetConfig::kStatusOffset)},

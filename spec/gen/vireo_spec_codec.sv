@@ -19,6 +19,215 @@ module vireo_spec_codec
   output logic [87:0] opcode_info_o
 );
 
+  function automatic logic [15:0] board_header_fields(input board_header_t s);
+    board_header_fields[0 +: 8] = s.kind;
+    board_header_fields[8 +: 8] = s.serial;
+  endfunction
+  function automatic board_header_t board_header_of(input logic [15:0] fields);
+    board_header_of.kind = fields[0 +: 8];
+    board_header_of.serial = fields[8 +: 8];
+  endfunction
+
+  function automatic logic [95:0] board_hello_fields(input board_hello_t s);
+    board_hello_fields[0 +: 32] = s.magic;
+    board_hello_fields[32 +: 16] = s.version;
+    board_hello_fields[48 +: 8] = s.has_processor;
+    board_hello_fields[56 +: 8] = s.reserved;
+    board_hello_fields[64 +: 32] = s.config_hash;
+  endfunction
+  function automatic board_hello_t board_hello_of(input logic [95:0] fields);
+    board_hello_of.magic = fields[0 +: 32];
+    board_hello_of.version = fields[32 +: 16];
+    board_hello_of.has_processor = fields[48 +: 8];
+    board_hello_of.reserved = fields[56 +: 8];
+    board_hello_of.config_hash = fields[64 +: 32];
+  endfunction
+
+  function automatic logic [15:0] board_run_fields(input board_run_t s);
+    board_run_fields[0 +: 16] = s.cycles;
+  endfunction
+  function automatic board_run_t board_run_of(input logic [15:0] fields);
+    board_run_of.cycles = fields[0 +: 16];
+  endfunction
+
+  function automatic logic [63:0] board_time_fields(input board_time_t s);
+    board_time_fields[0 +: 64] = s.ns;
+  endfunction
+  function automatic board_time_t board_time_of(input logic [63:0] fields);
+    board_time_of.ns = fields[0 +: 64];
+  endfunction
+
+  function automatic logic [15:0] board_controls_fields(input board_controls_t s);
+    board_controls_fields[0 +: 1] = s.bus_master;
+    board_controls_fields[1 +: 1] = s.msix_enable;
+    board_controls_fields[2 +: 1] = s.msix_mask;
+    board_controls_fields[3 +: 1] = s.mac_link;
+    board_controls_fields[4 +: 4] = s.reserved;
+    board_controls_fields[8 +: 4] = s.max_payload_size;
+    board_controls_fields[12 +: 4] = s.max_read_request_size;
+  endfunction
+  function automatic board_controls_t board_controls_of(input logic [15:0] fields);
+    board_controls_of.bus_master = fields[0 +: 1];
+    board_controls_of.msix_enable = fields[1 +: 1];
+    board_controls_of.msix_mask = fields[2 +: 1];
+    board_controls_of.mac_link = fields[3 +: 1];
+    board_controls_of.reserved = fields[4 +: 4];
+    board_controls_of.max_payload_size = fields[8 +: 4];
+    board_controls_of.max_read_request_size = fields[12 +: 4];
+  endfunction
+
+  function automatic logic [111:0] board_bar_fields(input board_bar_t s);
+    board_bar_fields[0 +: 4] = s.bar;
+    board_bar_fields[4 +: 4] = s.is_write;
+    board_bar_fields[8 +: 8] = s.length;
+    board_bar_fields[16 +: 32] = s.offset;
+    board_bar_fields[48 +: 64] = s.value;
+  endfunction
+  function automatic board_bar_t board_bar_of(input logic [111:0] fields);
+    board_bar_of.bar = fields[0 +: 4];
+    board_bar_of.is_write = fields[4 +: 4];
+    board_bar_of.length = fields[8 +: 8];
+    board_bar_of.offset = fields[16 +: 32];
+    board_bar_of.value = fields[48 +: 64];
+  endfunction
+
+  function automatic logic [47:0] board_csr_fields(input board_csr_t s);
+    board_csr_fields[0 +: 15] = s.offset;
+    board_csr_fields[15 +: 1] = s.is_write;
+    board_csr_fields[16 +: 32] = s.value;
+  endfunction
+  function automatic board_csr_t board_csr_of(input logic [47:0] fields);
+    board_csr_of.offset = fields[0 +: 15];
+    board_csr_of.is_write = fields[15 +: 1];
+    board_csr_of.value = fields[16 +: 32];
+  endfunction
+
+  function automatic logic [31:0] board_credits_fields(input board_credits_t s);
+    board_credits_fields[0 +: 16] = s.dma_write;
+    board_credits_fields[16 +: 16] = s.transmit;
+  endfunction
+  function automatic board_credits_t board_credits_of(input logic [31:0] fields);
+    board_credits_of.dma_write = fields[0 +: 16];
+    board_credits_of.transmit = fields[16 +: 16];
+  endfunction
+
+  function automatic logic [31:0] board_read_beats_fields(input board_read_beats_t s);
+    board_read_beats_fields[0 +: 8] = s.count;
+    board_read_beats_fields[8 +: 8] = s.tag;
+    board_read_beats_fields[16 +: 2] = s.resp;
+    board_read_beats_fields[18 +: 1] = s.last;
+    board_read_beats_fields[19 +: 5] = s.reserved;
+    board_read_beats_fields[24 +: 8] = s.reserved1;
+  endfunction
+  function automatic board_read_beats_t board_read_beats_of(input logic [31:0] fields);
+    board_read_beats_of.count = fields[0 +: 8];
+    board_read_beats_of.tag = fields[8 +: 8];
+    board_read_beats_of.resp = fields[16 +: 2];
+    board_read_beats_of.last = fields[18 +: 1];
+    board_read_beats_of.reserved = fields[19 +: 5];
+    board_read_beats_of.reserved1 = fields[24 +: 8];
+  endfunction
+
+  function automatic logic [23:0] board_frame_beats_fields(input board_frame_beats_t s);
+    board_frame_beats_fields[0 +: 8] = s.count;
+    board_frame_beats_fields[8 +: 1] = s.last;
+    board_frame_beats_fields[9 +: 1] = s.error;
+    board_frame_beats_fields[10 +: 6] = s.reserved;
+    board_frame_beats_fields[16 +: 8] = s.keep;
+  endfunction
+  function automatic board_frame_beats_t board_frame_beats_of(input logic [23:0] fields);
+    board_frame_beats_of.count = fields[0 +: 8];
+    board_frame_beats_of.last = fields[8 +: 1];
+    board_frame_beats_of.error = fields[9 +: 1];
+    board_frame_beats_of.reserved = fields[10 +: 6];
+    board_frame_beats_of.keep = fields[16 +: 8];
+  endfunction
+
+  function automatic logic [63:0] board_load_fields(input board_load_t s);
+    board_load_fields[0 +: 32] = s.address;
+    board_load_fields[32 +: 32] = s.value;
+  endfunction
+  function automatic board_load_t board_load_of(input logic [63:0] fields);
+    board_load_of.address = fields[0 +: 32];
+    board_load_of.value = fields[32 +: 32];
+  endfunction
+
+  function automatic logic [63:0] board_bar_answer_fields(input board_bar_answer_t s);
+    board_bar_answer_fields[0 +: 64] = s.value;
+  endfunction
+  function automatic board_bar_answer_t board_bar_answer_of(input logic [63:0] fields);
+    board_bar_answer_of.value = fields[0 +: 64];
+  endfunction
+
+  function automatic logic [31:0] board_csr_answer_fields(input board_csr_answer_t s);
+    board_csr_answer_fields[0 +: 32] = s.value;
+  endfunction
+  function automatic board_csr_answer_t board_csr_answer_of(input logic [31:0] fields);
+    board_csr_answer_of.value = fields[0 +: 32];
+  endfunction
+
+  function automatic logic [7:0] board_interrupt_fields(input board_interrupt_t s);
+    board_interrupt_fields[0 +: 8] = s.level;
+  endfunction
+  function automatic board_interrupt_t board_interrupt_of(input logic [7:0] fields);
+    board_interrupt_of.level = fields[0 +: 8];
+  endfunction
+
+  function automatic logic [95:0] board_read_fields(input board_read_t s);
+    board_read_fields[0 +: 64] = s.address;
+    board_read_fields[64 +: 16] = s.length;
+    board_read_fields[80 +: 16] = s.tag;
+  endfunction
+  function automatic board_read_t board_read_of(input logic [95:0] fields);
+    board_read_of.address = fields[0 +: 64];
+    board_read_of.length = fields[64 +: 16];
+    board_read_of.tag = fields[80 +: 16];
+  endfunction
+
+  function automatic logic [79:0] board_write_fields(input board_write_t s);
+    board_write_fields[0 +: 64] = s.address;
+    board_write_fields[64 +: 16] = s.length;
+  endfunction
+  function automatic board_write_t board_write_of(input logic [79:0] fields);
+    board_write_of.address = fields[0 +: 64];
+    board_write_of.length = fields[64 +: 16];
+  endfunction
+
+  function automatic logic [15:0] board_msix_fields(input board_msix_t s);
+    board_msix_fields[0 +: 16] = s.number;
+  endfunction
+  function automatic board_msix_t board_msix_of(input logic [15:0] fields);
+    board_msix_of.number = fields[0 +: 16];
+  endfunction
+
+  function automatic logic [71:0] board_transmit_fields(input board_transmit_t s);
+    board_transmit_fields[0 +: 7] = s.length;
+    board_transmit_fields[7 +: 1] = s.last;
+    board_transmit_fields[8 +: 64] = s.data;
+  endfunction
+  function automatic board_transmit_t board_transmit_of(input logic [71:0] fields);
+    board_transmit_of.length = fields[0 +: 7];
+    board_transmit_of.last = fields[7 +: 1];
+    board_transmit_of.data = fields[8 +: 64];
+  endfunction
+
+  function automatic logic [95:0] board_ran_fields(input board_ran_t s);
+    board_ran_fields[0 +: 16] = s.cycles;
+    board_ran_fields[16 +: 1] = s.is_quiet;
+    board_ran_fields[17 +: 1] = s.is_waiting;
+    board_ran_fields[18 +: 6] = s.reserved;
+    board_ran_fields[24 +: 8] = s.failure;
+    board_ran_fields[32 +: 64] = s.deadline_ns;
+  endfunction
+  function automatic board_ran_t board_ran_of(input logic [95:0] fields);
+    board_ran_of.cycles = fields[0 +: 16];
+    board_ran_of.is_quiet = fields[16 +: 1];
+    board_ran_of.is_waiting = fields[17 +: 1];
+    board_ran_of.reserved = fields[18 +: 6];
+    board_ran_of.failure = fields[24 +: 8];
+    board_ran_of.deadline_ns = fields[32 +: 64];
+  endfunction
+
   function automatic logic [223:0] net_config_fields(input net_config_t s);
     net_config_fields[0 +: 48] = s.mac;
     net_config_fields[48 +: 16] = s.status;
@@ -2322,578 +2531,654 @@ module vireo_spec_codec
     icrc_ones_o = '0;
     unique case (struct_i)
       16'd0: begin
+        fields_o[15:0] = board_header_fields(unpack_board_header(bytes_i[15:0]));
+        bytes_o[15:0] = pack_board_header(board_header_of(fields_i[15:0]));
+      end
+      16'd1: begin
+        fields_o[95:0] = board_hello_fields(unpack_board_hello(bytes_i[95:0]));
+        bytes_o[95:0] = pack_board_hello(board_hello_of(fields_i[95:0]));
+      end
+      16'd2: begin
+        fields_o[15:0] = board_run_fields(unpack_board_run(bytes_i[15:0]));
+        bytes_o[15:0] = pack_board_run(board_run_of(fields_i[15:0]));
+      end
+      16'd3: begin
+        fields_o[63:0] = board_time_fields(unpack_board_time(bytes_i[63:0]));
+        bytes_o[63:0] = pack_board_time(board_time_of(fields_i[63:0]));
+      end
+      16'd4: begin
+        fields_o[15:0] = board_controls_fields(unpack_board_controls(bytes_i[15:0]));
+        bytes_o[15:0] = pack_board_controls(board_controls_of(fields_i[15:0]));
+      end
+      16'd5: begin
+        fields_o[111:0] = board_bar_fields(unpack_board_bar(bytes_i[111:0]));
+        bytes_o[111:0] = pack_board_bar(board_bar_of(fields_i[111:0]));
+      end
+      16'd6: begin
+        fields_o[47:0] = board_csr_fields(unpack_board_csr(bytes_i[47:0]));
+        bytes_o[47:0] = pack_board_csr(board_csr_of(fields_i[47:0]));
+      end
+      16'd7: begin
+        fields_o[31:0] = board_credits_fields(unpack_board_credits(bytes_i[31:0]));
+        bytes_o[31:0] = pack_board_credits(board_credits_of(fields_i[31:0]));
+      end
+      16'd8: begin
+        fields_o[31:0] = board_read_beats_fields(unpack_board_read_beats(bytes_i[31:0]));
+        bytes_o[31:0] = pack_board_read_beats(board_read_beats_of(fields_i[31:0]));
+      end
+      16'd9: begin
+        fields_o[23:0] = board_frame_beats_fields(unpack_board_frame_beats(bytes_i[23:0]));
+        bytes_o[23:0] = pack_board_frame_beats(board_frame_beats_of(fields_i[23:0]));
+      end
+      16'd10: begin
+        fields_o[63:0] = board_load_fields(unpack_board_load(bytes_i[63:0]));
+        bytes_o[63:0] = pack_board_load(board_load_of(fields_i[63:0]));
+      end
+      16'd11: begin
+        fields_o[63:0] = board_bar_answer_fields(unpack_board_bar_answer(bytes_i[63:0]));
+        bytes_o[63:0] = pack_board_bar_answer(board_bar_answer_of(fields_i[63:0]));
+      end
+      16'd12: begin
+        fields_o[31:0] = board_csr_answer_fields(unpack_board_csr_answer(bytes_i[31:0]));
+        bytes_o[31:0] = pack_board_csr_answer(board_csr_answer_of(fields_i[31:0]));
+      end
+      16'd13: begin
+        fields_o[7:0] = board_interrupt_fields(unpack_board_interrupt(bytes_i[7:0]));
+        bytes_o[7:0] = pack_board_interrupt(board_interrupt_of(fields_i[7:0]));
+      end
+      16'd14: begin
+        fields_o[95:0] = board_read_fields(unpack_board_read(bytes_i[95:0]));
+        bytes_o[95:0] = pack_board_read(board_read_of(fields_i[95:0]));
+      end
+      16'd15: begin
+        fields_o[79:0] = board_write_fields(unpack_board_write(bytes_i[79:0]));
+        bytes_o[79:0] = pack_board_write(board_write_of(fields_i[79:0]));
+      end
+      16'd16: begin
+        fields_o[15:0] = board_msix_fields(unpack_board_msix(bytes_i[15:0]));
+        bytes_o[15:0] = pack_board_msix(board_msix_of(fields_i[15:0]));
+      end
+      16'd17: begin
+        fields_o[71:0] = board_transmit_fields(unpack_board_transmit(bytes_i[71:0]));
+        bytes_o[71:0] = pack_board_transmit(board_transmit_of(fields_i[71:0]));
+      end
+      16'd18: begin
+        fields_o[95:0] = board_ran_fields(unpack_board_ran(bytes_i[95:0]));
+        bytes_o[95:0] = pack_board_ran(board_ran_of(fields_i[95:0]));
+      end
+      16'd19: begin
         fields_o[223:0] = net_config_fields(unpack_net_config(bytes_i[223:0]));
         bytes_o[223:0] = pack_net_config(net_config_of(fields_i[223:0]));
       end
-      16'd1: begin
+      16'd20: begin
         fields_o[95:0] = net_hdr_fields(unpack_net_hdr(bytes_i[95:0]));
         bytes_o[95:0] = pack_net_hdr(net_hdr_of(fields_i[95:0]));
       end
-      16'd2: begin
+      16'd21: begin
         fields_o[159:0] = net_hdr_hash_fields(unpack_net_hdr_hash(bytes_i[159:0]));
         bytes_o[159:0] = pack_net_hdr_hash(net_hdr_hash_of(fields_i[159:0]));
       end
-      16'd3: begin
+      16'd22: begin
         fields_o[191:0] = net_hdr_hash_tunnel_fields(unpack_net_hdr_hash_tunnel(bytes_i[191:0]));
         bytes_o[191:0] = pack_net_hdr_hash_tunnel(net_hdr_hash_tunnel_of(fields_i[191:0]));
       end
-      16'd4: begin
+      16'd23: begin
         fields_o[255:0] = net_hdr_hash_tunnel_out_net_hdr_fields(unpack_net_hdr_hash_tunnel_out_net_hdr(bytes_i[255:0]));
         bytes_o[255:0] = pack_net_hdr_hash_tunnel_out_net_hdr(net_hdr_hash_tunnel_out_net_hdr_of(fields_i[255:0]));
       end
-      16'd5: begin
+      16'd24: begin
         fields_o[15:0] = net_ctrl_hdr_fields(unpack_net_ctrl_hdr(bytes_i[15:0]));
         bytes_o[15:0] = pack_net_ctrl_hdr(net_ctrl_hdr_of(fields_i[15:0]));
       end
-      16'd6: begin
+      16'd25: begin
         fields_o[7:0] = net_ctrl_rx_fields(unpack_net_ctrl_rx(bytes_i[7:0]));
         bytes_o[7:0] = pack_net_ctrl_rx(net_ctrl_rx_of(fields_i[7:0]));
       end
-      16'd7: begin
+      16'd26: begin
         fields_o[47:0] = net_ctrl_mac_addr_fields(unpack_net_ctrl_mac_addr(bytes_i[47:0]));
         bytes_o[47:0] = pack_net_ctrl_mac_addr(net_ctrl_mac_addr_of(fields_i[47:0]));
       end
-      16'd8: begin
+      16'd27: begin
         fields_o[31:0] = net_ctrl_mac_fields(unpack_net_ctrl_mac(bytes_i[31:0]));
         bytes_o[31:0] = pack_net_ctrl_mac(net_ctrl_mac_of(fields_i[31:0]));
       end
-      16'd9: begin
+      16'd28: begin
         fields_o[15:0] = net_ctrl_vlan_fields(unpack_net_ctrl_vlan(bytes_i[15:0]));
         bytes_o[15:0] = pack_net_ctrl_vlan(net_ctrl_vlan_of(fields_i[15:0]));
       end
-      16'd10: begin
+      16'd29: begin
         fields_o[15:0] = net_ctrl_mq_pairs_set_fields(unpack_net_ctrl_mq_pairs_set(bytes_i[15:0]));
         bytes_o[15:0] = pack_net_ctrl_mq_pairs_set(net_ctrl_mq_pairs_set_of(fields_i[15:0]));
       end
-      16'd11: begin
+      16'd30: begin
         fields_o[15:0] = rss_rq_id_fields(unpack_rss_rq_id(bytes_i[15:0]));
         bytes_o[15:0] = pack_rss_rq_id(rss_rq_id_of(fields_i[15:0]));
       end
-      16'd12: begin
+      16'd31: begin
         fields_o[63:0] = net_rss_config_hdr_fields(unpack_net_rss_config_hdr(bytes_i[63:0]));
         bytes_o[63:0] = pack_net_rss_config_hdr(net_rss_config_hdr_of(fields_i[63:0]));
       end
-      16'd13: begin
+      16'd32: begin
         fields_o[23:0] = net_rss_config_trailer_fields(unpack_net_rss_config_trailer(bytes_i[23:0]));
         bytes_o[23:0] = pack_net_rss_config_trailer(net_rss_config_trailer_of(fields_i[23:0]));
       end
-      16'd14: begin
+      16'd33: begin
         fields_o[103:0] = net_hash_config_fields(unpack_net_hash_config(bytes_i[103:0]));
         bytes_o[103:0] = pack_net_hash_config(net_hash_config_of(fields_i[103:0]));
       end
-      16'd15: begin
+      16'd34: begin
         fields_o[63:0] = net_ctrl_guest_offloads_fields(unpack_net_ctrl_guest_offloads(bytes_i[63:0]));
         bytes_o[63:0] = pack_net_ctrl_guest_offloads(net_ctrl_guest_offloads_of(fields_i[63:0]));
       end
-      16'd16: begin
+      16'd35: begin
         fields_o[63:0] = net_ctrl_coal_fields(unpack_net_ctrl_coal(bytes_i[63:0]));
         bytes_o[63:0] = pack_net_ctrl_coal(net_ctrl_coal_of(fields_i[63:0]));
       end
-      16'd17: begin
+      16'd36: begin
         fields_o[95:0] = net_ctrl_coal_vq_fields(unpack_net_ctrl_coal_vq(bytes_i[95:0]));
         bytes_o[95:0] = pack_net_ctrl_coal_vq(net_ctrl_coal_vq_of(fields_i[95:0]));
       end
-      16'd18: begin
+      16'd37: begin
         fields_o[31:0] = net_ctrl_coal_vq_get_fields(unpack_net_ctrl_coal_vq_get(bytes_i[31:0]));
         bytes_o[31:0] = pack_net_ctrl_coal_vq_get(net_ctrl_coal_vq_get_of(fields_i[31:0]));
       end
-      16'd19: begin
+      16'd38: begin
         fields_o[31:0] = net_hash_tunnel_fields(unpack_net_hash_tunnel(bytes_i[31:0]));
         bytes_o[31:0] = pack_net_hash_tunnel(net_hash_tunnel_of(fields_i[31:0]));
       end
-      16'd20: begin
+      16'd39: begin
         fields_o[15:0] = net_rss_ctx_cap_fields(unpack_net_rss_ctx_cap(bytes_i[15:0]));
         bytes_o[15:0] = pack_net_rss_ctx_cap(net_rss_ctx_cap_of(fields_i[15:0]));
       end
-      16'd21: begin
+      16'd40: begin
         fields_o[127:0] = net_rss_ctx_add_modify_fields(unpack_net_rss_ctx_add_modify(bytes_i[127:0]));
         bytes_o[127:0] = pack_net_rss_ctx_add_modify(net_rss_ctx_add_modify_of(fields_i[127:0]));
       end
-      16'd22: begin
+      16'd41: begin
         fields_o[15:0] = net_rss_ctx_del_fields(unpack_net_rss_ctx_del(bytes_i[15:0]));
         bytes_o[15:0] = pack_net_rss_ctx_del(net_rss_ctx_del_of(fields_i[15:0]));
       end
-      16'd23: begin
+      16'd42: begin
         fields_o[63:0] = net_stats_capabilities_fields(unpack_net_stats_capabilities(bytes_i[63:0]));
         bytes_o[63:0] = pack_net_stats_capabilities(net_stats_capabilities_of(fields_i[63:0]));
       end
-      16'd24: begin
+      16'd43: begin
         fields_o[127:0] = net_ctrl_queue_stats_fields(unpack_net_ctrl_queue_stats(bytes_i[127:0]));
         bytes_o[127:0] = pack_net_ctrl_queue_stats(net_ctrl_queue_stats_of(fields_i[127:0]));
       end
-      16'd25: begin
+      16'd44: begin
         fields_o[63:0] = net_stats_reply_hdr_fields(unpack_net_stats_reply_hdr(bytes_i[63:0]));
         bytes_o[63:0] = pack_net_stats_reply_hdr(net_stats_reply_hdr_of(fields_i[63:0]));
       end
-      16'd26: begin
+      16'd45: begin
         fields_o[191:0] = net_stats_cvq_fields(unpack_net_stats_cvq(bytes_i[191:0]));
         bytes_o[191:0] = pack_net_stats_cvq(net_stats_cvq_of(fields_i[191:0]));
       end
-      16'd27: begin
+      16'd46: begin
         fields_o[447:0] = net_stats_rx_basic_fields(unpack_net_stats_rx_basic(bytes_i[447:0]));
         bytes_o[447:0] = pack_net_stats_rx_basic(net_stats_rx_basic_of(fields_i[447:0]));
       end
-      16'd28: begin
+      16'd47: begin
         fields_o[447:0] = net_stats_tx_basic_fields(unpack_net_stats_tx_basic(bytes_i[447:0]));
         bytes_o[447:0] = pack_net_stats_tx_basic(net_stats_tx_basic_of(fields_i[447:0]));
       end
-      16'd29: begin
+      16'd48: begin
         fields_o[319:0] = net_stats_rx_csum_fields(unpack_net_stats_rx_csum(bytes_i[319:0]));
         bytes_o[319:0] = pack_net_stats_rx_csum(net_stats_rx_csum_of(fields_i[319:0]));
       end
-      16'd30: begin
+      16'd49: begin
         fields_o[191:0] = net_stats_tx_csum_fields(unpack_net_stats_tx_csum(bytes_i[191:0]));
         bytes_o[191:0] = pack_net_stats_tx_csum(net_stats_tx_csum_of(fields_i[191:0]));
       end
-      16'd31: begin
+      16'd50: begin
         fields_o[319:0] = net_stats_rx_gso_fields(unpack_net_stats_rx_gso(bytes_i[319:0]));
         bytes_o[319:0] = pack_net_stats_rx_gso(net_stats_rx_gso_of(fields_i[319:0]));
       end
-      16'd32: begin
+      16'd51: begin
         fields_o[447:0] = net_stats_tx_gso_fields(unpack_net_stats_tx_gso(bytes_i[447:0]));
         bytes_o[447:0] = pack_net_stats_tx_gso(net_stats_tx_gso_of(fields_i[447:0]));
       end
-      16'd33: begin
+      16'd52: begin
         fields_o[191:0] = net_stats_rx_speed_fields(unpack_net_stats_rx_speed(bytes_i[191:0]));
         bytes_o[191:0] = pack_net_stats_rx_speed(net_stats_rx_speed_of(fields_i[191:0]));
       end
-      16'd34: begin
+      16'd53: begin
         fields_o[191:0] = net_stats_tx_speed_fields(unpack_net_stats_tx_speed(bytes_i[191:0]));
         bytes_o[191:0] = pack_net_stats_tx_speed(net_stats_tx_speed_of(fields_i[191:0]));
       end
-      16'd35: begin
+      16'd54: begin
         fields_o[511:0] = pci_header_fields(unpack_pci_header(bytes_i[511:0]));
         bytes_o[511:0] = pack_pci_header(pci_header_of(fields_i[511:0]));
       end
-      16'd36: begin
+      16'd55: begin
         fields_o[31:0] = pci_memory_bar_fields(unpack_pci_memory_bar(bytes_i[31:0]));
         bytes_o[31:0] = pack_pci_memory_bar(pci_memory_bar_of(fields_i[31:0]));
       end
-      16'd37: begin
+      16'd56: begin
         fields_o[15:0] = pci_capability_fields(unpack_pci_capability(bytes_i[15:0]));
         bytes_o[15:0] = pack_pci_capability(pci_capability_of(fields_i[15:0]));
       end
-      16'd38: begin
+      16'd57: begin
         fields_o[31:0] = pcie_extended_capability_fields(unpack_pcie_extended_capability(bytes_i[31:0]));
         bytes_o[31:0] = pack_pcie_extended_capability(pcie_extended_capability_of(fields_i[31:0]));
       end
-      16'd39: begin
+      16'd58: begin
         fields_o[63:0] = pci_pm_cap_fields(unpack_pci_pm_cap(bytes_i[63:0]));
         bytes_o[63:0] = pack_pci_pm_cap(pci_pm_cap_of(fields_i[63:0]));
       end
-      16'd40: begin
+      16'd59: begin
         fields_o[479:0] = pcie_cap_fields(unpack_pcie_cap(bytes_i[479:0]));
         bytes_o[479:0] = pack_pcie_cap(pcie_cap_of(fields_i[479:0]));
       end
-      16'd41: begin
+      16'd60: begin
         fields_o[95:0] = msix_cap_fields(unpack_msix_cap(bytes_i[95:0]));
         bytes_o[95:0] = pack_msix_cap(msix_cap_of(fields_i[95:0]));
       end
-      16'd42: begin
+      16'd61: begin
         fields_o[127:0] = msix_table_entry_fields(unpack_msix_table_entry(bytes_i[127:0]));
         bytes_o[127:0] = pack_msix_table_entry(msix_table_entry_of(fields_i[127:0]));
       end
-      16'd43: begin
+      16'd62: begin
         fields_o[63:0] = msix_pba_entry_fields(unpack_msix_pba_entry(bytes_i[63:0]));
         bytes_o[63:0] = pack_msix_pba_entry(msix_pba_entry_of(fields_i[63:0]));
       end
-      16'd44: begin
+      16'd63: begin
         fields_o[127:0] = virtio_pci_cap_fields(unpack_virtio_pci_cap(bytes_i[127:0]));
         bytes_o[127:0] = pack_virtio_pci_cap(virtio_pci_cap_of(fields_i[127:0]));
       end
-      16'd45: begin
+      16'd64: begin
         fields_o[191:0] = virtio_pci_cap64_fields(unpack_virtio_pci_cap64(bytes_i[191:0]));
         bytes_o[191:0] = pack_virtio_pci_cap64(virtio_pci_cap64_of(fields_i[191:0]));
       end
-      16'd46: begin
+      16'd65: begin
         fields_o[159:0] = virtio_pci_notify_cap_fields(unpack_virtio_pci_notify_cap(bytes_i[159:0]));
         bytes_o[159:0] = pack_virtio_pci_notify_cap(virtio_pci_notify_cap_of(fields_i[159:0]));
       end
-      16'd47: begin
+      16'd66: begin
         fields_o[159:0] = virtio_pci_cfg_cap_fields(unpack_virtio_pci_cfg_cap(bytes_i[159:0]));
         bytes_o[159:0] = pack_virtio_pci_cfg_cap(virtio_pci_cfg_cap_of(fields_i[159:0]));
       end
-      16'd48: begin
+      16'd67: begin
         fields_o[47:0] = virtio_pci_vndr_data_fields(unpack_virtio_pci_vndr_data(bytes_i[47:0]));
         bytes_o[47:0] = pack_virtio_pci_vndr_data(virtio_pci_vndr_data_of(fields_i[47:0]));
       end
-      16'd49: begin
+      16'd68: begin
         fields_o[127:0] = processor_settings_fields(unpack_processor_settings(bytes_i[127:0]));
         bytes_o[127:0] = pack_processor_settings(processor_settings_of(fields_i[127:0]));
       end
-      16'd50: begin
+      16'd69: begin
         fields_o[63:0] = net_config_rdma_fields(unpack_net_config_rdma(bytes_i[63:0]));
         bytes_o[63:0] = pack_net_config_rdma(net_config_rdma_of(fields_i[63:0]));
       end
-      16'd51: begin
+      16'd70: begin
         fields_o[1023:0] = rdma_ack_query_device_fields(unpack_rdma_ack_query_device(bytes_i[1023:0]));
         bytes_o[1023:0] = pack_rdma_ack_query_device(rdma_ack_query_device_of(fields_i[1023:0]));
       end
-      16'd52: begin
+      16'd71: begin
         fields_o[255:0] = rdma_ack_query_port_fields(unpack_rdma_ack_query_port(bytes_i[255:0]));
         bytes_o[255:0] = pack_rdma_ack_query_port(rdma_ack_query_port_of(fields_i[255:0]));
       end
-      16'd53: begin
+      16'd72: begin
         fields_o[31:0] = rdma_cmd_create_cq_fields(unpack_rdma_cmd_create_cq(bytes_i[31:0]));
         bytes_o[31:0] = pack_rdma_cmd_create_cq(rdma_cmd_create_cq_of(fields_i[31:0]));
       end
-      16'd54: begin
+      16'd73: begin
         fields_o[31:0] = rdma_ack_create_cq_fields(unpack_rdma_ack_create_cq(bytes_i[31:0]));
         bytes_o[31:0] = pack_rdma_ack_create_cq(rdma_ack_create_cq_of(fields_i[31:0]));
       end
-      16'd55: begin
+      16'd74: begin
         fields_o[31:0] = rdma_cmd_destroy_cq_fields(unpack_rdma_cmd_destroy_cq(bytes_i[31:0]));
         bytes_o[31:0] = pack_rdma_cmd_destroy_cq(rdma_cmd_destroy_cq_of(fields_i[31:0]));
       end
-      16'd56: begin
+      16'd75: begin
         fields_o[63:0] = rdma_cmd_req_notify_fields(unpack_rdma_cmd_req_notify(bytes_i[63:0]));
         bytes_o[63:0] = pack_rdma_cmd_req_notify(rdma_cmd_req_notify_of(fields_i[63:0]));
       end
-      16'd57: begin
+      16'd76: begin
         fields_o[31:0] = rdma_cq_arm_fields(unpack_rdma_cq_arm(bytes_i[31:0]));
         bytes_o[31:0] = pack_rdma_cq_arm(rdma_cq_arm_of(fields_i[31:0]));
       end
-      16'd58: begin
+      16'd77: begin
         fields_o[31:0] = rdma_ack_create_pd_fields(unpack_rdma_ack_create_pd(bytes_i[31:0]));
         bytes_o[31:0] = pack_rdma_ack_create_pd(rdma_ack_create_pd_of(fields_i[31:0]));
       end
-      16'd59: begin
+      16'd78: begin
         fields_o[31:0] = rdma_cmd_destroy_pd_fields(unpack_rdma_cmd_destroy_pd(bytes_i[31:0]));
         bytes_o[31:0] = pack_rdma_cmd_destroy_pd(rdma_cmd_destroy_pd_of(fields_i[31:0]));
       end
-      16'd60: begin
+      16'd79: begin
         fields_o[63:0] = rdma_cmd_get_dma_mr_fields(unpack_rdma_cmd_get_dma_mr(bytes_i[63:0]));
         bytes_o[63:0] = pack_rdma_cmd_get_dma_mr(rdma_cmd_get_dma_mr_of(fields_i[63:0]));
       end
-      16'd61: begin
+      16'd80: begin
         fields_o[95:0] = rdma_ack_get_dma_mr_fields(unpack_rdma_ack_get_dma_mr(bytes_i[95:0]));
         bytes_o[95:0] = pack_rdma_ack_get_dma_mr(rdma_ack_get_dma_mr_of(fields_i[95:0]));
       end
-      16'd62: begin
+      16'd81: begin
         fields_o[255:0] = rdma_cmd_reg_user_mr_fields(unpack_rdma_cmd_reg_user_mr(bytes_i[255:0]));
         bytes_o[255:0] = pack_rdma_cmd_reg_user_mr(rdma_cmd_reg_user_mr_of(fields_i[255:0]));
       end
-      16'd63: begin
+      16'd82: begin
         fields_o[95:0] = rdma_ack_reg_user_mr_fields(unpack_rdma_ack_reg_user_mr(bytes_i[95:0]));
         bytes_o[95:0] = pack_rdma_ack_reg_user_mr(rdma_ack_reg_user_mr_of(fields_i[95:0]));
       end
-      16'd64: begin
+      16'd83: begin
         fields_o[31:0] = rdma_cmd_dereg_mr_fields(unpack_rdma_cmd_dereg_mr(bytes_i[31:0]));
         bytes_o[31:0] = pack_rdma_cmd_dereg_mr(rdma_cmd_dereg_mr_of(fields_i[31:0]));
       end
-      16'd65: begin
+      16'd84: begin
         fields_o[191:0] = rdma_qp_cap_fields(unpack_rdma_qp_cap(bytes_i[191:0]));
         bytes_o[191:0] = pack_rdma_qp_cap(rdma_qp_cap_of(fields_i[191:0]));
       end
-      16'd66: begin
+      16'd85: begin
         fields_o[447:0] = rdma_cmd_create_qp_fields(unpack_rdma_cmd_create_qp(bytes_i[447:0]));
         bytes_o[447:0] = pack_rdma_cmd_create_qp(rdma_cmd_create_qp_of(fields_i[447:0]));
       end
-      16'd67: begin
+      16'd86: begin
         fields_o[31:0] = rdma_ack_create_qp_fields(unpack_rdma_ack_create_qp(bytes_i[31:0]));
         bytes_o[31:0] = pack_rdma_ack_create_qp(rdma_ack_create_qp_of(fields_i[31:0]));
       end
-      16'd68: begin
+      16'd87: begin
         fields_o[191:0] = rdma_global_route_fields(unpack_rdma_global_route(bytes_i[191:0]));
         bytes_o[191:0] = pack_rdma_global_route(rdma_global_route_of(fields_i[191:0]));
       end
-      16'd69: begin
+      16'd88: begin
         fields_o[319:0] = rdma_ah_attr_fields(unpack_rdma_ah_attr(bytes_i[319:0]));
         bytes_o[319:0] = pack_rdma_ah_attr(rdma_ah_attr_of(fields_i[319:0]));
       end
-      16'd70: begin
+      16'd89: begin
         fields_o[1023:0] = rdma_cmd_modify_qp_fields(unpack_rdma_cmd_modify_qp(bytes_i[1023:0]));
         bytes_o[1023:0] = pack_rdma_cmd_modify_qp(rdma_cmd_modify_qp_of(fields_i[1023:0]));
       end
-      16'd71: begin
+      16'd90: begin
         fields_o[63:0] = rdma_cmd_query_qp_fields(unpack_rdma_cmd_query_qp(bytes_i[63:0]));
         bytes_o[63:0] = pack_rdma_cmd_query_qp(rdma_cmd_query_qp_of(fields_i[63:0]));
       end
-      16'd72: begin
+      16'd91: begin
         fields_o[959:0] = rdma_ack_query_qp_fields(unpack_rdma_ack_query_qp(bytes_i[959:0]));
         bytes_o[959:0] = pack_rdma_ack_query_qp(rdma_ack_query_qp_of(fields_i[959:0]));
       end
-      16'd73: begin
+      16'd92: begin
         fields_o[31:0] = rdma_cmd_destroy_qp_fields(unpack_rdma_cmd_destroy_qp(bytes_i[31:0]));
         bytes_o[31:0] = pack_rdma_cmd_destroy_qp(rdma_cmd_destroy_qp_of(fields_i[31:0]));
       end
-      16'd74: begin
+      16'd93: begin
         fields_o[383:0] = rdma_cmd_create_ah_fields(unpack_rdma_cmd_create_ah(bytes_i[383:0]));
         bytes_o[383:0] = pack_rdma_cmd_create_ah(rdma_cmd_create_ah_of(fields_i[383:0]));
       end
-      16'd75: begin
+      16'd94: begin
         fields_o[31:0] = rdma_ack_create_ah_fields(unpack_rdma_ack_create_ah(bytes_i[31:0]));
         bytes_o[31:0] = pack_rdma_ack_create_ah(rdma_ack_create_ah_of(fields_i[31:0]));
       end
-      16'd76: begin
+      16'd95: begin
         fields_o[63:0] = rdma_cmd_destroy_ah_fields(unpack_rdma_cmd_destroy_ah(bytes_i[63:0]));
         bytes_o[63:0] = pack_rdma_cmd_destroy_ah(rdma_cmd_destroy_ah_of(fields_i[63:0]));
       end
-      16'd77: begin
+      16'd96: begin
         fields_o[191:0] = rdma_cmd_add_gid_fields(unpack_rdma_cmd_add_gid(bytes_i[191:0]));
         bytes_o[191:0] = pack_rdma_cmd_add_gid(rdma_cmd_add_gid_of(fields_i[191:0]));
       end
-      16'd78: begin
+      16'd97: begin
         fields_o[15:0] = rdma_cmd_del_gid_fields(unpack_rdma_cmd_del_gid(bytes_i[15:0]));
         bytes_o[15:0] = pack_rdma_cmd_del_gid(rdma_cmd_del_gid_of(fields_i[15:0]));
       end
-      16'd79: begin
+      16'd98: begin
         fields_o[191:0] = rdma_cmd_set_window_fields(unpack_rdma_cmd_set_window(bytes_i[191:0]));
         bytes_o[191:0] = pack_rdma_cmd_set_window(rdma_cmd_set_window_of(fields_i[191:0]));
       end
-      16'd80: begin
+      16'd99: begin
         fields_o[127:0] = rdma_event_fields(unpack_rdma_event(bytes_i[127:0]));
         bytes_o[127:0] = pack_rdma_event(rdma_event_of(fields_i[127:0]));
       end
-      16'd81: begin
+      16'd100: begin
         fields_o[127:0] = rdma_sge_fields(unpack_rdma_sge(bytes_i[127:0]));
         bytes_o[127:0] = pack_rdma_sge(rdma_sge_of(fields_i[127:0]));
       end
-      16'd82: begin
+      16'd101: begin
         fields_o[255:0] = rdma_sq_req_rdma_fields(unpack_rdma_sq_req_rdma(bytes_i[255:0]));
         bytes_o[255:0] = pack_rdma_sq_req_rdma(rdma_sq_req_rdma_of(fields_i[255:0]));
       end
-      16'd83: begin
+      16'd102: begin
         fields_o[255:0] = rdma_sq_req_atomic_fields(unpack_rdma_sq_req_atomic(bytes_i[255:0]));
         bytes_o[255:0] = pack_rdma_sq_req_atomic(rdma_sq_req_atomic_of(fields_i[255:0]));
       end
-      16'd84: begin
+      16'd103: begin
         fields_o[255:0] = rdma_sq_req_ud_fields(unpack_rdma_sq_req_ud(bytes_i[255:0]));
         bytes_o[255:0] = pack_rdma_sq_req_ud(rdma_sq_req_ud_of(fields_i[255:0]));
       end
-      16'd85: begin
+      16'd104: begin
         fields_o[31:0] = rdma_sq_req_num_sge_fields(unpack_rdma_sq_req_num_sge(bytes_i[31:0]));
         bytes_o[31:0] = pack_rdma_sq_req_num_sge(rdma_sq_req_num_sge_of(fields_i[31:0]));
       end
-      16'd86: begin
+      16'd105: begin
         fields_o[31:0] = rdma_sq_req_inline_len_fields(unpack_rdma_sq_req_inline_len(bytes_i[31:0]));
         bytes_o[31:0] = pack_rdma_sq_req_inline_len(rdma_sq_req_inline_len_of(fields_i[31:0]));
       end
-      16'd87: begin
+      16'd106: begin
         fields_o[4607:0] = rdma_sq_req_fields(unpack_rdma_sq_req(bytes_i[4607:0]));
         bytes_o[4607:0] = pack_rdma_sq_req(rdma_sq_req_of(fields_i[4607:0]));
       end
-      16'd88: begin
+      16'd107: begin
         fields_o[191:0] = rdma_rq_req_fields(unpack_rdma_rq_req(bytes_i[191:0]));
         bytes_o[191:0] = pack_rdma_rq_req(rdma_rq_req_of(fields_i[191:0]));
       end
-      16'd89: begin
+      16'd108: begin
         fields_o[383:0] = rdma_cq_req_fields(unpack_rdma_cq_req(bytes_i[383:0]));
         bytes_o[383:0] = pack_rdma_cq_req(rdma_cq_req_of(fields_i[383:0]));
       end
-      16'd90: begin
+      16'd109: begin
         fields_o[511:0] = table_virtqueue_fields(unpack_table_virtqueue(bytes_i[511:0]));
         bytes_o[511:0] = pack_table_virtqueue(table_virtqueue_of(fields_i[511:0]));
       end
-      16'd91: begin
+      16'd110: begin
         fields_o[191:0] = table_window_fields(unpack_table_window(bytes_i[191:0]));
         bytes_o[191:0] = pack_table_window(table_window_of(fields_i[191:0]));
       end
-      16'd92: begin
+      16'd111: begin
         fields_o[383:0] = table_path_fields(unpack_table_path(bytes_i[383:0]));
         bytes_o[383:0] = pack_table_path(table_path_of(fields_i[383:0]));
       end
-      16'd93: begin
+      16'd112: begin
         fields_o[1023:0] = table_qp_context_fields(unpack_table_qp_context(bytes_i[1023:0]));
         bytes_o[1023:0] = pack_table_qp_context(table_qp_context_of(fields_i[1023:0]));
       end
-      16'd94: begin
+      16'd113: begin
         fields_o[127:0] = table_cq_context_fields(unpack_table_cq_context(bytes_i[127:0]));
         bytes_o[127:0] = pack_table_cq_context(table_cq_context_of(fields_i[127:0]));
       end
-      16'd95: begin
+      16'd114: begin
         fields_o[255:0] = table_mr_fields(unpack_table_mr(bytes_i[255:0]));
         bytes_o[255:0] = pack_table_mr(table_mr_of(fields_i[255:0]));
       end
-      16'd96: begin
+      16'd115: begin
         fields_o[31:0] = rdma_key_fields(unpack_rdma_key(bytes_i[31:0]));
         bytes_o[31:0] = pack_rdma_key(rdma_key_of(fields_i[31:0]));
       end
-      16'd97: begin
+      16'd116: begin
         fields_o[63:0] = table_translation_fields(unpack_table_translation(bytes_i[63:0]));
         bytes_o[63:0] = pack_table_translation(table_translation_of(fields_i[63:0]));
       end
-      16'd98: begin
+      16'd117: begin
         fields_o[447:0] = table_ah_fields(unpack_table_ah(bytes_i[447:0]));
         bytes_o[447:0] = pack_table_ah(table_ah_of(fields_i[447:0]));
       end
-      16'd99: begin
+      16'd118: begin
         fields_o[191:0] = table_gid_fields(unpack_table_gid(bytes_i[191:0]));
         bytes_o[191:0] = pack_table_gid(table_gid_of(fields_i[191:0]));
       end
-      16'd100: begin
+      16'd119: begin
         fields_o[63:0] = table_mac_filter_fields(unpack_table_mac_filter(bytes_i[63:0]));
         bytes_o[63:0] = pack_table_mac_filter(table_mac_filter_of(fields_i[63:0]));
       end
-      16'd101: begin
+      16'd120: begin
         fields_o[31:0] = table_vlan_filter_fields(unpack_table_vlan_filter(bytes_i[31:0]));
         bytes_o[31:0] = pack_table_vlan_filter(table_vlan_filter_of(fields_i[31:0]));
       end
-      16'd102: begin
+      16'd121: begin
         fields_o[447:0] = table_rss_config_fields(unpack_table_rss_config(bytes_i[447:0]));
         bytes_o[447:0] = pack_table_rss_config(table_rss_config_of(fields_i[447:0]));
       end
-      16'd103: begin
+      16'd122: begin
         fields_o[255:0] = table_rss_fields(unpack_table_rss(bytes_i[255:0]));
         bytes_o[255:0] = pack_table_rss(table_rss_of(fields_i[255:0]));
       end
-      16'd104: begin
+      16'd123: begin
         fields_o[511:0] = virtio_pci_common_cfg_fields(unpack_virtio_pci_common_cfg(bytes_i[511:0]));
         bytes_o[511:0] = pack_virtio_pci_common_cfg(virtio_pci_common_cfg_of(fields_i[511:0]));
       end
-      16'd105: begin
+      16'd124: begin
         fields_o[127:0] = virtq_desc_fields(unpack_virtq_desc(bytes_i[127:0]));
         bytes_o[127:0] = pack_virtq_desc(virtq_desc_of(fields_i[127:0]));
       end
-      16'd106: begin
+      16'd125: begin
         fields_o[31:0] = virtq_avail_fields(unpack_virtq_avail(bytes_i[31:0]));
         bytes_o[31:0] = pack_virtq_avail(virtq_avail_of(fields_i[31:0]));
       end
-      16'd107: begin
+      16'd126: begin
         fields_o[15:0] = virtq_used_event_fields(unpack_virtq_used_event(bytes_i[15:0]));
         bytes_o[15:0] = pack_virtq_used_event(virtq_used_event_of(fields_i[15:0]));
       end
-      16'd108: begin
+      16'd127: begin
         fields_o[63:0] = virtq_used_elem_fields(unpack_virtq_used_elem(bytes_i[63:0]));
         bytes_o[63:0] = pack_virtq_used_elem(virtq_used_elem_of(fields_i[63:0]));
       end
-      16'd109: begin
+      16'd128: begin
         fields_o[31:0] = virtq_used_fields(unpack_virtq_used(bytes_i[31:0]));
         bytes_o[31:0] = pack_virtq_used(virtq_used_of(fields_i[31:0]));
       end
-      16'd110: begin
+      16'd129: begin
         fields_o[15:0] = virtq_avail_event_fields(unpack_virtq_avail_event(bytes_i[15:0]));
         bytes_o[15:0] = pack_virtq_avail_event(virtq_avail_event_of(fields_i[15:0]));
       end
-      16'd111: begin
+      16'd130: begin
         fields_o[127:0] = pvirtq_desc_fields(unpack_pvirtq_desc(bytes_i[127:0]));
         bytes_o[127:0] = pack_pvirtq_desc(pvirtq_desc_of(fields_i[127:0]));
       end
-      16'd112: begin
+      16'd131: begin
         fields_o[31:0] = pvirtq_event_suppress_fields(unpack_pvirtq_event_suppress(bytes_i[31:0]));
         bytes_o[31:0] = pack_pvirtq_event_suppress(pvirtq_event_suppress_of(fields_i[31:0]));
       end
-      16'd113: begin
+      16'd132: begin
         fields_o[15:0] = virtq_notification_fields(unpack_virtq_notification(bytes_i[15:0]));
         bytes_o[15:0] = pack_virtq_notification(virtq_notification_of(fields_i[15:0]));
       end
-      16'd114: begin
+      16'd133: begin
         fields_o[31:0] = virtq_notification_data_fields(unpack_virtq_notification_data(bytes_i[31:0]));
         bytes_o[31:0] = pack_virtq_notification_data(virtq_notification_data_of(fields_i[31:0]));
       end
-      16'd115: begin
+      16'd134: begin
         fields_o[31:0] = pvirtq_notification_data_fields(unpack_pvirtq_notification_data(bytes_i[31:0]));
         bytes_o[31:0] = pack_pvirtq_notification_data(pvirtq_notification_data_of(fields_i[31:0]));
       end
-      16'd116: begin
+      16'd135: begin
         fields_o[111:0] = ethernet_fields(unpack_ethernet(bytes_i[111:0]));
         bytes_o[111:0] = pack_ethernet(ethernet_of(fields_i[111:0]));
       end
-      16'd117: begin
+      16'd136: begin
         fields_o[31:0] = vlan_tag_fields(unpack_vlan_tag(bytes_i[31:0]));
         bytes_o[31:0] = pack_vlan_tag(vlan_tag_of(fields_i[31:0]));
       end
-      16'd118: begin
+      16'd137: begin
         fields_o[159:0] = ipv4_fields(unpack_ipv4(bytes_i[159:0]));
         bytes_o[159:0] = pack_ipv4(ipv4_of(fields_i[159:0]));
         icrc_ones_o[159:0] = pack_ipv4(Ipv4IcrcOnes);
       end
-      16'd119: begin
+      16'd138: begin
         fields_o[319:0] = ipv6_fields(unpack_ipv6(bytes_i[319:0]));
         bytes_o[319:0] = pack_ipv6(ipv6_of(fields_i[319:0]));
         icrc_ones_o[319:0] = pack_ipv6(Ipv6IcrcOnes);
       end
-      16'd120: begin
+      16'd139: begin
         fields_o[63:0] = udp_fields(unpack_udp(bytes_i[63:0]));
         bytes_o[63:0] = pack_udp(udp_of(fields_i[63:0]));
         icrc_ones_o[63:0] = pack_udp(UdpIcrcOnes);
       end
-      16'd121: begin
+      16'd140: begin
         fields_o[319:0] = grh_fields(unpack_grh(bytes_i[319:0]));
         bytes_o[319:0] = pack_grh(grh_of(fields_i[319:0]));
       end
-      16'd122: begin
+      16'd141: begin
         fields_o[95:0] = bth_fields(unpack_bth(bytes_i[95:0]));
         bytes_o[95:0] = pack_bth(bth_of(fields_i[95:0]));
         icrc_ones_o[95:0] = pack_bth(BthIcrcOnes);
       end
-      16'd123: begin
+      16'd142: begin
         fields_o[127:0] = reth_fields(unpack_reth(bytes_i[127:0]));
         bytes_o[127:0] = pack_reth(reth_of(fields_i[127:0]));
       end
-      16'd124: begin
+      16'd143: begin
         fields_o[31:0] = aeth_fields(unpack_aeth(bytes_i[31:0]));
         bytes_o[31:0] = pack_aeth(aeth_of(fields_i[31:0]));
       end
-      16'd125: begin
+      16'd144: begin
         fields_o[63:0] = deth_fields(unpack_deth(bytes_i[63:0]));
         bytes_o[63:0] = pack_deth(deth_of(fields_i[63:0]));
       end
-      16'd126: begin
+      16'd145: begin
         fields_o[31:0] = immdt_fields(unpack_immdt(bytes_i[31:0]));
         bytes_o[31:0] = pack_immdt(immdt_of(fields_i[31:0]));
       end
-      16'd127: begin
+      16'd146: begin
         fields_o[31:0] = ieth_fields(unpack_ieth(bytes_i[31:0]));
         bytes_o[31:0] = pack_ieth(ieth_of(fields_i[31:0]));
       end
-      16'd128: begin
+      16'd147: begin
         fields_o[223:0] = atomic_eth_fields(unpack_atomic_eth(bytes_i[223:0]));
         bytes_o[223:0] = pack_atomic_eth(atomic_eth_of(fields_i[223:0]));
       end
-      16'd129: begin
+      16'd148: begin
         fields_o[63:0] = atomic_ack_eth_fields(unpack_atomic_ack_eth(bytes_i[63:0]));
         bytes_o[63:0] = pack_atomic_ack_eth(atomic_ack_eth_of(fields_i[63:0]));
       end
-      16'd130: begin
+      16'd149: begin
         fields_o[31:0] = feth_fields(unpack_feth(bytes_i[31:0]));
         bytes_o[31:0] = pack_feth(feth_of(fields_i[31:0]));
       end
-      16'd131: begin
+      16'd150: begin
         fields_o[31:0] = mgmt_version_fields(unpack_mgmt_version(bytes_i[31:0]));
         bytes_o[31:0] = pack_mgmt_version(mgmt_version_of(fields_i[31:0]));
       end
-      16'd132: begin
+      16'd151: begin
         fields_o[31:0] = mgmt_abi_profile_fields(unpack_mgmt_abi_profile(bytes_i[31:0]));
         bytes_o[31:0] = pack_mgmt_abi_profile(mgmt_abi_profile_of(fields_i[31:0]));
       end
-      16'd133: begin
+      16'd152: begin
         fields_o[31:0] = mgmt_control_fields(unpack_mgmt_control(bytes_i[31:0]));
         bytes_o[31:0] = pack_mgmt_control(mgmt_control_of(fields_i[31:0]));
       end
-      16'd134: begin
+      16'd153: begin
         fields_o[31:0] = mgmt_status_fields(unpack_mgmt_status(bytes_i[31:0]));
         bytes_o[31:0] = pack_mgmt_status(mgmt_status_of(fields_i[31:0]));
       end
-      16'd135: begin
+      16'd154: begin
         fields_o[31:0] = mgmt_interrupt_cause_fields(unpack_mgmt_interrupt_cause(bytes_i[31:0]));
         bytes_o[31:0] = pack_mgmt_interrupt_cause(mgmt_interrupt_cause_of(fields_i[31:0]));
       end
-      16'd136: begin
+      16'd155: begin
         fields_o[31:0] = mgmt_mailbox_status_fields(unpack_mgmt_mailbox_status(bytes_i[31:0]));
         bytes_o[31:0] = pack_mgmt_mailbox_status(mgmt_mailbox_status_of(fields_i[31:0]));
       end
-      16'd137: begin
+      16'd156: begin
         fields_o[31:0] = mgmt_table_command_fields(unpack_mgmt_table_command(bytes_i[31:0]));
         bytes_o[31:0] = pack_mgmt_table_command(mgmt_table_command_of(fields_i[31:0]));
       end
-      16'd138: begin
+      16'd157: begin
         fields_o[31:0] = mgmt_qp_command_fields(unpack_mgmt_qp_command(bytes_i[31:0]));
         bytes_o[31:0] = pack_mgmt_qp_command(mgmt_qp_command_of(fields_i[31:0]));
       end
-      16'd139: begin
+      16'd158: begin
         fields_o[31:0] = mgmt_flip_entry_fields(unpack_mgmt_flip_entry(bytes_i[31:0]));
         bytes_o[31:0] = pack_mgmt_flip_entry(mgmt_flip_entry_of(fields_i[31:0]));
       end
-      16'd140: begin
+      16'd159: begin
         fields_o[31:0] = mgmt_rx_mode_fields(unpack_mgmt_rx_mode(bytes_i[31:0]));
         bytes_o[31:0] = pack_mgmt_rx_mode(mgmt_rx_mode_of(fields_i[31:0]));
       end
-      16'd141: begin
+      16'd160: begin
         fields_o[31:0] = processor_console_fields(unpack_processor_console(bytes_i[31:0]));
         bytes_o[31:0] = pack_processor_console(processor_console_of(fields_i[31:0]));
       end
-      16'd142: begin
+      16'd161: begin
         fields_o[31:0] = processor_last_failure_fields(unpack_processor_last_failure(bytes_i[31:0]));
         bytes_o[31:0] = pack_processor_last_failure(processor_last_failure_of(fields_i[31:0]));
       end
@@ -2903,1699 +3188,1787 @@ module vireo_spec_codec
 
   always_comb begin
     unique case (number_i)
-      16'd0: number_o = 64'(NetMqVqPairsMin);
-      16'd1: number_o = 64'(NetMqVqPairsMax);
-      16'd2: number_o = 64'(NetSpeedMax);
-      16'd3: number_o = 64'(NetSpeedUnknown);
-      16'd4: number_o = 64'(NetMtuMin);
-      16'd5: number_o = 64'(NetMtuRecommended);
-      16'd6: number_o = 64'(NetRssKeyBytesMin);
-      16'd7: number_o = 64'(NetRssTableEntriesMin);
-      16'd8: number_o = 64'(NetPacketBytesMax);
-      16'd9: number_o = 64'(NetPacketBytesMaxGso);
-      16'd10: number_o = 64'(PciVendorId);
-      16'd11: number_o = 64'(PciDeviceIdBase);
-      16'd12: number_o = 64'(PciDeviceId);
-      16'd13: number_o = 64'(PciDeviceIdTransitional);
-      16'd14: number_o = 64'(PciRevisionId);
-      16'd15: number_o = 64'(PciSubsystemVendorId);
-      16'd16: number_o = 64'(PciSubsystemId);
-      16'd17: number_o = 64'(PciClassCode);
-      16'd18: number_o = 64'(PciConfigBytes);
-      16'd19: number_o = 64'(PcieConfigBytes);
-      16'd20: number_o = 64'(PciCapAtCommonCfg);
-      16'd21: number_o = 64'(PciCapAtNotifyCfg);
-      16'd22: number_o = 64'(PciCapAtIsrCfg);
-      16'd23: number_o = 64'(PciCapAtDeviceCfg);
-      16'd24: number_o = 64'(PciCapAtPciCfg);
-      16'd25: number_o = 64'(PciCapAtMsix);
-      16'd26: number_o = 64'(PciCapAtPcie);
-      16'd27: number_o = 64'(PciCapAtPm);
-      16'd28: number_o = 64'(PcieSizeUnit);
-      16'd29: number_o = 64'(PcieRequestBoundary);
-      16'd30: number_o = 64'(MsixVectorsMax);
-      16'd31: number_o = 64'(BarVirtio);
-      16'd32: number_o = 64'(BarVirtioBytes);
-      16'd33: number_o = 64'(BarVirtioCommonCfg);
-      16'd34: number_o = 64'(BarVirtioIsrCfg);
-      16'd35: number_o = 64'(BarVirtioDeviceCfg);
-      16'd36: number_o = 64'(BarVirtioCfgBytes);
-      16'd37: number_o = 64'(BarVirtioNotify);
-      16'd38: number_o = 64'(BarVirtioNotifyBytes);
-      16'd39: number_o = 64'(NotifyOffMultiplier);
-      16'd40: number_o = 64'(NotifyQueuesMax);
-      16'd41: number_o = 64'(NotifyPageQueue);
-      16'd42: number_o = 64'(BarMsix);
-      16'd43: number_o = 64'(BarMsixBytes);
-      16'd44: number_o = 64'(BarMsixTable);
-      16'd45: number_o = 64'(BarMsixPba);
-      16'd46: number_o = 64'(ProcessorStackBytes);
-      16'd47: number_o = 64'(ProcessorMemoryLimit);
-      16'd48: number_o = 64'(ProcessorRegistersBase);
-      16'd49: number_o = 64'(ProcessorManagementBase);
-      16'd50: number_o = 64'(ProcessorSettingsOffset);
-      16'd51: number_o = 64'(ProcessorSettingsMagic);
-      16'd52: number_o = 64'(ProfileDefault);
-      16'd53: number_o = 64'(RfcV2Constants.net_f_roce);
-      16'd54: number_o = 64'(VireoConstants.net_f_roce);
-      16'd55: number_o = 64'(RfcV2Constants.net_ctrl_class_roce);
-      16'd56: number_o = 64'(VireoConstants.net_ctrl_class_roce);
-      16'd57: number_o = 64'(RfcV2Constants.net_config_rdma_offset);
-      16'd58: number_o = 64'(VireoConstants.net_config_rdma_offset);
-      16'd59: number_o = 64'(RfcV2Constants.net_features_withheld);
-      16'd60: number_o = 64'(VireoConstants.net_features_withheld);
-      16'd61: number_o = 64'(RfcV2Constants.rdma_event_queues);
-      16'd62: number_o = 64'(VireoConstants.rdma_event_queues);
-      16'd63: number_o = 64'(RfcV2Constants.rdma_last_command);
-      16'd64: number_o = 64'(VireoConstants.rdma_last_command);
-      16'd65: number_o = 64'(RfcV2Constants.rdma_has_error_codes);
-      16'd66: number_o = 64'(VireoConstants.rdma_has_error_codes);
-      16'd67: number_o = 64'(RfcV2Constants.rdma_has_additions);
-      16'd68: number_o = 64'(VireoConstants.rdma_has_additions);
-      16'd69: number_o = 64'(RfcV2Constants.rdma_has_cq_arm);
-      16'd70: number_o = 64'(VireoConstants.rdma_has_cq_arm);
-      16'd71: number_o = 64'(RfcV2Constants.rdma_needs_ring_reset);
-      16'd72: number_o = 64'(VireoConstants.rdma_needs_ring_reset);
-      16'd73: number_o = 64'(RdmaCompleteqOffset);
-      16'd74: number_o = 64'(RdmaTransmitqOffset);
-      16'd75: number_o = 64'(RdmaReceiveqOffset);
-      16'd76: number_o = 64'(RdmaEventqOffset);
-      16'd77: number_o = 64'(RdmaFirstQpn);
-      16'd78: number_o = 64'(RdmaQpsMin);
-      16'd79: number_o = 64'(RdmaQpsMax);
-      16'd80: number_o = 64'(RdmaCqsMin);
-      16'd81: number_o = 64'(RdmaCqsMax);
-      16'd82: number_o = 64'(RdmaGidsMax);
-      16'd83: number_o = 64'(RdmaInlineBytes);
-      16'd84: number_o = 64'(RdmaUdGrhBytes);
-      16'd85: number_o = 64'(RdmaPageShiftDefault);
-      16'd86: number_o = 64'(RdmaPageShiftMin);
-      16'd87: number_o = 64'(RdmaPageShiftMax);
-      16'd88: number_o = 64'(RdmaPortNum);
-      16'd89: number_o = 64'(RdmaCqArmOffset);
-      16'd90: number_o = 64'(TableMacFilterEntries);
-      16'd91: number_o = 64'(TableVlanFilterBits);
-      16'd92: number_o = 64'(TableRssKeyBytes);
-      16'd93: number_o = 64'(TableRssQueues);
-      16'd94: number_o = 64'(DmaFetchBytes);
-      16'd95: number_o = 64'(DmaFetchDepth);
-      16'd96: number_o = 64'(BarReadLatency);
-      16'd97: number_o = 64'(BuffersPerRequest);
-      16'd98: number_o = 64'(ReceiveBuffersPerRequest);
-      16'd99: number_o = 64'(SendBuffersPerRequest);
-      16'd100: number_o = 64'(NetBuffersPerRequest);
-      16'd101: number_o = 64'(SendQueueRequests);
-      16'd102: number_o = 64'(SendQueueBuffers);
-      16'd103: number_o = 64'(SendQueueFetches);
-      16'd104: number_o = 64'(SendAckPackets);
-      16'd105: number_o = 64'(SendBurstBytes);
-      16'd106: number_o = 64'(ReceivesAhead);
-      16'd107: number_o = 64'(AtomicBytes);
-      16'd108: number_o = 64'(AtomicsInFlight);
-      16'd109: number_o = 64'(NetBufferBytes);
-      16'd110: number_o = 64'(NetTxFrames);
-      16'd111: number_o = 64'(NetChainDescriptors);
-      16'd112: number_o = 64'(NetReceivesAhead);
-      16'd113: number_o = 64'(VirtioFeatureBits);
-      16'd114: number_o = 64'(VirtioFeatureDeviceLowEnd);
-      16'd115: number_o = 64'(VirtioFeatureDeviceHigh);
-      16'd116: number_o = 64'(VirtioMsiNoVector);
-      16'd117: number_o = 64'(VirtioQueuesMax);
-      16'd118: number_o = 64'(VirtqSizeMax);
-      16'd119: number_o = 64'(VirtqDescAlign);
-      16'd120: number_o = 64'(VirtqAvailAlign);
-      16'd121: number_o = 64'(VirtqUsedAlign);
-      16'd122: number_o = 64'(PvirtqSizeMax);
-      16'd123: number_o = 64'(PvirtqDescAlign);
-      16'd124: number_o = 64'(PvirtqEventSuppressAlign);
-      16'd125: number_o = 64'(EthernetFrameBytesMin);
-      16'd126: number_o = 64'(UdpPortRocev2);
-      16'd127: number_o = 64'(UdpSourcePortBase);
-      16'd128: number_o = 64'(LocalAckTimeoutUnitNs);
-      16'd129: number_o = 64'(IcrcBytes);
-      16'd130: number_o = 64'(IcrcPolynomial);
-      16'd131: number_o = 64'(IcrcPrefixBytes);
-      16'd132: number_o = 64'(IcrcResidue);
-      16'd133: number_o = 64'(PkeyDefault);
-      16'd134: number_o = 64'(PsnBits);
-      16'd135: number_o = 64'(GsiQpn);
-      16'd136: number_o = 64'(GsiQkey);
-      16'd137: number_o = 64'(MulticastQpn);
-      16'd138: number_o = 64'(TableKeptWords[0]);
-      16'd139: number_o = 64'(TableKeptWords[1]);
-      16'd140: number_o = 64'(TableKeptWords[2]);
-      16'd141: number_o = 64'(TableKeptWords[3]);
-      16'd142: number_o = 64'(TableKeptWords[4]);
-      16'd143: number_o = 64'(TableKeptWords[5]);
-      16'd144: number_o = 64'(TableKeptWords[6]);
-      16'd145: number_o = 64'(TableKeptWords[7]);
-      16'd146: number_o = 64'(TableKeptWords[8]);
-      16'd147: number_o = 64'(TableKeptWords[9]);
-      16'd148: number_o = 64'(TableKeptWords[10]);
-      16'd149: number_o = 64'(OfferedFeatures[0]);
-      16'd150: number_o = 64'(OfferedFeatures[1]);
-      16'd151: number_o = 64'(OfferedFeatures[2]);
-      16'd152: number_o = 64'(OfferedFeatures[3]);
-      16'd153: number_o = 64'(AethCredits[0]);
-      16'd154: number_o = 64'(AethCredits[1]);
-      16'd155: number_o = 64'(AethCredits[2]);
-      16'd156: number_o = 64'(AethCredits[3]);
-      16'd157: number_o = 64'(AethCredits[4]);
-      16'd158: number_o = 64'(AethCredits[5]);
-      16'd159: number_o = 64'(AethCredits[6]);
-      16'd160: number_o = 64'(AethCredits[7]);
-      16'd161: number_o = 64'(AethCredits[8]);
-      16'd162: number_o = 64'(AethCredits[9]);
-      16'd163: number_o = 64'(AethCredits[10]);
-      16'd164: number_o = 64'(AethCredits[11]);
-      16'd165: number_o = 64'(AethCredits[12]);
-      16'd166: number_o = 64'(AethCredits[13]);
-      16'd167: number_o = 64'(AethCredits[14]);
-      16'd168: number_o = 64'(AethCredits[15]);
-      16'd169: number_o = 64'(AethCredits[16]);
-      16'd170: number_o = 64'(AethCredits[17]);
-      16'd171: number_o = 64'(AethCredits[18]);
-      16'd172: number_o = 64'(AethCredits[19]);
-      16'd173: number_o = 64'(AethCredits[20]);
-      16'd174: number_o = 64'(AethCredits[21]);
-      16'd175: number_o = 64'(AethCredits[22]);
-      16'd176: number_o = 64'(AethCredits[23]);
-      16'd177: number_o = 64'(AethCredits[24]);
-      16'd178: number_o = 64'(AethCredits[25]);
-      16'd179: number_o = 64'(AethCredits[26]);
-      16'd180: number_o = 64'(AethCredits[27]);
-      16'd181: number_o = 64'(AethCredits[28]);
-      16'd182: number_o = 64'(AethCredits[29]);
-      16'd183: number_o = 64'(AethCredits[30]);
-      16'd184: number_o = 64'(AethCredits[31]);
-      16'd185: number_o = 64'(RnrTimerNs[0]);
-      16'd186: number_o = 64'(RnrTimerNs[1]);
-      16'd187: number_o = 64'(RnrTimerNs[2]);
-      16'd188: number_o = 64'(RnrTimerNs[3]);
-      16'd189: number_o = 64'(RnrTimerNs[4]);
-      16'd190: number_o = 64'(RnrTimerNs[5]);
-      16'd191: number_o = 64'(RnrTimerNs[6]);
-      16'd192: number_o = 64'(RnrTimerNs[7]);
-      16'd193: number_o = 64'(RnrTimerNs[8]);
-      16'd194: number_o = 64'(RnrTimerNs[9]);
-      16'd195: number_o = 64'(RnrTimerNs[10]);
-      16'd196: number_o = 64'(RnrTimerNs[11]);
-      16'd197: number_o = 64'(RnrTimerNs[12]);
-      16'd198: number_o = 64'(RnrTimerNs[13]);
-      16'd199: number_o = 64'(RnrTimerNs[14]);
-      16'd200: number_o = 64'(RnrTimerNs[15]);
-      16'd201: number_o = 64'(RnrTimerNs[16]);
-      16'd202: number_o = 64'(RnrTimerNs[17]);
-      16'd203: number_o = 64'(RnrTimerNs[18]);
-      16'd204: number_o = 64'(RnrTimerNs[19]);
-      16'd205: number_o = 64'(RnrTimerNs[20]);
-      16'd206: number_o = 64'(RnrTimerNs[21]);
-      16'd207: number_o = 64'(RnrTimerNs[22]);
-      16'd208: number_o = 64'(RnrTimerNs[23]);
-      16'd209: number_o = 64'(RnrTimerNs[24]);
-      16'd210: number_o = 64'(RnrTimerNs[25]);
-      16'd211: number_o = 64'(RnrTimerNs[26]);
-      16'd212: number_o = 64'(RnrTimerNs[27]);
-      16'd213: number_o = 64'(RnrTimerNs[28]);
-      16'd214: number_o = 64'(RnrTimerNs[29]);
-      16'd215: number_o = 64'(RnrTimerNs[30]);
-      16'd216: number_o = 64'(RnrTimerNs[31]);
-      16'd217: number_o = 64'(MgmtTableVirtqueue);
-      16'd218: number_o = 64'(MgmtTableWindow);
-      16'd219: number_o = 64'(MgmtTableQpContext);
-      16'd220: number_o = 64'(MgmtTableCqContext);
-      16'd221: number_o = 64'(MgmtTableMr);
-      16'd222: number_o = 64'(MgmtTableTranslation);
-      16'd223: number_o = 64'(MgmtTableAh);
-      16'd224: number_o = 64'(MgmtTableGid);
-      16'd225: number_o = 64'(MgmtTableMacFilter);
-      16'd226: number_o = 64'(MgmtTableVlanFilter);
-      16'd227: number_o = 64'(MgmtTableRss);
-      16'd228: number_o = 64'(MgmtTableOperationRead);
-      16'd229: number_o = 64'(MgmtTableOperationWrite);
-      16'd230: number_o = 64'(MgmtTableOperationClear);
-      16'd231: number_o = 64'(QpOperationStart);
-      16'd232: number_o = 64'(QpOperationDrain);
-      16'd233: number_o = 64'(QpOperationFlush);
-      16'd234: number_o = 64'(QpOperationStop);
-      16'd235: number_o = 64'(ContextRamManagementContext);
-      16'd236: number_o = 64'(ContextRamManagementQueueRow);
-      16'd237: number_o = 64'(ContextRamManagementEngineState);
-      16'd238: number_o = 64'(ContextRamMemoryCheckMr);
-      16'd239: number_o = 64'(ContextRamMemoryCheckTranslation);
-      16'd240: number_o = 64'(ContextRamDescFetchServed);
-      16'd241: number_o = 64'(ContextRamDescFetchArea);
-      16'd242: number_o = 64'(ContextRamDescFetchSize);
-      16'd243: number_o = 64'(ContextRamDescFetchDescriptors);
-      16'd244: number_o = 64'(ContextRamDescFetchWindow);
-      16'd245: number_o = 64'(ContextRamRequesterQp);
-      16'd246: number_o = 64'(ContextRamRequesterAh);
-      16'd247: number_o = 64'(ContextRamResponderQp);
-      16'd248: number_o = 64'(ContextRamNetFilterMac);
-      16'd249: number_o = 64'(ContextRamNetFilterVlan);
-      16'd250: number_o = 64'(ContextRamModerationLimits);
-      16'd251: number_o = 64'(ContextRamModerationCount);
-      16'd252: number_o = 64'(ContextRamQpControlQueue);
-      16'd253: number_o = 64'(ContextRamQpControlCqs);
-      16'd254: number_o = 64'(ContextRamQpControlRequested);
-      16'd255: number_o = 64'(ContextRamQpControlState);
-      16'd256: number_o = 64'(ContextRamTxBuilderQp);
-      16'd257: number_o = 64'(ContextRamTxBuilderAh);
-      16'd258: number_o = 64'(ContextRamReadResponderQp);
-      16'd259: number_o = 64'(ContextRamCompleterQp);
-      16'd260: number_o = 64'(ContextRamCqWriterRow);
-      16'd261: number_o = 64'(ContextRamCqWriterKind);
-      16'd262: number_o = 64'(ContextRamCqWriterCq);
-      16'd263: number_o = 64'(RxVerdictRoce);
-      16'd264: number_o = 64'(RxVerdictNet);
-      16'd265: number_o = 64'(RxVerdictTruncated);
-      16'd266: number_o = 64'(RxVerdictIpHeader);
-      16'd267: number_o = 64'(RxVerdictIpFragment);
-      16'd268: number_o = 64'(RxVerdictUdpLength);
-      16'd269: number_o = 64'(RxVerdictIcrc);
-      16'd270: number_o = 64'(RxVerdictTransportVersion);
-      16'd271: number_o = 64'(RxVerdictOpcode);
-      16'd272: number_o = 64'(RxVerdictLength);
-      16'd273: number_o = 64'(FatalCauseNone);
-      16'd274: number_o = 64'(FatalCauseFirmware);
-      16'd275: number_o = 64'(FatalCauseControlQueue);
-      16'd276: number_o = 64'(FatalCauseBus);
-      16'd277: number_o = 64'(FatalCauseMemory);
-      16'd278: number_o = 64'(RdmaErrorOk);
-      16'd279: number_o = 64'(RdmaErrorErr);
-      16'd280: number_o = 64'(RdmaErrorUnsupportedCommand);
-      16'd281: number_o = 64'(RdmaErrorFeatureNotNegotiated);
-      16'd282: number_o = 64'(RdmaErrorRequestTooShort);
-      16'd283: number_o = 64'(RdmaErrorResponseTooShort);
-      16'd284: number_o = 64'(RdmaErrorDmaError);
-      16'd285: number_o = 64'(RdmaErrorInternal);
-      16'd286: number_o = 64'(RdmaErrorBadPdn);
-      16'd287: number_o = 64'(RdmaErrorBadCqn);
-      16'd288: number_o = 64'(RdmaErrorBadQpn);
-      16'd289: number_o = 64'(RdmaErrorBadMrn);
-      16'd290: number_o = 64'(RdmaErrorBadAh);
-      16'd291: number_o = 64'(RdmaErrorBadGidIndex);
-      16'd292: number_o = 64'(RdmaErrorBadVqIndex);
-      16'd293: number_o = 64'(RdmaErrorHandleBusy);
-      16'd294: number_o = 64'(RdmaErrorInvalidParameter);
-      16'd295: number_o = 64'(RdmaErrorUnsupportedQpType);
-      16'd296: number_o = 64'(RdmaErrorBadAccessFlags);
-      16'd297: number_o = 64'(RdmaErrorCapCqeExceeded);
-      16'd298: number_o = 64'(RdmaErrorCapWrExceeded);
-      16'd299: number_o = 64'(RdmaErrorCapSgeExceeded);
-      16'd300: number_o = 64'(RdmaErrorCapInlineExceeded);
-      16'd301: number_o = 64'(RdmaErrorCurStateMismatch);
-      16'd302: number_o = 64'(RdmaErrorInvalidStateTransition);
-      16'd303: number_o = 64'(RdmaErrorMissingAttribute);
-      16'd304: number_o = 64'(RdmaErrorAttributeNotAllowed);
-      16'd305: number_o = 64'(RdmaErrorInvalidAttribute);
-      16'd306: number_o = 64'(RdmaErrorInvalidAddress);
-      16'd307: number_o = 64'(RdmaErrorQueueNotReady);
-      16'd308: number_o = 64'(RdmaErrorInvalidLength);
-      16'd309: number_o = 64'(RdmaErrorInvalidPageSize);
-      16'd310: number_o = 64'(RdmaErrorPageListTooLong);
-      16'd311: number_o = 64'(RdmaErrorPageCountMismatch);
-      16'd312: number_o = 64'(RdmaErrorUnalignedPage);
-      16'd313: number_o = 64'(RdmaErrorUnsupportedGidType);
-      16'd314: number_o = 64'(RdmaErrorInvalidVlan);
-      16'd315: number_o = 64'(RdmaErrorInvalidGid);
-      16'd316: number_o = 64'(RdmaErrorGidIndexInUse);
-      16'd317: number_o = 64'(RdmaErrorGidDuplicate);
-      16'd318: number_o = 64'(RdmaErrorInvalidWindow);
-      16'd319: number_o = 64'(RdmaErrorNoFreePd);
-      16'd320: number_o = 64'(RdmaErrorNoFreeCq);
-      16'd321: number_o = 64'(RdmaErrorNoFreeQp);
-      16'd322: number_o = 64'(RdmaErrorNoFreeMr);
-      16'd323: number_o = 64'(RdmaErrorNoFreeAh);
-      16'd324: number_o = 64'(RdmaErrorNoFreePages);
-      16'd325: number_o = 64'(RdmaErrorWindowViolation);
-      16'd326: number_o = 64'(RdmaErrorBadDescriptor);
-      16'd327: number_o = 64'(RdmaErrorBadWqe);
-      16'd328: number_o = 64'(RdmaErrorCqOverrun);
-      16'd329: number_o = 64'(RdmaErrorCqFailed);
-      16'd330: number_o = 64'(RdmaErrorQueueReset);
-      16'd331: number_o = 64'(RdmaErrorQueueDmaError);
-      16'd332: number_o = 64'(RdmaErrorRetryExceeded);
-      16'd333: number_o = 64'(RdmaErrorRnrRetryExceeded);
-      16'd334: number_o = 64'(RdmaErrorRemoteInvalidRequest);
-      16'd335: number_o = 64'(RdmaErrorRemoteAccessError);
-      16'd336: number_o = 64'(RdmaErrorRemoteOperationalError);
-      16'd337: number_o = 64'(RdmaErrorBadResponse);
-      16'd338: number_o = 64'(NetFeatureCsum);
-      16'd339: number_o = 64'(NetFeatureGuestCsum);
-      16'd340: number_o = 64'(NetFeatureCtrlGuestOffloads);
-      16'd341: number_o = 64'(NetFeatureMtu);
-      16'd342: number_o = 64'(NetFeatureMac);
-      16'd343: number_o = 64'(NetFeatureGso);
-      16'd344: number_o = 64'(NetFeatureGuestTso4);
-      16'd345: number_o = 64'(NetFeatureGuestTso6);
-      16'd346: number_o = 64'(NetFeatureGuestEcn);
-      16'd347: number_o = 64'(NetFeatureGuestUfo);
-      16'd348: number_o = 64'(NetFeatureHostTso4);
-      16'd349: number_o = 64'(NetFeatureHostTso6);
-      16'd350: number_o = 64'(NetFeatureHostEcn);
-      16'd351: number_o = 64'(NetFeatureHostUfo);
-      16'd352: number_o = 64'(NetFeatureMrgRxbuf);
-      16'd353: number_o = 64'(NetFeatureStatus);
-      16'd354: number_o = 64'(NetFeatureCtrlVq);
-      16'd355: number_o = 64'(NetFeatureCtrlRx);
-      16'd356: number_o = 64'(NetFeatureCtrlVlan);
-      16'd357: number_o = 64'(NetFeatureCtrlRxExtra);
-      16'd358: number_o = 64'(NetFeatureGuestAnnounce);
-      16'd359: number_o = 64'(NetFeatureMq);
-      16'd360: number_o = 64'(NetFeatureCtrlMacAddr);
-      16'd361: number_o = 64'(NetFeatureGuestRsc4);
-      16'd362: number_o = 64'(NetFeatureGuestRsc6);
-      16'd363: number_o = 64'(NetFeatureDeviceStats);
-      16'd364: number_o = 64'(NetFeatureHashTunnel);
-      16'd365: number_o = 64'(NetFeatureVqNotfCoal);
-      16'd366: number_o = 64'(NetFeatureNotfCoal);
-      16'd367: number_o = 64'(NetFeatureGuestUso4);
-      16'd368: number_o = 64'(NetFeatureGuestUso6);
-      16'd369: number_o = 64'(NetFeatureHostUso);
-      16'd370: number_o = 64'(NetFeatureHashReport);
-      16'd371: number_o = 64'(NetFeatureGuestHdrlen);
-      16'd372: number_o = 64'(NetFeatureRss);
-      16'd373: number_o = 64'(NetFeatureRscExt);
-      16'd374: number_o = 64'(NetFeatureStandby);
-      16'd375: number_o = 64'(NetFeatureSpeedDuplex);
-      16'd376: number_o = 64'(NetFeatureRssContext);
-      16'd377: number_o = 64'(NetFeatureGuestUdpTunnelGso);
-      16'd378: number_o = 64'(NetFeatureGuestUdpTunnelGsoCsum);
-      16'd379: number_o = 64'(NetFeatureHostUdpTunnelGso);
-      16'd380: number_o = 64'(NetFeatureHostUdpTunnelGsoCsum);
-      16'd381: number_o = 64'(NetFeatureOutNetHeader);
-      16'd382: number_o = 64'(NetFeatureIpsec);
-      16'd383: number_o = 64'(NetDuplexHalf);
-      16'd384: number_o = 64'(NetDuplexFull);
-      16'd385: number_o = 64'(NetDuplexUnknown);
-      16'd386: number_o = 64'(NetHdrGsoNone);
-      16'd387: number_o = 64'(NetHdrGsoTcpv4);
-      16'd388: number_o = 64'(NetHdrGsoUdp);
-      16'd389: number_o = 64'(NetHdrGsoTcpv6);
-      16'd390: number_o = 64'(NetHdrGsoUdpL4);
-      16'd391: number_o = 64'(NetHashReportNone);
-      16'd392: number_o = 64'(NetHashReportIpv4);
-      16'd393: number_o = 64'(NetHashReportTcpv4);
-      16'd394: number_o = 64'(NetHashReportUdpv4);
-      16'd395: number_o = 64'(NetHashReportIpv6);
-      16'd396: number_o = 64'(NetHashReportTcpv6);
-      16'd397: number_o = 64'(NetHashReportUdpv6);
-      16'd398: number_o = 64'(NetHashReportIpv6Ex);
-      16'd399: number_o = 64'(NetHashReportTcpv6Ex);
-      16'd400: number_o = 64'(NetHashReportUdpv6Ex);
-      16'd401: number_o = 64'(NetCtrlAckOk);
-      16'd402: number_o = 64'(NetCtrlAckErr);
-      16'd403: number_o = 64'(NetCtrlClassRx);
-      16'd404: number_o = 64'(NetCtrlClassMac);
-      16'd405: number_o = 64'(NetCtrlClassVlan);
-      16'd406: number_o = 64'(NetCtrlClassAnnounce);
-      16'd407: number_o = 64'(NetCtrlClassMq);
-      16'd408: number_o = 64'(NetCtrlClassGuestOffloads);
-      16'd409: number_o = 64'(NetCtrlClassNotfCoal);
-      16'd410: number_o = 64'(NetCtrlClassHashTunnel);
-      16'd411: number_o = 64'(NetCtrlClassStats);
-      16'd412: number_o = 64'(NetCtrlClassRssCtx);
-      16'd413: number_o = 64'(NetCtrlRxCmdPromisc);
-      16'd414: number_o = 64'(NetCtrlRxCmdAllmulti);
-      16'd415: number_o = 64'(NetCtrlRxCmdAlluni);
-      16'd416: number_o = 64'(NetCtrlRxCmdNomulti);
-      16'd417: number_o = 64'(NetCtrlRxCmdNouni);
-      16'd418: number_o = 64'(NetCtrlRxCmdNobcast);
-      16'd419: number_o = 64'(NetCtrlMacCmdTableSet);
-      16'd420: number_o = 64'(NetCtrlMacCmdAddrSet);
-      16'd421: number_o = 64'(NetCtrlVlanCmdAdd);
-      16'd422: number_o = 64'(NetCtrlVlanCmdDel);
-      16'd423: number_o = 64'(NetCtrlAnnounceCmdAck);
-      16'd424: number_o = 64'(NetCtrlMqCmdVqPairsSet);
-      16'd425: number_o = 64'(NetCtrlMqCmdRssConfig);
-      16'd426: number_o = 64'(NetCtrlMqCmdHashConfig);
-      16'd427: number_o = 64'(NetCtrlGuestOffloadsCmdSet);
-      16'd428: number_o = 64'(NetCtrlNotfCoalCmdTxSet);
-      16'd429: number_o = 64'(NetCtrlNotfCoalCmdRxSet);
-      16'd430: number_o = 64'(NetCtrlNotfCoalCmdVqSet);
-      16'd431: number_o = 64'(NetCtrlNotfCoalCmdVqGet);
-      16'd432: number_o = 64'(NetCtrlHashTunnelCmdSet);
-      16'd433: number_o = 64'(NetCtrlRssCtxCmdCapGet);
-      16'd434: number_o = 64'(NetCtrlRssCtxCmdAdd);
-      16'd435: number_o = 64'(NetCtrlRssCtxCmdMod);
-      16'd436: number_o = 64'(NetCtrlRssCtxCmdDel);
-      16'd437: number_o = 64'(NetCtrlStatsCmdQuery);
-      16'd438: number_o = 64'(NetCtrlStatsCmdGet);
-      16'd439: number_o = 64'(NetStatsReplyTypeRxBasic);
-      16'd440: number_o = 64'(NetStatsReplyTypeRxCsum);
-      16'd441: number_o = 64'(NetStatsReplyTypeRxGso);
-      16'd442: number_o = 64'(NetStatsReplyTypeRxSpeed);
-      16'd443: number_o = 64'(NetStatsReplyTypeTxBasic);
-      16'd444: number_o = 64'(NetStatsReplyTypeTxCsum);
-      16'd445: number_o = 64'(NetStatsReplyTypeTxGso);
-      16'd446: number_o = 64'(NetStatsReplyTypeTxSpeed);
-      16'd447: number_o = 64'(NetStatsReplyTypeCvq);
-      16'd448: number_o = 64'(BthServiceRc);
-      16'd449: number_o = 64'(BthServiceUc);
-      16'd450: number_o = 64'(BthServiceRd);
-      16'd451: number_o = 64'(BthServiceUd);
-      16'd452: number_o = 64'(BthServiceCnp);
-      16'd453: number_o = 64'(BthServiceXrc);
-      16'd454: number_o = 64'(BthOperationNone);
-      16'd455: number_o = 64'(BthOperationSend);
-      16'd456: number_o = 64'(BthOperationRdmaWrite);
-      16'd457: number_o = 64'(BthOperationRdmaReadRequest);
-      16'd458: number_o = 64'(BthOperationRdmaReadResponse);
-      16'd459: number_o = 64'(BthOperationAcknowledge);
-      16'd460: number_o = 64'(BthOperationAtomicAcknowledge);
-      16'd461: number_o = 64'(BthOperationCompareSwap);
-      16'd462: number_o = 64'(BthOperationFetchAdd);
-      16'd463: number_o = 64'(BthOperationFlush);
-      16'd464: number_o = 64'(BthOperationAtomicWrite);
-      16'd465: number_o = 64'(BthOperationCongestionNotification);
-      16'd466: number_o = 64'(PacketPositionMiddle);
-      16'd467: number_o = 64'(PacketPositionFirst);
-      16'd468: number_o = 64'(PacketPositionLast);
-      16'd469: number_o = 64'(PacketPositionOnly);
-      16'd470: number_o = 64'(PayloadRuleNone);
-      16'd471: number_o = 64'(PayloadRuleMtu);
-      16'd472: number_o = 64'(PayloadRuleOneToMtu);
-      16'd473: number_o = 64'(PayloadRuleZeroToMtu);
-      16'd474: number_o = 64'(PayloadRuleExact);
-      16'd475: number_o = 64'(PciBarMemoryTypeMemory32);
-      16'd476: number_o = 64'(PciBarMemoryTypeMemoryBelow);
-      16'd477: number_o = 64'(PciBarMemoryTypeMemory64);
-      16'd478: number_o = 64'(PciCapabilityIdPowerManagement);
-      16'd479: number_o = 64'(PciCapabilityIdVpd);
-      16'd480: number_o = 64'(PciCapabilityIdMsi);
-      16'd481: number_o = 64'(PciCapabilityIdVendorSpecific);
-      16'd482: number_o = 64'(PciCapabilityIdPciExpress);
-      16'd483: number_o = 64'(PciCapabilityIdMsix);
-      16'd484: number_o = 64'(PciCapabilityIdAdvancedFeatures);
-      16'd485: number_o = 64'(PcieExtendedCapabilityIdAdvancedErrorReporting);
-      16'd486: number_o = 64'(PcieExtendedCapabilityIdDeviceSerialNumber);
-      16'd487: number_o = 64'(PcieExtendedCapabilityIdVendorSpecific);
-      16'd488: number_o = 64'(PcieExtendedCapabilityIdAccessControlServices);
-      16'd489: number_o = 64'(PcieExtendedCapabilityIdAlternativeRoutingId);
-      16'd490: number_o = 64'(PcieExtendedCapabilityIdAddressTranslation);
-      16'd491: number_o = 64'(PcieExtendedCapabilityIdSrIov);
-      16'd492: number_o = 64'(PcieExtendedCapabilityIdPageRequest);
-      16'd493: number_o = 64'(PcieExtendedCapabilityIdResizableBar);
-      16'd494: number_o = 64'(PcieExtendedCapabilityIdTphRequester);
-      16'd495: number_o = 64'(PcieExtendedCapabilityIdPasid);
-      16'd496: number_o = 64'(PcieExtendedCapabilityIdDesignatedVendorSpecific);
-      16'd497: number_o = 64'(PcieSizeBytes128);
-      16'd498: number_o = 64'(PcieSizeBytes256);
-      16'd499: number_o = 64'(PcieSizeBytes512);
-      16'd500: number_o = 64'(PcieSizeBytes1024);
-      16'd501: number_o = 64'(PcieSizeBytes2048);
-      16'd502: number_o = 64'(PcieSizeBytes4096);
-      16'd503: number_o = 64'(PciePortTypeEndpoint);
-      16'd504: number_o = 64'(PciePortTypeLegacyEndpoint);
-      16'd505: number_o = 64'(PciePortTypeRootPort);
-      16'd506: number_o = 64'(PciePortTypeUpstreamPort);
-      16'd507: number_o = 64'(PciePortTypeDownstreamPort);
-      16'd508: number_o = 64'(PciePortTypePciBridge);
-      16'd509: number_o = 64'(PciePortTypePcieBridge);
-      16'd510: number_o = 64'(PciePortTypeRcEndpoint);
-      16'd511: number_o = 64'(PciePortTypeRcEventCollector);
-      16'd512: number_o = 64'(PcieLinkSpeedGen1);
-      16'd513: number_o = 64'(PcieLinkSpeedGen2);
-      16'd514: number_o = 64'(PcieLinkSpeedGen3);
-      16'd515: number_o = 64'(PcieLinkSpeedGen4);
-      16'd516: number_o = 64'(PcieLinkSpeedGen5);
-      16'd517: number_o = 64'(PcieLinkSpeedGen6);
-      16'd518: number_o = 64'(VirtioPciCfgTypeCommonCfg);
-      16'd519: number_o = 64'(VirtioPciCfgTypeNotifyCfg);
-      16'd520: number_o = 64'(VirtioPciCfgTypeIsrCfg);
-      16'd521: number_o = 64'(VirtioPciCfgTypeDeviceCfg);
-      16'd522: number_o = 64'(VirtioPciCfgTypePciCfg);
-      16'd523: number_o = 64'(VirtioPciCfgTypeSharedMemoryCfg);
-      16'd524: number_o = 64'(VirtioPciCfgTypeVendorCfg);
-      16'd525: number_o = 64'(ProcessorFailureNone);
-      16'd526: number_o = 64'(ProcessorFailureTrap);
-      16'd527: number_o = 64'(ProcessorFailureBus);
-      16'd528: number_o = 64'(ProcessorFailureWatchdog);
-      16'd529: number_o = 64'(ProcessorFailureFirmware);
-      16'd530: number_o = 64'(RdmaCtrlCmdQueryDevice);
-      16'd531: number_o = 64'(RdmaCtrlCmdQueryPort);
-      16'd532: number_o = 64'(RdmaCtrlCmdCreateCq);
-      16'd533: number_o = 64'(RdmaCtrlCmdDestroyCq);
-      16'd534: number_o = 64'(RdmaCtrlCmdCreatePd);
-      16'd535: number_o = 64'(RdmaCtrlCmdDestroyPd);
-      16'd536: number_o = 64'(RdmaCtrlCmdGetDmaMr);
-      16'd537: number_o = 64'(RdmaCtrlCmdRegUserMr);
-      16'd538: number_o = 64'(RdmaCtrlCmdDeregMr);
-      16'd539: number_o = 64'(RdmaCtrlCmdCreateQp);
-      16'd540: number_o = 64'(RdmaCtrlCmdModifyQp);
-      16'd541: number_o = 64'(RdmaCtrlCmdQueryQp);
-      16'd542: number_o = 64'(RdmaCtrlCmdDestroyQp);
-      16'd543: number_o = 64'(RdmaCtrlCmdCreateAh);
-      16'd544: number_o = 64'(RdmaCtrlCmdDestroyAh);
-      16'd545: number_o = 64'(RdmaCtrlCmdAddGid);
-      16'd546: number_o = 64'(RdmaCtrlCmdDelGid);
-      16'd547: number_o = 64'(RdmaCtrlCmdReqNotifyCq);
-      16'd548: number_o = 64'(RdmaCtrlCmdSetWindow);
-      16'd549: number_o = 64'(RdmaAtomicCapNone);
-      16'd550: number_o = 64'(RdmaAtomicCapHca);
-      16'd551: number_o = 64'(RdmaAtomicCapGlob);
-      16'd552: number_o = 64'(IbQpTypeSmi);
-      16'd553: number_o = 64'(IbQpTypeGsi);
-      16'd554: number_o = 64'(IbQpTypeRc);
-      16'd555: number_o = 64'(IbQpTypeUc);
-      16'd556: number_o = 64'(IbQpTypeUd);
-      16'd557: number_o = 64'(IbQpStateReset);
-      16'd558: number_o = 64'(IbQpStateInit);
-      16'd559: number_o = 64'(IbQpStateRtr);
-      16'd560: number_o = 64'(IbQpStateRts);
-      16'd561: number_o = 64'(IbQpStateSqd);
-      16'd562: number_o = 64'(IbQpStateSqe);
-      16'd563: number_o = 64'(IbQpStateErr);
-      16'd564: number_o = 64'(IbMtuMtu256);
-      16'd565: number_o = 64'(IbMtuMtu512);
-      16'd566: number_o = 64'(IbMtuMtu1024);
-      16'd567: number_o = 64'(IbMtuMtu2048);
-      16'd568: number_o = 64'(IbMtuMtu4096);
-      16'd569: number_o = 64'(IbWrOpcodeRdmaWrite);
-      16'd570: number_o = 64'(IbWrOpcodeRdmaWriteWithImm);
-      16'd571: number_o = 64'(IbWrOpcodeSend);
-      16'd572: number_o = 64'(IbWrOpcodeSendWithImm);
-      16'd573: number_o = 64'(IbWrOpcodeRdmaRead);
-      16'd574: number_o = 64'(IbWrOpcodeAtomicCmpAndSwp);
-      16'd575: number_o = 64'(IbWrOpcodeAtomicFetchAndAdd);
-      16'd576: number_o = 64'(IbWcOpcodeSend);
-      16'd577: number_o = 64'(IbWcOpcodeRdmaWrite);
-      16'd578: number_o = 64'(IbWcOpcodeRdmaRead);
-      16'd579: number_o = 64'(IbWcOpcodeRecv);
-      16'd580: number_o = 64'(IbWcOpcodeRecvRdmaWithImm);
-      16'd581: number_o = 64'(IbWcOpcodeCompSwap);
-      16'd582: number_o = 64'(IbWcOpcodeFetchAdd);
-      16'd583: number_o = 64'(IbWcStatusSuccess);
-      16'd584: number_o = 64'(IbWcStatusLocLenErr);
-      16'd585: number_o = 64'(IbWcStatusLocQpOpErr);
-      16'd586: number_o = 64'(IbWcStatusLocProtErr);
-      16'd587: number_o = 64'(IbWcStatusWrFlushErr);
-      16'd588: number_o = 64'(IbWcStatusBadRespErr);
-      16'd589: number_o = 64'(IbWcStatusLocAccessErr);
-      16'd590: number_o = 64'(IbWcStatusRemInvReqErr);
-      16'd591: number_o = 64'(IbWcStatusRemAccessErr);
-      16'd592: number_o = 64'(IbWcStatusRemOpErr);
-      16'd593: number_o = 64'(IbWcStatusRetryExcErr);
-      16'd594: number_o = 64'(IbWcStatusRnrRetryExcErr);
-      16'd595: number_o = 64'(IbWcStatusRemAbortErr);
-      16'd596: number_o = 64'(IbWcStatusFatalErr);
-      16'd597: number_o = 64'(IbWcStatusRespTimeoutErr);
-      16'd598: number_o = 64'(IbWcStatusGeneralErr);
-      16'd599: number_o = 64'(RdmaGidTypeUnspecified);
-      16'd600: number_o = 64'(RdmaGidTypeIbRoceV1);
-      16'd601: number_o = 64'(RdmaGidTypeRoceV2);
-      16'd602: number_o = 64'(RdmaEventTypeCqErr);
-      16'd603: number_o = 64'(RdmaEventTypeQpFatal);
-      16'd604: number_o = 64'(RdmaEventTypeQpReqErr);
-      16'd605: number_o = 64'(RdmaEventTypeQpAccessErr);
-      16'd606: number_o = 64'(RdmaEventTypeCommEst);
-      16'd607: number_o = 64'(RdmaEventTypeSqDrained);
-      16'd608: number_o = 64'(RdmaEventTypePathMig);
-      16'd609: number_o = 64'(RdmaEventTypePathMigErr);
-      16'd610: number_o = 64'(RdmaEventTypeDeviceFatal);
-      16'd611: number_o = 64'(RdmaEventTypePortActive);
-      16'd612: number_o = 64'(RdmaEventTypePortErr);
-      16'd613: number_o = 64'(RdmaEventTypeLidChange);
-      16'd614: number_o = 64'(RdmaEventTypePkeyChange);
-      16'd615: number_o = 64'(RdmaEventTypeSmChange);
-      16'd616: number_o = 64'(RdmaEventTypeSrqErr);
-      16'd617: number_o = 64'(RdmaEventTypeSrqLimitReached);
-      16'd618: number_o = 64'(RdmaEventTypeQpLastWqeReached);
-      16'd619: number_o = 64'(RdmaEventTypeClientReregister);
-      16'd620: number_o = 64'(RdmaEventTypeGidChange);
-      16'd621: number_o = 64'(RdmaEventTypeWqFatal);
-      16'd622: number_o = 64'(RdmaEventTypeVqErr);
-      16'd623: number_o = 64'(TableQueueKindNone);
-      16'd624: number_o = 64'(TableQueueKindReceive);
-      16'd625: number_o = 64'(TableQueueKindTransmit);
-      16'd626: number_o = 64'(TableQueueKindControl);
-      16'd627: number_o = 64'(TableQueueKindCq);
-      16'd628: number_o = 64'(TableQueueKindSq);
-      16'd629: number_o = 64'(TableQueueKindRq);
-      16'd630: number_o = 64'(TableQueueKindEvent);
-      16'd631: number_o = 64'(BufferClientSend);
-      16'd632: number_o = 64'(BufferClientReceive);
-      16'd633: number_o = 64'(BufferClientCompletion);
-      16'd634: number_o = 64'(BufferClientControl);
-      16'd635: number_o = 64'(BufferClientNetTransmit);
-      16'd636: number_o = 64'(BufferClientNetReceive);
-      16'd637: number_o = 64'(BufferStatusOk);
-      16'd638: number_o = 64'(BufferStatusEmpty);
-      16'd639: number_o = 64'(BufferStatusFailed);
-      16'd640: number_o = 64'(TimerKindOff);
-      16'd641: number_o = 64'(TimerKindAck);
-      16'd642: number_o = 64'(TimerKindRnr);
-      16'd643: number_o = 64'(MemoryStatusOk);
-      16'd644: number_o = 64'(MemoryStatusKey);
-      16'd645: number_o = 64'(MemoryStatusPd);
-      16'd646: number_o = 64'(MemoryStatusRights);
-      16'd647: number_o = 64'(MemoryStatusBounds);
-      16'd648: number_o = 64'(AtomicStatusOk);
-      16'd649: number_o = 64'(AtomicStatusUnknown);
-      16'd650: number_o = 64'(AtomicStatusFailed);
-      16'd651: number_o = 64'(VirtioDeviceIdInvalid);
-      16'd652: number_o = 64'(VirtioDeviceIdNet);
-      16'd653: number_o = 64'(VirtioDeviceIdBlock);
-      16'd654: number_o = 64'(VirtioDeviceIdConsole);
-      16'd655: number_o = 64'(VirtioDeviceIdEntropy);
-      16'd656: number_o = 64'(VirtioDeviceIdBalloon);
-      16'd657: number_o = 64'(VirtioDeviceIdIomem);
-      16'd658: number_o = 64'(VirtioDeviceIdRpmsg);
-      16'd659: number_o = 64'(VirtioDeviceIdScsi);
-      16'd660: number_o = 64'(VirtioDeviceIdP9);
-      16'd661: number_o = 64'(VirtioDeviceIdMac80211Wlan);
-      16'd662: number_o = 64'(VirtioDeviceIdRprocSerial);
-      16'd663: number_o = 64'(VirtioDeviceIdCaif);
-      16'd664: number_o = 64'(VirtioDeviceIdMemoryBalloon);
-      16'd665: number_o = 64'(VirtioDeviceIdGpu);
-      16'd666: number_o = 64'(VirtioDeviceIdClock);
-      16'd667: number_o = 64'(VirtioDeviceIdInput);
-      16'd668: number_o = 64'(VirtioDeviceIdVsock);
-      16'd669: number_o = 64'(VirtioDeviceIdCrypto);
-      16'd670: number_o = 64'(VirtioDeviceIdSignalDist);
-      16'd671: number_o = 64'(VirtioDeviceIdPstore);
-      16'd672: number_o = 64'(VirtioDeviceIdIommu);
-      16'd673: number_o = 64'(VirtioDeviceIdMem);
-      16'd674: number_o = 64'(VirtioDeviceIdSound);
-      16'd675: number_o = 64'(VirtioDeviceIdFs);
-      16'd676: number_o = 64'(VirtioDeviceIdPmem);
-      16'd677: number_o = 64'(VirtioDeviceIdRpmb);
-      16'd678: number_o = 64'(VirtioDeviceIdMac80211Hwsim);
-      16'd679: number_o = 64'(VirtioDeviceIdVideoEncoder);
-      16'd680: number_o = 64'(VirtioDeviceIdVideoDecoder);
-      16'd681: number_o = 64'(VirtioDeviceIdScmi);
-      16'd682: number_o = 64'(VirtioDeviceIdNitroSecMod);
-      16'd683: number_o = 64'(VirtioDeviceIdI2cAdapter);
-      16'd684: number_o = 64'(VirtioDeviceIdWatchdog);
-      16'd685: number_o = 64'(VirtioDeviceIdCan);
-      16'd686: number_o = 64'(VirtioDeviceIdDmabuf);
-      16'd687: number_o = 64'(VirtioDeviceIdParamServ);
-      16'd688: number_o = 64'(VirtioDeviceIdAudioPolicy);
-      16'd689: number_o = 64'(VirtioDeviceIdBluetooth);
-      16'd690: number_o = 64'(VirtioDeviceIdGpio);
-      16'd691: number_o = 64'(VirtioDeviceIdRdma);
-      16'd692: number_o = 64'(VirtioDeviceIdCamera);
-      16'd693: number_o = 64'(VirtioDeviceIdIsm);
-      16'd694: number_o = 64'(VirtioDeviceIdSpi);
-      16'd695: number_o = 64'(VirtioDeviceIdTee);
-      16'd696: number_o = 64'(VirtioDeviceIdCpuBalloon);
-      16'd697: number_o = 64'(VirtioFeatureNotifyOnEmpty);
-      16'd698: number_o = 64'(VirtioFeatureAnyLayout);
-      16'd699: number_o = 64'(VirtioFeatureRingIndirectDesc);
-      16'd700: number_o = 64'(VirtioFeatureRingEventIdx);
-      16'd701: number_o = 64'(VirtioFeatureUnused);
-      16'd702: number_o = 64'(VirtioFeatureVersion1);
-      16'd703: number_o = 64'(VirtioFeatureAccessPlatform);
-      16'd704: number_o = 64'(VirtioFeatureRingPacked);
-      16'd705: number_o = 64'(VirtioFeatureInOrder);
-      16'd706: number_o = 64'(VirtioFeatureOrderPlatform);
-      16'd707: number_o = 64'(VirtioFeatureSrIov);
-      16'd708: number_o = 64'(VirtioFeatureNotificationData);
-      16'd709: number_o = 64'(VirtioFeatureNotifConfigData);
-      16'd710: number_o = 64'(VirtioFeatureRingReset);
-      16'd711: number_o = 64'(VirtioFeatureAdminVq);
-      16'd712: number_o = 64'(RingEventFlagsEnable);
-      16'd713: number_o = 64'(RingEventFlagsDisable);
-      16'd714: number_o = 64'(RingEventFlagsDesc);
-      16'd715: number_o = 64'(EthertypeIpv4);
-      16'd716: number_o = 64'(EthertypeArp);
-      16'd717: number_o = 64'(EthertypeVlan);
-      16'd718: number_o = 64'(EthertypeIpv6);
-      16'd719: number_o = 64'(EthertypePause);
-      16'd720: number_o = 64'(EthertypeRoceV1);
-      16'd721: number_o = 64'(IpProtocolIcmp);
-      16'd722: number_o = 64'(IpProtocolTcp);
-      16'd723: number_o = 64'(IpProtocolUdp);
-      16'd724: number_o = 64'(IpProtocolIcmpv6);
-      16'd725: number_o = 64'(IpEcnNotEct);
-      16'd726: number_o = 64'(IpEcnEct1);
-      16'd727: number_o = 64'(IpEcnEct0);
-      16'd728: number_o = 64'(IpEcnCe);
-      16'd729: number_o = 64'(AethKindAck);
-      16'd730: number_o = 64'(AethKindRnrNak);
-      16'd731: number_o = 64'(AethKindReserved);
-      16'd732: number_o = 64'(AethKindNak);
-      16'd733: number_o = 64'(NakCodePsnSequenceError);
-      16'd734: number_o = 64'(NakCodeInvalidRequest);
-      16'd735: number_o = 64'(NakCodeRemoteAccessError);
-      16'd736: number_o = 64'(NakCodeRemoteOperationalError);
-      16'd737: number_o = 64'(NakCodeInvalidRdRequest);
-      16'd738: number_o = 64'(AethSyndromeAckNoCredits);
-      16'd739: number_o = 64'(AethSyndromeRnrNak);
-      16'd740: number_o = 64'(AethSyndromeNakPsnSequenceError);
-      16'd741: number_o = 64'(AethSyndromeNakInvalidRequest);
-      16'd742: number_o = 64'(AethSyndromeNakRemoteAccessError);
-      16'd743: number_o = 64'(AethSyndromeNakRemoteOperationalError);
-      16'd744: number_o = 64'(AethSyndromeNakInvalidRdRequest);
-      16'd745: number_o = 64'(FlushSelectivityRange);
-      16'd746: number_o = 64'(FlushSelectivityMemoryRegion);
-      16'd747: number_o = 64'(BthOpcodeRcSendFirst);
-      16'd748: number_o = 64'(BthOpcodeRcSendMiddle);
-      16'd749: number_o = 64'(BthOpcodeRcSendLast);
-      16'd750: number_o = 64'(BthOpcodeRcSendLastWithImmediate);
-      16'd751: number_o = 64'(BthOpcodeRcSendOnly);
-      16'd752: number_o = 64'(BthOpcodeRcSendOnlyWithImmediate);
-      16'd753: number_o = 64'(BthOpcodeRcRdmaWriteFirst);
-      16'd754: number_o = 64'(BthOpcodeRcRdmaWriteMiddle);
-      16'd755: number_o = 64'(BthOpcodeRcRdmaWriteLast);
-      16'd756: number_o = 64'(BthOpcodeRcRdmaWriteLastWithImmediate);
-      16'd757: number_o = 64'(BthOpcodeRcRdmaWriteOnly);
-      16'd758: number_o = 64'(BthOpcodeRcRdmaWriteOnlyWithImmediate);
-      16'd759: number_o = 64'(BthOpcodeRcRdmaReadRequest);
-      16'd760: number_o = 64'(BthOpcodeRcRdmaReadResponseFirst);
-      16'd761: number_o = 64'(BthOpcodeRcRdmaReadResponseMiddle);
-      16'd762: number_o = 64'(BthOpcodeRcRdmaReadResponseLast);
-      16'd763: number_o = 64'(BthOpcodeRcRdmaReadResponseOnly);
-      16'd764: number_o = 64'(BthOpcodeRcAcknowledge);
-      16'd765: number_o = 64'(BthOpcodeRcAtomicAcknowledge);
-      16'd766: number_o = 64'(BthOpcodeRcCompareSwap);
-      16'd767: number_o = 64'(BthOpcodeRcFetchAdd);
-      16'd768: number_o = 64'(BthOpcodeRcSendLastWithInvalidate);
-      16'd769: number_o = 64'(BthOpcodeRcSendOnlyWithInvalidate);
-      16'd770: number_o = 64'(BthOpcodeRcFlush);
-      16'd771: number_o = 64'(BthOpcodeRcAtomicWrite);
-      16'd772: number_o = 64'(BthOpcodeUcSendFirst);
-      16'd773: number_o = 64'(BthOpcodeUcSendMiddle);
-      16'd774: number_o = 64'(BthOpcodeUcSendLast);
-      16'd775: number_o = 64'(BthOpcodeUcSendLastWithImmediate);
-      16'd776: number_o = 64'(BthOpcodeUcSendOnly);
-      16'd777: number_o = 64'(BthOpcodeUcSendOnlyWithImmediate);
-      16'd778: number_o = 64'(BthOpcodeUcRdmaWriteFirst);
-      16'd779: number_o = 64'(BthOpcodeUcRdmaWriteMiddle);
-      16'd780: number_o = 64'(BthOpcodeUcRdmaWriteLast);
-      16'd781: number_o = 64'(BthOpcodeUcRdmaWriteLastWithImmediate);
-      16'd782: number_o = 64'(BthOpcodeUcRdmaWriteOnly);
-      16'd783: number_o = 64'(BthOpcodeUcRdmaWriteOnlyWithImmediate);
-      16'd784: number_o = 64'(BthOpcodeUdSendOnly);
-      16'd785: number_o = 64'(BthOpcodeUdSendOnlyWithImmediate);
-      16'd786: number_o = 64'(BthOpcodeCnp);
-      16'd787: number_o = 64'(NetStatusLinkUp);
-      16'd788: number_o = 64'(NetStatusAnnounce);
-      16'd789: number_o = 64'(NetHashTypesIpv4);
-      16'd790: number_o = 64'(NetHashTypesTcpv4);
-      16'd791: number_o = 64'(NetHashTypesUdpv4);
-      16'd792: number_o = 64'(NetHashTypesIpv6);
-      16'd793: number_o = 64'(NetHashTypesTcpv6);
-      16'd794: number_o = 64'(NetHashTypesUdpv6);
-      16'd795: number_o = 64'(NetHashTypesIpEx);
-      16'd796: number_o = 64'(NetHashTypesTcpEx);
-      16'd797: number_o = 64'(NetHashTypesUdpEx);
-      16'd798: number_o = 64'(NetHashTunnelTypesGre2784);
-      16'd799: number_o = 64'(NetHashTunnelTypesGre2890);
-      16'd800: number_o = 64'(NetHashTunnelTypesGre7676);
-      16'd801: number_o = 64'(NetHashTunnelTypesGreUdp);
-      16'd802: number_o = 64'(NetHashTunnelTypesVxlan);
-      16'd803: number_o = 64'(NetHashTunnelTypesVxlanGpe);
-      16'd804: number_o = 64'(NetHashTunnelTypesGeneve);
-      16'd805: number_o = 64'(NetHashTunnelTypesIpip);
-      16'd806: number_o = 64'(NetHashTunnelTypesNvgre);
-      16'd807: number_o = 64'(NetHdrFlagsNeedsCsum);
-      16'd808: number_o = 64'(NetHdrFlagsDataValid);
-      16'd809: number_o = 64'(NetHdrFlagsRscInfo);
-      16'd810: number_o = 64'(NetHdrFlagsUdpTunnelCsum);
-      16'd811: number_o = 64'(NetGuestOffloadsGuestCsum);
-      16'd812: number_o = 64'(NetGuestOffloadsGuestTso4);
-      16'd813: number_o = 64'(NetGuestOffloadsGuestTso6);
-      16'd814: number_o = 64'(NetGuestOffloadsGuestEcn);
-      16'd815: number_o = 64'(NetGuestOffloadsGuestUfo);
-      16'd816: number_o = 64'(NetGuestOffloadsGuestUdpTunnelGsoMapped);
-      16'd817: number_o = 64'(NetGuestOffloadsGuestUdpTunnelGsoCsumMapped);
-      16'd818: number_o = 64'(NetGuestOffloadsGuestUso4);
-      16'd819: number_o = 64'(NetGuestOffloadsGuestUso6);
-      16'd820: number_o = 64'(NetStatsTypesRxBasic);
-      16'd821: number_o = 64'(NetStatsTypesRxCsum);
-      16'd822: number_o = 64'(NetStatsTypesRxGso);
-      16'd823: number_o = 64'(NetStatsTypesRxSpeed);
-      16'd824: number_o = 64'(NetStatsTypesTxBasic);
-      16'd825: number_o = 64'(NetStatsTypesTxCsum);
-      16'd826: number_o = 64'(NetStatsTypesTxGso);
-      16'd827: number_o = 64'(NetStatsTypesTxSpeed);
-      16'd828: number_o = 64'(NetStatsTypesCvq);
-      16'd829: number_o = 64'(PciCommandIoSpace);
-      16'd830: number_o = 64'(PciCommandMemorySpace);
-      16'd831: number_o = 64'(PciCommandBusMaster);
-      16'd832: number_o = 64'(PciCommandSpecialCycles);
-      16'd833: number_o = 64'(PciCommandMemoryInvalidate);
-      16'd834: number_o = 64'(PciCommandVgaPaletteSnoop);
-      16'd835: number_o = 64'(PciCommandParityErrorResponse);
-      16'd836: number_o = 64'(PciCommandAddressStepping);
-      16'd837: number_o = 64'(PciCommandSerrEnable);
-      16'd838: number_o = 64'(PciCommandFastBackToBack);
-      16'd839: number_o = 64'(PciCommandInterruptDisable);
-      16'd840: number_o = 64'(PciStatusImmediateReadiness);
-      16'd841: number_o = 64'(PciStatusInterruptStatus);
-      16'd842: number_o = 64'(PciStatusCapabilitiesList);
-      16'd843: number_o = 64'(PciStatusCapable66mhz);
-      16'd844: number_o = 64'(PciStatusFastBackToBack);
-      16'd845: number_o = 64'(PciStatusMasterDataParityError);
-      16'd846: number_o = 64'(PciStatusSignaledTargetAbort);
-      16'd847: number_o = 64'(PciStatusReceivedTargetAbort);
-      16'd848: number_o = 64'(PciStatusReceivedMasterAbort);
-      16'd849: number_o = 64'(PciStatusSignaledSystemError);
-      16'd850: number_o = 64'(PciStatusDetectedParityError);
-      16'd851: number_o = 64'(IbDeviceCapRcRnrNakGen);
-      16'd852: number_o = 64'(IbAccessFlagsLocalWrite);
-      16'd853: number_o = 64'(IbAccessFlagsRemoteWrite);
-      16'd854: number_o = 64'(IbAccessFlagsRemoteRead);
-      16'd855: number_o = 64'(IbAccessFlagsRemoteAtomic);
-      16'd856: number_o = 64'(IbQpAttrMaskState);
-      16'd857: number_o = 64'(IbQpAttrMaskCurState);
-      16'd858: number_o = 64'(IbQpAttrMaskAccessFlags);
-      16'd859: number_o = 64'(IbQpAttrMaskQkey);
-      16'd860: number_o = 64'(IbQpAttrMaskAv);
-      16'd861: number_o = 64'(IbQpAttrMaskPathMtu);
-      16'd862: number_o = 64'(IbQpAttrMaskTimeout);
-      16'd863: number_o = 64'(IbQpAttrMaskRetryCnt);
-      16'd864: number_o = 64'(IbQpAttrMaskRnrRetry);
-      16'd865: number_o = 64'(IbQpAttrMaskRqPsn);
-      16'd866: number_o = 64'(IbQpAttrMaskMaxQpRdAtomic);
-      16'd867: number_o = 64'(IbQpAttrMaskMinRnrTimer);
-      16'd868: number_o = 64'(IbQpAttrMaskSqPsn);
-      16'd869: number_o = 64'(IbQpAttrMaskMaxDestRdAtomic);
-      16'd870: number_o = 64'(IbQpAttrMaskCap);
-      16'd871: number_o = 64'(IbQpAttrMaskDestQpn);
-      16'd872: number_o = 64'(IbQpAttrMaskRateLimit);
-      16'd873: number_o = 64'(IbSendFlagsFence);
-      16'd874: number_o = 64'(IbSendFlagsSignaled);
-      16'd875: number_o = 64'(IbSendFlagsSolicited);
-      16'd876: number_o = 64'(IbSendFlagsInline);
-      16'd877: number_o = 64'(IbWcFlagsGrh);
-      16'd878: number_o = 64'(IbWcFlagsWithImm);
-      16'd879: number_o = 64'(IbNotifyFlagsSolicited);
-      16'd880: number_o = 64'(IbNotifyFlagsNextCompletion);
-      16'd881: number_o = 64'(RdmaGidFlagsVlanPresent);
-      16'd882: number_o = 64'(RdmaWindowFlagsEnable);
-      16'd883: number_o = 64'(VirtioDeviceStatusAcknowledge);
-      16'd884: number_o = 64'(VirtioDeviceStatusDriver);
-      16'd885: number_o = 64'(VirtioDeviceStatusDriverOk);
-      16'd886: number_o = 64'(VirtioDeviceStatusFeaturesOk);
-      16'd887: number_o = 64'(VirtioDeviceStatusDeviceNeedsReset);
-      16'd888: number_o = 64'(VirtioDeviceStatusFailed);
-      16'd889: number_o = 64'(VirtioIsrQueue);
-      16'd890: number_o = 64'(VirtioIsrDeviceConfig);
-      16'd891: number_o = 64'(VirtqDescFlagsNext);
-      16'd892: number_o = 64'(VirtqDescFlagsWrite);
-      16'd893: number_o = 64'(VirtqDescFlagsIndirect);
-      16'd894: number_o = 64'(VirtqDescFlagsAvail);
-      16'd895: number_o = 64'(VirtqDescFlagsUsed);
-      16'd896: number_o = 64'(VirtqAvailFlagsNoInterrupt);
-      16'd897: number_o = 64'(VirtqUsedFlagsNoNotify);
-      16'd898: number_o = 64'(FlushPlacementGlobalVisibility);
-      16'd899: number_o = 64'(FlushPlacementPersistence);
-      16'd900: number_o = 64'(NetConfigBytes);
-      16'd901: number_o = 64'(NetConfigMacOffset);
-      16'd902: number_o = 64'(NetConfigStatusOffset);
-      16'd903: number_o = 64'(NetConfigMaxVirtqueuePairsOffset);
-      16'd904: number_o = 64'(NetConfigMtuOffset);
-      16'd905: number_o = 64'(NetConfigSpeedOffset);
-      16'd906: number_o = 64'(NetConfigDuplexOffset);
-      16'd907: number_o = 64'(NetConfigRssMaxKeySizeOffset);
-      16'd908: number_o = 64'(NetConfigRssMaxIndirectionTableLengthOffset);
-      16'd909: number_o = 64'(NetConfigSupportedHashTypesOffset);
-      16'd910: number_o = 64'(NetConfigSupportedTunnelTypesOffset);
-      16'd911: number_o = 64'(NetHdrBytes);
-      16'd912: number_o = 64'(NetHdrFlagsOffset);
-      16'd913: number_o = 64'(NetHdrHdrLenOffset);
-      16'd914: number_o = 64'(NetHdrGsoSizeOffset);
-      16'd915: number_o = 64'(NetHdrCsumStartOffset);
-      16'd916: number_o = 64'(NetHdrCsumOffsetOffset);
-      16'd917: number_o = 64'(NetHdrNumBuffersOffset);
-      16'd918: number_o = 64'(NetHdrHashBytes);
-      16'd919: number_o = 64'(NetHdrHashHdrOffset);
-      16'd920: number_o = 64'(NetHdrHashHashValueOffset);
-      16'd921: number_o = 64'(NetHdrHashHashReportOffset);
-      16'd922: number_o = 64'(NetHdrHashPaddingReservedOffset);
-      16'd923: number_o = 64'(NetHdrHashTunnelBytes);
-      16'd924: number_o = 64'(NetHdrHashTunnelHashHdrOffset);
-      16'd925: number_o = 64'(NetHdrHashTunnelOuterThOffsetOffset);
-      16'd926: number_o = 64'(NetHdrHashTunnelInnerNhOffsetOffset);
-      16'd927: number_o = 64'(NetHdrHashTunnelOutNetHdrBytes);
-      16'd928: number_o = 64'(NetHdrHashTunnelOutNetHdrTnlHdrOffset);
-      16'd929: number_o = 64'(NetHdrHashTunnelOutNetHdrOuterNhOffsetOffset);
-      16'd930: number_o = 64'(NetHdrHashTunnelOutNetHdrPaddingReserved2Offset);
-      16'd931: number_o = 64'(NetCtrlHdrBytes);
-      16'd932: number_o = 64'(NetCtrlHdrCtrlClassOffset);
-      16'd933: number_o = 64'(NetCtrlHdrCommandOffset);
-      16'd934: number_o = 64'(NetCtrlRxBytes);
-      16'd935: number_o = 64'(NetCtrlRxOnOffset);
-      16'd936: number_o = 64'(NetCtrlMacAddrBytes);
-      16'd937: number_o = 64'(NetCtrlMacAddrMacOffset);
-      16'd938: number_o = 64'(NetCtrlMacBytes);
-      16'd939: number_o = 64'(NetCtrlMacEntriesOffset);
-      16'd940: number_o = 64'(NetCtrlVlanBytes);
-      16'd941: number_o = 64'(NetCtrlVlanVlanIdOffset);
-      16'd942: number_o = 64'(NetCtrlMqPairsSetBytes);
-      16'd943: number_o = 64'(NetCtrlMqPairsSetVirtqueuePairsOffset);
-      16'd944: number_o = 64'(RssRqIdBytes);
-      16'd945: number_o = 64'(NetRssConfigHdrBytes);
-      16'd946: number_o = 64'(NetRssConfigHdrHashTypesOffset);
-      16'd947: number_o = 64'(NetRssConfigHdrIndirectionTableMaskOffset);
-      16'd948: number_o = 64'(NetRssConfigHdrUnclassifiedQueueOffset);
-      16'd949: number_o = 64'(NetRssConfigTrailerBytes);
-      16'd950: number_o = 64'(NetRssConfigTrailerMaxTxVqOffset);
-      16'd951: number_o = 64'(NetRssConfigTrailerHashKeyLengthOffset);
-      16'd952: number_o = 64'(NetHashConfigBytes);
-      16'd953: number_o = 64'(NetHashConfigHashTypesOffset);
-      16'd954: number_o = 64'(NetHashConfigHashKeyLengthOffset);
-      16'd955: number_o = 64'(NetCtrlGuestOffloadsBytes);
-      16'd956: number_o = 64'(NetCtrlGuestOffloadsOffloadsOffset);
-      16'd957: number_o = 64'(NetCtrlCoalBytes);
-      16'd958: number_o = 64'(NetCtrlCoalMaxPacketsOffset);
-      16'd959: number_o = 64'(NetCtrlCoalMaxUsecsOffset);
-      16'd960: number_o = 64'(NetCtrlCoalVqBytes);
-      16'd961: number_o = 64'(NetCtrlCoalVqVqIndexOffset);
-      16'd962: number_o = 64'(NetCtrlCoalVqCoalOffset);
-      16'd963: number_o = 64'(NetCtrlCoalVqGetBytes);
-      16'd964: number_o = 64'(NetCtrlCoalVqGetVqIndexOffset);
-      16'd965: number_o = 64'(NetHashTunnelBytes);
-      16'd966: number_o = 64'(NetHashTunnelEnabledTunnelTypesOffset);
-      16'd967: number_o = 64'(NetRssCtxCapBytes);
-      16'd968: number_o = 64'(NetRssCtxCapMaxRssContextsOffset);
-      16'd969: number_o = 64'(NetRssCtxAddModifyBytes);
-      16'd970: number_o = 64'(NetRssCtxAddModifyRssCtxIdOffset);
-      16'd971: number_o = 64'(NetRssCtxAddModifyRssOffset);
-      16'd972: number_o = 64'(NetRssCtxDelBytes);
-      16'd973: number_o = 64'(NetRssCtxDelRssCtxIdOffset);
-      16'd974: number_o = 64'(NetStatsCapabilitiesBytes);
-      16'd975: number_o = 64'(NetStatsCapabilitiesSupportedStatsTypesOffset);
-      16'd976: number_o = 64'(NetCtrlQueueStatsBytes);
-      16'd977: number_o = 64'(NetCtrlQueueStatsVqIndexOffset);
-      16'd978: number_o = 64'(NetCtrlQueueStatsTypesBitmapOffset);
-      16'd979: number_o = 64'(NetStatsReplyHdrBytes);
-      16'd980: number_o = 64'(NetStatsReplyHdrStatsTypeOffset);
-      16'd981: number_o = 64'(NetStatsReplyHdrVqIndexOffset);
-      16'd982: number_o = 64'(NetStatsReplyHdrSizeOffset);
-      16'd983: number_o = 64'(NetStatsCvqBytes);
-      16'd984: number_o = 64'(NetStatsCvqHdrOffset);
-      16'd985: number_o = 64'(NetStatsCvqCommandNumOffset);
-      16'd986: number_o = 64'(NetStatsCvqOkNumOffset);
-      16'd987: number_o = 64'(NetStatsRxBasicBytes);
-      16'd988: number_o = 64'(NetStatsRxBasicHdrOffset);
-      16'd989: number_o = 64'(NetStatsRxBasicRxNotificationsOffset);
-      16'd990: number_o = 64'(NetStatsRxBasicRxPacketsOffset);
-      16'd991: number_o = 64'(NetStatsRxBasicRxBytesOffset);
-      16'd992: number_o = 64'(NetStatsRxBasicRxInterruptsOffset);
-      16'd993: number_o = 64'(NetStatsRxBasicRxDropsOffset);
-      16'd994: number_o = 64'(NetStatsRxBasicRxDropOverrunsOffset);
-      16'd995: number_o = 64'(NetStatsTxBasicBytes);
-      16'd996: number_o = 64'(NetStatsTxBasicHdrOffset);
-      16'd997: number_o = 64'(NetStatsTxBasicTxNotificationsOffset);
-      16'd998: number_o = 64'(NetStatsTxBasicTxPacketsOffset);
-      16'd999: number_o = 64'(NetStatsTxBasicTxBytesOffset);
-      16'd1000: number_o = 64'(NetStatsTxBasicTxInterruptsOffset);
-      16'd1001: number_o = 64'(NetStatsTxBasicTxDropsOffset);
-      16'd1002: number_o = 64'(NetStatsTxBasicTxDropMalformedOffset);
-      16'd1003: number_o = 64'(NetStatsRxCsumBytes);
-      16'd1004: number_o = 64'(NetStatsRxCsumHdrOffset);
-      16'd1005: number_o = 64'(NetStatsRxCsumRxCsumValidOffset);
-      16'd1006: number_o = 64'(NetStatsRxCsumRxNeedsCsumOffset);
-      16'd1007: number_o = 64'(NetStatsRxCsumRxCsumNoneOffset);
-      16'd1008: number_o = 64'(NetStatsRxCsumRxCsumBadOffset);
-      16'd1009: number_o = 64'(NetStatsTxCsumBytes);
-      16'd1010: number_o = 64'(NetStatsTxCsumHdrOffset);
-      16'd1011: number_o = 64'(NetStatsTxCsumTxCsumNoneOffset);
-      16'd1012: number_o = 64'(NetStatsTxCsumTxNeedsCsumOffset);
-      16'd1013: number_o = 64'(NetStatsRxGsoBytes);
-      16'd1014: number_o = 64'(NetStatsRxGsoHdrOffset);
-      16'd1015: number_o = 64'(NetStatsRxGsoRxGsoPacketsOffset);
-      16'd1016: number_o = 64'(NetStatsRxGsoRxGsoBytesOffset);
-      16'd1017: number_o = 64'(NetStatsRxGsoRxGsoPacketsCoalescedOffset);
-      16'd1018: number_o = 64'(NetStatsRxGsoRxGsoBytesCoalescedOffset);
-      16'd1019: number_o = 64'(NetStatsTxGsoBytes);
-      16'd1020: number_o = 64'(NetStatsTxGsoHdrOffset);
-      16'd1021: number_o = 64'(NetStatsTxGsoTxGsoPacketsOffset);
-      16'd1022: number_o = 64'(NetStatsTxGsoTxGsoBytesOffset);
-      16'd1023: number_o = 64'(NetStatsTxGsoTxGsoSegmentsOffset);
-      16'd1024: number_o = 64'(NetStatsTxGsoTxGsoSegmentsBytesOffset);
-      16'd1025: number_o = 64'(NetStatsTxGsoTxGsoPacketsNosegOffset);
-      16'd1026: number_o = 64'(NetStatsTxGsoTxGsoBytesNosegOffset);
-      16'd1027: number_o = 64'(NetStatsRxSpeedBytes);
-      16'd1028: number_o = 64'(NetStatsRxSpeedHdrOffset);
-      16'd1029: number_o = 64'(NetStatsRxSpeedRxPacketsAllowanceExceededOffset);
-      16'd1030: number_o = 64'(NetStatsRxSpeedRxBytesAllowanceExceededOffset);
-      16'd1031: number_o = 64'(NetStatsTxSpeedBytes);
-      16'd1032: number_o = 64'(NetStatsTxSpeedHdrOffset);
-      16'd1033: number_o = 64'(NetStatsTxSpeedTxPacketsAllowanceExceededOffset);
-      16'd1034: number_o = 64'(NetStatsTxSpeedTxBytesAllowanceExceededOffset);
-      16'd1035: number_o = 64'(PciHeaderBytes);
-      16'd1036: number_o = 64'(PciHeaderVendorIdOffset);
-      16'd1037: number_o = 64'(PciHeaderDeviceIdOffset);
-      16'd1038: number_o = 64'(PciHeaderCommandOffset);
-      16'd1039: number_o = 64'(PciHeaderStatusOffset);
-      16'd1040: number_o = 64'(PciHeaderRevisionIdOffset);
-      16'd1041: number_o = 64'(PciHeaderClassCodeOffset);
-      16'd1042: number_o = 64'(PciHeaderCacheLineSizeOffset);
-      16'd1043: number_o = 64'(PciHeaderLatencyTimerOffset);
-      16'd1044: number_o = 64'(PciHeaderHeaderTypeOffset);
-      16'd1045: number_o = 64'(PciHeaderBistOffset);
-      16'd1046: number_o = 64'(PciHeaderBaseAddressOffset);
-      16'd1047: number_o = 64'(PciHeaderCardbusCisPointerOffset);
-      16'd1048: number_o = 64'(PciHeaderSubsystemVendorIdOffset);
-      16'd1049: number_o = 64'(PciHeaderSubsystemIdOffset);
-      16'd1050: number_o = 64'(PciHeaderExpansionRomBaseAddressOffset);
-      16'd1051: number_o = 64'(PciHeaderCapabilitiesPointerOffset);
-      16'd1052: number_o = 64'(PciHeaderInterruptLineOffset);
-      16'd1053: number_o = 64'(PciHeaderInterruptPinOffset);
-      16'd1054: number_o = 64'(PciHeaderMinGntOffset);
-      16'd1055: number_o = 64'(PciHeaderMaxLatOffset);
-      16'd1056: number_o = 64'(PciMemoryBarBytes);
-      16'd1057: number_o = 64'(PciCapabilityBytes);
-      16'd1058: number_o = 64'(PciCapabilityCapIdOffset);
-      16'd1059: number_o = 64'(PciCapabilityCapNextOffset);
-      16'd1060: number_o = 64'(PcieExtendedCapabilityBytes);
-      16'd1061: number_o = 64'(PcieExtendedCapabilityCapIdOffset);
-      16'd1062: number_o = 64'(PciPmCapBytes);
-      16'd1063: number_o = 64'(PciPmCapCapabilityIdOffset);
-      16'd1064: number_o = 64'(PciPmCapNextOffset);
-      16'd1065: number_o = 64'(PciPmCapBridgeExtensionsOffset);
-      16'd1066: number_o = 64'(PciPmCapDataOffset);
-      16'd1067: number_o = 64'(PcieCapBytes);
-      16'd1068: number_o = 64'(PcieCapCapIdOffset);
-      16'd1069: number_o = 64'(PcieCapCapNextOffset);
-      16'd1070: number_o = 64'(PcieCapPortNumberOffset);
-      16'd1071: number_o = 64'(PcieCapLinkControlOffset);
-      16'd1072: number_o = 64'(PcieCapSlotCapabilitiesOffset);
-      16'd1073: number_o = 64'(PcieCapSlotControlOffset);
-      16'd1074: number_o = 64'(PcieCapSlotStatusOffset);
-      16'd1075: number_o = 64'(PcieCapRootControlOffset);
-      16'd1076: number_o = 64'(PcieCapRootCapabilitiesOffset);
-      16'd1077: number_o = 64'(PcieCapRootStatusOffset);
-      16'd1078: number_o = 64'(PcieCapDeviceCapabilities2Offset);
-      16'd1079: number_o = 64'(PcieCapDeviceControl2Offset);
-      16'd1080: number_o = 64'(PcieCapDeviceStatus2Offset);
-      16'd1081: number_o = 64'(PcieCapLinkCapabilities2Offset);
-      16'd1082: number_o = 64'(PcieCapLinkControl2Offset);
-      16'd1083: number_o = 64'(PcieCapLinkStatus2Offset);
-      16'd1084: number_o = 64'(PcieCapSlotCapabilities2Offset);
-      16'd1085: number_o = 64'(PcieCapSlotControl2Offset);
-      16'd1086: number_o = 64'(PcieCapSlotStatus2Offset);
-      16'd1087: number_o = 64'(MsixCapBytes);
-      16'd1088: number_o = 64'(MsixCapCapIdOffset);
-      16'd1089: number_o = 64'(MsixCapCapNextOffset);
-      16'd1090: number_o = 64'(MsixTableEntryBytes);
-      16'd1091: number_o = 64'(MsixTableEntryMessageAddressOffset);
-      16'd1092: number_o = 64'(MsixTableEntryMessageUpperAddressOffset);
-      16'd1093: number_o = 64'(MsixTableEntryMessageDataOffset);
-      16'd1094: number_o = 64'(MsixPbaEntryBytes);
-      16'd1095: number_o = 64'(MsixPbaEntryPendingOffset);
-      16'd1096: number_o = 64'(VirtioPciCapBytes);
-      16'd1097: number_o = 64'(VirtioPciCapCapVndrOffset);
-      16'd1098: number_o = 64'(VirtioPciCapCapNextOffset);
-      16'd1099: number_o = 64'(VirtioPciCapCapLenOffset);
-      16'd1100: number_o = 64'(VirtioPciCapCfgTypeOffset);
-      16'd1101: number_o = 64'(VirtioPciCapBarOffset);
-      16'd1102: number_o = 64'(VirtioPciCapIdOffset);
-      16'd1103: number_o = 64'(VirtioPciCapPaddingOffset);
-      16'd1104: number_o = 64'(VirtioPciCapOffsetOffset);
-      16'd1105: number_o = 64'(VirtioPciCapLengthOffset);
-      16'd1106: number_o = 64'(VirtioPciCap64Bytes);
-      16'd1107: number_o = 64'(VirtioPciCap64CapOffset);
-      16'd1108: number_o = 64'(VirtioPciCap64OffsetHiOffset);
-      16'd1109: number_o = 64'(VirtioPciCap64LengthHiOffset);
-      16'd1110: number_o = 64'(VirtioPciNotifyCapBytes);
-      16'd1111: number_o = 64'(VirtioPciNotifyCapCapOffset);
-      16'd1112: number_o = 64'(VirtioPciNotifyCapNotifyOffMultiplierOffset);
-      16'd1113: number_o = 64'(VirtioPciCfgCapBytes);
-      16'd1114: number_o = 64'(VirtioPciCfgCapCapOffset);
-      16'd1115: number_o = 64'(VirtioPciCfgCapPciCfgDataOffset);
-      16'd1116: number_o = 64'(VirtioPciVndrDataBytes);
-      16'd1117: number_o = 64'(VirtioPciVndrDataCapVndrOffset);
-      16'd1118: number_o = 64'(VirtioPciVndrDataCapNextOffset);
-      16'd1119: number_o = 64'(VirtioPciVndrDataCapLenOffset);
-      16'd1120: number_o = 64'(VirtioPciVndrDataCfgTypeOffset);
-      16'd1121: number_o = 64'(VirtioPciVndrDataVendorIdOffset);
-      16'd1122: number_o = 64'(ProcessorSettingsBytes);
-      16'd1123: number_o = 64'(ProcessorSettingsMagicOffset);
-      16'd1124: number_o = 64'(ProcessorSettingsAbiProfileOffset);
-      16'd1125: number_o = 64'(ProcessorSettingsHasMacOffset);
-      16'd1126: number_o = 64'(ProcessorSettingsMacOffset);
-      16'd1127: number_o = 64'(ProcessorSettingsMtuOffset);
-      16'd1128: number_o = 64'(NetConfigRdmaBytes);
-      16'd1129: number_o = 64'(NetConfigRdmaMaxRdmaQpsOffset);
-      16'd1130: number_o = 64'(NetConfigRdmaMaxRdmaCqsOffset);
-      16'd1131: number_o = 64'(RdmaAckQueryDeviceBytes);
-      16'd1132: number_o = 64'(RdmaAckQueryDeviceDeviceCapFlagsOffset);
-      16'd1133: number_o = 64'(RdmaAckQueryDeviceMaxMrSizeOffset);
-      16'd1134: number_o = 64'(RdmaAckQueryDevicePageSizeCapOffset);
-      16'd1135: number_o = 64'(RdmaAckQueryDeviceHwVerOffset);
-      16'd1136: number_o = 64'(RdmaAckQueryDeviceMaxQpWrOffset);
-      16'd1137: number_o = 64'(RdmaAckQueryDeviceMaxSendSgeOffset);
-      16'd1138: number_o = 64'(RdmaAckQueryDeviceMaxRecvSgeOffset);
-      16'd1139: number_o = 64'(RdmaAckQueryDeviceMaxSgeRdOffset);
-      16'd1140: number_o = 64'(RdmaAckQueryDeviceMaxCqeOffset);
-      16'd1141: number_o = 64'(RdmaAckQueryDeviceMaxMrOffset);
-      16'd1142: number_o = 64'(RdmaAckQueryDeviceMaxPdOffset);
-      16'd1143: number_o = 64'(RdmaAckQueryDeviceMaxQpRdAtomOffset);
-      16'd1144: number_o = 64'(RdmaAckQueryDeviceMaxQpInitRdAtomOffset);
-      16'd1145: number_o = 64'(RdmaAckQueryDeviceMaxAhOffset);
-      16'd1146: number_o = 64'(RdmaAckQueryDeviceLocalCaAckDelayOffset);
-      16'd1147: number_o = 64'(RdmaAckQueryDeviceMaxMrPagesOffset);
-      16'd1148: number_o = 64'(RdmaAckQueryDeviceAtomicCapOffset);
-      16'd1149: number_o = 64'(RdmaAckQueryPortBytes);
-      16'd1150: number_o = 64'(RdmaAckQueryPortGidTblLenOffset);
-      16'd1151: number_o = 64'(RdmaAckQueryPortMaxMsgSzOffset);
-      16'd1152: number_o = 64'(RdmaCmdCreateCqBytes);
-      16'd1153: number_o = 64'(RdmaCmdCreateCqCqeOffset);
-      16'd1154: number_o = 64'(RdmaAckCreateCqBytes);
-      16'd1155: number_o = 64'(RdmaAckCreateCqCqnOffset);
-      16'd1156: number_o = 64'(RdmaCmdDestroyCqBytes);
-      16'd1157: number_o = 64'(RdmaCmdDestroyCqCqnOffset);
-      16'd1158: number_o = 64'(RdmaCmdReqNotifyBytes);
-      16'd1159: number_o = 64'(RdmaCmdReqNotifyCqnOffset);
-      16'd1160: number_o = 64'(RdmaCmdReqNotifyFlagsOffset);
-      16'd1161: number_o = 64'(RdmaCqArmBytes);
-      16'd1162: number_o = 64'(RdmaCqArmSeenUsedIdxOffset);
-      16'd1163: number_o = 64'(RdmaAckCreatePdBytes);
-      16'd1164: number_o = 64'(RdmaAckCreatePdPdnOffset);
-      16'd1165: number_o = 64'(RdmaCmdDestroyPdBytes);
-      16'd1166: number_o = 64'(RdmaCmdDestroyPdPdnOffset);
-      16'd1167: number_o = 64'(RdmaCmdGetDmaMrBytes);
-      16'd1168: number_o = 64'(RdmaCmdGetDmaMrPdnOffset);
-      16'd1169: number_o = 64'(RdmaCmdGetDmaMrAccessFlagsOffset);
-      16'd1170: number_o = 64'(RdmaAckGetDmaMrBytes);
-      16'd1171: number_o = 64'(RdmaAckGetDmaMrMrnOffset);
-      16'd1172: number_o = 64'(RdmaAckGetDmaMrLkeyOffset);
-      16'd1173: number_o = 64'(RdmaAckGetDmaMrRkeyOffset);
-      16'd1174: number_o = 64'(RdmaCmdRegUserMrBytes);
-      16'd1175: number_o = 64'(RdmaCmdRegUserMrPdnOffset);
-      16'd1176: number_o = 64'(RdmaCmdRegUserMrAccessFlagsOffset);
-      16'd1177: number_o = 64'(RdmaCmdRegUserMrVirtAddrOffset);
-      16'd1178: number_o = 64'(RdmaCmdRegUserMrLengthOffset);
-      16'd1179: number_o = 64'(RdmaCmdRegUserMrNpagesOffset);
-      16'd1180: number_o = 64'(RdmaCmdRegUserMrPageShiftOffset);
-      16'd1181: number_o = 64'(RdmaAckRegUserMrBytes);
-      16'd1182: number_o = 64'(RdmaAckRegUserMrMrnOffset);
-      16'd1183: number_o = 64'(RdmaAckRegUserMrLkeyOffset);
-      16'd1184: number_o = 64'(RdmaAckRegUserMrRkeyOffset);
-      16'd1185: number_o = 64'(RdmaCmdDeregMrBytes);
-      16'd1186: number_o = 64'(RdmaCmdDeregMrMrnOffset);
-      16'd1187: number_o = 64'(RdmaQpCapBytes);
-      16'd1188: number_o = 64'(RdmaQpCapMaxSendWrOffset);
-      16'd1189: number_o = 64'(RdmaQpCapMaxRecvWrOffset);
-      16'd1190: number_o = 64'(RdmaQpCapMaxSendSgeOffset);
-      16'd1191: number_o = 64'(RdmaQpCapMaxRecvSgeOffset);
-      16'd1192: number_o = 64'(RdmaQpCapMaxInlineDataOffset);
-      16'd1193: number_o = 64'(RdmaCmdCreateQpBytes);
-      16'd1194: number_o = 64'(RdmaCmdCreateQpPdnOffset);
-      16'd1195: number_o = 64'(RdmaCmdCreateQpQpTypeOffset);
-      16'd1196: number_o = 64'(RdmaCmdCreateQpSqSigAllOffset);
-      16'd1197: number_o = 64'(RdmaCmdCreateQpSendCqnOffset);
-      16'd1198: number_o = 64'(RdmaCmdCreateQpRecvCqnOffset);
-      16'd1199: number_o = 64'(RdmaCmdCreateQpCapOffset);
-      16'd1200: number_o = 64'(RdmaAckCreateQpBytes);
-      16'd1201: number_o = 64'(RdmaAckCreateQpQpnOffset);
-      16'd1202: number_o = 64'(RdmaGlobalRouteBytes);
-      16'd1203: number_o = 64'(RdmaGlobalRouteDgidOffset);
-      16'd1204: number_o = 64'(RdmaGlobalRouteFlowLabelOffset);
-      16'd1205: number_o = 64'(RdmaGlobalRouteSgidIndexOffset);
-      16'd1206: number_o = 64'(RdmaGlobalRouteHopLimitOffset);
-      16'd1207: number_o = 64'(RdmaGlobalRouteTrafficClassOffset);
-      16'd1208: number_o = 64'(RdmaAhAttrBytes);
-      16'd1209: number_o = 64'(RdmaAhAttrGrhOffset);
-      16'd1210: number_o = 64'(RdmaAhAttrDmacOffset);
-      16'd1211: number_o = 64'(RdmaCmdModifyQpBytes);
-      16'd1212: number_o = 64'(RdmaCmdModifyQpQpnOffset);
-      16'd1213: number_o = 64'(RdmaCmdModifyQpAttrMaskOffset);
-      16'd1214: number_o = 64'(RdmaCmdModifyQpQpStateOffset);
-      16'd1215: number_o = 64'(RdmaCmdModifyQpCurQpStateOffset);
-      16'd1216: number_o = 64'(RdmaCmdModifyQpPathMtuOffset);
-      16'd1217: number_o = 64'(RdmaCmdModifyQpMaxRdAtomicOffset);
-      16'd1218: number_o = 64'(RdmaCmdModifyQpMaxDestRdAtomicOffset);
-      16'd1219: number_o = 64'(RdmaCmdModifyQpMinRnrTimerOffset);
-      16'd1220: number_o = 64'(RdmaCmdModifyQpTimeoutOffset);
-      16'd1221: number_o = 64'(RdmaCmdModifyQpRetryCntOffset);
-      16'd1222: number_o = 64'(RdmaCmdModifyQpRnrRetryOffset);
-      16'd1223: number_o = 64'(RdmaCmdModifyQpQkeyOffset);
-      16'd1224: number_o = 64'(RdmaCmdModifyQpRqPsnOffset);
-      16'd1225: number_o = 64'(RdmaCmdModifyQpSqPsnOffset);
-      16'd1226: number_o = 64'(RdmaCmdModifyQpDestQpNumOffset);
-      16'd1227: number_o = 64'(RdmaCmdModifyQpQpAccessFlagsOffset);
-      16'd1228: number_o = 64'(RdmaCmdModifyQpRateLimitOffset);
-      16'd1229: number_o = 64'(RdmaCmdModifyQpCapOffset);
-      16'd1230: number_o = 64'(RdmaCmdModifyQpAhAttrOffset);
-      16'd1231: number_o = 64'(RdmaCmdQueryQpBytes);
-      16'd1232: number_o = 64'(RdmaCmdQueryQpQpnOffset);
-      16'd1233: number_o = 64'(RdmaCmdQueryQpAttrMaskOffset);
-      16'd1234: number_o = 64'(RdmaAckQueryQpBytes);
-      16'd1235: number_o = 64'(RdmaAckQueryQpQpStateOffset);
-      16'd1236: number_o = 64'(RdmaAckQueryQpPathMtuOffset);
-      16'd1237: number_o = 64'(RdmaAckQueryQpSqDrainingOffset);
-      16'd1238: number_o = 64'(RdmaAckQueryQpMaxRdAtomicOffset);
-      16'd1239: number_o = 64'(RdmaAckQueryQpMaxDestRdAtomicOffset);
-      16'd1240: number_o = 64'(RdmaAckQueryQpMinRnrTimerOffset);
-      16'd1241: number_o = 64'(RdmaAckQueryQpTimeoutOffset);
-      16'd1242: number_o = 64'(RdmaAckQueryQpRetryCntOffset);
-      16'd1243: number_o = 64'(RdmaAckQueryQpRnrRetryOffset);
-      16'd1244: number_o = 64'(RdmaAckQueryQpQkeyOffset);
-      16'd1245: number_o = 64'(RdmaAckQueryQpRqPsnOffset);
-      16'd1246: number_o = 64'(RdmaAckQueryQpSqPsnOffset);
-      16'd1247: number_o = 64'(RdmaAckQueryQpDestQpNumOffset);
-      16'd1248: number_o = 64'(RdmaAckQueryQpQpAccessFlagsOffset);
-      16'd1249: number_o = 64'(RdmaAckQueryQpRateLimitOffset);
-      16'd1250: number_o = 64'(RdmaAckQueryQpCapOffset);
-      16'd1251: number_o = 64'(RdmaAckQueryQpAhAttrOffset);
-      16'd1252: number_o = 64'(RdmaCmdDestroyQpBytes);
-      16'd1253: number_o = 64'(RdmaCmdDestroyQpQpnOffset);
-      16'd1254: number_o = 64'(RdmaCmdCreateAhBytes);
-      16'd1255: number_o = 64'(RdmaCmdCreateAhPdnOffset);
-      16'd1256: number_o = 64'(RdmaCmdCreateAhAhAttrOffset);
-      16'd1257: number_o = 64'(RdmaAckCreateAhBytes);
-      16'd1258: number_o = 64'(RdmaAckCreateAhAhOffset);
-      16'd1259: number_o = 64'(RdmaCmdDestroyAhBytes);
-      16'd1260: number_o = 64'(RdmaCmdDestroyAhPdnOffset);
-      16'd1261: number_o = 64'(RdmaCmdDestroyAhAhOffset);
-      16'd1262: number_o = 64'(RdmaCmdAddGidBytes);
-      16'd1263: number_o = 64'(RdmaCmdAddGidIndexOffset);
-      16'd1264: number_o = 64'(RdmaCmdAddGidGidTypeOffset);
-      16'd1265: number_o = 64'(RdmaCmdAddGidFlagsOffset);
-      16'd1266: number_o = 64'(RdmaCmdAddGidVlanOffset);
-      16'd1267: number_o = 64'(RdmaCmdAddGidGidOffset);
-      16'd1268: number_o = 64'(RdmaCmdDelGidBytes);
-      16'd1269: number_o = 64'(RdmaCmdDelGidIndexOffset);
-      16'd1270: number_o = 64'(RdmaCmdSetWindowBytes);
-      16'd1271: number_o = 64'(RdmaCmdSetWindowVqIndexOffset);
-      16'd1272: number_o = 64'(RdmaCmdSetWindowFlagsOffset);
-      16'd1273: number_o = 64'(RdmaCmdSetWindowBaseOffset);
-      16'd1274: number_o = 64'(RdmaCmdSetWindowLengthOffset);
-      16'd1275: number_o = 64'(RdmaEventBytes);
-      16'd1276: number_o = 64'(RdmaEventEventTypeOffset);
-      16'd1277: number_o = 64'(RdmaEventElementOffset);
-      16'd1278: number_o = 64'(RdmaEventCodeOffset);
-      16'd1279: number_o = 64'(RdmaEventLostOffset);
-      16'd1280: number_o = 64'(RdmaSgeBytes);
-      16'd1281: number_o = 64'(RdmaSgeAddrOffset);
-      16'd1282: number_o = 64'(RdmaSgeLengthOffset);
-      16'd1283: number_o = 64'(RdmaSgeLkeyOffset);
-      16'd1284: number_o = 64'(RdmaSqReqRdmaBytes);
-      16'd1285: number_o = 64'(RdmaSqReqRdmaRemoteAddrOffset);
-      16'd1286: number_o = 64'(RdmaSqReqRdmaRkeyOffset);
-      16'd1287: number_o = 64'(RdmaSqReqAtomicBytes);
-      16'd1288: number_o = 64'(RdmaSqReqAtomicRemoteAddrOffset);
-      16'd1289: number_o = 64'(RdmaSqReqAtomicCompareAddOffset);
-      16'd1290: number_o = 64'(RdmaSqReqAtomicSwapOffset);
-      16'd1291: number_o = 64'(RdmaSqReqAtomicRkeyOffset);
-      16'd1292: number_o = 64'(RdmaSqReqUdBytes);
-      16'd1293: number_o = 64'(RdmaSqReqUdRemoteQpnOffset);
-      16'd1294: number_o = 64'(RdmaSqReqUdRemoteQkeyOffset);
-      16'd1295: number_o = 64'(RdmaSqReqUdAhOffset);
-      16'd1296: number_o = 64'(RdmaSqReqNumSgeBytes);
-      16'd1297: number_o = 64'(RdmaSqReqNumSgeNumSgeOffset);
-      16'd1298: number_o = 64'(RdmaSqReqInlineLenBytes);
-      16'd1299: number_o = 64'(RdmaSqReqInlineLenInlineLenOffset);
-      16'd1300: number_o = 64'(RdmaSqReqBytes);
-      16'd1301: number_o = 64'(RdmaSqReqWrIdOffset);
-      16'd1302: number_o = 64'(RdmaSqReqOpcodeOffset);
-      16'd1303: number_o = 64'(RdmaSqReqSendFlagsOffset);
-      16'd1304: number_o = 64'(RdmaSqReqImmDataOffset);
-      16'd1305: number_o = 64'(RdmaSqReqWrOffset);
-      16'd1306: number_o = 64'(RdmaSqReqInlineDataOffset);
-      16'd1307: number_o = 64'(RdmaSqReqSizeOffset);
-      16'd1308: number_o = 64'(RdmaRqReqBytes);
-      16'd1309: number_o = 64'(RdmaRqReqWrIdOffset);
-      16'd1310: number_o = 64'(RdmaRqReqNumSgeOffset);
-      16'd1311: number_o = 64'(RdmaCqReqBytes);
-      16'd1312: number_o = 64'(RdmaCqReqWrIdOffset);
-      16'd1313: number_o = 64'(RdmaCqReqStatusOffset);
-      16'd1314: number_o = 64'(RdmaCqReqOpcodeOffset);
-      16'd1315: number_o = 64'(RdmaCqReqVendorErrOffset);
-      16'd1316: number_o = 64'(RdmaCqReqByteLenOffset);
-      16'd1317: number_o = 64'(RdmaCqReqImmDataOffset);
-      16'd1318: number_o = 64'(RdmaCqReqQpNumOffset);
-      16'd1319: number_o = 64'(RdmaCqReqSrcQpOffset);
-      16'd1320: number_o = 64'(RdmaCqReqWcFlagsOffset);
-      16'd1321: number_o = 64'(TableVirtqueueBytes);
-      16'd1322: number_o = 64'(TableVirtqueueKindOffset);
-      16'd1323: number_o = 64'(TableVirtqueueLimitOffset);
-      16'd1324: number_o = 64'(TableVirtqueueOwnerOffset);
-      16'd1325: number_o = 64'(TableVirtqueueCoalMaxPacketsOffset);
-      16'd1326: number_o = 64'(TableVirtqueueCoalMaxUsecsOffset);
-      16'd1327: number_o = 64'(TableVirtqueueGuestOffloadsOffset);
-      16'd1328: number_o = 64'(TableVirtqueueQueueSizeOffset);
-      16'd1329: number_o = 64'(TableVirtqueueMsixVectorOffset);
-      16'd1330: number_o = 64'(TableVirtqueueNextAvailOffset);
-      16'd1331: number_o = 64'(TableVirtqueueNextUsedOffset);
-      16'd1332: number_o = 64'(TableVirtqueueQueueDescOffset);
-      16'd1333: number_o = 64'(TableVirtqueueQueueDriverOffset);
-      16'd1334: number_o = 64'(TableVirtqueueQueueDeviceOffset);
-      16'd1335: number_o = 64'(TableWindowBytes);
-      16'd1336: number_o = 64'(TableWindowBaseOffset);
-      16'd1337: number_o = 64'(TableWindowLastOffset);
-      16'd1338: number_o = 64'(TablePathBytes);
-      16'd1339: number_o = 64'(TablePathDgidOffset);
-      16'd1340: number_o = 64'(TablePathSgidOffset);
-      16'd1341: number_o = 64'(TablePathDmacOffset);
-      16'd1342: number_o = 64'(TablePathVlanOffset);
-      16'd1343: number_o = 64'(TablePathTrafficClassOffset);
-      16'd1344: number_o = 64'(TablePathHopLimitOffset);
-      16'd1345: number_o = 64'(TablePathSgidIndexOffset);
-      16'd1346: number_o = 64'(TableQpContextBytes);
-      16'd1347: number_o = 64'(TableQpContextStateOffset);
-      16'd1348: number_o = 64'(TableQpContextQpTypeOffset);
-      16'd1349: number_o = 64'(TableQpContextPathMtuOffset);
-      16'd1350: number_o = 64'(TableQpContextMaxRdAtomicOffset);
-      16'd1351: number_o = 64'(TableQpContextMaxDestRdAtomicOffset);
-      16'd1352: number_o = 64'(TableQpContextPdnOffset);
-      16'd1353: number_o = 64'(TableQpContextSendCqnOffset);
-      16'd1354: number_o = 64'(TableQpContextRecvCqnOffset);
-      16'd1355: number_o = 64'(TableQpContextMaxInlineDataOffset);
-      16'd1356: number_o = 64'(TableQpContextQkeyOffset);
-      16'd1357: number_o = 64'(TableQpContextDestQpnOffset);
-      16'd1358: number_o = 64'(TableQpContextMaxSendSgeOffset);
-      16'd1359: number_o = 64'(TableQpContextMaxSendWrOffset);
-      16'd1360: number_o = 64'(TableQpContextMaxRecvWrOffset);
-      16'd1361: number_o = 64'(TableQpContextMaxRecvSgeOffset);
-      16'd1362: number_o = 64'(TableQpContextPathOffset);
-      16'd1363: number_o = 64'(TableQpContextEngineStateOffset);
-      16'd1364: number_o = 64'(TableQpContextSendOutstandingOffset);
-      16'd1365: number_o = 64'(TableQpContextNextPsnOffset);
-      16'd1366: number_o = 64'(TableQpContextUnackedPsnOffset);
-      16'd1367: number_o = 64'(TableQpContextReadsOutstandingOffset);
-      16'd1368: number_o = 64'(TableQpContextMessagesSentOffset);
-      16'd1369: number_o = 64'(TableQpContextCreditLimitOffset);
-      16'd1370: number_o = 64'(TableQpContextDeadlineNsOffset);
-      16'd1371: number_o = 64'(TableQpContextExpectedPsnOffset);
-      16'd1372: number_o = 64'(TableQpContextReadsHeldOffset);
-      16'd1373: number_o = 64'(TableQpContextMsnOffset);
-      16'd1374: number_o = 64'(TableCqContextBytes);
-      16'd1375: number_o = 64'(TableCqContextVqIndexOffset);
-      16'd1376: number_o = 64'(TableCqContextCqeOffset);
-      16'd1377: number_o = 64'(TableMrBytes);
-      16'd1378: number_o = 64'(TableMrKeyOffset);
-      16'd1379: number_o = 64'(TableMrPageShiftOffset);
-      16'd1380: number_o = 64'(TableMrNpagesOffset);
-      16'd1381: number_o = 64'(TableMrFirstTranslationOffset);
-      16'd1382: number_o = 64'(TableMrPdnOffset);
-      16'd1383: number_o = 64'(TableMrVirtAddrOffset);
-      16'd1384: number_o = 64'(TableMrLengthOffset);
-      16'd1385: number_o = 64'(RdmaKeyBytes);
-      16'd1386: number_o = 64'(RdmaKeyKeyOffset);
-      16'd1387: number_o = 64'(RdmaKeyIndexOffset);
-      16'd1388: number_o = 64'(TableTranslationBytes);
-      16'd1389: number_o = 64'(TableTranslationAddressOffset);
-      16'd1390: number_o = 64'(TableAhBytes);
-      16'd1391: number_o = 64'(TableAhPdnOffset);
-      16'd1392: number_o = 64'(TableAhPathOffset);
-      16'd1393: number_o = 64'(TableGidBytes);
-      16'd1394: number_o = 64'(TableGidVlanOffset);
-      16'd1395: number_o = 64'(TableGidGidOffset);
-      16'd1396: number_o = 64'(TableMacFilterBytes);
-      16'd1397: number_o = 64'(TableMacFilterMacOffset);
-      16'd1398: number_o = 64'(TableVlanFilterBytes);
-      16'd1399: number_o = 64'(TableVlanFilterMembersOffset);
-      16'd1400: number_o = 64'(TableRssConfigBytes);
-      16'd1401: number_o = 64'(TableRssConfigUnclassifiedPairOffset);
-      16'd1402: number_o = 64'(TableRssConfigIndirectionTableMaskOffset);
-      16'd1403: number_o = 64'(TableRssConfigHashTypesOffset);
-      16'd1404: number_o = 64'(TableRssConfigHashKeyDataOffset);
-      16'd1405: number_o = 64'(TableRssConfigHashKeyLengthOffset);
-      16'd1406: number_o = 64'(TableRssBytes);
-      16'd1407: number_o = 64'(TableRssPairOffset);
-      16'd1408: number_o = 64'(VirtioPciCommonCfgBytes);
-      16'd1409: number_o = 64'(VirtioPciCommonCfgDeviceFeatureSelectOffset);
-      16'd1410: number_o = 64'(VirtioPciCommonCfgDeviceFeatureOffset);
-      16'd1411: number_o = 64'(VirtioPciCommonCfgDriverFeatureSelectOffset);
-      16'd1412: number_o = 64'(VirtioPciCommonCfgDriverFeatureOffset);
-      16'd1413: number_o = 64'(VirtioPciCommonCfgConfigMsixVectorOffset);
-      16'd1414: number_o = 64'(VirtioPciCommonCfgNumQueuesOffset);
-      16'd1415: number_o = 64'(VirtioPciCommonCfgDeviceStatusOffset);
-      16'd1416: number_o = 64'(VirtioPciCommonCfgConfigGenerationOffset);
-      16'd1417: number_o = 64'(VirtioPciCommonCfgQueueSelectOffset);
-      16'd1418: number_o = 64'(VirtioPciCommonCfgQueueSizeOffset);
-      16'd1419: number_o = 64'(VirtioPciCommonCfgQueueMsixVectorOffset);
-      16'd1420: number_o = 64'(VirtioPciCommonCfgQueueEnableOffset);
-      16'd1421: number_o = 64'(VirtioPciCommonCfgQueueNotifyOffOffset);
-      16'd1422: number_o = 64'(VirtioPciCommonCfgQueueDescOffset);
-      16'd1423: number_o = 64'(VirtioPciCommonCfgQueueDriverOffset);
-      16'd1424: number_o = 64'(VirtioPciCommonCfgQueueDeviceOffset);
-      16'd1425: number_o = 64'(VirtioPciCommonCfgQueueNotifConfigDataOffset);
-      16'd1426: number_o = 64'(VirtioPciCommonCfgQueueResetOffset);
-      16'd1427: number_o = 64'(VirtioPciCommonCfgAdminQueueIndexOffset);
-      16'd1428: number_o = 64'(VirtioPciCommonCfgAdminQueueNumOffset);
-      16'd1429: number_o = 64'(VirtqDescBytes);
-      16'd1430: number_o = 64'(VirtqDescAddrOffset);
-      16'd1431: number_o = 64'(VirtqDescLenOffset);
-      16'd1432: number_o = 64'(VirtqDescFlagsOffset);
-      16'd1433: number_o = 64'(VirtqDescNextOffset);
-      16'd1434: number_o = 64'(VirtqAvailBytes);
-      16'd1435: number_o = 64'(VirtqAvailFlagsOffset);
-      16'd1436: number_o = 64'(VirtqAvailIdxOffset);
-      16'd1437: number_o = 64'(VirtqUsedEventBytes);
-      16'd1438: number_o = 64'(VirtqUsedEventUsedEventOffset);
-      16'd1439: number_o = 64'(VirtqUsedElemBytes);
-      16'd1440: number_o = 64'(VirtqUsedElemIdOffset);
-      16'd1441: number_o = 64'(VirtqUsedElemLenOffset);
-      16'd1442: number_o = 64'(VirtqUsedBytes);
-      16'd1443: number_o = 64'(VirtqUsedFlagsOffset);
-      16'd1444: number_o = 64'(VirtqUsedIdxOffset);
-      16'd1445: number_o = 64'(VirtqAvailEventBytes);
-      16'd1446: number_o = 64'(VirtqAvailEventAvailEventOffset);
-      16'd1447: number_o = 64'(PvirtqDescBytes);
-      16'd1448: number_o = 64'(PvirtqDescAddrOffset);
-      16'd1449: number_o = 64'(PvirtqDescLenOffset);
-      16'd1450: number_o = 64'(PvirtqDescIdOffset);
-      16'd1451: number_o = 64'(PvirtqDescFlagsOffset);
-      16'd1452: number_o = 64'(PvirtqEventSuppressBytes);
-      16'd1453: number_o = 64'(VirtqNotificationBytes);
-      16'd1454: number_o = 64'(VirtqNotificationVqIndexOffset);
-      16'd1455: number_o = 64'(VirtqNotificationDataBytes);
-      16'd1456: number_o = 64'(VirtqNotificationDataVqIndexOffset);
-      16'd1457: number_o = 64'(VirtqNotificationDataNextIdxOffset);
-      16'd1458: number_o = 64'(PvirtqNotificationDataBytes);
-      16'd1459: number_o = 64'(PvirtqNotificationDataVqIndexOffset);
-      16'd1460: number_o = 64'(EthernetBytes);
-      16'd1461: number_o = 64'(EthernetDestinationOffset);
-      16'd1462: number_o = 64'(EthernetSourceOffset);
-      16'd1463: number_o = 64'(EthernetEthertypeOffset);
-      16'd1464: number_o = 64'(VlanTagBytes);
-      16'd1465: number_o = 64'(VlanTagEthertypeOffset);
-      16'd1466: number_o = 64'(Ipv4Bytes);
-      16'd1467: number_o = 64'(Ipv4TotalLengthOffset);
-      16'd1468: number_o = 64'(Ipv4IdentificationOffset);
-      16'd1469: number_o = 64'(Ipv4TimeToLiveOffset);
-      16'd1470: number_o = 64'(Ipv4ProtocolOffset);
-      16'd1471: number_o = 64'(Ipv4HeaderChecksumOffset);
-      16'd1472: number_o = 64'(Ipv4SourceOffset);
-      16'd1473: number_o = 64'(Ipv4DestinationOffset);
-      16'd1474: number_o = 64'(Ipv6Bytes);
-      16'd1475: number_o = 64'(Ipv6PayloadLengthOffset);
-      16'd1476: number_o = 64'(Ipv6NextHeaderOffset);
-      16'd1477: number_o = 64'(Ipv6HopLimitOffset);
-      16'd1478: number_o = 64'(Ipv6SourceOffset);
-      16'd1479: number_o = 64'(Ipv6DestinationOffset);
-      16'd1480: number_o = 64'(UdpBytes);
-      16'd1481: number_o = 64'(UdpSourcePortOffset);
-      16'd1482: number_o = 64'(UdpDestinationPortOffset);
-      16'd1483: number_o = 64'(UdpLengthOffset);
-      16'd1484: number_o = 64'(UdpChecksumOffset);
-      16'd1485: number_o = 64'(GrhBytes);
-      16'd1486: number_o = 64'(GrhPayloadLengthOffset);
-      16'd1487: number_o = 64'(GrhNextHeaderOffset);
-      16'd1488: number_o = 64'(GrhHopLimitOffset);
-      16'd1489: number_o = 64'(GrhSgidOffset);
-      16'd1490: number_o = 64'(GrhDgidOffset);
-      16'd1491: number_o = 64'(BthBytes);
-      16'd1492: number_o = 64'(BthOpcodeOffset);
-      16'd1493: number_o = 64'(BthPkeyOffset);
-      16'd1494: number_o = 64'(BthDestQpOffset);
-      16'd1495: number_o = 64'(BthPsnOffset);
-      16'd1496: number_o = 64'(RethBytes);
-      16'd1497: number_o = 64'(RethVirtualAddressOffset);
-      16'd1498: number_o = 64'(RethRkeyOffset);
-      16'd1499: number_o = 64'(RethDmaLengthOffset);
-      16'd1500: number_o = 64'(AethBytes);
-      16'd1501: number_o = 64'(AethMsnOffset);
-      16'd1502: number_o = 64'(DethBytes);
-      16'd1503: number_o = 64'(DethQkeyOffset);
-      16'd1504: number_o = 64'(DethSourceQpOffset);
-      16'd1505: number_o = 64'(ImmdtBytes);
-      16'd1506: number_o = 64'(ImmdtImmediateDataOffset);
-      16'd1507: number_o = 64'(IethBytes);
-      16'd1508: number_o = 64'(IethRkeyOffset);
-      16'd1509: number_o = 64'(AtomicEthBytes);
-      16'd1510: number_o = 64'(AtomicEthVirtualAddressOffset);
-      16'd1511: number_o = 64'(AtomicEthRkeyOffset);
-      16'd1512: number_o = 64'(AtomicEthSwapAddDataOffset);
-      16'd1513: number_o = 64'(AtomicEthCompareDataOffset);
-      16'd1514: number_o = 64'(AtomicAckEthBytes);
-      16'd1515: number_o = 64'(AtomicAckEthOriginalDataOffset);
-      16'd1516: number_o = 64'(FethBytes);
-      16'd1517: number_o = 64'(MgmtVersionBytes);
-      16'd1518: number_o = 64'(MgmtVersionMinorOffset);
-      16'd1519: number_o = 64'(MgmtVersionMajorOffset);
-      16'd1520: number_o = 64'(MgmtAbiProfileBytes);
-      16'd1521: number_o = 64'(MgmtControlBytes);
-      16'd1522: number_o = 64'(MgmtStatusBytes);
-      16'd1523: number_o = 64'(MgmtStatusDeviceStatusOffset);
-      16'd1524: number_o = 64'(MgmtStatusDmaOutstandingOffset);
-      16'd1525: number_o = 64'(MgmtInterruptCauseBytes);
-      16'd1526: number_o = 64'(MgmtMailboxStatusBytes);
-      16'd1527: number_o = 64'(MgmtTableCommandBytes);
-      16'd1528: number_o = 64'(MgmtTableCommandTableIdOffset);
-      16'd1529: number_o = 64'(MgmtQpCommandBytes);
-      16'd1530: number_o = 64'(MgmtQpCommandQpnOffset);
-      16'd1531: number_o = 64'(MgmtFlipEntryBytes);
-      16'd1532: number_o = 64'(MgmtFlipEntryIndexOffset);
-      16'd1533: number_o = 64'(MgmtFlipEntryRamOffset);
-      16'd1534: number_o = 64'(MgmtRxModeBytes);
-      16'd1535: number_o = 64'(ProcessorConsoleBytes);
-      16'd1536: number_o = 64'(ProcessorConsoleCharacterOffset);
-      16'd1537: number_o = 64'(ProcessorLastFailureBytes);
-      16'd1538: number_o = 64'(ProcessorLastFailureCauseOffset);
-      16'd1539: number_o = 64'($bits(dma_read_request_t));
-      16'd1540: number_o = 64'($bits(dma_fetched_t));
-      16'd1541: number_o = 64'($bits(dma_store_t));
-      16'd1542: number_o = 64'($bits(dma_write_request_t));
-      16'd1543: number_o = 64'($bits(dma_done_t));
-      16'd1544: number_o = 64'($bits(bar_access_t));
-      16'd1545: number_o = 64'($bits(table_write_t));
-      16'd1546: number_o = 64'($bits(context_flip_t));
-      16'd1547: number_o = 64'($bits(queue_row_write_t));
-      16'd1548: number_o = 64'($bits(qp_state_write_t));
-      16'd1549: number_o = 64'($bits(qp_load_t));
-      16'd1550: number_o = 64'($bits(qp_order_t));
-      16'd1551: number_o = 64'($bits(qp_done_t));
-      16'd1552: number_o = 64'($bits(qp_sends_t));
-      16'd1553: number_o = 64'($bits(qp_sent_t));
-      16'd1554: number_o = 64'($bits(qp_psn_t));
-      16'd1555: number_o = 64'($bits(qp_failure_t));
-      16'd1556: number_o = 64'($bits(buffer_request_t));
-      16'd1557: number_o = 64'($bits(buffer_t));
-      16'd1558: number_o = 64'($bits(avail_event_t));
-      16'd1559: number_o = 64'($bits(queue_failure_t));
-      16'd1560: number_o = 64'($bits(completion_t));
-      16'd1561: number_o = 64'($bits(host_event_t));
-      16'd1562: number_o = 64'($bits(queue_interrupt_t));
-      16'd1563: number_o = 64'($bits(interrupt_t));
-      16'd1564: number_o = 64'($bits(doorbell_t));
-      16'd1565: number_o = 64'($bits(cq_arm_t));
-      16'd1566: number_o = 64'($bits(work_request_t));
-      16'd1567: number_o = 64'($bits(qp_hold_t));
-      16'd1568: number_o = 64'($bits(replay_t));
-      16'd1569: number_o = 64'($bits(timer_set_t));
-      16'd1570: number_o = 64'($bits(timer_expired_t));
-      16'd1571: number_o = 64'($bits(memory_check_t));
-      16'd1572: number_o = 64'($bits(memory_grant_t));
-      16'd1573: number_o = 64'($bits(memory_place_t));
-      16'd1574: number_o = 64'($bits(tx_packet_t));
-      16'd1575: number_o = 64'($bits(tx_job_t));
-      16'd1576: number_o = 64'($bits(send_record_t));
-      16'd1577: number_o = 64'($bits(qp_reads_t));
-      16'd1578: number_o = 64'($bits(read_record_t));
-      16'd1579: number_o = 64'($bits(rx_ack_t));
-      16'd1580: number_o = 64'($bits(rx_answer_t));
-      16'd1581: number_o = 64'($bits(rx_place_t));
-      16'd1582: number_o = 64'($bits(receive_request_t));
-      16'd1583: number_o = 64'($bits(receive_t));
-      16'd1584: number_o = 64'($bits(atomic_request_t));
-      16'd1585: number_o = 64'($bits(atomic_result_t));
-      16'd1586: number_o = 64'($bits(net_class_t));
-      16'd1587: number_o = 64'($bits(net_frame_t));
-      16'd1588: number_o = 64'(MgmtIdRegister);
-      16'd1589: number_o = 64'(MgmtVersionRegister);
-      16'd1590: number_o = 64'(MgmtAbiProfileRegister);
-      16'd1591: number_o = 64'(MgmtScratchRegister);
-      16'd1592: number_o = 64'(MgmtTimeLowRegister);
-      16'd1593: number_o = 64'(MgmtTimeHighRegister);
-      16'd1594: number_o = 64'(MgmtControlRegister);
-      16'd1595: number_o = 64'(MgmtStatusRegister);
-      16'd1596: number_o = 64'(MgmtInterruptCauseRegister);
-      16'd1597: number_o = 64'(MgmtInterruptEnableRegister);
-      16'd1598: number_o = 64'(MgmtQueueResetIndexRegister);
-      16'd1599: number_o = 64'(MgmtQueueResetDoneRegister);
-      16'd1600: number_o = 64'(MgmtFatalCauseRegister);
-      16'd1601: number_o = 64'(MgmtMailboxStatusRegister);
-      16'd1602: number_o = 64'(MgmtMailboxRequestBytesRegister);
-      16'd1603: number_o = 64'(MgmtMailboxResponseBytesRegister);
-      16'd1604: number_o = 64'(MgmtMailboxFetchRegister);
-      16'd1605: number_o = 64'(MgmtMailboxCompleteRegister);
-      16'd1606: number_o = 64'(MgmtMailboxDataRegister);
-      16'd1607: number_o = 64'(MgmtTableCommandRegister);
-      16'd1608: number_o = 64'(MgmtTableIndexRegister);
-      16'd1609: number_o = 64'(MgmtTableDataRegister);
-      16'd1610: number_o = 64'(MgmtQpCommandRegister);
-      16'd1611: number_o = 64'(MgmtEventPushRegister);
-      16'd1612: number_o = 64'(MgmtEventDataRegister);
-      16'd1613: number_o = 64'(MgmtFlipEntryRegister);
-      16'd1614: number_o = 64'(MgmtFlipBitRegister);
-      16'd1615: number_o = 64'(MgmtMacLowRegister);
-      16'd1616: number_o = 64'(MgmtMacHighRegister);
-      16'd1617: number_o = 64'(MgmtRxModeRegister);
-      16'd1618: number_o = 64'(MgmtActiveQueuePairsRegister);
-      16'd1619: number_o = 64'(MgmtMtuRegister);
-      16'd1620: number_o = 64'(MgmtRxVerdictCountRegister);
-      16'd1621: number_o = 64'(MgmtTxFramesRegister);
-      16'd1622: number_o = 64'(MgmtRxBufferDropsRegister);
-      16'd1623: number_o = 64'(MgmtRetransmissionsRegister);
-      16'd1624: number_o = 64'(MgmtDmaErrorsRegister);
-      16'd1625: number_o = 64'(MgmtWindowViolationsRegister);
-      16'd1626: number_o = 64'(MgmtNetRxFilteredRegister);
-      16'd1627: number_o = 64'(MgmtNetRxDropsRegister);
-      16'd1628: number_o = 64'(MgmtNetTxDropsRegister);
-      16'd1629: number_o = 64'(MgmtParameterRegister);
-      16'd1630: number_o = 64'(ProcessorWaitRegister);
-      16'd1631: number_o = 64'(ProcessorConsoleRegister);
-      16'd1632: number_o = 64'(ProcessorAliveRegister);
-      16'd1633: number_o = 64'(ProcessorStopRegister);
-      16'd1634: number_o = 64'(ProcessorLastFailureRegister);
-      16'd1635: number_o = 64'(ProcessorFailureAddressRegister);
-      16'd1636: number_o = 64'(MgmtDriverFeaturesRegister);
-      16'd1637: number_o = 64'(Nic100.datapath_bits);
-      16'd1638: number_o = 64'(Nic100.core_clock_khz);
-      16'd1639: number_o = 64'(Nic100.link_mbps);
-      16'd1640: number_o = 64'(Nic100.net_queue_pairs);
-      16'd1641: number_o = 64'(Nic100.num_cqs);
-      16'd1642: number_o = 64'(Nic100.num_qps);
-      16'd1643: number_o = 64'(Nic100.num_pds);
-      16'd1644: number_o = 64'(Nic100.num_mrs);
-      16'd1645: number_o = 64'(Nic100.num_translations);
-      16'd1646: number_o = 64'(Nic100.num_ahs);
-      16'd1647: number_o = 64'(Nic100.num_gids);
-      16'd1648: number_o = 64'(Nic100.max_queue_entries);
-      16'd1649: number_o = 64'(Nic100.max_net_queue_entries);
-      16'd1650: number_o = 64'(Nic100.max_send_sge);
-      16'd1651: number_o = 64'(Nic100.max_recv_sge);
-      16'd1652: number_o = 64'(Nic100.max_inline_bytes);
-      16'd1653: number_o = 64'(Nic100.max_rd_atomic);
-      16'd1654: number_o = 64'(Nic100.atomics);
-      16'd1655: number_o = 64'(Nic100.max_path_mtu);
-      16'd1656: number_o = 64'(Nic100.max_frame_bytes);
-      16'd1657: number_o = 64'(Nic100.dma_tags);
-      16'd1658: number_o = 64'(Nic100.rx_buffer_bytes);
-      16'd1659: number_o = 64'(Nic100.tx_buffer_bytes);
-      16'd1660: number_o = 64'(Nic100.dma_read_buffer_bytes);
-      16'd1661: number_o = 64'(Nic100.dma_writes);
-      16'd1662: number_o = 64'(Nic100.send_records);
-      16'd1663: number_o = 64'(Nic100.send_requests_kept);
-      16'd1664: number_o = 64'(Nic100.num_msix_vectors);
-      16'd1665: number_o = 64'(Nic1.datapath_bits);
-      16'd1666: number_o = 64'(Nic1.core_clock_khz);
-      16'd1667: number_o = 64'(Nic1.link_mbps);
-      16'd1668: number_o = 64'(Nic1.net_queue_pairs);
-      16'd1669: number_o = 64'(Nic1.num_cqs);
-      16'd1670: number_o = 64'(Nic1.num_qps);
-      16'd1671: number_o = 64'(Nic1.num_pds);
-      16'd1672: number_o = 64'(Nic1.num_mrs);
-      16'd1673: number_o = 64'(Nic1.num_translations);
-      16'd1674: number_o = 64'(Nic1.num_ahs);
-      16'd1675: number_o = 64'(Nic1.num_gids);
-      16'd1676: number_o = 64'(Nic1.max_queue_entries);
-      16'd1677: number_o = 64'(Nic1.max_net_queue_entries);
-      16'd1678: number_o = 64'(Nic1.max_send_sge);
-      16'd1679: number_o = 64'(Nic1.max_recv_sge);
-      16'd1680: number_o = 64'(Nic1.max_inline_bytes);
-      16'd1681: number_o = 64'(Nic1.max_rd_atomic);
-      16'd1682: number_o = 64'(Nic1.atomics);
-      16'd1683: number_o = 64'(Nic1.max_path_mtu);
-      16'd1684: number_o = 64'(Nic1.max_frame_bytes);
-      16'd1685: number_o = 64'(Nic1.dma_tags);
-      16'd1686: number_o = 64'(Nic1.rx_buffer_bytes);
-      16'd1687: number_o = 64'(Nic1.tx_buffer_bytes);
-      16'd1688: number_o = 64'(Nic1.dma_read_buffer_bytes);
-      16'd1689: number_o = 64'(Nic1.dma_writes);
-      16'd1690: number_o = 64'(Nic1.send_records);
-      16'd1691: number_o = 64'(Nic1.send_requests_kept);
-      16'd1692: number_o = 64'(Nic1.num_msix_vectors);
+      16'd0: number_o = 64'(BoardVersion);
+      16'd1: number_o = 64'(BoardMagic);
+      16'd2: number_o = 64'(BoardFlag);
+      16'd3: number_o = 64'(BoardEscape);
+      16'd4: number_o = 64'(BoardEscapeBit);
+      16'd5: number_o = 64'(BoardPayloadMax);
+      16'd6: number_o = 64'(BoardBeatsMax);
+      16'd7: number_o = 64'(NetMqVqPairsMin);
+      16'd8: number_o = 64'(NetMqVqPairsMax);
+      16'd9: number_o = 64'(NetSpeedMax);
+      16'd10: number_o = 64'(NetSpeedUnknown);
+      16'd11: number_o = 64'(NetMtuMin);
+      16'd12: number_o = 64'(NetMtuRecommended);
+      16'd13: number_o = 64'(NetRssKeyBytesMin);
+      16'd14: number_o = 64'(NetRssTableEntriesMin);
+      16'd15: number_o = 64'(NetPacketBytesMax);
+      16'd16: number_o = 64'(NetPacketBytesMaxGso);
+      16'd17: number_o = 64'(PciVendorId);
+      16'd18: number_o = 64'(PciDeviceIdBase);
+      16'd19: number_o = 64'(PciDeviceId);
+      16'd20: number_o = 64'(PciDeviceIdTransitional);
+      16'd21: number_o = 64'(PciRevisionId);
+      16'd22: number_o = 64'(PciSubsystemVendorId);
+      16'd23: number_o = 64'(PciSubsystemId);
+      16'd24: number_o = 64'(PciClassCode);
+      16'd25: number_o = 64'(PciConfigBytes);
+      16'd26: number_o = 64'(PcieConfigBytes);
+      16'd27: number_o = 64'(PciCapAtCommonCfg);
+      16'd28: number_o = 64'(PciCapAtNotifyCfg);
+      16'd29: number_o = 64'(PciCapAtIsrCfg);
+      16'd30: number_o = 64'(PciCapAtDeviceCfg);
+      16'd31: number_o = 64'(PciCapAtPciCfg);
+      16'd32: number_o = 64'(PciCapAtMsix);
+      16'd33: number_o = 64'(PciCapAtPcie);
+      16'd34: number_o = 64'(PciCapAtPm);
+      16'd35: number_o = 64'(PcieSizeUnit);
+      16'd36: number_o = 64'(PcieRequestBoundary);
+      16'd37: number_o = 64'(MsixVectorsMax);
+      16'd38: number_o = 64'(BarVirtio);
+      16'd39: number_o = 64'(BarVirtioBytes);
+      16'd40: number_o = 64'(BarVirtioCommonCfg);
+      16'd41: number_o = 64'(BarVirtioIsrCfg);
+      16'd42: number_o = 64'(BarVirtioDeviceCfg);
+      16'd43: number_o = 64'(BarVirtioCfgBytes);
+      16'd44: number_o = 64'(BarVirtioNotify);
+      16'd45: number_o = 64'(BarVirtioNotifyBytes);
+      16'd46: number_o = 64'(NotifyOffMultiplier);
+      16'd47: number_o = 64'(NotifyQueuesMax);
+      16'd48: number_o = 64'(NotifyPageQueue);
+      16'd49: number_o = 64'(BarMsix);
+      16'd50: number_o = 64'(BarMsixBytes);
+      16'd51: number_o = 64'(BarMsixTable);
+      16'd52: number_o = 64'(BarMsixPba);
+      16'd53: number_o = 64'(ProcessorStackBytes);
+      16'd54: number_o = 64'(ProcessorMemoryLimit);
+      16'd55: number_o = 64'(ProcessorRegistersBase);
+      16'd56: number_o = 64'(ProcessorManagementBase);
+      16'd57: number_o = 64'(ProcessorSettingsOffset);
+      16'd58: number_o = 64'(ProcessorSettingsMagic);
+      16'd59: number_o = 64'(ProfileDefault);
+      16'd60: number_o = 64'(RfcV2Constants.net_f_roce);
+      16'd61: number_o = 64'(VireoConstants.net_f_roce);
+      16'd62: number_o = 64'(RfcV2Constants.net_ctrl_class_roce);
+      16'd63: number_o = 64'(VireoConstants.net_ctrl_class_roce);
+      16'd64: number_o = 64'(RfcV2Constants.net_config_rdma_offset);
+      16'd65: number_o = 64'(VireoConstants.net_config_rdma_offset);
+      16'd66: number_o = 64'(RfcV2Constants.net_features_withheld);
+      16'd67: number_o = 64'(VireoConstants.net_features_withheld);
+      16'd68: number_o = 64'(RfcV2Constants.rdma_event_queues);
+      16'd69: number_o = 64'(VireoConstants.rdma_event_queues);
+      16'd70: number_o = 64'(RfcV2Constants.rdma_last_command);
+      16'd71: number_o = 64'(VireoConstants.rdma_last_command);
+      16'd72: number_o = 64'(RfcV2Constants.rdma_has_error_codes);
+      16'd73: number_o = 64'(VireoConstants.rdma_has_error_codes);
+      16'd74: number_o = 64'(RfcV2Constants.rdma_has_additions);
+      16'd75: number_o = 64'(VireoConstants.rdma_has_additions);
+      16'd76: number_o = 64'(RfcV2Constants.rdma_has_cq_arm);
+      16'd77: number_o = 64'(VireoConstants.rdma_has_cq_arm);
+      16'd78: number_o = 64'(RfcV2Constants.rdma_needs_ring_reset);
+      16'd79: number_o = 64'(VireoConstants.rdma_needs_ring_reset);
+      16'd80: number_o = 64'(RdmaCompleteqOffset);
+      16'd81: number_o = 64'(RdmaTransmitqOffset);
+      16'd82: number_o = 64'(RdmaReceiveqOffset);
+      16'd83: number_o = 64'(RdmaEventqOffset);
+      16'd84: number_o = 64'(RdmaFirstQpn);
+      16'd85: number_o = 64'(RdmaQpsMin);
+      16'd86: number_o = 64'(RdmaQpsMax);
+      16'd87: number_o = 64'(RdmaCqsMin);
+      16'd88: number_o = 64'(RdmaCqsMax);
+      16'd89: number_o = 64'(RdmaGidsMax);
+      16'd90: number_o = 64'(RdmaInlineBytes);
+      16'd91: number_o = 64'(RdmaUdGrhBytes);
+      16'd92: number_o = 64'(RdmaPageShiftDefault);
+      16'd93: number_o = 64'(RdmaPageShiftMin);
+      16'd94: number_o = 64'(RdmaPageShiftMax);
+      16'd95: number_o = 64'(RdmaPortNum);
+      16'd96: number_o = 64'(RdmaCqArmOffset);
+      16'd97: number_o = 64'(TableMacFilterEntries);
+      16'd98: number_o = 64'(TableVlanFilterBits);
+      16'd99: number_o = 64'(TableRssKeyBytes);
+      16'd100: number_o = 64'(TableRssQueues);
+      16'd101: number_o = 64'(DmaFetchBytes);
+      16'd102: number_o = 64'(DmaFetchDepth);
+      16'd103: number_o = 64'(BarReadLatency);
+      16'd104: number_o = 64'(BuffersPerRequest);
+      16'd105: number_o = 64'(ReceiveBuffersPerRequest);
+      16'd106: number_o = 64'(SendBuffersPerRequest);
+      16'd107: number_o = 64'(NetBuffersPerRequest);
+      16'd108: number_o = 64'(SendQueueRequests);
+      16'd109: number_o = 64'(SendQueueBuffers);
+      16'd110: number_o = 64'(SendQueueFetches);
+      16'd111: number_o = 64'(SendAckPackets);
+      16'd112: number_o = 64'(SendBurstBytes);
+      16'd113: number_o = 64'(ReceivesAhead);
+      16'd114: number_o = 64'(AtomicBytes);
+      16'd115: number_o = 64'(AtomicsInFlight);
+      16'd116: number_o = 64'(NetBufferBytes);
+      16'd117: number_o = 64'(NetTxFrames);
+      16'd118: number_o = 64'(NetChainDescriptors);
+      16'd119: number_o = 64'(NetReceivesAhead);
+      16'd120: number_o = 64'(VirtioFeatureBits);
+      16'd121: number_o = 64'(VirtioFeatureDeviceLowEnd);
+      16'd122: number_o = 64'(VirtioFeatureDeviceHigh);
+      16'd123: number_o = 64'(VirtioMsiNoVector);
+      16'd124: number_o = 64'(VirtioQueuesMax);
+      16'd125: number_o = 64'(VirtqSizeMax);
+      16'd126: number_o = 64'(VirtqDescAlign);
+      16'd127: number_o = 64'(VirtqAvailAlign);
+      16'd128: number_o = 64'(VirtqUsedAlign);
+      16'd129: number_o = 64'(PvirtqSizeMax);
+      16'd130: number_o = 64'(PvirtqDescAlign);
+      16'd131: number_o = 64'(PvirtqEventSuppressAlign);
+      16'd132: number_o = 64'(EthernetFrameBytesMin);
+      16'd133: number_o = 64'(UdpPortRocev2);
+      16'd134: number_o = 64'(UdpSourcePortBase);
+      16'd135: number_o = 64'(LocalAckTimeoutUnitNs);
+      16'd136: number_o = 64'(IcrcBytes);
+      16'd137: number_o = 64'(IcrcPolynomial);
+      16'd138: number_o = 64'(IcrcPrefixBytes);
+      16'd139: number_o = 64'(IcrcResidue);
+      16'd140: number_o = 64'(PkeyDefault);
+      16'd141: number_o = 64'(PsnBits);
+      16'd142: number_o = 64'(GsiQpn);
+      16'd143: number_o = 64'(GsiQkey);
+      16'd144: number_o = 64'(MulticastQpn);
+      16'd145: number_o = 64'(TableKeptWords[0]);
+      16'd146: number_o = 64'(TableKeptWords[1]);
+      16'd147: number_o = 64'(TableKeptWords[2]);
+      16'd148: number_o = 64'(TableKeptWords[3]);
+      16'd149: number_o = 64'(TableKeptWords[4]);
+      16'd150: number_o = 64'(TableKeptWords[5]);
+      16'd151: number_o = 64'(TableKeptWords[6]);
+      16'd152: number_o = 64'(TableKeptWords[7]);
+      16'd153: number_o = 64'(TableKeptWords[8]);
+      16'd154: number_o = 64'(TableKeptWords[9]);
+      16'd155: number_o = 64'(TableKeptWords[10]);
+      16'd156: number_o = 64'(OfferedFeatures[0]);
+      16'd157: number_o = 64'(OfferedFeatures[1]);
+      16'd158: number_o = 64'(OfferedFeatures[2]);
+      16'd159: number_o = 64'(OfferedFeatures[3]);
+      16'd160: number_o = 64'(AethCredits[0]);
+      16'd161: number_o = 64'(AethCredits[1]);
+      16'd162: number_o = 64'(AethCredits[2]);
+      16'd163: number_o = 64'(AethCredits[3]);
+      16'd164: number_o = 64'(AethCredits[4]);
+      16'd165: number_o = 64'(AethCredits[5]);
+      16'd166: number_o = 64'(AethCredits[6]);
+      16'd167: number_o = 64'(AethCredits[7]);
+      16'd168: number_o = 64'(AethCredits[8]);
+      16'd169: number_o = 64'(AethCredits[9]);
+      16'd170: number_o = 64'(AethCredits[10]);
+      16'd171: number_o = 64'(AethCredits[11]);
+      16'd172: number_o = 64'(AethCredits[12]);
+      16'd173: number_o = 64'(AethCredits[13]);
+      16'd174: number_o = 64'(AethCredits[14]);
+      16'd175: number_o = 64'(AethCredits[15]);
+      16'd176: number_o = 64'(AethCredits[16]);
+      16'd177: number_o = 64'(AethCredits[17]);
+      16'd178: number_o = 64'(AethCredits[18]);
+      16'd179: number_o = 64'(AethCredits[19]);
+      16'd180: number_o = 64'(AethCredits[20]);
+      16'd181: number_o = 64'(AethCredits[21]);
+      16'd182: number_o = 64'(AethCredits[22]);
+      16'd183: number_o = 64'(AethCredits[23]);
+      16'd184: number_o = 64'(AethCredits[24]);
+      16'd185: number_o = 64'(AethCredits[25]);
+      16'd186: number_o = 64'(AethCredits[26]);
+      16'd187: number_o = 64'(AethCredits[27]);
+      16'd188: number_o = 64'(AethCredits[28]);
+      16'd189: number_o = 64'(AethCredits[29]);
+      16'd190: number_o = 64'(AethCredits[30]);
+      16'd191: number_o = 64'(AethCredits[31]);
+      16'd192: number_o = 64'(RnrTimerNs[0]);
+      16'd193: number_o = 64'(RnrTimerNs[1]);
+      16'd194: number_o = 64'(RnrTimerNs[2]);
+      16'd195: number_o = 64'(RnrTimerNs[3]);
+      16'd196: number_o = 64'(RnrTimerNs[4]);
+      16'd197: number_o = 64'(RnrTimerNs[5]);
+      16'd198: number_o = 64'(RnrTimerNs[6]);
+      16'd199: number_o = 64'(RnrTimerNs[7]);
+      16'd200: number_o = 64'(RnrTimerNs[8]);
+      16'd201: number_o = 64'(RnrTimerNs[9]);
+      16'd202: number_o = 64'(RnrTimerNs[10]);
+      16'd203: number_o = 64'(RnrTimerNs[11]);
+      16'd204: number_o = 64'(RnrTimerNs[12]);
+      16'd205: number_o = 64'(RnrTimerNs[13]);
+      16'd206: number_o = 64'(RnrTimerNs[14]);
+      16'd207: number_o = 64'(RnrTimerNs[15]);
+      16'd208: number_o = 64'(RnrTimerNs[16]);
+      16'd209: number_o = 64'(RnrTimerNs[17]);
+      16'd210: number_o = 64'(RnrTimerNs[18]);
+      16'd211: number_o = 64'(RnrTimerNs[19]);
+      16'd212: number_o = 64'(RnrTimerNs[20]);
+      16'd213: number_o = 64'(RnrTimerNs[21]);
+      16'd214: number_o = 64'(RnrTimerNs[22]);
+      16'd215: number_o = 64'(RnrTimerNs[23]);
+      16'd216: number_o = 64'(RnrTimerNs[24]);
+      16'd217: number_o = 64'(RnrTimerNs[25]);
+      16'd218: number_o = 64'(RnrTimerNs[26]);
+      16'd219: number_o = 64'(RnrTimerNs[27]);
+      16'd220: number_o = 64'(RnrTimerNs[28]);
+      16'd221: number_o = 64'(RnrTimerNs[29]);
+      16'd222: number_o = 64'(RnrTimerNs[30]);
+      16'd223: number_o = 64'(RnrTimerNs[31]);
+      16'd224: number_o = 64'(BoardFrameHello);
+      16'd225: number_o = 64'(BoardFrameData);
+      16'd226: number_o = 64'(BoardFrameMore);
+      16'd227: number_o = 64'(BoardFrameNoSession);
+      16'd228: number_o = 64'(BoardCommandReset);
+      16'd229: number_o = 64'(BoardCommandRun);
+      16'd230: number_o = 64'(BoardCommandTime);
+      16'd231: number_o = 64'(BoardCommandControls);
+      16'd232: number_o = 64'(BoardCommandBar);
+      16'd233: number_o = 64'(BoardCommandCsr);
+      16'd234: number_o = 64'(BoardCommandCredits);
+      16'd235: number_o = 64'(BoardCommandRefuse);
+      16'd236: number_o = 64'(BoardCommandReadBeats);
+      16'd237: number_o = 64'(BoardCommandFrameBeats);
+      16'd238: number_o = 64'(BoardCommandLoad);
+      16'd239: number_o = 64'(BoardCommandStart);
+      16'd240: number_o = 64'(BoardCommandAdmit);
+      16'd241: number_o = 64'(BoardEventBarAnswer);
+      16'd242: number_o = 64'(BoardEventCsrAnswer);
+      16'd243: number_o = 64'(BoardEventInterrupt);
+      16'd244: number_o = 64'(BoardEventRead);
+      16'd245: number_o = 64'(BoardEventWriteBeat);
+      16'd246: number_o = 64'(BoardEventWriteStart);
+      16'd247: number_o = 64'(BoardEventMsix);
+      16'd248: number_o = 64'(BoardEventTransmit);
+      16'd249: number_o = 64'(BoardEventAccess);
+      16'd250: number_o = 64'(BoardEventRan);
+      16'd251: number_o = 64'(BoardEventConsole);
+      16'd252: number_o = 64'(BoardEventRefused);
+      16'd253: number_o = 64'(MgmtTableVirtqueue);
+      16'd254: number_o = 64'(MgmtTableWindow);
+      16'd255: number_o = 64'(MgmtTableQpContext);
+      16'd256: number_o = 64'(MgmtTableCqContext);
+      16'd257: number_o = 64'(MgmtTableMr);
+      16'd258: number_o = 64'(MgmtTableTranslation);
+      16'd259: number_o = 64'(MgmtTableAh);
+      16'd260: number_o = 64'(MgmtTableGid);
+      16'd261: number_o = 64'(MgmtTableMacFilter);
+      16'd262: number_o = 64'(MgmtTableVlanFilter);
+      16'd263: number_o = 64'(MgmtTableRss);
+      16'd264: number_o = 64'(MgmtTableOperationRead);
+      16'd265: number_o = 64'(MgmtTableOperationWrite);
+      16'd266: number_o = 64'(MgmtTableOperationClear);
+      16'd267: number_o = 64'(QpOperationStart);
+      16'd268: number_o = 64'(QpOperationDrain);
+      16'd269: number_o = 64'(QpOperationFlush);
+      16'd270: number_o = 64'(QpOperationStop);
+      16'd271: number_o = 64'(ContextRamManagementContext);
+      16'd272: number_o = 64'(ContextRamManagementQueueRow);
+      16'd273: number_o = 64'(ContextRamManagementEngineState);
+      16'd274: number_o = 64'(ContextRamMemoryCheckMr);
+      16'd275: number_o = 64'(ContextRamMemoryCheckTranslation);
+      16'd276: number_o = 64'(ContextRamDescFetchServed);
+      16'd277: number_o = 64'(ContextRamDescFetchArea);
+      16'd278: number_o = 64'(ContextRamDescFetchSize);
+      16'd279: number_o = 64'(ContextRamDescFetchDescriptors);
+      16'd280: number_o = 64'(ContextRamDescFetchWindow);
+      16'd281: number_o = 64'(ContextRamRequesterQp);
+      16'd282: number_o = 64'(ContextRamRequesterAh);
+      16'd283: number_o = 64'(ContextRamResponderQp);
+      16'd284: number_o = 64'(ContextRamNetFilterMac);
+      16'd285: number_o = 64'(ContextRamNetFilterVlan);
+      16'd286: number_o = 64'(ContextRamModerationLimits);
+      16'd287: number_o = 64'(ContextRamModerationCount);
+      16'd288: number_o = 64'(ContextRamQpControlQueue);
+      16'd289: number_o = 64'(ContextRamQpControlCqs);
+      16'd290: number_o = 64'(ContextRamQpControlRequested);
+      16'd291: number_o = 64'(ContextRamQpControlState);
+      16'd292: number_o = 64'(ContextRamTxBuilderQp);
+      16'd293: number_o = 64'(ContextRamTxBuilderAh);
+      16'd294: number_o = 64'(ContextRamReadResponderQp);
+      16'd295: number_o = 64'(ContextRamCompleterQp);
+      16'd296: number_o = 64'(ContextRamCqWriterRow);
+      16'd297: number_o = 64'(ContextRamCqWriterKind);
+      16'd298: number_o = 64'(ContextRamCqWriterCq);
+      16'd299: number_o = 64'(RxVerdictRoce);
+      16'd300: number_o = 64'(RxVerdictNet);
+      16'd301: number_o = 64'(RxVerdictTruncated);
+      16'd302: number_o = 64'(RxVerdictIpHeader);
+      16'd303: number_o = 64'(RxVerdictIpFragment);
+      16'd304: number_o = 64'(RxVerdictUdpLength);
+      16'd305: number_o = 64'(RxVerdictIcrc);
+      16'd306: number_o = 64'(RxVerdictTransportVersion);
+      16'd307: number_o = 64'(RxVerdictOpcode);
+      16'd308: number_o = 64'(RxVerdictLength);
+      16'd309: number_o = 64'(FatalCauseNone);
+      16'd310: number_o = 64'(FatalCauseFirmware);
+      16'd311: number_o = 64'(FatalCauseControlQueue);
+      16'd312: number_o = 64'(FatalCauseBus);
+      16'd313: number_o = 64'(FatalCauseMemory);
+      16'd314: number_o = 64'(RdmaErrorOk);
+      16'd315: number_o = 64'(RdmaErrorErr);
+      16'd316: number_o = 64'(RdmaErrorUnsupportedCommand);
+      16'd317: number_o = 64'(RdmaErrorFeatureNotNegotiated);
+      16'd318: number_o = 64'(RdmaErrorRequestTooShort);
+      16'd319: number_o = 64'(RdmaErrorResponseTooShort);
+      16'd320: number_o = 64'(RdmaErrorDmaError);
+      16'd321: number_o = 64'(RdmaErrorInternal);
+      16'd322: number_o = 64'(RdmaErrorBadPdn);
+      16'd323: number_o = 64'(RdmaErrorBadCqn);
+      16'd324: number_o = 64'(RdmaErrorBadQpn);
+      16'd325: number_o = 64'(RdmaErrorBadMrn);
+      16'd326: number_o = 64'(RdmaErrorBadAh);
+      16'd327: number_o = 64'(RdmaErrorBadGidIndex);
+      16'd328: number_o = 64'(RdmaErrorBadVqIndex);
+      16'd329: number_o = 64'(RdmaErrorHandleBusy);
+      16'd330: number_o = 64'(RdmaErrorInvalidParameter);
+      16'd331: number_o = 64'(RdmaErrorUnsupportedQpType);
+      16'd332: number_o = 64'(RdmaErrorBadAccessFlags);
+      16'd333: number_o = 64'(RdmaErrorCapCqeExceeded);
+      16'd334: number_o = 64'(RdmaErrorCapWrExceeded);
+      16'd335: number_o = 64'(RdmaErrorCapSgeExceeded);
+      16'd336: number_o = 64'(RdmaErrorCapInlineExceeded);
+      16'd337: number_o = 64'(RdmaErrorCurStateMismatch);
+      16'd338: number_o = 64'(RdmaErrorInvalidStateTransition);
+      16'd339: number_o = 64'(RdmaErrorMissingAttribute);
+      16'd340: number_o = 64'(RdmaErrorAttributeNotAllowed);
+      16'd341: number_o = 64'(RdmaErrorInvalidAttribute);
+      16'd342: number_o = 64'(RdmaErrorInvalidAddress);
+      16'd343: number_o = 64'(RdmaErrorQueueNotReady);
+      16'd344: number_o = 64'(RdmaErrorInvalidLength);
+      16'd345: number_o = 64'(RdmaErrorInvalidPageSize);
+      16'd346: number_o = 64'(RdmaErrorPageListTooLong);
+      16'd347: number_o = 64'(RdmaErrorPageCountMismatch);
+      16'd348: number_o = 64'(RdmaErrorUnalignedPage);
+      16'd349: number_o = 64'(RdmaErrorUnsupportedGidType);
+      16'd350: number_o = 64'(RdmaErrorInvalidVlan);
+      16'd351: number_o = 64'(RdmaErrorInvalidGid);
+      16'd352: number_o = 64'(RdmaErrorGidIndexInUse);
+      16'd353: number_o = 64'(RdmaErrorGidDuplicate);
+      16'd354: number_o = 64'(RdmaErrorInvalidWindow);
+      16'd355: number_o = 64'(RdmaErrorNoFreePd);
+      16'd356: number_o = 64'(RdmaErrorNoFreeCq);
+      16'd357: number_o = 64'(RdmaErrorNoFreeQp);
+      16'd358: number_o = 64'(RdmaErrorNoFreeMr);
+      16'd359: number_o = 64'(RdmaErrorNoFreeAh);
+      16'd360: number_o = 64'(RdmaErrorNoFreePages);
+      16'd361: number_o = 64'(RdmaErrorWindowViolation);
+      16'd362: number_o = 64'(RdmaErrorBadDescriptor);
+      16'd363: number_o = 64'(RdmaErrorBadWqe);
+      16'd364: number_o = 64'(RdmaErrorCqOverrun);
+      16'd365: number_o = 64'(RdmaErrorCqFailed);
+      16'd366: number_o = 64'(RdmaErrorQueueReset);
+      16'd367: number_o = 64'(RdmaErrorQueueDmaError);
+      16'd368: number_o = 64'(RdmaErrorRetryExceeded);
+      16'd369: number_o = 64'(RdmaErrorRnrRetryExceeded);
+      16'd370: number_o = 64'(RdmaErrorRemoteInvalidRequest);
+      16'd371: number_o = 64'(RdmaErrorRemoteAccessError);
+      16'd372: number_o = 64'(RdmaErrorRemoteOperationalError);
+      16'd373: number_o = 64'(RdmaErrorBadResponse);
+      16'd374: number_o = 64'(NetFeatureCsum);
+      16'd375: number_o = 64'(NetFeatureGuestCsum);
+      16'd376: number_o = 64'(NetFeatureCtrlGuestOffloads);
+      16'd377: number_o = 64'(NetFeatureMtu);
+      16'd378: number_o = 64'(NetFeatureMac);
+      16'd379: number_o = 64'(NetFeatureGso);
+      16'd380: number_o = 64'(NetFeatureGuestTso4);
+      16'd381: number_o = 64'(NetFeatureGuestTso6);
+      16'd382: number_o = 64'(NetFeatureGuestEcn);
+      16'd383: number_o = 64'(NetFeatureGuestUfo);
+      16'd384: number_o = 64'(NetFeatureHostTso4);
+      16'd385: number_o = 64'(NetFeatureHostTso6);
+      16'd386: number_o = 64'(NetFeatureHostEcn);
+      16'd387: number_o = 64'(NetFeatureHostUfo);
+      16'd388: number_o = 64'(NetFeatureMrgRxbuf);
+      16'd389: number_o = 64'(NetFeatureStatus);
+      16'd390: number_o = 64'(NetFeatureCtrlVq);
+      16'd391: number_o = 64'(NetFeatureCtrlRx);
+      16'd392: number_o = 64'(NetFeatureCtrlVlan);
+      16'd393: number_o = 64'(NetFeatureCtrlRxExtra);
+      16'd394: number_o = 64'(NetFeatureGuestAnnounce);
+      16'd395: number_o = 64'(NetFeatureMq);
+      16'd396: number_o = 64'(NetFeatureCtrlMacAddr);
+      16'd397: number_o = 64'(NetFeatureGuestRsc4);
+      16'd398: number_o = 64'(NetFeatureGuestRsc6);
+      16'd399: number_o = 64'(NetFeatureDeviceStats);
+      16'd400: number_o = 64'(NetFeatureHashTunnel);
+      16'd401: number_o = 64'(NetFeatureVqNotfCoal);
+      16'd402: number_o = 64'(NetFeatureNotfCoal);
+      16'd403: number_o = 64'(NetFeatureGuestUso4);
+      16'd404: number_o = 64'(NetFeatureGuestUso6);
+      16'd405: number_o = 64'(NetFeatureHostUso);
+      16'd406: number_o = 64'(NetFeatureHashReport);
+      16'd407: number_o = 64'(NetFeatureGuestHdrlen);
+      16'd408: number_o = 64'(NetFeatureRss);
+      16'd409: number_o = 64'(NetFeatureRscExt);
+      16'd410: number_o = 64'(NetFeatureStandby);
+      16'd411: number_o = 64'(NetFeatureSpeedDuplex);
+      16'd412: number_o = 64'(NetFeatureRssContext);
+      16'd413: number_o = 64'(NetFeatureGuestUdpTunnelGso);
+      16'd414: number_o = 64'(NetFeatureGuestUdpTunnelGsoCsum);
+      16'd415: number_o = 64'(NetFeatureHostUdpTunnelGso);
+      16'd416: number_o = 64'(NetFeatureHostUdpTunnelGsoCsum);
+      16'd417: number_o = 64'(NetFeatureOutNetHeader);
+      16'd418: number_o = 64'(NetFeatureIpsec);
+      16'd419: number_o = 64'(NetDuplexHalf);
+      16'd420: number_o = 64'(NetDuplexFull);
+      16'd421: number_o = 64'(NetDuplexUnknown);
+      16'd422: number_o = 64'(NetHdrGsoNone);
+      16'd423: number_o = 64'(NetHdrGsoTcpv4);
+      16'd424: number_o = 64'(NetHdrGsoUdp);
+      16'd425: number_o = 64'(NetHdrGsoTcpv6);
+      16'd426: number_o = 64'(NetHdrGsoUdpL4);
+      16'd427: number_o = 64'(NetHashReportNone);
+      16'd428: number_o = 64'(NetHashReportIpv4);
+      16'd429: number_o = 64'(NetHashReportTcpv4);
+      16'd430: number_o = 64'(NetHashReportUdpv4);
+      16'd431: number_o = 64'(NetHashReportIpv6);
+      16'd432: number_o = 64'(NetHashReportTcpv6);
+      16'd433: number_o = 64'(NetHashReportUdpv6);
+      16'd434: number_o = 64'(NetHashReportIpv6Ex);
+      16'd435: number_o = 64'(NetHashReportTcpv6Ex);
+      16'd436: number_o = 64'(NetHashReportUdpv6Ex);
+      16'd437: number_o = 64'(NetCtrlAckOk);
+      16'd438: number_o = 64'(NetCtrlAckErr);
+      16'd439: number_o = 64'(NetCtrlClassRx);
+      16'd440: number_o = 64'(NetCtrlClassMac);
+      16'd441: number_o = 64'(NetCtrlClassVlan);
+      16'd442: number_o = 64'(NetCtrlClassAnnounce);
+      16'd443: number_o = 64'(NetCtrlClassMq);
+      16'd444: number_o = 64'(NetCtrlClassGuestOffloads);
+      16'd445: number_o = 64'(NetCtrlClassNotfCoal);
+      16'd446: number_o = 64'(NetCtrlClassHashTunnel);
+      16'd447: number_o = 64'(NetCtrlClassStats);
+      16'd448: number_o = 64'(NetCtrlClassRssCtx);
+      16'd449: number_o = 64'(NetCtrlRxCmdPromisc);
+      16'd450: number_o = 64'(NetCtrlRxCmdAllmulti);
+      16'd451: number_o = 64'(NetCtrlRxCmdAlluni);
+      16'd452: number_o = 64'(NetCtrlRxCmdNomulti);
+      16'd453: number_o = 64'(NetCtrlRxCmdNouni);
+      16'd454: number_o = 64'(NetCtrlRxCmdNobcast);
+      16'd455: number_o = 64'(NetCtrlMacCmdTableSet);
+      16'd456: number_o = 64'(NetCtrlMacCmdAddrSet);
+      16'd457: number_o = 64'(NetCtrlVlanCmdAdd);
+      16'd458: number_o = 64'(NetCtrlVlanCmdDel);
+      16'd459: number_o = 64'(NetCtrlAnnounceCmdAck);
+      16'd460: number_o = 64'(NetCtrlMqCmdVqPairsSet);
+      16'd461: number_o = 64'(NetCtrlMqCmdRssConfig);
+      16'd462: number_o = 64'(NetCtrlMqCmdHashConfig);
+      16'd463: number_o = 64'(NetCtrlGuestOffloadsCmdSet);
+      16'd464: number_o = 64'(NetCtrlNotfCoalCmdTxSet);
+      16'd465: number_o = 64'(NetCtrlNotfCoalCmdRxSet);
+      16'd466: number_o = 64'(NetCtrlNotfCoalCmdVqSet);
+      16'd467: number_o = 64'(NetCtrlNotfCoalCmdVqGet);
+      16'd468: number_o = 64'(NetCtrlHashTunnelCmdSet);
+      16'd469: number_o = 64'(NetCtrlRssCtxCmdCapGet);
+      16'd470: number_o = 64'(NetCtrlRssCtxCmdAdd);
+      16'd471: number_o = 64'(NetCtrlRssCtxCmdMod);
+      16'd472: number_o = 64'(NetCtrlRssCtxCmdDel);
+      16'd473: number_o = 64'(NetCtrlStatsCmdQuery);
+      16'd474: number_o = 64'(NetCtrlStatsCmdGet);
+      16'd475: number_o = 64'(NetStatsReplyTypeRxBasic);
+      16'd476: number_o = 64'(NetStatsReplyTypeRxCsum);
+      16'd477: number_o = 64'(NetStatsReplyTypeRxGso);
+      16'd478: number_o = 64'(NetStatsReplyTypeRxSpeed);
+      16'd479: number_o = 64'(NetStatsReplyTypeTxBasic);
+      16'd480: number_o = 64'(NetStatsReplyTypeTxCsum);
+      16'd481: number_o = 64'(NetStatsReplyTypeTxGso);
+      16'd482: number_o = 64'(NetStatsReplyTypeTxSpeed);
+      16'd483: number_o = 64'(NetStatsReplyTypeCvq);
+      16'd484: number_o = 64'(BthServiceRc);
+      16'd485: number_o = 64'(BthServiceUc);
+      16'd486: number_o = 64'(BthServiceRd);
+      16'd487: number_o = 64'(BthServiceUd);
+      16'd488: number_o = 64'(BthServiceCnp);
+      16'd489: number_o = 64'(BthServiceXrc);
+      16'd490: number_o = 64'(BthOperationNone);
+      16'd491: number_o = 64'(BthOperationSend);
+      16'd492: number_o = 64'(BthOperationRdmaWrite);
+      16'd493: number_o = 64'(BthOperationRdmaReadRequest);
+      16'd494: number_o = 64'(BthOperationRdmaReadResponse);
+      16'd495: number_o = 64'(BthOperationAcknowledge);
+      16'd496: number_o = 64'(BthOperationAtomicAcknowledge);
+      16'd497: number_o = 64'(BthOperationCompareSwap);
+      16'd498: number_o = 64'(BthOperationFetchAdd);
+      16'd499: number_o = 64'(BthOperationFlush);
+      16'd500: number_o = 64'(BthOperationAtomicWrite);
+      16'd501: number_o = 64'(BthOperationCongestionNotification);
+      16'd502: number_o = 64'(PacketPositionMiddle);
+      16'd503: number_o = 64'(PacketPositionFirst);
+      16'd504: number_o = 64'(PacketPositionLast);
+      16'd505: number_o = 64'(PacketPositionOnly);
+      16'd506: number_o = 64'(PayloadRuleNone);
+      16'd507: number_o = 64'(PayloadRuleMtu);
+      16'd508: number_o = 64'(PayloadRuleOneToMtu);
+      16'd509: number_o = 64'(PayloadRuleZeroToMtu);
+      16'd510: number_o = 64'(PayloadRuleExact);
+      16'd511: number_o = 64'(PciBarMemoryTypeMemory32);
+      16'd512: number_o = 64'(PciBarMemoryTypeMemoryBelow);
+      16'd513: number_o = 64'(PciBarMemoryTypeMemory64);
+      16'd514: number_o = 64'(PciCapabilityIdPowerManagement);
+      16'd515: number_o = 64'(PciCapabilityIdVpd);
+      16'd516: number_o = 64'(PciCapabilityIdMsi);
+      16'd517: number_o = 64'(PciCapabilityIdVendorSpecific);
+      16'd518: number_o = 64'(PciCapabilityIdPciExpress);
+      16'd519: number_o = 64'(PciCapabilityIdMsix);
+      16'd520: number_o = 64'(PciCapabilityIdAdvancedFeatures);
+      16'd521: number_o = 64'(PcieExtendedCapabilityIdAdvancedErrorReporting);
+      16'd522: number_o = 64'(PcieExtendedCapabilityIdDeviceSerialNumber);
+      16'd523: number_o = 64'(PcieExtendedCapabilityIdVendorSpecific);
+      16'd524: number_o = 64'(PcieExtendedCapabilityIdAccessControlServices);
+      16'd525: number_o = 64'(PcieExtendedCapabilityIdAlternativeRoutingId);
+      16'd526: number_o = 64'(PcieExtendedCapabilityIdAddressTranslation);
+      16'd527: number_o = 64'(PcieExtendedCapabilityIdSrIov);
+      16'd528: number_o = 64'(PcieExtendedCapabilityIdPageRequest);
+      16'd529: number_o = 64'(PcieExtendedCapabilityIdResizableBar);
+      16'd530: number_o = 64'(PcieExtendedCapabilityIdTphRequester);
+      16'd531: number_o = 64'(PcieExtendedCapabilityIdPasid);
+      16'd532: number_o = 64'(PcieExtendedCapabilityIdDesignatedVendorSpecific);
+      16'd533: number_o = 64'(PcieSizeBytes128);
+      16'd534: number_o = 64'(PcieSizeBytes256);
+      16'd535: number_o = 64'(PcieSizeBytes512);
+      16'd536: number_o = 64'(PcieSizeBytes1024);
+      16'd537: number_o = 64'(PcieSizeBytes2048);
+      16'd538: number_o = 64'(PcieSizeBytes4096);
+      16'd539: number_o = 64'(PciePortTypeEndpoint);
+      16'd540: number_o = 64'(PciePortTypeLegacyEndpoint);
+      16'd541: number_o = 64'(PciePortTypeRootPort);
+      16'd542: number_o = 64'(PciePortTypeUpstreamPort);
+      16'd543: number_o = 64'(PciePortTypeDownstreamPort);
+      16'd544: number_o = 64'(PciePortTypePciBridge);
+      16'd545: number_o = 64'(PciePortTypePcieBridge);
+      16'd546: number_o = 64'(PciePortTypeRcEndpoint);
+      16'd547: number_o = 64'(PciePortTypeRcEventCollector);
+      16'd548: number_o = 64'(PcieLinkSpeedGen1);
+      16'd549: number_o = 64'(PcieLinkSpeedGen2);
+      16'd550: number_o = 64'(PcieLinkSpeedGen3);
+      16'd551: number_o = 64'(PcieLinkSpeedGen4);
+      16'd552: number_o = 64'(PcieLinkSpeedGen5);
+      16'd553: number_o = 64'(PcieLinkSpeedGen6);
+      16'd554: number_o = 64'(VirtioPciCfgTypeCommonCfg);
+      16'd555: number_o = 64'(VirtioPciCfgTypeNotifyCfg);
+      16'd556: number_o = 64'(VirtioPciCfgTypeIsrCfg);
+      16'd557: number_o = 64'(VirtioPciCfgTypeDeviceCfg);
+      16'd558: number_o = 64'(VirtioPciCfgTypePciCfg);
+      16'd559: number_o = 64'(VirtioPciCfgTypeSharedMemoryCfg);
+      16'd560: number_o = 64'(VirtioPciCfgTypeVendorCfg);
+      16'd561: number_o = 64'(ProcessorFailureNone);
+      16'd562: number_o = 64'(ProcessorFailureTrap);
+      16'd563: number_o = 64'(ProcessorFailureBus);
+      16'd564: number_o = 64'(ProcessorFailureWatchdog);
+      16'd565: number_o = 64'(ProcessorFailureFirmware);
+      16'd566: number_o = 64'(RdmaCtrlCmdQueryDevice);
+      16'd567: number_o = 64'(RdmaCtrlCmdQueryPort);
+      16'd568: number_o = 64'(RdmaCtrlCmdCreateCq);
+      16'd569: number_o = 64'(RdmaCtrlCmdDestroyCq);
+      16'd570: number_o = 64'(RdmaCtrlCmdCreatePd);
+      16'd571: number_o = 64'(RdmaCtrlCmdDestroyPd);
+      16'd572: number_o = 64'(RdmaCtrlCmdGetDmaMr);
+      16'd573: number_o = 64'(RdmaCtrlCmdRegUserMr);
+      16'd574: number_o = 64'(RdmaCtrlCmdDeregMr);
+      16'd575: number_o = 64'(RdmaCtrlCmdCreateQp);
+      16'd576: number_o = 64'(RdmaCtrlCmdModifyQp);
+      16'd577: number_o = 64'(RdmaCtrlCmdQueryQp);
+      16'd578: number_o = 64'(RdmaCtrlCmdDestroyQp);
+      16'd579: number_o = 64'(RdmaCtrlCmdCreateAh);
+      16'd580: number_o = 64'(RdmaCtrlCmdDestroyAh);
+      16'd581: number_o = 64'(RdmaCtrlCmdAddGid);
+      16'd582: number_o = 64'(RdmaCtrlCmdDelGid);
+      16'd583: number_o = 64'(RdmaCtrlCmdReqNotifyCq);
+      16'd584: number_o = 64'(RdmaCtrlCmdSetWindow);
+      16'd585: number_o = 64'(RdmaAtomicCapNone);
+      16'd586: number_o = 64'(RdmaAtomicCapHca);
+      16'd587: number_o = 64'(RdmaAtomicCapGlob);
+      16'd588: number_o = 64'(IbQpTypeSmi);
+      16'd589: number_o = 64'(IbQpTypeGsi);
+      16'd590: number_o = 64'(IbQpTypeRc);
+      16'd591: number_o = 64'(IbQpTypeUc);
+      16'd592: number_o = 64'(IbQpTypeUd);
+      16'd593: number_o = 64'(IbQpStateReset);
+      16'd594: number_o = 64'(IbQpStateInit);
+      16'd595: number_o = 64'(IbQpStateRtr);
+      16'd596: number_o = 64'(IbQpStateRts);
+      16'd597: number_o = 64'(IbQpStateSqd);
+      16'd598: number_o = 64'(IbQpStateSqe);
+      16'd599: number_o = 64'(IbQpStateErr);
+      16'd600: number_o = 64'(IbMtuMtu256);
+      16'd601: number_o = 64'(IbMtuMtu512);
+      16'd602: number_o = 64'(IbMtuMtu1024);
+      16'd603: number_o = 64'(IbMtuMtu2048);
+      16'd604: number_o = 64'(IbMtuMtu4096);
+      16'd605: number_o = 64'(IbWrOpcodeRdmaWrite);
+      16'd606: number_o = 64'(IbWrOpcodeRdmaWriteWithImm);
+      16'd607: number_o = 64'(IbWrOpcodeSend);
+      16'd608: number_o = 64'(IbWrOpcodeSendWithImm);
+      16'd609: number_o = 64'(IbWrOpcodeRdmaRead);
+      16'd610: number_o = 64'(IbWrOpcodeAtomicCmpAndSwp);
+      16'd611: number_o = 64'(IbWrOpcodeAtomicFetchAndAdd);
+      16'd612: number_o = 64'(IbWcOpcodeSend);
+      16'd613: number_o = 64'(IbWcOpcodeRdmaWrite);
+      16'd614: number_o = 64'(IbWcOpcodeRdmaRead);
+      16'd615: number_o = 64'(IbWcOpcodeRecv);
+      16'd616: number_o = 64'(IbWcOpcodeRecvRdmaWithImm);
+      16'd617: number_o = 64'(IbWcOpcodeCompSwap);
+      16'd618: number_o = 64'(IbWcOpcodeFetchAdd);
+      16'd619: number_o = 64'(IbWcStatusSuccess);
+      16'd620: number_o = 64'(IbWcStatusLocLenErr);
+      16'd621: number_o = 64'(IbWcStatusLocQpOpErr);
+      16'd622: number_o = 64'(IbWcStatusLocProtErr);
+      16'd623: number_o = 64'(IbWcStatusWrFlushErr);
+      16'd624: number_o = 64'(IbWcStatusBadRespErr);
+      16'd625: number_o = 64'(IbWcStatusLocAccessErr);
+      16'd626: number_o = 64'(IbWcStatusRemInvReqErr);
+      16'd627: number_o = 64'(IbWcStatusRemAccessErr);
+      16'd628: number_o = 64'(IbWcStatusRemOpErr);
+      16'd629: number_o = 64'(IbWcStatusRetryExcErr);
+      16'd630: number_o = 64'(IbWcStatusRnrRetryExcErr);
+      16'd631: number_o = 64'(IbWcStatusRemAbortErr);
+      16'd632: number_o = 64'(IbWcStatusFatalErr);
+      16'd633: number_o = 64'(IbWcStatusRespTimeoutErr);
+      16'd634: number_o = 64'(IbWcStatusGeneralErr);
+      16'd635: number_o = 64'(RdmaGidTypeUnspecified);
+      16'd636: number_o = 64'(RdmaGidTypeIbRoceV1);
+      16'd637: number_o = 64'(RdmaGidTypeRoceV2);
+      16'd638: number_o = 64'(RdmaEventTypeCqErr);
+      16'd639: number_o = 64'(RdmaEventTypeQpFatal);
+      16'd640: number_o = 64'(RdmaEventTypeQpReqErr);
+      16'd641: number_o = 64'(RdmaEventTypeQpAccessErr);
+      16'd642: number_o = 64'(RdmaEventTypeCommEst);
+      16'd643: number_o = 64'(RdmaEventTypeSqDrained);
+      16'd644: number_o = 64'(RdmaEventTypePathMig);
+      16'd645: number_o = 64'(RdmaEventTypePathMigErr);
+      16'd646: number_o = 64'(RdmaEventTypeDeviceFatal);
+      16'd647: number_o = 64'(RdmaEventTypePortActive);
+      16'd648: number_o = 64'(RdmaEventTypePortErr);
+      16'd649: number_o = 64'(RdmaEventTypeLidChange);
+      16'd650: number_o = 64'(RdmaEventTypePkeyChange);
+      16'd651: number_o = 64'(RdmaEventTypeSmChange);
+      16'd652: number_o = 64'(RdmaEventTypeSrqErr);
+      16'd653: number_o = 64'(RdmaEventTypeSrqLimitReached);
+      16'd654: number_o = 64'(RdmaEventTypeQpLastWqeReached);
+      16'd655: number_o = 64'(RdmaEventTypeClientReregister);
+      16'd656: number_o = 64'(RdmaEventTypeGidChange);
+      16'd657: number_o = 64'(RdmaEventTypeWqFatal);
+      16'd658: number_o = 64'(RdmaEventTypeVqErr);
+      16'd659: number_o = 64'(TableQueueKindNone);
+      16'd660: number_o = 64'(TableQueueKindReceive);
+      16'd661: number_o = 64'(TableQueueKindTransmit);
+      16'd662: number_o = 64'(TableQueueKindControl);
+      16'd663: number_o = 64'(TableQueueKindCq);
+      16'd664: number_o = 64'(TableQueueKindSq);
+      16'd665: number_o = 64'(TableQueueKindRq);
+      16'd666: number_o = 64'(TableQueueKindEvent);
+      16'd667: number_o = 64'(BufferClientSend);
+      16'd668: number_o = 64'(BufferClientReceive);
+      16'd669: number_o = 64'(BufferClientCompletion);
+      16'd670: number_o = 64'(BufferClientControl);
+      16'd671: number_o = 64'(BufferClientNetTransmit);
+      16'd672: number_o = 64'(BufferClientNetReceive);
+      16'd673: number_o = 64'(BufferStatusOk);
+      16'd674: number_o = 64'(BufferStatusEmpty);
+      16'd675: number_o = 64'(BufferStatusFailed);
+      16'd676: number_o = 64'(TimerKindOff);
+      16'd677: number_o = 64'(TimerKindAck);
+      16'd678: number_o = 64'(TimerKindRnr);
+      16'd679: number_o = 64'(MemoryStatusOk);
+      16'd680: number_o = 64'(MemoryStatusKey);
+      16'd681: number_o = 64'(MemoryStatusPd);
+      16'd682: number_o = 64'(MemoryStatusRights);
+      16'd683: number_o = 64'(MemoryStatusBounds);
+      16'd684: number_o = 64'(AtomicStatusOk);
+      16'd685: number_o = 64'(AtomicStatusUnknown);
+      16'd686: number_o = 64'(AtomicStatusFailed);
+      16'd687: number_o = 64'(VirtioDeviceIdInvalid);
+      16'd688: number_o = 64'(VirtioDeviceIdNet);
+      16'd689: number_o = 64'(VirtioDeviceIdBlock);
+      16'd690: number_o = 64'(VirtioDeviceIdConsole);
+      16'd691: number_o = 64'(VirtioDeviceIdEntropy);
+      16'd692: number_o = 64'(VirtioDeviceIdBalloon);
+      16'd693: number_o = 64'(VirtioDeviceIdIomem);
+      16'd694: number_o = 64'(VirtioDeviceIdRpmsg);
+      16'd695: number_o = 64'(VirtioDeviceIdScsi);
+      16'd696: number_o = 64'(VirtioDeviceIdP9);
+      16'd697: number_o = 64'(VirtioDeviceIdMac80211Wlan);
+      16'd698: number_o = 64'(VirtioDeviceIdRprocSerial);
+      16'd699: number_o = 64'(VirtioDeviceIdCaif);
+      16'd700: number_o = 64'(VirtioDeviceIdMemoryBalloon);
+      16'd701: number_o = 64'(VirtioDeviceIdGpu);
+      16'd702: number_o = 64'(VirtioDeviceIdClock);
+      16'd703: number_o = 64'(VirtioDeviceIdInput);
+      16'd704: number_o = 64'(VirtioDeviceIdVsock);
+      16'd705: number_o = 64'(VirtioDeviceIdCrypto);
+      16'd706: number_o = 64'(VirtioDeviceIdSignalDist);
+      16'd707: number_o = 64'(VirtioDeviceIdPstore);
+      16'd708: number_o = 64'(VirtioDeviceIdIommu);
+      16'd709: number_o = 64'(VirtioDeviceIdMem);
+      16'd710: number_o = 64'(VirtioDeviceIdSound);
+      16'd711: number_o = 64'(VirtioDeviceIdFs);
+      16'd712: number_o = 64'(VirtioDeviceIdPmem);
+      16'd713: number_o = 64'(VirtioDeviceIdRpmb);
+      16'd714: number_o = 64'(VirtioDeviceIdMac80211Hwsim);
+      16'd715: number_o = 64'(VirtioDeviceIdVideoEncoder);
+      16'd716: number_o = 64'(VirtioDeviceIdVideoDecoder);
+      16'd717: number_o = 64'(VirtioDeviceIdScmi);
+      16'd718: number_o = 64'(VirtioDeviceIdNitroSecMod);
+      16'd719: number_o = 64'(VirtioDeviceIdI2cAdapter);
+      16'd720: number_o = 64'(VirtioDeviceIdWatchdog);
+      16'd721: number_o = 64'(VirtioDeviceIdCan);
+      16'd722: number_o = 64'(VirtioDeviceIdDmabuf);
+      16'd723: number_o = 64'(VirtioDeviceIdParamServ);
+      16'd724: number_o = 64'(VirtioDeviceIdAudioPolicy);
+      16'd725: number_o = 64'(VirtioDeviceIdBluetooth);
+      16'd726: number_o = 64'(VirtioDeviceIdGpio);
+      16'd727: number_o = 64'(VirtioDeviceIdRdma);
+      16'd728: number_o = 64'(VirtioDeviceIdCamera);
+      16'd729: number_o = 64'(VirtioDeviceIdIsm);
+      16'd730: number_o = 64'(VirtioDeviceIdSpi);
+      16'd731: number_o = 64'(VirtioDeviceIdTee);
+      16'd732: number_o = 64'(VirtioDeviceIdCpuBalloon);
+      16'd733: number_o = 64'(VirtioFeatureNotifyOnEmpty);
+      16'd734: number_o = 64'(VirtioFeatureAnyLayout);
+      16'd735: number_o = 64'(VirtioFeatureRingIndirectDesc);
+      16'd736: number_o = 64'(VirtioFeatureRingEventIdx);
+      16'd737: number_o = 64'(VirtioFeatureUnused);
+      16'd738: number_o = 64'(VirtioFeatureVersion1);
+      16'd739: number_o = 64'(VirtioFeatureAccessPlatform);
+      16'd740: number_o = 64'(VirtioFeatureRingPacked);
+      16'd741: number_o = 64'(VirtioFeatureInOrder);
+      16'd742: number_o = 64'(VirtioFeatureOrderPlatform);
+      16'd743: number_o = 64'(VirtioFeatureSrIov);
+      16'd744: number_o = 64'(VirtioFeatureNotificationData);
+      16'd745: number_o = 64'(VirtioFeatureNotifConfigData);
+      16'd746: number_o = 64'(VirtioFeatureRingReset);
+      16'd747: number_o = 64'(VirtioFeatureAdminVq);
+      16'd748: number_o = 64'(RingEventFlagsEnable);
+      16'd749: number_o = 64'(RingEventFlagsDisable);
+      16'd750: number_o = 64'(RingEventFlagsDesc);
+      16'd751: number_o = 64'(EthertypeIpv4);
+      16'd752: number_o = 64'(EthertypeArp);
+      16'd753: number_o = 64'(EthertypeVlan);
+      16'd754: number_o = 64'(EthertypeIpv6);
+      16'd755: number_o = 64'(EthertypePause);
+      16'd756: number_o = 64'(EthertypeRoceV1);
+      16'd757: number_o = 64'(IpProtocolIcmp);
+      16'd758: number_o = 64'(IpProtocolTcp);
+      16'd759: number_o = 64'(IpProtocolUdp);
+      16'd760: number_o = 64'(IpProtocolIcmpv6);
+      16'd761: number_o = 64'(IpEcnNotEct);
+      16'd762: number_o = 64'(IpEcnEct1);
+      16'd763: number_o = 64'(IpEcnEct0);
+      16'd764: number_o = 64'(IpEcnCe);
+      16'd765: number_o = 64'(AethKindAck);
+      16'd766: number_o = 64'(AethKindRnrNak);
+      16'd767: number_o = 64'(AethKindReserved);
+      16'd768: number_o = 64'(AethKindNak);
+      16'd769: number_o = 64'(NakCodePsnSequenceError);
+      16'd770: number_o = 64'(NakCodeInvalidRequest);
+      16'd771: number_o = 64'(NakCodeRemoteAccessError);
+      16'd772: number_o = 64'(NakCodeRemoteOperationalError);
+      16'd773: number_o = 64'(NakCodeInvalidRdRequest);
+      16'd774: number_o = 64'(AethSyndromeAckNoCredits);
+      16'd775: number_o = 64'(AethSyndromeRnrNak);
+      16'd776: number_o = 64'(AethSyndromeNakPsnSequenceError);
+      16'd777: number_o = 64'(AethSyndromeNakInvalidRequest);
+      16'd778: number_o = 64'(AethSyndromeNakRemoteAccessError);
+      16'd779: number_o = 64'(AethSyndromeNakRemoteOperationalError);
+      16'd780: number_o = 64'(AethSyndromeNakInvalidRdRequest);
+      16'd781: number_o = 64'(FlushSelectivityRange);
+      16'd782: number_o = 64'(FlushSelectivityMemoryRegion);
+      16'd783: number_o = 64'(BthOpcodeRcSendFirst);
+      16'd784: number_o = 64'(BthOpcodeRcSendMiddle);
+      16'd785: number_o = 64'(BthOpcodeRcSendLast);
+      16'd786: number_o = 64'(BthOpcodeRcSendLastWithImmediate);
+      16'd787: number_o = 64'(BthOpcodeRcSendOnly);
+      16'd788: number_o = 64'(BthOpcodeRcSendOnlyWithImmediate);
+      16'd789: number_o = 64'(BthOpcodeRcRdmaWriteFirst);
+      16'd790: number_o = 64'(BthOpcodeRcRdmaWriteMiddle);
+      16'd791: number_o = 64'(BthOpcodeRcRdmaWriteLast);
+      16'd792: number_o = 64'(BthOpcodeRcRdmaWriteLastWithImmediate);
+      16'd793: number_o = 64'(BthOpcodeRcRdmaWriteOnly);
+      16'd794: number_o = 64'(BthOpcodeRcRdmaWriteOnlyWithImmediate);
+      16'd795: number_o = 64'(BthOpcodeRcRdmaReadRequest);
+      16'd796: number_o = 64'(BthOpcodeRcRdmaReadResponseFirst);
+      16'd797: number_o = 64'(BthOpcodeRcRdmaReadResponseMiddle);
+      16'd798: number_o = 64'(BthOpcodeRcRdmaReadResponseLast);
+      16'd799: number_o = 64'(BthOpcodeRcRdmaReadResponseOnly);
+      16'd800: number_o = 64'(BthOpcodeRcAcknowledge);
+      16'd801: number_o = 64'(BthOpcodeRcAtomicAcknowledge);
+      16'd802: number_o = 64'(BthOpcodeRcCompareSwap);
+      16'd803: number_o = 64'(BthOpcodeRcFetchAdd);
+      16'd804: number_o = 64'(BthOpcodeRcSendLastWithInvalidate);
+      16'd805: number_o = 64'(BthOpcodeRcSendOnlyWithInvalidate);
+      16'd806: number_o = 64'(BthOpcodeRcFlush);
+      16'd807: number_o = 64'(BthOpcodeRcAtomicWrite);
+      16'd808: number_o = 64'(BthOpcodeUcSendFirst);
+      16'd809: number_o = 64'(BthOpcodeUcSendMiddle);
+      16'd810: number_o = 64'(BthOpcodeUcSendLast);
+      16'd811: number_o = 64'(BthOpcodeUcSendLastWithImmediate);
+      16'd812: number_o = 64'(BthOpcodeUcSendOnly);
+      16'd813: number_o = 64'(BthOpcodeUcSendOnlyWithImmediate);
+      16'd814: number_o = 64'(BthOpcodeUcRdmaWriteFirst);
+      16'd815: number_o = 64'(BthOpcodeUcRdmaWriteMiddle);
+      16'd816: number_o = 64'(BthOpcodeUcRdmaWriteLast);
+      16'd817: number_o = 64'(BthOpcodeUcRdmaWriteLastWithImmediate);
+      16'd818: number_o = 64'(BthOpcodeUcRdmaWriteOnly);
+      16'd819: number_o = 64'(BthOpcodeUcRdmaWriteOnlyWithImmediate);
+      16'd820: number_o = 64'(BthOpcodeUdSendOnly);
+      16'd821: number_o = 64'(BthOpcodeUdSendOnlyWithImmediate);
+      16'd822: number_o = 64'(BthOpcodeCnp);
+      16'd823: number_o = 64'(NetStatusLinkUp);
+      16'd824: number_o = 64'(NetStatusAnnounce);
+      16'd825: number_o = 64'(NetHashTypesIpv4);
+      16'd826: number_o = 64'(NetHashTypesTcpv4);
+      16'd827: number_o = 64'(NetHashTypesUdpv4);
+      16'd828: number_o = 64'(NetHashTypesIpv6);
+      16'd829: number_o = 64'(NetHashTypesTcpv6);
+      16'd830: number_o = 64'(NetHashTypesUdpv6);
+      16'd831: number_o = 64'(NetHashTypesIpEx);
+      16'd832: number_o = 64'(NetHashTypesTcpEx);
+      16'd833: number_o = 64'(NetHashTypesUdpEx);
+      16'd834: number_o = 64'(NetHashTunnelTypesGre2784);
+      16'd835: number_o = 64'(NetHashTunnelTypesGre2890);
+      16'd836: number_o = 64'(NetHashTunnelTypesGre7676);
+      16'd837: number_o = 64'(NetHashTunnelTypesGreUdp);
+      16'd838: number_o = 64'(NetHashTunnelTypesVxlan);
+      16'd839: number_o = 64'(NetHashTunnelTypesVxlanGpe);
+      16'd840: number_o = 64'(NetHashTunnelTypesGeneve);
+      16'd841: number_o = 64'(NetHashTunnelTypesIpip);
+      16'd842: number_o = 64'(NetHashTunnelTypesNvgre);
+      16'd843: number_o = 64'(NetHdrFlagsNeedsCsum);
+      16'd844: number_o = 64'(NetHdrFlagsDataValid);
+      16'd845: number_o = 64'(NetHdrFlagsRscInfo);
+      16'd846: number_o = 64'(NetHdrFlagsUdpTunnelCsum);
+      16'd847: number_o = 64'(NetGuestOffloadsGuestCsum);
+      16'd848: number_o = 64'(NetGuestOffloadsGuestTso4);
+      16'd849: number_o = 64'(NetGuestOffloadsGuestTso6);
+      16'd850: number_o = 64'(NetGuestOffloadsGuestEcn);
+      16'd851: number_o = 64'(NetGuestOffloadsGuestUfo);
+      16'd852: number_o = 64'(NetGuestOffloadsGuestUdpTunnelGsoMapped);
+      16'd853: number_o = 64'(NetGuestOffloadsGuestUdpTunnelGsoCsumMapped);
+      16'd854: number_o = 64'(NetGuestOffloadsGuestUso4);
+      16'd855: number_o = 64'(NetGuestOffloadsGuestUso6);
+      16'd856: number_o = 64'(NetStatsTypesRxBasic);
+      16'd857: number_o = 64'(NetStatsTypesRxCsum);
+      16'd858: number_o = 64'(NetStatsTypesRxGso);
+      16'd859: number_o = 64'(NetStatsTypesRxSpeed);
+      16'd860: number_o = 64'(NetStatsTypesTxBasic);
+      16'd861: number_o = 64'(NetStatsTypesTxCsum);
+      16'd862: number_o = 64'(NetStatsTypesTxGso);
+      16'd863: number_o = 64'(NetStatsTypesTxSpeed);
+      16'd864: number_o = 64'(NetStatsTypesCvq);
+      16'd865: number_o = 64'(PciCommandIoSpace);
+      16'd866: number_o = 64'(PciCommandMemorySpace);
+      16'd867: number_o = 64'(PciCommandBusMaster);
+      16'd868: number_o = 64'(PciCommandSpecialCycles);
+      16'd869: number_o = 64'(PciCommandMemoryInvalidate);
+      16'd870: number_o = 64'(PciCommandVgaPaletteSnoop);
+      16'd871: number_o = 64'(PciCommandParityErrorResponse);
+      16'd872: number_o = 64'(PciCommandAddressStepping);
+      16'd873: number_o = 64'(PciCommandSerrEnable);
+      16'd874: number_o = 64'(PciCommandFastBackToBack);
+      16'd875: number_o = 64'(PciCommandInterruptDisable);
+      16'd876: number_o = 64'(PciStatusImmediateReadiness);
+      16'd877: number_o = 64'(PciStatusInterruptStatus);
+      16'd878: number_o = 64'(PciStatusCapabilitiesList);
+      16'd879: number_o = 64'(PciStatusCapable66mhz);
+      16'd880: number_o = 64'(PciStatusFastBackToBack);
+      16'd881: number_o = 64'(PciStatusMasterDataParityError);
+      16'd882: number_o = 64'(PciStatusSignaledTargetAbort);
+      16'd883: number_o = 64'(PciStatusReceivedTargetAbort);
+      16'd884: number_o = 64'(PciStatusReceivedMasterAbort);
+      16'd885: number_o = 64'(PciStatusSignaledSystemError);
+      16'd886: number_o = 64'(PciStatusDetectedParityError);
+      16'd887: number_o = 64'(IbDeviceCapRcRnrNakGen);
+      16'd888: number_o = 64'(IbAccessFlagsLocalWrite);
+      16'd889: number_o = 64'(IbAccessFlagsRemoteWrite);
+      16'd890: number_o = 64'(IbAccessFlagsRemoteRead);
+      16'd891: number_o = 64'(IbAccessFlagsRemoteAtomic);
+      16'd892: number_o = 64'(IbQpAttrMaskState);
+      16'd893: number_o = 64'(IbQpAttrMaskCurState);
+      16'd894: number_o = 64'(IbQpAttrMaskAccessFlags);
+      16'd895: number_o = 64'(IbQpAttrMaskQkey);
+      16'd896: number_o = 64'(IbQpAttrMaskAv);
+      16'd897: number_o = 64'(IbQpAttrMaskPathMtu);
+      16'd898: number_o = 64'(IbQpAttrMaskTimeout);
+      16'd899: number_o = 64'(IbQpAttrMaskRetryCnt);
+      16'd900: number_o = 64'(IbQpAttrMaskRnrRetry);
+      16'd901: number_o = 64'(IbQpAttrMaskRqPsn);
+      16'd902: number_o = 64'(IbQpAttrMaskMaxQpRdAtomic);
+      16'd903: number_o = 64'(IbQpAttrMaskMinRnrTimer);
+      16'd904: number_o = 64'(IbQpAttrMaskSqPsn);
+      16'd905: number_o = 64'(IbQpAttrMaskMaxDestRdAtomic);
+      16'd906: number_o = 64'(IbQpAttrMaskCap);
+      16'd907: number_o = 64'(IbQpAttrMaskDestQpn);
+      16'd908: number_o = 64'(IbQpAttrMaskRateLimit);
+      16'd909: number_o = 64'(IbSendFlagsFence);
+      16'd910: number_o = 64'(IbSendFlagsSignaled);
+      16'd911: number_o = 64'(IbSendFlagsSolicited);
+      16'd912: number_o = 64'(IbSendFlagsInline);
+      16'd913: number_o = 64'(IbWcFlagsGrh);
+      16'd914: number_o = 64'(IbWcFlagsWithImm);
+      16'd915: number_o = 64'(IbNotifyFlagsSolicited);
+      16'd916: number_o = 64'(IbNotifyFlagsNextCompletion);
+      16'd917: number_o = 64'(RdmaGidFlagsVlanPresent);
+      16'd918: number_o = 64'(RdmaWindowFlagsEnable);
+      16'd919: number_o = 64'(VirtioDeviceStatusAcknowledge);
+      16'd920: number_o = 64'(VirtioDeviceStatusDriver);
+      16'd921: number_o = 64'(VirtioDeviceStatusDriverOk);
+      16'd922: number_o = 64'(VirtioDeviceStatusFeaturesOk);
+      16'd923: number_o = 64'(VirtioDeviceStatusDeviceNeedsReset);
+      16'd924: number_o = 64'(VirtioDeviceStatusFailed);
+      16'd925: number_o = 64'(VirtioIsrQueue);
+      16'd926: number_o = 64'(VirtioIsrDeviceConfig);
+      16'd927: number_o = 64'(VirtqDescFlagsNext);
+      16'd928: number_o = 64'(VirtqDescFlagsWrite);
+      16'd929: number_o = 64'(VirtqDescFlagsIndirect);
+      16'd930: number_o = 64'(VirtqDescFlagsAvail);
+      16'd931: number_o = 64'(VirtqDescFlagsUsed);
+      16'd932: number_o = 64'(VirtqAvailFlagsNoInterrupt);
+      16'd933: number_o = 64'(VirtqUsedFlagsNoNotify);
+      16'd934: number_o = 64'(FlushPlacementGlobalVisibility);
+      16'd935: number_o = 64'(FlushPlacementPersistence);
+      16'd936: number_o = 64'(BoardHeaderBytes);
+      16'd937: number_o = 64'(BoardHeaderKindOffset);
+      16'd938: number_o = 64'(BoardHeaderSerialOffset);
+      16'd939: number_o = 64'(BoardHelloBytes);
+      16'd940: number_o = 64'(BoardHelloMagicOffset);
+      16'd941: number_o = 64'(BoardHelloVersionOffset);
+      16'd942: number_o = 64'(BoardHelloHasProcessorOffset);
+      16'd943: number_o = 64'(BoardHelloConfigHashOffset);
+      16'd944: number_o = 64'(BoardRunBytes);
+      16'd945: number_o = 64'(BoardRunCyclesOffset);
+      16'd946: number_o = 64'(BoardTimeBytes);
+      16'd947: number_o = 64'(BoardTimeNsOffset);
+      16'd948: number_o = 64'(BoardControlsBytes);
+      16'd949: number_o = 64'(BoardBarBytes);
+      16'd950: number_o = 64'(BoardBarLengthOffset);
+      16'd951: number_o = 64'(BoardBarOffsetOffset);
+      16'd952: number_o = 64'(BoardBarValueOffset);
+      16'd953: number_o = 64'(BoardCsrBytes);
+      16'd954: number_o = 64'(BoardCsrValueOffset);
+      16'd955: number_o = 64'(BoardCreditsBytes);
+      16'd956: number_o = 64'(BoardCreditsDmaWriteOffset);
+      16'd957: number_o = 64'(BoardCreditsTransmitOffset);
+      16'd958: number_o = 64'(BoardReadBeatsBytes);
+      16'd959: number_o = 64'(BoardReadBeatsCountOffset);
+      16'd960: number_o = 64'(BoardReadBeatsTagOffset);
+      16'd961: number_o = 64'(BoardFrameBeatsBytes);
+      16'd962: number_o = 64'(BoardFrameBeatsCountOffset);
+      16'd963: number_o = 64'(BoardFrameBeatsKeepOffset);
+      16'd964: number_o = 64'(BoardLoadBytes);
+      16'd965: number_o = 64'(BoardLoadAddressOffset);
+      16'd966: number_o = 64'(BoardLoadValueOffset);
+      16'd967: number_o = 64'(BoardBarAnswerBytes);
+      16'd968: number_o = 64'(BoardBarAnswerValueOffset);
+      16'd969: number_o = 64'(BoardCsrAnswerBytes);
+      16'd970: number_o = 64'(BoardCsrAnswerValueOffset);
+      16'd971: number_o = 64'(BoardInterruptBytes);
+      16'd972: number_o = 64'(BoardInterruptLevelOffset);
+      16'd973: number_o = 64'(BoardReadBytes);
+      16'd974: number_o = 64'(BoardReadAddressOffset);
+      16'd975: number_o = 64'(BoardReadLengthOffset);
+      16'd976: number_o = 64'(BoardReadTagOffset);
+      16'd977: number_o = 64'(BoardWriteBytes);
+      16'd978: number_o = 64'(BoardWriteAddressOffset);
+      16'd979: number_o = 64'(BoardWriteLengthOffset);
+      16'd980: number_o = 64'(BoardMsixBytes);
+      16'd981: number_o = 64'(BoardMsixNumberOffset);
+      16'd982: number_o = 64'(BoardTransmitBytes);
+      16'd983: number_o = 64'(BoardTransmitDataOffset);
+      16'd984: number_o = 64'(BoardRanBytes);
+      16'd985: number_o = 64'(BoardRanCyclesOffset);
+      16'd986: number_o = 64'(BoardRanFailureOffset);
+      16'd987: number_o = 64'(BoardRanDeadlineNsOffset);
+      16'd988: number_o = 64'(NetConfigBytes);
+      16'd989: number_o = 64'(NetConfigMacOffset);
+      16'd990: number_o = 64'(NetConfigStatusOffset);
+      16'd991: number_o = 64'(NetConfigMaxVirtqueuePairsOffset);
+      16'd992: number_o = 64'(NetConfigMtuOffset);
+      16'd993: number_o = 64'(NetConfigSpeedOffset);
+      16'd994: number_o = 64'(NetConfigDuplexOffset);
+      16'd995: number_o = 64'(NetConfigRssMaxKeySizeOffset);
+      16'd996: number_o = 64'(NetConfigRssMaxIndirectionTableLengthOffset);
+      16'd997: number_o = 64'(NetConfigSupportedHashTypesOffset);
+      16'd998: number_o = 64'(NetConfigSupportedTunnelTypesOffset);
+      16'd999: number_o = 64'(NetHdrBytes);
+      16'd1000: number_o = 64'(NetHdrFlagsOffset);
+      16'd1001: number_o = 64'(NetHdrHdrLenOffset);
+      16'd1002: number_o = 64'(NetHdrGsoSizeOffset);
+      16'd1003: number_o = 64'(NetHdrCsumStartOffset);
+      16'd1004: number_o = 64'(NetHdrCsumOffsetOffset);
+      16'd1005: number_o = 64'(NetHdrNumBuffersOffset);
+      16'd1006: number_o = 64'(NetHdrHashBytes);
+      16'd1007: number_o = 64'(NetHdrHashHdrOffset);
+      16'd1008: number_o = 64'(NetHdrHashHashValueOffset);
+      16'd1009: number_o = 64'(NetHdrHashHashReportOffset);
+      16'd1010: number_o = 64'(NetHdrHashPaddingReservedOffset);
+      16'd1011: number_o = 64'(NetHdrHashTunnelBytes);
+      16'd1012: number_o = 64'(NetHdrHashTunnelHashHdrOffset);
+      16'd1013: number_o = 64'(NetHdrHashTunnelOuterThOffsetOffset);
+      16'd1014: number_o = 64'(NetHdrHashTunnelInnerNhOffsetOffset);
+      16'd1015: number_o = 64'(NetHdrHashTunnelOutNetHdrBytes);
+      16'd1016: number_o = 64'(NetHdrHashTunnelOutNetHdrTnlHdrOffset);
+      16'd1017: number_o = 64'(NetHdrHashTunnelOutNetHdrOuterNhOffsetOffset);
+      16'd1018: number_o = 64'(NetHdrHashTunnelOutNetHdrPaddingReserved2Offset);
+      16'd1019: number_o = 64'(NetCtrlHdrBytes);
+      16'd1020: number_o = 64'(NetCtrlHdrCtrlClassOffset);
+      16'd1021: number_o = 64'(NetCtrlHdrCommandOffset);
+      16'd1022: number_o = 64'(NetCtrlRxBytes);
+      16'd1023: number_o = 64'(NetCtrlRxOnOffset);
+      16'd1024: number_o = 64'(NetCtrlMacAddrBytes);
+      16'd1025: number_o = 64'(NetCtrlMacAddrMacOffset);
+      16'd1026: number_o = 64'(NetCtrlMacBytes);
+      16'd1027: number_o = 64'(NetCtrlMacEntriesOffset);
+      16'd1028: number_o = 64'(NetCtrlVlanBytes);
+      16'd1029: number_o = 64'(NetCtrlVlanVlanIdOffset);
+      16'd1030: number_o = 64'(NetCtrlMqPairsSetBytes);
+      16'd1031: number_o = 64'(NetCtrlMqPairsSetVirtqueuePairsOffset);
+      16'd1032: number_o = 64'(RssRqIdBytes);
+      16'd1033: number_o = 64'(NetRssConfigHdrBytes);
+      16'd1034: number_o = 64'(NetRssConfigHdrHashTypesOffset);
+      16'd1035: number_o = 64'(NetRssConfigHdrIndirectionTableMaskOffset);
+      16'd1036: number_o = 64'(NetRssConfigHdrUnclassifiedQueueOffset);
+      16'd1037: number_o = 64'(NetRssConfigTrailerBytes);
+      16'd1038: number_o = 64'(NetRssConfigTrailerMaxTxVqOffset);
+      16'd1039: number_o = 64'(NetRssConfigTrailerHashKeyLengthOffset);
+      16'd1040: number_o = 64'(NetHashConfigBytes);
+      16'd1041: number_o = 64'(NetHashConfigHashTypesOffset);
+      16'd1042: number_o = 64'(NetHashConfigHashKeyLengthOffset);
+      16'd1043: number_o = 64'(NetCtrlGuestOffloadsBytes);
+      16'd1044: number_o = 64'(NetCtrlGuestOffloadsOffloadsOffset);
+      16'd1045: number_o = 64'(NetCtrlCoalBytes);
+      16'd1046: number_o = 64'(NetCtrlCoalMaxPacketsOffset);
+      16'd1047: number_o = 64'(NetCtrlCoalMaxUsecsOffset);
+      16'd1048: number_o = 64'(NetCtrlCoalVqBytes);
+      16'd1049: number_o = 64'(NetCtrlCoalVqVqIndexOffset);
+      16'd1050: number_o = 64'(NetCtrlCoalVqCoalOffset);
+      16'd1051: number_o = 64'(NetCtrlCoalVqGetBytes);
+      16'd1052: number_o = 64'(NetCtrlCoalVqGetVqIndexOffset);
+      16'd1053: number_o = 64'(NetHashTunnelBytes);
+      16'd1054: number_o = 64'(NetHashTunnelEnabledTunnelTypesOffset);
+      16'd1055: number_o = 64'(NetRssCtxCapBytes);
+      16'd1056: number_o = 64'(NetRssCtxCapMaxRssContextsOffset);
+      16'd1057: number_o = 64'(NetRssCtxAddModifyBytes);
+      16'd1058: number_o = 64'(NetRssCtxAddModifyRssCtxIdOffset);
+      16'd1059: number_o = 64'(NetRssCtxAddModifyRssOffset);
+      16'd1060: number_o = 64'(NetRssCtxDelBytes);
+      16'd1061: number_o = 64'(NetRssCtxDelRssCtxIdOffset);
+      16'd1062: number_o = 64'(NetStatsCapabilitiesBytes);
+      16'd1063: number_o = 64'(NetStatsCapabilitiesSupportedStatsTypesOffset);
+      16'd1064: number_o = 64'(NetCtrlQueueStatsBytes);
+      16'd1065: number_o = 64'(NetCtrlQueueStatsVqIndexOffset);
+      16'd1066: number_o = 64'(NetCtrlQueueStatsTypesBitmapOffset);
+      16'd1067: number_o = 64'(NetStatsReplyHdrBytes);
+      16'd1068: number_o = 64'(NetStatsReplyHdrStatsTypeOffset);
+      16'd1069: number_o = 64'(NetStatsReplyHdrVqIndexOffset);
+      16'd1070: number_o = 64'(NetStatsReplyHdrSizeOffset);
+      16'd1071: number_o = 64'(NetStatsCvqBytes);
+      16'd1072: number_o = 64'(NetStatsCvqHdrOffset);
+      16'd1073: number_o = 64'(NetStatsCvqCommandNumOffset);
+      16'd1074: number_o = 64'(NetStatsCvqOkNumOffset);
+      16'd1075: number_o = 64'(NetStatsRxBasicBytes);
+      16'd1076: number_o = 64'(NetStatsRxBasicHdrOffset);
+      16'd1077: number_o = 64'(NetStatsRxBasicRxNotificationsOffset);
+      16'd1078: number_o = 64'(NetStatsRxBasicRxPacketsOffset);
+      16'd1079: number_o = 64'(NetStatsRxBasicRxBytesOffset);
+      16'd1080: number_o = 64'(NetStatsRxBasicRxInterruptsOffset);
+      16'd1081: number_o = 64'(NetStatsRxBasicRxDropsOffset);
+      16'd1082: number_o = 64'(NetStatsRxBasicRxDropOverrunsOffset);
+      16'd1083: number_o = 64'(NetStatsTxBasicBytes);
+      16'd1084: number_o = 64'(NetStatsTxBasicHdrOffset);
+      16'd1085: number_o = 64'(NetStatsTxBasicTxNotificationsOffset);
+      16'd1086: number_o = 64'(NetStatsTxBasicTxPacketsOffset);
+      16'd1087: number_o = 64'(NetStatsTxBasicTxBytesOffset);
+      16'd1088: number_o = 64'(NetStatsTxBasicTxInterruptsOffset);
+      16'd1089: number_o = 64'(NetStatsTxBasicTxDropsOffset);
+      16'd1090: number_o = 64'(NetStatsTxBasicTxDropMalformedOffset);
+      16'd1091: number_o = 64'(NetStatsRxCsumBytes);
+      16'd1092: number_o = 64'(NetStatsRxCsumHdrOffset);
+      16'd1093: number_o = 64'(NetStatsRxCsumRxCsumValidOffset);
+      16'd1094: number_o = 64'(NetStatsRxCsumRxNeedsCsumOffset);
+      16'd1095: number_o = 64'(NetStatsRxCsumRxCsumNoneOffset);
+      16'd1096: number_o = 64'(NetStatsRxCsumRxCsumBadOffset);
+      16'd1097: number_o = 64'(NetStatsTxCsumBytes);
+      16'd1098: number_o = 64'(NetStatsTxCsumHdrOffset);
+      16'd1099: number_o = 64'(NetStatsTxCsumTxCsumNoneOffset);
+      16'd1100: number_o = 64'(NetStatsTxCsumTxNeedsCsumOffset);
+      16'd1101: number_o = 64'(NetStatsRxGsoBytes);
+      16'd1102: number_o = 64'(NetStatsRxGsoHdrOffset);
+      16'd1103: number_o = 64'(NetStatsRxGsoRxGsoPacketsOffset);
+      16'd1104: number_o = 64'(NetStatsRxGsoRxGsoBytesOffset);
+      16'd1105: number_o = 64'(NetStatsRxGsoRxGsoPacketsCoalescedOffset);
+      16'd1106: number_o = 64'(NetStatsRxGsoRxGsoBytesCoalescedOffset);
+      16'd1107: number_o = 64'(NetStatsTxGsoBytes);
+      16'd1108: number_o = 64'(NetStatsTxGsoHdrOffset);
+      16'd1109: number_o = 64'(NetStatsTxGsoTxGsoPacketsOffset);
+      16'd1110: number_o = 64'(NetStatsTxGsoTxGsoBytesOffset);
+      16'd1111: number_o = 64'(NetStatsTxGsoTxGsoSegmentsOffset);
+      16'd1112: number_o = 64'(NetStatsTxGsoTxGsoSegmentsBytesOffset);
+      16'd1113: number_o = 64'(NetStatsTxGsoTxGsoPacketsNosegOffset);
+      16'd1114: number_o = 64'(NetStatsTxGsoTxGsoBytesNosegOffset);
+      16'd1115: number_o = 64'(NetStatsRxSpeedBytes);
+      16'd1116: number_o = 64'(NetStatsRxSpeedHdrOffset);
+      16'd1117: number_o = 64'(NetStatsRxSpeedRxPacketsAllowanceExceededOffset);
+      16'd1118: number_o = 64'(NetStatsRxSpeedRxBytesAllowanceExceededOffset);
+      16'd1119: number_o = 64'(NetStatsTxSpeedBytes);
+      16'd1120: number_o = 64'(NetStatsTxSpeedHdrOffset);
+      16'd1121: number_o = 64'(NetStatsTxSpeedTxPacketsAllowanceExceededOffset);
+      16'd1122: number_o = 64'(NetStatsTxSpeedTxBytesAllowanceExceededOffset);
+      16'd1123: number_o = 64'(PciHeaderBytes);
+      16'd1124: number_o = 64'(PciHeaderVendorIdOffset);
+      16'd1125: number_o = 64'(PciHeaderDeviceIdOffset);
+      16'd1126: number_o = 64'(PciHeaderCommandOffset);
+      16'd1127: number_o = 64'(PciHeaderStatusOffset);
+      16'd1128: number_o = 64'(PciHeaderRevisionIdOffset);
+      16'd1129: number_o = 64'(PciHeaderClassCodeOffset);
+      16'd1130: number_o = 64'(PciHeaderCacheLineSizeOffset);
+      16'd1131: number_o = 64'(PciHeaderLatencyTimerOffset);
+      16'd1132: number_o = 64'(PciHeaderHeaderTypeOffset);
+      16'd1133: number_o = 64'(PciHeaderBistOffset);
+      16'd1134: number_o = 64'(PciHeaderBaseAddressOffset);
+      16'd1135: number_o = 64'(PciHeaderCardbusCisPointerOffset);
+      16'd1136: number_o = 64'(PciHeaderSubsystemVendorIdOffset);
+      16'd1137: number_o = 64'(PciHeaderSubsystemIdOffset);
+      16'd1138: number_o = 64'(PciHeaderExpansionRomBaseAddressOffset);
+      16'd1139: number_o = 64'(PciHeaderCapabilitiesPointerOffset);
+      16'd1140: number_o = 64'(PciHeaderInterruptLineOffset);
+      16'd1141: number_o = 64'(PciHeaderInterruptPinOffset);
+      16'd1142: number_o = 64'(PciHeaderMinGntOffset);
+      16'd1143: number_o = 64'(PciHeaderMaxLatOffset);
+      16'd1144: number_o = 64'(PciMemoryBarBytes);
+      16'd1145: number_o = 64'(PciCapabilityBytes);
+      16'd1146: number_o = 64'(PciCapabilityCapIdOffset);
+      16'd1147: number_o = 64'(PciCapabilityCapNextOffset);
+      16'd1148: number_o = 64'(PcieExtendedCapabilityBytes);
+      16'd1149: number_o = 64'(PcieExtendedCapabilityCapIdOffset);
+      16'd1150: number_o = 64'(PciPmCapBytes);
+      16'd1151: number_o = 64'(PciPmCapCapabilityIdOffset);
+      16'd1152: number_o = 64'(PciPmCapNextOffset);
+      16'd1153: number_o = 64'(PciPmCapBridgeExtensionsOffset);
+      16'd1154: number_o = 64'(PciPmCapDataOffset);
+      16'd1155: number_o = 64'(PcieCapBytes);
+      16'd1156: number_o = 64'(PcieCapCapIdOffset);
+      16'd1157: number_o = 64'(PcieCapCapNextOffset);
+      16'd1158: number_o = 64'(PcieCapPortNumberOffset);
+      16'd1159: number_o = 64'(PcieCapLinkControlOffset);
+      16'd1160: number_o = 64'(PcieCapSlotCapabilitiesOffset);
+      16'd1161: number_o = 64'(PcieCapSlotControlOffset);
+      16'd1162: number_o = 64'(PcieCapSlotStatusOffset);
+      16'd1163: number_o = 64'(PcieCapRootControlOffset);
+      16'd1164: number_o = 64'(PcieCapRootCapabilitiesOffset);
+      16'd1165: number_o = 64'(PcieCapRootStatusOffset);
+      16'd1166: number_o = 64'(PcieCapDeviceCapabilities2Offset);
+      16'd1167: number_o = 64'(PcieCapDeviceControl2Offset);
+      16'd1168: number_o = 64'(PcieCapDeviceStatus2Offset);
+      16'd1169: number_o = 64'(PcieCapLinkCapabilities2Offset);
+      16'd1170: number_o = 64'(PcieCapLinkControl2Offset);
+      16'd1171: number_o = 64'(PcieCapLinkStatus2Offset);
+      16'd1172: number_o = 64'(PcieCapSlotCapabilities2Offset);
+      16'd1173: number_o = 64'(PcieCapSlotControl2Offset);
+      16'd1174: number_o = 64'(PcieCapSlotStatus2Offset);
+      16'd1175: number_o = 64'(MsixCapBytes);
+      16'd1176: number_o = 64'(MsixCapCapIdOffset);
+      16'd1177: number_o = 64'(MsixCapCapNextOffset);
+      16'd1178: number_o = 64'(MsixTableEntryBytes);
+      16'd1179: number_o = 64'(MsixTableEntryMessageAddressOffset);
+      16'd1180: number_o = 64'(MsixTableEntryMessageUpperAddressOffset);
+      16'd1181: number_o = 64'(MsixTableEntryMessageDataOffset);
+      16'd1182: number_o = 64'(MsixPbaEntryBytes);
+      16'd1183: number_o = 64'(MsixPbaEntryPendingOffset);
+      16'd1184: number_o = 64'(VirtioPciCapBytes);
+      16'd1185: number_o = 64'(VirtioPciCapCapVndrOffset);
+      16'd1186: number_o = 64'(VirtioPciCapCapNextOffset);
+      16'd1187: number_o = 64'(VirtioPciCapCapLenOffset);
+      16'd1188: number_o = 64'(VirtioPciCapCfgTypeOffset);
+      16'd1189: number_o = 64'(VirtioPciCapBarOffset);
+      16'd1190: number_o = 64'(VirtioPciCapIdOffset);
+      16'd1191: number_o = 64'(VirtioPciCapPaddingOffset);
+      16'd1192: number_o = 64'(VirtioPciCapOffsetOffset);
+      16'd1193: number_o = 64'(VirtioPciCapLengthOffset);
+      16'd1194: number_o = 64'(VirtioPciCap64Bytes);
+      16'd1195: number_o = 64'(VirtioPciCap64CapOffset);
+      16'd1196: number_o = 64'(VirtioPciCap64OffsetHiOffset);
+      16'd1197: number_o = 64'(VirtioPciCap64LengthHiOffset);
+      16'd1198: number_o = 64'(VirtioPciNotifyCapBytes);
+      16'd1199: number_o = 64'(VirtioPciNotifyCapCapOffset);
+      16'd1200: number_o = 64'(VirtioPciNotifyCapNotifyOffMultiplierOffset);
+      16'd1201: number_o = 64'(VirtioPciCfgCapBytes);
+      16'd1202: number_o = 64'(VirtioPciCfgCapCapOffset);
+      16'd1203: number_o = 64'(VirtioPciCfgCapPciCfgDataOffset);
+      16'd1204: number_o = 64'(VirtioPciVndrDataBytes);
+      16'd1205: number_o = 64'(VirtioPciVndrDataCapVndrOffset);
+      16'd1206: number_o = 64'(VirtioPciVndrDataCapNextOffset);
+      16'd1207: number_o = 64'(VirtioPciVndrDataCapLenOffset);
+      16'd1208: number_o = 64'(VirtioPciVndrDataCfgTypeOffset);
+      16'd1209: number_o = 64'(VirtioPciVndrDataVendorIdOffset);
+      16'd1210: number_o = 64'(ProcessorSettingsBytes);
+      16'd1211: number_o = 64'(ProcessorSettingsMagicOffset);
+      16'd1212: number_o = 64'(ProcessorSettingsAbiProfileOffset);
+      16'd1213: number_o = 64'(ProcessorSettingsHasMacOffset);
+      16'd1214: number_o = 64'(ProcessorSettingsMacOffset);
+      16'd1215: number_o = 64'(ProcessorSettingsMtuOffset);
+      16'd1216: number_o = 64'(NetConfigRdmaBytes);
+      16'd1217: number_o = 64'(NetConfigRdmaMaxRdmaQpsOffset);
+      16'd1218: number_o = 64'(NetConfigRdmaMaxRdmaCqsOffset);
+      16'd1219: number_o = 64'(RdmaAckQueryDeviceBytes);
+      16'd1220: number_o = 64'(RdmaAckQueryDeviceDeviceCapFlagsOffset);
+      16'd1221: number_o = 64'(RdmaAckQueryDeviceMaxMrSizeOffset);
+      16'd1222: number_o = 64'(RdmaAckQueryDevicePageSizeCapOffset);
+      16'd1223: number_o = 64'(RdmaAckQueryDeviceHwVerOffset);
+      16'd1224: number_o = 64'(RdmaAckQueryDeviceMaxQpWrOffset);
+      16'd1225: number_o = 64'(RdmaAckQueryDeviceMaxSendSgeOffset);
+      16'd1226: number_o = 64'(RdmaAckQueryDeviceMaxRecvSgeOffset);
+      16'd1227: number_o = 64'(RdmaAckQueryDeviceMaxSgeRdOffset);
+      16'd1228: number_o = 64'(RdmaAckQueryDeviceMaxCqeOffset);
+      16'd1229: number_o = 64'(RdmaAckQueryDeviceMaxMrOffset);
+      16'd1230: number_o = 64'(RdmaAckQueryDeviceMaxPdOffset);
+      16'd1231: number_o = 64'(RdmaAckQueryDeviceMaxQpRdAtomOffset);
+      16'd1232: number_o = 64'(RdmaAckQueryDeviceMaxQpInitRdAtomOffset);
+      16'd1233: number_o = 64'(RdmaAckQueryDeviceMaxAhOffset);
+      16'd1234: number_o = 64'(RdmaAckQueryDeviceLocalCaAckDelayOffset);
+      16'd1235: number_o = 64'(RdmaAckQueryDeviceMaxMrPagesOffset);
+      16'd1236: number_o = 64'(RdmaAckQueryDeviceAtomicCapOffset);
+      16'd1237: number_o = 64'(RdmaAckQueryPortBytes);
+      16'd1238: number_o = 64'(RdmaAckQueryPortGidTblLenOffset);
+      16'd1239: number_o = 64'(RdmaAckQueryPortMaxMsgSzOffset);
+      16'd1240: number_o = 64'(RdmaCmdCreateCqBytes);
+      16'd1241: number_o = 64'(RdmaCmdCreateCqCqeOffset);
+      16'd1242: number_o = 64'(RdmaAckCreateCqBytes);
+      16'd1243: number_o = 64'(RdmaAckCreateCqCqnOffset);
+      16'd1244: number_o = 64'(RdmaCmdDestroyCqBytes);
+      16'd1245: number_o = 64'(RdmaCmdDestroyCqCqnOffset);
+      16'd1246: number_o = 64'(RdmaCmdReqNotifyBytes);
+      16'd1247: number_o = 64'(RdmaCmdReqNotifyCqnOffset);
+      16'd1248: number_o = 64'(RdmaCmdReqNotifyFlagsOffset);
+      16'd1249: number_o = 64'(RdmaCqArmBytes);
+      16'd1250: number_o = 64'(RdmaCqArmSeenUsedIdxOffset);
+      16'd1251: number_o = 64'(RdmaAckCreatePdBytes);
+      16'd1252: number_o = 64'(RdmaAckCreatePdPdnOffset);
+      16'd1253: number_o = 64'(RdmaCmdDestroyPdBytes);
+      16'd1254: number_o = 64'(RdmaCmdDestroyPdPdnOffset);
+      16'd1255: number_o = 64'(RdmaCmdGetDmaMrBytes);
+      16'd1256: number_o = 64'(RdmaCmdGetDmaMrPdnOffset);
+      16'd1257: number_o = 64'(RdmaCmdGetDmaMrAccessFlagsOffset);
+      16'd1258: number_o = 64'(RdmaAckGetDmaMrBytes);
+      16'd1259: number_o = 64'(RdmaAckGetDmaMrMrnOffset);
+      16'd1260: number_o = 64'(RdmaAckGetDmaMrLkeyOffset);
+      16'd1261: number_o = 64'(RdmaAckGetDmaMrRkeyOffset);
+      16'd1262: number_o = 64'(RdmaCmdRegUserMrBytes);
+      16'd1263: number_o = 64'(RdmaCmdRegUserMrPdnOffset);
+      16'd1264: number_o = 64'(RdmaCmdRegUserMrAccessFlagsOffset);
+      16'd1265: number_o = 64'(RdmaCmdRegUserMrVirtAddrOffset);
+      16'd1266: number_o = 64'(RdmaCmdRegUserMrLengthOffset);
+      16'd1267: number_o = 64'(RdmaCmdRegUserMrNpagesOffset);
+      16'd1268: number_o = 64'(RdmaCmdRegUserMrPageShiftOffset);
+      16'd1269: number_o = 64'(RdmaAckRegUserMrBytes);
+      16'd1270: number_o = 64'(RdmaAckRegUserMrMrnOffset);
+      16'd1271: number_o = 64'(RdmaAckRegUserMrLkeyOffset);
+      16'd1272: number_o = 64'(RdmaAckRegUserMrRkeyOffset);
+      16'd1273: number_o = 64'(RdmaCmdDeregMrBytes);
+      16'd1274: number_o = 64'(RdmaCmdDeregMrMrnOffset);
+      16'd1275: number_o = 64'(RdmaQpCapBytes);
+      16'd1276: number_o = 64'(RdmaQpCapMaxSendWrOffset);
+      16'd1277: number_o = 64'(RdmaQpCapMaxRecvWrOffset);
+      16'd1278: number_o = 64'(RdmaQpCapMaxSendSgeOffset);
+      16'd1279: number_o = 64'(RdmaQpCapMaxRecvSgeOffset);
+      16'd1280: number_o = 64'(RdmaQpCapMaxInlineDataOffset);
+      16'd1281: number_o = 64'(RdmaCmdCreateQpBytes);
+      16'd1282: number_o = 64'(RdmaCmdCreateQpPdnOffset);
+      16'd1283: number_o = 64'(RdmaCmdCreateQpQpTypeOffset);
+      16'd1284: number_o = 64'(RdmaCmdCreateQpSqSigAllOffset);
+      16'd1285: number_o = 64'(RdmaCmdCreateQpSendCqnOffset);
+      16'd1286: number_o = 64'(RdmaCmdCreateQpRecvCqnOffset);
+      16'd1287: number_o = 64'(RdmaCmdCreateQpCapOffset);
+      16'd1288: number_o = 64'(RdmaAckCreateQpBytes);
+      16'd1289: number_o = 64'(RdmaAckCreateQpQpnOffset);
+      16'd1290: number_o = 64'(RdmaGlobalRouteBytes);
+      16'd1291: number_o = 64'(RdmaGlobalRouteDgidOffset);
+      16'd1292: number_o = 64'(RdmaGlobalRouteFlowLabelOffset);
+      16'd1293: number_o = 64'(RdmaGlobalRouteSgidIndexOffset);
+      16'd1294: number_o = 64'(RdmaGlobalRouteHopLimitOffset);
+      16'd1295: number_o = 64'(RdmaGlobalRouteTrafficClassOffset);
+      16'd1296: number_o = 64'(RdmaAhAttrBytes);
+      16'd1297: number_o = 64'(RdmaAhAttrGrhOffset);
+      16'd1298: number_o = 64'(RdmaAhAttrDmacOffset);
+      16'd1299: number_o = 64'(RdmaCmdModifyQpBytes);
+      16'd1300: number_o = 64'(RdmaCmdModifyQpQpnOffset);
+      16'd1301: number_o = 64'(RdmaCmdModifyQpAttrMaskOffset);
+      16'd1302: number_o = 64'(RdmaCmdModifyQpQpStateOffset);
+      16'd1303: number_o = 64'(RdmaCmdModifyQpCurQpStateOffset);
+      16'd1304: number_o = 64'(RdmaCmdModifyQpPathMtuOffset);
+      16'd1305: number_o = 64'(RdmaCmdModifyQpMaxRdAtomicOffset);
+      16'd1306: number_o = 64'(RdmaCmdModifyQpMaxDestRdAtomicOffset);
+      16'd1307: number_o = 64'(RdmaCmdModifyQpMinRnrTimerOffset);
+      16'd1308: number_o = 64'(RdmaCmdModifyQpTimeoutOffset);
+      16'd1309: number_o = 64'(RdmaCmdModifyQpRetryCntOffset);
+      16'd1310: number_o = 64'(RdmaCmdModifyQpRnrRetryOffset);
+      16'd1311: number_o = 64'(RdmaCmdModifyQpQkeyOffset);
+      16'd1312: number_o = 64'(RdmaCmdModifyQpRqPsnOffset);
+      16'd1313: number_o = 64'(RdmaCmdModifyQpSqPsnOffset);
+      16'd1314: number_o = 64'(RdmaCmdModifyQpDestQpNumOffset);
+      16'd1315: number_o = 64'(RdmaCmdModifyQpQpAccessFlagsOffset);
+      16'd1316: number_o = 64'(RdmaCmdModifyQpRateLimitOffset);
+      16'd1317: number_o = 64'(RdmaCmdModifyQpCapOffset);
+      16'd1318: number_o = 64'(RdmaCmdModifyQpAhAttrOffset);
+      16'd1319: number_o = 64'(RdmaCmdQueryQpBytes);
+      16'd1320: number_o = 64'(RdmaCmdQueryQpQpnOffset);
+      16'd1321: number_o = 64'(RdmaCmdQueryQpAttrMaskOffset);
+      16'd1322: number_o = 64'(RdmaAckQueryQpBytes);
+      16'd1323: number_o = 64'(RdmaAckQueryQpQpStateOffset);
+      16'd1324: number_o = 64'(RdmaAckQueryQpPathMtuOffset);
+      16'd1325: number_o = 64'(RdmaAckQueryQpSqDrainingOffset);
+      16'd1326: number_o = 64'(RdmaAckQueryQpMaxRdAtomicOffset);
+      16'd1327: number_o = 64'(RdmaAckQueryQpMaxDestRdAtomicOffset);
+      16'd1328: number_o = 64'(RdmaAckQueryQpMinRnrTimerOffset);
+      16'd1329: number_o = 64'(RdmaAckQueryQpTimeoutOffset);
+      16'd1330: number_o = 64'(RdmaAckQueryQpRetryCntOffset);
+      16'd1331: number_o = 64'(RdmaAckQueryQpRnrRetryOffset);
+      16'd1332: number_o = 64'(RdmaAckQueryQpQkeyOffset);
+      16'd1333: number_o = 64'(RdmaAckQueryQpRqPsnOffset);
+      16'd1334: number_o = 64'(RdmaAckQueryQpSqPsnOffset);
+      16'd1335: number_o = 64'(RdmaAckQueryQpDestQpNumOffset);
+      16'd1336: number_o = 64'(RdmaAckQueryQpQpAccessFlagsOffset);
+      16'd1337: number_o = 64'(RdmaAckQueryQpRateLimitOffset);
+      16'd1338: number_o = 64'(RdmaAckQueryQpCapOffset);
+      16'd1339: number_o = 64'(RdmaAckQueryQpAhAttrOffset);
+      16'd1340: number_o = 64'(RdmaCmdDestroyQpBytes);
+      16'd1341: number_o = 64'(RdmaCmdDestroyQpQpnOffset);
+      16'd1342: number_o = 64'(RdmaCmdCreateAhBytes);
+      16'd1343: number_o = 64'(RdmaCmdCreateAhPdnOffset);
+      16'd1344: number_o = 64'(RdmaCmdCreateAhAhAttrOffset);
+      16'd1345: number_o = 64'(RdmaAckCreateAhBytes);
+      16'd1346: number_o = 64'(RdmaAckCreateAhAhOffset);
+      16'd1347: number_o = 64'(RdmaCmdDestroyAhBytes);
+      16'd1348: number_o = 64'(RdmaCmdDestroyAhPdnOffset);
+      16'd1349: number_o = 64'(RdmaCmdDestroyAhAhOffset);
+      16'd1350: number_o = 64'(RdmaCmdAddGidBytes);
+      16'd1351: number_o = 64'(RdmaCmdAddGidIndexOffset);
+      16'd1352: number_o = 64'(RdmaCmdAddGidGidTypeOffset);
+      16'd1353: number_o = 64'(RdmaCmdAddGidFlagsOffset);
+      16'd1354: number_o = 64'(RdmaCmdAddGidVlanOffset);
+      16'd1355: number_o = 64'(RdmaCmdAddGidGidOffset);
+      16'd1356: number_o = 64'(RdmaCmdDelGidBytes);
+      16'd1357: number_o = 64'(RdmaCmdDelGidIndexOffset);
+      16'd1358: number_o = 64'(RdmaCmdSetWindowBytes);
+      16'd1359: number_o = 64'(RdmaCmdSetWindowVqIndexOffset);
+      16'd1360: number_o = 64'(RdmaCmdSetWindowFlagsOffset);
+      16'd1361: number_o = 64'(RdmaCmdSetWindowBaseOffset);
+      16'd1362: number_o = 64'(RdmaCmdSetWindowLengthOffset);
+      16'd1363: number_o = 64'(RdmaEventBytes);
+      16'd1364: number_o = 64'(RdmaEventEventTypeOffset);
+      16'd1365: number_o = 64'(RdmaEventElementOffset);
+      16'd1366: number_o = 64'(RdmaEventCodeOffset);
+      16'd1367: number_o = 64'(RdmaEventLostOffset);
+      16'd1368: number_o = 64'(RdmaSgeBytes);
+      16'd1369: number_o = 64'(RdmaSgeAddrOffset);
+      16'd1370: number_o = 64'(RdmaSgeLengthOffset);
+      16'd1371: number_o = 64'(RdmaSgeLkeyOffset);
+      16'd1372: number_o = 64'(RdmaSqReqRdmaBytes);
+      16'd1373: number_o = 64'(RdmaSqReqRdmaRemoteAddrOffset);
+      16'd1374: number_o = 64'(RdmaSqReqRdmaRkeyOffset);
+      16'd1375: number_o = 64'(RdmaSqReqAtomicBytes);
+      16'd1376: number_o = 64'(RdmaSqReqAtomicRemoteAddrOffset);
+      16'd1377: number_o = 64'(RdmaSqReqAtomicCompareAddOffset);
+      16'd1378: number_o = 64'(RdmaSqReqAtomicSwapOffset);
+      16'd1379: number_o = 64'(RdmaSqReqAtomicRkeyOffset);
+      16'd1380: number_o = 64'(RdmaSqReqUdBytes);
+      16'd1381: number_o = 64'(RdmaSqReqUdRemoteQpnOffset);
+      16'd1382: number_o = 64'(RdmaSqReqUdRemoteQkeyOffset);
+      16'd1383: number_o = 64'(RdmaSqReqUdAhOffset);
+      16'd1384: number_o = 64'(RdmaSqReqNumSgeBytes);
+      16'd1385: number_o = 64'(RdmaSqReqNumSgeNumSgeOffset);
+      16'd1386: number_o = 64'(RdmaSqReqInlineLenBytes);
+      16'd1387: number_o = 64'(RdmaSqReqInlineLenInlineLenOffset);
+      16'd1388: number_o = 64'(RdmaSqReqBytes);
+      16'd1389: number_o = 64'(RdmaSqReqWrIdOffset);
+      16'd1390: number_o = 64'(RdmaSqReqOpcodeOffset);
+      16'd1391: number_o = 64'(RdmaSqReqSendFlagsOffset);
+      16'd1392: number_o = 64'(RdmaSqReqImmDataOffset);
+      16'd1393: number_o = 64'(RdmaSqReqWrOffset);
+      16'd1394: number_o = 64'(RdmaSqReqInlineDataOffset);
+      16'd1395: number_o = 64'(RdmaSqReqSizeOffset);
+      16'd1396: number_o = 64'(RdmaRqReqBytes);
+      16'd1397: number_o = 64'(RdmaRqReqWrIdOffset);
+      16'd1398: number_o = 64'(RdmaRqReqNumSgeOffset);
+      16'd1399: number_o = 64'(RdmaCqReqBytes);
+      16'd1400: number_o = 64'(RdmaCqReqWrIdOffset);
+      16'd1401: number_o = 64'(RdmaCqReqStatusOffset);
+      16'd1402: number_o = 64'(RdmaCqReqOpcodeOffset);
+      16'd1403: number_o = 64'(RdmaCqReqVendorErrOffset);
+      16'd1404: number_o = 64'(RdmaCqReqByteLenOffset);
+      16'd1405: number_o = 64'(RdmaCqReqImmDataOffset);
+      16'd1406: number_o = 64'(RdmaCqReqQpNumOffset);
+      16'd1407: number_o = 64'(RdmaCqReqSrcQpOffset);
+      16'd1408: number_o = 64'(RdmaCqReqWcFlagsOffset);
+      16'd1409: number_o = 64'(TableVirtqueueBytes);
+      16'd1410: number_o = 64'(TableVirtqueueKindOffset);
+      16'd1411: number_o = 64'(TableVirtqueueLimitOffset);
+      16'd1412: number_o = 64'(TableVirtqueueOwnerOffset);
+      16'd1413: number_o = 64'(TableVirtqueueCoalMaxPacketsOffset);
+      16'd1414: number_o = 64'(TableVirtqueueCoalMaxUsecsOffset);
+      16'd1415: number_o = 64'(TableVirtqueueGuestOffloadsOffset);
+      16'd1416: number_o = 64'(TableVirtqueueQueueSizeOffset);
+      16'd1417: number_o = 64'(TableVirtqueueMsixVectorOffset);
+      16'd1418: number_o = 64'(TableVirtqueueNextAvailOffset);
+      16'd1419: number_o = 64'(TableVirtqueueNextUsedOffset);
+      16'd1420: number_o = 64'(TableVirtqueueQueueDescOffset);
+      16'd1421: number_o = 64'(TableVirtqueueQueueDriverOffset);
+      16'd1422: number_o = 64'(TableVirtqueueQueueDeviceOffset);
+      16'd1423: number_o = 64'(TableWindowBytes);
+      16'd1424: number_o = 64'(TableWindowBaseOffset);
+      16'd1425: number_o = 64'(TableWindowLastOffset);
+      16'd1426: number_o = 64'(TablePathBytes);
+      16'd1427: number_o = 64'(TablePathDgidOffset);
+      16'd1428: number_o = 64'(TablePathSgidOffset);
+      16'd1429: number_o = 64'(TablePathDmacOffset);
+      16'd1430: number_o = 64'(TablePathVlanOffset);
+      16'd1431: number_o = 64'(TablePathTrafficClassOffset);
+      16'd1432: number_o = 64'(TablePathHopLimitOffset);
+      16'd1433: number_o = 64'(TablePathSgidIndexOffset);
+      16'd1434: number_o = 64'(TableQpContextBytes);
+      16'd1435: number_o = 64'(TableQpContextStateOffset);
+      16'd1436: number_o = 64'(TableQpContextQpTypeOffset);
+      16'd1437: number_o = 64'(TableQpContextPathMtuOffset);
+      16'd1438: number_o = 64'(TableQpContextMaxRdAtomicOffset);
+      16'd1439: number_o = 64'(TableQpContextMaxDestRdAtomicOffset);
+      16'd1440: number_o = 64'(TableQpContextPdnOffset);
+      16'd1441: number_o = 64'(TableQpContextSendCqnOffset);
+      16'd1442: number_o = 64'(TableQpContextRecvCqnOffset);
+      16'd1443: number_o = 64'(TableQpContextMaxInlineDataOffset);
+      16'd1444: number_o = 64'(TableQpContextQkeyOffset);
+      16'd1445: number_o = 64'(TableQpContextDestQpnOffset);
+      16'd1446: number_o = 64'(TableQpContextMaxSendSgeOffset);
+      16'd1447: number_o = 64'(TableQpContextMaxSendWrOffset);
+      16'd1448: number_o = 64'(TableQpContextMaxRecvWrOffset);
+      16'd1449: number_o = 64'(TableQpContextMaxRecvSgeOffset);
+      16'd1450: number_o = 64'(TableQpContextPathOffset);
+      16'd1451: number_o = 64'(TableQpContextEngineStateOffset);
+      16'd1452: number_o = 64'(TableQpContextSendOutstandingOffset);
+      16'd1453: number_o = 64'(TableQpContextNextPsnOffset);
+      16'd1454: number_o = 64'(TableQpContextUnackedPsnOffset);
+      16'd1455: number_o = 64'(TableQpContextReadsOutstandingOffset);
+      16'd1456: number_o = 64'(TableQpContextMessagesSentOffset);
+      16'd1457: number_o = 64'(TableQpContextCreditLimitOffset);
+      16'd1458: number_o = 64'(TableQpContextDeadlineNsOffset);
+      16'd1459: number_o = 64'(TableQpContextExpectedPsnOffset);
+      16'd1460: number_o = 64'(TableQpContextReadsHeldOffset);
+      16'd1461: number_o = 64'(TableQpContextMsnOffset);
+      16'd1462: number_o = 64'(TableCqContextBytes);
+      16'd1463: number_o = 64'(TableCqContextVqIndexOffset);
+      16'd1464: number_o = 64'(TableCqContextCqeOffset);
+      16'd1465: number_o = 64'(TableMrBytes);
+      16'd1466: number_o = 64'(TableMrKeyOffset);
+      16'd1467: number_o = 64'(TableMrPageShiftOffset);
+      16'd1468: number_o = 64'(TableMrNpagesOffset);
+      16'd1469: number_o = 64'(TableMrFirstTranslationOffset);
+      16'd1470: number_o = 64'(TableMrPdnOffset);
+      16'd1471: number_o = 64'(TableMrVirtAddrOffset);
+      16'd1472: number_o = 64'(TableMrLengthOffset);
+      16'd1473: number_o = 64'(RdmaKeyBytes);
+      16'd1474: number_o = 64'(RdmaKeyKeyOffset);
+      16'd1475: number_o = 64'(RdmaKeyIndexOffset);
+      16'd1476: number_o = 64'(TableTranslationBytes);
+      16'd1477: number_o = 64'(TableTranslationAddressOffset);
+      16'd1478: number_o = 64'(TableAhBytes);
+      16'd1479: number_o = 64'(TableAhPdnOffset);
+      16'd1480: number_o = 64'(TableAhPathOffset);
+      16'd1481: number_o = 64'(TableGidBytes);
+      16'd1482: number_o = 64'(TableGidVlanOffset);
+      16'd1483: number_o = 64'(TableGidGidOffset);
+      16'd1484: number_o = 64'(TableMacFilterBytes);
+      16'd1485: number_o = 64'(TableMacFilterMacOffset);
+      16'd1486: number_o = 64'(TableVlanFilterBytes);
+      16'd1487: number_o = 64'(TableVlanFilterMembersOffset);
+      16'd1488: number_o = 64'(TableRssConfigBytes);
+      16'd1489: number_o = 64'(TableRssConfigUnclassifiedPairOffset);
+      16'd1490: number_o = 64'(TableRssConfigIndirectionTableMaskOffset);
+      16'd1491: number_o = 64'(TableRssConfigHashTypesOffset);
+      16'd1492: number_o = 64'(TableRssConfigHashKeyDataOffset);
+      16'd1493: number_o = 64'(TableRssConfigHashKeyLengthOffset);
+      16'd1494: number_o = 64'(TableRssBytes);
+      16'd1495: number_o = 64'(TableRssPairOffset);
+      16'd1496: number_o = 64'(VirtioPciCommonCfgBytes);
+      16'd1497: number_o = 64'(VirtioPciCommonCfgDeviceFeatureSelectOffset);
+      16'd1498: number_o = 64'(VirtioPciCommonCfgDeviceFeatureOffset);
+      16'd1499: number_o = 64'(VirtioPciCommonCfgDriverFeatureSelectOffset);
+      16'd1500: number_o = 64'(VirtioPciCommonCfgDriverFeatureOffset);
+      16'd1501: number_o = 64'(VirtioPciCommonCfgConfigMsixVectorOffset);
+      16'd1502: number_o = 64'(VirtioPciCommonCfgNumQueuesOffset);
+      16'd1503: number_o = 64'(VirtioPciCommonCfgDeviceStatusOffset);
+      16'd1504: number_o = 64'(VirtioPciCommonCfgConfigGenerationOffset);
+      16'd1505: number_o = 64'(VirtioPciCommonCfgQueueSelectOffset);
+      16'd1506: number_o = 64'(VirtioPciCommonCfgQueueSizeOffset);
+      16'd1507: number_o = 64'(VirtioPciCommonCfgQueueMsixVectorOffset);
+      16'd1508: number_o = 64'(VirtioPciCommonCfgQueueEnableOffset);
+      16'd1509: number_o = 64'(VirtioPciCommonCfgQueueNotifyOffOffset);
+      16'd1510: number_o = 64'(VirtioPciCommonCfgQueueDescOffset);
+      16'd1511: number_o = 64'(VirtioPciCommonCfgQueueDriverOffset);
+      16'd1512: number_o = 64'(VirtioPciCommonCfgQueueDeviceOffset);
+      16'd1513: number_o = 64'(VirtioPciCommonCfgQueueNotifConfigDataOffset);
+      16'd1514: number_o = 64'(VirtioPciCommonCfgQueueResetOffset);
+      16'd1515: number_o = 64'(VirtioPciCommonCfgAdminQueueIndexOffset);
+      16'd1516: number_o = 64'(VirtioPciCommonCfgAdminQueueNumOffset);
+      16'd1517: number_o = 64'(VirtqDescBytes);
+      16'd1518: number_o = 64'(VirtqDescAddrOffset);
+      16'd1519: number_o = 64'(VirtqDescLenOffset);
+      16'd1520: number_o = 64'(VirtqDescFlagsOffset);
+      16'd1521: number_o = 64'(VirtqDescNextOffset);
+      16'd1522: number_o = 64'(VirtqAvailBytes);
+      16'd1523: number_o = 64'(VirtqAvailFlagsOffset);
+      16'd1524: number_o = 64'(VirtqAvailIdxOffset);
+      16'd1525: number_o = 64'(VirtqUsedEventBytes);
+      16'd1526: number_o = 64'(VirtqUsedEventUsedEventOffset);
+      16'd1527: number_o = 64'(VirtqUsedElemBytes);
+      16'd1528: number_o = 64'(VirtqUsedElemIdOffset);
+      16'd1529: number_o = 64'(VirtqUsedElemLenOffset);
+      16'd1530: number_o = 64'(VirtqUsedBytes);
+      16'd1531: number_o = 64'(VirtqUsedFlagsOffset);
+      16'd1532: number_o = 64'(VirtqUsedIdxOffset);
+      16'd1533: number_o = 64'(VirtqAvailEventBytes);
+      16'd1534: number_o = 64'(VirtqAvailEventAvailEventOffset);
+      16'd1535: number_o = 64'(PvirtqDescBytes);
+      16'd1536: number_o = 64'(PvirtqDescAddrOffset);
+      16'd1537: number_o = 64'(PvirtqDescLenOffset);
+      16'd1538: number_o = 64'(PvirtqDescIdOffset);
+      16'd1539: number_o = 64'(PvirtqDescFlagsOffset);
+      16'd1540: number_o = 64'(PvirtqEventSuppressBytes);
+      16'd1541: number_o = 64'(VirtqNotificationBytes);
+      16'd1542: number_o = 64'(VirtqNotificationVqIndexOffset);
+      16'd1543: number_o = 64'(VirtqNotificationDataBytes);
+      16'd1544: number_o = 64'(VirtqNotificationDataVqIndexOffset);
+      16'd1545: number_o = 64'(VirtqNotificationDataNextIdxOffset);
+      16'd1546: number_o = 64'(PvirtqNotificationDataBytes);
+      16'd1547: number_o = 64'(PvirtqNotificationDataVqIndexOffset);
+      16'd1548: number_o = 64'(EthernetBytes);
+      16'd1549: number_o = 64'(EthernetDestinationOffset);
+      16'd1550: number_o = 64'(EthernetSourceOffset);
+      16'd1551: number_o = 64'(EthernetEthertypeOffset);
+      16'd1552: number_o = 64'(VlanTagBytes);
+      16'd1553: number_o = 64'(VlanTagEthertypeOffset);
+      16'd1554: number_o = 64'(Ipv4Bytes);
+      16'd1555: number_o = 64'(Ipv4TotalLengthOffset);
+      16'd1556: number_o = 64'(Ipv4IdentificationOffset);
+      16'd1557: number_o = 64'(Ipv4TimeToLiveOffset);
+      16'd1558: number_o = 64'(Ipv4ProtocolOffset);
+      16'd1559: number_o = 64'(Ipv4HeaderChecksumOffset);
+      16'd1560: number_o = 64'(Ipv4SourceOffset);
+      16'd1561: number_o = 64'(Ipv4DestinationOffset);
+      16'd1562: number_o = 64'(Ipv6Bytes);
+      16'd1563: number_o = 64'(Ipv6PayloadLengthOffset);
+      16'd1564: number_o = 64'(Ipv6NextHeaderOffset);
+      16'd1565: number_o = 64'(Ipv6HopLimitOffset);
+      16'd1566: number_o = 64'(Ipv6SourceOffset);
+      16'd1567: number_o = 64'(Ipv6DestinationOffset);
+      16'd1568: number_o = 64'(UdpBytes);
+      16'd1569: number_o = 64'(UdpSourcePortOffset);
+      16'd1570: number_o = 64'(UdpDestinationPortOffset);
+      16'd1571: number_o = 64'(UdpLengthOffset);
+      16'd1572: number_o = 64'(UdpChecksumOffset);
+      16'd1573: number_o = 64'(GrhBytes);
+      16'd1574: number_o = 64'(GrhPayloadLengthOffset);
+      16'd1575: number_o = 64'(GrhNextHeaderOffset);
+      16'd1576: number_o = 64'(GrhHopLimitOffset);
+      16'd1577: number_o = 64'(GrhSgidOffset);
+      16'd1578: number_o = 64'(GrhDgidOffset);
+      16'd1579: number_o = 64'(BthBytes);
+      16'd1580: number_o = 64'(BthOpcodeOffset);
+      16'd1581: number_o = 64'(BthPkeyOffset);
+      16'd1582: number_o = 64'(BthDestQpOffset);
+      16'd1583: number_o = 64'(BthPsnOffset);
+      16'd1584: number_o = 64'(RethBytes);
+      16'd1585: number_o = 64'(RethVirtualAddressOffset);
+      16'd1586: number_o = 64'(RethRkeyOffset);
+      16'd1587: number_o = 64'(RethDmaLengthOffset);
+      16'd1588: number_o = 64'(AethBytes);
+      16'd1589: number_o = 64'(AethMsnOffset);
+      16'd1590: number_o = 64'(DethBytes);
+      16'd1591: number_o = 64'(DethQkeyOffset);
+      16'd1592: number_o = 64'(DethSourceQpOffset);
+      16'd1593: number_o = 64'(ImmdtBytes);
+      16'd1594: number_o = 64'(ImmdtImmediateDataOffset);
+      16'd1595: number_o = 64'(IethBytes);
+      16'd1596: number_o = 64'(IethRkeyOffset);
+      16'd1597: number_o = 64'(AtomicEthBytes);
+      16'd1598: number_o = 64'(AtomicEthVirtualAddressOffset);
+      16'd1599: number_o = 64'(AtomicEthRkeyOffset);
+      16'd1600: number_o = 64'(AtomicEthSwapAddDataOffset);
+      16'd1601: number_o = 64'(AtomicEthCompareDataOffset);
+      16'd1602: number_o = 64'(AtomicAckEthBytes);
+      16'd1603: number_o = 64'(AtomicAckEthOriginalDataOffset);
+      16'd1604: number_o = 64'(FethBytes);
+      16'd1605: number_o = 64'(MgmtVersionBytes);
+      16'd1606: number_o = 64'(MgmtVersionMinorOffset);
+      16'd1607: number_o = 64'(MgmtVersionMajorOffset);
+      16'd1608: number_o = 64'(MgmtAbiProfileBytes);
+      16'd1609: number_o = 64'(MgmtControlBytes);
+      16'd1610: number_o = 64'(MgmtStatusBytes);
+      16'd1611: number_o = 64'(MgmtStatusDeviceStatusOffset);
+      16'd1612: number_o = 64'(MgmtStatusDmaOutstandingOffset);
+      16'd1613: number_o = 64'(MgmtInterruptCauseBytes);
+      16'd1614: number_o = 64'(MgmtMailboxStatusBytes);
+      16'd1615: number_o = 64'(MgmtTableCommandBytes);
+      16'd1616: number_o = 64'(MgmtTableCommandTableIdOffset);
+      16'd1617: number_o = 64'(MgmtQpCommandBytes);
+      16'd1618: number_o = 64'(MgmtQpCommandQpnOffset);
+      16'd1619: number_o = 64'(MgmtFlipEntryBytes);
+      16'd1620: number_o = 64'(MgmtFlipEntryIndexOffset);
+      16'd1621: number_o = 64'(MgmtFlipEntryRamOffset);
+      16'd1622: number_o = 64'(MgmtRxModeBytes);
+      16'd1623: number_o = 64'(ProcessorConsoleBytes);
+      16'd1624: number_o = 64'(ProcessorConsoleCharacterOffset);
+      16'd1625: number_o = 64'(ProcessorLastFailureBytes);
+      16'd1626: number_o = 64'(ProcessorLastFailureCauseOffset);
+      16'd1627: number_o = 64'($bits(dma_read_request_t));
+      16'd1628: number_o = 64'($bits(dma_fetched_t));
+      16'd1629: number_o = 64'($bits(dma_store_t));
+      16'd1630: number_o = 64'($bits(dma_write_request_t));
+      16'd1631: number_o = 64'($bits(dma_done_t));
+      16'd1632: number_o = 64'($bits(bar_access_t));
+      16'd1633: number_o = 64'($bits(table_write_t));
+      16'd1634: number_o = 64'($bits(context_flip_t));
+      16'd1635: number_o = 64'($bits(queue_row_write_t));
+      16'd1636: number_o = 64'($bits(qp_state_write_t));
+      16'd1637: number_o = 64'($bits(qp_load_t));
+      16'd1638: number_o = 64'($bits(qp_order_t));
+      16'd1639: number_o = 64'($bits(qp_done_t));
+      16'd1640: number_o = 64'($bits(qp_sends_t));
+      16'd1641: number_o = 64'($bits(qp_sent_t));
+      16'd1642: number_o = 64'($bits(qp_psn_t));
+      16'd1643: number_o = 64'($bits(qp_failure_t));
+      16'd1644: number_o = 64'($bits(buffer_request_t));
+      16'd1645: number_o = 64'($bits(buffer_t));
+      16'd1646: number_o = 64'($bits(avail_event_t));
+      16'd1647: number_o = 64'($bits(queue_failure_t));
+      16'd1648: number_o = 64'($bits(completion_t));
+      16'd1649: number_o = 64'($bits(host_event_t));
+      16'd1650: number_o = 64'($bits(queue_interrupt_t));
+      16'd1651: number_o = 64'($bits(interrupt_t));
+      16'd1652: number_o = 64'($bits(doorbell_t));
+      16'd1653: number_o = 64'($bits(cq_arm_t));
+      16'd1654: number_o = 64'($bits(work_request_t));
+      16'd1655: number_o = 64'($bits(qp_hold_t));
+      16'd1656: number_o = 64'($bits(replay_t));
+      16'd1657: number_o = 64'($bits(timer_set_t));
+      16'd1658: number_o = 64'($bits(timer_expired_t));
+      16'd1659: number_o = 64'($bits(memory_check_t));
+      16'd1660: number_o = 64'($bits(memory_grant_t));
+      16'd1661: number_o = 64'($bits(memory_place_t));
+      16'd1662: number_o = 64'($bits(tx_packet_t));
+      16'd1663: number_o = 64'($bits(tx_job_t));
+      16'd1664: number_o = 64'($bits(send_record_t));
+      16'd1665: number_o = 64'($bits(qp_reads_t));
+      16'd1666: number_o = 64'($bits(read_record_t));
+      16'd1667: number_o = 64'($bits(rx_ack_t));
+      16'd1668: number_o = 64'($bits(rx_answer_t));
+      16'd1669: number_o = 64'($bits(rx_place_t));
+      16'd1670: number_o = 64'($bits(receive_request_t));
+      16'd1671: number_o = 64'($bits(receive_t));
+      16'd1672: number_o = 64'($bits(atomic_request_t));
+      16'd1673: number_o = 64'($bits(atomic_result_t));
+      16'd1674: number_o = 64'($bits(net_class_t));
+      16'd1675: number_o = 64'($bits(net_frame_t));
+      16'd1676: number_o = 64'(MgmtIdRegister);
+      16'd1677: number_o = 64'(MgmtVersionRegister);
+      16'd1678: number_o = 64'(MgmtAbiProfileRegister);
+      16'd1679: number_o = 64'(MgmtScratchRegister);
+      16'd1680: number_o = 64'(MgmtTimeLowRegister);
+      16'd1681: number_o = 64'(MgmtTimeHighRegister);
+      16'd1682: number_o = 64'(MgmtControlRegister);
+      16'd1683: number_o = 64'(MgmtStatusRegister);
+      16'd1684: number_o = 64'(MgmtInterruptCauseRegister);
+      16'd1685: number_o = 64'(MgmtInterruptEnableRegister);
+      16'd1686: number_o = 64'(MgmtQueueResetIndexRegister);
+      16'd1687: number_o = 64'(MgmtQueueResetDoneRegister);
+      16'd1688: number_o = 64'(MgmtFatalCauseRegister);
+      16'd1689: number_o = 64'(MgmtMailboxStatusRegister);
+      16'd1690: number_o = 64'(MgmtMailboxRequestBytesRegister);
+      16'd1691: number_o = 64'(MgmtMailboxResponseBytesRegister);
+      16'd1692: number_o = 64'(MgmtMailboxFetchRegister);
+      16'd1693: number_o = 64'(MgmtMailboxCompleteRegister);
+      16'd1694: number_o = 64'(MgmtMailboxDataRegister);
+      16'd1695: number_o = 64'(MgmtTableCommandRegister);
+      16'd1696: number_o = 64'(MgmtTableIndexRegister);
+      16'd1697: number_o = 64'(MgmtTableDataRegister);
+      16'd1698: number_o = 64'(MgmtQpCommandRegister);
+      16'd1699: number_o = 64'(MgmtEventPushRegister);
+      16'd1700: number_o = 64'(MgmtEventDataRegister);
+      16'd1701: number_o = 64'(MgmtFlipEntryRegister);
+      16'd1702: number_o = 64'(MgmtFlipBitRegister);
+      16'd1703: number_o = 64'(MgmtMacLowRegister);
+      16'd1704: number_o = 64'(MgmtMacHighRegister);
+      16'd1705: number_o = 64'(MgmtRxModeRegister);
+      16'd1706: number_o = 64'(MgmtActiveQueuePairsRegister);
+      16'd1707: number_o = 64'(MgmtMtuRegister);
+      16'd1708: number_o = 64'(MgmtRxVerdictCountRegister);
+      16'd1709: number_o = 64'(MgmtTxFramesRegister);
+      16'd1710: number_o = 64'(MgmtRxBufferDropsRegister);
+      16'd1711: number_o = 64'(MgmtRetransmissionsRegister);
+      16'd1712: number_o = 64'(MgmtDmaErrorsRegister);
+      16'd1713: number_o = 64'(MgmtWindowViolationsRegister);
+      16'd1714: number_o = 64'(MgmtNetRxFilteredRegister);
+      16'd1715: number_o = 64'(MgmtNetRxDropsRegister);
+      16'd1716: number_o = 64'(MgmtNetTxDropsRegister);
+      16'd1717: number_o = 64'(MgmtParameterRegister);
+      16'd1718: number_o = 64'(ProcessorWaitRegister);
+      16'd1719: number_o = 64'(ProcessorConsoleRegister);
+      16'd1720: number_o = 64'(ProcessorAliveRegister);
+      16'd1721: number_o = 64'(ProcessorStopRegister);
+      16'd1722: number_o = 64'(ProcessorLastFailureRegister);
+      16'd1723: number_o = 64'(ProcessorFailureAddressRegister);
+      16'd1724: number_o = 64'(MgmtDriverFeaturesRegister);
+      16'd1725: number_o = 64'(Nic100.datapath_bits);
+      16'd1726: number_o = 64'(Nic100.core_clock_khz);
+      16'd1727: number_o = 64'(Nic100.link_mbps);
+      16'd1728: number_o = 64'(Nic100.net_queue_pairs);
+      16'd1729: number_o = 64'(Nic100.num_cqs);
+      16'd1730: number_o = 64'(Nic100.num_qps);
+      16'd1731: number_o = 64'(Nic100.num_pds);
+      16'd1732: number_o = 64'(Nic100.num_mrs);
+      16'd1733: number_o = 64'(Nic100.num_translations);
+      16'd1734: number_o = 64'(Nic100.num_ahs);
+      16'd1735: number_o = 64'(Nic100.num_gids);
+      16'd1736: number_o = 64'(Nic100.max_queue_entries);
+      16'd1737: number_o = 64'(Nic100.max_net_queue_entries);
+      16'd1738: number_o = 64'(Nic100.max_send_sge);
+      16'd1739: number_o = 64'(Nic100.max_recv_sge);
+      16'd1740: number_o = 64'(Nic100.max_inline_bytes);
+      16'd1741: number_o = 64'(Nic100.max_rd_atomic);
+      16'd1742: number_o = 64'(Nic100.atomics);
+      16'd1743: number_o = 64'(Nic100.max_path_mtu);
+      16'd1744: number_o = 64'(Nic100.max_frame_bytes);
+      16'd1745: number_o = 64'(Nic100.dma_tags);
+      16'd1746: number_o = 64'(Nic100.rx_buffer_bytes);
+      16'd1747: number_o = 64'(Nic100.tx_buffer_bytes);
+      16'd1748: number_o = 64'(Nic100.dma_read_buffer_bytes);
+      16'd1749: number_o = 64'(Nic100.dma_writes);
+      16'd1750: number_o = 64'(Nic100.send_records);
+      16'd1751: number_o = 64'(Nic100.send_requests_kept);
+      16'd1752: number_o = 64'(Nic100.num_msix_vectors);
+      16'd1753: number_o = 64'(Nic1.datapath_bits);
+      16'd1754: number_o = 64'(Nic1.core_clock_khz);
+      16'd1755: number_o = 64'(Nic1.link_mbps);
+      16'd1756: number_o = 64'(Nic1.net_queue_pairs);
+      16'd1757: number_o = 64'(Nic1.num_cqs);
+      16'd1758: number_o = 64'(Nic1.num_qps);
+      16'd1759: number_o = 64'(Nic1.num_pds);
+      16'd1760: number_o = 64'(Nic1.num_mrs);
+      16'd1761: number_o = 64'(Nic1.num_translations);
+      16'd1762: number_o = 64'(Nic1.num_ahs);
+      16'd1763: number_o = 64'(Nic1.num_gids);
+      16'd1764: number_o = 64'(Nic1.max_queue_entries);
+      16'd1765: number_o = 64'(Nic1.max_net_queue_entries);
+      16'd1766: number_o = 64'(Nic1.max_send_sge);
+      16'd1767: number_o = 64'(Nic1.max_recv_sge);
+      16'd1768: number_o = 64'(Nic1.max_inline_bytes);
+      16'd1769: number_o = 64'(Nic1.max_rd_atomic);
+      16'd1770: number_o = 64'(Nic1.atomics);
+      16'd1771: number_o = 64'(Nic1.max_path_mtu);
+      16'd1772: number_o = 64'(Nic1.max_frame_bytes);
+      16'd1773: number_o = 64'(Nic1.dma_tags);
+      16'd1774: number_o = 64'(Nic1.rx_buffer_bytes);
+      16'd1775: number_o = 64'(Nic1.tx_buffer_bytes);
+      16'd1776: number_o = 64'(Nic1.dma_read_buffer_bytes);
+      16'd1777: number_o = 64'(Nic1.dma_writes);
+      16'd1778: number_o = 64'(Nic1.send_records);
+      16'd1779: number_o = 64'(Nic1.send_requests_kept);
+      16'd1780: number_o = 64'(Nic1.num_msix_vectors);
       default: number_o = '0;
     endcase
   end

@@ -10,6 +10,27 @@
 /* verilator lint_off UNUSEDPARAM */
 package vireo_spec_pkg;
 
+  // Of everything in this file; a host refuses another one (board.toml)
+  localparam logic [15:0] BoardVersion = 16'h1;
+
+  // "BVRD" as bytes (board.toml)
+  localparam logic [31:0] BoardMagic = 32'h44525642;
+
+  // Before and after every frame; one between two frames is enough [RFC 1662, 4.1] (board.toml)
+  localparam logic [7:0] BoardFlag = 8'h7e;
+
+  // Within a frame `board_flag` and `board_escape` are sent as this byte and the byte itself exclusive-or `board_escape_bit` [RFC 1662, 4.2] (board.toml)
+  localparam logic [7:0] BoardEscape = 8'h7d;
+
+  // See `board_escape` (board.toml)
+  localparam logic [7:0] BoardEscapeBit = 8'h20;
+
+  // Payload of a frame, between `board_header` and the CRC of 4 bytes over both, least significant byte first. This is the only credit: one frame each way (board.toml)
+  localparam logic [15:0] BoardPayloadMax = 16'h400;
+
+  // The board holds this many beats of each of `read_beats` and `frame_beats`. One of each enters the device in every cycle that is run, as long as there are any (board.toml)
+  localparam logic [7:0] BoardBeatsMax = 8'h40;
+
   // Fewest queue pairs; in use after reset. [virtio 1.3, 5.1.6.5.6; linux/virtio_net.h] (net.toml)
   localparam logic [15:0] NetMqVqPairsMin = 16'h1;
 
@@ -458,6 +479,47 @@ package vireo_spec_pkg;
     32'h2710,
     32'h27100000
   };
+
+  // Kinds of frames. A frame with a wrong CRC, an unknown kind or an unexpected sequence number is ignored; a repeated question is answered again and not executed again. (board.toml)
+  typedef enum logic [7:0] {
+    BoardFrameHello = 8'h1,
+    BoardFrameData = 8'h2,
+    BoardFrameMore = 8'h3,
+    BoardFrameNoSession = 8'h4
+  } board_frame_e;
+
+  // Commands, each followed by its structure. What enters the device enters in the next cycle that is run, for that cycle. An unknown command ends execution of its session: its frame is answered by `refused`. (board.toml)
+  typedef enum logic [7:0] {
+    BoardCommandReset = 8'h1,
+    BoardCommandRun = 8'h2,
+    BoardCommandTime = 8'h3,
+    BoardCommandControls = 8'h4,
+    BoardCommandBar = 8'h5,
+    BoardCommandCsr = 8'h6,
+    BoardCommandCredits = 8'h7,
+    BoardCommandRefuse = 8'h8,
+    BoardCommandReadBeats = 8'h9,
+    BoardCommandFrameBeats = 8'ha,
+    BoardCommandLoad = 8'hb,
+    BoardCommandStart = 8'hc,
+    BoardCommandAdmit = 8'hd
+  } board_command_e;
+
+  // Events, each followed by its structure. Those of a run come in the order of their cycles, within a cycle in the order of their numbers; the last is `ran`. (board.toml)
+  typedef enum logic [7:0] {
+    BoardEventBarAnswer = 8'h1,
+    BoardEventCsrAnswer = 8'h2,
+    BoardEventInterrupt = 8'h3,
+    BoardEventRead = 8'h4,
+    BoardEventWriteBeat = 8'h5,
+    BoardEventWriteStart = 8'h6,
+    BoardEventMsix = 8'h7,
+    BoardEventTransmit = 8'h8,
+    BoardEventAccess = 8'h9,
+    BoardEventRan = 8'ha,
+    BoardEventConsole = 8'hb,
+    BoardEventRefused = 8'hc
+  } board_event_e;
 
   // Tables of the datapath that firmware fills through table_command. (csr.toml)
   typedef enum logic [7:0] {
@@ -1475,6 +1537,305 @@ package vireo_spec_pkg;
     rdma_has_cq_arm: 1'h1,
     rdma_needs_ring_reset: 1'h1
   };
+
+  // Start of every frame (board.toml)
+  localparam int unsigned BoardHeaderBytes = 2;
+  localparam int unsigned BoardHeaderKindOffset = 0;
+  localparam int unsigned BoardHeaderSerialOffset = 1;
+  typedef struct packed {
+    logic [7:0] serial;
+    logic [7:0] kind;  // board_frame_e
+  } board_header_t;
+  function automatic board_header_t unpack_board_header(input logic [15:0] bytes);
+    return board_header_t'(bytes);
+  endfunction
+  function automatic logic [15:0] pack_board_header(input board_header_t fields);
+    return fields;
+  endfunction
+
+  // What the board is (board.toml)
+  localparam int unsigned BoardHelloBytes = 12;
+  localparam int unsigned BoardHelloMagicOffset = 0;
+  localparam int unsigned BoardHelloVersionOffset = 4;
+  localparam int unsigned BoardHelloHasProcessorOffset = 6;
+  localparam int unsigned BoardHelloConfigHashOffset = 8;
+  typedef struct packed {
+    logic [31:0] config_hash;
+    logic [7:0] reserved;
+    logic [7:0] has_processor;
+    logic [15:0] version;
+    logic [31:0] magic;
+  } board_hello_t;
+  function automatic board_hello_t unpack_board_hello(input logic [95:0] bytes);
+    return board_hello_t'(bytes);
+  endfunction
+  function automatic logic [95:0] pack_board_hello(input board_hello_t fields);
+    return fields;
+  endfunction
+
+  // Runs at most `cycles` cycles, and ends early: after a cycle with an event that a host must know of (all but `write_start`, `write_beat` and beats within a frame), in front of a cycle with an access of the control processor, and when nothing is left to do. (board.toml)
+  localparam int unsigned BoardRunBytes = 2;
+  localparam int unsigned BoardRunCyclesOffset = 0;
+  typedef struct packed {
+    logic [15:0] cycles;
+  } board_run_t;
+  function automatic board_run_t unpack_board_run(input logic [15:0] bytes);
+    return board_run_t'(bytes);
+  endfunction
+  function automatic logic [15:0] pack_board_run(input board_run_t fields);
+    return fields;
+  endfunction
+
+  // Device time of the next cycle; it goes on by itself, and stands still between two runs (board.toml)
+  localparam int unsigned BoardTimeBytes = 8;
+  localparam int unsigned BoardTimeNsOffset = 0;
+  typedef struct packed {
+    logic [63:0] ns;
+  } board_time_t;
+  function automatic board_time_t unpack_board_time(input logic [63:0] bytes);
+    return board_time_t'(bytes);
+  endfunction
+  function automatic logic [63:0] pack_board_time(input board_time_t fields);
+    return fields;
+  endfunction
+
+  // From configuration space and MAC, until changed (board.toml)
+  localparam int unsigned BoardControlsBytes = 2;
+  typedef struct packed {
+    logic [3:0] max_read_request_size;
+    logic [3:0] max_payload_size;
+    logic [3:0] reserved;
+    logic mac_link;
+    logic msix_mask;
+    logic msix_enable;
+    logic bus_master;
+  } board_controls_t;
+  function automatic board_controls_t unpack_board_controls(input logic [15:0] bytes);
+    return board_controls_t'(bytes);
+  endfunction
+  function automatic logic [15:0] pack_board_controls(input board_controls_t fields);
+    return fields;
+  endfunction
+
+  // An access of a BAR (board.toml)
+  localparam int unsigned BoardBarBytes = 14;
+  localparam int unsigned BoardBarLengthOffset = 1;
+  localparam int unsigned BoardBarOffsetOffset = 2;
+  localparam int unsigned BoardBarValueOffset = 6;
+  typedef struct packed {
+    logic [63:0] value;
+    logic [31:0] offset;
+    logic [7:0] length;
+    logic [3:0] is_write;
+    logic [3:0] bar;
+  } board_bar_t;
+  function automatic board_bar_t unpack_board_bar(input logic [111:0] bytes);
+    return board_bar_t'(bytes);
+  endfunction
+  function automatic logic [111:0] pack_board_bar(input board_bar_t fields);
+    return fields;
+  endfunction
+
+  // An access of the management port, beside the control processor (board.toml)
+  localparam int unsigned BoardCsrBytes = 6;
+  localparam int unsigned BoardCsrValueOffset = 2;
+  typedef struct packed {
+    logic [31:0] value;
+    logic is_write;
+    logic [14:0] offset;
+  } board_csr_t;
+  function automatic board_csr_t unpack_board_csr(input logic [47:0] bytes);
+    return board_csr_t'(bytes);
+  endfunction
+  function automatic logic [47:0] pack_board_csr(input board_csr_t fields);
+    return fields;
+  endfunction
+
+  // Credits in beats; they count from the next cycle that is run (board.toml)
+  localparam int unsigned BoardCreditsBytes = 4;
+  localparam int unsigned BoardCreditsDmaWriteOffset = 0;
+  localparam int unsigned BoardCreditsTransmitOffset = 2;
+  typedef struct packed {
+    logic [15:0] transmit;
+    logic [15:0] dma_write;
+  } board_credits_t;
+  function automatic board_credits_t unpack_board_credits(input logic [31:0] bytes);
+    return board_credits_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_board_credits(input board_credits_t fields);
+    return fields;
+  endfunction
+
+  // Beats of 8 bytes of a DMA read's data, as they are on the bus (lane: address modulo 8) (board.toml)
+  localparam int unsigned BoardReadBeatsBytes = 4;
+  localparam int unsigned BoardReadBeatsCountOffset = 0;
+  localparam int unsigned BoardReadBeatsTagOffset = 1;
+  typedef struct packed {
+    logic [7:0] reserved1;
+    logic [4:0] reserved;
+    logic last;
+    logic [1:0] resp;
+    logic [7:0] tag;
+    logic [7:0] count;
+  } board_read_beats_t;
+  function automatic board_read_beats_t unpack_board_read_beats(input logic [31:0] bytes);
+    return board_read_beats_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_board_read_beats(input board_read_beats_t fields);
+    return fields;
+  endfunction
+
+  // Beats of 8 bytes of a received frame (board.toml)
+  localparam int unsigned BoardFrameBeatsBytes = 3;
+  localparam int unsigned BoardFrameBeatsCountOffset = 0;
+  localparam int unsigned BoardFrameBeatsKeepOffset = 2;
+  typedef struct packed {
+    logic [7:0] keep;
+    logic [5:0] reserved;
+    logic error;
+    logic last;
+    logic [7:0] count;
+  } board_frame_beats_t;
+  function automatic board_frame_beats_t unpack_board_frame_beats(input logic [23:0] bytes);
+    return board_frame_beats_t'(bytes);
+  endfunction
+  function automatic logic [23:0] pack_board_frame_beats(input board_frame_beats_t fields);
+    return fields;
+  endfunction
+
+  // A word of the control processor's memory; takes effect at once, and takes no cycle (board.toml)
+  localparam int unsigned BoardLoadBytes = 8;
+  localparam int unsigned BoardLoadAddressOffset = 0;
+  localparam int unsigned BoardLoadValueOffset = 4;
+  typedef struct packed {
+    logic [31:0] value;
+    logic [31:0] address;
+  } board_load_t;
+  function automatic board_load_t unpack_board_load(input logic [63:0] bytes);
+    return board_load_t'(bytes);
+  endfunction
+  function automatic logic [63:0] pack_board_load(input board_load_t fields);
+    return fields;
+  endfunction
+
+  // Answer of the oldest BAR read (board.toml)
+  localparam int unsigned BoardBarAnswerBytes = 8;
+  localparam int unsigned BoardBarAnswerValueOffset = 0;
+  typedef struct packed {
+    logic [63:0] value;
+  } board_bar_answer_t;
+  function automatic board_bar_answer_t unpack_board_bar_answer(input logic [63:0] bytes);
+    return board_bar_answer_t'(bytes);
+  endfunction
+  function automatic logic [63:0] pack_board_bar_answer(input board_bar_answer_t fields);
+    return fields;
+  endfunction
+
+  // Answer of a read at the management port (board.toml)
+  localparam int unsigned BoardCsrAnswerBytes = 4;
+  localparam int unsigned BoardCsrAnswerValueOffset = 0;
+  typedef struct packed {
+    logic [31:0] value;
+  } board_csr_answer_t;
+  function automatic board_csr_answer_t unpack_board_csr_answer(input logic [31:0] bytes);
+    return board_csr_answer_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_board_csr_answer(input board_csr_answer_t fields);
+    return fields;
+  endfunction
+
+  // The interrupt of the management registers has changed (board.toml)
+  localparam int unsigned BoardInterruptBytes = 1;
+  localparam int unsigned BoardInterruptLevelOffset = 0;
+  typedef struct packed {
+    logic [7:0] level;
+  } board_interrupt_t;
+  function automatic board_interrupt_t unpack_board_interrupt(input logic [7:0] bytes);
+    return board_interrupt_t'(bytes);
+  endfunction
+  function automatic logic [7:0] pack_board_interrupt(input board_interrupt_t fields);
+    return fields;
+  endfunction
+
+  // A DMA read (board.toml)
+  localparam int unsigned BoardReadBytes = 12;
+  localparam int unsigned BoardReadAddressOffset = 0;
+  localparam int unsigned BoardReadLengthOffset = 8;
+  localparam int unsigned BoardReadTagOffset = 10;
+  typedef struct packed {
+    logic [15:0] tag;
+    logic [15:0] length;
+    logic [63:0] address;
+  } board_read_t;
+  function automatic board_read_t unpack_board_read(input logic [95:0] bytes);
+    return board_read_t'(bytes);
+  endfunction
+  function automatic logic [95:0] pack_board_read(input board_read_t fields);
+    return fields;
+  endfunction
+
+  // A DMA write (board.toml)
+  localparam int unsigned BoardWriteBytes = 10;
+  localparam int unsigned BoardWriteAddressOffset = 0;
+  localparam int unsigned BoardWriteLengthOffset = 8;
+  typedef struct packed {
+    logic [15:0] length;
+    logic [63:0] address;
+  } board_write_t;
+  function automatic board_write_t unpack_board_write(input logic [79:0] bytes);
+    return board_write_t'(bytes);
+  endfunction
+  function automatic logic [79:0] pack_board_write(input board_write_t fields);
+    return fields;
+  endfunction
+
+  // A message (board.toml)
+  localparam int unsigned BoardMsixBytes = 2;
+  localparam int unsigned BoardMsixNumberOffset = 0;
+  typedef struct packed {
+    logic [15:0] number;
+  } board_msix_t;
+  function automatic board_msix_t unpack_board_msix(input logic [15:0] bytes);
+    return board_msix_t'(bytes);
+  endfunction
+  function automatic logic [15:0] pack_board_msix(input board_msix_t fields);
+    return fields;
+  endfunction
+
+  // A beat of a transmitted frame (board.toml)
+  localparam int unsigned BoardTransmitBytes = 9;
+  localparam int unsigned BoardTransmitDataOffset = 1;
+  typedef struct packed {
+    logic [7:0][7:0] data;
+    logic last;
+    logic [6:0] length;
+  } board_transmit_t;
+  function automatic board_transmit_t unpack_board_transmit(input logic [71:0] bytes);
+    return board_transmit_t'(bytes);
+  endfunction
+  function automatic logic [71:0] pack_board_transmit(input board_transmit_t fields);
+    return fields;
+  endfunction
+
+  // The end of a run (board.toml)
+  localparam int unsigned BoardRanBytes = 12;
+  localparam int unsigned BoardRanCyclesOffset = 0;
+  localparam int unsigned BoardRanFailureOffset = 3;
+  localparam int unsigned BoardRanDeadlineNsOffset = 4;
+  typedef struct packed {
+    logic [63:0] deadline_ns;
+    logic [7:0] failure;  // processor_failure_e
+    logic [5:0] reserved;
+    logic is_waiting;
+    logic is_quiet;
+    logic [15:0] cycles;
+  } board_ran_t;
+  function automatic board_ran_t unpack_board_ran(input logic [95:0] bytes);
+    return board_ran_t'(bytes);
+  endfunction
+  function automatic logic [95:0] pack_board_ran(input board_ran_t fields);
+    return fields;
+  endfunction
 
   // Device configuration, read-only. A field exists if its feature is offered and reads 0 otherwise. [virtio 1.3, 5.1.4; linux/virtio_net.h (without the last field)] (net.toml)
   localparam int unsigned NetConfigBytes = 28;
