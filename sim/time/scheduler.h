@@ -58,6 +58,10 @@ class Scheduler {
     return true;
   }
 
+  // In a callback: until this time nothing happens, and RunUntil() does not end, unless by what this callback causes,
+  // or because of what other callbacks of now() have caused already.
+  Picoseconds Horizon() { return std::min(next(), proceed_limit_); }
+
   virtual Picoseconds now() const = 0;
   // Time of the earliest callback.
   Picoseconds next() {

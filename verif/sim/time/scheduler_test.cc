@@ -281,6 +281,18 @@ TEST(Scheduler, ProceedsIfNothingElseIsDue) {
   EXPECT_EQ(calls, 4u);  // stopped by the function at 30, before and after it, and by the deadline
 }
 
+TEST(Scheduler, HorizonIsTheNextCallbackOrTheEndOfTheRun) {
+  StandaloneScheduler scheduler;
+  std::vector<Picoseconds> horizons;
+  const auto look = [&] { horizons.push_back(scheduler.Horizon()); };
+  scheduler.Call(10, look);
+  scheduler.Call(30, look);
+  scheduler.Call(60, look);
+  EXPECT_FALSE(scheduler.RunUntil(Never, 50));
+  EXPECT_FALSE(scheduler.RunUntil(Never, kForever));
+  EXPECT_EQ(horizons, (std::vector<Picoseconds>{30, 50, kForever}));
+}
+
 TEST(Scheduler, DoesNotProceedInsideSystemC) {
   const auto child = RunInChild([]() -> std::optional<std::string> {
     SystemcScheduler scheduler;
