@@ -3,6 +3,8 @@
 
 #include <iterator>
 
+#include "sim/device/board/board_device.h"
+
 namespace vireo::sim {
 
 FaultRule LoseFrames(uint32_t per_million) {
@@ -22,7 +24,7 @@ void UseHardware(const Hardware& hardware, const NicRoles& roles, const std::vec
                  RdmaSystemOptions& options) {
   for (size_t i = 0; i < roles.nics; ++i) {
     HostOptions& host = options.hosts.emplace_back();
-    host.device = i == 0 || options.peer.empty() ? options.device : options.peer;
+    host.device = i == 0 || options.peer.empty() ? DeviceOfNic(options.device, i) : options.peer;
     host.profile = options.profile;
     host.nic = hardware.nic;
     host.nic.name = fmt::format("nic{}", i);

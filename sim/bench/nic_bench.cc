@@ -24,6 +24,7 @@
 #include "sim/bench/report.h"
 #include "sim/bench/settings.h"
 #include "sim/bench/speed_up.h"
+#include "sim/device/board/board_device.h"
 #include "sim/device/devices.h"
 #include "sim/device/nic_library.h"
 
@@ -89,11 +90,13 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, S
   workloads.emplace_back(kMemory);
   std::vector<std::string> known_workloads = workloads;
   known_workloads.emplace_back(kCustom);  // on request only
-  app.add_option("--device", options.devices, "comma-separated: model, rtl, lockstep (default: model,rtl)")
+  app.add_option("--device", options.devices,
+                 "comma-separated: model, rtl, lockstep, or board:LINE, a board at this serial port (docs/boards.md; "
+                 "default: model,rtl)")
       ->delimiter(',')
-      ->check(CLI::IsMember(DeviceNames()));
-  app.add_option("--peer", options.peer, "device of the second NIC (default: same as --device)")
-      ->check(CLI::IsMember(DeviceNames()));
+      ->check(CheckDeviceName);
+  app.add_option("--peer", options.peer, "device of the second NIC (default: same as --device, of a board model)")
+      ->check(CheckDeviceName);
   app.add_option("--config", config, "configuration of both NICs: nic100 (100 Gb/s) or nic1 (1 Gb/s)")
       ->check(CLI::IsMember(ConfigNames()))
       ->capture_default_str();

@@ -17,13 +17,13 @@
 namespace vireo::sim {
 
 void PrintTables(const std::vector<Row>& rows) {
-  fmt::print("\n{:<9}{:<24}{:>4}{:>9}{:>9}{:>11}{:>10}{:>10}{:>10}{:>9}{:>11}{:>11}{:>10}\n", "device", "workload",
+  fmt::print("\n{:<8} {:<24}{:>4}{:>9}{:>9}{:>11}{:>10}{:>10}{:>10}{:>9}{:>11}{:>11}{:>10}\n", "device", "workload",
              "qps", "goodput", "wire", "msgs/s", "cyc/msg", "p50 ns", "p99 ns", "cpu s", "cycles/s", "packets/s",
              "events");
   for (const Row& row : rows) {
     if (std::isnan(row.Value("messages"))) continue;  // no workload of messages
     fmt::print(
-        "{:<9}{:<24}{:>4.0f}{:>9.3f}{:>9.3f}{:>11.0f}{:>10.1f}{:>10.0f}{:>10.0f}{:>9.2f}{:>11.0f}{:>11.0f}{:>10.0f}\n",
+        "{:<8} {:<24}{:>4.0f}{:>9.3f}{:>9.3f}{:>11.0f}{:>10.1f}{:>10.0f}{:>10.0f}{:>9.2f}{:>11.0f}{:>11.0f}{:>10.0f}\n",
         row.device, row.workload, row.Value("queue_pairs"), row.Value("goodput_gbps"),
         std::max(row.Value("wire_gbps"), row.Value("wire_back_gbps")),  // the direction of the data
         row.Value("msgs_per_s"), row.Value("cycles_per_msg"), row.Value("latency_ns_p50"), row.Value("latency_ns_p99"),
@@ -31,12 +31,12 @@ void PrintTables(const std::vector<Row>& rows) {
   }
   fmt::print(
       "\nper message, at the sender and (back, peer) at the "
-      "receiver\n{:<9}{:<24}{:>8}{:>8}{:>8}{:>8}{:>9}{:>8}{:>8}{:>11}{:>11}\n",
+      "receiver\n{:<8} {:<24}{:>8}{:>8}{:>8}{:>8}{:>9}{:>8}{:>8}{:>11}{:>11}\n",
       "device", "workload", "frames", "back", "bar_wr", "reads", "read B", "writes", "peer wr", "read cyc",
       "in flight");
   for (const Row& row : rows) {
     if (std::isnan(row.Value("messages"))) continue;  // no workload of messages
-    fmt::print("{:<9}{:<24}{:>8.2f}{:>8.2f}{:>8.2f}{:>8.2f}{:>9.0f}{:>8.2f}{:>8.2f}{:>11.1f}{:>11.2f}\n", row.device,
+    fmt::print("{:<8} {:<24}{:>8.2f}{:>8.2f}{:>8.2f}{:>8.2f}{:>9.0f}{:>8.2f}{:>8.2f}{:>11.1f}{:>11.2f}\n", row.device,
                row.workload, row.Value("frames_per_msg"), row.Value("frames_back_per_msg"),
                row.Value("bar_writes_per_msg"), row.Value("dma_reads_per_msg"), row.Value("dma_read_bytes_per_msg"),
                row.Value("dma_writes_per_msg"), row.Value("peer_dma_writes_per_msg"), row.Value("dma_read_cycles"),

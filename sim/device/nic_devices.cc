@@ -11,6 +11,7 @@
 #ifdef VIREO_RTL_NIC100
 #include "Vnic100.h"
 #endif
+#include "sim/device/board/board_device.h"
 #include "sim/device/model_nic.h"
 #include "sim/device/rtl_nic.h"
 #include "sim/device/waveform_ring.h"
@@ -59,6 +60,7 @@ bool HasRtl([[maybe_unused]] const spec::Config& config) {
 }
 
 NicFactory NicDeviceFactory(std::string_view name, const LockstepOptions& lockstep, PinsFactory rtl) {
+  if (IsBoardName(name)) return BoardDeviceFactory(name);
   DeviceFactories factories;
   factories.lockstep = lockstep;
   std::shared_ptr<WaveformRing> ring;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "sim/device/board/board_device.h"
 #include "sim/device/devices.h"
 #include "sim/simulator/topology_file.h"
 
@@ -48,8 +49,12 @@ void SimulationOptions::AddTo(CLI::App& command) {
   CLI::Option* const nics = command.add_option("--nics", nics_, "number of NICs")
                                 ->check(CLI::Range(size_t{1}, kMostNics))
                                 ->capture_default_str();
-  command.add_option("--device", device, "model, rtl, or lockstep (both, compared in every cycle)")
-      ->check(CLI::IsMember(DeviceNames()))
+  command
+      .add_option(
+          "--device", device,
+          "model, rtl, lockstep (both, compared in every cycle), or board:LINE for the first NIC: a board at this "
+          "serial port (docs/boards.md)")
+      ->check(CheckDeviceName)
       ->capture_default_str();
   command.add_option("--config", config_, "configuration of the NICs: nic100 (100 Gb/s) or nic1 (1 Gb/s)")
       ->check(CLI::IsMember(ConfigNames()))
@@ -134,6 +139,7 @@ host::Result<Simulation> SimulationOptions::Describe() const {
   if (topology_.empty()) {
     for (size_t i = 0; i < nics_; ++i) {
       simulation.system.hosts.push_back(every);
+      simulation.system.hosts.back().device = DeviceOfNic(device, i);
       simulation.system.hosts.back().nic.name = DefaultNicName(i);
     }
     if (fabric_ == "direct") simulation.system.fabric = Fabric::kDirect;

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/device/board/board_device.h"
 #include "sim/device/devices.h"
 #include "sim/pcie/pcie_link.h"
 #include "sim/simulator/toml_reader.h"
@@ -85,7 +86,10 @@ class TopologyReader {
       if (!is_new) reader_.Fail(table, key, fmt::format("NIC {} already has the {} {}", at->second, key, value));
     };
     unique("name", host.nic.name);
-    host.device = reader_.OneOf(table, "device", DeviceNames()).value_or(host.device);
+    std::vector<std::string> devices = DeviceNames();
+    const auto* const device = table["device"].as_string();
+    if (device != nullptr && IsBoardName(device->get())) devices.push_back(device->get());
+    host.device = reader_.OneOf(table, "device", devices).value_or(DeviceOfNic(host.device, number));
 
     if (const auto name = reader_.OneOf(table, "config", ConfigNames())) {
       host.nic.config = FindConfig(*name);

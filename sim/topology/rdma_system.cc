@@ -7,7 +7,9 @@
 #include <map>
 #include <utility>
 
+#include "sim/device/board/board_device.h"
 #include "sim/device/nic_devices.h"
+#include "sim/topology/board_runner.h"
 #include "sim/topology/riscv_runner.h"
 
 namespace vireo::sim {
@@ -35,7 +37,10 @@ RdmaHost::RdmaHost(Scheduler& scheduler, Station& station, uint16_t number, cons
   settings.profile = options.profile;
   std::ranges::copy(mac_, settings.mac);
   settings.mtu = options.mtu != 0 ? options.mtu : options.nic.config->max_frame_bytes - kFrameOverhead;
-  if (options.firmware == "rv32") {
+  auto* const board = dynamic_cast<BoardNic*>(&station.nic());
+  if (options.firmware == "rv32" && board != nullptr && board->has_processor()) {
+    firmware_ = std::make_unique<BoardRunner>(scheduler, station.clock(), station.tap(), *board, settings);
+  } else if (options.firmware == "rv32") {
     firmware_ = std::make_unique<RiscvRunner>(scheduler, station.clock(), station.tap(), settings);
   } else {
     const FirmwareRunner::Options runner{.access_cycles = options.firmware_access_cycles, .firmware = settings};
@@ -104,7 +109,7 @@ namespace {
 std::string NoDevice(const std::string& name) {
   std::string text = "no device " + name + "; known:";
   for (const std::string& known : DeviceNames()) text += " " + known;
-  return text;
+  return text + " board:LINE";
 }
 
 }  // namespace
@@ -115,7 +120,7 @@ RdmaSystem::Built RdmaSystem::Build(const RdmaSystemOptions& options) {
   std::vector<HostOptions> hosts = options.hosts;
   for (size_t i = 0; options.hosts.empty() && i < options.nics; ++i) {
     HostOptions& host = hosts.emplace_back();
-    host.device = i == 0 || options.peer.empty() ? options.device : options.peer;
+    host.device = i == 0 || options.peer.empty() ? DeviceOfNic(options.device, i) : options.peer;
     host.nic.name = "nic" + std::to_string(i);
     host.nic.config = options.config;
     host.profile = options.profile;

@@ -32,7 +32,8 @@ inline host::FeatureSet SplitRings() {
   return host::DefaultFeatures() - host::FeatureSet{spec::VirtioFeature::kRingPacked};
 }
 
-// What runs the firmware: `native`, or `rv32`, the control processor in RTL (riscv_runner.h).
+// What runs the firmware: `native`, or `rv32`, the control processor in RTL (riscv_runner.h), of a board its own
+// (board_runner.h).
 inline constexpr std::array<const char*, 2> kFirmwareNames = {"native", "rv32"};
 // $VIREO_FIRMWARE, for a run of tests; else native.
 std::string DefaultFirmware();
@@ -53,7 +54,7 @@ struct HostOptions {
 
 struct RdmaSystemOptions {
   std::string device = "model";  // DeviceNames()
-  std::string peer{};            // device of all NICs but the first; empty: `device`
+  std::string peer{};            // device of all NICs but the first; empty: `device`, of a board the model
   const spec::Config* config = &spec::kNic100;
   spec::Profile profile = spec::Profile{spec::kProfileDefault};
   std::string_view pcie_preset = "gen3x16";

@@ -13,17 +13,22 @@ RiscvRunner::RiscvRunner(Scheduler& scheduler, const CoreClock& clock, NicTap& t
   ConnectTo(tap);
 }
 
+std::vector<uint8_t> ProcessorImage(const firmware::Options& options) {
+  std::vector<uint8_t> image = ProcessorRtl::Image();
+  spec::ProcessorSettings settings{.magic = spec::kProcessorSettingsMagic,
+                                   .abi_profile = static_cast<uint8_t>(options.profile == spec::Profile::kVireo),
+                                   .has_mac = static_cast<uint8_t>(options.has_mac),
+                                   .mac = {},
+                                   .mtu = options.mtu};
+  std::ranges::copy(options.mac, std::begin(settings.mac));
+  settings.Encode(&image[spec::kProcessorSettingsOffset]);
+  return image;
+}
+
 void RiscvRunner::Boot(Cycle first_input) {
   rtl_ = std::make_unique<ProcessorRtl>();
   console_.clear();
-  std::vector<uint8_t> image = ProcessorRtl::Image();
-  spec::ProcessorSettings settings{.magic = spec::kProcessorSettingsMagic,
-                                   .abi_profile = static_cast<uint8_t>(options_.profile == spec::Profile::kVireo),
-                                   .has_mac = static_cast<uint8_t>(options_.has_mac),
-                                   .mac = {},
-                                   .mtu = options_.mtu};
-  std::ranges::copy(options_.mac, std::begin(settings.mac));
-  settings.Encode(&image[spec::kProcessorSettingsOffset]);
+  const std::vector<uint8_t> image = ProcessorImage(options_);
   for (uint32_t at = 0; at < image.size(); at += 4) {
     rtl_->Load(spec::kProcessorStackBytes + at,
                static_cast<uint32_t>(image[at] | image[at + 1] << 8 | image[at + 2] << 16 | image[at + 3] << 24));

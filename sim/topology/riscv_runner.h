@@ -10,12 +10,16 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "firmware/app/firmware.h"
 #include "sim/device/processor_rtl.h"
 #include "sim/topology/control_processor.h"
 
 namespace vireo::sim {
+
+// The firmware's image with these settings; it belongs at kProcessorStackBytes of the processor's memory.
+std::vector<uint8_t> ProcessorImage(const firmware::Options& options);
 
 class RiscvRunner final : public ControlProcessor {
  public:
