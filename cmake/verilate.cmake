@@ -86,17 +86,20 @@ function(vireo_generics out)
   set(${out} ${generics} PARENT_SCOPE)
 endfunction()
 
-# vireo_verilate(TARGET PREFIX P TOP MODULE [TRACE] [SIZES …] [ARGS …] SOURCES …): a static library with one Verilated class of
+# vireo_verilate(TARGET PREFIX P TOP MODULE [TRACE] [OPTIONAL_BUILD] [SIZES …] [ARGS …] SOURCES …): a static library with one Verilated class of
 # RTL. SIZES: the top's parameters, as for rtl/parameters.py. TRACE: the class can write waveforms, unless VIREO_WAVEFORMS is off.
 function(vireo_verilate target)
-  cmake_parse_arguments(ARG "TRACE" "PREFIX;TOP" "SIZES;ARGS;SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "TRACE;OPTIONAL_BUILD" "PREFIX;TOP" "SIZES;ARGS;SOURCES" ${ARGN})
   if(ARG_SIZES)
     vireo_generics(generics ${ARG_SIZES})
     list(APPEND ARG_ARGS ${generics})
   endif()
   set(whole)
-  if(ARG_TOP STREQUAL vireo_nic)
+  if(ARG_TOP STREQUAL vireo_nic OR ARG_TOP STREQUAL vireo_board)
     set(whole WHOLE)
+  endif()
+  if(ARG_OPTIONAL_BUILD)
+    list(APPEND whole OPTIONAL_BUILD)
   endif()
   if(ARG_TRACE AND VIREO_WAVEFORMS)
     list(APPEND ARG_ARGS --trace-fst --trace-structs)

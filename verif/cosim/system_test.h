@@ -98,17 +98,26 @@ inline spec::Profile ProfileOfTests() {
   return *profile;
 }
 
+// Which board the cases of `rtl_nic1` run on instead (VIREO_BOARD): the line of a board's name (board_device.h), such
+// as `simulated` or /dev/ttyUSB0; empty: none, they run on the Verilated RTL.
+inline std::string BoardOfTests() {
+  const char* const line = std::getenv("VIREO_BOARD");  // NOLINT(concurrency-mt-unsafe)
+  return line == nullptr ? "" : line;
+}
+
 class SystemTest : public testing::TestWithParam<EveryDeviceAndRing> {
  protected:
   // `options` except for device, configuration, profile and rings.
   void Build(RdmaSystemOptions options = {}) {
     options.device = std::get<0>(GetParam());
     options.config = std::get<1>(GetParam());
+    const bool on_board = options.device == "rtl" && options.config == &spec::kNic1 && !BoardOfTests().empty();
+    if (on_board) options.device = "board:" + BoardOfTests();
     options.profile = profile_;
     const bool packed = std::get<2>(GetParam());
     options.driver.wanted = (packed ? host::DefaultFeatures() : SplitRings()) - removed_;
     for (size_t i = 0; i < options.hosts.size(); ++i) {
-      options.hosts[i].device = options.device;
+      options.hosts[i].device = on_board && i != 0 ? "model" : options.device;
       options.hosts[i].nic.config = options.config;
       options.hosts[i].profile = options.profile;
       options.hosts[i].nic.name = "nic" + std::to_string(i);
