@@ -11,11 +11,11 @@ module vireo_context_store
   input  logic          clk_i,
   input  logic          rst_ni,
 
-  // The entry of the accesses from the next cycle on.
+  // The entry: its table first, its index from the next cycle on. Accesses begin one cycle later; index_i stays.
   input  logic          select_i,
   input  logic [7:0]    table_id_i,
   input  logic [31:0]   index_i,
-  output logic          exists_o,     // there is such an entry; like kept_o in the cycle of the inputs
+  output logic          exists_o,     // there is such an entry; like kept_o in each cycle of index_i
   output logic [3:0]    kept_o,       // its words here; 0: none
 
   input  logic          write_i,
@@ -65,28 +65,40 @@ module vireo_context_store
   localparam int unsigned Words = First[Tables];
   localparam int unsigned AddressBits = $clog2(Words);
 
-  logic [31:0] entries;
-  logic [3:0] words;  // of each entry
-  logic [AddressBits-1:0] entry_d, entry_q;  // address of the entry's first word
+  logic [31:0] entries_d, entries_q;
+  logic [3:0] words_d, words_q;  // of each entry
+  logic first_only_d, first_only_q;  // only entry 0 has words
+  logic [AddressBits-1:0] first_d, first_q;  // address of the table's first word
+  logic [AddressBits-1:0] entry_d, entry_q;  // of the entry's
   always_comb begin
-    entries = '0;
-    words = '0;
-    entry_d = '0;
+    entries_d = '0;
+    words_d = '0;
+    first_d = '0;
     for (int unsigned t = 0; t < Tables; t++) begin
       if (table_id_i == 8'(t)) begin
-        entries = Entries[t];
-        words = 4'(TableKeptWords[t]);
-        entry_d = AddressBits'(First[t]);
+        entries_d = Entries[t];
+        words_d = 4'(TableKeptWords[t]);
+        first_d = AddressBits'(First[t]);
       end
     end
-    exists_o = index_i < entries;
-    kept_o = table_id_i == MgmtTableRss && index_i != '0 ? '0 : words;
+    first_only_d = table_id_i == MgmtTableRss;
+    exists_o = index_i < entries_q;
+    kept_o = first_only_q && index_i != '0 ? '0 : words_q;
     // As sums: a multiplier is slower, and a scarce cell.
-    for (int unsigned bit_index = 0; bit_index < $bits(words); bit_index++) begin
-      if (words[bit_index]) entry_d = entry_d + AddressBits'(index_i << bit_index);
+    entry_d = first_q;
+    for (int unsigned bit_index = 0; bit_index < $bits(words_q); bit_index++) begin
+      if (words_q[bit_index]) entry_d = entry_d + AddressBits'(index_i << bit_index);
     end
   end
-  always_ff @(posedge clk_i) if (select_i) entry_q <= entry_d;
+  always_ff @(posedge clk_i) begin
+    if (select_i) begin
+      entries_q <= entries_d;
+      words_q <= words_d;
+      first_only_q <= first_only_d;
+      first_q <= first_d;
+    end
+    entry_q <= entry_d;
+  end
 
   logic [AddressBits-1:0] address;
   assign address = entry_q + AddressBits'(word_i);

@@ -141,7 +141,7 @@ module vireo_table_command
     .Config(Config)
   ) u_store (
     .clk_i, .rst_ni,
-    .select_i(state_q == StCheck), .table_id_i(table_id_q), .index_i(index_q), .exists_o(exists), .kept_o(kept),
+    .select_i(state_q == StIdle), .table_id_i(start_table_i), .index_i(index_q), .exists_o(exists), .kept_o(kept),
     .write_i(state_q == StStore), .read_i(state_q == StRead && word_q < kept_q), .word_i(word_q),
     .write_data_i(stored_word), .read_data_o(kept_word), .corrupt_o(word_corrupt), .flip_valid_i, .flip_i
   );
