@@ -136,8 +136,9 @@ TEST_P(Atomic, CountersAddUpOverALinkThatLosesDuplicatesAndReorders) {
   const std::string faults = "drop rate=0.05; duplicate 1 rate=0.05; reorder 2 rate=0.05";
   Build({faults, faults});
   if (IsSkipped() || HasFatalFailure()) return;
-  const size_t pairs = std::min<size_t>(16, config().num_qps - 2);  // of 16, nic1 has 14
-  const uint64_t each = has_cheap_cycles() ? 60 : 4;                // operations of a queue pair
+  // 16, of which nic1 has 14; each costs commands.
+  const size_t pairs = std::min<size_t>(has_cheap_cycles() ? 16 : 4, config().num_qps - 2);
+  const uint64_t each = has_cheap_cycles() ? 60 : 6;  // operations of a queue pair
   constexpr uint64_t kStart = 0xffff'ffff'ffff'fff0, kAt = 0x140, kSlot = 16;
   auto options = Options();
   options.path_mtu = spec::IbMtu::kMtu256;
@@ -201,7 +202,7 @@ TEST_P(Atomic, CountersAddUpOverALinkThatLosesDuplicatesAndReorders) {
       ASSERT_EQ(counts.at(host)[i], i) << "came back to host " << host << " twice, or never";
     }
     EXPECT_EQ(Load(*memory.at(host), kAt) - kStart, pairs * each) << "at host " << host;
-    ExpectAllFaultsInjected(host);
+    if (has_cheap_cycles()) ExpectAllFaultsInjected(host);  // of few packets, not every kind is hit
   }
   counters.clear();
   all.clear();
