@@ -19,6 +19,7 @@
 #include "sim/bench/custom_workload.h"
 #include "sim/bench/latency_workload.h"
 #include "sim/bench/memory_workload.h"
+#include "sim/bench/monitor_cost.h"
 #include "sim/bench/net_workload.h"
 #include "sim/bench/rdma_workload.h"
 #include "sim/bench/report.h"
@@ -125,8 +126,10 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, S
   app.add_option("--result", options.result, "write settings, figures and their kinds to this JSON file");
   app.add_option("--json", options.json, "write all figures to this JSON file");
   app.add_flag("--quick", options.quick, "run a tenth of the messages");
-  app.add_flag("--monitor", options.is_monitored,
-               "judge both NICs by the standards meanwhile (docs/monitor.md): for the monitor's own cost");
+  app.add_flag("--monitor", options.is_monitored, "judge both NICs by the standards meanwhile (docs/monitor.md)");
+  app.add_option("--monitor-cost", options.monitor_rounds,
+                 "print what the monitor costs: run each workload this many times without and with it, by turns")
+      ->check(CLI::Range(1, 1000));
   app.add_flag(
       "--bottleneck", options.is_metered,
       "print what limits each workload, and what the blocks of the model did (docs/bench.md); needs --device model");
@@ -167,6 +170,18 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, S
     fmt::print(stderr, "vireo bench: --speed-up needs --bottleneck: these are figures of no NIC that exists\n");
     return kInvalidArgument;
   }
+  if (options.monitor_rounds != 0) {
+    for (const char* other : {"--monitor", "--bottleneck", "--update", "--update-speed", "--json", "--result"}) {
+      if (app.get_option(other)->empty()) continue;
+      fmt::print(stderr, "vireo bench: --monitor-cost prints times only; leave out {}\n", other);
+      return kInvalidArgument;
+    }
+    for (const std::string& name : options.workloads) {
+      if (name != kBreakdown && name != kRoundTrip && name != kMemory && name != kCustom) continue;
+      fmt::print(stderr, "vireo bench: --monitor-cost: {} has no steady state to measure\n", name);
+      return kInvalidArgument;
+    }
+  }
   options.config = FindConfig(config);
   options.config_label = config;
   options.profile = FindProfile(profile).value_or(options.profile);
@@ -203,6 +218,7 @@ int Run(int argc, char** argv) {
   setenv("VIREO_SEED", "1", /*overwrite=*/0);
 
   std::vector<Row> rows;
+  std::vector<MonitorCost> costs;
   const auto is_wanted = [&](const char* name) { return std::ranges::count(options.workloads, name) != 0; };
   const auto fail = [](const std::string& device, const char* workload, const std::string& error) {
     fmt::print(stderr, "vireo bench: {} {}: {}\n", device, workload, error);
@@ -219,7 +235,14 @@ int Run(int argc, char** argv) {
         if (!is_wanted(workload.name)) continue;
         fmt::print(stderr, "{} {}\n", device, workload.name);
         Row& row = rows.emplace_back(Row{device, workload.name, {}});
-        error = run_one(options, device, workload, row);
+        if (options.monitor_rounds == 0) {
+          error = run_one(options, device, workload, row);
+        } else {
+          MonitorCost& cost = costs.emplace_back(MonitorCost{.device = device, .workload = workload.name});
+          error = MeasureMonitor(
+              options, options.monitor_rounds,
+              [&](const Options& one, Row& measured) { return run_one(one, device, workload, measured); }, cost);
+        }
         if (!error.empty()) return false;
       }
       return true;
@@ -227,6 +250,7 @@ int Run(int argc, char** argv) {
     if (!run(Workloads(), RunWorkload) || !run(NetWorkloads(), RunNetWorkload)) {
       return fail(device, rows.back().workload.c_str(), error);
     }
+    if (options.monitor_rounds != 0) continue;
     if (is_wanted(kCustom)) {
       if (!run(std::array{settings.workload()}, RunCustom)) return fail(device, kCustom, error);
     }
@@ -249,6 +273,10 @@ int Run(int argc, char** argv) {
       if (!error.empty()) return fail(device, kMemory, error);
       PrintMemory(row);
     }
+  }
+  if (options.monitor_rounds != 0) {
+    PrintMonitorCosts(costs, options.monitor_rounds);
+    return 0;
   }
   PrintTables(rows);
   for (const Row& row : rows) {
