@@ -2,6 +2,7 @@
 #include "sim/monitor/monitor.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace vireo::sim {
 namespace {
@@ -37,16 +38,16 @@ bool HasRight(const spec::TableMr& region, PacketRules::Right right) {
 }  // namespace
 
 Monitor::Monitor(uint16_t nic) : findings_(nic), rings_(findings_, memory_, *this), packets_(findings_) {
-  packets_.SetTranslate(
-      [this](uint32_t any_key, PacketRules::Right right, uint64_t address, uint64_t bytes) -> PacketRules::Places {
-        const auto key = KeyOf(any_key);
-        const auto found = regions_.find(key.index);
-        if (found == regions_.end()) return {};
-        const spec::TableMr& region = found->second;
-        if (!region.valid || region.key != key.key) return {};
-        if (right != PacketRules::Right::kLocal && !HasRight(region, right)) return {};
-        return PlacesOf(region, address, bytes);
-      });
+  packets_.SetTranslate([this](uint32_t any_key, PacketRules::Right right, uint64_t address, uint64_t bytes,
+                               PacketRules::Places& places) {
+    const auto key = KeyOf(any_key);
+    const auto found = regions_.find(key.index);
+    if (found == regions_.end()) return false;
+    const spec::TableMr& region = found->second;
+    if (!region.valid || region.key != key.key) return false;
+    if (right != PacketRules::Right::kLocal && !HasRight(region, right)) return false;
+    return AddPlaces(region, address, bytes, places);
+  });
   packets_.SetMayAccess([this](uint32_t rkey, uint16_t pdn, PacketRules::Right right, uint64_t address,
                                uint64_t bytes) { return MayAccess(rkey, pdn, right, address, bytes); });
 }
@@ -67,6 +68,29 @@ bool Monitor::MayAccess(uint32_t rkey, uint16_t pdn, PacketRules::Right right, u
 }
 
 void Monitor::OnEvent(const BoundaryEvent& event) {
+  // A long payload is judged where it is: that costs less than a copy.
+  constexpr size_t kLong = 512;
+  const size_t bytes = event.payload.size();
+  if (bytes > kLong) {
+    JudgeKept();
+    return Judge(event);
+  }
+  if (events_.size() == kMostEvents || bytes > payload_.size() - payload_bytes_) JudgeKept();
+  BoundaryEvent& kept = events_.emplace_back(event);
+  if (bytes == 0) return;
+  uint8_t* const at = payload_.data() + payload_bytes_;
+  std::memcpy(at, event.payload.data(), bytes);
+  kept.payload = {at, bytes};
+  payload_bytes_ += bytes;
+}
+
+void Monitor::JudgeKept() {
+  for (const BoundaryEvent& event : events_) Judge(event);
+  events_.clear();
+  payload_bytes_ = 0;
+}
+
+void Monitor::Judge(const BoundaryEvent& event) {
   rings_.SetCycle(event.cycle);
   if (is_idle_) CheckSilence(event);
   switch (event.kind) {
@@ -90,8 +114,11 @@ void Monitor::OnEvent(const BoundaryEvent& event) {
         reads_ -= std::exchange(reading_[event.id], 0) != 0;
       if ((event.status & 0x7f) != static_cast<int>(DmaStatus::kOk)) has_bus_errors_ = true;
       return rings_.OnDmaCompletion(event);
-    case EventKind::kDmaRefusal: has_bus_errors_ = true; return;
+    case EventKind::kDmaRefusal:  // of the last one (nic.h)
+      has_bus_errors_ = true;
+      return rings_.OnDmaRefusal(written_);
     case EventKind::kDmaWrite:
+      written_ = event.address;
       // Before the ring's picture changes: a write that returns a buffer is not a write to it.
       if (!rings_.OnDmaWrite(event)) CheckAccess(event, "write");
       return packets_.OnDmaWrite(event.cycle, event.address, event.payload);
@@ -144,6 +171,7 @@ void Monitor::CheckIdle(Cycle cycle, const char* who, const std::string& owed) {
 }
 
 void Monitor::OnIdle(Cycle cycle, Cycle deadline) {
+  JudgeKept();
   is_idle_ = true;
   idle_until_ = deadline;
   std::string owed = OwedAnswer();
@@ -257,21 +285,26 @@ void Monitor::SetRegion(uint32_t index, const spec::TableMr& region) {
     memory_.Add(owner, address, bytes);
   };
   if (region.dma) return add(0, ~uint64_t{0});
-  for (const auto& [address, bytes] : PlacesOf(region, region.virt_addr, region.length)) add(address, bytes);
+  PacketRules::Places places;
+  if (!AddPlaces(region, region.virt_addr, region.length, places)) return;
+  for (const auto& [address, bytes] : places) add(address, bytes);
 }
 
-PacketRules::Places Monitor::PlacesOf(const spec::TableMr& region, uint64_t address, uint64_t bytes) const {
-  PacketRules::Places places;
-  if (region.dma) return {{address, static_cast<uint32_t>(bytes)}};
+bool Monitor::AddPlaces(const spec::TableMr& region, uint64_t address, uint64_t bytes,
+                        PacketRules::Places& places) const {
+  if (region.dma) {
+    places.emplace_back(address, static_cast<uint32_t>(bytes));
+    return true;
+  }
   const uint64_t offset = address - region.virt_addr;
-  if (address < region.virt_addr || offset > region.length || bytes > region.length - offset) return {};
-  if (region.page_shift >= 64) return {};
+  if (address < region.virt_addr || offset > region.length || bytes > region.length - offset) return false;
+  if (region.page_shift >= 64) return false;
   const uint64_t page_bytes = uint64_t{1} << region.page_shift;
   uint64_t at = (region.virt_addr & (page_bytes - 1)) + offset;  // from the start of the region's first page
   while (bytes != 0) {
     const uint64_t page = at >> region.page_shift, in_page = at & (page_bytes - 1);
     const auto found = translations_.find(static_cast<uint32_t>(region.first_translation + page));
-    if (page >= region.npages || found == translations_.end()) return {};
+    if (page >= region.npages || found == translations_.end()) return false;
     const uint64_t part = std::min({bytes, page_bytes - in_page, uint64_t{1} << 31});
     const uint64_t place = found->second + in_page;
     // Adjacent pages are one place, so that a large region has few.
@@ -284,7 +317,7 @@ PacketRules::Places Monitor::PlacesOf(const spec::TableMr& region, uint64_t addr
     at += part;
     bytes -= part;
   }
-  return places;
+  return true;
 }
 
 }  // namespace vireo::sim

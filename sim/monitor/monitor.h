@@ -3,6 +3,9 @@
 // pairs, and reports what breaks a rule of the standards or of the contract (docs/monitor.md). It shares no code with
 // model or RTL and knows nothing of cycles, blocks or internal state, so a fault that both have is no secret from it.
 //
+// Events are kept and judged some at a time: between two of one device the caches are full of something else, and most
+// of the cost of judging one alone is to fetch code and data again.
+//
 // It must watch from the first reset on. It never acts: a violation is a text in violations(), in time order. Not
 // judged: configuration space, cycles, and what docs/monitor.md lists as gaps. The fault of a host (a ring that changes
 // while the device reads it) is not a violation of the NIC.
@@ -37,6 +40,7 @@ class Monitor final : public EventSink, private monitor::RingRules::Listener {
   // The first monitor::Findings::kMax. Call it when the NIC has come to rest: what must have followed by then counts
   // too.
   const std::vector<std::string>& Violations() {
+    JudgeKept();
     packets_.Finish();
     rings_.Finish();
     return findings_.list();
@@ -60,6 +64,8 @@ class Monitor final : public EventSink, private monitor::RingRules::Listener {
   void OnAnswer() override;
   bool MustSend(uint32_t qpn, Cycle deadline) override { return packets_.MustSend(qpn, deadline); }
 
+  void Judge(const BoundaryEvent& event);
+  void JudgeKept();
   void OnReset();
   void CheckSilence(const BoundaryEvent& event);
   void CheckIdle(Cycle cycle, const char* who, const std::string& owed);
@@ -72,8 +78,15 @@ class Monitor final : public EventSink, private monitor::RingRules::Listener {
   void CheckAccess(const BoundaryEvent& event, const char* what);
   bool MayAccess(uint32_t rkey, uint16_t pdn, monitor::PacketRules::Right right, uint64_t address,
                  uint64_t bytes) const;
-  // The parts of a region's bytes in memory; empty: it does not have them all.
-  monitor::PacketRules::Places PlacesOf(const spec::TableMr& region, uint64_t address, uint64_t bytes) const;
+  // Adds the parts of a region's bytes in memory. False: it does not have them all.
+  bool AddPlaces(const spec::TableMr& region, uint64_t address, uint64_t bytes,
+                 monitor::PacketRules::Places& places) const;
+
+  // Events that are not judged yet, in time order, and their payload: a part of the first cache.
+  static constexpr size_t kMostEvents = 128, kMostBytes = 16384;
+  std::vector<BoundaryEvent> events_;
+  std::vector<uint8_t> payload_ = std::vector<uint8_t>(kMostBytes);
+  size_t payload_bytes_ = 0;
 
   monitor::Findings findings_;
   monitor::ExtentMap memory_;  // what the device may access, besides rings
@@ -83,6 +96,7 @@ class Monitor final : public EventSink, private monitor::RingRules::Listener {
   bool is_idle_ = false;
   Cycle idle_until_ = 0;
   std::string reported_;
+  uint64_t written_ = 0;              // address of the last DMA write
   std::vector<uint32_t> reading_;     // bytes asked for, by the tag of a DMA read; 0: none
   size_t reads_ = 0, bar_reads_ = 0;  // not answered
   bool has_bus_errors_ = false;       // since the reset

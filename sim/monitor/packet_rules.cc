@@ -131,10 +131,11 @@ void PacketRules::Forget(uint32_t qpn, Qp& qp) {
 }
 
 void PacketRules::SetQp(uint32_t qpn, const spec::TableQpContext& context) {
-  Qp& qp = qps_[qpn];
+  Qps::value_type& entry = *qps_.try_emplace(qpn).first;
+  Qp& qp = entry.second;
   if (qp.exists) {
     auto& same_peer = by_peer_[{MacOf(qp.context.path.dmac), qp.context.dest_qpn}];
-    std::erase(same_peer, qpn);
+    std::erase(same_peer, &entry);
   }
   if (!context.valid || context.state == spec::IbQpState::kReset) {
     Forget(qpn, qp);
@@ -154,7 +155,7 @@ void PacketRules::SetQp(uint32_t qpn, const spec::TableQpContext& context) {
   qp.exists = context.valid;
   if (!context.valid) return;
   qp.context = context;
-  by_peer_[{MacOf(context.path.dmac), context.dest_qpn}].push_back(qpn);
+  by_peer_[{MacOf(context.path.dmac), context.dest_qpn}].push_back(&entry);
   if (context.load_requester) {
     qp.next_psn = qp.unacked_psn = context.next_psn;
     qp.sent.clear();
@@ -188,15 +189,15 @@ void PacketRules::OnAnswer() {
   changed_.clear();
 }
 
-std::pair<const uint32_t, PacketRules::Qp>* PacketRules::SenderOf(const RocePacket& packet) {
-  auto found = qps_.end();
+PacketRules::Qps::value_type* PacketRules::SenderOf(const RocePacket& packet) {
+  Qps::value_type* sender = nullptr;
   if (packet.info.has_deth) {
-    found = qps_.find(packet.deth.source_qp);
+    if (const auto found = qps_.find(packet.deth.source_qp); found != qps_.end()) sender = &*found;
   } else if (const auto peer = by_peer_.find({packet.destination_mac, packet.bth.dest_qp}); peer != by_peer_.end()) {
-    if (peer->second.size() == 1) found = qps_.find(peer->second.front());
+    if (peer->second.size() == 1) sender = peer->second.front();
   }
-  if (found == qps_.end() || !found->second.exists) return nullptr;
-  return ServiceOf(found->second.context.qp_type) == packet.service ? &*found : nullptr;
+  if (sender == nullptr || !sender->second.exists) return nullptr;
+  return ServiceOf(sender->second.context.qp_type) == packet.service ? sender : nullptr;
 }
 
 // --- Sent
@@ -292,7 +293,7 @@ void PacketRules::SentRequest(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacke
     }
   }
   if (!is_reliable) return;
-  qp.sent.push_back({psn, psns, packet.bth.opcode, HashOf(packet.extension), packet.content,
+  qp.sent.push_back({psn, psns, packet.bth.opcode, HashOf(packet.extension), packet.checksum,
                      static_cast<uint32_t>(packet.payload.size()), packet.reth});
   // Distance is meaningful only for less than half of the numbers, so this is checked where it is still.
   const uint32_t outstanding = (*qp.next_psn - qp.unacked_psn) & kPsnMask;
@@ -391,27 +392,32 @@ void PacketRules::CheckWork(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket&
               PlacesIn(*work.tail, 0, kSendElements, qp.bytes_sent, packet.payload.size()));
 }
 
-PacketRules::Places PacketRules::PlacesIn(const std::vector<uint8_t>& tail, size_t count_at, size_t elements_at,
-                                          uint64_t offset, uint64_t bytes) const {
-  Places places;
-  if (!translate_ || tail.size() < elements_at) return places;
+const PacketRules::Places& PacketRules::PlacesOf(uint32_t key, Right right, uint64_t address, uint64_t bytes) {
+  places_.clear();
+  if (!translate_ || !translate_(key, right, address, bytes, places_)) places_.clear();
+  return places_;
+}
+
+const PacketRules::Places& PacketRules::PlacesIn(const std::vector<uint8_t>& tail, size_t count_at, size_t elements_at,
+                                                 uint64_t offset, uint64_t bytes) {
+  static const Places kUnknown;
+  places_.clear();
+  if (!translate_ || tail.size() < elements_at) return places_;
   const uint32_t elements = spec::RdmaSqReqNumSge::Decode(tail.data() + count_at).num_sge;
   for (uint32_t i = 0; i < elements && bytes != 0; ++i) {
     const size_t at = elements_at + size_t{i} * spec::RdmaSge::kBytes;
-    if (tail.size() < at + spec::RdmaSge::kBytes) return {};
+    if (tail.size() < at + spec::RdmaSge::kBytes) return kUnknown;
     const auto element = spec::RdmaSge::Decode(tail.data() + at);
     if (offset >= element.length) {
       offset -= element.length;
       continue;
     }
     const uint64_t part = std::min(bytes, element.length - offset);
-    const Places more = translate_(element.lkey, Right::kLocal, element.addr + offset, part);
-    if (more.empty()) return {};
-    places.insert(places.end(), more.begin(), more.end());
+    if (!translate_(element.lkey, Right::kLocal, element.addr + offset, part, places_)) return kUnknown;
     bytes -= part;
     offset = 0;
   }
-  return bytes == 0 ? places : Places();
+  return bytes == 0 ? places_ : kUnknown;
 }
 
 // The data of a receive is in memory.
@@ -479,7 +485,7 @@ void PacketRules::SentAgain(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket&
     return report(std::to_string(packet.payload.size()) + " bytes of payload", std::to_string(first.bytes));
   }
   if (HashOf(packet.extension) != first.extension) return report("another extension header", "the same");
-  if (packet.content != first.content) report("other payload", "the same");
+  if (!HaveSameContent(packet.checksum, first.checksum)) report("other payload", "the same");
 }
 
 void PacketRules::SentResponse(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet) {
@@ -560,7 +566,7 @@ void PacketRules::CheckReadResponse(Cycle cycle, uint32_t qpn, Qp& qp, const Roc
   asked.has_begun = true;
   if (translate_ && !packet.payload.empty()) {
     CheckSource(cycle, qpn, packet, packet.payload,
-                translate_(asked.rkey, Right::kRead, asked.address, packet.payload.size()));
+                PlacesOf(asked.rkey, Right::kRead, asked.address, packet.payload.size()));
     asked.address += packet.payload.size();
   }
   if (--asked.left == 0) qp.asked.pop_front();
@@ -582,7 +588,7 @@ void PacketRules::CheckAtomicResponse(Cycle cycle, uint32_t qpn, Qp& qp, const R
   if (qp.executed.size() == kMostExecuted) qp.executed.pop_front();
   qp.executed.push_back({psn, before});
   if (!translate_) return;
-  const Places places = translate_(asked.rkey, Right::kAtomic, asked.address, kOperandBytes);
+  const Places& places = PlacesOf(asked.rkey, Right::kAtomic, asked.address, kOperandBytes);
   if (places.size() != 1) return;  // the key has died since
   CheckSource(cycle, qpn, packet, InMemory(before), places);
   if (asked.is_swap && before != asked.atomic->compare_data) return;
@@ -673,7 +679,7 @@ void PacketRules::ExpectWrite(uint32_t qpn, Qp& qp, const RocePacket& packet) {
     if (!qp.refused_psn.has_value()) qp.refused_psn = packet.bth.psn;
     return qp.write.reset();
   }
-  const Places places = translate_(rkey, Right::kWrite, address, packet.payload.size());
+  const Places& places = PlacesOf(rkey, Right::kWrite, address, packet.payload.size());
   if (places.empty()) return qp.write.reset();  // the device must refuse it
   address += packet.payload.size();
   ExpectData({.qpn = qpn, .psn = packet.bth.psn, .asks = packet.bth.ack_req, .data = {}}, places, packet.payload);
@@ -686,8 +692,18 @@ void PacketRules::ExpectData(const Unwritten& entry, const Places& places, std::
   if (pending.empty() || pending.back().id != id) pending.push_back({id, 0});
   pending.back().entries += places.size();
   for (const auto& [place, bytes] : places) {
-    auto& data = unwritten_.emplace(place, entry)->second.data;
-    data.assign(payload.begin(), payload.begin() + bytes);
+    UnwrittenMap::iterator added;
+    if (spare_.empty()) {
+      added = unwritten_.emplace(place, entry);
+    } else {
+      spare_.back().key() = place;
+      added = unwritten_.insert(std::move(spare_.back()));
+      spare_.pop_back();
+      auto data = std::move(added->second.data);
+      added->second = entry;
+      added->second.data = std::move(data);
+    }
+    added->second.data.assign(payload.begin(), payload.begin() + bytes);
     payload = payload.subspan(bytes);
   }
 }
@@ -752,6 +768,8 @@ void PacketRules::OnDmaWrite(Cycle cycle, uint64_t address, std::span<const uint
       Qp& qp = qps_[rest.qpn];
       Settle(qp, rest);
       if (rest.message == 0 && rest.asks) OweAcknowledge(qp, rest.psn);
+      constexpr size_t kMostSpare = 256;
+      if (spare_.size() < kMostSpare) spare_.push_back(std::move(node));
     } else {
       node.key() += data.size();
       unwritten_.insert(std::move(node));

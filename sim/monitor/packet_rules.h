@@ -48,10 +48,11 @@ class PacketRules {
   void OnAnswer();
   // True: it is known to be solicited, by its error or by the message that it completes.
   bool OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe);
-  // Where bytes of a region are in memory, in order; empty: the key names no live region with these bytes.
+  // Where bytes are in memory, in order.
   using Places = std::vector<std::pair<uint64_t, uint32_t>>;      // address and bytes
   enum class Right : uint8_t { kWrite, kRead, kAtomic, kLocal };  // of the peer; kLocal: of the QP's own work requests
-  using Translate = std::function<Places(uint32_t key, Right right, uint64_t address, uint64_t bytes)>;
+  // Adds where bytes of a region are to `places`. False: the key names no live region with these bytes.
+  using Translate = std::function<bool(uint32_t key, Right right, uint64_t address, uint64_t bytes, Places& places)>;
   void SetTranslate(Translate translate) { translate_ = std::move(translate); }
   // Whether the peer may access these bytes by the key, through a QP of this protection domain.
   using MayAccess = std::function<bool(uint32_t rkey, uint16_t pdn, Right right, uint64_t address, uint64_t bytes)>;
@@ -73,7 +74,7 @@ class PacketRules {
     uint32_t psn = 0, psns = 1;  // psns: that it takes
     spec::BthOpcode opcode{};
     uint64_t extension = 0;  // a hash
-    uint32_t content = 0;    // RocePacket::content
+    Checksum checksum;
     uint32_t bytes = 0;
     spec::Reth reth;
   };
@@ -174,22 +175,35 @@ class PacketRules {
     std::deque<Arrived> receives;                                // not completed yet
     std::deque<std::shared_ptr<std::vector<uint8_t>>> received;  // work requests returned without a CQE so far
   };
-  using Peer = std::pair<uint64_t, uint32_t>;  // MAC, QP number
+  struct Peer {
+    uint64_t mac = 0;
+    uint32_t qpn = 0;
+    friend bool operator==(const Peer&, const Peer&) = default;
+  };
+  struct HashOfPeer {
+    size_t operator()(const Peer& peer) const {
+      return static_cast<size_t>((peer.mac ^ peer.qpn) * 0x9e37'79b9'7f4a'7c15);
+    }
+  };
+  using Qps = std::unordered_map<uint32_t, Qp>;
 
   static int32_t Distance(uint32_t from, uint32_t to);
   static uint64_t Mtu(const Qp& qp);
   static uint32_t PsnsOf(const Qp& qp, const RocePacket& packet);
   // The QP that sent the packet; null if none or several may have.
-  std::pair<const uint32_t, Qp>* SenderOf(const RocePacket& packet);
+  Qps::value_type* SenderOf(const RocePacket& packet);
   void SentRequest(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
   void SentAgain(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
   void CheckPayload(Cycle cycle, uint32_t qpn, const Qp& qp, const RocePacket& packet);
   void CheckPath(Cycle cycle, uint32_t qpn, const Qp& qp, const RocePacket& packet);
   void CheckMessage(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
   void CheckWork(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
-  // The parts of a work request's memory that these bytes of its message are in; empty: not known.
-  Places PlacesIn(const std::vector<uint8_t>& tail, size_t count_at, size_t elements_at, uint64_t offset,
-                  uint64_t bytes) const;
+  // The parts of a work request's memory that these bytes of its message are in; empty: not known. Valid until the next
+  // call of one of these two.
+  const Places& PlacesIn(const std::vector<uint8_t>& tail, size_t count_at, size_t elements_at, uint64_t offset,
+                         uint64_t bytes);
+  // Likewise of a region.
+  const Places& PlacesOf(uint32_t key, Right right, uint64_t address, uint64_t bytes);
   void CheckReceived(Cycle cycle, uint32_t qpn, const Arrived& message, const std::vector<uint8_t>& tail);
   // `data` of the packet is what was read in these places.
   void CheckSource(Cycle cycle, uint32_t qpn, const RocePacket& packet, std::span<const uint8_t> data,
@@ -221,9 +235,12 @@ class PacketRules {
   MayAccess may_access_;
   std::vector<uint32_t> changed_;  // QPs whose context was written since the last answer
   bool is_net_used_ = false;
-  std::unordered_map<uint32_t, Qp> qps_;
-  std::map<Peer, std::vector<uint32_t>> by_peer_;
-  std::multimap<uint64_t, Unwritten> unwritten_;  // by the address of the next byte
+  Qps qps_;
+  std::unordered_map<Peer, std::vector<Qps::value_type*>, HashOfPeer> by_peer_;
+  using UnwrittenMap = std::multimap<uint64_t, Unwritten>;
+  UnwrittenMap unwritten_;                      // by the address of the next byte
+  std::vector<UnwrittenMap::node_type> spare_;  // whose memory is used again
+  Places places_;                               // of PlacesIn and PlacesOf
   std::optional<uint64_t> own_mac_;
   PayloadMemory payload_, written_;  // as read; as written by the device
   bool keeps_data_ = false;          // a SEND has arrived: `written_` is needed

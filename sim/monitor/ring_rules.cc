@@ -225,10 +225,10 @@ void RingRules::ResetPositions(uint16_t index) {
   queue.found = 0;
   for (Descriptor& descriptor : queue.descriptors) descriptor.is_available = false;
   for (auto* const works : {&works_, &receives_}) {
-    std::erase_if(*works, [&](const auto& one) { return one.second.queue == index; });
+    works->RemoveIf([&](const Work& one) { return one.queue == index; });
   }
   queue.used_bytes = queue.used = queue.available = 0;
-  queue.is_rung = false;
+  queue.is_rung = queue.is_refused = false;
   queue.used_index = 0;
   queue.solicited_ahead.clear();
   queue.heads.assign(queue.size, -1);
@@ -291,7 +291,7 @@ void RingRules::CheckArm(uint16_t index) {
   bool is_solicited = false;
   while (!queue.solicited_ahead.empty() && queue.solicited_ahead.front() <= queue.used) {
     queue.solicited = queue.solicited_ahead.front();
-    queue.solicited_ahead.pop_front();
+    queue.solicited_ahead.erase(queue.solicited_ahead.begin());
     is_solicited = true;
   }
   if (queue.is_armed_next || (queue.is_armed_solicited && is_solicited)) Owe(index);
@@ -408,25 +408,38 @@ bool RingRules::OnDmaRead(const BoundaryEvent& event) {
     read.epoch = epochs_[read.queue];
     return false;
   }
-  auto* work = FindWork(works_, event.address);
-  if (work != nullptr) {
-    read.use = event.address == work->first ? Read::Use::kWork : Read::Use::kWorkTail;
-  } else if (work = FindWork(receives_, event.address); work != nullptr) {
+  auto work = FindWork(works_, event.address);
+  if (work.value != nullptr) {
+    read.use = event.address == work.address ? Read::Use::kWork : Read::Use::kWorkTail;
+  } else if (work = FindWork(receives_, event.address); work.value != nullptr) {
     read.use = Read::Use::kReceive;
   } else {
     return false;
   }
-  read.work = work->first;
-  read.queue = work->second.queue;
+  read.work = work.address;
+  read.queue = work.value->queue;
   read.epoch = epochs_[read.queue];
   return false;
 }
 
-std::pair<const uint64_t, RingRules::Work>* RingRules::FindWork(std::map<uint64_t, Work>& works, uint64_t address) {
-  const auto after = works.upper_bound(address);
-  if (after == works.begin()) return nullptr;
-  auto& [begin, work] = *std::prev(after);
-  return address - begin < work.bytes ? &*std::prev(after) : nullptr;
+AddressMap<RingRules::Work>::Found RingRules::FindWork(AddressMap<Work>& works, uint64_t address) {
+  const auto found = works.FindBefore(address);
+  if (found.value == nullptr || address - found.address >= found.value->bytes) return {};
+  return found;
+}
+
+void RingRules::AddWork(AddressMap<Work>& works, uint64_t address, uint16_t queue, uint16_t head, uint32_t bytes) {
+  Work& work = works.Add(address);
+  work.queue = queue;
+  work.head = head;
+  work.bytes = bytes;
+  work.work.reset();
+  // A message in progress may need what was read.
+  if (work.tail != nullptr && work.tail.use_count() == 1) {
+    work.tail->clear();
+  } else {
+    work.tail = std::make_shared<std::vector<uint8_t>>();
+  }
 }
 
 void RingRules::OnDmaCompletion(const BoundaryEvent& event) {
@@ -454,12 +467,12 @@ void RingRules::OnDmaCompletion(const BoundaryEvent& event) {
   const uint64_t start = event.address - read.bytes.size();
   read.bytes.insert(read.bytes.end(), event.payload.begin(), event.payload.end());
   if (read.use == Read::Use::kWork || read.use == Read::Use::kWorkTail) {
-    const auto work = works_.find(read.work);
+    const Work* const work = works_.Find(read.work);
     const uint64_t begin = read.work + spec::RdmaSqReq::kSizeOffset;
-    if (work != works_.end()) ExtendTail(*work->second.tail, begin, event.address, event.payload);
+    if (work != nullptr) ExtendTail(*work->tail, begin, event.address, event.payload);
   } else if (read.use == Read::Use::kReceive) {
-    const auto work = receives_.find(read.work);
-    if (work != receives_.end()) ExtendTail(*work->second.tail, read.work, event.address, event.payload);
+    const Work* const work = receives_.Find(read.work);
+    if (work != nullptr) ExtendTail(*work->tail, read.work, event.address, event.payload);
   }
   if (read.use == Read::Use::kWorkTail || read.use == Read::Use::kReceive) return;
   if (read.use == Read::Use::kWork) {
@@ -500,44 +513,48 @@ void RingRules::ExpectWorks(uint16_t index) {
     const size_t head = queue.is_packed ? place : static_cast<size_t>(queue.heads[place]);
     if (head >= queue.descriptors.size()) return;
     const Descriptor& descriptor = queue.descriptors[head];
-    const auto known = works_.find(descriptor.address);
+    const Work* const known = works_.Find(descriptor.address);
     if (!descriptor.is_known || !descriptor.is_available) return;
     // Of a packed ring: available in this lap. [virtio 1.3, 2.8.1]
     const bool is_even_lap = queue.found / queue.size % 2 == 0;
     if (queue.is_packed && ((descriptor.flags & spec::VirtqDescFlags::kAvail) != 0) != is_even_lap) return;
-    if (known != works_.end() && known->second.queue == index && known->second.head == head)
-      return;  // still the last one
+    if (known != nullptr && known->queue == index && known->head == head) return;  // still the last one
     ++queue.found;
     queue.are_heads_new[place] = false;
     if ((descriptor.flags & spec::VirtqDescFlags::kIndirect) != 0 || descriptor.bytes < spec::RdmaSqReq::kBytes) {
       listener_.OnSendWork(queue.owner, {});
       continue;
     }
-    works_[descriptor.address] = {
-        .queue = index, .head = static_cast<uint16_t>(head), .bytes = descriptor.bytes, .work = {}};
+    AddWork(works_, descriptor.address, index, static_cast<uint16_t>(head), descriptor.bytes);
     queue.unread.push_back(descriptor.address);
   }
 }
 
+const std::optional<SendWork>& RingRules::WorkOf(const Work* work) {
+  static const std::optional<SendWork> kUnknown;
+  return work == nullptr ? kUnknown : work->work;
+}
+
 // Reads may be answered in another order than they were made in.
 void RingRules::SetWork(uint16_t index, uint64_t address, std::span<const uint8_t> bytes) {
-  const auto found = works_.find(address);
-  if (found == works_.end() || found->second.work.has_value()) return;  // read again
+  Work* const found = works_.Find(address);
+  if (found == nullptr || found->work.has_value()) return;  // read again
   using Layout = spec::RdmaSqReq;
-  SendWork& work = found->second.work.emplace();
+  SendWork& work = found->work.emplace();
   work = {.wr_id = Little(bytes.first(sizeof work.wr_id)),
           .opcode = static_cast<spec::IbWrOpcode>(bytes[Layout::kOpcodeOffset]),
           .send_flags = bytes[Layout::kSendFlagsOffset],
           .imm_data = {},
           .rdma = spec::RdmaSqReqRdma::Decode(bytes.data() + Layout::kWrOffset),
           .atomic = spec::RdmaSqReqAtomic::Decode(bytes.data() + Layout::kWrOffset),
-          .tail = found->second.tail};
+          .tail = found->tail};
   std::copy_n(bytes.begin() + Layout::kImmDataOffset, work.imm_data.size(), work.imm_data.begin());
   Queue& queue = queues_[index];
   while (!queue.unread.empty()) {
-    const auto next = works_.find(queue.unread.front());
-    if (next != works_.end() && !next->second.work.has_value()) return;
-    listener_.OnSendWork(queue.owner, next == works_.end() ? std::nullopt : next->second.work);
+    const Work* const next = works_.Find(queue.unread.front());
+    if (next != nullptr && !next->work.has_value()) return;
+    listener_.OnSendWork(queue.owner, WorkOf(next));
+    if (queue.is_refused) listener_.OnSendUsed(queue.owner, WorkOf(next));
     queue.unread.erase(queue.unread.begin());
   }
 }
@@ -556,8 +573,8 @@ void RingRules::SetDescriptor(uint16_t index, uint16_t number, const uint8_t* by
   descriptor.next = split.next;
   descriptor.is_available = true;
   if (is_same) return;  // read again
-  if (const auto work = works_.find(descriptor.address);
-      descriptor.is_known && work != works_.end() && work->second.queue == index && work->second.head == number) {
+  if (const Work* const work = works_.Find(descriptor.address);
+      descriptor.is_known && work != nullptr && work->queue == index && work->head == number) {
     listener_.OnSendWork(queue.owner, {});  // what was found was not the one that is available now
   }
   DropBuffer(index, descriptor, number);
@@ -569,12 +586,11 @@ void RingRules::SetDescriptor(uint16_t index, uint16_t number, const uint8_t* by
   if ((flags & spec::VirtqDescFlags::kIndirect) != 0) {
     tables_[split.addr] = {split.addr + split.len, index, number};
   } else if (queue.kind == TableQueueKind::kCq && split.len >= spec::RdmaCqReq::kBytes) {
-    const auto known = cqes_.find(split.addr);
-    if (known != cqes_.end()) --queues_[known->second.queue].cqes;
-    cqes_[split.addr] = {index, number, 0, {}};
+    if (const Cqe* const known = cqes_.Find(split.addr)) --queues_[known->queue].cqes;
+    cqes_.Add(split.addr) = {index, number, 0, {}};
     ++queue.cqes;
   } else if (queue.kind == TableQueueKind::kRq) {
-    receives_[split.addr] = {.queue = index, .head = number, .bytes = split.len, .work = {}};
+    AddWork(receives_, split.addr, index, number, split.len);
   }
   AddBuffer(index, split.addr, split.len);
 }
@@ -606,15 +622,15 @@ void RingRules::DropBuffer(uint16_t index, Descriptor& descriptor, uint16_t numb
     for (const auto& [address, bytes] : queue.tables[number]) memory_.Remove(index, address, bytes);
     queue.tables.erase(number);
   }
-  const auto cqe = cqes_.find(descriptor.address);
-  if (cqe != cqes_.end() && cqe->second.queue == index && cqe->second.head == number) {
-    if (cqe->second.have >= spec::RdmaCqReq::kBytes) --queue.filled;
-    cqes_.erase(cqe);
+  const Cqe* const cqe = queue.cqes == 0 ? nullptr : cqes_.Find(descriptor.address);
+  if (cqe != nullptr && cqe->queue == index && cqe->head == number) {
+    if (cqe->have >= spec::RdmaCqReq::kBytes) --queue.filled;
+    cqes_.Remove(descriptor.address);
     --queue.cqes;
   }
   for (auto* const works : {&works_, &receives_}) {
-    const auto work = works->find(descriptor.address);
-    if (work != works->end() && work->second.queue == index && work->second.head == number) works->erase(work);
+    const Work* const work = works->Find(descriptor.address);
+    if (work != nullptr && work->queue == index && work->head == number) works->Remove(descriptor.address);
   }
   descriptor = {};
 }
@@ -647,16 +663,35 @@ bool RingRules::OnDmaWrite(const BoundaryEvent& event) {
     }
     return is_inside && (part == Part::kDevice || (part == Part::kDescriptors && queues_[index].is_packed));
   }
-  auto cqe = cqes_.upper_bound(event.address);
-  if (cqe == cqes_.begin()) return false;
-  --cqe;
-  const uint64_t at = event.address - cqe->first;
+  const auto [address, cqe] = cqes_.FindBefore(event.address);
+  if (cqe == nullptr) return false;
+  const uint64_t at = event.address - address;
   if (at + event.bytes > spec::RdmaCqReq::kBytes) return false;
-  std::copy(event.payload.begin(), event.payload.end(), cqe->second.content.begin() + static_cast<ptrdiff_t>(at));
-  const bool was_filled = cqe->second.have >= spec::RdmaCqReq::kBytes;
-  cqe->second.have += event.bytes;
-  if (!was_filled && cqe->second.have >= spec::RdmaCqReq::kBytes) ++queues_[cqe->second.queue].filled;
+  std::copy(event.payload.begin(), event.payload.end(), cqe->content.begin() + static_cast<ptrdiff_t>(at));
+  const bool was_filled = cqe->have >= spec::RdmaCqReq::kBytes;
+  cqe->have += event.bytes;
+  if (!was_filled && cqe->have >= spec::RdmaCqReq::kBytes) ++queues_[cqe->queue].filled;
   return false;
+}
+
+// The driver does not see which work requests are used from here on, but those that the device has read may have CQEs,
+// in their order. (docs/decisions/0003, refused writes)
+void RingRules::OnDmaRefusal(uint64_t address) {
+  uint64_t begin = 0;
+  const Area* const area = AreaAt(address, &begin);
+  if (area == nullptr) return;
+  Queue& queue = queues_[area->queue];
+  if (area->part != (queue.is_packed ? Part::kDescriptors : Part::kDevice) || queue.is_refused) return;
+  queue.is_refused = true;
+  if (queue.kind != TableQueueKind::kSq) return;
+  if (queue.is_packed) return listener_.OnSendUsed(queue.owner, {});
+  for (uint64_t number = queue.used_bytes / kElementBytes; number < queue.found; ++number) {
+    const int32_t head = queue.heads[number % queue.size];
+    const bool is_known = head >= 0 && static_cast<size_t>(head) < queue.descriptors.size();
+    const Work* const work = is_known ? works_.Find(queue.descriptors[static_cast<size_t>(head)].address) : nullptr;
+    if (work != nullptr && !work->work.has_value()) return;  // not read yet (SetWork)
+    listener_.OnSendUsed(queue.owner, WorkOf(work));
+  }
 }
 
 void RingRules::WriteUsed(Cycle cycle, uint16_t index, uint64_t at, std::span<const uint8_t> bytes) {
@@ -769,29 +804,28 @@ void RingRules::Returned(Cycle cycle, uint16_t index, uint16_t head) {
   Queue& queue = queues_[index];
   if (queue.kind == TableQueueKind::kControl) listener_.OnAnswer();
   const bool exists = head < queue.descriptors.size();
-  if (queue.kind == TableQueueKind::kSq) {
-    const auto work = exists ? works_.find(queue.descriptors[head].address) : works_.end();
-    listener_.OnSendUsed(queue.owner, work == works_.end() ? std::nullopt : work->second.work);
+  if (queue.kind == TableQueueKind::kSq && !queue.is_refused) {
+    listener_.OnSendUsed(queue.owner, WorkOf(exists ? works_.Find(queue.descriptors[head].address) : nullptr));
   }
   if (queue.kind == TableQueueKind::kRq) {
-    const auto work = exists ? receives_.find(queue.descriptors[head].address) : receives_.end();
-    const bool is_own = work != receives_.end() && work->second.queue == index && work->second.head == head;
-    listener_.OnReceiveUsed(queue.owner, is_own ? work->second.tail : nullptr);
+    const Work* const work = exists ? receives_.Find(queue.descriptors[head].address) : nullptr;
+    const bool is_own = work != nullptr && work->queue == index && work->head == head;
+    listener_.OnReceiveUsed(queue.owner, is_own ? work->tail : nullptr);
   }
   if (!exists) return;
   const Descriptor& descriptor = queue.descriptors[head];
   if (queue.kind == TableQueueKind::kCq && descriptor.is_known) {
-    const auto cqe = cqes_.find(descriptor.address);
+    const Cqe* const cqe = cqes_.Find(descriptor.address);
     // Missing: the driver gave several buffers one address, or an indirect table.
-    if (cqe != cqes_.end() && cqe->second.queue == index && cqe->second.head == head) {
-      if (cqe->second.have < spec::RdmaCqReq::kBytes) {
+    if (cqe != nullptr && cqe->queue == index && cqe->head == head) {
+      if (cqe->have < spec::RdmaCqReq::kBytes) {
         findings_.Add(kCqeWritten, cycle,
-                      NameOf(index) + "buffer " + std::to_string(head) + " used with " +
-                          std::to_string(cqe->second.have) + " bytes written",
+                      NameOf(index) + "buffer " + std::to_string(head) + " used with " + std::to_string(cqe->have) +
+                          " bytes written",
                       std::to_string(spec::RdmaCqReq::kBytes));
       } else {
         const uint64_t position = queue.is_packed ? queue.used + 1 : queue.used_bytes / kElementBytes;
-        if (listener_.OnCqe(cycle, spec::RdmaCqReq::Decode(cqe->second.content.data()))) {
+        if (listener_.OnCqe(cycle, spec::RdmaCqReq::Decode(cqe->content.data()))) {
           queue.solicited_ahead.push_back(position);
         }
       }

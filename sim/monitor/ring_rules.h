@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/monitor/address_map.h"
 #include "sim/monitor/extent_map.h"
 #include "sim/monitor/findings.h"
 #include "sim/nic/nic.h"
@@ -61,7 +62,9 @@ class RingRules {
   };
 
   RingRules(Findings& findings, ExtentMap& memory, Listener& listener)
-      : findings_(findings), memory_(memory), listener_(listener) {}
+      : findings_(findings), memory_(memory), listener_(listener) {
+    queues_.reserve(spec::kNotifyQueuesMax);  // they are costly to move
+  }
 
   void OnReset();
   // Of the event that follows.
@@ -82,6 +85,8 @@ class RingRules {
   bool OnDmaRead(const BoundaryEvent& event);
   void OnDmaCompletion(const BoundaryEvent& event);
   bool OnDmaWrite(const BoundaryEvent& event);
+  // The bus has refused the last write, which began at this address.
+  void OnDmaRefusal(uint64_t address);
   void OnMsix(Cycle cycle, uint16_t vector);
   // Writes to a ring that have begun and not ended; empty: none.
   std::string Unfinished() const;
@@ -119,11 +124,13 @@ class RingRules {
     bool is_rung = false;    // by the driver, and not read since
     bool is_read = false;    // by the device
     bool is_broken = false;  // a buffer is outside of the queue's window: the device stops it
-    size_t cqes = 0;         // of a CQ: its buffers in cqes_
+    // A write to its used ring was refused: no further used index comes, but work requests of a send queue end still.
+    bool is_refused = false;
+    size_t cqes = 0;  // of a CQ: its buffers in cqes_
     // Of a CQ: how it is armed, and whether an interrupt is owed, since when. `solicited`: `used` of the last solicited
     // CQE; solicited_ahead: of those behind the used index.
     bool is_armed_next = false, is_armed_solicited = false, owes = false, is_armed_by_firmware = false;
-    std::deque<uint64_t> solicited_ahead;
+    std::vector<uint64_t> solicited_ahead;
     Cycle owed_since = 0;
     std::optional<uint64_t> solicited;
     std::optional<std::pair<uint16_t, uint32_t>> packed_length;  // written to a descriptor that is not used yet
@@ -160,7 +167,7 @@ class RingRules {
     uint16_t queue = 0, head = 0;
     uint32_t bytes = 0;
     std::optional<SendWork> work;
-    std::shared_ptr<std::vector<uint8_t>> tail = std::make_shared<std::vector<uint8_t>>();
+    std::shared_ptr<std::vector<uint8_t>> tail{};
   };
   struct Table {
     uint64_t end = 0;
@@ -188,8 +195,10 @@ class RingRules {
   void ExpectWorks(uint16_t index);
   void SetWork(uint16_t index, uint64_t address, std::span<const uint8_t> bytes);
   static void ExtendTail(std::vector<uint8_t>& tail, uint64_t begin, uint64_t address, std::span<const uint8_t> bytes);
-  // The work request whose buffer has this address; null: none.
-  static std::pair<const uint64_t, Work>* FindWork(std::map<uint64_t, Work>& works, uint64_t address);
+  // The work request whose buffer has this address; none: null.
+  static AddressMap<Work>::Found FindWork(AddressMap<Work>& works, uint64_t address);
+  static const std::optional<SendWork>& WorkOf(const Work* work);
+  static void AddWork(AddressMap<Work>& works, uint64_t address, uint16_t queue, uint16_t head, uint32_t bytes);
   void MarkPages(uint64_t address, uint64_t bytes);
   // False: the access is to none of them.
   bool MayBeKnown(uint64_t address) const { return pages_[(address >> 12) % pages_.size()]; }
@@ -219,9 +228,8 @@ class RingRules {
   std::vector<uint16_t> live_;         // queues
   std::map<uint64_t, Area> areas_;     // by begin
   std::map<uint64_t, Table> tables_;   // indirect tables, by begin
-  std::map<uint64_t, Cqe> cqes_;       // buffers of completion queues, by address
-  std::map<uint64_t, Work> works_;     // buffers of send queues, by address
-  std::map<uint64_t, Work> receives_;  // of receive queues
+  AddressMap<Cqe> cqes_;               // buffers of completion queues
+  AddressMap<Work> works_, receives_;  // of send queues, of receive queues
   std::vector<Read> reads_;            // by tag
   // Pages that may have rings, tables, work requests or CQEs, by a part of their number: most accesses are payload.
   std::bitset<4096> pages_;

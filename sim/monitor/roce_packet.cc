@@ -38,28 +38,17 @@ constexpr uint32_t Multiply(uint32_t a, uint32_t b) {
 
 // The CRC behind `bytes` bytes of zeros: times x to the 8 * bytes.
 uint32_t Shift(uint32_t crc, size_t bytes) {
-  struct Power {
-    size_t bytes = 0;
-    uint32_t value = 0x8000'0000;
-  };
-  constexpr size_t kKept = 64;
-  thread_local std::array<Power, kKept> kept;  // packets have few lengths
-  Power& power = kept[bytes % kKept];
-  if (power.bytes != bytes) {
-    power = {bytes, 0x8000'0000};
-    uint32_t square = 0x0080'0000;  // x to the 8
-    for (size_t rest = bytes; rest != 0; rest >>= 1, square = Multiply(square, square)) {
-      if ((rest & 1) != 0) power.value = Multiply(power.value, square);
-    }
+  uint32_t power = 0x8000'0000, square = 0x0080'0000;  // 1; x to the 8
+  for (; bytes != 0; bytes >>= 1, square = Multiply(square, square)) {
+    if ((bytes & 1) != 0) power = Multiply(power, square);
   }
-  return Multiply(crc, power.value);
+  return Multiply(crc, power);
 }
 
 // The ICRC of the datagram at `ip` whose BTH begins at `bth`; `end` is that of the bytes which it covers. The fields
 // that routers change count as ones: IPv4 TOS, TTL and checksum, IPv6 traffic class, flow label and hop limit, the UDP
 // checksum, the byte of the BTH with FECN and BECN; 8 bytes of ones stand before. [IBTA A17.3.3]
-// `content`: the CRC of what is behind the BTH, from 0. A CRC is linear, so that is read once only.
-uint32_t Icrc(std::span<const uint8_t> frame, size_t ip, bool is_ipv6, size_t bth, size_t end, uint32_t& content) {
+uint32_t Icrc(std::span<const uint8_t> frame, size_t ip, bool is_ipv6, size_t bth, size_t end, Checksum& checksum) {
   std::array<uint8_t, 8 + 40 + kUdpBytes + spec::Bth::kBytes> head{};
   std::memset(head.data(), 0xff, 8);
   const size_t bytes = bth + spec::Bth::kBytes - ip;
@@ -75,8 +64,8 @@ uint32_t Icrc(std::span<const uint8_t> frame, size_t ip, bool is_ipv6, size_t bt
   at[bth - ip + 4] = 0xff;
   const uint32_t crc = Crc32(~uint32_t{0}, std::span(head).first(8 + bytes));
   const auto rest = frame.subspan(bth + spec::Bth::kBytes, end - bth - spec::Bth::kBytes);
-  content = Crc32(0, rest);
-  return ~(content ^ Shift(crc, rest.size()));
+  checksum = {.all = Crc32(crc, rest), .head = crc, .bytes = rest.size()};
+  return ~checksum.all;
 }
 
 void Break(RocePacket& packet, const Rule& rule, std::string seen, std::string expected) {
@@ -109,6 +98,33 @@ void CheckIpv4(RocePacket& packet, const uint8_t* ip) {
   if ((ip[6] & 0xc0) != 0x40) Break(packet, kWireHeader, "IPv4 flags " + Hex(ip[6] >> 5), "don't fragment");
 }
 
+// Where a RoCEv2 packet is in its frame.
+struct Layout {
+  size_t ip = kEthernetBytes, ip_bytes = 0;
+  bool is_ipv6 = false;
+};
+
+// Nullopt: it is none.
+std::optional<Layout> FindRoce(std::span<const uint8_t> frame) {
+  if (frame.size() < kEthernetBytes) return std::nullopt;
+  Layout at;
+  uint16_t type = Network16(frame.data() + 12);
+  if (type == static_cast<uint16_t>(spec::Ethertype::kVlan) && frame.size() >= at.ip + kVlanBytes) {
+    type = Network16(frame.data() + at.ip + 2);
+    at.ip += kVlanBytes;
+  }
+  at.is_ipv6 = type == static_cast<uint16_t>(spec::Ethertype::kIpv6);
+  if (!at.is_ipv6 && type != static_cast<uint16_t>(spec::Ethertype::kIpv4)) return std::nullopt;
+  at.ip_bytes = at.is_ipv6 ? 40 : 20;
+  if (frame.size() < at.ip + at.ip_bytes + kUdpBytes) return std::nullopt;
+  const uint8_t* const header = frame.data() + at.ip;
+  if (at.is_ipv6 ? header[0] >> 4 != 6 : header[0] != 0x45) return std::nullopt;  // no RoCEv2 packet has IP options
+  if (header[at.is_ipv6 ? 6 : 9] != static_cast<uint8_t>(spec::IpProtocol::kUdp)) return std::nullopt;
+  if (!at.is_ipv6 && (Network16(header + 6) & 0x3fff) != 0) return std::nullopt;  // a fragment
+  if (Network16(header + at.ip_bytes + 2) != spec::kUdpPortRocev2) return std::nullopt;
+  return at;
+}
+
 }  // namespace
 
 // libdeflate inverts at both ends.
@@ -128,26 +144,18 @@ uint64_t HashOf(std::span<const uint8_t> bytes) {
   return hash;
 }
 
-std::optional<RocePacket> ReadRoce(std::span<const uint8_t> frame) {
-  if (frame.size() < kEthernetBytes) return std::nullopt;
-  size_t ip = kEthernetBytes;
-  uint16_t type = Network16(frame.data() + 12);
-  if (type == static_cast<uint16_t>(spec::Ethertype::kVlan) && frame.size() >= ip + kVlanBytes) {
-    type = Network16(frame.data() + ip + 2);
-    ip += kVlanBytes;
-  }
-  const bool is_ipv6 = type == static_cast<uint16_t>(spec::Ethertype::kIpv6);
-  if (!is_ipv6 && type != static_cast<uint16_t>(spec::Ethertype::kIpv4)) return std::nullopt;
-  const size_t ip_bytes = is_ipv6 ? 40 : 20;
-  if (frame.size() < ip + ip_bytes + kUdpBytes) return std::nullopt;
-  const uint8_t* const header = frame.data() + ip;
-  if (is_ipv6 ? header[0] >> 4 != 6 : header[0] != 0x45) return std::nullopt;  // no RoCEv2 packet has IP options
-  if (header[is_ipv6 ? 6 : 9] != static_cast<uint8_t>(spec::IpProtocol::kUdp)) return std::nullopt;
-  if (!is_ipv6 && (Network16(header + 6) & 0x3fff) != 0) return std::nullopt;  // a fragment
-  const size_t udp = ip + ip_bytes, bth = udp + kUdpBytes;
-  if (Network16(frame.data() + udp + 2) != spec::kUdpPortRocev2) return std::nullopt;
+bool HaveSameContent(const Checksum& one, const Checksum& other) {
+  return one.bytes == other.bytes && (one.all ^ other.all) == Shift(one.head ^ other.head, one.bytes);
+}
 
-  RocePacket packet;
+std::optional<RocePacket> ReadRoce(std::span<const uint8_t> frame) {
+  std::optional<RocePacket> result;
+  const auto at = FindRoce(frame);
+  if (!at.has_value()) return result;
+  const auto [ip, ip_bytes, is_ipv6] = *at;
+  const uint8_t* const header = frame.data() + ip;
+  const size_t udp = ip + ip_bytes, bth = udp + kUdpBytes;
+  RocePacket& packet = result.emplace();
   packet.destination_mac = MacAt(frame.data());
   packet.source_mac = MacAt(frame.data() + kMacBytes);
   if (ip != kEthernetBytes) packet.vlan = Network16(frame.data() + kEthernetBytes);
@@ -161,31 +169,31 @@ std::optional<RocePacket> ReadRoce(std::span<const uint8_t> frame) {
           "IP length " + std::to_string(ip_length) + " and UDP length " + std::to_string(udp_length) + " in " +
               std::to_string(frame.size() - ip) + " bytes",
           "lengths that agree");
-    return packet;
+    return result;
   }
   constexpr size_t kIcrc = spec::kIcrcBytes;
   if (end < bth + spec::Bth::kBytes + kIcrc) {
     Break(packet, kWireLength, std::to_string(end - bth) + " bytes behind UDP", "a BTH and an ICRC");
-    return packet;
+    return result;
   }
   packet.bth = spec::Bth::Decode(frame.data() + bth);
   packet.info = spec::kOpcodeInfo[static_cast<uint8_t>(packet.bth.opcode)];
   packet.service = static_cast<spec::BthService>(static_cast<uint8_t>(packet.bth.opcode) >> 5);
   const uint8_t* const tail = frame.data() + end - kIcrc;
   const uint32_t icrc = tail[0] | uint32_t{tail[1]} << 8 | uint32_t{tail[2]} << 16 | uint32_t{tail[3]} << 24;
-  const uint32_t right = Icrc(frame, ip, is_ipv6, bth, end - kIcrc, packet.content);
+  const uint32_t right = Icrc(frame, ip, is_ipv6, bth, end - kIcrc, packet.checksum);
   packet.is_intact = icrc == right;
   if (icrc != right) Break(packet, kWireIcrc, "ICRC " + Hex(icrc), Hex(right));
   if (!packet.info.valid) {
     Break(packet, kWireHeader, "BTH opcode " + Hex(static_cast<uint8_t>(packet.bth.opcode)), "an opcode of the table");
-    return packet;
+    return result;
   }
   const size_t begin = bth + spec::Bth::kBytes + packet.info.extension_bytes;
   const size_t pad = packet.bth.pad_count;
   if (begin + pad + kIcrc > end) {
     Break(packet, kWireLength, std::to_string(end - bth) + " bytes behind UDP", "room for the headers of the opcode");
     packet.is_intact = false;
-    return packet;
+    return result;
   }
   const uint8_t* const extension = frame.data() + bth + spec::Bth::kBytes;
   packet.extension = {extension, packet.info.extension_bytes};
@@ -222,7 +230,7 @@ std::optional<RocePacket> ReadRoce(std::span<const uint8_t> frame) {
     const uint8_t byte = packet.payload.data()[packet.payload.size() + i];
     if (byte != 0) Break(packet, kWirePadding, "padding byte " + Hex(byte), "0");
   }
-  return packet;
+  return result;
 }
 
 }  // namespace vireo::sim::monitor

@@ -14,6 +14,12 @@
 
 namespace vireo::sim::monitor {
 
+// Of what the ICRC covers: of all of it, and of its headers up to the BTH; and the number of bytes behind them.
+struct Checksum {
+  uint32_t all = 0, head = 0;
+  size_t bytes = 0;
+};
+
 struct RocePacket {
   uint64_t source_mac = 0, destination_mac = 0;
   std::optional<uint16_t> vlan;  // tag control information
@@ -30,8 +36,8 @@ struct RocePacket {
   spec::Deth deth;                     // if info.has_deth
   spec::AtomicEth atomic_eth;          // if info.has_atomic_eth
   spec::AtomicAckEth atomic_ack_eth;   // if info.has_atomic_ack_eth
-  uint32_t content = 0;                // a checksum of extension, payload and padding
-  bool is_intact = false;              // lengths are consistent and the ICRC is right
+  Checksum checksum;
+  bool is_intact = false;  // lengths are consistent and the ICRC is right
   // The first rule that the packet breaks, what was seen and what is right; null: none.
   const Rule* broken = nullptr;
   std::string seen, expected;
@@ -41,6 +47,9 @@ struct RocePacket {
 // `broken`, and empty spans.
 std::optional<RocePacket> ReadRoce(std::span<const uint8_t> frame);
 
+// Whether extension headers, payload and padding of two packets that are intact are equal, as far as a CRC shows. It is
+// linear, so that of a part is known without another look at the bytes.
+bool HaveSameContent(const Checksum& one, const Checksum& other);
 // CRC-32 of IEEE 802.3 over the bytes, continued from `crc`, which starts as all ones. Not inverted at the end.
 uint32_t Crc32(uint32_t crc, std::span<const uint8_t> bytes);
 // A fast hash of a few bytes, for comparison within one process.

@@ -1043,6 +1043,41 @@ TEST_F(MonitorTest, ReportsACompletionThatWasNotRequested) {
   ExpectOnly("completion.once", "CQE of work request 0x1", "none");
 }
 
+// The driver is told no more used buffers, but what was acknowledged ends with its CQE.
+TEST_F(MonitorTest, CompletionsBehindARefusedUsedElementAreInOrder) {
+  Take(kCq, 0, 3);
+  Take(kSq, 0, 3);
+  for (uint16_t i = 0; i < 3; ++i) {
+    ReadWork(i, spec::IbSendFlags::kSignaled);
+    Send({.opcode = BthOpcode::kRcSendOnly, .psn = 100u + i});
+    Receive({.opcode = BthOpcode::kRcAcknowledge, .psn = 100u + i, .extension = Ack()});
+  }
+  WriteElement(kSq, 0, 0);
+  Event({.kind = EventKind::kDmaRefusal, .payload = {}});
+  for (uint16_t i = 0; i < 3; ++i) {
+    if (i == 2) ExpectGood();
+    WriteCqe(i, spec::IbWcOpcode::kSend, spec::IbWcStatus::kSuccess, i == 2 ? 1 : i);
+    WriteElement(kCq, i, i);
+  }
+  ExpectOnly("completion.once", "CQE of work request 0x1", "that of 0x2");
+}
+
+// Likewise those of work requests that the device reads later.
+TEST_F(MonitorTest, WorkReadBehindARefusedUsedElementCompletes) {
+  Take(kCq, 0, 2);
+  Take(kSq, 0, 2);
+  SendAcknowledged(0, true);
+  Event({.kind = EventKind::kDmaRefusal, .payload = {}});
+  ReadWork(1, spec::IbSendFlags::kSignaled);
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 101});
+  Receive({.opcode = BthOpcode::kRcAcknowledge, .psn = 101, .extension = Ack()});
+  for (uint16_t i = 0; i < 2; ++i) {
+    WriteCqe(i, spec::IbWcOpcode::kSend, spec::IbWcStatus::kSuccess, i);
+    WriteElement(kCq, i, i);
+    ExpectGood();
+  }
+}
+
 TEST_F(MonitorTest, ReportsAReceiveWithAnotherLength) {
   Take(kCq, 0, 2);
   for (uint16_t i = 0; i < 2; ++i) {
