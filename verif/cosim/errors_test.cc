@@ -31,8 +31,7 @@ class Errors : public testing::TestWithParam<EveryDevice> {
   void SetUp() override {
     auto built = RdmaSystem::Build({.device = std::get<0>(GetParam()),
                                     .config = std::get<1>(GetParam()),
-                                    .firmware_access_cycles = firmware_access_cycles_,
-                                    .is_monitored = is_monitored_});
+                                    .firmware_access_cycles = firmware_access_cycles_});
     ASSERT_NE(built.system, nullptr) << built.error;
     system_ = std::move(built.system);
     ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
@@ -113,6 +112,20 @@ class Errors : public testing::TestWithParam<EveryDevice> {
     ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
     ExpectWorks(*bad_);
   }
+  // A reset of the device by its driver ends whatever was stopped.
+  void ExpectWorksAfterReset(size_t faulty = 0) {
+    RdmaHost& host = system_->host(faulty);
+    host.station().pcie().ClearFaults();
+    ASSERT_TRUE(host.device().net().pci().Reset(kMillisecond).ok());
+    bad_.reset();
+    good_.reset();
+    host.Close();
+    ASSERT_EQ(host.Open(), "");
+    ASSERT_NO_FATAL_FAILURE(Connect(&bad_));
+    ASSERT_NO_FATAL_FAILURE(Connect(&good_));
+    ExpectWorks(*bad_);
+    ExpectWorks(*good_);
+  }
   // Events of a host since the last call: "qp_fatal 2 cq_failed", sorted.
   std::vector<std::string> Events(size_t number) {
     std::vector<std::string> events;
@@ -140,7 +153,6 @@ class Errors : public testing::TestWithParam<EveryDevice> {
   }
   using Texts = std::vector<std::string>;
 
-  bool is_monitored_ = true;
   Cycle firmware_access_cycles_ = RdmaSystemOptions{}.firmware_access_cycles;
   std::mt19937_64 random_ = MakeRandom("errors");
   std::unique_ptr<RdmaSystem> system_;
@@ -489,15 +501,8 @@ TEST_P(Errors, RefusedCqeIsNeverReported) {
   }
 }
 
-// The monitor does not know which writes the bus refuses: CQEs of work requests whose used element was refused are
-// findings.
-class RefusedUsed : public Errors {
- protected:
-  RefusedUsed() { is_monitored_ = false; }
-};
-
 // Of the send queue: element or index of a work request.
-TEST_P(RefusedUsed, RefusedUsedWriteStopsItsQueue) {
+TEST_P(Errors, RefusedUsedWriteStopsItsQueue) {
   constexpr uint64_t kMessages = 8;
   for (const uint64_t nth : {uint64_t{1}, uint64_t{2}, uint64_t{7}}) {
     auto& near = bad_->side[0];
@@ -520,6 +525,57 @@ TEST_P(RefusedUsed, RefusedUsedWriteStopsItsQueue) {
     EXPECT_EQ(Completions(*good_, kMessages).size(), kMessages);
     ExpectWorks(*good_);
     ExpectNewPairWorks(0);
+  }
+}
+
+// Of the control queue: used element or index of a command. Nothing says that the command was executed, and none is
+// after it; traffic goes on, and a device reset brings everything back.
+TEST_P(Errors, RefusedUsedWriteStopsTheControlQueue) {
+  for (const uint64_t nth : {uint64_t{1}, uint64_t{2}}) {
+    SCOPED_TRACE(nth);
+    host::VirtioNetDevice& net = system_->host(0).device().net();
+    const auto index = static_cast<uint16_t>(net.CompletionQueueIndex(0).value() - spec::kRdmaCompleteqOffset);
+    const auto ring = FindRing(system_->host(0), index);
+    ASSERT_TRUE(ring.has_value());
+    system_->host(0).station().pcie().AddFault(
+        {.kind = DmaFault::Kind::kRefused, .address = ring->used_address, .bytes = ring->used_bytes, .nth = nth});
+    const auto lost = net.roce().CreatePd();
+    ASSERT_FALSE(lost.ok());
+    EXPECT_EQ(lost.error().code, host::ErrorCode::kTimeout);
+    EXPECT_EQ(Events(0), (Texts{Text(spec::RdmaEventType::kVqErr, index, spec::RdmaError::kQueueDmaError)}));
+    EXPECT_EQ(Events(1), Texts{});
+    ASSERT_NO_FATAL_FAILURE(ExpectWorks(*good_));
+    ASSERT_NO_FATAL_FAILURE(ExpectWorks(*bad_));
+    ASSERT_NO_FATAL_FAILURE(ExpectWorksAfterReset());
+  }
+}
+
+// Of the event queue: event, used element or index. There is no event of that, nor any later one; all else goes on.
+TEST_P(Errors, RefusedWriteStopsTheEventQueue) {
+  for (const uint64_t nth : {uint64_t{0}, uint64_t{1}, uint64_t{2}}) {
+    SCOPED_TRACE(nth);
+    const auto index = static_cast<uint16_t>(system_->host(1).device().net().pci().NumQueues() - 1);
+    const auto ring = FindRing(system_->host(1), index);
+    ASSERT_TRUE(ring.has_value());
+    const auto [first, end] = BuffersIn(*ring);
+    DmaFault fault{
+        .kind = DmaFault::Kind::kRefused, .address = ring->used_address, .bytes = ring->used_bytes, .nth = nth};
+    if (nth == 0) fault = {.kind = DmaFault::Kind::kRefused, .address = first, .bytes = end - first, .nth = 1};
+    system_->host(1).station().pcie().AddFault(fault);
+    for (const bool is_first : {true, false}) {
+      ASSERT_TRUE(Post(*bad_, 0, 0, 64, 1).ok());  // a wrong key, of which the peer has an event
+      const auto completions = Completions(*bad_, 1);
+      ASSERT_EQ(completions.size(), 1u);
+      EXPECT_EQ(completions[0].status, spec::IbWcStatus::kRemAccessErr);
+      EXPECT_EQ(Events(1), Texts{}) << (is_first ? "the refused one" : "a later one");
+      EXPECT_EQ(system_->host(1).station().pcie().counters().refused_writes, nth + 1);
+      ASSERT_NO_FATAL_FAILURE(ExpectWorks(*good_));
+      bad_.reset();
+      ASSERT_NO_FATAL_FAILURE(Connect(&bad_));  // commands, too
+      ASSERT_NO_FATAL_FAILURE(ExpectWorks(*bad_));
+    }
+    EXPECT_EQ(Events(0), Texts{});
+    ASSERT_NO_FATAL_FAILURE(ExpectWorksAfterReset(1));
   }
 }
 
@@ -751,7 +807,6 @@ TEST_P(LongMessage, StopsWithItsQp) {
 }
 
 VIREO_ON_EVERY_DEVICE_ONCE(Errors);
-VIREO_ON_EVERY_DEVICE_ONCE(RefusedUsed);
 VIREO_ON_EVERY_DEVICE_ONCE(Fence);
 VIREO_ON_EVERY_DEVICE_ONCE(LongMessage);
 
