@@ -50,7 +50,7 @@ def number(pattern, text):
 def pair(build, device, profile, program, n):
     """Wall time that the client measured for n messages, and CPU time of the simulator, in seconds."""
     command = program.format(n=n)
-    text = run([str(build / "sim/simulator/vireo_run"), "pair", "--device", device, "--profile", profile, command, command + " localhost"])
+    text = run([str(build / "sim/simulator/vireo_run"), "pair", "--no-monitor", "--device", device, "--profile", profile, command, command + " localhost"])
     cpu = number(r"CPU time +([0-9.]+) s", text)
     if command.startswith("ib_"):  # its average is in MiB/s
         wall = n * 65536 / (number(r"^client \| +65536 +\d+ +[0-9.]+ +([0-9.]+)", text) * 2**20)

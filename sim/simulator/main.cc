@@ -94,8 +94,8 @@ Report::Run RunOf(const Simulation& simulation) {
   return run;
 }
 
-// Prints a summary of the run. False: model and RTL differ in a cycle, or a NIC with a service accessed memory outside
-// of its mapped regions.
+// Prints a summary of the run. False: model and RTL differ in a cycle, a NIC with a service accessed memory outside of
+// its mapped regions, or the monitor found a violation.
 bool PrintSummary(Simulator& simulator, const Simulation& simulation) {
   RdmaSystem& system = simulator.system();
   bool is_good = true;
@@ -124,10 +124,12 @@ bool PrintSummary(Simulator& simulator, const Simulation& simulation) {
     if (outside != 0) fmt::print("; {} DMA accesses outside of mapped host memory", outside);
     is_good = is_good && (outside == 0 || simulation.is_exported(i));
     fmt::print("\n");
-    for (const std::string& violation : system.host(i).station().monitor_violations()) {
-      fmt::print("{}\n", violation);
-      is_good = false;
-    }
+    // The first ones tell most, and what shows the end of the log should show them.
+    constexpr size_t kShown = 5;
+    const std::vector<std::string> found = system.host(i).station().monitor_violations();
+    for (size_t k = 0; k < std::min(found.size(), kShown); ++k) fmt::print("{}\n", found[k]);
+    if (found.size() > kShown) fmt::print("{}nic {}: {} more\n", kMonitorPrefix, i, found.size() - kShown);
+    is_good = is_good && found.empty();
   }
   for (size_t i = 0; i < simulator.wires(); ++i) {
     const WireSocket::Counters& counters = simulator.wire(i).counters();

@@ -64,7 +64,8 @@ std::optional<ChildProcess> StartIn(const SimulationDirectory& directory, const 
   std::error_code failed;
   std::filesystem::create_directories(directory.path(), failed);
   std::filesystem::remove(directory.status_file(), failed);
-  const host::FileDescriptor log(open(directory.log_file().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  const host::FileDescriptor log(
+      open(directory.log_file().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
   if (!log.is_open()) {
     *error = fmt::format("cannot write to {}; choose another --directory", directory.path().string());
     return std::nullopt;
@@ -146,7 +147,10 @@ int Down(const SimulationDirectory& directory) {
   std::error_code failed;
   std::filesystem::remove(directory.status_file(), failed);
   fmt::print("stopped\n");
-  return 0;
+  const std::vector<std::string> violations = directory.Violations();
+  if (violations.empty()) return 0;
+  for (const std::string& violation : violations) fmt::print("{}\n", violation);
+  return Fail("a NIC broke a rule: see above, and docs/monitor.md");
 }
 
 int Status(const SimulationDirectory& directory) {

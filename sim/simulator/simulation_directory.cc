@@ -104,6 +104,15 @@ bool SimulationDirectory::Write(const SimulationStatus& status) const {
   return file.good() && !error;
 }
 
+std::vector<std::string> SimulationDirectory::Violations() const {
+  std::ifstream file(log_file());
+  std::vector<std::string> all;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(kMonitorPrefix)) all.push_back(std::move(line));
+  }
+  return all;
+}
+
 std::string SimulationDirectory::LogTail(size_t lines) const {
   std::ifstream file(log_file());
   std::deque<std::string> last;

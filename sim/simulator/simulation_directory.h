@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,9 @@ struct SimulationStatus {
   std::optional<size_t> FindNic(const std::string& text) const;
 };
 
+// Of each line of the log that is a violation.
+inline constexpr std::string_view kMonitorPrefix = "monitor: ";
+
 class SimulationDirectory {
  public:
   explicit SimulationDirectory(std::filesystem::path path) : path_(std::move(path)) {}
@@ -50,6 +54,8 @@ class SimulationDirectory {
   bool Write(const SimulationStatus& status) const;
   // The simulation in this directory; nullopt if there is none or its process has exited.
   std::optional<SimulationStatus> Find() const;
+  // What the monitor found, at the end of the simulation: lines of the log, in order.
+  std::vector<std::string> Violations() const;
   // The last `lines` lines of the log, indented, for error messages.
   std::string LogTail(size_t lines) const;
 

@@ -114,10 +114,11 @@ void SimulationOptions::AddTo(CLI::App& command) {
       ->check(CLI::Range(1, 1'000'000));
   command.add_option("--seed", seed_,
                      "seed of all random numbers; the same seed repeats the run (default: VIREO_SEED, else random)");
-  command.add_flag(
-      "--monitor", is_monitored,
-      "judge every NIC by the standards, beside model and RTL; prints what breaks a rule at the end, and then "
-      "exits with status 1 (docs/monitor.md)");
+  command.add_flag_callback(
+      "--monitor", [this] { is_monitored = true; },
+      "judge every NIC by the standards, whatever its device; prints at the end what breaks a rule, and then exits "
+      "with status 1 (docs/monitor.md). Default: yes, unless a NIC is exported, whose driver may be at fault itself");
+  command.add_flag_callback("--no-monitor", [this] { is_monitored = false; }, "do not judge them: for speed");
   command.add_option("--capture", capture, "write all frames to this pcapng file, for Wireshark");
   command.add_option("--report", report, "write a per-message report to this JSON file at the end (docs/reports.md)");
   command.add_option("--timeline", timeline, "write a timeline of messages to this HTML file at the end");
@@ -149,9 +150,10 @@ host::Result<Simulation> SimulationOptions::Describe() const {
     simulation = std::move(read).value();
   }
   if (!capture.empty()) simulation.system.capture_path = capture;
-  simulation.system.is_monitored = is_monitored;
   if (seed_.has_value()) simulation.seed = seed_;
   if (const host::Status added = AddExports(simulation); !added.ok()) return added.error();
+  const bool has_export = std::ranges::any_of(simulation.exports, [](const auto& socket) { return !socket.empty(); });
+  simulation.system.is_monitored = is_monitored.value_or(!has_export);
   if (const host::Status added = AddGuests(simulation); !added.ok()) return added.error();
   if (const host::Status added = AddWires(simulation); !added.ok()) return added.error();
   if (const host::Status added = AddVirtualTime(simulation); !added.ok()) return added.error();
@@ -285,7 +287,7 @@ std::vector<std::string> SimulationOptions::Arguments() const {
   for (const std::string& value : wires_) add("--wire", value);
   add("--wire-faults", wire_faults_);
   if (mtu_ != 0) add("--mtu", std::to_string(mtu_));
-  if (is_monitored) arguments.push_back("--monitor");
+  if (is_monitored.has_value()) arguments.push_back(*is_monitored ? "--monitor" : "--no-monitor");
   if (is_virtual_time()) arguments.push_back("--virtual-time=" + call_cost_ns);
   if (seed_.has_value()) add("--seed", std::to_string(*seed_));
   add("--capture", capture);

@@ -19,8 +19,8 @@ class SimulationOptions {
   // --nics, --device, --config, --profile, --firmware, --preset, --fabric, --topology, --export, --pvrdma, --wire,
   // --wire-faults,
   // --mtu,
-  // --virtual-time, --seed, --monitor, --capture, --report, --timeline and --messages, each with its help. This object
-  // must outlive `command`.
+  // --virtual-time, --seed, --monitor, --no-monitor, --capture, --report, --timeline and --messages, each with its
+  // help. This object must outlive `command`.
   void AddTo(CLI::App& command);
 
   // Call after parsing. kInvalidArgument: for example a topology that cannot be read, or an export of an unknown NIC.
@@ -32,9 +32,9 @@ class SimulationOptions {
 
   // Commands may set these directly.
   std::string device = "model", capture{}, report{}, timeline{};
-  std::string call_cost_ns{};  // of --virtual-time; empty: programs see real time
-  bool is_monitored = false;   // of --monitor
-  size_t messages = 10'000;    // most messages listed in report and timeline
+  std::string call_cost_ns{};          // of --virtual-time; empty: programs see real time
+  std::optional<bool> is_monitored{};  // of --monitor, --no-monitor
+  size_t messages = 10'000;            // most messages listed in report and timeline
 
  private:
   host::Status AddExports(Simulation& simulation) const;

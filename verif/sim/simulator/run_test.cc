@@ -230,6 +230,18 @@ TEST_F(Run, StatusShowsDropsWhileTheSimulationRuns) {
 }
 
 // Programs reach a GID that was added after the start, on both NICs, and know of it.
+// No NIC here breaks a rule, so the line is added to the log.
+TEST_F(Run, DownFailsWithWhatTheMonitorFound) {
+  const Ended up = Up({});
+  ASSERT_EQ(up.code, 0) << up.output;
+  const std::string violation = "monitor: psn.contiguous: nic 1, cycle 5: seen QP 2: PSN 3, expected PSN 2 [IBTA]";
+  std::ofstream(directory_ / "up" / "log", std::ios::app) << violation << "\n";
+  const Ended down = On("down");
+  is_up_ = false;
+  EXPECT_EQ(down.code, 1);
+  EXPECT_NE(down.output.find(violation + "\n"), std::string::npos) << down.output;
+}
+
 TEST_F(Run, GidsChangeWhileTheSimulationRuns) {
   ASSERT_EQ(Up({"--nics", "2"}).code, 0);
   const Ended before = On("gid", {"list", "--nic", "1"});

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What options make of a simulation, and that Arguments() gives vireo_simulator the same one.
+#include "sim/simulator/simulation_options.h"
+
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace vireo::sim {
+namespace {
+
+struct Parsed {
+  bool is_monitored = false;
+  std::vector<std::string> arguments;
+};
+
+Parsed Parse(std::vector<std::string> words) {
+  SimulationOptions options;
+  CLI::App app;
+  options.AddTo(app);
+  std::ranges::reverse(words);  // as CLI11 wants them
+  app.parse(words);
+  const auto described = options.Describe();
+  EXPECT_TRUE(described.ok());
+  return {described.ok() && described.value().system.is_monitored, options.Arguments()};
+}
+
+void ExpectMonitored(const std::vector<std::string>& words, bool is_monitored) {
+  const Parsed here = Parse(words);
+  EXPECT_EQ(here.is_monitored, is_monitored);
+  EXPECT_EQ(Parse(here.arguments).is_monitored, is_monitored) << "in the simulator";
+}
+
+TEST(SimulationOptions, NicsAreMonitoredUnlessToldOtherwise) {
+  ExpectMonitored({}, true);
+  for (const char* device : {"model", "rtl", "lockstep"}) ExpectMonitored({"--device", device}, true);
+  ExpectMonitored({"--no-monitor"}, false);
+  ExpectMonitored({"--monitor"}, true);
+}
+
+// The driver of an exported NIC may be at fault itself.
+TEST(SimulationOptions, ExportedNicsAreMonitoredOnRequest) {
+  ExpectMonitored({"--nics", "3", "--export", "2=/tmp/a.vfio"}, false);
+  ExpectMonitored({"--nics", "3", "--export", "2=/tmp/a.vfio", "--monitor"}, true);
+}
+
+}  // namespace
+}  // namespace vireo::sim
