@@ -5,6 +5,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "verif/system/pvrdma_guests.h"
 
@@ -16,18 +17,22 @@ using Json = nlohmann::ordered_json;
 // Without a limit, and every message waits for its acknowledge: 67 ms (-u 14), seven times, after the peer's end.
 constexpr RdmaProgram kEndless = {"ib_write_bw -F -x 1 -s 4096 -u 14 --run_infinitely -D 1",
                                   "ib_write_bw -F -x 1 -s 4096 -u 14 --run_infinitely -D 1", "", "status 12"};
-// Of the others. -c compares every byte.
-constexpr RdmaProgram kLongPingpong = {"ibv_rc_pingpong -g 1 -n 3000 -s 8192 -e -c",
-                                       "ibv_rc_pingpong -g 1 -n 3000 -s 8192 -e -c", "", "3000 iters in"};
-constexpr RdmaProgram kLongSends = {"ib_send_bw -F -x 1 -n 3000 -s 20000 -u 18 -e",
-                                    "ib_send_bw -F -x 1 -n 3000 -s 20000 -u 18 -e", "", " 20000      3000 "};
+// Of the others. -c compares every byte. RTL takes some seconds for 500 messages.
+constexpr RdmaProgram kPingpongs[] = {
+    {"ibv_rc_pingpong -g 1 -n 3000 -s 8192 -e -c", "ibv_rc_pingpong -g 1 -n 3000 -s 8192 -e -c", "", "3000 iters in"},
+    {"ibv_rc_pingpong -g 1 -n 500 -s 8192 -e -c", "ibv_rc_pingpong -g 1 -n 500 -s 8192 -e -c", "", "500 iters in"}};
+constexpr RdmaProgram kSends[] = {{"ib_send_bw -F -x 1 -n 3000 -s 20000 -u 18 -e",
+                                   "ib_send_bw -F -x 1 -n 3000 -s 20000 -u 18 -e", "", " 20000      3000 "},
+                                  {"ib_send_bw -F -x 1 -n 500 -s 20000 -u 18 -e",
+                                   "ib_send_bw -F -x 1 -n 500 -s 20000 -u 18 -e", "", " 20000      500 "}};
 
 const Json kNothing = {{"contexts", 0}, {"pds", 0}, {"mrs", 0}, {"cqs", 0}, {"qps", 0}, {"gids", 0}};
 
 }  // namespace
 
 void PvrdmaGuests::EndInTraffic(const std::function<void()>& end) {
-  const RdmaProgram& others = GetParam().has_loss ? kLongSends : kLongPingpong;
+  const size_t which = std::string_view(GetParam().device) == "model" ? 0 : 1;
+  const RdmaProgram& others = GetParam().has_loss ? kSends[which] : kPingpongs[which];
   const Json idle = ObjectsOf(0);
   Serve(0, others, tcp_port(0));
   In(0, "others=$server");
