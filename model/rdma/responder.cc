@@ -26,6 +26,8 @@ using spec::RdmaEventType;
 
 constexpr uint32_t kPsnMask = (1u << spec::kPsnBits) - 1;
 
+constexpr uint32_t kLargestMtu = uint32_t{1} << (kMtuShift + static_cast<unsigned>(spec::IbMtu::kMtu4096));
+
 // Half of the PSN range is behind, half is ahead. [IBTA vol. 1, 9.7.4]
 bool IsBehind(uint32_t ahead_by) { return ahead_by > kPsnMask / 2; }
 
@@ -103,7 +105,7 @@ void Responder::SetHold(Cycle from, bool hold) {
 }
 
 bool Responder::IsIdle() const {
-  return state_ == State::kIdle && !has_next_ && load_in.size() == 0 && (frame_in.size() == 0 || held_) &&
+  return state_ == State::kIdle && !has_next_ && load_in.size() == 0 && (frame_in.size() == 0 || (held_ && !early_)) &&
          doorbell_in.size() == 0 && changes_.empty() && !reflush_ && !ring_ && flush_.IsEmpty() && !check_.token &&
          !request_.token && !place_.token && !failure_.token && read_record_in.size() == 0 && !expected_psn_;
 }
@@ -118,7 +120,11 @@ void Responder::Run(Cycle now) {
   RunRings(now, reflush);
   wrote_ = false;
   const bool behind = has_next_ && next_since_ < now;
-  if (behind) IssueAhead(now);
+  if (has_next_) {
+    if (behind) IssueAhead(now);
+  } else {
+    IssueEarly(now);
+  }
   Begin(now);
   if (begins_ > now) {
     WakeAt(begins_);
@@ -207,7 +213,7 @@ void Responder::Begin(Cycle now) {
     return SetState(now, State::kIdle);
   }
   if (has_next_) return;
-  const bool frame = frame_in.CanPop(now) && !held_;
+  const bool frame = frame_in.CanPop(now) && (!held_ || early_);
   if (flush_.CanPop(now) && !(frame && was_flush_)) {
     if (!is_idle) return;
     is_flush_ = true;
@@ -282,6 +288,25 @@ void Responder::IssueAhead(Cycle now) {
   }
 }
 
+// The frame in front is of its QP, so its turn has not come; but the check of a WRITE needs the protection domain only.
+void Responder::IssueEarly(Cycle now) {
+  if (early_ || held_ || !IsLast() || !frame_in.CanPop(now)) return;
+  const RxToken& frame = frame_in.front();
+  if (frame.bth.dest_qp % half_table_.size() != turn_->qpn || frame.verdict != spec::RxVerdict::kRoce) return;
+  if (frame.info.operation != BthOperation::kRdmaWrite || !frame.info.starts_message) return;
+  if (frame.payload_bytes == 0 || frame.payload_bytes > kLargestMtu || check_.token) return;
+  if (!check_.IsFree(now)) return WakeAt(now + 1);
+  const auto reth = spec::Reth::Decode(frame.extension);
+  early_ = true;
+  early_pdn_ = turn_->attributes.pdn;
+  check_.Set(now, {.key = reth.rkey,
+                   .pdn = early_pdn_,
+                   .remote_write = true,
+                   .address = reth.virtual_address,
+                   .bytes = frame.payload_bytes});
+  WakeAt(now + 1);
+}
+
 // The frame behind becomes the one in progress.
 void Responder::Advance(Cycle now) {
   std::swap(turn_, next_);
@@ -334,18 +359,27 @@ void Responder::CheckKey(Cycle now, const ResponderTurn& turn) {
 }
 
 void Responder::Act(Cycle now) {
-  if (!HasSpace(now)) return;
   const RxToken& frame = turn_->frame;
+  const Action action = turn_->Decide();
+  if (early_ && !(action == Action::kWrite && turn_->attributes.pdn == early_pdn_)) {
+    // Not what the early check asked: its answer is not used.
+    if (!memory_place_in.CanPop(now)) return;
+    EndGrant(now, memory_place_in.Pop(now).grant);
+    early_ = false;
+    return SetState(now, State::kAct);
+  }
+  if (!HasSpace(now)) return;
   if (turn_->Announces()) {
     turn_->half.established = true;
     WriteHalf(now, turn_->qpn, turn_->half);
     failure_.Set(now, {.qpn = frame.bth.dest_qp, .event_type = RdmaEventType::kCommEst});
     return SetState(now, State::kAct);
   }
-  const Action action = turn_->Decide();
   switch (action) {
     case Action::kWrite:
-    case Action::kRead: CheckKey(now, *turn_); return SetState(now, State::kMemory);
+    case Action::kRead:
+      if (!std::exchange(early_, false)) CheckKey(now, *turn_);
+      return SetState(now, State::kMemory);
     case Action::kReceive:
       if (!turn_->half.holds) return RequestReceive(now);
       {

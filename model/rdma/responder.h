@@ -140,6 +140,7 @@ class Responder final : public Block {
   void Reset(const ResponderTurn& turn);
   bool IsLast() const;
   void IssueAhead(Cycle now);
+  void IssueEarly(Cycle now);
   void Advance(Cycle now);
   // The payload goes to elements.
   bool Scatters() const { return is_response_ || turn_->IsSend(); }
@@ -207,6 +208,9 @@ class Responder final : public Block {
   bool has_next_ = false;
   Cycle next_since_ = 0;
   Issued next_issued_ = Issued::kNothing;
+  // The key check of a WRITE that is next was issued before its turn, because the frame in front of it is of its QP.
+  bool early_ = false;
+  uint16_t early_pdn_ = 0;
   // Of a READ response.
   bool is_response_ = false;
   ResponderReadHalf read_half_;

@@ -103,6 +103,7 @@ module vireo_responder
     StNext,     // receive and element are available
     StFlush     // tables are read, of a QP to flush because of its state or receive queue
   } state_e;
+  state_e state_d, state_q;   // of the turn in progress
 
   // --- Inputs
 
@@ -405,7 +406,6 @@ module vireo_responder
   atomic_ack_eth_t atomic_ack;
   logic [47:0] mac;           // first byte most significant, as the frame has it
   logic enabled_q, ours_q;
-  state_e state_d, state_q;   // of the turn in progress
   logic next_valid_d, next_valid_q;      // its turn has come
   logic next_checked_q;                  // next_checks_q is valid
   logic next_check_d, next_check_q;      // its key check was issued
@@ -415,6 +415,10 @@ module vireo_responder
   logic [31:0] next_rkey, next_bytes_left;
   logic [ReadsBits-1:0] next_reads_issued, next_duplicate_limit;
   action_e next_action;
+  // The key check of a WRITE that is next was issued before its turn, because the frame in front of it is of its QP.
+  logic early_d, early_q;
+  logic early_pdn_q;                     // then, in progress: the protection domain is still that of the check
+  reth_t early_reth;
   logic advance;                         // it becomes the one in progress
 
   vireo_responder_checks #(
@@ -466,6 +470,7 @@ module vireo_responder
       frame <= waiting;
       checks_q <= next_checks_d;
       pdn <= row_attributes.pdn;
+      early_pdn_q <= row_attributes.pdn == pdn;
       min_rnr_timer <= row_attributes.min_rnr_timer;
       address <= next_address;
       rkey <= next_rkey;
@@ -554,6 +559,7 @@ module vireo_responder
   logic last;                        // the frame ends with the next answer to a key check
   logic announced_d, announced_q;    // comm_est was reported for this frame
   logic announces;
+  logic discards;                    // the answer to an early check
   logic element_d, element_q;        // an element is outstanding
   logic [1:0] status_d, status_q;    // of the receive or element
   logic [7:0] code_d, code_q;        // its error code
@@ -593,6 +599,8 @@ module vireo_responder
     response_d = response_q;
     announced_d = announced_q;
     announces = 1'b0;
+    discards = 1'b0;
+    early_d = early_q;
     element_d = element_q;
     status_d = status_q;
     code_d = code_q;
@@ -619,7 +627,7 @@ module vireo_responder
     passed = half.position.num_sge - half.position.cursor.elements;
 
     // A load and a flush wait for the frames whose turn has come; a frame waits for those of its QP.
-    frame_turn = waiting_valid && !hold_q;
+    frame_turn = waiting_valid && (!hold_q || early_q);
     load_ready = load_valid && state_q == StIdle && !next_valid_q && ring_load_ready;
     flush_turn = flush_valid && !(frame_turn && turn_q);
     flush_pop = !load_valid && !next_valid_q && flush_turn && state_q == StIdle;
@@ -641,14 +649,24 @@ module vireo_responder
       end
 
       StAct: begin
-        announces = space && checks_q.announces && !announced_q;
-        if (announces) begin
+        discards = early_q && !(action == ActWrite && early_pdn_q);
+        announces = space && checks_q.announces && !announced_q && !discards;
+        if (discards) begin
+          // Not what the early check asked: its answer is not used.
+          if (memory_valid) begin
+            memory_ready = 1'b1;
+            early_d = 1'b0;
+          end
+        end else if (announces) begin
           announced_d = 1'b1;
         end else if (space) begin
           unique case (action)
             ActWrite, ActRead: begin
-              check_valid_d = 1'b1;
-              check_d = key_check(checks_q, rkey, pdn, address, bytes_left, 32'(frame.payload_bytes));
+              if (!early_q) begin
+                check_valid_d = 1'b1;
+                check_d = key_check(checks_q, rkey, pdn, address, bytes_left, 32'(frame.payload_bytes));
+              end
+              early_d = 1'b0;
               state_d = StMemory;
             end
             ActReceive: begin
@@ -815,6 +833,17 @@ module vireo_responder
         request_valid_d = 1'b1;
         request_d = '{qpn: 24'(QpBits'(waiting.bth.dest_qp)), is_element: 1'b0, address: '0};
       end
+    end
+
+    early_reth = unpack_reth(waiting.extension[8*RethBytes-1:0]);
+    if (last && waiting_valid && !next_valid_q && !hold_q && !check_valid_q && qpn_q == QpBits'(waiting.bth.dest_qp)
+        && waiting.verdict == RxVerdictRoce && waiting.info.operation == BthOperationRdmaWrite
+        && waiting.info.starts_message && waiting.payload_bytes != '0
+        && waiting.payload_bytes <= 16'(1 << MtuShift) << IbMtuMtu4096 && !early_q) begin
+      early_d = 1'b1;
+      check_valid_d = 1'b1;
+      check_d = '{key: early_reth.rkey, pdn: pdn, local_write: 1'b0, remote_write: 1'b1, remote_read: 1'b0,
+                  remote_atomic: 1'b0, address: early_reth.virtual_address, bytes: 32'(waiting.payload_bytes)};
     end
 
     moved = position_d;
@@ -1174,6 +1203,7 @@ module vireo_responder
       hold_q <= 1'b0;
       next_valid_q <= 1'b0;
       next_checked_q <= 1'b0;
+      early_q <= 1'b0;
       next_check_q <= 1'b0;
       next_receive_q <= 1'b0;
       check_valid_q <= 1'b0;
@@ -1189,6 +1219,7 @@ module vireo_responder
       next_valid_q <= next_valid_d;
       next_checked_q <= next_valid_q && !advance;
       next_check_q <= next_check_d;
+      early_q <= early_d;
       next_receive_q <= next_receive_d;
       check_valid_q <= check_valid_d;
       request_valid_q <= request_valid_d;
@@ -1239,7 +1270,7 @@ module vireo_responder
   end
   assign parity_error_o = parity_error_q;
 
-  assign idle_o = state_q == StIdle && !next_valid_q && !load_valid && (!waiting_valid || hold_q) && !doorbell_valid && !change_valid_q
+  assign idle_o = state_q == StIdle && !next_valid_q && !load_valid && (!waiting_valid || (hold_q && !early_q)) && !doorbell_valid && !change_valid_q
                && !reflush_valid_q && !ring_valid_q && flush_empty && !check_valid_q && !request_valid_q
                && !place_valid_q && !failure_valid_q && ring_idle && !expected_psn_valid_o;
 
@@ -1251,6 +1282,6 @@ module vireo_responder
 
   // Fields used by other blocks.
   logic unused;
-  assign unused = ^{frame, checks_q, row_attributes, row_read_half, written, qp_state_write_i.qpn, qp_reads_i.qpn, oldest.qpn, oldest.number, deth.reserved, deth.qkey};
+  assign unused = ^{frame, checks_q, early_reth.dma_length, row_attributes, row_read_half, written, qp_state_write_i.qpn, qp_reads_i.qpn, oldest.qpn, oldest.number, deth.reserved, deth.qkey};
 
 endmodule

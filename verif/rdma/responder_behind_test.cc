@@ -67,11 +67,33 @@ TEST(ResponderBehind, TwoWritesOfDifferentQueuePairsTakeTheTimeOfOne) {
   for (size_t i = 2; i < intervals.size(); ++i) EXPECT_EQ(intervals[i] + intervals[i - 1], 11u) << i;
 }
 
-TEST(ResponderBehind, WritesOfOneQueuePairWaitForEachOther) {
+TEST(ResponderBehind, WritesOfOneQueuePairAreCheckedEarly) {
   Pair bench;
   for (uint32_t i = 0; i < 20; ++i) bench.Send({.psn = kFirstPsn + i});
   bench.RunFor(300);
-  EXPECT_EQ(bench.Intervals(), std::vector<Cycle>(19, 11));
+  const auto intervals = bench.Intervals();
+  ASSERT_EQ(intervals.size(), 19u);
+  for (size_t i = 2; i < intervals.size(); ++i) EXPECT_EQ(intervals[i] + intervals[i - 1], 12u) << i;
+}
+
+// What is not decided as the early check supposed is decided as if there were none.
+TEST(ResponderBehind, EarlyCheckOfADroppedOrRefusedWriteIsNotUsed) {
+  Pair bench;
+  bench.Send({});
+  bench.Send({});  // a duplicate
+  bench.Send({.psn = kFirstPsn + 1, .rkey = kBadRkey});
+  bench.Send({.psn = kFirstPsn + 2});  // the QP has failed
+  bench.Send({.qpn = kOther});
+  bench.RunFor(100);
+  const auto& sent = bench.places.sent();
+  ASSERT_EQ(sent.size(), 5u);
+  const uint32_t written[] = {64, 0, 0, 0, 64};
+  for (size_t i = 0; i < 5; ++i) EXPECT_EQ(sent[i].token.bytes0, written[i]) << i;
+  EXPECT_EQ(sent[1].token.answer.packet.psn, kFirstPsn);
+  EXPECT_TRUE(sent[2].token.has_answer);
+  EXPECT_FALSE(sent[3].token.has_answer);
+  EXPECT_TRUE(bench.answers.empty());
+  EXPECT_TRUE(bench.block.IsIdle());
 }
 
 TEST(ResponderBehind, SendsOfDifferentQueuePairsTakeNineCycles) {
