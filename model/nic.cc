@@ -79,7 +79,7 @@ Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered, c
       moderation_(agenda_, config.net_queue_pairs),
       csr_(agenda_, config),
       mailbox_(agenda_),
-      qp_control_(agenda_, config.num_qps, NumQueues(config)),
+      qp_control_(agenda_, config.num_qps, NumQueues(config), config.max_srqs != 0),
       memory_check_(agenda_, config),
       send_queue_(agenda_, config, SendQueueSizes(twice)),
       requester_(agenda_, config),
@@ -241,6 +241,7 @@ void Nic::ConnectManagement(NicOutputs& environment) {
     completer_.OnTableWrite(now, write);
     tx_builder_.OnTableWrite(now, write);
     responder_.OnTableWrite(now, write);
+    recv_queue_.OnTableWrite(now, write);
     read_responder_.OnTableWrite(now, write);
     net_filter_.OnTableWrite(now, write);
     net_rx_.OnTableWrite(now, write);
@@ -512,6 +513,7 @@ void Nic::ApplyLevels(Cycle from, const CommonCfg::Levels& levels) {
   const bool packed = has(kRingPacked);
   desc_fetch_.SetRingPacked(from + 1, packed);
   cq_writer_.SetRingPacked(from + 1, packed);
+  recv_queue_.SetRingPacked(from + 1, packed);
   const bool event_idx = has(kRingEventIdx);
   desc_fetch_.SetEventIdx(from + 1, event_idx);
   cq_writer_.SetEventIdx(from + 1, event_idx);

@@ -63,6 +63,10 @@ constexpr Firmware::RoceCommand Firmware::kRoceCommands[] = {
     Roce<spec::RdmaCmdDelGid, Empty, &Firmware::DelGid>(),
     Roce<spec::RdmaCmdReqNotify, Empty, &Firmware::ReqNotifyCq>(),
     Roce<spec::RdmaCmdSetWindow, Empty, &Firmware::SetWindow>(),
+    Roce<spec::RdmaCmdCreateSrq, spec::RdmaAckCreateSrq, &Firmware::CreateSrq>(),
+    Roce<spec::RdmaCmdModifySrq, Empty, &Firmware::ModifySrq>(),
+    Roce<spec::RdmaCmdQuerySrq, spec::RdmaAckQuerySrq, &Firmware::QuerySrq>(),
+    Roce<spec::RdmaCmdDestroySrq, Empty, &Firmware::DestroySrq>(),
 };
 
 constexpr Firmware::NetCommand Firmware::kNetCommands[] = {

@@ -23,7 +23,7 @@ constexpr struct {
     VIREO_PARAMETER(num_pds),         VIREO_PARAMETER(num_mrs),      VIREO_PARAMETER(num_translations),
     VIREO_PARAMETER(num_ahs),         VIREO_PARAMETER(num_gids),     VIREO_PARAMETER(max_queue_entries),
     VIREO_PARAMETER(max_send_sge),    VIREO_PARAMETER(max_recv_sge), VIREO_PARAMETER(max_rd_atomic),
-    VIREO_PARAMETER(atomics),         VIREO_PARAMETER(max_path_mtu),
+    VIREO_PARAMETER(atomics),         VIREO_PARAMETER(max_srqs),     VIREO_PARAMETER(max_path_mtu),
 };
 #undef VIREO_PARAMETER
 
@@ -179,6 +179,8 @@ void Firmware::ClearObjects() {
     device_.RunQp(qpn, spec::QpOperation::kStop);
     RemoveQp(qpn);
   }
+  srq_used_ = {};
+  srqs_ = 0;
   draining_ = {};
   watched_drain_ = kNone;
   for (uint32_t cqn; (cqn = cq_used_.FindSet(0, config_.num_cqs)) != kNone;) {
@@ -206,6 +208,7 @@ void Firmware::ClearObjects() {
   pd_used_ = {};
   for (auto& users : pd_users_) users = 0;
   for (auto& users : cq_users_) users = 0;
+  for (auto& users : srq_users_) users = 0;
   next_pd_ = next_cq_ = next_mr_ = next_ah_ = 0;
   next_qp_ = spec::kRdmaFirstQpn;
 }
@@ -215,7 +218,7 @@ void Firmware::ClearTables() {
   for (uint32_t qpn = 0; qpn < config_.num_qps && !device_.broken(); ++qpn) {
     spec::TableQpContext context;
     const bool readable = device_.TryReadEntry(qpn, &context);
-    if (!readable || context.valid) device_.RunQp(qpn, spec::QpOperation::kStop);
+    if (!readable || context.valid || context.is_srq) device_.RunQp(qpn, spec::QpOperation::kStop);
   }
   const uint32_t queues = 2 * config_.net_queue_pairs + 1 + config_.num_cqs + 2 * config_.num_qps + 1;
   const struct {
@@ -265,6 +268,7 @@ void Firmware::HandleQueueReset() {
   } else if (HasRoce() && !queue.stopped && index >= SendQueue(0) && index < SendQueue(config_.num_qps)) {
     const uint32_t qpn = (index - SendQueue(0)) / (SendQueue(1) - SendQueue(0));
     if (HasQp(qpn)) FailQp(qpn, Error::kQueueReset);
+    if (HasSrq(qpn) && index == ReceiveQueue(qpn)) FailSrq(qpn, Error::kQueueReset);
   }
   const bool holds_work = is_bound && !queue.stopped && HoldsWork(queue.kind);
   if (is_bound) {
@@ -298,6 +302,17 @@ void Firmware::FailCq(uint32_t cqn, Error reason) {
   PushEvent(spec::RdmaEventType::kCqErr, cqn, reason);
   for (uint32_t qpn = 0; (qpn = qp_used_.FindSet(qpn, config_.num_qps)) != kNone; ++qpn) {
     if (qp_cqs_[qpn].send == cqn || qp_cqs_[qpn].receive == cqn) FailQp(qpn, Error::kCqFailed);
+  }
+}
+
+// The receives that were fetched are discarded. Those that a QP has taken are of the ring before the reset, so the QP
+// goes to ERR.
+void Firmware::FailSrq(uint32_t srqn, Error reason) {
+  RunQp(srqn, spec::QpOperation::kStop);
+  PushEvent(spec::RdmaEventType::kSrqErr, srqn, reason);
+  for (uint32_t qpn = 0; (qpn = qp_used_.FindSet(qpn, config_.num_qps)) != kNone; ++qpn) {
+    const auto context = device_.ReadEntry<spec::TableQpContext>(qpn);
+    if (context.has_srq && context.srq == srqn) FailQp(qpn, reason);
   }
 }
 

@@ -101,6 +101,7 @@ class Firmware {
   void HandleQueueReset();
   void FailQp(uint32_t qpn, Error reason);
   void FailCq(uint32_t cqn, Error reason);
+  void FailSrq(uint32_t srqn, Error reason);
   void FollowLink();
   void EnterFatal();
   void PushEvent(spec::RdmaEventType type, uint32_t element, Error code);
@@ -147,7 +148,8 @@ class Firmware {
 
   bool HasPd(uint32_t pdn) const { return pdn < config_.num_pds && pd_used_.Test(pdn); }
   bool HasCq(uint32_t cqn) const { return cqn < config_.num_cqs && cq_used_.Test(cqn); }
-  bool HasQp(uint32_t qpn) const { return qpn < config_.num_qps && qp_used_.Test(qpn); }
+  bool HasQp(uint32_t qpn) const { return qpn < config_.num_qps && qp_used_.Test(qpn) && !srq_used_.Test(qpn); }
+  bool HasSrq(uint32_t srqn) const { return srqn < config_.num_qps && srq_used_.Test(srqn); }
   bool HasGid(uint32_t index) const { return index < config_.num_gids && gid_used_.Test(index); }
   uint64_t PageSizeCap() const;
   uint64_t MaxMrSize() const;
@@ -182,6 +184,12 @@ class Firmware {
   void WatchNextDrain();
   bool CheckDrains();           // true if one has ended
   bool EndDrain(uint32_t qpn);  // true if it has ended
+
+  // --- shared_receive_queues.cc ---
+  Error CreateSrq(const spec::RdmaCmdCreateSrq& request, spec::RdmaAckCreateSrq& response);
+  Error ModifySrq(const spec::RdmaCmdModifySrq& request, Empty&);
+  Error QuerySrq(const spec::RdmaCmdQuerySrq& request, spec::RdmaAckQuerySrq& response);
+  Error DestroySrq(const spec::RdmaCmdDestroySrq& request, Empty&);
 
   // --- net.cc ---
   template <bool spec::MgmtRxMode::*mode>
@@ -227,15 +235,18 @@ class Firmware {
 
   Bitmap<kMaxPds> pd_used_;
   Bitmap<kMaxCqs> cq_used_;
-  Bitmap<kMaxQps> qp_used_;
+  Bitmap<kMaxQps> qp_used_;   // numbers of QPs and of shared receive queues
+  Bitmap<kMaxQps> srq_used_;  // those of shared receive queues
+  uint32_t srqs_ = 0;
   Bitmap<kMaxMrs> mr_used_;
   Bitmap<kMaxTranslations> translation_used_;
   Bitmap<kMaxAhs> ah_used_;
   Bitmap<kMaxGids> gid_used_;
   Bitmap<kMaxQueues> window_used_;
   Bitmap<kMaxQueues> queue_bound_;  // virtqueue table entries with a nonzero part owned by firmware
-  uint16_t pd_users_[kMaxPds]{};    // QPs, memory regions and address handles
+  uint16_t pd_users_[kMaxPds]{};    // QPs, shared receive queues, memory regions and address handles
   uint16_t cq_users_[kMaxCqs]{};    // one for each direction of a QP
+  uint16_t srq_users_[kMaxQps]{};   // QPs, by the number of the shared receive queue
   static_assert(kMaxQps + kMaxMrs + kMaxAhs <= 0xffff && 2 * kMaxQps <= 0xffff);
   struct {
     uint16_t send;

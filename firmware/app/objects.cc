@@ -58,7 +58,8 @@ Firmware::Error Firmware::QueryDevice(const Empty&, spec::RdmaAckQueryDevice& re
               .max_ah = config_.num_ahs,
               .local_ca_ack_delay = kLocalCaAckDelay,
               .max_mr_pages = profile_->rdma_has_additions ? config_.num_translations : 0,
-              .atomic_cap = HasAtomics() ? spec::RdmaAtomicCap::kHca : spec::RdmaAtomicCap::kNone};
+              .atomic_cap = HasAtomics() ? spec::RdmaAtomicCap::kHca : spec::RdmaAtomicCap::kNone,
+              .max_srq = profile_->rdma_has_additions ? config_.max_srqs : 0};
   return Error::kOk;
 }
 

@@ -46,17 +46,25 @@ spec::TableQpContext AfterCreate(const spec::TableQpContext& of) {
           .max_send_sge = of.max_send_sge,
           .max_send_wr = of.max_send_wr,
           .max_recv_wr = of.max_recv_wr,
-          .max_recv_sge = of.max_recv_sge};
+          .max_recv_sge = of.max_recv_sge,
+          .srq = of.srq,
+          .has_srq = of.has_srq};
 }
 
 }  // namespace
 
 Firmware::Error Firmware::CreateQp(const spec::RdmaCmdCreateQp& request, spec::RdmaAckCreateQp& response) {
-  const auto& cap = request.cap;
+  const bool has_srq = profile_->rdma_has_additions && request.has_srq != 0;
+  spec::RdmaQpCap cap = request.cap;
+  if (has_srq) cap.max_recv_wr = cap.max_recv_sge = 0;
   const bool is_gsi = request.qp_type == IbQpType::kGsi && spec::kGsiQpn < config_.num_qps;
   if (!HasPd(request.pdn)) return Error::kBadPdn;
   if (!HasCq(request.send_cqn) || !HasCq(request.recv_cqn)) return Error::kBadCqn;
   if (is_gsi && qp_used_.Test(spec::kGsiQpn)) return Error::kHandleBusy;
+  if (has_srq && (!HasSrq(request.srqn) ||
+                  device_.ReadEntry<spec::TableQpContext>(request.srqn).pdn != static_cast<uint16_t>(request.pdn))) {
+    return Error::kBadSrqn;
+  }
   if (!is_gsi && request.qp_type != IbQpType::kRc && request.qp_type != IbQpType::kUc &&
       request.qp_type != IbQpType::kUd) {
     return Error::kUnsupportedQpType;
@@ -83,20 +91,23 @@ Firmware::Error Firmware::CreateQp(const spec::RdmaCmdCreateQp& request, spec::R
                                        .max_send_sge = static_cast<uint8_t>(cap.max_send_sge),
                                        .max_send_wr = static_cast<uint16_t>(cap.max_send_wr),
                                        .max_recv_wr = static_cast<uint16_t>(cap.max_recv_wr),
-                                       .max_recv_sge = static_cast<uint8_t>(cap.max_recv_sge)}));
+                                       .max_recv_sge = static_cast<uint8_t>(cap.max_recv_sge),
+                                       .srq = static_cast<uint16_t>(has_srq ? request.srqn : 0),
+                                       .has_srq = has_srq}));
   qp_used_.Set(qpn);
   if (!is_gsi) next_qp_ = qpn + 1;
   qp_cqs_[qpn] = {.send = static_cast<uint16_t>(request.send_cqn), .receive = static_cast<uint16_t>(request.recv_cqn)};
   ++cq_users_[request.send_cqn];
   ++cq_users_[request.recv_cqn];
   ++pd_users_[request.pdn];
+  if (has_srq) ++srq_users_[request.srqn];
   response.qpn = qpn;
   return Error::kOk;
 }
 
 Firmware::Error Firmware::DestroyQp(const spec::RdmaCmdDestroyQp& request, Empty&) {
   if (!HasQp(request.qpn)) return Error::kBadQpn;
-  const uint16_t pdn = device_.ReadEntry<spec::TableQpContext>(request.qpn).pdn;
+  const auto context = device_.ReadEntry<spec::TableQpContext>(request.qpn);
   draining_.Clear(request.qpn);
   RunQp(request.qpn, spec::QpOperation::kStop);
   RemoveQp(request.qpn);
@@ -105,7 +116,8 @@ Firmware::Error Firmware::DestroyQp(const spec::RdmaCmdDestroyQp& request, Empty
   StopQueue(ReceiveQueue(request.qpn), true);
   --cq_users_[qp_cqs_[request.qpn].send];
   --cq_users_[qp_cqs_[request.qpn].receive];
-  --pd_users_[pdn];
+  --pd_users_[context.pdn];
+  if (context.has_srq) --srq_users_[context.srq];
   return Error::kOk;
 }
 
@@ -148,7 +160,8 @@ bool Firmware::AreQueuesReady(uint32_t qpn, const spec::TableQpContext& context)
     return IsQueueReady(queue) && IsQueueReady(CqQueue(cqn)) && !device_.ReadEntry<spec::TableCqContext>(cqn).failed;
   };
   return (context.max_send_wr == 0 || is_ready(SendQueue(qpn), context.send_cqn)) &&
-         (context.max_recv_wr == 0 || is_ready(ReceiveQueue(qpn), context.recv_cqn));
+         ((context.max_recv_wr == 0 && !context.has_srq) ||
+          is_ready(ReceiveQueue(context.has_srq ? context.srq : qpn), context.recv_cqn));
 }
 
 Firmware::Error Firmware::CheckModify(const spec::RdmaCmdModifyQp& request, const spec::TableQpContext& context,

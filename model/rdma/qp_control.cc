@@ -27,12 +27,13 @@ IbQpState StateOf(uint8_t code) { return static_cast<IbQpState>(code & 7); }
 }  // namespace
 
 QpControl::QpControl(Agenda& agenda, const spec::Config& config)
-    : QpControl(agenda, config.num_qps, QueuesOf(config)) {}
+    : QpControl(agenda, config.num_qps, QueuesOf(config), config.max_srqs != 0) {}
 
-QpControl::QpControl(Agenda& agenda, size_t num_qps, size_t num_queues)
+QpControl::QpControl(Agenda& agenda, size_t num_qps, size_t num_queues, bool has_shared_queues)
     : Block(agenda),
       desc_fetch_failure_in(Channel<spec::QueueFailure>::Fifo(std::bit_ceil(num_queues))),
       engine_state_(spec::ContextRam::kQpControlState, num_qps, on_parity_error),
+      has_shared_queues_(has_shared_queues),
       requested_state_(spec::ContextRam::kQpControlRequested, num_qps, on_parity_error),
       cqns_(spec::ContextRam::kQpControlCqs, num_qps, on_parity_error),
       owner_(spec::ContextRam::kQpControlQueue, num_queues, on_parity_error),
@@ -50,7 +51,9 @@ QpControl::QpControl(Agenda& agenda, size_t num_qps, size_t num_queues)
 void QpControl::OnTableWrite(Cycle now, const spec::TableWrite& write) {
   if (write.table_id == spec::MgmtTable::kQpContext) {
     const auto row = spec::TableQpContext::Decode(write.data);
-    requested_state_.Write(now, write.index, StateOf(static_cast<uint8_t>(row.state)));
+    requested_state_.Write(
+        now, write.index,
+        {.state = StateOf(static_cast<uint8_t>(row.state)), .is_srq = has_shared_queues_ && row.is_srq});
     cqns_.Write(now, write.index, {row.send_cqn, row.recv_cqn});
   } else if (write.table_id == spec::MgmtTable::kVirtqueue) {
     const auto row = spec::TableVirtqueue::Decode(write.data);
@@ -251,6 +254,8 @@ void QpControl::Match(Cycle now) {
 
 void QpControl::Decide(Cycle now) {
   const bool can_fail_now = has_qp_ && CanFail(engine_);
+  const bool is_drained =
+      has_qp_ && engine_ == IbQpState::kErr && event_.event_type == RdmaEventType::kQpLastWqeReached;
   state_ = State::kIdle;
   switch (job_) {
     case Job::kQpFailure:
@@ -261,8 +266,15 @@ void QpControl::Decide(Cycle now) {
         }
         return;
       }
+      if (is_drained) {
+        event0_ = {.event_type = event_.event_type, .element = qpn_, .code = event_.code};
+        state_ = State::kSendEvents;
+        return;
+      }
       if (!can_fail_now) return;
-      if (event_.event_type != RdmaEventType::kCommEst) SetState(now, qpn_, IbQpState::kErr);
+      if (event_.event_type != RdmaEventType::kCommEst && event_.event_type != RdmaEventType::kQpLastWqeReached) {
+        SetState(now, qpn_, IbQpState::kErr);
+      }
       // This event is for errors that no completion can report. [IBTA vol. 1, 11.6.3.2]
       if (reported_ && event_.event_type == RdmaEventType::kQpFatal) return;
       event0_ = {.event_type = event_.event_type, .element = qpn_, .code = event_.code};
@@ -278,6 +290,14 @@ void QpControl::Decide(Cycle now) {
       }
       if (is_cq_ && event_.code == static_cast<uint32_t>(spec::RdmaError::kCqOverrun)) {
         event0_ = std::exchange(event1_, std::nullopt);
+      }
+      // The queue of a shared receive queue.
+      if (has_qp_ && wanted_.is_srq && !wanted_corrupt_) {
+        event1_ = {.event_type = RdmaEventType::kSrqErr, .element = qpn_, .code = event_.code};
+        if (event_.code == static_cast<uint32_t>(spec::RdmaError::kOk)) {
+          event0_ = std::exchange(event1_, std::nullopt);
+          event0_->event_type = RdmaEventType::kSrqLimitReached;
+        }
       }
       scanning_ = is_cq_;
       scan_ = 0;
@@ -298,7 +318,7 @@ void QpControl::Decide(Cycle now) {
       if (wanted_corrupt_) {
         requested_state_.Report(now - 1);
       } else if (engine_ != IbQpState::kErr) {
-        SetState(now, qpn_, wanted_);
+        SetState(now, qpn_, wanted_.state);
       }
       return;
     case QpOperation::kDrain:

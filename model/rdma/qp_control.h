@@ -31,7 +31,7 @@ class QpControl final : public Block {
   static constexpr Cycle kSendsToDone = 3;  // of a drain that waits, from the pulse with 0 to its qp_done
 
   QpControl(Agenda& agenda, const spec::Config& config);
-  QpControl(Agenda& agenda, size_t num_qps, size_t num_queues);
+  QpControl(Agenda& agenda, size_t num_qps, size_t num_queues, bool has_shared_queues = true);
 
   Channel<spec::QpFailure> requester_failure_in = Channel<spec::QpFailure>::Slice();
   Channel<spec::QpFailure> completer_failure_in = Channel<spec::QpFailure>::Slice();
@@ -86,7 +86,13 @@ class QpControl final : public Block {
   void SetState(Cycle now, uint32_t qpn, spec::IbQpState state, bool clear = false);
 
   ContextTable<spec::IbQpState> engine_state_;
-  ContextTable<spec::IbQpState> requested_state_;
+  const bool has_shared_queues_;
+  // What firmware requests.
+  struct Requested {
+    spec::IbQpState state{};
+    bool is_srq = false;  // the number is a shared receive queue's
+  };
+  ContextTable<Requested> requested_state_;
   ContextTable<Cqns> cqns_;
   ContextTable<Owner> owner_;
   Table<uint8_t> sends_;  // has work requests outstanding
@@ -107,7 +113,7 @@ class QpControl final : public Block {
   spec::QpOperation operation_{};
   spec::HostEvent event_;
   spec::IbQpState engine_{};
-  spec::IbQpState wanted_{};
+  Requested wanted_{};
   bool wanted_corrupt_ = false;
   Owner queue_owner_;
   bool owner_corrupt_ = false;

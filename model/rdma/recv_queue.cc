@@ -29,10 +29,13 @@ RecvQueue::RecvQueue(Agenda& agenda, const spec::Config& config, const Sizes& si
     : Block(agenda),
       buffer_in(Channel<spec::Buffer>::Fifo(size_t{sizes.requests} * kMost)),
       fetched_in(Channel<spec::DmaFetched>::Fifo(sizes.fetches)),
+      has_shared_queues_(config.max_srqs != 0),
       max_recv_sge_(config.max_recv_sge),
       sizes_(sizes),
       queues_(config.net_queue_pairs, config.num_cqs, config.num_qps, spec::kRdmaReceiveqOffset),
       clear_(config.num_qps),
+      armed_(config.num_qps),
+      limits_(config.num_qps),
       infos_(Channel<Info>::Fifo(sizes.fetches)),
       slots_(config.num_qps),
       ring_(size_t{config.num_qps} * sizes.ahead) {
@@ -48,6 +51,16 @@ void RecvQueue::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
   if (!write.clear) return;
   clear_.Push(cycle, write.qpn);
   WakeAt(std::max(cycle, clear_.PopReady()));
+}
+
+void RecvQueue::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
+  if (!has_shared_queues_ || write.table_id != spec::MgmtTable::kQpContext) return;
+  const auto context = spec::TableQpContext::Decode(write.data);
+  const auto queue = static_cast<uint32_t>(write.index % limits_.size());
+  if (!context.is_srq) return limits_.Write(cycle, queue, {});
+  limits_.Write(cycle, queue, {.is_shared = true, .armed = context.limit_armed, .position = context.srq});
+  armed_.Push(cycle, queue);
+  WakeAt(std::max(cycle, armed_.PopReady()));
 }
 
 void RecvQueue::Run(Cycle now) {
@@ -81,6 +94,7 @@ bool RecvQueue::RunFetch(Cycle now) {
   if (buffer.status == BufferStatus::kOk) {
     info.receive = true;
     info.head = buffer.head;
+    if (buffer.has_id) info.id = buffer.id;
     info.address = buffer.address;
     info.bytes = buffer.bytes;
     // A receive work request is one device-readable descriptor. [RFC v2, RoCE Support]
@@ -117,12 +131,23 @@ bool RecvQueue::RunRings(Cycle now) {
 }
 
 bool RecvQueue::Choose(Cycle now) {
+  if (due_) {
+    if (failure_) return false;
+    failure_ = spec::QueueFailure{.vq_index = queues_.IndexOf(now, *due_)};
+    due_.reset();
+    return true;
+  }
   if (clear_.CanPop(now)) {
     event_ = Event{Op::kClear, clear_.Pop(now)};
     WakeAt(clear_.PopReady());
     return true;
   }
-  // Both outputs are free while a request is pending: nothing else loads them.
+  if (armed_.CanPop(now)) {
+    event_ = Event{Op::kLimit, armed_.Pop(now)};
+    WakeAt(armed_.PopReady());
+    return true;
+  }
+  // Both outputs are free while a request is pending, but for the report of a limit.
   if (wait_ == Wait::kNone && receive_request_in.CanPop(now) && !receive_ && !failure_) {
     const spec::ReceiveRequest request = receive_request_in.Pop(now);
     wait_qpn_ = request.qpn;
@@ -137,7 +162,7 @@ bool RecvQueue::Choose(Cycle now) {
     }
     return true;
   }
-  if (wait_ == Wait::kServe || (wait_ == Wait::kRoom && CanRequest())) {
+  if (!failure_ && (wait_ == Wait::kServe || (wait_ == Wait::kRoom && CanRequest()))) {
     event_ = Event{Op::kServe, wait_qpn_};
     return true;
   }
@@ -156,11 +181,30 @@ void RecvQueue::Decide(Cycle now) {
     case Op::kClear:
       slot.count = 0;
       slot.stale = slot.requested;
+      slot.taken = 0;
+      slot.armed = false;
       break;
-    case Op::kServe: Serve(now, event.qpn, slot); break;
+    case Op::kLimit: {
+      const Limit limit = limits_.Read(now - 1, event.qpn);
+      slot.armed = limit.armed;
+      slot.position = limit.position;
+      CheckLimit(event.qpn, slot);
+      break;
+    }
+    case Op::kServe:
+      Serve(now, event.qpn, slot);
+      CheckLimit(event.qpn, slot);
+      break;
     case Op::kStore: Store(now, event.qpn, slot); break;
   }
   slots_.Write(now, event.qpn, slot);
+}
+
+// Positions are modulo 2^16.
+void RecvQueue::CheckLimit(uint32_t qpn, Slot& slot) {
+  if (!slot.armed || static_cast<int16_t>(slot.taken - slot.position) < 0) return;
+  due_ = qpn;
+  slot.armed = false;
 }
 
 void RecvQueue::Serve(Cycle now, uint32_t qpn, Slot& slot) {
@@ -168,6 +212,7 @@ void RecvQueue::Serve(Cycle now, uint32_t qpn, Slot& slot) {
     delivery_ = Delivery{qpn, size_t{qpn} * sizes_.ahead + slot.first};
     slot.first = (slot.first + 1) % sizes_.ahead;
     --slot.count;
+    if (limits_.Read(now - 1, qpn).is_shared) ++slot.taken;
     // Without space for a request, the next receive that is delivered makes it.
     if (!slot.requested && CanRequest() && slot.count <= sizes_.ahead / 2) RequestBatch(now, qpn, slot);
   } else if (slot.requested) {
@@ -210,7 +255,8 @@ void RecvQueue::Store(Cycle now, uint32_t qpn, Slot& slot) {
   }
   if (info.receive && !slot.stale) {
     const uint32_t place = (slot.first + slot.count) % sizes_.ahead;
-    ring_[size_t{qpn} * sizes_.ahead + place] = ReceiveOf(info, fetched);
+    ring_[size_t{qpn} * sizes_.ahead + place] =
+        ReceiveOf(info, fetched, limits_.Read(now - 1, qpn).is_shared, ring_packed_.At(now));
     ++slot.count;
   }
   if (info.last) {
@@ -223,15 +269,21 @@ void RecvQueue::Store(Cycle now, uint32_t qpn, Slot& slot) {
   }
 }
 
-spec::Receive RecvQueue::ReceiveOf(const Info& info, const spec::DmaFetched& fetched) const {
+spec::Receive RecvQueue::ReceiveOf(const Info& info, const spec::DmaFetched& fetched, bool is_shared,
+                                   bool packed) const {
   spec::Receive receive{.status = BufferStatus::kFailed, .code = info.failed, .head = info.head};
+  // Of a shared queue buffers are used in any order, so a packed ring's used descriptor needs the id.
+  const bool unnamed = is_shared && packed && !info.id;
+  if (is_shared && info.id) receive.head = *info.id;
+  if (unnamed) receive.code = RdmaError::kBadDescriptor;
   if (!info.reads) return receive;
   if (!IsOkay(fetched)) {
-    receive.code = RdmaError::kQueueDmaError;
+    if (!unnamed) receive.code = RdmaError::kQueueDmaError;
     return receive;
   }
   const auto work = spec::RdmaRqReq::Decode(fetched.data);
   receive.wr_id = work.wr_id;
+  if (unnamed) return receive;
   if (work.num_sge > max_recv_sge_ || info.bytes < kFixedBytes + kSgeBytes * work.num_sge) {
     receive.code = RdmaError::kBadWqe;
     return receive;
@@ -244,8 +296,8 @@ spec::Receive RecvQueue::ReceiveOf(const Info& info, const spec::DmaFetched& fet
 }
 
 bool RecvQueue::IsIdle() const {
-  return !event_ && !delivery_ && wait_ == Wait::kNone && receive_request_in.size() == 0 && clear_.IsEmpty() &&
-         requests_ == 0 && infos_.size() == 0 && !request_ && !fetch_ && !receive_ && !failure_;
+  return !event_ && !delivery_ && !due_ && armed_.IsEmpty() && wait_ == Wait::kNone && receive_request_in.size() == 0 &&
+         clear_.IsEmpty() && requests_ == 0 && infos_.size() == 0 && !request_ && !fetch_ && !receive_ && !failure_;
 }
 
 }  // namespace vireo::model

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prefetches receive work requests into a ring per QP, and delivers them one by one; reads single elements, too: the
-// counterpart of rtl/rdma/vireo_recv_queue.sv. It checks a work request's format; it does not handle keys, messages or
-// completions.
+// Prefetches receive work requests into a ring per receive queue, private or shared, and delivers them one by one;
+// reads single elements, too: the counterpart of rtl/rdma/vireo_recv_queue.sv. It checks a work request's format; it
+// does not handle keys, messages or completions. Of a shared queue it counts the receives that are taken, and reports
+// the limit that firmware has armed.
 //
 // Two machines: the reads (one cycle per buffer or element), and the rings (two cycles per event, three for a receive
 // that is delivered).
@@ -14,6 +15,7 @@
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
 #include "model/common/index_set.h"
+#include "model/common/level.h"
 #include "model/common/table.h"
 #include "model/rdma/qp_queues.h"
 #include "spec/gen/vireo_spec.h"
@@ -43,6 +45,10 @@ class RecvQueue final : public Block {
 
   // Effective from cycle `from` on; initially 0.
   void SetMq(Cycle from, bool mq);
+  // ring_packed_i, likewise.
+  void SetRingPacked(Cycle from, bool packed) { ring_packed_.Set(from, packed); }
+  // Pulses, in their cycle.
+  void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
   void OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write);
 
   Channel<spec::ReceiveRequest> receive_request_in = Channel<spec::ReceiveRequest>::Slice();
@@ -64,6 +70,15 @@ class RecvQueue final : public Block {
     uint32_t count = 0;
     bool requested = false;  // a request, or its result, is in flight
     bool stale = false;      // its result is to be discarded
+    uint16_t taken = 0;      // shared queue: receives delivered since the last clear
+    bool armed = false;      // to report when as many are taken:
+    uint16_t position = 0;
+  };
+  // What firmware has written of a shared queue.
+  struct Limit {
+    bool is_shared = false;
+    bool armed = false;
+    uint16_t position = 0;
   };
   // Requests to descriptor fetch and element reads, in processing order.
   struct Info {
@@ -74,11 +89,12 @@ class RecvQueue final : public Block {
     bool broken = false;   // no work request, because the queue is broken
     bool last = false;     // of the buffer_request
     uint16_t head = 0;
+    std::optional<uint16_t> id = {};  // packed ring
     uint64_t address = 0;
     uint32_t bytes = 0;
     spec::RdmaError failed = spec::RdmaError::kOk;  // no read is made
   };
-  enum class Op { kClear, kServe, kStore };
+  enum class Op { kClear, kServe, kStore, kLimit };
   struct Event {
     Op op;
     uint32_t qpn;
@@ -96,14 +112,20 @@ class RecvQueue final : public Block {
   void Store(Cycle now, uint32_t qpn, Slot& slot);
   bool CanRequest() const { return !request_ && requests_ != sizes_.requests; }
   void RequestBatch(Cycle now, uint32_t qpn, Slot& slot);
-  spec::Receive ReceiveOf(const Info& info, const spec::DmaFetched& fetched) const;
+  void CheckLimit(uint32_t qpn, Slot& slot);
+  spec::Receive ReceiveOf(const Info& info, const spec::DmaFetched& fetched, bool is_shared, bool packed) const;
 
+  const bool has_shared_queues_;
   const uint32_t max_recv_sge_;
   const Sizes sizes_;
 
   QpQueues queues_;
+  Level<bool> ring_packed_{false};
   IndexSet clear_;
-  Channel<Info> infos_;  // as many as reads, so that there is space for all responses
+  IndexSet armed_;  // queues whose limit was armed or disarmed
+  Table<Limit> limits_;
+  std::optional<uint32_t> due_;  // the limit of this queue is reached
+  Channel<Info> infos_;          // as many as reads, so that there is space for all responses
   Table<Slot> slots_;
   std::vector<spec::Receive> ring_;  // that of QP q from q * ahead on
 

@@ -35,6 +35,7 @@ bool IsBehind(uint32_t ahead_by) { return ahead_by > kPsnMask / 2; }
 
 Responder::Responder(Agenda& agenda, const Sizes& sizes)
     : Block(agenda),
+      has_shared_queues_(sizes.has_shared_queues),
       queues_(sizes.net_queue_pairs, sizes.num_cqs, sizes.num_qps, spec::kRdmaReceiveqOffset),
       attributes_table_(spec::ContextRam::kResponderQp, sizes.num_qps, on_parity_error),
       state_table_(sizes.num_qps),
@@ -68,6 +69,8 @@ void Responder::OnTableWrite(Cycle now, const spec::TableWrite& write) {
                                  .path_mtu = static_cast<unsigned>(std::min(context.path_mtu, spec::IbMtu::kMtu4096)),
                                  .pdn = context.pdn,
                                  .recv_cqn = context.recv_cqn,
+                                 .has_srq = has_shared_queues_ && context.has_srq,
+                                 .srqn = static_cast<uint32_t>(context.srq % attributes_table_.size()),
                                  .min_rnr_timer = context.min_rnr_timer,
                                  .max_reads = context.max_dest_rd_atomic,
                                  .qkey = context.qkey};
@@ -282,7 +285,7 @@ void Responder::IssueAhead(Cycle now) {
     CheckKey(now, *next_);
     next_issued_ = Issued::kCheck;
   } else if (action == Action::kReceive && !next_->half.holds) {
-    request_.Set(now, {.qpn = next_->qpn});
+    request_.Set(now, {.qpn = next_->ReceiveQueue()});
     next_issued_ = Issued::kReceive;
     WakeAt(now + 1);
   }
@@ -505,6 +508,10 @@ void Responder::Next(Cycle now, bool reflush) {
       cqe.vendor_err = static_cast<uint32_t>(AethSyndrome::kNakRemoteAccessError);
     }
     Complete(now, place, cqe, true);
+    if (turn_->qp_state == IbQpState::kReset) {
+      const spec::Completion completed = place.completion;
+      place.completion = {.vq_index = completed.vq_index, .head = completed.head, .by_id = completed.by_id};
+    }
     place_.Set(now, place);
     reflush_ = turn_->qpn;
     return SetState(now, State::kIdle);
@@ -522,7 +529,7 @@ void Responder::Next(Cycle now, bool reflush) {
     }
     if (position_.cursor.elements != 0) {
       return RequestReceiveToken(now,
-                                 {.qpn = turn_->qpn, .is_element = true, .address = position_.cursor.next_element});
+                                 {.qpn = turn_->ReceiveQueue(), .is_element = true, .address = position_.cursor.next_element});
     }
     if (HasSpace(now)) Finish(now, Action::kLength);
     return;
@@ -542,17 +549,26 @@ void Responder::Next(Cycle now, bool reflush) {
 
 void Responder::Flush(Cycle now) {
   // RESET discards the held receive, ERR completes it before all others.
+  const bool fails = turn_->qp_state == IbQpState::kErr && !attributes_corrupt_;
+  const bool drains = fails && turn_->attributes.has_srq && !turn_->half.holds && !turn_->half.drained;
+  if (drains && !HasSpace(now)) return;
   if (turn_->qp_state == IbQpState::kErr || turn_->qp_state == IbQpState::kReset) {
     ResponderHalf half = turn_->half;
     half.in_message = false;
     half.holds = false;
     half.access_refused = false;  // turn_->half still has it for this turn
+    half.drained = turn_->qp_state == IbQpState::kErr && (turn_->half.drained || drains);
     WriteHalf(now, turn_->qpn, half);
   }
+  // The driver gets the buffer of a shared queue back.
+  const bool returns = turn_->qp_state == IbQpState::kReset && turn_->attributes.has_srq && turn_->half.holds && !attributes_corrupt_;
   // The CQ number is lost with the entry.
-  if (turn_->qp_state != IbQpState::kErr || attributes_corrupt_) return SetState(now, State::kIdle);
-  if (!turn_->half.holds) return RequestReceive(now);
-  SetState(now, State::kNext);
+  if (!fails && !returns) return SetState(now, State::kIdle);
+  if (turn_->half.holds) return SetState(now, State::kNext);
+  if (!turn_->attributes.has_srq) return RequestReceive(now);
+  // The others are not this QP's.
+  if (drains) failure_.Set(now, {.qpn = turn_->qpn, .event_type = RdmaEventType::kQpLastWqeReached});
+  SetState(now, State::kIdle);
 }
 
 void Responder::SetRuns(spec::RxPlace& place, const spec::MemoryPlace& memory) const {
@@ -577,8 +593,9 @@ void Responder::Complete(Cycle now, spec::RxPlace& place, spec::RdmaCqReq cqe, b
   cqe.wr_id = position_.wr_id;
   cqe.qp_num = turn_->qpn;
   place.has_completion = true;
-  place.completion = {.vq_index = queues_.IndexOf(now, turn_->qpn),
+  place.completion = {.vq_index = queues_.IndexOf(now, turn_->ReceiveQueue()),
                       .head = position_.head,
+                      .by_id = turn_->attributes.has_srq,
                       .has_cqe = true,
                       .cqn = turn_->attributes.recv_cqn,
                       .solicited = solicited};

@@ -58,6 +58,7 @@ class Responder final : public Block {
     uint32_t num_qps;
     uint32_t max_rd_atomic;  // READs of ours per QP; a power of two, 2 or more
     bool has_atomics = true;
+    bool has_shared_queues = true;
   };
 
   Responder(Agenda& agenda, const Sizes& sizes);
@@ -66,7 +67,8 @@ class Responder final : public Block {
                                 .num_cqs = config.num_cqs,
                                 .num_qps = config.num_qps,
                                 .max_rd_atomic = config.max_rd_atomic,
-                                .has_atomics = config.atomics != 0}) {}
+                                .has_atomics = config.atomics != 0,
+                                .has_shared_queues = config.max_srqs != 0}) {}
 
   Channel<spec::QpLoad> load_in = Channel<spec::QpLoad>::Slice();
   Channel<RxToken> frame_in = Channel<RxToken>::Slice();
@@ -154,7 +156,7 @@ class Responder final : public Block {
   void Next(Cycle now, bool reflush);
   void Flush(Cycle now);
   void RequestReceiveToken(Cycle now, const spec::ReceiveRequest& request);
-  void RequestReceive(Cycle now) { RequestReceiveToken(now, {.qpn = turn_->qpn}); }
+  void RequestReceive(Cycle now) { RequestReceiveToken(now, {.qpn = turn_->ReceiveQueue()}); }
   void SetState(Cycle now, State state);
   bool HasSpace(Cycle now);
   void Complete(Cycle now, spec::RxPlace& place, spec::RdmaCqReq cqe, bool solicited);
@@ -170,6 +172,7 @@ class Responder final : public Block {
   void RunRings(Cycle now, bool reflush);
   bool Enabled(Cycle now) const { return enable_from_ <= now ? next_enable_ : enable_; }
 
+  const bool has_shared_queues_;
   QpQueues queues_;
 
   ContextTable<ResponderAttributes> attributes_table_;

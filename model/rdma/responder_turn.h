@@ -46,6 +46,8 @@ struct ResponderAttributes {
   unsigned path_mtu = 0;
   uint16_t pdn = 0;
   uint16_t recv_cqn = 0;
+  bool has_srq = false;
+  uint32_t srqn = 0;
   uint8_t min_rnr_timer = 0;
   uint8_t max_reads = 0;  // of the peer
   uint32_t qkey = 0;
@@ -88,6 +90,7 @@ struct ResponderHalf {
   bool established = false;     // comm_est was sent
   bool nak_sent = false;        // sequence or RNR NAK
   bool access_refused = false;  // of a WRITE with immediate: the next receive to flush was its own
+  bool drained = false;         // with a shared receive queue: qp_last_wqe_reached was sent in ERR
   uint32_t expected_psn = 0;
   uint32_t msn = 0;
   bool holds = false;  // a receive, of an incomplete SEND
@@ -129,6 +132,8 @@ struct ResponderTurn {
   bool IsRead() const { return frame.info.operation == spec::BthOperation::kRdmaReadRequest || IsAtomic(); }
   bool IsAcknowledged() const { return attributes.service == spec::BthService::kRc; }
   bool IsDatagram() const { return attributes.service == spec::BthService::kUd; }
+  // The receive queue that the QP's receives come from, private or shared.
+  uint32_t ReceiveQueue() const { return attributes.has_srq ? attributes.srqn : qpn; }
   uint32_t MtuBytes() const;
   uint32_t PacketsOf(uint32_t bytes) const;
 

@@ -244,6 +244,11 @@ uint32_t CqWriter::TargetBytes() const {
   return static_cast<uint32_t>(is_event_ ? spec::RdmaEvent::kBytes : spec::RdmaCqReq::kBytes);
 }
 
+uint16_t CqWriter::PlaceOf(const spec::Completion& completion) const {
+  if (!IsById(completion)) return completion.head;
+  return static_cast<uint16_t>((position_.wrapped ? 0 : kWrap) | position_.place);
+}
+
 CqWriter::Span CqWriter::SpanOf(uint16_t head) const {
   if (!packed_) return {.first = position_.used, .next_position = UsedNext()};
   const bool last = (head & ~kWrap) + 1 == row_.queue_size;
@@ -389,13 +394,19 @@ void CqWriter::Fail(bool report, RdmaError code) {
 void CqWriter::Publish(Cycle now) {
   const spec::Completion& completion = completion_in.front();
   const bool first = IsPackedBatch();
-  PublishIndex(now, completion.vq_index, first ? batch_->first : completion.head,
+  const uint16_t head = PlaceOf(completion);
+  PublishIndex(now, completion.vq_index, first ? batch_->first : head,
                first ? batch_->written : completion.used_bytes != 0);
-  Span span = SpanOf(completion.head);
+  Span span = SpanOf(head);
   if (packed_ && completion.has_id) span.next_position = completion.next_position;
   if (batch_) span.first = batch_->first;
   Position next = position_;
   next.used = UsedNext();
+  if (IsById(completion)) {
+    const bool place_last = position_.place + 1 == row_.queue_size;
+    next.place = place_last ? 0 : position_.place + 1;
+    next.wrapped = position_.wrapped != place_last;
+  }
   positions_.Write(now, completion.vq_index, next);
   PushSlot(now,
            {.span = span,
@@ -415,7 +426,7 @@ void CqWriter::FinishCompletion(Cycle now) {
     batch_ = {.usable = IsUsable(),
               .kind = kind_,
               .row = row_,
-              .first = packed_ ? completion.head : position_.used,
+              .first = packed_ ? PlaceOf(completion) : position_.used,
               .written = completion.used_bytes != 0,
               .used = UsedNext()};
   }
@@ -440,8 +451,12 @@ bool CqWriter::Step(Cycle now) {
       }
       if (!store_.IsFree()) return false;
       const spec::Completion& completion = completion_in.front();
-      StoreElement(now, completion.head, completion.used_bytes,
-                   completion.has_id ? std::optional(completion.id) : std::nullopt);
+      if (IsById(completion)) {
+        StoreElement(now, PlaceOf(completion), completion.used_bytes, completion.head);
+      } else {
+        StoreElement(now, completion.head, completion.used_bytes,
+                     completion.has_id ? std::optional(completion.id) : std::nullopt);
+      }
       // Its flags, or an index, must not become visible to the driver yet.
       if (completion.more && !IsPackedBatch()) {
         FinishCompletion(now);
@@ -454,7 +469,7 @@ bool CqWriter::Step(Cycle now) {
       const spec::Completion& completion = completion_in.front();
       if (IsPackedBatch()) {
         if (!store_.IsFree()) return false;
-        Load(now, IndexStore(completion.head, completion.used_bytes != 0));
+        Load(now, IndexStore(PlaceOf(completion), completion.used_bytes != 0));
         if (completion.more) {
           FinishCompletion(now);
         } else {

@@ -129,7 +129,7 @@ class CqWriter final : public Block {
     bool asked = false;    // more of them are requested
     unsigned parked = 0;   // CQEs of a CQ that are parked
     bool wrapped = false;  // packed ring: complement of the wrap counter at `place`
-    unsigned place = 0;    // position after the last used descriptor of a CQ
+    unsigned place = 0;    // position after the last used descriptor of a CQ or shared receive queue
   };
   struct CqContext {
     bool known = false;
@@ -227,6 +227,9 @@ class CqWriter final : public Block {
   void PublishIndex(Cycle now, uint16_t vq_index, uint16_t head, bool written);
   void WriteIndex(Cycle now);        // or withholds it
   Span SpanOf(uint16_t head) const;  // of a single descriptor
+  // Packed ring: the descriptor of the completion's buffer that is written as used.
+  uint16_t PlaceOf(const spec::Completion& completion) const;
+  bool IsById(const spec::Completion& completion) const { return packed_ && completion.by_id; }
   uint64_t DescriptorAt(uint16_t head) const;
   uint32_t TargetBytes() const;
   // One request is always left for an event.

@@ -6,7 +6,7 @@
 // that all events form one stream in order. A failed virtqueue fails its QP, too, a failed CQ every QP that completes
 // into it. It uses only the state that firmware requests, the CQs of a QP, and the
 // ownership of virtqueues. An entry with bad parity changes no QP: a virtqueue has no owner, a QP no CQ, the state in
-// force is ERR, the requested one is not applied.
+// force is ERR, the requested one is not applied. The virtqueue of a shared receive queue fails no QP.
 module vireo_qp_control
   import vireo_spec_pkg::*;
   import vireo_common_pkg::*;
@@ -187,6 +187,7 @@ module vireo_qp_control
   // --- Tables --------------------------------------------------------------------------------------------------------
 
   logic [StateBits-1:0] engine_stored, engine_state, requested_state;
+  logic written_srq, is_srq;
   logic engine_corrupt, requested_corrupt, cqns_corrupt, queue_corrupt;
   logic [15:0] send_cqn, recv_cqn;
   logic [QpBits-1:0] state_index;
@@ -231,12 +232,12 @@ module vireo_qp_control
     .corrupt_o(cqns_corrupt), .flip_valid_i(context_flip_valid_i), .flip_i(context_flip_i)
   );
   vireo_context_table #(
-    .Width(StateBits), .Depth(NumQps), .Ram(ContextRamQpControlRequested), .Gates(1'b0)
+    .Width(StateBits + 1), .Depth(NumQps), .Ram(ContextRamQpControlRequested), .Gates(1'b0)
   ) u_requested_state (
     .clk_i, .rst_ni,
     .write_i(table_is_qp), .write_address_i(table_write_i.index[QpBits-1:0]),
-    .write_data_i(table_qp.state[StateBits-1:0]),
-    .read_i(state_q == StQp), .read_address_i(qpn_d[QpBits-1:0]), .read_data_o(requested_state),
+    .write_data_i({Config.max_srqs != 0 && table_qp.is_srq, table_qp.state[StateBits-1:0]}),
+    .read_i(state_q == StQp), .read_address_i(qpn_d[QpBits-1:0]), .read_data_o({written_srq, requested_state}),
     .corrupt_o(requested_corrupt), .flip_valid_i(context_flip_valid_i), .flip_i(context_flip_i)
   );
   vireo_table #(.Width(1), .Depth(NumQps)) u_sends (
@@ -262,9 +263,15 @@ module vireo_qp_control
   logic can_fail;    // a state that a failure can stop (IBTA vol. 1, 10.3.1)
   logic can_fail_now;  // and the QP exists
   logic queue_exists, queue_known;
+  logic is_event, is_drained;  // the token is an event that changes no state; of a QP in ERR
 
   assign can_fail = engine_state >= IbQpStateRtr[StateBits-1:0] && engine_state <= IbQpStateSqe[StateBits-1:0];
   assign can_fail_now = has_qp_q && can_fail;
+  assign is_srq = job_q == JobQueueFailure && has_qp_q && written_srq && !requested_corrupt;
+  assign is_event = event_q.event_type == RdmaEventTypeCommEst[15:0]
+                 || event_q.event_type == RdmaEventTypeQpLastWqeReached[15:0];
+  assign is_drained = has_qp_q && engine_state == IbQpStateErr[StateBits-1:0]
+                   && event_q.event_type == RdmaEventTypeQpLastWqeReached[15:0];
   assign queue_exists = 32'(vq_index_q) < NumQueues;
   assign queue_known = queue_exists && !queue_corrupt;
 
@@ -375,8 +382,8 @@ module vireo_qp_control
               state_write_d.state = IbQpStateSqe[StateBits-1:0];
               state_write_valid_d = has_qp_q && (engine_state == IbQpStateRts[StateBits-1:0]
                                                  || engine_state == IbQpStateSqd[StateBits-1:0]);
-            end else if (can_fail_now) begin
-              state_write_valid_d = event_q.event_type != RdmaEventTypeCommEst[15:0];
+            end else if (can_fail_now || is_drained) begin
+              state_write_valid_d = !is_event;
               // This event is for errors that no completion can report. [IBTA vol. 1, 11.6.3.2]
               if (!(reported_q && event_q.event_type == RdmaEventTypeQpFatal[15:0])) begin
                 event0_d = 1'b1;
@@ -396,6 +403,15 @@ module vireo_qp_control
             if (is_cq_q && event_q.code == 32'(RdmaErrorCqOverrun)) begin
               host_event0_d = host_event1_d;
               event1_d = 1'b0;
+            end
+            if (is_srq) begin
+              event1_d = 1'b1;
+              host_event1_d.event_type = RdmaEventTypeSrqErr[15:0];
+              if (event_q.code == 32'(RdmaErrorOk)) begin
+                event1_d = 1'b0;
+                host_event0_d = host_event1_d;
+                host_event0_d.event_type = RdmaEventTypeSrqLimitReached[15:0];
+              end
             end
             scanning_d = is_cq_q;
             scan_d = '0;

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Prefetches receive work requests and delivers them one by one: the next one of a QP on a receive_request, from a ring
-// of up to Ahead per QP that it fills in the background, or at once if that is empty. Reads single
+// Prefetches receive work requests and delivers them one by one: the next one of a receive queue on a receive_request,
+// from a ring of up to Ahead per queue that it fills in the background, or at once if that is empty. A queue is that of
+// a QP or a shared one, and has the number of the QP or of the shared receive queue. Reads single
 // elements (rdma_sge), too. It checks a work request's format; it does not handle keys, messages or completions, which
 // belong to the responder, which has one request outstanding.
 //
 // It serves a QP in every state, because ERR flushes and only the responder decides when it needs a receive. A
 // qp_state_write with `clear` discards the ring's content and receives in flight to it. At most one buffer_request of a
 // QP is outstanding, until all of its buffers are in the ring: so one bit per QP marks them as valid or stale.
+//
+// Of a shared queue it counts the receives that are taken, and reports once when the count reaches the position that
+// firmware has armed: as a queue_failure with code ok.
 module vireo_recv_queue
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
@@ -22,7 +26,12 @@ module vireo_recv_queue
   input  logic              clk_i,
   input  logic              rst_ni,
   input  logic              mq_i,  // net_feature.mq was accepted: there are NetQueuePairs pairs, else one
+  input  logic              ring_packed_i,  // feature ring_packed was accepted; changes while nothing is in flight
 
+  input  logic              table_write_valid_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  table_write_t      table_write_i,  // fields of other blocks
+  // verilator lint_on UNUSEDSIGNAL
   input  logic              qp_state_write_valid_i,
   input  qp_state_write_t   qp_state_write_i,
 
@@ -64,6 +73,7 @@ module vireo_recv_queue
   localparam int unsigned Most = 32'(ReceiveBuffersPerRequest);
   localparam int unsigned RequestBits = $clog2(Requests) + 1;
   localparam int unsigned InfoBits = $clog2(Fetches) + 1;
+  localparam bit SharedQueues = Config.max_srqs != 0;
 
   // Bytes read of a work request: the fixed part and the first element.
   localparam int unsigned FixedBytes = RdmaRqReqBytes;
@@ -116,6 +126,8 @@ module vireo_recv_queue
     logic broken;          // no work request, because the queue is broken
     logic last;            // of the buffer_request
     logic [15:0] head;
+    logic has_id;
+    logic [15:0] id;
     logic [63:0] address;
     logic [31:0] bytes;
     logic [7:0] failed;    // rdma_error_e: nothing is read
@@ -165,6 +177,8 @@ module vireo_recv_queue
       if (buffer.status == BufferStatusOk) begin
         info_in.receive = 1'b1;
         info_in.head = buffer.head;
+        info_in.has_id = SharedQueues && buffer.has_id;
+        info_in.id = SharedQueues ? buffer.id : '0;
         info_in.address = buffer.address;
         info_in.bytes = buffer.bytes;
         // A receive work request is one device-readable descriptor. [RFC v2, RoCE Support]
@@ -194,7 +208,17 @@ module vireo_recv_queue
     logic [CountBits-1:0] count;
     logic requested;  // a request is outstanding, or its buffers
     logic stale;  // its buffers are to be discarded
+    logic [15:0] taken;  // shared queue: receives delivered since the last clear
+    logic armed;  // to report when as many are taken:
+    logic [15:0] position;
   } slot_t;
+
+  // What firmware has written of a shared queue.
+  typedef struct packed {
+    logic is_shared;
+    logic armed;
+    logic [15:0] position;
+  } limit_t;
 
   // A receive as read. Failed: elements, num_sge and sge are 0.
   typedef struct packed {
@@ -207,7 +231,7 @@ module vireo_recv_queue
   } entry_t;
 
   typedef enum logic [1:0] {StChoose, StDecide, StDeliver} state_e;
-  typedef enum logic [1:0] {OpClear, OpServe, OpStore} op_e;
+  typedef enum logic [1:0] {OpClear, OpServe, OpStore, OpLimit} op_e;
   // What the responder waits for.
   typedef enum logic [2:0] {
     WaitNone,
@@ -233,13 +257,22 @@ module vireo_recv_queue
   logic clear_valid, clear_pop, clear_empty;
   logic [QpBits-1:0] clear_qpn;
 
+  limit_t limit;
+  logic limit_valid, limit_pop, limit_empty;  // queues whose limit was armed or disarmed
+  logic [QpBits-1:0] limit_qpn;
+  logic due_d, due_q;  // the limit of queue qpn_q is reached
+
   logic read, slot_write, place_write, place_read, stored;
   slot_t slot, slot_new;
+  logic [15:0] distance;  // of the count of receives taken from the limit: negative before it
+  logic unused_distance;
+  assign unused_distance = ^distance[14:0];
   logic [PlaceBits-1:0] append_place;  // the last one of the ring
   logic [CountBits-1:0] room;
   logic [RequestCountBits-1:0] request_count;
   entry_t entry_in, entry;
   logic bus_failed;
+  logic unnamed;  // a buffer of a shared queue that cannot be returned: without its id
   logic [31:0] num_sge, needed;
 
   logic unused_clear_load;
@@ -253,6 +286,46 @@ module vireo_recv_queue
   );
   logic unused_state_write;
   assign unused_state_write = &{1'b0, qp_state_write_i.state, qp_state_write_i.qpn[23:QpBits]};
+
+  if (SharedQueues) begin : gen_limits
+    limit_t limit_in;
+    table_qp_context_t written;
+    logic limit_write, unused_limit_load;
+    logic [QpBits-1:0] unused_limit_index;
+    assign limit_write = table_write_valid_i && table_write_i.table_id == MgmtTableQpContext;
+    always_comb begin
+      written = '0;
+      limit_in = '0;
+      if (limit_write) begin
+        written = unpack_table_qp_context(table_write_i.data);
+        if (written.is_srq) begin
+          limit_in = '{is_shared: 1'b1, armed: written.limit_armed, position: written.srq};
+        end
+      end
+    end
+    logic unused_written;
+    assign unused_written = ^written;
+
+    vireo_table #(.Width($bits(limit_t)), .Depth(NumQps)) u_limit (
+      .clk_i, .rst_ni,
+      .write_i(limit_write), .write_address_i(table_write_i.index[QpBits-1:0]), .write_data_i(limit_in),
+      .read_i(read), .read_address_i(qpn_d), .read_data_o(limit)
+    );
+    vireo_index_set #(.Entries(NumQps), .Lookup(1'b0)) u_armed (
+      .clk_i, .rst_ni,
+      .push_valid_i(limit_write && limit_in.is_shared), .push_i(table_write_i.index[QpBits-1:0]),
+      .hold_i(1'b0), .clear_i(1'b0),
+      .pop_valid_o(limit_valid), .pop_ready_i(limit_pop), .pop_o(limit_qpn),
+      .load_o(unused_limit_load), .load_index_o(unused_limit_index), .empty_o(limit_empty)
+    );
+  end else begin : gen_no_limits
+    logic unused_limits;
+    assign unused_limits = ^{table_write_valid_i, table_write_i, ring_packed_i, limit_pop, limit_qpn};
+    assign limit = '0;
+    assign limit_valid = 1'b0;
+    assign limit_empty = 1'b1;
+    assign limit_qpn = '0;
+  end
 
   vireo_table #(.Width($bits(slot_t)), .Depth(NumQps)) u_slot (
     .clk_i, .rst_ni,
@@ -274,7 +347,11 @@ module vireo_recv_queue
     entry_in = '0;
     entry_in.head = info.head;
     entry_in.code = info.failed;
-    if (bus_failed) entry_in.code = RdmaErrorQueueDmaError;
+    // Of a shared queue buffers are used in any order, so a packed ring's used descriptor needs the id.
+    unnamed = ring_packed_i && limit.is_shared && !info.has_id;
+    if (limit.is_shared && info.has_id) entry_in.head = info.id;
+    if (unnamed) entry_in.code = RdmaErrorBadDescriptor;
+    else if (bus_failed) entry_in.code = RdmaErrorQueueDmaError;
     else if (info.reads && (num_sge > 32'(MaxRecvSge) || info.bytes < needed)) entry_in.code = RdmaErrorBadWqe;
     if (info.reads && !bus_failed) entry_in.wr_id = fetched.data[8*RdmaRqReqWrIdOffset+:64];
     if (entry_in.code == RdmaErrorOk) begin
@@ -294,6 +371,8 @@ module vireo_recv_queue
     broken_d = broken_q;
     element_set = 1'b0;
     element_address_d = element_address_q;
+    due_d = due_q;
+    limit_pop = 1'b0;
     read = 1'b0;
     slot_write = 1'b0;
     place_write = 1'b0;
@@ -311,19 +390,32 @@ module vireo_recv_queue
     receive_d = receive_q;
     failure_valid_d = failure_valid_q && !queue_failure_ready_i;
     failure_d = failure_q;
-    // Both are free while the responder waits: nothing else loads them.
+    // Both are free while the responder waits for a receive, but for the report of a limit.
     both_free = !receive_valid_d && !failure_valid_d;
 
     stored = info_valid && (!info.reads || fetched_valid);
+    distance = '0;
     slot_new = slot;
     append_place = slot.first + slot.count[PlaceBits-1:0];
 
     unique case (state_q)
       StChoose: begin
-        if (clear_valid) begin
+        if (due_q) begin
+          if (!failure_valid_d) begin
+            due_d = 1'b0;
+            failure_valid_d = 1'b1;
+            failure_d = '{vq_index: first_queue + {15'(qpn_q), 1'b0}, code: RdmaErrorOk};
+          end
+        end else if (clear_valid) begin
           op_d = OpClear;
           qpn_d = clear_qpn;
           clear_pop = 1'b1;
+          read = 1'b1;
+          state_d = StDecide;
+        end else if (limit_valid) begin
+          op_d = OpLimit;
+          qpn_d = limit_qpn;
+          limit_pop = 1'b1;
           read = 1'b1;
           state_d = StDecide;
         end else if (wait_q == WaitNone && request_valid && both_free) begin
@@ -342,7 +434,7 @@ module vireo_recv_queue
             read = 1'b1;
             state_d = StDecide;
           end
-        end else if (wait_q == WaitServe || (wait_q == WaitRoom && can_request)) begin
+        end else if (both_free && (wait_q == WaitServe || (wait_q == WaitRoom && can_request))) begin
           op_d = OpServe;
           qpn_d = wait_qpn_q;
           read = 1'b1;
@@ -363,6 +455,7 @@ module vireo_recv_queue
               place_read = 1'b1;
               slot_new.first = slot.first + 1'b1;
               slot_new.count = slot.count - 1'b1;
+              slot_new.taken = slot.taken + 16'(limit.is_shared);
               state_d = StDeliver;
               // If there is no space for a request, the next receive that is delivered makes it.
               request_batch = !slot.requested && can_request && slot_new.count <= CountBits'(Ahead / 2);
@@ -413,12 +506,24 @@ module vireo_recv_queue
               end
             end
           end
+          OpLimit: begin
+            slot_write = 1'b1;
+            slot_new.armed = limit.armed;
+            slot_new.position = limit.position;
+          end
           default: begin  // OpClear
             slot_write = 1'b1;
             slot_new.count = '0;
             slot_new.stale = slot.requested;
+            slot_new.taken = '0;
+            slot_new.armed = 1'b0;
           end
         endcase
+        distance = slot_new.taken - slot_new.position;
+        if (SharedQueues && (op_q == OpServe || op_q == OpLimit) && slot_new.armed && !distance[15]) begin
+          due_d = 1'b1;
+          slot_new.armed = 1'b0;
+        end
       end
       StDeliver: begin
         state_d = StChoose;
@@ -461,6 +566,7 @@ module vireo_recv_queue
       requests_q <= '0;
       receive_valid_q <= 1'b0;
       failure_valid_q <= 1'b0;
+      due_q <= 1'b0;
     end else begin
       fetch_valid_q <= fetch_valid_d;
       element_valid_q <= element_valid_d;
@@ -471,6 +577,7 @@ module vireo_recv_queue
       requests_q <= requests_d;
       receive_valid_q <= receive_valid_d;
       failure_valid_q <= failure_valid_d;
+      due_q <= due_d;
     end
   end
 
@@ -495,7 +602,7 @@ module vireo_recv_queue
   assign fetch_request_o = fetch_q;
   assign queue_failure_valid_o = failure_valid_q;
   assign queue_failure_o = failure_q;
-  assign idle_o = state_q == StChoose && wait_q == WaitNone && !request_valid && clear_empty && requests_q == '0
+  assign idle_o = state_q == StChoose && !due_q && limit_empty && wait_q == WaitNone && !request_valid && clear_empty && requests_q == '0
                && infos_q == '0 && !request_valid_q && !fetch_valid_q && !receive_valid_q && !failure_valid_q;
 
 endmodule

@@ -83,6 +83,7 @@ module vireo_responder
 
   // What an rx_answer has of an AtomicETH: the rest, behind address and key.
   localparam int unsigned OperandsOffset = AtomicEthSwapAddDataOffset;
+  localparam bit SharedQueues = Config.max_srqs != 0;
   localparam int unsigned OperandsBits = 8 * (AtomicEthBytes - OperandsOffset);
 
   logic [15:0] first_queue;  // index of the first receive queue
@@ -290,6 +291,8 @@ module vireo_responder
       written_attributes.path_mtu = written.path_mtu > IbMtuMtu4096 ? 3'(IbMtuMtu4096) : 3'(written.path_mtu);
       written_attributes.pdn = written.pdn;
       written_attributes.recv_cqn = written.recv_cqn;
+      written_attributes.has_srq = SharedQueues && written.has_srq;
+      written_attributes.srqn = SharedQueues ? 16'(QpBits'(written.srq)) : '0;
       written_attributes.min_rnr_timer = written.min_rnr_timer;
       for (int unsigned i = 0; i < 16; i++) begin
         written_attributes.peer[8*(15 - i) +: 8] = written.path.dgid[i];
@@ -459,6 +462,9 @@ module vireo_responder
   checks_t checks_q;
   half_t half;
   logic [15:0] pdn, recv_cqn;
+  logic has_srq;
+  logic [QpBits-1:0] srqn;
+  logic [QpBits-1:0] receive_queue;  // where the QP's receives come from
   logic [4:0] min_rnr_timer;
   logic [63:0] address;
   logic [31:0] rkey, bytes_left;
@@ -481,6 +487,8 @@ module vireo_responder
     if (advance || state_q == StFlush) begin
       half <= row_half;
       recv_cqn <= row_attributes.recv_cqn;
+      has_srq <= row_attributes.has_srq;
+      srqn <= QpBits'(row_attributes.srqn);
     end
   end
 
@@ -560,6 +568,8 @@ module vireo_responder
   logic announced_d, announced_q;    // comm_est was reported for this frame
   logic announces;
   logic discards;                    // the answer to an early check
+  logic drains;                      // qp_last_wqe_reached is reported
+  logic returns;                     // the receive of a shared queue leaves without a CQE
   logic element_d, element_q;        // an element is outstanding
   logic [1:0] status_d, status_q;    // of the receive or element
   logic [7:0] code_d, code_q;        // its error code
@@ -590,6 +600,7 @@ module vireo_responder
   rdma_sge_t sge;
 
   assign sge = unpack_rdma_sge(receive.sge);
+  assign receive_queue = has_srq ? srqn : qpn_q;
 
   always_comb begin
     state_d = state_q;
@@ -599,6 +610,7 @@ module vireo_responder
     response_d = response_q;
     announced_d = announced_q;
     announces = 1'b0;
+    drains = 1'b0;
     discards = 1'b0;
     early_d = early_q;
     element_d = element_q;
@@ -678,7 +690,7 @@ module vireo_responder
                 state_d = StNext;
               end else begin
                 request_valid_d = 1'b1;
-                request_d = '{qpn: 24'(qpn_q), is_element: 1'b0, address: '0};
+                request_d = '{qpn: 24'(receive_queue), is_element: 1'b0, address: '0};
                 state_d = StReceive;
               end
             end
@@ -723,7 +735,7 @@ module vireo_responder
           end else if (!scatters && frame.info.consumes_recv && !half.holds) begin
             // Nothing is written without a receive: the memory_place stays in its register.
             request_valid_d = 1'b1;
-            request_d = '{qpn: 24'(qpn_q), is_element: 1'b0, address: '0};
+            request_d = '{qpn: 24'(receive_queue), is_element: 1'b0, address: '0};
             state_d = StReceive;
           end else begin
             memory_ready = 1'b1;
@@ -785,7 +797,7 @@ module vireo_responder
         end else if (position_q.cursor.elements != '0) begin
           element_d = 1'b1;
           request_valid_d = 1'b1;
-          request_d = '{qpn: 24'(qpn_q), is_element: 1'b1, address: position_q.cursor.next_element};
+          request_d = '{qpn: 24'(receive_queue), is_element: 1'b1, address: position_q.cursor.next_element};
           state_d = StReceive;
         end else begin
           done = ActLength;
@@ -804,11 +816,21 @@ module vireo_responder
           // The held receive goes first.
           if (row_half.holds) begin
             state_d = StNext;
+          end else if (row_attributes.has_srq) begin
+            // The others are not this QP's.
+            drains = !row_half.drained && space;
+            if (!row_half.drained && !space) begin
+              drops_receive = 1'b0;
+              state_d = StFlush;
+            end
           end else begin
             request_valid_d = 1'b1;
             request_d = '{qpn: 24'(qpn_q), is_element: 1'b0, address: '0};
             state_d = StReceive;
           end
+        end else if (row_state == 3'(IbQpStateReset) && row_attributes.has_srq && row_half.holds && !attributes_corrupt) begin
+          // The driver gets its buffer back.
+          state_d = StNext;
         end
       end
 
@@ -831,7 +853,8 @@ module vireo_responder
       end else if (next_action == ActReceive && !row_half.holds) begin
         next_receive_d = 1'b1;
         request_valid_d = 1'b1;
-        request_d = '{qpn: 24'(QpBits'(waiting.bth.dest_qp)), is_element: 1'b0, address: '0};
+        request_d = '{qpn: row_attributes.has_srq ? 24'(row_attributes.srqn) : 24'(QpBits'(waiting.bth.dest_qp)),
+                      is_element: 1'b0, address: '0};
       end
     end
 
@@ -927,6 +950,7 @@ module vireo_responder
     next_half = '0;
     next_read_half = '0;
     cqe = '0;
+    returns = 1'b0;
     failure_d = '0;
     if (state_q != StIdle) begin
       next_psn = half.expected_psn + 1'b1;
@@ -1067,6 +1091,7 @@ module vireo_responder
       cqe.wr_id = position_q.wr_id;
       cqe.qp_num = 32'(qpn_q);
       cqe.opcode = IbWcOpcodeRecv;
+      returns = flushes && row_state == 3'(IbQpStateReset);  // no other turn comes meanwhile
       if (flushes) begin
         // [IBTA vol. 1, 11.6.2: local access error]
         completion_status = half.access_refused ? IbWcStatusLocAccessErr : IbWcStatusWrFlushErr;
@@ -1115,10 +1140,15 @@ module vireo_responder
         place_d.grant = memory.grant;
       end
       if (place_d.has_completion) begin
-        place_d.completion = '{vq_index: first_queue + {15'(qpn_q), 1'b0}, head: position_q.head, used_bytes: '0,
-                               has_cqe: 1'b1, cqn: recv_cqn,
+        place_d.completion = '{vq_index: first_queue + {15'(receive_queue), 1'b0}, head: position_q.head, used_bytes: '0,
+                               by_id: has_srq, has_cqe: !returns, cqn: recv_cqn,
                                solicited: completion_status != IbWcStatusSuccess || frame.bth.solicited_event,
                                cqe: pack_rdma_cq_req(cqe), default: '0};
+        if (returns) begin
+          place_d.completion.cqn = '0;
+          place_d.completion.solicited = 1'b0;
+          place_d.completion.cqe = '0;
+        end
       end
       if (place_d.has_completion) place_d.answer.packet.qpn = 24'(qpn_q);
       if (place_d.has_answer || place_d.request) begin
@@ -1168,10 +1198,11 @@ module vireo_responder
         failure_d.code = '0;
         failure_d.reported = 1'b0;
       end
+      if (drains) failure_d = '{qpn: 24'(qpn_q), event_type: 16'(RdmaEventTypeQpLastWqeReached), default: '0};
     end
 
     place_valid_d = ends || continues || flushes || (place_valid_q && !place_ready_i);
-    failure_valid_d = announces || (ends && refused) || (failure_valid_q && !failure_ready_i);
+    failure_valid_d = announces || drains || (ends && refused) || (failure_valid_q && !failure_ready_i);
 
     retire = ends && done == ActResponseDone && read_checks_q.last;
     half_write = load_ready || drops_receive || announces || (ends && !response_q && done != ActDrop && done != ActAcknowledge);
@@ -1186,6 +1217,7 @@ module vireo_responder
       half_d.in_message = 1'b0;
       half_d.holds = 1'b0;
       half_d.access_refused = 1'b0;
+      half_d.drained = row_state == 3'(IbQpStateErr) && (row_half.drained || drains);
     end
     read_half_write = load_ready || (ends && response_q && done != ActDrop && done != ActGap);
     read_half_d = next_read_half;
@@ -1245,7 +1277,7 @@ module vireo_responder
       request_q <= request_d;
     end
     if (ends || continues || flushes) place_q <= place_d;
-    if (ends || announces) failure_q <= failure_d;
+    if (ends || announces || drains) failure_q <= failure_d;
   end
 
   assign memory_check_valid_o = check_valid_q;

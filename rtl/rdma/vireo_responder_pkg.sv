@@ -19,6 +19,8 @@ package vireo_responder_pkg;
     logic [2:0] path_mtu;
     logic [15:0] pdn;
     logic [15:0] recv_cqn;
+    logic has_srq;
+    logic [15:0] srqn;
     logic [4:0] min_rnr_timer;
     logic [ReadsBits-1:0] max_reads;  // of the peer
     logic [31:0] qkey;
@@ -49,6 +51,7 @@ package vireo_responder_pkg;
     logic established;       // comm_est was reported
     logic nak_sent;          // NAK of sequence or RNR
     logic access_refused;    // of a WRITE with immediate: the next receive to flush was its own
+    logic drained;           // with a shared receive queue: qp_last_wqe_reached was reported in ERR
     logic [PsnBits-1:0] expected_psn;
     logic [PsnBits-1:0] msn;
     logic holds;             // a receive, of a SEND that is not complete

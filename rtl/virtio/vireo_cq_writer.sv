@@ -10,9 +10,10 @@
 // request that was made after a CQE had to wait decides that the CQ is overrun.
 //
 // Packed ring: the used descriptor's length and buffer id are written as the element, its flags as the index. Every
-// queue is used in order, so the used descriptor overwrites the buffer's first descriptor, which already has the buffer
+// queue but a shared receive queue is used in order, so the used descriptor overwrites the buffer's first descriptor, which already has the buffer
 // id unless the buffer is a chain: only the last descriptor of a chain must have the id [virtio 1.3, 2.8.6]. It then
-// comes with the completion.
+// comes with the completion. Buffers of a shared receive queue come with their id, in any order, and are used at the
+// position that this block keeps.
 //
 // Completions with `more` and the first one without it form a batch. The driver must not see any buffer of a batch as
 // used before all of them are, because it takes a whole frame when it sees the first [virtio 1.3, 5.1.6.4]. Split ring:
@@ -133,7 +134,7 @@ module vireo_cq_writer
     logic asked;                       // CQ: more of them are requested
     logic [ParkBits-1:0] parked;       // CQ: CQEs that are parked
     logic wrapped;                     // packed ring: complement of the wrap counter at `place`
-    logic [PlaceBits-1:0] place;       // CQ: position after the last used descriptor
+    logic [PlaceBits-1:0] place;       // CQ, shared receive queue: position after the last used descriptor
   } position_t;
 
   // The open batch: state of its queue when the batch started, and progress.
@@ -864,6 +865,7 @@ module vireo_cq_writer
   logic [15:0] head;                  // of the buffer that is returned
   logic [31:0] head_bytes;            // that were written to it
   logic has_id;
+  logic by_id;                        // packed ring: used at the queue's own position, in any order
   logic [15:0] flags_head;            // of the used descriptor: wrap counter of its position, flag write
   logic flags_written;
   logic [15:0] flags;
@@ -940,8 +942,9 @@ module vireo_cq_writer
     head = target_head;
     head_bytes = target_bytes;
     has_id = 1'b0;
+    by_id = Config.max_srqs != 0 && in_ring && ring_packed_i && completion.by_id;
     if (in_ring) begin
-      head = completion.head;
+      head = by_id ? {!position.wrapped, position.place} : completion.head;
       head_bytes = completion.used_bytes;
       has_id = completion.has_id;
     end
@@ -971,10 +974,10 @@ module vireo_cq_writer
     unique case (state_q)
       StElement, StTargetElement: begin
         if (ring_packed_i) begin
-          store_in.bytes = has_id ? 7'(PvirtqDescFlagsOffset - PvirtqDescLenOffset)
-                                  : 7'(PvirtqDescIdOffset - PvirtqDescLenOffset);
+          store_in.bytes = has_id || by_id ? 7'(PvirtqDescFlagsOffset - PvirtqDescLenOffset)
+                                           : 7'(PvirtqDescIdOffset - PvirtqDescLenOffset);
           store_in.data[31:0] = head_bytes;
-          if (has_id) store_in.data[47:32] = completion.id;
+          if (has_id || by_id) store_in.data[47:32] = by_id ? completion.head : completion.id;
         end else begin
           store_in.data[63:0] = pack_virtq_used_elem('{len: head_bytes, id: 32'(head)});
         end
@@ -1423,6 +1426,10 @@ module vireo_cq_writer
       position_write = 1'b1;
       position_write_index = completion.vq_index[QueueBits-1:0];
       position_in.used = used_next;
+      if (by_id) begin
+        position_in.place = place_next;
+        position_in.wrapped = !head[PlaceBits] ^ place_last;
+      end
       slot_push = 1'b1;
       slot_no_interrupt = completion.has_cqe || !ring_notifies || ring_msix == VirtioMsiNoVector;
       slot_in.is_cq = 1'b0;

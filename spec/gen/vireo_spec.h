@@ -75,7 +75,7 @@ struct ProfileConstants {
   bool rdma_needs_ring_reset;  // 1: a destroyed QP's or CQ's virtqueues stay stopped until the driver resets them with ring_reset. 0: without that feature, the response to destroy resets their ring positions to 0.
 };
 inline constexpr ProfileConstants kRfcV2Constants = {.net_f_roce = 0x37u, .net_ctrl_class_roce = 6u, .net_config_rdma_offset = 0x18u, .net_features_withheld = 0xb8000000000000ull, .rdma_event_queues = 0u, .rdma_last_command = 0x11u, .rdma_has_error_codes = false, .rdma_has_additions = false, .rdma_has_cq_arm = false, .rdma_needs_ring_reset = false};
-inline constexpr ProfileConstants kVireoConstants = {.net_f_roce = 0x3au, .net_ctrl_class_roce = 0x80u, .net_config_rdma_offset = 0x40u, .net_features_withheld = 0ull, .rdma_event_queues = 1u, .rdma_last_command = 0x12u, .rdma_has_error_codes = true, .rdma_has_additions = true, .rdma_has_cq_arm = true, .rdma_needs_ring_reset = true};
+inline constexpr ProfileConstants kVireoConstants = {.net_f_roce = 0x3au, .net_ctrl_class_roce = 0x80u, .net_config_rdma_offset = 0x40u, .net_features_withheld = 0ull, .rdma_event_queues = 1u, .rdma_last_command = 0x16u, .rdma_has_error_codes = true, .rdma_has_additions = true, .rdma_has_cq_arm = true, .rdma_needs_ring_reset = true};
 constexpr const ProfileConstants& ConstantsOf(Profile profile) {
   switch (profile) {
     case Profile::kRfcV2: return kRfcV2Constants;
@@ -774,18 +774,19 @@ enum class RdmaError : uint8_t {
   kBadGidIndex = 0x15u,  // Outside the GID table, or empty where an entry is needed
   kBadVqIndex = 0x16u,  // No virtqueue that may have a window has this index
   kHandleBusy = 0x17u,  // Other objects use it; for create_qp: the one GSI QP exists
+  kBadSrqn = 0x18u,  // No shared receive queue has this number; for create_qp: none of this protection domain
   kInvalidParameter = 0x30u,  // A field has an undefined value
   kUnsupportedQpType = 0x31u,  // The device has no QPs of this type
   kBadAccessFlags = 0x32u,  // Unknown flag; remote_atomic on a device without atomic operations; remote_write or remote_atomic of a region without local_write
   kCapCqeExceeded = 0x33u,  // cqe is above max_cqe
-  kCapWrExceeded = 0x34u,  // max_send_wr or max_recv_wr is above max_qp_wr
-  kCapSgeExceeded = 0x35u,  // max_send_sge or max_recv_sge is above the device's limit
+  kCapWrExceeded = 0x34u,  // max_send_wr, max_recv_wr or max_wr is above max_qp_wr
+  kCapSgeExceeded = 0x35u,  // max_send_sge, max_recv_sge or max_sge is above the device's limit
   kCapInlineExceeded = 0x36u,  // max_inline_data is above rdma_inline_bytes
   kCurStateMismatch = 0x40u,  // cur_qp_state is not the state the QP is in
   kInvalidStateTransition = 0x41u,  // IBTA does not allow this transition
   kMissingAttribute = 0x42u,  // The transition requires an attribute that the mask does not select
   kAttributeNotAllowed = 0x43u,  // The mask selects one that this type or transition does not allow
-  kInvalidAttribute = 0x44u,  // Out of range: MTU, timer, counter, PSN, QPN, flow label
+  kInvalidAttribute = 0x44u,  // Out of range: MTU, timer, counter, PSN, QPN, flow label, limit
   kInvalidAddress = 0x45u,  // dgid is zero or of another IP version than the source GID
   kQueueNotReady = 0x46u,  // A virtqueue of the QP or of its CQs is not enabled
   kInvalidLength = 0x50u,  // length is 0, above max_mr_size, or runs past 2^64
@@ -805,6 +806,7 @@ enum class RdmaError : uint8_t {
   kNoFreeMr = 0x73u,  // max_mr memory regions exist
   kNoFreeAh = 0x74u,  // max_ah address handles exist
   kNoFreePages = 0x75u,  // The translation table cannot hold this page list now
+  kNoFreeSrq = 0x76u,  // max_srq shared receive queues exist, or every QP number is taken
   kWindowViolation = 0x80u,  // A buffer or indirect table lies outside the queue's window
   kBadDescriptor = 0x81u,  // Ring or chain is malformed: index, loop, direction, length
   kBadWqe = 0x82u,  // The descriptor is shorter than the fixed part of a work request
@@ -838,6 +840,7 @@ constexpr const char* ToString(RdmaError value) {
     case RdmaError::kBadGidIndex: return "bad_gid_index";
     case RdmaError::kBadVqIndex: return "bad_vq_index";
     case RdmaError::kHandleBusy: return "handle_busy";
+    case RdmaError::kBadSrqn: return "bad_srqn";
     case RdmaError::kInvalidParameter: return "invalid_parameter";
     case RdmaError::kUnsupportedQpType: return "unsupported_qp_type";
     case RdmaError::kBadAccessFlags: return "bad_access_flags";
@@ -869,6 +872,7 @@ constexpr const char* ToString(RdmaError value) {
     case RdmaError::kNoFreeMr: return "no_free_mr";
     case RdmaError::kNoFreeAh: return "no_free_ah";
     case RdmaError::kNoFreePages: return "no_free_pages";
+    case RdmaError::kNoFreeSrq: return "no_free_srq";
     case RdmaError::kWindowViolation: return "window_violation";
     case RdmaError::kBadDescriptor: return "bad_descriptor";
     case RdmaError::kBadWqe: return "bad_wqe";
@@ -904,6 +908,7 @@ constexpr const char* ErrnoOf(RdmaError value) {
     case RdmaError::kBadGidIndex: return "EINVAL";
     case RdmaError::kBadVqIndex: return "EINVAL";
     case RdmaError::kHandleBusy: return "EBUSY";
+    case RdmaError::kBadSrqn: return "EINVAL";
     case RdmaError::kInvalidParameter: return "EINVAL";
     case RdmaError::kUnsupportedQpType: return "EOPNOTSUPP";
     case RdmaError::kBadAccessFlags: return "EINVAL";
@@ -935,6 +940,7 @@ constexpr const char* ErrnoOf(RdmaError value) {
     case RdmaError::kNoFreeMr: return "ENOMEM";
     case RdmaError::kNoFreeAh: return "ENOMEM";
     case RdmaError::kNoFreePages: return "ENOMEM";
+    case RdmaError::kNoFreeSrq: return "ENOMEM";
     case RdmaError::kWindowViolation: return "EFAULT";
     case RdmaError::kBadDescriptor: return "EIO";
     case RdmaError::kBadWqe: return "EIO";
@@ -1626,7 +1632,7 @@ constexpr const char* ToString(ProcessorFailure value) {
   return nullptr;
 }
 
-// Commands of class net_ctrl_class_roce. 19 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
+// Commands of class net_ctrl_class_roce. 23 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
 enum class RdmaCtrlCmd : uint8_t {
   kQueryDevice = 0u,  // Attributes of the device
   kQueryPort = 1u,  // Attributes of the port
@@ -1647,6 +1653,10 @@ enum class RdmaCtrlCmd : uint8_t {
   kDelGid = 0x10u,  // Clear an entry of the GID table
   kReqNotifyCq = 0x11u,  // Arm a completion queue
   kSetWindow = 0x12u,  // Limit the addresses that a virtqueue's descriptors may point to [vireo profile]
+  kCreateSrq = 0x13u,  // Create a shared receive queue [vireo profile]
+  kModifySrq = 0x14u,  // Arm or disarm the limit event of a shared receive queue [vireo profile]
+  kQuerySrq = 0x15u,  // Attributes of a shared receive queue [vireo profile]
+  kDestroySrq = 0x16u,  // Destroy a shared receive queue [vireo profile]
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(RdmaCtrlCmd value) {
@@ -1670,6 +1680,10 @@ constexpr const char* ToString(RdmaCtrlCmd value) {
     case RdmaCtrlCmd::kDelGid: return "del_gid";
     case RdmaCtrlCmd::kReqNotifyCq: return "req_notify_cq";
     case RdmaCtrlCmd::kSetWindow: return "set_window";
+    case RdmaCtrlCmd::kCreateSrq: return "create_srq";
+    case RdmaCtrlCmd::kModifySrq: return "modify_srq";
+    case RdmaCtrlCmd::kQuerySrq: return "query_srq";
+    case RdmaCtrlCmd::kDestroySrq: return "destroy_srq";
   }
   return nullptr;
 }
@@ -1876,9 +1890,9 @@ enum class RdmaEventType : uint32_t {
   kLidChange = 0xbu,  // Never sent: InfiniBand links only
   kPkeyChange = 0xcu,  // Never sent: one fixed partition key
   kSmChange = 0xdu,  // Never sent: InfiniBand links only
-  kSrqErr = 0xeu,  // Never sent: no shared receive queues in version 1
-  kSrqLimitReached = 0xfu,  // Never sent: no shared receive queues in version 1
-  kQpLastWqeReached = 0x10u,  // Never sent: no shared receive queues in version 1
+  kSrqErr = 0xeu,  // The virtqueue of shared receive queue `element` stopped; code as rdma_error. Each of its QPs goes to ERR when it needs a receive
+  kSrqLimitReached = 0xfu,  // Shared receive queue `element`: as many receives were taken as modify_srq armed the event for
+  kQpLastWqeReached = 0x10u,  // QP `element` in ERR takes no more receives from its shared receive queue
   kClientReregister = 0x11u,  // Never sent: InfiniBand links only
   kGidChange = 0x12u,  // Never sent: the driver owns the GID table
   kWqFatal = 0x13u,  // Never sent: no separate work queues
@@ -5843,6 +5857,7 @@ struct RdmaAckQueryDevice {
   static constexpr size_t kLocalCaAckDelayOffset = 68;
   static constexpr size_t kMaxMrPagesOffset = 72;
   static constexpr size_t kAtomicCapOffset = 76;
+  static constexpr size_t kMaxSrqOffset = 80;
   uint64_t device_cap_flags{};  // Optional capabilities; flags: IbDeviceCap
   uint64_t max_mr_size{};  // Longest memory region in bytes
   uint64_t page_size_cap{};  // Page sizes of reg_user_mr: bit n stands for 2^n bytes; bit 12 is always set
@@ -5861,7 +5876,9 @@ struct RdmaAckQueryDevice {
   uint8_t reserved[3]{};  // 0
   uint32_t max_mr_pages{};  // Highest npages of reg_user_mr [vireo profile; else reserved]
   RdmaAtomicCap atomic_cap{};  // Atomic operations [vireo profile; else reserved]
-  uint8_t reserved1[51]{};  // 0
+  uint8_t reserved1[3]{};  // 0
+  uint32_t max_srq{};  // Shared receive queues; each takes the number of a QP. Their max_wr is up to max_qp_wr, their max_sge up to max_recv_sge [vireo profile; else reserved]
+  uint8_t reserved2[44]{};  // 0
 
   static constexpr RdmaAckQueryDevice Decode(const uint8_t* bytes) {
     RdmaAckQueryDevice result;
@@ -5883,7 +5900,9 @@ struct RdmaAckQueryDevice {
     for (size_t i = 0; i < 3; ++i) result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 69 + i * 1));
     result.max_mr_pages = static_cast<uint32_t>(detail::GetLittle<576, 32>(bytes));
     result.atomic_cap = static_cast<RdmaAtomicCap>(detail::GetLittle<608, 8>(bytes));
-    for (size_t i = 0; i < 51; ++i) result.reserved1[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 77 + i * 1));
+    for (size_t i = 0; i < 3; ++i) result.reserved1[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 77 + i * 1));
+    result.max_srq = static_cast<uint32_t>(detail::GetLittle<640, 32>(bytes));
+    for (size_t i = 0; i < 44; ++i) result.reserved2[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 84 + i * 1));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -5906,7 +5925,9 @@ struct RdmaAckQueryDevice {
     for (size_t i = 0; i < 3; ++i) detail::PutLittle<0, 8>(bytes + 69 + i * 1, reserved[i]);
     detail::PutLittle<576, 32>(bytes, static_cast<uint64_t>(max_mr_pages));
     detail::PutLittle<608, 8>(bytes, static_cast<uint64_t>(atomic_cap));
-    for (size_t i = 0; i < 51; ++i) detail::PutLittle<0, 8>(bytes + 77 + i * 1, reserved1[i]);
+    for (size_t i = 0; i < 3; ++i) detail::PutLittle<0, 8>(bytes + 77 + i * 1, reserved1[i]);
+    detail::PutLittle<640, 32>(bytes, static_cast<uint64_t>(max_srq));
+    for (size_t i = 0; i < 44; ++i) detail::PutLittle<0, 8>(bytes + 84 + i * 1, reserved2[i]);
   }
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -5928,7 +5949,9 @@ struct RdmaAckQueryDevice {
     for (size_t i = 0; i < 3; ++i) f("reserved", self.reserved[i], 8);
     f("max_mr_pages", self.max_mr_pages, 32);
     f("atomic_cap", self.atomic_cap, 8);
-    for (size_t i = 0; i < 51; ++i) f("reserved1", self.reserved1[i], 8);
+    for (size_t i = 0; i < 3; ++i) f("reserved1", self.reserved1[i], 8);
+    f("max_srq", self.max_srq, 32);
+    for (size_t i = 0; i < 44; ++i) f("reserved2", self.reserved2[i], 8);
   }
 
   friend constexpr bool operator==(const RdmaAckQueryDevice&, const RdmaAckQueryDevice&) = default;
@@ -6471,28 +6494,34 @@ struct RdmaCmdCreateQp {
   static constexpr size_t kPdnOffset = 0;
   static constexpr size_t kQpTypeOffset = 4;
   static constexpr size_t kSqSigAllOffset = 5;
+  static constexpr size_t kHasSrqOffset = 6;
   static constexpr size_t kSendCqnOffset = 8;
   static constexpr size_t kRecvCqnOffset = 12;
   static constexpr size_t kCapOffset = 16;
+  static constexpr size_t kSrqnOffset = 40;
   uint32_t pdn{};  // The PD
   IbQpType qp_type{};  // Transport service
   uint8_t sq_sig_all{};  // Not 0: every send WR completes with a CQE
-  uint8_t reserved[2]{};  // 0
+  uint8_t has_srq{};  // Not 0: receives come from `srqn`; max_recv_wr and max_recv_sge are ignored and the receive virtqueue is not used [vireo profile; else reserved]
+  uint8_t reserved{};  // 0
   uint32_t send_cqn{};  // CQ of send WRs
   uint32_t recv_cqn{};  // CQ of receive WRs; may be the same
   RdmaQpCap cap{};  // Sizes
-  uint32_t reserved1[4]{};  // 0
+  uint32_t srqn{};  // With has_srq: shared receive queue of the same PD [vireo profile; else reserved]
+  uint32_t reserved1[3]{};  // 0
 
   static constexpr RdmaCmdCreateQp Decode(const uint8_t* bytes) {
     RdmaCmdCreateQp result;
     result.pdn = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
     result.qp_type = static_cast<IbQpType>(detail::GetLittle<32, 8>(bytes));
     result.sq_sig_all = static_cast<uint8_t>(detail::GetLittle<40, 8>(bytes));
-    for (size_t i = 0; i < 2; ++i) result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 6 + i * 1));
+    result.has_srq = static_cast<uint8_t>(detail::GetLittle<48, 8>(bytes));
+    result.reserved = static_cast<uint8_t>(detail::GetLittle<56, 8>(bytes));
     result.send_cqn = static_cast<uint32_t>(detail::GetLittle<64, 32>(bytes));
     result.recv_cqn = static_cast<uint32_t>(detail::GetLittle<96, 32>(bytes));
     result.cap = RdmaQpCap::Decode(bytes + 16);
-    for (size_t i = 0; i < 4; ++i) result.reserved1[i] = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes + 40 + i * 4));
+    result.srqn = static_cast<uint32_t>(detail::GetLittle<320, 32>(bytes));
+    for (size_t i = 0; i < 3; ++i) result.reserved1[i] = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes + 44 + i * 4));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -6500,22 +6529,26 @@ struct RdmaCmdCreateQp {
     detail::PutLittle<0, 32>(bytes, static_cast<uint64_t>(pdn));
     detail::PutLittle<32, 8>(bytes, static_cast<uint64_t>(qp_type));
     detail::PutLittle<40, 8>(bytes, static_cast<uint64_t>(sq_sig_all));
-    for (size_t i = 0; i < 2; ++i) detail::PutLittle<0, 8>(bytes + 6 + i * 1, reserved[i]);
+    detail::PutLittle<48, 8>(bytes, static_cast<uint64_t>(has_srq));
+    detail::PutLittle<56, 8>(bytes, static_cast<uint64_t>(reserved));
     detail::PutLittle<64, 32>(bytes, static_cast<uint64_t>(send_cqn));
     detail::PutLittle<96, 32>(bytes, static_cast<uint64_t>(recv_cqn));
     cap.Encode(bytes + 16);
-    for (size_t i = 0; i < 4; ++i) detail::PutLittle<0, 32>(bytes + 40 + i * 4, reserved1[i]);
+    detail::PutLittle<320, 32>(bytes, static_cast<uint64_t>(srqn));
+    for (size_t i = 0; i < 3; ++i) detail::PutLittle<0, 32>(bytes + 44 + i * 4, reserved1[i]);
   }
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("pdn", self.pdn, 32);
     f("qp_type", self.qp_type, 8);
     f("sq_sig_all", self.sq_sig_all, 8);
-    for (size_t i = 0; i < 2; ++i) f("reserved", self.reserved[i], 8);
+    f("has_srq", self.has_srq, 8);
+    f("reserved", self.reserved, 8);
     f("send_cqn", self.send_cqn, 32);
     f("recv_cqn", self.recv_cqn, 32);
     RdmaQpCap::Visit(self.cap, f);
-    for (size_t i = 0; i < 4; ++i) f("reserved1", self.reserved1[i], 32);
+    f("srqn", self.srqn, 32);
+    for (size_t i = 0; i < 3; ++i) f("reserved1", self.reserved1[i], 32);
   }
 
   friend constexpr bool operator==(const RdmaCmdCreateQp&, const RdmaCmdCreateQp&) = default;
@@ -6943,6 +6976,223 @@ struct RdmaCmdDestroyQp {
   friend constexpr bool operator==(const RdmaCmdDestroyQp&, const RdmaCmdDestroyQp&) = default;
 };
 
+// Create a shared receive queue. [libibverbs, ibv_create_srq(3)] (roce.toml)
+// Little-endian, 16 bytes. Only in the vireo profile.
+struct RdmaCmdCreateSrq {
+  static constexpr size_t kBytes = 16;
+  static constexpr size_t kPdnOffset = 0;
+  static constexpr size_t kMaxWrOffset = 4;
+  static constexpr size_t kMaxSgeOffset = 8;
+  uint32_t pdn{};  // The PD: of its receives' keys, and of every QP that uses it
+  uint32_t max_wr{};  // Outstanding receive WRs, from 1
+  uint32_t max_sge{};  // Elements per receive WR
+  uint32_t reserved{};  // 0
+
+  static constexpr RdmaCmdCreateSrq Decode(const uint8_t* bytes) {
+    RdmaCmdCreateSrq result;
+    result.pdn = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+    result.max_wr = static_cast<uint32_t>(detail::GetLittle<32, 32>(bytes));
+    result.max_sge = static_cast<uint32_t>(detail::GetLittle<64, 32>(bytes));
+    result.reserved = static_cast<uint32_t>(detail::GetLittle<96, 32>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 32>(bytes, static_cast<uint64_t>(pdn));
+    detail::PutLittle<32, 32>(bytes, static_cast<uint64_t>(max_wr));
+    detail::PutLittle<64, 32>(bytes, static_cast<uint64_t>(max_sge));
+    detail::PutLittle<96, 32>(bytes, static_cast<uint64_t>(reserved));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("pdn", self.pdn, 32);
+    f("max_wr", self.max_wr, 32);
+    f("max_sge", self.max_sge, 32);
+    f("reserved", self.reserved, 32);
+  }
+
+  friend constexpr bool operator==(const RdmaCmdCreateSrq&, const RdmaCmdCreateSrq&) = default;
+};
+
+// The new shared receive queue. (roce.toml)
+// Little-endian, 4 bytes. Only in the vireo profile.
+struct RdmaAckCreateSrq {
+  static constexpr size_t kBytes = 4;
+  static constexpr size_t kSrqnOffset = 0;
+  uint32_t srqn{};  // Its number: no QP has it while it exists. Determines its virtqueue, as that of a QP
+
+  static constexpr RdmaAckCreateSrq Decode(const uint8_t* bytes) {
+    RdmaAckCreateSrq result;
+    result.srqn = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 32>(bytes, static_cast<uint64_t>(srqn));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("srqn", self.srqn, 32);
+  }
+  static constexpr RdmaAckCreateSrq FromWord(uint32_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 32>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint32_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+  }
+
+  friend constexpr bool operator==(const RdmaAckCreateSrq&, const RdmaAckCreateSrq&) = default;
+};
+
+// Arm the limit event: it is sent once, when fewer than srq_limit of the first `posted` receives have not been taken; at once, if this is the case already. A driver that has posted more in the meantime arms it again. [libibverbs, ibv_modify_srq(3)] (roce.toml)
+// Little-endian, 16 bytes. Only in the vireo profile.
+struct RdmaCmdModifySrq {
+  static constexpr size_t kBytes = 16;
+  static constexpr size_t kSrqnOffset = 0;
+  static constexpr size_t kSrqLimitOffset = 4;
+  static constexpr size_t kPostedOffset = 8;
+  uint32_t srqn{};  // The shared receive queue
+  uint32_t srq_limit{};  // Up to max_wr; 0: no event
+  uint32_t posted{};  // Receives posted since it was created, modulo 2^16
+  uint32_t reserved{};  // 0
+
+  static constexpr RdmaCmdModifySrq Decode(const uint8_t* bytes) {
+    RdmaCmdModifySrq result;
+    result.srqn = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+    result.srq_limit = static_cast<uint32_t>(detail::GetLittle<32, 32>(bytes));
+    result.posted = static_cast<uint32_t>(detail::GetLittle<64, 32>(bytes));
+    result.reserved = static_cast<uint32_t>(detail::GetLittle<96, 32>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 32>(bytes, static_cast<uint64_t>(srqn));
+    detail::PutLittle<32, 32>(bytes, static_cast<uint64_t>(srq_limit));
+    detail::PutLittle<64, 32>(bytes, static_cast<uint64_t>(posted));
+    detail::PutLittle<96, 32>(bytes, static_cast<uint64_t>(reserved));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("srqn", self.srqn, 32);
+    f("srq_limit", self.srq_limit, 32);
+    f("posted", self.posted, 32);
+    f("reserved", self.reserved, 32);
+  }
+
+  friend constexpr bool operator==(const RdmaCmdModifySrq&, const RdmaCmdModifySrq&) = default;
+};
+
+// Ask for the attributes of a shared receive queue. [libibverbs, ibv_query_srq(3)] (roce.toml)
+// Little-endian, 4 bytes. Only in the vireo profile.
+struct RdmaCmdQuerySrq {
+  static constexpr size_t kBytes = 4;
+  static constexpr size_t kSrqnOffset = 0;
+  uint32_t srqn{};  // The shared receive queue
+
+  static constexpr RdmaCmdQuerySrq Decode(const uint8_t* bytes) {
+    RdmaCmdQuerySrq result;
+    result.srqn = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 32>(bytes, static_cast<uint64_t>(srqn));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("srqn", self.srqn, 32);
+  }
+  static constexpr RdmaCmdQuerySrq FromWord(uint32_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 32>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint32_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+  }
+
+  friend constexpr bool operator==(const RdmaCmdQuerySrq&, const RdmaCmdQuerySrq&) = default;
+};
+
+// Attributes of a shared receive queue. (roce.toml)
+// Little-endian, 16 bytes. Only in the vireo profile.
+struct RdmaAckQuerySrq {
+  static constexpr size_t kBytes = 16;
+  static constexpr size_t kMaxWrOffset = 0;
+  static constexpr size_t kMaxSgeOffset = 4;
+  static constexpr size_t kSrqLimitOffset = 8;
+  static constexpr size_t kQpsOffset = 12;
+  uint32_t max_wr{};  // As in create_srq
+  uint32_t max_sge{};  // As in create_srq
+  uint32_t srq_limit{};  // As in modify_srq, whether the event was sent or not; 0: none
+  uint32_t qps{};  // QPs that use it
+
+  static constexpr RdmaAckQuerySrq Decode(const uint8_t* bytes) {
+    RdmaAckQuerySrq result;
+    result.max_wr = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+    result.max_sge = static_cast<uint32_t>(detail::GetLittle<32, 32>(bytes));
+    result.srq_limit = static_cast<uint32_t>(detail::GetLittle<64, 32>(bytes));
+    result.qps = static_cast<uint32_t>(detail::GetLittle<96, 32>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 32>(bytes, static_cast<uint64_t>(max_wr));
+    detail::PutLittle<32, 32>(bytes, static_cast<uint64_t>(max_sge));
+    detail::PutLittle<64, 32>(bytes, static_cast<uint64_t>(srq_limit));
+    detail::PutLittle<96, 32>(bytes, static_cast<uint64_t>(qps));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("max_wr", self.max_wr, 32);
+    f("max_sge", self.max_sge, 32);
+    f("srq_limit", self.srq_limit, 32);
+    f("qps", self.qps, 32);
+  }
+
+  friend constexpr bool operator==(const RdmaAckQuerySrq&, const RdmaAckQuerySrq&) = default;
+};
+
+// Destroy a shared receive queue. [libibverbs, ibv_destroy_srq(3)] (roce.toml)
+// Little-endian, 4 bytes. Only in the vireo profile.
+struct RdmaCmdDestroySrq {
+  static constexpr size_t kBytes = 4;
+  static constexpr size_t kSrqnOffset = 0;
+  uint32_t srqn{};  // The shared receive queue
+
+  static constexpr RdmaCmdDestroySrq Decode(const uint8_t* bytes) {
+    RdmaCmdDestroySrq result;
+    result.srqn = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 32>(bytes, static_cast<uint64_t>(srqn));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("srqn", self.srqn, 32);
+  }
+  static constexpr RdmaCmdDestroySrq FromWord(uint32_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 32>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint32_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+  }
+
+  friend constexpr bool operator==(const RdmaCmdDestroySrq&, const RdmaCmdDestroySrq&) = default;
+};
+
 // Create an address handle. [RFC v2, CREATE_AH] (roce.toml)
 // Little-endian, 48 bytes.
 struct RdmaCmdCreateAh {
@@ -7183,7 +7433,7 @@ struct RdmaEvent {
   static constexpr size_t kCodeOffset = 8;
   static constexpr size_t kLostOffset = 12;
   RdmaEventType event_type{};  // What happened
-  uint32_t element{};  // Object: QP number, CQ index, port number or virtqueue index, by type; else 0
+  uint32_t element{};  // Object: QP number, CQ index, number of the shared receive queue, port number or virtqueue index, by type; else 0
   uint32_t code{};  // Reason: an rdma_error or an AETH syndrome, by type; else 0
   uint32_t lost{};  // Events dropped for lack of a buffer since the previous one; saturates at 2^32 - 1
 
@@ -7866,6 +8116,7 @@ struct TableQpContext {
   static constexpr size_t kMaxSendWrOffset = 24;
   static constexpr size_t kMaxRecvWrOffset = 26;
   static constexpr size_t kMaxRecvSgeOffset = 28;
+  static constexpr size_t kSrqOffset = 29;
   static constexpr size_t kPathOffset = 32;
   static constexpr size_t kEngineStateOffset = 80;
   static constexpr size_t kSendOutstandingOffset = 82;
@@ -7905,7 +8156,11 @@ struct TableQpContext {
   uint16_t max_send_wr{};  // Outstanding send WRs
   uint16_t max_recv_wr{};  // Outstanding receive WRs
   uint8_t max_recv_sge{};  // Elements per receive WR
-  uint8_t reserved1[3]{};  // 0
+  uint16_t srq{};  // With has_srq: number of the shared receive queue; with is_srq and limit_armed: the limit event is due when as many receives were taken, modulo 2^16
+  bool has_srq{};  // The QP takes receives from a shared receive queue, not from its own
+  bool is_srq{};  // No QP: its receive queue is a shared one. `valid` is 0
+  bool limit_armed{};  // With is_srq: 1 in a write arms the limit event, 0 disarms it; a stop disarms it, too
+  uint8_t reserved1{};  // 0
   TablePath path{};  // RC, UC: path to the peer
   IbQpState engine_state{};  // State in force
   uint8_t reserved2{};  // 0
@@ -7962,7 +8217,11 @@ struct TableQpContext {
     result.max_send_wr = static_cast<uint16_t>(detail::GetLittle<192, 16>(bytes));
     result.max_recv_wr = static_cast<uint16_t>(detail::GetLittle<208, 16>(bytes));
     result.max_recv_sge = static_cast<uint8_t>(detail::GetLittle<224, 8>(bytes));
-    for (size_t i = 0; i < 3; ++i) result.reserved1[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 29 + i * 1));
+    result.srq = static_cast<uint16_t>(detail::GetLittle<232, 16>(bytes));
+    result.has_srq = static_cast<bool>(detail::GetLittle<248, 1>(bytes));
+    result.is_srq = static_cast<bool>(detail::GetLittle<249, 1>(bytes));
+    result.limit_armed = static_cast<bool>(detail::GetLittle<250, 1>(bytes));
+    result.reserved1 = static_cast<uint8_t>(detail::GetLittle<251, 5>(bytes));
     result.path = TablePath::Decode(bytes + 32);
     result.engine_state = static_cast<IbQpState>(detail::GetLittle<640, 8>(bytes));
     result.reserved2 = static_cast<uint8_t>(detail::GetLittle<648, 8>(bytes));
@@ -8020,7 +8279,11 @@ struct TableQpContext {
     detail::PutLittle<192, 16>(bytes, static_cast<uint64_t>(max_send_wr));
     detail::PutLittle<208, 16>(bytes, static_cast<uint64_t>(max_recv_wr));
     detail::PutLittle<224, 8>(bytes, static_cast<uint64_t>(max_recv_sge));
-    for (size_t i = 0; i < 3; ++i) detail::PutLittle<0, 8>(bytes + 29 + i * 1, reserved1[i]);
+    detail::PutLittle<232, 16>(bytes, static_cast<uint64_t>(srq));
+    detail::PutLittle<248, 1>(bytes, static_cast<uint64_t>(has_srq));
+    detail::PutLittle<249, 1>(bytes, static_cast<uint64_t>(is_srq));
+    detail::PutLittle<250, 1>(bytes, static_cast<uint64_t>(limit_armed));
+    detail::PutLittle<251, 5>(bytes, static_cast<uint64_t>(reserved1));
     path.Encode(bytes + 32);
     detail::PutLittle<640, 8>(bytes, static_cast<uint64_t>(engine_state));
     detail::PutLittle<648, 8>(bytes, static_cast<uint64_t>(reserved2));
@@ -8077,7 +8340,11 @@ struct TableQpContext {
     f("max_send_wr", self.max_send_wr, 16);
     f("max_recv_wr", self.max_recv_wr, 16);
     f("max_recv_sge", self.max_recv_sge, 8);
-    for (size_t i = 0; i < 3; ++i) f("reserved1", self.reserved1[i], 8);
+    f("srq", self.srq, 16);
+    f("has_srq", self.has_srq, 1);
+    f("is_srq", self.is_srq, 1);
+    f("limit_armed", self.limit_armed, 1);
+    f("reserved1", self.reserved1, 5);
     TablePath::Visit(self.path, f);
     f("engine_state", self.engine_state, 8);
     f("reserved2", self.reserved2, 8);
@@ -10618,7 +10885,7 @@ struct QpPsn {
   friend constexpr bool operator==(const QpPsn&, const QpPsn&) = default;
 };
 
-// A block detected an error that moves a QP to ERR. (tokens.toml)
+// A block detected an error that moves a QP to ERR; or, with comm_est and qp_last_wqe_reached, an event that leaves its state as it is. (tokens.toml)
 struct QpFailure {
   static constexpr size_t kBits = 74;
   uint32_t qpn{};  // Queue pair
@@ -10716,11 +10983,11 @@ struct AvailEvent {
   friend constexpr bool operator==(const AvailEvent&, const AvailEvent&) = default;
 };
 
-// A virtqueue was stopped because it is broken. (tokens.toml)
+// A virtqueue was stopped because it is broken; or a shared receive queue has reached its limit. (tokens.toml)
 struct QueueFailure {
   static constexpr size_t kBits = 24;
   uint16_t vq_index{};  // Virtqueue
-  RdmaError code{};  // bad_descriptor, bad_wqe, window_violation or queue_dma_error
+  RdmaError code{};  // bad_descriptor, bad_wqe, window_violation or queue_dma_error; ok: srq_limit_reached
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("vq_index", self.vq_index, 16);
@@ -10732,7 +10999,7 @@ struct QueueFailure {
 
 // A completed work request: its buffer is returned as used, then its CQE is written, if it has one. (tokens.toml)
 struct Completion {
-  static constexpr size_t kBits = 500;
+  static constexpr size_t kBits = 501;
   uint16_t vq_index{};  // Virtqueue of the work request
   uint16_t head{};  // Its descriptor
   uint32_t used_bytes{};  // Bytes written, for the used element
@@ -10740,6 +11007,7 @@ struct Completion {
   bool has_id{};  // Packed ring, the buffer may be a chain: `id` and `next_position` are valid. Else it is one descriptor
   uint16_t id{};  // Buffer id, of the chain's last descriptor
   uint16_t next_position{};  // Position after the chain's last descriptor
+  bool by_id{};  // Packed ring: `head` is the buffer id, not a position; the queue's buffers are single descriptors and used in any order. All completions of a queue have it, or none
   bool has_cqe{};  // 1: the fields below are valid
   uint16_t cqn{};  // Completion queue
   bool solicited{};  // Also notifies a CQ armed for solicited completions only; errors always do
@@ -10753,6 +11021,7 @@ struct Completion {
     f("has_id", self.has_id, 1);
     f("id", self.id, 16);
     f("next_position", self.next_position, 16);
+    f("by_id", self.by_id, 1);
     f("has_cqe", self.has_cqe, 1);
     f("cqn", self.cqn, 16);
     f("solicited", self.solicited, 1);
@@ -11214,7 +11483,7 @@ struct RxAnswer {
 
 // Disposition of the oldest frame in the receive buffer: bytes of it go to host memory, and after them a completion, a response and an acknowledge may leave; or the frame is dropped. Several tokens may belong to one frame, and a token may belong to none. (tokens.toml)
 struct RxPlace {
-  static constexpr size_t kBits = 1348;
+  static constexpr size_t kBits = 1349;
   bool no_frame{};  // Belongs to no frame, writes nothing
   bool more{};  // The frame stays: the next token belongs to it, too
   uint16_t net_bytes{};  // Not 0: length of the frame, which goes to the net path unchanged; no other field applies
@@ -11266,10 +11535,10 @@ struct RxPlace {
   friend constexpr bool operator==(const RxPlace&, const RxPlace&) = default;
 };
 
-// The responder requests the next receive work request of a QP, or an element of its current one. One is outstanding at a time. (tokens.toml)
+// The responder requests the next receive work request of a receive queue, or an element of its current one. One is outstanding at a time. (tokens.toml)
 struct ReceiveRequest {
   static constexpr size_t kBits = 89;
-  uint32_t qpn{};  // Queue pair
+  uint32_t qpn{};  // Receive queue, private or shared: number of its queue pair or of the shared receive queue
   bool is_element{};  // 1: the rdma_sge at `address`, no work request
   uint64_t address{};  // In host memory
   template <typename Self, typename F>
@@ -11287,7 +11556,7 @@ struct Receive {
   static constexpr size_t kBits = 290;
   BufferStatus status{};  // ok; empty: no receive is posted; failed: the queue or the read failed
   RdmaError code{};  // Why it failed: bad_descriptor, bad_wqe or queue_dma_error; ok: the queue is broken, which descriptor fetch has reported
-  uint16_t head{};  // Descriptor of the work request
+  uint16_t head{};  // Descriptor of the work request; of a shared receive queue in a packed ring: its buffer id
   uint64_t wr_id{};  // For the CQE
   uint64_t elements{};  // Address of sg_list in host memory
   uint8_t num_sge{};  // Elements of sg_list
@@ -11753,7 +12022,7 @@ inline constexpr CommandInfo kNetCtrlNotfCoalCommands[4] = {
     {"vq_set", 2, 12, 0, false, true},
     {"vq_get", 3, 4, 8, false, true},
 };
-inline constexpr CommandInfo kNetCtrlRoceCommands[19] = {
+inline constexpr CommandInfo kNetCtrlRoceCommands[23] = {
     {"query_device", 0, 0, 128, false, false},
     {"query_port", 1, 0, 32, false, false},
     {"create_cq", 2, 4, 4, false, false},
@@ -11773,6 +12042,10 @@ inline constexpr CommandInfo kNetCtrlRoceCommands[19] = {
     {"del_gid", 16, 2, 0, false, false},
     {"req_notify_cq", 17, 8, 0, false, false},
     {"set_window", 18, 24, 0, false, true},
+    {"create_srq", 19, 16, 4, false, true},
+    {"modify_srq", 20, 16, 0, false, true},
+    {"query_srq", 21, 4, 16, false, true},
+    {"destroy_srq", 22, 4, 0, false, true},
 };
 
 // Management registers. (csr.toml)
@@ -11911,6 +12184,7 @@ struct Config {
   uint32_t max_inline_bytes;  // Inline data of a send work request [bytes]
   uint32_t max_rd_atomic;  // RDMA READs and atomic operations outstanding per QP, each way [operations]
   uint32_t atomics;  // 1: COMPARE SWAP and FETCH ADD; 0: without their logic and memory
+  uint32_t max_srqs;  // Shared receive queues, each of which takes the number of a queue pair; 0: without their logic
   uint32_t max_path_mtu;  // Largest RoCE path MTU [bytes]
   uint32_t max_frame_bytes;  // Largest Ethernet frame without FCS [bytes]
   uint32_t dma_tags;  // DMA reads outstanding [reads]
@@ -11943,6 +12217,7 @@ inline constexpr Config kNic100 = {
     .max_inline_bytes = 512u,
     .max_rd_atomic = 16u,
     .atomics = 1u,
+    .max_srqs = 256u,
     .max_path_mtu = 4096u,
     .max_frame_bytes = 9728u,
     .dma_tags = 256u,
@@ -11975,6 +12250,7 @@ inline constexpr Config kNic1 = {
     .max_inline_bytes = 256u,
     .max_rd_atomic = 4u,
     .atomics = 1u,
+    .max_srqs = 4u,
     .max_path_mtu = 4096u,
     .max_frame_bytes = 9728u,
     .dma_tags = 16u,

@@ -104,6 +104,12 @@ void ForEachStruct(F&& f) {
   f.template operator()<RdmaCmdQueryQp>("rdma_cmd_query_qp");
   f.template operator()<RdmaAckQueryQp>("rdma_ack_query_qp");
   f.template operator()<RdmaCmdDestroyQp>("rdma_cmd_destroy_qp");
+  f.template operator()<RdmaCmdCreateSrq>("rdma_cmd_create_srq");
+  f.template operator()<RdmaAckCreateSrq>("rdma_ack_create_srq");
+  f.template operator()<RdmaCmdModifySrq>("rdma_cmd_modify_srq");
+  f.template operator()<RdmaCmdQuerySrq>("rdma_cmd_query_srq");
+  f.template operator()<RdmaAckQuerySrq>("rdma_ack_query_srq");
+  f.template operator()<RdmaCmdDestroySrq>("rdma_cmd_destroy_srq");
   f.template operator()<RdmaCmdCreateAh>("rdma_cmd_create_ah");
   f.template operator()<RdmaAckCreateAh>("rdma_ack_create_ah");
   f.template operator()<RdmaCmdDestroyAh>("rdma_cmd_destroy_ah");
@@ -511,6 +517,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_error.bad_gid_index", static_cast<uint64_t>(RdmaError::kBadGidIndex)},
     {"rdma_error.bad_vq_index", static_cast<uint64_t>(RdmaError::kBadVqIndex)},
     {"rdma_error.handle_busy", static_cast<uint64_t>(RdmaError::kHandleBusy)},
+    {"rdma_error.bad_srqn", static_cast<uint64_t>(RdmaError::kBadSrqn)},
     {"rdma_error.invalid_parameter", static_cast<uint64_t>(RdmaError::kInvalidParameter)},
     {"rdma_error.unsupported_qp_type", static_cast<uint64_t>(RdmaError::kUnsupportedQpType)},
     {"rdma_error.bad_access_flags", static_cast<uint64_t>(RdmaError::kBadAccessFlags)},
@@ -542,6 +549,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_error.no_free_mr", static_cast<uint64_t>(RdmaError::kNoFreeMr)},
     {"rdma_error.no_free_ah", static_cast<uint64_t>(RdmaError::kNoFreeAh)},
     {"rdma_error.no_free_pages", static_cast<uint64_t>(RdmaError::kNoFreePages)},
+    {"rdma_error.no_free_srq", static_cast<uint64_t>(RdmaError::kNoFreeSrq)},
     {"rdma_error.window_violation", static_cast<uint64_t>(RdmaError::kWindowViolation)},
     {"rdma_error.bad_descriptor", static_cast<uint64_t>(RdmaError::kBadDescriptor)},
     {"rdma_error.bad_wqe", static_cast<uint64_t>(RdmaError::kBadWqe)},
@@ -766,6 +774,10 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_ctrl_cmd.del_gid", static_cast<uint64_t>(RdmaCtrlCmd::kDelGid)},
     {"rdma_ctrl_cmd.req_notify_cq", static_cast<uint64_t>(RdmaCtrlCmd::kReqNotifyCq)},
     {"rdma_ctrl_cmd.set_window", static_cast<uint64_t>(RdmaCtrlCmd::kSetWindow)},
+    {"rdma_ctrl_cmd.create_srq", static_cast<uint64_t>(RdmaCtrlCmd::kCreateSrq)},
+    {"rdma_ctrl_cmd.modify_srq", static_cast<uint64_t>(RdmaCtrlCmd::kModifySrq)},
+    {"rdma_ctrl_cmd.query_srq", static_cast<uint64_t>(RdmaCtrlCmd::kQuerySrq)},
+    {"rdma_ctrl_cmd.destroy_srq", static_cast<uint64_t>(RdmaCtrlCmd::kDestroySrq)},
     {"rdma_atomic_cap.none", static_cast<uint64_t>(RdmaAtomicCap::kNone)},
     {"rdma_atomic_cap.hca", static_cast<uint64_t>(RdmaAtomicCap::kHca)},
     {"rdma_atomic_cap.glob", static_cast<uint64_t>(RdmaAtomicCap::kGlob)},
@@ -1418,6 +1430,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_ack_query_device.local_ca_ack_delay", static_cast<uint64_t>(RdmaAckQueryDevice::kLocalCaAckDelayOffset)},
     {"rdma_ack_query_device.max_mr_pages", static_cast<uint64_t>(RdmaAckQueryDevice::kMaxMrPagesOffset)},
     {"rdma_ack_query_device.atomic_cap", static_cast<uint64_t>(RdmaAckQueryDevice::kAtomicCapOffset)},
+    {"rdma_ack_query_device.max_srq", static_cast<uint64_t>(RdmaAckQueryDevice::kMaxSrqOffset)},
     {"rdma_ack_query_port.bytes", static_cast<uint64_t>(RdmaAckQueryPort::kBytes)},
     {"rdma_ack_query_port.gid_tbl_len", static_cast<uint64_t>(RdmaAckQueryPort::kGidTblLenOffset)},
     {"rdma_ack_query_port.max_msg_sz", static_cast<uint64_t>(RdmaAckQueryPort::kMaxMsgSzOffset)},
@@ -1466,9 +1479,11 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_cmd_create_qp.pdn", static_cast<uint64_t>(RdmaCmdCreateQp::kPdnOffset)},
     {"rdma_cmd_create_qp.qp_type", static_cast<uint64_t>(RdmaCmdCreateQp::kQpTypeOffset)},
     {"rdma_cmd_create_qp.sq_sig_all", static_cast<uint64_t>(RdmaCmdCreateQp::kSqSigAllOffset)},
+    {"rdma_cmd_create_qp.has_srq", static_cast<uint64_t>(RdmaCmdCreateQp::kHasSrqOffset)},
     {"rdma_cmd_create_qp.send_cqn", static_cast<uint64_t>(RdmaCmdCreateQp::kSendCqnOffset)},
     {"rdma_cmd_create_qp.recv_cqn", static_cast<uint64_t>(RdmaCmdCreateQp::kRecvCqnOffset)},
     {"rdma_cmd_create_qp.cap", static_cast<uint64_t>(RdmaCmdCreateQp::kCapOffset)},
+    {"rdma_cmd_create_qp.srqn", static_cast<uint64_t>(RdmaCmdCreateQp::kSrqnOffset)},
     {"rdma_ack_create_qp.bytes", static_cast<uint64_t>(RdmaAckCreateQp::kBytes)},
     {"rdma_ack_create_qp.qpn", static_cast<uint64_t>(RdmaAckCreateQp::kQpnOffset)},
     {"rdma_global_route.bytes", static_cast<uint64_t>(RdmaGlobalRoute::kBytes)},
@@ -1523,6 +1538,25 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_ack_query_qp.ah_attr", static_cast<uint64_t>(RdmaAckQueryQp::kAhAttrOffset)},
     {"rdma_cmd_destroy_qp.bytes", static_cast<uint64_t>(RdmaCmdDestroyQp::kBytes)},
     {"rdma_cmd_destroy_qp.qpn", static_cast<uint64_t>(RdmaCmdDestroyQp::kQpnOffset)},
+    {"rdma_cmd_create_srq.bytes", static_cast<uint64_t>(RdmaCmdCreateSrq::kBytes)},
+    {"rdma_cmd_create_srq.pdn", static_cast<uint64_t>(RdmaCmdCreateSrq::kPdnOffset)},
+    {"rdma_cmd_create_srq.max_wr", static_cast<uint64_t>(RdmaCmdCreateSrq::kMaxWrOffset)},
+    {"rdma_cmd_create_srq.max_sge", static_cast<uint64_t>(RdmaCmdCreateSrq::kMaxSgeOffset)},
+    {"rdma_ack_create_srq.bytes", static_cast<uint64_t>(RdmaAckCreateSrq::kBytes)},
+    {"rdma_ack_create_srq.srqn", static_cast<uint64_t>(RdmaAckCreateSrq::kSrqnOffset)},
+    {"rdma_cmd_modify_srq.bytes", static_cast<uint64_t>(RdmaCmdModifySrq::kBytes)},
+    {"rdma_cmd_modify_srq.srqn", static_cast<uint64_t>(RdmaCmdModifySrq::kSrqnOffset)},
+    {"rdma_cmd_modify_srq.srq_limit", static_cast<uint64_t>(RdmaCmdModifySrq::kSrqLimitOffset)},
+    {"rdma_cmd_modify_srq.posted", static_cast<uint64_t>(RdmaCmdModifySrq::kPostedOffset)},
+    {"rdma_cmd_query_srq.bytes", static_cast<uint64_t>(RdmaCmdQuerySrq::kBytes)},
+    {"rdma_cmd_query_srq.srqn", static_cast<uint64_t>(RdmaCmdQuerySrq::kSrqnOffset)},
+    {"rdma_ack_query_srq.bytes", static_cast<uint64_t>(RdmaAckQuerySrq::kBytes)},
+    {"rdma_ack_query_srq.max_wr", static_cast<uint64_t>(RdmaAckQuerySrq::kMaxWrOffset)},
+    {"rdma_ack_query_srq.max_sge", static_cast<uint64_t>(RdmaAckQuerySrq::kMaxSgeOffset)},
+    {"rdma_ack_query_srq.srq_limit", static_cast<uint64_t>(RdmaAckQuerySrq::kSrqLimitOffset)},
+    {"rdma_ack_query_srq.qps", static_cast<uint64_t>(RdmaAckQuerySrq::kQpsOffset)},
+    {"rdma_cmd_destroy_srq.bytes", static_cast<uint64_t>(RdmaCmdDestroySrq::kBytes)},
+    {"rdma_cmd_destroy_srq.srqn", static_cast<uint64_t>(RdmaCmdDestroySrq::kSrqnOffset)},
     {"rdma_cmd_create_ah.bytes", static_cast<uint64_t>(RdmaCmdCreateAh::kBytes)},
     {"rdma_cmd_create_ah.pdn", static_cast<uint64_t>(RdmaCmdCreateAh::kPdnOffset)},
     {"rdma_cmd_create_ah.ah_attr", static_cast<uint64_t>(RdmaCmdCreateAh::kAhAttrOffset)},
@@ -1631,6 +1665,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"table_qp_context.max_send_wr", static_cast<uint64_t>(TableQpContext::kMaxSendWrOffset)},
     {"table_qp_context.max_recv_wr", static_cast<uint64_t>(TableQpContext::kMaxRecvWrOffset)},
     {"table_qp_context.max_recv_sge", static_cast<uint64_t>(TableQpContext::kMaxRecvSgeOffset)},
+    {"table_qp_context.srq", static_cast<uint64_t>(TableQpContext::kSrqOffset)},
     {"table_qp_context.path", static_cast<uint64_t>(TableQpContext::kPathOffset)},
     {"table_qp_context.engine_state", static_cast<uint64_t>(TableQpContext::kEngineStateOffset)},
     {"table_qp_context.send_outstanding", static_cast<uint64_t>(TableQpContext::kSendOutstandingOffset)},
@@ -1924,6 +1959,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"nic100.max_inline_bytes", static_cast<uint64_t>(kNic100.max_inline_bytes)},
     {"nic100.max_rd_atomic", static_cast<uint64_t>(kNic100.max_rd_atomic)},
     {"nic100.atomics", static_cast<uint64_t>(kNic100.atomics)},
+    {"nic100.max_srqs", static_cast<uint64_t>(kNic100.max_srqs)},
     {"nic100.max_path_mtu", static_cast<uint64_t>(kNic100.max_path_mtu)},
     {"nic100.max_frame_bytes", static_cast<uint64_t>(kNic100.max_frame_bytes)},
     {"nic100.dma_tags", static_cast<uint64_t>(kNic100.dma_tags)},
@@ -1952,6 +1988,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"nic1.max_inline_bytes", static_cast<uint64_t>(kNic1.max_inline_bytes)},
     {"nic1.max_rd_atomic", static_cast<uint64_t>(kNic1.max_rd_atomic)},
     {"nic1.atomics", static_cast<uint64_t>(kNic1.atomics)},
+    {"nic1.max_srqs", static_cast<uint64_t>(kNic1.max_srqs)},
     {"nic1.max_path_mtu", static_cast<uint64_t>(kNic1.max_path_mtu)},
     {"nic1.max_frame_bytes", static_cast<uint64_t>(kNic1.max_frame_bytes)},
     {"nic1.dma_tags", static_cast<uint64_t>(kNic1.dma_tags)},

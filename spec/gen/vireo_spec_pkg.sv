@@ -624,6 +624,7 @@ package vireo_spec_pkg;
     RdmaErrorBadGidIndex = 8'h15,
     RdmaErrorBadVqIndex = 8'h16,
     RdmaErrorHandleBusy = 8'h17,
+    RdmaErrorBadSrqn = 8'h18,
     RdmaErrorInvalidParameter = 8'h30,
     RdmaErrorUnsupportedQpType = 8'h31,
     RdmaErrorBadAccessFlags = 8'h32,
@@ -655,6 +656,7 @@ package vireo_spec_pkg;
     RdmaErrorNoFreeMr = 8'h73,
     RdmaErrorNoFreeAh = 8'h74,
     RdmaErrorNoFreePages = 8'h75,
+    RdmaErrorNoFreeSrq = 8'h76,
     RdmaErrorWindowViolation = 8'h80,
     RdmaErrorBadDescriptor = 8'h81,
     RdmaErrorBadWqe = 8'h82,
@@ -978,7 +980,7 @@ package vireo_spec_pkg;
     ProcessorFailureFirmware = 8'h4
   } processor_failure_e;
 
-  // Commands of class net_ctrl_class_roce. 19 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
+  // Commands of class net_ctrl_class_roce. 23 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
   typedef enum logic [7:0] {
     RdmaCtrlCmdQueryDevice = 8'h0,
     RdmaCtrlCmdQueryPort = 8'h1,
@@ -998,7 +1000,11 @@ package vireo_spec_pkg;
     RdmaCtrlCmdAddGid = 8'hf,
     RdmaCtrlCmdDelGid = 8'h10,
     RdmaCtrlCmdReqNotifyCq = 8'h11,
-    RdmaCtrlCmdSetWindow = 8'h12
+    RdmaCtrlCmdSetWindow = 8'h12,
+    RdmaCtrlCmdCreateSrq = 8'h13,
+    RdmaCtrlCmdModifySrq = 8'h14,
+    RdmaCtrlCmdQuerySrq = 8'h15,
+    RdmaCtrlCmdDestroySrq = 8'h16
   } rdma_ctrl_cmd_e;
 
   // What an atomic operation of a peer excludes between its read and its write. [IBTA vol. 1, 9.4.5, 11.2.1.2; same numbers as enum ibv_atomic_cap] (roce.toml)
@@ -1531,7 +1537,7 @@ package vireo_spec_pkg;
     net_config_rdma_offset: 16'h40,
     net_features_withheld: 64'h0,
     rdma_event_queues: 8'h1,
-    rdma_last_command: 8'h12,
+    rdma_last_command: 8'h16,
     rdma_has_error_codes: 1'h1,
     rdma_has_additions: 1'h1,
     rdma_has_cq_arm: 1'h1,
@@ -2877,8 +2883,11 @@ package vireo_spec_pkg;
   localparam int unsigned RdmaAckQueryDeviceLocalCaAckDelayOffset = 68;
   localparam int unsigned RdmaAckQueryDeviceMaxMrPagesOffset = 72;
   localparam int unsigned RdmaAckQueryDeviceAtomicCapOffset = 76;
+  localparam int unsigned RdmaAckQueryDeviceMaxSrqOffset = 80;
   typedef struct packed {
-    logic [50:0][7:0] reserved1;
+    logic [43:0][7:0] reserved2;
+    logic [31:0] max_srq;
+    logic [2:0][7:0] reserved1;
     logic [7:0] atomic_cap;  // rdma_atomic_cap_e
     logic [31:0] max_mr_pages;
     logic [2:0][7:0] reserved;
@@ -3130,15 +3139,19 @@ package vireo_spec_pkg;
   localparam int unsigned RdmaCmdCreateQpPdnOffset = 0;
   localparam int unsigned RdmaCmdCreateQpQpTypeOffset = 4;
   localparam int unsigned RdmaCmdCreateQpSqSigAllOffset = 5;
+  localparam int unsigned RdmaCmdCreateQpHasSrqOffset = 6;
   localparam int unsigned RdmaCmdCreateQpSendCqnOffset = 8;
   localparam int unsigned RdmaCmdCreateQpRecvCqnOffset = 12;
   localparam int unsigned RdmaCmdCreateQpCapOffset = 16;
+  localparam int unsigned RdmaCmdCreateQpSrqnOffset = 40;
   typedef struct packed {
-    logic [3:0][31:0] reserved1;
+    logic [2:0][31:0] reserved1;
+    logic [31:0] srqn;
     rdma_qp_cap_t cap;
     logic [31:0] recv_cqn;
     logic [31:0] send_cqn;
-    logic [1:0][7:0] reserved;
+    logic [7:0] reserved;
+    logic [7:0] has_srq;
     logic [7:0] sq_sig_all;
     logic [7:0] qp_type;  // ib_qp_type_e
     logic [31:0] pdn;
@@ -3324,6 +3337,100 @@ package vireo_spec_pkg;
     return rdma_cmd_destroy_qp_t'(bytes);
   endfunction
   function automatic logic [31:0] pack_rdma_cmd_destroy_qp(input rdma_cmd_destroy_qp_t fields);
+    return fields;
+  endfunction
+
+  // Create a shared receive queue. [libibverbs, ibv_create_srq(3)] (roce.toml)
+  localparam int unsigned RdmaCmdCreateSrqBytes = 16;
+  localparam int unsigned RdmaCmdCreateSrqPdnOffset = 0;
+  localparam int unsigned RdmaCmdCreateSrqMaxWrOffset = 4;
+  localparam int unsigned RdmaCmdCreateSrqMaxSgeOffset = 8;
+  typedef struct packed {
+    logic [31:0] reserved;
+    logic [31:0] max_sge;
+    logic [31:0] max_wr;
+    logic [31:0] pdn;
+  } rdma_cmd_create_srq_t;
+  function automatic rdma_cmd_create_srq_t unpack_rdma_cmd_create_srq(input logic [127:0] bytes);
+    return rdma_cmd_create_srq_t'(bytes);
+  endfunction
+  function automatic logic [127:0] pack_rdma_cmd_create_srq(input rdma_cmd_create_srq_t fields);
+    return fields;
+  endfunction
+
+  // The new shared receive queue. (roce.toml)
+  localparam int unsigned RdmaAckCreateSrqBytes = 4;
+  localparam int unsigned RdmaAckCreateSrqSrqnOffset = 0;
+  typedef struct packed {
+    logic [31:0] srqn;
+  } rdma_ack_create_srq_t;
+  function automatic rdma_ack_create_srq_t unpack_rdma_ack_create_srq(input logic [31:0] bytes);
+    return rdma_ack_create_srq_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_rdma_ack_create_srq(input rdma_ack_create_srq_t fields);
+    return fields;
+  endfunction
+
+  // Arm the limit event: it is sent once, when fewer than srq_limit of the first `posted` receives have not been taken; at once, if this is the case already. A driver that has posted more in the meantime arms it again. [libibverbs, ibv_modify_srq(3)] (roce.toml)
+  localparam int unsigned RdmaCmdModifySrqBytes = 16;
+  localparam int unsigned RdmaCmdModifySrqSrqnOffset = 0;
+  localparam int unsigned RdmaCmdModifySrqSrqLimitOffset = 4;
+  localparam int unsigned RdmaCmdModifySrqPostedOffset = 8;
+  typedef struct packed {
+    logic [31:0] reserved;
+    logic [31:0] posted;
+    logic [31:0] srq_limit;
+    logic [31:0] srqn;
+  } rdma_cmd_modify_srq_t;
+  function automatic rdma_cmd_modify_srq_t unpack_rdma_cmd_modify_srq(input logic [127:0] bytes);
+    return rdma_cmd_modify_srq_t'(bytes);
+  endfunction
+  function automatic logic [127:0] pack_rdma_cmd_modify_srq(input rdma_cmd_modify_srq_t fields);
+    return fields;
+  endfunction
+
+  // Ask for the attributes of a shared receive queue. [libibverbs, ibv_query_srq(3)] (roce.toml)
+  localparam int unsigned RdmaCmdQuerySrqBytes = 4;
+  localparam int unsigned RdmaCmdQuerySrqSrqnOffset = 0;
+  typedef struct packed {
+    logic [31:0] srqn;
+  } rdma_cmd_query_srq_t;
+  function automatic rdma_cmd_query_srq_t unpack_rdma_cmd_query_srq(input logic [31:0] bytes);
+    return rdma_cmd_query_srq_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_rdma_cmd_query_srq(input rdma_cmd_query_srq_t fields);
+    return fields;
+  endfunction
+
+  // Attributes of a shared receive queue. (roce.toml)
+  localparam int unsigned RdmaAckQuerySrqBytes = 16;
+  localparam int unsigned RdmaAckQuerySrqMaxWrOffset = 0;
+  localparam int unsigned RdmaAckQuerySrqMaxSgeOffset = 4;
+  localparam int unsigned RdmaAckQuerySrqSrqLimitOffset = 8;
+  localparam int unsigned RdmaAckQuerySrqQpsOffset = 12;
+  typedef struct packed {
+    logic [31:0] qps;
+    logic [31:0] srq_limit;
+    logic [31:0] max_sge;
+    logic [31:0] max_wr;
+  } rdma_ack_query_srq_t;
+  function automatic rdma_ack_query_srq_t unpack_rdma_ack_query_srq(input logic [127:0] bytes);
+    return rdma_ack_query_srq_t'(bytes);
+  endfunction
+  function automatic logic [127:0] pack_rdma_ack_query_srq(input rdma_ack_query_srq_t fields);
+    return fields;
+  endfunction
+
+  // Destroy a shared receive queue. [libibverbs, ibv_destroy_srq(3)] (roce.toml)
+  localparam int unsigned RdmaCmdDestroySrqBytes = 4;
+  localparam int unsigned RdmaCmdDestroySrqSrqnOffset = 0;
+  typedef struct packed {
+    logic [31:0] srqn;
+  } rdma_cmd_destroy_srq_t;
+  function automatic rdma_cmd_destroy_srq_t unpack_rdma_cmd_destroy_srq(input logic [31:0] bytes);
+    return rdma_cmd_destroy_srq_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_rdma_cmd_destroy_srq(input rdma_cmd_destroy_srq_t fields);
     return fields;
   endfunction
 
@@ -3731,6 +3838,7 @@ package vireo_spec_pkg;
   localparam int unsigned TableQpContextMaxSendWrOffset = 24;
   localparam int unsigned TableQpContextMaxRecvWrOffset = 26;
   localparam int unsigned TableQpContextMaxRecvSgeOffset = 28;
+  localparam int unsigned TableQpContextSrqOffset = 29;
   localparam int unsigned TableQpContextPathOffset = 32;
   localparam int unsigned TableQpContextEngineStateOffset = 80;
   localparam int unsigned TableQpContextSendOutstandingOffset = 82;
@@ -3770,7 +3878,11 @@ package vireo_spec_pkg;
     logic [7:0] reserved2;
     logic [7:0] engine_state;  // ib_qp_state_e
     table_path_t path;
-    logic [2:0][7:0] reserved1;
+    logic [4:0] reserved1;
+    logic limit_armed;
+    logic is_srq;
+    logic has_srq;
+    logic [15:0] srq;
     logic [7:0] max_recv_sge;
     logic [15:0] max_recv_wr;
     logic [15:0] max_send_wr;
@@ -4889,7 +5001,7 @@ package vireo_spec_pkg;
   } qp_psn_t;
   localparam int unsigned QpPsnBits = 48;
 
-  // A block detected an error that moves a QP to ERR. (tokens.toml)
+  // A block detected an error that moves a QP to ERR; or, with comm_est and qp_last_wqe_reached, an event that leaves its state as it is. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
     logic [15:0] event_type;  // rdma_event_type_e
@@ -4938,7 +5050,7 @@ package vireo_spec_pkg;
   } avail_event_t;
   localparam int unsigned AvailEventBits = 32;
 
-  // A virtqueue was stopped because it is broken. (tokens.toml)
+  // A virtqueue was stopped because it is broken; or a shared receive queue has reached its limit. (tokens.toml)
   typedef struct packed {
     logic [15:0] vq_index;
     logic [7:0] code;  // rdma_error_e
@@ -4954,12 +5066,13 @@ package vireo_spec_pkg;
     logic has_id;
     logic [15:0] id;
     logic [15:0] next_position;
+    logic by_id;
     logic has_cqe;
     logic [15:0] cqn;
     logic solicited;
     logic [383:0] cqe;
   } completion_t;
-  localparam int unsigned CompletionBits = 500;
+  localparam int unsigned CompletionBits = 501;
 
   // Written to the host's event queue as an rdma_event; the writer fills its field `lost`. (tokens.toml)
   typedef struct packed {
@@ -5211,9 +5324,9 @@ package vireo_spec_pkg;
     logic has_ack;
     rx_ack_t ack;
   } rx_place_t;
-  localparam int unsigned RxPlaceBits = 1348;
+  localparam int unsigned RxPlaceBits = 1349;
 
-  // The responder requests the next receive work request of a QP, or an element of its current one. One is outstanding at a time. (tokens.toml)
+  // The responder requests the next receive work request of a receive queue, or an element of its current one. One is outstanding at a time. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
     logic is_element;
@@ -5496,6 +5609,7 @@ package vireo_spec_pkg;
     int unsigned max_inline_bytes;
     int unsigned max_rd_atomic;
     int unsigned atomics;
+    int unsigned max_srqs;
     int unsigned max_path_mtu;
     int unsigned max_frame_bytes;
     int unsigned dma_tags;
@@ -5527,6 +5641,7 @@ package vireo_spec_pkg;
     max_inline_bytes: 512,
     max_rd_atomic: 16,
     atomics: 1,
+    max_srqs: 256,
     max_path_mtu: 4096,
     max_frame_bytes: 9728,
     dma_tags: 256,
@@ -5558,6 +5673,7 @@ package vireo_spec_pkg;
     max_inline_bytes: 256,
     max_rd_atomic: 4,
     atomics: 1,
+    max_srqs: 4,
     max_path_mtu: 4096,
     max_frame_bytes: 9728,
     dma_tags: 16,

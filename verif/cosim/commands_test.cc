@@ -75,6 +75,10 @@ class Commands : public PairTest {
         return roce().ReqNotifyCq(decoded.cqn, decoded.flags);
       }
       case RdmaCtrlCmd::kSetWindow: return roce().SetWindow(spec::RdmaCmdSetWindow::Decode(bytes));
+      case RdmaCtrlCmd::kCreateSrq: return status(roce().CreateSrq(spec::RdmaCmdCreateSrq::Decode(bytes)));
+      case RdmaCtrlCmd::kModifySrq: return roce().ModifySrq(spec::RdmaCmdModifySrq::Decode(bytes));
+      case RdmaCtrlCmd::kQuerySrq: return status(roce().QuerySrq(spec::RdmaCmdQuerySrq::Decode(bytes).srqn));
+      case RdmaCtrlCmd::kDestroySrq: return roce().DestroySrq(spec::RdmaCmdDestroySrq::Decode(bytes).srqn);
       default: ADD_FAILURE() << spec::ToString(command); return {};
     }
   }
@@ -127,7 +131,9 @@ TEST_P(Commands, InvalidFieldIsRefusedWithItsCodeAndNoSideEffect) {
   ASSERT_TRUE(second_pd.ok() && free_pd.ok() && free_cq.ok());
   auto gsi = near().pd->CreateQp({.type = spec::IbQpType::kGsi, .send_cq = near().cq, .recv_cq = near().cq});
   ASSERT_TRUE(gsi.ok());
-  FieldHandles handles = {.free_pd = (*free_pd)->pdn(), .free_cq = (*free_cq)->cqn()};
+  auto srq = (*second_pd)->CreateSrq({.max_wr = 16});
+  ASSERT_TRUE(srq.ok());
+  FieldHandles handles = {.free_pd = (*free_pd)->pdn(), .free_cq = (*free_cq)->cqn(), .srq = (*srq)->srqn()};
   const auto ah = roce().CreateAh(near().pd->pdn(), system_->host(0).PathTo(system_->host(1)));
   const auto region = roce().GetDmaMr((*second_pd)->pdn(), 0);
   ASSERT_TRUE(ah.ok() && region.ok());

@@ -103,6 +103,10 @@ uint32_t Bench::CreateQp(IbQpType type) {
        .cap = {.max_send_wr = 8, .max_recv_wr = 16, .max_send_sge = 2, .max_recv_sge = 3, .max_inline_data = 64}});
 }
 
+uint32_t Bench::CreateSrq(const spec::RdmaCmdCreateSrq& request) {
+  return Roce(RdmaCtrlCmd::kCreateSrq, BytesOf(request)).As<spec::RdmaAckCreateSrq>().srqn;
+}
+
 uint32_t Bench::CreateAh(uint32_t pdn) {
   spec::RdmaCmdCreateAh request{.pdn = pdn};
   SetGid(request.ah_attr.grh.dgid, 99);

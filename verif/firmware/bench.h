@@ -97,6 +97,7 @@ class Bench {
   uint32_t CreateQp(const spec::RdmaCmdCreateQp& request);
   uint32_t CreateQp(IbQpType type);  // with a new PD and CQ
   uint32_t CreateAh(uint32_t pdn);
+  uint32_t CreateSrq(const spec::RdmaCmdCreateSrq& request);
   void AddGid(uint16_t index, uint8_t last_byte, bool ipv4 = true);
   // Enables the virtqueues of a QP and of its CQs.
   void EnableQueues(uint32_t qpn);

@@ -631,6 +631,42 @@ VIREO_ERROR_TEST(NoFreeMr) {
   bench().RegUserMr(request, PageList(0x1000, 200));
 }
 
+VIREO_ERROR_TEST(BadSrqn) {
+  if (!is_vireo()) return;  // there are none
+  auto request = GoodQp();
+  request.has_srq = 1;
+  const uint32_t srqn = bench().CreateSrq({.pdn = request.pdn, .max_wr = 1});
+  const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
+  for (const uint32_t stranger : {0u, 1u, srqn + 20, qpn, ~0u}) {
+    request.srqn = stranger;
+    Refused(RdmaError::kBadSrqn, RdmaCtrlCmd::kCreateQp, request);
+    Refused(RdmaError::kBadSrqn, RdmaCtrlCmd::kModifySrq, spec::RdmaCmdModifySrq{.srqn = stranger});
+    Refused(RdmaError::kBadSrqn, RdmaCtrlCmd::kQuerySrq, spec::RdmaCmdQuerySrq{.srqn = stranger});
+    Refused(RdmaError::kBadSrqn, RdmaCtrlCmd::kDestroySrq, spec::RdmaCmdDestroySrq{.srqn = stranger});
+  }
+  // Of another protection domain.
+  request.srqn = srqn;
+  request.pdn = bench().CreatePd();
+  Refused(RdmaError::kBadSrqn, RdmaCtrlCmd::kCreateQp, request);
+  // Its number is no queue pair's.
+  Refused(RdmaError::kBadQpn, RdmaCtrlCmd::kDestroyQp, spec::RdmaCmdDestroyQp{.qpn = srqn});
+  Accepted(RdmaCtrlCmd::kDestroySrq, spec::RdmaCmdDestroySrq{.srqn = srqn});
+  Refused(RdmaError::kBadSrqn, RdmaCtrlCmd::kDestroySrq, spec::RdmaCmdDestroySrq{.srqn = srqn});
+}
+
+VIREO_ERROR_TEST(NoFreeSrq) {
+  if (!is_vireo()) return;
+  const spec::RdmaCmdCreateSrq request{.pdn = bench().CreatePd(), .max_wr = 1};
+  const uint32_t first = bench().CreateSrq(request);
+  for (uint32_t i = 1; i < spec::kNic1.max_srqs; ++i) Accepted(RdmaCtrlCmd::kCreateSrq, request);
+  Refused(RdmaError::kNoFreeSrq, RdmaCtrlCmd::kCreateSrq, request);
+  Accepted(RdmaCtrlCmd::kDestroySrq, spec::RdmaCmdDestroySrq{.srqn = first});
+  // Every number is taken.
+  const auto qp = GoodQp();
+  while (bench().Roce(RdmaCtrlCmd::kCreateQp, BytesOf(qp)).ok()) continue;
+  Refused(RdmaError::kNoFreeSrq, RdmaCtrlCmd::kCreateSrq, request);
+}
+
 VIREO_ERROR_TEST(NoFreeAh) {
   const auto request = GoodAh();
   for (uint32_t i = 0; i < spec::kNic1.num_ahs; ++i) Accepted(RdmaCtrlCmd::kCreateAh, request);

@@ -68,6 +68,8 @@ inline const std::vector<FieldRow> kFieldRows = {
     {RdmaCtrlCmd::kCreateQp, "max_send_sge", 5, RdmaError::kCapSgeExceeded},
     {RdmaCtrlCmd::kCreateQp, "max_recv_sge", 5, RdmaError::kCapSgeExceeded},
     {RdmaCtrlCmd::kCreateQp, "max_inline_data", 513, RdmaError::kCapInlineExceeded},
+    {RdmaCtrlCmd::kCreateQp, "has_srq", 1, RdmaError::kBadSrqn},
+    {RdmaCtrlCmd::kCreateQp, "srqn", 9, RdmaError::kOk, "read with has_srq only"},
     {RdmaCtrlCmd::kModifyQp, "qpn", 9, RdmaError::kBadQpn},
     {RdmaCtrlCmd::kModifyQp, "attr_mask", 0, RdmaError::kOk, "empty mask: no change", "rts"},
     {RdmaCtrlCmd::kModifyQp, "attr_mask", 1, RdmaError::kMissingAttribute},
@@ -128,13 +130,22 @@ inline const std::vector<FieldRow> kFieldRows = {
     {RdmaCtrlCmd::kSetWindow, "flags", 3, RdmaError::kInvalidParameter},
     {RdmaCtrlCmd::kSetWindow, "base", ~uint64_t{0}, RdmaError::kInvalidWindow},
     {RdmaCtrlCmd::kSetWindow, "length", 0, RdmaError::kInvalidWindow},
+    {RdmaCtrlCmd::kCreateSrq, "pdn", 9, RdmaError::kBadPdn},
+    {RdmaCtrlCmd::kCreateSrq, "max_wr", 0, RdmaError::kInvalidParameter},
+    {RdmaCtrlCmd::kCreateSrq, "max_wr", 257, RdmaError::kCapWrExceeded},
+    {RdmaCtrlCmd::kCreateSrq, "max_sge", 5, RdmaError::kCapSgeExceeded},
+    {RdmaCtrlCmd::kModifySrq, "srqn", 9, RdmaError::kBadSrqn},
+    {RdmaCtrlCmd::kModifySrq, "srq_limit", 17, RdmaError::kInvalidAttribute},
+    {RdmaCtrlCmd::kModifySrq, "posted", 0xffffffff, RdmaError::kOk, kAnyNumber},
+    {RdmaCtrlCmd::kQuerySrq, "srqn", 9, RdmaError::kBadSrqn},
+    {RdmaCtrlCmd::kDestroySrq, "srqn", 9, RdmaError::kBadSrqn},
 };
 
 // Objects of the valid requests: PD 0 and 1 with an AH in 0, two CQs, GID 0, an RC QP in INIT, a UD QP in RESET; a GSI
-// QP exists.
+// QP exists; an unused shared receive queue of 16 receives.
 struct FieldHandles {
   uint32_t free_pd = 0, free_cq = 0;  // unused
-  uint32_t rc = 0, ah = 0, mrn = 0;
+  uint32_t rc = 0, ah = 0, mrn = 0, srq = 0;
   // Valid consecutive requests; the last one for the UD QP.
   spec::RdmaCmdModifyQp to_rtr{}, to_rts{}, ud_to_init{};
 };
@@ -205,6 +216,11 @@ inline std::vector<uint8_t> FieldRequest(const FieldHandles& handles, const Fiel
     case RdmaCtrlCmd::kSetWindow:
       return Changed(spec::RdmaCmdSetWindow{.vq_index = 1, .flags = 1, .base = 0x1000, .length = 0x1000}, field,
                      row.value);
+    case RdmaCtrlCmd::kCreateSrq: return Changed(spec::RdmaCmdCreateSrq{.pdn = 1, .max_wr = 1}, field, row.value);
+    case RdmaCtrlCmd::kModifySrq:
+      return Changed(spec::RdmaCmdModifySrq{.srqn = handles.srq, .srq_limit = 16}, field, row.value);
+    case RdmaCtrlCmd::kQuerySrq: return Changed(spec::RdmaCmdQuerySrq{.srqn = handles.srq}, field, row.value);
+    case RdmaCtrlCmd::kDestroySrq: return Changed(spec::RdmaCmdDestroySrq{.srqn = handles.srq}, field, row.value);
     default: ADD_FAILURE(); return {};
   }
 }

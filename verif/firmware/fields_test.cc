@@ -26,10 +26,11 @@ struct World {
     bench.CreateQp({.pdn = 0, .qp_type = IbQpType::kGsi, .send_cqn = 0, .recv_cqn = 0});
     ah = bench.CreateAh(0);
     mrn = bench.GetDmaMr(1).mrn;
+    srq = bench.CreateSrq({.pdn = 1, .max_wr = 16});
     bench.Bring(rc, IbQpState::kInit);
   }
   Bench& bench;
-  uint32_t free_pd = 0, free_cq = 0, rc = 0, ud = 0, ah = 0, mrn = 0;
+  uint32_t free_pd = 0, free_cq = 0, rc = 0, ud = 0, ah = 0, mrn = 0, srq = 0;
 };
 
 class Fields : public FirmwareTest {
@@ -41,6 +42,7 @@ class Fields : public FirmwareTest {
                                   .rc = world.rc,
                                   .ah = world.ah,
                                   .mrn = world.mrn,
+                                  .srq = world.srq,
                                   .to_rtr = world.bench.ToRtr(world.rc),
                                   .to_rts = world.bench.ToRts(world.rc),
                                   .ud_to_init = world.bench.ToInit(world.ud)};
@@ -97,6 +99,10 @@ TEST_F(Fields, EveryFieldOfEveryRequestHasARow) {
   NamesOf<spec::RdmaCmdDelGid>(RdmaCtrlCmd::kDelGid, names);
   NamesOf<spec::RdmaCmdReqNotify>(RdmaCtrlCmd::kReqNotifyCq, names);
   NamesOf<spec::RdmaCmdSetWindow>(RdmaCtrlCmd::kSetWindow, names);
+  NamesOf<spec::RdmaCmdCreateSrq>(RdmaCtrlCmd::kCreateSrq, names);
+  NamesOf<spec::RdmaCmdModifySrq>(RdmaCtrlCmd::kModifySrq, names);
+  NamesOf<spec::RdmaCmdQuerySrq>(RdmaCtrlCmd::kQuerySrq, names);
+  NamesOf<spec::RdmaCmdDestroySrq>(RdmaCtrlCmd::kDestroySrq, names);
   size_t with_request = 0;
   for (const auto& info : spec::kNetCtrlRoceCommands) with_request += info.request_bytes != 0;
   EXPECT_EQ(names.size(), with_request);
@@ -133,10 +139,12 @@ TEST_F(Fields, ReservedBytesAreIgnored) {
     if (row.command == RdmaCtrlCmd::kCreateAh) fill(spec::RdmaCmdCreateAh{});
     if (row.command == RdmaCtrlCmd::kAddGid) fill(spec::RdmaCmdAddGid{});
     if (row.command == RdmaCtrlCmd::kSetWindow) fill(spec::RdmaCmdSetWindow{});
+    if (row.command == RdmaCtrlCmd::kCreateSrq) fill(spec::RdmaCmdCreateSrq{});
+    if (row.command == RdmaCtrlCmd::kModifySrq) fill(spec::RdmaCmdModifySrq{});
     request.resize(request.size() + 700, 0xff);  // longer requests are valid
     EXPECT_EQ(bench().Roce(row.command, request).error(), RdmaError::kOk) << spec::ToString(row.command);
   }
-  EXPECT_EQ(done.size(), 16u);
+  EXPECT_EQ(done.size(), 20u);
 }
 
 }  // namespace

@@ -48,7 +48,8 @@ class Stream {
         continue;
       const bool only_vireo = code == RdmaError::kBadVqIndex || code == RdmaError::kInvalidWindow ||
                               code == RdmaError::kInvalidVlan || code == RdmaError::kUnsupportedGidType ||
-                              code == RdmaError::kInvalidPageSize;
+                              code == RdmaError::kInvalidPageSize || code == RdmaError::kBadSrqn ||
+                              code == RdmaError::kNoFreeSrq;
       if (only_vireo && !is_vireo()) continue;
       EXPECT_GT(seen_[code], 0) << spec::ToString(code);
     }
@@ -112,7 +113,7 @@ class Stream {
     uint32_t index = Below(reference_.QueueCount());
     if (!reference_.qps.empty() && !Chance(4)) {
       const auto& [qpn, qp] = *std::next(reference_.qps.begin(), Below(reference_.qps.size()));
-      const uint32_t queues[] = {reference_.SendQueue(qpn), reference_.ReceiveQueue(qpn),
+      const uint32_t queues[] = {reference_.SendQueue(qpn), reference_.ReceiveQueue(qp.srq.value_or(qpn)),
                                  reference_.CqQueue(qp.send_cqn), reference_.CqQueue(qp.recv_cqn)};
       index = queues[Below(4)];
     }
@@ -211,13 +212,15 @@ class Stream {
             spec::RdmaCmdCreateQp{.pdn = Pick(reference_.pds),
                                   .qp_type = IbQpType{static_cast<uint8_t>(Chance(10) ? Below(7) : 1 + Below(4))},
                                   .sq_sig_all = static_cast<uint8_t>(Below(2)),
+                                  .has_srq = static_cast<uint8_t>(Chance(4) ? 1 : 0),
                                   .send_cqn = Pick(reference_.cqs),
                                   .recv_cqn = Pick(reference_.cqs),
                                   .cap = {.max_send_wr = Number(spec::kNic1.max_queue_entries),
                                           .max_recv_wr = Chance(4) ? 0 : Number(spec::kNic1.max_queue_entries),
                                           .max_send_sge = Chance(20) ? Number(4) : Below(5),
                                           .max_recv_sge = Chance(20) ? Number(4) : Below(5),
-                                          .max_inline_data = Number(512)}});
+                                          .max_inline_data = Number(512)},
+                                  .srqn = Pick(reference_.srqs)});
       case RdmaCtrlCmd::kModifyQp: return BytesOf(Modify());
       case RdmaCtrlCmd::kQueryQp: return BytesOf(spec::RdmaCmdQueryQp{.qpn = Pick(reference_.qps)});
       case RdmaCtrlCmd::kDestroyQp: return BytesOf(spec::RdmaCmdDestroyQp{.qpn = Pick(reference_.qps)});
@@ -250,6 +253,15 @@ class Stream {
                                               .flags = static_cast<uint8_t>(Chance(10) ? random_() : 1),
                                               .base = random_() >> Below(64),
                                               .length = Chance(10) ? 0 : random_() >> Below(64)});
+      case RdmaCtrlCmd::kCreateSrq:
+        return BytesOf(spec::RdmaCmdCreateSrq{.pdn = Pick(reference_.pds),
+                                              .max_wr = Number(spec::kNic1.max_queue_entries),
+                                              .max_sge = Chance(20) ? Number(4) : Below(5)});
+      case RdmaCtrlCmd::kModifySrq:
+        return BytesOf(spec::RdmaCmdModifySrq{
+            .srqn = Pick(reference_.srqs), .srq_limit = Below(200), .posted = static_cast<uint32_t>(random_())});
+      case RdmaCtrlCmd::kQuerySrq: return BytesOf(spec::RdmaCmdQuerySrq{.srqn = Pick(reference_.srqs)});
+      case RdmaCtrlCmd::kDestroySrq: return BytesOf(spec::RdmaCmdDestroySrq{.srqn = Pick(reference_.srqs)});
       default: return {};
     }
   }
@@ -257,11 +269,12 @@ class Stream {
   void Command() {
     // More creations than destructions, so that tables fill; the ratio is reversed occasionally.
     if (Chance(400)) grows_ = !grows_;
-    RdmaCtrlCmd command{static_cast<uint8_t>(Below(Chance(100) ? 256 : 19))};
+    RdmaCtrlCmd command{static_cast<uint8_t>(Below(Chance(100) ? 256 : 23))};
     if (Chance(3)) command = RdmaCtrlCmd::kModifyQp;
     const bool ends = command == RdmaCtrlCmd::kDestroyCq || command == RdmaCtrlCmd::kDestroyPd ||
                       command == RdmaCtrlCmd::kDeregMr || command == RdmaCtrlCmd::kDestroyQp ||
-                      command == RdmaCtrlCmd::kDestroyAh || command == RdmaCtrlCmd::kDelGid;
+                      command == RdmaCtrlCmd::kDestroyAh || command == RdmaCtrlCmd::kDelGid ||
+                      command == RdmaCtrlCmd::kDestroySrq;
     if (grows_ && ends && !Chance(6)) return;
     auto request = Request(command);
     if (Chance(100)) request.resize(Below(request.size() + 20));

@@ -170,15 +170,17 @@ void Reference::CheckModify(const spec::RdmaCmdModifyQp& request, Codes& codes) 
   }
   if (qp.state == IbQpState::kInit && to == IbQpState::kRtr) {
     const bool send = IsReady(SendQueue(request.qpn)) && IsReady(CqQueue(qp.send_cqn)) && !cqs.at(qp.send_cqn);
-    const bool receive = IsReady(ReceiveQueue(request.qpn)) && IsReady(CqQueue(qp.recv_cqn)) && !cqs.at(qp.recv_cqn);
-    if ((qp.max_send_wr != 0 && !send) || (qp.max_recv_wr != 0 && !receive)) codes.insert(RdmaError::kQueueNotReady);
+    const bool receive =
+        IsReady(ReceiveQueue(qp.srq.value_or(request.qpn))) && IsReady(CqQueue(qp.recv_cqn)) && !cqs.at(qp.recv_cqn);
+    const bool receives = qp.max_recv_wr != 0 || qp.srq.has_value();
+    if ((qp.max_send_wr != 0 && !send) || (receives && !receive)) codes.insert(RdmaError::kQueueNotReady);
   }
 }
 
 RdmaError Reference::Expect(RdmaCtrlCmd command, const std::vector<uint8_t>& bytes, uint32_t writable) const {
   Codes codes;
   const unsigned number = static_cast<unsigned>(command);
-  if (number > (is_vireo_ ? 18u : 17u)) return RdmaError::kUnsupportedCommand;
+  if (number > (is_vireo_ ? 22u : 17u)) return RdmaError::kUnsupportedCommand;
   const auto& info = spec::kNetCtrlRoceCommands[number];
   if (bytes.size() < info.request_bytes) return RdmaError::kRequestTooShort;
   if (command == RdmaCtrlCmd::kRegUserMr &&
@@ -223,6 +225,7 @@ RdmaError Reference::Expect(RdmaCtrlCmd command, const std::vector<uint8_t>& byt
       for (const auto& [qpn, qp] : qps) busy = busy || qp.pdn == r.pdn;
       for (const auto& [mrn, mr] : mrs) busy = busy || mr.pdn == r.pdn;
       for (const auto& [ah, pdn] : ahs) busy = busy || pdn == r.pdn;
+      for (const auto& [srqn, srq] : srqs) busy = busy || srq.pdn == r.pdn;
       if (busy) codes.insert(RdmaError::kHandleBusy);
       break;
     }
@@ -250,14 +253,17 @@ RdmaError Reference::Expect(RdmaCtrlCmd command, const std::vector<uint8_t>& byt
       no_cq(r.recv_cqn);
       const unsigned type = static_cast<unsigned>(r.qp_type);
       if (type == 1 && qps.contains(1)) codes.insert(RdmaError::kHandleBusy);
+      const bool has_srq = is_vireo_ && r.has_srq != 0;
+      if (has_srq && (!srqs.contains(r.srqn) || srqs.at(r.srqn).pdn != r.pdn)) codes.insert(RdmaError::kBadSrqn);
       if (type < 1 || type > 4) codes.insert(RdmaError::kUnsupportedQpType);
-      if (std::max(r.cap.max_send_wr, r.cap.max_recv_wr) > config_.max_queue_entries)
+      if (std::max(r.cap.max_send_wr, has_srq ? 0 : r.cap.max_recv_wr) > config_.max_queue_entries)
         codes.insert(RdmaError::kCapWrExceeded);
-      if (r.cap.max_send_sge > config_.max_send_sge || r.cap.max_recv_sge > config_.max_recv_sge) {
+      if (r.cap.max_send_sge > config_.max_send_sge || (!has_srq && r.cap.max_recv_sge > config_.max_recv_sge)) {
         codes.insert(RdmaError::kCapSgeExceeded);
       }
       if (r.cap.max_inline_data > 512) codes.insert(RdmaError::kCapInlineExceeded);
-      if (type != 1 && qps.size() - qps.count(1) == config_.num_qps - 2) codes.insert(RdmaError::kNoFreeQp);
+      if (type != 1 && qps.size() - qps.count(1) + srqs.size() == config_.num_qps - 2)
+        codes.insert(RdmaError::kNoFreeQp);
       break;
     }
     case RdmaCtrlCmd::kModifyQp: CheckModify(Decode<spec::RdmaCmdModifyQp>(bytes), codes); break;
@@ -319,6 +325,36 @@ RdmaError Reference::Expect(RdmaCtrlCmd command, const std::vector<uint8_t>& byt
       }
       break;
     }
+    case RdmaCtrlCmd::kCreateSrq: {
+      const auto r = Decode<spec::RdmaCmdCreateSrq>(bytes);
+      no_pd(r.pdn);
+      if (r.max_wr == 0) codes.insert(RdmaError::kInvalidParameter);
+      if (r.max_wr > config_.max_queue_entries) codes.insert(RdmaError::kCapWrExceeded);
+      if (r.max_sge > config_.max_recv_sge) codes.insert(RdmaError::kCapSgeExceeded);
+      if (srqs.size() == config_.max_srqs || qps.size() - qps.count(1) + srqs.size() == config_.num_qps - 2) {
+        codes.insert(RdmaError::kNoFreeSrq);
+      }
+      break;
+    }
+    case RdmaCtrlCmd::kModifySrq: {
+      const auto r = Decode<spec::RdmaCmdModifySrq>(bytes);
+      const auto srq = srqs.find(r.srqn);
+      if (srq == srqs.end()) {
+        codes.insert(RdmaError::kBadSrqn);
+      } else if (r.srq_limit > srq->second.max_wr) {
+        codes.insert(RdmaError::kInvalidAttribute);
+      }
+      break;
+    }
+    case RdmaCtrlCmd::kQuerySrq:
+    case RdmaCtrlCmd::kDestroySrq: {
+      const uint32_t srqn = Decode<spec::RdmaCmdDestroySrq>(bytes).srqn;
+      if (!srqs.contains(srqn)) codes.insert(RdmaError::kBadSrqn);
+      for (const auto& [qpn, qp] : qps) {
+        if (command == RdmaCtrlCmd::kDestroySrq && qp.srq == srqn) codes.insert(RdmaError::kHandleBusy);
+      }
+      break;
+    }
   }
   return codes.empty() ? RdmaError::kOk : *codes.begin();
 }
@@ -340,6 +376,7 @@ void Reference::ResetQueue(uint32_t index) {
   };
   for (auto& [qpn, qp] : qps) {
     if (SendQueue(qpn) == index || ReceiveQueue(qpn) == index) fail(qpn);
+    if (qp.srq.has_value() && ReceiveQueue(*qp.srq) == index) fail(qpn);
   }
   for (auto& [cqn, failed] : cqs) {
     if (CqQueue(cqn) != index || failed) continue;
@@ -402,7 +439,9 @@ std::string Reference::Accept(RdmaCtrlCmd command, const std::vector<uint8_t>& b
                            .send_cqn = r.send_cqn,
                            .recv_cqn = r.recv_cqn,
                            .max_send_wr = r.cap.max_send_wr,
-                           .max_recv_wr = r.cap.max_recv_wr};
+                           .max_recv_wr = r.cap.max_recv_wr,
+                           .srq = is_vireo_ && r.has_srq != 0 ? std::optional(r.srqn) : std::nullopt};
+      if (srqs.contains(qpn)) return "the number of a shared receive queue";
       if (!qps.emplace(qpn, qp).second) return "a QP that exists";
       break;
     }
@@ -448,6 +487,38 @@ std::string Reference::Accept(RdmaCtrlCmd command, const std::vector<uint8_t>& b
       break;
     }
     case RdmaCtrlCmd::kDelGid: gids.erase(Decode<spec::RdmaCmdDelGid>(bytes).index); break;
+    case RdmaCtrlCmd::kCreateSrq: {
+      const auto r = Decode<spec::RdmaCmdCreateSrq>(bytes);
+      const uint32_t srqn = Decode<spec::RdmaAckCreateSrq>(response).srqn;
+      if (srqn < 2 || srqn >= config_.num_qps) return "a number out of range";
+      if (qps.contains(srqn)) return "the number of a QP";
+      if (!srqs.emplace(srqn, Srq{.pdn = r.pdn, .max_wr = r.max_wr, .max_sge = r.max_sge}).second) {
+        return "a shared receive queue that exists";
+      }
+      break;
+    }
+    case RdmaCtrlCmd::kModifySrq: {
+      const auto r = Decode<spec::RdmaCmdModifySrq>(bytes);
+      srqs.at(r.srqn).limit = r.srq_limit;
+      break;
+    }
+    case RdmaCtrlCmd::kQuerySrq: {
+      const uint32_t srqn = Decode<spec::RdmaCmdQuerySrq>(bytes).srqn;
+      const auto ack = Decode<spec::RdmaAckQuerySrq>(response);
+      const Srq& srq = srqs.at(srqn);
+      uint32_t users = 0;
+      for (const auto& [qpn, qp] : qps) users += qp.srq == srqn ? 1 : 0;
+      if (ack.max_wr != srq.max_wr || ack.max_sge != srq.max_sge || ack.srq_limit != srq.limit || ack.qps != users) {
+        return "other attributes";
+      }
+      break;
+    }
+    case RdmaCtrlCmd::kDestroySrq: {
+      const uint32_t srqn = Decode<spec::RdmaCmdDestroySrq>(bytes).srqn;
+      srqs.erase(srqn);
+      StopQueue(ReceiveQueue(srqn));
+      break;
+    }
     default: break;
   }
   return "";

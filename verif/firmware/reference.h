@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -31,6 +32,7 @@ struct ReferenceQp {
   spec::IbQpType type{};
   uint32_t pdn = 0, send_cqn = 0, recv_cqn = 0;
   uint32_t max_send_wr = 0, max_recv_wr = 0;
+  std::optional<uint32_t> srq = {};
   spec::IbQpState state = spec::IbQpState::kReset;
   bool has_send_outstanding = false;
 };
@@ -67,6 +69,10 @@ class Reference {
   std::set<uint32_t> pds;
   std::map<uint32_t, bool> cqs;  // by number; true: failed
   std::map<uint32_t, ReferenceQp> qps;
+  struct Srq {
+    uint32_t pdn = 0, max_wr = 0, max_sge = 0, limit = 0;
+  };
+  std::map<uint32_t, Srq> srqs;
   std::map<uint32_t, Mr> mrs;
   std::map<uint32_t, uint32_t> ahs;  // PD by number
   std::map<uint32_t, Gid> gids;

@@ -117,6 +117,12 @@ struct Bench {
     context.Encode(write.data);
     table_write.tokens.push_back(write);
   }
+  // The number is a shared receive queue's.
+  void WriteSrq(uint32_t srqn) {
+    spec::TableWrite write{.table_id = spec::MgmtTable::kQpContext, .index = srqn};
+    spec::TableQpContext{.is_srq = true}.Encode(write.data);
+    table_write.tokens.push_back(write);
+  }
   void WriteQueue(uint32_t index, TableQueueKind kind, uint32_t owner) {
     spec::TableWrite write{.table_id = spec::MgmtTable::kVirtqueue, .index = index};
     spec::TableVirtqueue{.kind = kind, .owner = owner}.Encode(write.data);
@@ -472,6 +478,52 @@ TEST(QpControl, CommunicationEstablishedIsReportedWithoutStateChange) {
   }
 }
 
+TEST(QpControl, LastReceiveIsReportedInErrWithoutStateChange) {
+  Bench bench;
+  for (const auto from : kStates) {
+    bench.Bring(9, from);
+    bench.responder_failure.tokens.push_back({.qpn = 9, .event_type = RdmaEventType::kQpLastWqeReached});
+    bench.Finish();
+    EXPECT_TRUE(bench.States().empty());
+    std::vector<HostEvent> expected;
+    if (from >= IbQpState::kRtr) {
+      expected.push_back({.event_type = RdmaEventType::kQpLastWqeReached, .element = 9});
+    }
+    EXPECT_EQ(bench.Events(), expected);
+  }
+  bench.Forget();
+  bench.responder_failure.tokens.push_back({.qpn = kQps, .event_type = RdmaEventType::kQpLastWqeReached});
+  bench.Finish();
+  EXPECT_TRUE(bench.Events().empty());
+}
+
+TEST(QpControl, VirtqueueOfASharedReceiveQueueFailsIt) {
+  for (const bool by_desc_fetch : {true, false}) {
+    Bench bench;
+    bench.WriteQueue(ReceiveQueue(6), TableQueueKind::kRq, 6);
+    bench.WriteSrq(6);
+    bench.Finish();
+    auto& failure = by_desc_fetch ? bench.desc_fetch_failure : bench.work_failure;
+    failure.tokens.push_back({.vq_index = ReceiveQueue(6), .code = RdmaError::kWindowViolation});
+    bench.Finish();
+    EXPECT_EQ(bench.Events(),
+              (std::vector<HostEvent>{{.event_type = RdmaEventType::kVqErr, .element = ReceiveQueue(6), .code = 128},
+                                      {.event_type = RdmaEventType::kSrqErr, .element = 6, .code = 128}}));
+    bench.Forget();
+    // Its limit.
+    failure.tokens.push_back({.vq_index = ReceiveQueue(6)});
+    bench.Finish();
+    EXPECT_EQ(bench.Events(), (std::vector<HostEvent>{{.event_type = RdmaEventType::kSrqLimitReached, .element = 6}}));
+    EXPECT_TRUE(bench.States().empty());
+    // The number is a QP's again.
+    bench.Bring(6, IbQpState::kRts);
+    failure.tokens.push_back({.vq_index = ReceiveQueue(6), .code = RdmaError::kWindowViolation});
+    bench.Finish();
+    ASSERT_EQ(bench.Events().size(), 2u);
+    EXPECT_EQ(bench.Events()[1].event_type, RdmaEventType::kQpFatal);
+  }
+}
+
 TEST(QpControl, OnlyTheFirstFailureOfAQpIsReported) {
   Bench bench;
   bench.Bring(2, IbQpState::kRts);
@@ -778,8 +830,9 @@ TEST(QpControl, MatchesModelInRandomTraffic) {
           const auto qpn = [&] { return static_cast<uint32_t>(sim::UniformBelow(random, kQps + 1)); };
           const auto failure = [&] {
             return spec::QpFailure{.qpn = qpn(),
-                                   .event_type = random() % 8 == 0 ? RdmaEventType::kCommEst
-                                                                   : static_cast<RdmaEventType>(1 + random() % 3),
+                                   .event_type = random() % 8 == 0   ? RdmaEventType::kCommEst
+                                                 : random() % 8 == 0 ? RdmaEventType::kQpLastWqeReached
+                                                                     : static_cast<RdmaEventType>(1 + random() % 3),
                                    .code = static_cast<uint32_t>(random()),
                                    .send_only = random() % 4 == 0,
                                    .reported = random() % 2 == 0};
@@ -805,6 +858,7 @@ TEST(QpControl, MatchesModelInRandomTraffic) {
           }
           // Mostly starts into operating states, so that failures find QPs to stop.
           const auto index = static_cast<uint32_t>(sim::UniformBelow(random, kQps));
+          if (i % 16 == 5) bench.WriteSrq(static_cast<uint32_t>(sim::UniformBelow(random, kQps)));
           bench.WriteQp(index, static_cast<IbQpState>(random() % 4 == 0 ? random() % 7 : 3));
           const auto operation = static_cast<QpOperation>(random() % 8 == 0 ? random() % 8 : random() % 2 * 3);
           bench.Order(index, operation);

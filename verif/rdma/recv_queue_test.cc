@@ -97,7 +97,9 @@ struct Bench {
       EXPECT_LE(++reads - fetched.accepted, kSizes.fetches);
     };
     receive.on_token = [this](Cycle, const spec::Receive& token) { Check(token); };
-    failure.on_token = [this](Cycle, const spec::QueueFailure& token) { failures.push_back(token); };
+    failure.on_token = [this](Cycle, const spec::QueueFailure& token) {
+      (token.code == RdmaError::kOk ? limits : failures).push_back(token);
+    };
     EXPECT_EQ(Run(kConfig.num_qps), "");  // the sets of QPs are cleared
   }
 
@@ -136,7 +138,9 @@ struct Bench {
                                .bytes = posted.bytes,
                                .writable = posted.writable,
                                .more = posted.more,
-                               .next_index = static_cast<uint16_t>(random())});
+                               .next_index = static_cast<uint16_t>(random()),
+                               .has_id = has_ids,
+                               .id = IdOf(posted.head)});
     }
     if (got == 0 || broken[qpn]) {
       buffer.tokens.push_back({.status = broken[qpn] ? BufferStatus::kFailed : BufferStatus::kEmpty,
@@ -149,6 +153,20 @@ struct Bench {
   }
   void AnswerAll() {
     while (!asking.empty()) Answer();
+  }
+
+  static uint16_t IdOf(uint16_t head) { return static_cast<uint16_t>(head ^ 0x5a5a); }
+  // As firmware writes the entry of a shared receive queue: armed, if there is a position.
+  void SetShared(uint32_t queue, std::optional<uint16_t> position = {}) {
+    spec::TableWrite write{.table_id = spec::MgmtTable::kQpContext, .index = queue};
+    spec::TableQpContext{.srq = position.value_or(0), .is_srq = true, .limit_armed = position.has_value()}.Encode(
+        write.data);
+    table.tokens.push_back(write);
+  }
+  void SetPacked(bool packed) {
+    p.ring_packed_i = packed;
+    block.SetRingPacked(bench.cycle(), packed);
+    has_ids = packed;
   }
 
   spec::Receive Expected(const Posted& posted) const {
@@ -284,7 +302,9 @@ struct Bench {
   std::string Settle() {
     for (int i = 0; i < 50'000; ++i) {
       if (std::string difference = Run(1); !difference.empty()) return difference;
-      if (request.IsEmpty() && buffer.IsEmpty() && fetched.IsEmpty() && state.IsEmpty() && block.IsIdle()) return {};
+      if (table.IsEmpty() && request.IsEmpty() && buffer.IsEmpty() && fetched.IsEmpty() && state.IsEmpty() &&
+          block.IsIdle())
+        return {};
     }
     return "the block does not become idle";
   }
@@ -306,6 +326,8 @@ struct Bench {
   uint64_t came[16]{};
   std::deque<Asking> asking;
   std::vector<spec::QueueFailure> failures, expected_failures;
+  std::vector<spec::QueueFailure> limits;  // reports of a shared queue's limit
+  bool has_ids = false;                    // packed ring: buffers have ids, unlike their positions
   uint64_t reads = 0;
   bool hold_answers = false;
   bool may_wrap = true;
@@ -348,6 +370,9 @@ struct Bench {
   decltype(bench.Pulse<spec::QpStateWrite>(p.qp_state_write_valid_i, p.qp_state_write_i, {})) state =
       bench.Pulse<spec::QpStateWrite>(p.qp_state_write_valid_i, p.qp_state_write_i,
                                       [this](Cycle cycle, const auto& token) { OnState(cycle, token); });
+  decltype(bench.Pulse<spec::TableWrite>(p.table_write_valid_i, p.table_write_i, {})) table =
+      bench.Pulse<spec::TableWrite>(p.table_write_valid_i, p.table_write_i,
+                                    [this](Cycle cycle, const auto& token) { block.OnTableWrite(cycle, token); });
   decltype(bench.Out("", receive_sink, p.receive_valid_o, p.receive_ready_i, p.receive_o)) receive =
       bench.Out("receive", receive_sink, p.receive_valid_o, p.receive_ready_i, p.receive_o);
   decltype(bench.Out("", ask_sink, p.buffer_request_valid_o, p.buffer_request_ready_i, p.buffer_request_o)) ask =
@@ -685,6 +710,96 @@ TEST(RecvQueue, QueueMappingFollowsTheAcceptedNetQueuePairs) {
   EXPECT_EQ(bench.failures.size(), 9u);
 }
 
+TEST(RecvQueue, LimitOfASharedQueueIsReportedOnceWhenAsManyAreTaken) {
+  Bench bench;
+  bench.SetShared(5, 3);
+  bench.SetShared(6);
+  ASSERT_EQ(bench.Settle(), "");
+  for (const uint32_t queue : {5u, 6u, 7u}) bench.Post(queue, 12);
+  for (int i = 1; i <= 6; ++i) {
+    for (const uint32_t queue : {5u, 6u, 7u}) {
+      EXPECT_EQ(bench.Take(queue).status, BufferStatus::kOk);
+      EXPECT_EQ(bench.limits.size(), i < 3 ? 0u : 1u) << i;
+    }
+  }
+  EXPECT_EQ(bench.limits.front(), (spec::QueueFailure{.vq_index = bench.QueueOf(5)}));
+  bench.SetShared(5, 8);
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.limits.size(), 1u);
+  bench.SetShared(5, 9);  // replaces the position
+  ASSERT_EQ(bench.Settle(), "");
+  for (int i = 7; i <= 8; ++i) EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
+  EXPECT_EQ(bench.limits.size(), 1u);
+  EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
+  EXPECT_EQ(bench.limits.size(), 2u);
+  EXPECT_TRUE(bench.failures.empty());
+}
+
+TEST(RecvQueue, LimitThatIsReachedWhenItIsArmedIsReportedAtOnce) {
+  Bench bench;
+  bench.SetShared(5);
+  bench.Post(5, 4);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
+  // Modulo 2^16: behind by up to half of it.
+  for (const int position : {4, 3, 4 - 0x7fff}) {
+    bench.SetShared(5, static_cast<uint16_t>(position));
+    ASSERT_EQ(bench.Settle(), "");
+  }
+  EXPECT_EQ(bench.limits.size(), 3u);
+  bench.SetShared(5, static_cast<uint16_t>(4 - 0x8000));
+  bench.SetShared(5, 5);
+  bench.SetShared(5);  // disarmed
+  ASSERT_EQ(bench.Settle(), "");
+  bench.Post(5);
+  EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
+  EXPECT_EQ(bench.limits.size(), 3u);
+}
+
+TEST(RecvQueue, ClearDisarmsTheLimitAndCountsFromZero) {
+  Bench bench;
+  bench.SetShared(5, 3);
+  bench.Post(5, 2);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
+  bench.Clear(5);
+  ASSERT_EQ(bench.Settle(), "");
+  bench.Post(5, 2);
+  EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
+  EXPECT_TRUE(bench.limits.empty());
+  bench.SetShared(5, 2);
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_TRUE(bench.limits.empty());
+  EXPECT_EQ(bench.Take(5).status, BufferStatus::kOk);
+  EXPECT_EQ(bench.limits.size(), 1u);
+}
+
+// Its used descriptors need the id, those of a private queue have it in place.
+TEST(RecvQueue, SharedQueueInAPackedRingReturnsTheBufferId) {
+  Bench bench;
+  bench.SetPacked(true);
+  bench.SetShared(5);
+  ASSERT_EQ(bench.Settle(), "");
+  for (const uint32_t queue : {5u, 6u}) {
+    bench.Add(queue, {});
+    const uint16_t head = bench.ring[queue].front().head;
+    bench.receive.on_token = [&](Cycle, const spec::Receive& token) {
+      bench.wanted.reset();
+      bench.got.push_back(token);
+    };
+    const spec::Receive receive = bench.Take(queue);
+    EXPECT_EQ(receive.status, BufferStatus::kOk);
+    EXPECT_EQ(receive.head, queue == 5 ? Bench::IdOf(head) : head);
+  }
+  // Without an id, as in an indirect table, it could not be returned.
+  bench.has_ids = false;
+  bench.given[5].clear();
+  bench.Add(5, {});
+  const spec::Receive bad = bench.Take(5);
+  EXPECT_EQ(bad.status, BufferStatus::kFailed);
+  EXPECT_EQ(bad.code, RdmaError::kBadDescriptor);
+  EXPECT_EQ(bench.failures,
+            (std::vector<spec::QueueFailure>{{.vq_index = bench.QueueOf(5), .code = RdmaError::kBadDescriptor}}));
+}
+
 TEST(RecvQueue, MeetsDocumentedLatencies) {
   Bench bench;
   const auto expect = [&](Cycle latency, const uint64_t& count) {
@@ -753,6 +868,7 @@ TEST(RecvQueue, MatchesModelInRandomTrafficWithoutLoss) {
       bench.ask.keep = bench.fetch.keep = bench.receive.keep = bench.failure.keep = false;
       bench.hold_answers = true;
       unsigned empties = 0, failed = 0, elements = 0;
+      uint16_t position = 0;
       for (int step = 0; step < 8000; ++step) {
         const auto qpn = static_cast<uint32_t>(random() % (step / 1000 % 2 == 0 ? 16 : 3));
         const unsigned dice = random() % 64;
@@ -769,6 +885,9 @@ TEST(RecvQueue, MatchesModelInRandomTrafficWithoutLoss) {
           bench.Clear(static_cast<uint32_t>(random() % 16));
         } else if (dice < 11) {
           bench.SetState(qpn, static_cast<IbQpState>(random() % 7));
+        } else if (dice < 12) {
+          position = static_cast<uint16_t>(position + random() % 16);
+          if (random() % 2 == 0) bench.SetShared(qpn % 4, static_cast<uint16_t>(position % 40));
         } else if (dice < 13) {
           bench.broken[qpn] = !bench.broken[qpn] && random() % 4 == 0;
         } else if (dice < 26) {
@@ -792,6 +911,7 @@ TEST(RecvQueue, MatchesModelInRandomTrafficWithoutLoss) {
       EXPECT_GT(empties, 3u);
       EXPECT_GT(failed, 10u);
       EXPECT_GT(elements, 20u);
+      EXPECT_GT(bench.limits.size(), 3u);
       bench.hold_answers = false;
       bench.request.rate = bench.buffer.rate = bench.fetched.rate = 16;
       bench.ask.rate = bench.fetch.rate = bench.receive.rate = bench.failure.rate = 16;

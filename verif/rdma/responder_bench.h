@@ -74,6 +74,7 @@ struct Qp {
   bool remote_read = true;
   bool remote_atomic = true;
   uint8_t max_reads = kReads;
+  std::optional<uint16_t> srq = {};
 };
 
 inline void SetPeer(uint32_t qpn, uint8_t (&gid)[16]) {
@@ -97,6 +98,8 @@ inline spec::TableWrite ContextOf(const Qp& qp) {
   context.pdn = kPdn;
   context.recv_cqn = kCqn;
   context.min_rnr_timer = kRnrTimer;
+  context.has_srq = qp.srq.has_value();
+  context.srq = qp.srq.value_or(0);
   SetPeer(qp.qpn, context.path.dgid);
   SetOwn(qp.qpn, context.path.sgid);
   spec::TableWrite write{.table_id = spec::MgmtTable::kQpContext, .index = qp.qpn};

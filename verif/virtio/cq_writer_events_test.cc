@@ -190,6 +190,39 @@ TEST(CqWriter, PackedCqArmStaysValidAcrossWrap) {
   }
 }
 
+// They come in any order, so they bring the id, and the position is the writer's own.
+TEST(CqWriter, BuffersByIdAreUsedAtTheQueuesOwnPositions) {
+  constexpr size_t kShared = kFirstWork + 1;
+  for (const bool packed : {true, false}) {
+    Bench b{{.packed = packed}};
+    b.EnableAll();
+    for (const uint16_t size : {uint16_t{4}, uint16_t{2}}) {
+      b.Enable(kShared, size);
+      ASSERT_EQ(b.bench.RunOut(30), "");
+      for (unsigned i = 0; i < 11; ++i) {
+        const auto id = static_cast<uint16_t>(b.random());
+        Completion expected{.vq_index = kShared,
+                            .head = packed ? b.queues[kShared].TakePlace() : id,
+                            .used_bytes = i % 3 == 0 ? 5u : 0u,
+                            .has_id = packed,
+                            .id = id,
+                            .next_position = b.queues[kShared].place};
+        b.queues[kShared].work.push_back(expected);
+        expected.has_id = false;
+        expected.by_id = true;
+        expected.head = id;
+        expected.id = static_cast<uint16_t>(b.random());
+        expected.next_position = static_cast<uint16_t>(b.random());
+        b.completion_in.tokens.push_back(expected);
+        b.Complete(kFirstWork + 2);
+        if (i % 4 == 0) b.Settle();
+      }
+      b.Settle();
+      EXPECT_EQ(b.queues[kShared].indices, 11u);
+    }
+  }
+}
+
 TEST(CqWriter, BufferWithoutAnIdKeepsTheDriversId) {
   Bench b({.packed = true});
   b.EnableAll();
