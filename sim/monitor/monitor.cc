@@ -254,7 +254,11 @@ void Monitor::WriteTable(spec::MgmtTable table, const uint8_t* entry) {
     case spec::MgmtTable::kWindow:
       return rings_.SetWindow(static_cast<uint16_t>(std::min<uint32_t>(table_index_, 0xffff)),
                               spec::TableWindow::Decode(entry));
-    case spec::MgmtTable::kQpContext: return packets_.SetQp(table_index_, spec::TableQpContext::Decode(entry));
+    case spec::MgmtTable::kQpContext: {
+      const auto context = spec::TableQpContext::Decode(entry);
+      rings_.SetShared(table_index_, context.is_srq);
+      return packets_.SetQp(table_index_, context);
+    }
     case spec::MgmtTable::kCqContext: {
       const auto cq = spec::TableCqContext::Decode(entry);
       if (cq.set_solicited || cq.set_next_completion) {

@@ -133,6 +133,7 @@ void PacketRules::Forget(uint32_t qpn, Qp& qp) {
 void PacketRules::SetQp(uint32_t qpn, const spec::TableQpContext& context) {
   Qps::value_type& entry = *qps_.try_emplace(qpn).first;
   Qp& qp = entry.second;
+  if (context.is_srq) return;
   if (qp.exists) {
     auto& same_peer = by_peer_[{MacOf(qp.context.path.dmac), qp.context.dest_qpn}];
     std::erase(same_peer, &entry);
@@ -921,10 +922,34 @@ void PacketRules::OnSendCqe(Cycle cycle, Qp& qp, const spec::RdmaCqReq& cqe) {
   qp.are_works_known = false;
 }
 
+// A completion belongs to one receive of the shared queue, which was returned before.
+std::shared_ptr<std::vector<uint8_t>> PacketRules::TakeShared(Cycle cycle, const Qp& qp, const spec::RdmaCqReq& cqe) {
+  auto& received = qps_[qp.context.srq].received;
+  const auto matches = [&cqe](const std::shared_ptr<std::vector<uint8_t>>& tail) {
+    return tail != nullptr && tail->size() >= spec::RdmaRqReq::kBytes &&
+           spec::RdmaRqReq::Decode(tail->data()).wr_id == cqe.wr_id;
+  };
+  const auto at = std::ranges::find_if(received, matches);
+  if (at != received.end()) {
+    auto tail = std::move(*at);
+    received.erase(at);
+    return tail;
+  }
+  const auto is_unknown = [](const auto& tail) { return tail == nullptr || tail->size() < spec::RdmaRqReq::kBytes; };
+  if (std::ranges::none_of(received, is_unknown) && cqe.status == spec::IbWcStatus::kSuccess) {
+    findings_.Add(kCompletionReceive, cycle, QpText(cqe.qp_num) + "receive with wr_id " + Hex(cqe.wr_id),
+                  "a receive of shared receive queue " + std::to_string(qp.context.srq) +
+                      " that was returned and has not completed");
+  }
+  return nullptr;
+}
+
 // Receives of RC complete with the messages in their order; of UC and UD, messages may have been dropped.
 bool PacketRules::OnReceiveCqe(Cycle cycle, Qp& qp, const spec::RdmaCqReq& cqe) {
   std::shared_ptr<std::vector<uint8_t>> tail;
-  if (!qp.received.empty()) {
+  if (qp.context.has_srq) {
+    tail = TakeShared(cycle, qp, cqe);
+  } else if (!qp.received.empty()) {
     tail = std::move(qp.received.front());
     qp.received.pop_front();
   }
@@ -965,6 +990,7 @@ bool PacketRules::OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe) {
   Qp& qp = found->second;
   if (cqe.status != spec::IbWcStatus::kSuccess) {
     qp.has_failed = true;
+    if (qp.context.has_srq) TakeShared(cycle, qp, cqe);
     qp.received.clear();
     qp.gap.reset();
     qp.unreported.clear();

@@ -228,6 +228,7 @@ class PacketRules {
   void ReceivedResponse(uint32_t qpn, Qp& qp, const RocePacket& packet);
   void ReportGap(uint32_t qpn, Qp& qp);
   bool OnReceiveCqe(Cycle cycle, Qp& qp, const spec::RdmaCqReq& cqe);
+  std::shared_ptr<std::vector<uint8_t>> TakeShared(Cycle cycle, const Qp& qp, const spec::RdmaCqReq& cqe);
   void OnSendCqe(Cycle cycle, Qp& qp, const spec::RdmaCqReq& cqe);
 
   Findings& findings_;

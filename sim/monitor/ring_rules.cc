@@ -27,12 +27,20 @@ void Merge(uint64_t& target, uint64_t at, uint64_t value, unsigned bytes) {
   target = (target & ~mask) | (value << 8 * at & mask);
 }
 
-// Those that the transport uses in the order in which they were made available.
-bool IsInOrder(TableQueueKind kind) {
-  return kind == TableQueueKind::kSq || kind == TableQueueKind::kRq || kind == TableQueueKind::kCq;
+}  // namespace
+
+bool RingRules::IsInOrder(const Queue& queue) const {
+  if (queue.kind == TableQueueKind::kRq) return !shared_.contains(queue.owner);
+  return queue.kind == TableQueueKind::kSq || queue.kind == TableQueueKind::kCq;
 }
 
-}  // namespace
+void RingRules::SetShared(uint32_t number, bool is_shared) {
+  if (is_shared) {
+    shared_.insert(number);
+  } else {
+    shared_.erase(number);
+  }
+}
 
 std::string RingRules::NameOf(uint16_t index) const {
   const Queue& queue = queues_[index];
@@ -571,6 +579,8 @@ void RingRules::SetDescriptor(uint16_t index, uint16_t number, const uint8_t* by
   const bool is_same = descriptor.is_known && descriptor.address == split.addr && descriptor.bytes == split.len &&
                        descriptor.flags == flags;
   descriptor.next = split.next;
+  const uint16_t id = queue.is_packed ? spec::PvirtqDesc::Decode(bytes).id : uint16_t{0};
+  descriptor.id = id;
   descriptor.is_available = true;
   if (is_same) return;  // read again
   if (const Work* const work = works_.Find(descriptor.address);
@@ -578,7 +588,7 @@ void RingRules::SetDescriptor(uint16_t index, uint16_t number, const uint8_t* by
     listener_.OnSendWork(queue.owner, {});  // what was found was not the one that is available now
   }
   DropBuffer(index, descriptor, number);
-  descriptor = {split.addr, split.len, flags, split.next, true, true};
+  descriptor = {split.addr, split.len, flags, split.next, id, true, true};
   if ((flags & spec::VirtqDescFlags::kIndirect) != 0 || queue.kind == TableQueueKind::kCq ||
       queue.kind == TableQueueKind::kSq || queue.kind == TableQueueKind::kRq) {
     MarkPages(split.addr, split.len);
@@ -732,7 +742,7 @@ void RingRules::UsedElement(Cycle cycle, uint16_t index) {
                   "at most " + std::to_string(queue.available) + " buffers, as available when read");
   }
   const int32_t head = queue.heads[number % queue.size];
-  if (IsInOrder(queue.kind) && head >= 0 && element.id != static_cast<uint32_t>(head)) {
+  if (IsInOrder(queue) && head >= 0 && element.id != static_cast<uint32_t>(head)) {
     findings_.Add(kUsedOrder, cycle, NameOf(index) + "used buffer " + std::to_string(element.id),
                   std::to_string(head) + ", the oldest available");
   }
@@ -772,6 +782,9 @@ void RingRules::WritePacked(Cycle cycle, uint16_t index, uint64_t at, std::span<
   const auto number = static_cast<uint16_t>(at / kDescriptorBytes);
   if (at % kDescriptorBytes == spec::PvirtqDesc::kLenOffset && bytes.size() >= sizeof(uint32_t)) {
     queue.packed_length = {number, static_cast<uint32_t>(Little(bytes.first(sizeof(uint32_t))))};
+    if (queue.kind == TableQueueKind::kRq && at % kDescriptorBytes + bytes.size() >= spec::PvirtqDesc::kFlagsOffset) {
+      queue.packed_ids[number] = static_cast<uint16_t>(Little(bytes.subspan(sizeof(uint32_t), sizeof(uint16_t))));
+    }
   }
   // The flags come last and make the descriptor used. (spec/virtio.toml, pvirtq_desc)
   if (at % kDescriptorBytes + bytes.size() <= spec::PvirtqDesc::kFlagsOffset) return;
@@ -794,10 +807,33 @@ void RingRules::WritePacked(Cycle cycle, uint16_t index, uint64_t at, std::span<
       (flags & spec::VirtqDescFlags::kWrite) != 0) {
     CheckLength(cycle, index, queue.packed_length->second);
   }
+  if (queue.kind == TableQueueKind::kRq && shared_.contains(queue.owner)) Exchange(index, number);
   Returned(cycle, index, number);
   ++queue.used;
   Notify(queue);
   if (queue.kind == TableQueueKind::kCq) CheckArm(index);
+}
+
+void RingRules::Exchange(uint16_t index, uint16_t number) {
+  Queue& queue = queues_[index];
+  const auto id = queue.packed_ids.find(number);
+  const auto at = std::ranges::find_if(queue.descriptors, [&](const Descriptor& descriptor) {
+    return id != queue.packed_ids.end() && descriptor.is_known && descriptor.is_available &&
+           descriptor.id == id->second;
+  });
+  if (id != queue.packed_ids.end()) queue.packed_ids.erase(id);
+  if (at == queue.descriptors.end()) {
+    findings_.Add(kUsedAvailable, now_, NameOf(index) + "used descriptor " + std::to_string(number),
+                  "the id of a buffer that was read as available and not used since");
+    return;
+  }
+  const auto other = static_cast<uint16_t>(at - queue.descriptors.begin());
+  if (other == number) return;
+  std::swap(queue.descriptors[other], queue.descriptors[number]);
+  for (const uint16_t place : {other, number}) {
+    Work* const work = receives_.Find(queue.descriptors[place].address);
+    if (work != nullptr && work->queue == index) work->head = place;
+  }
 }
 
 void RingRules::Returned(Cycle cycle, uint16_t index, uint16_t head) {

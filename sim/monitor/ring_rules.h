@@ -74,6 +74,8 @@ class RingRules {
   void OnBarRead(const BoundaryEvent& event);
   void OnBarCompletion(uint64_t value);
   void SetRow(uint16_t queue, const spec::TableVirtqueue& row);
+  // The receive queue of this number is shared: its buffers are used in any order.
+  void SetShared(uint32_t number, bool is_shared);
   void SetWindow(uint16_t queue, const spec::TableWindow& window);
   // The ABI profile towards the driver: in rfc-v2 the arm register does not exist.
   void SetProfile(spec::Profile profile) { has_arm_register_ = spec::ConstantsOf(profile).rdma_has_cq_arm != 0; }
@@ -100,6 +102,7 @@ class RingRules {
     uint64_t address = 0;
     uint32_t bytes = 0;
     uint16_t flags = 0, next = 0;
+    uint16_t id = 0;  // packed
     bool is_known = false;
     bool is_available = false;  // packed: read as available and not used since
   };
@@ -134,6 +137,7 @@ class RingRules {
     Cycle owed_since = 0;
     std::optional<uint64_t> solicited;
     std::optional<std::pair<uint16_t, uint32_t>> packed_length;  // written to a descriptor that is not used yet
+    std::map<uint16_t, uint16_t> packed_ids;  // written to descriptors of a shared receive queue that are not used yet
     std::array<uint8_t, spec::VirtqUsedElem::kBytes> element{};
     std::vector<int32_t> heads;       // available ring as read; -1: not read
     std::vector<bool> are_heads_new;  // send queues: read since the last work request of that place was found
@@ -214,6 +218,11 @@ class RingRules {
   }
   void RestartOwed();
   void CheckLength(Cycle cycle, uint16_t index, uint32_t bytes);
+  // Those that the transport uses in the order in which they were made available.
+  bool IsInOrder(const Queue& queue) const;
+  // Packed ring of a shared receive queue: the buffer that is returned in this descriptor takes its place in the
+  // records, and the one that was there, if it is still in use, the other place.
+  void Exchange(uint16_t index, uint16_t number);
   std::string NameOf(uint16_t index) const;
 
   Findings& findings_;
@@ -225,12 +234,13 @@ class RingRules {
   uint64_t epoch_ = 0;  // of the latest enable
   std::vector<Queue> queues_;
   std::vector<uint64_t> epochs_;
-  std::vector<uint16_t> live_;         // queues
-  std::map<uint64_t, Area> areas_;     // by begin
-  std::map<uint64_t, Table> tables_;   // indirect tables, by begin
-  AddressMap<Cqe> cqes_;               // buffers of completion queues
-  AddressMap<Work> works_, receives_;  // of send queues, of receive queues
-  std::vector<Read> reads_;            // by tag
+  std::vector<uint16_t> live_;           // queues
+  std::map<uint64_t, Area> areas_;       // by begin
+  std::map<uint64_t, Table> tables_;     // indirect tables, by begin
+  AddressMap<Cqe> cqes_;                 // buffers of completion queues
+  AddressMap<Work> works_, receives_;    // of send queues, of receive queues
+  std::unordered_set<uint32_t> shared_;  // numbers of shared receive queues
+  std::vector<Read> reads_;              // by tag
   // Pages that may have rings, tables, work requests or CQEs, by a part of their number: most accesses are payload.
   std::bitset<4096> pages_;
   std::unordered_map<uint16_t, uint64_t> causes_;  // of interrupts, by vector
