@@ -97,7 +97,30 @@ Result<spec::RdmaAckRegUserMr> RoceCommands::RegUserMr(spec::RdmaCmdRegUserMr re
 
 Status RoceCommands::DeregMr(uint32_t mrn) { return SendOnly(RdmaCtrlCmd::kDeregMr, spec::RdmaCmdDeregMr{.mrn = mrn}); }
 
+Result<uint32_t> RoceCommands::CreateSrq(const spec::RdmaCmdCreateSrq& request) {
+  if (!has_additions()) return NotInProfile("a shared receive queue");
+  auto ack = Send<spec::RdmaCmdCreateSrq, spec::RdmaAckCreateSrq>(RdmaCtrlCmd::kCreateSrq, request);
+  if (!ack.ok()) return ack.error();
+  return ack->srqn;
+}
+
+Status RoceCommands::ModifySrq(const spec::RdmaCmdModifySrq& request) {
+  if (!has_additions()) return NotInProfile("a shared receive queue");
+  return SendOnly(RdmaCtrlCmd::kModifySrq, request);
+}
+
+Result<spec::RdmaAckQuerySrq> RoceCommands::QuerySrq(uint32_t srqn) {
+  if (!has_additions()) return NotInProfile("a shared receive queue");
+  return Send<spec::RdmaCmdQuerySrq, spec::RdmaAckQuerySrq>(RdmaCtrlCmd::kQuerySrq, {.srqn = srqn});
+}
+
+Status RoceCommands::DestroySrq(uint32_t srqn) {
+  if (!has_additions()) return NotInProfile("a shared receive queue");
+  return SendOnly(RdmaCtrlCmd::kDestroySrq, spec::RdmaCmdDestroySrq{.srqn = srqn});
+}
+
 Result<uint32_t> RoceCommands::CreateQp(const spec::RdmaCmdCreateQp& request) {
+  if (request.has_srq != 0 && !has_additions()) return NotInProfile("a shared receive queue");
   auto ack = Send<spec::RdmaCmdCreateQp, spec::RdmaAckCreateQp>(RdmaCtrlCmd::kCreateQp, request);
   if (!ack.ok()) return ack.error();
   return ack->qpn;

@@ -48,6 +48,13 @@ class RoceCommands {
   // Next: reset both virtqueues; outstanding work requests never complete.
   Status DestroyQp(uint32_t qpn);
 
+  // Profile vireo only. Returns its number. Next: enable its virtqueue, the receive queue of the QP of this number.
+  Result<uint32_t> CreateSrq(const spec::RdmaCmdCreateSrq& request);
+  Status ModifySrq(const spec::RdmaCmdModifySrq& request);
+  Result<spec::RdmaAckQuerySrq> QuerySrq(uint32_t srqn);
+  // Next: reset its virtqueue; its receives never complete.
+  Status DestroySrq(uint32_t srqn);
+
   // Returns the address handle.
   Result<uint32_t> CreateAh(uint32_t pdn, const spec::RdmaAhAttr& attributes);
   Status DestroyAh(uint32_t pdn, uint32_t ah);

@@ -334,6 +334,8 @@ bool Context::StopQueuesOf(RdmaCtrlCmd command, std::span<const uint8_t> request
     const uint32_t qpn = spec::RdmaCmdDestroyQp::Decode(request.data()).qpn;
     stop(net.SendQueueIndex(qpn));
     stop(net.ReceiveQueueIndex(qpn));
+  } else if (command == RdmaCtrlCmd::kDestroySrq) {
+    stop(net.ReceiveQueueIndex(spec::RdmaCmdDestroySrq::Decode(request.data()).srqn));
   } else if (command == RdmaCtrlCmd::kDestroyCq) {
     stop(net.CompletionQueueIndex(spec::RdmaCmdDestroyCq::Decode(request.data()).cqn));
   }

@@ -44,6 +44,10 @@ std::optional<Sizes> SizesOf(RdmaCtrlCmd command) {
     case RdmaCtrlCmd::kCreateAh: return SizesOf<spec::RdmaCmdCreateAh, spec::RdmaAckCreateAh>();
     case RdmaCtrlCmd::kDestroyAh: return SizesOf<spec::RdmaCmdDestroyAh, NoPayload>();
     case RdmaCtrlCmd::kReqNotifyCq: return SizesOf<spec::RdmaCmdReqNotify, NoPayload>();
+    case RdmaCtrlCmd::kCreateSrq: return SizesOf<spec::RdmaCmdCreateSrq, spec::RdmaAckCreateSrq>();
+    case RdmaCtrlCmd::kModifySrq: return SizesOf<spec::RdmaCmdModifySrq, NoPayload>();
+    case RdmaCtrlCmd::kQuerySrq: return SizesOf<spec::RdmaCmdQuerySrq, spec::RdmaAckQuerySrq>();
+    case RdmaCtrlCmd::kDestroySrq: return SizesOf<spec::RdmaCmdDestroySrq, NoPayload>();
     default: return std::nullopt;
   }
 }
@@ -77,6 +81,10 @@ Status ContextObjects::Check(const Command& command, const ContextMemory& memory
     if (qps_.contains(qpn)) return {};
     return Refuse(RdmaError::kBadQpn, "not a queue pair of this client");
   };
+  const auto need_srq = [&](uint32_t srqn) -> Status {
+    if (srqs_.contains(srqn)) return {};
+    return Refuse(RdmaError::kBadSrqn, "not a shared receive queue of this client");
+  };
   switch (command.command) {
     case RdmaCtrlCmd::kDestroyCq: return need_cq(spec::RdmaCmdDestroyCq::Decode(request).cqn);
     case RdmaCtrlCmd::kReqNotifyCq: return need_cq(spec::RdmaCmdReqNotify::Decode(request).cqn);
@@ -96,11 +104,16 @@ Status ContextObjects::Check(const Command& command, const ContextMemory& memory
       }
       if (Status pd = need_pd(qp.pdn); !pd.ok()) return pd;
       if (Status cq = need_cq(qp.send_cqn); !cq.ok()) return cq;
-      return need_cq(qp.recv_cqn);
+      if (Status cq = need_cq(qp.recv_cqn); !cq.ok()) return cq;
+      return qp.has_srq != 0 ? need_srq(qp.srqn) : Status{};
     }
     case RdmaCtrlCmd::kModifyQp: return need_qp(spec::RdmaCmdModifyQp::Decode(request).qpn);
     case RdmaCtrlCmd::kQueryQp: return need_qp(spec::RdmaCmdQueryQp::Decode(request).qpn);
     case RdmaCtrlCmd::kDestroyQp: return need_qp(spec::RdmaCmdDestroyQp::Decode(request).qpn);
+    case RdmaCtrlCmd::kCreateSrq: return need_pd(spec::RdmaCmdCreateSrq::Decode(request).pdn);
+    case RdmaCtrlCmd::kModifySrq: return need_srq(spec::RdmaCmdModifySrq::Decode(request).srqn);
+    case RdmaCtrlCmd::kQuerySrq: return need_srq(spec::RdmaCmdQuerySrq::Decode(request).srqn);
+    case RdmaCtrlCmd::kDestroySrq: return need_srq(spec::RdmaCmdDestroySrq::Decode(request).srqn);
     case RdmaCtrlCmd::kCreateAh: return need_pd(spec::RdmaCmdCreateAh::Decode(request).pdn);
     case RdmaCtrlCmd::kDestroyAh: {
       const auto handle = spec::RdmaCmdDestroyAh::Decode(request);
@@ -155,6 +168,8 @@ void ContextObjects::Note(const Command& command, std::span<const uint8_t> respo
     case RdmaCtrlCmd::kDeregMr: mrs_.erase(spec::RdmaCmdDeregMr::Decode(request).mrn); break;
     case RdmaCtrlCmd::kCreateQp: qps_.insert(spec::RdmaAckCreateQp::Decode(response.data()).qpn); break;
     case RdmaCtrlCmd::kDestroyQp: qps_.erase(spec::RdmaCmdDestroyQp::Decode(request).qpn); break;
+    case RdmaCtrlCmd::kCreateSrq: srqs_.insert(spec::RdmaAckCreateSrq::Decode(response.data()).srqn); break;
+    case RdmaCtrlCmd::kDestroySrq: srqs_.erase(spec::RdmaCmdDestroySrq::Decode(request).srqn); break;
     case RdmaCtrlCmd::kCreateAh:
       ahs_.emplace(spec::RdmaCmdCreateAh::Decode(request).pdn, spec::RdmaAckCreateAh::Decode(response.data()).ah);
       break;

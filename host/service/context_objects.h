@@ -30,14 +30,17 @@ class ContextObjects {
   void Note(const Command& command, std::span<const uint8_t> response, const ContextMemory& memory);
 
   bool OwnsCq(uint32_t cqn) const { return cqs_.contains(cqn); }
-  bool OwnsQp(uint32_t qpn) const { return qps_.contains(qpn); }
+  // A QP, or a shared receive queue, which has a number of the same kind.
+  bool OwnsQp(uint32_t qpn) const { return qps_.contains(qpn) || srqs_.contains(qpn); }
 
-  // Destroys all objects in dependency order; reset_qp and reset_cq are called after each QP and CQ was destroyed.
+  // Destroys all objects in dependency order; reset_qp is called after each QP and shared receive queue was
+  // destroyed, reset_cq after each CQ.
   // True: the device has released all memory.
   template <typename ResetQp, typename ResetCq>
   bool EndAll(host::RoceCommands& roce, ResetQp reset_qp, ResetCq reset_cq) {
     bool released = true;
     for (const uint32_t qpn : qps_) released = roce.DestroyQp(qpn).ok() && reset_qp(qpn) && released;
+    for (const uint32_t srqn : srqs_) released = roce.DestroySrq(srqn).ok() && reset_qp(srqn) && released;
     for (const uint32_t cqn : cqs_) released = roce.DestroyCq(cqn).ok() && reset_cq(cqn) && released;
     for (const auto& [mrn, uses] : mrs_) released = roce.DeregMr(mrn).ok() && released;
     for (const auto& [pdn, ah] : ahs_) released = roce.DestroyAh(pdn, ah).ok() && released;
@@ -49,7 +52,7 @@ class ContextObjects {
   host::Status CheckPages(const spec::RdmaCmdRegUserMr& request, std::span<const uint8_t> tail,
                           const ContextMemory& memory, std::vector<ContextMemory::Use>* uses) const;
 
-  std::set<uint32_t> pds_, cqs_, qps_;
+  std::set<uint32_t> pds_, cqs_, qps_, srqs_;
   std::map<uint32_t, std::vector<ContextMemory::Use>> mrs_;
   std::set<std::pair<uint32_t, uint32_t>> ahs_;  // PD and handle
 };

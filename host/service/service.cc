@@ -243,7 +243,10 @@ void Service::RouteEvent(const host::DeviceEvent& event) {
       case Type::kQpReqErr:
       case Type::kQpAccessErr:
       case Type::kCommEst:
-      case Type::kSqDrained: user = QueueUser{.is_cq = false, .number = event.rdma.element}; break;
+      case Type::kSqDrained:
+      case Type::kQpLastWqeReached:
+      case Type::kSrqErr:
+      case Type::kSrqLimitReached: user = QueueUser{.is_cq = false, .number = event.rdma.element}; break;
       case Type::kVqErr:
         user = UserOf(event.rdma.element);
         if (!user.has_value()) return;  // one of the driver's own queues

@@ -69,6 +69,8 @@ class Device : public std::enable_shared_from_this<Device> {
  private:
   friend class CompletionQueue;
   friend class QueuePair;
+  friend class SharedReceiveQueue;
+  friend struct WorkHalf;
   Device(std::unique_ptr<host::RoceDevice> base, const spec::RdmaAckQueryDevice& attributes)
       : attributes_(attributes), base_(std::move(base)) {}
 

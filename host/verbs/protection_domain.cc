@@ -50,4 +50,11 @@ Result<std::shared_ptr<QueuePair>> ProtectionDomain::CreateQp(const QueuePairOpt
   return QueuePair::Create(shared_from_this(), options);
 }
 
+Result<std::shared_ptr<SharedReceiveQueue>> ProtectionDomain::CreateSrq(const SharedReceiveQueueOptions& options) {
+  if (device_->attributes().max_srq == 0) {
+    return Error{ErrorCode::kUnsupported, "the device has no shared receive queues"};
+  }
+  return SharedReceiveQueue::Create(shared_from_this(), options);
+}
+
 }  // namespace vireo::verbs

@@ -13,6 +13,8 @@ namespace vireo::verbs {
 class ProtectionDomain;
 class QueuePair;
 struct QueuePairOptions;
+class SharedReceiveQueue;
+struct SharedReceiveQueueOptions;
 
 // A memory region: memory that work requests and peers may access. The caller owns the memory, which must outlive the
 // region.
@@ -81,6 +83,8 @@ class ProtectionDomain : public std::enable_shared_from_this<ProtectionDomain> {
 
   Result<std::shared_ptr<AddressHandle>> CreateAh(const spec::RdmaAhAttr& attributes);
   Result<std::shared_ptr<QueuePair>> CreateQp(const QueuePairOptions& options);
+  // kUnsupported: the profile or the device has no shared receive queues.
+  Result<std::shared_ptr<SharedReceiveQueue>> CreateSrq(const SharedReceiveQueueOptions& options);
 
  private:
   friend class Device;

@@ -18,13 +18,15 @@ Result<std::shared_ptr<QueuePair>> QueuePair::Create(std::shared_ptr<ProtectionD
   const spec::RdmaCmdCreateQp request{.pdn = pd->pdn(),
                                       .qp_type = options.type,
                                       .sq_sig_all = options.signal_all,
+                                      .has_srq = static_cast<uint8_t>(options.srq != nullptr),
                                       .send_cqn = options.send_cq->cqn(),
                                       .recv_cqn = options.recv_cq->cqn(),
                                       .cap = {.max_send_wr = options.max_send_wr,
                                               .max_recv_wr = options.max_recv_wr,
                                               .max_send_sge = options.max_send_sge,
                                               .max_recv_sge = options.max_recv_sge,
-                                              .max_inline_data = options.max_inline_data}};
+                                              .max_inline_data = options.max_inline_data},
+                                      .srqn = options.srq == nullptr ? 0 : options.srq->srqn()};
   Result<uint32_t> qpn = base.roce().CreateQp(request);
   if (!qpn.ok()) return qpn.error();
   // From here on the destructor cleans up.
@@ -33,29 +35,13 @@ Result<std::shared_ptr<QueuePair>> QueuePair::Create(std::shared_ptr<ProtectionD
   if (!send.ok()) return send.error();
   Result<uint16_t> receive = base.ReceiveQueueIndex(*qpn);
   if (!receive.ok()) return receive.error();
-  Status opened = qp->Open(qp->send_, *send, options.max_send_wr, options.max_send_sge, spec::RdmaSqReq::kBytes);
-  if (opened.ok()) {
-    opened = qp->Open(qp->recv_, *receive, options.max_recv_wr, options.max_recv_sge, spec::RdmaRqReq::kBytes);
+  Device& device = qp->pd_->device();
+  Status opened = qp->send_.Open(device, *send, options.max_send_wr, options.max_send_sge, spec::RdmaSqReq::kBytes);
+  if (opened.ok() && options.srq == nullptr) {
+    opened = qp->recv_.Open(device, *receive, options.max_recv_wr, options.max_recv_sge, spec::RdmaRqReq::kBytes);
   }
   if (!opened.ok()) return opened.error();
   return qp;
-}
-
-Status QueuePair::Open(Half& half, uint16_t index, uint32_t entries, uint32_t max_sge, size_t fixed_bytes) {
-  half.entries = entries;
-  half.max_sge = max_sge;
-  if (entries == 0) return {};  // never posted to; the device needs no virtqueue then
-  Device& device = pd_->device();
-  Result<host::Queue> queue = device.OpenQueue(index, entries, std::nullopt);
-  if (!queue.ok()) return queue.error();
-  half.work.emplace(Device::WorkQueue{.queue = std::move(queue).value(), .memory = nullptr});
-  constexpr size_t kAlignment = 64;
-  half.slot_bytes = (fixed_bytes + max_sge * spec::RdmaSge::kBytes + kAlignment - 1) / kAlignment * kAlignment;
-  Result<host::DmaBuffer> memory = device.function().AllocateDma(entries * half.slot_bytes, kAlignment);
-  if (!memory.ok()) return memory.error();
-  half.work->memory = std::move(memory).value();
-  for (host::Token slot = entries; slot-- > 0;) half.free_slots.push_back(slot);
-  return {};
 }
 
 QueuePair::~QueuePair() {
@@ -73,26 +59,9 @@ Status QueuePair::Modify(spec::RdmaCmdModifyQp attributes, uint32_t attr_mask) {
     return modified;
   }
   // The device has released both queues, and reads nothing from them until they are reset.
-  Status reopened = Reopen(send_);
-  return reopened.ok() ? Reopen(recv_) : reopened;
-}
-
-Status QueuePair::Reopen(Half& half) {
-  if (!half.work.has_value()) return {};
   Device& device = pd_->device();
-  const uint16_t index = half.work->queue.index;
-  Result<std::vector<host::Token>> stopped = device.base().StopQueue(half.work->queue, false);
-  // In rfc-v2 without ring_reset the command has reset the queue.
-  if (!stopped.ok() && stopped.error().code == ErrorCode::kUnsupported) {
-    stopped = device.base().StopQueue(half.work->queue, true);
-  }
-  if (!stopped.ok()) return stopped.error();
-  Result<host::Queue> queue = device.OpenQueue(index, half.entries, std::nullopt);
-  if (!queue.ok()) return queue.error();
-  half.work->queue = std::move(queue).value();
-  half.free_slots.clear();
-  for (host::Token slot = half.entries; slot-- > 0;) half.free_slots.push_back(slot);
-  return {};
+  Status reopened = send_.Reopen(device);
+  return reopened.ok() ? recv_.Reopen(device) : reopened;
 }
 
 Result<spec::RdmaAckQueryQp> QueuePair::Query() { return pd_->device().base().roce().QueryQp(qpn_, 0); }
@@ -130,43 +99,9 @@ Status QueuePair::Start(const Datagrams& datagrams) {
   return Modify({.qp_state = spec::IbQpState::kRts, .sq_psn = datagrams.local_psn}, Mask::kState | Mask::kSqPsn);
 }
 
-Status QueuePair::Reclaim(Half& half) {
-  while (half.work.has_value()) {
-    Result<std::optional<host::UsedBuffer>> used = half.work->queue.ring->Harvest();
-    if (!used.ok()) return used.error();
-    if (!used->has_value()) break;
-    half.free_slots.push_back((*used)->token);
-  }
-  return {};
-}
-
 Result<size_t> QueuePair::SendRoom() {
-  if (Status reclaimed = Reclaim(send_); !reclaimed.ok()) return reclaimed.error();
+  if (Status reclaimed = send_.Reclaim(); !reclaimed.ok()) return reclaimed.error();
   return send_.free_slots.size();
-}
-
-Result<host::Token> QueuePair::TakeSlot(Half& half, const char* what) {
-  if (half.free_slots.empty()) {
-    if (Status reclaimed = Reclaim(half); !reclaimed.ok()) return reclaimed.error();
-  }
-  if (half.free_slots.empty()) {
-    return Error{ErrorCode::kNoSpace,
-                 "QP " + std::to_string(qpn_) + ": all " + what + " work requests are outstanding"};
-  }
-  const host::Token slot = half.free_slots.back();
-  half.free_slots.pop_back();
-  return slot;
-}
-
-Status QueuePair::Post(Half& half, host::Token slot, size_t bytes) {
-  const host::Segment segment{.address = half.work->memory->address() + slot * half.slot_bytes,
-                              .bytes = static_cast<uint32_t>(bytes)};
-  if (Status added = half.work->queue.ring->Add({&segment, 1}, {}, slot); !added.ok()) {
-    half.free_slots.push_back(slot);
-    return added;
-  }
-  half.work->queue.Kick();
-  return {};
 }
 
 Status QueuePair::PostSend(const SendRequest& request) {
@@ -181,7 +116,7 @@ Status QueuePair::PostSend(const SendRequest& request) {
                                                   (is_inline ? "inline data" : "elements") +
                                                   " than a work request of this QP may have"};
   }
-  Result<host::Token> slot = TakeSlot(send_, "send");
+  Result<host::Token> slot = send_.TakeSlot(owner(), "send");
   if (!slot.ok()) return slot.error();
 
   spec::RdmaSqReq wqe{.wr_id = request.wr_id, .opcode = request.opcode, .send_flags = request.flags};
@@ -213,24 +148,15 @@ Status QueuePair::PostSend(const SendRequest& request) {
     }
   }
   wqe.Encode(bytes);
-  return Post(send_, *slot, count);
+  return send_.Post(*slot, count);
 }
 
 Status QueuePair::PostRecv(const RecvRequest& request) {
-  if (request.sg_list.size() > recv_.max_sge) {
+  if (srq_ != nullptr) {
     return Error{ErrorCode::kInvalidArgument,
-                 "QP " + std::to_string(qpn_) + ": more elements than a work request of this QP may have"};
+                 "QP " + std::to_string(qpn_) + ": its receives are posted to its shared receive queue"};
   }
-  Result<host::Token> slot = TakeSlot(recv_, "receive");
-  if (!slot.ok()) return slot.error();
-  uint8_t* bytes = recv_.work->memory->data() + *slot * recv_.slot_bytes;
-  spec::RdmaRqReq{.wr_id = request.wr_id, .num_sge = static_cast<uint32_t>(request.sg_list.size())}.Encode(bytes);
-  size_t count = spec::RdmaRqReq::kBytes;
-  for (const spec::RdmaSge& sge : request.sg_list) {
-    sge.Encode(bytes + count);
-    count += spec::RdmaSge::kBytes;
-  }
-  return Post(recv_, *slot, count);
+  return recv_.PostRecv(owner(), request);
 }
 
 }  // namespace vireo::verbs

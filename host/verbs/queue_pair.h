@@ -9,6 +9,8 @@
 
 #include "host/verbs/completion_queue.h"
 #include "host/verbs/protection_domain.h"
+#include "host/verbs/shared_receive_queue.h"
+#include "host/verbs/work_half.h"
 
 namespace vireo::verbs {
 
@@ -16,6 +18,7 @@ struct QueuePairOptions {
   spec::IbQpType type = spec::IbQpType::kRc;
   std::shared_ptr<CompletionQueue> send_cq{};
   std::shared_ptr<CompletionQueue> recv_cq{};  // may be the same
+  std::shared_ptr<SharedReceiveQueue> srq{};   // of the same PD: receives come from it, max_recv_* are ignored
   uint32_t max_send_wr = 64;                   // outstanding; the ring is rounded up to a power of two
   uint32_t max_recv_wr = 64;
   uint32_t max_send_sge = 1;  // per work request
@@ -39,12 +42,6 @@ struct SendRequest {
   uint32_t remote_qpn = 0;            // UD, GSI
   uint32_t remote_qkey = 0;           // UD, GSI: the receiver's; with bit 31 set, the QP's own Q_Key is sent
   const AddressHandle* ah = nullptr;  // UD, GSI; outlives the work request
-};
-
-// UD, GSI: the first spec::kRdmaUdGrhBytes of the elements receive the header, and count in byte_len.
-struct RecvRequest {
-  uint64_t wr_id = 0;
-  std::span<const spec::RdmaSge> sg_list{};
 };
 
 class QueuePair {
@@ -85,8 +82,8 @@ class QueuePair {
   Status Start(const Datagrams& datagrams);
 
   // Neither blocks. kNoSpace: max_send_wr (max_recv_wr) are outstanding. kInvalidArgument: more elements or inline data
-  // than the QP was created for. kUnsupported: an atomic operation, if the device's atomic_cap is none. Other errors of
-  // a work request are reported by its completion.
+  // than the QP was created for; a receive, if it has a shared receive queue. kUnsupported: an atomic operation, if the
+  // device's atomic_cap is none. Other errors of a work request are reported by its completion.
   Status PostSend(const SendRequest& request);
   Status PostRecv(const RecvRequest& request);
   // Number of send work requests that can be posted now without kNoSpace.
@@ -98,35 +95,22 @@ class QueuePair {
       : pd_(std::move(pd)),
         send_cq_(options.send_cq),
         recv_cq_(options.recv_cq),
+        srq_(options.srq),
         type_(options.type),
         max_inline_data_(options.max_inline_data),
         qpn_(qpn) {}
   static Result<std::shared_ptr<QueuePair>> Create(std::shared_ptr<ProtectionDomain> pd,
                                                    const QueuePairOptions& options);
 
-  // One direction: a virtqueue and a slot of memory for each work request.
-  struct Half {
-    std::optional<Device::WorkQueue> work;
-    uint32_t entries = 0;
-    uint32_t max_sge = 0;
-    size_t slot_bytes = 0;
-    std::vector<host::Token> free_slots;
-  };
-  Status Open(Half& half, uint16_t index, uint32_t entries, uint32_t max_sge, size_t fixed_bytes);
-  // Re-enables a stopped virtqueue, empty.
-  Status Reopen(Half& half);
-  // Frees the slots of completed work requests.
-  Status Reclaim(Half& half);
-  // Allocates a slot; reclaims completed ones if needed. kNoSpace.
-  Result<host::Token> TakeSlot(Half& half, const char* what);
-  Status Post(Half& half, host::Token slot, size_t bytes);
+  WorkHalf::Owner owner() const { return {.kind = "QP", .number = qpn_}; }
 
   std::shared_ptr<ProtectionDomain> pd_;
   std::shared_ptr<CompletionQueue> send_cq_, recv_cq_;
+  std::shared_ptr<SharedReceiveQueue> srq_;
   spec::IbQpType type_;
   uint32_t max_inline_data_;
   uint32_t qpn_;
-  Half send_, recv_;
+  WorkHalf send_, recv_;
 };
 
 }  // namespace vireo::verbs

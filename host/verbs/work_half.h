@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// One direction of a queue pair, or a shared receive queue: a virtqueue and a slot of memory for each work request.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "host/verbs/device.h"
+
+namespace vireo::verbs {
+
+// UD, GSI: the first spec::kRdmaUdGrhBytes of the elements receive the header, and count in byte_len.
+struct RecvRequest {
+  uint64_t wr_id = 0;
+  std::span<const spec::RdmaSge> sg_list{};
+};
+
+struct WorkHalf {
+  // Whose it is, for errors: "QP" or "SRQ", and its number.
+  struct Owner {
+    const char* kind = "QP";
+    uint32_t number = 0;
+  };
+
+  std::optional<Device::WorkQueue> work;
+  uint32_t entries = 0;
+  uint32_t max_sge = 0;
+  size_t slot_bytes = 0;
+  std::vector<host::Token> free_slots;
+
+  // Enables the virtqueue. Without entries it is never posted to, and the device needs no virtqueue.
+  Status Open(Device& device, uint16_t index, uint32_t count, uint32_t elements, size_t fixed_bytes);
+  // Re-enables a stopped virtqueue, empty.
+  Status Reopen(Device& device);
+  // Frees the slots of completed work requests.
+  Status Reclaim();
+  // Allocates a slot; reclaims completed ones if needed. kNoSpace.
+  Result<host::Token> TakeSlot(const Owner& owner, const char* what);
+  Status Post(host::Token slot, size_t bytes);
+  // kNoSpace; kInvalidArgument: more elements than max_sge.
+  Status PostRecv(const Owner& owner, const RecvRequest& request);
+};
+
+}  // namespace vireo::verbs
