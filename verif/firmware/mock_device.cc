@@ -452,7 +452,9 @@ void MockDevice::StartQp(uint32_t value) {
     Violation("qp_command while busy with an operation other than a drain");
   }
   if (qp_busy_ && keeps_drains) return;
-  if (!Qp(command.qpn).valid) Violation("qp_command for QP " + std::to_string(command.qpn) + ", which does not exist");
+  // A shared receive queue is stopped like a QP.
+  const bool exists = Qp(command.qpn).valid || Qp(command.qpn).is_srq;
+  if (!exists) Violation("qp_command for QP " + std::to_string(command.qpn) + ", which does not exist");
   qp_command_ = command;
   qp_busy_ = true;
   qp_polls_ = 0;
