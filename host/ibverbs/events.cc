@@ -145,7 +145,10 @@ bool IsDeliverable(const Context& context, const host::DeviceEvent& event) {
     case spec::RdmaEventType::kQpReqErr:
     case spec::RdmaEventType::kQpAccessErr:
     case spec::RdmaEventType::kCommEst:
-    case spec::RdmaEventType::kSqDrained: return context.qps.contains(event.rdma.element);
+    case spec::RdmaEventType::kSqDrained:
+    case spec::RdmaEventType::kQpLastWqeReached: return context.qps.contains(event.rdma.element);
+    case spec::RdmaEventType::kSrqErr:
+    case spec::RdmaEventType::kSrqLimitReached: return context.srqs.contains(event.rdma.element);
     case spec::RdmaEventType::kDeviceFatal:
     case spec::RdmaEventType::kPortActive:
     case spec::RdmaEventType::kPortErr: return true;
@@ -179,11 +182,27 @@ bool Translate(Context& context, const host::DeviceEvent& in, ibv_async_event& o
     case spec::RdmaEventType::kQpReqErr:
     case spec::RdmaEventType::kQpAccessErr:
     case spec::RdmaEventType::kCommEst:
-    case spec::RdmaEventType::kSqDrained: {
+    case spec::RdmaEventType::kSqDrained:
+    case spec::RdmaEventType::kQpLastWqeReached: {
       const auto qp = context.qps.find(in.rdma.element);
       if (qp == context.qps.end()) return false;
       ++qp->second->async_events_read;
       out.element.qp = &qp->second->ex.qp_base;
+      return true;
+    }
+    case spec::RdmaEventType::kSrqErr:
+    case spec::RdmaEventType::kSrqLimitReached: {
+      const auto srq = context.srqs.find(in.rdma.element);
+      if (srq == context.srqs.end()) return false;
+      if (in.rdma.event_type == spec::RdmaEventType::kSrqLimitReached) {
+        // Receives that were posted since the limit was armed put it off.
+        std::lock_guard guard(srq->second->receive);
+        const Result<bool> is_reached = srq->second->impl->ConfirmLimit();
+        if (!is_reached.ok()) Log(ToString(is_reached.error()));
+        if (!is_reached.ok() || !*is_reached) return false;
+      }
+      ++srq->second->async_events_read;
+      out.element.srq = &srq->second->srq;
       return true;
     }
     case spec::RdmaEventType::kDeviceFatal: return true;
@@ -309,9 +328,16 @@ VIREO_API void ibv_ack_async_event(ibv_async_event* event) {
     case IBV_EVENT_QP_ACCESS_ERR:
     case IBV_EVENT_COMM_EST:
     case IBV_EVENT_SQ_DRAINED:
+    case IBV_EVENT_QP_LAST_WQE_REACHED:
       mutex = &event->element.qp->mutex;
       cond = &event->element.qp->cond;
       completed = &event->element.qp->events_completed;
+      break;
+    case IBV_EVENT_SRQ_ERR:
+    case IBV_EVENT_SRQ_LIMIT_REACHED:
+      mutex = &event->element.srq->mutex;
+      cond = &event->element.srq->cond;
+      completed = &event->element.srq->events_completed;
       break;
     default: return;
   }

@@ -2,9 +2,9 @@
 // The objects behind libibverbs' pointers: its public structure first, then private members. Allocated with new;
 // deleted by the verb that destroys them.
 //
-// Lock order: Context::control (everything but posting and polling), Qp::send, Qp::receive, VectorWatcher's, Cq::lock,
-// Channel::lock. A context belongs to the process that opened it: in a child of fork() calls fail, and destruction has
-// no effect.
+// Lock order: Context::control (everything but posting and polling), Qp::send, Qp::receive or Srq::receive,
+// VectorWatcher's, Cq::lock, Channel::lock. A context belongs to the process that opened it: in a child of fork() calls
+// fail, and destruction has no effect.
 #pragma once
 
 #include <atomic>
@@ -28,6 +28,7 @@
 #include "host/verbs/device.h"
 #include "host/verbs/protection_domain.h"
 #include "host/verbs/queue_pair.h"
+#include "host/verbs/shared_receive_queue.h"
 
 namespace vireo::ibverbs {
 
@@ -36,6 +37,7 @@ using host::Status;
 
 struct Qp;
 struct Cq;
+struct Srq;
 class VectorWatcher;
 
 inline constexpr uint8_t kPort = 1;
@@ -78,6 +80,7 @@ struct Context {
   std::optional<uint32_t> gid_table_length;  // cached
   std::unordered_map<uint32_t, Qp*> qps;
   std::unordered_map<uint32_t, Cq*> cqs;
+  std::unordered_map<uint32_t, Srq*> srqs;
   std::unique_ptr<VectorWatcher> watcher;
   bool link_up = false;
   // Asynchronous events. async_fd is an epoll descriptor: readable while the service's socket has one, or `pending`
@@ -195,12 +198,23 @@ struct Qp {
   Context& context() const { return Of(ex.qp_base.context); }
 };
 
+struct Srq {
+  ibv_srq srq{};
+  std::shared_ptr<verbs::SharedReceiveQueue> impl;
+  ibv_srq_attr attributes{};       // max_wr, max_sge
+  std::mutex receive;              // of posting, and of the limit
+  uint32_t async_events_read = 0;  // under Context::control
+
+  Context& context() { return Of(srq.context); }
+};
+
 inline Pd& Of(ibv_pd* pd) { return *reinterpret_cast<Pd*>(pd); }
 inline Mr& Of(ibv_mr* mr) { return *reinterpret_cast<Mr*>(mr); }
 inline Ah& Of(ibv_ah* ah) { return *reinterpret_cast<Ah*>(ah); }
 inline Channel& Of(ibv_comp_channel* channel) { return *reinterpret_cast<Channel*>(channel); }
 inline Cq& Of(ibv_cq* cq) { return *reinterpret_cast<Cq*>(cq); }
 inline Cq& Of(ibv_cq_ex* cq) { return *reinterpret_cast<Cq*>(cq); }
+inline Srq& Of(ibv_srq* srq) { return *reinterpret_cast<Srq*>(srq); }
 inline Qp& Of(ibv_qp* qp) { return *reinterpret_cast<Qp*>(qp); }
 inline Qp& Of(ibv_qp_ex* qp) { return *reinterpret_cast<Qp*>(qp); }
 

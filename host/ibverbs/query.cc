@@ -59,6 +59,9 @@ ibv_device_attr Attributes(Context& context) {
                 static_cast<int>(spec::RdmaAtomicCap::kGlob) == IBV_ATOMIC_GLOB);
   out.atomic_cap = static_cast<ibv_atomic_cap>(device.atomic_cap);
   out.max_ah = Int(device.max_ah);
+  out.max_srq = Int(device.max_srq);
+  out.max_srq_wr = device.max_srq == 0 ? 0 : Int(device.max_qp_wr);
+  out.max_srq_sge = device.max_srq == 0 ? 0 : Int(device.max_recv_sge);
   out.max_pkeys = 1;
   out.local_ca_ack_delay = device.local_ca_ack_delay;
   out.phys_port_cnt = kPort;

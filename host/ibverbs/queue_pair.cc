@@ -31,7 +31,7 @@ uint64_t SendOperations(const Context& context, ibv_qp_type type) {
 Qp* CreateQp(ibv_pd* pd, const ibv_qp_init_attr& init) {
   Context& context = Of(pd->context);
   if (!context.IsOwnedByThisProcess()) return Null(EIO);
-  if (init.srq != nullptr) return Null(EOPNOTSUPP);
+  if (init.srq != nullptr && init.srq->context != pd->context) return Null(EINVAL);
   if (init.qp_type != IBV_QPT_RC && init.qp_type != IBV_QPT_UC && init.qp_type != IBV_QPT_UD) return Null(EOPNOTSUPP);
   if (init.send_cq == nullptr || init.recv_cq == nullptr) return Null(EINVAL);
   static_assert(static_cast<int>(spec::IbQpType::kRc) == IBV_QPT_RC &&
@@ -41,6 +41,7 @@ Qp* CreateQp(ibv_pd* pd, const ibv_qp_init_attr& init) {
   auto impl = Of(pd).impl->CreateQp({.type = static_cast<spec::IbQpType>(init.qp_type),
                                      .send_cq = Of(init.send_cq).impl,
                                      .recv_cq = Of(init.recv_cq).impl,
+                                     .srq = init.srq == nullptr ? nullptr : Of(init.srq).impl,
                                      .max_send_wr = init.cap.max_send_wr,
                                      .max_recv_wr = init.cap.max_recv_wr,
                                      .max_send_sge = init.cap.max_send_sge,
@@ -56,6 +57,7 @@ Qp* CreateQp(ibv_pd* pd, const ibv_qp_init_attr& init) {
   base.pd = pd;
   base.send_cq = init.send_cq;
   base.recv_cq = init.recv_cq;
+  base.srq = init.srq;
   base.handle = base.qp_num = qp->impl->qpn();
   base.state = IBV_QPS_RESET;
   base.qp_type = init.qp_type;

@@ -2,35 +2,7 @@
 // Verbs that the device does not support. Those called through verbs_context need no stub: an empty slot is EOPNOTSUPP.
 #include "host/ibverbs/objects.h"
 
-namespace vireo::ibverbs {
-
-// Never called, because SRQs cannot be created; the table entry must not be null.
-int PostSrqRecv(ibv_srq* /*srq*/, ibv_recv_wr* request, ibv_recv_wr** bad) {
-  *bad = request;
-  return EOPNOTSUPP;
-}
-
-}  // namespace vireo::ibverbs
-
 using namespace vireo::ibverbs;  // NOLINT(google-build-using-namespace): what follows are C functions
-
-// --- Shared receive queues
-VIREO_API ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* init) {
-  VIREO_PASS(ibv_create_srq, pd, init);
-  return Null(EOPNOTSUPP);
-}
-VIREO_API int ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* attributes, int mask) {
-  VIREO_PASS(ibv_modify_srq, srq, attributes, mask);
-  return EOPNOTSUPP;
-}
-VIREO_API int ibv_query_srq(ibv_srq* srq, ibv_srq_attr* attributes) {
-  VIREO_PASS(ibv_query_srq, srq, attributes);
-  return EOPNOTSUPP;
-}
-VIREO_API int ibv_destroy_srq(ibv_srq* srq) {
-  VIREO_PASS(ibv_destroy_srq, srq);
-  return EOPNOTSUPP;
-}
 
 // --- Multicast
 VIREO_API int ibv_attach_mcast(ibv_qp* qp, const ibv_gid* gid, uint16_t lid) {

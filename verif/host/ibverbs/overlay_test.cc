@@ -291,11 +291,72 @@ TEST_F(Overlay, UnsupportedQpTypesAreRefused) {
       .max_send_wr = 1u << 20, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = 0};
   EXPECT_EQ(error_of(IBV_QPT_RC, IBV_QP_EX_WITH_SEND, &kTooMuch), EINVAL);
   EXPECT_EQ(ibv_destroy_cq(cq), 0);
-  ibv_srq_init_attr srq{};
-  EXPECT_EQ(ibv_create_srq(pd_, &srq), nullptr);
-  EXPECT_EQ(errno, EOPNOTSUPP);
   EXPECT_EQ(ibv_alloc_mw(pd_, IBV_MW_TYPE_1), nullptr);
   EXPECT_EQ(errno, EOPNOTSUPP);
+}
+
+TEST_F(Overlay, SharedReceiveQueueHasALimitAndCannotBeDestroyedInUse) {
+  ibv_device_attr device;
+  ASSERT_EQ(ibv_query_device(context_, &device), 0);
+  EXPECT_GT(device.max_srq, 0);
+  EXPECT_GT(device.max_srq_wr, 0);
+  EXPECT_GT(device.max_srq_sge, 0);
+  ibv_srq_init_attr wanted{};
+  EXPECT_EQ(ibv_create_srq(pd_, &wanted), nullptr);  // without receives
+  EXPECT_EQ(errno, EINVAL);
+  wanted.attr = {.max_wr = 16, .max_sge = 2, .srq_limit = 0};
+  ibv_srq* srq = ibv_create_srq(pd_, &wanted);
+  ASSERT_NE(srq, nullptr);
+  EXPECT_EQ(wanted.attr.max_wr, 16U);
+  ibv_srq_attr attributes{.max_wr = 0, .max_sge = 0, .srq_limit = 17};
+  EXPECT_EQ(ibv_modify_srq(srq, &attributes, IBV_SRQ_LIMIT), EINVAL);
+  attributes.srq_limit = 5;
+  EXPECT_EQ(ibv_modify_srq(srq, &attributes, IBV_SRQ_MAX_WR), EOPNOTSUPP);
+  ibv_cq* cq = ibv_create_cq(context_, 10, nullptr, nullptr, 0);
+  ASSERT_NE(cq, nullptr);
+  ibv_qp_init_attr init{};
+  init.send_cq = init.recv_cq = cq;
+  init.srq = srq;
+  init.cap = {.max_send_wr = 1, .max_recv_wr = 0, .max_send_sge = 1, .max_recv_sge = 0, .max_inline_data = 0};
+  init.qp_type = IBV_QPT_RC;
+  ibv_qp* qp = ibv_create_qp(pd_, &init);
+  ASSERT_NE(qp, nullptr);
+  EXPECT_EQ(qp->srq, srq);
+  EXPECT_EQ(ibv_destroy_srq(srq), EBUSY);
+  // Receives are posted to the queue only, up to its size.
+  ibv_recv_wr request{};
+  ibv_recv_wr* bad = nullptr;
+  ibv_qp_attr state{};
+  state.qp_state = IBV_QPS_INIT;
+  state.port_num = 1;
+  EXPECT_EQ(ibv_modify_qp(qp, &state, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS), 0);
+  EXPECT_EQ(ibv_post_recv(qp, &request, &bad), EINVAL);
+  for (int i = 0; i < 16; ++i) EXPECT_EQ(ibv_post_srq_recv(srq, &request, &bad), 0);
+  EXPECT_EQ(ibv_post_srq_recv(srq, &request, &bad), ENOMEM);
+  EXPECT_EQ(bad, &request);
+  // Sixteen are left: not fewer than 16.
+  attributes.srq_limit = 16;
+  EXPECT_EQ(ibv_modify_srq(srq, &attributes, IBV_SRQ_LIMIT), 0);
+  EXPECT_EQ(ibv_query_srq(srq, &attributes), 0);
+  EXPECT_EQ(attributes.max_wr, 16U);
+  EXPECT_EQ(attributes.max_sge, 2U);
+  EXPECT_EQ(attributes.srq_limit, 16U);
+  EXPECT_EQ(ibv_destroy_qp(qp), 0);
+  EXPECT_EQ(ibv_destroy_srq(srq), 0);
+  // None is left.
+  srq = ibv_create_srq(pd_, &wanted);
+  ASSERT_NE(srq, nullptr);
+  attributes.srq_limit = 1;
+  EXPECT_EQ(ibv_modify_srq(srq, &attributes, IBV_SRQ_LIMIT), 0);
+  ibv_async_event event{};
+  ASSERT_EQ(ibv_get_async_event(context_, &event), 0);
+  EXPECT_EQ(event.event_type, IBV_EVENT_SRQ_LIMIT_REACHED);
+  EXPECT_EQ(event.element.srq, srq);
+  ibv_ack_async_event(&event);
+  EXPECT_EQ(ibv_query_srq(srq, &attributes), 0);
+  EXPECT_EQ(attributes.srq_limit, 0U);
+  EXPECT_EQ(ibv_destroy_srq(srq), 0);
+  EXPECT_EQ(ibv_destroy_cq(cq), 0);
 }
 
 TEST_F(Overlay, UnusedGidsAreZerosOrNoData) {

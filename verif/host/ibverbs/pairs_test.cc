@@ -31,6 +31,8 @@ constexpr ProgramRow kPingpongs[] = {
     {"UcInPacketsOf4096", VIREO_TCP("ibv_uc_pingpong -g 1 -n 10 -s 65536 -m 4096"), "10 iters in"},
     {"Ud", VIREO_TCP("ibv_ud_pingpong -g 1 -n 20 -s 1000"), "20 iters in", "mrl"},
     {"UdByEvents", VIREO_TCP("ibv_ud_pingpong -g 1 -n 50 -s 1000 -e"), "50 iters in"},
+    {"Srq", VIREO_TCP("ibv_srq_pingpong -g 1 -q 4 -n 50 -r 100"), "50 iters in", "ml"},
+    {"SrqByEvents", VIREO_TCP("ibv_srq_pingpong -g 1 -q 4 -n 50 -r 100 -e"), "50 iters in"},
 };
 
 // -F: ignore different processor clocks. The last size of -a is 8 MiB.
@@ -58,6 +60,7 @@ constexpr ProgramRow kPerftest[] = {
     {"SendBwBidirectional", VIREO_TCP("ib_send_bw -F -n 20 -s 4096 -b"), "Send Bidirectional BW Test"},
     {"SendBwBidirectionalOnQpsByEvents", VIREO_TCP("ib_send_bw -F -n 300 -s 64 -b -q 4 -e"), "Test with events."},
     {"SendBwOnQps", VIREO_TCP("ib_send_bw -F -n 20 -s 4096 -q 4"), "Number of qps   : 4"},
+    {"SendBwOnQpsWithSrq", VIREO_TCP("ib_send_bw -F -n 20 -s 4096 -q 4 --use-srq"), "Number of qps   : 4"},
     {"SendBwUc", VIREO_TCP("ib_send_bw -F -n 20 -s 4096 -c UC"), "Connection type : UC"},
     {"SendBwUd", VIREO_TCP("ib_send_bw -F -n 20 -s 1024 -c UD"), "Connection type : UD"},
     {"SendBwUdByWrApi", VIREO_TCP("ib_send_bw -F -n 20 -s 1024 -c UD"), "ibv_wr* API     : ON", "mr", true},
