@@ -2,6 +2,7 @@
 #include "model/nic.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 
 namespace vireo::model {
@@ -25,7 +26,7 @@ enum StoreClient : size_t { kStoreCqWriter, kStoreMailbox, kStoreAtomic, kStoreC
 // Clients for large reads.
 enum ReadClient : size_t { kReadGather, kReadNetGather, kReadClients };
 enum WriteClient : size_t { kWriteScatter, kWriteNetRx, kWriteClients };
-// Sources of completions, and as a set those of queue pairs.
+// Sources of completions.
 enum CompletionSource : size_t {
   kCompletionCompleter,
   kCompletionMailbox,
@@ -34,7 +35,12 @@ enum CompletionSource : size_t {
   kCompletionNetRx,
   kCompletionSources
 };
-constexpr uint64_t kRdmaCompletions = 1U << kCompletionCompleter | 1U << kCompletionScatter;
+// Those of queue pairs.
+constexpr std::array<size_t, QpSweep::kCompletionSources> kRdmaCompletions = {kCompletionCompleter, kCompletionScatter};
+// Pulses that are kept until they are counted.
+constexpr size_t kMostPacketReads = 64;
+// Of acknowledges for the completer.
+constexpr size_t kAckWire = 0;
 
 DmaReadPort::Config ReadConfig(const spec::Config& config) {
   return {.reader = {.data_bits = config.datapath_bits,
@@ -80,6 +86,7 @@ Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered, c
       csr_(agenda_, config),
       mailbox_(agenda_),
       qp_control_(agenda_, config.num_qps, NumQueues(config), config.max_srqs != 0),
+      qp_sweep_(agenda_),
       memory_check_(agenda_, config),
       send_queue_(agenda_, config, SendQueueSizes(twice)),
       requester_(agenda_, config),
@@ -112,6 +119,7 @@ Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered, c
   ConnectManagement(environment);
   ConnectQueues();
   ConnectQueuePairs();
+  ConnectSweep();
   ConnectNet();
   ApplySettings(0, csr_.SettingsAt(0));
   ApplyLevels(0, CommonCfg::Levels{});
@@ -132,6 +140,7 @@ void Nic::AddMeters(const std::vector<std::string>& twice) {
       part(&csr_, sizeof csr_, "csr"),
       part(&mailbox_, sizeof mailbox_, "mailbox"),
       part(&qp_control_, sizeof qp_control_, "qp_control"),
+      part(&qp_sweep_, sizeof qp_sweep_, "qp_sweep"),
       part(&memory_check_, sizeof memory_check_, "memory_check"),
       part(&send_queue_, sizeof send_queue_, "send_queue"),
       part(&requester_, sizeof requester_, "requester"),
@@ -346,10 +355,7 @@ void Nic::ConnectQueuePairs() {
     rx_scatter_.OnQpStateWrite(now, write);
     read_responder_.OnQpStateWrite(now, write);
     atomic_.OnQpStateWrite(now, write);
-  };
-  qp_control_.on_hold = [this](Cycle from, bool hold) {
-    order_hold_ = hold;
-    ApplyHold(from);
+    qp_sweep_.OnQpStateWrite(now, write);
   };
   qp_control_.on_qp_done = [this](Cycle now, const spec::QpDone& done) { csr_.OnQpDone(now, done); };
   send_queue_.on_qp_sends = [this](Cycle now, const spec::QpSends& sends) {
@@ -357,7 +363,10 @@ void Nic::ConnectQueuePairs() {
     csr_.OnQpSends(now, sends);
   };
   requester_.on_next_psn = [this](Cycle now, const spec::QpPsn& psn) { csr_.OnNextPsn(now, psn); };
-  responder_.on_expected_psn = [this](Cycle now, const spec::QpPsn& psn) { csr_.OnExpectedPsn(now, psn); };
+  responder_.on_expected_psn = [this](Cycle now, const spec::QpPsn& psn) {
+    csr_.OnExpectedPsn(now, psn);
+    qp_sweep_.OnExpectedPsn(psn);
+  };
 
   send_queue_.work_request_out.Connect(requester_.work_request_in, send_queue_);
   requester_.memory_check_out.Connect(memory_check_.check_in[MemoryCheck::kRequester], requester_);
@@ -388,7 +397,10 @@ void Nic::ConnectQueuePairs() {
   completer_.on_qp_hold = [this](Cycle now, const spec::QpHold& hold) { requester_.OnQpHold(now, hold); };
   completer_.on_qp_reads = [this](Cycle now, const spec::QpReads& reads) { requester_.OnQpReads(now, reads); };
   requester_.on_work_ends = [this](Cycle now, const WorkEnds& ends) { completer_.OnWorkEnds(now, ends); };
-  tx_gather_.on_packet_read = [this](Cycle at) { completer_.OnPacketRead(at); };
+  tx_gather_.on_packet_read = [this](Cycle at) {
+    completer_.OnPacketRead(at);
+    packet_reads_.push_back(at);
+  };
   completer_.timer_set_out.Connect(retry_timer_.timer_set_in, completer_);
   retry_timer_.timer_expired_out.Connect(completer_.timer_expired_in, retry_timer_);
   completer_.retired_out.Connect(send_queue_.retired_in, completer_);
@@ -423,6 +435,28 @@ void Nic::ConnectQueuePairs() {
   rx_scatter_.ack_out.Connect(acks_.in[0], rx_scatter_);
   acks_.out.Connect(completer_.ack_in, acks_);
   rx_scatter_.write_out.Connect(write_port_.write_in[kWriteScatter], rx_scatter_);
+}
+
+void Nic::ConnectSweep() {
+  qp_control_.on_sweep = [this](Cycle from, bool sweep) {
+    qp_sweep_.Set(from - 1, sweep);
+    sweep_ = sweep;
+    ApplyHold(from);
+  };
+  qp_sweep_.on_epoch = [this](Cycle now) { memory_check_.StartEpoch(now); };
+  qp_sweep_.passages = {
+      .start_acks = [this](Passage& passage) { passage.Start(acks_, kAckWire, false); },
+      .advance_acks = [this](Passage& passage) { passage.Advance(acks_, kAckWire); },
+      .ack_waits = [this] { return completer_.HasAck(); },
+      .start_completions =
+          [this](Passage& passage, size_t source) {
+            const size_t input = kRdmaCompletions.at(source);
+            passage.Start(completions_, input, input == kCompletionCompleter && completer_.HasCompletion());
+          },
+      .advance_completions = [this](Passage& passage,
+                                    size_t source) { passage.Advance(completions_, kRdmaCompletions.at(source)); },
+      .completion_waits = [this] { return cq_writer_.completion_in.size() != 0; },
+  };
 }
 
 void Nic::ConnectNet() {
@@ -479,13 +513,13 @@ void Nic::ApplySettings(Cycle from, const CsrSettings& settings) {
 // During a reset no frame is accepted, or the device might never become idle.
 void Nic::ApplyEnable(Cycle from) { rx_buffer_.SetEnable(from, datapath_enable_ && !resetting_); }
 
-// An order of QP control neither stops the net path nor waits for it.
+// An order of QP control holds only what sends for QPs.
 void Nic::ApplyHold(Cycle from) {
-  const bool hold = pause_ || order_hold_;
+  const bool hold = pause_ || sweep_;
   send_queue_.SetHold(from, hold);
   completer_.SetHold(from, hold);
-  responder_.SetHold(from, hold);
   read_responder_.SetHold(from, hold);
+  responder_.SetHold(from, pause_);
   net_tx_.SetHold(from, pause_);
   net_rx_.SetHold(from, pause_);
 }
@@ -536,7 +570,12 @@ void Nic::SetControls(Cycle now, const Controls& controls) {
 
 void Nic::Run(Cycle cycle) {
   agenda_.Run(cycle);
-  if (qp_control_.IsWaitingForQuiet()) qp_control_.SetQuiet(cycle + 1, IsRdmaQuiet());
+  if (qp_sweep_.IsActive()) {
+    if (qp_control_.IsSweeping()) qp_control_.SetSwept(cycle + 1, qp_sweep_.IsSwept() && IsSendQuiet());
+    qp_sweep_.Advance(cycle, SweepState(cycle));
+  } else if (packet_reads_.size() > kMostPacketReads) {
+    CountPacketReads(cycle);
+  }
   now_ = cycle;
 }
 
@@ -548,11 +587,28 @@ bool Nic::IsQuiet() const {
          completions_.IsIdle() && cq_writer_.IsIdle() && write_port_.IsIdle();
 }
 
-bool Nic::IsRdmaQuiet() const {
-  return send_queue_.IsIdle() && requester_.IsIdle() && completer_.IsIdle() && memory_check_.IsIdle() &&
-         tx_gather_.IsIdle() && tx_builder_.IsRdmaIdle() && recv_queue_.IsIdle() && responder_.IsIdle() &&
-         rx_scatter_.IsIdle() && read_responder_.IsIdle() && acks_.IsIdle() &&
-         completions_.HavePassed(kRdmaCompletions, cq_writer_.completion_in.size() != 0);
+void Nic::CountPacketReads(Cycle now) {
+  packets_read_ += std::erase_if(packet_reads_, [now](Cycle at) { return at <= now; });
+}
+
+bool Nic::IsSendQuiet() const {
+  return send_queue_.IsIdle() && requester_.IsIdle() && tx_gather_.IsIdle() && tx_builder_.IsRdmaIdle();
+}
+
+QpSweep::State Nic::SweepState(Cycle now) {
+  CountPacketReads(now);
+  return {
+      .requester_settled = requester_.IsSettled(),
+      .responder_settled = responder_.IsSettled(),
+      .read_responder_settled = read_responder_.IsSettled(),
+      .completer_settled = completer_.IsSettled(),
+      .fetches = {send_queue_.reads_begun(), send_queue_.reads_ended()},
+      .entries = {requester_.entries_begun(), requester_.entries_ended()},
+      .batches = {recv_queue_.batches_begun(), recv_queue_.batches_ended()},
+      .packets = {requester_.packets_begun(), packets_read_},
+      .places = {responder_.places_begun(), rx_scatter_.places_ended()},
+      .memory_fence = memory_check_.IsFencing(now + 1),
+  };
 }
 
 bool Nic::AreOthersIdle(Cycle now) {

@@ -30,6 +30,7 @@
 #include "model/rdma/completer.h"
 #include "model/rdma/memory_check.h"
 #include "model/rdma/qp_control.h"
+#include "model/rdma/qp_sweep.h"
 #include "model/rdma/read_responder.h"
 #include "model/rdma/recv_queue.h"
 #include "model/rdma/requester.h"
@@ -126,7 +127,10 @@ class Nic {
   void ApplyEnable(Cycle from);
   void ApplyHold(Cycle from);
   bool IsQuiet() const;
-  bool IsRdmaQuiet() const;       // of the blocks that work for queue pairs
+  void ConnectSweep();
+  bool IsSendQuiet() const;  // between the rings of send queues and the wire, for queue pairs
+  QpSweep::State SweepState(Cycle now);  // at its end
+  void CountPacketReads(Cycle now);      // up to its end
   bool AreOthersIdle(Cycle now);  // all blocks but mailbox and management registers
   bool IsDatapathIdle(Cycle now) { return AreOthersIdle(now) && mailbox_.IsIdle(); }
 
@@ -151,7 +155,7 @@ class Nic {
   bool datapath_enable_ = false;
   bool resetting_ = false;
   bool pause_ = false;
-  bool order_hold_ = false;
+  bool sweep_ = false;
 
   DmaReadPort read_port_;
   DmaWritePort write_port_;
@@ -164,6 +168,7 @@ class Nic {
   Csr csr_;
   Mailbox mailbox_;
   QpControl qp_control_;
+  QpSweep qp_sweep_;
   MemoryCheck memory_check_;
   SendQueue send_queue_;
   Requester requester_;
@@ -190,6 +195,9 @@ class Nic {
   Arbiter<spec::QpFailure> send_failures_;
   Arbiter<spec::QpFailure> request_failures_;
   Arbiter<spec::RxAck> acks_;
+  // Pulses of the transmit gather, whose cycles may be in the future, and those that were.
+  std::vector<Cycle> packet_reads_;
+  uint64_t packets_read_ = 0;
 };
 
 }  // namespace vireo::model

@@ -10,6 +10,7 @@ rtl/common/vireo_fifo.sv
 rtl/common/vireo_index_set.sv
 rtl/common/vireo_rr_pick.sv
 rtl/common/vireo_arb_rr.sv
+rtl/common/vireo_fence.sv
 rtl/common/vireo_passage.sv
 rtl/dma/vireo_dma_pkg.sv
 rtl/dma/vireo_dma_split.sv
@@ -37,6 +38,7 @@ rtl/rdma/vireo_rx_parser.sv
 rtl/rdma/vireo_icrc_insert.sv
 rtl/rdma/vireo_tx_framer.sv
 rtl/rdma/vireo_qp_control.sv
+rtl/rdma/vireo_qp_sweep.sv
 rtl/rdma/vireo_memory_check.sv
 rtl/rdma/vireo_qp_queues.sv
 rtl/rdma/vireo_send_queue.sv

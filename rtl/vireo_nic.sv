@@ -537,11 +537,16 @@ module vireo_nic
   logic rx_verdict_valid, rx_drop, tx_frame, window_violation;
   mgmt_rx_mode_t rx_mode;
   logic [15:0] active_pairs;
-  // Work is not started: because firmware stops it, or a QP order waits until the blocks that work for QPs have nothing
-  // in flight. An order neither stops the net path nor waits for it.
-  logic pause, order_hold, hold, quiet, rdma_quiet;
-  logic builder_rdma_idle, rdma_completions_idle, completion_waits;
-  assign hold = pause || order_hold;
+  logic pause, quiet;  // firmware stops it: no work is started; the blocks of all paths have nothing in flight
+  // An order of QP control waits until nothing of before it is in progress.
+  logic sweep, swept, send_quiet, builder_rdma_idle;
+  logic hold;  // of what sends for QPs
+  assign hold = pause || sweep;
+  assign send_quiet = path_idle[PathSendQueue] && path_idle[PathRequester] && path_idle[PathTxGather] && builder_rdma_idle;
+  logic completion_waits, memory_epoch;
+  logic [1:0] fetches_wait;
+  logic requester_settled, responder_settled, read_responder_settled, completer_settled, ack_waits;
+  logic entry_begins, entry_ends, batch_begins, batch_ends, place_ended;
   logic net_filtered;
   logic [NetRxDrops-1:0] net_rx_drop;
   logic [NetTxDrops-1:0] net_tx_drop;
@@ -836,23 +841,6 @@ module vireo_nic
     .idle_o(path_idle[PathCompletions])
   );
 
-  // Completions of QPs.
-  logic completer_completes, scatter_completes, rdma_completion;
-  assign completer_completes = completions_valid[CompletionCompleter] && completions_ready[CompletionCompleter];
-  assign scatter_completes = completions_valid[CompletionScatter] && completions_ready[CompletionScatter];
-  assign rdma_completion = 32'(completion_index) == CompletionCompleter || 32'(completion_index) == CompletionScatter;
-  vireo_passage #(
-    .Inputs(2)
-  ) u_rdma_completions (
-    .clk_i,
-    .rst_ni,
-    .enter_i({scatter_completes, completer_completes}),
-    .leave_i(completion_valid && completion_ready),
-    .own_i(rdma_completion),
-    .waits_i(completion_waits),
-    .idle_o(rdma_completions_idle)
-  );
-
   vireo_cq_writer #(
     .Config(Config),
     .Slots(CqWriterSlots)
@@ -1050,8 +1038,8 @@ module vireo_nic
     .context_flip_valid_i(context_flip_valid),
     .context_flip_i(context_flip),
     .parity_error_o(parity_error[ContextOwnerQpControl]),
-    .quiet_i(rdma_quiet),
-    .hold_o(order_hold),
+    .swept_i(swept && send_quiet),
+    .sweep_o(sweep),
     .qp_sends_valid_i(qp_sends_valid),
     .qp_sends_i(qp_sends),
     .qp_state_write_valid_o(qp_state_write_valid),
@@ -1081,6 +1069,7 @@ module vireo_nic
     .place_ready_i(memory_place_ready),
     .place_o(memory_place),
     .ended_i(grant_ended),
+    .epoch_i(memory_epoch),
     .fence_o(memory_fence),
     .idle_o(path_idle[PathMemoryCheck])
   );
@@ -1111,7 +1100,7 @@ module vireo_nic
   } ack_source_e;
   logic [AckSources-1:0] acks_valid, acks_ready;
   rx_ack_t [AckSources-1:0] acks;
-  logic ack_valid, ack_ready, unused_ack_last, unused_ack_index;
+  logic ack_valid, ack_ready, unused_ack_last, ack_index;
   rx_ack_t ack;
   logic read_record_valid, read_record_ready;
   read_record_t read_record;
@@ -1183,6 +1172,7 @@ module vireo_nic
     .queue_failure_o(work_failures[WorkFailureSendQueue]),
     .qp_sends_valid_o(qp_sends_valid),
     .qp_sends_o(qp_sends),
+    .fetches_wait_o(fetches_wait),
     .idle_o(path_idle[PathSendQueue])
   );
 
@@ -1244,6 +1234,9 @@ module vireo_nic
     .work_ended_o(work_ended),
     .replay_ended_o(replay_ended),
     .grant_ended_o(grant_ended[GrantHolderRequester]),
+    .settled_o(requester_settled),
+    .entry_begins_o(entry_begins),
+    .entry_ends_o(entry_ends),
     .idle_o(path_idle[PathRequester])
   );
 
@@ -1296,6 +1289,8 @@ module vireo_nic
     .failure_valid_o(completer_failure_valid),
     .failure_ready_i(completer_failure_ready),
     .failure_o(completer_failure),
+    .settled_o(completer_settled),
+    .ack_waits_o(ack_waits),
     .idle_o(path_idle[PathCompleter])
   );
 
@@ -1477,6 +1472,8 @@ module vireo_nic
     .queue_failure_valid_o(work_failures_valid[WorkFailureRecvQueue]),
     .queue_failure_ready_i(work_failures_ready[WorkFailureRecvQueue]),
     .queue_failure_o(work_failures[WorkFailureRecvQueue]),
+    .batch_begins_o(batch_begins),
+    .batch_ends_o(batch_ends),
     .idle_o(path_idle[PathRecvQueue])
   );
 
@@ -1487,7 +1484,7 @@ module vireo_nic
     .rst_ni,
     .mq_i(mq_q),
     .enable_i(datapath_enable),
-    .hold_i(hold),
+    .hold_i(pause),
     .mac_i(mac),
     .table_write_valid_i(table_write_valid),
     .table_write_i(table_write),
@@ -1531,6 +1528,7 @@ module vireo_nic
     .expected_psn_valid_o(expected_psn_valid),
     .expected_psn_o(expected_psn),
     .grant_ended_o(grant_ended[GrantHolderResponder]),
+    .settled_o(responder_settled),
     .idle_o(path_idle[PathResponder])
   );
 
@@ -1573,6 +1571,7 @@ module vireo_nic
     .failure_ready_i(request_failures_ready[RequestFailureScatter]),
     .failure_o(request_failures[RequestFailureScatter]),
     .grant_ended_o(grant_ended[GrantHolderRxScatter]),
+    .place_ended_o(place_ended),
     .idle_o(path_idle[PathRxScatter])
   );
 
@@ -1618,6 +1617,7 @@ module vireo_nic
     .failure_o(request_failures[RequestFailureReadResponder]),
     .qp_reads_valid_o(responder_reads_valid),
     .qp_reads_o(responder_reads),
+    .settled_o(read_responder_settled),
     .idle_o(path_idle[PathReadResponder])
   );
 
@@ -1688,8 +1688,54 @@ module vireo_nic
     .m_ready_i(ack_ready),
     .m_data_o(ack),
     .m_last_o(unused_ack_last),
-    .m_index_o(unused_ack_index),
+    .m_index_o(ack_index),
     .idle_o(path_idle[PathAcks])
+  );
+
+  // --- Stops of QPs ------------------------------------------------------------------------------------------------
+
+  vireo_qp_sweep #(
+    .Packets(128),
+    .Entries(128),
+    .Fetches(32'(SendQueueFetches)),
+    .Batches(RecvQueueRequests + RecvQueueFetches),
+    .Places(128)
+  ) u_qp_sweep (
+    .clk_i,
+    .rst_ni,
+    .sweep_i(sweep),
+    .qpn_i(qp_state_write.qpn),
+    .requester_settled_i(requester_settled),
+    .responder_settled_i(responder_settled),
+    .read_responder_settled_i(read_responder_settled),
+    .completer_settled_i(completer_settled),
+    .expected_psn_valid_i(expected_psn_valid),
+    .expected_psn_i(expected_psn),
+    .fetch_begins_i(fetch_request_valid[FetchWorkRequest] && fetch_request_ready[FetchWorkRequest]),
+    .fetch_ends_i(fetched_valid[FetchWorkRequest] && fetched_ready[FetchWorkRequest]),
+    .fetches_wait_i(fetches_wait),
+    .entry_begins_i(entry_begins),
+    .entry_ends_i(entry_ends),
+    .batch_begins_i(batch_begins),
+    .batch_ends_i(batch_ends),
+    .packet_begins_i(work_issued),
+    .packets_end_i(packets_read),
+    .place_begins_i(place_valid && place_ready && place.net_bytes == '0),
+    .place_ends_i(place_ended),
+    .place_waits_i(place_valid && place.net_bytes == '0),
+    .epoch_o(memory_epoch),
+    .memory_fence_i(memory_fence),
+    .ack_enters_i(acks_valid[AckWire] && acks_ready[AckWire]),
+    .ack_leaves_i(ack_valid && ack_ready),
+    .ack_own_i(32'(ack_index) == AckWire),
+    .ack_waits_i(ack_waits),
+    .completion_enters_i({completions_valid[CompletionScatter] && completions_ready[CompletionScatter],
+                          completions_valid[CompletionCompleter] && completions_ready[CompletionCompleter]}),
+    .completion_leaves_i(completion_valid && completion_ready),
+    .completion_own_i({32'(completion_index) == CompletionScatter, 32'(completion_index) == CompletionCompleter}),
+    .completion_pending_i({1'b0, completions_valid[CompletionCompleter]}),
+    .completion_waits_i(completion_waits),
+    .swept_o(swept)
   );
 
   // --- Net queues --------------------------------------------------------------------------------------------------
@@ -1902,10 +1948,6 @@ module vireo_nic
 
   always_comb begin
     quiet = &path_idle;
-    rdma_quiet = path_idle[PathSendQueue] && path_idle[PathRequester] && path_idle[PathCompleter]
-              && path_idle[PathMemoryCheck] && path_idle[PathTxGather] && builder_rdma_idle && path_idle[PathRecvQueue]
-              && path_idle[PathResponder] && path_idle[PathRxScatter] && path_idle[PathReadResponder]
-              && path_idle[PathAcks] && rdma_completions_idle;
     others_idle = quiet && &other_idle;
     datapath_idle = others_idle && mailbox_idle;
     // A command that waits for firmware is work for status, but the clock need not run for it.

@@ -4,7 +4,7 @@
 // `is_last` is set.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -22,7 +22,7 @@ class Arbiter final : public Block {
 
   Arbiter(
       Agenda& agenda, size_t inputs, IsLast is_last = [](const T&) { return true; })
-      : Block(agenda), is_last_(is_last), winner_(inputs - 1) {
+      : Block(agenda), left_of_(inputs), is_last_(is_last), winner_(inputs - 1) {
     in.reserve(inputs);
     for (size_t i = 0; i < inputs; ++i) {
       in.push_back(Channel<T>::Slice());
@@ -38,9 +38,9 @@ class Arbiter final : public Block {
   void Run(Cycle now) override {
     if (slice_.CanPop(now) && out.CanPush(now)) {
       out.Push(now, slice_.Pop(now));
-      const uint64_t bit = uint64_t{1} << sources_.front();
+      ++left_of_[sources_.front()];
+      ++left_;
       sources_.pop_front();
-      last_ = {last_[1], bit};
     }
     if (!slice_.CanPush(now)) return;
     // Within a transaction only the winner is granted.
@@ -57,17 +57,12 @@ class Arbiter final : public Block {
     }
   }
 
-  // Nothing of these inputs, a bit each, is on its way any more, neither here nor in the consumer's slice, which
-  // `waits` tells to have a token: rtl/common/vireo_passage.sv.
-  bool HavePassed(uint64_t inputs, bool waits) const {
-    for (size_t i = 0; i < in.size(); ++i) {
-      if ((inputs >> i & 1) != 0 && in[i].size() != 0) return false;
-    }
-    for (const size_t source : sources_) {
-      if ((inputs >> source & 1) != 0) return false;
-    }
-    return !waits || ((last_[0] | last_[1]) & inputs) == 0;
+  // Tokens of an input that are here, and all that have left: for a Passage.
+  size_t TokensOf(size_t input) const {
+    return in[input].size() + static_cast<size_t>(std::count(sources_.begin(), sources_.end(), input));
   }
+  uint64_t LeftOf(size_t input) const { return left_of_[input]; }
+  uint64_t left() const { return left_; }
   bool IsIdle() const {
     for (const auto& channel : in) {
       if (channel.size() != 0) return false;
@@ -78,7 +73,8 @@ class Arbiter final : public Block {
  private:
   Channel<T> slice_ = Channel<T>::Slice();
   std::deque<size_t> sources_;             // inputs of the tokens in it
-  std::array<uint64_t, 2> last_ = {0, 0};  // bits of the inputs of the last two tokens that left
+  std::vector<uint64_t> left_of_;  // tokens of each input that have left
+  uint64_t left_ = 0;
   IsLast is_last_;
   bool busy_ = false;  // between the first and the last token of a transaction
   size_t winner_;

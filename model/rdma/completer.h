@@ -78,6 +78,10 @@ class Completer final : public Block {
   std::function<void(Cycle, const spec::QpReads&)> on_qp_reads = [](Cycle, const spec::QpReads&) {};
 
   void Run(Cycle now) override;
+  // Clears and flushes that came before have been done.
+  bool IsSettled() const { return state_ == State::kChoose && clear_.IsEmpty() && flush_.IsEmpty(); }
+  bool HasAck() const { return ack_in.size() != 0; }
+  bool HasCompletion() const { return completion_.has_value(); }
   bool CanRunTwice() const override { return true; }  // its tables are written by others
   // No work in flight after the cycles that have run. Records waiting for acknowledges are ignored.
   bool IsIdle() const;

@@ -30,13 +30,17 @@ MemoryCheck::MemoryCheck(Agenda& agenda, size_t num_mrs, size_t num_translations
 
 void MemoryCheck::OnTableWrite(Cycle now, const spec::TableWrite& write) {
   if (write.table_id == spec::MgmtTable::kMr) {
-    assert(!IsFencing(now));
+    StartEpoch(now);
     mrs_.Write(now, write.index % mrs_.size(), spec::TableMr::Decode(write.data));
-    epoch_ = !epoch_;
-    written_ = now;
   } else if (write.table_id == spec::MgmtTable::kTranslation) {
     pages_.Write(now, write.index % pages_.size(), spec::TableTranslation::Decode(write.data).address);
   }
+}
+
+void MemoryCheck::StartEpoch(Cycle now) {
+  assert(!IsFencing(now));
+  epoch_ = !epoch_;
+  written_ = now;
 }
 
 void MemoryCheck::OnContextFlip(Cycle now, const spec::ContextFlip& flip) {

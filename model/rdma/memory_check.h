@@ -57,7 +57,9 @@ class MemoryCheck final : public Block {
   void OnContextFlip(Cycle now, const spec::ContextFlip& flip);
   // Pulses in cycle `at`, which may be in the future: a granted access has ended.
   void OnGrantEnded(Cycle now, Cycle at, const spec::MemoryGrant& grant);
-  // fence_o: accesses granted before the last write of a region have not ended. The next write of one must wait.
+  // A new epoch from the next cycle on; not while one is fencing.
+  void StartEpoch(Cycle now);
+  // fence_o: accesses granted before the last epoch began, or write of a region, have not ended. The next one must wait.
   bool IsFencing(Cycle now);
   // A region or page in use has bad parity. Reported ahead, with the cycle of the pulse.
   std::function<void(Cycle at)> on_parity_error;
@@ -100,8 +102,8 @@ class MemoryCheck final : public Block {
   ContextTable<spec::TableMr> mrs_;
   ContextTable<uint64_t> pages_;
   size_t num_mrs_;
-  bool epoch_ = false;        // number of writes of regions so far, lowest bit
-  Cycle written_ = kUnknown;  // the last of them
+  bool epoch_ = false;        // lowest bit of its number
+  Cycle written_ = kUnknown;  // when the last one was begun
   std::array<Granted, 2> granted_;
   size_t last_ = kClients - 1;   // client granted last
   std::deque<Access> accesses_;  // before their page reads

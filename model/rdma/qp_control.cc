@@ -77,8 +77,8 @@ void QpControl::OnQpSends(Cycle now, const spec::QpSends& sends) {
   WakeAt(now + 2);
 }
 
-void QpControl::SetQuiet(Cycle from, bool quiet) {
-  quiet_.Set(from, quiet);
+void QpControl::SetSwept(Cycle from, bool swept) {
+  swept_.Set(from, swept);
   if (fence_) WakeAt(from);
 }
 
@@ -97,7 +97,7 @@ bool QpControl::CanPop(Cycle now, size_t input) const {
     case kDescFetch: return desc_fetch_failure_in.CanPop(now);
     case kWork: return work_failure_in.CanPop(now);
     case kEvent: return csr_event_in.CanPop(now);
-    // An order waits for the end of the previous one; failures do not, or no block could become quiet. No state is
+    // An order waits for the end of the previous one; failures do not, or a block that has one would not end. No state is
     // broadcast before the sets of QPs are cleared.
     default: return !fence_ && now >= engine_state_.size() && qp_order_in.CanPop(now);
   }
@@ -116,7 +116,7 @@ void QpControl::Run(Cycle now) {
   fenced_ = fence_;
 
   // The effect of the order's end is visible one cycle later.
-  const bool ends_fence = fence_ && now >= fence_until_ && quiet_.At(now);
+  const bool ends_fence = fence_ && now >= fence_until_ && swept_.At(now);
   switch (state_) {
     case State::kIdle: Take(now); break;
     case State::kQueue:
@@ -172,7 +172,7 @@ void QpControl::Run(Cycle now) {
   }
   if (ends_fence) {
     fence_ = false;
-    on_hold(now + 1, false);
+    on_sweep(now + 1, false);
     done_ = spec::QpDone{};
     WakeAt(now + 1);
   }
@@ -335,7 +335,7 @@ void QpControl::Decide(Cycle now) {
       SetState(now, qpn_, stop ? IbQpState::kReset : IbQpState::kErr, stop);
       done_.reset();
       fence_ = true;
-      on_hold(now + 1, true);
+      on_sweep(now + 1, true);
       fence_until_ = now + 1 + kFenceCycles;
       WakeAt(fence_until_);
       return;

@@ -46,19 +46,19 @@ class QpControl final : public Block {
   // Called in the cycle of the pulse.
   std::function<void(Cycle, const spec::QpStateWrite&)> on_qp_state_write = [](Cycle, const spec::QpStateWrite&) {};
   std::function<void(Cycle, const spec::QpDone&)> on_qp_done = [](Cycle, const spec::QpDone&) {};
-  // hold_o from cycle `from` on, which is the next one. 1 from the pulse of flush or stop to the cycle in which quiet
+  // sweep_o from cycle `from` on, which is the next one. 1 from the pulse of flush or stop to the cycle in which swept_i
   // is sampled 1.
-  std::function<void(Cycle, bool)> on_hold = [](Cycle, bool) {};
+  std::function<void(Cycle, bool)> on_sweep = [](Cycle, bool) {};
 
   void OnTableWrite(Cycle now, const spec::TableWrite& write);
   void OnContextFlip(Cycle now, const spec::ContextFlip& flip);
   // An entry that is used has bad parity, and changes no QP. Reported ahead, with the cycle of the pulse.
   std::function<void(Cycle at)> on_parity_error;
   void OnQpSends(Cycle now, const spec::QpSends& sends);
-  // The level quiet_i from cycle `from` on; to be set before the blocks of that cycle run.
-  void SetQuiet(Cycle from, bool quiet);
+  // The level swept_i from cycle `from` on; to be set before the blocks of that cycle run.
+  void SetSwept(Cycle from, bool swept);
   // Whether it samples that level: otherwise it need not be updated after its initial value.
-  bool IsWaitingForQuiet() const { return fence_; }
+  bool IsSweeping() const { return fence_; }
 
   void Run(Cycle now) override;
   // idle_o in the next cycle, when all blocks of this one have run.
@@ -122,8 +122,8 @@ class QpControl final : public Block {
 
   bool fence_ = false;
   bool fenced_ = false;    // as of the cycle before: other blocks see the end one cycle late
-  Cycle fence_until_ = 0;  // the first cycle whose quiet, or drained send queue, is valid
-  Level<bool> quiet_;
+  Cycle fence_until_ = 0;  // the first cycle whose swept_i, or drained send queue, is valid
+  Level<bool> swept_;
 
   // A drain whose end is to be reported. Unlike other orders it blocks no other, and a later order supersedes it
   // without report.

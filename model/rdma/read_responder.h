@@ -83,6 +83,8 @@ class ReadResponder final : public Block {
   void SetHold(Cycle from, bool hold);
 
   void Run(Cycle now) override;
+  // Nothing is being issued, no answer waits, and what QPs had that were stopped before is dropped.
+  bool IsSettled() const { return state_ == State::kChoose && drop_.IsEmpty() && answer_in.size() == 0; }
   bool CanRunTwice() const override { return state_ != State::kChoose; }  // choices read what turns have written
   // No work in flight after the cycles that have run.
   bool IsIdle() const;

@@ -233,6 +233,7 @@ void RecvQueue::Serve(Cycle now, uint32_t qpn, Slot& slot) {
 void RecvQueue::RequestBatch(Cycle now, uint32_t qpn, Slot& slot) {
   slot.requested = true;
   ++requests_;
+  ++batches_begun_;
   request_ = spec::BufferRequest{.client = spec::BufferClient::kReceive,
                                  .vq_index = queues_.IndexOf(now, qpn),
                                  .count = static_cast<uint8_t>(std::min(sizes_.ahead - slot.count, kMost))};
@@ -260,6 +261,7 @@ void RecvQueue::Store(Cycle now, uint32_t qpn, Slot& slot) {
     ++slot.count;
   }
   if (info.last) {
+    ++batches_ended_;
     slot.requested = false;
     slot.stale = false;
   }

@@ -60,6 +60,9 @@ class RecvQueue final : public Block {
   Output<spec::QueueFailure> queue_failure_out;
 
   void Run(Cycle now) override;
+  // Requests to descriptor fetch, and those of them whose receives are all stored.
+  uint64_t batches_begun() const { return batches_begun_; }
+  uint64_t batches_ended() const { return batches_ended_; }
   // No work in flight after the cycles that have run.
   bool IsIdle() const;
 
@@ -141,6 +144,8 @@ class RecvQueue final : public Block {
   bool requested_since_ = false;  // a request was made after it wanted one
   bool broken_ = false;           // that request failed
   uint32_t requests_ = 0;         // whose last buffer has not been taken
+  uint64_t batches_begun_ = 0;
+  uint64_t batches_ended_ = 0;
 
   std::optional<spec::DmaReadRequest> fetch_;
   std::optional<spec::BufferRequest> request_;

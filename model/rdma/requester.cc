@@ -583,10 +583,10 @@ bool Requester::SendPacket(Cycle now) {
     return true;
   }
   const bool placed = rest != 0 && !message.is_inline;
-  if (!entries_.CanPush(now) || (placed && check_)) return false;
-  // The room comes first: from the check on, nothing waits for the wire.
+  // The room comes first: from the check on, nothing waits for the wire. Nor do loads, or commands would.
   const bool begins = message.cut_bytes == 0 && record.status == IbWcStatus::kSuccess;
-  if (begins && room_.At(now) == room_used_) return false;
+  if (begins && room_.At(now) == room_used_) return load_in.CanPop(now) && Load(now);
+  if (!entries_.CanPush(now) || (placed && check_)) return false;
   if (begins) {
     ++room_used_;
     on_room_used(now + 1);
@@ -723,6 +723,7 @@ void Requester::PopEntry(Cycle now) {
     on_room_unused(now + 1);
   }
   entries_.Pop(now);
+  ++entries_ended_;
   back_ = Back::kIdle;
 }
 
@@ -760,7 +761,10 @@ bool Requester::RunBack(Cycle now) {
         job_->bytes0 = entry.packet.payload_bytes;
       }
       resent_ = entry.record.is_replay && !entry.first_transmission && !job_->more && !drop_;
-      if (!job_->more) ends_ = WorkEnds{.issued = true};
+      if (!job_->more) {
+        ends_ = WorkEnds{.issued = true};
+        ++packets_begun_;
+      }
       if (drop_ && !entry.record.is_replay) {
         back_ = Back::kFail;
       } else {

@@ -93,6 +93,13 @@ class Requester final : public Block {
   std::function<void(Cycle, const spec::QpPsn&)> on_next_psn = [](Cycle, const spec::QpPsn&) {};
 
   void Run(Cycle now) override;
+  // At no packet that was begun, and reading no list of elements: what follows depends on the QP's state.
+  bool IsSettled() const { return front_ != Front::kList && front_ != Front::kSum && message_.cut_bytes == 0; }
+  // Entries of the queue between the machines, and those of them that have ended.
+  uint64_t entries_begun() const { return entries_ended_ + entries_.size(); }
+  uint64_t entries_ended() const { return entries_ended_; }
+  // Packets, or drops of one, that went to the jobs.
+  uint64_t packets_begun() const { return packets_begun_; }
   // No work in flight after the cycles that have run.
   bool IsIdle() const;
 
@@ -252,6 +259,8 @@ class Requester final : public Block {
   Message message_;
   std::vector<spec::RdmaSge> elements_;  // of the message; inline data is one
   Back back_ = Back::kIdle;
+  uint64_t entries_ended_ = 0;
+  uint64_t packets_begun_ = 0;
   bool stop_ = false;       // the rest of the message is skipped
   bool drop_ = false;       // the next job ends a packet that was started
   uint32_t code_ = 0;       // of the failure to report

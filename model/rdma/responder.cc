@@ -464,7 +464,7 @@ void Responder::OnMemory(Cycle now) {
   }
   spec::RxPlace place{.more = true};
   SetRuns(place, memory);
-  place_.Set(now, place);
+  SetPlace(now, place);
   left_ -= chunk;
   offset_ += chunk;
   if (left_ == 0) BeginPart(part_ == Part::kZeros ? Part::kHeader : Part::kPayload);
@@ -512,7 +512,7 @@ void Responder::Next(Cycle now, bool reflush) {
       const spec::Completion completed = place.completion;
       place.completion = {.vq_index = completed.vq_index, .head = completed.head, .by_id = completed.by_id};
     }
-    place_.Set(now, place);
+    SetPlace(now, place);
     reflush_ = turn_->qpn;
     return SetState(now, State::kIdle);
   }
@@ -571,6 +571,11 @@ void Responder::Flush(Cycle now) {
   SetState(now, State::kIdle);
 }
 
+void Responder::SetPlace(Cycle now, const spec::RxPlace& place) {
+  if (place.net_bytes == 0) ++places_begun_;
+  place_.Set(now, place);
+}
+
 void Responder::SetRuns(spec::RxPlace& place, const spec::MemoryPlace& memory) const {
   if (memory.bytes0 == 0) return;
   place.zeros = Scatters() && part_ == Part::kZeros;
@@ -614,7 +619,7 @@ void Responder::Finish(Cycle now, Action action, const spec::MemoryPlace& memory
   } else {
     FinishRequest(now, action, frame, place, memory.status);
   }
-  place_.Set(now, place);
+  SetPlace(now, place);
   SetState(now, State::kIdle);
 }
 

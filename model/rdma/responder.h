@@ -100,6 +100,10 @@ class Responder final : public Block {
   void SetHold(Cycle from, bool hold);
 
   void Run(Cycle now) override;
+  // No frame or flush has its turn, and none waits for it with its tables read.
+  bool IsSettled() const { return state_ == State::kIdle && !has_next_; }
+  // Places that it has made, but those of net frames.
+  uint64_t places_begun() const { return places_begun_; }
   // A turn begins with reading what the previous one has written. One QP is added to those to flush per cycle.
   bool CanRunTwice() const override {
     return state_ != State::kIdle && !wrote_ && changes_.empty() && !reflush_ && !ring_;
@@ -160,6 +164,7 @@ class Responder final : public Block {
   void SetState(Cycle now, State state);
   bool HasSpace(Cycle now);
   void Complete(Cycle now, spec::RxPlace& place, spec::RdmaCqReq cqe, bool solicited);
+  void SetPlace(Cycle now, const spec::RxPlace& place);
   void SetRuns(spec::RxPlace& place, const spec::MemoryPlace& memory) const;
   uint32_t Chunk() const { return std::min(position_.cursor.bytes_left, left_); }
   // `memory`: final action of the frame, if any of it is written.
@@ -234,6 +239,7 @@ class Responder final : public Block {
   Register<spec::MemoryCheck> check_;
   Register<spec::ReceiveRequest> request_;
   Register<spec::RxPlace> place_;
+  uint64_t places_begun_ = 0;
   Register<spec::QpFailure> failure_;
   std::optional<spec::QpPsn> expected_psn_;  // the pulse of the next cycle
 };

@@ -192,6 +192,7 @@ void RxScatter::Leave(Cycle now) {
   looked_.reset();
   if (pending.grant.valid) on_grant_ended(now, now + 1, pending.grant);
   pending_.Drop(now);
+  ++places_ended_;
 }
 
 // False: not taken in this cycle.

@@ -67,6 +67,8 @@ class RxScatter final : public Block {
   BeatSource& beat_source() { return stream_; }
 
   void Run(Cycle now) override;
+  // Places that have ended, but those of net frames.
+  uint64_t places_ended() const { return places_ended_; }
   bool IsIdle() const { return state_ == State::kPlace && place_in.size() == 0 && pending_.size() == 0 && !net_until_; }
 
  private:
@@ -131,6 +133,7 @@ class RxScatter final : public Block {
   Channel<Pending> pending_ = Channel<Pending>::Fifo(kPlaces);
   Part part_ = Part::kCompletion;  // the first one's next output, or an earlier one that it does not have
   uint64_t number_ = 0;            // writes of all places so far
+  uint64_t places_ended_ = 0;
   uint64_t done_ = 0;              // of them, those in memory
   Ring<Done> dones_;               // of the current and later cycles
 

@@ -280,6 +280,7 @@ bool SendQueue::RunFetch(Cycle now, bool answered) {
                       .is_replay = fetch.is_replay,
                       .resume = false});
     if (failed == RdmaError::kOk) {
+      reads_begun_ += 2;
       fetch_ = spec::DmaReadRequest{.address = buffer.address, .bytes = kHeadBytes, .tag = 0};
       tail_ = Tail{buffer.address + spec::RdmaSqReq::kSizeOffset,
                    static_cast<uint16_t>(
@@ -313,6 +314,7 @@ bool SendQueue::RunAssemble(Cycle now, bool quick) {
     if (!head_) {
       quick_last_ = false;
       const spec::DmaFetched fetched = fetched_in.Pop(now);
+      ++reads_taken_;
       head_.emplace();
       std::copy_n(fetched.data, kHeadBytes, head_->bytes);
       head_->failed = fetched.resp != static_cast<uint8_t>(AxiResp::kOkay);
@@ -329,6 +331,7 @@ bool SendQueue::RunAssemble(Cycle now, bool quick) {
       std::copy_n(fetched.data, kTailBytes, work.tail_bytes);
     }
     fetched_in.Drop(now);
+    ++reads_taken_;
     head_.reset();
   } else {
     if (work_ || failure_) return false;

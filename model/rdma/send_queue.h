@@ -63,6 +63,9 @@ class SendQueue final : public Block {
   std::function<void(Cycle, const spec::QpSends&)> on_qp_sends = [](Cycle, const spec::QpSends&) {};
 
   void Run(Cycle now) override;
+  // Reads of work requests that were decided, and those of them that have ended.
+  uint64_t reads_begun() const { return reads_begun_; }
+  uint64_t reads_ended() const { return reads_taken_ + fetched_in.size(); }
   // No work in flight after the cycles that have run.
   bool IsIdle() const;
 
@@ -165,6 +168,8 @@ class SendQueue final : public Block {
   bool quick_last_ = false;                 // it was the last one to start
   std::optional<Answer> answer_;
   uint32_t got_ = 0;
+  uint64_t reads_begun_ = 0;
+  uint64_t reads_taken_ = 0;  // their data
   std::optional<Tail> tail_;
   std::optional<Head> head_;
 

@@ -101,6 +101,8 @@ module vireo_completer
   output logic              qp_reads_valid_o,
   output qp_reads_t         qp_reads_o,
 
+  output logic              settled_o,     // clears and flushes that came before have been done
+  output logic              ack_waits_o,   // an acknowledge is at the input
   output logic              idle_o
 );
 
@@ -1213,6 +1215,8 @@ module vireo_completer
   assign qp_hold_o = hold_q;
   assign qp_reads_valid_o = reads_valid_q;
   assign qp_reads_o = reads_q;
+  assign settled_o = state_q == StChoose && clear_empty && flush_empty;
+  assign ack_waits_o = ack_valid;
   assign idle_o = state_q == StChoose && clear_empty && flush_empty && (turn_empty || level_q) && parked_qps_q == '0
                && !record_valid
                && !ack_valid && !expired_valid && !completion_valid_q && !retired_valid_q && !failure_valid_q

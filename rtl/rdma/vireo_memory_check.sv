@@ -40,7 +40,8 @@ module vireo_memory_check
   output memory_place_t [Clients-1:0]   place_o,
 
   input  memory_grant_t [GrantHolders-1:0] ended_i,  // grant_holder_e; pulses: a granted access has ended
-  output logic                          fence_o,     // some granted before the last write of a region have not ended
+  input  logic                          epoch_i,     // pulse: a new epoch begins, as with a write of a region
+  output logic                          fence_o,     // some granted before that have not ended
 
   output logic                          idle_o
 );
@@ -351,7 +352,7 @@ module vireo_memory_check
     end else begin
       last_q <= last_d;
       held_q <= held_d;
-      epoch_q <= epoch_q ^ write_mr;
+      epoch_q <= epoch_q ^ (write_mr || epoch_i);
       granted_q <= granted_d;
       row_valid_q <= take;
       bounds_valid_q <= row_valid_q;
@@ -457,7 +458,7 @@ module vireo_memory_check
   assign unused = ^{table_write_i, written_mr, key};
 
 `ifndef SYNTHESIS
-  fence_first: assert property (@(posedge clk_i) disable iff (!rst_ni) write_mr |-> !fence_o)
+  fence_first: assert property (@(posedge clk_i) disable iff (!rst_ni) write_mr || epoch_i |-> !fence_o)
   else $error("a region is written although accesses of before the last write have not ended");
   for (genvar i = 0; i < 2; i++) begin : gen_granted
     not_below: assert property (@(posedge clk_i) disable iff (!rst_ni)

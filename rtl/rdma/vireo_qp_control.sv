@@ -45,13 +45,13 @@ module vireo_qp_control
   input  logic            context_flip_valid_i,
   input  context_flip_t   context_flip_i,
   output logic            parity_error_o,
-  input  logic            quiet_i,  // send and receive path have nothing in flight
+  input  logic            swept_i,  // nothing of before the order is in progress any more
   input  logic            qp_sends_valid_i,
   input  qp_sends_t       qp_sends_i,
 
   output logic            qp_state_write_valid_o,
   output qp_state_write_t qp_state_write_o,
-  output logic            hold_o,   // an order waits for quiet_i: blocks must start nothing that can wait
+  output logic            sweep_o,  // an order waits for swept_i
   output logic            qp_done_valid_o,
   output qp_done_t        qp_done_o,
   output logic            host_event_valid_o,
@@ -65,7 +65,7 @@ module vireo_qp_control
   localparam int unsigned StateBits = 3;   // of ib_qp_state, as in qp_state_write
   localparam int unsigned KindBits = 3;    // of table_queue_kind
   localparam int unsigned OwnerBits = 24;  // of table_virtqueue.owner
-  // Cycles for the blocks to process a new state before quiet_i, or their reports of a drain, count.
+  // Cycles for the blocks to process a new state before swept_i, or their reports of a drain, count.
   localparam int unsigned FenceCycles = 4;
   localparam int unsigned FenceBits = $clog2(FenceCycles + 1);
 
@@ -160,7 +160,7 @@ module vireo_qp_control
   logic [QpBits-1:0] scan_d, scan_q;
   logic [InputBits-1:0] winner_d, winner_q;  // the last granted input
 
-  // An order that completes when all blocks are quiet.
+  // An order that completes when nothing of before it is in progress.
   logic fence_d, fence_q;
   // It ended in the cycle before. Other blocks see its end one cycle late and do not count deferred work as work until
   // then, so this block must not be idle, or all would seem to be.
@@ -275,7 +275,7 @@ module vireo_qp_control
   assign queue_exists = 32'(vq_index_q) < NumQueues;
   assign queue_known = queue_exists && !queue_corrupt;
 
-  // An order waits for the end of the previous one; failures do not, or no block could become quiet.
+  // An order waits for the end of the previous one; failures do not, or a block that has one would not end.
   assign requests = valid & ~(Inputs'(fence_q || starts) << InOrder);
   vireo_rr_pick #(.Inputs(Inputs)) u_pick (.requests_i(requests), .last_i(winner_q), .pick_o(pick));
 
@@ -312,7 +312,7 @@ module vireo_qp_control
     if (fence_count_q != '0) begin
       fence_count_d = fence_count_q - 1'b1;
     end else begin
-      if (fence_q && quiet_i) begin
+      if (fence_q && swept_i) begin
         fence_d = 1'b0;
         done_d = 1'b1;
       end
@@ -557,7 +557,7 @@ module vireo_qp_control
 
   assign qp_state_write_valid_o = state_write_valid_q;
   assign qp_state_write_o = state_write_q;
-  assign hold_o = fence_q;
+  assign sweep_o = fence_q;
   assign qp_done_valid_o = done_q;
   assign qp_done_o = '{is_drain: done_drain_q};
   assign host_event_valid_o = event0_q;

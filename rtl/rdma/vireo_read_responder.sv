@@ -72,6 +72,7 @@ module vireo_read_responder
   output logic            qp_reads_valid_o,
   output qp_reads_t       qp_reads_o,
 
+  output logic            settled_o,  // nothing is being issued, no answer waits, and what stopped QPs had is dropped
   output logic            idle_o
 );
 
@@ -682,6 +683,7 @@ module vireo_read_responder
   assign qp_reads_valid_o = reads_valid_q;
   assign qp_reads_o = reads_q;
   assign parity_error_o = parity_error_q;
+  assign settled_o = state_q == StChoose && drop_empty && !answer_valid;
   assign idle_o = state_q == StChoose && drop_empty && (turn_empty || hold_q) && ack_empty && !answer_valid
                && !result_valid && !atomic_valid_q && !packet_valid_q && !job_valid_q && !failure_valid_q && !check_valid_q && !reads_valid_q;
 

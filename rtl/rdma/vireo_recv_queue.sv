@@ -63,6 +63,9 @@ module vireo_recv_queue
   input  logic              queue_failure_ready_i,
   output queue_failure_t    queue_failure_o,
 
+  // Pulses: a request to descriptor fetch; the last receive of one is stored.
+  output logic              batch_begins_o,
+  output logic              batch_ends_o,
   output logic              idle_o
 );
 
@@ -382,6 +385,7 @@ module vireo_recv_queue
     info_pop = 1'b0;
     fetched_pop = 1'b0;
     request_batch = 1'b0;
+    batch_ends_o = 1'b0;
 
     can_request = (!request_valid_q || buffer_request_ready_i) && requests_q != RequestBits'(Requests);
     request_valid_d = request_valid_q && !buffer_request_ready_i;
@@ -497,6 +501,7 @@ module vireo_recv_queue
                 slot_new.count = slot.count + 1'b1;
               end
               if (info.last) begin
+                batch_ends_o = 1'b1;
                 slot_new.requested = 1'b0;
                 slot_new.stale = 1'b0;
               end
@@ -602,6 +607,7 @@ module vireo_recv_queue
   assign fetch_request_o = fetch_q;
   assign queue_failure_valid_o = failure_valid_q;
   assign queue_failure_o = failure_q;
+  assign batch_begins_o = request_batch;
   assign idle_o = state_q == StChoose && !due_q && limit_empty && wait_q == WaitNone && !request_valid && clear_empty && requests_q == '0
                && infos_q == '0 && !request_valid_q && !fetch_valid_q && !receive_valid_q && !failure_valid_q;
 

@@ -96,6 +96,11 @@ module vireo_requester
   output logic              work_ended_o,
   output logic              replay_ended_o,
   output memory_grant_t     grant_ended_o,  // a pulse: a granted access is not made
+  // For stops of QPs: at no packet that was begun, and reading no list of elements; pulses: entries of the queue between
+  // the machines begin, and end.
+  output logic              settled_o,
+  output logic              entry_begins_o,
+  output logic              entry_ends_o,
   output logic              idle_o
 );
 
@@ -688,19 +693,7 @@ module vireo_requester
     unique case (front_q)
       FrIdle: begin
         if (load_valid) begin
-          if (entry_ready && !hold_valid_q) begin
-            load_pop = 1'b1;
-            half_qpn = load.qpn[QpBits-1:0];
-            half_write = 1'b1;
-            next_psn = load.psn;
-            front_loads = 1'b1;
-            front_resumed_write = 1'b1;
-            front_resumed_new = '0;
-            entry_push = 1'b1;
-            entry_in.load = 1'b1;
-            entry_in.placed = 1'b0;
-            entry_in.qpn = load.qpn[QpBits-1:0];
-          end
+          front_loads = entry_ready && !hold_valid_q;
         end else if (work_valid) begin
           front_read = 1'b1;
           front_d = FrCheck;
@@ -887,6 +880,9 @@ module vireo_requester
               front_d = FrIdle;
             end
           end
+        end else if (begins && room_q == '0) begin
+          // Or commands would wait for the wire.
+          front_loads = load_valid && entry_ready && !hold_valid_q;
         end
       end
       FrLeave: begin
@@ -895,6 +891,18 @@ module vireo_requester
       default: front_d = FrIdle;
     endcase
 
+    if (front_loads) begin
+      load_pop = 1'b1;
+      half_qpn = load.qpn[QpBits-1:0];
+      half_write = 1'b1;
+      next_psn = load.psn;
+      front_resumed_write = 1'b1;
+      front_resumed_new = '0;
+      entry_push = 1'b1;
+      entry_in = '0;
+      entry_in.load = 1'b1;
+      entry_in.qpn = load.qpn[QpBits-1:0];
+    end
     if (front_d == FrLeave && entry_ready) begin
       // The rest of the message is not cut; its record covers all of it.
       marks = 1'b1;
@@ -1296,6 +1304,9 @@ module vireo_requester
   end
   always_ff @(posedge clk_i) next_psn_o <= '{qpn: 24'(half_qpn), psn: next_psn};
 
+  assign settled_o = front_q != FrList && front_q != FrSum && cut_bytes_q == '0;
+  assign entry_begins_o = entry_push;
+  assign entry_ends_o = entry_pop;
   assign idle_o = front_q == FrIdle && !work_valid && !load_valid && pending_q == '0
                && !record_valid_q && !job_valid_q && !failure_valid_q && !check_valid_q && !next_psn_valid_o
                && !issued_o && !work_ended_o && !replay_ended_o && !room_unused_o;

@@ -78,6 +78,7 @@ module vireo_responder
   output qp_psn_t         expected_psn_o,
 
   output memory_grant_t   grant_ended_o,  // a pulse: a granted access is not made
+  output logic            settled_o,  // no frame or flush has its turn
   output logic            idle_o
 );
 
@@ -1302,6 +1303,7 @@ module vireo_responder
   end
   assign parity_error_o = parity_error_q;
 
+  assign settled_o = state_q == StIdle && !next_valid_q;
   assign idle_o = state_q == StIdle && !next_valid_q && !load_valid && (!waiting_valid || (hold_q && !early_q)) && !doorbell_valid && !change_valid_q
                && !reflush_valid_q && !ring_valid_q && flush_empty && !check_valid_q && !request_valid_q
                && !place_valid_q && !failure_valid_q && ring_idle && !expected_psn_valid_o;

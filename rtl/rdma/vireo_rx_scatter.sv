@@ -72,6 +72,7 @@ module vireo_rx_scatter
   output logic [13:0]          net_bytes_o,      // of the frame; the same in every beat of it
 
   output memory_grant_t        grant_ended_o,    // a pulse: the writes of a place are in memory
+  output logic                 place_ended_o,    // a pulse: a place, but not of a net frame, has no more outputs
   output logic                 idle_o
 );
 
@@ -500,6 +501,7 @@ module vireo_rx_scatter
     .train_meta_o({write_request_o.address, write_request_o.bytes})
   );
 
+  assign place_ended_o = pending_ready && pending_valid;
   assign idle_o = state_q == StPlace && !place_valid && places_q == '0 && !net_beat_q && !net_valid_q;
 
 endmodule

@@ -69,6 +69,7 @@ module vireo_send_queue
   output logic              qp_sends_valid_o,       // a pulse, after each change
   output qp_sends_t         qp_sends_o,
 
+  output logic [1:0]        fetches_wait_o,         // reads that were decided and are not requested yet
   output logic              idle_o
 );
 
@@ -767,6 +768,7 @@ module vireo_send_queue
   assign buffer_request_valid_o = request_valid_q;
   assign buffer_request_o = request_q;
   assign fetch_request_valid_o = fetch_valid_q;
+  assign fetches_wait_o = 2'(fetch_valid_q) + 2'(fetch_state_q == FtTail);
   assign fetch_request_o = fetch_q;
   assign work_request_valid_o = work_valid_q;
   assign work_request_o = work_q;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// vireo_passage as in the device: behind an arbiter, whose consumer has a slice. Inputs 0 and 2 are watched.
+// vireo_passage as in the device: behind an arbiter, whose consumer has a slice. Input 0 is watched.
 module vireo_passage_top #(
   localparam int unsigned Inputs = 3,
   localparam int unsigned Width = 48
@@ -13,7 +13,8 @@ module vireo_passage_top #(
   output logic                          m_valid_o,
   input  logic                          m_ready_i,
   output logic [Width-1:0]              m_data_o,
-  output logic                          idle_o
+  input  logic                          start_i,
+  output logic                          passed_o
 );
 
   logic valid, ready, unused_last, unused_idle;
@@ -51,16 +52,16 @@ module vireo_passage_top #(
     .m_data_o
   );
 
-  vireo_passage #(
-    .Inputs(2)
-  ) u_passage (
+  vireo_passage u_passage (
     .clk_i,
     .rst_ni,
-    .enter_i({s_valid_i[2] && s_ready_o[2], s_valid_i[0] && s_ready_o[0]}),
+    .enter_i(s_valid_i[0] && s_ready_o[0]),
     .leave_i(valid && ready),
-    .own_i(index != 2'd1),
+    .own_i(index == 2'd0),
     .waits_i(m_valid_o),
-    .idle_o
+    .start_i,
+    .pending_i(start_i && s_valid_i[0]),
+    .passed_o
   );
 
 endmodule

@@ -127,6 +127,7 @@ class Accesses final : public BenchStream {
   Accesses(Top& top, model::MemoryCheck& block, std::array<Channel<Place>, kClients>& sinks, std::mt19937_64& random)
       : top_(top), block_(block), sinks_(sinks), random_(random) {
     top_.ended_i = 0;
+    top_.epoch_i = 0;
   }
 
   void Begin(Cycle cycle) override {
@@ -692,8 +693,9 @@ TEST(MemoryCheck, RegionOrPageWithBadParityIsRefused) {
   }
 }
 
-// An access that was granted before a region is written holds the fence until it has ended; later ones do not.
-TEST(MemoryCheck, FenceCoversWhatWasGrantedBeforeTheWrite) {
+// An access that was granted before a region is written, or an epoch started, holds the fence until it has ended; later
+// ones do not.
+void ExpectFenceOfWhatWasGranted(bool is_write) {
   Rtl rtl(Outputs());
   Bench bench(rtl);
   const spec::TableMr region{.valid = true, .dma = true, .key = 1};
@@ -708,8 +710,14 @@ TEST(MemoryCheck, FenceCoversWhatWasGrantedBeforeTheWrite) {
   ASSERT_EQ(bench.out[0]->count, 1u);
   EXPECT_EQ(bench.p.fence_o, 0) << "no region was written since";
 
-  bench.Write(2, spec::TableMr{});
+  if (is_write) {
+    bench.Write(2, spec::TableMr{});
+  } else {
+    bench.p.epoch_i = 1;
+    bench.block.StartEpoch(bench.bench.cycle());
+  }
   run(1);
+  bench.p.epoch_i = 0;
   EXPECT_EQ(bench.p.fence_o, 1) << "from the cycle after the write on";
   // Of another client, after the write: another region.
   Check later = check;
@@ -725,6 +733,9 @@ TEST(MemoryCheck, FenceCoversWhatWasGrantedBeforeTheWrite) {
   for (unsigned i = 0; i < 3 && bench.p.fence_o != 0; ++i) run(1);
   EXPECT_EQ(bench.p.fence_o, 0);
 }
+
+TEST(MemoryCheck, FenceCoversWhatWasGrantedBeforeTheWrite) { ExpectFenceOfWhatWasGranted(true); }
+TEST(MemoryCheck, FenceCoversWhatWasGrantedBeforeAnEpoch) { ExpectFenceOfWhatWasGranted(false); }
 
 TEST(MemoryCheck, FenceIgnoresChecksThatGrantNothing) {
   Rtl rtl(Outputs());

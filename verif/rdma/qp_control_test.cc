@@ -41,7 +41,7 @@ struct Bench {
   Bench() : bench(rtl, agenda, random) {
     block.host_event_out.Connect(sink, block);
     block.on_qp_state_write = [this](Cycle now, const spec::QpStateWrite& write) { states.Tell(now, write); };
-    block.on_hold = [this](Cycle from, bool hold) { hold_level.Set(from, hold); };
+    block.on_sweep = [this](Cycle from, bool hold) { hold_level.Set(from, hold); };
     block.on_qp_done = [this](Cycle now, const spec::QpDone& done) { qp_done.Tell(now, done); };
   }
   std::mt19937_64 random = sim::MakeRandom("qp_control");
@@ -52,7 +52,7 @@ struct Bench {
     for (const auto bit : {top.qp_order_ready_o, top.requester_failure_ready_o, top.completer_failure_ready_o,
                            top.responder_failure_ready_o, top.desc_fetch_failure_ready_o, top.work_failure_ready_o,
                            top.csr_event_ready_o, top.qp_state_write_valid_o, top.qp_done_valid_o,
-                           top.host_event_valid_o, top.hold_o, top.idle_o}) {
+                           top.host_event_valid_o, top.sweep_o, top.idle_o}) {
       bytes.push_back(bit);
     }
     for (const auto byte : BytesOf(top.qp_done_o)) bytes.push_back(byte);
@@ -67,11 +67,11 @@ struct Bench {
   std::vector<Cycle> held, busy;  // cycles with hold_o, and without idle_o
   unsigned quiet_rate = 16;
   Probe levels{[this](Cycle now) {
-                 std::string text = Same("idle", p.idle_o, block.IsIdle()) + Same("hold", p.hold_o, hold_level.At(now));
-                 if (p.hold_o) held.push_back(now);
+                 std::string text = Same("idle", p.idle_o, block.IsIdle()) + Same("hold", p.sweep_o, hold_level.At(now));
+                 if (p.sweep_o) held.push_back(now);
                  if (!p.idle_o) busy.push_back(now);
-                 p.quiet_i = random() % 16 < quiet_rate;
-                 block.SetQuiet(now, p.quiet_i != 0);
+                 p.swept_i = random() % 16 < quiet_rate;
+                 block.SetSwept(now, p.swept_i != 0);
                  return text;
                },
                {}};
