@@ -128,10 +128,10 @@ class Nic {
   void ApplyHold(Cycle from);
   bool IsQuiet() const;
   void ConnectSweep();
-  bool IsSendQuiet() const;  // between the rings of send queues and the wire, for queue pairs
+  bool IsSendQuiet() const;              // between the rings of send queues and the wire, for queue pairs
   QpSweep::State SweepState(Cycle now);  // at its end
   void CountPacketReads(Cycle now);      // up to its end
-  bool AreOthersIdle(Cycle now);  // all blocks but mailbox and management registers
+  bool AreOthersIdle(Cycle now);         // all blocks but mailbox and management registers
   bool IsDatapathIdle(Cycle now) { return AreOthersIdle(now) && mailbox_.IsIdle(); }
 
   // Frames of the builder: counted and passed to the environment.

@@ -72,7 +72,7 @@ class Arbiter final : public Block {
 
  private:
   Channel<T> slice_ = Channel<T>::Slice();
-  std::deque<size_t> sources_;             // inputs of the tokens in it
+  std::deque<size_t> sources_;     // inputs of the tokens in it
   std::vector<uint64_t> left_of_;  // tokens of each input that have left
   uint64_t left_ = 0;
   IsLast is_last_;

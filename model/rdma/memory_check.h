@@ -59,7 +59,8 @@ class MemoryCheck final : public Block {
   void OnGrantEnded(Cycle now, Cycle at, const spec::MemoryGrant& grant);
   // A new epoch from the next cycle on; not while one is fencing.
   void StartEpoch(Cycle now);
-  // fence_o: accesses granted before the last epoch began, or write of a region, have not ended. The next one must wait.
+  // fence_o: accesses granted before the last epoch began, or write of a region, have not ended. The next one must
+  // wait.
   bool IsFencing(Cycle now);
   // A region or page in use has bad parity. Reported ahead, with the cycle of the pulse.
   std::function<void(Cycle at)> on_parity_error;

@@ -97,8 +97,8 @@ bool QpControl::CanPop(Cycle now, size_t input) const {
     case kDescFetch: return desc_fetch_failure_in.CanPop(now);
     case kWork: return work_failure_in.CanPop(now);
     case kEvent: return csr_event_in.CanPop(now);
-    // An order waits for the end of the previous one; failures do not, or a block that has one would not end. No state is
-    // broadcast before the sets of QPs are cleared.
+    // An order waits for the end of the previous one; failures do not, or a block that has one would not end. No state
+    // is broadcast before the sets of QPs are cleared.
     default: return !fence_ && now >= engine_state_.size() && qp_order_in.CanPop(now);
   }
 }

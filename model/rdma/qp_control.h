@@ -46,8 +46,8 @@ class QpControl final : public Block {
   // Called in the cycle of the pulse.
   std::function<void(Cycle, const spec::QpStateWrite&)> on_qp_state_write = [](Cycle, const spec::QpStateWrite&) {};
   std::function<void(Cycle, const spec::QpDone&)> on_qp_done = [](Cycle, const spec::QpDone&) {};
-  // sweep_o from cycle `from` on, which is the next one. 1 from the pulse of flush or stop to the cycle in which swept_i
-  // is sampled 1.
+  // sweep_o from cycle `from` on, which is the next one. 1 from the pulse of flush or stop to the cycle in which
+  // swept_i is sampled 1.
   std::function<void(Cycle, bool)> on_sweep = [](Cycle, bool) {};
 
   void OnTableWrite(Cycle now, const spec::TableWrite& write);

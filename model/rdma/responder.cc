@@ -528,8 +528,8 @@ void Responder::Next(Cycle now, bool reflush) {
       return SetState(now, State::kMemory);
     }
     if (position_.cursor.elements != 0) {
-      return RequestReceiveToken(now,
-                                 {.qpn = turn_->ReceiveQueue(), .is_element = true, .address = position_.cursor.next_element});
+      return RequestReceiveToken(
+          now, {.qpn = turn_->ReceiveQueue(), .is_element = true, .address = position_.cursor.next_element});
     }
     if (HasSpace(now)) Finish(now, Action::kLength);
     return;
@@ -561,7 +561,8 @@ void Responder::Flush(Cycle now) {
     WriteHalf(now, turn_->qpn, half);
   }
   // The driver gets the buffer of a shared queue back.
-  const bool returns = turn_->qp_state == IbQpState::kReset && turn_->attributes.has_srq && turn_->half.holds && !attributes_corrupt_;
+  const bool returns =
+      turn_->qp_state == IbQpState::kReset && turn_->attributes.has_srq && turn_->half.holds && !attributes_corrupt_;
   // The CQ number is lost with the entry.
   if (!fails && !returns) return SetState(now, State::kIdle);
   if (turn_->half.holds) return SetState(now, State::kNext);

@@ -134,8 +134,8 @@ class RxScatter final : public Block {
   Part part_ = Part::kCompletion;  // the first one's next output, or an earlier one that it does not have
   uint64_t number_ = 0;            // writes of all places so far
   uint64_t places_ended_ = 0;
-  uint64_t done_ = 0;              // of them, those in memory
-  Ring<Done> dones_;               // of the current and later cycles
+  uint64_t done_ = 0;  // of them, those in memory
+  Ring<Done> dones_;   // of the current and later cycles
 
   std::bitset<2 * kPlaces> refused_;  // writes of all places in the line, by their number, modulo
   bool frame_refused_ = false;        // a write of the places of the current frame that have left

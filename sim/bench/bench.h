@@ -70,7 +70,7 @@ struct Options {
   std::string page;  // whose generated blocks are written; empty: none
   bool quick = false, update_figures = false, update_speed = false;
   bool is_monitored = false, is_metered = false;
-  unsigned monitor_rounds = 0;  // of --monitor-cost (monitor_cost.h); 0: not asked for
+  unsigned monitor_rounds = 0;                      // of --monitor-cost (monitor_cost.h); 0: not asked for
   std::array<std::vector<std::string>, 2> twice{};  // blocks of twice the speed, of sender and peer (speed_up.h)
   uint32_t more_outstanding = 1;                    // times as many messages outstanding
   PinsFactory rtl;                                  // of the configuration; empty: that of this program

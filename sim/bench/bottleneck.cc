@@ -25,8 +25,8 @@ constexpr double kStarved = 0.3;
 // Of the cycles in which it blocks others. A block that has work to do itself does not stall at all, one that waits for
 // answers does between any two that are not as close as its own steps.
 constexpr double kStalls = 0.1;
-// Of the buffers that the smallest request asks for: with fewer the ring was empty. A larger request finds what has come
-// since the one before it, which says nothing of the ring: READs also wait for max_rd_atomic.
+// Of the buffers that the smallest request asks for: with fewer the ring was empty. A larger request finds what has
+// come since the one before it, which says nothing of the ring: READs also wait for max_rd_atomic.
 constexpr double kDry = 0.9;
 
 struct Resource {

@@ -84,8 +84,8 @@ TEST(Passage, EndsWithTheLastTokenOfBeforeItsStart) {
         model::Passage passage;
         uint64_t entered = 0;             // watched tokens before this cycle
         uint64_t target = 0;              // those of before the start
-        bool passed = true;             // as of the model, at the end of the cycle before
-        bool waits = false;             // for the end of a fence
+        bool passed = true;               // as of the model, at the end of the cycle before
+        bool waits = false;               // for the end of a fence
         uint64_t started = 0, later = 0;  // fences; those that ended with a later token on its way
         Probe fence{[&](Cycle) {
                       const bool has_passed = ports.passed_o != 0;

@@ -67,7 +67,8 @@ struct Bench {
   std::vector<Cycle> held, busy;  // cycles with hold_o, and without idle_o
   unsigned quiet_rate = 16;
   Probe levels{[this](Cycle now) {
-                 std::string text = Same("idle", p.idle_o, block.IsIdle()) + Same("hold", p.sweep_o, hold_level.At(now));
+                 std::string text =
+                     Same("idle", p.idle_o, block.IsIdle()) + Same("hold", p.sweep_o, hold_level.At(now));
                  if (p.sweep_o) held.push_back(now);
                  if (!p.idle_o) busy.push_back(now);
                  p.swept_i = random() % 16 < quiet_rate;

@@ -51,10 +51,8 @@ class Bench {
         .start_acks = [this](model::Passage& passage) { passage.Start(acks_, 0, false); },
         .advance_acks = [this](model::Passage& passage) { passage.Advance(acks_, 0); },
         .ack_waits = [this] { return !acks_.slice.empty(); },
-        .start_completions =
-            [this](model::Passage& passage, size_t source) {
-              passage.Start(completions_, source, source == 0 && pending_);
-            },
+        .start_completions = [this](model::Passage& passage,
+                                    size_t source) { passage.Start(completions_, source, source == 0 && pending_); },
         .advance_completions = [this](model::Passage& passage,
                                       size_t source) { passage.Advance(completions_, source); },
         .completion_waits = [this] { return !completions_.slice.empty(); },
