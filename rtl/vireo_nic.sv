@@ -1108,6 +1108,7 @@ module vireo_nic
   logic requester_reads_valid, responder_reads_valid;
   qp_reads_t requester_reads, responder_reads;
   logic work_issued, work_ended, replay_ended;
+  logic [6:0] replay_serial;
   logic [1:0] packets_read;
   // Room in tx_gather, of its two inputs.
   logic [1:0] room, room_used;
@@ -1233,6 +1234,7 @@ module vireo_nic
     .issued_o(work_issued),
     .work_ended_o(work_ended),
     .replay_ended_o(replay_ended),
+    .replay_serial_o(replay_serial),
     .grant_ended_o(grant_ended[GrantHolderRequester]),
     .settled_o(requester_settled),
     .entry_begins_o(entry_begins),
@@ -1275,6 +1277,7 @@ module vireo_nic
     .issued_i(work_issued),
     .work_ended_i(work_ended),
     .replay_ended_i(replay_ended),
+    .replay_serial_i(replay_serial),
     .packets_read_i(packets_read),
     .qp_hold_valid_o(qp_hold_valid),
     .qp_hold_o(qp_hold),

@@ -156,6 +156,7 @@ void Completer::OnPacketRead(Cycle at) {
 
 void Completer::Run(Cycle now) {
   if (fence_.Advance(now)) polls_left_ = parked_qps_;
+  if (fence_.IsBehind()) WakeAt(now + 1);
   if (const auto hold = std::exchange(hold_, std::nullopt)) on_qp_hold(now, *hold);
   if (const auto reads = std::exchange(reads_, std::nullopt)) on_qp_reads(now, *reads);
   bool moved = Leave(now, completion_, completion_out);
@@ -522,6 +523,7 @@ void Completer::Replay(Cycle now) {
                          .packets = cuts ? burst : uint16_t{0},
                          .first_transmission = Psn(psn - ring.unacked) >= Psn(ring.sent - ring.unacked)};
   stored.ends.replays = started_.replays = Number(started_.replays + 1);
+  replay_->serial = static_cast<uint8_t>(started_.replays % kMostReplays);
   // All READs before it have ended or are before the cursor.
   if (stored.IsRead()) replay_->number = static_cast<uint8_t>(ring.reads_ended + ring.reads_replayed);
   ring.part = ring.awaits = cuts;

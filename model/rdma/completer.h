@@ -44,7 +44,7 @@ class Completer final : public Block {
   static constexpr uint8_t kRnrRetryInfinite = 7;  // rnr_retry: infinite [IBTA vol. 1, 9.7.5.2.8]
   // Replays that have not ended: no other one is started. Far more than there is room for on the way, except for
   // outdated ones while the wire is paused.
-  static constexpr uint32_t kMostReplays = 128;
+  static constexpr uint32_t kMostReplays = WorkFence::kReplays;
 
   // burst_bytes: the requester's.
   Completer(Agenda& agenda, const spec::Config& config, uint32_t burst_bytes = spec::kSendBurstBytes);

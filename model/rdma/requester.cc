@@ -528,7 +528,7 @@ void Requester::EndMessage(Cycle now, uint32_t next_psn) {
 // The work request ends without another packet.
 void Requester::PushMark(Cycle now) {
   const spec::WorkRequest& work = work_request_in.front();
-  Entry entry{.ends = true, .mark = true};
+  Entry entry{.ends = true, .mark = true, .serial = work.serial};
   entry.record.qpn = work.qpn;
   entry.record.is_replay = work.is_replay;
   entries_.Push(now, entry);
@@ -604,6 +604,7 @@ bool Requester::SendPacket(Cycle now) {
               .first_transmission = work.first_transmission,
               .packets = message.packets,
               .epoch = message.epoch,
+              .serial = work.serial,
               .address = message.address,
               .record = record};
   if (message.operation != nullptr) entry.packet = PacketOf(payload, last, ends);
@@ -711,6 +712,7 @@ void Requester::PopEntry(Cycle now) {
   if (entry.ends && (entry.record.is_replay || has_packets_)) {
     if (!ends_) ends_ = WorkEnds{};
     (entry.record.is_replay ? ends_->replay : ends_->work) = true;
+    ends_->serial = entry.serial;
   }
   if (entries_.front().placed) {
     const spec::MemoryGrant grant = memory_place_in.Pop(now).grant;

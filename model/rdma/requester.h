@@ -165,6 +165,7 @@ class Requester final : public Block {
     bool first_transmission = false;  // of a replay: first transmission
     uint16_t packets = 0;             // with `first`, not 0: this many are sent now
     uint8_t epoch = 0;
+    uint8_t serial = 0;  // of a replay
     uint64_t address = 0;
     spec::SendRecord record{};
     spec::TxPacket packet{};

@@ -35,6 +35,7 @@ void SetReplay(const spec::Replay& replay, spec::WorkRequest& work) {
   work.packets = replay.packets;
   work.first_transmission = replay.first_transmission;
   work.number = replay.number;
+  work.serial = replay.serial;
 }
 
 bool IsServed(IbQpState state) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts the work requests whose memory the transmit path reads no more: the counterpart of
-// rtl/rdma/vireo_work_fence.sv. The requester processes work requests and replays in order and issues packets; the
-// transmit gather reads their payload in order. So a work request has ended when the last packet issued before its end
-// is read.
+// rtl/rdma/vireo_work_fence.sv. The requester processes work requests and replays one after the other and issues
+// packets; the transmit gather reads their payload in order. So a work request has ended when the last packet issued
+// before its end is read. A replay whose work request is kept passes those that are read again: it counts when all that
+// were started before it have ended, one per cycle.
 #pragma once
 
 #include <algorithm>
+#include <bitset>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +23,7 @@ struct WorkEnds {
   bool issued = false;  // a packet, or the drop of one
   bool work = false;    // a work request with packets has ended; with `issued`, with that packet
   bool replay = false;  // likewise a replay, with packets or without
+  uint8_t serial = 0;   // of the replay
 };
 
 class WorkFence {
@@ -28,6 +31,7 @@ class WorkFence {
   // Packets issued and not read.
   static constexpr size_t kPackets = 128;
   static constexpr unsigned kCountBits = 10;
+  static constexpr size_t kReplays = 128;  // started and not ended
 
   // Modulo 2^kCountBits.
   struct Counts {
@@ -42,16 +46,25 @@ class WorkFence {
 
   // What has ended, as of the start of cycle `now`.
   const Counts& ended() const { return ended_; }
-  // Brings it up to date; true: it has changed. Due in each cycle behind a pulse, and in the next one.
+  // Brings it up to date; true: it has changed. Due in each cycle behind a pulse, in the next one, and while
+  // IsBehind().
   bool Advance(Cycle now) {
     const Counts before = ended_;
-    while (!events_.empty() && events_.front().cycle < now) {
-      Apply(events_.front());
-      events_.pop_front();
+    for (;;) {
+      // The next cycle in which something happens.
+      const bool has_event = !events_.empty() && (!IsBehind() || events_.front().cycle == applied_ + 1);
+      if (!has_event && !IsBehind()) break;
+      const Event event = has_event ? events_.front() : Event{applied_ + 1, 0, {}};
+      if (event.cycle >= now) break;
+      Apply(event);
+      if (has_event) events_.pop_front();
     }
     if (late_ && late_->cycle + 1 < now) TakeLate();
     return ended_ != before;
   }
+
+  // In the next cycle, too, another replay counts.
+  bool IsBehind() const { return passed_[First()]; }
 
  private:
   struct Event {
@@ -71,6 +84,8 @@ class WorkFence {
     if (place != events_.end() && place->cycle == cycle) return *place;
     return *events_.insert(place, Event{cycle, 0, {}});
   }
+  // The oldest replay that does not count.
+  size_t First() const { return (total_.replays + 1) % kReplays; }
   void TakeLate() {
     ended_ = late_->counts;
     late_.reset();
@@ -79,7 +94,16 @@ class WorkFence {
     if (late_ && late_->cycle + 1 < event.cycle) TakeLate();
     const Counts before = total_;
     total_.works = (total_.works + (event.ends.work ? 1 : 0)) % (1U << kCountBits);
-    total_.replays = (total_.replays + (event.ends.replay ? 1 : 0)) % (1U << kCountBits);
+    if (event.ends.replay) {
+      assert(!passed_[event.ends.serial]);
+      passed_.set(event.ends.serial);
+    }
+    // In order it counts in the cycle in which it ends.
+    if (const size_t first = First(); passed_[first]) {
+      passed_.reset(first);
+      total_.replays = (total_.replays + 1) % (1U << kCountBits);
+    }
+    applied_ = event.cycle;
     assert(event.reads <= packets_.size());
     Counts read;
     for (size_t i = 0; i < event.reads; ++i) {
@@ -99,8 +123,10 @@ class WorkFence {
   }
 
   std::deque<Event> events_;
-  Counts total_;                // ended at the requester
-  std::deque<Counts> packets_;  // issued and not read: the totals before each
+  Cycle applied_ = 0;             // of the last event
+  Counts total_;                  // ended at the requester
+  std::bitset<kReplays> passed_;  // replays that have ended before an older one, by serial
+  std::deque<Counts> packets_;    // issued and not read: the totals before each
   Counts ended_;
   std::optional<Late> late_;
 };

@@ -94,6 +94,7 @@ module vireo_completer
   input  logic              issued_i,
   input  logic              work_ended_i,
   input  logic              replay_ended_i,
+  input  logic [6:0]        replay_serial_i,  // of that replay
   input  logic [1:0]        packets_read_i,
 
   output logic              qp_hold_valid_o,
@@ -209,8 +210,8 @@ module vireo_completer
   logic [NumberBits-1:0] works_ended, replays_ended;
   logic fence_changes;
 
-  vireo_work_fence #(.Packets(FencePackets), .CountBits(NumberBits)) u_fence (
-    .clk_i, .rst_ni, .issued_i, .work_ended_i, .replay_ended_i, .packets_read_i,
+  vireo_work_fence #(.Packets(FencePackets), .Replays(32'(MostReplays)), .CountBits(NumberBits)) u_fence (
+    .clk_i, .rst_ni, .issued_i, .work_ended_i, .replay_ended_i, .replay_serial_i, .packets_read_i,
     .works_o(works_ended), .replays_o(replays_ended), .changes_o(fence_changes)
   );
 
@@ -842,7 +843,7 @@ module vireo_completer
               replay_valid_d = 1'b1;
               replay_d = '{qpn: 24'(qpn_q), resume: 1'b1, epoch: ring.epoch, head: '0, slot: '0,
                            psn: ring.newest + 24'd1, first_psn: '0, last_psn: '0, packets: '0,
-                           first_transmission: 1'b0, number: ring.number};
+                           first_transmission: 1'b0, number: ring.number, serial: '0};
               ring.replaying = 1'b0;
               ring_write = 1'b1;
               state_d = StChoose;
@@ -911,7 +912,8 @@ module vireo_completer
           replay_d = '{qpn: 24'(qpn_q), resume: 1'b0, epoch: ring_q.epoch, head: stored.head,
                        slot: 8'(SlotBits'(ring_q.oldest + SlotBits'(ring_q.cursor))),
                        psn: replay_psn, first_psn: stored.first_psn, last_psn: stored.last_psn, packets: cuts ? burst : '0,
-                       first_transmission: first_transmission, number: stored_is_read ? ring_q.reads_ended + 8'(ring_q.reads_replayed) : '0};
+                       first_transmission: first_transmission, number: stored_is_read ? ring_q.reads_ended + 8'(ring_q.reads_replayed) : '0,
+                       serial: 7'(replays_started_d)};
           // All READs before it have ended or are before the cursor: that is its number.
           if (replay_end - ring_q.unacked > ring_q.sent - ring_q.unacked) ring_d.sent = replay_end;
           ring_d.part = cuts;

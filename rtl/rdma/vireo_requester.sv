@@ -95,6 +95,7 @@ module vireo_requester
   output logic              issued_o,
   output logic              work_ended_o,
   output logic              replay_ended_o,
+  output logic [6:0]        replay_serial_o,  // of that replay
   output memory_grant_t     grant_ended_o,  // a pulse: a granted access is not made
   // For stops of QPs: at no packet that was begun, and reading no list of elements; pulses: entries of the queue between
   // the machines begin, and end.
@@ -419,6 +420,7 @@ module vireo_requester
     logic [15:0] packets;      // with `first`, not 0: number sent now
     logic [7:0] epoch;         // of a replay or resume; with `recovers` of the QP's last hold
     logic [7:0] slot;
+    logic [6:0] serial;        // of a replay
     logic [QpBits-1:0] qpn;
     logic [15:0] head;
     logic [63:0] wr_id;
@@ -665,7 +667,7 @@ module vireo_requester
                    direct: is_inline, unsent: 1'b0, is_replay: work.is_replay, recovers: first_q && recovers_q,
                    send_only: service_q == BthServiceUc || is_datagram,
                    first_transmission: work.first_transmission, packets: cut_q ? packets_q : '0,
-                   epoch: first_q && recovers_q ? hold_q : work.epoch, slot: work.slot,
+                   epoch: first_q && recovers_q ? hold_q : work.epoch, slot: work.slot, serial: work.serial,
                    qpn: front_qpn, head: work.head, wr_id: wr_id,
                    wc_opcode: operation_q.wc_opcode, status: status_q, vendor_err: vendor_q, signaled: signaled_q,
                    no_completion: work.failed != RdmaErrorOk && !work.is_replay, first_psn: first_psn_q, last_psn: last_psn_q,
@@ -918,6 +920,7 @@ module vireo_requester
       entry_in.ends = 1'b1;
       entry_in.mark = 1'b1;
       entry_in.is_replay = work.is_replay;
+      entry_in.serial = work.serial;
       entry_in.qpn = front_qpn;
     end
 
@@ -1241,6 +1244,7 @@ module vireo_requester
   assign parity_error_o = parity_error_q;
 
   always_ff @(posedge clk_i) begin
+    replay_serial_o <= entry.serial;
     first_q <= first_d;
     status_q <= status_d;
     vendor_q <= vendor_d;

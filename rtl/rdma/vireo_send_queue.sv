@@ -120,6 +120,7 @@ module vireo_send_queue
     with_replay.packets = token.packets;
     with_replay.first_transmission = token.first_transmission;
     with_replay.number = token.number;
+    with_replay.serial = token.serial;
   endfunction
 
   logic [15:0] first_queue;  // index of the first send queue

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Counts the work requests whose memory the transmit path reads no more. The requester processes work requests and
-// replays in order and issues packets; the transmit gather reads their payload in order. So a work request has ended
-// when the last packet issued before its end is read. For each packet a memory keeps the counts of before it.
+// replays one after the other and issues packets; the transmit gather reads their payload in order. So a work request
+// has ended when the last packet issued before its end is read. For each packet a memory keeps the counts of before it.
+//
+// Work requests end in order. Replays may not: one whose work request is kept passes those that are read again. It
+// counts when all that were started before it have ended, one per cycle.
 module vireo_work_fence #(
   parameter int unsigned Packets,    // issued and not read; a power of two
+  parameter int unsigned Replays,    // started and not ended; a power of two, at most 2 ** (CountBits - 1)
   parameter int unsigned CountBits
 ) (
   input  logic                 clk_i,
@@ -13,6 +17,7 @@ module vireo_work_fence #(
   input  logic                 issued_i,        // a packet, or the drop of one
   input  logic                 work_ended_i,    // a work request with packets
   input  logic                 replay_ended_i,
+  input  logic [$clog2(Replays)-1:0] replay_serial_i,  // which: how many were started up to it, modulo Replays
   input  logic [1:0]           packets_read_i,  // that are read now
   output logic [CountBits-1:0] works_o,         // that have ended, modulo 2 ** CountBits
   output logic [CountBits-1:0] replays_o,
@@ -20,6 +25,7 @@ module vireo_work_fence #(
 );
 
   localparam int unsigned PlaceBits = $clog2(Packets);
+  localparam int unsigned SerialBits = $clog2(Replays);
 
   typedef struct packed {
     logic [CountBits-1:0] works;
@@ -33,6 +39,9 @@ module vireo_work_fence #(
   logic [PlaceBits:0] left;   // packets not read, of those issued before
   logic [PlaceBits:0] outstanding_q;
   logic [PlaceBits-1:0] next_q, oldest;  // place of the next one, of the oldest that is not read
+  logic [Replays-1:0] passed_d, passed_q;  // replays that have ended before an older one, by serial
+  logic [SerialBits-1:0] first;            // the oldest replay that does not count
+  logic counts;                            // now it does
 
   vireo_ram_1r1w #(
     .Width($bits(counts_t)),
@@ -48,8 +57,13 @@ module vireo_work_fence #(
   );
 
   always_comb begin
+    first = SerialBits'(total_q.replays + 1'b1);
+    counts = passed_q[first] || (replay_ended_i && replay_serial_i == first);
+    passed_d = passed_q;
+    if (replay_ended_i) passed_d[replay_serial_i] = 1'b1;
+    if (counts) passed_d[first] = 1'b0;
     total_d.works = total_q.works + CountBits'(work_ended_i);
-    total_d.replays = total_q.replays + CountBits'(replay_ended_i);
+    total_d.replays = total_q.replays + CountBits'(counts);
     left = outstanding_q - (PlaceBits + 1)'(packets_read_i);
     oldest = next_q - PlaceBits'(left);
     late_d = left != '0 && packets_read_i != '0;
@@ -61,12 +75,14 @@ module vireo_work_fence #(
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       total_q <= '0;
+      passed_q <= '0;
       ended_q <= '0;
       late_q <= 1'b0;
       outstanding_q <= '0;
       next_q <= '0;
     end else begin
       total_q <= total_d;
+      passed_q <= passed_d;
       ended_q <= ended_d;
       late_q <= late_d;
       outstanding_q <= left + (PlaceBits + 1)'(issued_i);
@@ -83,6 +99,8 @@ module vireo_work_fence #(
   else $error("more packets are read than were issued");
   assert property (@(posedge clk_i) disable iff (!rst_ni) 32'(outstanding_q) <= Packets)
   else $error("more packets than places");
+  assert property (@(posedge clk_i) disable iff (!rst_ni) replay_ended_i |-> !passed_q[replay_serial_i])
+  else $error("a replay ends twice");
 `endif
 
 endmodule

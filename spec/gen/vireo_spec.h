@@ -11101,7 +11101,7 @@ struct CqArm {
 
 // A send work request as read from memory: bytes 0 to 47 and 560 to 591; from 576 on the first element, if there is one. (tokens.toml)
 struct WorkRequest {
-  static constexpr size_t kBits = 899;
+  static constexpr size_t kBits = 906;
   uint32_t qpn{};  // Queue pair
   uint16_t head{};  // Its descriptor
   RdmaError failed{};  // Not ok: bad_wqe or queue_dma_error, the other fields are undefined
@@ -11119,6 +11119,7 @@ struct WorkRequest {
   uint16_t packets{};  // Of the replay
   bool first_transmission{};  // Of the replay
   uint8_t number{};  // Of the replay
+  uint8_t serial{};  // Of the replay
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -11138,6 +11139,7 @@ struct WorkRequest {
     f("packets", self.packets, 16);
     f("first_transmission", self.first_transmission, 1);
     f("number", self.number, 8);
+    f("serial", self.serial, 7);
   }
 
   friend constexpr bool operator==(const WorkRequest&, const WorkRequest&) = default;
@@ -11159,7 +11161,7 @@ struct QpHold {
 
 // The completer requests retransmission of a record's packets, or their first transmission if they were held back: the work request is read again. Replays of a QP are executed in order. (tokens.toml)
 struct Replay {
-  static constexpr size_t kBits = 154;
+  static constexpr size_t kBits = 161;
   uint32_t qpn{};  // Queue pair
   bool resume{};  // 1: no record: every packet below `psn` was requested; if `psn` is the requester's next one and `number` its count of records, the hold of this generation ends
   uint8_t epoch{};  // Of the hold
@@ -11171,6 +11173,7 @@ struct Replay {
   uint16_t packets{};  // Not 0: this many packets from `psn` on are sent; a record with `replaces` marks their start. 0: all up to last_psn
   bool first_transmission{};  // First transmission: the packets do not count as retransmissions
   uint8_t number{};  // RDMA READ: number of READs of the QP before it since the hardware reset, modulo 256; with resume: of its records
+  uint8_t serial{};  // Replays of all QPs up to this one, modulo 128; the requester reports its end by it. 0 with resume
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -11184,6 +11187,7 @@ struct Replay {
     f("packets", self.packets, 16);
     f("first_transmission", self.first_transmission, 1);
     f("number", self.number, 8);
+    f("serial", self.serial, 7);
   }
 
   friend constexpr bool operator==(const Replay&, const Replay&) = default;

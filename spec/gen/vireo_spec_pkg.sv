@@ -5127,8 +5127,9 @@ package vireo_spec_pkg;
     logic [15:0] packets;
     logic first_transmission;
     logic [7:0] number;
+    logic [6:0] serial;
   } work_request_t;
-  localparam int unsigned WorkRequestBits = 899;
+  localparam int unsigned WorkRequestBits = 906;
 
   // A pulse: from now on the requester sends only replays of this QP. New work requests still get PSNs and records (`unsent`); the rest of a message in progress is skipped. A replay with `resume` and the same generation ends the hold. (tokens.toml)
   typedef struct packed {
@@ -5150,8 +5151,9 @@ package vireo_spec_pkg;
     logic [15:0] packets;
     logic first_transmission;
     logic [7:0] number;
+    logic [6:0] serial;
   } replay_t;
-  localparam int unsigned ReplayBits = 154;
+  localparam int unsigned ReplayBits = 161;
 
   // Restarts or stops the one timer of a QP. (tokens.toml)
   typedef struct packed {

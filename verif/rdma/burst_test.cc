@@ -141,6 +141,7 @@ struct Pair {
       token.packets = replay.packets;
       token.first_transmission = replay.first_transmission;
       token.number = replay.number;
+      token.serial = replay.serial;
       works.emplace_back(now + kReread, token);
     }
     replays.sent().clear();

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -52,7 +53,7 @@ inline bool IsRead(const spec::SendRecord& record) {
 }
 
 // Requester and transmit gather, as far as the fence sees them: each work request ends when its record is taken, each
-// replay when it is issued, all at once, or when a packet of it is read at random.
+// replay when it is issued, all at once, or when a packet of it is read at random; then some replays pass others.
 class Fence final : public BenchStream {
  public:
   Fence(Vcompleter& top, Completer& model, std::mt19937_64& random) : p_(top), model_(model), random_(random) {}
@@ -62,11 +63,17 @@ class Fence final : public BenchStream {
     if (!ends.empty()) {
       end = ends.front();
       ends.pop_front();
+      if (end.replay) {
+        // By hand they end in order, unless a serial is given.
+        next_serial_ = (next_serial_ + 1) % model::WorkFence::kReplays;
+        if (!is_automatic && end.serial == 0) end.serial = static_cast<uint8_t>(next_serial_);
+      }
       model_.OnWorkEnds(cycle, end);
     }
     p_.issued_i = end.issued;
     p_.work_ended_i = end.work;
     p_.replay_ended_i = end.replay;
+    p_.replay_serial_i = end.serial;
     unsigned count = static_cast<unsigned>(std::min<uint64_t>(reads, 2));
     if (reads_at_random && random_() % 64 < rate) count = static_cast<unsigned>(random_() % 3);
     count = static_cast<unsigned>(std::min<uint64_t>(count, outstanding));
@@ -84,9 +91,17 @@ class Fence final : public BenchStream {
       const auto record = TokenFrom<spec::SendRecord>(BytesOf(std::as_const(p_.record_i)));
       if (!record.replaces && !record.unsent && record.status == IbWcStatus::kSuccess) Add({.work = true});
     }
-    if (has_replay && !TokenFrom<spec::Replay>(BytesOf(std::as_const(p_.replay_o))).resume) Add({.replay = true});
+    if (slow_ && random_() % 128 == 0) Add({.replay = true, .serial = *std::exchange(slow_, std::nullopt)});
+    if (!has_replay) return;
+    const auto replay = TokenFrom<spec::Replay>(BytesOf(std::as_const(p_.replay_o)));
+    if (replay.resume) return;
+    if (reads_at_random && !slow_ && random_() % 8 == 0) {
+      slow_ = replay.serial;
+    } else {
+      Add({.replay = true, .serial = replay.serial});
+    }
   }
-  bool IsEmpty() const override { return ends.empty(); }
+  bool IsEmpty() const override { return ends.empty() && !slow_; }
 
   bool is_automatic = true;
   bool reads_at_random = false;
@@ -108,6 +123,8 @@ class Fence final : public BenchStream {
   Completer& model_;
   std::mt19937_64& random_;
   bool replay_waits_ = false;
+  size_t next_serial_ = 0;
+  std::optional<uint8_t> slow_;  // a replay that others pass
 };
 
 struct Bench {
@@ -346,10 +363,21 @@ struct OneQp : Bench {
     expired.tokens.push_back({.qpn = kQp, .epoch = timer.epoch});
   }
   // Events since the last call.
-  std::vector<spec::Replay> Replays() {
+  // With `serial`, which counts all replays, checked and then 0.
+  std::vector<spec::Replay> TakeReplays() {
     EXPECT_EQ(ApplyAck(), "");
     auto replays = Taken(replay_sink);
-    // The field `fresh` is checked here.
+    for (auto& replay : replays) {
+      if (replay.resume) continue;
+      last_serial = static_cast<uint8_t>((last_serial + 1) % model::WorkFence::kReplays);
+      EXPECT_EQ(replay.serial, last_serial);
+      replay.serial = 0;
+    }
+    return replays;
+  }
+  std::vector<spec::Replay> Replays() {
+    auto replays = TakeReplays();
+    // The field `first_transmission` is checked here.
     for (auto& replay : replays) {
       if (replay.resume) continue;
       EXPECT_EQ(replay.first_transmission, Psn(replay.psn - never_sent) < 0x80'0000) << replay.psn;
@@ -450,6 +478,7 @@ struct OneQp : Bench {
 
   uint32_t next_psn;
   uint32_t never_sent = next_psn;  // first PSN that was never sent
+  uint8_t last_serial = 0;         // of a replay
   uint32_t posted = 0;
   std::vector<spec::SendRecord> made;
   uint32_t completed = 0;

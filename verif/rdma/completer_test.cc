@@ -484,6 +484,32 @@ TEST(Completer, ReplayWithoutPacketsEndsInItsTurn) {
   EXPECT_EQ(qp.Now(), Statuses{kOk});
 }
 
+// A replay that is read again is passed by one of another QP: its record waits nevertheless.
+TEST(Completer, AcknowledgeDuringAReplayWaitsForItAlthoughAnotherPassesIt) {
+  SlowQp qp(kMostRetries);
+  ASSERT_NO_FATAL_FAILURE(PostAndNak(qp));
+  qp.SetCq(1, kCq, kMostRetries);
+  qp.Bench::SetState(1, IbQpState::kRts);
+  ASSERT_EQ(qp.Run(20), "");
+  spec::SendRecord other = qp.Record(1);
+  other.qpn = 1;
+  other.unsent = true;
+  qp.record.tokens.push_back(other);
+  ASSERT_EQ(qp.Run(50), "");
+  ASSERT_EQ(qp.Replays().size(), 4U);  // and two resumes
+  qp.fence.ends.push_back({.issued = true, .replay = true, .serial = 2});
+  ++qp.fence.reads;
+  qp.Ack(1000);
+  EXPECT_EQ(qp.Now(), Statuses{});
+  qp.fence.ends.push_back({.issued = true, .replay = true, .serial = 1});
+  EXPECT_EQ(qp.Now(), Statuses{});
+  ++qp.fence.reads;
+  EXPECT_EQ(qp.Now(), Statuses{kOk});
+  // That other one was read long ago.
+  qp.ack.tokens.push_back({.qpn = 1, .psn = 1001, .syndrome = kAck});
+  EXPECT_EQ(qp.Now(), (Statuses{kOk, kOk}));
+}
+
 TEST(Completer, ClearDiscardsRecordsThatAreRead) {
   SlowQp qp;
   for (int i = 0; i < 4; ++i) {

@@ -179,6 +179,7 @@ struct Replay {
     token.packets = packets;
     token.first_transmission = first_transmission;
     token.number = number;
+    token.serial = static_cast<uint8_t>((slot + 5 * psn + epoch) % model::WorkFence::kReplays);
     return token;
   }
 };
@@ -717,6 +718,7 @@ struct BasicBench {
   uint64_t issued = 0, works_ended = 0, replays_ended = 0;
   uint64_t packets = 0, works = 0;  // packets, drops included, and records of work requests with packets, that left
   uint64_t replays = 0;             // that were taken
+  std::deque<uint8_t> serials;      // of those that have not ended
   Probe work_ends{{}, [this](Cycle cycle) {
                     const model::WorkEnds model = told_.first == cycle ? told_.second : model::WorkEnds{};
                     issued += model.issued ? 1 : 0;
@@ -724,7 +726,10 @@ struct BasicBench {
                     replays_ended += model.replay ? 1 : 0;
                     if (p.work_request_valid_i != 0 && p.work_request_ready_o != 0) {
                       const auto token = TokenFrom<spec::WorkRequest>(BytesOf(std::as_const(p.work_request_i)));
-                      if (token.is_replay && !token.resume) ++replays;
+                      if (token.is_replay && !token.resume) {
+                        ++replays;
+                        serials.push_back(token.serial);
+                      }
                     }
                     if (p.job_valid_o != 0 && p.job_ready_i != 0) {
                       if (!TokenFrom<spec::TxJob>(BytesOf(std::as_const(p.job_o))).more) ++packets;
@@ -735,7 +740,12 @@ struct BasicBench {
                     }
                     std::string text = Same("issued_o", p.issued_o, model.issued);
                     text += Same("work_ended_o", p.work_ended_o, model.work);
-                    return text + Same("replay_ended_o", p.replay_ended_o, model.replay);
+                    text += Same("replay_ended_o", p.replay_ended_o, model.replay);
+                    if (!model.replay || !text.empty()) return text;
+                    const uint8_t serial = serials.empty() ? 0xff : serials.front();
+                    if (!serials.empty()) serials.pop_front();
+                    text += Same("replay_serial_o", p.replay_serial_o, model.serial);
+                    return text + Same("replay_serial_o, expected,", p.replay_serial_o, serial);
                   }};
   OutPulse<spec::QpPsn, decltype(p.next_psn_valid_o), decltype(p.next_psn_o)> next_psn{"next_psn", p.next_psn_valid_o,
                                                                                        p.next_psn_o};

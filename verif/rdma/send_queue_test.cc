@@ -189,7 +189,8 @@ struct Bench {
                   .psn = replay.psn,
                   .first_psn = replay.first_psn,
                   .last_psn = replay.last_psn,
-                  .number = replay.number};
+                  .number = replay.number,
+                  .serial = replay.serial};
       replays[token.qpn].pop_front();
       ++came_again;
       if (expected.resume) {
@@ -281,7 +282,8 @@ struct Bench {
                              .psn = psn,
                              .first_psn = whole ? psn : (psn - 1 - static_cast<uint32_t>(random() % 64)) & 0xffffff,
                              .last_psn = static_cast<uint32_t>(random() & 0xffffff),
-                             .number = static_cast<uint8_t>(random())};
+                             .number = static_cast<uint8_t>(random()),
+                             .serial = static_cast<uint8_t>(random() % 128)};
     replay.tokens.push_back(token);
     replays[qpn].push_back({token, posted, status});
     ++sent_again;

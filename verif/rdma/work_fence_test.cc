@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // vireo_work_fence against its model in every cycle, and both against a list of packets: a work request has ended when
 // all packets that were issued before its end are read, not a cycle before and at most one cycle later than that shows.
+// A replay that passes others counts behind them.
 #include "model/rdma/work_fence.h"
 
 #include <gtest/gtest.h>
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <random>
+#include <set>
 #include <vector>
 
 #include "Vwork_fence_128.h"
@@ -32,14 +34,26 @@ class Fence : public testing::Test {
     model_ = {};
     cycle_ = 0;
     total_ = {};
+    oldest_ = 1;
+    passed_.clear();
     shown_ = before_ = {};
     unread_.clear();
   }
-  // One cycle: what the requester ends and issues, and how many packets are read.
-  void Step(const WorkEnds& ends, unsigned reads) {
+  // One cycle: what the requester ends and issues, and how many packets are read. A replay that ends passes so many.
+  void Step(WorkEnds ends, unsigned reads, unsigned passes = 0) {
+    if (ends.replay) {
+      uint32_t replay = oldest_;
+      for (;; ++replay) {
+        if (passed_.contains(replay)) continue;
+        if (passes-- == 0) break;
+      }
+      passed_.insert(replay);
+      ends.serial = static_cast<uint8_t>(replay % WorkFence::kReplays);
+    }
     p_.issued_i = ends.issued;
     p_.work_ended_i = ends.work;
     p_.replay_ended_i = ends.replay;
+    p_.replay_serial_i = ends.serial;
     p_.packets_read_i = static_cast<uint8_t>(reads);
     if (ends.issued || ends.work || ends.replay) model_.OnEnds(cycle_, ends);
     for (unsigned i = 0; i < reads; ++i) model_.OnRead(cycle_);
@@ -52,7 +66,9 @@ class Fence : public testing::Test {
 
     for (unsigned i = 0; i < reads; ++i) unread_.pop_front();
     if (ends.issued) unread_.push_back(total_);
-    total_ = {(total_.works + (ends.work ? 1 : 0)) % kCounts, (total_.replays + (ends.replay ? 1 : 0)) % kCounts};
+    const uint32_t counts = passed_.erase(oldest_) != 0 ? 1 : 0;
+    oldest_ += counts;
+    total_ = {(total_.works + (ends.work ? 1 : 0)) % kCounts, (total_.replays + counts) % kCounts};
     before_ = shown_;
     shown_ = unread_.empty() ? total_ : unread_.front();
     Compare();
@@ -86,6 +102,8 @@ class Fence : public testing::Test {
   Cycle cycle_ = 0;
   Counts total_, shown_, before_;  // ended at the requester; what both show, and did in the cycle before
   std::deque<Counts> unread_;      // per packet that is not read: what had ended before it
+  uint32_t oldest_ = 1;            // replay that does not count
+  std::set<uint32_t> passed_;      // replays that have ended before it
 };
 
 // Rates in 16ths.
@@ -99,8 +117,10 @@ TEST_F(Fence, RtlAndModelAgreeWithTheListOfPackets) {
           unsigned reads = 0;
           for (int twice = 0; twice < 2; ++twice) reads += unread_.size() > reads && happens(read_rate) ? 1 : 0;
           const bool has_room = unread_.size() < WorkFence::kPackets;
+          // As many as are not among the first half of those that may be open.
+          const bool passes = passed_.size() < WorkFence::kReplays / 2 && happens(8);
           Step({.issued = has_room && happens(issue_rate), .work = happens(end_rate), .replay = happens(end_rate / 2)},
-               reads);
+               reads, passes ? static_cast<unsigned>(random_() % (WorkFence::kReplays / 2)) : 0);
           if (HasFailure()) return;
         }
       }
@@ -158,6 +178,44 @@ TEST_F(Fence, APacketThatIsIssuedWhenTheLastOneIsReadCounts) {
   ExpectEnded(1, 0);
   Step({}, 1);
   ExpectEnded(2, 0);
+}
+
+// The third replay ends first, then the second one, and the first one with a packet.
+TEST_F(Fence, AReplayThatPassesOthersCountsBehindThem) {
+  Step({.replay = true}, 0, 2);
+  Step({.issued = true}, 0);
+  Step({.replay = true}, 0, 1);
+  Step({}, 1);
+  Wait(20);
+  ExpectEnded(0, 0);
+  Step({.issued = true, .replay = true}, 0);
+  Wait(20);
+  ExpectEnded(0, 0);
+  Step({}, 1);
+  ExpectEnded(0, 3);
+  Step({.replay = true}, 0);
+  ExpectEnded(0, 4);
+  // One per cycle.
+  for (unsigned passes = 5; passes != 0; --passes) Step({.replay = true}, 0, passes);
+  Step({.replay = true}, 0);
+  for (uint32_t i = 5; i <= 10; ++i) {
+    ExpectEnded(0, i);
+    Wait(1);
+  }
+  ExpectEnded(0, 10);
+}
+
+// All that may be open but the oldest end, and then that one.
+TEST_F(Fence, AsManyReplaysPassAsMayBeOpen) {
+  for (size_t i = 1; i < WorkFence::kReplays; ++i) Step({.replay = true}, 0, 1);
+  ExpectEnded(0, 0);
+  Step({.replay = true}, 0);
+  Wait(WorkFence::kReplays - 2);
+  ExpectEnded(0, WorkFence::kReplays - 1);
+  Wait(1);
+  ExpectEnded(0, WorkFence::kReplays);
+  Wait(WorkFence::kReplays);
+  ExpectEnded(0, WorkFence::kReplays);
 }
 
 TEST_F(Fence, HoldsAsManyPacketsAsThereArePlaces) {
