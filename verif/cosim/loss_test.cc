@@ -10,6 +10,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -336,8 +337,153 @@ TEST_P(Payload, AcknowledgeWaitsForTheReadOfItsReplay) {
   EXPECT_NE(met, 0U);
 }
 
+// A message is retransmitted from its second packet on, so its work request is read again, while others' work requests
+// are kept: their replays pass.
+class PassedReplay : public PairTest, protected EventSink {
+ protected:
+  static constexpr uint64_t kWrId = 0xb2'7e00'0000;
+  static constexpr uint64_t kReads = 16;        // of each
+  static constexpr uint64_t kWorkRequests = 4;  // whose reads are slow
+  static constexpr uint32_t kHeadBytes = spec::RdmaSqReq::kInlineDataOffset;
+
+  // What is read of the work request kWrId, before and after its completion.
+  void OnEvent(const BoundaryEvent& event) override {
+    if (event.nic != 0 || pair_ == nullptr) return;
+    switch (event.kind) {
+      case EventKind::kDmaRead:
+        reads_[event.id] = event.address;
+        if (is_complete_ && IsOfTheWorkRequest(event.address)) ++late_;
+        return;
+      case EventKind::kDmaCompletion: {
+        if (event.payload.size() == kHeadBytes) {
+          uint64_t wr_id = 0;
+          std::memcpy(&wr_id, event.payload.data() + spec::RdmaSqReq::kWrIdOffset, sizeof wr_id);
+          if (wr_id == kWrId - 1) first_address_ = event.address;
+          if (wr_id == kWrId) {
+            address_ = event.address;
+            ++times_;
+          }
+        }
+        if ((event.status & 0x80) != 0) reads_.erase(event.id);
+        return;
+      }
+      case EventKind::kDmaWrite:
+        if (event.payload.size() < spec::RdmaCqReq::kBytes) return;
+        if (spec::RdmaCqReq::Decode(event.payload.data()).wr_id != kWrId) return;
+        is_complete_ = true;
+        for (const auto& [tag, address] : reads_) late_ += IsOfTheWorkRequest(address) ? 1 : 0;
+        return;
+      case EventKind::kReceiveEnd: {
+        if (event.payload.size() < kIpv4Bytes + spec::Bth::kBytes + spec::Aeth::kBytes) return;
+        const uint8_t* headers = event.payload.data() + kIpv4Bytes;
+        const auto bth = spec::Bth::Decode(headers);
+        if (bth.opcode != spec::BthOpcode::kRcAcknowledge || bth.dest_qp != near().qp->qpn()) return;
+        // The acknowledge comes before the work request was read again.
+        if (spec::Aeth::Decode(headers + spec::Bth::kBytes).kind != spec::AethKind::kAck) {
+          has_nak_ = true;
+        } else if (has_nak_ && !is_complete_ && times_ == 1) {
+          meets_ = true;
+        }
+        return;
+      }
+      default: return;
+    }
+  }
+  bool IsOfTheWorkRequest(uint64_t address) const {
+    return address_ && address >= *address_ && address < *address_ + spec::RdmaSqReq::kBytes;
+  }
+  // The last packet of the first message arrives so much later, behind the second message.
+  void Run(unsigned late_ns) {
+    RdmaSystemOptions system_options;
+    const FaultScript faults = ParseFaultScript(fmt::format("delay {} opcode=rc_rdma_write_last nth=1", late_ns));
+    ASSERT_EQ(faults.error, "");
+    system_options.faults_out = {faults.rules, {}};
+    Build(system_options);
+    ASSERT_FALSE(HasFatalFailure());
+    system_->topology().station(0).tap().AddSink(*this);
+    ConnectedPairOptions options;
+    options.path_mtu = spec::IbMtu::kMtu256;
+    options.connection.retry_cnt = 7;
+    options.connection.max_rd_atomic = options.connection.max_dest_rd_atomic = 1;
+    Connect(options);
+    ASSERT_FALSE(HasFatalFailure());
+    // As many as have all work requests kept.
+    const size_t count = std::clamp<size_t>(config().send_requests_kept / config().send_records, 1, 4);
+    std::vector<std::unique_ptr<ConnectedPair>> others(count);
+    for (auto& other : others) {
+      std::string error;
+      other = MakeConnectedPair(system_->host(0), system_->host(1), options, &error);
+      ASSERT_NE(other, nullptr) << error;
+    }
+    // So that the device has buffers of the completion queue, and the place of the work requests is known.
+    PostSend(Remote(IbWrOpcode::kRdmaWrite, kWrId - 1, {near().region->Sge(0, 64)}, 0));
+    ExpectNext(0, kWrId - 1, IbWcStatus::kSuccess);
+    ASSERT_NE(first_address_, 0U);
+    // Of each one is on its way; when it has ended, the next one is replayed.
+    for (auto& other : others) {
+      for (uint64_t i = 0; i < kReads; ++i) {
+        const spec::RdmaSge sge = other->side[0].region->Sge(64 * i, 64);
+        const verbs::Status posted = other->side[0].qp->PostSend({.wr_id = i,
+                                                                  .opcode = IbWrOpcode::kRdmaRead,
+                                                                  .sg_list = std::span(&sge, 1),
+                                                                  .remote_addr = other->side[1].region->address(),
+                                                                  .rkey = other->side[1].region->rkey()});
+        ASSERT_TRUE(posted.ok());
+      }
+    }
+    RunFor(8000);  // they are kept
+    system_->host(0).station().pcie().AddFault({.kind = DmaFault::Kind::kDelay,
+                                                .address = first_address_,
+                                                .bytes = kWorkRequests * (spec::RdmaSqReq::kBytes + 64),
+                                                .delay_ns = 5000});
+    PostSend(Remote(IbWrOpcode::kRdmaWrite, kWrId, {near().region->Sge(0, 512)}, 0));
+    PostSend(Remote(IbWrOpcode::kRdmaWrite, kWrId + 1, {near().region->Sge(512, 64)}, 512));
+    ExpectNext(0, kWrId, IbWcStatus::kSuccess, 20'000'000);
+    ExpectNext(0, kWrId + 1, IbWcStatus::kSuccess, 20'000'000);
+    for (auto& other : others) {
+      for (uint64_t i = 0; i < kReads; ++i) {
+        const auto completion = NextOf(*other->side[0].cq, 0, 20'000'000);
+        ASSERT_TRUE(completion.has_value());
+        EXPECT_EQ(completion->status, IbWcStatus::kSuccess);
+      }
+    }
+    RunFor(10'000);
+    EXPECT_EQ(late_, 0U);
+  }
+  void End() {
+    TearDown();
+    system_.reset();
+    reads_.clear();
+    address_.reset();
+    first_address_ = 0;
+    times_ = late_ = 0;
+    is_complete_ = has_nak_ = meets_ = false;
+  }
+
+  static constexpr size_t kIpv4Bytes = 14 + 20 + 8;  // before the BTH
+  std::map<uint32_t, uint64_t> reads_;               // addresses, by tag
+  std::optional<uint64_t> address_;                  // of the work request
+  uint64_t first_address_ = 0;                       // of the one before it
+  unsigned times_ = 0;                               // it was read
+  unsigned late_ = 0;                                // or was being read, when it was complete
+  bool is_complete_ = false, has_nak_ = false, meets_ = false;
+};
+
+TEST_P(PassedReplay, CompletionWaitsForItsRead) {
+  unsigned met = 0;
+  for (const unsigned late_ns : {2000, 4000}) {
+    SCOPED_TRACE(late_ns);
+    ASSERT_NO_FATAL_FAILURE(Run(late_ns));
+    met += meets_ ? 1 : 0;
+    End();
+    ASSERT_FALSE(HasFailure());
+  }
+  EXPECT_NE(met, 0U);
+}
+
 VIREO_ON_EVERY_DEVICE(Loss);
 VIREO_ON_EVERY_DEVICE(Payload);
+VIREO_ON_EVERY_DEVICE(PassedReplay);
 
 }  // namespace
 }  // namespace vireo::sim

@@ -59,6 +59,7 @@ BOTH_STAGES = [
     ("descriptors", "*/Descriptors.*/lockstep_nic1_*", {}),
     ("drain", "*/Drain.*/lockstep_nic1_*", {}),
     ("payload", "*/Payload.*/lockstep_nic1_*", {}),
+    ("passed replay", "*/PassedReplay.*/lockstep_nic1_*", {}),
 ]
 
 
