@@ -34,6 +34,9 @@ bool Firmware::Start() {
   const auto version = device_.Get<spec::MgmtVersion>(spec::kMgmtVersionRegister);
   if (version.major != spec::MgmtVersion::FromWord(ResetValueOf(spec::kMgmtVersionRegister)).major) return false;
   hardware_version_ = version.ToWord();
+  // Before a driver sees the device: the profile can be chosen only while that has not begun.
+  const spec::MgmtAbiProfile abi{.profile = options_.profile == spec::Profile::kVireo};
+  if (abi.ToWord() != ResetValueOf(spec::kMgmtAbiProfileRegister)) device_.Put(spec::kMgmtAbiProfileRegister, abi);
   for (const auto& parameter : kParameters) {
     const uint32_t offset = static_cast<uint32_t>(parameter.index * sizeof(uint32_t));
     config_.*parameter.member = device_.Read(spec::kMgmtParameterRegister + offset);
@@ -43,8 +46,6 @@ bool Firmware::Start() {
       config_.num_ahs > kMaxAhs || config_.num_gids > kMaxGids) {
     return false;
   }
-  const spec::MgmtAbiProfile abi{.profile = options_.profile == spec::Profile::kVireo};
-  if (abi.ToWord() != ResetValueOf(spec::kMgmtAbiProfileRegister)) device_.Put(spec::kMgmtAbiProfileRegister, abi);
   if (options_.has_mac) WriteMac(options_.mac);
   if (options_.mtu != 0) device_.Write(spec::kMgmtMtuRegister, options_.mtu);
   const uint32_t mac_low = device_.Read(spec::kMgmtMacLowRegister);
