@@ -220,6 +220,7 @@ void FindBottleneck(const Options& options, const Mark& begin, const Mark& end, 
     };
     for (const std::vector<Culprit>& culprits : sides) {
       if (culprits.empty() || culprits[0].full < kAsFull * fullest || use_of(culprits[0]).starved > kStarved) continue;
+      if (HasAlwaysFrames(row, Side(culprits[0].block) == "sender" ? "peer" : "sender")) continue;
       for (const Culprit& culprit : culprits) {
         const BlockUse use = use_of(culprit);
         const std::string side = Side(culprit.block);
