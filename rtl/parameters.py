@@ -51,6 +51,7 @@ ALONE = {
     "ReadClients": 2,
     "Requests": 8,
     "Reserves": "1'b1",
+    "Replays": 128,
     "RequestTagBits": 8,
     "Slots": 64,
     "StepBits": 8,
