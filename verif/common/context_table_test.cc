@@ -17,7 +17,7 @@ namespace {
 using model::ContextTable;
 using model::Cycle;
 
-constexpr auto kRam = spec::ContextRam::kManagementVirtqueue;  // the parameter's default
+constexpr auto kRam = spec::ContextRam::kManagementContext;  // the parameter's default
 constexpr auto kOtherRam = spec::ContextRam::kMemoryCheckTranslation;
 constexpr unsigned kWidth = 9;
 constexpr unsigned kEntries = 6;

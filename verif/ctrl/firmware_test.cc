@@ -63,7 +63,7 @@ class Nic {
     };
     qp_control.on_qp_done = [this](Cycle now, const spec::QpDone& done) { csr.OnQpDone(now, done); };
     csr.SetMacLink(0, true);
-    qp_control.SetQuiet(0, true);
+    qp_control.SetSwept(0, true);
     Run(5);
   }
 

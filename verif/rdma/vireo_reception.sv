@@ -115,7 +115,7 @@ module vireo_reception
 
   // The frames of this test request no receives, and answer no READ.
   logic unused_doorbell_ready, unused_request_valid, unused_receive_ready, unused_record_ready;
-  logic unused_psn_valid, unused_parity_error;
+  logic unused_psn_valid, unused_parity_error, unused_settled, unused_place_ended;
   memory_grant_t unused_responder_grant, unused_scatter_grant;
   qp_psn_t unused_psn;
   receive_request_t unused_request;
@@ -171,6 +171,7 @@ module vireo_reception
     .expected_psn_valid_o(unused_psn_valid),
     .expected_psn_o(unused_psn),
     .grant_ended_o(unused_responder_grant),
+    .settled_o(unused_settled),
     .idle_o(responder_idle)
   );
 
@@ -213,6 +214,7 @@ module vireo_reception
     .net_last_o,
     .net_bytes_o,
     .grant_ended_o(unused_scatter_grant),
+    .place_ended_o(unused_place_ended),
     .idle_o(scatter_idle)
   );
 
