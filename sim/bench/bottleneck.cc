@@ -17,7 +17,7 @@ namespace {
 // A resource that is busier than this is the limit: what is left are gaps that no other speed would close.
 constexpr double kBusy = 0.95;
 // Less than this share of the cycles, a full stream is a burst.
-constexpr double kBlocked = 0.2;
+constexpr double kBlocked = 0.4;
 // Chains of two NICs whose streams are full about as often are one limit.
 constexpr double kAsFull = 0.6;
 // A block without input for longer is not the limit: it fills its queue in bursts.
@@ -171,7 +171,8 @@ std::string MemoryLatency(const Options& options, const Counts& counts, double c
 
 }  // namespace
 
-void FindBottleneck(const Options& options, const Mark& begin, const Mark& end, uint64_t outstanding, Row& row) {
+void FindBottleneck(const Options& options, const Mark& begin, const Mark& end, uint64_t outstanding, bool begins_all,
+                    Row& row) {
   const Picoseconds time = end.time - begin.time;
   const double cycles = static_cast<double>(time) * 1e-9 * options.config->core_clock_khz;
   std::vector<Resource> resources;
@@ -246,7 +247,7 @@ void FindBottleneck(const Options& options, const Mark& begin, const Mark& end, 
       }
     }
   }
-  if (texts.empty() && IsRingDry(row)) {
+  if (texts.empty() && begins_all && IsRingDry(row)) {
     add(kLimitOutstanding,
         fmt::format("latency: {} outstanding x {:.0f} ns; the sender often finds no more in the ring", outstanding,
                     row.Value("latency_ns_p50")));

@@ -607,7 +607,11 @@ void CustomRun::Report(Row& row) {
       static_cast<double>(end_->bytes - begin_->bytes) / static_cast<double>(end.completed - begin.completed);
   row.metrics = Measure(options_, begin, end, bytes, latencies_);
   if (options_.is_metered) {  // of the first sender and its peer, not of all
-    FindBottleneck(options_, begin_->mark, end_->mark, uint64_t{workload_.outstanding} * flows_.size(), row);
+    const bool reads = std::ranges::any_of(
+        workload_.operations, [](const OperationShare& share) { return share.opcode == spec::IbWrOpcode::kRdmaRead; });
+    const bool begins_all = !reads || workload_.outstanding <= options_.config->max_rd_atomic;
+    FindBottleneck(options_, begin_->mark, end_->mark, uint64_t{workload_.outstanding} * flows_.size(), begins_all,
+                   row);
   }
 
   Topology& topology = bench_.system->topology();

@@ -117,7 +117,7 @@ std::string RunNetWorkload(const Options& options, const std::string& device, co
   row.metrics = Measure(options, *begin, *end, workload.bytes, latencies);
   row.metrics.push_back({"queue_pairs", static_cast<double>(pairs), "1"});
   AddLockstep(bench, row);
-  if (options.is_metered) FindBottleneck(options, *begin, *end, uint64_t{workload.depth} * pairs, row);
+  if (options.is_metered) FindBottleneck(options, *begin, *end, uint64_t{workload.depth} * pairs, true, row);
   return "";
 }
 

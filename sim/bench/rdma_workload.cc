@@ -249,7 +249,9 @@ std::string RunWorkload(const Options& options, const std::string& device, const
   row.metrics = Measure(options, *begin, *end, workload.bytes, latencies);
   row.metrics.push_back({"queue_pairs", static_cast<double>(queue_pairs), "1"});
   AddLockstep(bench, row);
-  if (options.is_metered) FindBottleneck(options, *begin, *end, workload.depth * queue_pairs, row);
+  const bool is_limited = workload.opcode == kRead || workload.opcode == kFetchAdd;
+  const bool begins_all = !is_limited || workload.depth <= options.config->max_rd_atomic;
+  if (options.is_metered) FindBottleneck(options, *begin, *end, workload.depth * queue_pairs, begins_all, row);
   if (!has_number) return "";
   uint64_t lost = 0;
   for (size_t i = 0; i < 2; ++i) {
