@@ -41,7 +41,7 @@ class Gsi final : public MadTransport {
     // The MAC address of the host with a GID, if there is one.
     std::function<std::optional<std::array<uint8_t, 6>>(const Gid&)> neighbors;
     std::optional<uint16_t> vector;  // for its completion queue
-    uint32_t receives = 64;
+    uint32_t receives = 128;
     uint32_t sends = 32;
     size_t handles = 32;  // cached address handles
   };

@@ -168,7 +168,8 @@ TEST_P(ControlTest, EveryRoceCommandEncodesRequestAndDecodesResponse) {
   EXPECT_TRUE(roce().DeregMr(4).ok());
   ExpectRoce(RdmaCtrlCmd::kDeregMr, BytesOf(spec::RdmaCmdDeregMr{.mrn = 4}), 0);
 
-  const auto create_qp = Patterned<spec::RdmaCmdCreateQp>(3);
+  auto create_qp = Patterned<spec::RdmaCmdCreateQp>(3);
+  if (!vireo()) create_qp.has_srq = 0;
   Answer(spec::RdmaAckCreateQp{.qpn = 3});
   EXPECT_EQ(roce().CreateQp(create_qp).value(), 3U);
   ExpectRoce(RdmaCtrlCmd::kCreateQp, BytesOf(create_qp), 4);
@@ -220,6 +221,26 @@ TEST_P(ControlTest, EveryRoceCommandEncodesRequestAndDecodesResponse) {
   } else {
     EXPECT_EQ(set.error().code, ErrorCode::kUnsupported);
     EXPECT_TRUE(requests_.empty());
+  }
+  if (vireo()) {
+    const auto create_srq = Patterned<spec::RdmaCmdCreateSrq>(7);
+    Answer(spec::RdmaAckCreateSrq{.srqn = 6});
+    EXPECT_EQ(roce().CreateSrq(create_srq).value(), 6U);
+    ExpectRoce(RdmaCtrlCmd::kCreateSrq, BytesOf(create_srq), spec::RdmaAckCreateSrq::kBytes);
+
+    const auto modify_srq = Patterned<spec::RdmaCmdModifySrq>(8);
+    Answer();
+    EXPECT_TRUE(roce().ModifySrq(modify_srq).ok());
+    ExpectRoce(RdmaCtrlCmd::kModifySrq, BytesOf(modify_srq), 0);
+
+    const auto srq_ack = Patterned<spec::RdmaAckQuerySrq>(9);
+    Answer(srq_ack);
+    EXPECT_EQ(roce().QuerySrq(6).value(), srq_ack);
+    ExpectRoce(RdmaCtrlCmd::kQuerySrq, BytesOf(spec::RdmaCmdQuerySrq{.srqn = 6}), spec::RdmaAckQuerySrq::kBytes);
+
+    Answer();
+    EXPECT_TRUE(roce().DestroySrq(6).ok());
+    ExpectRoce(RdmaCtrlCmd::kDestroySrq, BytesOf(spec::RdmaCmdDestroySrq{.srqn = 6}), 0);
   }
   EXPECT_EQ(seen_.size(), spec::ConstantsOf(GetParam().profile).rdma_last_command + 1U)
       << "a command of the profile is missing";
