@@ -33,7 +33,7 @@ BoardNic::BoardNic(const NicContext& context, std::unique_ptr<BoardLink> link, c
       environment_(context.environment),
       name_(context.name),
       link_(std::move(link)),
-      config_space_(options),
+      config_space_(options, context.config),
       bridge_(context.config, context.name + " (board)"),
       client_(scheduler_.AddClient(*this)) {}
 
