@@ -53,7 +53,7 @@ REDUCED = {
     "loss": ("--sweep", "wire.lost_per_million=0,10000", "--sweep", "wire.delay_ns=500", "--set", "workload.outstanding=8"),
     "data_path": ("--sweep", "pcie.preset=gen3x8"),
     "messages": ("--set", "workload.queue_pairs=1", "--set", "workload.outstanding=4"),
-    "dma_tags": ("--sweep", "nic.dma_tags=8,64", "--sweep", "pcie.read_ns=80,1280"),
+    "dma_tags": ("--sweep", "nic.dma_tags=8,64", "--sweep", "nic.dma_read_buffer_bytes=8192,131072", "--sweep", "pcie.read_ns=80,1280"),
 }
 
 
