@@ -10,8 +10,8 @@
 namespace vireo::sim {
 
 // Between two marks of a metered bench with its metrics and so many messages outstanding: sets the row's bottleneck,
-// limits, blocks and streams, and adds metrics of the resources. `begins_all`: the NIC may begin each message before the
-// one in front has ended; false with more READs or atomic operations than max_rd_atomic.
+// limits, blocks and streams, and adds metrics of the resources. `begins_all`: the NIC may begin each message before
+// the one in front has ended; false with more READs or atomic operations than max_rd_atomic.
 void FindBottleneck(const Options& options, const Mark& begin, const Mark& end, uint64_t outstanding, bool begins_all,
                     Row& row);
 // As text for people.
