@@ -88,7 +88,7 @@ void Responder::OnQpStateWrite(Cycle now, const spec::QpStateWrite& write) {
   const auto qpn = static_cast<uint32_t>(write.qpn % state_table_.size());
   state_table_.Write(now, qpn, write.state);
   if (!write.clear && write.state != IbQpState::kErr) return;
-  changes_.emplace_back(now, qpn);
+  changes_.push_back({now, qpn, write.clear});
   WakeAt(now + 1);
 }
 
@@ -160,8 +160,11 @@ void Responder::RunRings(Cycle now, bool reflush) {
     WakeAt(std::max(now + 1, flush_.PopReady()));
     added = true;
   };
-  if (!changes_.empty() && changes_.front().first < now) {
-    add(changes_.front().second);
+  if (!changes_.empty() && changes_.front().cycle < now) {
+    const Change change = changes_.front();
+    add(change.qpn);
+    if (change.clear && turn_->qpn == change.qpn) turn_->is_cleared = true;
+    if (change.clear && next_->qpn == change.qpn) next_->is_cleared = true;
     changes_.pop_front();
   }
   if (reflush && !added) {
@@ -247,6 +250,7 @@ void Responder::Begin(Cycle now) {
 
 void Responder::ReadTables(Cycle now, ResponderTurn& turn, uint32_t qpn) {
   turn.qpn = qpn;
+  turn.is_cleared = false;
   turn.attributes = attributes_table_.Read(now, qpn);
   attributes_corrupt_ = attributes_table_.corrupt();
   turn.qp_state = state_table_.Read(now, qpn);
@@ -491,6 +495,8 @@ void Responder::OnReceive(Cycle now) {
     position_.wr_id = receive.wr_id;
     position_.num_sge = receive.num_sge;
     position_.cursor.Begin(receive.elements, receive.num_sge, sge);
+    // It was behind others that are discarded, so it must not complete. A shared queue is not cleared.
+    if (turn_->is_cleared && !turn_->attributes.has_srq) status_ = BufferStatus::kEmpty;
   }
   SetState(now, State::kNext);
 }

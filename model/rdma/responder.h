@@ -198,7 +198,12 @@ class Responder final : public Block {
 
   // QPs to flush, and QPs about to be added, in order.
   IndexSet flush_;
-  std::deque<std::pair<Cycle, uint32_t>> changes_;  // from qp_state_write, visible one cycle later
+  struct Change {
+    Cycle cycle = 0;
+    uint32_t qpn = 0;
+    bool clear = false;
+  };
+  std::deque<Change> changes_;  // from qp_state_write, visible one cycle later
   std::optional<uint32_t> reflush_;
   std::optional<uint32_t> ring_;  // a doorbell of a QP, in ERR or not
   bool ring_in_error_ = false;

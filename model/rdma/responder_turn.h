@@ -141,7 +141,8 @@ struct ResponderTurn {
   bool has_atomics = false;
 
   RxToken frame;
-  uint32_t qpn = 0;  // modulo num_qps
+  uint32_t qpn = 0;         // modulo num_qps
+  bool is_cleared = false;  // the QP, since the tables were read
   bool enabled = false;
   bool is_ours = false;  // by its destination address
   ResponderAttributes attributes;

@@ -185,7 +185,7 @@ module vireo_responder
   // --- QPs to flush: those whose state became ERR or was cleared, those whose receive queue rang in ERR, and those
   // that had one receive flushed. A pulse comes one cycle late, so that the other sets see it and wait.
 
-  logic change_valid_q;
+  logic change_valid_q, change_clear_q;
   logic [QpBits-1:0] change_q;
   logic reflush_valid_d, reflush_valid_q;  // set by the machine below
   logic [QpBits-1:0] reflush_d, reflush_q;
@@ -225,6 +225,7 @@ module vireo_responder
 
   always_ff @(posedge clk_i) begin
     change_q <= QpBits'(qp_state_write_i.qpn);
+    change_clear_q <= qp_state_write_i.clear;
     reflush_q <= reflush_d;
     if (doorbell_ready) ring_q <= doorbell_offset[QpBits:1];
   end
@@ -414,6 +415,7 @@ module vireo_responder
   logic next_checked_q;                  // next_checks_q is valid
   logic next_check_d, next_check_q;      // its key check was issued
   logic next_receive_d, next_receive_q;  // its receive was requested
+  logic cleared_d, cleared_q, next_cleared_d, next_cleared_q;  // the QP was cleared since the tables were read
   checks_t next_checks_d, next_checks_q;
   logic [63:0] next_address;
   logic [31:0] next_rkey, next_bytes_left;
@@ -875,6 +877,11 @@ module vireo_responder
     waiting_ready = advance;
     takes_receive = receive_valid && (state_q == StReceive || (advance && next_receive_q));
     receive_ready = takes_receive;
+    cleared_d = cleared_q || (change_valid_q && change_clear_q && change_q == qpn_q);
+    next_cleared_d = next_cleared_q || (change_valid_q && change_clear_q && change_q == QpBits'(waiting.bth.dest_qp));
+    if (flush_pop) cleared_d = 1'b0;
+    if (advance) cleared_d = next_cleared_d;
+    if (starts) next_cleared_d = 1'b0;
     if (advance) begin
       next_valid_d = 1'b0;
       flush_d = 1'b0;
@@ -915,6 +922,8 @@ module vireo_responder
         position_d.cursor.next_element = receive.elements + 64'(RdmaSgeBytes);
         position_d.cursor.elements = receive.num_sge == '0 ? '0 : receive.num_sge - 1'b1;
         position_d.cursor.bytes_left = receive.num_sge == '0 ? '0 : sge.length;
+        // It was behind others that are discarded, so it must not complete. A shared queue is not cleared.
+        if (cleared_d && !(advance ? row_attributes.has_srq : has_srq)) status_d = BufferStatusEmpty;
       end
     end
 
@@ -1263,6 +1272,8 @@ module vireo_responder
 
   always_ff @(posedge clk_i) begin
     flush_q <= flush_d;
+    cleared_q <= cleared_d;
+    next_cleared_q <= next_cleared_d;
     response_q <= response_d;
     announced_q <= announced_d;
     qpn_q <= qpn_d;

@@ -201,6 +201,31 @@ TEST_P(Errors, QpDestroyedWithWritesInFlightLeavesOthersRunning) {
   }
 }
 
+// The flush ends wherever it is: no receive completes behind one that does not.
+TEST_P(Errors, ReceivesAreFlushedInOrderUntilTheirQpIsDestroyed) {
+  constexpr uint32_t kReceives = 256;
+  bool was_cut = false;
+  for (unsigned i = 0; i < 6; ++i) {
+    bad_.reset();
+    ASSERT_NO_FATAL_FAILURE(Connect(&bad_, {.cqe = kReceives, .qp = {.max_recv_wr = kReceives}}));
+    auto& near = bad_->side[0];
+    for (uint64_t wr_id = 0; wr_id < kReceives; ++wr_id) ASSERT_TRUE(near.qp->PostRecv({.wr_id = wr_id}).ok());
+    ASSERT_TRUE(near.qp->Modify({.qp_state = spec::IbQpState::kErr}, spec::IbQpAttrMask::kState).ok());
+    RunFor(i * 170);
+    near.qp.reset();
+    std::vector<spec::RdmaCqReq> completions(kReceives);
+    const auto count = near.cq->Poll(completions);
+    ASSERT_TRUE(count.ok());
+    for (uint64_t wr_id = 0; wr_id < *count; ++wr_id) {
+      ASSERT_EQ(completions[wr_id].wr_id, wr_id);
+      EXPECT_EQ(completions[wr_id].status, spec::IbWcStatus::kWrFlushErr);
+    }
+    was_cut |= *count < kReceives;
+  }
+  EXPECT_TRUE(was_cut);
+  ExpectWorks(*good_);
+}
+
 // As when a process is killed: the driver resets the device during traffic.
 TEST_P(Errors, DeviceResetInTrafficStopsAllDmaAndTheDeviceReopens) {
   for (size_t victim = 0; victim < 2; ++victim) {

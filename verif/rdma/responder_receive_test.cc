@@ -421,6 +421,25 @@ TEST(Responder, ResetStateDiscardsTheHeldReceive) {
   EXPECT_EQ(bench.request.count, 2u);
 }
 
+// It is behind those that the clear discards.
+TEST(Responder, ReceiveThatComesAfterAClearIsDiscarded) {
+  for (const bool flush : {true, false}) {
+    Ready bench;
+    bench.receive.rate = 0;
+    bench.host.Post(kQpn, {Host::Element(0x9000, 5000)});
+    if (flush) bench.SetState(IbQpState::kErr);
+    if (!flush) bench.Send({.opcode = BthOpcode::kRcSendOnly, .bytes = kMtu});
+    ASSERT_EQ(bench.bench.Run(30), "");
+    ASSERT_EQ(bench.request.count, 1u);
+    bench.SetState(IbQpState::kReset, true);
+    ASSERT_EQ(bench.bench.Run(10), "");
+    bench.receive.rate = 16;
+    ASSERT_EQ(bench.bench.Run(400), "");
+    for (const auto& place : Bench::Take(bench.places)) EXPECT_EQ(place.completion, spec::Completion{});
+    EXPECT_EQ(bench.p.idle_o, 1);
+  }
+}
+
 TEST(Responder, OnlyDoorbellsOfReceiveQueuesInErrAreServed) {
   Ready bench;
   bench.host.Post(kQpn, {});
