@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exports a PCI function at a Unix socket by the vfio-user protocol: to QEMU as a device of a guest, and to
-// host::VfioUserFunction. One client at a time; further connections are rejected. When a client disconnects, for any
+// host::VfioUserDevice. One client at a time; further connections are rejected. When a client disconnects, for any
 // reason, the function is reset and its memory is unmapped.
 //
 // Commands: VERSION, DMA_MAP, DMA_UNMAP, DEVICE_GET_INFO, DEVICE_GET_REGION_INFO, DEVICE_GET_IRQ_INFO,

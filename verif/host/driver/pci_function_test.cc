@@ -12,12 +12,13 @@
 #include <vector>
 
 #include "Vnic_probe_512.h"
-#include "host/driver/vfio_user_function.h"
+#include "host/driver/vfio_user_device.h"
 #include "host/driver/virtio_pci.h"
 #include "sim/device/rtl_nic.h"
 #include "sim/device/rtl_pins.h"
 #include "sim/topology/simulated_function.h"
 #include "sim/topology/topology.h"
+#include "verif/host/driver/vfio_shim.h"
 #include "verif/sim/vfio_user/server_bench.h"
 
 namespace vireo::sim {
@@ -61,7 +62,7 @@ class SimulatedWorld final : public World {
 class VfioUserWorld final : public World {
  public:
   VfioUserWorld() {
-    auto connected = host::VfioUserFunction::Connect(bench_.socket());
+    auto connected = host::ConnectVfioUser(bench_.socket());
     EXPECT_TRUE(connected.ok());
     function_ = std::move(connected).value();
   }
@@ -70,7 +71,31 @@ class VfioUserWorld final : public World {
 
  private:
   VfioUserBench bench_;
-  std::unique_ptr<host::VfioUserFunction> function_;
+  std::unique_ptr<host::VfioFunction> function_;
+};
+
+// The same server, by the requests of Linux' VFIO.
+class VfioKernelWorld final : public World {
+ public:
+  VfioKernelWorld() {
+    auto connected = host::VfioUserDevice::Connect(bench_.socket(), {});
+    EXPECT_TRUE(connected.ok());
+    served_ = std::move(connected).value();
+    shim_ = std::make_unique<VfioShim>(*served_, VfioShim::Options{});
+    auto device = host::VfioKernelDevice::Open(VfioShim::kAddress, *shim_);
+    EXPECT_TRUE(device.ok()) << device.error().text;
+    auto opened = host::VfioFunction::Open(std::move(device).value());
+    EXPECT_TRUE(opened.ok());
+    function_ = std::move(opened).value();
+  }
+  host::PciFunction& function() override { return *function_; }
+  uint64_t timeout_ns() const override { return 20'000 * kMillisecondNs; }
+
+ private:
+  VfioUserBench bench_;
+  std::unique_ptr<host::VfioDevice> served_;
+  std::unique_ptr<VfioShim> shim_;
+  std::unique_ptr<host::VfioFunction> function_;
 };
 
 struct Kind {
@@ -252,8 +277,8 @@ std::unique_ptr<World> Make() {
   return std::make_unique<W>();
 }
 INSTANTIATE_TEST_SUITE_P(Kinds, PciFunction,
-                         testing::Values(Kind{"Simulated", Make<SimulatedWorld>},
-                                         Kind{"VfioUser", Make<VfioUserWorld>}),
+                         testing::Values(Kind{"Simulated", Make<SimulatedWorld>}, Kind{"VfioUser", Make<VfioUserWorld>},
+                                         Kind{"VfioKernel", Make<VfioKernelWorld>}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "host/driver/vfio_user_function.h"
+#include "host/driver/vfio_user_device.h"
 #include "sim/topology/rdma_system.h"
 #include "verif/sim/pvrdma/side.h"
 
@@ -80,12 +80,12 @@ class PvrdmaGuests : public testing::Test {
   // A guest's driver in this thread.
   struct Client {
     explicit Client(const std::string& socket) {
-      auto connected = host::VfioUserFunction::Connect(socket);
+      auto connected = host::ConnectVfioUser(socket);
       EXPECT_TRUE(connected.ok()) << host::ToString(connected.error());
       function = std::move(connected).value();
       driver = std::make_unique<Driver>(*function);
     }
-    std::unique_ptr<host::VfioUserFunction> function;
+    std::unique_ptr<host::VfioFunction> function;
     std::unique_ptr<Driver> driver;
   };
   std::unique_ptr<Client> Start(size_t guest) {

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "host/driver/vfio_user_function.h"
+#include "host/driver/vfio_user_device.h"
 #include "host/driver/virtio_pci.h"
 #include "sim/common/pcap.h"
 #include "sim/simulator/control_socket.h"
@@ -110,7 +110,7 @@ TEST_F(Run, ExportsNicByVfioUserAndServesTheOthers) {
   EXPECT_EQ(refused.code, 1);
   EXPECT_NE(refused.output.find("NIC 1 is exported at " + socket), std::string::npos) << refused.output;
   EXPECT_FALSE(std::filesystem::exists(directory_ / "up" / "nic1.sock"));
-  auto function = host::VfioUserFunction::Connect(socket);
+  auto function = host::ConnectVfioUser(socket);
   ASSERT_TRUE(function.ok()) << host::ToString(function.error());
   EXPECT_EQ((*function)->ReadConfig(0, 2), spec::kPciVendorId);
 }
@@ -124,8 +124,8 @@ TEST_F(Run, ServesGuestsByPvrdmaBesidePrograms) {
   EXPECT_TRUE(std::regex_search(up.output, std::regex("guest a  PVRDMA on vireo0  .*a\\.pvrdma  \\(vfio-user\\)\n")))
       << up.output;
   EXPECT_EQ(JsonOf(directory_ / "up" / "status.json")["guests"][1]["nic"], "vireo0");
-  auto first = host::VfioUserFunction::Connect(directory_ / "a.pvrdma");
-  auto second = host::VfioUserFunction::Connect(socket);
+  auto first = host::ConnectVfioUser(directory_ / "a.pvrdma");
+  auto second = host::ConnectVfioUser(socket);
   ASSERT_TRUE(first.ok() && second.ok());
   pvrdma::Driver drivers[2] = {pvrdma::Driver(**first), pvrdma::Driver(**second)};
   std::array<uint8_t, 16> gids[2]{};
@@ -170,7 +170,7 @@ TEST_F(Run, RunsNicsOfProfileRfcV2) {
   EXPECT_TRUE(std::regex_search(status.output, std::regex("nic 0 .*gen3x16 rfc-v2 .*nic0\\.sock"))) << status.output;
   EXPECT_EQ(JsonOf(directory_ / "up" / "status.json")["nics"][0]["profile"], "rfc-v2");
   EXPECT_EQ(On("exec", {"--nic", "0", "--", "ibv_devinfo"}).code, 0);
-  auto function = host::VfioUserFunction::Connect(socket);
+  auto function = host::ConnectVfioUser(socket);
   ASSERT_TRUE(function.ok()) << host::ToString(function.error());
   auto pci = host::VirtioPci::Open(**function);
   ASSERT_TRUE(pci.ok()) << host::ToString(pci.error());

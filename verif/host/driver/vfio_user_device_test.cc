@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Processes that drive NICs of a simulator process over vfio-user: initialization, verbs traffic between two of them,
 // process exit and reconnection.
-#include "host/driver/vfio_user_function.h"
+#include "host/driver/vfio_user_device.h"
 
 #include <gtest/gtest.h>
 
@@ -16,12 +16,11 @@
 #include "host/verbs/device.h"
 #include "host/verbs/protection_domain.h"
 #include "host/verbs/queue_pair.h"
+#include "verif/host/driver/vfio_shim.h"
 #include "verif/host/service/service_bench.h"
 
 namespace vireo::sim {
 namespace {
-
-using host::VfioUserFunction;
 
 constexpr std::array<size_t, 4> kSizes = {64, 1000, 4096, 20'000};
 constexpr size_t kMaxBytes = 20'480;
@@ -36,7 +35,7 @@ bool Fail(const char* what, const host::Error& error) {
   return false;
 }
 
-enum class Kind { kFile, kOrdinary };
+enum class Kind { kFile, kOrdinary, kKernel };  // kKernel: by the requests of Linux' VFIO
 
 // One side of an RC connection, with its driver.
 struct Side {
@@ -51,7 +50,7 @@ struct Side {
   }
 
   bool Open(const std::string& socket, Kind kind, uint8_t number) {
-    auto connected = VfioUserFunction::Connect(socket);
+    auto connected = kind == Kind::kKernel ? OpenByShim(socket) : host::ConnectVfioUser(socket);
     if (!connected.ok()) return Fail("connect", connected.error());
     function = std::move(connected).value();
     auto opened = verbs::Device::Open(*function);
@@ -80,6 +79,15 @@ struct Side {
     if (!registered.ok()) return Fail("MR", registered.error());
     region = *registered;
     return true;
+  }
+  host::Result<std::unique_ptr<host::VfioFunction>> OpenByShim(const std::string& socket) {
+    auto connected = host::VfioUserDevice::Connect(socket, {});
+    if (!connected.ok()) return connected.error();
+    served = std::move(connected).value();
+    shim = std::make_unique<VfioShim>(*served, VfioShim::Options{});
+    auto opened = host::VfioKernelDevice::Open(VfioShim::kAddress, *shim);
+    if (!opened.ok()) return opened.error();
+    return host::VfioFunction::Open(std::move(opened).value());
   }
   PeerInfo info() const {
     PeerInfo info;
@@ -115,7 +123,9 @@ struct Side {
     return false;
   }
 
-  std::unique_ptr<VfioUserFunction> function;
+  std::unique_ptr<host::VfioDevice> served;
+  std::unique_ptr<VfioShim> shim;
+  std::unique_ptr<host::VfioFunction> function;
   std::shared_ptr<verbs::Device> device;
   std::shared_ptr<verbs::ProtectionDomain> pd;
   std::shared_ptr<verbs::CompletionQueue> cq;
@@ -203,7 +213,7 @@ TEST_P(VfioUserTraffic, TwoProcessesExchangeWriteAndSend) {
 
 INSTANTIATE_TEST_SUITE_P(Ways, VfioUserTraffic,
                          testing::Values(Way{"File", Kind::kFile}, Way{"Ordinary", Kind::kOrdinary},
-                                         Way{"Lockstep", Kind::kFile, "lockstep"}),
+                                         Way{"Kernel", Kind::kKernel}, Way{"Lockstep", Kind::kFile, "lockstep"}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 // A feature that an export hides is not in device_feature, for accesses of every width, and the other ones are.
@@ -215,7 +225,7 @@ TEST(VfioUserExport, HidesFeatures) {
   ASSERT_TRUE(other.is_ready());
   const auto offered = [](const std::string& socket, unsigned bytes) {
     std::array<uint64_t, 5> words{};
-    auto function = VfioUserFunction::Connect(socket);
+    auto function = host::ConnectVfioUser(socket);
     EXPECT_TRUE(function.ok());
     if (!function.ok()) return words;
     // The common configuration is at the start of BAR 0.
@@ -285,15 +295,15 @@ TEST(VfioUserFailure, NicIsUsableAfterItsDriverIsKilled) {
 TEST(VfioUserFailure, SecondDriverIsRefusedAndServerExitIsDetected) {
   SimulatorProcess simulator({"--export", "vfio-user", "--nics", "1"});
   ASSERT_TRUE(simulator.is_ready());
-  auto first = VfioUserFunction::Connect(Socket(simulator, 0));
+  auto first = host::ConnectVfioUser(Socket(simulator, 0));
   ASSERT_TRUE(first.ok()) << host::ToString(first.error());
-  auto second = VfioUserFunction::Connect(Socket(simulator, 0));
+  auto second = host::ConnectVfioUser(Socket(simulator, 0));
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.error().code, host::ErrorCode::kLost);
   EXPECT_TRUE((*first)->health().ok());
   for (int i = 0; i < 5; ++i) {
     first->reset();
-    first = VfioUserFunction::Connect(Socket(simulator, 0));
+    first = host::ConnectVfioUser(Socket(simulator, 0));
     ASSERT_TRUE(first.ok()) << host::ToString(first.error());
     EXPECT_EQ((*first)->ReadConfig(0, 2), 0x1af4u);
   }
@@ -311,9 +321,9 @@ TEST(VfioUserFailure, SecondDriverIsRefusedAndServerExitIsDetected) {
 }
 
 TEST(VfioUserFailure, ConnectFailsWithoutAServer) {
-  EXPECT_EQ(VfioUserFunction::Connect("/nonexistent/nic0.vfio").error().code, host::ErrorCode::kLost);
-  EXPECT_EQ(VfioUserFunction::Connect("").error().code, host::ErrorCode::kInvalidArgument);
-  EXPECT_EQ(VfioUserFunction::Connect(std::string(200, 'a')).error().code, host::ErrorCode::kInvalidArgument);
+  EXPECT_EQ(host::ConnectVfioUser("/nonexistent/nic0.vfio").error().code, host::ErrorCode::kLost);
+  EXPECT_EQ(host::ConnectVfioUser("").error().code, host::ErrorCode::kInvalidArgument);
+  EXPECT_EQ(host::ConnectVfioUser(std::string(200, 'a')).error().code, host::ErrorCode::kInvalidArgument);
 }
 
 }  // namespace
