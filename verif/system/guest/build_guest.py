@@ -32,7 +32,7 @@ MODULES = {
 }
 
 PROGRAMS = """ip tc ethtool rdma ibv_devinfo ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ib_write_bw ib_write_lat ib_send_bw
-ib_send_lat ib_read_bw ib_read_lat rping ucmatose udaddy""".split()
+ib_send_lat ib_read_bw ib_read_lat ib_atomic_bw ib_atomic_lat rping ucmatose udaddy""".split()
 
 # Loaded with dlopen, so ldd does not list them.
 LIBRARIES = ["libibverbs/librxe-rdmav*.so", "libibverbs/libvmw_pvrdma-rdmav*.so", "libgcc_s.so.1"]
