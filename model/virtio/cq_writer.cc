@@ -71,9 +71,12 @@ void CqWriter::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
     entry_written_ = cycle;
     WakeAt(cycle + 1);
     const auto vq_index = static_cast<uint16_t>(write.index);
-    const bool is_events = vq_index == event_queue_.Read(cycle, 0).vq_index;
+    const EventQueue events = event_queue_.Read(cycle, 0);
+    const bool is_events = vq_index == events.vq_index;
     if (is_events ? none || entry.reset_positions : entry.kind == TableQueueKind::kEvent) DropEventBufferAfter(cycle);
     if (entry.kind == TableQueueKind::kEvent) {
+      // Events from before there was an event queue are not those of its driver.
+      if (!events.known || !is_events) ClearLostAfter(cycle);
       event_queue_.Write(cycle, 0, {.known = true, .vq_index = vq_index});
     } else if (is_events) {
       event_queue_.Write(cycle, 0, {.known = false, .vq_index = vq_index});
@@ -91,10 +94,14 @@ void CqWriter::OnQueueRowWrite(Cycle cycle, const spec::QueueRowWrite& row) {
   publish_.OnRowClear(cycle, row.vq_index);
   const EventQueue& events = event_queue_.Read(cycle, 0);
   if (events.known && row.vq_index == events.vq_index) {
-    if (lost_clear_ < cycle) lost_ = 0;  // not yet applied by Run
-    lost_clear_ = cycle;
+    ClearLostAfter(cycle);
     DropEventBufferAfter(cycle);
   }
+}
+
+void CqWriter::ClearLostAfter(Cycle cycle) {
+  if (lost_clear_ < cycle) lost_ = 0;  // not yet applied by Run
+  lost_clear_ = cycle;
 }
 
 void CqWriter::OnContextFlip(Cycle now, const spec::ContextFlip& flip) {

@@ -237,6 +237,7 @@ class CqWriter final : public Block {
   void Ask(Cycle now, const Asked& asked, unsigned count);
   void TakeBuffer(Cycle now);
   void DropEventBuffer();
+  void ClearLostAfter(Cycle cycle);
   void DropEventBufferAfter(Cycle cycle);
   void PopCqe(Cycle now);
   void PushSlot(Cycle now, Slot slot);

@@ -285,6 +285,7 @@ module vireo_cq_writer
   // Index of the event queue: set by firmware, because it depends on the features that the driver accepted.
   logic event_known_d, event_known_q;
   logic [15:0] event_vq_d, event_vq_q;
+  logic event_row_clear;
   logic lost_clear, event_drop;  // event_drop: its queue begins a new lifetime
 
   always_comb begin
@@ -296,8 +297,12 @@ module vireo_cq_writer
     end else if (virtqueue_write && table_write_i.index[15:0] == event_vq_q) begin
       event_known_d = 1'b0;
     end
-    lost_clear = queue_row_write_valid_i && event_known_q && queue_row_write_i.vq_index == event_vq_q;
-    event_drop = lost_clear
+    event_row_clear = queue_row_write_valid_i && event_known_q && queue_row_write_i.vq_index == event_vq_q;
+    // Events from before there was an event queue are not those of its driver.
+    lost_clear = event_row_clear
+              || (virtqueue_write && pulse_virtqueue.kind == TableQueueKindEvent
+                  && !(event_known_q && table_write_i.index[15:0] == event_vq_q));
+    event_drop = event_row_clear
               || (table_write_i.index[15:0] == event_vq_q
                   ? table_clear : virtqueue_write && pulse_virtqueue.kind == TableQueueKindEvent);
   end
