@@ -109,7 +109,7 @@ Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered, c
       interrupts_(agenda_, 2),
       completions_(agenda_, kCompletionSources, [](const spec::Completion& completion) { return !completion.more; }),
       queue_failures_(agenda_, 2),
-      work_failures_(agenda_, 4),
+      work_failures_(agenda_, 5),
       send_failures_(agenda_, 2),
       request_failures_(agenda_, 3),
       acks_(agenda_, 2) {
@@ -281,7 +281,6 @@ void Nic::ConnectManagement(NicOutputs& environment) {
   csr_.on_window_write = [this](Cycle now, uint32_t word, uint32_t data) { mailbox_.OnWindowWrite(now, word, data); };
   csr_.read_window = [this](Cycle now, uint32_t word) { return mailbox_.ReadWindow(now, word); };
   mailbox_.on_status = [this](Cycle now, const MailboxStatus& status) { csr_.OnMailboxStatus(now, status); };
-  mailbox_.on_fatal = [this](Cycle now) { csr_.OnMailboxFatal(now); };
 
   csr_.requester_load_out.Connect(requester_.load_in, csr_);
   csr_.responder_load_out.Connect(responder_.load_in, csr_);
@@ -341,6 +340,7 @@ void Nic::ConnectQueues() {
   queue_failures_.out.Connect(qp_control_.desc_fetch_failure_in, queue_failures_);
   send_queue_.queue_failure_out.Connect(work_failures_.in[0], send_queue_);
   recv_queue_.queue_failure_out.Connect(work_failures_.in[1], recv_queue_);
+  mailbox_.queue_failure_out.Connect(work_failures_.in[4], mailbox_);
   work_failures_.out.Connect(qp_control_.work_failure_in, work_failures_);
 }
 

@@ -531,7 +531,18 @@ module vireo_nic
   logic mailbox_fetch_valid, mailbox_complete_valid, window_write_valid, window_read_valid;
   logic [31:0] mailbox_fetch, mailbox_complete, window_write_data, window_read_data;
   logic [6:0] window_write_word, window_read_word;
-  logic mailbox_request, mailbox_busy, mailbox_dma_error, mailbox_fatal_valid;
+  logic mailbox_request, mailbox_busy, mailbox_dma_error;
+  // Blocks that report queues with a bad work request or a bad chain.
+  typedef enum int unsigned {
+    WorkFailureSendQueue,
+    WorkFailureRecvQueue,
+    WorkFailureNetTx,
+    WorkFailureNetRx,
+    WorkFailureMailbox,
+    WorkFailures
+  } work_failure_e;
+  logic [WorkFailures-1:0] work_failures_valid, work_failures_ready;
+  queue_failure_t [WorkFailures-1:0] work_failures;
   logic memory_fence, desc_fetch_fence, cq_writer_fence;
   logic [31:0] mailbox_request_bytes, mailbox_response_bytes;
   logic rx_verdict_valid, rx_drop, tx_frame, window_violation;
@@ -664,7 +675,6 @@ module vireo_nic
     .mailbox_dma_error_i(mailbox_dma_error),
     .mailbox_request_bytes_i(mailbox_request_bytes),
     .mailbox_response_bytes_i(mailbox_response_bytes),
-    .mailbox_fatal_valid_i(mailbox_fatal_valid),
     .rx_verdict_valid_i(rx_verdict_valid),
     .rx_verdict_i(rx_verdict),
     .tx_frame_i(tx_frame),
@@ -706,6 +716,9 @@ module vireo_nic
     .completion_valid_o(completions_valid[CompletionMailbox]),
     .completion_ready_i(completions_ready[CompletionMailbox]),
     .completion_o(completions[CompletionMailbox]),
+    .queue_failure_valid_o(work_failures_valid[WorkFailureMailbox]),
+    .queue_failure_ready_i(work_failures_ready[WorkFailureMailbox]),
+    .queue_failure_o(work_failures[WorkFailureMailbox]),
     .device_reset_i(device_reset),
     .queue_row_write_valid_i(queue_row_write_valid),
     .queue_row_write_i(queue_row_write),
@@ -724,7 +737,6 @@ module vireo_nic
     .dma_error_o(mailbox_dma_error),
     .request_bytes_o(mailbox_request_bytes),
     .response_bytes_o(mailbox_response_bytes),
-    .fatal_valid_o(mailbox_fatal_valid),
     .idle_o(mailbox_idle)
   );
 
@@ -736,16 +748,6 @@ module vireo_nic
   queue_failure_t queue_failure;
   logic work_failure_valid, work_failure_ready;
   queue_failure_t work_failure;
-  // Blocks that report queues with a bad work request or a bad chain.
-  typedef enum int unsigned {
-    WorkFailureSendQueue,
-    WorkFailureRecvQueue,
-    WorkFailureNetTx,
-    WorkFailureNetRx,
-    WorkFailures
-  } work_failure_e;
-  logic [WorkFailures-1:0] work_failures_valid, work_failures_ready;
-  queue_failure_t [WorkFailures-1:0] work_failures;
   logic unused_work_failure_last;
   logic [$clog2(WorkFailures)-1:0] unused_work_failure_index;
   // Blocks that report failed queues.

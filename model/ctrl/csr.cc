@@ -148,11 +148,6 @@ void Csr::ApplyPulses(Cycle now) {
         cause_ |= spec::MgmtInterruptCause{.qp_done = true}.ToWord();
         qp_busy_ = false;
         break;
-      case kMailboxFatal:
-        if (fatal_ != spec::FatalCause::kNone) break;
-        fatal_ = spec::FatalCause::kControlQueue;
-        cause_ |= kCauseFatal;
-        break;
       case kParityError: parity_error = true; break;
     }
     return true;

@@ -98,7 +98,6 @@ class Csr final : public Block {
   void OnFeaturesWritten(Cycle now) { RecordPulse(now, kFeaturesWritten); }
   void OnDriverOk(Cycle now) { RecordPulse(now, kDriverOk); }
   void OnQpDone(Cycle now, const spec::QpDone& done) { RecordPulse(now, done.is_drain ? kDrainDone : kQpDone); }
-  void OnMailboxFatal(Cycle now) { RecordPulse(now, kMailboxFatal); }
   void OnParityError(Cycle at) {
     RecordPulse(at, kParityError);
   }  // from a block with contexts; `at` is not in the past
@@ -144,16 +143,7 @@ class Csr final : public Block {
 
  private:
   enum class State { kIdle, kCheck, kRead, kWrite, kStore, kFence, kLoad };
-  enum PulseKind {
-    kDeviceReset,
-    kFeaturesWritten,
-    kDriverOk,
-    kQpDone,
-    kDrainDone,
-    kMailboxFatal,
-    kLinkChange,
-    kParityError
-  };
+  enum PulseKind { kDeviceReset, kFeaturesWritten, kDriverOk, kQpDone, kDrainDone, kLinkChange, kParityError };
   enum Counter : size_t {
     kVerdicts = 16,  // rx_verdict_count comes first
     kTxFrames = kVerdicts,

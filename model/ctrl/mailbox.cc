@@ -35,10 +35,9 @@ void Mailbox::OnDeviceReset(Cycle now) {
   WakeAt(now + 1);
 }
 
-// A broken queue stays broken until a device reset.
 void Mailbox::OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& row) {
   const State state = StateAt(now);
-  if (row.enabled || state == State::kIdle || state == State::kBroken || row.vq_index != vq_index_) return;
+  if (row.enabled || state == State::kIdle || row.vq_index != vq_index_) return;
   OnDeviceReset(now);
 }
 
@@ -109,7 +108,6 @@ void Mailbox::TakePulses(Cycle now) {
 // --- Transitions -----------------------------------------------------------------------------------------------------
 
 void Mailbox::Run(Cycle now) {
-  if (std::exchange(fatal_, false)) on_fatal(now);
   TakePulses(now);
   ReportStatus(now);
   Step(now);
@@ -124,7 +122,8 @@ void Mailbox::SetState(Cycle now, State state) {
 
 // A command is in progress.
 bool Mailbox::IsActive(State state) {
-  return state != State::kIdle && state != State::kRequest && state != State::kBuffer && state != State::kBroken;
+  return state != State::kIdle && state != State::kRequest && state != State::kBuffer && state != State::kReport &&
+         state != State::kBroken;
 }
 
 void Mailbox::ReportStatus(Cycle now) {
@@ -214,9 +213,7 @@ void Mailbox::Step(Cycle now) {
       // The used element must be written after the data, and another client of the write port writes it.
       if (outstanding_ != 0) return;
       if (abort_) return SetState(now, State::kIdle);
-      if (!store_failed_) return SetState(now, State::kUsed);
-      fatal_ = true;
-      return SetState(now, State::kBroken);
+      return SetState(now, store_failed_ ? State::kReport : State::kUsed);
 
     case State::kUsed:
       if (!completion_out.CanPush(now)) return;
@@ -228,6 +225,13 @@ void Mailbox::Step(Cycle now) {
                                 .next_position = has_id_ ? next_.index : uint16_t{0}});
       Begin();
       return SetState(now, abort_ ? State::kIdle : State::kRequest);
+
+    case State::kReport:
+      if (!queue_failure_out.CanPush(now)) return;
+      queue_failure_out.Push(
+          now, {.vq_index = vq_index_,
+                .code = store_failed_ ? spec::RdmaError::kQueueDmaError : spec::RdmaError::kBadDescriptor});
+      return SetState(now, State::kBroken);
 
     case State::kBroken:
       if (control_doorbell_in.CanPop(now)) control_doorbell_in.Pop(now);
@@ -262,10 +266,8 @@ void Mailbox::TakeBuffer(Cycle now) {
   // is at most the queue's size, here chain_entries_, which also ends loops (2.7.5.3.1).
   const bool is_bad = chain_.size() == chain_entries_ || uint64_t{sum} + buffer.bytes > ~uint32_t{0} ||
                       (!buffer.writable && chain_.size() != readable_);
-  if (buffer.status != spec::BufferStatus::kOk || is_bad) {
-    fatal_ = true;
-    return SetState(now, State::kBroken);
-  }
+  if (buffer.status != spec::BufferStatus::kOk) return SetState(now, State::kBroken);
+  if (is_bad) return SetState(now, State::kReport);
   chain_.push_back({buffer.address, buffer.bytes});
   sum += buffer.bytes;
   if (!buffer.writable) ++readable_;

@@ -3,8 +3,8 @@
 // a window of 512 bytes and the window's bytes into its writable ones, as firmware requests, and returns the chain as
 // used. It does not interpret commands. One read is outstanding at a time; writes are awaited only before completion.
 //
-// A chain that violates virtio, or a response that cannot be written, breaks the control queue: `on_fatal`, and no
-// further work until the device is reset.
+// A chain that violates virtio, or a response that cannot be written, breaks the control queue: a queue_failure, unless
+// descriptor fetch has reported one, and no further work until the queue or the device is reset.
 //
 // Counterpart of rtl/ctrl/vireo_mailbox.sv; docs/blocks/mailbox.md has the latencies.
 #pragma once
@@ -39,7 +39,7 @@ class Mailbox final : public Block {
   static constexpr size_t kChainEntries = 64;  // descriptors of the longest chain
   // From a doorbell accepted to the first buffer_request, from the last buffer to `request`, from a fetch or complete
   // to the first DMA, from the last byte of the request to the end of busy, from the last write's end to the
-  // completion. Unloaded.
+  // completion, or to the failure if it was refused. Unloaded.
   static constexpr Cycle kDoorbellLatency = 2;
   static constexpr Cycle kRequestLatency = 2;
   static constexpr Cycle kCopyLatency = 3;
@@ -55,11 +55,10 @@ class Mailbox final : public Block {
   Output<spec::DmaReadRequest> fetch_request_out;
   Output<spec::DmaStore> store_out;
   Output<spec::Completion> completion_out;
+  Output<spec::QueueFailure> queue_failure_out;
 
   // Called in the first cycle of a new status.
   std::function<void(Cycle, const MailboxStatus&)> on_status = [](Cycle, const MailboxStatus&) {};
-  // Called in the cycle of the pulse.
-  std::function<void(Cycle)> on_fatal = [](Cycle) {};
 
   // Pulses.
   void OnStoreDone(Cycle now, const spec::DmaDone& done);
@@ -94,6 +93,7 @@ class Mailbox final : public Block {
     kStore,
     kDrain,
     kUsed,
+    kReport,
     kBroken
   };
   struct Entry {
@@ -117,8 +117,7 @@ class Mailbox final : public Block {
   State state_ = State::kIdle;
   State before_ = State::kIdle;  // the state before since_
   Cycle since_ = 0;              // state_ holds from this cycle on
-  bool abort_ = false;           // the device or the queue was reset while a command was in progress
-  bool fatal_ = false;           // pulse of the next cycle
+  bool abort_ = false;           // the device or the queue was reset while not idle
   bool dma_error_ = false;
 
   // Pulses of the last cycle, not yet applied.

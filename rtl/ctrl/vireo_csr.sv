@@ -100,7 +100,6 @@ module vireo_csr
   input  logic             mailbox_dma_error_i,
   input  logic [31:0]      mailbox_request_bytes_i,
   input  logic [31:0]      mailbox_response_bytes_i,
-  input  logic             mailbox_fatal_valid_i,
 
   // To be counted.
   input  logic             rx_verdict_valid_i,
@@ -402,10 +401,6 @@ module vireo_csr
     if (driver_ok_i) cause_d.driver_ok = 1'b1;
     if (mac_link_i != mac_link_q) cause_d.link_change = 1'b1;
     if (mailbox_request_i && !mailbox_request_q) cause_d.mailbox_request = 1'b1;
-    if (mailbox_fatal_valid_i && fatal_d == FatalCauseNone) begin
-      fatal_d = FatalCauseControlQueue;
-      cause_d.fatal = 1'b1;
-    end
     if ((parity_error_i != '0 || parity_error_q) && fatal_d == FatalCauseNone) begin
       fatal_d = FatalCauseMemory;
       cause_d.fatal = 1'b1;

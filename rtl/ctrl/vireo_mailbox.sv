@@ -4,8 +4,9 @@
 // a window of 512 bytes and the window's bytes into its writable ones, as firmware requests, and returns the chain as
 // used. It interprets no byte of a command. One read is in flight at a time; writes are not waited for until the last.
 //
-// A chain that breaks virtio's rules, or a response that cannot be written, breaks the control queue: `fatal`, and
-// nothing more until the device is reset. A reset of the device or of the control queue discards the current command.
+// A chain that breaks virtio's rules, or a response that cannot be written, breaks the control queue: a queue_failure,
+// unless descriptor fetch has reported one, and nothing more until the queue or the device is reset. Such a reset also
+// discards the current command.
 module vireo_mailbox
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::AxiRespOkay;
@@ -43,6 +44,10 @@ module vireo_mailbox
   input  logic              completion_ready_i,
   output completion_t       completion_o,
 
+  output logic              queue_failure_valid_o,
+  input  logic              queue_failure_ready_i,
+  output queue_failure_t    queue_failure_o,
+
   // From csr. Firmware's accesses to the window count only while not busy: otherwise they read 0 and write nothing.
   input  logic              device_reset_i,
   input  logic              queue_row_write_valid_i,
@@ -65,7 +70,6 @@ module vireo_mailbox
   output logic              dma_error_o,
   output logic [31:0]       request_bytes_o,
   output logic [31:0]       response_bytes_o,
-  output logic              fatal_valid_o,
   output logic              idle_o
 );
 
@@ -95,13 +99,13 @@ module vireo_mailbox
     StStore,    // writes that part to host memory
     StDrain,    // waits for writes
     StUsed,     // returns the chain
+    StReport,   // reports that the queue is broken
     StBroken
   } state_e;
   state_e state_d, state_q;
 
-  logic queue_reset;       // the command's queue is disabled; a broken one stays broken
-  logic abort_d, abort_q;  // the device or the queue was reset during a command
-  logic fatal_d, fatal_q;
+  logic queue_reset;       // the command's queue is disabled
+  logic abort_d, abort_q;  // the device or the queue was reset during a command, or while the queue is broken
   logic dma_error_d, dma_error_q;
 
   // Chain.
@@ -230,13 +234,12 @@ module vireo_mailbox
   assign is_copied = pos_q == end_q || entry_q == (completing_q ? entries_q : readable_q);
   assign store_taken = store_valid_o && store_ready_i;
   assign store_done = store_done_valid_i;
-  assign queue_reset = queue_row_write_valid_i && !queue_row_write_i.enabled && queue_row_write_i.vq_index == vq_index_q
-                    && state_q != StBroken;
+  assign queue_reset = queue_row_write_valid_i && !queue_row_write_i.enabled
+                    && queue_row_write_i.vq_index == vq_index_q;
 
   always_comb begin
     state_d = state_q;
     abort_d = abort_q || device_reset_i || queue_reset;
-    fatal_d = 1'b0;
     dma_error_d = dma_error_q;
     vq_index_d = vq_index_q;
     by_index_d = by_index_q;
@@ -293,9 +296,10 @@ module vireo_mailbox
           table_entries_d = buffer.table_entries;
           if (abort_q || buffer.status == BufferStatusEmpty) begin
             state_d = StIdle;
-          end else if (buffer.status != BufferStatusOk || chain_is_bad) begin
+          end else if (buffer.status != BufferStatusOk) begin
             state_d = StBroken;
-            fatal_d = 1'b1;
+          end else if (chain_is_bad) begin
+            state_d = StReport;
           end else begin
             entry_write = 1'b1;
             entries_d = entries_q + 1'b1;
@@ -392,8 +396,7 @@ module vireo_mailbox
         if (abort_q) begin
           state_d = StIdle;
         end else if (store_failed_q) begin
-          state_d = StBroken;
-          fatal_d = 1'b1;
+          state_d = StReport;
         end else begin
           state_d = StUsed;
         end
@@ -403,6 +406,8 @@ module vireo_mailbox
         begins = 1'b1;
         state_d = abort_q ? StIdle : StRequest;
       end
+
+      StReport: if (queue_failure_ready_i) state_d = StBroken;
 
       StBroken: begin
         doorbell_ready = 1'b1;
@@ -428,7 +433,6 @@ module vireo_mailbox
     if (!rst_ni) begin
       state_q <= StIdle;
       abort_q <= 1'b0;
-      fatal_q <= 1'b0;
       dma_error_q <= 1'b0;
       completing_q <= 1'b0;
       request_bytes_q <= '0;
@@ -437,7 +441,6 @@ module vireo_mailbox
     end else begin
       state_q <= state_d;
       abort_q <= abort_d;
-      fatal_q <= fatal_d;
       dma_error_q <= dma_error_d;
       completing_q <= completing_d;
       request_bytes_q <= request_bytes_d;
@@ -514,11 +517,17 @@ module vireo_mailbox
     completion_o.next_position = has_id_q ? next_index_q : '0;
   end
 
+  assign queue_failure_valid_o = state_q == StReport;
+  assign queue_failure_o = '{
+    vq_index: vq_index_q,
+    code: store_failed_q ? RdmaErrorQueueDmaError : RdmaErrorBadDescriptor
+  };
+
   always_comb begin
     busy_o = 1'b1;
     request_o = !abort_q && !completing_q;
     unique case (state_q)
-      StIdle, StRequest, StBuffer, StBroken: begin
+      StIdle, StRequest, StBuffer, StReport, StBroken: begin
         busy_o = 1'b0;
         request_o = 1'b0;
       end
@@ -529,7 +538,6 @@ module vireo_mailbox
   assign dma_error_o = dma_error_q;
   assign request_bytes_o = request_bytes_q;
   assign response_bytes_o = response_bytes_q;
-  assign fatal_valid_o = fatal_q;
   assign idle_o = (state_q == StIdle || state_q == StBroken) && !doorbell_valid;
 
 endmodule

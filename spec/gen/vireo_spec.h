@@ -736,11 +736,10 @@ constexpr const char* ToString(RxVerdict value) {
   return nullptr;
 }
 
-// Why the device stopped and needs a reset. (csr.toml)
+// Why the device stopped and needs a reset. A failure of a virtqueue, the control queue included, is none: it stops that queue alone. 2 was the control queue's. (csr.toml)
 enum class FatalCause : uint8_t {
   kNone = 0u,  // no failure
   kFirmware = 1u,  // the firmware failed or did not respond
-  kControlQueue = 2u,  // the control queue's rings cannot be read or written
   kBus = 3u,  // the DMA port returned a response without a request
   kMemory = 4u,  // an entry of a context_ram was read and its parity is wrong; no new work is started until the driver resets the device
 };
@@ -749,7 +748,6 @@ constexpr const char* ToString(FatalCause value) {
   switch (value) {
     case FatalCause::kNone: return "none";
     case FatalCause::kFirmware: return "firmware";
-    case FatalCause::kControlQueue: return "control_queue";
     case FatalCause::kBus: return "bus";
     case FatalCause::kMemory: return "memory";
   }

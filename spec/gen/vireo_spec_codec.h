@@ -498,7 +498,6 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rx_verdict.length", static_cast<uint64_t>(RxVerdict::kLength)},
     {"fatal_cause.none", static_cast<uint64_t>(FatalCause::kNone)},
     {"fatal_cause.firmware", static_cast<uint64_t>(FatalCause::kFirmware)},
-    {"fatal_cause.control_queue", static_cast<uint64_t>(FatalCause::kControlQueue)},
     {"fatal_cause.bus", static_cast<uint64_t>(FatalCause::kBus)},
     {"fatal_cause.memory", static_cast<uint64_t>(FatalCause::kMemory)},
     {"rdma_error.ok", static_cast<uint64_t>(RdmaError::kOk)},

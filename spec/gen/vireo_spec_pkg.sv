@@ -597,11 +597,10 @@ package vireo_spec_pkg;
     RxVerdictLength = 4'h9
   } rx_verdict_e;
 
-  // Why the device stopped and needs a reset. (csr.toml)
+  // Why the device stopped and needs a reset. A failure of a virtqueue, the control queue included, is none: it stops that queue alone. 2 was the control queue's. (csr.toml)
   typedef enum logic [3:0] {
     FatalCauseNone = 4'h0,
     FatalCauseFirmware = 4'h1,
-    FatalCauseControlQueue = 4'h2,
     FatalCauseBus = 4'h3,
     FatalCauseMemory = 4'h4
   } fatal_cause_e;

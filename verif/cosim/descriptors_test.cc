@@ -367,15 +367,10 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
         return events;
       }
       if (!event->has_value()) return events;
-      if ((*event)->kind == host::DeviceEvent::Kind::kNeedsReset) {
-        events[{Event::kDeviceFatal, 0}].push_back(0);
-        continue;
-      }
+      EXPECT_NE((*event)->kind, host::DeviceEvent::Kind::kNeedsReset) << Recent();
       if ((*event)->kind != host::DeviceEvent::Kind::kRdma) continue;
       const spec::RdmaEvent& rdma = (*event)->rdma;
-      EXPECT_TRUE(rdma.lost == 0 || may_lose || std::exchange(after_reset_.at(host), false))
-          << "host " << host << " lost " << rdma.lost << " events\n"
-          << Recent();
+      EXPECT_TRUE(rdma.lost == 0 || may_lose) << "host " << host << " lost " << rdma.lost << " events\n" << Recent();
       events[{rdma.event_type, rdma.element}].push_back(rdma.code);
       ++events_;
     }
@@ -407,7 +402,6 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
         case Event::kQpReqErr:
         case Event::kQpAccessErr:
         case Event::kCommEst: is_victim = element == side.qp->qpn(); break;
-        case Event::kDeviceFatal: is_victim = target_ == Target::kControl && host == attacked_; break;
         default: break;
       }
       const char* name = spec::ToString(type);
@@ -450,7 +444,6 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
     ASSERT_EQ(system_->host(attacked_).Open(), "") << Recent();
     ASSERT_NO_FATAL_FAILURE(MakeGood());
     for (size_t host = 0; host < 2; ++host) TakeEvents(host, true);  // of earlier rounds
-    after_reset_.at(attacked_) = true;
     ++resets_;
   }
 
@@ -506,35 +499,25 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
       case Target::kControl: RingDoorbell(attacked_, index); break;
     }
 
-    // A broken control queue stops the device, which reports it (docs/firmware.md). No other queue does. Work in flight
-    // then stays in the device until the reset.
-    if (target_ == Target::kControl) system_->topology().RunFor(kFirmwareTime);
-    bool is_fatal = target_ == Target::kControl && NeedsReset();
-    if (!is_fatal) {
-      // No hang.
-      ASSERT_NO_FATAL_FAILURE(ExpectQuiet());
-      is_fatal = NeedsReset();
-    }
+    // No hang, and no queue stops the device, not even the control queue (decision 0003).
+    ASSERT_NO_FATAL_FAILURE(ExpectQuiet());
+    ASSERT_FALSE(NeedsReset()) << Recent();
     ASSERT_FALSE(system_->is_mismatched()) << Recent();
-    ASSERT_TRUE(!is_fatal || target_ == Target::kControl) << Recent();
-    fatal_ += is_fatal;
     // The unaffected pair: outstanding messages and one more.
-    if (!is_fatal) {
-      ASSERT_NO_FATAL_FAILURE(ExpectGood());
-      ASSERT_NO_FATAL_FAILURE(PostGood());
-      ASSERT_NO_FATAL_FAILURE(ExpectGood());
-      ASSERT_NO_FATAL_FAILURE(ExpectQuiet());
-      ASSERT_NO_FATAL_FAILURE(CompareGood());
-    }
+    ASSERT_NO_FATAL_FAILURE(ExpectGood());
+    ASSERT_NO_FATAL_FAILURE(PostGood());
+    ASSERT_NO_FATAL_FAILURE(ExpectGood());
+    ASSERT_NO_FATAL_FAILURE(ExpectQuiet());
+    ASSERT_NO_FATAL_FAILURE(CompareGood());
     ExpectOnlyWildDma();
 
     // Reported events.
     const Events events = TakeEvents(attacked_, target_ == Target::kEvents);
-    EXPECT_EQ(is_fatal, events.contains({Event::kDeviceFatal, 0})) << Recent();
     const Events others = TakeEvents(1 - attacked_, false);
-    // The driver may read unwritten entries of a broken event ring; if the device has stopped, outstanding work fails.
-    if (!is_fatal && target_ != Target::kEvents) ExpectVictims(attacked_, events);
-    if (!is_fatal) ExpectVictims(1 - attacked_, others);
+    // The driver may read unwritten entries of a broken event ring.
+    if (target_ != Target::kEvents) ExpectVictims(attacked_, events);
+    ExpectVictims(1 - attacked_, others);
+    broken_controls_ += events.contains({Event::kVqErr, ControlQueueIndex(attacked_)});
     if (is_sure && (target_ == Target::kSend || target_ == Target::kReceive)) {
       EXPECT_TRUE(events.contains({Event::kVqErr, index})) << "no event of queue " << index << "\n" << Recent();
       EXPECT_TRUE(events.contains({Event::kQpFatal, side.qp->qpn()})) << Recent();
@@ -577,15 +560,13 @@ class Descriptors : public testing::TestWithParam<EveryDeviceAndRing> {
   std::array<std::vector<uint8_t>, 2> expected_;
   std::array<std::deque<uint64_t>, 2> outstanding_;
   size_t attacked_ = 0;  // host
-  // `lost` may still count events of that reset: it has not been cleared.
-  std::array<bool, 2> after_reset_{};
   Target target_ = Target::kSend;
   std::vector<RawDescriptor> injected_;  // of this round
   std::deque<std::string> recent_;
   std::map<std::string, uint64_t> defects_;
   std::array<uint64_t, kTargetNames.size()> by_target_{};
   uint64_t next_wr_id_ = 0, injected_count_ = 0, rounds_ = 0, sure_ = 0, refused_ = 0, events_ = 0, completions_ = 0,
-           resets_ = 0, fatal_ = 0, outside_ = 0, good_messages_ = 0;
+           resets_ = 0, broken_controls_ = 0, outside_ = 0, good_messages_ = 0;
 };
 
 TEST_P(Descriptors, MalformedDescriptorsStopOnlyTheirQueue) {
@@ -607,16 +588,15 @@ TEST_P(Descriptors, MalformedDescriptorsStopOnlyTheirQueue) {
   fmt::print(
       "{} malformed descriptors in {} rounds survived, {:.1f} s of CPU:{}\n {}\n  {} queues stopped (vq_err), {} "
       "events, "
-      "{} completions of victims, {} device resets ({} for a broken control queue), {} unmapped DMAs by that "
+      "{} completions of victims, {} device resets, {} broken control queues, {} unmapped DMAs by that "
       "queue; {} valid writes intact\n",
-      injected_count_, rounds_, seconds, targets, defects, refused_, events_, completions_, resets_, fatal_, outside_,
-      good_messages_);
+      injected_count_, rounds_, seconds, targets, defects, refused_, events_, completions_, resets_, broken_controls_,
+      outside_, good_messages_);
 }
 
-// Work in flight when the device stopped must not block its reset. Firmware then clears every table, entry by entry:
-// nic1 has the smaller ones.
+// Traffic goes on, and a reset brings the commands back.
 class BrokenControlQueue : public Descriptors {};
-TEST_P(BrokenControlQueue, DeviceInTrafficStopsUntilReset) {
+TEST_P(BrokenControlQueue, StopsNothingElseUntilReset) {
   target_ = Target::kControl;
   for (attacked_ = 0; attacked_ < 2; ++attacked_) {
     for (int i = 0; i < 4; ++i) ASSERT_NO_FATAL_FAILURE(PostGood());
@@ -630,7 +610,12 @@ TEST_P(BrokenControlQueue, DeviceInTrafficStopsUntilReset) {
     }
     RingDoorbell(attacked_, ring->index);
     system_->topology().RunFor(kFirmwareTime);
-    EXPECT_TRUE(NeedsReset());
+    EXPECT_FALSE(NeedsReset());
+    const Events events = TakeEvents(attacked_, false);
+    EXPECT_EQ(events.size(), 1U);
+    EXPECT_TRUE(events.contains({Event::kVqErr, ring->index}));
+    ASSERT_NO_FATAL_FAILURE(ExpectGood());
+    ASSERT_NO_FATAL_FAILURE(PostGood());
     ASSERT_NO_FATAL_FAILURE(ResetAttacked());
     ASSERT_NO_FATAL_FAILURE(PostGood());
     ASSERT_NO_FATAL_FAILURE(ExpectGood());

@@ -575,6 +575,40 @@ TEST_P(Errors, RefusedUsedWriteStopsTheControlQueue) {
   }
 }
 
+// Likewise, the answer itself. The device needs no reset: the queue's own is enough.
+TEST_P(Errors, RefusedAnswerStopsTheControlQueue) {
+  for (const bool by_queue : {true, false}) {
+    SCOPED_TRACE(by_queue ? "reset of the queue" : "reset of the device");
+    host::VirtioNetDevice& net = system_->host(0).device().net();
+    const auto index = static_cast<uint16_t>(net.CompletionQueueIndex(0).value() - spec::kRdmaCompleteqOffset);
+    const auto ring = FindRing(system_->host(0), index);
+    ASSERT_TRUE(ring.has_value());
+    // The driver's buffer for a request and its answer, by the table of the last command.
+    const uint8_t* const table =
+        system_->host(0).station().memory().HostPointer(GetDescriptor(*ring, 0).address, spec::VirtqDesc::kBytes);
+    ASSERT_NE(table, nullptr);
+    const uint64_t buffer = spec::VirtqDesc::Decode(table).addr;
+    const uint64_t before = system_->host(0).station().pcie().counters().refused_writes;
+    system_->host(0).station().pcie().AddFault(
+        {.kind = DmaFault::Kind::kRefused, .address = buffer, .bytes = HostMemory::kPageBytes, .nth = 1});
+    const auto lost = net.roce().CreatePd();
+    ASSERT_FALSE(lost.ok());
+    EXPECT_EQ(lost.error().code, host::ErrorCode::kTimeout);
+    EXPECT_EQ(system_->host(0).station().pcie().counters().refused_writes, before + 1);
+    EXPECT_EQ(Events(0), (Texts{Text(spec::RdmaEventType::kVqErr, index, spec::RdmaError::kQueueDmaError)}));
+    EXPECT_EQ(Events(1), Texts{});
+    EXPECT_EQ(net.pci().ReadStatus() & spec::VirtioDeviceStatus::kDeviceNeedsReset, 0);
+    ASSERT_NO_FATAL_FAILURE(ExpectWorks(*good_));
+    ASSERT_NO_FATAL_FAILURE(ExpectWorks(*bad_));
+    if (by_queue) {
+      const verbs::Status reset = net.pci().ResetQueue(index, kMillisecond);
+      EXPECT_TRUE(reset.ok()) << host::ToString(reset.error());
+      ASSERT_NO_FATAL_FAILURE(ExpectWorks(*good_));
+    }
+    ASSERT_NO_FATAL_FAILURE(ExpectWorksAfterReset());
+  }
+}
+
 // Of the event queue: event, used element or index. There is no event of that, nor any later one; all else goes on.
 TEST_P(Errors, RefusedWriteStopsTheEventQueue) {
   for (const uint64_t nth : {uint64_t{0}, uint64_t{1}, uint64_t{2}}) {

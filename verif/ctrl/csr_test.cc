@@ -150,7 +150,7 @@ struct Bench {
   uint64_t TimeOf(Cycle now) const { return time_start + 4 * now; }
   bool link = false, idle = true, quiet = true, memory_fence = false, queue_fence = false;
   bool device_reset = false, features_written = false, driver_ok = false, qp_done = false, drain_done = false;
-  bool mailbox_fatal = false, tx_frame = false, rx_drop = false, retransmission = false, window_violation = false;
+  bool tx_frame = false, rx_drop = false, retransmission = false, window_violation = false;
   bool net_rx_filtered = false;
   uint8_t net_rx_drop = 0, net_tx_drop = 0;  // a bit per source
   uint16_t dma_outstanding = 0;
@@ -203,7 +203,6 @@ struct Bench {
     pulse(p.driver_ok_i, driver_ok, [&] { block.OnDriverOk(now); });
     p.qp_done_i = drain_done;
     pulse(p.qp_done_valid_i, qp_done, [&] { block.OnQpDone(now, {.is_drain = drain_done}); });
-    pulse(p.mailbox_fatal_valid_i, mailbox_fatal, [&] { block.OnMailboxFatal(now); });
     pulse(p.tx_frame_i, tx_frame, [&] { block.OnTxFrame(now); });
     pulse(p.rx_drop_i, rx_drop, [&] { block.OnRxDrop(now); });
     pulse(p.retransmission_i, retransmission, [&] { block.OnRetransmission(now); });
@@ -556,7 +555,7 @@ TEST(Csr, EnabledCauseRaisesInterruptUntilCleared) {
       {{.link_change = true}, [&] { bench.link = true; }},
       {{.link_change = true}, [&] { bench.link = false; }},
       {{.qp_done = true}, [&] { bench.qp_done = true; }},
-      {{.fatal = true}, [&] { bench.mailbox_fatal = true; }},
+      {{.fatal = true}, [&] { bench.parity_error = 1; }},
       {{.device_reset = true}, [&] { bench.device_reset = true; }},
   };
   for (const auto& [cause, raise] : causes) {
@@ -629,15 +628,11 @@ TEST(Csr, QueueResetsAreReportedOneByOne) {
 
 TEST(Csr, FirstFatalCauseStaysUntilDeviceReset) {
   using spec::FatalCause;
-  for (const FatalCause cause : {FatalCause::kFirmware, FatalCause::kControlQueue, FatalCause::kMemory}) {
+  for (const FatalCause cause : {FatalCause::kFirmware, FatalCause::kMemory}) {
     Bench bench;
     const auto give_up = [&] {
       bench.Write(spec::kMgmtControlRegister, spec::MgmtControl{.firmware_ready = true}.ToWord());
       bench.Write(spec::kMgmtControlRegister, 0);
-      bench.Run(5);
-    };
-    const auto break_queue = [&] {
-      bench.mailbox_fatal = true;
       bench.Run(5);
     };
     const auto corrupt = [&] {
@@ -646,14 +641,12 @@ TEST(Csr, FirstFatalCauseStaysUntilDeviceReset) {
     };
     EXPECT_FALSE(bench.p.needs_reset_o);
     if (cause == FatalCause::kFirmware) give_up();
-    if (cause == FatalCause::kControlQueue) break_queue();
     if (cause == FatalCause::kMemory) corrupt();
     EXPECT_TRUE(bench.p.needs_reset_o);
     EXPECT_EQ(bench.p.pause_o, cause == FatalCause::kMemory);
     EXPECT_TRUE(bench.Cause().fatal);
     bench.ClearCause();
     give_up();
-    break_queue();
     corrupt();
     EXPECT_FALSE(bench.Cause().fatal);
     EXPECT_EQ(bench.Read(spec::kMgmtFatalCauseRegister), static_cast<uint32_t>(cause));
@@ -1270,7 +1263,6 @@ TEST(Csr, MatchesModelInRandomTraffic) {
         bench.qp_done = rarely(20);
         bench.drain_done = random() % 2 != 0;
         if (rarely(10)) bench.qp_sends.tokens.push_back({.qpn = static_cast<uint32_t>(random() % 16)});
-        bench.mailbox_fatal = rarely(100);
         if (rarely(300)) bench.parity_error = static_cast<uint16_t>(random() % (1u << kContextOwners));
         bench.tx_frame = random() % 2;
         bench.rx_drop = random() % 2;

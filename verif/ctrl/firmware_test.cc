@@ -47,6 +47,7 @@ class Nic {
     mailbox.fetch_request_out.Connect(fetches, mailbox);
     mailbox.store_out.Connect(stores, mailbox);
     mailbox.completion_out.Connect(completions, mailbox);
+    mailbox.queue_failure_out.Connect(qp_control.work_failure_in, mailbox);
     csr.on_read = [this](Cycle, uint32_t data) { answer_ = data; };
     csr.on_table_write = [this](Cycle now, const spec::TableWrite& write) { qp_control.OnTableWrite(now, write); };
     csr.on_reset_done = [this](Cycle) { ++resets_done; };
@@ -57,7 +58,6 @@ class Nic {
     csr.read_window = [this](Cycle now, uint32_t word) { return mailbox.ReadWindow(now, word); };
     csr.idle = [this] { return mailbox.IsIdle() && qp_control.IsIdle(); };
     mailbox.on_status = [this](Cycle now, const model::MailboxStatus& status) { csr.OnMailboxStatus(now, status); };
-    mailbox.on_fatal = [this](Cycle now) { csr.OnMailboxFatal(now); };
     qp_control.on_qp_state_write = [this](Cycle now, const spec::QpStateWrite& write) {
       csr.OnQpStateWrite(now, write);
     };
@@ -307,9 +307,9 @@ TEST(FirmwareOnControl, AcknowledgesAQueueResetAndFailsItsOwner) {
             (spec::HostEvent{spec::RdmaEventType::kQpFatal, qpn, static_cast<uint8_t>(spec::RdmaError::kQueueReset)}));
 }
 
-TEST(FirmwareOnControl, BrokenControlQueueNeedsAReset) {
+TEST(FirmwareOnControl, FailedDeviceNeedsAReset) {
   Bench bench;
-  bench.nic.mailbox.on_fatal(bench.nic.now);
+  bench.nic.csr.OnParityError(bench.nic.now);
   bench.Settle();
   EXPECT_TRUE(bench.control.fatal());
   EXPECT_TRUE(bench.nic.csr.SettingsAt(bench.nic.now).needs_reset);

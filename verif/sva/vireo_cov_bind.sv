@@ -86,7 +86,7 @@ bind vireo_fifo vireo_stream_cov u_stream_cov (
 
 // Mailbox
 `VIREO_POINT(vireo_mailbox, dma_error, dma_error_o)
-`VIREO_POINT(vireo_mailbox, fatal, fatal_valid_o)
+`VIREO_POINT(vireo_mailbox, failure, queue_failure_valid_o && queue_failure_ready_i)
 `VIREO_POINT(vireo_mailbox, reset_while_busy, device_reset_i && busy_o)
 `VIREO_POINT(vireo_mailbox, reset_with_a_request, device_reset_i && request_o)
 
