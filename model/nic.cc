@@ -495,6 +495,7 @@ void Nic::ApplySettings(Cycle from, const CsrSettings& settings) {
                            .mtu = settings.mtu};
   for (size_t i = 0; i < inputs.mac.size(); ++i) inputs.mac[i] = static_cast<uint8_t>(settings.mac >> 8 * i);
   common_cfg_.SetInputs(from, inputs);
+  if (settings.firmware_ready) common_cfg_.OnFirmwareReady(from);
   notify_.SetProfile(from, inputs.profile);
   notify_.SetEnable(from, settings.datapath_enable);
   datapath_enable_ = settings.datapath_enable;

@@ -323,7 +323,7 @@ module vireo_nic
                  data: bar_data_i};
   logic [63:0] msix_read_data;
   logic msix_ready;
-  logic profile, link_up, announce, needs_reset, reset_done, queue_reset_done_valid;
+  logic firmware_ready, profile, link_up, announce, needs_reset, reset_done, queue_reset_done_valid;
   logic [15:0] mtu, queue_reset_done;
   logic [7:0] device_status;
   logic [127:0] driver_features;
@@ -395,6 +395,7 @@ module vireo_nic
     .msix_ready_i(msix_ready),
     .bar_read_valid_o,
     .bar_read_data_o,
+    .firmware_ready_i(firmware_ready),
     .profile_i(profile),
     .link_up_i(link_up),
     .announce_i(announce),
@@ -620,6 +621,7 @@ module vireo_nic
     .queue_reset_done_valid_o(queue_reset_done_valid),
     .queue_reset_done_o(queue_reset_done),
     .reset_done_o(reset_done),
+    .firmware_ready_o(firmware_ready),
     .profile_o(profile),
     .link_up_o(link_up),
     .announce_o(announce),

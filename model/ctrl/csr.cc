@@ -214,7 +214,8 @@ void Csr::Run(Cycle now) {
     interrupt_.Set(now + 1, interrupt);
     on_firmware_interrupt(now + 1, interrupt);
   }
-  const CsrSettings settings{.profile = profile_,
+  const CsrSettings settings{.firmware_ready = control_.firmware_ready,
+                             .profile = profile_,
                              .link_up = control_.link_up,
                              .announce = control_.announce,
                              .datapath_enable = control_.datapath_enable,

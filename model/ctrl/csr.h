@@ -28,6 +28,7 @@ namespace vireo::model {
 
 // Levels that firmware sets.
 struct CsrSettings {
+  bool firmware_ready = false;
   bool profile = true;
   bool link_up = false;
   bool announce = false;

@@ -57,6 +57,12 @@ void CommonCfg::OnBar(Cycle now, const spec::BarAccess& access) {
   WakeAt(now + 1);
 }
 
+void CommonCfg::OnFirmwareReady(Cycle from) {
+  if (started_ != kUnknown) return;
+  started_ = from + 1;
+  WakeAt(started_);
+}
+
 void CommonCfg::OnResetDone(Cycle now) {
   resets_done_.push_back(now);
   WakeAt(now + 1);
@@ -308,7 +314,7 @@ void CommonCfg::Run(Cycle now) {
     n.row = {.vq_index = static_cast<uint16_t>(b.sweep_queue)};
     n.sweep_queue = b.sweep_queue + 1;
     n.sweep = n.sweep_queue != rows_.size();
-  } else if (!b.sweep && now >= msix_ready_ && b.resetting && !b.firmware && !b.interrupt_valid &&
+  } else if (!b.sweep && now >= msix_ready_ && now >= started_ && b.resetting && !b.firmware && !b.interrupt_valid &&
              !queue_reset_.IsWaiting(now)) {
     n.resetting = false;
   }
@@ -367,10 +373,11 @@ void CommonCfg::Run(Cycle now) {
   r_ = n;
   if (before != after && on_levels) on_levels(now + 1, after);
 
-  const bool more =
-      !accesses_.empty() || !queue_resets_done_.empty() || n.sweep || n.read_valid || n.row_valid || n.device_reset ||
-      n.features_written || n.driver_ok || changed || event || (n.interrupt_pending && !n.interrupt_valid) ||
-      (n.interrupt_valid && (taken || !b.interrupt_valid)) || (n.resetting && !n.firmware && !n.interrupt_valid);
+  const bool more = !accesses_.empty() || !queue_resets_done_.empty() || n.sweep || n.read_valid || n.row_valid ||
+                    n.device_reset || n.features_written || n.driver_ok || changed || event ||
+                    (n.interrupt_pending && !n.interrupt_valid) ||
+                    (n.interrupt_valid && (taken || !b.interrupt_valid)) ||
+                    (n.resetting && !n.firmware && started_ != kUnknown && !n.interrupt_valid);
   if (more) WakeAt(now + 1);
 }
 

@@ -56,6 +56,8 @@ class CommonCfg final : public Block {
   void OnOtherReadData(Cycle at, uint64_t data) { other_data_.push_back({at, data}); }
   // The cycle from which on the MSI-X table is ready: a reset does not complete earlier.
   void SetMsixReady(Cycle from) { msix_ready_ = from; }
+  // Firmware is ready from this cycle on, for the first time: a hardware reset does not complete earlier.
+  void OnFirmwareReady(Cycle from);
   // Effective from cycle `now` on; initially all 0.
   void SetInputs(Cycle now, const Inputs& inputs);
 
@@ -148,6 +150,7 @@ class CommonCfg final : public Block {
   std::deque<QueueResetDone> queue_resets_done_;
   std::deque<Cycle> resets_done_;
   Cycle msix_ready_ = 0;
+  Cycle started_ = kUnknown;        // firmware was ready before it
   Level<Inputs> inputs_{Inputs{}};  // as registered
   Cycle reset_at_ = kUnknown;       // of the last device reset
   Registers r_;

@@ -41,6 +41,7 @@ module vireo_csr
   output logic             queue_reset_done_valid_o,
   output logic [15:0]      queue_reset_done_o,
   output logic             reset_done_o,
+  output logic             firmware_ready_o,
   output logic             profile_o,
   output logic             link_up_o,
   output logic             announce_o,
@@ -548,6 +549,7 @@ module vireo_csr
   assign queue_reset_done_valid_o = queue_reset_done_q;
   assign queue_reset_done_o = queue_reset_index_q;
   assign reset_done_o = reset_done_q;
+  assign firmware_ready_o = control_q.firmware_ready;
   assign profile_o = profile_q;
   assign link_up_o = control_q.link_up;
   assign announce_o = control_q.announce;

@@ -15,7 +15,7 @@
 // write port.
 //
 // A device reset disables all queues, one every two cycles, and ends when firmware has confirmed it as well. A hardware
-// reset does the same without firmware. Until then, writes are ignored and device_status has device_needs_reset set.
+// reset does the same, and ends when firmware is ready for the first time: what is offered depends on it. Until then, writes are ignored and device_status has device_needs_reset set.
 module vireo_common_cfg
   import vireo_spec_pkg::*;
   import vireo_common_pkg::*;
@@ -37,6 +37,7 @@ module vireo_common_cfg
   output logic [63:0]      bar_read_data_o,
   input  logic             msix_ready_i,       // a reset ends only when this is 1
   // From firmware.
+  input  logic             firmware_ready_i,
   input  logic             profile_i,          // 1: vireo; changes only while the device is reset
   input  logic             link_up_i,
   input  logic             announce_i,
@@ -159,6 +160,7 @@ module vireo_common_cfg
   profile_constants_t profile;
 
   logic resetting_d, resetting_q, sweep_d, sweep_q, firmware_d, firmware_q;
+  logic started_d, started_q;  // firmware was ready since the hardware reset
   logic sweep_gap_d, sweep_gap_q;  // no row in this cycle, so that blocks can write their own queue state
   logic sweep_step;
   logic [QueueBits-1:0] sweep_queue_d, sweep_queue_q;
@@ -219,6 +221,7 @@ module vireo_common_cfg
     sweep_d = sweep_q;
     sweep_queue_d = sweep_queue_q;
     firmware_d = firmware_q && !reset_done_i;
+    started_d = started_q || firmware_ready_i;
     device_reset_d = 1'b0;
     features_written_d = 1'b0;
     driver_ok_d = 1'b0;
@@ -229,7 +232,7 @@ module vireo_common_cfg
     if (sweep_step) begin
       sweep_queue_d = sweep_queue_q + 1'b1;
       sweep_d = sweep_queue_q != QueueBits'(NumQueues - 1);
-    end else if (!sweep_q && msix_ready_i && !firmware_q && queue_reset_empty && !interrupt_valid_q) begin
+    end else if (!sweep_q && msix_ready_i && started_q && !firmware_q && queue_reset_empty && !interrupt_valid_q) begin
       resetting_d = 1'b0;
     end
 
@@ -363,6 +366,7 @@ module vireo_common_cfg
       sweep_gap_q <= 1'b0;
       sweep_queue_q <= '0;
       firmware_q <= 1'b0;
+      started_q <= 1'b0;
       device_reset_q <= 1'b0;
       features_written_q <= 1'b0;
       driver_ok_q <= 1'b0;
@@ -390,6 +394,7 @@ module vireo_common_cfg
       sweep_gap_q <= sweep_gap_d;
       sweep_queue_q <= sweep_queue_d;
       firmware_q <= firmware_d;
+      started_q <= started_d;
       device_reset_q <= device_reset_d;
       features_written_q <= features_written_d;
       driver_ok_q <= driver_ok_d;

@@ -10133,7 +10133,7 @@ struct MgmtAbiProfile {
 // Little-endian, 4 bytes.
 struct MgmtControl {
   static constexpr size_t kBytes = 4;
-  bool firmware_ready{};  // Firmware serves control commands; until then they wait
+  bool firmware_ready{};  // Firmware serves control commands. After a hardware reset the driver's reset does not end before: what is offered depends on the profile
   bool datapath_enable{};  // Frames, doorbells and timers are served
   bool link_up{};  // VIRTIO_NET_S_LINK_UP as the host reads it
   bool announce{};  // VIRTIO_NET_S_ANNOUNCE as the host reads it

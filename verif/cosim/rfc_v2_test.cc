@@ -91,6 +91,17 @@ TEST_P(RfcV2, NumbersAreTheRfcs) {
   EXPECT_EQ(device.max_mr_pages, 0U);
 }
 
+// The driver comes long before firmware has chosen the profile: it waits, and negotiates what firmware wants.
+TEST_P(RfcV2, DriverWaitsForFirmware) {
+  RdmaSystemOptions options;
+  options.firmware_access_cycles = 5000;
+  Build(options);
+  ASSERT_FALSE(HasFatalFailure());
+  EXPECT_TRUE(net().features().Has(host::Feature(55)));
+  Connect();
+  ExpectTraffic(1);
+}
+
 TEST_P(RfcV2, RefusedCommandsHaveNoReason) {
   Build();
   ASSERT_FALSE(HasFatalFailure());

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <optional>
 
@@ -70,8 +71,10 @@ struct None {
 };
 
 struct Bench {
-  Bench() {
+  explicit Bench(bool firmware_is_ready = true) {
     p.msix_ready_i = 1;
+    p.firmware_ready_i = firmware_is_ready;
+    if (firmware_is_ready) block.OnFirmwareReady(0);
     block.ConnectQueueReset(queue_reset_sink);
     block.interrupt_out.Connect(interrupt_sink, block);
     block.on_read_data = [this](Cycle cycle, uint64_t data) { read(cycle, data); };
@@ -776,6 +779,44 @@ TEST(CommonCfg, ResetLastsUntilTheMsixTableIsReady) {
   ASSERT_EQ(bench.bench.Run(1), "");
   EXPECT_EQ(bench.p.resetting_o, 0);
   EXPECT_EQ(bench.Status(), 0);
+}
+
+// What the device offers is firmware's choice, so no driver negotiates before.
+TEST(CommonCfg, HardwareResetLastsUntilFirmwareIsReady) {
+  for (const Cycle ready : {Cycle{kWalk - 2}, Cycle{kWalk - 1}, Cycle{kWalk}, Cycle{200}}) {
+    Bench bench(false);
+    bench.inputs.profile = spec::Profile::kRfcV2;
+    ASSERT_EQ(bench.bench.Run(ready), "");
+    EXPECT_EQ(bench.p.resetting_o, 1);
+    bench.p.firmware_ready_i = 1;
+    bench.block.OnFirmwareReady(ready);
+    ASSERT_EQ(bench.bench.Run(std::max<Cycle>(kWalk, ready + 1) - ready), "");
+    EXPECT_EQ(bench.p.resetting_o, 1) << ready;
+    ASSERT_EQ(bench.bench.Run(1), "");
+    EXPECT_EQ(bench.p.resetting_o, 0) << ready;
+    // That it fails later is reported otherwise, and a reset of the device ends when firmware says so.
+    bench.p.firmware_ready_i = 0;
+    EXPECT_EQ(bench.Status(), 0);
+  }
+  Bench bench(false);
+  ASSERT_EQ(bench.bench.Run(300), "");
+  for (const unsigned status : {1U, 3U, 0U, 3U}) bench.WriteStatus(status);
+  bench.WriteFeatures(1, kVirtioWindow | kRoceVireo);
+  bench.WriteStatus(DeviceStatus::kFeaturesOk);
+  EXPECT_EQ(bench.Status(), DeviceStatus::kDeviceNeedsReset);
+  EXPECT_EQ(bench.p.device_status_o, 0);
+  EXPECT_TRUE(bench.features_written.all.empty());
+  EXPECT_TRUE(bench.device_reset.all.empty());
+  bench.inputs.profile = spec::Profile::kRfcV2;
+  bench.p.firmware_ready_i = 1;
+  bench.block.OnFirmwareReady(bench.bench.cycle());
+  ASSERT_EQ(bench.bench.Run(2), "");
+  EXPECT_EQ(bench.Status(), 0);
+  // Nothing of what it had written before is left.
+  bench.WriteStatus(DeviceStatus::kAcknowledge | DeviceStatus::kDriver);
+  EXPECT_EQ(bench.Status(), DeviceStatus::kAcknowledge | DeviceStatus::kDriver);
+  bench.Write(Common::kDriverFeatureSelectOffset, 4, 1);
+  EXPECT_EQ(bench.Read(Common::kDriverFeatureOffset, 4), 0u);
 }
 
 TEST(CommonCfg, ResetOfAnUntouchedDeviceIsIgnored) {
