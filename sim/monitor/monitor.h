@@ -62,7 +62,8 @@ class Monitor final : public EventSink, private monitor::RingRules::Listener {
   void OnOtherRead(const BoundaryEvent& completion) override { packets_.OnOtherRead(completion); }
 
   void OnAnswer() override;
-  bool MustSend(uint32_t qpn, Cycle deadline) override { return packets_.MustSend(qpn, deadline); }
+  void OnQpFatal(uint32_t qpn) override { packets_.OnQpFatal(qpn); }
+  bool MustSend(uint32_t qpn, Cycle deadline) override { return packets_.MustSend(qpn, deadline, rings_); }
 
   void Judge(const BoundaryEvent& event);
   void JudgeKept();

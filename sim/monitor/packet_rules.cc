@@ -144,6 +144,7 @@ void PacketRules::SetQp(uint32_t qpn, const spec::TableQpContext& context) {
     qp.open.clear();
     qp.gap.reset();
     qp.unreported.clear();
+    qp.is_reported = false;
     EraseUnwritten(qpn, qp, [](const Unwritten& entry, uint64_t) { return entry.message != 0; });
   }
   qp.may_write = context.remote_write || (qp.exists && qp.may_write);
@@ -169,7 +170,7 @@ void PacketRules::SetQp(uint32_t qpn, const spec::TableQpContext& context) {
     qp.working.reset();
     qp.follows_works = true;
     qp.are_works_known = true;
-    qp.has_failed = false;
+    qp.has_failed = qp.is_reported = false;
     qp.gap.reset();
   }
   if (context.load_responder) {
@@ -848,21 +849,27 @@ void PacketRules::OweAcknowledge(Qp& qp, uint32_t psn) {
 
 // A queue pair of RC may wait for its peer, and for the end of a timer meanwhile; without a timer, only for work. With
 // timeout 0 nothing shows that it waits for an acknowledge that has arrived and was dropped.
-bool PacketRules::MustSend(uint32_t qpn, Cycle deadline) const {
+void PacketRules::OnQpFatal(uint32_t qpn) {
+  if (const auto found = qps_.find(qpn); found != qps_.end()) found->second.is_reported = true;
+}
+
+bool PacketRules::MustSend(uint32_t qpn, Cycle deadline, const RingRules& rings) const {
   const auto found = qps_.find(qpn);
   if (found == qps_.end() || !changed_.empty()) return false;
   const Qp& qp = found->second;
-  if (!qp.exists || qp.context.state != spec::IbQpState::kRts || qp.has_failed || qp.gap.has_value()) return false;
+  if (!qp.exists || qp.context.state != spec::IbQpState::kRts || qp.has_failed || qp.is_reported) return false;
+  if (qp.gap.has_value() || !rings.CanComplete(qp.context.send_cqn)) return false;
   if (!qp.next_psn.has_value() || !qp.follows_works || !qp.are_works_known) return false;
   if (qp.context.qp_type != IbQpType::kRc) return true;
   return deadline == kNever && qp.context.timeout != 0 && !IsOutstanding(qp);
 }
 
 std::string PacketRules::Owed(Cycle deadline, const RingRules& rings) const {
-  if (!changed_.empty()) return "";  // a command is in progress
+  if (!changed_.empty() || rings.has_lost_events()) return "";  // a command is in progress
   for (const auto& [qpn, qp] : qps_) {
     const bool is_sending = qp.context.state == spec::IbQpState::kRts;
-    if (!qp.exists || qp.has_failed || !(is_sending || qp.context.state == spec::IbQpState::kRtr)) continue;
+    if (!qp.exists || qp.has_failed || qp.is_reported || !(is_sending || qp.context.state == spec::IbQpState::kRtr))
+      continue;
     if (qp.arrived_psn.has_value() && !qp.has_refused && !qp.refused_psn.has_value()) {
       if (qp.due_psn.has_value() && qp.unwritten.empty()) {
         return QpText(qpn) + "no acknowledge of " + PsnText(*qp.due_psn) + ", which was executed";

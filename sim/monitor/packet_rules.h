@@ -61,7 +61,8 @@ class PacketRules {
   // A DMA completion with what may be payload.
   void OnOtherRead(const BoundaryEvent& completion);
   // Nothing keeps the QP from a work request that waits, in a device that is idle up to `deadline`.
-  bool MustSend(uint32_t qpn, Cycle deadline) const;
+  void OnQpFatal(uint32_t qpn);
+  bool MustSend(uint32_t qpn, Cycle deadline, const RingRules& rings) const;
   // What is left to do of a device that is idle up to `deadline`; empty: nothing. `rings`: those of its queue pairs.
   std::string Owed(Cycle deadline, const RingRules& rings) const;
   // Adds what is a violation if nothing follows: gaps of RC behind which no work request has failed. Call it when the
@@ -148,6 +149,7 @@ class PacketRules {
     // works are not known.
     uint64_t messages_done = 0, used = 0, reported = 0;
     bool has_failed = false;          // a work request ended with an error: used and sent ones no longer correspond
+    bool is_reported = false;         // the device has reported that it moved it to ERR
     std::optional<Gap> gap;           // the first, if the queue pair had not failed before it
     bool follows_works = true;        // messages and work requests correspond
     std::deque<SendWork> works;       // read by the device, and not yet a message

@@ -62,7 +62,7 @@ void RingRules::OnReset() {
   selected_ = 0;
   config_vector_ = spec::kVirtioMsiNoVector;
   feature_window_ = 0;
-  is_packed_ = is_device_resetting_ = false;
+  is_packed_ = is_device_resetting_ = has_lost_events_ = false;
   has_arm_register_ = true;
 }
 
@@ -136,6 +136,7 @@ void RingRules::OnBarCompletion(uint64_t value) {
     is_device_resetting_ = false;
     for (size_t i = 0; i < queues_.size(); ++i) Release(static_cast<uint16_t>(i));
     causes_.clear();
+    has_lost_events_ = false;
   }
 }
 
@@ -344,7 +345,8 @@ std::string RingRules::Unfinished() const {
 bool RingRules::CanComplete(uint32_t cqn) const {
   return std::ranges::any_of(live_, [&](uint16_t index) {
     const Queue& queue = queues_[index];
-    return queue.kind == TableQueueKind::kCq && queue.owner == cqn && (queue.cqes != 0 || !queue.is_read);
+    return queue.kind == TableQueueKind::kCq && queue.owner == cqn && !queue.is_broken &&
+           (queue.cqes != 0 || !queue.is_read);
   });
 }
 
@@ -355,6 +357,7 @@ std::string RingRules::Owed(Cycle deadline) const {
     if (deadline == kNever && !queues_[index].is_armed_by_firmware && CanInterrupt(queues_[index].vector))
       return NameOf(index) + "no interrupt for its CQE";
   }
+  if (has_lost_events_) return "";  // what has stopped is not known
   for (const uint16_t index : live_) {
     const Queue& queue = queues_[index];
     if (!queue.is_judged || queue.is_resetting || queue.is_broken) continue;
@@ -464,6 +467,10 @@ void RingRules::OnDmaCompletion(const BoundaryEvent& event) {
       if (at == spec::VirtqUsed::kIdxOffset) {
         const auto ahead = static_cast<uint16_t>(value - static_cast<uint16_t>(queue.available));
         if (ahead <= queue.size) queue.available += ahead;
+        // It is read for one event at a time.
+        if (queue.kind == TableQueueKind::kEvent && queue.available <= queue.used_bytes / kElementBytes) {
+          has_lost_events_ = true;
+        }
       } else if (at >= kAvailEntries && (at - kAvailEntries) / kIndexBytes < queue.size) {
         queue.heads[(at - kAvailEntries) / kIndexBytes] = value;
         queue.are_heads_new[(at - kAvailEntries) / kIndexBytes] = true;
@@ -477,7 +484,9 @@ void RingRules::OnDmaCompletion(const BoundaryEvent& event) {
   if (read.use == Read::Use::kWork || read.use == Read::Use::kWorkTail) {
     const Work* const work = works_.Find(read.work);
     const uint64_t begin = read.work + spec::RdmaSqReq::kSizeOffset;
-    if (work != nullptr) ExtendTail(*work->tail, begin, event.address, event.payload);
+    if (work != nullptr && !ExtendTail(*work->tail, begin, event.address, event.payload)) {
+      listener_.OnSendWork(queue.owner, {});
+    }
   } else if (read.use == Read::Use::kReceive) {
     const Work* const work = receives_.Find(read.work);
     if (work != nullptr) ExtendTail(*work->tail, read.work, event.address, event.payload);
@@ -503,12 +512,17 @@ void RingRules::OnDmaCompletion(const BoundaryEvent& event) {
 }
 
 // The device reads the elements in their order, and for a replay again.
-void RingRules::ExtendTail(std::vector<uint8_t>& tail, uint64_t begin, uint64_t address,
+bool RingRules::ExtendTail(std::vector<uint8_t>& tail, uint64_t begin, uint64_t address,
                            std::span<const uint8_t> bytes) {
-  const uint64_t next = begin + tail.size();
-  if (address > next || address + bytes.size() <= next) return;
+  const uint64_t next = begin + tail.size(), end = address + bytes.size();
+  if (const uint64_t first = std::max(begin, address), last = std::min(next, end); first < last) {
+    const auto again = bytes.subspan(first - address, last - first);
+    if (!std::equal(again.begin(), again.end(), tail.begin() + static_cast<ptrdiff_t>(first - begin))) return false;
+  }
+  if (address > next || end <= next) return true;
   const auto known = static_cast<ptrdiff_t>(next - address);
   tail.insert(tail.end(), bytes.begin() + known, bytes.end());
+  return true;
 }
 
 // A descriptor alone is not enough: for a replay the device reads it again.
@@ -546,7 +560,12 @@ const std::optional<SendWork>& RingRules::WorkOf(const Work* work) {
 // Reads may be answered in another order than they were made in.
 void RingRules::SetWork(uint16_t index, uint64_t address, std::span<const uint8_t> bytes) {
   Work* const found = works_.Find(address);
-  if (found == nullptr || found->work.has_value()) return;  // read again
+  if (found == nullptr) return;
+  if (found->work.has_value()) {  // read again
+    if (!std::ranges::equal(found->first, bytes.first(kWorkBytes))) listener_.OnSendWork(queues_[index].owner, {});
+    return;
+  }
+  std::ranges::copy(bytes.first(kWorkBytes), found->first.begin());
   using Layout = spec::RdmaSqReq;
   SendWork& work = found->work.emplace();
   work = {.wr_id = Little(bytes.first(sizeof work.wr_id)),
@@ -574,7 +593,10 @@ void RingRules::SetDescriptor(uint16_t index, uint16_t number, const uint8_t* by
   const uint16_t flags = queue.is_packed ? spec::PvirtqDesc::Decode(bytes).flags : split.flags;
   if (queue.is_packed) {
     const bool avail = (flags & spec::VirtqDescFlags::kAvail) != 0, used = (flags & spec::VirtqDescFlags::kUsed) != 0;
-    if (avail == used) return;  // not available
+    if (avail == used) {  // not available; it is read for one event at a time
+      has_lost_events_ |= queue.kind == TableQueueKind::kEvent;
+      return;
+    }
   }
   const bool is_same = descriptor.is_known && descriptor.address == split.addr && descriptor.bytes == split.len &&
                        descriptor.flags == flags;
@@ -590,7 +612,7 @@ void RingRules::SetDescriptor(uint16_t index, uint16_t number, const uint8_t* by
   DropBuffer(index, descriptor, number);
   descriptor = {split.addr, split.len, flags, split.next, id, true, true};
   if ((flags & spec::VirtqDescFlags::kIndirect) != 0 || queue.kind == TableQueueKind::kCq ||
-      queue.kind == TableQueueKind::kSq || queue.kind == TableQueueKind::kRq) {
+      queue.kind == TableQueueKind::kSq || queue.kind == TableQueueKind::kRq || queue.kind == TableQueueKind::kEvent) {
     MarkPages(split.addr, split.len);
   }
   if ((flags & spec::VirtqDescFlags::kIndirect) != 0) {
@@ -599,6 +621,8 @@ void RingRules::SetDescriptor(uint16_t index, uint16_t number, const uint8_t* by
     if (const Cqe* const known = cqes_.Find(split.addr)) --queues_[known->queue].cqes;
     cqes_.Add(split.addr) = {index, number, 0, {}};
     ++queue.cqes;
+  } else if (queue.kind == TableQueueKind::kEvent) {
+    event_buffers_.Add(split.addr) = index;
   } else if (queue.kind == TableQueueKind::kRq) {
     AddWork(receives_, split.addr, index, number, split.len);
   }
@@ -632,6 +656,7 @@ void RingRules::DropBuffer(uint16_t index, Descriptor& descriptor, uint16_t numb
     for (const auto& [address, bytes] : queue.tables[number]) memory_.Remove(index, address, bytes);
     queue.tables.erase(number);
   }
+  if (queue.kind == TableQueueKind::kEvent) event_buffers_.Remove(descriptor.address);
   const Cqe* const cqe = queue.cqes == 0 ? nullptr : cqes_.Find(descriptor.address);
   if (cqe != nullptr && cqe->queue == index && cqe->head == number) {
     if (cqe->have >= spec::RdmaCqReq::kBytes) --queue.filled;
@@ -674,14 +699,41 @@ bool RingRules::OnDmaWrite(const BoundaryEvent& event) {
     return is_inside && (part == Part::kDevice || (part == Part::kDescriptors && queues_[index].is_packed));
   }
   const auto [address, cqe] = cqes_.FindBefore(event.address);
-  if (cqe == nullptr) return false;
   const uint64_t at = event.address - address;
-  if (at + event.bytes > spec::RdmaCqReq::kBytes) return false;
+  if (cqe == nullptr || at + event.bytes > spec::RdmaCqReq::kBytes) {
+    WriteEvent(event);
+    return false;
+  }
   std::copy(event.payload.begin(), event.payload.end(), cqe->content.begin() + static_cast<ptrdiff_t>(at));
   const bool was_filled = cqe->have >= spec::RdmaCqReq::kBytes;
   cqe->have += event.bytes;
   if (!was_filled && cqe->have >= spec::RdmaCqReq::kBytes) ++queues_[cqe->queue].filled;
   return false;
+}
+
+// What the device reports has stopped: nothing is owed of it. [docs/decisions/0003]
+void RingRules::WriteEvent(const BoundaryEvent& event) {
+  if (event_buffers_.Find(event.address) == nullptr) return;
+  if (event.bytes < spec::RdmaEvent::kBytes) {  // cut by a page's end
+    has_lost_events_ = true;
+    return;
+  }
+  const auto report = spec::RdmaEvent::Decode(event.payload.data());
+  const auto stop = [&](const auto& is_it) {
+    for (const uint16_t index : live_) queues_[index].is_broken |= is_it(index, queues_[index]);
+  };
+  switch (report.event_type) {
+    case spec::RdmaEventType::kVqErr:
+      return stop([&](uint16_t index, const Queue&) { return index == report.element; });
+    case spec::RdmaEventType::kCqErr:
+      return stop([&](uint16_t, const Queue& queue) {
+        return queue.kind == TableQueueKind::kCq && queue.owner == report.element;
+      });
+    case spec::RdmaEventType::kQpFatal:
+    case spec::RdmaEventType::kQpReqErr:
+    case spec::RdmaEventType::kQpAccessErr: return listener_.OnQpFatal(report.element);
+    default: return;
+  }
 }
 
 // The driver does not see which work requests are used from here on, but those that the device has read may have CQEs,

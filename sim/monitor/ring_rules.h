@@ -52,6 +52,8 @@ class RingRules {
     virtual bool OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe) = 0;  // true: it is solicited
     // `tail`: the work request, as much as the device has read of it.
     virtual void OnReceiveUsed(uint32_t qpn, std::shared_ptr<std::vector<uint8_t>> tail) = 0;
+    // The device has reported that it moved the QP to ERR.
+    virtual void OnQpFatal(uint32_t qpn) = 0;
     // Nothing keeps the QP from a work request that waits, in a device that is idle up to `deadline`.
     virtual bool MustSend(uint32_t qpn, Cycle deadline) = 0;
     // Memory that is neither a ring, an indirect table nor a work request.
@@ -92,8 +94,10 @@ class RingRules {
   void OnMsix(Cycle cycle, uint16_t vector);
   // Writes to a ring that have begun and not ended; empty: none.
   std::string Unfinished() const;
-  // False: the CQ may be overrun, with unknown effects on its queue pairs.
+  // False: the CQ may have failed, with unknown effects on its queue pairs.
   bool CanComplete(uint32_t cqn) const;
+  // The device has found no buffer for an event: what it would have reported is not known.
+  bool has_lost_events() const { return has_lost_events_; }
   // What is left to do of a device that is idle up to `deadline`; empty: nothing.
   std::string Owed(Cycle deadline) const;
 
@@ -126,7 +130,7 @@ class RingRules {
     uint32_t filled = 0;     // CQEs that are written and whose buffers are not used yet
     bool is_rung = false;    // by the driver, and not read since
     bool is_read = false;    // by the device
-    bool is_broken = false;  // a buffer is outside of the queue's window: the device stops it
+    bool is_broken = false;  // it stops: a buffer is outside of its window, or the device has reported an error
     // A write to its used ring was refused: no further used index comes, but work requests of a send queue end still.
     bool is_refused = false;
     size_t cqes = 0;  // of a CQ: its buffers in cqes_
@@ -171,6 +175,7 @@ class RingRules {
     uint16_t queue = 0, head = 0;
     uint32_t bytes = 0;
     std::optional<SendWork> work;
+    std::array<uint8_t, kWorkBytes> first{};  // of which `work` is
     std::shared_ptr<std::vector<uint8_t>> tail{};
   };
   struct Table {
@@ -189,6 +194,7 @@ class RingRules {
   // Ends the use of a chain's memory.
   void DropChain(uint16_t index, uint16_t head);
   void DropBuffer(uint16_t index, Descriptor& descriptor, uint16_t number);
+  void WriteEvent(const BoundaryEvent& event);
   void WriteUsed(Cycle cycle, uint16_t index, uint64_t at, std::span<const uint8_t> bytes);
   void UsedElement(Cycle cycle, uint16_t index);
   void UsedIndex(Cycle cycle, uint16_t index, uint16_t value);
@@ -198,7 +204,9 @@ class RingRules {
   // Finds the work requests that the device has learned of, in the queue's order.
   void ExpectWorks(uint16_t index);
   void SetWork(uint16_t index, uint64_t address, std::span<const uint8_t> bytes);
-  static void ExtendTail(std::vector<uint8_t>& tail, uint64_t begin, uint64_t address, std::span<const uint8_t> bytes);
+  // False: what was known is other now. A program must not change a work request that it has posted, so a hostile one
+  // has.
+  static bool ExtendTail(std::vector<uint8_t>& tail, uint64_t begin, uint64_t address, std::span<const uint8_t> bytes);
   // The work request whose buffer has this address; none: null.
   static AddressMap<Work>::Found FindWork(AddressMap<Work>& works, uint64_t address);
   static const std::optional<SendWork>& WorkOf(const Work* work);
@@ -234,10 +242,12 @@ class RingRules {
   uint64_t epoch_ = 0;  // of the latest enable
   std::vector<Queue> queues_;
   std::vector<uint64_t> epochs_;
-  std::vector<uint16_t> live_;           // queues
-  std::map<uint64_t, Area> areas_;       // by begin
-  std::map<uint64_t, Table> tables_;     // indirect tables, by begin
-  AddressMap<Cqe> cqes_;                 // buffers of completion queues
+  std::vector<uint16_t> live_;          // queues
+  std::map<uint64_t, Area> areas_;      // by begin
+  std::map<uint64_t, Table> tables_;    // indirect tables, by begin
+  AddressMap<Cqe> cqes_;                // buffers of completion queues
+  AddressMap<uint16_t> event_buffers_;  // of the event queue: its number
+  bool has_lost_events_ = false;
   AddressMap<Work> works_, receives_;    // of send queues, of receive queues
   std::unordered_set<uint32_t> shared_;  // numbers of shared receive queues
   std::vector<Read> reads_;              // by tag

@@ -128,8 +128,7 @@ bool Attack(const std::string& socket, Pipe& pipe, uint64_t number) {
 class HostileClient : public testing::TestWithParam<const char*> {};
 
 TEST_P(HostileClient, DoesNotAffectOtherClients) {
-  // Without the monitor: once in a while a send queue of a client that was killed is idle with work (idle.owed), open.
-  SimulatorProcess simulator({"--device", GetParam(), "--no-monitor"});
+  SimulatorProcess simulator({"--device", GetParam()});
   ASSERT_TRUE(simulator.is_ready());
   Pipe started;
   ClientProcess first([&] { return Attack(simulator.socket(0), started, 0); });

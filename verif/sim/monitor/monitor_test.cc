@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -1402,6 +1403,68 @@ TEST_F(MonitorTest, ReportsIdleWithAWorkRequestThatIsNotSent) {
   Take(kSq, 1);
   BeIdle();
   ExpectOnly("idle.owed", "queue 6 (sq 2): 1 buffers that are available", "work until it is done");
+}
+
+// The element of a replay is another one than before: only a program that changes what it has posted does that.
+TEST_F(MonitorTest, WorkRequestThatItsProgramHasChangedIsNotFollowed) {
+  ReadWorks({.opcode = spec::IbWrOpcode::kSend}, 1);
+  ReadElements(0, {Element(0, 61)});
+  Read(kPages, Pattern(61));
+  ReadElements(0, {Element(4096, 61)});
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 100, .payload = Pattern(61, 2)});
+  ExpectGood();
+}
+
+// A work request that waits in a send queue, behind an event of the device.
+class MonitorEventTest : public MonitorTest {
+ protected:
+  static constexpr uint16_t kEvents = 9;
+  void BeIdleBehind(const std::function<void()>& happen) {
+    SetUp(kEvents, spec::TableQueueKind::kEvent, 0);
+    Serve();
+    ReadWorks({.opcode = spec::IbWrOpcode::kSend}, 1);
+    Send({.opcode = BthOpcode::kRcSendOnly, .psn = 100});
+    Receive({.opcode = BthOpcode::kRcAcknowledge, .psn = 100, .extension = Ack(1)});
+    WriteElement(kSq, 0, 0);
+    WriteIndex(kSq, 1);
+    happen();
+    Take(kSq, 1);
+    BeIdle();
+  }
+  void Report(spec::RdmaEventType type, uint32_t element) {
+    Take(kEvents, 0);
+    Write(Buffer(kEvents, 0), Encoded(spec::RdmaEvent{.event_type = type, .element = element}));
+    WriteElement(kEvents, 0, 0);
+    WriteIndex(kEvents, 1);
+  }
+  void ExpectOwed() {
+    ExpectOnly("idle.owed", "queue 6 (sq 2): 1 buffers that are available", "work until it is done");
+  }
+};
+
+TEST_F(MonitorEventTest, QueueThatTheDeviceHasStoppedOwesNothing) {
+  BeIdleBehind([&] { Report(spec::RdmaEventType::kVqErr, kSq); });
+  ExpectGood();
+}
+TEST_F(MonitorEventTest, QueuePairThatTheDeviceHasStoppedOwesNothing) {
+  BeIdleBehind([&] { Report(spec::RdmaEventType::kQpFatal, kQpn); });
+  ExpectGood();
+}
+TEST_F(MonitorEventTest, QueuePairOfAFailedCompletionQueueOwesNothing) {
+  BeIdleBehind([&] { Report(spec::RdmaEventType::kCqErr, 1); });
+  ExpectGood();
+}
+TEST_F(MonitorEventTest, LostEventMayHaveBeenOfAnyQueue) {
+  BeIdleBehind([&] { Read(Driver(kEvents) + 2, {0, 0}); });
+  ExpectGood();
+}
+TEST_F(MonitorEventTest, ReportsIdleBehindTheEventOfAnotherQueue) {
+  BeIdleBehind([&] { Report(spec::RdmaEventType::kVqErr, kRq); });
+  ExpectOwed();
+}
+TEST_F(MonitorEventTest, ReportsIdleBehindTheEventOfAnotherQueuePair) {
+  BeIdleBehind([&] { Report(spec::RdmaEventType::kQpFatal, kQpn + 1); });
+  ExpectOwed();
 }
 
 TEST_F(MonitorTest, ReportsIdleWithAFrameThatIsNotSent) {
