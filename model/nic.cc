@@ -577,6 +577,9 @@ void Nic::Run(Cycle cycle) {
   } else if (packet_reads_.size() > kMostPacketReads) {
     CountPacketReads(cycle);
   }
+  if (completer_.IsFencing()) {
+    completer_.AdvanceFence({responder_.IsSettled(), responder_.places_begun(), rx_scatter_.places_ended()});
+  }
   now_ = cycle;
 }
 

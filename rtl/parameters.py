@@ -66,6 +66,7 @@ ALONE = {
     "vireo_net_filter.BytesPerFrame": 128,
     "vireo_nic.ConfigIndex": lambda config: list(CONFIGS.values()).index(config),
     "vireo_queue_state.Width": 16,
+    "vireo_response_fence.CountBits": 16,
     "vireo_rx_buffer.BytesPerFrame": 1024,
     "vireo_send_queue.Requests": 32,
     "vireo_tx_gather.BufferBytes": lambda config: config["tx_buffer_bytes"],

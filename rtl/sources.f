@@ -46,6 +46,7 @@ rtl/rdma/vireo_recv_queue.sv
 rtl/rdma/vireo_retry_timer.sv
 rtl/rdma/vireo_requester.sv
 rtl/rdma/vireo_work_fence.sv
+rtl/rdma/vireo_response_fence.sv
 rtl/rdma/vireo_completer.sv
 rtl/rdma/vireo_tx_room.sv
 rtl/rdma/vireo_tx_gather.sv

@@ -559,6 +559,9 @@ module vireo_nic
   logic [1:0] fetches_wait;
   logic requester_settled, responder_settled, read_responder_settled, completer_settled, ack_waits;
   logic entry_begins, entry_ends, batch_begins, batch_ends, place_ended;
+  localparam int unsigned ScatterPlaces = 128;  // on their way, at most
+  logic place_valid, place_ready;
+  rx_place_t place;
   logic net_filtered;
   logic [NetRxDrops-1:0] net_rx_drop;
   logic [NetTxDrops-1:0] net_tx_drop;
@@ -1248,7 +1251,8 @@ module vireo_nic
 
   vireo_completer #(
     .Config(Config),
-    .BurstBytes(32'(SendBurstBytes))
+    .BurstBytes(32'(SendBurstBytes)),
+    .Places(ScatterPlaces)
   ) u_completer (
     .clk_i,
     .rst_ni,
@@ -1283,6 +1287,10 @@ module vireo_nic
     .replay_ended_i(replay_ended),
     .replay_serial_i(replay_serial),
     .packets_read_i(packets_read),
+    .responder_settled_i(responder_settled),
+    .place_begins_i(place_valid && place_ready && place.net_bytes == '0),
+    .place_ends_i(place_ended),
+    .place_waits_i(place_valid && place.net_bytes == '0),
     .qp_hold_valid_o(qp_hold_valid),
     .qp_hold_o(qp_hold),
     .qp_reads_valid_o(requester_reads_valid),
@@ -1401,8 +1409,6 @@ module vireo_nic
 
   logic frame_valid, frame_ready;
   rx_token_t frame;
-  logic place_valid, place_ready;
-  rx_place_t place;
   localparam int unsigned PlaceBits = $clog2(Config.rx_buffer_bytes / (DataBits / 8));
   logic oldest_valid, oldest_read, oldest_free, unused_rx_ready;
   logic [PlaceBits-1:0] oldest_beat;
@@ -1706,7 +1712,7 @@ module vireo_nic
     .Entries(128),
     .Fetches(32'(SendQueueFetches)),
     .Batches(RecvQueueRequests + RecvQueueFetches),
-    .Places(128)
+    .Places(ScatterPlaces)
   ) u_qp_sweep (
     .clk_i,
     .rst_ni,

@@ -155,8 +155,9 @@ void Completer::OnPacketRead(Cycle at) {
 }
 
 void Completer::Run(Cycle now) {
-  if (fence_.Advance(now)) polls_left_ = parked_qps_;
-  if (fence_.IsBehind()) WakeAt(now + 1);
+  const bool has_ended = fence_.Advance(now);
+  if (response_fence_.TakeChange() || has_ended) polls_left_ = parked_qps_;
+  if (fence_.IsBehind() || response_fence_.IsBusy()) WakeAt(now + 1);
   if (const auto hold = std::exchange(hold_, std::nullopt)) on_qp_hold(now, *hold);
   if (const auto reads = std::exchange(reads_, std::nullopt)) on_qp_reads(now, *reads);
   bool moved = Leave(now, completion_, completion_out);
@@ -279,10 +280,19 @@ Completer::State Completer::Decide(Cycle now) {
       ring.nak_replayed = false;
       ring.retries = 0;
       ring.rnr_retries = 0;
+      ring.responses = Ring::Responses::kOpen;
       return ring.parked.empty() ? State::kRead : State::kRetire;
     case Op::kFlush:
       reason_ = Reason::kFlush;
-      return state_table_.Read(chosen_, qpn_) == IbQpState::kErr && !dead_ ? State::kRead : State::kChoose;
+      if (state_table_.Read(chosen_, qpn_) != IbQpState::kErr || dead_) return State::kChoose;
+      if (ring.responses == Ring::Responses::kOpen) {
+        ring.responses = Ring::Responses::kClosed;
+        if (ring.reads != 0 || !ring.parked.empty()) {
+          ring.responses = Ring::Responses::kClosing;
+          ring.closed_by = response_fence_.Start();
+        }
+      }
+      return State::kRead;
     case Op::kRecord: return DecideRecord(now);
     case Op::kRetire: return State::kRetire;
     case Op::kTimer: return DecideTimer(now);
@@ -568,11 +578,12 @@ Completer::State Completer::Check(Cycle now) {
   }
   if (completion_ || retired_ || failure_) return State::kCheck;
 
+  CheckResponses(ring);
   StoredRecord outcome = stored;
   outcome.record.status = status;
   outcome.record.vendor_err = vendor;
   outcome.record.no_completion = !completes;
-  if (!ring.parked.empty() || (completes && IsPending(stored))) {
+  if (!ring.parked.empty() || (completes && IsPending(outcome))) {
     // It is read, or may be: behind it the driver could use its memory for something else.
     ring.parked.push_back(outcome);
     if (!std::exchange(ring.is_polled, true)) {
@@ -618,6 +629,10 @@ Completer::State Completer::Check(Cycle now) {
 // Packets of it, or a replay, may still be read. Numbers are compared modulo 2^kCountBits with those that have not
 // ended: that of a record from long ago may be one of them by chance, so that it waits without need.
 bool Completer::IsPending(const StoredRecord& stored) const {
+  if (stored.IsRead() && stored.record.status != IbWcStatus::kSuccess &&
+      rings_[qpn_].responses != Ring::Responses::kClosed) {
+    return true;
+  }
   const WorkFence::Counts& ended = fence_.ended();
   const uint32_t works = Number(started_.works - ended.works);
   const uint32_t replays = Number(started_.replays - ended.replays);
@@ -625,6 +640,12 @@ bool Completer::IsPending(const StoredRecord& stored) const {
   const bool is_ahead = works >= 1U << (WorkFence::kCountBits - 1);
   return (!is_ahead && Number(stored.ends.works - ended.works - 1) < works) ||
          Number(stored.ends.replays - ended.replays - 1) < replays;
+}
+
+void Completer::CheckResponses(Ring& ring) const {
+  if (ring.responses == Ring::Responses::kClosing && response_fence_.HasPassed(ring.closed_by)) {
+    ring.responses = Ring::Responses::kClosed;
+  }
 }
 
 void Completer::Complete(Cycle now, const StoredRecord& stored) {
@@ -656,6 +677,7 @@ void Completer::PushParked(Cycle now) {
 Completer::State Completer::Retire(Cycle now) {
   Ring& ring = rings_[qpn_];
   const bool clears = op_ == Op::kClear;
+  CheckResponses(ring);
   if (!ring.parked.empty()) {
     const StoredRecord& stored = ring.parked.front();
     if (!clears && !stored.record.no_completion && IsPending(stored)) {
@@ -752,8 +774,9 @@ void Completer::PushTurn(Cycle now) {
 
 bool Completer::IsIdle() const {
   return state_ == State::kChoose && clear_.IsEmpty() && flush_.IsEmpty() && (turn_.IsEmpty() || held_) &&
-         parked_qps_ == 0 && record_in.size() == 0 && ack_in.size() == 0 && timer_expired_in.size() == 0 &&
-         !completion_ && !retired_ && !failure_ && !replay_ && !timer_set_ && !hold_ && !reads_;
+         parked_qps_ == 0 && !response_fence_.IsBusy() && record_in.size() == 0 && ack_in.size() == 0 &&
+         timer_expired_in.size() == 0 && !completion_ && !retired_ && !failure_ && !replay_ && !timer_set_ && !hold_ &&
+         !reads_;
 }
 
 }  // namespace vireo::model

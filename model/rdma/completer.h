@@ -23,6 +23,7 @@
 #include "model/common/level.h"
 #include "model/common/table.h"
 #include "model/rdma/qp_queues.h"
+#include "model/rdma/response_fence.h"
 #include "model/rdma/work_fence.h"
 #include "spec/gen/vireo_spec.h"
 
@@ -63,6 +64,9 @@ class Completer final : public Block {
   // be in the future.
   void OnWorkEnds(Cycle cycle, const WorkEnds& ends);
   void OnPacketRead(Cycle at);
+  // At the end of each cycle in which it is true.
+  bool IsFencing() const { return response_fence_.IsBusy(); }
+  void AdvanceFence(const ResponseFence::Reception& reception) { response_fence_.Advance(reception); }
 
   Channel<spec::SendRecord> record_in = Channel<spec::SendRecord>::Slice();
   Channel<spec::RxAck> ack_in = Channel<spec::RxAck>::Slice();
@@ -126,6 +130,10 @@ class Completer final : public Block {
     uint32_t newest = 0;              // last PSN of the newest record
     std::deque<StoredRecord> parked;  // with their outcome, in the slots before the first record's
     bool is_polled = false;           // in the set of QPs with parked records
+    // Responses to its READs: are they accepted, or, since it is in ERR, may they be on their way to memory, until
+    // this epoch has passed.
+    enum class Responses : uint8_t { kOpen, kClosing, kClosed } responses{};
+    uint16_t closed_by = 0;
     std::deque<StoredRecord> records;
     uint32_t oldest = 0;         // slot of the first one
     uint8_t epoch = 0;           // of the last hold
@@ -166,6 +174,7 @@ class Completer final : public Block {
   void Replay(Cycle now);
   State Check(Cycle now);
   bool IsPending(const StoredRecord& stored) const;
+  void CheckResponses(Ring& ring) const;
   void Complete(Cycle now, const StoredRecord& stored);
   void PushParked(Cycle now);
   State Retire(Cycle now);
@@ -187,6 +196,7 @@ class Completer final : public Block {
   size_t polls_left_ = 0;  // of these, to be examined since the last change of the fence
   bool polled_ = false;    // the last turn other than a record's was that of one of these
   WorkFence fence_;
+  ResponseFence response_fence_;
   WorkFence::Counts started_;  // works: records with packets; replays: issued
   ContextTable<Attributes> attributes_table_;
   // Last qp_sent of a QP, and the hold epoch of that packet.

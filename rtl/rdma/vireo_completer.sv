@@ -30,7 +30,8 @@
 // requests one burst, and the next turn comes when the requester reports that this one has started.
 //
 // A record whose outcome is known while its memory may still be read is parked: its completion follows when the fence
-// shows that its packets and its replays have ended. Parked records stay in their slots, before the oldest other one.
+// shows that its packets and its replays have ended. Parked records stay in their slots, before the oldest other one. So is
+// a READ that ends without all its responses: one of them may still be on its way to memory.
 //
 // A QP whose attributes have bad parity: its records are discarded without completion, and nothing else has an effect.
 module vireo_completer
@@ -40,6 +41,7 @@ module vireo_completer
 #(
   parameter config_t Config,
   parameter int unsigned BurstBytes,                         // the requester's
+  parameter int unsigned Places,                             // of the receive scatter
   localparam int unsigned NumQps = Config.num_qps,           // a power of two, 2 or more
   localparam int unsigned SendRecords = Config.send_records  // per QP; a power of two, 2 or more
 ) (
@@ -96,6 +98,12 @@ module vireo_completer
   input  logic              replay_ended_i,
   input  logic [6:0]        replay_serial_i,  // of that replay
   input  logic [1:0]        packets_read_i,
+
+  // Of responder and receive scatter, for the fence of responses.
+  input  logic              responder_settled_i,
+  input  logic              place_begins_i,
+  input  logic              place_ends_i,
+  input  logic              place_waits_i,
 
   output logic              qp_hold_valid_o,
   output qp_hold_t          qp_hold_o,
@@ -215,13 +223,28 @@ module vireo_completer
     .works_o(works_ended), .replays_o(replays_ended), .changes_o(fence_changes)
   );
 
+  localparam int unsigned EpochBits = 16;
+  logic response_fence_start, response_fence_changes, response_fence_busy;
+  logic [EpochBits-1:0] response_epoch_needed, response_epoch_passed;
+
+  vireo_response_fence #(.Places(Places), .CountBits(EpochBits)) u_response_fence (
+    .clk_i, .rst_ni, .start_i(response_fence_start), .responder_settled_i, .place_begins_i, .place_ends_i,
+    .place_waits_i, .needed_o(response_epoch_needed), .passed_o(response_epoch_passed),
+    .changes_o(response_fence_changes), .busy_o(response_fence_busy)
+  );
+
   // --- Tables --------------------------------------------------------------------------------------------------------
+
+  // Responses to its READs: are they accepted, or, since it is in ERR, may they be on their way to memory.
+  typedef enum logic [1:0] {ResponsesOpen, ResponsesClosing, ResponsesClosed} responses_e;
 
   // A QP's ring.
   typedef struct packed {
     logic failed;                // it completed something with an error that stops the QP: all others flush
     logic [SlotBits:0] parked;   // in the slots before the oldest
     logic polled;                // in the set of QPs with parked records
+    responses_e responses;
+    logic [EpochBits-1:0] closed_by;  // ResponsesClosing: they are closed when this epoch has passed
     logic [SlotBits-1:0] oldest;
     logic [SlotBits:0] count;
     logic [23:0] unacked;        // oldest unacknowledged PSN
@@ -414,6 +437,8 @@ module vireo_completer
   logic [NumberBits-1:0] replays_started_d, replays_started_q;  // issued
   logic [NumberBits-1:0] works_open, replays_open;              // that have not ended
   logic pending, parks, retires;
+  responses_e responses;              // as of now
+  logic [EpochBits-1:0] response_lead;
   logic [7:0] taken_q;                // records, of all QPs
   logic [QpBits-1:0] last_record_q;   // QP of the last record
   logic flushes, replays, expires, acks;
@@ -529,6 +554,7 @@ module vireo_completer
     replays_started_d = replays_started_q;
     ring = ring_stored;
     ring_d = ring_q;
+    response_fence_start = 1'b0;
     ring_write = 1'b0;
     stored_write = 1'b0;
     stored_in = stored_new;
@@ -602,12 +628,19 @@ module vireo_completer
     replays_open = replays_started_q - replays_ended;
     pending = (!works_open[NumberBits-1] && stored.work - works_ended - 1'b1 < works_open)
            || stored.replay - replays_ended - 1'b1 < replays_open;
-    parks = ring_q.parked != '0 || (completes && pending);
     if (state_q == StRetire) begin
       // Its outcome was stored.
       status = stored.status;
       vendor = stored.vendor_err;
     end
+    // While the fence is idle, all epochs that somebody needs have passed.
+    responses = ring_q.responses;
+    response_lead = response_epoch_passed - ring_q.closed_by;
+    if (responses == ResponsesClosing && (!response_fence_busy || !response_lead[EpochBits-1])) begin
+      responses = ResponsesClosed;
+    end
+    if (stored_is_read && status != IbWcStatusSuccess && responses != ResponsesClosed) pending = 1'b1;
+    parks = ring_q.parked != '0 || (completes && pending);
     cqe = '{wr_id: stored.wr_id, status: status, opcode: stored.opcode, vendor_err: vendor, qp_num: 32'(qpn_q),
             default: '0};
     if (stored_is_read && status == IbWcStatusSuccess) cqe.byte_len = stored.bytes;
@@ -734,6 +767,7 @@ module vireo_completer
             ring.nak_replayed = 1'b0;
             ring.retries = '0;
             ring.rnr_retries = '0;
+            ring.responses = ResponsesOpen;
             if (ring.parked != '0) begin
               stored_read = 1'b1;
               stored_read_slot = ring.oldest - SlotBits'(ring.parked);
@@ -747,7 +781,16 @@ module vireo_completer
           end
           OpFlush: begin
             reason_d = ReasonFlush;
-            if (qp_state != 3'(IbQpStateErr) || attributes_corrupt) state_d = StChoose;
+            if (qp_state != 3'(IbQpStateErr) || attributes_corrupt) begin
+              state_d = StChoose;
+            end else if (ring.responses == ResponsesOpen) begin
+              ring.responses = ResponsesClosed;
+              if (ring.reads != '0 || ring.parked != '0) begin
+                ring.responses = ResponsesClosing;
+                ring.closed_by = response_epoch_needed;
+                response_fence_start = 1'b1;
+              end
+            end
           end
           OpRecord: begin
             if (attributes_corrupt) reason_d = ReasonDiscard;
@@ -937,6 +980,7 @@ module vireo_completer
         end
       end
       StCheck: begin
+        ring_d.responses = responses;
         if (!leaves) begin
           // An acknowledge that may cause a retransmission, or fail this record.
           state_d = op_q == OpAck && (!is_positive || (stored_is_read && !is_read_q)) ? StApplyAck : StEnd;
@@ -1089,6 +1133,7 @@ module vireo_completer
       StRetire: begin
         // The oldest parked record leaves, without completion if the QP is cleared.
         ring_write = 1'b1;
+        ring_d.responses = responses;
         if (ring_q.parked != '0 && op_q != OpClear && !stored.no_completion && pending) begin
           parked_push = 1'b1;
           state_d = StChoose;
@@ -1117,7 +1162,7 @@ module vireo_completer
       end
       default: state_d = StChoose;
     endcase
-    if (fence_changes) polls_left_d = parked_qps_d;
+    if (fence_changes || response_fence_changes) polls_left_d = parked_qps_d;
     if (retired_valid_d && !retired_kept) retired_d = '{vq_index: queue_index};
     if (completion_valid_d && !completion_kept) begin
       completion_d = '{vq_index: queue_index, head: stored.head, used_bytes: '0,
@@ -1219,7 +1264,7 @@ module vireo_completer
   assign qp_reads_o = reads_q;
   assign settled_o = state_q == StChoose && clear_empty && flush_empty;
   assign ack_waits_o = ack_valid;
-  assign idle_o = state_q == StChoose && clear_empty && flush_empty && (turn_empty || level_q) && parked_qps_q == '0
+  assign idle_o = state_q == StChoose && !response_fence_busy && clear_empty && flush_empty && (turn_empty || level_q) && parked_qps_q == '0
                && !record_valid
                && !ack_valid && !expired_valid && !completion_valid_q && !retired_valid_q && !failure_valid_q
                && !replay_valid_q && !timer_set_valid_q && !hold_valid_q && !reads_valid_q;

@@ -7,11 +7,14 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <deque>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "sim/traffic/frame_log.h"
+#include "sim/traffic/raw_queue.h"
 #include "verif/cosim/pair_test.h"
 
 namespace vireo::sim {
@@ -670,6 +673,72 @@ TEST_P(Read, OutstandingReadIsFlushedAndWritesNoMoreMemory) {
   }
 }
 
+// Writes to the memory of READs behind the CQE that has ended them, wr_id i that of the i-th part of the memory.
+class LateWrites final : public EventSink {
+ public:
+  LateWrites(BufferExtent cqes, const host::DmaMemory& memory, uint32_t part_bytes)
+      : cqes_(cqes), memory_(memory.address()), bytes_(memory.size()), part_bytes_(part_bytes) {}
+  void OnEvent(const BoundaryEvent& event) override {
+    if (event.kind != EventKind::kDmaWrite) return;
+    if (event.address >= cqes_.first && event.address < cqes_.end && event.bytes == spec::RdmaCqReq::kBytes) {
+      ended_.insert(spec::RdmaCqReq::Decode(event.payload.data()).wr_id);
+    } else if (event.address - memory_ < bytes_) {
+      ++writes;
+      late += ended_.contains((event.address - memory_) / part_bytes_);
+    }
+  }
+  uint64_t writes = 0, late = 0;
+
+ private:
+  const BufferExtent cqes_;
+  const uint64_t memory_, bytes_;
+  const uint32_t part_bytes_;
+  std::set<uint64_t> ended_;
+};
+
+class FlushedRead : public Read {
+ protected:
+  std::deque<LateWrites> late_;  // outlive the system
+};
+
+// Responses come faster than host memory takes them, so many are on their way to it when the queue pair ends. From the
+// flush of its READ on the memory is the program's.
+TEST_P(FlushedRead, IsNotWrittenBehindItsCompletion) {
+  RdmaSystemOptions options;
+  options.pcie_preset = "gen3x8";
+  SystemTest::Build(options);
+  ASSERT_FALSE(HasFatalFailure());
+  const uint32_t bytes = has_fast_wire() ? 100'000 : 20'000;
+  const auto reads = static_cast<uint32_t>(std::min<size_t>(config().max_rd_atomic, 8));
+  for (const uint64_t round : {0U, 1U, 2U}) {
+    SCOPED_TRACE(round);
+    ConnectedPairOptions pair = Options();
+    pair.memory_bytes = reads * bytes;
+    Connect(pair);
+    ASSERT_FALSE(HasFatalFailure());
+    const auto queue = system_->host(0).device().net().CompletionQueueIndex(near().cq->cqn());
+    ASSERT_TRUE(queue.ok());
+    const auto ring = FindRing(system_->host(0), *queue);
+    ASSERT_TRUE(ring.has_value());
+    LateWrites& late = late_.emplace_back(BuffersIn(*ring), *near().memory, bytes);
+    system_->host(0).station().tap().AddSink(late);
+    for (uint64_t i = 0; i < reads; ++i) PostSend(ReadFrom(i, {near().region->Sge(i * bytes, bytes)}, i * bytes));
+    RunFor((has_fast_wire() ? 15'000 : 100'000) + round * 7'000);
+    ASSERT_GT(late.writes, 0U);
+    ASSERT_TRUE(near().qp->Modify({.qp_state = spec::IbQpState::kErr}, spec::IbQpAttrMask::kState).ok());
+    size_t flushed = 0;
+    for (uint64_t i = 0; i < reads; ++i) {
+      const auto completion = Next(0, kTimeoutNs);
+      ASSERT_TRUE(completion.has_value());
+      EXPECT_EQ(completion->wr_id, i);
+      flushed += completion->status == IbWcStatus::kWrFlushErr;
+    }
+    EXPECT_GT(flushed, 0U);
+    Settle();
+    EXPECT_EQ(late.late, 0U) << "of " << late.writes << " writes";
+  }
+}
+
 TEST_P(Read, DestroyedPeerExhaustsTheRetriesAndDeregisteredRegionIsRefused) {
   Build();
   ASSERT_FALSE(HasFatalFailure());
@@ -706,6 +775,7 @@ TEST_P(Read, DestroyedPeerExhaustsTheRetriesAndDeregisteredRegionIsRefused) {
 
 VIREO_ON_EVERY_DEVICE(Read);
 VIREO_ON_EVERY_DEVICE(LossyRead);
+VIREO_ON_EVERY_DEVICE(FlushedRead);
 
 }  // namespace
 }  // namespace vireo::sim

@@ -127,6 +127,54 @@ class Fence final : public BenchStream {
   std::optional<uint8_t> slow_;  // a replay that others pass
 };
 
+// Responder and receive scatter, as far as the fence of responses sees them.
+class Reception final : public BenchStream {
+ public:
+  Reception(Vcompleter& top, Completer& model, std::mt19937_64& random) : p_(top), model_(model), random_(random) {}
+
+  void Begin(Cycle) override {
+    p_.responder_settled_i = next_.settled;
+    p_.place_waits_i = next_.waits;
+    p_.place_begins_i = next_.begins;
+    p_.place_ends_i = next_.ends;
+  }
+  // Chooses the next cycle, at whose start the model sees it.
+  void End(Cycle) override {
+    begun_ += next_.begins;
+    ended_ += next_.ends;
+    const bool still_waits = next_.waits && !next_.begins;
+    if (at_random) {
+      next_.settled = random_() % 4 == 0;
+      next_.waits = still_waits || random_() % 4 == 0;
+      next_.begins = next_.waits && random_() % 2 == 0;
+      next_.ends = begun_ != ended_ && (random_() % 4 == 0 || begun_ - ended_ > 60);
+    } else {
+      next_.settled = is_settled;
+      next_.waits = next_.begins = to_begin != 0;
+      to_begin -= next_.begins;
+      next_.ends = to_end != 0;
+      to_end -= next_.ends;
+    }
+    if (model_.IsFencing()) model_.AdvanceFence({next_.settled, begun_ + next_.waits, ended_});
+  }
+
+  bool IsEmpty() const override { return to_begin == 0 && to_end == 0; }
+
+  bool at_random = false;
+  bool is_settled = true;
+  unsigned to_begin = 0, to_end = 0;  // places, one per cycle
+
+ private:
+  struct Inputs {
+    bool settled = true, waits = false, begins = false, ends = false;
+  };
+  Vcompleter& p_;
+  Completer& model_;
+  std::mt19937_64& random_;
+  Inputs next_;
+  uint64_t begun_ = 0, ended_ = 0;
+};
+
 struct Bench {
   explicit Bench(bool mq = true) : bench(rtl, agenda, random) {
     SetMq(mq);
@@ -141,6 +189,7 @@ struct Bench {
     bench.AddOther(reads);
     bench.AddOther(pause);
     bench.AddOther(fence);
+    bench.AddOther(reception);
     bench.AddOther(contexts);
     state.spacing = sent.spacing = 4;     // of qp_control and tx_builder
     EXPECT_EQ(Run(kConfig.num_qps), "");  // the sets of QPs are cleared
@@ -261,6 +310,7 @@ struct Bench {
                                                                                       p.qp_reads_o};
   Hold<Completer> pause{p.hold_i, block, random};
   Fence fence{p, block, random};
+  Reception reception{p, block, random};
 };
 
 inline constexpr uint32_t kQp = 5;
@@ -270,6 +320,10 @@ inline constexpr uint64_t kWrId = 0xabc0'0000'0000;  // of the first
 // One QP in RTS with directed records.
 struct OneQp : Bench {
   explicit OneQp(uint32_t psn = 1000, const Retries& retries = {}) : next_psn(psn) {
+    // As QP control does.
+    failure.on_token = [this](Cycle, const spec::QpFailure& token) {
+      if (!token.send_only) SetState(token.qpn, IbQpState::kErr);
+    };
     SetCq(kQp, kCq, retries);
     SetState(kQp, IbQpState::kRts);
     EXPECT_EQ(ApplyAck(), "");

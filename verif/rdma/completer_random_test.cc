@@ -420,6 +420,7 @@ TEST(Completer, MatchesModelInRandomTraffic) {
       bench.Rates(in_rate, out_rate);
       bench.fence.reads_at_random = true;
       bench.fence.rate = in_rate == 16 ? 1 : 16;
+      bench.reception.at_random = true;
       auto& random = bench.random;
       std::map<uint32_t, uint32_t> psn, open;
       std::map<uint32_t, uint8_t> reads, ended;
@@ -446,6 +447,10 @@ TEST(Completer, MatchesModelInRandomTraffic) {
       };
       bench.retired.on_token = [&](Cycle, const spec::Doorbell& token) {
         ASSERT_NE(open[(token.vq_index - bench.first_queue) / 2]--, 0u);
+      };
+      // As QP control does.
+      bench.failure.on_token = [&](Cycle, const spec::QpFailure& token) {
+        if (!token.send_only) bench.SetState(token.qpn, IbQpState::kErr);
       };
       for (uint32_t qpn = 0; qpn < 16; ++qpn) {
         set_context(qpn);
@@ -486,6 +491,8 @@ TEST(Completer, MatchesModelInRandomTraffic) {
             if (IsRead(record)) ++reads[qpn];
           }
           bench.record.tokens.push_back(record);
+          // The requester has reported it. Until then a READ waits, and keeps its place.
+          if (record.status != IbWcStatus::kSuccess && IsRead(record)) bench.SetState(qpn, IbQpState::kErr);
         } else if (dice >= 61 && asked.contains(qpn)) {
           // The requested part starts, or another one.
           const spec::Replay& part = asked[qpn];
@@ -533,7 +540,7 @@ TEST(Completer, MatchesModelInRandomTraffic) {
       bench.fence.rate = 64;
       bench.pause.toggles = 0;
       bench.pause.on = false;
-      ASSERT_EQ(bench.ApplyAck(), "");
+      ASSERT_EQ(bench.Run(2000), "");  // READs that have failed wait for ERR
       EXPECT_GT(parts, 50U);
       for (uint32_t qpn = 0; qpn < 16; ++qpn) bench.SetState(qpn, IbQpState::kErr);
       ASSERT_EQ(bench.ApplyAck(), "");
@@ -554,6 +561,7 @@ TEST(Completer, MatchesModelInRandomTraffic) {
 TEST(Completer, MatchesModelUnderStateChanges) {
   Bench bench;
   bench.fence.reads_at_random = true;
+  bench.reception.at_random = true;
   uint32_t open[3]{};
   for (uint32_t qpn = 0; qpn < 3; ++qpn) bench.SetCq(qpn, 0, kMostRetries);
   bench.retired.on_token = [&](Cycle, const spec::Doorbell& token) { --open[(token.vq_index - kFirstQueue) / 2]; };
@@ -584,6 +592,10 @@ TEST(Completer, MatchesModelUnderStateChanges) {
     bench.state.rate = bench.random() % 16 == 0 ? 3 : 16;
     ASSERT_EQ(bench.Run(1 + bench.random() % 2), "");
   }
+  // READs that have failed wait for ERR, which has no effect with bad attributes.
+  for (uint32_t qpn = 0; qpn < 3; ++qpn) bench.SetCq(qpn, 0, kMostRetries);
+  ASSERT_EQ(bench.Run(100), "");
+  for (uint32_t qpn = 0; qpn < 3; ++qpn) bench.SetState(qpn, IbQpState::kErr);
   ASSERT_EQ(bench.ApplyAck(), "");
   EXPECT_GT(bench.contexts.errors.size(), 50u);
 }

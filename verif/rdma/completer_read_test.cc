@@ -453,6 +453,7 @@ TEST(Completer, EndedReadCountWrapsAndIsNeverReset) {
       spec::SendRecord read = qp.Read(0);
       read.status = IbWcStatus::kLocQpOpErr;
       qp.record.tokens.push_back(read);
+      qp.SetState(kQp, IbQpState::kErr);  // the requester has reported it
     } else {
       qp.PostRead(1);
       qp.Post(1);
@@ -781,6 +782,113 @@ TEST(Completer, OnePacketReadTakesAtMostTwelveCycles) {
   }
   EXPECT_EQ(qp.completion.count, 400u);
   EXPECT_LE(busy, 400u * 12);
+}
+
+// --- Responses on their way to memory
+
+// One QP whose completions are taken while it is not idle.
+struct Reader : OneQp {
+  Reader() : OneQp(1000, kReader) {}
+  size_t Completed(uint64_t cycles) {
+    EXPECT_EQ(Run(cycles), "");
+    return completion.count;
+  }
+};
+
+// The responder may be in the turn of a response, which it has accepted in the state of before.
+TEST(Completer, FlushedReadWaitsForTheResponderAndForPlacesOnTheirWay) {
+  Reader qp;
+  qp.reception.to_begin = 5;
+  qp.PostRead(4);
+  qp.Post(1);
+  EXPECT_EQ(qp.Completed(20), 0u);
+  qp.reception.is_settled = false;
+  EXPECT_EQ(qp.Completed(5), 0u);
+  qp.SetState(kQp, IbQpState::kErr);
+  EXPECT_EQ(qp.Completed(100), 0u);
+  qp.reception.to_begin = 1;  // of that turn
+  qp.reception.is_settled = true;
+  EXPECT_EQ(qp.Completed(20), 0u);
+  qp.reception.to_begin = 7;  // of later turns: nobody waits for them
+  EXPECT_EQ(qp.Completed(20), 0u);
+  qp.reception.to_end = 5;
+  EXPECT_EQ(qp.Completed(40), 0u);
+  qp.reception.to_end = 1;
+  EXPECT_EQ(qp.Completed(20), 2u);
+  EXPECT_EQ(qp.Statuses(), (Statuses{kFlush, kFlush}));
+  // Later ones have nothing to wait for.
+  qp.reception.is_settled = false;
+  qp.PostRead(2);
+  EXPECT_EQ(qp.Completed(20), 3u);
+  // The next instance.
+  qp.reception.is_settled = true;
+  qp.reception.to_end = 7;
+  EXPECT_EQ(qp.Statuses(), Statuses{kFlush});
+}
+
+// Before the QP is in ERR the responder accepts responses to a READ that has ended here.
+TEST(Completer, FailedReadWaitsForTheStateErr) {
+  Reader qp;
+  qp.failure.on_token = {};
+  qp.PostRead(4);
+  qp.Post(1);
+  qp.Ack(1000, static_cast<uint8_t>(AethSyndrome::kNakRemoteOperationalError));
+  EXPECT_EQ(qp.Completed(200), 0u);
+  EXPECT_EQ(qp.failure.count, 1u);
+  qp.SetState(kQp, IbQpState::kErr);
+  EXPECT_EQ(qp.Completed(40), 2u);
+  EXPECT_EQ(qp.Statuses(), (Statuses{IbWcStatus::kRemOpErr, kFlush}));
+}
+
+TEST(Completer, ReadThatIsClearedWaitsForNothing) {
+  Reader qp;
+  qp.reception.to_begin = 1;
+  qp.PostRead(4);
+  EXPECT_EQ(qp.Completed(20), 0u);
+  qp.SetState(kQp, IbQpState::kErr);
+  EXPECT_EQ(qp.Completed(40), 0u);
+  qp.SetState(kQp, IbQpState::kReset, true);
+  EXPECT_EQ(qp.Completed(40), 0u);
+  EXPECT_EQ(qp.retired.count, 1u);
+  qp.reception.to_end = 1;
+  EXPECT_EQ(qp.Statuses(), Statuses{});
+  // A READ of the next instance is accepted again.
+  qp.SetState(kQp, IbQpState::kRts);
+  EXPECT_EQ(qp.ApplyAck(), "");
+  qp.PostRead(1);
+  EXPECT_EQ(qp.Completed(20), 0u);
+  qp.reception.is_settled = false;
+  qp.SetState(kQp, IbQpState::kErr);
+  EXPECT_EQ(qp.Completed(100), 0u);
+  qp.reception.is_settled = true;
+  EXPECT_EQ(qp.Completed(40), 1u);
+}
+
+// Queue pairs that end one after the other do not defer each other.
+TEST(Completer, FenceOfResponsesIsNotDeferredByOthers) {
+  Bench bench;
+  for (uint32_t qpn = 0; qpn < kConfig.num_qps; ++qpn) {
+    bench.SetCq(qpn, kCq, kReader);
+    bench.SetState(qpn, IbQpState::kRts);
+  }
+  ASSERT_EQ(bench.ApplyAck(), "");
+  for (uint32_t qpn = 0; qpn < kConfig.num_qps; ++qpn) {
+    bench.record.tokens.push_back(
+        {.qpn = qpn, .opcode = spec::IbWcOpcode::kRdmaRead, .signaled = true, .last_psn = 3, .first_psn = 0});
+  }
+  ASSERT_EQ(bench.Run(100), "");
+  // A place is always in progress, another one than before.
+  bench.reception.to_begin = 1;
+  for (uint32_t qpn = 0; qpn < kConfig.num_qps; ++qpn) {
+    bench.SetState(qpn, IbQpState::kErr);
+    for (int i = 0; i < 3; ++i) {
+      bench.reception.to_begin = 1;
+      ASSERT_EQ(bench.Run(6), "");
+      bench.reception.to_end = 1;
+      ASSERT_EQ(bench.Run(6), "");
+    }
+    EXPECT_GE(bench.completion.count + 2, qpn + 1) << "no more than two epochs late";
+  }
 }
 
 }  // namespace
