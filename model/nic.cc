@@ -438,10 +438,11 @@ void Nic::ConnectQueuePairs() {
 }
 
 void Nic::ConnectSweep() {
-  qp_control_.on_sweep = [this](Cycle from, bool sweep) {
-    qp_sweep_.Set(from - 1, sweep);
-    sweep_ = sweep;
-    ApplyHold(from);
+  qp_control_.on_sweep = [this](Cycle from, bool sweep) { qp_sweep_.Set(from - 1, sweep); };
+  qp_sweep_.on_stopped = [this](Cycle now, const QpStop& stop) {
+    read_responder_.OnStopped(now, stop);
+    tx_gather_.OnStopped(now, stop);
+    tx_builder_.OnStopped(now, stop);
   };
   qp_sweep_.on_epoch = [this](Cycle now) { memory_check_.StartEpoch(now); };
   qp_sweep_.passages = {
@@ -514,12 +515,10 @@ void Nic::ApplySettings(Cycle from, const CsrSettings& settings) {
 // During a reset no frame is accepted, or the device might never become idle.
 void Nic::ApplyEnable(Cycle from) { rx_buffer_.SetEnable(from, datapath_enable_ && !resetting_); }
 
-// An order of QP control holds only what sends for QPs.
 void Nic::ApplyHold(Cycle from) {
-  const bool hold = pause_ || sweep_;
-  send_queue_.SetHold(from, hold);
-  completer_.SetHold(from, hold);
-  read_responder_.SetHold(from, hold);
+  send_queue_.SetHold(from, pause_);
+  completer_.SetHold(from, pause_);
+  read_responder_.SetHold(from, pause_);
   responder_.SetHold(from, pause_);
   net_tx_.SetHold(from, pause_);
   net_rx_.SetHold(from, pause_);
@@ -572,7 +571,7 @@ void Nic::SetControls(Cycle now, const Controls& controls) {
 void Nic::Run(Cycle cycle) {
   agenda_.Run(cycle);
   if (qp_sweep_.IsActive()) {
-    if (qp_control_.IsSweeping()) qp_control_.SetSwept(cycle + 1, qp_sweep_.IsSwept() && IsSendQuiet());
+    if (qp_control_.IsSweeping()) qp_control_.SetSwept(cycle + 1, qp_sweep_.IsSwept());
     qp_sweep_.Advance(cycle, SweepState(cycle));
   } else if (packet_reads_.size() > kMostPacketReads) {
     CountPacketReads(cycle);
@@ -595,13 +594,10 @@ void Nic::CountPacketReads(Cycle now) {
   packets_read_ += std::erase_if(packet_reads_, [now](Cycle at) { return at <= now; });
 }
 
-bool Nic::IsSendQuiet() const {
-  return send_queue_.IsIdle() && requester_.IsIdle() && tx_gather_.IsIdle() && tx_builder_.IsRdmaIdle();
-}
-
 QpSweep::State Nic::SweepState(Cycle now) {
   CountPacketReads(now);
   return {
+      .send_queue_settled = send_queue_.IsSettled(),
       .requester_settled = requester_.IsSettled(),
       .responder_settled = responder_.IsSettled(),
       .read_responder_settled = read_responder_.IsSettled(),
@@ -610,6 +606,7 @@ QpSweep::State Nic::SweepState(Cycle now) {
       .entries = {requester_.entries_begun(), requester_.entries_ended()},
       .batches = {recv_queue_.batches_begun(), recv_queue_.batches_ended()},
       .packets = {requester_.packets_begun(), packets_read_},
+      .responses = {read_responder_.responses_begun(), tx_gather_.responses_ended()},
       .places = {responder_.places_begun(), rx_scatter_.places_ended()},
       .memory_fence = memory_check_.IsFencing(now + 1),
   };

@@ -128,7 +128,6 @@ class Nic {
   void ApplyHold(Cycle from);
   bool IsQuiet() const;
   void ConnectSweep();
-  bool IsSendQuiet() const;              // between the rings of send queues and the wire, for queue pairs
   QpSweep::State SweepState(Cycle now);  // at its end
   void CountPacketReads(Cycle now);      // up to its end
   bool AreOthersIdle(Cycle now);         // all blocks but mailbox and management registers
@@ -155,7 +154,6 @@ class Nic {
   bool datapath_enable_ = false;
   bool resetting_ = false;
   bool pause_ = false;
-  bool sweep_ = false;
 
   DmaReadPort read_port_;
   DmaWritePort write_port_;

@@ -48,6 +48,7 @@ rtl/rdma/vireo_requester.sv
 rtl/rdma/vireo_work_fence.sv
 rtl/rdma/vireo_response_fence.sv
 rtl/rdma/vireo_completer.sv
+rtl/rdma/vireo_stop_marks.sv
 rtl/rdma/vireo_tx_room.sv
 rtl/rdma/vireo_tx_gather.sv
 rtl/rdma/vireo_tx_builder.sv

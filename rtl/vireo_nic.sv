@@ -551,13 +551,12 @@ module vireo_nic
   logic [15:0] active_pairs;
   logic pause, quiet;  // firmware stops it: no work is started; the blocks of all paths have nothing in flight
   // An order of QP control waits until nothing of before it is in progress.
-  logic sweep, swept, send_quiet, builder_rdma_idle;
-  logic hold;  // of what sends for QPs
-  assign hold = pause || sweep;
-  assign send_quiet = path_idle[PathSendQueue] && path_idle[PathRequester] && path_idle[PathTxGather] && builder_rdma_idle;
+  logic sweep, swept;
+  logic stopped_valid, stopped_all;  // packets of this QP are stale, or its requests only
+  logic [23:0] stopped_qpn;
   logic completion_waits, memory_epoch;
   logic [1:0] fetches_wait;
-  logic requester_settled, responder_settled, read_responder_settled, completer_settled, ack_waits;
+  logic send_queue_settled, requester_settled, responder_settled, read_responder_settled, completer_settled, ack_waits;
   logic entry_begins, entry_ends, batch_begins, batch_ends, place_ended;
   localparam int unsigned ScatterPlaces = 128;  // on their way, at most
   logic place_valid, place_ready;
@@ -1045,7 +1044,7 @@ module vireo_nic
     .context_flip_valid_i(context_flip_valid),
     .context_flip_i(context_flip),
     .parity_error_o(parity_error[ContextOwnerQpControl]),
-    .swept_i(swept && send_quiet),
+    .swept_i(swept),
     .sweep_o(sweep),
     .qp_sends_valid_i(qp_sends_valid),
     .qp_sends_i(qp_sends),
@@ -1129,7 +1128,7 @@ module vireo_nic
   rx_answer_t answer;
   logic answer_packet_valid, answer_packet_ready;
   tx_packet_t answer_packet;
-  logic response_valid, response_ready, response_taken;
+  logic response_valid, response_ready, response_ends, response_taken;
   tx_job_t response;
   logic qp_sent_valid;
   qp_sent_t qp_sent;
@@ -1148,7 +1147,7 @@ module vireo_nic
     .clk_i,
     .rst_ni,
     .mq_i(mq_q),
-    .hold_i(hold),
+    .hold_i(pause),
     .qp_state_write_valid_i(qp_state_write_valid),
     .qp_state_write_i(qp_state_write),
     .doorbell_valid_i(send_doorbell_valid),
@@ -1181,6 +1180,7 @@ module vireo_nic
     .qp_sends_valid_o(qp_sends_valid),
     .qp_sends_o(qp_sends),
     .fetches_wait_o(fetches_wait),
+    .settled_o(send_queue_settled),
     .idle_o(path_idle[PathSendQueue])
   );
 
@@ -1257,7 +1257,7 @@ module vireo_nic
     .clk_i,
     .rst_ni,
     .mq_i(mq_q),
-    .hold_i(hold),
+    .hold_i(pause),
     .table_write_valid_i(table_write_valid),
     .table_write_i(table_write),
     .context_flip_valid_i(context_flip_valid),
@@ -1362,6 +1362,10 @@ module vireo_nic
     .failed_valid_o(send_failures_valid[SendFailureGather]),
     .failed_ready_i(send_failures_ready[SendFailureGather]),
     .failed_o(send_failures[SendFailureGather]),
+    .stopped_valid_i(stopped_valid),
+    .stopped_all_i(stopped_all),
+    .stopped_qpn_i(stopped_qpn),
+    .response_ends_o(response_ends),
     .grant_ended_o(grant_ended[GrantHolderTxGather]),
     .packets_read_o(packets_read),
     .idle_o(path_idle[PathTxGather])
@@ -1379,6 +1383,9 @@ module vireo_nic
     .context_flip_valid_i(context_flip_valid),
     .context_flip_i(context_flip),
     .parity_error_o(parity_error[ContextOwnerTxBuilder]),
+    .stopped_valid_i(stopped_valid),
+    .stopped_all_i(stopped_all),
+    .stopped_qpn_i(stopped_qpn),
     .packet_valid_i(packet_valid),
     .packet_ready_o(packet_ready),
     .packet_i(packet),
@@ -1401,7 +1408,6 @@ module vireo_nic
     .m_axis_tkeep_o,
     .m_axis_tlast_o,
     .tx_frame_o(tx_frame),
-    .rdma_idle_o(builder_rdma_idle),
     .idle_o(path_idle[PathTxBuilder])
   );
 
@@ -1593,7 +1599,7 @@ module vireo_nic
   ) u_read_responder (
     .clk_i,
     .rst_ni,
-    .hold_i(hold),
+    .hold_i(pause),
     .table_write_valid_i(table_write_valid),
     .table_write_i(table_write),
     .context_flip_valid_i(context_flip_valid),
@@ -1622,6 +1628,8 @@ module vireo_nic
     .atomic_valid_o(atomic_valid),
     .atomic_ready_i(atomic_ready),
     .atomic_o(atomic_request),
+    .stopped_valid_i(stopped_valid && stopped_all),
+    .stopped_qpn_i(stopped_qpn),
     .result_valid_i(atomic_result_valid),
     .result_ready_o(atomic_result_ready),
     .result_i(atomic_result),
@@ -1718,6 +1726,8 @@ module vireo_nic
     .rst_ni,
     .sweep_i(sweep),
     .qpn_i(qp_state_write.qpn),
+    .clear_i(qp_state_write.clear),
+    .send_queue_settled_i(send_queue_settled),
     .requester_settled_i(requester_settled),
     .responder_settled_i(responder_settled),
     .read_responder_settled_i(read_responder_settled),
@@ -1733,6 +1743,9 @@ module vireo_nic
     .batch_ends_i(batch_ends),
     .packet_begins_i(work_issued),
     .packets_end_i(packets_read),
+    .response_begins_i(response_valid && response_ready),
+    .response_ends_i(response_ends),
+    .response_waits_i(response_valid),
     .place_begins_i(place_valid && place_ready && place.net_bytes == '0),
     .place_ends_i(place_ended),
     .place_waits_i(place_valid && place.net_bytes == '0),
@@ -1748,6 +1761,9 @@ module vireo_nic
     .completion_own_i({32'(completion_index) == CompletionScatter, 32'(completion_index) == CompletionCompleter}),
     .completion_pending_i({1'b0, completions_valid[CompletionCompleter]}),
     .completion_waits_i(completion_waits),
+    .stopped_valid_o(stopped_valid),
+    .stopped_all_o(stopped_all),
+    .stopped_qpn_o(stopped_qpn),
     .swept_o(swept)
   );
 
@@ -1762,7 +1778,7 @@ module vireo_nic
   tx_packet_t net_packet;
   logic net_payload_valid, net_payload_ready;
   logic [DataBits-1:0] net_payload_data;
-  logic unused_net_response_ready;
+  logic unused_net_response_ready, unused_net_response_ends;
   logic net_frame_valid, net_frame_ready;
   net_frame_t net_frame;
   logic net_rung_valid;
@@ -1847,6 +1863,10 @@ module vireo_nic
     .failed_valid_o(net_failed_valid),
     .failed_ready_i(net_failed_ready),
     .failed_o(net_failed),
+    .stopped_valid_i(1'b0),
+    .stopped_all_i(1'b0),
+    .stopped_qpn_i('0),
+    .response_ends_o(unused_net_response_ends),
     .grant_ended_o(unused_net_grant_ended),
     .packets_read_o(unused_net_packets_read),
     .idle_o(path_idle[PathNetGather])

@@ -117,6 +117,14 @@ class Channel {
     return false;
   }
 
+  // Changes tokens that were pushed before cycle `now` where they wait.
+  template <typename Change>
+  void ForEachBefore(Cycle now, const Change& change) {
+    for (Sent& sent : tokens_) {
+      if (sent.cycle < now) change(sent.token);
+    }
+  }
+
   // --- Sink
   Ring<Sent>& sent() { return tokens_; }
   // Whether it accepts a token in cycle `now`; to be set before the blocks of that cycle run.

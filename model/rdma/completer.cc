@@ -33,6 +33,9 @@ bool KeepsRecords(IbQpState state) {
   return state == IbQpState::kRts || state == IbQpState::kSqd || state == IbQpState::kSqe;
 }
 
+// States in which records complete.
+bool CompletesIn(IbQpState state) { return KeepsRecords(state) || state == IbQpState::kErr; }
+
 // States before a QP sends. [IBTA vol. 1, 10.3.1]
 bool IsBeforeSend(IbQpState state) {
   return state == IbQpState::kReset || state == IbQpState::kInit || state == IbQpState::kRtr;
@@ -281,7 +284,9 @@ Completer::State Completer::Decide(Cycle now) {
       ring.retries = 0;
       ring.rnr_retries = 0;
       ring.responses = Ring::Responses::kOpen;
-      return ring.parked.empty() ? State::kRead : State::kRetire;
+      // What only waits for responses leaves now.
+      if (!ring.parked.empty()) polls_left_ = parked_qps_;
+      return State::kRead;
     case Op::kFlush:
       reason_ = Reason::kFlush;
       if (state_table_.Read(chosen_, qpn_) != IbQpState::kErr || dead_) return State::kChoose;
@@ -583,8 +588,9 @@ Completer::State Completer::Check(Cycle now) {
   outcome.record.status = status;
   outcome.record.vendor_err = vendor;
   outcome.record.no_completion = !completes;
-  if (!ring.parked.empty() || (completes && IsPending(outcome))) {
-    // It is read, or may be: behind it the driver could use its memory for something else.
+  if (!ring.parked.empty() || IsPending(outcome) || (completes && AwaitsResponses(outcome))) {
+    // It is accessed, or may be: behind its completion the driver could use its memory for something else, and without
+    // room in its ring the QP does not start again, so that its next lifetime does not meet replays of this one.
     ring.parked.push_back(outcome);
     if (!std::exchange(ring.is_polled, true)) {
       ++parked_qps_;
@@ -629,10 +635,6 @@ Completer::State Completer::Check(Cycle now) {
 // Packets of it, or a replay, may still be read. Numbers are compared modulo 2^kCountBits with those that have not
 // ended: that of a record from long ago may be one of them by chance, so that it waits without need.
 bool Completer::IsPending(const StoredRecord& stored) const {
-  if (stored.IsRead() && stored.record.status != IbWcStatus::kSuccess &&
-      rings_[qpn_].responses != Ring::Responses::kClosed) {
-    return true;
-  }
   const WorkFence::Counts& ended = fence_.ended();
   const uint32_t works = Number(started_.works - ended.works);
   const uint32_t replays = Number(started_.replays - ended.replays);
@@ -640,6 +642,12 @@ bool Completer::IsPending(const StoredRecord& stored) const {
   const bool is_ahead = works >= 1U << (WorkFence::kCountBits - 1);
   return (!is_ahead && Number(stored.ends.works - ended.works - 1) < works) ||
          Number(stored.ends.replays - ended.replays - 1) < replays;
+}
+
+// A response to it may still be written to memory.
+bool Completer::AwaitsResponses(const StoredRecord& stored) const {
+  return stored.IsRead() && stored.record.status != IbWcStatus::kSuccess &&
+         rings_[qpn_].responses != Ring::Responses::kClosed;
 }
 
 void Completer::CheckResponses(Ring& ring) const {
@@ -673,28 +681,23 @@ void Completer::PushParked(Cycle now) {
   WakeAt(std::max(now + 1, parked_.PopReady()));
 }
 
-// The oldest parked record leaves, without completion if the QP is cleared.
+// The oldest parked record leaves, without completion if the QP was cleared since.
 Completer::State Completer::Retire(Cycle now) {
   Ring& ring = rings_[qpn_];
-  const bool clears = op_ == Op::kClear;
   CheckResponses(ring);
-  if (!ring.parked.empty()) {
-    const StoredRecord& stored = ring.parked.front();
-    if (!clears && !stored.record.no_completion && IsPending(stored)) {
-      PushParked(now);
-      return State::kChoose;
-    }
-    if (completion_ || retired_ || failure_) return State::kRetire;
-    StoredRecord outcome = stored;
-    outcome.record.no_completion |= clears || dead_;
-    Complete(now, outcome);
-    ring.parked.pop_front();
-    if (!ring.parked.empty()) return State::kRetire;
+  const StoredRecord& stored = ring.parked.front();
+  const bool completes =
+      !stored.record.no_completion && !dead_ && CompletesIn(state_table_.Read(chosen_, qpn_));
+  if (IsPending(stored) || (completes && AwaitsResponses(stored))) {
+    PushParked(now);
+    return State::kChoose;
   }
-  if (clears) {
-    polls_left_ = parked_qps_;  // to take it from the set
-    return State::kRead;
-  }
+  if (completion_ || retired_ || failure_) return State::kRetire;
+  StoredRecord outcome = stored;
+  outcome.record.no_completion = !completes;
+  Complete(now, outcome);
+  ring.parked.pop_front();
+  if (!ring.parked.empty()) return State::kRetire;
   ring.is_polled = false;
   --parked_qps_;
   return State::kChoose;

@@ -174,6 +174,7 @@ class Completer final : public Block {
   void Replay(Cycle now);
   State Check(Cycle now);
   bool IsPending(const StoredRecord& stored) const;
+  bool AwaitsResponses(const StoredRecord& stored) const;
   void CheckResponses(Ring& ring) const;
   void Complete(Cycle now, const StoredRecord& stored);
   void PushParked(Cycle now);

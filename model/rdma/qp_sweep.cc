@@ -12,7 +12,9 @@ void QpSweep::Set(Cycle now, bool sweep) {
 
 // In the first cycle of the level.
 void QpSweep::OnQpStateWrite(Cycle, const spec::QpStateWrite& write) {
-  if (step_ == Step::kSettle && delay_ == kDelay) qpn_ = write.qpn;
+  if (step_ != Step::kSettle || delay_ != kDelay) return;
+  qpn_ = write.qpn;
+  clear_ = write.clear;
 }
 
 void QpSweep::Advance(Cycle now, const State& state) {
@@ -31,19 +33,21 @@ void QpSweep::Move(Cycle now, const State& state) {
   switch (step_) {
     case Step::kIdle:
       delay_ = kDelay;
-      requester_seen_ = responder_seen_ = noted_seen_ = read_responder_seen_ = completer_seen_ = false;
+      send_queue_seen_ = requester_seen_ = responder_seen_ = noted_seen_ = read_responder_seen_ = completer_seen_ =
+          false;
       if (sweep_) step_ = Step::kSettle;
       break;
     case Step::kSettle:
       responder_seen_ |= delay_ <= kDelay - kResponderDelay && state.responder_settled;
       if (delay_ == 0) {
+        send_queue_seen_ |= state.send_queue_settled;
         requester_seen_ |= state.requester_settled;
         read_responder_seen_ |= state.read_responder_settled;
         completer_seen_ |= state.completer_settled;
       } else {
         --delay_;
       }
-      if (!requester_seen_ || !noted_seen_ || !read_responder_seen_ || !completer_seen_) break;
+      if (!send_queue_seen_ || !requester_seen_ || !noted_seen_ || !read_responder_seen_ || !completer_seen_) break;
       fetches_.Start(state.fetches);
       entries_.Start(state.entries);
       batches_.Start(state.batches);
@@ -64,10 +68,13 @@ void QpSweep::Move(Cycle now, const State& state) {
       break;
     case Step::kAnswers:
       read_responder_seen_ |= state.read_responder_settled;
-      if (read_responder_seen_ && acks_.HasPassed(passages.ack_waits())) step_ = Step::kComplete;
+      if (!read_responder_seen_ || !acks_.HasPassed(passages.ack_waits())) break;
+      responses_.Start(state.responses);
+      step_ = Step::kComplete;
       break;
     case Step::kComplete:
-      if (!state.completer_settled) break;
+      if (!state.completer_settled || responses_.IsBusy(state.responses)) break;
+      on_stopped(now + 1, {.qpn = qpn_, .all = clear_});
       for (size_t i = 0; i < kCompletionSources; ++i) passages.start_completions(completions_[i], i);
       step_ = Step::kCompletions;
       break;

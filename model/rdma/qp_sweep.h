@@ -3,6 +3,7 @@
 // others go on: the counterpart of rtl/rdma/vireo_qp_sweep.sv. The new state was broadcast: from then on each block
 // drops, or flushes, work of this QP when it takes it. What was begun before ends in order, so fences follow each other
 // in the direction of the data, and each is for what was begun before its start, of all QPs. None waits for the wire.
+// At the end of a stop, packets of this QP that do wait for it are marked stale, at the end of a flush its requests.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +12,7 @@
 
 #include "model/common/agenda.h"
 #include "model/common/passage.h"
+#include "model/rdma/stop_pulse.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::model {
@@ -30,15 +32,17 @@ class QpSweep final : public Block {
   // State of the blocks at the end of a cycle.
   struct State {
     // The block is at no work that depends on an earlier state of the QP.
+    bool send_queue_settled = false;
     bool requester_settled = false;
     bool responder_settled = false;
     bool read_responder_settled = false;
     bool completer_settled = false;
-    Progress fetches;  // reads of work requests
-    Progress entries;  // of the requester's queue
-    Progress batches;  // requests for receives
-    Progress packets;  // of the requester, until their payload is read
-    Progress places;   // of the receive scatter, until their outputs are taken
+    Progress fetches;    // reads of work requests
+    Progress entries;    // of the requester's queue
+    Progress batches;    // requests for receives
+    Progress packets;    // of the requester, until their payload is read
+    Progress responses;  // jobs of the read responder, until tx_gather has them
+    Progress places;     // of the receive scatter, until their outputs are taken
     bool memory_fence = false;
   };
   // The streams whose tokens are to pass.
@@ -56,6 +60,8 @@ class QpSweep final : public Block {
   Passages passages;
   // A new epoch of grants in cycle `now`.
   std::function<void(Cycle now)> on_epoch = [](Cycle) {};
+  // Packets of this QP are stale, of one that is flushed its requests, by a pulse in cycle `now`.
+  std::function<void(Cycle now, const QpStop& stop)> on_stopped = [](Cycle, const QpStop&) {};
 
   // The level sweep_i changes in the next cycle.
   void Set(Cycle now, bool sweep);
@@ -88,11 +94,12 @@ class QpSweep final : public Block {
   Step step_ = Step::kIdle;
   unsigned delay_ = 0;
   uint32_t qpn_ = 0;
+  bool clear_ = false;  // it is stopped
   bool noted_ = false;  // a pulse of the responder for this QP in the last cycle
   // Since the start of the step; of the responder: its turn was over, and since then it has noted the state.
-  bool requester_seen_ = false, responder_seen_ = false, noted_seen_ = false;
+  bool send_queue_seen_ = false, requester_seen_ = false, responder_seen_ = false, noted_seen_ = false;
   bool read_responder_seen_ = false, completer_seen_ = false;
-  Fence fetches_, entries_, batches_, packets_, places_;
+  Fence fetches_, entries_, batches_, packets_, responses_, places_;
   Passage acks_;
   Passage completions_[kCompletionSources];
 };

@@ -76,7 +76,16 @@ void ReadResponder::SetHold(Cycle from, bool hold) {
   WakeAt(from);
 }
 
+void ReadResponder::OnStopped(Cycle now, const QpStop& stop) {
+  stopped_.Set(now, stop);
+  WakeAt(now + 1);
+}
+
 void ReadResponder::Run(Cycle now) {
+  if (const auto stop = stopped_.Take(now)) {
+    if (packet_) packet_->stale |= stop->Marks(*packet_, true);
+    for (Operation& operation : atomics_) operation.stale |= stop->all && operation.qpn == stop->qpn;
+  }
   if (const auto reads = std::exchange(reads_, std::nullopt)) on_qp_reads(now, *reads);
   bool moved = Leave(now, packet_, packet_out);
   moved |= Leave(now, job_, job_out);
@@ -102,6 +111,10 @@ bool ReadResponder::Step(Cycle now) {
     case State::kEntry:
       state_ = State::kChoose;
       if (attributes_corrupt_) return true;
+      if (rows_[qpn_].reads.front().is_atomic && atomics_.size() == kAtomics) {
+        PushTurn(now);
+        return true;
+      }
       Cut();
       state_ = State::kIssue;
       return true;
@@ -115,9 +128,14 @@ bool ReadResponder::Step(Cycle now) {
       state_ = State::kChoose;
       return true;
     case State::kResult:
+      if (rows_[qpn_].parked && !atomics_.front().stale) {
+        state_ = State::kRespond;
+        return true;
+      }
       // Of an earlier lifetime of the QP: nobody waits for it.
-      if (!rows_[qpn_].parked) result_in.Drop(now);
-      state_ = rows_[qpn_].parked ? State::kRespond : State::kChoose;
+      result_in.Drop(now);
+      atomics_.pop_front();
+      state_ = State::kChoose;
       return true;
     case State::kRespond: state_ = Respond(now); return true;
   }
@@ -142,8 +160,9 @@ bool ReadResponder::Choose(Cycle now) {
     dropping_ = false;
     acking_ = true;
     state_ = State::kTurn;
-  } else if (result_in.CanPop(now) && !job_ && !failure_ && job_room_.At(now) != job_room_used_ &&
-             !(packet_ && packet_->qpn % num_qps_ == result_in.front().qpn % num_qps_)) {
+  } else if (result_in.CanPop(now) &&
+             (atomics_.front().stale || (!job_ && !failure_ && job_room_.At(now) != job_room_used_ &&
+                                         !(packet_ && packet_->qpn % num_qps_ == result_in.front().qpn % num_qps_)))) {
     // What has started ends, also during a hold.
     qpn_ = result_in.front().qpn % num_qps_;
     dropping_ = false;
@@ -303,6 +322,7 @@ void ReadResponder::IssueJob(Cycle now) {
                .swap_add = read.swap_add,
                .compare = read.compare};
     row.parked = true;
+    atomics_.push_back({.qpn = qpn_, .stale = false});
     return;
   }
   spec::TxJob job{.packet = {.qpn = qpn_,
@@ -344,6 +364,7 @@ void ReadResponder::Fail(Cycle now, AethSyndrome syndrome, uint32_t psn, const s
 ReadResponder::State ReadResponder::Respond(Cycle now) {
   Row& row = rows_[qpn_];
   const spec::AtomicResult result = result_in.Pop(now);
+  atomics_.pop_front();
   const Read& read = row.reads.front();
   row.parked = false;
   if (result.status == spec::AtomicStatus::kFailed) {
@@ -371,6 +392,7 @@ ReadResponder::State ReadResponder::Respond(Cycle now) {
 
 void ReadResponder::Load(Cycle now, const spec::TxJob& job) {
   job_ = job;
+  ++responses_begun_;
   ++job_room_used_;
   on_room_used(now + 1);
   rows_[qpn_].last = ++issued_;

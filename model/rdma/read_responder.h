@@ -25,6 +25,7 @@
 #include "model/common/index_set.h"
 #include "model/common/level.h"
 #include "model/common/table.h"
+#include "model/rdma/stop_pulse.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::model {
@@ -43,11 +44,14 @@ class ReadResponder final : public Block {
   static constexpr Cycle kPlaceToJob = 2;
   static constexpr Cycle kPlaceToCheck = 6;  // of the next response, if the job is taken at once
   // From the cycle in which an atomic_result is accepted to its job; the atomic_request leaves as a job.
-  static constexpr Cycle kResultToJob = 4;
+  static constexpr Cycle kResultToJob = 5;
   // From the first cycle without hold_i to the memory_check of a response that waited.
   static constexpr Cycle kReleaseToCheck = 4;
   // From the qp_state_write to the qp_reads of what is dropped.
   static constexpr Cycle kStateToReads = 4;
+
+  // Atomic operations at a time, until their result is taken: so none that was granted waits for room in tx_gather.
+  static constexpr size_t kAtomics = 32;
 
   // num_qps: a power of two; max_rd_atomic: concurrent READs of a QP, enforced by the responder.
   ReadResponder(Agenda& agenda, size_t num_qps, size_t max_rd_atomic);
@@ -56,7 +60,7 @@ class ReadResponder final : public Block {
 
   Channel<spec::RxAnswer> answer_in = Channel<spec::RxAnswer>::Slice();
   Channel<spec::MemoryPlace> memory_place_in = Channel<spec::MemoryPlace>::Slice();
-  Channel<spec::AtomicResult> result_in = Channel<spec::AtomicResult>::Slice();
+  Channel<spec::AtomicResult> result_in = Channel<spec::AtomicResult>::Fifo(kAtomics);  // room for all
   Output<spec::TxPacket> packet_out;
   Output<spec::TxJob> job_out;
   Output<spec::MemoryCheck> memory_check_out;
@@ -81,11 +85,15 @@ class ReadResponder final : public Block {
   void OnRoom(Cycle cycle);
   // hold_i from cycle `from` on, which has not ended; initially 0. From the next cycle on no job is started.
   void SetHold(Cycle from, bool hold);
+  // Pulse in cycle `now`: what waits here of this queue pair is stale.
+  void OnStopped(Cycle now, const QpStop& stop);
 
   void Run(Cycle now) override;
   // Nothing is being issued, no answer waits, and what QPs had that were stopped before is dropped.
   bool IsSettled() const { return state_ == State::kChoose && drop_.IsEmpty() && answer_in.size() == 0; }
   bool CanRunTwice() const override { return state_ != State::kChoose; }  // choices read what turns have written
+  // Jobs that were issued.
+  uint64_t responses_begun() const { return responses_begun_; }
   // No work in flight after the cycles that have run.
   bool IsIdle() const;
 
@@ -150,6 +158,15 @@ class ReadResponder final : public Block {
   Table<spec::IbQpState> state_table_;
   ContextTable<Attributes> attributes_table_;
   std::vector<Row> rows_;  // accessed only by this block's machine, one at a time
+
+  // Operations whose result has not been taken, in order.
+  struct Operation {
+    uint32_t qpn;
+    bool stale;
+  };
+  std::deque<Operation> atomics_;
+  StopPulse stopped_;
+  uint64_t responses_begun_ = 0;
 
   Level<bool> hold_;
   bool held_ = false;  // as of the last cycle: effective in the next one

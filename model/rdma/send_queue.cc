@@ -62,7 +62,7 @@ SendQueue::SendQueue(Agenda& agenda, const spec::Config& config, const Sizes& si
       state_(config.num_qps),
       slots_(config.num_qps),
       kept_(config.send_requests_kept),
-      reported_(config.num_qps) {
+      silent_(config.num_qps) {
   doorbell_in.SetConsumer(this);
   retired_in.SetConsumer(this);
   replay_in.SetConsumer(this);
@@ -82,9 +82,10 @@ void SendQueue::SetHold(Cycle from, bool hold) {
 
 void SendQueue::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
   state_.Write(cycle, write.qpn, write.state);
-  if (write.clear) {
-    WriteCleared();
-    cleared_ = Cleared{cycle, write.qpn};
+  WakeAt(cycle + 2);  // a replay that waits samples the state in every cycle, as read in the cycle before
+  if (write.clear || write.state == IbQpState::kInit) {
+    WriteSilenced();
+    silenced_ = Silenced{cycle, write.qpn, write.clear};
   }
   // Work may have been posted before the state that serves it: entering that state counts as a doorbell.
   if (!IsServed(write.state)) return;
@@ -129,9 +130,12 @@ size_t SendQueue::PlaceOf(uint32_t qpn, uint16_t head) const {
   return ((qpn * of_one) | (head % of_one)) % kept_.size();
 }
 
-// Replays of a QP stay in order, so one that is requested goes first.
+bool SendQueue::Sends(Cycle now, uint32_t qpn) { return state_.Read(now - 1, qpn) >= IbQpState::kRts; }
+
+// Replays of a QP stay in order, so one that is requested goes first; unless none has an effect any more.
 bool SendQueue::IsQuick(Cycle now) {
   const spec::Replay& replay = replay_in.front();
+  if (!Sends(now, replay.qpn)) return true;
   if (replays_.AnyBefore(now, [&](const spec::Replay& other) { return other.qpn == replay.qpn; })) return false;
   if (replay.resume) return true;
   // The bursts of a long message are read again: so they queue behind the work of other QPs.
@@ -143,7 +147,9 @@ bool SendQueue::IsQuick(Cycle now) {
 void SendQueue::TakeQuick(Cycle now) {
   const spec::Replay replay = replay_in.Pop(now);
   quick_.emplace();
-  if (!replay.resume) {
+  if (!Sends(now, replay.qpn)) {
+    quick_->failed = RdmaError::kBadDescriptor;
+  } else if (!replay.resume) {
     const Kept& kept = kept_.Read(now - 1, PlaceOf(replay.qpn, replay.head));
     quick_->address = kept.address;
     quick_->bytes = kept.bytes;
@@ -263,14 +269,20 @@ bool SendQueue::RunFetch(Cycle now, bool answered) {
     return true;
   }
   if (!buffer_in.CanPop(now) || answered || fetch_) return false;
+  // The QP's state is read in the cycle before.
+  if (!fetches_pending_.CanPop(now - 1)) {
+    WakeAt(now + 1);
+    return false;
+  }
   spec::Buffer buffer = buffer_in.Pop(now);
   if (buffer.status == BufferStatus::kOk || fetch.is_replay) {
     ++got_;
     // A send work request is one device-readable descriptor. [RFC v2, RoCE Support] A record's descriptor was checked
-    // before.
+    // before. What was posted before a QP stopped is the driver's again.
     const bool none = buffer.status != BufferStatus::kOk;
     if (none) buffer.address = buffer.bytes = 0;
-    const RdmaError failed = none || buffer.writable || buffer.more   ? RdmaError::kBadDescriptor
+    const bool is_bad = none || buffer.writable || buffer.more || !Sends(now, fetch.qpn);
+    const RdmaError failed = is_bad                                   ? RdmaError::kBadDescriptor
                              : buffer.bytes < spec::RdmaSqReq::kBytes ? RdmaError::kBadWqe
                                                                       : RdmaError::kOk;
     infos_.Push(now, {.qpn = fetch.qpn,
@@ -345,9 +357,9 @@ bool SendQueue::RunAssemble(Cycle now, bool quick) {
   if (!info.resume) Keep(now, work);
   // The completer judges a replay's failure: its record may have ended, and its buffer been reused. A failure ends the
   // QP: later work in flight reports nothing more.
-  if (own_failure && reported_.Read(now - 1, info.qpn) == 0) {
+  if (own_failure && silent_.Read(now - 1, info.qpn) == 0) {
     failure_ = spec::QueueFailure{.vq_index = queues_.IndexOf(now, info.qpn), .code = failed};
-    reported_.Write(now, info.qpn, 1);
+    silent_.Write(now, info.qpn, 1);
   }
   work_ = work;
   infos_.Pop(now);
@@ -366,19 +378,19 @@ void SendQueue::Keep(Cycle now, const spec::WorkRequest& work) {
   kept_.Write(now, PlaceOf(work.qpn, work.head), kept);
 }
 
-// The failure flag is read in the cycle before, and a clear is written first.
+// The flag is read in the cycle before, and a state is written first.
 bool SendQueue::CanReport(Cycle now) {
-  if (infos_.CanPop(now - 1) && !(cleared_ && cleared_->cycle + 1 == now)) {
-    if (cleared_ && cleared_->cycle < now) WriteCleared();
+  if (infos_.CanPop(now - 1) && !(silenced_ && silenced_->cycle + 1 == now)) {
+    if (silenced_ && silenced_->cycle < now) WriteSilenced();
     return true;
   }
   WakeAt(now + 1);
   return false;
 }
 
-void SendQueue::WriteCleared() {
-  if (cleared_) reported_.Write(cleared_->cycle + 1, cleared_->qpn, 0);
-  cleared_.reset();
+void SendQueue::WriteSilenced() {
+  if (silenced_) silent_.Write(silenced_->cycle + 1, silenced_->qpn, silenced_->silent ? 1 : 0);
+  silenced_.reset();
 }
 
 bool SendQueue::IsIdle() const {

@@ -3,6 +3,8 @@
 // rtl/rdma/vireo_send_queue.sv. It uses a work request's length only, not its contents. A replay makes it read the work
 // request of one record again.
 //
+// Of a stopped QP nothing is requested or read any more: what is on its way passes as failed, without report.
+//
 // Three machines that share a few registers: the line (which QP requests buffers next; two cycles per event), the reads
 // (two per buffer), and the work requests (two cycles each). Beside them replays pass whose work request is kept.
 #pragma once
@@ -66,6 +68,8 @@ class SendQueue final : public Block {
   // Reads of work requests that were decided, and those of them that have ended.
   uint64_t reads_begun() const { return reads_begun_; }
   uint64_t reads_ended() const { return reads_taken_ + fetched_in.size(); }
+  // No request for buffers waits.
+  bool IsSettled() const { return !request_; }
   // No work in flight after the cycles that have run.
   bool IsIdle() const;
 
@@ -121,6 +125,8 @@ class SendQueue final : public Block {
 
   // Where a work request is kept.
   size_t PlaceOf(uint32_t qpn, uint16_t head) const;
+  // The QP may have work requests; as read in the cycle before.
+  bool Sends(Cycle now, uint32_t qpn);
   // The replay at the input was looked up, and needs no request.
   bool IsQuick(Cycle now);
   bool IsLookedUp(Cycle now) const { return replay_in.CanPop(now) && replay_in.CanPop(now - 1); }
@@ -135,7 +141,7 @@ class SendQueue final : public Block {
   void TakeQuick(Cycle now);
   void Keep(Cycle now, const spec::WorkRequest& work);
   bool CanReport(Cycle now);
-  void WriteCleared();
+  void WriteSilenced();
 
   const uint32_t send_records_;
   const uint32_t fetch_room_;
@@ -150,12 +156,15 @@ class SendQueue final : public Block {
   Table<spec::IbQpState> state_;
   Table<Slot> slots_;
   Table<Kept> kept_;
-  Table<uint8_t> reported_;  // 1: a failure was reported since the last clear; a clear is written one cycle later
-  struct Cleared {
+  // 1: no failure is reported, because one was, or the QP is stopped. A change of the latter is written one cycle
+  // later.
+  Table<uint8_t> silent_;
+  struct Silenced {
     Cycle cycle;
     uint32_t qpn;
+    bool silent;
   };
-  std::optional<Cleared> cleared_;  // not written yet
+  std::optional<Silenced> silenced_;  // not written yet
 
   Level<bool> hold_;
   bool held_ = false;                       // as of the last cycle: effective in the next one

@@ -88,7 +88,21 @@ uint16_t TxBuilder::SourcePort(uint32_t flow_label, uint32_t qpn, uint32_t dest_
   return static_cast<uint16_t>(spec::kUdpSourcePortBase | entropy);
 }
 
+void TxBuilder::OnStopped(Cycle now, const QpStop& stop) {
+  stopped_.Set(now, stop);
+  WakeAt(now + 1);
+}
+
+void TxBuilder::MarkStopped(Cycle now, const QpStop& stop) {
+  packet_in.ForEachBefore(now, [&](spec::TxPacket& packet) { packet.stale |= stop.Marks(packet, packet.is_response); });
+  answer_in.ForEachBefore(now, [&](spec::TxPacket& packet) { packet.stale |= stop.Marks(packet, true); });
+  if (!packet_ || !stop.Marks(*packet_, packet_->is_response || winner_ == 1)) return;
+  dead_ = true;
+  if (!token_) row_ = {};
+}
+
 void TxBuilder::Run(Cycle now) {
+  if (const auto stop = stopped_.Take(now)) MarkStopped(now, *stop);
   // One packet or net frame is in progress, with steps in fixed cycles; the last one waits for the framer and the MAC.
   if (now >= next_) {
     if (net_chosen_) {
@@ -156,8 +170,12 @@ void TxBuilder::Take(Cycle now, Channel<spec::TxPacket>& channel) {
     row_ = rows_.Read(now, packet_->qpn % rows_.size());
     dead_ = rows_.corrupt();
   }
+  if (packet_->stale) {
+    dead_ = true;
+    row_ = {};
+  }
   if (packet_->is_response && on_response_taken) on_response_taken(now);
-  if (packet_->ack_req && on_qp_sent) {
+  if (packet_->ack_req && !packet_->stale && on_qp_sent) {
     on_qp_sent(now, {.qpn = packet_->qpn, .psn = packet_->last_psn, .epoch = packet_->epoch});
   }
   next_ = now + kToken;
@@ -223,8 +241,8 @@ TxToken TxBuilder::Token(Cycle now) {
   return token;
 }
 
-bool TxBuilder::IsRdmaIdle() const { return packet_in.size() == 0 && answer_in.size() == 0 && !packet_ && !dead_; }
-
-bool TxBuilder::IsIdle() const { return IsRdmaIdle() && !net_chosen_ && frames_.empty(); }
+bool TxBuilder::IsIdle() const {
+  return packet_in.size() == 0 && answer_in.size() == 0 && !packet_ && !dead_ && !net_chosen_ && frames_.empty();
+}
 
 }  // namespace vireo::model

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends packets: adds path and peer from its queue pair's row, or for a datagram the path from its address handle and
 // the peer from the packet itself, and makes a frame of it: the counterpart of rtl/rdma/vireo_tx_builder.sv including
-// the framer. Packets, responses and net frames, which pass unchanged, alternate. It checks nothing.
+// the framer. Of a packet whose queue pair was stopped since it was made no frame is sent. Packets, responses and net
+// frames, which pass unchanged, alternate. It checks nothing.
 //
 // Unloaded, with p the cycle of a packet's push: its frame's first beat is visible in p + kLatency, if the MAC was
 // ready in cycle p + kTokenLatency - 1. With v the first cycle in which a net frame is present: its first beat is
@@ -23,6 +24,7 @@
 #include "model/common/table.h"
 #include "model/eth/net_frames.h"
 #include "model/rdma/payload_source.h"
+#include "model/rdma/stop_pulse.h"
 #include "model/rdma/tx_framer.h"
 #include "spec/gen/vireo_spec.h"
 
@@ -78,9 +80,11 @@ class TxBuilder final : public Block {
   void OnMac(Cycle now, const std::array<uint8_t, 6>& mac);
   void OnTransmitReady(Cycle now, bool ready);  // m_axis_tready
 
+  // Pulse in cycle `now`: packets of this queue pair that are here are stale, or its requests.
+  void OnStopped(Cycle now, const QpStop& stop);
+
   void Run(Cycle now) override;
-  bool IsIdle() const;      // at the end of the last cycle that ran
-  bool IsRdmaIdle() const;  // likewise, but for net frames and the framer
+  bool IsIdle() const;  // at the end of the last cycle that ran
 
   // The source port of a flow: from flow_label if it is not 0, else from the two queue pairs, independent of their
   // order.
@@ -96,6 +100,7 @@ class TxBuilder final : public Block {
     std::vector<uint8_t> bytes;  // empty: it is not sent
   };
 
+  void MarkStopped(Cycle now, const QpStop& stop);
   void Choose(Cycle now);
   bool NetWaits(Cycle now);
   void Take(Cycle now, Channel<spec::TxPacket>& channel);
@@ -116,11 +121,13 @@ class TxBuilder final : public Block {
   Table<std::array<uint8_t, 6>> mac_{1};
   Table<uint8_t> ready_{1};
 
+  StopPulse stopped_;
   size_t winner_ = 2;        // granted last: 0 packet_in, 1 answer_in, 2 net_
   bool net_chosen_ = false;  // a net frame waits for the framer and the MAC
   std::optional<spec::TxPacket> packet_;
-  Row row_{};          // path and peer of the packet
-  bool dead_ = false;  // its row has bad parity: from its acceptance until its frame has left the framer
+  Row row_{};  // path and peer of the packet
+  // Its row has bad parity, or it is stale: from its acceptance until its frame has left the framer.
+  bool dead_ = false;
   std::optional<TxToken> token_;
   Cycle next_ = 0;      // of the next step
   Cycle net_from_ = 0;  // a net frame present from then on is a new one

@@ -15,6 +15,9 @@ constexpr uint64_t kFail = 1;
 // From the last beat of a packet's last train to the decision that it enables: one stage, and the queue after it.
 constexpr uint64_t kDone = 1 + FifoTiming::kFifoLatency;
 
+// Likewise, to the first cycle in which the packet counts as read.
+constexpr uint64_t kComplete = 2;
+
 // memory_grant_t as bits.
 unsigned EncodeGrant(const spec::MemoryGrant& grant) { return (grant.valid ? 2U : 0U) | (grant.epoch ? 1U : 0U); }
 spec::MemoryGrant DecodeGrant(unsigned bits) { return {.valid = (bits & 2) != 0, .epoch = (bits & 1) != 0}; }
@@ -56,6 +59,8 @@ void TxGather::OnTrain(Cycle first, const Train& train) {
     if (HasJobs()) WakeAt(runs_end_);
     return;
   }
+  complete_.push_back(end + kComplete);
+  CountReads();
   arriving_.visible = end + kDone;
   WakeAt(arriving_.visible);
   done_.push_back(std::move(arriving_));
@@ -106,6 +111,11 @@ size_t TxGather::Free(Cycle now) {
 }
 
 void TxGather::Run(Cycle now) {
+  if (const auto stop = stopped_.Take(now)) {
+    const auto mark = [&](spec::TxPacket& packet) { packet.stale |= stop->Marks(packet, packet.is_response); };
+    for (spec::TxPacket& packet : waiting_) mark(packet);
+    if (send_ != Send::kWait) mark(packet_);
+  }
   while (!payloads_.empty() && payloads_.front().taken <= now) payloads_.pop_front();
   if (room_) RunRoom(now);
   RunFetch(now);
@@ -181,6 +191,9 @@ bool TxGather::TakeJob(Cycle now, Channel<spec::TxJob>& input) {
   if (!more) {
     waiting_timing_.Push(now);
     waiting_.push_back(job_.packet);
+    if (&input == &response_in) ++responses_ended_;
+    unread_.push_back({now, beats != 0, job_.packet.is_response});
+    CountReads();
     if (waiting_.size() == 1) WakeAt(waiting_timing_.PopReady());
   }
   if (job_.bytes0 != 0) fetch_ = Fetch::kFirst;
@@ -201,6 +214,25 @@ bool TxGather::TakeDrop(Cycle now, Channel<spec::TxJob>& input) {
   return true;
 }
 
+void TxGather::CountReads() {
+  for (; !unread_.empty(); unread_.pop_front()) {
+    const Unread& packet = unread_.front();
+    Cycle at = std::max(next_read_, packet.taken + 1);
+    if (packet.has_payload) {
+      if (complete_.empty()) return;
+      at = std::max(at, complete_.front());
+      complete_.pop_front();
+    }
+    next_read_ = at + 1;
+    if (!packet.is_response) on_packet_read(at + 1);
+  }
+}
+
+void TxGather::OnStopped(Cycle now, const QpStop& stop) {
+  stopped_.Set(now, stop);
+  WakeAt(now + 1);
+}
+
 void TxGather::RunSend(Cycle now) {
   if (now < send_from_) return;
   switch (send_) {
@@ -211,7 +243,7 @@ void TxGather::RunSend(Cycle now) {
       const bool bad = has_payload && done_.front().bad;
       if (bad && unsent_ > 0) return;
       if (bad && now <= last_taken_) return WakeAt(last_taken_ + 1);
-      if (bad || !waiting_.front().reports) return Decide(now, bad);
+      if (bad || !waiting_.front().reports || waiting_.front().stale) return Decide(now, bad);
       send_ = Send::kSent;
       send_from_ = now + 1;
       return WakeAt(send_from_);
@@ -250,7 +282,6 @@ void TxGather::RunSend(Cycle now) {
 
 void TxGather::Decide(Cycle now, bool bad) {
   packet_ = waiting_.front();
-  if (!packet_.is_response) on_packet_read(now + 1);
   waiting_.pop_front();
   waiting_timing_.Pop(now);
   if (room_) room_->End(now);
@@ -272,7 +303,11 @@ void TxGather::Decide(Cycle now, bool bad) {
   // replaces it. [IBTA vol. 1, 9.7.5.2.2, 9.9.5.2]
   if (packet_.is_response && bad) {
     const uint32_t msn = spec::Aeth::Decode(packet_.extension).msn;
-    packet_ = {.qpn = packet_.qpn, .opcode = spec::BthOpcode::kRcAcknowledge, .psn = packet_.psn, .is_response = true};
+    packet_ = {.qpn = packet_.qpn,
+               .opcode = spec::BthOpcode::kRcAcknowledge,
+               .psn = packet_.psn,
+               .is_response = true,
+               .stale = packet_.stale};
     spec::Aeth aeth;
     aeth.msn = msn;
     aeth.Encode(packet_.extension);
@@ -280,7 +315,12 @@ void TxGather::Decide(Cycle now, bool bad) {
   } else if (packet_.is_response && packet_.opcode == spec::BthOpcode::kRcRdmaReadResponseMiddle) {
     std::fill(std::begin(packet_.extension), std::end(packet_.extension), uint8_t{0});
   }
-  send_ = !bad ? Send::kSend : IsSendOnly(packet_) ? Send::kFailSent : Send::kFail;
+  if (bad && packet_.stale) {
+    // Nobody is told of its failure.
+    send_ = packet_.is_response ? Send::kSend : Send::kWait;
+  } else {
+    send_ = !bad ? Send::kSend : IsSendOnly(packet_) ? Send::kFailSent : Send::kFail;
+  }
   send_from_ = now + (bad ? kFail : kSend);
   WakeAt(send_from_);
 }

@@ -3,7 +3,9 @@
 // rtl/rdma/vireo_tx_gather.sv. A packet has one job or several, all on one of two streams, which alternate per packet;
 // packets leave in the order in which their last jobs were taken, each when its payload is complete (store and
 // forward). It checks nothing. The handling of a message whose packet could not be read is decided elsewhere. With room
-// that is taken before a packet is begun, no job waits for the wire.
+// that is taken before a packet is begun, no job waits for the wire. Packets of a queue pair that is stopped while they
+// wait, or requests of one that is flushed, are marked stale: they leave in their turn, without a report, and no frame
+// of them is sent.
 //
 // Unloaded, with p the cycle of a job's push and x that of the last beat of the packet's last train:
 //
@@ -29,6 +31,7 @@
 #include "model/dma/train.h"
 #include "model/rdma/memory_grant.h"
 #include "model/rdma/payload_source.h"
+#include "model/rdma/stop_pulse.h"
 #include "model/rdma/tx_room.h"
 #include "spec/gen/vireo_spec.h"
 
@@ -68,8 +71,8 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
   // The runs of a job are read.
   OnGrantEnded on_grant_ended = [](Cycle, Cycle, const spec::MemoryGrant&) {};
 
-  // A packet of `job_in` is read, or dropped: nothing that was taken before it reads any more. Reported ahead, with the
-  // cycle of the pulse.
+  // A packet of `job_in` is read, or dropped: nothing that was taken before it reads any more. It may still wait for
+  // the wire. Reported ahead, with the cycle of the pulse.
   std::function<void(Cycle at)> on_packet_read = [](Cycle) {};
 
   // Room for one more packet of an input, 0 job_in, 1 response_in. Called in the cycle of the pulse.
@@ -78,6 +81,11 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
   void OnRoomUsed(Cycle at, size_t input);
   // A packet of `job_in` that was begun has no job.
   void OnRoomUnused(Cycle at);
+
+  // Pulse in cycle `now`: packets of this queue pair that are here are stale, or its requests.
+  void OnStopped(Cycle now, const QpStop& stop);
+  // Packets of response_in that were taken whole.
+  uint64_t responses_ended() const { return responses_ended_; }
 
   void OnTrain(Cycle first, const Train& train) override;
   std::vector<uint8_t> TakePayload(Cycle first) override;
@@ -114,6 +122,7 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
   bool HasJobs() const { return job_in.size() != 0 || response_in.size() != 0; }
   bool TakeJob(Cycle now, Channel<spec::TxJob>& input);
   bool TakeDrop(Cycle now, Channel<spec::TxJob>& input);
+  void CountReads();
   void RunSend(Cycle now);
   void Decide(Cycle now, bool bad);
 
@@ -137,6 +146,19 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
   std::deque<spec::TxPacket> waiting_;
   std::deque<Done> done_;
   Done arriving_{};  // the packet whose runs are arriving
+
+  // Packets that are not known to be read, in order.
+  struct Unread {
+    Cycle taken;
+    bool has_payload;
+    bool is_response;
+  };
+  std::deque<Unread> unread_;
+  std::deque<Cycle> complete_;  // of those with payload: from when on it is all there
+  Cycle next_read_ = 0;         // one per cycle
+
+  StopPulse stopped_;
+  uint64_t responses_ended_ = 0;
 
   Send send_ = Send::kWait;
   Cycle send_from_ = 0;

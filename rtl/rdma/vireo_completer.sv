@@ -20,7 +20,7 @@
 //   unsent        a packet of UC or UD that cannot be sent fails its record; all others flush until the QP has
 //                 left SQE
 //   ERR           all flush
-//   clear         all are discarded without completion
+//   clear         all are discarded without completion, those that are parked when the fence has passed them
 //
 // An acknowledge outside the unacknowledged PSN range is ignored. [IBTA vol. 1, 9.7.5]
 //
@@ -30,7 +30,8 @@
 // requests one burst, and the next turn comes when the requester reports that this one has started.
 //
 // A record whose outcome is known while its memory may still be read is parked: its completion follows when the fence
-// shows that its packets and its replays have ended. Parked records stay in their slots, before the oldest other one. So is
+// shows that its packets and its replays have ended. So does the return of its room, without which the QP does not start
+// again: so no replay of a lifetime is met by the next one. Parked records stay in their slots, before the oldest other one. So is
 // a READ that ends without all its responses: one of them may still be on its way to memory.
 //
 // A QP whose attributes have bad parity: its records are discarded without completion, and nothing else has an effect.
@@ -436,7 +437,7 @@ module vireo_completer
   logic [NumberBits-1:0] works_started_d, works_started_q;      // records with packets
   logic [NumberBits-1:0] replays_started_d, replays_started_q;  // issued
   logic [NumberBits-1:0] works_open, replays_open;              // that have not ended
-  logic pending, parks, retires;
+  logic pending, awaits, parks, retires, retires_completion;
   responses_e responses;              // as of now
   logic [EpochBits-1:0] response_lead;
   logic [7:0] taken_q;                // records, of all QPs
@@ -486,6 +487,11 @@ module vireo_completer
   // States in which records are valid; in others they are left over from before a clear.
   function automatic logic keeps_records(input logic [2:0] state);
     return state == 3'(IbQpStateRts) || state == 3'(IbQpStateSqd) || state == 3'(IbQpStateSqe);
+  endfunction
+
+  // States in which records complete.
+  function automatic logic completes_in(input logic [2:0] state);
+    return keeps_records(state) || state == 3'(IbQpStateErr);
   endfunction
 
   // [IBTA vol. 1, tables 44, 45; 11.6.2]
@@ -622,7 +628,8 @@ module vireo_completer
     code = vendor;
     if (!own && !has_status_q) code = 32'(error_of_nak(nak_status_q));
     // Packets of it, or a replay, may still be read: behind its completion the driver could use its memory for something
-    // else. The number of a record from long ago may be among those that have not ended by chance: it waits without need.
+    // else, and behind its room the QP may start again. The number of a record from long ago may be among those that have
+    // not ended by chance: it waits without need.
     // Work requests of records that wait in the slice may have ended.
     works_open = works_started_q - works_ended;
     replays_open = replays_started_q - replays_ended;
@@ -639,8 +646,9 @@ module vireo_completer
     if (responses == ResponsesClosing && (!response_fence_busy || !response_lead[EpochBits-1])) begin
       responses = ResponsesClosed;
     end
-    if (stored_is_read && status != IbWcStatusSuccess && responses != ResponsesClosed) pending = 1'b1;
-    parks = ring_q.parked != '0 || (completes && pending);
+    awaits = stored_is_read && status != IbWcStatusSuccess && responses != ResponsesClosed;
+    parks = ring_q.parked != '0 || pending || (completes && awaits);
+    retires_completion = !stored.no_completion && !dead_q && completes_in(qp_state);
     cqe = '{wr_id: stored.wr_id, status: status, opcode: stored.opcode, vendor_err: vendor, qp_num: 32'(qpn_q),
             default: '0};
     if (stored_is_read && status == IbWcStatusSuccess) cqe.byte_len = stored.bytes;
@@ -768,11 +776,8 @@ module vireo_completer
             ring.retries = '0;
             ring.rnr_retries = '0;
             ring.responses = ResponsesOpen;
-            if (ring.parked != '0) begin
-              stored_read = 1'b1;
-              stored_read_slot = ring.oldest - SlotBits'(ring.parked);
-              state_d = StRetire;
-            end
+            // What only waits for responses leaves now.
+            if (ring.parked != '0) polls_left_d = parked_qps_q;
           end
           OpRetire: begin
             stored_read = 1'b1;
@@ -1131,28 +1136,23 @@ module vireo_completer
         state_d = StChoose;
       end
       StRetire: begin
-        // The oldest parked record leaves, without completion if the QP is cleared.
+        // The oldest parked record leaves, without completion if the QP was cleared since.
         ring_write = 1'b1;
         ring_d.responses = responses;
-        if (ring_q.parked != '0 && op_q != OpClear && !stored.no_completion && pending) begin
+        if (pending || (retires_completion && awaits)) begin
           parked_push = 1'b1;
           state_d = StChoose;
-        end else if (ring_q.parked != '0 && !all_free) begin
+        end else if (!all_free) begin
           // Waits.
           ring_write = 1'b0;
         end else begin
-          if (ring_q.parked != '0) begin
-            retired_valid_d = 1'b1;
-            completion_valid_d = op_q != OpClear && !stored.no_completion && !dead_q;
-            ring_d.parked = ring_q.parked - 1'b1;
-          end
+          retired_valid_d = 1'b1;
+          completion_valid_d = retires_completion;
+          ring_d.parked = ring_q.parked - 1'b1;
           stored_read = ring_d.parked != '0;
           stored_read_slot = ring_q.oldest - SlotBits'(ring_d.parked);
           if (ring_d.parked != '0) begin
             state_d = StRetire;
-          end else if (op_q == OpClear) begin
-            polls_left_d = parked_qps_q;  // to take it from the set
-            state_d = StRead;
           end else begin
             ring_d.polled = 1'b0;
             parked_qps_d = parked_qps_q - 1'b1;

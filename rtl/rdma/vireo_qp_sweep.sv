@@ -3,7 +3,8 @@
 // Tells QP control when the device has nothing in progress any more for a QP that it has stopped or flushed, while all
 // others go on. The new state was broadcast: from then on each block drops, or flushes, work of this QP when it takes it.
 // What was begun before ends in order, so fences follow each other in the direction of the data, and each is for what was
-// begun before its start, of all QPs. None waits for the wire: docs/decisions/0010.
+// begun before its start, of all QPs. None waits for the wire: docs/decisions/0010. At the end of a stop, packets of this
+// QP that do wait for it are marked stale, at the end of a flush its requests.
 module vireo_qp_sweep
   import vireo_spec_pkg::*;
 #(
@@ -17,8 +18,10 @@ module vireo_qp_sweep
   input  logic       rst_ni,
   input  logic       sweep_i,                // level: until swept_o
   input  logic [23:0] qpn_i,                 // in its first cycle
+  input  logic       clear_i,                // likewise: the QP is stopped
 
   // Levels: the block is at no work that depends on an earlier state.
+  input  logic       send_queue_settled_i,
   input  logic       requester_settled_i,
   input  logic       responder_settled_i,
   input  logic       read_responder_settled_i,
@@ -36,6 +39,9 @@ module vireo_qp_sweep
   input  logic       batch_ends_i,
   input  logic       packet_begins_i,        // packets of the requester, until their payload is read
   input  logic [1:0] packets_end_i,
+  input  logic       response_begins_i,      // jobs of the read responder, until tx_gather has them
+  input  logic       response_ends_i,
+  input  logic       response_waits_i,
   input  logic       place_begins_i,         // places of the receive scatter, until their outputs are taken
   input  logic       place_ends_i,
   input  logic       place_waits_i,
@@ -53,6 +59,9 @@ module vireo_qp_sweep
   input  logic [1:0] completion_pending_i,
   input  logic       completion_waits_i,
 
+  output logic       stopped_valid_o,        // pulse: packets of this QP are stale; of one that is flushed its requests
+  output logic       stopped_all_o,
+  output logic [23:0] stopped_qpn_o,
   output logic       swept_o                 // level, as long as sweep_i
 );
 
@@ -68,7 +77,7 @@ module vireo_qp_sweep
     StBegun,        // what the requester has begun; reads of work requests and receives
     StAccess,       // payload read, places written, grants ended
     StAnswers,      // acknowledges at the completer, answers at the read responder
-    StComplete,     // the completer's turns for them
+    StComplete,     // the completer's turns for them; the read responder's jobs in tx_gather
     StCompletions,  // completions at the CQ writer
     StDone
   } state_e;
@@ -76,12 +85,14 @@ module vireo_qp_sweep
   state_e state_d, state_q;
   logic [DelayBits-1:0] delay_d, delay_q;
   logic [23:0] qpn_q;
+  logic clear_q;
   logic noted_q;  // a pulse of the responder for this QP, one cycle ago
   // Since the start of the state; of the responder: its turn was over, and since then it has noted the state.
-  logic requester_seen_d, requester_seen_q, responder_seen_d, responder_seen_q, noted_seen_d, noted_seen_q;
+  logic send_queue_seen_d, send_queue_seen_q, requester_seen_d, requester_seen_q;
+  logic responder_seen_d, responder_seen_q, noted_seen_d, noted_seen_q;
   logic read_responder_seen_d, read_responder_seen_q, completer_seen_d, completer_seen_q;
-  logic start_begun, start_access, start_answers, start_completions;
-  logic fetches_busy, entries_busy, batches_busy, packets_busy, places_busy, acks_passed;
+  logic start_begun, start_access, start_answers, start_complete, start_completions;
+  logic responses_busy, fetches_busy, entries_busy, batches_busy, packets_busy, places_busy, acks_passed;
   logic [1:0] completions_passed;
 
   always_comb begin
@@ -90,7 +101,9 @@ module vireo_qp_sweep
     start_begun = 1'b0;
     start_access = 1'b0;
     start_answers = 1'b0;
+    start_complete = 1'b0;
     start_completions = 1'b0;
+    send_queue_seen_d = send_queue_seen_q;
     requester_seen_d = requester_seen_q;
     responder_seen_d = responder_seen_q;
     noted_seen_d = noted_seen_q || (responder_seen_q && noted_q);
@@ -100,6 +113,7 @@ module vireo_qp_sweep
     unique case (state_q)
       StIdle: begin
         delay_d = DelayBits'(Delay);
+        send_queue_seen_d = 1'b0;
         requester_seen_d = 1'b0;
         responder_seen_d = 1'b0;
         noted_seen_d = 1'b0;
@@ -111,11 +125,12 @@ module vireo_qp_sweep
         responder_seen_d = responder_seen_q
                         || (delay_q <= DelayBits'(Delay - ResponderDelay) && responder_settled_i);
         if (delay_q == '0) begin
+          send_queue_seen_d = send_queue_seen_q || send_queue_settled_i;
           requester_seen_d = requester_seen_q || requester_settled_i;
           read_responder_seen_d = read_responder_seen_q || read_responder_settled_i;
           completer_seen_d = completer_seen_q || completer_settled_i;
         end
-        if (requester_seen_d && noted_seen_q && read_responder_seen_d && completer_seen_d) begin
+        if (send_queue_seen_d && requester_seen_d && noted_seen_q && read_responder_seen_d && completer_seen_d) begin
           start_begun = 1'b1;
           state_d = StBegun;
         end
@@ -132,9 +147,12 @@ module vireo_qp_sweep
       end
       StAnswers: begin
         read_responder_seen_d = read_responder_seen_q || read_responder_settled_i;
-        if (read_responder_seen_d && acks_passed) state_d = StComplete;
+        if (read_responder_seen_d && acks_passed) begin
+          start_complete = 1'b1;
+          state_d = StComplete;
+        end
       end
-      StComplete: if (completer_settled_i) begin
+      StComplete: if (completer_settled_i && !responses_busy) begin
         start_completions = 1'b1;
         state_d = StCompletions;
       end
@@ -158,8 +176,12 @@ module vireo_qp_sweep
   assign unused_psn = ^expected_psn_i.psn;
 
   always_ff @(posedge clk_i) begin
-    if (state_q == StIdle) qpn_q <= qpn_i;
+    if (state_q == StIdle) begin
+      qpn_q <= qpn_i;
+      clear_q <= clear_i;
+    end
     delay_q <= delay_d;
+    send_queue_seen_q <= send_queue_seen_d;
     requester_seen_q <= requester_seen_d;
     responder_seen_q <= responder_seen_d;
     noted_seen_q <= noted_seen_d;
@@ -188,7 +210,14 @@ module vireo_qp_sweep
     .clk_i, .rst_ni, .begin_i(place_begins_i), .end_i({1'b0, place_ends_i}), .start_i(start_access),
     .waits_i({1'b0, place_waits_i}), .busy_o(places_busy)
   );
+  vireo_fence #(.CountBits(3)) u_responses (
+    .clk_i, .rst_ni, .begin_i(response_begins_i), .end_i({1'b0, response_ends_i}), .start_i(start_complete),
+    .waits_i({1'b0, response_waits_i}), .busy_o(responses_busy)
+  );
   assign epoch_o = start_access;
+  assign stopped_valid_o = start_completions;
+  assign stopped_all_o = clear_q;
+  assign stopped_qpn_o = qpn_q;
 
   vireo_passage u_acks (
     .clk_i, .rst_ni, .enter_i(ack_enters_i), .leave_i(ack_leaves_i), .own_i(ack_own_i), .waits_i(ack_waits_i),

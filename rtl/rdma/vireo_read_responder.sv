@@ -61,6 +61,9 @@ module vireo_read_responder
   input  logic            atomic_ready_i,
   output atomic_request_t atomic_o,
 
+  input  logic            stopped_valid_i,  // pulse: what waits here of this QP is stale
+  input  logic [23:0]     stopped_qpn_i,
+
   input  logic            result_valid_i,
   output logic            result_ready_o,
   input  atomic_result_t  result_i,
@@ -105,10 +108,24 @@ module vireo_read_responder
     .m_valid_o(place_valid), .m_ready_i(place_pop), .m_data_o(place)
   );
 
-  vireo_slice #(.Width(AtomicResultBits)) u_result (
+  // Room for the results of all operations: so none that was granted waits for room in tx_gather.
+  localparam int unsigned Atomics = 32;
+  logic [QpBits-1:0] stopped_qpn;
+  logic operation_begins, result_stale;  // the oldest operation is of an earlier lifetime of its QP
+  logic [$clog2(Atomics):0] atomics_d, atomics_q;  // operations whose result was not taken
+  logic [$clog2(Atomics):0] results_d, results_q;  // of these, those whose result is here
+
+  assign stopped_qpn = stopped_qpn_i[QpBits-1:0];
+
+  vireo_fifo #(.Width(AtomicResultBits), .Depth(Atomics)) u_result (
     .clk_i, .rst_ni,
     .s_valid_i(result_valid_i), .s_ready_o(result_ready_o), .s_data_i(result_i),
     .m_valid_o(result_valid), .m_ready_i(result_pop), .m_data_o(result)
+  );
+  vireo_stop_marks #(.Depth(Atomics), .QpBits(QpBits)) u_result_marks (
+    .clk_i, .rst_ni,
+    .push_i(operation_begins), .push_qpn_i(qpn_q), .push_response_i(1'b1),
+    .pop_i(result_pop), .stopped_valid_i, .stopped_all_i(1'b1), .stopped_qpn_i(stopped_qpn), .marked_o(result_stale)
   );
 
   // QPs whose READs end, because of a state without responses; a set of its own, so that a QP that is set up again
@@ -222,7 +239,8 @@ module vireo_read_responder
   assign atomic_ack = '{original_data: result.value};
   assign ring_slot = row.oldest + row.count[SlotBits-1:0];
   assign unused_bits = &{1'b0, table_write_i.index[23:QpBits], qp_state_write_i.qpn[23:QpBits],
-                         qp_state_write_i.clear};  // implied by its state
+                         qp_state_write_i.clear,  // implied by its state
+                         stopped_qpn_i};
 
   vireo_table #(.Width(3), .Depth(NumQps)) u_state (
     .clk_i, .rst_ni,
@@ -290,6 +308,7 @@ module vireo_read_responder
   logic [3:0] shift;
   logic retains_held, can_respond, leaves, fails, first, busy, is_nak;
   logic atomic_d, atomic_q;  // the packet is the response to an atomic operation
+  logic waits;  // there are as many operations as can be
   logic can_turn, can_result;  // with space for every result of a turn, so that responses never wait for jobs
   logic hold_q;
   logic [RoomBits-1:0] job_room_d, job_room_q;  // packets that may be issued
@@ -329,6 +348,8 @@ module vireo_read_responder
     answer_pop = 1'b0;
     place_pop = 1'b0;
     result_pop = 1'b0;
+    operation_begins = 1'b0;
+    waits = 1'b0;
     drop_pop = 1'b0;
     turn_pop = 1'b0;
     turn_push = 1'b0;
@@ -361,8 +382,9 @@ module vireo_read_responder
     can_turn = turn_valid && job_free && failure_free && !hold_q && job_room_q != '0
             && (packet_free || packet_q.qpn[QpBits-1:0] != turn_qpn);
     // What has started ends, also during a hold.
-    can_result = result_valid && job_free && failure_free && job_room_q != '0
-              && (packet_free || packet_q.qpn[QpBits-1:0] != result.qpn[QpBits-1:0]);
+    can_result = result_valid
+              && (result_stale || (job_free && failure_free && job_room_q != '0
+                                   && (packet_free || packet_q.qpn[QpBits-1:0] != result.qpn[QpBits-1:0])));
     number = issued_q + 1'b1;
     // As a signed number: above 0, the QP's last job is in flight. The number of a QP that issued none for long wraps
     // to lie ahead again; its next response then leaves as a job, which is only a detour.
@@ -501,11 +523,13 @@ module vireo_read_responder
         atomic_d = operands.is_atomic;
         // Without bytes no key is checked. [IBTA vol. 1, 9.7.4] A duplicate of an atomic operation accesses nothing.
         checked_d = bytes_d != '0 && !operands.is_duplicate;
-        check_valid_d = checked_d && !parity_error_q;
+        waits = operands.is_atomic && atomics_q == ($clog2(Atomics) + 1)'(Atomics);
+        check_valid_d = checked_d && !parity_error_q && !waits;
         check_d = '{key: entry.rkey, pdn: attributes.pdn, local_write: 1'b0, remote_write: 1'b0,
                     remote_read: !operands.is_atomic, remote_atomic: operands.is_atomic,
                     address: entry.address + 64'(row.done), bytes: 32'(bytes_d)};
-        state_d = parity_error_q ? StChoose : StIssue;
+        turn_push = waits && !parity_error_q;
+        state_d = parity_error_q || waits ? StChoose : StIssue;
       end
       StIssue: begin
         if ((!checked_q || place_valid) && atomic_q && !fails) begin
@@ -518,6 +542,7 @@ module vireo_read_responder
                           swap_add: atomic_eth.swap_add_data, compare: atomic_eth.compare_data};
             row_d.parked = 1'b1;
             row_write = 1'b1;
+            operation_begins = 1'b1;
             state_d = StChoose;
           end
         end else if (!checked_q || place_valid) begin
@@ -569,9 +594,9 @@ module vireo_read_responder
       end
       StResult: begin
         // Of an earlier lifetime of the QP: nobody waits for it.
-        result_pop = !row.parked;
-        ring_read = row.parked;
-        state_d = row.parked ? StRespond : StChoose;
+        result_pop = !row.parked || result_stale;
+        ring_read = !result_pop;
+        state_d = result_pop ? StChoose : StRespond;
       end
       StRespond: begin
         result_pop = 1'b1;
@@ -613,6 +638,10 @@ module vireo_read_responder
       end
       default: state_d = StChoose;
     endcase
+    if (stopped_valid_i && packet_d.qpn[QpBits-1:0] == stopped_qpn) packet_d.stale = 1'b1;
+    atomics_d = atomics_q + ($clog2(Atomics) + 1)'(operation_begins) - ($clog2(Atomics) + 1)'(result_pop);
+    results_d = results_q + ($clog2(Atomics) + 1)'(result_valid_i && result_ready_o)
+              - ($clog2(Atomics) + 1)'(result_pop);
     reads_d.ended = row_d.ended;
     job_room_d = job_room_q + RoomBits'(room_i) - RoomBits'(issues);
   end
@@ -625,6 +654,8 @@ module vireo_read_responder
       issued_q <= '0;
       ended_q <= '0;
       job_room_q <= '0;
+      atomics_q <= '0;
+      results_q <= '0;
       room_used_o <= 1'b0;
       packet_valid_q <= 1'b0;
       job_valid_q <= 1'b0;
@@ -640,6 +671,8 @@ module vireo_read_responder
       issued_q <= issued_d;
       ended_q <= ended_d;
       job_room_q <= job_room_d;
+      atomics_q <= atomics_d;
+      results_q <= results_d;
       room_used_o <= issues;
       packet_valid_q <= packet_valid_d;
       job_valid_q <= job_valid_d;
@@ -685,7 +718,7 @@ module vireo_read_responder
   assign parity_error_o = parity_error_q;
   assign settled_o = state_q == StChoose && drop_empty && !answer_valid;
   assign idle_o = state_q == StChoose && drop_empty && (turn_empty || hold_q) && ack_empty && !answer_valid
-               && !result_valid && !atomic_valid_q && !packet_valid_q && !job_valid_q && !failure_valid_q && !check_valid_q && !reads_valid_q;
+               && results_q == '0 && !atomic_valid_q && !packet_valid_q && !job_valid_q && !failure_valid_q && !check_valid_q && !reads_valid_q;
 
 `ifndef SYNTHESIS
   assert property (@(posedge clk_i) state_q == StAnswer && answer.is_read |-> 32'(row.count) < MaxRdAtomic)

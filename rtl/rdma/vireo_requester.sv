@@ -1135,7 +1135,7 @@ module vireo_requester
                            extension: '0, payload_bytes: 14'(entry.payload_bytes), has_ah: entry.has_deth, ah: '0,
                            dest_qpn: '0, reports: entry.reports, is_response: 1'b0,
                            last_psn: entry.read ? entry.last_psn : entry.psn,
-                           epoch: entry.is_replay ? entry.epoch : back_resumed};
+                           epoch: entry.is_replay ? entry.epoch : back_resumed, stale: 1'b0};
           if (entry.atomic) begin
             job_d.packet.extension[8*AtomicEthBytes-1:0] = pack_atomic_eth(atomic_eth);
           end else if (entry.has_reth) begin

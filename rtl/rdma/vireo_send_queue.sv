@@ -9,6 +9,9 @@
 // already. If the work request is kept here, the replay is quick: it passes everything but replays of its QP. Else it is
 // read again, by the index of its descriptor. Replays of a QP stay in order; replays and the line take turns.
 //
+// Of a stopped QP nothing is requested or read any more: its memory is the driver's. What is on its way passes as failed,
+// without report.
+//
 // Every buffer received counts as a record in use until `retired` returns it, regardless of the state of its QP:
 // so the count needs no clearing and is never wrong.
 module vireo_send_queue
@@ -70,6 +73,7 @@ module vireo_send_queue
   output qp_sends_t         qp_sends_o,
 
   output logic [1:0]        fetches_wait_o,         // reads that were decided and are not requested yet
+  output logic              settled_o,              // no request for buffers waits
   output logic              idle_o
 );
 
@@ -101,6 +105,11 @@ module vireo_send_queue
     if (!rst_ni) hold_q <= 1'b0;
     else hold_q <= hold_i;
   end
+
+  // States in which a QP may have work requests. [IBTA vol. 1, 10.3.1]
+  function automatic logic is_started(input logic [2:0] state);
+    return state >= 3'(IbQpStateRts);
+  endfunction
 
   function automatic logic is_served(input logic [2:0] state);
     return state == 3'(IbQpStateRts) || state == 3'(IbQpStateSqe) || state == 3'(IbQpStateErr);
@@ -194,12 +203,14 @@ module vireo_send_queue
   kept_t kept_new, kept;
   logic looked_up_q;  // `kept` is that of the replay at the input
   logic quick, slow;  // it needs no request; it can be requested
+  logic replay_started;  // its QP is, likewise as of one cycle ago
   logic [Infos-1:0] slow_valid_q, slow_valid_d, slow_same;  // replays that were requested and not issued
   logic [QpBits-1:0] slow_qpn_q [Infos];
   logic [InfoBits-2:0] slow_in_q, slow_out_q;
   logic replays_pop;
   logic quick_valid_q, quick_pop;
   replay_t quick_replay_q;
+  logic quick_started_q;
   /* verilator lint_off UNUSEDSIGNAL */
   kept_t quick_q;  // without what was compared
   /* verilator lint_on UNUSEDSIGNAL */
@@ -211,12 +222,20 @@ module vireo_send_queue
     .read_i(1'b1), .read_address_i(place_of(replay.qpn[QpBits-1:0], replay.head)), .read_data_o(kept)
   );
 
+  vireo_table #(.Width(1), .Depth(NumQps)) u_replay_state (
+    .clk_i, .rst_ni,
+    .write_i(qp_state_write_valid_i), .write_address_i(qp_state_write_i.qpn[QpBits-1:0]),
+    .write_data_i(is_started(qp_state_write_i.state)),
+    .read_i(1'b1), .read_address_i(replay.qpn[QpBits-1:0]), .read_data_o(replay_started)
+  );
+
   always_comb begin
     for (int unsigned i = 0; i < Infos; i++) slow_same[i] = slow_valid_q[i] && slow_qpn_q[i] == replay.qpn[QpBits-1:0];
     // The bursts of a long message are read again: so they queue behind the work of other QPs.
-    quick = slow_same == '0
+    // Those of a stopped QP have no effect, so their order does not matter.
+    quick = !replay_started || (slow_same == '0
             && (replay.resume || (kept.valid && kept.qpn == replay.qpn[QpBits-1:0] && kept.head == replay.head
-                                  && replay.psn == replay.first_psn));
+                                  && replay.psn == replay.first_psn)));
     // One that follows a quick one of its QP must not pass it.
     slow = !quick && !(quick_valid_q && quick_replay_q.qpn == replay.qpn);
   end
@@ -248,6 +267,7 @@ module vireo_send_queue
   always_ff @(posedge clk_i) begin
     if (!quick_valid_q) begin
       quick_replay_q <= replay;
+      quick_started_q <= replay_started;
       quick_q <= kept;
     end
     if (slow_pop) slow_qpn_q[slow_in_q] <= replay.qpn[QpBits-1:0];
@@ -502,6 +522,20 @@ module vireo_send_queue
   logic info_push, info_ready, info_valid, info_pop;
   info_t info_in, info;
   logic [31:0] tail_bytes_left;  // the fixed part, of the descriptor
+  logic fetch_started;   // the QP of fetches_pending is, as read one cycle ago
+  logic fetch_read_q;  // it was
+
+  vireo_table #(.Width(1), .Depth(NumQps)) u_fetch_state (
+    .clk_i, .rst_ni,
+    .write_i(qp_state_write_valid_i), .write_address_i(qp_state_write_i.qpn[QpBits-1:0]),
+    .write_data_i(is_started(qp_state_write_i.state)),
+    .read_i(1'b1), .read_address_i(fetches_pending.qpn), .read_data_o(fetch_started)
+  );
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) fetch_read_q <= 1'b0;
+    else fetch_read_q <= fetches_pending_valid && !fetches_pending_pop;
+  end
 
   vireo_fifo #(.Width($bits(info_t)), .Depth(Infos)) u_info (
     .clk_i, .rst_ni,
@@ -527,11 +561,12 @@ module vireo_send_queue
     info_in = '{qpn: fetches_pending.qpn, head: buffer.head, address: buffer.address, bytes: buffer.bytes, failed: RdmaErrorOk,
                 is_replay: fetches_pending.is_replay, resume: fetches_pending.resume};
     // A send work request is one device-readable descriptor. [RFC v2, RoCE Support] That of a record existed before.
+    // What was posted before a QP stopped is the driver's again.
     if (buffer.status != BufferStatusOk) begin
       info_in.address = '0;
       info_in.bytes = '0;
       info_in.failed = RdmaErrorBadDescriptor;
-    end else if (buffer.writable || buffer.more) begin
+    end else if (buffer.writable || buffer.more || !fetch_started) begin
       info_in.failed = RdmaErrorBadDescriptor;
     end else if (buffer.bytes < 32'(RdmaSqReqBytes)) begin
       info_in.failed = RdmaErrorBadWqe;
@@ -545,7 +580,7 @@ module vireo_send_queue
             info_push = 1'b1;
             info_in = '{qpn: fetches_pending.qpn, failed: RdmaErrorOk, is_replay: 1'b1, resume: 1'b1, default: '0};
           end
-        end else if (buffer_valid && fetches_pending_valid && !answer_valid_q && fetch_free && info_ready) begin
+        end else if (buffer_valid && fetches_pending_valid && !answer_valid_q && fetch_free && info_ready && fetch_read_q) begin
           buffer_pop = 1'b1;
           if (buffer.status == BufferStatusOk || fetches_pending.is_replay) begin
             got_d = got_q + 1'b1;
@@ -593,18 +628,19 @@ module vireo_send_queue
   logic own_failure;      // of a work request that is no replay
   logic info_startable;   // the oldest one has what it needs first
   logic quick_last_d, quick_last_q;  // a quick replay started last
-  logic reported, report;       // of info.qpn, as read one cycle ago; it is reported now
+  logic silent, report;   // of info.qpn, as read one cycle ago; it is reported now
   logic flag_read_q;         // it was
-  logic cleared_valid_q;  // an instance of `cleared_q` started one cycle ago
-  logic [QpBits-1:0] cleared_q;
+  logic silenced_valid_q;  // `silenced_q` was stopped, or is new, since one cycle ago
+  logic [QpBits-1:0] silenced_q;
+  logic silenced_new_q;
 
-  // QPs with a failure reported since the last clear. A clear is written one cycle late and has priority, so nothing
-  // waits for an external input in that cycle.
-  vireo_table #(.Width(1), .Depth(NumQps)) u_reported (
+  // QPs of which no failure is reported, because one was, or they are stopped. A change of the latter is written one cycle
+  // late and has priority, so nothing waits for an external input in that cycle.
+  vireo_table #(.Width(1), .Depth(NumQps)) u_silent (
     .clk_i, .rst_ni,
-    .write_i(cleared_valid_q || report), .write_address_i(cleared_valid_q ? cleared_q : info.qpn),
-    .write_data_i(!cleared_valid_q),
-    .read_i(1'b1), .read_address_i(info.qpn), .read_data_o(reported)
+    .write_i(silenced_valid_q || report), .write_address_i(silenced_valid_q ? silenced_q : info.qpn),
+    .write_data_i(!silenced_valid_q || !silenced_new_q),
+    .read_i(1'b1), .read_address_i(info.qpn), .read_data_o(silent)
   );
 
   always_comb begin
@@ -634,7 +670,7 @@ module vireo_send_queue
           quick_last_d = 1'b1;
         end else if (info_valid && (info.failed != RdmaErrorOk || info.resume)) begin
           own_failure = !info.is_replay;
-          issue = both_free && !(own_failure && (cleared_valid_q || !flag_read_q));
+          issue = both_free && !(own_failure && (silenced_valid_q || !flag_read_q));
           if (issue) quick_last_d = 1'b0;
         end else if (info_valid && fetched_valid) begin
           fetched_pop = 1'b1;
@@ -647,7 +683,7 @@ module vireo_send_queue
       AsTail: begin
         if (head_failed_q || fetched.resp != AxiRespOkay) failed = RdmaErrorQueueDmaError;
         own_failure = failed != RdmaErrorOk && !info.is_replay;
-        if (fetched_valid && both_free && !(own_failure && cleared_valid_q)) begin
+        if (fetched_valid && both_free && !(own_failure && silenced_valid_q)) begin
           fetched_pop = 1'b1;
           issue = 1'b1;
           assemble_d = AsHead;
@@ -669,7 +705,7 @@ module vireo_send_queue
       // The completer judges a replay's failure: its record may have ended, and its buffer may be reused by now.
       if (own_failure) begin
         // One ends the QP: later work in flight reports nothing more.
-        report = !reported;
+        report = !silent;
         failure_valid_d = report;
         failure_d = '{vq_index: first_queue + {15'(info.qpn), 1'b0}, code: failed};
       end
@@ -681,7 +717,9 @@ module vireo_send_queue
     if (quick_pop) begin
       work_valid_d = 1'b1;
       work_d = '0;
-      if (!quick_replay_q.resume) begin
+      if (!quick_started_q) begin
+        work_d.failed = RdmaErrorBadDescriptor;
+      end else if (!quick_replay_q.resume) begin
         work_d.address = quick_q.address;
         work_d.bytes = quick_q.bytes;
         work_d.head_bytes = quick_q.head_bytes;
@@ -694,14 +732,16 @@ module vireo_send_queue
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       flag_read_q <= 1'b0;
-      cleared_valid_q <= 1'b0;
+      silenced_valid_q <= 1'b0;
     end else begin
       flag_read_q <= info_valid && !info_pop;
-      cleared_valid_q <= qp_state_write_valid_i && qp_state_write_i.clear;
+      silenced_valid_q <= qp_state_write_valid_i
+                       && (qp_state_write_i.clear || qp_state_write_i.state == 3'(IbQpStateInit));
     end
   end
   always_ff @(posedge clk_i) begin
-    cleared_q <= qp_state_write_i.qpn[QpBits-1:0];
+    silenced_q <= qp_state_write_i.qpn[QpBits-1:0];
+    silenced_new_q <= !qp_state_write_i.clear;
   end
 
   // What one machine adds and another removes.
@@ -771,6 +811,7 @@ module vireo_send_queue
   assign fetch_request_valid_o = fetch_valid_q;
   assign fetches_wait_o = 2'(fetch_valid_q) + 2'(fetch_state_q == FtTail);
   assign fetch_request_o = fetch_q;
+  assign settled_o = !request_valid_q;
   assign work_request_valid_o = work_valid_q;
   assign work_request_o = work_q;
   assign queue_failure_valid_o = failure_valid_q;

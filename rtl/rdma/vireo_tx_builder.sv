@@ -7,8 +7,8 @@
 //
 // A net frame does not pass through the framer: it waits until that is empty, and no packet enters it meanwhile.
 //
-// A packet whose row has bad parity passes through the framer alone, so that its payload is taken, but its frame is not
-// sent.
+// A packet whose row has bad parity, or whose queue pair was stopped since it was made (a request: or flushed), passes
+// through the framer alone, so that its payload is taken, but its frame is not sent.
 module vireo_tx_builder
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::*;
@@ -28,6 +28,10 @@ module vireo_tx_builder
   input  logic                  context_flip_valid_i,
   input  context_flip_t         context_flip_i,
   output logic                  parity_error_o,
+
+  input  logic                  stopped_valid_i,  // pulse: packets of this QP that are here are stale, or its requests only
+  input  logic                  stopped_all_i,
+  input  logic [23:0]           stopped_qpn_i,
 
   input  logic                  packet_valid_i,
   output logic                  packet_ready_o,
@@ -56,10 +60,9 @@ module vireo_tx_builder
   output logic                  m_axis_tlast_o,
 
   output logic                  response_taken_o,  // a packet with is_response was taken
-  output logic                  qp_sent_valid_o,   // likewise, one with ack_req
+  output logic                  qp_sent_valid_o,   // likewise, one with ack_req that is not stale
   output qp_sent_t              qp_sent_o,
   output logic                  tx_frame_o,        // a frame's last beat is visible
-  output logic                  rdma_idle_o,  // but for net frames and the framer
   output logic                  idle_o
 );
 
@@ -149,6 +152,42 @@ module vireo_tx_builder
   tx_packet_t packet_in, answer_in;
   logic enable_q;
   logic [47:0] mac_q;
+  logic [InAnswer:InPacket] stale;  // the packet at the input
+  logic [QpBits-1:0] stopped_qpn;
+
+  assign stopped_qpn = stopped_qpn_i[QpBits-1:0];
+
+  vireo_stop_marks #(
+    .Depth(2),
+    .QpBits(QpBits)
+  ) u_packet_marks (
+    .clk_i,
+    .rst_ni,
+    .push_i(packet_valid_i && packet_ready_o),
+    .push_qpn_i(packet_i.qpn[QpBits-1:0]),
+    .push_response_i(packet_i.is_response),
+    .pop_i(in_valid[InPacket] && in_ready[InPacket]),
+    .stopped_valid_i,
+    .stopped_all_i,
+    .stopped_qpn_i(stopped_qpn),
+    .marked_o(stale[InPacket])
+  );
+
+  vireo_stop_marks #(
+    .Depth(2),
+    .QpBits(QpBits)
+  ) u_answer_marks (
+    .clk_i,
+    .rst_ni,
+    .push_i(answer_valid_i && answer_ready_o),
+    .push_qpn_i(answer_i.qpn[QpBits-1:0]),
+    .push_response_i(1'b1),
+    .pop_i(in_valid[InAnswer] && in_ready[InAnswer]),
+    .stopped_valid_i,
+    .stopped_all_i,
+    .stopped_qpn_i(stopped_qpn),
+    .marked_o(stale[InAnswer])
+  );
 
   vireo_slice #(
     .Width(TxPacketBits)
@@ -197,7 +236,9 @@ module vireo_tx_builder
   logic [$clog2(TxFramerLatency + 2)-1:0] frames_d, frames_q;
   logic net_last;                  // the beat that is taken is a net frame's last
   logic token_valid, token_ready;
-  logic dead_d, dead_q;            // the packet's row has bad parity
+  logic corrupt;                   // the packet's row has bad parity
+  logic dead_q;                    // it has, or the packet is stale
+  logic stops, takes_stale;        // the packet is stale from now on; the one that is taken
   logic parity_error_q;
   logic hides_q;                   // what leaves the framer is not sent
   tx_packet_t packet_d, packet_q;
@@ -237,17 +278,25 @@ module vireo_tx_builder
 
   always_comb begin
     packet_d = '0;
-    if (take) packet_d = pick == 2'd1 ? answer_in : packet_in;
+    if (take) begin
+      packet_d = pick == 2'd1 ? answer_in : packet_in;
+      packet_d.stale = packet_d.stale || stale[pick[0]];
+    end
     path = '0;
     if (state_q == StToken) path = packet_q.has_ah ? ah_path : row.path;
     dest_qpn = packet_q.has_ah ? packet_q.dest_qpn : row.dest_qpn;
-    dead_d = packet_q.has_ah ? ah_corrupt : row_corrupt;
+    corrupt = packet_q.has_ah ? ah_corrupt : row_corrupt;
+    stops = stopped_valid_i && packet_q.qpn[QpBits-1:0] == stopped_qpn
+         && (stopped_all_i || !(packet_q.is_response || winner_q == InputBits'(InAnswer)));
+    takes_stale = packet_d.stale
+               || (stopped_valid_i && packet_d.qpn[QpBits-1:0] == stopped_qpn
+                   && (stopped_all_i || !(packet_d.is_response || pick == InputBits'(InAnswer))));
   end
 
   assign token_valid = state_q == StOffer && (!dead_q || frames_q == '0);
   assign parity_error_o = parity_error_q;
   assign response_taken_o = take && packet_d.is_response;
-  assign qp_sent_valid_o = take && packet_d.ack_req;
+  assign qp_sent_valid_o = take && packet_d.ack_req && !packet_d.stale;
   assign qp_sent_o = '{qpn: packet_d.qpn, psn: packet_d.last_psn, epoch: packet_d.epoch};
 
   // The source port as in Linux: from the flow label, else, symmetrically, from both queue pair numbers.
@@ -294,7 +343,7 @@ module vireo_tx_builder
       parity_error_q <= 1'b0;
       hides_q <= 1'b0;
     end else begin
-      parity_error_q <= state_q == StRow && dead_d;
+      parity_error_q <= state_q == StRow && corrupt;
       hides_q <= state_d == StDead;
       state_q <= state_d;
       winner_q <= winner_d;
@@ -307,8 +356,12 @@ module vireo_tx_builder
 
   always_ff @(posedge clk_i) begin
     mac_q <= mac_i;
-    if (take) packet_q <= packet_d;
-    if (state_q == StRow) dead_q <= dead_d;
+    if (take) begin
+      packet_q <= packet_d;
+      packet_q.stale <= takes_stale;
+    end
+    if (state_q == StRow) dead_q <= corrupt || packet_q.stale || stops;
+    else if (stops) dead_q <= 1'b1;  // of no consequence once the framer has the packet
     if (state_q == StRow) product_q <= ProductBits'(packet_q.qpn) * ProductBits'(dest_qpn);
     if (state_q == StToken) token_q <= token_d;
   end
@@ -425,12 +478,11 @@ module vireo_tx_builder
     else frames_q <= frames_d;
   end
 
-  assign rdma_idle_o = in_valid == '0 && (state_q == StIdle || state_q == StEmpty || state_q == StNet);
-  assign idle_o = rdma_idle_o && state_q == StIdle && frames_q == '0 && !net_valid_q;
+  assign idle_o = in_valid == '0 && state_q == StIdle && frames_q == '0 && !net_valid_q;
 
   // Fields of the table that are not used here.
   logic unused;
-  assign unused = ^{written_qp, written_ah, table_write_i, folded40, packet_q};
+  assign unused = ^{written_qp, written_ah, table_write_i, folded40, packet_q, stopped_qpn_i};
 
 `ifndef SYNTHESIS
   assert property (@(posedge clk_i) disable iff (!rst_ni) in_valid[InAnswer] |-> answer_in.payload_bytes == '0)

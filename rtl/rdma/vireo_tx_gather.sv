@@ -12,6 +12,9 @@
 // With Reserves, who sends the jobs has taken that space before, and place among the packets that wait: no job waits for
 // the wire.
 //
+// Packets of a queue pair that is stopped while they wait, or requests of one that is flushed, are marked stale: they leave in their turn, without a report,
+// and no frame of them is sent.
+//
 // The payload buffer has two banks, of the beats with even and with odd numbers: the last beat of the last run may
 // end one beat of the payload and start another, and both are written in one cycle.
 module vireo_tx_gather
@@ -23,6 +26,7 @@ module vireo_tx_gather
   // wire and host memory take turns.
   parameter int unsigned BufferBytes,
   parameter bit Reserves,  // packets are begun with room that was given for them
+  localparam int unsigned QpBits = $clog2(Config.num_qps),
   localparam int unsigned DataBits = Config.datapath_bits  // 64 ... 1024, a power of two
 ) (
   input  logic                 clk_i,
@@ -75,8 +79,14 @@ module vireo_tx_gather
   input  logic                 sent_ready_i,
   output rx_ack_t              sent_o,
 
+  input  logic                 stopped_valid_i,  // pulse: packets of this QP that are here are stale, or its requests only
+  input  logic                 stopped_all_i,
+  input  logic [23:0]          stopped_qpn_i,
+
+  output logic                 response_ends_o, // pulse: a packet of `response` is taken whole, and a stop will mark it
   output memory_grant_t        grant_ended_o,  // pulse: the runs of a job are read
-  // Packets of `job` that are read or dropped in the cycle before: nothing that was taken before them reads any more.
+  // Packets of `job` that are read or dropped in the cycle before, in order: nothing that was taken before them reads any
+  // more. They may still wait for the wire.
   output logic [1:0]           packets_read_o,
   output logic                 idle_o
 );
@@ -130,6 +140,8 @@ module vireo_tx_gather
   logic [JobsBits:0] jobs_d, jobs_q;         // packets that were taken whole and not decided on
   logic [RunBits-1:0] runs_d, runs_q;        // that were requested and are not in the buffer
   logic run_done;                            // one more is from the next cycle on
+  logic reads;                               // the oldest packet that is not read yet is
+  logic reads_response;
 
   vireo_slice #(
     .Width(TxJobBits)
@@ -361,6 +373,38 @@ module vireo_tx_gather
     .m_data_o(done_bad)
   );
 
+  // --- Packets that are read, in order, whether or not they can leave.
+  logic [JobsBits-1:0] read_in_q, read_out_q;
+  logic [JobsBits:0] unread_d, unread_q;  // packets between them
+  logic [JobsBits:0] dones_d, dones_q;    // of these, whose payload is complete
+  logic [JobDepth-1:0] has_payload_q, is_response_q;
+
+  always_comb begin
+    reads = unread_q != '0 && (!has_payload_q[read_out_q] || dones_q != '0);
+    reads_response = is_response_q[read_out_q];
+    unread_d = unread_q + (JobsBits + 1)'(ends) - (JobsBits + 1)'(reads);
+    dones_d = dones_q + (JobsBits + 1)'(done) - (JobsBits + 1)'(reads && has_payload_q[read_out_q]);
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      read_in_q <= '0;
+      read_out_q <= '0;
+      unread_q <= '0;
+      dones_q <= '0;
+    end else begin
+      if (ends) read_in_q <= read_in_q + 1'b1;
+      if (reads) read_out_q <= read_out_q + 1'b1;
+      unread_q <= unread_d;
+      dones_q <= dones_d;
+    end
+  end
+
+  always_ff @(posedge clk_i) if (ends) begin
+    has_payload_q[read_in_q] <= job_beats != '0;
+    is_response_q[read_in_q] <= job.packet.is_response;
+  end
+
   // --- Packets: decided on in order.
   typedef enum logic [2:0] {
     StWait,   // for a packet and all of its payload
@@ -378,6 +422,30 @@ module vireo_tx_gather
   logic send_only;  // a packet of UC or UD: its failure stops the send half
   logic [PlaceBits:0] stored_d, stored_q;  // beats of packets that left, still in the banks
   logic payload_valid_d, payload_valid_q;
+  logic stale;        // the packet that waits first
+  logic [QpBits-1:0] stopped_qpn;
+
+  assign stopped_qpn = stopped_qpn_i[QpBits-1:0];
+
+  function automatic logic stops(input logic [QpBits-1:0] qpn, input logic is_response);
+    return stopped_valid_i && qpn == stopped_qpn && (stopped_all_i || !is_response);
+  endfunction
+
+  vireo_stop_marks #(
+    .Depth(JobDepth),
+    .QpBits(QpBits)
+  ) u_marks (
+    .clk_i,
+    .rst_ni,
+    .push_i(ends),
+    .push_qpn_i(job.packet.qpn[QpBits-1:0]),
+    .push_response_i(job.packet.is_response),
+    .pop_i(decide),
+    .stopped_valid_i,
+    .stopped_all_i,
+    .stopped_qpn_i(stopped_qpn),
+    .marked_o(stale)
+  );
 
   always_comb begin
     decide = 1'b0;
@@ -389,7 +457,7 @@ module vireo_tx_gather
     unique case (send_q)
       StWait: begin
         if (waiting_valid && (waiting.beats == '0 || done_valid)) begin
-          if ((waiting.beats == '0 || !done_bad) && waiting.packet.reports) begin
+          if ((waiting.beats == '0 || !done_bad) && waiting.packet.reports && !stale) begin
             send_d = StSent;
           end else if (waiting.beats == '0 || !done_bad) begin
             decide = 1'b1;
@@ -399,7 +467,9 @@ module vireo_tx_gather
             // Dropping moves the read pointer, so nothing before it may remain.
             decide = 1'b1;
             drop_beats = 1'b1;
-            send_d = send_only ? StFailSent : StFail;
+            // Nobody is told of the failure of a stale one.
+            if (stale) send_d = waiting.packet.is_response ? StPacket : StWait;
+            else send_d = send_only ? StFailSent : StFail;
           end
         end
       end
@@ -438,6 +508,7 @@ module vireo_tx_gather
     end else if (waiting.packet.is_response && waiting.packet.opcode == BthOpcodeRcRdmaReadResponseMiddle) begin
       packet_d.extension = '0;
     end
+    packet_d.stale = stale || stops(waiting.packet.qpn[QpBits-1:0], waiting.packet.is_response);
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -447,12 +518,15 @@ module vireo_tx_gather
 
   always_ff @(posedge clk_i) begin
     if (send_q == StWait && waiting_valid) packet_q <= packet_d;
+    else if (stops(packet_q.qpn[QpBits-1:0], packet_q.is_response)) packet_q.stale <= 1'b1;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) packets_read_o <= '0;
-    else packets_read_o <= 2'(decide && !waiting.packet.is_response) + 2'(drop && !winner_d);
+    else packets_read_o <= 2'(reads && !reads_response) + 2'(drop && !winner_d);
   end
+
+  assign response_ends_o = ends && winner_d;
 
   assign packet_valid_o = send_q == StPacket;
   assign packet_o = packet_q;
@@ -572,7 +646,7 @@ module vireo_tx_gather
 
   // Unused bits.
   logic unused;
-  assign unused = ^{train_tag_i, train_bytes_i, room_used_i};
+  assign unused = ^{train_tag_i, train_bytes_i, room_used_i, stopped_qpn_i};
 
 `ifndef SYNTHESIS
   logic [13:0] part_bytes_q;  // of the packet's jobs so far

@@ -771,7 +771,7 @@ enum class RdmaError : uint8_t {
   kBadAh = 0x14u,  // No address handle of this protection domain has this number
   kBadGidIndex = 0x15u,  // Outside the GID table, or empty where an entry is needed
   kBadVqIndex = 0x16u,  // No virtqueue that may have a window has this index
-  kHandleBusy = 0x17u,  // Other objects use it; for create_qp: the one GSI QP exists
+  kHandleBusy = 0x17u,  // Other objects use it; for create_qp: the one GSI QP exists, or has only just gone; for modify_qp: discarded work is not gone yet, try again
   kBadSrqn = 0x18u,  // No shared receive queue has this number; for create_qp: none of this protection domain
   kInvalidParameter = 0x30u,  // A field has an undefined value
   kUnsupportedQpType = 0x31u,  // The device has no QPs of this type
@@ -11287,7 +11287,7 @@ struct MemoryPlace {
 
 // A packet to send, without its path; the path builder and the framer add the other headers. (tokens.toml)
 struct TxPacket {
-  static constexpr size_t kBits = 371;
+  static constexpr size_t kBits = 372;
   uint32_t qpn{};  // Queue pair that sends it
   BthOpcode opcode{};  // BTH
   bool solicited_event{};  // BTH
@@ -11302,6 +11302,7 @@ struct TxPacket {
   bool is_response{};  // A packet of the read responder: tx_builder reports that it took it, tx_gather that it failed
   uint32_t last_psn{};  // With ack_req: last PSN that its response covers: PSN of the last response of a READ, else the packet's own
   uint8_t epoch{};  // With ack_req: epoch of the QP's last hold when it was sent
+  bool stale{};  // The QP was stopped since it was made: it takes its way, but no frame of it is sent
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -11318,6 +11319,7 @@ struct TxPacket {
     f("is_response", self.is_response, 1);
     f("last_psn", self.last_psn, 24);
     f("epoch", self.epoch, 8);
+    f("stale", self.stale, 1);
   }
 
   friend constexpr bool operator==(const TxPacket&, const TxPacket&) = default;
@@ -11325,7 +11327,7 @@ struct TxPacket {
 
 // A packet to send and the location of its payload: at most two runs of bus addresses per job, in one job or several. The runs total payload_bytes. (tokens.toml)
 struct TxJob {
-  static constexpr size_t kBits = 529;
+  static constexpr size_t kBits = 530;
   TxPacket packet{};  // Packet to send
   uint64_t address0{};  // First run
   uint16_t bytes0{};  // Its length; 0: no run
@@ -11463,7 +11465,7 @@ struct RxAck {
 
 // Response to a request, in request order: a packet, or the responses of a READ. For a READ `packet` holds the QP, the PSN of the first response and, as AETH, syndrome and MSN of every response that has one; its other fields are 0. An atomic operation comes as a READ of 8 bytes whose `packet` has also the request's opcode and, behind the AETH, the rest of the AtomicETH from swap_add_data on (rx_answer_operands). (tokens.toml)
 struct RxAnswer {
-  static constexpr size_t kBits = 501;
+  static constexpr size_t kBits = 502;
   bool is_read{};  // 1: the fields after `packet` are valid
   TxPacket packet{};  // Without payload
   uint64_t address{};  // First byte, in the region's addresses
@@ -11485,7 +11487,7 @@ struct RxAnswer {
 
 // Disposition of the oldest frame in the receive buffer: bytes of it go to host memory, and after them a completion, a response and an acknowledge may leave; or the frame is dropped. Several tokens may belong to one frame, and a token may belong to none. (tokens.toml)
 struct RxPlace {
-  static constexpr size_t kBits = 1349;
+  static constexpr size_t kBits = 1350;
   bool no_frame{};  // Belongs to no frame, writes nothing
   bool more{};  // The frame stays: the next token belongs to it, too
   uint16_t net_bytes{};  // Not 0: length of the frame, which goes to the net path unchanged; no other field applies

@@ -5217,8 +5217,9 @@ package vireo_spec_pkg;
     logic is_response;
     logic [23:0] last_psn;
     logic [7:0] epoch;
+    logic stale;
   } tx_packet_t;
-  localparam int unsigned TxPacketBits = 371;
+  localparam int unsigned TxPacketBits = 372;
 
   // A packet to send and the location of its payload: at most two runs of bus addresses per job, in one job or several. The runs total payload_bytes. (tokens.toml)
   typedef struct packed {
@@ -5231,7 +5232,7 @@ package vireo_spec_pkg;
     logic drop;
     memory_grant_t grant;
   } tx_job_t;
-  localparam int unsigned TxJobBits = 529;
+  localparam int unsigned TxJobBits = 530;
 
   // A send work request whose packets start to leave, or that failed: kept until it completes, in order. (tokens.toml)
   typedef struct packed {
@@ -5298,7 +5299,7 @@ package vireo_spec_pkg;
     logic [31:0] bytes;
     logic is_duplicate;
   } rx_answer_t;
-  localparam int unsigned RxAnswerBits = 501;
+  localparam int unsigned RxAnswerBits = 502;
 
   // Disposition of the oldest frame in the receive buffer: bytes of it go to host memory, and after them a completion, a response and an acknowledge may leave; or the frame is dropped. Several tokens may belong to one frame, and a token may belong to none. (tokens.toml)
   typedef struct packed {
@@ -5325,7 +5326,7 @@ package vireo_spec_pkg;
     logic has_ack;
     rx_ack_t ack;
   } rx_place_t;
-  localparam int unsigned RxPlaceBits = 1349;
+  localparam int unsigned RxPlaceBits = 1350;
 
   // The responder requests the next receive work request of a receive queue, or an element of its current one. One is outstanding at a time. (tokens.toml)
   typedef struct packed {

@@ -44,7 +44,7 @@ struct Stream {
 
 class Bench {
  public:
-  enum WorkIndex : size_t { kFetches, kEntries, kBatches, kPackets, kPlaces, kWorks };
+  enum WorkIndex : size_t { kFetches, kEntries, kBatches, kPackets, kResponses, kPlaces, kWorks };
 
   Bench() {
     sweep_.passages = {
@@ -58,6 +58,10 @@ class Bench {
         .completion_waits = [this] { return !completions_.slice.empty(); },
     };
     sweep_.on_epoch = [this](Cycle now) { epoch_at_ = now; };
+    sweep_.on_stopped = [this](Cycle now, const model::QpStop& stop) {
+      stopped_at_ = now;
+      stop_ = stop;
+    };
   }
 
   // How often in 16 cycles something is settled, ends or leaves.
@@ -90,6 +94,7 @@ class Bench {
         if (works_[i].ended < target_[i]) return "work " + std::to_string(i) + " of before has not ended";
       }
       if (epochs_ != 1) return std::to_string(epochs_) + " epochs";
+      if (stops_ != 1) return "packets were marked stale " + std::to_string(stops_) + " times";
       durations.push_back(now_ - started_);
       sweeps_ = false;
       next_ = now_ + 2 + random_() % 4;
@@ -97,13 +102,15 @@ class Bench {
     if (starts) {
       sweeps_ = true;
       started_ = now_;
-      epochs_ = 0;
+      epochs_ = stops_ = 0;
+      clears_ = Chance(8);
       qpn_ = static_cast<uint32_t>(random_() % 4);
       for (size_t i = 0; i < kWorks; ++i) target_[i] = works_[i].begun;
     }
     if (sweeps_ != (p_.sweep_i != 0)) sweep_.Set(now_ - 1, sweeps_);
     p_.sweep_i = sweeps_ ? 1 : 0;
-    state_ = {.requester_settled = Chance(rate),
+    state_ = {.send_queue_settled = Chance(rate),
+              .requester_settled = Chance(rate),
               .responder_settled = Chance(rate),
               .read_responder_settled = Chance(rate),
               .completer_settled = Chance(rate),
@@ -111,15 +118,18 @@ class Bench {
               .entries = works_[kEntries].progress(),
               .batches = works_[kBatches].progress(),
               .packets = works_[kPackets].progress(),
+              .responses = works_[kResponses].progress(),
               .places = works_[kPlaces].progress(),
               .memory_fence = !Chance(rate)};
     pending_ = pending_ || Chance(4);
+    p_.send_queue_settled_i = state_.send_queue_settled;
     p_.requester_settled_i = state_.requester_settled;
     p_.responder_settled_i = state_.responder_settled;
     p_.read_responder_settled_i = state_.read_responder_settled;
     p_.completer_settled_i = state_.completer_settled;
     p_.memory_fence_i = state_.memory_fence;
     p_.fetches_wait_i = static_cast<CData>(works_[kFetches].Waiting());
+    p_.response_waits_i = static_cast<CData>(works_[kResponses].Waiting());
     p_.place_waits_i = static_cast<CData>(works_[kPlaces].Waiting());
     p_.completion_pending_i = pending_ ? 1 : 0;
     p_.ack_waits_i = !acks_.slice.empty();
@@ -128,7 +138,8 @@ class Bench {
 
     // Pulses of this cycle.
     p_.qpn_i = starts ? qpn_ : static_cast<uint32_t>(random_() % 4);
-    if (starts) sweep_.OnQpStateWrite(now_, {.qpn = qpn_});
+    p_.clear_i = starts ? clears_ : Chance(8);
+    if (starts) sweep_.OnQpStateWrite(now_, {.qpn = qpn_, .clear = clears_});
     const spec::QpPsn psn{.qpn = notes || !sweeps_ ? static_cast<uint32_t>(random_() % 4) : qpn_ + 1};
     p_.expected_psn_valid_i = Chance(8);
     SetPort(p_.expected_psn_i, psn);
@@ -140,11 +151,16 @@ class Bench {
     p_.packet_begins_i = works_[kPackets].Waiting() != 0;
     works_[kPackets].counted = works_[kPackets].begun;
     if (works_[kPackets].begun - works_[kPackets].ended < 100 && Chance(8)) ++works_[kPackets].begun;
+    if (works_[kResponses].begun - works_[kResponses].ended < 3)
+      Begin(kResponses, p_.response_begins_i, 1, false);
+    else
+      Begin(kResponses, p_.response_begins_i, 0, false);
     Begin(kPlaces, p_.place_begins_i, 1, false);
     p_.fetch_ends_i = End(kFetches, 1);
     p_.entry_ends_i = End(kEntries, 1);
     p_.batch_ends_i = End(kBatches, 1);
     p_.packets_end_i = End(kPackets, 2);
+    p_.response_ends_i = End(kResponses, 1);
     p_.place_ends_i = End(kPlaces, 1);
     CData leaves = 0, own = 0;
     p_.ack_enters_i = Move(acks_, 1, leaves, own) & 1U;
@@ -163,6 +179,15 @@ class Bench {
     const bool epoch = epoch_at_ == now_;
     if ((p_.epoch_o != 0) != epoch) return "epoch_o differs";
     epochs_ += epoch ? 1 : 0;
+    const bool stops = stopped_at_ == now_;
+    if ((p_.stopped_valid_o != 0) != stops) return "stopped_valid_o differs";
+    stops_ += stops ? 1 : 0;
+    if (!stops) return {};
+    if (stop_.qpn != qpn_ || p_.stopped_qpn_o != qpn_) return "another QP is stopped";
+    if (stop_.all != clears_ || (p_.stopped_all_o != 0) != clears_) return "a flush is a stop, or a stop a flush";
+    for (size_t i = 0; i < kWorks; ++i) {
+      if (works_[i].ended < target_[i]) return "packets are marked before all are there";
+    }
     return {};
   }
 
@@ -232,6 +257,10 @@ class Bench {
   Cycle now_ = 0, next_ = 5, started_ = 0;
   Cycle epoch_at_ = model::kUnknown;
   bool sweeps_ = false;
+  bool clears_ = false;  // it is for a stop
+  Cycle stopped_at_ = model::kUnknown;
+  model::QpStop stop_;
+  unsigned stops_ = 0;  // since the sweep started
   uint32_t qpn_ = 0;
   unsigned epochs_ = 0;  // since the sweep started
   std::array<uint64_t, kWorks> target_{};

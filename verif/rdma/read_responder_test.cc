@@ -22,6 +22,7 @@
 #include "verif/rdma/grant_bench.h"
 #include "verif/rdma/hold_bench.h"
 #include "verif/rdma/room_bench.h"
+#include "verif/rdma/tx_bench.h"
 
 namespace vireo::verif {
 namespace {
@@ -216,6 +217,7 @@ struct Bench {
     bench.AddOther(surroundings);
     bench.AddOther(hold);
     bench.AddOther(room);
+    bench.AddOther(stops);
     bench.AddOther(contexts);
     EXPECT_EQ(bench.Run(kQps), "");  // the sets of QPs are cleared
   }
@@ -347,6 +349,7 @@ struct Bench {
                                                                                       p.qp_reads_o};
   Hold<ReadResponder> hold{p.hold_i, block, random};
   Room<ReadResponder> room{p.room_i, p.room_used_o, nullptr, block, random};
+  Stops<Top, ReadResponder> stops{p, block, random};
   ContextBench<Top, ReadResponder> contexts{p, block};
   Probe surroundings{[this](Cycle cycle) { return Begin(cycle); }, [this](Cycle cycle) { return End(cycle); }};
 };
@@ -1470,6 +1473,57 @@ TEST_F(ReadResponderTest, ResultOfAnEarlierLifetimeIsDiscarded) {
   EXPECT_EQ(b.Reads().back().ended, 2);
 }
 
+// The next lifetime has an operation of its own by then, and the old result goes before it.
+TEST_F(ReadResponderTest, ResultOfAStoppedQpIsNotThatOfItsNextLifetime) {
+  b.Setup();
+  b.executes = false;
+  b.answer.tokens = {AtomicOf(kQp, 10, false)};
+  ASSERT_EQ(b.bench.Run(100), "");
+  b.SetState(kQp, IbQpState::kReset);
+  ASSERT_EQ(b.bench.Run(30), "");
+  b.stops.next = model::QpStop{.qpn = kQp, .all = true};
+  ASSERT_EQ(b.bench.Run(5), "");
+  b.SetState(kQp, IbQpState::kRts);
+  const auto answer = AtomicOf(kQp, 20, false);
+  b.answer.tokens = {answer};
+  ASSERT_EQ(b.bench.Run(100), "");
+  EXPECT_EQ(b.atomic.count, 2U);
+  b.room.rate = 0;
+  b.result.tokens = {{.qpn = kQp, .value = 1}, {.qpn = kQp, .value = OriginalOf(kQp, 20)}};
+  EXPECT_EQ(b.Jobs(), std::vector{AtomicJob(answer)});
+}
+
+// So no operation that was granted waits for the wire: all results are taken without room in tx_gather.
+TEST_F(ReadResponderTest, ResultsWaitForNothing) {
+  b.Setup();
+  b.executes = false;
+  b.job.rate = 0;
+  for (uint32_t qpn = 0; qpn < kQps; ++qpn) b.answer.tokens.push_back(AtomicOf(qpn, 10, false));
+  ASSERT_EQ(b.bench.Run(500), "");
+  ASSERT_EQ(b.atomic.count, kQps);
+  for (uint32_t qpn = 0; qpn < kQps; ++qpn) b.result.tokens.push_back({.qpn = qpn, .value = OriginalOf(qpn, 10)});
+  ASSERT_EQ(b.bench.Run(200), "");
+  EXPECT_EQ(b.result.accepted, kQps);
+  EXPECT_EQ(b.job.count, 0U);
+  b.job.rate = 16;
+  EXPECT_EQ(b.Jobs().size(), kQps);
+}
+
+TEST_F(ReadResponderTest, StopMarksTheAnswerThatWaits) {
+  for (const bool is_its : {false, true}) {
+    b.Setup();
+    b.packet.rate = 0;
+    b.answer.tokens = {Answer(kQp, 10)};
+    ASSERT_EQ(b.bench.Run(50), "");
+    b.stops.next = model::QpStop{.qpn = is_its ? kQp : kQp + 1, .all = true};
+    ASSERT_EQ(b.bench.Run(5), "");
+    b.packet.rate = 16;
+    const auto packets = b.StraightPackets();
+    ASSERT_EQ(packets.size(), 1U);
+    EXPECT_EQ(packets[0].stale, is_its);
+  }
+}
+
 TEST_F(ReadResponderTest, AtomicMeetsDocumentedLatencies) {
   b.Setup();
   b.executes = b.answers_checks = false;
@@ -1586,6 +1640,7 @@ TEST_P(ReadResponderRandomTest, MatchesModelWithErrorsAndEveryReadEnds) {
   b.Rates(GetParam().in, GetParam().out);
   b.states.rate = b.tables.rate = 4;
   b.packet.keep = b.job.keep = b.check.keep = b.failure.keep = b.atomic.keep = false;
+  b.stops.rate = 2;
   for (uint32_t qpn = 0; qpn < kQps; ++qpn) {
     traffic.mtus[qpn] = kMtus[qpn % kMtus.size()];
     b.SetMtu(qpn, traffic.mtus[qpn]);

@@ -151,4 +151,44 @@ class FrameWatch {
   size_t seen_ = 0;
 };
 
+// Stops and flushes of queue pairs 0 to 3, at random and on request.
+// Block: a model that has them.
+template <typename Top, typename Block>
+class Stops final : public BenchStream {
+ public:
+  Stops(Top& top, Block& block, std::mt19937_64& random) : top_(top), block_(block), random_(random) {
+    top_.stopped_valid_i = 0;
+  }
+  void Begin(model::Cycle cycle) override {
+    if (!next && rate != 0 && random_() % 256 < rate && cycle > last_ + 1) {
+      next = model::QpStop{.qpn = static_cast<uint32_t>(random_() % 4), .all = random_() % 2 != 0};
+    }
+    top_.stopped_valid_i = next.has_value();
+    Scramble(top_.stopped_qpn_i, random_, 24);
+    constexpr bool kHasFlushes = requires(Top& top) { top.stopped_all_i; };
+    if constexpr (kHasFlushes) top_.stopped_all_i = random_() & 1;
+    if (!next) return;
+    top_.stopped_qpn_i = next->qpn;
+    if constexpr (kHasFlushes) {
+      top_.stopped_all_i = next->all;
+    } else {
+      next->all = true;
+    }
+    block_.OnStopped(cycle, *next);
+    next.reset();
+    last_ = cycle;
+  }
+  void End(model::Cycle) override {}
+  bool IsEmpty() const override { return !next; }
+
+  unsigned rate = 0;  // in 256ths
+  std::optional<model::QpStop> next;
+
+ private:
+  Top& top_;
+  Block& block_;
+  std::mt19937_64& random_;
+  model::Cycle last_ = 0;
+};
+
 }  // namespace vireo::verif

@@ -85,6 +85,7 @@ typename RtlTop<Top>::Outputs Outputs() {
     add(top.sent_o);
     add(top.grant_ended_o);
     add(top.packets_read_o);
+    add(top.response_ends_o);
     add(top.room_o);
     add(top.idle_o);
   };
@@ -248,12 +249,16 @@ struct Bench {
       ASSERT_FALSE(input.packets.empty());
       const Packet expected = std::move(input.packets.front());
       input.packets.pop_front();
-      EXPECT_EQ(sent, expected.packet);
-      EXPECT_EQ(std::exchange(reported, false), sent.reports) << "reported before the packet, once";
+      TxPacket seen = sent;
+      if (marks) seen.stale = false;
+      EXPECT_EQ(seen, expected.packet);
+      const bool was_reported = std::exchange(reported, false);
+      EXPECT_TRUE(was_reported == sent.reports || sent.stale) << "reported before the packet, once";
       if (sent.payload_bytes != 0) wire.Send(expected.payload);
     };
     this->sent.on_token = [this](Cycle, const RxAck& ack) {
       EXPECT_FALSE(reported);
+      if (marks && ack.status != spec::IbWcStatus::kSuccess) return;
       if (ack.status != spec::IbWcStatus::kSuccess) {
         ASSERT_FALSE(sent_failures.empty());
         EXPECT_EQ(ack, sent_failures.front());
@@ -274,6 +279,7 @@ struct Bench {
     bench.AddOther(packet_reads);
     block.on_packet_read = [this](Cycle at) { ++reads_due[at]; };
     failed.on_token = [this](Cycle, const QpFailure& failure) {
+      if (marks) return;
       const auto is_next = [&failure](const Input& input) {
         return !input.failures.empty() && input.failures.front() == failure;
       };
@@ -311,6 +317,8 @@ struct Bench {
     result.drop = false;
     result.packet.is_response = responses && random() % 2 != 0;
     result.packet.reports = random() % 4 == 0;
+    result.packet.stale = false;
+    if (marks) result.packet.qpn %= 4;
     return result.address0 &= ~kBadBit, result.address1 &= ~kBadBit, Sized(result, RandomSize(), RandomSize(), bad);
   }
   // A packet of these runs, one or two in each of its jobs.
@@ -458,6 +466,8 @@ struct Bench {
     }
     EXPECT_EQ(packet.count, good);
     EXPECT_EQ(reads, requests);
+    EXPECT_EQ(block.responses_ended(), response_ends);
+    if (marks) return;
     EXPECT_EQ(failed.count, bad - bad_sent);
     EXPECT_EQ(sent.count, reports + bad_sent);
   }
@@ -484,9 +494,16 @@ struct Bench {
                        reads += model;
                        return Same("packets_read_o", p.packets_read_o, model);
                      }};
+  uint64_t response_ends = 0;
+  Probe whole_responses{{}, [this](Cycle) {
+                          response_ends += p.response_ends_o;
+                          return std::string();
+                        }};
   Beginners<Top> beginners{p, block, random};
+  Stops<Top, TxGather> stops{p, block, random};
   // Before all streams: compares the state before the cycle.
-  const bool others_ = (bench.AddOther(wire), bench.AddOther(memory), bench.AddOther(beginners), true);
+  const bool others_ = (bench.AddOther(wire), bench.AddOther(memory), bench.AddOther(beginners), bench.AddOther(stops),
+                        bench.AddOther(whole_responses), true);
   decltype(bench.In("job", block.job_in, p.job_valid_i, p.job_ready_o, p.job_i)) job =
       bench.In("job", block.job_in, p.job_valid_i, p.job_ready_o, p.job_i);
   decltype(bench.In("response", block.response_in, p.response_valid_i, p.response_ready_o, p.response_i)) response =
@@ -503,6 +520,7 @@ struct Bench {
   std::array<Input, 2> inputs;
   bool responses = false;  // random jobs go to both inputs
   bool reported = false;   // the next packet, by `sent`
+  bool marks = false;      // queue pairs are stopped: packets of 0 to 3 may be stale, and are not reported then
   uint64_t good = 0;
   uint64_t bad = 0;
   uint64_t bad_sent = 0;  // of these, reported by `sent`
@@ -996,6 +1014,65 @@ TYPED_TEST(TxGatherRoomTest, MatchesModelAtEveryRate) {
 }
 
 // The wire takes nothing: what has room is read, and nothing else is begun.
+TYPED_TEST(TxGatherRoomTest, StopsMatchModelAtEveryRate) {
+  struct Rates {
+    unsigned job, request, memory, packet, wire, failed, sent, bad, stops;
+  };
+  for (const Rates rates : {Rates{16, 16, 16, 16, 16, 16, 16, 1, 8}, Rates{16, 16, 16, 2, 16, 16, 16, 4, 32},
+                            Rates{16, 16, 16, 16, 1, 16, 2, 2, 16}, Rates{8, 8, 8, 8, 8, 1, 1, 6, 64}}) {
+    Bench<TypeParam> b(this->rtl);
+    b.responses = b.marks = true;
+    b.SetRates(rates);
+    b.stops.rate = rates.stops;
+    for (unsigned i = 0; i < 400; ++i) b.AddRandom(rates.bad, 2);
+    b.Finish();
+    if (testing::Test::HasFatalFailure()) return;
+    EXPECT_TRUE(std::ranges::any_of(b.packet_sink.sent(), [](const auto& sent) { return sent.token.stale; }));
+    this->rtl.Reset();
+  }
+}
+
+// Packets of a QP that wait for the wire when it is stopped are stale, of one that is flushed the requests: nobody is
+// told that they are sent, or that they failed. Their payload was read long before, and that was reported.
+TYPED_TEST(TxGatherRoomTest, StopMarksPacketsThatWaitForTheWire) {
+  constexpr uint32_t kStopped = 1;
+  for (const bool all : {false, true}) {
+    Bench<TypeParam> b(this->rtl);
+    b.marks = true;
+    b.packet.rate = b.wire.rate = 0;
+    for (uint32_t i = 0; i < 48; ++i) {
+      TxJob job = b.Job((b.random() & ~kBadBit) | (i % 5 == 4 ? kBadBit : 0), 1 + b.random() % 200, 0, 0);
+      job.packet.qpn = i % 3;
+      job.packet.psn = i;
+      job.packet.is_response = i % 2 != 0;
+      job.packet.opcode = i % 4 == 0 ? spec::BthOpcode::kUcSendOnly : spec::BthOpcode::kRcSendOnly;
+      job.packet.reports = i % 4 == 0;
+      b.Add(job);
+    }
+    ASSERT_EQ(b.bench.Run(5'000), "");
+    EXPECT_EQ(b.packet.count, 0U);
+    EXPECT_EQ(b.reads, b.requests) << "what is read is reported although it cannot leave";
+    b.stops.next = model::QpStop{.qpn = kStopped, .all = all};
+    ASSERT_EQ(b.bench.Run(10), "");
+    b.packet.rate = b.wire.rate = 16;
+    b.Finish();
+    const auto is_stale = [&](uint32_t qpn, bool is_response) { return qpn == kStopped && (all || !is_response); };
+    for (const auto& sent : b.packet_sink.sent()) {
+      EXPECT_EQ(sent.token.stale, is_stale(sent.token.qpn, sent.token.is_response)) << sent.token.psn;
+    }
+    size_t failures = 0, reports = 0;
+    for (uint32_t i = 0; i < 48; ++i) {
+      if (is_stale(i % 3, i % 2 != 0)) continue;
+      const bool fails = i % 5 == 4, is_uc = i % 4 == 0;
+      failures += fails && !is_uc ? 1 : 0;
+      reports += is_uc ? 1 : 0;
+    }
+    EXPECT_EQ(b.failed.count, failures);
+    EXPECT_EQ(b.sent.count, reports);
+    this->rtl.Reset();
+  }
+}
+
 TYPED_TEST(TxGatherRoomTest, JobsWithRoomDoNotWaitForTheWire) {
   auto& b = this->b;
   b.wire.rate = 0;

@@ -54,7 +54,7 @@ module vireo_tx_path_top
   logic packet_valid, packet_ready, payload_valid, payload_ready;
   tx_packet_t packet;
   logic [DataBits-1:0] payload;
-  logic unused_net_ready, unused_rdma_idle, unused_parity_error;
+  logic unused_net_ready, unused_response_ends, unused_parity_error;
   memory_grant_t unused_grant_ended;
   logic [1:0] unused_packets_read, unused_room;
 
@@ -95,6 +95,10 @@ module vireo_tx_path_top
     .sent_valid_o,
     .sent_ready_i,
     .sent_o,
+    .stopped_valid_i(1'b0),
+    .stopped_all_i(1'b0),
+    .stopped_qpn_i('0),
+    .response_ends_o(unused_response_ends),
     .grant_ended_o(unused_grant_ended),
     .packets_read_o(unused_packets_read),
     .idle_o(idle_o[0])
@@ -112,6 +116,9 @@ module vireo_tx_path_top
     .context_flip_valid_i(1'b0),
     .context_flip_i('0),
     .parity_error_o(unused_parity_error),
+    .stopped_valid_i(1'b0),
+    .stopped_all_i(1'b0),
+    .stopped_qpn_i('0),
     .packet_valid_i(packet_valid),
     .packet_ready_o(packet_ready),
     .packet_i(packet),
@@ -134,7 +141,6 @@ module vireo_tx_path_top
     .qp_sent_valid_o,
     .qp_sent_o,
     .tx_frame_o,
-    .rdma_idle_o(unused_rdma_idle),
     .idle_o(idle_o[1])
   );
 
