@@ -178,6 +178,8 @@ class Firmware {
   void ApplyAttributes(const spec::RdmaCmdModifyQp& request, spec::TableQpContext& context);
   spec::IbMtu LinkMtu() const;  // largest path MTU that fits the link's MTU; 0: none
   void RunQp(uint32_t qpn, spec::QpOperation operation);
+  bool HasOldWork(uint32_t qpn);
+  uint32_t FindQpNumber();  // of a QP or a shared receive queue; kNone: all are used
   void RemoveQp(uint32_t qpn);
   // The drain continues after the response.
   void StartDrain(uint32_t qpn);

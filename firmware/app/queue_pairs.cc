@@ -60,7 +60,7 @@ Firmware::Error Firmware::CreateQp(const spec::RdmaCmdCreateQp& request, spec::R
   const bool is_gsi = request.qp_type == IbQpType::kGsi && spec::kGsiQpn < config_.num_qps;
   if (!HasPd(request.pdn)) return Error::kBadPdn;
   if (!HasCq(request.send_cqn) || !HasCq(request.recv_cqn)) return Error::kBadCqn;
-  if (is_gsi && qp_used_.Test(spec::kGsiQpn)) return Error::kHandleBusy;
+  if (is_gsi && (qp_used_.Test(spec::kGsiQpn) || HasOldWork(spec::kGsiQpn))) return Error::kHandleBusy;
   if (has_srq && (!HasSrq(request.srqn) ||
                   device_.ReadEntry<spec::TableQpContext>(request.srqn).pdn != static_cast<uint16_t>(request.pdn))) {
     return Error::kBadSrqn;
@@ -76,7 +76,7 @@ Firmware::Error Firmware::CreateQp(const spec::RdmaCmdCreateQp& request, spec::R
     return Error::kCapSgeExceeded;
   }
   if (cap.max_inline_data > spec::kRdmaInlineBytes) return Error::kCapInlineExceeded;
-  const uint32_t qpn = is_gsi ? spec::kGsiQpn : qp_used_.FindClear(spec::kRdmaFirstQpn, config_.num_qps, next_qp_);
+  const uint32_t qpn = is_gsi ? spec::kGsiQpn : FindQpNumber();
   if (qpn == kNone) return Error::kNoFreeQp;
 
   BindQueue(SendQueue(qpn), spec::TableQueueKind::kSq, qpn, cap.max_send_wr);
@@ -119,6 +119,21 @@ Firmware::Error Firmware::DestroyQp(const spec::RdmaCmdDestroyQp& request, Empty
   --pd_users_[context.pdn];
   if (context.has_srq) --srq_users_[context.srq];
   return Error::kOk;
+}
+
+// Work requests or replays that were discarded by a stop and still wait behind those of others, at last for the wire.
+// What starts with this number would take them for its own.
+bool Firmware::HasOldWork(uint32_t qpn) { return device_.ReadEntry<spec::TableQpContext>(qpn).send_outstanding != 0; }
+
+// At most as many numbers have old work as work requests and replays fit into the device.
+uint32_t Firmware::FindQpNumber() {
+  uint32_t start = next_qp_;
+  for (uint32_t tries = 0; tries < config_.num_qps; ++tries) {
+    const uint32_t qpn = qp_used_.FindClear(spec::kRdmaFirstQpn, config_.num_qps, start);
+    if (qpn == kNone || !HasOldWork(qpn)) return qpn;
+    start = qpn + 1;
+  }
+  return kNone;
 }
 
 // After stop: removes the QP.
@@ -232,6 +247,8 @@ Firmware::Error Firmware::ModifyQp(const spec::RdmaCmdModifyQp& request, Empty&)
   const IbQpState to = (request.attr_mask & Mask::kState) != 0 ? request.qp_state : from;
   const Error error = CheckModify(request, context, to);
   if (error != Error::kOk) return error;
+  // Of its last lifetime: nothing is posted in RESET.
+  if (from == IbQpState::kReset && to == IbQpState::kInit && context.send_outstanding != 0) return Error::kHandleBusy;
 
   if (to == IbQpState::kReset) {
     if (from == IbQpState::kReset) return Error::kOk;

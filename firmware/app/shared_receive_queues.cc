@@ -12,8 +12,7 @@ Firmware::Error Firmware::CreateSrq(const spec::RdmaCmdCreateSrq& request, spec:
   if (request.max_wr == 0) return Error::kInvalidParameter;
   if (request.max_wr > config_.max_queue_entries) return Error::kCapWrExceeded;
   if (request.max_sge > config_.max_recv_sge) return Error::kCapSgeExceeded;
-  const uint32_t srqn =
-      srqs_ < config_.max_srqs ? qp_used_.FindClear(spec::kRdmaFirstQpn, config_.num_qps, next_qp_) : kNone;
+  const uint32_t srqn = srqs_ < config_.max_srqs ? FindQpNumber() : kNone;
   if (srqn == kNone) return Error::kNoFreeSrq;
 
   BindQueue(ReceiveQueue(srqn), spec::TableQueueKind::kRq, srqn, request.max_wr);

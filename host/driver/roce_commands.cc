@@ -126,8 +126,13 @@ Result<uint32_t> RoceCommands::CreateQp(const spec::RdmaCmdCreateQp& request) {
   return ack->qpn;
 }
 
+// What the QP had in progress before it was reset may still wait behind work of others, in the end for the wire.
 Status RoceCommands::ModifyQp(const spec::RdmaCmdModifyQp& request) {
-  return SendOnly(RdmaCtrlCmd::kModifyQp, request);
+  constexpr unsigned kMostTries = 1024;
+  for (unsigned tries = 1;; ++tries) {
+    Status modified = SendOnly(RdmaCtrlCmd::kModifyQp, request);
+    if (modified.ok() || modified.error().rdma != spec::RdmaError::kHandleBusy || tries == kMostTries) return modified;
+  }
 }
 
 Result<spec::RdmaAckQueryQp> RoceCommands::QueryQp(uint32_t qpn, uint32_t attr_mask) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 
 #include "verif/firmware/bench.h"
@@ -382,6 +383,39 @@ TEST_F(QueuePairs, DestroyWithWorkInFlightStopsAndWaits) {
   // CQ and PD are no longer in use.
   EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kDestroyCq, BytesOf(spec::RdmaCmdDestroyCq{.cqn = context.send_cqn})).ok());
   EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kDestroyPd, BytesOf(spec::RdmaCmdDestroyPd{.pdn = context.pdn})).ok());
+}
+
+// What a stop discarded may wait for the wire as long as a peer pauses it. Nobody waits for that, and nobody takes it
+// for work of its own.
+TEST_F(QueuePairs, NumberIsNotFreeBeforeDiscardedWorkHasGone) {
+  const uint32_t first = bench().CreateQp(IbQpType::kRc);
+  const auto context = device().Qp(first);
+  const spec::RdmaCmdCreateQp request{
+      .pdn = context.pdn, .qp_type = IbQpType::kRc, .send_cqn = context.send_cqn, .recv_cqn = context.recv_cqn};
+  EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kDestroyQp, BytesOf(spec::RdmaCmdDestroyQp{.qpn = first})).ok());
+  device().SetSendOutstanding(first, 1);
+  // All other numbers, round-robin, and then none.
+  const uint32_t others = spec::kNic1.num_qps - spec::kRdmaFirstQpn - 1;
+  std::set<uint32_t> numbers;
+  for (uint32_t i = 0; i < others; ++i) numbers.insert(bench().CreateQp(request));
+  EXPECT_EQ(numbers.size(), others);
+  EXPECT_FALSE(numbers.contains(first));
+  EXPECT_EQ(bench().Roce(RdmaCtrlCmd::kCreateQp, BytesOf(request)).error(), RdmaError::kNoFreeQp);
+  device().SetSendOutstanding(first, 0);
+  EXPECT_EQ(bench().CreateQp(request), first);
+}
+
+TEST_F(QueuePairs, QpDoesNotStartAgainBeforeDiscardedWorkHasGone) {
+  bench().AddGid(0, 1);
+  const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
+  bench().Bring(qpn, IbQpState::kRts);
+  EXPECT_EQ(bench().Modify(bench().ToState(qpn, IbQpState::kReset)), RdmaError::kOk);
+  device().SetSendOutstanding(qpn, 3);
+  EXPECT_EQ(bench().Modify(bench().ToInit(qpn)), RdmaError::kHandleBusy);
+  EXPECT_EQ(bench().QueryQp(qpn).qp_state, IbQpState::kReset);
+  EXPECT_EQ(bench().Modify(bench().ToState(qpn, IbQpState::kReset)), RdmaError::kOk);
+  device().SetSendOutstanding(qpn, 0);
+  EXPECT_EQ(bench().Modify(bench().ToInit(qpn)), RdmaError::kOk);
 }
 
 TEST_F(QueuePairs, DestroyWithoutRingResetClearsThePositions) {
