@@ -87,6 +87,8 @@ void PacketRules::OnReset() {
   is_net_used_ = false;
   qps_.clear();
   by_peer_.clear();
+  left_.clear();
+  gone_.clear();
   unwritten_.clear();
   own_mac_.reset();
   payload_.Clear();
@@ -137,6 +139,7 @@ void PacketRules::SetQp(uint32_t qpn, const spec::TableQpContext& context) {
   if (qp.exists) {
     auto& same_peer = by_peer_[{MacOf(qp.context.path.dmac), qp.context.dest_qpn}];
     std::erase(same_peer, &entry);
+    left_.push_back({MacOf(qp.context.path.dmac), qp.context.dest_qpn});
   }
   if (!context.valid || context.state == spec::IbQpState::kReset) {
     Forget(qpn, qp);
@@ -188,6 +191,10 @@ void PacketRules::OnAnswer() {
     qp.earlier_path.reset();
     qp.is_stopped = qp.exists && !IsSending(qp.context.state);
   }
+  for (const Peer& peer : left_) {
+    if (peer.mac != 0 && by_peer_[peer].empty()) gone_.insert(peer);
+  }
+  left_.clear();
   changed_.clear();
 }
 
@@ -212,7 +219,15 @@ void PacketRules::OnTransmit(Cycle cycle, std::span<const uint8_t> frame) {
   if (packet->broken != nullptr) findings_.Add(*packet->broken, cycle, packet->seen, packet->expected);
   if (packet->payload.data() == nullptr) return;  // not even that can be read; else its PSN counts as any
   own_mac_ = packet->source_mac;
-  if (sender == nullptr) return;
+  if (sender == nullptr) {
+    const Peer peer{packet->destination_mac, packet->bth.dest_qp};
+    if (gone_.contains(peer) && by_peer_[peer].empty()) {
+      findings_.Add(kStopped, cycle,
+                    std::string(spec::ToString(packet->bth.opcode)) + " to QP " + std::to_string(packet->bth.dest_qp),
+                    "no packet of a QP that was reset or destroyed");
+    }
+    return;
+  }
   auto& [qpn, qp] = *sender;
   CheckPath(cycle, qpn, qp, *packet);
   CheckPayload(cycle, qpn, qp, *packet);

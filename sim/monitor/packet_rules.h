@@ -16,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -240,6 +241,9 @@ class PacketRules {
   bool is_net_used_ = false;
   Qps qps_;
   std::unordered_map<Peer, std::vector<Qps::value_type*>, HashOfPeer> by_peer_;
+  // Of QPs that were reset or destroyed: since the last answer, and before it.
+  std::vector<Peer> left_;
+  std::unordered_set<Peer, HashOfPeer> gone_;
   using UnwrittenMap = std::multimap<uint64_t, Unwritten>;
   UnwrittenMap unwritten_;                      // by the address of the next byte
   std::vector<UnwrittenMap::node_type> spare_;  // whose memory is used again

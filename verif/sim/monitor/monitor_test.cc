@@ -965,6 +965,16 @@ TEST_F(MonitorTest, ReportsARequestOfAStoppedQueuePair) {
   ExpectOnly("qp.stopped", "rc_send_only of PSN 100", "no request of a QP that does not send");
 }
 
+TEST_F(MonitorTest, ReportsAPacketOfADestroyedQueuePair) {
+  Take(kControl, 0, 2);
+  WriteTable(spec::MgmtTable::kQpContext, kQpn, Encoded(spec::TableQpContext{}));
+  Send(kSend);
+  ExpectGood();
+  WriteElement(kControl, 0, 0);
+  Send(kSend);
+  ExpectOnly("qp.stopped", "rc_send_only to QP", "no packet of a QP that was reset or destroyed");
+}
+
 TEST_F(MonitorTest, ReportsASuccessThatIsNotAcknowledged) {
   Take(kCq, 0, 2);
   Take(kSq, 0, 2);
