@@ -321,7 +321,13 @@ Completer::State Completer::DecideRecord(Cycle now) {
   }
   // The requester has seen the hold of the failure, and SQE after it.
   if (!attributes_.reliable && !dead_ && record.recovers && record.epoch == ring.epoch) ring.failed = false;
-  if (ring.records.empty()) ring.unacked = ring.sent = record.first_psn;
+  const bool has_own_outcome = record.status != IbWcStatus::kSuccess || record.no_completion;
+  if (ring.records.empty()) {
+    ring.unacked = ring.sent = record.first_psn;
+    ring.has_own_outcome = has_own_outcome;
+  } else {
+    ring.has_own_outcome |= has_own_outcome;
+  }
   ring.newest = record.last_psn;
   ++ring.number;
   // A work request that failed has no packets, and earlier ones may be unsent.
@@ -495,6 +501,7 @@ Completer::State Completer::Amend(Cycle now) {
   stored.record.status = record.status;
   stored.record.vendor_err = record.vendor_err;
   stored.to_report = record.is_replay;
+  ring.has_own_outcome = true;
   return State::kRead;
 }
 
@@ -626,10 +633,13 @@ Completer::State Completer::Check(Cycle now) {
     if (std::exchange(ring.awaits, false)) PushTurn(now);
     ring.part = false;
   }
+  // The acknowledge ends with this record, so it does not concern the next one.
+  const bool is_last = reason_ == Reason::kAck && covered && Psn(record.last_psn - base_) + 1 == covered_ &&
+                       KindOf(syndrome_) == AethKind::kAck && !ring.has_own_outcome;
   ring.records.pop_front();
   ring.oldest = (ring.oldest + 1) % send_records_;
   if (ring.cursor != 0) --ring.cursor;
-  return State::kRead;
+  return is_last ? State::kEnd : State::kRead;
 }
 
 // Packets of it, or a replay, may still be read. Numbers are compared modulo 2^kCountBits with those that have not

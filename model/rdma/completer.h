@@ -39,7 +39,7 @@ class Completer final : public Block {
   static constexpr Cycle kAckToHold = 7;           // the pulse; of a sequence NAK that completes nothing
   static constexpr Cycle kExpiredToHold = 4;       // the pulse
   static constexpr Cycle kHoldToReplay = 4;        // from the pulse on; the first one
-  static constexpr Cycle kReadsToReplay = 6;       // from the pulse qp_reads on; one that waited for that READ
+  static constexpr Cycle kReadsToReplay = 4;       // from the pulse qp_reads on; one that waited for that READ
   static constexpr Cycle kReleaseToReplay = 4;     // from the first cycle without hold_i on; one that waited
   static constexpr Cycle kEndedToCompletion = 4;   // from the pulse packets_read on; one that is parked
   static constexpr uint8_t kRnrRetryInfinite = 7;  // rnr_retry: infinite [IBTA vol. 1, 9.7.5.2.8]
@@ -135,14 +135,15 @@ class Completer final : public Block {
     enum class Responses : uint8_t { kOpen, kClosing, kClosed } responses{};
     uint16_t closed_by = 0;
     std::deque<StoredRecord> records;
-    uint32_t oldest = 0;         // slot of the first one
-    uint8_t epoch = 0;           // of the last hold
-    uint8_t records_before = 0;  // records taken before it, of all QPs
-    bool replaying = false;      // replays or the resume of that hold are still to be issued
-    uint32_t cursor = 0;         // while replaying: number of records, from the oldest on, whose replay was issued
-    bool part = false;           // of the record at the cursor, a part was requested, up to
-    uint32_t next = 0;           //   this PSN
-    bool awaits = false;         // no turn before the requester has started that part
+    bool has_own_outcome = false;  // a record that leaves without an acknowledge may be among them
+    uint32_t oldest = 0;           // slot of the first one
+    uint8_t epoch = 0;             // of the last hold
+    uint8_t records_before = 0;    // records taken before it, of all QPs
+    bool replaying = false;        // replays or the resume of that hold are still to be issued
+    uint32_t cursor = 0;           // while replaying: number of records, from the oldest on, whose replay was issued
+    bool part = false;             // of the record at the cursor, a part was requested, up to
+    uint32_t next = 0;             //   this PSN
+    bool awaits = false;           // no turn before the requester has started that part
     uint32_t sent = 0;   // packets before this PSN were requested once; at most kMostOutstanding from `unacked` on
     uint8_t number = 0;  // of records, in total
     uint32_t reads = 0;  // READs among the records

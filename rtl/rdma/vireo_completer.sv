@@ -248,6 +248,7 @@ module vireo_completer
     logic [EpochBits-1:0] closed_by;  // ResponsesClosing: they are closed when this epoch has passed
     logic [SlotBits-1:0] oldest;
     logic [SlotBits:0] count;
+    logic own_outcome;           // a record that leaves without an acknowledge may be among them
     logic [23:0] unacked;        // oldest unacknowledged PSN
     logic [23:0] newest;         // last PSN of the newest record
     logic [7:0] epoch;      // of the last hold
@@ -463,7 +464,7 @@ module vireo_completer
   rdma_cq_req_t cqe;
 
   logic counts, has_timer, fatal, retries_left;
-  logic done, leaves, completes, own, reports, stored_is_read, waits, exceeds, awaited, cuts;
+  logic done, ends, leaves, completes, own, reports, stored_is_read, waits, exceeds, awaited, cuts;
   logic level_q;  // hold_i
   logic [15:0] burst;  // packets
   logic [23:0] replay_psn, rest, replay_end;  // where a replay starts, how many packets follow that one, where it ends
@@ -601,6 +602,7 @@ module vireo_completer
     stored_first = stored.first_psn - base_q;
     stored_last = stored.last_psn - base_q;
     done = {1'b0, stored_last} < covered_q && (is_read_q || !stored_is_read);
+    ends = done && {1'b0, stored_last} + 25'd1 == covered_q;
     leaves = 1'b1;
     completes = 1'b1;
     own = 1'b0;
@@ -819,7 +821,9 @@ module vireo_completer
               if (ring.count == '0) begin
                 ring.unacked = record.first_psn;
                 ring.sent = record.first_psn;
+                ring.own_outcome = 1'b0;
               end
+              if (record.status != IbWcStatusSuccess || record.no_completion) ring.own_outcome = 1'b1;
               ring.newest = record.last_psn;
               ring.number = ring.number + 1'b1;
               // A work request that failed has no packets, and earlier ones may be unsent.
@@ -931,6 +935,7 @@ module vireo_completer
             state_d = StChoose;
           end else begin
             stored_write = 1'b1;
+            ring_d.own_outcome = 1'b1;
             // The requested part will not be sent.
             if (awaited) begin
               ring_d.replaying = 1'b0;
@@ -1036,7 +1041,8 @@ module vireo_completer
             if (!attributes.reliable) next_action_d = NextHalt;
           end
           if (ring_d.failed && reason_q != ReasonDiscard) reason_d = ReasonFlush;
-          state_d = StRead;
+          // If the acknowledge ends with this record, it does not concern the next one.
+          state_d = reason_q == ReasonAck && ends && is_positive && !ring_q.own_outcome ? StEnd : StRead;
         end
       end
       StApplyAck: begin
