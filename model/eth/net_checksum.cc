@@ -39,10 +39,14 @@ NetChecksum::NetChecksum(Agenda& agenda, size_t beat_bytes, size_t buffer_bytes,
   packet_in.SetConsumer(this);
 }
 
+bool NetChecksum::NeedsChecksum(const std::vector<uint8_t>& frame) {
+  return (NetHdr::Decode(frame.data()).flags & spec::NetHdrFlags::kNeedsCsum) != 0;
+}
+
 bool NetChecksum::Complete(std::vector<uint8_t>& frame) {
   assert(frame.size() >= NetHdr::kBytes);
   const NetHdr header = NetHdr::Decode(frame.data());
-  const bool needs_csum = (header.flags & spec::NetHdrFlags::kNeedsCsum) != 0;
+  const bool needs_csum = NeedsChecksum(frame);
   const size_t at = size_t{header.csum_start} + header.csum_offset;
   // No segmentation is offered. [virtio 1.3, 5.1.6.2]
   if (header.gso_type != spec::NetHdrGso::kNone || header.gso_udp_tunnel_ipv4 || header.gso_udp_tunnel_ipv6 ||
@@ -115,11 +119,13 @@ void NetChecksum::TakePacket(Cycle now) {
   assert(frame.size() == bytes);
   const Cycle last = now + Beats(bytes);
   take_from_ = last;
+  // Without a checksum it is known with its first beat behind the header, and the others follow without a gap.
+  const Cycle known = NeedsChecksum(frame) ? last + 1 : std::min(last + 1, now + 1 + Beats(NetHdr::kBytes));
   if (!Complete(frame)) {
     drops_.push_back(last + kDropLatency);
     return ReturnIn(last + kDropLatency, beats);
   }
-  frames_.push_back({.visible = last + kLatency, .beats = beats, .bytes = std::move(frame)});
+  frames_.push_back({.visible = known + kLatency - kTail, .beats = beats, .bytes = std::move(frame)});
   if (frames_.size() == 1 && reader_ != nullptr) reader_->WakeAt(std::max(frames_.front().visible, sent_));
 }
 

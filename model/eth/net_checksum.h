@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes net packets (net_hdr and frame), executes the offloads that the header requests, and buffers the frame until it
-// is sent: the counterpart of rtl/eth/vireo_net_checksum.sv. Store and forward, in packet order. A frame whose header
-// requests an unsupported offload is dropped.
+// is sent: the counterpart of rtl/eth/vireo_net_checksum.sv. A frame that needs a checksum is stored first, another one
+// starts to leave with its first beat; all in packet order. A frame whose header requests an unsupported offload is
+// dropped.
 //
-// Unloaded, with p the cycle of a packet's push, P the beats of header and frame, t the cycle of the last of them:
+// Unloaded, with p the cycle of a packet's push, P the beats of header and frame, t the cycle of the last of them, H
+// the beats of the header alone:
 //
 //   first beat of payload taken:  p + kTakeLatency; so t = p + kTakeLatency + P - 1
 //   next packet's first beat:     t + 1
-//   frame visible:                t + kLatency, not before the last beat of the previous frame, + 1
+//   frame visible:                t + kLatency, without checksum the earlier of that and p + H + kForwardLatency;
+//                                 not before the last beat of the previous frame, + 1
 //   drop visible:                 t + kDropLatency; the space can be reused one cycle later
 #pragma once
 
@@ -32,6 +35,7 @@ class NetChecksum final : public Block, public NetFrameSource {
   static constexpr size_t kFrames = 64;  // between packet and wire
   static constexpr uint64_t kTakeLatency = 2;
   static constexpr uint64_t kLatency = 11;
+  static constexpr uint64_t kForwardLatency = kTakeLatency + kLatency - 1;
   static constexpr uint64_t kDropLatency = 2;
 
   // beat_bytes: DataBits/8. buffer_bytes: a power of two, not less than the largest frame. `payload` must outlive the
@@ -54,6 +58,8 @@ class NetChecksum final : public Block, public NetFrameSource {
   // Executes the header's offloads: `frame` is header and frame and becomes the frame to send, without padding. False:
   // not possible, and `frame` is unchanged.
   static bool Complete(std::vector<uint8_t>& frame);
+  // The header requests a checksum.
+  static bool NeedsChecksum(const std::vector<uint8_t>& frame);
 
  private:
   struct Frame {

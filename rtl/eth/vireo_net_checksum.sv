@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Transmit checksum offload and frame buffer of the net path. Takes packets of a net_hdr followed by a frame, removes
-// the header, inserts the checksum if the header requests it, and stores the frame until it is sent (store and
-// forward). Frames leave in the order of their packets; short frames are padded. A frame whose header requests an
-// operation that is not supported is dropped. Does not segment and does not parse IP, TCP or UDP: csum_start and
-// csum_offset of the header determine where the sum starts and where it is inserted.
+// the header, inserts the checksum if the header requests it, and keeps the frame until it is sent: one with a checksum
+// is stored first, another one may leave from its first beat on, as all of its payload is there. Frames leave in the
+// order of their packets; short frames are padded. A frame whose header requests an operation that is not supported is
+// dropped. Does not segment and does not parse IP, TCP or UDP: csum_start and csum_offset of the header determine where
+// the sum starts and where it is inserted.
 //
 // Space for a frame is allocated with its packet, before the payload. One beat per cycle in, and one out, at once.
 module vireo_net_checksum
@@ -155,6 +156,7 @@ module vireo_net_checksum
   logic needs_csum, bad;
   logic [16:0] at;
   logic whole, write;
+  logic known;                                // the frame is recorded: it may leave once this has passed the stages
   logic [CountBits-1:0] index_d, index_q;     // of the frame's beat
   logic [DataBits-1:0] data1_d;
   logic [BeatBytes-1:0] mask1_d;
@@ -184,12 +186,16 @@ module vireo_net_checksum
     if (write) data1_d = {tail_q ? {(8*ShiftBytes){1'b0}} : payload_data_i[8*ShiftBytes-1:0], left_data_q};
 
     mask1_d = '0;
-    if (write) for (int unsigned i = 0; i < BeatBytes; i++) begin
+    if (write && needs_csum) for (int unsigned i = 0; i < BeatBytes; i++) begin
       mask1_d[i] = (16 - LaneBits)'(index_q) > header.csum_start[15:LaneBits]
                 || ((16 - LaneBits)'(index_q) == header.csum_start[15:LaneBits]
                     && LaneBits'(i) >= header.csum_start[LaneBits-1:0]);
     end
     info1_d = '{bytes: frame_bytes_q, needs_csum: needs_csum, odd: header.csum_start[0], at: at[BytesBits-1:0]};
+
+    // With a checksum at its end; else with its first beat, as the others follow without a gap. A frame that is shorter
+    // than a beat has its first one at the end.
+    known = !bad && (needs_csum ? tail_q : (whole || tail_q) && index_q == '0);
 
     drop_d = tail_q && bad;
   end
@@ -220,7 +226,7 @@ module vireo_net_checksum
   // byte, the result is swapped.
   localparam int unsigned FoldStage = 6;
 
-  logic [FoldStage:1] end_q;   // a frame that is not dropped ends in this stage, with or without a beat
+  logic [FoldStage:1] known_q; // in this stage a frame that is not dropped ends or, without a checksum, starts
   logic [4:1] beat_q;
   info_t [FoldStage:1] info_q;
   logic [DataBits-1:0] data1_q;
@@ -242,18 +248,18 @@ module vireo_net_checksum
     if (beat_q[2]) for (int unsigned i = 0; i < Sums2; i++) sum3_d[i/4] = sum3_d[i/4] + 20'(sum2_q[i]);
     sum4_d = '0;
     if (beat_q[3]) for (int unsigned i = 0; i < Sums3; i++) sum4_d = sum4_d + 22'(sum3_q[i]);
-    total_d = end_q[5] ? '0 : total_q;
+    total_d = known_q[5] ? '0 : total_q;
     if (beat_q[4]) total_d = total_d + TotalBits'(sum4_q);
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      end_q <= '0;
+      known_q <= '0;
       beat_q <= '0;
       write_place_q <= '0;
       total_q <= '0;
     end else begin
-      end_q <= {end_q[FoldStage-1:1], tail_q && !bad};
+      known_q <= {known_q[FoldStage-1:1], known};
       beat_q <= {beat_q[3:1], write};
       if (beat_q[1]) write_place_q <= write_place_q + 1'b1;
       total_q <= total_d;
@@ -262,7 +268,7 @@ module vireo_net_checksum
 
   always_ff @(posedge clk_i) begin
     // One enable for all stages, so that synthesis infers a shift register.
-    if (tail_q || end_q != '0) info_q <= {info_q[FoldStage-1:1], info1_d};
+    if (known || known_q != '0) info_q <= {info_q[FoldStage-1:1], info1_d};
     if (write) begin
       data1_q <= data1_d;
       mask1_q <= mask1_d;
@@ -273,7 +279,7 @@ module vireo_net_checksum
     folded_q <= 17'(total_q[15:0]) + 17'(total_q[TotalBits-1:16]);
   end
 
-  // Stage 6: final checksum; the frame is complete.
+  // Stage 6: final checksum; the frame may leave.
   typedef struct packed {
     logic [BytesBits-1:0] bytes;       // with padding
     logic [CountBits-1:0] beats;       // stored beats
@@ -294,7 +300,7 @@ module vireo_net_checksum
     inverted = '0;
     whole_bytes = '0;
     whole_record = '0;
-    if (end_q[FoldStage]) begin
+    if (known_q[FoldStage]) begin
       sum = folded_q[15:0] + 16'(folded_q[16]);
       inverted = info_q[FoldStage].odd ? ~{sum[7:0], sum[15:8]} : ~sum;
       whole_bytes = info_q[FoldStage].bytes < BytesBits'(EthernetFrameBytesMin) ? BytesBits'(EthernetFrameBytesMin)
@@ -314,7 +320,7 @@ module vireo_net_checksum
   ) u_records (
     .clk_i,
     .rst_ni,
-    .s_valid_i(end_q[FoldStage]),
+    .s_valid_i(known_q[FoldStage]),
     .s_ready_o(record_space),
     .s_data_i(whole_record),
     .m_valid_o(record_valid),
@@ -422,7 +428,7 @@ module vireo_net_checksum
   assert property (@(posedge clk_i) disable iff (!rst_ni) take
                    |-> 32'(in_bytes) >= NetHdrBytes + EthernetBytes && 32'(in_bytes) <= NetHdrBytes + MaxFrameBytes)
   else $error("the frame is too short or too long");
-  assert property (@(posedge clk_i) disable iff (!rst_ni) end_q[FoldStage] |-> record_space)
+  assert property (@(posedge clk_i) disable iff (!rst_ni) known_q[FoldStage] |-> record_space)
   else $error("the list of frames is full");
 `endif
 

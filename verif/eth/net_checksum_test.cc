@@ -637,6 +637,34 @@ TYPED_TEST(NetChecksumTest, MeetsDocumentedLatencies) {
   }
 }
 
+// A frame without checksum is visible a fixed time after its first beat, not at n - 1, but at n, however long it is;
+// one that is shorter after its end. It is whole: the wire takes a beat in every cycle.
+TYPED_TEST(NetChecksumTest, FramesWithoutChecksumDoNotWaitForTheirEnd) {
+  static_assert(NetChecksum::kForwardLatency == 12);
+  constexpr size_t kBeat = Bench<TypeParam>::kBeatBytes;
+  constexpr size_t kHeaderBeats = (NetHdr::kBytes + kBeat - 1) / kBeat;
+  for (const size_t bytes : {kMinFrameBytes, size_t{52}, size_t{100}, size_t{1514}, kBufferBytes / 2}) {
+    Bench<TypeParam> b(this->rtl, this->random);
+    b.Add(Packet({}, RandomBytes(b.random, bytes)));
+    ASSERT_NO_FATAL_FAILURE(b.Finish());
+    const Cycle push = b.payload.firsts.at(0) - NetChecksum::kTakeLatency;
+    EXPECT_EQ(b.wire.visible.at(0), std::min(push + kHeaderBeats + NetChecksum::kForwardLatency,
+                                             b.payload.lasts.at(0) + NetChecksum::kLatency));
+    this->rtl.Reset();
+  }
+}
+
+// Frames with and without checksum leave in the order of their packets, behind each other without a bubble in the
+// payload, and sums start from 0 behind a frame that was not summed.
+TYPED_TEST(NetChecksumTest, FramesWithAndWithoutChecksumStayInOrder) {
+  auto& b = this->b;
+  for (unsigned i = 0; i < 200; ++i) {
+    b.Add(Packet(i % 2 == 0 ? NeedsCsum(1, 7) : NetHdr{}, RandomBytes(b.random, 14 + b.random() % 400)));
+  }
+  ASSERT_NO_FATAL_FAILURE(b.Finish());
+  for (size_t i = 1; i < 200; ++i) ASSERT_EQ(b.payload.firsts[i], b.payload.lasts[i - 1] + 1);
+}
+
 // A beat goes in and a beat leaves in every cycle, also of frames of one beat.
 TYPED_TEST(NetChecksumTest, SustainsOneBeatPerCycle) {
   constexpr size_t kBeat = Bench<TypeParam>::kBeatBytes;
