@@ -61,7 +61,8 @@ struct Options {
   std::vector<std::string> devices = {"model", "rtl"};
   const spec::Config* config = &spec::kNic100;
   std::string preset = "gen3x16";
-  const Hardware* hardware = nullptr;  // instead of `preset`; `config` is its configuration
+  bool has_packed_rings = false;       // else split ones
+  const Hardware* hardware = nullptr;  // instead of these two; `config` is its configuration
   spec::Profile profile = spec::Profile{spec::kProfileDefault};
   std::string peer;  // device of the other NIC; empty: the same
   std::vector<std::string> workloads;
@@ -230,7 +231,7 @@ struct Bench {
     }
     if (options.hardware == nullptr) system_options.pcie_preset = options.preset;
     if (!faults.empty()) system_options.faults_out = {faults, faults};
-    system_options.driver.wanted = SplitRings();
+    system_options.driver.wanted = options.has_packed_rings ? host::DefaultFeatures() : SplitRings();
     if (options.hardware != nullptr) UseHardware(*options.hardware, roles, faults, system_options);
     auto built = RdmaSystem::Build(system_options);
     if (built.system == nullptr) return built.error;

@@ -108,6 +108,11 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, S
   app.add_option("--preset", options.preset, "PCIe link of both NICs: generation and lanes")
       ->check(CLI::IsMember(PciePresetNames()))
       ->capture_default_str();
+  std::string rings = "split";
+  const CLI::Option* const rings_option =
+      app.add_option("--rings", rings, "format of the virtqueues: split or packed, which the driver prefers")
+          ->check(CLI::IsMember({"split", "packed"}))
+          ->capture_default_str();
   app.add_option("--workload", options.workloads,
                  "comma-separated workloads (default: all; memory_1024qp only with --device model)")
       ->delimiter(',')
@@ -151,7 +156,7 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, S
   const bool updates = options.update_figures || options.update_speed;
   if (updates && page->empty()) {
     for (const char* other :
-         {"--quick", "--workload", "--config", "--profile", "--preset", "--peer", "--set", "--speed-up"}) {
+         {"--quick", "--workload", "--config", "--profile", "--preset", "--rings", "--peer", "--set", "--speed-up"}) {
       if (app.get_option(other)->empty()) continue;
       fmt::print(stderr, "vireo bench: docs/bench.md has the figures of a whole run; leave out {}\n", other);
       return 2;
@@ -185,9 +190,11 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, S
   options.config = FindConfig(config);
   options.config_label = config;
   options.profile = FindProfile(profile).value_or(options.profile);
+  options.has_packed_rings = rings == "packed";
   const bool is_custom = std::ranges::count(options.workloads, kCustom) != 0;
   if (lists_settings || is_custom || !assignments.empty() || !library.empty() || !faster.empty()) {
     if (!profile_option->empty()) assignments.insert(assignments.begin(), "host.profile=" + profile);
+    if (!rings_option->empty()) assignments.insert(assignments.begin(), "host.rings=" + rings);
     if (lists_settings) options.workloads = std::move(known_workloads);
     if (const auto code = ApplySettings(assignments, config, lists_settings, library, settings, options)) return code;
   }
@@ -209,15 +216,8 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, S
   return std::nullopt;
 }
 
-int Run(int argc, char** argv) {
-  Settings settings;
-  SpeedUp speed_up;
-  Options options;
-  if (const auto code = ParseCommandLine(argc, argv, settings, speed_up, options)) return *code;
-  // Figures are reproducible: a fixed seed unless VIREO_SEED is set.
-  setenv("VIREO_SEED", "1", /*overwrite=*/0);
-
-  std::vector<Row> rows;
+// All workloads on all devices. An exit code; rows are appended.
+int RunWorkloads(const Options& options, const Settings& settings, std::vector<Row>& rows) {
   std::vector<MonitorCost> costs;
   const auto is_wanted = [&](const char* name) { return std::ranges::count(options.workloads, name) != 0; };
   const auto fail = [](const std::string& device, const char* workload, const std::string& error) {
@@ -274,24 +274,47 @@ int Run(int argc, char** argv) {
       PrintMemory(row);
     }
   }
-  if (options.monitor_rounds != 0) {
-    PrintMonitorCosts(costs, options.monitor_rounds);
-    return 0;
-  }
+  if (options.monitor_rounds != 0) PrintMonitorCosts(costs, options.monitor_rounds);
+  return 0;
+}
+
+int Run(int argc, char** argv) {
+  Settings settings;
+  SpeedUp speed_up;
+  Options options;
+  if (const auto code = ParseCommandLine(argc, argv, settings, speed_up, options)) return *code;
+  // Figures are reproducible: a fixed seed unless VIREO_SEED is set.
+  setenv("VIREO_SEED", "1", /*overwrite=*/0);
+
+  std::vector<Row> rows;
+  if (const int code = RunWorkloads(options, settings, rows); code != 0 || options.monitor_rounds != 0) return code;
   PrintTables(rows);
   for (const Row& row : rows) {
     if (!row.bottleneck.empty()) PrintBottleneck(row);
   }
   const uint64_t different = Compare(options, rows);
+  const auto fail = [](const std::string& error) {
+    fmt::print(stderr, "vireo bench: {}\n", error);
+    return 1;
+  };
   if (!options.json.empty()) {
-    if (const std::string error = WriteJson(options, rows); !error.empty()) return fail("", "", error);
+    if (const std::string error = WriteJson(options, rows); !error.empty()) return fail(error);
   }
   if (!options.result.empty()) {
-    if (const std::string error = WriteResult(options.result, settings, rows); !error.empty())
-      return fail("", "", error);
+    if (const std::string error = WriteResult(options.result, settings, rows); !error.empty()) return fail(error);
   }
   if (!options.page.empty() && different == 0) {
-    if (const std::string error = UpdatePage(options, rows); !error.empty()) return fail("", "", error);
+    std::vector<Row> packed;
+    if (options.update_figures && options.hardware == nullptr) {
+      // The page has the figures of both ring formats; the process' memory is measured once.
+      fmt::print("with packed rings:\n");
+      Options other = options;
+      other.has_packed_rings = true;
+      other.devices.resize(1);
+      std::erase(other.workloads, kMemory);
+      if (const int code = RunWorkloads(other, settings, packed); code != 0) return code;
+    }
+    if (const std::string error = UpdatePage(options, rows, packed); !error.empty()) return fail(error);
   }
   return different == 0 ? 0 : 1;
 }

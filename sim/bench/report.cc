@@ -122,28 +122,42 @@ namespace {
 constexpr const char* kFigures = "./vireo bench --device model --update";
 constexpr const char* kSpeeds = "./vireo bench --update-speed";
 
-std::string FigureTables(const std::vector<Row>& rows, const std::string& device) {
+// Of the workload, or a row of nothing.
+const Row& RowOf(const std::vector<Row>& rows, const std::string& workload) {
+  static const Row kNone{};
+  const auto of = std::ranges::find(rows, workload, &Row::workload);
+  return of == rows.end() ? kNone : *of;
+}
+
+std::string FigureTables(const std::vector<Row>& rows, const std::vector<Row>& packed_rows, const std::string& device) {
   std::string text =
-      "| workload | goodput Gb/s | wire Gb/s | cycles per message | latency ns, p50 | p99 "
-      "|\n|---|---:|---:|---:|---:|---:|\n";
-  std::string latencies = "\n| one message of 64 bytes | |\n|---|---:|\n";
+      "| workload | goodput Gb/s | wire Gb/s | cycles per message | latency ns, p50 | p99 | packed rings: goodput | "
+      "cycles per message | p50 | p99 |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n";
+  std::string latencies = "\n| one message of 64 bytes | | packed rings |\n|---|---:|---:|\n";
   const size_t no_latency = latencies.size();
   for (const Row& row : rows) {
     if (row.device != device) continue;
+    const Row& packed = RowOf(packed_rows, row.workload);
+    const auto figure = [](double value, int digits, const char* unit) {
+      return std::isnan(value) ? std::string() : fmt::format("{:.{}f}{}", value, digits, unit);
+    };
     const auto add = [&](const char* what, const char* metric, const char* unit) {
-      latencies += fmt::format("| `{}`: {} | {:.0f} {} |\n", row.workload, what, row.Value(metric), unit);
+      latencies += fmt::format("| `{}`: {} | {:.0f}{} | {} |\n", row.workload, what, row.Value(metric), unit,
+                               figure(packed.Value(metric), 0, unit));
     };
     if (!std::isnan(row.Value("messages"))) {
-      text += fmt::format("| `{}` | {:.1f} | {:.1f} | {:.1f} | {:.0f} | {:.0f} |\n", row.workload,
+      text += fmt::format("| `{}` | {:.1f} | {:.1f} | {:.1f} | {:.0f} | {:.0f} | {} | {} | {} | {} |\n", row.workload,
                           row.Value("goodput_gbps"), std::max(row.Value("wire_gbps"), row.Value("wire_back_gbps")),
-                          row.Value("cycles_per_msg"), row.Value("latency_ns_p50"), row.Value("latency_ns_p99"));
+                          row.Value("cycles_per_msg"), row.Value("latency_ns_p50"), row.Value("latency_ns_p99"),
+                          figure(packed.Value("goodput_gbps"), 1, ""), figure(packed.Value("cycles_per_msg"), 1, ""),
+                          figure(packed.Value("latency_ns_p50"), 0, ""), figure(packed.Value("latency_ns_p99"), 0, ""));
     } else if (!std::isnan(row.Value("cycles_in_nic"))) {
-      add("in the NIC, from doorbell to CQE", "cycles_in_nic", "cycles");
-      add("in the peer's NIC", "cycles_in_peer nic", "cycles");
-      add("from post to CQE", "latency_ns", "ns");
+      add("in the NIC, from doorbell to CQE", "cycles_in_nic", " cycles");
+      add("in the peer's NIC", "cycles_in_peer nic", " cycles");
+      add("from post to CQE", "latency_ns", " ns");
     } else if (!std::isnan(row.Value("round_trip_ns_p50"))) {
-      add("SEND one way, p50", "one_way_ns_p50", "ns");
-      add("there and back, p50", "round_trip_ns_p50", "ns");
+      add("SEND one way, p50", "one_way_ns_p50", " ns");
+      add("there and back, p50", "round_trip_ns_p50", " ns");
     }
   }
   return latencies.size() == no_latency ? text : text + latencies;
@@ -200,11 +214,11 @@ std::string ReplaceBlock(std::string& page, const std::string& command, const st
 
 }  // namespace
 
-std::string UpdatePage(const Options& options, const std::vector<Row>& rows) {
+std::string UpdatePage(const Options& options, const std::vector<Row>& rows, const std::vector<Row>& packed) {
   std::stringstream read;
   if (std::ifstream file(options.page); !(read << file.rdbuf())) return fmt::format("cannot read {}", options.page);
   std::string page = read.str(), error;
-  if (options.update_figures) error = ReplaceBlock(page, kFigures, FigureTables(rows, options.devices[0]));
+  if (options.update_figures) error = ReplaceBlock(page, kFigures, FigureTables(rows, packed, options.devices[0]));
   if (options.update_speed && error.empty()) error = ReplaceBlock(page, kSpeeds, SpeedTable(options, rows));
   if (!error.empty()) return fmt::format("{}: {}", options.page, error);
   if (std::ofstream file(options.page); !(file << page).flush()) return fmt::format("cannot write {}", options.page);
