@@ -105,7 +105,8 @@ bool ReadResponder::Step(Cycle now) {
     case State::kChoose: return Choose(now);
     case State::kAnswer:
       Answer(now);
-      state_ = State::kChoose;
+      state_ = turn_qpn_ ? State::kIssue : State::kChoose;
+      if (turn_qpn_) qpn_ = *std::exchange(turn_qpn_, std::nullopt);
       return true;
     case State::kTurn: state_ = Turn(now); return true;
     case State::kEntry:
@@ -119,7 +120,7 @@ bool ReadResponder::Step(Cycle now) {
       state_ = State::kIssue;
       return true;
     case State::kIssue:
-      if (is_checked_ && !memory_place_in.CanPop(now)) return false;
+      if (is_checked_ && !memory_place_in.CanPop(now)) return ChooseMeanwhile(now);
       if (atomic_ && rows_[qpn_].reads.front().is_atomic &&
           !(is_checked_ && memory_place_in.front().status != spec::MemoryStatus::kOk)) {
         return false;
@@ -186,6 +187,18 @@ bool ReadResponder::Choose(Cycle now) {
   qp_state_ = state_table_.Read(now, qpn_);
   attributes_ = attributes_table_.Peek(now, qpn_);
   attributes_corrupt_ = attributes_table_.corrupt();
+  return true;
+}
+
+// While a turn waits for its memory place, an answer of another QP is processed.
+bool ReadResponder::ChooseMeanwhile(Cycle now) {
+  if (!answer_in.CanPop(now)) return false;
+  const uint32_t qpn = answer_in.front().packet.qpn % num_qps_;
+  if (qpn == qpn_) return false;
+  turn_qpn_ = std::exchange(qpn_, qpn);
+  room_ = !packet_;
+  turned_ = false;
+  state_ = State::kAnswer;
   return true;
 }
 

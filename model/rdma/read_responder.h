@@ -134,6 +134,7 @@ class ReadResponder final : public Block {
   // True if there was a transition.
   bool Step(Cycle now);
   bool Choose(Cycle now);
+  bool ChooseMeanwhile(Cycle now);
   void Answer(Cycle now);
   State Turn(Cycle now);
   void Cut();
@@ -176,11 +177,12 @@ class ReadResponder final : public Block {
   spec::IbQpState qp_state_{};
   Attributes attributes_;
   bool attributes_corrupt_ = false;
-  bool dropping_ = false;  // the turn is one of drop_
-  bool acking_ = false;    // the turn is one of ack_
-  bool room_ = false;      // the packet's register was free when the answer was chosen
-  bool turned_ = false;    // the last grant between answers and turns was for a turn
-  uint16_t issued_ = 0;    // jobs issued
+  bool dropping_ = false;             // the turn is one of drop_
+  bool acking_ = false;               // the turn is one of ack_
+  bool room_ = false;                 // the packet's register was free when the answer was chosen
+  bool turned_ = false;               // the last grant between answers and turns was for a turn
+  std::optional<uint32_t> turn_qpn_;  // of the turn that waits for its memory place while an answer is processed
+  uint16_t issued_ = 0;               // jobs issued
   EventCount jobs_left_;
   EventCount job_room_;         // for packets: given
   uint16_t job_room_used_ = 0;  //   and used

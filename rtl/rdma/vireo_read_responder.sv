@@ -297,6 +297,8 @@ module vireo_read_responder
   logic acking_d, acking_q;      // the turn is one of u_ack
   logic room_d, room_q;          // the packet's register was free when the answer was chosen
   logic turned_d, turned_q;      // the last choice between the two was for a turn
+  logic meanwhile_d, meanwhile_q;  // the answer is processed while a turn waits for its memory place: that of
+  logic [QpBits-1:0] turn_qpn_d, turn_qpn_q;
   logic [JobBits-1:0] issued_d, issued_q, ended_d, ended_q;  // jobs issued, and jobs that have left
   logic [JobBits-1:0] number, in_flight;
   logic issues;
@@ -337,6 +339,8 @@ module vireo_read_responder
     acking_d = acking_q;
     room_d = room_q;
     turned_d = turned_q;
+    meanwhile_d = meanwhile_q;
+    turn_qpn_d = turn_qpn_q;
     issued_d = issued_q;
     issues = 1'b0;
     checked_d = checked_q;
@@ -469,6 +473,12 @@ module vireo_read_responder
           ack_push = !turn_push;
         end
         state_d = StChoose;
+        if (meanwhile_q) begin
+          row_read = 1'b1;  // of another QP than is written
+          qpn_d = turn_qpn_q;
+          meanwhile_d = 1'b0;
+          state_d = StIssue;
+        end
       end
       StTurn: begin
         state_d = StChoose;
@@ -590,6 +600,15 @@ module vireo_read_responder
           reads_valid_d = fails || last_q;
           turn_push = row_d.count != '0 || row_d.held;
           state_d = StChoose;
+        end else if (answer_valid && answer.packet.qpn[QpBits-1:0] != qpn_q) begin
+          // While it waits, an answer of another QP is processed.
+          row_read = 1'b1;
+          turn_qpn_d = qpn_q;
+          qpn_d = answer.packet.qpn[QpBits-1:0];
+          room_d = packet_free;
+          turned_d = 1'b0;
+          meanwhile_d = 1'b1;
+          state_d = StAnswer;
         end
       end
       StResult: begin
@@ -651,6 +670,7 @@ module vireo_read_responder
       state_q <= StChoose;
       hold_q <= 1'b0;
       turned_q <= 1'b0;
+      meanwhile_q <= 1'b0;
       issued_q <= '0;
       ended_q <= '0;
       job_room_q <= '0;
@@ -668,6 +688,7 @@ module vireo_read_responder
       state_q <= state_d;
       hold_q <= hold_i;
       turned_q <= turned_d;
+      meanwhile_q <= meanwhile_d;
       issued_q <= issued_d;
       ended_q <= ended_d;
       job_room_q <= job_room_d;
@@ -689,6 +710,7 @@ module vireo_read_responder
     dropping_q <= dropping_d;
     acking_q <= acking_d;
     room_q <= room_d;
+    turn_qpn_q <= turn_qpn_d;
     checked_q <= checked_d;
     atomic_q <= atomic_d;
     last_q <= last_d;
