@@ -12229,8 +12229,8 @@ inline constexpr Config kNic100 = {
     .tx_buffer_bytes = 524288u,
     .dma_read_buffer_bytes = 32768u,
     .dma_writes = 256u,
-    .send_records = 32u,
-    .send_requests_kept = 512u,
+    .send_records = 64u,
+    .send_requests_kept = 1024u,
     .num_msix_vectors = 2048u,
 };
 // 1 Gb/s boards with a small FPGA (ECP5 class)

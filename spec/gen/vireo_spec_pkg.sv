@@ -5651,8 +5651,8 @@ package vireo_spec_pkg;
     tx_buffer_bytes: 524288,
     dma_read_buffer_bytes: 32768,
     dma_writes: 256,
-    send_records: 32,
-    send_requests_kept: 512,
+    send_records: 64,
+    send_requests_kept: 1024,
     num_msix_vectors: 2048
   };
   // 1 Gb/s boards with a small FPGA (ECP5 class)
