@@ -370,12 +370,21 @@ void Nic::ConnectQueuePairs() {
 
   send_queue_.work_request_out.Connect(requester_.work_request_in, send_queue_);
   requester_.memory_check_out.Connect(memory_check_.check_in[MemoryCheck::kRequester], requester_);
-  for (auto* on_grant_ended : {&requester_.on_grant_ended, &responder_.on_grant_ended, &tx_gather_.on_grant_ended,
-                               &rx_scatter_.on_grant_ended, &atomic_.on_grant_ended}) {
-    *on_grant_ended = [this](Cycle now, Cycle at, const spec::MemoryGrant& grant) {
-      memory_check_.OnGrantEnded(now, at, grant);
+  using spec::KeySide;
+  for (const auto& [on_grant_ended, side] :
+       {std::pair(&requester_.on_grant_ended, KeySide::kSent), std::pair(&tx_gather_.on_grant_ended, KeySide::kSent),
+        std::pair(&atomic_.on_grant_ended, KeySide::kSent), std::pair(&responder_.on_grant_ended, KeySide::kReceived),
+        std::pair(&rx_scatter_.on_grant_ended, KeySide::kReceived)}) {
+    *on_grant_ended = [this, side = side](Cycle now, Cycle at, const spec::MemoryGrant& grant) {
+      memory_check_.OnGrantEnded(now, at, side, grant);
     };
   }
+  rx_scatter_.key_fence = completer_.key_fence = [this](Cycle now) { return memory_check_.FenceState(now); };
+  rx_scatter_.on_fence_wait = [this](Cycle at) { memory_check_.Wait(KeySide::kSent, at); };
+  completer_.on_fence_wait = [this](Cycle at) {
+    memory_check_.Wait(KeySide::kSent, at);
+    memory_check_.Wait(KeySide::kReceived, at);
+  };
   csr_.memory_fence = [this](Cycle now) { return memory_check_.IsFencing(now); };
   csr_.queue_fence = [this](Cycle now) { return desc_fetch_.IsFencing(now) || cq_writer_.IsFencing(now); };
   responder_.memory_check_out.Connect(memory_check_.check_in[MemoryCheck::kResponder], responder_);

@@ -64,6 +64,8 @@ ALONE = {
     "vireo_dma_write_port.BufferBytes": 8192,
     "vireo_dma_writer.BufferBytes": 8192,
     "vireo_fifo.Depth": 16,
+    "vireo_key_fence.Holders": 5,
+    "vireo_key_fence.HolderSides": "5'h0a",
     "vireo_net_filter.BytesPerFrame": 128,
     "vireo_nic.ConfigIndex": lambda config: list(CONFIGS.values()).index(config),
     "vireo_queue_state.Width": 16,

@@ -39,6 +39,7 @@ rtl/rdma/vireo_icrc_insert.sv
 rtl/rdma/vireo_tx_framer.sv
 rtl/rdma/vireo_qp_control.sv
 rtl/rdma/vireo_qp_sweep.sv
+rtl/rdma/vireo_key_fence.sv
 rtl/rdma/vireo_memory_check.sv
 rtl/rdma/vireo_qp_queues.sv
 rtl/rdma/vireo_send_queue.sv

@@ -976,6 +976,8 @@ module vireo_nic
   memory_check_t [MemoryClients-1:0] memory_check;
   memory_place_t [MemoryClients-1:0] memory_place;
   memory_grant_t [GrantHolders-1:0] grant_ended;
+  key_fence_t key_fence;
+  logic scatter_fence_waits, completer_fence_waits;
 
   vireo_arb_rr #(
     .Inputs(SendFailures),
@@ -1077,6 +1079,9 @@ module vireo_nic
     .ended_i(grant_ended),
     .epoch_i(memory_epoch),
     .fence_o(memory_fence),
+    .scatter_waits_i(scatter_fence_waits),
+    .completer_waits_i(completer_fence_waits),
+    .key_fence_o(key_fence),
     .idle_o(path_idle[PathMemoryCheck])
   );
 
@@ -1256,6 +1261,8 @@ module vireo_nic
   ) u_completer (
     .clk_i,
     .rst_ni,
+    .key_fence_i(key_fence),
+    .fence_waits_o(completer_fence_waits),
     .mq_i(mq_q),
     .hold_i(pause),
     .table_write_valid_i(table_write_valid),
@@ -1556,6 +1563,8 @@ module vireo_nic
   ) u_rx_scatter (
     .clk_i,
     .rst_ni,
+    .key_fence_i(key_fence),
+    .fence_waits_o(scatter_fence_waits),
     .place_valid_i(place_valid),
     .place_ready_o(place_ready),
     .place_i(place),

@@ -59,6 +59,7 @@ Firmware::Error Firmware::QueryDevice(const Empty&, spec::RdmaAckQueryDevice& re
               .local_ca_ack_delay = kLocalCaAckDelay,
               .max_mr_pages = profile_->rdma_has_additions ? config_.num_translations : 0,
               .atomic_cap = HasAtomics() ? spec::RdmaAtomicCap::kHca : spec::RdmaAtomicCap::kNone,
+              .invalidation = HasInvalidation(),
               .max_srq = profile_->rdma_has_additions ? config_.max_srqs : 0};
   return Error::kOk;
 }
@@ -130,6 +131,8 @@ Firmware::Error Firmware::DestroyPd(const spec::RdmaCmdDestroyPd& request, Empty
 // rfc-v2 has no atomic operations.
 bool Firmware::HasAtomics() const { return profile_->rdma_has_additions && config_.atomics != 0; }
 
+bool Firmware::HasInvalidation() const { return profile_->rdma_has_additions && config_.invalidation != 0; }
+
 uint32_t Firmware::KnownAccess() const {
   using Flags = spec::IbAccessFlags;
   return Flags::kLocalWrite | Flags::kRemoteWrite | Flags::kRemoteRead | (HasAtomics() ? Flags::kRemoteAtomic : 0);
@@ -171,6 +174,8 @@ Firmware::Error Firmware::GetDmaMr(const spec::RdmaCmdGetDmaMr& request, spec::R
 
 Firmware::Error Firmware::RegUserMr(const spec::RdmaCmdRegUserMr& request, spec::RdmaAckRegUserMr& response) {
   if (!HasPd(request.pdn)) return Error::kBadPdn;
+  const bool invalidatable = profile_->rdma_has_additions && request.invalidatable != 0;
+  if (invalidatable && (request.invalidatable != 1 || !HasInvalidation())) return Error::kInvalidParameter;
   if (!IsAccessAllowed(request.access_flags)) return Error::kBadAccessFlags;
   if (request.length == 0 || request.length > MaxMrSize()) return Error::kInvalidLength;
   const uint64_t last = request.virt_addr + (request.length - 1);
@@ -191,7 +196,8 @@ Firmware::Error Firmware::RegUserMr(const spec::RdmaCmdRegUserMr& request, spec:
   if (first == kNone) return Error::kNoFreePages;
 
   for (uint32_t i = 0; i < request.npages; ++i) translation_used_.Set(first + i);
-  const uint32_t key = ActivateMr({.page_shift = page_shift,
+  const uint32_t key = ActivateMr({.invalidatable = invalidatable,
+                                   .page_shift = page_shift,
                                    .npages = request.npages,
                                    .first_translation = first,
                                    .pdn = static_cast<uint16_t>(request.pdn),
@@ -224,6 +230,7 @@ void Firmware::ClearPages(uint32_t first, uint32_t npages) {
   for (uint32_t i = 0; i < npages; ++i) device_.ClearEntry<spec::TableTranslation>(first + i);
 }
 
+// Also of a region that the device has ended itself: the entry that is read is the one that was written.
 // Clears the region first, which waits for every access in flight; then its translations are unused.
 void Firmware::RemoveMr(uint32_t index) {
   const auto entry = device_.ReadEntry<spec::TableMr>(index);

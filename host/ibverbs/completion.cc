@@ -94,6 +94,7 @@ ibv_wc_opcode ToWcOpcode(spec::IbWcOpcode opcode) {
     case spec::IbWcOpcode::kRdmaRead: return IBV_WC_RDMA_READ;
     case spec::IbWcOpcode::kCompSwap: return IBV_WC_COMP_SWAP;
     case spec::IbWcOpcode::kFetchAdd: return IBV_WC_FETCH_ADD;
+    case spec::IbWcOpcode::kLocalInv: return IBV_WC_LOCAL_INV;
     case spec::IbWcOpcode::kRecvRdmaWithImm: return IBV_WC_RECV_RDMA_WITH_IMM;
     case spec::IbWcOpcode::kRecv: break;
   }
@@ -101,17 +102,22 @@ ibv_wc_opcode ToWcOpcode(spec::IbWcOpcode opcode) {
 }
 
 ibv_wc ToWc(const spec::RdmaCqReq& completion) {
-  static_assert(spec::IbWcFlags::kGrh == IBV_WC_GRH && spec::IbWcFlags::kWithImm == IBV_WC_WITH_IMM);
+  static_assert(spec::IbWcFlags::kGrh == IBV_WC_GRH && spec::IbWcFlags::kWithImm == IBV_WC_WITH_IMM &&
+                spec::IbWcFlags::kWithInv == IBV_WC_WITH_INV);
   ibv_wc wc{};
   wc.wr_id = completion.wr_id;
   wc.status = ToWcStatus(completion.status);
   wc.opcode = ToWcOpcode(completion.opcode);
   wc.vendor_err = completion.vendor_err;
   wc.byte_len = completion.byte_len;
-  SetImm(wc, completion.imm_data);
+  if ((completion.wc_flags & spec::IbWcFlags::kWithInv) != 0) {
+    wc.invalidated_rkey = spec::Ieth::Decode(completion.imm_data).rkey;
+  } else {
+    SetImm(wc, completion.imm_data);
+  }
   wc.qp_num = completion.qp_num;
   wc.src_qp = completion.src_qp;
-  wc.wc_flags = completion.wc_flags & (spec::IbWcFlags::kGrh | spec::IbWcFlags::kWithImm);
+  wc.wc_flags = completion.wc_flags & (spec::IbWcFlags::kGrh | spec::IbWcFlags::kWithImm | spec::IbWcFlags::kWithInv);
   return wc;
 }
 

@@ -15,6 +15,8 @@ bool IsAtomic(ibv_wr_opcode opcode) {
   return opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
+bool Invalidates(ibv_wr_opcode opcode) { return opcode == IBV_WR_SEND_WITH_INV || opcode == IBV_WR_LOCAL_INV; }
+
 uint64_t SendOperations(const Context& context, ibv_qp_type type) {
   constexpr uint64_t kDatagram = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
   constexpr uint64_t kUnreliable = kDatagram | IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
@@ -22,7 +24,8 @@ uint64_t SendOperations(const Context& context, ibv_qp_type type) {
     case IBV_QPT_RC:
       return kUnreliable | IBV_QP_EX_WITH_RDMA_READ |
              (context.device->has_atomics() ? IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD
-                                            : 0);
+                                            : 0) |
+             (context.device->has_invalidation() ? IBV_QP_EX_WITH_SEND_WITH_INV | IBV_QP_EX_WITH_LOCAL_INV : 0);
     case IBV_QPT_UC: return kUnreliable;
     default: return kDatagram;
   }
@@ -165,7 +168,12 @@ int CheckSend(const Qp& qp, const ibv_send_wr& request) {
   const ibv_qp& base = qp.ex.qp_base;
   if (base.state == IBV_QPS_RESET || base.state == IBV_QPS_INIT || base.state == IBV_QPS_RTR) return EINVAL;
   const bool is_atomic = IsAtomic(request.opcode);
-  if (is_atomic ? !qp.context().device->has_atomics() : request.opcode > IBV_WR_RDMA_READ) return EOPNOTSUPP;
+  const bool invalidates = Invalidates(request.opcode);
+  if (is_atomic     ? !qp.context().device->has_atomics()
+      : invalidates ? !qp.context().device->has_invalidation() || base.qp_type != IBV_QPT_RC
+                    : request.opcode > IBV_WR_RDMA_READ) {
+    return EOPNOTSUPP;
+  }
   constexpr unsigned int kFlags = IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE;
   if ((request.send_flags & ~kFlags) != 0) return EINVAL;
   if ((request.send_flags & IBV_SEND_INLINE) != 0 && (is_atomic || request.opcode == IBV_WR_RDMA_READ)) return EINVAL;
@@ -185,7 +193,13 @@ int PostOne(Qp& qp, const ibv_send_wr& request) {
   verbs::SendRequest out{.wr_id = request.wr_id,
                          .opcode = static_cast<spec::IbWrOpcode>(request.opcode),
                          .flags = static_cast<uint8_t>(request.send_flags)};
-  std::memcpy(out.imm_data, &request.imm_data, sizeof out.imm_data);
+  if (Invalidates(request.opcode)) {
+    static_assert(static_cast<int>(spec::IbWrOpcode::kSendWithInv) == IBV_WR_SEND_WITH_INV &&
+                  static_cast<int>(spec::IbWrOpcode::kLocalInv) == IBV_WR_LOCAL_INV);
+    out.invalidate_rkey = request.invalidate_rkey;
+  } else {
+    std::memcpy(out.imm_data, &request.imm_data, sizeof out.imm_data);
+  }
   std::array<uint8_t, spec::kRdmaInlineBytes> data;
   std::array<spec::RdmaSge, 32> elements;
   if ((request.send_flags & IBV_SEND_INLINE) != 0) {

@@ -56,6 +56,7 @@ void AddInline(Qp& qp, const void* data, size_t bytes) {
   WorkRequest* work = Current(qp);
   if (work == nullptr) return;
   const bool has_no_data = work->request.opcode == spec::IbWrOpcode::kRdmaRead ||
+                           work->request.opcode == spec::IbWrOpcode::kLocalInv ||
                            work->request.opcode == spec::IbWrOpcode::kAtomicCmpAndSwp ||
                            work->request.opcode == spec::IbWrOpcode::kAtomicFetchAndAdd;
   if (has_no_data || bytes > qp.init.cap.max_inline_data - work->inline_data.size()) {
@@ -146,6 +147,16 @@ void SetWrApi(Qp& qp) {
   ex.wr_rdma_read = [](ibv_qp_ex* current, uint32_t rkey, uint64_t address) {
     SetRemote(Begin(current, spec::IbWrOpcode::kRdmaRead), rkey, address);
   };
+  if (qp.context().device->has_invalidation()) {
+    ex.wr_send_inv = [](ibv_qp_ex* current, uint32_t rkey) {
+      WorkRequest* work = Begin(current, spec::IbWrOpcode::kSendWithInv);
+      if (work != nullptr) work->request.invalidate_rkey = rkey;
+    };
+    ex.wr_local_inv = [](ibv_qp_ex* current, uint32_t rkey) {
+      WorkRequest* work = Begin(current, spec::IbWrOpcode::kLocalInv);
+      if (work != nullptr) work->request.invalidate_rkey = rkey;
+    };
+  }
   if (!qp.context().device->has_atomics()) return;
   ex.wr_atomic_cmp_swp = [](ibv_qp_ex* current, uint32_t rkey, uint64_t address, uint64_t compare, uint64_t swap) {
     SetAtomic(Begin(current, spec::IbWrOpcode::kAtomicCmpAndSwp), rkey, address, compare, swap);

@@ -42,6 +42,8 @@ class Device : public std::enable_shared_from_this<Device> {
 
   const spec::RdmaAckQueryDevice& attributes() const { return attributes_; }
   bool has_atomics() const { return attributes_.atomic_cap != spec::RdmaAtomicCap::kNone; }
+  // Invalidatable regions, SEND with invalidate, local invalidate.
+  bool has_invalidation() const { return attributes_.invalidation != 0; }
   // Every access right (spec::IbAccessFlags) that the device has.
   uint32_t all_access() const {
     using Flags = spec::IbAccessFlags;

@@ -24,9 +24,13 @@ Result<std::shared_ptr<MemoryRegion>> ProtectionDomain::Register(const host::Dma
 
 Result<std::shared_ptr<MemoryRegion>> ProtectionDomain::Register(uint64_t virtual_address, uint64_t length,
                                                                  uint32_t access, uint8_t page_shift,
-                                                                 std::span<const uint64_t> pages) {
-  const spec::RdmaCmdRegUserMr request{
-      .pdn = pdn_, .access_flags = access, .virt_addr = virtual_address, .length = length, .page_shift = page_shift};
+                                                                 std::span<const uint64_t> pages, bool invalidatable) {
+  const spec::RdmaCmdRegUserMr request{.pdn = pdn_,
+                                       .access_flags = access,
+                                       .virt_addr = virtual_address,
+                                       .length = length,
+                                       .page_shift = page_shift,
+                                       .invalidatable = static_cast<uint8_t>(invalidatable)};
   Result<spec::RdmaAckRegUserMr> region = device_->base().roce().RegUserMr(request, pages);
   if (!region.ok()) return region.error();
   return std::shared_ptr<MemoryRegion>(

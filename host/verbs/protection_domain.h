@@ -75,9 +75,12 @@ class ProtectionDomain : public std::enable_shared_from_this<ProtectionDomain> {
   Result<std::shared_ptr<MemoryRegion>> Register(const host::DmaMemory& memory, uint32_t access) {
     return Register(memory, access, memory.address());
   }
-  // Registers pages of 2^page_shift bytes at any device addresses; page_shift 0: 4096 bytes.
+  // Registers pages of 2^page_shift bytes at any device addresses; page_shift 0: 4096 bytes. `invalidatable`: a local
+  // invalidate of a QP of this domain, or a SEND with invalidate to one, ends the region: its keys are never valid
+  // again, and the object only keeps its number.
   Result<std::shared_ptr<MemoryRegion>> Register(uint64_t virtual_address, uint64_t length, uint32_t access,
-                                                 uint8_t page_shift, std::span<const uint64_t> pages);
+                                                 uint8_t page_shift, std::span<const uint64_t> pages,
+                                                 bool invalidatable = false);
   // Registers the whole device address space; for trusted users.
   Result<std::shared_ptr<MemoryRegion>> RegisterAll(uint32_t access);
 

@@ -110,6 +110,11 @@ Status QueuePair::PostSend(const SendRequest& request) {
   if (is_atomic && !pd_->device().has_atomics()) {
     return Error{ErrorCode::kUnsupported, "the device has no atomic operations"};
   }
+  const bool invalidates =
+      request.opcode == spec::IbWrOpcode::kSendWithInv || request.opcode == spec::IbWrOpcode::kLocalInv;
+  if (invalidates && !pd_->device().has_invalidation()) {
+    return Error{ErrorCode::kUnsupported, "the device ends no regions by work requests"};
+  }
   const bool is_inline = (request.flags & spec::IbSendFlags::kInline) != 0;
   if (is_inline ? request.inline_data.size() > max_inline_data_ : request.sg_list.size() > send_.max_sge) {
     return Error{ErrorCode::kInvalidArgument, "QP " + std::to_string(qpn_) + ": more " +
@@ -121,6 +126,7 @@ Status QueuePair::PostSend(const SendRequest& request) {
 
   spec::RdmaSqReq wqe{.wr_id = request.wr_id, .opcode = request.opcode, .send_flags = request.flags};
   std::copy(std::begin(request.imm_data), std::end(request.imm_data), std::begin(wqe.imm_data));
+  if (invalidates) spec::Ieth{.rkey = request.invalidate_rkey}.Encode(wqe.imm_data);
   if (type_ == spec::IbQpType::kUd || type_ == spec::IbQpType::kGsi) {
     spec::RdmaSqReqUd{.remote_qpn = request.remote_qpn,
                       .remote_qkey = request.remote_qkey,

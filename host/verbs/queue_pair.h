@@ -33,6 +33,7 @@ struct SendRequest {
   spec::IbWrOpcode opcode = spec::IbWrOpcode::kSend;
   uint8_t flags = spec::IbSendFlags::kSignaled;  // spec::IbSendFlags
   uint8_t imm_data[4]{};                         // network order
+  uint32_t invalidate_rkey = 0;                  // send_with_inv: of the peer; local_inv: a region of the QP's PD
   std::span<const spec::RdmaSge> sg_list{};
   std::span<const uint8_t> inline_data{};  // with flag inline: replaces sg_list
   uint64_t remote_addr = 0;                // RDMA READ, WRITE, atomic operations: a multiple of 8
@@ -83,7 +84,8 @@ class QueuePair {
 
   // Neither blocks. kNoSpace: max_send_wr (max_recv_wr) are outstanding. kInvalidArgument: more elements or inline data
   // than the QP was created for; a receive, if it has a shared receive queue. kUnsupported: an atomic operation, if the
-  // device's atomic_cap is none. Other errors of a work request are reported by its completion.
+  // device's atomic_cap is none; an
+  // invalidate, if it has no invalidation. Other errors of a work request are reported by its completion.
   Status PostSend(const SendRequest& request);
   Status PostRecv(const RecvRequest& request);
   // Number of send work requests that can be posted now without kNoSpace.

@@ -8,6 +8,8 @@
 #include "model/common/output_register.h"
 #include "model/rdma/transport.h"
 
+#include "model/rdma/key_fence.h"
+
 namespace vireo::model {
 namespace {
 
@@ -158,8 +160,13 @@ void Completer::OnPacketRead(Cycle at) {
 }
 
 void Completer::Run(Cycle now) {
-  const bool has_ended = fence_.Advance(now);
-  if (response_fence_.TakeChange() || has_ended) polls_left_ = parked_qps_;
+  const bool has_ended = fence_.Advance(now), has_key_change = std::exchange(key_fence_changed_, false);
+  if (response_fence_.TakeChange() || has_ended || has_key_change) polls_left_ = parked_qps_;
+  if (locals_parked_ != 0) {
+    const spec::KeyFence fence = key_fence(now);
+    key_fence_changed_ = fence != std::exchange(last_fence_, fence);
+    WakeAt(now + 1);
+  }
   if (fence_.IsBehind() || response_fence_.IsBusy()) WakeAt(now + 1);
   if (const auto hold = std::exchange(hold_, std::nullopt)) on_qp_hold(now, *hold);
   if (const auto reads = std::exchange(reads_, std::nullopt)) on_qp_reads(now, *reads);
@@ -210,7 +217,7 @@ bool Completer::Choose(Cycle now) {
                        Number(started_.replays - fence_.ended().replays) < kMostReplays &&
                        (!replayed_ || (!expires && !acks));
   const bool retires = polls_left_ != 0 && parked_.CanPop(now) && (!polled_ || (!replays && !expires && !acks));
-  const bool flushes = waits && record_in.front().status != IbWcStatus::kSuccess;
+  const bool flushes = waits && (record_in.front().status != IbWcStatus::kSuccess || record_in.front().is_local);
   if (clear_.CanPop(now)) {
     op_ = Op::kClear;
     qpn_ = clear_.Pop(now);
@@ -316,7 +323,7 @@ Completer::State Completer::DecideRecord(Cycle now) {
 
   StoredRecord stored{.record = TakeRecord(now), .ends = fence_.ended()};
   const spec::SendRecord& record = stored.record;
-  if (!record.unsent && record.status == IbWcStatus::kSuccess) {
+  if (!record.unsent && record.status == IbWcStatus::kSuccess && !record.is_local) {
     stored.ends.works = started_.works = Number(started_.works + 1);
   }
   // The requester has seen the hold of the failure, and SQE after it.
@@ -331,11 +338,12 @@ Completer::State Completer::DecideRecord(Cycle now) {
   ring.newest = record.last_psn;
   ++ring.number;
   // A work request that failed has no packets, and earlier ones may be unsent.
-  if (!record.unsent && record.status == IbWcStatus::kSuccess) {
+  if (!record.unsent && record.status == IbWcStatus::kSuccess && !record.is_local) {
     ring.sent = Psn(record.packets != 0 ? record.first_psn + record.packets : record.last_psn + 1);
   }
   State next = State::kRead;
-  if (reason_ == Reason::kOwnStatus && !ring.failed && record.status == IbWcStatus::kSuccess && !record.no_completion) {
+  if (reason_ == Reason::kOwnStatus && !ring.failed && record.status == IbWcStatus::kSuccess && !record.no_completion &&
+      !record.is_local) {
     if ((record.unsent || record.packets != 0) && !ring.paused && !ring.replaying) {
       // The requester holds the QP itself, or will when the first part of the message has left, or the resume was
       // issued before it made this record.
@@ -518,6 +526,12 @@ void Completer::Replay(Cycle now) {
     ring.replaying = false;
     return;
   }
+  if (record.is_local) {
+    // It was executed when it came.
+    ring.part = false;
+    ++ring.cursor;
+    return PushTurn(now);
+  }
   if (ring.reads_replayed != 0 &&
       (record.fence || (stored.IsRead() && ring.reads_replayed >= attributes_.max_rd_atomic))) {
     ring.waits_for_read = true;
@@ -575,6 +589,8 @@ Completer::State Completer::Check(Cycle now) {
     code = vendor = record.vendor_err;
     // Failed when it was read again; when the QP flushes, the host has already been notified.
     do_report = stored.to_report && reason_ != Reason::kFlush;
+  } else if (record.is_local && reason_ != Reason::kFlush && !ring.failed) {
+    status = IbWcStatus::kSuccess;
   } else if (covered) {
     status = IbWcStatus::kSuccess;
   } else if (reason_ == Reason::kNak) {
@@ -595,10 +611,17 @@ Completer::State Completer::Check(Cycle now) {
   outcome.record.status = status;
   outcome.record.vendor_err = vendor;
   outcome.record.no_completion = !completes;
-  if (!ring.parked.empty() || IsPending(outcome) || (completes && AwaitsResponses(outcome))) {
+  if (!ring.parked.empty() || IsPending(outcome) || (completes && (AwaitsResponses(outcome) || record.is_local))) {
     // It is accessed, or may be: behind its completion the driver could use its memory for something else, and without
     // room in its ring the QP does not start again, so that its next lifetime does not meet replays of this one.
+    const spec::KeyFence fence = key_fence(now);
+    outcome.sent = fence.sent;
+    outcome.received = fence.received;
     ring.parked.push_back(outcome);
+    if (record.is_local) {
+      ++locals_parked_;
+      on_fence_wait(now + 1);
+    }
     if (!std::exchange(ring.is_polled, true)) {
       ++parked_qps_;
       PushParked(now);
@@ -691,14 +714,22 @@ void Completer::PushParked(Cycle now) {
   WakeAt(std::max(now + 1, parked_.PopReady()));
 }
 
+// Accesses that were granted before the local invalidate may not have ended.
+bool Completer::IsFenced(Cycle now, const StoredRecord& stored) {
+  if (!stored.record.is_local) return false;
+  const spec::KeyFence fence = key_fence(now);
+  if (stored.sent == fence.sent || stored.received == fence.received) on_fence_wait(now + 1);
+  return !HasPassed(stored.sent, fence.sent, fence.sent_open) ||
+         !HasPassed(stored.received, fence.received, fence.received_open);
+}
+
 // The oldest parked record leaves, without completion if the QP was cleared since.
 Completer::State Completer::Retire(Cycle now) {
   Ring& ring = rings_[qpn_];
   CheckResponses(ring);
   const StoredRecord& stored = ring.parked.front();
-  const bool completes =
-      !stored.record.no_completion && !dead_ && CompletesIn(state_table_.Read(chosen_, qpn_));
-  if (IsPending(stored) || (completes && AwaitsResponses(stored))) {
+  const bool completes = !stored.record.no_completion && !dead_ && CompletesIn(state_table_.Read(chosen_, qpn_));
+  if (IsPending(stored) || (completes && (AwaitsResponses(stored) || IsFenced(now, stored)))) {
     PushParked(now);
     return State::kChoose;
   }
@@ -706,6 +737,7 @@ Completer::State Completer::Retire(Cycle now) {
   StoredRecord outcome = stored;
   outcome.record.no_completion = !completes;
   Complete(now, outcome);
+  if (outcome.record.is_local) --locals_parked_;
   ring.parked.pop_front();
   if (!ring.parked.empty()) return State::kRetire;
   ring.is_polled = false;

@@ -81,6 +81,11 @@ class Completer final : public Block {
   std::function<void(Cycle, const spec::QpHold&)> on_qp_hold = [](Cycle, const spec::QpHold&) {};
   std::function<void(Cycle, const spec::QpReads&)> on_qp_reads = [](Cycle, const spec::QpReads&) {};
 
+  // Who completes a local invalidate waits for the accesses that were granted before it: KeyFence. `on_fence_wait` is
+  // called with the cycle of the pulse.
+  std::function<spec::KeyFence(Cycle)> key_fence = [](Cycle) { return spec::KeyFence{}; };
+  std::function<void(Cycle at)> on_fence_wait = [](Cycle) {};
+
   void Run(Cycle now) override;
   // Clears and flushes that came before have been done.
   bool IsSettled() const { return state_ == State::kChoose && clear_.IsEmpty() && flush_.IsEmpty(); }
@@ -123,6 +128,9 @@ class Completer final : public Block {
     bool to_report = false;  // its status is not yet reported to QP control
     // Numbers of its work request and of its last replay; those of others if it has no packets, or no replay.
     WorkFence::Counts ends;
+    // Of a parked local invalidate: generations of the accesses before it.
+    uint8_t sent = 0;
+    uint8_t received = 0;
   };
   struct Ring {
     bool failed = false;              // a completion had an error: all later ones flush
@@ -179,6 +187,7 @@ class Completer final : public Block {
   void CheckResponses(Ring& ring) const;
   void Complete(Cycle now, const StoredRecord& stored);
   void PushParked(Cycle now);
+  bool IsFenced(Cycle now, const StoredRecord& stored);
   State Retire(Cycle now);
   State ApplyAck();
   State End(Cycle now);
@@ -195,8 +204,11 @@ class Completer final : public Block {
   IndexSet turn_;    // QPs with retransmissions pending; each turn is one replay
   IndexSet parked_;  // QPs with parked records
   size_t parked_qps_ = 0;
-  size_t polls_left_ = 0;  // of these, to be examined since the last change of the fence
-  bool polled_ = false;    // the last turn other than a record's was that of one of these
+  size_t polls_left_ = 0;        // of these, to be examined since the last change of the fence
+  bool polled_ = false;          // the last turn other than a record's was that of one of these
+  size_t locals_parked_ = 0;     // local invalidates among the parked records
+  spec::KeyFence last_fence_{};  // one cycle ago, while there are such
+  bool key_fence_changed_ = false;
   WorkFence fence_;
   ResponseFence response_fence_;
   WorkFence::Counts started_;  // works: records with packets; replays: issued

@@ -20,16 +20,20 @@ static_assert(MemoryCheck::kAnswers * MemoryCheck::kInterval >= kVisible + 1);
 
 }  // namespace
 
-MemoryCheck::MemoryCheck(Agenda& agenda, size_t num_mrs, size_t num_translations)
+MemoryCheck::MemoryCheck(Agenda& agenda, size_t num_mrs, size_t num_translations, bool invalidation)
     : Block(agenda),
       mrs_(spec::ContextRam::kMemoryCheckMr, std::max<size_t>(num_mrs, 2), on_parity_error),
       pages_(spec::ContextRam::kMemoryCheckTranslation, num_translations, on_parity_error),
-      num_mrs_(num_mrs) {
+      num_mrs_(num_mrs),
+      invalidation_(invalidation) {
   for (auto& channel : check_in) channel.SetConsumer(this);
 }
 
 void MemoryCheck::OnTableWrite(Cycle now, const spec::TableWrite& write) {
   if (write.table_id == spec::MgmtTable::kMr) {
+    WriteInvalidated(now);
+    // Firmware goes first.
+    if (invalidated_ && invalidated_->at == now) ++invalidated_->at;
     StartEpoch(now);
     mrs_.Write(now, write.index % mrs_.size(), spec::TableMr::Decode(write.data));
   } else if (write.table_id == spec::MgmtTable::kTranslation) {
@@ -37,36 +41,36 @@ void MemoryCheck::OnTableWrite(Cycle now, const spec::TableWrite& write) {
   }
 }
 
+void MemoryCheck::WriteInvalidated(Cycle before) {
+  if (!invalidated_ || invalidated_->at >= before) return;
+  mrs_.Write(invalidated_->at, invalidated_->index, {});
+  invalidated_.reset();
+}
+
 void MemoryCheck::StartEpoch(Cycle now) {
-  assert(!IsFencing(now));
-  epoch_ = !epoch_;
-  written_ = now;
+  Advance(now);
+  fence_.Close(now);
 }
 
 void MemoryCheck::OnContextFlip(Cycle now, const spec::ContextFlip& flip) {
+  WriteInvalidated(now);
   mrs_.OnFlip(now, flip);
   pages_.OnFlip(now, flip);
 }
 
-void MemoryCheck::Granted::End(Cycle now, Cycle at) {
-  constexpr size_t kMost = 64;
-  ends.push_back(at);
-  if (ends.size() > kMost) Count(now);
-}
-
-size_t MemoryCheck::Granted::Count(Cycle now) {
-  count -= std::erase_if(ends, [now](Cycle at) { return at < now; });
-  return count;
-}
-
-void MemoryCheck::OnGrantEnded(Cycle now, Cycle at, const spec::MemoryGrant& grant) {
+void MemoryCheck::OnGrantEnded(Cycle /*now*/, Cycle at, spec::KeySide side, const spec::MemoryGrant& grant) {
   assert(grant.valid);
-  granted_[grant.epoch].End(now, at);
+  fence_.End(side, grant.epoch, at);
 }
 
 bool MemoryCheck::IsFencing(Cycle now) {
   Advance(now);
-  return granted_[!Epoch(now)].Count(now) != 0;
+  return fence_.IsFencing(now);
+}
+
+spec::KeyFence MemoryCheck::FenceState(Cycle now) {
+  Advance(now);
+  return fence_.State(now);
 }
 
 // Answers the accesses whose pages are read.
@@ -75,7 +79,7 @@ void MemoryCheck::Advance(Cycle now) {
     const Access& access = accesses_.front();
     spec::MemoryPlace place = Place(access);
     place.grant = {.valid = place.bytes0 != 0, .epoch = place.bytes0 != 0 && access.epoch};
-    if (!place.grant.valid) granted_[access.epoch].End(now, access.taken + kRefused);
+    if (!place.grant.valid) fence_.End(SideOf(access.client), access.epoch, access.taken + kRefused);
     answers_[access.client].push_back({access.taken + kVisible, place});
   }
 }
@@ -101,6 +105,9 @@ bool MemoryCheck::CanTake(Cycle now, size_t client) const {
 }
 
 void MemoryCheck::Take(Cycle now) {
+  WriteInvalidated(now);
+  // Those behind an invalidate find what it has written.
+  if (invalidated_ || now == blocked_) return WakeAt(now + 1);
   std::array<bool, kClients> requests{};
   for (size_t i = 0; i < kClients; ++i) requests[i] = CanTake(now, i);
   const auto count = std::count(requests.begin(), requests.end(), true);
@@ -108,12 +115,16 @@ void MemoryCheck::Take(Cycle now) {
   do last_ = (last_ + 1) % kClients;
   while (!requests[last_]);
   room_[last_].Take(1);
-  const bool epoch = Epoch(now);
-  ++granted_[epoch].count;
+  const bool epoch = fence_.Take(now, SideOf(last_));
   const spec::MemoryCheck check = check_in[last_].Pop(now);
   const size_t index = check.key >> 8 * spec::RdmaKey::kIndexOffset;
   const bool index_exists = index < num_mrs_;
   accesses_.push_back({last_, check, index_exists ? mrs_.Read(now, index) : spec::TableMr{}, index_exists, now, epoch});
+  if (check.invalidate) {
+    blocked_ = now + 1;
+    if (Status(accesses_.back()) == spec::MemoryStatus::kOk) invalidated_ = {now + 1, index};
+    WakeAt(now + 2);
+  }
   WakeAt(now + kVisible);
   if (count > 1) WakeAt(now + 1);
 }
@@ -125,6 +136,9 @@ spec::MemoryStatus MemoryCheck::Status(const Access& access) const {
   const auto key = static_cast<uint8_t>(check.key);
   if (!access.index_exists || !row.valid || row.key != key) return spec::MemoryStatus::kKey;
   if (row.pdn != check.pdn) return spec::MemoryStatus::kPd;
+  if (check.invalidate) {
+    return invalidation_ && row.invalidatable ? spec::MemoryStatus::kOk : spec::MemoryStatus::kRights;
+  }
   if ((check.local_write && !row.local_write) || (check.remote_write && !row.remote_write) ||
       (check.remote_read && !row.remote_read) || (check.remote_atomic && !row.remote_atomic)) {
     return spec::MemoryStatus::kRights;
@@ -143,7 +157,7 @@ spec::MemoryPlace MemoryCheck::Place(const Access& access) {
   spec::MemoryPlace place{};
   place.status = Status(access);
   const spec::MemoryCheck& check = access.check;
-  if (place.status != spec::MemoryStatus::kOk || check.bytes > kMostBytes) return place;
+  if (place.status != spec::MemoryStatus::kOk || check.invalidate || check.bytes > kMostBytes) return place;
   if (access.row.dma) {
     place.address0 = check.address;
     place.bytes0 = static_cast<uint16_t>(check.bytes);

@@ -5,7 +5,8 @@
 // than kMostBytes it returns only the status. It knows no queue pair; firmware ensures that a region's pages are in the
 // table. A region with bad parity, or with such a page, is treated as nonexistent.
 //
-// A fence for writes of regions: accesses that were granted before the last one are counted until they have ended.
+// It also ends regions: an invalidate is checked like an access, and if it is allowed, the region is gone for every
+// check that is taken after it. KeyFence tells when the accesses that were granted before have ended.
 #pragma once
 
 #include <array>
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "model/common/agenda.h"
@@ -20,6 +22,7 @@
 #include "model/common/context_table.h"
 #include "model/common/credits.h"
 #include "model/common/cycle.h"
+#include "model/rdma/key_fence.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::model {
@@ -43,9 +46,9 @@ class MemoryCheck final : public Block {
   static constexpr size_t kAnswers = 8;
 
   // num_translations: a power of two.
-  MemoryCheck(Agenda& agenda, size_t num_mrs, size_t num_translations);
+  MemoryCheck(Agenda& agenda, size_t num_mrs, size_t num_translations, bool invalidation = true);
   MemoryCheck(Agenda& agenda, const spec::Config& config)
-      : MemoryCheck(agenda, config.num_mrs, config.num_translations) {}
+      : MemoryCheck(agenda, config.num_mrs, config.num_translations, config.invalidation != 0) {}
 
   std::array<Channel<spec::MemoryCheck>, kClients> check_in = {
       Channel<spec::MemoryCheck>::Slice(), Channel<spec::MemoryCheck>::Slice(), Channel<spec::MemoryCheck>::Slice()};
@@ -55,13 +58,15 @@ class MemoryCheck final : public Block {
   void OnTableWrite(Cycle now, const spec::TableWrite& write);
   // Any memory; those of others are ignored.
   void OnContextFlip(Cycle now, const spec::ContextFlip& flip);
-  // Pulses in cycle `at`, which may be in the future: a granted access has ended.
-  void OnGrantEnded(Cycle now, Cycle at, const spec::MemoryGrant& grant);
-  // A new epoch from the next cycle on; not while one is fencing.
+  // Pulses in cycle `at`, which may be in the future: an access granted to `side` has ended.
+  void OnGrantEnded(Cycle now, Cycle at, spec::KeySide side, const spec::MemoryGrant& grant);
+  // IsFencing is for what was granted up to now.
   void StartEpoch(Cycle now);
-  // fence_o: accesses granted before the last epoch began, or write of a region, have not ended. The next one must
-  // wait.
+  // fence_o: accesses granted before the last of these, or before the last write of a region, have not ended.
   bool IsFencing(Cycle now);
+  // Somebody waits in cycle `at` for the accesses of a side's current generation.
+  void Wait(spec::KeySide side, Cycle at) { fence_.Wait(side, at); }
+  spec::KeyFence FenceState(Cycle now);
   // A region or page in use has bad parity. Reported ahead, with the cycle of the pulse.
   std::function<void(Cycle at)> on_parity_error;
 
@@ -83,31 +88,31 @@ class MemoryCheck final : public Block {
     spec::MemoryPlace place;
   };
 
-  // Accesses between check and end, of one epoch.
-  struct Granted {
-    size_t count = 0;
-    std::vector<Cycle> ends;  // of them, known and not yet subtracted; in any order
-    void End(Cycle now, Cycle at);
-    size_t Count(Cycle now);  // in cycle `now`
+  // A region that an invalidate has ended: `at` is when the row of zeros is written.
+  struct Invalidated {
+    Cycle at;
+    size_t index;
   };
-
-  // A write counts from the next cycle on.
-  bool Epoch(Cycle now) const { return epoch_ != (written_ != kUnknown && now <= written_); }
+  static spec::KeySide SideOf(size_t client) {
+    return client == kResponder ? spec::KeySide::kReceived : spec::KeySide::kSent;
+  }
   void Advance(Cycle now);
   void Leave(Cycle now, size_t client);
   bool CanTake(Cycle now, size_t client) const;
   void Take(Cycle now);
+  void WriteInvalidated(Cycle before);
   spec::MemoryStatus Status(const Access& access) const;
   spec::MemoryPlace Place(const Access& access);
 
   ContextTable<spec::TableMr> mrs_;
   ContextTable<uint64_t> pages_;
   size_t num_mrs_;
-  bool epoch_ = false;        // lowest bit of its number
-  Cycle written_ = kUnknown;  // when the last one was begun
-  std::array<Granted, 2> granted_;
-  size_t last_ = kClients - 1;   // client granted last
-  std::deque<Access> accesses_;  // before their page reads
+  bool invalidation_;
+  KeyFence fence_;
+  std::optional<Invalidated> invalidated_;  // not written yet
+  Cycle blocked_ = kUnknown;                // no check is taken in this cycle: it follows an invalidate
+  size_t last_ = kClients - 1;              // client granted last
+  std::deque<Access> accesses_;             // before their page reads
   std::array<std::deque<Answer>, kClients> answers_;
   std::array<Credits, kClients> room_ = {Credits(kAnswers), Credits(kAnswers), Credits(kAnswers)};
 };

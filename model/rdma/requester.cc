@@ -74,6 +74,16 @@ const Requester::Operation Requester::kOperations[] = {
      IbWcOpcode::kSend,
      {BthOpcode::kRcSendMiddle, BthOpcode::kRcSendFirst, BthOpcode::kRcSendLastWithImmediate,
       BthOpcode::kRcSendOnlyWithImmediate}},
+    {BthService::kRc,
+     IbWrOpcode::kSendWithInv,
+     IbWcOpcode::kSend,
+     {BthOpcode::kRcSendMiddle, BthOpcode::kRcSendFirst, BthOpcode::kRcSendLastWithInvalidate,
+      BthOpcode::kRcSendOnlyWithInvalidate}},
+    // It has no packet.
+    {BthService::kRc,
+     IbWrOpcode::kLocalInv,
+     IbWcOpcode::kLocalInv,
+     {BthOpcode::kRcSendOnly, BthOpcode::kRcSendOnly, BthOpcode::kRcSendOnly, BthOpcode::kRcSendOnly}},
     // One request, whatever PSN of its responses it starts with.
     {BthService::kRc,
      IbWrOpcode::kRdmaRead,
@@ -131,6 +141,7 @@ Requester::Requester(Agenda& agenda, const spec::Config& config, uint32_t packet
       fetched_in(Channel<spec::DmaFetched>::Fifo(FetchedDepth(config.max_send_sge))),
       max_send_sge_(config.max_send_sge),
       has_atomics_(config.atomics != 0),
+      has_invalidation_(config.invalidation != 0),
       most_read_packets_(kHalfOutstanding / config.send_records),
       burst_bytes_(burst_bytes),
       attributes_(spec::ContextRam::kRequesterQp, config.num_qps, on_parity_error),
@@ -344,11 +355,16 @@ bool Requester::Check(Cycle now) {
   const uint8_t flags = message_.request.send_flags;
   const BthService service = ServiceOf(attributes.qp_type);
   const Operation* operation = OperationOf(service, message_.request.opcode);
+  if (!has_invalidation_ && operation != nullptr &&
+      (operation->opcode == IbWrOpcode::kSendWithInv || operation->opcode == IbWrOpcode::kLocalInv)) {
+    operation = nullptr;
+  }
   if (!has_atomics_ && operation != nullptr && IsAtomic(operation->wc_opcode)) operation = nullptr;
   message_.service = service;
   message_.operation = operation;
   message_.is_atomic = operation != nullptr && IsAtomic(operation->wc_opcode);
   message_.is_read = operation != nullptr && (operation->wc_opcode == IbWcOpcode::kRdmaRead || message_.is_atomic);
+  message_.is_local = operation != nullptr && operation->opcode == IbWrOpcode::kLocalInv;
   message_.max_reads = attributes.max_rd_atomic;
   message_.recovers = is_sending && !work.is_replay && was_sqe_.Read(now - 1, work.qpn) != 0;
   if (message_.recovers) was_sqe_.Write(now, work.qpn, 0);
@@ -383,7 +399,10 @@ bool Requester::Check(Cycle now) {
   } else if (attributes.path_mtu < spec::IbMtu::kMtu256 || attributes.path_mtu > spec::IbMtu::kMtu4096 ||
              (message_.is_read && attributes.max_rd_atomic == 0)) {
     vendor = RdmaError::kInvalidAttribute;  // such a READ would wait forever
-  } else if ((flags & ~kKnownFlags) != 0 || (message_.is_read && message_.is_inline)) {
+  } else if ((flags & ~kKnownFlags) != 0 || (message_.is_read && message_.is_inline) ||
+             (message_.is_local &&
+              (message_.is_inline || (flags & IbSendFlags::kFence) != 0 || num_sge != 0 || work.is_replay))) {
+    // A local invalidate is never replayed: the work request has changed.
     vendor = RdmaError::kInvalidParameter;
   } else if (service == BthService::kUd && !may_use_ah) {
     vendor = RdmaError::kBadAh;  // [IBTA vol. 1, 10.2.3: AH and QP are of one protection domain]
@@ -493,7 +512,7 @@ void Requester::EndCheck() {
     }
     record.last_psn = work.last_psn;
     message.skip = skipped << message.shift;
-  } else if (record.status != IbWcStatus::kSuccess) {
+  } else if (record.status != IbWcStatus::kSuccess || message.is_local) {
     record.last_psn = (record.first_psn - 1) & kPsnMask;
   }
   const bool sends = record.status == IbWcStatus::kSuccess;
@@ -546,8 +565,8 @@ bool Requester::SendPacket(Cycle now) {
   const spec::WorkRequest& work = work_request_in.front();
   Message& message = message_;
   const spec::SendRecord& record = message.record;
-  // Between packets, and not before a message that has no record yet.
-  if (message.cut_bytes == 0 && record.status == IbWcStatus::kSuccess) {
+  // Between packets, and not before a message that has no record yet. A local invalidate waits for none.
+  if (message.cut_bytes == 0 && record.status == IbWcStatus::kSuccess && !message.is_local) {
     const bool waits = !work.is_replay && Waits(now);
     const uint8_t hold = front_hold_.Read(now - 1, record.qpn);
     const Resumed& resumed = front_resumed_.Read(now - 1, record.qpn);
@@ -582,9 +601,10 @@ bool Requester::SendPacket(Cycle now) {
     Advance();
     return true;
   }
-  const bool placed = rest != 0 && !message.is_inline;
+  const bool invalidates = message.is_local && record.status == IbWcStatus::kSuccess;
+  const bool placed = (rest != 0 && !message.is_inline) || invalidates;
   // The room comes first: from the check on, nothing waits for the wire. Nor do loads, or commands would.
-  const bool begins = message.cut_bytes == 0 && record.status == IbWcStatus::kSuccess;
+  const bool begins = message.cut_bytes == 0 && record.status == IbWcStatus::kSuccess && !message.is_local;
   if (begins && room_.At(now) == room_used_) return load_in.CanPop(now) && Load(now);
   if (!entries_.CanPush(now) || (placed && check_)) return false;
   if (begins) {
@@ -612,7 +632,11 @@ bool Requester::SendPacket(Cycle now) {
     entry.read = true;
     entry.read_record = ReadRecordOf(now);
   }
-  if (placed) {
+  entry.local_inv = invalidates;
+  if (invalidates) {
+    check_ = spec::MemoryCheck{
+        .key = spec::Ieth::Decode(message.request.imm_data).rkey, .pdn = message.pdn, .invalidate = true};
+  } else if (placed) {
     check_ = spec::MemoryCheck{
         .key = elements_[message.element].lkey, .pdn = message.pdn, .address = message.address, .bytes = piece};
   }
@@ -686,6 +710,10 @@ spec::TxPacket Requester::PacketOf(uint32_t payload, bool last, bool ends) const
   if (info.has_immdt) {
     std::copy(std::begin(message.request.imm_data), std::end(message.request.imm_data),
               packet.extension + (info.immdt_offset - spec::Bth::kBytes));
+  }
+  if (info.has_ieth) {
+    std::copy(std::begin(message.request.imm_data), std::end(message.request.imm_data),
+              packet.extension + (info.ieth_offset - spec::Bth::kBytes));
   }
   return packet;
 }
@@ -814,7 +842,7 @@ bool Requester::Decide(Cycle now) {
   halted.send_only = halted.send_only && !entry.recovers;
   const bool can_send = IsSending(back_state_.Read(now - 1, qpn)) && !halted.until_load && !halted.send_only;
   generation_ = is_replay ? entry.epoch : back_resumed_.Read(now - 1, qpn);
-  const bool held = entry.unsent || back_hold_.Read(now - 1, qpn) != generation_;
+  const bool held = !entry.local_inv && (entry.unsent || back_hold_.Read(now - 1, qpn) != generation_);
   if ((!entry.first && stop_) || ((!entry.first || is_replay) && entry.start && (!can_send || held))) {
     // The rest of a message whose record failed, flushes or is kept for a replay; or an outdated replay.
     stop_ = true;
@@ -830,10 +858,11 @@ bool Requester::Decide(Cycle now) {
   } else if (record.status == IbWcStatus::kSuccess && entry.placed &&
              memory_place_in.front().status != MemoryStatus::kOk) {
     // [IBTA vol. 1, 11.6.2: local protection error]
-    record.status = IbWcStatus::kLocProtErr;
+    record.status = entry.local_inv ? IbWcStatus::kLocQpOpErr : IbWcStatus::kLocProtErr;
     record.vendor_err = static_cast<uint32_t>(MemoryError(memory_place_in.front().status));
   }
   const bool fails = record.status != IbWcStatus::kSuccess;
+  record.is_local = entry.local_inv && !fails;
   record.unsent = held && entry.first && !fails;
   // A burst starts, of new work or of a replay, and more of the message follows.
   const bool continues = entry.first && entry.packets != 0 && !fails && !held;
@@ -847,7 +876,7 @@ bool Requester::Decide(Cycle now) {
   }
   if (fails || (entry.first && !is_replay) || continues) record_ = record;
   stop_ = fails || (entry.first && held);
-  if (entry.first) has_packets_ = !stop_;
+  if (entry.first) has_packets_ = !stop_ && !entry.local_inv;
   drop_ = stop_ && !entry.start;
   code_ = record.vendor_err;
   // A flush because of the QP's state does not change that state: SQE may end, and later work may be sent. The
@@ -855,6 +884,10 @@ bool Requester::Decide(Cycle now) {
   const bool halts = fails && !is_replay && (record.status != IbWcStatus::kWrFlushErr || record.no_completion);
   if (halts) (entry.send_only && !record.no_completion ? halted.send_only : halted.until_load) = true;
   if (halts || entry.recovers) halted_.Write(now, qpn, halted);
+  if (!stop_ && entry.local_inv) {
+    PopEntry(now);
+    return true;
+  }
   if (!stop_ || drop_) back_ = entry.read ? Back::kRead : Back::kJob;
   if (!stop_) return true;
   if (drop_) return true;

@@ -169,7 +169,8 @@ class Requester final : public Block {
     uint64_t address = 0;
     spec::SendRecord record{};
     spec::TxPacket packet{};
-    bool read = false;  // RDMA READ
+    bool local_inv = false;  // the memory_place is the answer to its invalidate; there is no packet
+    bool read = false;       // RDMA READ
     spec::ReadRecord read_record{};
   };
   // The message that the front is cutting.
@@ -179,7 +180,8 @@ class Requester final : public Block {
     spec::BthService service{};
     const Operation* operation = nullptr;  // null: there is none
     bool is_atomic = false;
-    bool is_read = false;  // or atomic: that is treated as a READ
+    bool is_read = false;   // or atomic: that is treated as a READ
+    bool is_local = false;  // local invalidate
     uint32_t qkey = 0;
     uint8_t max_reads = 0;
     bool is_inline = false;
@@ -230,6 +232,7 @@ class Requester final : public Block {
 
   const uint32_t max_send_sge_;
   const bool has_atomics_;
+  const bool has_invalidation_;
   const uint32_t most_read_packets_;  // of a READ that does not wait for the completer
   const uint32_t burst_bytes_;
   ContextTable<Attributes> attributes_;

@@ -47,6 +47,7 @@ Responder::Responder(Agenda& agenda, const Sizes& sizes)
   for (ResponderTurn& turn : turns_) {
     turn.num_qps = sizes.num_qps;
     turn.has_atomics = sizes.has_atomics;
+    turn.has_invalidation = sizes.has_invalidation;
   }
   load_in.SetConsumer(this);
   frame_in.SetConsumer(this);
@@ -139,6 +140,7 @@ void Responder::Run(Cycle now) {
       case State::kMemory: OnMemory(now); break;
       case State::kReceive: OnReceive(now); break;
       case State::kNext: Next(now, reflush); break;
+      case State::kInvalidate: OnInvalidate(now); break;
       case State::kFlush: Flush(now); break;
     }
   }
@@ -273,7 +275,7 @@ void Responder::Reset(const ResponderTurn& turn) {
 // The frame in progress only waits for the answer to a key check, and ends with it.
 bool Responder::IsLast() const {
   if (state_ != State::kMemory) return false;
-  if (Scatters()) return Chunk() == left_ && part_ == Part::kPayload;
+  if (Scatters()) return Chunk() == left_ && part_ == Part::kPayload && (is_response_ || !turn_->Invalidates());
   return turn_->IsRead() || turn_->half.holds || !turn_->frame.info.consumes_recv;
 }
 
@@ -463,7 +465,8 @@ void Responder::OnMemory(Cycle now) {
   const uint32_t chunk = Chunk();
   position_.cursor.address += chunk;
   position_.cursor.bytes_left -= chunk;
-  if (chunk == left_ && part_ == Part::kPayload) {
+  const bool invalidates = !is_response_ && turn_->Invalidates();
+  if (chunk == left_ && part_ == Part::kPayload && !invalidates) {
     return Finish(now, is_response_ ? Action::kResponseDone : Action::kAccept, memory);
   }
   spec::RxPlace place{.more = true};
@@ -471,13 +474,19 @@ void Responder::OnMemory(Cycle now) {
   SetPlace(now, place);
   left_ -= chunk;
   offset_ += chunk;
-  if (left_ == 0) BeginPart(part_ == Part::kZeros ? Part::kHeader : Part::kPayload);
+  if (left_ == 0 && part_ != Part::kPayload) BeginPart(part_ == Part::kZeros ? Part::kHeader : Part::kPayload);
   SetState(now, State::kNext);
 }
 
 // The access is not made.
 void Responder::EndGrant(Cycle now, const spec::MemoryGrant& grant) {
   if (grant.valid) on_grant_ended(now, now + 1, grant);
+}
+
+void Responder::OnInvalidate(Cycle now) {
+  if (!memory_place_in.CanPop(now) || !HasSpace(now)) return;
+  const spec::MemoryStatus status = memory_place_in.Pop(now).status;
+  Finish(now, status == MemoryStatus::kOk ? Action::kAccept : Action::kInvalidate);
 }
 
 void Responder::OnReceive(Cycle now) {
@@ -539,6 +548,13 @@ void Responder::Next(Cycle now, bool reflush) {
     }
     if (HasSpace(now)) Finish(now, Action::kLength);
     return;
+  }
+  if (status_ == BufferStatus::kOk && !is_response_ && turn_->Invalidates()) {
+    // Behind all of the message. [IBTA vol. 1, 9.4.1.1]
+    check_.Set(
+        now,
+        {.key = spec::Ieth::Decode(turn_->frame.extension).rkey, .pdn = turn_->attributes.pdn, .invalidate = true});
+    return SetState(now, State::kInvalidate);
   }
   if (!HasSpace(now)) return;
   spec::MemoryPlace memory;
@@ -739,6 +755,10 @@ void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, sp
       half.access_refused = frame.info.consumes_recv;
       refuse(AethSyndrome::kNakRemoteAccessError, RdmaEventType::kQpAccessErr);
       break;
+    case Action::kInvalidate:
+      // Its data has arrived, but the completion would vouch for more. Status as Linux.
+      refuse(AethSyndrome::kNakRemoteAccessError, RdmaEventType::kQpAccessErr, IbWcStatus::kRemInvReqErr);
+      break;
     case Action::kOperation: {
       // A broken queue returned no work request.
       std::optional<IbWcStatus> status;
@@ -776,6 +796,7 @@ void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, sp
       place.acknowledged = acknowledged;
       place.uses_receive = send;
       place.ends_message = frame.info.ends_message;
+      place.fence = turn_->Invalidates();
       half.nak_sent = false;
       // UC, UD: the PSN of the message, not where ours ended.
       half.expected_psn = ((acknowledged ? half.expected_psn : psn) + 1) & kPsnMask;
@@ -806,6 +827,10 @@ void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, sp
           const size_t before = frame.info.has_deth ? spec::Deth::kBytes : reth;
           std::copy_n(frame.extension + before, spec::Immdt::kBytes, cqe.imm_data);
           cqe.wc_flags |= spec::IbWcFlags::kWithImm;
+        }
+        if (turn_->Invalidates()) {
+          std::copy_n(frame.extension, spec::Ieth::kBytes, cqe.imm_data);
+          cqe.wc_flags |= spec::IbWcFlags::kWithInv;
         }
         half.holds = false;
         Complete(now, place, cqe, frame.bth.solicited_event);

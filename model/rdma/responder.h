@@ -58,6 +58,7 @@ class Responder final : public Block {
     uint32_t num_qps;
     uint32_t max_rd_atomic;  // READs of ours per QP; a power of two, 2 or more
     bool has_atomics = true;
+    bool has_invalidation = true;
     bool has_shared_queues = true;
   };
 
@@ -68,6 +69,7 @@ class Responder final : public Block {
                                 .num_qps = config.num_qps,
                                 .max_rd_atomic = config.max_rd_atomic,
                                 .has_atomics = config.atomics != 0,
+                                .has_invalidation = config.invalidation != 0,
                                 .has_shared_queues = config.max_srqs != 0}) {}
 
   Channel<spec::QpLoad> load_in = Channel<spec::QpLoad>::Slice();
@@ -116,7 +118,7 @@ class Responder final : public Block {
   std::function<void(Cycle, const spec::QpPsn&)> on_expected_psn = [](Cycle, const spec::QpPsn&) {};
 
  private:
-  enum class State : uint8_t { kIdle, kAct, kRead, kMemory, kReceive, kNext, kFlush };
+  enum class State : uint8_t { kIdle, kAct, kRead, kMemory, kReceive, kNext, kInvalidate, kFlush };
   using Action = ResponderAction;
   // What was issued for the frame behind, whose answer comes after those of the frame in progress.
   enum class Issued : uint8_t { kNothing, kCheck, kReceive };
@@ -157,6 +159,7 @@ class Responder final : public Block {
   void OnMemory(Cycle now);
   void EndGrant(Cycle now, const spec::MemoryGrant& grant);
   void OnReceive(Cycle now);
+  void OnInvalidate(Cycle now);
   void Next(Cycle now, bool reflush);
   void Flush(Cycle now);
   void RequestReceiveToken(Cycle now, const spec::ReceiveRequest& request);

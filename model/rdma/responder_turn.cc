@@ -88,7 +88,8 @@ bool ResponderTurn::IsRequestValid() const {
   if (!restarts && frame.info.starts_message == half.in_message) return false;
   if (!frame.info.starts_message && IsSend() != half.send) return false;
   if (IsRead()) return IsReadLegal();
-  if (IsSend() ? frame.info.has_ieth : frame.info.operation != BthOperation::kRdmaWrite) return false;
+  if (IsSend() ? frame.info.has_ieth && !has_invalidation : frame.info.operation != BthOperation::kRdmaWrite)
+    return false;
   if (!IsLengthLegal()) return false;
   // A SEND's length is checked against its elements.
   if (IsSend()) return true;

@@ -34,6 +34,7 @@ enum class ResponderAction : uint8_t {
   kNotReady,      // no receive
   kOperation,     // the receive or one of its elements could not be read
   kProtection,    // an element's key does not allow it
+  kInvalidate,    // the key of a SEND with invalidate does not allow it
   kLength         // the elements are too short
 };
 
@@ -127,6 +128,7 @@ struct ResponderTurn {
   // A packet from its peer for a QP of ours that receives.
   bool IsTaken() const;
   bool IsSend() const { return frame.info.operation == spec::BthOperation::kSend; }
+  bool Invalidates() const { return has_invalidation && IsSend() && frame.info.has_ieth; }
   bool IsAtomic() const { return has_atomics && frame.info.has_atomic_eth; }
   // An atomic operation is treated as a READ of its operand, which the read responder has executed.
   bool IsRead() const { return frame.info.operation == spec::BthOperation::kRdmaReadRequest || IsAtomic(); }
@@ -139,6 +141,7 @@ struct ResponderTurn {
 
   uint32_t num_qps = 0;
   bool has_atomics = false;
+  bool has_invalidation = false;
 
   RxToken frame;
   uint32_t qpn = 0;         // modulo num_qps

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/rdma/key_fence.h"
+
 namespace vireo::model {
 namespace {
 
@@ -78,12 +80,15 @@ void RxScatter::TakePlace(Cycle now) {
                       .acknowledged = place_.acknowledged,
                       .uses_receive = place_.uses_receive,
                       .ends_message = place_.ends_message,
+                      .fence = place_.fence,
+                      .generation = place_.fence ? key_fence(now).sent : uint8_t{0},
                       .has_completion = place_.has_completion,
                       .completion = place_.completion,
                       .has_ack = place_.has_ack,
                       .ack = place_.ack,
                       .has_answer = place_.has_answer,
                       .answer = place_.answer});
+  if (place_.fence) on_fence_wait(now + 1);
   begins_ = now + 1;
   if (writes != 0) {
     second_ = false;
@@ -143,6 +148,17 @@ bool RxScatter::LookUp(Cycle now, uint32_t qpn) {
   return true;
 }
 
+// Samples the fence in every cycle until it has passed, and goes on in the next one.
+bool RxScatter::IsFenced(Cycle now, const Pending& pending) {
+  if (!pending.fence) return false;
+  WakeAt(now + 1);
+  const spec::KeyFence fence = key_fence(now);
+  if (pending.generation == fence.sent) on_fence_wait(now + 1);
+  if (fence_passed_) return *fence_passed_ >= now;
+  if (HasPassed(pending.generation, fence.sent, fence.sent_open)) fence_passed_ = now;
+  return true;
+}
+
 void RxScatter::Leave(Cycle now) {
   const bool clears = clear_ && clear_->cycle == now;
   if (!clears) ApplyClear(now);
@@ -154,7 +170,8 @@ void RxScatter::Leave(Cycle now) {
   for (; !dones_.empty() && dones_.front().cycle < now; dones_.pop_front()) {
     refused_[++done_ % refused_.size()] = dones_.front().is_refused;
   }
-  if (!is_known || done_ < pending.number) return;
+  const bool is_fenced = IsFenced(now, pending);
+  if (!is_known || done_ < pending.number || is_fenced) return;
 
   const bool refused = IsRefused(pending) || (frame_refused_ && !pending.no_frame);
   const bool ends_frame = !pending.no_frame && !pending.more;
@@ -190,6 +207,7 @@ void RxScatter::Leave(Cycle now) {
   if (!pending.no_frame) frame_refused_ = refused && pending.more;
   part_ = Part::kCompletion;
   looked_.reset();
+  fence_passed_.reset();
   if (pending.grant.valid) on_grant_ended(now, now + 1, pending.grant);
   pending_.Drop(now);
   ++places_ended_;

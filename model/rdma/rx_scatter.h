@@ -19,6 +19,7 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "model/common/agenda.h"
@@ -64,6 +65,11 @@ class RxScatter final : public Block {
   // The writes of a place are in memory.
   OnGrantEnded on_grant_ended = [](Cycle, Cycle, const spec::MemoryGrant&) {};
 
+  // A place with `fence` waits for the accesses that were granted to others before it: KeyFence. `on_fence_wait` is
+  // called with the cycle of the pulse.
+  std::function<spec::KeyFence(Cycle)> key_fence = [](Cycle) { return spec::KeyFence{}; };
+  std::function<void(Cycle at)> on_fence_wait = [](Cycle) {};
+
   BeatSource& beat_source() { return stream_; }
 
   void Run(Cycle now) override;
@@ -83,6 +89,8 @@ class RxScatter final : public Block {
     bool acknowledged;
     bool uses_receive;
     bool ends_message;
+    bool fence;
+    uint8_t generation;  // with fence: of the accesses before it
     bool has_completion;
     spec::Completion completion;
     bool has_ack;
@@ -116,6 +124,7 @@ class RxScatter final : public Block {
   void Leave(Cycle now);
   bool IsRefused(const Pending& pending) const;
   bool LookUp(Cycle now, uint32_t qpn);
+  bool IsFenced(Cycle now, const Pending& pending);
   void ApplyClear(Cycle now);
   bool Send(Cycle now, Part part, const Pending& pending, bool fails, bool refused);
 
@@ -137,12 +146,13 @@ class RxScatter final : public Block {
   uint64_t done_ = 0;  // of them, those in memory
   Ring<Done> dones_;   // of the current and later cycles
 
-  std::bitset<2 * kPlaces> refused_;  // writes of all places in the line, by their number, modulo
-  bool frame_refused_ = false;        // a write of the places of the current frame that have left
-  Table<Refusal> refusals_;           // by QP
-  bool any_failed_ = false;           // since reset
-  std::optional<Cycle> looked_;       // in which the QP of the first one was looked up
-  Refusal refusal_;                   // of the QP of the first one
+  std::bitset<2 * kPlaces> refused_;   // writes of all places in the line, by their number, modulo
+  bool frame_refused_ = false;         // a write of the places of the current frame that have left
+  Table<Refusal> refusals_;            // by QP
+  bool any_failed_ = false;            // since reset
+  std::optional<Cycle> looked_;        // in which the QP of the first one was looked up
+  Refusal refusal_;                    // of the QP of the first one
+  std::optional<Cycle> fence_passed_;  // in which the first one was seen not to wait for others
   std::optional<Clear> clear_;
 };
 

@@ -34,6 +34,9 @@
 // again: so no replay of a lifetime is met by the next one. Parked records stay in their slots, before the oldest other one. So is
 // a READ that ends without all its responses: one of them may still be on its way to memory.
 //
+// A local invalidate has no packets: it completes when all before it have, and is always parked, until every access has
+// ended that was granted before.
+//
 // A QP whose attributes have bad parity: its records are discarded without completion, and nothing else has an effect.
 module vireo_completer
   import vireo_spec_pkg::*;
@@ -106,6 +109,10 @@ module vireo_completer
   input  logic              place_ends_i,
   input  logic              place_waits_i,
 
+  // Who completes a local invalidate waits for the accesses that were granted before it: vireo_key_fence.
+  input  key_fence_t        key_fence_i,
+  output logic              fence_waits_o,
+
   output logic              qp_hold_valid_o,
   output qp_hold_t          qp_hold_o,
   output logic              qp_reads_valid_o,
@@ -137,6 +144,8 @@ module vireo_completer
   // Replays that have not ended: no other one is started. Far more than there is room for on the way, except for outdated
   // ones while the wire is paused.
   localparam logic [NumberBits-1:0] MostReplays = NumberBits'(128);
+
+  localparam int unsigned FenceBits = $bits(key_fence_i.sent);
 
   logic [15:0] first_queue;  // index of the first send queue
 
@@ -291,6 +300,8 @@ module vireo_completer
     // Numbers of its work request and of its last replay; those of others if it has no packets, or no replay.
     logic [NumberBits-1:0] work;
     logic [NumberBits-1:0] replay;
+    logic is_local;
+    logic [FenceBits-1:0] sent, received;  // then, when parked: generations of the accesses before it
   } stored_t;
 
   // Last qp_sent of a QP, and the hold epoch of that packet.
@@ -441,6 +452,11 @@ module vireo_completer
   logic pending, awaits, parks, retires, retires_completion;
   responses_e responses;              // as of now
   logic [EpochBits-1:0] response_lead;
+  logic fence_current, fence_open;     // of a parked local invalidate: accesses of before it may not have ended
+  logic fence_waits_d, fence_waits_q;
+  logic [QpBits+SlotBits:0] locals_parked_d, locals_parked_q;
+  key_fence_t key_fence_q;             // one cycle ago, while such are parked
+  logic key_fence_changes;
   logic [7:0] taken_q;                // records, of all QPs
   logic [QpBits-1:0] last_record_q;   // QP of the last record
   logic flushes, replays, expires, acks;
@@ -526,9 +542,9 @@ module vireo_completer
                       vendor_err: record.vendor_err, signaled: record.signaled, no_completion: record.no_completion, to_report: 1'b0,
                       first_psn: record.first_psn, last_psn: record.last_psn, fence: record.fence,
                       bytes: record.bytes,
-                      work: record.unsent || record.status != IbWcStatusSuccess ? works_ended
-                                                                                : works_started_q + 1'b1,
-                      replay: replays_ended};
+                      work: record.unsent || record.status != IbWcStatusSuccess || record.is_local
+                          ? works_ended : works_started_q + 1'b1,
+                      replay: replays_ended, is_local: record.is_local, sent: '0, received: '0};
 
   always_comb begin
     state_d = state_q;
@@ -559,6 +575,8 @@ module vireo_completer
     polls_left_d = polls_left_q;
     works_started_d = works_started_q;
     replays_started_d = replays_started_q;
+    fence_waits_d = 1'b0;
+    locals_parked_d = locals_parked_q;
     ring = ring_stored;
     ring_d = ring_q;
     response_fence_start = 1'b0;
@@ -614,6 +632,8 @@ module vireo_completer
       own = 1'b1;
       status = stored.status;
       vendor = stored.vendor_err;
+    end else if (stored.is_local && reason_q != ReasonFlush && !ring_q.failed) begin
+      status = IbWcStatusSuccess;
     end else if ((reason_q == ReasonAck || reason_q == ReasonNak) && done) begin
       status = IbWcStatusSuccess;
     end else if (reason_q == ReasonNak) begin
@@ -637,6 +657,9 @@ module vireo_completer
     replays_open = replays_started_q - replays_ended;
     pending = (!works_open[NumberBits-1] && stored.work - works_ended - 1'b1 < works_open)
            || stored.replay - replays_ended - 1'b1 < replays_open;
+    fence_current = stored.sent == key_fence_i.sent || stored.received == key_fence_i.received;
+    fence_open = fence_current || (key_fence_i.sent_open && stored.sent == key_fence_i.sent - 1'b1)
+              || (key_fence_i.received_open && stored.received == key_fence_i.received - 1'b1);
     if (state_q == StRetire) begin
       // Its outcome was stored.
       status = stored.status;
@@ -649,7 +672,7 @@ module vireo_completer
       responses = ResponsesClosed;
     end
     awaits = stored_is_read && status != IbWcStatusSuccess && responses != ResponsesClosed;
-    parks = ring_q.parked != '0 || pending || (completes && awaits);
+    parks = ring_q.parked != '0 || pending || (completes && (awaits || stored.is_local));
     retires_completion = !stored.no_completion && !dead_q && completes_in(qp_state);
     cqe = '{wr_id: stored.wr_id, status: status, opcode: stored.opcode, vendor_err: vendor, qp_num: 32'(qpn_q),
             default: '0};
@@ -715,7 +738,7 @@ module vireo_completer
     expires = expired_valid;
     replays = turn_valid && !level_q && replay_free && replays_open < MostReplays && (!replayed_q || (!expires && !acks));
     retires = polls_left_q != '0 && parked_valid && (!polled_q || (!replays && !expires && !acks));
-    flushes = record_valid && record.status != IbWcStatusSuccess;
+    flushes = record_valid && (record.status != IbWcStatusSuccess || record.is_local);
     drained = taken_q - ring.records_before >= RecordsInFlight;
 
     unique case (state_q)
@@ -813,7 +836,9 @@ module vireo_completer
               record_pop = 1'b1;
               stored_slot = newest_slot + 1'b1;
               stored_write = 1'b1;
-              if (!record.unsent && record.status == IbWcStatusSuccess) works_started_d = works_started_q + 1'b1;
+              if (!record.unsent && record.status == IbWcStatusSuccess && !record.is_local) begin
+                works_started_d = works_started_q + 1'b1;
+              end
               // The requester has seen the hold of the failure, and SQE after it.
               if (!attributes.reliable && !attributes_corrupt && record.recovers && record.epoch == ring.epoch) begin
                 ring.failed = 1'b0;
@@ -827,10 +852,11 @@ module vireo_completer
               ring.newest = record.last_psn;
               ring.number = ring.number + 1'b1;
               // A work request that failed has no packets, and earlier ones may be unsent.
-              if (!record.unsent && record.status == IbWcStatusSuccess) begin
+              if (!record.unsent && record.status == IbWcStatusSuccess && !record.is_local) begin
                 ring.sent = record.packets != '0 ? record.first_psn + 24'(record.packets) : record.last_psn + 24'd1;
               end
-              if (reason_d == ReasonOwnStatus && !ring.failed && record.status == IbWcStatusSuccess && !record.no_completion) begin
+              if (reason_d == ReasonOwnStatus && !ring.failed && record.status == IbWcStatusSuccess && !record.no_completion
+                  && !record.is_local) begin
                 if ((record.unsent || record.packets != '0) && !ring.paused && !ring.replaying) begin
                   // The requester holds the QP itself, or will when the first part of the message has left, or the
                   // resume was issued before it made this record.
@@ -951,6 +977,11 @@ module vireo_completer
         if (stored.status != IbWcStatusSuccess || stored.no_completion) begin
           // It is never acknowledged, so replaying later records is useless.
           ring_d.replaying = 1'b0;
+        end else if (stored.is_local) begin
+          // It was executed when it came.
+          ring_d.part = 1'b0;
+          ring_d.cursor = ring_q.cursor + 1'b1;
+          turn_push = 1'b1;
         end else if (waits) begin
           ring_d.waits_for_read = 1'b1;
         end else if (exceeds) begin
@@ -1000,6 +1031,10 @@ module vireo_completer
             stored_in.status = status;
             stored_in.vendor_err = vendor;
             stored_in.no_completion = !completes;
+            stored_in.sent = key_fence_i.sent;
+            stored_in.received = key_fence_i.received;
+            fence_waits_d = stored.is_local;
+            locals_parked_d = locals_parked_q + (QpBits + SlotBits + 1)'(stored.is_local);
             stored_slot = ring_q.oldest;
             stored_write = 1'b1;
             ring_d.parked = ring_q.parked + 1'b1;
@@ -1145,7 +1180,8 @@ module vireo_completer
         // The oldest parked record leaves, without completion if the QP was cleared since.
         ring_write = 1'b1;
         ring_d.responses = responses;
-        if (pending || (retires_completion && awaits)) begin
+        if (pending || (retires_completion && (awaits || (stored.is_local && fence_open)))) begin
+          fence_waits_d = !pending && retires_completion && stored.is_local && fence_current;
           parked_push = 1'b1;
           state_d = StChoose;
         end else if (!all_free) begin
@@ -1155,6 +1191,7 @@ module vireo_completer
           retired_valid_d = 1'b1;
           completion_valid_d = retires_completion;
           ring_d.parked = ring_q.parked - 1'b1;
+          locals_parked_d = locals_parked_q - (QpBits + SlotBits + 1)'(stored.is_local);
           stored_read = ring_d.parked != '0;
           stored_read_slot = ring_q.oldest - SlotBits'(ring_d.parked);
           if (ring_d.parked != '0) begin
@@ -1168,7 +1205,8 @@ module vireo_completer
       end
       default: state_d = StChoose;
     endcase
-    if (fence_changes || response_fence_changes) polls_left_d = parked_qps_d;
+    key_fence_changes = locals_parked_q != '0 && key_fence_i != key_fence_q;
+    if (fence_changes || response_fence_changes || key_fence_changes) polls_left_d = parked_qps_d;
     if (retired_valid_d && !retired_kept) retired_d = '{vq_index: queue_index};
     if (completion_valid_d && !completion_kept) begin
       completion_d = '{vq_index: queue_index, head: stored.head, used_bytes: '0,
@@ -1191,6 +1229,9 @@ module vireo_completer
       polled_q <= 1'b0;
       parked_qps_q <= '0;
       polls_left_q <= '0;
+      fence_waits_q <= 1'b0;
+      locals_parked_q <= '0;
+      key_fence_q <= '0;
       works_started_q <= '0;
       replays_started_q <= '0;
       flushed_q <= 1'b0;
@@ -1210,6 +1251,9 @@ module vireo_completer
       polled_q <= polled_d;
       parked_qps_q <= parked_qps_d;
       polls_left_q <= polls_left_d;
+      fence_waits_q <= fence_waits_d;
+      locals_parked_q <= locals_parked_d;
+      if (locals_parked_q != '0) key_fence_q <= key_fence_i;
       works_started_q <= works_started_d;
       replays_started_q <= replays_started_d;
       flushed_q <= flushed_d;
@@ -1254,6 +1298,7 @@ module vireo_completer
   end
   assign parity_error_o = parity_error_q;
 
+  assign fence_waits_o = fence_waits_q;
   assign completion_valid_o = completion_valid_q;
   assign completion_o = completion_q;
   assign retired_valid_o = retired_valid_q;

@@ -10,9 +10,10 @@
 // Firmware ensures that a region's pages are in the table, as many as its length needs. A region with bad parity, or
 // with such a page, is treated as nonexistent.
 //
-// A fence for writes of regions: it counts the accesses that it granted and that have not ended, those of before the
-// last write of a region apart from those of after it. While there are some of before it, fence_o is 1. Nothing waits
-// for that but the writer, and the next write of a region must.
+// It also ends regions: an invalidate is checked like an access, and if it is allowed, the region is gone for every check
+// that is taken after it. Firmware is the only other writer of regions, and goes first.
+//
+// What was granted before a region was written or invalidated goes on; vireo_key_fence tells when it has ended.
 module vireo_memory_check
   import vireo_spec_pkg::*;
   import vireo_common_pkg::*;
@@ -40,8 +41,12 @@ module vireo_memory_check
   output memory_place_t [Clients-1:0]   place_o,
 
   input  memory_grant_t [GrantHolders-1:0] ended_i,  // grant_holder_e; pulses: a granted access has ended
-  input  logic                          epoch_i,     // pulse: a new epoch begins, as with a write of a region
+  input  logic                          epoch_i,     // pulse: fence_o begins anew, as with a write of a region
   output logic                          fence_o,     // some granted before that have not ended
+  // Who waits for accesses to an invalidated region: the receive scatter for side `sent`, the completer for both.
+  input  logic                          scatter_waits_i,
+  input  logic                          completer_waits_i,
+  output key_fence_t                    key_fence_o,
 
   output logic                          idle_o
 );
@@ -62,6 +67,8 @@ module vireo_memory_check
   // Pages by the lowest bit of their number: a page and the next one are in different banks and read at once.
   localparam int unsigned Banks = 2;
   localparam int unsigned BankBits = PageBits - 1;
+  localparam bit Invalidation = Config.invalidation != 0;
+  localparam int unsigned Sides = 2;  // key_side_e
 
   // The fields of table_mr_t used here.
   typedef struct packed {
@@ -71,6 +78,7 @@ module vireo_memory_check
     logic [PageBits-1:0] first_translation;
     logic [ShiftBits-1:0] page_shift;
     logic [7:0] key;
+    logic invalidatable;
     logic remote_atomic;
     logic remote_read;
     logic remote_write;
@@ -90,6 +98,10 @@ module vireo_memory_check
   table_translation_t [Banks-1:0] bank;
   logic [Banks-1:0] bank_corrupt;
   logic row_corrupt;
+  // An invalidate whose region ends, and one that had to let a write of firmware go first.
+  logic row_valid_q, ends, late_d, late_q, row_write;
+  logic [MrBits-1:0] late_index_q, row_index;
+  memory_check_t check_q;
 
   always_comb begin
     write_mr = table_write_valid_i && table_write_i.table_id == MgmtTableMr;
@@ -104,10 +116,17 @@ module vireo_memory_check
       written_row = '{length: written_mr.length, virt_addr: written_mr.virt_addr, pdn: written_mr.pdn,
                       first_translation: written_mr.first_translation[PageBits-1:0],
                       page_shift: written_mr.page_shift[ShiftBits-1:0], key: written_mr.key,
+                      invalidatable: Invalidation && written_mr.invalidatable,
                       remote_atomic: written_mr.remote_atomic, remote_read: written_mr.remote_read,
                       remote_write: written_mr.remote_write,
                       local_write: written_mr.local_write, dma: written_mr.dma, valid: written_mr.valid};
     end
+    // Of an invalidate: a row of zeros.
+    row_write = write_mr || ends || late_q;
+    row_index = write_mr ? table_write_i.index[MrBits-1:0]
+              : late_q   ? late_index_q : check_q.key[8*RdmaKeyIndexOffset +: MrBits];
+    late_d = (ends || late_q) && write_mr;
+    if (!write_mr) written_row = '0;
   end
 
   // --- Inputs
@@ -149,7 +168,8 @@ module vireo_memory_check
   vireo_rr_pick #(.Inputs(Clients)) u_pick (.requests_i(requests), .last_i(last_q), .pick_o(pick));
 
   always_comb begin
-    take = requests != '0;
+    // Those behind an invalidate find what it has written.
+    take = requests != '0 && !(row_valid_q && check_q.invalidate) && !late_q;
     last_d = take ? pick : last_q;
 
     // Not check[pick]: for a width that is not a multiple of 32 Verilator 5.006 reads beyond the array.
@@ -161,32 +181,41 @@ module vireo_memory_check
     end
   end
 
-  // --- Fence: accesses between their check and their end, by epoch
-  localparam int unsigned GrantCountBits = 16;
-  logic epoch_q;  // of the checks that are taken
+  // --- Fence: accesses between their check and their end
+  function automatic logic side_of(input logic [ClientBits-1:0] client);
+    return client == ClientBits'(MemoryClientResponder) ? KeySideReceived : KeySideSent;
+  endfunction
+
+  logic [Sides-1:0] epoch, taken;  // of the checks that are taken
   logic row_epoch_q, bounds_epoch_q, page_epoch_q, place_epoch_q;
-  logic [1:0][GrantCountBits-1:0] granted_d, granted_q;
-  memory_grant_t refused;  // a check that granted nothing: it has ended
+  memory_grant_t [Sides-1:0] refused;  // a check that granted nothing: it has ended
 
   always_comb begin
-    for (int unsigned i = 0; i < 2; i++) begin
-      granted_d[i] = granted_q[i] + GrantCountBits'(take && epoch_q == 1'(i))
-                   - GrantCountBits'(refused.valid && refused.epoch == 1'(i));
-      for (int unsigned j = 0; j < GrantHolders; j++) begin
-        granted_d[i] = granted_d[i] - GrantCountBits'(ended_i[j].valid && ended_i[j].epoch == 1'(i));
-      end
-    end
+    taken = '0;
+    taken[side_of(pick)] = take;
   end
 
-  assign fence_o = granted_q[!epoch_q] != '0;
+  vireo_key_fence #(
+    .Holders(GrantHolders),
+    .HolderSides(GrantHolders'(1 << GrantHolderResponder | 1 << GrantHolderRxScatter))
+  ) u_fence (
+    .clk_i,
+    .rst_ni,
+    .taken_i(taken),
+    .refused_i(refused),
+    .ended_i,
+    .waits_i({completer_waits_i, completer_waits_i || scatter_waits_i}),
+    .close_i(write_mr || epoch_i),
+    .epoch_o(epoch),
+    .fence_o,
+    .state_o(key_fence_o)
+  );
 
   assign key = unpack_rdma_key(check_d.key);
   assign mr_address = key.index[MrBits-1:0];
 
   // --- Key, protection domain, rights; distances
-  logic row_valid_q;
   logic [ClientBits-1:0] row_client_q;
-  memory_check_t check_q;
   logic index_exists_q;  // the key names an entry of the table
   logic right_missing;
   memory_status_e status1_d;
@@ -199,8 +228,10 @@ module vireo_memory_check
                  || (check_q.remote_read && !row.remote_read) || (check_q.remote_atomic && !row.remote_atomic);
     if (!index_exists_q || !row.valid || row.key != check_q.key[7:0]) status1_d = MemoryStatusKey;
     else if (row.pdn != check_q.pdn) status1_d = MemoryStatusPd;
-    else if (right_missing) status1_d = MemoryStatusRights;
+    else if (check_q.invalidate ? !row.invalidatable : right_missing) status1_d = MemoryStatusRights;
     else status1_d = MemoryStatusOk;
+
+    ends = Invalidation && row_valid_q && check_q.invalidate && status1_d == MemoryStatusOk;
 
     first_address = row.dma ? '0 : row.virt_addr;
     page_mask = (64'd1 << row.page_shift) - 64'd1;
@@ -272,7 +303,8 @@ module vireo_memory_check
       place.bytes1 = bytes1_3_q;
       place.grant = '{valid: bytes0_3_q != '0, epoch: bytes0_3_q != '0 && place_epoch_q};
     end
-    refused = '{valid: place_valid_q && !place.grant.valid, epoch: place_epoch_q};
+    refused = '0;
+    refused[side_of(place_client_q)] = '{valid: place_valid_q && !place.grant.valid, epoch: place_epoch_q};
     for (int unsigned i = 0; i < Clients; i++) place_push[i] = place_valid_q && place_client_q == ClientBits'(i);
   end
 
@@ -342,8 +374,7 @@ module vireo_memory_check
     if (!rst_ni) begin
       last_q <= ClientBits'(Clients - 1);
       held_q <= '0;
-      epoch_q <= 1'b0;
-      granted_q <= '0;
+      late_q <= 1'b0;
       row_valid_q <= 1'b0;
       bounds_valid_q <= 1'b0;
       page_valid_q <= 1'b0;
@@ -352,8 +383,7 @@ module vireo_memory_check
     end else begin
       last_q <= last_d;
       held_q <= held_d;
-      epoch_q <= epoch_q ^ (write_mr || epoch_i);
-      granted_q <= granted_d;
+      late_q <= late_d;
       row_valid_q <= take;
       bounds_valid_q <= row_valid_q;
       page_valid_q <= bounds_valid_q;
@@ -363,9 +393,10 @@ module vireo_memory_check
   end
 
   always_ff @(posedge clk_i) begin
+    if (ends) late_index_q <= check_q.key[8*RdmaKeyIndexOffset +: MrBits];
     if (take) begin
       row_client_q <= pick;
-      row_epoch_q <= epoch_q;
+      row_epoch_q <= epoch[side_of(pick)];
       check_q <= check_d;
       index_exists_q <= 32'(key.index) < NumMrs;
     end
@@ -375,7 +406,8 @@ module vireo_memory_check
       status1_q <= status1_d;
       dma1_q <= row.dma;
       bytes1_q <= check_q.bytes;
-      distance1_q <= {1'b0, check_q.address} - {1'b0, first_address};
+      // An invalidate has no bounds.
+      distance1_q <= check_q.invalidate ? '0 : {1'b0, check_q.address} - {1'b0, first_address};
       limit1_q <= row.dma ? {1'b1, 64'd0} : {1'b0, row.length};
       offset1_q <= check_q.address - (first_address & ~page_mask);
       first1_q <= row.first_translation;
@@ -386,7 +418,7 @@ module vireo_memory_check
       page_client_q <= bounds_client_q;
       page_epoch_q <= bounds_epoch_q;
       status2_q <= status2_d;
-      placed2_q <= status2_d == MemoryStatusOk && bytes1_q <= MostBytes;
+      placed2_q <= status2_d == MemoryStatusOk && bytes1_q <= MostBytes && bytes1_q != '0;
       dma2_q <= dma1_q;
       crosses2_q <= crosses2_d;
       page2_q <= first1_q + PageBits'(offset1_q >> shift1_q);
@@ -414,8 +446,8 @@ module vireo_memory_check
   ) u_mrs (
     .clk_i,
     .rst_ni,
-    .write_i(write_mr),
-    .write_address_i(table_write_i.index[MrBits-1:0]),
+    .write_i(row_write),
+    .write_address_i(row_index),
     .write_data_i(written_row),
     .read_i(take),
     .read_address_i(mr_address),
@@ -456,16 +488,5 @@ module vireo_memory_check
   // Fields of the tables that are not used here.
   logic unused;
   assign unused = ^{table_write_i, written_mr, key};
-
-`ifndef SYNTHESIS
-  fence_first: assert property (@(posedge clk_i) disable iff (!rst_ni) write_mr || epoch_i |-> !fence_o)
-  else $error("a region is written although accesses of before the last write have not ended");
-  for (genvar i = 0; i < 2; i++) begin : gen_granted
-    not_below: assert property (@(posedge clk_i) disable iff (!rst_ni)
-                                granted_q[i] == '0 |-> granted_d[i] <= GrantCountBits'(1))
-    else $error("an access ends that was not granted");
-    not_above: assert property (@(posedge clk_i) disable iff (!rst_ni) granted_q[i] != '1);
-  end
-`endif
 
 endmodule

@@ -537,7 +537,8 @@ module vireo_read_responder
         check_valid_d = checked_d && !parity_error_q && !waits;
         check_d = '{key: entry.rkey, pdn: attributes.pdn, local_write: 1'b0, remote_write: 1'b0,
                     remote_read: !operands.is_atomic, remote_atomic: operands.is_atomic,
-                    address: entry.address + 64'(row.done), bytes: 32'(bytes_d)};
+                    address: entry.address + 64'(row.done), bytes: 32'(bytes_d),
+                    invalidate: 1'b0};
         turn_push = waits && !parity_error_q;
         state_d = parity_error_q || waits ? StChoose : StIssue;
       end

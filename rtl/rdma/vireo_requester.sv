@@ -127,6 +127,8 @@ module vireo_requester
   // remote_qkey with this bit: the QP's own Q_Key is sent. [IBTA vol. 1, 10.2.5]
   localparam int unsigned OwnQkeyBit = 31;
 
+  localparam bit Invalidation = Config.invalidation != 0;
+
   // Properties of a work request's opcode. [IBTA vol. 1, table 38] One row per operation.
   typedef struct packed {
     logic legal;                     // the service supports it
@@ -158,6 +160,13 @@ module vireo_requester
         operation_of = '{legal: Config.atomics != 0, wc_opcode: IbWcOpcodeCompSwap, bth: {4{BthOpcodeRcCompareSwap}}};
       {BthServiceRc, IbWrOpcodeAtomicFetchAndAdd}:
         operation_of = '{legal: Config.atomics != 0, wc_opcode: IbWcOpcodeFetchAdd, bth: {4{BthOpcodeRcFetchAdd}}};
+      {BthServiceRc, IbWrOpcodeSendWithInv}:
+        operation_of = '{legal: Invalidation, wc_opcode: IbWcOpcodeSend,
+                         bth: {BthOpcodeRcSendOnlyWithInvalidate, BthOpcodeRcSendLastWithInvalidate,
+                               BthOpcodeRcSendFirst, BthOpcodeRcSendMiddle}};
+      // It has no packet.
+      {BthServiceRc, IbWrOpcodeLocalInv}:
+        operation_of = '{legal: Invalidation, wc_opcode: IbWcOpcodeLocalInv, bth: {4{BthOpcodeRcSendOnly}}};
       {BthServiceUc, IbWrOpcodeRdmaWrite}:
         operation_of = '{legal: 1'b1, wc_opcode: IbWcOpcodeRdmaWrite,
                          bth: {BthOpcodeUcRdmaWriteOnly, BthOpcodeUcRdmaWriteLast, BthOpcodeUcRdmaWriteFirst,
@@ -455,8 +464,9 @@ module vireo_requester
     logic [15:0] ah;
     logic [23:0] dest_qpn;
     logic reports;
-    logic has_immdt;
+    logic has_immdt;           // or an IETH, which is as long
     logic [8*ImmdtBytes-1:0] immediate;  // as in memory and on the wire
+    logic local_inv;           // the memory_place is the answer to its invalidate; there is no packet
   } entry_t;
 
   typedef enum logic [2:0] {FrIdle, FrCheck, FrList, FrSum, FrSkip, FrPacket, FrLeave} front_e;
@@ -506,6 +516,8 @@ module vireo_requester
   logic is_inline, fence;
   rdma_sge_t sge;
   logic is_atomic, is_read, is_datagram, is_connected;  // an atomic operation is a READ, too
+  logic is_local, invalidates;  // local invalidate; its checks have passed
+  ieth_t ieth;
   logic front_sending, front_held;
   logic [7:0] reads_outstanding;             // READs
   logic [23:0] read_packets;         // PSNs of a READ
@@ -602,6 +614,9 @@ module vireo_requester
     end
     is_atomic = operation_d.wc_opcode == IbWcOpcodeCompSwap || operation_d.wc_opcode == IbWcOpcodeFetchAdd;
     is_read = operation_d.wc_opcode == IbWcOpcodeRdmaRead || is_atomic;
+    is_local = operation_d.wc_opcode == IbWcOpcodeLocalInv;
+    invalidates = is_local && status_q == IbWcStatusSuccess;
+    ieth = unpack_ieth(work.head_bytes[8*RdmaSqReqImmDataOffset +: 8*IethBytes]);
     is_datagram = service_d == BthServiceUd;
     is_connected = service_d == BthServiceRc;
     qkey_d = qkey_q;
@@ -652,10 +667,11 @@ module vireo_requester
     payload_bytes = last ? left_q[12:0] : mtu;
     rest = payload_bytes - cut_bytes_q;
     piece = element_q < 32'(rest) ? element_q[12:0] : rest;
-    placed = left_q != '0 && !is_inline;
-    // Between packets, and not before a message that has no record yet.
-    leaves = cut_bytes_q == '0 && status_q == IbWcStatusSuccess && (front_held || (!first_q && !front_sending));
-    begins = cut_bytes_q == '0 && status_q == IbWcStatusSuccess;
+    placed = (left_q != '0 && !is_inline) || invalidates;
+    // Between packets, and not before a message that has no record yet. A local invalidate waits for none.
+    leaves = cut_bytes_q == '0 && status_q == IbWcStatusSuccess && !is_local
+          && (front_held || (!first_q && !front_sending));
+    begins = cut_bytes_q == '0 && status_q == IbWcStatusSuccess && !is_local;
     room_used_d = 1'b0;
     opcode = operation_q.bth[{last, psn_q == first_psn_q}];
     info = opcode_info(opcode);
@@ -689,7 +705,8 @@ module vireo_requester
                    dma_length: length_q - skip_q,
                    has_deth: is_datagram, qkey: qkey_q, ah: datagram.ah[15:0], dest_qpn: datagram.remote_qpn[23:0],
                    reports: last && !is_connected,
-                   has_immdt: info.has_immdt, immediate: work.head_bytes[8*RdmaSqReqImmDataOffset +: 8*ImmdtBytes]};
+                   has_immdt: info.has_immdt || info.has_ieth,
+                   immediate: work.head_bytes[8*RdmaSqReqImmDataOffset +: 8*ImmdtBytes], local_inv: invalidates};
     end
 
     unique case (front_q)
@@ -739,7 +756,9 @@ module vireo_requester
                      || (is_read && attributes.max_rd_atomic == '0)) begin
           // Such a READ would wait forever.
           vendor_d = 32'(RdmaErrorInvalidAttribute);
-        end else if ((wr_flags & ~KnownFlags) != '0 || (is_read && is_inline)) begin
+        end else if ((wr_flags & ~KnownFlags) != '0 || (is_read && is_inline)
+                     || (is_local && (is_inline || fence || num_sge != '0 || work.is_replay))) begin
+          // A local invalidate is never replayed: the work request has changed.
           vendor_d = 32'(RdmaErrorInvalidParameter);
         end else if (is_datagram && (datagram.ah >= NumAhs || !handle.valid || handle.pdn != attributes.pdn)) begin
           // [IBTA vol. 1, 10.2.3: AH and QP are of one protection domain]
@@ -858,7 +877,8 @@ module vireo_requester
           room_used_d = begins;
           check_valid_d = placed || check_valid_d;
           if (placed) check_d = '{key: lkey_q, pdn: pdn_q, local_write: 1'b0, remote_write: 1'b0, remote_read: 1'b0,
-                                  remote_atomic: 1'b0, address: address_q, bytes: 32'(piece)};
+                                  remote_atomic: 1'b0, address: address_q, bytes: 32'(piece), invalidate: 1'b0};
+          if (invalidates) check_d = '{key: ieth.rkey, pdn: pdn_q, invalidate: 1'b1, default: '0};
           reads_started_write = first_q && is_read && !work.is_replay;
           first_d = 1'b0;
           cut_bytes_d = cut_bytes_q + piece;
@@ -956,7 +976,7 @@ module vireo_requester
       skip_d = work.is_replay ? 32'(skipped) << shift_d : '0;
       last_psn_d = summed_last_psn;
       if (work.is_replay) last_psn_d = work.last_psn;
-      else if (status_d != IbWcStatusSuccess) last_psn_d = first_psn_d - 24'd1;
+      else if (status_d != IbWcStatusSuccess || is_local) last_psn_d = first_psn_d - 24'd1;
       cut_d = status_d == IbWcStatusSuccess && !is_read
            && (work.is_replay ? work.packets != '0 : length_d > 32'(BurstBytes));
       packets_d = work.is_replay ? work.packets : 16'(32'(BurstBytes) >> shift_d);
@@ -1027,8 +1047,8 @@ module vireo_requester
 
     // Why it is not sent. A packet that was started is finished, unless its memory check fails.
     can_send = is_sending(back_state) && !halted.until_load && !(halted.send_only && !entry.recovers);
-    back_held = entry.unsent
-             || back_hold != (entry.is_replay ? entry.epoch : back_resumed);
+    back_held = !entry.local_inv && (entry.unsent
+                                     || back_hold != (entry.is_replay ? entry.epoch : back_resumed));
     skips = (!entry.first && stop_q)
          || ((!entry.first || entry.is_replay) && entry.start && (!can_send || back_held));
     status = IbWcStatusSuccess;
@@ -1040,7 +1060,7 @@ module vireo_requester
       vendor = entry.vendor_err;
     end else if (entry.placed && place.status != MemoryStatusOk) begin
       // [IBTA vol. 1, 11.6.2: local protection error]
-      status = IbWcStatusLocProtErr;
+      status = entry.local_inv ? IbWcStatusLocQpOpErr : IbWcStatusLocProtErr;
       vendor = 32'(memory_error(place.status));
     end
     fails = status != IbWcStatusSuccess;
@@ -1093,14 +1113,17 @@ module vireo_requester
                          slot: entry.slot, unsent: back_held && entry.first && !fails, fence: entry.fence,
                          bytes: entry.bytes, no_completion: entry.no_completion, packets: continues ? entry.packets : '0,
                          epoch: (continues && entry.is_replay) || record_recovers ? entry.epoch : '0,
-                         recovers: record_recovers};
+                         recovers: record_recovers, is_local: entry.local_inv && !fails};
           end
           stop_d = fails || (entry.first && back_held);
-          if (entry.first) has_packets_d = !stop_d;
+          if (entry.first) has_packets_d = !stop_d && !entry.local_inv;
           halted_write = halts || entry.recovers;
           halted_new = '{until_load: halted.until_load || (halts && (!entry.send_only || entry.no_completion)),
                        send_only: (halted.send_only && !entry.recovers) || (halts && entry.send_only && !entry.no_completion)};
-          if (!stop_d) begin
+          if (!stop_d && entry.local_inv) begin
+            entry_pop = 1'b1;
+            back_d = BkIdle;
+          end else if (!stop_d) begin
             back_d = entry.read ? BkRead : BkJob;
           end else begin
             if (!entry.start) begin

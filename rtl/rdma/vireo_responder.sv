@@ -84,6 +84,7 @@ module vireo_responder
 
   // What an rx_answer has of an AtomicETH: the rest, behind address and key.
   localparam int unsigned OperandsOffset = AtomicEthSwapAddDataOffset;
+  localparam bit Invalidation = Config.invalidation != 0;
   localparam bit SharedQueues = Config.max_srqs != 0;
   localparam int unsigned OperandsBits = 8 * (AtomicEthBytes - OperandsOffset);
 
@@ -103,6 +104,7 @@ module vireo_responder
     StMemory,   // waits for the key check
     StReceive,  // waits for a receive or an element
     StNext,     // receive and element are available
+    StInvalidate,  // the key of a SEND with invalidate: its region is ended
     StFlush     // tables are read, of a QP to flush because of its state or receive queue
   } state_e;
   state_e state_d, state_q;   // of the turn in progress
@@ -408,6 +410,7 @@ module vireo_responder
 
   aeth_t aeth;
   deth_t deth;
+  ieth_t ieth;
   atomic_ack_eth_t atomic_ack;
   logic [47:0] mac;           // first byte most significant, as the frame has it
   logic enabled_q, ours_q;
@@ -498,11 +501,13 @@ module vireo_responder
   always_comb begin
     aeth = '0;
     deth = '0;
+    ieth = '0;
     atomic_ack = '0;
     action = ActDrop;
     if (state_q != StIdle) begin
       aeth = unpack_aeth(frame.extension[8*AethBytes-1:0]);
       deth = unpack_deth(frame.extension[8*DethBytes-1:0]);
+      ieth = unpack_ieth(frame.extension[8*IethBytes-1:0]);
       atomic_ack = unpack_atomic_ack_eth(frame.extension[8*AethBytes +: 8*AtomicAckEthBytes]);
       action = decide(checks_q);
     end
@@ -598,6 +603,7 @@ module vireo_responder
   logic flushes;                     // a receive leaves
   logic drops_receive;
   logic scatters;                    // the payload goes to elements
+  logic invalidates;                 // then a region is ended
   logic [12:0] chunk;                // payload for the element
   logic takes_receive;
   rdma_sge_t sge;
@@ -639,6 +645,7 @@ module vireo_responder
     space = !place_valid_q && !failure_valid_q;
     chunk = position_q.cursor.bytes_left < 32'(left_q) ? 13'(position_q.cursor.bytes_left) : left_q;
     scatters = checks_q.send || response_q;
+    invalidates = Invalidation && checks_q.send && frame.info.has_ieth;
     passed = half.position.num_sge - half.position.cursor.elements;
 
     // A load and a flush wait for the frames whose turn has come; a frame waits for those of its QP.
@@ -650,7 +657,7 @@ module vireo_responder
           && (state_q == StIdle || (state_q != StAct && !flush_q && qpn_q != QpBits'(waiting.bth.dest_qp)));
     read = flush_pop || starts;
     read_qpn = starts ? QpBits'(waiting.bth.dest_qp) : flush_qpn;
-    last = state_q == StMemory && (scatters ? chunk == left_q && part_q == PartPayload
+    last = state_q == StMemory && (scatters ? chunk == left_q && part_q == PartPayload && !invalidates
                                             : checks_q.read || half.holds || !frame.info.consumes_recv);
 
     unique case (state_q)
@@ -746,12 +753,12 @@ module vireo_responder
             done = response_q ? ActResponseDone : ActAccept;
             position_d.cursor.address = position_q.cursor.address + 64'(chunk);
             position_d.cursor.bytes_left = position_q.cursor.bytes_left - 32'(chunk);
-            if (scatters && (chunk != left_q || part_q != PartPayload)) begin
+            if (scatters && (chunk != left_q || part_q != PartPayload || invalidates)) begin
               continues = 1'b1;
               state_d = StNext;
               left_d = left_q - chunk;
               offset_d = offset_q + chunk;
-              if (chunk == left_q) begin
+              if (chunk == left_q && part_q != PartPayload) begin
                 part_d = part_q == PartZeros ? PartHeader : PartPayload;
                 left_d = part_q == PartZeros ? 13'(Ipv4Bytes) : 13'(frame.payload_bytes);
                 offset_d = part_q == PartZeros ? 13'(frame.l3_offset) : 13'(frame.payload_offset);
@@ -789,13 +796,19 @@ module vireo_responder
           runs = checks_q.payload;
           memory_ready = space && checks_q.payload;
           ends = space;
+        end else if (left_q == '0 && invalidates) begin
+          // Behind all of the message. [IBTA vol. 1, 9.4.1.1]
+          check_valid_d = 1'b1;
+          check_d = '{key: ieth.rkey, pdn: pdn, invalidate: 1'b1, default: '0};
+          state_d = StInvalidate;
         end else if (left_q == '0) begin
           done = response_q ? ActResponseDone : ActAccept;
           ends = space;
         end else if (position_q.cursor.bytes_left != '0) begin
           check_valid_d = 1'b1;
           check_d = '{key: position_q.cursor.key, pdn: pdn, local_write: 1'b1, remote_write: 1'b0,
-                      remote_read: 1'b0, remote_atomic: 1'b0, address: position_q.cursor.address, bytes: 32'(chunk)};
+                      remote_read: 1'b0, remote_atomic: 1'b0, address: position_q.cursor.address, bytes: 32'(chunk),
+                      invalidate: 1'b0};
           state_d = StMemory;
         end else if (position_q.cursor.elements != '0) begin
           element_d = 1'b1;
@@ -805,6 +818,14 @@ module vireo_responder
         end else begin
           done = ActLength;
           ends = space;
+        end
+      end
+
+      StInvalidate: begin
+        if (memory_valid && space) begin
+          memory_ready = 1'b1;
+          done = memory.status == MemoryStatusOk ? ActAccept : ActInvalidate;
+          ends = 1'b1;
         end
       end
 
@@ -869,7 +890,8 @@ module vireo_responder
       early_d = 1'b1;
       check_valid_d = 1'b1;
       check_d = '{key: early_reth.rkey, pdn: pdn, local_write: 1'b0, remote_write: 1'b1, remote_read: 1'b0,
-                  remote_atomic: 1'b0, address: early_reth.virtual_address, bytes: 32'(waiting.payload_bytes)};
+                  remote_atomic: 1'b0, address: early_reth.virtual_address, bytes: 32'(waiting.payload_bytes),
+                  invalidate: 1'b0};
     end
 
     moved = position_d;
@@ -1010,6 +1032,13 @@ module vireo_responder
           syndrome = AethSyndromeNakRemoteAccessError;
           next_half.access_refused = frame.info.consumes_recv;
         end
+        // Its data has arrived, but the completion would vouch for more. Status as Linux.
+        ActInvalidate: begin
+          refused = 1'b1;
+          syndrome = AethSyndromeNakRemoteAccessError;
+          completion_status = IbWcStatusRemInvReqErr;
+          place_d.has_completion = 1'b1;
+        end
         ActOperation: begin
           refused = 1'b1;
           syndrome = AethSyndromeNakRemoteOperationalError;
@@ -1061,6 +1090,7 @@ module vireo_responder
           place_d.acknowledged = checks_q.acknowledged;
           place_d.uses_receive = checks_q.send;
           place_d.ends_message = frame.info.ends_message;
+          place_d.fence = invalidates;
           // Messages are counted when they are complete. [9.7.7]
           answer_msn = half.msn + PsnBits'(frame.info.ends_message);
           next_half.nak_sent = 1'b0;
@@ -1122,6 +1152,10 @@ module vireo_responder
           else cqe.imm_data = frame.extension[0 +: 8*ImmdtBytes];
           cqe.wc_flags = cqe.wc_flags | IbWcFlagsWithImm;
         end
+        if (Invalidation && frame.info.has_ieth) begin
+          cqe.imm_data = frame.extension[0 +: 8*IethBytes];
+          cqe.wc_flags = cqe.wc_flags | IbWcFlagsWithInv;
+        end
       end
       cqe.status = completion_status;
 
@@ -1132,6 +1166,7 @@ module vireo_responder
         place_d.acknowledged = 1'b0;
         place_d.uses_receive = 1'b0;
         place_d.ends_message = 1'b0;
+        place_d.fence = 1'b0;
         place_d.has_answer = 1'b0;
         place_d.has_completion = flushes;
         place_d.no_frame = flushes;
@@ -1199,7 +1234,7 @@ module vireo_responder
 
       failure_d = '{qpn: frame.bth.dest_qp, event_type: 16'(RdmaEventTypeQpFatal), code: reason,
                     reported: refused && place_d.has_completion, default: '0};
-      if (checks_q.acknowledged && done == ActAccess) failure_d.event_type = 16'(RdmaEventTypeQpAccessErr);
+      if (checks_q.acknowledged && (done == ActAccess || done == ActInvalidate)) failure_d.event_type = 16'(RdmaEventTypeQpAccessErr);
       if (checks_q.acknowledged && (done == ActInvalid || done == ActLength)) begin
         failure_d.event_type = 16'(RdmaEventTypeQpReqErr);
       end

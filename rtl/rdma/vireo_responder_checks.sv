@@ -126,7 +126,7 @@ module vireo_responder_checks
       if (attributes.service != 3'(BthServiceRc) && frame.info.starts_message) sequence_ok = 1'b1;
       else sequence_ok = frame.info.starts_message != half.in_message
                       && (frame.info.starts_message || is_send == half.send);
-      served = is_send ? !frame.info.has_ieth : is_read || frame.info.operation == BthOperationRdmaWrite;
+      served = is_send ? Config.invalidation != 0 || !frame.info.has_ieth : is_read || frame.info.operation == BthOperationRdmaWrite;
       // Of the packet, and of a WRITE: its last packet completes the length, no other one does. [9.7.4]
       unique case (frame.info.payload)
         // The operand of an atomic operation is aligned. [9.4.5]

@@ -137,6 +137,7 @@ package vireo_responder_pkg;
     ActNotReady,     // RNR NAK: no receive
     ActOperation,    // NAK: remote operational error, because the receive or one of its elements could not be read
     ActProtection,   // likewise, because an element's key does not allow it
+    ActInvalidate,   // NAK: remote access error, because the key of a SEND with invalidate does not allow it
     ActLength        // NAK: invalid request, because the elements are too short
   } action_e;
 
@@ -182,7 +183,7 @@ package vireo_responder_pkg;
                                               logic [63:0] address, logic [31:0] bytes_left, logic [31:0] payload);
     return '{key: rkey, pdn: pdn, local_write: 1'b0, remote_write: !checks.read,
              remote_read: checks.read && !checks.atomic, remote_atomic: checks.atomic, address: address,
-             bytes: checks.read ? bytes_left : payload};
+             bytes: checks.read ? bytes_left : payload, invalidate: 1'b0};
   endfunction
   /* verilator lint_on UNUSEDSIGNAL */
 

@@ -72,6 +72,9 @@ module vireo_rx_scatter
   output logic [13:0]          net_bytes_o,      // of the frame; the same in every beat of it
 
   output memory_grant_t        grant_ended_o,    // a pulse: the writes of a place are in memory
+  // A place with `fence` waits for the accesses that were granted to others before it: vireo_key_fence.
+  input  key_fence_t           key_fence_i,
+  output logic                 fence_waits_o,
   output logic                 place_ended_o,    // a pulse: a place, but not of a net frame, has no more outputs
   output logic                 idle_o
 );
@@ -100,6 +103,8 @@ module vireo_rx_scatter
     logic acknowledged;
     logic uses_receive;
     logic ends_message;
+    logic fence;
+    logic [$bits(key_fence_i.sent)-1:0] generation;  // with fence: of the accesses before it
     logic has_completion;
     completion_t completion;
     logic has_ack;
@@ -155,6 +160,8 @@ module vireo_rx_scatter
   logic [NumberBits-1:0] number_d, number_q;        // of the last write of all places so far
   logic [NumberBits-1:0] done_q, ahead;             // of the last write that is in memory; how far it is ahead
   logic enough;
+  logic fenced, fence_passed_q;                     // the first place in the line waits for others; it did not in a cycle before
+  logic fence_waits_d, fence_waits_q;               // see vireo_key_fence
   logic completed_d, completed_q;                   // the completion of the first place in the line has left
   logic acked_d, acked_q;                           // and its acknowledge
   logic answered_d, answered_q;                     // and its answer
@@ -194,7 +201,7 @@ module vireo_rx_scatter
     .s_valid_i(place_ready && place.net_bytes == '0),
     .s_ready_o(pending_space),
     .s_data_i({place.grant, number_d, place_writes, place.no_frame, place.more, place.request, place.acknowledged,
-               place.uses_receive, place.ends_message, place.has_completion, place.completion, place.has_ack, place.ack,
+               place.uses_receive, place.ends_message, place.fence, key_fence_i.sent, place.has_completion, place.completion, place.has_ack, place.ack,
                place.has_answer, place.answer}),
     .m_valid_o(pending_valid),
     .m_ready_i(pending_ready),
@@ -206,7 +213,12 @@ module vireo_rx_scatter
     place_writes = !writes_any ? 2'd0 : place.bytes1 == '0 ? 2'd1 : 2'd2;
     number_d = number_q + NumberBits'(place_writes);
     ahead = done_q - pending.number;
-    enough = pending_valid && !ahead[NumberBits-1] && (looked_q || !any_failed_q);
+    fenced = pending.fence && (pending.generation == key_fence_i.sent
+                               || (key_fence_i.sent_open && pending.generation == key_fence_i.sent - 1'b1));
+    fence_waits_d = (place_ready && place.net_bytes == '0 && place.fence)
+                 || (pending_valid && pending.fence && pending.generation == key_fence_i.sent);
+    enough = pending_valid && !ahead[NumberBits-1] && (looked_q || !any_failed_q)
+          && (!pending.fence || fence_passed_q);
     refused = (pending.writes != 2'd0 && refused_q[pending.number[RecentBits-1:0]])
            || (pending.writes == 2'd2 && refused_q[RecentBits'(pending.number - 1'b1)]);
     frame_refused = refused || (frame_refused_q && !pending.no_frame);
@@ -282,7 +294,8 @@ module vireo_rx_scatter
     end
   end
 
-  assign unused_bits = ^{aeth, qp_state_write_i};
+  assign unused_bits = ^{aeth, qp_state_write_i, key_fence_i};
+  assign fence_waits_o = fence_waits_q;
   assign grant_ended_o = grant_ended_q;
   assign completion_valid_o = enough && to_complete;
   assign ack_valid_o = enough && to_ack;
@@ -441,6 +454,8 @@ module vireo_rx_scatter
       looked_q <= 1'b0;
       clear_q <= 1'b0;
       grant_ended_q <= '0;
+      fence_waits_q <= 1'b0;
+      fence_passed_q <= 1'b0;
     end else begin
       state_q <= state_d;
       if (place_ready) number_q <= number_d;
@@ -455,6 +470,8 @@ module vireo_rx_scatter
       looked_q <= pending_valid && any_failed_q && !pending_ready;
       clear_q <= qp_state_write_valid_i && qp_state_write_i.state == 3'(IbQpStateInit);
       grant_ended_q <= pending_ready ? pending.grant : '0;
+      fence_waits_q <= fence_waits_d;
+      fence_passed_q <= pending_valid && !pending_ready && (fence_passed_q || !fenced);
     end
   end
 

@@ -31,7 +31,9 @@ bool Fits(IbWrOpcode opcode, const spec::OpcodeInfo& info) {
     case IbWrOpcode::kRdmaWrite:
     case IbWrOpcode::kRdmaWriteWithImm: return info.operation == spec::BthOperation::kRdmaWrite;
     case IbWrOpcode::kSend:
+    case IbWrOpcode::kSendWithInv:
     case IbWrOpcode::kSendWithImm: return info.operation == spec::BthOperation::kSend;
+    case IbWrOpcode::kLocalInv: break;  // it has no packet
     case IbWrOpcode::kRdmaRead: return info.operation == spec::BthOperation::kRdmaReadRequest;
     case IbWrOpcode::kAtomicCmpAndSwp: return info.operation == spec::BthOperation::kCompareSwap;
     case IbWrOpcode::kAtomicFetchAndAdd: return info.operation == spec::BthOperation::kFetchAdd;
@@ -40,7 +42,8 @@ bool Fits(IbWrOpcode opcode, const spec::OpcodeInfo& info) {
 }
 
 bool TakesReceive(IbWrOpcode opcode) {
-  return opcode == IbWrOpcode::kRdmaWriteWithImm || opcode == IbWrOpcode::kSend || opcode == IbWrOpcode::kSendWithImm;
+  return opcode == IbWrOpcode::kRdmaWriteWithImm || opcode == IbWrOpcode::kSend || opcode == IbWrOpcode::kSendWithImm ||
+         opcode == IbWrOpcode::kSendWithInv;
 }
 
 uint64_t MtuBytes(spec::IbMtu mtu) { return uint64_t{128} << static_cast<unsigned>(mtu); }

@@ -28,7 +28,9 @@ const char* OperationOf(const Message& message) {
     case spec::IbWrOpcode::kRdmaWrite:
     case spec::IbWrOpcode::kRdmaWriteWithImm: return "WRITE";
     case spec::IbWrOpcode::kSend:
+    case spec::IbWrOpcode::kSendWithInv:
     case spec::IbWrOpcode::kSendWithImm: return "SEND";
+    case spec::IbWrOpcode::kLocalInv: return "INVALIDATE";
     case spec::IbWrOpcode::kAtomicCmpAndSwp:
     case spec::IbWrOpcode::kAtomicFetchAndAdd: return "ATOMIC";
   }

@@ -357,6 +357,9 @@ inline constexpr uint8_t kSendQueueBuffers = 64u;
 // Outstanding reads of the send queue, two per work request. (tokens.toml) Unit: reads.
 inline constexpr uint8_t kSendQueueFetches = 32u;
 
+// Generations are numbered modulo this. An older one that has the number of one in progress by chance is waited for without need. (tokens.toml)
+inline constexpr uint8_t kKeyGenerations = 16u;
+
 // A request packet sets ack_req if it is the last of its message or its PSN + 1 is a multiple of this. (tokens.toml) Unit: packets.
 inline constexpr uint8_t kSendAckPackets = 64u;
 
@@ -1766,7 +1769,7 @@ constexpr const char* ToString(IbMtu value) {
   return nullptr;
 }
 
-// Operation of a send work request. 7 … 15 are reserved for verbs' numbers (7 local invalidate, 9 send with invalidate, 14 flush, 15 atomic write), 16 … 255 are reserved; all of these fail with loc_qp_op_err, and so do 5 and 6 on a device that is built without atomic operations. Drivers post 5 and 6 only if atomic_cap is not none. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
+// Operation of a send work request. 8 and 10 … 15 are reserved for verbs' numbers (8 bind, 14 flush, 15 atomic write), 16 … 255 are reserved; all of these fail with loc_qp_op_err, and so do 5 and 6 on a device that is built without atomic operations, 7 and 9 on one without invalidation. Drivers post 5 and 6 only if atomic_cap is not none, 7 and 9 only if invalidation is not 0. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
 enum class IbWrOpcode : uint8_t {
   kRdmaWrite = 0u,  // Write to the peer's memory (RC, UC)
   kRdmaWriteWithImm = 1u,  // Write, then complete a receive there with imm_data (RC, UC)
@@ -1775,6 +1778,8 @@ enum class IbWrOpcode : uint8_t {
   kRdmaRead = 4u,  // Read the peer's memory (RC)
   kAtomicCmpAndSwp = 5u,  // Compare 8 bytes of the peer's memory and store others if they are equal; what was there is returned (RC)
   kAtomicFetchAndAdd = 6u,  // Add to 8 bytes of the peer's memory; what was there is returned (RC)
+  kLocalInv = 7u,  // End an invalidatable region of the QP's PD; nothing is sent. Without elements; not with the flags fence and inline (RC)
+  kSendWithInv = 9u,  // Send, then have the peer end the region of a key (RC)
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(IbWrOpcode value) {
@@ -1786,19 +1791,22 @@ constexpr const char* ToString(IbWrOpcode value) {
     case IbWrOpcode::kRdmaRead: return "rdma_read";
     case IbWrOpcode::kAtomicCmpAndSwp: return "atomic_cmp_and_swp";
     case IbWrOpcode::kAtomicFetchAndAdd: return "atomic_fetch_and_add";
+    case IbWrOpcode::kLocalInv: return "local_inv";
+    case IbWrOpcode::kSendWithInv: return "send_with_inv";
   }
   return nullptr;
 }
 
-// What completed. Not verbs' numbers. 7 … 15 are reserved for the opcodes that ib_wr_opcode reserves. [RFC v2, RoCE Support] (roce.toml)
+// What completed. Not verbs' numbers. 8 … 15 are reserved for the opcodes that ib_wr_opcode reserves. [RFC v2, RoCE Support] (roce.toml)
 enum class IbWcOpcode : uint8_t {
-  kSend = 0u,  // SEND, with or without immediate data
+  kSend = 0u,  // SEND, with or without immediate data or invalidate
   kRdmaWrite = 1u,  // RDMA WRITE, with or without immediate data
   kRdmaRead = 2u,  // RDMA READ
   kRecv = 3u,  // Receive WQE, filled by a SEND
   kRecvRdmaWithImm = 4u,  // Receive WQE, consumed by an RDMA WRITE with immediate data
   kCompSwap = 5u,  // Compare and swap
   kFetchAdd = 6u,  // Fetch and add
+  kLocalInv = 7u,  // Local invalidate
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(IbWcOpcode value) {
@@ -1810,6 +1818,7 @@ constexpr const char* ToString(IbWcOpcode value) {
     case IbWcOpcode::kRecvRdmaWithImm: return "recv_rdma_with_imm";
     case IbWcOpcode::kCompSwap: return "comp_swap";
     case IbWcOpcode::kFetchAdd: return "fetch_add";
+    case IbWcOpcode::kLocalInv: return "local_inv";
   }
   return nullptr;
 }
@@ -2020,6 +2029,20 @@ constexpr const char* ToString(MemoryStatus value) {
     case MemoryStatus::kPd: return "pd";
     case MemoryStatus::kRights: return "rights";
     case MemoryStatus::kBounds: return "bounds";
+  }
+  return nullptr;
+}
+
+// Accesses by who makes them. Those of a side end without waiting for any of the other. (tokens.toml)
+enum class KeySide : uint8_t {
+  kSent = 0u,  // Checks of the requester and the read responder: payload that is read, operands of atomic operations
+  kReceived = 1u,  // Checks of the responder: payload that is written, in order
+};
+// The contract's name of a value; null if it has none.
+constexpr const char* ToString(KeySide value) {
+  switch (value) {
+    case KeySide::kSent: return "sent";
+    case KeySide::kReceived: return "received";
   }
   return nullptr;
 }
@@ -2560,10 +2583,11 @@ struct IbSendFlags {
   static constexpr uint8_t kInline = 8u;  // Data is in inline_data, length in inline_len; not for rdma_read and atomic operations
 };
 
-// Contents of a completion. Bits 2 … 31 are reserved for verbs' flags (3: invalidated key). [RFC v2, RoCE Support; same numbers as enum ibv_wc_flags] (roce.toml)
+// Contents of a completion. Bits 2 and 4 … 31 are reserved for verbs' flags. [RFC v2, RoCE Support; same numbers as enum ibv_wc_flags] (roce.toml)
 struct IbWcFlags {
   static constexpr uint32_t kGrh = 1u;  // UD: the first rdma_ud_grh_bytes of the buffer are valid; always set for UD
-  static constexpr uint32_t kWithImm = 2u;  // imm_data is valid
+  static constexpr uint32_t kWithImm = 2u;  // imm_data is immediate data
+  static constexpr uint32_t kWithInv = 8u;  // imm_data is the key of the region that the peer's SEND with invalidate has ended
 };
 
 // When an armed CQ notifies; once, then it must be rearmed. With both flags, or armed twice, next_completion applies. [RFC v2, REQ_NOTIFY_CQ; IBTA vol. 1, 11.4.2.2] (roce.toml)
@@ -5855,6 +5879,7 @@ struct RdmaAckQueryDevice {
   static constexpr size_t kLocalCaAckDelayOffset = 68;
   static constexpr size_t kMaxMrPagesOffset = 72;
   static constexpr size_t kAtomicCapOffset = 76;
+  static constexpr size_t kInvalidationOffset = 77;
   static constexpr size_t kMaxSrqOffset = 80;
   uint64_t device_cap_flags{};  // Optional capabilities; flags: IbDeviceCap
   uint64_t max_mr_size{};  // Longest memory region in bytes
@@ -5874,7 +5899,8 @@ struct RdmaAckQueryDevice {
   uint8_t reserved[3]{};  // 0
   uint32_t max_mr_pages{};  // Highest npages of reg_user_mr [vireo profile; else reserved]
   RdmaAtomicCap atomic_cap{};  // Atomic operations [vireo profile; else reserved]
-  uint8_t reserved1[3]{};  // 0
+  uint8_t invalidation{};  // Not 0: invalidatable regions, SEND with invalidate, local invalidate [vireo profile; else reserved]
+  uint8_t reserved1[2]{};  // 0
   uint32_t max_srq{};  // Shared receive queues; each takes the number of a QP. Their max_wr is up to max_qp_wr, their max_sge up to max_recv_sge [vireo profile; else reserved]
   uint8_t reserved2[44]{};  // 0
 
@@ -5898,7 +5924,8 @@ struct RdmaAckQueryDevice {
     for (size_t i = 0; i < 3; ++i) result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 69 + i * 1));
     result.max_mr_pages = static_cast<uint32_t>(detail::GetLittle<576, 32>(bytes));
     result.atomic_cap = static_cast<RdmaAtomicCap>(detail::GetLittle<608, 8>(bytes));
-    for (size_t i = 0; i < 3; ++i) result.reserved1[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 77 + i * 1));
+    result.invalidation = static_cast<uint8_t>(detail::GetLittle<616, 8>(bytes));
+    for (size_t i = 0; i < 2; ++i) result.reserved1[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 78 + i * 1));
     result.max_srq = static_cast<uint32_t>(detail::GetLittle<640, 32>(bytes));
     for (size_t i = 0; i < 44; ++i) result.reserved2[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 84 + i * 1));
     return result;
@@ -5923,7 +5950,8 @@ struct RdmaAckQueryDevice {
     for (size_t i = 0; i < 3; ++i) detail::PutLittle<0, 8>(bytes + 69 + i * 1, reserved[i]);
     detail::PutLittle<576, 32>(bytes, static_cast<uint64_t>(max_mr_pages));
     detail::PutLittle<608, 8>(bytes, static_cast<uint64_t>(atomic_cap));
-    for (size_t i = 0; i < 3; ++i) detail::PutLittle<0, 8>(bytes + 77 + i * 1, reserved1[i]);
+    detail::PutLittle<616, 8>(bytes, static_cast<uint64_t>(invalidation));
+    for (size_t i = 0; i < 2; ++i) detail::PutLittle<0, 8>(bytes + 78 + i * 1, reserved1[i]);
     detail::PutLittle<640, 32>(bytes, static_cast<uint64_t>(max_srq));
     for (size_t i = 0; i < 44; ++i) detail::PutLittle<0, 8>(bytes + 84 + i * 1, reserved2[i]);
   }
@@ -5947,7 +5975,8 @@ struct RdmaAckQueryDevice {
     for (size_t i = 0; i < 3; ++i) f("reserved", self.reserved[i], 8);
     f("max_mr_pages", self.max_mr_pages, 32);
     f("atomic_cap", self.atomic_cap, 8);
-    for (size_t i = 0; i < 3; ++i) f("reserved1", self.reserved1[i], 8);
+    f("invalidation", self.invalidation, 8);
+    for (size_t i = 0; i < 2; ++i) f("reserved1", self.reserved1[i], 8);
     f("max_srq", self.max_srq, 32);
     for (size_t i = 0; i < 44; ++i) f("reserved2", self.reserved2[i], 8);
   }
@@ -6326,13 +6355,15 @@ struct RdmaCmdRegUserMr {
   static constexpr size_t kLengthOffset = 16;
   static constexpr size_t kNpagesOffset = 24;
   static constexpr size_t kPageShiftOffset = 28;
+  static constexpr size_t kInvalidatableOffset = 29;
   uint32_t pdn{};  // The PD
   uint32_t access_flags{};  // What it allows; flags: IbAccessFlags
   uint64_t virt_addr{};  // First address of the region as used in SGEs and by the peer; any value
   uint64_t length{};  // Bytes, from 1
   uint32_t npages{};  // Entries of pages
   uint8_t page_shift{};  // 0, or a size of page_size_cap from rdma_page_shift_min on [vireo profile; else reserved]
-  uint8_t reserved[3]{};  // 0
+  uint8_t invalidatable{};  // 1: work requests of QPs of this PD, and SENDs with invalidate to them, may end it; else 0 [vireo profile; else reserved]
+  uint8_t reserved[2]{};  // 0
 
   static constexpr RdmaCmdRegUserMr Decode(const uint8_t* bytes) {
     RdmaCmdRegUserMr result;
@@ -6342,7 +6373,8 @@ struct RdmaCmdRegUserMr {
     result.length = static_cast<uint64_t>(detail::GetLittle<128, 64>(bytes));
     result.npages = static_cast<uint32_t>(detail::GetLittle<192, 32>(bytes));
     result.page_shift = static_cast<uint8_t>(detail::GetLittle<224, 8>(bytes));
-    for (size_t i = 0; i < 3; ++i) result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 29 + i * 1));
+    result.invalidatable = static_cast<uint8_t>(detail::GetLittle<232, 8>(bytes));
+    for (size_t i = 0; i < 2; ++i) result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 30 + i * 1));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -6353,7 +6385,8 @@ struct RdmaCmdRegUserMr {
     detail::PutLittle<128, 64>(bytes, static_cast<uint64_t>(length));
     detail::PutLittle<192, 32>(bytes, static_cast<uint64_t>(npages));
     detail::PutLittle<224, 8>(bytes, static_cast<uint64_t>(page_shift));
-    for (size_t i = 0; i < 3; ++i) detail::PutLittle<0, 8>(bytes + 29 + i * 1, reserved[i]);
+    detail::PutLittle<232, 8>(bytes, static_cast<uint64_t>(invalidatable));
+    for (size_t i = 0; i < 2; ++i) detail::PutLittle<0, 8>(bytes + 30 + i * 1, reserved[i]);
   }
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -6363,7 +6396,8 @@ struct RdmaCmdRegUserMr {
     f("length", self.length, 64);
     f("npages", self.npages, 32);
     f("page_shift", self.page_shift, 8);
-    for (size_t i = 0; i < 3; ++i) f("reserved", self.reserved[i], 8);
+    f("invalidatable", self.invalidatable, 8);
+    for (size_t i = 0; i < 2; ++i) f("reserved", self.reserved[i], 8);
   }
 
   friend constexpr bool operator==(const RdmaCmdRegUserMr&, const RdmaCmdRegUserMr&) = default;
@@ -7696,7 +7730,7 @@ struct RdmaSqReq {
   IbWrOpcode opcode{};  // Operation
   uint8_t send_flags{};  // Properties; flags: IbSendFlags
   uint16_t reserved{};  // 0
-  uint8_t imm_data[4]{};  // Immediate data in network order; ignored by operations without immediate data
+  uint8_t imm_data[4]{};  // In network order: immediate data, or with send_with_inv and local_inv the key; ignored by other operations
   uint8_t wr[32]{};  // By QP type and opcode; unused by SEND of RC, UC; one of RdmaSqReqRdma, RdmaSqReqAtomic, RdmaSqReqUd
   uint8_t inline_data[512]{};  // Data if the inline flag is set
   uint8_t size[4]{};  // By the inline flag; one of RdmaSqReqNumSge, RdmaSqReqInlineLen
@@ -7795,7 +7829,7 @@ struct RdmaCqReq {
   uint16_t reserved{};  // 0
   uint32_t vendor_err{};  // Diagnostic detail: an rdma_error or an AETH syndrome; else 0
   uint32_t byte_len{};  // Bytes received (UD: with the GRH); for RDMA READ and atomic operations bytes read; else 0
-  uint8_t imm_data[4]{};  // Immediate data as received, in network order, if with_imm
+  uint8_t imm_data[4]{};  // As received, in network order: immediate data if with_imm, the key if with_inv
   uint32_t qp_num{};  // Local QP
   uint32_t src_qp{};  // Sender's QP number (UD receive)
   uint32_t wc_flags{};  // Valid fields; flags: IbWcFlags
@@ -8464,7 +8498,8 @@ struct TableMr {
   bool remote_write{};  // As ib_access_flags
   bool remote_read{};  // As ib_access_flags
   bool remote_atomic{};  // As ib_access_flags
-  uint8_t reserved{};  // 0
+  bool invalidatable{};  // An invalidate may clear the entry: the device does so itself, and a read still returns what was written
+  bool reserved{};  // 0
   uint8_t key{};  // Low bits of the keys
   uint8_t page_shift{};  // Pages of 2^page_shift bytes
   uint8_t reserved1{};  // 0
@@ -8483,7 +8518,8 @@ struct TableMr {
     result.remote_write = static_cast<bool>(detail::GetLittle<3, 1>(bytes));
     result.remote_read = static_cast<bool>(detail::GetLittle<4, 1>(bytes));
     result.remote_atomic = static_cast<bool>(detail::GetLittle<5, 1>(bytes));
-    result.reserved = static_cast<uint8_t>(detail::GetLittle<6, 2>(bytes));
+    result.invalidatable = static_cast<bool>(detail::GetLittle<6, 1>(bytes));
+    result.reserved = static_cast<bool>(detail::GetLittle<7, 1>(bytes));
     result.key = static_cast<uint8_t>(detail::GetLittle<8, 8>(bytes));
     result.page_shift = static_cast<uint8_t>(detail::GetLittle<16, 8>(bytes));
     result.reserved1 = static_cast<uint8_t>(detail::GetLittle<24, 8>(bytes));
@@ -8503,7 +8539,8 @@ struct TableMr {
     detail::PutLittle<3, 1>(bytes, static_cast<uint64_t>(remote_write));
     detail::PutLittle<4, 1>(bytes, static_cast<uint64_t>(remote_read));
     detail::PutLittle<5, 1>(bytes, static_cast<uint64_t>(remote_atomic));
-    detail::PutLittle<6, 2>(bytes, static_cast<uint64_t>(reserved));
+    detail::PutLittle<6, 1>(bytes, static_cast<uint64_t>(invalidatable));
+    detail::PutLittle<7, 1>(bytes, static_cast<uint64_t>(reserved));
     detail::PutLittle<8, 8>(bytes, static_cast<uint64_t>(key));
     detail::PutLittle<16, 8>(bytes, static_cast<uint64_t>(page_shift));
     detail::PutLittle<24, 8>(bytes, static_cast<uint64_t>(reserved1));
@@ -8522,7 +8559,8 @@ struct TableMr {
     f("remote_write", self.remote_write, 1);
     f("remote_read", self.remote_read, 1);
     f("remote_atomic", self.remote_atomic, 1);
-    f("reserved", self.reserved, 2);
+    f("invalidatable", self.invalidatable, 1);
+    f("reserved", self.reserved, 1);
     f("key", self.key, 8);
     f("page_shift", self.page_shift, 8);
     f("reserved1", self.reserved1, 8);
@@ -11225,7 +11263,7 @@ struct TimerExpired {
 
 // Checks whether a key allows an access, and translates its address if it has at most 4096 bytes. (tokens.toml)
 struct MemoryCheck {
-  static constexpr size_t kBits = 148;
+  static constexpr size_t kBits = 149;
   uint32_t key{};  // lkey or rkey
   uint16_t pdn{};  // Protection domain of the QP
   bool local_write{};  // Required right
@@ -11234,6 +11272,7 @@ struct MemoryCheck {
   bool remote_atomic{};  // Required right
   uint64_t address{};  // First byte, in the region's addresses
   uint32_t bytes{};  // 1 or more; above 4096 only the status is valid
+  bool invalidate{};  // Not an access: if the key's region is invalidatable it ends. Other fields than key and pdn are 0, and only the status of the answer is not
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("key", self.key, 32);
@@ -11244,6 +11283,7 @@ struct MemoryCheck {
     f("remote_atomic", self.remote_atomic, 1);
     f("address", self.address, 64);
     f("bytes", self.bytes, 32);
+    f("invalidate", self.invalidate, 1);
   }
 
   friend constexpr bool operator==(const MemoryCheck&, const MemoryCheck&) = default;
@@ -11253,7 +11293,7 @@ struct MemoryCheck {
 struct MemoryGrant {
   static constexpr size_t kBits = 2;
   bool valid{};  // There is such an access
-  bool epoch{};  // Changes with every write to the table of memory regions
+  bool epoch{};  // Lowest bit of its side's generation: key_fence
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("valid", self.valid, 1);
@@ -11261,6 +11301,24 @@ struct MemoryGrant {
   }
 
   friend constexpr bool operator==(const MemoryGrant&, const MemoryGrant&) = default;
+};
+
+// Which granted accesses have not ended. Every access is of the current generation of its side. Another one begins when somebody waits for the current one, and the one before has ended: so there are two at most. (tokens.toml)
+struct KeyFence {
+  static constexpr size_t kBits = 10;
+  uint8_t sent{};  // Number of the current generation
+  bool sent_open{};  // The one before has not ended
+  uint8_t received{};  // Likewise
+  bool received_open{};  // Likewise
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("sent", self.sent, 4);
+    f("sent_open", self.sent_open, 1);
+    f("received", self.received, 4);
+    f("received_open", self.received_open, 1);
+  }
+
+  friend constexpr bool operator==(const KeyFence&, const KeyFence&) = default;
 };
 
 // Result of a memory_check: at most two runs of bus addresses, because pages have 4096 bytes or more. Not ok, or a check of more than 4096 bytes: the other fields are 0. (tokens.toml)
@@ -11353,7 +11411,7 @@ struct TxJob {
 
 // A send work request whose packets start to leave, or that failed: kept until it completes, in order. (tokens.toml)
 struct SendRecord {
-  static constexpr size_t kBits = 271;
+  static constexpr size_t kBits = 272;
   uint32_t qpn{};  // Queue pair
   uint16_t head{};  // Its descriptor
   uint64_t wr_id{};  // For the CQE
@@ -11373,6 +11431,7 @@ struct SendRecord {
   uint16_t packets{};  // Not 0: this many of its packets leave now, the rest on a replay; with amends and again: those that the replay requested
   uint8_t epoch{};  // With packets, amends and again: epoch of the replay; with recovers: of the QP's last hold; else 0
   bool recovers{};  // UC, UD: the first one after the end of SQE
+  bool is_local{};  // Local invalidate that was executed: there are no packets, last_psn is that before first_psn; completes when all before it have
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -11394,6 +11453,7 @@ struct SendRecord {
     f("packets", self.packets, 16);
     f("epoch", self.epoch, 8);
     f("recovers", self.recovers, 1);
+    f("is_local", self.is_local, 1);
   }
 
   friend constexpr bool operator==(const SendRecord&, const SendRecord&) = default;
@@ -11504,6 +11564,7 @@ struct RxPlace {
   bool acknowledged{};  // With request: of RC, the peer then gets a NAK
   bool uses_receive{};  // With request: of a SEND, the receive of the message then fails
   bool ends_message{};  // With request: last packet of a message, which the MSN of `answer` counts
+  bool fence{};  // A region was invalidated: the outputs wait until the accesses of side `sent` that were granted before have ended
   bool has_completion{};  // `completion` is valid
   Completion completion{};  // Of a receive; sent when the data is in host memory
   bool has_answer{};  // `answer` is valid
@@ -11528,6 +11589,7 @@ struct RxPlace {
     f("acknowledged", self.acknowledged, 1);
     f("uses_receive", self.uses_receive, 1);
     f("ends_message", self.ends_message, 1);
+    f("fence", self.fence, 1);
     f("has_completion", self.has_completion, 1);
     Completion::Visit(self.completion, f);
     f("has_answer", self.has_answer, 1);
@@ -12188,6 +12250,7 @@ struct Config {
   uint32_t max_inline_bytes;  // Inline data of a send work request [bytes]
   uint32_t max_rd_atomic;  // RDMA READs and atomic operations outstanding per QP, each way [operations]
   uint32_t atomics;  // 1: COMPARE SWAP and FETCH ADD; 0: without their logic and memory
+  uint32_t invalidation;  // 1: SEND with invalidate, local invalidate; 0: without their logic
   uint32_t max_srqs;  // Shared receive queues, each of which takes the number of a queue pair; 0: without their logic
   uint32_t max_path_mtu;  // Largest RoCE path MTU [bytes]
   uint32_t max_frame_bytes;  // Largest Ethernet frame without FCS [bytes]
@@ -12221,6 +12284,7 @@ inline constexpr Config kNic100 = {
     .max_inline_bytes = 512u,
     .max_rd_atomic = 16u,
     .atomics = 1u,
+    .invalidation = 1u,
     .max_srqs = 256u,
     .max_path_mtu = 4096u,
     .max_frame_bytes = 9728u,
@@ -12254,6 +12318,7 @@ inline constexpr Config kNic1 = {
     .max_inline_bytes = 256u,
     .max_rd_atomic = 4u,
     .atomics = 1u,
+    .invalidation = 1u,
     .max_srqs = 4u,
     .max_path_mtu = 4096u,
     .max_frame_bytes = 9728u,

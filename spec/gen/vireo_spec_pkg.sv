@@ -283,6 +283,9 @@ package vireo_spec_pkg;
   // Outstanding reads of the send queue, two per work request. (tokens.toml)
   localparam logic [7:0] SendQueueFetches = 8'h20;
 
+  // Generations are numbered modulo this. An older one that has the number of one in progress by chance is waited for without need. (tokens.toml)
+  localparam logic [7:0] KeyGenerations = 8'h10;
+
   // A request packet sets ack_req if it is the last of its message or its PSN + 1 is a multiple of this. (tokens.toml)
   localparam logic [7:0] SendAckPackets = 8'h40;
 
@@ -1042,7 +1045,7 @@ package vireo_spec_pkg;
     IbMtuMtu4096 = 8'h5
   } ib_mtu_e;
 
-  // Operation of a send work request. 7 … 15 are reserved for verbs' numbers (7 local invalidate, 9 send with invalidate, 14 flush, 15 atomic write), 16 … 255 are reserved; all of these fail with loc_qp_op_err, and so do 5 and 6 on a device that is built without atomic operations. Drivers post 5 and 6 only if atomic_cap is not none. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
+  // Operation of a send work request. 8 and 10 … 15 are reserved for verbs' numbers (8 bind, 14 flush, 15 atomic write), 16 … 255 are reserved; all of these fail with loc_qp_op_err, and so do 5 and 6 on a device that is built without atomic operations, 7 and 9 on one without invalidation. Drivers post 5 and 6 only if atomic_cap is not none, 7 and 9 only if invalidation is not 0. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
   typedef enum logic [7:0] {
     IbWrOpcodeRdmaWrite = 8'h0,
     IbWrOpcodeRdmaWriteWithImm = 8'h1,
@@ -1050,10 +1053,12 @@ package vireo_spec_pkg;
     IbWrOpcodeSendWithImm = 8'h3,
     IbWrOpcodeRdmaRead = 8'h4,
     IbWrOpcodeAtomicCmpAndSwp = 8'h5,
-    IbWrOpcodeAtomicFetchAndAdd = 8'h6
+    IbWrOpcodeAtomicFetchAndAdd = 8'h6,
+    IbWrOpcodeLocalInv = 8'h7,
+    IbWrOpcodeSendWithInv = 8'h9
   } ib_wr_opcode_e;
 
-  // What completed. Not verbs' numbers. 7 … 15 are reserved for the opcodes that ib_wr_opcode reserves. [RFC v2, RoCE Support] (roce.toml)
+  // What completed. Not verbs' numbers. 8 … 15 are reserved for the opcodes that ib_wr_opcode reserves. [RFC v2, RoCE Support] (roce.toml)
   typedef enum logic [7:0] {
     IbWcOpcodeSend = 8'h0,
     IbWcOpcodeRdmaWrite = 8'h1,
@@ -1061,7 +1066,8 @@ package vireo_spec_pkg;
     IbWcOpcodeRecv = 8'h3,
     IbWcOpcodeRecvRdmaWithImm = 8'h4,
     IbWcOpcodeCompSwap = 8'h5,
-    IbWcOpcodeFetchAdd = 8'h6
+    IbWcOpcodeFetchAdd = 8'h6,
+    IbWcOpcodeLocalInv = 8'h7
   } ib_wc_opcode_e;
 
   // Completion status of a work request. Not verbs' numbers: the RFC omits codes that it cannot cause. 16 … 31 are reserved for these. [RFC v2, RoCE Support; IBTA vol. 1, 11.6.2] (roce.toml)
@@ -1160,6 +1166,12 @@ package vireo_spec_pkg;
     MemoryStatusRights = 3'h3,
     MemoryStatusBounds = 3'h4
   } memory_status_e;
+
+  // Accesses by who makes them. Those of a side end without waiting for any of the other. (tokens.toml)
+  typedef enum logic {
+    KeySideSent = 1'h0,
+    KeySideReceived = 1'h1
+  } key_side_e;
 
   // Outcome of an atomic_request. (tokens.toml)
   typedef enum logic [1:0] {
@@ -1462,9 +1474,10 @@ package vireo_spec_pkg;
   localparam logic [7:0] IbSendFlagsSolicited = 8'h4;
   localparam logic [7:0] IbSendFlagsInline = 8'h8;
 
-  // Contents of a completion. Bits 2 … 31 are reserved for verbs' flags (3: invalidated key). [RFC v2, RoCE Support; same numbers as enum ibv_wc_flags] (roce.toml)
+  // Contents of a completion. Bits 2 and 4 … 31 are reserved for verbs' flags. [RFC v2, RoCE Support; same numbers as enum ibv_wc_flags] (roce.toml)
   localparam logic [31:0] IbWcFlagsGrh = 32'h1;
   localparam logic [31:0] IbWcFlagsWithImm = 32'h2;
+  localparam logic [31:0] IbWcFlagsWithInv = 32'h8;
 
   // When an armed CQ notifies; once, then it must be rearmed. With both flags, or armed twice, next_completion applies. [RFC v2, REQ_NOTIFY_CQ; IBTA vol. 1, 11.4.2.2] (roce.toml)
   localparam logic [31:0] IbNotifyFlagsSolicited = 32'h1;
@@ -2882,11 +2895,13 @@ package vireo_spec_pkg;
   localparam int unsigned RdmaAckQueryDeviceLocalCaAckDelayOffset = 68;
   localparam int unsigned RdmaAckQueryDeviceMaxMrPagesOffset = 72;
   localparam int unsigned RdmaAckQueryDeviceAtomicCapOffset = 76;
+  localparam int unsigned RdmaAckQueryDeviceInvalidationOffset = 77;
   localparam int unsigned RdmaAckQueryDeviceMaxSrqOffset = 80;
   typedef struct packed {
     logic [43:0][7:0] reserved2;
     logic [31:0] max_srq;
-    logic [2:0][7:0] reserved1;
+    logic [1:0][7:0] reserved1;
+    logic [7:0] invalidation;
     logic [7:0] atomic_cap;  // rdma_atomic_cap_e
     logic [31:0] max_mr_pages;
     logic [2:0][7:0] reserved;
@@ -3065,8 +3080,10 @@ package vireo_spec_pkg;
   localparam int unsigned RdmaCmdRegUserMrLengthOffset = 16;
   localparam int unsigned RdmaCmdRegUserMrNpagesOffset = 24;
   localparam int unsigned RdmaCmdRegUserMrPageShiftOffset = 28;
+  localparam int unsigned RdmaCmdRegUserMrInvalidatableOffset = 29;
   typedef struct packed {
-    logic [2:0][7:0] reserved;
+    logic [1:0][7:0] reserved;
+    logic [7:0] invalidatable;
     logic [7:0] page_shift;
     logic [31:0] npages;
     logic [63:0] length;
@@ -3962,7 +3979,8 @@ package vireo_spec_pkg;
     logic [7:0] reserved1;
     logic [7:0] page_shift;
     logic [7:0] key;
-    logic [1:0] reserved;
+    logic reserved;
+    logic invalidatable;
     logic remote_atomic;
     logic remote_read;
     logic remote_write;
@@ -5180,8 +5198,9 @@ package vireo_spec_pkg;
     logic remote_atomic;
     logic [63:0] address;
     logic [31:0] bytes;
+    logic invalidate;
   } memory_check_t;
-  localparam int unsigned MemoryCheckBits = 148;
+  localparam int unsigned MemoryCheckBits = 149;
 
   // An access that memory_check allowed, from the check until it has ended: the last byte is read, the last write is answered, or the access is not made. (tokens.toml)
   typedef struct packed {
@@ -5189,6 +5208,15 @@ package vireo_spec_pkg;
     logic epoch;
   } memory_grant_t;
   localparam int unsigned MemoryGrantBits = 2;
+
+  // Which granted accesses have not ended. Every access is of the current generation of its side. Another one begins when somebody waits for the current one, and the one before has ended: so there are two at most. (tokens.toml)
+  typedef struct packed {
+    logic [3:0] sent;
+    logic sent_open;
+    logic [3:0] received;
+    logic received_open;
+  } key_fence_t;
+  localparam int unsigned KeyFenceBits = 10;
 
   // Result of a memory_check: at most two runs of bus addresses, because pages have 4096 bytes or more. Not ok, or a check of more than 4096 bytes: the other fields are 0. (tokens.toml)
   typedef struct packed {
@@ -5255,8 +5283,9 @@ package vireo_spec_pkg;
     logic [15:0] packets;
     logic [7:0] epoch;
     logic recovers;
+    logic is_local;
   } send_record_t;
-  localparam int unsigned SendRecordBits = 271;
+  localparam int unsigned SendRecordBits = 272;
 
   // A pulse: number of RDMA READs of a QP that have ended since the hardware reset, modulo 256. The block that starts them counts starts likewise, so the difference is the number outstanding; neither counter is ever reset. Sent by the completer (record retired, with any status) to the requester, and by the read responder (answered or dropped) to the responder. (tokens.toml)
   typedef struct packed {
@@ -5319,6 +5348,7 @@ package vireo_spec_pkg;
     logic acknowledged;
     logic uses_receive;
     logic ends_message;
+    logic fence;
     logic has_completion;
     completion_t completion;
     logic has_answer;
@@ -5611,6 +5641,7 @@ package vireo_spec_pkg;
     int unsigned max_inline_bytes;
     int unsigned max_rd_atomic;
     int unsigned atomics;
+    int unsigned invalidation;
     int unsigned max_srqs;
     int unsigned max_path_mtu;
     int unsigned max_frame_bytes;
@@ -5643,6 +5674,7 @@ package vireo_spec_pkg;
     max_inline_bytes: 512,
     max_rd_atomic: 16,
     atomics: 1,
+    invalidation: 1,
     max_srqs: 256,
     max_path_mtu: 4096,
     max_frame_bytes: 9728,
@@ -5675,6 +5707,7 @@ package vireo_spec_pkg;
     max_inline_bytes: 256,
     max_rd_atomic: 4,
     atomics: 1,
+    invalidation: 1,
     max_srqs: 4,
     max_path_mtu: 4096,
     max_frame_bytes: 9728,

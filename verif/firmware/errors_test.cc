@@ -293,6 +293,9 @@ VIREO_ERROR_TEST(InvalidParameter) {
             spec::RdmaCmdReqNotify{.cqn = cqn, .flags = flags});
   }
   if (!is_vireo()) return;
+  Refused(RdmaError::kInvalidParameter, RdmaCtrlCmd::kRegUserMr,
+          WithPages({.pdn = bench().CreatePd(), .length = kPageBytes, .npages = 1, .invalidatable = 2},
+                    PageList(0x1000, 1)));
   for (unsigned flags = 2; flags < 256; ++flags) {
     spec::RdmaCmdAddGid gid{.gid_type = spec::RdmaGidType::kIbRoceV1, .flags = static_cast<uint8_t>(flags)};
     Refused(RdmaError::kInvalidParameter, RdmaCtrlCmd::kAddGid, gid);

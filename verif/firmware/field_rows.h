@@ -55,6 +55,7 @@ inline const std::vector<FieldRow> kFieldRows = {
     {RdmaCtrlCmd::kRegUserMr, "page_shift", 31, RdmaError::kInvalidPageSize},
     {RdmaCtrlCmd::kRegUserMr, "page_shift", 13, RdmaError::kUnalignedPage},
     {RdmaCtrlCmd::kRegUserMr, "page_shift", 15, RdmaError::kPageCountMismatch},
+    {RdmaCtrlCmd::kRegUserMr, "invalidatable", 2, RdmaError::kInvalidParameter},
     {RdmaCtrlCmd::kDeregMr, "mrn", 9, RdmaError::kBadMrn},
     {RdmaCtrlCmd::kCreateQp, "pdn", 9, RdmaError::kBadPdn},
     {RdmaCtrlCmd::kCreateQp, "qp_type", 0, RdmaError::kUnsupportedQpType},

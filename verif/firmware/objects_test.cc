@@ -2,6 +2,7 @@
 // Effects of every successful RoCE command except those on QPs, in responses and tables.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "verif/firmware/bench.h"
@@ -29,6 +30,7 @@ TEST_F(Objects, QueryDeviceReturnsTheLimitsOfTheConfiguration) {
   EXPECT_EQ(device.max_qp_init_rd_atom, config.max_rd_atomic);
   EXPECT_EQ(device.max_mr_pages, config.num_translations);
   EXPECT_EQ(device.atomic_cap, spec::RdmaAtomicCap::kHca);
+  EXPECT_EQ(device.invalidation, 1);
   EXPECT_EQ(device.page_size_cap, (uint64_t{2} << spec::kRdmaPageShiftMax) - (uint64_t{1} << spec::kRdmaPageShiftMin));
   EXPECT_EQ(device.max_mr_size, uint64_t{config.num_translations} << spec::kRdmaPageShiftMax);
   EXPECT_LE(device.local_ca_ack_delay, 31);
@@ -40,6 +42,7 @@ TEST_F(Objects, RfcV2QueryDeviceHasOnePageSizeAndNoExtensions) {
   EXPECT_EQ(device.page_size_cap, uint64_t{1} << spec::kRdmaPageShiftDefault);
   EXPECT_EQ(device.max_mr_pages, 0u);
   EXPECT_EQ(device.atomic_cap, spec::RdmaAtomicCap::kNone);
+  EXPECT_EQ(device.invalidation, 0);
   EXPECT_EQ(device.max_mr_size, uint64_t{spec::kNic1.num_translations} << spec::kRdmaPageShiftDefault);
 }
 
@@ -148,6 +151,29 @@ TEST_F(Objects, RemoteAtomicIsARightOfARegion) {
                            .remote_atomic = true,
                            .key = spec::RdmaKey::FromWord(mr.lkey).key,
                            .pdn = static_cast<uint16_t>(pdn)}));
+}
+
+// A region that an invalidate may end, by its entry; its key is another one with each registration of its number, and
+// never 0.
+TEST_F(Objects, AnInvalidatableRegionHasTheBitAndKeysRotate) {
+  const uint32_t pdn = bench().CreatePd();
+  const spec::RdmaCmdRegUserMr request{.pdn = pdn,
+                                       .access_flags = Access::kLocalWrite,
+                                       .virt_addr = 0x3000,
+                                       .length = 4096,
+                                       .npages = 1,
+                                       .invalidatable = 1};
+  std::map<uint32_t, uint8_t> last;  // key by number
+  for (unsigned i = 0; i < 300; ++i) {
+    const auto mr = bench().RegUserMr(request, PageList(0x8000, 1));
+    const auto key = spec::RdmaKey::FromWord(mr.lkey);
+    EXPECT_TRUE(device().Get<spec::TableMr>(MgmtTable::kMr, mr.mrn).invalidatable);
+    EXPECT_NE(key.key, 0);
+    const auto found = last.find(key.index);
+    EXPECT_TRUE(found == last.end() || key.key != found->second);
+    last[key.index] = key.key;
+    ASSERT_TRUE(bench().Roce(RdmaCtrlCmd::kDeregMr, BytesOf(spec::RdmaCmdDeregMr{.mrn = mr.mrn})).ok());
+  }
 }
 
 // rfc-v2 does not know the right, and a device may be built without atomic operations.

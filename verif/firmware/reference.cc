@@ -240,6 +240,7 @@ RdmaError Reference::Expect(RdmaCtrlCmd command, const std::vector<uint8_t>& byt
       const auto r = Decode<spec::RdmaCmdRegUserMr>(bytes);
       no_pd(r.pdn);
       no_access(r.access_flags);
+      if (is_vireo_ && r.invalidatable > config_.invalidation) codes.insert(RdmaError::kInvalidParameter);
       CheckRegion(r, bytes.data() + info.request_bytes, codes);
       break;
     }

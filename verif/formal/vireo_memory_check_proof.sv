@@ -3,7 +3,7 @@
 // What vireo_memory_check allows lies within the region, for any key, address, length and table contents: bound to the
 // block, it samples the check and the region's row in the first cycle of the pipeline, follows them, and compares with
 // the answer by the definition in whole numbers [IBTA vol. 1, 10.6.3]. vireo_table's proof covers that the row is the
-// key's. Firmware writes page sizes of spec/ only; that is assumed.
+// key's. Firmware writes page sizes of spec/ only; that is assumed, and that the check is no invalidate, which grants nothing.
 module vireo_memory_check_proof
   import vireo_spec_pkg::*;
 #(
@@ -54,6 +54,7 @@ module vireo_memory_check_proof
   always_comb begin
     seen = '{check: check_i, valid: row_valid_bit_i, dma: row_dma_i, virt_addr: row_virt_addr_i, length: row_length_i,
              pdn: row_pdn_i, key: row_key_i, rights: row_rights_i, page_shift: 6'(row_page_shift_i), first: row_first_i};
+    accesses: assume (!row_valid_i || !check_i.invalidate);
     page_sizes: assume (!row_valid_i || (row_page_shift_i >= 32'(RdmaPageShiftMin) && row_page_shift_i <= 32'(RdmaPageShiftMax)));
   end
 

@@ -20,6 +20,7 @@
 #include "verif/common/context_bench.h"
 #include "verif/common/level_bench.h"
 #include "verif/rdma/hold_bench.h"
+#include "verif/rdma/key_fence_bench.h"
 
 namespace vireo::verif {
 
@@ -89,7 +90,9 @@ class Fence final : public BenchStream {
     if (!is_automatic) return;
     if (p_.record_valid_i != 0 && p_.record_ready_o != 0) {
       const auto record = TokenFrom<spec::SendRecord>(BytesOf(std::as_const(p_.record_i)));
-      if (!record.replaces && !record.unsent && record.status == IbWcStatus::kSuccess) Add({.work = true});
+      if (!record.replaces && !record.unsent && record.status == IbWcStatus::kSuccess && !record.is_local) {
+        Add({.work = true});
+      }
     }
     if (slow_ && random_() % 128 == 0) Add({.replay = true, .serial = *std::exchange(slow_, std::nullopt)});
     if (!has_replay) return;
@@ -190,6 +193,7 @@ struct Bench {
     bench.AddOther(pause);
     bench.AddOther(fence);
     bench.AddOther(reception);
+    bench.AddOther(key_fence);
     bench.AddOther(contexts);
     state.spacing = sent.spacing = 4;     // of qp_control and tx_builder
     EXPECT_EQ(Run(kConfig.num_qps), "");  // the sets of QPs are cleared
@@ -260,7 +264,7 @@ struct Bench {
   RtlTop<Vcompleter> rtl{[](const Vcompleter& top, std::vector<uint8_t>& bytes) {
     for (const auto bit : {top.record_ready_o, top.ack_ready_o, top.timer_expired_ready_o, top.completion_valid_o,
                            top.retired_valid_o, top.failure_valid_o, top.replay_valid_o, top.timer_set_valid_o,
-                           top.qp_hold_valid_o, top.qp_reads_valid_o, top.idle_o}) {
+                           top.qp_hold_valid_o, top.qp_reads_valid_o, top.fence_waits_o, top.idle_o}) {
       bytes.push_back(bit);
     }
     const auto add = [&](const auto& port) {
@@ -277,6 +281,8 @@ struct Bench {
   }};
   BlockBench<Vcompleter> bench;
   Vcompleter& p = rtl.ports();
+  KeyFenceBench<decltype(p.key_fence_i), decltype(p.fence_waits_o), Completer> key_fence{p.key_fence_i, p.fence_waits_o,
+                                                                                         block, random};
   decltype(bench.In("", block.record_in, p.record_valid_i, p.record_ready_o, p.record_i)) record =
       bench.In("record", block.record_in, p.record_valid_i, p.record_ready_o, p.record_i);
   decltype(bench.In("", block.ack_in, p.ack_valid_i, p.ack_ready_o, p.ack_i)) ack =

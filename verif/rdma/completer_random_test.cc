@@ -471,16 +471,19 @@ TEST(Completer, MatchesModelInRandomTraffic) {
               .signaled = random() % 2 == 0,
               .last_psn = Psn(psn[qpn] + packets - 1),
               .first_psn = psn[qpn]};
-          if (packets == 0 || random() % 32 == 0) {
+          const bool is_local = packets == 0 && random() % 2 == 0;
+          if ((packets == 0 && !is_local) || random() % 32 == 0) {
             record.status = static_cast<IbWcStatus>(1 + random() % 12);
             record.no_completion = random() % 4 == 0;
           }
-          record.unsent = random() % 4 == 0;
-          if (random() % 4 == 0) record.packets = static_cast<uint16_t>(1 + random() % 3);
+          record.is_local = is_local && record.status == IbWcStatus::kSuccess;
+          if (record.is_local) record.opcode = spec::IbWcOpcode::kLocalInv;
+          record.unsent = !record.is_local && random() % 4 == 0;
+          if (!record.is_local && random() % 4 == 0) record.packets = static_cast<uint16_t>(1 + random() % 3);
           record.fence = random() % 4 == 0;
           record.bytes = static_cast<uint32_t>(random());
           psn[qpn] = Psn(psn[qpn] + packets);
-          if (random() % 16 == 0) {
+          if (!record.is_local && random() % 16 == 0) {
             record.replaces = true;
             record.is_replay = random() % 2 == 0;
             record.slot = static_cast<uint8_t>(random() % 9);

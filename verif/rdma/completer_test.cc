@@ -581,6 +581,57 @@ TEST(Completer, MeetsLatencyFromTheEndOfARead) {
   EXPECT_EQ(qp.completion.count, 1U);
 }
 
+void PostLocal(OneQp& qp) {
+  spec::SendRecord local = qp.Record(0);
+  local.opcode = spec::IbWcOpcode::kLocalInv;
+  local.is_local = true;
+  qp.record.tokens.push_back(local);
+}
+
+// Accesses of both sides, of the generation in which it comes.
+TEST(Completer, LocalInvalidateWaitsForWhatWasGrantedBefore) {
+  for (const bool sent : {false, true}) {
+    OneQp qp;
+    qp.key_fence.rate = 0;
+    auto& fence = qp.key_fence.state;
+    PostLocal(qp);
+    ASSERT_EQ(qp.Run(100), "");
+    EXPECT_EQ(qp.completion.count, 0U) << "both generations go on";
+    fence.sent = fence.received = 1;
+    (sent ? fence.sent_open : fence.received_open) = true;
+    ASSERT_EQ(qp.Run(100), "");
+    EXPECT_EQ(qp.completion.count, 0U) << "one has not ended";
+    fence.sent_open = fence.received_open = false;
+    ASSERT_EQ(qp.Run(20), "");
+    EXPECT_EQ(qp.completion.count, 1U);
+    EXPECT_EQ(qp.retired.count, 1U);
+  }
+}
+
+// It has no packets: an acknowledge of those around it completes it in its order, and no replay asks for it.
+TEST(Completer, LocalInvalidateIsInOrderAndNotReplayed) {
+  OneQp qp(1000, {.retry_cnt = 7});
+  qp.Post(1);
+  PostLocal(qp);
+  qp.Post(1);
+  ASSERT_EQ(qp.Run(100), "");
+  EXPECT_EQ(qp.completion.count, 0U);
+  qp.SequenceNak(1000);
+  ASSERT_EQ(qp.Run(300), "");
+  const auto& replays = qp.replay_sink.sent();
+  ASSERT_EQ(replays.size(), 3U);
+  EXPECT_EQ(replays[0].token.psn, 1000U);
+  EXPECT_EQ(replays[1].token.psn, 1001U);
+  EXPECT_EQ(replays[1].token.slot, replays[0].token.slot + 2);
+  EXPECT_TRUE(replays[2].token.resume);
+  qp.Ack(1000);
+  ASSERT_EQ(qp.Run(400), "");
+  EXPECT_EQ(qp.completion.count, 2U);
+  qp.Ack(1001);
+  ASSERT_EQ(qp.Run(400), "");
+  EXPECT_EQ(qp.completion.count, 3U);
+}
+
 TEST(Completer, MeetsDocumentedLatencies) {
   OneQp qp;
   qp.Post(1);

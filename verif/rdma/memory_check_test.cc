@@ -56,6 +56,8 @@ Rtl::Outputs Outputs() {
     bytes.push_back(top.place_valid_o);
     bytes.push_back(top.idle_o);
     bytes.push_back(top.fence_o);
+    const auto fence = BytesOf(top.key_fence_o);
+    bytes.insert(bytes.end(), fence.begin(), fence.end());
     const auto place = BytesOf(top.place_o);
     bytes.insert(bytes.end(), place.begin(), place.end());
   };
@@ -128,6 +130,7 @@ class Accesses final : public BenchStream {
       : top_(top), block_(block), sinks_(sinks), random_(random) {
     top_.ended_i = 0;
     top_.epoch_i = 0;
+    top_.scatter_waits_i = top_.completer_waits_i = 0;
   }
 
   void Begin(Cycle cycle) override {
@@ -135,38 +138,56 @@ class Accesses final : public BenchStream {
       difference =
           "fence: cycle " + std::to_string(cycle) + ": " + (top_.fence_o != 0 ? "only the RTL" : "only the model");
     }
+    const spec::KeyFence rtl = TokenFrom<spec::KeyFence>(BytesOf(std::as_const(top_.key_fence_o)));
+    if (const spec::KeyFence model = block_.FenceState(cycle); rtl != model) {
+      difference =
+          "key fence: cycle " + std::to_string(cycle) + ": RTL " + TokenText(rtl) + ", model " + TokenText(model);
+    }
+    top_.scatter_waits_i = wait_rate != 0 && random_() % 64 < wait_rate;
+    top_.completer_waits_i = wait_rate != 0 && random_() % 64 < wait_rate;
+    if (top_.scatter_waits_i != 0 || top_.completer_waits_i != 0) block_.Wait(spec::KeySide::kSent, cycle);
+    if (top_.completer_waits_i != 0) block_.Wait(spec::KeySide::kReceived, cycle);
     top_.ended_i = 0;
     if (hold) return;
     // Each holder ends at most one access in a cycle.
     for (unsigned used = 0; used != (1u << kHolders) - 1;) {
-      const auto due = std::find_if(open_.begin(), open_.end(), [&](const Open& open) { return open.due <= cycle; });
+      const auto is_due = [&](const Open& open) {
+        const unsigned holders = HoldersOf(open.side);
+        return open.due <= cycle && (used & holders) != holders;
+      };
+      const auto due = std::find_if(open_.begin(), open_.end(), is_due);
       if (due == open_.end()) break;
       unsigned holder = static_cast<unsigned>(random_() % kHolders);
-      while ((used >> holder & 1) != 0) holder = (holder + 1) % kHolders;
+      while ((used >> holder & 1) != 0 || (HoldersOf(due->side) >> holder & 1) == 0) holder = (holder + 1) % kHolders;
       used |= 1u << holder;
       top_.ended_i |= static_cast<SData>((2u | unsigned{due->grant.epoch}) << kGrantBits * holder);
-      block_.OnGrantEnded(cycle, cycle, due->grant);
+      block_.OnGrantEnded(cycle, cycle, due->side, due->grant);
       open_.erase(due);
     }
   }
+  // By number: requester, responder, tx_gather, rx_scatter, atomic.
+  static unsigned HoldersOf(spec::KeySide side) { return side == spec::KeySide::kReceived ? 0b01010 : 0b10101; }
   void End(Cycle cycle) override {
     for (size_t i = 0; i < kClients; ++i) {
       for (; seen_[i] < sinks_[i].sent().size(); ++seen_[i]) {
         const Place& place = sinks_[i].sent()[seen_[i]].token;
         if (place.grant.valid != (place.bytes0 != 0)) difference = "a grant without bytes, or the reverse";
-        if (place.grant.valid) open_.push_back({cycle + 1 + random_() % (late + 1), place.grant});
+        const auto side = i == model::MemoryCheck::kResponder ? spec::KeySide::kReceived : spec::KeySide::kSent;
+        if (place.grant.valid) open_.push_back({cycle + 1 + random_() % (late + 1), place.grant, side});
       }
     }
   }
   bool IsEmpty() const override { return open_.empty(); }
 
-  unsigned late = 20;  // most further cycles from an answer to the end of its access
-  bool hold = false;   // none ends
+  unsigned late = 20;      // most further cycles from an answer to the end of its access
+  bool hold = false;       // none ends
+  unsigned wait_rate = 0;  // of the pulses of who waits, of 64
 
  private:
   struct Open {
     Cycle due;
     spec::MemoryGrant grant;
+    spec::KeySide side;
   };
 
   Top& top_;
@@ -190,10 +211,6 @@ struct Bench {
     bench.AddOther(checks);
     bench.AddOther(contexts);
     bench.AddOther(accesses);
-    // As the management registers do.
-    writes.allowed = [this](Cycle cycle, const spec::TableWrite& write) {
-      return write.table_id != spec::MgmtTable::kMr || !block.IsFencing(cycle);
-    };
   }
 
   template <typename Row>
@@ -252,6 +269,7 @@ struct Tables {
     mr.remote_write = random() % 4 != 0;
     mr.remote_read = random() % 4 != 0;
     mr.remote_atomic = random() % 4 != 0;
+    mr.invalidatable = random() % 2 != 0;
     mr.key = static_cast<uint8_t>(random() % 3);
     mr.pdn = static_cast<uint16_t>(random() % 3);
     static constexpr unsigned kSpan = spec::kRdmaPageShiftMax - spec::kRdmaPageShiftMin;
@@ -377,6 +395,47 @@ TEST(MemoryCheck, TranslatesEveryByteByTheTables) {
   for (const unsigned n : count) EXPECT_GT(n, 20u);
   EXPECT_GT(crossing, 100u);
   EXPECT_GT(long_and_ok, 100u);
+}
+
+// An invalidate for each 8 checks, of all three clients; regions come back by writes of firmware, also in the cycles of
+// invalidates.
+TEST(MemoryCheck, MatchesModelWhileRegionsAreInvalidated) {
+  uint64_t ended = 0, refused = 0;
+  for (const unsigned rate : {16u, 5u}) {
+    Rtl rtl(Outputs());
+    Bench bench(rtl);
+    const Tables tables(bench.random);
+    for (uint32_t i = 0; i < kPages; ++i) bench.Page(i, tables.pages[i]);
+    for (uint32_t i = 0; i < kMrs; ++i) bench.Write(i, tables.mrs[i]);
+    bench.Setup();
+    for (unsigned i = 0; i < 3000; ++i) {
+      const auto index = static_cast<uint32_t>(bench.random() % kMrs);
+      bench.Write(index, tables.mrs[index]);
+    }
+    bench.writes.rate = 6;
+    bench.accesses.wait_rate = 4;
+    std::array<std::vector<bool>, kClients> invalidates;
+    for (size_t client = 0; client < kClients; ++client) {
+      bench.in[client]->rate = bench.out[client]->rate = rate;
+      for (unsigned i = 0; i < 1500; ++i) {
+        Check check = tables.RandomCheck(bench.random);
+        invalidates[client].push_back(bench.random() % 8 == 0);
+        if (invalidates[client].back()) check = {.key = check.key, .pdn = check.pdn, .invalidate = true};
+        bench.in[client]->tokens.push_back(check);
+      }
+    }
+    ASSERT_EQ(bench.bench.RunOut(600), "");
+    for (size_t client = 0; client < kClients; ++client) {
+      for (size_t i = 0; i < invalidates[client].size(); ++i) {
+        if (!invalidates[client][i]) continue;
+        const Place& place = bench.sinks[client].sent().at(i).token;
+        EXPECT_EQ(place, Place{.status = place.status}) << "nothing is granted";
+        ++(place.status == MemoryStatus::kOk ? ended : refused);
+      }
+    }
+  }
+  EXPECT_GT(ended, 100u);
+  EXPECT_GT(refused, 100u);
 }
 
 TEST(MemoryCheck, MatchesModelWhileTheTablesChange) {
@@ -509,6 +568,35 @@ TEST(MemoryCheck, ReportsTheFirstStatusThatApplies) {
   EXPECT_EQ(ask([](Check& c) { c.address += 5000 - 256; }), MemoryStatus::kOk) << "the last byte";
   EXPECT_EQ(ask([](Check& c) { c.address += 5000 - 255; }), MemoryStatus::kBounds) << "one more";
   EXPECT_EQ(ask([](Check& c) { c.address = ~uint64_t{0}; }), MemoryStatus::kBounds) << "past the end of the addresses";
+}
+
+// The region is gone for every check that is taken after the invalidate, of any client, also for the one right behind
+// it.
+TEST(MemoryCheck, InvalidateEndsTheRegionForTheNextCheck) {
+  for (size_t client = 0; client < kClients; ++client) {
+    DirectedBench b;
+    spec::TableMr region = kRegion;
+    region.invalidatable = true;
+    b.bench.Write(kIndex, region);
+    b.bench.Setup();
+    const Check invalidate{.key = kKey, .pdn = 3, .invalidate = true};
+    Check other = invalidate;
+    other.pdn = 4;
+    EXPECT_EQ(b.Ask(other), (Place{.status = MemoryStatus::kPd}));
+    b.bench.in[0]->tokens = {kCheck, invalidate, kCheck};
+    b.bench.in[client]->tokens.push_back(kCheck);
+    ASSERT_EQ(b.bench.bench.RunOut(100), "");
+    const auto& answers = b.bench.sinks[0].sent();
+    ASSERT_GE(answers.size(), 4u);
+    EXPECT_EQ(answers[1].token.status, MemoryStatus::kOk);
+    EXPECT_EQ(answers[2].token, Place{});
+    EXPECT_EQ(answers[3].token, (Place{.status = MemoryStatus::kKey}));
+    EXPECT_EQ(b.Ask(invalidate), (Place{.status = MemoryStatus::kKey})) << "it is not there any more";
+    b.bench.Write(kIndex, kRegion);
+    b.bench.Setup();
+    EXPECT_EQ(b.Ask(invalidate), (Place{.status = MemoryStatus::kRights}));
+    EXPECT_EQ(b.Ask(kCheck).status, MemoryStatus::kOk);
+  }
 }
 
 TEST(MemoryCheck, DmaRegionIsNotTranslatedButBounded) {

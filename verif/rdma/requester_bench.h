@@ -520,7 +520,7 @@ struct BasicBench {
     check.on_token = [this](Cycle, const spec::MemoryCheck& token) {
       EXPECT_EQ(token.pdn, qps[3].pdn);
       EXPECT_FALSE(token.local_write || token.remote_write || token.remote_read);  // reading needs no right
-      EXPECT_TRUE(token.bytes >= 1 && token.bytes <= 4096);
+      EXPECT_TRUE(token.invalidate ? token.bytes == 0 : token.bytes >= 1 && token.bytes <= 4096);
       place.tokens.push_back(PlaceOf(token));
     };
     record.on_token = [this](Cycle, const spec::SendRecord& token) {

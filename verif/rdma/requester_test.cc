@@ -30,6 +30,43 @@ TEST(Requester, CutsMessagesOfEveryLengthByEveryPathMtu) {
   }
 }
 
+// A local invalidate has a check and a record, but no packet, PSN or room; the key of a SEND is in its last packet.
+TEST(Requester, InvalidatesTakeTheirKeyFromTheWorkRequest) {
+  Bench bench;
+  bench.SetUp(3);
+  const auto post = [&](spec::IbWrOpcode opcode, uint32_t bytes) {
+    WorkRequest request{.head = 1, .wr_id = 1, .opcode = static_cast<uint8_t>(opcode)};
+    if (opcode == spec::IbWrOpcode::kLocalInv) {
+      request.num_sge = 0;
+      request.bytes = 576;
+    }
+    request.sge.length = bytes;
+    bench.Post(request);
+  };
+  const uint32_t mtu = bench.qps[3].Mtu();
+  post(spec::IbWrOpcode::kLocalInv, 0);
+  post(spec::IbWrOpcode::kSendWithInv, mtu + 1);
+  post(spec::IbWrOpcode::kLocalInv, 0);
+  post(spec::IbWrOpcode::kSendWithInv, 1);
+  ASSERT_EQ(bench.Run(600), "");
+  const auto& records = bench.record_sink.sent();
+  ASSERT_EQ(records.size(), 4u);
+  for (size_t i = 0; i < 4; ++i) {
+    const spec::SendRecord& record = records[i].token;
+    EXPECT_EQ(record.status, IbWcStatus::kSuccess);
+    EXPECT_EQ(record.is_local, i % 2 == 0);
+    EXPECT_EQ(record.opcode, i % 2 == 0 ? IbWcOpcode::kLocalInv : IbWcOpcode::kSend);
+    const uint32_t packets = i % 2 == 0 ? 0 : i == 1 ? 2 : 1;
+    EXPECT_EQ((record.last_psn - record.first_psn + 1) & 0xff'ffff, packets);
+  }
+  EXPECT_EQ(records[2].token.first_psn, records[3].token.first_psn);
+  const auto& jobs = bench.job_sink.sent();
+  ASSERT_EQ(jobs.size(), 3u);
+  EXPECT_EQ(jobs[0].token.packet.opcode, BthOpcode::kRcSendFirst);
+  EXPECT_EQ(jobs[1].token.packet.opcode, BthOpcode::kRcSendLastWithInvalidate);
+  EXPECT_EQ(jobs[2].token.packet.opcode, BthOpcode::kRcSendOnlyWithInvalidate);
+}
+
 TEST(Requester, ZeroByteMessageIsOnePacketWithoutMemory) {
   for (const uint32_t num_sge : {0u, 1u}) {
     Bench bench;
@@ -92,7 +129,7 @@ TEST(Requester, EveryBadWorkRequestFailsOnceAndKillsItsQp) {
        IbWcStatus::kLocLenErr, RdmaError::kInvalidLength},
       {"atomic without element", [](Qp&, WorkRequest& w) { w.opcode = kCompareSwap, w.num_sge = 0; },
        IbWcStatus::kLocLenErr, RdmaError::kInvalidLength},
-      {"next opcode", opcode(7), IbWcStatus::kLocQpOpErr, RdmaError::kUnsupportedCommand},
+      {"next opcode", opcode(8), IbWcStatus::kLocQpOpErr, RdmaError::kUnsupportedCommand},
       {"inline read", [](Qp&, WorkRequest& w) { w.opcode = kRead, w.SetInline(8); }, IbWcStatus::kLocQpOpErr,
        RdmaError::kInvalidParameter},
       {"read of a QP without", [](Qp& q, WorkRequest& w) { q.max_rd_atomic = 0, w.opcode = kRead; },

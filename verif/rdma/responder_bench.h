@@ -199,7 +199,7 @@ inline RxToken NetOf(uint16_t bytes) {
 inline spec::MemoryPlace Check(const spec::MemoryCheck& check) {
   if (check.key != kRkey && check.key != kLkey) return {.status = MemoryStatus::kKey};
   spec::MemoryPlace place{.status = MemoryStatus::kOk, .address0 = ~check.address};
-  if (check.bytes > 4096) return {.status = MemoryStatus::kOk};
+  if (check.bytes > 4096 || check.invalidate) return {.status = MemoryStatus::kOk};
   place.bytes0 = static_cast<uint16_t>(check.bytes);
   if (check.bytes != 0) place.grant = GrantOf(check.address);
   if (check.address % 2 != 0 && check.bytes > 1) {
@@ -524,12 +524,12 @@ struct Bench {
     bench.AddOther(hold);
     bench.AddOther(contexts);
     check.on_token = [this](Cycle, const spec::MemoryCheck& asked) {
-      EXPECT_EQ(asked.remote_write + asked.local_write + asked.remote_read + asked.remote_atomic, 1);
+      EXPECT_EQ(asked.remote_write + asked.local_write + asked.remote_read + asked.remote_atomic + asked.invalidate, 1);
       if (asked.remote_atomic) {
         EXPECT_EQ(asked.bytes, 8u);
       }
       EXPECT_EQ(asked.pdn, kPdn);
-      EXPECT_GT(asked.bytes, 0u);
+      EXPECT_EQ(asked.bytes == 0, asked.invalidate);
       EXPECT_LE(asked.bytes, asked.remote_read ? 1u << 31 : 4096u);
       memory.tokens.push_back(Check(asked));
       // A key that is valid for the other kind of access does not help.

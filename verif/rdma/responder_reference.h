@@ -271,7 +271,7 @@ struct Reference {
     const auto op = t.bth.opcode;
     const bool rc = IsRc(qpn), ud = IsUd(qpn);
     const auto service = static_cast<unsigned>(op) / 32;
-    const auto code = static_cast<unsigned>(op) % 32;
+    auto code = static_cast<unsigned>(op) % 32;
     if (h.halted || service != (rc ? 0u : ud ? 3u : 1u) || t.bth.pkey != spec::kPkeyDefault) return kDropped;
     if (!std::equal(kMac.begin(), kMac.end(), t.destination_mac)) return kDropped;
     if (ud && spec::Deth::Decode(t.extension).qkey != kQkey) return kDropped;
@@ -298,6 +298,8 @@ struct Reference {
       return Answer(h.psn, AethSyndrome::kNakPsnSequenceError, h.msn, qpn);
     }
     if (op == BthOpcode::kRcRdmaReadRequest || IsAtomic(op)) return Request(t, true);
+    const bool invalidates = op == BthOpcode::kRcSendLastWithInvalidate || op == BthOpcode::kRcSendOnlyWithInvalidate;
+    if (invalidates) code = op == BthOpcode::kRcSendLastWithInvalidate ? 2 : 4;
     if (code > 0x0b) return Refuse(t, RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest);
     // Of both operations: first, middle, last, last with immediate, only, only with immediate.
     const bool send = code < 6;
@@ -349,6 +351,19 @@ struct Reference {
         case Scattered::kAll: break;
       }
       // The offset of zeros is ignored.
+      if (invalidates) {
+        // Its key is asked for when all of it has been placed.
+        if (place.bytes0 != 0) {
+          place.more = true;
+          places.push_back(place);
+          place = {};
+        }
+        const uint32_t key = spec::Ieth::Decode(t.extension).rkey;
+        if (key != kRkey && key != kLkey) {
+          return Fail(t, receive, IbWcStatus::kRemInvReqErr, RdmaEventType::kQpAccessErr,
+                      AethSyndrome::kNakRemoteAccessError, RdmaError::kOk, false);
+        }
+      }
     } else {
       if (t.payload_bytes != 0 && (!may_write[qpn] || rkey != kRkey)) {
         h.inside = false;
@@ -376,6 +391,7 @@ struct Reference {
     place.acknowledged = rc;
     place.uses_receive = send;
     place.ends_message = ends;
+    place.fence = invalidates;
     place.has_answer = t.bth.ack_req && rc;
     place.answer = Answer(t.bth.psn, AethSyndrome::kAckNoCredits, h.msn, qpn).answer;
     if (ends && (send || immediate)) {
@@ -387,6 +403,10 @@ struct Reference {
       if (immediate) {
         std::copy_n(t.extension + (ud ? 8 : only && !send ? 16 : 0), 4, cqe.imm_data);
         cqe.wc_flags |= 2;
+      }
+      if (invalidates) {
+        std::copy_n(t.extension, 4, cqe.imm_data);
+        cqe.wc_flags |= 8;
       }
       h.holds = false;
       place = With(place, CompletionOf(receive, cqe, t.bth.solicited_event, qpn));

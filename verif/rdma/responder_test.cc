@@ -399,7 +399,6 @@ std::vector<Refusal> InvalidRequests() {
        {.opcode = O::kRcRdmaWriteFirst, .psn = after, .bytes = kMtu, .dma_length = 5000},
        true},
       {"other operation inside a message", {.opcode = O::kRcSendLast, .psn = after}, true},
-      {"send with invalidate", {.opcode = O::kRcSendOnlyWithInvalidate}},
       {"send's middle outside a message", {.opcode = O::kRcSendMiddle, .bytes = kMtu}},
       {"send's last outside a message", {.opcode = O::kRcSendLast}},
       {"send's last with immediate outside a message", {.opcode = O::kRcSendLastWithImmediate}},

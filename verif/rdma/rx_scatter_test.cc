@@ -21,6 +21,7 @@
 #include "verif/common/block_bench.h"
 #include "verif/common/store_bench.h"
 #include "verif/rdma/grant_bench.h"
+#include "verif/rdma/key_fence_bench.h"
 #include "verif/rdma/reception_bench.h"
 
 namespace vireo::verif {
@@ -79,6 +80,7 @@ struct Bench {
       add(top.net_last_o);
       add(top.net_bytes_o);
       add(top.grant_ended_o);
+      add(top.fence_waits_o);
       add(top.idle_o);
     });
   }
@@ -96,6 +98,7 @@ struct Bench {
     bench.AddOther(idle);
     bench.AddOther(net);
     bench.AddOther(ends);
+    bench.AddOther(key_fence);
     block.net_sink = &net;
     completion.on_token = [this](Cycle, const spec::Completion& token) {
       Leaves(Part::kCompletion, token, &Outputs::completion);
@@ -327,6 +330,8 @@ struct Bench {
   Idle<Top> idle{p, block};
   NetOut<Top> net{p};
   GrantEnds<CData, RxScatter> ends{p.grant_ended_o, block};
+  KeyFenceBench<decltype(p.key_fence_i), decltype(p.fence_waits_o), RxScatter> key_fence{p.key_fence_i, p.fence_waits_o,
+                                                                                         block, random};
   decltype(bench.In("place", block.place_in, p.place_valid_i, p.place_ready_o, p.place_i)) place_in =
       bench.In("place", block.place_in, p.place_valid_i, p.place_ready_o, p.place_i);
   decltype(bench.Out("completion", completions, p.completion_valid_o, p.completion_ready_i,

@@ -117,6 +117,7 @@ module vireo_reception
   logic unused_doorbell_ready, unused_request_valid, unused_receive_ready, unused_record_ready;
   logic unused_psn_valid, unused_parity_error, unused_settled, unused_place_ended;
   memory_grant_t unused_responder_grant, unused_scatter_grant;
+  logic unused_fence_waits;
   qp_psn_t unused_psn;
   receive_request_t unused_request;
 
@@ -214,6 +215,8 @@ module vireo_reception
     .net_last_o,
     .net_bytes_o,
     .grant_ended_o(unused_scatter_grant),
+    .key_fence_i('0),
+    .fence_waits_o(unused_fence_waits),
     .place_ended_o(unused_place_ended),
     .idle_o(scatter_idle)
   );

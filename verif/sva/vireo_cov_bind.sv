@@ -132,6 +132,8 @@ bind vireo_fifo vireo_stream_cov u_stream_cov (
 `VIREO_POINT(vireo_memory_check, requester_bounds, place_valid_o[0] && place_o[0].status == MemoryStatusBounds)
 `VIREO_POINT(vireo_memory_check, requester_two_pages,
     place_valid_o[0] && place_o[0].status == MemoryStatusOk && place_o[0].bytes1 != '0)
+`VIREO_POINT(vireo_memory_check, region_ends, ends)
+`VIREO_POINT(vireo_memory_check, firmware_goes_first, late_q)
 `VIREO_POINT(vireo_memory_check, responder_ok, place_valid_o[1] && place_o[1].status == MemoryStatusOk)
 `VIREO_POINT(vireo_memory_check, responder_key, place_valid_o[1] && place_o[1].status == MemoryStatusKey)
 `VIREO_POINT(vireo_memory_check, responder_pd, place_valid_o[1] && place_o[1].status == MemoryStatusPd)
