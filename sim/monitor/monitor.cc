@@ -44,12 +44,35 @@ Monitor::Monitor(uint16_t nic) : findings_(nic), rings_(findings_, memory_, *thi
     const auto found = regions_.find(key.index);
     if (found == regions_.end()) return false;
     const spec::TableMr& region = found->second;
-    if (!region.valid || region.key != key.key) return false;
+    if (!region.valid || region.key != key.key || dying_.contains(any_key)) return false;
     if (right != PacketRules::Right::kLocal && !HasRight(region, right)) return false;
     return AddPlaces(region, address, bytes, places);
   });
   packets_.SetMayAccess([this](uint32_t rkey, uint16_t pdn, PacketRules::Right right, uint64_t address,
                                uint64_t bytes) { return MayAccess(rkey, pdn, right, address, bytes); });
+  packets_.SetInvalidation({.may_begin =
+                                [this](uint32_t any_key, uint16_t pdn) {
+                                  const auto key = KeyOf(any_key);
+                                  const auto found = regions_.find(key.index);
+                                  if (found == regions_.end()) return false;
+                                  const spec::TableMr& region = found->second;
+                                  return region.valid && region.key == key.key && region.pdn == pdn &&
+                                         region.invalidatable;
+                                },
+                            .begins = [this](uint32_t key) { dying_.insert(key); },
+                            .ends = [this](uint32_t key) { EndRegion(key); }});
+}
+
+// [IBTA 10.6] A completion vouches for it: what was begun has ended, too.
+void Monitor::EndRegion(uint32_t any_key) {
+  const auto key = KeyOf(any_key);
+  dying_.erase(any_key);
+  const auto found = regions_.find(key.index);
+  if (found == regions_.end() || !found->second.valid || found->second.key != key.key) return;
+  found->second.valid = false;
+  auto& pieces = pieces_[key.index];
+  for (const Piece& piece : pieces) memory_.Remove(piece.owner, piece.address, piece.bytes);
+  pieces.clear();
 }
 
 // [IBTA 10.6.3]
@@ -205,6 +228,7 @@ void Monitor::OnReset() {
   pieces_.clear();
   removed_.clear();
   removed_regions_.clear();
+  dying_.clear();
 }
 
 void Monitor::CheckAccess(const BoundaryEvent& event, const char* what) {

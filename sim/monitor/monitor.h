@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -76,6 +77,7 @@ class Monitor final : public EventSink, private monitor::RingRules::Listener {
   std::string OwedAnswer() const;
   void WriteTable(spec::MgmtTable table, const uint8_t* entry);
   void SetRegion(uint32_t index, const spec::TableMr& region);
+  void EndRegion(uint32_t any_key);  // by an invalidate
   void CheckAccess(const BoundaryEvent& event, const char* what);
   bool MayAccess(uint32_t rkey, uint16_t pdn, monitor::PacketRules::Right right, uint64_t address,
                  uint64_t bytes) const;
@@ -112,6 +114,7 @@ class Monitor final : public EventSink, private monitor::RingRules::Listener {
   uint32_t table_index_ = 0;
   std::unordered_map<uint32_t, uint64_t> translations_;
   std::unordered_map<uint32_t, spec::TableMr> regions_;
+  std::unordered_set<uint32_t> dying_;  // keys that somebody is invalidating: valid or not
   struct Piece {
     uint64_t owner = 0, address = 0, bytes = 0;
   };

@@ -50,6 +50,7 @@ BthOperation OperationOf(spec::IbWrOpcode opcode) {
 bool HasImmediate(spec::IbWrOpcode opcode) {
   return opcode == spec::IbWrOpcode::kSendWithImm || opcode == spec::IbWrOpcode::kRdmaWriteWithImm;
 }
+uint32_t KeyIn(std::span<const uint8_t> field) { return spec::Ieth::Decode(field.data()).rkey; }
 
 bool IsAtomic(const RocePacket& packet) {
   return packet.info.operation == BthOperation::kCompareSwap || packet.info.operation == BthOperation::kFetchAdd;
@@ -399,6 +400,15 @@ void PacketRules::CheckWork(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket&
     const auto field = packet.extension.subspan(packet.info.immdt_offset - spec::Bth::kBytes, spec::Immdt::kBytes);
     if (!std::ranges::equal(field, work.imm_data)) return report("another immediate", "that of " + Hex(work.wr_id));
   }
+  if (packet.info.has_ieth != (packet.info.ends_message && work.opcode == spec::IbWrOpcode::kSendWithInv)) {
+    return report(spec::ToString(packet.bth.opcode), "that of work request " + Hex(work.wr_id));
+  }
+  if (packet.info.has_ieth) {
+    const auto field = packet.extension.subspan(packet.info.ieth_offset - spec::Bth::kBytes, spec::Ieth::kBytes);
+    if (!std::ranges::equal(field, work.imm_data)) {
+      return report("key " + Hex(KeyIn(field)), Hex(KeyIn(work.imm_data)) + " of " + Hex(work.wr_id));
+    }
+  }
   const bool has_fence = packet.info.starts_message && (work.send_flags & spec::IbSendFlags::kFence) != 0;
   if (has_fence && std::ranges::any_of(qp.open, [](const Message& one) { return one.is_read && !one.is_answered; })) {
     report("a message with a fence", "the responses of all READs before it");
@@ -678,6 +688,12 @@ void PacketRules::ReceivedRequest(uint32_t qpn, Qp& qp, const RocePacket& packet
         qp.may_atomic && may_access_(eth.rkey, qp.context.pdn, Right::kAtomic, eth.virtual_address, kOperandBytes);
     if (!is_allowed || eth.virtual_address % kOperandBytes != 0) qp.refused_psn = packet.bth.psn;
   }
+  if (packet.info.has_ieth && packet.broken == nullptr && invalidation_.may_begin) {
+    const auto field = packet.extension.subspan(packet.info.ieth_offset - spec::Bth::kBytes, spec::Ieth::kBytes);
+    const uint32_t key = KeyIn(field);
+    if (!qp.refused_psn.has_value() && !invalidation_.may_begin(key, qp.context.pdn)) qp.refused_psn = packet.bth.psn;
+    invalidation_.begins(key);
+  }
   Arrive(qp, packet);
   if (is_read || packet.info.ends_message) ++qp.messages_arrived;
   qp.arrived_psn = (packet.bth.psn + PsnsOf(qp, packet)) & kPsnMask;
@@ -753,6 +769,11 @@ void PacketRules::Arrive(Qp& qp, const RocePacket& packet) {
   if (packet.info.has_immdt) {
     const auto field = packet.extension.subspan(packet.info.immdt_offset - spec::Bth::kBytes, spec::Immdt::kBytes);
     std::ranges::copy(field, message.immediate.emplace().begin());
+  }
+  if (packet.info.has_ieth) {
+    const auto field = packet.extension.subspan(packet.info.ieth_offset - spec::Bth::kBytes, spec::Ieth::kBytes);
+    std::ranges::copy(field, message.immediate.emplace().begin());
+    message.invalidates = true;
   }
   if (qp.receives.size() == kMostKept) qp.kept_data -= qp.receives.front().data.size();
   Push(qp.receives, std::move(message));
@@ -916,26 +937,37 @@ std::string PacketRules::Owed(Cycle deadline, const RingRules& rings) const {
 void PacketRules::OnSendWork(uint32_t qpn, const std::optional<SendWork>& work) {
   Qp& qp = qps_[qpn];
   qp.follows_works = qp.follows_works && work.has_value() && !qp.has_failed;
+  // A local invalidate is no message.
+  if (work.has_value() && work->opcode == spec::IbWrOpcode::kLocalInv) {
+    if (invalidation_.begins) invalidation_.begins(KeyIn(work->imm_data));
+    return;
+  }
   if (qp.follows_works) Push(qp.works, *work);
 }
 
 void PacketRules::OnSendUsed(uint32_t qpn, const std::optional<SendWork>& work) {
   Qp& qp = qps_[qpn];
-  ++qp.used;
+  // A local invalidate completes behind the messages before it, and is none.
+  const bool is_local = work.has_value() && work->opcode == spec::IbWrOpcode::kLocalInv;
+  if (!is_local) ++qp.used;
   if (!work.has_value()) qp.are_works_known = false;
   if (!qp.are_works_known || qp.has_failed) return;
   if (qp.context.sq_sig_all || (work->send_flags & spec::IbSendFlags::kSignaled) != 0) {
-    Push(qp.unreported, {work->wr_id, qp.used});
+    Push(qp.unreported, {work->wr_id, qp.used, is_local ? std::optional(KeyIn(work->imm_data)) : std::nullopt});
   }
 }
 
 // Every CQE is of a signaled work request, in order, and each has one. [IBTA 10.8] It may come after later work
 // requests were returned.
 void PacketRules::OnSendCqe(Cycle cycle, Qp& qp, const spec::RdmaCqReq& cqe) {
-  ++qp.reported;
+  if (cqe.opcode != spec::IbWcOpcode::kLocalInv) ++qp.reported;
   if (!qp.are_works_known) return;
-  if (!qp.unreported.empty() && qp.unreported.front().wr_id == cqe.wr_id) {
+  if (!qp.unreported.empty() && qp.unreported.front().wr_id == cqe.wr_id &&
+      qp.unreported.front().invalidated.has_value() == (cqe.opcode == spec::IbWcOpcode::kLocalInv)) {
     qp.reported = qp.unreported.front().number;
+    if (const auto key = qp.unreported.front().invalidated; key.has_value() && invalidation_.ends) {
+      invalidation_.ends(*key);
+    }
     return qp.unreported.pop_front();
   }
   findings_.Add(kCompletionOnce, cycle, QpText(cqe.qp_num) + "CQE of work request " + Hex(cqe.wr_id),
@@ -976,7 +1008,9 @@ bool PacketRules::OnReceiveCqe(Cycle cycle, Qp& qp, const spec::RdmaCqReq& cqe) 
     qp.received.pop_front();
   }
   const auto matches = [&cqe](const Arrived& message) {
-    const bool has_immediate = (cqe.wc_flags & spec::IbWcFlags::kWithImm) != 0;
+    const bool invalidates = (cqe.wc_flags & spec::IbWcFlags::kWithInv) != 0;
+    const bool has_immediate = invalidates || (cqe.wc_flags & spec::IbWcFlags::kWithImm) != 0;
+    if (invalidates != message.invalidates) return false;
     if (cqe.byte_len != message.bytes || has_immediate != message.immediate.has_value()) return false;
     if (message.is_send != (cqe.opcode == spec::IbWcOpcode::kRecv) || cqe.src_qp != message.source_qp) return false;
     return !has_immediate || std::ranges::equal(cqe.imm_data, *message.immediate);
@@ -998,6 +1032,7 @@ bool PacketRules::OnReceiveCqe(Cycle cycle, Qp& qp, const spec::RdmaCqReq& cqe) 
     }
     return false;
   }
+  if (at->invalidates && invalidation_.ends) invalidation_.ends(KeyIn(*at->immediate));
   if (tail != nullptr && !at->data.empty()) CheckReceived(cycle, cqe.qp_num, *at, *tail);
   for (auto dropped = qp.receives.begin(); dropped != std::next(at); ++dropped) qp.kept_data -= dropped->data.size();
   if (is_reliable && at->asks) OweAcknowledge(qp, at->psn);

@@ -58,6 +58,13 @@ class PacketRules {
   // Whether the peer may access these bytes by the key, through a QP of this protection domain.
   using MayAccess = std::function<bool(uint32_t rkey, uint16_t pdn, Right right, uint64_t address, uint64_t bytes)>;
   void SetMayAccess(MayAccess may_access) { may_access_ = std::move(may_access); }
+  // Whether a work request, or the peer's SEND with invalidate, may end the region of this key; it is going to, so that
+  // from now on the key may be valid or not; it has, so that no access with it follows.
+  struct Invalidation {
+    std::function<bool(uint32_t key, uint16_t pdn)> may_begin;
+    std::function<void(uint32_t key)> begins, ends;
+  };
+  void SetInvalidation(Invalidation invalidation) { invalidation_ = std::move(invalidation); }
   void OnDmaWrite(Cycle cycle, uint64_t address, std::span<const uint8_t> data);
   // A DMA completion with what may be payload.
   void OnOtherRead(const BoundaryEvent& completion);
@@ -125,9 +132,10 @@ class PacketRules {
   struct Arrived {
     uint32_t bytes = 0;
     bool is_send = false, is_solicited = false;
-    uint32_t psn = 0;   // of its last packet
-    bool asks = false;  // that requests an acknowledge
-    std::optional<std::array<uint8_t, spec::Immdt::kBytes>> immediate;
+    uint32_t psn = 0;                                                   // of its last packet
+    bool asks = false;                                                  // that requests an acknowledge
+    std::optional<std::array<uint8_t, spec::Immdt::kBytes>> immediate;  // or the key of a SEND with invalidate
+    bool invalidates = false;
     uint32_t source_qp = 0;     // of a datagram
     std::vector<uint8_t> data;  // of a SEND of RC, if it is kept
   };
@@ -157,7 +165,8 @@ class PacketRules {
     std::optional<SendWork> working;  // that of the message in progress; none: not known
     bool are_works_known = true;      // every work request that was returned
     struct Unreported {
-      uint64_t wr_id, number;  // `used` when it was returned
+      uint64_t wr_id, number;               // `used` when it was returned
+      std::optional<uint32_t> invalidated;  // key of a local invalidate
     };
     std::deque<Unreported> unreported;  // signaled work requests returned without a CQE so far
     // Responder: the PSN behind the last request of an unbroken sequence.
@@ -237,6 +246,7 @@ class PacketRules {
   Findings& findings_;
   Translate translate_;
   MayAccess may_access_;
+  Invalidation invalidation_;
   std::vector<uint32_t> changed_;  // QPs whose context was written since the last answer
   bool is_net_used_ = false;
   Qps qps_;
