@@ -34,19 +34,16 @@ bool IsStandInNeeded(const RoceFrame& frame) {
   switch (frame.info().operation) {
     case BthOperation::kAtomicWrite:
     case BthOperation::kFlush: return true;
-    default: return frame.info().has_ieth;
+    default: return false;
   }
 }
 
 // Replaces an operation by one that takes as many PSNs and messages and is acknowledged: FLUSH and ATOMIC WRITE by a
-// WRITE of no bytes, whose key is not checked [IBTA vol. 1, 9.7.4.1.5]; SEND with invalidate by SEND.
+// WRITE of no bytes, whose key is not checked. [IBTA vol. 1, 9.7.4.1.5]
 void StandIn(RoceFrame& frame) {
-  const spec::OpcodeInfo info = frame.info();
-  if (info.is_response) {
+  if (frame.info().is_response) {
     frame.bth.opcode = BthOpcode::kRcAcknowledge;
     frame.payload.clear();
-  } else if (info.has_ieth) {
-    frame.bth.opcode = info.position == spec::PacketPosition::kOnly ? BthOpcode::kRcSendOnly : BthOpcode::kRcSendLast;
   } else {
     frame.bth.opcode = BthOpcode::kRcRdmaWriteOnly;
     frame.reth = {};
@@ -291,6 +288,7 @@ class Reader {
   static void Continue(Message& message, const RoceFrame& frame) {
     message.payload.insert(message.payload.end(), frame.payload.begin(), frame.payload.end());
     if (frame.info().has_immdt) message.immediate = frame.immdt;
+    if (frame.info().has_ieth) message.invalidated = frame.ieth.rkey;
     message.solicited = frame.bth.solicited_event;
   }
 

@@ -30,6 +30,7 @@ struct Message {
   spec::AtomicEth atomic;
   spec::Deth deth;
   std::optional<spec::Immdt> immediate;
+  std::optional<uint32_t> invalidated;  // key of a SEND with invalidate
   bool solicited = false;
   std::optional<uint64_t> nak_psn;  // PSN of a NAK that ended the connection; its code is `nak`
   spec::NakCode nak{};

@@ -86,6 +86,7 @@ std::vector<FieldDifference> CompareFields(const RoceFrame& recorded, const Roce
   if (info.has_atomic_ack_eth) Compare("atomic_ack_eth", recorded.atomic_ack_eth, ours.atomic_ack_eth, differences);
   if (info.has_aeth) Compare("aeth", recorded.aeth, ours.aeth, differences);
   if (info.has_immdt) Compare("immdt", recorded.immdt, ours.immdt, differences);
+  if (info.has_ieth) Compare("ieth", recorded.ieth, ours.ieth, differences);
   ComparePayload(recorded, ours, differences);
   return differences;
 }

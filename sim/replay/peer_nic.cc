@@ -115,7 +115,7 @@ host::Result<std::shared_ptr<verbs::AddressHandle>> PeerNic::CreateAh(const Flow
   return pd_->CreateAh(*path);
 }
 
-host::Result<PeerNic::Memory> PeerNic::Allocate(uint64_t first, uint64_t bytes, uint32_t access) {
+host::Result<PeerNic::Memory> PeerNic::Allocate(uint64_t first, uint64_t bytes, uint32_t access, bool invalidatable) {
   if (bytes > kMaxMemory) {
     return host::Error{
         host::ErrorCode::kNoMemory,
@@ -130,7 +130,7 @@ host::Result<PeerNic::Memory> PeerNic::Allocate(uint64_t first, uint64_t bytes, 
   memory.buffer = std::move(buffer).value();
   std::vector<uint64_t> addresses;
   for (uint64_t page = 0; page < pages; ++page) addresses.push_back(memory.buffer->address() + page * kPage);
-  auto region = pd_->Register(first, bytes, access, 0, addresses);
+  auto region = pd_->Register(first, bytes, access, 0, addresses, invalidatable);
   if (!region.ok()) return region.error();
   memory.region = *region;
   return memory;

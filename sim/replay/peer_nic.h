@@ -45,7 +45,7 @@ class PeerNic final : private EventSink {
                                   const RoceFrame& like, uint32_t work_requests);
   host::Result<std::shared_ptr<verbs::AddressHandle>> CreateAh(const Flow& flow, const RoceFrame& like);
   // Memory for addresses from `first` on; `bytes` may be 0.
-  host::Result<Memory> Allocate(uint64_t first, uint64_t bytes, uint32_t access);
+  host::Result<Memory> Allocate(uint64_t first, uint64_t bytes, uint32_t access, bool invalidatable = false);
 
   // Delivers a frame to the NIC's MAC and advances simulated time by its time on the wire. Requires the NIC's own
   // destination QP and key, and no VLAN tag.

@@ -151,7 +151,14 @@ class Requester final : public FlowReplay {
         request.opcode = spec::IbWrOpcode::kAtomicFetchAndAdd;
         request.compare_add = message.atomic.swap_add_data;
         break;
-      default: request.opcode = has_immediate ? spec::IbWrOpcode::kSendWithImm : spec::IbWrOpcode::kSend; break;
+      default:
+        if (message.invalidated) {
+          request.opcode = spec::IbWrOpcode::kSendWithInv;
+          request.invalidate_rkey = *message.invalidated;
+          break;
+        }
+        request.opcode = has_immediate ? spec::IbWrOpcode::kSendWithImm : spec::IbWrOpcode::kSend;
+        break;
     }
     if (message.solicited) request.flags = static_cast<uint8_t>(request.flags | spec::IbSendFlags::kSolicited);
     if (has_immediate) std::ranges::copy(message.immediate->immediate_data, request.imm_data);

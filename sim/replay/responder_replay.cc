@@ -151,6 +151,7 @@ class Responder final : public FlowReplay {
     if (is_read && !side.has_ended && packet.psn <= side.expected) Preload(packet, message, index);
     const bool refused = is_new && info.consumes_recv && WasRnrNak(index);
     if (is_new && info.consumes_recv && !refused) PostReceive(packet, message);
+    if (is_new && !refused && info.has_ieth) MakeInvalidatable(packet, message);
     if (is_new && !refused) {
       side.has_ended = message.nak_psn == packet.psn;
       if (!side.has_ended) {
@@ -168,8 +169,23 @@ class Responder final : public FlowReplay {
     frame.bth.dest_qp = side.pair.qp != nullptr ? side.pair.qp->qpn() : kUnknownQpn;
     if (frame.info().has_reth) frame.reth.rkey = RkeyFor(packet, message);
     if (frame.info().has_atomic_eth) frame.atomic_eth.rkey = RkeyFor(packet, message);
+    if (frame.info().has_ieth) {
+      const auto found = invalidatable_.find({packet.flow, message.first});
+      frame.ieth.rkey = found == invalidatable_.end() ? kUnknownKey : found->second.region->rkey();
+    }
     return frame;
   }
+  // The capture does not say what the key's region was: one of its own for each, unless the peer refused it.
+  void MakeInvalidatable(const Packet& packet, const Message& message) {
+    if (message.nak_psn) return;
+    auto memory = nic_->Allocate(0, 1, spec::IbAccessFlags::kLocalWrite | spec::IbAccessFlags::kRemoteWrite, true);
+    if (!memory.ok()) {
+      result_.error = "memory of a key to invalidate: " + host::ToString(memory.error());
+      return;
+    }
+    invalidatable_.emplace(std::pair(packet.flow, message.first), std::move(memory).value());
+  }
+
   uint32_t RkeyFor(const Packet& packet, const Message& message) const {
     const auto target = targets_.find({flow(packet.flow).responder, packet.frame.reth.rkey});
     return target == targets_.end() || IsKeyRefused(message) ? kUnknownKey : target->second.memory.region->rkey();
@@ -340,6 +356,13 @@ class Responder final : public FlowReplay {
     }
     if (message.immediate && !std::ranges::equal(message.immediate->immediate_data, completion.imm_data)) {
       result_.differences.Add(fmt::format("{}: wrong immediate data", Where(receive)));
+    }
+    if (message.invalidated) {
+      const auto key = invalidatable_.find({index, message.first});
+      if ((completion.wc_flags & spec::IbWcFlags::kWithInv) == 0 || key == invalidatable_.end() ||
+          spec::Ieth::Decode(completion.imm_data).rkey != key->second.region->rkey()) {
+        result_.differences.Add(fmt::format("{}: another key was invalidated", Where(receive)));
+      }
     }
     if (is_send && !std::ranges::equal(message.payload,
                                        std::span(side.receives->at(receive.at + header), message.payload.size()))) {
@@ -544,6 +567,7 @@ class Responder final : public FlowReplay {
   static std::string Where(const Packet& packet) { return fmt::format("frame {}", packet.number); }
 
   std::map<RegionKey, Target> targets_;
+  std::map<std::pair<size_t, uint64_t>, PeerNic::Memory> invalidatable_;  // by flow and first PSN of the SEND
   std::vector<Side> sides_;
   std::vector<Receive> pending_;
   std::set<std::pair<size_t, uint64_t>> later_;
