@@ -48,6 +48,7 @@ enum Doorbell : uint32_t { kQpDoorbell = 0, kCqDoorbell = 4, kSrqDoorbell = 8 };
 inline constexpr uint32_t kHandleMask = 0x00ff'ffff;
 inline constexpr uint32_t kQpSend = 1U << 30, kQpRecv = 1U << 31;
 inline constexpr uint32_t kCqArmSolicited = 1U << 29, kCqArm = 1U << 30, kCqPoll = 1U << 31;
+inline constexpr uint32_t kSrqRecv = 1U << 30;
 
 // --- Page directories: a page with addresses of tables, each a page with addresses of pages [dev_api]
 
@@ -109,13 +110,14 @@ struct DeviceCaps {
   uint16_t max_pkeys = 0;
   uint8_t local_ca_ack_delay = 0;
   uint8_t phys_port_cnt = 0;
-  uint8_t mode = 0;  // 0: RoCE
-  uint8_t atomic_ops = 0;
+  uint8_t mode = 0;        // 0: RoCE
+  uint8_t atomic_ops = 0;  // kAtomicCompareSwap, kAtomicFetchAdd
   uint8_t bmme_flags = 0;
   uint8_t gid_types = 0;  // kGidRoceV2
   uint8_t reserved[4]{};
 };
 inline constexpr uint8_t kGidRoceV2 = 2;
+inline constexpr uint8_t kAtomicCompareSwap = 1, kAtomicFetchAdd = 2;
 
 struct SharedRegion {
   uint32_t driver_version = 0;
@@ -151,6 +153,9 @@ enum class EventType : uint32_t {
   kDeviceFatal = 8,
   kPortActive = 9,
   kPortErr = 10,
+  kSrqErr = 14,
+  kSrqLimitReached = 15,
+  kQpLastWqeReached = 16,
 };
 // Entry of the asynchronous event ring.
 struct Event {
@@ -293,6 +298,34 @@ struct CreateCqResponse {
   ResponseHeader header{};
   uint32_t handle = 0;
   uint32_t cqe = 0;
+};
+
+struct SrqAttributes {
+  uint32_t max_wr = 0;
+  uint32_t max_sge = 0;
+  uint32_t srq_limit = 0;
+  uint32_t reserved = 0;
+};
+struct CreateSrq {
+  CommandHeader header{};
+  uint64_t directory = 0;
+  uint32_t pd = 0;
+  uint32_t pages = 0;
+  SrqAttributes attributes{};
+  uint8_t type = 0;  // kSrqBasic
+  uint8_t reserved[7]{};
+};
+inline constexpr uint8_t kSrqBasic = 0;
+struct ModifySrq {
+  CommandHeader header{};
+  uint32_t handle = 0;
+  uint32_t mask = 0;
+  SrqAttributes attributes{};
+};
+enum SrqMask : uint32_t { kMaskSrqMaxWr = 1U << 0, kMaskSrqLimit = 1U << 1 };
+struct QuerySrqResponse {
+  ResponseHeader header{};
+  SrqAttributes attributes{};
 };
 
 struct CreateQp {
@@ -486,6 +519,13 @@ struct RdmaPart {
   uint32_t rkey = 0;
   uint32_t reserved = 0;
 };
+struct AtomicPart {
+  uint64_t remote_addr = 0;
+  uint64_t compare_add = 0;
+  uint64_t swap = 0;
+  uint32_t rkey = 0;
+  uint32_t reserved = 0;
+};
 struct DatagramPart {
   uint32_t remote_qpn = 0;
   uint32_t remote_qkey = 0;
@@ -501,7 +541,7 @@ struct SendWqe {
   uint32_t flags = 0;
   uint8_t imm_data[4]{};
   uint32_t reserved = 0;
-  alignas(8) uint8_t part[kPartBytes]{};  // RdmaPart, DatagramPart, by the kind of queue pair
+  alignas(8) uint8_t part[kPartBytes]{};  // RdmaPart, AtomicPart, DatagramPart, by opcode and kind of queue pair
 };
 
 struct Cqe {
@@ -528,6 +568,7 @@ inline constexpr uint32_t kWcGrh = 1, kWcWithImm = 2;
 static_assert(sizeof(DeviceCaps) == 208 && sizeof(SharedRegion) == 280);
 static_assert(sizeof(PortAttributes) == 48 && sizeof(Path) == 40 && sizeof(ModifyQp) == 184);
 static_assert(sizeof(CreateQp) == 80 && sizeof(CreateMr) == 56 && sizeof(CreateCq) == 40);
+static_assert(sizeof(CreateSrq) == 56 && sizeof(ModifySrq) == 40 && sizeof(QuerySrqResponse) == 32);
 static_assert(sizeof(AddressVector) == 40 && sizeof(SendWqe) == 80 && sizeof(RecvWqe) == 16 && sizeof(Cqe) == 64);
 
 }  // namespace vireo::sim::pvrdma

@@ -74,11 +74,11 @@ Commands::Run Commands::Find(Command command) {
     case Command::kDestroyUc: return Call<&Commands::DoDestroyUc>;
     case Command::kCreateBind: return Call<&Commands::DoCreateBind>;
     case Command::kDestroyBind: return Call<&Commands::DoDestroyBind>;
-    case Command::kResizeCq:
-    case Command::kCreateSrq:
-    case Command::kModifySrq:
-    case Command::kQuerySrq:
-    case Command::kDestroySrq: break;
+    case Command::kCreateSrq: return Call<&Commands::DoCreateSrq>;
+    case Command::kModifySrq: return Call<&Commands::DoModifySrq>;
+    case Command::kQuerySrq: return Call<&Commands::DoQuerySrq>;
+    case Command::kDestroySrq: return Call<&Commands::DoDestroySrq>;
+    case Command::kResizeCq: break;
   }
   return nullptr;
 }
@@ -94,6 +94,10 @@ int Commands::Execute(std::span<const uint8_t, kRequestBytes> request, std::span
                               .error = static_cast<uint8_t>(error)};
   Store(response.data(), answer);
   return error;
+}
+
+bool Commands::IsRingSize(uint32_t work_requests) const {
+  return std::has_single_bit(work_requests) && work_requests <= Floor(nic_.device().attributes().max_qp_wr);
 }
 
 // --- Device and port
@@ -122,6 +126,13 @@ DeviceCaps Commands::Caps() const {
   caps.max_res_rd_atom = nic.max_qp_rd_atom * nic_.max_qps();
   caps.max_qp_init_rd_atom = nic.max_qp_init_rd_atom;
   caps.max_ah = nic.max_ah;
+  if (nic.max_srq != 0) {
+    // Linux' driver takes it for the end of their numbers. The NIC refuses more than it has.
+    caps.max_srq = nic_.max_qps();
+    caps.max_srq_wr = caps.max_qp_wr;
+    caps.max_srq_sge = caps.max_sge;
+  }
+  if (nic_.has_atomics()) caps.atomic_ops = kAtomicCompareSwap | kAtomicFetchAdd;
   caps.max_uar = kDoorbellPages;
   caps.gid_tbl_len = kGids;
   caps.max_pkeys = 1;
@@ -200,7 +211,7 @@ int Commands::DoCreateMr(const CreateMr& request, CreateMrResponse& response) {
   if (pd == nullptr) return EINVAL;
   if (request.flags == kMrDma) return CreateDmaMr(request, *pd, response);
   if (request.flags != 0) return EOPNOTSUPP;  // without memory yet
-  const std::optional<uint32_t> access = RegionAccess(request.access_flags);
+  const std::optional<uint32_t> access = RegionAccess(request.access_flags, nic_.has_atomics());
   if (!access.has_value()) return EOPNOTSUPP;
   if (request.pages > nic_.device().attributes().max_mr_pages) return ENOMEM;
   auto pages = GuestPages::Read(memory_, request.directory, request.pages);
@@ -270,6 +281,58 @@ int Commands::DoDestroyCq(const HandleCommand& request, ResponseHeader&) {
   return 0;
 }
 
+// --- Shared receive queues
+
+int Commands::DoCreateSrq(const CreateSrq& request, HandleResponse& response) {
+  Pd* const pd = pvrdma::Find(objects_.pds, request.pd);
+  if (nic_.device().attributes().max_srq == 0) return EOPNOTSUPP;
+  if (pd == nullptr || request.type != kSrqBasic) return EINVAL;
+  const uint32_t entries = request.attributes.max_wr, max_sge = request.attributes.max_sge;
+  if (!IsRingSize(entries) || max_sge == 0 || max_sge > MaxSge(nic_.device().attributes())) return EINVAL;
+  const uint32_t entry_bytes = EntryBytes(sizeof(RecvWqe), max_sge);
+  if (request.pages < 1 + PagesFor(entries, entry_bytes)) return EINVAL;
+  auto pages = GuestPages::Read(memory_, request.directory, request.pages);
+  if (!pages.has_value()) return EFAULT;
+  auto made = pd->pd->CreateSrq({.max_wr = entries, .max_sge = max_sge});
+  if (!made.ok()) return host::ErrorNumber(made.error());
+  response.handle = (*made)->srqn();
+  Srq srq{.pages = std::move(*pages), .queue = std::move(made).value(), .pd = request.pd};
+  srq.recv = {.ring = RingEnd(entries, IndexAt(srq.pages, kSecond + kHead), IndexAt(srq.pages, kSecond + kTail)),
+              .first = kFirstEntry,
+              .entry_bytes = entry_bytes,
+              .max_sge = max_sge};
+  objects_.srqs.insert_or_assign(response.handle, std::move(srq));
+  ++pd->objects;
+  return 0;
+}
+
+int Commands::DoModifySrq(const ModifySrq& request, ResponseHeader&) {
+  Srq* const srq = pvrdma::Find(objects_.srqs, request.handle);
+  if (srq == nullptr || request.mask != kMaskSrqLimit) return EINVAL;  // the NIC does not resize
+  // Receives of the ring count, whether the doorbell has come or not.
+  data_path_.MoveReceives(*srq);
+  srq->is_limit_due = false;  // of an earlier limit; the new one may be reached before Arm() returns
+  const host::Status armed = srq->queue->Arm(request.attributes.srq_limit);
+  return armed.ok() ? 0 : host::ErrorNumber(armed.error());
+}
+
+int Commands::DoQuerySrq(const HandleCommand& request, QuerySrqResponse& response) {
+  const Srq* const srq = pvrdma::Find(objects_.srqs, request.handle);
+  if (srq == nullptr) return EINVAL;
+  response.attributes = {
+      .max_wr = srq->recv.ring.entries(), .max_sge = srq->recv.max_sge, .srq_limit = srq->queue->limit()};
+  return 0;
+}
+
+int Commands::DoDestroySrq(const HandleCommand& request, ResponseHeader&) {
+  const Srq* const srq = pvrdma::Find(objects_.srqs, request.handle);
+  if (srq == nullptr) return EINVAL;
+  if (srq->objects != 0) return EBUSY;
+  --objects_.pds[srq->pd].objects;
+  objects_.srqs.erase(request.handle);
+  return 0;
+}
+
 // --- Queue pairs
 
 int Commands::DoCreateQp(const CreateQp& request, CreateQpResponse& response) {
@@ -279,27 +342,27 @@ int Commands::DoCreateQp(const CreateQp& request, CreateQpResponse& response) {
   if (pd == nullptr || send_cq == nullptr || recv_cq == nullptr) return EINVAL;
   if (send_cq->context != pd->context || recv_cq->context != pd->context) return EINVAL;
   const auto type = static_cast<spec::IbQpType>(request.type);
-  const bool is_gsi = type == spec::IbQpType::kGsi;
-  if (request.has_srq != 0 || (is_gsi && (nic_.options().gsi == nullptr || pd->context != kKernelContext))) {
-    return EOPNOTSUPP;
-  }
+  const bool is_gsi = type == spec::IbQpType::kGsi, has_srq = request.has_srq != 0;
+  if (is_gsi && (has_srq || nic_.options().gsi == nullptr || pd->context != kKernelContext)) return EOPNOTSUPP;
+  Srq* const srq = has_srq ? pvrdma::Find(objects_.srqs, request.srq) : nullptr;
+  if (has_srq && (srq == nullptr || srq->pd != request.pd)) return EINVAL;
   if (is_gsi && objects_.gsi.has_value()) return EBUSY;
   if (!is_gsi && type != spec::IbQpType::kRc && type != spec::IbQpType::kUc && type != spec::IbQpType::kUd)
     return EINVAL;
 
-  const spec::RdmaAckQueryDevice& nic = nic_.device().attributes();
-  const uint32_t most_wr = Floor(nic.max_qp_wr), most_sge = MaxSge(nic);
+  const uint32_t most_sge = MaxSge(nic_.device().attributes());
   // As the driver rounds the sizes of entries.
   const auto round = [most_sge](uint32_t sge) { return std::bit_ceil(std::clamp(sge, 1U, most_sge + 1)); };
-  const uint32_t send_sge = round(request.max_send_sge), recv_sge = round(request.max_recv_sge);
-  if (!std::has_single_bit(request.max_send_wr) || !std::has_single_bit(request.max_recv_wr) ||
-      request.max_send_wr > most_wr || request.max_recv_wr > most_wr || send_sge > most_sge || recv_sge > most_sge) {
+  const uint32_t recv_wr = has_srq ? 0 : request.max_recv_wr;
+  const uint32_t send_sge = round(request.max_send_sge), recv_sge = has_srq ? 0 : round(request.max_recv_sge);
+  if (!IsRingSize(request.max_send_wr) || (!has_srq && !IsRingSize(recv_wr)) || send_sge > most_sge ||
+      recv_sge > most_sge) {
     return EINVAL;
   }
   const uint32_t send_bytes = EntryBytes(sizeof(SendWqe), send_sge), recv_bytes = EntryBytes(sizeof(RecvWqe), recv_sge);
   const uint64_t recv_first = (uint64_t{request.send_pages} + 1) * kPageBytes;
   if (PagesFor(request.max_send_wr, send_bytes) > request.send_pages ||
-      PagesFor(request.max_recv_wr, recv_bytes) + request.send_pages + 1 > request.pages) {
+      PagesFor(recv_wr, recv_bytes) + request.send_pages + 1 > request.pages) {
     return EINVAL;
   }
   auto pages = GuestPages::Read(memory_, request.directory, request.pages);
@@ -308,11 +371,10 @@ int Commands::DoCreateQp(const CreateQp& request, CreateQpResponse& response) {
                       .first = kFirstEntry,
                       .entry_bytes = send_bytes,
                       .max_sge = send_sge};
-  const WorkRing recv{
-      .ring = RingEnd(request.max_recv_wr, IndexAt(*pages, kSecond + kHead), IndexAt(*pages, kSecond + kTail)),
-      .first = recv_first,
-      .entry_bytes = recv_bytes,
-      .max_sge = recv_sge};
+  const WorkRing recv{.ring = RingEnd(recv_wr, IndexAt(*pages, kSecond + kHead), IndexAt(*pages, kSecond + kTail)),
+                      .first = recv_first,
+                      .entry_bytes = recv_bytes,
+                      .max_sge = recv_sge};
   if (is_gsi) {
     response.qpn = spec::kGsiQpn;
     objects_.gsi = GsiQp{.pages = std::move(*pages),
@@ -326,8 +388,9 @@ int Commands::DoCreateQp(const CreateQp& request, CreateQpResponse& response) {
     auto made = pd->pd->CreateQp({.type = type,
                                   .send_cq = send_cq->queue,
                                   .recv_cq = recv_cq->queue,
+                                  .srq = srq == nullptr ? nullptr : srq->queue,
                                   .max_send_wr = request.max_send_wr,
-                                  .max_recv_wr = request.max_recv_wr,
+                                  .max_recv_wr = recv_wr,
                                   .max_send_sge = send_sge,
                                   .max_recv_sge = recv_sge,
                                   .signal_all = request.signal_all != 0});
@@ -338,17 +401,19 @@ int Commands::DoCreateQp(const CreateQp& request, CreateQpResponse& response) {
                                                    .pd = request.pd,
                                                    .send_cq = request.send_cq,
                                                    .recv_cq = request.recv_cq,
+                                                   .srq = has_srq ? std::optional(request.srq) : std::nullopt,
                                                    .max_send_wr = request.max_send_wr,
                                                    .send = send,
                                                    .recv = recv});
   }
   response.max_send_wr = request.max_send_wr;
-  response.max_recv_wr = request.max_recv_wr;
+  response.max_recv_wr = recv_wr;
   response.max_send_sge = send_sge;
   response.max_recv_sge = recv_sge;
   ++pd->objects;
   ++send_cq->objects;
   ++recv_cq->objects;
+  if (srq != nullptr) ++srq->objects;
   return 0;
 }
 
@@ -356,7 +421,7 @@ int Commands::DoModifyQp(const ModifyQp& request, ResponseHeader&) {
   if (request.handle == spec::kGsiQpn && objects_.gsi.has_value()) return gsi_.Modify(request);
   Qp* const qp = pvrdma::Find(objects_.qps, request.handle);
   if (qp == nullptr) return EINVAL;
-  auto modification = FromModify(request.mask, request.attributes);
+  auto modification = FromModify(request.mask, request.attributes, nic_.has_atomics());
   if (!modification.has_value()) return EINVAL;
   if ((request.mask & kMaskPath) != 0) {
     const Path& path = request.attributes.path;
@@ -423,6 +488,7 @@ int Commands::DoDestroyQp(const HandleCommand& request, DestroyQpResponse&) {
   --objects_.pds[found->second.pd].objects;
   --objects_.cqs.at(found->second.send_cq).objects;
   --objects_.cqs.at(found->second.recv_cq).objects;
+  if (found->second.srq.has_value()) --objects_.srqs.at(*found->second.srq).objects;
   Qp qp = std::move(found->second);
   objects_.qps.erase(found);
   const uint32_t qpn = qp.qp->qpn();

@@ -50,12 +50,18 @@ class Commands {
   int DoDestroyMr(const HandleCommand& request, ResponseHeader& response);
   int DoCreateCq(const CreateCq& request, CreateCqResponse& response);
   int DoDestroyCq(const HandleCommand& request, ResponseHeader& response);
+  int DoCreateSrq(const CreateSrq& request, HandleResponse& response);
+  int DoModifySrq(const ModifySrq& request, ResponseHeader& response);
+  int DoQuerySrq(const HandleCommand& request, QuerySrqResponse& response);
+  int DoDestroySrq(const HandleCommand& request, ResponseHeader& response);
   int DoCreateQp(const CreateQp& request, CreateQpResponse& response);
   int DoModifyQp(const ModifyQp& request, ResponseHeader& response);
   int DoQueryQp(const QueryQp& request, QueryQpResponse& response);
   int DoDestroyQp(const HandleCommand& request, DestroyQpResponse& response);
   int DoCreateBind(const CreateBind& request, ResponseHeader& response);
   int DoDestroyBind(const DestroyBind& request, ResponseHeader& response);
+  // A number of entries that a ring of work requests may have.
+  bool IsRingSize(uint32_t work_requests) const;
   void DestroyGsi();
   void DiscardCompletions(const Qp& qp);
 

@@ -44,13 +44,21 @@ void DataPath::MoveSends(Qp& qp) {
 }
 
 void DataPath::MoveReceives(Qp& qp) {
-  if (qp.state == spec::IbQpState::kReset) return;
+  if (qp.state == spec::IbQpState::kReset || qp.srq.has_value()) return;
   RingEnd& ring = qp.recv.ring;
   for (std::optional<uint32_t> left = ring.Available(); left.value_or(0) != 0; left = ring.Available()) {
-    if (PostRecv(qp, qp.pages.At(qp.recv.next())) == Posted::kLater) return;
+    if (PostRecv(*qp.qp, qp.recv, qp.pages.At(qp.recv.next())) == Posted::kLater) return;
     ring.Advance();
   }
   if (ring.is_stopped()) Fail(qp);
+}
+
+void DataPath::MoveReceives(Srq& srq) {
+  RingEnd& ring = srq.recv.ring;
+  for (std::optional<uint32_t> left = ring.Available(); left.value_or(0) != 0; left = ring.Available()) {
+    if (PostRecv(*srq.queue, srq.recv, srq.pages.At(srq.recv.next())) == Posted::kLater) return;
+    ring.Advance();
+  }
 }
 
 // A ring with impossible indices: the queue pair ends, with an event (Device::Progress).
@@ -65,7 +73,7 @@ DataPath::Posted DataPath::PostSend(Qp& qp, const uint8_t* wqe) {
   verbs::SendRequest request{.wr_id = header.wr_id, .opcode = kInvalidOpcode, .flags = FromSendFlags(header.flags)};
   std::ranges::copy(header.imm_data, request.imm_data);
   std::vector<spec::RdmaSge> elements;
-  const std::optional<spec::IbWrOpcode> opcode = FromOpcode(header.opcode);
+  const std::optional<spec::IbWrOpcode> opcode = FromOpcode(header.opcode, nic_.has_atomics());
   // The ABI has no place for inline data; max_inline_data is 0.
   bool is_valid = opcode.has_value() && header.num_sge <= qp.send.max_sge && (header.flags & kSendInline) == 0;
   if (is_valid && IsDatagram(qp)) {
@@ -76,6 +84,12 @@ DataPath::Posted DataPath::PostSend(Qp& qp, const uint8_t* wqe) {
     if (posted == Posted::kLater) return posted;
     request.ah = handle;
     is_valid = handle != nullptr;
+  } else if (is_valid && IsAtomic(header.opcode)) {
+    const auto part = Load<AtomicPart>(header.part);
+    request.remote_addr = part.remote_addr;
+    request.rkey = part.rkey;
+    request.compare_add = part.compare_add;
+    request.swap = part.swap;
   } else if (is_valid) {
     const auto part = Load<RdmaPart>(header.part);
     request.remote_addr = part.remote_addr;
@@ -90,15 +104,16 @@ DataPath::Posted DataPath::PostSend(Qp& qp, const uint8_t* wqe) {
   return !posted.ok() && posted.error().code == host::ErrorCode::kNoSpace ? Posted::kLater : Posted::kYes;
 }
 
-DataPath::Posted DataPath::PostRecv(Qp& qp, const uint8_t* wqe) {
+template <typename Queue>
+DataPath::Posted DataPath::PostRecv(Queue& queue, const WorkRing& from, const uint8_t* wqe) {
   const auto header = Load<RecvWqe>(wqe);
   std::vector<spec::RdmaSge> elements;
-  if (header.num_sge <= qp.recv.max_sge) {
+  if (header.num_sge <= from.max_sge) {
     elements = ElementsAt(wqe + sizeof header, header.num_sge);
   } else {
     elements.push_back({.addr = 0, .length = 1, .lkey = kInvalidKey});
   }
-  const host::Status posted = qp.qp->PostRecv({.wr_id = header.wr_id, .sg_list = elements});
+  const host::Status posted = queue.PostRecv({.wr_id = header.wr_id, .sg_list = elements});
   return !posted.ok() && posted.error().code == host::ErrorCode::kNoSpace ? Posted::kLater : Posted::kYes;
 }
 

@@ -18,6 +18,7 @@ class DataPath {
   // Moves requests, as many as the NIC has room for and the queue pair's state permits. May run the simulation.
   void MoveSends(Qp& qp);
   void MoveReceives(Qp& qp);
+  void MoveReceives(Srq& srq);
   // Moves completions, the function's own before the NIC's, as many as the guest's ring has room for, and marks the
   // queue if it was armed.
   void MoveCompletions(Cq& cq);
@@ -27,7 +28,9 @@ class DataPath {
  private:
   enum class Posted : uint8_t { kYes, kLater };
   Posted PostSend(Qp& qp, const uint8_t* wqe);
-  Posted PostRecv(Qp& qp, const uint8_t* wqe);
+  // To a verbs::QueuePair or verbs::SharedReceiveQueue.
+  template <typename Queue>
+  static Posted PostRecv(Queue& queue, const WorkRing& from, const uint8_t* wqe);
   // The handle for a datagram's path. Null: with kYes the path is invalid; with kLater an old handle is still in use.
   std::pair<Posted, const verbs::AddressHandle*> HandleFor(Qp& qp, const AddressVector& vector);
   void Fail(Qp& qp);

@@ -146,6 +146,10 @@ void Device::WriteDoorbell(uint32_t page, uint32_t offset, uint32_t value) {
     Qp* const qp = Find(objects_.qps, handle);
     if (qp == nullptr || objects_.pds.at(qp->pd).context != page) return;
     ServeQp(handle, *qp);
+  } else if (offset == kSrqDoorbell) {
+    Srq* const srq = Find(objects_.srqs, handle);
+    if ((value & kSrqRecv) == 0 || srq == nullptr || objects_.pds.at(srq->pd).context != page) return;
+    ServeSrq(handle, *srq);
   } else if (offset == kCqDoorbell) {
     Cq* const cq = Find(objects_.cqs, handle);
     if (cq == nullptr || cq->context != page) return;
@@ -166,6 +170,7 @@ void Device::Progress() {
   if (!is_active_) return;
   ServeGsi();
   for (auto& [handle, cq] : objects_.cqs) ServeCq(handle, cq);
+  for (auto& [handle, srq] : objects_.srqs) ServeSrq(handle, srq);
   for (auto& [handle, qp] : objects_.qps) ServeQp(handle, qp);
   Flush();
 }
@@ -184,6 +189,15 @@ void Device::ServeQp(uint32_t handle, Qp& qp) {
   data_path_.MoveSends(qp);
   if ((qp.send.ring.is_stopped() || qp.recv.ring.is_stopped()) && !std::exchange(qp.is_reported, true)) {
     Report(EventType::kQpFatal, handle);
+  }
+}
+
+void Device::ServeSrq(uint32_t handle, Srq& srq) {
+  data_path_.MoveReceives(srq);
+  if (srq.recv.ring.is_stopped() && !std::exchange(srq.is_reported, true)) Report(EventType::kSrqErr, handle);
+  if (std::exchange(srq.is_limit_due, false)) {
+    const host::Result<bool> is_reached = srq.queue->ConfirmLimit();
+    if (is_reached.ok() && *is_reached) Report(EventType::kSrqLimitReached, handle);
   }
 }
 
@@ -234,8 +248,16 @@ void Device::OnEvent(const host::DeviceEvent& event) {
     case EventType::kQpAccessErr:
     case EventType::kCommEst:
     case EventType::kSqDrained:
+    case EventType::kQpLastWqeReached:
       if (!objects_.qps.contains(event.rdma.element)) return;
       break;
+    case EventType::kSrqErr:
+      if (!objects_.srqs.contains(event.rdma.element)) return;
+      break;
+    // To be confirmed by a command, which this must not wait for: in Progress().
+    case EventType::kSrqLimitReached:
+      if (Srq* const srq = Find(objects_.srqs, event.rdma.element)) srq->is_limit_due = true;
+      return;
     case EventType::kDeviceFatal:
     case EventType::kPortActive:
     case EventType::kPortErr: return Report(*type, kPort);

@@ -67,6 +67,7 @@ class Device {
   bool Push(EventRing& to, const T& entry);
   void ServeGsi();
   void ServeQp(uint32_t handle, Qp& qp);
+  void ServeSrq(uint32_t handle, Srq& srq);
   void ServeCq(uint32_t handle, Cq& cq);
   void Report(EventType type, uint32_t info);
   // Pushes what waits for room in the two rings.

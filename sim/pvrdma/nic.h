@@ -64,8 +64,9 @@ class Nic {
 
   verbs::Device& device() { return device_; }
   const Options& options() const { return options_; }
-  uint32_t max_qps() const { return max_qps_; }  // queue pair numbers are below it
+  uint32_t max_qps() const { return max_qps_; }  // numbers of queue pairs and shared receive queues are below it
   uint32_t max_cqs() const { return max_cqs_; }
+  bool has_atomics() const { return device_.attributes().atomic_cap != spec::RdmaAtomicCap::kNone; }
   const GidDirectory& directory() const { return directory_; }
 
   // Adds a GID; returns its index in the NIC's table. kRefused with gid_duplicate: it is in use on some NIC. kNoMemory:

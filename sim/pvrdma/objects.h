@@ -14,6 +14,7 @@
 #include "host/verbs/completion_queue.h"
 #include "host/verbs/protection_domain.h"
 #include "host/verbs/queue_pair.h"
+#include "host/verbs/shared_receive_queue.h"
 #include "sim/pvrdma/guest_memory.h"
 #include "sim/pvrdma/ring.h"
 
@@ -32,7 +33,7 @@ struct Context {
 struct Pd {
   std::shared_ptr<verbs::ProtectionDomain> pd;
   uint32_t context = kKernelContext;
-  uint32_t objects = 0;  // memory regions and queue pairs
+  uint32_t objects = 0;  // memory regions, queue pairs and shared receive queues
 };
 
 struct Mr {
@@ -62,6 +63,17 @@ struct WorkRing {
   uint64_t next() const { return first + uint64_t{ring.slot()} * entry_bytes; }
 };
 
+// A shared receive queue.
+struct Srq {
+  GuestPages pages;  // released after the queue
+  std::shared_ptr<verbs::SharedReceiveQueue> queue;
+  uint32_t pd = 0;
+  uint32_t objects = 0;  // queue pairs that use it
+  WorkRing recv{};
+  bool is_reported = false;   // that the ring has stopped
+  bool is_limit_due = false;  // the NIC reported the limit: to be confirmed
+};
+
 // What a datagram says of its path.
 using AddressKey = std::array<uint8_t, sizeof(AddressVector)>;
 
@@ -69,6 +81,7 @@ struct Qp {
   GuestPages pages;
   std::shared_ptr<verbs::QueuePair> qp;
   uint32_t pd = 0, send_cq = 0, recv_cq = 0;
+  std::optional<uint32_t> srq{};  // its receives come from this one: `recv` is not used
   uint32_t max_send_wr = 0;
   spec::IbQpState state = spec::IbQpState::kReset;  // that the guest asked for
   WorkRing send{}, recv{};
@@ -96,6 +109,7 @@ struct Objects {
   std::map<uint32_t, Pd> pds{};
   std::map<uint32_t, Mr> mrs{};
   std::map<uint32_t, Cq> cqs{};
+  std::map<uint32_t, Srq> srqs{};
   std::map<uint32_t, Qp> qps{};
   std::optional<GsiQp> gsi{};
   std::map<uint32_t, uint32_t> dma_regions{};  // all of the guest's memory, for queue pair 1 only: the PD, by key
@@ -105,6 +119,7 @@ struct Objects {
   void Clear() {
     qps.clear();
     gsi.reset();
+    srqs.clear();
     cqs.clear();
     mrs.clear();
     dma_regions.clear();

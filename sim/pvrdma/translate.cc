@@ -29,12 +29,14 @@ constexpr std::pair<uint32_t, uint32_t> kMasks[] = {
     {kMaskDestQpn, Mask::kDestQpn},
 };
 
-constexpr uint32_t kAtomicAccess = 8;
 // Rights that a device may ignore, such as relaxed ordering [rdma/ib_user_ioctl_verbs.h,
 // IB_UVERBS_ACCESS_OPTIONAL_RANGE].
 constexpr uint32_t kOptionalAccess = 0x3ff0'0000;
-constexpr uint32_t kKnownAccess =
-    spec::IbAccessFlags::kLocalWrite | spec::IbAccessFlags::kRemoteWrite | spec::IbAccessFlags::kRemoteRead;
+constexpr uint32_t kKnownAccess = spec::IbAccessFlags::kLocalWrite | spec::IbAccessFlags::kRemoteWrite |
+                                  spec::IbAccessFlags::kRemoteRead | spec::IbAccessFlags::kRemoteAtomic;
+uint32_t AccessWithout(uint32_t access_flags, bool has_atomics) {
+  return has_atomics ? access_flags : access_flags & ~uint32_t{spec::IbAccessFlags::kRemoteAtomic};
+}
 
 template <typename T>
 bool Fits(uint32_t value) {
@@ -43,12 +45,13 @@ bool Fits(uint32_t value) {
 
 }  // namespace
 
-std::optional<uint32_t> RegionAccess(uint32_t access_flags) {
+std::optional<uint32_t> RegionAccess(uint32_t access_flags, bool has_atomics) {
   access_flags &= ~kOptionalAccess;
-  return (access_flags & ~kKnownAccess) == 0 ? std::optional(access_flags) : std::nullopt;
+  const uint32_t unknown = access_flags & ~AccessWithout(kKnownAccess, has_atomics);
+  return unknown == 0 ? std::optional(access_flags) : std::nullopt;
 }
 
-std::optional<Modification> FromModify(uint32_t mask, const QpAttributes& attributes) {
+std::optional<Modification> FromModify(uint32_t mask, const QpAttributes& attributes, bool has_atomics) {
   // Accepted with the only value there is; notification of a drained send queue is always on.
   if ((mask & kMaskPkeyIndex) != 0 && attributes.pkey_index != 0) return std::nullopt;
   if ((mask & kMaskPort) != 0 && attributes.port != kPort) return std::nullopt;
@@ -79,8 +82,8 @@ std::optional<Modification> FromModify(uint32_t mask, const QpAttributes& attrib
                 .rq_psn = attributes.rq_psn,
                 .sq_psn = attributes.sq_psn,
                 .dest_qp_num = attributes.dest_qp_num,
-                // Linux' rdma_cm always permits atomics; the NIC answers them as invalid.
-                .qp_access_flags = attributes.qp_access_flags & ~kAtomicAccess};
+                // Linux' rdma_cm always permits atomics; a NIC that has none answers them as invalid.
+                .qp_access_flags = AccessWithout(attributes.qp_access_flags, has_atomics)};
   return to;
 }
 
@@ -144,13 +147,16 @@ Path ToPath(const spec::RdmaAhAttr& attributes, uint8_t sgid_index) {
   return to;
 }
 
-std::optional<spec::IbWrOpcode> FromOpcode(WrOpcode opcode) {
+std::optional<spec::IbWrOpcode> FromOpcode(WrOpcode opcode, bool has_atomics) {
+  if (IsAtomic(opcode) && !has_atomics) return std::nullopt;
   switch (opcode) {
     case WrOpcode::kRdmaWrite: return spec::IbWrOpcode::kRdmaWrite;
     case WrOpcode::kRdmaWriteWithImm: return spec::IbWrOpcode::kRdmaWriteWithImm;
     case WrOpcode::kSend: return spec::IbWrOpcode::kSend;
     case WrOpcode::kSendWithImm: return spec::IbWrOpcode::kSendWithImm;
     case WrOpcode::kRdmaRead: return spec::IbWrOpcode::kRdmaRead;
+    case WrOpcode::kCompareSwap: return spec::IbWrOpcode::kAtomicCmpAndSwp;
+    case WrOpcode::kFetchAdd: return spec::IbWrOpcode::kAtomicFetchAndAdd;
     default: return std::nullopt;
   }
 }
@@ -165,7 +171,7 @@ uint8_t FromSendFlags(uint32_t flags) {
 Cqe FromCompletion(const spec::RdmaCqReq& completion) {
   // By the NIC's value. [vmw_pvrdma-abi.h, pvrdma_wc_status and pvrdma_wc_opcode]
   constexpr std::array<uint8_t, 16> kStatus = {0, 1, 2, 4, 5, 7, 8, 9, 10, 11, 12, 13, 16, 19, 20, 21};
-  constexpr std::array<uint8_t, 5> kOpcode = {0, 1, 2, 128, 129};
+  constexpr std::array<uint8_t, 7> kOpcode = {0, 1, 2, 128, 129, 3, 4};
   constexpr uint32_t kGeneralError = 21;
   const auto status = static_cast<size_t>(completion.status);
   const auto opcode = static_cast<size_t>(completion.opcode);
@@ -196,6 +202,9 @@ std::optional<EventType> FromEvent(spec::RdmaEventType type) {
     case Type::kDeviceFatal: return EventType::kDeviceFatal;
     case Type::kPortActive: return EventType::kPortActive;
     case Type::kPortErr: return EventType::kPortErr;
+    case Type::kSrqErr: return EventType::kSrqErr;
+    case Type::kSrqLimitReached: return EventType::kSrqLimitReached;
+    case Type::kQpLastWqeReached: return EventType::kQpLastWqeReached;
     default: return std::nullopt;
   }
 }

@@ -14,13 +14,13 @@ namespace vireo::sim::pvrdma {
 inline constexpr uint8_t kPort = spec::kRdmaPortNum;
 
 // Rights of a region. Nothing: the NIC does not have one of them.
-std::optional<uint32_t> RegionAccess(uint32_t access_flags);
+std::optional<uint32_t> RegionAccess(uint32_t access_flags, bool has_atomics);
 // All but the path. Nothing: an attribute that the NIC does not have, or a value that its command cannot express.
 struct Modification {
   spec::RdmaCmdModifyQp command{};
   uint32_t mask = 0;
 };
-std::optional<Modification> FromModify(uint32_t mask, const QpAttributes& attributes);
+std::optional<Modification> FromModify(uint32_t mask, const QpAttributes& attributes, bool has_atomics);
 // All but the path.
 QpAttributes FromQuery(const spec::RdmaAckQueryQp& state);
 
@@ -30,7 +30,8 @@ spec::RdmaAhAttr FromVector(const AddressVector& vector, uint8_t sgid_index);
 Path ToPath(const spec::RdmaAhAttr& attributes, uint8_t sgid_index);
 
 // Of a send request; nothing: the NIC does not offer it.
-std::optional<spec::IbWrOpcode> FromOpcode(WrOpcode opcode);
+std::optional<spec::IbWrOpcode> FromOpcode(WrOpcode opcode, bool has_atomics);
+constexpr bool IsAtomic(WrOpcode opcode) { return opcode == WrOpcode::kCompareSwap || opcode == WrOpcode::kFetchAdd; }
 uint8_t FromSendFlags(uint32_t flags);
 Cqe FromCompletion(const spec::RdmaCqReq& completion);
 // Nothing: not an event of this ABI.

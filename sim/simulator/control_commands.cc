@@ -81,6 +81,7 @@ ordered_json ListGuests(const Simulator& simulator) {
                    {"mrs", objects.mrs.size()},
                    {"cqs", objects.cqs.size()},
                    {"qps", objects.qps.size()},
+                   {"srqs", objects.srqs.size()},
                    {"gids", objects.gids.size()}});
   }
   return all;

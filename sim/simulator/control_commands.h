@@ -17,8 +17,8 @@ namespace vireo::sim {
 //     microseconds, see DropCounters.
 // {"frames": "list"} -> [{"sent": 3, "sent_bytes": 180}, …] by NIC: what its MAC has sent; bytes without padding and
 //     FCS.
-// {"guests": "list"} -> [{"contexts": 1, "pds": 1, "mrs": 0, "cqs": 2, "qps": 0, "gids": 2}, …] by PVRDMA guest, as in
-//     status.json: the objects that it has now. All are 0 while no driver runs.
+// {"guests": "list"} -> [{"contexts": 1, "pds": 1, "mrs": 0, "cqs": 2, "qps": 0, "srqs": 0, "gids": 2}, …] by PVRDMA
+//     guest, as in status.json: the objects that it has now. All are 0 while no driver runs.
 // kInvalidArgument: with the reason, nothing is changed.
 host::Result<nlohmann::ordered_json> RunControlCommand(Simulator& simulator, DropCounters& drops,
                                                        const nlohmann::json& request);

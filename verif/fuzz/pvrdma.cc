@@ -41,6 +41,7 @@ enum class Step : uint8_t {
   kCount,
 };
 constexpr size_t kMostSteps = 40;
+constexpr uint32_t kEntries = 8;  // of the guest's work queues
 
 // The NICs and the guests that keep the rules stay from one input to the next.
 struct Scene {
@@ -79,6 +80,7 @@ class Run {
       side_ = std::make_unique<Side>(
           *driver_, pvrdma::DriverQpOptions{
                         .type = kTypes[how >> 2 & 3], .send_wr = 8, .recv_wr = 8, .send_sge = 2, .recv_sge = 2});
+      srq_.emplace(*driver_, side_->pd, 8, 2);
       if ((how & 3) != 2) {
         side_->qp.Connect({.dest_qpn = side_->qp.qpn(), .dgid = pvrdma::World::GidOf(0)});  // to itself
       }
@@ -90,6 +92,7 @@ class Run {
     guest_.pci().Reset();
     EXPECT_TRUE(guest_.device().objects().pds.empty() && guest_.device().objects().gids.empty());
     side_.reset();
+    srq_.reset();
     driver_.reset();
     pvrdma::PingPong(*scene_.first, *scene_.second, 1, 600, false);
     EXPECT_TRUE(scene_.first->driver.TakeEvents().empty());
@@ -124,7 +127,11 @@ class Run {
         const uint32_t page = input_.Byte() % 3U, offset = input_.Byte() % 4U * 4;
         const uint32_t bits = uint32_t{input_.Byte()} << 24;
         uint32_t number = input_.Byte();
-        if (side_ != nullptr && number >= 0x80) number = offset == 0 ? side_->qp.qpn() : side_->cq.handle();
+        if (side_ != nullptr && number >= 0x80) {
+          number = offset == pvrdma::kQpDoorbell   ? side_->qp.qpn()
+                   : offset == pvrdma::kCqDoorbell ? side_->cq.handle()
+                                                   : srq_->handle();
+        }
         return driver_->Ring(page, offset, bits | number);
       }
       case Step::kWord: {
@@ -139,7 +146,11 @@ class Run {
         const uint32_t value = input_.U32();
         const auto memory = Memory(which % 2);
         if (side_ == nullptr || memory.empty()) return;
-        std::memcpy(memory.data() + which / 2 % 4 * sizeof value, &value, sizeof value);
+        if (which >= 0xf0) {
+          srq_->state().prod_tail = value;
+        } else {
+          std::memcpy(memory.data() + which / 2 % 4 * sizeof value, &value, sizeof value);
+        }
         return;
       }
       case Step::kCommand: return Execute();
@@ -155,6 +166,9 @@ class Run {
         pvrdma::RecvWqe wqe{.wr_id = 2};
         if (side_ == nullptr || !HasRoom(false)) return;
         const auto elements = Elements(&wqe.num_sge);
+        if (wqe.num_sge == 2 && srq_->state().prod_tail != (srq_->state().cons_head ^ kEntries)) {
+          return srq_->Receive(wqe, elements);
+        }
         return side_->qp.Receive(wqe, elements);
       }
       case Step::kTakeAway: {
@@ -171,7 +185,6 @@ class Run {
     if (Memory(1).empty()) return false;
     const auto header = pvrdma::Load<pvrdma::RingHeader>(Memory(1).data());
     const pvrdma::RingState& state = sends ? header.first : header.second;
-    constexpr uint32_t kEntries = 8;
     return state.prod_tail != (state.cons_head ^ kEntries);
   }
   std::vector<pvrdma::Sge> Elements(uint32_t* count) {
@@ -213,10 +226,23 @@ class Run {
           Fill(pvrdma::CreateCq{.directory = AddressOf(side_->cq.buffer().directory), .cqe = 64, .pages = 2});
           break;
         case Command::kDestroyCq: Fill(pvrdma::HandleCommand{.handle = side_->cq.handle()}); break;
+        case Command::kCreateSrq: {
+          pvrdma::CreateSrq request = pvrdma::DriverSrq::Request(side_->pd, kEntries, 2);
+          request.directory = AddressOf(side_->cq.buffer().directory);
+          Fill(request);
+          break;
+        }
+        case Command::kModifySrq:
+          Fill(pvrdma::ModifySrq{
+              .handle = srq_->handle(), .mask = pvrdma::kMaskSrqLimit, .attributes = {.srq_limit = command / 24U}});
+          break;
+        case Command::kQuerySrq:
+        case Command::kDestroySrq: Fill(pvrdma::HandleCommand{.handle = srq_->handle()}); break;
         case Command::kCreateQp: {
+          pvrdma::DriverQpOptions options{.send_wr = 8, .recv_wr = 8, .send_sge = 2, .recv_sge = 2};
+          if (command / 24 % 2 != 0) options.srq = srq_->handle();
           pvrdma::CreateQp request =
-              pvrdma::DriverQp::Request(side_->pd, side_->cq.handle(), side_->cq.handle(),
-                                        {.send_wr = 8, .recv_wr = 8, .send_sge = 2, .recv_sge = 2});
+              pvrdma::DriverQp::Request(side_->pd, side_->cq.handle(), side_->cq.handle(), options);
           request.directory = AddressOf(side_->qp.buffer().directory);
           Fill(request);
           break;
@@ -254,6 +280,7 @@ class Run {
   LocalGuest& guest_ = scene_.world.guest(0);
   std::optional<Driver> driver_;
   std::unique_ptr<Side> side_;
+  std::optional<pvrdma::DriverSrq> srq_;  // with side_
   std::array<uint8_t, pvrdma::Commands::kRequestBytes> request_{};
 };
 

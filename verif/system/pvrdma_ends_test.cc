@@ -26,7 +26,7 @@ constexpr RdmaProgram kSends[] = {{"ib_send_bw -F -x 1 -n 3000 -s 20000 -u 18 -e
                                   {"ib_send_bw -F -x 1 -n 500 -s 20000 -u 18 -e",
                                    "ib_send_bw -F -x 1 -n 500 -s 20000 -u 18 -e", "", " 20000      500 "}};
 
-const Json kNothing = {{"contexts", 0}, {"pds", 0}, {"mrs", 0}, {"cqs", 0}, {"qps", 0}, {"gids", 0}};
+const Json kNothing = {{"contexts", 0}, {"pds", 0}, {"mrs", 0}, {"cqs", 0}, {"qps", 0}, {"srqs", 0}, {"gids", 0}};
 
 }  // namespace
 

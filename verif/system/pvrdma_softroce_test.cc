@@ -52,6 +52,11 @@ constexpr RdmaProgram kPerftest[] = {
      " 20000      10 "},
     {"ib_read_bw -F -x 1 -m 1024 -o 4 -n 10 -s 20000 -u 18 -e",
      "ib_read_bw -F -x 1 -m 1024 -o 4 -n 10 -s 20000 -u 18 -e", "", " 20000      10 "}};
+constexpr RdmaProgram kAtomics[] = {
+    {"ib_atomic_bw -F -x 1 -m 1024 -o 4 -n 10 -u 18 -e", "ib_atomic_bw -F -x 1 -m 1024 -o 4 -n 10 -u 18 -e", "",
+     " 8          10 "},
+    {"ib_atomic_lat -F -x 1 -m 1024 -o 4 -n 10 -u 18 -e -A CMP_AND_SWAP",
+     "ib_atomic_lat -F -x 1 -m 1024 -o 4 -n 10 -u 18 -e -A CMP_AND_SWAP", "", " 8       10 "}};
 constexpr RdmaProgram kUcmatose = {"ucmatose -C 5 -S 6000", "ucmatose -C 5 -S 6000", "-s ", "return status 0", false};
 
 class PvrdmaAndSoftRoce : public testing::TestWithParam<Setup> {
@@ -161,6 +166,10 @@ TEST_P(PvrdmaAndSoftRoce, Pingpongs) {
 
 TEST_P(PvrdmaAndSoftRoce, Perftest) {
   for (const RdmaProgram& program : kPerftest) BothWays(program);
+}
+
+TEST_P(PvrdmaAndSoftRoce, Atomics) {
+  for (const RdmaProgram& program : kAtomics) BothWays(program);
 }
 
 TEST_P(PvrdmaAndSoftRoce, RdmaCm) {

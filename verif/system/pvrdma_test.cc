@@ -10,9 +10,10 @@ namespace vireo::sim {
 namespace {
 
 constexpr const char* kAll[] = {""};
-constexpr const char* kWithLoss[] = {"Perftest", "RdmaCm", "GuestIs", "Driver"};
+constexpr const char* kWithLoss[] = {"Perftest", "Atomics", "RdmaCm", "GuestIs", "Driver"};
 constexpr const char* kLockstepCases[] = {"RcPingpong", "RdmaCm"};
-constexpr const char* kTwoNicCases[] = {"RcPingpong", "Driver", "Ibverbs", "Perftest", "RdmaCm", "Programs", "Gids"};
+constexpr const char* kTwoNicCases[] = {"RcPingpong", "Driver", "Ibverbs",  "Shared", "Perftest",
+                                        "Atomics",    "RdmaCm", "Programs", "Gids"};
 constexpr PvrdmaWorld kWorlds[] = {
     {"model_2nics", "model", 2, false, kAll, kTwoNicCases},
     {"model_1nic", "model", 1, false, kAll, kAll},
@@ -63,6 +64,19 @@ TEST_P(PvrdmaGuests, IbverbsExamples) {
 TEST_P(PvrdmaGuests, Perftest) {
   for (const RdmaProgram& program : kPerftest) BetweenGuests(program);
   if (!GetParam().has_loss) BetweenGuests(kSendLat);
+}
+
+TEST_P(PvrdmaGuests, SharedReceiveQueue) {
+  BetweenGuests(kSrqPingpong);
+  FromGuest(kSrqPingpong, 0);
+  ToGuest(kSrqPingpong, GetParam().nics - 1);
+}
+
+TEST_P(PvrdmaGuests, Atomics) {
+  BetweenGuests(kAtomicBw);
+  BetweenGuests(kAtomicLat);
+  FromGuest(kAtomicBw, 0);
+  ToGuest(kAtomicLat, GetParam().nics - 1);
 }
 
 TEST_P(PvrdmaGuests, RdmaCm) {

@@ -22,6 +22,14 @@ inline constexpr RdmaProgram kRcPingpong = {"ibv_rc_pingpong -g 1 -n 20 -s 8192 
                                             "ibv_rc_pingpong -g 1 -n 20 -s 8192 -e -c", "", "20 iters in"};
 inline constexpr RdmaProgram kSendBw = {"ib_send_bw -F -x 1 -n 10 -s 20000 -u 18 -e",
                                         "ib_send_bw -F -x 1 -n 10 -s 20000 -u 18 -e", "", " 20000      10 "};
+// Several queue pairs on one shared receive queue, whose ring wraps.
+inline constexpr RdmaProgram kSrqPingpong = {"ibv_srq_pingpong -g 1 -q 4 -n 100 -r 16 -s 3000 -e -c",
+                                             "ibv_srq_pingpong -g 1 -q 4 -n 100 -r 16 -s 3000 -e -c", "",
+                                             "100 iters in"};
+inline constexpr RdmaProgram kAtomicBw = {"ib_atomic_bw -F -x 1 -o 4 -n 10 -u 18 -e",
+                                          "ib_atomic_bw -F -x 1 -o 4 -n 10 -u 18 -e", "", " 8          10 "};
+inline constexpr RdmaProgram kAtomicLat = {"ib_atomic_lat -F -x 1 -n 10 -u 18 -e -A CMP_AND_SWAP",
+                                           "ib_atomic_lat -F -x 1 -n 10 -u 18 -e -A CMP_AND_SWAP", "", " 8       10 "};
 inline constexpr RdmaProgram kRping = {"rping -s -C 5 -S 900 -V", "rping -c -C 5 -S 900 -V -v", "-a ",
                                        "ping data: rdma-ping-4:", false};
 

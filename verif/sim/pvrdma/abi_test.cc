@@ -28,6 +28,10 @@ VIREO_SAME(SendWqe, flags, pvrdma_sq_wqe_hdr, send_flags);
 VIREO_SAME(SendWqe, imm_data, pvrdma_sq_wqe_hdr, ex.imm_data);
 VIREO_SAME(SendWqe, part, pvrdma_sq_wqe_hdr, wr);
 static_assert(offsetof(SendWqe, part) + offsetof(RdmaPart, rkey) == offsetof(pvrdma_sq_wqe_hdr, wr.rdma.rkey));
+static_assert(offsetof(SendWqe, part) + offsetof(AtomicPart, compare_add) ==
+                  offsetof(pvrdma_sq_wqe_hdr, wr.atomic.compare_add) &&
+              offsetof(SendWqe, part) + offsetof(AtomicPart, swap) == offsetof(pvrdma_sq_wqe_hdr, wr.atomic.swap) &&
+              offsetof(SendWqe, part) + offsetof(AtomicPart, rkey) == offsetof(pvrdma_sq_wqe_hdr, wr.atomic.rkey));
 static_assert(offsetof(SendWqe, part) + offsetof(DatagramPart, remote_qkey) ==
               offsetof(pvrdma_sq_wqe_hdr, wr.ud.remote_qkey));
 static_assert(offsetof(SendWqe, part) + offsetof(DatagramPart, av) == offsetof(pvrdma_sq_wqe_hdr, wr.ud.av));
@@ -54,10 +58,11 @@ static_assert(kHandleMask == PVRDMA_UAR_HANDLE_MASK && kQpDoorbell == PVRDMA_UAR
               kCqDoorbell == PVRDMA_UAR_CQ_OFFSET && kSrqDoorbell == PVRDMA_UAR_SRQ_OFFSET);
 static_assert(kQpSend == PVRDMA_UAR_QP_SEND && kQpRecv == static_cast<uint32_t>(PVRDMA_UAR_QP_RECV) &&
               kCqArmSolicited == PVRDMA_UAR_CQ_ARM_SOL && kCqArm == PVRDMA_UAR_CQ_ARM &&
-              kCqPoll == static_cast<uint32_t>(PVRDMA_UAR_CQ_POLL));
+              kCqPoll == static_cast<uint32_t>(PVRDMA_UAR_CQ_POLL) && kSrqRecv == PVRDMA_UAR_SRQ_RECV);
 static_assert(static_cast<int>(WrOpcode::kRdmaWriteWithImm) == PVRDMA_WR_RDMA_WRITE_WITH_IMM &&
               static_cast<int>(WrOpcode::kSend) == PVRDMA_WR_SEND &&
               static_cast<int>(WrOpcode::kRdmaRead) == PVRDMA_WR_RDMA_READ &&
+              static_cast<int>(WrOpcode::kCompareSwap) == PVRDMA_WR_ATOMIC_CMP_AND_SWP &&
               static_cast<int>(WrOpcode::kFetchAdd) == PVRDMA_WR_ATOMIC_FETCH_AND_ADD);
 static_assert(kWcGrh == PVRDMA_WC_GRH && kWcWithImm == PVRDMA_WC_WITH_IMM);
 
@@ -92,6 +97,8 @@ TEST(PvrdmaAbi, CompletionsHaveTheSystemsValues) {
       {Opcode::kRdmaRead, PVRDMA_WC_RDMA_READ},
       {Opcode::kRecv, PVRDMA_WC_RECV},
       {Opcode::kRecvRdmaWithImm, PVRDMA_WC_RECV_RDMA_WITH_IMM},
+      {Opcode::kCompSwap, PVRDMA_WC_COMP_SWAP},
+      {Opcode::kFetchAdd, PVRDMA_WC_FETCH_ADD},
   };
   for (const auto& [ours, theirs] : opcodes) {
     EXPECT_EQ(FromCompletion({.opcode = ours}).opcode, static_cast<uint32_t>(theirs)) << ToString(ours);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <functional>
 #include <vector>
@@ -79,8 +80,10 @@ TEST(PvrdmaDevice, StartsWithLinuxSequenceAndOffersWhatTheNicHas) {
   EXPECT_TRUE(std::has_single_bit(caps.max_cqe));
   EXPECT_EQ(caps.max_sge, 16u);  // of 30, because the driver rounds up
   EXPECT_EQ(caps.max_pd, nic.max_pd);
-  EXPECT_EQ(caps.max_srq, 0u);
-  EXPECT_EQ(caps.atomic_ops, 0);
+  EXPECT_EQ(caps.max_srq, caps.max_qp);  // of any number
+  EXPECT_EQ(caps.max_srq_wr, caps.max_qp_wr);
+  EXPECT_EQ(caps.max_srq_sge, caps.max_sge);
+  EXPECT_EQ(caps.atomic_ops, kAtomicCompareSwap | kAtomicFetchAdd);
   EXPECT_EQ(caps.bmme_flags, 0);
   EXPECT_EQ(caps.gid_tbl_len, 16u);
   EXPECT_EQ(caps.phys_port_cnt, 1);
@@ -193,7 +196,7 @@ TEST(PvrdmaCommands, WhatIsNotOfferedIsRefused) {
   World world({});
   world.Start();
   Driver& driver = world.driver(0);
-  for (const uint32_t command : {7U, 17U, 18U, 19U, 20U, 21U, 0x7fff'ffffU}) {
+  for (const uint32_t command : {7U, 21U, 0x7fff'ffffU}) {
     EXPECT_EQ(driver.Execute(static_cast<Command>(command), HandleCommand{}), kErrno(EOPNOTSUPP)) << command;
   }
   const uint32_t pd = driver.CreatePd();
@@ -203,9 +206,6 @@ TEST(PvrdmaCommands, WhatIsNotOfferedIsRefused) {
   DriverQpOptions gsi{.type = 1};
   EXPECT_EQ(driver.Execute(Command::kCreateQp, DriverQp::Request(pd, cq.handle(), cq.handle(), gsi)),
             kErrno(EOPNOTSUPP));
-  CreateQp srq = DriverQp::Request(pd, cq.handle(), cq.handle(), {});
-  srq.has_srq = 1;
-  EXPECT_EQ(driver.Execute(Command::kCreateQp, srq), kErrno(EOPNOTSUPP));
 }
 
 TEST(PvrdmaCommands, ObjectsAreCreatedAndDestroyedInOrder) {
@@ -303,8 +303,9 @@ TEST(PvrdmaCommands, RegionsAreChecked) {
                       .pages = 3};
   const std::pair<uint32_t, std::function<void(CreateMr&)>> rows[] = {
       {EINVAL, [](CreateMr& mr) { mr.pd += 1; }},
-      {EOPNOTSUPP, [](CreateMr& mr) { mr.access_flags = 8; }},
-      {EINVAL, [](CreateMr& mr) { mr.access_flags = 2; }},  // IBTA: remote write needs local write
+      {EOPNOTSUPP, [](CreateMr& mr) { mr.access_flags = 16; }},  // memory windows
+      {EINVAL, [](CreateMr& mr) { mr.access_flags = 2; }},       // IBTA: remote write and atomics need local write
+      {EINVAL, [](CreateMr& mr) { mr.access_flags = 8; }},
       {EFAULT, [](CreateMr& mr) { mr.directory += 8; }},
       {EFAULT, [](CreateMr& mr) { mr.directory = 0; }},
       {EFAULT, [](CreateMr& mr) { mr.pages = 0; }},
@@ -411,6 +412,86 @@ TEST(PvrdmaCommands, QueuePairsAreChecked) {
   CreateQpResponse response;
   EXPECT_EQ(driver.Execute(Command::kCreateQp, good, response), 0u);
   EXPECT_EQ(driver.Destroy(Command::kDestroyQp, response.qpn), 0u);
+}
+
+TEST(PvrdmaCommands, SharedReceiveQueuesAreChecked) {
+  World world({});
+  world.Start();
+  Driver& driver = world.driver(0);
+  const uint32_t pd = driver.CreatePd(), other_pd = driver.CreatePd();
+  const uint32_t invalid = kErrno(EINVAL), busy = kErrno(EBUSY);
+  CreateSrq good = DriverSrq::Request(pd, 128, 2);
+  const GuestBuffer buffer = driver.AllocateListed(good.pages);
+  good.directory = buffer.directory->address();
+  const std::pair<uint32_t, std::function<void(CreateSrq&)>> rows[] = {
+      {EINVAL, [](CreateSrq& srq) { srq.pd += 2; }},
+      {EINVAL, [](CreateSrq& srq) { srq.type = 1; }},
+      {EINVAL, [](CreateSrq& srq) { srq.attributes.max_wr = 0; }},
+      {EINVAL, [](CreateSrq& srq) { srq.attributes.max_wr = 100; }},  // no power of two
+      {EINVAL, [](CreateSrq& srq) { srq.attributes.max_wr = 256; }},  // more than fit
+      {EINVAL, [](CreateSrq& srq) { srq.attributes.max_wr = 1U << 31; }},
+      {EINVAL, [](CreateSrq& srq) { srq.attributes.max_sge = 0; }},
+      {EINVAL, [](CreateSrq& srq) { srq.attributes.max_sge = 17; }},
+      {EINVAL, [](CreateSrq& srq) { srq.attributes.max_sge = ~0U; }},
+      {EINVAL, [](CreateSrq& srq) { srq.pages -= 1; }},
+      {EFAULT, [](CreateSrq& srq) { srq.pages += 1; }},
+      {EFAULT, [](CreateSrq& srq) { srq.directory = 0; }},
+  };
+  ExpectRefused(driver, Command::kCreateSrq, good, rows, world.guest(0).device().objects().srqs);
+
+  DriverSrq srq(driver, pd, 128, 2);
+  EXPECT_LT(srq.handle(), driver.caps().max_srq);
+  EXPECT_EQ(srq.Modify(kMaskSrqLimit, 100), 0u);
+  for (const auto& [mask, limit] :
+       {std::pair{0U, 1U}, {kMaskSrqMaxWr | 0U, 64U}, {3U, 1U}, {kMaskSrqLimit | 0U, 129U}}) {
+    EXPECT_EQ(srq.Modify(mask, limit), invalid) << mask << " " << limit;
+  }
+  const SrqAttributes attributes = srq.Query();
+  EXPECT_EQ(attributes.max_wr, 128u);
+  EXPECT_EQ(attributes.max_sge, 2u);
+  // 100 receives are more than there are: the event is due at once, and the limit not armed any more.
+  ASSERT_TRUE(driver.Await([&] { return driver.function().TakeInterrupt(kAsyncVector); }));
+  const auto events = driver.TakeEvents();
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].type, EventType::kSrqLimitReached);
+  EXPECT_EQ(events[0].info, srq.handle());
+  EXPECT_EQ(srq.Query().srq_limit, 0u);
+
+  // A queue pair uses one of its own PD.
+  DriverCq cq(driver, 64);
+  const auto create = [&](uint32_t of, uint32_t handle) {
+    return driver.Execute(Command::kCreateQp,
+                          DriverQp::Request(of, cq.handle(), cq.handle(), DriverQpOptions{.srq = handle}));
+  };
+  EXPECT_EQ(create(other_pd, srq.handle()), invalid);
+  EXPECT_EQ(create(pd, srq.handle() + 1), invalid);
+  DriverQp qp(driver, pd, cq, cq, {.srq = srq.handle()});
+  EXPECT_EQ(srq.Destroy(), busy);
+  EXPECT_EQ(qp.Destroy(), 0u);
+  EXPECT_EQ(driver.Destroy(Command::kDestroyPd, pd), busy);
+  EXPECT_EQ(world.driver(1).Destroy(Command::kDestroySrq, srq.handle()), invalid);
+  EXPECT_EQ(srq.Destroy(), 0u);
+  EXPECT_EQ(srq.Destroy(), invalid);
+  EXPECT_EQ(srq.Modify(kMaskSrqLimit, 0), invalid);
+  QuerySrqResponse none;
+  EXPECT_EQ(driver.Execute(Command::kQuerySrq, HandleCommand{.handle = srq.handle()}, none), invalid);
+  EXPECT_EQ(driver.Destroy(Command::kDestroyPd, pd), 0u);
+}
+
+TEST(PvrdmaCommands, QueuePairsMayHaveAnySizeThatIsOffered) {
+  World world({});
+  world.Start();
+  Driver& driver = world.driver(0);
+  const uint32_t pd = driver.CreatePd();
+  DriverCq cq(driver, 128);
+  for (uint32_t wr = 1; wr <= driver.caps().max_qp_wr; wr *= 2) {
+    for (uint32_t sge = 1; sge <= driver.caps().max_sge; sge *= 2) {
+      SCOPED_TRACE(testing::Message() << wr << " work requests of " << sge << " elements");
+      const uint32_t small = std::max(1U, driver.caps().max_qp_wr / wr);
+      DriverQp qp(driver, pd, cq, cq, {.send_wr = wr, .recv_wr = small, .send_sge = sge, .recv_sge = sge});
+      EXPECT_EQ(qp.Destroy(), 0u);
+    }
+  }
 }
 
 TEST(PvrdmaCommands, QueuePairStateIsSetAndRead) {

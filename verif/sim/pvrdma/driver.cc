@@ -184,26 +184,62 @@ std::optional<Cqe> DriverCq::Next() {
   return cqe;
 }
 
+CreateSrq DriverSrq::Request(uint32_t pd, uint32_t max_wr, uint32_t max_sge) {
+  return {.pd = pd,
+          .pages = 1 + PagesFor(uint64_t{max_wr} * EntryBytes(sizeof(RecvWqe), max_sge)),
+          .attributes = {.max_wr = max_wr, .max_sge = max_sge},
+          .type = kSrqBasic};
+}
+
+DriverSrq::DriverSrq(Driver& driver, uint32_t pd, uint32_t max_wr, uint32_t max_sge, uint32_t context)
+    : driver_(driver), max_wr_(max_wr), max_sge_(max_sge), context_(context) {
+  CreateSrq request = Request(pd, max_wr, max_sge);
+  buffer_ = driver.AllocateListed(request.pages);
+  request.directory = buffer_.directory->address();
+  HandleResponse response;
+  EXPECT_EQ(driver.Execute(Command::kCreateSrq, request, response), 0u);
+  handle_ = response.handle;
+}
+
+void DriverSrq::Receive(RecvWqe wqe, std::span<const Sge> elements, bool rings) {
+  const uint32_t tail = Load(state().prod_tail);
+  ASSERT_NE(tail, Load(state().cons_head) ^ max_wr_) << "the ring is full";
+  uint8_t* const at = buffer_.data() + kPageBytes + Slot(tail, max_wr_) * EntryBytes(sizeof wqe, max_sge_);
+  if (wqe.num_sge == 0) wqe.num_sge = static_cast<uint32_t>(elements.size());
+  std::memcpy(at, &wqe, sizeof wqe);
+  std::memcpy(at + sizeof wqe, elements.data(), elements.size_bytes());
+  Store(state().prod_tail, Increment(tail, max_wr_));
+  if (rings) Ring();
+}
+
+SrqAttributes DriverSrq::Query() {
+  QuerySrqResponse response;
+  EXPECT_EQ(driver_.Execute(Command::kQuerySrq, HandleCommand{.handle = handle_}, response), 0u);
+  return response.attributes;
+}
+
 uint32_t DriverQp::SendPages(const DriverQpOptions& options) {
   return PagesFor(uint64_t{options.send_wr} * EntryBytes(sizeof(SendWqe), options.send_sge));
 }
 uint32_t DriverQp::RecvPages(const DriverQpOptions& options) {
-  return PagesFor(uint64_t{options.recv_wr} * EntryBytes(sizeof(RecvWqe), options.recv_sge));
+  return PagesFor(uint64_t{options.ring_recv_wr()} * EntryBytes(sizeof(RecvWqe), options.ring_recv_sge()));
 }
 
 CreateQp DriverQp::Request(uint32_t pd, uint32_t send_cq, uint32_t recv_cq, const DriverQpOptions& options) {
   return {.pd = pd,
           .send_cq = send_cq,
           .recv_cq = recv_cq,
+          .srq = options.srq.value_or(0),
           .max_send_wr = options.send_wr,
-          .max_recv_wr = options.recv_wr,
+          .max_recv_wr = options.ring_recv_wr(),
           .max_send_sge = options.send_sge,
-          .max_recv_sge = options.recv_sge,
+          .max_recv_sge = options.ring_recv_sge(),
           .access_flags = 1,
           .pages = static_cast<uint16_t>(1 + SendPages(options) + RecvPages(options)),
           .send_pages = static_cast<uint16_t>(SendPages(options)),
           .signal_all = options.signal_all,
-          .type = options.type};
+          .type = options.type,
+          .has_srq = options.srq.has_value()};
 }
 
 DriverQp::DriverQp(Driver& driver, uint32_t pd, DriverCq& send_cq, DriverCq& recv_cq, const DriverQpOptions& options)
@@ -214,7 +250,7 @@ DriverQp::DriverQp(Driver& driver, uint32_t pd, DriverCq& send_cq, DriverCq& rec
   CreateQpResponse response;
   EXPECT_EQ(driver.Execute(Command::kCreateQp, request, response), 0u);
   EXPECT_EQ(response.max_send_wr, options.send_wr);
-  EXPECT_EQ(response.max_recv_wr, options.recv_wr);
+  EXPECT_EQ(response.max_recv_wr, options.ring_recv_wr());
   EXPECT_EQ(response.max_inline_data, 0u);
   qpn_ = response.qpn;
 }
@@ -231,7 +267,7 @@ QpAttributes DriverQp::Query() {
 
 void DriverQp::Connect(const Connection& to) {
   const bool is_datagram = options_.type == 4, is_reliable = options_.type == 2;
-  QpAttributes attributes{.qp_state = 1, .qkey = to.qkey, .qp_access_flags = 7, .port = 1};
+  QpAttributes attributes{.qp_state = 1, .qkey = to.qkey, .qp_access_flags = to.access, .port = 1};
   ASSERT_EQ(Modify(kMaskState | kMaskPkeyIndex | kMaskPort | (is_datagram ? kMaskQkey : kMaskAccessFlags), attributes),
             0u);
   attributes = {.qp_state = 2,

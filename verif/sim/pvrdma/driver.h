@@ -131,11 +131,38 @@ class DriverCq {
   GuestBuffer buffer_;
 };
 
+// A shared receive queue's ring.
+class DriverSrq {
+ public:
+  DriverSrq(Driver& driver, uint32_t pd, uint32_t max_wr, uint32_t max_sge = 1, uint32_t context = 0);
+  // The command for it, but for its buffer.
+  static CreateSrq Request(uint32_t pd, uint32_t max_wr, uint32_t max_sge);
+  uint32_t handle() const { return handle_; }
+  RingState& state() { return reinterpret_cast<RingHeader*>(buffer_.data())->second; }
+  // Writes an entry and the doorbell. The ring must have room.
+  void Receive(RecvWqe wqe, std::span<const Sge> elements = {}, bool rings = true);
+  void Ring() { driver_.Ring(context_, kSrqDoorbell, handle_ | kSrqRecv); }
+  uint32_t Modify(uint32_t mask, uint32_t limit) {
+    return driver_.Execute(Command::kModifySrq,
+                           ModifySrq{.handle = handle_, .mask = mask, .attributes = {.srq_limit = limit}});
+  }
+  SrqAttributes Query();
+  uint32_t Destroy() { return driver_.Destroy(Command::kDestroySrq, handle_); }
+
+ private:
+  Driver& driver_;
+  uint32_t max_wr_, max_sge_, context_, handle_ = 0;
+  GuestBuffer buffer_;
+};
+
 struct DriverQpOptions {
   uint8_t type = 2;  // IBTA's: RC
   uint32_t send_wr = 16, recv_wr = 16, send_sge = 1, recv_sge = 1;
   bool signal_all = false;
   uint32_t context = 0;
+  std::optional<uint32_t> srq{};  // its handle; recv_wr and recv_sge are ignored
+  uint32_t ring_recv_wr() const { return srq.has_value() ? 0 : recv_wr; }
+  uint32_t ring_recv_sge() const { return srq.has_value() ? 0 : recv_sge; }
 };
 
 class DriverQp {
@@ -158,6 +185,7 @@ class DriverQp {
     uint8_t sgid_index = 0;
     uint32_t qkey = 0x1111'1111;
     uint32_t mtu = 3;
+    uint32_t access = 7;  // of its peer: all but atomics
   };
   void Connect(const Connection& connection);
   // Writes entries and the doorbell. The ring must have room.

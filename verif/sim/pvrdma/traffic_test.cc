@@ -138,6 +138,96 @@ TEST_P(PvrdmaTraffic, UcSendsAndWrites) {
   EXPECT_EQ(std::memcmp(b.data() + 20'000, a.data() + 10'000, 4000), 0);
 }
 
+TEST_P(PvrdmaTraffic, AtomicsReturnWhatWasThere) {
+  Build();
+  Side a(world_->driver(0), {}), b(world_->driver(1), {});
+  constexpr uint32_t kAll = 15;
+  a.qp.Connect({.dest_qpn = b.qp.qpn(), .dgid = World::GidOf(1)});
+  b.qp.Connect({.dest_qpn = a.qp.qpn(), .dgid = World::GidOf(0), .access = kAll});
+  EXPECT_EQ(b.qp.Query().qp_access_flags, kAll);
+  const auto region = b.driver.CreateRegion(b.pd, 1, kAll);
+  const uint64_t first = 0x1122'3344'5566'7788;
+  Store(region.buffer.data() + 64, first);
+  const auto run = [&](WrOpcode opcode, uint64_t compare_add, uint64_t swap) {
+    SendWqe wqe = Wqe(opcode, 7);
+    Store(wqe.part,
+          AtomicPart{.remote_addr = region.start + 64, .compare_add = compare_add, .swap = swap, .rkey = region.rkey});
+    a.qp.Send(wqe, std::array{a.region.Element(8, 8)});
+    const auto done = a.cq.Next();
+    EXPECT_TRUE(done.has_value());
+    if (!done.has_value()) return uint64_t{0};
+    EXPECT_EQ(done->wr_id, 7u);
+    EXPECT_EQ(done->status, 0u);
+    EXPECT_EQ(done->opcode, opcode == WrOpcode::kCompareSwap ? 3u : 4u);
+    EXPECT_EQ(done->byte_len, 8u);
+    return Load<uint64_t>(a.data() + 8);
+  };
+  EXPECT_EQ(run(WrOpcode::kFetchAdd, 0x100, 99), first);
+  EXPECT_EQ(run(WrOpcode::kCompareSwap, first, 5), first + 0x100);  // not equal: stays
+  EXPECT_EQ(run(WrOpcode::kCompareSwap, first + 0x100, 5), first + 0x100);
+  EXPECT_EQ(run(WrOpcode::kFetchAdd, ~uint64_t{0}, 0), 5u);
+  EXPECT_EQ(Load<uint64_t>(region.buffer.data() + 64), 4u);
+  EXPECT_EQ(b.driver.Destroy(Command::kDestroyMr, region.handle), 0u);
+}
+
+// Two queue pairs of one guest take their receives from one ring, which wraps; the limit is reported once.
+TEST_P(PvrdmaTraffic, SharedReceivesServeTwoQueuePairs) {
+  Build();
+  Side a(world_->driver(0), {}), c(world_->driver(0), {}), b(world_->driver(1), {});
+  DriverSrq srq(b.driver, b.pd, 8, 2);
+  const DriverQpOptions options{.srq = srq.handle()};
+  DriverQp first(b.driver, b.pd, b.cq, b.cq, options), second(b.driver, b.pd, b.cq, b.cq, options);
+  const auto connect = [](Side& side, DriverQp& qp) {
+    side.qp.Connect({.dest_qpn = qp.qpn(), .dgid = World::GidOf(1)});
+    qp.Connect({.dest_qpn = side.qp.qpn(), .dgid = World::GidOf(0)});
+  };
+  connect(a, first);
+  connect(c, second);
+  Fill(a, 5);
+  Fill(c, 6);
+  uint64_t posted = 0;
+  const auto post = [&](bool rings = true) {
+    const uint64_t at = posted % 8 * 1024;
+    srq.Receive({.wr_id = posted++}, std::array{b.region.Element(at, 100), b.region.Element(at + 512, 400)}, rings);
+  };
+  for (int i = 0; i < 8; ++i) post();
+  ASSERT_EQ(srq.Modify(kMaskSrqLimit, 6), 0u);
+  for (uint64_t i = 0; i < 20; ++i) {
+    SCOPED_TRACE(i);
+    Side& from = i % 3 == 0 ? c : a;
+    DriverQp& to = i % 3 == 0 ? second : first;
+    from.qp.Send(Wqe(WrOpcode::kSend, i), std::array{from.region.Element(i * 512, 300)});
+    ASSERT_TRUE(from.cq.Next().has_value());
+    const auto received = b.cq.Next();
+    ASSERT_TRUE(received.has_value());
+    EXPECT_EQ(received->status, 0u);
+    EXPECT_EQ(received->qp, to.qpn());
+    EXPECT_EQ(received->byte_len, 300u);
+    EXPECT_EQ(received->wr_id, i);  // one message at a time: in the ring's order
+    const uint8_t* const at = b.data() + i % 8 * 1024;
+    EXPECT_EQ(std::memcmp(at, from.data() + i * 512, 100), 0);
+    EXPECT_EQ(std::memcmp(at + 512, from.data() + i * 512 + 100, 200), 0);
+    if (i >= 3) post();
+  }
+  ASSERT_TRUE(b.driver.Await([&] { return b.driver.function().TakeInterrupt(kAsyncVector); }));
+  const auto events = b.driver.TakeEvents();
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].type, EventType::kSrqLimitReached);
+  EXPECT_EQ(events[0].info, srq.handle());
+  EXPECT_EQ(srq.Query().srq_limit, 0u);
+
+  // From another context's page a doorbell does nothing.
+  const uint32_t head = srq.state().cons_head;
+  post(false);
+  b.driver.Ring(1, kSrqDoorbell, srq.handle() | kSrqRecv);
+  EXPECT_EQ(srq.state().cons_head, head);
+  srq.Ring();
+  EXPECT_NE(srq.state().cons_head, head);
+  EXPECT_EQ(first.Destroy(), 0u);
+  EXPECT_EQ(second.Destroy(), 0u);
+  EXPECT_EQ(srq.Destroy(), 0u);
+}
+
 SendWqe Datagram(const Side& to, size_t guest, uint64_t wr_id, uint32_t qkey, uint8_t gid_index = 0) {
   SendWqe wqe = Wqe(WrOpcode::kSend, wr_id);
   DatagramPart part{.remote_qpn = to.qp.qpn(), .remote_qkey = qkey};
@@ -213,9 +303,11 @@ TEST_P(PvrdmaTraffic, FaultsOfRequestsCompleteWithTheirStatus) {
     std::function<void(Side&, Side&)> send;
   };
   const Row rows[] = {
-      {"atomic", 2,
+      {"atomic without the right", 10,
        [](Side& a, Side& b) {
-         a.qp.Send(Remote(WrOpcode::kFetchAdd, 1, b.region, 0), std::array{a.region.Element(0, 8)});
+         SendWqe wqe = Wqe(WrOpcode::kFetchAdd, 1);
+         Store(wqe.part, AtomicPart{.remote_addr = b.region.start, .rkey = b.region.rkey});
+         a.qp.Send(wqe, std::array{a.region.Element(0, 8)});
        }},
       {"unknown opcode", 2, [](Side& a, Side&) { a.qp.Send(Wqe(static_cast<WrOpcode>(0x1234'5678), 1)); }},
       {"inline", 2,
@@ -403,6 +495,20 @@ TEST_P(PvrdmaTraffic, WrongIndicesStopOnlyTheirOwnRing) {
       a.Destroy();
       b.Destroy();
     }
+  }
+  // A shared receive queue.
+  {
+    const uint32_t pd = world_->driver(0).CreatePd();
+    DriverSrq srq(world_->driver(0), pd, 16);
+    srq.state().prod_tail = 17;
+    srq.Ring();
+    ASSERT_TRUE(world_->driver(0).Await([&] { return world_->driver(0).function().TakeInterrupt(kAsyncVector); }));
+    const auto events = world_->driver(0).TakeEvents();
+    ASSERT_EQ(events.size(), 1u);
+    EXPECT_EQ(events[0].type, EventType::kSrqErr);
+    EXPECT_EQ(events[0].info, srq.handle());
+    PingPong(good_a, good_b, 1, 500, false);
+    EXPECT_EQ(srq.Destroy(), 0u);
   }
   // A completion queue.
   Side a(world_->driver(0), {}), b(world_->driver(1), {});

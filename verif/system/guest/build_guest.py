@@ -31,8 +31,8 @@ MODULES = {
     "pvrdma": "ib_uverbs rdma_ucm".split(),  # and vmw_pvrdma: build_pvrdma.py
 }
 
-PROGRAMS = """ip tc ethtool rdma ibv_devinfo ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ib_write_bw ib_write_lat ib_send_bw
-ib_send_lat ib_read_bw ib_read_lat ib_atomic_bw ib_atomic_lat rping ucmatose udaddy""".split()
+PROGRAMS = """ip tc ethtool rdma ibv_devinfo ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ibv_srq_pingpong ib_write_bw
+ib_write_lat ib_send_bw ib_send_lat ib_read_bw ib_read_lat ib_atomic_bw ib_atomic_lat rping ucmatose udaddy""".split()
 
 # Loaded with dlopen, so ldd does not list them.
 LIBRARIES = ["libibverbs/librxe-rdmav*.so", "libibverbs/libvmw_pvrdma-rdmav*.so", "libgcc_s.so.1"]
