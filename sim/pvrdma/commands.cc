@@ -351,10 +351,12 @@ int Commands::DoCreateQp(const CreateQp& request, CreateQpResponse& response) {
     return EINVAL;
 
   const uint32_t most_sge = MaxSge(nic_.device().attributes());
-  // As the driver rounds the sizes of entries.
-  const auto round = [most_sge](uint32_t sge) { return std::bit_ceil(std::clamp(sge, 1U, most_sge + 1)); };
+  // An entry has the next power of two bytes. The number of its elements is none: a process's library does not round
+  // it.
+  const auto at_least_one = [most_sge](uint32_t sge) { return std::clamp(sge, 1U, most_sge + 1); };
   const uint32_t recv_wr = has_srq ? 0 : request.max_recv_wr;
-  const uint32_t send_sge = round(request.max_send_sge), recv_sge = has_srq ? 0 : round(request.max_recv_sge);
+  const uint32_t send_sge = at_least_one(request.max_send_sge),
+                 recv_sge = has_srq ? 0 : at_least_one(request.max_recv_sge);
   if (!IsRingSize(request.max_send_wr) || (!has_srq && !IsRingSize(recv_wr)) || send_sge > most_sge ||
       recv_sge > most_sge) {
     return EINVAL;

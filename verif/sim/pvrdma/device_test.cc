@@ -485,10 +485,11 @@ TEST(PvrdmaCommands, QueuePairsMayHaveAnySizeThatIsOffered) {
   const uint32_t pd = driver.CreatePd();
   DriverCq cq(driver, 128);
   for (uint32_t wr = 1; wr <= driver.caps().max_qp_wr; wr *= 2) {
-    for (uint32_t sge = 1; sge <= driver.caps().max_sge; sge *= 2) {
+    for (uint32_t sge = 1; sge <= driver.caps().max_sge; ++sge) {
       SCOPED_TRACE(testing::Message() << wr << " work requests of " << sge << " elements");
       const uint32_t small = std::max(1U, driver.caps().max_qp_wr / wr);
-      DriverQp qp(driver, pd, cq, cq, {.send_wr = wr, .recv_wr = small, .send_sge = sge, .recv_sge = sge});
+      const uint32_t recv_sge = driver.caps().max_sge + 1 - sge;
+      DriverQp qp(driver, pd, cq, cq, {.send_wr = wr, .recv_wr = small, .send_sge = sge, .recv_sge = recv_sge});
       EXPECT_EQ(qp.Destroy(), 0u);
     }
   }

@@ -21,7 +21,7 @@ uint32_t Increment(uint32_t index, uint32_t entries) { return (index + 1) & ((en
 uint32_t Slot(uint32_t index, uint32_t entries) { return index & (entries - 1); }
 
 uint32_t EntryBytes(size_t header, uint32_t sge) {
-  return static_cast<uint32_t>(std::bit_ceil(header + std::bit_ceil(std::max(sge, 1U)) * sizeof(Sge)));
+  return static_cast<uint32_t>(std::bit_ceil(header + std::max(sge, 1U) * sizeof(Sge)));
 }
 uint32_t PagesFor(uint64_t bytes) { return static_cast<uint32_t>((bytes + kPageBytes - 1) / kPageBytes); }
 
