@@ -80,6 +80,7 @@ Guest::Booted Guest::Start(const GuestSetup& setup) {
     command.insert(command.end(), {"--tcp-port", std::to_string(guest->tcp_port_)});
     if (has_pvrdma) {
       command.insert(command.end(), {"--pvrdma", setup.pvrdma, "--link", setup.link, "--reboots"});
+      if (setup.has_root) command.emplace_back("--root");
     } else {
       command.insert(command.end(), {"--wire", setup.wire});
     }

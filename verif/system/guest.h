@@ -29,6 +29,7 @@ struct GuestSetup {
   std::string pvrdma{};        // role pvrdma: socket of the function
   std::string link{};          // role pvrdma: "OWN,PEER", the paths of both ends of the Ethernet link
   std::string kernel{};        // role driver: of this release of Debian; "": of this machine's
+  bool has_root = false;       // role pvrdma: 9p file system "root": this machine's files, for reading
   unsigned host = 200;         // eth0 is 10.0.0.HOST
   unsigned cpus = 1, memory_mib = 256;
 };

@@ -141,6 +141,7 @@ bool PvrdmaGuests::Boot(unsigned guest) {
                                         .name = "guest" + own,
                                         .pvrdma = state.directory + "/pvrdma" + own,
                                         .link = link + own + "," + link + peer,
+                                        .has_root = true,
                                         .host = kFirstHost + guest,
                                         .memory_mib = 384});
   if (started.is_unavailable) state.is_unavailable = started.reason;

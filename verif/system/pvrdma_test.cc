@@ -79,6 +79,25 @@ TEST_P(PvrdmaGuests, Atomics) {
   ToGuest(kAtomicLat, GetParam().nics - 1);
 }
 
+// rdma-core's own tests, both ends in guest 0. Python, pyverbs and the suite are this machine's, whose Debian is the
+// guest's; verif/system/pyverbs_pass_list.txt has the tests that must pass.
+TEST_P(PvrdmaGuests, Pyverbs) {
+  constexpr auto kTimeout = std::chrono::minutes(15);
+  if (!IsFullSystemTest()) GTEST_SKIP() << "VIREO_SYSTEM=full runs this case";
+  if (std::string(GetParam().device) != "model") GTEST_SKIP() << "takes many minutes on RTL";
+  In(0, "mkdir -p /host && mount -t 9p -o ro,trans=virtio,version=9p2000.L,cache=loose,msize=262144 root /host");
+  In(0, "for folder in proc sys dev; do mount -o bind /$folder /host/$folder; done");
+  const std::string files = VIREO_PYVERBS_DIR;
+  std::printf("%s", In(0,
+                       "chroot /host /usr/bin/env -i TMPDIR=/dev/shm PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 " +
+                           files + "/run_pyverbs.py --list " + VIREO_SYSTEM_DIR + "/pyverbs_pass_list.txt " +
+                           "--device vmw_pvrdma0 --gid 1 --address " + AddressOf(0),
+                       kTimeout)
+                        .c_str());
+  In(0, "umount /host/proc /host/sys /host/dev /host");
+  In(0, "dmesg -c >/run/none");  // the driver's complaints: much of the suite is wrong requests
+}
+
 TEST_P(PvrdmaGuests, RdmaCm) {
   BetweenGuests(kUcmatose);
   if (GetParam().has_loss) return;  // the others have no retries of their own, or as kRping

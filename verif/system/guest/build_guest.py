@@ -28,7 +28,7 @@ MODULES = {
     "all": "vmxnet3 virtio_pci virtio_net virtio_console".split(),
     "softroce": "crc32_generic crc32-pclmul rdma_ucm rdma_rxe sch_netem".split(),
     "driver": "8021q button".split(),  # button: the power button ends a suspend
-    "pvrdma": "ib_uverbs rdma_ucm".split(),  # and vmw_pvrdma: build_pvrdma.py
+    "pvrdma": "ib_uverbs rdma_ucm 9pnet_virtio 9p".split(),  # and vmw_pvrdma: build_pvrdma.py; 9p: qemu.py --root
 }
 
 PROGRAMS = """ip tc ethtool rdma ibv_devinfo ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ibv_srq_pingpong ib_write_bw

@@ -112,6 +112,15 @@ class Scripts(unittest.TestCase):
         function = next(json.loads(word) for word in words if '"vfio-user-pci"' in word)
         self.assertEqual((function["addr"], function["socket"]["path"]), ("5.1", "/tmp/a"))
         self.assertIn(f"{self.folder.name}/initramfs-pvrdma", words)
+        self.assertNotIn("-virtfs", words)
+
+    def test_this_machine_s_files_are_for_reading_and_on_request(self) -> None:
+        options = qemu.parse([self.folder.name, "--pvrdma", "/tmp/a", "--link", "/tmp/own,/tmp/peer", "--root"])
+        words = qemu.command(pathlib.Path(self.folder.name), options)
+        self.assertIn("readonly=on", words[words.index("-virtfs") + 1].split(","))
+        refused = run("qemu.py", self.folder.name, "--nic", "/tmp/a", "--root")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("--root needs --pvrdma", refused.stderr)
 
     def test_driver_that_cannot_be_had_is_named(self) -> None:
         files = pathlib.Path(self.folder.name) / "files"

@@ -100,6 +100,9 @@ def pvrdma_devices(options: argparse.Namespace) -> list[str]:
              "-device", f"vmxnet3,netdev=link,mac=02:56:49:52:fe:{options.host:02x},romfile=,multifunction=on,addr=5.0",
              # The driver reads its capabilities right after the register write that makes the device write them.
              *vfio_user(options.pvrdma, **{"addr": "5.1", "x-no-posted-writes": True})]
+    if options.root:
+        # The guest can read what this machine's user can.
+        words += ["-virtfs", "local,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap"]
     forward = f",hostfwd=tcp:127.0.0.1:{options.tcp_port}-:{options.tcp_port}" if options.tcp_port else ""
     return words + ["-netdev", f"user,id=user{forward}", "-device", "virtio-net-pci,netdev=user,romfile="]
 
@@ -154,6 +157,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--nic", action="append", default=[], metavar="SOCKET", help="an exported NIC; can be repeated")
     parser.add_argument("--pvrdma", metavar="SOCKET", help="a PVRDMA function; with --link")
     parser.add_argument("--link", metavar="OWN,PEER", help="with --pvrdma: datagram sockets of the Ethernet link to another guest")
+    parser.add_argument("--root", action="store_true", help="with --pvrdma: this machine's files, for reading, as 9p file system `root`")
     parser.add_argument("--wire", metavar="SOCKET", help="the simulator's wire, for Soft-RoCE; with --tcp-port")
     parser.add_argument("--tcp-port", type=int, help="with --wire and --pvrdma: the guest's TCP port that is also 127.0.0.1's")
     parser.add_argument("--host", type=int, default=200, help="the guest's address is 10.0.0.HOST (default: %(default)s)")
@@ -169,6 +173,8 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
         parser.error("either --nic, --pvrdma or --wire")
     if options.pvrdma and (options.link or "").count(",") != 1:
         parser.error("--pvrdma needs --link OWN,PEER")
+    if options.root and not options.pvrdma:
+        parser.error("--root needs --pvrdma")
     if options.wire and options.tcp_port is None:
         parser.error("--wire needs --tcp-port")
     return options
