@@ -11547,7 +11547,7 @@ struct RxAnswer {
 
 // Disposition of the oldest frame in the receive buffer: bytes of it go to host memory, and after them a completion, a response and an acknowledge may leave; or the frame is dropped. Several tokens may belong to one frame, and a token may belong to none. (tokens.toml)
 struct RxPlace {
-  static constexpr size_t kBits = 1350;
+  static constexpr size_t kBits = 1351;
   bool no_frame{};  // Belongs to no frame, writes nothing
   bool more{};  // The frame stays: the next token belongs to it, too
   uint16_t net_bytes{};  // Not 0: length of the frame, which goes to the net path unchanged; no other field applies

@@ -5356,7 +5356,7 @@ package vireo_spec_pkg;
     logic has_ack;
     rx_ack_t ack;
   } rx_place_t;
-  localparam int unsigned RxPlaceBits = 1350;
+  localparam int unsigned RxPlaceBits = 1351;
 
   // The responder requests the next receive work request of a receive queue, or an element of its current one. One is outstanding at a time. (tokens.toml)
   typedef struct packed {
