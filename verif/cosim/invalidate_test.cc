@@ -229,7 +229,9 @@ TEST_P(Invalidate, WhatWasBegunHasEndedWithTheCompletion) {
       const auto completion = Next(0);
       ASSERT_TRUE(completion.has_value());
       const auto expected = is_refused ? IbWcStatus::kWrFlushErr : IbWcStatus::kSuccess;
-      if (completion->status != expected) EXPECT_EQ(completion->status, IbWcStatus::kRemAccessErr);
+      if (completion->status != expected) {
+        EXPECT_EQ(completion->status, IbWcStatus::kRemAccessErr);
+      }
       is_refused |= completion->status != IbWcStatus::kSuccess;
     }
     ASSERT_FALSE(HasFailure());
