@@ -75,7 +75,7 @@ module vireo_key_fence
 
   always_ff @(posedge clk_i) closing_q <= closing_d;
 
-  assign fence_o = closes_q && passed != '1;
+  assign fence_o = closes_q && !(&passed);
   assign state_o = '{sent: generation_q[KeySideSent], sent_open: open[KeySideSent],
                      received: generation_q[KeySideReceived], received_open: open[KeySideReceived]};
 
