@@ -328,7 +328,7 @@ Completer::State Completer::DecideRecord(Cycle now) {
   }
   // The requester has seen the hold of the failure, and SQE after it.
   if (!attributes_.reliable && !dead_ && record.recovers && record.epoch == ring.epoch) ring.failed = false;
-  const bool has_own_outcome = record.status != IbWcStatus::kSuccess || record.no_completion;
+  const bool has_own_outcome = record.status != IbWcStatus::kSuccess || record.no_completion || record.is_local;
   if (ring.records.empty()) {
     ring.unacked = ring.sent = record.first_psn;
     ring.has_own_outcome = has_own_outcome;

@@ -848,7 +848,7 @@ module vireo_completer
                 ring.sent = record.first_psn;
                 ring.own_outcome = 1'b0;
               end
-              if (record.status != IbWcStatusSuccess || record.no_completion) ring.own_outcome = 1'b1;
+              if (record.status != IbWcStatusSuccess || record.no_completion || record.is_local) ring.own_outcome = 1'b1;
               ring.newest = record.last_psn;
               ring.number = ring.number + 1'b1;
               // A work request that failed has no packets, and earlier ones may be unsent.

@@ -553,7 +553,7 @@ TEST(Completer, MatchesModelInRandomTraffic) {
       }
       EXPECT_EQ(ended, reads);
       EXPECT_GT(bench.completion.count, 200u);
-      EXPECT_GT(bench.failure.count, 10u);
+      EXPECT_GT(bench.failure.count, 4u);  // at most one of each of the 16 QPs
       EXPECT_GT(bench.replay.count, 200u);
       EXPECT_GT(bench.timer_set.count, 200u);
     }
