@@ -161,7 +161,9 @@ void PacketRules::SetQp(uint32_t qpn, const spec::TableQpContext& context) {
   qp.exists = context.valid;
   if (!context.valid) return;
   qp.context = context;
-  by_peer_[{MacOf(context.path.dmac), context.dest_qpn}].push_back(&entry);
+  const Peer peer{MacOf(context.path.dmac), context.dest_qpn};
+  by_peer_[peer].push_back(&entry);
+  gone_.erase(peer);  // until the answer of the command that ends this one, too
   if (context.load_requester) {
     qp.next_psn = qp.unacked_psn = context.next_psn;
     qp.sent.clear();
