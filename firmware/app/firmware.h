@@ -239,6 +239,7 @@ class Firmware {
   Bitmap<kMaxPds> pd_used_;
   Bitmap<kMaxCqs> cq_used_;
   Bitmap<kMaxQps> qp_used_;   // numbers of QPs and of shared receive queues
+  Bitmap<kMaxQps> qp_old_;    // free ones that had old work when it was last asked: HasOldWork
   Bitmap<kMaxQps> srq_used_;  // those of shared receive queues
   uint32_t srqs_ = 0;
   Bitmap<kMaxMrs> mr_used_;

@@ -123,7 +123,13 @@ Firmware::Error Firmware::DestroyQp(const spec::RdmaCmdDestroyQp& request, Empty
 
 // Work requests or replays that were discarded by a stop and still wait behind those of others, at last for the wire.
 // What starts with this number would take them for its own.
-bool Firmware::HasOldWork(uint32_t qpn) { return device_.ReadEntry<spec::TableQpContext>(qpn).send_outstanding != 0; }
+// Other numbers are not asked: nobody reads the entry of a free one, so bad parity in it is harmless.
+bool Firmware::HasOldWork(uint32_t qpn) {
+  if (!qp_old_.Test(qpn)) return false;
+  if (device_.ReadEntry<spec::TableQpContext>(qpn).send_outstanding != 0) return true;
+  qp_old_.Clear(qpn);
+  return false;
+}
 
 // At most as many numbers have old work as work requests and replays fit into the device.
 uint32_t Firmware::FindQpNumber() {
@@ -138,6 +144,7 @@ uint32_t Firmware::FindQpNumber() {
 
 // After stop: removes the QP.
 void Firmware::RemoveQp(uint32_t qpn) {
+  if (device_.ReadEntry<spec::TableQpContext>(qpn).send_outstanding != 0) qp_old_.Set(qpn);
   device_.ClearEntry<spec::TableQpContext>(qpn);
   qp_used_.Clear(qpn);
   draining_.Clear(qpn);

@@ -589,9 +589,7 @@ Completer::State Completer::Check(Cycle now) {
     code = vendor = record.vendor_err;
     // Failed when it was read again; when the QP flushes, the host has already been notified.
     do_report = stored.to_report && reason_ != Reason::kFlush;
-  } else if (record.is_local && reason_ != Reason::kFlush && !ring.failed) {
-    status = IbWcStatus::kSuccess;
-  } else if (covered) {
+  } else if (covered || (record.is_local && reason_ != Reason::kFlush && !ring.failed)) {
     status = IbWcStatus::kSuccess;
   } else if (reason_ == Reason::kNak) {
     status = nak_status_;

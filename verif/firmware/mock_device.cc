@@ -372,6 +372,7 @@ void MockDevice::DoTable() {
     case spec::MgmtTableOperation::kClear:
       std::fill(table_window_.begin(), table_window_.end(), 0);
       tables_.erase(key);
+      if (key.first == MgmtTable::kQpContext && key.second == has_old_work) SetSendOutstanding(key.second, 1);
       return;
   }
 }
@@ -489,6 +490,7 @@ void MockDevice::FinishQp() {
       context.Encode(bytes);
       std::fill(bytes + spec::TableQpContext::kEngineStateOffset, bytes + sizeof(bytes), 0);
       context = spec::TableQpContext::Decode(bytes);
+      context.send_outstanding = qp_command_.qpn == has_old_work ? 1 : 0;
       break;
     }
   }

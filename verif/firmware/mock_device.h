@@ -78,6 +78,8 @@ class MockDevice {
   spec::TableQpContext Qp(uint32_t qpn) const { return Get<spec::TableQpContext>(spec::MgmtTable::kQpContext, qpn); }
   void SetEngineState(uint32_t qpn, spec::IbQpState state);
   void SetSendOutstanding(uint32_t qpn, uint16_t count);
+  // Discarded work that outlives the stop of a QP, and the clear of its entry.
+  std::optional<uint32_t> has_old_work;
 
   // --- Observed by the test ---
   const Tables& tables() const { return tables_; }

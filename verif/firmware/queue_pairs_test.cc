@@ -392,8 +392,8 @@ TEST_F(QueuePairs, NumberIsNotFreeBeforeDiscardedWorkHasGone) {
   const auto context = device().Qp(first);
   const spec::RdmaCmdCreateQp request{
       .pdn = context.pdn, .qp_type = IbQpType::kRc, .send_cqn = context.send_cqn, .recv_cqn = context.recv_cqn};
+  device().has_old_work = first;
   EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kDestroyQp, BytesOf(spec::RdmaCmdDestroyQp{.qpn = first})).ok());
-  device().SetSendOutstanding(first, 1);
   // All other numbers, round-robin, and then none.
   const uint32_t others = spec::kNic1.num_qps - spec::kRdmaFirstQpn - 1;
   std::set<uint32_t> numbers;
