@@ -110,6 +110,7 @@ module vireo_read_responder
 
   // Room for the results of all operations: so none that was granted waits for room in tx_gather.
   localparam int unsigned Atomics = 32;
+  logic [QpBits-1:0] qpn_d, qpn_q;  // QP of the turn
   logic [QpBits-1:0] stopped_qpn;
   logic operation_begins, result_stale;  // the oldest operation is of an earlier lifetime of its QP
   logic [$clog2(Atomics):0] atomics_d, atomics_q;  // operations whose result was not taken
@@ -133,7 +134,6 @@ module vireo_read_responder
   logic drop_valid, drop_pop, drop_empty, turn_push, turn_valid, turn_pop, turn_empty;
   logic ack_push, ack_valid, ack_pop, ack_empty;
   logic [QpBits-1:0] drop_qpn, turn_qpn, ack_qpn;
-  logic [QpBits-1:0] qpn_d, qpn_q;  // QP of the turn
 
   // States in which a responder responds [IBTA vol. 1, 10.3.1]; also ERR, where no new request is accepted, but
   // responses to READs before the failed request, and its NAK after them, are still sent.
