@@ -4,9 +4,12 @@
 // PciFunction of it.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "host/driver/result.h"
@@ -15,6 +18,17 @@ namespace vireo::host {
 
 class VfioDevice {
  public:
+  // Mappings are of whole pages.
+  static constexpr uint64_t kPageBytes = 4096;
+  // Of an MSI-X table. [PCIe 5.0, 7.7.2.2]
+  static constexpr uint32_t kMostMsixVectors = 2048;
+  // What a read of `bytes` returns that fails.
+  static constexpr uint64_t Ones(unsigned bytes) { return bytes >= 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * bytes) - 1; }
+  // With the text of errno.
+  static Error SystemError(ErrorCode code, const std::string& what) {
+    return {code, what + ": " + std::strerror(errno)};
+  }
+
   struct Info {
     uint32_t flags = 0, regions = 0, irqs = 0;
   };

@@ -11,24 +11,18 @@
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
-#include <cstring>
 #include <ctime>
 #include <utility>
 
 namespace vireo::host {
 namespace {
 
-constexpr uint64_t kPageBytes = 4096;
+constexpr uint64_t kPageBytes = VfioDevice::kPageBytes;
 // Above 4 GiB, where the device addresses of no machine have holes.
 constexpr uint64_t kFirstAddress = 0x20'0000'0000;
 constexpr uint64_t kSecond = 1'000'000'000;
-// Of an MSI-X table. [PCIe 5.0, 7.7.2.2]
-constexpr unsigned kMaxVectors = 2048;
 
 constexpr uint64_t RoundUp(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
-
-Error SystemError(ErrorCode code, const std::string& what) { return {code, what + ": " + std::strerror(errno)}; }
 
 }  // namespace
 
@@ -58,7 +52,8 @@ Status VfioFunction::ReadInfo() {
   const auto msix = device_->GetIrq(VFIO_PCI_MSIX_IRQ_INDEX);
   if (!msix.ok()) return msix.error();
   // A larger count is invalid.
-  if (msix->count <= kMaxVectors && (msix->flags & VFIO_IRQ_INFO_EVENTFD) != 0) max_vectors_ = msix->count;
+  if (msix->count <= VfioDevice::kMostMsixVectors && (msix->flags & VFIO_IRQ_INFO_EVENTFD) != 0)
+    max_vectors_ = msix->count;
   return {};
 }
 
@@ -127,10 +122,10 @@ Result<DmaBuffer> VfioFunction::AllocateDma(size_t bytes, size_t alignment) {
   const FileDescriptor file(::memfd_create("vireo-dma", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file.is_open() || ::ftruncate(file.get(), static_cast<off_t>(mapped)) != 0 ||
       ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
-    return SystemError(ErrorCode::kNoMemory, "memory file");
+    return VfioDevice::SystemError(ErrorCode::kNoMemory, "memory file");
   }
   void* const memory = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.get(), 0);
-  if (memory == MAP_FAILED) return SystemError(ErrorCode::kNoMemory, "mapping of a memory file");
+  if (memory == MAP_FAILED) return VfioDevice::SystemError(ErrorCode::kNoMemory, "mapping of a memory file");
   const auto address = MapNext({static_cast<uint8_t*>(memory), mapped}, file.get());
   if (!address.ok()) {
     ::munmap(memory, mapped);
@@ -165,7 +160,7 @@ Status VfioFunction::EnableMsix(unsigned count) {
   std::vector<int> fds;
   for (Vector& vector : vectors) {
     vector.fd = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!vector.fd.is_open()) return SystemError(ErrorCode::kNoMemory, "eventfd");
+    if (!vector.fd.is_open()) return VfioDevice::SystemError(ErrorCode::kNoMemory, "eventfd");
     fds.push_back(vector.fd.get());
   }
   for (uint32_t start = 0; start < count;) {

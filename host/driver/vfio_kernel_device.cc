@@ -22,11 +22,8 @@ namespace vireo::host {
 namespace {
 
 constexpr const char* kDriver = "vfio-pci";
-constexpr uint64_t kPageBytes = 4096;
 // A kernel that asks for more is wrong.
 constexpr uint32_t kMostAnswerBytes = 1U << 20;
-
-Error SystemError(ErrorCode code, const std::string& what) { return {code, what + ": " + std::strerror(errno)}; }
 
 template <typename T>
 std::vector<uint8_t> BytesOf(T value) {
@@ -70,8 +67,6 @@ Result<std::string> SysfsName(const std::string& address) {
 }
 
 std::string DevicePath(const std::string& name) { return "/sys/bus/pci/devices/" + name; }
-
-constexpr uint64_t Ones(unsigned bytes) { return bytes >= 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * bytes) - 1; }
 
 }  // namespace
 

@@ -63,7 +63,7 @@ class VfioKernelDevice final : public VfioDevice {
   void Unmap(uint64_t address, size_t bytes) override;
   Status EnableMsix(uint32_t start, std::span<const int> fds) override;
   Status DisableMsix() override;
-  size_t MostVectors() const override { return 2048; }
+  size_t MostVectors() const override { return kMostMsixVectors; }
   // Of the function, else of all that shares its bus (hot reset), which must be in its group.
   Status Reset() override;
 

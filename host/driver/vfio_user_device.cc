@@ -31,8 +31,6 @@ using vfio_user::MessageReader;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr uint64_t Ones(unsigned bytes) { return bytes >= 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * bytes) - 1; }
-
 }  // namespace
 
 // --- Connection
