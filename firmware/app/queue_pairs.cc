@@ -142,9 +142,11 @@ uint32_t Firmware::FindQpNumber() {
   return kNone;
 }
 
-// After stop: removes the QP.
+// After stop: removes the QP. Also by a reset after bad parity: then the count is read after the clear.
 void Firmware::RemoveQp(uint32_t qpn) {
-  if (device_.ReadEntry<spec::TableQpContext>(qpn).send_outstanding != 0) qp_old_.Set(qpn);
+  spec::TableQpContext context;
+  const bool readable = device_.TryReadEntry(qpn, &context);
+  if (!readable || context.send_outstanding != 0) qp_old_.Set(qpn);
   device_.ClearEntry<spec::TableQpContext>(qpn);
   qp_used_.Clear(qpn);
   draining_.Clear(qpn);
