@@ -11,6 +11,7 @@ void PayloadMemory::Clear() {
   young_.clear();
   old_.clear();
   last_ = nullptr;
+  has_forgotten_ = false;
 }
 
 // Moves a page that was found to those that stay longest.
@@ -31,7 +32,10 @@ void PayloadMemory::Read(Cycle cycle, uint64_t address, std::span<const uint8_t>
   const size_t begin = address % kPageBytes, bytes = std::min(data.size(), kPageBytes - begin);
   Page* page = Find(number);
   if (page == nullptr) {
-    if (young_.size() >= kMostPages) old_ = std::exchange(young_, {});
+    if (young_.size() >= kMostPages) {
+      has_forgotten_ |= !old_.empty();
+      old_ = std::exchange(young_, {});
+    }
     last_number_ = number;
     page = last_ = young_.emplace(number, std::make_unique<Page>()).first->second.get();
   }

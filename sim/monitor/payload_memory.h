@@ -23,11 +23,15 @@ class PayloadMemory {
   // Other threads of the host may change memory while the device reads it more than once: kUnknown if a part has
   // changed twice within kRecent.
   Verdict Compare(Cycle cycle, uint64_t address, std::span<const uint8_t> data);
+  // Pages were dropped to make room: kNotRead may be one of them.
+  bool has_forgotten() const { return has_forgotten_; }
+
+  static constexpr unsigned kPageShift = 12;
+  static constexpr size_t kMostPages = 1024;  // read last: far more than a device has on its way to the wire
 
  private:
-  static constexpr unsigned kPageShift = 12, kGranuleShift = 6;
+  static constexpr unsigned kGranuleShift = 6;
   static constexpr size_t kPageBytes = size_t{1} << kPageShift, kGranules = kPageBytes >> kGranuleShift;
-  static constexpr size_t kMostPages = 1024;  // read last: far more than a device has on its way to the wire
   static constexpr Cycle kRecent = 1'000'000;
 
   // What is known of the bytes before they were read again with another content.
@@ -51,6 +55,7 @@ class PayloadMemory {
   Pages young_, old_;  // by address >> kPageShift
   uint64_t last_number_ = 0;
   Page* last_ = nullptr;
+  bool has_forgotten_ = false;
 };
 
 }  // namespace vireo::sim::monitor
