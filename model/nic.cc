@@ -439,6 +439,7 @@ void Nic::ConnectQueuePairs() {
   read_responder_.on_qp_reads = [this](Cycle now, const spec::QpReads& reads) { responder_.OnQpReads(now, reads); };
   rx_buffer_.frame_out.Connect(responder_.frame_in, rx_buffer_);
   responder_.receive_request_out.Connect(recv_queue_.receive_request_in, responder_);
+  recv_queue_.receive_retry_out.Connect(responder_.receive_retry_in, recv_queue_);
   recv_queue_.receive_out.Connect(responder_.receive_in, recv_queue_);
   responder_.place_out.Connect(rx_scatter_.place_in, responder_);
   rx_scatter_.ack_out.Connect(acks_.in[0], rx_scatter_);

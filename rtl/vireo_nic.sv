@@ -1430,6 +1430,8 @@ module vireo_nic
   receive_request_t receive_request;
   logic receive_valid, receive_ready;
   receive_t receive;
+  logic receive_retry_valid, receive_retry_ready;
+  receive_retry_t receive_retry;
 
   logic net_beat_valid, net_beat_last;  // frames for net queues
   logic [DataBits-1:0] net_beat_data;
@@ -1477,6 +1479,9 @@ module vireo_nic
     .table_write_i(table_write),
     .qp_state_write_valid_i(qp_state_write_valid),
     .qp_state_write_i(qp_state_write),
+    .receive_retry_valid_o(receive_retry_valid),
+    .receive_retry_ready_i(receive_retry_ready),
+    .receive_retry_o(receive_retry),
     .receive_request_valid_i(receive_request_valid),
     .receive_request_ready_o(receive_request_ready),
     .receive_request_i(receive_request),
@@ -1531,6 +1536,9 @@ module vireo_nic
     .memory_place_valid_i(memory_place_valid[MemoryClientResponder]),
     .memory_place_ready_o(memory_place_ready[MemoryClientResponder]),
     .memory_place_i(memory_place[MemoryClientResponder]),
+    .receive_retry_valid_i(receive_retry_valid),
+    .receive_retry_ready_o(receive_retry_ready),
+    .receive_retry_i(receive_retry),
     .receive_request_valid_o(receive_request_valid),
     .receive_request_ready_i(receive_request_ready),
     .receive_request_o(receive_request),

@@ -67,6 +67,7 @@ void RecvQueue::Run(Cycle now) {
   bool moved = Leave(now, fetch_, fetch_request_out);
   moved |= Leave(now, request_, buffer_request_out);
   moved |= Leave(now, receive_, receive_out);
+  moved |= Leave(now, retry_, receive_retry_out);
   moved |= Leave(now, failure_, queue_failure_out);
   // The machines see each other's registers as of the start of the cycle.
   const uint32_t requests = requests_;
@@ -148,9 +149,10 @@ bool RecvQueue::Choose(Cycle now) {
     return true;
   }
   // Both outputs are free while a request is pending, but for the report of a limit.
-  if (wait_ == Wait::kNone && receive_request_in.CanPop(now) && !receive_ && !failure_) {
+  if (wait_ == Wait::kNone && receive_request_in.CanPop(now) && !receive_ && !failure_ && !retry_) {
     const spec::ReceiveRequest request = receive_request_in.Pop(now);
     wait_qpn_ = request.qpn;
+    no_wait_ = request.no_wait;
     requested_since_ = false;
     broken_ = false;
     if (request.is_element) {
@@ -162,11 +164,11 @@ bool RecvQueue::Choose(Cycle now) {
     }
     return true;
   }
-  if (!failure_ && (wait_ == Wait::kServe || (wait_ == Wait::kRoom && CanRequest()))) {
+  if (!failure_ && !retry_ && (wait_ == Wait::kServe || (wait_ == Wait::kRoom && CanRequest()))) {
     event_ = Event{Op::kServe, wait_qpn_};
     return true;
   }
-  if (infos_.CanPop(now) && (!infos_.front().reads || fetched_in.CanPop(now))) {
+  if (!retry_ && infos_.CanPop(now) && (!infos_.front().reads || fetched_in.CanPop(now))) {
     event_ = Event{Op::kStore, infos_.front().qpn};
     return true;
   }
@@ -181,6 +183,7 @@ void RecvQueue::Decide(Cycle now) {
     case Op::kClear:
       slot.count = 0;
       slot.stale = slot.requested;
+      slot.retries = false;
       slot.taken = 0;
       slot.armed = false;
       break;
@@ -213,8 +216,16 @@ void RecvQueue::Serve(Cycle now, uint32_t qpn, Slot& slot) {
     slot.first = (slot.first + 1) % sizes_.ahead;
     --slot.count;
     if (limits_.Read(now - 1, qpn).is_shared) ++slot.taken;
+    slot.retries = false;
     // Without space for a request, the next receive that is delivered makes it.
     if (!slot.requested && CanRequest() && slot.count <= sizes_.ahead / 2) RequestBatch(now, qpn, slot);
+  } else if (no_wait_) {
+    wait_ = Wait::kNone;
+    receive_ = spec::Receive{.status = BufferStatus::kPending};
+    slot.since = !slot.requested;
+    if (!slot.requested && CanRequest()) RequestBatch(now, qpn, slot);
+    slot.retries = slot.requested;
+    if (!slot.retries) retry_ = spec::ReceiveRetry{.qpn = qpn};
   } else if (slot.requested) {
     wait_ = Wait::kBatch;
   } else if (requested_since_) {
@@ -264,6 +275,9 @@ void RecvQueue::Store(Cycle now, uint32_t qpn, Slot& slot) {
     ++batches_ended_;
     slot.requested = false;
     slot.stale = false;
+    // Without a receive only if one may have been posted since the request was made.
+    if (slot.retries && (slot.count != 0 || !slot.since)) retry_ = spec::ReceiveRetry{.qpn = qpn};
+    slot.retries = false;
   }
   if (wait_ == Wait::kBatch && wait_qpn_ == qpn) {
     wait_ = Wait::kServe;
@@ -299,7 +313,8 @@ spec::Receive RecvQueue::ReceiveOf(const Info& info, const spec::DmaFetched& fet
 
 bool RecvQueue::IsIdle() const {
   return !event_ && !delivery_ && !due_ && armed_.IsEmpty() && wait_ == Wait::kNone && receive_request_in.size() == 0 &&
-         clear_.IsEmpty() && requests_ == 0 && infos_.size() == 0 && !request_ && !fetch_ && !receive_ && !failure_;
+         clear_.IsEmpty() && requests_ == 0 && infos_.size() == 0 && !request_ && !fetch_ && !receive_ && !failure_ &&
+         !retry_;
 }
 
 }  // namespace vireo::model

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prefetches receive work requests into a ring per receive queue, private or shared, and delivers them one by one;
-// reads single elements, too: the counterpart of rtl/rdma/vireo_recv_queue.sv. It checks a work request's format; it
-// does not handle keys, messages or completions. Of a shared queue it counts the receives that are taken, and reports
-// the limit that firmware has armed.
+// reads single elements, too. A request with no_wait never waits for host memory: see receive_retry. The counterpart of
+// rtl/rdma/vireo_recv_queue.sv. It checks a work request's format; it does not handle keys, messages or completions. Of
+// a shared queue it counts the receives that are taken, and reports the limit that firmware has armed.
 //
 // Two machines: the reads (one cycle per buffer or element), and the rings (two cycles per event, three for a receive
 // that is delivered).
@@ -34,11 +34,13 @@ class RecvQueue final : public Block {
   // Unloaded, from the cycle in which one token is accepted to the one in which the next is visible.
   static constexpr Cycle kRequestToReceive = 4;        // from the ring
   static constexpr Cycle kRequestToBufferRequest = 3;  // the ring is empty
+  static constexpr Cycle kRequestToPending = 3;        // with no_wait, likewise
   static constexpr Cycle kRequestToFetch = 3;          // of an element
   static constexpr Cycle kBufferToFetch = 3;
   static constexpr Cycle kBufferToReceive = 8;   // none, or a bad one
   static constexpr Cycle kFetchedToReceive = 7;  // a work request that is waited for
   static constexpr Cycle kFetchedToElement = 4;
+  static constexpr Cycle kFetchedToRetry = 4;
 
   RecvQueue(Agenda& agenda, const spec::Config& config);
   RecvQueue(Agenda& agenda, const spec::Config& config, const Sizes& sizes);
@@ -55,6 +57,7 @@ class RecvQueue final : public Block {
   Channel<spec::Buffer> buffer_in;
   Channel<spec::DmaFetched> fetched_in;
   Output<spec::Receive> receive_out;
+  Output<spec::ReceiveRetry> receive_retry_out;
   Output<spec::BufferRequest> buffer_request_out;
   Output<spec::DmaReadRequest> fetch_request_out;
   Output<spec::QueueFailure> queue_failure_out;
@@ -73,6 +76,8 @@ class RecvQueue final : public Block {
     uint32_t count = 0;
     bool requested = false;  // a request, or its result, is in flight
     bool stale = false;      // its result is to be discarded
+    bool retries = false;    // a request was answered `pending`
+    bool since = false;      // after which the request in flight was made
     uint16_t taken = 0;      // shared queue: receives delivered since the last clear
     bool armed = false;      // to report when as many are taken:
     uint16_t position = 0;
@@ -143,6 +148,7 @@ class RecvQueue final : public Block {
   uint32_t wait_qpn_ = 0;
   bool requested_since_ = false;  // a request was made after it wanted one
   bool broken_ = false;           // that request failed
+  bool no_wait_ = false;          // of the responder's request
   uint32_t requests_ = 0;         // whose last buffer has not been taken
   uint64_t batches_begun_ = 0;
   uint64_t batches_ended_ = 0;
@@ -150,6 +156,7 @@ class RecvQueue final : public Block {
   std::optional<spec::DmaReadRequest> fetch_;
   std::optional<spec::BufferRequest> request_;
   std::optional<spec::Receive> receive_;
+  std::optional<spec::ReceiveRetry> retry_;
   std::optional<spec::QueueFailure> failure_;
 };
 

@@ -53,6 +53,7 @@ Responder::Responder(Agenda& agenda, const Sizes& sizes)
   frame_in.SetConsumer(this);
   memory_place_in.SetConsumer(this);
   doorbell_in.SetConsumer(this);
+  receive_retry_in.SetConsumer(this);
   receive_in.SetConsumer(this);
   read_record_in.SetConsumer(this);
 }
@@ -110,8 +111,9 @@ void Responder::SetHold(Cycle from, bool hold) {
 
 bool Responder::IsIdle() const {
   return state_ == State::kIdle && !has_next_ && load_in.size() == 0 && (frame_in.size() == 0 || (held_ && !early_)) &&
-         doorbell_in.size() == 0 && changes_.empty() && !reflush_ && !ring_ && flush_.IsEmpty() && !check_.token &&
-         !request_.token && !place_.token && !failure_.token && read_record_in.size() == 0 && !expected_psn_;
+         doorbell_in.size() == 0 && receive_retry_in.size() == 0 && changes_.empty() && !reflush_ && !ring_ &&
+         flush_.IsEmpty() && !check_.token && !request_.token && !place_.token && !failure_.token &&
+         read_record_in.size() == 0 && !expected_psn_;
 }
 
 void Responder::Run(Cycle now) {
@@ -177,6 +179,9 @@ void Responder::RunRings(Cycle now, bool reflush) {
   if (ring && (!added || !ring_in_error_)) {
     if (ring_in_error_) add(*ring_);
     ring_.reset();
+  } else if (!ring && receive_retry_in.CanPop(now)) {
+    ring_ = receive_retry_in.Pop(now).qpn;
+    ring_in_error_ = state_table_.Read(now, *ring_) == IbQpState::kErr;
   } else if (!ring && doorbell_in.CanPop(now)) {
     ring_ = queues_.QpOf(now, doorbell_in.Pop(now).vq_index);
     // Most receive queues ring in another state: those doorbells take no turn.
@@ -512,8 +517,9 @@ void Responder::OnReceive(Cycle now) {
 
 void Responder::Next(Cycle now, bool reflush) {
   if (is_flush_) {
-    // A broken queue has no more to flush; a bad work request is flushed like others.
-    const bool none = status_ == BufferStatus::kEmpty || (status_ == BufferStatus::kFailed && code_ == RdmaError::kOk);
+    // A broken queue has no more to flush, of one that answers `pending` this is known later; a bad work request is
+    // flushed like others.
+    const bool none = status_ == BufferStatus::kEmpty || (status_ != BufferStatus::kOk && code_ == RdmaError::kOk);
     if (none) return SetState(now, State::kIdle);
     if (!HasSpace(now) || reflush) return;
     spec::RxPlace place{.no_frame = true};
@@ -588,7 +594,10 @@ void Responder::Flush(Cycle now) {
   // The CQ number is lost with the entry.
   if (!fails && !returns) return SetState(now, State::kIdle);
   if (turn_->half.holds) return SetState(now, State::kNext);
-  if (!turn_->attributes.has_srq) return RequestReceive(now);
+  if (!turn_->attributes.has_srq) {
+    // The one that a refused WRITE would have consumed is not left to a later turn.
+    return RequestReceiveToken(now, {.qpn = turn_->ReceiveQueue(), .no_wait = !turn_->half.access_refused});
+  }
   // The others are not this QP's.
   if (drains) failure_.Set(now, {.qpn = turn_->qpn, .event_type = RdmaEventType::kQpLastWqeReached});
   SetState(now, State::kIdle);

@@ -80,6 +80,7 @@ class Responder final : public Block {
   Channel<spec::ReadRecord> read_record_in = Channel<spec::ReadRecord>::Slice();
   Output<spec::MemoryCheck> memory_check_out;
   Output<spec::ReceiveRequest> receive_request_out;
+  Channel<spec::ReceiveRetry> receive_retry_in = Channel<spec::ReceiveRetry>::Slice();
   Output<spec::RxPlace> place_out;
   Output<spec::QpFailure> failure_out;
 

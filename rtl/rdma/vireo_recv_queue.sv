@@ -10,6 +10,9 @@
 // qp_state_write with `clear` discards the ring's content and receives in flight to it. At most one buffer_request of a
 // QP is outstanding, until all of its buffers are in the ring: so one bit per QP marks them as valid or stale.
 //
+// A request with no_wait never waits for host memory: if the ring is empty it is answered `pending`, and a receive_retry
+// says when to request again.
+//
 // Of a shared queue it counts the receives that are taken, and reports once when the count reaches the position that
 // firmware has armed: as a queue_failure with code ok.
 module vireo_recv_queue
@@ -42,6 +45,10 @@ module vireo_recv_queue
   output logic              receive_valid_o,
   input  logic              receive_ready_i,
   output receive_t          receive_o,
+
+  output logic              receive_retry_valid_o,  // taken within a bounded time, whatever receive_o waits for
+  input  logic              receive_retry_ready_i,
+  output receive_retry_t    receive_retry_o,
 
   output logic              buffer_request_valid_o,
   input  logic              buffer_request_ready_i,
@@ -211,6 +218,8 @@ module vireo_recv_queue
     logic [CountBits-1:0] count;
     logic requested;  // a request is outstanding, or its buffers
     logic stale;  // its buffers are to be discarded
+    logic retries;  // a request was answered `pending`
+    logic since;  // after which the outstanding request was made
     logic [15:0] taken;  // shared queue: receives delivered since the last clear
     logic armed;  // to report when as many are taken:
     logic [15:0] position;
@@ -250,6 +259,9 @@ module vireo_recv_queue
   wait_e wait_d, wait_q;
   logic requested_since_d, requested_since_q;  // a request was made after the responder asked for one
   logic broken_d, broken_q;  // and failed
+  logic no_wait_d, no_wait_q;  // of the responder's request
+  logic retry_valid_d, retry_valid_q;
+  logic [QpBits-1:0] retry_d, retry_q;
   logic request_valid_d, request_valid_q, can_request, request_batch;
   buffer_request_t request_d, request_q;
   logic [RequestBits-1:0] requests_d, requests_q;  // whose last buffer was not taken
@@ -372,6 +384,9 @@ module vireo_recv_queue
     wait_qpn_d = wait_qpn_q;
     requested_since_d = requested_since_q;
     broken_d = broken_q;
+    no_wait_d = no_wait_q;
+    retry_valid_d = retry_valid_q && !receive_retry_ready_i;
+    retry_d = retry_q;
     element_set = 1'b0;
     element_address_d = element_address_q;
     due_d = due_q;
@@ -395,7 +410,7 @@ module vireo_recv_queue
     failure_valid_d = failure_valid_q && !queue_failure_ready_i;
     failure_d = failure_q;
     // Both are free while the responder waits for a receive, but for the report of a limit.
-    both_free = !receive_valid_d && !failure_valid_d;
+    both_free = !receive_valid_d && !failure_valid_d && !retry_valid_d;
 
     stored = info_valid && (!info.reads || fetched_valid);
     distance = '0;
@@ -425,6 +440,7 @@ module vireo_recv_queue
         end else if (wait_q == WaitNone && request_valid && both_free) begin
           request_pop = 1'b1;
           wait_qpn_d = request.qpn[QpBits-1:0];
+          no_wait_d = request.no_wait;
           requested_since_d = 1'b0;
           broken_d = 1'b0;
           if (request.is_element) begin
@@ -443,7 +459,7 @@ module vireo_recv_queue
           qpn_d = wait_qpn_q;
           read = 1'b1;
           state_d = StDecide;
-        end else if (stored) begin
+        end else if (stored && !retry_valid_d) begin
           op_d = OpStore;
           qpn_d = info.qpn;
           read = 1'b1;
@@ -460,9 +476,22 @@ module vireo_recv_queue
               slot_new.first = slot.first + 1'b1;
               slot_new.count = slot.count - 1'b1;
               slot_new.taken = slot.taken + 16'(limit.is_shared);
+              slot_new.retries = 1'b0;
               state_d = StDeliver;
               // If there is no space for a request, the next receive that is delivered makes it.
               request_batch = !slot.requested && can_request && slot_new.count <= CountBits'(Ahead / 2);
+            end else if (no_wait_q) begin
+              wait_d = WaitNone;
+              receive_valid_d = 1'b1;
+              receive_d = '0;
+              receive_d.status = BufferStatusPending;
+              request_batch = !slot.requested && can_request;
+              slot_new.retries = slot.requested || can_request;
+              slot_new.since = !slot.requested;
+              if (!slot_new.retries) begin
+                retry_valid_d = 1'b1;
+                retry_d = qpn_q;
+              end
             end else if (slot.requested) begin
               wait_d = WaitBatch;
             end else if (requested_since_q) begin
@@ -504,6 +533,12 @@ module vireo_recv_queue
                 batch_ends_o = 1'b1;
                 slot_new.requested = 1'b0;
                 slot_new.stale = 1'b0;
+                slot_new.retries = 1'b0;
+                // Without a receive only if one may have been posted since the request was made.
+                if (slot.retries && (slot_new.count != '0 || !slot.since)) begin
+                  retry_valid_d = 1'b1;
+                  retry_d = qpn_q;
+                end
               end
               if (wait_q == WaitBatch && wait_qpn_q == qpn_q) begin
                 wait_d = WaitServe;
@@ -520,6 +555,7 @@ module vireo_recv_queue
             slot_write = 1'b1;
             slot_new.count = '0;
             slot_new.stale = slot.requested;
+            slot_new.retries = 1'b0;
             slot_new.taken = '0;
             slot_new.armed = 1'b0;
           end
@@ -570,6 +606,7 @@ module vireo_recv_queue
       request_valid_q <= 1'b0;
       requests_q <= '0;
       receive_valid_q <= 1'b0;
+      retry_valid_q <= 1'b0;
       failure_valid_q <= 1'b0;
       due_q <= 1'b0;
     end else begin
@@ -581,6 +618,7 @@ module vireo_recv_queue
       request_valid_q <= request_valid_d;
       requests_q <= requests_d;
       receive_valid_q <= receive_valid_d;
+      retry_valid_q <= retry_valid_d;
       failure_valid_q <= failure_valid_d;
       due_q <= due_d;
     end
@@ -594,6 +632,8 @@ module vireo_recv_queue
     wait_qpn_q <= wait_qpn_d;
     requested_since_q <= requested_since_d;
     broken_q <= broken_d;
+    no_wait_q <= no_wait_d;
+    retry_q <= retry_d;
     request_q <= request_d;
     receive_q <= receive_d;
     failure_q <= failure_d;
@@ -601,6 +641,8 @@ module vireo_recv_queue
 
   assign receive_valid_o = receive_valid_q;
   assign receive_o = receive_q;
+  assign receive_retry_valid_o = retry_valid_q;
+  assign receive_retry_o = '{qpn: 24'(retry_q)};
   assign buffer_request_valid_o = request_valid_q;
   assign buffer_request_o = request_q;
   assign fetch_request_valid_o = fetch_valid_q;
@@ -609,6 +651,6 @@ module vireo_recv_queue
   assign queue_failure_o = failure_q;
   assign batch_begins_o = request_batch;
   assign idle_o = state_q == StChoose && !due_q && limit_empty && wait_q == WaitNone && !request_valid && clear_empty && requests_q == '0
-               && infos_q == '0 && !request_valid_q && !fetch_valid_q && !receive_valid_q && !failure_valid_q;
+               && infos_q == '0 && !request_valid_q && !fetch_valid_q && !receive_valid_q && !failure_valid_q && !retry_valid_q;
 
 endmodule

@@ -58,6 +58,9 @@ module vireo_responder
   input  logic            receive_valid_i,        // one for each receive_request
   output logic            receive_ready_o,
   input  receive_t        receive_i,
+  input  logic            receive_retry_valid_i,  // of a flush that was answered `pending`
+  output logic            receive_retry_ready_o,
+  input  receive_retry_t  receive_retry_i,
 
   output logic            memory_check_valid_o,
   input  logic            memory_check_ready_i,
@@ -115,6 +118,10 @@ module vireo_responder
   logic doorbell_valid, doorbell_ready, receive_valid, receive_ready;
   doorbell_t doorbell;
   receive_t receive;
+  logic retry_valid, retry_ready;
+  // verilator lint_off UNUSEDSIGNAL
+  receive_retry_t retry;
+  // verilator lint_on UNUSEDSIGNAL
   qp_load_t load;
   rx_token_t waiting;  // the frame that is next
   memory_place_t memory;
@@ -172,6 +179,19 @@ module vireo_responder
   );
 
   vireo_slice #(
+    .Width(ReceiveRetryBits)
+  ) u_retry (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(receive_retry_valid_i),
+    .s_ready_o(receive_retry_ready_o),
+    .s_data_i(receive_retry_i),
+    .m_valid_o(retry_valid),
+    .m_ready_i(retry_ready),
+    .m_data_o(retry)
+  );
+
+  vireo_slice #(
     .Width(ReceiveBits)
   ) u_receive (
     .clk_i,
@@ -184,15 +204,16 @@ module vireo_responder
     .m_data_o(receive)
   );
 
-  // --- QPs to flush: those whose state became ERR or was cleared, those whose receive queue rang in ERR, and those
-  // that had one receive flushed. A pulse comes one cycle late, so that the other sets see it and wait.
+  // --- QPs to flush: those whose state became ERR or was cleared, those whose receive queue rang in ERR or has
+  // something new to be requested, and those that had one receive flushed. A pulse comes one cycle late, so that the other sets see it and wait.
 
   logic change_valid_q, change_clear_q;
   logic [QpBits-1:0] change_q;
   logic reflush_valid_d, reflush_valid_q;  // set by the machine below
   logic [QpBits-1:0] reflush_d, reflush_q;
   logic ring_valid_d, ring_valid_q;
-  logic [QpBits-1:0] ring_q;
+  logic [QpBits-1:0] ring_d, ring_q;
+  logic ring_take;
   logic ring_in_error;
   logic [15:0] doorbell_offset;
   logic doorbell_known;
@@ -203,8 +224,11 @@ module vireo_responder
   always_comb begin
     doorbell_offset = doorbell.vq_index - first_queue;
     doorbell_known = doorbell.vq_index >= first_queue && !doorbell_offset[0] && doorbell_offset < 16'(2 * NumQps);
-    doorbell_ready = doorbell_valid && !ring_valid_q;
-    ring_valid_d = doorbell_ready && doorbell_known;
+    retry_ready = retry_valid && !ring_valid_q;
+    doorbell_ready = doorbell_valid && !ring_valid_q && !retry_valid;
+    ring_take = retry_ready || doorbell_ready;
+    ring_d = retry_ready ? QpBits'(retry.qpn) : doorbell_offset[QpBits:1];
+    ring_valid_d = retry_ready || (doorbell_ready && doorbell_known);
 
     reflush_push = reflush_valid_q && !change_valid_q;
     flush_push = change_valid_q || reflush_valid_q || (ring_valid_q && ring_in_error);
@@ -229,7 +253,7 @@ module vireo_responder
     change_q <= QpBits'(qp_state_write_i.qpn);
     change_clear_q <= qp_state_write_i.clear;
     reflush_q <= reflush_d;
-    if (doorbell_ready) ring_q <= doorbell_offset[QpBits:1];
+    if (ring_take) ring_q <= ring_d;
   end
 
   logic unused_flush_load;
@@ -251,8 +275,8 @@ module vireo_responder
     .write_i(qp_state_write_valid_i),
     .write_address_i(QpBits'(qp_state_write_i.qpn)),
     .write_data_i(qp_state_write_i.state == 3'(IbQpStateErr)),
-    .read_i(doorbell_ready),
-    .read_address_i(doorbell_offset[QpBits:1]),
+    .read_i(ring_take),
+    .read_address_i(ring_d),
     .read_data_o(ring_in_error)
   );
 
@@ -700,7 +724,7 @@ module vireo_responder
                 state_d = StNext;
               end else begin
                 request_valid_d = 1'b1;
-                request_d = '{qpn: 24'(receive_queue), is_element: 1'b0, address: '0};
+                request_d = '{qpn: 24'(receive_queue), default: '0};
                 state_d = StReceive;
               end
             end
@@ -745,7 +769,7 @@ module vireo_responder
           end else if (!scatters && frame.info.consumes_recv && !half.holds) begin
             // Nothing is written without a receive: the memory_place stays in its register.
             request_valid_d = 1'b1;
-            request_d = '{qpn: 24'(receive_queue), is_element: 1'b0, address: '0};
+            request_d = '{qpn: 24'(receive_queue), default: '0};
             state_d = StReceive;
           end else begin
             memory_ready = 1'b1;
@@ -813,7 +837,8 @@ module vireo_responder
         end else if (position_q.cursor.elements != '0) begin
           element_d = 1'b1;
           request_valid_d = 1'b1;
-          request_d = '{qpn: 24'(receive_queue), is_element: 1'b1, address: position_q.cursor.next_element};
+          request_d = '{qpn: 24'(receive_queue), is_element: 1'b1, no_wait: 1'b0,
+                        address: position_q.cursor.next_element};
           state_d = StReceive;
         end else begin
           done = ActLength;
@@ -849,7 +874,8 @@ module vireo_responder
             end
           end else begin
             request_valid_d = 1'b1;
-            request_d = '{qpn: 24'(qpn_q), is_element: 1'b0, address: '0};
+            // The one that a refused WRITE would have consumed is not left to a later turn.
+            request_d = '{qpn: 24'(qpn_q), no_wait: !row_half.access_refused, default: '0};
             state_d = StReceive;
           end
         end else if (row_state == 3'(IbQpStateReset) && row_attributes.has_srq && row_half.holds && !attributes_corrupt) begin
@@ -878,7 +904,7 @@ module vireo_responder
         next_receive_d = 1'b1;
         request_valid_d = 1'b1;
         request_d = '{qpn: row_attributes.has_srq ? 24'(row_attributes.srqn) : 24'(QpBits'(waiting.bth.dest_qp)),
-                      is_element: 1'b0, address: '0};
+                      default: '0};
       end
     end
 
@@ -1350,7 +1376,7 @@ module vireo_responder
   assign parity_error_o = parity_error_q;
 
   assign settled_o = state_q == StIdle && !next_valid_q;
-  assign idle_o = state_q == StIdle && !next_valid_q && !load_valid && (!waiting_valid || (hold_q && !early_q)) && !doorbell_valid && !change_valid_q
+  assign idle_o = state_q == StIdle && !next_valid_q && !load_valid && (!waiting_valid || (hold_q && !early_q)) && !doorbell_valid && !retry_valid && !change_valid_q
                && !reflush_valid_q && !ring_valid_q && flush_empty && !check_valid_q && !request_valid_q
                && !place_valid_q && !failure_valid_q && ring_idle && !expected_psn_valid_o;
 

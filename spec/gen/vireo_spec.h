@@ -1986,6 +1986,7 @@ enum class BufferStatus : uint8_t {
   kOk = 0u,  // a buffer
   kEmpty = 1u,  // no buffer: the queue has no more, or is not served
   kFailed = 2u,  // no buffer: the queue is broken and was stopped
+  kPending = 3u,  // `receive` only: none is at hand, and a receive_retry follows if one comes
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(BufferStatus value) {
@@ -1993,6 +1994,7 @@ constexpr const char* ToString(BufferStatus value) {
     case BufferStatus::kOk: return "ok";
     case BufferStatus::kEmpty: return "empty";
     case BufferStatus::kFailed: return "failed";
+    case BufferStatus::kPending: return "pending";
   }
   return nullptr;
 }
@@ -11603,24 +11605,38 @@ struct RxPlace {
 
 // The responder requests the next receive work request of a receive queue, or an element of its current one. One is outstanding at a time. (tokens.toml)
 struct ReceiveRequest {
-  static constexpr size_t kBits = 89;
+  static constexpr size_t kBits = 90;
   uint32_t qpn{};  // Receive queue, private or shared: number of its queue pair or of the shared receive queue
   bool is_element{};  // 1: the rdma_sge at `address`, no work request
+  bool no_wait{};  // 1: answered `pending` instead of after an access of host memory
   uint64_t address{};  // In host memory
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
     f("is_element", self.is_element, 1);
+    f("no_wait", self.no_wait, 1);
     f("address", self.address, 64);
   }
 
   friend constexpr bool operator==(const ReceiveRequest&, const ReceiveRequest&) = default;
 };
 
+// After a receive_request that was answered `pending`: request once more. None follows if the queue had no receive when it was requested, or was cleared since. (tokens.toml)
+struct ReceiveRetry {
+  static constexpr size_t kBits = 24;
+  uint32_t qpn{};  // Queue pair
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("qpn", self.qpn, 24);
+  }
+
+  friend constexpr bool operator==(const ReceiveRetry&, const ReceiveRetry&) = default;
+};
+
 // Response to a receive_request. Failed with a code: the work request or the element's read was bad, and head and wr_id are valid as far as known. Otherwise not ok: the other fields are 0. (tokens.toml)
 struct Receive {
   static constexpr size_t kBits = 290;
-  BufferStatus status{};  // ok; empty: no receive is posted; failed: the queue or the read failed
+  BufferStatus status{};  // ok; empty: no receive is posted; failed: the queue or the read failed; pending: see no_wait
   RdmaError code{};  // Why it failed: bad_descriptor, bad_wqe or queue_dma_error; ok: the queue is broken, which descriptor fetch has reported
   uint16_t head{};  // Descriptor of the work request; of a shared receive queue in a packed ring: its buffer id
   uint64_t wr_id{};  // For the CQE

@@ -1148,7 +1148,8 @@ package vireo_spec_pkg;
   typedef enum logic [1:0] {
     BufferStatusOk = 2'h0,
     BufferStatusEmpty = 2'h1,
-    BufferStatusFailed = 2'h2
+    BufferStatusFailed = 2'h2,
+    BufferStatusPending = 2'h3
   } buffer_status_e;
 
   // Purpose of a QP's timer. (tokens.toml)
@@ -5362,9 +5363,16 @@ package vireo_spec_pkg;
   typedef struct packed {
     logic [23:0] qpn;
     logic is_element;
+    logic no_wait;
     logic [63:0] address;
   } receive_request_t;
-  localparam int unsigned ReceiveRequestBits = 89;
+  localparam int unsigned ReceiveRequestBits = 90;
+
+  // After a receive_request that was answered `pending`: request once more. None follows if the queue had no receive when it was requested, or was cleared since. (tokens.toml)
+  typedef struct packed {
+    logic [23:0] qpn;
+  } receive_retry_t;
+  localparam int unsigned ReceiveRetryBits = 24;
 
   // Response to a receive_request. Failed with a code: the work request or the element's read was bad, and head and wr_id are valid as far as known. Otherwise not ok: the other fields are 0. (tokens.toml)
   typedef struct packed {

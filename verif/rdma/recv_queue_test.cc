@@ -63,6 +63,7 @@ struct Bench {
   explicit Bench(bool mq = true) : bench(rtl, agenda, random) {
     SetMq(mq);
     block.receive_out.Connect(receive_sink, block);
+    block.receive_retry_out.Connect(retry_sink, block);
     block.buffer_request_out.Connect(ask_sink, block);
     block.fetch_request_out.Connect(fetch_sink, block);
     block.queue_failure_out.Connect(failure_sink, block);
@@ -97,6 +98,12 @@ struct Bench {
       EXPECT_LE(++reads - fetched.accepted, kSizes.fetches);
     };
     receive.on_token = [this](Cycle, const spec::Receive& token) { Check(token); };
+    retry.on_token = [this](Cycle, const spec::ReceiveRetry& token) {
+      ASSERT_LT(token.qpn, kConfig.num_qps);
+      ASSERT_TRUE(pending[token.qpn]) << "a retry of QP " << token.qpn << " without a request";
+      pending[token.qpn] = false;
+      retries.push_back(token.qpn);
+    };
     failure.on_token = [this](Cycle, const spec::QueueFailure& token) {
       (token.code == RdmaError::kOk ? limits : failures).push_back(token);
     };
@@ -206,7 +213,15 @@ struct Bench {
       return;
     }
     const uint32_t qpn = want.qpn;
+    if (token.status == BufferStatus::kPending) {
+      ASSERT_TRUE(want.no_wait);
+      ASSERT_EQ(token, spec::Receive{.status = BufferStatus::kPending}) << TokenText(token);
+      pending[qpn] = true;
+      return;
+    }
+    if (want.no_wait) pending[qpn] = false;
     if (token.status == BufferStatus::kEmpty) {
+      ASSERT_FALSE(want.no_wait);
       ASSERT_EQ(token, spec::Receive{.status = BufferStatus::kEmpty}) << TokenText(token);
       ASSERT_FALSE(want.posted && !want.cleared) << "a receive that was posted before was not found";
       return;
@@ -260,18 +275,27 @@ struct Bench {
     num_sge_at[posted.address] = posted.num_sge;
     ring[qpn].push_back(posted);
   }
-  void Request(uint32_t qpn) {
+  void Request(uint32_t qpn, bool no_wait = false) {
     ASSERT_FALSE(wanted.has_value());
     // After a clear, the answer to an earlier request is discarded: it may take receives posted since.
     const bool posted = !broken[qpn] && !may_skip[qpn] && (!ring[qpn].empty() || !given[qpn].empty());
-    wanted = Wanted{.qpn = qpn, .posted = posted};
+    wanted = Wanted{.qpn = qpn, .no_wait = no_wait, .posted = posted};
+    if (no_wait) pending[qpn] = true;
     // Bits unused in this device, and fields for elements only, are arbitrary.
-    request.tokens.push_back({.qpn = qpn, .address = random()});
+    request.tokens.push_back({.qpn = qpn, .no_wait = no_wait, .address = random()});
   }
   void RequestElement(uint64_t address) {
     ASSERT_FALSE(wanted.has_value());
     wanted = Wanted{.element = true, .address = address};
     request.tokens.push_back({.qpn = static_cast<uint32_t>(random() % 16), .is_element = true, .address = address});
+  }
+  // The answer to a request with no_wait, which host memory does not delay.
+  BufferStatus Try(uint32_t qpn) {
+    const size_t before = got.size();
+    Request(qpn, true);
+    EXPECT_EQ(Run(10), "");
+    EXPECT_EQ(got.size(), before + 1);
+    return got.back().status;
   }
   // The answer to a request, when it arrives.
   spec::Receive Take(uint32_t qpn) {
@@ -312,6 +336,7 @@ struct Bench {
   struct Wanted {
     uint32_t qpn = 0;
     bool element = false;
+    bool no_wait = false;
     uint64_t address = 0;
     bool posted = false;           // there was a receive when it was requested
     bool cleared = false;          // its QP was cleared since
@@ -324,6 +349,8 @@ struct Bench {
   std::map<uint64_t, uint32_t> num_sge_at;  // by address of the work request
   bool asked[16]{}, may_skip[16]{}, broken[16]{}, broken_reported[16]{};
   uint64_t came[16]{};
+  bool pending[16]{};  // a retry may come
+  std::vector<uint32_t> retries;
   std::deque<Asking> asking;
   std::vector<spec::QueueFailure> failures, expected_failures;
   std::vector<spec::QueueFailure> limits;  // reports of a shared queue's limit
@@ -339,13 +366,14 @@ struct Bench {
   Agenda agenda;
   RecvQueue block{agenda, kConfig, kSizes};
   Channel<spec::Receive> receive_sink = Channel<spec::Receive>::Sink();
+  Channel<spec::ReceiveRetry> retry_sink = Channel<spec::ReceiveRetry>::Sink();
   Channel<spec::BufferRequest> ask_sink = Channel<spec::BufferRequest>::Sink();
   Channel<spec::DmaReadRequest> fetch_sink = Channel<spec::DmaReadRequest>::Sink();
   Channel<spec::QueueFailure> failure_sink = Channel<spec::QueueFailure>::Sink();
   RtlTop<Vrecv_queue> rtl{[](const Vrecv_queue& top, std::vector<uint8_t>& bytes) {
-    for (const auto bit :
-         {top.receive_request_ready_o, top.buffer_ready_o, top.fetched_ready_o, top.receive_valid_o,
-          top.buffer_request_valid_o, top.fetch_request_valid_o, top.queue_failure_valid_o, top.idle_o}) {
+    for (const auto bit : {top.receive_request_ready_o, top.buffer_ready_o, top.fetched_ready_o, top.receive_valid_o,
+                           top.receive_retry_valid_o, top.buffer_request_valid_o, top.fetch_request_valid_o,
+                           top.queue_failure_valid_o, top.idle_o}) {
       bytes.push_back(bit);
     }
     const auto add = [&](const auto& port) {
@@ -353,6 +381,7 @@ struct Bench {
       bytes.insert(bytes.end(), data.begin(), data.end());
     };
     add(top.receive_o);
+    add(top.receive_retry_o);
     add(top.buffer_request_o);
     add(top.fetch_request_o);
     add(top.queue_failure_o);
@@ -375,6 +404,8 @@ struct Bench {
                                     [this](Cycle cycle, const auto& token) { block.OnTableWrite(cycle, token); });
   decltype(bench.Out("", receive_sink, p.receive_valid_o, p.receive_ready_i, p.receive_o)) receive =
       bench.Out("receive", receive_sink, p.receive_valid_o, p.receive_ready_i, p.receive_o);
+  decltype(bench.Out("", retry_sink, p.receive_retry_valid_o, p.receive_retry_ready_i, p.receive_retry_o)) retry =
+      bench.Out("receive_retry", retry_sink, p.receive_retry_valid_o, p.receive_retry_ready_i, p.receive_retry_o);
   decltype(bench.Out("", ask_sink, p.buffer_request_valid_o, p.buffer_request_ready_i, p.buffer_request_o)) ask =
       bench.Out("buffer_request", ask_sink, p.buffer_request_valid_o, p.buffer_request_ready_i, p.buffer_request_o);
   decltype(bench.Out("", fetch_sink, p.fetch_request_valid_o, p.fetch_request_ready_i, p.fetch_request_o)) fetch =
@@ -449,6 +480,131 @@ TEST(RecvQueue, ReceiveFromTheRingDoesNotWaitForHostMemory) {
     bench.Request(5);
     ASSERT_EQ(bench.Run(6), "");
     EXPECT_FALSE(bench.wanted.has_value());
+  }
+}
+
+TEST(RecvQueue, RequestWithoutWaitIsAnsweredPendingAndRetriedOnce) {
+  Bench bench;
+  bench.may_wrap = false;
+  bench.Post(6, 8);
+  while (bench.came[6] == 0) (void)bench.Take(6);
+  bench.hold_answers = true;
+  bench.Post(5, 2);
+  EXPECT_EQ(bench.Try(5), BufferStatus::kPending);
+  EXPECT_EQ(bench.asking.size(), 1u);
+  // Others go on meanwhile.
+  bench.Request(6);
+  ASSERT_EQ(bench.Run(6), "");
+  EXPECT_EQ(bench.came[6], 2u);
+  bench.AnswerAll();
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.retries, std::vector{5u});
+  EXPECT_EQ(bench.Try(5), BufferStatus::kOk);
+  EXPECT_EQ(bench.Try(5), BufferStatus::kOk);
+  EXPECT_EQ(bench.came[5], 2u);
+  EXPECT_EQ(bench.retries.size(), 1u);
+}
+
+TEST(RecvQueue, QueueWithoutReceivesIsNotRetried) {
+  for (const bool broken : {false, true}) {
+    Bench bench;
+    bench.broken[5] = broken;
+    EXPECT_EQ(bench.Try(5), BufferStatus::kPending);
+    ASSERT_EQ(bench.Settle(), "");
+    EXPECT_EQ(bench.ask.count, 1u);
+    EXPECT_TRUE(bench.retries.empty());
+  }
+}
+
+// As the request in flight may have read the ring before the post.
+TEST(RecvQueue, RequestWithoutWaitBehindAnEarlierOneIsRetried) {
+  Bench bench;
+  bench.hold_answers = true;
+  EXPECT_EQ(bench.Try(5), BufferStatus::kPending);
+  bench.AnswerAll();  // has read the ring as empty
+  bench.buffer.rate = 0;
+  bench.Post(5);
+  EXPECT_EQ(bench.Try(5), BufferStatus::kPending);
+  EXPECT_TRUE(bench.retries.empty());
+  bench.buffer.rate = 16;
+  bench.hold_answers = false;
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.retries, std::vector{5u});
+  EXPECT_EQ(bench.Try(5), BufferStatus::kPending);
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.Try(5), BufferStatus::kOk);
+}
+
+TEST(RecvQueue, ClearEndsTheRetry) {
+  Bench bench;
+  bench.hold_answers = true;
+  bench.Post(5);
+  EXPECT_EQ(bench.Try(5), BufferStatus::kPending);
+  bench.Clear(5);
+  ASSERT_EQ(bench.Run(20), "");
+  bench.AnswerAll();
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_TRUE(bench.retries.empty());
+}
+
+TEST(RecvQueue, RequestWithoutWaitIsRetriedAtOnceWithoutRoom) {
+  Bench bench;
+  bench.hold_answers = true;
+  for (uint32_t qpn = 0; qpn < kSizes.requests; ++qpn) EXPECT_EQ(bench.Try(qpn), BufferStatus::kPending);
+  EXPECT_TRUE(bench.retries.empty());
+  bench.Post(5);
+  EXPECT_EQ(bench.Try(5), BufferStatus::kPending);
+  EXPECT_EQ(bench.retries, std::vector{5u});
+  EXPECT_EQ(bench.ask.count, kSizes.requests);
+  bench.hold_answers = false;
+  bench.AnswerAll();
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.Try(5), BufferStatus::kPending);
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.Try(5), BufferStatus::kOk);
+}
+
+// As the responder flushes: requests after every post, receive and retry.
+TEST(RecvQueue, RequestsWithoutWaitFindEveryReceive) {
+  Bench bench;
+  auto& random = bench.random;
+  bench.hold_answers = true;
+  bench.retry.rate = bench.ask.rate = 5;
+  std::deque<uint32_t> due;
+  uint64_t posted = 0;
+  size_t seen = 0, retried = 0;
+  uint32_t last = 0;
+  const auto step = [&] {
+    if (!bench.wanted && seen != bench.got.size()) {
+      seen = bench.got.size();
+      if (bench.got.back().status != BufferStatus::kPending) due.push_back(last);
+    }
+    for (; retried != bench.retries.size(); ++retried) due.push_back(bench.retries[retried]);
+    if (!bench.wanted && !due.empty()) {
+      last = due.front();
+      due.pop_front();
+      bench.Request(last, true);
+    }
+    for (uint64_t i = random() % 3; i != 0 && !bench.asking.empty(); --i) bench.Answer();
+    ASSERT_EQ(bench.Run(random() % 8), "");
+  };
+  for (int i = 0; i < 4000; ++i) {
+    if (random() % 16 == 0) {
+      const auto qpn = static_cast<uint32_t>(random() % 8);
+      const auto count = static_cast<uint32_t>(1 + random() % 3);
+      bench.Post(qpn, count);
+      posted += count;
+      due.push_back(qpn);
+    }
+    step();
+    if (HasFailure()) return;
+  }
+  for (int i = 0; i < 20'000; ++i) step();
+  EXPECT_GT(posted, 100u);
+  EXPECT_GT(retried, 50u);
+  for (uint32_t qpn = 0; qpn < 8; ++qpn) {
+    EXPECT_TRUE(bench.ring[qpn].empty());
+    EXPECT_TRUE(bench.given[qpn].empty());
   }
 }
 
@@ -836,6 +992,25 @@ TEST(RecvQueue, MeetsDocumentedLatencies) {
   EXPECT_EQ(bench.got.back().status, BufferStatus::kEmpty);
   ASSERT_EQ(bench.Settle(), "");
 
+  bench.buffer.rate = 0;
+  bench.Request(7, true);
+  expect(RecvQueue::kRequestToPending, bench.receive.count);
+  EXPECT_EQ(bench.got.back().status, BufferStatus::kPending);
+  ASSERT_EQ(bench.Run(10), "");
+  bench.Add(7, {});
+  bench.buffer.rate = 16;
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_TRUE(bench.retries.empty());  // the ring was read before
+  bench.buffer.rate = 0;
+  bench.Request(7, true);
+  ASSERT_EQ(bench.Run(10), "");
+  bench.buffer.rate = 16;
+  bench.fetched.rate = 0;
+  ASSERT_EQ(bench.Run(10), "");
+  bench.fetched.rate = 16;
+  expect(RecvQueue::kFetchedToRetry, bench.retry.count);
+  ASSERT_EQ(bench.Settle(), "");
+
   bench.fetched.rate = 0;
   bench.RequestElement(0x1000);
   expect(RecvQueue::kRequestToFetch, bench.fetch.count);
@@ -863,7 +1038,7 @@ TEST(RecvQueue, MatchesModelInRandomTrafficWithoutLoss) {
       auto& random = bench.random;
       bench.request.rate = bench.buffer.rate = in_rate;
       bench.fetched.rate = 1 + random() % 16;
-      bench.ask.rate = bench.fetch.rate = bench.receive.rate = bench.failure.rate = out_rate;
+      bench.ask.rate = bench.fetch.rate = bench.receive.rate = bench.failure.rate = bench.retry.rate = out_rate;
       bench.fault_rate = 20;
       bench.ask.keep = bench.fetch.keep = bench.receive.keep = bench.failure.keep = false;
       bench.hold_answers = true;
@@ -897,7 +1072,7 @@ TEST(RecvQueue, MatchesModelInRandomTrafficWithoutLoss) {
             bench.RequestElement(random());
             ++elements;
           } else {
-            bench.Request(qpn);
+            bench.Request(qpn, random() % 4 == 0);
           }
         }
         ASSERT_EQ(bench.Run(random() % 8), "");
@@ -911,10 +1086,11 @@ TEST(RecvQueue, MatchesModelInRandomTrafficWithoutLoss) {
       EXPECT_GT(empties, 3u);
       EXPECT_GT(failed, 10u);
       EXPECT_GT(elements, 20u);
+      EXPECT_GT(bench.retries.size(), 5u);
       EXPECT_GT(bench.limits.size(), 3u);
       bench.hold_answers = false;
       bench.request.rate = bench.buffer.rate = bench.fetched.rate = 16;
-      bench.ask.rate = bench.fetch.rate = bench.receive.rate = bench.failure.rate = 16;
+      bench.ask.rate = bench.fetch.rate = bench.receive.rate = bench.failure.rate = bench.retry.rate = 16;
       bench.AnswerAll();
       ASSERT_EQ(bench.Settle(), "");
       for (uint32_t qpn = 0; qpn < 16; ++qpn) {

@@ -487,6 +487,7 @@ struct Bench {
       add(top.memory_place_ready_o);
       add(top.doorbell_ready_o);
       add(top.receive_ready_o);
+      add(top.receive_retry_ready_o);
       add(top.receive_request_valid_o);
       add(top.receive_request_o);
       add(top.memory_check_valid_o);
@@ -536,7 +537,12 @@ struct Bench {
       if (asked.key == (asked.local_write ? kRkey : kLkey)) memory.tokens.back() = {.status = MemoryStatus::kRights};
     };
     request.on_token = [this](Cycle, const spec::ReceiveRequest& asked) {
-      receive.tokens.push_back(host.Answer(asked));
+      if (asked.no_wait && pending != 0 && random() % 16 < pending) {
+        receive.tokens.push_back({.status = BufferStatus::kPending});
+        retry.tokens.push_back({.qpn = asked.qpn});
+      } else {
+        receive.tokens.push_back(host.Answer(asked));
+      }
     };
     EXPECT_EQ(bench.Run(kQps), "");  // the sets of QPs are cleared
   }
@@ -562,6 +568,7 @@ struct Bench {
   std::mt19937_64 random = sim::MakeRandom("responder");
   Agenda agenda;
   Host host{};
+  unsigned pending = 0;  // of 16 requests with no_wait that are retried
   Responder block{agenda,
                   Responder::Sizes{
                       .net_queue_pairs = kNetQueuePairs, .num_cqs = kNumCqs, .num_qps = kQps, .max_rd_atomic = kReads}};
@@ -587,6 +594,10 @@ struct Bench {
       bench.In("doorbell", block.doorbell_in, p.doorbell_valid_i, p.doorbell_ready_o, p.doorbell_i);
   decltype(bench.In("receive", block.receive_in, p.receive_valid_i, p.receive_ready_o, p.receive_i)) receive =
       bench.In("receive", block.receive_in, p.receive_valid_i, p.receive_ready_o, p.receive_i);
+  decltype(bench.In("receive_retry", block.receive_retry_in, p.receive_retry_valid_i, p.receive_retry_ready_o,
+                    p.receive_retry_i)) retry =
+      bench.In("receive_retry", block.receive_retry_in, p.receive_retry_valid_i, p.receive_retry_ready_o,
+               p.receive_retry_i);
   decltype(bench.Out("receive_request", requests, p.receive_request_valid_o, p.receive_request_ready_i,
                      p.receive_request_o)) request =
       bench.Out("receive_request", requests, p.receive_request_valid_o, p.receive_request_ready_i, p.receive_request_o);

@@ -61,6 +61,7 @@ TEST(Responder, MatchesReferenceAtEveryRate) {
   for (const Rates& rates : kRates) {
     Bench bench;
     SetRates(bench, rates);
+    bench.pending = 6;
     bench.load.rate = bench.table.rate = 16;
     Reference reference;
     uint64_t acks = 0;
@@ -177,7 +178,8 @@ TEST(Responder, EveryReceiveCompletesOnceInOrder) {
   for (const Rates& rates : kRates) {
     Bench bench;
     SetRates(bench, rates);
-    bench.doorbell.rate = 8;
+    bench.doorbell.rate = bench.retry.rate = 8;
+    bench.pending = 6;
     std::array<std::vector<uint16_t>, kQps> heads;
     const auto type = Peers::Mixed(bench.random);
     for (uint32_t qpn = 0; qpn < kQps; ++qpn) bench.Configure({.qpn = qpn, .type = type[qpn]}, IbQpState::kRts, 0);
@@ -214,13 +216,15 @@ TEST(Responder, MatchesModelUnderConfigurationChanges) {
     bench.table.rate = bench.qp_state.rate = bench.load.rate = bench.doorbell.rate = 1;
     bench.enable.rate = 15;
     // Any answer of recv_queue.
-    bench.request.on_token = [&](Cycle, const spec::ReceiveRequest&) {
+    bench.request.on_token = [&](Cycle, const spec::ReceiveRequest& asked) {
       spec::Receive receive;
       const auto what = bench.random() % 16;
       if (what < 3) receive.status = BufferStatus::kEmpty;
       if (what == 3) receive.status = BufferStatus::kFailed;
       if (what == 4) receive = {.status = BufferStatus::kFailed, .code = RdmaError::kBadWqe};
-      if (what > 4) {
+      if (what == 5 && asked.no_wait) receive.status = BufferStatus::kPending;
+      if (bench.random() % 4 == 0) bench.retry.tokens.push_back({.qpn = static_cast<uint32_t>(bench.random() % kQps)});
+      if (what > 5) {
         receive.elements = bench.random();
         receive.num_sge = static_cast<uint8_t>(bench.random() % 4);
         Host::Element(bench.random(), static_cast<uint32_t>(bench.random() % (bench.random() % 2 ? 20 : 5000)))

@@ -493,6 +493,32 @@ TEST(Responder, FramesOfOtherQpsAreServedBetweenFlushes) {
   for (auto place = first; place < first + 14; ++place) EXPECT_EQ(place->no_frame, (place - first) % 2 == 0);
 }
 
+// A queue pair in ERR that rings although its receives are not at hand, so that host memory would have to be read.
+TEST(Responder, FlushThatIsPendingHoldsNoFrame) {
+  Ready bench;
+  bench.Configure({.qpn = 6}, IbQpState::kRts, 100);
+  bench.pending = 16;
+  bench.retry.rate = 0;
+  const Posted posted = bench.host.Post(kQpn, {});
+  bench.SetState(IbQpState::kErr);
+  ASSERT_EQ(bench.bench.Run(200), "");
+  ASSERT_EQ(bench.retry.tokens.size(), 1u);
+  bench.Ring();
+  for (uint32_t i = 0; i < 10; ++i) bench.Send({.psn = 100 + i, .bytes = 0, .qpn = 6});
+  ASSERT_EQ(bench.bench.Run(200), "");
+  EXPECT_EQ(Bench::Take(bench.places).size(), 10u);
+  ASSERT_EQ(bench.retry.tokens.size(), 2u);
+  // One retry more finds it, the other nothing.
+  bench.pending = 0;
+  bench.retry.rate = 16;
+  bench.ExpectPlaces({Flushed(posted)});
+  // No QP in ERR: nothing is requested.
+  const auto before = bench.request.count;
+  bench.retry.tokens.push_back({.qpn = 6});
+  bench.RunOut();
+  EXPECT_EQ(bench.request.count, before);
+}
+
 TEST(Responder, ErrWhileAFrameWaitsCompletesItsReceiveOnce) {
   // ERR comes in any cycle of a frame that takes a receive, and of one that continues with it.
   for (unsigned when = 0; when < 30; ++when) {

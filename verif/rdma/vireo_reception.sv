@@ -114,7 +114,7 @@ module vireo_reception
   );
 
   // The frames of this test request no receives, and answer no READ.
-  logic unused_doorbell_ready, unused_request_valid, unused_receive_ready, unused_record_ready;
+  logic unused_doorbell_ready, unused_retry_ready, unused_request_valid, unused_receive_ready, unused_record_ready;
   logic unused_psn_valid, unused_parity_error, unused_settled, unused_place_ended;
   memory_grant_t unused_responder_grant, unused_scatter_grant;
   logic unused_fence_waits;
@@ -157,6 +157,9 @@ module vireo_reception
     .receive_valid_i(1'b0),
     .receive_ready_o(unused_receive_ready),
     .receive_i('0),
+    .receive_retry_valid_i(1'b0),
+    .receive_retry_ready_o(unused_retry_ready),
+    .receive_retry_i('0),
     .memory_check_valid_o,
     .memory_check_ready_i,
     .memory_check_o,
