@@ -237,6 +237,8 @@ bind vireo_fifo vireo_stream_cov u_stream_cov (
 `VIREO_POINT(vireo_recv_queue, receive_ok, receive_valid_o && receive_o.status == BufferStatusOk)
 `VIREO_POINT(vireo_recv_queue, receive_empty, receive_valid_o && receive_o.status == BufferStatusEmpty)
 `VIREO_POINT(vireo_recv_queue, receive_failed, receive_valid_o && receive_o.status == BufferStatusFailed)
+`VIREO_POINT(vireo_recv_queue, receive_pending, receive_valid_o && receive_o.status == BufferStatusPending)
+`VIREO_POINT(vireo_recv_queue, receive_retry, receive_retry_valid_o)
 `VIREO_POINT(vireo_recv_queue, failure_bad_wqe, queue_failure_valid_o && queue_failure_o.code == RdmaErrorBadWqe)
 `VIREO_POINT(vireo_recv_queue, failure_bad_descriptor,
     queue_failure_valid_o && queue_failure_o.code == RdmaErrorBadDescriptor)
