@@ -1432,6 +1432,8 @@ module vireo_nic
   receive_t receive;
   logic receive_retry_valid, receive_retry_ready;
   receive_retry_t receive_retry;
+  logic queue_rung_valid;
+  receive_retry_t queue_rung;
 
   logic net_beat_valid, net_beat_last;  // frames for net queues
   logic [DataBits-1:0] net_beat_data;
@@ -1479,6 +1481,8 @@ module vireo_nic
     .table_write_i(table_write),
     .qp_state_write_valid_i(qp_state_write_valid),
     .qp_state_write_i(qp_state_write),
+    .queue_rung_valid_i(queue_rung_valid),
+    .queue_rung_i(queue_rung),
     .receive_retry_valid_o(receive_retry_valid),
     .receive_retry_ready_i(receive_retry_ready),
     .receive_retry_o(receive_retry),
@@ -1536,6 +1540,8 @@ module vireo_nic
     .memory_place_valid_i(memory_place_valid[MemoryClientResponder]),
     .memory_place_ready_o(memory_place_ready[MemoryClientResponder]),
     .memory_place_i(memory_place[MemoryClientResponder]),
+    .queue_rung_valid_o(queue_rung_valid),
+    .queue_rung_o(queue_rung),
     .receive_retry_valid_i(receive_retry_valid),
     .receive_retry_ready_o(receive_retry_ready),
     .receive_retry_i(receive_retry),

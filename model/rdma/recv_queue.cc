@@ -35,6 +35,7 @@ RecvQueue::RecvQueue(Agenda& agenda, const spec::Config& config, const Sizes& si
       queues_(config.net_queue_pairs, config.num_cqs, config.num_qps, spec::kRdmaReceiveqOffset),
       clear_(config.num_qps),
       armed_(config.num_qps),
+      rung_(config.num_qps),
       limits_(config.num_qps),
       infos_(Channel<Info>::Fifo(sizes.fetches)),
       slots_(config.num_qps),
@@ -51,6 +52,11 @@ void RecvQueue::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
   if (!write.clear) return;
   clear_.Push(cycle, write.qpn);
   WakeAt(std::max(cycle, clear_.PopReady()));
+}
+
+void RecvQueue::OnQueueRung(Cycle cycle, const spec::ReceiveRetry& rung) {
+  rung_.Push(cycle, rung.qpn);
+  WakeAt(std::max(cycle, rung_.PopReady()));
 }
 
 void RecvQueue::OnTableWrite(Cycle cycle, const spec::TableWrite& write) {
@@ -172,6 +178,11 @@ bool RecvQueue::Choose(Cycle now) {
     event_ = Event{Op::kStore, infos_.front().qpn};
     return true;
   }
+  if (CanRequest() && rung_.CanPop(now)) {
+    event_ = Event{Op::kRung, rung_.Pop(now)};
+    WakeAt(rung_.PopReady());
+    return true;
+  }
   return false;
 }
 
@@ -184,6 +195,8 @@ void RecvQueue::Decide(Cycle now) {
       slot.count = 0;
       slot.stale = slot.requested;
       slot.retries = false;
+      slot.dry = false;
+      slot.again = false;
       slot.taken = 0;
       slot.armed = false;
       break;
@@ -199,6 +212,10 @@ void RecvQueue::Decide(Cycle now) {
       CheckLimit(event.qpn, slot);
       break;
     case Op::kStore: Store(now, event.qpn, slot); break;
+    case Op::kRung:
+      slot.again = slot.dry || slot.requested;
+      if (slot.dry && !slot.requested) RequestBatch(now, event.qpn, slot);
+      break;
   }
   slots_.Write(now, event.qpn, slot);
 }
@@ -218,7 +235,9 @@ void RecvQueue::Serve(Cycle now, uint32_t qpn, Slot& slot) {
     if (limits_.Read(now - 1, qpn).is_shared) ++slot.taken;
     slot.retries = false;
     // Without space for a request, the next receive that is delivered makes it.
-    if (!slot.requested && CanRequest() && slot.count <= sizes_.ahead / 2) RequestBatch(now, qpn, slot);
+    if (!slot.requested && CanRequest() && slot.count <= sizes_.ahead / 2 && (!slot.dry || slot.again)) {
+      RequestBatch(now, qpn, slot);
+    }
   } else if (no_wait_) {
     wait_ = Wait::kNone;
     receive_ = spec::Receive{.status = BufferStatus::kPending};
@@ -226,6 +245,10 @@ void RecvQueue::Serve(Cycle now, uint32_t qpn, Slot& slot) {
     if (!slot.requested && CanRequest()) RequestBatch(now, qpn, slot);
     slot.retries = slot.requested;
     if (!slot.retries) retry_ = spec::ReceiveRetry{.qpn = qpn};
+  } else if (slot.dry) {
+    wait_ = Wait::kNone;
+    receive_ = spec::Receive{.status = BufferStatus::kEmpty};
+    if (!slot.requested && CanRequest() && slot.again) RequestBatch(now, qpn, slot);
   } else if (slot.requested) {
     wait_ = Wait::kBatch;
   } else if (requested_since_) {
@@ -243,11 +266,13 @@ void RecvQueue::Serve(Cycle now, uint32_t qpn, Slot& slot) {
 
 void RecvQueue::RequestBatch(Cycle now, uint32_t qpn, Slot& slot) {
   slot.requested = true;
+  slot.again = false;
+  slot.missing = std::min(sizes_.ahead - slot.count, kMost);
   ++requests_;
   ++batches_begun_;
   request_ = spec::BufferRequest{.client = spec::BufferClient::kReceive,
                                  .vq_index = queues_.IndexOf(now, qpn),
-                                 .count = static_cast<uint8_t>(std::min(sizes_.ahead - slot.count, kMost))};
+                                 .count = static_cast<uint8_t>(slot.missing)};
 }
 
 void RecvQueue::Store(Cycle now, uint32_t qpn, Slot& slot) {
@@ -265,6 +290,7 @@ void RecvQueue::Store(Cycle now, uint32_t qpn, Slot& slot) {
     }
     return;
   }
+  if (info.receive) --slot.missing;
   if (info.receive && !slot.stale) {
     const uint32_t place = (slot.first + slot.count) % sizes_.ahead;
     ring_[size_t{qpn} * sizes_.ahead + place] =
@@ -273,11 +299,13 @@ void RecvQueue::Store(Cycle now, uint32_t qpn, Slot& slot) {
   }
   if (info.last) {
     ++batches_ended_;
+    slot.dry = slot.missing != 0 && !info.broken && !slot.stale;
     slot.requested = false;
     slot.stale = false;
     // Without a receive only if one may have been posted since the request was made.
     if (slot.retries && (slot.count != 0 || !slot.since)) retry_ = spec::ReceiveRetry{.qpn = qpn};
     slot.retries = false;
+    if (slot.dry && slot.again && CanRequest()) RequestBatch(now, qpn, slot);
   }
   if (wait_ == Wait::kBatch && wait_qpn_ == qpn) {
     wait_ = Wait::kServe;
@@ -312,7 +340,7 @@ spec::Receive RecvQueue::ReceiveOf(const Info& info, const spec::DmaFetched& fet
 }
 
 bool RecvQueue::IsIdle() const {
-  return !event_ && !delivery_ && !due_ && armed_.IsEmpty() && wait_ == Wait::kNone && receive_request_in.size() == 0 &&
+  return !event_ && !delivery_ && !due_ && armed_.IsEmpty() && rung_.IsEmpty() && wait_ == Wait::kNone && receive_request_in.size() == 0 &&
          clear_.IsEmpty() && requests_ == 0 && infos_.size() == 0 && !request_ && !fetch_ && !receive_ && !failure_ &&
          !retry_;
 }

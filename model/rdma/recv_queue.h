@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prefetches receive work requests into a ring per receive queue, private or shared, and delivers them one by one;
-// reads single elements, too. A request with no_wait never waits for host memory: see receive_retry. The counterpart of
+// reads single elements, too. A queue of which a request found fewer than it asked for is dry: nothing is fetched before
+// its doorbell rings, and then in the background. A request with no_wait never waits for host memory: see receive_retry. The counterpart of
 // rtl/rdma/vireo_recv_queue.sv. It checks a work request's format; it does not handle keys, messages or completions. Of
 // a shared queue it counts the receives that are taken, and reports the limit that firmware has armed.
 //
@@ -52,6 +53,7 @@ class RecvQueue final : public Block {
   // Pulses, in their cycle.
   void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
   void OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write);
+  void OnQueueRung(Cycle cycle, const spec::ReceiveRetry& rung);
 
   Channel<spec::ReceiveRequest> receive_request_in = Channel<spec::ReceiveRequest>::Slice();
   Channel<spec::Buffer> buffer_in;
@@ -78,6 +80,9 @@ class RecvQueue final : public Block {
     bool stale = false;      // its result is to be discarded
     bool retries = false;    // a request was answered `pending`
     bool since = false;      // after which the request in flight was made
+    bool dry = false;        // the last request found fewer than it asked for
+    bool again = false;      // rung since that request or the one in flight was made
+    uint32_t missing = 0;    // of the request in flight, not stored yet
     uint16_t taken = 0;      // shared queue: receives delivered since the last clear
     bool armed = false;      // to report when as many are taken:
     uint16_t position = 0;
@@ -102,7 +107,7 @@ class RecvQueue final : public Block {
     uint32_t bytes = 0;
     spec::RdmaError failed = spec::RdmaError::kOk;  // no read is made
   };
-  enum class Op { kClear, kServe, kStore, kLimit };
+  enum class Op { kClear, kServe, kStore, kLimit, kRung };
   struct Event {
     Op op;
     uint32_t qpn;
@@ -131,6 +136,7 @@ class RecvQueue final : public Block {
   Level<bool> ring_packed_{false};
   IndexSet clear_;
   IndexSet armed_;  // queues whose limit was armed or disarmed
+  IndexSet rung_;
   Table<Limit> limits_;
   std::optional<uint32_t> due_;  // the limit of this queue is reached
   Channel<Info> infos_;          // as many as reads, so that there is space for all responses

@@ -118,6 +118,7 @@ bool Responder::IsIdle() const {
 
 void Responder::Run(Cycle now) {
   if (const auto psn = std::exchange(expected_psn_, std::nullopt)) on_expected_psn(now, *psn);
+  if (const auto rung = std::exchange(rung_, std::nullopt)) on_queue_rung(now, {.qpn = *rung});
   check_.Offer(now, memory_check_out);
   request_.Offer(now, receive_request_out);
   place_.Offer(now, place_out);
@@ -183,7 +184,7 @@ void Responder::RunRings(Cycle now, bool reflush) {
     ring_ = receive_retry_in.Pop(now).qpn;
     ring_in_error_ = state_table_.Read(now, *ring_) == IbQpState::kErr;
   } else if (!ring && doorbell_in.CanPop(now)) {
-    ring_ = queues_.QpOf(now, doorbell_in.Pop(now).vq_index);
+    rung_ = ring_ = queues_.QpOf(now, doorbell_in.Pop(now).vq_index);
     // Most receive queues ring in another state: those doorbells take no turn.
     ring_in_error_ = ring_ && state_table_.Read(now, *ring_) == IbQpState::kErr;
   }

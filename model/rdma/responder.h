@@ -117,6 +117,8 @@ class Responder final : public Block {
   // A granted access is not made.
   OnGrantEnded on_grant_ended = [](Cycle, Cycle, const spec::MemoryGrant&) {};
   std::function<void(Cycle, const spec::QpPsn&)> on_expected_psn = [](Cycle, const spec::QpPsn&) {};
+  // A doorbell of a receive queue, in the cycle after it was taken.
+  std::function<void(Cycle, const spec::ReceiveRetry&)> on_queue_rung = [](Cycle, const spec::ReceiveRetry&) {};
 
  private:
   enum class State : uint8_t { kIdle, kAct, kRead, kMemory, kReceive, kNext, kInvalidate, kFlush };
@@ -210,6 +212,7 @@ class Responder final : public Block {
   std::deque<Change> changes_;  // from qp_state_write, visible one cycle later
   std::optional<uint32_t> reflush_;
   std::optional<uint32_t> ring_;  // a doorbell of a QP, in ERR or not
+  std::optional<uint32_t> rung_;  // the pulse of the next cycle
   bool ring_in_error_ = false;
 
   State state_ = State::kIdle;

@@ -10,6 +10,10 @@
 // qp_state_write with `clear` discards the ring's content and receives in flight to it. At most one buffer_request of a
 // QP is outstanding, until all of its buffers are in the ring: so one bit per QP marks them as valid or stale.
 //
+// When descriptor fetch has returned fewer than it was asked for, the queue is dry: all that is posted is in its ring,
+// until its doorbell rings. So a request that finds nothing there is answered `empty` at once, and the doorbell makes
+// the ring be filled in the background.
+//
 // A request with no_wait never waits for host memory: if the ring is empty it is answered `pending`, and a receive_retry
 // says when to request again.
 //
@@ -37,6 +41,9 @@ module vireo_recv_queue
   // verilator lint_on UNUSEDSIGNAL
   input  logic              qp_state_write_valid_i,
   input  qp_state_write_t   qp_state_write_i,
+
+  input  logic              queue_rung_valid_i,  // a pulse: a doorbell of the receive queue
+  input  receive_retry_t    queue_rung_i,
 
   input  logic              receive_request_valid_i,
   output logic              receive_request_ready_o,
@@ -220,6 +227,9 @@ module vireo_recv_queue
     logic stale;  // its buffers are to be discarded
     logic retries;  // a request was answered `pending`
     logic since;  // after which the outstanding request was made
+    logic dry;  // the last request found fewer than it asked for
+    logic again;  // rung since that request or the outstanding one was made
+    logic [RequestCountBits-1:0] missing;  // of the outstanding request, not stored yet
     logic [15:0] taken;  // shared queue: receives delivered since the last clear
     logic armed;  // to report when as many are taken:
     logic [15:0] position;
@@ -243,7 +253,7 @@ module vireo_recv_queue
   } entry_t;
 
   typedef enum logic [1:0] {StChoose, StDecide, StDeliver} state_e;
-  typedef enum logic [1:0] {OpClear, OpServe, OpStore, OpLimit} op_e;
+  typedef enum logic [2:0] {OpClear, OpServe, OpStore, OpLimit, OpRung} op_e;
   // What the responder waits for.
   typedef enum logic [2:0] {
     WaitNone,
@@ -272,6 +282,9 @@ module vireo_recv_queue
   logic clear_valid, clear_pop, clear_empty;
   logic [QpBits-1:0] clear_qpn;
 
+  logic rung_valid, rung_pop, rung_empty;
+  logic [QpBits-1:0] rung_qpn;
+
   limit_t limit;
   logic limit_valid, limit_pop, limit_empty;  // queues whose limit was armed or disarmed
   logic [QpBits-1:0] limit_qpn;
@@ -299,6 +312,16 @@ module vireo_recv_queue
     .pop_valid_o(clear_valid), .pop_ready_i(clear_pop), .pop_o(clear_qpn),
     .load_o(unused_clear_load), .load_index_o(unused_clear_index), .empty_o(clear_empty)
   );
+  logic unused_rung_load;
+  logic [QpBits-1:0] unused_rung_index;
+  vireo_index_set #(.Entries(NumQps), .Lookup(1'b0)) u_rung (
+    .clk_i, .rst_ni,
+    .push_valid_i(queue_rung_valid_i), .push_i(queue_rung_i.qpn[QpBits-1:0]), .hold_i(1'b0), .clear_i(1'b0),
+    .pop_valid_o(rung_valid), .pop_ready_i(rung_pop), .pop_o(rung_qpn),
+    .load_o(unused_rung_load), .load_index_o(unused_rung_index), .empty_o(rung_empty)
+  );
+  logic unused_rung;
+  assign unused_rung = ^queue_rung_i.qpn[23:QpBits];
   logic unused_state_write;
   assign unused_state_write = &{1'b0, qp_state_write_i.state, qp_state_write_i.qpn[23:QpBits]};
 
@@ -391,6 +414,7 @@ module vireo_recv_queue
     element_address_d = element_address_q;
     due_d = due_q;
     limit_pop = 1'b0;
+    rung_pop = 1'b0;
     read = 1'b0;
     slot_write = 1'b0;
     place_write = 1'b0;
@@ -464,6 +488,12 @@ module vireo_recv_queue
           qpn_d = info.qpn;
           read = 1'b1;
           state_d = StDecide;
+        end else if (rung_valid && can_request) begin
+          op_d = OpRung;
+          qpn_d = rung_qpn;
+          rung_pop = 1'b1;
+          read = 1'b1;
+          state_d = StDecide;
         end
       end
       StDecide: begin
@@ -479,7 +509,8 @@ module vireo_recv_queue
               slot_new.retries = 1'b0;
               state_d = StDeliver;
               // If there is no space for a request, the next receive that is delivered makes it.
-              request_batch = !slot.requested && can_request && slot_new.count <= CountBits'(Ahead / 2);
+              request_batch = !slot.requested && can_request && slot_new.count <= CountBits'(Ahead / 2)
+                           && (!slot.dry || slot.again);
             end else if (no_wait_q) begin
               wait_d = WaitNone;
               receive_valid_d = 1'b1;
@@ -492,6 +523,12 @@ module vireo_recv_queue
                 retry_valid_d = 1'b1;
                 retry_d = qpn_q;
               end
+            end else if (slot.dry) begin
+              wait_d = WaitNone;
+              receive_valid_d = 1'b1;
+              receive_d = '0;
+              receive_d.status = BufferStatusEmpty;
+              request_batch = !slot.requested && can_request && slot.again;
             end else if (slot.requested) begin
               wait_d = WaitBatch;
             end else if (requested_since_q) begin
@@ -507,7 +544,6 @@ module vireo_recv_queue
             end else begin
               wait_d = WaitRoom;
             end
-            if (request_batch) slot_new.requested = 1'b1;
           end
           OpStore: begin
             info_pop = 1'b1;
@@ -525,6 +561,7 @@ module vireo_recv_queue
               end
             end else begin
               slot_write = 1'b1;
+              slot_new.missing = slot.missing - RequestCountBits'(info.receive);
               if (info.receive && !slot.stale) begin
                 place_write = 1'b1;
                 slot_new.count = slot.count + 1'b1;
@@ -534,6 +571,8 @@ module vireo_recv_queue
                 slot_new.requested = 1'b0;
                 slot_new.stale = 1'b0;
                 slot_new.retries = 1'b0;
+                slot_new.dry = slot_new.missing != '0 && !info.broken && !slot.stale;
+                request_batch = slot_new.dry && slot.again && can_request;
                 // Without a receive only if one may have been posted since the request was made.
                 if (slot.retries && (slot_new.count != '0 || !slot.since)) begin
                   retry_valid_d = 1'b1;
@@ -551,11 +590,18 @@ module vireo_recv_queue
             slot_new.armed = limit.armed;
             slot_new.position = limit.position;
           end
+          OpRung: begin
+            slot_write = 1'b1;
+            slot_new.again = slot.dry || slot.requested;
+            request_batch = slot.dry && !slot.requested;
+          end
           default: begin  // OpClear
             slot_write = 1'b1;
             slot_new.count = '0;
             slot_new.stale = slot.requested;
             slot_new.retries = 1'b0;
+            slot_new.dry = 1'b0;
+            slot_new.again = 1'b0;
             slot_new.taken = '0;
             slot_new.armed = 1'b0;
           end
@@ -584,6 +630,9 @@ module vireo_recv_queue
     room = CountBits'(Ahead) - slot_new.count;
     request_count = 32'(room) < Most ? RequestCountBits'(room) : ReceiveBuffersPerRequest;
     if (request_batch) begin
+      slot_new.requested = 1'b1;
+      slot_new.again = 1'b0;
+      slot_new.missing = request_count;
       request_valid_d = 1'b1;
       request_d = '{client: BufferClientReceive, vq_index: first_queue + {15'(qpn_q), 1'b0}, by_index: 1'b0, index: '0,
                 count: request_count, default: '0};
@@ -650,7 +699,7 @@ module vireo_recv_queue
   assign queue_failure_valid_o = failure_valid_q;
   assign queue_failure_o = failure_q;
   assign batch_begins_o = request_batch;
-  assign idle_o = state_q == StChoose && !due_q && limit_empty && wait_q == WaitNone && !request_valid && clear_empty && requests_q == '0
+  assign idle_o = state_q == StChoose && !due_q && limit_empty && rung_empty && wait_q == WaitNone && !request_valid && clear_empty && requests_q == '0
                && infos_q == '0 && !request_valid_q && !fetch_valid_q && !receive_valid_q && !failure_valid_q && !retry_valid_q;
 
 endmodule

@@ -48,6 +48,9 @@ module vireo_responder
   output logic            doorbell_ready_o,
   input  doorbell_t       doorbell_i,
 
+  output logic            queue_rung_valid_o,     // a pulse: a doorbell of the receive queue
+  output receive_retry_t  queue_rung_o,
+
   input  logic            read_record_valid_i,    // accepted at once, whatever else is in progress
   output logic            read_record_ready_o,
   input  read_record_t    read_record_i,
@@ -212,6 +215,7 @@ module vireo_responder
   logic reflush_valid_d, reflush_valid_q;  // set by the machine below
   logic [QpBits-1:0] reflush_d, reflush_q;
   logic ring_valid_d, ring_valid_q;
+  logic rung_q;
   logic [QpBits-1:0] ring_d, ring_q;
   logic ring_take;
   logic ring_in_error;
@@ -241,11 +245,13 @@ module vireo_responder
       change_valid_q <= 1'b0;
       reflush_valid_q <= 1'b0;
       ring_valid_q <= 1'b0;
+      rung_q <= 1'b0;
     end else begin
       change_valid_q <= qp_state_write_valid_i
                      && (qp_state_write_i.clear || qp_state_write_i.state == 3'(IbQpStateErr));
       reflush_valid_q <= reflush_valid_d;
       ring_valid_q <= ring_valid_d;
+      rung_q <= doorbell_ready && doorbell_known;
     end
   end
 
@@ -255,6 +261,9 @@ module vireo_responder
     reflush_q <= reflush_d;
     if (ring_take) ring_q <= ring_d;
   end
+
+  assign queue_rung_valid_o = rung_q;
+  assign queue_rung_o = '{qpn: 24'(ring_q)};
 
   logic unused_flush_load;
   logic [QpBits-1:0] unused_flush_index;

@@ -11621,7 +11621,7 @@ struct ReceiveRequest {
   friend constexpr bool operator==(const ReceiveRequest&, const ReceiveRequest&) = default;
 };
 
-// After a receive_request that was answered `pending`: request once more. None follows if the queue had no receive when it was requested, or was cleared since. (tokens.toml)
+// After a receive_request that was answered `pending`: request once more. None follows if the queue had no receive when it was requested, or was cleared since. The same, to recv_queue: the receive queue rang. (tokens.toml)
 struct ReceiveRetry {
   static constexpr size_t kBits = 24;
   uint32_t qpn{};  // Queue pair

@@ -5368,7 +5368,7 @@ package vireo_spec_pkg;
   } receive_request_t;
   localparam int unsigned ReceiveRequestBits = 90;
 
-  // After a receive_request that was answered `pending`: request once more. None follows if the queue had no receive when it was requested, or was cleared since. (tokens.toml)
+  // After a receive_request that was answered `pending`: request once more. None follows if the queue had no receive when it was requested, or was cleared since. The same, to recv_queue: the receive queue rang. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
   } receive_retry_t;

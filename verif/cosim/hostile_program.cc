@@ -19,7 +19,7 @@ HostileProgram::HostileProgram(Attack attack, OthersThings others, std::mt19937_
 uint64_t HostileProgram::Below(uint64_t bound) { return UniformBelow(random_, bound); }
 
 void HostileProgram::Step(Own& own, host::PciFunction& function) {
-  const Attack attack = attack_ == Attack::kEverything ? static_cast<Attack>(Below(4)) : attack_;
+  const Attack attack = attack_ == Attack::kEverything ? static_cast<Attack>(Below(5)) : attack_;
   const bool any_queue = attack == Attack::kDoorbells || attack == Attack::kDescriptors;
   Queue& queue = own.queues.at(any_queue ? Below(own.queues.size()) : 0);
   if (attack != Attack::kDoorbells) Scribble(own, queue, attack);
@@ -54,7 +54,7 @@ void HostileProgram::Scribble(Own& own, Queue& queue, Attack attack) {
       Put16(AvailableEntry(queue.ring, queue.position + i),
             attack == Attack::kDescriptors && OneIn(8) ? Below(1 << 16) : place);
     }
-    MakeRequest(own, slot, attack == Attack::kForeignPeers);
+    MakeRequest(own, slot, attack);
   }
   const bool jumps = attack == Attack::kDescriptors && OneIn(16);
   queue.position += jumps ? Below(1 << 16) : count;
@@ -72,9 +72,16 @@ RawDescriptor HostileProgram::AnyDescriptor(const Own& own, size_t slot) {
   return one;
 }
 
-void HostileProgram::MakeRequest(const Own& own, size_t slot, bool is_foreign) {
+void HostileProgram::MakeRequest(const Own& own, size_t slot, Attack attack) {
+  const bool is_foreign = attack == Attack::kForeignPeers;
   uint8_t* at = own.memory.data() + slot * kSlotBytes;
   spec::RdmaSge sge = own.region;
+  if (attack == Attack::kSends) {
+    sge.length = 64;
+    EncodeWrite(at, slot, sge, 0, 0);
+    at[spec::RdmaSqReq::kOpcodeOffset] = static_cast<uint8_t>(spec::IbWrOpcode::kSend);
+    return;
+  }
   sge.length = static_cast<uint32_t>(1 + Below(kMemoryBytes));
   uint64_t address = own.remote_address;
   uint32_t key = own.remote_key;

@@ -29,10 +29,11 @@ class HostileProgram {
     kDescriptors,   // descriptors and indices of any kind
     kRequests,      // valid descriptors; work requests are random or name resources of others
     kForeignPeers,  // requests that only the peer can refuse: keys, addresses and lengths of others
+    kSends,         // to a receive queue of its own without receives
     kEverything,
   };
-  static constexpr std::array<const char*, 5> kNames = {"doorbells", "descriptors", "requests", "foreign peers",
-                                                        "everything"};
+  static constexpr std::array<const char*, 6> kNames = {"doorbells",     "descriptors", "requests",
+                                                        "foreign peers", "sends",       "everything"};
   // Number of work requests that its memory holds.
   static constexpr size_t kSlots = 64, kSlotBytes = 1024, kMemoryBytes = kSlots * kSlotBytes;
 
@@ -72,7 +73,7 @@ class HostileProgram {
   }
   void Scribble(Own& own, Queue& queue, Attack attack);
   RawDescriptor AnyDescriptor(const Own& own, size_t slot);
-  void MakeRequest(const Own& own, size_t slot, bool is_foreign);
+  void MakeRequest(const Own& own, size_t slot, Attack attack);
   void Ring(const Queue& queue, bool is_wild, host::PciFunction& function);
 
   const Attack attack_;

@@ -25,7 +25,7 @@ namespace {
 
 using Attack = HostileProgram::Attack;
 constexpr std::array kAttacks = {Attack::kDoorbells, Attack::kDescriptors, Attack::kRequests, Attack::kForeignPeers,
-                                 Attack::kEverything};
+                                 Attack::kSends, Attack::kEverything};
 
 constexpr Picoseconds kMicrosecond = 1000 * kPicosecondsPerNanosecond;
 constexpr Picoseconds kTimeout = 1'000'000 * kMicrosecond;

@@ -139,6 +139,8 @@ std::string HostileTenant::Make(Part& part) {
   options.connection.retry_cnt = 1;
   options.connection.rnr_retry = 1;
   options.connection.min_rnr_timer = 1;
+  // Nobody slows these down.
+  if (options_.attack == HostileProgram::Attack::kSends) options.qp.type = spec::IbQpType::kUc;
   RdmaHost& host = system_.host(0);
   part.pair = MakeConnectedPair(host, system_.host(1), options, &error);
   if (part.pair == nullptr) return error;

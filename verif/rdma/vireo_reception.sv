@@ -114,12 +114,13 @@ module vireo_reception
   );
 
   // The frames of this test request no receives, and answer no READ.
-  logic unused_doorbell_ready, unused_retry_ready, unused_request_valid, unused_receive_ready, unused_record_ready;
+  logic unused_doorbell_ready, unused_retry_ready, unused_rung_valid, unused_request_valid, unused_receive_ready, unused_record_ready;
   logic unused_psn_valid, unused_parity_error, unused_settled, unused_place_ended;
   memory_grant_t unused_responder_grant, unused_scatter_grant;
   logic unused_fence_waits;
   qp_psn_t unused_psn;
   receive_request_t unused_request;
+  receive_retry_t unused_rung;
 
   vireo_responder #(
     .Config(Config)
@@ -157,6 +158,8 @@ module vireo_reception
     .receive_valid_i(1'b0),
     .receive_ready_o(unused_receive_ready),
     .receive_i('0),
+    .queue_rung_valid_o(unused_rung_valid),
+    .queue_rung_o(unused_rung),
     .receive_retry_valid_i(1'b0),
     .receive_retry_ready_o(unused_retry_ready),
     .receive_retry_i('0),
