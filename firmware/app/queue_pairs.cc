@@ -257,7 +257,7 @@ Firmware::Error Firmware::ModifyQp(const spec::RdmaCmdModifyQp& request, Empty&)
   const Error error = CheckModify(request, context, to);
   if (error != Error::kOk) return error;
   // Of its last lifetime: nothing is posted in RESET.
-  if (from == IbQpState::kReset && to == IbQpState::kInit && context.send_outstanding != 0) return Error::kHandleBusy;
+  if (from == IbQpState::kReset && to != IbQpState::kReset && context.send_outstanding != 0) return Error::kHandleBusy;
 
   if (to == IbQpState::kReset) {
     if (from == IbQpState::kReset) return Error::kOk;
