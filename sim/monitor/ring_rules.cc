@@ -215,6 +215,7 @@ void RingRules::Release(uint16_t index) {
       DropBuffer(index, queue.descriptors[i], static_cast<uint16_t>(i));
     }
     CheckOwed(index);
+    CheckSkip(index);
     std::erase(owing_, index);
   }
   const uint16_t size = queue.size, vector = queue.vector;
@@ -326,6 +327,7 @@ void RingRules::CheckOwed(uint16_t index) {
 
 void RingRules::Finish() {
   for (const uint16_t index : std::vector(owing_)) CheckOwed(index);
+  for (const uint16_t index : live_) CheckSkip(index);
 }
 
 // --- Idle
@@ -795,11 +797,19 @@ void RingRules::UsedElement(Cycle cycle, uint16_t index) {
   }
   const int32_t head = queue.heads[number % queue.size];
   if (IsInOrder(queue) && head >= 0 && element.id != static_cast<uint32_t>(head)) {
-    findings_.Add(kUsedOrder, cycle, NameOf(index) + "used buffer " + std::to_string(element.id),
-                  std::to_string(head) + ", the oldest available");
+    if (!queue.skip.has_value()) queue.skip = {cycle, element.id, static_cast<uint32_t>(head)};
+    if (queue.kind != TableQueueKind::kSq) CheckSkip(index);
   }
   CheckLength(cycle, index, element.len);
   Returned(cycle, index, static_cast<uint16_t>(element.id));
+}
+
+void RingRules::CheckSkip(uint16_t index) {
+  Queue& queue = queues_[index];
+  const auto skip = std::exchange(queue.skip, std::nullopt);
+  if (!skip.has_value() || queue.is_broken || has_lost_events_) return;
+  findings_.Add(kUsedOrder, skip->cycle, NameOf(index) + "used buffer " + std::to_string(skip->used),
+                std::to_string(skip->oldest) + ", the oldest available");
 }
 
 // [virtio 1.3, 2.7.8.2: as many as were written]

@@ -133,6 +133,13 @@ class RingRules {
     bool is_broken = false;  // it stops: a buffer is outside of its window, or the device has reported an error
     // A write to its used ring was refused: no further used index comes, but work requests of a send queue end still.
     bool is_refused = false;
+    // A send queue used a buffer in front of its turn: a work request that cannot be read is not used, but then the
+    // queue is reported as broken. (docs/decisions/0003)
+    struct Skip {
+      Cycle cycle = 0;
+      uint32_t used = 0, oldest = 0;
+    };
+    std::optional<Skip> skip;
     size_t cqes = 0;  // of a CQ: its buffers in cqes_
     // Of a CQ: how it is armed, and whether an interrupt is owed, since when. `solicited`: `used` of the last solicited
     // CQE; solicited_ahead: of those behind the used index.
@@ -197,6 +204,8 @@ class RingRules {
   void WriteEvent(const BoundaryEvent& event);
   void WriteUsed(Cycle cycle, uint16_t index, uint64_t at, std::span<const uint8_t> bytes);
   void UsedElement(Cycle cycle, uint16_t index);
+  // Judges a buffer that was used in front of its turn.
+  void CheckSkip(uint16_t index);
   void UsedIndex(Cycle cycle, uint16_t index, uint16_t value);
   void WritePacked(Cycle cycle, uint16_t index, uint64_t at, std::span<const uint8_t> bytes);
   // A buffer was returned: its CQE, if the queue has them, must be complete.

@@ -128,9 +128,7 @@ bool Attack(const std::string& socket, Pipe& pipe, uint64_t number) {
 class HostileClient : public testing::TestWithParam<const char*> {};
 
 TEST_P(HostileClient, DoesNotAffectOtherClients) {
-  // Without the monitor, which expects drivers that keep to the rules: in about one of 50 runs it finds a send queue of
-  // a hostile client that uses a buffer behind one that it does not use (used.order), open.
-  SimulatorProcess simulator({"--device", GetParam(), "--no-monitor"});
+  SimulatorProcess simulator({"--device", GetParam()});
   ASSERT_TRUE(simulator.is_ready());
   Pipe started;
   ClientProcess first([&] { return Attack(simulator.socket(0), started, 0); });

@@ -1477,6 +1477,22 @@ TEST_F(MonitorEventTest, ReportsIdleBehindTheEventOfAnotherQueuePair) {
   ExpectOwed();
 }
 
+// A work request that cannot be read is not used, and its queue is reported.
+TEST_F(MonitorEventTest, SendQueueThatTheDeviceHasStoppedMayHaveSkippedABuffer) {
+  SetUp(kEvents, spec::TableQueueKind::kEvent, 0);
+  Take(kSq, 4, 2);
+  WriteElement(kSq, 0, 5);
+  Report(spec::RdmaEventType::kVqErr, kSq);
+  ExpectGood();
+}
+TEST_F(MonitorEventTest, ReportsABufferThatIsSkippedBehindTheEventOfAnotherQueue) {
+  SetUp(kEvents, spec::TableQueueKind::kEvent, 0);
+  Take(kSq, 4, 2);
+  WriteElement(kSq, 0, 5);
+  Report(spec::RdmaEventType::kVqErr, kRq);
+  ExpectOnly("used.order", "used buffer 5", "4, the oldest available");
+}
+
 TEST_F(MonitorTest, ReportsIdleWithAFrameThatIsNotSent) {
   SetUp(8, spec::TableQueueKind::kTransmit, 0);
   Serve();
