@@ -42,6 +42,7 @@ module vireo_completer
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::MtuShift;
   import vireo_rdma_pkg::is_read_opcode;
+  import vireo_rdma_pkg::key_generation_passed;
 #(
   parameter config_t Config,
   parameter int unsigned BurstBytes,                         // the requester's
@@ -658,8 +659,8 @@ module vireo_completer
     pending = (!works_open[NumberBits-1] && stored.work - works_ended - 1'b1 < works_open)
            || stored.replay - replays_ended - 1'b1 < replays_open;
     fence_current = stored.sent == key_fence_i.sent || stored.received == key_fence_i.received;
-    fence_open = fence_current || (key_fence_i.sent_open && stored.sent == key_fence_i.sent - 1'b1)
-              || (key_fence_i.received_open && stored.received == key_fence_i.received - 1'b1);
+    fence_open = !key_generation_passed(stored.sent, key_fence_i.sent, key_fence_i.sent_open)
+              || !key_generation_passed(stored.received, key_fence_i.received, key_fence_i.received_open);
     if (state_q == StRetire) begin
       // Its outcome was stored.
       status = stored.status;

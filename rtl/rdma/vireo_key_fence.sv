@@ -10,6 +10,7 @@
 // before that has not ended.
 module vireo_key_fence
   import vireo_spec_pkg::*;
+  import vireo_rdma_pkg::key_generation_passed;
 #(
   parameter int unsigned Holders,
   parameter logic [Holders-1:0] HolderSides,  // key_side_e of the accesses that each reports
@@ -53,7 +54,7 @@ module vireo_key_fence
       wanted_d[s] = (wanted_q[s] || waits_i[s] || close_i) && open[s];
       advances[s] = (wanted_q[s] || waits_i[s] || close_i) && !open[s];
       generation_d[s] = generation_q[s] + NumberBits'(advances[s]);
-      passed[s] = closing_q[s] != generation_q[s] && !(open[s] && closing_q[s] == generation_q[s] - 1'b1);
+      passed[s] = key_generation_passed(closing_q[s], generation_q[s], open[s]);
       closing_d[s] = close_i ? generation_q[s] : closing_q[s];
     end
     closes_d = close_i || (closes_q && passed != '1);

@@ -94,6 +94,13 @@ package vireo_rdma_pkg;
     endcase
   endfunction
 
+  // Whether the accesses that were granted up to generation `ticket` have ended. (vireo_key_fence)
+  function automatic logic key_generation_passed(input logic [$clog2(32'(KeyGenerations))-1:0] ticket,
+                                                 input logic [$clog2(32'(KeyGenerations))-1:0] generation,
+                                                 input logic open);
+    return ticket != generation && !(open && ticket == generation - 1'b1);
+  endfunction
+
   // A work request that responses complete: RDMA READ, and atomic operations, which are treated as READs of 8 bytes.
   function automatic logic is_read_opcode(input logic [7:0] wc_opcode);
     return wc_opcode == IbWcOpcodeRdmaRead || wc_opcode == IbWcOpcodeCompSwap || wc_opcode == IbWcOpcodeFetchAdd;

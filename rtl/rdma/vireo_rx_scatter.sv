@@ -18,6 +18,7 @@
 // Places are executed one after the other, one beat per step; the write port determines the rate.
 module vireo_rx_scatter
   import vireo_spec_pkg::*;
+  import vireo_rdma_pkg::key_generation_passed;
 #(
   parameter config_t Config,
   localparam int unsigned DataBits = Config.datapath_bits,       // 64 ... 1024, a power of two
@@ -213,8 +214,8 @@ module vireo_rx_scatter
     place_writes = !writes_any ? 2'd0 : place.bytes1 == '0 ? 2'd1 : 2'd2;
     number_d = number_q + NumberBits'(place_writes);
     ahead = done_q - pending.number;
-    fenced = pending.fence && (pending.generation == key_fence_i.sent
-                               || (key_fence_i.sent_open && pending.generation == key_fence_i.sent - 1'b1));
+    fenced = pending.fence
+          && !key_generation_passed(pending.generation, key_fence_i.sent, key_fence_i.sent_open);
     fence_waits_d = (place_ready && place.net_bytes == '0 && place.fence)
                  || (pending_valid && pending.fence && pending.generation == key_fence_i.sent);
     enough = pending_valid && !ahead[NumberBits-1] && (looked_q || !any_failed_q)

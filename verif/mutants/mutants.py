@@ -60,6 +60,7 @@ BOTH_STAGES = [
     ("drain", "*/Drain.*/lockstep_nic1_*", {}),
     ("payload", "*/Payload.*/lockstep_nic1_*", {}),
     ("passed replay", "*/PassedReplay.*/lockstep_nic1_*", {}),
+    ("invalidate", "*/Invalidate.*/lockstep_nic1_*", {}),
 ]
 
 
