@@ -829,9 +829,25 @@ module vireo_nic
     for (int unsigned i = 0; i < Completions; i++) completions_last[i] = !completions[i].more;
   end
 
+  // Bits that each source may set: queues of the net path and the control queue have no CQE.
+  function automatic completion_t [Completions-1:0] completion_bits();
+    completion_t without_cqe = '1;
+    without_cqe.by_id = 1'b0;
+    without_cqe.has_cqe = 1'b0;
+    without_cqe.cqn = '0;
+    without_cqe.solicited = 1'b0;
+    without_cqe.cqe = '0;
+    completion_bits = '1;
+    completion_bits[CompletionMailbox] = without_cqe;
+    completion_bits[CompletionNetTx] = without_cqe;
+    completion_bits[CompletionNetRx] = without_cqe;
+    completion_bits[CompletionNetTx].used_bytes = '0;
+  endfunction
+
   vireo_arb_rr #(
     .Inputs(Completions),
-    .Width(CompletionBits)
+    .Width(CompletionBits),
+    .Driven(completion_bits())
   ) u_completion_arb (
     .clk_i,
     .rst_ni,

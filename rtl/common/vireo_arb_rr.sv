@@ -10,6 +10,8 @@
 module vireo_arb_rr #(
   parameter int unsigned Inputs,  // 2 or more
   parameter int unsigned Width,
+  // Bits that an input may set; its others are 0 and take no register and no multiplexer.
+  parameter logic [Inputs-1:0][Width-1:0] Driven = '1,
   localparam int unsigned IndexBits = $clog2(Inputs)
 ) (
   input  logic                          clk_i,
@@ -40,7 +42,7 @@ module vireo_arb_rr #(
       .rst_ni,
       .s_valid_i(s_valid_i[i]),
       .s_ready_o(s_ready_o[i]),
-      .s_data_i({s_last_i[i], s_data_i[i]}),
+      .s_data_i({s_last_i[i], s_data_i[i] & Driven[i]}),
       .m_valid_o(valid[i]),
       .m_ready_i(ready[i]),
       .m_data_o(data[i])
@@ -53,6 +55,7 @@ module vireo_arb_rr #(
   logic [IndexBits-1:0] winner_d, winner_q;      // of the current transaction, else of the previous one
   logic [IndexBits-1:0] pick;                    // the next winner
   logic move, space;
+  logic [Inputs-1:0] shown;                      // one of them
   logic [Width:0] winner_data;
 
   vireo_rr_pick #(.Inputs(Inputs)) u_pick (.requests_i(valid), .last_i(winner_q), .pick_o(pick));
@@ -61,12 +64,12 @@ module vireo_arb_rr #(
     winner_d = winner_q;
     if (!busy_q && valid != '0) winner_d = pick;
     move = valid[winner_d] && space;
-    // Without a move that of input 0, not zero: a mask over the multiplexer would cost as many LUTs again.
-    winner_data = data[0];
-    if (move) begin
-      for (int unsigned i = 1; i < Inputs; i++) begin
-        if (winner_d == IndexBits'(i)) winner_data = data[i];
-      end
+    // Without a move that of input 0, not zero: a mask over the multiplexer would cost as many LUTs again. Each bit is a
+    // sum of products: of a chain of choices by index Yosys makes three times as many LUTs.
+    for (int unsigned i = 0; i < Inputs; i++) shown[i] = move ? winner_d == IndexBits'(i) : i == 0;
+    winner_data = '0;
+    for (int unsigned i = 0; i < Inputs; i++) begin
+      if (shown[i]) winner_data |= data[i];
     end
     for (int unsigned i = 0; i < Inputs; i++) ready[i] = space && winner_d == IndexBits'(i);
     busy_d = busy_q;
@@ -97,5 +100,12 @@ module vireo_arb_rr #(
   );
 
   assign idle_o = valid == '0 && !m_valid_o;
+
+`ifndef SYNTHESIS
+  for (genvar i = 0; i < Inputs; i++) begin : gen_driven
+    only_driven: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      s_valid_i[i] |-> (s_data_i[i] & ~Driven[i]) == '0);
+  end
+`endif
 
 endmodule

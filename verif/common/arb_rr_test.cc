@@ -23,6 +23,7 @@ using Bytes = std::vector<uint8_t>;
 
 constexpr size_t kInputs = 5;  // no power of two
 constexpr size_t kWidth = 64;
+constexpr uint64_t kLastDriven = ~uint64_t{0xffff};  // bits that the last input sets, as in CMakeLists.txt
 
 // Parameters of one run: how often each input offers a beat and the output takes one, in 16ths; transaction lengths.
 struct Traffic {
@@ -57,6 +58,7 @@ class Bench {
         if (!input.offered) {
           if (input.beats_left == 0) input.beats_left = static_cast<unsigned>(1 + random_() % traffic.max_beats);
           input.data = random_();
+          if (k == kInputs - 1) input.data &= kLastDriven;
           input.offered = random_() % 16 < traffic.producers[k];
         }
         std::memcpy(BytesOf(ports.s_data_i).data() + kWidth / 8 * k, &input.data, kWidth / 8);
