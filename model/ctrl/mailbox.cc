@@ -89,8 +89,6 @@ void Mailbox::TakePulses(Cycle now) {
       }
       entry_ = order.complete ? readable_ : 0;
       pos_ = 0;
-      row_ = {};
-      dirty_ = false;
       SetState(order.cycle, State::kWalk);
     }
   }
@@ -163,9 +161,9 @@ void Mailbox::Step(Cycle now) {
     case State::kWalk: {
       const bool is_copied = pos_ == end_ || entry_ == (completing_ ? chain_.size() : readable_);
       if (abort_) return SetState(now, State::kDrain);
-      if (dirty_ && (is_copied || pos_ % kRowBytes == 0)) return SetState(now, State::kRow);
-      if (is_copied) return SetState(now, completing_ ? State::kDrain : State::kWait);
-      return SetState(now, State::kPiece);
+      if (!is_copied) return SetState(now, State::kPiece);
+      if (completing_) return SetState(now, State::kDrain);
+      return SetState(now, pos_ % kRowBytes == 0 ? State::kWait : State::kFill);
     }
 
     case State::kPiece: return Piece(now);
@@ -175,39 +173,35 @@ void Mailbox::Step(Cycle now) {
       fetch_request_out.Push(now, {.address = address_, .bytes = static_cast<uint16_t>(piece_), .tag = 0});
       return SetState(now, State::kFetched);
 
-    case State::kFetched: {
+    case State::kFetched:
       if (!fetched_in.CanPop(now)) return;
-      const auto fetched = fetched_in.Pop(now);
-      if (!IsOkay(fetched.resp)) {
+      if (!IsOkay(fetched_in.front().resp)) {
+        fetched_in.Drop(now);
         dma_error_ = true;
         return SetState(now, State::kWait);
       }
-      for (size_t i = 0; i + pos_ % kRowBytes < kRowBytes; ++i) row_[pos_ % kRowBytes + i] |= fetched.data[i];
-      dirty_ = true;
-      pos_ += piece_;
-      skip_ += static_cast<uint32_t>(piece_);
-      return SetState(now, State::kWalk);
-    }
-
-    case State::kRow:
-      std::copy(row_.begin(), row_.end(), window_.begin() + static_cast<ptrdiff_t>((pos_ - 1) / kRowBytes * kRowBytes));
-      row_ = {};
-      dirty_ = false;
+      window_[pos_] = fetched_in.front().data[copied_];
+      CountByte();
+      if (copied_ < piece_) return WakeAt(now + 1);
+      fetched_in.Drop(now);
       return SetState(now, State::kWalk);
 
-    case State::kStore: {
+    case State::kFill:
+      window_[pos_++] = 0;
+      if (pos_ % kRowBytes != 0) return WakeAt(now + 1);
+      return SetState(now, State::kWalk);
+
+    case State::kRead:
+      if (copied_ == piece_) return SetState(now, State::kStore);
+      store_.data[copied_] = window_[pos_];
+      CountByte();
+      return WakeAt(now + 1);
+
+    case State::kStore:
       if (!store_out.CanPush(now)) return;
-      spec::DmaStore store{.address = address_, .bytes = static_cast<uint8_t>(piece_), .notify = true, .tag = 0};
-      // The rest of the row is read along with it.
-      const size_t row_end = (pos_ / kRowBytes + 1) * kRowBytes;
-      std::copy(window_.begin() + static_cast<ptrdiff_t>(pos_), window_.begin() + static_cast<ptrdiff_t>(row_end),
-                store.data);
-      store_out.Push(now, store);
+      store_out.Push(now, store_);
       ++outstanding_;
-      pos_ += piece_;
-      skip_ += static_cast<uint32_t>(piece_);
       return SetState(now, State::kWalk);
-    }
 
     case State::kDrain:
       // The used element must be written after the data, and another client of the write port writes it.
@@ -283,7 +277,15 @@ void Mailbox::Piece(Cycle now) {
   }
   address_ = entry.address + skip_;
   piece_ = std::min({kRowBytes - pos_ % kRowBytes, end_ - pos_, size_t{entry.bytes - skip_}});
-  SetState(now, completing_ ? State::kStore : State::kFetch);
+  copied_ = 0;
+  store_ = {.address = address_, .bytes = static_cast<uint8_t>(piece_), .notify = true, .tag = 0};
+  SetState(now, completing_ ? State::kRead : State::kFetch);
+}
+
+void Mailbox::CountByte() {
+  ++copied_;
+  ++pos_;
+  ++skip_;
 }
 
 }  // namespace vireo::model

@@ -37,13 +37,14 @@ class Mailbox final : public Block {
  public:
   static constexpr size_t kWindowBytes = 512;  // mgmt.mailbox_data
   static constexpr size_t kChainEntries = 64;  // descriptors of the longest chain
-  // From a doorbell accepted to the first buffer_request, from the last buffer to `request`, from a fetch or complete
-  // to the first DMA, from the last byte of the request to the end of busy, from the last write's end to the
-  // completion, or to the failure if it was refused. Unloaded.
+  // From a doorbell accepted to the first buffer_request; from the last buffer to `request`; from a fetch to the first
+  // read; from a complete to the first write, plus its bytes; from the last answer to the end of busy, plus its bytes,
+  // if it ends a row; from the last write's end to the completion, or to the failure if it was refused. Unloaded.
   static constexpr Cycle kDoorbellLatency = 2;
   static constexpr Cycle kRequestLatency = 2;
-  static constexpr Cycle kCopyLatency = 3;
-  static constexpr Cycle kFetchDoneLatency = 7;
+  static constexpr Cycle kFetchLatency = 3;
+  static constexpr Cycle kStoreLatency = 4;
+  static constexpr Cycle kFetchDoneLatency = 4;
   static constexpr Cycle kCompletionLatency = 2;
 
   explicit Mailbox(Agenda& agenda, size_t chain_entries = kChainEntries);
@@ -89,7 +90,8 @@ class Mailbox final : public Block {
     kPiece,
     kFetch,
     kFetched,
-    kRow,
+    kFill,
+    kRead,
     kStore,
     kDrain,
     kUsed,
@@ -109,6 +111,7 @@ class Mailbox final : public Block {
   void Begin();                           // starts the next command
   void TakeBuffer(Cycle now);
   void Piece(Cycle now);
+  void CountByte();  // one of the piece was copied
   void ReportStatus(Cycle now);
   bool IsBusy(Cycle now);
 
@@ -147,8 +150,8 @@ class Mailbox final : public Block {
   size_t end_ = 0;
   uint64_t address_ = 0;
   size_t piece_ = 0;
-  std::array<uint8_t, spec::kDmaFetchBytes> row_{};
-  bool dirty_ = false;
+  size_t copied_ = 0;  // bytes of the piece
+  spec::DmaStore store_;
   size_t outstanding_ = 0;
   bool store_failed_ = false;
 

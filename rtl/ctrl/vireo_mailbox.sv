@@ -76,9 +76,8 @@ module vireo_mailbox
   localparam int unsigned WindowBytes = 512;  // mgmt.mailbox_data
   localparam int unsigned RowBytes = 32'(DmaFetchBytes);
   localparam int unsigned Rows = WindowBytes / RowBytes;
-  localparam int unsigned RowBits = $clog2(Rows);
-  localparam int unsigned Lanes = RowBytes / 4;
-  localparam int unsigned LaneBits = $clog2(Lanes);
+  localparam int unsigned Words = WindowBytes / 4;
+  localparam int unsigned WordBits = $clog2(Words);
   localparam int unsigned ByteBits = $clog2(RowBytes);
   localparam int unsigned PosBits = $clog2(WindowBytes) + 1;
   localparam int unsigned PieceBits = ByteBits + 1;
@@ -94,9 +93,10 @@ module vireo_mailbox
     StWalk,     // reads the next descriptor to copy from or to
     StPiece,    // determines its next part to copy
     StFetch,    // requests a read of that part
-    StFetched,  // waits for the data
-    StRow,      // writes a row of the window
-    StStore,    // writes that part to host memory
+    StFetched,  // waits for the data, then copies it to the window
+    StFill,     // writes zeros up to the end of the row
+    StRead,     // copies that part from the window
+    StStore,    // writes it to host memory
     StDrain,    // waits for writes
     StUsed,     // returns the chain
     StReport,   // reports that the queue is broken
@@ -130,8 +130,7 @@ module vireo_mailbox
   logic [PosBits-1:0] end_d, end_q;   // end of the copy in the window
   logic [63:0] address_d, address_q;
   logic [PieceBits-1:0] piece_d, piece_q;
-  logic [8*RowBytes-1:0] row_q;
-  logic dirty_d, dirty_q;             // row_q has bytes not yet written to the window
+  logic [PieceBits-1:0] copied_d, copied_q;    // bytes of it
   logic [OutstandingBits-1:0] outstanding_d, outstanding_q;
   logic store_failed_d, store_failed_q;
 
@@ -139,10 +138,10 @@ module vireo_mailbox
 
   logic doorbell_valid, doorbell_ready;
   doorbell_t doorbell;
-  logic buffer_valid, buffer_ready;
-  buffer_t buffer;
-  logic fetched_valid, fetched_ready;
-  dma_fetched_t fetched;
+  logic buffer_valid_q, buffer_ready;
+  buffer_t buffer_q;
+  logic fetched_valid_q, fetched_ready;
+  dma_fetched_t fetched_q;
   logic unused_bits;
 
   vireo_slice #(.Width(DoorbellBits)) u_doorbell (
@@ -150,18 +149,23 @@ module vireo_mailbox
     .s_valid_i(control_doorbell_valid_i), .s_ready_o(control_doorbell_ready_o), .s_data_i(control_doorbell_i),
     .m_valid_o(doorbell_valid), .m_ready_i(doorbell_ready), .m_data_o(doorbell)
   );
-  vireo_slice #(.Width(BufferBits)) u_buffer (
-    .clk_i, .rst_ni,
-    .s_valid_i(buffer_valid_i), .s_ready_o(buffer_ready_o), .s_data_i(buffer_i),
-    .m_valid_o(buffer_valid), .m_ready_i(buffer_ready), .m_data_o(buffer)
-  );
-  vireo_slice #(.Width(DmaFetchedBits)) u_fetched (
-    .clk_i, .rst_ni,
-    .s_valid_i(fetched_valid_i), .s_ready_o(fetched_ready_o), .s_data_i(fetched_i),
-    .m_valid_o(fetched_valid), .m_ready_i(fetched_ready), .m_data_o(fetched)
-  );
-  // One request of each kind is outstanding, so responses need no identification.
-  assign unused_bits = ^{buffer, fetched, store_done_i};
+  // One request of each kind is outstanding, so one place is enough for its answer, which needs no identification.
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      buffer_valid_q <= 1'b0;
+      fetched_valid_q <= 1'b0;
+    end else begin
+      buffer_valid_q <= buffer_valid_i || (buffer_valid_q && !buffer_ready);
+      fetched_valid_q <= fetched_valid_i || (fetched_valid_q && !fetched_ready);
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (buffer_valid_i) buffer_q <= buffer_i;
+    if (fetched_valid_i) fetched_q <= fetched_i;
+  end
+  assign buffer_ready_o = 1'b1;
+  assign fetched_ready_o = 1'b1;
+  assign unused_bits = ^{buffer_q, fetched_q, store_done_i};
 
   // --- Chain and window ----------------------------------------------------------------------------------------------
 
@@ -171,46 +175,60 @@ module vireo_mailbox
 
   vireo_ram_1r1w #(.Width(64 + 32), .Depth(ChainEntries)) u_chain (
     .clk_i,
-    .write_i(entry_write), .write_address_i(entries_q[EntryBits-1:0]), .write_data_i({buffer.address, buffer.bytes}),
+    .write_i(entry_write), .write_address_i(entries_q[EntryBits-1:0]), .write_data_i({buffer_q.address, buffer_q.bytes}),
     .read_i(state_q == StWalk), .read_address_i(entry_q[EntryBits-1:0]), .read_data_o({entry_address, entry_bytes})
   );
 
-  logic row_write, word_write, word_read;
-  logic [RowBits-1:0] row_write_address, row_read_address;
-  logic [31:0] row_read [Lanes];
-  logic [8*RowBytes-1:0] stored;
-  logic [Lanes-1:0] lane_write;
-  logic [LaneBits-1:0] read_lane_q;
-  logic read_valid_q;
+  // Bytes of the window are copied one per cycle: moving a whole row to its place would take two shifters of 64 bytes.
+  logic byte_write, byte_read, word_write, word_read;
+  logic [7:0] fetched_byte, written_byte, read_byte;
+  logic [WordBits-1:0] word_address;
+  logic [3:0][7:0] word;
+  logic byte_read_q, read_valid_q;
+  logic [1:0] read_lane_q;
+  logic [ByteBits-1:0] stored_lane_q;
+  logic [RowBytes-1:0][7:0] fetched_bytes, stored_q;
 
   assign word_write = window_write_valid_i && !busy_o;
   assign word_read = window_read_valid_i && !busy_o;
-  assign row_write = state_q == StRow;
-  assign row_write_address = row_write ? RowBits'((pos_q - 1'b1) >> ByteBits)
-                                       : window_write_word_i[LaneBits +: RowBits];
-  assign row_read_address = busy_o ? pos_q[ByteBits +: RowBits] : window_read_word_i[LaneBits +: RowBits];
+  assign fetched_bytes = fetched_q.data;
+  assign fetched_byte = fetched_bytes[copied_q[ByteBits-1:0]];
+  assign written_byte = state_q == StFill ? '0 : fetched_byte;
+  assign word_address = busy_o ? pos_q[2 +: WordBits] : window_read_word_i;
 
-  for (genvar lane = 0; lane < int'(Lanes); lane++) begin : gen_lane
-    assign lane_write[lane] = row_write || (word_write && window_write_word_i[LaneBits-1:0] == LaneBits'(lane));
-    vireo_table #(.Width(32), .Depth(Rows)) u_window (
+  for (genvar lane = 0; lane < 4; lane++) begin : gen_lane
+    vireo_table #(.Width(8), .Depth(Words)) u_window (
       .clk_i, .rst_ni,
-      .write_i(lane_write[lane]), .write_address_i(row_write_address),
-      .write_data_i(row_write ? row_q[32*lane +: 32] : window_write_data_i),
-      .read_i(word_read || state_q == StWalk), .read_address_i(row_read_address), .read_data_o(row_read[lane])
+      .write_i(word_write || (byte_write && pos_q[1:0] == 2'(lane))),
+      .write_address_i(busy_o ? pos_q[2 +: WordBits] : window_write_word_i),
+      .write_data_i(busy_o ? written_byte : window_write_data_i[8*lane +: 8]),
+      .read_i(word_read || byte_read), .read_address_i(word_address), .read_data_o(word[lane])
     );
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       read_valid_q <= 1'b0;
+      byte_read_q <= 1'b0;
     end else begin
       read_valid_q <= word_read;
+      byte_read_q <= byte_read;
     end
   end
   always_ff @(posedge clk_i) begin
-    read_lane_q <= window_read_word_i[LaneBits-1:0];
+    read_lane_q <= pos_q[1:0];
+    stored_lane_q <= copied_q[ByteBits-1:0];
   end
-  assign window_read_data_o = read_valid_q ? row_read[read_lane_q] : '0;
+  assign window_read_data_o = read_valid_q ? word : '0;
+  assign read_byte = word[read_lane_q];
+
+  // Zero behind the piece.
+  for (genvar lane = 0; lane < int'(RowBytes); lane++) begin : gen_stored
+    always_ff @(posedge clk_i) begin
+      if (state_q == StPiece) stored_q[lane] <= '0;
+      else if (byte_read_q && stored_lane_q == ByteBits'(lane)) stored_q[lane] <= read_byte;
+    end
+  end
 
   // --- State machine -------------------------------------------------------------------------------------------------
 
@@ -223,11 +241,11 @@ module vireo_mailbox
   logic chain_is_bad;
   logic begins;                  // the next command starts
 
-  assign sum = {1'b0, buffer.writable ? response_bytes_q : request_bytes_q} + {1'b0, buffer.bytes};
+  assign sum = {1'b0, buffer_q.writable ? response_bytes_q : request_bytes_q} + {1'b0, buffer_q.bytes};
   // A chain has at most 2^32 bytes and its writable descriptors come last (virtio 1.3, 2.7.4.1 and 2.7.4.2); its length
   // is at most the queue's size, here ChainEntries, which also ends loops (2.7.5.3.1).
   assign chain_is_bad = entries_q == (EntryBits + 1)'(ChainEntries) || sum[32] ||
-                        (!buffer.writable && entries_q != readable_q);
+                        (!buffer_q.writable && entries_q != readable_q);
   assign in_entry = entry_bytes - skip_q;
   assign in_row = PieceBits'(RowBytes) - PieceBits'(pos_q[ByteBits-1:0]);
   assign in_copy = end_q - pos_q;
@@ -261,13 +279,15 @@ module vireo_mailbox
     end_d = end_q;
     address_d = address_q;
     piece_d = piece_q;
-    dirty_d = dirty_q;
+    copied_d = copied_q;
     outstanding_d = outstanding_q + OutstandingBits'(store_taken) - OutstandingBits'(store_done);
     store_failed_d = store_failed_q || (store_done && store_done_i.resp != AxiRespOkay);
     doorbell_ready = 1'b0;
     buffer_ready = 1'b0;
     fetched_ready = 1'b0;
     entry_write = 1'b0;
+    byte_write = 1'b0;
+    byte_read = 1'b0;
     begins = 1'b0;
 
     unique case (state_q)
@@ -285,38 +305,37 @@ module vireo_mailbox
 
       StBuffer: begin
         buffer_ready = 1'b1;
-        if (buffer_valid) begin
-          if (!by_index_q) head_d = buffer.head;
+        if (buffer_valid_q) begin
+          if (!by_index_q) head_d = buffer_q.head;
           by_index_d = 1'b1;
-          next_index_d = buffer.next_index;
-          has_id_d = buffer.has_id;
-          id_d = buffer.id;
-          indirect_d = buffer.indirect;
-          table_address_d = buffer.table_address;
-          table_entries_d = buffer.table_entries;
-          if (abort_q || buffer.status == BufferStatusEmpty) begin
+          next_index_d = buffer_q.next_index;
+          has_id_d = buffer_q.has_id;
+          id_d = buffer_q.id;
+          indirect_d = buffer_q.indirect;
+          table_address_d = buffer_q.table_address;
+          table_entries_d = buffer_q.table_entries;
+          if (abort_q || buffer_q.status == BufferStatusEmpty) begin
             state_d = StIdle;
-          end else if (buffer.status != BufferStatusOk) begin
+          end else if (buffer_q.status != BufferStatusOk) begin
             state_d = StBroken;
           end else if (chain_is_bad) begin
             state_d = StReport;
           end else begin
             entry_write = 1'b1;
             entries_d = entries_q + 1'b1;
-            if (buffer.writable) begin
+            if (buffer_q.writable) begin
               response_bytes_d = sum[31:0];
             end else begin
               readable_d = readable_q + 1'b1;
               request_bytes_d = sum[31:0];
             end
-            state_d = buffer.more ? StRequest : StWait;
+            state_d = buffer_q.more ? StRequest : StWait;
           end
         end
       end
 
       StWait: begin
         pos_d = '0;
-        dirty_d = 1'b0;
         if (abort_q) begin
           state_d = StDrain;
         end else if (fetch_valid_i) begin
@@ -340,16 +359,17 @@ module vireo_mailbox
       StWalk: begin
         if (abort_q) begin
           state_d = StDrain;
-        end else if (dirty_q && (is_copied || pos_q[ByteBits-1:0] == '0)) begin
-          state_d = StRow;
+        end else if (is_copied && completing_q) begin
+          state_d = StDrain;
         end else if (is_copied) begin
-          state_d = completing_q ? StDrain : StWait;
+          state_d = pos_q[ByteBits-1:0] == '0 ? StWait : StFill;
         end else begin
           state_d = StPiece;
         end
       end
 
       StPiece: begin
+        copied_d = '0;
         address_d = entry_address + 64'(skip_q);
         piece_d = in_row;
         if (in_copy < PosBits'(piece_d)) piece_d = in_copy[PieceBits-1:0];
@@ -359,37 +379,45 @@ module vireo_mailbox
           entry_d = entry_q + 1'b1;
           state_d = StWalk;
         end else begin
-          state_d = completing_q ? StStore : StFetch;
+          state_d = completing_q ? StRead : StFetch;
         end
       end
 
       StFetch: if (fetch_request_ready_i) state_d = StFetched;
 
-      StFetched: begin
-        fetched_ready = 1'b1;
-        if (fetched_valid) begin
-          state_d = StWalk;
-          if (fetched.resp != AxiRespOkay) begin
-            dma_error_d = 1'b1;
-            state_d = StWait;
-          end else begin
-            dirty_d = 1'b1;
-            pos_d = pos_q + PosBits'(piece_q);
-            skip_d = skip_q + 32'(piece_q);
-          end
+      StFetched: if (fetched_valid_q) begin
+        if (fetched_q.resp != AxiRespOkay) begin
+          fetched_ready = 1'b1;
+          dma_error_d = 1'b1;
+          state_d = StWait;
+        end else begin
+          byte_write = 1'b1;
+          copied_d = copied_q + 1'b1;
+          pos_d = pos_q + 1'b1;
+          skip_d = skip_q + 1'b1;
+          fetched_ready = copied_d == piece_q;
+          if (fetched_ready) state_d = StWalk;
         end
       end
 
-      StRow: begin
-        dirty_d = 1'b0;
-        state_d = StWalk;
+      StFill: begin
+        byte_write = 1'b1;
+        pos_d = pos_q + 1'b1;
+        if (pos_d[ByteBits-1:0] == '0) state_d = StWalk;
       end
 
-      StStore: if (store_ready_i) begin
-        pos_d = pos_q + PosBits'(piece_q);
-        skip_d = skip_q + 32'(piece_q);
-        state_d = StWalk;
+      StRead: begin
+        if (copied_q == piece_q) begin
+          state_d = StStore;
+        end else begin
+          byte_read = 1'b1;
+          copied_d = copied_q + 1'b1;
+          pos_d = pos_q + 1'b1;
+          skip_d = skip_q + 1'b1;
+        end
       end
+
+      StStore: if (store_ready_i) state_d = StWalk;
 
       // The used element, written by another client of the write port, must not precede the data.
       StDrain: if (outstanding_q == '0) begin
@@ -467,22 +495,8 @@ module vireo_mailbox
     end_q <= end_d;
     address_q <= address_d;
     piece_q <= piece_d;
-    dirty_q <= dirty_d;
+    copied_q <= copied_d;
     store_failed_q <= store_failed_d;
-
-    if (state_q == StWait || state_q == StRow) begin
-      row_q <= '0;
-    end else if (state_q == StFetched && fetched_valid && fetched.resp == AxiRespOkay) begin
-      row_q <= row_q | (fetched.data << {pos_q[ByteBits-1:0], 3'b0});
-    end
-  end
-
-  always_comb begin
-    stored = '0;
-    if (state_q == StStore) begin
-      for (int unsigned lane = 0; lane < Lanes; lane++) stored[32*lane +: 32] = row_read[lane];
-      stored = stored >> {pos_q[ByteBits-1:0], 3'b0};
-    end
   end
 
   assign buffer_request_valid_o = state_q == StRequest;
@@ -504,7 +518,7 @@ module vireo_mailbox
     bytes: 7'(piece_q),
     notify: 1'b1,
     tag: '0,
-    data: stored
+    data: stored_q
   };
   assign completion_valid_o = state_q == StUsed;
   always_comb begin
@@ -539,5 +553,10 @@ module vireo_mailbox
   assign request_bytes_o = request_bytes_q;
   assign response_bytes_o = response_bytes_q;
   assign idle_o = (state_q == StIdle || state_q == StBroken) && !doorbell_valid;
+
+`ifndef SYNTHESIS
+  one_buffer: assert property (@(posedge clk_i) disable iff (!rst_ni) buffer_valid_i |-> !buffer_valid_q);
+  one_answer: assert property (@(posedge clk_i) disable iff (!rst_ni) fetched_valid_i |-> !fetched_valid_q);
+`endif
 
 endmodule
