@@ -21,7 +21,8 @@ DmaReadPort::DmaReadPort(Agenda& agenda, const Config& config)
       beat_bytes_(config.reader.data_bits / 8),
       reader_(config.reader),
       arb_(config.fetch_clients + config.read_clients),
-      requests_(config.fetch_clients + config.read_clients) {
+      requests_(config.fetch_clients + config.read_clients),
+      chosen_(config.fetch_clients - 1) {
   fetch_request_in.reserve(config.fetch_clients);
   fetched_out.reserve(config.fetch_clients);
   read_request_in.reserve(config.read_clients);
@@ -50,14 +51,20 @@ void DmaReadPort::Run(Cycle now) {
   for (uint64_t left = answering_; left != 0; left &= left - 1) {
     const auto i = static_cast<size_t>(std::countr_zero(left));
     Responses& responses = responses_[i];
-    if (responses.timing.PopReady() > now || !fetched_out[i].CanPush(now)) continue;
+    if (ShownAt(responses) > now || !fetched_out[i].CanPush(now)) continue;
     fetched_out[i].Push(now, responses.tokens.front());
     responses.tokens.pop_front();
     if (responses.tokens.empty()) answering_ &= ~Bit(i);
-    responses.timing.Pop(now);
+    if (HasStore()) {
+      responses.shown = kUnknown;
+      responses.free_from = now + 1;
+    } else {
+      responses.queue.Pop(now);
+    }
     responses.places.Return(now);
     moved = true;
   }
+  if (HasStore()) ChooseStored(now);
 
   const size_t decided = arb_.output().size();
   arb_.Advance(now);
@@ -145,8 +152,35 @@ void DmaReadPort::TakeTrain(Cycle now) {
   spec::DmaFetched& answer = responses_[client].tokens.Extend();
   answer = {.tag = train.tag, .resp = static_cast<uint8_t>(train.resp)};
   std::copy(train.data.begin(), train.data.end(), answer.data);
-  responses_[client].timing.Push(end);
+  if (HasStore()) {
+    responses_[client].stored.push_back({now, beats});
+  } else {
+    responses_[client].queue.Push(end);
+  }
   answering_ |= Bit(client);
+}
+
+// The first cycle in which a stored response of this client can be chosen; kUnknown if there is none, or if the
+// response before it was not taken.
+Cycle DmaReadPort::ChosenAt(const Responses& responses) const {
+  if (responses.stored.empty() || responses.shown != kUnknown) return kUnknown;
+  return std::max({read_from_, responses.stored.front().begin + 1, responses.free_from});
+}
+
+// Starts to read the next response, round robin: its first beat is in the output register two cycles later.
+void DmaReadPort::ChooseStored(Cycle now) {
+  if (read_from_ > now) return;
+  for (size_t k = 1; k <= fetch_count(); ++k) {
+    const size_t client = (chosen_ + k) % fetch_count();
+    Responses& responses = responses_[client];
+    if (ChosenAt(responses) > now) continue;
+    const uint32_t beats = responses.stored.front().beats;
+    responses.stored.pop_front();
+    responses.shown = now + 1 + beats;
+    read_from_ = now + beats;
+    chosen_ = client;
+    return;
+  }
 }
 
 void DmaReadPort::OnReadBeat(Cycle cycle, uint32_t id, std::span<const uint8_t> data, AxiResp resp, bool last) {
@@ -179,7 +213,9 @@ void DmaReadPort::Wake(Cycle now) {
   if (ar_out.IsConnected()) at(reader_.BurstCycle());
   at(std::max(arb_.PopReady(), reader_.RequestReady()));
   for (uint64_t left = answering_; left != 0; left &= left - 1) {
-    at(responses_[static_cast<size_t>(std::countr_zero(left))].timing.PopReady());
+    const Responses& responses = responses_[static_cast<size_t>(std::countr_zero(left))];
+    at(ShownAt(responses));
+    at(ChosenAt(responses));
   }
 }
 

@@ -7,7 +7,7 @@
 //
 //   burst visible:         t + kBurstLatency
 //   train's first beat:    r + DmaReader::kTrainLatency + l
-//   small response visible:  r + kFetchedLatency + l + n - 1
+//   small response visible:  r + kFetchedLatency + l + n - 1, and kStoreLatency where 64 bytes are several beats
 #pragma once
 
 #include <cstddef>
@@ -33,15 +33,16 @@ class DmaReadPort final : public Block {
  public:
   struct Config {
     DmaReader::Config reader{};
-    size_t fetch_clients = 5;                   // small reads
+    size_t fetch_clients = 5;                   // small reads; 2 or more
     size_t fetch_depth = spec::kDmaFetchDepth;  // responses per fetch client; a power of two, 4 or more
     size_t read_clients = 1;                    // trains
   };
 
   static constexpr uint64_t kBurstLatency = 6;
   static constexpr uint64_t kFetchedLatency = 11;
+  static constexpr uint64_t kStoreLatency = 1;
   // Cycles for which a small aligned read of one beat occupies a response slot, in addition to the memory's latency, if
-  // the response is accepted at once.
+  // the response is accepted at once; and kStoreLatency where 64 bytes are several beats.
   static constexpr uint64_t kPlaceCycles = 17;
 
   DmaReadPort(Agenda& agenda, const Config& config);
@@ -74,17 +75,30 @@ class DmaReadPort final : public Block {
   const DmaReader& reader() const { return reader_; }
 
  private:
-  // The responses of a fetch client, and its response slots.
+  // The responses of a fetch client, and its response slots. Where a beat is a response, they wait in a queue of the
+  // client. Else all beats lie in one store, and one per cycle is moved to the output register of its client.
   struct Responses {
-    explicit Responses(size_t depth) : timing(FifoTiming::Fifo(depth)), places(depth) {}
-    FifoTiming timing;
+    explicit Responses(size_t depth) : queue(FifoTiming::Fifo(depth)), places(depth) {}
+    FifoTiming queue;
     Ring<spec::DmaFetched> tokens{};
     Credits places;
+    // In the store, and not yet chosen: its first beat's cycle, and its beats.
+    struct Stored {
+      Cycle begin;
+      uint32_t beats;
+    };
+    Ring<Stored> stored{};
+    Cycle shown = kUnknown;  // visible from then on; kUnknown if the register is empty
+    Cycle free_from = 0;     // if it is, since then
   };
 
   size_t fetch_count() const { return fetch_request_in.size(); }  // index of the first train client
   bool Admit(Cycle now, size_t client, Channel<spec::DmaReadRequest>& in);
   void TakeTrain(Cycle now);
+  bool HasStore() const { return beat_bytes_ < spec::kDmaFetchBytes; }
+  void ChooseStored(Cycle now);
+  Cycle ShownAt(const Responses& responses) const { return HasStore() ? responses.shown : responses.queue.PopReady(); }
+  Cycle ChosenAt(const Responses& responses) const;
   void EndRead(Cycle cycle);
   void Wake(Cycle now);
 
@@ -94,6 +108,8 @@ class DmaReadPort final : public Block {
   std::vector<Ring<spec::DmaReadRequest>> requests_;  // per client: in the arbiter
   std::vector<Responses> responses_;                  // per fetch client
   uint64_t answering_ = 0;                            // bit per fetch client: has responses
+  Cycle read_from_ = 0;                               // the store is read for the next response from then on
+  size_t chosen_;                                     // fetch client of the last one
   Ring<Cycle> train_ends_;                            // last beats of train clients' trains that are leaving
   uint64_t waiting_ = 0;                              // bit per client: requests at the inputs
   uint64_t reads_ = 0;                                // outstanding requests of train clients

@@ -11,7 +11,7 @@ module vireo_dma_read_port
   import vireo_dma_pkg::*;
 #(
   parameter config_t Config,
-  parameter int unsigned FetchClients,  // 1 or more
+  parameter int unsigned FetchClients,  // 2 or more
   parameter int unsigned FetchDepth,  // responses per fetch client; a power of two, 4 or more
   parameter int unsigned ReadClients,  // train clients; 1 or more
   localparam int unsigned DataBits = Config.datapath_bits,  // 64 ... 1024, a power of two
@@ -70,6 +70,8 @@ module vireo_dma_read_port
   localparam int unsigned IndexBits = $clog2(Clients);
   localparam int unsigned BytesBits = $clog2(BufferBytes);
   localparam int unsigned RoomBits = $clog2(FetchDepth + 1);
+
+  if (FetchClients < 2) $fatal(1, "FetchClients is less than 2");
 
   // Requests.
   logic [Clients-1:0] in_valid, in_ready;
@@ -212,64 +214,193 @@ module vireo_dma_read_port
   logic unused;
   assign unused = ^train_bytes;
 
-  // Responses to fetch clients: collects the beats of a train. Trains are not interleaved, so one collector suffices.
+  // Answers to fetch clients, in reserved places (places_suffice).
   localparam int unsigned FetchBits = 8 * 32'(DmaFetchBytes);
   localparam int unsigned FetchBeats = FetchBits > DataBits ? FetchBits / DataBits : 1;
   localparam int unsigned PartBits = FetchBits / FetchBeats;
-  localparam int unsigned PartIndexBits = FetchBeats > 1 ? $clog2(FetchBeats) : 1;
 
-  logic first_d, first_q;                         // the next beat is the first of a train
-  logic [PartIndexBits-1:0] part_d, part_q;       // its number; not used for train clients
-  logic [FetchBeats-1:0][PartBits-1:0] collected_d, collected_q;
-  dma_fetched_t answer;
-
-  always_comb begin
-    first_d = first_q;
-    part_d = part_q;
-    collected_d = '0;
-    answer = '0;
-    if (train_valid) begin
-      first_d = train_last;
-      part_d = train_last || FetchBeats == 1 ? '0 : part_q + 1'b1;
-      if (!first_q) collected_d = collected_q;
-      collected_d[part_q] = train_data[PartBits-1:0];
-      answer = '{tag: train_tag, resp: train_resp, data: collected_d};
-    end
-  end
+  logic first_q;  // the next beat is the first of a train
+  logic [FetchClients-1:0] for_client;
+  logic [FetchClients-1:0] place_free;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      first_q <= 1'b1;
-      part_q <= '0;
-    end else begin
-      first_q <= first_d;
-      part_q <= part_d;
+    if (!rst_ni) first_q <= 1'b1;
+    else if (train_valid) first_q <= train_last;
+  end
+
+  for (genvar i = 0; i < FetchClients; i++) begin : gen_for_client
+    assign for_client[i] = train_valid && train_client == IndexBits'(i);
+  end
+
+  if (FetchBeats == 1) begin : gen_queues  // a beat is an answer
+    dma_fetched_t answer;
+
+    always_comb begin
+      answer = '0;
+      if (train_valid) answer = '{tag: train_tag, resp: train_resp, data: train_data[PartBits-1:0]};
     end
-  end
 
-  always_ff @(posedge clk_i) begin
-    if (train_valid) collected_q <= collected_d;
-  end
+    for (genvar i = 0; i < FetchClients; i++) begin : gen_answer
+      vireo_fifo #(
+        .Width(DmaFetchedBits),
+        .Depth(FetchDepth)
+      ) u_fifo (
+        .clk_i,
+        .rst_ni,
+        .s_valid_i(for_client[i]),
+        .s_ready_o(place_free[i]),
+        .s_data_i(answer),
+        .m_valid_o(fetched_valid_o[i]),
+        .m_ready_i(fetched_ready_i[i]),
+        .m_data_o(fetched_o[i])
+      );
+    end
+  end else begin : gen_store
+    // The beats of all clients lie in one RAM, from which one per cycle, as many as arrive, goes to the client's output
+    // register. An answer may be read from the cycle after its first beat: a train has no gaps, so the other beats are
+    // there in time. Queues of whole answers would need a RAM and a register of 64 bytes each, per client.
+    localparam int unsigned StoreBits = $clog2(FetchClients);
+    localparam int unsigned PlaceBits = $clog2(FetchDepth);
+    localparam int unsigned PartIndexBits = $clog2(FetchBeats);
 
-  // Cannot overflow (not_full), because reserved_q counts their entries.
-  logic [FetchClients-1:0] answer_push, answer_space;
+    typedef struct packed {
+      logic [7:0] tag;
+      axi_resp_e resp;
+      logic [PartIndexBits-1:0] last_part;
+    } about_t;
 
-  for (genvar i = 0; i < FetchClients; i++) begin : gen_answer
-    assign answer_push[i] = train_valid && train_last && train_client == IndexBits'(i);
+    logic [PartIndexBits-1:0] part_d, part_q;                  // of the next beat
+    logic [FetchClients-1:0][PlaceBits-1:0] write_place_d, write_place_q, read_place_d, read_place_q;
+    logic [FetchClients-1:0][RoomBits-1:0] stored_d, stored_q;  // answers, from their first beat until they are chosen
+    logic [FetchClients-1:0] full_d, full_q;                    // the output register has an answer
+    logic [StoreBits-1:0] write_client;
+    logic write, begins;
+    // Stage 1 reads a part, stage 2 moves it.
+    logic more, choose;
+    logic [FetchClients-1:0] waits;
+    logic [StoreBits-1:0] pick, winner_q;
+    logic valid2_q;
+    logic [StoreBits-1:0] read_client;
+    logic [StoreBits-1:0] client2_q;
+    logic [PlaceBits-1:0] read_place, place2_q;
+    logic [PartIndexBits-1:0] read_part, part2_q;
+    logic [PartBits-1:0] data2;
+    about_t about2;
 
-    vireo_fifo #(
-      .Width(DmaFetchedBits),
-      .Depth(FetchDepth)
-    ) u_fifo (
+    vireo_rr_pick #(.Inputs(FetchClients)) u_pick (.requests_i(waits), .last_i(winner_q), .pick_o(pick));
+
+    // Apart from what follows from the pick: no loop for simulators.
+    always_comb begin
+      more = valid2_q && part2_q != about2.last_part;
+      for (int unsigned i = 0; i < FetchClients; i++) begin
+        waits[i] = stored_q[i] != '0 && !full_q[i] && !(valid2_q && client2_q == StoreBits'(i));
+      end
+    end
+
+    always_comb begin
+      write = for_client != '0;
+      begins = write && first_q;
+      write_client = StoreBits'(train_client);
+      part_d = part_q;
+      if (train_valid) part_d = train_last ? '0 : part_q + 1'b1;  // counts on in trains of train clients
+
+      choose = !more && waits != '0;
+      read_client = more ? client2_q : pick;
+      read_place = more ? place2_q : read_place_q[pick];
+      read_part = more ? part2_q + 1'b1 : '0;
+
+      write_place_d = write_place_q;
+      read_place_d = read_place_q;
+      stored_d = stored_q;
+      full_d = full_q & ~fetched_ready_i;
+      for (int unsigned i = 0; i < FetchClients; i++) begin
+        if (for_client[i] && train_last) write_place_d[i] = write_place_q[i] + 1'b1;
+        if (choose && pick == StoreBits'(i)) read_place_d[i] = read_place_q[i] + 1'b1;
+        stored_d[i] = stored_q[i] + RoomBits'(for_client[i] && first_q) - RoomBits'(choose && pick == StoreBits'(i));
+        if (valid2_q && !more && client2_q == StoreBits'(i)) full_d[i] = 1'b1;
+        place_free[i] = stored_q[i] != RoomBits'(FetchDepth) || !first_q;
+      end
+    end
+
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        part_q <= '0;
+        write_place_q <= '0;
+        read_place_q <= '0;
+        stored_q <= '0;
+        full_q <= '0;
+        winner_q <= StoreBits'(FetchClients - 1);
+        valid2_q <= 1'b0;
+      end else begin
+        part_q <= part_d;
+        write_place_q <= write_place_d;
+        read_place_q <= read_place_d;
+        stored_q <= stored_d;
+        full_q <= full_d;
+        if (choose) winner_q <= pick;
+        valid2_q <= more || choose;
+      end
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (more || choose) begin
+        client2_q <= read_client;
+        place2_q <= read_place;
+        part2_q <= read_part;
+      end
+    end
+
+    vireo_ram_1r1w #(
+      .Width(PartBits),
+      .Depth(FetchClients * FetchDepth * FetchBeats)
+    ) u_parts (
       .clk_i,
-      .rst_ni,
-      .s_valid_i(answer_push[i]),
-      .s_ready_o(answer_space[i]),
-      .s_data_i(answer),
-      .m_valid_o(fetched_valid_o[i]),
-      .m_ready_i(fetched_ready_i[i]),
-      .m_data_o(fetched_o[i])
+      .write_i(write),
+      .write_address_i({write_client, write_place_q[write_client], part_q}),
+      .write_data_i(train_data),
+      .read_i(more || choose),
+      .read_address_i({read_client, read_place, read_part}),
+      .read_data_o(data2)
     );
+
+    vireo_ram_1r1w #(
+      .Width($bits(about_t)),
+      .Depth(FetchClients * FetchDepth)
+    ) u_about (
+      .clk_i,
+      .write_i(begins),
+      .write_address_i({write_client, write_place_q[write_client]}),
+      .write_data_i({train_tag, train_resp, PartIndexBits'((train_bytes - 1'b1) / BytesBits'(PartBits / 8))}),
+      .read_i(choose),
+      .read_address_i({pick, read_place_q[pick]}),
+      .read_data_o(about2)
+    );
+
+    for (genvar i = 0; i < FetchClients; i++) begin : gen_answer
+      logic load;
+      logic [7:0] tag_q;
+      axi_resp_e resp_q;
+      logic [FetchBeats-1:0][PartBits-1:0] data_q;
+
+      assign load = valid2_q && client2_q == StoreBits'(i);
+
+      always_ff @(posedge clk_i) begin
+        if (load && part2_q == '0) begin
+          tag_q <= about2.tag;
+          resp_q <= about2.resp;
+        end
+      end
+
+      for (genvar part = 0; part < FetchBeats; part++) begin : gen_part
+        always_ff @(posedge clk_i) begin
+          if (load && part2_q == '0 && part != 0) data_q[part] <= '0;
+          else if (load && part2_q == PartIndexBits'(part)) data_q[part] <= data2;
+        end
+      end
+
+      assign fetched_valid_o[i] = full_q[i];
+      assign fetched_o[i] = '{tag: tag_q, resp: resp_q, data: data_q};
+    end
   end
 
   assign dma_error_o = train_valid && first_q && train_resp != AxiRespOkay;
@@ -289,7 +420,7 @@ module vireo_dma_read_port
   assign outstanding_o = outstanding_q;
 
 `ifndef SYNTHESIS
-  not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) (answer_push & ~answer_space) == '0);
+  places_suffice: assert property (@(posedge clk_i) disable iff (!rst_ni) (for_client & ~place_free) == '0);
 `endif
 
 endmodule
