@@ -20,8 +20,7 @@ DmaReadPort::DmaReadPort(Agenda& agenda, const Config& config)
       train_sink(config.read_clients),
       beat_bytes_(config.reader.data_bits / 8),
       reader_(config.reader),
-      arb_(config.fetch_clients + config.read_clients),
-      requests_(config.fetch_clients + config.read_clients),
+      turn_(config.fetch_clients + config.read_clients - 1),
       chosen_(config.fetch_clients - 1) {
   fetch_request_in.reserve(config.fetch_clients);
   fetched_out.reserve(config.fetch_clients);
@@ -66,27 +65,13 @@ void DmaReadPort::Run(Cycle now) {
   }
   if (HasStore()) ChooseStored(now);
 
-  const size_t decided = arb_.output().size();
-  arb_.Advance(now);
-  moved |= arb_.output().size() != decided;
-  for (uint64_t left = waiting_; left != 0; left &= left - 1) {
-    const auto i = static_cast<size_t>(std::countr_zero(left));
-    if (i >= fetch_count()) {
-      if (!Admit(now, i, read_request_in[i - fetch_count()])) continue;
-      ++reads_;
-    } else {
-      if (responses_[i].places.Available(1) > now || !Admit(now, i, fetch_request_in[i])) continue;
-      responses_[i].places.Take(1);
-    }
-    moved = true;
-  }
-  if (arb_.PopReady() <= now && reader_.RequestReady() <= now) {
-    const size_t client = arb_.output().front().input;
-    const spec::DmaReadRequest request = requests_[client].front();
+  moved |= TakeRequest(now);
+  if (chosen_slice_.PopReady() <= now && reader_.RequestReady() <= now) {
+    const auto [client, request] = chosen_requests_.front();
     assert(request.bytes >= 1 &&
            request.bytes <= (client >= fetch_count() ? spec::kPcieRequestBoundary : spec::kDmaFetchBytes));
-    requests_[client].pop_front();
-    arb_.Pop(now);
+    chosen_requests_.pop_front();
+    chosen_slice_.Pop(now);
     reader_.OnRequest(now, {.address = request.address,
                             .bytes = request.bytes,
                             .tag = static_cast<uint32_t>(client) << kTagBits | request.tag,
@@ -102,7 +87,7 @@ void DmaReadPort::Run(Cycle now) {
   }
   outstanding(now);  // discards what has ended
 
-  if (moved && (waiting_ != 0 || !arb_.IsDecided())) WakeAt(now + 1);
+  if (moved && waiting_ != 0) WakeAt(now + 1);
   Wake(now);
 }
 
@@ -122,11 +107,27 @@ uint32_t DmaReadPort::outstanding(Cycle now) {
   return outstanding_;
 }
 
-bool DmaReadPort::Admit(Cycle now, size_t client, Channel<spec::DmaReadRequest>& in) {
-  if (!in.CanPop(now) || arb_.PushReady(client) > now) return false;
-  requests_[client].push_back(in.Pop(now));
-  arb_.Push(now, client, true);
-  return true;
+// Of one client, round robin, among those with a place for the answer.
+bool DmaReadPort::TakeRequest(Cycle now) {
+  if (chosen_slice_.PushReady() > now) return false;
+  const size_t clients = fetch_count() + read_request_in.size();
+  for (size_t k = 1; k <= clients; ++k) {
+    const size_t client = (turn_ + k) % clients;
+    if ((waiting_ & Bit(client)) == 0) continue;
+    const bool is_fetch = client < fetch_count();
+    auto& in = is_fetch ? fetch_request_in[client] : read_request_in[client - fetch_count()];
+    if (!in.CanPop(now) || (is_fetch && responses_[client].places.Available(1) > now)) continue;
+    if (is_fetch) {
+      responses_[client].places.Take(1);
+    } else {
+      ++reads_;
+    }
+    chosen_requests_.push_back({client, in.Pop(now)});
+    chosen_slice_.Push(now);
+    turn_ = client;
+    return true;
+  }
+  return false;
 }
 
 // A train has no back-pressure, so all its events follow from its first beat, and the reader can be notified at once.
@@ -211,7 +212,7 @@ void DmaReadPort::Wake(Cycle now) {
   };
   at(reader_.TrainCycle());
   if (ar_out.IsConnected()) at(reader_.BurstCycle());
-  at(std::max(arb_.PopReady(), reader_.RequestReady()));
+  at(std::max(chosen_slice_.PopReady(), reader_.RequestReady()));
   for (uint64_t left = answering_; left != 0; left &= left - 1) {
     const Responses& responses = responses_[static_cast<size_t>(std::countr_zero(left))];
     at(ShownAt(responses));

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "model/common/agenda.h"
-#include "model/common/arb_rr.h"
 #include "model/common/channel.h"
 #include "model/common/credits.h"
 #include "model/common/cycle.h"
@@ -38,12 +37,12 @@ class DmaReadPort final : public Block {
     size_t read_clients = 1;                    // trains
   };
 
-  static constexpr uint64_t kBurstLatency = 6;
+  static constexpr uint64_t kBurstLatency = 5;
   static constexpr uint64_t kFetchedLatency = 11;
   static constexpr uint64_t kStoreLatency = 1;
   // Cycles for which a small aligned read of one beat occupies a response slot, in addition to the memory's latency, if
   // the response is accepted at once; and kStoreLatency where 64 bytes are several beats.
-  static constexpr uint64_t kPlaceCycles = 17;
+  static constexpr uint64_t kPlaceCycles = 16;
 
   DmaReadPort(Agenda& agenda, const Config& config);
 
@@ -54,7 +53,7 @@ class DmaReadPort final : public Block {
   Output<DmaReader::Burst> ar_out;                              // or unconnected: then TakeBurst
   std::vector<TrainSink*> train_sink;                           // per train client; required if it makes requests
   std::function<void(Cycle)> on_dma_error;                      // start of a train that failed; may be empty
-  // Applies to requests that leave the arbiter; to be set before the blocks of a cycle run.
+  // Applies to requests that the reader takes; to be set before the blocks of a cycle run.
   spec::PcieSize max_read_request_size = spec::PcieSize::kBytes128;
 
   void Run(Cycle now) override;
@@ -93,7 +92,11 @@ class DmaReadPort final : public Block {
   };
 
   size_t fetch_count() const { return fetch_request_in.size(); }  // index of the first train client
-  bool Admit(Cycle now, size_t client, Channel<spec::DmaReadRequest>& in);
+  struct Request {
+    size_t client;
+    spec::DmaReadRequest request;
+  };
+  bool TakeRequest(Cycle now);
   void TakeTrain(Cycle now);
   bool HasStore() const { return beat_bytes_ < spec::kDmaFetchBytes; }
   void ChooseStored(Cycle now);
@@ -104,15 +107,16 @@ class DmaReadPort final : public Block {
 
   const uint32_t beat_bytes_;
   DmaReader reader_;
-  ArbRr arb_;
-  std::vector<Ring<spec::DmaReadRequest>> requests_;  // per client: in the arbiter
-  std::vector<Responses> responses_;                  // per fetch client
-  uint64_t answering_ = 0;                            // bit per fetch client: has responses
-  Cycle read_from_ = 0;                               // the store is read for the next response from then on
-  size_t chosen_;                                     // fetch client of the last one
-  Ring<Cycle> train_ends_;                            // last beats of train clients' trains that are leaving
-  uint64_t waiting_ = 0;                              // bit per client: requests at the inputs
-  uint64_t reads_ = 0;                                // outstanding requests of train clients
+  FifoTiming chosen_slice_ = FifoTiming::Slice();  // in front of the reader
+  Ring<Request> chosen_requests_;                  // in it
+  size_t turn_;                                    // client of the last one
+  std::vector<Responses> responses_;               // per fetch client
+  uint64_t answering_ = 0;                         // bit per fetch client: has responses
+  Cycle read_from_ = 0;                            // the store is read for the next response from then on
+  size_t chosen_;                                  // fetch client of the last one
+  Ring<Cycle> train_ends_;                         // last beats of train clients' trains that are leaving
+  uint64_t waiting_ = 0;                           // bit per client: requests at the inputs
+  uint64_t reads_ = 0;                             // outstanding requests of train clients
   // Accepted bursts that have not ended, as of the last query: later starts and ends are not included.
   uint32_t outstanding_ = 0;
   Ring<Cycle> begins_, ends_;

@@ -21,7 +21,7 @@ module vireo_dma_read_port
 ) (
   input  logic                                  clk_i,
   input  logic                                  rst_ni,
-  // Sampled when a request leaves the arbiter.
+  // Sampled when the reader takes a request.
   input  pcie_size_e                            max_read_request_size_i,
 
   input  logic [FetchClients-1:0]               fetch_request_valid_i,
@@ -74,10 +74,11 @@ module vireo_dma_read_port
   if (FetchClients < 2) $fatal(1, "FetchClients is less than 2");
 
   // Requests.
-  logic [Clients-1:0] in_valid, in_ready;
+  logic [Clients-1:0] in_valid, in_ready, taken;
   dma_read_request_t [Clients-1:0] in_request;
-  logic [Clients-1:0] request_valid, request_ready;
-  dma_read_request_t [Clients-1:0] request;
+  logic [Clients-1:0] request_valid;
+  // Unpacked: of a packed array Verilator moves all requests into one word, and out of it, in every cycle.
+  dma_read_request_t request [Clients];
 
   assign in_valid = {read_request_valid_i, fetch_request_valid_i};
   assign in_request = {read_request_i, fetch_request_i};
@@ -93,24 +94,42 @@ module vireo_dma_read_port
       .s_ready_o(in_ready[i]),
       .s_data_i(in_request[i]),
       .m_valid_o(request_valid[i]),
-      .m_ready_i(request_ready[i]),
+      .m_ready_i(taken[i]),
       .m_data_o(request[i])
     );
   end
 
-  // Reserved entries of the response FIFOs: from the request's entry into the arbiter until the response is accepted.
+  // The turn of one client after the other, among those with a request and a place: as vireo_arb_rr, which could not ask
+  // for a place behind its slices. A place is reserved from the request's turn until the answer is accepted.
   logic [FetchClients-1:0][RoomBits-1:0] reserved_d, reserved_q;
   logic [15:0] reads_d, reads_q;  // outstanding requests of train clients; bounded by the buffer's beats
-  logic [Clients-1:0] room, arb_ready, taken;
+  logic [Clients-1:0] asks;
+  logic [IndexBits-1:0] turn, winner_q;
+  logic takes, space;
+  dma_read_request_t taken_request;
   logic whole_done;
 
   always_comb begin
-    room = '1;
+    asks = request_valid;
     if (reserved_q != '0) begin
-      for (int unsigned i = 0; i < FetchClients; i++) room[i] = reserved_q[i] != RoomBits'(FetchDepth);
+      for (int unsigned i = 0; i < FetchClients; i++) begin
+        asks[i] = request_valid[i] && reserved_q[i] != RoomBits'(FetchDepth);
+      end
     end
-    request_ready = arb_ready & room;
-    taken = request_valid & request_ready;
+  end
+
+  vireo_rr_pick #(.Inputs(Clients)) u_turn (.requests_i(asks), .last_i(winner_q), .pick_o(turn));
+
+  always_comb begin
+    takes = asks != '0 && space;
+    taken = '0;
+    taken_request = '0;
+    if (takes) begin
+      for (int unsigned i = 0; i < Clients; i++) taken[i] = turn == IndexBits'(i);
+    end
+    for (int unsigned i = 0; i < Clients; i++) begin
+      if (taken[i]) taken_request |= request[i];
+    end
     reserved_d = reserved_q;
     if (taken != '0 || fetched_valid_o != '0) begin
       for (int unsigned i = 0; i < FetchClients; i++) begin
@@ -125,7 +144,9 @@ module vireo_dma_read_port
     if (!rst_ni) begin
       reserved_q <= '0;
       reads_q <= '0;
+      winner_q <= IndexBits'(Clients - 1);
     end else begin
+      if (takes) winner_q <= turn;
       reserved_q <= reserved_d;
       reads_q <= reads_d;
     end
@@ -136,25 +157,18 @@ module vireo_dma_read_port
   logic chosen_valid, chosen_ready;
   dma_read_request_t chosen;
   logic [IndexBits-1:0] chosen_client;
-  logic unused_chosen_last;
 
-  logic unused_arb_idle;
-  vireo_arb_rr #(
-    .Inputs(Clients),
-    .Width(DmaReadRequestBits)
-  ) u_arb (
+  vireo_slice #(
+    .Width(IndexBits + DmaReadRequestBits)
+  ) u_chosen (
     .clk_i,
     .rst_ni,
-    .s_valid_i(request_valid & room),
-    .s_ready_o(arb_ready),
-    .s_data_i(request),
-    .s_last_i('1),
+    .s_valid_i(takes),
+    .s_ready_o(space),
+    .s_data_i({turn, taken_request}),
     .m_valid_o(chosen_valid),
     .m_ready_i(chosen_ready),
-    .m_data_o(chosen),
-    .m_last_o(unused_chosen_last),
-    .m_index_o(chosen_client),
-    .idle_o(unused_arb_idle)
+    .m_data_o({chosen_client, chosen})
   );
 
   // Trains.
@@ -278,7 +292,7 @@ module vireo_dma_read_port
     // Stage 1 reads a part, stage 2 moves it.
     logic more, choose;
     logic [FetchClients-1:0] waits;
-    logic [StoreBits-1:0] pick, winner_q;
+    logic [StoreBits-1:0] pick, chosen_q;
     logic valid2_q;
     logic [StoreBits-1:0] read_client;
     logic [StoreBits-1:0] client2_q;
@@ -287,7 +301,7 @@ module vireo_dma_read_port
     logic [PartBits-1:0] data2;
     about_t about2;
 
-    vireo_rr_pick #(.Inputs(FetchClients)) u_pick (.requests_i(waits), .last_i(winner_q), .pick_o(pick));
+    vireo_rr_pick #(.Inputs(FetchClients)) u_pick (.requests_i(waits), .last_i(chosen_q), .pick_o(pick));
 
     // Apart from what follows from the pick: no loop for simulators.
     always_comb begin
@@ -329,7 +343,7 @@ module vireo_dma_read_port
         read_place_q <= '0;
         stored_q <= '0;
         full_q <= '0;
-        winner_q <= StoreBits'(FetchClients - 1);
+        chosen_q <= StoreBits'(FetchClients - 1);
         valid2_q <= 1'b0;
       end else begin
         part_q <= part_d;
@@ -337,7 +351,7 @@ module vireo_dma_read_port
         read_place_q <= read_place_d;
         stored_q <= stored_d;
         full_q <= full_d;
-        if (choose) winner_q <= pick;
+        if (choose) chosen_q <= pick;
         valid2_q <= more || choose;
       end
     end
