@@ -47,6 +47,8 @@ DmaReadPort::Config ReadConfig(const spec::Config& config) {
                      .tags = config.dma_tags,
                      .buffer_bytes = config.dma_read_buffer_bytes},
           .fetch_clients = kFetchClients,
+          // More reads than tags are not in flight. A queue has 4 places at least.
+          .fetch_depth = std::clamp<size_t>(config.dma_tags, 4, spec::kDmaFetchDepth),
           .read_clients = kReadClients};
 }
 DmaWritePort::Config WriteConfig(const spec::Config& config) {

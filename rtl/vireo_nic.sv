@@ -231,11 +231,14 @@ module vireo_nic
   logic unused_write_done;
   assign unused_write_done = ^write_done;
 
+  // More reads than tags are not in flight. A queue has 4 places at least.
+  localparam int unsigned FetchDepth =
+      Config.dma_tags >= 32'(DmaFetchDepth) ? 32'(DmaFetchDepth) : Config.dma_tags < 4 ? 4 : Config.dma_tags;
 
   vireo_dma_read_port #(
     .Config(Config),
     .FetchClients(FetchPorts),
-    .FetchDepth(32'(DmaFetchDepth)),
+    .FetchDepth(FetchDepth),
     .ReadClients(ReadClients)
   ) u_dma_read_port (
     .clk_i,
