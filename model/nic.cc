@@ -109,7 +109,9 @@ Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered, c
       net_filter_(agenda_, config),
       net_rx_(agenda_, config, net_filter_),
       interrupts_(agenda_, 2),
-      completions_(agenda_, kCompletionSources, [](const spec::Completion& completion) { return !completion.more; }),
+      completions_(
+          agenda_, kCompletionSources, [](const spec::Completion& completion) { return !completion.more; },
+          config.datapath_bits / 8 < spec::kDmaFetchBytes),
       queue_failures_(agenda_, 2),
       work_failures_(agenda_, 5),
       send_failures_(agenda_, 2),

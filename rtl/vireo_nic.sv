@@ -850,7 +850,8 @@ module vireo_nic
   vireo_arb_rr #(
     .Inputs(Completions),
     .Width(CompletionBits),
-    .Driven(completion_bits())
+    .Driven(completion_bits()),
+    .HalfRate(DataBits < 8 * 32'(DmaFetchBytes))  // then the CQE's own beats take longer
   ) u_completion_arb (
     .clk_i,
     .rst_ni,

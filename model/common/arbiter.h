@@ -20,12 +20,17 @@ class Arbiter final : public Block {
  public:
   using IsLast = bool (*)(const T&);
 
+  // `half_rate`: of an input and at the output a token passes in every second cycle only.
   Arbiter(
-      Agenda& agenda, size_t inputs, IsLast is_last = [](const T&) { return true; })
-      : Block(agenda), left_of_(inputs), is_last_(is_last), winner_(inputs - 1) {
+      Agenda& agenda, size_t inputs, IsLast is_last = [](const T&) { return true; }, bool half_rate = false)
+      : Block(agenda),
+        slice_(half_rate ? Channel<T>::HalfSlice() : Channel<T>::Slice()),
+        left_of_(inputs),
+        is_last_(is_last),
+        winner_(inputs - 1) {
     in.reserve(inputs);
     for (size_t i = 0; i < inputs; ++i) {
-      in.push_back(Channel<T>::Slice());
+      in.push_back(half_rate ? Channel<T>::HalfSlice() : Channel<T>::Slice());
       in.back().SetConsumer(this);
     }
     slice_.SetProducer(this);
@@ -71,7 +76,7 @@ class Arbiter final : public Block {
   }
 
  private:
-  Channel<T> slice_ = Channel<T>::Slice();
+  Channel<T> slice_;               // at the output
   std::deque<size_t> sources_;     // inputs of the tokens in it
   std::vector<uint64_t> left_of_;  // tokens of each input that have left
   uint64_t left_ = 0;

@@ -50,6 +50,7 @@ class Channel {
   };
 
   static Channel Slice() { return Channel(FifoTiming::Slice()); }
+  static Channel HalfSlice() { return Channel(FifoTiming::HalfSlice()); }
   static Channel Fifo(size_t depth) { return Channel(FifoTiming::Fifo(depth)); }
   static Channel Sink() { return Channel(std::nullopt); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timing of a queue: the counterpart of rtl/common/vireo_fifo.sv and vireo_slice.sv. It keeps cycles, not the entries
-// themselves.
+// Timing of a queue: the counterpart of rtl/common/vireo_fifo.sv, vireo_slice.sv and vireo_half_slice.sv. It keeps
+// cycles, not the entries themselves.
 //
 //   push n:  not before  pop n - depth, + 1    and  push n - 1, + 1
 //   pop n:   not before  push n, + latency     and  pop n - 1, + 1
@@ -18,12 +18,14 @@ namespace vireo::model {
 
 class FifoTiming {
  public:
-  // Latencies of the two queues of rtl/common, and the depth of the first.
+  // Latencies of the queues of rtl/common, and the depths of the first two.
   static constexpr size_t kSliceDepth = 2;
+  static constexpr size_t kHalfSliceDepth = 1;
   static constexpr unsigned kSliceLatency = 1;
   static constexpr unsigned kFifoLatency = 2;
 
   static FifoTiming Slice() { return FifoTiming(kSliceDepth, kSliceLatency); }
+  static FifoTiming HalfSlice() { return FifoTiming(kHalfSliceDepth, kSliceLatency); }
   static FifoTiming Fifo(size_t depth) { return FifoTiming(depth, kFifoLatency); }
 
   // The first cycle in which the next entry can be pushed: s_ready_o is 1 from then on. kUnknown while the queue is

@@ -12,6 +12,9 @@ module vireo_arb_rr #(
   parameter int unsigned Width,
   // Bits that an input may set; its others are 0 and take no register and no multiplexer.
   parameter logic [Inputs-1:0][Width-1:0] Driven = '1,
+  // Of an input and at the output a beat passes in every second cycle only, and half of the registers are saved: for wide
+  // beats whose consumer takes longer.
+  parameter bit HalfRate = 1'b0,
   localparam int unsigned IndexBits = $clog2(Inputs)
 ) (
   input  logic                          clk_i,
@@ -35,18 +38,22 @@ module vireo_arb_rr #(
   logic [Width:0] data [Inputs];  // with last above
 
   for (genvar i = 0; i < Inputs; i++) begin : gen_input
-    vireo_slice #(
-      .Width(Width + 1)
-    ) u_slice (
-      .clk_i,
-      .rst_ni,
-      .s_valid_i(s_valid_i[i]),
-      .s_ready_o(s_ready_o[i]),
-      .s_data_i({s_last_i[i], s_data_i[i] & Driven[i]}),
-      .m_valid_o(valid[i]),
-      .m_ready_i(ready[i]),
-      .m_data_o(data[i])
-    );
+    logic [Width:0] s_data;
+    assign s_data = {s_last_i[i], s_data_i[i] & Driven[i]};
+
+    if (HalfRate) begin : gen_half
+      vireo_half_slice #(.Width(Width + 1)) u_slice (
+        .clk_i, .rst_ni,
+        .s_valid_i(s_valid_i[i]), .s_ready_o(s_ready_o[i]), .s_data_i(s_data),
+        .m_valid_o(valid[i]), .m_ready_i(ready[i]), .m_data_o(data[i])
+      );
+    end else begin : gen_full
+      vireo_slice #(.Width(Width + 1)) u_slice (
+        .clk_i, .rst_ni,
+        .s_valid_i(s_valid_i[i]), .s_ready_o(s_ready_o[i]), .s_data_i(s_data),
+        .m_valid_o(valid[i]), .m_ready_i(ready[i]), .m_data_o(data[i])
+      );
+    end
 
     assign last[i] = data[i][Width];
   end
@@ -86,18 +93,19 @@ module vireo_arb_rr #(
     end
   end
 
-  vireo_slice #(
-    .Width(IndexBits + 1 + Width)
-  ) u_output (
-    .clk_i,
-    .rst_ni,
-    .s_valid_i(valid[winner_d]),
-    .s_ready_o(space),
-    .s_data_i({winner_d, winner_data}),
-    .m_valid_o,
-    .m_ready_i,
-    .m_data_o({m_index_o, m_last_o, m_data_o})
-  );
+  if (HalfRate) begin : gen_half_output
+    vireo_half_slice #(.Width(IndexBits + 1 + Width)) u_output (
+      .clk_i, .rst_ni,
+      .s_valid_i(valid[winner_d]), .s_ready_o(space), .s_data_i({winner_d, winner_data}),
+      .m_valid_o, .m_ready_i, .m_data_o({m_index_o, m_last_o, m_data_o})
+    );
+  end else begin : gen_output
+    vireo_slice #(.Width(IndexBits + 1 + Width)) u_output (
+      .clk_i, .rst_ni,
+      .s_valid_i(valid[winner_d]), .s_ready_o(space), .s_data_i({winner_d, winner_data}),
+      .m_valid_o, .m_ready_i, .m_data_o({m_index_o, m_last_o, m_data_o})
+    );
+  end
 
   assign idle_o = valid == '0 && !m_valid_o;
 

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "Varb_rr_48.h"
+#include "Varb_rr_half_48.h"
 #include "sim/common/seed.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
@@ -37,17 +38,18 @@ struct Pin {
   friend bool operator!=(const Pin& pin, int zero) { return static_cast<int>(static_cast<bool>(pin)) != zero; }
 };
 
-// `transactions`: one or more tokens each, else always one.
-void ExpectServiceAsOfTheRtl(bool transactions) {
+// `half_rate`: of the class. `transactions`: one or more tokens each, else always one.
+template <typename Top>
+void ExpectServiceAsOfTheRtl(bool transactions, bool half_rate = false) {
   for (const unsigned in_rate : {16u, 6u, 1u}) {
     for (const unsigned out_rate : {16u, 7u}) {
       auto random = sim::MakeRandom("arbiter");
       model::Agenda agenda;
-      model::Arbiter<spec::CqArm> arbiter(agenda, kInputs,
-                                          [](const spec::CqArm& token) { return token.value % 2 == 0; });
+      model::Arbiter<spec::CqArm> arbiter(
+          agenda, kInputs, [](const spec::CqArm& token) { return token.value % 2 == 0; }, half_rate);
       auto sink = model::Channel<spec::CqArm>::Sink();
       arbiter.out.Connect(sink, arbiter);
-      RtlTop<Varb_rr_48> rtl([](const Varb_rr_48& top, std::vector<uint8_t>& bytes) {
+      RtlTop<Top> rtl([](const Top& top, std::vector<uint8_t>& bytes) {
         for (const CData port : {top.s_ready_o, top.m_valid_o, top.m_last_o, top.m_index_o}) bytes.push_back(port);
         const auto data = BytesOf(top.m_data_o);
         bytes.insert(bytes.end(), data.begin(), data.end());
@@ -56,7 +58,7 @@ void ExpectServiceAsOfTheRtl(bool transactions) {
       std::array<Pin, kInputs> valid{}, ready{};
       using Data = std::array<uint8_t, kBytes>;
       std::array<Data*, kInputs> data{};
-      BlockBench<Varb_rr_48> bench(rtl, agenda, random);
+      BlockBench<Top> bench(rtl, agenda, random);
       std::vector<InStream<spec::CqArm, Pin, Pin, Data>*> streams;
       for (unsigned i = 0; i < kInputs; ++i) {
         data[i] = reinterpret_cast<Data*>(BytesOf(ports.s_data_i).data() + i * kBytes);
@@ -87,8 +89,12 @@ void ExpectServiceAsOfTheRtl(bool transactions) {
   }
 }
 
-TEST(Arbiter, MatchesRtlForSingleTokensAtEveryRate) { ExpectServiceAsOfTheRtl(false); }
-TEST(Arbiter, MatchesRtlForTransactionsAtEveryRate) { ExpectServiceAsOfTheRtl(true); }
+TEST(Arbiter, MatchesRtlForSingleTokensAtEveryRate) { ExpectServiceAsOfTheRtl<Varb_rr_48>(false); }
+TEST(Arbiter, MatchesRtlForTransactionsAtEveryRate) { ExpectServiceAsOfTheRtl<Varb_rr_48>(true); }
+TEST(Arbiter, MatchesRtlAtHalfRate) {
+  ExpectServiceAsOfTheRtl<Varb_rr_half_48>(false, true);
+  ExpectServiceAsOfTheRtl<Varb_rr_half_48>(true, true);
+}
 
 }  // namespace
 }  // namespace vireo::verif
