@@ -26,14 +26,14 @@ DmaReadPort::DmaReadPort(Agenda& agenda, const Config& config)
   fetched_out.reserve(config.fetch_clients);
   read_request_in.reserve(config.read_clients);
   for (size_t i = 0; i < config.fetch_clients; ++i) {
-    fetch_request_in.push_back(Channel<spec::DmaReadRequest>::Slice());
+    fetch_request_in.push_back(RequestSlice());
     fetch_request_in.back().SetConsumer(this);
     fetch_request_in.back().ShowIn(waiting_, i);
     fetched_out.emplace_back();
     responses_.emplace_back(config.fetch_depth);
   }
   for (size_t i = 0; i < config.read_clients; ++i) {
-    read_request_in.push_back(Channel<spec::DmaReadRequest>::Slice());
+    read_request_in.push_back(RequestSlice());
     read_request_in.back().SetConsumer(this);
     read_request_in.back().ShowIn(waiting_, fetch_count() + i);
   }

@@ -97,6 +97,10 @@ class DmaReadPort final : public Block {
     spec::DmaReadRequest request;
   };
   bool TakeRequest(Cycle now);
+  // Where an answer takes several beats, a client makes a request in every second cycle at most.
+  Channel<spec::DmaReadRequest> RequestSlice() const {
+    return HasStore() ? Channel<spec::DmaReadRequest>::HalfSlice() : Channel<spec::DmaReadRequest>::Slice();
+  }
   void TakeTrain(Cycle now);
   bool HasStore() const { return beat_bytes_ < spec::kDmaFetchBytes; }
   void ChooseStored(Cycle now);

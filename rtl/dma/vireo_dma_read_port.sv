@@ -70,6 +70,9 @@ module vireo_dma_read_port
   localparam int unsigned IndexBits = $clog2(Clients);
   localparam int unsigned BytesBits = $clog2(BufferBytes);
   localparam int unsigned RoomBits = $clog2(FetchDepth + 1);
+  localparam int unsigned FetchBits = 8 * 32'(DmaFetchBytes);
+  localparam int unsigned FetchBeats = FetchBits > DataBits ? FetchBits / DataBits : 1;  // of the largest answer
+  localparam int unsigned PartBits = FetchBits / FetchBeats;
 
   if (FetchClients < 2) $fatal(1, "FetchClients is less than 2");
 
@@ -85,18 +88,19 @@ module vireo_dma_read_port
   assign {read_request_ready_o, fetch_request_ready_o} = in_ready;
 
   for (genvar i = 0; i < Clients; i++) begin : gen_request
-    vireo_slice #(
-      .Width(DmaReadRequestBits)
-    ) u_slice (
-      .clk_i,
-      .rst_ni,
-      .s_valid_i(in_valid[i]),
-      .s_ready_o(in_ready[i]),
-      .s_data_i(in_request[i]),
-      .m_valid_o(request_valid[i]),
-      .m_ready_i(taken[i]),
-      .m_data_o(request[i])
-    );
+    if (FetchBeats == 1) begin : gen_full
+      vireo_slice #(.Width(DmaReadRequestBits)) u_slice (
+        .clk_i, .rst_ni,
+        .s_valid_i(in_valid[i]), .s_ready_o(in_ready[i]), .s_data_i(in_request[i]),
+        .m_valid_o(request_valid[i]), .m_ready_i(taken[i]), .m_data_o(request[i])
+      );
+    end else begin : gen_half  // an answer takes longer
+      vireo_half_slice #(.Width(DmaReadRequestBits)) u_slice (
+        .clk_i, .rst_ni,
+        .s_valid_i(in_valid[i]), .s_ready_o(in_ready[i]), .s_data_i(in_request[i]),
+        .m_valid_o(request_valid[i]), .m_ready_i(taken[i]), .m_data_o(request[i])
+      );
+    end
   end
 
   // The turn of one client after the other, among those with a request and a place: as vireo_arb_rr, which could not ask
@@ -229,10 +233,6 @@ module vireo_dma_read_port
   assign unused = ^train_bytes;
 
   // Answers to fetch clients, in reserved places (places_suffice).
-  localparam int unsigned FetchBits = 8 * 32'(DmaFetchBytes);
-  localparam int unsigned FetchBeats = FetchBits > DataBits ? FetchBits / DataBits : 1;
-  localparam int unsigned PartBits = FetchBits / FetchBeats;
-
   logic first_q;  // the next beat is the first of a train
   logic [FetchClients-1:0] for_client;
   logic [FetchClients-1:0] place_free;
