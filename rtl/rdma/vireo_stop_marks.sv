@@ -24,7 +24,7 @@ module vireo_stop_marks #(
   if (Depth < 2 || 32'd1 << PlaceBits != Depth) $fatal(1, "Depth is not a power of two");
 
   logic [PlaceBits-1:0] in_q, out_q;
-  logic [QpBits-1:0] qpn_q [Depth];
+  logic [Depth-1:0][QpBits-1:0] qpn_q;  // all are compared at once, so it is no memory
   logic [Depth-1:0] response_q, marked_d, marked_q;
 
   // Places without a packet may be marked, too.
