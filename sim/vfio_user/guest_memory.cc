@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -109,10 +110,19 @@ uint32_t VfioUserMemory::Unmap(const host::vfio_user::DmaUnmap& unmap) {
     while (!windows_.empty()) Remove(windows_.begin());
     return 0;
   }
-  if (unmap.flags != 0) return EINVAL;
-  const auto window = windows_.find(unmap.address);
-  if (window == windows_.end() || window->second.bytes != unmap.size) return ENOENT;
-  Remove(window);
+  if (unmap.flags != 0 || !IsPages(unmap.address, unmap.size)) return EINVAL;
+  const uint64_t last = unmap.address + (unmap.size - 1);
+  // The first window that ends behind the start of the range, and the first one behind the range.
+  auto first = windows_.upper_bound(unmap.address);
+  if (first != windows_.begin()) {
+    const auto before = std::prev(first);
+    if (before->first + (before->second.bytes - 1) >= unmap.address) first = before;
+  }
+  const auto end = windows_.upper_bound(last);
+  if (first == end) return 0;
+  const auto& [highest, window] = *std::prev(end);
+  if (first->first < unmap.address || highest + (window.bytes - 1) > last) return ENOENT;
+  while (first != end) Remove(first++);
   return 0;
 }
 

@@ -82,7 +82,9 @@ class VfioUserMemory {
   void SetTransfer(uint32_t bytes) { transfer_ = bytes; }
 
   // 0, or an errno and nothing has changed. A file that its owner could truncate (not sealed against shrinking) is not
-  // mapped; that memory is accessed by messages. Unmap with VFIO_DMA_UNMAP_FLAG_ALL, address and size 0: all windows.
+  // mapped; that memory is accessed by messages. Unmap ends all windows in a range, none of them in part, as Linux'
+  // type 1 (version 2): a client with an emulated IOMMU unmaps what a table of pages covered, or all of an address
+  // space, whether or not something is mapped there. With VFIO_DMA_UNMAP_FLAG_ALL, address and size 0: all windows.
   uint32_t Map(const host::vfio_user::DmaMap& map, std::vector<host::FileDescriptor> files);
   uint32_t Unmap(const host::vfio_user::DmaUnmap& unmap);
   // After a device reset: data of outstanding reads is discarded.

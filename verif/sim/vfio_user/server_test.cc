@@ -264,6 +264,11 @@ TEST(VfioUserServer, RejectsEveryInvalidField) {
       {"unmap: all, but an address", Command::kDmaUnmap, unmap(kFrom, 0, VFIO_DMA_UNMAP_FLAG_ALL), EINVAL},
       {"unmap: another address", Command::kDmaUnmap, unmap(kFrom + 4096, 4096), ENOENT},
       {"unmap: another size", Command::kDmaUnmap, unmap(kFrom, 4096), ENOENT},
+      {"unmap: ends in a window", Command::kDmaUnmap, unmap(kFrom - 8192, 12'288), ENOENT},
+      {"unmap: begins in a window", Command::kDmaUnmap, unmap(kFrom + 4096, kTo), ENOENT},
+      {"unmap: empty", Command::kDmaUnmap, unmap(kFrom, 0), EINVAL},
+      {"unmap: address in a page", Command::kDmaUnmap, unmap(kFrom + 1, 8192), EINVAL},
+      {"unmap: wraps", Command::kDmaUnmap, unmap(kTo, ~uint64_t{4095}), EINVAL},
       {"unmap: a descriptor", Command::kDmaUnmap, unmap(kFrom, 8192), EINVAL, one},
       {"info: short", Command::kGetInfo, Bytes(15), EINVAL},
       {"info: argsz", Command::kGetInfo, Join(small_info), EINVAL},
@@ -455,6 +460,33 @@ Bytes Ramp(size_t bytes, uint8_t first) {
   Bytes data(bytes);
   for (size_t i = 0; i < bytes; ++i) data[i] = static_cast<uint8_t>(first + i * 7);
   return data;
+}
+
+// A client with an emulated IOMMU maps pages, and unmaps what a table of pages covered.
+TEST(VfioUserServer, UnmapsAllWindowsOfARange) {
+  VfioUserBench bench;
+  RawClient client(bench.socket());
+  constexpr uint64_t kTable = 0x20'0000;  // covered by a table of pages
+  const auto unmap = [&](uint64_t address, uint64_t bytes) {
+    DmaUnmap value;
+    value.address = address;
+    value.size = bytes;
+    return client.Ask(Command::kDmaUnmap, Join(value));
+  };
+  const auto file = MemoryFile(8192);
+  ASSERT_EQ(client.MapDma(kTable - 4096, 4096), 0u);
+  ASSERT_EQ(client.MapDma(kTable, 4096, file.get(), 4096), 0u);
+  ASSERT_EQ(client.MapDma(kTable + 8192, 4096), 0u);
+  ASSERT_EQ(client.MapDma(2 * kTable - 4096, 4096), 0u);
+  ASSERT_EQ(client.MapDma(2 * kTable, 4096), 0u);
+  EXPECT_EQ(unmap(kTable, kTable), 0u);
+  // The neighbors are mapped, and all between them is free.
+  EXPECT_EQ(client.MapDma(kTable - 4096, 4096), static_cast<uint32_t>(EEXIST));
+  EXPECT_EQ(client.MapDma(2 * kTable, 4096), static_cast<uint32_t>(EEXIST));
+  EXPECT_EQ(client.MapDma(kTable, kTable), 0u);
+  EXPECT_EQ(unmap(0, uint64_t{1} << 47), 0u);
+  EXPECT_EQ(unmap(0, uint64_t{1} << 47), 0u);  // nothing is mapped
+  EXPECT_EQ(client.MapDma(0, 4 * kTable), 0u);
 }
 
 TEST(VfioUserServer, AccessesMemoryByMessageAndByFile) {
