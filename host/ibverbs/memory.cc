@@ -58,6 +58,7 @@ uint8_t PageShift(uint64_t page_size_cap, uint64_t iova, uint64_t device, uint64
 struct Registered {
   host::DmaBuffer memory;
   std::shared_ptr<verbs::MemoryRegion> impl;
+  uint64_t iova = 0;  // of its first byte; zero-based: 0
 };
 
 // 0 or an errno.
@@ -93,7 +94,7 @@ int Register(Pd& pd, const void* address, size_t length, uint64_t iova, unsigned
   }
   auto region = pd.impl->Register(iova, length, access & context.device->all_access(), shift, pages);
   if (!region.ok()) return ErrnoOf(region.error());
-  out = {.memory = std::move(memory).value(), .impl = std::move(region).value()};
+  out = {.memory = std::move(memory).value(), .impl = std::move(region).value(), .iova = iova};
   return 0;
 }
 
@@ -104,7 +105,7 @@ ibv_mr* MakeMr(ibv_pd* pd, void* address, size_t length, uint64_t iova, unsigned
   mr->memory = std::move(registered.memory);
   mr->impl = std::move(registered.impl);
   mr->access = access;
-  mr->iova = iova;
+  mr->iova = registered.iova;
   mr->mr = {.context = pd->context,
             .pd = pd,
             .addr = address,
@@ -193,7 +194,7 @@ VIREO_API int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* address, siz
   ours.impl = std::move(registered.impl);  // destroys the old region, then its memory
   ours.memory = std::move(registered.memory);
   ours.access = rights;
-  ours.iova = iova;
+  ours.iova = registered.iova;
   mr->pd = new_pd;
   mr->addr = start;
   mr->length = bytes;

@@ -229,6 +229,29 @@ TEST_F(Overlay, FailedReregistrationKeepsTheRegion) {
   Destroy(pair);
 }
 
+// Its addresses stay when only its rights change.
+TEST_F(Overlay, ReregistrationKeepsAZeroBasedRegion) {
+  Pair pair = MakePair();
+  constexpr int kAll = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+  ibv_mr* target = ibv_reg_mr(pd_, memory_ + kBytes / 2, kBytes / 2, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ZERO_BASED);
+  ASSERT_NE(target, nullptr);
+  ASSERT_EQ(ibv_rereg_mr(target, IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, kAll), 0);
+  std::memset(memory_, 0x5a, 100);
+  ibv_sge sge{.addr = reinterpret_cast<uint64_t>(memory_), .length = 100, .lkey = pair.mr->lkey};
+  ibv_send_wr request{};
+  request.sg_list = &sge;
+  request.num_sge = 1;
+  request.opcode = IBV_WR_RDMA_WRITE;
+  request.send_flags = IBV_SEND_SIGNALED;
+  request.wr.rdma = {.remote_addr = 9, .rkey = target->rkey};
+  ibv_send_wr* bad = nullptr;
+  ASSERT_EQ(ibv_post_send(pair.qp[0], &request, &bad), 0);
+  EXPECT_EQ(Next(pair.cq).status, IBV_WC_SUCCESS);
+  EXPECT_EQ(std::memcmp(memory_, memory_ + kBytes / 2 + 9, 100), 0);
+  EXPECT_EQ(ibv_dereg_mr(target), 0);
+  Destroy(pair);
+}
+
 TEST_F(Overlay, CqParametersAreCheckedAndCqInUseIsBusy) {
   ibv_device_attr device;
   ASSERT_EQ(ibv_query_device(context_, &device), 0);
