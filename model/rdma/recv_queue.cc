@@ -340,9 +340,9 @@ spec::Receive RecvQueue::ReceiveOf(const Info& info, const spec::DmaFetched& fet
 }
 
 bool RecvQueue::IsIdle() const {
-  return !event_ && !delivery_ && !due_ && armed_.IsEmpty() && rung_.IsEmpty() && wait_ == Wait::kNone && receive_request_in.size() == 0 &&
-         clear_.IsEmpty() && requests_ == 0 && infos_.size() == 0 && !request_ && !fetch_ && !receive_ && !failure_ &&
-         !retry_;
+  return !event_ && !delivery_ && !due_ && armed_.IsEmpty() && rung_.IsEmpty() && wait_ == Wait::kNone &&
+         receive_request_in.size() == 0 && clear_.IsEmpty() && requests_ == 0 && infos_.size() == 0 && !request_ &&
+         !fetch_ && !receive_ && !failure_ && !retry_;
 }
 
 }  // namespace vireo::model

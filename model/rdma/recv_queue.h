@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prefetches receive work requests into a ring per receive queue, private or shared, and delivers them one by one;
-// reads single elements, too. A queue of which a request found fewer than it asked for is dry: nothing is fetched before
-// its doorbell rings, and then in the background. A request with no_wait never waits for host memory: see receive_retry. The counterpart of
-// rtl/rdma/vireo_recv_queue.sv. It checks a work request's format; it does not handle keys, messages or completions. Of
-// a shared queue it counts the receives that are taken, and reports the limit that firmware has armed.
+// reads single elements, too. A queue of which a request found fewer than it asked for is dry: nothing is fetched
+// before its doorbell rings, and then in the background. A request with no_wait never waits for host memory: see
+// receive_retry. The counterpart of rtl/rdma/vireo_recv_queue.sv. It checks a work request's format; it does not handle
+// keys, messages or completions. Of a shared queue it counts the receives that are taken, and reports the limit that
+// firmware has armed.
 //
 // Two machines: the reads (one cycle per buffer or element), and the rings (two cycles per event, three for a receive
 // that is delivered).

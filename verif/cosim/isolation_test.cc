@@ -24,8 +24,8 @@ namespace vireo::sim {
 namespace {
 
 using Attack = HostileProgram::Attack;
-constexpr std::array kAttacks = {Attack::kDoorbells, Attack::kDescriptors, Attack::kRequests, Attack::kForeignPeers,
-                                 Attack::kSends, Attack::kEverything};
+constexpr std::array kAttacks = {Attack::kDoorbells,    Attack::kDescriptors, Attack::kRequests,
+                                 Attack::kForeignPeers, Attack::kSends,       Attack::kEverything};
 
 constexpr Picoseconds kMicrosecond = 1000 * kPicosecondsPerNanosecond;
 constexpr Picoseconds kTimeout = 1'000'000 * kMicrosecond;

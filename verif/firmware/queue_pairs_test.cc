@@ -412,7 +412,8 @@ TEST_F(QueuePairs, QpDoesNotStartAgainBeforeDiscardedWorkHasGone) {
   EXPECT_EQ(bench().Modify(bench().ToState(qpn, IbQpState::kReset)), RdmaError::kOk);
   device().SetSendOutstanding(qpn, 3);
   EXPECT_EQ(bench().Modify(bench().ToInit(qpn)), RdmaError::kHandleBusy);
-  EXPECT_EQ(bench().Modify(bench().ToState(qpn, IbQpState::kErr)), RdmaError::kHandleBusy);  // it would be flushed twice
+  EXPECT_EQ(bench().Modify(bench().ToState(qpn, IbQpState::kErr)),
+            RdmaError::kHandleBusy);  // it would be flushed twice
   EXPECT_EQ(bench().QueryQp(qpn).qp_state, IbQpState::kReset);
   EXPECT_EQ(bench().Modify(bench().ToState(qpn, IbQpState::kReset)), RdmaError::kOk);
   device().SetSendOutstanding(qpn, 0);

@@ -336,8 +336,8 @@ struct Bench {
   std::string Settle() {
     for (int i = 0; i < 50'000; ++i) {
       if (std::string difference = Run(1); !difference.empty()) return difference;
-      if (table.IsEmpty() && rung.IsEmpty() && request.IsEmpty() && buffer.IsEmpty() && fetched.IsEmpty() && state.IsEmpty() &&
-          block.IsIdle())
+      if (table.IsEmpty() && rung.IsEmpty() && request.IsEmpty() && buffer.IsEmpty() && fetched.IsEmpty() &&
+          state.IsEmpty() && block.IsIdle())
         return {};
     }
     return "the block does not become idle";
@@ -359,10 +359,11 @@ struct Bench {
   std::map<uint64_t, uint32_t> num_sge_at;  // by address of the work request
   bool asked[16]{}, may_skip[16]{}, broken[16]{}, broken_reported[16]{};
   uint64_t came[16]{};
-  bool found_end[16]{};  // an answer had fewer than were asked for, and of the next that had not no receive was delivered
+  bool found_end[16]{};  // an answer had fewer than were asked for, and of the next that had not no receive was
+                         // delivered
   std::optional<uint16_t> full[16];  // the first receive of that one
-  bool rings = true;     // after each post
-  bool pending[16]{};    // a retry may come
+  bool rings = true;                 // after each post
+  bool pending[16]{};                // a retry may come
   std::vector<uint32_t> retries;
   std::deque<Asking> asking;
   std::vector<spec::QueueFailure> failures, expected_failures;
