@@ -56,7 +56,8 @@ class StationWindows final : public DmaWindows {
 
 class VfioUserMemory {
  public:
-  static constexpr uint32_t kMaxWindows = 8192;
+  // A guest with an emulated IOMMU maps each page by itself: 128 MiB.
+  static constexpr uint32_t kMaxWindows = 32'768;
 
   class Peer {
    public:

@@ -489,6 +489,19 @@ TEST(VfioUserServer, UnmapsAllWindowsOfARange) {
   EXPECT_EQ(client.MapDma(0, 4 * kTable), 0u);
 }
 
+// 128 MiB of pages, as a client with an emulated IOMMU maps them, and no page more.
+TEST(VfioUserServer, MapsPagesOneByOne) {
+  VfioUserBench bench;
+  RawClient client(bench.socket());
+  constexpr uint64_t kBytes = 128 << 20;
+  for (uint64_t address = 0; address < kBytes; address += 4096) ASSERT_EQ(client.MapDma(address, 4096), 0u) << address;
+  EXPECT_EQ(client.MapDma(kBytes, 4096), static_cast<uint32_t>(ENOSPC));
+  DmaUnmap all;
+  all.size = kBytes;
+  EXPECT_EQ(client.Ask(Command::kDmaUnmap, Join(all)), 0u);
+  EXPECT_EQ(client.MapDma(kBytes, 4096), 0u);
+}
+
 TEST(VfioUserServer, AccessesMemoryByMessageAndByFile) {
   VfioUserBench bench;
   // At most 100 bytes in a message.
