@@ -40,8 +40,8 @@ std::string TextOf(const std::string& path) {
 }  // namespace
 
 Guest::Booted Guest::Start(const GuestSetup& setup) {
-  const bool has_nic = !setup.nic.empty(), has_pvrdma = !setup.pvrdma.empty();
-  const std::string role = has_nic ? "driver" : has_pvrdma ? "pvrdma" : "softroce";
+  const bool has_nic = !setup.nic.empty(), has_vfio = !setup.vfio.empty(), has_pvrdma = !setup.pvrdma.empty();
+  const std::string role = has_nic ? "driver" : has_vfio ? "vfio" : has_pvrdma ? "pvrdma" : "softroce";
   std::vector<std::string> prepare = {"python3", VIREO_GUEST_QEMU, VIREO_GUEST_DIRECTORY, "--only-build", role};
   if (!setup.kernel.empty()) prepare.insert(prepare.end(), {"--kernel", setup.kernel});
   Program build(prepare, {}, /*yields=*/false);
@@ -74,7 +74,8 @@ Guest::Booted Guest::Start(const GuestSetup& setup) {
   if (has_nic) {
     guest->monitor_ = setup.directory + "/" + setup.name + ".monitor";
     command.insert(command.end(), {"--nic", setup.nic, "--reboots", "--monitor", guest->monitor_});
-    if (!setup.kernel.empty()) command.insert(command.end(), {"--kernel", setup.kernel});
+  } else if (has_vfio) {
+    for (const std::string& socket : setup.vfio) command.insert(command.end(), {"--vfio", socket});
   } else {
     guest->tcp_port_ = FreePort();
     command.insert(command.end(), {"--tcp-port", std::to_string(guest->tcp_port_)});
@@ -85,6 +86,8 @@ Guest::Booted Guest::Start(const GuestSetup& setup) {
       command.insert(command.end(), {"--wire", setup.wire});
     }
   }
+  if (!setup.kernel.empty()) command.insert(command.end(), {"--kernel", setup.kernel});
+  if (!setup.program.empty()) command.insert(command.end(), {"--program", setup.program});
   guest->begin_ = steady_clock::now();
   std::string error;
   guest->qemu_ = ChildProcess::Start(command, {.ends_with_parent = true}, &error);

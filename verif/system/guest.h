@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Linux guest in QEMU (verif/system/guest/), in one of three roles:
+// A Linux guest in QEMU (verif/system/guest/), in one of four roles:
 // - softroce: Soft-RoCE (rdma_rxe), an independent RoCE implementation, connected to a simulator's wire socket
 //   (vireo_simulator --wire). Two interfaces: eth0, the wire, with 10.0.0.200, a link-local IPv6 address and rxe0; and
 //   QEMU's user network, where this machine's TCP ports are at 10.0.2.2, and the guest's port tcp_port() is at
 //   127.0.0.1 of this machine.
 // - driver: eth0 is a NIC of a simulator (vireo_simulator --export) as a PCI function, driven by the kernel's own
 //   virtio_net.
+// - vfio: NICs of a simulator behind an IOMMU, at 0000:01:00.0 and following, for a program that drives them by VFIO.
+//   Until it takes them they have virtio_net, as eth0 and following, which are down.
 // - pvrdma: a PVRDMA function of a simulator (vireo_simulator --pvrdma), driven by Linux' vmw_pvrdma as vmw_pvrdma0.
-// Its
-//   partner is eth0, vmxnet3, on an Ethernet link to another guest. QEMU's user network as in role softroce.
+//   Its partner is eth0, vmxnet3, on an Ethernet link to another guest. QEMU's user network as in role softroce.
 #pragma once
 
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "host/driver/file_descriptor.h"
 #include "sim/simulator/child_process.h"
@@ -22,15 +24,17 @@
 namespace vireo::sim {
 
 struct GuestSetup {
-  std::string directory;       // of its sockets and log
-  std::string name = "guest";  // of its files in there
-  std::string wire{};          // role softroce: path of the simulator's end of the wire
-  std::string nic{};           // role driver: socket of the exported NIC
-  std::string pvrdma{};        // role pvrdma: socket of the function
-  std::string link{};          // role pvrdma: "OWN,PEER", the paths of both ends of the Ethernet link
-  std::string kernel{};        // role driver: of this release of Debian; "": of this machine's
-  bool has_root = false;       // role pvrdma: 9p file system "root": this machine's files, for reading
-  unsigned host = 200;         // eth0 is 10.0.0.HOST
+  std::string directory;            // of its sockets and log
+  std::string name = "guest";       // of its files in there
+  std::string wire{};               // role softroce: path of the simulator's end of the wire
+  std::string nic{};                // role driver: socket of the exported NIC
+  std::vector<std::string> vfio{};  // role vfio: sockets of exported NICs
+  std::string pvrdma{};             // role pvrdma: socket of the function
+  std::string link{};               // role pvrdma: "OWN,PEER", the paths of both ends of the Ethernet link
+  std::string kernel{};             // roles driver and vfio: of this release of Debian; "": of this machine's
+  std::string program{};            // a program that the guest has in /bin
+  bool has_root = false;            // role pvrdma: 9p file system "root": this machine's files, for reading
+  unsigned host = 200;              // eth0 is 10.0.0.HOST
   unsigned cpus = 1, memory_mib = 256;
 };
 

@@ -28,6 +28,7 @@ MODULES = {
     "all": "vmxnet3 virtio_pci virtio_net virtio_console".split(),
     "softroce": "crc32_generic crc32-pclmul rdma_ucm rdma_rxe sch_netem".split(),
     "driver": "8021q button".split(),  # button: the power button ends a suspend
+    "vfio": "vfio_iommu_type1 vfio_pci".split(),
     "pvrdma": "ib_uverbs rdma_ucm 9pnet_virtio 9p".split(),  # and vmw_pvrdma: build_pvrdma.py; 9p: qemu.py --root
 }
 
@@ -178,7 +179,7 @@ def add_modules(tree, root):
 
 
 def libraries_of(file):
-    return re.findall(r"(/\S+) \(0x", run("ldd", file).decode())
+    return re.findall(r"(/\S+) \(0x", run("ldd", file, stderr=subprocess.DEVNULL).decode())
 
 
 def add_programs(root):
@@ -213,6 +214,28 @@ def pack(root, target):
     names = run("find", ".", "-print0", cwd=root)
     target.write_bytes(run("cpio", "--null", "--create", "--format=newc", "--owner=0:0", "--quiet", cwd=root,
                            input=names))
+
+
+def packed_programs(programs):
+    """An initramfs with other programs, in /bin, and their libraries. The kernel unpacks one after another. [Linux,
+    Documentation/driver-api/early-userspace/buffer-format.rst]"""
+    with tempfile.TemporaryDirectory() as temporary:
+        root = pathlib.Path(temporary) / "root"
+        (root / "bin").mkdir(parents=True)
+        for program in programs:
+            if not os.access(program, os.X_OK) or program.is_dir():
+                raise Unavailable(f"{program} is no program")
+            shutil.copy2(program, root / "bin" / program.name)
+            try:
+                libraries = libraries_of(program)
+            except subprocess.CalledProcessError:  # linked statically, or a script
+                continue
+            for library in libraries:
+                target = root / library.lstrip("/")
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(library, target)
+        pack(root, root.parent / "packed")
+        return (root.parent / "packed").read_bytes()
 
 
 def add_kexec(vmlinuz, root):

@@ -105,6 +105,36 @@ class Scripts(unittest.TestCase):
         self.assertIn("memory-backend-memfd,id=memory,size=536870912,share=on", words)
         self.assertNotIn("-netdev", words)
 
+    def test_vfio_nics_are_behind_an_iommu_and_a_port_each(self) -> None:
+        words = qemu.command(pathlib.Path(self.folder.name), qemu.parse([self.folder.name, "--vfio", "/tmp/a", "--vfio", "/tmp/b"]))
+        self.assertIn("intel-iommu,intremap=on,caching-mode=on", words)
+        functions = [json.loads(word) for word in words if '"vfio-user-pci"' in word]
+        self.assertEqual([function["bus"] for function in functions], ["port1", "port2"])
+        for port in ("port1", "port2"):
+            self.assertEqual(sum(word.startswith(f"pcie-root-port,id={port},") for word in words), 1)
+        kernel = words[words.index("-append") + 1].split()
+        self.assertIn("intel_iommu=on", kernel)
+        self.assertIn("vireo.role=vfio", kernel)
+        plain = qemu.command(pathlib.Path(self.folder.name), qemu.parse([self.folder.name, "--nic", "/tmp/a"]))
+        self.assertFalse(any("iommu" in word for word in plain))
+
+    def test_programs_go_into_the_guest_with_their_libraries(self) -> None:
+        files = pathlib.Path(self.folder.name) / "files"
+        files.mkdir()
+        (files / "initramfs").write_bytes(b"first")
+        self.fake("own", "exit 0")
+        self.fake("find", "printf './bin/own\\0./lib/libown.so\\0'")
+        self.fake("cpio", "for file in bin/own .$LIBRARY; do test -e $file || exit 1; done; echo packed")
+        library = files / "libown.so"
+        library.write_text("library")
+        os.environ["LIBRARY"] = str(library)
+        self.addCleanup(os.environ.pop, "LIBRARY")
+        self.fake("ldd", f"echo 'libown.so => {library} (0x0001)'")
+        words = qemu.command(files, qemu.parse([str(files), "--vfio", "/tmp/a", "--program", str(self.bin / "own")]))
+        self.assertEqual(pathlib.Path(words[words.index("-initrd") + 1]).read_bytes(), b"firstpacked\n")
+        with self.assertRaisesRegex(build_guest.Unavailable, "none is no program"):
+            build_guest.packed_programs([files / "none"])
+
     def test_pvrdma_function_has_its_partner_in_the_same_slot(self) -> None:
         options = qemu.parse([self.folder.name, "--pvrdma", "/tmp/a", "--link", "/tmp/own,/tmp/peer", "--tcp-port", "7000"])
         words = qemu.command(pathlib.Path(self.folder.name), options)
@@ -191,9 +221,9 @@ class Scripts(unittest.TestCase):
 
     def test_invalid_options_are_refused(self) -> None:
         for script, arguments, message in (
-                ("qemu.py", ["x"], "either --nic, --pvrdma or --wire"),
-                ("qemu.py", ["x", "--nic", "a", "--wire", "b"], "either --nic, --pvrdma or --wire"),
-                ("qemu.py", ["x", "--nic", "a", "--pvrdma", "b"], "either --nic, --pvrdma or --wire"),
+                ("qemu.py", ["x"], "either --nic, --vfio, --pvrdma or --wire"),
+                ("qemu.py", ["x", "--nic", "a", "--wire", "b"], "either --nic, --vfio, --pvrdma or --wire"),
+                ("qemu.py", ["x", "--nic", "a", "--pvrdma", "b"], "either --nic, --vfio, --pvrdma or --wire"),
                 ("qemu.py", ["x", "--wire", "b"], "--wire needs --tcp-port"),
                 ("qemu.py", ["x", "--pvrdma", "a"], "--pvrdma needs --link OWN,PEER"),
                 ("qemu.py", ["x", "--pvrdma", "a", "--link", "b,c", "--kernel", "trixie"], "PVRDMA needs this machine's kernel"),
@@ -202,6 +232,7 @@ class Scripts(unittest.TestCase):
                 ("people.py", ["--pvrdma", "--kernel", "trixie"], "PVRDMA needs this machine's kernel"),
                 ("people.py", ["--pvrdma", "--nics", "3"], "--nics 3: 1 to 2"),
                 ("people.py", ["--nics", "0"], "--nics 0: 1 to 8"),
+                ("people.py", ["--vfio", "--pvrdma"], "either --pvrdma or --vfio"),
                 ("people.py", ["--nics", "9"], "--nics 9: 1 to 8"),
                 ("people.py", ["--cpus", "0"], "--cpus 1"),
                 ("bench.py", ["--way", "tcp,x"], "unknown 'x'; known: tcp, softroce, pvrdma"),

@@ -5,8 +5,9 @@ gives a shell in the first one on this terminal.
 
 Guest n has NIC n and the address 10.0.0.(n+1). The shell's `exit` stops all of it; Ctrl-A X ends QEMU at once. The first call
 downloads a kernel and unpacks QEMU into build/guest (a minute). With --pvrdma guest n has a PVRDMA function on NIC n and the
-address 10.0.0.(n+101), and the first call also compiles its driver (another minute). Unknown options are those of vireo_simulator, for example
---config nic1 or --capture FILE."""
+address 10.0.0.(n+101), and the first call also compiles its driver (another minute). With --vfio one guest has all NICs, behind an
+IOMMU, for programs that drive them without the kernel. Unknown options are those of vireo_simulator, for example --config nic1 or
+--capture FILE."""
 
 import argparse
 import os
@@ -29,15 +30,20 @@ DETACH = b"\x1d"  # Ctrl-]
 TERMINAL = "mon:stdio"  # with QEMU's Ctrl-A
 MOST_NICS = 8  # guests of one machine
 MOST_PVRDMA = 2  # on one Ethernet link
+VFIO_PROGRAM = ROOT / "build/dev/examples/vfio/vireo_vfio_pair"
 
 
 def parse() -> tuple[argparse.Namespace, list[str]]:
     parser = argparse.ArgumentParser(prog="vireo guest", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    parser.add_argument("--nics", type=int, default=1, metavar="N", help="NICs, with a guest each (default: %(default)s)")
+    parser.add_argument("--nics", type=int, metavar="N", help="NICs, with a guest each (default: 1)")
     parser.add_argument("--device", default="model", choices=["model", "rtl", "lockstep"],
                         help="model, rtl, or lockstep: both, compared in every cycle (default: %(default)s)")
     parser.add_argument("--pvrdma", action="store_true", help="the guests' device is PVRDMA, for Linux' vmw_pvrdma (docs/pvrdma.md)")
+    parser.add_argument("--vfio", action="store_true", help="one guest with all NICs, behind an IOMMU, and with the program "
+                                                            "vireo_vfio_pair, which drives two of them by Linux' VFIO (default: 2 NICs)")
+    parser.add_argument("--program", action="append", default=[], type=pathlib.Path, metavar="FILE",
+                        help="a program that the guests have in /bin, with its libraries; can be repeated")
     qemu.add_arguments(parser)
     # Linux fills all receive queues, one for each processor: as in verif/system/driver_test.cc.
     parser.set_defaults(memory=0)
@@ -48,11 +54,17 @@ def parse() -> tuple[argparse.Namespace, list[str]]:
     parser.add_argument("--simulator", default=ROOT / "build/dev/sim/simulator/vireo_simulator", type=pathlib.Path,
                         help=argparse.SUPPRESS)
     options, more = parser.parse_known_args()
+    if options.nics is None:
+        options.nics = 2 if options.vfio else 1
     most = MOST_PVRDMA if options.pvrdma else MOST_NICS
     if not 1 <= options.nics <= most:
         parser.error(f"--nics {options.nics}: 1 to {most}")
     if options.pvrdma and options.kernel:
         parser.error("PVRDMA needs this machine's kernel: its driver is compiled for no other")
+    if options.pvrdma and options.vfio:
+        parser.error("either --pvrdma or --vfio")
+    if options.vfio:
+        options.program.insert(0, VFIO_PROGRAM)
     options.memory = options.memory or 384 + 28 * options.cpus
     if options.cpus < 1 or options.memory < 128:
         parser.error("a guest needs --cpus 1 and --memory 128 at least")
@@ -131,19 +143,22 @@ def host_of(options: argparse.Namespace, nic: int) -> int:
 
 
 def boot(options: argparse.Namespace, nic: int, folder: pathlib.Path, serial: str, console: str = "") -> subprocess.Popen:
-    arguments = [str(FILES), "--pvrdma" if options.pvrdma else "--nic", f"{folder}/nic{nic}",
-                 "--host", str(host_of(options, nic)), "--cpus", str(options.cpus),
-                 "--memory", str(options.memory), "--serial", serial]
+    way = "--pvrdma" if options.pvrdma else "--vfio" if options.vfio else "--nic"
+    own_nics = range(options.nics) if options.vfio else [nic]
+    arguments = [str(FILES), *(word for own in own_nics for word in (way, f"{folder}/nic{own}")),
+                 "--host", str(host_of(options, nic)), "--cpus", str(options.cpus), "--memory", str(options.memory), "--serial", serial]
     if options.kernel:
         arguments += ["--kernel", options.kernel]
     if options.pvrdma:
         arguments += ["--link", f"{folder}/link{nic},{folder}/link{1 - nic}"]
     if console:
         arguments += ["--console", console]
+    for program in options.program:
+        arguments += ["--program", str(program)]
     words = qemu.command(FILES, qemu.parse(arguments))
     # The first guest has the terminal; the others must not take its keys.
     own = serial == TERMINAL
-    return subprocess.Popen(words, stdin=None if own else subprocess.DEVNULL, start_new_session=not own)
+    return subprocess.Popen(words, stdin=None if own else subprocess.DEVNULL, start_new_session=not own, close_fds=False)
 
 
 def end(process: subprocess.Popen, seconds: float) -> int:
@@ -169,7 +184,7 @@ def main() -> int:
         if simulator.poll() is not None:
             return simulator.returncode or 1
         try:
-            for nic in range(1, options.nics):
+            for nic in range(1, 1 if options.vfio else options.nics):
                 serial = folder / f"guest{nic}"
                 processes.append(boot(options, nic, folder, f"unix:{serial},server=on,wait=off"))
                 print(f"guest {nic}: 10.0.0.{host_of(options, nic)}; its shell: ./vireo guest --attach {serial}", file=sys.stderr)

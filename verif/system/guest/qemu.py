@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Starts the guest of build_guest.py in QEMU, in place of this process. With --nic the guest has exported NICs of a simulator
-(vireo_simulator --export) as PCI functions, with --pvrdma a PVRDMA function (vireo_simulator --pvrdma) and its partner, a vmxnet3
-function. Both need QEMU 10.1 or later (vfio-user-pci): the one of Debian 13's backports, which mmdebstrap unpacks beside the
+(vireo_simulator --export) as PCI functions, with --vfio also an IOMMU, with --pvrdma a PVRDMA function (vireo_simulator --pvrdma)
+and its partner, a vmxnet3 function. All need QEMU 10.1 or later (vfio-user-pci): the one of Debian 13's backports, which mmdebstrap unpacks beside the
 guest's files without installing it. Exit status 77: not available here; the last line is the reason."""
 
 import argparse
@@ -93,6 +93,27 @@ def vfio_user(socket: str, **more: str | bool) -> list[str]:
                                    "x-msg-timeout": MESSAGE_TIMEOUT_MS, **more})]
 
 
+def vfio_devices(sockets: list[str]) -> list[str]:
+    """An IOMMU that also remaps interrupts, without which Linux gives no function to a program, and each NIC behind a root port
+    of its own, in an IOMMU group of its own: 0000:01:00.0, 0000:02:00.0 ... A reset of the port's bus is how Linux resets the
+    NIC, which has no function-level reset."""
+    # caching-mode: the driver tells the IOMMU of new mappings, too, so QEMU can pass them on.
+    words = ["-device", "intel-iommu,intremap=on,caching-mode=on"]
+    for number, socket in enumerate(sockets, 1):
+        # x-speed: at 8 GT/s and more Linux waits after a reset until the port reports an active link, which QEMU does not set.
+        words += ["-device", f"pcie-root-port,id=port{number},chassis={number},addr={16 + number:x}.0,x-speed=5",
+                  *vfio_user(socket, bus=f"port{number}")]
+    return words
+
+
+def initramfs_with(initramfs: pathlib.Path, programs: list[pathlib.Path]) -> str:
+    """A file without a name, which QEMU inherits."""
+    file = os.memfd_create("initramfs", 0)
+    with os.fdopen(os.dup(file), "wb") as stream:
+        stream.write(initramfs.read_bytes() + build_guest.packed_programs(programs))
+    return f"/proc/self/fd/{file}"
+
+
 def pvrdma_devices(options: argparse.Namespace) -> list[str]:
     """Linux' driver of the PVRDMA function demands a vmxnet3 function as function 0 of the same slot."""
     local, remote = options.link.split(",")
@@ -109,23 +130,25 @@ def pvrdma_devices(options: argparse.Namespace) -> list[str]:
 
 def command(files: pathlib.Path, options: argparse.Namespace) -> list[str]:
     """QEMU's command line. `options`: those of main()."""
-    has_functions = bool(options.nic or options.pvrdma)
-    for socket in [*options.nic, *([options.pvrdma] if options.pvrdma else [])]:
+    has_functions = bool(options.nic or options.vfio or options.pvrdma)
+    for socket in [*options.nic, *options.vfio, *([options.pvrdma] if options.pvrdma else [])]:
         if len(os.fsencode(socket)) > MOST_SOCKET_BYTES:
             raise build_guest.Unavailable(f"the path of the socket {socket} is too long: {MOST_SOCKET_BYTES} bytes at most")
-    role = "driver" if options.nic else "pvrdma" if options.pvrdma else "softroce"
+    role = "driver" if options.nic else "vfio" if options.vfio else "pvrdma" if options.pvrdma else "softroce"
     own = build_guest.folder_of(files, options.kernel)
-    initramfs = own / (build_pvrdma.INITRAMFS if options.pvrdma else "initramfs")
+    initramfs = str(own / (build_pvrdma.INITRAMFS if options.pvrdma else "initramfs"))
+    if options.program:
+        initramfs = initramfs_with(pathlib.Path(initramfs), options.program)
     # hpet: on a busy machine the kernel measures a wrong rate of the processor's counter, up to twice the true one, and its
     # time-outs are too short. no_timer_check: there the kernel's timer interrupt check fails on a late interrupt and panics. A
     # kernel with a PVH entry needs no BIOS. TCG needs no privileges and no hardware support; -cpu max has SSE 4.2, for
     # checksums.
     words = qemu_program(files / "qemu") if has_functions else ["qemu-system-x86_64"]
     words += ["-accel", "tcg", "-cpu", "max", "-smp", str(options.cpus), "-m", str(options.memory), "-nodefaults",
-              "-no-user-config", "-display", "none", "-kernel", str(own / "vmlinux"), "-initrd", str(initramfs),
+              "-no-user-config", "-display", "none", "-kernel", str(own / "vmlinux"), "-initrd", initramfs,
               "-append", "console=ttyS0 quiet panic=-1 no_timer_check net.ifnames=0 random.trust_cpu=on "
                          f"tsc=unstable clocksource=hpet mitigations=off vireo.role={role} vireo.host={options.host}"
-                         + ("" if options.console else " vireo.shell=1")]
+                         + (" intel_iommu=on" if options.vfio else "") + ("" if options.console else " vireo.shell=1")]
     if not options.reboots:
         words += ["-no-reboot"]
     words += ["-serial", options.serial]
@@ -145,6 +168,8 @@ def command(files: pathlib.Path, options: argparse.Namespace) -> list[str]:
     # The NIC reads and writes the guest's memory, which is therefore in a file that can be shared.
     words += ["-M", "q35,memory-backend=memory",
               "-object", f"memory-backend-memfd,id=memory,size={options.memory * MIB},share=on"]
+    if options.vfio:
+        words += vfio_devices(options.vfio)
     for socket in options.nic:
         words += vfio_user(socket)
     return words + (pvrdma_devices(options) if options.pvrdma else [])
@@ -153,8 +178,12 @@ def command(files: pathlib.Path, options: argparse.Namespace) -> list[str]:
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=pathlib.Path, help="folder of the guest's files, and of QEMU")
-    parser.add_argument("--only-build", choices=["softroce", "driver", "pvrdma"], help="build what a guest of this role needs, and exit")
+    parser.add_argument("--only-build", choices=["softroce", "driver", "vfio", "pvrdma"], help="build what a guest of this role needs, and exit")
     parser.add_argument("--nic", action="append", default=[], metavar="SOCKET", help="an exported NIC; can be repeated")
+    parser.add_argument("--vfio", action="append", default=[], metavar="SOCKET",
+                        help="an exported NIC behind an IOMMU, for programs in the guest (Linux' VFIO); can be repeated")
+    parser.add_argument("--program", action="append", default=[], type=pathlib.Path, metavar="FILE",
+                        help="a program, which the guest has in /bin, with its libraries; can be repeated")
     parser.add_argument("--pvrdma", metavar="SOCKET", help="a PVRDMA function; with --link")
     parser.add_argument("--link", metavar="OWN,PEER", help="with --pvrdma: datagram sockets of the Ethernet link to another guest")
     parser.add_argument("--root", action="store_true", help="with --pvrdma: this machine's files, for reading, as 9p file system `root`")
@@ -169,8 +198,8 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if options.kernel and (options.pvrdma or options.only_build == "pvrdma"):
         parser.error("PVRDMA needs this machine's kernel: its driver is compiled for no other")
-    if not options.only_build and sum(map(bool, (options.nic, options.pvrdma, options.wire))) != 1:
-        parser.error("either --nic, --pvrdma or --wire")
+    if not options.only_build and sum(map(bool, (options.nic, options.vfio, options.pvrdma, options.wire))) != 1:
+        parser.error("either --nic, --vfio, --pvrdma or --wire")
     if options.pvrdma and (options.link or "").count(",") != 1:
         parser.error("--pvrdma needs --link OWN,PEER")
     if options.root and not options.pvrdma:
@@ -185,7 +214,7 @@ def main() -> int:
     files = options.directory.resolve()
     try:
         if options.only_build:
-            prepare(files, options.only_build == "driver", options.only_build == "pvrdma", options.kernel)
+            prepare(files, options.only_build in ("driver", "vfio"), options.only_build == "pvrdma", options.kernel)
             return 0
         words = command(files, options)
     except build_guest.Unavailable as error:
