@@ -247,7 +247,7 @@ int Main(int count, char** arguments) {
       binds = true;
     } else if (word == "--rounds" && i + 1 < count && std::atoi(arguments[i + 1]) > 0) {
       rounds = static_cast<unsigned>(std::atoi(arguments[++i]));
-    } else if (word.starts_with("-")) {
+    } else if (word.starts_with('-')) {
       addresses.clear();
       break;
     } else {
