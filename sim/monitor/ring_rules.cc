@@ -797,8 +797,12 @@ void RingRules::UsedElement(Cycle cycle, uint16_t index) {
   }
   const int32_t head = queue.heads[number % queue.size];
   if (IsInOrder(queue) && head >= 0 && element.id != static_cast<uint32_t>(head)) {
-    if (!queue.skip.has_value()) queue.skip = {cycle, element.id, static_cast<uint32_t>(head)};
-    if (queue.kind != TableQueueKind::kSq) CheckSkip(index);
+    const Queue::Skip skip{cycle, element.id, static_cast<uint32_t>(head)};
+    if (queue.kind != TableQueueKind::kSq) {
+      ReportSkip(index, skip);
+    } else if (!queue.skip.has_value()) {
+      queue.skip = skip;
+    }
   }
   CheckLength(cycle, index, element.len);
   Returned(cycle, index, static_cast<uint16_t>(element.id));
@@ -807,9 +811,12 @@ void RingRules::UsedElement(Cycle cycle, uint16_t index) {
 void RingRules::CheckSkip(uint16_t index) {
   Queue& queue = queues_[index];
   const auto skip = std::exchange(queue.skip, std::nullopt);
-  if (!skip.has_value() || queue.is_broken || has_lost_events_) return;
-  findings_.Add(kUsedOrder, skip->cycle, NameOf(index) + "used buffer " + std::to_string(skip->used),
-                std::to_string(skip->oldest) + ", the oldest available");
+  if (skip.has_value() && !queue.is_broken && !has_lost_events_) ReportSkip(index, *skip);
+}
+
+void RingRules::ReportSkip(uint16_t index, const Queue::Skip& skip) {
+  findings_.Add(kUsedOrder, skip.cycle, NameOf(index) + "used buffer " + std::to_string(skip.used),
+                std::to_string(skip.oldest) + ", the oldest available");
 }
 
 // [virtio 1.3, 2.7.8.2: as many as were written]

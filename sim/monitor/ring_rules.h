@@ -204,8 +204,9 @@ class RingRules {
   void WriteEvent(const BoundaryEvent& event);
   void WriteUsed(Cycle cycle, uint16_t index, uint64_t at, std::span<const uint8_t> bytes);
   void UsedElement(Cycle cycle, uint16_t index);
-  // Judges a buffer that was used in front of its turn.
+  // Of a send queue: judges a buffer that was used in front of its turn, behind what the device has reported.
   void CheckSkip(uint16_t index);
+  void ReportSkip(uint16_t index, const Queue::Skip& skip);
   void UsedIndex(Cycle cycle, uint16_t index, uint16_t value);
   void WritePacked(Cycle cycle, uint16_t index, uint64_t at, std::span<const uint8_t> bytes);
   // A buffer was returned: its CQE, if the queue has them, must be complete.
