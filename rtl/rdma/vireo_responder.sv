@@ -208,7 +208,8 @@ module vireo_responder
   );
 
   // --- QPs to flush: those whose state became ERR or was cleared, those whose receive queue rang in ERR or has
-  // something new to be requested, and those that had one receive flushed. A pulse comes one cycle late, so that the other sets see it and wait.
+  // something new to be requested, and those that had one receive flushed. A pulse comes one cycle late, so that the
+  // other sets see it and wait.
 
   logic change_valid_q, change_clear_q;
   logic [QpBits-1:0] change_q;

@@ -1485,6 +1485,14 @@ TEST_F(MonitorEventTest, SendQueueThatTheDeviceHasStoppedMayHaveSkippedABuffer) 
   Report(spec::RdmaEventType::kVqErr, kSq);
   ExpectGood();
 }
+TEST_F(MonitorEventTest, ReportsABufferThatAStoppedReceiveQueueSkips) {
+  SetUp(kEvents, spec::TableQueueKind::kEvent, 0);
+  SetUp(kRq, spec::TableQueueKind::kRq, kQpn);
+  Take(kRq, 4, 2);
+  Report(spec::RdmaEventType::kVqErr, kRq);
+  WriteElement(kRq, 0, 5);
+  ExpectOnly("used.order", "used buffer 5", "4, the oldest available");
+}
 TEST_F(MonitorEventTest, ReportsABufferThatIsSkippedBehindTheEventOfAnotherQueue) {
   SetUp(kEvents, spec::TableQueueKind::kEvent, 0);
   Take(kSq, 4, 2);
