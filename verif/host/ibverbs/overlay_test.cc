@@ -134,6 +134,9 @@ class Overlay : public testing::Test {
   }
   // An RDMA WRITE of the first `bytes` to the second half of memory, signaled.
   int Write(const Pair& pair, uint32_t bytes, uint32_t rkey, int flags = IBV_SEND_SIGNALED) {
+    return WriteTo(pair, bytes, reinterpret_cast<uint64_t>(memory_ + kBytes / 2), rkey, flags);
+  }
+  int WriteTo(const Pair& pair, uint32_t bytes, uint64_t address, uint32_t rkey, int flags = IBV_SEND_SIGNALED) {
     ibv_sge sge{.addr = reinterpret_cast<uint64_t>(memory_), .length = bytes, .lkey = pair.mr->lkey};
     ibv_send_wr request{};
     request.wr_id = 77;
@@ -141,7 +144,7 @@ class Overlay : public testing::Test {
     request.num_sge = 1;
     request.opcode = IBV_WR_RDMA_WRITE;
     request.send_flags = static_cast<unsigned int>(flags);
-    request.wr.rdma = {.remote_addr = reinterpret_cast<uint64_t>(memory_ + kBytes / 2), .rkey = rkey};
+    request.wr.rdma = {.remote_addr = address, .rkey = rkey};
     ibv_send_wr* bad = nullptr;
     return ibv_post_send(pair.qp[0], &request, &bad);
   }
@@ -195,15 +198,7 @@ TEST_F(Overlay, RegionMayHaveAnotherIova) {
   ibv_mr* target = ibv_reg_mr_iova(pd_, memory_ + kBytes / 2, kBytes / 2, kIova, kAll);
   ASSERT_NE(target, nullptr);
   std::memset(memory_, 0x5a, 3000);
-  ibv_sge sge{.addr = reinterpret_cast<uint64_t>(memory_), .length = 3000, .lkey = pair.mr->lkey};
-  ibv_send_wr request{};
-  request.sg_list = &sge;
-  request.num_sge = 1;
-  request.opcode = IBV_WR_RDMA_WRITE;
-  request.send_flags = IBV_SEND_SIGNALED;
-  request.wr.rdma = {.remote_addr = kIova + 9, .rkey = target->rkey};
-  ibv_send_wr* bad = nullptr;
-  ASSERT_EQ(ibv_post_send(pair.qp[0], &request, &bad), 0);
+  ASSERT_EQ(WriteTo(pair, 3000, kIova + 9, target->rkey), 0);
   EXPECT_EQ(Next(pair.cq).status, IBV_WC_SUCCESS);
   EXPECT_EQ(memory_[kBytes / 2 + 8], 0);
   EXPECT_EQ(std::memcmp(memory_, memory_ + kBytes / 2 + 9, 3000), 0);
@@ -237,15 +232,7 @@ TEST_F(Overlay, ReregistrationKeepsAZeroBasedRegion) {
   ASSERT_NE(target, nullptr);
   ASSERT_EQ(ibv_rereg_mr(target, IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, kAll), 0);
   std::memset(memory_, 0x5a, 100);
-  ibv_sge sge{.addr = reinterpret_cast<uint64_t>(memory_), .length = 100, .lkey = pair.mr->lkey};
-  ibv_send_wr request{};
-  request.sg_list = &sge;
-  request.num_sge = 1;
-  request.opcode = IBV_WR_RDMA_WRITE;
-  request.send_flags = IBV_SEND_SIGNALED;
-  request.wr.rdma = {.remote_addr = 9, .rkey = target->rkey};
-  ibv_send_wr* bad = nullptr;
-  ASSERT_EQ(ibv_post_send(pair.qp[0], &request, &bad), 0);
+  ASSERT_EQ(WriteTo(pair, 100, 9, target->rkey), 0);
   EXPECT_EQ(Next(pair.cq).status, IBV_WC_SUCCESS);
   EXPECT_EQ(std::memcmp(memory_, memory_ + kBytes / 2 + 9, 100), 0);
   EXPECT_EQ(ibv_dereg_mr(target), 0);
