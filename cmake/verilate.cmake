@@ -68,10 +68,8 @@ function(vireo_verilated_class target)
       set(VIREO_WHOLE_OPTIMIZATION $<IF:$<CONFIG:Release>,-O3,-O2>)
     endif()
     set_property(SOURCE ${fast} APPEND_STRING PROPERTY COMPILE_FLAGS " ${VIREO_WHOLE_OPTIMIZATION}")
-  elseif(ARG_OPTIONAL_BUILD)
-    target_compile_options(${target} PRIVATE -O1)  # runs for seconds, compiles for many
   else()
-    target_compile_options(${target} PRIVATE -O2)
+    target_compile_options(${target} PRIVATE -O1)  # runs for seconds; -O2 takes twice the time to compile
   endif()
   # Functions of Verilated code are large, and nothing outside calls them: link-time optimization takes long and gains
   # nothing.
