@@ -5,6 +5,8 @@
 #include <array>
 #include <cassert>
 
+#include "model/virtio/queue_count.h"
+
 namespace vireo::model {
 namespace {
 
@@ -57,10 +59,6 @@ DmaWritePort::Config WriteConfig(const spec::Config& config) {
           .write_clients = kWriteClients};
 }
 
-uint32_t NumQueues(const spec::Config& config) {
-  return 2 * config.net_queue_pairs + 1 + config.num_cqs + 2 * config.num_qps + spec::kVireoConstants.rdma_event_queues;
-}
-
 size_t Client(spec::BufferClient client) { return static_cast<size_t>(client); }
 
 // Of twice the speed is a send queue that has twice as many work requests under way: its machines are faster than what
@@ -82,12 +80,12 @@ Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered, c
       common_cfg_(agenda_, config, config.num_msix_vectors),
       notify_(agenda_, config),
       msix_(agenda_, config.num_msix_vectors),
-      desc_fetch_(agenda_, {.queues = NumQueues(config)}),
-      cq_writer_(agenda_, {.queues = NumQueues(config), .cqs = config.num_cqs}),
+      desc_fetch_(agenda_, {.queues = QueuesOf(config)}),
+      cq_writer_(agenda_, {.queues = QueuesOf(config), .cqs = config.num_cqs}),
       moderation_(agenda_, config.net_queue_pairs),
       csr_(agenda_, config),
       mailbox_(agenda_),
-      qp_control_(agenda_, config.num_qps, NumQueues(config), config.max_srqs != 0),
+      qp_control_(agenda_, config.num_qps, QueuesOf(config), config.max_srqs != 0),
       qp_sweep_(agenda_),
       memory_check_(agenda_, config),
       send_queue_(agenda_, config, SendQueueSizes(twice)),

@@ -3,6 +3,8 @@
 
 #include <iterator>
 
+#include "model/virtio/queue_count.h"
+
 namespace vireo::model {
 
 using spec::MgmtTable;
@@ -10,11 +12,6 @@ using spec::MgmtTable;
 namespace {
 
 constexpr uint32_t kVlans = 4096;  // IEEE 802.1Q, 9.6: VID has 12 bits
-
-uint32_t QueuesOf(const spec::Config& config) {
-  return 2 * config.net_queue_pairs + config.num_cqs + 2 * config.num_qps + spec::kRdmaCompleteqOffset +
-         spec::kRdmaEventqOffset;
-}
 
 uint32_t EntriesOf(const spec::Config& config, MgmtTable table) {
   switch (table) {

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "model/virtio/queue_count.h"
 #include "spec/gen/vireo_config.h"
 
 namespace vireo::model {
@@ -34,11 +35,6 @@ constexpr uint32_t ResetOf(uint32_t address) { return InfoOf(address)->reset; }
 uint32_t RegisterAt(uint32_t address) {
   const auto* info = InfoOf(address);
   return info == nullptr || address % kWordBytes != 0 ? spec::kMgmtBytes : info->offset;
-}
-
-size_t QueuesOf(const spec::Config& config) {
-  return size_t{2} * config.net_queue_pairs + config.num_cqs + size_t{2} * config.num_qps + spec::kRdmaCompleteqOffset +
-         spec::kRdmaEventqOffset;
 }
 
 constexpr uint32_t kCauseReset = spec::MgmtInterruptCause{.device_reset = true}.ToWord();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/common/output_register.h"
+#include "model/rdma/psn.h"
 #include "model/rdma/transport.h"
 
 #include "model/rdma/key_fence.h"
@@ -19,7 +20,6 @@ using spec::IbWcStatus;
 using spec::NakCode;
 using spec::RdmaError;
 
-uint32_t Psn(uint32_t value) { return value & 0xff'ffff; }
 // Of a work request or replay.
 uint32_t Number(uint32_t value) { return value % (1U << WorkFence::kCountBits); }
 

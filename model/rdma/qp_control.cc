@@ -4,6 +4,8 @@
 #include <bit>
 #include <utility>
 
+#include "model/virtio/queue_count.h"
+
 namespace vireo::model {
 
 using spec::IbQpState;
@@ -11,12 +13,6 @@ using spec::QpOperation;
 using spec::RdmaEventType;
 
 namespace {
-
-// Net queue pairs, control queue, CQs, two queues per QP, event queue.
-size_t QueuesOf(const spec::Config& config) {
-  return size_t{2} * config.net_queue_pairs + config.num_cqs + size_t{2} * config.num_qps + spec::kRdmaCompleteqOffset +
-         spec::kRdmaEventqOffset;
-}
 
 // States in which a failure stops a QP. [IBTA vol. 1, 10.3.1]
 bool CanFail(IbQpState state) { return state >= IbQpState::kRtr && state <= IbQpState::kSqe; }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/common/output_register.h"
+#include "model/rdma/psn.h"
 #include "model/rdma/transport.h"
 
 namespace vireo::model {
@@ -14,13 +15,6 @@ namespace {
 using spec::AethSyndrome;
 using spec::BthOpcode;
 using spec::IbQpState;
-
-uint32_t Psn(uint32_t value) { return value & 0xff'ffff; }
-// Half of the PSN range is ahead. [IBTA vol. 1, 9.7.4]
-bool IsAhead(uint32_t psn, uint32_t of) {
-  const uint32_t distance = Psn(psn - of);
-  return distance != 0 && distance < 0x80'0000;
-}
 
 // States in which a responder responds [IBTA vol. 1, 10.3.1]; also ERR, where no new request is accepted, but responses
 // to READs before the failed request, and its NAK after them, are still sent.

@@ -8,6 +8,7 @@
 #include <utility>
 #include "model/common/output_register.h"
 #include "model/dma/dma_split.h"
+#include "model/rdma/psn.h"
 #include "model/rdma/transport.h"
 
 namespace vireo::model {
@@ -23,7 +24,6 @@ using spec::IbWrOpcode;
 using spec::MemoryStatus;
 using spec::RdmaError;
 
-constexpr uint32_t kPsnMask = 0xff'ffff;
 constexpr uint32_t kQpnMask = 0xff'ffff;
 
 // Half of what may be outstanding. [IBTA vol. 1, 9.7.1]

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "model/rdma/psn.h"
 #include "model/rdma/transport.h"
 
 namespace vireo::model {
@@ -24,12 +25,7 @@ using spec::MemoryStatus;
 using spec::RdmaError;
 using spec::RdmaEventType;
 
-constexpr uint32_t kPsnMask = (1u << spec::kPsnBits) - 1;
-
 constexpr uint32_t kLargestMtu = uint32_t{1} << (kMtuShift + static_cast<unsigned>(spec::IbMtu::kMtu4096));
-
-// Half of the PSN range is behind, half is ahead. [IBTA vol. 1, 9.7.4]
-bool IsBehind(uint32_t ahead_by) { return ahead_by > kPsnMask / 2; }
 
 }  // namespace
 

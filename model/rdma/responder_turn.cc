@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "model/rdma/psn.h"
 #include "model/rdma/transport.h"
 
 namespace vireo::model {
@@ -15,12 +16,8 @@ using spec::IbQpState;
 using spec::PayloadRule;
 using spec::RxVerdict;
 
-constexpr uint32_t kPsnMask = (1u << spec::kPsnBits) - 1;
 // The other bit of a P_Key is the membership.
 constexpr uint16_t kPkeyMask = 0x7fff;
-
-// Half of the PSN range is behind, half is ahead. [IBTA vol. 1, 9.7.4]
-bool IsBehind(uint32_t ahead_by) { return ahead_by > kPsnMask / 2; }
 
 }  // namespace
 

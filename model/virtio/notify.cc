@@ -3,15 +3,13 @@
 
 #include <iterator>
 
+#include "model/virtio/queue_count.h"
+
 namespace vireo::model {
 namespace {
 
 using spec::CqArm;
 using spec::Doorbell;
-
-uint32_t NumQueues(const spec::Config& config) {
-  return 2 * config.net_queue_pairs + config.num_cqs + 2 * config.num_qps + spec::kRdmaEventqOffset + 1;
-}
 
 }  // namespace
 
@@ -20,7 +18,7 @@ Notify::Notify(Agenda& agenda, const spec::Config& config)
       net_queue_pairs_(config.net_queue_pairs),
       num_cqs_(config.num_cqs),
       num_qps_(config.num_qps),
-      enabled_(NumQueues(config)),
+      enabled_(QueuesOf(config)),
       values_(2 * config.num_cqs),
       control_index_(2 * spec::kNetMqVqPairsMin),
       offered_from_index_(2 * spec::kNetMqVqPairsMin),
