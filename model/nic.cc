@@ -511,6 +511,7 @@ void Nic::ApplySettings(Cycle from, const CsrSettings& settings) {
   common_cfg_.SetInputs(from, inputs);
   if (settings.firmware_ready) common_cfg_.OnFirmwareReady(from);
   notify_.SetProfile(from, inputs.profile);
+  send_queue_.SetExtensible(from, settings.profile);
   notify_.SetEnable(from, settings.datapath_enable);
   datapath_enable_ = settings.datapath_enable;
   ApplyEnable(from);

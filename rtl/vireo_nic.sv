@@ -1172,6 +1172,7 @@ module vireo_nic
     .clk_i,
     .rst_ni,
     .mq_i(mq_q),
+    .extensible_i(profile),
     .hold_i(pause),
     .qp_state_write_valid_i(qp_state_write_valid),
     .qp_state_write_i(qp_state_write),

@@ -142,6 +142,7 @@ Requester::Requester(Agenda& agenda, const spec::Config& config, uint32_t packet
       max_send_sge_(config.max_send_sge),
       has_atomics_(config.atomics != 0),
       has_invalidation_(config.invalidation != 0),
+      has_extensible_(config.extensible_requests != 0),
       most_read_packets_(kHalfOutstanding / config.send_records),
       burst_bytes_(burst_bytes),
       attributes_(spec::ContextRam::kRequesterQp, config.num_qps, on_parity_error),
@@ -328,6 +329,69 @@ bool Requester::Resume(Cycle now) {
   return true;
 }
 
+const Requester::Operation* Requester::FindOperation(BthService service, IbWrOpcode opcode) const {
+  const Operation* operation = OperationOf(service, opcode);
+  if (operation == nullptr) return nullptr;
+  const bool invalidates = operation->opcode == IbWrOpcode::kSendWithInv || operation->opcode == IbWrOpcode::kLocalInv;
+  if (!has_invalidation_ && invalidates) return nullptr;
+  if (!has_atomics_ && IsAtomic(operation->wc_opcode)) return nullptr;
+  return operation;
+}
+
+Requester::Parsed Requester::Parse(const spec::WorkRequest& work, BthService service) const {
+  using Element = spec::RdmaSqElement;
+  Parsed parsed;
+  uint8_t bytes[spec::RdmaSqReq::kBytes]{};
+  std::copy(std::begin(work.head_bytes), std::end(work.head_bytes), bytes);
+  parsed.request = spec::RdmaSqReq::Decode(bytes);
+  if (!has_extensible_ || work.bytes >= spec::RdmaSqReq::kBytes) {
+    parsed.num_sge = spec::RdmaSqReqNumSge::Decode(work.tail_bytes).num_sge;
+    parsed.inline_len = spec::RdmaSqReqInlineLen::Decode(work.tail_bytes).inline_len;
+    parsed.sge = spec::RdmaSge::Decode(work.tail_bytes + (spec::RdmaSqReq::kBytes - spec::RdmaSqReq::kSizeOffset));
+    parsed.list = work.address + spec::RdmaSqReq::kBytes;
+    parsed.data = work.address + spec::RdmaSqReq::kInlineDataOffset;
+    return parsed;
+  }
+  // What was read of it, which ends behind the first element of a list.
+  std::copy_n(work.tail_bytes, spec::kDmaFetchBytes - sizeof work.head_bytes, bytes + sizeof work.head_bytes);
+  const auto base = spec::RdmaSqBase::Decode(bytes);
+  const bool is_inline = (base.send_flags & IbSendFlags::kInline) != 0;
+  const bool has_list = (base.elements & Element::kSgList) != 0;
+  parsed.is_known = base.version == spec::kRdmaSqVersion;
+  uint32_t at = spec::RdmaSqBase::kBytes;
+  uint8_t needed = is_inline ? Element::kInlineData : 0;
+  if (const Operation* operation = FindOperation(service, base.opcode); service == BthService::kUd) {
+    needed |= Element::kUd;
+  } else if (operation != nullptr && IsAtomic(operation->wc_opcode)) {
+    needed |= Element::kRdma | Element::kAtomic;
+  } else if (operation != nullptr &&
+             (operation->wc_opcode == IbWcOpcode::kRdmaWrite || operation->wc_opcode == IbWcOpcode::kRdmaRead)) {
+    needed |= Element::kRdma;
+  }
+  // Peer's memory and datagram have the same fields in the same places in both formats.
+  if ((base.elements & Element::kRdma) != 0) at += spec::RdmaSqRdma::kBytes;
+  if ((base.elements & Element::kUd) != 0) at += spec::RdmaSqUd::kBytes;
+  if ((base.elements & Element::kAtomic) != 0) {
+    const auto rdma = spec::RdmaSqRdma::Decode(bytes + spec::RdmaSqBase::kBytes);
+    const auto operands = spec::RdmaSqAtomic::Decode(bytes + at);
+    spec::RdmaSqReqAtomic{
+        .remote_addr = rdma.remote_addr, .compare_add = operands.compare_add, .swap = operands.swap, .rkey = rdma.rkey}
+        .Encode(parsed.request.wr);
+    at += spec::RdmaSqAtomic::kBytes;
+  }
+  const uint32_t rest = work.bytes - at;
+  parsed.num_sge = has_list ? rest % 1024 / spec::RdmaSge::kBytes : 0;
+  parsed.has_elements = (base.elements & ~Element::kSgList) == needed && !(is_inline && has_list);
+  parsed.has_length = work.bytes >= at && (is_inline || rest == 0 || (has_list && rest % spec::RdmaSge::kBytes == 0));
+  if (!parsed.has_elements || !parsed.has_length) return parsed;
+  parsed.inline_len = static_cast<uint16_t>(rest);
+  parsed.sge = spec::RdmaSge::Decode(bytes + at);
+  parsed.list = parsed.data = work.address + at;
+  parsed.is_carried = is_inline && rest <= spec::kTxInlineBytes;
+  if (parsed.is_carried) std::copy_n(bytes + at, spec::kTxInlineBytes, parsed.carried);
+  return parsed;
+}
+
 // Uses the data read in the cycle before.
 bool Requester::Check(Cycle now) {
   if (sqe_now_) return false;
@@ -346,20 +410,17 @@ bool Requester::Check(Cycle now) {
   }
 
   message_ = Message{};
-  uint8_t bytes[spec::RdmaSqReq::kBytes]{};
-  std::copy(std::begin(work.head_bytes), std::end(work.head_bytes), bytes);
-  message_.request = spec::RdmaSqReq::Decode(bytes);
-  const uint32_t num_sge = spec::RdmaSqReqNumSge::Decode(work.tail_bytes).num_sge;
-  const uint16_t inline_len = spec::RdmaSqReqInlineLen::Decode(work.tail_bytes).inline_len;
-  spec::RdmaSge sge = spec::RdmaSge::Decode(work.tail_bytes + (spec::RdmaSqReq::kBytes - spec::RdmaSqReq::kSizeOffset));
-  const uint8_t flags = message_.request.send_flags;
   const BthService service = ServiceOf(attributes.qp_type);
-  const Operation* operation = OperationOf(service, message_.request.opcode);
-  if (!has_invalidation_ && operation != nullptr &&
-      (operation->opcode == IbWrOpcode::kSendWithInv || operation->opcode == IbWrOpcode::kLocalInv)) {
-    operation = nullptr;
-  }
-  if (!has_atomics_ && operation != nullptr && IsAtomic(operation->wc_opcode)) operation = nullptr;
+  const Parsed parsed = Parse(work, service);
+  message_.request = parsed.request;
+  const uint32_t num_sge = parsed.num_sge;
+  const uint16_t inline_len = parsed.inline_len;
+  spec::RdmaSge sge = parsed.sge;
+  const uint8_t flags = message_.request.send_flags;
+  const Operation* operation = FindOperation(service, message_.request.opcode);
+  message_.list = parsed.list;
+  message_.is_carried = parsed.is_carried;
+  std::copy(std::begin(parsed.carried), std::end(parsed.carried), message_.data);
   message_.service = service;
   message_.operation = operation;
   message_.is_atomic = operation != nullptr && IsAtomic(operation->wc_opcode);
@@ -378,7 +439,7 @@ bool Requester::Check(Cycle now) {
   }
   message_.is_inline = (flags & IbSendFlags::kInline) != 0;
   if (message_.is_inline) {
-    sge.addr = work.address + spec::RdmaSqReq::kInlineDataOffset;
+    sge.addr = parsed.data;
     sge.length = inline_len;
   } else if (num_sge == 0) {
     sge.length = 0;
@@ -392,6 +453,8 @@ bool Requester::Check(Cycle now) {
     vendor = work.failed;
   } else if (work.failed != RdmaError::kOk || !is_sending) {
     status = IbWcStatus::kWrFlushErr;  // not executed [IBTA vol. 1, 10.3.1.7]
+  } else if (!parsed.is_known) {
+    vendor = RdmaError::kUnsupportedCommand;
   } else if (service == BthService::kCnp) {
     vendor = RdmaError::kUnsupportedQpType;
   } else if (operation == nullptr) {
@@ -399,11 +462,13 @@ bool Requester::Check(Cycle now) {
   } else if (attributes.path_mtu < spec::IbMtu::kMtu256 || attributes.path_mtu > spec::IbMtu::kMtu4096 ||
              (message_.is_read && attributes.max_rd_atomic == 0)) {
     vendor = RdmaError::kInvalidAttribute;  // such a READ would wait forever
-  } else if ((flags & ~kKnownFlags) != 0 || (message_.is_read && message_.is_inline) ||
+  } else if ((flags & ~kKnownFlags) != 0 || (message_.is_read && message_.is_inline) || !parsed.has_elements ||
              (message_.is_local &&
               (message_.is_inline || (flags & IbSendFlags::kFence) != 0 || num_sge != 0 || work.is_replay))) {
     // A local invalidate is never replayed: the work request has changed.
     vendor = RdmaError::kInvalidParameter;
+  } else if (!parsed.has_length) {
+    vendor = RdmaError::kBadWqe;
   } else if (service == BthService::kUd && !may_use_ah) {
     vendor = RdmaError::kBadAh;  // [IBTA vol. 1, 10.2.3: AH and QP are of one protection domain]
   } else if (message_.is_inline) {
@@ -414,7 +479,7 @@ bool Requester::Check(Cycle now) {
     }
   } else if (num_sge > attributes.max_send_sge || num_sge > max_send_sge_) {
     vendor = RdmaError::kCapSgeExceeded;
-  } else if (work.bytes < spec::RdmaSqReq::kBytes + spec::RdmaSge::kBytes * num_sge) {
+  } else if (work.bytes < parsed.list - work.address + spec::RdmaSge::kBytes * num_sge) {
     vendor = RdmaError::kBadWqe;
   } else {
     status = IbWcStatus::kSuccess;
@@ -458,8 +523,7 @@ bool Requester::ReadList(Cycle now) {
   bool moved = false;
   if (message.elements_requested != message.count && !fetch_) {
     const uint32_t elements = std::min(kFetchElements, message.count - message.elements_requested);
-    fetch_ = spec::DmaReadRequest{.address = work_request_in.front().address + spec::RdmaSqReq::kBytes +
-                                             spec::RdmaSge::kBytes * message.elements_requested,
+    fetch_ = spec::DmaReadRequest{.address = message.list + spec::RdmaSge::kBytes * message.elements_requested,
                                   .bytes = static_cast<uint16_t>(spec::RdmaSge::kBytes * elements)};
     message.elements_requested += elements;
     moved = true;
@@ -628,6 +692,10 @@ bool Requester::SendPacket(Cycle now) {
               .address = message.address,
               .record = record};
   if (message.operation != nullptr) entry.packet = PacketOf(payload, last, ends);
+  if (message.is_carried && payload != 0) {
+    entry.packet.has_inline = true;
+    std::copy(std::begin(message.data), std::end(message.data), entry.packet.inline_data);
+  }
   if (message.is_read && record.status == IbWcStatus::kSuccess) {
     entry.read = true;
     entry.read_record = ReadRecordOf(now);
@@ -720,18 +788,16 @@ spec::TxPacket Requester::PacketOf(uint32_t payload, bool last, bool ends) const
 
 spec::ReadRecord Requester::ReadRecordOf(Cycle now) {
   const spec::WorkRequest& work = work_request_in.front();
-  const auto num_sge = spec::RdmaSqReqNumSge::Decode(work.tail_bytes).num_sge;
+  const Parsed parsed = Parse(work, message_.service);
   spec::ReadRecord read{.qpn = message_.record.qpn,
                         .number = work.is_replay ? work.number : reads_started_.Read(now - 1, message_.record.qpn),
                         .first_psn = message_.record.first_psn,
                         .last_psn = message_.record.last_psn,
                         .bytes = message_.length,
-                        .elements = work.address + spec::RdmaSqReq::kBytes,
-                        .num_sge = static_cast<uint8_t>(num_sge),
+                        .elements = parsed.list,
+                        .num_sge = static_cast<uint8_t>(parsed.num_sge),
                         .is_atomic = message_.is_atomic};
-  if (num_sge != 0) {
-    std::copy_n(work.tail_bytes + (spec::RdmaSqReq::kBytes - spec::RdmaSqReq::kSizeOffset), sizeof read.sge, read.sge);
-  }
+  if (parsed.num_sge != 0) parsed.sge.Encode(read.sge);
   return read;
 }
 
@@ -786,6 +852,8 @@ bool Requester::RunBack(Cycle now) {
         job_->bytes0 = place.bytes0;
         job_->address1 = place.address1;
         job_->bytes1 = place.bytes1;
+      } else if (entry.packet.has_inline) {
+        // The payload goes with it.
       } else if (entry.direct && entry.packet.payload_bytes != 0) {
         job_->address0 = entry.address;
         job_->bytes0 = entry.packet.payload_bytes;

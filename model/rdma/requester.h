@@ -8,6 +8,10 @@
 // get their turns in between. After an error an RC QP sends nothing until it is loaded again; UC and UD until a work
 // request arrives that was checked after SQE.
 //
+// A work request is an rdma_sq_req, or shorter than that and extensible: then its elements are found by walking its
+// mask. Inline data of an extensible one goes with the job if it was read with the work request; other inline data is
+// read.
+//
 // Two machines with a queue between them: the front checks, cuts and issues memory checks (2 cycles per work request
 // and one per run of an element in a packet), the back decides on the responses, in order (3 cycles per run, 4 per
 // READ).
@@ -158,7 +162,7 @@ class Requester final : public Block {
     bool mark = false;                // nothing else
     bool more = false;                // the packet continues in the next one
     bool placed = false;              // has a memory_place
-    bool direct = false;              // inline data: the payload is at `address`
+    bool direct = false;              // inline data: the payload is at `address`, unless the packet has it
     bool unsent = false;              // of a held QP: a record and no packet
     bool recovers = false;            // with `first`: the QP's first work request since SQE ended
     bool send_only = false;           // a failure stops only the send half
@@ -185,6 +189,8 @@ class Requester final : public Block {
     uint32_t qkey = 0;
     uint8_t max_reads = 0;
     bool is_inline = false;
+    bool is_carried = false;               // the inline data goes with the packet:
+    uint8_t data[spec::kTxInlineBytes]{};  //   this
     bool first = true;
     bool recovers = false;
     uint8_t epoch = 0;  // of a replay; with `recovers` of the QP's last hold
@@ -194,6 +200,7 @@ class Requester final : public Block {
     size_t element = 0;      // with `address` and `element_left`
     uint64_t address = 0;
     uint32_t element_left = 0;
+    uint64_t list = 0;  // address of the elements
     uint64_t total = 0;
     uint32_t count = 0;  // elements
     uint32_t elements_requested = 0;
@@ -212,6 +219,22 @@ class Requester final : public Block {
   void CountRead(Cycle now);
   spec::TxPacket PacketOf(uint32_t payload, bool last, bool ends) const;
   spec::ReadRecord ReadRecordOf(Cycle now);
+  // A work request, whichever format it has.
+  struct Parsed {
+    spec::RdmaSqReq request{};
+    bool is_known = true;      // of this version
+    bool has_elements = true;  // those of its operation
+    bool has_length = true;    // its descriptor ends where they do
+    uint32_t num_sge = 0;
+    uint16_t inline_len = 0;
+    spec::RdmaSge sge{};  // the first one
+    uint64_t list = 0;    // addresses
+    uint64_t data = 0;
+    bool is_carried = false;  // the inline data came with the work request:
+    uint8_t carried[spec::kTxInlineBytes]{};
+  };
+  Parsed Parse(const spec::WorkRequest& work, spec::BthService service) const;
+  const Operation* FindOperation(spec::BthService service, spec::IbWrOpcode opcode) const;
   void WriteHolds(Cycle now);
   void WriteSqes(Cycle now);
   bool RunFront(Cycle now);
@@ -233,6 +256,7 @@ class Requester final : public Block {
   const uint32_t max_send_sge_;
   const bool has_atomics_;
   const bool has_invalidation_;
+  const bool has_extensible_;
   const uint32_t most_read_packets_;  // of a READ that does not wait for the completer
   const uint32_t burst_bytes_;
   ContextTable<Attributes> attributes_;

@@ -22,6 +22,9 @@ constexpr uint32_t kFew = spec::kBuffersPerRequest;
 constexpr uint32_t kHeadBytes = spec::RdmaSqReq::kInlineDataOffset;
 constexpr uint32_t kTailBytes =
     spec::RdmaSqReq::kBytes - spec::RdmaSqReq::kSizeOffset + static_cast<uint32_t>(spec::RdmaSge::kBytes);
+// Of an extensible one, behind the head.
+constexpr uint32_t kRestBytes = spec::kDmaFetchBytes - kHeadBytes;
+static_assert(kRestBytes <= kTailBytes);
 
 void SetReplay(const spec::Replay& replay, spec::WorkRequest& work) {
   work.head = replay.head;
@@ -52,6 +55,7 @@ SendQueue::SendQueue(Agenda& agenda, const spec::Config& config, const Sizes& si
       fetched_in(Channel<spec::DmaFetched>::Fifo(sizes.fetches)),
       send_records_(config.send_records),
       fetch_room_(std::min(config.send_records / 2, kFew)),
+      has_extensible_(config.extensible_requests != 0),
       sizes_(sizes),
       queues_(config.net_queue_pairs, config.num_cqs, config.num_qps, spec::kRdmaTransmitqOffset),
       wake_(config.num_qps),
@@ -74,6 +78,8 @@ SendQueue::SendQueue(Agenda& agenda, const spec::Config& config, const Sizes& si
 }
 
 void SendQueue::SetMq(Cycle from, bool mq) { queues_.SetMq(from, mq); }
+
+void SendQueue::SetExtensible(Cycle from, bool extensible) { extensible_.Set(from, extensible && has_extensible_); }
 
 void SendQueue::SetHold(Cycle from, bool hold) {
   hold_.Set(from, hold);
@@ -282,17 +288,26 @@ bool SendQueue::RunFetch(Cycle now, bool answered) {
     const bool none = buffer.status != BufferStatus::kOk;
     if (none) buffer.address = buffer.bytes = 0;
     const bool is_bad = none || buffer.writable || buffer.more || !Sends(now, fetch.qpn);
-    const RdmaError failed = is_bad                                   ? RdmaError::kBadDescriptor
-                             : buffer.bytes < spec::RdmaSqReq::kBytes ? RdmaError::kBadWqe
-                                                                      : RdmaError::kOk;
+    const bool is_short = buffer.bytes < spec::RdmaSqReq::kBytes;
+    const bool extensible = is_short && buffer.bytes >= spec::RdmaSqBase::kBytes && extensible_.At(now);
+    const RdmaError failed = is_bad                    ? RdmaError::kBadDescriptor
+                             : is_short && !extensible ? RdmaError::kBadWqe
+                                                       : RdmaError::kOk;
     infos_.Push(now, {.qpn = fetch.qpn,
                       .head = buffer.head,
                       .address = buffer.address,
                       .bytes = buffer.bytes,
                       .failed = failed,
+                      .extensible = extensible,
                       .is_replay = fetch.is_replay,
                       .resume = false});
-    if (failed == RdmaError::kOk) {
+    if (failed == RdmaError::kOk && extensible) {
+      ++reads_begun_;
+      fetch_ =
+          spec::DmaReadRequest{.address = buffer.address,
+                               .bytes = static_cast<uint16_t>(std::min<uint32_t>(buffer.bytes, spec::kDmaFetchBytes)),
+                               .tag = 0};
+    } else if (failed == RdmaError::kOk) {
       reads_begun_ += 2;
       fetch_ = spec::DmaReadRequest{.address = buffer.address, .bytes = kHeadBytes, .tag = 0};
       tail_ = Tail{buffer.address + spec::RdmaSqReq::kSizeOffset,
@@ -326,8 +341,12 @@ bool SendQueue::RunAssemble(Cycle now, bool quick) {
   if (failed == RdmaError::kOk && !info.resume) {
     if (!head_) {
       quick_last_ = false;
-      const spec::DmaFetched fetched = fetched_in.Pop(now);
-      ++reads_taken_;
+      const spec::DmaFetched fetched = fetched_in.front();
+      // An extensible one has both parts in one response.
+      if (!info.extensible) {
+        fetched_in.Drop(now);
+        ++reads_taken_;
+      }
       head_.emplace();
       std::copy_n(fetched.data, kHeadBytes, head_->bytes);
       head_->failed = fetched.resp != static_cast<uint8_t>(AxiResp::kOkay);
@@ -341,7 +360,11 @@ bool SendQueue::RunAssemble(Cycle now, bool quick) {
       if (own_failure && !CanReport(now)) return false;
     } else {
       std::copy_n(head_->bytes, kHeadBytes, work.head_bytes);
-      std::copy_n(fetched.data, kTailBytes, work.tail_bytes);
+      if (info.extensible) {
+        std::copy_n(fetched.data + kHeadBytes, kRestBytes, work.tail_bytes);
+      } else {
+        std::copy_n(fetched.data, kTailBytes, work.tail_bytes);
+      }
     }
     fetched_in.Drop(now);
     ++reads_taken_;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Schedules QPs for send work request fetches, and reads the work requests: the counterpart of
-// rtl/rdma/vireo_send_queue.sv. It uses a work request's length only, not its contents. A replay makes it read the work
-// request of one record again.
+// rtl/rdma/vireo_send_queue.sv. It uses a work request's length only, not its contents. One that is shorter than an
+// rdma_sq_req is extensible: it takes one read. A replay makes it read the work request of one record again.
 //
 // Of a stopped QP nothing is requested or read any more: what is on its way passes as failed, without report.
 //
 // Three machines that share a few registers: the line (which QP requests buffers next; two cycles per event), the reads
-// (two per buffer), and the work requests (two cycles each). Beside them replays pass whose work request is kept.
+// (at most two per buffer), and the work requests (two cycles each). Beside them replays pass whose work request is
+// kept.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ class SendQueue final : public Block {
   struct Sizes {
     uint32_t requests = spec::kSendQueueRequests;  // outstanding, to descriptor fetch
     uint32_t buffers = spec::kSendQueueBuffers;    // that these ask for
-    uint32_t fetches = spec::kSendQueueFetches;    // outstanding reads, two per work request
+    uint32_t fetches = spec::kSendQueueFetches;    // outstanding reads, at most two per work request
   };
 
   // Unloaded, from the cycle in which one token is accepted to the one in which the next is visible.
@@ -47,6 +48,8 @@ class SendQueue final : public Block {
 
   // Effective from cycle `from` on; initially 0.
   void SetMq(Cycle from, bool mq);
+  // Likewise: extensible work requests are legal.
+  void SetExtensible(Cycle from, bool extensible);
   // Likewise: from the next cycle on no request is made.
   void SetHold(Cycle from, bool hold);
   void OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write);
@@ -96,6 +99,7 @@ class SendQueue final : public Block {
     uint64_t address = 0;
     uint32_t bytes = 0;
     spec::RdmaError failed = spec::RdmaError::kOk;
+    bool extensible = false;
     bool is_replay = false;  // of a replay
     bool resume = false;     // there is no work request
   };
@@ -145,6 +149,7 @@ class SendQueue final : public Block {
 
   const uint32_t send_records_;
   const uint32_t fetch_room_;
+  const bool has_extensible_;
   const Sizes sizes_;
 
   QpQueues queues_;
@@ -166,6 +171,7 @@ class SendQueue final : public Block {
   };
   std::optional<Silenced> silenced_;  // not written yet
 
+  Level<bool> extensible_;
   Level<bool> hold_;
   bool held_ = false;                       // as of the last cycle: effective in the next one
   std::optional<Event> event_;              // chosen, to be decided

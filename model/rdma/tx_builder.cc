@@ -185,7 +185,11 @@ void TxBuilder::Take(Cycle now, Channel<spec::TxPacket>& channel) {
 void TxBuilder::SendPacket(Cycle now) {
   const TxTrain train = framer_.Accept(now, *token_);
   std::vector<uint8_t> payload;
-  if (train.payload_beats != 0) payload = payload_.TakePayload(train.first_payload_cycle);
+  if (packet_->has_inline) {
+    payload.assign(packet_->inline_data, packet_->inline_data + packet_->payload_bytes);
+  } else if (train.payload_beats != 0) {
+    payload = payload_.TakePayload(train.first_payload_cycle);
+  }
   AddFrame(train, dead_ ? std::vector<uint8_t>{} : TxFramer::Frame(*token_, payload));
   packet_.reset();
   token_.reset();

@@ -173,7 +173,7 @@ bool TxGather::TakeJob(Cycle now, Channel<spec::TxJob>& input) {
     WakeAt(waiting_timing_.PushReady());
     return false;
   }
-  const size_t beats = Beats(input.front().packet.payload_bytes);
+  const size_t beats = BeatsOf(input.front().packet);
   if (!part_ && !room_ && Free(now) < beats) {
     // Missing space is freed beat by beat; returns that are not known yet will wake the block.
     if (!returns_.empty()) WakeAt(returns_.front().first + 1);
@@ -238,7 +238,7 @@ void TxGather::RunSend(Cycle now) {
   switch (send_) {
     case Send::kWait: {
       if (waiting_timing_.PopReady() > now) return WakeAt(waiting_timing_.PopReady());
-      const bool has_payload = waiting_.front().payload_bytes != 0;
+      const bool has_payload = BeatsOf(waiting_.front()) != 0;
       if (has_payload && (done_.empty() || done_.front().visible > now)) return;
       const bool bad = has_payload && done_.front().bad;
       if (bad && unsent_ > 0) return;
@@ -286,7 +286,7 @@ void TxGather::Decide(Cycle now, bool bad) {
   waiting_timing_.Pop(now);
   if (room_) room_->End(now);
   if (HasJobs() || room_) WakeAt(now + 1);
-  const size_t beats = Beats(packet_.payload_bytes);
+  const size_t beats = BeatsOf(packet_);
   if (beats != 0) {
     assert(done_.front().data.size() == packet_.payload_bytes);
     if (bad) {

@@ -114,6 +114,8 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
   };
 
   size_t Beats(size_t bytes) const { return (bytes + beat_bytes_ - 1) / beat_bytes_; }
+  // Of the buffer. A packet that carries its payload with it passes like one without payload.
+  size_t BeatsOf(const spec::TxPacket& packet) const { return packet.has_inline ? 0 : Beats(packet.payload_bytes); }
   void ReturnBeats(Return room);
   size_t Free(Cycle now);
   void RunRoom(Cycle now);

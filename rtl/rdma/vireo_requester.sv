@@ -6,6 +6,9 @@
 // is treated as failed at once and reported to QP control; all its later work requests flush. An RDMA READ is one
 // packet with one PSN per response; before its job the responder gets a record of the destination.
 //
+// A work request is an rdma_sq_req, or shorter than that and extensible: then its elements are found by walking its mask.
+// Inline data of an extensible one goes with the job if it was read with the work request; other inline data is read.
+//
 // After an error an RC QP sends nothing until it is loaded again. For UC and UD only the send half stops (SQE), until a
 // work request arrives that was checked after the return to RTS.
 //
@@ -128,6 +131,10 @@ module vireo_requester
   localparam int unsigned OwnQkeyBit = 31;
 
   localparam bit Invalidation = Config.invalidation != 0;
+  localparam bit Extensible = Config.extensible_requests != 0;
+
+  // Each element of an extensible work request before the data or the list has this length, and so has the base.
+  localparam int unsigned ElementBytes = RdmaSqBaseBytes;
 
   // Properties of a work request's opcode. [IBTA vol. 1, table 38] One row per operation.
   typedef struct packed {
@@ -421,6 +428,7 @@ module vireo_requester
     logic mark;                // nothing else
     logic placed;              // a memory_place belongs to it
     logic direct;              // inline data: the payload is at `address`
+    logic carried;             // or is {compare, swap_add, sge}
     logic unsent;              // of a held QP: a record and no packet
     logic is_replay;               // of a replay: no record unless it fails
     logic recovers;             // with `first`: the QP's first one since SQE has ended
@@ -515,6 +523,16 @@ module vireo_requester
   logic [15:0] inline_len;
   logic is_inline, fence;
   rdma_sge_t sge;
+  // Of an extensible work request: bytes of base and elements before data or list, behind them; it has the elements of
+  // its operation, and its descriptor ends where they do.
+  logic extensible, has_elements, has_length;
+  logic [7:0] version, elements, needed;
+  logic [6:0] fixed_bytes;
+  logic [9:0] rest_bytes;
+  logic [63:0] list_address, inline_address;
+  logic [8*RdmaSgeBytes-1:0] first_sge;
+  logic carries;  // the payload goes with the job
+  logic [8*32'(TxInlineBytes)-1:0] carried_data;
   logic is_atomic, is_read, is_datagram, is_connected;  // an atomic operation is a READ, too
   logic is_local, invalidates;  // local invalidate; its checks have passed
   ieth_t ieth;
@@ -556,7 +574,15 @@ module vireo_requester
     datagram = '0;
     num_sge = '0;
     inline_len = '0;
-    sge = '0;
+    first_sge = '0;
+    extensible = 1'b0;
+    version = '0;
+    elements = '0;
+    fixed_bytes = 7'(ElementBytes);
+    rest_bytes = '0;
+    carried_data = '0;
+    list_address = work.address + 64'(RdmaSqReqBytes);
+    inline_address = work.address + 64'(RdmaSqReqInlineDataOffset);
     if (work_valid) begin
       wr_id = work.head_bytes[8*RdmaSqReqWrIdOffset +: 64];
       wr_opcode = work.head_bytes[8*RdmaSqReqOpcodeOffset +: 8];
@@ -566,11 +592,39 @@ module vireo_requester
       datagram = unpack_rdma_sq_req_ud(work.head_bytes[8*RdmaSqReqWrOffset +: 8*RdmaSqReqUdBytes]);
       num_sge = work.tail_bytes[31:0];
       inline_len = work.tail_bytes[15:0];
-      sge = unpack_rdma_sge(work.tail_bytes[8*(RdmaSqReqBytes-RdmaSqReqSizeOffset) +: 8*RdmaSgeBytes]);
+      first_sge = work.tail_bytes[8*(RdmaSqReqBytes-RdmaSqReqSizeOffset) +: 8*RdmaSgeBytes];
+      extensible = Extensible && work.bytes < 32'(RdmaSqReqBytes);
+      if (extensible) begin
+        version = work.head_bytes[8*RdmaSqBaseVersionOffset +: 8];
+        elements = work.head_bytes[8*RdmaSqBaseElementsOffset +: 8];
+        if ((elements & RdmaSqElementRdma) != '0) fixed_bytes = fixed_bytes + 7'(ElementBytes);
+        if ((elements & RdmaSqElementUd) != '0) fixed_bytes = fixed_bytes + 7'(ElementBytes);
+        if ((elements & RdmaSqElementAtomic) != '0) fixed_bytes = fixed_bytes + 7'(ElementBytes);
+        rest_bytes = work.bytes[9:0] - 10'(fixed_bytes);
+        // The operands follow the peer's memory; before them the two formats have the same fields in the same places.
+        atomic = '{remote_addr: rdma.remote_addr, rkey: rdma.rkey,
+                   compare_add: work.head_bytes[8*(2*ElementBytes+RdmaSqAtomicCompareAddOffset) +: 64],
+                   swap: work.head_bytes[8*(2*ElementBytes+RdmaSqAtomicSwapOffset) +: 64], default: '0};
+        num_sge = (elements & RdmaSqElementSgList) != '0 ? 32'(rest_bytes[9:4]) : '0;
+        inline_len = 16'(rest_bytes);
+        unique case (fixed_bytes)
+          7'(ElementBytes): first_sge = work.head_bytes[8*ElementBytes +: 8*RdmaSgeBytes];
+          7'(2 * ElementBytes): first_sge = work.head_bytes[8*2*ElementBytes +: 8*RdmaSgeBytes];
+          default: first_sge = work.tail_bytes[8*RdmaSgeBytes-1:0];
+        endcase
+        carried_data = {work.tail_bytes[8*ElementBytes-1:0], work.head_bytes[8*2*ElementBytes +: 8*ElementBytes]};
+        if (fixed_bytes == 7'(ElementBytes)) begin
+          carried_data = work.head_bytes[8*ElementBytes +: 8*2*ElementBytes];
+        end
+        list_address = work.address + 64'(fixed_bytes);
+        inline_address = list_address;
+      end
     end
+    sge = unpack_rdma_sge(first_sge);
   end
 
   assign is_inline = (wr_flags & IbSendFlagsInline) != '0;
+  assign carries = extensible && is_inline && inline_len <= 16'(TxInlineBytes);
   assign fence = (wr_flags & IbSendFlagsFence) != '0;
   always_comb begin
     length = sge.length;
@@ -618,6 +672,15 @@ module vireo_requester
     invalidates = is_local && status_q == IbWcStatusSuccess;
     ieth = unpack_ieth(work.head_bytes[8*RdmaSqReqImmDataOffset +: 8*IethBytes]);
     is_datagram = service_d == BthServiceUd;
+    needed = '0;
+    if (is_datagram) needed = RdmaSqElementUd;
+    else if (is_read || operation_d.wc_opcode == IbWcOpcodeRdmaWrite) needed = RdmaSqElementRdma;
+    if (is_atomic) needed = needed | RdmaSqElementAtomic;
+    if (is_inline) needed = needed | RdmaSqElementInlineData;
+    // A list may be there without an element.
+    has_elements = (elements & ~RdmaSqElementSgList) == needed && !(is_inline && (elements & RdmaSqElementSgList) != '0);
+    has_length = work.bytes[9:0] >= 10'(fixed_bytes)
+              && (is_inline || rest_bytes == '0 || ((elements & RdmaSqElementSgList) != '0 && rest_bytes[3:0] == '0));
     is_connected = service_d == BthServiceRc;
     qkey_d = qkey_q;
     max_reads_d = max_reads_q;
@@ -680,7 +743,7 @@ module vireo_requester
     if (front_q != FrIdle) begin
       entry_in = '{load: 1'b0, resume: 1'b0, first: first_q, start: cut_bytes_q == '0, room: 1'b0, more: piece != rest,
                    ends: piece == rest && ends, mark: 1'b0, placed: placed,
-                   direct: is_inline, unsent: 1'b0, is_replay: work.is_replay, recovers: first_q && recovers_q,
+                   direct: is_inline, carried: carries, unsent: 1'b0, is_replay: work.is_replay, recovers: first_q && recovers_q,
                    send_only: service_q == BthServiceUc || is_datagram,
                    first_transmission: work.first_transmission, packets: cut_q ? packets_q : '0,
                    epoch: first_q && recovers_q ? hold_q : work.epoch, slot: work.slot, serial: work.serial,
@@ -689,14 +752,15 @@ module vireo_requester
                    no_completion: work.failed != RdmaErrorOk && !work.is_replay, first_psn: first_psn_q, last_psn: last_psn_q,
                    fence: fence, read: is_read && status_q == IbWcStatusSuccess,
                    atomic: is_atomic && status_q == IbWcStatusSuccess,
-                   swap_add: !is_atomic ? '0
+                   swap_add: carries ? carried_data[8*RdmaSgeBytes +: 64]
+                             : !is_atomic ? '0
                              : operation_q.wc_opcode == IbWcOpcodeCompSwap ? atomic.swap : atomic.compare_add,
-                   compare: operation_q.wc_opcode == IbWcOpcodeCompSwap ? atomic.compare_add : '0,
+                   compare: carries ? carried_data[8*RdmaSgeBytes + 64 +: 64]
+                            : operation_q.wc_opcode == IbWcOpcodeCompSwap ? atomic.compare_add : '0,
                    number: work.is_replay ? work.number : reads_started,
                    bytes: is_read && status_q == IbWcStatusSuccess ? length_q : '0, num_sge: num_sge[7:0],
-                   sge: num_sge == '0 ? '0
-                        : work.tail_bytes[8*(RdmaSqReqBytes-RdmaSqReqSizeOffset) +: 8*RdmaSgeBytes],
-                   address: is_read ? work.address + 64'(RdmaSqReqBytes) : address_q, opcode: opcode,
+                   sge: carries ? carried_data[8*RdmaSgeBytes-1:0] : num_sge == '0 ? '0 : first_sge,
+                   address: is_read ? list_address : address_q, opcode: opcode,
                    solicited_event: last && info.may_solicit && (wr_flags & IbSendFlagsSolicited) != '0,
                    ack_req: is_connected
                             && (ends || ((psn_q + 24'd1) & (24'(SendAckPackets) - 24'd1)) == '0),
@@ -722,7 +786,7 @@ module vireo_requester
         first_d = 1'b1;
         cut_bytes_d = '0;
         length_d = length;
-        address_d = is_inline ? work.address + 64'(RdmaSqReqInlineDataOffset) : sge.addr;
+        address_d = is_inline ? inline_address : sge.addr;
         element_d = length;
         lkey_d = sge.lkey;
         next_d = ListBits'(1);
@@ -748,6 +812,8 @@ module vireo_requester
         end else if (work.failed != RdmaErrorOk || !front_sending) begin
           // Not executed. [IBTA vol. 1, 10.3.1.7]
           status_d = IbWcStatusWrFlushErr;
+        end else if (extensible && version != RdmaSqVersion) begin
+          vendor_d = 32'(RdmaErrorUnsupportedCommand);
         end else if (service_d == BthServiceCnp) begin
           vendor_d = 32'(RdmaErrorUnsupportedQpType);
         end else if (!operation_d.legal) begin
@@ -756,10 +822,12 @@ module vireo_requester
                      || (is_read && attributes.max_rd_atomic == '0)) begin
           // Such a READ would wait forever.
           vendor_d = 32'(RdmaErrorInvalidAttribute);
-        end else if ((wr_flags & ~KnownFlags) != '0 || (is_read && is_inline)
+        end else if ((wr_flags & ~KnownFlags) != '0 || (is_read && is_inline) || (extensible && !has_elements)
                      || (is_local && (is_inline || fence || num_sge != '0 || work.is_replay))) begin
           // A local invalidate is never replayed: the work request has changed.
           vendor_d = 32'(RdmaErrorInvalidParameter);
+        end else if (extensible && !has_length) begin
+          vendor_d = 32'(RdmaErrorBadWqe);
         end else if (is_datagram && (datagram.ah >= NumAhs || !handle.valid || handle.pdn != attributes.pdn)) begin
           // [IBTA vol. 1, 10.2.3: AH and QP are of one protection domain]
           vendor_d = 32'(RdmaErrorBadAh);
@@ -771,7 +839,7 @@ module vireo_requester
           end
         end else if (num_sge > 32'(attributes.max_send_sge) || num_sge > MaxSendSge) begin
           vendor_d = 32'(RdmaErrorCapSgeExceeded);
-        end else if (work.bytes < RdmaSqReqBytes + RdmaSgeBytes * 32'(num_sge[7:0])) begin
+        end else if (!extensible && work.bytes < RdmaSqReqBytes + RdmaSgeBytes * 32'(num_sge[7:0])) begin
           vendor_d = 32'(RdmaErrorBadWqe);
         end else begin
           status_d = IbWcStatusSuccess;
@@ -815,7 +883,7 @@ module vireo_requester
       FrList: begin
         if (elements_requested_q != count_q && fetch_free) begin
           fetch_valid_d = 1'b1;
-          fetch_d = '{address: work.address + 64'(RdmaSqReqBytes) + 64'(RdmaSgeBytes) * 64'(elements_requested_q),
+          fetch_d = '{address: list_address + 64'(RdmaSgeBytes) * 64'(elements_requested_q),
                       bytes: 13'(RdmaSgeBytes) * 13'(elements_to_request), tag: '0};
           elements_requested_d = elements_requested_q + elements_to_request;
         end
@@ -1158,7 +1226,8 @@ module vireo_requester
                            extension: '0, payload_bytes: 14'(entry.payload_bytes), has_ah: entry.has_deth, ah: '0,
                            dest_qpn: '0, reports: entry.reports, is_response: 1'b0,
                            last_psn: entry.read ? entry.last_psn : entry.psn,
-                           epoch: entry.is_replay ? entry.epoch : back_resumed, stale: 1'b0};
+                           epoch: entry.is_replay ? entry.epoch : back_resumed, stale: 1'b0,
+                           has_inline: 1'b0, inline_data: '0};
           if (entry.atomic) begin
             job_d.packet.extension[8*AtomicEthBytes-1:0] = pack_atomic_eth(atomic_eth);
           end else if (entry.has_reth) begin
@@ -1181,6 +1250,9 @@ module vireo_requester
               job_d.bytes0 = place.bytes0;
               job_d.address1 = place.address1;
               job_d.bytes1 = place.bytes1;
+            end else if (entry.carried) begin
+              job_d.packet.has_inline = entry.payload_bytes != '0;
+              job_d.packet.inline_data = {entry.compare, entry.swap_add, entry.sge};
             end else if (entry.direct && entry.payload_bytes != '0) begin
               job_d.address0 = entry.address;
               job_d.bytes0 = entry.payload_bytes;

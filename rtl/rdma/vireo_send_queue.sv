@@ -3,7 +3,8 @@
 // Schedules QPs for send work request fetches, and reads the work requests: requests buffers from descriptor fetch for
 // QPs that may have some, have space for records and are in a state that sends (RTS) or flushes (ERR), first come first
 // served and at most SendBuffersPerRequest at a time, and outputs the bytes of each as work_request, in order. It uses
-// the work request's length only, not its contents; keys and opcodes are the requester's.
+// the work request's length only, not its contents; keys and opcodes are the requester's. One that is shorter than an
+// rdma_sq_req is extensible: it takes one read.
 //
 // A replay outputs the work request of one record again; it waits for neither space nor state, because its record exists
 // already. If the work request is kept here, the replay is quick: it passes everything but replays of its QP. Else it is
@@ -28,6 +29,7 @@ module vireo_send_queue
   input  logic              clk_i,
   input  logic              rst_ni,
   input  logic              mq_i,  // net_feature.mq was accepted: there are NetQueuePairs pairs, else one
+  input  logic              extensible_i,  // extensible work requests are legal
   input  logic              hold_i,  // no ring is requested, from the next cycle on; the line does not count as work
 
   input  logic              qp_state_write_valid_i,
@@ -94,6 +96,9 @@ module vireo_send_queue
   // Bytes read of a work request: all but the inline data, and the first element.
   localparam int unsigned HeadBytes = RdmaSqReqInlineDataOffset;
   localparam int unsigned TailBytes = RdmaSqReqBytes - RdmaSqReqSizeOffset + RdmaSgeBytes;
+  localparam int unsigned RestBytes = 32'(DmaFetchBytes) - HeadBytes;  // of an extensible one, behind them
+
+  localparam bit Extensible = Config.extensible_requests != 0;
 
   localparam int unsigned Kept = Config.send_requests_kept;  // of all QPs; a power of two, 2 or more
   localparam int unsigned KeptBits = $clog2(Kept);
@@ -507,6 +512,7 @@ module vireo_send_queue
     logic [63:0] address;
     logic [31:0] bytes;
     logic [7:0] failed;  // rdma_error_e: nothing is read
+    logic extensible;
     logic is_replay;         // of a replay
     logic resume;        // there is no work request
   } info_t;
@@ -522,6 +528,7 @@ module vireo_send_queue
   logic info_push, info_ready, info_valid, info_pop;
   info_t info_in, info;
   logic [31:0] tail_bytes_left;  // the fixed part, of the descriptor
+  logic extensible;  // the work request
   logic fetch_started;   // the QP of fetches_pending is, as read one cycle ago
   logic fetch_read_q;  // it was
 
@@ -558,8 +565,10 @@ module vireo_send_queue
     fetches_pending_pop = 1'b0;
     info_push = 1'b0;
     tail_bytes_left = buffer.bytes - 32'(RdmaSqReqBytes);
+    extensible = Extensible && extensible_i && buffer.bytes < 32'(RdmaSqReqBytes)
+              && buffer.bytes >= 32'(RdmaSqBaseBytes);
     info_in = '{qpn: fetches_pending.qpn, head: buffer.head, address: buffer.address, bytes: buffer.bytes, failed: RdmaErrorOk,
-                is_replay: fetches_pending.is_replay, resume: fetches_pending.resume};
+                extensible: extensible, is_replay: fetches_pending.is_replay, resume: fetches_pending.resume};
     // A send work request is one device-readable descriptor. [RFC v2, RoCE Support] That of a record existed before.
     // What was posted before a QP stopped is the driver's again.
     if (buffer.status != BufferStatusOk) begin
@@ -568,7 +577,7 @@ module vireo_send_queue
       info_in.failed = RdmaErrorBadDescriptor;
     end else if (buffer.writable || buffer.more || !fetch_started) begin
       info_in.failed = RdmaErrorBadDescriptor;
-    end else if (buffer.bytes < 32'(RdmaSqReqBytes)) begin
+    end else if (buffer.bytes < 32'(RdmaSqReqBytes) && !extensible) begin
       info_in.failed = RdmaErrorBadWqe;
     end
 
@@ -588,10 +597,13 @@ module vireo_send_queue
             if (info_in.failed == RdmaErrorOk) begin
               fetch_valid_d = 1'b1;
               fetch_d = '{address: buffer.address, bytes: 13'(HeadBytes), tag: 8'd0};
+              if (extensible) begin
+                fetch_d.bytes = buffer.bytes < 32'(DmaFetchBytes) ? buffer.bytes[12:0] : 13'(DmaFetchBytes);
+              end
               tail_address_d = buffer.address + 64'(RdmaSqReqSizeOffset);
               tail_bytes_d = tail_bytes_left < 32'(RdmaSgeBytes) ? 13'(TailBytes - RdmaSgeBytes) + tail_bytes_left[12:0]
                                                         : 13'(TailBytes);
-              fetch_state_d = FtTail;
+              if (!extensible) fetch_state_d = FtTail;
             end
           end
           if (buffer.last) begin
@@ -673,7 +685,8 @@ module vireo_send_queue
           issue = both_free && !(own_failure && (silenced_valid_q || !flag_read_q));
           if (issue) quick_last_d = 1'b0;
         end else if (info_valid && fetched_valid) begin
-          fetched_pop = 1'b1;
+          // An extensible one has both parts in one response.
+          fetched_pop = !info.extensible;
           quick_last_d = 1'b0;
           head_bytes_d = fetched.data[8*HeadBytes-1:0];
           head_failed_d = fetched.resp != AxiRespOkay;
@@ -697,6 +710,7 @@ module vireo_send_queue
       work_valid_d = 1'b1;
       work_d = '{qpn: 24'(info.qpn), head: info.head, failed: failed, address: info.address, bytes: info.bytes,
                  head_bytes: head_bytes_q, tail_bytes: fetched.data[8*TailBytes-1:0], default: '0};
+      if (info.extensible) work_d.tail_bytes = (8 * TailBytes)'(fetched.data[8*HeadBytes +: 8*RestBytes]);
       if (info.is_replay) work_d = with_replay(work_d, replays);
       if (failed != RdmaErrorOk || info.resume) begin
         work_d.head_bytes = '0;

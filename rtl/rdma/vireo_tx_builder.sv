@@ -2,6 +2,7 @@
 
 // Sends packets: adds path and peer from its queue pair's row, or for a datagram the path from its address handle's row
 // and the peer from the packet itself, and has the framer make a frame of it.
+// A packet may carry its payload with it; other payload comes on a stream of its own.
 // Packets from gather, the responder's responses and net frames, which pass unchanged, take turns. It checks
 // nothing and keeps no order except that of each input.
 //
@@ -41,7 +42,7 @@ module vireo_tx_builder
   output logic                  answer_ready_o,
   input  tx_packet_t            answer_i,  // without payload
 
-  // Payload of the accepted packets, in their order: as vireo_tx_framer takes it.
+  // Payload of the accepted packets that do not carry it, in their order: as vireo_tx_framer takes it.
   input  logic                  payload_valid_i,
   output logic                  payload_ready_o,
   input  logic [DataBits-1:0]   payload_data_i,
@@ -404,6 +405,29 @@ module vireo_tx_builder
     .flip_i(context_flip_i)
   );
 
+  // --- Payload: gather's, or the packet's own, which is kept until the framer has taken it.
+  localparam int unsigned InlineBits = 8 * 32'(TxInlineBytes);
+
+  logic has_inline_q;  // the packet in the framer's front
+  logic [InlineBits-1:0] inline_q;
+  logic framer_payload_ready;
+  logic [DataBits-1:0] framer_payload;
+
+  always_comb begin
+    payload_ready_o = framer_payload_ready && !has_inline_q;
+    framer_payload = has_inline_q ? DataBits'(inline_q) : payload_data_i;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) has_inline_q <= 1'b0;
+    else if (token_valid && token_ready) has_inline_q <= packet_q.has_inline;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (token_valid && token_ready) inline_q <= packet_q.inline_data;
+    else if (framer_payload_ready) inline_q <= inline_q >> DataBits;
+  end
+
   logic framed_valid, framed_last;
   logic [DataBits-1:0] framed_data;
   logic [BeatBytes-1:0] framed_keep;
@@ -416,9 +440,9 @@ module vireo_tx_builder
     .token_valid_i(token_valid),
     .token_ready_o(token_ready),
     .token_i(token_q),
-    .payload_valid_i,
-    .payload_ready_o,
-    .payload_data_i,
+    .payload_valid_i(payload_valid_i || has_inline_q),
+    .payload_ready_o(framer_payload_ready),
+    .payload_data_i(framer_payload),
     .m_axis_tvalid_o(framed_valid),
     .m_axis_tready_i,
     .m_axis_tdata_o(framed_data),

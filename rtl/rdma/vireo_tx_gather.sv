@@ -5,6 +5,8 @@
 // is complete (store and forward). Jobs come on two streams, which alternate per packet; packets leave in the order in
 // which their last jobs were taken, also those without payload. It checks nothing: it reads what the jobs specify.
 //
+// A packet that carries its payload with it passes like one without payload.
+//
 // Space for all of a packet is reserved before its first read is requested, so that every beat has its place.
 // The packet joins the line when its last job is taken. Until then it is the newest one in the buffer, so that a drop
 // only rewinds to its start, once the outstanding reads have returned.
@@ -179,6 +181,7 @@ module vireo_tx_gather
 
   always_comb begin
     job_beats = CountBits'((14'(job.packet.payload_bytes) + 14'(BeatBytes - 1)) >> LaneBits);
+    if (job.packet.has_inline) job_beats = '0;
     take = 1'b0;
     fetch_d = fetch_q;
     unique case (fetch_q)
@@ -657,7 +660,8 @@ module vireo_tx_gather
   end
 
   assert property (@(posedge clk_i) disable iff (!rst_ni)
-                   ends |-> 14'(job.packet.payload_bytes) == part_bytes_q + 14'(job.bytes0) + 14'(job.bytes1))
+                   ends |-> (job.packet.has_inline ? '0 : 14'(job.packet.payload_bytes))
+                            == part_bytes_q + 14'(job.bytes0) + 14'(job.bytes1))
   else $error("the runs of a packet are not its payload");
   assert property (@(posedge clk_i) disable iff (!rst_ni) take && !job.drop
                    |-> job.bytes0 != '0 || (job.bytes1 == '0 && !job.more && !part_q))

@@ -18,7 +18,7 @@ struct ParameterInfo {
   const char* doc;
   const char* range;  // as text
 };
-inline constexpr ParameterInfo kParameterInfo[30] = {
+inline constexpr ParameterInfo kParameterInfo[31] = {
     {"datapath_bits", &Config::datapath_bits, 64u, 1024u, true, "bits",
      "Width of a beat on the DMA and frame streams",
      "must be 64 to 1024 and a power of two"},
@@ -76,6 +76,9 @@ inline constexpr ParameterInfo kParameterInfo[30] = {
     {"invalidation", &Config::invalidation, 0u, 1u, false, "",
      "1: SEND with invalidate, local invalidate; 0: without their logic",
      "must be 0 to 1"},
+    {"extensible_requests", &Config::extensible_requests, 0u, 1u, false, "",
+     "1: send work requests of a base and elements, whose inline data is not read again; 0: without their logic",
+     "must be 0 to 1"},
     {"max_srqs", &Config::max_srqs, 0u, 1022u, false, "",
      "Shared receive queues, each of which takes the number of a queue pair; 0: without their logic",
      "must be 0 to 1022"},
@@ -129,6 +132,7 @@ inline constexpr uint32_t kMaxInlineBytesMax = 512u;
 inline constexpr uint32_t kMaxRdAtomicMax = 128u;
 inline constexpr uint32_t kAtomicsMax = 1u;
 inline constexpr uint32_t kInvalidationMax = 1u;
+inline constexpr uint32_t kExtensibleRequestsMax = 1u;
 inline constexpr uint32_t kMaxSrqsMax = 1022u;
 inline constexpr uint32_t kMaxPathMtuMax = 4096u;
 inline constexpr uint32_t kMaxFrameBytesMax = 9728u;

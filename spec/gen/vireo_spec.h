@@ -315,6 +315,9 @@ inline constexpr uint8_t kRdmaPortNum = 1u;
 // Offset of the register that arms a CQ without a command (vireo only): after the notification word in its notify page. [docs/decisions/0003] (roce.toml) Unit: bytes.
 inline constexpr uint8_t kRdmaCqArmOffset = 4u;
 
+// The version of rdma_sq_base, and of the elements after it. [docs/decisions/0024] (roce.toml)
+inline constexpr uint8_t kRdmaSqVersion = 1u;
+
 // Length of mac_filter. If more addresses are needed, firmware sets mgmt.rx_mode's all_unicast or all_multicast instead. (tables.toml) Unit: entries.
 inline constexpr uint16_t kTableMacFilterEntries = 64u;
 
@@ -354,11 +357,14 @@ inline constexpr uint8_t kSendQueueRequests = 32u;
 // Buffers that the outstanding requests of the send queue ask for. (tokens.toml) Unit: buffers.
 inline constexpr uint8_t kSendQueueBuffers = 64u;
 
-// Outstanding reads of the send queue, two per work request. (tokens.toml) Unit: reads.
+// Outstanding reads of the send queue: two per rdma_sq_req, one per extensible work request. (tokens.toml) Unit: reads.
 inline constexpr uint8_t kSendQueueFetches = 32u;
 
 // Generations are numbered modulo this. An older one that has the number of one in progress by chance is waited for without need. (tokens.toml)
 inline constexpr uint8_t kKeyGenerations = 16u;
+
+// Payload that a packet may carry with it, from an extensible work request. (tokens.toml) Unit: bytes.
+inline constexpr uint8_t kTxInlineBytes = 32u;
 
 // A request packet sets ack_req if it is the last of its message or its PSN + 1 is a multiple of this. (tokens.toml) Unit: packets.
 inline constexpr uint8_t kSendAckPackets = 64u;
@@ -2606,6 +2612,15 @@ struct RdmaGidFlags {
 // Properties of a window (vireo only). (roce.toml)
 struct RdmaWindowFlags {
   static constexpr uint8_t kEnable = 1u;  // 1: limit the queue; 0: the whole address space, base and length are ignored
+};
+
+// Elements of an extensible send work request, each of 16 bytes or a multiple, in the order of their bits. Each operation has exactly those of rdma and atomic, each datagram exactly that of ud; inline_data or sg_list is the last one. Bits 5 … 7 are reserved. [docs/decisions/0024] (roce.toml)
+struct RdmaSqElement {
+  static constexpr uint8_t kRdma = 1u;  // rdma_sq_rdma: RDMA READ, WRITE, atomic operations
+  static constexpr uint8_t kUd = 2u;  // rdma_sq_ud: UD
+  static constexpr uint8_t kAtomic = 4u;  // rdma_sq_atomic: atomic operations
+  static constexpr uint8_t kInlineData = 8u;  // Data, up to the end of the descriptor; with the flag inline, and only then. Not with sg_list
+  static constexpr uint8_t kSgList = 0x10u;  // rdma_sge up to the end of the descriptor; may be none
 };
 
 // Progress of driver initialization. The driver only sets bits; writing 0 resets the device, which reads 0 once that is done. [virtio 1.3, 2.1; linux/virtio_config.h] (virtio.toml)
@@ -5882,6 +5897,7 @@ struct RdmaAckQueryDevice {
   static constexpr size_t kMaxMrPagesOffset = 72;
   static constexpr size_t kAtomicCapOffset = 76;
   static constexpr size_t kInvalidationOffset = 77;
+  static constexpr size_t kSqVersionOffset = 78;
   static constexpr size_t kMaxSrqOffset = 80;
   uint64_t device_cap_flags{};  // Optional capabilities; flags: IbDeviceCap
   uint64_t max_mr_size{};  // Longest memory region in bytes
@@ -5902,7 +5918,8 @@ struct RdmaAckQueryDevice {
   uint32_t max_mr_pages{};  // Highest npages of reg_user_mr [vireo profile; else reserved]
   RdmaAtomicCap atomic_cap{};  // Atomic operations [vireo profile; else reserved]
   uint8_t invalidation{};  // Not 0: invalidatable regions, SEND with invalidate, local invalidate [vireo profile; else reserved]
-  uint8_t reserved1[2]{};  // 0
+  uint8_t sq_version{};  // Highest rdma_sq_base.version of a send work request; 0: only rdma_sq_req [vireo profile; else reserved]
+  uint8_t reserved1{};  // 0
   uint32_t max_srq{};  // Shared receive queues; each takes the number of a QP. Their max_wr is up to max_qp_wr, their max_sge up to max_recv_sge [vireo profile; else reserved]
   uint8_t reserved2[44]{};  // 0
 
@@ -5927,7 +5944,8 @@ struct RdmaAckQueryDevice {
     result.max_mr_pages = static_cast<uint32_t>(detail::GetLittle<576, 32>(bytes));
     result.atomic_cap = static_cast<RdmaAtomicCap>(detail::GetLittle<608, 8>(bytes));
     result.invalidation = static_cast<uint8_t>(detail::GetLittle<616, 8>(bytes));
-    for (size_t i = 0; i < 2; ++i) result.reserved1[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 78 + i * 1));
+    result.sq_version = static_cast<uint8_t>(detail::GetLittle<624, 8>(bytes));
+    result.reserved1 = static_cast<uint8_t>(detail::GetLittle<632, 8>(bytes));
     result.max_srq = static_cast<uint32_t>(detail::GetLittle<640, 32>(bytes));
     for (size_t i = 0; i < 44; ++i) result.reserved2[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 84 + i * 1));
     return result;
@@ -5953,7 +5971,8 @@ struct RdmaAckQueryDevice {
     detail::PutLittle<576, 32>(bytes, static_cast<uint64_t>(max_mr_pages));
     detail::PutLittle<608, 8>(bytes, static_cast<uint64_t>(atomic_cap));
     detail::PutLittle<616, 8>(bytes, static_cast<uint64_t>(invalidation));
-    for (size_t i = 0; i < 2; ++i) detail::PutLittle<0, 8>(bytes + 78 + i * 1, reserved1[i]);
+    detail::PutLittle<624, 8>(bytes, static_cast<uint64_t>(sq_version));
+    detail::PutLittle<632, 8>(bytes, static_cast<uint64_t>(reserved1));
     detail::PutLittle<640, 32>(bytes, static_cast<uint64_t>(max_srq));
     for (size_t i = 0; i < 44; ++i) detail::PutLittle<0, 8>(bytes + 84 + i * 1, reserved2[i]);
   }
@@ -5978,7 +5997,8 @@ struct RdmaAckQueryDevice {
     f("max_mr_pages", self.max_mr_pages, 32);
     f("atomic_cap", self.atomic_cap, 8);
     f("invalidation", self.invalidation, 8);
-    for (size_t i = 0; i < 2; ++i) f("reserved1", self.reserved1[i], 8);
+    f("sq_version", self.sq_version, 8);
+    f("reserved1", self.reserved1, 8);
     f("max_srq", self.max_srq, 32);
     for (size_t i = 0; i < 44; ++i) f("reserved2", self.reserved2[i], 8);
   }
@@ -7777,6 +7797,155 @@ struct RdmaSqReq {
   }
 
   friend constexpr bool operator==(const RdmaSqReq&, const RdmaSqReq&) = default;
+};
+
+// Start of an extensible send work request: one device-readable descriptor of less than 576 bytes, with a work request of exactly its length. A longer one is an rdma_sq_req, whose first 16 bytes are the same. Used like that one. [docs/decisions/0024] (roce.toml)
+// Little-endian, 16 bytes. Only in the vireo profile.
+struct RdmaSqBase {
+  static constexpr size_t kBytes = 16;
+  static constexpr size_t kWrIdOffset = 0;
+  static constexpr size_t kOpcodeOffset = 8;
+  static constexpr size_t kSendFlagsOffset = 9;
+  static constexpr size_t kVersionOffset = 10;
+  static constexpr size_t kElementsOffset = 11;
+  static constexpr size_t kImmDataOffset = 12;
+  uint64_t wr_id{};  // Returned in the CQE
+  IbWrOpcode opcode{};  // Operation
+  uint8_t send_flags{};  // Properties; flags: IbSendFlags
+  uint8_t version{};  // rdma_sq_version
+  uint8_t elements{};  // What follows; flags: RdmaSqElement
+  uint8_t imm_data[4]{};  // As in rdma_sq_req
+
+  static constexpr RdmaSqBase Decode(const uint8_t* bytes) {
+    RdmaSqBase result;
+    result.wr_id = static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+    result.opcode = static_cast<IbWrOpcode>(detail::GetLittle<64, 8>(bytes));
+    result.send_flags = static_cast<uint8_t>(detail::GetLittle<72, 8>(bytes));
+    result.version = static_cast<uint8_t>(detail::GetLittle<80, 8>(bytes));
+    result.elements = static_cast<uint8_t>(detail::GetLittle<88, 8>(bytes));
+    for (size_t i = 0; i < 4; ++i) result.imm_data[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 12 + i * 1));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 64>(bytes, static_cast<uint64_t>(wr_id));
+    detail::PutLittle<64, 8>(bytes, static_cast<uint64_t>(opcode));
+    detail::PutLittle<72, 8>(bytes, static_cast<uint64_t>(send_flags));
+    detail::PutLittle<80, 8>(bytes, static_cast<uint64_t>(version));
+    detail::PutLittle<88, 8>(bytes, static_cast<uint64_t>(elements));
+    for (size_t i = 0; i < 4; ++i) detail::PutLittle<0, 8>(bytes + 12 + i * 1, imm_data[i]);
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("wr_id", self.wr_id, 64);
+    f("opcode", self.opcode, 8);
+    f("send_flags", self.send_flags, 8);
+    f("version", self.version, 8);
+    f("elements", self.elements, 8);
+    for (size_t i = 0; i < 4; ++i) f("imm_data", self.imm_data[i], 8);
+  }
+
+  friend constexpr bool operator==(const RdmaSqBase&, const RdmaSqBase&) = default;
+};
+
+// Element of an extensible send work request: the peer's memory. [docs/decisions/0024] (roce.toml)
+// Little-endian, 16 bytes. Only in the vireo profile.
+struct RdmaSqRdma {
+  static constexpr size_t kBytes = 16;
+  static constexpr size_t kRemoteAddrOffset = 0;
+  static constexpr size_t kRkeyOffset = 8;
+  uint64_t remote_addr{};  // Address in the region of rkey; of an atomic operation a multiple of 8
+  uint32_t rkey{};  // Peer's key
+  uint32_t reserved{};  // 0
+
+  static constexpr RdmaSqRdma Decode(const uint8_t* bytes) {
+    RdmaSqRdma result;
+    result.remote_addr = static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+    result.rkey = static_cast<uint32_t>(detail::GetLittle<64, 32>(bytes));
+    result.reserved = static_cast<uint32_t>(detail::GetLittle<96, 32>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 64>(bytes, static_cast<uint64_t>(remote_addr));
+    detail::PutLittle<64, 32>(bytes, static_cast<uint64_t>(rkey));
+    detail::PutLittle<96, 32>(bytes, static_cast<uint64_t>(reserved));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("remote_addr", self.remote_addr, 64);
+    f("rkey", self.rkey, 32);
+    f("reserved", self.reserved, 32);
+  }
+
+  friend constexpr bool operator==(const RdmaSqRdma&, const RdmaSqRdma&) = default;
+};
+
+// Element of an extensible send work request: the peer of a datagram. [docs/decisions/0024] (roce.toml)
+// Little-endian, 16 bytes. Only in the vireo profile.
+struct RdmaSqUd {
+  static constexpr size_t kBytes = 16;
+  static constexpr size_t kRemoteQpnOffset = 0;
+  static constexpr size_t kRemoteQkeyOffset = 4;
+  static constexpr size_t kAhOffset = 8;
+  uint32_t remote_qpn{};  // Peer's QP number, 24 bits
+  uint32_t remote_qkey{};  // As in rdma_sq_req_ud
+  uint32_t ah{};  // Address handle of the QP's PD
+  uint32_t reserved{};  // 0
+
+  static constexpr RdmaSqUd Decode(const uint8_t* bytes) {
+    RdmaSqUd result;
+    result.remote_qpn = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+    result.remote_qkey = static_cast<uint32_t>(detail::GetLittle<32, 32>(bytes));
+    result.ah = static_cast<uint32_t>(detail::GetLittle<64, 32>(bytes));
+    result.reserved = static_cast<uint32_t>(detail::GetLittle<96, 32>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 32>(bytes, static_cast<uint64_t>(remote_qpn));
+    detail::PutLittle<32, 32>(bytes, static_cast<uint64_t>(remote_qkey));
+    detail::PutLittle<64, 32>(bytes, static_cast<uint64_t>(ah));
+    detail::PutLittle<96, 32>(bytes, static_cast<uint64_t>(reserved));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("remote_qpn", self.remote_qpn, 32);
+    f("remote_qkey", self.remote_qkey, 32);
+    f("ah", self.ah, 32);
+    f("reserved", self.reserved, 32);
+  }
+
+  friend constexpr bool operator==(const RdmaSqUd&, const RdmaSqUd&) = default;
+};
+
+// Element of an extensible send work request: operands. [docs/decisions/0024] (roce.toml)
+// Little-endian, 16 bytes. Only in the vireo profile.
+struct RdmaSqAtomic {
+  static constexpr size_t kBytes = 16;
+  static constexpr size_t kCompareAddOffset = 0;
+  static constexpr size_t kSwapOffset = 8;
+  uint64_t compare_add{};  // atomic_cmp_and_swp: value to compare with; else value to add
+  uint64_t swap{};  // atomic_cmp_and_swp: value to store; else not used
+
+  static constexpr RdmaSqAtomic Decode(const uint8_t* bytes) {
+    RdmaSqAtomic result;
+    result.compare_add = static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+    result.swap = static_cast<uint64_t>(detail::GetLittle<64, 64>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 64>(bytes, static_cast<uint64_t>(compare_add));
+    detail::PutLittle<64, 64>(bytes, static_cast<uint64_t>(swap));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("compare_add", self.compare_add, 64);
+    f("swap", self.swap, 64);
+  }
+
+  friend constexpr bool operator==(const RdmaSqAtomic&, const RdmaSqAtomic&) = default;
 };
 
 // Receive work request: one device-readable descriptor, which is returned as used, length 0 and in order, before its CQE. Data fills the elements in order; for UD it starts after rdma_ud_grh_bytes. [RFC v2, RoCE Support] (roce.toml)
@@ -11137,7 +11306,7 @@ struct CqArm {
   friend constexpr bool operator==(const CqArm&, const CqArm&) = default;
 };
 
-// A send work request as read from memory: bytes 0 to 47 and 560 to 591; from 576 on the first element, if there is one. (tokens.toml)
+// A send work request as read from memory: of an rdma_sq_req bytes 0 to 47 and 560 to 591, with the first element from 576 on, if there is one; of an extensible one, with less than 576 `bytes`, bytes 0 to 63. (tokens.toml)
 struct WorkRequest {
   static constexpr size_t kBits = 906;
   uint32_t qpn{};  // Queue pair
@@ -11145,8 +11314,8 @@ struct WorkRequest {
   RdmaError failed{};  // Not ok: bad_wqe or queue_dma_error, the other fields are undefined
   uint64_t address{};  // Of the work request
   uint32_t bytes{};  // Of the descriptor
-  uint8_t head_bytes[48]{};  // Bytes 0 to 47
-  uint8_t tail_bytes[32]{};  // Bytes 560 to 591; zero after the end of the descriptor
+  uint8_t head_bytes[48]{};  // Bytes 0 to 47; zero after the end of the descriptor
+  uint8_t tail_bytes[32]{};  // Bytes 560 to 591, or 48 to 63 and zeros; zero after the end of the descriptor
   bool is_replay{};  // 1: fetched for a replay, and the fields below are that token's; else they are 0
   bool resume{};  // Of the replay: there is no work request; only qpn and the fields below are valid
   uint8_t epoch{};  // Of the replay
@@ -11347,7 +11516,7 @@ struct MemoryPlace {
 
 // A packet to send, without its path; the path builder and the framer add the other headers. (tokens.toml)
 struct TxPacket {
-  static constexpr size_t kBits = 372;
+  static constexpr size_t kBits = 629;
   uint32_t qpn{};  // Queue pair that sends it
   BthOpcode opcode{};  // BTH
   bool solicited_event{};  // BTH
@@ -11363,6 +11532,8 @@ struct TxPacket {
   uint32_t last_psn{};  // With ack_req: last PSN that its response covers: PSN of the last response of a READ, else the packet's own
   uint8_t epoch{};  // With ack_req: epoch of the QP's last hold when it was sent
   bool stale{};  // The QP was stopped since it was made: it takes its way, but no frame of it is sent
+  bool has_inline{};  // The payload, tx_inline_bytes at most, is inline_data: it has no runs
+  uint8_t inline_data[32]{};  // Then: the payload, zero after its last byte; else 0
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -11380,6 +11551,8 @@ struct TxPacket {
     f("last_psn", self.last_psn, 24);
     f("epoch", self.epoch, 8);
     f("stale", self.stale, 1);
+    f("has_inline", self.has_inline, 1);
+    for (size_t i = 32; i-- > 0;) f("inline_data", self.inline_data[i], 8);
   }
 
   friend constexpr bool operator==(const TxPacket&, const TxPacket&) = default;
@@ -11387,7 +11560,7 @@ struct TxPacket {
 
 // A packet to send and the location of its payload: at most two runs of bus addresses per job, in one job or several. The runs total payload_bytes. (tokens.toml)
 struct TxJob {
-  static constexpr size_t kBits = 530;
+  static constexpr size_t kBits = 787;
   TxPacket packet{};  // Packet to send
   uint64_t address0{};  // First run
   uint16_t bytes0{};  // Its length; 0: no run
@@ -11527,7 +11700,7 @@ struct RxAck {
 
 // Response to a request, in request order: a packet, or the responses of a READ. For a READ `packet` holds the QP, the PSN of the first response and, as AETH, syndrome and MSN of every response that has one; its other fields are 0. An atomic operation comes as a READ of 8 bytes whose `packet` has also the request's opcode and, behind the AETH, the rest of the AtomicETH from swap_add_data on (rx_answer_operands). (tokens.toml)
 struct RxAnswer {
-  static constexpr size_t kBits = 502;
+  static constexpr size_t kBits = 759;
   bool is_read{};  // 1: the fields after `packet` are valid
   TxPacket packet{};  // Without payload
   uint64_t address{};  // First byte, in the region's addresses
@@ -11549,7 +11722,7 @@ struct RxAnswer {
 
 // Disposition of the oldest frame in the receive buffer: bytes of it go to host memory, and after them a completion, a response and an acknowledge may leave; or the frame is dropped. Several tokens may belong to one frame, and a token may belong to none. (tokens.toml)
 struct RxPlace {
-  static constexpr size_t kBits = 1351;
+  static constexpr size_t kBits = 1608;
   bool no_frame{};  // Belongs to no frame, writes nothing
   bool more{};  // The frame stays: the next token belongs to it, too
   uint16_t net_bytes{};  // Not 0: length of the frame, which goes to the net path unchanged; no other field applies
@@ -12267,6 +12440,7 @@ struct Config {
   uint32_t max_rd_atomic;  // RDMA READs and atomic operations outstanding per QP, each way [operations]
   uint32_t atomics;  // 1: COMPARE SWAP and FETCH ADD; 0: without their logic and memory
   uint32_t invalidation;  // 1: SEND with invalidate, local invalidate; 0: without their logic
+  uint32_t extensible_requests;  // 1: send work requests of a base and elements, whose inline data is not read again; 0: without their logic
   uint32_t max_srqs;  // Shared receive queues, each of which takes the number of a queue pair; 0: without their logic
   uint32_t max_path_mtu;  // Largest RoCE path MTU [bytes]
   uint32_t max_frame_bytes;  // Largest Ethernet frame without FCS [bytes]
@@ -12301,6 +12475,7 @@ inline constexpr Config kNic100 = {
     .max_rd_atomic = 16u,
     .atomics = 1u,
     .invalidation = 1u,
+    .extensible_requests = 1u,
     .max_srqs = 256u,
     .max_path_mtu = 4096u,
     .max_frame_bytes = 9728u,
@@ -12335,6 +12510,7 @@ inline constexpr Config kNic1 = {
     .max_rd_atomic = 4u,
     .atomics = 1u,
     .invalidation = 1u,
+    .extensible_requests = 1u,
     .max_srqs = 4u,
     .max_path_mtu = 4096u,
     .max_frame_bytes = 9728u,

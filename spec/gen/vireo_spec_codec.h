@@ -124,6 +124,10 @@ void ForEachStruct(F&& f) {
   f.template operator()<RdmaSqReqNumSge>("rdma_sq_req_num_sge");
   f.template operator()<RdmaSqReqInlineLen>("rdma_sq_req_inline_len");
   f.template operator()<RdmaSqReq>("rdma_sq_req");
+  f.template operator()<RdmaSqBase>("rdma_sq_base");
+  f.template operator()<RdmaSqRdma>("rdma_sq_rdma");
+  f.template operator()<RdmaSqUd>("rdma_sq_ud");
+  f.template operator()<RdmaSqAtomic>("rdma_sq_atomic");
   f.template operator()<RdmaRqReq>("rdma_rq_req");
   f.template operator()<RdmaCqReq>("rdma_cq_req");
   f.template operator()<TableVirtqueue>("table_virtqueue");
@@ -284,6 +288,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_page_shift_max", static_cast<uint64_t>(kRdmaPageShiftMax)},
     {"rdma_port_num", static_cast<uint64_t>(kRdmaPortNum)},
     {"rdma_cq_arm_offset", static_cast<uint64_t>(kRdmaCqArmOffset)},
+    {"rdma_sq_version", static_cast<uint64_t>(kRdmaSqVersion)},
     {"table_mac_filter_entries", static_cast<uint64_t>(kTableMacFilterEntries)},
     {"table_vlan_filter_bits", static_cast<uint64_t>(kTableVlanFilterBits)},
     {"table_rss_key_bytes", static_cast<uint64_t>(kTableRssKeyBytes)},
@@ -299,6 +304,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"send_queue_buffers", static_cast<uint64_t>(kSendQueueBuffers)},
     {"send_queue_fetches", static_cast<uint64_t>(kSendQueueFetches)},
     {"key_generations", static_cast<uint64_t>(kKeyGenerations)},
+    {"tx_inline_bytes", static_cast<uint64_t>(kTxInlineBytes)},
     {"send_ack_packets", static_cast<uint64_t>(kSendAckPackets)},
     {"send_burst_bytes", static_cast<uint64_t>(kSendBurstBytes)},
     {"receives_ahead", static_cast<uint64_t>(kReceivesAhead)},
@@ -1119,6 +1125,11 @@ inline constexpr NamedNumber kNumbers[] = {
     {"ib_notify_flags.next_completion", static_cast<uint64_t>(IbNotifyFlags::kNextCompletion)},
     {"rdma_gid_flags.vlan_present", static_cast<uint64_t>(RdmaGidFlags::kVlanPresent)},
     {"rdma_window_flags.enable", static_cast<uint64_t>(RdmaWindowFlags::kEnable)},
+    {"rdma_sq_element.rdma", static_cast<uint64_t>(RdmaSqElement::kRdma)},
+    {"rdma_sq_element.ud", static_cast<uint64_t>(RdmaSqElement::kUd)},
+    {"rdma_sq_element.atomic", static_cast<uint64_t>(RdmaSqElement::kAtomic)},
+    {"rdma_sq_element.inline_data", static_cast<uint64_t>(RdmaSqElement::kInlineData)},
+    {"rdma_sq_element.sg_list", static_cast<uint64_t>(RdmaSqElement::kSgList)},
     {"virtio_device_status.acknowledge", static_cast<uint64_t>(VirtioDeviceStatus::kAcknowledge)},
     {"virtio_device_status.driver", static_cast<uint64_t>(VirtioDeviceStatus::kDriver)},
     {"virtio_device_status.driver_ok", static_cast<uint64_t>(VirtioDeviceStatus::kDriverOk)},
@@ -1438,6 +1449,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_ack_query_device.max_mr_pages", static_cast<uint64_t>(RdmaAckQueryDevice::kMaxMrPagesOffset)},
     {"rdma_ack_query_device.atomic_cap", static_cast<uint64_t>(RdmaAckQueryDevice::kAtomicCapOffset)},
     {"rdma_ack_query_device.invalidation", static_cast<uint64_t>(RdmaAckQueryDevice::kInvalidationOffset)},
+    {"rdma_ack_query_device.sq_version", static_cast<uint64_t>(RdmaAckQueryDevice::kSqVersionOffset)},
     {"rdma_ack_query_device.max_srq", static_cast<uint64_t>(RdmaAckQueryDevice::kMaxSrqOffset)},
     {"rdma_ack_query_port.bytes", static_cast<uint64_t>(RdmaAckQueryPort::kBytes)},
     {"rdma_ack_query_port.gid_tbl_len", static_cast<uint64_t>(RdmaAckQueryPort::kGidTblLenOffset)},
@@ -1620,6 +1632,23 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_sq_req.wr", static_cast<uint64_t>(RdmaSqReq::kWrOffset)},
     {"rdma_sq_req.inline_data", static_cast<uint64_t>(RdmaSqReq::kInlineDataOffset)},
     {"rdma_sq_req.size", static_cast<uint64_t>(RdmaSqReq::kSizeOffset)},
+    {"rdma_sq_base.bytes", static_cast<uint64_t>(RdmaSqBase::kBytes)},
+    {"rdma_sq_base.wr_id", static_cast<uint64_t>(RdmaSqBase::kWrIdOffset)},
+    {"rdma_sq_base.opcode", static_cast<uint64_t>(RdmaSqBase::kOpcodeOffset)},
+    {"rdma_sq_base.send_flags", static_cast<uint64_t>(RdmaSqBase::kSendFlagsOffset)},
+    {"rdma_sq_base.version", static_cast<uint64_t>(RdmaSqBase::kVersionOffset)},
+    {"rdma_sq_base.elements", static_cast<uint64_t>(RdmaSqBase::kElementsOffset)},
+    {"rdma_sq_base.imm_data", static_cast<uint64_t>(RdmaSqBase::kImmDataOffset)},
+    {"rdma_sq_rdma.bytes", static_cast<uint64_t>(RdmaSqRdma::kBytes)},
+    {"rdma_sq_rdma.remote_addr", static_cast<uint64_t>(RdmaSqRdma::kRemoteAddrOffset)},
+    {"rdma_sq_rdma.rkey", static_cast<uint64_t>(RdmaSqRdma::kRkeyOffset)},
+    {"rdma_sq_ud.bytes", static_cast<uint64_t>(RdmaSqUd::kBytes)},
+    {"rdma_sq_ud.remote_qpn", static_cast<uint64_t>(RdmaSqUd::kRemoteQpnOffset)},
+    {"rdma_sq_ud.remote_qkey", static_cast<uint64_t>(RdmaSqUd::kRemoteQkeyOffset)},
+    {"rdma_sq_ud.ah", static_cast<uint64_t>(RdmaSqUd::kAhOffset)},
+    {"rdma_sq_atomic.bytes", static_cast<uint64_t>(RdmaSqAtomic::kBytes)},
+    {"rdma_sq_atomic.compare_add", static_cast<uint64_t>(RdmaSqAtomic::kCompareAddOffset)},
+    {"rdma_sq_atomic.swap", static_cast<uint64_t>(RdmaSqAtomic::kSwapOffset)},
     {"rdma_rq_req.bytes", static_cast<uint64_t>(RdmaRqReq::kBytes)},
     {"rdma_rq_req.wr_id", static_cast<uint64_t>(RdmaRqReq::kWrIdOffset)},
     {"rdma_rq_req.num_sge", static_cast<uint64_t>(RdmaRqReq::kNumSgeOffset)},
@@ -1971,6 +2000,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"nic100.max_rd_atomic", static_cast<uint64_t>(kNic100.max_rd_atomic)},
     {"nic100.atomics", static_cast<uint64_t>(kNic100.atomics)},
     {"nic100.invalidation", static_cast<uint64_t>(kNic100.invalidation)},
+    {"nic100.extensible_requests", static_cast<uint64_t>(kNic100.extensible_requests)},
     {"nic100.max_srqs", static_cast<uint64_t>(kNic100.max_srqs)},
     {"nic100.max_path_mtu", static_cast<uint64_t>(kNic100.max_path_mtu)},
     {"nic100.max_frame_bytes", static_cast<uint64_t>(kNic100.max_frame_bytes)},
@@ -2001,6 +2031,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"nic1.max_rd_atomic", static_cast<uint64_t>(kNic1.max_rd_atomic)},
     {"nic1.atomics", static_cast<uint64_t>(kNic1.atomics)},
     {"nic1.invalidation", static_cast<uint64_t>(kNic1.invalidation)},
+    {"nic1.extensible_requests", static_cast<uint64_t>(kNic1.extensible_requests)},
     {"nic1.max_srqs", static_cast<uint64_t>(kNic1.max_srqs)},
     {"nic1.max_path_mtu", static_cast<uint64_t>(kNic1.max_path_mtu)},
     {"nic1.max_frame_bytes", static_cast<uint64_t>(kNic1.max_frame_bytes)},

@@ -241,6 +241,9 @@ package vireo_spec_pkg;
   // Offset of the register that arms a CQ without a command (vireo only): after the notification word in its notify page. [docs/decisions/0003] (roce.toml)
   localparam logic [7:0] RdmaCqArmOffset = 8'h4;
 
+  // The version of rdma_sq_base, and of the elements after it. [docs/decisions/0024] (roce.toml)
+  localparam logic [7:0] RdmaSqVersion = 8'h1;
+
   // Length of mac_filter. If more addresses are needed, firmware sets mgmt.rx_mode's all_unicast or all_multicast instead. (tables.toml)
   localparam logic [15:0] TableMacFilterEntries = 16'h40;
 
@@ -280,11 +283,14 @@ package vireo_spec_pkg;
   // Buffers that the outstanding requests of the send queue ask for. (tokens.toml)
   localparam logic [7:0] SendQueueBuffers = 8'h40;
 
-  // Outstanding reads of the send queue, two per work request. (tokens.toml)
+  // Outstanding reads of the send queue: two per rdma_sq_req, one per extensible work request. (tokens.toml)
   localparam logic [7:0] SendQueueFetches = 8'h20;
 
   // Generations are numbered modulo this. An older one that has the number of one in progress by chance is waited for without need. (tokens.toml)
   localparam logic [7:0] KeyGenerations = 8'h10;
+
+  // Payload that a packet may carry with it, from an extensible work request. (tokens.toml)
+  localparam logic [7:0] TxInlineBytes = 8'h20;
 
   // A request packet sets ack_req if it is the last of its message or its PSN + 1 is a multiple of this. (tokens.toml)
   localparam logic [7:0] SendAckPackets = 8'h40;
@@ -1489,6 +1495,13 @@ package vireo_spec_pkg;
 
   // Properties of a window (vireo only). (roce.toml)
   localparam logic [7:0] RdmaWindowFlagsEnable = 8'h1;
+
+  // Elements of an extensible send work request, each of 16 bytes or a multiple, in the order of their bits. Each operation has exactly those of rdma and atomic, each datagram exactly that of ud; inline_data or sg_list is the last one. Bits 5 … 7 are reserved. [docs/decisions/0024] (roce.toml)
+  localparam logic [7:0] RdmaSqElementRdma = 8'h1;
+  localparam logic [7:0] RdmaSqElementUd = 8'h2;
+  localparam logic [7:0] RdmaSqElementAtomic = 8'h4;
+  localparam logic [7:0] RdmaSqElementInlineData = 8'h8;
+  localparam logic [7:0] RdmaSqElementSgList = 8'h10;
 
   // Progress of driver initialization. The driver only sets bits; writing 0 resets the device, which reads 0 once that is done. [virtio 1.3, 2.1; linux/virtio_config.h] (virtio.toml)
   localparam logic [7:0] VirtioDeviceStatusAcknowledge = 8'h1;
@@ -2897,11 +2910,13 @@ package vireo_spec_pkg;
   localparam int unsigned RdmaAckQueryDeviceMaxMrPagesOffset = 72;
   localparam int unsigned RdmaAckQueryDeviceAtomicCapOffset = 76;
   localparam int unsigned RdmaAckQueryDeviceInvalidationOffset = 77;
+  localparam int unsigned RdmaAckQueryDeviceSqVersionOffset = 78;
   localparam int unsigned RdmaAckQueryDeviceMaxSrqOffset = 80;
   typedef struct packed {
     logic [43:0][7:0] reserved2;
     logic [31:0] max_srq;
-    logic [1:0][7:0] reserved1;
+    logic [7:0] reserved1;
+    logic [7:0] sq_version;
     logic [7:0] invalidation;
     logic [7:0] atomic_cap;  // rdma_atomic_cap_e
     logic [31:0] max_mr_pages;
@@ -3691,6 +3706,78 @@ package vireo_spec_pkg;
     return rdma_sq_req_t'(bytes);
   endfunction
   function automatic logic [4607:0] pack_rdma_sq_req(input rdma_sq_req_t fields);
+    return fields;
+  endfunction
+
+  // Start of an extensible send work request: one device-readable descriptor of less than 576 bytes, with a work request of exactly its length. A longer one is an rdma_sq_req, whose first 16 bytes are the same. Used like that one. [docs/decisions/0024] (roce.toml)
+  localparam int unsigned RdmaSqBaseBytes = 16;
+  localparam int unsigned RdmaSqBaseWrIdOffset = 0;
+  localparam int unsigned RdmaSqBaseOpcodeOffset = 8;
+  localparam int unsigned RdmaSqBaseSendFlagsOffset = 9;
+  localparam int unsigned RdmaSqBaseVersionOffset = 10;
+  localparam int unsigned RdmaSqBaseElementsOffset = 11;
+  localparam int unsigned RdmaSqBaseImmDataOffset = 12;
+  typedef struct packed {
+    logic [3:0][7:0] imm_data;
+    logic [7:0] elements;
+    logic [7:0] version;
+    logic [7:0] send_flags;
+    logic [7:0] opcode;  // ib_wr_opcode_e
+    logic [63:0] wr_id;
+  } rdma_sq_base_t;
+  function automatic rdma_sq_base_t unpack_rdma_sq_base(input logic [127:0] bytes);
+    return rdma_sq_base_t'(bytes);
+  endfunction
+  function automatic logic [127:0] pack_rdma_sq_base(input rdma_sq_base_t fields);
+    return fields;
+  endfunction
+
+  // Element of an extensible send work request: the peer's memory. [docs/decisions/0024] (roce.toml)
+  localparam int unsigned RdmaSqRdmaBytes = 16;
+  localparam int unsigned RdmaSqRdmaRemoteAddrOffset = 0;
+  localparam int unsigned RdmaSqRdmaRkeyOffset = 8;
+  typedef struct packed {
+    logic [31:0] reserved;
+    logic [31:0] rkey;
+    logic [63:0] remote_addr;
+  } rdma_sq_rdma_t;
+  function automatic rdma_sq_rdma_t unpack_rdma_sq_rdma(input logic [127:0] bytes);
+    return rdma_sq_rdma_t'(bytes);
+  endfunction
+  function automatic logic [127:0] pack_rdma_sq_rdma(input rdma_sq_rdma_t fields);
+    return fields;
+  endfunction
+
+  // Element of an extensible send work request: the peer of a datagram. [docs/decisions/0024] (roce.toml)
+  localparam int unsigned RdmaSqUdBytes = 16;
+  localparam int unsigned RdmaSqUdRemoteQpnOffset = 0;
+  localparam int unsigned RdmaSqUdRemoteQkeyOffset = 4;
+  localparam int unsigned RdmaSqUdAhOffset = 8;
+  typedef struct packed {
+    logic [31:0] reserved;
+    logic [31:0] ah;
+    logic [31:0] remote_qkey;
+    logic [31:0] remote_qpn;
+  } rdma_sq_ud_t;
+  function automatic rdma_sq_ud_t unpack_rdma_sq_ud(input logic [127:0] bytes);
+    return rdma_sq_ud_t'(bytes);
+  endfunction
+  function automatic logic [127:0] pack_rdma_sq_ud(input rdma_sq_ud_t fields);
+    return fields;
+  endfunction
+
+  // Element of an extensible send work request: operands. [docs/decisions/0024] (roce.toml)
+  localparam int unsigned RdmaSqAtomicBytes = 16;
+  localparam int unsigned RdmaSqAtomicCompareAddOffset = 0;
+  localparam int unsigned RdmaSqAtomicSwapOffset = 8;
+  typedef struct packed {
+    logic [63:0] swap;
+    logic [63:0] compare_add;
+  } rdma_sq_atomic_t;
+  function automatic rdma_sq_atomic_t unpack_rdma_sq_atomic(input logic [127:0] bytes);
+    return rdma_sq_atomic_t'(bytes);
+  endfunction
+  function automatic logic [127:0] pack_rdma_sq_atomic(input rdma_sq_atomic_t fields);
     return fields;
   endfunction
 
@@ -5126,7 +5213,7 @@ package vireo_spec_pkg;
   } cq_arm_t;
   localparam int unsigned CqArmBits = 48;
 
-  // A send work request as read from memory: bytes 0 to 47 and 560 to 591; from 576 on the first element, if there is one. (tokens.toml)
+  // A send work request as read from memory: of an rdma_sq_req bytes 0 to 47 and 560 to 591, with the first element from 576 on, if there is one; of an extensible one, with less than 576 `bytes`, bytes 0 to 63. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
     logic [15:0] head;
@@ -5247,8 +5334,10 @@ package vireo_spec_pkg;
     logic [23:0] last_psn;
     logic [7:0] epoch;
     logic stale;
+    logic has_inline;
+    logic [255:0] inline_data;
   } tx_packet_t;
-  localparam int unsigned TxPacketBits = 372;
+  localparam int unsigned TxPacketBits = 629;
 
   // A packet to send and the location of its payload: at most two runs of bus addresses per job, in one job or several. The runs total payload_bytes. (tokens.toml)
   typedef struct packed {
@@ -5261,7 +5350,7 @@ package vireo_spec_pkg;
     logic drop;
     memory_grant_t grant;
   } tx_job_t;
-  localparam int unsigned TxJobBits = 530;
+  localparam int unsigned TxJobBits = 787;
 
   // A send work request whose packets start to leave, or that failed: kept until it completes, in order. (tokens.toml)
   typedef struct packed {
@@ -5329,7 +5418,7 @@ package vireo_spec_pkg;
     logic [31:0] bytes;
     logic is_duplicate;
   } rx_answer_t;
-  localparam int unsigned RxAnswerBits = 502;
+  localparam int unsigned RxAnswerBits = 759;
 
   // Disposition of the oldest frame in the receive buffer: bytes of it go to host memory, and after them a completion, a response and an acknowledge may leave; or the frame is dropped. Several tokens may belong to one frame, and a token may belong to none. (tokens.toml)
   typedef struct packed {
@@ -5357,7 +5446,7 @@ package vireo_spec_pkg;
     logic has_ack;
     rx_ack_t ack;
   } rx_place_t;
-  localparam int unsigned RxPlaceBits = 1351;
+  localparam int unsigned RxPlaceBits = 1608;
 
   // The responder requests the next receive work request of a receive queue, or an element of its current one. One is outstanding at a time. (tokens.toml)
   typedef struct packed {
@@ -5650,6 +5739,7 @@ package vireo_spec_pkg;
     int unsigned max_rd_atomic;
     int unsigned atomics;
     int unsigned invalidation;
+    int unsigned extensible_requests;
     int unsigned max_srqs;
     int unsigned max_path_mtu;
     int unsigned max_frame_bytes;
@@ -5683,6 +5773,7 @@ package vireo_spec_pkg;
     max_rd_atomic: 16,
     atomics: 1,
     invalidation: 1,
+    extensible_requests: 1,
     max_srqs: 256,
     max_path_mtu: 4096,
     max_frame_bytes: 9728,
@@ -5716,6 +5807,7 @@ package vireo_spec_pkg;
     max_rd_atomic: 4,
     atomics: 1,
     invalidation: 1,
+    extensible_requests: 1,
     max_srqs: 4,
     max_path_mtu: 4096,
     max_frame_bytes: 9728,

@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <deque>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -99,12 +101,41 @@ struct WorkRequest {
   uint32_t remote_qpn = 0x12'3456;
   uint32_t remote_qkey = 0x1122'3344;
   uint32_t ah = 3;
+  bool extensible = false;  // then `bytes` does not count,
+  uint8_t version = 1;
+  std::optional<uint8_t> mask{};     // but these, if it has not the elements or the length
+  std::optional<uint32_t> length{};  //   of its operation
+
+  // The elements of an extensible one: 1 peer's memory, 2 datagram, 4 operands, 8 inline data, 16 list.
+  static uint8_t MaskOf(uint8_t opcode, bool is_datagram) {
+    if (is_datagram) return 2;
+    if (opcode == kCompareSwap || opcode == kFetchAdd) return 5;
+    return opcode == 0 || opcode == 1 || opcode == kRead ? 1 : 0;
+  }
+  uint8_t Mask() const {
+    if (mask.has_value()) return *mask;
+    return static_cast<uint8_t>(MaskOf(opcode, is_datagram) | (IsInline() ? 8 : num_sge != 0 ? 16 : 0));
+  }
+  uint32_t FixedBytes() const { return 16 + 16 * static_cast<uint32_t>(std::popcount(Mask() % 8U)); }
+  uint32_t DescriptorBytes() const {
+    if (!extensible) return bytes;
+    if (length.has_value()) return *length;
+    return FixedBytes() + (IsInline() ? num_sge & 0xffff : 16 * num_sge);
+  }
+  uint64_t ListAddress() const { return Address() + (extensible ? FixedBytes() : 576); }
+  uint64_t InlineAddress() const { return Address() + (extensible ? FixedBytes() : 48); }
+  // Goes with the packet.
+  bool IsCarried() const { return extensible && IsInline() && InlineBytes() >= 1 && InlineBytes() <= 32; }
+  uint8_t InlineByte(uint32_t index) const { return static_cast<uint8_t>(wr_id + 7 * head + 13 * index + 1); }
 
   bool IsAtomic() const { return opcode == kCompareSwap || opcode == kFetchAdd; }
   // Atomic operations are READs of 8 bytes here.
   bool IsRead() const { return opcode == kRead || IsAtomic(); }
   bool IsInline() const { return (flags & IbSendFlags::kInline) != 0; }
-  uint32_t InlineBytes() const { return num_sge & 0xffff; }
+  uint32_t InlineBytes() const {
+    if (!extensible) return num_sge & 0xffff;
+    return DescriptorBytes() < FixedBytes() ? 0 : DescriptorBytes() - FixedBytes();
+  }
   uint64_t Address() const { return 0x5555'0000 + uint64_t{head} * 0x1000; }
   void SetList(std::vector<spec::RdmaSge> list) {
     num_sge = static_cast<uint32_t>(list.size());
@@ -121,7 +152,7 @@ struct WorkRequest {
   }
   // The sources of the payload.
   std::vector<spec::RdmaSge> Elements() const {
-    if (IsInline()) return {{.addr = Address() + 48, .length = InlineBytes()}};
+    if (IsInline()) return {{.addr = InlineAddress(), .length = InlineBytes()}};
     if (num_sge == 0) return {};
     std::vector<spec::RdmaSge> all{sge};
     all.insert(all.end(), further.begin(), further.end());
@@ -135,8 +166,15 @@ struct WorkRequest {
   }
 
   spec::WorkRequest Token() const {
-    spec::WorkRequest token{.qpn = qpn, .head = head, .failed = failed, .address = Address(), .bytes = bytes};
+    spec::WorkRequest token{
+        .qpn = qpn, .head = head, .failed = failed, .address = Address(), .bytes = DescriptorBytes()};
     if (failed != RdmaError::kOk) return token;
+    if (extensible) {
+      const std::vector<uint8_t> start = Start();
+      std::copy_n(start.begin(), sizeof token.head_bytes, token.head_bytes);
+      std::copy(start.begin() + sizeof token.head_bytes, start.end(), token.tail_bytes);
+      return token;
+    }
     spec::RdmaSqReq request{.wr_id = wr_id, .opcode = static_cast<spec::IbWrOpcode>(opcode), .send_flags = flags};
     for (size_t k = 0; k < 4; ++k) request.imm_data[k] = static_cast<uint8_t>(immediate >> (24 - 8 * k));
     if (is_datagram) {
@@ -154,6 +192,33 @@ struct WorkRequest {
     std::copy_n(memory, sizeof token.head_bytes, token.head_bytes);
     std::copy_n(memory + spec::RdmaSqReq::kSizeOffset, sizeof token.tail_bytes, token.tail_bytes);
     return token;
+  }
+
+  // The first 64 bytes of an extensible one: base, elements by its mask, data or list.
+  std::vector<uint8_t> Start() const {
+    std::vector<uint8_t> all;
+    const auto add = [&all](uint64_t value, unsigned count) {
+      for (unsigned k = 0; k < count; ++k) all.push_back(static_cast<uint8_t>(value >> 8 * k));
+    };
+    add(wr_id, 8);
+    add(opcode, 1);
+    add(flags, 1);
+    add(version, 1);
+    add(Mask(), 1);
+    for (unsigned k = 0; k < 4; ++k) add(immediate >> (24 - 8 * k), 1);
+    if ((Mask() & 1) != 0) add(remote_address, 8), add(rkey, 4), add(0xeeee'eeee, 4);  // reserved: ignored
+    if ((Mask() & 2) != 0) add(remote_qpn, 4), add(remote_qkey, 4), add(ah, 4), add(0xeeee'eeee, 4);
+    if ((Mask() & 4) != 0) add(compare_add, 8), add(swap, 8);
+    if (IsInline()) {
+      for (uint32_t i = 0; all.size() < 64; ++i) add(InlineByte(i), 1);
+    } else {
+      add(sge.addr, 8), add(sge.length, 4), add(sge.lkey, 4);
+      for (const auto& element : further) add(element.addr, 8), add(element.length, 4), add(element.lkey, 4);
+    }
+    all.resize(64);
+    // Zero after the end of the descriptor.
+    for (size_t i = DescriptorBytes(); i < all.size(); ++i) all[i] = 0;
+    return all;
   }
 };
 
@@ -290,7 +355,10 @@ inline Packet PacketOf(const Qp& qp, const WorkRequest& work, uint32_t first_psn
     spec::TxJob job{.packet = packet};
     const uint64_t address = element.addr + element.length - (position - from);
     const auto run = static_cast<uint16_t>(to - from);
-    if (work.IsInline()) {
+    if (work.IsCarried()) {
+      job.packet.has_inline = true;
+      for (uint32_t i = 0; i < run; ++i) job.packet.inline_data[i] = work.InlineByte(i);
+    } else if (work.IsInline()) {
       job.address0 = address;
       job.bytes0 = run;
     } else {
@@ -329,11 +397,21 @@ struct Reference {
 
   // Why it is bad, except for its length and its memory.
   RdmaError Judge(const Qp& qp, const WorkRequest& work) const {
+    // One of the RFC that is too short is taken for an extensible one, of version 0.
+    if (work.extensible ? work.version != 1 : work.bytes < 576) return RdmaError::kUnsupportedCommand;
     if (!qp.IsRc() && !qp.IsUd() && qp.type != IbQpType::kUc) return RdmaError::kUnsupportedQpType;
     if (!qp.Has(work.opcode)) return RdmaError::kUnsupportedCommand;
     if (static_cast<unsigned>(qp.mtu) < 1 || static_cast<unsigned>(qp.mtu) > 5) return RdmaError::kInvalidAttribute;
     if (work.IsRead() && qp.max_rd_atomic == 0) return RdmaError::kInvalidAttribute;
     if ((work.flags & 0xf0) != 0 || (work.IsRead() && work.IsInline())) return RdmaError::kInvalidParameter;
+    if (work.extensible) {
+      const bool has_list = (work.Mask() & 16) != 0;
+      const int needed = WorkRequest::MaskOf(work.opcode, qp.IsUd()) | (work.IsInline() ? 8 : 0);
+      if ((work.Mask() & ~16) != needed || (has_list && work.IsInline())) return RdmaError::kInvalidParameter;
+      const uint32_t bytes = work.DescriptorBytes(), fixed = work.FixedBytes();
+      const bool is_whole = has_list ? bytes % 16 == 0 : work.IsInline() || bytes == fixed;
+      if (bytes < fixed || !is_whole) return RdmaError::kBadWqe;
+    }
     if (qp.IsUd()) {
       const auto handle = handles.find(work.ah);
       if (handle == handles.end() || !handle->second.valid || handle->second.pdn != qp.pdn) return RdmaError::kBadAh;
@@ -343,9 +421,9 @@ struct Reference {
                                                                                  : RdmaError::kOk;
     }
     if (work.num_sge > qp.max_send_sge || work.num_sge > 7) return RdmaError::kCapSgeExceeded;
-    if (work.bytes < 576 + 16 * work.num_sge) return RdmaError::kBadWqe;
+    if (!work.extensible && work.bytes < 576 + 16 * work.num_sge) return RdmaError::kBadWqe;
     for (uint32_t i = 1; i < work.num_sge; ++i) {
-      if (unreadable.contains(work.Address() + 576 + 16 * i)) return RdmaError::kQueueDmaError;
+      if (unreadable.contains(work.ListAddress() + 16 * i)) return RdmaError::kQueueDmaError;
     }
     return RdmaError::kOk;
   }
@@ -376,7 +454,7 @@ struct Reference {
                           .first_psn = first_psn,
                           .last_psn = last_psn,
                           .bytes = static_cast<uint32_t>(work.Length()),
-                          .elements = work.Address() + 576,
+                          .elements = work.ListAddress(),
                           .num_sge = static_cast<uint8_t>(work.num_sge),
                           .is_atomic = work.IsAtomic()};
     if (work.num_sge != 0) work.sge.Encode(read.sge);
@@ -619,7 +697,7 @@ struct BasicBench {
   // Its elements are readable.
   void Keep(const WorkRequest& request) {
     for (uint32_t i = 0; i < request.further.size(); ++i) {
-      memory[request.Address() + 592 + 16 * i] = request.further[i];
+      memory[request.ListAddress() + 16 * (i + 1)] = request.further[i];
     }
   }
   void Post(const WorkRequest& request) {

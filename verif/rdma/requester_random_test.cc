@@ -47,11 +47,15 @@ WorkRequest RandomRequest(std::mt19937_64& random, uint32_t mtu, bool mostly_goo
     }
     request.SetList(list);
   }
+  request.extensible = random() % 2 == 0;
+  if (request.extensible && request.IsInline() && random() % 2 == 0) {
+    request.SetInline(static_cast<uint32_t>(random() % 50));
+  }
   // Room for the result.
   if (request.IsAtomic() && request.num_sge == 0) request.SetList({element()});
   if (request.IsAtomic()) request.sge.length += 8;
   if (mostly_good ? random() % 64 != 0 : random() % 4 != 0) return request;
-  switch (random() % 9) {
+  switch (random() % 12) {
     case 0: request.sge.lkey = static_cast<uint32_t>(0xf0 + random() % 4); break;
     case 1:
       // Not those that invalidate, which have a test of their own.
@@ -66,9 +70,13 @@ WorkRequest RandomRequest(std::mt19937_64& random, uint32_t mtu, bool mostly_goo
       (request.further.empty() ? request.sge : request.further.back()) = {
           .addr = 0x1'0000, .length = static_cast<uint32_t>(random() % 2000), .lkey = 0x81};
       break;
+    case 8: request.version = static_cast<uint8_t>(random()); break;
+    case 9: request.mask = static_cast<uint8_t>(random()); break;
+    case 10: request.length = request.DescriptorBytes() / 16 * 16 - 1; break;
     case 7: request.ah = static_cast<uint32_t>(random() % 2 == 0 ? 12 + random() % 4 : random()); break;
     default: request.sge.length = static_cast<uint32_t>(0x8000'0001 + random() % 4); break;
   }
+  if (!request.IsInline() && request.num_sge > 20) request.extensible = false;  // it was inline
   return request;
 }
 
@@ -175,7 +183,7 @@ void ChangeEverything() {
         WorkRequest request = RandomRequest(random, 1024, false);
         request.head = static_cast<uint16_t>(i);
         bench.Keep(request);
-        if (random() % 16 == 0) bench.reference.unreadable.insert(request.Address() + 576 + 16 * (random() % 7));
+        if (random() % 16 == 0) bench.reference.unreadable.insert(request.ListAddress() + 16 * (random() % 7));
         bench.work.tokens.push_back(request.Token());
         heads.push_back(request.head);
         ++posted;
@@ -417,6 +425,9 @@ void GoBackAtAnyTime() {
         request.qpn = qpn;
         request.head = static_cast<uint16_t>(i);
         request.failed = RdmaError::kOk;
+        request.version = 1;
+        request.mask.reset();
+        request.length.reset();
         request.opcode %= 7;
         request.is_datagram = false;
         request.flags &= 0xf;

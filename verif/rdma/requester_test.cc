@@ -102,6 +102,12 @@ TEST(Requester, EveryBadWorkRequestFailsOnceAndKillsItsQp) {
       spoil(w);
     };
   };
+  const auto extensible = [](void (*spoil)(WorkRequest&)) {
+    return [spoil](Qp&, WorkRequest& w) {
+      w.extensible = true;
+      spoil(w);
+    };
+  };
   const Case cases[] = {
       {"service", [](Qp& q, WorkRequest&) { q.type = IbQpType::kSmi; }, IbWcStatus::kLocQpOpErr,
        RdmaError::kUnsupportedQpType},
@@ -182,6 +188,54 @@ TEST(Requester, EveryBadWorkRequestFailsOnceAndKillsItsQp) {
        RdmaError::kInvalidLength},
       {"length", [](Qp&, WorkRequest& w) { w.sge.length = 0x8000'0001; }, IbWcStatus::kLocLenErr,
        RdmaError::kInvalidLength},
+      {"version 0", extensible([](WorkRequest& w) { w.version = 0; }), IbWcStatus::kLocQpOpErr,
+       RdmaError::kUnsupportedCommand},
+      {"version 2", extensible([](WorkRequest& w) { w.version = 2; }), IbWcStatus::kLocQpOpErr,
+       RdmaError::kUnsupportedCommand},
+      {"element 5", extensible([](WorkRequest& w) { w.mask = 0x31; }), IbWcStatus::kLocQpOpErr,
+       RdmaError::kInvalidParameter},
+      {"element 7", extensible([](WorkRequest& w) { w.mask = 0x91; }), IbWcStatus::kLocQpOpErr,
+       RdmaError::kInvalidParameter},
+      {"write without memory", extensible([](WorkRequest& w) { w.mask = 0x10; }), IbWcStatus::kLocQpOpErr,
+       RdmaError::kInvalidParameter},
+      {"write of a datagram", extensible([](WorkRequest& w) { w.mask = 0x12; }), IbWcStatus::kLocQpOpErr,
+       RdmaError::kInvalidParameter},
+      {"write with operands", extensible([](WorkRequest& w) { w.mask = 0x15; }), IbWcStatus::kLocQpOpErr,
+       RdmaError::kInvalidParameter},
+      {"send with memory", extensible([](WorkRequest& w) { w.opcode = 2, w.mask = 0x11; }), IbWcStatus::kLocQpOpErr,
+       RdmaError::kInvalidParameter},
+      {"atomic without operands", extensible([](WorkRequest& w) { w.opcode = kFetchAdd, w.mask = 0x11; }),
+       IbWcStatus::kLocQpOpErr, RdmaError::kInvalidParameter},
+      {"atomic without memory", extensible([](WorkRequest& w) { w.opcode = kFetchAdd, w.mask = 0x14; }),
+       IbWcStatus::kLocQpOpErr, RdmaError::kInvalidParameter},
+      {"datagram without peer", datagram([](WorkRequest& w) { w.extensible = true, w.mask = 0x10; }),
+       IbWcStatus::kLocQpOpErr, RdmaError::kInvalidParameter},
+      {"data and a list", extensible([](WorkRequest& w) { w.SetInline(16), w.mask = 0x19; }), IbWcStatus::kLocQpOpErr,
+       RdmaError::kInvalidParameter},
+      {"data without its flag", extensible([](WorkRequest& w) { w.mask = 9; }), IbWcStatus::kLocQpOpErr,
+       RdmaError::kInvalidParameter},
+      {"flag without its data", extensible([](WorkRequest& w) { w.SetInline(16), w.mask = 1; }),
+       IbWcStatus::kLocQpOpErr, RdmaError::kInvalidParameter},
+      {"inline read, extensible", extensible([](WorkRequest& w) { w.opcode = kRead, w.SetInline(8); }),
+       IbWcStatus::kLocQpOpErr, RdmaError::kInvalidParameter},
+      {"base alone of a write", extensible([](WorkRequest& w) { w.length = 16; }), IbWcStatus::kLocQpOpErr,
+       RdmaError::kBadWqe},
+      {"half an element", extensible([](WorkRequest& w) { w.length = 31; }), IbWcStatus::kLocQpOpErr,
+       RdmaError::kBadWqe},
+      {"half of the operands", extensible([](WorkRequest& w) { w.opcode = kCompareSwap, w.length = 40; }),
+       IbWcStatus::kLocQpOpErr, RdmaError::kBadWqe},
+      {"data before its place", extensible([](WorkRequest& w) { w.SetInline(8), w.length = 28; }),
+       IbWcStatus::kLocQpOpErr, RdmaError::kBadWqe},
+      {"half of a list", extensible([](WorkRequest& w) { w.length = 32 + 15; }), IbWcStatus::kLocQpOpErr,
+       RdmaError::kBadWqe},
+      {"more than a list", extensible([](WorkRequest& w) { w.length = 32 + 17; }), IbWcStatus::kLocQpOpErr,
+       RdmaError::kBadWqe},
+      {"more than the elements", extensible([](WorkRequest& w) { w.num_sge = 0, w.length = 48; }),
+       IbWcStatus::kLocQpOpErr, RdmaError::kBadWqe},
+      {"long list", extensible([](WorkRequest& w) { w.SetList(std::vector<spec::RdmaSge>(5)); }),
+       IbWcStatus::kLocQpOpErr, RdmaError::kCapSgeExceeded},
+      {"more inline data", [](Qp& q, WorkRequest& w) { q.max_inline_data = 31, w.extensible = true, w.SetInline(32); },
+       IbWcStatus::kLocQpOpErr, RdmaError::kCapInlineExceeded},
       {"key", key(0xf0), IbWcStatus::kLocProtErr, RdmaError::kBadMrn},
       {"domain", key(0xf1), IbWcStatus::kLocProtErr, RdmaError::kBadPdn},
       {"rights", key(0xf2), IbWcStatus::kLocProtErr, RdmaError::kBadAccessFlags},
@@ -594,6 +648,63 @@ TEST(Requester, UnreadableListFails) {
     EXPECT_EQ(bench.record_sink.sent()[0].token.status, IbWcStatus::kLocQpOpErr);
     EXPECT_EQ(bench.record_sink.sent()[0].token.vendor_err, static_cast<uint32_t>(RdmaError::kQueueDmaError));
     EXPECT_EQ(bench.failure.count, 1u);
+  }
+}
+
+// Whatever the format, a work request has the same effects: the reference makes no difference.
+TEST(Requester, ExtensibleWorkRequestsDoWhatThoseOfTheRfcDo) {
+  for (const bool is_datagram : {false, true}) {
+    for (uint32_t elements = 0; elements <= 4; ++elements) {
+      Bench bench;
+      bench.qps[3] = {.type = is_datagram ? IbQpType::kUd : IbQpType::kRc, .max_rd_atomic = 16};
+      bench.SetUp(3);
+      bench.SetHandle(3, true, 9);
+      for (uint8_t opcode = 0; opcode < 7; ++opcode) {
+        if (!bench.qps[3].Has(opcode)) continue;
+        WorkRequest request{.head = opcode, .wr_id = 0x1111u * opcode, .opcode = opcode};
+        request.is_datagram = is_datagram;
+        if (request.IsAtomic() && elements == 0) continue;
+        std::vector<spec::RdmaSge> list(elements);
+        for (uint32_t i = 0; i < elements; ++i) list[i] = {.addr = 0x3'0000 + 5 * i, .length = 90 + i, .lkey = i};
+        request.SetList(list);
+        for (const bool extensible : {false, true}) {
+          request.extensible = extensible;
+          bench.Post(request);
+        }
+      }
+      ASSERT_NO_FATAL_FAILURE(bench.Compare());
+      const auto& jobs = bench.job_sink.sent();
+      ASSERT_EQ(jobs.size() % 2, 0u);
+      EXPECT_GE(jobs.size(), is_datagram ? 4u : 10u);
+      EXPECT_EQ(bench.failure.count, 0u);
+    }
+  }
+}
+
+TEST(Requester, InlineDataThatWasReadGoesWithThePacket) {
+  for (const bool is_datagram : {false, true}) {
+    for (const uint32_t length : {0u, 1u, 3u, 4u, 16u, 31u, 32u, 33u, 48u, 64u, 256u, 257u, 512u}) {
+      Bench bench;
+      bench.qps[3] = {.type = is_datagram ? IbQpType::kUd : IbQpType::kRc,
+                      .mtu = is_datagram ? IbMtu::kMtu512 : IbMtu::kMtu256};
+      bench.SetUp(3);
+      bench.SetHandle(3, true, 9);
+      for (uint8_t opcode = 0; opcode < 4; ++opcode) {
+        if (!bench.qps[3].Has(opcode)) continue;
+        WorkRequest request{.head = opcode, .opcode = opcode, .is_datagram = is_datagram, .extensible = true};
+        request.SetInline(length);
+        request.sge.lkey = 0xf0;
+        bench.Post(request);
+      }
+      ASSERT_NO_FATAL_FAILURE(bench.Compare());
+      EXPECT_EQ(bench.check.count, 0u);
+      EXPECT_EQ(bench.fetch.count, 0u);
+      EXPECT_EQ(bench.failure.count, 0u);
+      for (const auto& sent : bench.job_sink.sent()) {
+        EXPECT_EQ(sent.token.packet.has_inline, length >= 1 && length <= 32);
+        EXPECT_EQ(sent.token.bytes0 != 0, length > 32);
+      }
+    }
   }
 }
 

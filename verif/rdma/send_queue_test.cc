@@ -230,13 +230,16 @@ struct Bench {
     }
     if (none || posted.writable || posted.more) {
       expected.failed = RdmaError::kBadDescriptor;
-    } else if (posted.bytes < 576) {
+    } else if (posted.bytes < (is_extensible ? 16u : 576u)) {
       expected.failed = RdmaError::kBadWqe;
     } else {
       const bool head_fault = faults.front();
       faults.pop_front();
-      const bool tail_fault = faults.front();
-      faults.pop_front();
+      bool tail_fault = false;
+      if (posted.bytes >= 576) {
+        tail_fault = faults.front();
+        faults.pop_front();
+      }
       if (head_fault || tail_fault) expected.failed = RdmaError::kQueueDmaError;
     }
     recent[qpn].push_back(expected.head);
@@ -258,8 +261,13 @@ struct Bench {
   }
   // The bytes of memory.
   static void Fill(spec::WorkRequest& work) {
-    for (size_t i = 0; i < 48; ++i) work.head_bytes[i] = ByteAt(work.address + i);
-    for (size_t i = 0; i < 32 && 560 + i < work.bytes; ++i) work.tail_bytes[i] = ByteAt(work.address + 560 + i);
+    // An extensible one is shorter: of it the first 64 bytes.
+    const size_t tail = work.bytes < 576 ? 48 : 560;
+    const size_t tail_bytes = work.bytes < 576 ? 16 : 32;
+    for (size_t i = 0; i < 48 && i < work.bytes; ++i) work.head_bytes[i] = ByteAt(work.address + i);
+    for (size_t i = 0; i < tail_bytes && tail + i < work.bytes; ++i) {
+      work.tail_bytes[i] = ByteAt(work.address + tail + i);
+    }
   }
   void Retire() {
     const uint32_t qpn = held.front();
@@ -311,6 +319,11 @@ struct Bench {
     state.tokens.push_back({.qpn = qpn, .state = to, .clear = clear});
   }
 
+  void SetExtensible(bool extensible) {
+    p.extensible_i = extensible;
+    block.SetExtensible(bench.cycle(), extensible);
+    is_extensible = extensible;
+  }
   // While nothing is in flight.
   void SetMq(bool mq) {
     p.mq_i = mq;
@@ -363,6 +376,7 @@ struct Bench {
   bool hold_records = false;
   unsigned fault_rate = 0;  // of 1,000 reads
   uint64_t faulty = ~uint64_t{0};
+  bool is_extensible = false;
   uint32_t first_queue = 0;
 
   std::mt19937_64 random = sim::MakeRandom("send_queue");
@@ -747,6 +761,59 @@ TEST(SendQueue, ReadsNothingBehindTheEndOfTheDescriptor) {
       EXPECT_EQ(sent.token.bytes, 48u);
   }
   EXPECT_EQ(tails, (std::vector<unsigned>{16, 17, 31, 32, 32, 32}));
+}
+
+TEST(SendQueue, ExtensibleWorkRequestTakesOneRead) {
+  Bench bench;
+  bench.SetExtensible(true);
+  bench.SetState(5, IbQpState::kRts);
+  for (const uint32_t bytes : {16u, 17u, 47u, 48u, 49u, 63u, 64u, 65u, 575u}) {
+    bench.ring[5].push_back({.address = 0x2000, .bytes = bytes});
+  }
+  ASSERT_EQ(bench.Settle(), "");
+  std::vector<unsigned> reads;
+  for (const auto& sent : bench.fetch_sink.sent()) {
+    EXPECT_EQ(sent.token.address, 0x2000u);
+    reads.push_back(sent.token.bytes);
+  }
+  EXPECT_EQ(reads, (std::vector<unsigned>{16, 17, 47, 48, 49, 63, 64, 64, 64}));
+  EXPECT_TRUE(bench.failures.empty());
+  // Those of the RFC beside it.
+  bench.ring[5].push_back({.head = 1, .address = 0x3000, .bytes = 576});
+  bench.ring[5].push_back({.head = 2, .address = 0x4000, .bytes = 64});
+  bench.Ring(5);
+  ASSERT_EQ(bench.Settle(), "");
+  EXPECT_EQ(bench.fetch_sink.sent().size(), 9u + 3u);
+}
+
+TEST(SendQueue, ShortWorkRequestsNeedABaseAndTheProfile) {
+  for (const bool extensible : {false, true}) {
+    for (const uint32_t bytes : {0u, 15u, 16u, 575u}) {
+      Bench bench;
+      bench.SetExtensible(extensible);
+      bench.SetState(5, IbQpState::kRts);
+      bench.ring[5].push_back({.address = 0x2000, .bytes = bytes});
+      ASSERT_EQ(bench.Settle(), "");
+      const bool is_legal = extensible && bytes >= 16;
+      EXPECT_EQ(bench.fetch_sink.sent().size(), is_legal ? 1u : 0u);
+      ASSERT_EQ(bench.failures.size(), is_legal ? 0u : 1u);
+      if (!is_legal) {
+        EXPECT_EQ(bench.failures[0].code, RdmaError::kBadWqe);
+      }
+    }
+  }
+}
+
+TEST(SendQueue, UnreadableExtensibleWorkRequestStopsItsQueue) {
+  Bench bench;
+  bench.SetExtensible(true);
+  bench.faulty = 0x2000;
+  bench.SetState(5, IbQpState::kRts);
+  bench.ring[5].push_back({.address = 0x2000, .bytes = 64});
+  bench.ring[5].push_back({.head = 1, .address = 0x3000, .bytes = 64});
+  ASSERT_EQ(bench.Settle(), "");
+  ASSERT_EQ(bench.failures.size(), 1u);
+  EXPECT_EQ(bench.failures[0].code, RdmaError::kQueueDmaError);
 }
 
 TEST(SendQueue, DoorbellsOfOtherQueuesAreIgnored) {
@@ -1245,6 +1312,7 @@ TEST(SendQueue, MatchesModelInRandomTrafficWithoutLoss) {
       bench.request.keep = bench.fetch.keep = bench.work.keep = bench.failure.keep = false;
       bench.hold_answers = bench.hold_records = true;
       bench.hold.toggles = out_rate == 16 ? 1 : out_rate;
+      bench.SetExtensible(out_rate != 7);
       const bool clears = in_rate == 4;
       size_t cleared = 0;
       for (int step = 0; step < 6000; ++step) {
@@ -1253,8 +1321,10 @@ TEST(SendQueue, MatchesModelInRandomTrafficWithoutLoss) {
         if (dice < 6) {
           bench.Post(qpn, 1 + static_cast<uint32_t>(random() % (random() % 4 == 0 ? 12 : 2)));
           Posted& last = bench.ring[qpn].back();
+          if (bench.is_extensible && random() % 2 == 0) last.bytes = static_cast<uint32_t>(16 + random() % 100);
           if (random() % 16 == 0) {
             last.bytes = static_cast<uint32_t>(570 + random() % 30);
+            if (bench.is_extensible && random() % 4 == 0) last.bytes = static_cast<uint32_t>(random() % 20);
             last.more = random() % 16 == 0;
             last.writable = random() % 16 == 0;
           }
@@ -1271,6 +1341,7 @@ TEST(SendQueue, MatchesModelInRandomTrafficWithoutLoss) {
           for (uint64_t i = random() % 6; i != 0; --i) {
             Posted posted;
             if (random() % 32 == 0) posted.bytes = static_cast<uint32_t>(570 + random() % 30);
+            if (bench.is_extensible && random() % 2 == 0) posted.bytes = static_cast<uint32_t>(16 + random() % 100);
             if (random() % 64 == 0) posted.more = true;
             if (random() % 2 == 0) bench.ChooseRead(qpn, posted);
             bench.Resend(qpn, random() % 4 == 0, posted,

@@ -303,8 +303,14 @@ struct Bench {
   void AddPacket(TxPacket token) {
     Bytes payload(token.payload_bytes);
     for (auto& byte : payload) byte = static_cast<uint8_t>(random());
+    // Some tests give a random packet their own length.
+    token.has_inline &= !payload.empty() && payload.size() <= spec::kTxInlineBytes;
+    if (token.has_inline) {
+      std::ranges::fill(token.inline_data, uint8_t{0});
+      std::ranges::copy(payload, token.inline_data);
+    }
     packet.tokens.push_back(token);
-    if (!payload.empty()) {
+    if (!payload.empty() && !token.has_inline) {
       payloads.waiting.push_back(payload);
       outside.for_rtl.push_back(payload);
     }
@@ -352,6 +358,10 @@ struct Bench {
     const auto& info = spec::kOpcodeInfo[static_cast<uint8_t>(token.opcode)];
     for (size_t i = 0; i < info.extension_bytes; ++i) token.extension[i] = static_cast<uint8_t>(random());
     if (!is_answer) token.payload_bytes = static_cast<uint16_t>(random() % 4 == 0 ? random() % 4097 : random() % 130);
+    if (!is_answer && random() % 4 == 0) {
+      token.has_inline = true;
+      token.payload_bytes = static_cast<uint16_t>(1 + random() % spec::kTxInlineBytes);
+    }
     return token;
   }
   void Finish(size_t unsent = 0) {
@@ -481,6 +491,22 @@ TYPED_TEST(TxBuilderTest, FramesCarryThePacketAndPathFields) {
   b.packet.rate = 12;
   b.answer.rate = 3;
   b.net.rate = 2;
+  b.Finish();
+  b.CheckAll();
+}
+
+// Between packets whose payload comes from gather, of each length, back to back.
+TYPED_TEST(TxBuilderTest, PacketsCarryTheirPayload) {
+  Bench<TypeParam> b(this->rtl);
+  b.Setup();
+  for (uint16_t bytes = 1; bytes <= spec::kTxInlineBytes; ++bytes) {
+    for (const bool carries : {true, true, false}) {
+      TxPacket token = b.RandomPacket(false);
+      token.has_inline = carries;
+      token.payload_bytes = bytes;
+      b.AddPacket(token);
+    }
+  }
   b.Finish();
   b.CheckAll();
 }

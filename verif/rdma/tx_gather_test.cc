@@ -198,8 +198,8 @@ class Wire final : public BenchStream {
   void End(Cycle cycle) override {
     const std::string at = "payload: cycle " + std::to_string(cycle);
     const bool all_taken = at_ == now_.size() && next_.empty() && payloads_.empty();
-    const bool packet =
-        top_.packet_valid_o != 0 && TokenFrom<TxPacket>(BytesOf(std::as_const(top_.packet_o))).payload_bytes != 0;
+    const auto shown = TokenFrom<TxPacket>(BytesOf(std::as_const(top_.packet_o)));
+    const bool packet = top_.packet_valid_o != 0 && shown.payload_bytes != 0 && !shown.has_inline;
     if (all_taken && packet && top_.payload_valid_o == 0) difference = at + ": not there with its packet";
     if (all_taken && top_.payload_valid_o != 0 && !packet) difference = at + ": there without a packet";
     if (top_.payload_ready_i != 0) {
@@ -254,7 +254,8 @@ struct Bench {
       EXPECT_EQ(seen, expected.packet);
       const bool was_reported = std::exchange(reported, false);
       EXPECT_TRUE(was_reported == sent.reports || sent.stale) << "reported before the packet, once";
-      if (sent.payload_bytes != 0) wire.Send(expected.payload);
+      carried += sent.has_inline ? 1 : 0;
+      if (!expected.payload.empty()) wire.Send(expected.payload);
     };
     this->sent.on_token = [this](Cycle, const RxAck& ack) {
       EXPECT_FALSE(reported);
@@ -318,6 +319,7 @@ struct Bench {
     result.packet.is_response = responses && random() % 2 != 0;
     result.packet.reports = random() % 4 == 0;
     result.packet.stale = false;
+    result.packet.has_inline = false;
     if (marks) result.packet.qpn %= 4;
     return result.address0 &= ~kBadBit, result.address1 &= ~kBadBit, Sized(result, RandomSize(), RandomSize(), bad);
   }
@@ -341,6 +343,15 @@ struct Bench {
     jobs.back().more = false;
     return jobs;
   }
+  // A packet that carries its payload: its bytes pass unchanged, and nothing is read.
+  TxJob Carrying(size_t bytes) {
+    TxJob job = RandomJob();
+    job.bytes0 = job.bytes1 = 0;
+    job.packet.is_response = false;
+    job.packet.payload_bytes = static_cast<uint16_t>(bytes);
+    job.packet.has_inline = true;
+    return job;
+  }
   // Jobs before this one that have `more` are dropped with it; its other fields are ignored.
   TxJob Drop() {
     TxJob job = RandomJob();
@@ -350,6 +361,7 @@ struct Bench {
   }
   // One job, or several, with many runs or few, short or long; `bad` and `drops` in 16ths.
   void AddRandom(unsigned bad, unsigned drops) {
+    if (random() % 8 == 0) return Add(Carrying(1 + random() % spec::kTxInlineBytes));
     if (random() % 3 != 0) return Add(RandomJob(bad));
     struct Sizes {
       size_t run, packet;
@@ -522,6 +534,7 @@ struct Bench {
   bool reported = false;   // the next packet, by `sent`
   bool marks = false;      // queue pairs are stopped: packets of 0 to 3 may be stale, and are not reported then
   uint64_t good = 0;
+  uint64_t carried = 0;  // packets with their payload
   uint64_t bad = 0;
   uint64_t bad_sent = 0;  // of these, reported by `sent`
   uint64_t reports = 0;
@@ -579,8 +592,25 @@ TYPED_TEST(TxGatherTest, MatchesModelAtEveryRate) {
     for (unsigned i = 0; i < 400; ++i) b.AddRandom(rates.bad, rates.drops);
     b.Finish();
     if (testing::Test::HasFatalFailure()) return;
+    EXPECT_GT(b.carried, 20u);
     this->rtl.Reset();
   }
+}
+
+// It takes no place in the buffer, and is as fast as one without payload, also behind one that is being read.
+TYPED_TEST(TxGatherTest, PacketThatCarriesItsPayloadReadsNothing) {
+  auto& b = this->b;
+  const uint64_t reads = b.read_request.count;
+  for (size_t bytes = 1; bytes <= spec::kTxInlineBytes; ++bytes) b.Add(b.Carrying(bytes));
+  b.Finish();
+  EXPECT_EQ(b.read_request.count, reads);
+  EXPECT_EQ(b.carried, spec::kTxInlineBytes);
+  for (unsigned i = 0; i < 50; ++i) {
+    b.Add(b.Job(100 * i, 1 + i, 0, 0));
+    b.Add(b.Carrying(1 + i % spec::kTxInlineBytes));
+  }
+  b.Finish();
+  EXPECT_EQ(b.read_request.count, reads + 50);
 }
 
 // Every end of the first run, every length of the second.

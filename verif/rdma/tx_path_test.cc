@@ -212,6 +212,15 @@ TYPED_TEST(TxPathTest, FramesCarryTheMemoryOfTheirJobs) {
       sent.packet.dest_qpn = static_cast<uint32_t>(b.random() & 0xffffff);
       sent.packet.reports = !is_response && b.random() % 2 != 0;
       sent.packet.payload_bytes = static_cast<uint16_t>(sent.payload.size());
+      if (!is_response && b.random() % 6 == 0) {
+        // It carries its payload.
+        bad = false;
+        added.assign(1, TxJob{});
+        sent.payload.assign(1 + b.random() % spec::kTxInlineBytes, static_cast<uint8_t>(i));
+        sent.packet.has_inline = true;
+        sent.packet.payload_bytes = static_cast<uint16_t>(sent.payload.size());
+        std::ranges::copy(sent.payload, sent.packet.inline_data);
+      }
       const bool drop = b.random() % 16 == 0;
       if (drop) added.back() = {.drop = true};
       for (TxJob& job : added) {
