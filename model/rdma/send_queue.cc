@@ -61,7 +61,7 @@ SendQueue::SendQueue(Agenda& agenda, const spec::Config& config, const Sizes& si
       wake_(config.num_qps),
       line_(Channel<uint32_t>::Fifo(std::max(config.num_qps, 4u))),
       fetches_pending_(Channel<Fetch>::Fifo(sizes.requests)),
-      infos_(Channel<Info>::Fifo(sizes.fetches / 2)),
+      infos_(Channel<Info>::Fifo(sizes.fetches)),
       replays_(Channel<spec::Replay>::Fifo(sizes.fetches / 2)),
       state_(config.num_qps),
       slots_(config.num_qps),
@@ -274,7 +274,9 @@ bool SendQueue::RunFetch(Cycle now, bool answered) {
     --buffers_;
     return true;
   }
-  if (!buffer_in.CanPop(now) || answered || fetch_) return false;
+  // There is space for the responses to all reads.
+  const bool has_room = reads_begun_ - reads_taken_ + 2 <= sizes_.fetches;
+  if (!buffer_in.CanPop(now) || answered || fetch_ || !has_room) return false;
   // The QP's state is read in the cycle before.
   if (!fetches_pending_.CanPop(now - 1)) {
     WakeAt(now + 1);

@@ -156,7 +156,7 @@ class SendQueue final : public Block {
   IndexSet wake_;
   Channel<uint32_t> line_;
   Channel<Fetch> fetches_pending_;
-  Channel<Info> infos_;            // half as many as reads, so that there is space for all responses
+  Channel<Info> infos_;            // work requests that were requested and not issued
   Channel<spec::Replay> replays_;  // whose work request has not been issued
   Table<spec::IbQpState> state_;
   Table<Slot> slots_;

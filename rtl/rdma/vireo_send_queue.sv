@@ -22,7 +22,7 @@ module vireo_send_queue
   parameter config_t Config,
   parameter int unsigned Requests,  // to descriptor fetch, in flight; a power of two, 4 or more
   parameter int unsigned Buffers,  // that these ask for; a power of two, 8 or more
-  parameter int unsigned Fetches,  // reads in flight, two per work request; a power of two, 8 or more
+  parameter int unsigned Fetches,  // reads in flight, at most two per work request; a power of two, 8 or more
   localparam int unsigned NumQps = Config.num_qps,  // a power of two, 2 or more
   localparam int unsigned SendRecords = Config.send_records  // per QP; a power of two, 2 or more
 ) (
@@ -89,8 +89,10 @@ module vireo_send_queue
   localparam int unsigned FetchRoom = SendRecords / 2 < Few ? SendRecords / 2 : Few;
   localparam int unsigned RequestBits = $clog2(Requests) + 1;
   localparam int unsigned BufferCountBits = $clog2(Buffers) + 1;
-  localparam int unsigned Infos = Fetches / 2;  // so that there is space for the responses to all reads
+  localparam int unsigned Infos = Fetches;  // work requests that were requested and not issued
   localparam int unsigned InfoBits = $clog2(Infos) + 1;
+  localparam int unsigned ReadBits = $clog2(Fetches) + 1;
+  localparam int unsigned Replays = Fetches / 2;  // of these
   localparam int unsigned LineDepth = NumQps < 4 ? 4 : NumQps;
 
   // Bytes read of a work request: all but the inline data, and the first element.
@@ -209,9 +211,9 @@ module vireo_send_queue
   logic looked_up_q;  // `kept` is that of the replay at the input
   logic quick, slow;  // it needs no request; it can be requested
   logic replay_started;  // its QP is, likewise as of one cycle ago
-  logic [Infos-1:0] slow_valid_q, slow_valid_d, slow_same;  // replays that were requested and not issued
-  logic [QpBits-1:0] slow_qpn_q [Infos];
-  logic [InfoBits-2:0] slow_in_q, slow_out_q;
+  logic [Replays-1:0] slow_valid_q, slow_valid_d, slow_same;  // replays that were requested and not issued
+  logic [QpBits-1:0] slow_qpn_q [Replays];
+  logic [$clog2(Replays)-1:0] slow_in_q, slow_out_q;
   logic replays_pop;
   logic quick_valid_q, quick_pop;
   replay_t quick_replay_q;
@@ -235,7 +237,7 @@ module vireo_send_queue
   );
 
   always_comb begin
-    for (int unsigned i = 0; i < Infos; i++) slow_same[i] = slow_valid_q[i] && slow_qpn_q[i] == replay.qpn[QpBits-1:0];
+    for (int unsigned i = 0; i < Replays; i++) slow_same[i] = slow_valid_q[i] && slow_qpn_q[i] == replay.qpn[QpBits-1:0];
     // The bursts of a long message are read again: so they queue behind the work of other QPs.
     // Those of a stopped QP have no effect, so their order does not matter.
     quick = !replay_started || (slow_same == '0
@@ -363,7 +365,7 @@ module vireo_send_queue
     .m_valid_o(fetches_pending_valid), .m_ready_i(fetches_pending_pop), .m_data_o(fetches_pending)
   );
   // Replays whose work request was not issued. Their order is that of the replies, which are only marked as theirs.
-  vireo_fifo #(.Width(ReplayBits), .Depth(Infos)) u_replays (
+  vireo_fifo #(.Width(ReplayBits), .Depth(Replays)) u_replays (
     .clk_i, .rst_ni,
     .s_valid_i(slow_pop), .s_ready_o(replays_ready), .s_data_i(replay),
     .m_valid_o(replays_valid), .m_ready_i(replays_pop), .m_data_o(replays)
@@ -525,6 +527,9 @@ module vireo_send_queue
   logic [63:0] tail_address_d, tail_address_q;
   logic [12:0] tail_bytes_d, tail_bytes_q;
   logic [InfoBits-1:0] infos_d, infos_q;  // whose work request was not issued
+  logic [ReadBits-1:0] reads_d, reads_q;  // whose response was not taken
+  logic reads_ready;                      // there is space for the responses to two more
+  logic [1:0] reads_begin;
   logic info_push, info_ready, info_valid, info_pop;
   info_t info_in, info;
   logic [31:0] tail_bytes_left;  // the fixed part, of the descriptor
@@ -552,6 +557,8 @@ module vireo_send_queue
 
   always_comb begin
     fetch_state_d = fetch_state_q;
+    reads_ready = reads_q <= ReadBits'(Fetches - 2);
+    reads_begin = '0;
     fetch_free = !fetch_valid_q || fetch_request_ready_i;
     fetch_valid_d = fetch_valid_q && !fetch_request_ready_i;
     fetch_d = fetch_q;
@@ -589,7 +596,8 @@ module vireo_send_queue
             info_push = 1'b1;
             info_in = '{qpn: fetches_pending.qpn, failed: RdmaErrorOk, is_replay: 1'b1, resume: 1'b1, default: '0};
           end
-        end else if (buffer_valid && fetches_pending_valid && !answer_valid_q && fetch_free && info_ready && fetch_read_q) begin
+        end else if (buffer_valid && fetches_pending_valid && !answer_valid_q && fetch_free && info_ready && reads_ready
+                     && fetch_read_q) begin
           buffer_pop = 1'b1;
           if (buffer.status == BufferStatusOk || fetches_pending.is_replay) begin
             got_d = got_q + 1'b1;
@@ -603,6 +611,7 @@ module vireo_send_queue
               tail_address_d = buffer.address + 64'(RdmaSqReqSizeOffset);
               tail_bytes_d = tail_bytes_left < 32'(RdmaSgeBytes) ? 13'(TailBytes - RdmaSgeBytes) + tail_bytes_left[12:0]
                                                         : 13'(TailBytes);
+              reads_begin = extensible ? 2'd1 : 2'd2;
               if (!extensible) fetch_state_d = FtTail;
             end
           end
@@ -765,6 +774,7 @@ module vireo_send_queue
     if (fetches_pending_push) buffers_d = buffers_d + BufferCountBits'(fetches_pending_in.count);
     if (fetches_pending_pop) buffers_d = buffers_d - BufferCountBits'(fetches_pending.count);
     infos_d = infos_q + InfoBits'(info_push) - InfoBits'(info_pop);
+    reads_d = reads_q + ReadBits'(reads_begin) - ReadBits'(fetched_pop);
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -782,6 +792,7 @@ module vireo_send_queue
       answer_valid_q <= 1'b0;
       got_q <= '0;
       infos_q <= '0;
+      reads_q <= '0;
       assemble_q <= AsHead;
       work_valid_q <= 1'b0;
       failure_valid_q <= 1'b0;
@@ -799,6 +810,7 @@ module vireo_send_queue
       answer_valid_q <= answer_valid_d;
       got_q <= got_d;
       infos_q <= infos_d;
+      reads_q <= reads_d;
       assemble_q <= assemble_d;
       work_valid_q <= work_valid_d;
       failure_valid_q <= failure_valid_d;
