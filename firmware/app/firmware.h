@@ -155,6 +155,7 @@ class Firmware {
   uint64_t MaxMrSize() const;
   bool HasAtomics() const;
   bool HasInvalidation() const;
+  bool HasExtensibleRequests() const;
   uint32_t KnownAccess() const;                       // rights that exist
   bool IsAccessAllowed(uint32_t access_flags) const;  // of a region
   // Programs the request's page list from `first` on and checks it; with first == kNone it checks only. On failure the

@@ -60,6 +60,7 @@ Firmware::Error Firmware::QueryDevice(const Empty&, spec::RdmaAckQueryDevice& re
               .max_mr_pages = profile_->rdma_has_additions ? config_.num_translations : 0,
               .atomic_cap = HasAtomics() ? spec::RdmaAtomicCap::kHca : spec::RdmaAtomicCap::kNone,
               .invalidation = HasInvalidation(),
+              .sq_version = HasExtensibleRequests() ? spec::kRdmaSqVersion : uint8_t{0},
               .max_srq = profile_->rdma_has_additions ? config_.max_srqs : 0};
   return Error::kOk;
 }
@@ -132,6 +133,10 @@ Firmware::Error Firmware::DestroyPd(const spec::RdmaCmdDestroyPd& request, Empty
 bool Firmware::HasAtomics() const { return profile_->rdma_has_additions && config_.atomics != 0; }
 
 bool Firmware::HasInvalidation() const { return profile_->rdma_has_additions && config_.invalidation != 0; }
+
+bool Firmware::HasExtensibleRequests() const {
+  return profile_->rdma_has_additions && config_.extensible_requests != 0;
+}
 
 uint32_t Firmware::KnownAccess() const {
   using Flags = spec::IbAccessFlags;

@@ -44,6 +44,8 @@ class Device : public std::enable_shared_from_this<Device> {
   bool has_atomics() const { return attributes_.atomic_cap != spec::RdmaAtomicCap::kNone; }
   // Invalidatable regions, SEND with invalidate, local invalidate.
   bool has_invalidation() const { return attributes_.invalidation != 0; }
+  // Send work requests of a base and elements (spec::RdmaSqBase).
+  bool has_extensible_requests() const { return attributes_.sq_version >= spec::kRdmaSqVersion; }
   // Every access right (spec::IbAccessFlags) that the device has.
   uint32_t all_access() const {
     using Flags = spec::IbAccessFlags;

@@ -9,6 +9,39 @@ namespace vireo::verbs {
 
 using Mask = spec::IbQpAttrMask;
 
+namespace {
+
+using Opcode = spec::IbWrOpcode;
+
+bool IsInline(const SendRequest& request) { return (request.flags & spec::IbSendFlags::kInline) != 0; }
+
+bool IsAtomic(Opcode opcode) { return opcode == Opcode::kAtomicCmpAndSwp || opcode == Opcode::kAtomicFetchAndAdd; }
+
+bool Invalidates(Opcode opcode) { return opcode == Opcode::kSendWithInv || opcode == Opcode::kLocalInv; }
+
+bool NeedsRemoteAddress(Opcode opcode) {
+  return opcode == Opcode::kRdmaWrite || opcode == Opcode::kRdmaWriteWithImm || opcode == Opcode::kRdmaRead ||
+         IsAtomic(opcode);
+}
+
+// Also of a handle that is none: the device reports it.
+uint32_t HandleOf(const SendRequest& request) { return request.ah == nullptr ? ~uint32_t{0} : request.ah->handle(); }
+
+void EncodeImmediate(const SendRequest& request, uint8_t (&to)[spec::Immdt::kBytes]) {
+  std::copy(std::begin(request.imm_data), std::end(request.imm_data), std::begin(to));
+  if (Invalidates(request.opcode)) spec::Ieth{.rkey = request.invalidate_rkey}.Encode(to);
+}
+
+// What a work request takes before its elements, which come in addition.
+size_t FixedBytes(bool is_extensible, const QueuePairOptions& options) {
+  if (!is_extensible) return spec::RdmaSqReq::kBytes;
+  constexpr size_t kWithList = spec::RdmaSqBase::kBytes + spec::RdmaSqRdma::kBytes + spec::RdmaSqAtomic::kBytes;
+  constexpr size_t kWithData = spec::RdmaSqBase::kBytes + std::max(spec::RdmaSqRdma::kBytes, spec::RdmaSqUd::kBytes);
+  return std::max<size_t>(kWithList, kWithData + options.max_inline_data);
+}
+
+}  // namespace
+
 Result<std::shared_ptr<QueuePair>> QueuePair::Create(std::shared_ptr<ProtectionDomain> pd,
                                                      const QueuePairOptions& options) {
   if (options.send_cq == nullptr || options.recv_cq == nullptr) {
@@ -36,7 +69,8 @@ Result<std::shared_ptr<QueuePair>> QueuePair::Create(std::shared_ptr<ProtectionD
   Result<uint16_t> receive = base.ReceiveQueueIndex(*qpn);
   if (!receive.ok()) return receive.error();
   Device& device = qp->pd_->device();
-  Status opened = qp->send_.Open(device, *send, options.max_send_wr, options.max_send_sge, spec::RdmaSqReq::kBytes);
+  Status opened =
+      qp->send_.Open(device, *send, options.max_send_wr, options.max_send_sge, FixedBytes(qp->is_extensible_, options));
   if (opened.ok() && options.srq == nullptr) {
     opened = qp->recv_.Open(device, *receive, options.max_recv_wr, options.max_recv_sge, spec::RdmaRqReq::kBytes);
   }
@@ -105,17 +139,13 @@ Result<size_t> QueuePair::SendRoom() {
 }
 
 Status QueuePair::PostSend(const SendRequest& request) {
-  const bool is_atomic =
-      request.opcode == spec::IbWrOpcode::kAtomicCmpAndSwp || request.opcode == spec::IbWrOpcode::kAtomicFetchAndAdd;
-  if (is_atomic && !pd_->device().has_atomics()) {
+  if (IsAtomic(request.opcode) && !pd_->device().has_atomics()) {
     return Error{ErrorCode::kUnsupported, "the device has no atomic operations"};
   }
-  const bool invalidates =
-      request.opcode == spec::IbWrOpcode::kSendWithInv || request.opcode == spec::IbWrOpcode::kLocalInv;
-  if (invalidates && !pd_->device().has_invalidation()) {
+  if (Invalidates(request.opcode) && !pd_->device().has_invalidation()) {
     return Error{ErrorCode::kUnsupported, "the device ends no regions by work requests"};
   }
-  const bool is_inline = (request.flags & spec::IbSendFlags::kInline) != 0;
+  const bool is_inline = IsInline(request);
   if (is_inline ? request.inline_data.size() > max_inline_data_ : request.sg_list.size() > send_.max_sge) {
     return Error{ErrorCode::kInvalidArgument, "QP " + std::to_string(qpn_) + ": more " +
                                                   (is_inline ? "inline data" : "elements") +
@@ -124,15 +154,18 @@ Status QueuePair::PostSend(const SendRequest& request) {
   Result<host::Token> slot = send_.TakeSlot(owner(), "send");
   if (!slot.ok()) return slot.error();
 
+  uint8_t* const bytes = send_.work->memory->data() + *slot * send_.slot_bytes;
+  return send_.Post(*slot, is_extensible_ ? EncodeExtensible(request, bytes) : EncodeFixed(request, bytes));
+}
+
+// The RFC's format.
+size_t QueuePair::EncodeFixed(const SendRequest& request, uint8_t* bytes) const {
   spec::RdmaSqReq wqe{.wr_id = request.wr_id, .opcode = request.opcode, .send_flags = request.flags};
-  std::copy(std::begin(request.imm_data), std::end(request.imm_data), std::begin(wqe.imm_data));
-  if (invalidates) spec::Ieth{.rkey = request.invalidate_rkey}.Encode(wqe.imm_data);
-  if (type_ == spec::IbQpType::kUd || type_ == spec::IbQpType::kGsi) {
-    spec::RdmaSqReqUd{.remote_qpn = request.remote_qpn,
-                      .remote_qkey = request.remote_qkey,
-                      .ah = request.ah == nullptr ? ~uint32_t{0} : request.ah->handle()}
+  EncodeImmediate(request, wqe.imm_data);
+  if (IsDatagram()) {
+    spec::RdmaSqReqUd{.remote_qpn = request.remote_qpn, .remote_qkey = request.remote_qkey, .ah = HandleOf(request)}
         .Encode(wqe.wr);
-  } else if (is_atomic) {
+  } else if (IsAtomic(request.opcode)) {
     spec::RdmaSqReqAtomic{.remote_addr = request.remote_addr,
                           .compare_add = request.compare_add,
                           .swap = request.swap,
@@ -141,9 +174,8 @@ Status QueuePair::PostSend(const SendRequest& request) {
   } else {
     spec::RdmaSqReqRdma{.remote_addr = request.remote_addr, .rkey = request.rkey}.Encode(wqe.wr);
   }
-  uint8_t* bytes = send_.work->memory->data() + *slot * send_.slot_bytes;
   size_t count = spec::RdmaSqReq::kBytes;
-  if (is_inline) {
+  if (IsInline(request)) {
     std::copy(request.inline_data.begin(), request.inline_data.end(), std::begin(wqe.inline_data));
     spec::RdmaSqReqInlineLen{.inline_len = static_cast<uint16_t>(request.inline_data.size())}.Encode(wqe.size);
   } else {
@@ -154,7 +186,45 @@ Status QueuePair::PostSend(const SendRequest& request) {
     }
   }
   wqe.Encode(bytes);
-  return send_.Post(*slot, count);
+  return count;
+}
+
+// Base and elements, in the order of the elements' bits.
+size_t QueuePair::EncodeExtensible(const SendRequest& request, uint8_t* bytes) const {
+  using Element = spec::RdmaSqElement;
+  spec::RdmaSqBase base{
+      .wr_id = request.wr_id, .opcode = request.opcode, .send_flags = request.flags, .version = spec::kRdmaSqVersion};
+  EncodeImmediate(request, base.imm_data);
+  size_t count = spec::RdmaSqBase::kBytes;
+  if (NeedsRemoteAddress(request.opcode) && !IsDatagram()) {
+    base.elements |= Element::kRdma;
+    spec::RdmaSqRdma{.remote_addr = request.remote_addr, .rkey = request.rkey}.Encode(bytes + count);
+    count += spec::RdmaSqRdma::kBytes;
+  }
+  if (IsDatagram()) {
+    base.elements |= Element::kUd;
+    spec::RdmaSqUd{.remote_qpn = request.remote_qpn, .remote_qkey = request.remote_qkey, .ah = HandleOf(request)}
+        .Encode(bytes + count);
+    count += spec::RdmaSqUd::kBytes;
+  }
+  if (IsAtomic(request.opcode) && !IsDatagram()) {
+    base.elements |= Element::kAtomic;
+    spec::RdmaSqAtomic{.compare_add = request.compare_add, .swap = request.swap}.Encode(bytes + count);
+    count += spec::RdmaSqAtomic::kBytes;
+  }
+  if (IsInline(request)) {
+    base.elements |= Element::kInlineData;
+    std::copy(request.inline_data.begin(), request.inline_data.end(), bytes + count);
+    count += request.inline_data.size();
+  } else if (!request.sg_list.empty()) {
+    base.elements |= Element::kSgList;
+    for (const spec::RdmaSge& sge : request.sg_list) {
+      sge.Encode(bytes + count);
+      count += spec::RdmaSge::kBytes;
+    }
+  }
+  base.Encode(bytes);
+  return count;
 }
 
 Status QueuePair::PostRecv(const RecvRequest& request) {

@@ -25,6 +25,9 @@ struct QueuePairOptions {
   uint32_t max_recv_sge = 1;
   uint32_t max_inline_data = 0;  // bytes per work request
   bool signal_all = false;       // every send work request completes with a CQE
+  // Send work requests of a base and elements, if the device has them: inline data of up to 32 bytes (of a SEND too) is
+  // not read from memory again. Else, and with false, those of the RFC.
+  bool extensible_requests = true;
 };
 
 // A send work request. Fields that the opcode does not use are ignored.
@@ -100,10 +103,15 @@ class QueuePair {
         srq_(options.srq),
         type_(options.type),
         max_inline_data_(options.max_inline_data),
+        is_extensible_(options.extensible_requests && pd_->device().has_extensible_requests()),
         qpn_(qpn) {}
   static Result<std::shared_ptr<QueuePair>> Create(std::shared_ptr<ProtectionDomain> pd,
                                                    const QueuePairOptions& options);
 
+  bool IsDatagram() const { return type_ == spec::IbQpType::kUd || type_ == spec::IbQpType::kGsi; }
+  // Write the work request to `bytes`, of slot_bytes, and return its length.
+  size_t EncodeFixed(const SendRequest& request, uint8_t* bytes) const;
+  size_t EncodeExtensible(const SendRequest& request, uint8_t* bytes) const;
   WorkHalf::Owner owner() const { return {.kind = "QP", .number = qpn_}; }
 
   std::shared_ptr<ProtectionDomain> pd_;
@@ -111,6 +119,7 @@ class QueuePair {
   std::shared_ptr<SharedReceiveQueue> srq_;
   spec::IbQpType type_;
   uint32_t max_inline_data_;
+  bool is_extensible_;
   uint32_t qpn_;
   WorkHalf send_, recv_;
 };
