@@ -11,8 +11,6 @@ using spec::BthService;
 using spec::IbQpType;
 
 constexpr uint32_t kPsnMask = 0xff'ffff;
-// In the tail of a send work request (SendWork).
-constexpr size_t kSendElements = spec::RdmaSqReq::kBytes - spec::RdmaSqReq::kSizeOffset;
 constexpr int32_t kWindow = 1 << 23;  // of PSNs [IBTA 9.7.1]
 
 uint64_t MacOf(const uint8_t* bytes) {
@@ -309,7 +307,7 @@ void PacketRules::SentRequest(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacke
                          .is_read = is_read,
                          .is_atomic = IsAtomic(packet),
                          .number = qp.messages_done + qp.open.size() + 1});
-      if (is_read && qp.follows_works && qp.working.has_value()) qp.open.back().tail = qp.working->tail;
+      if (is_read && qp.follows_works && qp.working.has_value()) qp.open.back().work = qp.working->data;
     }
   }
   if (!is_reliable) return;
@@ -416,9 +414,9 @@ void PacketRules::CheckWork(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket&
     report("a message with a fence", "the responses of all READs before it");
   }
   const bool is_inline = (work.send_flags & spec::IbSendFlags::kInline) != 0;
-  if (packet.payload.empty() || is_inline || work.tail == nullptr) return;
-  CheckSource(cycle, qpn, packet, packet.payload,
-              PlacesIn(*work.tail, 0, kSendElements, qp.bytes_sent, packet.payload.size()));
+  if (packet.payload.empty() || work.data.bytes == nullptr) return;
+  if (is_inline) return CheckInline(cycle, qpn, packet, work.data, qp.bytes_sent);
+  CheckSource(cycle, qpn, packet, packet.payload, PlacesIn(work.data, qp.bytes_sent, packet.payload.size()));
 }
 
 const PacketRules::Places& PacketRules::PlacesOf(uint32_t key, Right right, uint64_t address, uint64_t bytes) {
@@ -427,12 +425,36 @@ const PacketRules::Places& PacketRules::PlacesOf(uint32_t key, Right right, uint
   return places_;
 }
 
-const PacketRules::Places& PacketRules::PlacesIn(const std::vector<uint8_t>& tail, size_t count_at, size_t elements_at,
-                                                 uint64_t offset, uint64_t bytes) {
+// The inline data of an extensible work request is at its end, and is sent as it was read.
+void PacketRules::CheckInline(Cycle cycle, uint32_t qpn, const RocePacket& packet, const SendData& work,
+                              uint64_t offset) {
+  if (!work.is_extensible) return;
+  const size_t bytes = packet.payload.size();
+  if (offset + bytes > work.count) {
+    return findings_.Add(kMessagePayload, cycle,
+                         QpText(qpn) + PsnText(packet.bth.psn) + " with " + std::to_string(offset + bytes) + " bytes",
+                         std::to_string(work.count) + " of inline data");
+  }
+  const size_t begin = work.begin + offset;
+  if (work.bytes->size() < begin + bytes) return;
+  if (!std::ranges::equal(packet.payload, std::span(*work.bytes).subspan(begin, bytes))) {
+    findings_.Add(kMessagePayload, cycle,
+                  QpText(qpn) + PsnText(packet.bth.psn) + " with " + std::to_string(bytes) + " bytes of payload",
+                  "the inline data of its work request");
+  }
+}
+
+const PacketRules::Places& PacketRules::PlacesIn(const SendData& work, uint64_t offset, uint64_t bytes) {
+  const auto elements = work.Elements();
+  places_.clear();
+  return elements.has_value() ? PlacesIn(*work.bytes, *elements, work.begin, offset, bytes) : places_;
+}
+
+const PacketRules::Places& PacketRules::PlacesIn(const std::vector<uint8_t>& tail, uint32_t elements,
+                                                 size_t elements_at, uint64_t offset, uint64_t bytes) {
   static const Places kUnknown;
   places_.clear();
   if (!translate_ || tail.size() < elements_at) return places_;
-  const uint32_t elements = spec::RdmaSqReqNumSge::Decode(tail.data() + count_at).num_sge;
   for (uint32_t i = 0; i < elements && bytes != 0; ++i) {
     const size_t at = elements_at + size_t{i} * spec::RdmaSge::kBytes;
     if (tail.size() < at + spec::RdmaSge::kBytes) return kUnknown;
@@ -451,9 +473,10 @@ const PacketRules::Places& PacketRules::PlacesIn(const std::vector<uint8_t>& tai
 
 // The data of a receive is in memory.
 void PacketRules::CheckReceived(Cycle cycle, uint32_t qpn, const Arrived& message, const std::vector<uint8_t>& tail) {
+  if (tail.size() < spec::RdmaRqReq::kBytes) return;
+  const uint32_t elements = spec::RdmaRqReq::Decode(tail.data()).num_sge;
   size_t at = 0;
-  for (const auto& [place, bytes] :
-       PlacesIn(tail, spec::RdmaRqReq::kNumSgeOffset, spec::RdmaRqReq::kBytes, 0, message.data.size())) {
+  for (const auto& [place, bytes] : PlacesIn(tail, elements, spec::RdmaRqReq::kBytes, 0, message.data.size())) {
     const auto verdict = written_.Compare(cycle, place, std::span(message.data).subspan(at, bytes));
     if (verdict == PayloadMemory::Verdict::kUnknown) return;
     // Large messages of many queue pairs at a time.
@@ -853,9 +876,9 @@ void PacketRules::ReceivedResponse(uint32_t qpn, Qp& qp, const RocePacket& packe
       oldest->next_psn = (psn + 1) & kPsnMask;
       const auto value = InMemory(packet.atomic_ack_eth.original_data);
       const std::span<const uint8_t> data = is_atomic ? std::span<const uint8_t>(value) : packet.payload;
-      if (oldest->tail != nullptr && !qp.has_failed && !data.empty()) {
+      if (oldest->work.bytes != nullptr && !qp.has_failed && !data.empty()) {
         ExpectData({.qpn = qpn, .psn = psn, .message = oldest->number, .data = {}},
-                   PlacesIn(*oldest->tail, 0, kSendElements, oldest->arrived, data.size()), data);
+                   PlacesIn(oldest->work, oldest->arrived, data.size()), data);
       }
       oldest->arrived += data.size();
       oldest->is_answered = psn == oldest->last_psn;

@@ -93,7 +93,7 @@ class PacketRules {
     bool is_read = false, is_atomic = false, is_answered = false;
     uint64_t number = 0;  // since RTS, from 1
     // Of a READ: where its data goes, if that is known, and how much has arrived.
-    std::shared_ptr<std::vector<uint8_t>> tail{};
+    SendData work{};
     uint64_t arrived = 0;
   };
   // A new packet of RC that was not the next one.
@@ -212,14 +212,18 @@ class PacketRules {
   void CheckWork(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket& packet);
   // The parts of a work request's memory that these bytes of its message are in; empty: not known. Valid until the next
   // call of one of these two.
-  const Places& PlacesIn(const std::vector<uint8_t>& tail, size_t count_at, size_t elements_at, uint64_t offset,
+  const Places& PlacesIn(const std::vector<uint8_t>& tail, uint32_t elements, size_t elements_at, uint64_t offset,
                          uint64_t bytes);
+  // Of a send work request.
+  const Places& PlacesIn(const SendData& work, uint64_t offset, uint64_t bytes);
   // Likewise of a region.
   const Places& PlacesOf(uint32_t key, Right right, uint64_t address, uint64_t bytes);
   void CheckReceived(Cycle cycle, uint32_t qpn, const Arrived& message, const std::vector<uint8_t>& tail);
   // `data` of the packet is what was read in these places.
   void CheckSource(Cycle cycle, uint32_t qpn, const RocePacket& packet, std::span<const uint8_t> data,
                    const Places& places);
+  // The payload, which starts at this offset of the message, is that of the work request.
+  void CheckInline(Cycle cycle, uint32_t qpn, const RocePacket& packet, const SendData& work, uint64_t offset);
   void ExpectData(const Unwritten& entry, const Places& places, std::span<const uint8_t> payload);
   template <typename Predicate>
   void EraseUnwritten(uint32_t qpn, Qp& qp, Predicate is_erased);

@@ -485,7 +485,8 @@ void RingRules::OnDmaCompletion(const BoundaryEvent& event) {
   read.bytes.insert(read.bytes.end(), event.payload.begin(), event.payload.end());
   if (read.use == Read::Use::kWork || read.use == Read::Use::kWorkTail) {
     const Work* const work = works_.Find(read.work);
-    const uint64_t begin = read.work + spec::RdmaSqReq::kSizeOffset;
+    const bool is_extensible = work != nullptr && work->IsExtensible();
+    const uint64_t begin = read.work + (is_extensible ? 0 : spec::RdmaSqReq::kSizeOffset);
     if (work != nullptr && !ExtendTail(*work->tail, begin, event.address, event.payload)) {
       listener_.OnSendWork(queue.owner, {});
     }
@@ -495,7 +496,8 @@ void RingRules::OnDmaCompletion(const BoundaryEvent& event) {
   }
   if (read.use == Read::Use::kWorkTail || read.use == Read::Use::kReceive) return;
   if (read.use == Read::Use::kWork) {
-    if (read.bytes.size() < kWorkBytes) return;
+    const Work* const work = works_.Find(read.work);
+    if (read.bytes.size() < (work == nullptr ? kWorkBytes : work->FirstBytes())) return;
     read.use = Read::Use::kWorkTail;  // what follows
     return SetWork(read.queue, start, read.bytes);
   }
@@ -545,7 +547,8 @@ void RingRules::ExpectWorks(uint16_t index) {
     if (known != nullptr && known->queue == index && known->head == head) return;  // still the last one
     ++queue.found;
     queue.are_heads_new[place] = false;
-    if ((descriptor.flags & spec::VirtqDescFlags::kIndirect) != 0 || descriptor.bytes < spec::RdmaSqReq::kBytes) {
+    const size_t least = has_extensible_ ? spec::RdmaSqBase::kBytes : spec::RdmaSqReq::kBytes;
+    if ((descriptor.flags & spec::VirtqDescFlags::kIndirect) != 0 || descriptor.bytes < least) {
       listener_.OnSendWork(queue.owner, {});
       continue;
     }
@@ -563,21 +566,16 @@ const std::optional<SendWork>& RingRules::WorkOf(const Work* work) {
 void RingRules::SetWork(uint16_t index, uint64_t address, std::span<const uint8_t> bytes) {
   Work* const found = works_.Find(address);
   if (found == nullptr) return;
+  const size_t count = std::min(found->FirstBytes(), bytes.size());
   if (found->work.has_value()) {  // read again
-    if (!std::ranges::equal(found->first, bytes.first(kWorkBytes))) listener_.OnSendWork(queues_[index].owner, {});
+    if (!std::ranges::equal(std::span(found->first).first(count), bytes.first(count))) {
+      listener_.OnSendWork(queues_[index].owner, {});
+    }
     return;
   }
-  std::ranges::copy(bytes.first(kWorkBytes), found->first.begin());
-  using Layout = spec::RdmaSqReq;
-  SendWork& work = found->work.emplace();
-  work = {.wr_id = Little(bytes.first(sizeof work.wr_id)),
-          .opcode = static_cast<spec::IbWrOpcode>(bytes[Layout::kOpcodeOffset]),
-          .send_flags = bytes[Layout::kSendFlagsOffset],
-          .imm_data = {},
-          .rdma = spec::RdmaSqReqRdma::Decode(bytes.data() + Layout::kWrOffset),
-          .atomic = spec::RdmaSqReqAtomic::Decode(bytes.data() + Layout::kWrOffset),
-          .tail = found->tail};
-  std::copy_n(bytes.begin() + Layout::kImmDataOffset, work.imm_data.size(), work.imm_data.begin());
+  found->first = {};
+  std::ranges::copy(bytes.first(count), found->first.begin());
+  found->work = ParseWork(*found);
   Queue& queue = queues_[index];
   while (!queue.unread.empty()) {
     const Work* const next = works_.Find(queue.unread.front());
@@ -586,6 +584,47 @@ void RingRules::SetWork(uint16_t index, uint64_t address, std::span<const uint8_
     if (queue.is_refused) listener_.OnSendUsed(queue.owner, WorkOf(next));
     queue.unread.erase(queue.unread.begin());
   }
+}
+
+// Base and elements of an extensible work request start as an rdma_sq_req does.
+SendWork RingRules::ParseWork(const Work& read) {
+  using Layout = spec::RdmaSqReq;
+  const uint8_t* const bytes = read.first.data();
+  SendWork work = {.wr_id = Little(std::span(bytes, sizeof work.wr_id)),
+                   .opcode = static_cast<spec::IbWrOpcode>(bytes[Layout::kOpcodeOffset]),
+                   .send_flags = bytes[Layout::kSendFlagsOffset],
+                   .imm_data = {},
+                   .rdma = spec::RdmaSqReqRdma::Decode(bytes + Layout::kWrOffset),
+                   .atomic = spec::RdmaSqReqAtomic::Decode(bytes + Layout::kWrOffset),
+                   .data = {.bytes = read.tail}};
+  std::copy_n(bytes + Layout::kImmDataOffset, work.imm_data.size(), work.imm_data.begin());
+  if (!read.IsExtensible()) return work;
+  // An element for each bit, in their order.
+  using Element = spec::RdmaSqElement;
+  const uint8_t elements = bytes[spec::RdmaSqBase::kElementsOffset];
+  size_t at = spec::RdmaSqBase::kBytes;
+  if ((elements & Element::kRdma) != 0) {
+    const auto rdma = spec::RdmaSqRdma::Decode(bytes + at);
+    work.rdma = {.remote_addr = rdma.remote_addr, .rkey = rdma.rkey};
+    work.atomic = {.remote_addr = rdma.remote_addr, .rkey = rdma.rkey};
+    at += spec::RdmaSqRdma::kBytes;
+  }
+  if ((elements & Element::kUd) != 0) at += spec::RdmaSqUd::kBytes;
+  if ((elements & Element::kAtomic) != 0) {
+    const auto operands = spec::RdmaSqAtomic::Decode(bytes + at);
+    work.atomic.compare_add = operands.compare_add;
+    work.atomic.swap = operands.swap;
+    at += spec::RdmaSqAtomic::kBytes;
+  }
+  work.data.is_extensible = true;
+  work.data.begin = at;
+  const auto rest = static_cast<uint32_t>(read.bytes < at ? 0 : read.bytes - at);
+  if ((elements & Element::kInlineData) != 0) {
+    work.data.count = rest;
+  } else if ((elements & Element::kSgList) != 0) {
+    work.data.count = rest / static_cast<uint32_t>(spec::RdmaSge::kBytes);
+  }
+  return work;
 }
 
 void RingRules::SetDescriptor(uint16_t index, uint16_t number, const uint8_t* bytes) {

@@ -6,6 +6,7 @@
 // ring, the length of chains is not known.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bitset>
 #include <cstdint>
@@ -27,6 +28,22 @@
 
 namespace vireo::sim::monitor {
 
+// Where a work request of a send queue has its list of elements, or its inline data.
+struct SendData {
+  // As much as the device has read so far: of an rdma_sq_req from RdmaSqReq::kSizeOffset on, of an extensible one all.
+  std::shared_ptr<std::vector<uint8_t>> bytes{};
+  size_t begin = spec::RdmaSqReq::kBytes - spec::RdmaSqReq::kSizeOffset;
+  bool is_extensible = false;
+  uint32_t count = 0;  // of an extensible one: of elements, or bytes of inline data
+
+  // None: not read yet.
+  std::optional<uint32_t> Elements() const {
+    if (is_extensible) return count;
+    if (bytes == nullptr || bytes->size() < begin) return std::nullopt;
+    return spec::RdmaSqReqNumSge::Decode(bytes->data()).num_sge;
+  }
+};
+
 // From the first bytes of a work request of a send queue.
 struct SendWork {
   uint64_t wr_id = 0;
@@ -35,8 +52,7 @@ struct SendWork {
   std::array<uint8_t, spec::Immdt::kBytes> imm_data{};
   spec::RdmaSqReqRdma rdma;      // of an RDMA operation
   spec::RdmaSqReqAtomic atomic;  // of an atomic operation
-  // From RdmaSqReq::kSizeOffset on, as much as the device has read so far: the number of elements, and elements.
-  std::shared_ptr<std::vector<uint8_t>> tail{};
+  SendData data{};
 };
 
 class RingRules {
@@ -80,7 +96,11 @@ class RingRules {
   void SetShared(uint32_t number, bool is_shared);
   void SetWindow(uint16_t queue, const spec::TableWindow& window);
   // The ABI profile towards the driver: in rfc-v2 the arm register does not exist.
-  void SetProfile(spec::Profile profile) { has_arm_register_ = spec::ConstantsOf(profile).rdma_has_cq_arm != 0; }
+  // Nor do extensible work requests.
+  void SetProfile(spec::Profile profile) {
+    has_arm_register_ = spec::ConstantsOf(profile).rdma_has_cq_arm != 0;
+    has_extensible_ = profile == spec::Profile::kVireo;
+  }
   // Firmware armed the CQ of this queue. It may take effect behind CQEs that become visible meanwhile.
   void OnArm(uint16_t queue, bool solicited, bool next_completion);
   // Adds what is a violation if nothing follows: interrupts that are owed.
@@ -177,12 +197,16 @@ class RingRules {
     uint32_t have = 0;
     std::array<uint8_t, spec::RdmaCqReq::kBytes> content{};
   };
+  // What the device reads first of a work request.
   static constexpr size_t kWorkBytes = spec::RdmaSqReq::kInlineDataOffset;
+  static constexpr size_t kExtensibleBytes = spec::kDmaFetchBytes;
   struct Work {
+    bool IsExtensible() const { return bytes < spec::RdmaSqReq::kBytes; }
+    size_t FirstBytes() const { return IsExtensible() ? std::min<size_t>(bytes, kExtensibleBytes) : kWorkBytes; }
     uint16_t queue = 0, head = 0;
     uint32_t bytes = 0;
     std::optional<SendWork> work;
-    std::array<uint8_t, kWorkBytes> first{};  // of which `work` is
+    std::array<uint8_t, std::max(kWorkBytes, kExtensibleBytes)> first{};  // of which `work` is
     std::shared_ptr<std::vector<uint8_t>> tail{};
   };
   struct Table {
@@ -214,6 +238,7 @@ class RingRules {
   // Finds the work requests that the device has learned of, in the queue's order.
   void ExpectWorks(uint16_t index);
   void SetWork(uint16_t index, uint64_t address, std::span<const uint8_t> bytes);
+  static SendWork ParseWork(const Work& read);
   // False: what was known is other now. A program must not change a work request that it has posted, so a hostile one
   // has.
   static bool ExtendTail(std::vector<uint8_t>& tail, uint64_t begin, uint64_t address, std::span<const uint8_t> bytes);
@@ -249,6 +274,7 @@ class RingRules {
   uint16_t selected_ = 0, config_vector_ = spec::kVirtioMsiNoVector;
   uint32_t feature_window_ = 0;
   bool is_packed_ = false, is_device_resetting_ = false, has_arm_register_ = true;
+  bool has_extensible_ = true;
   uint64_t epoch_ = 0;  // of the latest enable
   std::vector<Queue> queues_;
   std::vector<uint64_t> epochs_;

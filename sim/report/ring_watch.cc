@@ -307,7 +307,10 @@ void RingWatch::ReadBufferData(const BufferId& id, uint64_t address, std::span<c
   if (buffer == nullptr || buffer->is_read) return;
   for (size_t i = 0; i < data.size(); ++i) {
     const uint64_t at = address + i - buffer->address;
-    if (at < kHeadBytes) {
+    if (buffer->bytes < spec::RdmaSqReq::kBytes) {
+      if (at >= kStartBytes) continue;
+      buffer->content[at] = data[i];
+    } else if (at < kHeadBytes) {
       buffer->content[at] = data[i];
     } else if (at >= kTailAt && at < kTailAt + kTailBytes) {
       buffer->content[kHeadBytes + at - kTailAt] = data[i];
@@ -316,17 +319,57 @@ void RingWatch::ReadBufferData(const BufferId& id, uint64_t address, std::span<c
     }
     ++buffer->have;
   }
-  const uint64_t tail = std::min<uint64_t>(buffer->bytes < kTailAt ? 0 : buffer->bytes - kTailAt, kTailBytes);
-  if (buffer->have >= kHeadBytes + tail) Parse(queues_[id.queue], *buffer, mark);
+  const uint64_t awaited = buffer->bytes < spec::RdmaSqReq::kBytes
+                               ? std::min<uint64_t>(buffer->bytes, kStartBytes)
+                               : kHeadBytes + std::min<uint64_t>(buffer->bytes - kTailAt, kTailBytes);
+  if (buffer->have < awaited) return;
+  WorkRequest& request = buffer->request;
+  request.qpn = queues_[id.queue].owner;
+  request.knows_bytes = true;
+  if (buffer->bytes < spec::RdmaSqReq::kBytes) {
+    ParseExtensible(*buffer);
+  } else {
+    Parse(*buffer);
+  }
+  request.completed = mark;
+  buffer->is_read = true;
+  ReportRequests(queues_[id.queue]);
 }
 
-void RingWatch::Parse(Queue& queue, Buffer& buffer, EventMark mark) {
+void RingWatch::ParseExtensible(Buffer& buffer) {
+  using Element = spec::RdmaSqElement;
+  WorkRequest& request = buffer.request;
+  const auto base = spec::RdmaSqBase::Decode(buffer.content.data());
+  request.wr_id = base.wr_id;
+  request.opcode = base.opcode;
+  request.send_flags = base.send_flags;
+  size_t at = spec::RdmaSqBase::kBytes;
+  if ((base.elements & Element::kRdma) != 0) {
+    const auto rdma = spec::RdmaSqRdma::Decode(buffer.content.data() + at);
+    request.remote_addr = rdma.remote_addr;
+    request.rkey = rdma.rkey;
+    at += spec::RdmaSqRdma::kBytes;
+  }
+  if ((base.elements & Element::kUd) != 0) {
+    request.remote_qpn = spec::RdmaSqUd::Decode(buffer.content.data() + at).remote_qpn;
+    at += spec::RdmaSqUd::kBytes;
+  }
+  if ((base.elements & Element::kAtomic) != 0) at += spec::RdmaSqAtomic::kBytes;
+  const auto rest = static_cast<uint32_t>(buffer.bytes < at ? 0 : buffer.bytes - at);
+  if ((base.elements & Element::kInlineData) != 0) {
+    request.bytes = rest;
+  } else if ((base.elements & Element::kSgList) != 0) {
+    request.knows_bytes = rest < 2 * spec::RdmaSge::kBytes;
+    if (rest >= spec::RdmaSge::kBytes) request.bytes = spec::RdmaSge::Decode(buffer.content.data() + at).length;
+  }
+}
+
+void RingWatch::Parse(Buffer& buffer) {
   std::array<uint8_t, spec::RdmaSqReq::kBytes> bytes{};
   std::copy_n(buffer.content.begin(), kHeadBytes, bytes.begin());
   std::copy_n(buffer.content.begin() + kHeadBytes, spec::RdmaSqReq::kBytes - kTailAt, bytes.begin() + kTailAt);
   const auto wqe = spec::RdmaSqReq::Decode(bytes.data());
   WorkRequest& request = buffer.request;
-  request.qpn = queue.owner;
   request.wr_id = wqe.wr_id;
   request.opcode = wqe.opcode;
   request.send_flags = wqe.send_flags;
@@ -334,7 +377,6 @@ void RingWatch::Parse(Queue& queue, Buffer& buffer, EventMark mark) {
   request.remote_addr = rdma.remote_addr;
   request.rkey = rdma.rkey;
   request.remote_qpn = spec::RdmaSqReqUd::Decode(wqe.wr).remote_qpn;
-  request.knows_bytes = true;
   if ((wqe.send_flags & spec::IbSendFlags::kInline) != 0) {
     request.bytes = spec::RdmaSqReqInlineLen::Decode(wqe.size).inline_len;
   } else {
@@ -345,9 +387,6 @@ void RingWatch::Parse(Queue& queue, Buffer& buffer, EventMark mark) {
           spec::RdmaSge::Decode(buffer.content.data() + kHeadBytes + spec::RdmaSqReq::kBytes - kTailAt).length;
     }
   }
-  request.completed = mark;
-  buffer.is_read = true;
-  ReportRequests(queue);
 }
 
 // Reports in ring order, regardless of the order of completions.

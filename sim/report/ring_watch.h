@@ -87,16 +87,19 @@ class RingWatch {
   const Counters& counters() const { return counters_; }
 
  private:
-  // The parts of a work request that the device reads first: its head, and its tail with one SGE.
+  // The parts of a work request that the device reads first: its head, and its tail with one SGE; of an extensible one,
+  // which is shorter, the start.
   static constexpr size_t kHeadBytes = spec::RdmaSqReq::kInlineDataOffset;
   static constexpr size_t kTailAt = spec::RdmaSqReq::kSizeOffset;
   static constexpr size_t kTailBytes = spec::RdmaSqReq::kBytes - kTailAt + spec::RdmaSge::kBytes;
+  static constexpr size_t kStartBytes = spec::kDmaFetchBytes;
+  static_assert(kStartBytes <= kHeadBytes + kTailBytes);
 
   // A buffer that the device took from a ring and has not returned.
   struct Buffer {
     uint32_t head = 0;
     bool has_head = false, has_address = false, is_table = false;
-    bool is_read = false;      // head and tail completely
+    bool is_read = false;      // the parts below completely
     bool is_reported = false;  // passed to the listener
     uint64_t address = 0;
     uint32_t bytes = 0;
@@ -158,7 +161,8 @@ class RingWatch {
   void ReadPacked(const BufferId& id, std::span<const uint8_t> data, bool is_last);
   void WalkPacked(uint16_t queue, const PackedRead& read);
   void ReadBufferData(const BufferId& id, uint64_t address, std::span<const uint8_t> data, EventMark mark);
-  void Parse(Queue& queue, Buffer& buffer, EventMark mark);
+  static void Parse(Buffer& buffer);
+  static void ParseExtensible(Buffer& buffer);
   void ReportRequests(Queue& queue);
   void Used(uint16_t queue, EventMark mark, uint32_t head, bool has_head);
 
