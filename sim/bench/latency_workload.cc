@@ -11,7 +11,7 @@
 namespace vireo::sim {
 namespace {
 
-constexpr uint32_t kBytes = 64;
+constexpr uint32_t kBytes = 64, kInlineBytes = 32;
 constexpr uint32_t kDepth = 16;          // work requests per queue, and receives posted in advance
 constexpr uint64_t kMemoryBytes = 8192;  // per side: first half for sends, second for receives
 constexpr uint64_t kReceiveAt = kMemoryBytes / 2;
@@ -20,14 +20,15 @@ constexpr uint64_t kWarm = 2;  // warm-up: the device prefetches buffers
 
 }  // namespace
 
-std::string RunRoundTrip(const Options& options, const std::string& device, Row& row) {
+std::string RunRoundTrip(const Options& options, const std::string& device, bool is_inline, Row& row) {
   Bench bench;
   if (std::string error = bench.Open(options, device); !error.empty()) return error;
-  if (std::string error = bench.Connect(1, {.memory_bytes = kMemoryBytes,
-                                            .path_mtu = spec::IbMtu::kMtu4096,
-                                            .cqe = 4 * kDepth,
-                                            .interrupts = false,
-                                            .qp = {.max_send_wr = kDepth, .max_recv_wr = kDepth}});
+  if (std::string error = bench.Connect(
+          1, {.memory_bytes = kMemoryBytes,
+              .path_mtu = spec::IbMtu::kMtu4096,
+              .cqe = 4 * kDepth,
+              .interrupts = false,
+              .qp = {.max_send_wr = kDepth, .max_recv_wr = kDepth, .max_inline_data = is_inline ? kInlineBytes : 0}});
       !error.empty()) {
     return error;
   }
@@ -47,6 +48,12 @@ std::string RunRoundTrip(const Options& options, const std::string& device, Row&
   std::array<uint64_t, 2> sent{}, received{};
   const auto send = [&](size_t host) {
     std::memcpy(sides.at(host).memory->data(), &sent.at(host), sizeof(uint64_t));
+    if (is_inline) {
+      return sides.at(host).qp->PostSend({.wr_id = sent.at(host)++,
+                                          .opcode = spec::IbWrOpcode::kSend,
+                                          .flags = spec::IbSendFlags::kSignaled | spec::IbSendFlags::kInline,
+                                          .inline_data = {sides.at(host).memory->data(), kInlineBytes}});
+    }
     const spec::RdmaSge sge = sides.at(host).region->Sge(0, kBytes);
     return sides.at(host).qp->PostSend(
         {.wr_id = sent.at(host)++, .opcode = spec::IbWrOpcode::kSend, .sg_list = std::span(&sge, 1)});
@@ -99,6 +106,7 @@ std::string RunRoundTrip(const Options& options, const std::string& device, Row&
       {"round_trip_ns_p50", Percentile(round_trip, 50), "ns"},
       {"round_trip_ns_p99", Percentile(round_trip, 99), "ns"},
       {"rounds", static_cast<double>(rounds), "1"},
+      {"message_bytes", static_cast<double>(is_inline ? kInlineBytes : kBytes), "bytes"},
       {"cpu_s", cpu, "s", false},
   };
   AddLockstep(bench, row);
@@ -107,10 +115,10 @@ std::string RunRoundTrip(const Options& options, const std::string& device, Row&
 
 void PrintRoundTrip(const Row& row) {
   fmt::print(
-      "\n{}: SEND of {} bytes and its reply, {:.0f} times: one way {:.1f} ns (p99 {:.1f}), round trip {:.1f} "
+      "\n{}: SEND of {:.0f} bytes and its reply, {:.0f} times: one way {:.1f} ns (p99 {:.1f}), round trip {:.1f} "
       "ns (p99 {:.1f})\n",
-      row.device, kBytes, row.Value("rounds"), row.Value("one_way_ns_p50"), row.Value("one_way_ns_p99"),
-      row.Value("round_trip_ns_p50"), row.Value("round_trip_ns_p99"));
+      row.device, row.Value("message_bytes"), row.Value("rounds"), row.Value("one_way_ns_p50"),
+      row.Value("one_way_ns_p99"), row.Value("round_trip_ns_p50"), row.Value("round_trip_ns_p99"));
 }
 
 }  // namespace vireo::sim

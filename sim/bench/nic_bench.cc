@@ -88,6 +88,7 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, S
   for (const auto& known : NetWorkloads()) workloads.emplace_back(known.name);
   workloads.emplace_back(kBreakdown);
   workloads.emplace_back(kRoundTrip);
+  workloads.emplace_back(kRoundTripInline);
   workloads.emplace_back(kMemory);
   std::vector<std::string> known_workloads = workloads;
   known_workloads.emplace_back(kCustom);  // on request only
@@ -182,7 +183,8 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, S
       return kInvalidArgument;
     }
     for (const std::string& name : options.workloads) {
-      if (name != kBreakdown && name != kRoundTrip && name != kMemory && name != kCustom) continue;
+      if (name != kBreakdown && name != kRoundTrip && name != kRoundTripInline && name != kMemory && name != kCustom)
+        continue;
       fmt::print(stderr, "vireo bench: --monitor-cost: {} has no steady state to measure\n", name);
       return kInvalidArgument;
     }
@@ -261,10 +263,11 @@ int RunWorkloads(const Options& options, const Settings& settings, std::vector<R
       if (!error.empty()) return fail(device, kBreakdown, error);
       PrintSteps(options, row, steps);
     }
-    if (is_wanted(kRoundTrip)) {
-      Row& row = rows.emplace_back(Row{device, kRoundTrip, {}});
-      error = RunRoundTrip(options, device, row);
-      if (!error.empty()) return fail(device, kRoundTrip, error);
+    for (const char* name : {kRoundTrip, kRoundTripInline}) {
+      if (!is_wanted(name)) continue;
+      Row& row = rows.emplace_back(Row{device, name, {}});
+      error = RunRoundTrip(options, device, name == kRoundTripInline, row);
+      if (!error.empty()) return fail(device, name, error);
       PrintRoundTrip(row);
     }
     if (is_wanted(kMemory)) {

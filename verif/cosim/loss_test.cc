@@ -405,6 +405,7 @@ class PassedReplay : public PairTest, protected EventSink {
     options.path_mtu = spec::IbMtu::kMtu256;
     options.connection.retry_cnt = 7;
     options.connection.max_rd_atomic = options.connection.max_dest_rd_atomic = 1;
+    options.qp.extensible_requests = false;  // places and lengths of the reads below
     Connect(options);
     ASSERT_FALSE(HasFatalFailure());
     // As many as have all work requests kept.

@@ -31,6 +31,7 @@ TEST_F(Objects, QueryDeviceReturnsTheLimitsOfTheConfiguration) {
   EXPECT_EQ(device.max_mr_pages, config.num_translations);
   EXPECT_EQ(device.atomic_cap, spec::RdmaAtomicCap::kHca);
   EXPECT_EQ(device.invalidation, 1);
+  EXPECT_EQ(device.sq_version, 1);
   EXPECT_EQ(device.page_size_cap, (uint64_t{2} << spec::kRdmaPageShiftMax) - (uint64_t{1} << spec::kRdmaPageShiftMin));
   EXPECT_EQ(device.max_mr_size, uint64_t{config.num_translations} << spec::kRdmaPageShiftMax);
   EXPECT_LE(device.local_ca_ack_delay, 31);
@@ -43,6 +44,7 @@ TEST_F(Objects, RfcV2QueryDeviceHasOnePageSizeAndNoExtensions) {
   EXPECT_EQ(device.max_mr_pages, 0u);
   EXPECT_EQ(device.atomic_cap, spec::RdmaAtomicCap::kNone);
   EXPECT_EQ(device.invalidation, 0);
+  EXPECT_EQ(device.sq_version, 0);
   EXPECT_EQ(device.max_mr_size, uint64_t{spec::kNic1.num_translations} << spec::kRdmaPageShiftDefault);
 }
 

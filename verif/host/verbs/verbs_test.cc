@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,8 @@ using verbs::Device;
 
 class VerbsTest : public testing::Test {
  protected:
-  VerbsTest() {
+  // sq_version: of the device.
+  explicit VerbsTest(uint8_t sq_version = 0) : sq_version_(sq_version) {
     MockDeviceOptions options;
     options.offered = AllMockFeatures();
     options.cqs = 2;
@@ -54,7 +56,8 @@ class VerbsTest : public testing::Test {
       return {static_cast<uint8_t>(refusal->second)};
     }
     switch (command) {
-      case RdmaCtrlCmd::kQueryDevice: return Bytes(spec::RdmaAckQueryDevice{.max_qp_wr = 128});
+      case RdmaCtrlCmd::kQueryDevice:
+        return Bytes(spec::RdmaAckQueryDevice{.max_qp_wr = 128, .atomic_cap = kAtomics, .sq_version = sq_version_});
       case RdmaCtrlCmd::kCreateCq: return Bytes(spec::RdmaAckCreateCq{.cqn = 1});
       case RdmaCtrlCmd::kCreatePd: return Bytes(spec::RdmaAckCreatePd{.pdn = 7});
       case RdmaCtrlCmd::kCreateQp: return Bytes(spec::RdmaAckCreateQp{.qpn = 2});
@@ -102,6 +105,8 @@ class VerbsTest : public testing::Test {
     queue.ring->PublishUsed();
   }
 
+  static constexpr auto kAtomics = spec::RdmaAtomicCap::kHca;
+  const uint8_t sq_version_;
   std::unique_ptr<MockDevice> mock_;
   std::shared_ptr<Device> device_;
   std::vector<std::string> log_;
@@ -238,6 +243,129 @@ TEST_F(VerbsTest, InlineDataIsCopiedAndBounded) {
   EXPECT_EQ(spec::RdmaSqReqInlineLen::Decode(wqe.size).inline_len, 64U);
   EXPECT_EQ(spec::RdmaSqReqUd::Decode(wqe.wr),
             (spec::RdmaSqReqUd{.remote_qpn = 11, .remote_qkey = 12, .ah = ah->handle()}));
+}
+
+// A device with work requests of a base and elements.
+class ExtensibleVerbsTest : public VerbsTest {
+ protected:
+  ExtensibleVerbsTest() : VerbsTest(spec::kRdmaSqVersion) {}
+  // The bytes of the next work request of the send queue.
+  std::vector<uint8_t> NextWork() {
+    const auto chain = SendQueue().ring->Fetch();
+    EXPECT_TRUE(chain.has_value() && chain->segments.size() == 1 && !chain->segments[0].writable);
+    EXPECT_EQ(chain->segments[0].address % 64, 0U);  // a short one is in one line of memory
+    const uint8_t* const bytes = mock_->At(chain->segments[0].address, chain->segments[0].bytes);
+    return {bytes, bytes + chain->segments[0].bytes};
+  }
+  using Bit = spec::RdmaSqElement;
+};
+
+TEST_F(ExtensibleVerbsTest, WorkRequestHasTheElementsOfItsOperation) {
+  Pair pair = MakePair({.max_send_sge = 2});
+  const std::array<spec::RdmaSge, 2> sges = {{{.addr = 0x1000, .length = 8, .lkey = 1}, {0x2000, 16, 2}}};
+  ASSERT_TRUE(pair.qp
+                  ->PostSend({.wr_id = 0x1234,
+                              .opcode = spec::IbWrOpcode::kRdmaWriteWithImm,
+                              .imm_data = {1, 2, 3, 4},
+                              .sg_list = sges,
+                              .remote_addr = 0xabcdef,
+                              .rkey = 99})
+                  .ok());
+  std::vector<uint8_t> work = NextWork();
+  ASSERT_EQ(work.size(), 16U + 16U + 2 * 16U);
+  EXPECT_EQ(spec::RdmaSqBase::Decode(work.data()), (spec::RdmaSqBase{.wr_id = 0x1234,
+                                                                     .opcode = spec::IbWrOpcode::kRdmaWriteWithImm,
+                                                                     .send_flags = spec::IbSendFlags::kSignaled,
+                                                                     .version = 1,
+                                                                     .elements = Bit::kRdma | Bit::kSgList,
+                                                                     .imm_data = {1, 2, 3, 4}}));
+  EXPECT_EQ(spec::RdmaSqRdma::Decode(work.data() + 16), (spec::RdmaSqRdma{.remote_addr = 0xabcdef, .rkey = 99}));
+  for (size_t i = 0; i < 2; ++i) EXPECT_EQ(spec::RdmaSge::Decode(work.data() + 32 + 16 * i), sges.at(i));
+
+  ASSERT_TRUE(pair.qp->PostSend({.opcode = spec::IbWrOpcode::kSend, .sg_list = std::span(sges).first(1)}).ok());
+  work = NextWork();
+  ASSERT_EQ(work.size(), 16U + 16U);
+  EXPECT_EQ(spec::RdmaSqBase::Decode(work.data()).elements, Bit::kSgList);
+
+  ASSERT_TRUE(pair.qp->PostSend({.opcode = spec::IbWrOpcode::kSend}).ok());
+  work = NextWork();
+  ASSERT_EQ(work.size(), 16U);
+  EXPECT_EQ(spec::RdmaSqBase::Decode(work.data()).elements, 0);
+
+  ASSERT_TRUE(pair.qp
+                  ->PostSend({.opcode = spec::IbWrOpcode::kAtomicCmpAndSwp,
+                              .sg_list = std::span(sges).first(1),
+                              .remote_addr = 0x80,
+                              .rkey = 7,
+                              .compare_add = 5,
+                              .swap = 6})
+                  .ok());
+  work = NextWork();
+  ASSERT_EQ(work.size(), 64U);
+  EXPECT_EQ(spec::RdmaSqBase::Decode(work.data()).elements, Bit::kRdma | Bit::kAtomic | Bit::kSgList);
+  EXPECT_EQ(spec::RdmaSqRdma::Decode(work.data() + 16), (spec::RdmaSqRdma{.remote_addr = 0x80, .rkey = 7}));
+  EXPECT_EQ(spec::RdmaSqAtomic::Decode(work.data() + 32), (spec::RdmaSqAtomic{.compare_add = 5, .swap = 6}));
+  EXPECT_EQ(spec::RdmaSge::Decode(work.data() + 48), sges[0]);
+}
+
+TEST_F(ExtensibleVerbsTest, InlineDataIsTheLastElement) {
+  Pair pair = MakePair({.type = spec::IbQpType::kUd, .max_inline_data = 64});
+  auto ah = pair.pd->CreateAh({}).value();
+  std::vector<uint8_t> data(64);
+  std::iota(data.begin(), data.end(), uint8_t{1});
+  for (const size_t bytes : {size_t{0}, size_t{1}, size_t{32}, size_t{33}, size_t{64}}) {
+    ASSERT_TRUE(pair.qp
+                    ->PostSend({.flags = spec::IbSendFlags::kInline,
+                                .inline_data = std::span(data).first(bytes),
+                                .remote_qpn = 11,
+                                .remote_qkey = 12,
+                                .ah = ah.get()})
+                    .ok());
+    const std::vector<uint8_t> work = NextWork();
+    ASSERT_EQ(work.size(), 32 + bytes);
+    EXPECT_EQ(spec::RdmaSqBase::Decode(work.data()).elements, Bit::kUd | Bit::kInlineData);
+    EXPECT_EQ(spec::RdmaSqUd::Decode(work.data() + 16),
+              (spec::RdmaSqUd{.remote_qpn = 11, .remote_qkey = 12, .ah = ah->handle()}));
+    EXPECT_TRUE(std::equal(data.begin(), data.begin() + static_cast<ptrdiff_t>(bytes), work.begin() + 32));
+  }
+}
+
+// The longest ones fit into their slots: the mock checks every address.
+TEST_F(ExtensibleVerbsTest, LongestWorkRequestsDoNotOverlap) {
+  for (const uint32_t elements : {1U, 4U, 30U}) {
+    for (const uint32_t inline_bytes : {0U, 33U, 512U}) {
+      Pair pair = MakePair({.max_send_wr = 4, .max_send_sge = elements, .max_inline_data = inline_bytes});
+      const std::vector<spec::RdmaSge> sges(elements, {.addr = ~uint64_t{0}, .length = ~0U, .lkey = ~0U});
+      const std::vector<uint8_t> data(inline_bytes, 0x5a);
+      for (uint64_t i = 0; i < 2; ++i) {
+        ASSERT_TRUE(
+            pair.qp->PostSend({.wr_id = i, .opcode = spec::IbWrOpcode::kAtomicFetchAndAdd, .sg_list = sges}).ok());
+        ASSERT_TRUE(pair.qp
+                        ->PostSend({.wr_id = i,
+                                    .opcode = spec::IbWrOpcode::kRdmaWrite,
+                                    .flags = spec::IbSendFlags::kInline,
+                                    .inline_data = data})
+                        .ok());
+      }
+      for (uint64_t i = 0; i < 2; ++i) {
+        const std::vector<uint8_t> atomic = NextWork(), write = NextWork();
+        ASSERT_EQ(atomic.size(), 48 + 16 * elements);
+        EXPECT_EQ(spec::RdmaSqBase::Decode(atomic.data()).wr_id, i);
+        EXPECT_EQ(spec::RdmaSge::Decode(atomic.data() + atomic.size() - 16), sges[0]);
+        ASSERT_EQ(write.size(), 32 + inline_bytes);
+        EXPECT_EQ(spec::RdmaSqBase::Decode(write.data()).wr_id, i);
+        EXPECT_TRUE(std::equal(data.begin(), data.end(), write.begin() + 32));
+      }
+    }
+  }
+}
+
+TEST_F(ExtensibleVerbsTest, QueuePairMayKeepTheFormatOfTheRfc) {
+  Pair pair = MakePair({.extensible_requests = false});
+  ASSERT_TRUE(pair.qp->PostSend({.wr_id = 9}).ok());
+  const std::vector<uint8_t> work = NextWork();
+  ASSERT_EQ(work.size(), spec::RdmaSqReq::kBytes);
+  EXPECT_EQ(spec::RdmaSqReq::Decode(work.data()).wr_id, 9U);
 }
 
 TEST_F(VerbsTest, PostingIsLimitedByCapacityUntilCompletion) {

@@ -243,7 +243,7 @@ class MonitorTest : public testing::Test {
   static uint64_t Desc(uint16_t queue) { return kRings + uint64_t{queue} * 0x10000; }
   static uint64_t Driver(uint16_t queue) { return Desc(queue) + 0x1000; }
   static uint64_t Device(uint16_t queue) { return Desc(queue) + 0x2000; }
-  static uint32_t Length(uint16_t queue) { return queue == kSq ? spec::RdmaSqReq::kBytes + 0x40 : 0x80; }
+  uint32_t Length(uint16_t queue) const { return queue == kSq ? work_bytes_ : 0x80; }
   static uint64_t Buffer(uint16_t queue, uint16_t head) { return Desc(queue) + 0x4000 + uint64_t{head} * 0x400; }
 
   void Read(uint64_t address, const Bytes& data) {
@@ -393,6 +393,7 @@ class MonitorTest : public testing::Test {
   Monitor monitor_{3};
   Cycle cycle_ = 0;
   uint32_t used_length_ = spec::RdmaCqReq::kBytes;
+  uint32_t work_bytes_ = spec::RdmaSqReq::kBytes + 0x40;  // of send work requests
   std::array<uint16_t, 16> available_{};
   uint16_t answers_ = 0;
 };
@@ -806,6 +807,100 @@ TEST_F(MonitorTest, ReportsAPayloadThatIsNotOfItsMemory) {
   payload[20] ^= 1;
   Send({.opcode = BthOpcode::kRcSendOnly, .psn = 101, .payload = payload});
   ExpectOnly("message.payload", "PSN 101 with 40 bytes of payload", "those that were read at 0x90002000");
+}
+
+// --- Extensible work requests
+
+// An extensible work request, and its first bytes as the device reads them.
+class ExtensibleMonitorTest : public MonitorTest {
+ protected:
+  void ReadExtensible(uint16_t head, spec::RdmaSqBase base, const std::vector<Bytes>& elements) {
+    base.version = spec::kRdmaSqVersion;
+    Bytes bytes = Encoded(base);
+    for (const Bytes& element : elements) bytes.insert(bytes.end(), element.begin(), element.end());
+    work_bytes_ = static_cast<uint32_t>(bytes.size());
+    Take(kSq, head);
+    bytes.resize(std::min<size_t>(bytes.size(), spec::kDmaFetchBytes));
+    Read(Buffer(kSq, head), bytes);
+  }
+  static constexpr uint8_t kInline = spec::IbSendFlags::kInline;
+  using Bit = spec::RdmaSqElement;
+  using Opcode = spec::IbWrOpcode;
+};
+
+TEST_F(ExtensibleMonitorTest, ReportsAPayloadThatIsNotTheInlineData) {
+  for (uint16_t head = 0; head < 2; ++head) {
+    ReadExtensible(head, {.opcode = Opcode::kSend, .send_flags = kInline, .elements = Bit::kInlineData}, {Pattern(21)});
+  }
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 100, .payload = Pattern(21)});
+  ExpectGood();
+  Bytes other = Pattern(21);
+  other[20] ^= 1;
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 101, .payload = other});
+  ExpectOnly("message.payload", "PSN 101 with 21 bytes of payload", "the inline data of its work request");
+}
+
+TEST_F(ExtensibleMonitorTest, ReportsMoreThanTheInlineData) {
+  ReadExtensible(0, {.opcode = Opcode::kSend, .send_flags = kInline, .elements = Bit::kInlineData}, {Pattern(4)});
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 100, .payload = Pattern(5)});
+  ExpectOnly("message.payload", "PSN 100 with 5 bytes", "4 of inline data");
+}
+
+// What is behind the first bytes is read on its own.
+TEST_F(ExtensibleMonitorTest, FollowsInlineDataThatIsReadLater) {
+  const Bytes data = Pattern(100);
+  for (uint16_t head = 0; head < 2; ++head) {
+    ReadExtensible(head, {.opcode = Opcode::kSend, .send_flags = kInline, .elements = Bit::kInlineData}, {data});
+    Read(Buffer(kSq, head) + spec::RdmaSqBase::kBytes, data);
+  }
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 100, .payload = data});
+  ExpectGood();
+  Bytes other = data;
+  other[99] ^= 1;
+  Send({.opcode = BthOpcode::kRcSendOnly, .psn = 101, .payload = other});
+  ExpectOnly("message.payload", "PSN 101 with 100 bytes of payload", "the inline data of its work request");
+}
+
+TEST_F(ExtensibleMonitorTest, ReportsAnotherAddressThanThatOfItsElement) {
+  const Bytes rdma = Encoded(spec::RdmaSqRdma{.remote_addr = kRemote, .rkey = kRkey});
+  for (uint16_t head = 0; head < 2; ++head) {
+    ReadExtensible(head,
+                   {.opcode = Opcode::kRdmaWrite, .send_flags = kInline, .elements = Bit::kRdma | Bit::kInlineData},
+                   {rdma, Pattern(8)});
+  }
+  Send({.opcode = BthOpcode::kRcRdmaWriteOnly, .psn = 100, .extension = RethOf(kRemote, 8), .payload = Pattern(8)});
+  ExpectGood();
+  Send({.opcode = BthOpcode::kRcRdmaWriteOnly, .psn = 101, .extension = RethOf(kRemote + 8, 8), .payload = Pattern(8)});
+  ExpectOnly("message.work_request", "PSN 101, address 0x5008", "0x5000");
+}
+
+TEST_F(ExtensibleMonitorTest, ReportsAPayloadThatIsNotOfItsList) {
+  const Bytes rdma = Encoded(spec::RdmaSqRdma{.remote_addr = kRemote, .rkey = kRkey});
+  for (uint16_t head = 0; head < 2; ++head) {
+    ReadExtensible(head, {.opcode = Opcode::kRdmaWrite, .elements = Bit::kRdma | Bit::kSgList},
+                   {rdma, Encoded(Element(0, 10)), Encoded(Element(4096, 6))});
+  }
+  Bytes payload = Pattern(16);
+  Read(kPages, {payload.begin(), payload.begin() + 10});
+  Read(kPages + 8192, {payload.begin() + 10, payload.end()});
+  Send({.opcode = BthOpcode::kRcRdmaWriteOnly, .psn = 100, .extension = RethOf(kRemote, 16), .payload = payload});
+  ExpectGood();
+  payload[3] ^= 1;
+  Send({.opcode = BthOpcode::kRcRdmaWriteOnly, .psn = 101, .extension = RethOf(kRemote, 16), .payload = payload});
+  ExpectOnly("message.payload", "PSN 101 with 16 bytes of payload", "those that were read at 0x90000000");
+}
+
+TEST_F(ExtensibleMonitorTest, ReportsOtherOperands) {
+  const Bytes rdma = Encoded(spec::RdmaSqRdma{.remote_addr = kRemote, .rkey = kRkey});
+  const Bytes operands = Encoded(spec::RdmaSqAtomic{.compare_add = 3, .swap = 4});
+  for (uint16_t head = 0; head < 2; ++head) {
+    ReadExtensible(head, {.opcode = Opcode::kAtomicCmpAndSwp, .elements = Bit::kRdma | Bit::kAtomic | Bit::kSgList},
+                   {rdma, operands, Encoded(Element(0, 8))});
+  }
+  Send({.opcode = BthOpcode::kRcCompareSwap, .psn = 100, .extension = AtomicEthOf(kRemote, 4, 3)});
+  ExpectGood();
+  Send({.opcode = BthOpcode::kRcCompareSwap, .psn = 101, .extension = AtomicEthOf(kRemote, 3, 4)});
+  ExpectOnly("message.work_request", "PSN 101, address 0x5000, key 0x311, operands 0x3, 0x4", "0x5000, 0x311");
 }
 
 // The second packet continues where the first one ended.
