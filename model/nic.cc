@@ -74,7 +74,8 @@ SendQueue::Sizes SendQueueSizes(const std::vector<std::string>& twice) {
 
 }  // namespace
 
-Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered, const std::vector<std::string>& twice)
+Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered, const std::vector<std::string>& twice,
+         bool is_used)
     : read_port_(agenda_, ReadConfig(config)),
       write_port_(agenda_, WriteConfig(config)),
       common_cfg_(agenda_, config, config.num_msix_vectors),
@@ -83,7 +84,7 @@ Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered, c
       desc_fetch_(agenda_, {.queues = QueuesOf(config)}),
       cq_writer_(agenda_, {.queues = QueuesOf(config), .cqs = config.num_cqs}),
       moderation_(agenda_, config.net_queue_pairs),
-      csr_(agenda_, config),
+      csr_(agenda_, config, is_used),
       mailbox_(agenda_),
       qp_control_(agenda_, config.num_qps, QueuesOf(config), config.max_srqs != 0),
       qp_sweep_(agenda_),

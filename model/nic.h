@@ -81,9 +81,10 @@ class Nic {
   };
 
   // Both must outlive the NIC. `is_metered`: it counts what blocks and streams do. `twice`: names of blocks that take
-  // two steps per cycle, or have twice the room, in a metered NIC; it is not equal to RTL then.
+  // two steps per cycle, or have twice the room, in a metered NIC; it is not equal to RTL then. `is_used`: is_used() of
+  // the NIC before its reset.
   Nic(const spec::Config& config, NicOutputs& environment, bool is_metered = false,
-      const std::vector<std::string>& twice = {});
+      const std::vector<std::string>& twice = {}, bool is_used = false);
   Nic(const Nic&) = delete;
   Nic& operator=(const Nic&) = delete;
 
@@ -100,6 +101,9 @@ class Nic {
   // --- Host memory: outputs to connect, responses to report
   DmaReadPort& read_port() { return read_port_; }
   DmaWritePort& write_port() { return write_port_; }
+
+  // A table was written since power-on, which a reset is not.
+  bool is_used() const { return csr_.is_used(); }
 
   // --- Time
   Cycle next() { return agenda_.next(); }

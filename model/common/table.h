@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A table of records, one write and one read per cycle: the counterpart of rtl/common/vireo_table.sv. A read in cycle t
 // sees the writes of all cycles before t, in whatever order reads and writes of one cycle are reported. Initially all
-// zero.
+// zero, also while RTL clears it after a reset: what is written then is zero.
 #pragma once
 
 #include <cassert>

@@ -24,6 +24,8 @@ class ContextStore {
   // Of the entry's first word.
   size_t AddressOf(spec::MgmtTable table, uint32_t index) const;
 
+  size_t size() const { return words_.size(); }
+
   // One word in a cycle. A word with wrong parity sets `corrupt` and has no contents.
   void Write(Cycle cycle, size_t address, uint64_t word);
   uint64_t Read(Cycle cycle, size_t address, bool* corrupt);

@@ -53,7 +53,15 @@ constexpr uint32_t kCauseQueueReset = spec::MgmtInterruptCause{.queue_reset = tr
 
 }  // namespace
 
-Csr::Csr(Agenda& agenda, const spec::Config& config)
+// The deepest one. As sweep_cycles_of of rtl/common/vireo_common_pkg.sv.
+Cycle Csr::SweepCycles(const spec::Config& config) {
+  return std::max<size_t>({ContextStore(config).size(), QueuesOf(config),
+                           size_t{config.num_qps} * std::max(config.max_rd_atomic, 2u), config.num_mrs,
+                           config.num_translations / 2, config.num_ahs, config.send_requests_kept,
+                           config.num_msix_vectors});
+}
+
+Csr::Csr(Agenda& agenda, const spec::Config& config, bool is_used)
     : Block(agenda),
       config_(config),
       profile_(ResetOf(spec::kMgmtAbiProfileRegister) != 0),
@@ -64,11 +72,14 @@ Csr::Csr(Agenda& agenda, const spec::Config& config)
       engine_state_(ContextRam::kManagementEngineState, config.num_qps, on_own_error_),
       send_outstanding_(config.num_qps),
       next_psn_(config.num_qps),
-      expected_psn_(config.num_qps) {
+      expected_psn_(config.num_qps),
+      is_used_(is_used),
+      cleared_(is_used ? SweepCycles(config) : 0) {
   queue_reset_in.SetConsumer(this);
   events_.SetConsumer(this);
   last_settings_ = {.profile = profile_, .mtu = mtu_, .active_pairs = active_pairs_};
   settings_ = Level<CsrSettings>(last_settings_);
+  if (is_used) WakeAt(cleared_);
 }
 
 // --- Inputs ----------------------------------------------------------------------------------------------------------
@@ -428,7 +439,7 @@ void Csr::RunTableCommand(Cycle now) {
         state_ = State::kIdle;
       } else if (table_command_.operation == spec::MgmtTableOperation::kRead) {
         state_ = State::kRead;
-      } else if (table_command_.table_id != MgmtTable::kCqContext || cq_context_ready(now)) {
+      } else if (now >= cleared_ && (table_command_.table_id != MgmtTable::kCqContext || cq_context_ready(now))) {
         state_ = State::kWrite;
       }
       break;
@@ -492,6 +503,7 @@ void Csr::ReadWord(Cycle now) {
 void Csr::WriteEntry(Cycle now) {
   spec::TableWrite token{.table_id = table_command_.table_id, .index = index_ & 0xffffff};
   std::copy(table_data_.begin(), table_data_.end(), token.data);
+  is_used_ = true;
   on_table_write(now, token);
   if (token.table_id == MgmtTable::kQpContext) {
     const auto qp = spec::TableQpContext::Decode(token.data);

@@ -67,7 +67,12 @@ class Csr final : public Block {
   // Words of table_data that a read fills: the entry's kept ones, and of its second group.
   static size_t WordsRead(spec::MgmtTable table, uint32_t index);
 
-  Csr(Agenda& agenda, const spec::Config& config);
+  // After a reset RTL's tables clear themselves if an entry was written since power-on. Until this cycle writes and
+  // clears of entries wait.
+  static Cycle SweepCycles(const spec::Config& config);
+
+  // `is_used`: is_used() of the device before its reset; false at power-on.
+  Csr(Agenda& agenda, const spec::Config& config, bool is_used = false);
 
   Channel<spec::Doorbell> queue_reset_in = Channel<spec::Doorbell>::Slice();
   Output<spec::QpLoad> requester_load_out;
@@ -133,13 +138,16 @@ class Csr final : public Block {
   std::function<bool(Cycle now)> cq_context_ready = [](Cycle) { return true; };
   std::function<uint64_t(Cycle)> time_ns = [](Cycle) { return uint64_t{0}; };
 
+  bool is_used() const { return is_used_; }  // an entry was written since power-on
+
   void Run(Cycle now) override;
   // idle_o in the next cycle, when all blocks of cycle `now` have run.
   bool IsIdle(Cycle now) {
     ApplyPulses(now + 1);
     // A drain in progress may wait for a peer, which does not count as work.
     const bool works = qp_busy_ && (order_ || command_.operation != spec::QpOperation::kDrain);
-    return state_ == State::kIdle && !works && !events_.CanPop(now + 1) && !queue_reset_in.CanPop(now + 1);
+    return now + 1 >= cleared_ && state_ == State::kIdle && !works && !events_.CanPop(now + 1) &&
+           !queue_reset_in.CanPop(now + 1);
   }
 
  private:
@@ -231,6 +239,8 @@ class Csr final : public Block {
   Table<uint16_t> send_outstanding_;
   Table<uint32_t> next_psn_;
   Table<uint32_t> expected_psn_;
+  bool is_used_;
+  Cycle cleared_;  // the first cycle in which all tables are
   State state_ = State::kIdle;
   spec::MgmtTableCommand table_command_;
   bool error_ = false;

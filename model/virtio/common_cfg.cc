@@ -40,7 +40,8 @@ CommonCfg::CommonCfg(Agenda& agenda, const spec::Config& config, uint32_t num_ve
       max_net_queue_entries_(std::min(config.max_net_queue_entries, config.max_queue_entries)),
       num_vectors_(num_vectors),
       base_queues_(2 * config.net_queue_pairs + config.num_cqs + 2 * config.num_qps + spec::kRdmaEventqOffset),
-      rows_(base_queues_ + spec::kVireoConstants.rdma_event_queues),
+      rows_(base_queues_ + spec::kVireoConstants.rdma_event_queues,
+            Row{.size = static_cast<uint16_t>(max_queue_entries_)}),
       queue_reset_(agenda, rows_.size(),
                    [](Cycle, uint32_t index) { return spec::Doorbell{.vq_index = static_cast<uint16_t>(index)}; }) {
   queue_reset_.SetClear(0, true);

@@ -72,6 +72,60 @@ package vireo_common_pkg;
     return 2 * sizes.net_queue_pairs + 1 + sizes.num_cqs + 2 * sizes.num_qps +
            32'(VireoConstants.rdma_event_queues);
   endfunction
+
+  // Entries of each table that firmware writes, and of their words that are kept for it (vireo_context_store).
+  localparam int unsigned Tables = $size(TableKeptWords);
+  localparam int unsigned Vlans = 4096;  // IEEE 802.1Q, 9.6: VID has 12 bits
+  typedef logic [Tables-1:0][31:0] table_entries_t;
+  function automatic table_entries_t entries_of_tables(input config_t sizes);
+    table_entries_t entries;
+    entries = '0;
+    entries[MgmtTableVirtqueue] = queues_of(sizes);
+    entries[MgmtTableWindow] = queues_of(sizes);
+    entries[MgmtTableQpContext] = sizes.num_qps;
+    entries[MgmtTableCqContext] = sizes.num_cqs;
+    entries[MgmtTableMr] = sizes.num_mrs;
+    entries[MgmtTableTranslation] = sizes.num_translations;
+    entries[MgmtTableAh] = sizes.num_ahs;
+    entries[MgmtTableGid] = sizes.num_gids;
+    entries[MgmtTableMacFilter] = 32'(TableMacFilterEntries);
+    entries[MgmtTableVlanFilter] = Vlans / 32'(TableVlanFilterBits);
+    entries[MgmtTableRss] = 1 + 32'(TableRssQueues) / TableRssBytes;
+    return entries;
+  endfunction
+  // Addresses of each table's first word, and behind the last one.
+  typedef logic [Tables:0][31:0] table_words_t;
+  function automatic table_words_t first_words_of_tables(input config_t sizes);
+    table_words_t first;
+    table_entries_t entries;
+    entries = entries_of_tables(sizes);
+    first = '0;
+    for (int unsigned t = 0; t < Tables; t++) begin
+      first[t+1] = first[t] + 32'(TableKeptWords[t]) * (t == 32'(MgmtTableRss) ? 1 : entries[t]);
+    end
+    return first;
+  endfunction
+
+  // No vireo_table is deeper: after so many cycles each of them is zero. docs/microarchitecture.md, Reset.
+  function automatic int unsigned sweep_cycles_of(input config_t sizes);
+    table_words_t words;
+    int unsigned most, depth;
+    words = first_words_of_tables(sizes);
+    most = words[Tables];
+    for (int unsigned i = 0; i < 7; i++) begin
+      unique case (i)
+        0: depth = queues_of(sizes);
+        1: depth = sizes.num_qps * (sizes.max_rd_atomic < 2 ? 2 : sizes.max_rd_atomic);  // READs, results of atomics
+        2: depth = sizes.num_mrs;
+        3: depth = sizes.num_translations / 2;  // in two banks
+        4: depth = sizes.num_ahs;
+        5: depth = sizes.send_requests_kept;
+        default: depth = sizes.num_msix_vectors;
+      endcase
+      if (depth > most) most = depth;
+    end
+    return most;
+  endfunction
   // verilator lint_on UNUSEDSIGNAL
 
 endpackage

@@ -7,7 +7,7 @@
 // Error injection: a requested flip is held in a register at the read port and inverts the bit that is read until the
 // entry is written, because a block RAM has no port that could invert a bit in place. If a flip and a write of the
 // entry are in the same cycle, the write has priority. One flip at a time; a new one replaces the previous one, even if
-// its entry does not exist.
+// its entry does not exist. Zero, with its parity, after reset, which ends a flip.
 module vireo_context_table
   import vireo_spec_pkg::*;
 #(

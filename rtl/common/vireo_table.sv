@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A table of records: one write and one read per cycle, on one clock. A read in cycle t sees the writes of all cycles
-// before t and none of t or later; its entry is there in t+1 and stays until the next read. All zero after power-on;
-// reset does not change the contents.
+// before t and none of t or later; its entry is there in t+1 and stays until the next read. All zero after power-on and
+// after reset.
+//
+// A reset begins a sweep that writes zero to one entry per cycle: in the first Depth cycles every read returns zero,
+// and a write has no effect, so its data must be zero. A table that was never written since power-on needs no sweep and
+// can be used at once.
 //
 // The memory is written one cycle late, so that it never reads and writes one word in a cycle, which block RAMs do not
 // define: a read of the word that is just being written takes it from the register.
@@ -23,8 +27,9 @@ module vireo_table #(
 
   if (Depth < 2) $fatal(1, "Depth is less than 2");
 
+  logic sweep_q, used_q, sweeps;    // used: written since power-on
   logic write_q;
-  logic [AddressBits-1:0] write_address_q;
+  logic [AddressBits-1:0] write_address_q;  // of the sweep, too
   logic [Width-1:0] write_data_q;
   logic forward_q;                  // the last read's word was just being written
   logic [Width-1:0] forward_data_q;
@@ -34,6 +39,7 @@ module vireo_table #(
   logic [Width-1:0] memory [Depth];
 
   // Contents at power-on; the one place in the device where a memory needs them.
+  initial used_q = 1'b0;
 `ifdef SYNTHESIS
   initial memory = '{default: '0};  // a loop is one more cell per entry for Yosys
 `else
@@ -42,23 +48,35 @@ module vireo_table #(
   end
 `endif
 
+  // While it sweeps, write_data_q is zero.
   logic forward;
-  assign forward = write_q && write_address_q == read_address_i;
+  assign sweeps = sweep_q && used_q;
+  assign forward = sweeps || (write_q && write_address_q == read_address_i);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
+      sweep_q <= 1'b1;
       write_q <= 1'b0;
+      write_address_q <= '0;
+      write_data_q <= '0;
     end else begin
-      write_q <= write_i;
+      sweep_q <= sweeps && write_address_q != AddressBits'(Depth - 1);
+      write_q <= write_i && !sweeps;
+      if (sweeps) begin
+        write_address_q <= write_address_q + 1'b1;
+      end else if (write_i) begin
+        write_address_q <= write_address_i;
+        write_data_q <= write_data_i;
+      end
+`ifndef SYNTHESIS
+      never_lost: assert (!(sweeps && write_i) || write_data_i == '0);
+`endif
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (write_i) begin
-      write_address_q <= write_address_i;
-      write_data_q <= write_data_i;
-    end
-    if (write_q) memory[write_address_q] <= write_data_q;
+    if (write_q) used_q <= 1'b1;
+    if (write_q || sweeps) memory[write_address_q] <= write_data_q;
     if (read_i) begin
       forward_q <= forward;
       if (forward) forward_data_q <= write_data_q;

@@ -29,39 +29,8 @@ module vireo_context_store
   input  context_flip_t flip_i
 );
 
-  localparam int unsigned Vlans = 4096;  // IEEE 802.1Q, 9.6: VID has 12 bits
-  localparam int unsigned Tables = $size(TableKeptWords);
-  typedef logic [Tables-1:0][31:0] numbers_t;
-
-  function automatic numbers_t entries_of_tables();
-    numbers_t entries;
-    entries = '0;
-    entries[MgmtTableVirtqueue] = queues_of(Config);
-    entries[MgmtTableWindow] = queues_of(Config);
-    entries[MgmtTableQpContext] = Config.num_qps;
-    entries[MgmtTableCqContext] = Config.num_cqs;
-    entries[MgmtTableMr] = Config.num_mrs;
-    entries[MgmtTableTranslation] = Config.num_translations;
-    entries[MgmtTableAh] = Config.num_ahs;
-    entries[MgmtTableGid] = Config.num_gids;
-    entries[MgmtTableMacFilter] = 32'(TableMacFilterEntries);
-    entries[MgmtTableVlanFilter] = Vlans / 32'(TableVlanFilterBits);
-    entries[MgmtTableRss] = 1 + 32'(TableRssQueues) / TableRssBytes;
-    return entries;
-  endfunction
-  localparam numbers_t Entries = entries_of_tables();
-
-  // Address of each table's first word, and behind the last one.
-  typedef logic [Tables:0][31:0] addresses_t;
-  function automatic addresses_t first_words();
-    addresses_t first;
-    first = '0;
-    for (int unsigned t = 0; t < Tables; t++) begin
-      first[t+1] = first[t] + 32'(TableKeptWords[t]) * (t == 32'(MgmtTableRss) ? 1 : Entries[t]);
-    end
-    return first;
-  endfunction
-  localparam addresses_t First = first_words();
+  localparam table_entries_t Entries = entries_of_tables(Config);
+  localparam table_words_t First = first_words_of_tables(Config);
   localparam int unsigned Words = First[Tables];
   localparam int unsigned AddressBits = $clog2(Words);
 

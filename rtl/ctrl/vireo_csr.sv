@@ -242,7 +242,7 @@ module vireo_csr
   logic [31:0] table_index_d, table_index_q;
   logic [7:0] table_id;
   logic [1:0] table_operation;
-  logic table_error, table_busy, table_corrupt;
+  logic table_error, table_busy, table_corrupt, table_sweeps;
   logic [31:0] table_data;
   mgmt_flip_entry_t flip_entry_d, flip_entry_q;  // what flip_bit flips
   assign written_table = unpack_mgmt_table_command(data1_q);
@@ -255,7 +255,7 @@ module vireo_csr
     .start_i(write1_q && address1_q == MgmtTableCommandRegister), .start_table_i(written_table.table_id),
     .start_operation_i(written_table.operation), .start_index_i(table_index_q),
     .table_id_o(table_id), .operation_o(table_operation), .error_o(table_error), .busy_o(table_busy),
-    .corrupt_o(table_corrupt),
+    .corrupt_o(table_corrupt), .sweeps_o(table_sweeps),
     .data_write_i(write1_q && is_in(address1_q, MgmtTableDataRegister, DataWords)),
     .data_write_word_i(address1_q[6:2]), .data_i(data1_q), .data_read_word_i(address2_q[6:2]), .data_read_o(table_data),
     .memory_fence_i, .queue_fence_i, .cq_context_ready_i, .table_write_valid_o, .table_write_o,
@@ -563,7 +563,7 @@ module vireo_csr
   assign qp_order_valid_o = order_q;
   assign qp_order_o = command_q;
   // A drain in progress may wait for a peer, which is no work.
-  assign idle_o = !table_busy && !(qp_busy_q && (order_q || command_q.operation != 3'(QpOperationDrain)))
+  assign idle_o = !table_busy && !table_sweeps && !(qp_busy_q && (order_q || command_q.operation != 3'(QpOperationDrain)))
                && !host_event_valid_o && !reset_waits;
 
 endmodule

@@ -25,6 +25,7 @@ module vireo_table_command
   output logic             error_o,
   output logic             busy_o,
   output logic             corrupt_o,    // pulse: an entry that was read has wrong parity
+  output logic             sweeps_o,     // the tables are being cleared: a write or clear waits
 
   // table_data
   input  logic             data_write_i,
@@ -70,7 +71,7 @@ module vireo_table_command
 
   typedef enum logic [2:0] {
     StIdle,
-    StCheck,  // does the entry exist; it is selected; a write waits until it can be taken
+    StCheck,  // does the entry exist; it is selected; a write waits until it can be taken and the tables are cleared
     StRead,   // its words go to table_data, each one cycle after it was read
     StWrite,  // it is broadcast
     StStore,  // its words go to the store
@@ -219,6 +220,29 @@ module vireo_table_command
     end
   end
 
+  // --- After reset ---------------------------------------------------------------------------------------------------
+
+  // Each vireo_table clears itself, one entry per cycle. No entry was written since power-on: all are clear.
+  localparam int unsigned SweepCycles = sweep_cycles_of(Config);
+  localparam int unsigned SweepBits = $clog2(SweepCycles);
+  logic sweep_q, used_q, sweeps;
+  logic [SweepBits-1:0] sweep_count_q;
+  assign sweeps = sweep_q && used_q;
+  assign sweeps_o = sweeps;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      sweep_q <= 1'b1;
+      sweep_count_q <= '0;
+    end else begin
+      sweep_q <= sweeps && sweep_count_q != SweepBits'(SweepCycles - 1);
+      if (sweeps) sweep_count_q <= sweep_count_q + 1'b1;
+    end
+  end
+  initial used_q = 1'b0;
+  always_ff @(posedge clk_i) begin
+    if (state_q == StWrite) used_q <= 1'b1;
+  end
+
   // --- State machine -------------------------------------------------------------------------------------------------
 
   logic loads;  // to be taken
@@ -258,7 +282,7 @@ module vireo_table_command
           state_d = StRead;
         end else begin
           clears = operation_q == MgmtTableOperationClear;
-          if (table_id_q != MgmtTableCqContext || cq_context_ready_i) state_d = StWrite;
+          if (!sweeps && (table_id_q != MgmtTableCqContext || cq_context_ready_i)) state_d = StWrite;
         end
       end
       StRead: begin

@@ -501,7 +501,9 @@ module vireo_common_cfg
 
   // --- Stage 3: fields of the queue
 
-  logic [15:0] size3, stored_size3, vector3;
+  // Size and vector are stored as what differs from the default, so that a cleared table has defaults.
+  localparam logic [15:0] DefaultSize = 16'(MaxQueueEntries);
+  logic [15:0] size_changes3, vector_changes3, stored_size3, size3, vector3;
   logic [31:0] low3 [3], high3 [3];
   logic default_fields;
   logic valid3_q, queue3_q, is_net3_q, enabled3_q, in_reset3_q, row_on3_q, row_off3_q;
@@ -530,10 +532,10 @@ module vireo_common_cfg
     .rst_ni,
     .write_i(default_fields || write_size),
     .write_address_i(write_queue),
-    .write_data_i(default_fields ? 16'(MaxQueueEntries) : size_value),
+    .write_data_i(default_fields ? '0 : size_value ^ DefaultSize),
     .read_i(common2_q),
     .read_address_i(queue2),
-    .read_data_o(stored_size3)
+    .read_data_o(size_changes3)
   );
 
   vireo_table #(
@@ -544,10 +546,10 @@ module vireo_common_cfg
     .rst_ni,
     .write_i(default_fields || write_vector),
     .write_address_i(write_queue),
-    .write_data_i(default_fields ? VirtioMsiNoVector : vector_value),
+    .write_data_i(default_fields ? '0 : vector_value ^ VirtioMsiNoVector),
     .read_i(common2_q),
     .read_address_i(queue2),
-    .read_data_o(vector3)
+    .read_data_o(vector_changes3)
   );
 
   for (genvar a = 0; a < 3; a++) begin : gen_area
@@ -624,6 +626,8 @@ module vireo_common_cfg
       word2 = device2_words[$clog2(DeviceWords)'(at2_q >> 3)];
     end
 
+    stored_size3 = size_changes3 ^ DefaultSize;
+    vector3 = vector_changes3 ^ VirtioMsiNoVector;
     // Which queues are net queues depends on a feature, which is not known when the default is stored.
     size3 = is_net3_q && 32'(stored_size3) > MaxNetQueueEntries ? 16'(MaxNetQueueEntries) : stored_size3;
     common3 = '0;

@@ -5,7 +5,7 @@
 // between two of the second kind lies at least one cycle without one of the first.
 //
 // A read sees pulses two cycles later, so that a pulse never decides in its own cycle whether a write goes: the owner
-// writes when write_ready_o, a function of registers, is 1. All zero after power-on; reset keeps the contents.
+// writes when write_ready_o, a function of registers, is 1. All zero after reset.
 module vireo_queue_state #(
   parameter int unsigned NumQueues,  // 2 or more
   parameter int unsigned Width,

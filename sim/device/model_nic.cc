@@ -44,7 +44,8 @@ void ModelNic::Reset(Cycle cycle) {
   transmit_ready_ = false;
   transmit_change_ = kNever;
 
-  model_ = std::make_unique<model::Nic>(config_, static_cast<model::NicOutputs&>(*this), is_metered_, twice_);
+  const bool is_used = model_ != nullptr && model_->is_used();
+  model_ = std::make_unique<model::Nic>(config_, static_cast<model::NicOutputs&>(*this), is_metered_, twice_, is_used);
   SetControls(first_input_, config_space_.controls());
   link_changes_.clear();
   SetLink(first_input_, true);

@@ -61,25 +61,71 @@ TEST(Table, KeepsManyWritesBetweenReads) {
   }
 }
 
-TEST(Table, KeepsEntriesOverReset) {
-  RtlTop<Vtable_32> rtl([](const Vtable_32&, std::vector<uint8_t>&) {});
-  auto& ports = rtl.ports();
-  const auto read = [&](unsigned index) {
-    ports.read_i = 1;
-    ports.read_address_i = static_cast<CData>(index);
-    rtl.Clock();
-    ports.read_i = 0;
-    return ports.read_data_o;
-  };
-  EXPECT_EQ(read(3), 0u);
-  ports.write_i = 1;
-  ports.write_address_i = 3;
-  ports.write_data_i = 77;
-  rtl.Clock();
-  ports.write_i = 0;
-  rtl.Clock();
-  rtl.Reset();
-  EXPECT_EQ(read(3), 77u);
+class TableReset : public testing::Test {
+ protected:
+  static constexpr unsigned kEntries = 8;
+
+  void Write(unsigned index, uint32_t data) {
+    ports_.write_i = 1;
+    ports_.write_address_i = static_cast<CData>(index);
+    ports_.write_data_i = data;
+    rtl_.Clock();
+    ports_.write_i = 0;
+  }
+  uint32_t Read(unsigned index) {
+    ports_.read_i = 1;
+    ports_.read_address_i = static_cast<CData>(index);
+    rtl_.Clock();
+    ports_.read_i = 0;
+    return ports_.read_data_o;
+  }
+
+  RtlTop<Vtable_32> rtl_{[](const Vtable_32&, std::vector<uint8_t>&) {}};
+  Vtable_32& ports_ = rtl_.ports();
+};
+
+// Also one whose sweep a second reset interrupts.
+TEST_F(TableReset, ClearsEveryEntry) {
+  for (unsigned cycles = 0; cycles <= kEntries; ++cycles) {
+    for (unsigned index = 0; index < kEntries; ++index) Write(index, 77 + index);
+    rtl_.Clock();
+    rtl_.Reset();
+    for (unsigned cycle = 0; cycle < cycles; ++cycle) rtl_.Clock();
+    rtl_.Reset();
+    for (unsigned cycle = 0; cycle < kEntries; ++cycle) rtl_.Clock();
+    for (unsigned index = 0; index < kEntries; ++index) EXPECT_EQ(Read(index), 0u) << index << " after " << cycles;
+  }
+}
+
+// The last entry is the last to be cleared.
+TEST_F(TableReset, EntriesAreZeroAtOnce) {
+  for (unsigned index = 0; index < kEntries; ++index) {
+    Write(index, 77);
+    rtl_.Clock();
+    rtl_.Reset();
+    for (unsigned cycle = 0; cycle < kEntries; ++cycle) EXPECT_EQ(Read(index), 0u) << index << " in cycle " << cycle;
+  }
+}
+
+// A write after so many cycles stays; one of zero before has no effect, so its owner may clear entries meanwhile.
+TEST_F(TableReset, TakesAsManyCyclesAsEntries) {
+  Write(3, 77);
+  rtl_.Clock();
+  rtl_.Reset();
+  for (unsigned cycle = 0; cycle < kEntries; ++cycle) Write(3, 0);
+  Write(3, 78);
+  Write(7, 79);
+  for (unsigned cycle = 0; cycle < 2 * kEntries; ++cycle) rtl_.Clock();
+  EXPECT_EQ(Read(3), 78u);
+  EXPECT_EQ(Read(7), 79u);
+}
+
+TEST_F(TableReset, NeedsNoTimeIfNothingWasWritten) {
+  rtl_.Reset();
+  Write(3, 77);
+  for (unsigned cycle = 0; cycle < 2 * kEntries; ++cycle) rtl_.Clock();
+  EXPECT_EQ(Read(3), 77u);
+  EXPECT_EQ(Read(4), 0u);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// vireo_table returns the value last written in a cycle before the read, and zero if nothing was written: for one
-// arbitrary entry, written and read in any cycles. Reset only at power-on: a reset in the cycle behind a write would
-// lose it.
+// vireo_table returns the value last written in a cycle before the read, and zero if nothing was written since reset:
+// for one arbitrary entry, written and read in any cycles, with a reset at any time. What is written while the table
+// clears itself has no effect.
 module vireo_table_proof #(
   parameter int unsigned Width = 4,
   parameter int unsigned Depth = 4,
@@ -25,7 +25,7 @@ module vireo_table_proof #(
 
   logic started_q;
   logic [AddressBits-1:0] entry_q;  // the tracked entry
-  logic [Width-1:0] value_q;        // expected value of a read in this cycle
+  logic [Width-1:0] value, value_q; // expected value of a read in this cycle
   logic expected_q;                 // the output is of this entry
   logic [Width-1:0] expected_value_q;
 
@@ -35,20 +35,33 @@ module vireo_table_proof #(
     expected_q = 1'b0;
   end
 
+  assign value = rst_ni ? value_q : '0;
+
   always_ff @(posedge clk_i) begin
     started_q <= 1'b1;
     entry_q <= entry_i;
-    if (rst_ni && write_i && write_address_i == entry_i) value_q <= write_data_i;
+    value_q <= value;
+    if (rst_ni && write_i && write_address_i == entry_i && !dut.sweeps) value_q <= write_data_i;
     if (read_i) expected_q <= read_address_i == entry_i;
-    if (read_i) expected_value_q <= value_q;
+    if (read_i) expected_value_q <= value;
+  end
+
+  // What a read of the entry finds.
+  logic [Width-1:0] contents;
+  always_comb begin
+    contents = dut.memory[entry_i];
+    if (dut.sweeps) contents = '0;
+    else if (dut.write_q && dut.write_address_q == entry_i) contents = dut.write_data_q;
   end
 
   always_comb begin
-    power_on: assume (rst_ni == started_q);
+    power_on: assume (started_q || !rst_ni);
     one_entry: assume (!started_q || entry_i == entry_q);
     as_written: assert (!expected_q || read_data == expected_value_q);
-    inv_kept: assert (!started_q || (dut.write_q && dut.write_address_q == entry_q ? dut.write_data_q : dut.memory[entry_q]) == value_q);
-    inv_before: assert (started_q || (dut.memory[entry_i] == '0 && value_q == '0));
+    inv_kept: assert (contents == value);
+    inv_unused: assert (dut.used_q || dut.memory[entry_i] == '0);
+    inv_sweep: assert (!dut.sweeps || (!dut.write_q && dut.write_data_q == '0));
+    inv_swept: assert (!dut.sweeps || entry_i >= dut.write_address_q || dut.memory[entry_i] == '0);
   end
 
 endmodule
