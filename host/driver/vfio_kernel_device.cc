@@ -395,9 +395,18 @@ Status VfioKernelDevice::DisableMsix() {
   return done;
 }
 
+namespace {
+
+// Of a request for a reset: there is no such one. Linux answers EINVAL of a function that had none when it was opened,
+// ENOTTY if all methods are disabled (reset_method of sysfs), ENODEV of a bus. [drivers/vfio/pci of Linux 6.1]
+bool IsWithoutReset(int error) { return error == EINVAL || error == ENOTTY || error == ENODEV; }
+
+}  // namespace
+
 Status VfioKernelDevice::Reset() {
   if ((info_.flags & VFIO_DEVICE_FLAGS_RESET) == 0) return HotReset();
   if (system_.Ioctl(device_.get(), VFIO_DEVICE_RESET, 0) == 0) return {};
+  if (IsWithoutReset(errno)) return HotReset();
   return SystemError(ErrorCode::kRefused, "reset of " + address_);
 }
 
@@ -408,6 +417,11 @@ Status VfioKernelDevice::HotReset() {
     if (system_.Ioctl(device_.get(), VFIO_DEVICE_GET_PCI_HOT_RESET_INFO, reinterpret_cast<uintptr_t>(bytes.data())) ==
         0)
       break;
+    if (IsWithoutReset(errno)) {
+      return SystemError(ErrorCode::kUnsupported,
+                         "the kernel can reset neither " + address_ +
+                             " nor its bus, only its driver can, by virtio's device_status; reset of the bus");
+    }
     const uint32_t count = Get<vfio_pci_hot_reset_info>(bytes).count;
     if (errno != ENOSPC || tries != 0 || count > kMostAnswerBytes / sizeof(vfio_pci_dependent_device)) {
       return SystemError(ErrorCode::kRefused, "reset of " + address_);

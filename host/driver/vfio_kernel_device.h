@@ -64,7 +64,8 @@ class VfioKernelDevice final : public VfioDevice {
   Status EnableMsix(uint32_t start, std::span<const int> fds) override;
   Status DisableMsix() override;
   size_t MostVectors() const override { return kMostMsixVectors; }
-  // Of the function, else of all that shares its bus (hot reset), which must be in its group.
+  // Of the function, else of all that shares its bus (hot reset), which must be in its group. kUnsupported: neither can
+  // be reset.
   Status Reset() override;
 
  private:

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <linux/vfio.h>
 
+#include <cerrno>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -151,6 +152,39 @@ TEST_F(VfioKernel, ResetIsOfTheFunctionElseOfItsBus) {
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().text.find("IOMMU group 8"), std::string::npos) << refused.error().text;
   EXPECT_EQ(shim_->bus_resets, 0u);
+}
+
+// The flags promise a reset that the kernel cannot do any more.
+TEST_F(VfioKernel, FunctionWithoutItsResetIsResetWithItsBus) {
+  for (const int error : {ENOTTY, ENODEV, EINVAL}) {
+    auto opened = Open({.function_reset_error = error});
+    ASSERT_TRUE(opened.ok());
+    EXPECT_TRUE((*opened)->Reset().ok()) << error;
+    EXPECT_EQ(shim_->resets, 0u);
+    EXPECT_EQ(shim_->bus_resets, 1u);
+  }
+  // A reset that fails is no missing one.
+  auto opened = Open({.function_reset_error = EIO});
+  ASSERT_TRUE(opened.ok());
+  const auto failed = (*opened)->Reset();
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().code, ErrorCode::kRefused);
+  EXPECT_EQ(shim_->bus_resets, 0u);
+}
+
+TEST_F(VfioKernel, DeviceWithoutAnyResetIsNamed) {
+  for (const bool has_function_reset : {false, true}) {
+    for (const int error : {ENOTTY, ENODEV, EINVAL}) {
+      auto opened =
+          Open({.has_function_reset = has_function_reset, .function_reset_error = ENOTTY, .bus_reset_error = error});
+      ASSERT_TRUE(opened.ok());
+      const auto refused = (*opened)->Reset();
+      ASSERT_FALSE(refused.ok());
+      EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+      EXPECT_NE(refused.error().text.find("neither 0000:03:00.0 nor its bus"), std::string::npos)
+          << refused.error().text;
+    }
+  }
 }
 
 TEST_F(VfioKernel, VectorsAreEnabledAtOnceAndAgain) {

@@ -203,9 +203,11 @@ int VfioShim::Device(unsigned long request, uintptr_t argument) {
     case VFIO_DEVICE_SET_IRQS: return SetIrqs(argument);
     case VFIO_DEVICE_RESET:
       if (!options_.has_function_reset) return Fail(EINVAL);
+      if (options_.function_reset_error != 0) return Fail(options_.function_reset_error);
       ++resets;
       return device_.Reset().ok() ? 0 : Fail(EIO);
-    case VFIO_DEVICE_GET_PCI_HOT_RESET_INFO: return HotResetInfo(argument);
+    case VFIO_DEVICE_GET_PCI_HOT_RESET_INFO:
+      return options_.bus_reset_error != 0 ? Fail(options_.bus_reset_error) : HotResetInfo(argument);
     case VFIO_DEVICE_PCI_HOT_RESET: {
       const auto* const reset = Argument<vfio_pci_hot_reset>(argument, sizeof(vfio_pci_hot_reset) + sizeof(int32_t));
       if (reset == nullptr) return -1;

@@ -24,6 +24,8 @@ class VfioShim final : public host::VfioSystem {
     std::string driver = "vfio-pci";
     bool has_group = true, may_bind = true, is_viable = true, may_open_group = true, has_type1v2 = true;
     bool has_function_reset = true;
+    // errno of a request for a reset of the function, which has one by its flags; of the bus. 0: it succeeds.
+    int function_reset_error = 0, bus_reset_error = 0;
     // Of the devices that a reset of the bus resets.
     std::vector<uint32_t> groups_of_bus = {7};
     std::vector<host::VfioDevice::Range> ranges = {{0, 0xfedf'ffff}, {0xfef0'0000, (uint64_t{1} << 48) - 1}};
