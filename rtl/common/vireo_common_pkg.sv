@@ -106,7 +106,7 @@ package vireo_common_pkg;
     return first;
   endfunction
 
-  // No vireo_table is deeper: after so many cycles each of them is zero. docs/microarchitecture.md, Reset.
+  // No vireo_table is deeper: after so many cycles behind a reset each of them is clear.
   function automatic int unsigned sweep_cycles_of(input config_t sizes);
     table_words_t words;
     int unsigned most, depth;

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the memories of rtl/ with their table in docs/parity.md: each is covered by parity, or has a reason why not.
+"""Compares the memories of rtl/ with their tables in docs/parity.md: each is covered by parity, or has a reason why not;
+each that keeps its contents over a reset has a reason why that is harmless.
 
 A memory is an instance of a cell that is one or has one, or an array that a module writes itself. Rows of the table are
 `| block | memories | written by | parity |`: the last column is the word `parity`, for instances of
 vireo_context_table and no others, or a reason. Fails if a memory is in no row or in two, if a row names something that
-is no memory, or if the column is wrong. Each value of context_ram is used exactly once, except by copies in one block.
+is no memory, or if the column is wrong. Rows of the table of what is kept over a reset are `| block | memories | reason |`:
+the instances of vireo_ram_1r1w and the arrays, and no others. Each value of context_ram is used exactly once, except by copies in one block.
 """
 
 import argparse
@@ -17,6 +19,8 @@ import tomllib
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CELLS = ["vireo_ram_1r1w", "vireo_table", "vireo_fifo", "vireo_queue_state", "vireo_index_set", "vireo_context_table"]
 COVERED = "vireo_context_table"
+# All others clear themselves after a reset, or show what was pushed since.
+KEPT_OVER_RESET = {"vireo_ram_1r1w", "array"}
 # The cells themselves, and what contains no memory but those.
 CELL_FILES = {f"{cell}.sv" for cell in CELLS}
 SHORTEST_REASON = 12
@@ -24,6 +28,7 @@ SHORTEST_REASON = 12
 INSTANCE = re.compile(r"^\s*(" + "|".join(CELLS) + r")\s*#\s*\(")
 RAM = re.compile(r"\.Ram\(\s*ContextRam(\w+)\s*\)")
 ARRAY = re.compile(r"^\s*logic\s+(?:\[[^\]]+\]\s*)*(\w+)\s*\[[^\]]+\]\s*;", re.MULTILINE)
+KEPT_ROW = re.compile(r"^\|\s*(\w+)\s*\|\s*([^|]+?)\s*\|\s*([^|]+?)\s*\|$", re.MULTILINE)
 ROW = re.compile(r"^\|\s*`?(\w+)`?\s*\|\s*(.+?)\s*\|\s*(.+?)\s*\|\s*(.+?)\s*\|$", re.MULTILINE)
 
 
@@ -79,6 +84,13 @@ def rows(document):
     return table, errors
 
 
+def kept_over_reset(document):
+    """(block, instance) -> reason."""
+    section = document.partition("\n## Kept over a reset\n")[2].partition("\n## ")[0]
+    return {(block, name): reason for block, names, reason in KEPT_ROW.findall(section)
+            for name in re.findall(r"`(\w+)`", names)}
+
+
 def compare(sources, document, context_rams):
     """Differences, as texts."""
     found, rams = memories(sources)
@@ -94,6 +106,13 @@ def compare(sources, document, context_rams):
         elif parity != "parity" and len(parity) < SHORTEST_REASON:
             errors.append(f"{block}.{name}: `{parity}` is no reason")
     errors += [f"{block}.{name} is no memory of rtl/" for block, name in table if (block, name) not in found]
+    reasons = kept_over_reset(document)
+    kept = {memory for memory, cell in found.items() if cell in KEPT_OVER_RESET}
+    errors += [f"{block}.{name} keeps its contents over a reset: say in the table why that is harmless"
+               for block, name in sorted((kept & table.keys()) - reasons.keys())]
+    errors += [f"{block}.{name} of the table keeps nothing over a reset" for block, name in sorted(reasons.keys() - kept)]
+    errors += [f"{block}.{name}: `{reason}` is no reason" for (block, name), reason in reasons.items()
+               if len(reason) < SHORTEST_REASON]
     names = {"".join(part.capitalize() for part in ram.split("_")) for ram in context_rams}
     used = {ram for _, ram in rams}
     errors += [f"context_ram {ram} has no memory" for ram in sorted(names - used)]

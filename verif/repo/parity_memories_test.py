@@ -7,6 +7,9 @@ import unittest
 import parity_memories
 
 CELL = """
+  vireo_ram_1r1w #(.Width(8), .Depth(NumQps)) u_ring (
+    .clk_i
+  );
   vireo_table #(.Width($bits(row_t)), .Depth(NumQps)) u_state (
     .clk_i
   );
@@ -27,6 +30,13 @@ PAGE = """# Parity
 |---|---|---|---|
 | test | `u_context` | firmware | parity |
 | test | `u_state` | itself | *state*: positions |
+| test | `u_ring` | itself | in flight: frames |
+
+## Kept over a reset
+
+| block | memories | why |
+|---|---|---|
+| test | `u_ring` | read up to the count |
 
 ## How tested
 """
@@ -82,9 +92,22 @@ class Memories(unittest.TestCase):
     def test_context_rams_and_memories_match(self):
         self.refuses("TestAh has no memory", rams=("test_qp", "test_ah"))
         self.refuses("TestQp is not in context_ram", rams=())
-        other = CELL.replace("u_state", "u_other").replace("vireo_table", "vireo_nothing")
-        self.refuses("several blocks", page=PAGE.replace("\n## How", "| other | `u_context` | firmware | parity |\n\n## How"),
+        other = CELL.replace("u_state", "u_other").replace("vireo_table", "vireo_nothing").replace("vireo_ram_1r1w", "vireo_nothing")
+        self.refuses("several blocks", page=PAGE.replace("\n## Kept", "| other | `u_context` | firmware | parity |\n\n## Kept"),
                      **{"vireo_other.sv": other})
+
+    def test_a_memory_that_keeps_its_contents_over_a_reset(self):
+        self.refuses("test.u_ring keeps", page=PAGE.replace("| test | `u_ring` | read up to the count |\n", ""))
+        array = "  logic [7:0] words [16];\n  always_ff @(posedge clk_i) begin\n    words[at_i] <= data_i;\n  end\n"
+        self.refuses("test.words keeps", source=CELL + array,
+                     page=PAGE.replace("`u_ring` | itself", "`u_ring`, `words` | itself"))
+
+    def test_a_memory_that_a_reset_clears(self):
+        self.refuses("test.u_state of the table keeps nothing",
+                     page=PAGE.replace("`u_ring` | read", "`u_ring`, `u_state` | read"))
+
+    def test_a_kept_memory_without_reason(self):
+        self.refuses("test.u_ring", "no reason", page=PAGE.replace("read up to the count", "none"))
 
     def test_no_sources(self):
         self.assertIn("no memory was found", parity_memories.compare({}, PAGE, []))
