@@ -72,6 +72,7 @@ ALONE = {
     "vireo_response_fence.CountBits": 16,
     "vireo_rx_buffer.BytesPerFrame": 1024,
     "vireo_send_queue.Requests": 32,
+    "vireo_slice.Depth": 2,
     "vireo_stop_marks.Depth": 64,
     "vireo_tx_gather.BufferBytes": lambda config: config["tx_buffer_bytes"],
     "vireo_tx_room.Beats": 4096,

@@ -6,7 +6,6 @@ rtl/common/vireo_ram_1r1w.sv
 rtl/common/vireo_table.sv
 rtl/common/vireo_context_table.sv
 rtl/common/vireo_slice.sv
-rtl/common/vireo_half_slice.sv
 rtl/common/vireo_fifo.sv
 rtl/common/vireo_index_set.sv
 rtl/common/vireo_rr_pick.sv

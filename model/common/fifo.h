@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timing of a queue: the counterpart of rtl/common/vireo_fifo.sv, vireo_slice.sv and vireo_half_slice.sv. It keeps
-// cycles, not the entries themselves.
+// Timing of a queue: the counterpart of rtl/common/vireo_fifo.sv and vireo_slice.sv (a half slice has one entry). It
+// keeps cycles, not the entries themselves.
 //
 //   push n:  not before  pop n - depth, + 1    and  push n - 1, + 1
 //   pop n:   not before  push n, + latency     and  pop n - 1, + 1

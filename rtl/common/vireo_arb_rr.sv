@@ -33,6 +33,8 @@ module vireo_arb_rr #(
 
   if (Inputs < 2) $fatal(1, "Inputs is less than 2");
 
+  localparam int unsigned SliceDepth = HalfRate ? 1 : 2;
+
   logic [Inputs-1:0] valid, ready, last;
   // Unpacked: of a packed array Verilator moves all beats into one word, and out of it, in every cycle.
   logic [Width:0] data [Inputs];  // with last above
@@ -41,19 +43,11 @@ module vireo_arb_rr #(
     logic [Width:0] s_data;
     assign s_data = {s_last_i[i], s_data_i[i] & Driven[i]};
 
-    if (HalfRate) begin : gen_half
-      vireo_half_slice #(.Width(Width + 1)) u_slice (
-        .clk_i, .rst_ni,
-        .s_valid_i(s_valid_i[i]), .s_ready_o(s_ready_o[i]), .s_data_i(s_data),
-        .m_valid_o(valid[i]), .m_ready_i(ready[i]), .m_data_o(data[i])
-      );
-    end else begin : gen_full
-      vireo_slice #(.Width(Width + 1)) u_slice (
-        .clk_i, .rst_ni,
-        .s_valid_i(s_valid_i[i]), .s_ready_o(s_ready_o[i]), .s_data_i(s_data),
-        .m_valid_o(valid[i]), .m_ready_i(ready[i]), .m_data_o(data[i])
-      );
-    end
+    vireo_slice #(.Width(Width + 1), .Depth(SliceDepth)) u_slice (
+      .clk_i, .rst_ni,
+      .s_valid_i(s_valid_i[i]), .s_ready_o(s_ready_o[i]), .s_data_i(s_data),
+      .m_valid_o(valid[i]), .m_ready_i(ready[i]), .m_data_o(data[i])
+    );
 
     assign last[i] = data[i][Width];
   end
@@ -93,19 +87,11 @@ module vireo_arb_rr #(
     end
   end
 
-  if (HalfRate) begin : gen_half_output
-    vireo_half_slice #(.Width(IndexBits + 1 + Width)) u_output (
-      .clk_i, .rst_ni,
-      .s_valid_i(valid[winner_d]), .s_ready_o(space), .s_data_i({winner_d, winner_data}),
-      .m_valid_o, .m_ready_i, .m_data_o({m_index_o, m_last_o, m_data_o})
-    );
-  end else begin : gen_output
-    vireo_slice #(.Width(IndexBits + 1 + Width)) u_output (
-      .clk_i, .rst_ni,
-      .s_valid_i(valid[winner_d]), .s_ready_o(space), .s_data_i({winner_d, winner_data}),
-      .m_valid_o, .m_ready_i, .m_data_o({m_index_o, m_last_o, m_data_o})
-    );
-  end
+  vireo_slice #(.Width(IndexBits + 1 + Width), .Depth(SliceDepth)) u_output (
+    .clk_i, .rst_ni,
+    .s_valid_i(valid[winner_d]), .s_ready_o(space), .s_data_i({winner_d, winner_data}),
+    .m_valid_o, .m_ready_i, .m_data_o({m_index_o, m_last_o, m_data_o})
+  );
 
   assign idle_o = valid == '0 && !m_valid_o;
 

@@ -88,19 +88,12 @@ module vireo_dma_read_port
   assign {read_request_ready_o, fetch_request_ready_o} = in_ready;
 
   for (genvar i = 0; i < Clients; i++) begin : gen_request
-    if (FetchBeats == 1) begin : gen_full
-      vireo_slice #(.Width(DmaReadRequestBits)) u_slice (
-        .clk_i, .rst_ni,
-        .s_valid_i(in_valid[i]), .s_ready_o(in_ready[i]), .s_data_i(in_request[i]),
-        .m_valid_o(request_valid[i]), .m_ready_i(taken[i]), .m_data_o(request[i])
-      );
-    end else begin : gen_half  // an answer takes longer
-      vireo_half_slice #(.Width(DmaReadRequestBits)) u_slice (
-        .clk_i, .rst_ni,
-        .s_valid_i(in_valid[i]), .s_ready_o(in_ready[i]), .s_data_i(in_request[i]),
-        .m_valid_o(request_valid[i]), .m_ready_i(taken[i]), .m_data_o(request[i])
-      );
-    end
+    // With several beats an answer takes longer than a request with one entry.
+    vireo_slice #(.Width(DmaReadRequestBits), .Depth(FetchBeats == 1 ? 2 : 1)) u_slice (
+      .clk_i, .rst_ni,
+      .s_valid_i(in_valid[i]), .s_ready_o(in_ready[i]), .s_data_i(in_request[i]),
+      .m_valid_o(request_valid[i]), .m_ready_i(taken[i]), .m_data_o(request[i])
+    );
   end
 
   // The turn of one client after the other, among those with a request and a place: as vireo_arb_rr, which could not ask

@@ -12,7 +12,7 @@
 
 #include "Vfifo_512.h"
 #include "Vfifo_64.h"
-#include "Vhalf_slice_64.h"
+#include "Vslice_1_64.h"
 #include "Vslice_64.h"
 #include "sim/common/seed.h"
 #include "verif/common/rtl_top.h"
@@ -111,7 +111,7 @@ constexpr size_t kDeep = 512;
 
 std::unique_ptr<Queue> Make(const std::string& name) {
   if (name == "slice") return std::make_unique<QueueOf<Vslice_64>>(FifoTiming::Slice(), "slice");
-  if (name == "half_slice") return std::make_unique<QueueOf<Vhalf_slice_64>>(FifoTiming::HalfSlice(), "half_slice");
+  if (name == "slice_1") return std::make_unique<QueueOf<Vslice_1_64>>(FifoTiming::HalfSlice(), "slice_1");
   if (name == "fifo_64") return std::make_unique<QueueOf<Vfifo_64>>(FifoTiming::Fifo(kShallow), "fifo_64");
   return std::make_unique<QueueOf<Vfifo_512>>(FifoTiming::Fifo(kDeep), "fifo_512");
 }
@@ -121,7 +121,7 @@ class QueueTest : public testing::TestWithParam<const char*> {
   std::unique_ptr<Queue> queue_ = Make(GetParam());
 };
 
-INSTANTIATE_TEST_SUITE_P(Rtl, QueueTest, testing::Values("slice", "half_slice", "fifo_64", "fifo_512"),
+INSTANTIATE_TEST_SUITE_P(Rtl, QueueTest, testing::Values("slice", "slice_1", "fifo_64", "fifo_512"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_P(QueueTest, FollowsTheFormulaUnderStalls) {
@@ -132,9 +132,9 @@ TEST_P(QueueTest, FollowsTheFormulaUnderStalls) {
   EXPECT_GT(queue_->popped, 10000u);
 }
 
-TEST_P(QueueTest, PassesAnEntryPerCycleOrTheHalfSliceInEverySecond) {
+TEST_P(QueueTest, PassesAnEntryPerCycleOrWithOneEntryInEverySecond) {
   queue_->Run(1000, {16, 16});
-  const bool half = GetParam() == std::string("half_slice");
+  const bool half = GetParam() == std::string("slice_1");
   EXPECT_EQ(queue_->full_cycles, half ? 500u : 0u);
   EXPECT_GE(queue_->popped, (half ? 500u : 1000u) - FifoTiming::kFifoLatency);
 }

@@ -29,7 +29,7 @@ PROGRAMS = r"verif\.(common|dma|virtio|ctrl|eth|rdma|cosim)\."
 # GoogleTest filter for whole-NIC programs, which have tests of every device; the others run all their tests.
 COSIM = "*/rtl_*"
 # Pipeline stages between two handshakes: their points count for the module that instantiates them.
-STAGES = {"vireo_slice", "vireo_half_slice", "vireo_fifo"}
+STAGES = {"vireo_slice", "vireo_fifo"}
 
 
 def die(text):

@@ -86,7 +86,7 @@ class List(unittest.TestCase):
     def test_an_unknown_name_lists_the_known_names(self):
         run = subprocess.run([sys.executable, pathlib.Path(formal.__file__), "sloce"], capture_output=True, text=True, check=False)
         self.assertEqual(run.returncode, 1)
-        self.assertIn("unknown proof sloce; known: slice, half_slice, fifo", run.stderr)
+        self.assertIn("unknown proof sloce; known: slice, fifo", run.stderr)
 
     def test_an_error_names_a_list_that_is_not_toml(self):
         with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:

@@ -4,9 +4,6 @@
 bind vireo_slice vireo_stream_sva #(.Width(Width)) u_output_sva (
   .clk_i, .rst_ni, .valid_i(m_valid_o), .ready_i(m_ready_i), .payload_i(m_data_o)
 );
-bind vireo_half_slice vireo_stream_sva #(.Width(Width)) u_output_sva (
-  .clk_i, .rst_ni, .valid_i(m_valid_o), .ready_i(m_ready_i), .payload_i(m_data_o)
-);
 bind vireo_fifo vireo_stream_sva #(.Width(Width)) u_output_sva (
   .clk_i, .rst_ni, .valid_i(m_valid_o), .ready_i(m_ready_i), .payload_i(m_data_o)
 );

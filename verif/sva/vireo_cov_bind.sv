@@ -6,9 +6,6 @@
 bind vireo_slice vireo_stream_cov u_stream_cov (
   .clk_i, .rst_ni, .s_valid_i, .s_ready_i(s_ready_o), .m_valid_i(m_valid_o), .m_ready_i
 );
-bind vireo_half_slice vireo_stream_cov u_stream_cov (
-  .clk_i, .rst_ni, .s_valid_i, .s_ready_i(s_ready_o), .m_valid_i(m_valid_o), .m_ready_i
-);
 bind vireo_fifo vireo_stream_cov u_stream_cov (
   .clk_i, .rst_ni, .s_valid_i, .s_ready_i(s_ready_o), .m_valid_i(m_valid_o), .m_ready_i
 );
