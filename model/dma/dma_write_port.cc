@@ -32,7 +32,8 @@ DmaWritePort::DmaWritePort(Agenda& agenda, const Config& config)
   store_in.reserve(config.store_clients);
   write_in.reserve(config.write_clients);
   for (size_t i = 0; i < config.store_clients; ++i) {
-    store_in.push_back(Channel<spec::DmaStore>::Slice());
+    store_in.push_back(beat_bytes_ < spec::kDmaFetchBytes ? Channel<spec::DmaStore>::HalfSlice()
+                                                          : Channel<spec::DmaStore>::Slice());
     store_in.back().SetConsumer(this);
     store_in.back().ShowIn(waiting_, i);
   }

@@ -90,8 +90,10 @@ module vireo_dma_write_port
     beat_t beat;
     logic [PartIndexBits-1:0] part_d, part_q, last_part;
 
+    // With several beats a token takes longer than a slice with one entry.
     vireo_slice #(
-      .Width(DmaStoreBits)
+      .Width(DmaStoreBits),
+      .Depth(StoreBeats == 1 ? 2 : 1)
     ) u_slice (
       .clk_i,
       .rst_ni,
