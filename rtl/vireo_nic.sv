@@ -235,11 +235,26 @@ module vireo_nic
   localparam int unsigned FetchDepth =
       Config.dma_tags >= 32'(DmaFetchDepth) ? 32'(DmaFetchDepth) : Config.dma_tags < 4 ? 4 : Config.dma_tags;
 
+  // The most bytes that each client reads at once. [asserted in the port]
+  function automatic logic [FetchClients-1:0][6:0] fetch_bytes();
+    fetch_bytes = {32'(FetchClients){7'(DmaFetchBytes)}};
+    fetch_bytes[FetchIndex] = 7'(PvirtqDescBytes);  // packed ring; the index of a split one is shorter
+    fetch_bytes[FetchDescriptor] = 7'(VirtqDescBytes);
+    fetch_bytes[FetchTable] = 7'(VirtqDescBytes);
+    fetch_bytes[FetchWorkRequest] = 7'(RdmaSqReqInlineDataOffset);  // the first part, which is the longer one
+    fetch_bytes[FetchReceive] = 7'(RdmaRqReqBytes + RdmaSgeBytes);
+    fetch_bytes[FetchSuppression] = 7'(PvirtqEventSuppressBytes);
+    fetch_bytes[FetchAtomic] = 7'(AtomicBytes);
+  endfunction
+
+  localparam logic [FetchClients-1:0][6:0] FetchBytes = fetch_bytes();
+
   vireo_dma_read_port #(
     .Config(Config),
     .FetchClients(FetchPorts),
     .FetchDepth(FetchDepth),
-    .ReadClients(ReadClients)
+    .ReadClients(ReadClients),
+    .FetchBytes(FetchBytes[FetchPorts-1:0])
   ) u_dma_read_port (
     .clk_i,
     .rst_ni,

@@ -14,6 +14,8 @@ module vireo_dma_read_port
   parameter int unsigned FetchClients,  // 2 or more
   parameter int unsigned FetchDepth,  // responses per fetch client; a power of two, 4 or more
   parameter int unsigned ReadClients,  // train clients; 1 or more
+  // Bytes that a fetch client asks for, at most. What it never gets takes neither registers nor memory.
+  parameter logic [FetchClients-1:0][6:0] FetchBytes = {FetchClients{7'(DmaFetchBytes)}},
   localparam int unsigned DataBits = Config.datapath_bits,  // 64 ... 1024, a power of two
   localparam int unsigned Tags = Config.dma_tags,  // bursts in flight; a power of two, 2 or more
   localparam int unsigned BufferBytes = Config.dma_read_buffer_bytes,  // reorder buffer; a power of two, 8192 or more
@@ -26,7 +28,7 @@ module vireo_dma_read_port
 
   input  logic [FetchClients-1:0]               fetch_request_valid_i,
   output logic [FetchClients-1:0]               fetch_request_ready_o,
-  input  dma_read_request_t [FetchClients-1:0]  fetch_request_i,        // of 1 ... DmaFetchBytes bytes
+  input  dma_read_request_t [FetchClients-1:0]  fetch_request_i,        // of 1 ... FetchBytes[i] bytes
 
   output logic [FetchClients-1:0]               fetched_valid_o,
   input  logic [FetchClients-1:0]               fetched_ready_i,
@@ -248,19 +250,26 @@ module vireo_dma_read_port
     end
 
     for (genvar i = 0; i < FetchClients; i++) begin : gen_answer
+      localparam int unsigned Bits = 8 * 32'(FetchBytes[i]);
+      logic [7:0] tag;
+      logic [1:0] resp;
+      logic [Bits-1:0] data;
+
       vireo_fifo #(
-        .Width(DmaFetchedBits),
+        .Width(8 + 2 + Bits),
         .Depth(FetchDepth)
       ) u_fifo (
         .clk_i,
         .rst_ni,
         .s_valid_i(for_client[i]),
         .s_ready_o(place_free[i]),
-        .s_data_i(answer),
+        .s_data_i({answer.tag, answer.resp, answer.data[Bits-1:0]}),
         .m_valid_o(fetched_valid_o[i]),
         .m_ready_i(fetched_ready_i[i]),
-        .m_data_o(fetched_o[i])
+        .m_data_o({tag, resp, data})
       );
+
+      assign fetched_o[i] = '{tag: tag, resp: resp, data: FetchBits'(data)};
     end
   end else begin : gen_store
     // The beats of all clients lie in one RAM, from which one per cycle, as many as arrive, goes to the client's output
@@ -384,10 +393,11 @@ module vireo_dma_read_port
     );
 
     for (genvar i = 0; i < FetchClients; i++) begin : gen_answer
+      localparam int unsigned Parts = (8 * 32'(FetchBytes[i]) + PartBits - 1) / PartBits;  // of its largest answer
       logic load;
       logic [7:0] tag_q;
       axi_resp_e resp_q;
-      logic [FetchBeats-1:0][PartBits-1:0] data_q;
+      logic [Parts-1:0][PartBits-1:0] data_q;
 
       assign load = valid2_q && client2_q == StoreBits'(i);
 
@@ -398,7 +408,7 @@ module vireo_dma_read_port
         end
       end
 
-      for (genvar part = 0; part < FetchBeats; part++) begin : gen_part
+      for (genvar part = 0; part < Parts; part++) begin : gen_part
         always_ff @(posedge clk_i) begin
           if (load && part2_q == '0 && part != 0) data_q[part] <= '0;
           else if (load && part2_q == PartIndexBits'(part)) data_q[part] <= data2;
@@ -406,7 +416,7 @@ module vireo_dma_read_port
       end
 
       assign fetched_valid_o[i] = full_q[i];
-      assign fetched_o[i] = '{tag: tag_q, resp: resp_q, data: data_q};
+      assign fetched_o[i] = '{tag: tag_q, resp: resp_q, data: FetchBits'(data_q)};
     end
   end
 
@@ -427,6 +437,10 @@ module vireo_dma_read_port
   assign outstanding_o = outstanding_q;
 
 `ifndef SYNTHESIS
+  for (genvar i = 0; i < FetchClients; i++) begin : gen_request_fits
+    request_fits: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      fetch_request_valid_i[i] |-> fetch_request_i[i].bytes <= 13'(FetchBytes[i]));
+  end
   places_suffice: assert property (@(posedge clk_i) disable iff (!rst_ni) (for_client & ~place_free) == '0);
 `endif
 

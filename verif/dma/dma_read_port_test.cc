@@ -35,7 +35,7 @@ DmaReadPort::Config ConfigOf();
 template <>
 DmaReadPort::Config ConfigOf<Vdma_read_port_64>() {
   return {.reader = {.data_bits = 64, .tags = 16, .buffer_bytes = 8192},
-          .fetch_clients = 2,
+          .fetch_clients = 3,
           .fetch_depth = 4,
           .read_clients = 3};
 }
@@ -45,6 +45,14 @@ DmaReadPort::Config ConfigOf<Vdma_read_port_512>() {
           .fetch_clients = 3,
           .fetch_depth = 16,
           .read_clients = 2};
+}
+
+// The most bytes that a fetch client may ask for: as Verilated, with a narrow one behind two others.
+constexpr size_t kNarrowClient = 2;
+template <typename Top>
+uint32_t FetchBytes(size_t client) {
+  if (client < kNarrowClient) return spec::kDmaFetchBytes;
+  return ConfigOf<Top>().reader.data_bits == 64 ? 16 : 8;
 }
 
 // Where a beat is no whole answer, answers come through the store.
@@ -125,7 +133,13 @@ class Rig {
   size_t whole() const { return config_.fetch_clients; }  // the first one; those behind it are train clients, too
   const DmaReadPort::Config& config() const { return config_; }
 
+  // The most that a client may ask for.
+  uint32_t Most(size_t client) const {
+    return client >= whole() ? spec::kPcieRequestBoundary : FetchBytes<Top>(client);
+  }
+  // Of these bytes, as many as the client may ask for.
   void Ask(size_t client, uint64_t address, uint32_t bytes) {
+    bytes = std::min(bytes, Most(client));
     const DmaReadRequest request{
         .address = address, .bytes = static_cast<uint16_t>(bytes), .tag = static_cast<uint8_t>(random_())};
     requests[client]->tokens.push_back(request);
@@ -133,9 +147,9 @@ class Rig {
   }
   // Any size and alignment, often across the end of a page.
   void AskAny(size_t client) {
-    const uint32_t most = client >= whole() ? spec::kPcieRequestBoundary : spec::kDmaFetchBytes;
-    const uint32_t bytes =
-        random_() % 4 == 0 ? most - static_cast<uint32_t>(random_() % 9) : 1 + static_cast<uint32_t>(random_() % most);
+    const uint32_t most = Most(client);
+    const uint32_t bytes = random_() % 4 == 0 ? most - static_cast<uint32_t>(random_() % std::min(most, 9U))
+                                              : 1 + static_cast<uint32_t>(random_() % most);
     uint64_t address = random_() >> 1;
     if (random_() % 2 == 0) address = (address & ~uint64_t{0xfff}) - random_() % bytes;
     if (random_() % 3 == 0) address &= ~uint64_t{63};
