@@ -113,10 +113,8 @@ module vireo_requester
   localparam int unsigned PendingBits = $clog2(Packets) + 1;
   localparam int unsigned RoomBits = 2;  // of packets that tx_gather has room for before they are begun
 
-  // Elements per read, after the first one; there is space for the responses to a whole list.
+  // Elements per read, after the first one.
   localparam int unsigned FetchElements = 32'(DmaFetchBytes) / RdmaSgeBytes;
-  localparam int unsigned MaxFetches = (MaxSendSge + FetchElements - 2) / FetchElements;
-  localparam int unsigned FetchedDepth = MaxFetches < 4 ? 4 : 2 ** $clog2(MaxFetches);
   localparam int unsigned FetchSlotBits = $clog2(FetchElements);
   localparam int unsigned ListBits = $clog2(MaxSendSge + 1);
 
@@ -217,7 +215,11 @@ module vireo_requester
   /* verilator lint_on UNUSEDSIGNAL */
   memory_place_t place;
 
-  vireo_slice #(.Width(WorkRequestBits)) u_work_request (
+  // One entry where a packet has several beats.
+  vireo_slice #(
+    .Width(WorkRequestBits),
+    .Depth(Config.datapath_bits < 8 * 32'(DmaFetchBytes) ? 1 : 2)
+  ) u_work_request (
     .clk_i, .rst_ni,
     .s_valid_i(work_request_valid_i), .s_ready_o(work_request_ready_o), .s_data_i(work_request_i),
     .m_valid_o(work_valid), .m_ready_i(work_pop), .m_data_o(work)
@@ -227,7 +229,8 @@ module vireo_requester
     .s_valid_i(load_valid_i), .s_ready_o(load_ready_o), .s_data_i(load_i),
     .m_valid_o(load_valid), .m_ready_i(load_pop), .m_data_o(load)
   );
-  vireo_fifo #(.Width(DmaFetchedBits), .Depth(FetchedDepth)) u_fetched (
+  // One entry: each has elements for several cycles. The others wait in their places in the read port.
+  vireo_slice #(.Width(DmaFetchedBits), .Depth(1)) u_fetched (
     .clk_i, .rst_ni,
     .s_valid_i(fetched_valid_i), .s_ready_o(fetched_ready_o), .s_data_i(fetched_i),
     .m_valid_o(fetched_valid), .m_ready_i(fetched_pop), .m_data_o(fetched)
