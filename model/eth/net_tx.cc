@@ -247,7 +247,8 @@ void NetTx::Decide(Cycle now) {
 
 void NetTx::CutRun() {
   Entry& entry = walk_.entries[walk_.entry];
-  const auto bytes = static_cast<uint16_t>(std::min(entry.bytes, kRunBytes));
+  const auto to_boundary = static_cast<uint32_t>(kRunBytes - entry.address % kRunBytes);
+  const auto bytes = static_cast<uint16_t>(std::min(entry.bytes, to_boundary));
   auto job = std::exchange(walk_.first_half, std::nullopt);
   const bool second = job.has_value();
   if (!job) {

@@ -40,8 +40,9 @@ class NetTx final : public Block {
   static constexpr uint32_t kPairRequests = 3;
   // Jobs of a frame are made while fewer bytes of earlier ones are being read.
   static constexpr uint32_t kReadAheadBytes = 12288;
-  // Longest run of a job.
-  static constexpr uint32_t kRunBytes = 4096;
+  // A run ends at a multiple of this address. A host answers such a read in one packet, so the reads of a frame are
+  // answered nearly in their order, and its first bytes need not wait for its last ones.
+  static constexpr uint32_t kRunBytes = 256;
 
   // max_frame_bytes: without header.
   NetTx(Agenda& agenda, uint32_t net_queue_pairs, uint32_t max_frame_bytes);

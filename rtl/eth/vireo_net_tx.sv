@@ -81,7 +81,10 @@ module vireo_net_tx
   localparam int unsigned Entries = 32'(NetChainDescriptors);
   localparam int unsigned EntryBits = $clog2(Entries);
   localparam int unsigned TotalBits = 32 + EntryBits;
-  localparam int unsigned RunBytes = 4096;  // maximum of a dma_read_request
+  // A run ends at a multiple of this address. A host answers such a read in one packet, so the reads of a frame are
+  // answered nearly in their order, and its first bytes need not wait for its last ones.
+  localparam int unsigned RunBytes = 256;
+  localparam int unsigned RunBits = $clog2(RunBytes);
   // Jobs of a frame are made while fewer bytes of earlier ones are being read: more than the wire takes in one latency
   // of host memory, but not so many that the next descriptors wait behind them.
   localparam int unsigned ReadAheadBytes = 12288;
@@ -215,7 +218,7 @@ module vireo_net_tx
   logic [63:0] address0_d, address0_q, address1_d, address1_q;
   logic [12:0] bytes0_d, bytes0_q, bytes1_d, bytes1_q;
   logic more_d, more_q;
-  logic [12:0] run;
+  logic [12:0] run, to_boundary;
   logic run_ends, last_run;
   logic record_push, record_ready, record_valid, record_pop;
   record_t record_in, record;
@@ -314,8 +317,9 @@ module vireo_net_tx
     failure_load = 1'b0;
     drop_d = 1'b0;
 
-    run = bytes_q < RunBytes ? bytes_q[12:0] : 13'(RunBytes);
-    run_ends = bytes_q <= RunBytes;
+    to_boundary = 13'(RunBytes) - 13'(address_q[RunBits-1:0]);
+    run_ends = bytes_q <= 32'(to_boundary);
+    run = run_ends ? bytes_q[12:0] : to_boundary;
     last_run = run_ends && next_q == count_q;
     record_in = '{pair: pair_q, head: head_q, has_id: has_id_q, id: has_id_q ? id_q : '0,
                   next_position: has_id_q ? next_index_q : '0, dropped: 1'b0, bytes: total_q[13:0]};

@@ -33,6 +33,7 @@ constexpr uint32_t kShortest = kHeader + spec::Ethernet::kBytes;
 constexpr uint32_t kLongest = kHeader + kMaxFrame;
 constexpr uint32_t kMost = spec::kNetBuffersPerRequest;
 constexpr uint32_t kChain = spec::kNetChainDescriptors;
+constexpr uint32_t kRun = NetTx::kRunBytes;
 
 // The most pairs of the classes.
 constexpr uint32_t kPairs = 3;
@@ -269,7 +270,7 @@ struct Bench {
       ASSERT_LT(posted.descriptor, posted.descriptors.size());
       const Descriptor& descriptor = posted.descriptors[posted.descriptor];
       EXPECT_EQ(address, descriptor.address + posted.offset);
-      EXPECT_EQ(bytes, std::min<uint64_t>(descriptor.bytes - posted.offset, 4096));
+      EXPECT_EQ(bytes, std::min<uint64_t>(descriptor.bytes - posted.offset, kRun - address % kRun));
       EXPECT_GE(bytes, 1u);
       posted.offset += bytes;
       if (posted.offset == descriptor.bytes) {
@@ -345,6 +346,12 @@ struct Bench {
     posted.head = next_head;
     for (const uint32_t bytes : lengths) posted.descriptors.push_back({.address = random(), .bytes = bytes});
     next_head = static_cast<uint16_t>(next_head + lengths.size());
+    return posted;
+  }
+  // Each descriptor starts `offset` bytes behind where runs end.
+  Posted MakeAt(uint32_t pair, uint32_t offset, const std::vector<uint32_t>& lengths) {
+    Posted posted = Make(pair, lengths);
+    for (Descriptor& descriptor : posted.descriptors) descriptor.address = descriptor.address / kRun * kRun + offset;
     return posted;
   }
   void Post(Posted posted) { ring[posted.pair].push_back(std::move(posted)); }
@@ -677,18 +684,21 @@ TEST(NetTx, AcceptsLengthsFromEthernetHeaderToLongestFrame) {
   }
 }
 
-TEST(NetTx, CutsEveryDescriptorIntoRuns) {
+TEST(NetTx, CutsEveryDescriptorIntoRunsThatEndAtBoundaries) {
   Device3 device;
   auto& bench = device.bench;
-  for (const uint32_t bytes : {4095u, 4096u, 4097u, 8191u, 8192u, 8193u, kLongest}) {
-    bench.job_cycles.clear();
-    bench.Post(0, {bytes});
-    bench.Ring(0);
-    ASSERT_EQ(bench.Settle(), "");
-    EXPECT_EQ(bench.job_cycles.size(), (bytes + 8191) / 8192);
+  for (const uint32_t bytes : {kRun - 1, kRun, kRun + 1, 2 * kRun - 1, 2 * kRun, 2 * kRun + 1, kLongest}) {
+    for (const uint32_t offset : {0u, 1u, 2u, kRun - 1}) {
+      bench.job_cycles.clear();
+      bench.Post(bench.MakeAt(0, offset, {bytes}));
+      bench.Ring(0);
+      ASSERT_EQ(bench.Settle(), "");
+      const uint32_t runs = (offset + bytes + kRun - 1) / kRun;
+      EXPECT_EQ(bench.job_cycles.size(), (runs + 1) / 2) << bytes << " bytes at " << offset;
+    }
   }
   bench.job_cycles.clear();
-  bench.Post(0, std::vector<uint32_t>(kChain, 10));
+  bench.Post(0, std::vector<uint32_t>(kChain, 1));
   bench.Ring(0);
   ASSERT_EQ(bench.Settle(), "");
   EXPECT_EQ(bench.job_cycles.size(), kChain / 2);
@@ -997,7 +1007,7 @@ TEST(NetTx, MeetsDocumentedLatencies) {
   EXPECT_EQ(request_at() - at, NetTx::kDoorbellToRequest);
 
   for (const uint32_t runs : {1u, 2u}) {
-    bench.Post(0, {runs * NetTx::kRunBytes});
+    bench.Post(bench.MakeAt(0, 0, {runs * kRun}));
     bench.AnswerAll();
     at = bench.Accept(bench.buffer, [&] {
       const auto token = bench.buffer.tokens.front();
@@ -1021,7 +1031,7 @@ TEST(NetTx, MeetsDocumentedLatencies) {
     bench.buffer.tokens.clear();
     return bench.Accept(bench.buffer, token);
   };
-  bench.Post(0, {100, 200, 300});
+  bench.Post(bench.MakeAt(0, 0, {100, 200, 256}));
   at = accept_answer();
   ASSERT_EQ(bench.Run(20), "");
   EXPECT_EQ(request_at() - at, NetTx::kBufferToWalk);
@@ -1059,7 +1069,7 @@ TEST(NetTx, MeetsDocumentedLatencies) {
 TEST(NetTx, TakesThreeCyclesPerOneRunFrame) {
   Device3 device;
   auto& bench = device.bench;
-  for (uint32_t i = 0; i < 3 * kMost; ++i) bench.Post(0, {1526});
+  for (uint32_t i = 0; i < 3 * kMost; ++i) bench.Post(bench.MakeAt(0, 64, {72}));
   bench.Ring(0);
   ASSERT_EQ(bench.Settle(), "");
   ASSERT_EQ(bench.job_cycles.size(), 3 * kMost);
