@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "sim/bench/bottleneck.h"
+#include "sim/bench/go_back_n.h"
 
 namespace vireo::sim {
 
@@ -58,6 +59,28 @@ constexpr Workload kWorkloads[] = {
 };
 // Local ACK timeouts on lossy lines: longer than all outstanding data takes on the line; 262 us and 17 ms.
 constexpr uint8_t kLossTimeout = 6, kSlowLossTimeout = 12, kMostTimeout = 31;
+
+// The most that go-back-N can reach on this line, and how much of it was.
+void AddGoBackN(Bench& bench, const Workload& workload, double loss, Row& row) {
+  constexpr uint32_t kLineBytes = kPreambleBytes + kFcsBytes + kInterframeGapBytes;
+  constexpr uint32_t kHeaderBytes =
+      spec::Ethernet::kBytes + spec::Ipv4::kBytes + spec::Udp::kBytes + spec::Bth::kBytes + spec::kIcrcBytes;
+  const Wire& wire = bench.system->topology().wire(0);
+  const auto line_ns = [&](uint64_t bytes) {
+    return static_cast<double>(wire.Time(bytes + kLineBytes)) / kPicosecondsPerNanosecond;
+  };
+  const uint32_t payload = uint32_t{128} << static_cast<unsigned>(workload.path_mtu);
+  const MacParameters mac;
+  const LossyLine line{.loss = loss,
+                       .frame_ns = line_ns(payload + kHeaderBytes),
+                       .answer_ns = line_ns(std::max<uint64_t>(kHeaderBytes + spec::Aeth::kBytes, kMinFrameBytes)),
+                       .delay_ns = static_cast<double>(wire.parameters().delay_ns),
+                       .mac_ns = static_cast<double>(mac.transmit_latency_ns + mac.receive_latency_ns),
+                       .most_frames = static_cast<double>(workload.depth * ((workload.bytes + payload - 1) / payload))};
+  const double most = GoBackNShare(line) * payload * 8 / line.frame_ns;
+  row.metrics.push_back({kGoBackN, most, "Gb/s"});
+  row.metrics.push_back({kGoBackNReached, row.Value("goodput_gbps") / most * 100, "%"});
+}
 
 uint64_t MessageCount(const Options& options, const Workload& workload) {
   const uint64_t messages = options.quick ? workload.quick_messages : workload.messages;
@@ -260,6 +283,7 @@ std::string RunWorkload(const Options& options, const std::string& device, const
   }
   row.metrics.push_back({"lost_pct", lost_per_million * 1e-4, "%"});
   row.metrics.push_back({"frames_lost", static_cast<double>(lost), "1"});
+  if (lost_per_million != 0) AddGoBackN(bench, workload, lost_per_million * 1e-6, row);
   return "";
 }
 

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <thread>
 
+#include "sim/bench/go_back_n.h"
 #include "sim/device/devices.h"
 
 namespace vireo::sim {
@@ -41,6 +42,11 @@ void PrintTables(const std::vector<Row>& rows) {
                row.Value("bar_writes_per_msg"), row.Value("dma_reads_per_msg"), row.Value("dma_read_bytes_per_msg"),
                row.Value("dma_writes_per_msg"), row.Value("peer_dma_writes_per_msg"), row.Value("dma_read_cycles"),
                row.Value("dma_reads_outstanding"));
+  }
+  for (const Row& row : rows) {
+    if (std::isnan(row.Value(kGoBackN))) continue;
+    fmt::print("{} {}: go-back-N allows {:.1f} Gb/s on this line, {:.1f} % of that reached\n", row.device, row.workload,
+               row.Value(kGoBackN), row.Value(kGoBackNReached));
   }
 }
 
@@ -135,6 +141,8 @@ std::string FigureTables(const std::vector<Row>& rows, const std::vector<Row>& p
       "cycles per message | p50 | p99 |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n";
   std::string latencies = "\n| one message of 64 bytes | | packed rings |\n|---|---:|---:|\n";
   const size_t no_latency = latencies.size();
+  std::string lossy = "\n| lossy line | go-back-N allows, Gb/s | reached | packed rings |\n|---|---:|---:|---:|\n";
+  const size_t no_loss = lossy.size();
   for (const Row& row : rows) {
     if (row.device != device) continue;
     const Row& packed = RowOf(packed_rows, row.workload);
@@ -151,6 +159,10 @@ std::string FigureTables(const std::vector<Row>& rows, const std::vector<Row>& p
                           row.Value("cycles_per_msg"), row.Value("latency_ns_p50"), row.Value("latency_ns_p99"),
                           figure(packed.Value("goodput_gbps"), 1, ""), figure(packed.Value("cycles_per_msg"), 1, ""),
                           figure(packed.Value("latency_ns_p50"), 0, ""), figure(packed.Value("latency_ns_p99"), 0, ""));
+      if (!std::isnan(row.Value(kGoBackN))) {
+        lossy += fmt::format("| `{}` | {:.1f} | {:.1f} % | {} |\n", row.workload, row.Value(kGoBackN),
+                             row.Value(kGoBackNReached), figure(packed.Value(kGoBackNReached), 1, " %"));
+      }
     } else if (!std::isnan(row.Value("cycles_in_nic"))) {
       add("in the NIC, from doorbell to CQE", "cycles_in_nic", " cycles");
       add("in the peer's NIC", "cycles_in_peer nic", " cycles");
@@ -160,6 +172,7 @@ std::string FigureTables(const std::vector<Row>& rows, const std::vector<Row>& p
       add("there and back, p50", "round_trip_ns_p50", " ns");
     }
   }
+  if (lossy.size() != no_loss) text += lossy;
   return latencies.size() == no_latency ? text : text + latencies;
 }
 

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a lossy line costs go-back-N however fast its two NICs are: the figure that the workloads `loss_…` are held
+// against. docs/bench.md, "Lossy lines".
+#pragma once
+
+#include <algorithm>
+
+namespace vireo::sim {
+
+// Metrics of a row: the most that go-back-N can reach, and how much of it was.
+inline constexpr const char* kGoBackN = "go_back_n_gbps";
+inline constexpr const char* kGoBackNReached = "go_back_n_reached_pct";
+
+struct LossyLine {
+  double loss = 0;         // chance of each frame
+  double frame_ns = 0;     // time of a full frame on the line, with preamble and gap
+  double answer_ns = 0;    // likewise, of an acknowledge
+  double delay_ns = 0;     // from end to end
+  double mac_ns = 0;       // latency of both MACs of one direction
+  double most_frames = 0;  // that a queue pair has outstanding
+};
+
+// Frames on the line for each that is lost: itself, and those of its queue pair behind it that left before the sender
+// knew. The next one shows the gap when it has arrived, and the NAK comes back.
+inline double FramesPerLoss(const LossyLine& line) {
+  const double known_ns = line.frame_ns + line.answer_ns + 2 * (line.delay_ns + line.mac_ns);
+  return std::min(1 + known_ns / line.frame_ns, line.most_frames);
+}
+
+// The share of the line's frames that are new data and arrive.
+inline double GoBackNShare(const LossyLine& line) {
+  const double good = 1 - line.loss;
+  return good / (good + line.loss * FramesPerLoss(line));
+}
+
+}  // namespace vireo::sim
