@@ -40,6 +40,12 @@ uint64_t PageListBytes(const uint8_t* request) {
   return uint64_t{spec::RdmaCmdRegUserMr::Decode(request).npages} * spec::TableTranslation::kBytes;
 }
 
+uint64_t NewPageListBytes(const uint8_t* request) {
+  const auto decoded = spec::RdmaCmdReregMr::Decode(request);
+  if ((decoded.flags & spec::RdmaReregFlags::kTranslation) == 0) return 0;
+  return uint64_t{decoded.npages} * spec::TableTranslation::kBytes;
+}
+
 }  // namespace
 
 // By command number.
@@ -67,6 +73,7 @@ constexpr Firmware::RoceCommand Firmware::kRoceCommands[] = {
     Roce<spec::RdmaCmdModifySrq, Empty, &Firmware::ModifySrq>(),
     Roce<spec::RdmaCmdQuerySrq, spec::RdmaAckQuerySrq, &Firmware::QuerySrq>(),
     Roce<spec::RdmaCmdDestroySrq, Empty, &Firmware::DestroySrq>(),
+    Roce<spec::RdmaCmdReregMr, spec::RdmaAckReregMr, &Firmware::ReregMr>(NewPageListBytes),
 };
 
 constexpr Firmware::NetCommand Firmware::kNetCommands[] = {

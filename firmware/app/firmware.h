@@ -140,6 +140,7 @@ class Firmware {
   Error GetDmaMr(const spec::RdmaCmdGetDmaMr& request, spec::RdmaAckGetDmaMr& response);
   Error RegUserMr(const spec::RdmaCmdRegUserMr& request, spec::RdmaAckRegUserMr& response);
   Error DeregMr(const spec::RdmaCmdDeregMr& request, Empty&);
+  Error ReregMr(const spec::RdmaCmdReregMr& request, spec::RdmaAckReregMr& response);
   Error CreateAh(const spec::RdmaCmdCreateAh& request, spec::RdmaAckCreateAh& response);
   Error DestroyAh(const spec::RdmaCmdDestroyAh& request, Empty&);
   Error AddGid(const spec::RdmaCmdAddGid& request, Empty&);
@@ -148,6 +149,7 @@ class Firmware {
 
   bool HasPd(uint32_t pdn) const { return pdn < config_.num_pds && pd_used_.Test(pdn); }
   bool HasCq(uint32_t cqn) const { return cqn < config_.num_cqs && cq_used_.Test(cqn); }
+  bool HasMr(uint32_t mrn) const { return mrn < config_.num_mrs && mr_used_.Test(mrn); }
   bool HasQp(uint32_t qpn) const { return qpn < config_.num_qps && qp_used_.Test(qpn) && !srq_used_.Test(qpn); }
   bool HasSrq(uint32_t srqn) const { return srqn < config_.num_qps && srq_used_.Test(srqn); }
   bool HasGid(uint32_t index) const { return index < config_.num_gids && gid_used_.Test(index); }
@@ -160,8 +162,12 @@ class Firmware {
   bool IsAccessAllowed(uint32_t access_flags) const;  // of a region
   // Programs the request's page list from `first` on and checks it; with first == kNone it checks only. On failure the
   // entries are cleared again.
-  Error LoadPages(uint32_t npages, uint8_t page_shift, uint32_t first);
+  Error LoadPages(size_t request_bytes, uint32_t npages, uint8_t page_shift, uint32_t first);
+  Error CheckPageCount(uint64_t virt_addr, uint64_t length, uint32_t npages, uint8_t& page_shift) const;
   void ClearPages(uint32_t first, uint32_t npages);
+  void FreePages(uint32_t first, uint32_t npages);
+  static void SetRights(spec::TableMr& entry, uint32_t access_flags);
+  uint8_t NextKey(uint32_t index);
   uint32_t ActivateMr(spec::TableMr entry, uint32_t access_flags);  // returns the key
   void RemoveMr(uint32_t index);
   // Checks numbers and addresses of a path whose sgid_index exists: invalid_attribute, invalid_address or ok.

@@ -150,16 +150,25 @@ bool Firmware::IsAccessAllowed(uint32_t access_flags) const {
   return (access_flags & (Flags::kRemoteWrite | Flags::kRemoteAtomic)) == 0 || (access_flags & Flags::kLocalWrite) != 0;
 }
 
-// Activates the entry for datapath and peers: the last step.
-uint32_t Firmware::ActivateMr(spec::TableMr entry, uint32_t access_flags) {
-  const uint32_t index = mr_used_.FindClear(0, config_.num_mrs, next_mr_);
-  if (++mr_key_[index] == 0) ++mr_key_[index];
-  entry.valid = true;
+void Firmware::SetRights(spec::TableMr& entry, uint32_t access_flags) {
   entry.local_write = (access_flags & spec::IbAccessFlags::kLocalWrite) != 0;
   entry.remote_write = (access_flags & spec::IbAccessFlags::kRemoteWrite) != 0;
   entry.remote_read = (access_flags & spec::IbAccessFlags::kRemoteRead) != 0;
   entry.remote_atomic = (access_flags & spec::IbAccessFlags::kRemoteAtomic) != 0;
-  entry.key = mr_key_[index];
+}
+
+// Another key for the number than its last one; never 0.
+uint8_t Firmware::NextKey(uint32_t index) {
+  if (++mr_key_[index] == 0) ++mr_key_[index];
+  return mr_key_[index];
+}
+
+// Activates the entry for datapath and peers: the last step.
+uint32_t Firmware::ActivateMr(spec::TableMr entry, uint32_t access_flags) {
+  const uint32_t index = mr_used_.FindClear(0, config_.num_mrs, next_mr_);
+  entry.valid = true;
+  SetRights(entry, access_flags);
+  entry.key = NextKey(index);
   device_.WriteEntry(index, entry);
   mr_used_.Set(index);
   next_mr_ = index + 1;
@@ -177,30 +186,36 @@ Firmware::Error Firmware::GetDmaMr(const spec::RdmaCmdGetDmaMr& request, spec::R
   return Error::kOk;
 }
 
+// Addresses and number of pages. `page_shift`: as requested; becomes the one that counts.
+Firmware::Error Firmware::CheckPageCount(uint64_t virt_addr, uint64_t length, uint32_t npages,
+                                         uint8_t& page_shift) const {
+  if (length == 0 || length > MaxMrSize()) return Error::kInvalidLength;
+  const uint64_t last = virt_addr + (length - 1);
+  if (last < virt_addr) return Error::kInvalidLength;
+  if (!profile_->rdma_has_additions || page_shift == 0) page_shift = spec::kRdmaPageShiftDefault;
+  if (page_shift >= 64 || (PageSizeCap() >> page_shift & 1) == 0) return Error::kInvalidPageSize;
+  if (npages > config_.num_translations) return Error::kPageListTooLong;
+  const uint64_t expected = (last >> page_shift) - (virt_addr >> page_shift) + 1;
+  return npages == expected ? Error::kOk : Error::kPageCountMismatch;
+}
+
 Firmware::Error Firmware::RegUserMr(const spec::RdmaCmdRegUserMr& request, spec::RdmaAckRegUserMr& response) {
   if (!HasPd(request.pdn)) return Error::kBadPdn;
   const bool invalidatable = profile_->rdma_has_additions && request.invalidatable != 0;
   if (invalidatable && (request.invalidatable != 1 || !HasInvalidation())) return Error::kInvalidParameter;
   if (!IsAccessAllowed(request.access_flags)) return Error::kBadAccessFlags;
-  if (request.length == 0 || request.length > MaxMrSize()) return Error::kInvalidLength;
-  const uint64_t last = request.virt_addr + (request.length - 1);
-  if (last < request.virt_addr) return Error::kInvalidLength;
-  uint8_t page_shift = spec::kRdmaPageShiftDefault;
-  if (profile_->rdma_has_additions && request.page_shift != 0) page_shift = request.page_shift;
-  if (page_shift >= 64 || (PageSizeCap() >> page_shift & 1) == 0) return Error::kInvalidPageSize;
-  if (request.npages > config_.num_translations) return Error::kPageListTooLong;
-  const uint64_t npages = (last >> page_shift) - (request.virt_addr >> page_shift) + 1;
-  if (npages != request.npages) return Error::kPageCountMismatch;
+  uint8_t page_shift = request.page_shift;
+  Error error = CheckPageCount(request.virt_addr, request.length, request.npages, page_shift);
+  if (error != Error::kOk) return error;
 
   // The list is read once, directly into the table if there is space: reserve, program, and only then activate.
   const bool has_index = mr_used_.FindClear(0, config_.num_mrs, 0) != kNone;
   const uint32_t first = translation_used_.FindRun(request.npages, config_.num_translations);
-  const Error error = LoadPages(request.npages, page_shift, has_index ? first : kNone);
+  error = LoadPages(spec::RdmaCmdRegUserMr::kBytes, request.npages, page_shift, has_index ? first : kNone);
   if (error != Error::kOk) return error;
   if (!has_index) return Error::kNoFreeMr;
   if (first == kNone) return Error::kNoFreePages;
 
-  for (uint32_t i = 0; i < request.npages; ++i) translation_used_.Set(first + i);
   const uint32_t key = ActivateMr({.invalidatable = invalidatable,
                                    .page_shift = page_shift,
                                    .npages = request.npages,
@@ -213,8 +228,9 @@ Firmware::Error Firmware::RegUserMr(const spec::RdmaCmdRegUserMr& request, spec:
   return Error::kOk;
 }
 
-Firmware::Error Firmware::LoadPages(uint32_t npages, uint8_t page_shift, uint32_t first) {
-  constexpr uint64_t list = spec::NetCtrlHdr::kBytes + spec::RdmaCmdRegUserMr::kBytes;
+// The list is behind `request_bytes` of the request. The translations are in use if it succeeds.
+Firmware::Error Firmware::LoadPages(size_t request_bytes, uint32_t npages, uint8_t page_shift, uint32_t first) {
+  const uint64_t list = spec::NetCtrlHdr::kBytes + request_bytes;
   const uint64_t in_page = (uint64_t{1} << page_shift) - 1;
   for (uint32_t i = 0; i < npages; ++i) {
     uint8_t bytes[spec::TableTranslation::kBytes];
@@ -228,11 +244,18 @@ Firmware::Error Firmware::LoadPages(uint32_t npages, uint8_t page_shift, uint32_
     }
     if (first != kNone) device_.WriteEntry(first + i, page);
   }
+  for (uint32_t i = 0; first != kNone && i < npages; ++i) translation_used_.Set(first + i);
   return Error::kOk;
 }
 
 void Firmware::ClearPages(uint32_t first, uint32_t npages) {
   for (uint32_t i = 0; i < npages; ++i) device_.ClearEntry<spec::TableTranslation>(first + i);
+}
+
+// No region uses them any more.
+void Firmware::FreePages(uint32_t first, uint32_t npages) {
+  ClearPages(first, npages);
+  for (uint32_t i = 0; i < npages; ++i) translation_used_.Clear(first + i);
 }
 
 // Also of a region that the device has ended itself: the entry that is read is the one that was written.
@@ -241,16 +264,56 @@ void Firmware::RemoveMr(uint32_t index) {
   const auto entry = device_.ReadEntry<spec::TableMr>(index);
   device_.ClearEntry<spec::TableMr>(index);
   if (!device_.broken()) {
-    ClearPages(entry.first_translation, entry.npages);
-    for (uint32_t i = 0; i < entry.npages; ++i) translation_used_.Clear(entry.first_translation + i);
+    FreePages(entry.first_translation, entry.npages);
     --pd_users_[entry.pdn];
   }
   mr_used_.Clear(index);
 }
 
 Firmware::Error Firmware::DeregMr(const spec::RdmaCmdDeregMr& request, Empty&) {
-  if (request.mrn >= config_.num_mrs || !mr_used_.Test(request.mrn)) return Error::kBadMrn;
+  if (!HasMr(request.mrn)) return Error::kBadMrn;
   RemoveMr(request.mrn);
+  return Error::kOk;
+}
+
+// One write of the entry, which waits for the accesses that the old one allowed; the old translations are in use until
+// then. The device may clear an invalidatable entry at any time, also just before the write: only another key keeps the
+// old one from being valid again.
+Firmware::Error Firmware::ReregMr(const spec::RdmaCmdReregMr& request, spec::RdmaAckReregMr& response) {
+  using Flags = spec::RdmaReregFlags;
+  constexpr uint32_t known = Flags::kTranslation | Flags::kPd | Flags::kAccess;
+  const bool has_pages = (request.flags & Flags::kTranslation) != 0;
+  const bool has_pd = (request.flags & Flags::kPd) != 0;
+  const bool has_access = (request.flags & Flags::kAccess) != 0;
+  if (has_pd && !HasPd(request.pdn)) return Error::kBadPdn;
+  if (!HasMr(request.mrn)) return Error::kBadMrn;
+  if (request.flags == 0 || (request.flags & ~known) != 0) return Error::kInvalidParameter;
+  if (has_access && !IsAccessAllowed(request.access_flags)) return Error::kBadAccessFlags;
+
+  const auto old = device_.ReadEntry<spec::TableMr>(request.mrn);
+  auto entry = old;
+  if (has_pages) {
+    entry.dma = false;
+    entry.page_shift = request.page_shift;
+    Error error = CheckPageCount(request.virt_addr, request.length, request.npages, entry.page_shift);
+    if (error != Error::kOk) return error;
+    entry.first_translation = translation_used_.FindRun(request.npages, config_.num_translations);
+    error = LoadPages(spec::RdmaCmdReregMr::kBytes, request.npages, entry.page_shift, entry.first_translation);
+    if (error != Error::kOk) return error;
+    if (entry.first_translation == kNone) return Error::kNoFreePages;
+    entry.npages = request.npages;
+    entry.virt_addr = request.virt_addr;
+    entry.length = request.length;
+  }
+  if (has_pd) entry.pdn = static_cast<uint16_t>(request.pdn);
+  if (has_access) SetRights(entry, request.access_flags);
+  if (entry.invalidatable) entry.key = NextKey(request.mrn);
+  device_.WriteEntry(request.mrn, entry);
+  if (device_.broken()) return Error::kInternal;
+  if (has_pages) FreePages(old.first_translation, old.npages);
+  --pd_users_[old.pdn];
+  ++pd_users_[entry.pdn];
+  response.lkey = response.rkey = spec::RdmaKey{.key = entry.key, .index = request.mrn}.ToWord();
   return Error::kOk;
 }
 

@@ -21,6 +21,19 @@ Error Named(RdmaCtrlCmd command, Error error) {
   return error;
 }
 
+// A page list as the device reads it. kInvalidArgument: longer than its count can tell.
+Result<std::vector<uint8_t>> ListOf(std::span<const uint64_t> pages) {
+  if (pages.size() > std::numeric_limits<uint32_t>::max()) {
+    return Error{ErrorCode::kInvalidArgument, "a page list of " + std::to_string(pages.size()) + " entries"};
+  }
+  std::vector<uint8_t> list;
+  list.reserve(pages.size() * sizeof(uint64_t));
+  for (uint64_t page : pages) {
+    for (size_t i = 0; i < sizeof(uint64_t); ++i, page >>= 8) list.push_back(static_cast<uint8_t>(page));
+  }
+  return list;
+}
+
 }  // namespace
 
 template <typename Request, typename Response>
@@ -77,9 +90,8 @@ Result<spec::RdmaAckGetDmaMr> RoceCommands::GetDmaMr(uint32_t pdn, uint32_t acce
 
 Result<spec::RdmaAckRegUserMr> RoceCommands::RegUserMr(spec::RdmaCmdRegUserMr request,
                                                        std::span<const uint64_t> pages) {
-  if (pages.size() > std::numeric_limits<uint32_t>::max()) {
-    return Error{ErrorCode::kInvalidArgument, "a page list of " + std::to_string(pages.size()) + " entries"};
-  }
+  const Result<std::vector<uint8_t>> list = ListOf(pages);
+  if (!list.ok()) return list.error();
   if (!has_additions()) {
     if (request.page_shift != 0 && request.page_shift != spec::kRdmaPageShiftDefault) {
       return NotInProfile("page_shift " + std::to_string(request.page_shift));
@@ -87,15 +99,18 @@ Result<spec::RdmaAckRegUserMr> RoceCommands::RegUserMr(spec::RdmaCmdRegUserMr re
     request.page_shift = 0;
   }
   request.npages = static_cast<uint32_t>(pages.size());
-  std::vector<uint8_t> tail;
-  tail.reserve(pages.size() * sizeof(uint64_t));
-  for (uint64_t page : pages) {
-    for (size_t i = 0; i < sizeof(uint64_t); ++i, page >>= 8) tail.push_back(static_cast<uint8_t>(page));
-  }
-  return Send<spec::RdmaCmdRegUserMr, spec::RdmaAckRegUserMr>(RdmaCtrlCmd::kRegUserMr, request, tail);
+  return Send<spec::RdmaCmdRegUserMr, spec::RdmaAckRegUserMr>(RdmaCtrlCmd::kRegUserMr, request, *list);
 }
 
 Status RoceCommands::DeregMr(uint32_t mrn) { return SendOnly(RdmaCtrlCmd::kDeregMr, spec::RdmaCmdDeregMr{.mrn = mrn}); }
+
+Result<spec::RdmaAckReregMr> RoceCommands::ReregMr(spec::RdmaCmdReregMr request, std::span<const uint64_t> pages) {
+  if (!has_additions()) return NotInProfile("a change of a memory region");
+  const Result<std::vector<uint8_t>> list = ListOf(pages);
+  if (!list.ok()) return list.error();
+  request.npages = static_cast<uint32_t>(pages.size());
+  return Send<spec::RdmaCmdReregMr, spec::RdmaAckReregMr>(RdmaCtrlCmd::kReregMr, request, *list);
+}
 
 Result<uint32_t> RoceCommands::CreateSrq(const spec::RdmaCmdCreateSrq& request) {
   if (!has_additions()) return NotInProfile("a shared receive queue");

@@ -40,6 +40,9 @@ class RoceCommands {
   Result<spec::RdmaAckRegUserMr> RegUserMr(spec::RdmaCmdRegUserMr request, std::span<const uint64_t> pages);
   // After success the device does not access its memory any more.
   Status DeregMr(uint32_t mrn);
+  // Profile vireo only. request.npages is set from `pages`, which must be empty without the flag `translation`. After
+  // success the device accesses nothing but what the new region allows; if it is refused, the region is as it was.
+  Result<spec::RdmaAckReregMr> ReregMr(spec::RdmaCmdReregMr request, std::span<const uint64_t> pages);
 
   // Returns the QP's number. Next: enable its two virtqueues.
   Result<uint32_t> CreateQp(const spec::RdmaCmdCreateQp& request);

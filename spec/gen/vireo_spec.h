@@ -75,7 +75,7 @@ struct ProfileConstants {
   bool rdma_needs_ring_reset;  // 1: a destroyed QP's or CQ's virtqueues stay stopped until the driver resets them with ring_reset. 0: without that feature, the response to destroy resets their ring positions to 0.
 };
 inline constexpr ProfileConstants kRfcV2Constants = {.net_f_roce = 0x37u, .net_ctrl_class_roce = 6u, .net_config_rdma_offset = 0x18u, .net_features_withheld = 0xb8000000000000ull, .rdma_event_queues = 0u, .rdma_last_command = 0x11u, .rdma_has_error_codes = false, .rdma_has_additions = false, .rdma_has_cq_arm = false, .rdma_needs_ring_reset = false};
-inline constexpr ProfileConstants kVireoConstants = {.net_f_roce = 0x3au, .net_ctrl_class_roce = 0x80u, .net_config_rdma_offset = 0x40u, .net_features_withheld = 0ull, .rdma_event_queues = 1u, .rdma_last_command = 0x16u, .rdma_has_error_codes = true, .rdma_has_additions = true, .rdma_has_cq_arm = true, .rdma_needs_ring_reset = true};
+inline constexpr ProfileConstants kVireoConstants = {.net_f_roce = 0x3au, .net_ctrl_class_roce = 0x80u, .net_config_rdma_offset = 0x40u, .net_features_withheld = 0ull, .rdma_event_queues = 1u, .rdma_last_command = 0x17u, .rdma_has_error_codes = true, .rdma_has_additions = true, .rdma_has_cq_arm = true, .rdma_needs_ring_reset = true};
 constexpr const ProfileConstants& ConstantsOf(Profile profile) {
   switch (profile) {
     case Profile::kRfcV2: return kRfcV2Constants;
@@ -470,7 +470,7 @@ inline constexpr uint32_t kMulticastQpn = 0xffffffu;
 
 // Words of 64 bits that the management block keeps of an entry, from its first byte on, by `mgmt_table`: what firmware reads to change it, or when it removes the object. 0: a read is an error. Of rss only entry 0 is kept. (tables.toml)
 inline constexpr uint8_t kTableKeptWords[11] = {
-    3u, 0u, 10u, 1u, 2u, 0u, 1u, 3u,
+    3u, 0u, 10u, 1u, 4u, 0u, 1u, 3u,
     0u, 1u, 7u,
 };
 
@@ -1639,7 +1639,7 @@ constexpr const char* ToString(ProcessorFailure value) {
   return nullptr;
 }
 
-// Commands of class net_ctrl_class_roce. 23 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
+// Commands of class net_ctrl_class_roce. 24 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
 enum class RdmaCtrlCmd : uint8_t {
   kQueryDevice = 0u,  // Attributes of the device
   kQueryPort = 1u,  // Attributes of the port
@@ -1664,6 +1664,7 @@ enum class RdmaCtrlCmd : uint8_t {
   kModifySrq = 0x14u,  // Arm or disarm the limit event of a shared receive queue [vireo profile]
   kQuerySrq = 0x15u,  // Attributes of a shared receive queue [vireo profile]
   kDestroySrq = 0x16u,  // Destroy a shared receive queue [vireo profile]
+  kReregMr = 0x17u,  // Change translation, protection domain or rights of a memory region [vireo profile]
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(RdmaCtrlCmd value) {
@@ -1691,6 +1692,7 @@ constexpr const char* ToString(RdmaCtrlCmd value) {
     case RdmaCtrlCmd::kModifySrq: return "modify_srq";
     case RdmaCtrlCmd::kQuerySrq: return "query_srq";
     case RdmaCtrlCmd::kDestroySrq: return "destroy_srq";
+    case RdmaCtrlCmd::kReregMr: return "rereg_mr";
   }
   return nullptr;
 }
@@ -2560,6 +2562,13 @@ struct IbAccessFlags {
   static constexpr uint32_t kRemoteWrite = 2u;  // RDMA WRITE by the peer; needs local_write
   static constexpr uint32_t kRemoteRead = 4u;  // RDMA READ by the peer
   static constexpr uint32_t kRemoteAtomic = 8u;  // COMPARE SWAP and FETCH ADD by the peer; needs local_write. Only if atomic_cap is not none
+};
+
+// What REREG_MR changes. The rest of the region stays, and fields of what is not selected are ignored. [IBTA vol. 1, 11.2.8.4; same numbers as enum ibv_rereg_mr_flags] (roce.toml)
+struct RdmaReregFlags {
+  static constexpr uint32_t kTranslation = 1u;  // virt_addr, length and pages
+  static constexpr uint32_t kPd = 2u;  // pdn
+  static constexpr uint32_t kAccess = 4u;  // access_flags
 };
 
 // Attributes that modify_qp changes. Not verbs' numbers: the RFC closed the gaps. Bits 17 … 31 are reserved. [RFC v2, MODIFY_QP] (roce.toml)
@@ -6491,6 +6500,108 @@ struct RdmaCmdDeregMr {
   }
 
   friend constexpr bool operator==(const RdmaCmdDeregMr&, const RdmaCmdDeregMr&) = default;
+};
+
+// Change a memory region in place. With the flag translation it becomes the region that reg_user_mr would make of virt_addr, length, npages, page_shift and the list, which is part of the request; without it there is no list. (roce.toml)
+// Little-endian, 40 bytes. Only in the vireo profile. Followed by pages[]: 8-byte values.
+struct RdmaCmdReregMr {
+  static constexpr size_t kBytes = 40;
+  static constexpr size_t kMrnOffset = 0;
+  static constexpr size_t kFlagsOffset = 4;
+  static constexpr size_t kPdnOffset = 8;
+  static constexpr size_t kAccessFlagsOffset = 12;
+  static constexpr size_t kVirtAddrOffset = 16;
+  static constexpr size_t kLengthOffset = 24;
+  static constexpr size_t kNpagesOffset = 32;
+  static constexpr size_t kPageShiftOffset = 36;
+  uint32_t mrn{};  // The MR
+  uint32_t flags{};  // What changes; at least one; flags: RdmaReregFlags
+  uint32_t pdn{};  // The new PD
+  uint32_t access_flags{};  // What it allows from now on; flags: IbAccessFlags
+  uint64_t virt_addr{};  // As in reg_user_mr
+  uint64_t length{};  // As in reg_user_mr
+  uint32_t npages{};  // Entries of pages
+  uint8_t page_shift{};  // As in reg_user_mr
+  uint8_t reserved[3]{};  // 0
+
+  static constexpr RdmaCmdReregMr Decode(const uint8_t* bytes) {
+    RdmaCmdReregMr result;
+    result.mrn = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+    result.flags = static_cast<uint32_t>(detail::GetLittle<32, 32>(bytes));
+    result.pdn = static_cast<uint32_t>(detail::GetLittle<64, 32>(bytes));
+    result.access_flags = static_cast<uint32_t>(detail::GetLittle<96, 32>(bytes));
+    result.virt_addr = static_cast<uint64_t>(detail::GetLittle<128, 64>(bytes));
+    result.length = static_cast<uint64_t>(detail::GetLittle<192, 64>(bytes));
+    result.npages = static_cast<uint32_t>(detail::GetLittle<256, 32>(bytes));
+    result.page_shift = static_cast<uint8_t>(detail::GetLittle<288, 8>(bytes));
+    for (size_t i = 0; i < 3; ++i) result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 37 + i * 1));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 32>(bytes, static_cast<uint64_t>(mrn));
+    detail::PutLittle<32, 32>(bytes, static_cast<uint64_t>(flags));
+    detail::PutLittle<64, 32>(bytes, static_cast<uint64_t>(pdn));
+    detail::PutLittle<96, 32>(bytes, static_cast<uint64_t>(access_flags));
+    detail::PutLittle<128, 64>(bytes, static_cast<uint64_t>(virt_addr));
+    detail::PutLittle<192, 64>(bytes, static_cast<uint64_t>(length));
+    detail::PutLittle<256, 32>(bytes, static_cast<uint64_t>(npages));
+    detail::PutLittle<288, 8>(bytes, static_cast<uint64_t>(page_shift));
+    for (size_t i = 0; i < 3; ++i) detail::PutLittle<0, 8>(bytes + 37 + i * 1, reserved[i]);
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("mrn", self.mrn, 32);
+    f("flags", self.flags, 32);
+    f("pdn", self.pdn, 32);
+    f("access_flags", self.access_flags, 32);
+    f("virt_addr", self.virt_addr, 64);
+    f("length", self.length, 64);
+    f("npages", self.npages, 32);
+    f("page_shift", self.page_shift, 8);
+    for (size_t i = 0; i < 3; ++i) f("reserved", self.reserved[i], 8);
+  }
+
+  friend constexpr bool operator==(const RdmaCmdReregMr&, const RdmaCmdReregMr&) = default;
+};
+
+// The keys from now on: those of before, or new ones if the region is invalidatable, so that a key that was invalidated stays dead. (roce.toml)
+// Little-endian, 8 bytes. Only in the vireo profile.
+struct RdmaAckReregMr {
+  static constexpr size_t kBytes = 8;
+  static constexpr size_t kLkeyOffset = 0;
+  static constexpr size_t kRkeyOffset = 4;
+  uint32_t lkey{};  // Key for local scatter/gather elements
+  uint32_t rkey{};  // Key for the peer
+
+  static constexpr RdmaAckReregMr Decode(const uint8_t* bytes) {
+    RdmaAckReregMr result;
+    result.lkey = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+    result.rkey = static_cast<uint32_t>(detail::GetLittle<32, 32>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 32>(bytes, static_cast<uint64_t>(lkey));
+    detail::PutLittle<32, 32>(bytes, static_cast<uint64_t>(rkey));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("lkey", self.lkey, 32);
+    f("rkey", self.rkey, 32);
+  }
+  static constexpr RdmaAckReregMr FromWord(uint64_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 64>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint64_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+  }
+
+  friend constexpr bool operator==(const RdmaAckReregMr&, const RdmaAckReregMr&) = default;
 };
 
 // Sizes of a QP. [RFC v2, CREATE_QP] (roce.toml)
@@ -12277,7 +12388,7 @@ inline constexpr CommandInfo kNetCtrlNotfCoalCommands[4] = {
     {"vq_set", 2, 12, 0, false, true},
     {"vq_get", 3, 4, 8, false, true},
 };
-inline constexpr CommandInfo kNetCtrlRoceCommands[23] = {
+inline constexpr CommandInfo kNetCtrlRoceCommands[24] = {
     {"query_device", 0, 0, 128, false, false},
     {"query_port", 1, 0, 32, false, false},
     {"create_cq", 2, 4, 4, false, false},
@@ -12301,6 +12412,7 @@ inline constexpr CommandInfo kNetCtrlRoceCommands[23] = {
     {"modify_srq", 20, 16, 0, false, true},
     {"query_srq", 21, 4, 16, false, true},
     {"destroy_srq", 22, 4, 0, false, true},
+    {"rereg_mr", 23, 40, 8, true, true},
 };
 
 // Management registers. (csr.toml)

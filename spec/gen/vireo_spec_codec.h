@@ -95,6 +95,8 @@ void ForEachStruct(F&& f) {
   f.template operator()<RdmaCmdRegUserMr>("rdma_cmd_reg_user_mr");
   f.template operator()<RdmaAckRegUserMr>("rdma_ack_reg_user_mr");
   f.template operator()<RdmaCmdDeregMr>("rdma_cmd_dereg_mr");
+  f.template operator()<RdmaCmdReregMr>("rdma_cmd_rereg_mr");
+  f.template operator()<RdmaAckReregMr>("rdma_ack_rereg_mr");
   f.template operator()<RdmaQpCap>("rdma_qp_cap");
   f.template operator()<RdmaCmdCreateQp>("rdma_cmd_create_qp");
   f.template operator()<RdmaAckCreateQp>("rdma_ack_create_qp");
@@ -784,6 +786,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_ctrl_cmd.modify_srq", static_cast<uint64_t>(RdmaCtrlCmd::kModifySrq)},
     {"rdma_ctrl_cmd.query_srq", static_cast<uint64_t>(RdmaCtrlCmd::kQuerySrq)},
     {"rdma_ctrl_cmd.destroy_srq", static_cast<uint64_t>(RdmaCtrlCmd::kDestroySrq)},
+    {"rdma_ctrl_cmd.rereg_mr", static_cast<uint64_t>(RdmaCtrlCmd::kReregMr)},
     {"rdma_atomic_cap.none", static_cast<uint64_t>(RdmaAtomicCap::kNone)},
     {"rdma_atomic_cap.hca", static_cast<uint64_t>(RdmaAtomicCap::kHca)},
     {"rdma_atomic_cap.glob", static_cast<uint64_t>(RdmaAtomicCap::kGlob)},
@@ -1097,6 +1100,9 @@ inline constexpr NamedNumber kNumbers[] = {
     {"ib_access_flags.remote_write", static_cast<uint64_t>(IbAccessFlags::kRemoteWrite)},
     {"ib_access_flags.remote_read", static_cast<uint64_t>(IbAccessFlags::kRemoteRead)},
     {"ib_access_flags.remote_atomic", static_cast<uint64_t>(IbAccessFlags::kRemoteAtomic)},
+    {"rdma_rereg_flags.translation", static_cast<uint64_t>(RdmaReregFlags::kTranslation)},
+    {"rdma_rereg_flags.pd", static_cast<uint64_t>(RdmaReregFlags::kPd)},
+    {"rdma_rereg_flags.access", static_cast<uint64_t>(RdmaReregFlags::kAccess)},
     {"ib_qp_attr_mask.state", static_cast<uint64_t>(IbQpAttrMask::kState)},
     {"ib_qp_attr_mask.cur_state", static_cast<uint64_t>(IbQpAttrMask::kCurState)},
     {"ib_qp_attr_mask.access_flags", static_cast<uint64_t>(IbQpAttrMask::kAccessFlags)},
@@ -1490,6 +1496,18 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_ack_reg_user_mr.rkey", static_cast<uint64_t>(RdmaAckRegUserMr::kRkeyOffset)},
     {"rdma_cmd_dereg_mr.bytes", static_cast<uint64_t>(RdmaCmdDeregMr::kBytes)},
     {"rdma_cmd_dereg_mr.mrn", static_cast<uint64_t>(RdmaCmdDeregMr::kMrnOffset)},
+    {"rdma_cmd_rereg_mr.bytes", static_cast<uint64_t>(RdmaCmdReregMr::kBytes)},
+    {"rdma_cmd_rereg_mr.mrn", static_cast<uint64_t>(RdmaCmdReregMr::kMrnOffset)},
+    {"rdma_cmd_rereg_mr.flags", static_cast<uint64_t>(RdmaCmdReregMr::kFlagsOffset)},
+    {"rdma_cmd_rereg_mr.pdn", static_cast<uint64_t>(RdmaCmdReregMr::kPdnOffset)},
+    {"rdma_cmd_rereg_mr.access_flags", static_cast<uint64_t>(RdmaCmdReregMr::kAccessFlagsOffset)},
+    {"rdma_cmd_rereg_mr.virt_addr", static_cast<uint64_t>(RdmaCmdReregMr::kVirtAddrOffset)},
+    {"rdma_cmd_rereg_mr.length", static_cast<uint64_t>(RdmaCmdReregMr::kLengthOffset)},
+    {"rdma_cmd_rereg_mr.npages", static_cast<uint64_t>(RdmaCmdReregMr::kNpagesOffset)},
+    {"rdma_cmd_rereg_mr.page_shift", static_cast<uint64_t>(RdmaCmdReregMr::kPageShiftOffset)},
+    {"rdma_ack_rereg_mr.bytes", static_cast<uint64_t>(RdmaAckReregMr::kBytes)},
+    {"rdma_ack_rereg_mr.lkey", static_cast<uint64_t>(RdmaAckReregMr::kLkeyOffset)},
+    {"rdma_ack_rereg_mr.rkey", static_cast<uint64_t>(RdmaAckReregMr::kRkeyOffset)},
     {"rdma_qp_cap.bytes", static_cast<uint64_t>(RdmaQpCap::kBytes)},
     {"rdma_qp_cap.max_send_wr", static_cast<uint64_t>(RdmaQpCap::kMaxSendWrOffset)},
     {"rdma_qp_cap.max_recv_wr", static_cast<uint64_t>(RdmaQpCap::kMaxRecvWrOffset)},

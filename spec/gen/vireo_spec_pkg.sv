@@ -402,7 +402,7 @@ package vireo_spec_pkg;
     8'h3,
     8'h1,
     8'h0,
-    8'h2,
+    8'h4,
     8'h1,
     8'ha,
     8'h0,
@@ -988,7 +988,7 @@ package vireo_spec_pkg;
     ProcessorFailureFirmware = 8'h4
   } processor_failure_e;
 
-  // Commands of class net_ctrl_class_roce. 23 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
+  // Commands of class net_ctrl_class_roce. 24 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
   typedef enum logic [7:0] {
     RdmaCtrlCmdQueryDevice = 8'h0,
     RdmaCtrlCmdQueryPort = 8'h1,
@@ -1012,7 +1012,8 @@ package vireo_spec_pkg;
     RdmaCtrlCmdCreateSrq = 8'h13,
     RdmaCtrlCmdModifySrq = 8'h14,
     RdmaCtrlCmdQuerySrq = 8'h15,
-    RdmaCtrlCmdDestroySrq = 8'h16
+    RdmaCtrlCmdDestroySrq = 8'h16,
+    RdmaCtrlCmdReregMr = 8'h17
   } rdma_ctrl_cmd_e;
 
   // What an atomic operation of a peer excludes between its read and its write. [IBTA vol. 1, 9.4.5, 11.2.1.2; same numbers as enum ibv_atomic_cap] (roce.toml)
@@ -1456,6 +1457,11 @@ package vireo_spec_pkg;
   localparam logic [31:0] IbAccessFlagsRemoteRead = 32'h4;
   localparam logic [31:0] IbAccessFlagsRemoteAtomic = 32'h8;
 
+  // What REREG_MR changes. The rest of the region stays, and fields of what is not selected are ignored. [IBTA vol. 1, 11.2.8.4; same numbers as enum ibv_rereg_mr_flags] (roce.toml)
+  localparam logic [31:0] RdmaReregFlagsTranslation = 32'h1;
+  localparam logic [31:0] RdmaReregFlagsPd = 32'h2;
+  localparam logic [31:0] RdmaReregFlagsAccess = 32'h4;
+
   // Attributes that modify_qp changes. Not verbs' numbers: the RFC closed the gaps. Bits 17 … 31 are reserved. [RFC v2, MODIFY_QP] (roce.toml)
   localparam logic [31:0] IbQpAttrMaskState = 32'h1;
   localparam logic [31:0] IbQpAttrMaskCurState = 32'h2;
@@ -1563,7 +1569,7 @@ package vireo_spec_pkg;
     net_config_rdma_offset: 16'h40,
     net_features_withheld: 64'h0,
     rdma_event_queues: 8'h1,
-    rdma_last_command: 8'h16,
+    rdma_last_command: 8'h17,
     rdma_has_error_codes: 1'h1,
     rdma_has_additions: 1'h1,
     rdma_has_cq_arm: 1'h1,
@@ -3141,6 +3147,49 @@ package vireo_spec_pkg;
     return rdma_cmd_dereg_mr_t'(bytes);
   endfunction
   function automatic logic [31:0] pack_rdma_cmd_dereg_mr(input rdma_cmd_dereg_mr_t fields);
+    return fields;
+  endfunction
+
+  // Change a memory region in place. With the flag translation it becomes the region that reg_user_mr would make of virt_addr, length, npages, page_shift and the list, which is part of the request; without it there is no list. (roce.toml)
+  localparam int unsigned RdmaCmdReregMrBytes = 40;
+  localparam int unsigned RdmaCmdReregMrMrnOffset = 0;
+  localparam int unsigned RdmaCmdReregMrFlagsOffset = 4;
+  localparam int unsigned RdmaCmdReregMrPdnOffset = 8;
+  localparam int unsigned RdmaCmdReregMrAccessFlagsOffset = 12;
+  localparam int unsigned RdmaCmdReregMrVirtAddrOffset = 16;
+  localparam int unsigned RdmaCmdReregMrLengthOffset = 24;
+  localparam int unsigned RdmaCmdReregMrNpagesOffset = 32;
+  localparam int unsigned RdmaCmdReregMrPageShiftOffset = 36;
+  typedef struct packed {
+    logic [2:0][7:0] reserved;
+    logic [7:0] page_shift;
+    logic [31:0] npages;
+    logic [63:0] length;
+    logic [63:0] virt_addr;
+    logic [31:0] access_flags;
+    logic [31:0] pdn;
+    logic [31:0] flags;
+    logic [31:0] mrn;
+  } rdma_cmd_rereg_mr_t;
+  function automatic rdma_cmd_rereg_mr_t unpack_rdma_cmd_rereg_mr(input logic [319:0] bytes);
+    return rdma_cmd_rereg_mr_t'(bytes);
+  endfunction
+  function automatic logic [319:0] pack_rdma_cmd_rereg_mr(input rdma_cmd_rereg_mr_t fields);
+    return fields;
+  endfunction
+
+  // The keys from now on: those of before, or new ones if the region is invalidatable, so that a key that was invalidated stays dead. (roce.toml)
+  localparam int unsigned RdmaAckReregMrBytes = 8;
+  localparam int unsigned RdmaAckReregMrLkeyOffset = 0;
+  localparam int unsigned RdmaAckReregMrRkeyOffset = 4;
+  typedef struct packed {
+    logic [31:0] rkey;
+    logic [31:0] lkey;
+  } rdma_ack_rereg_mr_t;
+  function automatic rdma_ack_rereg_mr_t unpack_rdma_ack_rereg_mr(input logic [63:0] bytes);
+    return rdma_ack_rereg_mr_t'(bytes);
+  endfunction
+  function automatic logic [63:0] pack_rdma_ack_rereg_mr(input rdma_ack_rereg_mr_t fields);
     return fields;
   endfunction
 

@@ -33,6 +33,15 @@ class Commands : public PairTest {
  protected:
   host::RoceCommands& roce() { return system_->host(0).device().net().roce(); }
 
+  static std::vector<uint64_t> PagesBehind(size_t at, size_t most, const std::vector<uint8_t>& request) {
+    std::vector<uint64_t> pages;
+    while (at < request.size() && pages.size() < most) {
+      uint64_t page = 0;
+      for (unsigned i = 0; i < sizeof page; ++i) page |= uint64_t{request[at++]} << 8 * i;
+      pages.push_back(page);
+    }
+    return pages;
+  }
   // The request as the driver sends it.
   host::Status Send(RdmaCtrlCmd command, const std::vector<uint8_t>& request) {
     const uint8_t* bytes = request.data();
@@ -47,13 +56,11 @@ class Commands : public PairTest {
       }
       case RdmaCtrlCmd::kRegUserMr: {
         const auto decoded = spec::RdmaCmdRegUserMr::Decode(bytes);
-        std::vector<uint64_t> pages;
-        for (size_t at = spec::RdmaCmdRegUserMr::kBytes; at < request.size() && pages.size() < decoded.npages;) {
-          uint64_t page = 0;
-          for (unsigned i = 0; i < sizeof page; ++i) page |= uint64_t{request[at++]} << 8 * i;
-          pages.push_back(page);
-        }
-        return status(roce().RegUserMr(decoded, pages));
+        return status(roce().RegUserMr(decoded, PagesBehind(spec::RdmaCmdRegUserMr::kBytes, decoded.npages, request)));
+      }
+      case RdmaCtrlCmd::kReregMr: {
+        const auto decoded = spec::RdmaCmdReregMr::Decode(bytes);
+        return status(roce().ReregMr(decoded, PagesBehind(spec::RdmaCmdReregMr::kBytes, decoded.npages, request)));
       }
       case RdmaCtrlCmd::kDeregMr: return roce().DeregMr(spec::RdmaCmdDeregMr::Decode(bytes).mrn);
       case RdmaCtrlCmd::kCreateQp: return status(roce().CreateQp(spec::RdmaCmdCreateQp::Decode(bytes)));

@@ -675,7 +675,7 @@ constexpr TableInfo kTables[] = {
     {MgmtTable::kWindow, kQueues, 0},
     {MgmtTable::kQpContext, kConfig.num_qps, 80},
     {MgmtTable::kCqContext, kConfig.num_cqs, 8},
-    {MgmtTable::kMr, kConfig.num_mrs, 16},
+    {MgmtTable::kMr, kConfig.num_mrs, 32},
     {MgmtTable::kTranslation, kConfig.num_translations, 0},
     {MgmtTable::kAh, kConfig.num_ahs, 8},
     {MgmtTable::kGid, kConfig.num_gids, 24},
@@ -1193,7 +1193,7 @@ TEST(Csr, FlipIsBroadcastAndIgnoredWithoutEntry) {
     }
   }
   // Of two flips in one memory the later one stays.
-  const RamInfo regions{spec::ContextRam::kManagementContext, MgmtTable::kMr, kConfig.num_mrs, 2, 64};
+  const RamInfo regions{spec::ContextRam::kManagementContext, MgmtTable::kMr, kConfig.num_mrs, 4, 64};
   Flip(bench, regions.ram, regions.IndexOf(1, 0), 5);
   Flip(bench, regions.ram, regions.IndexOf(2, 1), 5);
   ASSERT_TRUE(bench.Table(MgmtTable::kMr, 1, MgmtTableOperation::kRead));

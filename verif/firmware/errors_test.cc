@@ -522,6 +522,76 @@ VIREO_ERROR_TEST(UnalignedPage) {
           WithPages({.pdn = pdn, .length = 1, .npages = 1, .page_shift = 21}, PageList(0x1000, 1)));
 }
 
+// Every code of REREG_MR, on a region whose entry, pages and key must be as before.
+VIREO_ERROR_TEST(ChangeOfARegion) {
+  if (!is_vireo()) return;  // an unsupported command
+  using Flags = spec::RdmaReregFlags;
+  const uint32_t pdn = bench().CreatePd();
+  const auto mr =
+      bench().RegUserMr({.pdn = pdn, .access_flags = 1, .length = 2 * kPageBytes, .npages = 2}, PageList(0x1000, 2));
+  const spec::RdmaCmdReregMr good{.mrn = mr.mrn,
+                                  .flags = Flags::kTranslation | Flags::kPd | Flags::kAccess,
+                                  .pdn = pdn,
+                                  .access_flags = 7,
+                                  .virt_addr = 0x5000,
+                                  .length = 70 * kPageBytes,
+                                  .npages = 70};
+  const auto with = [](const spec::RdmaCmdReregMr& request, const std::vector<uint8_t>& pages) {
+    auto bytes = BytesOf(request);
+    bytes.insert(bytes.end(), pages.begin(), pages.end());
+    return bytes;
+  };
+  const auto list = PageList(0x80'0000, 70);
+  const auto refuse = [&](RdmaError expected, auto change) {
+    auto request = good;
+    change(request);
+    Refused(expected, RdmaCtrlCmd::kReregMr, with(request, list));
+  };
+  // Also a number that other objects have had, and the lowest code if several apply.
+  for (uint32_t other : {pdn + 1, spec::kNic1.num_pds, 0x10000u, ~0u}) {
+    refuse(RdmaError::kBadPdn, [&](auto& r) { r.pdn = other; });
+  }
+  for (uint32_t other : {mr.mrn + 1, spec::kNic1.num_mrs, 0x1000000u + mr.mrn, ~0u}) {
+    refuse(RdmaError::kBadMrn, [&](auto& r) { r.mrn = other; });
+  }
+  refuse(RdmaError::kBadPdn, [](auto& r) { r = {.mrn = ~0u, .flags = ~0u, .pdn = ~0u}; });
+  refuse(RdmaError::kBadMrn, [](auto& r) { r = {.mrn = ~0u, .flags = 8, .pdn = ~0u}; });
+  for (uint32_t flags : {0u, 8u, 15u, 0x80000000u}) {
+    refuse(RdmaError::kInvalidParameter, [&](auto& r) { r.flags = flags; });
+  }
+  // Remote write and remote atomic need local write. [IBTA 10.6.3.1]
+  for (uint32_t access : {2u, 8u, 10u, 14u, 16u, 0x100001u}) {
+    refuse(RdmaError::kBadAccessFlags, [&](auto& r) { r.access_flags = access; });
+  }
+  refuse(RdmaError::kInvalidLength, [](auto& r) { r.length = 0; });
+  refuse(RdmaError::kInvalidLength, [](auto& r) { r.virt_addr = ~uint64_t{0}; });
+  refuse(RdmaError::kInvalidPageSize, [](auto& r) { r.page_shift = 11; });
+  refuse(RdmaError::kPageCountMismatch, [](auto& r) { r.virt_addr += 1; });
+  refuse(RdmaError::kRequestTooShort, [](auto& r) { r.npages = 71; });
+  const uint32_t too_many = spec::kNic1.num_translations + 1;
+  auto request = good;
+  request.npages = too_many;
+  Refused(RdmaError::kPageListTooLong, RdmaCtrlCmd::kReregMr, with(request, PageList(0, too_many)));
+  for (uint32_t bad : {0u, 1u, 58u, 69u}) {
+    auto pages = list;
+    pages[size_t{8} * bad] = 1;
+    Refused(RdmaError::kUnalignedPage, RdmaCtrlCmd::kReregMr, with(good, pages));
+  }
+  for (const uint64_t fails_from : {2u, 20u, 42u, 300u, 600u}) {
+    Refused(RdmaError::kDmaError, RdmaCtrlCmd::kReregMr, with(good, list), 256, fails_from);
+  }
+  // Both lists must fit.
+  const uint32_t most = spec::kNic1.num_translations - 2;
+  request.npages = most + 1;
+  request.length = uint64_t{request.npages} * kPageBytes;
+  Refused(RdmaError::kNoFreePages, RdmaCtrlCmd::kReregMr, with(request, PageList(0, request.npages)));
+  request.npages = most;
+  request.length = uint64_t{most} * kPageBytes;
+  EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kReregMr, with(request, PageList(0, most))).ok());
+  EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kDestroyPd, BytesOf(spec::RdmaCmdDestroyPd{.pdn = pdn})).error() ==
+              RdmaError::kHandleBusy);
+}
+
 // --- GIDs and windows ------------------------------------------------------------------------------------------------
 
 VIREO_ERROR_TEST(UnsupportedGidType) {

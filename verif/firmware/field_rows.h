@@ -140,6 +140,20 @@ inline const std::vector<FieldRow> kFieldRows = {
     {RdmaCtrlCmd::kModifySrq, "posted", 0xffffffff, RdmaError::kOk, kAnyNumber},
     {RdmaCtrlCmd::kQuerySrq, "srqn", 9, RdmaError::kBadSrqn},
     {RdmaCtrlCmd::kDestroySrq, "srqn", 9, RdmaError::kBadSrqn},
+    {RdmaCtrlCmd::kReregMr, "mrn", 9, RdmaError::kBadMrn},
+    {RdmaCtrlCmd::kReregMr, "flags", 0, RdmaError::kInvalidParameter},
+    {RdmaCtrlCmd::kReregMr, "flags", 15, RdmaError::kInvalidParameter},
+    {RdmaCtrlCmd::kReregMr, "pdn", 9, RdmaError::kBadPdn},
+    {RdmaCtrlCmd::kReregMr, "access_flags", 2, RdmaError::kBadAccessFlags},
+    {RdmaCtrlCmd::kReregMr, "access_flags", 16, RdmaError::kBadAccessFlags},
+    {RdmaCtrlCmd::kReregMr, "virt_addr", 0x3001, RdmaError::kPageCountMismatch},
+    {RdmaCtrlCmd::kReregMr, "virt_addr", ~uint64_t{0}, RdmaError::kInvalidLength},
+    {RdmaCtrlCmd::kReregMr, "length", 0, RdmaError::kInvalidLength},
+    {RdmaCtrlCmd::kReregMr, "length", 1, RdmaError::kPageCountMismatch},
+    {RdmaCtrlCmd::kReregMr, "npages", 3, RdmaError::kRequestTooShort},
+    {RdmaCtrlCmd::kReregMr, "page_shift", 11, RdmaError::kInvalidPageSize},
+    {RdmaCtrlCmd::kReregMr, "page_shift", 31, RdmaError::kInvalidPageSize},
+    {RdmaCtrlCmd::kReregMr, "page_shift", 13, RdmaError::kUnalignedPage},
 };
 
 // Objects of the valid requests: PD 0 and 1 with an AH in 0, two CQs, GID 0, an RC QP in INIT, a UD QP in RESET; a GSI
@@ -175,6 +189,14 @@ inline std::vector<uint8_t> FieldRequest(const FieldHandles& handles, const Fiel
     case RdmaCtrlCmd::kGetDmaMr: return Changed(spec::RdmaCmdGetDmaMr{}, field, row.value);
     case RdmaCtrlCmd::kRegUserMr: {
       auto bytes = Changed(spec::RdmaCmdRegUserMr{.virt_addr = 0x3000, .length = 8192, .npages = 2}, field, row.value);
+      const auto pages = PageList(0x8000, 2);
+      bytes.insert(bytes.end(), pages.begin(), pages.end());
+      return bytes;
+    }
+    case RdmaCtrlCmd::kReregMr: {
+      auto bytes = Changed(
+          spec::RdmaCmdReregMr{.mrn = handles.mrn, .flags = 7, .virt_addr = 0x3000, .length = 8192, .npages = 2}, field,
+          row.value);
       const auto pages = PageList(0x8000, 2);
       bytes.insert(bytes.end(), pages.begin(), pages.end());
       return bytes;

@@ -103,6 +103,7 @@ TEST_F(Fields, EveryFieldOfEveryRequestHasARow) {
   NamesOf<spec::RdmaCmdModifySrq>(RdmaCtrlCmd::kModifySrq, names);
   NamesOf<spec::RdmaCmdQuerySrq>(RdmaCtrlCmd::kQuerySrq, names);
   NamesOf<spec::RdmaCmdDestroySrq>(RdmaCtrlCmd::kDestroySrq, names);
+  NamesOf<spec::RdmaCmdReregMr>(RdmaCtrlCmd::kReregMr, names);
   size_t with_request = 0;
   for (const auto& info : spec::kNetCtrlRoceCommands) with_request += info.request_bytes != 0;
   EXPECT_EQ(names.size(), with_request);
@@ -134,6 +135,7 @@ TEST_F(Fields, ReservedBytesAreIgnored) {
       decoded.Encode(request.data());
     };
     if (row.command == RdmaCtrlCmd::kRegUserMr) fill(spec::RdmaCmdRegUserMr{});
+    if (row.command == RdmaCtrlCmd::kReregMr) fill(spec::RdmaCmdReregMr{});
     if (row.command == RdmaCtrlCmd::kCreateQp) fill(spec::RdmaCmdCreateQp{});
     if (row.command == RdmaCtrlCmd::kModifyQp) fill(spec::RdmaCmdModifyQp{});
     if (row.command == RdmaCtrlCmd::kCreateAh) fill(spec::RdmaCmdCreateAh{});
@@ -144,7 +146,7 @@ TEST_F(Fields, ReservedBytesAreIgnored) {
     request.resize(request.size() + 700, 0xff);  // longer requests are valid
     EXPECT_EQ(bench().Roce(row.command, request).error(), RdmaError::kOk) << spec::ToString(row.command);
   }
-  EXPECT_EQ(done.size(), 20u);
+  EXPECT_EQ(done.size(), 21u);
 }
 
 }  // namespace

@@ -278,6 +278,113 @@ TEST_F(Objects, DeregMrLeavesNoTranslation) {
   }
 }
 
+// What is not selected stays, whatever its fields hold; so do keys.
+TEST_F(Objects, ReregMrChangesWhatIsSelected) {
+  using Flags = spec::RdmaReregFlags;
+  const uint32_t pdn = bench().CreatePd(), other = bench().CreatePd();
+  const auto mr = bench().RegUserMr(
+      {.pdn = pdn, .access_flags = Access::kLocalWrite, .virt_addr = 0x3010, .length = 8192, .npages = 3},
+      PageList(0x8000, 3));
+  const auto entry = [&] { return device().Get<spec::TableMr>(MgmtTable::kMr, mr.mrn); };
+  for (uint32_t flags = 1; flags < 8; ++flags) {
+    SCOPED_TRACE(flags);
+    auto expected = entry();
+    const bool has_pages = (flags & Flags::kTranslation) != 0;
+    spec::RdmaCmdReregMr request{.mrn = mr.mrn,
+                                 .flags = flags,
+                                 .pdn = (flags & Flags::kPd) == 0 ? ~0u
+                                        : expected.pdn == pdn     ? other
+                                                                  : pdn,
+                                 .access_flags = (flags & Flags::kAccess) != 0 ? Access::kRemoteRead : ~0u,
+                                 .virt_addr = has_pages ? 0x7f'0000'0fff + (uint64_t{flags} << 32) : ~uint64_t{0},
+                                 .length = has_pages ? 2U : 0U,
+                                 .npages = has_pages ? 2 : ~0u,
+                                 .page_shift = static_cast<uint8_t>(has_pages ? 0 : 77)};
+    auto bytes = BytesOf(request);
+    if (has_pages) {
+      const auto pages = PageList(0x10'0000 * flags, 2);
+      bytes.insert(bytes.end(), pages.begin(), pages.end());
+    }
+    const auto ack = bench().Roce(RdmaCtrlCmd::kReregMr, bytes).As<spec::RdmaAckReregMr>();
+    EXPECT_EQ(ack.lkey, mr.lkey);
+    EXPECT_EQ(ack.rkey, mr.rkey);
+    if (has_pages) {
+      EXPECT_NE(entry().first_translation, expected.first_translation) << "the old pages are in use until the write";
+      expected.first_translation = entry().first_translation;
+      expected.npages = 2;
+      expected.virt_addr = request.virt_addr;
+      expected.length = 2;
+      for (uint32_t i = 0; i < 2; ++i) {
+        EXPECT_EQ(device().Get<spec::TableTranslation>(MgmtTable::kTranslation, expected.first_translation + i).address,
+                  0x10'0000 * flags + kPageBytes * i);
+      }
+    }
+    if ((flags & Flags::kPd) != 0) expected.pdn = static_cast<uint16_t>(request.pdn);
+    if ((flags & Flags::kAccess) != 0) {
+      expected.local_write = false;
+      expected.remote_read = true;
+    }
+    EXPECT_EQ(entry(), expected);
+    // Only its PD is in use, and only its pages.
+    const uint32_t unused = expected.pdn == pdn ? other : pdn;
+    EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kDestroyPd, BytesOf(spec::RdmaCmdDestroyPd{.pdn = unused})).ok());
+    EXPECT_EQ(bench().Roce(RdmaCtrlCmd::kDestroyPd, BytesOf(spec::RdmaCmdDestroyPd{.pdn = expected.pdn})).error(),
+              RdmaError::kHandleBusy);
+    while (bench().CreatePd() != unused) continue;
+    uint32_t translations = 0;
+    for (const auto& [key, row] : device().tables()) translations += key.first == MgmtTable::kTranslation ? 1 : 0;
+    EXPECT_EQ(translations, expected.npages);
+  }
+  ASSERT_TRUE(bench().Roce(RdmaCtrlCmd::kDeregMr, BytesOf(spec::RdmaCmdDeregMr{.mrn = mr.mrn})).ok());
+  EXPECT_FALSE(device().tables().contains({MgmtTable::kMr, mr.mrn}));
+}
+
+// The device may have ended the region, which firmware does not see: its old key must not be valid again.
+TEST_F(Objects, ReregMrOfAnInvalidatableRegionTakesAnotherKey) {
+  const uint32_t pdn = bench().CreatePd();
+  const auto mr = bench().RegUserMr(
+      {.pdn = pdn, .access_flags = Access::kLocalWrite, .length = 4096, .npages = 1, .invalidatable = 1},
+      PageList(0x8000, 1));
+  std::set<uint32_t> keys = {mr.lkey};
+  for (int i = 0; i < 300; ++i) {
+    const auto ack =
+        bench()
+            .Roce(RdmaCtrlCmd::kReregMr,
+                  BytesOf(spec::RdmaCmdReregMr{
+                      .mrn = mr.mrn, .flags = spec::RdmaReregFlags::kAccess, .access_flags = Access::kRemoteRead}))
+            .As<spec::RdmaAckReregMr>();
+    EXPECT_EQ(ack.lkey, ack.rkey);
+    const auto key = spec::RdmaKey::FromWord(ack.rkey);
+    EXPECT_EQ(key.index, mr.mrn);
+    EXPECT_NE(key.key, 0);
+    if (i < 254) {
+      EXPECT_TRUE(keys.insert(ack.rkey).second) << i;
+    }
+    const auto entry = device().Get<spec::TableMr>(MgmtTable::kMr, mr.mrn);
+    EXPECT_EQ(entry.key, key.key);
+    EXPECT_TRUE(entry.invalidatable && entry.valid && entry.remote_read && !entry.local_write);
+  }
+  // A refused one takes none.
+  const auto before = device().Get<spec::TableMr>(MgmtTable::kMr, mr.mrn);
+  EXPECT_FALSE(bench().Roce(RdmaCtrlCmd::kReregMr, BytesOf(spec::RdmaCmdReregMr{.mrn = mr.mrn, .flags = 8})).ok());
+  EXPECT_EQ(device().Get<spec::TableMr>(MgmtTable::kMr, mr.mrn), before);
+}
+
+TEST_F(Objects, ReregMrMakesPagesOfADmaRegion) {
+  const uint32_t pdn = bench().CreatePd();
+  const auto mr = bench().GetDmaMr(pdn, Access::kLocalWrite);
+  auto bytes = BytesOf(spec::RdmaCmdReregMr{
+      .mrn = mr.mrn, .flags = spec::RdmaReregFlags::kTranslation, .virt_addr = 0x1000, .length = 4096, .npages = 1});
+  const auto pages = PageList(0x9000, 1);
+  bytes.insert(bytes.end(), pages.begin(), pages.end());
+  EXPECT_EQ(bench().Roce(RdmaCtrlCmd::kReregMr, bytes).As<spec::RdmaAckReregMr>().rkey, mr.rkey);
+  const auto entry = device().Get<spec::TableMr>(MgmtTable::kMr, mr.mrn);
+  EXPECT_FALSE(entry.dma);
+  EXPECT_TRUE(entry.local_write);
+  EXPECT_EQ(entry.length, 4096u);
+  EXPECT_EQ(entry.page_shift, spec::kRdmaPageShiftDefault);
+}
+
 TEST_F(Objects, AnAddressHandleCopiesItsGid) {
   spec::RdmaCmdAddGid gid{.index = 5, .flags = spec::RdmaGidFlags::kVlanPresent, .vlan = 0x6123};
   SetGid(gid.gid, 9, false);

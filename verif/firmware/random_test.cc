@@ -181,7 +181,8 @@ class Stream {
     spec::RdmaCmdRegUserMr request{.pdn = Pick(reference_.pds),
                                    .access_flags = Chance(30) ? Below(32) : Below(8) * 2 + 1,
                                    .npages = pages,
-                                   .page_shift = shift};
+                                   .page_shift = shift,
+                                   .invalidatable = static_cast<uint8_t>(Chance(4) ? 1 : 0)};
     const uint64_t page = uint64_t{1} << used_shift;
     request.virt_addr = (random_() >> 8 & ~(page - 1)) + Below(page);
     request.length = pages * page - request.virt_addr % page;
@@ -198,6 +199,22 @@ class Stream {
     return bytes;
   }
 
+  // Any change of a region: of what, mostly valid.
+  std::vector<uint8_t> RegionChange() {
+    const auto region = Region();
+    const auto like = spec::RdmaCmdRegUserMr::Decode(region.data());
+    auto bytes = BytesOf(spec::RdmaCmdReregMr{.mrn = Pick(reference_.mrs),
+                                              .flags = Chance(20) ? Below(16) : 1 + Below(7),
+                                              .pdn = like.pdn,
+                                              .access_flags = like.access_flags,
+                                              .virt_addr = like.virt_addr,
+                                              .length = like.length,
+                                              .npages = like.npages,
+                                              .page_shift = like.page_shift});
+    bytes.insert(bytes.end(), region.begin() + spec::RdmaCmdRegUserMr::kBytes, region.end());
+    return bytes;
+  }
+
   std::vector<uint8_t> Request(RdmaCtrlCmd command) {
     switch (command) {
       case RdmaCtrlCmd::kCreateCq: return BytesOf(spec::RdmaCmdCreateCq{.cqe = Number(spec::kNic1.max_queue_entries)});
@@ -206,6 +223,7 @@ class Stream {
       case RdmaCtrlCmd::kGetDmaMr:
         return BytesOf(spec::RdmaCmdGetDmaMr{.pdn = Pick(reference_.pds), .access_flags = Below(17)});
       case RdmaCtrlCmd::kRegUserMr: return Region();
+      case RdmaCtrlCmd::kReregMr: return RegionChange();
       case RdmaCtrlCmd::kDeregMr: return BytesOf(spec::RdmaCmdDeregMr{.mrn = Pick(reference_.mrs)});
       case RdmaCtrlCmd::kCreateQp:
         return BytesOf(
@@ -269,7 +287,7 @@ class Stream {
   void Command() {
     // More creations than destructions, so that tables fill; the ratio is reversed occasionally.
     if (Chance(400)) grows_ = !grows_;
-    RdmaCtrlCmd command{static_cast<uint8_t>(Below(Chance(100) ? 256 : 23))};
+    RdmaCtrlCmd command{static_cast<uint8_t>(Below(Chance(100) ? 256 : 24))};
     if (Chance(3)) command = RdmaCtrlCmd::kModifyQp;
     const bool ends = command == RdmaCtrlCmd::kDestroyCq || command == RdmaCtrlCmd::kDestroyPd ||
                       command == RdmaCtrlCmd::kDeregMr || command == RdmaCtrlCmd::kDestroyQp ||

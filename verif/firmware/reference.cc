@@ -119,7 +119,6 @@ void Reference::CheckRegion(const spec::RdmaCmdRegUserMr& request, const uint8_t
   }
   if (shift < 12 || shift > largest_shift) codes.insert(RdmaError::kInvalidPageSize);
   if (request.npages > config_.num_translations) codes.insert(RdmaError::kPageListTooLong);
-  if (mrs.size() == config_.num_mrs) codes.insert(RdmaError::kNoFreeMr);
   if (!codes.empty() && *codes.begin() < RdmaError::kNoFreeMr) return;  // later checks have higher codes
   const auto first_page = request.virt_addr >> shift;
   const auto end_page = (end + (uint64_t{1} << shift) - 1) >> shift;
@@ -133,6 +132,23 @@ void Reference::CheckRegion(const spec::RdmaCmdRegUserMr& request, const uint8_t
     }
   }
   if (FindPages(request.npages) == ~0u) codes.insert(RdmaError::kNoFreePages);
+}
+
+void Reference::CheckChange(const spec::RdmaCmdReregMr& request, const uint8_t* pages, Codes& codes) const {
+  if ((request.flags & 2) != 0 && !pds.contains(request.pdn)) codes.insert(RdmaError::kBadPdn);
+  if (!mrs.contains(request.mrn)) codes.insert(RdmaError::kBadMrn);
+  if (request.flags < 1 || request.flags > 7) codes.insert(RdmaError::kInvalidParameter);
+  if ((request.flags & 4) != 0) CheckAccess(request.access_flags, codes);
+  if ((request.flags & 1) == 0) return;
+  CheckRegion({.virt_addr = request.virt_addr,
+               .length = request.length,
+               .npages = request.npages,
+               .page_shift = request.page_shift},
+              pages, codes);
+}
+
+void Reference::CheckAccess(uint32_t flags, Codes& codes) const {
+  if (flags > Rights() || ((flags & 10) != 0 && (flags & 1) == 0)) codes.insert(RdmaError::kBadAccessFlags);
 }
 
 void Reference::CheckModify(const spec::RdmaCmdModifyQp& request, Codes& codes) const {
@@ -180,12 +196,16 @@ void Reference::CheckModify(const spec::RdmaCmdModifyQp& request, Codes& codes) 
 RdmaError Reference::Expect(RdmaCtrlCmd command, const std::vector<uint8_t>& bytes, uint32_t writable) const {
   Codes codes;
   const unsigned number = static_cast<unsigned>(command);
-  if (number > (is_vireo_ ? 22u : 17u)) return RdmaError::kUnsupportedCommand;
+  if (number > (is_vireo_ ? 23u : 17u)) return RdmaError::kUnsupportedCommand;
   const auto& info = spec::kNetCtrlRoceCommands[number];
   if (bytes.size() < info.request_bytes) return RdmaError::kRequestTooShort;
   if (command == RdmaCtrlCmd::kRegUserMr &&
       (bytes.size() - info.request_bytes) / 8 < Decode<spec::RdmaCmdRegUserMr>(bytes).npages) {
     return RdmaError::kRequestTooShort;
+  }
+  if (command == RdmaCtrlCmd::kReregMr) {
+    const auto r = Decode<spec::RdmaCmdReregMr>(bytes);
+    if ((r.flags & 1) != 0 && (bytes.size() - info.request_bytes) / 8 < r.npages) return RdmaError::kRequestTooShort;
   }
   if (writable < 1u + info.response_bytes) codes.insert(RdmaError::kResponseTooShort);
   const auto no_pd = [&](uint32_t pdn) {
@@ -193,9 +213,6 @@ RdmaError Reference::Expect(RdmaCtrlCmd command, const std::vector<uint8_t>& byt
   };
   const auto no_cq = [&](uint32_t cqn) {
     if (!cqs.contains(cqn)) codes.insert(RdmaError::kBadCqn);
-  };
-  const auto no_access = [&](uint32_t flags) {
-    if (flags > Rights() || ((flags & 10) != 0 && (flags & 1) == 0)) codes.insert(RdmaError::kBadAccessFlags);
   };
   switch (command) {
     case RdmaCtrlCmd::kQueryDevice:
@@ -232,18 +249,22 @@ RdmaError Reference::Expect(RdmaCtrlCmd command, const std::vector<uint8_t>& byt
     case RdmaCtrlCmd::kGetDmaMr: {
       const auto r = Decode<spec::RdmaCmdGetDmaMr>(bytes);
       no_pd(r.pdn);
-      no_access(r.access_flags);
+      CheckAccess(r.access_flags, codes);
       if (mrs.size() == config_.num_mrs) codes.insert(RdmaError::kNoFreeMr);
       break;
     }
     case RdmaCtrlCmd::kRegUserMr: {
       const auto r = Decode<spec::RdmaCmdRegUserMr>(bytes);
       no_pd(r.pdn);
-      no_access(r.access_flags);
+      CheckAccess(r.access_flags, codes);
+      if (mrs.size() == config_.num_mrs) codes.insert(RdmaError::kNoFreeMr);
       if (is_vireo_ && r.invalidatable > config_.invalidation) codes.insert(RdmaError::kInvalidParameter);
       CheckRegion(r, bytes.data() + info.request_bytes, codes);
       break;
     }
+    case RdmaCtrlCmd::kReregMr:
+      CheckChange(Decode<spec::RdmaCmdReregMr>(bytes), bytes.data() + info.request_bytes, codes);
+      break;
     case RdmaCtrlCmd::kDeregMr:
       if (!mrs.contains(Decode<spec::RdmaCmdDeregMr>(bytes).mrn)) codes.insert(RdmaError::kBadMrn);
       break;
@@ -416,6 +437,7 @@ std::string Reference::Accept(RdmaCtrlCmd command, const std::vector<uint8_t>& b
       Mr mr{.pdn = Decode<spec::RdmaCmdDestroyPd>(bytes).pdn, .key = ack.rkey};  // the first field of both
       if (command == RdmaCtrlCmd::kRegUserMr) {
         mr.npages = Decode<spec::RdmaCmdRegUserMr>(bytes).npages;
+        mr.invalidatable = is_vireo_ && Decode<spec::RdmaCmdRegUserMr>(bytes).invalidatable != 0;
         mr.first = FindPages(mr.npages);
         for (uint32_t i = 0; i < mr.npages; ++i) pages_[mr.first + i] = true;
       }
@@ -423,6 +445,24 @@ std::string Reference::Accept(RdmaCtrlCmd command, const std::vector<uint8_t>& b
         if (other.key == mr.key) return "a key that is in use";
       }
       if (ack.mrn >= config_.num_mrs || !mrs.emplace(ack.mrn, mr).second) return "a region that exists";
+      break;
+    }
+    case RdmaCtrlCmd::kReregMr: {
+      const auto r = Decode<spec::RdmaCmdReregMr>(bytes);
+      const auto ack = Decode<spec::RdmaAckReregMr>(response);
+      Mr& mr = mrs.at(r.mrn);
+      if (ack.lkey != ack.rkey || (ack.rkey == mr.key) == mr.invalidatable || ack.rkey >> 8 != r.mrn) {
+        return "another key";
+      }
+      mr.key = ack.rkey;
+      if ((r.flags & 2) != 0) mr.pdn = r.pdn;
+      if ((r.flags & 1) != 0) {
+        const uint32_t first = FindPages(r.npages);
+        for (uint32_t i = 0; i < mr.npages; ++i) pages_[mr.first + i] = false;
+        mr.first = first;
+        mr.npages = r.npages;
+        for (uint32_t i = 0; i < mr.npages; ++i) pages_[mr.first + i] = true;
+      }
       break;
     }
     case RdmaCtrlCmd::kDeregMr: {

@@ -59,6 +59,7 @@ class Reference {
 
   struct Mr {
     uint32_t pdn = 0, key = 0, first = 0, npages = 0;
+    bool invalidatable = false;
   };
   struct Gid {
     std::array<uint8_t, 16> bytes{};
@@ -82,7 +83,9 @@ class Reference {
   using Codes = std::set<spec::RdmaError>;
   void CheckModify(const spec::RdmaCmdModifyQp& request, Codes& codes) const;
   void CheckPath(const spec::RdmaAhAttr& path, Codes& codes) const;
+  void CheckAccess(uint32_t flags, Codes& codes) const;  // of a region
   void CheckRegion(const spec::RdmaCmdRegUserMr& request, const uint8_t* pages, Codes& codes) const;
+  void CheckChange(const spec::RdmaCmdReregMr& request, const uint8_t* pages, Codes& codes) const;
   bool IsReady(uint32_t queue) const;
   uint32_t FindPages(uint32_t count) const;
   void StopQueue(uint32_t index);

@@ -111,6 +111,10 @@ class Run {
       const uint64_t pages = spec::RdmaCmdRegUserMr::Decode(request.data()).npages;
       Append(request, input_.Fill(8 * std::min<uint64_t>(pages, kMostPages)));
     }
+    if (command == RdmaCtrlCmd::kReregMr && request.size() == spec::RdmaCmdReregMr::kBytes) {
+      const uint64_t pages = spec::RdmaCmdReregMr::Decode(request.data()).npages;
+      Append(request, input_.Fill(8 * std::min<uint64_t>(pages, kMostPages)));
+    }
     const uint32_t room = (shape & kOwnRoom) != 0 ? 1 + input_.Byte() % 0x90U : kRoom;
     // An unreadable request is always refused; the code depends on the failing offset.
     const uint64_t fails_from = (shape & kReadFails) != 0 ? input_.Byte() : ~uint64_t{0};
@@ -251,6 +255,10 @@ Bytes Objects(uint8_t flags) {
       .pdn = 0, .access_flags = 7, .virt_addr = 0x7f00'0000'0123, .length = 3 * kPageBytes - 0x123, .npages = 3});
   Append(region, PageList(0x10'0000, 3));
   Command(seed, RdmaCtrlCmd::kRegUserMr, region);
+  Bytes change = BytesOf(spec::RdmaCmdReregMr{
+      .mrn = 1, .flags = 7, .pdn = 0, .access_flags = 1, .virt_addr = 0x10fff, .length = 2, .npages = 2});
+  Append(change, PageList(0x20'0000, 2));
+  Command(seed, RdmaCtrlCmd::kReregMr, change);
   Command(seed, RdmaCtrlCmd::kDeregMr, BytesOf(spec::RdmaCmdDeregMr{.mrn = 1}));
   spec::RdmaCmdAddGid gid{.index = 1, .gid_type = spec::RdmaGidType::kRoceV2};
   SetGid(gid.gid, 3, false);

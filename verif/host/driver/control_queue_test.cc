@@ -242,6 +242,19 @@ TEST_P(ControlTest, EveryRoceCommandEncodesRequestAndDecodesResponse) {
     EXPECT_TRUE(roce().DestroySrq(6).ok());
     ExpectRoce(RdmaCtrlCmd::kDestroySrq, BytesOf(spec::RdmaCmdDestroySrq{.srqn = 6}), 0);
   }
+  auto change = Patterned<spec::RdmaCmdReregMr>(10);
+  const spec::RdmaAckReregMr change_ack{.lkey = 7, .rkey = 8};
+  Answer(change_ack);
+  const auto changed = roce().ReregMr(change, std::vector<uint64_t>{0x8877'6655'4433'2000});
+  if (vireo()) {
+    EXPECT_EQ(changed.value(), change_ack);
+    change.npages = 1;
+    ExpectRoce(RdmaCtrlCmd::kReregMr, BytesOf(change) + Bytes{0x00, 0x20, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88},
+               spec::RdmaAckReregMr::kBytes);
+  } else {
+    EXPECT_EQ(changed.error().code, ErrorCode::kUnsupported);
+    EXPECT_TRUE(requests_.empty());
+  }
   EXPECT_EQ(seen_.size(), spec::ConstantsOf(GetParam().profile).rdma_last_command + 1U)
       << "a command of the profile is missing";
 }
