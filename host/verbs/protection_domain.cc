@@ -10,6 +10,42 @@ namespace vireo::verbs {
 
 // The object owns no DMA memory, so the result of the command is irrelevant.
 MemoryRegion::~MemoryRegion() { static_cast<void>(pd_->device().base().roce().DeregMr(mrn_)); }
+
+Status MemoryRegion::Modify(const Change& change) {
+  using Flags = spec::RdmaReregFlags;
+  if (change.pd != nullptr && &change.pd->device() != &pd_->device()) {
+    return Error{ErrorCode::kInvalidArgument, "a protection domain of another device"};
+  }
+  spec::RdmaCmdReregMr request{.mrn = mrn_};
+  std::span<const uint64_t> pages;
+  if (change.pages.has_value()) {
+    request.flags |= Flags::kTranslation;
+    request.virt_addr = change.pages->virtual_address;
+    request.length = change.pages->length;
+    request.page_shift = change.pages->page_shift;
+    pages = change.pages->addresses;
+  }
+  if (change.pd != nullptr) {
+    request.flags |= Flags::kPd;
+    request.pdn = change.pd->pdn();
+  }
+  if (change.access.has_value()) {
+    request.flags |= Flags::kAccess;
+    request.access_flags = *change.access;
+  }
+  if (request.flags == 0) return Error{ErrorCode::kInvalidArgument, "nothing to change of a memory region"};
+  Result<spec::RdmaAckReregMr> keys = pd_->device().base().roce().ReregMr(request, pages);
+  if (!keys.ok()) return keys.error();
+  lkey_ = keys->lkey;
+  rkey_ = keys->rkey;
+  if (change.pages.has_value()) {
+    address_ = request.virt_addr;
+    length_ = request.length;
+  }
+  if (change.pd != nullptr) pd_ = change.pd;
+  return {};
+}
+
 AddressHandle::~AddressHandle() { static_cast<void>(pd_->device().base().roce().DestroyAh(pd_->pdn(), handle_)); }
 ProtectionDomain::~ProtectionDomain() { static_cast<void>(device_->base().roce().DestroyPd(pdn_)); }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "host/verbs/device.h"
@@ -20,9 +21,27 @@ struct SharedReceiveQueueOptions;
 // region.
 class MemoryRegion {
  public:
+  // What to change; the rest stays.
+  struct Pages {
+    uint64_t virtual_address = 0, length = 0;
+    uint8_t page_shift = 0;
+    std::span<const uint64_t> addresses;  // as of ProtectionDomain::Register
+  };
+  struct Change {
+    std::optional<Pages> pages = std::nullopt;
+    std::shared_ptr<ProtectionDomain> pd = nullptr;  // null: the same
+    std::optional<uint32_t> access = std::nullopt;
+  };
+
   ~MemoryRegion();
   MemoryRegion(const MemoryRegion&) = delete;
   MemoryRegion& operator=(const MemoryRegion&) = delete;
+
+  // Changes the region in place: after success the device accesses nothing but what the new region allows, and the old
+  // memory is free. The keys stay, but an invalidatable region gets new ones, and is valid again. If the device refuses
+  // it, the region is as before. kUnsupported: profile rfc-v2; kInvalidArgument: nothing to change, or a protection
+  // domain of another device.
+  Status Modify(const Change& change);
 
   uint32_t lkey() const { return lkey_; }
   uint32_t rkey() const { return rkey_; }

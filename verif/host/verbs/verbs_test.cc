@@ -62,6 +62,7 @@ class VerbsTest : public testing::Test {
       case RdmaCtrlCmd::kCreatePd: return Bytes(spec::RdmaAckCreatePd{.pdn = 7});
       case RdmaCtrlCmd::kCreateQp: return Bytes(spec::RdmaAckCreateQp{.qpn = 2});
       case RdmaCtrlCmd::kCreateAh: return Bytes(spec::RdmaAckCreateAh{.ah = 5});
+      case RdmaCtrlCmd::kReregMr: return Bytes(spec::RdmaAckReregMr{.lkey = 0x307, .rkey = 0x308});
       case RdmaCtrlCmd::kRegUserMr: return Bytes(spec::RdmaAckRegUserMr{.mrn = 3, .lkey = 0x303, .rkey = 0x304});
       default: return {0};
     }
@@ -442,6 +443,48 @@ TEST_F(VerbsTest, RegisterSendsThePageList) {
   EXPECT_TRUE(log_.empty());
   region.reset();
   EXPECT_EQ(log_, (std::vector<std::string>{"dereg_mr", "destroy_pd"}));
+}
+
+TEST_F(VerbsTest, ModifyOfARegionSendsWhatChanges) {
+  using Flags = spec::RdmaReregFlags;
+  auto pd = device_->CreatePd().value(), other = device_->CreatePd().value();
+  auto memory = mock_->AllocateDma(8192, 4096).value();
+  auto region = pd->Register(*memory, spec::IbAccessFlags::kLocalWrite, 0x7000'0000'0000).value();
+  const auto nothing = region->Modify({});
+  EXPECT_EQ(nothing.error().code, host::ErrorCode::kInvalidArgument);
+  ASSERT_TRUE(region->Modify({.access = spec::IbAccessFlags::kRemoteRead}).ok());
+  EXPECT_EQ(
+      Last<spec::RdmaCmdReregMr>(RdmaCtrlCmd::kReregMr),
+      (spec::RdmaCmdReregMr{.mrn = 3, .flags = Flags::kAccess, .access_flags = spec::IbAccessFlags::kRemoteRead}));
+  EXPECT_EQ(region->lkey(), 0x307U);
+  EXPECT_EQ(region->rkey(), 0x308U);
+  EXPECT_EQ(region->address(), 0x7000'0000'0000U);
+  // A refused one changes nothing here either.
+  const std::array<uint64_t, 1> pages = {0x4000};
+  const verbs::MemoryRegion::Change all = {
+      .pages =
+          verbs::MemoryRegion::Pages{.virtual_address = 0x9010, .length = 16, .page_shift = 12, .addresses = pages},
+      .pd = other,
+      .access = 0};
+  refuse_[RdmaCtrlCmd::kReregMr] = spec::RdmaError::kNoFreePages;
+  EXPECT_EQ(region->Modify(all).error().rdma, spec::RdmaError::kNoFreePages);
+  EXPECT_EQ(region->length(), 8192U);
+  refuse_.clear();
+  ASSERT_TRUE(region->Modify(all).ok());
+  EXPECT_EQ(Last<spec::RdmaCmdReregMr>(RdmaCtrlCmd::kReregMr),
+            (spec::RdmaCmdReregMr{.mrn = 3,
+                                  .flags = Flags::kTranslation | Flags::kPd | Flags::kAccess,
+                                  .pdn = 7,
+                                  .virt_addr = 0x9010,
+                                  .length = 16,
+                                  .npages = 1,
+                                  .page_shift = 12}));
+  EXPECT_EQ(requests_.at(RdmaCtrlCmd::kReregMr).size(), spec::RdmaCmdReregMr::kBytes + sizeof(uint64_t));
+  EXPECT_EQ(region->address(), 0x9010U);
+  EXPECT_EQ(region->length(), 16U);
+  log_.clear();
+  pd.reset();  // the region is in the other one
+  EXPECT_EQ(log_, (std::vector<std::string>{"destroy_pd"}));
 }
 
 TEST_F(VerbsTest, ConnectGoesThroughAllStates) {
