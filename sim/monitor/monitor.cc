@@ -35,6 +35,11 @@ bool HasRight(const spec::TableMr& region, PacketRules::Right right) {
   return false;
 }
 
+bool IsSameMemory(const spec::TableMr& a, const spec::TableMr& b) {
+  return a.dma == b.dma && a.page_shift == b.page_shift && a.first_translation == b.first_translation &&
+         a.virt_addr == b.virt_addr && a.length == b.length;
+}
+
 }  // namespace
 
 Monitor::Monitor(uint16_t nic) : findings_(nic), rings_(findings_, memory_, *this), packets_(findings_) {
@@ -44,7 +49,7 @@ Monitor::Monitor(uint16_t nic) : findings_(nic), rings_(findings_, memory_, *thi
     const auto found = regions_.find(key.index);
     if (found == regions_.end()) return false;
     const spec::TableMr& region = found->second;
-    if (!region.valid || region.key != key.key || dying_.contains(any_key)) return false;
+    if (!region.valid || region.key != key.key || dying_.contains(any_key) || moved_.contains(key.index)) return false;
     if (right != PacketRules::Right::kLocal && !HasRight(region, right)) return false;
     return AddPlaces(region, address, bytes, places);
   });
@@ -225,6 +230,7 @@ void Monitor::OnReset() {
   table_index_ = 0;
   translations_.clear();
   regions_.clear();
+  moved_.clear();
   pieces_.clear();
   removed_.clear();
   removed_regions_.clear();
@@ -302,10 +308,16 @@ void Monitor::SetRegion(uint32_t index, const spec::TableMr& region) {
   auto& pieces = pieces_[index];
   removed_.insert(removed_.end(), pieces.begin(), pieces.end());
   pieces.clear();
-  if (const auto found = regions_.find(index); found != regions_.end() && found->second.valid) {
-    removed_regions_.emplace_back(index, found->second);
-  }
+  const auto found = regions_.find(index);
+  const spec::TableMr before = found != regions_.end() ? found->second : spec::TableMr{};
+  if (before.valid) removed_regions_.emplace_back(index, before);
   regions_[index] = region;
+  // By the same key, packets that are under way use the region of before or the new one: which one is not known.
+  const bool is_same_key = before.valid && region.valid && before.key == region.key;
+  const bool moves = is_same_key && !IsSameMemory(before, region);
+  if (moves) moved_.insert(index);
+  if (!is_same_key) moved_.erase(index);
+  if (is_same_key) packets_.OnRegionChange(moves);
   if (!region.valid) return;
   const uint64_t owner = kRegionOwner + index;
   const auto add = [&](uint64_t address, uint64_t bytes) {

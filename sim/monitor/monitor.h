@@ -114,6 +114,7 @@ class Monitor final : public EventSink, private monitor::RingRules::Listener {
   uint32_t table_index_ = 0;
   std::unordered_map<uint32_t, uint64_t> translations_;
   std::unordered_map<uint32_t, spec::TableMr> regions_;
+  std::unordered_set<uint32_t> moved_;  // whose key has meant other memory before
   std::unordered_set<uint32_t> dying_;  // keys that somebody is invalidating: valid or not
   struct Piece {
     uint64_t owner = 0, address = 0, bytes = 0;

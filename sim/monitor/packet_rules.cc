@@ -183,6 +183,15 @@ void PacketRules::SetQp(uint32_t qpn, const spec::TableQpContext& context) {
   }
 }
 
+// A request that has arrived may be checked before or behind the change, so it need not be refused; nor is it known
+// where its payload goes.
+void PacketRules::OnRegionChange(bool moves) {
+  for (auto& [qpn, qp] : qps_) {
+    qp.refused_psn.reset();
+    if (moves) EraseUnwritten(qpn, qp, [](const Unwritten&, uint64_t) { return true; });
+  }
+}
+
 void PacketRules::OnAnswer() {
   for (const uint32_t qpn : changed_) {
     Qp& qp = qps_[qpn];

@@ -45,6 +45,8 @@ class PacketRules {
   void OnSendUsed(uint32_t qpn, const std::optional<SendWork>& work);
   // One of its receive queue. `tail`: what the device has read of it.
   void OnReceiveUsed(uint32_t qpn, std::shared_ptr<std::vector<uint8_t>> tail);
+  // A region is another one from now on, with the same key. `moves`: in other memory.
+  void OnRegionChange(bool moves);
   // Firmware has answered a command: what it has changed before is in effect.
   void OnAnswer();
   // True: it is known to be solicited, by its error or by the message that it completes.

@@ -658,6 +658,48 @@ TEST_F(MonitorTest, RegionIsAllowedUntilItsDeregistrationIsAnswered) {
   ExpectOnly("ack.refused", "rc_acknowledge of PSN 501", "a NAK of PSN 501");
 }
 
+// Likewise, the rights of before or the new ones count until the answer; then the new ones.
+TEST_F(MonitorTest, RightsOfBeforeAReregistrationCountUntilItsAnswer) {
+  const auto write = [](uint32_t psn) {
+    return PacketOf{
+        .opcode = BthOpcode::kRcRdmaWriteOnly, .psn = psn, .extension = RethOf(kRegion, 8), .payload = Pattern(8)};
+  };
+  Take(kControl, 0);
+  spec::TableMr region = Region(true);
+  region.remote_write = false;
+  WriteTable(spec::MgmtTable::kMr, 3, Encoded(region));
+  Receive(write(500));
+  Send({.opcode = BthOpcode::kRcAcknowledge, .psn = 500, .extension = Ack(1)});
+  ExpectGood();
+  WriteElement(kControl, 0, 0);
+  Receive(write(501));
+  Send({.opcode = BthOpcode::kRcAcknowledge, .psn = 501, .extension = Ack(2)});
+  ExpectOnly("ack.refused", "rc_acknowledge of PSN 501", "a NAK of PSN 501");
+}
+
+// A request that was under way at the change may be checked behind it.
+TEST_F(MonitorTest, RequestThatArrivesBeforeAReregistrationMayHaveTheNewRights) {
+  Receive({.opcode = BthOpcode::kRcRdmaReadRequest, .psn = 500, .extension = RethOf(kRegion, 4)});
+  Take(kControl, 0);
+  WriteTable(spec::MgmtTable::kMr, 3, Encoded(Region(true)));
+  WriteElement(kControl, 0, 0);
+  Read(kPages, Pattern(4));
+  Send({.opcode = BthOpcode::kRcRdmaReadResponseOnly, .psn = 500, .extension = Ack(1), .payload = Pattern(4)});
+  ExpectGood();
+}
+
+// Nor is it known where its payload goes.
+TEST_F(MonitorTest, WriteThatArrivesBeforeItsRegionMovesIsExpectedNowhere) {
+  Receive({.opcode = BthOpcode::kRcRdmaWriteOnly, .psn = 500, .extension = RethOf(kRegion, 8), .payload = Pattern(8)});
+  Take(kControl, 0);
+  spec::TableMr region = Region();
+  region.first_translation = 9;
+  WriteTable(spec::MgmtTable::kMr, 3, Encoded(region));
+  WriteElement(kControl, 0, 0);
+  Send({.opcode = BthOpcode::kRcAcknowledge, .psn = 500, .extension = Ack(1)});
+  ExpectGood();
+}
+
 TEST_F(MonitorTest, ReportsAReadThatIsExecutedTwice) {
   WriteTable(spec::MgmtTable::kMr, 3, Encoded(Region(true)));
   const PacketOf request = {
@@ -1354,6 +1396,26 @@ TEST_F(MonitorTest, ReportsAnAccessAfterTheAnswerOfADeregistration) {
   Write(kPages, Pattern(64));
   ExpectGood();
   WriteElement(kControl, 0, 0);
+  Write(kPages, Pattern(64));
+  ExpectOnly("dma.inside", "DMA write of 64 bytes at 0x90000000", "an address in a ring");
+}
+
+TEST_F(MonitorTest, ReportsAnAccessToTheMemoryOfBeforeAReregistration) {
+  constexpr uint64_t kNewPages = 0xa000'0000;
+  for (uint64_t page = 0; page < 4; ++page) {
+    WriteTable(spec::MgmtTable::kTranslation, static_cast<uint32_t>(20 + page),
+               Encoded(spec::TableTranslation{.address = kNewPages + 4096 * page}));
+  }
+  Take(kControl, 0);
+  spec::TableMr region = Region();
+  region.first_translation = 20;
+  WriteTable(spec::MgmtTable::kMr, 3, Encoded(region));
+  Write(kPages, Pattern(64));
+  Write(kNewPages, Pattern(64));
+  ExpectGood();
+  WriteElement(kControl, 0, 0);
+  Write(kNewPages + 4096, Pattern(64));
+  ExpectGood();
   Write(kPages, Pattern(64));
   ExpectOnly("dma.inside", "DMA write of 64 bytes at 0x90000000", "an address in a ring");
 }
