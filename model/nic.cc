@@ -365,7 +365,7 @@ void Nic::ConnectQueuePairs() {
     qp_control_.OnQpSends(now, sends);
     csr_.OnQpSends(now, sends);
   };
-  responder_.on_queue_rung = [this](Cycle now, const spec::ReceiveRetry& rung) { recv_queue_.OnQueueRung(now, rung); };
+  responder_.on_queue_rung = [this](Cycle now, const spec::QueueRung& rung) { recv_queue_.OnQueueRung(now, rung); };
   requester_.on_next_psn = [this](Cycle now, const spec::QpPsn& psn) { csr_.OnNextPsn(now, psn); };
   responder_.on_expected_psn = [this](Cycle now, const spec::QpPsn& psn) {
     csr_.OnExpectedPsn(now, psn);

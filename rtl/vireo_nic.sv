@@ -1469,7 +1469,7 @@ module vireo_nic
   logic receive_retry_valid, receive_retry_ready;
   receive_retry_t receive_retry;
   logic queue_rung_valid;
-  receive_retry_t queue_rung;
+  queue_rung_t queue_rung;
 
   logic net_beat_valid, net_beat_last;  // frames for net queues
   logic [DataBits-1:0] net_beat_data;

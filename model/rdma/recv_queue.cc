@@ -54,7 +54,7 @@ void RecvQueue::OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write) {
   WakeAt(std::max(cycle, clear_.PopReady()));
 }
 
-void RecvQueue::OnQueueRung(Cycle cycle, const spec::ReceiveRetry& rung) {
+void RecvQueue::OnQueueRung(Cycle cycle, const spec::QueueRung& rung) {
   rung_.Push(cycle, rung.qpn);
   WakeAt(std::max(cycle, rung_.PopReady()));
 }

@@ -54,7 +54,7 @@ class RecvQueue final : public Block {
   // Pulses, in their cycle.
   void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
   void OnQpStateWrite(Cycle cycle, const spec::QpStateWrite& write);
-  void OnQueueRung(Cycle cycle, const spec::ReceiveRetry& rung);
+  void OnQueueRung(Cycle cycle, const spec::QueueRung& rung);
 
   Channel<spec::ReceiveRequest> receive_request_in = Channel<spec::ReceiveRequest>::Slice();
   Channel<spec::Buffer> buffer_in;

@@ -118,7 +118,7 @@ class Responder final : public Block {
   OnGrantEnded on_grant_ended = [](Cycle, Cycle, const spec::MemoryGrant&) {};
   std::function<void(Cycle, const spec::QpPsn&)> on_expected_psn = [](Cycle, const spec::QpPsn&) {};
   // A doorbell of a receive queue, in the cycle after it was taken.
-  std::function<void(Cycle, const spec::ReceiveRetry&)> on_queue_rung = [](Cycle, const spec::ReceiveRetry&) {};
+  std::function<void(Cycle, const spec::QueueRung&)> on_queue_rung = [](Cycle, const spec::QueueRung&) {};
 
  private:
   enum class State : uint8_t { kIdle, kAct, kRead, kMemory, kReceive, kNext, kInvalidate, kFlush };

@@ -43,7 +43,7 @@ module vireo_recv_queue
   input  qp_state_write_t   qp_state_write_i,
 
   input  logic              queue_rung_valid_i,  // a pulse: a doorbell of the receive queue
-  input  receive_retry_t    queue_rung_i,
+  input  queue_rung_t       queue_rung_i,
 
   input  logic              receive_request_valid_i,
   output logic              receive_request_ready_o,

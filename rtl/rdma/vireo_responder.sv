@@ -49,7 +49,7 @@ module vireo_responder
   input  doorbell_t       doorbell_i,
 
   output logic            queue_rung_valid_o,     // a pulse: a doorbell of the receive queue
-  output receive_retry_t  queue_rung_o,
+  output queue_rung_t     queue_rung_o,
 
   input  logic            read_record_valid_i,    // accepted at once, whatever else is in progress
   output logic            read_record_ready_o,

@@ -11905,7 +11905,7 @@ struct ReceiveRequest {
   friend constexpr bool operator==(const ReceiveRequest&, const ReceiveRequest&) = default;
 };
 
-// After a receive_request that was answered `pending`: request once more. None follows if the queue had no receive when it was requested, or was cleared since. The same, to recv_queue: the receive queue rang. (tokens.toml)
+// After a receive_request that was answered `pending`: request once more. None follows if the queue had no receive when it was requested, or was cleared since. (tokens.toml)
 struct ReceiveRetry {
   static constexpr size_t kBits = 24;
   uint32_t qpn{};  // Queue pair
@@ -11915,6 +11915,18 @@ struct ReceiveRetry {
   }
 
   friend constexpr bool operator==(const ReceiveRetry&, const ReceiveRetry&) = default;
+};
+
+// A pulse to recv_queue: the doorbell of a receive queue rang. (tokens.toml)
+struct QueueRung {
+  static constexpr size_t kBits = 24;
+  uint32_t qpn{};  // Queue pair, or number of the shared queue
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("qpn", self.qpn, 24);
+  }
+
+  friend constexpr bool operator==(const QueueRung&, const QueueRung&) = default;
 };
 
 // Response to a receive_request. Failed with a code: the work request or the element's read was bad, and head and wr_id are valid as far as known. Otherwise not ok: the other fields are 0. (tokens.toml)

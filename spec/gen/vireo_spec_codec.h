@@ -1945,6 +1945,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rx_place.bits", static_cast<uint64_t>(RxPlace::kBits)},
     {"receive_request.bits", static_cast<uint64_t>(ReceiveRequest::kBits)},
     {"receive_retry.bits", static_cast<uint64_t>(ReceiveRetry::kBits)},
+    {"queue_rung.bits", static_cast<uint64_t>(QueueRung::kBits)},
     {"receive.bits", static_cast<uint64_t>(Receive::kBits)},
     {"atomic_request.bits", static_cast<uint64_t>(AtomicRequest::kBits)},
     {"atomic_result.bits", static_cast<uint64_t>(AtomicResult::kBits)},

@@ -5506,11 +5506,17 @@ package vireo_spec_pkg;
   } receive_request_t;
   localparam int unsigned ReceiveRequestBits = 90;
 
-  // After a receive_request that was answered `pending`: request once more. None follows if the queue had no receive when it was requested, or was cleared since. The same, to recv_queue: the receive queue rang. (tokens.toml)
+  // After a receive_request that was answered `pending`: request once more. None follows if the queue had no receive when it was requested, or was cleared since. (tokens.toml)
   typedef struct packed {
     logic [23:0] qpn;
   } receive_retry_t;
   localparam int unsigned ReceiveRetryBits = 24;
+
+  // A pulse to recv_queue: the doorbell of a receive queue rang. (tokens.toml)
+  typedef struct packed {
+    logic [23:0] qpn;
+  } queue_rung_t;
+  localparam int unsigned QueueRungBits = 24;
 
   // Response to a receive_request. Failed with a code: the work request or the element's read was bad, and head and wr_id are valid as far as known. Otherwise not ok: the other fields are 0. (tokens.toml)
   typedef struct packed {

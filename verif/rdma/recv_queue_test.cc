@@ -412,8 +412,8 @@ struct Bench {
   decltype(bench.Pulse<spec::QpStateWrite>(p.qp_state_write_valid_i, p.qp_state_write_i, {})) state =
       bench.Pulse<spec::QpStateWrite>(p.qp_state_write_valid_i, p.qp_state_write_i,
                                       [this](Cycle cycle, const auto& token) { OnState(cycle, token); });
-  decltype(bench.Pulse<spec::ReceiveRetry>(p.queue_rung_valid_i, p.queue_rung_i, {})) rung =
-      bench.Pulse<spec::ReceiveRetry>(p.queue_rung_valid_i, p.queue_rung_i,
+  decltype(bench.Pulse<spec::QueueRung>(p.queue_rung_valid_i, p.queue_rung_i, {})) rung =
+      bench.Pulse<spec::QueueRung>(p.queue_rung_valid_i, p.queue_rung_i,
                                       [this](Cycle cycle, const auto& token) { block.OnQueueRung(cycle, token); });
   decltype(bench.Pulse<spec::TableWrite>(p.table_write_valid_i, p.table_write_i, {})) table =
       bench.Pulse<spec::TableWrite>(p.table_write_valid_i, p.table_write_i,

@@ -519,7 +519,7 @@ struct Bench {
     block.receive_request_out.Connect(requests, block);
     bench.AddOther(expected_psn);
     bench.AddOther(rung);
-    block.on_queue_rung = [this](Cycle now, const spec::ReceiveRetry& token) { rung.Tell(now, token); };
+    block.on_queue_rung = [this](Cycle now, const spec::QueueRung& token) { rung.Tell(now, token); };
     block.on_expected_psn = [this](Cycle now, const spec::QpPsn& psn) { expected_psn.Tell(now, psn); };
     bench.AddOther(enable);
     bench.AddOther(mq);
@@ -591,7 +591,7 @@ struct Bench {
   GrantEnds<CData, Responder> ends{p.grant_ended_o, block};
   ContextBench<Vresponder_16, Responder> contexts{p, block};
   Hold<Responder> hold{p.hold_i, block, random};
-  OutPulse<spec::ReceiveRetry, decltype(p.queue_rung_valid_o), decltype(p.queue_rung_o)> rung{
+  OutPulse<spec::QueueRung, decltype(p.queue_rung_valid_o), decltype(p.queue_rung_o)> rung{
       "queue_rung", p.queue_rung_valid_o, p.queue_rung_o};
   OutPulse<spec::QpPsn, decltype(p.expected_psn_valid_o), decltype(p.expected_psn_o)> expected_psn{
       "expected_psn", p.expected_psn_valid_o, p.expected_psn_o};

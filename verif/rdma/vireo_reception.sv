@@ -120,7 +120,7 @@ module vireo_reception
   logic unused_fence_waits;
   qp_psn_t unused_psn;
   receive_request_t unused_request;
-  receive_retry_t unused_rung;
+  queue_rung_t unused_rung;
 
   vireo_responder #(
     .Config(Config)
