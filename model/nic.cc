@@ -283,6 +283,9 @@ void Nic::ConnectManagement(NicOutputs& environment) {
   csr_.on_mailbox_complete = [this](Cycle now, uint32_t bytes) { mailbox_.OnComplete(now, bytes); };
   csr_.on_window_write = [this](Cycle now, uint32_t word, uint32_t data) { mailbox_.OnWindowWrite(now, word, data); };
   csr_.read_window = [this](Cycle now, uint32_t word) { return mailbox_.ReadWindow(now, word); };
+  cq_writer_.on_queue_stopped = [this](Cycle at, const spec::QueueFailure& failure) {
+    mailbox_.OnQueueStopped(at, failure);
+  };
   mailbox_.on_status = [this](Cycle now, const MailboxStatus& status) { csr_.OnMailboxStatus(now, status); };
 
   csr_.requester_load_out.Connect(requester_.load_in, csr_);

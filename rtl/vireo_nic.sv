@@ -560,6 +560,15 @@ module vireo_nic
     WorkFailureMailbox,
     WorkFailures
   } work_failure_e;
+  // Blocks that report failed queues.
+  typedef enum int unsigned {
+    QueueFailureDescFetch,
+    QueueFailureCqWriter,
+    QueueFailures
+  } queue_failure_e;
+  logic [QueueFailures-1:0] queue_failures_valid, queue_failures_ready;
+  queue_failure_t [QueueFailures-1:0] queue_failures;
+  logic queue_stopped_valid;
   logic [WorkFailures-1:0] work_failures_valid, work_failures_ready;
   queue_failure_t [WorkFailures-1:0] work_failures;
   logic memory_fence, desc_fetch_fence, cq_writer_fence;
@@ -741,6 +750,8 @@ module vireo_nic
     .queue_failure_valid_o(work_failures_valid[WorkFailureMailbox]),
     .queue_failure_ready_i(work_failures_ready[WorkFailureMailbox]),
     .queue_failure_o(work_failures[WorkFailureMailbox]),
+    .queue_stopped_valid_i(queue_stopped_valid),
+    .queue_stopped_i(queue_failures[QueueFailureCqWriter]),
     .device_reset_i(device_reset),
     .queue_row_write_valid_i(queue_row_write_valid),
     .queue_row_write_i(queue_row_write),
@@ -772,14 +783,6 @@ module vireo_nic
   queue_failure_t work_failure;
   logic unused_work_failure_last;
   logic [$clog2(WorkFailures)-1:0] unused_work_failure_index;
-  // Blocks that report failed queues.
-  typedef enum int unsigned {
-    QueueFailureDescFetch,
-    QueueFailureCqWriter,
-    QueueFailures
-  } queue_failure_e;
-  logic [QueueFailures-1:0] queue_failures_valid, queue_failures_ready;
-  queue_failure_t [QueueFailures-1:0] queue_failures;
   logic unused_completion_last, unused_queue_failure_last, unused_queue_failure_index;
   logic [$clog2(Completions)-1:0] completion_index;
   logic avail_event_valid;
@@ -936,6 +939,7 @@ module vireo_nic
     .queue_failure_valid_o(queue_failures_valid[QueueFailureCqWriter]),
     .queue_failure_ready_i(queue_failures_ready[QueueFailureCqWriter]),
     .queue_failure_o(queue_failures[QueueFailureCqWriter]),
+    .queue_stopped_valid_o(queue_stopped_valid),
     .fence_o(cq_writer_fence),
     .idle_o(path_idle[PathCqWriter])
   );

@@ -36,9 +36,14 @@ void Mailbox::OnDeviceReset(Cycle now) {
 }
 
 void Mailbox::OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& row) {
-  const State state = StateAt(now);
-  if (row.enabled || state == State::kIdle || row.vq_index != vq_index_) return;
+  if (row.enabled || row.vq_index != vq_index_) return;
   OnDeviceReset(now);
+}
+
+void Mailbox::OnQueueStopped(Cycle at, const spec::QueueFailure& failure) {
+  if (failure.vq_index != vq_index_) return;
+  stops_.push_back(at);
+  WakeAt(at + 1);
 }
 
 void Mailbox::OnFetch(Cycle now, uint32_t offset) {
@@ -92,8 +97,13 @@ void Mailbox::TakePulses(Cycle now) {
       SetState(order.cycle, State::kWalk);
     }
   }
+  while (!stops_.empty() && stops_.front() < now) {
+    if (!abort_ && stops_.front() > begun_at_) stopped_ = true;
+    stops_.erase(stops_.begin());
+  }
   if (reset_at_ && *reset_at_ < now) {
-    if (StateAt(*reset_at_) != State::kIdle) abort_ = true;
+    // A command that begins in the cycle of the reset is not discarded: descriptor fetch finds no more of the queue.
+    if (StateAt(*reset_at_) != State::kIdle || state_ != State::kRequest) abort_ = true;
     reset_at_.reset();
   }
   while (!dones_.empty() && dones_.front().first < now) {
@@ -125,7 +135,7 @@ bool Mailbox::IsActive(State state) {
 }
 
 void Mailbox::ReportStatus(Cycle now) {
-  const MailboxStatus status{.request = IsActive(state_) && !abort_ && !completing_,
+  const MailboxStatus status{.request = IsActive(state_) && !abort_ && !stopped_ && !completing_,
                              .busy = IsActive(state_) && state_ != State::kWait,
                              .dma_error = dma_error_,
                              .request_bytes = request_bytes_,
@@ -138,9 +148,14 @@ void Mailbox::ReportStatus(Cycle now) {
 void Mailbox::Step(Cycle now) {
   switch (state_) {
     case State::kIdle:
-      abort_ = false;
+      if (stopped_ && !abort_) return SetState(now, State::kBroken);
       if (!control_doorbell_in.CanPop(now)) return;
       vq_index_ = control_doorbell_in.Pop(now).vq_index;
+      if (abort_) {
+        begun_at_ = now;
+        stopped_ = false;
+      }
+      abort_ = false;
       Begin();
       return SetState(now, State::kRequest);
 
@@ -155,12 +170,12 @@ void Mailbox::Step(Cycle now) {
       return;
 
     case State::kWait:
-      if (abort_) SetState(now, State::kDrain);
+      if (abort_ || stopped_) SetState(now, State::kDrain);
       return;
 
     case State::kWalk: {
       const bool is_copied = pos_ == end_ || entry_ == (completing_ ? chain_.size() : readable_);
-      if (abort_) return SetState(now, State::kDrain);
+      if (abort_ || stopped_) return SetState(now, State::kDrain);
       if (!is_copied) return SetState(now, State::kPiece);
       if (completing_) return SetState(now, State::kDrain);
       return SetState(now, pos_ % kRowBytes == 0 ? State::kWait : State::kFill);
@@ -207,6 +222,7 @@ void Mailbox::Step(Cycle now) {
       // The used element must be written after the data, and another client of the write port writes it.
       if (outstanding_ != 0) return;
       if (abort_) return SetState(now, State::kIdle);
+      if (stopped_) return SetState(now, State::kBroken);
       return SetState(now, store_failed_ ? State::kReport : State::kUsed);
 
     case State::kUsed:
@@ -218,7 +234,8 @@ void Mailbox::Step(Cycle now) {
                                 .id = id_,
                                 .next_position = has_id_ ? next_.index : uint16_t{0}});
       Begin();
-      return SetState(now, abort_ ? State::kIdle : State::kRequest);
+      if (abort_) return SetState(now, State::kIdle);
+      return SetState(now, stopped_ ? State::kBroken : State::kRequest);
 
     case State::kReport:
       if (!queue_failure_out.CanPush(now)) return;
@@ -260,7 +277,7 @@ void Mailbox::TakeBuffer(Cycle now) {
   // is at most the queue's size, here chain_entries_, which also ends loops (2.7.5.3.1).
   const bool is_bad = chain_.size() == chain_entries_ || uint64_t{sum} + buffer.bytes > ~uint32_t{0} ||
                       (!buffer.writable && chain_.size() != readable_);
-  if (buffer.status != spec::BufferStatus::kOk) return SetState(now, State::kBroken);
+  if (stopped_ || buffer.status != spec::BufferStatus::kOk) return SetState(now, State::kBroken);
   if (is_bad) return SetState(now, State::kReport);
   chain_.push_back({buffer.address, buffer.bytes});
   sum += buffer.bytes;

@@ -4,7 +4,8 @@
 // used. It does not interpret commands. One read is outstanding at a time; writes are awaited only before completion.
 //
 // A chain that violates virtio, or a response that cannot be written, breaks the control queue: a queue_failure, unless
-// descriptor fetch has reported one, and no further work until the queue or the device is reset.
+// descriptor fetch has reported one, and no further work until the queue or the device is reset. Likewise a used
+// element or index that the bus refuses, which cq_writer reports; a command that was fetched behind it is discarded.
 //
 // Counterpart of rtl/ctrl/vireo_mailbox.sv; docs/blocks/mailbox.md has the latencies.
 #pragma once
@@ -65,6 +66,8 @@ class Mailbox final : public Block {
   void OnStoreDone(Cycle now, const spec::DmaDone& done);
   void OnDeviceReset(Cycle now);
   void OnQueueRowWrite(Cycle now, const spec::QueueRowWrite& row);
+  // cq_writer has stopped a queue, of any kind; `at` is this cycle or a later one, and the last call's at the earliest.
+  void OnQueueStopped(Cycle at, const spec::QueueFailure& failure);
   // From csr. At most one of them in a cycle.
   void OnFetch(Cycle now, uint32_t offset);
   void OnComplete(Cycle now, uint32_t bytes);
@@ -120,7 +123,9 @@ class Mailbox final : public Block {
   State state_ = State::kIdle;
   State before_ = State::kIdle;  // the state before since_
   Cycle since_ = 0;              // state_ holds from this cycle on
-  bool abort_ = false;           // the device or the queue was reset while not idle
+  bool abort_ = true;            // the device or the queue was reset since the doorbell that began the queue's lifetime
+  Cycle begun_at_ = 0;           // of that doorbell
+  bool stopped_ = false;         // cq_writer has stopped the queue in this lifetime
   bool dma_error_ = false;
 
   // Pulses of the last cycle, not yet applied.
@@ -131,6 +136,7 @@ class Mailbox final : public Block {
   };
   std::optional<Order> order_;
   std::optional<Cycle> reset_at_;
+  std::vector<Cycle> stops_;  // of this queue
   std::vector<std::pair<Cycle, uint8_t>> dones_;
 
   uint16_t vq_index_ = 0;

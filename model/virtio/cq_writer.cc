@@ -392,6 +392,11 @@ void CqWriter::PopCqe(Cycle now) {
   park_try_ = true;
 }
 
+void CqWriter::LoadFailure(Cycle now, const spec::QueueFailure& failure) {
+  queue_failure_.Load(now, failure);
+  if (on_queue_stopped) on_queue_stopped(now + 1, failure);
+}
+
 void CqWriter::Fail(bool report, RdmaError code) {
   report_ = report;
   code_ = code;
@@ -529,7 +534,7 @@ bool CqWriter::Step(Cycle now) {
     case State::kFail: {
       if (report_ && !queue_failure_.IsFree()) return false;
       if (!positions_.CanWrite(now)) return true;
-      if (report_) queue_failure_.Load(now, {.vq_index = vq_, .code = code_});
+      if (report_) LoadFailure(now, {.vq_index = vq_, .code = code_});
       if (is_event_) {
         Position next = position_;
         next.failed = true;
@@ -688,7 +693,7 @@ bool CqWriter::FinishFill(Cycle now) {
   const bool report = overrun && filled.is_empty;
   if (report && !queue_failure_.IsFree()) return false;
   if (!positions_.CanWrite(now)) return true;
-  if (report) queue_failure_.Load(now, {.vq_index = filled.asked.vq_index, .code = RdmaError::kCqOverrun});
+  if (report) LoadFailure(now, {.vq_index = filled.asked.vq_index, .code = RdmaError::kCqOverrun});
   if (overrun) {
     CqState next = cq_state_;
     next.failed = true;
@@ -806,7 +811,7 @@ bool CqWriter::FinishSlot(Cycle now) {
     if (!queue_failure_.IsFree()) return false;
     if (!positions_.CanWrite(now)) return true;
     if (!position_.failed && !(slot.is_cq && cq_state_.failed)) {  // report once
-      queue_failure_.Load(now, {.vq_index = slot.vq_index, .code = RdmaError::kQueueDmaError});
+      LoadFailure(now, {.vq_index = slot.vq_index, .code = RdmaError::kQueueDmaError});
     }
     Position position = position_;
     position.failed = true;
@@ -885,7 +890,7 @@ bool CqWriter::FinishQuestion(Cycle now) {
   if (fetched_in.front().resp != 0) {
     if (!queue_failure_.IsFree()) return false;
     if (!positions_.CanWrite(now)) return true;
-    if (!position_.failed) queue_failure_.Load(now, {.vq_index = question.vq_index, .code = RdmaError::kQueueDmaError});
+    if (!position_.failed) LoadFailure(now, {.vq_index = question.vq_index, .code = RdmaError::kQueueDmaError});
     Position next = position_;
     next.failed = true;
     positions_.Write(now, question.vq_index, next);

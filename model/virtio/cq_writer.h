@@ -96,6 +96,8 @@ class CqWriter final : public Block {
   Output<spec::DmaStore> store_out;
   Output<spec::QueueInterrupt> queue_interrupt_out;
   Output<spec::QueueFailure> queue_failure_out;
+  // The same, in the cycle in which it is offered first, whether it is taken or not. Reported ahead, with that cycle.
+  std::function<void(Cycle at, const spec::QueueFailure&)> on_queue_stopped;
 
  private:
   enum class State {
@@ -246,6 +248,7 @@ class CqWriter final : public Block {
   // Its writes are complete, and nothing follows.
   bool IsFree(const Slot& slot) const { return slot.done && slot.no_interrupt && !slot.error; }
   void CountLost() { lost_ += lost_ != ~uint32_t{0}; }
+  void LoadFailure(Cycle now, const spec::QueueFailure& failure);
   void Fail(bool report, spec::RdmaError code);
   void Publish(Cycle now);  // makes it visible to the driver
   void FinishCompletion(Cycle now);

@@ -7,6 +7,10 @@
 // A chain that breaks virtio's rules, or a response that cannot be written, breaks the control queue: a queue_failure,
 // unless descriptor fetch has reported one, and nothing more until the queue or the device is reset. Such a reset also
 // discards the current command.
+//
+// The used element and index are written by cq_writer. If the bus refuses one of them, cq_writer stops the queue: the
+// driver does not learn of that command, so none behind it may be executed. The mailbox breaks as above; a command that
+// it has fetched is discarded.
 module vireo_mailbox
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::AxiRespOkay;
@@ -47,6 +51,12 @@ module vireo_mailbox
   output logic              queue_failure_valid_o,
   input  logic              queue_failure_ready_i,
   output queue_failure_t    queue_failure_o,
+
+  // Pulse from cq_writer, of any queue.
+  input  logic              queue_stopped_valid_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input  queue_failure_t    queue_stopped_i,  // the code is for the event
+  // verilator lint_on UNUSEDSIGNAL
 
   // From csr. Firmware's accesses to the window count only while not busy: otherwise they read 0 and write nothing.
   input  logic              device_reset_i,
@@ -105,7 +115,8 @@ module vireo_mailbox
   state_e state_d, state_q;
 
   logic queue_reset;       // the command's queue is disabled
-  logic abort_d, abort_q;  // the device or the queue was reset during a command, or while the queue is broken
+  logic abort_d, abort_q;  // the device or the queue was reset since the doorbell that began the queue's lifetime
+  logic stopped_d, stopped_q;  // cq_writer has stopped the queue in this lifetime
   logic dma_error_d, dma_error_q;
 
   // Chain.
@@ -258,6 +269,7 @@ module vireo_mailbox
   always_comb begin
     state_d = state_q;
     abort_d = abort_q || device_reset_i || queue_reset;
+    stopped_d = stopped_q || (queue_stopped_valid_i && queue_stopped_i.vq_index == vq_index_q && !abort_q);
     dma_error_d = dma_error_q;
     vq_index_d = vq_index_q;
     by_index_d = by_index_q;
@@ -292,12 +304,17 @@ module vireo_mailbox
 
     unique case (state_q)
       StIdle: begin
-        abort_d = 1'b0;
-        doorbell_ready = 1'b1;
-        if (doorbell_valid) begin
-          vq_index_d = doorbell.vq_index;
-          begins = 1'b1;
-          state_d = StRequest;
+        if (stopped_q && !abort_q) begin
+          state_d = StBroken;
+        end else begin
+          doorbell_ready = 1'b1;
+          if (doorbell_valid) begin
+            vq_index_d = doorbell.vq_index;
+            abort_d = 1'b0;
+            if (abort_q) stopped_d = 1'b0;
+            begins = 1'b1;
+            state_d = StRequest;
+          end
         end
       end
 
@@ -316,7 +333,7 @@ module vireo_mailbox
           table_entries_d = buffer_q.table_entries;
           if (abort_q || buffer_q.status == BufferStatusEmpty) begin
             state_d = StIdle;
-          end else if (buffer_q.status != BufferStatusOk) begin
+          end else if (stopped_q || buffer_q.status != BufferStatusOk) begin
             state_d = StBroken;
           end else if (chain_is_bad) begin
             state_d = StReport;
@@ -336,7 +353,7 @@ module vireo_mailbox
 
       StWait: begin
         pos_d = '0;
-        if (abort_q) begin
+        if (abort_q || stopped_q) begin
           state_d = StDrain;
         end else if (fetch_valid_i) begin
           dma_error_d = 1'b0;
@@ -357,7 +374,7 @@ module vireo_mailbox
       end
 
       StWalk: begin
-        if (abort_q) begin
+        if (abort_q || stopped_q) begin
           state_d = StDrain;
         end else if (is_copied && completing_q) begin
           state_d = StDrain;
@@ -423,6 +440,8 @@ module vireo_mailbox
       StDrain: if (outstanding_q == '0) begin
         if (abort_q) begin
           state_d = StIdle;
+        end else if (stopped_q) begin
+          state_d = StBroken;
         end else if (store_failed_q) begin
           state_d = StReport;
         end else begin
@@ -432,7 +451,7 @@ module vireo_mailbox
 
       StUsed: if (completion_ready_i) begin
         begins = 1'b1;
-        state_d = abort_q ? StIdle : StRequest;
+        state_d = abort_q ? StIdle : stopped_q ? StBroken : StRequest;
       end
 
       StReport: if (queue_failure_ready_i) state_d = StBroken;
@@ -460,7 +479,8 @@ module vireo_mailbox
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q <= StIdle;
-      abort_q <= 1'b0;
+      abort_q <= 1'b1;
+      stopped_q <= 1'b0;
       dma_error_q <= 1'b0;
       completing_q <= 1'b0;
       request_bytes_q <= '0;
@@ -469,6 +489,7 @@ module vireo_mailbox
     end else begin
       state_q <= state_d;
       abort_q <= abort_d;
+      stopped_q <= stopped_d;
       dma_error_q <= dma_error_d;
       completing_q <= completing_d;
       request_bytes_q <= request_bytes_d;
@@ -539,7 +560,7 @@ module vireo_mailbox
 
   always_comb begin
     busy_o = 1'b1;
-    request_o = !abort_q && !completing_q;
+    request_o = !abort_q && !stopped_q && !completing_q;
     unique case (state_q)
       StIdle, StRequest, StBuffer, StReport, StBroken: begin
         busy_o = 1'b0;

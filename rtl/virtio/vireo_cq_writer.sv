@@ -101,6 +101,7 @@ module vireo_cq_writer
   output logic                 queue_failure_valid_o,
   input  logic                 queue_failure_ready_i,
   output queue_failure_t       queue_failure_o,
+  output logic                 queue_stopped_valid_o,    // pulse: queue_failure_o is new
   output logic                 fence_o,                  // accesses from before the last write of a virtqueue's entry
                                                          // have not ended
   output logic                 idle_o
@@ -840,7 +841,7 @@ module vireo_cq_writer
   logic interrupt_valid_q;
   logic queue_failure_load, queue_failure_free;
   queue_failure_t queue_failure_in, queue_failure_q;
-  logic queue_failure_valid_q;
+  logic queue_failure_valid_q, queue_stopped_q;
   logic fetch_request_load, fetch_request_free;
   dma_read_request_t fetch_request_in, fetch_request_q;
   logic fetch_request_valid_q;
@@ -1514,6 +1515,7 @@ module vireo_cq_writer
       buffer_request_valid_q <= 1'b0;
       interrupt_valid_q <= 1'b0;
       queue_failure_valid_q <= 1'b0;
+      queue_stopped_q <= 1'b0;
       fetch_request_valid_q <= 1'b0;
       doorbell_valid_q <= 1'b0;
       questions_q <= '0;
@@ -1535,6 +1537,7 @@ module vireo_cq_writer
       store_valid_q <= store_load || publish_load || (store_valid_q && !store_ready_i);
       buffer_request_valid_q <= ask || (buffer_request_valid_q && !buffer_request_ready_i);
       interrupt_valid_q <= interrupt_load || (interrupt_valid_q && !queue_interrupt_ready_i);
+      queue_stopped_q <= queue_failure_load;
       queue_failure_valid_q <= queue_failure_load || (queue_failure_valid_q && !queue_failure_ready_i);
       fetch_request_valid_q <= fetch_request_load || (fetch_request_valid_q && !fetch_request_ready_i);
       doorbell_valid_q <= doorbell_load || (doorbell_valid_q && !doorbell_ready_i);
@@ -1666,6 +1669,7 @@ module vireo_cq_writer
   assign queue_interrupt_o = interrupt_q;
   assign queue_failure_valid_o = queue_failure_valid_q;
   assign queue_failure_o = queue_failure_q;
+  assign queue_stopped_valid_o = queue_stopped_q;
   assign fetch_request_valid_o = fetch_request_valid_q;
   assign fetch_request_o = fetch_request_q;
   assign doorbell_valid_o = doorbell_valid_q;

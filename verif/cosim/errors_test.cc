@@ -575,6 +575,82 @@ TEST_P(Errors, RefusedUsedWriteStopsTheControlQueue) {
   }
 }
 
+// A second command that is available already, perhaps fetched, is not executed: its owner could not know the state that
+// it meets. Nor is one behind a later doorbell.
+TEST_P(Errors, RefusedUsedWriteEndsTheCommandsBehindIt) {
+  using DescFlags = spec::VirtqDescFlags;
+  constexpr size_t kCommandBytes = 1024, kRequestOffset = 256, kResponseOffset = 512;
+  constexpr uint8_t kUnwritten = 0xee;
+  for (const uint64_t nth : {uint64_t{1}, uint64_t{2}}) {
+    SCOPED_TRACE(nth);
+    RdmaHost& host = system_->host(0);
+    host::VirtioNetDevice& net = host.device().net();
+    const auto index = static_cast<uint16_t>(net.CompletionQueueIndex(0).value() - spec::kRdmaCompleteqOffset);
+    ASSERT_TRUE(net.roce().CreatePd().ok());
+    const auto ring = FindRing(host, index);
+    ASSERT_TRUE(ring.has_value());
+    HostMemory& memory = host.station().memory();
+    const RingPosition next = NextPosition(*ring);
+    // The driver's command: a table of a readable and a writable descriptor.
+    const uint64_t last = next.number + ring->size - 1;
+    const RawDescriptor done =
+        GetDescriptor(*ring, ring->packed ? last % ring->size : Get16(AvailableEntry(*ring, last)));
+    const uint8_t* const table = memory.HostPointer(done.address, 2 * spec::VirtqDesc::kBytes);
+    ASSERT_NE(table, nullptr);
+    const spec::VirtqDesc readable = spec::VirtqDesc::Decode(table);
+    const spec::VirtqDesc writable = spec::VirtqDesc::Decode(table + spec::VirtqDesc::kBytes);
+    const uint8_t* const request = memory.HostPointer(readable.addr, readable.len);
+    ASSERT_NE(request, nullptr);
+    ASSERT_LE(readable.len, kResponseOffset - kRequestOffset);
+    // It once more, three times, each with memory of its own.
+    auto arena = host.function().AllocateDma(3 * kCommandBytes, HostMemory::kPageBytes);
+    ASSERT_TRUE(arena.ok());
+    const auto response = [&](size_t i) { return arena.value()->data() + i * kCommandBytes + kResponseOffset; };
+    const auto is_written = [&](size_t i) {
+      return !std::all_of(response(i), response(i) + writable.len, [](uint8_t byte) { return byte == kUnwritten; });
+    };
+    const auto put_address = [](uint8_t* descriptor, uint64_t address) {
+      for (size_t i = 0; i < sizeof(address); ++i) descriptor[i] = static_cast<uint8_t>(address >> (8 * i));
+    };
+    const auto add = [&](size_t i) {
+      const uint64_t address = arena.value()->address() + i * kCommandBytes;
+      uint8_t* const own = arena.value()->data() + i * kCommandBytes;
+      std::memcpy(own, table, 2 * spec::VirtqDesc::kBytes);
+      put_address(own, address + kRequestOffset);
+      put_address(own + spec::VirtqDesc::kBytes, address + kResponseOffset);
+      std::memcpy(own + kRequestOffset, request, readable.len);
+      std::fill_n(response(i), writable.len, kUnwritten);
+      const uint64_t number = next.number + i;
+      const uint64_t place = number % ring->size;
+      constexpr uint16_t kLap = DescFlags::kAvail | DescFlags::kUsed;
+      const auto lap = static_cast<uint16_t>(ring->packed && number >= ring->size ? next.flags ^ kLap : next.flags);
+      PutDescriptor(*ring, place,
+                    {address, 2 * spec::VirtqDesc::kBytes, static_cast<uint16_t>(lap | DescFlags::kIndirect),
+                     static_cast<uint16_t>(ring->packed ? place : 0)});
+      if (!ring->packed) {
+        Put16(AvailableEntry(*ring, number), place);
+        PutAvailableIndex(*ring, number + 1);
+      }
+    };
+    host.station().pcie().AddFault(
+        {.kind = DmaFault::Kind::kRefused, .address = ring->used_address, .bytes = ring->used_bytes, .nth = nth});
+    add(0);
+    add(1);
+    ASSERT_TRUE(RingRawDoorbell(host, index));
+    EXPECT_EQ(Events(0), (Texts{Text(spec::RdmaEventType::kVqErr, index, spec::RdmaError::kQueueDmaError)}));
+    EXPECT_TRUE(is_written(0));
+    EXPECT_FALSE(is_written(1));
+    add(2);
+    ASSERT_TRUE(RingRawDoorbell(host, index));
+    EXPECT_EQ(Events(0), Texts{});
+    EXPECT_FALSE(is_written(1));
+    EXPECT_FALSE(is_written(2));
+    EXPECT_EQ(Events(1), Texts{});
+    ASSERT_NO_FATAL_FAILURE(ExpectWorks(*good_));
+    ASSERT_NO_FATAL_FAILURE(ExpectWorksAfterReset());
+  }
+}
+
 // Likewise, the answer itself. The device needs no reset: the queue's own is enough.
 TEST_P(Errors, RefusedAnswerStopsTheControlQueue) {
   for (const bool by_queue : {true, false}) {

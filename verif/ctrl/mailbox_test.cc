@@ -165,6 +165,10 @@ struct Bench {
       bench.Pulse<spec::QueueRowWrite>(
           p.queue_row_write_valid_i, p.queue_row_write_i,
           [this](Cycle now, const spec::QueueRowWrite& token) { block.OnQueueRowWrite(now, token); });
+  decltype(bench.Pulse<spec::QueueFailure>(p.queue_stopped_valid_i, p.queue_stopped_i, {})) stopped =
+      bench.Pulse<spec::QueueFailure>(
+          p.queue_stopped_valid_i, p.queue_stopped_i,
+          [this](Cycle now, const spec::QueueFailure& token) { block.OnQueueStopped(now, token); });
 
   // --- The host
   std::map<uint64_t, uint8_t> memory;
@@ -262,6 +266,9 @@ struct Bench {
   }
   void Ring() { control_doorbell.tokens.push_back({kControlQueue}); }
   void WriteRow(uint16_t vq_index, bool enabled) { row.tokens.push_back({.vq_index = vq_index, .enabled = enabled}); }
+  void Stop(uint16_t vq_index) {
+    stopped.tokens.push_back({.vq_index = vq_index, .code = spec::RdmaError::kQueueDmaError});
+  }
   void Run(uint64_t cycles) { ASSERT_EQ(bench.Run(cycles), ""); }
   // Runs until the condition holds.
   template <typename Condition>
@@ -545,6 +552,104 @@ TEST(Mailbox, FailedResponseWriteBreaksTheControlQueue) {
   }
 }
 
+// The bus refuses the used element or index of a command, in every cycle from its start to the end of the next one.
+TEST(Mailbox, RefusedUsedWriteEndsTheCommandsBehindIt) {
+  uint64_t discarded = 0;
+  for (uint64_t when = 3; when < 300; ++when) {  // the doorbell is taken
+    SCOPED_TRACE(when);
+    Bench bench;
+    for (int i = 0; i < 3; ++i) bench.ring.push_back(bench.MakeChain({70}, {20}));
+    bench.Ring();
+    const auto serve = [&] {
+      if (!bench.p.request_o || bench.p.busy_o) return;
+      if (bench.fetch_request.count < 2 * (bench.completion.count + 1)) {
+        bench.fetch = 0;
+      } else {
+        bench.complete = 20;
+      }
+    };
+    for (uint64_t cycle = 0; cycle < when; ++cycle) {
+      serve();
+      bench.Run(1);
+    }
+    const bool was_waiting = bench.p.request_o;
+    bench.Stop(kControlQueue);
+    bench.Run(2);
+    const uint64_t completions = bench.completion.count, requests = bench.buffer_request.count;
+    const bool is_completing = bench.p.busy_o && bench.p.completion_valid_o;
+    EXPECT_FALSE(bench.p.request_o);
+    for (uint64_t cycle = 0; cycle < 300; ++cycle) {
+      bench.fetch = 0;
+      bench.Run(1);
+      bench.complete = 20;
+      bench.Run(1);
+      ASSERT_FALSE(bench.p.request_o);
+    }
+    EXPECT_TRUE(bench.p.idle_o);
+    EXPECT_FALSE(bench.p.busy_o);
+    EXPECT_LE(bench.buffer_request.count, requests + 1);  // the one that was offered
+    EXPECT_LE(bench.completion.count, completions + (is_completing ? 1 : 0));
+    EXPECT_EQ(bench.queue_failure.count, 0u);  // cq_writer has reported it
+    if (was_waiting) ++discarded;
+    // Not served, until a reset.
+    const uint64_t after = bench.buffer_request.count;
+    bench.ring = {bench.MakeChain({4}, {4})};
+    bench.Ring();
+    bench.Run(100);
+    EXPECT_EQ(bench.buffer_request.count, after);
+    if (when % 2 == 0) {
+      bench.WriteRow(kControlQueue, false);
+    } else {
+      bench.reset = true;
+    }
+    bench.Run(5);
+    bench.Ring();
+    bench.UntilRequest();
+    const uint64_t before = bench.completion.count;
+    bench.Complete(4);
+    bench.Run(10);
+    EXPECT_EQ(bench.completion.count, before + 1);
+  }
+  EXPECT_GT(discarded, 50u);
+}
+
+TEST(Mailbox, RefusedUsedWriteOfTheLastCommandStopsTheQueueThatIsIdle) {
+  Bench bench;
+  bench.ring = {bench.MakeChain({4}, {4})};
+  bench.Ring();
+  bench.UntilRequest();
+  bench.Complete(4);
+  bench.Run(50);
+  ASSERT_TRUE(bench.p.idle_o);
+  const uint64_t requests = bench.buffer_request.count;
+  bench.Stop(kControlQueue);
+  bench.Run(2);
+  bench.ring = {bench.MakeChain({4}, {4})};
+  bench.Ring();
+  bench.Run(100);
+  EXPECT_EQ(bench.buffer_request.count, requests);
+  EXPECT_TRUE(bench.p.idle_o);
+  // A stop of the lifetime that has ended, in the cycle of its reset or behind it, does not concern the next one.
+  for (const uint64_t behind : {0, 1, 2, 9}) {
+    bench.WriteRow(kControlQueue, false);
+    if (behind != 0) bench.Run(behind);
+    bench.Stop(kControlQueue);
+    bench.Run(5);
+    bench.ring = {bench.MakeChain({4}, {4})};
+    bench.Ring();
+    bench.UntilRequest();
+    bench.Complete(4);
+    bench.Run(20);
+    EXPECT_EQ(bench.ring.size(), 0u);
+  }
+  // Nor does one of another queue.
+  bench.Stop(kControlQueue - 1);
+  bench.Run(5);
+  bench.ring = {bench.MakeChain({4}, {4})};
+  bench.Ring();
+  bench.UntilRequest();
+}
+
 TEST(Mailbox, FetchBehindTheRequestCopiesNothing) {
   Bench bench;
   bench.ring.push_back(bench.MakeChain({30, 0, 34}, {4}));
@@ -767,6 +872,7 @@ TEST(Mailbox, MatchesModelInRandomTraffic) {
           }
           if (bench.control_doorbell.tokens.empty() && random() % 32 == 0) bench.Ring();
           bench.reset = wild && random() % 400 == 0;
+          if (wild && random() % 500 == 0) bench.Stop(static_cast<uint16_t>(kControlQueue + random() % 2));
           if (wild && random() % 200 == 0) {
             bench.WriteRow(static_cast<uint16_t>(kControlQueue + random() % 2), random() % 2 == 0);
           }

@@ -23,6 +23,7 @@
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
 #include "verif/common/context_bench.h"
+#include "verif/common/level_bench.h"
 
 namespace vireo::verif {
 
@@ -236,6 +237,8 @@ struct Bench {
     block.store_out.Connect(store_sink, block);
     block.queue_interrupt_out.Connect(interrupt_sink, block);
     block.queue_failure_out.Connect(failure_sink, block);
+    bench.AddOther(stopped_out);
+    block.on_queue_stopped = [this](Cycle at, const QueueFailure& failure) { stopped_out.Tell(at, failure); };
     request_out.keep = store_out.keep = interrupt_out.keep = failure_out.keep = false;
     fetch_out.keep = doorbell_out.keep = false;
     fetch_out.on_token = [this](Cycle cycle, const spec::DmaReadRequest& request) { OnFetch(cycle, request); };
@@ -707,7 +710,7 @@ struct Bench {
     add(top.completion_ready_o), add(top.host_event_ready_o), add(top.cq_arm_ready_o), add(top.buffer_ready_o);
     add(top.buffer_request_valid_o), add(top.buffer_request_o), add(top.store_valid_o), add(top.store_o);
     add(top.queue_interrupt_valid_o), add(top.queue_interrupt_o), add(top.queue_failure_valid_o),
-        add(top.queue_failure_o);
+        add(top.queue_failure_o), add(top.queue_stopped_valid_o);
     add(top.fetch_request_valid_o), add(top.fetch_request_o), add(top.fetched_ready_o);
     add(top.doorbell_valid_o), add(top.doorbell_o), add(top.completion_waits_o), add(top.idle_o), add(top.fence_o),
         add(top.cq_context_ready_o);
@@ -743,6 +746,8 @@ struct Bench {
   decltype(bench.Out("", failure_sink, p.queue_failure_valid_o, p.queue_failure_ready_i,
                      p.queue_failure_o)) failure_out =
       bench.Out("queue_failure", failure_sink, p.queue_failure_valid_o, p.queue_failure_ready_i, p.queue_failure_o);
+  OutPulse<QueueFailure, decltype(p.queue_stopped_valid_o), decltype(p.queue_failure_o)> stopped_out{
+      "queue_stopped", p.queue_stopped_valid_o, p.queue_failure_o};
   Channel<spec::DmaReadRequest> fetch_sink = Channel<spec::DmaReadRequest>::Sink();
   Channel<spec::Doorbell> doorbell_sink = Channel<spec::Doorbell>::Sink();
   decltype(bench.Out("", fetch_sink, p.fetch_request_valid_o, p.fetch_request_ready_i, p.fetch_request_o)) fetch_out =
