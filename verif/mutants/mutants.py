@@ -294,19 +294,40 @@ def run_both(options, chosen):
     return results
 
 
-def report_both(results, update):
+def cells_of(row):
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]]
+
+
+def table_of(page, command, results, names):
+    """(rows of the table, minutes). The rows of all mutants, of which `results` may have only some: the others' are those of the page."""
+    minutes = sum(one["seconds"] for one in results) / 60
+    rows = {one["name"]: one["row"] for one in results}
+    if len(rows) < len(names):
+        before = generated.text_of(page, command)
+        rows = {cells_of(row)[0].strip("`"): row for row in re.findall(r"^\| `.*", before, re.MULTILINE)} | rows
+        minutes = float(re.search(r" in (\d+) minutes", before)[1])  # of the run of all
+    return [rows[name] for name in names if name in rows], minutes
+
+
+def score_of_both(rows):
+    """One sentence, from the column `detected by`."""
+    found = [cells_of(row)[3] for row in rows]
+    by_monitor = [by for by in found if "`" in by]
+    return (f"{sum(by != 'none' for by in found)} of {len(found)} faults caught: {len(by_monitor)} by the monitor, of "
+            f"these {sum('reference' not in by for by in by_monitor)} by it alone; {found.count('reference')} by references alone")
+
+
+def report_both(results, update, names):
     """Prints the score and writes the table of BOTH_PAGE. The exit code."""
-    number = {kind: sum(one["kind"] == kind for one in results) for kind in ("alone", "joint", "references")}
-    score = (f"{sum(one['caught'] for one in results)} of {len(results)} faults caught: {number['alone'] + number['joint']} by the monitor, of "
-             f"these {number['alone']} by it alone; {number['references']} by references alone")
-    print(score)
+    print(score_of_both([one["row"] for one in results]))
     for one in results:
         if one["unequal"]:
             print(f"NOT THE SAME FAULT in RTL and model: {one['name']}: {one['unequal']}")
     if update:
+        rows, minutes = table_of(BOTH_PAGE, BOTH_COMMAND, results, names)
         generated.replace(BOTH_PAGE, BOTH_COMMAND, "\n".join([
-            f"{score}. On nic1, in {sum(one['seconds'] for one in results) / 60:.0f} minutes.", "",
-            "| fault of both | what is wrong | test | detected by | first sign |", "|---|---|---|---|---|", *(one["row"] for one in results)]))
+            f"{score_of_both(rows)}. On nic1, in {minutes:.0f} minutes.", "",
+            "| fault of both | what is wrong | test | detected by | first sign |", "|---|---|---|---|---|", *rows]))
         print(f"wrote {BOTH_PAGE.relative_to(ROOT)}")
     return 0 if all(one["caught"] and not one["unequal"] for one in results) else 1
 
@@ -347,20 +368,22 @@ def run_rtl(options, chosen):
     return results
 
 
-def report_rtl(results, update):
+def report_rtl(results, update, names):
     """Prints the score and writes the table of PAGE. The exit code."""
     caught = sum(one["caught"] for one in results)
     print(f"{caught} of {len(results)} mutants caught")
     if update:
+        rows, minutes = table_of(PAGE, COMMAND, results, names)
         generated.replace(PAGE, COMMAND, "\n".join([
-            f"{caught} of {len(results)} mutants caught on nic1, in {sum(one['seconds'] for one in results) / 60:.0f} minutes of one core.", "",
-            "| mutant | fault | detected by | first sign |", "|---|---|---|---|", *(one["row"] for one in results)]))
+            f"{sum(cells_of(row)[2] != 'none' for row in rows)} of {len(rows)} mutants caught on nic1, in {minutes:.0f} minutes of one core.", "",
+            "| mutant | fault | detected by | first sign |", "|---|---|---|---|", *rows]))
         print(f"wrote {PAGE.relative_to(ROOT)}")
     return 0 if caught == len(results) else 1
 
 
 def report(results, options):
-    return report_both(results, options.update) if options.both else report_rtl(results, options.update)
+    names = [mutant["name"] for mutant in (load_both() if options.both else load())]
+    return (report_both if options.both else report_rtl)(results, options.update, names)
 
 
 def merge(files, names, parser):
@@ -409,7 +432,7 @@ def main():
     parser.add_argument("--markdown", action="store_true", help="print the results as Markdown table rows")
     parser.add_argument("--timeout", type=int, default=600, help="seconds per run of the test program (default: %(default)s)")
     parser.add_argument("--program", help=argparse.SUPPRESS)
-    parser.add_argument("--update", action="store_true", help="write the table of docs/lockstep.md; needs a run of all")
+    parser.add_argument("--update", action="store_true", help="write the table of docs/lockstep.md; with names only their rows")
     parser.add_argument("--generate", type=pathlib.Path, help=argparse.SUPPRESS)
     parser.add_argument("--both", action="store_true", help="faults of RTL and model together, which the monitor or the tests' "
                         "references must detect; --update writes the table of docs/monitor.md")
@@ -431,8 +454,8 @@ def main():
     if unknown:
         sys.exit(f"unknown mutant {' '.join(sorted(unknown))}; ./vireo mutants {'--both ' if options.both else ''}--list shows all")
     chosen = [mutant for mutant in mutants if not options.names or mutant["name"] in options.names]
-    if options.update and (options.names or options.shard):
-        parser.error("--update writes the table of all mutants; leave out the names, and --shard: --merge joins the shares")
+    if options.update and options.shard:
+        parser.error("--update writes the rows of all mutants that run; leave out --shard: --merge joins the shares")
     if options.slurm and (options.shard or options.merge or options.list or options.check or options.results):
         parser.error("--slurm runs all shares and joins them: leave out --shard, --merge, --list, --check and --results")
     if options.slurm and not stale(chosen):

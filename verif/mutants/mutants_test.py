@@ -11,6 +11,9 @@ import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE))
+import mutants  # noqa: E402  pylint: disable=wrong-import-position
+
 SHARES = 5
 # Each seventh mutant survives.
 PROGRAM = """#!/bin/sh
@@ -59,6 +62,33 @@ class Shares(unittest.TestCase):
             names = [one["name"] for one in json.loads(whole.read_text(encoding="utf-8"))["results"]]
             self.assertEqual(names, self.names(*kind))
             self.assertRegex(score, rf"^\d+ of {len(names)} ")
+
+    def test_update_of_names_keeps_the_other_rows(self):
+        page = self.folder / "page.md"
+        for both, command in ((False, mutants.COMMAND), (True, mutants.BOTH_COMMAND)):
+            names = self.names(*(["--both"] if both else []))
+            stage = ["write"] if both else []
+
+            def row(name, by, stage=stage):
+                return "| " + " | ".join([f"`{name}`", "what \\| else", *stage, by, "sign"]) + " |"
+
+            begin = f"<!-- BEGIN GENERATED: {command} -->\n3 of 3 caught, in 7 minutes.\n\n| a |\n|---|\n"
+            kept = [row(names[0], "`dma.inside`"), row(names[2], "`dma.inside`, reference"), row("gone", "reference")]
+            page.write_text(begin + "\n".join(kept) + "\n<!-- END GENERATED -->\n", encoding="utf-8")
+            results = [{"name": names[1], "row": row(names[1], "reference"), "seconds": 600.0},
+                       {"name": names[2], "row": row(names[2], "none"), "seconds": 600.0}]
+            rows, minutes = mutants.table_of(page, command, results, names)
+            self.assertEqual(rows, [kept[0], results[0]["row"], results[1]["row"]])
+            self.assertEqual(minutes, 7)
+            whole = [{"name": name, "row": row(name, "reference"), "seconds": 60.0} for name in names]
+            self.assertEqual(mutants.table_of(page, command, whole, names), ([one["row"] for one in whole], len(names)))
+            if both:
+                self.assertEqual(mutants.score_of_both(rows), "2 of 3 faults caught: 1 by the monitor, of these 1 by it alone; 1 by references alone")
+
+    def test_score_is_that_of_the_page(self):
+        text = mutants.generated.text_of(mutants.BOTH_PAGE, mutants.BOTH_COMMAND)
+        rows = [line for line in text.splitlines() if line.startswith("| `")]
+        self.assertTrue(text.startswith(mutants.score_of_both(rows)), (text.splitlines()[0], mutants.score_of_both(rows)))
 
     def test_refuses(self):
         files = [self.folder / f"{index}.json" for index in range(2)]
