@@ -238,6 +238,81 @@ TEST_P(Invalidate, WhatWasBegunHasEndedWithTheCompletion) {
   }
 }
 
+// A response to a READ of the region is granted and not read yet, because host memory is slow to answer others that
+// have all the tags (or room) of the device. The receive's completion says that nobody reads the region any more, so
+// its owner writes to it. A READ that is not granted by then is refused: it has no fence.
+TEST_P(Invalidate, ReceiveCompletesBehindReadsThatWaitForATag) {
+  constexpr uint32_t kDelayNs = 40'000, kRead = 64, kBurst = 512;
+  constexpr uint8_t kLater = 0xee;
+  Build();
+  if (IsSkipped() || HasFatalFailure()) return;
+  // Large ones where there are many tags: no more than 64 packets are read at a time.
+  const uint32_t packet = has_fast_wire() ? 1024 : 256;
+  const uint32_t tags = config().dma_tags / (packet > kBurst ? packet / kBurst : 1);
+  const uint32_t most = std::min(tags, config().dma_read_buffer_bytes / packet);
+  unsigned granted = 0;
+  // How many wait between key check and tag depends on the path: one of these is the last that fits before the READ.
+  for (uint32_t packets = most; packets < most + 6; ++packets) {
+    SCOPED_TRACE(packets);
+    Connect(Options());
+    ASSERT_FALSE(HasFatalFailure());
+    auto slow_options = Options();
+    slow_options.memory_bytes = size_t{packets} * packet;
+    slow_options.path_mtu = has_fast_wire() ? spec::IbMtu::kMtu1024 : spec::IbMtu::kMtu256;
+    std::string error;
+    const auto slow = MakeConnectedPair(system_->host(0), system_->host(1), slow_options, &error);
+    ASSERT_NE(slow, nullptr) << error;
+    const auto region = Region(1, 1);
+    ASSERT_NE(region, nullptr);
+    const Bytes before(far().memory->data() + kPage, far().memory->data() + kPage + kRead);
+    const Elements first = {near().region->Sge(0, 16)}, to = {near().region->Sge(kPage, kRead)};
+    // Behind this one the device has buffers of the completion queue.
+    for (uint64_t i = 0; i < 2; ++i) PostRecv(1, 70 + i, {far().region->Sge(64 * i, 64)});
+    PostSend({.wr_id = 1, .sg_list = first});
+    ExpectNext(0, 1, IbWcStatus::kSuccess);
+    ExpectNext(1, 70, IbWcStatus::kSuccess);
+    RunFor(20'000);
+
+    PcieLink& pcie = system_->host(1).station().pcie();
+    pcie.AddFault({.kind = DmaFault::Kind::kDelay,
+                   .address = slow->side[1].memory->address(),
+                   .bytes = slow->side[1].memory->size(),
+                   .delay_ns = kDelayNs});
+    const uint64_t faulted = pcie.counters().faulted_reads;
+    const spec::RdmaSge all = slow->side[0].region->Sge(0, packets * packet);
+    const verbs::Status posted = slow->side[0].qp->PostSend({.opcode = IbWrOpcode::kRdmaRead,
+                                                             .sg_list = std::span(&all, 1),
+                                                             .remote_addr = slow->side[1].region->address(),
+                                                             .rkey = slow->side[1].region->rkey()});
+    ASSERT_TRUE(posted.ok());
+    RunFor(10'000);
+    PostSend({.wr_id = 2,
+              .opcode = IbWrOpcode::kRdmaRead,
+              .sg_list = to,
+              .remote_addr = region->address(),
+              .rkey = region->rkey()});
+    PostSend(SendWithInvalidate(3, first, region->rkey()));
+    ExpectNext(1, 71, IbWcStatus::kSuccess);
+    std::fill_n(far().memory->data() + kPage, kRead, kLater);
+    const auto read = Next(0);
+    ASSERT_TRUE(read.has_value());
+    EXPECT_EQ(read->wr_id, 2U);
+    if (read->status == IbWcStatus::kSuccess) {
+      ++granted;
+      EXPECT_EQ(Bytes(near().memory->data() + kPage, near().memory->data() + kPage + kRead), before);
+      ExpectNext(0, 3, IbWcStatus::kSuccess);
+    } else {
+      EXPECT_EQ(read->status, IbWcStatus::kRemAccessErr) << spec::ToString(read->status);
+      ExpectNext(0, 3, IbWcStatus::kWrFlushErr);
+    }
+    EXPECT_GT(pcie.counters().faulted_reads, faulted + most / 2);
+    pcie.ClearFaults();
+    Settle();
+    ASSERT_FALSE(HasFailure());
+  }
+  EXPECT_NE(granted, 0U);
+}
+
 // Each key is invalidated once, whatever the link does; local invalidates stand among messages that are repeated.
 TEST_P(Invalidate, OnceOverALinkThatLosesDuplicatesAndReorders) {
   const std::string faults = "drop rate=0.05; duplicate 1 rate=0.05; reorder 2 rate=0.05";
