@@ -197,6 +197,106 @@ void HostileTenant::OnTime(uint64_t /*cookie*/) {
   program_.Step(part.own, system_.host(0).function());
 }
 
+// --- The tenant with many elements
+
+namespace {
+constexpr size_t kElementDepth = 16;          // outstanding per queue pair and direction
+constexpr uint64_t kIsReceive = uint64_t{1};  // wr_id
+}  // namespace
+
+ElementTenant::ElementTenant(RdmaSystem& system, const Options& options)
+    : system_(system),
+      options_(options),
+      message_bytes_(options.message_bytes != 0 ? options.message_bytes : options.elements * options.element_bytes),
+      client_(system.scheduler().AddClient(*this)) {}
+
+std::string ElementTenant::Make() {
+  for (size_t i = 0; i < options_.queue_pairs; ++i) {
+    std::string error;
+    ConnectedPairOptions options{.memory_bytes = HostMemory::kPageBytes + 2 * size_t{message_bytes_},
+                                 .path_mtu = options_.path_mtu,
+                                 .interrupts = false};
+    options.qp = {.max_send_wr = kElementDepth,
+                  .max_recv_wr = 2 * kElementDepth,
+                  .max_send_sge = options_.reads ? options_.elements : 1,
+                  .max_recv_sge = options_.elements};
+    pairs_.push_back(MakeConnectedPair(system_.host(0), system_.host(1), options, &error));
+    if (pairs_.back() == nullptr) return error;
+    for (auto& side : pairs_.back()->side) {
+      for (size_t posts = 0; !options_.reads && posts < 2 * kElementDepth; ++posts) {
+        if (const verbs::Status posted = PostReceive(side); !posted.ok()) return host::ToString(posted.error());
+      }
+    }
+  }
+  return "";
+}
+
+std::vector<spec::RdmaSge> ElementTenant::Elements(const ConnectedPair::Side& side) const {
+  std::vector<spec::RdmaSge> elements;
+  for (uint32_t i = 0; i < options_.elements; ++i) {
+    const uint32_t at = i * options_.element_bytes;
+    const bool is_last = i + 1 == options_.elements;
+    elements.push_back(side.region->Sge(at, is_last ? message_bytes_ - at : options_.element_bytes));
+  }
+  return elements;
+}
+
+verbs::Status ElementTenant::PostReceive(ConnectedPair::Side& side) {
+  const auto elements = Elements(side);
+  return side.qp->PostRecv({.wr_id = kIsReceive, .sg_list = elements});
+}
+
+verbs::Status ElementTenant::PostMessage(ConnectedPair& pair, size_t from) {
+  auto& near = pair.side.at(from);
+  const auto& far = pair.side.at(1 - from);
+  const uint64_t source = message_bytes_;  // behind the elements
+  if (options_.reads) {
+    const auto elements = Elements(near);
+    return near.qp->PostSend({.opcode = spec::IbWrOpcode::kRdmaRead,
+                              .sg_list = elements,
+                              .remote_addr = far.region->address() + source,
+                              .rkey = far.region->rkey()});
+  }
+  const spec::RdmaSge sge = near.region->Sge(source, message_bytes_);
+  return near.qp->PostSend({.opcode = spec::IbWrOpcode::kSend, .sg_list = std::span(&sge, 1)});
+}
+
+void ElementTenant::Start() {
+  for (auto& pair : pairs_) {
+    for (size_t from = 0; from < 2; ++from) {
+      for (size_t i = 0; i < kElementDepth; ++i) {
+        const verbs::Status posted = PostMessage(*pair, from);
+        if (!posted.ok()) error_ = host::ToString(posted.error());
+      }
+    }
+  }
+  system_.scheduler().At(system_.scheduler().now(), client_);
+}
+
+void ElementTenant::OnTime(uint64_t /*cookie*/) {
+  if (is_stopping_ || !error_.empty()) return;
+  std::array<spec::RdmaCqReq, 32> completions;
+  for (auto& pair : pairs_) {
+    for (size_t i = 0; i < 2; ++i) {
+      auto& side = pair->side.at(i);
+      const auto polled = side.cq->Poll(completions);
+      for (size_t one = 0; polled.ok() && one < *polled; ++one) {
+        const spec::RdmaCqReq& completion = completions.at(one);
+        const bool is_receive = completion.wr_id == kIsReceive;
+        verbs::Status posted;
+        if (completion.status != spec::IbWcStatus::kSuccess) {
+          error_ = fmt::format("a completion: {}", spec::ToString(completion.status));
+        } else {
+          posted = is_receive ? PostReceive(side) : PostMessage(*pair, i);
+        }
+        if (!posted.ok()) error_ = host::ToString(posted.error());
+        if (!is_receive) ++completed_;
+      }
+    }
+  }
+  system_.scheduler().At(system_.scheduler().now() + options_.poll, client_);
+}
+
 // --- The tenant that only gives commands
 
 std::string CommandTenant::Round() {

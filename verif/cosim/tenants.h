@@ -105,6 +105,45 @@ class HostileTenant final : private Scheduler::Client {
   uint64_t renewals_ = 0;
 };
 
+// Keeps every rule, and makes each received frame cost as many accesses of host memory as it can: SENDs to receives of
+// many short elements, or READs to such destinations, in both directions, as many outstanding as there is room for.
+class ElementTenant final : private Scheduler::Client {
+ public:
+  struct Options {
+    size_t queue_pairs = 4;
+    uint32_t elements = 1;       // of each receive, or of each READ
+    uint32_t element_bytes = 1;  // of each; the last one may be larger, see message_bytes
+    uint32_t message_bytes = 0;  // 0: elements * element_bytes
+    bool reads = false;          // READs instead of SENDs
+    spec::IbMtu path_mtu = spec::IbMtu::kMtu1024;
+    Picoseconds poll = 200 * kPicosecondsPerNanosecond;
+  };
+  ElementTenant(RdmaSystem& system, const Options& options);
+
+  // Creates its queue pairs. Runs the simulation. Returns an error message, empty if none.
+  std::string Make();
+  void Start();
+  // Stops posting.
+  void Stop() { is_stopping_ = true; }
+  uint64_t completed() const { return completed_; }  // messages
+  std::string Error() const { return error_; }
+
+ private:
+  void OnTime(uint64_t cookie) override;
+  verbs::Status PostReceive(ConnectedPair::Side& side);
+  verbs::Status PostMessage(ConnectedPair& pair, size_t from);
+  std::vector<spec::RdmaSge> Elements(const ConnectedPair::Side& side) const;
+
+  RdmaSystem& system_;
+  const Options options_;
+  const uint32_t message_bytes_;
+  const Scheduler::ClientNumber client_;
+  std::vector<std::unique_ptr<ConnectedPair>> pairs_;
+  uint64_t completed_ = 0;
+  bool is_stopping_ = false;
+  std::string error_;
+};
+
 // Creates, connects and destroys queue pairs and completion queues of host 0, and registers and deregisters memory, one
 // command after the other. Its data path has nothing to do but what `Options` says.
 class CommandTenant {
