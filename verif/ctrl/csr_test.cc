@@ -59,7 +59,9 @@ struct Access {
 };
 
 struct Bench {
-  Bench() : bench(rtl, agenda, random) {
+  // `used`: of a device that was in use, after its reset.
+  explicit Bench(bool used = false) : is_used(used), bench(rtl, agenda, random) {
+    if (is_used) Use();
     block.requester_load_out.Connect(requester_sink, block);
     block.responder_load_out.Connect(responder_sink, block);
     block.qp_order_out.Connect(order_sink, block);
@@ -87,9 +89,29 @@ struct Bench {
     block.time_ns = [this](Cycle now) { return TimeOf(now); };
   }
 
+  // Writes the last entry of MRs in RTL, and resets it.
+  void Use() {
+    p.cq_context_ready_i = 1;
+    p.csr_valid_i = p.csr_write_i = 1;
+    for (const auto& [address, data] :
+         {std::pair{spec::kMgmtTableDataRegister, uint32_t{0x5a}},
+          std::pair{spec::kMgmtTableIndexRegister, kConfig.num_mrs - 1},
+          std::pair{
+              spec::kMgmtTableCommandRegister,
+              spec::MgmtTableCommand{.table_id = MgmtTable::kMr, .operation = MgmtTableOperation::kWrite}.ToWord()}}) {
+      p.csr_address_i = static_cast<uint16_t>(address);
+      p.csr_data_i = data;
+      rtl.Clock();
+    }
+    p.csr_valid_i = 0;
+    for (int i = 0; i < 20; ++i) rtl.Clock();
+    rtl.Reset();
+  }
+
+  const bool is_used;
   std::mt19937_64 random = sim::MakeRandom("csr");
   Agenda agenda;
-  Csr block{agenda, kConfig};
+  Csr block{agenda, kConfig, is_used};
   Channel<spec::QpLoad> requester_sink = Channel<spec::QpLoad>::Sink();
   Channel<spec::QpLoad> responder_sink = Channel<spec::QpLoad>::Sink();
   Channel<spec::QpOrder> order_sink = Channel<spec::QpOrder>::Sink();
@@ -179,7 +201,7 @@ struct Bench {
   bool added = (bench.AddOther(outside), bench.AddOther(table_write), bench.AddOther(context_flip), true);
 
   std::string Begin(Cycle now) {
-    std::string text = Same("idle", p.idle_o, now == 0 || block.IsIdle(now - 1));
+    std::string text = Same("idle", p.idle_o, now == 0 ? !is_used : block.IsIdle(now - 1));
     choose();
     p.time_ns_i = TimeOf(now);
     p.idle_i = idle;
@@ -801,6 +823,26 @@ TEST(Csr, OnlyAWriteOfACqContextWaitsForTheCqWriter) {
     EXPECT_FALSE(bench.Get<spec::MgmtTableCommand>(spec::kMgmtTableCommandRegister).busy);
     EXPECT_TRUE(bench.p.idle_o);
   }
+}
+
+// Not a read, which finds zeros. The deepest table of nic1 is that of the kept words.
+TEST(Csr, AfterAResetWritesWaitUntilTheTablesAreClear) {
+  Bench bench(true);
+  const Cycle clear = Csr::SweepCycles(kConfig);
+  EXPECT_GT(clear, 500U);
+  ASSERT_TRUE(bench.Table(MgmtTable::kMr, kConfig.num_mrs - 1, MgmtTableOperation::kRead));
+  EXPECT_EQ(bench.TableData(), std::vector<uint8_t>(128));
+  ASSERT_LT(bench.bench.cycle(), clear - 10);
+  bench.Write(spec::kMgmtTableIndexRegister, kConfig.num_mrs - 1);
+  bench.Write(spec::kMgmtTableCommandRegister,
+              spec::MgmtTableCommand{.table_id = MgmtTable::kMr, .operation = MgmtTableOperation::kClear}.ToWord());
+  bench.Run(clear);
+  ASSERT_EQ(bench.table_write.sent.size(), 1U);
+  EXPECT_EQ(bench.table_write.sent.back().first, clear + 1);
+  // The same after a second reset, and without anything that waits the device is idle in time.
+  Bench idle(true);
+  idle.Use();
+  idle.Run(2 * clear);
 }
 
 TEST(Csr, NonexistentTargetsAreErrorsWithoutEffect) {
