@@ -74,13 +74,15 @@ TEST_P(HardReset, NicInUseIsAsNewAfterIt) {
 TEST_P(HardReset, OldConnectionsAndKeysReachNothing) {
   ExpectTraffic();
   const auto first = std::move(pair_);  // the new pair has its numbers and its key
-  ASSERT_NO_FATAL_FAILURE(Connect());
+  ConnectedPairOptions impatient;
+  impatient.connection.timeout = 8;  // 1 ms
+  impatient.connection.retry_cnt = 1;
+  ASSERT_NO_FATAL_FAILURE(Connect(impatient));
   ExpectTraffic();
   const auto old = std::move(pair_);
   const uint64_t old_address = old->side.at(1).region->address();
   const uint32_t old_rkey = old->side.at(1).region->rkey();
   ASSERT_NO_FATAL_FAILURE(Reset(1, *old));
-  first->side.at(0).qp.reset();
   ASSERT_NO_FATAL_FAILURE(Connect());
   const auto expected = Memory();
 
@@ -94,7 +96,8 @@ TEST_P(HardReset, OldConnectionsAndKeysReachNothing) {
   EXPECT_EQ(unanswered->status, IbWcStatus::kRetryExcErr) << spec::ToString(unanswered->status);
 
   ASSERT_NE(far().region->rkey(), old_rkey);
-  verbs::SendRequest request = Remote(IbWrOpcode::kRdmaWrite, 2, {near().region->Sge(0, kBytes)}, 0);
+  const Elements new_list = {near().region->Sge(0, kBytes)};
+  verbs::SendRequest request = Remote(IbWrOpcode::kRdmaWrite, 2, new_list, 0);
   request.remote_addr = old_address;
   request.rkey = old_rkey;
   PostSend(request);
