@@ -449,11 +449,9 @@ bool Requester::Check(Cycle now) {
     vendor = work.failed;
   } else if (work.failed != RdmaError::kOk || !is_sending) {
     status = IbWcStatus::kWrFlushErr;  // not executed [IBTA vol. 1, 10.3.1.7]
-  } else if (!parsed.is_known) {
-    vendor = RdmaError::kUnsupportedCommand;
-  } else if (service == BthService::kCnp) {
+  } else if (parsed.is_known && service == BthService::kCnp) {
     vendor = RdmaError::kUnsupportedQpType;
-  } else if (operation == nullptr) {
+  } else if (!parsed.is_known || operation == nullptr) {
     vendor = RdmaError::kUnsupportedCommand;
   } else if (attributes.path_mtu < spec::IbMtu::kMtu256 || attributes.path_mtu > spec::IbMtu::kMtu4096 ||
              (message_.is_read && attributes.max_rd_atomic == 0)) {
@@ -463,10 +461,9 @@ bool Requester::Check(Cycle now) {
               (message_.is_inline || (flags & IbSendFlags::kFence) != 0 || num_sge != 0 || work.is_replay))) {
     // A local invalidate is never replayed: the work request has changed.
     vendor = RdmaError::kInvalidParameter;
-  } else if (!parsed.has_length) {
-    vendor = RdmaError::kBadWqe;
-  } else if (service == BthService::kUd && !may_use_ah) {
-    vendor = RdmaError::kBadAh;  // [IBTA vol. 1, 10.2.3: AH and QP are of one protection domain]
+  } else if (!parsed.has_length || (service == BthService::kUd && !may_use_ah)) {
+    // [IBTA vol. 1, 10.2.3: AH and QP are of one protection domain]
+    vendor = parsed.has_length ? RdmaError::kBadAh : RdmaError::kBadWqe;
   } else if (message_.is_inline) {
     if (inline_len > attributes.max_inline_data || inline_len > spec::kRdmaInlineBytes) {
       vendor = RdmaError::kCapInlineExceeded;
@@ -839,8 +836,8 @@ bool Requester::RunBack(Cycle now) {
       job_ = spec::TxJob{.packet = entry.packet, .more = entry.more && !drop_, .drop = drop_};
       job_->packet.last_psn = entry.read ? entry.record.last_psn : entry.packet.psn;
       job_->packet.epoch = generation_;
-      if (drop_) {
-        // Drop.
+      if (drop_ || entry.packet.has_inline) {
+        // Nothing is read.
       } else if (entry.placed) {
         const spec::MemoryPlace& place = memory_place_in.front();
         job_->grant = place.grant;
@@ -848,8 +845,6 @@ bool Requester::RunBack(Cycle now) {
         job_->bytes0 = place.bytes0;
         job_->address1 = place.address1;
         job_->bytes1 = place.bytes1;
-      } else if (entry.packet.has_inline) {
-        // The payload goes with it.
       } else if (entry.direct && entry.packet.payload_bytes != 0) {
         job_->address0 = entry.address;
         job_->bytes0 = entry.packet.payload_bytes;
