@@ -62,8 +62,8 @@ class TxBuilder final : public Block {
             NetFrameSource* net = nullptr)
       : TxBuilder(agenda, config.datapath_bits / 8, config.num_qps, config.num_ahs, payload, sink, net) {}
 
-  Channel<spec::TxPacket> packet_in = Channel<spec::TxPacket>::Slice();
-  Channel<spec::TxPacket> answer_in = Channel<spec::TxPacket>::Slice();  // without payload
+  Channel<spec::TxPacket> packet_in = Channel<spec::TxPacket>::HalfSlice();
+  Channel<spec::TxPacket> answer_in = Channel<spec::TxPacket>::HalfSlice();  // without payload
 
   // A packet with is_response is taken in this cycle; optional.
   std::function<void(Cycle)> on_response_taken;

@@ -190,8 +190,10 @@ module vireo_tx_builder
     .marked_o(stale[InAnswer])
   );
 
+  // One entry each: a packet takes four cycles or more.
   vireo_slice #(
-    .Width(TxPacketBits)
+    .Width(TxPacketBits),
+    .Depth(1)
   ) u_packet (
     .clk_i,
     .rst_ni,
@@ -204,7 +206,8 @@ module vireo_tx_builder
   );
 
   vireo_slice #(
-    .Width(TxPacketBits)
+    .Width(TxPacketBits),
+    .Depth(1)
   ) u_answer (
     .clk_i,
     .rst_ni,

@@ -638,28 +638,28 @@ TYPED_TEST(TxBuilderTest, StalePacketIsNotSent) {
   EXPECT_TRUE(b.contexts.errors.empty());
 }
 
-// One is made into a frame, two wait behind it, and as many answers; all wait for the MAC. Those of a QP that is
+// One is made into a frame, one waits behind it, and an answer; all wait for the MAC. Those of a QP that is
 // stopped do not leave, of one that is flushed no request, whatever its row is by then.
 TYPED_TEST(TxBuilderTest, StopMarksWhatWaitsForTheMac) {
   constexpr uint32_t kStopped = 1;
   for (const bool all : {false, true}) {
     for (const unsigned cycles : {2U, 3U, 4U, 5U, 60U}) {
-      for (size_t place = 0; place < 10; ++place) {
+      for (size_t place = 0; place < 6; ++place) {
         SCOPED_TRACE(testing::Message() << "place " << place << ", after " << cycles << " cycles, " << all);
         Bench<TypeParam> b(this->rtl);
         b.Setup();
         b.outside.ready_rate = 0;
         ASSERT_EQ(b.bench.Run(2), "");
-        for (size_t i = 0; i < 3; ++i) {
+        for (size_t i = 0; i < 2; ++i) {
           TxPacket token = b.RandomPacket(false);
           token.has_ah = false;
-          token.qpn = i == place % 5 ? kStopped : 0;
-          token.is_response = place >= 5;
+          token.qpn = i == place % 3 ? kStopped : 0;
+          token.is_response = place >= 3;
           b.AddPacket(token);
-          if (i == 2) continue;
+          if (i == 1) continue;
           token = b.RandomPacket(true);
           token.has_ah = false;
-          token.qpn = i + 3 == place % 5 ? kStopped : 0;
+          token.qpn = place % 3 == 2 ? kStopped : 0;
           b.AddAnswer(token);
         }
         ASSERT_EQ(b.bench.Run(cycles), "");
@@ -671,11 +671,11 @@ TYPED_TEST(TxBuilderTest, StopMarksWhatWaitsForTheMac) {
         b.marks = true;
         b.outside.ready_rate = 16;
         b.Finish();
-        const bool is_request = place < 3;
+        const bool is_request = place < 2;
         if (are_here) {
-          EXPECT_EQ(b.frames.sent.size(), all || is_request ? 4U : 5U);
+          EXPECT_EQ(b.frames.sent.size(), all || is_request ? 2U : 3U);
         } else {
-          EXPECT_GE(b.frames.sent.size(), 4U);
+          EXPECT_GE(b.frames.sent.size(), 2U);
         }
         this->rtl.Reset();
       }
