@@ -61,8 +61,8 @@ class TxGather final : public Block, public TrainSink, public PayloadSource {
   TxGather(Agenda& agenda, const spec::Config& config)
       : TxGather(agenda, config.datapath_bits / 8, config.tx_buffer_bytes, config.max_path_mtu) {}
 
-  Channel<spec::TxJob> job_in = Channel<spec::TxJob>::Slice();
-  Channel<spec::TxJob> response_in = Channel<spec::TxJob>::Slice();  // of the read responder
+  Channel<spec::TxJob> job_in;
+  Channel<spec::TxJob> response_in;  // of the read responder
   Output<spec::DmaReadRequest> read_request_out;
   Output<spec::TxPacket> packet_out;
   Output<spec::QpFailure> failed_out;

@@ -94,6 +94,8 @@ module vireo_tx_gather
 );
 
   localparam int unsigned JobDepth = 64;  // packets between job and packet
+  // One entry where a packet has several beats.
+  localparam int unsigned JobSlice = DataBits < 8 * 32'(DmaFetchBytes) ? 1 : 2;
   localparam int unsigned BeatBytes = DataBits / 8;
   localparam int unsigned LaneBits = $clog2(BeatBytes);
   localparam int unsigned Beats = BufferBytes / BeatBytes;
@@ -146,7 +148,8 @@ module vireo_tx_gather
   logic reads_response;
 
   vireo_slice #(
-    .Width(TxJobBits)
+    .Width(TxJobBits),
+    .Depth(JobSlice)
   ) u_job (
     .clk_i,
     .rst_ni,
@@ -159,7 +162,8 @@ module vireo_tx_gather
   );
 
   vireo_slice #(
-    .Width(TxJobBits)
+    .Width(TxJobBits),
+    .Depth(JobSlice)
   ) u_response (
     .clk_i,
     .rst_ni,
