@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -IS
 # SPDX-License-Identifier: Apache-2.0
 """Stands in for vireo_nic_bench in tests of what a simulator can do wrong. nic.size decides what happens:
 
