@@ -63,9 +63,9 @@ size_t Client(spec::BufferClient client) { return static_cast<size_t>(client); }
 
 // Of twice the speed is a send queue that has twice as many work requests under way: its machines are faster than what
 // they wait for, host memory.
-SendQueue::Sizes SendQueueSizes(const std::vector<std::string>& twice) {
+SendQueue::Sizes SendQueueSizes(const std::vector<Nic::Faster>& faster) {
   SendQueue::Sizes sizes;
-  if (std::ranges::count(twice, "send_queue") != 0) {
+  if (std::ranges::count(faster, "send_queue", &Nic::Faster::name) != 0) {
     sizes.requests *= 2;
     sizes.fetches *= 2;
   }
@@ -74,7 +74,7 @@ SendQueue::Sizes SendQueueSizes(const std::vector<std::string>& twice) {
 
 }  // namespace
 
-Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered, const std::vector<std::string>& twice,
+Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered, const std::vector<Faster>& faster,
          bool is_used)
     : read_port_(agenda_, ReadConfig(config)),
       write_port_(agenda_, WriteConfig(config)),
@@ -89,7 +89,7 @@ Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered, c
       qp_control_(agenda_, config.num_qps, QueuesOf(config), config.max_srqs != 0),
       qp_sweep_(agenda_),
       memory_check_(agenda_, config),
-      send_queue_(agenda_, config, SendQueueSizes(twice)),
+      send_queue_(agenda_, config, SendQueueSizes(faster)),
       requester_(agenda_, config),
       completer_(agenda_, config),
       retry_timer_(agenda_, config.num_qps),
@@ -116,8 +116,8 @@ Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered, c
       send_failures_(agenda_, 2),
       request_failures_(agenda_, 3),
       acks_(agenda_, 2) {
-  assert(is_metered || twice.empty());
-  if (is_metered) AddMeters(twice);
+  assert(is_metered || faster.empty());
+  if (is_metered) AddMeters(faster);
   ConnectHost(environment);
   ConnectManagement(environment);
   ConnectQueues();
@@ -128,7 +128,7 @@ Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered, c
   ApplyLevels(0, CommonCfg::Levels{});
 }
 
-void Nic::AddMeters(const std::vector<std::string>& twice) {
+void Nic::AddMeters(const std::vector<Faster>& faster) {
   meters_ = std::make_unique<Meters>();
   const auto part = [](const void* begin, size_t bytes, const char* name) { return Meters::Part{begin, bytes, name}; };
   meters_->SetParts({
@@ -171,8 +171,12 @@ void Nic::AddMeters(const std::vector<std::string>& twice) {
       part(&acks_, sizeof acks_, "ack_arb"),
   });
   agenda_.SetMeters(meters_.get());
-  if (twice.empty()) return;
-  agenda_.RunTwice([&](const Block* block) { return std::ranges::count(twice, meters_->NameOf(block)) != 0; });
+  read_responder_.SetMeter(meters_->Of(&read_responder_));
+  if (faster.empty()) return;
+  agenda_.RunTwice([&](const Block* block) -> Cycle {
+    const auto found = std::ranges::find(faster, meters_->NameOf(block), &Faster::name);
+    return found == faster.end() ? 0 : found->every;
+  });
 }
 
 void Nic::ConnectHost(NicOutputs& environment) {

@@ -80,11 +80,15 @@ class Nic {
     spec::PcieSize max_read_request_size = spec::PcieSize::kBytes512;
   };
 
-  // Both must outlive the NIC. `is_metered`: it counts what blocks and streams do. `twice`: names of blocks that take
-  // two steps per cycle, or have twice the room, in a metered NIC; it is not equal to RTL then. `is_used`: is_used() of
-  // the NIC before its reset.
+  // A block that takes two steps in every so many-th cycle. A send_queue has twice the room instead.
+  struct Faster {
+    std::string name;
+    Cycle every = 1;
+  };
+  // Both must outlive the NIC. `is_metered`: it counts what blocks and streams do. `faster`: in a metered NIC; it is
+  // not equal to RTL then. `is_used`: is_used() of the NIC before its reset.
   Nic(const spec::Config& config, NicOutputs& environment, bool is_metered = false,
-      const std::vector<std::string>& twice = {}, bool is_used = false);
+      const std::vector<Faster>& faster = {}, bool is_used = false);
   Nic(const Nic&) = delete;
   Nic& operator=(const Nic&) = delete;
 
@@ -120,7 +124,7 @@ class Nic {
   }
 
  private:
-  void AddMeters(const std::vector<std::string>& twice);
+  void AddMeters(const std::vector<Faster>& faster);
   void ConnectHost(NicOutputs& environment);
   void ConnectManagement(NicOutputs& environment);
   void ConnectQueues();

@@ -45,7 +45,7 @@ class Block {
   inline void WakeAt(Cycle cycle);  // kUnknown: not at all
   // Null: streams have no meters.
   inline Meters* meters() const;
-  inline bool IsRunTwice() const;
+  inline bool IsRunTwice(Cycle now) const;
 
  private:
   friend class Agenda;
@@ -90,7 +90,7 @@ class Agenda {
       due &= due - 1;
       block.ran_ = cycle;
       block.Run(cycle);
-      if ((twice_ & Bit(block.number_)) != 0 && block.CanRunTwice()) block.Run(cycle);
+      if (block.IsRunTwice(cycle) && block.CanRunTwice()) block.Run(cycle);
     }
     near_ &= ~Bit(cycle % kNear);
   }
@@ -101,12 +101,14 @@ class Agenda {
 
   // To be set before streams are connected; outlives them.
   void SetMeters(Meters* meters) { meters_ = meters; }
-  // These blocks take two steps per cycle where they can, unlike RTL: to see what depends on their speed.
-  template <typename Predicate>
-  void RunTwice(const Predicate& predicate) {
+  // Blocks that take two steps in every so many-th cycle where they can, unlike RTL: to see what depends on their
+  // speed. every(block): 0 if it does not.
+  template <typename Every>
+  void RunTwice(const Every& every) {
     for (uint64_t left = numbers_; left != 0; left &= left - 1) {
       const auto number = static_cast<size_t>(std::countr_zero(left));
-      if (predicate(blocks_[number])) twice_ |= Bit(number);
+      twice_every_[number] = every(blocks_[number]);
+      if (twice_every_[number] != 0) twice_ |= Bit(number);
     }
   }
 
@@ -146,13 +148,14 @@ class Agenda {
     std::push_heap(far_.begin(), far_.end(), std::greater<>());
   }
 
-  std::array<Block*, kBlocksMax> blocks_{};  // by number
-  uint64_t numbers_ = 0;                     // in use
-  uint64_t cancelling_ = 0;                  // blocks with WakeUps::kCancellable
-  uint64_t twice_ = 0;                       // blocks of twice the speed
-  std::array<uint64_t, kNear> due_{};        // blocks, by cycle modulo kNear
-  uint64_t near_ = 0;                        // cycles with due blocks
-  std::vector<Entry> far_;                   // earliest first
+  std::array<Block*, kBlocksMax> blocks_{};      // by number
+  uint64_t numbers_ = 0;                         // in use
+  uint64_t cancelling_ = 0;                      // blocks with WakeUps::kCancellable
+  uint64_t twice_ = 0;                           // blocks that take two steps,
+  std::array<Cycle, kBlocksMax> twice_every_{};  // in every so many-th cycle
+  std::array<uint64_t, kNear> due_{};            // blocks, by cycle modulo kNear
+  uint64_t near_ = 0;                            // cycles with due blocks
+  std::vector<Entry> far_;                       // earliest first
   Meters* meters_ = nullptr;
   Cycle now_ = 0;  // the current cycle, or the last one that ran
 };
@@ -172,7 +175,9 @@ Block::~Block() {
 
 Meters* Block::meters() const { return agenda_.meters_; }
 
-bool Block::IsRunTwice() const { return (agenda_.twice_ & Agenda::Bit(number_)) != 0; }
+bool Block::IsRunTwice(Cycle now) const {
+  return (agenda_.twice_ & Agenda::Bit(number_)) != 0 && now % agenda_.twice_every_[number_] == 0;
+}
 
 void Block::WakeAt(Cycle cycle) {
   if (cycle == kUnknown || cycle == ran_) return;

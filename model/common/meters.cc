@@ -37,7 +37,8 @@ Meters::Counts Meters::At(Cycle now) const {
   }
   for (size_t i = 0; i < parts_.size(); ++i) {
     counts.blocks.push_back({parts_[i].name, blocks_[i].worked(), blocks_[i].starved().At(now),
-                             blocks_[i].blocked().At(now), blocks_[i].StalledAt(now)});
+                             blocks_[i].blocked().At(now), blocks_[i].StalledAt(now), blocks_[i].busy().At(now),
+                             blocks_[i].waiting().At(now)});
   }
   return counts;
 }

@@ -7,6 +7,8 @@
 //   worked    a token entered or left the block
 //   starved   none of the block's input streams held a token
 //   blocked   at least one of its output streams was full
+//   busy      its machine, of those that count this, had work under way
+//   waits     of that: for the answer of another block
 //   stalled   no token entered or left for longer than any step takes: it waited for an answer, or for work
 #pragma once
 
@@ -55,16 +57,32 @@ class BlockMeter {
   }
   void OnInput(Cycle now, bool is_waiting) { Count(now, is_waiting, inputs_, starved_, false); }
   void OnOutput(Cycle now, bool is_full) { Count(now, is_full, outputs_, blocked_, true); }
+  // Its machine, from this cycle on.
+  void OnMachine(Cycle now, bool is_busy, bool waits) {
+    Set(now, is_busy, is_busy_, busy_);
+    Set(now, waits, waits_, waiting_);
+  }
 
   uint64_t worked() const { return worked_; }
   const Duration& starved() const { return starved_; }
   const Duration& blocked() const { return blocked_; }
+  const Duration& busy() const { return busy_; }
+  const Duration& waiting() const { return waiting_; }
   Cycle StalledAt(Cycle now) const { return stalled_ + StalledSince(now); }
 
  private:
   Cycle StalledSince(Cycle now) const {
     const Cycle since = After(last_worked_, kLongestStep + 1);
     return now > since ? now - since : 0;
+  }
+  static void Set(Cycle now, bool holds, bool& held, Duration& duration) {
+    if (holds == held) return;
+    held = holds;
+    if (holds) {
+      duration.Begin(now);
+    } else {
+      duration.End(now);
+    }
   }
   // `duration` runs while `count` is above 0, or while it is 0.
   static void Count(Cycle now, bool is_more, size_t& count, Duration& duration, bool is_above) {
@@ -83,6 +101,8 @@ class BlockMeter {
   Cycle stalled_ = 0;
   size_t inputs_ = 0, outputs_ = 0;  // with a token; full
   Duration starved_, blocked_;
+  bool is_busy_ = false, waits_ = false;
+  Duration busy_, waiting_;
 };
 
 class StreamMeter {
@@ -140,7 +160,7 @@ class Meters {
   };
   struct BlockCounts {
     const char* name;
-    Cycle worked, starved, blocked, stalled;
+    Cycle worked, starved, blocked, stalled, busy, waits;
   };
   // Since the start, in the order in which they were added. Streams between the same two parts are separate.
   struct Counts {
@@ -151,6 +171,8 @@ class Meters {
   void SetParts(std::vector<Part> parts);
   // Null within one part: that is its own matter.
   StreamMeter* Add(const Block* producer, const Block* consumer);
+  // Of the part that contains it; valid as long as this.
+  BlockMeter* Of(const Block* block) { return &blocks_[PartOf(block)]; }
   Counts At(Cycle now) const;
   // Of the part that contains it.
   const char* NameOf(const Block* block) const { return parts_[PartOf(block)].name; }

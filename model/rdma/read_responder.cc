@@ -86,7 +86,11 @@ void ReadResponder::Run(Cycle now) {
   moved |= Leave(now, check_, memory_check_out);
   moved |= Leave(now, atomic_, atomic_out);
   moved |= Leave(now, failure_, failure_out);
-  moved |= Step(now);
+  const bool stepped = Step(now);
+  moved |= stepped;
+  if (meter_ != nullptr) {
+    meter_->OnMachine(now, stepped || state_ != State::kChoose, !stepped && state_ == State::kIssue);
+  }
   if (const bool hold = hold_.At(now); hold != held_) {
     held_ = hold;
     moved = true;

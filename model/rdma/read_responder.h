@@ -24,6 +24,7 @@
 #include "model/common/event_count.h"
 #include "model/common/index_set.h"
 #include "model/common/level.h"
+#include "model/common/meters.h"
 #include "model/common/table.h"
 #include "model/rdma/stop_pulse.h"
 #include "spec/gen/vireo_spec.h"
@@ -91,6 +92,8 @@ class ReadResponder final : public Block {
   void Run(Cycle now) override;
   // Nothing is being issued, no answer waits, and what QPs had that were stopped before is dropped.
   bool IsSettled() const { return state_ == State::kChoose && drop_.IsEmpty() && answer_in.size() == 0; }
+  // Counts how busy the machine is; null: it does not. Must outlive this.
+  void SetMeter(BlockMeter* meter) { meter_ = meter; }
   bool CanRunTwice() const override { return state_ != State::kChoose; }  // choices read what turns have written
   // Jobs that were issued.
   uint64_t responses_begun() const { return responses_begun_; }
@@ -168,6 +171,7 @@ class ReadResponder final : public Block {
   std::deque<Operation> atomics_;
   StopPulse stopped_;
   uint64_t responses_begun_ = 0;
+  BlockMeter* meter_ = nullptr;
 
   Level<bool> hold_;
   bool held_ = false;  // as of the last cycle: effective in the next one

@@ -196,7 +196,7 @@ void Responder::WriteHalf(Cycle now, uint32_t qpn, const ResponderHalf& half) {
 
 void Responder::SetState(Cycle now, State state) {
   state_ = state;
-  begins_ = now + (IsRunTwice() && state != State::kIdle ? 0 : 1);
+  begins_ = now + (IsRunTwice(now) && state != State::kIdle ? 0 : 1);
   WakeAt(now + 1);
 }
 

@@ -71,10 +71,10 @@ struct Options {
   std::string page;  // whose generated blocks are written; empty: none
   bool quick = false, update_figures = false, update_speed = false;
   bool is_monitored = false, is_metered = false;
-  unsigned monitor_rounds = 0;                      // of --monitor-cost (monitor_cost.h); 0: not asked for
-  std::array<std::vector<std::string>, 2> twice{};  // blocks of twice the speed, of sender and peer (speed_up.h)
-  uint32_t more_outstanding = 1;                    // times as many messages outstanding
-  PinsFactory rtl;                                  // of the configuration; empty: that of this program
+  unsigned monitor_rounds = 0;                              // of --monitor-cost (monitor_cost.h); 0: not asked for
+  std::array<std::vector<model::Nic::Faster>, 2> faster{};  // blocks of sender and peer (speed_up.h)
+  uint32_t more_outstanding = 1;                            // times as many messages outstanding
+  PinsFactory rtl;                                          // of the configuration; empty: that of this program
 };
 
 struct Metric {
@@ -88,6 +88,7 @@ struct Metric {
 struct BlockUse {
   std::string name;
   double worked = 0, starved = 0, blocked = 0, stalled = 0;
+  double busy = 0, waits = 0;  // of blocks that count it
 };
 struct StreamUse {
   std::string producer, consumer;
@@ -217,11 +218,11 @@ struct Bench {
                                      .is_metered = options.is_metered,
                                      .is_monitored = options.is_monitored,
                                      .is_traced = false};
-    if (!options.twice[0].empty() || !options.twice[1].empty()) {
+    if (!options.faster[0].empty() || !options.faster[1].empty()) {
       system_options.devices = [&options](std::string_view, const LockstepOptions&) -> NicFactory {
         return [&options](const NicContext& context) {
           return std::make_unique<ModelNic>(context, PciConfig::Options{},
-                                            options.twice.at(std::min<size_t>(context.number, 1)));
+                                            options.faster.at(std::min<size_t>(context.number, 1)));
         };
       };
     } else if (options.rtl) {

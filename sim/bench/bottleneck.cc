@@ -28,6 +28,8 @@ constexpr double kStalls = 0.1;
 // Of the buffers that the smallest request asks for: with fewer the ring was empty. A larger request finds what has
 // come since the one before it, which says nothing of the ring: READs also wait for max_rd_atomic.
 constexpr double kDry = 0.9;
+// Of the latency of a read: if more is queueing for the link, its rate limits as the latency itself does.
+constexpr double kQueued = 0.5;
 
 struct Resource {
   std::string metric, text;
@@ -36,10 +38,13 @@ struct Resource {
   double used = 0;   // share
 };
 
+const PcieParameters& Pcie(const Options& options) {
+  return options.hardware != nullptr ? options.hardware->nic.pcie : *FindPciePreset(options.preset);
+}
+
 // Both directions and the DMA tags of one NIC.
 std::vector<Resource> Resources(const Options& options, size_t nic, const Counts& counts, Picoseconds time) {
-  const PcieParameters& pcie =
-      options.hardware != nullptr ? options.hardware->nic.pcie : *FindPciePreset(options.preset);
+  const PcieParameters& pcie = Pcie(options);
   const auto seconds = static_cast<double>(time) * 1e-12;
   const uint32_t rate = options.hardware != nullptr && options.hardware->nic.wire_mbps != 0
                             ? options.hardware->nic.wire_mbps
@@ -169,6 +174,15 @@ std::string MemoryLatency(const Options& options, const Counts& counts, double c
                      read * 1e6 / options.config->core_clock_khz);
 }
 
+// Of a read of the mean size when the link is idle.
+double IdleLatencyNs(const Options& options, const Counts& counts) {
+  const PcieParameters& pcie = Pcie(options);
+  const uint64_t bytes = counts.reads == 0 ? 0 : counts.read_bytes / counts.reads;
+  const uint64_t packets = (bytes + pcie.max_payload_bytes - 1) / pcie.max_payload_bytes;
+  return pcie.upstream_ns + pcie.read_ns + 0.5 * pcie.read_spread_ns + pcie.downstream_ns +
+         static_cast<double>(PcieTime(pcie, kTlpLongBytes) + PcieTime(pcie, bytes + packets * kTlpShortBytes)) * 1e-3;
+}
+
 }  // namespace
 
 void FindBottleneck(const Options& options, const Mark& begin, const Mark& end, uint64_t outstanding, bool begins_all,
@@ -181,10 +195,11 @@ void FindBottleneck(const Options& options, const Mark& begin, const Mark& end, 
     const model::Meters::Counts &from = begin.meters.at(nic), &to = end.meters.at(nic);
     for (size_t i = 0; i < to.blocks.size(); ++i) {
       const auto share = [&](uint64_t after, uint64_t before) { return static_cast<double>(after - before) / cycles; };
-      row.blocks.push_back({prefix + to.blocks[i].name, share(to.blocks[i].worked, from.blocks[i].worked),
-                            share(to.blocks[i].starved, from.blocks[i].starved),
-                            share(to.blocks[i].blocked, from.blocks[i].blocked),
-                            share(to.blocks[i].stalled, from.blocks[i].stalled)});
+      row.blocks.push_back(
+          {prefix + to.blocks[i].name, share(to.blocks[i].worked, from.blocks[i].worked),
+           share(to.blocks[i].starved, from.blocks[i].starved), share(to.blocks[i].blocked, from.blocks[i].blocked),
+           share(to.blocks[i].stalled, from.blocks[i].stalled), share(to.blocks[i].busy, from.blocks[i].busy),
+           share(to.blocks[i].waits, from.blocks[i].waits)});
     }
     for (size_t i = 0; i < to.streams.size(); ++i) {
       const auto share = [&](Cycle after, Cycle before) { return static_cast<double>(after - before) / cycles; };
@@ -247,12 +262,30 @@ void FindBottleneck(const Options& options, const Mark& begin, const Mark& end, 
       }
     }
   }
+  // A machine that is always busy limits also where it keeps nobody waiting for long: its queue is longer than what is
+  // under way.
+  for (const BlockUse& block : row.blocks) {
+    if (!texts.empty() || block.busy < kBusy) continue;
+    add(block.name, fmt::format("{} of the {}: its machine is busy in {:.0f} % of cycles, and waits in {:.0f} % for "
+                                "answers of other blocks",
+                                BlocksName(block.name), Side(block.name), 100 * block.busy, 100 * block.waits));
+  }
   if (texts.empty() && begins_all && IsRingDry(row)) {
     add(kLimitOutstanding,
         fmt::format("latency: {} outstanding x {:.0f} ns; the sender often finds no more in the ring", outstanding,
                     row.Value("latency_ns_p50")));
   } else if (texts.empty()) {
-    add(kLimitHostMemory, memory_latency("sender") + "; the ring holds more messages");
+    const Counts counts = end.counts.at(0) - begin.counts.at(0);
+    const double idle = IdleLatencyNs(options, counts);
+    const double latency = static_cast<double>(counts.read_cycles) * 1e6 / options.config->core_clock_khz /
+                           std::max<double>(1, static_cast<double>(counts.read_ends));
+    std::string text = memory_latency("sender");
+    if (latency - idle > kQueued * latency) {
+      row.limits.push_back(kLimitPcie);
+      text += fmt::format(", of which {:.0f} ns are queueing for PCIe to the sender, used for {:.0f} %", latency - idle,
+                          100 * row.Value("pcie_down_used"));
+    }
+    add(kLimitHostMemory, text + "; the ring holds more messages");
   }
   row.bottleneck = fmt::format("{}", fmt::join(texts, "; and "));
 }

@@ -532,7 +532,9 @@ std::string WriteResult(const std::string& path, const Settings& settings, const
                                {"worked", block.worked},
                                {"starved", block.starved},
                                {"blocked", block.blocked},
-                               {"stalled", block.stalled}});
+                               {"stalled", block.stalled},
+                               {"busy", block.busy},
+                               {"waits", block.waits}});
     }
     for (const StreamUse& stream : row.streams) {
       one["streams"].push_back({{"producer", stream.producer},

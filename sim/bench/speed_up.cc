@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <system_error>
+#include <utility>
 
 namespace vireo::sim {
 namespace {
@@ -21,6 +24,28 @@ std::vector<std::string> SpeedUpNames() {
     for (const char* block : kBlocks) names.push_back(fmt::format("{}.{}", side, block));
   }
   return names;
+}
+
+std::string SpeedUp::AddBlock(const std::string& name, Options& options) {
+  const size_t slash = name.find('/');
+  const std::string block = name.substr(0, slash);
+  const auto names = SpeedUpNames();
+  if (std::ranges::count(names, block) == 0) return fmt::format("{} is none of {}", block, fmt::join(names, ", "));
+  const size_t dot = block.find('.');
+  model::Nic::Faster faster{.name = block.substr(dot + 1)};
+  if (slash != std::string::npos) {
+    const char* const last = name.data() + name.size();
+    const auto [end, error] = std::from_chars(name.data() + slash + 1, last, faster.every);
+    if (dot == std::string::npos || faster.name == "send_queue") {
+      return fmt::format("{}: takes no steps, so that none follows another in every {}-th cycle", block,
+                         name.substr(slash + 1));
+    }
+    if (error != std::errc() || end != last || faster.every == 0) {
+      return fmt::format("{}: behind / is a number of cycles from 1 on", name);
+    }
+  }
+  options.faster.at(block.substr(0, dot) == kSides[0] ? 0 : 1).push_back(std::move(faster));
+  return "";
 }
 
 std::string SpeedUp::Apply(const std::vector<std::string>& names, Options& options) {
@@ -55,8 +80,7 @@ std::string SpeedUp::Apply(const std::vector<std::string>& names, Options& optio
     } else if (name == kLimitOutstanding) {
       options.more_outstanding = 2;
     } else {
-      const size_t dot = name.find('.');
-      options.twice.at(name.substr(0, dot) == kSides[0] ? 0 : 1).push_back(name.substr(dot + 1));
+      if (std::string error = AddBlock(name, options); !error.empty()) return error;
     }
   }
   options.hardware = &hardware_;

@@ -26,6 +26,7 @@ inline constexpr const char* kLimitOutstanding = "outstanding";
 //   outstanding  twice as many messages outstanding
 //   SIDE.BLOCK   a block of the sender's or the peer's model that takes two steps per cycle; a send_queue has twice as
 //                many work requests under way instead
+//   SIDE.BLOCK/N the same in every N-th cycle only: a little faster, where the next limit is near
 std::vector<std::string> SpeedUpNames();
 
 // Keeps what the options then point to.
@@ -35,6 +36,7 @@ class SpeedUp {
   std::string Apply(const std::vector<std::string>& names, Options& options);
 
  private:
+  static std::string AddBlock(const std::string& name, Options& options);
   void UseConfig(Options& options);
 
   spec::Config config_;

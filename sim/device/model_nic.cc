@@ -13,12 +13,12 @@ model::AxiResp RespOf(uint8_t code) { return static_cast<model::AxiResp>(code); 
 
 }  // namespace
 
-ModelNic::ModelNic(const NicContext& context, const PciConfig::Options& options, std::vector<std::string> twice)
+ModelNic::ModelNic(const NicContext& context, const PciConfig::Options& options, std::vector<model::Nic::Faster> faster)
     : scheduler_(context.scheduler),
       clock_(context.clock),
       config_(context.config),
       is_metered_(context.is_metered),
-      twice_(std::move(twice)),
+      faster_(std::move(faster)),
       environment_(context.environment),
       config_space_(options, context.config),
       bridge_(context.config, context.name + " (model)"),
@@ -45,7 +45,7 @@ void ModelNic::Reset(Cycle cycle) {
   transmit_change_ = kNever;
 
   const bool is_used = model_ != nullptr && model_->is_used();
-  model_ = std::make_unique<model::Nic>(config_, static_cast<model::NicOutputs&>(*this), is_metered_, twice_, is_used);
+  model_ = std::make_unique<model::Nic>(config_, static_cast<model::NicOutputs&>(*this), is_metered_, faster_, is_used);
   SetControls(first_input_, config_space_.controls());
   link_changes_.clear();
   SetLink(first_input_, true);

@@ -25,9 +25,9 @@ namespace vireo::sim {
 
 class ModelNic final : public Nic, private Scheduler::Client, private model::NicOutputs {
  public:
-  // `twice`: blocks of twice the speed (model/nic.h), for a metered NIC that is compared with nothing.
+  // `faster`: of a metered NIC that is compared with nothing.
   explicit ModelNic(const NicContext& context, const PciConfig::Options& options = {},
-                    std::vector<std::string> twice = {});
+                    std::vector<model::Nic::Faster> faster = {});
   ~ModelNic() override;
 
   void Reset(Cycle cycle) override;
@@ -103,7 +103,7 @@ class ModelNic final : public Nic, private Scheduler::Client, private model::Nic
   const CoreClock clock_;
   const spec::Config& config_;
   const bool is_metered_;
-  const std::vector<std::string> twice_;
+  const std::vector<model::Nic::Faster> faster_;
   NicEnvironment& environment_;
   PciConfig config_space_;
   AxiBridge bridge_;

@@ -109,5 +109,22 @@ TEST(Meters, TrainIsCountedAtOnce) {
   EXPECT_EQ(meters.At(210).streams[0].waiting, 111);
 }
 
+TEST(Meters, MachineThatIsBusy) {
+  Agenda agenda;
+  Part first(agenda), second(agenda);
+  Meters meters;
+  meters.SetParts({{&first, sizeof first, "first"}, {&second, sizeof second, "second"}});
+  BlockMeter& meter = *meters.Of(&second);
+  meter.OnMachine(10, true, false);
+  meter.OnMachine(12, true, true);
+  meter.OnMachine(15, true, true);
+  meter.OnMachine(20, true, false);
+  EXPECT_EQ(meters.At(22).blocks[1].busy, 12);
+  EXPECT_EQ(meters.At(22).blocks[1].waits, 8);
+  meter.OnMachine(30, false, false);
+  EXPECT_EQ(meters.At(99).blocks[1].busy, 20);
+  EXPECT_EQ(meters.At(99).blocks[0].busy, 0);
+}
+
 }  // namespace
 }  // namespace vireo::verif
