@@ -44,13 +44,15 @@ constexpr size_t kMostPacketReads = 64;
 // Of acknowledges for the completer.
 constexpr size_t kAckWire = 0;
 
+// Answers of a fetch client of the read port. More reads than tags are not in flight. A queue has 4 places at least.
+size_t FetchDepth(const spec::Config& config) { return std::clamp<size_t>(config.dma_tags, 4, spec::kDmaFetchDepth); }
+
 DmaReadPort::Config ReadConfig(const spec::Config& config) {
   return {.reader = {.data_bits = config.datapath_bits,
                      .tags = config.dma_tags,
                      .buffer_bytes = config.dma_read_buffer_bytes},
           .fetch_clients = kFetchClients,
-          // More reads than tags are not in flight. A queue has 4 places at least.
-          .fetch_depth = std::clamp<size_t>(config.dma_tags, 4, spec::kDmaFetchDepth),
+          .fetch_depth = FetchDepth(config),
           .read_clients = kReadClients};
 }
 DmaWritePort::Config WriteConfig(const spec::Config& config) {
@@ -81,7 +83,7 @@ Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered, c
       common_cfg_(agenda_, config, config.num_msix_vectors),
       notify_(agenda_, config),
       msix_(agenda_, config.num_msix_vectors),
-      desc_fetch_(agenda_, {.queues = QueuesOf(config)}),
+      desc_fetch_(agenda_, {.queues = QueuesOf(config), .descriptors = FetchDepth(config)}),
       cq_writer_(agenda_, {.queues = QueuesOf(config), .cqs = config.num_cqs}),
       moderation_(agenda_, config.net_queue_pairs),
       csr_(agenda_, config, is_used),

@@ -100,7 +100,6 @@ module vireo_nic
   // Sizes that do not depend on the configuration; the model uses the same.
   localparam int unsigned DmaWriteBufferBytes = 8192;
   localparam int unsigned DescFetchRequests = 8;
-  localparam int unsigned DescFetchDescriptors = 32;
   localparam int unsigned CqWriterSlots = 64;
   localparam int unsigned MailboxChainEntries = 64;
   localparam int unsigned RecvQueueRequests = 8;
@@ -791,7 +790,7 @@ module vireo_nic
   vireo_desc_fetch #(
     .Config(Config),
     .Requests(DescFetchRequests),
-    .Descriptors(DescFetchDescriptors)
+    .Descriptors(FetchDepth)  // as many as have a place for their answer
   ) u_desc_fetch (
     .clk_i,
     .rst_ni,

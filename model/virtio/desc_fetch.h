@@ -35,16 +35,16 @@ class DescFetch final : public Block {
   };
   // Unloaded, in cycles: from acceptance of the first-named token to the second-named one.
   static constexpr Cycle kRequestToIndexRead = 4;
-  static constexpr Cycle kIndexToRingRead = 5;
-  static constexpr Cycle kRingToDescriptorRead = 4;
-  static constexpr Cycle kDescriptorToBuffer = 5;
+  static constexpr Cycle kIndexToRingRead = 4;
+  static constexpr Cycle kRingToDescriptorRead = 3;
+  static constexpr Cycle kDescriptorToBuffer = 4;
   static constexpr Cycle kCyclesPerBuffer = 3;
   // Of packed rings.
   static constexpr Cycle kRequestToPackedRead = 8;
-  static constexpr Cycle kPackedToBuffer = 10;
+  static constexpr Cycle kPackedToBuffer = 9;
   static constexpr unsigned kChainMost = 64;  // descriptors of a packed chain
   // Of indirect tables.
-  static constexpr Cycle kDescriptorToTableRead = 5;
+  static constexpr Cycle kDescriptorToTableRead = 4;
   static constexpr Cycle kTableToBuffer = 4;
   static constexpr uint32_t kTableBytesMost = uint32_t{spec::kVirtqSizeMax} * spec::VirtqDesc::kBytes;
 
@@ -67,10 +67,10 @@ class DescFetch final : public Block {
   bool IsFencing(Cycle now) { return accepted_.IsUp(now) || drains_.At(now); }
 
   std::array<Channel<spec::BufferRequest>, kClients> buffer_request_in;
-  Channel<spec::DmaFetched> index_fetched_in;
-  Channel<spec::DmaFetched> ring_fetched_in;
-  Channel<spec::DmaFetched> descriptor_fetched_in;
-  Channel<spec::DmaFetched> table_fetched_in = Channel<spec::DmaFetched>::Slice();
+  Channel<spec::DmaFetched> index_fetched_in = Channel<spec::DmaFetched>::HalfSlice();
+  Channel<spec::DmaFetched> ring_fetched_in = Channel<spec::DmaFetched>::HalfSlice();
+  Channel<spec::DmaFetched> descriptor_fetched_in = Channel<spec::DmaFetched>::Slice();
+  Channel<spec::DmaFetched> table_fetched_in = Channel<spec::DmaFetched>::HalfSlice();
 
   std::array<Output<spec::Buffer>, kClients> buffer_out;
   Output<spec::DmaReadRequest> index_request_out;

@@ -264,8 +264,8 @@ module vireo_desc_fetch
     .m_data_o({request_client, request})
   );
 
-  // --- FIFOs of jobs between the stages, and of read data. Each data FIFO has space for the data of all reads that its
-  // jobs can have outstanding, so read data is never stalled (asserted below).
+  // --- FIFOs of jobs between the stages, and read data. Data that a stage does not use yet waits in its places in the
+  // read port. One entry is enough here where a stage does not have the next one in the cycle after: of descriptors two.
   logic index_job_push, index_job_space, index_job_valid, index_job_pop;
   index_job_t index_job_in, index_job;
   logic index_valid, index_pop, walk_pop;
@@ -294,9 +294,9 @@ module vireo_desc_fetch
   );
 
   // resp 0 is okay [AMBA AXI, A3.4.4]
-  vireo_fifo #(
+  vireo_slice #(
     .Width($bits(index_data_t)),
-    .Depth(Requests)
+    .Depth(1)
   ) u_index_data (
     .clk_i,
     .rst_ni,
@@ -322,9 +322,9 @@ module vireo_desc_fetch
     .m_data_o(ring_job)
   );
 
-  vireo_fifo #(
+  vireo_slice #(
     .Width($bits(ring_data_t)),
-    .Depth(RingReads)
+    .Depth(1)
   ) u_ring_data (
     .clk_i,
     .rst_ni,
@@ -350,9 +350,8 @@ module vireo_desc_fetch
     .m_data_o(descriptor_job)
   );
 
-  vireo_fifo #(
-    .Width($bits(descriptor_data_t)),
-    .Depth(Descriptors)
+  vireo_slice #(
+    .Width($bits(descriptor_data_t))
   ) u_descriptor_data (
     .clk_i,
     .rst_ni,
@@ -1179,7 +1178,8 @@ module vireo_desc_fetch
   end
 
   vireo_slice #(
-    .Width($bits(descriptor_data_t))
+    .Width($bits(descriptor_data_t)),
+    .Depth(1)
   ) u_table_data (
     .clk_i,
     .rst_ni,
@@ -1474,19 +1474,11 @@ module vireo_desc_fetch
                                         table_fetched_valid_i |-> answer_q == AnswerTable);
   features_stable: assert property (@(posedge clk_i) disable iff (!rst_ni)
                                     outstanding_q != '0 |-> $stable({ring_packed_i, event_idx_i, indirect_i}));
-  // FIFOs: jobs are pushed only with space, so read data always has space; data is popped only if there is some.
+  // Jobs are pushed only with space, and data is popped only if there is some.
   index_jobs_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) index_job_push |-> index_job_space);
   ring_jobs_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) ring_job_push |-> ring_job_space);
   descriptor_jobs_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni)
                                              descriptor_job_push |-> descriptor_job_space);
-  index_data_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni)
-                                        index_fetched_valid_i |-> index_fetched_ready_o);
-  ring_data_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni)
-                                       ring_fetched_valid_i |-> ring_fetched_ready_o);
-  descriptor_data_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni)
-                                             descriptor_fetched_valid_i |-> descriptor_fetched_ready_o);
-  table_data_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni)
-                                        table_fetched_valid_i |-> table_fetched_ready_o);
   index_data_not_empty: assert property (@(posedge clk_i) disable iff (!rst_ni) index_pop || walk_pop |-> index_valid);
   ring_data_not_empty: assert property (@(posedge clk_i) disable iff (!rst_ni) ring_pop |-> ring_valid);
   descriptor_data_not_empty: assert property (@(posedge clk_i) disable iff (!rst_ni)
