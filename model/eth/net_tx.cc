@@ -247,8 +247,8 @@ void NetTx::Decide(Cycle now) {
 
 void NetTx::CutRun() {
   Entry& entry = walk_.entries[walk_.entry];
-  const auto to_boundary = static_cast<uint32_t>(kRunBytes - entry.address % kRunBytes);
-  const auto bytes = static_cast<uint16_t>(std::min(entry.bytes, to_boundary));
+  const auto bytes =
+      static_cast<uint16_t>(entry.bytes <= kRunBytes ? entry.bytes : kRunBytes - entry.address % kRunBytes);
   auto job = std::exchange(walk_.first_half, std::nullopt);
   const bool second = job.has_value();
   if (!job) {

@@ -40,8 +40,9 @@ class NetTx final : public Block {
   static constexpr uint32_t kPairRequests = 3;
   // Jobs of a frame are made while fewer bytes of earlier ones are being read.
   static constexpr uint32_t kReadAheadBytes = 12288;
-  // A run ends at a multiple of this address. A host answers such a read in one packet, so the reads of a frame are
-  // answered nearly in their order, and its first bytes need not wait for its last ones.
+  // A run has at most so many bytes, and ends at a multiple of this address or with its descriptor. A host answers such
+  // a read in one packet, so the reads of a frame are answered nearly in their order, and its first bytes need not wait
+  // for its last ones.
   static constexpr uint32_t kRunBytes = 256;
 
   // max_frame_bytes: without header.

@@ -81,8 +81,9 @@ module vireo_net_tx
   localparam int unsigned Entries = 32'(NetChainDescriptors);
   localparam int unsigned EntryBits = $clog2(Entries);
   localparam int unsigned TotalBits = 32 + EntryBits;
-  // A run ends at a multiple of this address. A host answers such a read in one packet, so the reads of a frame are
-  // answered nearly in their order, and its first bytes need not wait for its last ones.
+  // A run has at most so many bytes, and ends at a multiple of this address or with its descriptor. A host answers such a
+  // read in one packet, so the reads of a frame are answered nearly in their order, and its first bytes need not wait
+  // for its last ones.
   localparam int unsigned RunBytes = 256;
   localparam int unsigned RunBits = $clog2(RunBytes);
   // Jobs of a frame are made while fewer bytes of earlier ones are being read: more than the wire takes in one latency
@@ -318,7 +319,7 @@ module vireo_net_tx
     drop_d = 1'b0;
 
     to_boundary = 13'(RunBytes) - 13'(address_q[RunBits-1:0]);
-    run_ends = bytes_q <= 32'(to_boundary);
+    run_ends = bytes_q <= RunBytes;
     run = run_ends ? bytes_q[12:0] : to_boundary;
     last_run = run_ends && next_q == count_q;
     record_in = '{pair: pair_q, head: head_q, has_id: has_id_q, id: has_id_q ? id_q : '0,
