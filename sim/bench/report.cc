@@ -208,7 +208,7 @@ std::string SpeedTable(const Options& options, const std::vector<Row>& rows) {
       text += std::isnan(speed) ? " |" : fmt::format(" {:.3f} |", speed * 1e-6);
     }
     if (has_ratio) text += std::isnan(other) ? " |" : fmt::format(" {:.1f} |", row.Value("nic_cycles_per_s") / other);
-    text += "\n";
+    text += '\n';
   }
   return text;
 }
