@@ -114,7 +114,7 @@ TEST(Meters, MachineThatIsBusy) {
   Part first(agenda), second(agenda);
   Meters meters;
   meters.SetParts({{&first, sizeof first, "first"}, {&second, sizeof second, "second"}});
-  BlockMeter& meter = *meters.Of(&second);
+  model::BlockMeter& meter = *meters.Of(&second);
   meter.OnMachine(10, true, false);
   meter.OnMachine(12, true, true);
   meter.OnMachine(15, true, true);
