@@ -36,6 +36,7 @@ std::optional<Sizes> SizesOf(RdmaCtrlCmd command) {
     case RdmaCtrlCmd::kCreatePd: return SizesOf<NoPayload, spec::RdmaAckCreatePd>();
     case RdmaCtrlCmd::kDestroyPd: return SizesOf<spec::RdmaCmdDestroyPd, NoPayload>();
     case RdmaCtrlCmd::kRegUserMr: return SizesOf<spec::RdmaCmdRegUserMr, spec::RdmaAckRegUserMr>();
+    case RdmaCtrlCmd::kReregMr: return SizesOf<spec::RdmaCmdReregMr, spec::RdmaAckReregMr>();
     case RdmaCtrlCmd::kDeregMr: return SizesOf<spec::RdmaCmdDeregMr, NoPayload>();
     case RdmaCtrlCmd::kCreateQp: return SizesOf<spec::RdmaCmdCreateQp, spec::RdmaAckCreateQp>();
     case RdmaCtrlCmd::kModifyQp: return SizesOf<spec::RdmaCmdModifyQp, NoPayload>();
@@ -52,6 +53,19 @@ std::optional<Sizes> SizesOf(RdmaCtrlCmd command) {
   }
 }
 
+// The region that a change makes, if it changes its pages.
+std::optional<spec::RdmaCmdRegUserMr> NewPagesOf(const spec::RdmaCmdReregMr& change) {
+  if ((change.flags & spec::RdmaReregFlags::kTranslation) == 0) return std::nullopt;
+  return spec::RdmaCmdRegUserMr{
+      .virt_addr = change.virt_addr, .length = change.length, .npages = change.npages, .page_shift = change.page_shift};
+}
+
+bool HasTail(const ContextObjects::Command& command) {
+  if (command.command == RdmaCtrlCmd::kRegUserMr) return true;
+  return command.command == RdmaCtrlCmd::kReregMr &&
+         NewPagesOf(spec::RdmaCmdReregMr::Decode(command.request.data())).has_value();
+}
+
 uint64_t Little64(std::span<const uint8_t> bytes) {
   uint64_t value = 0;
   for (size_t i = 8; i-- > 0;) value = value << 8 | bytes[i];
@@ -63,9 +77,8 @@ uint64_t Little64(std::span<const uint8_t> bytes) {
 Status ContextObjects::Check(const Command& command, const ContextMemory& memory) const {
   const std::optional<Sizes> sizes = SizesOf(command.command);
   if (!sizes.has_value()) return Refuse(RdmaError::kUnsupportedCommand, "a client may not send this command");
-  const bool has_tail = command.command == RdmaCtrlCmd::kRegUserMr;
   if (command.request.size() != sizes->request || command.response_bytes != sizes->response ||
-      (!has_tail && !command.tail.empty())) {
+      (!command.tail.empty() && !HasTail(command))) {
     return Error{ErrorCode::kInvalidArgument, "a command of a wrong size"};
   }
   const uint8_t* const request = command.request.data();
@@ -81,6 +94,10 @@ Status ContextObjects::Check(const Command& command, const ContextMemory& memory
     if (qps_.contains(qpn)) return {};
     return Refuse(RdmaError::kBadQpn, "not a queue pair of this client");
   };
+  const auto need_mr = [&](uint32_t mrn) -> Status {
+    if (mrs_.contains(mrn)) return {};
+    return Refuse(RdmaError::kBadMrn, "not a memory region of this client");
+  };
   const auto need_srq = [&](uint32_t srqn) -> Status {
     if (srqs_.contains(srqn)) return {};
     return Refuse(RdmaError::kBadSrqn, "not a shared receive queue of this client");
@@ -94,9 +111,16 @@ Status ContextObjects::Check(const Command& command, const ContextMemory& memory
       if (Status pd = need_pd(region.pdn); !pd.ok()) return pd;
       return CheckPages(region, command.tail, memory, nullptr);
     }
-    case RdmaCtrlCmd::kDeregMr:
-      if (mrs_.contains(spec::RdmaCmdDeregMr::Decode(request).mrn)) return {};
-      return Refuse(RdmaError::kBadMrn, "not a memory region of this client");
+    case RdmaCtrlCmd::kReregMr: {
+      const auto change = spec::RdmaCmdReregMr::Decode(request);
+      if ((change.flags & spec::RdmaReregFlags::kPd) != 0) {
+        if (Status pd = need_pd(change.pdn); !pd.ok()) return pd;
+      }
+      if (Status mr = need_mr(change.mrn); !mr.ok()) return mr;
+      const auto pages = NewPagesOf(change);
+      return pages.has_value() ? CheckPages(*pages, command.tail, memory, nullptr) : Status{};
+    }
+    case RdmaCtrlCmd::kDeregMr: return need_mr(spec::RdmaCmdDeregMr::Decode(request).mrn);
     case RdmaCtrlCmd::kCreateQp: {
       const auto qp = spec::RdmaCmdCreateQp::Decode(request);
       if (qp.qp_type == spec::IbQpType::kGsi) {
@@ -163,6 +187,15 @@ void ContextObjects::Note(const Command& command, std::span<const uint8_t> respo
       std::vector<ContextMemory::Use> uses;
       static_cast<void>(CheckPages(spec::RdmaCmdRegUserMr::Decode(request), command.tail, memory, &uses));
       mrs_[spec::RdmaAckRegUserMr::Decode(response.data()).mrn] = std::move(uses);
+      break;
+    }
+    case RdmaCtrlCmd::kReregMr: {
+      const auto change = spec::RdmaCmdReregMr::Decode(request);
+      const auto pages = NewPagesOf(change);
+      if (!pages.has_value()) break;
+      std::vector<ContextMemory::Use> uses;
+      static_cast<void>(CheckPages(*pages, command.tail, memory, &uses));
+      mrs_[change.mrn] = std::move(uses);  // the old ones are free: the device has answered
       break;
     }
     case RdmaCtrlCmd::kDeregMr: mrs_.erase(spec::RdmaCmdDeregMr::Decode(request).mrn); break;

@@ -273,8 +273,15 @@ class Run {
       std::ranges::copy(service::BytesOf(handle), request.begin());
     }
     Bytes tail;
+    uint64_t pages = 0;
     if (command == static_cast<uint8_t>(RdmaCtrlCmd::kRegUserMr) && is_known) {
-      const uint64_t pages = std::min(spec::RdmaCmdRegUserMr::Decode(request.data()).npages, 16U);
+      pages = spec::RdmaCmdRegUserMr::Decode(request.data()).npages;
+    }
+    if (command == static_cast<uint8_t>(RdmaCtrlCmd::kReregMr) && is_known) {
+      pages = spec::RdmaCmdReregMr::Decode(request.data()).npages;
+    }
+    if (pages != 0) {
+      pages = std::min<uint64_t>(pages, 16);
       const uint64_t first = Address();
       for (uint64_t i = 0; i < pages; ++i) Put(tail, first + i * kPage, 8);
     }
@@ -328,6 +335,12 @@ std::vector<Bytes> Seeds() {
       region.data() + 1);
   Append(region, Bytes{0, 0, 0, 0});
   Add(life, MessageType::kExecute, kHandle, region);
+  Bytes change{static_cast<uint8_t>(RdmaCtrlCmd::kReregMr)};
+  change.resize(1 + spec::RdmaCmdReregMr::kBytes);
+  spec::RdmaCmdReregMr{.flags = 5, .access_flags = 1, .virt_addr = 0x10000, .length = kPage, .npages = 1}.Encode(
+      change.data() + 1);
+  Append(change, Bytes{0, 0, 0, 0});
+  Add(life, MessageType::kExecute, kHandle, change);
   AddCommand(life, RdmaCtrlCmd::kCreateQp,
              spec::RdmaCmdCreateQp{.qp_type = spec::IbQpType::kRc,
                                    .send_cqn = 1,

@@ -196,6 +196,23 @@ TEST(ServiceSharing, ClientsAreIsolated) {
   EXPECT_TRUE(refused(roce.CreateAh(first->pd->pdn(), {}), RdmaError::kBadPdn));
   EXPECT_TRUE(refused(roce.DestroyAh(second->pd->pdn(), 0), RdmaError::kBadAh));
   EXPECT_TRUE(refused(roce.DestroyAh(first->pd->pdn(), 0), RdmaError::kBadPdn));
+  // Another client's region, protection domain and memory.
+  const std::array<uint64_t, 1> foreign_page = {first->mapping->address()};
+  const verbs::MemoryRegion::Change onto_foreign = {
+      .pages = verbs::MemoryRegion::Pages{.length = 4096, .addresses = foreign_page}};
+  EXPECT_TRUE(refused(second->region->Modify(onto_foreign), RdmaError::kInvalidAddress));
+  EXPECT_EQ(second->region->length(), 4096U);
+  int changed = 0;
+  for (uint32_t mrn = 0; mrn < 64; ++mrn) {
+    const auto result = roce.ReregMr({.mrn = mrn, .flags = spec::RdmaReregFlags::kAccess, .access_flags = 1}, {});
+    changed += result.ok() ? 1 : 0;
+    EXPECT_TRUE(result.ok() || refused(result, RdmaError::kBadMrn)) << mrn;
+    EXPECT_TRUE(refused(roce.ReregMr({.mrn = mrn, .flags = spec::RdmaReregFlags::kPd, .pdn = first->pd->pdn()}, {}),
+                        RdmaError::kBadPdn));
+  }
+  EXPECT_EQ(changed, 1);
+  // A list without the flag for it.
+  EXPECT_FALSE(roce.ReregMr({.flags = spec::RdmaReregFlags::kAccess}, foreign_page).ok());
   // Whatever the number of the first client's region is: of all numbers, only the second client's own can be
   // deregistered.
   int gone = 0;
@@ -257,6 +274,18 @@ TEST(ServiceSharing, MemoryInUseIsNotUnmapped) {
   EXPECT_TRUE(self->shared->function().health().ok());
   auto second = self->pd->Register(0, 4096, spec::IbAccessFlags::kLocalWrite, 0, page);
   EXPECT_TRUE(second.ok());
+  // A region that moves away from memory leaves it to be unmapped, and uses where it has moved to.
+  alignas(4096) static std::array<uint8_t, 4096> left;
+  auto left_mapping = self->shared->function().MapDma(left.data(), left.size());
+  ASSERT_TRUE(left_mapping.ok());
+  const std::array<uint64_t, 1> left_page = {(*left_mapping)->address()};
+  auto moving = self->pd->Register(0, 4096, spec::IbAccessFlags::kLocalWrite, 0, left_page);
+  ASSERT_TRUE(moving.ok());
+  ASSERT_TRUE((*moving)->Modify({.pages = verbs::MemoryRegion::Pages{.length = 4096, .addresses = page}}).ok());
+  left_mapping->reset();
+  const auto gone = self->pd->Register(0, 4096, spec::IbAccessFlags::kLocalWrite, 0, left_page);
+  ASSERT_FALSE(gone.ok());
+  EXPECT_EQ(gone.error().rdma, spec::RdmaError::kInvalidAddress);
 }
 
 TEST(ServiceSharing, EventGoesToItsOwnerOnly) {
