@@ -55,22 +55,33 @@ uint8_t PageShift(uint64_t page_size_cap, uint64_t iova, uint64_t device, uint64
   return 0;
 }
 
-struct Registered {
+// Memory as the device sees it, and its pages for a region from `iova` on.
+struct Mapped {
   host::DmaBuffer memory;
-  std::shared_ptr<verbs::MemoryRegion> impl;
   uint64_t iova = 0;  // of its first byte; zero-based: 0
+  uint8_t page_shift = 0;
+  std::vector<uint64_t> pages;
 };
 
-// 0 or an errno.
-int Register(Pd& pd, const void* address, size_t length, uint64_t iova, unsigned int access, Registered& out) {
-  Context& context = Of(pd.pd.context);
-  if (!context.IsOwnedByThisProcess()) return EIO;
+int CheckAccess(const Context& context, unsigned int access) {
   if ((access & ~(context.device->all_access() | kIgnoredAccess | IBV_ACCESS_ZERO_BASED)) != 0) return EOPNOTSUPP;
-  if ((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0 && (access & IBV_ACCESS_LOCAL_WRITE) == 0) {
-    return EINVAL;
-  }
+  // [ib_check_mr_access()]
+  const bool needs_local = (access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0;
+  return needs_local && (access & IBV_ACCESS_LOCAL_WRITE) == 0 ? EINVAL : 0;
+}
+
+// Whether the program may do itself what `access` allows.
+int CheckMemory(const void* address, size_t length, unsigned int access) {
   const auto start = reinterpret_cast<uint64_t>(address);
   if (length == 0 || start + length < start || start + length > ~uint64_t{0} - kPageBytes) return EINVAL;
+  const uint64_t begin = start / kPageBytes * kPageBytes;
+  const uint64_t end = (start + length + kPageBytes - 1) / kPageBytes * kPageBytes;
+  return CheckPages(begin, end - begin, (access & IBV_ACCESS_LOCAL_WRITE) != 0);
+}
+
+// 0 or an errno. The caller holds context.control, and has checked the memory.
+int Map(Context& context, const void* address, size_t length, uint64_t iova, unsigned int access, Mapped& out) {
+  const auto start = reinterpret_cast<uint64_t>(address);
   if ((access & IBV_ACCESS_ZERO_BASED) != 0) {
     if (start % kPageBytes != 0) return EOPNOTSUPP;  // address 0 must be page-aligned
     iova = 0;
@@ -78,9 +89,6 @@ int Register(Pd& pd, const void* address, size_t length, uint64_t iova, unsigned
   if (iova % kPageBytes != start % kPageBytes) return EINVAL;
   const uint64_t begin = start / kPageBytes * kPageBytes;
   const uint64_t end = (start + length + kPageBytes - 1) / kPageBytes * kPageBytes;
-  if (int error = CheckPages(begin, end - begin, (access & IBV_ACCESS_LOCAL_WRITE) != 0); error != 0) return error;
-
-  std::lock_guard guard(context.control);
   Result<host::DmaBuffer> memory = context.device->function().MapDma(
       reinterpret_cast<uint8_t*>(begin), end - begin);  // NOLINT(performance-no-int-to-ptr): a program's address
   if (!memory.ok()) return ErrnoOf(memory.error());
@@ -88,24 +96,28 @@ int Register(Pd& pd, const void* address, size_t length, uint64_t iova, unsigned
   const uint8_t shift = PageShift(context.device->attributes().page_size_cap, iova, device, length);
   if (shift == 0) return EINVAL;
   const uint64_t page_bytes = uint64_t{1} << shift;
-  std::vector<uint64_t> pages;
+  out = {.memory = std::move(memory).value(), .iova = iova, .page_shift = shift, .pages = {}};
   for (uint64_t page = device / page_bytes * page_bytes; page < device + length; page += page_bytes) {
-    pages.push_back(page);
+    out.pages.push_back(page);
   }
-  auto region = pd.impl->Register(iova, length, access & context.device->all_access(), shift, pages);
-  if (!region.ok()) return ErrnoOf(region.error());
-  out = {.memory = std::move(memory).value(), .impl = std::move(region).value(), .iova = iova};
   return 0;
 }
 
 ibv_mr* MakeMr(ibv_pd* pd, void* address, size_t length, uint64_t iova, unsigned int access) {
-  Registered registered;
-  if (int error = Register(Of(pd), address, length, iova, access, registered); error != 0) return Null(error);
+  Context& context = Of(pd->context);
+  if (!context.IsOwnedByThisProcess()) return Null(EIO);
+  if (int error = CheckAccess(context, access); error != 0) return Null(error);
+  if (int error = CheckMemory(address, length, access); error != 0) return Null(error);
+  std::lock_guard guard(context.control);
+  Mapped mapped;
+  if (int error = Map(context, address, length, iova, access, mapped); error != 0) return Null(error);
+  auto region = Of(pd).impl->Register(mapped.iova, length, access & context.device->all_access(), mapped.page_shift,
+                                      mapped.pages);
+  if (!region.ok()) return Null(region.error());
   auto mr = std::make_unique<Mr>();
-  mr->memory = std::move(registered.memory);
-  mr->impl = std::move(registered.impl);
+  mr->memory = std::move(mapped.memory);
+  mr->impl = std::move(region).value();
   mr->access = access;
-  mr->iova = registered.iova;
   mr->mr = {.context = pd->context,
             .pd = pd,
             .addr = address,
@@ -114,6 +126,48 @@ ibv_mr* MakeMr(ibv_pd* pd, void* address, size_t length, uint64_t iova, unsigned
             .lkey = mr->impl->lkey(),
             .rkey = mr->impl->rkey()};
   return &mr.release()->mr;
+}
+
+// The kernel's part of ibv_rereg_mr: 0 or an errno.
+int Reregister(ibv_mr* mr, int flags, ibv_pd* pd, void* address, size_t length, int access) {
+  const bool moves = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
+  const bool has_access = (flags & IBV_REREG_MR_CHANGE_ACCESS) != 0;
+  if (flags == 0) return EINVAL;  // [ib_uverbs_rereg_mr()]
+  Context& context = Of(mr->context);
+  if (!context.IsOwnedByThisProcess()) return EIO;
+  Mr& ours = Of(mr);
+  unsigned int rights = ours.access;
+  if (has_access) {
+    rights = static_cast<unsigned int>(access);
+    if (int error = CheckAccess(context, rights); error != 0) return error;
+    // Its addresses are part of the translation.
+    if (!moves) rights = (rights & ~IBV_ACCESS_ZERO_BASED) | (ours.access & IBV_ACCESS_ZERO_BASED);
+  }
+  void* const start = moves ? address : mr->addr;
+  const size_t bytes = moves ? length : mr->length;
+  if (moves || has_access) {
+    if (int error = CheckMemory(start, bytes, rights); error != 0) return error;
+  }
+  std::lock_guard guard(context.control);
+  Mapped mapped;
+  verbs::MemoryRegion::Change change;
+  if (moves) {
+    const auto iova = reinterpret_cast<uint64_t>(address);  // as libibverbs asks the kernel for
+    if (int error = Map(context, address, length, iova, rights, mapped); error != 0) return error;
+    change.pages = {
+        .virtual_address = mapped.iova, .length = length, .page_shift = mapped.page_shift, .addresses = mapped.pages};
+  }
+  if ((flags & IBV_REREG_MR_CHANGE_PD) != 0) change.pd = Of(pd).impl;
+  if (has_access) change.access = rights & context.device->all_access();
+  if (const host::Status done = ours.impl->Modify(change); !done.ok()) return ErrnoOf(done.error());
+  if (moves) ours.memory = std::move(mapped.memory);  // the old one is free
+  ours.access = rights;
+  if (change.pd != nullptr) mr->pd = pd;
+  mr->addr = start;
+  mr->length = bytes;
+  mr->lkey = ours.impl->lkey();
+  mr->rkey = ours.impl->rkey();
+  return 0;
 }
 
 }  // namespace
@@ -168,37 +222,20 @@ VIREO_API int ibv_dereg_mr(ibv_mr* mr) {
   return 0;
 }
 
-// Registers a new region with new keys in place of the old one, which stays if that fails.
+// The checks, their order and their results are those of libibverbs, whose kernel does the rest. The region is as
+// before if it fails, also with IBV_REREG_MR_ERR_CMD, after which the man page lets a program not rely on it.
 VIREO_API int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* address, size_t length, int access) {
   VIREO_PASS(ibv_rereg_mr, mr, flags, pd, address, length, access);
-  constexpr int kAll = IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS;
   const bool moves = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
-  if (flags == 0 || (flags & ~kAll) != 0 || (moves && (length == 0 || address == nullptr)) ||
+  if ((flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) != 0 || (moves && (length == 0 || address == nullptr)) ||
+      (access != 0 && (flags & IBV_REREG_MR_CHANGE_ACCESS) == 0) ||
       ((flags & IBV_REREG_MR_CHANGE_PD) != 0 && (pd == nullptr || pd->context != mr->context))) {
     errno = EINVAL;
     return IBV_REREG_MR_ERR_INPUT;
   }
-  Mr& ours = Of(mr);
-  ibv_pd* const new_pd = (flags & IBV_REREG_MR_CHANGE_PD) != 0 ? pd : mr->pd;
-  const unsigned int rights =
-      (flags & IBV_REREG_MR_CHANGE_ACCESS) != 0 ? static_cast<unsigned int>(access) : ours.access;
-  void* const start = moves ? address : mr->addr;
-  const size_t bytes = moves ? length : mr->length;
-  const uint64_t iova = moves ? reinterpret_cast<uint64_t>(address) : ours.iova;
-  Registered registered;
-  if (int error = Register(Of(new_pd), start, bytes, iova, rights, registered); error != 0) {
+  if (int error = Reregister(mr, flags, pd, address, length, access); error != 0) {
     errno = error;
     return IBV_REREG_MR_ERR_CMD;
   }
-  std::lock_guard guard(Of(mr->context).control);
-  ours.impl = std::move(registered.impl);  // destroys the old region, then its memory
-  ours.memory = std::move(registered.memory);
-  ours.access = rights;
-  ours.iova = registered.iova;
-  mr->pd = new_pd;
-  mr->addr = start;
-  mr->length = bytes;
-  mr->handle = mr->lkey = ours.impl->lkey();
-  mr->rkey = ours.impl->rkey();
   return 0;
 }

@@ -110,7 +110,6 @@ struct Pd {
 struct Mr {
   ibv_mr mr{};
   unsigned int access = 0;
-  uint64_t iova = 0;
   host::DmaBuffer memory;  // outlives the region
   std::shared_ptr<verbs::MemoryRegion> impl;
 };

@@ -210,17 +210,84 @@ TEST_F(Overlay, RegionMayHaveAnotherIova) {
 TEST_F(Overlay, FailedReregistrationKeepsTheRegion) {
   Pair pair = MakePair();
   const uint32_t rkey = pair.mr->rkey;
-  EXPECT_EQ(ibv_rereg_mr(pair.mr, 0, nullptr, nullptr, 0, 0), IBV_REREG_MR_ERR_INPUT);
-  EXPECT_EQ(ibv_rereg_mr(pair.mr, IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, nullptr, 4096, 0), IBV_REREG_MR_ERR_INPUT);
-  EXPECT_EQ(ibv_rereg_mr(pair.mr, IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, reinterpret_cast<void*>(4096), 4096, 0),
-            IBV_REREG_MR_ERR_CMD);
-  EXPECT_EQ(errno, EFAULT);
-  ASSERT_EQ(Write(pair, 100, rkey), 0);
-  EXPECT_EQ(Next(pair.cq).status, IBV_WC_SUCCESS);
+  constexpr int kTranslation = IBV_REREG_MR_CHANGE_TRANSLATION, kAccess = IBV_REREG_MR_CHANGE_ACCESS;
+  constexpr int kPd = IBV_REREG_MR_CHANGE_PD;
+  struct {
+    int flags;
+    ibv_pd* pd;
+    void* address;
+    size_t length;
+    int access, expected, error;
+  } const rows[] = {
+      // Refused by libibverbs.
+      {8, nullptr, nullptr, 0, 0, IBV_REREG_MR_ERR_INPUT, EINVAL},
+      {kTranslation, nullptr, nullptr, 4096, 0, IBV_REREG_MR_ERR_INPUT, EINVAL},
+      {kTranslation, nullptr, memory_, 0, 0, IBV_REREG_MR_ERR_INPUT, EINVAL},
+      {kTranslation, nullptr, memory_, 4096, kAll, IBV_REREG_MR_ERR_INPUT, EINVAL},
+      {kPd, nullptr, nullptr, 0, 0, IBV_REREG_MR_ERR_INPUT, EINVAL},
+      // By the kernel.
+      {0, nullptr, nullptr, 0, 0, IBV_REREG_MR_ERR_CMD, EINVAL},
+      {kTranslation, nullptr, reinterpret_cast<void*>(4096), 4096, 0, IBV_REREG_MR_ERR_CMD, EFAULT},
+      {kTranslation, nullptr, memory_, ~size_t{0}, 0, IBV_REREG_MR_ERR_CMD, EINVAL},
+      {kAccess, nullptr, nullptr, 0, IBV_ACCESS_REMOTE_WRITE, IBV_REREG_MR_ERR_CMD, EINVAL},
+      {kAccess, nullptr, nullptr, 0, IBV_ACCESS_REMOTE_ATOMIC, IBV_REREG_MR_ERR_CMD, EINVAL},
+      {kAccess, nullptr, nullptr, 0, kAll | IBV_ACCESS_ON_DEMAND, IBV_REREG_MR_ERR_CMD, EOPNOTSUPP},
+  };
+  const ibv_mr before = *pair.mr;
+  for (const auto& row : rows) {
+    errno = 0;
+    EXPECT_EQ(ibv_rereg_mr(pair.mr, row.flags, row.pd, row.address, row.length, row.access), row.expected);
+    EXPECT_EQ(errno, row.error);
+    EXPECT_EQ(std::memcmp(pair.mr, &before, sizeof before), 0);
+    ASSERT_EQ(Write(pair, 100, rkey), 0);
+    EXPECT_EQ(Next(pair.cq).status, IBV_WC_SUCCESS);
+  }
   // A successful one removes the access right.
   ASSERT_EQ(ibv_rereg_mr(pair.mr, IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, IBV_ACCESS_LOCAL_WRITE), 0);
   ASSERT_EQ(Write(pair, 100, pair.mr->rkey), 0);
   EXPECT_EQ(Next(pair.cq).status, IBV_WC_REM_ACCESS_ERR);
+  Destroy(pair);
+}
+
+// By the same keys, and the program may unmap the old memory.
+TEST_F(Overlay, ReregistrationKeepsTheKeys) {
+  Pair pair = MakePair();
+  auto map = [] {
+    return static_cast<uint8_t*>(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  };
+  uint8_t *const first = map(), *const second = map();
+  ASSERT_TRUE(first != MAP_FAILED && second != MAP_FAILED);
+  ibv_pd* other = ibv_alloc_pd(context_);
+  ASSERT_NE(other, nullptr);
+  ibv_mr* target = ibv_reg_mr(other, first, kBytes, IBV_ACCESS_LOCAL_WRITE);
+  ASSERT_NE(target, nullptr);
+  const uint32_t lkey = target->lkey, rkey = target->rkey;
+  ASSERT_EQ(ibv_rereg_mr(target, IBV_REREG_MR_CHANGE_PD, pd_, nullptr, 0, 0), 0);
+  EXPECT_EQ(target->pd, pd_);
+  EXPECT_EQ(ibv_dealloc_pd(other), 0);
+  ASSERT_EQ(ibv_rereg_mr(target, IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, kAll), 0);
+  std::memset(memory_, 0x5a, 3000);
+  ASSERT_EQ(WriteTo(pair, 3000, reinterpret_cast<uint64_t>(first) + 9, rkey), 0);
+  EXPECT_EQ(Next(pair.cq).status, IBV_WC_SUCCESS);
+  EXPECT_EQ(std::memcmp(memory_, first + 9, 3000), 0);
+  ASSERT_EQ(ibv_rereg_mr(target, IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, second + 100, 5000, 0), 0);
+  ASSERT_EQ(munmap(first, kBytes), 0);
+  EXPECT_EQ(target->addr, second + 100);
+  EXPECT_EQ(target->length, 5000U);
+  EXPECT_EQ(target->lkey, lkey);
+  EXPECT_EQ(target->rkey, rkey);
+  ASSERT_EQ(WriteTo(pair, 3000, reinterpret_cast<uint64_t>(second) + 2100, rkey), 0);
+  EXPECT_EQ(Next(pair.cq).status, IBV_WC_SUCCESS);
+  EXPECT_EQ(std::memcmp(memory_, second + 2100, 3000), 0);
+  ASSERT_EQ(WriteTo(pair, 3000, reinterpret_cast<uint64_t>(second) + 2101, rkey), 0);  // a byte behind its end
+  EXPECT_EQ(Next(pair.cq).status, IBV_WC_REM_ACCESS_ERR);
+  // What the program itself may not write, the region may not either.
+  ASSERT_EQ(ibv_rereg_mr(target, IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, IBV_ACCESS_REMOTE_READ), 0);
+  ASSERT_EQ(mprotect(second, kBytes, PROT_READ), 0);
+  EXPECT_EQ(ibv_rereg_mr(target, IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, kAll), IBV_REREG_MR_ERR_CMD);
+  EXPECT_EQ(errno, EFAULT);
+  EXPECT_EQ(ibv_dereg_mr(target), 0);
+  EXPECT_EQ(munmap(second, kBytes), 0);
   Destroy(pair);
 }
 
