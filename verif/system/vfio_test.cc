@@ -37,7 +37,6 @@ constexpr World kWorlds[] = {
     {"model_nic100", "model", "nic100", "", true},
     {"model_nic1_trixie", "model", "nic1", "trixie", false},
     {"lockstep_nic1", "lockstep", "nic1", "", false},
-    {"rtl_nic100", "rtl", "nic100", "", false},
 };
 void PrintTo(const World& world, std::ostream* out) { *out << world.name; }
 
