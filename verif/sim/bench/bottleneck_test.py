@@ -52,7 +52,7 @@ def gains(base, choice, settings=()):
     """Workload -> (what is faster, gain), with `choice` of each."""
     groups = collections.defaultdict(list)
     for workload in base:
-        groups[tuple(name + f"/{EVERY[workload]}" * ("." in name and workload in EVERY) for name in choice(workload))].append(workload)
+        groups[tuple(f"{name}/{EVERY[workload]}" if "." in name and workload in EVERY else name for name in choice(workload))].append(workload)
     result = {}
     for faster, workloads in groups.items():
         for workload, (rate, _, _) in bench(workloads, *faster, settings=settings).items():
