@@ -10,7 +10,7 @@ namespace vireo::model {
 namespace {
 
 constexpr size_t kRowBytes = spec::kDmaFetchBytes;
-constexpr size_t kWordBytes = sizeof(uint32_t);
+constexpr size_t kMailboxWordBytes = sizeof(uint32_t);
 
 bool IsOkay(uint8_t resp) { return resp == static_cast<uint8_t>(AxiResp::kOkay); }
 
@@ -60,13 +60,15 @@ void Mailbox::OnComplete(Cycle now, uint32_t bytes) {
 
 void Mailbox::OnWindowWrite(Cycle now, uint32_t word, uint32_t data) {
   if (IsBusy(now)) return;
-  for (size_t i = 0; i < kWordBytes; ++i) window_[kWordBytes * word + i] = static_cast<uint8_t>(data >> (8 * i));
+  for (size_t i = 0; i < kMailboxWordBytes; ++i)
+    window_[kMailboxWordBytes * word + i] = static_cast<uint8_t>(data >> (8 * i));
 }
 
 uint32_t Mailbox::ReadWindow(Cycle now, uint32_t word) {
   if (IsBusy(now)) return 0;
   uint32_t data = 0;
-  for (size_t i = 0; i < kWordBytes; ++i) data |= static_cast<uint32_t>(window_[kWordBytes * word + i]) << (8 * i);
+  for (size_t i = 0; i < kMailboxWordBytes; ++i)
+    data |= static_cast<uint32_t>(window_[kMailboxWordBytes * word + i]) << (8 * i);
   return data;
 }
 

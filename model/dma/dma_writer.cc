@@ -8,7 +8,7 @@
 namespace vireo::model {
 namespace {
 
-constexpr uint64_t kStepToQueue = 1;  // step to the output queue
+constexpr uint64_t kWriteStepToQueue = 1;  // step to the output queue
 
 }  // namespace
 
@@ -209,7 +209,7 @@ bool DmaWriter::Step() {
   beats_left_ -= data;
   data_timing_.Pop(cycle, data);
   write_room_.Take(count);
-  write_timing_.Push(cycle + kStepToQueue, count);
+  write_timing_.Push(cycle + kWriteStepToQueue, count);
   step_ += count;
   if (step_ == write.beats) {
     step_ = 0;

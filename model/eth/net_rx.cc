@@ -11,11 +11,10 @@ namespace {
 using spec::BufferStatus;
 
 constexpr size_t kDescriptors = spec::kNetChainDescriptors;
-constexpr size_t kMost = spec::kNetBuffersPerRequest;
+constexpr size_t kBuffersPerRequest = spec::kNetBuffersPerRequest;
 // So many buffers in the cache, or fewer: the next ones are requested.
-constexpr size_t kLow = spec::kNetReceivesAhead - kMost;
+constexpr size_t kLow = spec::kNetReceivesAhead - kBuffersPerRequest;
 static_assert(spec::kNetReceivesAhead <= kDescriptors);
-constexpr size_t kHeaderBytes = spec::NetHdr::kBytes;
 constexpr size_t kWriteBytesMax = spec::kPcieRequestBoundary;
 constexpr uint8_t kLastOfFrame = 1;  // tag of a write
 
@@ -200,7 +199,7 @@ void NetRx::BeginFrame(const spec::NetFrame& frame, bool mrg_rxbuf) {
   checksum_valid_ = frame.checksum_valid;
   mrg_ = mrg_rxbuf;
   requested_since_ = false;
-  left_ = frame.bytes + kHeaderBytes;
+  left_ = frame.bytes + spec::NetHdr::kBytes;
   taken_ = 0;
   used_ = 0;
   job_ = {};
@@ -283,7 +282,7 @@ void NetRx::RequestRing(size_t index) {
   Pair& pair = pairs_[index];
   pair.asked = true;
   pair.stale = false;
-  RequestBuffer(index, {.count = static_cast<uint8_t>(std::min(kDescriptors - pair.cache.size(), kMost))});
+  RequestBuffer(index, {.count = static_cast<uint8_t>(std::min(kDescriptors - pair.cache.size(), kBuffersPerRequest))});
 }
 
 // Requests ahead of the frames. Conditions may have changed since the pair was marked.
@@ -337,7 +336,7 @@ bool NetRx::RunWrites(Cycle now) {
         // All other fields are 0: no segmentation, and the driver ignores the related fields. [virtio 1.3, 5.1.6.4]
         if (writing_.data_valid) header.flags = spec::NetHdrFlags::kDataValid;
         header.num_buffers = static_cast<uint16_t>(writing_.buffers);
-        frame_.assign(kHeaderBytes, 0);
+        frame_.assign(spec::NetHdr::kBytes, 0);
         header.Encode(frame_.data());
         const auto bytes = store_.oldest();
         frame_.insert(frame_.end(), bytes.begin(), bytes.end());

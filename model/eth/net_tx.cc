@@ -12,10 +12,10 @@ namespace {
 
 using spec::BufferStatus;
 
-constexpr uint32_t kMost = spec::kNetBuffersPerRequest;
+constexpr uint32_t kHeadsPerRequest = spec::kNetBuffersPerRequest;
 
 // Buffers for which there is space: one response is processed while others are fetched.
-constexpr uint32_t HeadsOf(uint32_t pairs) { return (pairs < 2 ? 2 : pairs < 4 ? 4 : 8) * kMost; }
+constexpr uint32_t HeadsOf(uint32_t pairs) { return (pairs < 2 ? 2 : pairs < 4 ? 4 : 8) * kHeadsPerRequest; }
 
 // Transmit queues are the odd ones. [virtio 1.3, 5.1.2]
 uint16_t QueueOf(uint32_t pair) { return static_cast<uint16_t>(2 * pair + 1); }
@@ -118,7 +118,8 @@ bool NetTx::RunCompletions(Cycle now) {
 
 // Requests the next buffers of a ring. A walk has priority: the buffer in progress is older.
 bool NetTx::RunRequest(Cycle now) {
-  if (asks_ == 0 || hold_.At(now) || reserved_ > heads_most_ - kMost || request_ || state_ == State::kRequest) {
+  if (asks_ == 0 || hold_.At(now) || reserved_ > heads_most_ - kHeadsPerRequest || request_ ||
+      state_ == State::kRequest) {
     return false;
   }
   uint32_t index = last_pair_;
@@ -130,7 +131,7 @@ bool NetTx::RunRequest(Cycle now) {
   pair.pending = false;
   ++pair.asked;
   asked_.push_back({.by_index = false, .pair = index});
-  reserved_ += kMost;
+  reserved_ += kHeadsPerRequest;
   request_ = spec::BufferRequest{
       .client = spec::BufferClient::kNetTransmit, .vq_index = QueueOf(index), .count = spec::kNetBuffersPerRequest};
   return true;
@@ -150,9 +151,9 @@ bool NetTx::RunAnswer(Cycle now) {
     asked_.pop_front();
     --pair.asked;
     if (pair.stale != 0) --pair.stale;
-    reserved_ -= kMost - got_;
+    reserved_ -= kHeadsPerRequest - got_;
     // Fewer means that the ring has no more, and the driver will ring the doorbell.
-    if (std::exchange(got_, 0) == kMost) pair.pending = true;
+    if (std::exchange(got_, 0) == kHeadsPerRequest) pair.pending = true;
   }
   return true;
 }

@@ -13,10 +13,10 @@ namespace {
 using spec::BufferStatus;
 using spec::RdmaError;
 
-constexpr uint32_t kMost = spec::kReceiveBuffersPerRequest;
+constexpr uint32_t kReceivesPerRequest = spec::kReceiveBuffersPerRequest;
 
 // Part of a work request that is read: the fixed part and the first element.
-constexpr uint32_t kFixedBytes = spec::RdmaRqReq::kBytes;
+constexpr uint32_t kRequestBytes = spec::RdmaRqReq::kBytes;
 constexpr uint32_t kSgeBytes = spec::RdmaSge::kBytes;
 
 bool IsOkay(const spec::DmaFetched& fetched) { return fetched.resp == static_cast<uint8_t>(AxiResp::kOkay); }
@@ -27,7 +27,7 @@ RecvQueue::RecvQueue(Agenda& agenda, const spec::Config& config) : RecvQueue(age
 
 RecvQueue::RecvQueue(Agenda& agenda, const spec::Config& config, const Sizes& sizes)
     : Block(agenda),
-      buffer_in(Channel<spec::Buffer>::Fifo(size_t{sizes.requests} * kMost)),
+      buffer_in(Channel<spec::Buffer>::Fifo(size_t{sizes.requests} * kReceivesPerRequest)),
       fetched_in(Channel<spec::DmaFetched>::Fifo(sizes.fetches)),
       has_shared_queues_(config.max_srqs != 0),
       max_recv_sge_(config.max_recv_sge),
@@ -106,13 +106,13 @@ bool RecvQueue::RunFetch(Cycle now) {
     info.bytes = buffer.bytes;
     // A receive work request is one device-readable descriptor. [RFC v2, RoCE Support]
     info.failed = buffer.writable || buffer.more ? RdmaError::kBadDescriptor
-                  : buffer.bytes < kFixedBytes   ? RdmaError::kBadWqe
+                  : buffer.bytes < kRequestBytes ? RdmaError::kBadWqe
                                                  : RdmaError::kOk;
     info.reads = info.failed == RdmaError::kOk;
   }
   if (info.reads) {
     fetch_ = spec::DmaReadRequest{.address = buffer.address,
-                                  .bytes = static_cast<uint16_t>(std::min(buffer.bytes, kFixedBytes + kSgeBytes))};
+                                  .bytes = static_cast<uint16_t>(std::min(buffer.bytes, kRequestBytes + kSgeBytes))};
   }
   if (buffer.last) --requests_;
   infos_.Push(now, info);
@@ -267,7 +267,7 @@ void RecvQueue::Serve(Cycle now, uint32_t qpn, Slot& slot) {
 void RecvQueue::RequestBatch(Cycle now, uint32_t qpn, Slot& slot) {
   slot.requested = true;
   slot.again = false;
-  slot.missing = std::min(sizes_.ahead - slot.count, kMost);
+  slot.missing = std::min(sizes_.ahead - slot.count, kReceivesPerRequest);
   ++requests_;
   ++batches_begun_;
   request_ = spec::BufferRequest{.client = spec::BufferClient::kReceive,
@@ -328,14 +328,14 @@ spec::Receive RecvQueue::ReceiveOf(const Info& info, const spec::DmaFetched& fet
   const auto work = spec::RdmaRqReq::Decode(fetched.data);
   receive.wr_id = work.wr_id;
   if (unnamed) return receive;
-  if (work.num_sge > max_recv_sge_ || info.bytes < kFixedBytes + kSgeBytes * work.num_sge) {
+  if (work.num_sge > max_recv_sge_ || info.bytes < kRequestBytes + kSgeBytes * work.num_sge) {
     receive.code = RdmaError::kBadWqe;
     return receive;
   }
   receive.status = BufferStatus::kOk;
-  receive.elements = info.address + kFixedBytes;
+  receive.elements = info.address + kRequestBytes;
   receive.num_sge = static_cast<uint8_t>(work.num_sge);
-  if (work.num_sge != 0) std::copy_n(fetched.data + kFixedBytes, kSgeBytes, receive.sge);
+  if (work.num_sge != 0) std::copy_n(fetched.data + kRequestBytes, kSgeBytes, receive.sge);
   return receive;
 }
 

@@ -14,8 +14,8 @@ namespace {
 using spec::RxVerdict;
 
 // Last header byte that is parsed, apart from the ICRC.
-constexpr size_t kHeaderBytes = spec::Ethernet::kBytes + spec::VlanTag::kBytes + spec::Ipv6::kBytes +
-                                spec::Udp::kBytes + spec::Bth::kBytes + RxToken::kExtensionBytes;
+constexpr size_t kMostHeaderBytes = spec::Ethernet::kBytes + spec::VlanTag::kBytes + spec::Ipv6::kBytes +
+                                    spec::Udp::kBytes + spec::Bth::kBytes + RxToken::kExtensionBytes;
 // Fixed part of every RoCEv2 datagram after its IP header.
 constexpr size_t kFixedBytes = spec::Udp::kBytes + spec::Bth::kBytes + spec::kIcrcBytes;
 constexpr unsigned kIhlWithoutOptions = spec::Ipv4::kBytes / 4;
@@ -26,7 +26,7 @@ static_assert(std::all_of(std::begin(spec::kOpcodeInfo), std::end(spec::kOpcodeI
 // The headers of a frame. Bytes after its end read as zero; the checks determine whether a field is present.
 struct Layers {
   explicit Layers(std::span<const uint8_t> frame) : frame(frame) {
-    std::copy_n(frame.begin(), std::min(frame.size(), kHeaderBytes), head.begin());
+    std::copy_n(frame.begin(), std::min(frame.size(), kMostHeaderBytes), head.begin());
     ethernet = spec::Ethernet::Decode(head.data());
     auto ethertype = ethernet.ethertype;
     if (ethertype == spec::Ethertype::kVlan && frame.size() >= spec::Ethernet::kBytes + spec::VlanTag::kBytes) {
@@ -57,7 +57,7 @@ struct Layers {
   std::span<const uint8_t> datagram() const { return frame.subspan(l3, end - l3); }
 
   std::span<const uint8_t> frame;
-  std::array<uint8_t, kHeaderBytes> head{};
+  std::array<uint8_t, kMostHeaderBytes> head{};
   spec::Ethernet ethernet;
   bool vlan = false;
   spec::VlanTag tag;

@@ -15,7 +15,7 @@ using spec::IbQpState;
 using spec::RdmaError;
 
 // Buffers that a request asks for: of a QP alone, beside one other, beside several.
-constexpr uint32_t kMost = spec::kSendBuffersPerRequest;
+constexpr uint32_t kSendsPerRequest = spec::kSendBuffersPerRequest;
 constexpr uint32_t kFew = spec::kBuffersPerRequest;
 
 // Parts of a work request that are read: all but the inline data, and the first element.
@@ -235,7 +235,7 @@ void SendQueue::Decide(Cycle now) {
       slot.queued = false;
       if (served) {
         const size_t others = line_.size() + requests_;
-        const uint32_t share = others == 0 ? kMost : others == 1 ? kMost / 2 : kFew;
+        const uint32_t share = others == 0 ? kSendsPerRequest : others == 1 ? kSendsPerRequest / 2 : kFew;
         const uint32_t count = std::min({send_records_ - slot.in_use, share, sizes_.buffers - buffers_});
         slot.more = false;
         slot.requested = true;
