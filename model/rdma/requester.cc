@@ -2,6 +2,7 @@
 #include "model/rdma/requester.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 
 #include <utility>
@@ -30,6 +31,11 @@ constexpr uint32_t kHalfOutstanding = 1U << 22;
 
 // Elements per read, after the first one.
 constexpr uint32_t kFetchElements = spec::kDmaFetchBytes / spec::RdmaSge::kBytes;
+
+// Space for the responses to a whole list.
+constexpr uint32_t FetchedDepth(uint32_t max_send_sge) {
+  return std::bit_ceil(std::max(4U, (max_send_sge + kFetchElements - 2) / kFetchElements));
+}
 
 constexpr uint8_t kKnownFlags =
     IbSendFlags::kFence | IbSendFlags::kSignaled | IbSendFlags::kSolicited | IbSendFlags::kInline;
@@ -131,10 +137,8 @@ const Requester::Operation* Requester::OperationOf(BthService service, IbWrOpcod
 
 Requester::Requester(Agenda& agenda, const spec::Config& config, uint32_t packets, uint32_t burst_bytes)
     : Block(agenda),
-      work_request_in(config.datapath_bits < 8 * spec::kDmaFetchBytes ? Channel<spec::WorkRequest>::HalfSlice()
-                                                                      : Channel<spec::WorkRequest>::Slice()),
       memory_place_in(Channel<spec::MemoryPlace>::Fifo(packets)),
-      fetched_in(Channel<spec::DmaFetched>::HalfSlice()),
+      fetched_in(Channel<spec::DmaFetched>::Fifo(FetchedDepth(config.max_send_sge))),
       max_send_sge_(config.max_send_sge),
       has_atomics_(config.atomics != 0),
       has_invalidation_(config.invalidation != 0),

@@ -50,7 +50,7 @@ class Requester final : public Block {
   static constexpr Cycle kReplayToCheck = kWorkRequestToCheck + 1;
   static constexpr Cycle kWorkRequestToFetch = 4;
   // To the first check of a list, from its last response, which has this many elements.
-  static constexpr Cycle FetchedToCheck(uint32_t elements) { return elements + 3; }
+  static constexpr Cycle FetchedToCheck(uint32_t elements) { return elements + 4; }
   // From a hold to the first packet decision that it affects.
   static constexpr Cycle kHoldToDecision = 3;
 
@@ -72,7 +72,7 @@ class Requester final : public Block {
   // Room for one more packet, by a pulse in cycle `cycle`.
   void OnRoom(Cycle cycle);
 
-  Channel<spec::WorkRequest> work_request_in;
+  Channel<spec::WorkRequest> work_request_in = Channel<spec::WorkRequest>::Slice();
   Channel<spec::QpLoad> load_in = Channel<spec::QpLoad>::Slice();
   Channel<spec::MemoryPlace> memory_place_in;
   Channel<spec::DmaFetched> fetched_in;

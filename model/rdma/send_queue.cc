@@ -52,8 +52,7 @@ SendQueue::SendQueue(Agenda& agenda, const spec::Config& config) : SendQueue(age
 SendQueue::SendQueue(Agenda& agenda, const spec::Config& config, const Sizes& sizes)
     : Block(agenda),
       buffer_in(Channel<spec::Buffer>::Fifo(sizes.buffers)),
-      fetched_in(config.datapath_bits < 8 * spec::kDmaFetchBytes ? Channel<spec::DmaFetched>::HalfSlice()
-                                                                 : Channel<spec::DmaFetched>::Slice()),
+      fetched_in(Channel<spec::DmaFetched>::Fifo(sizes.fetches)),
       send_records_(config.send_records),
       fetch_room_(std::min(config.send_records / 2, kFew)),
       has_extensible_(config.extensible_requests != 0),

@@ -37,7 +37,7 @@ class SendQueue final : public Block {
   static constexpr Cycle kDoorbellToRequest = 6;
   static constexpr Cycle kReplayToRequest = 3;
   static constexpr Cycle kBufferToFetch = 3;
-  static constexpr Cycle kFetchedToWorkRequest = 2;  // from the second response
+  static constexpr Cycle kFetchedToWorkRequest = 3;  // from the second response
   // A resume, or a replay whose work request is kept.
   static constexpr Cycle kReplayToWorkRequest = 4;
   // From the first cycle without hold_i to the request for a ring that waited.

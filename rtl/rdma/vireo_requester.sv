@@ -113,8 +113,10 @@ module vireo_requester
   localparam int unsigned PendingBits = $clog2(Packets) + 1;
   localparam int unsigned RoomBits = 2;  // of packets that tx_gather has room for before they are begun
 
-  // Elements per read, after the first one.
+  // Elements per read, after the first one; there is space for the responses to a whole list.
   localparam int unsigned FetchElements = 32'(DmaFetchBytes) / RdmaSgeBytes;
+  localparam int unsigned MaxFetches = (MaxSendSge + FetchElements - 2) / FetchElements;
+  localparam int unsigned FetchedDepth = MaxFetches < 4 ? 4 : 2 ** $clog2(MaxFetches);
   localparam int unsigned FetchSlotBits = $clog2(FetchElements);
   localparam int unsigned ListBits = $clog2(MaxSendSge + 1);
 
@@ -215,11 +217,7 @@ module vireo_requester
   /* verilator lint_on UNUSEDSIGNAL */
   memory_place_t place;
 
-  // One entry where a packet has several beats.
-  vireo_slice #(
-    .Width(WorkRequestBits),
-    .Depth(Config.datapath_bits < 8 * 32'(DmaFetchBytes) ? 1 : 2)
-  ) u_work_request (
+  vireo_slice #(.Width(WorkRequestBits)) u_work_request (
     .clk_i, .rst_ni,
     .s_valid_i(work_request_valid_i), .s_ready_o(work_request_ready_o), .s_data_i(work_request_i),
     .m_valid_o(work_valid), .m_ready_i(work_pop), .m_data_o(work)
@@ -229,8 +227,8 @@ module vireo_requester
     .s_valid_i(load_valid_i), .s_ready_o(load_ready_o), .s_data_i(load_i),
     .m_valid_o(load_valid), .m_ready_i(load_pop), .m_data_o(load)
   );
-  // One entry: each has elements for several cycles. The others wait in their places in the read port.
-  vireo_slice #(.Width(DmaFetchedBits), .Depth(1)) u_fetched (
+  // Takes every answer at once: the stop of a QP waits until its reads have ended, and this block may wait for the wire.
+  vireo_fifo #(.Width(DmaFetchedBits), .Depth(FetchedDepth)) u_fetched (
     .clk_i, .rst_ni,
     .s_valid_i(fetched_valid_i), .s_ready_o(fetched_ready_o), .s_data_i(fetched_i),
     .m_valid_o(fetched_valid), .m_ready_i(fetched_pop), .m_data_o(fetched)

@@ -182,11 +182,8 @@ module vireo_send_queue
     .s_valid_i(buffer_valid_i), .s_ready_o(buffer_ready_o), .s_data_i(buffer_i),
     .m_valid_o(buffer_valid), .m_ready_i(buffer_pop), .m_data_o(buffer)
   );
-  // Others wait in their places in the read port, which needs longer for an answer than one entry if it has several beats.
-  vireo_slice #(
-    .Width(DmaFetchedBits),
-    .Depth(Config.datapath_bits < 8 * 32'(DmaFetchBytes) ? 1 : 2)
-  ) u_fetched (
+  // Takes every answer at once: the stop of a QP waits until its reads have ended, and the requester may wait for the wire.
+  vireo_fifo #(.Width(DmaFetchedBits), .Depth(Fetches)) u_fetched (
     .clk_i, .rst_ni,
     .s_valid_i(fetched_valid_i), .s_ready_o(fetched_ready_o), .s_data_i(fetched_i),
     .m_valid_o(fetched_valid), .m_ready_i(fetched_pop), .m_data_o(fetched)
