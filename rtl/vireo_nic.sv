@@ -240,7 +240,8 @@ module vireo_nic
     fetch_bytes[FetchIndex] = 7'(PvirtqDescBytes);  // packed ring; the index of a split one is shorter
     fetch_bytes[FetchDescriptor] = 7'(VirtqDescBytes);
     fetch_bytes[FetchTable] = 7'(VirtqDescBytes);
-    fetch_bytes[FetchWorkRequest] = 7'(RdmaSqReqInlineDataOffset);  // the first part, which is the longer one
+    // One of the RFC's is read in two parts, of which the first one is longer.
+    if (Config.extensible_requests == 0) fetch_bytes[FetchWorkRequest] = 7'(RdmaSqReqInlineDataOffset);
     fetch_bytes[FetchReceive] = 7'(RdmaRqReqBytes + RdmaSgeBytes);
     fetch_bytes[FetchSuppression] = 7'(PvirtqEventSuppressBytes);
     fetch_bytes[FetchAtomic] = 7'(AtomicBytes);
