@@ -78,11 +78,16 @@ struct Culprit {
   double full = 0;             // share of cycles
 };
 
-// The fullest stream from this block; null: it sends nothing.
+// An answer of the read port that its client does not take yet: it keeps nobody, because each client has places of its
+// own there.
+bool IsKeptAnswer(const StreamUse& stream) { return BlocksName(stream.producer) == "dma_read_port"; }
+
+// The fullest stream from this block; null: it sends nothing that could be blocked.
 const StreamUse* Fullest(const Row& row, const std::string& block) {
   const StreamUse* fullest = nullptr;
   for (const StreamUse& stream : row.streams) {
-    if (stream.producer == block && (fullest == nullptr || fullest->full < stream.full)) fullest = &stream;
+    if (stream.producer != block || IsKeptAnswer(stream)) continue;
+    if (fullest == nullptr || fullest->full < stream.full) fullest = &stream;
   }
   return fullest;
 }
@@ -92,7 +97,8 @@ const StreamUse* Fullest(const Row& row, const std::string& block) {
 std::vector<Culprit> FindCulprits(const Row& row, const std::string& side) {
   const StreamUse* worst = nullptr;
   for (const StreamUse& stream : row.streams) {
-    if (Side(stream.producer) == side && (worst == nullptr || worst->full < stream.full)) worst = &stream;
+    if (Side(stream.producer) != side || IsKeptAnswer(stream)) continue;
+    if (worst == nullptr || worst->full < stream.full) worst = &stream;
   }
   std::vector<Culprit> culprits;
   std::set<std::string> seen;
