@@ -414,7 +414,7 @@ struct Bench {
                                       [this](Cycle cycle, const auto& token) { OnState(cycle, token); });
   decltype(bench.Pulse<spec::QueueRung>(p.queue_rung_valid_i, p.queue_rung_i, {})) rung =
       bench.Pulse<spec::QueueRung>(p.queue_rung_valid_i, p.queue_rung_i,
-                                      [this](Cycle cycle, const auto& token) { block.OnQueueRung(cycle, token); });
+                                   [this](Cycle cycle, const auto& token) { block.OnQueueRung(cycle, token); });
   decltype(bench.Pulse<spec::TableWrite>(p.table_write_valid_i, p.table_write_i, {})) table =
       bench.Pulse<spec::TableWrite>(p.table_write_valid_i, p.table_write_i,
                                     [this](Cycle cycle, const auto& token) { block.OnTableWrite(cycle, token); });
