@@ -20,6 +20,7 @@
 #include "sim/common/seed.h"
 #include "verif/common/block_bench.h"
 #include "verif/common/level_bench.h"
+#include "verif/common/table_reset.h"
 #include "verif/rdma/grant_bench.h"
 
 namespace vireo::verif {
@@ -496,7 +497,7 @@ TEST(AtomicReset, EndsEverything) {
     for (uint32_t qpn = 0; qpn < kQps; ++qpn) b.Execute({.qpn = qpn, .address = 8 * qpn % 40, .swap_add = 1});
     ASSERT_EQ(b.bench.Run(cycles), "");
     b.p.request_valid_i = b.p.fetched_valid_i = b.p.done_valid_i = b.p.qp_state_write_valid_i = 0;
-    rtl.Reset();
+    ResetAndClear(rtl, 512);
   }
   Bench b(rtl);
   Traffic(b, 300, 8);

@@ -19,6 +19,7 @@
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
 #include "verif/common/context_bench.h"
+#include "verif/common/table_reset.h"
 
 namespace vireo::verif {
 namespace {
@@ -908,7 +909,7 @@ TEST(MemoryCheck, RestartsAfterReset) {
     ASSERT_EQ(bench.bench.Run(50 + round), "");
     bench.p.check_valid_i = 0;
     bench.p.table_write_valid_i = 0;
-    rtl.Reset();
+    ResetAndClear(rtl, 64);
     ASSERT_EQ(rtl.ports().idle_o, 1);
   }
 }

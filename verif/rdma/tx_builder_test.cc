@@ -23,6 +23,7 @@
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
 #include "verif/common/context_bench.h"
+#include "verif/common/table_reset.h"
 #include "verif/rdma/frames.h"
 #include "verif/rdma/tx_bench.h"
 
@@ -543,7 +544,7 @@ TYPED_TEST(TxBuilderTest, MatchesModelAtEveryRate) {
     b.outside.enable = true;
     b.Finish();
     if (testing::Test::HasFatalFailure()) return;
-    this->rtl.Reset();
+    ResetAndClear(this->rtl, 256);
   }
 }
 
@@ -619,7 +620,7 @@ TYPED_TEST(TxBuilderTest, MatchesModelWhileBitsFlip) {
     b.Finish(b.contexts.errors.size());
     EXPECT_GT(b.contexts.errors.size(), 10u);
     EXPECT_GT(b.frames.sent.size(), 300u);
-    this->rtl.Reset();
+    ResetAndClear(this->rtl, 256);
   }
 }
 
@@ -677,7 +678,7 @@ TYPED_TEST(TxBuilderTest, StopMarksWhatWaitsForTheMac) {
         } else {
           EXPECT_GE(b.frames.sent.size(), 2U);
         }
-        this->rtl.Reset();
+        ResetAndClear(this->rtl, 256);
       }
     }
   }
@@ -705,7 +706,7 @@ TYPED_TEST(TxBuilderTest, MatchesModelWhileQueuePairsStop) {
     if (testing::Test::HasFatalFailure()) return;
     EXPECT_LT(b.frames.sent.size(), b.packets.size() + b.answers.size() + b.nets.size());
     EXPECT_GT(b.frames.sent.size(), b.nets.size() + 100);
-    this->rtl.Reset();
+    ResetAndClear(this->rtl, 256);
   }
 }
 
@@ -949,7 +950,7 @@ TYPED_TEST(TxBuilderTest, RestartsAfterReset) {
     b.p.answer_valid_i = 0;
     b.p.enable_i = 0;
     b.p.m_axis_tready_i = 0;
-    this->rtl.Reset();
+    ResetAndClear(this->rtl, 256);
     ASSERT_EQ(b.p.idle_o, 1);
     ASSERT_EQ(b.p.m_axis_tvalid_o, 0);
   }

@@ -20,6 +20,7 @@
 #include "sim/common/seed.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/common/block_bench.h"
+#include "verif/common/table_reset.h"
 #include "verif/rdma/tx_bench.h"
 
 namespace vireo::verif {
@@ -268,7 +269,7 @@ TYPED_TEST(TxPathTest, FramesCarryTheMemoryOfTheirJobs) {
                 sent.payload);
     }
     EXPECT_EQ(naks, failed_responses);
-    this->rtl.Reset();
+    ResetAndClear(this->rtl, 256);
   }
 }
 
