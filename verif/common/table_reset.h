@@ -7,7 +7,8 @@
 namespace vireo::verif {
 
 // A vireo_table that was written clears one entry per cycle after a reset, and must not be written meanwhile. In the
-// device vireo_table_command waits for that. Nothing must be offered. `entries`: of the deepest table.
+// device vireo_table_command waits for that. Nothing must be offered. `entries`: as many as the deepest table has, or
+// more.
 template <typename Top>
 void ResetAndClear(RtlTop<Top>& rtl, unsigned entries) {
   rtl.Reset();
