@@ -701,16 +701,16 @@ class FlushedRead : public Read {
   std::deque<LateWrites> late_;  // outlive the system
 };
 
-// Responses come faster than host memory takes them, so many are on their way to it when the queue pair ends. From the
-// flush of its READ on the memory is the program's.
+// Responses are on their way to memory when the queue pair ends. From the flush of its READ on the memory is the
+// program's. A completer that does not wait for them is found on nic100 in some rounds, on nic1 in none: its wire is
+// too slow for two responses to wait.
 TEST_P(FlushedRead, IsNotWrittenBehindItsCompletion) {
-  RdmaSystemOptions options;
-  options.pcie_preset = "gen3x8";
-  SystemTest::Build(options);
+  Build();
   ASSERT_FALSE(HasFatalFailure());
   const uint32_t bytes = has_fast_wire() ? 100'000 : 20'000;
   const auto reads = static_cast<uint32_t>(std::min<size_t>(config().max_rd_atomic, 8));
-  for (const uint64_t round : {0U, 1U, 2U}) {
+  const uint64_t rounds = has_cheap_cycles() ? 9 : 3;
+  for (uint64_t round = 0; round < rounds; ++round) {
     SCOPED_TRACE(round);
     ConnectedPairOptions pair = Options();
     pair.memory_bytes = reads * bytes;
@@ -723,7 +723,7 @@ TEST_P(FlushedRead, IsNotWrittenBehindItsCompletion) {
     LateWrites& late = late_.emplace_back(BuffersIn(*ring), *near().memory, bytes);
     system_->host(0).station().tap().AddSink(late);
     for (uint64_t i = 0; i < reads; ++i) PostSend(ReadFrom(i, {near().region->Sge(i * bytes, bytes)}, i * bytes));
-    RunFor((has_fast_wire() ? 15'000 : 100'000) + round * 7'000);
+    RunFor((has_fast_wire() ? 15'000 : 100'000) + round * (has_fast_wire() ? 1'000 : 7'000));
     ASSERT_GT(late.writes, 0U);
     ASSERT_TRUE(near().qp->Modify({.qp_state = spec::IbQpState::kErr}, spec::IbQpAttrMask::kState).ok());
     size_t flushed = 0;

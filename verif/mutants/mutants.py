@@ -60,8 +60,8 @@ BOTH_STAGES = [
     ("drain", "*/Drain.*/lockstep_nic1_*", {}),
     ("payload", "*/Payload.*/lockstep_nic1_*", {}),
     ("passed replay", "*/PassedReplay.*/lockstep_nic1_*", {}),
-    ("invalidate", "*/Invalidate.*/lockstep_nic1*", {}),
-    ("flushed read", "*/FlushedRead.*/lockstep_nic1*", {}),
+    ("invalidate", "*/Invalidate.*/lockstep_nic1_*", {}),
+    ("flushed read", "*/FlushedRead.*/lockstep_nic1_*", {}),
 ]
 
 

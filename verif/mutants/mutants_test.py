@@ -50,6 +50,11 @@ class Shares(unittest.TestCase):
             self.assertEqual(sorted(found), sorted(everything))
             self.assertEqual(len(set(found)), len(found))
 
+    # The RTL of other devices has no faults, so a model with one differs from it.
+    def test_every_stage_runs_the_mutated_rtl(self):
+        for name, tests, _ in mutants.STAGES + mutants.BOTH_STAGES:
+            self.assertRegex(tests, r"/lockstep_nic1(_\*)?$", name)
+
     def test_merged_results_are_those_of_one_run(self):
         for kind in ([], ["--both", "--model-only"]):
             run = [*kind, "--program", self.program]
