@@ -224,16 +224,7 @@ TEST_P(Invalidate, WhatWasBegunHasEndedWithTheCompletion) {
     RunFor(2'000 + 500 * round);
     PostSend(LocalInvalidate(100, region->lkey()), 1);
     ExpectNext(1, 100, IbWcStatus::kSuccess);
-    bool is_refused = false;
-    for (uint64_t i = 0; i < kWrites; ++i) {
-      const auto completion = Next(0);
-      ASSERT_TRUE(completion.has_value());
-      const auto expected = is_refused ? IbWcStatus::kWrFlushErr : IbWcStatus::kSuccess;
-      if (completion->status != expected) {
-        EXPECT_EQ(completion->status, IbWcStatus::kRemAccessErr);
-      }
-      is_refused |= completion->status != IbWcStatus::kSuccess;
-    }
+    ExpectUntilRefused(0, kWrites);
     ASSERT_FALSE(HasFailure());
   }
 }

@@ -249,16 +249,7 @@ TEST_P(ReregisterInUse, NothingIsWrittenBehindTheAnswerWithoutTheRight) {
     RunFor(1'000 + 500 * round);
     Modify(*region, {.access = IbAccessFlags::kLocalWrite | IbAccessFlags::kRemoteRead});
     std::fill_n(far().memory->data() + kPage, kPage, uint8_t{0xcc});
-    bool is_refused = false;
-    for (uint64_t i = 0; i < kWrites; ++i) {
-      const auto completion = Next(0);
-      ASSERT_TRUE(completion.has_value());
-      const auto expected = is_refused ? IbWcStatus::kWrFlushErr : IbWcStatus::kSuccess;
-      if (completion->status != expected) {
-        EXPECT_EQ(completion->status, IbWcStatus::kRemAccessErr);
-      }
-      is_refused |= completion->status != IbWcStatus::kSuccess;
-    }
+    ExpectUntilRefused(0, kWrites);
     RunFor(20'000);
     EXPECT_TRUE(std::all_of(far().memory->data() + kPage, far().memory->data() + 2 * kPage,
                             [](uint8_t byte) { return byte == 0xcc; }));

@@ -214,6 +214,22 @@ class SystemTestWith : public SystemTest {
     EXPECT_EQ(completion->status, status) << spec::ToString(completion->status) << ", " << completion->vendor_err;
     EXPECT_EQ(completion->qp_num, side(number).qp->qpn());
   }
+  // `count` requests of consecutive wr_id, from 0: successes, then at most one that the peer's rights refuse, and
+  // behind it flushed ones.
+  void ExpectUntilRefused(size_t number, uint64_t count) {
+    bool is_refused = false;
+    for (uint64_t i = 0; i < count; ++i) {
+      const auto completion = Next(number);
+      ASSERT_TRUE(completion.has_value());
+      EXPECT_EQ(completion->wr_id, i);
+      const spec::IbWcStatus expected = is_refused ? spec::IbWcStatus::kWrFlushErr
+                                        : completion->status == spec::IbWcStatus::kRemAccessErr
+                                            ? spec::IbWcStatus::kRemAccessErr
+                                            : spec::IbWcStatus::kSuccess;
+      EXPECT_EQ(completion->status, expected) << spec::ToString(completion->status);
+      is_refused |= completion->status != spec::IbWcStatus::kSuccess;
+    }
+  }
   void ExpectNone(size_t number, uint64_t ns = 50'000) { ExpectNoneOf(*side(number).cq, number, ns); }
   void PostRecv(size_t number, uint64_t wr_id, const Elements& elements) {
     const verbs::Status posted = side(number).qp->PostRecv({.wr_id = wr_id, .sg_list = elements});
