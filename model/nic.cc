@@ -47,12 +47,12 @@ constexpr size_t kAckWire = 0;
 // Answers of a fetch client of the read port. More reads than tags are not in flight. A queue has 4 places at least.
 size_t FetchDepth(const spec::Config& config) { return std::clamp<size_t>(config.dma_tags, 4, spec::kDmaFetchDepth); }
 
-DmaReadPort::Config ReadConfig(const spec::Config& config) {
+DmaReadPort::Config ReadConfig(const spec::Config& config, size_t times) {
   return {.reader = {.data_bits = config.datapath_bits,
                      .tags = config.dma_tags,
                      .buffer_bytes = config.dma_read_buffer_bytes},
           .fetch_clients = kFetchClients,
-          .fetch_depth = FetchDepth(config),
+          .fetch_depth = times * FetchDepth(config),
           .read_clients = kReadClients};
 }
 DmaWritePort::Config WriteConfig(const spec::Config& config) {
@@ -63,14 +63,23 @@ DmaWritePort::Config WriteConfig(const spec::Config& config) {
 
 size_t Client(spec::BufferClient client) { return static_cast<size_t>(client); }
 
-// Of twice the speed is a send queue that has twice as many work requests under way: its machines are faster than what
-// they wait for, host memory.
+// Of twice the speed are blocks that have twice as much under way: their machines are faster than what they wait for,
+// host memory.
+size_t Times(const std::vector<Nic::Faster>& faster, const char* block) {
+  return std::ranges::count(faster, block, &Nic::Faster::name) != 0 ? 2 : 1;
+}
 SendQueue::Sizes SendQueueSizes(const std::vector<Nic::Faster>& faster) {
+  const auto times = static_cast<uint32_t>(Times(faster, "send_queue"));
   SendQueue::Sizes sizes;
-  if (std::ranges::count(faster, "send_queue", &Nic::Faster::name) != 0) {
-    sizes.requests *= 2;
-    sizes.fetches *= 2;
-  }
+  sizes.requests *= times;
+  sizes.buffers *= times;
+  sizes.fetches *= times;
+  return sizes;
+}
+DescFetch::Sizes DescFetchSizes(const spec::Config& config, const std::vector<Nic::Faster>& faster) {
+  const size_t times = Times(faster, "desc_fetch");
+  DescFetch::Sizes sizes{.queues = QueuesOf(config), .descriptors = times * FetchDepth(config)};
+  sizes.requests *= times;
   return sizes;
 }
 
@@ -78,12 +87,12 @@ SendQueue::Sizes SendQueueSizes(const std::vector<Nic::Faster>& faster) {
 
 Nic::Nic(const spec::Config& config, NicOutputs& environment, bool is_metered, const std::vector<Faster>& faster,
          bool is_used)
-    : read_port_(agenda_, ReadConfig(config)),
+    : read_port_(agenda_, ReadConfig(config, Times(faster, "dma_read_port"))),
       write_port_(agenda_, WriteConfig(config)),
       common_cfg_(agenda_, config, config.num_msix_vectors),
       notify_(agenda_, config),
       msix_(agenda_, config.num_msix_vectors),
-      desc_fetch_(agenda_, {.queues = QueuesOf(config), .descriptors = FetchDepth(config)}),
+      desc_fetch_(agenda_, DescFetchSizes(config, faster)),
       cq_writer_(agenda_, {.queues = QueuesOf(config), .cqs = config.num_cqs}),
       moderation_(agenda_, config.net_queue_pairs),
       csr_(agenda_, config, is_used),
@@ -173,6 +182,7 @@ void Nic::AddMeters(const std::vector<Faster>& faster) {
       part(&acks_, sizeof acks_, "ack_arb"),
   });
   agenda_.SetMeters(meters_.get());
+  send_queue_.SetMeter(meters_->Of(&send_queue_));
   read_responder_.SetMeter(meters_->Of(&read_responder_));
   if (faster.empty()) return;
   agenda_.RunTwice([&](const Block* block) -> Cycle {

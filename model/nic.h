@@ -80,7 +80,8 @@ class Nic {
     spec::PcieSize max_read_request_size = spec::PcieSize::kBytes512;
   };
 
-  // A block that takes two steps in every so many-th cycle. A send_queue has twice the room instead.
+  // A block that takes two steps in every so many-th cycle. Those that wait for host memory have twice the room
+  // instead: desc_fetch, dma_read_port, send_queue.
   struct Faster {
     std::string name;
     Cycle every = 1;

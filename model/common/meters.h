@@ -8,7 +8,7 @@
 //   starved   none of the block's input streams held a token
 //   blocked   at least one of its output streams was full
 //   busy      its machine, of those that count this, had work under way
-//   waits     of that: for the answer of another block
+//   waits     for the answer of another block, or for room for what it has to ask
 //   stalled   no token entered or left for longer than any step takes: it waited for an answer, or for work
 #pragma once
 

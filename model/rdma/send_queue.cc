@@ -124,12 +124,16 @@ void SendQueue::Run(Cycle now) {
   requests_ -= requests_taken;
   buffers_ -= buffers_taken;
   moved |= RunAssemble(now, quick);
+  if (meter_ != nullptr) meter_->OnMachine(now, false, line_.size() != 0 && !HasRoom());
   if (const bool hold = hold_.At(now); hold != held_) {
     held_ = hold;
     moved = true;
   }
   if (moved) WakeAt(now + 1);
 }
+
+// For another request of work.
+bool SendQueue::HasRoom() const { return requests_ != sizes_.requests && buffers_ <= sizes_.buffers - kFew; }
 
 size_t SendQueue::PlaceOf(uint32_t qpn, uint16_t head) const {
   const size_t of_one = std::min<size_t>(send_records_, kept_.size());
@@ -173,7 +177,7 @@ bool SendQueue::RunLine(Cycle now, bool answered, bool replay_is_slow) {
   }
   const bool rang = doorbell_in.CanPop(now);
   const bool request_ready = !request_ && requests_ != sizes_.requests;
-  const bool servable = line_.CanPop(now) && request_ready && buffers_ <= sizes_.buffers - kFew && !held_;
+  const bool servable = line_.CanPop(now) && !request_ && HasRoom() && !held_;
   const bool replay_servable = replay_is_slow && request_ready && buffers_ != sizes_.buffers && replays_.CanPush(now);
   if (retired_in.CanPop(now)) {
     if (const auto qpn = queues_.QpOf(now, retired_in.Pop(now).vq_index)) event_ = Event{Op::kRetired, *qpn};

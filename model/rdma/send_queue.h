@@ -18,6 +18,7 @@
 #include "model/common/channel.h"
 #include "model/common/index_set.h"
 #include "model/common/level.h"
+#include "model/common/meters.h"
 #include "model/common/table.h"
 #include "model/rdma/qp_queues.h"
 #include "spec/gen/vireo_spec.h"
@@ -75,6 +76,9 @@ class SendQueue final : public Block {
   bool IsSettled() const { return !request_; }
   // No work in flight after the cycles that have run.
   bool IsIdle() const;
+  // Counts how long a QP in the line waits because as much is under way as there is room for; null: it does not. Must
+  // outlive this.
+  void SetMeter(BlockMeter* meter) { meter_ = meter; }
 
  private:
   struct Slot {
@@ -136,6 +140,7 @@ class SendQueue final : public Block {
   bool IsLookedUp(Cycle now) const { return replay_in.CanPop(now) && replay_in.CanPop(now - 1); }
 
   // Each performs the work of a cycle and returns whether there was any.
+  bool HasRoom() const;
   bool RunLine(Cycle now, bool answered, bool replay_is_slow);
   void Choose(Cycle now, bool answered);
   void Decide(Cycle now);
@@ -173,8 +178,9 @@ class SendQueue final : public Block {
 
   Level<bool> extensible_;
   Level<bool> hold_;
-  bool held_ = false;                       // as of the last cycle: effective in the next one
-  std::optional<Event> event_;              // chosen, to be decided
+  bool held_ = false;           // as of the last cycle: effective in the next one
+  std::optional<Event> event_;  // chosen, to be decided
+  BlockMeter* meter_ = nullptr;
   bool line_turn_ = false;                  // the line and replays have priority over doorbells
   bool replay_turn_ = false;                // replays have priority over the line
   uint32_t requests_ = 0;                   // whose last buffer has not been taken

@@ -20,8 +20,9 @@ constexpr double kBusy = 0.95;
 constexpr double kBlocked = 0.4;
 // Chains of two NICs whose streams are full about as often are one limit.
 constexpr double kAsFull = 0.6;
-// A block without input for longer is not the limit: it fills its queue in bursts.
-constexpr double kStarved = 0.3;
+// A block without input for longer is not the limit: what is outstanding waits elsewhere, and its queue fills in
+// bursts.
+constexpr double kStarved = 0.02;
 // Of the cycles in which it blocks others. A block that has work to do itself does not stall at all, one that waits for
 // answers does between any two that are not as close as its own steps.
 constexpr double kStalls = 0.1;
@@ -290,6 +291,11 @@ void FindBottleneck(const Options& options, const Mark& begin, const Mark& end, 
       row.limits.push_back(kLimitPcie);
       text += fmt::format(", of which {:.0f} ns are queueing for PCIe to the sender, used for {:.0f} %", latency - idle,
                           100 * row.Value("pcie_down_used"));
+    }
+    const auto queue = std::ranges::find(row.blocks, "sender.send_queue", &BlockUse::name);
+    if (queue->waits > kBlocked) {
+      text += fmt::format("; send_queue of the sender has no room for another request in {:.0f} % of cycles",
+                          100 * queue->waits);
     }
     add(kLimitHostMemory, text + "; the ring holds more messages");
   }

@@ -13,7 +13,10 @@ namespace vireo::sim {
 namespace {
 
 // Whose next step may follow in the same cycle (model::Block::CanRunTwice), or that are told (model::Nic).
-constexpr std::array kBlocks = {"completer", "cq_writer", "read_responder", "responder", "send_queue"};
+constexpr std::array kBlocks = {"completer",      "cq_writer", "desc_fetch", "dma_read_port",
+                                "read_responder", "responder", "send_queue"};
+// Of these, those that have twice as much under way instead.
+constexpr std::array kRooms = {"desc_fetch", "dma_read_port", "send_queue"};
 constexpr std::array kSides = {"sender", "peer"};
 
 }  // namespace
@@ -36,7 +39,7 @@ std::string SpeedUp::AddBlock(const std::string& name, Options& options) {
   if (slash != std::string::npos) {
     const char* const last = name.data() + name.size();
     const auto [end, error] = std::from_chars(name.data() + slash + 1, last, faster.every);
-    if (dot == std::string::npos || faster.name == "send_queue") {
+    if (dot == std::string::npos || std::ranges::count(kRooms, faster.name) != 0) {
       return fmt::format("{}: takes no steps, so that none follows another in every {}-th cycle", block,
                          name.substr(slash + 1));
     }

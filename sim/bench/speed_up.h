@@ -24,8 +24,8 @@ inline constexpr const char* kLimitOutstanding = "outstanding";
 //   pcie         twice the rate, latencies as before
 //   host_memory  half the round trip of a read, at the same rate
 //   outstanding  twice as many messages outstanding
-//   SIDE.BLOCK   a block of the sender's or the peer's model that takes two steps per cycle; a send_queue has twice as
-//                many work requests under way instead
+//   SIDE.BLOCK   a block of the sender's or the peer's model that takes two steps per cycle; desc_fetch, dma_read_port
+//                and send_queue have twice as much under way instead
 //   SIDE.BLOCK/N the same in every N-th cycle only: a little faster, where the next limit is near
 std::vector<std::string> SpeedUpNames();
 
