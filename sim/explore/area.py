@@ -8,11 +8,11 @@ import json
 import pathlib
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from bench import Settings
-from errors import StudyError
+from errors import StudyError, suggest
 import rtl
 from store import read_json, write_atomically
 from study import AREA as COLUMNS, TIMING
@@ -28,10 +28,13 @@ FAMILIES = {"ecp5": "nic1", "xcup": "nic100"}
 
 
 class Area:
-    def __init__(self, family: str, jobs: int, say: Callable[[str], None]) -> None:
+    """`blocks`: of the device, that count; none: all. `wrong` makes the error if one does not exist."""
+
+    def __init__(self, family: str, jobs: int, say: Callable[[str], None], blocks: Sequence[str] = (),
+                 wrong: Callable[[str], StudyError] = StudyError) -> None:
         if not yosys.PROGRAM.exists():
             raise StudyError("--area needs Yosys, which is not installed; run ./vireo setup")
-        self.family, self.jobs, self.say = family, jobs, say
+        self.family, self.jobs, self.say, self.blocks, self.wrong = family, jobs, say, blocks, wrong
         self.folder = synth.WORK / "devices"
         (synth.WORK / "cache").mkdir(parents=True, exist_ok=True)
         self.folder.mkdir(exist_ok=True)
@@ -66,7 +69,8 @@ class Area:
 
     def _device(self, config: dict[str, int], literal: str) -> dict[str, Any] | str:
         """Area, and module and netlist of each block."""
-        name = hashlib.sha256(f"blocks {self.same} {self.family} {literal}".encode()).hexdigest()[:24]
+        chosen = f" {sorted(self.blocks)}" if self.blocks else ""
+        name = hashlib.sha256(f"blocks {self.same} {self.family} {literal}{chosen}".encode()).hexdigest()[:24]
         file = self.folder / f"{name}.json"
         if file.exists():
             data = read_json(file, "; delete it to map this configuration again")
@@ -77,6 +81,8 @@ class Area:
         design, _, error = synth.elaborate(self.sources, synth.WHOLE, {"Config": literal}, True)
         if design is None:
             return " ".join((error or "does not elaborate").splitlines()[:2])
+        if self.blocks:
+            design = self._chosen(design)
         rows, netlists, errors, spent = synth.map_device(FAMILIES[self.family], design, self.jobs, lambda row, seconds: None)
         if errors:
             return " ".join(errors[0].splitlines()[:2])
@@ -86,6 +92,16 @@ class Area:
         data = {"area": total, "blocks": [[module, netlist.name] for module, netlist in zip(modules, netlists, strict=True)]}
         write_atomically(file, json.dumps(data) + "\n")
         return data
+
+    def _chosen(self, design: dict[str, str]) -> dict[str, str]:
+        """The blocks that count."""
+        known = {module.partition(f"${synth.WHOLE}.u_")[2] or "wiring": module for module in design}
+        for block in self.blocks:
+            if block not in known:
+                raise self.wrong(f"there is no block '{block}' in the device{suggest(block, known)}")
+        if "wiring" in self.blocks:  # it needs the ports of all others
+            raise self.wrong("'wiring' cannot be mapped without all blocks: leave out area_blocks")
+        return {known[block]: design[known[block]] for block in self.blocks}
 
 
 def is_device(data: dict[str, Any]) -> bool:

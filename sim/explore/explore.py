@@ -231,7 +231,8 @@ def area_of(options: argparse.Namespace, study: Study) -> "Area | None":
         return None
     from area import Area
 
-    return Area(study.area, options.jobs, (lambda text: None) if options.quiet else confirm_module.say)
+    return Area(study.area, options.jobs, (lambda text: None) if options.quiet else confirm_module.say, study.area_blocks,
+                lambda text: study.source.error(("results", "area_blocks"), text))
 
 
 def finish(options: argparse.Namespace, study: Study, bench: Bench, store: Store, points: list[Point]) -> int:

@@ -18,7 +18,7 @@ from toml_source import Path, TomlSource
 
 COMPARE = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 TOP = ("name", "title", "seeds", "timeout_s", "most_points", "base", "vary", "together", "sample", "search", "workload", "results")
-RESULTS = ("metrics", "objectives", "constraints", "curves", "surfaces", "stages", "area", "bottleneck")
+RESULTS = ("metrics", "objectives", "constraints", "curves", "surfaces", "stages", "area", "area_blocks", "bottleneck")
 AREA = {"area_lut": "LUT", "area_ff": "FF", "area_lutram": "LUTRAM", "area_bram": "BRAM", "area_dsp": "DSP"}  # columns, cells
 CONSTRAINT = re.compile(r"\s*(?P<name>[\w.]+)\s*(?P<relation><=|>=|<|>)\s*(?P<limit>[-+]?(?:\d{1,3}(?:[,_]\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?)"
                         r"\s*(?P<unit>[A-Za-zµ/%]*)\s*")
@@ -93,6 +93,7 @@ class Study:
     source: TomlSource
     surfaces: list[Surface] = dataclasses.field(default_factory=list)
     area: str = ""  # family of FPGAs; empty: without
+    area_blocks: list[str] = dataclasses.field(default_factory=list)  # that count; empty: all
     bottleneck: bool = False  # ask every run what limits it
 
     @property
@@ -407,6 +408,12 @@ class _Reader:
             raise self.source.error(("results", "bottleneck"), f"bottleneck must be true or false, not {study.bottleneck!r}")
         if study.area and study.area not in FAMILIES:
             raise self.source.error(("results", "area"), f"area is one of {', '.join(FAMILIES)}, not {study.area!r}")
+        study.area_blocks = self.get(table, ("results",), "area_blocks", list, [], "a list of blocks")
+        if study.area_blocks and not study.area:
+            raise self.source.error(("results", "area_blocks"), f"area_blocks needs area = \"{FAMILIES[0]}\" in [results], or --area")
+        for block in study.area_blocks:
+            if not isinstance(block, str):
+                raise self.source.error(("results", "area_blocks"), f"area_blocks must be a list of blocks, not {block!r}")
         study.metrics = self.get(table, ("results",), "metrics", list, [], "a list of metrics")
         for metric in study.metrics:
             self.metric(study, metric, ("results", "metrics"))

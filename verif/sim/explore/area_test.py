@@ -69,6 +69,19 @@ class Device(unittest.TestCase):
         self.assertEqual([call.args[0] for call in self.map.call_args_list], ["nic1", "nic1", "nic100"])  # ./vireo synth's names of families
         self.assertEqual(len({call.args[2]["Config"] for call in self.elaborate.call_args_list}), 2)
 
+    def test_only_some_blocks(self):
+        design = {"vireo_nic": "", "vireo_csr$vireo_nic.u_csr": "a", "vireo_notify$vireo_nic.u_notify": "b"}
+        self.elaborate.return_value = (design, 3.0, None)
+        some = area.Area("ecp5", 2, self.said.append, ["notify"], lambda text: StudyError(text, "study.toml", 7))
+        some.of(NIC1)
+        self.assertEqual(self.map.call_args.args[1], {"vireo_notify$vireo_nic.u_notify": "b"})
+        self.of(NIC1)  # has a sum of its own
+        self.assertEqual(self.map.call_args.args[1], design)
+        for block, why in (("notifi", "there is no block 'notifi' in the device; did you mean 'notify'?"), ("wiring", "leave out area_blocks")):
+            some.blocks, some.known = [block], {}
+            with self.assertRaisesRegex(StudyError, f"study.toml:7: .*{why}"):
+                some.of(NIC1)
+
     def test_timing_of_the_blocks_that_have_it(self):
         blocks = {"vireo_csr$vireo_nic.u_csr": 120.0, "vireo_notify$vireo_nic.u_notify": 130.0}
         with mock.patch.object(area.timing, "known", side_effect=lambda config, block, netlist: blocks[block] if config == "nic1" else 7.0) as known:
@@ -135,6 +148,9 @@ class Studies(ExploreTest):
         self.assertEqual(len(points), 9)
 
     def test_refusals(self):
+        self.refused(AREA_STUDY + 'area_blocks = "csr"\n', "study.toml:9:", "a list of blocks")
+        self.refused(AREA_STUDY + "area_blocks = [3]\n", "study.toml:9:", "a list of blocks, not 3")
+        self.refused(STUDY + 'area_blocks = ["csr"]\n', "study.toml:7:", "area_blocks needs area = \"ecp5\" in [results], or --area")
         self.refused(AREA_STUDY.replace("ecp5", "ecp6"), "study.toml:7:", "area is one of ecp5, xcup, not 'ecp6'")
         self.refused(AREA_STUDY.replace('area = "ecp5"\n', ""), "study.toml:6:", "'area_lut' needs area = \"ecp5\" in [results], or --area")
 
