@@ -14,6 +14,7 @@ from collections.abc import Callable
 from bench import Bench, Run
 from errors import StudyError
 import rtl
+from runner import Progress
 from store import Store, read_json, write_atomically
 from study import Point, Study
 
@@ -71,7 +72,9 @@ def chosen(study: Study, points: list[Point], table: list[dict[str, object]], wh
 class Confirmer:
     """`verilated`: a benchmark that has RTL of named configurations; None: there is none, and each is built."""
 
-    def __init__(self, bench: Bench, verilated: Bench | None, store: Store, study: Study, jobs: int, say: Callable[[str], None]) -> None:
+    def __init__(self, bench: Bench, verilated: Bench | None, store: Store, study: Study, jobs: int, say: Callable[[str], None],
+                 quiet: bool = True) -> None:
+        self.quiet = quiet  # no progress
         self.bench, self.verilated, self.store, self.study, self.jobs, self.say = bench, verilated, store, study, jobs, say
         self.folder = store.folder / "confirmed"
 
@@ -86,6 +89,9 @@ class Confirmer:
         pool = concurrent.futures.ThreadPoolExecutor(self.jobs)
         try:
             futures = {run.id(): pool.submit(self._run, run, *devices[run.id()]) for run in runs}
+            with Progress(len(runs), self.quiet, " on RTL") as progress:
+                for future in concurrent.futures.as_completed(futures.values()):
+                    progress.add("failed" if future.result().reason else "ok")
             results = {name: future.result() for name, future in futures.items()}
         except BaseException:
             self.bench.stop()

@@ -255,7 +255,7 @@ def confirm(options: argparse.Namespace, study: Study, bench: Bench, store: Stor
             table: list[dict[str, object]]) -> list[Confirmed]:
     chosen = confirm_module.chosen(study, points, table, options.confirm_points)
     confirmer = confirm_module.Confirmer(bench, confirm_module.verilated(options.rtl_bench), store, study, options.jobs,
-                                         (lambda text: None) if options.quiet else confirm_module.say)
+                                         (lambda text: None) if options.quiet else confirm_module.say, options.quiet)
     result = confirmer.points(chosen)
     for one in result:
         print(one.text())

@@ -51,8 +51,8 @@ def execute(bench: Bench, store: Store, runs: list[Run], timeout_s: float, jobs:
 class Progress:
     """A line on stderr: in place on a terminal, else now and then."""
 
-    def __init__(self, total: int, quiet: bool) -> None:
-        self.total, self.quiet = total, quiet
+    def __init__(self, total: int, quiet: bool, where: str = "") -> None:
+        self.total, self.quiet, self.where = total, quiet, where
         self.done = self.bad = 0
         self.worked = 0.0  # seconds, of all processes
         self.own = time.process_time()
@@ -68,7 +68,7 @@ class Progress:
             return
         self.next = now + (0.2 if self.is_terminal else 5)
         rate = self.done / max(now - self.begin, 1e-9)
-        text = (f"{self.done} of {self.total} runs, {rate:.3g} per second, {duration((self.total - self.done) / rate)} left"
+        text = (f"{self.done} of {self.total} runs{self.where}, {rate:.3g} per second, {duration((self.total - self.done) / rate)} left"
                 + (f", {self.bad} not ok" if self.bad else ""))
         print(f"\r\033[K{text}" if self.is_terminal else text, end="" if self.is_terminal else "\n", file=sys.stderr, flush=True)
 

@@ -7,7 +7,7 @@ import sys
 import unittest
 from unittest import mock
 
-from common import FAKE, STUDY, ExploreTest
+from common import FAKE, STUDY, ExploreTest, in_fork
 
 import confirm
 import rtl
@@ -86,7 +86,9 @@ class Confirm(ExploreTest):
         self.assertIn("3 of 3 points confirmed on RTL: 6 figures, 3,000 events compared, 0 in different cycles", done.stdout)
         self.assertTrue("3 of 3 points confirmed on RTL" in (self.out / "report.html").read_text(encoding="utf-8"))
         self.assertEqual(self.runs(), 6)
-        self.confirm("--confirm-points", "2", study=self.STUDY)  # kept
+        command = [word for word in self.command(self.STUDY, "--confirm", "rtl", "--rtl-bench", str(FAKE), "--confirm-points", "2") if word != "--quiet"]
+        done = in_fork(command, self.environment(), self.folder, 300)  # kept
+        self.assertRegex(done.stderr, r"2 of 2 runs on RTL, [\d.e+]+ per second, 0 s left\n")
         self.assertEqual(self.runs(), 6)
 
     def test_differences_are_found(self):
