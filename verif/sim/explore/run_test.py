@@ -227,15 +227,19 @@ class Folder(ExploreTest):
         self.assertEqual(self.runs(), 4)
 
     def test_disk_full(self):
-        def limit():
-            resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))  # of a file; the report has more
+        def limit(size):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))  # of a file
 
-        done = subprocess.run(self.command(STUDY), capture_output=True, text=True, check=False, env=self.environment(), preexec_fn=limit)
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("report.html: File too large; what is finished is kept, the same command continues", done.stderr)
-        self.assertEqual([path.name for path in self.out.iterdir() if path.name.startswith(".report")], [])
+        for size, file in ((300, r"runs/[0-9a-f]+\.json"), (100_000, r"report\.html")):  # the record of a run has more; the report has more
+            done = subprocess.run(self.command(STUDY), capture_output=True, text=True, check=False, env=self.environment(),
+                                  preexec_fn=lambda size=size: limit(size))
+            self.assertEqual(done.returncode, 2)
+            self.assertRegex(done.stderr, rf"{file}: File too large; what is finished is kept, the same command continues")
+            self.assertEqual([path for path in self.out.rglob(".*") if not path.name.startswith(".lock")], [])
+        self.assertEqual(len(self.records()), 3)
+        runs = self.runs()
         self.explore(STUDY)
-        self.assertEqual(self.runs(), 3)
+        self.assertEqual(self.runs(), runs)
 
     def test_dry_run_writes_nothing(self):
         done = self.explore(with_sizes(1, 2, 13), "--dry-run")
