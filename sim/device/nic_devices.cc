@@ -36,13 +36,13 @@ using Trace = NoTrace;
 constexpr bool kCanTrace = false;
 #endif
 
-// Null: no RTL of this configuration is Verilated.
-std::unique_ptr<NicPins> MakePins([[maybe_unused]] const spec::Config& config) {
+// Null: no RTL of this configuration is Verilated. `asserts`: a tenth slower.
+std::unique_ptr<NicPins> MakePins([[maybe_unused]] const spec::Config& config, [[maybe_unused]] bool asserts) {
 #ifdef VIREO_RTL_NIC100
-  if (&config == &spec::kNic100) return std::make_unique<RtlPins<Vnic100, Trace>>();
+  if (&config == &spec::kNic100) return std::make_unique<RtlPins<Vnic100, Trace>>(true, asserts);
 #endif
 #ifdef VIREO_RTL_NIC1
-  if (&config == &spec::kNic1) return std::make_unique<RtlPins<Vnic1, Trace>>();
+  if (&config == &spec::kNic1) return std::make_unique<RtlPins<Vnic1, Trace>>(true, asserts);
 #endif
   return nullptr;
 }
@@ -67,7 +67,7 @@ NicFactory NicDeviceFactory(std::string_view name, const LockstepOptions& lockst
   if (kCanTrace && name == "lockstep" && !lockstep.waveform) ring = WaveformRing::FromEnvironment();
   if (ring != nullptr) factories.lockstep.waveform = [ring](Cycle) { return ring->OnMismatch(); };
   factories.model = [](const NicContext& context) { return std::make_unique<ModelNic>(context); };
-  if (!rtl) rtl = MakePins;
+  if (!rtl) rtl = [asserts = name == "lockstep"](const spec::Config& config) { return MakePins(config, asserts); };
   factories.rtl = [ring, rtl](const NicContext& context) -> std::unique_ptr<Nic> {
     std::unique_ptr<NicPins> pins = rtl(context.config);
     if (pins == nullptr) return nullptr;

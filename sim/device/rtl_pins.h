@@ -34,8 +34,9 @@ template <typename Top, typename Trace = NoTrace>
 class RtlPins final : public NicPins {
  public:
   // `checked`: compares all outputs before and after the inputs of every cycle (about doubles the work outside of the
-  // device itself).
-  explicit RtlPins(bool checked = true) : top_(Prepared(context_)), checked_(checked) {
+  // device itself). `asserts`: an assertion of the RTL that fails ends the program, if they are compiled in.
+  explicit RtlPins(bool checked = true, bool asserts = true) : top_(Prepared(context_)), checked_(checked) {
+    context_.assertOn(asserts);
     top_.clk_i = 0;
     top_.rst_ni = 1;
     top_.eval();
