@@ -6,17 +6,25 @@
 
 #include <optional>
 
-#include "Vtable_32.h"
+#include "Vtable_32_0.h"
+#include "Vtable_32_1.h"
 #include "sim/common/seed.h"
 #include "verif/common/rtl_top.h"
 
 namespace vireo::verif {
 namespace {
 
-TEST(Table, ReadSeesExactlyTheEarlierWrites) {
+// In block RAM, and in LUTs.
+using Tops = testing::Types<Vtable_32_0, Vtable_32_1>;
+
+template <typename Top>
+class TableRtl : public testing::Test {};
+TYPED_TEST_SUITE(TableRtl, Tops);
+
+TYPED_TEST(TableRtl, ReadSeesExactlyTheEarlierWrites) {
   auto random = sim::MakeRandom("table");
   model::Table<uint32_t> table(8);
-  RtlTop<Vtable_32> rtl([](const Vtable_32& top, std::vector<uint8_t>& bytes) {
+  RtlTop<TypeParam> rtl([](const TypeParam& top, std::vector<uint8_t>& bytes) {
     const auto data = BytesOf(top.read_data_o);
     bytes.insert(bytes.end(), data.begin(), data.end());
   });
@@ -61,6 +69,7 @@ TEST(Table, KeepsManyWritesBetweenReads) {
   }
 }
 
+template <typename Top>
 class TableReset : public testing::Test {
  protected:
   static constexpr unsigned kEntries = 8;
@@ -80,52 +89,55 @@ class TableReset : public testing::Test {
     return ports_.read_data_o;
   }
 
-  RtlTop<Vtable_32> rtl_{[](const Vtable_32&, std::vector<uint8_t>&) {}};
-  Vtable_32& ports_ = rtl_.ports();
+  RtlTop<Top> rtl_{[](const Top&, std::vector<uint8_t>&) {}};
+  Top& ports_ = rtl_.ports();
 };
+TYPED_TEST_SUITE(TableReset, Tops);
 
 // Also one whose sweep a second reset interrupts.
-TEST_F(TableReset, ClearsEveryEntry) {
-  for (unsigned cycles = 0; cycles <= kEntries; ++cycles) {
-    for (unsigned index = 0; index < kEntries; ++index) Write(index, 77 + index);
-    rtl_.Clock();
-    rtl_.Reset();
-    for (unsigned cycle = 0; cycle < cycles; ++cycle) rtl_.Clock();
-    rtl_.Reset();
-    for (unsigned cycle = 0; cycle < kEntries; ++cycle) rtl_.Clock();
-    for (unsigned index = 0; index < kEntries; ++index) EXPECT_EQ(Read(index), 0u) << index << " after " << cycles;
+TYPED_TEST(TableReset, ClearsEveryEntry) {
+  for (unsigned cycles = 0; cycles <= TestFixture::kEntries; ++cycles) {
+    for (unsigned index = 0; index < TestFixture::kEntries; ++index) this->Write(index, 77 + index);
+    this->rtl_.Clock();
+    this->rtl_.Reset();
+    for (unsigned cycle = 0; cycle < cycles; ++cycle) this->rtl_.Clock();
+    this->rtl_.Reset();
+    for (unsigned cycle = 0; cycle < TestFixture::kEntries; ++cycle) this->rtl_.Clock();
+    for (unsigned index = 0; index < TestFixture::kEntries; ++index)
+      EXPECT_EQ(this->Read(index), 0u) << index << " after " << cycles;
   }
 }
 
 // The last entry is the last to be cleared.
-TEST_F(TableReset, EntriesAreZeroAtOnce) {
-  for (unsigned index = 0; index < kEntries; ++index) {
-    Write(index, 77);
-    rtl_.Clock();
-    rtl_.Reset();
-    for (unsigned cycle = 0; cycle < kEntries; ++cycle) EXPECT_EQ(Read(index), 0u) << index << " in cycle " << cycle;
+TYPED_TEST(TableReset, EntriesAreZeroAtOnce) {
+  for (unsigned index = 0; index < TestFixture::kEntries; ++index) {
+    this->Write(index, 77);
+    this->rtl_.Clock();
+    this->rtl_.Reset();
+    for (unsigned cycle = 0; cycle < TestFixture::kEntries; ++cycle)
+      EXPECT_EQ(this->Read(index), 0u) << index << " in cycle " << cycle;
   }
 }
 
 // A write after so many cycles stays; one of zero before has no effect, so its owner may clear entries meanwhile.
-TEST_F(TableReset, TakesAsManyCyclesAsEntries) {
-  Write(3, 77);
-  rtl_.Clock();
-  rtl_.Reset();
-  for (unsigned cycle = 0; cycle < kEntries; ++cycle) Write(3, 0);
-  Write(3, 78);
-  Write(7, 79);
-  for (unsigned cycle = 0; cycle < 2 * kEntries; ++cycle) rtl_.Clock();
-  EXPECT_EQ(Read(3), 78u);
-  EXPECT_EQ(Read(7), 79u);
+TYPED_TEST(TableReset, TakesAsManyCyclesAsEntries) {
+  this->Write(3, 77);
+  this->rtl_.Clock();
+  this->rtl_.Reset();
+  for (unsigned cycle = 0; cycle < TestFixture::kEntries; ++cycle) this->Write(3, 0);
+  this->Write(3, 78);
+  this->Write(7, 79);
+  for (unsigned cycle = 0; cycle < 2 * TestFixture::kEntries; ++cycle) this->rtl_.Clock();
+  EXPECT_EQ(this->Read(3), 78u);
+  EXPECT_EQ(this->Read(7), 79u);
 }
 
-TEST_F(TableReset, NeedsNoTimeIfNothingWasWritten) {
-  rtl_.Reset();
-  Write(3, 77);
-  for (unsigned cycle = 0; cycle < 2 * kEntries; ++cycle) rtl_.Clock();
-  EXPECT_EQ(Read(3), 77u);
-  EXPECT_EQ(Read(4), 0u);
+TYPED_TEST(TableReset, NeedsNoTimeIfNothingWasWritten) {
+  this->rtl_.Reset();
+  this->Write(3, 77);
+  for (unsigned cycle = 0; cycle < 2 * TestFixture::kEntries; ++cycle) this->rtl_.Clock();
+  EXPECT_EQ(this->Read(3), 77u);
+  EXPECT_EQ(this->Read(4), 0u);
 }
 
 }  // namespace

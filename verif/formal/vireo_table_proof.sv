@@ -6,6 +6,7 @@
 module vireo_table_proof #(
   parameter int unsigned Width = 4,
   parameter int unsigned Depth = 4,
+  parameter bit InLuts = 1'b0,
   localparam int unsigned AddressBits = $clog2(Depth)
 ) (
   input logic                   clk_i,
@@ -19,7 +20,7 @@ module vireo_table_proof #(
 );
 
   logic [Width-1:0] read_data;
-  vireo_table #(.Width(Width), .Depth(Depth)) dut (
+  vireo_table #(.Width(Width), .Depth(Depth), .InLuts(InLuts)) dut (
     .clk_i, .rst_ni, .write_i, .write_address_i, .write_data_i, .read_i, .read_address_i, .read_data_o(read_data)
   );
 
@@ -46,22 +47,33 @@ module vireo_table_proof #(
     if (read_i) expected_value_q <= value;
   end
 
-  // What a read of the entry finds.
-  logic [Width-1:0] contents;
-  always_comb begin
-    contents = dut.memory[entry_i];
-    if (dut.sweeps) contents = '0;
-    else if (dut.write_q && dut.write_address_q == entry_i) contents = dut.write_data_q;
-  end
-
   always_comb begin
     power_on: assume (started_q || !rst_ni);
     one_entry: assume (!started_q || entry_i == entry_q);
     as_written: assert (!expected_q || read_data == expected_value_q);
-    inv_kept: assert (contents == value);
-    inv_unused: assert (dut.used_q || dut.memory[entry_i] == '0);
-    inv_sweep: assert (!dut.sweeps || (!dut.write_q && dut.write_data_q == '0));
-    inv_swept: assert (!dut.sweeps || entry_i >= dut.write_address_q || dut.memory[entry_i] == '0);
+  end
+
+  // What a read of the entry finds.
+  logic [Width-1:0] contents;
+  if (InLuts) begin : gen_luts
+    assign contents = dut.sweeps ? '0 : dut.gen_luts.memory[entry_i];
+    always_comb begin
+      inv_kept: assert (contents == value);
+      inv_unused: assert (dut.used_q || dut.gen_luts.memory[entry_i] == '0);
+      inv_swept: assert (!dut.sweeps || entry_i >= dut.write_address_q || dut.gen_luts.memory[entry_i] == '0);
+    end
+  end else begin : gen_blocks
+    always_comb begin
+      contents = dut.gen_blocks.memory[entry_i];
+      if (dut.sweeps) contents = '0;
+      else if (dut.gen_blocks.write_q && dut.write_address_q == entry_i) contents = dut.gen_blocks.write_data_q;
+    end
+    always_comb begin
+      inv_kept: assert (contents == value);
+      inv_unused: assert (dut.used_q || dut.gen_blocks.memory[entry_i] == '0);
+      inv_sweep: assert (!dut.sweeps || (!dut.gen_blocks.write_q && dut.gen_blocks.write_data_q == '0));
+      inv_swept: assert (!dut.sweeps || entry_i >= dut.write_address_q || dut.gen_blocks.memory[entry_i] == '0);
+    end
   end
 
 endmodule
