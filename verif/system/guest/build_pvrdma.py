@@ -26,6 +26,20 @@ def unpack(name: str, version: str, folder: pathlib.Path, tree: pathlib.Path) ->
     deb.unlink()
 
 
+def unpack_tools(name: str, version: str, folder: pathlib.Path, tree: pathlib.Path) -> None:
+    """linux-kbuild: programs that the kernel's makefiles call. Debian keeps one version of a series, which may be newer than that of
+    the newest kernel; it compiles the same module."""
+    try:
+        unpack(name, version, folder, tree)
+    except build_guest.Unavailable:
+        shown = build_guest.Packages().apt("apt-cache", "show", "--no-all-versions", name).decode()
+        newest = re.search(r"^Version: (\S+)", shown, re.M)
+        if newest is None or newest[1] == version:
+            raise
+        shutil.rmtree(folder / name)
+        unpack(name, newest[1], folder, tree)
+
+
 def compile_module(image: str, version: str, folder: pathlib.Path) -> pathlib.Path:
     """The module for the kernel of the package `image`."""
     for tool in ("make", "gcc", "strip", "tar", "xz"):
@@ -37,8 +51,9 @@ def compile_module(image: str, version: str, folder: pathlib.Path) -> pathlib.Pa
     source = f"linux-source-{series}"
     tree = folder / "tree"
     print(f"== guest: compiling vmw_pvrdma from {source} {version} (140 MB), about a minute", file=sys.stderr)
-    for name in (f"linux-headers-{release}", f"linux-headers-{common}", f"linux-kbuild-{series}", source):
+    for name in (f"linux-headers-{release}", f"linux-headers-{common}", source):
         unpack(name, version, folder, tree)
+    unpack_tools(f"linux-kbuild-{series}", version, folder, tree)
     build_guest.run("tar", "--extract", "--file", tree / f"usr/src/{source}.tar.xz", "--directory", folder, f"{source}/{FOLDER}")
     headers = tree / f"usr/src/linux-headers-{release}"
     makefile = headers / "Makefile"  # names the other headers' folder as it is when installed
