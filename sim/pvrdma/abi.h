@@ -500,6 +500,8 @@ enum class WrOpcode : uint32_t {
   kRdmaRead = 4,
   kCompareSwap = 5,
   kFetchAdd = 6,
+  kSendWithInv = 8,
+  kLocalInv = 10,
 };
 inline constexpr uint32_t kSendFence = 1, kSendSignaled = 2, kSendSolicited = 4, kSendInline = 8;
 
@@ -539,7 +541,7 @@ struct SendWqe {
   uint32_t total_len = 0;
   WrOpcode opcode{};
   uint32_t flags = 0;
-  uint8_t imm_data[4]{};
+  uint8_t imm_data[4]{};  // kSendWithInv, kLocalInv: the key, little-endian
   uint32_t reserved = 0;
   alignas(8) uint8_t part[kPartBytes]{};  // RdmaPart, AtomicPart, DatagramPart, by opcode and kind of queue pair
 };

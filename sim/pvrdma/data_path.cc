@@ -68,12 +68,16 @@ void DataPath::Fail(Qp& qp) {
   static_cast<void>(qp.qp->Modify({.qp_state = spec::IbQpState::kErr}, spec::IbQpAttrMask::kState));
 }
 
+bool DataPath::IsOffered(WrOpcode opcode) const {
+  return (!IsAtomic(opcode) || nic_.has_atomics()) && (!Invalidates(opcode) || nic_.device().has_invalidation());
+}
+
 DataPath::Posted DataPath::PostSend(Qp& qp, const uint8_t* wqe) {
   const auto header = Load<SendWqe>(wqe);
   verbs::SendRequest request{.wr_id = header.wr_id, .opcode = kInvalidOpcode, .flags = FromSendFlags(header.flags)};
   std::ranges::copy(header.imm_data, request.imm_data);
   std::vector<spec::RdmaSge> elements;
-  const std::optional<spec::IbWrOpcode> opcode = FromOpcode(header.opcode, nic_.has_atomics());
+  const std::optional<spec::IbWrOpcode> opcode = IsOffered(header.opcode) ? FromOpcode(header.opcode) : std::nullopt;
   // The ABI has no place for inline data; max_inline_data is 0.
   bool is_valid = opcode.has_value() && header.num_sge <= qp.send.max_sge && (header.flags & kSendInline) == 0;
   if (is_valid && IsDatagram(qp)) {
@@ -90,6 +94,8 @@ DataPath::Posted DataPath::PostSend(Qp& qp, const uint8_t* wqe) {
     request.rkey = part.rkey;
     request.compare_add = part.compare_add;
     request.swap = part.swap;
+  } else if (is_valid && Invalidates(header.opcode)) {
+    request.invalidate_rkey = Load<uint32_t>(header.imm_data);
   } else if (is_valid) {
     const auto part = Load<RdmaPart>(header.part);
     request.remote_addr = part.remote_addr;

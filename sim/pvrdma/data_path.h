@@ -27,6 +27,7 @@ class DataPath {
 
  private:
   enum class Posted : uint8_t { kYes, kLater };
+  bool IsOffered(WrOpcode opcode) const;
   Posted PostSend(Qp& qp, const uint8_t* wqe);
   // To a verbs::QueuePair or verbs::SharedReceiveQueue.
   template <typename Queue>

@@ -147,8 +147,7 @@ Path ToPath(const spec::RdmaAhAttr& attributes, uint8_t sgid_index) {
   return to;
 }
 
-std::optional<spec::IbWrOpcode> FromOpcode(WrOpcode opcode, bool has_atomics) {
-  if (IsAtomic(opcode) && !has_atomics) return std::nullopt;
+std::optional<spec::IbWrOpcode> FromOpcode(WrOpcode opcode) {
   switch (opcode) {
     case WrOpcode::kRdmaWrite: return spec::IbWrOpcode::kRdmaWrite;
     case WrOpcode::kRdmaWriteWithImm: return spec::IbWrOpcode::kRdmaWriteWithImm;
@@ -157,6 +156,8 @@ std::optional<spec::IbWrOpcode> FromOpcode(WrOpcode opcode, bool has_atomics) {
     case WrOpcode::kRdmaRead: return spec::IbWrOpcode::kRdmaRead;
     case WrOpcode::kCompareSwap: return spec::IbWrOpcode::kAtomicCmpAndSwp;
     case WrOpcode::kFetchAdd: return spec::IbWrOpcode::kAtomicFetchAndAdd;
+    case WrOpcode::kSendWithInv: return spec::IbWrOpcode::kSendWithInv;
+    case WrOpcode::kLocalInv: return spec::IbWrOpcode::kLocalInv;
     default: return std::nullopt;
   }
 }
@@ -171,7 +172,7 @@ uint8_t FromSendFlags(uint32_t flags) {
 Cqe FromCompletion(const spec::RdmaCqReq& completion) {
   // By the NIC's value. [vmw_pvrdma-abi.h, pvrdma_wc_status and pvrdma_wc_opcode]
   constexpr std::array<uint8_t, 16> kStatus = {0, 1, 2, 4, 5, 7, 8, 9, 10, 11, 12, 13, 16, 19, 20, 21};
-  constexpr std::array<uint8_t, 7> kOpcode = {0, 1, 2, 128, 129, 3, 4};
+  constexpr std::array<uint8_t, 8> kOpcode = {0, 1, 2, 128, 129, 3, 4, 7};
   constexpr uint32_t kGeneralError = 21;
   const auto status = static_cast<size_t>(completion.status);
   const auto opcode = static_cast<size_t>(completion.opcode);

@@ -29,9 +29,12 @@ spec::RdmaAhAttr FromPath(const Path& path, uint8_t sgid_index);
 spec::RdmaAhAttr FromVector(const AddressVector& vector, uint8_t sgid_index);
 Path ToPath(const spec::RdmaAhAttr& attributes, uint8_t sgid_index);
 
-// Of a send request; nothing: the NIC does not offer it.
-std::optional<spec::IbWrOpcode> FromOpcode(WrOpcode opcode, bool has_atomics);
+// Of a send request; nothing: no NIC offers it.
+std::optional<spec::IbWrOpcode> FromOpcode(WrOpcode opcode);
 constexpr bool IsAtomic(WrOpcode opcode) { return opcode == WrOpcode::kCompareSwap || opcode == WrOpcode::kFetchAdd; }
+constexpr bool Invalidates(WrOpcode opcode) {
+  return opcode == WrOpcode::kSendWithInv || opcode == WrOpcode::kLocalInv;
+}
 uint8_t FromSendFlags(uint32_t flags);
 Cqe FromCompletion(const spec::RdmaCqReq& completion);
 // Nothing: not an event of this ABI.

@@ -155,7 +155,7 @@ class Run {
       }
       case Step::kCommand: return Execute();
       case Step::kSend: {
-        const auto opcode = static_cast<pvrdma::WrOpcode>(input_.Byte() % 9U);
+        const auto opcode = static_cast<pvrdma::WrOpcode>(input_.Byte() % 12U);
         pvrdma::SendWqe wqe = side_ == nullptr ? pvrdma::SendWqe{} : pvrdma::Remote(opcode, 1, side_->region, 0x4000);
         wqe.flags = input_.Byte();
         if (side_ == nullptr || !HasRoom(true)) return;

@@ -26,6 +26,7 @@ VIREO_SAME(SendWqe, num_sge, pvrdma_sq_wqe_hdr, num_sge);
 VIREO_SAME(SendWqe, opcode, pvrdma_sq_wqe_hdr, opcode);
 VIREO_SAME(SendWqe, flags, pvrdma_sq_wqe_hdr, send_flags);
 VIREO_SAME(SendWqe, imm_data, pvrdma_sq_wqe_hdr, ex.imm_data);
+VIREO_SAME(SendWqe, imm_data, pvrdma_sq_wqe_hdr, ex.invalidate_rkey);
 VIREO_SAME(SendWqe, part, pvrdma_sq_wqe_hdr, wr);
 static_assert(offsetof(SendWqe, part) + offsetof(RdmaPart, rkey) == offsetof(pvrdma_sq_wqe_hdr, wr.rdma.rkey));
 static_assert(offsetof(SendWqe, part) + offsetof(AtomicPart, compare_add) ==
@@ -63,7 +64,9 @@ static_assert(static_cast<int>(WrOpcode::kRdmaWriteWithImm) == PVRDMA_WR_RDMA_WR
               static_cast<int>(WrOpcode::kSend) == PVRDMA_WR_SEND &&
               static_cast<int>(WrOpcode::kRdmaRead) == PVRDMA_WR_RDMA_READ &&
               static_cast<int>(WrOpcode::kCompareSwap) == PVRDMA_WR_ATOMIC_CMP_AND_SWP &&
-              static_cast<int>(WrOpcode::kFetchAdd) == PVRDMA_WR_ATOMIC_FETCH_AND_ADD);
+              static_cast<int>(WrOpcode::kFetchAdd) == PVRDMA_WR_ATOMIC_FETCH_AND_ADD &&
+              static_cast<int>(WrOpcode::kSendWithInv) == PVRDMA_WR_SEND_WITH_INV &&
+              static_cast<int>(WrOpcode::kLocalInv) == PVRDMA_WR_LOCAL_INV);
 static_assert(kWcGrh == PVRDMA_WC_GRH && kWcWithImm == PVRDMA_WC_WITH_IMM);
 
 TEST(PvrdmaAbi, CompletionsHaveTheSystemsValues) {
@@ -99,6 +102,7 @@ TEST(PvrdmaAbi, CompletionsHaveTheSystemsValues) {
       {Opcode::kRecvRdmaWithImm, PVRDMA_WC_RECV_RDMA_WITH_IMM},
       {Opcode::kCompSwap, PVRDMA_WC_COMP_SWAP},
       {Opcode::kFetchAdd, PVRDMA_WC_FETCH_ADD},
+      {Opcode::kLocalInv, PVRDMA_WC_LOCAL_INV},
   };
   for (const auto& [ours, theirs] : opcodes) {
     EXPECT_EQ(FromCompletion({.opcode = ours}).opcode, static_cast<uint32_t>(theirs)) << ToString(ours);

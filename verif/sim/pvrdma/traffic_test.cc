@@ -171,6 +171,39 @@ TEST_P(PvrdmaTraffic, AtomicsReturnWhatWasThere) {
   EXPECT_EQ(b.driver.Destroy(Command::kDestroyMr, region.handle), 0u);
 }
 
+TEST_P(PvrdmaTraffic, SendWithInvalidateEndsThePeersRegion) {
+  Build();
+  if (!world_->nic(0).device().has_invalidation()) GTEST_SKIP() << "the NIC has no invalidation";
+  Side a(world_->driver(0), {}), b(world_->driver(1), {});
+  Connect(a, b);
+  // The ABI cannot create one that may be ended: as a program of that NIC does.
+  constexpr uint64_t kAddress = 0x5000;
+  const std::array<uint64_t, 1> pages = {
+      world_->guest(1).memory().Find(b.region.buffer.address(), kPageBytes)->device_address};
+  const auto region = world_->guest(1).device().objects().pds.at(b.pd).pd->Register(
+      kAddress, kPageBytes, spec::IbAccessFlags::kLocalWrite | spec::IbAccessFlags::kRemoteWrite, 0, pages,
+      /*invalidatable=*/true);
+  ASSERT_TRUE(region.ok()) << host::ToString(region.error());
+  const uint32_t key = (*region)->rkey();
+  const auto run = [&](const SendWqe& wqe) {
+    a.qp.Send(wqe, std::array{a.region.Element(0, 8)});
+    const auto done = a.cq.Next();
+    EXPECT_TRUE(done.has_value());
+    return done.has_value() ? done->status : ~0U;
+  };
+  SendWqe write = Wqe(WrOpcode::kRdmaWrite, 1), ending = Wqe(WrOpcode::kSendWithInv, 2);
+  Store(write.part, RdmaPart{.remote_addr = kAddress, .rkey = key});
+  Store(ending.imm_data, key);
+  EXPECT_EQ(run(write), 0u);
+  b.qp.Receive({.wr_id = 3}, std::array{b.region.Element(100, 8)});
+  EXPECT_EQ(run(ending), 0u);
+  const auto received = b.cq.Next();
+  ASSERT_TRUE(received.has_value());
+  EXPECT_EQ(received->status, 0u);
+  EXPECT_EQ(received->byte_len, 8u);
+  EXPECT_EQ(run(write), 10u);  // rem_access_err
+}
+
 // Two queue pairs of one guest take their receives from one ring, which wraps; the limit is reported once.
 TEST_P(PvrdmaTraffic, SharedReceivesServeTwoQueuePairs) {
   Build();
@@ -311,6 +344,21 @@ TEST_P(PvrdmaTraffic, FaultsOfRequestsCompleteWithTheirStatus) {
          a.qp.Send(wqe, std::array{a.region.Element(0, 8)});
        }},
       {"unknown opcode", 2, [](Side& a, Side&) { a.qp.Send(Wqe(static_cast<WrOpcode>(0x1234'5678), 1)); }},
+      {"fast registration", 2, [](Side& a, Side&) { a.qp.Send(Wqe(static_cast<WrOpcode>(11), 1)); }},
+      // Of regions that the ABI can create none may be ended by a work request.
+      {"local invalidate", 2,
+       [](Side& a, Side&) {
+         SendWqe wqe = Wqe(WrOpcode::kLocalInv, 1);
+         Store(wqe.imm_data, a.region.lkey);
+         a.qp.Send(wqe);
+       }},
+      {"invalidate of a peer's region", 10,
+       [](Side& a, Side& b) {
+         SendWqe wqe = Wqe(WrOpcode::kSendWithInv, 1);
+         Store(wqe.imm_data, b.region.rkey);
+         b.qp.Receive({.wr_id = 9}, std::array{b.region.Element(0, 8)});
+         a.qp.Send(wqe, std::array{a.region.Element(0, 8)});
+       }},
       {"inline", 2,
        [](Side& a, Side&) {
          a.qp.Send(Wqe(WrOpcode::kSend, 1, kSignaled | kSendInline), std::array{a.region.Element(0, 8)});
