@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Compares the ways in which a Linux guest can use the NIC: TCP and Soft-RoCE over virtio-net, and RDMA by PVRDMA. Two guests on
-two NICs on one wire, the same kernel, perftest for RDMA
-and tcp.c for TCP. Command: `./vireo bench guests`; documentation:
-docs/guests-bench.md.
+two NICs on one wire, the same kernel, perftest for RDMA and tcp.c for TCP. And the same perftest without guests: programs of this
+machine, which use the NICs by the overlay. Command: `./vireo bench guests`; documentation: docs/guests-bench.md.
 
 QEMU emulates the guests' processors, so seconds say nothing. QEMU counts instructions instead (-icount): a guest's clock
 advances by 2 ns per instruction while it computes, and its kernel knows its idle time. So the instructions that a guest executes
-per message are known, and hardly depend on the machine. Each measurement runs twice, with few and with many messages; the
+per message are known, and hardly depend on the machine. Those of a program of this machine are counted by valgrind, without the
+kernel's; in addition it runs in simulated time. Each measurement runs twice, with few and with many messages; the
 difference excludes start-up and connection setup."""
 
 import argparse
@@ -18,11 +18,13 @@ import math
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 import build_guest
 import build_pvrdma
@@ -48,6 +50,7 @@ class Way:
     prepare: str  # a line for both guests
     colour: str
     is_tcp: bool = False
+    has_guests: bool = True
 
 
 WAYS = {
@@ -55,6 +58,7 @@ WAYS = {
     "softroce": Way("RDMA by Soft-RoCE over virtio-net", False,
                     "for module in /modules/softroce/*; do insmod $module; done; rdma link add rxe0 type rxe netdev eth0", "#d08030"),
     "pvrdma": Way("RDMA by PVRDMA", True, "", "#2f7fbf"),
+    "overlay": Way("RDMA by the overlay, no guest", False, "", "#50a060", has_guests=False),
 }
 # name: (what of PROGRAMS, message bytes, few and many messages)
 WORKLOADS = {"stream_64b": ("stream", 64, 1000, 61000), "stream_64k": ("stream", 65536, 60, 1060),
@@ -69,6 +73,9 @@ PROGRAMS = {
                          "ib_send_lat -F -x 1 -u 18 -e -p {port} -n {n} -s {size} {address}"),
 }
 PORT = 18515
+# In simulated time, where start-up counts little and costs much. By workload.
+SIMULATED_MESSAGES = {"stream_64b": 5000, "stream_64k": 500, "latency_64b": 500}
+COUNTER = "valgrind --tool=callgrind --callgrind-out-file=/dev/null"
 
 
 @dataclasses.dataclass
@@ -100,19 +107,43 @@ def row_of(way: str, workload: str, few: Sample, many: Sample) -> dict:
     return row
 
 
+def collected(text: str) -> int:
+    """The instructions that callgrind counted, by its output."""
+    found = re.search(r"^==\d+== Collected : (\d+)$", text, re.M)
+    if found is None:
+        raise RuntimeError(f"no count of callgrind in\n{text}")
+    return int(found[1])
+
+
+def simulated_of(workload: str, text: str) -> dict:
+    """The figures that perftest prints: Gb/s by its message rate, or the time of a round trip, of which it prints half."""
+    kind, size, _, _ = WORKLOADS[workload]
+    found = re.search(rf"^ *{size} +\d+ +(.+)$", text, re.M)
+    if found is None:
+        raise RuntimeError(f"no figures of perftest in\n{text}")
+    numbers = [float(word) for word in found[1].split()]
+    return {"simulated_gbps": numbers[2] * 1e6 * size * 8 / 1e9} if kind == "stream" else {"simulated_us": 2 * numbers[3]}
+
+
+def rate_of(row: dict, prefix: str, time_name: str) -> str:
+    if f"{prefix}gbps" in row:
+        return f"{row[f'{prefix}gbps']:.2f} Gb/s"
+    return f"{row[time_name]:.1f} µs" if time_name in row else "–"
+
+
 def table_of(rows: list[dict]) -> str:
-    lines = ["| workload | way | instructions per message, sender | receiver | frames per message | bytes on the line per message | at 1 instruction per ns |",
-             "|---|---|---:|---:|---:|---:|---:|"]
+    lines = ["| workload | way | instructions per message, sender | receiver | frames per message | bytes on the line per message | at 1 instruction per ns "
+             "| in simulated time |", "|---|---|---:|---:|---:|---:|---:|---:|"]
     for workload in WORKLOADS:
         for row in (row for row in rows if row["workload"] == workload):
-            rate = f"{row['gbps']:.2f} Gb/s" if "gbps" in row else f"{row['cpu_us']:.1f} µs"
             lines.append(f"| `{workload}` | {WAYS[row['way']].text} | {row['client_instructions']:,.0f} | {row['server_instructions']:,.0f} "
-                         f"| {row['frames']:.2f} | {row['line_bytes']:,.0f} | {rate} |")
+                         f"| {row['frames']:.2f} | {row['line_bytes']:,.0f} | {rate_of(row, '', 'cpu_us')} "
+                         f"| {rate_of(row, 'simulated_', 'simulated_us')} |")
     return "\n".join(lines)
 
 
 def plot_of(rows: list[dict]) -> str:
-    """Instructions of both guests per message, as bars of logarithmic length."""
+    """Instructions of both ends per message, as bars of logarithmic length."""
     left, top, decade, height = 260, 40, 90, 16
     most = max(row["client_instructions"] + row["server_instructions"] for row in rows)
     decades = max(math.ceil(math.log10(most)) - 1, 1)  # from 10 on
@@ -132,7 +163,7 @@ def plot_of(rows: list[dict]) -> str:
                    f'<text x="{left + i * decade}" y="{top - 12}" text-anchor="middle">{10 ** (i + 1):,}</text>' for i in range(decades + 1))
     width = left + decades * decade + 70
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {y + 8}" font-family="sans-serif" font-size="12">'
-            f'<rect width="100%" height="100%" fill="white"/><text x="8" y="14">Instructions of both guests per message</text>{grid}\n'
+            f'<rect width="100%" height="100%" fill="white"/><text x="8" y="14">Instructions of both ends per message</text>{grid}\n'
             + "\n".join(lines) + "\n</svg>\n")
 
 
@@ -202,21 +233,103 @@ def prepare() -> None:
         stamp.write_text(wanted)
 
 
-class World:
-    """A simulation with two guests."""
+def more(later: list, earlier: list) -> list:
+    return [x - y for x, y in zip(later, earlier, strict=True)]
 
-    def __init__(self, way: Way, simulator: pathlib.Path, folder: pathlib.Path):
-        self._way, self._folder = way, folder
+
+class Simulation:
+    """Two NICs."""
+
+    def __init__(self, simulator: pathlib.Path, folder: pathlib.Path, *arguments: str):
+        self._folder = folder
         ready, written = os.pipe()
-        command = [str(simulator), "--directory", str(folder), "--ready", str(written), "--nics", "2"]
-        for nic in (0, 1):
-            command += ["--pvrdma", f"guest{nic}={folder}/f{nic},nic={nic}"] if way.has_pvrdma else ["--export", f"{nic}={folder}/f{nic}"]
+        command = [str(simulator), "--directory", str(folder), "--ready", str(written), "--nics", "2", *arguments]
         self._simulator = subprocess.Popen(command, pass_fds=[written], stdout=subprocess.DEVNULL, start_new_session=True)
         os.close(written)
         is_ready = os.read(ready, 1)
         os.close(ready)
         if not is_ready:
             raise RuntimeError("the simulator did not start")
+
+    def frames(self) -> tuple[list[int], list[int]]:
+        """Sent by each NIC: frames, and their bytes."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as control:
+            control.connect(f"{self._folder}/control.sock")
+            control.send(json.dumps({"frames": "list"}).encode())
+            answer = json.loads(control.recv(65536))["answer"]
+        return [one["sent"] for one in answer], [one["sent_bytes"] for one in answer]
+
+    def end(self) -> None:
+        self._simulator.send_signal(signal.SIGTERM)
+        self._simulator.wait()
+
+
+class Programs(Simulation):
+    """A simulation whose NICs programs of this machine use."""
+
+    def __init__(self, simulator: pathlib.Path, folder: pathlib.Path, *arguments: str):
+        super().__init__(simulator, folder, *arguments)
+        self._run = [str(simulator.parent / "vireo_run"), "exec", "--directory", str(folder)]
+
+    def run(self, workload: str, messages: int, prefix: str) -> tuple[str, str]:
+        """What client and server print."""
+        kind, size, _, _ = WORKLOADS[workload]
+        with socket.socket() as unused:
+            unused.bind(("localhost", 0))
+            port = unused.getsockname()[1]
+        server, client = (f"{prefix} {line}".format(n=messages, size=size, address="localhost", port=port).split() for line in PROGRAMS[False, kind])
+        def start(nic, words):
+            return subprocess.Popen([*self._run, "--nic", str(nic), "--", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                    stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        with start(1, server) as serving:
+            try:
+                listens = re.compile(f":{port:04X} [0-9A-F:]+ 0A ")
+                while serving.poll() is None and not any(listens.search(pathlib.Path(f"/proc/net/{name}").read_text()) for name in ("tcp", "tcp6")):
+                    time.sleep(0.02)
+                with start(0, client) as asking:
+                    try:
+                        texts = [process.communicate(timeout=1800)[0] for process in (asking, serving)]
+                    finally:
+                        asking.kill()
+            finally:
+                serving.kill()
+        if asking.returncode != 0 or serving.returncode != 0:
+            raise RuntimeError(f"{' '.join(client)} failed:\n" + "\n".join(texts))
+        return texts[0], texts[1]
+
+    def measure(self, workload: str, messages: int) -> Sample:
+        frames, sent_bytes = self.frames()
+        texts = self.run(workload, messages, COUNTER)
+        after = self.frames()
+        return Sample(messages, [collected(text) for text in texts], more(after[0], frames), more(after[1], sent_bytes))
+
+
+def measure_overlay(simulator: pathlib.Path, workloads: list[str]) -> list[dict]:
+    if shutil.which(COUNTER.split()[0]) is None:
+        raise build_guest.Unavailable(f"{COUNTER.split()[0]} is not installed; it counts the instructions of the way `overlay`")
+    rows = []
+    for workload in workloads:
+        with tempfile.TemporaryDirectory(prefix="vireo-bench-") as folder, contextlib.ExitStack() as stack:
+            simulation = Programs(simulator, pathlib.Path(folder))
+            stack.callback(simulation.end)
+            _, _, few, many = WORKLOADS[workload]
+            rows.append(row_of("overlay", workload, simulation.measure(workload, few), simulation.measure(workload, many)))
+        with tempfile.TemporaryDirectory(prefix="vireo-bench-") as folder, contextlib.ExitStack() as stack:
+            simulation = Programs(simulator, pathlib.Path(folder), "--virtual-time", "--seed", "7")
+            stack.callback(simulation.end)
+            rows[-1] |= simulated_of(workload, simulation.run(workload, SIMULATED_MESSAGES[workload], "")[0])
+        print(json.dumps(rows[-1]), flush=True)
+    return rows
+
+
+class World(Simulation):
+    """A simulation with two guests."""
+
+    def __init__(self, way: Way, simulator: pathlib.Path, folder: pathlib.Path):
+        self._way = way
+        functions = [words for nic in (0, 1) for words in
+                     (("--pvrdma", f"guest{nic}={folder}/f{nic},nic={nic}") if way.has_pvrdma else ("--export", f"{nic}={folder}/f{nic}"))]
+        super().__init__(simulator, folder, *functions)
         self.guests = [Guest(self._words(nic), folder / f"console{nic}") for nic in (0, 1)]
         for guest in self.guests:
             guest.await_boot()
@@ -239,16 +352,9 @@ class World:
         words[words.index("-initrd") + 1] = str(FILES / INITRAMFS)
         return [*words, "-icount", f"shift={ICOUNT_SHIFT},sleep=on"]
 
-    def _frames(self) -> list[dict]:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as control:
-            control.connect(f"{self._folder}/control.sock")
-            control.send(json.dumps({"frames": "list"}).encode())
-            return json.loads(control.recv(65536))["answer"]
-
     def _sample(self, messages: float) -> Sample:
-        frames = self._frames()
-        return Sample(messages, [guest.busy_ns() / 2**ICOUNT_SHIFT for guest in self.guests], [one["sent"] for one in frames],
-                      [one["sent_bytes"] for one in frames])
+        frames, sent_bytes = self.frames()
+        return Sample(messages, [guest.busy_ns() / 2**ICOUNT_SHIFT for guest in self.guests], frames, sent_bytes)
 
     def measure(self, workload: str, messages: int) -> Sample:
         kind, size, _, _ = WORKLOADS[workload]
@@ -259,16 +365,13 @@ class World:
         self.guests[0].run(f"timeout 3000 {client}")
         self.guests[1].run("wait $server")
         after = self._sample(messages)
-        def more(later, earlier):
-            return [x - y for x, y in zip(later, earlier, strict=True)]
         return Sample(messages, more(after.instructions, before.instructions), more(after.frames, before.frames),
                       more(after.sent_bytes, before.sent_bytes))
 
     def end(self) -> None:
         for guest in getattr(self, "guests", []):
             guest.end()
-        self._simulator.send_signal(signal.SIGTERM)
-        self._simulator.wait()
+        super().end()
 
 
 def main() -> int:
@@ -277,6 +380,7 @@ def main() -> int:
     parser.add_argument("--way", default=",".join(WAYS), help="comma-separated (default: %(default)s)")
     parser.add_argument("--workload", default=",".join(WORKLOADS), help="comma-separated (default: %(default)s)")
     parser.add_argument("--json", type=pathlib.Path, help="write the figures to this file")
+    parser.add_argument("--rows", type=pathlib.Path, help="take the figures of the other ways from this file, which --json wrote")
     parser.add_argument("--update", action="store_true", help="write table and plot of docs/guests-bench.md")
     parser.add_argument("--simulator", default=ROOT / "build/bench/sim/simulator/vireo_simulator", type=pathlib.Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -284,13 +388,18 @@ def main() -> int:
     for name, known in [(way, WAYS) for way in ways] + [(workload, WORKLOADS) for workload in workloads]:
         if name not in known:
             parser.error(f"unknown '{name}'; known: {', '.join(known)}")
-    if options.update and (ways, workloads) != (list(WAYS), list(WORKLOADS)):
-        parser.error("--update writes a whole run; leave out --way and --workload")
+    earlier = [] if options.rows is None else [row for row in json.loads(options.rows.read_text(encoding="utf-8")) if row["way"] not in ways]
+    if options.update and ({*ways, *(row["way"] for row in earlier)}, workloads) != (set(WAYS), list(WORKLOADS)):
+        parser.error("--update writes a whole run; leave out --way and --workload, or give the other ways by --rows")
     rows = []
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends the guests
     try:
-        prepare()
+        if any(WAYS[way].has_guests for way in ways):
+            prepare()
         for way in ways:
+            if not WAYS[way].has_guests:
+                rows += measure_overlay(options.simulator, workloads)
+                continue
             with tempfile.TemporaryDirectory(prefix="vireo-bench-") as folder, contextlib.ExitStack() as stack:
                 world = World(WAYS[way], options.simulator, pathlib.Path(folder))
                 stack.callback(world.end)
@@ -304,6 +413,7 @@ def main() -> int:
     except RuntimeError as error:
         print(f"vireo bench guests: {error}", file=sys.stderr)
         return 1
+    rows = sorted(earlier + rows, key=lambda row: list(WAYS).index(row["way"]))
     table = table_of(rows)
     print(table)
     if options.json is not None:

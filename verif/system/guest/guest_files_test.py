@@ -165,6 +165,20 @@ class Scripts(unittest.TestCase):
             build_pvrdma.prepare_module(files)
         self.assertEqual(list(files.iterdir()), [])
 
+    def test_tools_of_the_kernel_may_be_newer_than_it(self) -> None:
+        folder = pathlib.Path(self.folder.name) / "files"
+        folder.mkdir()
+        self.fake("apt-get", f'for last; do :; done; echo "$last" >>{folder}/asked; [ "$last" != linux-kbuild-6.1=6.1.2-3 ] && : >"${{last%%=*}}.deb"')
+        self.fake("dpkg-deb", "exit 0")
+        self.fake("apt-cache", 'echo "Version: 6.1.2-3"')
+        with self.assertRaisesRegex(build_guest.Unavailable, "linux-kbuild-6.1 6.1.2-3 cannot be downloaded"):
+            build_pvrdma.unpack_tools("linux-kbuild-6.1", "6.1.2-3", folder, folder / "tree")
+        (folder / "linux-kbuild-6.1").rmdir()
+        self.fake("apt-cache", 'echo "Version: 6.1.2-4"')
+        build_pvrdma.unpack_tools("linux-kbuild-6.1", "6.1.2-3", folder, folder / "tree")
+        asked = ["linux-kbuild-6.1=6.1.2-3"] * 2 + ["linux-kbuild-6.1=6.1.2-4"]
+        self.assertEqual((folder / "asked").read_text().split(), asked)
+
     def test_kernel_of_another_release_has_lists_of_its_own(self) -> None:
         self.fake_kernel("6.12.1-amd64", "6.12.1-1")
         folder, updates = self.target.parent / "trixie/apt", self.target.parent / "updates"
@@ -258,9 +272,33 @@ class Scripts(unittest.TestCase):
         self.assertAlmostEqual(latency["cpu_us"], 30)
         table = bench.table_of([stream, latency])
         self.assertIn("| `stream_64k` | RDMA by PVRDMA | 20,000 | 10,000 | 17.04 |", table)
-        self.assertIn("| `latency_64b` | TCP over virtio-net | 10,000 | 20,000 | 0.00 | 0 | 30.0 µs |", table)
+        self.assertTrue(table.splitlines()[2].endswith(f"| {stream['gbps']:.2f} Gb/s | – |"), table)
+        self.assertIn("| `latency_64b` | TCP over virtio-net | 10,000 | 20,000 | 0.00 | 0 | 30.0 µs | – |", table)
         # From 10 on, 90 units for each factor of 10.
         self.assertIn(f'width="{90 * (math.log10(30_000) - 1):.0f}" height="14" fill="#2f7fbf"/>', bench.plot_of([stream, latency]))
+
+    def test_figures_of_programs_without_guests(self) -> None:
+        self.assertEqual(bench.collected("==7== \n==7== Events    : Ir\n==7== Collected : 22419371\n"), 22_419_371)
+        with self.assertRaisesRegex(RuntimeError, "no count of callgrind in\nnothing"):
+            bench.collected("nothing")
+        # perftest's lines: sizes, messages, MB/s at most and on average, millions of messages per s; times in us.
+        stream = " #bytes #iterations\n 65536      200              11584.87            11584.70\t\t   0.185355\n"
+        self.assertAlmostEqual(bench.simulated_of("stream_64k", stream)["simulated_gbps"], 0.185355e6 * 65536 * 8 / 1e9)
+        latency = " 64      500          5.10           5.50         5.20     \t       5.25        \t0.03  \t\t5.40   5.50\n"
+        row = bench.simulated_of("latency_64b", latency)
+        self.assertEqual(row, {"simulated_us": 10.5})  # twice the average
+        with self.assertRaisesRegex(RuntimeError, "no figures of perftest"):
+            bench.simulated_of("stream_64b", stream)
+        few, many = bench.Sample(200, [1e6, 1e6], [0, 0], [0, 0]), bench.Sample(1200, [11e6, 21e6], [4800, 0], [0, 0])
+        table = bench.table_of([bench.row_of("overlay", "latency_64b", few, many) | row])
+        self.assertIn("| `latency_64b` | RDMA by the overlay, no guest | 10,000 | 20,000 | 4.00 | 96 | 30.0 µs | 10.5 µs |", table)
+
+    def test_rows_of_an_earlier_bench_do_not_make_a_whole_one(self) -> None:
+        rows = pathlib.Path(self.folder.name) / "rows.json"
+        rows.write_text('[{"way": "tcp"}, {"way": "softroce"}]')
+        ended = run("bench.py", "--way", "overlay", "--rows", rows, "--update")
+        self.assertEqual(ended.returncode, 2)
+        self.assertIn("or give the other ways by --rows", ended.stderr)
 
     def test_attaching_to_no_guest_says_so(self) -> None:
         ended = run("people.py", "--attach", f"{self.folder.name}/none")
