@@ -13,7 +13,7 @@ constexpr const char* kAll[] = {""};
 constexpr const char* kWithLoss[] = {"Perftest", "Atomics", "RdmaCm", "GuestIs", "Driver"};
 constexpr const char* kLockstepCases[] = {"RcPingpong", "RdmaCm"};
 constexpr const char* kTwoNicCases[] = {"RcPingpong", "Driver", "Ibverbs",  "Shared", "Perftest",
-                                        "Atomics",    "RdmaCm", "Programs", "Gids"};
+                                        "Atomics",    "RdmaCm", "Programs", "Gids",   "Unreliable"};
 constexpr PvrdmaWorld kWorlds[] = {
     {"model_2nics", "model", 2, false, kAll, kTwoNicCases},
     {"model_1nic", "model", 1, false, kAll, kAll},
@@ -59,6 +59,14 @@ TEST_P(PvrdmaGuests, DriverShowsTheDevice) {
 TEST_P(PvrdmaGuests, IbverbsExamples) {
   BetweenGuests(kRcPingpongIpv6);
   BetweenGuests(kUdPingpong);
+}
+
+// Linux' driver makes no queue pairs for unreliable connections, and does not ask the device, which has them.
+TEST_P(PvrdmaGuests, UnreliableConnectionsAreRefusedByTheDriver) {
+  const std::string output = In(0, "! ibv_uc_pingpong -g 1 >/run/client 2>&1 && cat /run/client");
+  EXPECT_NE(output.find("Couldn't create QP"), std::string::npos) << output;
+  EXPECT_NE(In(0, "dmesg -c | grep pvrdma | tail -1").find("queuepair type 3 not supported"), std::string::npos);
+  BetweenGuests(kRcPingpong);
 }
 
 TEST_P(PvrdmaGuests, Perftest) {
