@@ -37,6 +37,7 @@ struct Setup {
 constexpr Setup kSetups[] = {{"model", "model", nullptr},
                              {"lockstep", "lockstep", nullptr},
                              {"rtl", "rtl", nullptr},
+                             {"lockstep_loss", "lockstep", "drop rate=0.01"},
                              {"model_loss", "model", "drop rate=0.01"}};
 void PrintTo(const Setup& setup, std::ostream* out) { *out << setup.name; }
 
@@ -57,7 +58,6 @@ constexpr RdmaProgram kAtomics[] = {
      " 8          10 "},
     {"ib_atomic_lat -F -x 1 -m 1024 -o 4 -n 10 -u 18 -e -A CMP_AND_SWAP",
      "ib_atomic_lat -F -x 1 -m 1024 -o 4 -n 10 -u 18 -e -A CMP_AND_SWAP", "", " 8       10 "}};
-constexpr RdmaProgram kUcmatose = {"ucmatose -C 5 -S 6000", "ucmatose -C 5 -S 6000", "-s ", "return status 0", false};
 
 class PvrdmaAndSoftRoce : public testing::TestWithParam<Setup> {
  protected:
@@ -174,7 +174,9 @@ TEST_P(PvrdmaAndSoftRoce, Atomics) {
 
 TEST_P(PvrdmaAndSoftRoce, RdmaCm) {
   BothWays(kUcmatose);
-  if (GetParam().faults == nullptr) BothWays(kRping);
+  if (GetParam().faults != nullptr) return;
+  BothWays(kRping);
+  BothWays(kUdaddy);
 }
 
 INSTANTIATE_TEST_SUITE_P(Setups, PvrdmaAndSoftRoce, testing::ValuesIn(kSetups),

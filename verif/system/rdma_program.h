@@ -32,6 +32,10 @@ inline constexpr RdmaProgram kAtomicLat = {"ib_atomic_lat -F -x 1 -n 10 -u 18 -e
                                            "ib_atomic_lat -F -x 1 -n 10 -u 18 -e -A CMP_AND_SWAP", "", " 8       10 "};
 inline constexpr RdmaProgram kRping = {"rping -s -C 5 -S 900 -V", "rping -c -C 5 -S 900 -V -v", "-a ",
                                        "ping data: rdma-ping-4:", false};
+inline constexpr RdmaProgram kUcmatose = {"ucmatose -C 5 -S 6000", "ucmatose -C 5 -S 6000", "-s ", "return status 0",
+                                          false};
+inline constexpr RdmaProgram kUdaddy = {
+    "udaddy -C 5 -S 1000", "udaddy -C 5 -S 1000", "-s ", "return status 0", false, false};
 
 // A line for a guest's shell: succeeds when the program's server listens.
 inline std::string Listens(const RdmaProgram& program, unsigned port) {
