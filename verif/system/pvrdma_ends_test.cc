@@ -57,22 +57,28 @@ namespace {
 
 TEST_P(PvrdmaGuests, GuestIsKilledInTraffic) {
   const Json idle = ObjectsOf(1);
-  EndInTraffic([&] {
-    Kill(1);
-    AwaitObjects(1, kNothing);
-  });
-  StartAgain(1);
-  AwaitObjects(1, idle);
-  BetweenGuests(ReliableProgram(GetParam()));
+  for (int end = 0; end < GetParam().ends && !HasFailure(); ++end) {
+    SCOPED_TRACE(end);
+    EndInTraffic([&] {
+      Kill(1);
+      AwaitObjects(1, kNothing);
+    });
+    StartAgain(1);
+    AwaitObjects(1, idle);
+    BetweenGuests(ReliableProgram(GetParam()));
+  }
 }
 
 TEST_P(PvrdmaGuests, GuestIsResetInTraffic) {
   const Json idle = ObjectsOf(1);
-  EndInTraffic([&] {
-    ResetMachine(1);
-    AwaitObjects(1, idle);
-  });
-  BetweenGuests(ReliableProgram(GetParam()));
+  for (int end = 0; end < GetParam().ends && !HasFailure(); ++end) {
+    SCOPED_TRACE(end);
+    EndInTraffic([&] {
+      ResetMachine(1);
+      AwaitObjects(1, idle);
+    });
+    BetweenGuests(ReliableProgram(GetParam()));
+  }
 }
 
 TEST_P(PvrdmaGuests, DriverIsUnloadedAndLoaded) {

@@ -34,6 +34,7 @@ struct PvrdmaWorld {
   bool has_loss;      // 1 % of the frames on each NIC's link, in both directions
   PvrdmaCases cases;  // that it can run
   PvrdmaCases usual;  // without VIREO_SYSTEM=full
+  int ends = 1;       // how often a guest is killed, and how often reset
 };
 inline void PrintTo(const PvrdmaWorld& world, std::ostream* out) { *out << world.name; }
 bool IsFullSystemTest();

@@ -11,6 +11,7 @@ namespace {
 
 constexpr const char* kAll[] = {""};
 constexpr const char* kWithLoss[] = {"Perftest", "Atomics", "RdmaCm", "GuestIs", "Driver"};
+constexpr const char* kEnds[] = {"GuestIs", "Driver"};
 constexpr const char* kLockstepCases[] = {"RcPingpong", "RdmaCm"};
 constexpr const char* kTwoNicCases[] = {"RcPingpong", "Driver", "Ibverbs",  "Shared", "Perftest",
                                         "Atomics",    "RdmaCm", "Programs", "Gids",   "Unreliable"};
@@ -23,6 +24,7 @@ constexpr PvrdmaWorld kWorlds[] = {
     {"rtl_1nic", "rtl", 1, false, kAll, {}},
     {"rtl_2nics_loss", "rtl", 2, true, kWithLoss, {}},
     {"model_2nics_loss", "model", 2, true, kWithLoss, {}},
+    {"model_2nics_ends", "model", 2, false, kEnds, {}, 20},
 };
 
 // All but ib_write_bw, which cannot, use events: polling in a guest with one processor takes the time of its kernel,
