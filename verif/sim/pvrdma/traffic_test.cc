@@ -307,6 +307,28 @@ TEST_P(PvrdmaTraffic, UdDatagramsReachSeveralGuests) {
   EXPECT_EQ(failed->status, 2u);  // loc_qp_op_err
 }
 
+TEST_P(PvrdmaTraffic, InvalidatesNeedReliableConnections) {
+  Build();
+  constexpr uint8_t kUc = 3, kUd = 4;
+  for (const uint8_t type : {kUc, kUd}) {
+    for (const WrOpcode opcode : {WrOpcode::kSendWithInv, WrOpcode::kLocalInv}) {
+      SCOPED_TRACE(static_cast<int>(opcode));
+      Side a(world_->driver(0), {.type = type}), b(world_->driver(1), {.type = type});
+      a.qp.Connect({.dest_qpn = b.qp.qpn(), .dgid = World::GidOf(1), .qkey = 0x1234});
+      SendWqe wqe = type == kUd ? Datagram(b, 1, 1, 0x1234) : Wqe(opcode, 1);
+      wqe.opcode = opcode;
+      Store(wqe.imm_data, a.region.lkey);
+      a.qp.Send(wqe, std::array{a.region.Element(0, 8)});
+      const auto failed = a.cq.Next();
+      ASSERT_TRUE(failed.has_value());
+      EXPECT_EQ(failed->wr_id, 1u);
+      EXPECT_EQ(failed->status, 2u);  // loc_qp_op_err
+      a.Destroy();
+      b.Destroy();
+    }
+  }
+}
+
 TEST_P(PvrdmaTraffic, DatagramsFollowAGidToAnotherNic) {
   Build({0, 0, 1});
   const DriverQpOptions options{.type = 4};
