@@ -65,7 +65,13 @@ Status Service::SetUp() {
   // Vector 0 is for configuration changes, 1 for the driver's own queues; contexts share the rest.
   constexpr uint16_t kOwnVectors = 2;
   first_vector_ = kOwnVectors;
-  if (net().vectors() > kOwnVectors) vector_uses_.resize(net().vectors() - kOwnVectors);
+  if (net().vectors() > kOwnVectors) {
+    const auto shared = static_cast<uint16_t>(net().vectors() - kOwnVectors);
+    const uint16_t clients =
+        options_.client_vectors.has_value() ? std::min<uint16_t>(*options_.client_vectors, shared / 2) : shared;
+    reserved_vectors_ = static_cast<uint16_t>(shared - clients);
+    vector_uses_.resize(clients);
+  }
   return options_.discovers_neighbors ? SetUpNeighborDiscovery() : Status();
 }
 

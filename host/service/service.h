@@ -47,6 +47,9 @@ struct ServiceOptions {
   // the NIC's addresses. Uses the device's net queues.
   bool discovers_neighbors = false;
   host::DeviceOptions driver;
+  // Clients share at most this number of vectors, and at most half of them: the device's others are for other users of
+  // it in this process (Service::reserved_vectors). None: clients share all.
+  std::optional<uint16_t> client_vectors{};
   // Clock of the programs; outlives the service. Null: they use the system's time.
   ProgramClock* clock = nullptr;
 };
@@ -110,6 +113,10 @@ class Service {
   spec::IbMtu active_mtu() const;
   uint64_t node_guid() const;  // host byte order
   uint32_t link_mbps() const;  // 0: not known
+  // Those that ServiceOptions::client_vectors leaves: the first one, and their number.
+  std::pair<uint16_t, uint16_t> reserved_vectors() const {
+    return {static_cast<uint16_t>(first_vector_ + vectors()), reserved_vectors_};
+  }
 
   size_t contexts() const { return contexts_.size(); }
   // The pids of connected clients.
@@ -150,7 +157,7 @@ class Service {
   const ServiceOptions options_;
   std::shared_ptr<verbs::Device> device_;
   spec::NetConfig net_config_;
-  uint16_t first_vector_ = 0;
+  uint16_t first_vector_ = 0, reserved_vectors_ = 0;
   std::vector<unsigned> vector_uses_;
   std::vector<GidEntry> gids_;
   std::unique_ptr<GidTableWriter> gid_table_;

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -261,11 +262,15 @@ int Commands::DoCreateCq(const CreateCq& request, CreateCqResponse& response) {
   if (request.pages < 1 + PagesFor(request.cqe, sizeof(Cqe))) return EINVAL;
   auto pages = GuestPages::Read(memory_, request.directory, request.pages);
   if (!pages.has_value()) return EFAULT;
-  auto made = nic_.device().CreateCq(request.cqe);
+  std::unique_ptr<NicVector> vector = nic_.TakeVector();
+  auto made = nic_.device().CreateCq(request.cqe, vector == nullptr ? std::nullopt : std::optional(vector->number()));
   if (!made.ok()) return host::ErrorNumber(made.error());
   response.handle = (*made)->cqn();
   response.cqe = request.cqe;
-  Cq cq{.pages = std::move(*pages), .queue = std::move(made).value(), .context = request.context};
+  Cq cq{.pages = std::move(*pages),
+        .vector = std::move(vector),
+        .queue = std::move(made).value(),
+        .context = request.context};
   cq.ring = RingEnd(request.cqe, IndexAt(cq.pages, kSecond + kTail), IndexAt(cq.pages, kSecond + kHead));
   objects_.cqs.insert_or_assign(response.handle, std::move(cq));
   ++context->objects;

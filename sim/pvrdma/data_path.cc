@@ -155,29 +155,44 @@ bool DataPath::ReleaseHandles(Qp& qp) {
   return true;
 }
 
+void DataPath::ArmSolicited(Cq& cq) {
+  if (cq.arm != Cq::Arm::kOff) return;
+  cq.arm = Cq::Arm::kReceived;
+  // The NIC does not see completions that were taken from its queue and wait for room.
+  if (cq.vector == nullptr || cq.queue->buffered() != 0 || !cq.own.empty()) return;
+  static_cast<void>(cq.vector->TakeInterrupt());  // of an earlier time
+  if (cq.queue->Arm(/*solicited_only=*/true).ok()) cq.arm = Cq::Arm::kSolicited;
+}
+
 void DataPath::MoveCompletions(Cq& cq) {
+  // Taken first: the NIC writes a completion before it interrupts for it.
+  if (cq.arm == Cq::Arm::kSolicited && cq.vector->TakeInterrupt()) {
+    cq.arm = Cq::Arm::kOff;
+    cq.must_notify = true;
+  }
   RingEnd& ring = cq.ring;
   for (std::optional<uint32_t> used = ring.Outstanding(); used.has_value() && *used < ring.entries();
        used = ring.Outstanding()) {
     if (!cq.own.empty()) {
-      Complete(cq, cq.own.front());
+      Complete(cq, cq.own.front(), /*is_own=*/true);
       cq.own.pop_front();
       continue;
     }
     std::array<spec::RdmaCqReq, 1> completion;
     const host::Result<size_t> count = cq.queue->Poll(completion);
     if (!count.ok() || *count == 0) return;
-    Complete(cq, FromCompletion(completion[0]));
+    Complete(cq, FromCompletion(completion[0]), /*is_own=*/false);
   }
 }
 
-void DataPath::Complete(Cq& cq, const Cqe& cqe) {
+void DataPath::Complete(Cq& cq, const Cqe& cqe, bool is_own) {
   constexpr uint32_t kWcReceived = 128;  // vmw_pvrdma-abi.h, PVRDMA_WC_RECV, a bit of all received messages' codes
   Store(cq.pages.At(kFirstEntry + uint64_t{cq.ring.slot()} * sizeof cqe), cqe);
   cq.ring.Advance();
-  // The NIC's completion does not say whether its message was sent solicited: every received one counts.
-  const bool is_solicited = cqe.status != 0 || (cqe.opcode & kWcReceived) != 0;
-  if (cq.arm == Cq::Arm::kAny || (cq.arm == Cq::Arm::kSolicited && is_solicited)) {
+  // The completion does not say whether its message was sent solicited.
+  const bool may_be_solicited = cqe.status != 0 || (cqe.opcode & kWcReceived) != 0;
+  const bool is_judged_here = cq.arm == Cq::Arm::kReceived || (cq.arm == Cq::Arm::kSolicited && is_own);
+  if (cq.arm == Cq::Arm::kAny || (is_judged_here && may_be_solicited)) {
     cq.arm = Cq::Arm::kOff;
     cq.must_notify = true;
   }

@@ -20,8 +20,10 @@ class DataPath {
   void MoveReceives(Qp& qp);
   void MoveReceives(Srq& srq);
   // Moves completions, the function's own before the NIC's, as many as the guest's ring has room for, and marks the
-  // queue if it was armed.
+  // queue if it was armed for one of them.
   void MoveCompletions(Cq& cq);
+  // For solicited completions, unless it is armed already. Call it after MoveCompletions().
+  static void ArmSolicited(Cq& cq);
   // Releases the address handles of a datagram queue pair. False: a request that may name one is outstanding.
   bool ReleaseHandles(Qp& qp);
 
@@ -35,8 +37,8 @@ class DataPath {
   // The handle for a datagram's path. Null: with kYes the path is invalid; with kLater an old handle is still in use.
   std::pair<Posted, const verbs::AddressHandle*> HandleFor(Qp& qp, const AddressVector& vector);
   void Fail(Qp& qp);
-  // There is room.
-  static void Complete(Cq& cq, const Cqe& cqe);
+  // There is room. `is_own`: of the function, not of the NIC.
+  static void Complete(Cq& cq, const Cqe& cqe, bool is_own);
 
   Nic& nic_;
   Objects& objects_;

@@ -157,8 +157,8 @@ void Device::WriteDoorbell(uint32_t page, uint32_t offset, uint32_t value) {
     ServeCq(handle, *cq);
     if ((value & kCqArm) != 0) {
       cq->arm = Cq::Arm::kAny;
-    } else if ((value & kCqArmSolicited) != 0 && cq->arm == Cq::Arm::kOff) {
-      cq->arm = Cq::Arm::kSolicited;
+    } else if ((value & kCqArmSolicited) != 0) {
+      DataPath::ArmSolicited(*cq);
     }
   }
   Flush();

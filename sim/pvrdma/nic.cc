@@ -18,6 +18,19 @@ Nic::Nic(verbs::Device& device, GidDirectory& directory, Options options)
   max_cqs_ = limits.max_rdma_cqs;
   const auto port = device.QueryPort();
   gids_ = port.ok() ? port->gid_tbl_len : 0;
+  if (!device.base().constants().rdma_has_cq_arm) return;
+  for (uint16_t i = 0; i < options_.vectors; ++i) {
+    free_vectors_.insert(static_cast<uint16_t>(options_.first_vector + i));
+  }
+}
+
+NicVector::~NicVector() { nic_.free_vectors_.insert(number_); }
+
+bool NicVector::TakeInterrupt() const { return nic_.device_.function().TakeInterrupt(number_); }
+
+std::unique_ptr<NicVector> Nic::TakeVector() {
+  if (free_vectors_.empty()) return nullptr;
+  return std::unique_ptr<NicVector>(new NicVector(*this, free_vectors_.extract(free_vectors_.begin()).value()));
 }
 
 host::Result<uint16_t> Nic::Bind(const Gid& gid, std::optional<uint16_t> vlan, service::cm::Gsi::Receiver receiver) {

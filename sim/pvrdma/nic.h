@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "host/service/cm/gsi.h"
@@ -34,6 +35,25 @@ class GidDirectory {
   uint64_t version_ = 0;
 };
 
+class Nic;
+
+// A vector of the NIC, for one completion queue.
+class NicVector {
+ public:
+  ~NicVector();
+  NicVector(const NicVector&) = delete;
+  NicVector& operator=(const NicVector&) = delete;
+  uint16_t number() const { return number_; }
+  // An interrupt since the last call that returned true.
+  bool TakeInterrupt() const;
+
+ private:
+  friend class Nic;
+  NicVector(Nic& nic, uint16_t number) : nic_(nic), number_(number) {}
+  Nic& nic_;
+  const uint16_t number_;
+};
+
 class Nic {
  public:
   struct OwnGid {
@@ -53,6 +73,7 @@ class Nic {
     spec::IbMtu active_mtu = spec::IbMtu::kMtu1024;
     uint32_t link_mbps = 0;
     uint64_t node_guid = 0;
+    uint16_t first_vector = 0, vectors = 0;  // of the NIC, that nobody else uses
     // The NIC's queue pair 1, which guests share; outlives this. Null: guests have none.
     service::cm::Gsi* gsi = nullptr;
   };
@@ -68,6 +89,8 @@ class Nic {
   uint32_t max_cqs() const { return max_cqs_; }
   bool has_atomics() const { return device_.attributes().atomic_cap != spec::RdmaAtomicCap::kNone; }
   const GidDirectory& directory() const { return directory_; }
+  // Null: all are in use, or the NIC's completion queues cannot be armed but by a command (profile rfc-v2).
+  std::unique_ptr<NicVector> TakeVector();
 
   // Adds a GID; returns its index in the NIC's table. kRefused with gid_duplicate: it is in use on some NIC. kNoMemory:
   // the table is full. `receiver` gets the datagrams to queue pair 1 at this GID.
@@ -79,6 +102,7 @@ class Nic {
   Mac MacFor(const Gid& gid, const Mac& known) const;
 
  private:
+  friend class NicVector;
   void Publish() const;
 
   verbs::Device& device_;
@@ -86,6 +110,7 @@ class Nic {
   const Options options_;
   uint32_t max_qps_ = 0, max_cqs_ = 0, gids_ = 0;
   std::map<uint16_t, Gid> bound_;  // by index
+  std::set<uint16_t> free_vectors_;
 };
 
 }  // namespace vireo::sim::pvrdma

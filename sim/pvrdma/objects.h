@@ -16,6 +16,7 @@
 #include "host/verbs/queue_pair.h"
 #include "host/verbs/shared_receive_queue.h"
 #include "sim/pvrdma/guest_memory.h"
+#include "sim/pvrdma/nic.h"
 #include "sim/pvrdma/ring.h"
 
 namespace vireo::sim::pvrdma {
@@ -44,11 +45,13 @@ struct Mr {
 
 struct Cq {
   GuestPages pages;
+  std::unique_ptr<NicVector> vector;  // may be null; given back after the queue
   std::shared_ptr<verbs::CompletionQueue> queue;
   uint32_t context = kKernelContext;
   uint32_t objects = 0;  // uses by queue pairs
   RingEnd ring{};
-  enum class Arm : uint8_t { kOff, kSolicited, kAny } arm = Arm::kOff;
+  // kSolicited: the NIC interrupts at a solicited completion. kReceived: at any received message, in its place.
+  enum class Arm : uint8_t { kOff, kSolicited, kReceived, kAny } arm = Arm::kOff;
   bool must_notify = false;  // not yet in the notification ring
   bool is_reported = false;  // that the ring has stopped
   std::deque<Cqe> own{};     // of a queue pair 1, not yet in the ring

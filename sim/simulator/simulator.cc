@@ -76,6 +76,13 @@ std::string Simulator::OpenService(const SimulatorOptions& options, size_t numbe
   service.ifindex = kFirstIfindex + static_cast<uint32_t>(number);
   service.link_mbps = nic.rate_mbps();
   service.driver = options.simulation.system.driver;
+  if (std::ranges::find(options.simulation.guests, number, &Simulation::Guest::nic) !=
+      options.simulation.guests.end()) {
+    // Completion queues of guests that can be armed for solicited completions exactly.
+    constexpr uint16_t kGuestVectors = 256;
+    service.client_vectors = service.driver.max_vectors;
+    service.driver.max_vectors += kGuestVectors;
+  }
   if (virtual_time_ != nullptr) {
     service.clock = &virtual_time_->clock(number);
     host.station().memory().OnWrite(
@@ -183,6 +190,8 @@ std::string Simulator::OpenGuests(const SimulatorOptions& options) {
                                .active_mtu = service.active_mtu(),
                                .link_mbps = service.link_mbps(),
                                .node_guid = service.node_guid(),
+                               .first_vector = service.reserved_vectors().first,
+                               .vectors = service.reserved_vectors().second,
                                .gsi = gsis_[guest.nic]};
       for (const service::GidEntry& entry : service.gids()) {
         std::ranges::copy(entry.gid, nic.own_gids.emplace_back(pvrdma::Nic::OwnGid{.index = entry.index}).gid.begin());

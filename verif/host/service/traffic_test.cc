@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "host/service/gid_table.h"
 #include "sim/simulator/control_socket.h"
@@ -49,6 +50,28 @@ INSTANTIATE_TEST_SUITE_P(Ways, ServiceTraffic,
                                          Way{"OneNic", false, {0, 0}}, Way{"Rtl", false, {0, 1}, "rtl"},
                                          Way{"Lockstep", false, {0, 1}, "lockstep"}),
                          [](const auto& info) { return std::string(info.param.name); });
+
+// --- Vectors
+
+uint16_t VectorsOf(const std::string& socket) {
+  const auto connected = service::SharedDevice::Connect(socket);
+  EXPECT_TRUE(connected.ok()) << host::ToString(connected.error());
+  return connected.ok() ? (*connected)->vectors() : 0;
+}
+
+// Guests need vectors of their own: half of them, if the NIC has few.
+TEST(ServiceVectors, ANicWithGuestsKeepsSomeForThem) {
+  constexpr uint16_t kAll = 62, kBesideGuests = 64, kHalf = 31;
+  const std::string guest =
+      (std::filesystem::temp_directory_path() / ("vireo_guest_" + std::to_string(::getpid()))).string();
+  for (const auto& [config, expected] : {std::pair{"nic100", kBesideGuests}, {"nic1", kHalf}}) {
+    SCOPED_TRACE(config);
+    SimulatorProcess simulator({"--config", config, "--nics", "2", "--pvrdma", "guest=" + guest});
+    ASSERT_TRUE(simulator.is_ready()) << simulator.error();
+    EXPECT_EQ(VectorsOf(simulator.socket(0)), expected);  // the guest's
+    EXPECT_EQ(VectorsOf(simulator.socket(1)), kAll);
+  }
+}
 
 // --- GIDs
 

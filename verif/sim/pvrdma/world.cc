@@ -55,6 +55,7 @@ World::World(const Options& options) : nic_of_(options.guests) {
   auto built = RdmaSystem::Build(system);
   EXPECT_NE(built.system, nullptr) << built.error;
   system_ = std::move(built.system);
+  constexpr uint16_t kFirstVector = 2;  // after the driver's own
   for (size_t i = 0; i < system.nics; ++i) {
     RdmaHost& host = system_->host(i);
     if (options.has_gsi) gsis_.push_back(OpenGsi(i));
@@ -65,6 +66,8 @@ World::World(const Options& options) : nic_of_(options.guests) {
                                                        .active_mtu = spec::IbMtu::kMtu4096,
                                                        .link_mbps = options.config->link_mbps,
                                                        .node_guid = 0x0256'49ff'fe52'0001 + i,
+                                                       .first_vector = kFirstVector,
+                                                       .vectors = options.vectors,
                                                        .gsi = options.has_gsi ? gsis_.back().get() : nullptr}));
   }
   for (const size_t nic : options.guests) {

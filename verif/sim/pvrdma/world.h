@@ -69,7 +69,8 @@ class World {
     const spec::Config* config = &spec::kNic100;
     std::vector<size_t> guests = {0, 1};  // the NIC of each
     bool is_monitored = true;
-    bool has_gsi = false;  // guests have a queue pair 1, as with a service
+    uint16_t vectors = 16;  // of each NIC, for completion queues
+    bool has_gsi = false;   // guests have a queue pair 1, as with a service
   };
   explicit World(const Options& options);
   ~World();
