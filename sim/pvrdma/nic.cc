@@ -72,6 +72,7 @@ void Nic::Unbind(uint16_t index) {
 void Nic::Publish() const {
   if (!options_.on_gids) return;
   std::vector<Gid> gids;
+  gids.reserve(bound_.size());
   for (const auto& [index, gid] : bound_) gids.push_back(gid);
   options_.on_gids(std::move(gids));
 }
