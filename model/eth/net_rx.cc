@@ -15,7 +15,6 @@ constexpr size_t kBuffersPerRequest = spec::kNetBuffersPerRequest;
 // So many buffers in the cache, or fewer: the next ones are requested.
 constexpr size_t kLow = spec::kNetReceivesAhead - kBuffersPerRequest;
 static_assert(spec::kNetReceivesAhead <= kDescriptors);
-constexpr size_t kWriteBytesMax = spec::kPcieRequestBoundary;
 constexpr uint8_t kLastOfFrame = 1;  // tag of a write
 
 }  // namespace
@@ -257,7 +256,7 @@ void NetRx::Take(const spec::Buffer& piece) {
     entry.completion.next_position = piece.next_index;
   }
   job_.entries.push_back(entry);
-  job_.writes += (bytes + kWriteBytesMax - 1) / kWriteBytesMax;
+  if (bytes != 0) job_.writes += (piece.address % kWriteBytes + bytes + kWriteBytes - 1) / kWriteBytes;
   piece_ = piece;
   if (piece.more) {
     state_ = State::kRequest;
@@ -374,7 +373,7 @@ void NetRx::BeginEntry(Cycle now) {
 }
 
 void NetRx::BeginWrite(Cycle now, uint64_t address, size_t left) {
-  const size_t bytes = std::min(left, kWriteBytesMax);
+  const size_t bytes = std::min<size_t>(left, kWriteBytes - address % kWriteBytes);
   stream_.Begin(now + 1, {.address = address,
                           .bytes = bytes,
                           .lane = position_ % beat_bytes_,

@@ -35,6 +35,10 @@ class NetRx final : public Block {
   static constexpr size_t kRequests = 4;                          // outstanding
   static constexpr size_t kWaiting = spec::kNetChainDescriptors;  // completions waiting for the writes of their frame
 
+  // A write ends at a multiple of this address, or with its descriptor. The write port serves its clients in turn, a
+  // write of each, so a longer one would delay every used element and used index by as much.
+  static constexpr size_t kWriteBytes = 512;
+
   // Unloaded, from the cycle in which one token is accepted to the one in which the next is visible. `Beat` is the
   // frame's first.
   static constexpr Cycle kFrameToBeat = 11;          // from the cache
@@ -47,7 +51,7 @@ class NetRx final : public Block {
   static constexpr Cycle kBufferToFailure = 5;     // bad buffer
   static constexpr Cycle kDoneToCompletion = 1;    // from the pulse of the frame's last write
   static constexpr Cycle kDoneToFailure = 2;       // likewise, if the bus refused one
-  static constexpr Cycle kCyclesPerFrame = 2;      // and one per step, of one descriptor of 4096 bytes or less
+  static constexpr Cycle kCyclesPerFrame = 2;      // and one per step, of one descriptor
 
   // `store` must outlive the block.
   NetRx(Agenda& agenda, uint32_t data_bits, uint32_t net_queue_pairs, FrameStore& store);

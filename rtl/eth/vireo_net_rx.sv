@@ -85,10 +85,12 @@ module vireo_net_rx
   // Width of a byte offset in net_hdr and frame, and of their length.
   localparam int unsigned PosBits = $bits(frame_i.bytes);
   localparam int unsigned StepBits = PosBits - LaneBits;
-  localparam int unsigned WriteBytesMax = vireo_dma_pkg::BurstBytesMax;
-  localparam int unsigned WriteBits = $clog2(WriteBytesMax);
-  // Writes of a frame: one per descriptor, and one more per WriteBytesMax.
-  localparam int unsigned WritesBits = CountBits;
+  // A write ends at a multiple of this address, or with its descriptor. The write port serves its clients in turn, a
+  // write of each, so a longer one would delay every used element and used index by as much.
+  localparam int unsigned WriteBytes = 512;
+  localparam int unsigned WriteBits = $clog2(WriteBytes);
+  // Writes of a frame: at most two per descriptor, and one more per WriteBytes.
+  localparam int unsigned WritesBits = CountBits + 1;
   // Pending completions: at least those of one frame, otherwise the first would wait for writes that wait for the last.
   localparam int unsigned Waiting = Descriptors;
   localparam int unsigned WaitingBits = $clog2(Waiting);
@@ -256,6 +258,7 @@ module vireo_net_rx
 
   logic takes, store, answers, make_request, make_walk, is_full, is_bad;
   logic [PosBits-1:0] use_bytes, used_new;
+  logic [PosBits:0] write_span;
   logic [CountBits-1:0] my_count, rest, request_room;
 
   always_comb begin
@@ -351,6 +354,9 @@ module vireo_net_rx
     // The used part of the descriptor, and the resulting state of its buffer.
     use_bytes = piece.bytes < 32'(left_q) ? piece.bytes[PosBits-1:0] : left_q;
     used_new = used_q + use_bytes;
+    // From the last multiple of WriteBytes before it, rounded up.
+    write_span = (PosBits + 1)'(use_bytes) + (PosBits + 1)'(piece.address[WriteBits-1:0])
+               + (PosBits + 1)'(WriteBytes - 1);
     // All descriptors of a receive buffer must be device-writable [virtio 1.3, 5.1.6.3]. If one chain fills the list,
     // the chain is too long and the queue stops; if several buffers fill it, only the frame is dropped.
     is_full = entries_q == CountBits'(Descriptors);
@@ -470,7 +476,7 @@ module vireo_net_rx
       end else begin
         entry_write = 1'b1;
         entries_d = entries_q + 1'b1;
-        writes_d = writes_q + WritesBits'(({1'b0, use_bytes} + (PosBits + 1)'(WriteBytesMax - 1)) >> WriteBits);
+        if (use_bytes != '0) writes_d = writes_q + WritesBits'(write_span >> WriteBits);
         left_d = left_q - use_bytes;
         head_d = entry_in.head;
         next_index_d = piece.next_index;
@@ -694,7 +700,7 @@ module vireo_net_rx
   logic run_done, run_begins;
   logic [63:0] run_address;
   logic [PosBits-1:0] run_left;
-  logic [12:0] run_bytes;
+  logic [12:0] run_room, run_bytes;  // run_room: up to the next multiple of WriteBytes
 
   logic pending_push, pending_space, pending_valid, pending_pop;
   pending_t pending_in, pending;
@@ -768,7 +774,8 @@ module vireo_net_rx
 
     run_address = write_state_q == WrEntry ? entry.address : address_q;
     run_left = write_state_q == WrEntry ? entry.bytes : bytes_q;
-    run_bytes = run_left > PosBits'(WriteBytesMax) ? 13'(WriteBytesMax) : 13'(run_left);
+    run_room = 13'(WriteBytes) - 13'(run_address[WriteBits-1:0]);
+    run_bytes = run_left > PosBits'(run_room) ? run_room : 13'(run_left);
     if (run_begins) begin
       run_d = run_of(position_q[LaneBits-1:0], run_address, run_bytes, to_write_q == WritesBits'(1));
       to_write_d = to_write_q - 1'b1;

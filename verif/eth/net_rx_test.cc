@@ -91,6 +91,7 @@ class WritePort final : public BenchStream {
     data_.insert(data_.end(), data.begin(), data.end());
     if (!beat.last) return;
     lasts.push_back(cycle);
+    if (request.tag == 1) ends.push_back(cycle);
     const Cycle due = cycle + 1 + (late != 0 ? random_() % (late + 1) : 0);
     const bool refused = refuses && refuses();
     due_.push_back({due_.empty() ? due : std::max(due, due_.back().cycle + 1), request.tag,
@@ -104,6 +105,7 @@ class WritePort final : public BenchStream {
   uint64_t limit = ~uint64_t{0};  // of writes that end
   uint64_t ended = 0;
   std::vector<Cycle> firsts, lasts;  // beats of writes
+  std::vector<Cycle> ends;           // last beats of frames
   OnWrite on_write;
   std::function<bool()> refuses;  // whether the bus refuses the next write; may be empty: none
 
@@ -261,7 +263,7 @@ struct Bench {
     const auto vq = static_cast<uint16_t>(2 * pair);
     for (size_t i = 0; i < chain.size(); ++i) {
       const uint64_t name = ++last_region;
-      const uint64_t address = name << 20 | random() % 5000;
+      const uint64_t address = name << 20 | (aligned ? 0 : random() % 5000);
       regions[name] = {address, chain[i].bytes, {}, 0};
       posted.regions.push_back(name);
       posted.capacity += chain[i].bytes;
@@ -367,7 +369,7 @@ struct Bench {
   // --- Host memory
   void Write(const spec::DmaWriteRequest& write, const Bytes& data, bool is_refused) {
     ++writes;
-    ASSERT_TRUE(write.bytes >= 1 && write.bytes <= 4096);
+    ASSERT_TRUE(write.bytes >= 1 && write.bytes <= NetRx::kWriteBytes - write.address % NetRx::kWriteBytes);
     EXPECT_TRUE(write.notify);
     ASSERT_EQ(data.size(), (write.bytes + kBeatBytes - 1) / kBeatBytes * kBeatBytes);
     const auto at = regions.find(write.address >> 20);
@@ -376,6 +378,9 @@ struct Bench {
     EXPECT_EQ(write.address, region.address + region.data.size()) << "not behind what was written";
     region.data.insert(region.data.end(), data.begin(), data.begin() + write.bytes);
     EXPECT_LE(region.data.size(), region.bytes) << "behind the end of a buffer";
+    EXPECT_TRUE((write.address + write.bytes) % NetRx::kWriteBytes == 0 || region.data.size() == region.bytes ||
+                write.tag == 1)
+        << "a write ends in the middle of a descriptor";
     region.last_write = writes;
     region.refused |= is_refused;
   }
@@ -515,6 +520,7 @@ struct Bench {
   std::deque<Open> open;  // requests that may not be answered yet
   bool mrg = false;
   bool toggles = false;  // mrg changes at any time
+  bool aligned = false;  // descriptors start where a write does
   bool idle = true;
   std::optional<Cycle> model_drop;
   uint64_t dropped = 0, done = 0, writes = 0, ended_then = 0;
@@ -1055,6 +1061,7 @@ TYPED_TEST(NetRxTest, RowWriteDiscardsTheAnswerInFlight) {
 
 TYPED_TEST(NetRxTest, BuffersReturnOnlyAfterAllWritesHaveEnded) {
   Bench<TypeParam> bench;
+  bench.aligned = true;
   bench.Enable();
   bench.SetMrg(true);
   bench.PostOne(0, 100, 3);
@@ -1063,13 +1070,14 @@ TYPED_TEST(NetRxTest, BuffersReturnOnlyAfterAllWritesHaveEnded) {
   bench.Send(0, 5000 - kHeaderBytes);
   bench.port.limit = 2;
   ASSERT_EQ(bench.bench.Run(3000), "");
-  EXPECT_EQ(bench.writes, 5u);
+  constexpr uint64_t kWrites = 3 + (5000 + NetRx::kWriteBytes - 1) / NetRx::kWriteBytes;
+  EXPECT_EQ(bench.writes, kWrites);
   EXPECT_EQ(bench.completion.count, 0u);
-  bench.port.limit = 4;
+  bench.port.limit = kWrites - 1;
   ASSERT_EQ(bench.bench.Run(100), "");
   EXPECT_EQ(bench.completion.count, 3u);
   EXPECT_FALSE(bench.block.IsIdle());
-  bench.port.limit = 5;
+  bench.port.limit = kWrites;
   ASSERT_EQ(bench.Finish(), "");
   EXPECT_EQ(bench.completion.count, 4u);
   bench.Check();
@@ -1077,6 +1085,7 @@ TYPED_TEST(NetRxTest, BuffersReturnOnlyAfterAllWritesHaveEnded) {
 
 TYPED_TEST(NetRxTest, HoldsSixtyFourCompletions) {
   Bench<TypeParam> bench;
+  bench.aligned = true;
   bench.Enable();
   bench.completion.rate = 0;
   bench.PostOne(0, 200, 80);
@@ -1091,6 +1100,7 @@ TYPED_TEST(NetRxTest, HoldsSixtyFourCompletions) {
 
 TYPED_TEST(NetRxTest, MeetsDocumentedLatencies) {
   Bench<TypeParam> bench;
+  bench.aligned = true;
   bench.Enable();
   ASSERT_EQ(bench.bench.Run(10), "");
   // Requests, and is answered.
@@ -1162,16 +1172,27 @@ TYPED_TEST(NetRxTest, BadBufferIsReportedInItsLatency) {
 
 TYPED_TEST(NetRxTest, OneBufferFramesMeetTheDocumentedRate) {
   Bench<TypeParam> bench;
+  bench.aligned = true;
   bench.Enable();
   bench.PostOne(0, 2000, 200);
   for (unsigned i = 0; i < 60; ++i) bench.Send(0, 1514);
   ASSERT_EQ(bench.Finish(), "");
   EXPECT_EQ(bench.done, 60u);
   const size_t beats = (kHeaderBytes + 1514 + bench.kBeatBytes - 1) / bench.kBeatBytes;
-  ASSERT_EQ(bench.port.firsts.size(), 60u);
+  ASSERT_EQ(bench.port.ends.size(), 60u);
   for (size_t i = 1; i < 60; ++i) {
-    EXPECT_EQ(bench.port.firsts[i] - bench.port.firsts[i - 1], beats + NetRx::kCyclesPerFrame);
+    EXPECT_EQ(bench.port.ends[i] - bench.port.ends[i - 1], beats + NetRx::kCyclesPerFrame);
   }
+  // At any address: four more at most, one of them per write behind the first.
+  bench.aligned = false;
+  bench.PostOne(0, 2000, 200);
+  bench.Ring(0);
+  for (unsigned i = 0; i < 200; ++i) bench.Send(0, 1514);
+  ASSERT_EQ(bench.Finish(), "");
+  ASSERT_EQ(bench.port.ends.size(), 260u);
+  Cycle longest = 0;
+  for (size_t i = 161; i < 260; ++i) longest = std::max(longest, bench.port.ends[i] - bench.port.ends[i - 1]);
+  EXPECT_EQ(longest, beats + NetRx::kCyclesPerFrame + 4);
   bench.Check();
 }
 
@@ -1240,12 +1261,14 @@ void Traffic(Bench<Top>& bench, unsigned frames, bool ample, unsigned resets, un
   bench.Check(lossy ? lost : 0);
 }
 
-// Of a frame of seven writes, in three buffers, between others.
+// Of a frame of 22 writes, in three buffers, between others.
 TYPED_TEST(NetRxTest, RefusedWriteStopsItsQueueOnly) {
   constexpr size_t kOther = kPairs<TypeParam> - 1;
-  for (uint64_t nth = 1; nth <= 7; ++nth) {
+  constexpr uint64_t kWrites = 3 + (9000 + NetRx::kWriteBytes - 1) / NetRx::kWriteBytes + 1;
+  for (uint64_t nth = 1; nth <= kWrites; ++nth) {
     for (const unsigned completions : {16u, 1u}) {
       Bench<TypeParam> bench;
+      bench.aligned = true;
       bench.Enable();
       bench.SetMrg(true);
       bench.completion.rate = completions;
@@ -1289,6 +1312,7 @@ TYPED_TEST(NetRxTest, RefusedWriteStopsItsQueueOnly) {
 // Those of a queue that is reset before its refused write has ended are not returned, and not reported.
 TYPED_TEST(NetRxTest, RefusedWriteOfAQueueThatWasDisabledIsNotReported) {
   Bench<TypeParam> bench;
+  bench.aligned = true;
   bench.Enable();
   bench.PostOne(0, 512, 40);
   bench.port.limit = 0;
@@ -1307,6 +1331,7 @@ TYPED_TEST(NetRxTest, RefusedWriteOfAQueueThatWasDisabledIsNotReported) {
 
 TYPED_TEST(NetRxTest, RefusedWriteIsReportedInItsLatencyAndWaits) {
   Bench<TypeParam> bench;
+  bench.aligned = true;
   bench.Enable();
   bench.PostOne(0, 512, 40);
   bench.port.refuses = [] { return true; };
