@@ -1847,7 +1847,7 @@ module vireo_nic
   logic net_rung_valid;
   doorbell_t net_rung;
   localparam int unsigned NetPlaceBits = $clog2(32'(NetBufferBytes) / (DataBits / 8));
-  logic net_oldest_valid, net_oldest_read, net_oldest_free;
+  logic net_oldest_valid, net_oldest_read, net_oldest_checked, net_oldest_checksum_valid, net_oldest_free;
   logic [NetPlaceBits-1:0] net_oldest_beat;
   logic [DataBits-1:0] net_oldest_data;
 
@@ -1983,6 +1983,8 @@ module vireo_nic
     .oldest_read_i(net_oldest_read),
     .oldest_beat_i(net_oldest_beat),
     .oldest_data_o(net_oldest_data),
+    .oldest_checked_o(net_oldest_checked),
+    .oldest_checksum_valid_o(net_oldest_checksum_valid),
     .oldest_free_i(net_oldest_free),
     .idle_o(path_idle[PathNetFilter])
   );
@@ -2008,6 +2010,8 @@ module vireo_nic
     .oldest_read_o(net_oldest_read),
     .oldest_beat_o(net_oldest_beat),
     .oldest_data_i(net_oldest_data),
+    .oldest_checked_i(net_oldest_checked),
+    .oldest_checksum_valid_i(net_oldest_checksum_valid),
     .oldest_free_o(net_oldest_free),
     .buffer_request_valid_o(buffer_request_valid[BufferClientNetReceive]),
     .buffer_request_ready_i(buffer_request_ready[BufferClientNetReceive]),

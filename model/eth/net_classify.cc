@@ -95,6 +95,12 @@ bool ChecksumValid(const Ip& ip, std::span<const uint8_t> packet) {
 
 }  // namespace
 
+size_t NetClassify::ClassBeat(size_t frame_bytes, size_t beat_bytes) {
+  // Up to the ports behind the longest IPv4 header.
+  constexpr size_t kClassBytes = spec::Ethernet::kBytes + spec::VlanTag::kBytes + size_t{4} * 15 + kPortBytes;
+  return (std::min(frame_bytes, kClassBytes) - 1) / beat_bytes;
+}
+
 spec::NetClass NetClassify::Classify(std::span<const uint8_t> frame) {
   // Zero after the end.
   std::array<uint8_t, kHeaderBytes> start{};

@@ -34,6 +34,7 @@ NetFilter::NetFilter(Agenda& agenda, const Sizes& sizes)
       macs_(spec::ContextRam::kNetFilterMac, spec::kTableMacFilterEntries, on_parity_error),
       vlans_(spec::ContextRam::kNetFilterVlan, kVlanWords, on_parity_error),
       record_timing_(FifoTiming::Fifo(max_frames_)),
+      check_timing_(FifoTiming::Fifo(max_frames_)),
       tokens_(Channel<spec::NetFrame>::Fifo(max_frames_)) {
   tokens_.SetConsumer(this);
 }
@@ -76,8 +77,11 @@ void NetFilter::Admit(Arrival arrival) {
   ++frames_;
   used_ += BeatsOf(bytes);
   const Cycle last = first + (bytes - 1) / beat_bytes_;
+  const Cycle class_beat = first + NetClassify::ClassBeat(bytes, beat_bytes_);
+  check_timing_.Push(last + NetClassify::kLatency);
   const auto frame_class = NetClassify::Classify(arrival.bytes);
-  pending_frames_.push_back({last + NetClassify::kLatency + kClassLatency, frame_class, std::move(arrival.bytes)});
+  pending_frames_.push_back(
+      {class_beat + NetClassify::kLatency + kClassLatency, frame_class, std::move(arrival.bytes)});
   if (pending_frames_.size() == 1) WakeForNext();
 }
 
@@ -136,11 +140,9 @@ void NetFilter::Step(Cycle now) {
 void NetFilter::EmitFrame(Cycle now) {
   PendingFrame frame = std::move(pending_frames_.front());
   pending_frames_.pop_front();
-  Record record{pass_, BeatsOf(frame.bytes.size()), {}};
+  Record record{pass_, BeatsOf(frame.bytes.size()), frame.frame_class.checksum_valid, {}};
   if (pass_) {
-    tokens_.Push(now, {.bytes = static_cast<uint16_t>(frame.bytes.size()),
-                       .pair_index = pair_,
-                       .checksum_valid = frame.frame_class.checksum_valid});
+    tokens_.Push(now, {.bytes = static_cast<uint16_t>(frame.bytes.size()), .pair_index = pair_});
     record.bytes = std::move(frame.bytes);
   } else if (on_filtered) {
     on_filtered(now);
@@ -153,13 +155,14 @@ void NetFilter::EmitFrame(Cycle now) {
 bool NetFilter::HasOldest(Cycle now) const { return record_timing_.PopReady() <= now && records_.front().good; }
 
 void NetFilter::Free(Cycle now) {
-  assert(HasOldest(now));
+  assert(HasOldest(now) && CheckedFrom() <= now);
   Pop(now);
 }
 
 void NetFilter::Pop(Cycle now) {
   freed_.push_back({now, records_.front().beats});
   record_timing_.Pop(now);
+  check_timing_.Pop(now);
   records_.pop_front();
   WakeForRecord();
 }
@@ -167,7 +170,7 @@ void NetFilter::Pop(Cycle now) {
 void NetFilter::WakeForRecord() {
   if (records_.empty()) return;
   if (!records_.front().good) {
-    WakeAt(record_timing_.PopReady());
+    WakeAt(CheckedFrom());
   } else if (reader_ != nullptr) {
     reader_->WakeAt(record_timing_.PopReady());
   }
@@ -190,7 +193,7 @@ void NetFilter::Run(Cycle now) {
     Step(now);
   }
   // The ring frees space only in order, so a dropped frame stays until it is the oldest.
-  if (record_timing_.PopReady() <= now && !records_.front().good) Pop(now);
+  if (CheckedFrom() <= now && !records_.front().good) Pop(now);
   if (tokens_.CanPop(now) && frame_out.CanPush(now)) frame_out.Push(now, tokens_.Pop(now));
 }
 

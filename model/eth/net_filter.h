@@ -3,11 +3,13 @@
 // rtl/eth/vireo_net_filter.sv. A frame without space at its first beat is dropped completely, as is one longer than the
 // largest frame.
 //
-// With t the cycle of a frame's last beat: the decision starts in t + NetClassify::kLatency + kClassLatency, not before
-// the previous frame's decision, + 1; it takes kDecisionCycles, plus one per table address checked; the frame's token
-// and its status as oldest frame come 2 cycles later, each not before those of the previous frame, + 1.
+// With t the cycle of a frame's class beat: the decision starts in t + NetClassify::kLatency + kClassLatency, not
+// before the previous frame's decision, + 1; it takes kDecisionCycles, plus one per table address checked; the frame's
+// token and its status as oldest frame come 2 cycles later, each not before those of the previous frame, + 1. Whether
+// its checksum is valid is known NetClassify::kLatency + kClassLatency after its last beat.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -21,18 +23,17 @@
 #include "model/common/context_table.h"
 #include "model/common/cycle.h"
 #include "model/common/fifo.h"
-#include "model/common/frame_store.h"
 #include "model/common/level.h"
 #include "model/eth/net_frames.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::model {
 
-class NetFilter final : public Block, public FrameStore, public NetFrameSink {
+class NetFilter final : public Block, public NetFrameStore, public NetFrameSink {
  public:
   // Same as the RTL's parameter default.
   static constexpr uint32_t kBytesPerFrame = 128;
-  // Of the queue of classes.
+  // Of the queues of classes and of checksums.
   static constexpr unsigned kClassLatency = FifoTiming::kFifoLatency;
   // From start to decision, without the table of addresses.
   static constexpr unsigned kDecisionCycles = 2;
@@ -66,6 +67,8 @@ class NetFilter final : public Block, public FrameStore, public NetFrameSink {
   bool HasOldest(Cycle now) const override;
   // Without the reserved space in front.
   std::span<const uint8_t> oldest() const override { return records_.front().bytes; }
+  Cycle CheckedFrom() const override { return std::max(record_timing_.PopReady(), check_timing_.PopReady()); }
+  bool HasValidChecksum() const override { return records_.front().checksum_valid; }
   void Free(Cycle now) override;
 
   void Run(Cycle now) override;
@@ -84,6 +87,7 @@ class NetFilter final : public Block, public FrameStore, public NetFrameSink {
   struct Record {
     bool good;
     size_t beats;
+    bool checksum_valid;
     std::vector<uint8_t> bytes;  // of a frame that passed
   };
   struct Freed {
@@ -135,6 +139,7 @@ class NetFilter final : public Block, public FrameStore, public NetFrameSink {
   spec::TableMacFilter entry_;
 
   FifoTiming record_timing_;
+  FifoTiming check_timing_;  // of all stored frames
   std::deque<Record> records_;
   Channel<spec::NetFrame> tokens_;
 };

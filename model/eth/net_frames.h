@@ -9,6 +9,7 @@
 
 #include "model/common/agenda.h"
 #include "model/common/cycle.h"
+#include "model/common/frame_store.h"
 
 namespace vireo::model {
 
@@ -37,6 +38,19 @@ class NetFrameSink {
 
  protected:
   ~NetFrameSink() = default;
+};
+
+// The stored frames that passed the filter, as their reader sees them. A frame is read while it is being stored, from
+// its first byte on and no faster; it is freed when all of it is stored.
+class NetFrameStore : public FrameStore {
+ public:
+  // Of the oldest frame, which must exist: the first cycle of oldest_checked_o, from which on all of it is stored, and
+  // whether its checksum is valid.
+  virtual Cycle CheckedFrom() const = 0;
+  virtual bool HasValidChecksum() const = 0;
+
+ protected:
+  ~NetFrameStore() = default;
 };
 
 }  // namespace vireo::model

@@ -19,7 +19,7 @@ constexpr uint8_t kLastOfFrame = 1;  // tag of a write
 
 }  // namespace
 
-NetRx::NetRx(Agenda& agenda, uint32_t data_bits, uint32_t net_queue_pairs, FrameStore& store)
+NetRx::NetRx(Agenda& agenda, uint32_t data_bits, uint32_t net_queue_pairs, NetFrameStore& store)
     : Block(agenda),
       beat_bytes_(data_bits / 8),
       store_(store),
@@ -158,7 +158,7 @@ bool NetRx::RunBuffers(Cycle now) {
         state_ = State::kDrop;
         return true;
       }
-      job_.data_valid = checksum_valid_ && pair().guest_csum;
+      job_.guest_csum = pair().guest_csum;
       job_.buffers = taken_;
       for (auto& entry : job_.entries) {
         entry.completion.vq_index = VqIndex();
@@ -195,13 +195,12 @@ bool NetRx::RunBuffers(Cycle now) {
 void NetRx::BeginFrame(const spec::NetFrame& frame, bool mrg_rxbuf) {
   queue_lost_ = frame.pair_index >= pairs_.size();
   pair_ = queue_lost_ ? 0 : frame.pair_index;
-  checksum_valid_ = frame.checksum_valid;
   mrg_ = mrg_rxbuf;
   requested_since_ = false;
   left_ = frame.bytes + spec::NetHdr::kBytes;
   taken_ = 0;
   used_ = 0;
-  job_ = {};
+  job_ = {.bytes = left_};
   state_ = State::kNeedBuffer;
 }
 
@@ -256,7 +255,6 @@ void NetRx::Take(const spec::Buffer& piece) {
     entry.completion.next_position = piece.next_index;
   }
   job_.entries.push_back(entry);
-  if (bytes != 0) job_.writes += (piece.address % kWriteBytes + bytes + kWriteBytes - 1) / kWriteBytes;
   piece_ = piece;
   if (piece.more) {
     state_ = State::kRequest;
@@ -331,56 +329,74 @@ bool NetRx::RunWrites(Cycle now) {
         return true;
       }
       {
-        spec::NetHdr header;
-        // All other fields are 0: no segmentation, and the driver ignores the related fields. [virtio 1.3, 5.1.6.4]
-        if (writing_.data_valid) header.flags = spec::NetHdrFlags::kDataValid;
-        header.num_buffers = static_cast<uint16_t>(writing_.buffers);
         frame_.assign(spec::NetHdr::kBytes, 0);
-        header.Encode(frame_.data());
         const auto bytes = store_.oldest();
         frame_.insert(frame_.end(), bytes.begin(), bytes.end());
       }
       entry_ = 0;
-      to_write_ = writing_.writes;
+      is_returned_ = false;
+      is_late_ = false;
       --listed_;
       position_ = 0;
       write_state_ = WriteState::kEntry;
       return true;
-    case WriteState::kEntry:
-      if (!waiting_.CanPush(now)) return false;
-      BeginEntry(now);
-      return true;
+    case WriteState::kEntry: return waiting_.CanPush(now) && BeginEntry(now);
     case WriteState::kRun: return EndWrite(now);
-    case WriteState::kFree:
-      store_.Free(now);
-      write_state_ = WriteState::kJob;
-      return true;
+    case WriteState::kHeader:
+    case WriteState::kFree: return EndFrame(now);
   }
   return false;
 }
 
-void NetRx::BeginEntry(Cycle now) {
-  const Entry& entry = writing_.entries[entry_++];
-  if (entry.ends) waiting_.Push(now, {std::exchange(writing_.writes, 0) != 0, entry.completion});
-  if (entry.bytes != 0) {
-    BeginWrite(now, entry.address, entry.bytes);
+void NetRx::MakeHeader() {
+  spec::NetHdr header;
+  // All other fields are 0: no segmentation, and the driver ignores the related fields. [virtio 1.3, 5.1.6.4]
+  if (writing_.guest_csum && store_.HasValidChecksum()) header.flags = spec::NetHdrFlags::kDataValid;
+  header.num_buffers = static_cast<uint16_t>(writing_.buffers);
+  header.Encode(frame_.data());
+}
+
+bool NetRx::BeginEntry(Cycle now) {
+  const Entry& entry = writing_.entries[entry_];
+  size_t skip = 0;
+  if (position_ == 0) {
+    const bool waits = writing_.guest_csum && !IsChecked(now);
+    // In a shorter descriptor than the header nothing is written before the header is known.
+    if (waits && entry.bytes < spec::NetHdr::kBytes) {
+      WakeAt(store_.CheckedFrom() + 1);
+      return false;
+    }
+    is_late_ = waits;
+    header_address_ = entry.address;
+    if (waits) {
+      skip = spec::NetHdr::kBytes;
+    } else {
+      MakeHeader();
+    }
+  }
+  ++entry_;
+  if (entry.ends) waiting_.Push(now, {!std::exchange(is_returned_, true), entry.completion});
+  position_ += skip;
+  if (entry.bytes != skip) {
+    BeginWrite(now, entry.address + skip, entry.bytes - skip);
     write_state_ = WriteState::kRun;
   } else if (entry_ == writing_.entries.size()) {
-    write_state_ = WriteState::kFree;
+    write_state_ = is_late_ ? WriteState::kHeader : WriteState::kFree;
   } else {
     --listed_;
   }
+  return true;
 }
 
 void NetRx::BeginWrite(Cycle now, uint64_t address, size_t left) {
   const size_t bytes = std::min<size_t>(left, kWriteBytes - address % kWriteBytes);
+  const bool is_last = bytes == left && position_ + left == writing_.bytes && !is_late_;
   stream_.Begin(now + 1, {.address = address,
                           .bytes = bytes,
                           .lane = position_ % beat_bytes_,
                           .notify = true,
-                          .tag = to_write_ == 1 ? kLastOfFrame : uint8_t{0},
+                          .tag = is_last ? kLastOfFrame : uint8_t{0},
                           .data = std::span(frame_).subspan(position_, bytes).data()});
-  --to_write_;
   position_ += bytes;
   address_ = address + bytes;
   bytes_ = left - bytes;
@@ -394,6 +410,29 @@ bool NetRx::EndWrite(Cycle now) {
   } else if (entry_ != writing_.entries.size()) {
     --listed_;
     write_state_ = WriteState::kEntry;
+  } else {
+    return EndFrame(now);
+  }
+  return true;
+}
+
+// Writes the header, if it is not written yet, and frees the frame.
+bool NetRx::EndFrame(Cycle now) {
+  if (!IsChecked(now)) {
+    write_state_ = is_late_ ? WriteState::kHeader : WriteState::kFree;
+    WakeAt(store_.CheckedFrom() + 1);
+    return false;
+  }
+  if (std::exchange(is_late_, false)) {
+    MakeHeader();
+    stream_.Begin(now + 1, {.address = header_address_,
+                            .bytes = spec::NetHdr::kBytes,
+                            .lane = 0,
+                            .notify = true,
+                            .tag = kLastOfFrame,
+                            .data = frame_.data()});
+    bytes_ = 0;
+    write_state_ = WriteState::kRun;
   } else {
     store_.Free(now);
     write_state_ = WriteState::kJob;

@@ -6,8 +6,9 @@
 //
 // Machines run side by side. Finding buffers takes one cycle for the frame, two per buffer from the cache, two and a
 // response per further descriptor of a chain, and one at the end. Writing a frame takes one cycle, one more per
-// descriptor, and one per step, as the dma_reader's trains; a beat is visible 4 cycles after its step. Buffers are
-// requested ahead of the frames, for several pairs at a time.
+// descriptor, and one per step, as the dma_reader's trains; a beat is visible 4 cycles after its step. A frame is
+// written while it is being stored: if it is not known whether its checksum is valid, net_hdr is its last write.
+// Buffers are requested ahead of the frames, for several pairs at a time.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +22,9 @@
 #include "model/common/agenda.h"
 #include "model/common/channel.h"
 #include "model/common/cycle.h"
-#include "model/common/frame_store.h"
 #include "model/common/level.h"
 #include "model/dma/write_stream.h"
+#include "model/eth/net_frames.h"
 #include "spec/gen/vireo_spec.h"
 
 namespace vireo::model {
@@ -54,8 +55,8 @@ class NetRx final : public Block {
   static constexpr Cycle kCyclesPerFrame = 2;      // and one per step, of one descriptor
 
   // `store` must outlive the block.
-  NetRx(Agenda& agenda, uint32_t data_bits, uint32_t net_queue_pairs, FrameStore& store);
-  NetRx(Agenda& agenda, const spec::Config& config, FrameStore& store)
+  NetRx(Agenda& agenda, uint32_t data_bits, uint32_t net_queue_pairs, NetFrameStore& store);
+  NetRx(Agenda& agenda, const spec::Config& config, NetFrameStore& store)
       : NetRx(agenda, config.datapath_bits, config.net_queue_pairs, store) {}
 
   Channel<spec::NetFrame> frame_in = Channel<spec::NetFrame>::Slice();
@@ -85,7 +86,7 @@ class NetRx final : public Block {
 
  private:
   enum class State : uint8_t { kFrame, kNeedBuffer, kTake, kRequest, kAnswer, kReady, kFail, kDrop };
-  enum class WriteState : uint8_t { kJob, kEntry, kRun, kFree };
+  enum class WriteState : uint8_t { kJob, kEntry, kRun, kHeader, kFree };
 
   struct Pair {
     bool enabled = false;     // the queue is enabled
@@ -114,9 +115,9 @@ class NetRx final : public Block {
   // Disposition of the oldest frame.
   struct Job {
     bool drop = false;
-    bool data_valid = false;
+    bool guest_csum = false;
     size_t buffers = 0;
-    size_t writes = 0;
+    size_t bytes = 0;  // header and frame
     std::vector<Entry> entries{};
   };
   struct Waiting {
@@ -137,16 +138,20 @@ class NetRx final : public Block {
   void RequestBuffer(size_t pair, const spec::BufferRequest& request);
   void RequestRing(size_t pair);
   void BeginFrame(const spec::NetFrame& frame, bool mrg_rxbuf);
-  void BeginEntry(Cycle now);
+  bool BeginEntry(Cycle now);
   void BeginWrite(Cycle now, uint64_t address, size_t bytes);
   bool EndWrite(Cycle now);
+  bool EndFrame(Cycle now);
+  void MakeHeader();
+  // In the cycle after the store has shown it.
+  bool IsChecked(Cycle now) const { return store_.CheckedFrom() < now; }
   Pair& pair() { return pairs_[pair_]; }
   uint16_t VqIndex() const { return static_cast<uint16_t>(2 * pair_); }
   // The response that comes next is that of a walk.
   bool IsWalked() const { return !asked_.empty() && asked_.front().by_index; }
 
   const size_t beat_bytes_;
-  FrameStore& store_;
+  NetFrameStore& store_;
   std::vector<Pair> pairs_;
   Level<bool> mrg_rxbuf_{false};
   std::deque<std::pair<Cycle, spec::QueueRowWrite>> rows_;
@@ -175,7 +180,6 @@ class NetRx final : public Block {
   // The frame whose buffers are being fetched.
   State state_ = State::kFrame;
   size_t pair_ = 0;
-  bool checksum_valid_ = false;
   bool mrg_ = false;
   bool queue_lost_ = false;       // its queue was disabled or reset meanwhile
   bool requested_since_ = false;  // a request was made after it needed a buffer
@@ -195,8 +199,10 @@ class NetRx final : public Block {
   // The frame being written.
   WriteState write_state_ = WriteState::kJob;
   Job writing_;
-  size_t entry_ = 0;     // next entry
-  size_t to_write_ = 0;  // writes that have not begun
+  size_t entry_ = 0;          // next entry
+  bool is_returned_ = false;  // a buffer of it
+  bool is_late_ = false;      // its header is written last, to this address
+  uint64_t header_address_ = 0;
   size_t position_ = 0;  // offset in header and frame, after the current write
   uint64_t address_ = 0;
   size_t bytes_ = 0;            // left in the descriptor, after the current write

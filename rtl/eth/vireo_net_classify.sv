@@ -4,7 +4,8 @@
 // the TCP or UDP checksum is correct. Observes the beats, stores no frame and makes no filter decision.
 //
 // Takes one beat per cycle without backpressure, also if every beat is a whole frame. The class is a pulse
-// NetClassifyLatency cycles after the frame's last beat, for every frame; it cannot be stalled.
+// NetClassifyLatency cycles after the last beat in which there may be headers, whether the checksum is correct another
+// one NetClassifyLatency cycles after the frame's last beat; they cannot be stalled.
 //
 // Header offsets depend on the headers before them. Each beat therefore travels through the pipeline with the headers
 // received so far, from which stage 4 derives which 16-bit words of the beat are addresses, ports or L4 data. With a
@@ -26,10 +27,11 @@ module vireo_net_classify
   input  logic [13:0]         bytes_i,       // length of the frame; the same in all its beats
 
   output logic                class_valid_o,
-  output net_class_t          class_o        // with class_valid_o
+  output logic                checked_o,     // class_o.checksum_valid is valid; not before class_valid_o of its frame
+  output net_class_t          class_o        // the other fields: with class_valid_o
 );
 
-  // Cycles from a frame's last beat at the input to its class at the output: the number of stages below.
+  // Cycles from a beat at the input to what is known with it at the output: the number of stages below.
   // model/eth/net_classify.h has the same constant; the block test compares them.
   localparam int unsigned NetClassifyLatency = 10;
 
@@ -57,10 +59,14 @@ module vireo_net_classify
   localparam int unsigned HeaderBytes = EthernetBytes + VlanTagBytes + L3Bytes;
   localparam int unsigned HeaderBits = 8 * HeaderBytes;
   localparam int unsigned HeaderBeats = (HeaderBytes + BeatBytes - 1) / BeatBytes;
+  // Up to the ports behind the longest IPv4 header: the class of a frame is known with these beats.
+  localparam int unsigned ClassBytes = EthernetBytes + VlanTagBytes + 4 * 15 + PortBytes;
+  localparam int unsigned ClassBeats = (ClassBytes + BeatBytes - 1) / BeatBytes;
 
-  // Valid bits of the stages: valid_q for every beat, done_q for the last beat of a frame only.
+  // Valid bits of the stages: valid_q for every beat, known_q for the beat with which the class of its frame is known,
+  // done_q for the last beat of a frame only.
   logic [7:1] valid_q;
-  logic [10:8] done_q;
+  logic [10:8] known_q, done_q;
 
   typedef struct packed {
     logic                 last;
@@ -268,7 +274,7 @@ module vireo_net_classify
       places_q <= places_d;
     end
     // One enable for all stages, so that synthesis infers a shift register.
-    if (valid_q != '0 || done_q != '0) facts_q <= {facts_q[8:3], facts3_d};
+    if (valid_q != '0 || known_q != '0 || done_q != '0) facts_q <= {facts_q[8:3], facts3_d};
   end
 
   // --- Stage 4: role of each 16-bit word of the beat -----------------------------------------------------------------
@@ -293,7 +299,7 @@ module vireo_net_classify
   logic [LaneBits:0] lane_udp_end, lane_l4_end;
   logic address;
   word_t [Words-1:0] words_d, words_q;
-  logic [7:4] first_q, last_q;
+  logic [7:4] first_q, known_beat_q, last_q;
 
   always_comb begin
     lane_l3 = '0;
@@ -338,6 +344,8 @@ module vireo_net_classify
       words_q <= words_d;
     end
     first_q <= {first_q[6:4], beat3_q.index == '0};
+    known_beat_q <= {known_beat_q[6:4], beat3_q.index == IndexBits'(ClassBeats - 1)
+                                        || (beat3_q.last && beat3_q.index <= IndexBits'(ClassBeats - 1))};
     last_q <= {last_q[6:4], beat3_q.last};
   end
 
@@ -477,22 +485,29 @@ module vireo_net_classify
       header_ok_d = !facts_q[8].ip4 || 17'(header_sum8_q[15:0]) + 17'(header_sum8_q[20:16]) == 17'hffff;
       // A UDP checksum of 0 means that there is none; IPv6 forbids it [RFC 768; RFC 8200, 8.1].
       udp_ok_d = !facts_q[8].udp || (udp_length8_q == 16'(facts_q[8].l4_bytes) && udp_checksum8_q);
-      hash9_d = hash8_q ^ facts_q[8].hash_seed;
     end
+    if (known_q[8]) hash9_d = hash8_q ^ facts_q[8].hash_seed;
 
     class_d = '0;
-    if (done_q[9]) begin
+    if (known_q[9]) begin
       class_d.destination_mac = facts_q[9].ethernet.destination;
       class_d.vlan_present = facts_q[9].ethernet.vlan;
       class_d.vlan_id = facts_q[9].ethernet.vid;
       class_d.flow_hash = hash9_q * HashFactor;
+    end
+    if (done_q[9]) begin
       class_d.checksum_valid = facts_q[9].checkable && header_ok_q && udp_ok_q && l4_sum9_q == 17'hffff;
     end
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) done_q <= '0;
-    else done_q <= {done_q[9:8], valid_q[7] && last_q[7]};
+    if (!rst_ni) begin
+      known_q <= '0;
+      done_q <= '0;
+    end else begin
+      known_q <= {known_q[9:8], valid_q[7] && known_beat_q[7]};
+      done_q <= {done_q[9:8], valid_q[7] && last_q[7]};
+    end
   end
 
   always_ff @(posedge clk_i) begin
@@ -503,7 +518,8 @@ module vireo_net_classify
     class_q <= class_d;
   end
 
-  assign class_valid_o = done_q[NetClassifyLatency];
+  assign class_valid_o = known_q[NetClassifyLatency];
+  assign checked_o = done_q[NetClassifyLatency];
   assign class_o = class_q;
 
   // Unused fields.

@@ -12,6 +12,9 @@
 // byte sequence. The reader addresses beats of the oldest frame by index and frees the frame when it has read what it
 // needs, but not before it has taken the frame's token. Bytes after the end of a frame are undefined.
 //
+// Cut-through: a frame is decided on by its headers, and read while the rest of it is being stored. Whether its checksum
+// is valid is known later, and the frame can be freed from then on.
+//
 // Filter order: virtio 1.3, 5.1.6.5.1 to 5.1.6.5.3; where the specification leaves it open, as in QEMU
 // (hw/net/virtio-net.c, receive_filter).
 module vireo_net_filter
@@ -53,11 +56,15 @@ module vireo_net_filter
   input  logic                 frame_ready_i,
   output net_frame_t           frame_o,
 
-  output logic                 oldest_valid_o,    // the oldest frame has passed the filter and can be read
+  // The oldest frame has passed the filter and can be read: until oldest_checked_o from its first beat on, at most one
+  // beat per cycle.
+  output logic                 oldest_valid_o,
   input  logic                 oldest_read_i,
   input  logic [PlaceBits-1:0] oldest_beat_i,     // index in the oldest frame, from 0; headroom included
   output logic [DataBits-1:0]  oldest_data_o,     // one cycle after oldest_read_i; held until the next read
-  input  logic                 oldest_free_i,     // only with oldest_valid_o; allowed with the last read
+  output logic                 oldest_checked_o,  // with oldest_valid_o: all of it is stored, the next one is valid
+  output logic                 oldest_checksum_valid_o,
+  input  logic                 oldest_free_i,     // only with oldest_checked_o; allowed with the last read
 
   output logic                 idle_o
 );
@@ -190,15 +197,15 @@ module vireo_net_filter
 
   assign oldest_data_o = {blank_q ? HighBits'(0) : high_data, blank_q || blank_low_q ? LowBits'(0) : low_data};
 
-  // --- Classification of stored frames; the class is available a fixed number of cycles after the last beat.
-  logic class_pulse;
+  // --- Classification of stored frames; the class is available a fixed number of cycles after the headers.
+  logic class_pulse, checked_pulse;
   net_class_t net_class;
   logic class_valid, decided;
   net_class_t class_head;
   logic [BytesBits-1:0] bytes_head;
   // These FIFOs cannot overflow, because frames_q is at most Frames. The length of a frame arrives before its class.
   // Both are asserted below.
-  logic length_space, length_valid, class_space, record_space, frame_space;
+  logic length_space, length_valid, class_space, check_space, record_space, frame_space;
 
   vireo_net_classify #(
     .Config(Config)
@@ -210,6 +217,7 @@ module vireo_net_filter
     .last_i(net_last_i),
     .bytes_i(net_bytes_i),
     .class_valid_o(class_pulse),
+    .checked_o(checked_pulse),
     .class_o(net_class)
   );
 
@@ -373,7 +381,7 @@ module vireo_net_filter
   net_frame_t frame;
   logic record_valid;
 
-  assign frame = '{bytes: bytes_head, pair_index: pair_q, checksum_valid: class_head.checksum_valid};
+  assign frame = '{bytes: bytes_head, pair_index: pair_q};
 
   vireo_fifo #(
     .Width(NetFrameBits),
@@ -403,20 +411,42 @@ module vireo_net_filter
     .m_data_o(record)
   );
 
-  // Space is freed in order, so a filtered frame keeps its space until it is the oldest.
-  assign pop = record_valid && (!record.good || oldest_free_i);
+  // Whether the checksum of a frame is valid, for every stored frame.
+  logic check_valid, checksum_valid;
+
+  vireo_fifo #(
+    .Width(1),
+    .Depth(Frames)
+  ) u_checks (
+    .clk_i,
+    .rst_ni,
+    .s_valid_i(checked_pulse),
+    .s_ready_o(check_space),
+    .s_data_i(net_class.checksum_valid),
+    .m_valid_o(check_valid),
+    .m_ready_i(pop),
+    .m_data_o(checksum_valid)
+  );
+
+  // Space is freed in order, so a filtered frame keeps its space until it is the oldest, and none is freed before all of
+  // it is stored.
+  assign pop = record_valid && check_valid && (!record.good || oldest_free_i);
 
   assign oldest_valid_o = record_valid && record.good;
+  assign oldest_checked_o = oldest_valid_o && check_valid;
+  assign oldest_checksum_valid_o = checksum_valid;
   assign drop_o = drop_q;
   assign filtered_o = decided && !pass_q;
   assign idle_o = frames_q == '0 && !drop_q;
 
   logic unused;
-  assign unused = ^{table_write_i, written_mac, rx_mode_i, mac_entry};
+  assign unused = ^{table_write_i, written_mac, rx_mode_i, mac_entry, class_head};
 
 `ifndef SYNTHESIS
   lengths_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) begins && keep |-> length_space);
   classes_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) class_pulse |-> class_space);
+  checks_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) checked_pulse |-> check_space);
+  freed_when_checked: assert property (@(posedge clk_i) disable iff (!rst_ni) oldest_free_i |-> oldest_checked_o);
   frames_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) decided && pass_q |-> frame_space);
   records_not_full: assert property (@(posedge clk_i) disable iff (!rst_ni) decided |-> record_space);
   length_before_class: assert property (@(posedge clk_i) disable iff (!rst_ni) class_valid |-> length_valid);

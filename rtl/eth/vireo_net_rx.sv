@@ -6,6 +6,9 @@
 // the cache for the next one. If the bus refuses a write, the queue stops, and neither this frame nor a later one of its
 // queue is returned. Does not parse or filter frames.
 //
+// Cut-through: a frame is written while the net filter still receives it. net_hdr says whether its checksum is valid; if
+// that is not known yet, the frame is written behind the place of net_hdr, and net_hdr is the last write.
+//
 // State machines: allocation of buffers (for the next frame while one is written), requests for buffers ahead of the
 // frames, storing of responses in the cache, writing, and completions that wait for their writes. Up to Requests
 // buffer_requests are outstanding, at most one of them for the next buffers of each pair.
@@ -39,6 +42,8 @@ module vireo_net_rx
   output logic                 oldest_read_o,
   output logic [PlaceBits-1:0] oldest_beat_o,
   input  logic [DataBits-1:0]  oldest_data_i,    // beat 0: the frame starts after NetHdrBytes bytes
+  input  logic                 oldest_checked_i,  // all of it is stored, and the next one is valid
+  input  logic                 oldest_checksum_valid_i,
   output logic                 oldest_free_o,
 
   output logic                 buffer_request_valid_o,
@@ -89,8 +94,6 @@ module vireo_net_rx
   // write of each, so a longer one would delay every used element and used index by as much.
   localparam int unsigned WriteBytes = 512;
   localparam int unsigned WriteBits = $clog2(WriteBytes);
-  // Writes of a frame: at most two per descriptor, and one more per WriteBytes.
-  localparam int unsigned WritesBits = CountBits + 1;
   // Pending completions: at least those of one frame, otherwise the first would wait for writes that wait for the last.
   localparam int unsigned Waiting = Descriptors;
   localparam int unsigned WaitingBits = $clog2(Waiting);
@@ -126,10 +129,10 @@ module vireo_net_rx
   typedef struct packed {
     logic drop;                       // the other fields are invalid
     logic [PairBits-1:0] pair;
-    logic data_valid;
+    logic guest_csum;
     logic [CountBits-1:0] buffers;
     logic [CountBits-1:0] entries;
-    logic [WritesBits-1:0] writes;
+    logic [PosBits-1:0] bytes;        // net_hdr and frame
   } job_t;
 
   typedef struct packed {
@@ -222,14 +225,13 @@ module vireo_net_rx
 
   // The frame.
   logic [PairBits-1:0] pair_d, pair_q;
-  logic checksum_valid_d, checksum_valid_q;
   logic mrg_d, mrg_q;
   logic queue_lost_d, queue_lost_q;                           // its queue is disabled, or has been enabled again
   logic requested_since_d, requested_since_q;                       // requested buffers since it needed one
   logic [PosBits-1:0] left_d, left_q;             // bytes without a descriptor so far
   logic [CountBits-1:0] taken_d, taken_q;         // buffers
   logic [CountBits-1:0] entries_d, entries_q;     // descriptors
-  logic [WritesBits-1:0] writes_d, writes_q;
+  logic [PosBits-1:0] all_d, all_q;               // bytes of net_hdr and frame
   // The buffer.
   logic [15:0] head_d, head_q;
   logic [PosBits-1:0] used_d, used_q;             // bytes of it
@@ -258,7 +260,6 @@ module vireo_net_rx
 
   logic takes, store, answers, make_request, make_walk, is_full, is_bad;
   logic [PosBits-1:0] use_bytes, used_new;
-  logic [PosBits:0] write_span;
   logic [CountBits-1:0] my_count, rest, request_room;
 
   always_comb begin
@@ -314,14 +315,13 @@ module vireo_net_rx
     request_free = !request_valid_d && asked_space;
     request_d = request_q;
     pair_d = pair_q;
-    checksum_valid_d = checksum_valid_q;
     mrg_d = mrg_q;
     queue_lost_d = queue_lost_q;
     requested_since_d = requested_since_q;
     left_d = left_q;
     taken_d = taken_q;
     entries_d = entries_q;
-    writes_d = writes_q;
+    all_d = all_q;
     head_d = head_q;
     used_d = used_q;
     next_index_d = next_index_q;
@@ -354,9 +354,6 @@ module vireo_net_rx
     // The used part of the descriptor, and the resulting state of its buffer.
     use_bytes = piece.bytes < 32'(left_q) ? piece.bytes[PosBits-1:0] : left_q;
     used_new = used_q + use_bytes;
-    // From the last multiple of WriteBytes before it, rounded up.
-    write_span = (PosBits + 1)'(use_bytes) + (PosBits + 1)'(piece.address[WriteBits-1:0])
-               + (PosBits + 1)'(WriteBytes - 1);
     // All descriptors of a receive buffer must be device-writable [virtio 1.3, 5.1.6.3]. If one chain fills the list,
     // the chain is too long and the queue stops; if several buffers fill it, only the frame is dropped.
     is_full = entries_q == CountBits'(Descriptors);
@@ -374,8 +371,8 @@ module vireo_net_rx
     end
     entry_index = listed_q + (CountBits + 1)'(entries_q);
 
-    job_in = '{drop: state_q == StDrop, pair: pair_q, data_valid: checksum_valid_q && guest_csum_q[pair_q],
-               buffers: taken_q, entries: entries_q, writes: writes_q};
+    job_in = '{drop: state_q == StDrop, pair: pair_q, guest_csum: guest_csum_q[pair_q], buffers: taken_q,
+               entries: entries_q, bytes: all_q};
 
     unique case (state_q)
       StFrame: begin
@@ -385,13 +382,12 @@ module vireo_net_rx
           frame_pop = 1'b1;
           pair_d = PairBits'(frame.pair_index);
           queue_lost_d = 32'(frame.pair_index) >= NetQueuePairs;
-          checksum_valid_d = frame.checksum_valid;
           mrg_d = mrg_rxbuf_i;
           requested_since_d = 1'b0;
-          left_d = frame.bytes + PosBits'(NetHdrBytes);
+          all_d = frame.bytes + PosBits'(NetHdrBytes);
+          left_d = all_d;
           taken_d = '0;
           entries_d = '0;
-          writes_d = '0;
           used_d = '0;
           state_d = StNeedBuffer;
         end
@@ -476,7 +472,6 @@ module vireo_net_rx
       end else begin
         entry_write = 1'b1;
         entries_d = entries_q + 1'b1;
-        if (use_bytes != '0) writes_d = writes_q + WritesBits'(write_span >> WriteBits);
         left_d = left_q - use_bytes;
         head_d = entry_in.head;
         next_index_d = piece.next_index;
@@ -615,14 +610,13 @@ module vireo_net_rx
     stale_q <= stale_d;
     request_q <= request_d;
     pair_q <= pair_d;
-    checksum_valid_q <= checksum_valid_d;
     mrg_q <= mrg_d;
     queue_lost_q <= queue_lost_d;
     requested_since_q <= requested_since_d;
     left_q <= left_d;
     taken_q <= taken_d;
     entries_q <= entries_d;
-    writes_q <= writes_d;
+    all_q <= all_d;
     head_q <= head_d;
     used_q <= used_d;
     next_index_q <= next_index_d;
@@ -680,27 +674,35 @@ module vireo_net_rx
     run_of.last = last;
   endfunction
 
-  typedef enum logic [1:0] {
-    WrJob,    // waits for a frame
-    WrEntry,  // has a descriptor
-    WrRun,    // writes to it
-    WrFree    // frees the frame in vireo_net_filter
+  typedef enum logic [2:0] {
+    WrJob,     // waits for a frame
+    WrEntry,   // has a descriptor
+    WrRun,     // writes to it
+    WrHeader,  // all but net_hdr is written: waits until it is known
+    WrFree     // frees the frame in vireo_net_filter when all of it is stored
   } write_state_e;
 
   write_state_e write_state_d, write_state_q;
   job_t job_d, job_q;
   logic [CountBits-1:0] to_walk_d, to_walk_q;   // descriptors of the frame that have not been started
-  logic [WritesBits-1:0] to_write_d, to_write_q;   // writes of the frame, likewise
+  logic late_d, late_q;                           // net_hdr is written last
+  logic [63:0] header_address_d, header_address_q;  // then
+  logic data_valid, data_valid_d, data_valid_q;   // the flag in net_hdr
+  logic checked_q, checksum_valid_q;              // of the oldest frame, a cycle late
   logic no_completion_yet_d, no_completion_yet_q;                       // no buffer of the frame has been returned yet
   run_t run_d, run_q;
   logic [PosBits-1:0] position_d, position_q;   // offset in net_hdr and frame, after the run
   logic [63:0] address_d, address_q;            // of the descriptor's bytes after the run
   logic [PosBits-1:0] bytes_d, bytes_q;         // number of these bytes
   logic [PlaceBits-1:0] beat_d, beat_q;
-  logic run_done, run_begins;
+  logic run_done, run_begins, header_begins, waits, ends;
+  logic [$clog2(NetHdrBytes+1)-1:0] skip;  // bytes of net_hdr that are left out
   logic [63:0] run_address;
   logic [PosBits-1:0] run_left;
-  logic [12:0] run_room, run_bytes;  // run_room: up to the next multiple of WriteBytes
+  logic [PosBits-1:0] run_position;
+  logic [WriteBits-1:0] run_place;
+  logic [12:0] run_room, run_bytes, run_end;  // run_room: up to the next multiple of WriteBytes
+  logic run_last;
 
   logic pending_push, pending_space, pending_valid, pending_pop;
   pending_t pending_in, pending;
@@ -709,10 +711,11 @@ module vireo_net_rx
     write_state_d = write_state_q;
     job_d = job_q;
     to_walk_d = to_walk_q;
-    to_write_d = to_write_q;
+    late_d = late_q;
+    header_address_d = header_address_q;
+    data_valid_d = data_valid_q;
     no_completion_yet_d = no_completion_yet_q;
     run_d = run_q;
-    position_d = position_q;
     address_d = address_q;
     bytes_d = bytes_q;
     beat_d = beat_q;
@@ -721,7 +724,11 @@ module vireo_net_rx
     entry_read = 1'b0;
     pending_push = 1'b0;
     run_begins = 1'b0;
+    header_begins = 1'b0;
+    ends = 1'b0;
+    skip = '0;
     oldest_free_o = 1'b0;
+    waits = position_q == '0 && job_q.guest_csum && !checked_q;
 
     unique case (write_state_q)
       WrJob: begin
@@ -729,22 +736,28 @@ module vireo_net_rx
           job_pop = 1'b1;
           job_d = job;
           to_walk_d = job.entries;
-          to_write_d = job.writes;
+          late_d = 1'b0;
           no_completion_yet_d = 1'b1;
-          position_d = '0;
           entry_read = !job.drop;
           write_state_d = job.drop ? WrFree : WrEntry;
         end
       end
 
       WrEntry: begin
-        if (pending_space) begin
+        // In a shorter descriptor than net_hdr nothing is written before net_hdr is known.
+        if (pending_space && (!waits || entry.bytes >= PosBits'(NetHdrBytes))) begin
+          if (position_q == '0) begin
+            late_d = waits;
+            data_valid_d = data_valid;
+            header_address_d = entry.address;
+          end
+          if (waits) skip = ($clog2(NetHdrBytes + 1))'(NetHdrBytes);
           to_walk_d = to_walk_q - 1'b1;
           pending_push = entry.ends;
           if (entry.ends) no_completion_yet_d = 1'b0;
-          run_begins = entry.bytes != '0;
+          run_begins = entry.bytes != PosBits'(skip);
           if (run_begins) write_state_d = WrRun;
-          else if (to_walk_q == CountBits'(1)) write_state_d = WrFree;
+          else if (to_walk_q == CountBits'(1)) write_state_d = late_d ? WrHeader : WrFree;
           else entry_read = 1'b1;
         end
       end
@@ -758,32 +771,52 @@ module vireo_net_rx
             entry_read = 1'b1;
             write_state_d = WrEntry;
           end else begin
-            oldest_free_o = 1'b1;
-            write_state_d = WrJob;
+            ends = 1'b1;
           end
         end
       end
 
-      default: begin  // WrFree
+      default: ends = 1'b1;  // WrHeader, WrFree
+    endcase
+
+    // The end of a frame: net_hdr, if it is not written yet.
+    if (ends) begin
+      if (!checked_q) begin
+        write_state_d = late_q ? WrHeader : WrFree;
+      end else if (late_q) begin
+        header_begins = 1'b1;
+        data_valid_d = data_valid;
+        late_d = 1'b0;
+        write_state_d = WrRun;
+      end else begin
         oldest_free_o = 1'b1;
         write_state_d = WrJob;
       end
-    endcase
+    end
 
     if (entry_read) walked_d = walked_q + 1'b1;
 
     run_address = write_state_q == WrEntry ? entry.address : address_q;
-    run_left = write_state_q == WrEntry ? entry.bytes : bytes_q;
-    run_room = 13'(WriteBytes) - 13'(run_address[WriteBits-1:0]);
+    run_left = write_state_q == WrEntry ? entry.bytes - PosBits'(skip) : bytes_q;
+    run_place = run_address[WriteBits-1:0] + WriteBits'(skip);
+    run_room = 13'(WriteBytes) - 13'(run_place);
     run_bytes = run_left > PosBits'(run_room) ? run_room : 13'(run_left);
+    run_end = run_bytes + 13'(skip);
+    run_position = position_q + PosBits'(skip);
+    run_last = run_left <= PosBits'(run_room) && run_position + run_left == job_q.bytes && !late_d;
+    position_d = run_position;
     if (run_begins) begin
-      run_d = run_of(position_q[LaneBits-1:0], run_address, run_bytes, to_write_q == WritesBits'(1));
-      to_write_d = to_write_q - 1'b1;
-      beat_d = PlaceBits'(position_q[PosBits-1:LaneBits]);
-      position_d = position_q + PosBits'(run_bytes);
-      address_d = run_address + 64'(run_bytes);
+      run_d = run_of(run_position[LaneBits-1:0], run_address + 64'(skip), run_bytes, run_last);
+      beat_d = PlaceBits'(run_position[PosBits-1:LaneBits]);
+      position_d = run_position + PosBits'(run_bytes);
+      address_d = run_address + 64'(run_end);
       bytes_d = run_left - PosBits'(run_bytes);
     end
+    if (header_begins) begin
+      run_d = run_of('0, header_address_q, 13'(NetHdrBytes), 1'b1);
+      beat_d = '0;
+    end
+    if (write_state_q == WrJob) position_d = '0;
 
     pending_in = '0;
     if (pending_push) begin
@@ -797,8 +830,10 @@ module vireo_net_rx
     if (!rst_ni) begin
       write_state_q <= WrJob;
       walked_q <= '0;
+      checked_q <= 1'b0;
     end else begin
       write_state_q <= write_state_d;
+      checked_q <= oldest_checked_i && !oldest_free_o;
       walked_q <= walked_d;
     end
   end
@@ -808,7 +843,10 @@ module vireo_net_rx
   always_ff @(posedge clk_i) begin
     job_q <= job_d;
     to_walk_q <= to_walk_d;
-    to_write_q <= to_write_d;
+    late_q <= late_d;
+    header_address_q <= header_address_d;
+    data_valid_q <= data_valid_d;
+    checksum_valid_q <= oldest_checksum_valid_i;
     no_completion_yet_q <= no_completion_yet_d;
     run_q <= run_d;
     position_q <= position_d;
@@ -819,6 +857,7 @@ module vireo_net_rx
   end
 
   assign oldest_beat_o = beat_q;
+  assign data_valid = job_q.guest_csum && checksum_valid_q;
 
   // net_hdr is in the first beat, or in the first two. All other fields are 0: there is no segmentation, so the driver
   // ignores them [virtio 1.3, 5.1.6.4].
@@ -827,7 +866,7 @@ module vireo_net_rx
 
   always_comb begin
     header = '0;
-    header[NetHdrFlagsOffset] = job_q.data_valid ? NetHdrFlagsDataValid : '0;
+    header[NetHdrFlagsOffset] = data_valid_q ? NetHdrFlagsDataValid : '0;
     header[NetHdrNumBuffersOffset] = 8'(job_q.buffers);
     data = oldest_data_i;
     for (int unsigned i = 0; i < NetHdrBytes; i++) begin

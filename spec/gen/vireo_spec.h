@@ -11995,7 +11995,7 @@ struct AtomicResult {
   friend constexpr bool operator==(const AtomicResult&, const AtomicResult&) = default;
 };
 
-// Classification of a received frame: a pulse, a fixed latency after its last beat. (tokens.toml)
+// Classification of a received frame: a pulse, a fixed latency after its headers, and one for checksum_valid after its last beat. (tokens.toml)
 struct NetClass {
   static constexpr size_t kBits = 78;
   uint8_t destination_mac[6]{};  // As on the wire
@@ -12017,15 +12017,13 @@ struct NetClass {
 
 // A received frame that passed the filter; frames are in the net store in the order of these tokens. (tokens.toml)
 struct NetFrame {
-  static constexpr size_t kBits = 23;
+  static constexpr size_t kBits = 22;
   uint16_t bytes{};  // Of the frame
   uint8_t pair_index{};  // Net queue pair
-  bool checksum_valid{};  // As in net_class
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("bytes", self.bytes, 14);
     f("pair_index", self.pair_index, 8);
-    f("checksum_valid", self.checksum_valid, 1);
   }
 
   friend constexpr bool operator==(const NetFrame&, const NetFrame&) = default;

@@ -5551,7 +5551,7 @@ package vireo_spec_pkg;
   } atomic_result_t;
   localparam int unsigned AtomicResultBits = 90;
 
-  // Classification of a received frame: a pulse, a fixed latency after its last beat. (tokens.toml)
+  // Classification of a received frame: a pulse, a fixed latency after its headers, and one for checksum_valid after its last beat. (tokens.toml)
   typedef struct packed {
     logic [47:0] destination_mac;
     logic vlan_present;
@@ -5565,9 +5565,8 @@ package vireo_spec_pkg;
   typedef struct packed {
     logic [13:0] bytes;
     logic [7:0] pair_index;
-    logic checksum_valid;
   } net_frame_t;
-  localparam int unsigned NetFrameBits = 23;
+  localparam int unsigned NetFrameBits = 22;
 
   // One row of the BTH opcode table. Offsets count from the first byte of the BTH. (opcodes.toml)
   typedef struct packed {

@@ -21,9 +21,9 @@
 
 namespace vireo::verif {
 
-// `front`: arbitrary bytes before each frame.
-template <typename Top, size_t front = 0>
-class StoreBench final : public BenchStream, public model::FrameStore {
+// `front`: arbitrary bytes before each frame. `Store`: the interface of the model's reader.
+template <typename Top, size_t front = 0, typename Store = model::FrameStore>
+class StoreBench : public BenchStream, public Store {
  public:
   StoreBench(Top& ports, std::mt19937_64& random) : p_(ports), random_(random) { p_.oldest_valid_i = 0; }
 
@@ -66,17 +66,24 @@ class StoreBench final : public BenchStream, public model::FrameStore {
 
   unsigned late = 0;  // maximum cycles between two frames
 
+ protected:
+  // A frame becomes the oldest, visible from cycle `from` on.
+  virtual void OnShow(model::Cycle /*from*/) {}
+
+  Top& p_;
+  std::mt19937_64& random_;
+
  private:
   void Show(model::Cycle from) {
     visible_ = from + (late != 0 ? random_() % (late + 1) : 0);
-    if (!frames_.empty()) reader_->WakeAt(visible_);
+    if (frames_.empty()) return;
+    OnShow(visible_);
+    this->reader_->WakeAt(visible_);
   }
   void Scramble(std::vector<uint8_t>& bytes) {
     for (auto& byte : bytes) byte = static_cast<uint8_t>(random_());
   }
 
-  Top& p_;
-  std::mt19937_64& random_;
   std::deque<std::vector<uint8_t>> frames_;
   model::Cycle visible_ = 0;
   std::optional<model::Cycle> freed_;

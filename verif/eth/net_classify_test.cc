@@ -526,12 +526,24 @@ class NetClassifyRtl : public testing::Test {
       std::copy_n(frame->begin() + static_cast<ptrdiff_t>(from), size, BytesOf(p_.data_i).begin());
       p_.bytes_i = static_cast<uint16_t>(frame->size());
       p_.last_i = from + size == frame->size();
-      if (p_.last_i) expected_.emplace_back(cycle_ + kLatency, ClassOf(*frame));
+      if (from / kBeatBytes == NetClassify::ClassBeat(frame->size(), kBeatBytes)) {
+        expected_.emplace_back(cycle_ + kLatency, ClassOf(*frame));
+      }
+      if (p_.last_i) checks_.emplace_back(cycle_ + kLatency, IsValid(*frame));
     }
     const bool due = !expected_.empty() && expected_.front().first == cycle_;
+    const bool check_due = !checks_.empty() && checks_.front().first == cycle_;
     ASSERT_EQ(p_.class_valid_o != 0, due) << "cycle " << cycle_;
+    ASSERT_EQ(p_.checked_o != 0, check_due) << "cycle " << cycle_;
+    auto result = TokenFrom<NetClass>(BytesOf(std::as_const(p_.class_o)));
+    if (check_due) {
+      ASSERT_EQ(result.checksum_valid, checks_.front().second) << "cycle " << cycle_;
+      checks_.pop_front();
+      ++checked_;
+    }
     if (due) {
-      const auto result = TokenFrom<NetClass>(BytesOf(std::as_const(p_.class_o)));
+      // Known later.
+      result.checksum_valid = expected_.front().second.checksum_valid;
       ASSERT_EQ(result, expected_.front().second)
           << "RTL:   " << Text(result) << "\nmodel: " << Text(expected_.front().second);
       expected_.pop_front();
@@ -552,24 +564,28 @@ class NetClassifyRtl : public testing::Test {
   }
   void Finish() {
     ASSERT_NO_FATAL_FAILURE(Idle(2 * kLatency));
-    ASSERT_TRUE(expected_.empty());
+    ASSERT_TRUE(expected_.empty() && checks_.empty());
   }
   void Reset() {
     p_.valid_i = 0;
     rtl_.Reset();
     expected_.clear();
+    checks_.clear();
   }
 
   Random random_ = sim::MakeRandom("net_classify.rtl");
   RtlTop<Top> rtl_{[](const Top& top, std::vector<uint8_t>& bytes) {
     bytes.push_back(top.class_valid_o);
+    bytes.push_back(top.checked_o);
     const auto data = BytesOf(top.class_o);
     bytes.insert(bytes.end(), data.begin(), data.end());
   }};
   Top& p_ = rtl_.ports();
   uint64_t cycle_ = 0;
   uint64_t classes_ = 0;
+  uint64_t checked_ = 0;
   std::deque<std::pair<uint64_t, NetClass>> expected_;
+  std::deque<std::pair<uint64_t, bool>> checks_;
 };
 
 using Widths =
@@ -615,6 +631,7 @@ TYPED_TEST(NetClassifyRtl, RandomFramesWithoutGapsMatchModel) {
   for (unsigned i = 0; i < 12'000; ++i) ASSERT_NO_FATAL_FAILURE(this->Send(RandomFrame(this->random_)));
   ASSERT_NO_FATAL_FAILURE(this->Finish());
   EXPECT_EQ(this->classes_, 12'000u);
+  EXPECT_EQ(this->checked_, 12'000u);
 }
 
 TYPED_TEST(NetClassifyRtl, RandomFramesWithGapsMatchModel) {
@@ -656,19 +673,21 @@ TYPED_TEST(NetClassifyRtl, LongestFrameOfOnesKeepsTheCarries) {
   ASSERT_NO_FATAL_FAILURE(this->Finish());
 }
 
-TYPED_TEST(NetClassifyRtl, ClassComesItsLatencyAfterTheLastBeat) {
+TYPED_TEST(NetClassifyRtl, ClassComesItsLatencyAfterTheHeadersAndTheCheckAfterTheLastBeat) {
   Datagram shape;
   for (const size_t size : {0, 1, 700}) {
     shape.payload.resize(size);
-    ASSERT_NO_FATAL_FAILURE(this->Send(shape.Make()));
-    const uint64_t last_beat = this->cycle_ - 1;
-    while (this->cycle_ < last_beat + kLatency) {
-      ASSERT_EQ(this->p_.class_valid_o, 0) << "in cycle n-1 and before";
-      ASSERT_NO_FATAL_FAILURE(this->Cycle(nullptr, 0));
+    const Bytes frame = shape.Make();
+    const uint64_t class_at = this->cycle_ + std::min(frame.size() - 1, size_t{81}) / this->kBeatBytes + kLatency;
+    const uint64_t check_at = this->cycle_ + (frame.size() - 1) / this->kBeatBytes + kLatency;
+    ASSERT_EQ(class_at != check_at, frame.size() > 82 && (frame.size() - 1) / this->kBeatBytes > 81 / this->kBeatBytes);
+    size_t from = 0;
+    while (this->cycle_ <= check_at + 1) {
+      ASSERT_EQ(this->p_.class_valid_o, this->cycle_ == class_at) << this->cycle_;
+      ASSERT_EQ(this->p_.checked_o, this->cycle_ == check_at) << this->cycle_;
+      ASSERT_NO_FATAL_FAILURE(this->Cycle(from < frame.size() ? &frame : nullptr, from));
+      from += this->kBeatBytes;
     }
-    ASSERT_EQ(this->p_.class_valid_o, 1) << "in cycle n";
-    ASSERT_NO_FATAL_FAILURE(this->Cycle(nullptr, 0));
-    ASSERT_EQ(this->p_.class_valid_o, 0) << "in cycle n+1";
   }
 }
 

@@ -123,6 +123,44 @@ class WritePort final : public BenchStream {
   std::deque<Due> due_;
 };
 
+// The net filter's frames: whether the checksum of the oldest one is valid is known some time after it can be read.
+template <typename Top>
+class NetStore final : public StoreBench<Top, kHeaderBytes, model::NetFrameStore> {
+ public:
+  using Base = StoreBench<Top, kHeaderBytes, model::NetFrameStore>;
+  NetStore(Top& ports, std::mt19937_64& random) : Base(ports, random) { this->p_.oldest_checked_i = 0; }
+
+  void Add(Cycle now, Bytes frame, bool checksum_valid) {
+    checksums_.push_back(checksum_valid);
+    Base::Add(now, std::move(frame));
+  }
+  void Free(Cycle now) override {
+    EXPECT_LE(checked_, now) << "freed before all of it is stored";
+    checksums_.pop_front();
+    Base::Free(now);
+  }
+  Cycle CheckedFrom() const override { return checked_; }
+  bool HasValidChecksum() const override { return checksums_.front(); }
+
+  void Begin(Cycle cycle) override {
+    Base::Begin(cycle);
+    this->p_.oldest_checked_i = this->HasOldest(cycle) && checked_ <= cycle;
+    this->p_.oldest_checksum_valid_i =
+        this->p_.oldest_checked_i ? checksums_.front() : static_cast<uint8_t>(this->random_() % 2);
+  }
+
+  // Cycles until it is known: the least, and how many more at most.
+  unsigned check = 0, late_check = 0;
+
+ private:
+  void OnShow(Cycle from) override {
+    checked_ = from + check + (late_check != 0 ? this->random_() % (late_check + 1) : 0);
+  }
+
+  std::deque<bool> checksums_;
+  Cycle checked_ = 0;
+};
+
 struct Descriptor {
   uint32_t bytes = 0;
   bool writable = true;
@@ -140,8 +178,9 @@ struct Region {
   uint64_t address = 0;
   size_t bytes = 0;
   Bytes data{};
-  uint64_t last_write = 0;  // number of the last one to it, from 1
-  bool refused = false;     // the bus refused one
+  uint64_t last_write = 0;   // number of the last one to it, from 1
+  bool refused = false;      // the bus refused one
+  bool is_headless = false;  // it starts with a header that is not written yet
 };
 
 template <typename T>
@@ -359,30 +398,46 @@ struct Bench {
     for (auto& byte : frame.bytes) byte = static_cast<uint8_t>(random());
     const auto number = static_cast<uint32_t>(frames.size());
     for (unsigned i = 0; i < 4; ++i) frame.bytes[i] = static_cast<uint8_t>(number >> 8 * i);
-    store.Add(bench.cycle(), frame.bytes);
-    frame_in.tokens.push_back({.bytes = static_cast<uint16_t>(bytes),
-                               .pair_index = static_cast<uint8_t>(pair),
-                               .checksum_valid = checksum_valid});
+    store.Add(bench.cycle(), frame.bytes, checksum_valid);
+    frame_in.tokens.push_back({.bytes = static_cast<uint16_t>(bytes), .pair_index = static_cast<uint8_t>(pair)});
     frames.push_back(std::move(frame));
   }
 
   // --- Host memory
   void Write(const spec::DmaWriteRequest& write, const Bytes& data, bool is_refused) {
     ++writes;
-    ASSERT_TRUE(write.bytes >= 1 && write.bytes <= NetRx::kWriteBytes - write.address % NetRx::kWriteBytes);
+    ASSERT_GE(write.bytes, 1);
     EXPECT_TRUE(write.notify);
     ASSERT_EQ(data.size(), (write.bytes + kBeatBytes - 1) / kBeatBytes * kBeatBytes);
     const auto at = regions.find(write.address >> 20);
     ASSERT_NE(at, regions.end());
     Region& region = at->second;
+    region.last_write = writes;
+    region.refused |= is_refused;
+    if (is_all) {
+      EXPECT_TRUE(ended_frame || write.tag == 1) << "a write ends in the middle of a descriptor";
+    }
+    is_all = false;
+    ended_frame = write.tag == 1;
+    // The header, behind all else of its frame.
+    if (region.is_headless && write.address == region.address) {
+      EXPECT_EQ(write.bytes, kHeaderBytes);
+      EXPECT_EQ(write.tag, 1);
+      region.is_headless = false;
+      std::copy_n(data.begin(), kHeaderBytes, region.data.begin());
+      return;
+    }
+    if (region.data.empty() && write.address == region.address + kHeaderBytes) {
+      region.is_headless = true;
+      region.data.resize(kHeaderBytes);
+      ++late_headers;
+    }
+    ASSERT_LE(write.bytes, NetRx::kWriteBytes - write.address % NetRx::kWriteBytes);
     EXPECT_EQ(write.address, region.address + region.data.size()) << "not behind what was written";
     region.data.insert(region.data.end(), data.begin(), data.begin() + write.bytes);
     EXPECT_LE(region.data.size(), region.bytes) << "behind the end of a buffer";
-    EXPECT_TRUE((write.address + write.bytes) % NetRx::kWriteBytes == 0 || region.data.size() == region.bytes ||
-                write.tag == 1)
-        << "a write ends in the middle of a descriptor";
-    region.last_write = writes;
-    region.refused |= is_refused;
+    // A write ends in the middle of a descriptor only if nothing but the header comes behind it.
+    is_all = (write.address + write.bytes) % NetRx::kWriteBytes != 0 && region.data.size() != region.bytes;
   }
   void Complete(const spec::Completion& token) {
     if (batch.empty()) ended_then = port.ended;
@@ -422,6 +477,7 @@ struct Bench {
         used += region.data.size();
         stream.insert(stream.end(), region.data.begin(), region.data.end());
         EXPECT_LE(region.last_write, ended_then) << "completed before it was written";
+        EXPECT_FALSE(region.is_headless) << "completed without its header";
         EXPECT_FALSE(region.refused) << "completed, though it was not written";
         regions.erase(name);
       }
@@ -476,7 +532,7 @@ struct Bench {
   std::shared_ptr<RtlTop<Top>> owner;
   RtlTop<Top>& rtl = *owner;
   Top& p = rtl.ports();
-  StoreBench<Top, kHeaderBytes> store{p, random};
+  NetStore<Top> store{p, random};
   NetRx block{agenda, 8 * kBeatBytes, kPairs<Top>, store};
   Channel<WriteBeat> beats = Channel<WriteBeat>::Sink();
   Channel<spec::Completion> completions = Channel<spec::Completion>::Sink();
@@ -523,6 +579,8 @@ struct Bench {
   bool aligned = false;  // descriptors start where a write does
   bool idle = true;
   std::optional<Cycle> model_drop;
+  bool is_all = false, ended_frame = false;  // the last write is of a frame's last byte; or says so
+  uint64_t late_headers = 0;                 // frames whose header is written last
   uint64_t dropped = 0, done = 0, writes = 0, ended_then = 0;
   std::array<bool, kPairs<Top>> enabled{}, guest_csum{};
   std::array<std::deque<Posted>, kPairs<Top>> ring, given,
@@ -644,6 +702,70 @@ TYPED_TEST(NetRxTest, HeaderReportsAValidChecksum) {
   send();
   bench.Check();
   EXPECT_EQ(bench.done, 8u);
+}
+
+// A frame is written while it is being stored, and its header when it is known whether the checksum is valid.
+TYPED_TEST(NetRxTest, HeaderIsWrittenLastIfTheChecksumIsNotKnown) {
+  for (const bool valid : {false, true}) {
+    for (const uint32_t first : {12u, 13u, 500u, 2000u}) {
+      Bench<TypeParam> bench;
+      bench.Enable();
+      bench.SetOffloads(0, spec::NetGuestOffloads::kGuestCsum);
+      bench.guest_csum[0] = true;
+      bench.store.check = 1000;
+      bench.Post(0, {{first}, {2000}});
+      bench.Send(0, 1514, valid);
+      bench.Send(0, 60, !valid);
+      bench.Post(0, {{first}, {2000}});
+      ASSERT_EQ(bench.bench.Run(900), "");
+      size_t written = 0;
+      for (const auto& region : bench.regions) written += region.second.data.size();
+      // A descriptor for the header alone is empty until then.
+      const bool alone = first == kHeaderBytes;
+      EXPECT_EQ(written, (alone ? 0 : kHeaderBytes) + 1514) << first;
+      EXPECT_EQ(bench.late_headers, alone ? 0u : 1u);
+      EXPECT_EQ(bench.completion.count, 0u);
+      ASSERT_EQ(bench.Finish(), "");
+      bench.Check();
+      EXPECT_EQ(bench.done, 2u);
+      EXPECT_EQ(bench.late_headers, alone ? 0u : 2u);
+    }
+  }
+}
+
+TYPED_TEST(NetRxTest, NothingIsWrittenBeforeAHeaderThatSpansDescriptors) {
+  for (const uint32_t first : {1u, 11u}) {
+    Bench<TypeParam> bench;
+    bench.Enable();
+    bench.SetOffloads(0, spec::NetGuestOffloads::kGuestCsum);
+    bench.guest_csum[0] = true;
+    bench.store.check = 1000;
+    bench.Post(0, {{first}, {2000}});
+    bench.Send(0, 1514, true);
+    ASSERT_EQ(bench.bench.Run(900), "");
+    EXPECT_EQ(bench.writes, 0u);
+    ASSERT_EQ(bench.Finish(), "");
+    bench.Check();
+    EXPECT_EQ(bench.done, 1u);
+    EXPECT_EQ(bench.late_headers, 0u);
+  }
+}
+
+// Its header does not depend on it; but the frame stays until all of it is stored.
+TYPED_TEST(NetRxTest, WithoutTheOffloadNoHeaderWaitsForTheChecksum) {
+  Bench<TypeParam> bench;
+  bench.Enable();
+  bench.store.check = 1000;
+  bench.PostOne(0, 2000, 2);
+  bench.Send(0, 1514, true);
+  bench.Send(kPairs<TypeParam>, 100);  // dropped
+  ASSERT_EQ(bench.bench.Run(900), "");
+  EXPECT_EQ(bench.done, 1u);
+  EXPECT_EQ(bench.late_headers, 0u);
+  EXPECT_EQ(bench.store.size(), 2u);
+  ASSERT_EQ(bench.Finish(), "");
+  EXPECT_EQ(bench.dropped, 1u);
+  bench.Check();
 }
 
 TYPED_TEST(NetRxTest, FrameForAnUnservedQueueIsDropped) {
@@ -1202,7 +1324,7 @@ void Traffic(Bench<Top>& bench, unsigned frames, bool ample, unsigned resets, un
   auto& random = bench.random;
   bench.Enable();
   for (size_t pair = 0; pair < kPairs<Top>; ++pair) {
-    bench.guest_csum[pair] = random() % 2 != 0;
+    bench.guest_csum[pair] = (pair == 0 && bench.store.late_check != 0) || random() % 2 != 0;
     bench.SetOffloads(static_cast<uint32_t>(2 * pair),
                       bench.guest_csum[pair] ? spec::NetGuestOffloads::kGuestCsum : uint64_t{0});
   }
@@ -1365,6 +1487,7 @@ TYPED_TEST(NetRxTest, MatchesModelWithRefusedWrites) {
       bench.toggles = true;
       bench.SetMrg(true);
       bench.port.late = late;
+      bench.store.late_check = late;
       bench.port.rate = 9;
       bench.completion.rate = completions;
       bench.failure.rate = completions;
@@ -1378,6 +1501,7 @@ TYPED_TEST(NetRxTest, MatchesModelWithRefusedWrites) {
 }
 
 TYPED_TEST(NetRxTest, MatchesModelAtEveryRate) {
+  uint64_t late_headers = 0;
   struct Rates {
     unsigned frame, buffer, request, write, completion, failure, late_done, late_frame;
   };
@@ -1397,10 +1521,13 @@ TYPED_TEST(NetRxTest, MatchesModelAtEveryRate) {
       bench.failure.rate = rates.failure;
       bench.port.late = rates.late_done;
       bench.store.late = rates.late_frame;
+      bench.store.late_check = mrg * 40;
       Traffic(bench, 80, false, 400, 25);
       if (this->HasFatalFailure()) return;
+      late_headers += bench.late_headers;
     }
   }
+  EXPECT_GT(late_headers, 50u);
 }
 
 TYPED_TEST(NetRxTest, AmpleBuffersLoseNoFrame) {
