@@ -156,6 +156,7 @@ class Firmware {
   uint64_t PageSizeCap() const;
   uint64_t MaxMrSize() const;
   bool HasAtomics() const;
+  bool HasAtomicWrite() const;
   bool HasInvalidation() const;
   bool HasExtensibleRequests() const;
   uint32_t KnownAccess() const;                       // rights that exist

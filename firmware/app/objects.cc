@@ -61,6 +61,7 @@ Firmware::Error Firmware::QueryDevice(const Empty&, spec::RdmaAckQueryDevice& re
               .atomic_cap = HasAtomics() ? spec::RdmaAtomicCap::kHca : spec::RdmaAtomicCap::kNone,
               .invalidation = HasInvalidation(),
               .sq_version = HasExtensibleRequests() ? spec::kRdmaSqVersion : uint8_t{0},
+              .atomic_write = HasAtomicWrite(),
               .max_srq = profile_->rdma_has_additions ? config_.max_srqs : 0};
   return Error::kOk;
 }
@@ -131,6 +132,8 @@ Firmware::Error Firmware::DestroyPd(const spec::RdmaCmdDestroyPd& request, Empty
 
 // rfc-v2 has no atomic operations.
 bool Firmware::HasAtomics() const { return profile_->rdma_has_additions && config_.atomics != 0; }
+
+bool Firmware::HasAtomicWrite() const { return profile_->rdma_has_additions && config_.atomic_write != 0; }
 
 bool Firmware::HasInvalidation() const { return profile_->rdma_has_additions && config_.invalidation != 0; }
 

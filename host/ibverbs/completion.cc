@@ -95,6 +95,7 @@ ibv_wc_opcode ToWcOpcode(spec::IbWcOpcode opcode) {
     case spec::IbWcOpcode::kCompSwap: return IBV_WC_COMP_SWAP;
     case spec::IbWcOpcode::kFetchAdd: return IBV_WC_FETCH_ADD;
     case spec::IbWcOpcode::kLocalInv: return IBV_WC_LOCAL_INV;
+    case spec::IbWcOpcode::kAtomicWrite: return IBV_WC_ATOMIC_WRITE;
     case spec::IbWcOpcode::kRecvRdmaWithImm: return IBV_WC_RECV_RDMA_WITH_IMM;
     case spec::IbWcOpcode::kRecv: break;
   }

@@ -42,6 +42,7 @@ class Device : public std::enable_shared_from_this<Device> {
 
   const spec::RdmaAckQueryDevice& attributes() const { return attributes_; }
   bool has_atomics() const { return attributes_.atomic_cap != spec::RdmaAtomicCap::kNone; }
+  bool has_atomic_write() const { return attributes_.atomic_write != 0; }
   // Invalidatable regions, SEND with invalidate, local invalidate.
   bool has_invalidation() const { return attributes_.invalidation != 0; }
   // Send work requests of a base and elements (spec::RdmaSqBase).

@@ -17,11 +17,13 @@ bool IsInline(const SendRequest& request) { return (request.flags & spec::IbSend
 
 bool IsAtomic(Opcode opcode) { return opcode == Opcode::kAtomicCmpAndSwp || opcode == Opcode::kAtomicFetchAndAdd; }
 
+bool HasOperands(Opcode opcode) { return IsAtomic(opcode) || opcode == Opcode::kAtomicWrite; }
+
 bool Invalidates(Opcode opcode) { return opcode == Opcode::kSendWithInv || opcode == Opcode::kLocalInv; }
 
 bool NeedsRemoteAddress(Opcode opcode) {
   return opcode == Opcode::kRdmaWrite || opcode == Opcode::kRdmaWriteWithImm || opcode == Opcode::kRdmaRead ||
-         IsAtomic(opcode);
+         HasOperands(opcode);
 }
 
 // Also of a handle that is none: the device reports it.
@@ -142,6 +144,9 @@ Status QueuePair::PostSend(const SendRequest& request) {
   if (IsAtomic(request.opcode) && !pd_->device().has_atomics()) {
     return Error{ErrorCode::kUnsupported, "the device has no atomic operations"};
   }
+  if (request.opcode == Opcode::kAtomicWrite && !pd_->device().has_atomic_write()) {
+    return Error{ErrorCode::kUnsupported, "the device has no ATOMIC WRITE"};
+  }
   if (Invalidates(request.opcode) && !pd_->device().has_invalidation()) {
     return Error{ErrorCode::kUnsupported, "the device ends no regions by work requests"};
   }
@@ -165,7 +170,7 @@ size_t QueuePair::EncodeFixed(const SendRequest& request, uint8_t* bytes) const 
   if (IsDatagram()) {
     spec::RdmaSqReqUd{.remote_qpn = request.remote_qpn, .remote_qkey = request.remote_qkey, .ah = HandleOf(request)}
         .Encode(wqe.wr);
-  } else if (IsAtomic(request.opcode)) {
+  } else if (HasOperands(request.opcode)) {
     spec::RdmaSqReqAtomic{.remote_addr = request.remote_addr,
                           .compare_add = request.compare_add,
                           .swap = request.swap,
@@ -207,7 +212,7 @@ size_t QueuePair::EncodeExtensible(const SendRequest& request, uint8_t* bytes) c
         .Encode(bytes + count);
     count += spec::RdmaSqUd::kBytes;
   }
-  if (IsAtomic(request.opcode) && !IsDatagram()) {
+  if (HasOperands(request.opcode) && !IsDatagram()) {
     base.elements |= Element::kAtomic;
     spec::RdmaSqAtomic{.compare_add = request.compare_add, .swap = request.swap}.Encode(bytes + count);
     count += spec::RdmaSqAtomic::kBytes;

@@ -80,8 +80,12 @@ void Atomic::Begin(Cycle now) {
   const spec::AtomicRequest& request = request_in.front();
   if (!request.is_duplicate) {
     const auto conflicts = [&](const Slot& slot) { return slot.busy && slot.address == request.address; };
-    if (fetch_ || std::any_of(slots_.begin(), slots_.end(), conflicts)) return;
-    fetch_ = {.address = request.address, .bytes = spec::kAtomicBytes, .tag = 0};
+    if (std::any_of(slots_.begin(), slots_.end(), conflicts)) return;
+    // ATOMIC WRITE does not depend on what is there.
+    if (!request.is_write) {
+      if (fetch_) return;
+      fetch_ = {.address = request.address, .bytes = spec::kAtomicBytes, .tag = 0};
+    }
   }
   slots_.push_back({.busy = !request.is_duplicate, .address = request.address});
   reading_.Push(now, request);
@@ -95,15 +99,18 @@ void Atomic::Compute(Cycle now) {
   Ending ending{
       .qpn = static_cast<uint32_t>(request.qpn % num_qps_), .psn = request.psn, .is_duplicate = request.is_duplicate};
   if (!request.is_duplicate) {
-    if (store_ || !fetched_in.CanPop(now)) return;
-    const spec::DmaFetched fetched = fetched_in.Pop(now);
-    ending.failed = !IsOkay(fetched.resp);
+    if (store_ || (!request.is_write && !fetched_in.CanPop(now))) return;
+    if (!request.is_write) {
+      const spec::DmaFetched fetched = fetched_in.Pop(now);
+      ending.failed = !IsOkay(fetched.resp);
+      ending.value = ValueOf(fetched.data);
+    }
     ending.grant = request.grant;
-    ending.value = ValueOf(fetched.data);
     ending.writes = !ending.failed && (!request.is_swap || ending.value == request.compare);
     if (ending.writes) {
       store_ = {.address = request.address, .bytes = spec::kAtomicBytes, .notify = true, .tag = 0};
-      Encode(request.is_swap ? request.swap_add : ending.value + request.swap_add, store_->data);
+      const bool sums = !request.is_swap && !request.is_write;
+      Encode(sums ? ending.value + request.swap_add : request.swap_add, store_->data);
     }
   }
   ending_.Push(now, ending);

@@ -25,6 +25,7 @@ class Atomic final : public Block {
  public:
   // Unloaded:
   static constexpr Cycle kRequestToFetch = 3;     // from the push of a request to its fetch_request visible
+  static constexpr Cycle kRequestToStore = 5;     // of an ATOMIC WRITE
   static constexpr Cycle kFetchedToStore = 2;     // from the push of its value to its store visible
   static constexpr Cycle kDoneToResult = 3;       // from the pulse to the result visible
   static constexpr Cycle kFetchedToResult = 5;    // of an operation that writes nothing
@@ -70,7 +71,7 @@ class Atomic final : public Block {
     bool failed = false;  // the read
     bool writes = false;  // its store ends with a done
     spec::MemoryGrant grant{};
-    uint64_t value = 0;  // before the operation
+    uint64_t value = 0;  // before the operation; of ATOMIC WRITE 0
   };
   struct Slot {
     bool busy = false;  // an operation that is executed

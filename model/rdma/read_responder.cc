@@ -24,6 +24,12 @@ bool IsNak(const spec::RxAnswer& answer) {
   return !answer.is_read && spec::Aeth::Decode(answer.packet.extension).kind != spec::AethKind::kAck;
 }
 
+uint64_t HostValue(const uint8_t* data) {
+  uint64_t value = 0;
+  for (unsigned i = 0; i < spec::kAtomicBytes; ++i) value |= uint64_t{data[i]} << 8 * i;
+  return value;
+}
+
 spec::TxJob Acknowledge(uint32_t qpn, uint32_t psn, const spec::Aeth& aeth) {
   spec::TxJob job{.packet = {.qpn = qpn, .opcode = BthOpcode::kRcAcknowledge, .psn = psn, .is_response = true}};
   aeth.Encode(job.packet.extension);
@@ -224,7 +230,11 @@ void ReadResponder::Answer(Cycle now) {
       read.is_atomic = true;
       read.is_duplicate = answer.is_duplicate;
       read.is_swap = answer.packet.opcode == BthOpcode::kRcCompareSwap;
+      read.is_write = answer.packet.opcode == BthOpcode::kRcAtomicWrite;
+      // Behind the RETH's length; in the order of memory.
+      constexpr size_t kStore = spec::Aeth::kBytes + spec::Reth::kBytes - spec::Reth::kDmaLengthOffset;
       read.swap_add = atomic.swap_add_data;
+      if (read.is_write) read.swap_add = HostValue(answer.packet.extension + kStore);
       read.compare = atomic.compare_data;
     }
     if (!retains_held) row.held.reset();
@@ -304,8 +314,9 @@ void ReadResponder::Cut() {
   if (!is_checked_) return;
   check_ = {.key = read.rkey,
             .pdn = attributes_.pdn,
+            .remote_write = read.is_write,
             .remote_read = !read.is_atomic,
-            .remote_atomic = read.is_atomic,
+            .remote_atomic = read.is_atomic && !read.is_write,
             .address = read.address + row.done,
             .bytes = bytes_};
 }
@@ -328,6 +339,7 @@ void ReadResponder::IssueJob(Cycle now) {
                .psn = psn_,
                .is_duplicate = read.is_duplicate,
                .is_swap = read.is_swap,
+               .is_write = read.is_write,
                .address = place.address0,
                .grant = place.grant,
                .swap_add = read.swap_add,
@@ -391,7 +403,11 @@ ReadResponder::State ReadResponder::Respond(Cycle now) {
     spec::TxJob job{
         .packet = {.qpn = qpn_, .opcode = BthOpcode::kRcAtomicAcknowledge, .psn = read.psn, .is_response = true}};
     read.aeth.Encode(job.packet.extension);
-    spec::AtomicAckEth{.original_data = result.value}.Encode(job.packet.extension + spec::Aeth::kBytes);
+    if (read.is_write) {
+      job.packet.opcode = BthOpcode::kRcRdmaReadResponseOnly;
+    } else {
+      spec::AtomicAckEth{.original_data = result.value}.Encode(job.packet.extension + spec::Aeth::kBytes);
+    }
     Load(now, job);
   }
   row.reads.pop_front();

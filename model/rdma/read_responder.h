@@ -121,6 +121,7 @@ class ReadResponder final : public Block {
     bool is_atomic = false;
     bool is_duplicate = false;
     bool is_swap = false;
+    bool is_write = false;  // ATOMIC WRITE: `swap_add` is its value
     uint64_t swap_add = 0;
     uint64_t compare = 0;
   };

@@ -98,6 +98,10 @@ const Requester::Operation Requester::kOperations[] = {
      IbWrOpcode::kAtomicFetchAndAdd,
      IbWcOpcode::kFetchAdd,
      {BthOpcode::kRcFetchAdd, BthOpcode::kRcFetchAdd, BthOpcode::kRcFetchAdd, BthOpcode::kRcFetchAdd}},
+    {BthService::kRc,
+     IbWrOpcode::kAtomicWrite,
+     IbWcOpcode::kAtomicWrite,
+     {BthOpcode::kRcAtomicWrite, BthOpcode::kRcAtomicWrite, BthOpcode::kRcAtomicWrite, BthOpcode::kRcAtomicWrite}},
     {BthService::kUc,
      IbWrOpcode::kRdmaWrite,
      IbWcOpcode::kRdmaWrite,
@@ -141,6 +145,7 @@ Requester::Requester(Agenda& agenda, const spec::Config& config, uint32_t packet
       fetched_in(Channel<spec::DmaFetched>::Fifo(FetchedDepth(config.max_send_sge))),
       max_send_sge_(config.max_send_sge),
       has_atomics_(config.atomics != 0),
+      has_atomic_write_(config.atomic_write != 0),
       has_invalidation_(config.invalidation != 0),
       has_extensible_(config.extensible_requests != 0),
       most_read_packets_(kHalfOutstanding / config.send_records),
@@ -335,6 +340,7 @@ const Requester::Operation* Requester::FindOperation(BthService service, IbWrOpc
   const bool invalidates = operation->opcode == IbWrOpcode::kSendWithInv || operation->opcode == IbWrOpcode::kLocalInv;
   if (!has_invalidation_ && invalidates) return nullptr;
   if (!has_atomics_ && IsAtomic(operation->wc_opcode)) return nullptr;
+  if (!has_atomic_write_ && operation->wc_opcode == IbWcOpcode::kAtomicWrite) return nullptr;
   return operation;
 }
 
@@ -362,7 +368,8 @@ Requester::Parsed Requester::Parse(const spec::WorkRequest& work, BthService ser
   uint8_t needed = is_inline ? Element::kInlineData : 0;
   if (const Operation* operation = FindOperation(service, base.opcode); service == BthService::kUd) {
     needed |= Element::kUd;
-  } else if (operation != nullptr && IsAtomic(operation->wc_opcode)) {
+  } else if (operation != nullptr &&
+             (IsAtomic(operation->wc_opcode) || operation->wc_opcode == IbWcOpcode::kAtomicWrite)) {
     needed |= Element::kRdma | Element::kAtomic;
   } else if (operation != nullptr &&
              (operation->wc_opcode == IbWcOpcode::kRdmaWrite || operation->wc_opcode == IbWcOpcode::kRdmaRead)) {
@@ -424,7 +431,9 @@ bool Requester::Check(Cycle now) {
   message_.service = service;
   message_.operation = operation;
   message_.is_atomic = operation != nullptr && IsAtomic(operation->wc_opcode);
-  message_.is_read = operation != nullptr && (operation->wc_opcode == IbWcOpcode::kRdmaRead || message_.is_atomic);
+  message_.is_store = operation != nullptr && operation->wc_opcode == IbWcOpcode::kAtomicWrite;
+  message_.is_read = operation != nullptr &&
+                     (operation->wc_opcode == IbWcOpcode::kRdmaRead || message_.is_atomic || message_.is_store);
   message_.is_local = operation != nullptr && operation->opcode == IbWrOpcode::kLocalInv;
   message_.max_reads = attributes.max_rd_atomic;
   message_.recovers = is_sending && !work.is_replay && was_sqe_.Read(now - 1, work.qpn) != 0;
@@ -461,6 +470,7 @@ bool Requester::Check(Cycle now) {
              (message_.is_read && attributes.max_rd_atomic == 0)) {
     vendor = RdmaError::kInvalidAttribute;  // such a READ would wait forever
   } else if ((flags & ~kKnownFlags) != 0 || (message_.is_read && message_.is_inline) || !parsed.has_elements ||
+             (message_.is_store && num_sge != 0) ||
              (message_.is_local &&
               (message_.is_inline || (flags & IbSendFlags::kFence) != 0 || num_sge != 0 || work.is_replay))) {
     // A local invalidate is never replayed: the work request has changed.
@@ -758,7 +768,14 @@ spec::TxPacket Requester::PacketOf(uint32_t payload, bool last, bool ends) const
                     .compare_data = swaps ? atomic.compare_add : 0}
         .Encode(packet.extension);
   }
-  if (info.has_reth) {
+  if (message.is_store) {
+    const auto atomic = spec::RdmaSqReqAtomic::Decode(message.request.wr);
+    spec::Reth{.virtual_address = atomic.remote_addr, .rkey = atomic.rkey, .dma_length = spec::kAtomicBytes}.Encode(
+        packet.extension);
+    for (unsigned i = 0; i < spec::kAtomicBytes; ++i) {
+      packet.extension[spec::Reth::kBytes + i] = static_cast<uint8_t>(atomic.compare_add >> 8 * i);
+    }
+  } else if (info.has_reth) {
     const auto rdma = spec::RdmaSqReqRdma::Decode(message.request.wr);
     spec::Reth{.virtual_address = rdma.remote_addr + message.skip,
                .rkey = rdma.rkey,

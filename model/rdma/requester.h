@@ -184,7 +184,8 @@ class Requester final : public Block {
     spec::BthService service{};
     const Operation* operation = nullptr;  // null: there is none
     bool is_atomic = false;
-    bool is_read = false;   // or atomic: that is treated as a READ
+    bool is_store = false;  // ATOMIC WRITE
+    bool is_read = false;   // or atomic: that is treated as a READ, ATOMIC WRITE as one of no bytes
     bool is_local = false;  // local invalidate
     uint32_t qkey = 0;
     uint8_t max_reads = 0;
@@ -255,6 +256,7 @@ class Requester final : public Block {
 
   const uint32_t max_send_sge_;
   const bool has_atomics_;
+  const bool has_atomic_write_;
   const bool has_invalidation_;
   const bool has_extensible_;
   const uint32_t most_read_packets_;  // of a READ that does not wait for the completer

@@ -43,6 +43,7 @@ Responder::Responder(Agenda& agenda, const Sizes& sizes)
   for (ResponderTurn& turn : turns_) {
     turn.num_qps = sizes.num_qps;
     turn.has_atomics = sizes.has_atomics;
+    turn.has_atomic_write = sizes.has_atomic_write;
     turn.has_invalidation = sizes.has_invalidation;
   }
   load_in.SetConsumer(this);
@@ -361,9 +362,9 @@ void Responder::CheckKey(Cycle now, const ResponderTurn& turn) {
   // Of a READ the whole range at once; the read responder translates packet by packet.
   check_.Set(now, {.key = turn.rkey,
                    .pdn = turn.attributes.pdn,
-                   .remote_write = !read,
+                   .remote_write = !read || turn.IsAtomicWrite(),
                    .remote_read = read && !turn.IsAtomic(),
-                   .remote_atomic = turn.IsAtomic(),
+                   .remote_atomic = turn.IsAtomic() && !turn.IsAtomicWrite(),
                    .address = turn.address,
                    .bytes = read ? turn.bytes_left : turn.frame.payload_bytes});
   WakeAt(now + 1);

@@ -58,6 +58,7 @@ class Responder final : public Block {
     uint32_t num_qps;
     uint32_t max_rd_atomic;  // READs of ours per QP; a power of two, 2 or more
     bool has_atomics = true;
+    bool has_atomic_write = true;
     bool has_invalidation = true;
     bool has_shared_queues = true;
   };
@@ -69,6 +70,7 @@ class Responder final : public Block {
                                 .num_qps = config.num_qps,
                                 .max_rd_atomic = config.max_rd_atomic,
                                 .has_atomics = config.atomics != 0,
+                                .has_atomic_write = config.atomic_write != 0,
                                 .has_invalidation = config.invalidation != 0,
                                 .has_shared_queues = config.max_srqs != 0}) {}
 

@@ -66,6 +66,11 @@ bool ResponderTurn::IsReadLegal() const {
   // More READs than the peer may have outstanding are invalid, too. [IBTA vol. 1, 9.7.4.1]
   // The operand of an atomic operation is aligned. [9.4.5]
   if (IsAtomic() && address % spec::kAtomicBytes != 0) return false;
+  if (IsAtomicWrite()) {
+    // Header and payload have its length. [A19.4.2]
+    const auto reth = spec::Reth::Decode(frame.extension);
+    return frame.payload_bytes == spec::kAtomicBytes && reth.dma_length == spec::kAtomicBytes && HasRoom();
+  }
   return frame.payload_bytes == 0 && bytes_left <= kMaxMessageBytes && HasRoom();
 }
 

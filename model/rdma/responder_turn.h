@@ -129,7 +129,9 @@ struct ResponderTurn {
   bool IsTaken() const;
   bool IsSend() const { return frame.info.operation == spec::BthOperation::kSend; }
   bool Invalidates() const { return has_invalidation && IsSend() && frame.info.has_ieth; }
-  bool IsAtomic() const { return has_atomics && frame.info.has_atomic_eth; }
+  bool IsAtomicWrite() const { return has_atomic_write && frame.info.operation == spec::BthOperation::kAtomicWrite; }
+  // Or ATOMIC WRITE.
+  bool IsAtomic() const { return (has_atomics && frame.info.has_atomic_eth) || IsAtomicWrite(); }
   // An atomic operation is treated as a READ of its operand, which the read responder has executed.
   bool IsRead() const { return frame.info.operation == spec::BthOperation::kRdmaReadRequest || IsAtomic(); }
   bool IsAcknowledged() const { return attributes.service == spec::BthService::kRc; }
@@ -141,6 +143,7 @@ struct ResponderTurn {
 
   uint32_t num_qps = 0;
   bool has_atomics = false;
+  bool has_atomic_write = false;
   bool has_invalidation = false;
 
   RxToken frame;
@@ -162,7 +165,10 @@ struct ResponderTurn {
   uint32_t bytes_left = 0;
 
  private:
-  bool HasReadRight() const { return IsAtomic() ? attributes.remote_atomic : attributes.remote_read; }
+  bool HasReadRight() const {
+    if (IsAtomicWrite()) return attributes.remote_write;
+    return IsAtomic() ? attributes.remote_atomic : attributes.remote_read;
+  }
   bool HasRoom() const;
   bool IsReadLegal() const;
   bool IsLengthLegal() const;

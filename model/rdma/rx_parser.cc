@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "model/rdma/icrc.h"
+#include "model/rdma/transport.h"
 
 namespace vireo::model {
 namespace {
@@ -21,7 +22,7 @@ constexpr size_t kFixedBytes = spec::Udp::kBytes + spec::Bth::kBytes + spec::kIc
 constexpr unsigned kIhlWithoutOptions = spec::Ipv4::kBytes / 4;
 
 static_assert(std::all_of(std::begin(spec::kOpcodeInfo), std::end(spec::kOpcodeInfo),
-                          [](const auto& info) { return info.extension_bytes <= RxToken::kExtensionBytes; }));
+                          [](const auto& info) { return TokenExtensionBytes(info) <= RxToken::kExtensionBytes; }));
 
 // The headers of a frame. Bytes after its end read as zero; the checks determine whether a field is present.
 struct Layers {
@@ -178,7 +179,9 @@ void DescribePacket(const Layers& f, RxToken& token) {
   }
   token.udp_source_port = f.udp.source_port;
   token.bth = f.bth;
-  std::copy_n(f.head.data() + extension, f.info.extension_bytes, token.extension);
+  // An ATOMIC WRITE of another length is refused.
+  const bool fits = token.payload_bytes == spec::kAtomicBytes;
+  std::copy_n(f.head.data() + extension, fits ? TokenExtensionBytes(f.info) : f.info.extension_bytes, token.extension);
   token.info = f.info;
 }
 

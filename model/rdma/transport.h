@@ -14,6 +14,13 @@ inline constexpr uint32_t kMtuShift = 7;
 // RETH.dma_length and every message: at most 2^31 bytes. [IBTA vol. 1, 9.3.3, 9.4.3]
 inline constexpr uint32_t kMaxMessageBytes = uint32_t{1} << 31;
 
+// Bytes of a packet that are in the extension of its token: the extended headers, and of ATOMIC WRITE the payload,
+// which so goes with the request to what executes it.
+constexpr uint8_t TokenExtensionBytes(const spec::OpcodeInfo& info) {
+  const bool stores = info.operation == spec::BthOperation::kAtomicWrite;
+  return static_cast<uint8_t>(info.extension_bytes + (stores ? spec::kAtomicBytes : 0));
+}
+
 // Transport service of a QP type. kCnp: there are no QPs of this type.
 constexpr spec::BthService ServiceOf(spec::IbQpType type) {
   switch (type) {

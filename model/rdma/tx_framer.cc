@@ -5,13 +5,14 @@
 #include <cassert>
 
 #include "model/rdma/icrc.h"
+#include "model/rdma/transport.h"
 
 namespace vireo::model {
 namespace {
 
 // Extended headers are whole words, and so is everything after the Ethernet header: the RTL depends on it.
 static_assert(std::all_of(std::begin(spec::kOpcodeInfo), std::end(spec::kOpcodeInfo), [](const auto& info) {
-  return info.extension_bytes <= TxToken::kExtensionBytes && info.extension_bytes % 4 == 0;
+  return TokenExtensionBytes(info) <= TxToken::kExtensionBytes && TokenExtensionBytes(info) % 4 == 0;
 }));
 
 // Bytes of the parts of a frame.
@@ -21,7 +22,7 @@ struct Sizes {
         l4(l3 + (token.is_ipv6 ? spec::Ipv6::kBytes : spec::Ipv4::kBytes)),
         bth(l4 + spec::Udp::kBytes),
         extension(bth + spec::Bth::kBytes),
-        payload(extension + spec::kOpcodeInfo[static_cast<uint8_t>(token.bth.opcode)].extension_bytes),
+        payload(extension + TokenExtensionBytes(spec::kOpcodeInfo[static_cast<uint8_t>(token.bth.opcode)])),
         pad(-unsigned{token.payload_bytes} % 4),
         icrc(payload + token.payload_bytes + pad),
         end(icrc + spec::kIcrcBytes),

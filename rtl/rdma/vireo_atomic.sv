@@ -65,6 +65,7 @@ module vireo_atomic
     logic [PsnBits-1:0] psn;
     logic is_duplicate;
     logic is_swap;
+    logic is_write;
     logic [63:0] address;
     memory_grant_t grant;
     logic [63:0] swap_add;
@@ -119,7 +120,7 @@ module vireo_atomic
   logic [SlotBits-1:0] first_q, next_q;
   logic [SlotBits:0] slots_d, slots_q;  // in use
   logic [QpBits:0] waiting_d, waiting_q;  // requests that have no slot
-  logic conflicts, begins, ends;
+  logic conflicts, begins, reads, ends;
   logic fetch_valid_d, fetch_valid_q;
   dma_read_request_t fetch_d, fetch_q;
   logic reading_ready, reading_valid, reading_pop;
@@ -132,15 +133,17 @@ module vireo_atomic
     end
     fetch_valid_d = fetch_valid_q && !fetch_request_ready_i;
     fetch_d = fetch_q;
+    // ATOMIC WRITE does not depend on what is there.
+    reads = !request.is_duplicate && !request.is_write;
     begins = request_valid && slots_q != (SlotBits + 1)'(InFlight)
-          && (request.is_duplicate || (!conflicts && !fetch_valid_d));
+          && (request.is_duplicate || !conflicts) && (!reads || !fetch_valid_d);
     request_pop = begins;
-    if (begins && !request.is_duplicate) begin
+    if (begins && reads) begin
       fetch_valid_d = 1'b1;
       fetch_d = '{address: request.address, bytes: 13'(AtomicBytes), tag: '0};
     end
     reading_in = '{qpn: request.qpn[QpBits-1:0], psn: request.psn, is_duplicate: request.is_duplicate,
-                   is_swap: request.is_swap, address: request.address,
+                   is_swap: request.is_swap, is_write: request.is_write, address: request.address,
                    grant: request.is_duplicate ? '0 : request.grant, swap_add: request.swap_add,
                    compare: request.compare};
     busy_d = busy_q;
@@ -161,26 +164,27 @@ module vireo_atomic
 
   logic store_valid_d, store_valid_q;
   dma_store_t store_d, store_q;
-  logic ending_ready, ending_valid;
+  logic ending_ready, ending_valid, was_read;
   ending_t ending_in, ending;
 
   always_comb begin
     store_valid_d = store_valid_q && !store_ready_i;
     store_d = store_q;
+    was_read = !reading.is_duplicate && !reading.is_write;
     ending_in = '{qpn: reading.qpn, psn: reading.psn, is_duplicate: reading.is_duplicate,
-                  failed: !reading.is_duplicate && fetched_resp != AxiRespOkay, writes: 1'b0, grant: reading.grant,
-                  value: reading.is_duplicate ? '0 : fetched_value};
+                  failed: was_read && fetched_resp != AxiRespOkay, writes: 1'b0, grant: reading.grant,
+                  value: was_read ? fetched_value : '0};
     ending_in.writes = !reading.is_duplicate && !ending_in.failed
                     && (!reading.is_swap || fetched_value == reading.compare);
-    reading_pop = reading_valid && (reading.is_duplicate || (fetched_valid && !store_valid_d));
-    fetched_pop = reading_pop && !reading.is_duplicate;
+    reading_pop = reading_valid && (!was_read || fetched_valid) && (reading.is_duplicate || !store_valid_d);
+    fetched_pop = reading_pop && was_read;
     if (reading_pop && ending_in.writes) begin
       store_valid_d = 1'b1;
       store_d = '0;
       store_d.address = reading.address;
       store_d.bytes = 7'(AtomicBytes);
       store_d.notify = 1'b1;
-      store_d.data[63:0] = reading.is_swap ? reading.swap_add : fetched_value + reading.swap_add;
+      store_d.data[63:0] = reading.is_swap || reading.is_write ? reading.swap_add : fetched_value + reading.swap_add;
     end
   end
 

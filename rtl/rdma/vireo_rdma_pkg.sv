@@ -101,9 +101,11 @@ package vireo_rdma_pkg;
     return ticket != generation && !(open && ticket == generation - 1'b1);
   endfunction
 
-  // A work request that responses complete: RDMA READ, and atomic operations, which are treated as READs of 8 bytes.
+  // A work request that responses complete: RDMA READ, and atomic operations, which are treated as READs of 8 bytes, and
+  // ATOMIC WRITE, as a READ of none.
   function automatic logic is_read_opcode(input logic [7:0] wc_opcode);
-    return wc_opcode == IbWcOpcodeRdmaRead || wc_opcode == IbWcOpcodeCompSwap || wc_opcode == IbWcOpcodeFetchAdd;
+    return wc_opcode == IbWcOpcodeRdmaRead || wc_opcode == IbWcOpcodeCompSwap || wc_opcode == IbWcOpcodeFetchAdd
+        || wc_opcode == IbWcOpcodeAtomicWrite;
   endfunction
 
   // The error that is reported for an access that memory check refuses (memory_status).

@@ -110,6 +110,8 @@ module vireo_read_responder
 
   // Room for the results of all operations: so none that was granted waits for room in tx_gather.
   localparam int unsigned Atomics = 32;
+  // Of the value of an ATOMIC WRITE, in the operands: behind the RETH's length.
+  localparam int unsigned StoreOffset = RethBytes - RethDmaLengthOffset;
   logic [QpBits-1:0] qpn_d, qpn_q;  // QP of the turn
   logic [QpBits-1:0] stopped_qpn;
   logic operation_begins, result_stale;  // the oldest operation is of an earlier lifetime of its QP
@@ -201,7 +203,8 @@ module vireo_read_responder
     logic is_atomic;
     logic is_duplicate;
     logic is_swap;
-    logic [127:0] data;           // as in an AtomicETH, from swap_add_data on
+    logic is_write;               // ATOMIC WRITE
+    logic [127:0] data;           // as in an AtomicETH, from swap_add_data on; of ATOMIC WRITE length and value
   } operands_t;
 
   logic row_read, row_write, ring_write, ring_read;
@@ -234,6 +237,7 @@ module vireo_read_responder
                      rkey: answer.rkey, bytes: answer.bytes};
   assign operands_in = '{is_atomic: answer.packet.opcode != '0, is_duplicate: answer.is_duplicate,
                          is_swap: answer.packet.opcode == BthOpcodeRcCompareSwap,
+                         is_write: Config.atomic_write != 0 && answer.packet.opcode == BthOpcodeRcAtomicWrite,
                          data: answer.packet.extension[AethBits +: 128]};
   assign atomic_eth = unpack_atomic_eth({operands.data, 96'd0});
   assign atomic_ack = '{original_data: result.value};
@@ -535,8 +539,8 @@ module vireo_read_responder
         checked_d = bytes_d != '0 && !operands.is_duplicate;
         waits = operands.is_atomic && atomics_q == ($clog2(Atomics) + 1)'(Atomics);
         check_valid_d = checked_d && !parity_error_q && !waits;
-        check_d = '{key: entry.rkey, pdn: attributes.pdn, local_write: 1'b0, remote_write: 1'b0,
-                    remote_read: !operands.is_atomic, remote_atomic: operands.is_atomic,
+        check_d = '{key: entry.rkey, pdn: attributes.pdn, local_write: 1'b0, remote_write: operands.is_write,
+                    remote_read: !operands.is_atomic, remote_atomic: operands.is_atomic && !operands.is_write,
                     address: entry.address + 64'(row.done), bytes: 32'(bytes_d),
                     invalidate: 1'b0};
         turn_push = waits && !parity_error_q;
@@ -549,8 +553,9 @@ module vireo_read_responder
             place_pop = checked_q;
             atomic_valid_d = 1'b1;
             request_d = '{qpn: 24'(qpn_q), psn: psn_q, is_duplicate: operands.is_duplicate, is_swap: operands.is_swap,
-                          address: checked_q ? place.address0 : '0, grant: checked_q ? place.grant : '0,
-                          swap_add: atomic_eth.swap_add_data, compare: atomic_eth.compare_data};
+                          is_write: operands.is_write, address: checked_q ? place.address0 : '0, grant: checked_q ? place.grant : '0,
+                          swap_add: operands.is_write ? operands.data[8*StoreOffset +: 64] : atomic_eth.swap_add_data,
+                          compare: atomic_eth.compare_data};
             row_d.parked = 1'b1;
             row_write = 1'b1;
             operation_begins = 1'b1;
@@ -644,9 +649,13 @@ module vireo_read_responder
           row_d.count = '0;
           row_d.ended = row.ended + 8'(row.count);
         end else begin
-          job_d.packet.opcode = BthOpcodeRcAtomicAcknowledge;
           job_d.packet.extension[AethBits-1:0] = entry.aeth;
-          job_d.packet.extension[AethBits +: 8*AtomicAckEthBytes] = pack_atomic_ack_eth(atomic_ack);
+          if (operands.is_write) begin
+            job_d.packet.opcode = BthOpcodeRcRdmaReadResponseOnly;
+          end else begin
+            job_d.packet.opcode = BthOpcodeRcAtomicAcknowledge;
+            job_d.packet.extension[AethBits +: 8*AtomicAckEthBytes] = pack_atomic_ack_eth(atomic_ack);
+          end
           row_d.count = row.count - 1'b1;
           row_d.oldest = row.oldest + 1'b1;
           row_d.ended = row.ended + 1'b1;

@@ -167,6 +167,8 @@ module vireo_requester
         operation_of = '{legal: Config.atomics != 0, wc_opcode: IbWcOpcodeCompSwap, bth: {4{BthOpcodeRcCompareSwap}}};
       {BthServiceRc, IbWrOpcodeAtomicFetchAndAdd}:
         operation_of = '{legal: Config.atomics != 0, wc_opcode: IbWcOpcodeFetchAdd, bth: {4{BthOpcodeRcFetchAdd}}};
+      {BthServiceRc, IbWrOpcodeAtomicWrite}:
+        operation_of = '{legal: Config.atomic_write != 0, wc_opcode: IbWcOpcodeAtomicWrite, bth: {4{BthOpcodeRcAtomicWrite}}};
       {BthServiceRc, IbWrOpcodeSendWithInv}:
         operation_of = '{legal: Invalidation, wc_opcode: IbWcOpcodeSend,
                          bth: {BthOpcodeRcSendOnlyWithInvalidate, BthOpcodeRcSendLastWithInvalidate,
@@ -535,6 +537,7 @@ module vireo_requester
   logic carries;  // the payload goes with the job
   logic [8*32'(TxInlineBytes)-1:0] carried_data;
   logic is_atomic, is_read, is_datagram, is_connected;  // an atomic operation is a READ, too
+  logic is_store;             // ATOMIC WRITE, which is one of no bytes
   logic is_local, invalidates;  // local invalidate; its checks have passed
   ieth_t ieth;
   logic front_sending, front_held;
@@ -668,7 +671,8 @@ module vireo_requester
       operation_d = operation_of(service_d, wr_opcode);
     end
     is_atomic = operation_d.wc_opcode == IbWcOpcodeCompSwap || operation_d.wc_opcode == IbWcOpcodeFetchAdd;
-    is_read = operation_d.wc_opcode == IbWcOpcodeRdmaRead || is_atomic;
+    is_store = operation_d.wc_opcode == IbWcOpcodeAtomicWrite;
+    is_read = operation_d.wc_opcode == IbWcOpcodeRdmaRead || is_atomic || is_store;
     is_local = operation_d.wc_opcode == IbWcOpcodeLocalInv;
     invalidates = is_local && status_q == IbWcStatusSuccess;
     ieth = unpack_ieth(work.head_bytes[8*RdmaSqReqImmDataOffset +: 8*IethBytes]);
@@ -676,7 +680,7 @@ module vireo_requester
     needed = '0;
     if (is_datagram) needed = RdmaSqElementUd;
     else if (is_read || operation_d.wc_opcode == IbWcOpcodeRdmaWrite) needed = RdmaSqElementRdma;
-    if (is_atomic) needed = needed | RdmaSqElementAtomic;
+    if (is_atomic || is_store) needed = needed | RdmaSqElementAtomic;
     if (is_inline) needed = needed | RdmaSqElementInlineData;
     // A list may be there without an element.
     has_elements = (elements & ~RdmaSqElementSgList) == needed && !(is_inline && (elements & RdmaSqElementSgList) != '0);
@@ -754,7 +758,7 @@ module vireo_requester
                    fence: fence, read: is_read && status_q == IbWcStatusSuccess,
                    atomic: is_atomic && status_q == IbWcStatusSuccess,
                    swap_add: carries ? carried_data[8*RdmaSgeBytes +: 64]
-                             : !is_atomic ? '0
+                             : !is_atomic && !is_store ? '0
                              : operation_q.wc_opcode == IbWcOpcodeCompSwap ? atomic.swap : atomic.compare_add,
                    compare: carries ? carried_data[8*RdmaSgeBytes + 64 +: 64]
                             : operation_q.wc_opcode == IbWcOpcodeCompSwap ? atomic.compare_add : '0,
@@ -766,8 +770,8 @@ module vireo_requester
                    ack_req: is_connected
                             && (ends || ((psn_q + 24'd1) & (24'(SendAckPackets) - 24'd1)) == '0),
                    psn: psn_q, payload_bytes: payload_bytes, has_reth: info.has_reth,
-                   remote_address: rdma.remote_addr + 64'(skip_q), rkey: is_atomic ? atomic.rkey : rdma.rkey,
-                   dma_length: length_q - skip_q,
+                   remote_address: rdma.remote_addr + 64'(skip_q), rkey: is_atomic || is_store ? atomic.rkey : rdma.rkey,
+                   dma_length: is_store ? 32'(AtomicBytes) : length_q - skip_q,
                    has_deth: is_datagram, qkey: qkey_q, ah: datagram.ah[15:0], dest_qpn: datagram.remote_qpn[23:0],
                    reports: last && !is_connected,
                    has_immdt: info.has_immdt || info.has_ieth,
@@ -824,6 +828,7 @@ module vireo_requester
           // Such a READ would wait forever.
           vendor_d = 32'(RdmaErrorInvalidAttribute);
         end else if ((wr_flags & ~KnownFlags) != '0 || (is_read && is_inline) || (extensible && !has_elements)
+                     || (is_store && num_sge != '0)
                      || (is_local && (is_inline || fence || num_sge != '0 || work.is_replay))) begin
           // A local invalidate is never replayed: the work request has changed.
           vendor_d = 32'(RdmaErrorInvalidParameter);
@@ -1234,6 +1239,10 @@ module vireo_requester
           end else if (entry.has_reth) begin
             job_d.packet.extension[8*RethBytes-1:0] = pack_reth(reth);
             if (entry.has_immdt) job_d.packet.extension[8*RethBytes +: 8*ImmdtBytes] = entry.immediate;
+            else if (Config.atomic_write != 0 && entry.opcode == BthOpcodeRcAtomicWrite) begin
+              // The value is in the order of memory.
+              job_d.packet.extension[8*RethBytes +: 64] = entry.swap_add;
+            end
           end else if (entry.has_deth) begin
             job_d.packet.ah = entry.ah;
             job_d.packet.dest_qpn = entry.dest_qpn;

@@ -56,7 +56,7 @@ module vireo_responder_checks
   logic [PacketsBits-1:0] packets;  // of a READ's response
   logic [31:0] bytes_left;    // of the message, this packet included
   logic qp_receives, service_matches, pkey_matches, peer_matches, qkey_matches, datagram;
-  logic is_send, is_atomic, is_read, sequence_ok, served, length_ok, total_ok, room;
+  logic is_send, is_atomic, is_store, is_read, sequence_ok, served, length_ok, total_ok, room;
   logic [31:0] read_bytes;    // of a READ or atomic operation
 
   always_comb begin
@@ -80,6 +80,7 @@ module vireo_responder_checks
     room = 1'b0;
     is_send = 1'b0;
     is_atomic = 1'b0;
+    is_store = 1'b0;
     is_read = 1'b0;
     read_bytes = '0;
     sequence_ok = 1'b0;
@@ -113,7 +114,8 @@ module vireo_responder_checks
       psns_behind = half.expected_psn - frame.bth.psn;
 
       // A READ takes as many PSNs as its response has packets. [9.7.2]
-      is_atomic = Config.atomics != 0 && frame.info.has_atomic_eth;
+      is_store = Config.atomic_write != 0 && frame.info.operation == BthOperationAtomicWrite;
+      is_atomic = (Config.atomics != 0 && frame.info.has_atomic_eth) || is_store;
       read_bytes = is_atomic ? 32'(AtomicBytes) : reth.dma_length;
       rounded = (read_bytes + 32'(mtu) - 1'b1) >> MtuShift;
       packets = read_bytes == '0 ? PacketsBits'(1) : PacketsBits'(rounded >> attributes.path_mtu);
@@ -133,6 +135,9 @@ module vireo_responder_checks
         PayloadRuleNone:      length_ok = is_read && frame.payload_bytes == '0 && read_bytes <= MaxMessageBytes
                                        && !(is_atomic && reth.virtual_address[2:0] != '0);
         PayloadRuleMtu:       length_ok = frame.payload_bytes == mtu;
+        // So is an ATOMIC WRITE's, which both header and payload have the length of. [A19.4.2]
+        PayloadRuleExact:     length_ok = is_store && frame.payload_bytes == 16'(AtomicBytes)
+                                       && reth.dma_length == 32'(AtomicBytes) && reth.virtual_address[2:0] == '0;
         PayloadRuleOneToMtu:  length_ok = frame.payload_bytes <= mtu && frame.payload_bytes != '0;
         PayloadRuleZeroToMtu: length_ok = frame.payload_bytes <= mtu;
         default:              length_ok = 1'b0;
@@ -159,11 +164,12 @@ module vireo_responder_checks
       checks_o.send = is_send;
       checks_o.read = is_read;
       checks_o.atomic = is_atomic;
+      checks_o.store = is_store;
       // The result of an atomic operation is sent again without an access.
       checks_o.replayable = is_read && length_ok && room && (is_atomic || attributes.remote_read)
                          && packets <= PacketsBits'(psns_behind);
       checks_o.payload = frame.payload_bytes != '0;
-      checks_o.right = is_atomic ? attributes.remote_atomic : is_read ? attributes.remote_read : attributes.remote_write;
+      checks_o.right = is_store ? attributes.remote_write : is_atomic ? attributes.remote_atomic : is_read ? attributes.remote_read : attributes.remote_write;
       checks_o.packets = packets;
       checks_o.starts = frame.info.starts_message;
       checks_o.consumes = frame.info.consumes_recv;

@@ -88,8 +88,9 @@ package vireo_responder_pkg;
     logic request;
     logic duplicates_pending;           // a READ without space, because duplicates are outstanding
     logic send;
-    logic read;              // READ request or atomic operation
-    logic atomic;            // then: the latter
+    logic read;              // READ request, atomic operation or ATOMIC WRITE
+    logic atomic;            // then: one of the latter two
+    logic store;             // then: ATOMIC WRITE
     logic replayable;             // may be executed again
     logic payload;
     logic right;
@@ -181,8 +182,8 @@ package vireo_responder_pkg;
   // Of a WRITE's packet; of a READ the whole range at once, which the read responder translates packet by packet.
   function automatic memory_check_t key_check(checks_t checks, logic [31:0] rkey, logic [15:0] pdn,
                                               logic [63:0] address, logic [31:0] bytes_left, logic [31:0] payload);
-    return '{key: rkey, pdn: pdn, local_write: 1'b0, remote_write: !checks.read,
-             remote_read: checks.read && !checks.atomic, remote_atomic: checks.atomic, address: address,
+    return '{key: rkey, pdn: pdn, local_write: 1'b0, remote_write: !checks.read || checks.store,
+             remote_read: checks.read && !checks.atomic, remote_atomic: checks.atomic && !checks.store, address: address,
              bytes: checks.read ? bytes_left : payload, invalidate: 1'b0};
   endfunction
   /* verilator lint_on UNUSEDSIGNAL */

@@ -301,6 +301,10 @@ module vireo_rx_parser
       for (int unsigned i = 0; i < RxExtensionBytes; i++) begin
         token1_d.extension[8*i +: 8] = l4[8*(UdpBytes + BthBytes + i) +: 8] & {8{6'(i) < info.extension_bytes}};
       end
+      // Of another length it is refused.
+      if (info.operation == BthOperationAtomicWrite && payload_bytes == 17'(AtomicBytes)) begin
+        token1_d.extension[8*RethBytes +: 8*AtomicBytes] = l4[8*(UdpBytes + BthBytes + RethBytes) +: 8*AtomicBytes];
+      end
       token1_d.info = info;
     end
   end

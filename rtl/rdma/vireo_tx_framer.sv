@@ -115,7 +115,9 @@ module vireo_tx_framer
       header_words_d = 5'(EthernetWords + TransportWords)
                      + (token_i.vlan_present ? 5'(VlanTagBytes / 4) : 5'd0)
                      + (token_i.is_ipv6 ? 5'(Ipv6Bytes / 4) : 5'(Ipv4Bytes / 4))
-                     + 5'(info.extension_bytes[5:2]);
+                     + 5'(info.extension_bytes[5:2])
+                     // The payload of an ATOMIC WRITE is behind its header in the token.
+                     + (info.operation == BthOperationAtomicWrite ? 5'(AtomicBytes / 8'd4) : 5'd0);
       end_words_d = 11'(header_words_d) + token_i.payload_bytes[12:2] + 11'(token_i.payload_bytes[1:0] != '0);
       payload_left_d = (14 - LaneBits)'(token_i.payload_bytes[12:LaneBits]) + (14 - LaneBits)'(partial_bytes != '0);
       index_d = '0;

@@ -18,7 +18,7 @@ struct ParameterInfo {
   const char* doc;
   const char* range;  // as text
 };
-inline constexpr ParameterInfo kParameterInfo[31] = {
+inline constexpr ParameterInfo kParameterInfo[32] = {
     {"datapath_bits", &Config::datapath_bits, 64u, 1024u, true, "bits",
      "Width of a beat on the DMA and frame streams",
      "must be 64 to 1024 and a power of two"},
@@ -72,6 +72,9 @@ inline constexpr ParameterInfo kParameterInfo[31] = {
      "must be 1 to 128 and a power of two"},
     {"atomics", &Config::atomics, 0u, 1u, false, "",
      "1: COMPARE SWAP and FETCH ADD; 0: without their logic and memory",
+     "must be 0 to 1"},
+    {"atomic_write", &Config::atomic_write, 0u, 1u, false, "",
+     "1: ATOMIC WRITE, which the logic of atomic operations executes; 0: without what it needs besides",
      "must be 0 to 1"},
     {"invalidation", &Config::invalidation, 0u, 1u, false, "",
      "1: SEND with invalidate, local invalidate; 0: without their logic",
@@ -131,6 +134,7 @@ inline constexpr uint32_t kMaxRecvSgeMax = 32u;
 inline constexpr uint32_t kMaxInlineBytesMax = 512u;
 inline constexpr uint32_t kMaxRdAtomicMax = 128u;
 inline constexpr uint32_t kAtomicsMax = 1u;
+inline constexpr uint32_t kAtomicWriteMax = 1u;
 inline constexpr uint32_t kInvalidationMax = 1u;
 inline constexpr uint32_t kExtensibleRequestsMax = 1u;
 inline constexpr uint32_t kMaxSrqsMax = 1022u;
@@ -167,6 +171,10 @@ constexpr ConfigViolation FirstIllegal(const Config& config) {
   if (!((int64_t{config.max_path_mtu} + int64_t{110}) <= int64_t{config.max_frame_bytes})) {
     return {"frame_holds_path_mtu",
             "max_path_mtu + 110 <= max_frame_bytes: Around the payload a frame has 18 bytes of Ethernet and VLAN tag, 40 of IPv6, 8 of UDP, 12 of BTH, up to 28 of extended headers, 4 of ICRC"};
+  }
+  if (!(int64_t{config.atomic_write} <= int64_t{config.atomics})) {
+    return {"atomic_write_is_executed",
+            "atomic_write <= atomics: The block of atomic operations executes ATOMIC WRITE"};
   }
   return {nullptr, nullptr};
 }

@@ -1777,7 +1777,7 @@ constexpr const char* ToString(IbMtu value) {
   return nullptr;
 }
 
-// Operation of a send work request. 8 and 10 … 15 are reserved for verbs' numbers (8 bind, 14 flush, 15 atomic write), 16 … 255 are reserved; all of these fail with loc_qp_op_err, and so do 5 and 6 on a device that is built without atomic operations, 7 and 9 on one without invalidation. Drivers post 5 and 6 only if atomic_cap is not none, 7 and 9 only if invalidation is not 0. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
+// Operation of a send work request. 8 and 10 … 14 are reserved for verbs' numbers (8 bind, 14 flush), 16 … 255 are reserved; all of these fail with loc_qp_op_err, and so do 5 and 6 on a device that is built without atomic operations, 7 and 9 on one without invalidation, 15 on one without ATOMIC WRITE. Drivers post 5 and 6 only if atomic_cap is not none, 7 and 9 only if invalidation is not 0, 15 only if atomic_write is not 0. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
 enum class IbWrOpcode : uint8_t {
   kRdmaWrite = 0u,  // Write to the peer's memory (RC, UC)
   kRdmaWriteWithImm = 1u,  // Write, then complete a receive there with imm_data (RC, UC)
@@ -1788,6 +1788,7 @@ enum class IbWrOpcode : uint8_t {
   kAtomicFetchAndAdd = 6u,  // Add to 8 bytes of the peer's memory; what was there is returned (RC)
   kLocalInv = 7u,  // End an invalidatable region of the QP's PD; nothing is sent. Without elements; not with the flags fence and inline (RC)
   kSendWithInv = 9u,  // Send, then have the peer end the region of a key (RC)
+  kAtomicWrite = 0xfu,  // Store 8 bytes in the peer's memory, all at once. Without elements; not with the flag inline (RC)
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(IbWrOpcode value) {
@@ -1801,11 +1802,12 @@ constexpr const char* ToString(IbWrOpcode value) {
     case IbWrOpcode::kAtomicFetchAndAdd: return "atomic_fetch_and_add";
     case IbWrOpcode::kLocalInv: return "local_inv";
     case IbWrOpcode::kSendWithInv: return "send_with_inv";
+    case IbWrOpcode::kAtomicWrite: return "atomic_write";
   }
   return nullptr;
 }
 
-// What completed. Not verbs' numbers. 8 … 15 are reserved for the opcodes that ib_wr_opcode reserves. [RFC v2, RoCE Support] (roce.toml)
+// What completed. Not verbs' numbers. 9 … 15 are reserved for the opcodes that ib_wr_opcode reserves. [RFC v2, RoCE Support] (roce.toml)
 enum class IbWcOpcode : uint8_t {
   kSend = 0u,  // SEND, with or without immediate data or invalidate
   kRdmaWrite = 1u,  // RDMA WRITE, with or without immediate data
@@ -1815,6 +1817,7 @@ enum class IbWcOpcode : uint8_t {
   kCompSwap = 5u,  // Compare and swap
   kFetchAdd = 6u,  // Fetch and add
   kLocalInv = 7u,  // Local invalidate
+  kAtomicWrite = 8u,  // ATOMIC WRITE
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(IbWcOpcode value) {
@@ -1827,6 +1830,7 @@ constexpr const char* ToString(IbWcOpcode value) {
     case IbWcOpcode::kCompSwap: return "comp_swap";
     case IbWcOpcode::kFetchAdd: return "fetch_add";
     case IbWcOpcode::kLocalInv: return "local_inv";
+    case IbWcOpcode::kAtomicWrite: return "atomic_write";
   }
   return nullptr;
 }
@@ -2594,10 +2598,10 @@ struct IbQpAttrMask {
 
 // Properties of a send work request. Bits 4 … 7 are reserved. [RFC v2, RoCE Support; same numbers as enum ibv_send_flags] (roce.toml)
 struct IbSendFlags {
-  static constexpr uint8_t kFence = 1u;  // Start only when all preceding RDMA READs and atomic operations are complete
+  static constexpr uint8_t kFence = 1u;  // Start only when all preceding RDMA READs, atomic operations and ATOMIC WRITEs are complete
   static constexpr uint8_t kSignaled = 2u;  // Complete with a CQE on success too
   static constexpr uint8_t kSolicited = 4u;  // Set the solicited event bit in the last packet
-  static constexpr uint8_t kInline = 8u;  // Data is in inline_data, length in inline_len; not for rdma_read and atomic operations
+  static constexpr uint8_t kInline = 8u;  // Data is in inline_data, length in inline_len; not for rdma_read, atomic operations and atomic_write
 };
 
 // Contents of a completion. Bits 2 and 4 … 31 are reserved for verbs' flags. [RFC v2, RoCE Support; same numbers as enum ibv_wc_flags] (roce.toml)
@@ -2625,9 +2629,9 @@ struct RdmaWindowFlags {
 
 // Elements of an extensible send work request, each of 16 bytes or a multiple, in the order of their bits. Each operation has exactly those of rdma and atomic, each datagram exactly that of ud; inline_data or sg_list is the last one. Bits 5 … 7 are reserved. [docs/decisions/0024] (roce.toml)
 struct RdmaSqElement {
-  static constexpr uint8_t kRdma = 1u;  // rdma_sq_rdma: RDMA READ, WRITE, atomic operations
+  static constexpr uint8_t kRdma = 1u;  // rdma_sq_rdma: RDMA READ, WRITE, atomic operations, ATOMIC WRITE
   static constexpr uint8_t kUd = 2u;  // rdma_sq_ud: UD
-  static constexpr uint8_t kAtomic = 4u;  // rdma_sq_atomic: atomic operations
+  static constexpr uint8_t kAtomic = 4u;  // rdma_sq_atomic: atomic operations, ATOMIC WRITE
   static constexpr uint8_t kInlineData = 8u;  // Data, up to the end of the descriptor; with the flag inline, and only then. Not with sg_list
   static constexpr uint8_t kSgList = 0x10u;  // rdma_sge up to the end of the descriptor; may be none
 };
@@ -5907,6 +5911,7 @@ struct RdmaAckQueryDevice {
   static constexpr size_t kAtomicCapOffset = 76;
   static constexpr size_t kInvalidationOffset = 77;
   static constexpr size_t kSqVersionOffset = 78;
+  static constexpr size_t kAtomicWriteOffset = 79;
   static constexpr size_t kMaxSrqOffset = 80;
   uint64_t device_cap_flags{};  // Optional capabilities; flags: IbDeviceCap
   uint64_t max_mr_size{};  // Longest memory region in bytes
@@ -5928,7 +5933,7 @@ struct RdmaAckQueryDevice {
   RdmaAtomicCap atomic_cap{};  // Atomic operations [vireo profile; else reserved]
   uint8_t invalidation{};  // Not 0: invalidatable regions, SEND with invalidate, local invalidate [vireo profile; else reserved]
   uint8_t sq_version{};  // Highest rdma_sq_base.version of a send work request; 0: only rdma_sq_req [vireo profile; else reserved]
-  uint8_t reserved1{};  // 0
+  uint8_t atomic_write{};  // Not 0: ATOMIC WRITE [vireo profile; else reserved]
   uint32_t max_srq{};  // Shared receive queues; each takes the number of a QP. Their max_wr is up to max_qp_wr, their max_sge up to max_recv_sge [vireo profile; else reserved]
   uint8_t reserved2[44]{};  // 0
 
@@ -5954,7 +5959,7 @@ struct RdmaAckQueryDevice {
     result.atomic_cap = static_cast<RdmaAtomicCap>(detail::GetLittle<608, 8>(bytes));
     result.invalidation = static_cast<uint8_t>(detail::GetLittle<616, 8>(bytes));
     result.sq_version = static_cast<uint8_t>(detail::GetLittle<624, 8>(bytes));
-    result.reserved1 = static_cast<uint8_t>(detail::GetLittle<632, 8>(bytes));
+    result.atomic_write = static_cast<uint8_t>(detail::GetLittle<632, 8>(bytes));
     result.max_srq = static_cast<uint32_t>(detail::GetLittle<640, 32>(bytes));
     for (size_t i = 0; i < 44; ++i) result.reserved2[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 84 + i * 1));
     return result;
@@ -5981,7 +5986,7 @@ struct RdmaAckQueryDevice {
     detail::PutLittle<608, 8>(bytes, static_cast<uint64_t>(atomic_cap));
     detail::PutLittle<616, 8>(bytes, static_cast<uint64_t>(invalidation));
     detail::PutLittle<624, 8>(bytes, static_cast<uint64_t>(sq_version));
-    detail::PutLittle<632, 8>(bytes, static_cast<uint64_t>(reserved1));
+    detail::PutLittle<632, 8>(bytes, static_cast<uint64_t>(atomic_write));
     detail::PutLittle<640, 32>(bytes, static_cast<uint64_t>(max_srq));
     for (size_t i = 0; i < 44; ++i) detail::PutLittle<0, 8>(bytes + 84 + i * 1, reserved2[i]);
   }
@@ -6007,7 +6012,7 @@ struct RdmaAckQueryDevice {
     f("atomic_cap", self.atomic_cap, 8);
     f("invalidation", self.invalidation, 8);
     f("sq_version", self.sq_version, 8);
-    f("reserved1", self.reserved1, 8);
+    f("atomic_write", self.atomic_write, 8);
     f("max_srq", self.max_srq, 32);
     for (size_t i = 0; i < 44; ++i) f("reserved2", self.reserved2[i], 8);
   }
@@ -7695,7 +7700,7 @@ struct RdmaSqReqRdma {
   friend constexpr bool operator==(const RdmaSqReqRdma&, const RdmaSqReqRdma&) = default;
 };
 
-// Variant of rdma_sq_req.wr for atomic operations. The elements take 8 bytes; more are not written. [Vireo; members and order as in struct ibv_send_wr] (roce.toml)
+// Variant of rdma_sq_req.wr for atomic operations and ATOMIC WRITE. The elements take 8 bytes; more are not written. [Vireo; members and order as in struct ibv_send_wr] (roce.toml)
 // Little-endian, 32 bytes.
 struct RdmaSqReqAtomic {
   static constexpr size_t kBytes = 32;
@@ -7704,7 +7709,7 @@ struct RdmaSqReqAtomic {
   static constexpr size_t kSwapOffset = 16;
   static constexpr size_t kRkeyOffset = 24;
   uint64_t remote_addr{};  // Address in the region of rkey; a multiple of 8
-  uint64_t compare_add{};  // atomic_cmp_and_swp: value to compare with; else value to add
+  uint64_t compare_add{};  // atomic_cmp_and_swp: value to compare with; atomic_fetch_and_add: to add; atomic_write: to store
   uint64_t swap{};  // atomic_cmp_and_swp: value to store; else not used
   uint32_t rkey{};  // Peer's key
   uint32_t reserved{};  // 0
@@ -7965,7 +7970,7 @@ struct RdmaSqRdma {
   static constexpr size_t kBytes = 16;
   static constexpr size_t kRemoteAddrOffset = 0;
   static constexpr size_t kRkeyOffset = 8;
-  uint64_t remote_addr{};  // Address in the region of rkey; of an atomic operation a multiple of 8
+  uint64_t remote_addr{};  // Address in the region of rkey; of an atomic operation or ATOMIC WRITE a multiple of 8
   uint32_t rkey{};  // Peer's key
   uint32_t reserved{};  // 0
 
@@ -8036,7 +8041,7 @@ struct RdmaSqAtomic {
   static constexpr size_t kBytes = 16;
   static constexpr size_t kCompareAddOffset = 0;
   static constexpr size_t kSwapOffset = 8;
-  uint64_t compare_add{};  // atomic_cmp_and_swp: value to compare with; else value to add
+  uint64_t compare_add{};  // atomic_cmp_and_swp: value to compare with; atomic_fetch_and_add: to add; atomic_write: to store
   uint64_t swap{};  // atomic_cmp_and_swp: value to store; else not used
 
   static constexpr RdmaSqAtomic Decode(const uint8_t* bytes) {
@@ -11633,7 +11638,7 @@ struct TxPacket {
   bool solicited_event{};  // BTH
   bool ack_req{};  // BTH
   uint32_t psn{};  // BTH
-  uint8_t extension[28]{};  // Extended headers, from the first byte after the BTH; zero after the last
+  uint8_t extension[28]{};  // Extended headers, from the first byte after the BTH, then the payload of an ATOMIC WRITE, which `payload_bytes` does not count; zero after the last
   uint16_t payload_bytes{};  // Without pad: at most 4096 of RoCE, header and frame of a net frame
   bool has_ah{};  // Datagram: path and peer are the two fields below instead of the QP's own
   uint16_t ah{};  // Address handle; checked to be valid
@@ -11770,7 +11775,7 @@ struct ReadRecord {
   uint64_t elements{};  // Address of sg_list in host memory
   uint8_t num_sge{};  // Elements of sg_list
   uint8_t sge[16]{};  // The first rdma_sge as in memory; 0 if there is none
-  bool is_atomic{};  // 1: COMPARE SWAP or FETCH ADD, whose response is an atomic acknowledge; `bytes` is 8
+  bool is_atomic{};  // 1: COMPARE SWAP or FETCH ADD, whose response is an atomic acknowledge; `bytes` is 8. ATOMIC WRITE is a READ of 0 bytes
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -11809,7 +11814,7 @@ struct RxAck {
   friend constexpr bool operator==(const RxAck&, const RxAck&) = default;
 };
 
-// Response to a request, in request order: a packet, or the responses of a READ. For a READ `packet` holds the QP, the PSN of the first response and, as AETH, syndrome and MSN of every response that has one; its other fields are 0. An atomic operation comes as a READ of 8 bytes whose `packet` has also the request's opcode and, behind the AETH, the rest of the AtomicETH from swap_add_data on (rx_answer_operands). (tokens.toml)
+// Response to a request, in request order: a packet, or the responses of a READ. For a READ `packet` holds the QP, the PSN of the first response and, as AETH, syndrome and MSN of every response that has one; its other fields are 0. An atomic operation comes as a READ of 8 bytes whose `packet` has also the request's opcode and, behind the AETH, the rest of the AtomicETH from swap_add_data on; so does ATOMIC WRITE, with what is behind the key there: length and value. (tokens.toml)
 struct RxAnswer {
   static constexpr size_t kBits = 759;
   bool is_read{};  // 1: the fields after `packet` are valid
@@ -11955,11 +11960,12 @@ struct Receive {
 
 // An atomic operation to execute, or whose result is wanted again. A QP has at most one of them without an atomic_result. (tokens.toml)
 struct AtomicRequest {
-  static constexpr size_t kBits = 244;
+  static constexpr size_t kBits = 245;
   uint32_t qpn{};  // Queue pair
   uint32_t psn{};  // Of the request
   bool is_duplicate{};  // 1: nothing is executed, and the fields below are not used
-  bool is_swap{};  // 1: COMPARE SWAP, 0: FETCH ADD
+  bool is_swap{};  // 1: COMPARE SWAP
+  bool is_write{};  // 1: ATOMIC WRITE: `swap_add` is stored, and nothing is read; neither: FETCH ADD
   uint64_t address{};  // Bus address of the operand; aligned
   MemoryGrant grant{};  // Of the operand
   uint64_t swap_add{};  // Value to store or to add
@@ -11970,6 +11976,7 @@ struct AtomicRequest {
     f("psn", self.psn, 24);
     f("is_duplicate", self.is_duplicate, 1);
     f("is_swap", self.is_swap, 1);
+    f("is_write", self.is_write, 1);
     f("address", self.address, 64);
     MemoryGrant::Visit(self.grant, f);
     f("swap_add", self.swap_add, 64);
@@ -12561,6 +12568,7 @@ struct Config {
   uint32_t max_inline_bytes;  // Inline data of a send work request [bytes]
   uint32_t max_rd_atomic;  // RDMA READs and atomic operations outstanding per QP, each way [operations]
   uint32_t atomics;  // 1: COMPARE SWAP and FETCH ADD; 0: without their logic and memory
+  uint32_t atomic_write;  // 1: ATOMIC WRITE, which the logic of atomic operations executes; 0: without what it needs besides
   uint32_t invalidation;  // 1: SEND with invalidate, local invalidate; 0: without their logic
   uint32_t extensible_requests;  // 1: send work requests of a base and elements, whose inline data is not read again; 0: without their logic
   uint32_t max_srqs;  // Shared receive queues, each of which takes the number of a queue pair; 0: without their logic
@@ -12596,6 +12604,7 @@ inline constexpr Config kNic100 = {
     .max_inline_bytes = 512u,
     .max_rd_atomic = 16u,
     .atomics = 1u,
+    .atomic_write = 1u,
     .invalidation = 1u,
     .extensible_requests = 1u,
     .max_srqs = 256u,
@@ -12631,6 +12640,7 @@ inline constexpr Config kNic1 = {
     .max_inline_bytes = 256u,
     .max_rd_atomic = 4u,
     .atomics = 1u,
+    .atomic_write = 1u,
     .invalidation = 1u,
     .extensible_requests = 1u,
     .max_srqs = 4u,

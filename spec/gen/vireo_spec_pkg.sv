@@ -1052,7 +1052,7 @@ package vireo_spec_pkg;
     IbMtuMtu4096 = 8'h5
   } ib_mtu_e;
 
-  // Operation of a send work request. 8 and 10 … 15 are reserved for verbs' numbers (8 bind, 14 flush, 15 atomic write), 16 … 255 are reserved; all of these fail with loc_qp_op_err, and so do 5 and 6 on a device that is built without atomic operations, 7 and 9 on one without invalidation. Drivers post 5 and 6 only if atomic_cap is not none, 7 and 9 only if invalidation is not 0. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
+  // Operation of a send work request. 8 and 10 … 14 are reserved for verbs' numbers (8 bind, 14 flush), 16 … 255 are reserved; all of these fail with loc_qp_op_err, and so do 5 and 6 on a device that is built without atomic operations, 7 and 9 on one without invalidation, 15 on one without ATOMIC WRITE. Drivers post 5 and 6 only if atomic_cap is not none, 7 and 9 only if invalidation is not 0, 15 only if atomic_write is not 0. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
   typedef enum logic [7:0] {
     IbWrOpcodeRdmaWrite = 8'h0,
     IbWrOpcodeRdmaWriteWithImm = 8'h1,
@@ -1062,10 +1062,11 @@ package vireo_spec_pkg;
     IbWrOpcodeAtomicCmpAndSwp = 8'h5,
     IbWrOpcodeAtomicFetchAndAdd = 8'h6,
     IbWrOpcodeLocalInv = 8'h7,
-    IbWrOpcodeSendWithInv = 8'h9
+    IbWrOpcodeSendWithInv = 8'h9,
+    IbWrOpcodeAtomicWrite = 8'hf
   } ib_wr_opcode_e;
 
-  // What completed. Not verbs' numbers. 8 … 15 are reserved for the opcodes that ib_wr_opcode reserves. [RFC v2, RoCE Support] (roce.toml)
+  // What completed. Not verbs' numbers. 9 … 15 are reserved for the opcodes that ib_wr_opcode reserves. [RFC v2, RoCE Support] (roce.toml)
   typedef enum logic [7:0] {
     IbWcOpcodeSend = 8'h0,
     IbWcOpcodeRdmaWrite = 8'h1,
@@ -1074,7 +1075,8 @@ package vireo_spec_pkg;
     IbWcOpcodeRecvRdmaWithImm = 8'h4,
     IbWcOpcodeCompSwap = 8'h5,
     IbWcOpcodeFetchAdd = 8'h6,
-    IbWcOpcodeLocalInv = 8'h7
+    IbWcOpcodeLocalInv = 8'h7,
+    IbWcOpcodeAtomicWrite = 8'h8
   } ib_wc_opcode_e;
 
   // Completion status of a work request. Not verbs' numbers: the RFC omits codes that it cannot cause. 16 … 31 are reserved for these. [RFC v2, RoCE Support; IBTA vol. 1, 11.6.2] (roce.toml)
@@ -2917,11 +2919,12 @@ package vireo_spec_pkg;
   localparam int unsigned RdmaAckQueryDeviceAtomicCapOffset = 76;
   localparam int unsigned RdmaAckQueryDeviceInvalidationOffset = 77;
   localparam int unsigned RdmaAckQueryDeviceSqVersionOffset = 78;
+  localparam int unsigned RdmaAckQueryDeviceAtomicWriteOffset = 79;
   localparam int unsigned RdmaAckQueryDeviceMaxSrqOffset = 80;
   typedef struct packed {
     logic [43:0][7:0] reserved2;
     logic [31:0] max_srq;
-    logic [7:0] reserved1;
+    logic [7:0] atomic_write;
     logic [7:0] sq_version;
     logic [7:0] invalidation;
     logic [7:0] atomic_cap;  // rdma_atomic_cap_e
@@ -3666,7 +3669,7 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // Variant of rdma_sq_req.wr for atomic operations. The elements take 8 bytes; more are not written. [Vireo; members and order as in struct ibv_send_wr] (roce.toml)
+  // Variant of rdma_sq_req.wr for atomic operations and ATOMIC WRITE. The elements take 8 bytes; more are not written. [Vireo; members and order as in struct ibv_send_wr] (roce.toml)
   localparam int unsigned RdmaSqReqAtomicBytes = 32;
   localparam int unsigned RdmaSqReqAtomicRemoteAddrOffset = 0;
   localparam int unsigned RdmaSqReqAtomicCompareAddOffset = 8;
@@ -5458,7 +5461,7 @@ package vireo_spec_pkg;
   } rx_ack_t;
   localparam int unsigned RxAckBits = 89;
 
-  // Response to a request, in request order: a packet, or the responses of a READ. For a READ `packet` holds the QP, the PSN of the first response and, as AETH, syndrome and MSN of every response that has one; its other fields are 0. An atomic operation comes as a READ of 8 bytes whose `packet` has also the request's opcode and, behind the AETH, the rest of the AtomicETH from swap_add_data on (rx_answer_operands). (tokens.toml)
+  // Response to a request, in request order: a packet, or the responses of a READ. For a READ `packet` holds the QP, the PSN of the first response and, as AETH, syndrome and MSN of every response that has one; its other fields are 0. An atomic operation comes as a READ of 8 bytes whose `packet` has also the request's opcode and, behind the AETH, the rest of the AtomicETH from swap_add_data on; so does ATOMIC WRITE, with what is behind the key there: length and value. (tokens.toml)
   typedef struct packed {
     logic is_read;
     tx_packet_t packet;
@@ -5536,12 +5539,13 @@ package vireo_spec_pkg;
     logic [23:0] psn;
     logic is_duplicate;
     logic is_swap;
+    logic is_write;
     logic [63:0] address;
     memory_grant_t grant;
     logic [63:0] swap_add;
     logic [63:0] compare;
   } atomic_request_t;
-  localparam int unsigned AtomicRequestBits = 244;
+  localparam int unsigned AtomicRequestBits = 245;
 
   // The outcome of an atomic_request. If something was written, it is in memory. (tokens.toml)
   typedef struct packed {
@@ -5792,6 +5796,7 @@ package vireo_spec_pkg;
     int unsigned max_inline_bytes;
     int unsigned max_rd_atomic;
     int unsigned atomics;
+    int unsigned atomic_write;
     int unsigned invalidation;
     int unsigned extensible_requests;
     int unsigned max_srqs;
@@ -5826,6 +5831,7 @@ package vireo_spec_pkg;
     max_inline_bytes: 512,
     max_rd_atomic: 16,
     atomics: 1,
+    atomic_write: 1,
     invalidation: 1,
     extensible_requests: 1,
     max_srqs: 256,
@@ -5860,6 +5866,7 @@ package vireo_spec_pkg;
     max_inline_bytes: 256,
     max_rd_atomic: 4,
     atomics: 1,
+    atomic_write: 1,
     invalidation: 1,
     extensible_requests: 1,
     max_srqs: 4,

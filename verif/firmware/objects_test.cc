@@ -30,6 +30,7 @@ TEST_F(Objects, QueryDeviceReturnsTheLimitsOfTheConfiguration) {
   EXPECT_EQ(device.max_qp_init_rd_atom, config.max_rd_atomic);
   EXPECT_EQ(device.max_mr_pages, config.num_translations);
   EXPECT_EQ(device.atomic_cap, spec::RdmaAtomicCap::kHca);
+  EXPECT_EQ(device.atomic_write, 1);
   EXPECT_EQ(device.invalidation, 1);
   EXPECT_EQ(device.sq_version, 1);
   EXPECT_EQ(device.page_size_cap, (uint64_t{2} << spec::kRdmaPageShiftMax) - (uint64_t{1} << spec::kRdmaPageShiftMin));
@@ -43,6 +44,7 @@ TEST_F(Objects, RfcV2QueryDeviceHasOnePageSizeAndNoExtensions) {
   EXPECT_EQ(device.page_size_cap, uint64_t{1} << spec::kRdmaPageShiftDefault);
   EXPECT_EQ(device.max_mr_pages, 0u);
   EXPECT_EQ(device.atomic_cap, spec::RdmaAtomicCap::kNone);
+  EXPECT_EQ(device.atomic_write, 0);
   EXPECT_EQ(device.invalidation, 0);
   EXPECT_EQ(device.sq_version, 0);
   EXPECT_EQ(device.max_mr_size, uint64_t{spec::kNic1.num_translations} << spec::kRdmaPageShiftDefault);
@@ -195,6 +197,15 @@ TEST_F(Objects, RemoteAtomicIsRefusedWithoutAtomicOperations) {
     modify.qp_access_flags = Access::kRemoteAtomic;
     EXPECT_FALSE(bench().Roce(RdmaCtrlCmd::kModifyQp, BytesOf(modify)).ok());
   }
+}
+
+TEST_F(Objects, AtomicWriteIsReportedByABuildThatHasItOnly) {
+  spec::Config without = spec::kNic1;
+  without.atomic_write = 0;
+  Use({.config = &without});
+  const auto device = bench().Roce(RdmaCtrlCmd::kQueryDevice).As<spec::RdmaAckQueryDevice>();
+  EXPECT_EQ(device.atomic_write, 0);
+  EXPECT_EQ(device.atomic_cap, spec::RdmaAtomicCap::kHca);
 }
 
 TEST_F(Objects, KeysChangeWithEveryRegionAndAreNeverZero) {

@@ -76,12 +76,19 @@ struct Bench {
       for (unsigned i = 0; i < 8; ++i) answer.data[i] = static_cast<uint8_t>(memory[token.address] >> 8 * i);
       if (bad_reads.contains(token.address)) answer.resp = static_cast<uint8_t>(model::AxiResp::kSlverr);
       fetched.tokens.push_back(answer);
-      executed.push_back(token.address);
     };
     store.on_token = [this](Cycle, const spec::DmaStore& token) {
       EXPECT_EQ(token.bytes, 8);
       EXPECT_TRUE(token.notify);
-      EXPECT_TRUE(reading.contains(token.address)) << "a write without its read";
+      // That of an ATOMIC WRITE has no read, and comes when no other operation is at its address.
+      if (const auto one = stores.find(token.address); one != stores.end() && !reading.contains(token.address)) {
+        EXPECT_EQ(Value(token.data), one->second.front());
+        one->second.pop_front();
+        if (one->second.empty()) stores.erase(one);
+        reading.insert(token.address);
+      } else {
+        EXPECT_TRUE(reading.contains(token.address)) << "a write without its read";
+      }
       const bool refused = bad_writes.contains(token.address);
       written.push_back({token.address, refused ? std::optional<uint64_t>() : Value(token.data)});
       dones.tokens.push_back({.resp = static_cast<uint8_t>(refused ? model::AxiResp::kDecerr : model::AxiResp::kOkay)});
@@ -126,11 +133,15 @@ struct Bench {
     token.grant = GrantOf(token.address);
     uint64_t& value = now[token.address];
     spec::AtomicResult outcome{.qpn = token.qpn, .status = AtomicStatus::kOk, .value = value};
+    const bool reads = !token.is_write;
     const bool writes = !token.is_swap || value == token.compare;
-    if (bad_reads.contains(token.address) || (writes && bad_writes.contains(token.address))) {
+    if (!reads) outcome.value = 0;
+    if (!reads) stores[token.address].push_back(token.swap_add);
+    executed.push_back(token.address);
+    if ((reads && bad_reads.contains(token.address)) || (writes && bad_writes.contains(token.address))) {
       outcome = {.qpn = token.qpn, .status = AtomicStatus::kFailed};
     } else {
-      if (writes) value = token.is_swap ? token.swap_add : value + token.swap_add;
+      if (writes) value = token.is_swap || token.is_write ? token.swap_add : value + token.swap_add;
       auto& results = kept[token.qpn];
       results.push_back({token.psn, outcome.value});
       if (results.size() > kKept) results.pop_front();
@@ -180,8 +191,9 @@ struct Bench {
   std::map<uint64_t, uint64_t> memory;  // as reads find it
   std::map<uint64_t, uint64_t> now;     // when all that was sent has ended
   std::set<uint64_t> bad_reads, bad_writes;
-  std::set<uint64_t> reading;     // addresses of operations that have been read and not ended
-  std::deque<uint64_t> executed;  // likewise, in order
+  std::set<uint64_t> reading;                       // addresses of operations that have begun and not ended
+  std::deque<uint64_t> executed;                    // of all that have not ended, in order
+  std::map<uint64_t, std::deque<uint64_t>> stores;  // values of ATOMIC WRITEs that were not written, by address
   std::deque<std::pair<uint64_t, std::optional<uint64_t>>> written;  // not answered
   std::deque<spec::AtomicResult> expected;
   std::array<std::deque<Kept>, kQps> kept;
@@ -255,6 +267,41 @@ TEST_F(AtomicTest, EveryBitOfTheValueCounts) {
     ASSERT_EQ(b.Settle(), "");
     ASSERT_EQ(b.memory[kAddress], value) << bit;
   }
+}
+
+// What is there does not matter: it is not even read.
+TEST_F(AtomicTest, StoresWithoutReading) {
+  b.bad_reads.insert(kAddress);
+  b.memory[kAddress] = b.now[kAddress] = 0xffff'ffff'ffff'fff0;
+  b.Execute(
+      {.qpn = kQp, .psn = 1, .is_write = true, .address = kAddress, .swap_add = 0x0123'4567'89ab'cdef, .compare = 1});
+  ASSERT_EQ(b.Settle(), "");
+  EXPECT_EQ(b.fetch.count, 0u);
+  EXPECT_EQ(b.memory[kAddress], 0x0123'4567'89ab'cdefu);
+  EXPECT_EQ(b.result_sink.sent()[0].token.status, AtomicStatus::kOk);
+  // A duplicate is answered, and writes nothing.
+  b.memory[kAddress] = 5;
+  b.Repeat(kQp, 1);
+  ASSERT_EQ(b.Settle(), "");
+  EXPECT_EQ(b.store.count, 1u);
+  EXPECT_EQ(b.result_sink.sent()[1].token.status, AtomicStatus::kOk);
+  b.bad_writes.insert(kAddress);
+  b.Execute({.qpn = kQp, .psn = 2, .is_write = true, .address = kAddress, .swap_add = 7});
+  ASSERT_EQ(b.Settle(), "");
+  EXPECT_EQ(b.result_sink.sent()[2].token.status, AtomicStatus::kFailed);
+}
+
+// Between the read and the write of another one it would be lost.
+TEST_F(AtomicTest, StoreWaitsForAnOperationAtItsAddress) {
+  b.dones.rate = 0;
+  b.Execute({.qpn = 0, .address = 0x40, .swap_add = 1});
+  b.Execute({.qpn = 1, .is_write = true, .address = 0x40, .swap_add = 100});
+  b.Execute({.qpn = 2, .address = 0x40, .swap_add = 1});
+  ASSERT_EQ(b.bench.Run(100), "");
+  EXPECT_EQ(b.store.count, 1u);
+  b.dones.rate = 16;
+  ASSERT_EQ(b.Settle(), "");
+  EXPECT_EQ(b.memory[0x40], 101u);
 }
 
 // --- Several at a time -----------------------------------------------------------------------------------------------
@@ -418,6 +465,12 @@ TEST_F(AtomicTest, MeetsDocumentedLatencies) {
     ASSERT_EQ(b.Settle(), "");
   }
 
+  b.dones.rate = 0;
+  b.Execute({.qpn = kQp, .psn = 3, .is_write = true, .address = kAddress, .swap_add = 1});
+  appears(b.p.store_valid_o, Atomic::kRequestToStore);
+  b.dones.rate = 16;
+  ASSERT_EQ(b.Settle(), "");
+
   // Operations that have ended leave at this interval.
   b.result.rate = 0;
   for (uint32_t qpn = 0; qpn < kInFlight; ++qpn) b.Execute({.qpn = qpn, .address = 8 * qpn, .swap_add = 1});
@@ -457,11 +510,13 @@ void Traffic(Bench& b, int operations, uint64_t addresses) {
       default: {
         psn[qpn] = (psn[qpn] + 1) & 0xff'ffff;
         const uint64_t address = b.random() % addresses * 8;
-        const bool is_swap = b.random() % 2 != 0;
+        const bool is_write = b.random() % 4 == 0;
+        const bool is_swap = !is_write && b.random() % 2 != 0;
         const uint64_t value = b.now[address];
         b.Execute({.qpn = qpn,
                    .psn = psn[qpn],
                    .is_swap = is_swap,
+                   .is_write = is_write,
                    .address = address,
                    .swap_add = b.random(),
                    .compare = b.random() % 2 == 0 ? value : b.random()});

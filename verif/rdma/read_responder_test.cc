@@ -85,6 +85,18 @@ spec::RxAnswer AtomicOf(uint32_t qpn, uint32_t psn, bool is_swap, uint32_t msn =
   answer.is_duplicate = is_duplicate;
   return answer;
 }
+// ATOMIC WRITE: length and value, lowest byte first, as in its packet.
+spec::RxAnswer StoreOf(uint32_t qpn, uint32_t psn, uint32_t msn = 0, bool is_duplicate = false,
+                       uint64_t address = 0x1000) {
+  spec::RxAnswer answer = AtomicOf(qpn, psn, false, msn, is_duplicate, address);
+  answer.packet.opcode = BthOpcode::kRcAtomicWrite;
+  return answer;
+}
+uint64_t ValueOf(const spec::RxAnswer& store) {
+  uint64_t value = 0;
+  for (unsigned i = 8; i-- != 0;) value = value << 8 | store.packet.extension[8 + i];
+  return value;
+}
 uint64_t Operand(const spec::RxAnswer& answer, unsigned first) {
   uint64_t value = 0;
   for (unsigned i = 0; i < 8; ++i) value = value << 8 | answer.packet.extension[4 + first + i];
@@ -106,6 +118,10 @@ spec::TxJob AtomicJob(const spec::RxAnswer& answer) {
                              .psn = answer.packet.psn,
                              .is_response = true}};
   std::copy_n(answer.packet.extension, spec::Aeth::kBytes, job.packet.extension);
+  if (answer.packet.opcode == BthOpcode::kRcAtomicWrite) {
+    job.packet.opcode = BthOpcode::kRcRdmaReadResponseOnly;
+    return job;
+  }
   const uint64_t value = OriginalOf(answer.packet.qpn, answer.packet.psn);
   for (unsigned i = 0; i < 8; ++i) job.packet.extension[4 + i] = static_cast<uint8_t>(value >> (56 - 8 * i));
   return job;
@@ -204,8 +220,8 @@ struct Bench {
       ended[token.qpn] = token.ended;
     };
     check.on_token = [this](Cycle, const spec::MemoryCheck& token) {
-      EXPECT_FALSE(token.local_write || token.remote_write);
-      EXPECT_NE(token.remote_read, token.remote_atomic);
+      EXPECT_FALSE(token.local_write);
+      EXPECT_EQ(token.remote_read + token.remote_atomic + token.remote_write, 1);
       if (answers_checks) place.tokens.push_back(memory(token));
     };
     packet.on_token = [this](Cycle cycle, const spec::TxPacket& token) {
@@ -1231,7 +1247,9 @@ struct Traffic {
       const bool is_duplicate = b.random() % 3 == 0;
       const uint32_t at = is_duplicate ? psn[qpn] - 1 - static_cast<uint32_t>(b.random() % 10) : psn[qpn]++;
       ++started[qpn];
-      all.push_back(AtomicOf(qpn, at, b.random() % 2 != 0, msn, is_duplicate, b.random() & ~uint64_t{7}));
+      const uint64_t address = b.random() & ~uint64_t{7};
+      all.push_back(b.random() % 3 == 0 ? StoreOf(qpn, at, msn, is_duplicate, address)
+                                        : AtomicOf(qpn, at, b.random() % 2 != 0, msn, is_duplicate, address));
     } else if (reads && b.random() % 3 == 0 && MayRead(qpn)) {
       const uint32_t mtu = Bytes(mtus[qpn]);
       static constexpr uint32_t kPackets = 5;
@@ -1369,6 +1387,32 @@ TEST_F(ReadResponderTest, AtomicIsExecutedAndItsResultSent) {
   const auto reads = b.Reads();
   ASSERT_EQ(reads.size(), 2u);
   EXPECT_EQ(reads.back().ended, 2);
+}
+
+// Its response is that of a READ of no bytes, when it was executed.
+TEST_F(ReadResponderTest, AtomicWriteIsExecutedAndAcknowledged) {
+  b.Setup();
+  const auto answer = StoreOf(kQp, 10, 7), again = StoreOf(kQp, 11, 8, true), lost = StoreOf(kQp, 15, 9, true);
+  b.executes = false;
+  b.answer.tokens = {answer};
+  ASSERT_EQ(b.bench.Run(200), "");
+  EXPECT_EQ(b.job.count, 0u);
+  const auto check = Bench::Taken(b.check_sink);
+  ASSERT_EQ(check.size(), 1u);
+  EXPECT_EQ(check[0],
+            (spec::MemoryCheck{
+                .key = answer.rkey, .pdn = PdnOf(kQp), .remote_write = true, .address = answer.address, .bytes = 8}));
+  const auto requests = Bench::Taken(b.atomic_sink);
+  ASSERT_EQ(requests.size(), 1u);
+  EXPECT_TRUE(requests[0].is_write);
+  EXPECT_FALSE(requests[0].is_swap);
+  EXPECT_EQ(requests[0].swap_add, ValueOf(answer));
+  EXPECT_EQ(requests[0].address, PlaceOf(check[0]).address0);
+  b.executes = true;
+  b.result.tokens.push_back({.qpn = kQp});
+  b.answer.tokens = {again, lost};
+  EXPECT_EQ(b.Jobs(), (std::vector{AtomicJob(answer), AtomicJob(again)}));
+  EXPECT_EQ(b.check.count, 1u);
 }
 
 TEST_F(ReadResponderTest, OthersGoOnWhileAnAtomicIsExecuted) {

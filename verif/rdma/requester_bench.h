@@ -80,6 +80,7 @@ inline spec::MemoryPlace PlaceOf(const spec::MemoryCheck& check) {
 inline constexpr uint8_t kRead = 4;
 inline constexpr uint8_t kCompareSwap = 5;
 inline constexpr uint8_t kFetchAdd = 6;
+inline constexpr uint8_t kAtomicWrite = 15;
 
 struct WorkRequest {
   uint32_t qpn = 3;
@@ -109,7 +110,7 @@ struct WorkRequest {
   // The elements of an extensible one: 1 peer's memory, 2 datagram, 4 operands, 8 inline data, 16 list.
   static uint8_t MaskOf(uint8_t opcode, bool is_datagram) {
     if (is_datagram) return 2;
-    if (opcode == kCompareSwap || opcode == kFetchAdd) return 5;
+    if (opcode == kCompareSwap || opcode == kFetchAdd || opcode == kAtomicWrite) return 5;
     return opcode == 0 || opcode == 1 || opcode == kRead ? 1 : 0;
   }
   uint8_t Mask() const {
@@ -129,8 +130,14 @@ struct WorkRequest {
   uint8_t InlineByte(uint32_t index) const { return static_cast<uint8_t>(wr_id + 7 * head + 13 * index + 1); }
 
   bool IsAtomic() const { return opcode == kCompareSwap || opcode == kFetchAdd; }
-  // Atomic operations are READs of 8 bytes here.
-  bool IsRead() const { return opcode == kRead || IsAtomic(); }
+  bool IsStore() const { return opcode == kAtomicWrite; }
+  // Atomic operations are READs of 8 bytes here, ATOMIC WRITE one of none.
+  bool IsRead() const { return opcode == kRead || IsAtomic() || IsStore(); }
+  // As the device counts them.
+  bool HasElements() const {
+    if (!extensible) return num_sge != 0;
+    return (Mask() & 16) != 0 && (DescriptorBytes() - FixedBytes()) % 1024 >= 16;
+  }
   bool IsInline() const { return (flags & IbSendFlags::kInline) != 0; }
   uint32_t InlineBytes() const {
     if (!extensible) return num_sge & 0xffff;
@@ -179,7 +186,7 @@ struct WorkRequest {
     for (size_t k = 0; k < 4; ++k) request.imm_data[k] = static_cast<uint8_t>(immediate >> (24 - 8 * k));
     if (is_datagram) {
       spec::RdmaSqReqUd{.remote_qpn = remote_qpn, .remote_qkey = remote_qkey, .ah = ah}.Encode(request.wr);
-    } else if (IsAtomic()) {
+    } else if (IsAtomic() || IsStore()) {
       spec::RdmaSqReqAtomic{.remote_addr = remote_address, .compare_add = compare_add, .swap = swap, .rkey = rkey}
           .Encode(request.wr);
     } else {
@@ -274,7 +281,7 @@ struct Qp {
   bool IsUd() const { return type == IbQpType::kUd || type == IbQpType::kGsi; }
   bool IsSendOnly() const { return type == IbQpType::kUc || IsUd(); }
   bool Has(uint8_t opcode) const {
-    if (IsRc()) return opcode <= 6;
+    if (IsRc()) return opcode <= 6 || opcode == kAtomicWrite;
     if (type == IbQpType::kUc) return opcode <= 3;
     return IsUd() && (opcode == 2 || opcode == 3);
   }
@@ -290,10 +297,11 @@ struct Packet {
   RdmaError why = RdmaError::kOk;
 };
 
-// Opcodes of RC by operation (RDMA WRITE, with immediate, SEND, with immediate, RDMA READ, COMPARE SWAP, FETCH ADD) and
-// position (middle, first, last, only). UC has 32 more, UD 96. [IBTA vol. 1, table 38]
-inline constexpr uint8_t kOpcodes[7][4] = {{7, 6, 8, 10},    {7, 6, 9, 11},    {1, 0, 2, 4},    {1, 0, 3, 5},
-                                           {12, 12, 12, 12}, {19, 19, 19, 19}, {20, 20, 20, 20}};
+// Opcodes of RC by operation (RDMA WRITE, with immediate, SEND, with immediate, RDMA READ, COMPARE SWAP, FETCH ADD,
+// and the last one of ATOMIC WRITE) and position (middle, first, last, only). UC has 32 more, UD 96. [IBTA vol. 1,
+// table 38]
+inline constexpr uint8_t kOpcodes[8][4] = {{7, 6, 8, 10},    {7, 6, 9, 11},    {1, 0, 2, 4},     {1, 0, 3, 5},
+                                           {12, 12, 12, 12}, {19, 19, 19, 19}, {20, 20, 20, 20}, {29, 29, 29, 29}};
 
 inline Packet PacketOf(const Qp& qp, const WorkRequest& work, uint32_t first_psn, uint32_t index) {
   const auto length = static_cast<uint32_t>(work.Length());
@@ -307,7 +315,8 @@ inline Packet PacketOf(const Qp& qp, const WorkRequest& work, uint32_t first_psn
 
   spec::TxPacket packet{
       .qpn = work.qpn,
-      .opcode = static_cast<BthOpcode>(service + kOpcodes[work.opcode][(last ? 2 : 0) + (index == 0 ? 1 : 0)]),
+      .opcode = static_cast<BthOpcode>(
+          service + kOpcodes[std::min<uint8_t>(work.opcode, 7)][(last ? 2 : 0) + (index == 0 ? 1 : 0)]),
       .solicited_event = last && (is_send || has_immediate) && (work.flags & IbSendFlags::kSolicited) != 0,
       .ack_req = qp.IsRc() && (last || work.IsRead() || (first_psn + index) % 64 == 63),
       .psn = Psn(first_psn + index),
@@ -332,7 +341,10 @@ inline Packet PacketOf(const Qp& qp, const WorkRequest& work, uint32_t first_psn
   } else if (!is_send && (index == 0 || work.IsRead())) {
     add(work.remote_address + begin, 8);
     add(work.rkey, 4);
-    add(length - begin, 4);
+    add(work.IsStore() ? 8 : length - begin, 4);
+  }
+  if (work.IsStore()) {
+    for (unsigned k = 0; k < 8; ++k) add(work.compare_add >> 8 * k & 0xff, 1);
   }
   if (qp.IsUd()) {
     add(work.remote_qkey >= 0x8000'0000 ? qp.qkey : work.remote_qkey, 4);
@@ -404,6 +416,7 @@ struct Reference {
     if (static_cast<unsigned>(qp.mtu) < 1 || static_cast<unsigned>(qp.mtu) > 5) return RdmaError::kInvalidAttribute;
     if (work.IsRead() && qp.max_rd_atomic == 0) return RdmaError::kInvalidAttribute;
     if ((work.flags & 0xf0) != 0 || (work.IsRead() && work.IsInline())) return RdmaError::kInvalidParameter;
+    if (work.IsStore() && work.HasElements()) return RdmaError::kInvalidParameter;
     if (work.extensible) {
       const bool has_list = (work.Mask() & 16) != 0;
       const int needed = WorkRequest::MaskOf(work.opcode, qp.IsUd()) | (work.IsInline() ? 8 : 0);
@@ -437,6 +450,7 @@ struct Reference {
     if (qp.Has(opcode) && opcode == kRead) wc_opcode = IbWcOpcode::kRdmaRead;
     if (qp.Has(opcode) && opcode == kCompareSwap) wc_opcode = IbWcOpcode::kCompSwap;
     if (qp.Has(opcode) && opcode == kFetchAdd) wc_opcode = IbWcOpcode::kFetchAdd;
+    if (qp.Has(opcode) && opcode == kAtomicWrite) wc_opcode = IbWcOpcode::kAtomicWrite;
     return {.qpn = work.qpn,
             .head = work.head,
             .wr_id = read ? work.wr_id : 0,
@@ -499,7 +513,7 @@ struct Reference {
     qp.psn = Psn(qp.psn + packets);
     const auto outstanding = static_cast<uint8_t>(started[work.qpn] - ended[work.qpn]);
     if (record.opcode == IbWcOpcode::kRdmaRead || record.opcode == IbWcOpcode::kCompSwap ||
-        record.opcode == IbWcOpcode::kFetchAdd) {
+        record.opcode == IbWcOpcode::kFetchAdd || record.opcode == IbWcOpcode::kAtomicWrite) {
       ++started[work.qpn];
       if (readable) record.bytes = static_cast<uint32_t>(work.Length());
     }
@@ -618,7 +632,7 @@ struct BasicBench {
   // The responder gets a READ's record before its request leaves.
   void ExpectReadRecord(Cycle cycle, const spec::TxPacket& packet) {
     if (packet.opcode != BthOpcode::kRcRdmaReadRequest && packet.opcode != BthOpcode::kRcCompareSwap &&
-        packet.opcode != BthOpcode::kRcFetchAdd) {
+        packet.opcode != BthOpcode::kRcFetchAdd && packet.opcode != BthOpcode::kRcAtomicWrite) {
       return;
     }
     ASSERT_FALSE(pending_reads.empty());

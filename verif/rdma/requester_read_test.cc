@@ -100,6 +100,41 @@ TEST(Requester, AtomicIsOneRequestWithItsOperands) {
   }
 }
 
+// A READ of no bytes with a payload, which is the value of the work request: as Linux sends it. [A19.4.2]
+TEST(Requester, AtomicWriteIsOneRequestWithItsValue) {
+  for (const bool extensible : {false, true}) {
+    Bench bench;
+    bench.qps[3].psn = 0xff'ffff;
+    bench.SetUp(3);
+    WorkRequest request{.head = 5, .wr_id = 77, .opcode = kAtomicWrite, .extensible = extensible};
+    request.SetList({});
+    bench.Post(request);
+    bench.Post({.head = 6});
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    const spec::TxJob& job = bench.job_sink.sent().at(0).token;
+    EXPECT_EQ(job.packet.opcode, BthOpcode::kRcAtomicWrite);
+    EXPECT_TRUE(job.packet.ack_req);
+    EXPECT_EQ(job.packet.payload_bytes, 0);
+    EXPECT_EQ(job.packet.psn, 0xff'ffffU);
+    const auto reth = spec::Reth::Decode(job.packet.extension);
+    EXPECT_EQ(reth.virtual_address, request.remote_address);
+    EXPECT_EQ(reth.rkey, request.rkey);
+    EXPECT_EQ(reth.dma_length, 8U);
+    const uint8_t value[8] = {8, 7, 6, 5, 4, 3, 2, 1};
+    EXPECT_TRUE(std::equal(std::begin(value), std::end(value), job.packet.extension + spec::Reth::kBytes));
+    const spec::SendRecord& record = bench.record_sink.sent().at(0).token;
+    EXPECT_EQ(record.opcode, IbWcOpcode::kAtomicWrite);
+    EXPECT_EQ(record.bytes, 0U);
+    EXPECT_EQ(record.last_psn, 0xff'ffffU);
+    const spec::ReadRecord& read = bench.read_sink.sent().at(0).token;
+    EXPECT_FALSE(read.is_atomic);
+    EXPECT_EQ(read.bytes, 0U);
+    EXPECT_EQ(read.num_sge, 0U);
+    EXPECT_EQ(bench.job_sink.sent().at(1).token.packet.psn, 0U);
+    EXPECT_EQ(bench.check.count, 1U);  // of the write
+  }
+}
+
 TEST(Requester, AtomicsAndReadsShareTheLimitAndTheFence) {
   Bench bench;
   bench.qps[3].max_rd_atomic = 2;

@@ -126,6 +126,76 @@ TEST(ResponderAtomic, OtherServicesHaveNone) {
   }
 }
 
+// --- ATOMIC WRITE of the peer
+
+Packet Store(uint32_t psn) {
+  return {.opcode = O::kRcAtomicWrite, .psn = psn, .bytes = 8, .ack_req = true, .address = 0x7'0000'0008};
+}
+
+TEST(ResponderAtomic, AtomicWriteGoesToTheReadResponderWithItsValue) {
+  // The right to write is enough.
+  Ready bench({.remote_read = false, .remote_atomic = false});
+  const Packet packet = Store(kFirstPsn);
+  bench.Expect(TokenOf(packet), GivenStore(packet, 1));
+  EXPECT_EQ(
+      bench.checks.sent().back().token,
+      (spec::MemoryCheck{.key = kRkey, .pdn = kPdn, .remote_write = true, .address = packet.address, .bytes = 8}));
+  bench.Expect(TokenOf({.psn = kFirstPsn + 1, .bytes = 0}), Ack(kFirstPsn + 1, 2));
+  // A duplicate is marked, and needs no key.
+  const auto checks = bench.check.count;
+  Packet again = packet;
+  again.rkey = kBadRkey;
+  bench.Expect(TokenOf(again), GivenStore(again, 2, true));
+  EXPECT_EQ(bench.check.count, checks);
+  again.address += 4;
+  bench.Expect(TokenOf(again), kDropped);
+  bench.ExpectFailures({});
+}
+
+TEST(ResponderAtomic, AtomicWriteNeedsTheRightsToWrite) {
+  const auto refused = [](Ready& bench, const Packet& packet) {
+    bench.Expect(TokenOf(packet), Answer(packet.psn, AethSyndrome::kNakRemoteAccessError, 0));
+    bench.ExpectFailures({Failure(RdmaEventType::kQpAccessErr, AethSyndrome::kNakRemoteAccessError)});
+    bench.Expect(TokenOf(packet), kDropped);
+  };
+  Ready without({.remote_write = false});
+  refused(without, Store(kFirstPsn));
+  Ready bench;
+  Packet packet = Store(kFirstPsn);
+  packet.rkey = kBadRkey;
+  refused(bench, packet);
+}
+
+// Aligned, and 8 bytes by header and payload; checked before the rights. [A19.4.2]
+TEST(ResponderAtomic, AtomicWriteOfAnotherShapeIsInvalid) {
+  struct Shape {
+    uint64_t address;
+    uint16_t bytes;
+    uint32_t dma_length;
+  };
+  for (const Shape& shape : {Shape{0x1001, 8, 8}, Shape{0x1004, 8, 8}, Shape{0x1000, 7, 8}, Shape{0x1000, 9, 8},
+                             Shape{0x1000, 0, 8}, Shape{0x1000, 8, 7}, Shape{0x1000, 8, 16}, Shape{0x1000, 8, 0},
+                             Shape{0x1000, 16, 16}, Shape{0x1000, 0, 0}, Shape{0x1000, 8, 0x8000'0008}}) {
+    Ready bench({.remote_write = false});
+    Packet packet = Store(kFirstPsn);
+    packet.address = shape.address;
+    packet.bytes = shape.bytes;
+    packet.dma_length = shape.dma_length;
+    bench.Expect(TokenOf(packet), Answer(kFirstPsn, AethSyndrome::kNakInvalidRequest, 0));
+    bench.ExpectFailures({Failure(RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest)});
+    EXPECT_EQ(bench.check.count, 0u);
+  }
+}
+
+TEST(ResponderAtomic, AtomicWritesShareTheResourcesOfReads) {
+  Ready bench({.max_reads = 2});
+  const auto read = ReadRequest(kFirstPsn, 8);
+  bench.Expect(TokenOf(read), Given(read, 1));
+  const Packet second = Store(kFirstPsn + 1);
+  bench.Expect(TokenOf(second), GivenStore(second, 2));
+  bench.Expect(TokenOf(Store(kFirstPsn + 2)), Answer(kFirstPsn + 2, AethSyndrome::kNakInvalidRequest, 2));
+}
+
 // --- Of ours
 
 TEST(ResponderAtomic, ResultIsWrittenInTheOrderOfMemory) {

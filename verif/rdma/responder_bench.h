@@ -155,6 +155,11 @@ inline RxToken TokenOf(const Packet& packet) {
     // RDMA WRITE's RETH follows the BTH.
     reth.Encode(token.extension);
   }
+  if (packet.opcode == BthOpcode::kRcAtomicWrite && packet.bytes == 8) {
+    for (unsigned i = 0; i < 8; ++i) {
+      token.extension[spec::Reth::kBytes + i] = static_cast<uint8_t>(packet.swap_add >> 8 * i);
+    }
+  }
   if (token.info.has_atomic_eth) {
     spec::AtomicEth{.virtual_address = packet.address,
                     .rkey = packet.rkey,
@@ -244,6 +249,15 @@ inline spec::RxPlace GivenAtomic(const Packet& packet, uint32_t msn, bool is_dup
   uint8_t* at = place.answer.packet.extension + spec::Aeth::kBytes;
   for (unsigned i = 0; i < 8; ++i) at[i] = static_cast<uint8_t>(packet.swap_add >> (56 - 8 * i));
   for (unsigned i = 0; i < 8; ++i) at[8 + i] = static_cast<uint8_t>(packet.compare >> (56 - 8 * i));
+  return place;
+}
+// Likewise, an ATOMIC WRITE: length and value, which has the order of memory.
+inline spec::RxPlace GivenStore(const Packet& packet, uint32_t msn, bool is_duplicate = false) {
+  spec::RxPlace place = GivenAtomic(packet, msn, is_duplicate);
+  uint8_t* at = place.answer.packet.extension + spec::Aeth::kBytes;
+  std::fill_n(at, 16, uint8_t{0});
+  at[3] = 8;
+  for (unsigned i = 0; i < 8; ++i) at[4 + i] = static_cast<uint8_t>(packet.swap_add >> 8 * i);
   return place;
 }
 // An acknowledge for the completer, behind what `place` writes.

@@ -129,6 +129,7 @@ TEST(Responder, MatchesReferenceAtEveryRate) {
         }
         seen["read"] += places[i].has_answer && places[i].answer.is_read;
         seen["atomic"] += places[i].has_answer && IsAtomic(places[i].answer.packet.opcode);
+        seen["store"] += places[i].has_answer && places[i].answer.packet.opcode == BthOpcode::kRcAtomicWrite;
         seen["atomic again"] += places[i].has_answer && places[i].answer.is_duplicate;
         seen["value"] += places[i].has_value;
         seen["zeros"] += places[i].zeros;
@@ -168,7 +169,7 @@ TEST(Responder, MatchesReferenceAtEveryRate) {
   }
   for (const auto* const what :
        {"response success", "response loc_len_err", "response loc_prot_err", "response bad_resp_err", "gap", "read",
-        "zeros", "net", "atomic", "atomic again", "value"}) {
+        "zeros", "net", "atomic", "store", "atomic again", "value"}) {
     EXPECT_GT(seen[what], 20u) << what;
   }
   for (const auto* const what : {"more", "write", "dropped", "flush"}) EXPECT_GT(seen[what], 1000u) << what;

@@ -220,22 +220,30 @@ struct Reference {
     }
     return News(ack, place);
   }
+  // By the read responder.
+  static bool IsAnswered(BthOpcode op) {
+    return op == BthOpcode::kRcRdmaReadRequest || op == BthOpcode::kRcAtomicWrite || IsAtomic(op);
+  }
   // An incoming READ. `expected`: no duplicate.
   spec::RxPlace Request(const RxToken& t, bool expected) {
     const uint32_t qpn = t.bth.dest_qp;
     Half& h = halves[qpn];
     auto reth = spec::Reth::Decode(t.extension);
-    const bool atomic = IsAtomic(t.bth.opcode);
+    const bool store = t.bth.opcode == BthOpcode::kRcAtomicWrite;
+    const bool atomic = IsAtomic(t.bth.opcode) || store;
+    const bool whole = store ? t.payload_bytes == 8 && reth.dma_length == 8 : t.payload_bytes == 0;
     if (atomic) reth.dma_length = 8;
     const uint32_t packets =
         reth.dma_length == 0 ? 1 : static_cast<uint32_t>((uint64_t{reth.dma_length} + kMtu - 1) / kMtu);
-    const bool legal = (!expected || !h.inside) && t.payload_bytes == 0 && reth.dma_length <= 1u << 31 &&
+    const bool legal = (!expected || !h.inside) && whole && reth.dma_length <= 1u << 31 &&
                        reads_issued[qpn] < max_reads[qpn] && (expected || packets <= Psn(h.psn - t.bth.psn)) &&
                        !(atomic && reth.virtual_address % 8 != 0);
     if (expected && reads_issued[qpn] >= max_reads[qpn] && duplicate_limit[qpn]) return kDropped;
     // A duplicate of an atomic operation accesses nothing.
-    const bool allowed = (atomic && !expected) ||
-                         ((atomic ? may_atomic[qpn] : may_read[qpn]) && (reth.dma_length == 0 || reth.rkey == kRkey));
+    const bool allowed = (atomic && !expected) || ((store    ? may_write[qpn]
+                                                    : atomic ? may_atomic[qpn]
+                                                             : may_read[qpn]) &&
+                                                   (reth.dma_length == 0 || reth.rkey == kRkey));
     if (!expected && (!legal || !allowed)) return kDropped;
     if (!legal) return Refuse(t, RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest);
     if (!allowed) return Refuse(t, RdmaEventType::kQpAccessErr, AethSyndrome::kNakRemoteAccessError);
@@ -253,6 +261,11 @@ struct Reference {
                   .rkey = reth.rkey,
                   .dma_length = reth.dma_length};
     if (!atomic) return Given(packet, h.msn);
+    if (store) {
+      packet.swap_add = 0;
+      for (unsigned i = 8; i-- != 0;) packet.swap_add = packet.swap_add << 8 | t.extension[spec::Reth::kBytes + i];
+      return GivenStore(packet, h.msn, !expected);
+    }
     const auto operands = spec::AtomicEth::Decode(t.extension);
     packet.swap_add = operands.swap_add_data;
     packet.compare = operands.compare_data;
@@ -288,7 +301,7 @@ struct Reference {
     if (rc && ((code >= 0x0d && code <= 0x10) || op == BthOpcode::kRcAtomicAcknowledge)) return Response(t);
     const uint32_t distance = Psn(t.bth.psn - h.psn);
     if (rc && distance >= 0x800000) {
-      if (op == BthOpcode::kRcRdmaReadRequest || IsAtomic(op)) return Request(t, false);
+      if (IsAnswered(op)) return Request(t, false);
       const bool write_or_send =
           code <= 0x0b || op == BthOpcode::kRcSendLastWithInvalidate || op == BthOpcode::kRcSendOnlyWithInvalidate;
       return write_or_send ? Answer(h.psn - 1, AethSyndrome::kAckNoCredits, h.msn, qpn) : kDropped;
@@ -297,7 +310,7 @@ struct Reference {
       if (std::exchange(h.gap, true)) return kDropped;
       return Answer(h.psn, AethSyndrome::kNakPsnSequenceError, h.msn, qpn);
     }
-    if (op == BthOpcode::kRcRdmaReadRequest || IsAtomic(op)) return Request(t, true);
+    if (IsAnswered(op)) return Request(t, true);
     const bool invalidates = op == BthOpcode::kRcSendLastWithInvalidate || op == BthOpcode::kRcSendOnlyWithInvalidate;
     if (invalidates) code = op == BthOpcode::kRcSendLastWithInvalidate ? 2 : 4;
     if (code > 0x0b) return Refuse(t, RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest);
@@ -485,6 +498,11 @@ class Peers {
       if (!One(30)) packet.address &= ~uint64_t{7};
       packet.swap_add = random_();
       packet.compare = random_();
+      if (One(3)) {
+        packet.opcode = BthOpcode::kRcAtomicWrite;
+        packet.bytes = static_cast<uint16_t>(One(30) ? random_() % 20 : 8);
+        packet.dma_length = One(30) ? static_cast<uint32_t>(random_() % 20) : 8;
+      }
     } else if (begins && rc && One(5)) {
       packet.opcode = BthOpcode::kRcRdmaReadRequest;
       packet.bytes = 0;

@@ -453,6 +453,30 @@ TEST(RxParserModel, ReportsTheHeaderFields) {
       std::all_of(token.extension + spec::Reth::kBytes, std::end(token.extension), [](uint8_t b) { return b == 0; }));
 }
 
+// The payload goes with the request to what executes it, if it has the length that is executed.
+TEST(RxParserModel, AtomicWriteHasItsPayloadInTheExtension) {
+  for (const size_t bytes : {size_t{0}, size_t{4}, size_t{8}, size_t{12}}) {
+    Bytes frame = Kinds().at({BthOpcode::kRcRdmaWriteOnly, false});
+    Editor editor(frame);
+    editor.Bth([](auto& bth) {
+      bth.opcode = BthOpcode::kRcAtomicWrite;
+      bth.pad_count = 0;
+    });
+    editor.Resize(spec::Reth::kBytes + bytes);
+    const size_t payload = editor.bth() + spec::Bth::kBytes + spec::Reth::kBytes;
+    for (size_t i = 0; i < bytes; ++i) frame[payload + i] = static_cast<uint8_t>(0xc0 + i);
+    editor.Fix();
+    const RxToken token = RxParser::Parse(frame, false);
+    ASSERT_EQ(token.verdict, RxVerdict::kRoce) << bytes;
+    EXPECT_EQ(token.payload_bytes, bytes);
+    EXPECT_EQ(token.payload_offset, payload);
+    for (size_t i = 0; i < 12; ++i) {
+      const size_t expected = bytes == 8 && i < 8 ? 0xc0 + i : 0;
+      EXPECT_EQ(token.extension[spec::Reth::kBytes + i], expected) << bytes << " bytes, " << i;
+    }
+  }
+}
+
 // --- RTL against model
 // -------------------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "model/rdma/rx_parser.h"
+#include "model/rdma/transport.h"
 #include "sim/common/seed.h"
 #include "spec/gen/vireo_spec.h"
 #include "verif/rdma/frames.h"
@@ -64,6 +65,8 @@ Packet RandomPacket(BthOpcode opcode, bool vlan, bool ip6, size_t payload_bytes,
   packet.token.is_ipv6 = ip6;
   packet.token.bth.opcode = opcode;
   packet.token.bth.transport_version = 0;
+  // That of an ATOMIC WRITE is in the extension.
+  if (opcode == BthOpcode::kRcAtomicWrite) payload_bytes = 0;
   packet.token.payload_bytes = static_cast<uint16_t>(payload_bytes);
   packet.payload = RandomBytes(payload_bytes, random);
   return packet;
@@ -101,6 +104,7 @@ Packet PacketOf(const Bytes& frame, const RxToken& rx) {
   tx.bth = rx.bth;
   tx.bth.pad_count = 0;
   std::copy_n(rx.extension, sizeof(tx.extension), tx.extension);
+  if (rx.bth.opcode == BthOpcode::kRcAtomicWrite && rx.payload_bytes == spec::kAtomicBytes) return {tx, {}};
   tx.payload_bytes = rx.payload_bytes;
   const auto payload = frame.begin() + rx.payload_offset;
   return {tx, {payload, payload + rx.payload_bytes}};
@@ -145,7 +149,7 @@ Packet Essence(Packet packet) {
   }
   token.bth.pad_count = 0;
   const auto& info = spec::kOpcodeInfo[static_cast<uint8_t>(token.bth.opcode)];
-  std::fill(token.extension + info.extension_bytes, std::end(token.extension), uint8_t{0});
+  std::fill(token.extension + model::TokenExtensionBytes(info), std::end(token.extension), uint8_t{0});
   return packet;
 }
 

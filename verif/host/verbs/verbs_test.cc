@@ -57,7 +57,8 @@ class VerbsTest : public testing::Test {
     }
     switch (command) {
       case RdmaCtrlCmd::kQueryDevice:
-        return Bytes(spec::RdmaAckQueryDevice{.max_qp_wr = 128, .atomic_cap = kAtomics, .sq_version = sq_version_});
+        return Bytes(spec::RdmaAckQueryDevice{
+            .max_qp_wr = 128, .atomic_cap = kAtomics, .sq_version = sq_version_, .atomic_write = 1});
       case RdmaCtrlCmd::kCreateCq: return Bytes(spec::RdmaAckCreateCq{.cqn = 1});
       case RdmaCtrlCmd::kCreatePd: return Bytes(spec::RdmaAckCreatePd{.pdn = 7});
       case RdmaCtrlCmd::kCreateQp: return Bytes(spec::RdmaAckCreateQp{.qpn = 2});
@@ -307,6 +308,15 @@ TEST_F(ExtensibleVerbsTest, WorkRequestHasTheElementsOfItsOperation) {
   EXPECT_EQ(spec::RdmaSqRdma::Decode(work.data() + 16), (spec::RdmaSqRdma{.remote_addr = 0x80, .rkey = 7}));
   EXPECT_EQ(spec::RdmaSqAtomic::Decode(work.data() + 32), (spec::RdmaSqAtomic{.compare_add = 5, .swap = 6}));
   EXPECT_EQ(spec::RdmaSge::Decode(work.data() + 48), sges[0]);
+
+  ASSERT_TRUE(
+      pair.qp->PostSend({.opcode = spec::IbWrOpcode::kAtomicWrite, .remote_addr = 0x80, .rkey = 7, .compare_add = 5})
+          .ok());
+  work = NextWork();
+  ASSERT_EQ(work.size(), 48U);
+  EXPECT_EQ(spec::RdmaSqBase::Decode(work.data()).elements, Bit::kRdma | Bit::kAtomic);
+  EXPECT_EQ(spec::RdmaSqRdma::Decode(work.data() + 16), (spec::RdmaSqRdma{.remote_addr = 0x80, .rkey = 7}));
+  EXPECT_EQ(spec::RdmaSqAtomic::Decode(work.data() + 32).compare_add, 5U);
 }
 
 TEST_F(ExtensibleVerbsTest, InlineDataIsTheLastElement) {
