@@ -42,6 +42,7 @@ BthOperation OperationOf(spec::IbWrOpcode opcode) {
     case spec::IbWrOpcode::kRdmaRead: return BthOperation::kRdmaReadRequest;
     case spec::IbWrOpcode::kAtomicCmpAndSwp: return BthOperation::kCompareSwap;
     case spec::IbWrOpcode::kAtomicFetchAndAdd: return BthOperation::kFetchAdd;
+    case spec::IbWrOpcode::kAtomicWrite: return BthOperation::kAtomicWrite;
     default: return BthOperation::kSend;
   }
 }
@@ -53,6 +54,8 @@ uint32_t KeyIn(std::span<const uint8_t> field) { return spec::Ieth::Decode(field
 bool IsAtomic(const RocePacket& packet) {
   return packet.info.operation == BthOperation::kCompareSwap || packet.info.operation == BthOperation::kFetchAdd;
 }
+// A WRITE that a response as to a READ acknowledges. [IBTA A19.4.2]
+bool IsAtomicWrite(const RocePacket& packet) { return packet.info.operation == BthOperation::kAtomicWrite; }
 // An operand as it is in memory: lowest byte first.
 constexpr size_t kOperandBytes = 8;
 std::array<uint8_t, kOperandBytes> InMemory(uint64_t value) {
@@ -310,7 +313,8 @@ void PacketRules::SentRequest(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacke
   qp.next_psn = (psn + psns) & kPsnMask;
   if (packet.info.ends_message) {
     if (is_reliable) {
-      const bool is_read = packet.info.operation == BthOperation::kRdmaReadRequest || IsAtomic(packet);
+      const bool is_read =
+          packet.info.operation == BthOperation::kRdmaReadRequest || IsAtomic(packet) || IsAtomicWrite(packet);
       qp.open.push_back({.next_psn = psn,
                          .last_psn = (psn + psns - 1) & kPsnMask,
                          .is_read = is_read,
@@ -383,7 +387,15 @@ void PacketRules::CheckWork(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket&
   if (packet.bth.solicited_event != is_solicited) {
     return report(is_solicited ? "not solicited" : "solicited", "the flag of work request " + Hex(work.wr_id));
   }
-  if (packet.info.has_reth) {
+  if (IsAtomicWrite(packet)) {
+    const spec::RdmaSqReqAtomic& atomic = work.atomic;
+    if (packet.reth.virtual_address != atomic.remote_addr || packet.reth.rkey != atomic.rkey ||
+        !std::ranges::equal(packet.payload, InMemory(atomic.compare_add))) {
+      return report(
+          "address " + Hex(packet.reth.virtual_address) + ", key " + Hex(packet.reth.rkey) + ", its value",
+          Hex(atomic.remote_addr) + ", " + Hex(atomic.rkey) + ", the value of work request " + Hex(work.wr_id));
+    }
+  } else if (packet.info.has_reth) {
     const spec::RdmaSqReqRdma& rdma = work.rdma;
     if (packet.reth.virtual_address != rdma.remote_addr || packet.reth.rkey != rdma.rkey) {
       return report("address " + Hex(packet.reth.virtual_address) + ", key " + Hex(packet.reth.rkey),
@@ -423,7 +435,7 @@ void PacketRules::CheckWork(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket&
     report("a message with a fence", "the responses of all READs before it");
   }
   const bool is_inline = (work.send_flags & spec::IbSendFlags::kInline) != 0;
-  if (packet.payload.empty() || work.data.bytes == nullptr) return;
+  if (packet.payload.empty() || work.data.bytes == nullptr || IsAtomicWrite(packet)) return;
   if (is_inline) return CheckInline(cycle, qpn, packet, work.data, qp.bytes_sent);
   CheckSource(cycle, qpn, packet, packet.payload, PlacesIn(work.data, qp.bytes_sent, packet.payload.size()));
 }
@@ -690,7 +702,7 @@ void PacketRules::ReceivedRequest(uint32_t qpn, Qp& qp, const RocePacket& packet
   if (!qp.arrived_psn.has_value()) return;
   if (qp.nak_psn == packet.bth.psn) qp.nak_psn.reset();
   const bool is_read = packet.info.operation == BthOperation::kRdmaReadRequest;
-  if (is_read) {
+  if (is_read || IsAtomicWrite(packet)) {
     Push(qp.asked, {.next_psn = packet.bth.psn,
                     .left = PsnsOf(qp, packet),
                     .rkey = packet.reth.rkey,
@@ -737,9 +749,14 @@ void PacketRules::ReceivedRequest(uint32_t qpn, Qp& qp, const RocePacket& packet
 
 void PacketRules::ExpectWrite(uint32_t qpn, Qp& qp, const RocePacket& packet) {
   if (packet.info.starts_message) qp.write.reset();
-  const bool is_write = packet.info.operation == BthOperation::kRdmaWrite && packet.broken == nullptr &&
-                        packet.source_mac == MacOf(qp.context.path.dmac);
+  const bool is_write = (packet.info.operation == BthOperation::kRdmaWrite || IsAtomicWrite(packet)) &&
+                        packet.broken == nullptr && packet.source_mac == MacOf(qp.context.path.dmac);
   if (!is_write) return qp.write.reset();
+  if (IsAtomicWrite(packet) && (packet.payload.size() != kOperandBytes || packet.reth.dma_length != kOperandBytes ||
+                                packet.reth.virtual_address % kOperandBytes != 0)) {
+    if (!qp.refused_psn.has_value()) qp.refused_psn = packet.bth.psn;
+    return qp.write.reset();
+  }
   if (packet.info.has_reth) qp.write = {packet.reth.rkey, packet.reth.virtual_address};
   if (!qp.write.has_value() || packet.payload.empty() || !translate_) return;
   auto& [rkey, address] = *qp.write;

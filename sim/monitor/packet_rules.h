@@ -89,7 +89,7 @@ class PacketRules {
     uint32_t bytes = 0;
     spec::Reth reth;
   };
-  // `next_psn`: of a READ's next response. An atomic operation is a READ of 8 bytes here.
+  // `next_psn`: of a READ's next response. An atomic operation is a READ of 8 bytes here, ATOMIC WRITE one of none.
   struct Message {
     uint32_t next_psn = 0, last_psn = 0;
     bool is_read = false, is_atomic = false, is_answered = false;

@@ -793,6 +793,56 @@ TEST_F(MonitorTest, ReportsAResponseToAnAtomicOperationWithoutTheRight) {
   ExpectOnly("ack.refused", "rc_atomic_acknowledge of PSN 500", "a NAK of PSN 500");
 }
 
+// ATOMIC WRITE is a WRITE whose acknowledge is the response to a READ of no bytes.
+TEST_F(MonitorTest, ReportsAnAtomicWriteThatIsNotInMemory) {
+  Send(kSend);  // shows the NIC's own MAC
+  const auto store = [](uint32_t psn, uint64_t offset, uint64_t value) {
+    return PacketOf{.opcode = BthOpcode::kRcAtomicWrite,
+                    .psn = psn,
+                    .extension = RethOf(kRegion + offset, 8),
+                    .payload = OperandOf(value)};
+  };
+  const auto answer = [this](uint32_t psn) {
+    Send({.opcode = BthOpcode::kRcRdmaReadResponseOnly, .psn = psn, .extension = Ack(psn - 499)});
+  };
+  Receive(store(500, 8, 0x1122));
+  Write(kPages + 8, OperandOf(0x1122));
+  answer(500);
+  // A duplicate is answered again, once, and written by nobody.
+  Receive(store(500, 8, 0x1122));
+  Send({.opcode = BthOpcode::kRcRdmaReadResponseOnly, .psn = 500, .extension = Ack(1)});
+  ExpectGood();
+  Receive(store(501, 8, 0x3344));
+  answer(501);
+  ExpectOnly("ack.written", "acknowledge of PSN 501", "the write of its payload at 0x90000008");
+}
+
+TEST_F(MonitorTest, ReportsAResponseToAMisalignedAtomicWrite) {
+  Send(kSend);
+  Receive(
+      {.opcode = BthOpcode::kRcAtomicWrite, .psn = 500, .extension = RethOf(kRegion + 4, 8), .payload = OperandOf(1)});
+  ExpectGood();
+  Send({.opcode = BthOpcode::kRcRdmaReadResponseOnly, .psn = 500, .extension = Ack(1)});
+  ExpectOnly("ack.refused", "rc_rdma_read_response_only of PSN 500", "a NAK of PSN 500");
+}
+
+TEST_F(MonitorTest, ReportsAnAtomicWriteOfAnotherValue) {
+  spec::RdmaSqReq work = {.opcode = spec::IbWrOpcode::kAtomicWrite};
+  spec::RdmaSqReqAtomic{.remote_addr = kRemote, .compare_add = 3, .rkey = kRkey}.Encode(work.wr);
+  Bytes bytes = Encoded(work);
+  bytes.resize(48);
+  Take(kSq, 0, 2);
+  for (uint16_t i = 0; i < 2; ++i) Read(Buffer(kSq, i), bytes);
+  const auto store = [](uint32_t psn, uint64_t value) {
+    return PacketOf{
+        .opcode = BthOpcode::kRcAtomicWrite, .psn = psn, .extension = RethOf(kRemote, 8), .payload = OperandOf(value)};
+  };
+  Send(store(100, 3));
+  ExpectGood();
+  Send(store(101, 4));
+  ExpectOnly("message.work_request", "PSN 101, address 0x5000, key 0x311, its value", "0x5000, 0x311");
+}
+
 TEST_F(AtomicMonitorTest, ReportsAResponseThatWasNotAskedFor) {
   Receive({.opcode = BthOpcode::kRcSendOnly, .psn = 500});
   Answer(500, kBefore);
