@@ -73,6 +73,8 @@ struct Message {
 
   bool is_read() const { return opcode == IbWrOpcode::kRdmaRead; }
   bool is_atomic() const { return opcode == IbWrOpcode::kAtomicCmpAndSwp || opcode == IbWrOpcode::kAtomicFetchAndAdd; }
+  bool is_store() const { return opcode == IbWrOpcode::kAtomicWrite; }
+  bool is_aligned() const { return is_atomic() || is_store(); }
   bool has_response() const { return is_read() || is_atomic(); }  // with data for the sender
   bool is_send() const { return opcode == IbWrOpcode::kSend || opcode == IbWrOpcode::kSendWithImm; }
   bool has_immediate() const { return opcode == IbWrOpcode::kSendWithImm || opcode == IbWrOpcode::kRdmaWriteWithImm; }
@@ -189,6 +191,9 @@ class Matrix : public SystemTest {
     if (has_atomics()) {
       opcodes.insert(opcodes.end(), {IbWrOpcode::kAtomicCmpAndSwp, IbWrOpcode::kAtomicFetchAndAdd});
     }
+    if (type_ == IbQpType::kRc && system_->host(0).device().has_atomic_write()) {
+      opcodes.push_back(IbWrOpcode::kAtomicWrite);
+    }
     return opcodes;
   }
 
@@ -208,7 +213,7 @@ class Matrix : public SystemTest {
       for (const uint32_t bytes : sizes) {
         for (const size_t elements : {size_t{1}, size_t{3}, size_t{config().max_send_sge}}) {
           const Message message = {.opcode = opcode, .bytes = bytes, .mtu = mtu, .elements = elements};
-          if (message.is_atomic() == (bytes == kAtomicBytes) && IsTaken(message)) messages.push_back(message);
+          if (message.is_aligned() == (bytes == kAtomicBytes) && IsTaken(message)) messages.push_back(message);
         }
       }
     }
@@ -221,7 +226,7 @@ class Matrix : public SystemTest {
     if (has_cheap_cycles()) return true;
     const bool is_small = message.mtu == kMtus.front(), is_large = message.mtu == kMtus.back();
     if (message.bytes == kLong) return (is_small && is_most) || (is_large && is_few && has_fast_wire());
-    const bool is_extreme = message.bytes == 0 || message.is_atomic() || (is_datagram() && message.bytes == kLinkMtu);
+    const bool is_extreme = message.bytes == 0 || message.is_aligned() || (is_datagram() && message.bytes == kLinkMtu);
     if (is_extreme && (is_small || is_large) && (is_few || is_most)) return true;
     return UniformBelow(random_, kOneIn) == 0;
   }
@@ -337,16 +342,19 @@ class Matrix : public SystemTest {
         posted.far = Cut(far(), from[1], room, std::min<size_t>(message.elements, config().max_recv_sge), random_);
         at[1] += room + message.elements * kElementGap;
       } else {
-        if (message.is_atomic()) at[1] = (at[1] + kAtomicBytes - 1) / kAtomicBytes * kAtomicBytes;
+        if (message.is_aligned()) at[1] = (at[1] + kAtomicBytes - 1) / kAtomicBytes * kAtomicBytes;
         posted.far = {far().region->Sge(at[1], message.bytes)};
         at[1] += message.bytes;
       }
+      // The value of an ATOMIC WRITE is in its work request; what is written is compared with it.
+      if (message.is_store()) posted.near.clear();
       posted.data = message.has_response() ? Gather(far(), posted.far) : Gather(near(), posted.near);
       posted.swap = random_();
       // Half of the comparisons fail, in a single bit.
       posted.compare_add = message.opcode != IbWrOpcode::kAtomicCmpAndSwp ? random_() : ValueOf(posted.data);
       if (message.is_atomic() && UniformBelow(random_, 2) == 0)
         posted.compare_add ^= uint64_t{1} << UniformBelow(random_, 64);
+      if (message.is_store()) posted.data = BytesOfValue(posted.compare_add);
       for (size_t i = 0; i < 2; ++i) posted.place.at(i) = {from.at(i), at.at(i)};
     }
     return all;
@@ -364,8 +372,11 @@ class Matrix : public SystemTest {
     if (posted.message.opcode == IbWrOpcode::kAtomicCmpAndSwp) {
       after = before == posted.compare_add ? posted.swap : before;
     }
-    Bytes bytes(sizeof after);
-    std::memcpy(bytes.data(), &after, sizeof after);
+    return BytesOfValue(after);
+  }
+  static Bytes BytesOfValue(uint64_t value) {
+    Bytes bytes(sizeof value);
+    std::memcpy(bytes.data(), &value, sizeof value);
     return bytes;
   }
   verbs::SendRequest Request(uint64_t wr_id, const Posted& posted) {
@@ -385,6 +396,7 @@ class Matrix : public SystemTest {
       case IbWrOpcode::kRdmaRead: return IbWcOpcode::kRdmaRead;
       case IbWrOpcode::kAtomicCmpAndSwp: return IbWcOpcode::kCompSwap;
       case IbWrOpcode::kAtomicFetchAndAdd: return IbWcOpcode::kFetchAdd;
+      case IbWrOpcode::kAtomicWrite: return IbWcOpcode::kAtomicWrite;
       default: return message.is_send() ? IbWcOpcode::kSend : IbWcOpcode::kRdmaWrite;
     }
   }
@@ -482,6 +494,9 @@ class Matrix : public SystemTest {
             {message.opcode == IbWrOpcode::kAtomicCmpAndSwp ? BthOperation::kCompareSwap : BthOperation::kFetchAdd,
              PacketPosition::kOnly, false, 0});
         responses.push_back({BthOperation::kAtomicAcknowledge, PacketPosition::kOnly, false, 0});
+      } else if (message.is_store()) {
+        requests.push_back({BthOperation::kAtomicWrite, PacketPosition::kOnly, false, kAtomicBytes});
+        responses.push_back({BthOperation::kRdmaReadResponse, PacketPosition::kOnly, false, 0});
       } else {
         AddPackets(message.is_send() ? BthOperation::kSend : BthOperation::kRdmaWrite, message, requests);
       }
