@@ -25,6 +25,7 @@ uint64_t SendOperations(const Context& context, ibv_qp_type type) {
       return kUnreliable | IBV_QP_EX_WITH_RDMA_READ |
              (context.device->has_atomics() ? IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD
                                             : 0) |
+             (context.device->has_atomic_write() ? IBV_QP_EX_WITH_ATOMIC_WRITE : 0) |
              (context.device->has_invalidation() ? IBV_QP_EX_WITH_SEND_WITH_INV | IBV_QP_EX_WITH_LOCAL_INV : 0);
     case IBV_QPT_UC: return kUnreliable;
     default: return kDatagram;

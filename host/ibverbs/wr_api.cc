@@ -58,7 +58,8 @@ void AddInline(Qp& qp, const void* data, size_t bytes) {
   const bool has_no_data = work->request.opcode == spec::IbWrOpcode::kRdmaRead ||
                            work->request.opcode == spec::IbWrOpcode::kLocalInv ||
                            work->request.opcode == spec::IbWrOpcode::kAtomicCmpAndSwp ||
-                           work->request.opcode == spec::IbWrOpcode::kAtomicFetchAndAdd;
+                           work->request.opcode == spec::IbWrOpcode::kAtomicFetchAndAdd ||
+                           work->request.opcode == spec::IbWrOpcode::kAtomicWrite;
   if (has_no_data || bytes > qp.init.cap.max_inline_data - work->inline_data.size()) {
     qp.work_error = EINVAL;
     return;
@@ -155,6 +156,15 @@ void SetWrApi(Qp& qp) {
     ex.wr_local_inv = [](ibv_qp_ex* current, uint32_t rkey) {
       WorkRequest* work = Begin(current, spec::IbWrOpcode::kLocalInv);
       if (work != nullptr) work->request.invalidate_rkey = rkey;
+    };
+  }
+  if (qp.context().device->has_atomic_write()) {
+    ex.wr_atomic_write = [](ibv_qp_ex* current, uint32_t rkey, uint64_t address, const void* value) {
+      uint8_t bytes[spec::kAtomicBytes];
+      std::memcpy(bytes, value, sizeof bytes);
+      uint64_t operand = 0;  // what the device stores with its lowest byte first
+      for (size_t i = 0; i < sizeof bytes; ++i) operand |= uint64_t{bytes[i]} << 8 * i;
+      SetAtomic(Begin(current, spec::IbWrOpcode::kAtomicWrite), rkey, address, operand, 0);
     };
   }
   if (!qp.context().device->has_atomics()) return;

@@ -104,7 +104,8 @@ class Overlay : public testing::Test {
     init.pd = pd_;
     init.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
     if (type == IBV_QPT_RC) {
-      init.send_ops_flags |= IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+      init.send_ops_flags |=
+          IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_ATOMIC_WRITE;
     }
     if (type == IBV_QPT_UD) init.send_ops_flags = IBV_QP_EX_WITH_SEND;
     return init;
@@ -358,7 +359,8 @@ TEST_F(Overlay, UnsupportedQpTypesAreRefused) {
     return 0;
   };
   EXPECT_EQ(error_of(IBV_QPT_RC, IBV_QP_EX_WITH_RDMA_READ), 0);
-  EXPECT_EQ(error_of(IBV_QPT_RC, IBV_QP_EX_WITH_ATOMIC_WRITE), EOPNOTSUPP);
+  EXPECT_EQ(error_of(IBV_QPT_RC, IBV_QP_EX_WITH_ATOMIC_WRITE), 0);
+  EXPECT_EQ(error_of(IBV_QPT_UC, IBV_QP_EX_WITH_ATOMIC_WRITE), EOPNOTSUPP);
   EXPECT_EQ(error_of(IBV_QPT_RC, IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD), 0);
   EXPECT_EQ(error_of(IBV_QPT_UC, IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD), EOPNOTSUPP);
   EXPECT_EQ(error_of(IBV_QPT_UC, IBV_QP_EX_WITH_RDMA_READ), EOPNOTSUPP);
@@ -821,6 +823,46 @@ TEST_F(Overlay, AtomicOperations) {
   ibv_wr_set_inline_data(qp, memory_, 8);
   EXPECT_EQ(ibv_wr_complete(qp), EINVAL);
   EXPECT_EQ(ibv_dereg_mr(counter), 0);
+  Destroy(pair);
+}
+
+// The value is a program's bytes. Only ibv_wr_* has it: an ibv_send_wr has no place for them.
+TEST_F(Overlay, AtomicWrite) {
+  Pair pair = MakePair();
+  ibv_qp_ex* qp = ibv_qp_to_qp_ex(pair.qp[0]);
+  const auto to = reinterpret_cast<uint64_t>(memory_ + kBytes / 2);
+  const std::array<uint8_t, 8> value = {0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11};
+  const std::array<uint8_t, 8> next = {1, 2, 3, 4, 5, 6, 7, 8};
+  qp->wr_flags = IBV_SEND_SIGNALED;
+  qp->wr_id = 7;
+  ibv_wr_start(qp);
+  ibv_wr_atomic_write(qp, pair.mr->rkey, to, value.data());
+  ibv_wr_atomic_write(qp, pair.mr->rkey, to + 8, next.data());
+  ASSERT_EQ(ibv_wr_complete(qp), 0);
+  for (int i = 0; i < 2; ++i) {
+    const ibv_wc wc = Next(pair.cq);
+    EXPECT_EQ(wc.status, IBV_WC_SUCCESS);
+    EXPECT_EQ(wc.opcode, IBV_WC_ATOMIC_WRITE);
+    EXPECT_EQ(wc.wr_id, 7U);
+  }
+  EXPECT_EQ(std::memcmp(memory_ + kBytes / 2, value.data(), value.size()), 0);
+  EXPECT_EQ(std::memcmp(memory_ + kBytes / 2 + 8, next.data(), next.size()), 0);
+  ibv_wr_start(qp);
+  ibv_wr_atomic_write(qp, pair.mr->rkey, to, next.data());
+  ibv_wr_set_inline_data(qp, memory_, 8);
+  EXPECT_EQ(ibv_wr_complete(qp), EINVAL);
+  ibv_send_wr request{};
+  request.opcode = IBV_WR_ATOMIC_WRITE;
+  request.send_flags = IBV_SEND_SIGNALED;
+  request.wr.rdma = {.remote_addr = to, .rkey = pair.mr->rkey};
+  ibv_send_wr* bad = nullptr;
+  EXPECT_EQ(ibv_post_send(pair.qp[0], &request, &bad), EOPNOTSUPP);
+  // An address that is not aligned is the peer's to refuse.
+  ibv_wr_start(qp);
+  ibv_wr_atomic_write(qp, pair.mr->rkey, to + 4, next.data());
+  ASSERT_EQ(ibv_wr_complete(qp), 0);
+  EXPECT_EQ(Next(pair.cq).status, IBV_WC_REM_INV_REQ_ERR);
+  EXPECT_EQ(std::memcmp(memory_ + kBytes / 2, value.data(), value.size()), 0);
   Destroy(pair);
 }
 
