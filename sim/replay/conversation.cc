@@ -30,16 +30,10 @@ int64_t Distance(uint32_t psn, uint64_t reference) {
 
 // --- Operations that Vireo does not support
 
-bool IsStandInNeeded(const RoceFrame& frame) {
-  switch (frame.info().operation) {
-    case BthOperation::kAtomicWrite:
-    case BthOperation::kFlush: return true;
-    default: return false;
-  }
-}
+bool IsStandInNeeded(const RoceFrame& frame) { return frame.info().operation == BthOperation::kFlush; }
 
-// Replaces an operation by one that takes as many PSNs and messages and is acknowledged: FLUSH and ATOMIC WRITE by a
-// WRITE of no bytes, whose key is not checked. [IBTA vol. 1, 9.7.4.1.5]
+// Replaces an operation by one that takes as many PSNs and messages and is acknowledged: FLUSH by a WRITE of no
+// bytes, whose key is not checked. [IBTA vol. 1, 9.7.4.1.5]
 void StandIn(RoceFrame& frame) {
   if (frame.info().is_response) {
     frame.bth.opcode = BthOpcode::kRcAcknowledge;
@@ -363,9 +357,9 @@ class Reader {
         at->second.first = std::min(at->second.first, first);
         at->second.end = std::max(at->second.end, end);
         Region& region = at->second;
-        (message.operation == BthOperation::kRdmaWrite ? region.written
-         : IsAtomic(message.operation)                 ? region.changed
-                                                       : region.read) = true;
+        (IsWrite(message.operation)    ? region.written
+         : IsAtomic(message.operation) ? region.changed
+                                       : region.read) = true;
       }
     }
   }
@@ -385,6 +379,10 @@ uint64_t ExtendPsn(uint32_t psn, uint64_t reference) {
 
 bool IsAtomic(BthOperation operation) {
   return operation == BthOperation::kCompareSwap || operation == BthOperation::kFetchAdd;
+}
+
+bool IsWrite(BthOperation operation) {
+  return operation == BthOperation::kRdmaWrite || operation == BthOperation::kAtomicWrite;
 }
 
 std::vector<uint8_t> InMemory(uint64_t value) {

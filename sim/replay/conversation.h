@@ -22,7 +22,7 @@
 namespace vireo::sim {
 
 struct Message {
-  spec::BthOperation operation{};  // send, rdma_write, rdma_read_request, compare_swap, fetch_add
+  spec::BthOperation operation{};  // send, rdma_write, rdma_read_request, compare_swap, fetch_add, atomic_write
   uint64_t first = 0, last = 0;    // PSNs, those of a READ's responses included
   bool is_whole = true;            // false: the capture ends within it
   std::vector<uint8_t> payload;    // sent data; READ, atomic operation: returned data, as far as recorded
@@ -92,6 +92,8 @@ uint64_t ExtendPsn(uint32_t psn, uint64_t reference);
 // Number of PSNs that a request takes.
 uint64_t PsnsOf(const RoceFrame& request, spec::IbMtu path_mtu);
 bool IsAtomic(spec::BthOperation operation);
+// Writes the bytes in its packets: also ATOMIC WRITE.
+bool IsWrite(spec::BthOperation operation);
 // The operand of an atomic operation as it is in memory: lowest byte first, as in the recorded hosts.
 std::vector<uint8_t> InMemory(uint64_t value);
 constexpr uint32_t MtuBytes(spec::IbMtu mtu) { return 128U << static_cast<unsigned>(mtu); }

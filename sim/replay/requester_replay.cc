@@ -106,7 +106,9 @@ class Requester final : public FlowReplay {
   static bool IsAnsweredWithData(const Message& message) {
     return message.operation == BthOperation::kRdmaReadRequest || IsAtomic(message.operation);
   }
+  // Of what is in memory.
   static uint64_t LengthOf(const Message& message) {
+    if (message.operation == BthOperation::kAtomicWrite) return 0;
     return IsAnsweredWithData(message) ? message.reth.dma_length : message.payload.size();
   }
 
@@ -146,6 +148,11 @@ class Requester final : public FlowReplay {
         request.opcode = spec::IbWrOpcode::kAtomicCmpAndSwp;
         request.compare_add = message.atomic.compare_data;
         request.swap = message.atomic.swap_add_data;
+        break;
+      case BthOperation::kAtomicWrite:
+        request.opcode = spec::IbWrOpcode::kAtomicWrite;
+        for (size_t i = message.payload.size(); i-- > 0;)
+          request.compare_add = request.compare_add << 8 | message.payload[i];
         break;
       case BthOperation::kFetchAdd:
         request.opcode = spec::IbWrOpcode::kAtomicFetchAndAdd;

@@ -145,7 +145,8 @@ class Responder final : public FlowReplay {
     const bool is_atomic = IsAtomic(info.operation);
     const bool is_new = packet.psn == side.expected && !side.has_ended && side.pair.qp != nullptr;
     ++side.times[packet.psn];
-    if ((is_read || is_atomic) && !side.has_ended && packet.psn <= side.expected) {
+    const bool is_held = is_read || is_atomic || info.operation == BthOperation::kAtomicWrite;
+    if (is_held && !side.has_ended && packet.psn <= side.expected) {
       if (++reads_ > nic_->max_reads()) WaitUntilIdle(), reads_ = 1;
     }
     if (is_read && !side.has_ended && packet.psn <= side.expected) Preload(packet, message, index);
@@ -155,7 +156,7 @@ class Responder final : public FlowReplay {
     if (is_new && !refused) {
       side.has_ended = message.nak_psn == packet.psn;
       if (!side.has_ended) {
-        if (info.operation == BthOperation::kRdmaWrite) Expect(packet, message, packet.frame.payload);
+        if (IsWrite(info.operation)) Expect(packet, message, packet.frame.payload);
         if (is_atomic) ExpectAtomic(packet, message);
         side.expected += PsnsOf(packet.frame, flow(packet.flow).path_mtu);
       }
@@ -197,9 +198,9 @@ class Responder final : public FlowReplay {
       if (key.second != message.reth.rkey) continue;
       const bool is_inside = message.reth.virtual_address >= region.first &&
                              message.reth.virtual_address + message.reth.dma_length <= region.end;
-      const bool has_right = message.operation == BthOperation::kRdmaWrite ? region.written
-                             : IsAtomic(message.operation)                 ? region.changed
-                                                                           : region.read;
+      const bool has_right = IsWrite(message.operation)    ? region.written
+                             : IsAtomic(message.operation) ? region.changed
+                                                           : region.read;
       return is_inside && has_right;
     }
     return true;
