@@ -102,12 +102,14 @@ class Run {
     static_cast<void>(victim_->PostRecv({.wr_id = 1, .sg_list = std::span(&sge, 1)}));  // may be full, or in ERR
   }
   void Send() {
-    const auto opcode = static_cast<spec::IbWrOpcode>(input_.Byte() % 8);
+    const auto opcode = static_cast<spec::IbWrOpcode>(input_.Byte() % 16);
     const uint32_t bytes = input_.U16() % 3000;
     if (victim_->type() == spec::IbQpType::kUd) return;
     const spec::RdmaSge sge = world_.region().Sge(100, bytes);
+    // An ATOMIC WRITE has its value in the work request.
+    const size_t elements = opcode == spec::IbWrOpcode::kAtomicWrite ? 0 : 1;
     static_cast<void>(victim_->PostSend(
-        {.wr_id = 2, .opcode = opcode, .sg_list = std::span(&sge, 1), .remote_addr = 0x1000, .rkey = 0x77}));
+        {.wr_id = 2, .opcode = opcode, .sg_list = std::span(&sge, elements), .remote_addr = 0x1000, .rkey = 0x77}));
   }
   uint32_t AddressOf(size_t host) const {
     const auto gid = world_.system().host(host).gid();
@@ -231,6 +233,7 @@ std::vector<Bytes> Seeds() {
   AddPacket(write, Op::kRcRdmaWriteLast, 2, kAckReq, 52, 0);
   AddPacket(write, Op::kRcRdmaWriteOnly, 3, kAckReq, 64, 64);
   AddPacket(write, Op::kRcRdmaReadRequest, 4, kAckReq, 0, 1000);
+  AddPacket(write, Op::kRcAtomicWrite, 5, kAckReq, 8, 8);
   Bytes& send = seeds.emplace_back(Bytes{0});
   for (int i = 0; i < 2; ++i) Append(send, Bytes{static_cast<uint8_t>(Step::kReceive), 0, 8});
   AddPacket(send, Op::kRcSendOnly, 0, kAckReq | kSolicited, 100, 0);
