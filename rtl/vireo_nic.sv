@@ -242,7 +242,8 @@ module vireo_nic
     fetch_bytes[FetchTable] = 7'(VirtqDescBytes);
     // One of the RFC's is read in two parts, of which the first one is longer.
     if (Config.extensible_requests == 0) fetch_bytes[FetchWorkRequest] = 7'(RdmaSqReqInlineDataOffset);
-    fetch_bytes[FetchReceive] = 7'(RdmaRqReqBytes + RdmaSgeBytes);
+    // A work request, and lists of more than four elements by 64 bytes.
+    if (Config.max_recv_sge <= 4 && Config.max_send_sge <= 4) fetch_bytes[FetchReceive] = 7'(RdmaRqReqBytes + RdmaSgeBytes);
     fetch_bytes[FetchSuppression] = 7'(PvirtqEventSuppressBytes);
     fetch_bytes[FetchAtomic] = 7'(AtomicBytes);
   endfunction

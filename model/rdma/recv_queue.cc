@@ -2,6 +2,7 @@
 #include "model/rdma/recv_queue.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 
 #include "model/common/output_register.h"
@@ -19,6 +20,11 @@ constexpr uint32_t kReceivesPerRequest = spec::kReceiveBuffersPerRequest;
 constexpr uint32_t kRequestBytes = spec::RdmaRqReq::kBytes;
 constexpr uint32_t kSgeBytes = spec::RdmaSge::kBytes;
 
+// Of a receive, or of a READ.
+uint32_t MostElements(const spec::Config& config) { return std::max(config.max_recv_sge, config.max_send_sge); }
+// In one read. Of short lists each is read alone, so that no read is longer than that of a work request.
+uint32_t ReadElements(const spec::Config& config) { return MostElements(config) > 4 ? 4 : 1; }
+
 bool IsOkay(const spec::DmaFetched& fetched) { return fetched.resp == static_cast<uint8_t>(AxiResp::kOkay); }
 
 }  // namespace
@@ -32,6 +38,8 @@ RecvQueue::RecvQueue(Agenda& agenda, const spec::Config& config, const Sizes& si
       has_shared_queues_(config.max_srqs != 0),
       max_recv_sge_(config.max_recv_sge),
       sizes_(sizes),
+      read_elements_(ReadElements(config)),
+      list_elements_(std::bit_ceil(MostElements(config))),
       queues_(config.net_queue_pairs, config.num_cqs, config.num_qps, spec::kRdmaReceiveqOffset),
       clear_(config.num_qps),
       armed_(config.num_qps),
@@ -39,7 +47,9 @@ RecvQueue::RecvQueue(Agenda& agenda, const spec::Config& config, const Sizes& si
       limits_(config.num_qps),
       infos_(Channel<Info>::Fifo(sizes.fetches)),
       slots_(config.num_qps),
-      ring_(size_t{config.num_qps} * sizes.ahead) {
+      ring_(size_t{config.num_qps} * sizes.ahead),
+      lists_(config.num_qps),
+      elements_(size_t{config.num_qps} * list_elements_) {
   receive_request_in.SetConsumer(this);
   buffer_in.SetConsumer(this);
   fetched_in.SetConsumer(this);
@@ -87,10 +97,13 @@ void RecvQueue::Run(Cycle now) {
 
 bool RecvQueue::RunFetch(Cycle now) {
   if (fetch_ || !infos_.CanPush(now)) return false;
-  if (element_) {
-    infos_.Push(now, {.qpn = wait_qpn_, .element = true, .reads = true});
-    fetch_ = spec::DmaReadRequest{.address = *element_, .bytes = kSgeBytes};
-    element_.reset();
+  if (rest_) {
+    const uint32_t count = std::min<uint32_t>(rest_->elements, read_elements_);
+    infos_.Push(now, {.qpn = wait_qpn_, .element = true, .reads = true, .bytes = rest_->elements});
+    fetch_ = spec::DmaReadRequest{.address = rest_->address, .bytes = static_cast<uint16_t>(count * kSgeBytes)};
+    rest_->address += count * kSgeBytes;
+    rest_->elements = static_cast<uint8_t>(rest_->elements - count);
+    if (rest_->elements == 0) rest_.reset();
     return true;
   }
   if (!buffer_in.CanPop(now)) return false;
@@ -163,11 +176,18 @@ bool RecvQueue::Choose(Cycle now) {
     broken_ = false;
     if (request.is_element) {
       wait_ = Wait::kElement;
-      element_ = request.address;
+      event_ = Event{Op::kElement, request.qpn};
+      element_ = request.elements;
+      element_address_ = request.address;
+      element_is_new_ = request.is_new;
     } else {
       wait_ = Wait::kServe;
       event_ = Event{Op::kServe, request.qpn};
     }
+    return true;
+  }
+  if (wait_ == Wait::kElement && !receive_ && !failure_ && !retry_) {
+    event_ = Event{Op::kElement, wait_qpn_};
     return true;
   }
   if (!failure_ && !retry_ && (wait_ == Wait::kServe || (wait_ == Wait::kRoom && CanRequest()))) {
@@ -186,11 +206,53 @@ bool RecvQueue::Choose(Cycle now) {
   return false;
 }
 
+// One element of the read per cycle. The one that is waited for is served when all are stored: then nothing is in
+// flight when the responder goes on.
+void RecvQueue::StoreElement(Cycle now) {
+  const Info& info = infos_.front();
+  const auto number = info.bytes - stored_;
+  Element& element = elements_[size_t{info.qpn} * list_elements_ + number % list_elements_];
+  element.failed = !IsOkay(fetched_in.front());
+  std::copy_n(fetched_in.front().data + size_t{stored_} * kSgeBytes, kSgeBytes, element.sge);
+  if (number == 1) wait_ = Wait::kElement;
+  if (number != 1 && ++stored_ != read_elements_) return;
+  stored_ = 0;
+  infos_.Pop(now);
+  fetched_in.Pop(now);
+  event_.reset();
+}
+
+// The QP's list is another one if the message has a new one, if SENDs and READ responses of the QP take turns, and if a
+// message starts again in a receive that one before it has used.
+void RecvQueue::ServeElement(Cycle now) {
+  const uint64_t end = element_address_ + kSgeBytes * element_;
+  const List list = lists_.Read(now - 1, wait_qpn_);
+  if (element_is_new_ || list.end != end || element_ > list.first) {
+    lists_.Write(now, wait_qpn_, {.end = end, .first = element_});
+    rest_ = Rest{.address = element_address_, .elements = element_};
+    element_is_new_ = false;
+    wait_ = Wait::kList;
+    return;
+  }
+  const Element& element = elements_[size_t{wait_qpn_} * list_elements_ + element_ % list_elements_];
+  wait_ = Wait::kNone;
+  receive_.emplace();
+  if (element.failed) {
+    receive_->status = BufferStatus::kFailed;
+    receive_->code = RdmaError::kQueueDmaError;
+  } else {
+    receive_->status = BufferStatus::kOk;
+    std::copy_n(element.sge, kSgeBytes, receive_->sge);
+  }
+}
+
 void RecvQueue::Decide(Cycle now) {
   const Event event = *event_;
+  if (event.op == Op::kStore && infos_.front().element) return StoreElement(now);
   event_.reset();
   Slot slot = slots_.Read(now - 1, event.qpn);
   switch (event.op) {
+    case Op::kElement: return ServeElement(now);
     case Op::kClear:
       slot.count = 0;
       slot.stale = slot.requested;
@@ -278,18 +340,6 @@ void RecvQueue::RequestBatch(Cycle now, uint32_t qpn, Slot& slot) {
 void RecvQueue::Store(Cycle now, uint32_t qpn, Slot& slot) {
   const Info info = infos_.Pop(now);
   const spec::DmaFetched fetched = info.reads ? fetched_in.Pop(now) : spec::DmaFetched{};
-  if (info.element) {
-    wait_ = Wait::kNone;
-    receive_.emplace();
-    if (IsOkay(fetched)) {
-      receive_->status = BufferStatus::kOk;
-      std::copy_n(fetched.data, kSgeBytes, receive_->sge);
-    } else {
-      receive_->status = BufferStatus::kFailed;
-      receive_->code = RdmaError::kQueueDmaError;
-    }
-    return;
-  }
   if (info.receive) --slot.missing;
   if (info.receive && !slot.stale) {
     const uint32_t place = (slot.first + slot.count) % sizes_.ahead;

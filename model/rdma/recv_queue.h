@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prefetches receive work requests into a ring per receive queue, private or shared, and delivers them one by one;
-// reads single elements, too. A queue of which a request found fewer than it asked for is dry: nothing is fetched
-// before its doorbell rings, and then in the background. A request with no_wait never waits for host memory: see
-// receive_retry. The counterpart of rtl/rdma/vireo_recv_queue.sv. It checks a work request's format; it does not handle
-// keys, messages or completions. Of a shared queue it counts the receives that are taken, and reports the limit that
-// firmware has armed.
+// reads lists of elements, too: each is read at once, and kept for the frames of its message. A queue of which a
+// request found fewer than it asked for is dry: nothing is fetched before its doorbell rings, and then in the
+// background. A request with no_wait never waits for host memory: see receive_retry. The counterpart of
+// rtl/rdma/vireo_recv_queue.sv. It checks a work request's format; it does not handle keys, messages or completions. Of
+// a shared queue it counts the receives that are taken, and reports the limit that firmware has armed.
 //
-// Two machines: the reads (one cycle per buffer or element), and the rings (two cycles per event, three for a receive
-// that is delivered).
+// Two machines: the reads (one cycle per read), and the rings (two cycles per event, three for a receive that is
+// delivered, one more per element that was read with the first one).
 #pragma once
 
 #include <cstdint>
@@ -37,11 +37,12 @@ class RecvQueue final : public Block {
   static constexpr Cycle kRequestToReceive = 4;        // from the ring
   static constexpr Cycle kRequestToBufferRequest = 3;  // the ring is empty
   static constexpr Cycle kRequestToPending = 3;        // with no_wait, likewise
-  static constexpr Cycle kRequestToFetch = 3;          // of an element
+  static constexpr Cycle kRequestToFetch = 4;          // of a list of elements
+  static constexpr Cycle kRequestToElement = 3;        // of a list that was read
   static constexpr Cycle kBufferToFetch = 3;
   static constexpr Cycle kBufferToReceive = 8;   // none, or a bad one
   static constexpr Cycle kFetchedToReceive = 7;  // a work request that is waited for
-  static constexpr Cycle kFetchedToElement = 4;
+  static constexpr Cycle kFetchedToElement = 6;  // one more per further element and read of the list
   static constexpr Cycle kFetchedToRetry = 4;
 
   RecvQueue(Agenda& agenda, const spec::Config& config);
@@ -97,7 +98,7 @@ class RecvQueue final : public Block {
   // Requests to descriptor fetch and element reads, in processing order.
   struct Info {
     uint32_t qpn = 0;
-    bool element = false;  // else of a buffer_request
+    bool element = false;  // of a list, else of a buffer_request
     bool receive = false;  // there is a work request
     bool reads = false;    // its bytes (or the element's) come as `fetched`
     bool broken = false;   // no work request, because the queue is broken
@@ -108,14 +109,20 @@ class RecvQueue final : public Block {
     uint32_t bytes = 0;
     spec::RdmaError failed = spec::RdmaError::kOk;  // no read is made
   };
-  enum class Op { kClear, kServe, kStore, kLimit, kRung };
+  // The list of elements that a QP's message goes to, as far as it was read. Its elements are counted from its end: the
+  // last one is 1.
+  struct List {
+    uint64_t end = 0;   // address behind the last one
+    uint8_t first = 0;  // the first one that was read; 0: none was
+  };
+  enum class Op { kClear, kServe, kStore, kLimit, kRung, kElement };
   struct Event {
     Op op;
     uint32_t qpn;
   };
   // What the responder waits for: nothing, processing of its QP's ring, space for a request, receives in flight to the
-  // ring, an element.
-  enum class Wait { kNone, kServe, kRoom, kBatch, kElement };
+  // ring, an element, the reads of its list.
+  enum class Wait { kNone, kServe, kRoom, kBatch, kElement, kList };
 
   // Each performs the work of a cycle and returns whether there was any.
   bool RunFetch(Cycle now);
@@ -124,6 +131,8 @@ class RecvQueue final : public Block {
   void Decide(Cycle now);
   void Serve(Cycle now, uint32_t qpn, Slot& slot);
   void Store(Cycle now, uint32_t qpn, Slot& slot);
+  void StoreElement(Cycle now);
+  void ServeElement(Cycle now);
   bool CanRequest() const { return !request_ && requests_ != sizes_.requests; }
   void RequestBatch(Cycle now, uint32_t qpn, Slot& slot);
   void CheckLimit(uint32_t qpn, Slot& slot);
@@ -132,6 +141,8 @@ class RecvQueue final : public Block {
   const bool has_shared_queues_;
   const uint32_t max_recv_sge_;
   const Sizes sizes_;
+  const uint32_t read_elements_;
+  const uint32_t list_elements_;  // room for those of a QP
 
   QpQueues queues_;
   Level<bool> ring_packed_{false};
@@ -143,9 +154,21 @@ class RecvQueue final : public Block {
   Channel<Info> infos_;          // as many as reads, so that there is space for all responses
   Table<Slot> slots_;
   std::vector<spec::Receive> ring_;  // that of QP q from q * ahead on
-
-  std::optional<uint64_t> element_;  // to be read
-  std::optional<Event> event_;       // chosen, to be decided
+  // The QP's list and its elements, that of QP q from q * list_elements_ on.
+  Table<List> lists_;
+  struct Element {
+    bool failed = false;  // its read
+    uint8_t sge[spec::RdmaSge::kBytes] = {};
+  };
+  std::vector<Element> elements_;
+  // The rest of a list, to be read.
+  struct Rest {
+    uint64_t address;
+    uint8_t elements;
+  };
+  std::optional<Rest> rest_;
+  uint32_t stored_ = 0;         // elements of the read that is being stored
+  std::optional<Event> event_;  // chosen, to be decided
   struct Delivery {
     uint32_t qpn;
     size_t place;
@@ -156,7 +179,10 @@ class RecvQueue final : public Block {
   bool requested_since_ = false;  // a request was made after it wanted one
   bool broken_ = false;           // that request failed
   bool no_wait_ = false;          // of the responder's request
-  uint32_t requests_ = 0;         // whose last buffer has not been taken
+  uint64_t element_address_ = 0;
+  uint8_t element_ = 0;          // its number
+  bool element_is_new_ = false;  // none of its list was requested before
+  uint32_t requests_ = 0;        // whose last buffer has not been taken
   uint64_t batches_begun_ = 0;
   uint64_t batches_ended_ = 0;
 

@@ -408,7 +408,6 @@ void Responder::Act(Cycle now) {
       if (frame.info.has_atomic_ack_eth) left_ = spec::kAtomicBytes;
       const spec::ReadRecord& record = reads_.Oldest();
       reads_.Keep();
-      oldest_ = {.is_held = reads_.IsHeld(), .is_atomic = record.is_atomic, .last_psn = record.last_psn};
       read_half_ = turn_->read_half;
       if (!read_half_.started) {
         read_half_.psn = record.first_psn;
@@ -416,6 +415,10 @@ void Responder::Act(Cycle now) {
         read_half_.cursor.Begin(record.elements, record.num_sge, spec::RdmaSge::Decode(record.sge));
       }
       position_.cursor = read_half_.cursor;
+      oldest_ = {.is_held = reads_.IsHeld(),
+                 .is_atomic = record.is_atomic,
+                 .is_at_first = record.num_sge - 1 == position_.cursor.elements,
+                 .last_psn = record.last_psn};
       return SetState(now, State::kRead);
     }
     default: return Finish(now, action);
@@ -547,8 +550,14 @@ void Responder::Next(Cycle now, bool reflush) {
       return SetState(now, State::kMemory);
     }
     if (position_.cursor.elements != 0) {
-      return RequestReceiveToken(
-          now, {.qpn = turn_->ReceiveQueue(), .is_element = true, .address = position_.cursor.next_element});
+      // The first one came with the receive, or with the READ.
+      const bool is_new = is_response_ ? oldest_.is_at_first && !is_element_
+                                       : static_cast<uint8_t>(position_.num_sge - position_.cursor.elements) <= 1;
+      return RequestReceiveToken(now, {.qpn = turn_->qpn,
+                                       .is_element = true,
+                                       .address = position_.cursor.next_element,
+                                       .elements = position_.cursor.elements,
+                                       .is_new = is_new});
     }
     if (HasSpace(now)) Finish(now, Action::kLength);
     return;

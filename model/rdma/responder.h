@@ -239,6 +239,7 @@ class Responder final : public Block {
   struct {
     bool is_held = false;
     bool is_atomic = false;
+    bool is_at_first = false;  // no element behind the first one was requested
     uint32_t last_psn = 0;
   } oldest_;
   // The receive, and bytes not yet placed.

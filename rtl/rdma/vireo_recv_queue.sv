@@ -2,8 +2,8 @@
 
 // Prefetches receive work requests and delivers them one by one: the next one of a receive queue on a receive_request,
 // from a ring of up to Ahead per queue that it fills in the background, or at once if that is empty. A queue is that of
-// a QP or a shared one, and has the number of the QP or of the shared receive queue. Reads single
-// elements (rdma_sge), too. It checks a work request's format; it does not handle keys, messages or completions, which
+// a QP or a shared one, and has the number of the QP or of the shared receive queue. Reads lists of elements (rdma_sge),
+// too: all that is left of one when its first is requested, and keeps them for the frames of its message. It checks a work request's format; it does not handle keys, messages or completions, which
 // belong to the responder, which has one request outstanding.
 //
 // It serves a QP in every state, because ERR flushes and only the responder decides when it needs a receive. A
@@ -28,7 +28,8 @@ module vireo_recv_queue
   parameter int unsigned Requests,  // to descriptor fetch, in flight; a power of two
   parameter int unsigned Fetches,  // reads in flight, one per work request; a power of two, 4 or more
   localparam int unsigned NumQps = Config.num_qps,  // a power of two, 2 or more
-  localparam int unsigned MaxRecvSge = Config.max_recv_sge  // 255 or less
+  localparam int unsigned MaxRecvSge = Config.max_recv_sge,  // 255 or less
+  localparam int unsigned MaxSendSge = Config.max_send_sge
 ) (
   input  logic              clk_i,
   input  logic              rst_ni,
@@ -91,6 +92,12 @@ module vireo_recv_queue
   localparam int unsigned RequestBits = $clog2(Requests) + 1;
   localparam int unsigned InfoBits = $clog2(Fetches) + 1;
   localparam bit SharedQueues = Config.max_srqs != 0;
+  // Of a list, of a receive or of a READ.
+  localparam int unsigned MostElements = MaxRecvSge > MaxSendSge ? MaxRecvSge : MaxSendSge;
+  localparam int unsigned ElementBits = MostElements > 2 ? $clog2(MostElements) : 1;
+  // In one read. Of short lists each is read alone, so that no read is longer than that of a work request.
+  localparam int unsigned ReadElements = MostElements > 4 ? 4 : 1;
+  localparam int unsigned SgeBits = 8 * RdmaSgeBytes;
 
   // Bytes read of a work request: the fixed part and the first element.
   localparam int unsigned FixedBytes = RdmaRqReqBytes;
@@ -134,10 +141,11 @@ module vireo_recv_queue
 
   // --- Reads ---------------------------------------------------------------------------------------------------------
 
-  // Requests to descriptor fetch and element reads, in processing order.
+  // Requests to descriptor fetch and reads of lists, in processing order.
   typedef struct packed {
     logic [QpBits-1:0] qpn;
-    logic element;         // else of a buffer_request
+    logic element;         // of a list, whose elements from the first one of the read on are `bytes`; else of a
+                           // buffer_request
     logic receive;         // there is a work request
     logic reads;           // its bytes (or the element's) come as `fetched`
     logic broken;          // no work request, because the queue is broken
@@ -152,8 +160,12 @@ module vireo_recv_queue
 
   logic fetch_valid_d, fetch_valid_q, fetch_free;
   dma_read_request_t fetch_d, fetch_q;
-  logic element_valid_d, element_valid_q, element_taken, element_set;  // an element is to be read
-  logic [63:0] element_address_d, element_address_q;
+  logic rest_valid_d, rest_valid_q, rest_taken, rest_set;  // of a list, to be read: from
+  logic [63:0] rest_address_d, rest_address_q;
+  logic [7:0] rest_elements_d, rest_elements_q;
+  logic [2:0] rest_count;  // in the next read
+  logic [63:0] element_address_d, element_address_q;  // of the element that the responder waits for
+  logic [7:0] element_d, element_q;  // its number: elements are counted from the list's end, the last one is 1
   logic [QpBits-1:0] wait_qpn_d, wait_qpn_q;
   logic [InfoBits-1:0] infos_d, infos_q;  // not yet processed
   logic info_push, info_ready, info_valid, info_pop;
@@ -172,20 +184,22 @@ module vireo_recv_queue
     fetch_valid_d = fetch_valid_q && !fetch_request_ready_i;
     fetch_d = fetch_q;
     buffer_pop = 1'b0;
-    element_taken = 1'b0;
+    rest_taken = 1'b0;
+    rest_count = rest_elements_q < 8'(ReadElements) ? 3'(rest_elements_q) : 3'(ReadElements);
     info_push = 1'b0;
     request_done = 1'b0;
     info_in = '0;
 
-    if (element_valid_q) begin
+    if (rest_valid_q) begin
       info_in.qpn = wait_qpn_q;
       info_in.element = 1'b1;
       info_in.reads = 1'b1;
+      info_in.bytes = 32'(rest_elements_q);
       if (fetch_free && info_ready) begin
-        element_taken = 1'b1;
+        rest_taken = 1'b1;
         info_push = 1'b1;
         fetch_valid_d = 1'b1;
-        fetch_d = '{address: element_address_q, bytes: 13'(RdmaSgeBytes), tag: 8'd0};
+        fetch_d = '{address: rest_address_q, bytes: 13'(RdmaSgeBytes) * 13'(rest_count), tag: 8'd0};
       end
     end else begin
       info_in.qpn = QpBits'((buffer.vq_index - first_queue) >> 1);
@@ -214,7 +228,18 @@ module vireo_recv_queue
         end
       end
     end
-    element_valid_d = element_set || (element_valid_q && !element_taken);
+    rest_valid_d = rest_valid_q;
+    rest_address_d = rest_address_q;
+    rest_elements_d = rest_elements_q;
+    if (rest_set) begin
+      rest_valid_d = 1'b1;
+      rest_address_d = element_address_q;
+      rest_elements_d = element_q;
+    end else if (rest_taken) begin
+      rest_valid_d = rest_elements_q != 8'(rest_count);
+      rest_address_d = rest_address_q + 64'(RdmaSgeBytes) * 64'(rest_count);
+      rest_elements_d = rest_elements_q - 8'(rest_count);
+    end
   end
 
   // --- Rings ---------------------------------------------------------------------------------------------------------
@@ -253,14 +278,26 @@ module vireo_recv_queue
   } entry_t;
 
   typedef enum logic [1:0] {StChoose, StDecide, StDeliver} state_e;
-  typedef enum logic [2:0] {OpClear, OpServe, OpStore, OpLimit, OpRung} op_e;
+  // The list of elements that a QP's message goes to.
+  typedef struct packed {
+    logic [63:0] list_end;  // address behind its last element
+    logic [7:0] first;      // the first one that was read; 0: none was
+  } list_t;
+
+  typedef struct packed {
+    logic failed;  // its read
+    logic [SgeBits-1:0] sge;
+  } element_t;
+
+  typedef enum logic [2:0] {OpClear, OpServe, OpStore, OpLimit, OpRung, OpElement} op_e;
   // What the responder waits for.
   typedef enum logic [2:0] {
     WaitNone,
     WaitServe,    // processing of its QP's ring
     WaitRoom,     // space for a request
     WaitBatch,    // receives in flight to the ring
-    WaitElement
+    WaitElement,  // an element
+    WaitList      // the reads of its list
   } wait_e;
 
   state_e state_d, state_q;
@@ -289,6 +326,13 @@ module vireo_recv_queue
   logic limit_valid, limit_pop, limit_empty;  // queues whose limit was armed or disarmed
   logic [QpBits-1:0] limit_qpn;
   logic due_d, due_q;  // the limit of queue qpn_q is reached
+
+  logic element_new_d, element_new_q;  // nothing of its list was requested before
+  logic [1:0] stored_d, stored_q;  // elements of the read that is being stored
+  logic [7:0] store_number;
+  logic list_read, list_write, element_write;
+  list_t list, list_new;
+  element_t element, element_in;
 
   logic read, slot_write, place_write, place_read, stored;
   slot_t slot, slot_new;
@@ -377,6 +421,18 @@ module vireo_recv_queue
     .read_i(place_read), .read_address_i({qpn_q, slot.first}), .read_data_o(entry)
   );
 
+  vireo_table #(.Width($bits(list_t)), .Depth(NumQps)) u_list (
+    .clk_i, .rst_ni,
+    .write_i(list_write), .write_address_i(qpn_q), .write_data_i(list_new),
+    .read_i(list_read), .read_address_i(qpn_d), .read_data_o(list)
+  );
+  // Likewise written and read in different cycles.
+  vireo_ram_1r1w #(.Width($bits(element_t)), .Depth(NumQps << ElementBits)) u_elements (
+    .clk_i,
+    .write_i(element_write), .write_address_i({qpn_q, store_number[ElementBits-1:0]}), .write_data_i(element_in),
+    .read_i(list_read), .read_address_i({qpn_d, element_d[ElementBits-1:0]}), .read_data_o(element)
+  );
+
   // The work request as read.
   always_comb begin
     bus_failed = info.reads && fetched.resp != AxiRespOkay;
@@ -410,8 +466,18 @@ module vireo_recv_queue
     no_wait_d = no_wait_q;
     retry_valid_d = retry_valid_q && !receive_retry_ready_i;
     retry_d = retry_q;
-    element_set = 1'b0;
+    rest_set = 1'b0;
     element_address_d = element_address_q;
+    element_d = element_q;
+    element_new_d = element_new_q;
+    stored_d = stored_q;
+    list_read = 1'b0;
+    list_write = 1'b0;
+    element_write = 1'b0;
+    list_new = '{list_end: element_address_q + 64'(RdmaSgeBytes) * 64'(element_q), first: element_q};
+    store_number = info.bytes[7:0] - 8'(stored_q);
+    element_in = '{failed: bus_failed, sge: fetched.data[SgeBits-1:0]};
+    if (ReadElements != 1) element_in.sge = fetched.data[SgeBits*stored_q +: SgeBits];
     due_d = due_q;
     limit_pop = 1'b0;
     rung_pop = 1'b0;
@@ -469,8 +535,13 @@ module vireo_recv_queue
           broken_d = 1'b0;
           if (request.is_element) begin
             wait_d = WaitElement;
-            element_set = 1'b1;
             element_address_d = request.address;
+            element_d = request.elements;
+            element_new_d = request.is_new;
+            op_d = OpElement;
+            qpn_d = request.qpn[QpBits-1:0];
+            list_read = 1'b1;
+            state_d = StDecide;
           end else begin
             wait_d = WaitServe;
             op_d = OpServe;
@@ -478,6 +549,11 @@ module vireo_recv_queue
             read = 1'b1;
             state_d = StDecide;
           end
+        end else if (both_free && wait_q == WaitElement) begin
+          op_d = OpElement;
+          qpn_d = wait_qpn_q;
+          list_read = 1'b1;
+          state_d = StDecide;
         end else if (both_free && (wait_q == WaitServe || (wait_q == WaitRoom && can_request))) begin
           op_d = OpServe;
           qpn_d = wait_qpn_q;
@@ -549,15 +625,16 @@ module vireo_recv_queue
             info_pop = 1'b1;
             fetched_pop = info.reads;
             if (info.element) begin
-              wait_d = WaitNone;
-              receive_valid_d = 1'b1;
-              receive_d = '0;
-              if (bus_failed) begin
-                receive_d.status = BufferStatusFailed;
-                receive_d.code = RdmaErrorQueueDmaError;
+              element_write = 1'b1;
+              // With the last one nothing of the list is in flight any more.
+              if (store_number == 8'd1) wait_d = WaitElement;
+              if (store_number == 8'd1 || stored_q == 2'(ReadElements - 1)) begin
+                stored_d = '0;
               end else begin
-                receive_d.status = BufferStatusOk;
-                receive_d.sge = fetched.data[8*RdmaSgeBytes-1:0];
+                stored_d = stored_q + 1'b1;
+                info_pop = 1'b0;
+                fetched_pop = 1'b0;
+                state_d = StDecide;
               end
             end else begin
               slot_write = 1'b1;
@@ -589,6 +666,25 @@ module vireo_recv_queue
             slot_write = 1'b1;
             slot_new.armed = limit.armed;
             slot_new.position = limit.position;
+          end
+          OpElement: begin
+            if (element_new_q || list.list_end != list_new.list_end || element_q > list.first) begin
+              list_write = 1'b1;
+              rest_set = 1'b1;
+              element_new_d = 1'b0;
+              wait_d = WaitList;
+            end else begin
+              wait_d = WaitNone;
+              receive_valid_d = 1'b1;
+              receive_d = '0;
+              if (element.failed) begin
+                receive_d.status = BufferStatusFailed;
+                receive_d.code = RdmaErrorQueueDmaError;
+              end else begin
+                receive_d.status = BufferStatusOk;
+                receive_d.sge = element.sge;
+              end
+            end
           end
           OpRung: begin
             slot_write = 1'b1;
@@ -648,7 +744,8 @@ module vireo_recv_queue
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       fetch_valid_q <= 1'b0;
-      element_valid_q <= 1'b0;
+      rest_valid_q <= 1'b0;
+      stored_q <= '0;
       infos_q <= '0;
       state_q <= StChoose;
       wait_q <= WaitNone;
@@ -660,7 +757,8 @@ module vireo_recv_queue
       due_q <= 1'b0;
     end else begin
       fetch_valid_q <= fetch_valid_d;
-      element_valid_q <= element_valid_d;
+      rest_valid_q <= rest_valid_d;
+      stored_q <= stored_d;
       infos_q <= infos_d;
       state_q <= state_d;
       wait_q <= wait_d;
@@ -675,7 +773,11 @@ module vireo_recv_queue
 
   always_ff @(posedge clk_i) begin
     fetch_q <= fetch_d;
+    rest_address_q <= rest_address_d;
+    rest_elements_q <= rest_elements_d;
     element_address_q <= element_address_d;
+    element_q <= element_d;
+    element_new_q <= element_new_d;
     op_q <= op_d;
     qpn_q <= qpn_d;
     wait_qpn_q <= wait_qpn_d;

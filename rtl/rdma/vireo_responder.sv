@@ -583,6 +583,7 @@ module vireo_responder
       read_checks_d.ahead = !response_ahead_by[PsnBits-1];
       read_checks_d.acknowledges = !frame.info.has_aeth || aeth.kind == 2'(AethKindAck);
       read_checks_d.last = frame.bth.psn == oldest.last_psn;
+      read_checks_d.at_first = 8'(read_cursor.elements + 1'b1) == oldest.num_sge;
       read_checks_d.fits = 32'(frame.payload_bytes) == (oldest.is_atomic ? '0 : response_bytes)
                         && frame.info.ends_message == read_checks_d.last
                         && frame.info.has_atomic_ack_eth == oldest.is_atomic;
@@ -847,8 +848,11 @@ module vireo_responder
         end else if (position_q.cursor.elements != '0) begin
           element_d = 1'b1;
           request_valid_d = 1'b1;
-          request_d = '{qpn: 24'(receive_queue), is_element: 1'b1, no_wait: 1'b0,
-                        address: position_q.cursor.next_element};
+          // The first element came with the receive, or with the READ.
+          request_d = '{qpn: 24'(qpn_q), is_element: 1'b1, no_wait: 1'b0, address: position_q.cursor.next_element,
+                        elements: position_q.cursor.elements,
+                        is_new: response_q ? read_checks_q.at_first && !element_q
+                                           : 8'(position_q.num_sge - position_q.cursor.elements) <= 8'd1};
           state_d = StReceive;
         end else begin
           done = ActLength;

@@ -110,6 +110,7 @@ package vireo_responder_pkg;
     logic acknowledges;      // the AETH, if it has one
     logic fits;              // length and place in the message
     logic last;
+    logic at_first;          // of its destination, no element behind the first one was requested
     logic [PsnBits-1:0] psn; // that is expected
     logic [31:0] bytes_left; // of the message, this packet included
   } read_checks_t;

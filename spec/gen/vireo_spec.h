@@ -11894,17 +11894,21 @@ struct RxPlace {
 
 // The responder requests the next receive work request of a receive queue, or an element of its current one. One is outstanding at a time. (tokens.toml)
 struct ReceiveRequest {
-  static constexpr size_t kBits = 90;
-  uint32_t qpn{};  // Receive queue, private or shared: number of its queue pair or of the shared receive queue
+  static constexpr size_t kBits = 99;
+  uint32_t qpn{};  // Receive queue, private or shared: number of its queue pair or of the shared receive queue; is_element: queue pair
   bool is_element{};  // 1: the rdma_sge at `address`, no work request
   bool no_wait{};  // 1: answered `pending` instead of after an access of host memory
   uint64_t address{};  // In host memory
+  uint8_t elements{};  // is_element: of the list from `address` on, with the one that is requested
+  bool is_new{};  // is_element: of a list of which nothing was requested before
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
     f("is_element", self.is_element, 1);
     f("no_wait", self.no_wait, 1);
     f("address", self.address, 64);
+    f("elements", self.elements, 8);
+    f("is_new", self.is_new, 1);
   }
 
   friend constexpr bool operator==(const ReceiveRequest&, const ReceiveRequest&) = default;

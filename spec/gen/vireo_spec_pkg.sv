@@ -5506,8 +5506,10 @@ package vireo_spec_pkg;
     logic is_element;
     logic no_wait;
     logic [63:0] address;
+    logic [7:0] elements;
+    logic is_new;
   } receive_request_t;
-  localparam int unsigned ReceiveRequestBits = 90;
+  localparam int unsigned ReceiveRequestBits = 99;
 
   // After a receive_request that was answered `pending`: request once more. None follows if the queue had no receive when it was requested, or was cleared since. (tokens.toml)
   typedef struct packed {

@@ -35,10 +35,12 @@ constexpr spec::Config MakeConfig() {
   config.num_cqs = 16;
   config.num_qps = 16;
   config.max_recv_sge = 4;
+  config.max_send_sge = 7;
   return config;
 }
 constexpr spec::Config kConfig = MakeConfig();
 constexpr RecvQueue::Sizes kSizes = {.ahead = 8, .requests = 4, .fetches = 8};
+constexpr uint32_t kReadElements = 4;                // in one read of a list
 constexpr uint32_t kFirstQueue = 2 * 3 + 16 + 2;     // with mq
 constexpr uint32_t kFirstQueueOne = 2 * 1 + 16 + 2;  // without
 
@@ -95,6 +97,7 @@ struct Bench {
         answer.data[i] = fails ? static_cast<uint8_t>(random()) : Memory(token.address, i);
       }
       fetched.tokens.push_back(answer);
+      if (wanted && wanted->element) NoteListRead(token, fails);
       EXPECT_LE(++reads - fetched.accepted, kSizes.fetches);
     };
     receive.on_token = [this](Cycle, const spec::Receive& token) { Check(token); };
@@ -207,8 +210,9 @@ struct Bench {
     wanted.reset();
     got.push_back(token);
     if (want.element) {
+      ASSERT_EQ(want.reads, want.reads_due) << "reads for an element";
       spec::Receive expected;
-      if (Fails(want.address)) {
+      if (lists[want.qpn].failed.at(want.address)) {
         expected = {.status = BufferStatus::kFailed, .code = RdmaError::kQueueDmaError};
       } else {
         for (size_t i = 0; i < 16; ++i) expected.sge[i] = ByteAt(want.address + i);
@@ -291,10 +295,37 @@ struct Bench {
     // Bits unused in this device, and fields for elements only, are arbitrary.
     request.tokens.push_back({.qpn = qpn, .no_wait = no_wait, .address = random()});
   }
-  void RequestElement(uint64_t address) {
+  // The first one of `elements` that are left of the QP's list; is_new: of another list than the one before.
+  void RequestElement(uint64_t address, uint32_t elements = 1, bool is_new = true, uint32_t qpn = 5) {
     ASSERT_FALSE(wanted.has_value());
-    wanted = Wanted{.element = true, .address = address};
-    request.tokens.push_back({.qpn = static_cast<uint32_t>(random() % 16), .is_element = true, .address = address});
+    List& list = lists[qpn];
+    const uint64_t end = address + uint64_t{spec::RdmaSge::kBytes} * elements;
+    wanted = Wanted{.qpn = qpn, .element = true, .address = address};
+    if (is_new || list.end != end || list.elements < elements) {
+      list = {.end = end, .elements = elements};
+      wanted->reads_due = (elements + kReadElements - 1) / kReadElements;
+    }
+    request.tokens.push_back({.qpn = qpn,
+                              .is_element = true,
+                              .address = address,
+                              .elements = static_cast<uint8_t>(elements),
+                              .is_new = is_new});
+  }
+  // Bytes that were asked for of the list, in one piece and not behind its end.
+  void NoteListRead(const spec::DmaReadRequest& token, bool fails) {
+    List& list = lists[wanted->qpn];
+    const uint64_t left = list.end - token.address;
+    if (left == 0 || left > uint64_t{list.elements} * spec::RdmaSge::kBytes) return;  // of a work request
+    ++wanted->reads;
+    EXPECT_EQ(token.bytes, std::min<uint64_t>(left, kReadElements * spec::RdmaSge::kBytes));
+    for (uint64_t at = 0; at < token.bytes; at += spec::RdmaSge::kBytes) list.failed[token.address + at] = fails;
+  }
+  // As `Take`.
+  spec::Receive TakeElement(uint64_t address, uint32_t elements, bool is_new, uint32_t qpn = 5) {
+    RequestElement(address, elements, is_new, qpn);
+    EXPECT_EQ(Settle(), "");
+    EXPECT_FALSE(wanted.has_value());
+    return got.empty() ? spec::Receive{} : got.back();
   }
   // The answer to a request with no_wait, which host memory does not delay.
   BufferStatus Try(uint32_t qpn) {
@@ -348,11 +379,19 @@ struct Bench {
     bool element = false;
     bool no_wait = false;
     uint64_t address = 0;
-    bool posted = false;           // there was a receive when it was requested
-    bool cleared = false;          // its QP was cleared since
-    std::vector<Posted> old = {};  // that were due when that happened
+    uint32_t reads = 0, reads_due = 0;  // of the element's list
+    bool posted = false;                // there was a receive when it was requested
+    bool cleared = false;               // its QP was cleared since
+    std::vector<Posted> old = {};       // that were due when that happened
   };
   std::optional<Wanted> wanted;
+  // The last one of which an element was requested, per QP: from where it was read, and which reads failed.
+  struct List {
+    uint64_t end = 0;
+    uint32_t elements = 0;
+    std::map<uint64_t, bool> failed = {};
+  };
+  List lists[16];
   std::vector<spec::Receive> got;
   std::deque<Posted> ring[16], given[16];  // posted; passed to the block and not delivered
   uint16_t next_head = 0;
@@ -762,6 +801,63 @@ TEST(RecvQueue, ElementIsReadFromItsAddress) {
   EXPECT_EQ(bench.ask.count, 0u);
 }
 
+// All reads of a list leave before the first of them is answered; then none of its elements needs another one.
+TEST(RecvQueue, ListIsReadAtOnceAndKept) {
+  Bench bench;
+  bench.fetched.rate = 0;
+  bench.RequestElement(0x1008, 7);
+  ASSERT_EQ(bench.Run(20), "");
+  EXPECT_EQ(bench.fetch.count, 2u);
+  EXPECT_EQ(bench.receive.count, 0u);
+  bench.fetched.rate = 16;
+  ASSERT_EQ(bench.Settle(), "");
+  for (uint32_t left = 6; left != 0; --left) {
+    EXPECT_EQ(bench.TakeElement(0x1008 + 16 * (7 - left), left, false).status, BufferStatus::kOk);
+  }
+  EXPECT_EQ(bench.receive.count, 7u);
+  EXPECT_EQ(bench.fetch.count, 2u);
+}
+
+// Frames of messages of several QPs alternate.
+TEST(RecvQueue, EachQueuePairKeepsItsList) {
+  Bench bench;
+  for (uint32_t left = 7; left != 0; --left) {
+    for (const uint32_t qpn : {0u, 5u, 15u}) {
+      const uint64_t address = 0x10000 * (qpn + 1) + 16 * (7 - left);
+      EXPECT_EQ(bench.TakeElement(address, left, left == 7, qpn).status, BufferStatus::kOk);
+    }
+  }
+  EXPECT_EQ(bench.fetch.count, 3 * 2u);
+}
+
+// The driver may have written a new one to the same place. READ responses come between the frames of a SEND. A message
+// that uses a receive again starts in front of what was read.
+TEST(RecvQueue, AnotherListIsRead) {
+  Bench bench;
+  bench.TakeElement(0x1000, 3, true);
+  bench.TakeElement(0x1010, 2, false);
+  EXPECT_EQ(bench.fetch.count, 1u);
+  bench.TakeElement(0x1000, 3, true);
+  EXPECT_EQ(bench.fetch.count, 2u);
+  bench.TakeElement(0x2000, 2, true);
+  bench.TakeElement(0x1010, 2, false);
+  EXPECT_EQ(bench.fetch.count, 4u);
+  bench.TakeElement(0x1000, 3, false);
+  EXPECT_EQ(bench.fetch.count, 5u);
+  bench.TakeElement(0x1010, 2, false);
+  EXPECT_EQ(bench.fetch.count, 5u);
+}
+
+TEST(RecvQueue, FailedReadOfAListFailsItsElementsOnly) {
+  Bench bench;
+  bench.faulty = 0x1040;
+  for (uint32_t left = 7; left != 0; --left) {
+    const auto element = bench.TakeElement(0x1000 + 16 * (7 - left), left, left == 7);
+    EXPECT_EQ(element.status, left > 3 ? BufferStatus::kOk : BufferStatus::kFailed) << left;
+  }
+  EXPECT_TRUE(bench.failures.empty());
+}
+
 TEST(RecvQueue, ElementDoesNotWaitForDescriptorFetch) {
   Bench bench;
   bench.Post(5);
@@ -1086,6 +1182,13 @@ TEST(RecvQueue, MeetsDocumentedLatencies) {
   ASSERT_EQ(bench.Run(5), "");
   bench.fetched.rate = 16;
   expect(RecvQueue::kFetchedToElement, bench.receive.count);
+  bench.RequestElement(0x1000, 1, false);
+  expect(RecvQueue::kRequestToElement, bench.receive.count);
+  bench.fetched.rate = 0;
+  bench.RequestElement(0x1000, 7);
+  ASSERT_EQ(bench.Run(10), "");
+  bench.fetched.rate = 16;
+  expect(RecvQueue::kFetchedToElement + 1 + 6, bench.receive.count);  // another read, and elements
 }
 
 // Three for the delivery and two for the ring.
@@ -1111,7 +1214,8 @@ TEST(RecvQueue, MatchesModelInRandomTrafficWithoutLoss) {
       bench.fault_rate = 20;
       bench.ask.keep = bench.fetch.keep = bench.receive.keep = bench.failure.keep = false;
       bench.hold_answers = true;
-      unsigned empties = 0, failed = 0, elements = 0;
+      unsigned empties = 0, failed = 0, elements = 0, kept = 0;
+      std::pair<uint64_t, uint32_t> next_element[16]{};
       uint16_t position = 0;
       for (int step = 0; step < 8000; ++step) {
         const auto qpn = static_cast<uint32_t>(random() % (step / 1000 % 2 == 0 ? 16 : 3));
@@ -1138,7 +1242,20 @@ TEST(RecvQueue, MatchesModelInRandomTrafficWithoutLoss) {
           for (uint64_t i = random() % 4; i != 0 && !bench.asking.empty(); --i) bench.Answer();
         } else if (!bench.wanted.has_value()) {
           if (random() % 4 == 0) {
-            bench.RequestElement(random());
+            // Another one of a list, or the next one; or the list starts again.
+            auto& [address, left] = next_element[qpn];
+            const bool is_new = left == 0 || random() % 4 == 0;
+            if (is_new) {
+              address = random();
+              left = 1 + static_cast<uint32_t>(random() % 7);
+            } else if (left < 7 && random() % 8 == 0) {
+              address -= spec::RdmaSge::kBytes;
+              ++left;
+            }
+            bench.RequestElement(address, left, is_new, qpn);
+            kept += bench.wanted->reads_due == 0;
+            address += spec::RdmaSge::kBytes;
+            --left;
             ++elements;
           } else {
             bench.Request(qpn, random() % 4 == 0);
@@ -1155,6 +1272,7 @@ TEST(RecvQueue, MatchesModelInRandomTrafficWithoutLoss) {
       EXPECT_GT(empties, 3u);
       EXPECT_GT(failed, 10u);
       EXPECT_GT(elements, 20u);
+      EXPECT_GT(kept, 5u);
       EXPECT_GT(bench.retries.size(), 5u);
       EXPECT_GT(bench.limits.size(), 3u);
       bench.hold_answers = false;

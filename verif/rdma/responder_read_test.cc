@@ -37,7 +37,29 @@ TEST(ResponderRead, MultiPacketResponseFillsTheElementsInOrder) {
   bench.Expect(third, GotMiddle(kReadPsn + 2, Scatter(third, 0, 0x7001, kMtu)));
   const auto last = ResponseOf(kReadPsn + 3, At::kLast, 5);
   bench.Expect(last, Got(kReadPsn + 3, Scatter(last, 0, 0x7001 + kMtu, 5)));
-  EXPECT_EQ(bench.request.count, 3u);  // every element behind the first
+  // Every element behind the first; only its list's first request is of a new one.
+  ASSERT_EQ(bench.host.asked.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_TRUE(bench.host.asked[i].is_element);
+    EXPECT_EQ(bench.host.asked[i].elements, 3 - i);
+    EXPECT_EQ(bench.host.asked[i].is_new, i == 0);
+  }
+}
+
+TEST(ResponderRead, ListThatALaterResponseBeginsIsNew) {
+  Reader bench;
+  bench.Read(kReadPsn, 3 * kMtu,
+             {Host::Element(0x9000, kMtu), Host::Element(0xb000, kMtu), Host::Element(0xd000, kMtu)});
+  const auto first = ResponseOf(kReadPsn, At::kFirst, kMtu, 0x03, 5);
+  bench.Expect(first, Got(kReadPsn, Scatter(first, 0, 0x9000, kMtu), 0x03, 5));
+  EXPECT_TRUE(bench.host.asked.empty());
+  const auto second = ResponseOf(kReadPsn + 1, At::kMiddle, kMtu);
+  bench.Expect(second, GotMiddle(kReadPsn + 1, Scatter(second, 0, 0xb000, kMtu)));
+  const auto last = ResponseOf(kReadPsn + 2, At::kLast, kMtu);
+  bench.Expect(last, Got(kReadPsn + 2, Scatter(last, 0, 0xd000, kMtu)));
+  ASSERT_EQ(bench.host.asked.size(), 2u);
+  EXPECT_TRUE(bench.host.asked[0].is_new);
+  EXPECT_FALSE(bench.host.asked[1].is_new);
 }
 
 TEST(ResponderRead, ZeroByteReadHasOneResponseAndNeedsNoElement) {

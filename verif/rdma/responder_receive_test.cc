@@ -97,8 +97,11 @@ TEST(Responder, MessageFillsTheElementsInOrder) {
   // One request for the receive, one for each further element needed.
   ASSERT_EQ(bench.host.asked.size(), 7u);
   for (size_t i = 1; i < 7; ++i) {
-    EXPECT_EQ(bench.host.asked[i],
-              (spec::ReceiveRequest{.qpn = kQpn, .is_element = true, .address = 0x7000'0000 + 16 * i}));
+    EXPECT_EQ(bench.host.asked[i], (spec::ReceiveRequest{.qpn = kQpn,
+                                                         .is_element = true,
+                                                         .address = 0x7000'0000 + 16 * i,
+                                                         .elements = static_cast<uint8_t>(8 - i),
+                                                         .is_new = i == 1}));
   }
 }
 
