@@ -10,6 +10,7 @@
 #include "model/dma/dma_split.h"
 #include "model/rdma/psn.h"
 #include "model/rdma/transport.h"
+#include "model/rdma/wide_slice.h"
 
 namespace vireo::model {
 namespace {
@@ -141,6 +142,7 @@ const Requester::Operation* Requester::OperationOf(BthService service, IbWrOpcod
 
 Requester::Requester(Agenda& agenda, const spec::Config& config, uint32_t packets, uint32_t burst_bytes)
     : Block(agenda),
+      work_request_in(WideSlice<spec::WorkRequest>(config.datapath_bits)),
       memory_place_in(Channel<spec::MemoryPlace>::Fifo(packets)),
       fetched_in(Channel<spec::DmaFetched>::Fifo(FetchedDepth(config.max_send_sge))),
       max_send_sge_(config.max_send_sge),
@@ -148,6 +150,7 @@ Requester::Requester(Agenda& agenda, const spec::Config& config, uint32_t packet
       has_atomic_write_(config.atomic_write != 0),
       has_invalidation_(config.invalidation != 0),
       has_extensible_(config.extensible_requests != 0),
+      carries_inline_(config.datapath_bits >= 8 * spec::kTxInlineBytes),
       most_read_packets_(kHalfOutstanding / config.send_records),
       burst_bytes_(burst_bytes),
       attributes_(spec::ContextRam::kRequesterQp, config.num_qps, on_parity_error),
@@ -394,7 +397,7 @@ Requester::Parsed Requester::Parse(const spec::WorkRequest& work, BthService ser
   parsed.inline_len = static_cast<uint16_t>(rest);
   parsed.sge = spec::RdmaSge::Decode(bytes + at);
   parsed.list = parsed.data = work.address + at;
-  parsed.is_carried = is_inline && rest <= spec::kTxInlineBytes;
+  parsed.is_carried = carries_inline_ && is_inline && rest <= spec::kTxInlineBytes;
   if (parsed.is_carried) std::copy_n(bytes + at, spec::kTxInlineBytes, parsed.carried);
   return parsed;
 }

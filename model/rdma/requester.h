@@ -9,8 +9,8 @@
 // request arrives that was checked after SQE.
 //
 // A work request is an rdma_sq_req, or shorter than that and extensible: then its elements are found by walking its
-// mask. Inline data of an extensible one goes with the job if it was read with the work request; other inline data is
-// read.
+// mask. Inline data of an extensible one goes with the job if it was read with the work request and is one beat; other
+// is read.
 //
 // Two machines with a queue between them: the front checks, cuts and issues memory checks (2 cycles per work request
 // and one per run of an element in a packet), the back decides on the responses, in order (3 cycles per run, 4 per
@@ -72,7 +72,7 @@ class Requester final : public Block {
   // Room for one more packet, by a pulse in cycle `cycle`.
   void OnRoom(Cycle cycle);
 
-  Channel<spec::WorkRequest> work_request_in = Channel<spec::WorkRequest>::Slice();
+  Channel<spec::WorkRequest> work_request_in;
   Channel<spec::QpLoad> load_in = Channel<spec::QpLoad>::Slice();
   Channel<spec::MemoryPlace> memory_place_in;
   Channel<spec::DmaFetched> fetched_in;
@@ -259,6 +259,7 @@ class Requester final : public Block {
   const bool has_atomic_write_;
   const bool has_invalidation_;
   const bool has_extensible_;
+  const bool carries_inline_;         // where it is one beat
   const uint32_t most_read_packets_;  // of a READ that does not wait for the completer
   const uint32_t burst_bytes_;
   ContextTable<Attributes> attributes_;

@@ -148,6 +148,23 @@ package vireo_rdma_pkg;
     end
   endfunction
 
+  // Entries of a slice for tokens that take several beats, or one: vireo_slice.
+  function automatic int unsigned wide_slice(input int unsigned data_bits);
+    return data_bits < 8 * 32'(DmaFetchBytes) ? 1 : 2;
+  endfunction
+
+  // A packet carries inline data where that is one beat; else it is read from the work request.
+  function automatic logic carries_inline(input int unsigned data_bits);
+    return data_bits >= 8 * 32'(TxInlineBytes);
+  endfunction
+
+  // For inputs whose packets carry none, so that it takes no register.
+  function automatic tx_packet_t without_inline(input tx_packet_t packet);
+    without_inline = packet;
+    without_inline.has_inline = 1'b0;
+    without_inline.inline_data = '0;
+  endfunction
+
   // Deepest byte, of a tagged IPv6 frame, that is masked or excluded from the ICRC.
   localparam int unsigned IcrcHeaderBytes = EthernetBytes + VlanTagBytes + Ipv6Bytes + UdpBytes + BthBytes;
 

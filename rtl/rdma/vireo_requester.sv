@@ -7,7 +7,8 @@
 // packet with one PSN per response; before its job the responder gets a record of the destination.
 //
 // A work request is an rdma_sq_req, or shorter than that and extensible: then its elements are found by walking its mask.
-// Inline data of an extensible one goes with the job if it was read with the work request; other inline data is read.
+// Inline data of an extensible one goes with the job if it was read with the work request and is one beat; other inline
+// data is read.
 //
 // After an error an RC QP sends nothing until it is loaded again. For UC and UD only the send half stops (SQE), until a
 // work request arrives that was checked after the return to RTS.
@@ -132,6 +133,7 @@ module vireo_requester
 
   localparam bit Invalidation = Config.invalidation != 0;
   localparam bit Extensible = Config.extensible_requests != 0;
+  localparam bit CarriesInline = carries_inline(Config.datapath_bits);
 
   // Each element of an extensible work request before the data or the list has this length, and so has the base.
   localparam int unsigned ElementBytes = RdmaSqBaseBytes;
@@ -219,7 +221,7 @@ module vireo_requester
   /* verilator lint_on UNUSEDSIGNAL */
   memory_place_t place;
 
-  vireo_slice #(.Width(WorkRequestBits)) u_work_request (
+  vireo_slice #(.Width(WorkRequestBits), .Depth(wide_slice(Config.datapath_bits))) u_work_request (
     .clk_i, .rst_ni,
     .s_valid_i(work_request_valid_i), .s_ready_o(work_request_ready_o), .s_data_i(work_request_i),
     .m_valid_o(work_valid), .m_ready_i(work_pop), .m_data_o(work)
@@ -628,7 +630,7 @@ module vireo_requester
   end
 
   assign is_inline = (wr_flags & IbSendFlagsInline) != '0;
-  assign carries = extensible && is_inline && inline_len <= 16'(TxInlineBytes);
+  assign carries = CarriesInline && extensible && is_inline && inline_len <= 16'(TxInlineBytes);
   assign fence = (wr_flags & IbSendFlagsFence) != '0;
   always_comb begin
     length = sge.length;
@@ -1260,7 +1262,7 @@ module vireo_requester
               job_d.bytes0 = place.bytes0;
               job_d.address1 = place.address1;
               job_d.bytes1 = place.bytes1;
-            end else if (entry.carried) begin
+            end else if (CarriesInline && entry.carried) begin
               job_d.packet.has_inline = entry.payload_bytes != '0;
               job_d.packet.inline_data = {entry.compare, entry.swap_add, entry.sge};
             end else if (entry.direct && entry.payload_bytes != '0) begin

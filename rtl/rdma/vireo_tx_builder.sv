@@ -71,6 +71,7 @@ module vireo_tx_builder
   localparam int unsigned LaneBits = $clog2(BeatBytes);
   localparam int unsigned BeatsBits = 15 - LaneBits;  // of a net frame's beats
   localparam int unsigned QpBits = $clog2(NumQps);
+  localparam bit CarriesInline = carries_inline(DataBits);
   localparam int unsigned AhBits = $clog2(NumAhs);
 
   // IPv6's flow label, and how much of it fits into a UDP source port.
@@ -190,6 +191,13 @@ module vireo_tx_builder
     .marked_o(stale[InAnswer])
   );
 
+  // Answers are responses without payload, which nothing acknowledges.
+  tx_packet_t bare_answer;
+  always_comb begin
+    bare_answer = without_inline(answer_i);
+    bare_answer.payload_bytes = '0;
+  end
+
   // One entry each: a packet takes four cycles or more.
   vireo_slice #(
     .Width(TxPacketBits),
@@ -199,7 +207,7 @@ module vireo_tx_builder
     .rst_ni,
     .s_valid_i(packet_valid_i),
     .s_ready_o(packet_ready_o),
-    .s_data_i(packet_i),
+    .s_data_i(CarriesInline ? packet_i : without_inline(packet_i)),
     .m_valid_o(in_valid[InPacket]),
     .m_ready_i(in_ready[InPacket]),
     .m_data_o(packet_in)
@@ -213,7 +221,7 @@ module vireo_tx_builder
     .rst_ni,
     .s_valid_i(answer_valid_i),
     .s_ready_o(answer_ready_o),
-    .s_data_i(answer_i),
+    .s_data_i(bare_answer),
     .m_valid_o(in_valid[InAnswer]),
     .m_ready_i(in_ready[InAnswer]),
     .m_data_o(answer_in)
@@ -409,16 +417,14 @@ module vireo_tx_builder
   );
 
   // --- Payload: gather's, or the packet's own, which is kept until the framer has taken it.
-  localparam int unsigned InlineBits = 8 * 32'(TxInlineBytes);
-
   logic has_inline_q;  // the packet in the framer's front
-  logic [InlineBits-1:0] inline_q;
+  logic [DataBits-1:0] inline_q;
   logic framer_payload_ready;
   logic [DataBits-1:0] framer_payload;
 
   always_comb begin
     payload_ready_o = framer_payload_ready && !has_inline_q;
-    framer_payload = has_inline_q ? DataBits'(inline_q) : payload_data_i;
+    framer_payload = has_inline_q ? inline_q : payload_data_i;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -427,8 +433,7 @@ module vireo_tx_builder
   end
 
   always_ff @(posedge clk_i) begin
-    if (token_valid && token_ready) inline_q <= packet_q.inline_data;
-    else if (framer_payload_ready) inline_q <= inline_q >> DataBits;
+    if (token_valid && token_ready) inline_q <= DataBits'(packet_q.inline_data);
   end
 
   logic framed_valid, framed_last;
@@ -512,8 +517,10 @@ module vireo_tx_builder
   assign unused = ^{written_qp, written_ah, table_write_i, folded40, packet_q, stopped_qpn_i};
 
 `ifndef SYNTHESIS
-  assert property (@(posedge clk_i) disable iff (!rst_ni) in_valid[InAnswer] |-> answer_in.payload_bytes == '0)
+  assert property (@(posedge clk_i) disable iff (!rst_ni) answer_valid_i |-> answer_i == bare_answer)
   else $error("an answer with payload");
+  assert property (@(posedge clk_i) disable iff (!rst_ni) packet_valid_i && packet_i.has_inline |-> CarriesInline)
+  else $error("inline data of several beats");
   assert property (@(posedge clk_i) disable iff (!rst_ni) state_q == StEmpty || net_ready_o |-> net_valid_i)
   else $error("a beat of a net frame is missing");
   assert property (@(posedge clk_i) disable iff (!rst_ni) state_q == StEmpty |-> net_bytes_i != '0)

@@ -18,6 +18,7 @@
 
 #include "Vrequester.h"
 #include "Vrequester_burst.h"
+#include "Vrequester_narrow.h"
 #include "model/rdma/requester.h"
 #include "sim/common/seed.h"
 #include "verif/common/block_bench.h"
@@ -44,6 +45,7 @@ using spec::RdmaError;
 
 constexpr spec::Config MakeConfig() {
   spec::Config config = spec::kNic1;  // as the Verilated class was made
+  config.datapath_bits = 512;
   config.atomics = 1;
   config.num_qps = 16;
   config.num_ahs = 16;
@@ -51,6 +53,13 @@ constexpr spec::Config MakeConfig() {
   return config;
 }
 inline constexpr spec::Config kConfig = MakeConfig();
+// Beats shorter than inline data that a packet may carry.
+constexpr spec::Config MakeNarrowConfig() {
+  spec::Config config = kConfig;
+  config.datapath_bits = 64;
+  return config;
+}
+inline constexpr spec::Config kNarrowConfig = MakeNarrowConfig();
 
 inline uint32_t Psn(uint32_t value) { return value & 0xff'ffff; }
 
@@ -275,6 +284,7 @@ struct Qp {
   uint8_t epoch = 0;
   uint8_t max_rd_atomic = 4;
   uint32_t qkey = 0xaabb'ccdd;
+  bool carries_inline = true;  // the device does
 
   uint32_t Mtu() const { return 128u << static_cast<unsigned>(mtu); }
   bool IsRc() const { return type == IbQpType::kRc; }
@@ -367,7 +377,7 @@ inline Packet PacketOf(const Qp& qp, const WorkRequest& work, uint32_t first_psn
     spec::TxJob job{.packet = packet};
     const uint64_t address = element.addr + element.length - (position - from);
     const auto run = static_cast<uint16_t>(to - from);
-    if (work.IsCarried()) {
+    if (qp.carries_inline && work.IsCarried()) {
       job.packet.has_inline = true;
       for (uint32_t i = 0; i < run; ++i) job.packet.inline_data[i] = work.InlineByte(i);
     } else if (work.IsInline()) {
@@ -579,7 +589,7 @@ struct Reference {
   }
 };
 
-template <typename Top, uint32_t kBurst>
+template <typename Top, uint32_t kBurst, const spec::Config& kOf = kConfig>
 struct BasicBench {
   static constexpr uint32_t kBurstBytes = kBurst;
   BasicBench() : bench(rtl, agenda, random) {
@@ -773,7 +783,7 @@ struct BasicBench {
 
   std::mt19937_64 random = sim::MakeRandom("requester");
   Agenda agenda;
-  Requester block{agenda, kConfig, Requester::kPackets, kBurst};
+  Requester block{agenda, kOf, Requester::kPackets, kBurst};
   uint64_t resent = 0, resent_in_rtl = 0;  // packets of replays
   Channel<spec::MemoryCheck> check_sink = Channel<spec::MemoryCheck>::Sink();
   Channel<spec::DmaReadRequest> fetch_sink = Channel<spec::DmaReadRequest>::Sink();
@@ -880,5 +890,6 @@ struct BasicBench {
 // Most messages are shorter than a burst of this bench, and many longer than one of that.
 using Bench = BasicBench<Vrequester, 1U << 22>;
 using BurstBench = BasicBench<Vrequester_burst, 1U << 12>;
+using NarrowBench = BasicBench<Vrequester_narrow, 1U << 22, kNarrowConfig>;
 
 }  // namespace vireo::verif

@@ -718,6 +718,28 @@ TEST(Requester, InlineDataThatWasReadGoesWithThePacket) {
   }
 }
 
+// Where it is several beats: like longer inline data.
+TEST(Requester, NarrowReadsInlineDataAgain) {
+  for (const uint32_t length : {0u, 1u, 8u, 31u, 32u, 33u, 256u, 257u}) {
+    NarrowBench bench;
+    bench.qps[3] = {.mtu = IbMtu::kMtu256, .carries_inline = false};
+    bench.SetUp(3);
+    for (uint8_t opcode = 0; opcode < 4; ++opcode) {
+      WorkRequest request{.head = opcode, .opcode = opcode, .extensible = true};
+      request.SetInline(length);
+      request.sge.lkey = 0xf0;
+      bench.Post(request);
+    }
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    EXPECT_EQ(bench.check.count, 0u);
+    EXPECT_EQ(bench.failure.count, 0u);
+    for (const auto& sent : bench.job_sink.sent()) {
+      EXPECT_FALSE(sent.token.packet.has_inline);
+      EXPECT_EQ(sent.token.bytes0 != 0, length != 0);
+    }
+  }
+}
+
 TEST(Requester, InlineDataComesFromTheWorkRequestWithoutAKey) {
   for (const uint32_t length : {0u, 1u, 255u, 256u, 257u, 512u}) {
     Bench bench;
