@@ -80,7 +80,7 @@ inline constexpr ParameterInfo kParameterInfo[32] = {
      "1: SEND with invalidate, local invalidate; 0: without their logic",
      "must be 0 to 1"},
     {"extensible_requests", &Config::extensible_requests, 0u, 1u, false, "",
-     "1: send work requests of a base and elements, whose inline data is not read again; 0: without their logic",
+     "1: send work requests of a base and elements; their inline data of up to tx_inline_bytes is not read again if that is one beat of the data path. 0: without their logic",
      "must be 0 to 1"},
     {"max_srqs", &Config::max_srqs, 0u, 1022u, false, "",
      "Shared receive queues, each of which takes the number of a queue pair; 0: without their logic",

@@ -363,7 +363,7 @@ inline constexpr uint8_t kSendQueueFetches = 32u;
 // Generations are numbered modulo this. An older one that has the number of one in progress by chance is waited for without need. (tokens.toml)
 inline constexpr uint8_t kKeyGenerations = 16u;
 
-// Payload that a packet may carry with it, from an extensible work request. (tokens.toml) Unit: bytes.
+// Payload that a packet may carry with it, from an extensible work request, where that is one beat of the data path. (tokens.toml) Unit: bytes.
 inline constexpr uint8_t kTxInlineBytes = 32u;
 
 // A request packet sets ack_req if it is the last of its message or its PSN + 1 is a multiple of this. (tokens.toml) Unit: packets.
@@ -12574,7 +12574,7 @@ struct Config {
   uint32_t atomics;  // 1: COMPARE SWAP and FETCH ADD; 0: without their logic and memory
   uint32_t atomic_write;  // 1: ATOMIC WRITE, which the logic of atomic operations executes; 0: without what it needs besides
   uint32_t invalidation;  // 1: SEND with invalidate, local invalidate; 0: without their logic
-  uint32_t extensible_requests;  // 1: send work requests of a base and elements, whose inline data is not read again; 0: without their logic
+  uint32_t extensible_requests;  // 1: send work requests of a base and elements; their inline data of up to tx_inline_bytes is not read again if that is one beat of the data path. 0: without their logic
   uint32_t max_srqs;  // Shared receive queues, each of which takes the number of a queue pair; 0: without their logic
   uint32_t max_path_mtu;  // Largest RoCE path MTU [bytes]
   uint32_t max_frame_bytes;  // Largest Ethernet frame without FCS [bytes]

@@ -289,7 +289,7 @@ package vireo_spec_pkg;
   // Generations are numbered modulo this. An older one that has the number of one in progress by chance is waited for without need. (tokens.toml)
   localparam logic [7:0] KeyGenerations = 8'h10;
 
-  // Payload that a packet may carry with it, from an extensible work request. (tokens.toml)
+  // Payload that a packet may carry with it, from an extensible work request, where that is one beat of the data path. (tokens.toml)
   localparam logic [7:0] TxInlineBytes = 8'h20;
 
   // A request packet sets ack_req if it is the last of its message or its PSN + 1 is a multiple of this. (tokens.toml)
