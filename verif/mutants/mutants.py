@@ -62,6 +62,7 @@ BOTH_STAGES = [
     ("passed replay", "*/PassedReplay.*/lockstep_nic1_*", {}),
     ("invalidate", "*/Invalidate.*/lockstep_nic1_*", {}),
     ("flushed read", "*/FlushedRead.*/lockstep_nic1_*", {}),
+    ("atomic write", "*/AtomicWrite.*/lockstep_nic1_*", {}),
 ]
 
 
