@@ -4,7 +4,7 @@
 netlist. Prints cells per block. Fails on a latch, a net with several drivers, a memory that was not mapped or became
 flip-flops, per-queue state in flip-flops, and a module that does not elaborate.
 
-Without arguments: the whole device for both configurations; writes docs/area.md. With module names: each module on its own.
+Without arguments: the whole device for both configurations. Writes docs/area.md. With module names: each module on its own.
 Unchanged blocks are taken from the cache. Run by `./vireo synth`, and by the test suite with module names."""
 
 import argparse
@@ -302,22 +302,30 @@ def write_netlist(sources, name, values, output):
 
 
 def area_page(rows, found):
-    """Writes the tables between the markers of docs/area.md."""
-    lines = []
+    """Writes the tables of these rows between the markers of docs/area.md; those of a configuration without rows stay."""
+    text = AREA.read_text(encoding="utf-8")
+    before, begin, rest = text.partition("<!-- BEGIN GENERATED: ./vireo synth -->\n")
+    old, end, after = rest.partition("<!-- END GENERATED -->\n")
+    if not begin or not end:
+        sys.exit(f"{AREA.relative_to(ROOT)} has no block <!-- BEGIN GENERATED: ./vireo synth --> to write to")
+    sections = {section.partition("\n")[0]: section for section in re.split(r"^(?=## )", old, flags=re.MULTILINE) if section}
+
+    def write(title, lines):
+        sections[title] = "\n".join([title, "", *lines]) + "\n\n"
+
     for config_name, (family, *_) in TARGETS.items():
-        lines += ["", f"## {config_name} ({family})", "", f"| block | {' | '.join(COLUMNS)} |", "|---|" + "---:|" * len(COLUMNS)]
         own = [row for row in rows if row["config"] == config_name]
+        if not own:
+            continue
+        lines = [f"| block | {' | '.join(COLUMNS)} |", "|---|" + "---:|" * len(COLUMNS)]
         for row in sorted(own, key=lambda row: (row["block"] == WHOLE, -row["LUT"], row["block"])):
             name = f"**{WHOLE}**" if row["block"] == WHOLE else row["block"]
             lines.append(f"| {name} | " + " | ".join(f"{row[column]:,}" for column in COLUMNS) + " |")
-    lines += ["", "## Per-queue or per-QP state in flip-flops", "", "| register of nic100 | bits |", "|---|---:|"]
-    lines += [f"| `{q}` | {bits:,} |" for q, bits in found.items()] or ["| none | |"]
-    text = AREA.read_text(encoding="utf-8")
-    before, begin, rest = text.partition("<!-- BEGIN GENERATED: ./vireo synth -->\n")
-    _, end, after = rest.partition("<!-- END GENERATED -->\n")
-    if not begin or not end:
-        sys.exit(f"{AREA.relative_to(ROOT)} has no block <!-- BEGIN GENERATED: ./vireo synth --> to write to")
-    AREA.write_text(before + begin + "\n".join(lines).lstrip("\n") + "\n" + end + after, encoding="utf-8")
+        write(f"## {config_name} ({family})", lines)
+    if {row["config"] for row in rows} == set(TARGETS):  # it takes both to tell which state is per queue
+        write("## Per-queue or per-QP state in flip-flops",
+              ["| register of nic100 | bits |", "|---|---:|", *([f"| `{q}` | {bits:,} |" for q, bits in found.items()] or ["| none | |"])])
+    AREA.write_text(before + begin + "".join(sections.values()).rstrip("\n") + "\n" + end + after, encoding="utf-8")
 
 
 def refusals():
@@ -346,7 +354,7 @@ def report(verb, errors):
 def main():
     parser = argparse.ArgumentParser(prog="./vireo synth", description=__doc__)
     parser.add_argument("modules", nargs="*", help="only these modules, each on its own")
-    parser.add_argument("--config", choices=TARGETS, help="only this configuration; docs/area.md is not written")
+    parser.add_argument("--config", choices=TARGETS, help="only this configuration; the tables of the other one stay")
     parser.add_argument("--jobs", type=int, default=2, help="Yosys runs in parallel (default: %(default)s; each needs up to 4 GB)")
     parser.add_argument("--json", type=pathlib.Path, help="also write the results to this file")
     parser.add_argument("--refusals", action="store_true", help="only check that the modules in fpga/bad are rejected")
@@ -385,7 +393,7 @@ def main():
         rows, found, errors = synthesize_whole(sources, config_names, options.jobs)
         for q, bits in found.items():
             print(f"per-queue or per-QP state in flip-flops: {q}, {bits} bits")
-        if not errors and not options.config:
+        if not errors:
             area_page(rows, found)
             print(f"wrote {AREA.relative_to(ROOT)}")
     if options.json:

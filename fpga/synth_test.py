@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the RTLIL parsing in fpga/synth.py, without Yosys."""
 
+import pathlib
+import tempfile
 import unittest
+from unittest import mock
 
 import synth
 import yosys
@@ -69,6 +72,20 @@ class Reads(unittest.TestCase):
         for wrong in (["nic2"], ["num_qps=4"], ["nic1", "num_pqs=4"]):
             with self.assertRaises(ValueError):
                 parameters.parameters(wrong)
+
+    def test_the_table_of_one_configuration_is_written_alone(self):
+        def row(config, lut):
+            return {"config": config, "block": "csr", **dict.fromkeys(synth.COLUMNS, 1), "LUT": lut}
+
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder) / "area.md"
+            page.write_text("Text\n<!-- BEGIN GENERATED: ./vireo synth -->\n<!-- END GENERATED -->\nMore\n", encoding="utf-8")
+            with mock.patch.object(synth, "AREA", page):
+                synth.area_page([row("nic1", 1000), row("nic100", 2000)], {"a.b_q": 7})
+                both = page.read_text(encoding="utf-8")
+                self.assertTrue("| csr | 1,000 |" in both and "| csr | 2,000 |" in both and "| `a.b_q` | 7 |" in both, both)
+                synth.area_page([row("nic1", 999)], {})
+                self.assertEqual(page.read_text(encoding="utf-8"), both.replace("1,000", "999"))
 
 
 if __name__ == "__main__":
