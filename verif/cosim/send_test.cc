@@ -134,6 +134,25 @@ TEST_P(Send, GathersAndScattersOverSges) {
   }
 }
 
+// Work requests of one slot, whose lists differ and end at the same address.
+TEST_P(Send, ListOfAReceiveIsReadForEachMessage) {
+  auto options = Options();
+  options.qp.max_recv_wr = 1;
+  Connect(options);
+  ASSERT_FALSE(HasFatalFailure());
+  const Elements from = {near().region->Sge(0, 300)};
+  const std::vector<uint8_t> data = Gather(near(), from);
+  for (uint32_t round = 0; round < 6; ++round) {
+    const Elements to = {far().region->Sge(0, 100), far().region->Sge(1000 * (round + 1), 150),
+                         far().region->Sge(500, 50)};
+    PostRecv(1, 100 + round, to);
+    PostSend({.wr_id = round, .opcode = IbWrOpcode::kSend, .sg_list = from});
+    ExpectNext(0, round, IbWcStatus::kSuccess);
+    ExpectReceived(100 + round, data, to);
+    ASSERT_FALSE(HasFailure()) << round;
+  }
+}
+
 TEST_P(Send, WritesGatherOverSges) {
   auto random = MakeRandom("send.write");
   Connect(Options());
