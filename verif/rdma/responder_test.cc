@@ -415,7 +415,6 @@ std::vector<Refusal> InvalidRequests() {
       {"atomic with payload", {.opcode = O::kRcFetchAdd, .bytes = 4}},
       {"atomic inside a message", {.opcode = O::kRcCompareSwap, .psn = after, .bytes = 0}, true},
       {"flush", {.opcode = O::kRcFlush, .bytes = 0}},
-      {"atomic write", {.opcode = O::kRcAtomicWrite, .bytes = 8}},
       {"write with immediate shorter than its DMA length",
        {.opcode = O::kRcRdmaWriteOnlyWithImmediate, .bytes = 64, .dma_length = 65}},
       {"last with immediate of nothing", {.opcode = O::kRcRdmaWriteLastWithImmediate, .psn = after, .bytes = 0}, true},

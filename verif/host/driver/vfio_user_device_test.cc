@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -230,6 +231,15 @@ TEST(VfioUserExport, HidesFeatures) {
     if (!function.ok()) return words;
     // The common configuration is at the start of BAR 0.
     using Common = spec::VirtioPciCommonCfg;
+    // Until its firmware has started, the device ignores writes. [virtio 1.3, 4.1.4.3.2]
+    (*function)->WriteBar(0, Common::kDeviceStatusOffset, 1, 0);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while ((*function)->ReadBar(0, Common::kDeviceStatusOffset, 1) != 0) {
+      if (std::chrono::steady_clock::now() > end) {
+        ADD_FAILURE() << "the reset does not end";
+        return words;
+      }
+    }
     for (uint32_t window = 0; window < words.size(); ++window) {
       (*function)->WriteBar(0, Common::kDeviceFeatureSelectOffset, 4, window);
       for (unsigned at = 0; at < 4; at += bytes) {
