@@ -268,6 +268,7 @@ void RingRules::OnArm(uint16_t index, bool solicited, bool next_completion) {
   Notify(queues_[index]);
   Arm(index, {}, solicited, next_completion);
   queues_[index].is_armed_by_firmware = true;
+  queues_[index].arm_answers = answers_;
 }
 
 // The CQEs that are visible behind `seen`, the driver's position (spec::RdmaCqArm). A buffer of a CQ is one descriptor.
@@ -304,7 +305,13 @@ void RingRules::CheckArm(uint16_t index) {
     queue.solicited_ahead.erase(queue.solicited_ahead.begin());
     is_solicited = true;
   }
-  if (queue.is_armed_next || (queue.is_armed_solicited && is_solicited)) Owe(index);
+  if (!queue.is_armed_next && !(queue.is_armed_solicited && is_solicited)) return;
+  if (queue.is_armed_by_firmware && queue.arm_answers == answers_) {
+    // The device may have had it before the arm, and the driver looks once more behind the answer.
+    queue.is_armed_next = queue.is_armed_solicited = false;
+    return;
+  }
+  Owe(index);
 }
 
 void RingRules::Owe(uint16_t index) {
@@ -946,7 +953,10 @@ void RingRules::Exchange(uint16_t index, uint16_t number) {
 
 void RingRules::Returned(Cycle cycle, uint16_t index, uint16_t head) {
   Queue& queue = queues_[index];
-  if (queue.kind == TableQueueKind::kControl) listener_.OnAnswer();
+  if (queue.kind == TableQueueKind::kControl) {
+    ++answers_;
+    listener_.OnAnswer();
+  }
   const bool exists = head < queue.descriptors.size();
   if (queue.kind == TableQueueKind::kSq && !queue.is_refused) {
     listener_.OnSendUsed(queue.owner, WorkOf(exists ? works_.Find(queue.descriptors[head].address) : nullptr));

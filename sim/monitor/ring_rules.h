@@ -164,6 +164,7 @@ class RingRules {
     // Of a CQ: how it is armed, and whether an interrupt is owed, since when. `solicited`: `used` of the last solicited
     // CQE; solicited_ahead: of those behind the used index.
     bool is_armed_next = false, is_armed_solicited = false, owes = false, is_armed_by_firmware = false;
+    uint64_t arm_answers = 0;  // with is_armed_by_firmware: RingRules::answers_ then
     std::vector<uint64_t> solicited_ahead;
     Cycle owed_since = 0;
     std::optional<uint64_t> solicited;
@@ -304,6 +305,7 @@ class RingRules {
   uint16_t msix_control_ = 0;
   std::unordered_set<uint16_t> unmasked_;
   std::vector<uint16_t> owing_;  // queues
+  uint64_t answers_ = 0;         // times that commands of the control queue were answered
 };
 
 }  // namespace vireo::sim::monitor

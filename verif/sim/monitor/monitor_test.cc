@@ -1339,6 +1339,31 @@ TEST_F(MonitorTest, ReportsAnArmedCqThatDoesNotNotify) {
   ExpectOnly("arm.notifies", "queue 5 (cq 1): no interrupt after a CQE", "MSI-X 5");
 }
 
+// The device may have had a CQE that becomes visible before the answer.
+TEST_F(MonitorTest, ArmByCommandCountsFromItsAnswer) {
+  Unmask(kCq);
+  spec::TableCqContext context{};
+  context.vq_index = kCq;
+  context.set_next_completion = true;
+  const auto arm = Encoded(context);
+  Take(kControl, 0);
+  WriteTable(spec::MgmtTable::kCqContext, 1, arm);
+  Complete(0);
+  WriteElement(kControl, 0, 0);
+  WriteIndex(kControl, 1);
+  cycle_ += 200'000;
+  Take(kSq, 0);
+  ExpectGood();
+  Take(kControl, 1);
+  WriteTable(spec::MgmtTable::kCqContext, 1, arm);
+  WriteElement(kControl, 1, 1);
+  WriteIndex(kControl, 2);
+  Complete(1);
+  cycle_ += 200'000;
+  Take(kSq, 1);
+  ExpectOnly("arm.notifies", "queue 5 (cq 1): no interrupt after a CQE", "MSI-X 5");
+}
+
 TEST_F(MonitorTest, SolicitedArmIsForSolicitedCompletions) {
   Unmask(kCq);
   ArmCq(0, true);
