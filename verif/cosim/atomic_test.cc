@@ -13,8 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/traffic/frame_log.h"
-#include "verif/cosim/pair_test.h"
+#include "verif/cosim/atomic_pair.h"
 
 namespace vireo::sim {
 namespace {
@@ -29,7 +28,7 @@ constexpr uint8_t kSoon = 5;  // acknowledge timeout: 131 us
 constexpr uint64_t kTimeoutNs = 50'000'000;
 constexpr uint32_t kBytes = 8;
 
-class Atomic : public PairTest {
+class Atomic : public AtomicPair {
  protected:
   void Build(const std::array<std::string, 2>& faults = {}) {
     BuildWith(faults);
@@ -37,41 +36,15 @@ class Atomic : public PairTest {
     if (!system_->host(0).device().has_atomics()) GTEST_SKIP() << "no atomic operations in this profile";
     log_.Watch(system_->host(0).station());
   }
-  ConnectedPairOptions Options() {
-    ConnectedPairOptions options;
-    options.memory_bytes = 8192;
-    options.qp.max_send_sge = options.qp.max_recv_sge = config().max_send_sge;
-    options.qp.max_inline_data = 64;
-    options.connection.max_rd_atomic = options.connection.max_dest_rd_atomic =
-        static_cast<uint8_t>(config().max_rd_atomic);
-    options.connection.access = system_->host(0).device().all_access();
-    return options;
-  }
-  verbs::SendRequest FetchAdd(uint64_t wr_id, const Elements& into, uint64_t at, uint64_t add) {
-    auto request = Remote(IbWrOpcode::kAtomicFetchAndAdd, wr_id, into, at);
-    request.compare_add = add;
-    return request;
-  }
   verbs::SendRequest CompareSwap(uint64_t wr_id, const Elements& into, uint64_t at, uint64_t compare, uint64_t swap) {
     auto request = Remote(IbWrOpcode::kAtomicCmpAndSwp, wr_id, into, at);
     request.compare_add = compare;
     request.swap = swap;
     return request;
   }
-  // The number at `offset` of a memory, in host order.
-  static uint64_t Load(const host::DmaMemory& memory, uint64_t offset) {
-    uint64_t value = 0;
-    std::memcpy(&value, memory.data() + offset, sizeof value);
-    return value;
-  }
   static void Store(host::DmaMemory& memory, uint64_t offset, uint64_t value) {
     std::memcpy(memory.data() + offset, &value, sizeof value);
   }
-  static void Store(Bytes& memory, uint64_t offset, uint64_t value) {
-    std::memcpy(memory.data() + offset, &value, sizeof value);
-  }
-
-  FrameLog log_;  // of host 0
 };
 
 // One behind the other at one address, none waits for the one before: results are in the order of the requests.
@@ -97,7 +70,7 @@ TEST_P(Atomic, OperationsAtOneAddressAreInOrder) {
   // A WRITE before them is visible to the first one; a fenced READ behind them sees the last one.
   auto expected = Memory();
   Store(*near().memory, 0, kFirst);
-  Store(expected[0], 0, kFirst);
+  Put(expected[0], 0, kFirst);
   PostSend(Remote(IbWrOpcode::kRdmaWrite, 0, {near().region->Sge(0, kBytes)}, kAt));
   for (size_t i = 0; i < kSteps.size(); ++i) {
     const Step& step = kSteps.at(i);
@@ -109,12 +82,12 @@ TEST_P(Atomic, OperationsAtOneAddressAreInOrder) {
     PostSend(step.is_swap ? CompareSwap(1 + i, into, kAt, step.compare_add, step.swap)
                           : FetchAdd(1 + i, into, kAt, step.compare_add));
   }
-  Store(expected[1], kAt, 5);
+  Put(expected[1], kAt, 5);
   const Elements at_the_end = {near().region->Sge(64, kBytes)};
   auto read = Remote(IbWrOpcode::kRdmaRead, 9, at_the_end, kAt);
   read.flags |= spec::IbSendFlags::kFence;
   PostSend(read);
-  Store(expected[0], 64, 5);
+  Put(expected[0], 64, 5);
   ExpectNext(0, 0, IbWcStatus::kSuccess);
   for (size_t i = 0; i < kSteps.size(); ++i) {
     const auto completion = Next(0);
@@ -228,8 +201,8 @@ TEST_P(Atomic, RefusedOperationChangesNoMemory) {
     const bool has_right = wrong != Wrong::kQpRight;
     if (has_right) {
       const uint64_t before = Load(*far().memory, 8);
-      Store(expected[0], 0, before);
-      Store(expected[1], 8, before + 3);
+      Put(expected[0], 0, before);
+      Put(expected[1], 8, before + 3);
       PostSend(FetchAdd(1, into, 8, 3));
     }
     const uint64_t end = far().memory->size();
@@ -332,7 +305,7 @@ TEST_P(Atomic, UnwritableResultFailsLocally) {
   ASSERT_TRUE(made.ok());
   std::shared_ptr<verbs::MemoryRegion> read_only = *made;
   auto expected = Memory();
-  Store(expected[1], 8, Load(*far().memory, 8) + 1);
+  Put(expected[1], 8, Load(*far().memory, 8) + 1);
   PostSend(FetchAdd(1, {read_only->Sge(0, kBytes)}, 8, 1));
   PostSend(Remote(IbWrOpcode::kRdmaRead, 2, {near().region->Sge(64, kBytes)}, 8));
   ExpectNext(0, 1, IbWcStatus::kLocProtErr);

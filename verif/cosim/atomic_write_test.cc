@@ -8,8 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "sim/traffic/frame_log.h"
-#include "verif/cosim/pair_test.h"
+#include "verif/cosim/atomic_pair.h"
 
 namespace vireo::sim {
 namespace {
@@ -24,7 +23,7 @@ constexpr uint8_t kSoon = 5;  // acknowledge timeout: 131 us
 constexpr uint64_t kTimeoutNs = 50'000'000;
 constexpr uint32_t kBytes = 8;
 
-class AtomicWrite : public PairTest {
+class AtomicWrite : public AtomicPair {
  protected:
   void Build(const std::array<std::string, 2>& faults = {}) {
     BuildWith(faults);
@@ -32,23 +31,9 @@ class AtomicWrite : public PairTest {
     if (!system_->host(0).device().has_atomic_write()) GTEST_SKIP() << "no ATOMIC WRITE in this profile";
     log_.Watch(system_->host(0).station());
   }
-  ConnectedPairOptions Options() {
-    ConnectedPairOptions options;
-    options.memory_bytes = 4096;
-    options.qp.max_inline_data = 64;
-    options.connection.max_rd_atomic = options.connection.max_dest_rd_atomic =
-        static_cast<uint8_t>(config().max_rd_atomic);
-    options.connection.access = system_->host(0).device().all_access();
-    return options;
-  }
   verbs::SendRequest Store(uint64_t wr_id, uint64_t at, uint64_t value) {
     auto request = Remote(IbWrOpcode::kAtomicWrite, wr_id, {}, at);
     request.compare_add = value;
-    return request;
-  }
-  verbs::SendRequest FetchAdd(uint64_t wr_id, const Elements& into, uint64_t at, uint64_t add) {
-    auto request = Remote(IbWrOpcode::kAtomicFetchAndAdd, wr_id, into, at);
-    request.compare_add = add;
     return request;
   }
   void ExpectStored(uint64_t wr_id) {
@@ -59,16 +44,6 @@ class AtomicWrite : public PairTest {
     EXPECT_EQ(completion->opcode, IbWcOpcode::kAtomicWrite);
     EXPECT_EQ(completion->byte_len, 0U);
   }
-  static uint64_t Load(const host::DmaMemory& memory, uint64_t offset) {
-    uint64_t value = 0;
-    std::memcpy(&value, memory.data() + offset, sizeof value);
-    return value;
-  }
-  static void Put(Bytes& memory, uint64_t offset, uint64_t value) {
-    std::memcpy(memory.data() + offset, &value, sizeof value);
-  }
-
-  FrameLog log_;  // of host 0
 };
 
 // A WRITE before it at the same place is there first; an atomic operation behind it has its value, and a WRITE behind
