@@ -58,6 +58,8 @@ class Channel {
   void SetProducer(Block* block) { producer_ = block; }
   void SetConsumer(Block* block) { consumer_ = block; }
   const Block* consumer() const { return consumer_; }
+  // Of its queue; it has one.
+  size_t depth() const { return timing_->depth(); }
   // Null: none. Outlives the channel's use.
   void SetMeter(StreamMeter* meter) { meter_ = meter; }
   // Bit `bit` of `set` is 1 while there is a token. To be called before the first one.
@@ -164,7 +166,7 @@ class Output {
     channel_ = &channel;
     channel.SetProducer(&producer);
     if (Meters* const meters = producer.meters(); meters != nullptr && channel.consumer() != nullptr) {
-      channel.SetMeter(meters->Add(&producer, channel.consumer()));
+      channel.SetMeter(meters->Add(&producer, channel.consumer(), channel.depth()));
     }
   }
   bool IsConnected() const { return channel_ != nullptr; }

@@ -49,6 +49,7 @@ class Credits {
   }
 
   bool IsEmpty() const { return taken() >= returned_at_.size(); }
+  size_t total() const { return returned_at_.size(); }
   size_t taken() const { return static_cast<size_t>(taken_ - returned_); }
 
  private:

@@ -81,6 +81,7 @@ class FifoTiming {
   }
 
   size_t size() const { return pushed_at_.size(); }
+  size_t depth() const { return room_.total(); }
   // No free entry, counting the pops reported so far.
   bool IsFull() const { return room_.IsEmpty(); }
 

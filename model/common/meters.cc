@@ -23,17 +23,18 @@ size_t Meters::PartOf(const Block* block) const {
   return static_cast<size_t>(part - parts_.begin());
 }
 
-StreamMeter* Meters::Add(const Block* producer, const Block* consumer) {
+StreamMeter* Meters::Add(const Block* producer, const Block* consumer, size_t depth) {
   const size_t from = PartOf(producer), to = PartOf(consumer);
   if (from == to) return nullptr;
-  return &streams_.emplace_back(Stream{StreamMeter(blocks_[from], blocks_[to]), from, to}).meter;
+  return &streams_.emplace_back(Stream{StreamMeter(blocks_[from], blocks_[to], depth), from, to}).meter;
 }
 
 Meters::Counts Meters::At(Cycle now) const {
   Counts counts;
   for (const Stream& stream : streams_) {
     counts.streams.push_back({parts_[stream.producer].name, parts_[stream.consumer].name, stream.meter.tokens(),
-                              stream.meter.waiting().At(now), stream.meter.full().At(now)});
+                              stream.meter.waiting().At(now), stream.meter.full().At(now), stream.meter.HeldAt(now),
+                              stream.meter.depth()});
   }
   for (size_t i = 0; i < parts_.size(); ++i) {
     counts.blocks.push_back({parts_[i].name, blocks_[i].worked(), blocks_[i].starved().At(now),

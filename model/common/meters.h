@@ -4,6 +4,7 @@
 //
 //   waiting   a token was in the stream's queue
 //   full      the queue had no room: the producer was blocked, if it had more
+//   held      tokens in the queue, summed over the cycles: divided by these, how many it held on average
 //   worked    a token entered or left the block
 //   starved   none of the block's input streams held a token
 //   blocked   at least one of its output streams was full
@@ -107,16 +108,19 @@ class BlockMeter {
 
 class StreamMeter {
  public:
-  StreamMeter(BlockMeter& producer, BlockMeter& consumer) : producer_(producer), consumer_(consumer) {}
+  StreamMeter(BlockMeter& producer, BlockMeter& consumer, size_t depth)
+      : producer_(producer), consumer_(consumer), depth_(depth) {}
   // After the push.
   void OnPush(Cycle now, bool is_first, bool is_full) {
     producer_.OnToken(now);
+    ++present_, held_ -= now;
     if (is_first) waiting_.Begin(now), consumer_.OnInput(now, true);
     if (is_full) full_.Begin(now), producer_.OnOutput(now, true);
   }
   // After the pop.
   void OnPop(Cycle now, bool was_full, bool is_empty) {
     ++tokens_;
+    --present_, held_ += now;
     consumer_.OnToken(now);
     if (was_full) full_.End(now), producer_.OnOutput(now, false);
     if (is_empty) waiting_.End(now), consumer_.OnInput(now, false);
@@ -125,6 +129,8 @@ class StreamMeter {
   // `pushes` tokens from cycle `push` on, which leave with the `before` that are there from `pop` on.
   void OnPass(Cycle push, size_t pushes, size_t before, bool was_full, Cycle pop) {
     tokens_ += before + pushes;
+    present_ -= before;
+    held_ += SumFrom(pop, before + pushes) - SumFrom(push, pushes);
     producer_.OnTokens(push, pushes);
     consumer_.OnTokens(pop, before + pushes);
     if (was_full) full_.End(pop), producer_.OnOutput(pop, false);
@@ -137,10 +143,17 @@ class StreamMeter {
   uint64_t tokens() const { return tokens_; }
   const Duration& waiting() const { return waiting_; }
   const Duration& full() const { return full_; }
+  uint64_t HeldAt(Cycle now) const { return held_ + present_ * now; }
+  size_t depth() const { return depth_; }
 
  private:
+  // Of `count` cycles from `first` on.
+  static uint64_t SumFrom(Cycle first, uint64_t count) { return count * first + count * (count - 1) / 2; }
+
   BlockMeter &producer_, &consumer_;
+  size_t depth_;
   uint64_t tokens_ = 0;
+  uint64_t present_ = 0, held_ = 0;  // held_: cycles of pops less those of pushes, modulo 2^64
   Duration waiting_, full_;
 };
 
@@ -157,6 +170,8 @@ class Meters {
     const char *producer, *consumer;
     uint64_t tokens;
     Cycle waiting, full;
+    uint64_t held;
+    size_t depth;
   };
   struct BlockCounts {
     const char* name;
@@ -169,8 +184,8 @@ class Meters {
   };
 
   void SetParts(std::vector<Part> parts);
-  // Null within one part: that is its own matter.
-  StreamMeter* Add(const Block* producer, const Block* consumer);
+  // Of a stream whose queue has `depth` places. Null within one part: that is its own matter.
+  StreamMeter* Add(const Block* producer, const Block* consumer, size_t depth);
   // Of the part that contains it; valid as long as this.
   BlockMeter* Of(const Block* block) { return &blocks_[PartOf(block)]; }
   Counts At(Cycle now) const;

@@ -94,6 +94,8 @@ struct StreamUse {
   std::string producer, consumer;
   uint64_t tokens = 0;
   double waiting = 0, full = 0;
+  double held = 0;   // tokens in its queue, on average
+  size_t depth = 0;  // for how many it has room
 };
 
 struct Row {

@@ -213,7 +213,8 @@ void FindBottleneck(const Options& options, const Mark& begin, const Mark& end, 
       row.streams.push_back({prefix + to.streams[i].producer, prefix + to.streams[i].consumer,
                              to.streams[i].tokens - from.streams[i].tokens,
                              share(to.streams[i].waiting, from.streams[i].waiting),
-                             share(to.streams[i].full, from.streams[i].full)});
+                             share(to.streams[i].full, from.streams[i].full),
+                             share(to.streams[i].held, from.streams[i].held), to.streams[i].depth});
     }
     std::ranges::move(Resources(options, nic, end.counts.at(nic) - begin.counts.at(nic), time),
                       std::back_inserter(resources));
@@ -317,6 +318,13 @@ void PrintBottleneck(const Row& row) {
   for (const StreamUse& stream : streams) {
     if (stream.full < 0.005) break;
     fmt::print("  {} is blocked by {} in {:.1f}% of cycles\n", stream.producer, stream.consumer, 100 * stream.full);
+  }
+  std::ranges::stable_sort(streams, std::greater<>(), &StreamUse::held);
+  fmt::print("  {:<48}{:>8}{:>8}   tokens that wait in the queue, on average\n", "queue", "held", "of");
+  for (const StreamUse& stream : streams) {
+    if (stream.held < 0.1) break;
+    fmt::print("  {:<48}{:>8.1f}{:>8}\n", fmt::format("{} > {}", stream.producer, stream.consumer), stream.held,
+               stream.depth);
   }
 }
 

@@ -541,7 +541,9 @@ std::string WriteResult(const std::string& path, const Settings& settings, const
                                 {"consumer", stream.consumer},
                                 {"tokens", stream.tokens},
                                 {"waiting", stream.waiting},
-                                {"full", stream.full}});
+                                {"full", stream.full},
+                                {"held", stream.held},
+                                {"depth", stream.depth}});
     }
   }
   std::ofstream file(path);

@@ -40,13 +40,14 @@ TEST(Meters, EqualACountOfEveryCycle) {
   uint64_t tokens = 0, first_worked = 0, second_worked = 0;
   Cycle waiting = 0, full = 0, stalled = 0, without = 0;
   size_t held = 0;
+  uint64_t sum = 0;
   for (Cycle now = 1; now < 20'000; ++now) {
     // State during the cycle before: from the end of its events on.
     const unsigned phase = static_cast<unsigned>(now / 500 % 4);  // more pushes, more pops, both, none for long
     if (phase == 3 && now % 50 > 10) {
       ++without;
       stalled += first_worked != 0 && without > model::BlockMeter::kLongestStep;
-      waiting += held != 0, full += held == 4;
+      waiting += held != 0, full += held == 4, sum += held;
       continue;
     }
     bool pushed = false, popped = false;
@@ -61,12 +62,14 @@ TEST(Meters, EqualACountOfEveryCycle) {
     tokens += popped, first_worked += pushed, second_worked += popped;
     without = pushed ? 0 : without + 1;
     stalled += first_worked != 0 && without > model::BlockMeter::kLongestStep;
-    waiting += held != 0, full += held == 4;
+    waiting += held != 0, full += held == 4, sum += held;
     const Meters::Counts counts = meters.At(now + 1);
     ASSERT_EQ(counts.streams.size(), 1);
     ASSERT_EQ(counts.streams[0].tokens, tokens);
     ASSERT_EQ(counts.streams[0].waiting, waiting) << "cycle " << now;
     ASSERT_EQ(counts.streams[0].full, full) << "cycle " << now;
+    ASSERT_EQ(counts.streams[0].held, sum) << "cycle " << now;
+    ASSERT_EQ(counts.streams[0].depth, 4);
     ASSERT_EQ(counts.blocks[0].worked, first_worked);
     ASSERT_EQ(counts.blocks[1].worked, second_worked);
     ASSERT_EQ(counts.blocks[0].blocked, full);
@@ -103,6 +106,7 @@ TEST(Meters, TrainIsCountedAtOnce) {
   const Meters::Counts counts = meters.At(200);
   EXPECT_EQ(counts.streams[0].tokens, 100);
   EXPECT_EQ(counts.streams[0].waiting, 102);
+  EXPECT_EQ(counts.streams[0].held, 200);  // two cycles each
   EXPECT_EQ(counts.blocks[1].starved, 98);
   EXPECT_EQ(counts.blocks[0].worked, 100);
   first.out.Push(201, 1);
