@@ -555,7 +555,8 @@ void RingRules::ExpectWorks(uint16_t index) {
     ++queue.found;
     queue.are_heads_new[place] = false;
     const size_t least = has_extensible_ ? spec::RdmaSqBase::kBytes : spec::RdmaSqReq::kBytes;
-    if ((descriptor.flags & spec::VirtqDescFlags::kIndirect) != 0 || descriptor.bytes < least) {
+    if ((descriptor.flags & spec::VirtqDescFlags::kIndirect) != 0 || descriptor.bytes < least ||
+        !IsInWindow(queue, descriptor.address, descriptor.bytes)) {
       listener_.OnSendWork(queue.owner, {});
       continue;
     }
@@ -659,6 +660,11 @@ void RingRules::SetDescriptor(uint16_t index, uint16_t number, const uint8_t* by
   }
   DropBuffer(index, descriptor, number);
   descriptor = {split.addr, split.len, flags, split.next, id, true, true};
+  // The device does not access it, and it may be another queue's: it says nothing of what is read there.
+  if (!IsInWindow(queue, split.addr, split.len)) {
+    queue.is_broken = true;
+    return;
+  }
   if ((flags & spec::VirtqDescFlags::kIndirect) != 0 || queue.kind == TableQueueKind::kCq ||
       queue.kind == TableQueueKind::kSq || queue.kind == TableQueueKind::kRq || queue.kind == TableQueueKind::kEvent) {
     MarkPages(split.addr, split.len);
@@ -683,15 +689,18 @@ void RingRules::AddTableEntry(uint16_t index, uint16_t head, const uint8_t* byte
   AddBuffer(index, descriptor.addr, descriptor.len);
 }
 
-void RingRules::AddBuffer(uint16_t index, uint64_t address, uint64_t bytes) {
-  const Queue& queue = queues_[index];
-  if (bytes == 0) return;
+bool RingRules::IsInWindow(const Queue& queue, uint64_t address, uint64_t bytes) {
+  if (!queue.has_window || bytes == 0) return true;
   const uint64_t last = address + bytes - 1;
-  if (queue.has_window && (address < queue.window_base || last > queue.window_last || last < address)) {
+  return address >= queue.window_base && last <= queue.window_last && last >= address;
+}
+
+void RingRules::AddBuffer(uint16_t index, uint64_t address, uint64_t bytes) {
+  if (!IsInWindow(queues_[index], address, bytes)) {
     queues_[index].is_broken = true;
     return;
   }
-  memory_.Add(index, address, bytes);
+  if (bytes != 0) memory_.Add(index, address, bytes);
 }
 
 void RingRules::DropBuffer(uint16_t index, Descriptor& descriptor, uint16_t number) {

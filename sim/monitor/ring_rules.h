@@ -246,6 +246,7 @@ class RingRules {
   // The work request whose buffer has this address; none: null.
   static AddressMap<Work>::Found FindWork(AddressMap<Work>& works, uint64_t address);
   static const std::optional<SendWork>& WorkOf(const Work* work);
+  static bool IsInWindow(const Queue& queue, uint64_t address, uint64_t bytes);
   static void AddWork(AddressMap<Work>& works, uint64_t address, uint16_t queue, uint16_t head, uint32_t bytes);
   void MarkPages(uint64_t address, uint64_t bytes);
   // False: the access is to none of them.

@@ -1543,6 +1543,36 @@ TEST_F(MonitorTest, ReportsABufferOutsideOfTheWindow) {
   ExpectOnly("dma.inside", "DMA read of 64 bytes", "an address in a ring");
 }
 
+// A tenant may write any address into its ring: what the device reads there for others is not taken for its buffers.
+TEST_F(MonitorTest, BuffersOutsideOfTheWindowHideNothing) {
+  constexpr std::array kKinds = {spec::TableQueueKind::kSq, spec::TableQueueKind::kRq, spec::TableQueueKind::kCq,
+                                 spec::TableQueueKind::kEvent};
+  WriteTable(spec::MgmtTable::kMr, 3, Encoded(Region(true)));
+  for (size_t i = 0; i < kKinds.size(); ++i) {
+    const auto queue = static_cast<uint16_t>(8 + i);
+    SetUp(queue, kKinds.at(i), kQpn + 1);
+    WriteTable(spec::MgmtTable::kWindow, queue,
+               Encoded(spec::TableWindow{.enable = true, .base = Desc(queue), .last = Desc(queue) + 0xffff}));
+    for (const bool is_indirect : {false, true}) {
+      const uint16_t head = is_indirect ? 1 : 0, available = head + 1;
+      Read(Driver(queue) + 2, {static_cast<uint8_t>(available), 0});
+      Read(Driver(queue) + 4 + uint64_t{head} * 2, {static_cast<uint8_t>(head), 0});
+      Read(Desc(queue) + uint64_t{head} * 16,
+           Encoded(
+               spec::VirtqDesc{.addr = kPages,
+                               .len = 0x1000,
+                               .flags = is_indirect ? spec::VirtqDescFlags::kIndirect : spec::VirtqDescFlags::kWrite}));
+    }
+  }
+  Read(kPages + 4, Pattern(8));
+  Receive({.opcode = BthOpcode::kRcRdmaReadRequest, .psn = 500, .extension = RethOf(kRegion + 4, 8)});
+  Send({.opcode = BthOpcode::kRcRdmaReadResponseOnly, .psn = 500, .extension = Ack(1), .payload = Pattern(8)});
+  ExpectGood();
+  Receive({.opcode = BthOpcode::kRcRdmaReadRequest, .psn = 501, .extension = RethOf(kRegion + 4, 8)});
+  Send({.opcode = BthOpcode::kRcRdmaReadResponseOnly, .psn = 501, .extension = Ack(2), .payload = Pattern(8, 2)});
+  ExpectOnly("message.payload", "PSN 501 with 8 bytes of payload", "those that were read at 0x90000004");
+}
+
 // --- Idle
 
 TEST_F(MonitorTest, ReportsAnOutputOfADeviceThatIsIdle) {
