@@ -389,7 +389,7 @@ bool NetRx::BeginEntry(Cycle now) {
 }
 
 void NetRx::BeginWrite(Cycle now, uint64_t address, size_t left) {
-  const size_t bytes = std::min<size_t>(left, kWriteBytes - address % kWriteBytes);
+  const size_t bytes = std::min<size_t>(left, spec::kNetWriteBytes - address % spec::kNetWriteBytes);
   const bool is_last = bytes == left && position_ + left == writing_.bytes && !is_late_;
   stream_.Begin(now + 1, {.address = address,
                           .bytes = bytes,

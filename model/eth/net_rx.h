@@ -36,10 +36,6 @@ class NetRx final : public Block {
   static constexpr size_t kRequests = 4;                          // outstanding
   static constexpr size_t kWaiting = spec::kNetChainDescriptors;  // completions waiting for the writes of their frame
 
-  // A write ends at a multiple of this address, or with its descriptor. The write port serves its clients in turn, a
-  // write of each, so a longer one would delay every used element and used index by as much.
-  static constexpr size_t kWriteBytes = 512;
-
   // Unloaded, from the cycle in which one token is accepted to the one in which the next is visible. `Beat` is the
   // frame's first.
   static constexpr Cycle kFrameToBeat = 11;          // from the cache

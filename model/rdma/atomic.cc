@@ -7,18 +7,13 @@
 
 #include "model/common/output_register.h"
 #include "model/dma/dma_split.h"
+#include "model/rdma/transport.h"
 
 namespace vireo::model {
 namespace {
 
 bool IsOkay(uint8_t resp) { return resp == static_cast<uint8_t>(AxiResp::kOkay); }
 
-// Values are in the host's byte order, which is the first byte lowest.
-uint64_t ValueOf(const uint8_t* data) {
-  uint64_t value = 0;
-  for (unsigned i = 0; i < spec::kAtomicBytes; ++i) value |= uint64_t{data[i]} << 8 * i;
-  return value;
-}
 void Encode(uint64_t value, uint8_t* data) {
   for (unsigned i = 0; i < spec::kAtomicBytes; ++i) data[i] = static_cast<uint8_t>(value >> 8 * i);
 }
@@ -103,7 +98,7 @@ void Atomic::Compute(Cycle now) {
     if (!request.is_write) {
       const spec::DmaFetched fetched = fetched_in.Pop(now);
       ending.failed = !IsOkay(fetched.resp);
-      ending.value = ValueOf(fetched.data);
+      ending.value = HostValue(fetched.data);
     }
     ending.grant = request.grant;
     ending.writes = !ending.failed && (!request.is_swap || ending.value == request.compare);

@@ -24,12 +24,6 @@ bool IsNak(const spec::RxAnswer& answer) {
   return !answer.is_read && spec::Aeth::Decode(answer.packet.extension).kind != spec::AethKind::kAck;
 }
 
-uint64_t HostValue(const uint8_t* data) {
-  uint64_t value = 0;
-  for (unsigned i = 0; i < spec::kAtomicBytes; ++i) value |= uint64_t{data[i]} << 8 * i;
-  return value;
-}
-
 spec::TxJob Acknowledge(uint32_t qpn, uint32_t psn, const spec::Aeth& aeth) {
   spec::TxJob job{.packet = {.qpn = qpn, .opcode = BthOpcode::kRcAcknowledge, .psn = psn, .is_response = true}};
   aeth.Encode(job.packet.extension);

@@ -21,6 +21,13 @@ constexpr uint8_t TokenExtensionBytes(const spec::OpcodeInfo& info) {
   return static_cast<uint8_t>(info.extension_bytes + (stores ? spec::kAtomicBytes : 0));
 }
 
+// Of an atomic operation in host memory: the first byte is the lowest.
+inline uint64_t HostValue(const uint8_t* data) {
+  uint64_t value = 0;
+  for (unsigned i = 0; i < spec::kAtomicBytes; ++i) value |= uint64_t{data[i]} << 8 * i;
+  return value;
+}
+
 // Transport service of a QP type. kCnp: there are no QPs of this type.
 constexpr spec::BthService ServiceOf(spec::IbQpType type) {
   switch (type) {

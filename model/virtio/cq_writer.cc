@@ -11,8 +11,7 @@ using spec::BufferStatus;
 using spec::RdmaError;
 using spec::TableQueueKind;
 
-constexpr unsigned kAvailEntryBytes = 2;  // of an available ring [virtio 1.3, 2.7.6]
-constexpr unsigned kWrap = 0x8000;        // in a head of a packed ring: the wrap counter [virtio 1.3, 2.8.14]
+constexpr unsigned kWrap = 0x8000;  // in a head of a packed ring: the wrap counter [virtio 1.3, 2.8.14]
 
 // Positions count modulo 2^16, so they are compared by their distance to the device's.
 uint16_t Distance(uint16_t from, uint16_t to) { return static_cast<uint16_t>(to - from); }
@@ -852,7 +851,7 @@ bool CqWriter::ReadSuppression(Cycle now) {
   const Slot& slot = slots_[slot_head_];
   if (!row_.enabled) return true;  // reset meanwhile
   if (!fetch_request_.IsFree()) return false;
-  const uint64_t used_event = spec::VirtqAvail::kBytes + uint64_t{kAvailEntryBytes} * row_.queue_size;
+  const uint64_t used_event = spec::VirtqAvail::kBytes + uint64_t{spec::VirtqAvail::kRingEntryBytes} * row_.queue_size;
   const uint64_t offset = packed_ ? 0 : event_idx_.At(now) ? used_event : spec::VirtqAvail::kFlagsOffset;
   fetch_request_.Load(
       now, {.address = row_.queue_driver + offset,

@@ -12,7 +12,7 @@ namespace {
 using spec::BufferStatus;
 using spec::RdmaError;
 
-constexpr unsigned kEntryBytes = 2;     // of an available ring [virtio 1.3, 2.7.6]
+constexpr unsigned kEntryBytes = spec::VirtqAvail::kRingEntryBytes;
 constexpr size_t kReadsPerRequest = 4;  // on average: a request of a packed ring takes up to 9
 constexpr unsigned kEntriesPerRead = spec::kDmaFetchBytes / kEntryBytes;
 static_assert(kEntriesPerRead >= spec::kNetBuffersPerRequest);

@@ -90,10 +90,8 @@ module vireo_net_rx
   // Width of a byte offset in net_hdr and frame, and of their length.
   localparam int unsigned PosBits = $bits(frame_i.bytes);
   localparam int unsigned StepBits = PosBits - LaneBits;
-  // A write ends at a multiple of this address, or with its descriptor. The write port serves its clients in turn, a
-  // write of each, so a longer one would delay every used element and used index by as much.
-  localparam int unsigned WriteBytes = 512;
-  localparam int unsigned WriteBits = $clog2(WriteBytes);
+  // A write ends at a multiple of NetWriteBytes, or with its descriptor.
+  localparam int unsigned WriteBits = $clog2(NetWriteBytes);
   // Pending completions: at least those of one frame, otherwise the first would wait for writes that wait for the last.
   localparam int unsigned Waiting = Descriptors;
   localparam int unsigned WaitingBits = $clog2(Waiting);
@@ -701,7 +699,7 @@ module vireo_net_rx
   logic [PosBits-1:0] run_left;
   logic [PosBits-1:0] run_position;
   logic [WriteBits-1:0] run_place;
-  logic [12:0] run_room, run_bytes, run_end;  // run_room: up to the next multiple of WriteBytes
+  logic [12:0] run_room, run_bytes, run_end;  // run_room: up to the next multiple of NetWriteBytes
   logic run_last;
 
   logic pending_push, pending_space, pending_valid, pending_pop;
@@ -799,7 +797,7 @@ module vireo_net_rx
     run_address = write_state_q == WrEntry ? entry.address : address_q;
     run_left = write_state_q == WrEntry ? entry.bytes - PosBits'(skip) : bytes_q;
     run_place = run_address[WriteBits-1:0] + WriteBits'(skip);
-    run_room = 13'(WriteBytes) - 13'(run_place);
+    run_room = 13'(NetWriteBytes) - 13'(run_place);
     run_bytes = run_left > PosBits'(run_room) ? run_room : 13'(run_left);
     run_end = run_bytes + 13'(skip);
     run_position = position_q + PosBits'(skip);

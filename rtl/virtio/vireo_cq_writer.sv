@@ -124,7 +124,6 @@ module vireo_cq_writer
   localparam int unsigned PlaceBits = 15;  // position in a packed ring; bit 15: wrap counter [2.8.14]
   localparam int unsigned Questions = 32'(DmaFetchDepth);  // outstanding reads of event suppression
   localparam int unsigned QuestionBits = $clog2(Questions + 1);
-  localparam int unsigned RingEntryBytes = 2;  // entry of an available ring [virtio 1.3, 2.7.6]
 
   // State of a queue until it is reset.
   typedef struct packed {
@@ -1062,7 +1061,7 @@ module vireo_cq_writer
       fetch_request_in.bytes = 13'(VirtqUsedEventBytes);
       fetch_request_in.address = driver_area + 64'(VirtqAvailFlagsOffset);
       if (event_idx_i) begin
-        fetch_request_in.address = driver_area + 64'(VirtqAvailBytes) + 64'(RingEntryBytes) * 64'(size);
+        fetch_request_in.address = driver_area + 64'(VirtqAvailBytes) + 64'(VirtqAvailRingEntryBytes) * 64'(size);
       end
     end
     // Is the event position in [first, next_position)? Its wrap counter selects the lap.

@@ -110,7 +110,6 @@ module vireo_desc_fetch
   localparam int unsigned QueueBits = $clog2(NumQueues);
   localparam int unsigned ClientBits = $clog2(Clients);
   localparam int unsigned SlotBits = $clog2(Requests);
-  localparam int unsigned EntryBytes = 2;            // entry of an available ring [virtio 1.3, 2.7.6]
   localparam int unsigned RingReads = 4 * Requests;  // outstanding; a request of a packed ring takes up to 9
   localparam int unsigned RingSlotBits = $clog2(RingReads + 1);
   localparam int unsigned CountBits = $bits(NetBuffersPerRequest);
@@ -436,7 +435,7 @@ module vireo_desc_fetch
     if (walk_read) begin
       index_request_d = walk_request;
     end else if (index_read && !ring_packed_i) begin
-      index_request_d = '{address: area1 + 64'(VirtqAvailIdxOffset), bytes: 13'(EntryBytes), tag: '0};
+      index_request_d = '{address: area1 + 64'(VirtqAvailIdxOffset), bytes: 13'(VirtqAvailRingEntryBytes), tag: '0};
     end
 
     reading_d = reading_q;
@@ -679,8 +678,8 @@ module vireo_desc_fetch
         ring_request_d = '{address: area_d + 64'(PvirtqDescBytes) * 64'(at_q),
                            bytes: 13'(PvirtqDescBytes) * 13'(part), tag: '0};
       end else begin
-        ring_request_d = '{address: area_d + 64'(VirtqAvailBytes) + 64'(EntryBytes) * 64'(at_q),
-                           bytes: 13'(EntryBytes) * 13'(part), tag: '0};
+        ring_request_d = '{address: area_d + 64'(VirtqAvailBytes) + 64'(VirtqAvailRingEntryBytes) * 64'(at_q),
+                           bytes: 13'(VirtqAvailRingEntryBytes) * 13'(part), tag: '0};
       end
     end
     position_in = walk_write ? {walk_wrapped_q, walk_place_q} : position + 16'(take);

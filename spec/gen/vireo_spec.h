@@ -351,6 +351,9 @@ inline constexpr uint8_t kSendBuffersPerRequest = 32u;
 // Most buffers that one buffer_request of net_transmit, net_receive or completion asks for: the entries of a split ring that one read brings. (tokens.toml) Unit: descriptors.
 inline constexpr uint8_t kNetBuffersPerRequest = 32u;
 
+// A received net frame is written in runs that end at multiples of this, or with their descriptor. The write port serves its clients in turn, a write of each, so a longer one would delay every used element and used index by as much. (tokens.toml) Unit: bytes.
+inline constexpr uint16_t kNetWriteBytes = 512u;
+
 // Outstanding requests of the send queue to descriptor fetch. (tokens.toml) Unit: requests.
 inline constexpr uint8_t kSendQueueRequests = 32u;
 
@@ -3934,6 +3937,7 @@ struct NetRssConfigHdr {
 // Little-endian, 3 bytes. Followed by hash_key_data[]: 1-byte values.
 struct NetRssConfigTrailer {
   static constexpr size_t kBytes = 3;
+  static constexpr size_t kHashKeyDataEntryBytes = 1;
   static constexpr size_t kMaxTxVqOffset = 0;
   static constexpr size_t kHashKeyLengthOffset = 2;
   uint16_t max_tx_vq{};  // Transmit queues that the driver may use: 1 to max_virtqueue_pairs
@@ -3963,6 +3967,7 @@ struct NetRssConfigTrailer {
 // Little-endian, 13 bytes. Followed by hash_key_data[]: 1-byte values.
 struct NetHashConfig {
   static constexpr size_t kBytes = 13;
+  static constexpr size_t kHashKeyDataEntryBytes = 1;
   static constexpr size_t kHashTypesOffset = 0;
   static constexpr size_t kHashKeyLengthOffset = 12;
   uint32_t hash_types{};  // Packets to hash; none after reset; flags: NetHashTypes
@@ -5765,6 +5770,7 @@ struct VirtioPciCfgCap {
 // Little-endian, 6 bytes. Followed by data[]: 1-byte values.
 struct VirtioPciVndrData {
   static constexpr size_t kBytes = 6;
+  static constexpr size_t kDataEntryBytes = 1;
   static constexpr size_t kCapVndrOffset = 0;
   static constexpr size_t kCapNextOffset = 1;
   static constexpr size_t kCapLenOffset = 2;
@@ -6385,6 +6391,7 @@ struct RdmaAckGetDmaMr {
 // Little-endian, 32 bytes. Followed by pages[]: 8-byte values.
 struct RdmaCmdRegUserMr {
   static constexpr size_t kBytes = 32;
+  static constexpr size_t kPagesEntryBytes = 8;
   static constexpr size_t kPdnOffset = 0;
   static constexpr size_t kAccessFlagsOffset = 4;
   static constexpr size_t kVirtAddrOffset = 8;
@@ -6511,6 +6518,7 @@ struct RdmaCmdDeregMr {
 // Little-endian, 40 bytes. Only in the vireo profile. Followed by pages[]: 8-byte values.
 struct RdmaCmdReregMr {
   static constexpr size_t kBytes = 40;
+  static constexpr size_t kPagesEntryBytes = 8;
   static constexpr size_t kMrnOffset = 0;
   static constexpr size_t kFlagsOffset = 4;
   static constexpr size_t kPdnOffset = 8;
@@ -9355,6 +9363,7 @@ struct VirtqDesc {
 // Little-endian, 4 bytes. Followed by ring[]: 2-byte values.
 struct VirtqAvail {
   static constexpr size_t kBytes = 4;
+  static constexpr size_t kRingEntryBytes = 2;
   static constexpr size_t kFlagsOffset = 0;
   static constexpr size_t kIdxOffset = 2;
   uint16_t flags{};  // Interrupt suppression; flags: VirtqAvailFlags

@@ -302,6 +302,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"receive_buffers_per_request", static_cast<uint64_t>(kReceiveBuffersPerRequest)},
     {"send_buffers_per_request", static_cast<uint64_t>(kSendBuffersPerRequest)},
     {"net_buffers_per_request", static_cast<uint64_t>(kNetBuffersPerRequest)},
+    {"net_write_bytes", static_cast<uint64_t>(kNetWriteBytes)},
     {"send_queue_requests", static_cast<uint64_t>(kSendQueueRequests)},
     {"send_queue_buffers", static_cast<uint64_t>(kSendQueueBuffers)},
     {"send_queue_fetches", static_cast<uint64_t>(kSendQueueFetches)},

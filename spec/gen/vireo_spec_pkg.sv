@@ -277,6 +277,9 @@ package vireo_spec_pkg;
   // Most buffers that one buffer_request of net_transmit, net_receive or completion asks for: the entries of a split ring that one read brings. (tokens.toml)
   localparam logic [5:0] NetBuffersPerRequest = 6'h20;
 
+  // A received net frame is written in runs that end at multiples of this, or with their descriptor. The write port serves its clients in turn, a write of each, so a longer one would delay every used element and used index by as much. (tokens.toml)
+  localparam logic [15:0] NetWriteBytes = 16'h200;
+
   // Outstanding requests of the send queue to descriptor fetch. (tokens.toml)
   localparam logic [7:0] SendQueueRequests = 8'h20;
 
@@ -2100,6 +2103,7 @@ package vireo_spec_pkg;
 
   // Request of mq_rss_config, second part: hash_key_length key bytes follow. [virtio 1.3, 5.1.6.5.7.1; linux/virtio_net.h (virtio_net_rss_config_trailer)] (net.toml)
   localparam int unsigned NetRssConfigTrailerBytes = 3;
+  localparam int unsigned NetRssConfigTrailerHashKeyDataEntryBytes = 1;
   localparam int unsigned NetRssConfigTrailerMaxTxVqOffset = 0;
   localparam int unsigned NetRssConfigTrailerHashKeyLengthOffset = 2;
   typedef struct packed {
@@ -2115,6 +2119,7 @@ package vireo_spec_pkg;
 
   // Request of mq_hash_config: hash_key_length key bytes follow. Has the shape of an RSS configuration with one entry. [virtio 1.3, 5.1.6.5.6.4; linux/virtio_net.h] (net.toml)
   localparam int unsigned NetHashConfigBytes = 13;
+  localparam int unsigned NetHashConfigHashKeyDataEntryBytes = 1;
   localparam int unsigned NetHashConfigHashTypesOffset = 0;
   localparam int unsigned NetHashConfigHashKeyLengthOffset = 12;
   typedef struct packed {
@@ -2843,6 +2848,7 @@ package vireo_spec_pkg;
 
   // Vendor data for debugging; the whole is a multiple of 4 bytes long. [virtio 1.3, 4.1.4.8] (pci.toml)
   localparam int unsigned VirtioPciVndrDataBytes = 6;
+  localparam int unsigned VirtioPciVndrDataDataEntryBytes = 1;
   localparam int unsigned VirtioPciVndrDataCapVndrOffset = 0;
   localparam int unsigned VirtioPciVndrDataCapNextOffset = 1;
   localparam int unsigned VirtioPciVndrDataCapLenOffset = 2;
@@ -3099,6 +3105,7 @@ package vireo_spec_pkg;
 
   // Memory region over a list of pages. The region is [virt_addr, virt_addr + length); page i of the list backs the i-th page that it overlaps, in pages of 2^page_shift bytes. npages is exactly their number, and the list is part of the request. [RFC v2, REG_USER_MR] (roce.toml)
   localparam int unsigned RdmaCmdRegUserMrBytes = 32;
+  localparam int unsigned RdmaCmdRegUserMrPagesEntryBytes = 8;
   localparam int unsigned RdmaCmdRegUserMrPdnOffset = 0;
   localparam int unsigned RdmaCmdRegUserMrAccessFlagsOffset = 4;
   localparam int unsigned RdmaCmdRegUserMrVirtAddrOffset = 8;
@@ -3155,6 +3162,7 @@ package vireo_spec_pkg;
 
   // Change a memory region in place. With the flag translation it becomes the region that reg_user_mr would make of virt_addr, length, npages, page_shift and the list, which is part of the request; without it there is no list. (roce.toml)
   localparam int unsigned RdmaCmdReregMrBytes = 40;
+  localparam int unsigned RdmaCmdReregMrPagesEntryBytes = 8;
   localparam int unsigned RdmaCmdReregMrMrnOffset = 0;
   localparam int unsigned RdmaCmdReregMrFlagsOffset = 4;
   localparam int unsigned RdmaCmdReregMrPdnOffset = 8;
@@ -4341,6 +4349,7 @@ package vireo_spec_pkg;
 
   // Available ring, written by the driver: heads of descriptor chains, one per queue entry, then virtq_used_event. [virtio 1.3, 2.7.6; linux/virtio_ring.h (vring_avail)] (virtio.toml)
   localparam int unsigned VirtqAvailBytes = 4;
+  localparam int unsigned VirtqAvailRingEntryBytes = 2;
   localparam int unsigned VirtqAvailFlagsOffset = 0;
   localparam int unsigned VirtqAvailIdxOffset = 2;
   typedef struct packed {

@@ -175,6 +175,8 @@ def _struct(spec, struct, out):
         what = camel(struct.tail["struct"]) if struct.tail["struct"] else f"{struct.tail['bits'] // 8}-byte values"
         out.append(f" Followed by {struct.tail['name']}[]: {what}.")
     out.append(f"\nstruct {name} {{\n  static constexpr size_t kBytes = {struct.bytes};\n")
+    if struct.tail and not struct.tail["struct"]:
+        out.append(f"  static constexpr size_t {c_constant(struct.tail['name'])}EntryBytes = {struct.tail['bits'] // 8};\n")
     for field in struct.fields:
         if field.byte is not None and not field.name.startswith("reserved"):
             out.append(f"  static constexpr size_t {c_constant(field.name)}Offset = {field.byte};\n")

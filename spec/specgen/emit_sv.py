@@ -104,6 +104,8 @@ def _swapped(value, count):
 def _struct(struct, out):
     name = camel(struct.name)
     out.append(_doc(struct) + f"  localparam int unsigned {name}Bytes = {struct.bytes};\n")
+    if struct.tail and not struct.tail["struct"]:
+        out.append(f"  localparam int unsigned {name}{camel(struct.tail['name'])}EntryBytes = {struct.tail['bits'] // 8};\n")
     for field in struct.fields:
         if field.byte is not None and not field.name.startswith("reserved"):
             out.append(f"  localparam int unsigned {name}{camel(field.name)}Offset = {field.byte};\n")
