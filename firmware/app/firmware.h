@@ -157,9 +157,11 @@ class Firmware {
   uint64_t MaxMrSize() const;
   bool HasAtomics() const;
   bool HasAtomicWrite() const;
+  bool HasFlush() const;
   bool HasInvalidation() const;
   bool HasExtensibleRequests() const;
-  uint32_t KnownAccess() const;                       // rights that exist
+  uint32_t KnownAccess() const;  // rights that exist
+  static bool IsFlushAllowed(const spec::TableMr& entry, uint32_t access_flags);
   bool IsAccessAllowed(uint32_t access_flags) const;  // of a region
   // Programs the request's page list from `first` on and checks it; with first == kNone it checks only. On failure the
   // entries are cleared again.

@@ -62,7 +62,9 @@ Firmware::Error Firmware::QueryDevice(const Empty&, spec::RdmaAckQueryDevice& re
               .invalidation = HasInvalidation(),
               .sq_version = HasExtensibleRequests() ? spec::kRdmaSqVersion : uint8_t{0},
               .atomic_write = HasAtomicWrite(),
-              .max_srq = profile_->rdma_has_additions ? config_.max_srqs : 0};
+              .max_srq = profile_->rdma_has_additions ? config_.max_srqs : 0,
+              .flush = static_cast<uint8_t>(
+                  HasFlush() ? spec::RdmaFlushCap::kGlobalVisibility | spec::RdmaFlushCap::kPersistence : 0)};
   return Error::kOk;
 }
 
@@ -135,6 +137,8 @@ bool Firmware::HasAtomics() const { return profile_->rdma_has_additions && confi
 
 bool Firmware::HasAtomicWrite() const { return profile_->rdma_has_additions && config_.atomic_write != 0; }
 
+bool Firmware::HasFlush() const { return profile_->rdma_has_additions && config_.flush != 0; }
+
 bool Firmware::HasInvalidation() const { return profile_->rdma_has_additions && config_.invalidation != 0; }
 
 bool Firmware::HasExtensibleRequests() const {
@@ -143,7 +147,17 @@ bool Firmware::HasExtensibleRequests() const {
 
 uint32_t Firmware::KnownAccess() const {
   using Flags = spec::IbAccessFlags;
-  return Flags::kLocalWrite | Flags::kRemoteWrite | Flags::kRemoteRead | (HasAtomics() ? Flags::kRemoteAtomic : 0);
+  return Flags::kLocalWrite | Flags::kRemoteWrite | Flags::kRemoteRead | (HasAtomics() ? Flags::kRemoteAtomic : 0) |
+         (HasFlush() ? Flags::kFlushGlobal | Flags::kFlushPersistent : 0);
+}
+
+// Of a region of these pages. Linux has the same rules: no FLUSH of a DMA MR, and persistence of persistent memory
+// only.
+bool Firmware::IsFlushAllowed(const spec::TableMr& entry, uint32_t access_flags) {
+  using Flags = spec::IbAccessFlags;
+  const bool is_global = (access_flags & Flags::kFlushGlobal) != 0;
+  const bool is_persistent = (access_flags & Flags::kFlushPersistent) != 0;
+  return (!is_global || !entry.dma) && (!is_persistent || (!entry.dma && entry.is_pmem));
 }
 
 // IBTA vol. 1, 10.6.3.1: remote write and remote atomic require local write.
@@ -158,6 +172,8 @@ void Firmware::SetRights(spec::TableMr& entry, uint32_t access_flags) {
   entry.remote_write = (access_flags & spec::IbAccessFlags::kRemoteWrite) != 0;
   entry.remote_read = (access_flags & spec::IbAccessFlags::kRemoteRead) != 0;
   entry.remote_atomic = (access_flags & spec::IbAccessFlags::kRemoteAtomic) != 0;
+  entry.flush_global = (access_flags & spec::IbAccessFlags::kFlushGlobal) != 0;
+  entry.flush_persistent = (access_flags & spec::IbAccessFlags::kFlushPersistent) != 0;
 }
 
 // Another key for the number than its last one; never 0.
@@ -181,7 +197,9 @@ uint32_t Firmware::ActivateMr(spec::TableMr entry, uint32_t access_flags) {
 
 Firmware::Error Firmware::GetDmaMr(const spec::RdmaCmdGetDmaMr& request, spec::RdmaAckGetDmaMr& response) {
   if (!HasPd(request.pdn)) return Error::kBadPdn;
-  if (!IsAccessAllowed(request.access_flags)) return Error::kBadAccessFlags;
+  if (!IsAccessAllowed(request.access_flags) || !IsFlushAllowed({.dma = true}, request.access_flags)) {
+    return Error::kBadAccessFlags;
+  }
   if (mr_used_.FindClear(0, config_.num_mrs, 0) == kNone) return Error::kNoFreeMr;
 
   const uint32_t key = ActivateMr({.dma = true, .pdn = static_cast<uint16_t>(request.pdn)}, request.access_flags);
@@ -206,7 +224,11 @@ Firmware::Error Firmware::RegUserMr(const spec::RdmaCmdRegUserMr& request, spec:
   if (!HasPd(request.pdn)) return Error::kBadPdn;
   const bool invalidatable = profile_->rdma_has_additions && request.invalidatable != 0;
   if (invalidatable && (request.invalidatable != 1 || !HasInvalidation())) return Error::kInvalidParameter;
-  if (!IsAccessAllowed(request.access_flags)) return Error::kBadAccessFlags;
+  const bool is_pmem = profile_->rdma_has_additions && request.is_pmem != 0;
+  if (is_pmem && (request.is_pmem != 1 || !HasFlush())) return Error::kInvalidParameter;
+  if (!IsAccessAllowed(request.access_flags) || !IsFlushAllowed({.is_pmem = is_pmem}, request.access_flags)) {
+    return Error::kBadAccessFlags;
+  }
   uint8_t page_shift = request.page_shift;
   Error error = CheckPageCount(request.virt_addr, request.length, request.npages, page_shift);
   if (error != Error::kOk) return error;
@@ -221,6 +243,7 @@ Firmware::Error Firmware::RegUserMr(const spec::RdmaCmdRegUserMr& request, spec:
 
   const uint32_t key = ActivateMr({.invalidatable = invalidatable,
                                    .page_shift = page_shift,
+                                   .is_pmem = is_pmem,
                                    .npages = request.npages,
                                    .first_translation = first,
                                    .pdn = static_cast<uint16_t>(request.pdn),
@@ -291,12 +314,21 @@ Firmware::Error Firmware::ReregMr(const spec::RdmaCmdReregMr& request, spec::Rdm
   if (has_pd && !HasPd(request.pdn)) return Error::kBadPdn;
   if (!HasMr(request.mrn)) return Error::kBadMrn;
   if (request.flags == 0 || (request.flags & ~known) != 0) return Error::kInvalidParameter;
+  if (has_pages && request.is_pmem != 0 && (request.is_pmem != 1 || !HasFlush())) return Error::kInvalidParameter;
   if (has_access && !IsAccessAllowed(request.access_flags)) return Error::kBadAccessFlags;
 
   const auto old = device_.ReadEntry<spec::TableMr>(request.mrn);
   auto entry = old;
+  if (has_access) SetRights(entry, request.access_flags);
   if (has_pages) {
     entry.dma = false;
+    entry.is_pmem = request.is_pmem != 0;
+  }
+  // Of the rights that it has from now on, and the pages.
+  const uint32_t flushes = (entry.flush_global ? spec::IbAccessFlags::kFlushGlobal : 0) |
+                           (entry.flush_persistent ? spec::IbAccessFlags::kFlushPersistent : 0);
+  if (!IsFlushAllowed(entry, flushes)) return Error::kBadAccessFlags;
+  if (has_pages) {
     entry.page_shift = request.page_shift;
     Error error = CheckPageCount(request.virt_addr, request.length, request.npages, entry.page_shift);
     if (error != Error::kOk) return error;
@@ -309,7 +341,6 @@ Firmware::Error Firmware::ReregMr(const spec::RdmaCmdReregMr& request, spec::Rdm
     entry.length = request.length;
   }
   if (has_pd) entry.pdn = static_cast<uint16_t>(request.pdn);
-  if (has_access) SetRights(entry, request.access_flags);
   if (entry.invalidatable) entry.key = NextKey(request.mrn);
   device_.WriteEntry(request.mrn, entry);
   if (device_.broken()) return Error::kInternal;

@@ -225,6 +225,8 @@ void Firmware::ApplyAttributes(const spec::RdmaCmdModifyQp& r, spec::TableQpCont
     context.remote_write = (r.qp_access_flags & spec::IbAccessFlags::kRemoteWrite) != 0;
     context.remote_read = (r.qp_access_flags & spec::IbAccessFlags::kRemoteRead) != 0;
     context.remote_atomic = (r.qp_access_flags & spec::IbAccessFlags::kRemoteAtomic) != 0;
+    context.flush_global = (r.qp_access_flags & spec::IbAccessFlags::kFlushGlobal) != 0;
+    context.flush_persistent = (r.qp_access_flags & spec::IbAccessFlags::kFlushPersistent) != 0;
   }
   if (has(Mask::kQkey)) context.qkey = r.qkey;
   if (has(Mask::kAv)) context.path = ResolvePath(r.ah_attr);
@@ -306,7 +308,9 @@ Firmware::Error Firmware::QueryQp(const spec::RdmaCmdQueryQp& request, spec::Rdm
               .dest_qp_num = context.dest_qpn,
               .qp_access_flags =
                   (context.local_write ? Flags::kLocalWrite : 0) | (context.remote_write ? Flags::kRemoteWrite : 0) |
-                  (context.remote_read ? Flags::kRemoteRead : 0) | (context.remote_atomic ? Flags::kRemoteAtomic : 0),
+                  (context.remote_read ? Flags::kRemoteRead : 0) | (context.remote_atomic ? Flags::kRemoteAtomic : 0) |
+                  (context.flush_global ? Flags::kFlushGlobal : 0) |
+                  (context.flush_persistent ? Flags::kFlushPersistent : 0),
               .cap = {.max_send_wr = context.max_send_wr,
                       .max_recv_wr = context.max_recv_wr,
                       .max_send_sge = context.max_send_sge,

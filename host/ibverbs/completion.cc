@@ -96,6 +96,8 @@ ibv_wc_opcode ToWcOpcode(spec::IbWcOpcode opcode) {
     case spec::IbWcOpcode::kFetchAdd: return IBV_WC_FETCH_ADD;
     case spec::IbWcOpcode::kLocalInv: return IBV_WC_LOCAL_INV;
     case spec::IbWcOpcode::kAtomicWrite: return IBV_WC_ATOMIC_WRITE;
+    // IBV_WC_FLUSH, which libibverbs has from version 47 on. No program posts one by the libibverbs that is installed.
+    case spec::IbWcOpcode::kFlush: return static_cast<ibv_wc_opcode>(8);
     case spec::IbWcOpcode::kRecvRdmaWithImm: return IBV_WC_RECV_RDMA_WITH_IMM;
     case spec::IbWcOpcode::kRecv: break;
   }

@@ -43,14 +43,18 @@ class Device : public std::enable_shared_from_this<Device> {
   const spec::RdmaAckQueryDevice& attributes() const { return attributes_; }
   bool has_atomics() const { return attributes_.atomic_cap != spec::RdmaAtomicCap::kNone; }
   bool has_atomic_write() const { return attributes_.atomic_write != 0; }
+  // FLUSH with these placements (spec::FlushPlacement).
+  bool has_flush(uint8_t placement) const { return (placement & ~attributes_.flush) == 0; }
   // Invalidatable regions, SEND with invalidate, local invalidate.
   bool has_invalidation() const { return attributes_.invalidation != 0; }
   // Send work requests of a base and elements (spec::RdmaSqBase).
   bool has_extensible_requests() const { return attributes_.sq_version >= spec::kRdmaSqVersion; }
-  // Every access right (spec::IbAccessFlags) that the device has.
+  // Every access right (spec::IbAccessFlags) that the device has for any memory: flush_persistent needs persistent one,
+  // and a DMA MR has no right to FLUSH.
   uint32_t all_access() const {
     using Flags = spec::IbAccessFlags;
-    return Flags::kLocalWrite | Flags::kRemoteWrite | Flags::kRemoteRead | (has_atomics() ? Flags::kRemoteAtomic : 0);
+    return Flags::kLocalWrite | Flags::kRemoteWrite | Flags::kRemoteRead | (has_atomics() ? Flags::kRemoteAtomic : 0) |
+           (has_flush(spec::FlushPlacement::kGlobalVisibility) ? Flags::kFlushGlobal : 0);
   }
   Result<spec::RdmaAckQueryPort> QueryPort() { return base_->roce().QueryPort(); }
 

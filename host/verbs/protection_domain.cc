@@ -23,6 +23,7 @@ Status MemoryRegion::Modify(const Change& change) {
     request.virt_addr = change.pages->virtual_address;
     request.length = change.pages->length;
     request.page_shift = change.pages->page_shift;
+    request.is_pmem = static_cast<uint8_t>(change.pages->is_pmem);
     pages = change.pages->addresses;
   }
   if (change.pd != nullptr) {
@@ -60,13 +61,15 @@ Result<std::shared_ptr<MemoryRegion>> ProtectionDomain::Register(const host::Dma
 
 Result<std::shared_ptr<MemoryRegion>> ProtectionDomain::Register(uint64_t virtual_address, uint64_t length,
                                                                  uint32_t access, uint8_t page_shift,
-                                                                 std::span<const uint64_t> pages, bool invalidatable) {
+                                                                 std::span<const uint64_t> pages, bool invalidatable,
+                                                                 bool is_pmem) {
   const spec::RdmaCmdRegUserMr request{.pdn = pdn_,
                                        .access_flags = access,
                                        .virt_addr = virtual_address,
                                        .length = length,
                                        .page_shift = page_shift,
-                                       .invalidatable = static_cast<uint8_t>(invalidatable)};
+                                       .invalidatable = static_cast<uint8_t>(invalidatable),
+                                       .is_pmem = static_cast<uint8_t>(is_pmem)};
   Result<spec::RdmaAckRegUserMr> region = device_->base().roce().RegUserMr(request, pages);
   if (!region.ok()) return region.error();
   return std::shared_ptr<MemoryRegion>(

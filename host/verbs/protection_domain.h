@@ -26,6 +26,7 @@ class MemoryRegion {
     uint64_t virtual_address = 0, length = 0;
     uint8_t page_shift = 0;
     std::span<const uint64_t> addresses;  // as of ProtectionDomain::Register
+    bool is_pmem = false;
   };
   struct Change {
     std::optional<Pages> pages = std::nullopt;
@@ -96,10 +97,11 @@ class ProtectionDomain : public std::enable_shared_from_this<ProtectionDomain> {
   }
   // Registers pages of 2^page_shift bytes at any device addresses; page_shift 0: 4096 bytes. `invalidatable`: a local
   // invalidate of a QP of this domain, or a SEND with invalidate to one, ends the region: its keys are never valid
-  // again, and the object only keeps its number.
+  // again, and the object only keeps its number. `is_pmem`: all of it is persistent memory; the access right
+  // flush_persistent needs it.
   Result<std::shared_ptr<MemoryRegion>> Register(uint64_t virtual_address, uint64_t length, uint32_t access,
                                                  uint8_t page_shift, std::span<const uint64_t> pages,
-                                                 bool invalidatable = false);
+                                                 bool invalidatable = false, bool is_pmem = false);
   // Registers the whole device address space; for trusted users.
   Result<std::shared_ptr<MemoryRegion>> RegisterAll(uint32_t access);
 

@@ -23,7 +23,7 @@ bool Invalidates(Opcode opcode) { return opcode == Opcode::kSendWithInv || opcod
 
 bool NeedsRemoteAddress(Opcode opcode) {
   return opcode == Opcode::kRdmaWrite || opcode == Opcode::kRdmaWriteWithImm || opcode == Opcode::kRdmaRead ||
-         HasOperands(opcode);
+         HasOperands(opcode) || opcode == Opcode::kFlush;
 }
 
 // Also of a handle that is none: the device reports it.
@@ -147,6 +147,10 @@ Status QueuePair::PostSend(const SendRequest& request) {
   if (request.opcode == Opcode::kAtomicWrite && !pd_->device().has_atomic_write()) {
     return Error{ErrorCode::kUnsupported, "the device has no ATOMIC WRITE"};
   }
+  if (request.opcode == Opcode::kFlush &&
+      (pd_->device().attributes().flush == 0 || !pd_->device().has_flush(request.flush_placement))) {
+    return Error{ErrorCode::kUnsupported, "the device has no FLUSH with this placement"};
+  }
   if (Invalidates(request.opcode) && !pd_->device().has_invalidation()) {
     return Error{ErrorCode::kUnsupported, "the device ends no regions by work requests"};
   }
@@ -175,6 +179,13 @@ size_t QueuePair::EncodeFixed(const SendRequest& request, uint8_t* bytes) const 
                           .compare_add = request.compare_add,
                           .swap = request.swap,
                           .rkey = request.rkey}
+        .Encode(wqe.wr);
+  } else if (request.opcode == Opcode::kFlush) {
+    spec::RdmaSqReqFlush{.remote_addr = request.remote_addr,
+                         .length = request.flush_length,
+                         .placement = request.flush_placement,
+                         .selectivity = static_cast<uint8_t>(request.flush_selectivity),
+                         .rkey = request.rkey}
         .Encode(wqe.wr);
   } else {
     spec::RdmaSqReqRdma{.remote_addr = request.remote_addr, .rkey = request.rkey}.Encode(wqe.wr);
@@ -216,6 +227,14 @@ size_t QueuePair::EncodeExtensible(const SendRequest& request, uint8_t* bytes) c
     base.elements |= Element::kAtomic;
     spec::RdmaSqAtomic{.compare_add = request.compare_add, .swap = request.swap}.Encode(bytes + count);
     count += spec::RdmaSqAtomic::kBytes;
+  }
+  if (request.opcode == Opcode::kFlush && !IsDatagram()) {
+    base.elements |= Element::kAtomic;
+    spec::RdmaSqFlush{.length = request.flush_length,
+                      .placement = request.flush_placement,
+                      .selectivity = static_cast<uint8_t>(request.flush_selectivity)}
+        .Encode(bytes + count);
+    count += spec::RdmaSqFlush::kBytes;
   }
   if (IsInline(request)) {
     base.elements |= Element::kInlineData;

@@ -74,15 +74,18 @@ void Atomic::Begin(Cycle now) {
   if (slots_.size() == in_flight_) return;
   const spec::AtomicRequest& request = request_in.front();
   if (!request.is_duplicate) {
-    const auto conflicts = [&](const Slot& slot) { return slot.busy && slot.address == request.address; };
+    const auto conflicts = [&](const Slot& slot) {
+      return slot.busy && slot.address == request.address / spec::kAtomicBytes;
+    };
     if (std::any_of(slots_.begin(), slots_.end(), conflicts)) return;
     // ATOMIC WRITE does not depend on what is there.
     if (!request.is_write) {
       if (fetch_) return;
-      fetch_ = {.address = request.address, .bytes = spec::kAtomicBytes, .tag = 0};
+      const uint16_t bytes = request.is_flush ? 1 : spec::kAtomicBytes;
+      fetch_ = {.address = request.address, .bytes = bytes, .tag = 0};
     }
   }
-  slots_.push_back({.busy = !request.is_duplicate, .address = request.address});
+  slots_.push_back({.busy = !request.is_duplicate, .address = request.address / spec::kAtomicBytes});
   reading_.Push(now, request);
   request_in.Drop(now);
   WakeAt(now + 1);
@@ -101,7 +104,7 @@ void Atomic::Compute(Cycle now) {
       ending.value = HostValue(fetched.data);
     }
     ending.grant = request.grant;
-    ending.writes = !ending.failed && (!request.is_swap || ending.value == request.compare);
+    ending.writes = !ending.failed && !request.is_flush && (!request.is_swap || ending.value == request.compare);
     if (ending.writes) {
       store_ = {.address = request.address, .bytes = spec::kAtomicBytes, .notify = true, .tag = 0};
       const bool sums = !request.is_swap && !request.is_write;

@@ -74,7 +74,7 @@ class Atomic final : public Block {
     uint64_t value = 0;  // before the operation; of ATOMIC WRITE 0
   };
   struct Slot {
-    bool busy = false;  // an operation that is executed
+    bool busy = false;  // an operation that is executed; `address` in units of an operand
     uint64_t address = 0;
   };
   // A QP's last results, in a ring.

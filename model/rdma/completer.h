@@ -119,10 +119,11 @@ class Completer final : public Block {
     bool HasTimer() const { return reliable && timeout != 0; }
   };
   struct StoredRecord {
-    // An atomic operation is a READ, too, and ATOMIC WRITE: responses complete it.
+    // An atomic operation is a READ, too, and ATOMIC WRITE and FLUSH: responses complete it.
     bool IsRead() const {
       return record.opcode == spec::IbWcOpcode::kRdmaRead || record.opcode == spec::IbWcOpcode::kCompSwap ||
-             record.opcode == spec::IbWcOpcode::kFetchAdd || record.opcode == spec::IbWcOpcode::kAtomicWrite;
+             record.opcode == spec::IbWcOpcode::kFetchAdd || record.opcode == spec::IbWcOpcode::kAtomicWrite ||
+             record.opcode == spec::IbWcOpcode::kFlush;
     }
     spec::SendRecord record;
     bool to_report = false;  // its status is not yet reported to QP control

@@ -20,12 +20,13 @@ static_assert(MemoryCheck::kAnswers * MemoryCheck::kInterval >= kVisible + 1);
 
 }  // namespace
 
-MemoryCheck::MemoryCheck(Agenda& agenda, size_t num_mrs, size_t num_translations, bool invalidation)
+MemoryCheck::MemoryCheck(Agenda& agenda, size_t num_mrs, size_t num_translations, bool invalidation, bool flush)
     : Block(agenda),
       mrs_(spec::ContextRam::kMemoryCheckMr, std::max<size_t>(num_mrs, 2), on_parity_error),
       pages_(spec::ContextRam::kMemoryCheckTranslation, num_translations, on_parity_error),
       num_mrs_(num_mrs),
-      invalidation_(invalidation) {
+      invalidation_(invalidation),
+      flush_(flush) {
   for (auto& channel : check_in) channel.SetConsumer(this);
 }
 
@@ -129,6 +130,12 @@ void MemoryCheck::Take(Cycle now) {
   if (count > 1) WakeAt(now + 1);
 }
 
+// Of its first byte.
+uint64_t MemoryCheck::AddressOf(const Access& access) const {
+  if (!flush_ || !access.check.whole) return access.check.address;
+  return access.row.dma ? 0 : access.row.virt_addr;
+}
+
 // The first reason that applies.
 spec::MemoryStatus MemoryCheck::Status(const Access& access) const {
   const spec::MemoryCheck& check = access.check;
@@ -140,16 +147,19 @@ spec::MemoryStatus MemoryCheck::Status(const Access& access) const {
     return invalidation_ && row.invalidatable ? spec::MemoryStatus::kOk : spec::MemoryStatus::kRights;
   }
   if ((check.local_write && !row.local_write) || (check.remote_write && !row.remote_write) ||
-      (check.remote_read && !row.remote_read) || (check.remote_atomic && !row.remote_atomic)) {
+      (check.remote_read && !row.remote_read) || (check.remote_atomic && !row.remote_atomic) ||
+      (check.flush_global && !(flush_ && row.flush_global)) ||
+      (check.flush_persistent && !(flush_ && row.flush_persistent))) {
     return spec::MemoryStatus::kRights;
   }
   if (row.dma) {
     // The whole address space; an access must not wrap around.
-    const bool wraps = check.bytes != 0 && check.address + (check.bytes - 1u) < check.address;
+    const uint64_t address = AddressOf(access);
+    const bool wraps = check.bytes != 0 && address + (check.bytes - 1u) < address;
     return wraps ? spec::MemoryStatus::kBounds : spec::MemoryStatus::kOk;
   }
-  const uint64_t distance = check.address - row.virt_addr;
-  const bool inside = check.address >= row.virt_addr && distance <= row.length && check.bytes <= row.length - distance;
+  const uint64_t address = AddressOf(access), distance = address - row.virt_addr;
+  const bool inside = address >= row.virt_addr && distance <= row.length && check.bytes <= row.length - distance;
   return inside ? spec::MemoryStatus::kOk : spec::MemoryStatus::kBounds;
 }
 
@@ -159,13 +169,13 @@ spec::MemoryPlace MemoryCheck::Place(const Access& access) {
   const spec::MemoryCheck& check = access.check;
   if (place.status != spec::MemoryStatus::kOk || check.invalidate || check.bytes > kMostBytes) return place;
   if (access.row.dma) {
-    place.address0 = check.address;
+    place.address0 = AddressOf(access);
     place.bytes0 = static_cast<uint16_t>(check.bytes);
     return place;
   }
   const unsigned shift = access.row.page_shift % 32;
   const uint64_t page_bytes = uint64_t{1} << shift;
-  const uint64_t offset = check.address - (access.row.virt_addr & ~(page_bytes - 1));
+  const uint64_t offset = AddressOf(access) - (access.row.virt_addr & ~(page_bytes - 1));
   const uint64_t page = access.row.first_translation + (offset >> shift);
   const uint64_t low = offset % page_bytes;
   place.address0 = pages_.Read(access.taken + kPages, page % pages_.size()) + low;

@@ -46,9 +46,9 @@ class MemoryCheck final : public Block {
   static constexpr size_t kAnswers = 8;
 
   // num_translations: a power of two.
-  MemoryCheck(Agenda& agenda, size_t num_mrs, size_t num_translations, bool invalidation = true);
+  MemoryCheck(Agenda& agenda, size_t num_mrs, size_t num_translations, bool invalidation = true, bool flush = true);
   MemoryCheck(Agenda& agenda, const spec::Config& config)
-      : MemoryCheck(agenda, config.num_mrs, config.num_translations, config.invalidation != 0) {}
+      : MemoryCheck(agenda, config.num_mrs, config.num_translations, config.invalidation != 0, config.flush != 0) {}
 
   std::array<Channel<spec::MemoryCheck>, kClients> check_in = {
       Channel<spec::MemoryCheck>::Slice(), Channel<spec::MemoryCheck>::Slice(), Channel<spec::MemoryCheck>::Slice()};
@@ -102,12 +102,14 @@ class MemoryCheck final : public Block {
   void Take(Cycle now);
   void WriteInvalidated(Cycle before);
   spec::MemoryStatus Status(const Access& access) const;
+  uint64_t AddressOf(const Access& access) const;
   spec::MemoryPlace Place(const Access& access);
 
   ContextTable<spec::TableMr> mrs_;
   ContextTable<uint64_t> pages_;
   size_t num_mrs_;
   bool invalidation_;
+  bool flush_;
   KeyFence fence_;
   std::optional<Invalidated> invalidated_;  // not written yet
   Cycle blocked_ = kUnknown;                // no check is taken in this cycle: it follows an invalidate

@@ -228,6 +228,12 @@ void ReadResponder::Answer(Cycle now) {
       // Behind the RETH's length; in the order of memory.
       constexpr size_t kStore = spec::Aeth::kBytes + spec::Reth::kBytes - spec::Reth::kDmaLengthOffset;
       read.swap_add = atomic.swap_add_data;
+      read.is_flush = answer.packet.opcode == BthOpcode::kRcFlush;
+      if (read.is_flush) {
+        const auto feth = spec::Feth::Decode(answer.packet.extension + kStore);
+        read.whole = feth.selectivity == spec::FlushSelectivity::kMemoryRegion;
+        read.placement = static_cast<uint8_t>(feth.placement);
+      }
       if (read.is_write) read.swap_add = HostValue(answer.packet.extension + kStore);
       read.compare = atomic.compare_data;
     }
@@ -310,7 +316,10 @@ void ReadResponder::Cut() {
             .pdn = attributes_.pdn,
             .remote_write = read.is_write,
             .remote_read = !read.is_atomic,
-            .remote_atomic = read.is_atomic && !read.is_write,
+            .remote_atomic = read.is_atomic && !read.is_write && !read.is_flush,
+            .flush_global = (read.placement & spec::FlushPlacement::kGlobalVisibility) != 0,
+            .flush_persistent = (read.placement & spec::FlushPlacement::kPersistence) != 0,
+            .whole = read.whole,
             .address = read.address + row.done,
             .bytes = bytes_};
 }
@@ -334,6 +343,7 @@ void ReadResponder::IssueJob(Cycle now) {
                .is_duplicate = read.is_duplicate,
                .is_swap = read.is_swap,
                .is_write = read.is_write,
+               .is_flush = read.is_flush,
                .address = place.address0,
                .grant = place.grant,
                .swap_add = read.swap_add,
@@ -397,7 +407,7 @@ ReadResponder::State ReadResponder::Respond(Cycle now) {
     spec::TxJob job{
         .packet = {.qpn = qpn_, .opcode = BthOpcode::kRcAtomicAcknowledge, .psn = read.psn, .is_response = true}};
     read.aeth.Encode(job.packet.extension);
-    if (read.is_write) {
+    if (read.is_write || read.is_flush) {
       job.packet.opcode = BthOpcode::kRcRdmaReadResponseOnly;
     } else {
       spec::AtomicAckEth{.original_data = result.value}.Encode(job.packet.extension + spec::Aeth::kBytes);

@@ -122,6 +122,9 @@ class ReadResponder final : public Block {
     bool is_duplicate = false;
     bool is_swap = false;
     bool is_write = false;  // ATOMIC WRITE: `swap_add` is its value
+    bool is_flush = false;  // FLUSH, with the two below
+    bool whole = false;     // of the region
+    uint8_t placement = 0;
     uint64_t swap_add = 0;
     uint64_t compare = 0;
   };

@@ -47,6 +47,11 @@ constexpr uint32_t kOwnQkey = 1U << 31;
 // Sending, or finishing work fetched before a drain. [IBTA vol. 1, 10.3.1]
 bool IsSending(IbQpState state) { return state == IbQpState::kRts || state == IbQpState::kSqd; }
 
+bool RequestsFlush(const spec::RdmaSqReq& request) {
+  const auto flush = spec::RdmaSqReqFlush::Decode(request.wr);
+  return IsFlushLegal(flush.placement, flush.selectivity, flush.length);
+}
+
 bool IsAtomic(IbWcOpcode opcode) { return opcode == IbWcOpcode::kCompSwap || opcode == IbWcOpcode::kFetchAdd; }
 
 // A failure moves it to SQE instead of ERR. [IBTA vol. 1, 10.3.1.6]
@@ -103,6 +108,10 @@ const Requester::Operation Requester::kOperations[] = {
      IbWrOpcode::kAtomicWrite,
      IbWcOpcode::kAtomicWrite,
      {BthOpcode::kRcAtomicWrite, BthOpcode::kRcAtomicWrite, BthOpcode::kRcAtomicWrite, BthOpcode::kRcAtomicWrite}},
+    {BthService::kRc,
+     IbWrOpcode::kFlush,
+     IbWcOpcode::kFlush,
+     {BthOpcode::kRcFlush, BthOpcode::kRcFlush, BthOpcode::kRcFlush, BthOpcode::kRcFlush}},
     {BthService::kUc,
      IbWrOpcode::kRdmaWrite,
      IbWcOpcode::kRdmaWrite,
@@ -148,6 +157,7 @@ Requester::Requester(Agenda& agenda, const spec::Config& config, uint32_t packet
       max_send_sge_(config.max_send_sge),
       has_atomics_(config.atomics != 0),
       has_atomic_write_(config.atomic_write != 0),
+      has_flush_(config.flush != 0),
       has_invalidation_(config.invalidation != 0),
       has_extensible_(config.extensible_requests != 0),
       carries_inline_(config.datapath_bits >= 8 * spec::kTxInlineBytes),
@@ -344,6 +354,7 @@ const Requester::Operation* Requester::FindOperation(BthService service, IbWrOpc
   if (!has_invalidation_ && invalidates) return nullptr;
   if (!has_atomics_ && IsAtomic(operation->wc_opcode)) return nullptr;
   if (!has_atomic_write_ && operation->wc_opcode == IbWcOpcode::kAtomicWrite) return nullptr;
+  if (!has_flush_ && operation->wc_opcode == IbWcOpcode::kFlush) return nullptr;
   return operation;
 }
 
@@ -372,7 +383,8 @@ Requester::Parsed Requester::Parse(const spec::WorkRequest& work, BthService ser
   if (const Operation* operation = FindOperation(service, base.opcode); service == BthService::kUd) {
     needed |= Element::kUd;
   } else if (operation != nullptr &&
-             (IsAtomic(operation->wc_opcode) || operation->wc_opcode == IbWcOpcode::kAtomicWrite)) {
+             (IsAtomic(operation->wc_opcode) || operation->wc_opcode == IbWcOpcode::kAtomicWrite ||
+              operation->wc_opcode == IbWcOpcode::kFlush)) {
     needed |= Element::kRdma | Element::kAtomic;
   } else if (operation != nullptr &&
              (operation->wc_opcode == IbWcOpcode::kRdmaWrite || operation->wc_opcode == IbWcOpcode::kRdmaRead)) {
@@ -434,7 +446,8 @@ bool Requester::Check(Cycle now) {
   message_.service = service;
   message_.operation = operation;
   message_.is_atomic = operation != nullptr && IsAtomic(operation->wc_opcode);
-  message_.is_store = operation != nullptr && operation->wc_opcode == IbWcOpcode::kAtomicWrite;
+  message_.is_flush = operation != nullptr && operation->wc_opcode == IbWcOpcode::kFlush;
+  message_.is_store = operation != nullptr && (operation->wc_opcode == IbWcOpcode::kAtomicWrite || message_.is_flush);
   message_.is_read = operation != nullptr &&
                      (operation->wc_opcode == IbWcOpcode::kRdmaRead || message_.is_atomic || message_.is_store);
   message_.is_local = operation != nullptr && operation->opcode == IbWrOpcode::kLocalInv;
@@ -473,7 +486,7 @@ bool Requester::Check(Cycle now) {
              (message_.is_read && attributes.max_rd_atomic == 0)) {
     vendor = RdmaError::kInvalidAttribute;  // such a READ would wait forever
   } else if ((flags & ~kKnownFlags) != 0 || (message_.is_read && message_.is_inline) || !parsed.has_elements ||
-             (message_.is_store && num_sge != 0) ||
+             (message_.is_store && num_sge != 0) || (message_.is_flush && !RequestsFlush(message_.request)) ||
              (message_.is_local &&
               (message_.is_inline || (flags & IbSendFlags::kFence) != 0 || num_sge != 0 || work.is_replay))) {
     // A local invalidate is never replayed: the work request has changed.
@@ -771,7 +784,13 @@ spec::TxPacket Requester::PacketOf(uint32_t payload, bool last, bool ends) const
                     .compare_data = swaps ? atomic.compare_add : 0}
         .Encode(packet.extension);
   }
-  if (message.is_store) {
+  if (message.is_flush) {
+    const auto flush = spec::RdmaSqReqFlush::Decode(message.request.wr);
+    spec::Feth{.selectivity = static_cast<spec::FlushSelectivity>(flush.selectivity), .placement = flush.placement}
+        .Encode(packet.extension);
+    spec::Reth{.virtual_address = flush.remote_addr, .rkey = flush.rkey, .dma_length = flush.length}.Encode(
+        packet.extension + spec::Feth::kBytes);
+  } else if (message.is_store) {
     const auto atomic = spec::RdmaSqReqAtomic::Decode(message.request.wr);
     spec::Reth{.virtual_address = atomic.remote_addr, .rkey = atomic.rkey, .dma_length = spec::kAtomicBytes}.Encode(
         packet.extension);

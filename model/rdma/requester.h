@@ -184,8 +184,9 @@ class Requester final : public Block {
     spec::BthService service{};
     const Operation* operation = nullptr;  // null: there is none
     bool is_atomic = false;
-    bool is_store = false;  // ATOMIC WRITE
-    bool is_read = false;   // or atomic: that is treated as a READ, ATOMIC WRITE as one of no bytes
+    bool is_store = false;  // ATOMIC WRITE or FLUSH: its operands are in the work request
+    bool is_flush = false;  // the latter
+    bool is_read = false;   // or atomic: that is treated as a READ, a store as one of no bytes
     bool is_local = false;  // local invalidate
     uint32_t qkey = 0;
     uint8_t max_reads = 0;
@@ -257,6 +258,7 @@ class Requester final : public Block {
   const uint32_t max_send_sge_;
   const bool has_atomics_;
   const bool has_atomic_write_;
+  const bool has_flush_;
   const bool has_invalidation_;
   const bool has_extensible_;
   const bool carries_inline_;         // where it is one beat

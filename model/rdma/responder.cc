@@ -44,6 +44,7 @@ Responder::Responder(Agenda& agenda, const Sizes& sizes)
     turn.num_qps = sizes.num_qps;
     turn.has_atomics = sizes.has_atomics;
     turn.has_atomic_write = sizes.has_atomic_write;
+    turn.has_flush = sizes.has_flush;
     turn.has_invalidation = sizes.has_invalidation;
   }
   load_in.SetConsumer(this);
@@ -64,6 +65,8 @@ void Responder::OnTableWrite(Cycle now, const spec::TableWrite& write) {
                                  .remote_write = context.remote_write,
                                  .remote_read = context.remote_read,
                                  .remote_atomic = context.remote_atomic,
+                                 .flush_global = context.flush_global,
+                                 .flush_persistent = context.flush_persistent,
                                  // Codes above the largest count as it.
                                  .path_mtu = static_cast<unsigned>(std::min(context.path_mtu, spec::IbMtu::kMtu4096)),
                                  .pdn = context.pdn,
@@ -364,7 +367,10 @@ void Responder::CheckKey(Cycle now, const ResponderTurn& turn) {
                    .pdn = turn.attributes.pdn,
                    .remote_write = !read || turn.IsAtomicWrite(),
                    .remote_read = read && !turn.IsAtomic(),
-                   .remote_atomic = turn.IsAtomic() && !turn.IsAtomicWrite(),
+                   .remote_atomic = turn.IsAtomic() && !turn.IsAtomicWrite() && !turn.IsFlush(),
+                   .flush_global = turn.IsPlaced(spec::FlushPlacement::kGlobalVisibility),
+                   .flush_persistent = turn.IsPlaced(spec::FlushPlacement::kPersistence),
+                   .whole = turn.IsWhole(),
                    .address = turn.address,
                    .bytes = read ? turn.bytes_left : turn.frame.payload_bytes});
   WakeAt(now + 1);
@@ -792,7 +798,7 @@ void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, sp
       break;
     case Action::kIssueRead:
       half.nak_sent = false;
-      half.expected_psn = (half.expected_psn + turn_->PacketsOf(turn_->bytes_left)) & kPsnMask;
+      half.expected_psn = (half.expected_psn + turn_->Packets()) & kPsnMask;
       // Its response counts as sent. [9.7.7]
       half.msn = (half.msn + 1) & kPsnMask;
       [[fallthrough]];
@@ -801,7 +807,8 @@ void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, sp
       place.answer.is_read = true;
       place.answer.address = turn_->address;
       place.answer.rkey = turn_->rkey;
-      place.answer.bytes = turn_->bytes_left;
+      // Of a FLUSH one byte is read behind what was written; of one without bytes nothing, as of such a READ.
+      place.answer.bytes = turn_->IsFlush() ? std::min(turn_->bytes_left, 1U) : turn_->bytes_left;
       half.reads_valid = true;
       half.reads_issued = static_cast<uint8_t>(turn_->reads_issued + 1);
       half.duplicate_limit = action == Action::kReplayRead ? half.reads_issued : turn_->duplicate_limit;
@@ -863,7 +870,7 @@ void Responder::FinishRequest(Cycle now, Action action, const RxToken& frame, sp
     aeth.msn = half.msn;
     aeth.Encode(packet.extension);
     packet.extension[0] = syndrome;
-    if (place.answer.is_read && turn_->IsAtomic()) {
+    if (place.answer.is_read && turn_->IsAtomic() && place.answer.bytes != 0) {
       packet.opcode = frame.bth.opcode;
       std::copy(std::begin(frame.extension) + spec::AtomicEth::kSwapAddDataOffset,
                 std::begin(frame.extension) + spec::AtomicEth::kBytes, packet.extension + spec::Aeth::kBytes);

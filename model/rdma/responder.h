@@ -59,6 +59,7 @@ class Responder final : public Block {
     uint32_t max_rd_atomic;  // READs of ours per QP; a power of two, 2 or more
     bool has_atomics = true;
     bool has_atomic_write = true;
+    bool has_flush = true;
     bool has_invalidation = true;
     bool has_shared_queues = true;
   };
@@ -71,6 +72,7 @@ class Responder final : public Block {
                                 .max_rd_atomic = config.max_rd_atomic,
                                 .has_atomics = config.atomics != 0,
                                 .has_atomic_write = config.atomic_write != 0,
+                                .has_flush = config.flush != 0,
                                 .has_invalidation = config.invalidation != 0,
                                 .has_shared_queues = config.max_srqs != 0}) {}
 

@@ -27,7 +27,15 @@ void ResponderTurn::Locate() {
   address = starts ? reth.virtual_address : half.position.cursor.address;
   rkey = starts ? reth.rkey : half.position.cursor.key;
   bytes_left = starts ? reth.dma_length : half.position.cursor.bytes_left;
-  if (IsAtomic()) bytes_left = spec::kAtomicBytes;  // address and key are where a RETH has them
+  if (IsWhole()) {
+    bytes_left = 1;  // stands for all of the region
+  } else if (IsAtomic() && !IsFlush()) {
+    bytes_left = spec::kAtomicBytes;  // address and key are where a RETH has them
+  }
+}
+
+spec::Feth ResponderTurn::Flush() const {
+  return IsFlush() ? spec::Feth::Decode(frame.extension + spec::Reth::kBytes) : spec::Feth{};
 }
 
 // The first request of a connection, even if it fails. In RTR a response belongs to an earlier instance of the QP.
@@ -65,6 +73,13 @@ bool ResponderTurn::HasRoom() const { return static_cast<uint8_t>(reads_issued -
 bool ResponderTurn::IsReadLegal() const {
   // More READs than the peer may have outstanding are invalid, too. [IBTA vol. 1, 9.7.4.1]
   // The operand of an atomic operation is aligned. [9.4.5]
+  if (IsFlush()) {
+    // What is reserved cannot be promised.
+    const spec::Feth feth = Flush();
+    return frame.payload_bytes == 0 &&
+           IsFlushLegal(static_cast<uint8_t>(feth.placement), static_cast<uint8_t>(feth.selectivity), bytes_left) &&
+           HasRoom();
+  }
   if (IsAtomic() && address % spec::kAtomicBytes != 0) return false;
   if (IsAtomicWrite()) {
     // Header and payload have its length. [A19.4.2]
@@ -121,7 +136,7 @@ ResponderAction ResponderTurn::Decide() const {
     // A duplicate READ is executed again, if all of it is behind; the result of an atomic operation is sent again,
     // without an access. [9.7.5.1.4]
     const uint32_t psns_behind = kPsnMask + 1 - ahead_by;
-    if (!IsRead() || !IsReadLegal() || PacketsOf(bytes_left) > psns_behind) return Action::kDrop;
+    if (!IsRead() || !IsReadLegal() || Packets() > psns_behind) return Action::kDrop;
     if (IsAtomic()) return Action::kReplayRead;
     if (!attributes.remote_read) return Action::kDrop;
     return bytes_left != 0 ? Action::kRead : Action::kReplayRead;
@@ -134,7 +149,8 @@ ResponderAction ResponderTurn::Decide() const {
   if (IsSend()) return frame.info.consumes_recv ? Action::kReceive : Action::kContinue;
   if (IsRead()) {
     if (!HasReadRight()) return Action::kAccess;
-    return bytes_left != 0 ? Action::kRead : Action::kIssueRead;
+    // The key of a FLUSH is checked in any case.
+    return IsFlush() || bytes_left != 0 ? Action::kRead : Action::kIssueRead;
   }
   // Without bytes neither key nor rights are checked. [9.7.4]
   if (frame.payload_bytes == 0) return frame.info.consumes_recv ? Action::kReceive : Action::kAccept;

@@ -44,6 +44,8 @@ struct ResponderAttributes {
   bool remote_write = false;
   bool remote_read = false;
   bool remote_atomic = false;
+  bool flush_global = false;
+  bool flush_persistent = false;
   unsigned path_mtu = 0;
   uint16_t pdn = 0;
   uint16_t recv_cqn = 0;
@@ -130,8 +132,13 @@ struct ResponderTurn {
   bool IsSend() const { return frame.info.operation == spec::BthOperation::kSend; }
   bool Invalidates() const { return has_invalidation && IsSend() && frame.info.has_ieth; }
   bool IsAtomicWrite() const { return has_atomic_write && frame.info.operation == spec::BthOperation::kAtomicWrite; }
-  // Or ATOMIC WRITE.
-  bool IsAtomic() const { return (has_atomics && frame.info.has_atomic_eth) || IsAtomicWrite(); }
+  bool IsFlush() const { return has_flush && frame.info.operation == spec::BthOperation::kFlush; }
+  // What a FLUSH requests; of other requests nothing.
+  spec::Feth Flush() const;
+  bool IsWhole() const { return Flush().selectivity == spec::FlushSelectivity::kMemoryRegion; }
+  bool IsPlaced(uint8_t placement) const { return (Flush().placement & placement) != 0; }
+  // Or ATOMIC WRITE or FLUSH.
+  bool IsAtomic() const { return (has_atomics && frame.info.has_atomic_eth) || IsAtomicWrite() || IsFlush(); }
   // An atomic operation is treated as a READ of its operand, which the read responder has executed.
   bool IsRead() const { return frame.info.operation == spec::BthOperation::kRdmaReadRequest || IsAtomic(); }
   bool IsAcknowledged() const { return attributes.service == spec::BthService::kRc; }
@@ -140,10 +147,13 @@ struct ResponderTurn {
   uint32_t ReceiveQueue() const { return attributes.has_srq ? attributes.srqn : qpn; }
   uint32_t MtuBytes() const;
   uint32_t PacketsOf(uint32_t bytes) const;
+  // Of the response to a READ, as which a FLUSH is treated.
+  uint32_t Packets() const { return IsFlush() ? 1 : PacketsOf(bytes_left); }
 
   uint32_t num_qps = 0;
   bool has_atomics = false;
   bool has_atomic_write = false;
+  bool has_flush = false;
   bool has_invalidation = false;
 
   RxToken frame;
@@ -166,6 +176,10 @@ struct ResponderTurn {
 
  private:
   bool HasReadRight() const {
+    if (IsFlush()) {
+      return (attributes.flush_global || !IsPlaced(spec::FlushPlacement::kGlobalVisibility)) &&
+             (attributes.flush_persistent || !IsPlaced(spec::FlushPlacement::kPersistence));
+    }
     if (IsAtomicWrite()) return attributes.remote_write;
     return IsAtomic() ? attributes.remote_atomic : attributes.remote_read;
   }

@@ -182,6 +182,11 @@ void DescribePacket(const Layers& f, RxToken& token) {
   // An ATOMIC WRITE of another length is refused.
   const bool fits = token.payload_bytes == spec::kAtomicBytes;
   std::copy_n(f.head.data() + extension, fits ? TokenExtensionBytes(f.info) : f.info.extension_bytes, token.extension);
+  if (f.info.operation == spec::BthOperation::kFlush) {
+    // The RETH where others have it: the FETH is behind it.
+    std::rotate(token.extension, token.extension + spec::Feth::kBytes,
+                token.extension + spec::Feth::kBytes + spec::Reth::kBytes);
+  }
   token.info = f.info;
 }
 

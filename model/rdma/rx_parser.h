@@ -39,8 +39,8 @@ struct RxToken {
   uint8_t ip_destination[16]{};
   uint16_t udp_source_port{};
   spec::Bth bth{};
-  uint8_t
-      extension[kExtensionBytes]{};  // from the first byte after the BTH; zero after the last of TokenExtensionBytes()
+  uint8_t extension[kExtensionBytes]{};  // from the first byte after the BTH; zero after the last of
+                                         // TokenExtensionBytes(). Of FLUSH the RETH first, then the FETH
   spec::OpcodeInfo info{};
 
   // Calls f(name, field, bits) for every scalar from the most significant end of rx_token_t downwards: the fields in

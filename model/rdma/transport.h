@@ -28,6 +28,15 @@ inline uint64_t HostValue(const uint8_t* data) {
   return value;
 }
 
+// What a FLUSH may request: something, and nothing that is reserved. A range has less than 2^31 bytes; a whole region's
+// length is ignored. [IBTA vol. 1, A19.4.1]
+constexpr bool IsFlushLegal(uint8_t placement, uint8_t selectivity, uint32_t length) {
+  constexpr uint8_t kPlacements = spec::FlushPlacement::kGlobalVisibility | spec::FlushPlacement::kPersistence;
+  if (placement == 0 || (placement & ~kPlacements) != 0) return false;
+  return selectivity == static_cast<uint8_t>(spec::FlushSelectivity::kMemoryRegion) ||
+         (selectivity == static_cast<uint8_t>(spec::FlushSelectivity::kRange) && length < kMaxMessageBytes);
+}
+
 // Transport service of a QP type. kCnp: there are no QPs of this type.
 constexpr spec::BthService ServiceOf(spec::IbQpType type) {
   switch (type) {

@@ -123,6 +123,7 @@ module vireo_csr
   localparam int unsigned EventWords = 4;   // event_data
   localparam int unsigned WindowWords = 128;  // mailbox_data
   localparam int unsigned Parameters = $bits(config_t) / 32;  // mgmt.parameter, in the order of config_t: first field highest
+  localparam int unsigned ParameterBits = $clog2(Parameters);
   localparam logic [Parameters-1:0][31:0] Parameter = Config;
 
   // Word `word` of a register array at `first`.
@@ -530,7 +531,7 @@ module vireo_csr
       MgmtMtuRegister: read_data_d = 32'(mtu_q);
       default: begin
         if (is_in(address2_q, MgmtParameterRegister, Parameters)) begin
-          read_data_d = Parameter[5'(Parameters - 1) - 5'((address2_q - MgmtParameterRegister) >> 2)];
+          read_data_d = Parameter[ParameterBits'(Parameters - 1) - ParameterBits'((address2_q - MgmtParameterRegister) >> 2)];
         end
         if (is_in(address2_q, MgmtDriverFeaturesRegister, 4)) begin
           read_data_d = driver_features_i[32*address2_q[3:2] +: 32];

@@ -7,6 +7,9 @@
 // It keeps the last results of every queue pair, as many as a peer may have outstanding, and answers a duplicate from
 // them: an operation is executed once. [IBTA vol. 1, 9.7.5.1.4]
 //
+// A FLUSH is an operation that only reads: the read is issued behind everything of its QP that was written, and its
+// answer shows that this has arrived.
+//
 // It checks nothing: the responder has checked the request, and memory_check granted the access.
 module vireo_atomic
   import vireo_spec_pkg::*;
@@ -66,6 +69,7 @@ module vireo_atomic
     logic is_duplicate;
     logic is_swap;
     logic is_write;
+    logic is_flush;
     logic [63:0] address;
     memory_grant_t grant;
     logic [63:0] swap_add;
@@ -140,10 +144,11 @@ module vireo_atomic
     request_pop = begins;
     if (begins && reads) begin
       fetch_valid_d = 1'b1;
-      fetch_d = '{address: request.address, bytes: 13'(AtomicBytes), tag: '0};
+      fetch_d = '{address: request.address, bytes: request.is_flush ? 13'd1 : 13'(AtomicBytes), tag: '0};
     end
     reading_in = '{qpn: request.qpn[QpBits-1:0], psn: request.psn, is_duplicate: request.is_duplicate,
-                   is_swap: request.is_swap, is_write: request.is_write, address: request.address,
+                   is_swap: request.is_swap, is_write: request.is_write, is_flush: request.is_flush,
+                   address: request.address,
                    grant: request.is_duplicate ? '0 : request.grant, swap_add: request.swap_add,
                    compare: request.compare};
     busy_d = busy_q;
@@ -174,7 +179,7 @@ module vireo_atomic
     ending_in = '{qpn: reading.qpn, psn: reading.psn, is_duplicate: reading.is_duplicate,
                   failed: was_read && fetched_resp != AxiRespOkay, writes: 1'b0, grant: reading.grant,
                   value: was_read ? fetched_value : '0};
-    ending_in.writes = !reading.is_duplicate && !ending_in.failed
+    ending_in.writes = !reading.is_duplicate && !ending_in.failed && !reading.is_flush
                     && (!reading.is_swap || fetched_value == reading.compare);
     reading_pop = reading_valid && (!was_read || fetched_valid) && (reading.is_duplicate || !store_valid_d);
     fetched_pop = reading_pop && was_read;
@@ -372,7 +377,7 @@ module vireo_atomic
     done_valid_i |-> dones_q < slots_q)
   else $error("a write that nobody has asked for");
   aligned: assert property (@(posedge clk_i) disable iff (!rst_ni)
-    request_valid && !request.is_duplicate |-> request.address[LowBits-1:0] == '0)
+    request_valid && !request.is_duplicate && !request.is_flush |-> request.address[LowBits-1:0] == '0)
   else $error("an address that is not aligned");
   // A QP has one operation here at most, and is cleared without any.
   logic [NumQps-1:0] pending_q;

@@ -68,6 +68,7 @@ module vireo_memory_check
   localparam int unsigned Banks = 2;
   localparam int unsigned BankBits = PageBits - 1;
   localparam bit Invalidation = Config.invalidation != 0;
+  localparam bit Flush = Config.flush != 0;
   localparam int unsigned Sides = 2;  // key_side_e
 
   // The fields of table_mr_t used here.
@@ -79,6 +80,8 @@ module vireo_memory_check
     logic [ShiftBits-1:0] page_shift;
     logic [7:0] key;
     logic invalidatable;
+    logic flush_persistent;
+    logic flush_global;
     logic remote_atomic;
     logic remote_read;
     logic remote_write;
@@ -117,6 +120,8 @@ module vireo_memory_check
                       first_translation: written_mr.first_translation[PageBits-1:0],
                       page_shift: written_mr.page_shift[ShiftBits-1:0], key: written_mr.key,
                       invalidatable: Invalidation && written_mr.invalidatable,
+                      flush_persistent: Flush && written_mr.flush_persistent,
+                      flush_global: Flush && written_mr.flush_global,
                       remote_atomic: written_mr.remote_atomic, remote_read: written_mr.remote_read,
                       remote_write: written_mr.remote_write,
                       local_write: written_mr.local_write, dma: written_mr.dma, valid: written_mr.valid};
@@ -220,12 +225,14 @@ module vireo_memory_check
   logic right_missing;
   memory_status_e status1_d;
   logic [63:0] first_address;  // of the region; 0 if it is the whole address space
+  logic [63:0] address;        // of the access's first byte
   logic [63:0] page_mask;      // the bits of an address that are an offset in the page
 
   // The client decides which rights a check needs; the row must have them all. [IBTA vol. 1, 10.6.3]
   always_comb begin
     right_missing = (check_q.local_write && !row.local_write) || (check_q.remote_write && !row.remote_write)
-                 || (check_q.remote_read && !row.remote_read) || (check_q.remote_atomic && !row.remote_atomic);
+                 || (check_q.remote_read && !row.remote_read) || (check_q.remote_atomic && !row.remote_atomic)
+                 || (check_q.flush_global && !row.flush_global) || (check_q.flush_persistent && !row.flush_persistent);
     if (!index_exists_q || !row.valid || row.key != check_q.key[7:0]) status1_d = MemoryStatusKey;
     else if (row.pdn != check_q.pdn) status1_d = MemoryStatusPd;
     else if (check_q.invalidate ? !row.invalidatable : right_missing) status1_d = MemoryStatusRights;
@@ -234,6 +241,7 @@ module vireo_memory_check
     ends = Invalidation && row_valid_q && check_q.invalidate && status1_d == MemoryStatusOk;
 
     first_address = row.dma ? '0 : row.virt_addr;
+    address = Flush && check_q.whole ? first_address : check_q.address;
     page_mask = (64'd1 << row.page_shift) - 64'd1;
   end
 
@@ -407,9 +415,9 @@ module vireo_memory_check
       dma1_q <= row.dma;
       bytes1_q <= check_q.bytes;
       // An invalidate has no bounds.
-      distance1_q <= check_q.invalidate ? '0 : {1'b0, check_q.address} - {1'b0, first_address};
+      distance1_q <= check_q.invalidate ? '0 : {1'b0, address} - {1'b0, first_address};
       limit1_q <= row.dma ? {1'b1, 64'd0} : {1'b0, row.length};
-      offset1_q <= check_q.address - (first_address & ~page_mask);
+      offset1_q <= address - (first_address & ~page_mask);
       first1_q <= row.first_translation;
       shift1_q <= row.page_shift;
       mask1_q <= page_mask[LowBits-1:0];

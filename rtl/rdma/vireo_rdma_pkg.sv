@@ -102,10 +102,10 @@ package vireo_rdma_pkg;
   endfunction
 
   // A work request that responses complete: RDMA READ, and atomic operations, which are treated as READs of 8 bytes, and
-  // ATOMIC WRITE, as a READ of none.
+  // ATOMIC WRITE and FLUSH, as READs of none.
   function automatic logic is_read_opcode(input logic [7:0] wc_opcode);
     return wc_opcode == IbWcOpcodeRdmaRead || wc_opcode == IbWcOpcodeCompSwap || wc_opcode == IbWcOpcodeFetchAdd
-        || wc_opcode == IbWcOpcodeAtomicWrite;
+        || wc_opcode == IbWcOpcodeAtomicWrite || wc_opcode == IbWcOpcodeFlush;
   endfunction
 
   // The error that is reported for an access that memory check refuses (memory_status).

@@ -204,13 +204,15 @@ module vireo_read_responder
     logic is_duplicate;
     logic is_swap;
     logic is_write;               // ATOMIC WRITE
-    logic [127:0] data;           // as in an AtomicETH, from swap_add_data on; of ATOMIC WRITE length and value
+    logic is_flush;               // FLUSH
+    logic [127:0] data;           // as in an AtomicETH, from swap_add_data on; of ATOMIC WRITE length and value, of FLUSH length and FETH
   } operands_t;
 
   logic row_read, row_write, ring_write, ring_read;
   operands_t operands_in, operands;
-  /* verilator lint_off UNUSEDSIGNAL */  // its address and key come from the answer
+  /* verilator lint_off UNUSEDSIGNAL */  // its address and key come from the answer; reserved bits
   atomic_eth_t atomic_eth;
+  feth_t feth;
   /* verilator lint_on UNUSEDSIGNAL */
   atomic_ack_eth_t atomic_ack;
   row_t row, row_d;
@@ -238,7 +240,9 @@ module vireo_read_responder
   assign operands_in = '{is_atomic: answer.packet.opcode != '0, is_duplicate: answer.is_duplicate,
                          is_swap: answer.packet.opcode == BthOpcodeRcCompareSwap,
                          is_write: Config.atomic_write != 0 && answer.packet.opcode == BthOpcodeRcAtomicWrite,
+                         is_flush: Config.flush != 0 && answer.packet.opcode == BthOpcodeRcFlush,
                          data: answer.packet.extension[AethBits +: 128]};
+  assign feth = unpack_feth(operands.data[8*StoreOffset +: 8*FethBytes]);
   assign atomic_eth = unpack_atomic_eth({operands.data, 96'd0});
   assign atomic_ack = '{original_data: result.value};
   assign ring_slot = row.oldest + row.count[SlotBits-1:0];
@@ -540,7 +544,11 @@ module vireo_read_responder
         waits = operands.is_atomic && atomics_q == ($clog2(Atomics) + 1)'(Atomics);
         check_valid_d = checked_d && !parity_error_q && !waits;
         check_d = '{key: entry.rkey, pdn: attributes.pdn, local_write: 1'b0, remote_write: operands.is_write,
-                    remote_read: !operands.is_atomic, remote_atomic: operands.is_atomic && !operands.is_write,
+                    remote_read: !operands.is_atomic,
+                    remote_atomic: operands.is_atomic && !operands.is_write && !operands.is_flush,
+                    flush_global: operands.is_flush && feth.placement[0],
+                    flush_persistent: operands.is_flush && feth.placement[1],
+                    whole: operands.is_flush && feth.selectivity == FlushSelectivityMemoryRegion,
                     address: entry.address + 64'(row.done), bytes: 32'(bytes_d),
                     invalidate: 1'b0};
         turn_push = waits && !parity_error_q;
@@ -553,7 +561,8 @@ module vireo_read_responder
             place_pop = checked_q;
             atomic_valid_d = 1'b1;
             request_d = '{qpn: 24'(qpn_q), psn: psn_q, is_duplicate: operands.is_duplicate, is_swap: operands.is_swap,
-                          is_write: operands.is_write, address: checked_q ? place.address0 : '0, grant: checked_q ? place.grant : '0,
+                          is_write: operands.is_write, is_flush: operands.is_flush,
+                          address: checked_q ? place.address0 : '0, grant: checked_q ? place.grant : '0,
                           swap_add: operands.is_write ? operands.data[8*StoreOffset +: 64] : atomic_eth.swap_add_data,
                           compare: atomic_eth.compare_data};
             row_d.parked = 1'b1;
@@ -650,7 +659,7 @@ module vireo_read_responder
           row_d.ended = row.ended + 8'(row.count);
         end else begin
           job_d.packet.extension[AethBits-1:0] = entry.aeth;
-          if (operands.is_write) begin
+          if (operands.is_write || operands.is_flush) begin
             job_d.packet.opcode = BthOpcodeRcRdmaReadResponseOnly;
           end else begin
             job_d.packet.opcode = BthOpcodeRcAtomicAcknowledge;

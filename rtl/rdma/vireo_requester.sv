@@ -171,6 +171,8 @@ module vireo_requester
         operation_of = '{legal: Config.atomics != 0, wc_opcode: IbWcOpcodeFetchAdd, bth: {4{BthOpcodeRcFetchAdd}}};
       {BthServiceRc, IbWrOpcodeAtomicWrite}:
         operation_of = '{legal: Config.atomic_write != 0, wc_opcode: IbWcOpcodeAtomicWrite, bth: {4{BthOpcodeRcAtomicWrite}}};
+      {BthServiceRc, IbWrOpcodeFlush}:
+        operation_of = '{legal: Config.flush != 0, wc_opcode: IbWcOpcodeFlush, bth: {4{BthOpcodeRcFlush}}};
       {BthServiceRc, IbWrOpcodeSendWithInv}:
         operation_of = '{legal: Invalidation, wc_opcode: IbWcOpcodeSend,
                          bth: {BthOpcodeRcSendOnlyWithInvalidate, BthOpcodeRcSendLastWithInvalidate,
@@ -539,7 +541,12 @@ module vireo_requester
   logic carries;  // the payload goes with the job
   logic [8*32'(TxInlineBytes)-1:0] carried_data;
   logic is_atomic, is_read, is_datagram, is_connected;  // an atomic operation is a READ, too
-  logic is_store;             // ATOMIC WRITE, which is one of no bytes
+  logic is_store;             // ATOMIC WRITE or FLUSH, which are READs of no bytes
+  logic is_flush;             // the latter
+  logic flush_legal;
+  /* verilator lint_off UNUSEDSIGNAL */  // reserved fields
+  rdma_sq_flush_t flush;
+  /* verilator lint_on UNUSEDSIGNAL */
   logic is_local, invalidates;  // local invalidate; its checks have passed
   ieth_t ieth;
   logic front_sending, front_held;
@@ -673,7 +680,13 @@ module vireo_requester
       operation_d = operation_of(service_d, wr_opcode);
     end
     is_atomic = operation_d.wc_opcode == IbWcOpcodeCompSwap || operation_d.wc_opcode == IbWcOpcodeFetchAdd;
-    is_store = operation_d.wc_opcode == IbWcOpcodeAtomicWrite;
+    is_flush = Config.flush != 0 && operation_d.wc_opcode == IbWcOpcodeFlush;
+    is_store = operation_d.wc_opcode == IbWcOpcodeAtomicWrite || is_flush;
+    flush = unpack_rdma_sq_flush({64'd0, atomic.compare_add});
+    // [IBTA vol. 1, A19.4.1]
+    flush_legal = flush.placement != '0 && flush.placement[7:2] == '0
+               && (flush.selectivity == 8'(FlushSelectivityMemoryRegion)
+                   || (flush.selectivity == 8'(FlushSelectivityRange) && !flush.length[31]));
     is_read = operation_d.wc_opcode == IbWcOpcodeRdmaRead || is_atomic || is_store;
     is_local = operation_d.wc_opcode == IbWcOpcodeLocalInv;
     invalidates = is_local && status_q == IbWcStatusSuccess;
@@ -773,7 +786,7 @@ module vireo_requester
                             && (ends || ((psn_q + 24'd1) & (24'(SendAckPackets) - 24'd1)) == '0),
                    psn: psn_q, payload_bytes: payload_bytes, has_reth: info.has_reth,
                    remote_address: rdma.remote_addr + 64'(skip_q), rkey: is_atomic || is_store ? atomic.rkey : rdma.rkey,
-                   dma_length: is_store ? 32'(AtomicBytes) : length_q - skip_q,
+                   dma_length: is_flush ? flush.length : is_store ? 32'(AtomicBytes) : length_q - skip_q,
                    has_deth: is_datagram, qkey: qkey_q, ah: datagram.ah[15:0], dest_qpn: datagram.remote_qpn[23:0],
                    reports: last && !is_connected,
                    has_immdt: info.has_immdt || info.has_ieth,
@@ -830,7 +843,7 @@ module vireo_requester
           // Such a READ would wait forever.
           vendor_d = 32'(RdmaErrorInvalidAttribute);
         end else if ((wr_flags & ~KnownFlags) != '0 || (is_read && is_inline) || (extensible && !has_elements)
-                     || (is_store && num_sge != '0)
+                     || (is_store && num_sge != '0) || (is_flush && !flush_legal)
                      || (is_local && (is_inline || fence || num_sge != '0 || work.is_replay))) begin
           // A local invalidate is never replayed: the work request has changed.
           vendor_d = 32'(RdmaErrorInvalidParameter);
@@ -952,8 +965,7 @@ module vireo_requester
           entry_in.room = begins;
           room_used_d = begins;
           check_valid_d = placed || check_valid_d;
-          if (placed) check_d = '{key: lkey_q, pdn: pdn_q, local_write: 1'b0, remote_write: 1'b0, remote_read: 1'b0,
-                                  remote_atomic: 1'b0, address: address_q, bytes: 32'(piece), invalidate: 1'b0};
+          if (placed) check_d = '{key: lkey_q, pdn: pdn_q, address: address_q, bytes: 32'(piece), default: '0};
           if (invalidates) check_d = '{key: ieth.rkey, pdn: pdn_q, invalidate: 1'b1, default: '0};
           reads_started_write = first_q && is_read && !work.is_replay;
           first_d = 1'b0;
@@ -1090,6 +1102,7 @@ module vireo_requester
   logic [7:0] status;
   logic [31:0] vendor;
   reth_t reth;
+  feth_t feth;
   deth_t deth;
   atomic_eth_t atomic_eth;
 
@@ -1147,6 +1160,9 @@ module vireo_requester
     continues = entry.first && entry.packets != '0 && !fails && !back_held;
     record_recovers = entry.recovers && can_send;
     reth = '{virtual_address: entry.remote_address, rkey: entry.rkey, dma_length: entry.dma_length};
+    // What the work request has of a FLUSH is in the place of an operand.
+    feth = '{selectivity: entry.swap_add[8*RdmaSqFlushSelectivityOffset +: 2],
+             placement: entry.swap_add[8*RdmaSqFlushPlacementOffset +: 4], default: '0};
     deth = '{qkey: entry.qkey, reserved: '0, source_qp: 24'(entry.qpn)};
     atomic_eth = '{virtual_address: entry.remote_address, rkey: entry.rkey, swap_add_data: entry.swap_add,
                    compare_data: entry.compare};
@@ -1238,6 +1254,9 @@ module vireo_requester
                            has_inline: 1'b0, inline_data: '0};
           if (entry.atomic) begin
             job_d.packet.extension[8*AtomicEthBytes-1:0] = pack_atomic_eth(atomic_eth);
+          end else if (Config.flush != 0 && entry.opcode == BthOpcodeRcFlush) begin
+            job_d.packet.extension[8*FethBytes-1:0] = pack_feth(feth);
+            job_d.packet.extension[8*FethBytes +: 8*RethBytes] = pack_reth(reth);
           end else if (entry.has_reth) begin
             job_d.packet.extension[8*RethBytes-1:0] = pack_reth(reth);
             if (entry.has_immdt) job_d.packet.extension[8*RethBytes +: 8*ImmdtBytes] = entry.immediate;

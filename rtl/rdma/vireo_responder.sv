@@ -323,6 +323,8 @@ module vireo_responder
       written_attributes.remote_write = written.remote_write;
       written_attributes.remote_read = written.remote_read;
       written_attributes.remote_atomic = written.remote_atomic;
+      written_attributes.flush_global = written.flush_global;
+      written_attributes.flush_persistent = written.flush_persistent;
       written_attributes.max_reads = written.max_dest_rd_atomic;
       written_attributes.qkey = written.qkey;
       // Codes above the largest count as it.
@@ -841,9 +843,8 @@ module vireo_responder
           ends = space;
         end else if (position_q.cursor.bytes_left != '0) begin
           check_valid_d = 1'b1;
-          check_d = '{key: position_q.cursor.key, pdn: pdn, local_write: 1'b1, remote_write: 1'b0,
-                      remote_read: 1'b0, remote_atomic: 1'b0, address: position_q.cursor.address, bytes: 32'(chunk),
-                      invalidate: 1'b0};
+          check_d = '{key: position_q.cursor.key, pdn: pdn, local_write: 1'b1,
+                      address: position_q.cursor.address, bytes: 32'(chunk), default: '0};
           state_d = StMemory;
         end else if (position_q.cursor.elements != '0) begin
           element_d = 1'b1;
@@ -929,9 +930,8 @@ module vireo_responder
         && waiting.payload_bytes <= 16'(1 << MtuShift) << IbMtuMtu4096 && !early_q) begin
       early_d = 1'b1;
       check_valid_d = 1'b1;
-      check_d = '{key: early_reth.rkey, pdn: pdn, local_write: 1'b0, remote_write: 1'b1, remote_read: 1'b0,
-                  remote_atomic: 1'b0, address: early_reth.virtual_address, bytes: 32'(waiting.payload_bytes),
-                  invalidate: 1'b0};
+      check_d = '{key: early_reth.rkey, pdn: pdn, remote_write: 1'b1, address: early_reth.virtual_address,
+                  bytes: 32'(waiting.payload_bytes), default: '0};
     end
 
     moved = position_d;
@@ -1244,8 +1244,9 @@ module vireo_responder
           place_d.answer.is_read = 1'b1;
           place_d.answer.address = address;
           place_d.answer.rkey = rkey;
-          place_d.answer.bytes = bytes_left;
-          if (checks_q.atomic) begin
+          // Of a FLUSH one byte is read behind what was written; of one without bytes nothing, as of such a READ.
+          place_d.answer.bytes = checks_q.flush ? 32'(bytes_left != '0) : bytes_left;
+          if (checks_q.atomic && !(checks_q.flush && bytes_left == '0)) begin
             place_d.answer.packet.opcode = frame.bth.opcode;
             place_d.answer.packet.extension[8*AethBytes +: OperandsBits] = frame.extension[8*OperandsOffset +: OperandsBits];
             place_d.answer.is_duplicate = done == ActReplayRead;

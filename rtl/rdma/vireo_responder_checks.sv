@@ -50,18 +50,20 @@ module vireo_responder_checks
 
   reth_t reth;
   deth_t deth;
+  feth_t feth;
   logic [15:0] mtu;
   logic [PsnBits-1:0] ahead_by, psns_behind;
   logic [31:0] rounded;
   logic [PacketsBits-1:0] packets;  // of a READ's response
   logic [31:0] bytes_left;    // of the message, this packet included
   logic qp_receives, service_matches, pkey_matches, peer_matches, qkey_matches, datagram;
-  logic is_send, is_atomic, is_store, is_read, sequence_ok, served, length_ok, total_ok, room;
-  logic [31:0] read_bytes;    // of a READ or atomic operation
+  logic is_send, is_atomic, is_store, is_flush, is_whole, is_read, sequence_ok, served, length_ok, total_ok, room;
+  logic [31:0] read_bytes;    // of a READ or atomic operation; of a FLUSH those to check
 
   always_comb begin
     reth = '0;
     deth = '0;
+    feth = '0;
     mtu = '0;
     address_o = '0;
     rkey_o = '0;
@@ -81,6 +83,8 @@ module vireo_responder_checks
     is_send = 1'b0;
     is_atomic = 1'b0;
     is_store = 1'b0;
+    is_flush = 1'b0;
+    is_whole = 1'b0;
     is_read = 1'b0;
     read_bytes = '0;
     sequence_ok = 1'b0;
@@ -115,10 +119,15 @@ module vireo_responder_checks
 
       // A READ takes as many PSNs as its response has packets. [9.7.2]
       is_store = Config.atomic_write != 0 && frame.info.operation == BthOperationAtomicWrite;
-      is_atomic = (Config.atomics != 0 && frame.info.has_atomic_eth) || is_store;
-      read_bytes = is_atomic ? 32'(AtomicBytes) : reth.dma_length;
+      // Of a FLUSH of the whole region one byte stands for all.
+      is_flush = Config.flush != 0 && frame.info.operation == BthOperationFlush;
+      feth = unpack_feth(frame.extension[8*RethBytes +: 8*FethBytes]);
+      is_whole = is_flush && feth.selectivity == FlushSelectivityMemoryRegion;
+      is_atomic = (Config.atomics != 0 && frame.info.has_atomic_eth) || is_store || is_flush;
+      if (is_whole) read_bytes = 32'd1;
+      else read_bytes = is_atomic && !is_flush ? 32'(AtomicBytes) : reth.dma_length;
       rounded = (read_bytes + 32'(mtu) - 1'b1) >> MtuShift;
-      packets = read_bytes == '0 ? PacketsBits'(1) : PacketsBits'(rounded >> attributes.path_mtu);
+      packets = read_bytes == '0 || is_flush ? PacketsBits'(1) : PacketsBits'(rounded >> attributes.path_mtu);
       room = outstanding_reads < attributes.max_reads;
 
       is_send = frame.info.operation == BthOperationSend;
@@ -132,8 +141,13 @@ module vireo_responder_checks
       // Of the packet, and of a WRITE: its last packet completes the length, no other one does. [9.7.4]
       unique case (frame.info.payload)
         // The operand of an atomic operation is aligned. [9.4.5]
-        PayloadRuleNone:      length_ok = is_read && frame.payload_bytes == '0 && read_bytes <= MaxMessageBytes
-                                       && !(is_atomic && reth.virtual_address[2:0] != '0);
+        PayloadRuleNone: begin
+          length_ok = is_read && frame.payload_bytes == '0 && read_bytes <= MaxMessageBytes
+                   && !(is_atomic && !is_flush && reth.virtual_address[2:0] != '0);
+          // What is reserved cannot be promised. A range has less than 2^31 bytes. [A19.4.1]
+          if (is_flush && (feth.selectivity > 2'(FlushSelectivityMemoryRegion) || feth.placement[1:0] == '0
+                           || feth.placement[3:2] != '0 || read_bytes[31])) length_ok = 1'b0;
+        end
         PayloadRuleMtu:       length_ok = frame.payload_bytes == mtu;
         // So is an ATOMIC WRITE's, which both header and payload have the length of. [A19.4.2]
         PayloadRuleExact:     length_ok = is_store && frame.payload_bytes == 16'(AtomicBytes)
@@ -165,15 +179,21 @@ module vireo_responder_checks
       checks_o.read = is_read;
       checks_o.atomic = is_atomic;
       checks_o.store = is_store;
+      checks_o.flush = is_flush;
+      checks_o.whole = is_whole;
+      checks_o.placement = is_flush ? feth.placement[1:0] : '0;
       // The result of an atomic operation is sent again without an access.
       checks_o.replayable = is_read && length_ok && room && (is_atomic || attributes.remote_read)
                          && packets <= PacketsBits'(psns_behind);
       checks_o.payload = frame.payload_bytes != '0;
-      checks_o.right = is_store ? attributes.remote_write : is_atomic ? attributes.remote_atomic : is_read ? attributes.remote_read : attributes.remote_write;
+      if (is_flush) checks_o.right = (feth.placement[1:0] & ~{attributes.flush_persistent, attributes.flush_global}) == '0;
+      else if (is_store) checks_o.right = attributes.remote_write;
+      else if (is_atomic) checks_o.right = attributes.remote_atomic;
+      else checks_o.right = is_read ? attributes.remote_read : attributes.remote_write;
       checks_o.packets = packets;
       checks_o.starts = frame.info.starts_message;
       checks_o.consumes = frame.info.consumes_recv;
-      checks_o.bytes = read_bytes != '0;
+      checks_o.bytes = read_bytes != '0 || is_flush;
       checks_o.nak_sent = half.nak_sent;
       // The first request of a connection, even if it fails. In RTR a response belongs to an earlier QP instance.
       // [IBTA vol. 1, 11.6.3.1]
@@ -185,6 +205,6 @@ module vireo_responder_checks
 
   // The clock is for assertions. Fields used elsewhere.
   logic unused;
-  assign unused = ^{clk_i, frame, attributes, half, deth.reserved, deth.source_qp, rounded};
+  assign unused = ^{clk_i, frame, attributes, half, deth.reserved, deth.source_qp, feth, rounded};
 
 endmodule

@@ -16,6 +16,8 @@ package vireo_responder_pkg;
     logic remote_write;
     logic remote_read;
     logic remote_atomic;
+    logic flush_global;
+    logic flush_persistent;
     logic [2:0] path_mtu;
     logic [15:0] pdn;
     logic [15:0] recv_cqn;
@@ -88,15 +90,18 @@ package vireo_responder_pkg;
     logic request;
     logic duplicates_pending;           // a READ without space, because duplicates are outstanding
     logic send;
-    logic read;              // READ request, atomic operation or ATOMIC WRITE
-    logic atomic;            // then: one of the latter two
+    logic read;              // READ request, atomic operation, ATOMIC WRITE or FLUSH
+    logic atomic;            // then: one of the latter three
     logic store;             // then: ATOMIC WRITE
+    logic flush;             // or: FLUSH, with the two below
+    logic whole;             // of the region
+    logic [1:0] placement;   // flush_placement
     logic replayable;             // may be executed again
     logic payload;
     logic right;
     logic starts;            // a message
     logic consumes;          // a receive
-    logic bytes;             // the READ has some
+    logic bytes;             // the READ has some, or is a FLUSH, whose key is checked in any case
     logic nak_sent;
     logic announces;         // comm_est is reported first [11.6.3.1]
     logic [PacketsBits-1:0] packets;  // of its response
@@ -184,8 +189,10 @@ package vireo_responder_pkg;
   function automatic memory_check_t key_check(checks_t checks, logic [31:0] rkey, logic [15:0] pdn,
                                               logic [63:0] address, logic [31:0] bytes_left, logic [31:0] payload);
     return '{key: rkey, pdn: pdn, local_write: 1'b0, remote_write: !checks.read || checks.store,
-             remote_read: checks.read && !checks.atomic, remote_atomic: checks.atomic && !checks.store, address: address,
-             bytes: checks.read ? bytes_left : payload, invalidate: 1'b0};
+             remote_read: checks.read && !checks.atomic,
+             remote_atomic: checks.atomic && !checks.store && !checks.flush,
+             flush_global: checks.placement[0], flush_persistent: checks.placement[1], whole: checks.whole,
+             address: address, bytes: checks.read ? bytes_left : payload, invalidate: 1'b0};
   endfunction
   /* verilator lint_on UNUSEDSIGNAL */
 

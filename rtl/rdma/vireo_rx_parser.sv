@@ -305,6 +305,11 @@ module vireo_rx_parser
       if (info.operation == BthOperationAtomicWrite && payload_bytes == 17'(AtomicBytes)) begin
         token1_d.extension[8*RethBytes +: 8*AtomicBytes] = l4[8*(UdpBytes + BthBytes + RethBytes) +: 8*AtomicBytes];
       end
+      // The RETH where others have it: the FETH is behind it.
+      if (info.operation == BthOperationFlush) begin
+        token1_d.extension[8*RethBytes-1:0] = l4[8*(UdpBytes + BthBytes + FethBytes) +: 8*RethBytes];
+        token1_d.extension[8*RethBytes +: 8*FethBytes] = l4[8*(UdpBytes + BthBytes) +: 8*FethBytes];
+      end
       token1_d.info = info;
     end
   end

@@ -37,6 +37,7 @@ bool Fits(IbWrOpcode opcode, const spec::OpcodeInfo& info) {
     case IbWrOpcode::kRdmaRead: return info.operation == spec::BthOperation::kRdmaReadRequest;
     case IbWrOpcode::kAtomicCmpAndSwp: return info.operation == spec::BthOperation::kCompareSwap;
     case IbWrOpcode::kAtomicFetchAndAdd: return info.operation == spec::BthOperation::kFetchAdd;
+    case IbWrOpcode::kFlush: return info.operation == spec::BthOperation::kFlush;
     case IbWrOpcode::kAtomicWrite: return info.operation == spec::BthOperation::kAtomicWrite;
   }
   return false;

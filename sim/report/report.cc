@@ -33,6 +33,7 @@ const char* OperationOf(const Message& message) {
     case spec::IbWrOpcode::kLocalInv: return "INVALIDATE";
     case spec::IbWrOpcode::kAtomicCmpAndSwp:
     case spec::IbWrOpcode::kAtomicFetchAndAdd: return "ATOMIC";
+    case spec::IbWrOpcode::kFlush: return "FLUSH";
     case spec::IbWrOpcode::kAtomicWrite: return "ATOMIC WRITE";
   }
   return "other";

@@ -18,7 +18,7 @@ struct ParameterInfo {
   const char* doc;
   const char* range;  // as text
 };
-inline constexpr ParameterInfo kParameterInfo[32] = {
+inline constexpr ParameterInfo kParameterInfo[33] = {
     {"datapath_bits", &Config::datapath_bits, 64u, 1024u, true, "bits",
      "Width of a beat on the DMA and frame streams",
      "must be 64 to 1024 and a power of two"},
@@ -75,6 +75,9 @@ inline constexpr ParameterInfo kParameterInfo[32] = {
      "must be 0 to 1"},
     {"atomic_write", &Config::atomic_write, 0u, 1u, false, "",
      "1: ATOMIC WRITE, which the logic of atomic operations executes; 0: without what it needs besides",
+     "must be 0 to 1"},
+    {"flush", &Config::flush, 0u, 1u, false, "",
+     "1: FLUSH, which the logic of atomic operations executes; 0: without what it needs besides",
      "must be 0 to 1"},
     {"invalidation", &Config::invalidation, 0u, 1u, false, "",
      "1: SEND with invalidate, local invalidate; 0: without their logic",
@@ -135,6 +138,7 @@ inline constexpr uint32_t kMaxInlineBytesMax = 512u;
 inline constexpr uint32_t kMaxRdAtomicMax = 128u;
 inline constexpr uint32_t kAtomicsMax = 1u;
 inline constexpr uint32_t kAtomicWriteMax = 1u;
+inline constexpr uint32_t kFlushMax = 1u;
 inline constexpr uint32_t kInvalidationMax = 1u;
 inline constexpr uint32_t kExtensibleRequestsMax = 1u;
 inline constexpr uint32_t kMaxSrqsMax = 1022u;
@@ -175,6 +179,10 @@ constexpr ConfigViolation FirstIllegal(const Config& config) {
   if (!(int64_t{config.atomic_write} <= int64_t{config.atomics})) {
     return {"atomic_write_is_executed",
             "atomic_write <= atomics: The block of atomic operations executes ATOMIC WRITE"};
+  }
+  if (!(int64_t{config.flush} <= int64_t{config.atomics})) {
+    return {"flush_is_executed",
+            "flush <= atomics: The block of atomic operations executes FLUSH"};
   }
   return {nullptr, nullptr};
 }

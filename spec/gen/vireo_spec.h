@@ -787,7 +787,7 @@ enum class RdmaError : uint8_t {
   kBadSrqn = 0x18u,  // No shared receive queue has this number; for create_qp: none of this protection domain
   kInvalidParameter = 0x30u,  // A field has an undefined value
   kUnsupportedQpType = 0x31u,  // The device has no QPs of this type
-  kBadAccessFlags = 0x32u,  // Unknown flag; remote_atomic on a device without atomic operations; remote_write or remote_atomic of a region without local_write
+  kBadAccessFlags = 0x32u,  // Unknown flag; remote_atomic on a device without atomic operations; remote_write or remote_atomic of a region without local_write; a right to FLUSH on a device without, of a DMA MR, or for persistence of a region without is_pmem
   kCapCqeExceeded = 0x33u,  // cqe is above max_cqe
   kCapWrExceeded = 0x34u,  // max_send_wr, max_recv_wr or max_wr is above max_qp_wr
   kCapSgeExceeded = 0x35u,  // max_send_sge, max_recv_sge or max_sge is above the device's limit
@@ -1780,7 +1780,7 @@ constexpr const char* ToString(IbMtu value) {
   return nullptr;
 }
 
-// Operation of a send work request. 8 and 10 … 14 are reserved for verbs' numbers (8 bind, 14 flush), 16 … 255 are reserved; all of these fail with loc_qp_op_err, and so do 5 and 6 on a device that is built without atomic operations, 7 and 9 on one without invalidation, 15 on one without ATOMIC WRITE. Drivers post 5 and 6 only if atomic_cap is not none, 7 and 9 only if invalidation is not 0, 15 only if atomic_write is not 0. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
+// Operation of a send work request. 8 and 10 … 13 are reserved for verbs' numbers (8 bind), 16 … 255 are reserved; all of these fail with loc_qp_op_err, and so do 5 and 6 on a device that is built without atomic operations, 7 and 9 on one without invalidation, 14 on one without FLUSH, 15 on one without ATOMIC WRITE. Drivers post 5 and 6 only if atomic_cap is not none, 7 and 9 only if invalidation is not 0, 14 only if flush has the placement, 15 only if atomic_write is not 0. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
 enum class IbWrOpcode : uint8_t {
   kRdmaWrite = 0u,  // Write to the peer's memory (RC, UC)
   kRdmaWriteWithImm = 1u,  // Write, then complete a receive there with imm_data (RC, UC)
@@ -1791,6 +1791,7 @@ enum class IbWrOpcode : uint8_t {
   kAtomicFetchAndAdd = 6u,  // Add to 8 bytes of the peer's memory; what was there is returned (RC)
   kLocalInv = 7u,  // End an invalidatable region of the QP's PD; nothing is sent. Without elements; not with the flags fence and inline (RC)
   kSendWithInv = 9u,  // Send, then have the peer end the region of a key (RC)
+  kFlush = 0xeu,  // Complete when the QP's updates of the peer's memory before it are placed as requested. Without elements; not with the flag inline (RC)
   kAtomicWrite = 0xfu,  // Store 8 bytes in the peer's memory, all at once. Without elements; not with the flag inline (RC)
 };
 // The contract's name of a value; null if it has none.
@@ -1805,12 +1806,13 @@ constexpr const char* ToString(IbWrOpcode value) {
     case IbWrOpcode::kAtomicFetchAndAdd: return "atomic_fetch_and_add";
     case IbWrOpcode::kLocalInv: return "local_inv";
     case IbWrOpcode::kSendWithInv: return "send_with_inv";
+    case IbWrOpcode::kFlush: return "flush";
     case IbWrOpcode::kAtomicWrite: return "atomic_write";
   }
   return nullptr;
 }
 
-// What completed. Not verbs' numbers. 9 … 15 are reserved for the opcodes that ib_wr_opcode reserves. [RFC v2, RoCE Support] (roce.toml)
+// What completed. Not verbs' numbers. 10 … 15 are reserved for the opcodes that ib_wr_opcode reserves. [RFC v2, RoCE Support] (roce.toml)
 enum class IbWcOpcode : uint8_t {
   kSend = 0u,  // SEND, with or without immediate data or invalidate
   kRdmaWrite = 1u,  // RDMA WRITE, with or without immediate data
@@ -1821,6 +1823,7 @@ enum class IbWcOpcode : uint8_t {
   kFetchAdd = 6u,  // Fetch and add
   kLocalInv = 7u,  // Local invalidate
   kAtomicWrite = 8u,  // ATOMIC WRITE
+  kFlush = 9u,  // FLUSH
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(IbWcOpcode value) {
@@ -1834,6 +1837,7 @@ constexpr const char* ToString(IbWcOpcode value) {
     case IbWcOpcode::kFetchAdd: return "fetch_add";
     case IbWcOpcode::kLocalInv: return "local_inv";
     case IbWcOpcode::kAtomicWrite: return "atomic_write";
+    case IbWcOpcode::kFlush: return "flush";
   }
   return nullptr;
 }
@@ -2563,12 +2567,14 @@ struct IbDeviceCap {
   static constexpr uint64_t kRcRnrNakGen = 1ull;  // An RC responder without a receive WQE sends RNR NAK; always the case in Vireo
 };
 
-// Access rights of a memory region or of the peer of a QP; local read is always allowed. Bits 4 … 31 are reserved for verbs' flags. [RFC v2, GET_DMA_MR; same numbers as enum ibv_access_flags] (roce.toml)
+// Access rights of a memory region or of the peer of a QP; local read is always allowed. Bits 4 … 7 and 10 … 31 are reserved for verbs' flags. [RFC v2, GET_DMA_MR; same numbers as enum ibv_access_flags] (roce.toml)
 struct IbAccessFlags {
   static constexpr uint32_t kLocalWrite = 1u;  // Local writes: receives, responses to RDMA READs and atomic operations
   static constexpr uint32_t kRemoteWrite = 2u;  // RDMA WRITE by the peer; needs local_write
   static constexpr uint32_t kRemoteRead = 4u;  // RDMA READ by the peer
   static constexpr uint32_t kRemoteAtomic = 8u;  // COMPARE SWAP and FETCH ADD by the peer; needs local_write. Only if atomic_cap is not none
+  static constexpr uint32_t kFlushGlobal = 0x100u;  // FLUSH by the peer for global visibility. Not of a DMA MR; only if the device's `flush` has global_visibility
+  static constexpr uint32_t kFlushPersistent = 0x200u;  // FLUSH by the peer for persistence. Of a region only with is_pmem; only if the device's `flush` has persistence
 };
 
 // What REREG_MR changes. The rest of the region stays, and fields of what is not selected are ignored. [IBTA vol. 1, 11.2.8.4; same numbers as enum ibv_rereg_mr_flags] (roce.toml)
@@ -2576,6 +2582,12 @@ struct RdmaReregFlags {
   static constexpr uint32_t kTranslation = 1u;  // virt_addr, length and pages
   static constexpr uint32_t kPd = 2u;  // pdn
   static constexpr uint32_t kAccess = 4u;  // access_flags
+};
+
+// Placements that a FLUSH may request. Same numbers as flush_placement; bits 2 … 7 are reserved. [IBTA vol. 1 (1.6), A19.4] (roce.toml)
+struct RdmaFlushCap {
+  static constexpr uint8_t kGlobalVisibility = 1u;  // Visible to every agent of the responder's system
+  static constexpr uint8_t kPersistence = 2u;  // Survives loss of power, in regions with is_pmem
 };
 
 // Attributes that modify_qp changes. Not verbs' numbers: the RFC closed the gaps. Bits 17 … 31 are reserved. [RFC v2, MODIFY_QP] (roce.toml)
@@ -2601,10 +2613,10 @@ struct IbQpAttrMask {
 
 // Properties of a send work request. Bits 4 … 7 are reserved. [RFC v2, RoCE Support; same numbers as enum ibv_send_flags] (roce.toml)
 struct IbSendFlags {
-  static constexpr uint8_t kFence = 1u;  // Start only when all preceding RDMA READs, atomic operations and ATOMIC WRITEs are complete
+  static constexpr uint8_t kFence = 1u;  // Start only when all preceding RDMA READs, atomic operations, ATOMIC WRITEs and FLUSHes are complete
   static constexpr uint8_t kSignaled = 2u;  // Complete with a CQE on success too
   static constexpr uint8_t kSolicited = 4u;  // Set the solicited event bit in the last packet
-  static constexpr uint8_t kInline = 8u;  // Data is in inline_data, length in inline_len; not for rdma_read, atomic operations and atomic_write
+  static constexpr uint8_t kInline = 8u;  // Data is in inline_data, length in inline_len; not for rdma_read, atomic operations, atomic_write and flush
 };
 
 // Contents of a completion. Bits 2 and 4 … 31 are reserved for verbs' flags. [RFC v2, RoCE Support; same numbers as enum ibv_wc_flags] (roce.toml)
@@ -2632,9 +2644,9 @@ struct RdmaWindowFlags {
 
 // Elements of an extensible send work request, each of 16 bytes or a multiple, in the order of their bits. Each operation has exactly those of rdma and atomic, each datagram exactly that of ud; inline_data or sg_list is the last one. Bits 5 … 7 are reserved. [docs/decisions/0024] (roce.toml)
 struct RdmaSqElement {
-  static constexpr uint8_t kRdma = 1u;  // rdma_sq_rdma: RDMA READ, WRITE, atomic operations, ATOMIC WRITE
+  static constexpr uint8_t kRdma = 1u;  // rdma_sq_rdma: RDMA READ, WRITE, atomic operations, ATOMIC WRITE, FLUSH
   static constexpr uint8_t kUd = 2u;  // rdma_sq_ud: UD
-  static constexpr uint8_t kAtomic = 4u;  // rdma_sq_atomic: atomic operations, ATOMIC WRITE
+  static constexpr uint8_t kAtomic = 4u;  // rdma_sq_atomic: atomic operations, ATOMIC WRITE; rdma_sq_flush: FLUSH
   static constexpr uint8_t kInlineData = 8u;  // Data, up to the end of the descriptor; with the flag inline, and only then. Not with sg_list
   static constexpr uint8_t kSgList = 0x10u;  // rdma_sge up to the end of the descriptor; may be none
 };
@@ -5919,6 +5931,7 @@ struct RdmaAckQueryDevice {
   static constexpr size_t kSqVersionOffset = 78;
   static constexpr size_t kAtomicWriteOffset = 79;
   static constexpr size_t kMaxSrqOffset = 80;
+  static constexpr size_t kFlushOffset = 84;
   uint64_t device_cap_flags{};  // Optional capabilities; flags: IbDeviceCap
   uint64_t max_mr_size{};  // Longest memory region in bytes
   uint64_t page_size_cap{};  // Page sizes of reg_user_mr: bit n stands for 2^n bytes; bit 12 is always set
@@ -5941,7 +5954,8 @@ struct RdmaAckQueryDevice {
   uint8_t sq_version{};  // Highest rdma_sq_base.version of a send work request; 0: only rdma_sq_req [vireo profile; else reserved]
   uint8_t atomic_write{};  // Not 0: ATOMIC WRITE [vireo profile; else reserved]
   uint32_t max_srq{};  // Shared receive queues; each takes the number of a QP. Their max_wr is up to max_qp_wr, their max_sge up to max_recv_sge [vireo profile; else reserved]
-  uint8_t reserved2[44]{};  // 0
+  uint8_t flush{};  // Placements that a FLUSH may request; flags: RdmaFlushCap [vireo profile; else reserved]
+  uint8_t reserved2[43]{};  // 0
 
   static constexpr RdmaAckQueryDevice Decode(const uint8_t* bytes) {
     RdmaAckQueryDevice result;
@@ -5967,7 +5981,8 @@ struct RdmaAckQueryDevice {
     result.sq_version = static_cast<uint8_t>(detail::GetLittle<624, 8>(bytes));
     result.atomic_write = static_cast<uint8_t>(detail::GetLittle<632, 8>(bytes));
     result.max_srq = static_cast<uint32_t>(detail::GetLittle<640, 32>(bytes));
-    for (size_t i = 0; i < 44; ++i) result.reserved2[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 84 + i * 1));
+    result.flush = static_cast<uint8_t>(detail::GetLittle<672, 8>(bytes));
+    for (size_t i = 0; i < 43; ++i) result.reserved2[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 85 + i * 1));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -5994,7 +6009,8 @@ struct RdmaAckQueryDevice {
     detail::PutLittle<624, 8>(bytes, static_cast<uint64_t>(sq_version));
     detail::PutLittle<632, 8>(bytes, static_cast<uint64_t>(atomic_write));
     detail::PutLittle<640, 32>(bytes, static_cast<uint64_t>(max_srq));
-    for (size_t i = 0; i < 44; ++i) detail::PutLittle<0, 8>(bytes + 84 + i * 1, reserved2[i]);
+    detail::PutLittle<672, 8>(bytes, static_cast<uint64_t>(flush));
+    for (size_t i = 0; i < 43; ++i) detail::PutLittle<0, 8>(bytes + 85 + i * 1, reserved2[i]);
   }
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -6020,7 +6036,8 @@ struct RdmaAckQueryDevice {
     f("sq_version", self.sq_version, 8);
     f("atomic_write", self.atomic_write, 8);
     f("max_srq", self.max_srq, 32);
-    for (size_t i = 0; i < 44; ++i) f("reserved2", self.reserved2[i], 8);
+    f("flush", self.flush, 8);
+    for (size_t i = 0; i < 43; ++i) f("reserved2", self.reserved2[i], 8);
   }
 
   friend constexpr bool operator==(const RdmaAckQueryDevice&, const RdmaAckQueryDevice&) = default;
@@ -6399,6 +6416,7 @@ struct RdmaCmdRegUserMr {
   static constexpr size_t kNpagesOffset = 24;
   static constexpr size_t kPageShiftOffset = 28;
   static constexpr size_t kInvalidatableOffset = 29;
+  static constexpr size_t kIsPmemOffset = 30;
   uint32_t pdn{};  // The PD
   uint32_t access_flags{};  // What it allows; flags: IbAccessFlags
   uint64_t virt_addr{};  // First address of the region as used in SGEs and by the peer; any value
@@ -6406,7 +6424,8 @@ struct RdmaCmdRegUserMr {
   uint32_t npages{};  // Entries of pages
   uint8_t page_shift{};  // 0, or a size of page_size_cap from rdma_page_shift_min on [vireo profile; else reserved]
   uint8_t invalidatable{};  // 1: work requests of QPs of this PD, and SENDs with invalidate to them, may end it; else 0 [vireo profile; else reserved]
-  uint8_t reserved[2]{};  // 0
+  uint8_t is_pmem{};  // 1: all of it is persistent memory, as the driver knows of its host; else 0 [vireo profile; else reserved]
+  uint8_t reserved{};  // 0
 
   static constexpr RdmaCmdRegUserMr Decode(const uint8_t* bytes) {
     RdmaCmdRegUserMr result;
@@ -6417,7 +6436,8 @@ struct RdmaCmdRegUserMr {
     result.npages = static_cast<uint32_t>(detail::GetLittle<192, 32>(bytes));
     result.page_shift = static_cast<uint8_t>(detail::GetLittle<224, 8>(bytes));
     result.invalidatable = static_cast<uint8_t>(detail::GetLittle<232, 8>(bytes));
-    for (size_t i = 0; i < 2; ++i) result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 30 + i * 1));
+    result.is_pmem = static_cast<uint8_t>(detail::GetLittle<240, 8>(bytes));
+    result.reserved = static_cast<uint8_t>(detail::GetLittle<248, 8>(bytes));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -6429,7 +6449,8 @@ struct RdmaCmdRegUserMr {
     detail::PutLittle<192, 32>(bytes, static_cast<uint64_t>(npages));
     detail::PutLittle<224, 8>(bytes, static_cast<uint64_t>(page_shift));
     detail::PutLittle<232, 8>(bytes, static_cast<uint64_t>(invalidatable));
-    for (size_t i = 0; i < 2; ++i) detail::PutLittle<0, 8>(bytes + 30 + i * 1, reserved[i]);
+    detail::PutLittle<240, 8>(bytes, static_cast<uint64_t>(is_pmem));
+    detail::PutLittle<248, 8>(bytes, static_cast<uint64_t>(reserved));
   }
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -6440,7 +6461,8 @@ struct RdmaCmdRegUserMr {
     f("npages", self.npages, 32);
     f("page_shift", self.page_shift, 8);
     f("invalidatable", self.invalidatable, 8);
-    for (size_t i = 0; i < 2; ++i) f("reserved", self.reserved[i], 8);
+    f("is_pmem", self.is_pmem, 8);
+    f("reserved", self.reserved, 8);
   }
 
   friend constexpr bool operator==(const RdmaCmdRegUserMr&, const RdmaCmdRegUserMr&) = default;
@@ -6527,6 +6549,7 @@ struct RdmaCmdReregMr {
   static constexpr size_t kLengthOffset = 24;
   static constexpr size_t kNpagesOffset = 32;
   static constexpr size_t kPageShiftOffset = 36;
+  static constexpr size_t kIsPmemOffset = 37;
   uint32_t mrn{};  // The MR
   uint32_t flags{};  // What changes; at least one; flags: RdmaReregFlags
   uint32_t pdn{};  // The new PD
@@ -6535,7 +6558,8 @@ struct RdmaCmdReregMr {
   uint64_t length{};  // As in reg_user_mr
   uint32_t npages{};  // Entries of pages
   uint8_t page_shift{};  // As in reg_user_mr
-  uint8_t reserved[3]{};  // 0
+  uint8_t is_pmem{};  // As in reg_user_mr; it belongs to the translation
+  uint8_t reserved[2]{};  // 0
 
   static constexpr RdmaCmdReregMr Decode(const uint8_t* bytes) {
     RdmaCmdReregMr result;
@@ -6547,7 +6571,8 @@ struct RdmaCmdReregMr {
     result.length = static_cast<uint64_t>(detail::GetLittle<192, 64>(bytes));
     result.npages = static_cast<uint32_t>(detail::GetLittle<256, 32>(bytes));
     result.page_shift = static_cast<uint8_t>(detail::GetLittle<288, 8>(bytes));
-    for (size_t i = 0; i < 3; ++i) result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 37 + i * 1));
+    result.is_pmem = static_cast<uint8_t>(detail::GetLittle<296, 8>(bytes));
+    for (size_t i = 0; i < 2; ++i) result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 38 + i * 1));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -6560,7 +6585,8 @@ struct RdmaCmdReregMr {
     detail::PutLittle<192, 64>(bytes, static_cast<uint64_t>(length));
     detail::PutLittle<256, 32>(bytes, static_cast<uint64_t>(npages));
     detail::PutLittle<288, 8>(bytes, static_cast<uint64_t>(page_shift));
-    for (size_t i = 0; i < 3; ++i) detail::PutLittle<0, 8>(bytes + 37 + i * 1, reserved[i]);
+    detail::PutLittle<296, 8>(bytes, static_cast<uint64_t>(is_pmem));
+    for (size_t i = 0; i < 2; ++i) detail::PutLittle<0, 8>(bytes + 38 + i * 1, reserved[i]);
   }
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -6572,7 +6598,8 @@ struct RdmaCmdReregMr {
     f("length", self.length, 64);
     f("npages", self.npages, 32);
     f("page_shift", self.page_shift, 8);
-    for (size_t i = 0; i < 3; ++i) f("reserved", self.reserved[i], 8);
+    f("is_pmem", self.is_pmem, 8);
+    for (size_t i = 0; i < 2; ++i) f("reserved", self.reserved[i], 8);
   }
 
   friend constexpr bool operator==(const RdmaCmdReregMr&, const RdmaCmdReregMr&) = default;
@@ -7708,6 +7735,62 @@ struct RdmaSqReqRdma {
   friend constexpr bool operator==(const RdmaSqReqRdma&, const RdmaSqReqRdma&) = default;
 };
 
+// Variant of rdma_sq_req.wr for FLUSH. [Vireo; IBTA vol. 1 (1.6), A19.4.1] (roce.toml)
+// Little-endian, 32 bytes. Only in the vireo profile.
+struct RdmaSqReqFlush {
+  static constexpr size_t kBytes = 32;
+  static constexpr size_t kRemoteAddrOffset = 0;
+  static constexpr size_t kLengthOffset = 8;
+  static constexpr size_t kPlacementOffset = 12;
+  static constexpr size_t kSelectivityOffset = 13;
+  static constexpr size_t kRkeyOffset = 24;
+  uint64_t remote_addr{};  // With selectivity range: first address, in the region of rkey
+  uint32_t length{};  // Likewise: bytes, 0 … 2^31 - 1
+  uint8_t placement{};  // flush_placement: at least one
+  uint8_t selectivity{};  // flush_selectivity
+  uint16_t reserved{};  // 0
+  uint64_t reserved1{};  // 0
+  uint32_t rkey{};  // Peer's key
+  uint32_t reserved2{};  // 0
+
+  static constexpr RdmaSqReqFlush Decode(const uint8_t* bytes) {
+    RdmaSqReqFlush result;
+    result.remote_addr = static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+    result.length = static_cast<uint32_t>(detail::GetLittle<64, 32>(bytes));
+    result.placement = static_cast<uint8_t>(detail::GetLittle<96, 8>(bytes));
+    result.selectivity = static_cast<uint8_t>(detail::GetLittle<104, 8>(bytes));
+    result.reserved = static_cast<uint16_t>(detail::GetLittle<112, 16>(bytes));
+    result.reserved1 = static_cast<uint64_t>(detail::GetLittle<128, 64>(bytes));
+    result.rkey = static_cast<uint32_t>(detail::GetLittle<192, 32>(bytes));
+    result.reserved2 = static_cast<uint32_t>(detail::GetLittle<224, 32>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 64>(bytes, static_cast<uint64_t>(remote_addr));
+    detail::PutLittle<64, 32>(bytes, static_cast<uint64_t>(length));
+    detail::PutLittle<96, 8>(bytes, static_cast<uint64_t>(placement));
+    detail::PutLittle<104, 8>(bytes, static_cast<uint64_t>(selectivity));
+    detail::PutLittle<112, 16>(bytes, static_cast<uint64_t>(reserved));
+    detail::PutLittle<128, 64>(bytes, static_cast<uint64_t>(reserved1));
+    detail::PutLittle<192, 32>(bytes, static_cast<uint64_t>(rkey));
+    detail::PutLittle<224, 32>(bytes, static_cast<uint64_t>(reserved2));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("remote_addr", self.remote_addr, 64);
+    f("length", self.length, 32);
+    f("placement", self.placement, 8);
+    f("selectivity", self.selectivity, 8);
+    f("reserved", self.reserved, 16);
+    f("reserved1", self.reserved1, 64);
+    f("rkey", self.rkey, 32);
+    f("reserved2", self.reserved2, 32);
+  }
+
+  friend constexpr bool operator==(const RdmaSqReqFlush&, const RdmaSqReqFlush&) = default;
+};
+
 // Variant of rdma_sq_req.wr for atomic operations and ATOMIC WRITE. The elements take 8 bytes; more are not written. [Vireo; members and order as in struct ibv_send_wr] (roce.toml)
 // Little-endian, 32 bytes.
 struct RdmaSqReqAtomic {
@@ -8070,6 +8153,48 @@ struct RdmaSqAtomic {
   }
 
   friend constexpr bool operator==(const RdmaSqAtomic&, const RdmaSqAtomic&) = default;
+};
+
+// Element of an extensible send work request, in the place of rdma_sq_atomic: what a FLUSH requests. [docs/decisions/0028] (roce.toml)
+// Little-endian, 16 bytes. Only in the vireo profile.
+struct RdmaSqFlush {
+  static constexpr size_t kBytes = 16;
+  static constexpr size_t kLengthOffset = 0;
+  static constexpr size_t kPlacementOffset = 4;
+  static constexpr size_t kSelectivityOffset = 5;
+  uint32_t length{};  // With selectivity range: bytes, 0 … 2^31 - 1
+  uint8_t placement{};  // flush_placement: at least one
+  uint8_t selectivity{};  // flush_selectivity
+  uint16_t reserved{};  // 0
+  uint64_t reserved1{};  // 0
+
+  static constexpr RdmaSqFlush Decode(const uint8_t* bytes) {
+    RdmaSqFlush result;
+    result.length = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+    result.placement = static_cast<uint8_t>(detail::GetLittle<32, 8>(bytes));
+    result.selectivity = static_cast<uint8_t>(detail::GetLittle<40, 8>(bytes));
+    result.reserved = static_cast<uint16_t>(detail::GetLittle<48, 16>(bytes));
+    result.reserved1 = static_cast<uint64_t>(detail::GetLittle<64, 64>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 32>(bytes, static_cast<uint64_t>(length));
+    detail::PutLittle<32, 8>(bytes, static_cast<uint64_t>(placement));
+    detail::PutLittle<40, 8>(bytes, static_cast<uint64_t>(selectivity));
+    detail::PutLittle<48, 16>(bytes, static_cast<uint64_t>(reserved));
+    detail::PutLittle<64, 64>(bytes, static_cast<uint64_t>(reserved1));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("length", self.length, 32);
+    f("placement", self.placement, 8);
+    f("selectivity", self.selectivity, 8);
+    f("reserved", self.reserved, 16);
+    f("reserved1", self.reserved1, 64);
+  }
+
+  friend constexpr bool operator==(const RdmaSqFlush&, const RdmaSqFlush&) = default;
 };
 
 // Receive work request: one device-readable descriptor, which is returned as used, length 0 and in order, before its CQE. Data fills the elements in order; for UD it starts after rdma_ud_grh_bytes. [RFC v2, RoCE Support] (roce.toml)
@@ -8487,6 +8612,8 @@ struct TableQpContext {
   bool has_srq{};  // The QP takes receives from a shared receive queue, not from its own
   bool is_srq{};  // No QP: its receive queue is a shared one. `valid` is 0
   bool limit_armed{};  // With is_srq: 1 in a write arms the limit event, 0 disarms it; a stop disarms it, too
+  bool flush_global{};  // The peer may FLUSH for global visibility
+  bool flush_persistent{};  // The peer may FLUSH for persistence
   uint8_t reserved1{};  // 0
   TablePath path{};  // RC, UC: path to the peer
   IbQpState engine_state{};  // State in force
@@ -8548,7 +8675,9 @@ struct TableQpContext {
     result.has_srq = static_cast<bool>(detail::GetLittle<248, 1>(bytes));
     result.is_srq = static_cast<bool>(detail::GetLittle<249, 1>(bytes));
     result.limit_armed = static_cast<bool>(detail::GetLittle<250, 1>(bytes));
-    result.reserved1 = static_cast<uint8_t>(detail::GetLittle<251, 5>(bytes));
+    result.flush_global = static_cast<bool>(detail::GetLittle<251, 1>(bytes));
+    result.flush_persistent = static_cast<bool>(detail::GetLittle<252, 1>(bytes));
+    result.reserved1 = static_cast<uint8_t>(detail::GetLittle<253, 3>(bytes));
     result.path = TablePath::Decode(bytes + 32);
     result.engine_state = static_cast<IbQpState>(detail::GetLittle<640, 8>(bytes));
     result.reserved2 = static_cast<uint8_t>(detail::GetLittle<648, 8>(bytes));
@@ -8610,7 +8739,9 @@ struct TableQpContext {
     detail::PutLittle<248, 1>(bytes, static_cast<uint64_t>(has_srq));
     detail::PutLittle<249, 1>(bytes, static_cast<uint64_t>(is_srq));
     detail::PutLittle<250, 1>(bytes, static_cast<uint64_t>(limit_armed));
-    detail::PutLittle<251, 5>(bytes, static_cast<uint64_t>(reserved1));
+    detail::PutLittle<251, 1>(bytes, static_cast<uint64_t>(flush_global));
+    detail::PutLittle<252, 1>(bytes, static_cast<uint64_t>(flush_persistent));
+    detail::PutLittle<253, 3>(bytes, static_cast<uint64_t>(reserved1));
     path.Encode(bytes + 32);
     detail::PutLittle<640, 8>(bytes, static_cast<uint64_t>(engine_state));
     detail::PutLittle<648, 8>(bytes, static_cast<uint64_t>(reserved2));
@@ -8671,7 +8802,9 @@ struct TableQpContext {
     f("has_srq", self.has_srq, 1);
     f("is_srq", self.is_srq, 1);
     f("limit_armed", self.limit_armed, 1);
-    f("reserved1", self.reserved1, 5);
+    f("flush_global", self.flush_global, 1);
+    f("flush_persistent", self.flush_persistent, 1);
+    f("reserved1", self.reserved1, 3);
     TablePath::Visit(self.path, f);
     f("engine_state", self.engine_state, 8);
     f("reserved2", self.reserved2, 8);
@@ -8797,6 +8930,9 @@ struct TableMr {
   bool reserved{};  // 0
   uint8_t key{};  // Low bits of the keys
   uint8_t page_shift{};  // Pages of 2^page_shift bytes
+  bool flush_global{};  // As ib_access_flags; not with dma
+  bool flush_persistent{};  // As ib_access_flags; not with dma
+  bool is_pmem{};  // Kept for rereg_mr: the region is persistent memory
   uint8_t reserved1{};  // 0
   uint32_t npages{};  // Translations that it uses
   uint32_t first_translation{};  // Index in the translation table
@@ -8817,7 +8953,10 @@ struct TableMr {
     result.reserved = static_cast<bool>(detail::GetLittle<7, 1>(bytes));
     result.key = static_cast<uint8_t>(detail::GetLittle<8, 8>(bytes));
     result.page_shift = static_cast<uint8_t>(detail::GetLittle<16, 8>(bytes));
-    result.reserved1 = static_cast<uint8_t>(detail::GetLittle<24, 8>(bytes));
+    result.flush_global = static_cast<bool>(detail::GetLittle<24, 1>(bytes));
+    result.flush_persistent = static_cast<bool>(detail::GetLittle<25, 1>(bytes));
+    result.is_pmem = static_cast<bool>(detail::GetLittle<26, 1>(bytes));
+    result.reserved1 = static_cast<uint8_t>(detail::GetLittle<27, 5>(bytes));
     result.npages = static_cast<uint32_t>(detail::GetLittle<32, 32>(bytes));
     result.first_translation = static_cast<uint32_t>(detail::GetLittle<64, 32>(bytes));
     result.pdn = static_cast<uint16_t>(detail::GetLittle<96, 16>(bytes));
@@ -8838,7 +8977,10 @@ struct TableMr {
     detail::PutLittle<7, 1>(bytes, static_cast<uint64_t>(reserved));
     detail::PutLittle<8, 8>(bytes, static_cast<uint64_t>(key));
     detail::PutLittle<16, 8>(bytes, static_cast<uint64_t>(page_shift));
-    detail::PutLittle<24, 8>(bytes, static_cast<uint64_t>(reserved1));
+    detail::PutLittle<24, 1>(bytes, static_cast<uint64_t>(flush_global));
+    detail::PutLittle<25, 1>(bytes, static_cast<uint64_t>(flush_persistent));
+    detail::PutLittle<26, 1>(bytes, static_cast<uint64_t>(is_pmem));
+    detail::PutLittle<27, 5>(bytes, static_cast<uint64_t>(reserved1));
     detail::PutLittle<32, 32>(bytes, static_cast<uint64_t>(npages));
     detail::PutLittle<64, 32>(bytes, static_cast<uint64_t>(first_translation));
     detail::PutLittle<96, 16>(bytes, static_cast<uint64_t>(pdn));
@@ -8858,7 +9000,10 @@ struct TableMr {
     f("reserved", self.reserved, 1);
     f("key", self.key, 8);
     f("page_shift", self.page_shift, 8);
-    f("reserved1", self.reserved1, 8);
+    f("flush_global", self.flush_global, 1);
+    f("flush_persistent", self.flush_persistent, 1);
+    f("is_pmem", self.is_pmem, 1);
+    f("reserved1", self.reserved1, 5);
     f("npages", self.npages, 32);
     f("first_translation", self.first_translation, 32);
     f("pdn", self.pdn, 16);
@@ -11559,13 +11704,16 @@ struct TimerExpired {
 
 // Checks whether a key allows an access, and translates its address if it has at most 4096 bytes. (tokens.toml)
 struct MemoryCheck {
-  static constexpr size_t kBits = 149;
+  static constexpr size_t kBits = 152;
   uint32_t key{};  // lkey or rkey
   uint16_t pdn{};  // Protection domain of the QP
   bool local_write{};  // Required right
   bool remote_write{};  // Required right
   bool remote_read{};  // Required right
   bool remote_atomic{};  // Required right
+  bool flush_global{};  // Required right
+  bool flush_persistent{};  // Required right
+  bool whole{};  // From the region's first byte on: `address` is not used. Not of a region `dma`
   uint64_t address{};  // First byte, in the region's addresses
   uint32_t bytes{};  // 1 or more; above 4096 only the status is valid
   bool invalidate{};  // Not an access: if the key's region is invalidatable it ends. Other fields than key and pdn are 0, and only the status of the answer is not
@@ -11577,6 +11725,9 @@ struct MemoryCheck {
     f("remote_write", self.remote_write, 1);
     f("remote_read", self.remote_read, 1);
     f("remote_atomic", self.remote_atomic, 1);
+    f("flush_global", self.flush_global, 1);
+    f("flush_persistent", self.flush_persistent, 1);
+    f("whole", self.whole, 1);
     f("address", self.address, 64);
     f("bytes", self.bytes, 32);
     f("invalidate", self.invalidate, 1);
@@ -11784,7 +11935,7 @@ struct ReadRecord {
   uint64_t elements{};  // Address of sg_list in host memory
   uint8_t num_sge{};  // Elements of sg_list
   uint8_t sge[16]{};  // The first rdma_sge as in memory; 0 if there is none
-  bool is_atomic{};  // 1: COMPARE SWAP or FETCH ADD, whose response is an atomic acknowledge; `bytes` is 8. ATOMIC WRITE is a READ of 0 bytes
+  bool is_atomic{};  // 1: COMPARE SWAP or FETCH ADD, whose response is an atomic acknowledge; `bytes` is 8. ATOMIC WRITE and FLUSH are READs of 0 bytes
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -11823,7 +11974,7 @@ struct RxAck {
   friend constexpr bool operator==(const RxAck&, const RxAck&) = default;
 };
 
-// Response to a request, in request order: a packet, or the responses of a READ. For a READ `packet` holds the QP, the PSN of the first response and, as AETH, syndrome and MSN of every response that has one; its other fields are 0. An atomic operation comes as a READ of 8 bytes whose `packet` has also the request's opcode and, behind the AETH, the rest of the AtomicETH from swap_add_data on; so does ATOMIC WRITE, with what is behind the key there: length and value. (tokens.toml)
+// Response to a request, in request order: a packet, or the responses of a READ. For a READ `packet` holds the QP, the PSN of the first response and, as AETH, syndrome and MSN of every response that has one; its other fields are 0. An atomic operation comes as a READ of 8 bytes whose `packet` has also the request's opcode and, behind the AETH, the rest of the AtomicETH from swap_add_data on; so does ATOMIC WRITE, with what is behind the key there: length and value; and FLUSH as a READ of 1 byte, with length and FETH there. A FLUSH of no bytes is a READ of none. (tokens.toml)
 struct RxAnswer {
   static constexpr size_t kBits = 759;
   bool is_read{};  // 1: the fields after `packet` are valid
@@ -11973,12 +12124,13 @@ struct Receive {
 
 // An atomic operation to execute, or whose result is wanted again. A QP has at most one of them without an atomic_result. (tokens.toml)
 struct AtomicRequest {
-  static constexpr size_t kBits = 245;
+  static constexpr size_t kBits = 246;
   uint32_t qpn{};  // Queue pair
   uint32_t psn{};  // Of the request
   bool is_duplicate{};  // 1: nothing is executed, and the fields below are not used
   bool is_swap{};  // 1: COMPARE SWAP
-  bool is_write{};  // 1: ATOMIC WRITE: `swap_add` is stored, and nothing is read; neither: FETCH ADD
+  bool is_write{};  // 1: ATOMIC WRITE: `swap_add` is stored, and nothing is read
+  bool is_flush{};  // 1: FLUSH: nothing is stored, and what is read does not matter; none of these three: FETCH ADD
   uint64_t address{};  // Bus address of the operand; aligned
   MemoryGrant grant{};  // Of the operand
   uint64_t swap_add{};  // Value to store or to add
@@ -11990,6 +12142,7 @@ struct AtomicRequest {
     f("is_duplicate", self.is_duplicate, 1);
     f("is_swap", self.is_swap, 1);
     f("is_write", self.is_write, 1);
+    f("is_flush", self.is_flush, 1);
     f("address", self.address, 64);
     MemoryGrant::Visit(self.grant, f);
     f("swap_add", self.swap_add, 64);
@@ -12541,7 +12694,7 @@ inline constexpr RegisterInfo kMgmtRegisters[43] = {
     {"mgmt_net_rx_filtered", 0x494u, 1u, Access::kRc, true, 0x0u},
     {"mgmt_net_rx_drops", 0x498u, 1u, Access::kRc, true, 0x0u},
     {"mgmt_net_tx_drops", 0x49cu, 1u, Access::kRc, true, 0x0u},
-    {"mgmt_parameter", 0x500u, 32u, Access::kRo, false, 0x0u},
+    {"mgmt_parameter", 0x500u, 64u, Access::kRo, false, 0x0u},
     {"mgmt_driver_features", 0xa0u, 4u, Access::kRo, false, 0x0u},
 };
 inline constexpr uint32_t kProcessorBytes = 0x100u;
@@ -12582,6 +12735,7 @@ struct Config {
   uint32_t max_rd_atomic;  // RDMA READs and atomic operations outstanding per QP, each way [operations]
   uint32_t atomics;  // 1: COMPARE SWAP and FETCH ADD; 0: without their logic and memory
   uint32_t atomic_write;  // 1: ATOMIC WRITE, which the logic of atomic operations executes; 0: without what it needs besides
+  uint32_t flush;  // 1: FLUSH, which the logic of atomic operations executes; 0: without what it needs besides
   uint32_t invalidation;  // 1: SEND with invalidate, local invalidate; 0: without their logic
   uint32_t extensible_requests;  // 1: send work requests of a base and elements; their inline data of up to tx_inline_bytes is not read again if that is one beat of the data path. 0: without their logic
   uint32_t max_srqs;  // Shared receive queues, each of which takes the number of a queue pair; 0: without their logic
@@ -12618,6 +12772,7 @@ inline constexpr Config kNic100 = {
     .max_rd_atomic = 16u,
     .atomics = 1u,
     .atomic_write = 1u,
+    .flush = 1u,
     .invalidation = 1u,
     .extensible_requests = 1u,
     .max_srqs = 256u,
@@ -12654,6 +12809,7 @@ inline constexpr Config kNic1 = {
     .max_rd_atomic = 4u,
     .atomics = 1u,
     .atomic_write = 1u,
+    .flush = 1u,
     .invalidation = 1u,
     .extensible_requests = 1u,
     .max_srqs = 4u,

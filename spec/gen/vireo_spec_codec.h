@@ -121,6 +121,7 @@ void ForEachStruct(F&& f) {
   f.template operator()<RdmaEvent>("rdma_event");
   f.template operator()<RdmaSge>("rdma_sge");
   f.template operator()<RdmaSqReqRdma>("rdma_sq_req_rdma");
+  f.template operator()<RdmaSqReqFlush>("rdma_sq_req_flush");
   f.template operator()<RdmaSqReqAtomic>("rdma_sq_req_atomic");
   f.template operator()<RdmaSqReqUd>("rdma_sq_req_ud");
   f.template operator()<RdmaSqReqNumSge>("rdma_sq_req_num_sge");
@@ -130,6 +131,7 @@ void ForEachStruct(F&& f) {
   f.template operator()<RdmaSqRdma>("rdma_sq_rdma");
   f.template operator()<RdmaSqUd>("rdma_sq_ud");
   f.template operator()<RdmaSqAtomic>("rdma_sq_atomic");
+  f.template operator()<RdmaSqFlush>("rdma_sq_flush");
   f.template operator()<RdmaRqReq>("rdma_rq_req");
   f.template operator()<RdmaCqReq>("rdma_cq_req");
   f.template operator()<TableVirtqueue>("table_virtqueue");
@@ -817,6 +819,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"ib_wr_opcode.atomic_fetch_and_add", static_cast<uint64_t>(IbWrOpcode::kAtomicFetchAndAdd)},
     {"ib_wr_opcode.local_inv", static_cast<uint64_t>(IbWrOpcode::kLocalInv)},
     {"ib_wr_opcode.send_with_inv", static_cast<uint64_t>(IbWrOpcode::kSendWithInv)},
+    {"ib_wr_opcode.flush", static_cast<uint64_t>(IbWrOpcode::kFlush)},
     {"ib_wr_opcode.atomic_write", static_cast<uint64_t>(IbWrOpcode::kAtomicWrite)},
     {"ib_wc_opcode.send", static_cast<uint64_t>(IbWcOpcode::kSend)},
     {"ib_wc_opcode.rdma_write", static_cast<uint64_t>(IbWcOpcode::kRdmaWrite)},
@@ -827,6 +830,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"ib_wc_opcode.fetch_add", static_cast<uint64_t>(IbWcOpcode::kFetchAdd)},
     {"ib_wc_opcode.local_inv", static_cast<uint64_t>(IbWcOpcode::kLocalInv)},
     {"ib_wc_opcode.atomic_write", static_cast<uint64_t>(IbWcOpcode::kAtomicWrite)},
+    {"ib_wc_opcode.flush", static_cast<uint64_t>(IbWcOpcode::kFlush)},
     {"ib_wc_status.success", static_cast<uint64_t>(IbWcStatus::kSuccess)},
     {"ib_wc_status.loc_len_err", static_cast<uint64_t>(IbWcStatus::kLocLenErr)},
     {"ib_wc_status.loc_qp_op_err", static_cast<uint64_t>(IbWcStatus::kLocQpOpErr)},
@@ -1103,9 +1107,13 @@ inline constexpr NamedNumber kNumbers[] = {
     {"ib_access_flags.remote_write", static_cast<uint64_t>(IbAccessFlags::kRemoteWrite)},
     {"ib_access_flags.remote_read", static_cast<uint64_t>(IbAccessFlags::kRemoteRead)},
     {"ib_access_flags.remote_atomic", static_cast<uint64_t>(IbAccessFlags::kRemoteAtomic)},
+    {"ib_access_flags.flush_global", static_cast<uint64_t>(IbAccessFlags::kFlushGlobal)},
+    {"ib_access_flags.flush_persistent", static_cast<uint64_t>(IbAccessFlags::kFlushPersistent)},
     {"rdma_rereg_flags.translation", static_cast<uint64_t>(RdmaReregFlags::kTranslation)},
     {"rdma_rereg_flags.pd", static_cast<uint64_t>(RdmaReregFlags::kPd)},
     {"rdma_rereg_flags.access", static_cast<uint64_t>(RdmaReregFlags::kAccess)},
+    {"rdma_flush_cap.global_visibility", static_cast<uint64_t>(RdmaFlushCap::kGlobalVisibility)},
+    {"rdma_flush_cap.persistence", static_cast<uint64_t>(RdmaFlushCap::kPersistence)},
     {"ib_qp_attr_mask.state", static_cast<uint64_t>(IbQpAttrMask::kState)},
     {"ib_qp_attr_mask.cur_state", static_cast<uint64_t>(IbQpAttrMask::kCurState)},
     {"ib_qp_attr_mask.access_flags", static_cast<uint64_t>(IbQpAttrMask::kAccessFlags)},
@@ -1461,6 +1469,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_ack_query_device.sq_version", static_cast<uint64_t>(RdmaAckQueryDevice::kSqVersionOffset)},
     {"rdma_ack_query_device.atomic_write", static_cast<uint64_t>(RdmaAckQueryDevice::kAtomicWriteOffset)},
     {"rdma_ack_query_device.max_srq", static_cast<uint64_t>(RdmaAckQueryDevice::kMaxSrqOffset)},
+    {"rdma_ack_query_device.flush", static_cast<uint64_t>(RdmaAckQueryDevice::kFlushOffset)},
     {"rdma_ack_query_port.bytes", static_cast<uint64_t>(RdmaAckQueryPort::kBytes)},
     {"rdma_ack_query_port.gid_tbl_len", static_cast<uint64_t>(RdmaAckQueryPort::kGidTblLenOffset)},
     {"rdma_ack_query_port.max_msg_sz", static_cast<uint64_t>(RdmaAckQueryPort::kMaxMsgSzOffset)},
@@ -1494,6 +1503,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_cmd_reg_user_mr.npages", static_cast<uint64_t>(RdmaCmdRegUserMr::kNpagesOffset)},
     {"rdma_cmd_reg_user_mr.page_shift", static_cast<uint64_t>(RdmaCmdRegUserMr::kPageShiftOffset)},
     {"rdma_cmd_reg_user_mr.invalidatable", static_cast<uint64_t>(RdmaCmdRegUserMr::kInvalidatableOffset)},
+    {"rdma_cmd_reg_user_mr.is_pmem", static_cast<uint64_t>(RdmaCmdRegUserMr::kIsPmemOffset)},
     {"rdma_ack_reg_user_mr.bytes", static_cast<uint64_t>(RdmaAckRegUserMr::kBytes)},
     {"rdma_ack_reg_user_mr.mrn", static_cast<uint64_t>(RdmaAckRegUserMr::kMrnOffset)},
     {"rdma_ack_reg_user_mr.lkey", static_cast<uint64_t>(RdmaAckRegUserMr::kLkeyOffset)},
@@ -1509,6 +1519,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_cmd_rereg_mr.length", static_cast<uint64_t>(RdmaCmdReregMr::kLengthOffset)},
     {"rdma_cmd_rereg_mr.npages", static_cast<uint64_t>(RdmaCmdReregMr::kNpagesOffset)},
     {"rdma_cmd_rereg_mr.page_shift", static_cast<uint64_t>(RdmaCmdReregMr::kPageShiftOffset)},
+    {"rdma_cmd_rereg_mr.is_pmem", static_cast<uint64_t>(RdmaCmdReregMr::kIsPmemOffset)},
     {"rdma_ack_rereg_mr.bytes", static_cast<uint64_t>(RdmaAckReregMr::kBytes)},
     {"rdma_ack_rereg_mr.lkey", static_cast<uint64_t>(RdmaAckReregMr::kLkeyOffset)},
     {"rdma_ack_rereg_mr.rkey", static_cast<uint64_t>(RdmaAckReregMr::kRkeyOffset)},
@@ -1633,6 +1644,12 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_sq_req_rdma.bytes", static_cast<uint64_t>(RdmaSqReqRdma::kBytes)},
     {"rdma_sq_req_rdma.remote_addr", static_cast<uint64_t>(RdmaSqReqRdma::kRemoteAddrOffset)},
     {"rdma_sq_req_rdma.rkey", static_cast<uint64_t>(RdmaSqReqRdma::kRkeyOffset)},
+    {"rdma_sq_req_flush.bytes", static_cast<uint64_t>(RdmaSqReqFlush::kBytes)},
+    {"rdma_sq_req_flush.remote_addr", static_cast<uint64_t>(RdmaSqReqFlush::kRemoteAddrOffset)},
+    {"rdma_sq_req_flush.length", static_cast<uint64_t>(RdmaSqReqFlush::kLengthOffset)},
+    {"rdma_sq_req_flush.placement", static_cast<uint64_t>(RdmaSqReqFlush::kPlacementOffset)},
+    {"rdma_sq_req_flush.selectivity", static_cast<uint64_t>(RdmaSqReqFlush::kSelectivityOffset)},
+    {"rdma_sq_req_flush.rkey", static_cast<uint64_t>(RdmaSqReqFlush::kRkeyOffset)},
     {"rdma_sq_req_atomic.bytes", static_cast<uint64_t>(RdmaSqReqAtomic::kBytes)},
     {"rdma_sq_req_atomic.remote_addr", static_cast<uint64_t>(RdmaSqReqAtomic::kRemoteAddrOffset)},
     {"rdma_sq_req_atomic.compare_add", static_cast<uint64_t>(RdmaSqReqAtomic::kCompareAddOffset)},
@@ -1671,6 +1688,10 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_sq_atomic.bytes", static_cast<uint64_t>(RdmaSqAtomic::kBytes)},
     {"rdma_sq_atomic.compare_add", static_cast<uint64_t>(RdmaSqAtomic::kCompareAddOffset)},
     {"rdma_sq_atomic.swap", static_cast<uint64_t>(RdmaSqAtomic::kSwapOffset)},
+    {"rdma_sq_flush.bytes", static_cast<uint64_t>(RdmaSqFlush::kBytes)},
+    {"rdma_sq_flush.length", static_cast<uint64_t>(RdmaSqFlush::kLengthOffset)},
+    {"rdma_sq_flush.placement", static_cast<uint64_t>(RdmaSqFlush::kPlacementOffset)},
+    {"rdma_sq_flush.selectivity", static_cast<uint64_t>(RdmaSqFlush::kSelectivityOffset)},
     {"rdma_rq_req.bytes", static_cast<uint64_t>(RdmaRqReq::kBytes)},
     {"rdma_rq_req.wr_id", static_cast<uint64_t>(RdmaRqReq::kWrIdOffset)},
     {"rdma_rq_req.num_sge", static_cast<uint64_t>(RdmaRqReq::kNumSgeOffset)},
@@ -2023,6 +2044,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"nic100.max_rd_atomic", static_cast<uint64_t>(kNic100.max_rd_atomic)},
     {"nic100.atomics", static_cast<uint64_t>(kNic100.atomics)},
     {"nic100.atomic_write", static_cast<uint64_t>(kNic100.atomic_write)},
+    {"nic100.flush", static_cast<uint64_t>(kNic100.flush)},
     {"nic100.invalidation", static_cast<uint64_t>(kNic100.invalidation)},
     {"nic100.extensible_requests", static_cast<uint64_t>(kNic100.extensible_requests)},
     {"nic100.max_srqs", static_cast<uint64_t>(kNic100.max_srqs)},
@@ -2055,6 +2077,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"nic1.max_rd_atomic", static_cast<uint64_t>(kNic1.max_rd_atomic)},
     {"nic1.atomics", static_cast<uint64_t>(kNic1.atomics)},
     {"nic1.atomic_write", static_cast<uint64_t>(kNic1.atomic_write)},
+    {"nic1.flush", static_cast<uint64_t>(kNic1.flush)},
     {"nic1.invalidation", static_cast<uint64_t>(kNic1.invalidation)},
     {"nic1.extensible_requests", static_cast<uint64_t>(kNic1.extensible_requests)},
     {"nic1.max_srqs", static_cast<uint64_t>(kNic1.max_srqs)},

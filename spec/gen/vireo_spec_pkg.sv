@@ -1055,7 +1055,7 @@ package vireo_spec_pkg;
     IbMtuMtu4096 = 8'h5
   } ib_mtu_e;
 
-  // Operation of a send work request. 8 and 10 … 14 are reserved for verbs' numbers (8 bind, 14 flush), 16 … 255 are reserved; all of these fail with loc_qp_op_err, and so do 5 and 6 on a device that is built without atomic operations, 7 and 9 on one without invalidation, 15 on one without ATOMIC WRITE. Drivers post 5 and 6 only if atomic_cap is not none, 7 and 9 only if invalidation is not 0, 15 only if atomic_write is not 0. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
+  // Operation of a send work request. 8 and 10 … 13 are reserved for verbs' numbers (8 bind), 16 … 255 are reserved; all of these fail with loc_qp_op_err, and so do 5 and 6 on a device that is built without atomic operations, 7 and 9 on one without invalidation, 14 on one without FLUSH, 15 on one without ATOMIC WRITE. Drivers post 5 and 6 only if atomic_cap is not none, 7 and 9 only if invalidation is not 0, 14 only if flush has the placement, 15 only if atomic_write is not 0. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
   typedef enum logic [7:0] {
     IbWrOpcodeRdmaWrite = 8'h0,
     IbWrOpcodeRdmaWriteWithImm = 8'h1,
@@ -1066,10 +1066,11 @@ package vireo_spec_pkg;
     IbWrOpcodeAtomicFetchAndAdd = 8'h6,
     IbWrOpcodeLocalInv = 8'h7,
     IbWrOpcodeSendWithInv = 8'h9,
+    IbWrOpcodeFlush = 8'he,
     IbWrOpcodeAtomicWrite = 8'hf
   } ib_wr_opcode_e;
 
-  // What completed. Not verbs' numbers. 9 … 15 are reserved for the opcodes that ib_wr_opcode reserves. [RFC v2, RoCE Support] (roce.toml)
+  // What completed. Not verbs' numbers. 10 … 15 are reserved for the opcodes that ib_wr_opcode reserves. [RFC v2, RoCE Support] (roce.toml)
   typedef enum logic [7:0] {
     IbWcOpcodeSend = 8'h0,
     IbWcOpcodeRdmaWrite = 8'h1,
@@ -1079,7 +1080,8 @@ package vireo_spec_pkg;
     IbWcOpcodeCompSwap = 8'h5,
     IbWcOpcodeFetchAdd = 8'h6,
     IbWcOpcodeLocalInv = 8'h7,
-    IbWcOpcodeAtomicWrite = 8'h8
+    IbWcOpcodeAtomicWrite = 8'h8,
+    IbWcOpcodeFlush = 8'h9
   } ib_wc_opcode_e;
 
   // Completion status of a work request. Not verbs' numbers: the RFC omits codes that it cannot cause. 16 … 31 are reserved for these. [RFC v2, RoCE Support; IBTA vol. 1, 11.6.2] (roce.toml)
@@ -1456,16 +1458,22 @@ package vireo_spec_pkg;
   // Optional capabilities of the device. Numbers are the RFC's, not those of verbs; 1 … 63 are reserved for capabilities that the RFC lacks. [RFC v2, QUERY_DEVICE] (roce.toml)
   localparam logic [63:0] IbDeviceCapRcRnrNakGen = 64'h1;
 
-  // Access rights of a memory region or of the peer of a QP; local read is always allowed. Bits 4 … 31 are reserved for verbs' flags. [RFC v2, GET_DMA_MR; same numbers as enum ibv_access_flags] (roce.toml)
+  // Access rights of a memory region or of the peer of a QP; local read is always allowed. Bits 4 … 7 and 10 … 31 are reserved for verbs' flags. [RFC v2, GET_DMA_MR; same numbers as enum ibv_access_flags] (roce.toml)
   localparam logic [31:0] IbAccessFlagsLocalWrite = 32'h1;
   localparam logic [31:0] IbAccessFlagsRemoteWrite = 32'h2;
   localparam logic [31:0] IbAccessFlagsRemoteRead = 32'h4;
   localparam logic [31:0] IbAccessFlagsRemoteAtomic = 32'h8;
+  localparam logic [31:0] IbAccessFlagsFlushGlobal = 32'h100;
+  localparam logic [31:0] IbAccessFlagsFlushPersistent = 32'h200;
 
   // What REREG_MR changes. The rest of the region stays, and fields of what is not selected are ignored. [IBTA vol. 1, 11.2.8.4; same numbers as enum ibv_rereg_mr_flags] (roce.toml)
   localparam logic [31:0] RdmaReregFlagsTranslation = 32'h1;
   localparam logic [31:0] RdmaReregFlagsPd = 32'h2;
   localparam logic [31:0] RdmaReregFlagsAccess = 32'h4;
+
+  // Placements that a FLUSH may request. Same numbers as flush_placement; bits 2 … 7 are reserved. [IBTA vol. 1 (1.6), A19.4] (roce.toml)
+  localparam logic [7:0] RdmaFlushCapGlobalVisibility = 8'h1;
+  localparam logic [7:0] RdmaFlushCapPersistence = 8'h2;
 
   // Attributes that modify_qp changes. Not verbs' numbers: the RFC closed the gaps. Bits 17 … 31 are reserved. [RFC v2, MODIFY_QP] (roce.toml)
   localparam logic [31:0] IbQpAttrMaskState = 32'h1;
@@ -2927,8 +2935,10 @@ package vireo_spec_pkg;
   localparam int unsigned RdmaAckQueryDeviceSqVersionOffset = 78;
   localparam int unsigned RdmaAckQueryDeviceAtomicWriteOffset = 79;
   localparam int unsigned RdmaAckQueryDeviceMaxSrqOffset = 80;
+  localparam int unsigned RdmaAckQueryDeviceFlushOffset = 84;
   typedef struct packed {
-    logic [43:0][7:0] reserved2;
+    logic [42:0][7:0] reserved2;
+    logic [7:0] flush;
     logic [31:0] max_srq;
     logic [7:0] atomic_write;
     logic [7:0] sq_version;
@@ -3113,8 +3123,10 @@ package vireo_spec_pkg;
   localparam int unsigned RdmaCmdRegUserMrNpagesOffset = 24;
   localparam int unsigned RdmaCmdRegUserMrPageShiftOffset = 28;
   localparam int unsigned RdmaCmdRegUserMrInvalidatableOffset = 29;
+  localparam int unsigned RdmaCmdRegUserMrIsPmemOffset = 30;
   typedef struct packed {
-    logic [1:0][7:0] reserved;
+    logic [7:0] reserved;
+    logic [7:0] is_pmem;
     logic [7:0] invalidatable;
     logic [7:0] page_shift;
     logic [31:0] npages;
@@ -3171,8 +3183,10 @@ package vireo_spec_pkg;
   localparam int unsigned RdmaCmdReregMrLengthOffset = 24;
   localparam int unsigned RdmaCmdReregMrNpagesOffset = 32;
   localparam int unsigned RdmaCmdReregMrPageShiftOffset = 36;
+  localparam int unsigned RdmaCmdReregMrIsPmemOffset = 37;
   typedef struct packed {
-    logic [2:0][7:0] reserved;
+    logic [1:0][7:0] reserved;
+    logic [7:0] is_pmem;
     logic [7:0] page_shift;
     logic [31:0] npages;
     logic [63:0] length;
@@ -3677,6 +3691,30 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
+  // Variant of rdma_sq_req.wr for FLUSH. [Vireo; IBTA vol. 1 (1.6), A19.4.1] (roce.toml)
+  localparam int unsigned RdmaSqReqFlushBytes = 32;
+  localparam int unsigned RdmaSqReqFlushRemoteAddrOffset = 0;
+  localparam int unsigned RdmaSqReqFlushLengthOffset = 8;
+  localparam int unsigned RdmaSqReqFlushPlacementOffset = 12;
+  localparam int unsigned RdmaSqReqFlushSelectivityOffset = 13;
+  localparam int unsigned RdmaSqReqFlushRkeyOffset = 24;
+  typedef struct packed {
+    logic [31:0] reserved2;
+    logic [31:0] rkey;
+    logic [63:0] reserved1;
+    logic [15:0] reserved;
+    logic [7:0] selectivity;
+    logic [7:0] placement;
+    logic [31:0] length;
+    logic [63:0] remote_addr;
+  } rdma_sq_req_flush_t;
+  function automatic rdma_sq_req_flush_t unpack_rdma_sq_req_flush(input logic [255:0] bytes);
+    return rdma_sq_req_flush_t'(bytes);
+  endfunction
+  function automatic logic [255:0] pack_rdma_sq_req_flush(input rdma_sq_req_flush_t fields);
+    return fields;
+  endfunction
+
   // Variant of rdma_sq_req.wr for atomic operations and ATOMIC WRITE. The elements take 8 bytes; more are not written. [Vireo; members and order as in struct ibv_send_wr] (roce.toml)
   localparam int unsigned RdmaSqReqAtomicBytes = 32;
   localparam int unsigned RdmaSqReqAtomicRemoteAddrOffset = 0;
@@ -3838,6 +3876,25 @@ package vireo_spec_pkg;
     return rdma_sq_atomic_t'(bytes);
   endfunction
   function automatic logic [127:0] pack_rdma_sq_atomic(input rdma_sq_atomic_t fields);
+    return fields;
+  endfunction
+
+  // Element of an extensible send work request, in the place of rdma_sq_atomic: what a FLUSH requests. [docs/decisions/0028] (roce.toml)
+  localparam int unsigned RdmaSqFlushBytes = 16;
+  localparam int unsigned RdmaSqFlushLengthOffset = 0;
+  localparam int unsigned RdmaSqFlushPlacementOffset = 4;
+  localparam int unsigned RdmaSqFlushSelectivityOffset = 5;
+  typedef struct packed {
+    logic [63:0] reserved1;
+    logic [15:0] reserved;
+    logic [7:0] selectivity;
+    logic [7:0] placement;
+    logic [31:0] length;
+  } rdma_sq_flush_t;
+  function automatic rdma_sq_flush_t unpack_rdma_sq_flush(input logic [127:0] bytes);
+    return rdma_sq_flush_t'(bytes);
+  endfunction
+  function automatic logic [127:0] pack_rdma_sq_flush(input rdma_sq_flush_t fields);
     return fields;
   endfunction
 
@@ -4042,7 +4099,9 @@ package vireo_spec_pkg;
     logic [7:0] reserved2;
     logic [7:0] engine_state;  // ib_qp_state_e
     table_path_t path;
-    logic [4:0] reserved1;
+    logic [2:0] reserved1;
+    logic flush_persistent;
+    logic flush_global;
     logic limit_armed;
     logic is_srq;
     logic has_srq;
@@ -4124,7 +4183,10 @@ package vireo_spec_pkg;
     logic [15:0] pdn;
     logic [31:0] first_translation;
     logic [31:0] npages;
-    logic [7:0] reserved1;
+    logic [4:0] reserved1;
+    logic is_pmem;
+    logic flush_persistent;
+    logic flush_global;
     logic [7:0] page_shift;
     logic [7:0] key;
     logic reserved;
@@ -5345,11 +5407,14 @@ package vireo_spec_pkg;
     logic remote_write;
     logic remote_read;
     logic remote_atomic;
+    logic flush_global;
+    logic flush_persistent;
+    logic whole;
     logic [63:0] address;
     logic [31:0] bytes;
     logic invalidate;
   } memory_check_t;
-  localparam int unsigned MemoryCheckBits = 149;
+  localparam int unsigned MemoryCheckBits = 152;
 
   // An access that memory_check allowed, from the check until it has ended: the last byte is read, the last write is answered, or the access is not made. (tokens.toml)
   typedef struct packed {
@@ -5470,7 +5535,7 @@ package vireo_spec_pkg;
   } rx_ack_t;
   localparam int unsigned RxAckBits = 89;
 
-  // Response to a request, in request order: a packet, or the responses of a READ. For a READ `packet` holds the QP, the PSN of the first response and, as AETH, syndrome and MSN of every response that has one; its other fields are 0. An atomic operation comes as a READ of 8 bytes whose `packet` has also the request's opcode and, behind the AETH, the rest of the AtomicETH from swap_add_data on; so does ATOMIC WRITE, with what is behind the key there: length and value. (tokens.toml)
+  // Response to a request, in request order: a packet, or the responses of a READ. For a READ `packet` holds the QP, the PSN of the first response and, as AETH, syndrome and MSN of every response that has one; its other fields are 0. An atomic operation comes as a READ of 8 bytes whose `packet` has also the request's opcode and, behind the AETH, the rest of the AtomicETH from swap_add_data on; so does ATOMIC WRITE, with what is behind the key there: length and value; and FLUSH as a READ of 1 byte, with length and FETH there. A FLUSH of no bytes is a READ of none. (tokens.toml)
   typedef struct packed {
     logic is_read;
     tx_packet_t packet;
@@ -5551,12 +5616,13 @@ package vireo_spec_pkg;
     logic is_duplicate;
     logic is_swap;
     logic is_write;
+    logic is_flush;
     logic [63:0] address;
     memory_grant_t grant;
     logic [63:0] swap_add;
     logic [63:0] compare;
   } atomic_request_t;
-  localparam int unsigned AtomicRequestBits = 245;
+  localparam int unsigned AtomicRequestBits = 246;
 
   // The outcome of an atomic_request. If something was written, it is in memory. (tokens.toml)
   typedef struct packed {
@@ -5808,6 +5874,7 @@ package vireo_spec_pkg;
     int unsigned max_rd_atomic;
     int unsigned atomics;
     int unsigned atomic_write;
+    int unsigned flush;
     int unsigned invalidation;
     int unsigned extensible_requests;
     int unsigned max_srqs;
@@ -5843,6 +5910,7 @@ package vireo_spec_pkg;
     max_rd_atomic: 16,
     atomics: 1,
     atomic_write: 1,
+    flush: 1,
     invalidation: 1,
     extensible_requests: 1,
     max_srqs: 256,
@@ -5878,6 +5946,7 @@ package vireo_spec_pkg;
     max_rd_atomic: 4,
     atomics: 1,
     atomic_write: 1,
+    flush: 1,
     invalidation: 1,
     extensible_requests: 1,
     max_srqs: 4,

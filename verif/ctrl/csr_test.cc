@@ -411,7 +411,7 @@ TEST(Csr, RegistersHaveTheirResetValues) {
 
 TEST(Csr, ParametersMatchTheConfiguration) {
   Bench bench;
-  constexpr uint32_t kCount = std::size(spec::kParameterInfo), kRegisters = 32;
+  constexpr uint32_t kCount = std::size(spec::kParameterInfo), kRegisters = 64;
   static_assert(kCount <= kRegisters);
   for (uint32_t i = 0; i < kRegisters; ++i) {
     EXPECT_EQ(bench.Read(spec::kMgmtParameterRegister + 4 * i),

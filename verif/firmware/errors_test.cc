@@ -296,6 +296,8 @@ VIREO_ERROR_TEST(InvalidParameter) {
   Refused(RdmaError::kInvalidParameter, RdmaCtrlCmd::kRegUserMr,
           WithPages({.pdn = bench().CreatePd(), .length = kPageBytes, .npages = 1, .invalidatable = 2},
                     PageList(0x1000, 1)));
+  Refused(RdmaError::kInvalidParameter, RdmaCtrlCmd::kRegUserMr,
+          WithPages({.pdn = bench().CreatePd(), .length = kPageBytes, .npages = 1, .is_pmem = 2}, PageList(0x1000, 1)));
   for (unsigned flags = 2; flags < 256; ++flags) {
     spec::RdmaCmdAddGid gid{.gid_type = spec::RdmaGidType::kIbRoceV1, .flags = static_cast<uint8_t>(flags)};
     Refused(RdmaError::kInvalidParameter, RdmaCtrlCmd::kAddGid, gid);
@@ -318,6 +320,14 @@ VIREO_ERROR_TEST(BadAccessFlags) {
   for (uint32_t flags : {2u, 6u, 8u, 10u, 12u, 16u, 17u, 0x80000000u, 0xffffffffu}) {
     Refused(RdmaError::kBadAccessFlags, RdmaCtrlCmd::kGetDmaMr,
             spec::RdmaCmdGetDmaMr{.pdn = pdn, .access_flags = flags});
+    Refused(RdmaError::kBadAccessFlags, RdmaCtrlCmd::kRegUserMr,
+            spec::RdmaCmdRegUserMr{.pdn = pdn, .access_flags = flags});
+  }
+  // No FLUSH of a DMA MR, for persistence of persistent memory only, and in rfc-v2 none.
+  for (uint32_t flags : {0x100u, 0x200u, 0x300u, 0x400u}) {
+    Refused(RdmaError::kBadAccessFlags, RdmaCtrlCmd::kGetDmaMr,
+            spec::RdmaCmdGetDmaMr{.pdn = pdn, .access_flags = flags});
+    if (flags == 0x100 && is_vireo()) continue;
     Refused(RdmaError::kBadAccessFlags, RdmaCtrlCmd::kRegUserMr,
             spec::RdmaCmdRegUserMr{.pdn = pdn, .access_flags = flags});
   }

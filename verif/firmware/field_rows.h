@@ -56,6 +56,8 @@ inline const std::vector<FieldRow> kFieldRows = {
     {RdmaCtrlCmd::kRegUserMr, "page_shift", 13, RdmaError::kUnalignedPage},
     {RdmaCtrlCmd::kRegUserMr, "page_shift", 15, RdmaError::kPageCountMismatch},
     {RdmaCtrlCmd::kRegUserMr, "invalidatable", 2, RdmaError::kInvalidParameter},
+    {RdmaCtrlCmd::kRegUserMr, "is_pmem", 2, RdmaError::kInvalidParameter},
+    {RdmaCtrlCmd::kRegUserMr, "access_flags", 0x200, RdmaError::kBadAccessFlags},
     {RdmaCtrlCmd::kDeregMr, "mrn", 9, RdmaError::kBadMrn},
     {RdmaCtrlCmd::kCreateQp, "pdn", 9, RdmaError::kBadPdn},
     {RdmaCtrlCmd::kCreateQp, "qp_type", 0, RdmaError::kUnsupportedQpType},
@@ -154,6 +156,8 @@ inline const std::vector<FieldRow> kFieldRows = {
     {RdmaCtrlCmd::kReregMr, "page_shift", 11, RdmaError::kInvalidPageSize},
     {RdmaCtrlCmd::kReregMr, "page_shift", 31, RdmaError::kInvalidPageSize},
     {RdmaCtrlCmd::kReregMr, "page_shift", 13, RdmaError::kUnalignedPage},
+    {RdmaCtrlCmd::kReregMr, "is_pmem", 2, RdmaError::kInvalidParameter},
+    {RdmaCtrlCmd::kReregMr, "access_flags", 0x200, RdmaError::kBadAccessFlags},
 };
 
 // Objects of the valid requests: PD 0 and 1 with an AH in 0, two CQs, GID 0, an RC QP in INIT, a UD QP in RESET; a GSI

@@ -31,6 +31,7 @@ TEST_F(Objects, QueryDeviceReturnsTheLimitsOfTheConfiguration) {
   EXPECT_EQ(device.max_mr_pages, config.num_translations);
   EXPECT_EQ(device.atomic_cap, spec::RdmaAtomicCap::kHca);
   EXPECT_EQ(device.atomic_write, 1);
+  EXPECT_EQ(device.flush, 3);
   EXPECT_EQ(device.invalidation, 1);
   EXPECT_EQ(device.sq_version, 1);
   EXPECT_EQ(device.page_size_cap, (uint64_t{2} << spec::kRdmaPageShiftMax) - (uint64_t{1} << spec::kRdmaPageShiftMin));
@@ -45,6 +46,7 @@ TEST_F(Objects, RfcV2QueryDeviceHasOnePageSizeAndNoExtensions) {
   EXPECT_EQ(device.max_mr_pages, 0u);
   EXPECT_EQ(device.atomic_cap, spec::RdmaAtomicCap::kNone);
   EXPECT_EQ(device.atomic_write, 0);
+  EXPECT_EQ(device.flush, 0);
   EXPECT_EQ(device.invalidation, 0);
   EXPECT_EQ(device.sq_version, 0);
   EXPECT_EQ(device.max_mr_size, uint64_t{spec::kNic1.num_translations} << spec::kRdmaPageShiftDefault);
@@ -206,6 +208,60 @@ TEST_F(Objects, AtomicWriteIsReportedByABuildThatHasItOnly) {
   const auto device = bench().Roce(RdmaCtrlCmd::kQueryDevice).As<spec::RdmaAckQueryDevice>();
   EXPECT_EQ(device.atomic_write, 0);
   EXPECT_EQ(device.atomic_cap, spec::RdmaAtomicCap::kHca);
+}
+
+TEST_F(Objects, FlushIsReportedAndAllowedByABuildThatHasItOnly) {
+  spec::Config without = spec::kNic1;
+  without.flush = 0;
+  for (const BenchOptions& options :
+       {BenchOptions{}, BenchOptions{.config = &without}, BenchOptions{.profile = spec::Profile::kRfcV2}}) {
+    Use(options);
+    const bool has = options.config != &without && options.profile != spec::Profile::kRfcV2;
+    EXPECT_EQ(bench().Roce(RdmaCtrlCmd::kQueryDevice).As<spec::RdmaAckQueryDevice>().flush, has ? 3 : 0);
+    const uint32_t pdn = bench().CreatePd();
+    auto request = BytesOf(spec::RdmaCmdRegUserMr{
+        .pdn = pdn, .access_flags = Access::kFlushGlobal, .virt_addr = 0x3000, .length = 4096, .npages = 1});
+    const auto pages = PageList(0x8000, 1);
+    request.insert(request.end(), pages.begin(), pages.end());
+    EXPECT_EQ(bench().Roce(RdmaCtrlCmd::kRegUserMr, request).ok(), has);
+    auto modify = bench().ToInit(bench().CreateQp(spec::IbQpType::kRc));
+    modify.qp_access_flags = Access::kFlushGlobal;
+    EXPECT_EQ(bench().Roce(RdmaCtrlCmd::kModifyQp, BytesOf(modify)).ok(), has);
+  }
+}
+
+// The rights follow the memory: of a region that moves to other memory, what it was allowed counts, too.
+TEST_F(Objects, PersistentFlushNeedsPersistentMemory) {
+  using Flags = spec::RdmaReregFlags;
+  const uint32_t pdn = bench().CreatePd();
+  const auto mr = bench().RegUserMr({.pdn = pdn,
+                                     .access_flags = Access::kFlushGlobal | Access::kFlushPersistent,
+                                     .virt_addr = 0x3000,
+                                     .length = 4096,
+                                     .npages = 1,
+                                     .is_pmem = 1},
+                                    PageList(0x8000, 1));
+  const auto entry = [&] { return device().Get<spec::TableMr>(MgmtTable::kMr, mr.mrn); };
+  EXPECT_TRUE(entry().flush_global && entry().flush_persistent && entry().is_pmem);
+  const auto change = [&](spec::RdmaCmdReregMr request) {
+    request.mrn = mr.mrn;
+    request.virt_addr = 0x3000;
+    request.length = 4096;
+    request.npages = 1;
+    auto bytes = BytesOf(request);
+    const auto pages = PageList(0x8000, 1);
+    if ((request.flags & Flags::kTranslation) != 0) bytes.insert(bytes.end(), pages.begin(), pages.end());
+    return bench().Roce(RdmaCtrlCmd::kReregMr, bytes).ok();
+  };
+  EXPECT_FALSE(change({.flags = Flags::kTranslation}));
+  EXPECT_TRUE(entry().is_pmem && entry().flush_persistent);
+  EXPECT_TRUE(change({.flags = Flags::kTranslation, .is_pmem = 1}));
+  EXPECT_TRUE(change({.flags = Flags::kTranslation | Flags::kAccess, .access_flags = Access::kFlushGlobal}));
+  EXPECT_FALSE(entry().is_pmem || entry().flush_persistent);
+  EXPECT_FALSE(change({.flags = Flags::kAccess, .access_flags = Access::kFlushPersistent}));
+  EXPECT_TRUE(
+      change({.flags = Flags::kTranslation | Flags::kAccess, .access_flags = Access::kFlushPersistent, .is_pmem = 1}));
+  EXPECT_TRUE(entry().is_pmem && entry().flush_persistent && !entry().flush_global);
 }
 
 TEST_F(Objects, KeysChangeWithEveryRegionAndAreNeverZero) {

@@ -187,12 +187,15 @@ TEST_F(QueuePairs, GsiQpIsQp1) {
 
 TEST_F(QueuePairs, RemoteAtomicIsARightOfItsOwn) {
   for (const uint32_t flags :
-       {uint32_t{spec::IbAccessFlags::kRemoteAtomic}, uint32_t{spec::IbAccessFlags::kRemoteRead}}) {
+       {uint32_t{spec::IbAccessFlags::kRemoteAtomic}, uint32_t{spec::IbAccessFlags::kRemoteRead},
+        uint32_t{spec::IbAccessFlags::kFlushGlobal}, uint32_t{spec::IbAccessFlags::kFlushPersistent}}) {
     const uint32_t qpn = bench().CreateQp(IbQpType::kRc);
     auto modify = bench().ToInit(qpn);
     modify.qp_access_flags = flags;
     ASSERT_TRUE(bench().Roce(RdmaCtrlCmd::kModifyQp, BytesOf(modify)).ok());
     EXPECT_EQ(device().Qp(qpn).remote_atomic, flags == spec::IbAccessFlags::kRemoteAtomic);
+    EXPECT_EQ(device().Qp(qpn).flush_global, flags == spec::IbAccessFlags::kFlushGlobal);
+    EXPECT_EQ(device().Qp(qpn).flush_persistent, flags == spec::IbAccessFlags::kFlushPersistent);
     EXPECT_FALSE(device().Qp(qpn).remote_write);
     EXPECT_EQ(bench().QueryQp(qpn).qp_access_flags, flags);
   }

@@ -182,7 +182,11 @@ class Stream {
                                    .access_flags = Chance(30) ? Below(32) : Below(8) * 2 + 1,
                                    .npages = pages,
                                    .page_shift = shift,
-                                   .invalidatable = static_cast<uint8_t>(Chance(4) ? 1 : 0)};
+                                   .invalidatable = static_cast<uint8_t>(Chance(4) ? 1 : 0),
+                                   .is_pmem = static_cast<uint8_t>(Chance(3)    ? 1
+                                                                   : Chance(50) ? 2
+                                                                                : 0)};
+    if (is_vireo() && Chance(3)) request.access_flags |= (Chance(2) ? 1U : 1 + Below(3)) << 8;
     const uint64_t page = uint64_t{1} << used_shift;
     request.virt_addr = (random_() >> 8 & ~(page - 1)) + Below(page);
     request.length = pages * page - request.virt_addr % page;
@@ -210,7 +214,8 @@ class Stream {
                                               .virt_addr = like.virt_addr,
                                               .length = like.length,
                                               .npages = like.npages,
-                                              .page_shift = like.page_shift});
+                                              .page_shift = like.page_shift,
+                                              .is_pmem = like.is_pmem});
     bytes.insert(bytes.end(), region.begin() + spec::RdmaCmdRegUserMr::kBytes, region.end());
     return bytes;
   }

@@ -139,6 +139,12 @@ void Reference::CheckChange(const spec::RdmaCmdReregMr& request, const uint8_t* 
   if (!mrs.contains(request.mrn)) codes.insert(RdmaError::kBadMrn);
   if (request.flags < 1 || request.flags > 7) codes.insert(RdmaError::kInvalidParameter);
   if ((request.flags & 4) != 0) CheckAccess(request.access_flags, codes);
+  if ((request.flags & 1) != 0 && request.is_pmem > 1) codes.insert(RdmaError::kInvalidParameter);
+  if (const auto found = mrs.find(request.mrn); found != mrs.end()) {
+    const bool moves = (request.flags & 1) != 0;
+    CheckFlush(!moves && found->second.is_dma, moves ? request.is_pmem != 0 : found->second.is_pmem,
+               (request.flags & 4) != 0 ? request.access_flags : found->second.flushes, codes);
+  }
   if ((request.flags & 1) == 0) return;
   CheckRegion({.virt_addr = request.virt_addr,
                .length = request.length,
@@ -148,7 +154,12 @@ void Reference::CheckChange(const spec::RdmaCmdReregMr& request, const uint8_t* 
 }
 
 void Reference::CheckAccess(uint32_t flags, Codes& codes) const {
-  if (flags > Rights() || ((flags & 10) != 0 && (flags & 1) == 0)) codes.insert(RdmaError::kBadAccessFlags);
+  if ((flags & ~Rights()) != 0 || ((flags & 10) != 0 && (flags & 1) == 0)) codes.insert(RdmaError::kBadAccessFlags);
+}
+
+// No FLUSH of a DMA MR; for persistence only of persistent memory.
+void Reference::CheckFlush(bool is_dma, bool is_pmem, uint32_t flags, Codes& codes) {
+  if (is_dma ? (flags & 0x300) != 0 : !is_pmem && (flags & 0x200) != 0) codes.insert(RdmaError::kBadAccessFlags);
 }
 
 void Reference::CheckModify(const spec::RdmaCmdModifyQp& request, Codes& codes) const {
@@ -161,7 +172,7 @@ void Reference::CheckModify(const spec::RdmaCmdModifyQp& request, Codes& codes) 
   const auto has = [&](uint32_t attribute) { return (request.attr_mask & attribute) != 0; };
   const IbQpState to = has(Mask::kState) ? request.qp_state : qp.state;
   if (has(Mask::kAv)) CheckPath(request.ah_attr, codes);
-  if (has(Mask::kAccessFlags) && request.qp_access_flags > Rights()) codes.insert(RdmaError::kBadAccessFlags);
+  if (has(Mask::kAccessFlags) && (request.qp_access_flags & ~Rights()) != 0) codes.insert(RdmaError::kBadAccessFlags);
   if (has(Mask::kCurState) && request.cur_qp_state != qp.state) codes.insert(RdmaError::kCurStateMismatch);
   const QpRule* rule = QpRuleOf(qp.type, qp.state, to);
   const bool is_draining = qp.state == IbQpState::kSqd && qp.has_send_outstanding;
@@ -250,6 +261,7 @@ RdmaError Reference::Expect(RdmaCtrlCmd command, const std::vector<uint8_t>& byt
       const auto r = Decode<spec::RdmaCmdGetDmaMr>(bytes);
       no_pd(r.pdn);
       CheckAccess(r.access_flags, codes);
+      CheckFlush(true, false, r.access_flags, codes);
       if (mrs.size() == config_.num_mrs) codes.insert(RdmaError::kNoFreeMr);
       break;
     }
@@ -258,6 +270,8 @@ RdmaError Reference::Expect(RdmaCtrlCmd command, const std::vector<uint8_t>& byt
       no_pd(r.pdn);
       CheckAccess(r.access_flags, codes);
       if (mrs.size() == config_.num_mrs) codes.insert(RdmaError::kNoFreeMr);
+      CheckFlush(false, r.is_pmem != 0, r.access_flags, codes);
+      if (is_vireo_ && r.is_pmem > config_.flush) codes.insert(RdmaError::kInvalidParameter);
       if (is_vireo_ && r.invalidatable > config_.invalidation) codes.insert(RdmaError::kInvalidParameter);
       CheckRegion(r, bytes.data() + info.request_bytes, codes);
       break;
@@ -434,10 +448,13 @@ std::string Reference::Accept(RdmaCtrlCmd command, const std::vector<uint8_t>& b
     case RdmaCtrlCmd::kGetDmaMr:
     case RdmaCtrlCmd::kRegUserMr: {
       const auto ack = Decode<spec::RdmaAckRegUserMr>(response);
-      Mr mr{.pdn = Decode<spec::RdmaCmdDestroyPd>(bytes).pdn, .key = ack.rkey};  // the first field of both
+      Mr mr{.pdn = Decode<spec::RdmaCmdDestroyPd>(bytes).pdn, .key = ack.rkey};  // the first fields of both
+      mr.flushes = Decode<spec::RdmaCmdGetDmaMr>(bytes).access_flags & 0x300;
+      mr.is_dma = command == RdmaCtrlCmd::kGetDmaMr;
       if (command == RdmaCtrlCmd::kRegUserMr) {
         mr.npages = Decode<spec::RdmaCmdRegUserMr>(bytes).npages;
         mr.invalidatable = is_vireo_ && Decode<spec::RdmaCmdRegUserMr>(bytes).invalidatable != 0;
+        mr.is_pmem = is_vireo_ && Decode<spec::RdmaCmdRegUserMr>(bytes).is_pmem != 0;
         mr.first = FindPages(mr.npages);
         for (uint32_t i = 0; i < mr.npages; ++i) pages_[mr.first + i] = true;
       }
@@ -456,7 +473,10 @@ std::string Reference::Accept(RdmaCtrlCmd command, const std::vector<uint8_t>& b
       }
       mr.key = ack.rkey;
       if ((r.flags & 2) != 0) mr.pdn = r.pdn;
+      if ((r.flags & 4) != 0) mr.flushes = r.access_flags & 0x300;
       if ((r.flags & 1) != 0) {
+        mr.is_dma = false;
+        mr.is_pmem = r.is_pmem != 0;
         const uint32_t first = FindPages(r.npages);
         for (uint32_t i = 0; i < mr.npages; ++i) pages_[mr.first + i] = false;
         mr.first = first;

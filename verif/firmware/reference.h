@@ -59,7 +59,8 @@ class Reference {
 
   struct Mr {
     uint32_t pdn = 0, key = 0, first = 0, npages = 0;
-    bool invalidatable = false;
+    bool invalidatable = false, is_dma = false, is_pmem = false;
+    uint32_t flushes = 0;  // rights to FLUSH: 0x100, 0x200
   };
   struct Gid {
     std::array<uint8_t, 16> bytes{};
@@ -84,6 +85,7 @@ class Reference {
   void CheckModify(const spec::RdmaCmdModifyQp& request, Codes& codes) const;
   void CheckPath(const spec::RdmaAhAttr& path, Codes& codes) const;
   void CheckAccess(uint32_t flags, Codes& codes) const;  // of a region
+  static void CheckFlush(bool is_dma, bool is_pmem, uint32_t flags, Codes& codes);
   void CheckRegion(const spec::RdmaCmdRegUserMr& request, const uint8_t* pages, Codes& codes) const;
   void CheckChange(const spec::RdmaCmdReregMr& request, const uint8_t* pages, Codes& codes) const;
   bool IsReady(uint32_t queue) const;
@@ -93,7 +95,7 @@ class Reference {
 
   spec::Config config_;
   // The access rights that exist; rfc-v2 has no atomic operations.
-  uint32_t Rights() const { return is_vireo_ ? 15 : 7; }
+  uint32_t Rights() const { return is_vireo_ ? 0x30f : 7; }
 
   bool is_vireo_;
   uint32_t mtu_;

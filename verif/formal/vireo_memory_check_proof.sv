@@ -20,7 +20,7 @@ module vireo_memory_check_proof
   input logic [63:0]         row_length_i,
   input logic [15:0]         row_pdn_i,
   input logic [7:0]          row_key_i,
-  input logic [3:0]          row_rights_i,       // remote atomic, remote read, remote write, local write
+  input logic [5:0]          row_rights_i,       // flush persistent, flush global, remote atomic, remote read, remote write, local write
   input logic [31:0]         row_page_shift_i,
   input logic [PageBits-1:0] row_first_i,
   input logic                page_valid_i,
@@ -42,7 +42,7 @@ module vireo_memory_check_proof
     logic [63:0] length;
     logic [15:0] pdn;
     logic [7:0] key;
-    logic [3:0] rights;
+    logic [5:0] rights;
     logic [5:0] page_shift;
     logic [PageBits-1:0] first;
   } seen_t;
@@ -67,23 +67,25 @@ module vireo_memory_check_proof
   logic [65:0] begins, ends, region_begins, region_ends;
   logic contained, rights, key_fits, pd_fits;
   rdma_key_t key;
-  logic [63:0] page_mask, page_low, region_page;
+  logic [63:0] address, page_address, page_mask, page_low, region_page;
   logic ok;
 
   always_comb begin
     key = unpack_rdma_key(place_q.check.key);
-    begins = 66'(place_q.check.address);
+    address = place_q.check.whole ? (place_q.dma ? '0 : place_q.virt_addr) : place_q.check.address;
+    page_address = page_q.check.whole ? page_q.virt_addr : page_q.check.address;
+    begins = 66'(address);
     ends = begins + 66'(place_q.check.bytes);
     region_begins = place_q.dma ? '0 : 66'(place_q.virt_addr);
     region_ends = place_q.dma ? 66'h1_0000_0000_0000_0000 : region_begins + 66'(place_q.length);
     contained = begins >= region_begins && ends <= region_ends;
     key_fits = place_q.valid && place_q.key == place_q.check.key[7:0] && 32'(key.index) < NumMrs;
     pd_fits = place_q.pdn == place_q.check.pdn;
-    rights = (place_q.rights | ~{place_q.check.remote_atomic, place_q.check.remote_read, place_q.check.remote_write,
+    rights = (place_q.rights | ~{place_q.check.flush_persistent, place_q.check.flush_global, place_q.check.remote_atomic, place_q.check.remote_read, place_q.check.remote_write,
                                  place_q.check.local_write}) == '1;
     page_mask = (64'd1 << place_q.page_shift) - 64'd1;
-    page_low = place_q.check.address & page_mask;
-    region_page = (page_q.check.address >> page_q.page_shift) - (page_q.virt_addr >> page_q.page_shift);
+    page_low = address & page_mask;
+    region_page = (page_address >> page_q.page_shift) - (page_q.virt_addr >> page_q.page_shift);
     ok = rst_ni && place_valid_i && status_i == MemoryStatusOk;
 
     within_region: assert (!ok || contained);
@@ -104,7 +106,7 @@ endmodule
 bind vireo_memory_check vireo_memory_check_proof #(.NumMrs(NumMrs), .PageBits(PageBits)) u_proof (
   .clk_i, .rst_ni, .row_valid_i(row_valid_q), .check_i(check_q), .row_valid_bit_i(row.valid), .row_dma_i(row.dma),
   .row_virt_addr_i(row.virt_addr), .row_length_i(row.length), .row_pdn_i(row.pdn), .row_key_i(row.key),
-  .row_rights_i({row.remote_atomic, row.remote_read, row.remote_write, row.local_write}),
+  .row_rights_i({row.flush_persistent, row.flush_global, row.remote_atomic, row.remote_read, row.remote_write, row.local_write}),
   .row_page_shift_i(32'(row.page_shift)),
   .row_first_i(row.first_translation), .page_valid_i(page_valid_q), .page_i(page2_q), .place_valid_i(place_valid_q),
   .status_i(status3_q), .bytes0_i(bytes0_3_q), .bytes1_i(bytes1_3_q), .paged_i(paged3_q), .crosses_i(crosses3_q),

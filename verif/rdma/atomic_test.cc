@@ -69,12 +69,14 @@ struct Bench {
     block.fetch_request_out.Connect(fetch_sink, block);
     block.store_out.Connect(store_sink, block);
     fetch.on_token = [this](Cycle, const spec::DmaReadRequest& token) {
-      EXPECT_EQ(token.bytes, 8);
-      EXPECT_TRUE(reading.insert(token.address).second) << "two operations at one address";
+      EXPECT_EQ(token.bytes, lengths.front());
+      lengths.pop_front();
+      const uint64_t address = token.address & ~uint64_t{7};
+      EXPECT_TRUE(reading.insert(address).second) << "two operations at one address";
       spec::DmaFetched answer{.tag = token.tag};
       for (auto& byte : answer.data) byte = static_cast<uint8_t>(random());
-      for (unsigned i = 0; i < 8; ++i) answer.data[i] = static_cast<uint8_t>(memory[token.address] >> 8 * i);
-      if (bad_reads.contains(token.address)) answer.resp = static_cast<uint8_t>(model::AxiResp::kSlverr);
+      for (unsigned i = 0; i < 8; ++i) answer.data[i] = static_cast<uint8_t>(memory[address] >> 8 * i);
+      if (bad_reads.contains(address)) answer.resp = static_cast<uint8_t>(model::AxiResp::kSlverr);
       fetched.tokens.push_back(answer);
     };
     store.on_token = [this](Cycle, const spec::DmaStore& token) {
@@ -131,14 +133,17 @@ struct Bench {
   // An operation, whose outcome follows from those before it.
   void Execute(spec::AtomicRequest token) {
     token.grant = GrantOf(token.address);
-    uint64_t& value = now[token.address];
+    // A FLUSH reads a byte, wherever it is.
+    const uint64_t address = token.address & ~uint64_t{7};
+    uint64_t& value = now[address];
     spec::AtomicResult outcome{.qpn = token.qpn, .status = AtomicStatus::kOk, .value = value};
     const bool reads = !token.is_write;
-    const bool writes = !token.is_swap || value == token.compare;
+    const bool writes = !token.is_flush && (!token.is_swap || value == token.compare);
     if (!reads) outcome.value = 0;
-    if (!reads) stores[token.address].push_back(token.swap_add);
-    executed.push_back(token.address);
-    if ((reads && bad_reads.contains(token.address)) || (writes && bad_writes.contains(token.address))) {
+    if (!reads) stores[address].push_back(token.swap_add);
+    if (reads) lengths.push_back(token.is_flush ? 1 : 8);
+    executed.push_back(address);
+    if ((reads && bad_reads.contains(address)) || (writes && bad_writes.contains(address))) {
       outcome = {.qpn = token.qpn, .status = AtomicStatus::kFailed};
     } else {
       if (writes) value = token.is_swap || token.is_write ? token.swap_add : value + token.swap_add;
@@ -191,6 +196,7 @@ struct Bench {
   std::map<uint64_t, uint64_t> memory;  // as reads find it
   std::map<uint64_t, uint64_t> now;     // when all that was sent has ended
   std::set<uint64_t> bad_reads, bad_writes;
+  std::deque<unsigned> lengths;                     // of the reads to come
   std::set<uint64_t> reading;                       // addresses of operations that have begun and not ended
   std::deque<uint64_t> executed;                    // of all that have not ended, in order
   std::map<uint64_t, std::deque<uint64_t>> stores;  // values of ATOMIC WRITEs that were not written, by address
@@ -287,6 +293,25 @@ TEST_F(AtomicTest, StoresWithoutReading) {
   EXPECT_EQ(b.result_sink.sent()[1].token.status, AtomicStatus::kOk);
   b.bad_writes.insert(kAddress);
   b.Execute({.qpn = kQp, .psn = 2, .is_write = true, .address = kAddress, .swap_add = 7});
+  ASSERT_EQ(b.Settle(), "");
+  EXPECT_EQ(b.result_sink.sent()[2].token.status, AtomicStatus::kFailed);
+}
+
+// A FLUSH reads behind what was written, and ends with the read.
+TEST_F(AtomicTest, FlushReadsAndStoresNothing) {
+  b.memory[kAddress] = b.now[kAddress] = 7;
+  b.Execute({.qpn = kQp, .psn = 1, .is_flush = true, .address = kAddress + 5, .swap_add = 1, .compare = 7});
+  ASSERT_EQ(b.Settle(), "");
+  EXPECT_EQ(b.fetch.count, 1u);
+  EXPECT_EQ(b.store.count, 0u);
+  EXPECT_EQ(b.memory[kAddress], 7u);
+  EXPECT_EQ(b.result_sink.sent()[0].token.status, AtomicStatus::kOk);
+  b.Repeat(kQp, 1);
+  ASSERT_EQ(b.Settle(), "");
+  EXPECT_EQ(b.fetch.count, 1u);
+  EXPECT_EQ(b.result_sink.sent()[1].token.status, AtomicStatus::kOk);
+  b.bad_reads.insert(kAddress);
+  b.Execute({.qpn = kQp, .psn = 2, .is_flush = true, .address = kAddress});
   ASSERT_EQ(b.Settle(), "");
   EXPECT_EQ(b.result_sink.sent()[2].token.status, AtomicStatus::kFailed);
 }
@@ -511,13 +536,15 @@ void Traffic(Bench& b, int operations, uint64_t addresses) {
         psn[qpn] = (psn[qpn] + 1) & 0xff'ffff;
         const uint64_t address = b.random() % addresses * 8;
         const bool is_write = b.random() % 4 == 0;
-        const bool is_swap = !is_write && b.random() % 2 != 0;
+        const bool is_flush = !is_write && b.random() % 4 == 0;
+        const bool is_swap = !is_write && !is_flush && b.random() % 2 != 0;
         const uint64_t value = b.now[address];
         b.Execute({.qpn = qpn,
                    .psn = psn[qpn],
                    .is_swap = is_swap,
                    .is_write = is_write,
-                   .address = address,
+                   .is_flush = is_flush,
+                   .address = address + (is_flush ? b.random() % 8 : 0),
                    .swap_add = b.random(),
                    .compare = b.random() % 2 == 0 ? value : b.random()});
       }

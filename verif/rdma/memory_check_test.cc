@@ -270,6 +270,8 @@ struct Tables {
     mr.remote_write = random() % 4 != 0;
     mr.remote_read = random() % 4 != 0;
     mr.remote_atomic = random() % 4 != 0;
+    mr.flush_global = random() % 4 != 0;
+    mr.flush_persistent = random() % 4 != 0;
     mr.invalidatable = random() % 2 != 0;
     mr.key = static_cast<uint8_t>(random() % 3);
     mr.pdn = static_cast<uint16_t>(random() % 3);
@@ -299,6 +301,9 @@ struct Tables {
     check.remote_write = random() % 4 == 0;
     check.remote_read = random() % 4 == 0;
     check.remote_atomic = random() % 4 == 0;
+    check.flush_global = random() % 8 == 0;
+    check.flush_persistent = random() % 8 == 0;
+    check.whole = random() % 8 == 0;
     check.bytes = static_cast<uint32_t>(1 + (random() % 2 == 0 ? random() % kMost : random() % 64));
     if (random() % 4 == 0) {  // random, arbitrary, or as large as possible
       const uint64_t many = random() % 3 == 0 ? kMost + 1 : random() % 2 == 0 ? random() : random() % mr.length + kMost;
@@ -328,15 +333,17 @@ struct Tables {
     const spec::TableMr& mr = mrs[index];
     if (mr.pdn != check.pdn) return {.status = MemoryStatus::kPd};
     if (check.local_write > mr.local_write || check.remote_write > mr.remote_write ||
-        check.remote_read > mr.remote_read || check.remote_atomic > mr.remote_atomic) {
+        check.remote_read > mr.remote_read || check.remote_atomic > mr.remote_atomic ||
+        check.flush_global > mr.flush_global || check.flush_persistent > mr.flush_persistent) {
       return {.status = MemoryStatus::kRights};
     }
     std::vector<uint64_t> bus;
+    const uint64_t first = !check.whole ? check.address : mr.dma ? 0 : mr.virt_addr;
     // Of many bytes the first and the last: a region has no holes.
     const uint32_t step = check.bytes > kMost ? check.bytes - 1 : 1;
     for (uint64_t i = 0; i < check.bytes; i += step) {
-      const uint64_t address = check.address + i;
-      if (address < check.address) return {.status = MemoryStatus::kBounds};  // past the end of the addresses
+      const uint64_t address = first + i;
+      if (address < first) return {.status = MemoryStatus::kBounds};  // past the end of the addresses
       if (mr.dma) {
         bus.push_back(address);
         continue;
@@ -350,7 +357,7 @@ struct Tables {
     Place place{.address0 = bus[0]};
     const uint64_t page_bytes = mr.dma ? 0 : uint64_t{1} << mr.page_shift;
     for (unsigned i = 0; i < check.bytes; ++i) {
-      const bool next_page = page_bytes != 0 && i > 0 && (check.address + i) % page_bytes == 0;
+      const bool next_page = page_bytes != 0 && i > 0 && (first + i) % page_bytes == 0;
       if (next_page) place.address1 = bus[i];
       ++(next_page || place.bytes1 != 0 ? place.bytes1 : place.bytes0);
     }
@@ -565,7 +572,10 @@ TEST(MemoryCheck, ReportsTheFirstStatusThatApplies) {
   EXPECT_EQ(ask([](Check& c) { c.local_write = c.remote_write = true; }), MemoryStatus::kOk) << "all rights are there";
   EXPECT_EQ(ask([](Check& c) { c.remote_write = c.remote_read = true; }), MemoryStatus::kRights) << "one is not";
   EXPECT_EQ(ask([](Check& c) { c.remote_write = c.remote_atomic = true; }), MemoryStatus::kRights) << "nor this one";
+  EXPECT_EQ(ask([](Check& c) { c.flush_global = true; }), MemoryStatus::kRights);
+  EXPECT_EQ(ask([](Check& c) { c.flush_persistent = true; }), MemoryStatus::kRights);
   EXPECT_EQ(ask([](Check& c) { c.address -= 1; }), MemoryStatus::kBounds);
+  EXPECT_EQ(ask([](Check& c) { c.address -= 1, c.whole = true; }), MemoryStatus::kOk) << "its first byte";
   EXPECT_EQ(ask([](Check& c) { c.address += 5000 - 256; }), MemoryStatus::kOk) << "the last byte";
   EXPECT_EQ(ask([](Check& c) { c.address += 5000 - 255; }), MemoryStatus::kBounds) << "one more";
   EXPECT_EQ(ask([](Check& c) { c.address = ~uint64_t{0}; }), MemoryStatus::kBounds) << "past the end of the addresses";
@@ -909,6 +919,7 @@ TEST(MemoryCheck, RestartsAfterReset) {
     ASSERT_EQ(bench.bench.Run(50 + round), "");
     bench.p.check_valid_i = 0;
     bench.p.table_write_valid_i = 0;
+    bench.p.ended_i = 0;  // accesses of before the reset do not end behind it
     ResetAndClear(rtl, 64);
     ASSERT_EQ(rtl.ports().idle_o, 1);
   }

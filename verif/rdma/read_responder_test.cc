@@ -92,6 +92,16 @@ spec::RxAnswer StoreOf(uint32_t qpn, uint32_t psn, uint32_t msn = 0, bool is_dup
   answer.packet.opcode = BthOpcode::kRcAtomicWrite;
   return answer;
 }
+// FLUSH: length and FETH.
+spec::RxAnswer FlushOf(uint32_t qpn, uint32_t psn, bool whole, uint8_t placement, uint32_t msn = 0,
+                       bool is_duplicate = false, uint64_t address = 0x1000) {
+  spec::RxAnswer answer = AtomicOf(qpn, psn, false, msn, is_duplicate, address);
+  answer.packet.opcode = BthOpcode::kRcFlush;
+  answer.bytes = 1;
+  spec::Feth{.selectivity = static_cast<spec::FlushSelectivity>(whole), .placement = placement}.Encode(
+      answer.packet.extension + 8);
+  return answer;
+}
 uint64_t ValueOf(const spec::RxAnswer& store) {
   uint64_t value = 0;
   for (unsigned i = 8; i-- != 0;) value = value << 8 | store.packet.extension[8 + i];
@@ -118,7 +128,7 @@ spec::TxJob AtomicJob(const spec::RxAnswer& answer) {
                              .psn = answer.packet.psn,
                              .is_response = true}};
   std::copy_n(answer.packet.extension, spec::Aeth::kBytes, job.packet.extension);
-  if (answer.packet.opcode == BthOpcode::kRcAtomicWrite) {
+  if (answer.packet.opcode == BthOpcode::kRcAtomicWrite || answer.packet.opcode == BthOpcode::kRcFlush) {
     job.packet.opcode = BthOpcode::kRcRdmaReadResponseOnly;
     return job;
   }
@@ -221,7 +231,9 @@ struct Bench {
     };
     check.on_token = [this](Cycle, const spec::MemoryCheck& token) {
       EXPECT_FALSE(token.local_write);
-      EXPECT_EQ(token.remote_read + token.remote_atomic + token.remote_write, 1);
+      EXPECT_EQ(
+          token.remote_read + token.remote_atomic + token.remote_write + (token.flush_global || token.flush_persistent),
+          1);
       if (answers_checks) place.tokens.push_back(memory(token));
     };
     packet.on_token = [this](Cycle cycle, const spec::TxPacket& token) {
@@ -1248,8 +1260,10 @@ struct Traffic {
       const uint32_t at = is_duplicate ? psn[qpn] - 1 - static_cast<uint32_t>(b.random() % 10) : psn[qpn]++;
       ++started[qpn];
       const uint64_t address = b.random() & ~uint64_t{7};
-      all.push_back(b.random() % 3 == 0 ? StoreOf(qpn, at, msn, is_duplicate, address)
-                                        : AtomicOf(qpn, at, b.random() % 2 != 0, msn, is_duplicate, address));
+      const auto placement = static_cast<uint8_t>(1 + b.random() % 3);
+      all.push_back(b.random() % 3 == 0   ? StoreOf(qpn, at, msn, is_duplicate, address)
+                    : b.random() % 4 == 0 ? FlushOf(qpn, at, b.random() % 2 != 0, placement, msn, is_duplicate, address)
+                                          : AtomicOf(qpn, at, b.random() % 2 != 0, msn, is_duplicate, address));
     } else if (reads && b.random() % 3 == 0 && MayRead(qpn)) {
       const uint32_t mtu = Bytes(mtus[qpn]);
       static constexpr uint32_t kPackets = 5;
@@ -1413,6 +1427,44 @@ TEST_F(ReadResponderTest, AtomicWriteIsExecutedAndAcknowledged) {
   b.answer.tokens = {again, lost};
   EXPECT_EQ(b.Jobs(), (std::vector{AtomicJob(answer), AtomicJob(again)}));
   EXPECT_EQ(b.check.count, 1u);
+}
+
+// A byte is read, and the response is that of a READ of no bytes.
+TEST_F(ReadResponderTest, FlushIsExecutedAndAcknowledged) {
+  b.Setup();
+  uint32_t psn = 20;
+  for (const bool whole : {false, true}) {
+    for (uint8_t placement = 1; placement <= 3; ++placement) {
+      const auto answer = FlushOf(kQp, psn, whole, placement, 7, false, 0x1235),
+                 again = FlushOf(kQp, psn + 1, whole, placement, 8, true);
+      psn += 5;
+      b.executes = false;
+      b.answer.tokens = {answer};
+      const auto jobs = b.job.count;
+      ASSERT_EQ(b.bench.Run(200), "");
+      EXPECT_EQ(b.job.count, jobs);
+      const auto check = Bench::Taken(b.check_sink);
+      ASSERT_EQ(check.size(), 1u);
+      EXPECT_EQ(check[0], (spec::MemoryCheck{.key = answer.rkey,
+                                             .pdn = PdnOf(kQp),
+                                             .flush_global = (placement & 1) != 0,
+                                             .flush_persistent = (placement & 2) != 0,
+                                             .whole = whole,
+                                             .address = answer.address,
+                                             .bytes = 1}));
+      const auto requests = Bench::Taken(b.atomic_sink);
+      ASSERT_EQ(requests.size(), 1u);
+      EXPECT_TRUE(requests[0].is_flush);
+      EXPECT_FALSE(requests[0].is_swap || requests[0].is_write);
+      EXPECT_EQ(requests[0].address, PlaceOf(check[0]).address0);
+      b.executes = true;
+      b.result.tokens.push_back({.qpn = kQp});
+      b.answer.tokens = {again};
+      EXPECT_EQ(b.Jobs(), (std::vector{AtomicJob(answer), AtomicJob(again)}));
+      EXPECT_TRUE(Bench::Taken(b.check_sink).empty());
+      Bench::Taken(b.atomic_sink);
+    }
+  }
 }
 
 TEST_F(ReadResponderTest, OthersGoOnWhileAnAtomicIsExecuted) {

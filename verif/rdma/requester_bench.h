@@ -89,6 +89,7 @@ inline spec::MemoryPlace PlaceOf(const spec::MemoryCheck& check) {
 inline constexpr uint8_t kRead = 4;
 inline constexpr uint8_t kCompareSwap = 5;
 inline constexpr uint8_t kFetchAdd = 6;
+inline constexpr uint8_t kFlush = 14;
 inline constexpr uint8_t kAtomicWrite = 15;
 
 struct WorkRequest {
@@ -119,7 +120,7 @@ struct WorkRequest {
   // The elements of an extensible one: 1 peer's memory, 2 datagram, 4 operands, 8 inline data, 16 list.
   static uint8_t MaskOf(uint8_t opcode, bool is_datagram) {
     if (is_datagram) return 2;
-    if (opcode == kCompareSwap || opcode == kFetchAdd || opcode == kAtomicWrite) return 5;
+    if (opcode == kCompareSwap || opcode == kFetchAdd || opcode == kAtomicWrite || opcode == kFlush) return 5;
     return opcode == 0 || opcode == 1 || opcode == kRead ? 1 : 0;
   }
   uint8_t Mask() const {
@@ -139,8 +140,22 @@ struct WorkRequest {
   uint8_t InlineByte(uint32_t index) const { return static_cast<uint8_t>(wr_id + 7 * head + 13 * index + 1); }
 
   bool IsAtomic() const { return opcode == kCompareSwap || opcode == kFetchAdd; }
-  bool IsStore() const { return opcode == kAtomicWrite; }
-  // Atomic operations are READs of 8 bytes here, ATOMIC WRITE one of none.
+  bool IsFlush() const { return opcode == kFlush; }
+  // What it requests is in the place of an operand: length, placement, selectivity.
+  uint8_t Placement() const { return static_cast<uint8_t>(compare_add >> 32); }
+  uint8_t Selectivity() const { return static_cast<uint8_t>(compare_add >> 40); }
+  void SetFlush(uint32_t length_to_flush, uint64_t placement, uint64_t selectivity) {
+    opcode = kFlush;
+    num_sge = 0;
+    compare_add = selectivity << 40 | placement << 32 | length_to_flush;
+  }
+  bool IsFlushLegal() const {
+    if (Placement() == 0 || Placement() > 3) return false;
+    return Selectivity() == 1 || (Selectivity() == 0 && (compare_add >> 31 & 1) == 0);
+  }
+  // Without elements; the operands are in the work request.
+  bool IsStore() const { return opcode == kAtomicWrite || IsFlush(); }
+  // Atomic operations are READs of 8 bytes here, ATOMIC WRITE and FLUSH of none.
   bool IsRead() const { return opcode == kRead || IsAtomic() || IsStore(); }
   // As the device counts them.
   bool HasElements() const {
@@ -291,7 +306,7 @@ struct Qp {
   bool IsUd() const { return type == IbQpType::kUd || type == IbQpType::kGsi; }
   bool IsSendOnly() const { return type == IbQpType::kUc || IsUd(); }
   bool Has(uint8_t opcode) const {
-    if (IsRc()) return opcode <= 6 || opcode == kAtomicWrite;
+    if (IsRc()) return opcode <= 6 || opcode == kAtomicWrite || opcode == kFlush;
     if (type == IbQpType::kUc) return opcode <= 3;
     return IsUd() && (opcode == 2 || opcode == 3);
   }
@@ -308,10 +323,10 @@ struct Packet {
 };
 
 // Opcodes of RC by operation (RDMA WRITE, with immediate, SEND, with immediate, RDMA READ, COMPARE SWAP, FETCH ADD,
-// and the last one of ATOMIC WRITE) and position (middle, first, last, only). UC has 32 more, UD 96. [IBTA vol. 1,
-// table 38]
-inline constexpr uint8_t kOpcodes[8][4] = {{7, 6, 8, 10},    {7, 6, 9, 11},    {1, 0, 2, 4},     {1, 0, 3, 5},
-                                           {12, 12, 12, 12}, {19, 19, 19, 19}, {20, 20, 20, 20}, {29, 29, 29, 29}};
+// ATOMIC WRITE, FLUSH) and position (middle, first, last, only). UC has 32 more, UD 96. [IBTA vol. 1, table 38]
+inline constexpr uint8_t kOpcodes[9][4] = {{7, 6, 8, 10},    {7, 6, 9, 11},    {1, 0, 2, 4},
+                                           {1, 0, 3, 5},     {12, 12, 12, 12}, {19, 19, 19, 19},
+                                           {20, 20, 20, 20}, {29, 29, 29, 29}, {28, 28, 28, 28}};
 
 inline Packet PacketOf(const Qp& qp, const WorkRequest& work, uint32_t first_psn, uint32_t index) {
   const auto length = static_cast<uint32_t>(work.Length());
@@ -326,7 +341,8 @@ inline Packet PacketOf(const Qp& qp, const WorkRequest& work, uint32_t first_psn
   spec::TxPacket packet{
       .qpn = work.qpn,
       .opcode = static_cast<BthOpcode>(
-          service + kOpcodes[std::min<uint8_t>(work.opcode, 7)][(last ? 2 : 0) + (index == 0 ? 1 : 0)]),
+          service +
+          kOpcodes[work.IsFlush() ? 8 : std::min<uint8_t>(work.opcode, 7)][(last ? 2 : 0) + (index == 0 ? 1 : 0)]),
       .solicited_event = last && (is_send || has_immediate) && (work.flags & IbSendFlags::kSolicited) != 0,
       .ack_req = qp.IsRc() && (last || work.IsRead() || (first_psn + index) % 64 == 63),
       .psn = Psn(first_psn + index),
@@ -343,6 +359,7 @@ inline Packet PacketOf(const Qp& qp, const WorkRequest& work, uint32_t first_psn
       packet.extension[extension++] = static_cast<uint8_t>(value >> (8 * (count - 1 - k)));
     }
   };
+  if (work.IsFlush()) add(work.Selectivity() << 4 | work.Placement(), 4);
   if (work.IsAtomic()) {
     add(work.remote_address, 8);
     add(work.rkey, 4);
@@ -351,9 +368,9 @@ inline Packet PacketOf(const Qp& qp, const WorkRequest& work, uint32_t first_psn
   } else if (!is_send && (index == 0 || work.IsRead())) {
     add(work.remote_address + begin, 8);
     add(work.rkey, 4);
-    add(work.IsStore() ? 8 : length - begin, 4);
+    add(work.IsFlush() ? work.compare_add & 0xffff'ffff : work.IsStore() ? 8 : length - begin, 4);
   }
-  if (work.IsStore()) {
+  if (work.IsStore() && !work.IsFlush()) {
     for (unsigned k = 0; k < 8; ++k) add(work.compare_add >> 8 * k & 0xff, 1);
   }
   if (qp.IsUd()) {
@@ -427,6 +444,7 @@ struct Reference {
     if (work.IsRead() && qp.max_rd_atomic == 0) return RdmaError::kInvalidAttribute;
     if ((work.flags & 0xf0) != 0 || (work.IsRead() && work.IsInline())) return RdmaError::kInvalidParameter;
     if (work.IsStore() && work.HasElements()) return RdmaError::kInvalidParameter;
+    if (work.IsFlush() && !work.IsFlushLegal()) return RdmaError::kInvalidParameter;
     if (work.extensible) {
       const bool has_list = (work.Mask() & 16) != 0;
       const int needed = WorkRequest::MaskOf(work.opcode, qp.IsUd()) | (work.IsInline() ? 8 : 0);
@@ -461,6 +479,7 @@ struct Reference {
     if (qp.Has(opcode) && opcode == kCompareSwap) wc_opcode = IbWcOpcode::kCompSwap;
     if (qp.Has(opcode) && opcode == kFetchAdd) wc_opcode = IbWcOpcode::kFetchAdd;
     if (qp.Has(opcode) && opcode == kAtomicWrite) wc_opcode = IbWcOpcode::kAtomicWrite;
+    if (qp.Has(opcode) && opcode == kFlush) wc_opcode = IbWcOpcode::kFlush;
     return {.qpn = work.qpn,
             .head = work.head,
             .wr_id = read ? work.wr_id : 0,
@@ -523,7 +542,8 @@ struct Reference {
     qp.psn = Psn(qp.psn + packets);
     const auto outstanding = static_cast<uint8_t>(started[work.qpn] - ended[work.qpn]);
     if (record.opcode == IbWcOpcode::kRdmaRead || record.opcode == IbWcOpcode::kCompSwap ||
-        record.opcode == IbWcOpcode::kFetchAdd || record.opcode == IbWcOpcode::kAtomicWrite) {
+        record.opcode == IbWcOpcode::kFetchAdd || record.opcode == IbWcOpcode::kAtomicWrite ||
+        record.opcode == IbWcOpcode::kFlush) {
       ++started[work.qpn];
       if (readable) record.bytes = static_cast<uint32_t>(work.Length());
     }
@@ -642,7 +662,8 @@ struct BasicBench {
   // The responder gets a READ's record before its request leaves.
   void ExpectReadRecord(Cycle cycle, const spec::TxPacket& packet) {
     if (packet.opcode != BthOpcode::kRcRdmaReadRequest && packet.opcode != BthOpcode::kRcCompareSwap &&
-        packet.opcode != BthOpcode::kRcFetchAdd && packet.opcode != BthOpcode::kRcAtomicWrite) {
+        packet.opcode != BthOpcode::kRcFetchAdd && packet.opcode != BthOpcode::kRcAtomicWrite &&
+        packet.opcode != BthOpcode::kRcFlush) {
       return;
     }
     ASSERT_FALSE(pending_reads.empty());

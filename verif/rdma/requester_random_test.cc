@@ -55,6 +55,11 @@ WorkRequest RandomRequest(std::mt19937_64& random, uint32_t mtu, bool mostly_goo
   if (request.IsAtomic() && request.num_sge == 0) request.SetList({element()});
   if (request.IsAtomic()) request.sge.length += 8;
   if (request.IsStore()) request.SetList({});
+  if (request.IsStore() && random() % 2 == 0) {
+    const bool is_good = mostly_good || random() % 4 != 0;
+    request.SetFlush(static_cast<uint32_t>(is_good ? random() % (1u << 31) : random()),
+                     is_good ? 1 + random() % 3 : random() % 256, is_good ? random() % 2 : random() % 4);
+  }
   if (mostly_good ? random() % 64 != 0 : random() % 4 != 0) return request;
   switch (random() % 12) {
     case 0: request.sge.lkey = static_cast<uint32_t>(0xf0 + random() % 4); break;
@@ -431,6 +436,7 @@ void GoBackAtAnyTime() {
         request.length.reset();
         if (!request.IsStore()) request.opcode %= 7;
         if (request.IsStore()) request.SetList({});
+        if (request.IsFlush() && !request.IsFlushLegal()) request.SetFlush(64, 1, 0);
         request.is_datagram = false;
         request.flags &= 0xf;
         if (request.IsRead()) request.flags &= IbSendFlags::kFence | IbSendFlags::kSignaled;

@@ -135,6 +135,44 @@ TEST(Requester, AtomicWriteIsOneRequestWithItsValue) {
   }
 }
 
+// A READ of no bytes with FETH and RETH, whatever flags it has. [A19.4.1]
+TEST(Requester, FlushIsOneRequestWithWhatItAsksFor) {
+  for (const bool extensible : {false, true}) {
+    Bench bench;
+    bench.qps[3].psn = 0xff'fffe;
+    bench.SetUp(3);
+    WorkRequest request{.head = 5, .wr_id = 77, .extensible = extensible};
+    request.flags |= IbSendFlags::kSolicited;
+    request.SetFlush(0x7fff'ffff, 3, 0);
+    bench.Post(request);
+    request.SetFlush(0xffff'ffff, 1, 1);
+    ++request.head;
+    bench.Post(request);
+    ASSERT_NO_FATAL_FAILURE(bench.Compare());
+    for (size_t i = 0; i < 2; ++i) {
+      const spec::TxJob& job = bench.job_sink.sent().at(i).token;
+      EXPECT_EQ(job.packet.opcode, BthOpcode::kRcFlush);
+      EXPECT_TRUE(job.packet.ack_req);
+      EXPECT_FALSE(job.packet.solicited_event);
+      EXPECT_EQ(job.packet.payload_bytes, 0);
+      EXPECT_EQ(job.packet.psn, 0xff'fffeU + i);
+      EXPECT_EQ(
+          spec::Feth::Decode(job.packet.extension),
+          (spec::Feth{.selectivity = i == 0 ? spec::FlushSelectivity::kRange : spec::FlushSelectivity::kMemoryRegion,
+                      .placement = static_cast<uint8_t>(i == 0 ? 3 : 1)}));
+      EXPECT_EQ(spec::Reth::Decode(job.packet.extension + spec::Feth::kBytes),
+                (spec::Reth{.virtual_address = request.remote_address,
+                            .rkey = request.rkey,
+                            .dma_length = i == 0 ? 0x7fff'ffffU : 0xffff'ffffU}));
+      const spec::SendRecord& record = bench.record_sink.sent().at(i).token;
+      EXPECT_EQ(record.opcode, IbWcOpcode::kFlush);
+      EXPECT_EQ(record.bytes, 0U);
+      EXPECT_EQ(bench.read_sink.sent().at(i).token.bytes, 0U);
+    }
+    EXPECT_EQ(bench.check.count, 0U);
+  }
+}
+
 TEST(Requester, AtomicsAndReadsShareTheLimitAndTheFence) {
   Bench bench;
   bench.qps[3].max_rd_atomic = 2;

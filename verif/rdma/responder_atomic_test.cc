@@ -196,6 +196,100 @@ TEST(ResponderAtomic, AtomicWritesShareTheResourcesOfReads) {
   bench.Expect(TokenOf(Store(kFirstPsn + 2)), Answer(kFirstPsn + 2, AethSyndrome::kNakInvalidRequest, 2));
 }
 
+// --- FLUSH of the peer
+
+// `feth`: selectivity level above the placement types.
+Packet Flush(uint32_t psn, uint8_t feth, uint32_t bytes = 5000) {
+  return {.opcode = O::kRcFlush,
+          .psn = psn,
+          .bytes = 0,
+          .ack_req = true,
+          .address = 0x7'0000'0003,
+          .dma_length = bytes,
+          .swap_add = feth};
+}
+
+TEST(ResponderAtomic, FlushGoesToTheReadResponderWithWhatItRequests) {
+  uint32_t psn = kFirstPsn, msn = 0;
+  Ready bench({.remote_write = false, .remote_read = false, .remote_atomic = false, .max_reads = 200});
+  for (const uint8_t feth : std::initializer_list<uint8_t>{0x01, 0x02, 0x03, 0x11, 0x12, 0x13}) {
+    for (const uint32_t bytes : {0U, 1U, 5000U, 0x7fff'ffffU}) {
+      const Packet packet = Flush(psn++, feth, bytes);
+      bench.Expect(TokenOf(packet), GivenFlush(packet, ++msn));
+      const bool whole = feth >= 0x10;
+      EXPECT_EQ(bench.checks.sent().back().token, (spec::MemoryCheck{.key = kRkey,
+                                                                     .pdn = kPdn,
+                                                                     .flush_global = (feth & 1) != 0,
+                                                                     .flush_persistent = (feth & 2) != 0,
+                                                                     .whole = whole,
+                                                                     .address = packet.address,
+                                                                     .bytes = whole ? 1 : bytes}));
+      // One PSN, however long it is. A duplicate needs no key.
+      const auto checks = bench.check.count;
+      Packet again = packet;
+      again.rkey = kBadRkey;
+      bench.Expect(TokenOf(again), GivenFlush(again, msn, true));
+      EXPECT_EQ(bench.check.count, checks);
+    }
+  }
+  // The length of a region's FLUSH is ignored.
+  const Packet packet = Flush(psn, 0x11, 0xffff'ffff);
+  bench.Expect(TokenOf(packet), GivenFlush(packet, msn + 1));
+  bench.ExpectFailures({});
+}
+
+TEST(ResponderAtomic, FlushNeedsTheRightOfEachPlacement) {
+  for (unsigned rights = 0; rights < 4; ++rights) {
+    for (unsigned placement = 1; placement < 4; ++placement) {
+      Ready bench({.flush_global = (rights & 1) != 0, .flush_persistent = (rights & 2) != 0});
+      const Packet packet = Flush(kFirstPsn, static_cast<uint8_t>(placement));
+      if ((placement & ~rights) == 0) {
+        bench.Expect(TokenOf(packet), GivenFlush(packet, 1));
+        bench.ExpectFailures({});
+        continue;
+      }
+      bench.Expect(TokenOf(packet), Answer(packet.psn, AethSyndrome::kNakRemoteAccessError, 0));
+      bench.ExpectFailures({Failure(RdmaEventType::kQpAccessErr, AethSyndrome::kNakRemoteAccessError)});
+    }
+  }
+  // The key is checked, also for no bytes.
+  for (const uint32_t bytes : {0U, 8U}) {
+    Ready bench;
+    Packet packet = Flush(kFirstPsn, 1, bytes);
+    packet.rkey = kBadRkey;
+    bench.Expect(TokenOf(packet), Answer(packet.psn, AethSyndrome::kNakRemoteAccessError, 0));
+    bench.ExpectFailures({Failure(RdmaEventType::kQpAccessErr, AethSyndrome::kNakRemoteAccessError)});
+  }
+}
+
+// A payload, what is reserved, nothing, or more than 2^31 - 1 bytes; checked before the rights. [A19.4.1]
+TEST(ResponderAtomic, FlushOfAnotherShapeIsInvalid) {
+  struct Shape {
+    uint8_t feth;
+    uint16_t payload;
+    uint32_t bytes;
+  };
+  for (const Shape& shape : {Shape{0x01, 1, 8}, Shape{0x01, 8, 8}, Shape{0x00, 0, 8}, Shape{0x10, 0, 8},
+                             Shape{0x21, 0, 8}, Shape{0x31, 0, 8}, Shape{0x05, 0, 8}, Shape{0x0b, 0, 8},
+                             Shape{0x04, 0, 8}, Shape{0x01, 0, 0x8000'0000}, Shape{0x02, 0, 0xffff'ffff}}) {
+    Ready bench({.flush_global = false, .flush_persistent = false});
+    Packet packet = Flush(kFirstPsn, shape.feth, shape.bytes);
+    packet.bytes = shape.payload;
+    bench.Expect(TokenOf(packet), Answer(kFirstPsn, AethSyndrome::kNakInvalidRequest, 0));
+    bench.ExpectFailures({Failure(RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest)});
+    EXPECT_EQ(bench.check.count, 0u);
+  }
+}
+
+TEST(ResponderAtomic, FlushesShareTheResourcesOfReads) {
+  Ready bench({.max_reads = 2});
+  const auto read = ReadRequest(kFirstPsn, 8);
+  bench.Expect(TokenOf(read), Given(read, 1));
+  const Packet second = Flush(kFirstPsn + 1, 1);
+  bench.Expect(TokenOf(second), GivenFlush(second, 2));
+  bench.Expect(TokenOf(Flush(kFirstPsn + 2, 1)), Answer(kFirstPsn + 2, AethSyndrome::kNakInvalidRequest, 2));
+}
+
 // --- Of ours
 
 TEST(ResponderAtomic, ResultIsWrittenInTheOrderOfMemory) {

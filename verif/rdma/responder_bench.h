@@ -73,6 +73,8 @@ struct Qp {
   bool remote_write = true;
   bool remote_read = true;
   bool remote_atomic = true;
+  bool flush_global = true;
+  bool flush_persistent = true;
   uint8_t max_reads = kReads;
   std::optional<uint16_t> srq = {};
 };
@@ -93,6 +95,8 @@ inline spec::TableWrite ContextOf(const Qp& qp) {
   context.remote_write = qp.remote_write;
   context.remote_read = qp.remote_read;
   context.remote_atomic = qp.remote_atomic;
+  context.flush_global = qp.flush_global;
+  context.flush_persistent = qp.flush_persistent;
   context.max_dest_rd_atomic = qp.max_reads;
   context.qkey = kQkey;
   context.pdn = kPdn;
@@ -121,7 +125,7 @@ struct Packet {
   uint32_t qkey = kQkey;            // DETH
   uint32_t source_qp = 0x778899;    // DETH
   bool is_ipv6 = false;
-  uint64_t swap_add = 0x1122334455667788;  // AtomicETH; of an atomic acknowledge the original value
+  uint64_t swap_add = 0x1122334455667788;  // AtomicETH; of an atomic acknowledge the original value; of FLUSH the FETH
   uint64_t compare = 0x99aabbccddeeff00;
 };
 
@@ -154,6 +158,9 @@ inline RxToken TokenOf(const Packet& packet) {
     reth.dma_length = packet.dma_length.value_or(packet.bytes);
     // RDMA WRITE's RETH follows the BTH.
     reth.Encode(token.extension);
+  }
+  if (packet.opcode == BthOpcode::kRcFlush) {
+    token.extension[spec::Reth::kBytes + 3] = static_cast<uint8_t>(packet.swap_add);
   }
   if (packet.opcode == BthOpcode::kRcAtomicWrite && packet.bytes == 8) {
     for (unsigned i = 0; i < 8; ++i) {
@@ -258,6 +265,19 @@ inline spec::RxPlace GivenStore(const Packet& packet, uint32_t msn, bool is_dupl
   std::fill_n(at, 16, uint8_t{0});
   at[3] = 8;
   for (unsigned i = 0; i < 8; ++i) at[4 + i] = static_cast<uint8_t>(packet.swap_add >> 8 * i);
+  return place;
+}
+// Likewise, a FLUSH: length and FETH. One of no bytes is a READ of none.
+inline spec::RxPlace GivenFlush(const Packet& packet, uint32_t msn, bool is_duplicate = false) {
+  const bool whole = (packet.swap_add & 0x30) == 0x10;
+  const uint32_t length = packet.dma_length.value_or(packet.bytes);
+  if (!whole && length == 0) return Given(packet, msn);
+  spec::RxPlace place = GivenAtomic(packet, msn, is_duplicate);
+  place.answer.bytes = 1;
+  uint8_t* at = place.answer.packet.extension + spec::Aeth::kBytes;
+  std::fill_n(at, 16, uint8_t{0});
+  for (unsigned i = 0; i < 4; ++i) at[i] = static_cast<uint8_t>(length >> (24 - 8 * i));
+  at[7] = static_cast<uint8_t>(packet.swap_add);
   return place;
 }
 // An acknowledge for the completer, behind what `place` writes.
@@ -543,13 +563,16 @@ struct Bench {
     bench.AddOther(hold);
     bench.AddOther(contexts);
     check.on_token = [this](Cycle, const spec::MemoryCheck& asked) {
-      EXPECT_EQ(asked.remote_write + asked.local_write + asked.remote_read + asked.remote_atomic + asked.invalidate, 1);
+      const bool flushes = asked.flush_global || asked.flush_persistent;
+      EXPECT_EQ(
+          asked.remote_write + asked.local_write + asked.remote_read + asked.remote_atomic + asked.invalidate + flushes,
+          1);
       if (asked.remote_atomic) {
         EXPECT_EQ(asked.bytes, 8u);
       }
       EXPECT_EQ(asked.pdn, kPdn);
-      EXPECT_EQ(asked.bytes == 0, asked.invalidate);
-      EXPECT_LE(asked.bytes, asked.remote_read ? 1u << 31 : 4096u);
+      EXPECT_TRUE((asked.bytes == 0) == asked.invalidate || flushes);
+      EXPECT_LE(asked.bytes, asked.remote_read || flushes ? 1u << 31 : 4096u);
       memory.tokens.push_back(Check(asked));
       // A key that is valid for the other kind of access does not help.
       if (asked.key == (asked.local_write ? kRkey : kLkey)) memory.tokens.back() = {.status = MemoryStatus::kRights};

@@ -80,6 +80,8 @@ TEST(Responder, MatchesReferenceAtEveryRate) {
         reference.broken[qpn] = bench.host.broken[qpn];
         reference.may_read[qpn] = bench.random() % 8 != 0;
         reference.may_atomic[qpn] = bench.random() % 8 != 0;
+        reference.may_flush_global[qpn] = bench.random() % 8 != 0;
+        reference.may_flush_persistent[qpn] = bench.random() % 8 != 0;
         reference.max_reads[qpn] = bench.random() % 3 == 0 ? static_cast<unsigned>(bench.random() % 5) : 200;
         ended[qpn] += reference.reads_issued[qpn];
         reference.reads_issued[qpn] = 0;
@@ -90,6 +92,8 @@ TEST(Responder, MatchesReferenceAtEveryRate) {
                          .remote_write = reference.may_write[qpn],
                          .remote_read = reference.may_read[qpn],
                          .remote_atomic = reference.may_atomic[qpn],
+                         .flush_global = reference.may_flush_global[qpn],
+                         .flush_persistent = reference.may_flush_persistent[qpn],
                          .max_reads = static_cast<uint8_t>(reference.max_reads[qpn])},
                         IbQpState::kRts, psn[qpn]);
       }
@@ -130,6 +134,7 @@ TEST(Responder, MatchesReferenceAtEveryRate) {
         seen["read"] += places[i].has_answer && places[i].answer.is_read;
         seen["atomic"] += places[i].has_answer && IsAtomic(places[i].answer.packet.opcode);
         seen["store"] += places[i].has_answer && places[i].answer.packet.opcode == BthOpcode::kRcAtomicWrite;
+        seen["FLUSH"] += places[i].has_answer && places[i].answer.packet.opcode == BthOpcode::kRcFlush;
         seen["atomic again"] += places[i].has_answer && places[i].answer.is_duplicate;
         seen["value"] += places[i].has_value;
         seen["zeros"] += places[i].zeros;
@@ -169,7 +174,7 @@ TEST(Responder, MatchesReferenceAtEveryRate) {
   }
   for (const auto* const what :
        {"response success", "response loc_len_err", "response loc_prot_err", "response bad_resp_err", "gap", "read",
-        "zeros", "net", "atomic", "store", "atomic again", "value"}) {
+        "zeros", "net", "atomic", "store", "FLUSH", "atomic again", "value"}) {
     EXPECT_GT(seen[what], 20u) << what;
   }
   for (const auto* const what : {"more", "write", "dropped", "flush"}) EXPECT_GT(seen[what], 1000u) << what;

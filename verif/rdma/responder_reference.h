@@ -36,7 +36,7 @@ struct Reference {
   };
   std::array<spec::IbQpType, kQps> type{};
   std::array<Half, kQps> halves{};
-  std::array<bool, kQps> may_write{}, may_read{}, may_atomic{};
+  std::array<bool, kQps> may_write{}, may_read{}, may_atomic{}, may_flush_global{}, may_flush_persistent{};
   std::array<unsigned, kQps> max_reads{}, reads_issued{};  // given: since the load, none of which has ended
   std::array<bool, kQps> duplicate_limit{};                // duplicates are among them
   std::array<std::deque<Posted>, kQps> posted{};
@@ -222,7 +222,16 @@ struct Reference {
   }
   // By the read responder.
   static bool IsAnswered(BthOpcode op) {
-    return op == BthOpcode::kRcRdmaReadRequest || op == BthOpcode::kRcAtomicWrite || IsAtomic(op);
+    return op == BthOpcode::kRcRdmaReadRequest || op == BthOpcode::kRcAtomicWrite || op == BthOpcode::kRcFlush ||
+           IsAtomic(op);
+  }
+  // Behind the PSN check of a duplicate, legality, rights and key are all that differs from an atomic operation.
+  bool MayFlush(uint32_t qpn, uint8_t feth) const {
+    return ((feth & 1) == 0 || may_flush_global[qpn]) && ((feth & 2) == 0 || may_flush_persistent[qpn]);
+  }
+  static bool IsFlushLegal(uint8_t feth, uint32_t length) {
+    const bool whole = (feth & 0x30) == 0x10;
+    return (feth & 3) != 0 && (feth & 0xc) == 0 && (whole || ((feth & 0x30) == 0 && length < 1u << 31));
   }
   // An incoming READ. `expected`: no duplicate.
   spec::RxPlace Request(const RxToken& t, bool expected) {
@@ -230,20 +239,24 @@ struct Reference {
     Half& h = halves[qpn];
     auto reth = spec::Reth::Decode(t.extension);
     const bool store = t.bth.opcode == BthOpcode::kRcAtomicWrite;
-    const bool atomic = IsAtomic(t.bth.opcode) || store;
+    const bool flush = t.bth.opcode == BthOpcode::kRcFlush;
+    const uint8_t feth = t.extension[spec::Reth::kBytes + 3];
+    const bool atomic = IsAtomic(t.bth.opcode) || store || flush;
     const bool whole = store ? t.payload_bytes == 8 && reth.dma_length == 8 : t.payload_bytes == 0;
-    if (atomic) reth.dma_length = 8;
+    if (atomic && !flush) reth.dma_length = 8;
     const uint32_t packets =
-        reth.dma_length == 0 ? 1 : static_cast<uint32_t>((uint64_t{reth.dma_length} + kMtu - 1) / kMtu);
-    const bool legal = (!expected || !h.inside) && whole && reth.dma_length <= 1u << 31 &&
+        reth.dma_length == 0 || flush ? 1 : static_cast<uint32_t>((uint64_t{reth.dma_length} + kMtu - 1) / kMtu);
+    const bool legal = (!expected || !h.inside) && whole &&
+                       (flush ? IsFlushLegal(feth, reth.dma_length) : reth.dma_length <= 1u << 31) &&
                        reads_issued[qpn] < max_reads[qpn] && (expected || packets <= Psn(h.psn - t.bth.psn)) &&
-                       !(atomic && reth.virtual_address % 8 != 0);
+                       !(atomic && !flush && reth.virtual_address % 8 != 0);
     if (expected && reads_issued[qpn] >= max_reads[qpn] && duplicate_limit[qpn]) return kDropped;
     // A duplicate of an atomic operation accesses nothing.
-    const bool allowed = (atomic && !expected) || ((store    ? may_write[qpn]
+    const bool allowed = (atomic && !expected) || ((flush    ? MayFlush(qpn, feth)
+                                                    : store  ? may_write[qpn]
                                                     : atomic ? may_atomic[qpn]
                                                              : may_read[qpn]) &&
-                                                   (reth.dma_length == 0 || reth.rkey == kRkey));
+                                                   ((reth.dma_length == 0 && !flush) || reth.rkey == kRkey));
     if (!expected && (!legal || !allowed)) return kDropped;
     if (!legal) return Refuse(t, RdmaEventType::kQpReqErr, AethSyndrome::kNakInvalidRequest);
     if (!allowed) return Refuse(t, RdmaEventType::kQpAccessErr, AethSyndrome::kNakRemoteAccessError);
@@ -261,6 +274,10 @@ struct Reference {
                   .rkey = reth.rkey,
                   .dma_length = reth.dma_length};
     if (!atomic) return Given(packet, h.msn);
+    if (flush) {
+      packet.swap_add = feth;
+      return GivenFlush(packet, h.msn, !expected);
+    }
     if (store) {
       packet.swap_add = 0;
       for (unsigned i = 8; i-- != 0;) packet.swap_add = packet.swap_add << 8 | t.extension[spec::Reth::kBytes + i];
@@ -502,6 +519,11 @@ class Peers {
         packet.opcode = BthOpcode::kRcAtomicWrite;
         packet.bytes = static_cast<uint16_t>(One(30) ? random_() % 20 : 8);
         packet.dma_length = One(30) ? static_cast<uint32_t>(random_() % 20) : 8;
+      } else if (One(4)) {
+        packet.opcode = BthOpcode::kRcFlush;
+        packet.swap_add = One(10) ? random_() % 64 : (One(2) ? 0 : 0x10) + 1 + random_() % 3;
+        packet.dma_length = static_cast<uint32_t>(One(10) ? random_() : random_() % 5000);
+        if (One(6)) packet.dma_length = 0;
       }
     } else if (begins && rc && One(5)) {
       packet.opcode = BthOpcode::kRcRdmaReadRequest;

@@ -453,6 +453,30 @@ TEST(RxParserModel, ReportsTheHeaderFields) {
       std::all_of(token.extension + spec::Reth::kBytes, std::end(token.extension), [](uint8_t b) { return b == 0; }));
 }
 
+// The RETH is where others have it, and the FETH behind it.
+TEST(RxParserModel, FlushHasItsFethBehindTheReth) {
+  Bytes frame = Kinds().at({BthOpcode::kRcRdmaWriteOnly, false});
+  Editor editor(frame);
+  editor.Bth([](auto& bth) {
+    bth.opcode = BthOpcode::kRcFlush;
+    bth.pad_count = 0;
+  });
+  editor.Resize(spec::Feth::kBytes + spec::Reth::kBytes);
+  const spec::Feth feth{.selectivity = spec::FlushSelectivity::kMemoryRegion, .placement = 2};
+  const spec::Reth reth{.virtual_address = 0x0123'4567'89ab'cdef, .rkey = 0x1357'9bdf, .dma_length = 0x2468};
+  const size_t extension = editor.bth() + spec::Bth::kBytes;
+  feth.Encode(frame.data() + extension);
+  reth.Encode(frame.data() + extension + spec::Feth::kBytes);
+  editor.Fix();
+  const RxToken token = RxParser::Parse(frame, false);
+  ASSERT_EQ(token.verdict, RxVerdict::kRoce);
+  EXPECT_EQ(token.payload_bytes, 0);
+  EXPECT_EQ(spec::Reth::Decode(token.extension), reth);
+  EXPECT_EQ(spec::Feth::Decode(token.extension + spec::Reth::kBytes), feth);
+  EXPECT_TRUE(std::all_of(token.extension + spec::Reth::kBytes + spec::Feth::kBytes, std::end(token.extension),
+                          [](uint8_t b) { return b == 0; }));
+}
+
 // The payload goes with the request to what executes it, if it has the length that is executed.
 TEST(RxParserModel, AtomicWriteHasItsPayloadInTheExtension) {
   for (const size_t bytes : {size_t{0}, size_t{4}, size_t{8}, size_t{12}}) {
