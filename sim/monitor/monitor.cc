@@ -30,6 +30,8 @@ bool HasRight(const spec::TableMr& region, PacketRules::Right right) {
     case PacketRules::Right::kWrite: return region.remote_write;
     case PacketRules::Right::kRead: return region.remote_read;
     case PacketRules::Right::kAtomic: return region.remote_atomic;
+    case PacketRules::Right::kFlushGlobal: return region.flush_global;
+    case PacketRules::Right::kFlushPersistent: return region.flush_persistent;
     case PacketRules::Right::kLocal: break;
   }
   return false;

@@ -43,6 +43,7 @@ BthOperation OperationOf(spec::IbWrOpcode opcode) {
     case spec::IbWrOpcode::kAtomicCmpAndSwp: return BthOperation::kCompareSwap;
     case spec::IbWrOpcode::kAtomicFetchAndAdd: return BthOperation::kFetchAdd;
     case spec::IbWrOpcode::kAtomicWrite: return BthOperation::kAtomicWrite;
+    case spec::IbWrOpcode::kFlush: return BthOperation::kFlush;
     default: return BthOperation::kSend;
   }
 }
@@ -56,6 +57,8 @@ bool IsAtomic(const RocePacket& packet) {
 }
 // A WRITE that a response as to a READ acknowledges. [IBTA A19.4.2]
 bool IsAtomicWrite(const RocePacket& packet) { return packet.info.operation == BthOperation::kAtomicWrite; }
+bool IsFlush(const RocePacket& packet) { return packet.info.operation == BthOperation::kFlush; }
+spec::Feth FethOf(const RocePacket& packet) { return spec::Feth::Decode(packet.extension.data()); }
 // An operand as it is in memory: lowest byte first.
 constexpr size_t kOperandBytes = 8;
 std::array<uint8_t, kOperandBytes> InMemory(uint64_t value) {
@@ -155,6 +158,8 @@ void PacketRules::SetQp(uint32_t qpn, const spec::TableQpContext& context) {
   qp.may_write = context.remote_write || (qp.exists && qp.may_write);
   qp.may_read = context.remote_read || (qp.exists && qp.may_read);
   qp.may_atomic = context.remote_atomic || (qp.exists && qp.may_atomic);
+  qp.may_flush_global = context.flush_global || (qp.exists && qp.may_flush_global);
+  qp.may_flush_persistent = context.flush_persistent || (qp.exists && qp.may_flush_persistent);
   qp.earlier_path.reset();
   if (qp.exists) qp.earlier_path = qp.context.path;
   qp.is_stopped = qp.is_stopped && !IsSending(context.state);
@@ -201,6 +206,8 @@ void PacketRules::OnAnswer() {
     qp.may_write = qp.context.remote_write;
     qp.may_read = qp.context.remote_read;
     qp.may_atomic = qp.context.remote_atomic;
+    qp.may_flush_global = qp.context.flush_global;
+    qp.may_flush_persistent = qp.context.flush_persistent;
     qp.earlier_path.reset();
     qp.is_stopped = qp.exists && !IsSending(qp.context.state);
   }
@@ -313,8 +320,8 @@ void PacketRules::SentRequest(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacke
   qp.next_psn = (psn + psns) & kPsnMask;
   if (packet.info.ends_message) {
     if (is_reliable) {
-      const bool is_read =
-          packet.info.operation == BthOperation::kRdmaReadRequest || IsAtomic(packet) || IsAtomicWrite(packet);
+      const bool is_read = packet.info.operation == BthOperation::kRdmaReadRequest || IsAtomic(packet) ||
+                           IsAtomicWrite(packet) || IsFlush(packet);
       qp.open.push_back({.next_psn = psn,
                          .last_psn = (psn + psns - 1) & kPsnMask,
                          .is_read = is_read,
@@ -349,7 +356,7 @@ void PacketRules::CheckMessage(Cycle cycle, uint32_t qpn, Qp& qp, const RocePack
   }
   if (packet.info.starts_message) {
     qp.bytes_left.reset();
-    if (packet.info.has_reth) qp.bytes_left = packet.reth.dma_length;
+    if (packet.info.has_reth) qp.bytes_left = IsFlush(packet) ? 0 : packet.reth.dma_length;
   }
   qp.operation = packet.info.operation;
   qp.in_message = !packet.info.ends_message;
@@ -387,7 +394,20 @@ void PacketRules::CheckWork(Cycle cycle, uint32_t qpn, Qp& qp, const RocePacket&
   if (packet.bth.solicited_event != is_solicited) {
     return report(is_solicited ? "not solicited" : "solicited", "the flag of work request " + Hex(work.wr_id));
   }
-  if (IsAtomicWrite(packet)) {
+  if (IsFlush(packet)) {
+    uint8_t wr[spec::RdmaSqReqAtomic::kBytes]{};
+    work.atomic.Encode(wr);
+    const auto flush = spec::RdmaSqReqFlush::Decode(wr);
+    const spec::Feth feth = FethOf(packet);
+    if (packet.reth.virtual_address != flush.remote_addr || packet.reth.rkey != flush.rkey ||
+        packet.reth.dma_length != flush.length || static_cast<uint8_t>(feth.selectivity) != flush.selectivity ||
+        feth.placement != flush.placement) {
+      return report("FLUSH of " + std::to_string(packet.reth.dma_length) + " bytes at " +
+                        Hex(packet.reth.virtual_address) + ", key " + Hex(packet.reth.rkey),
+                    std::to_string(flush.length) + " bytes at " + Hex(flush.remote_addr) + ", key " + Hex(flush.rkey) +
+                        ", extent and placement of work request " + Hex(work.wr_id));
+    }
+  } else if (IsAtomicWrite(packet)) {
     const spec::RdmaSqReqAtomic& atomic = work.atomic;
     if (packet.reth.virtual_address != atomic.remote_addr || packet.reth.rkey != atomic.rkey ||
         !std::ranges::equal(packet.payload, InMemory(atomic.compare_add))) {
@@ -702,7 +722,7 @@ void PacketRules::ReceivedRequest(uint32_t qpn, Qp& qp, const RocePacket& packet
   if (!qp.arrived_psn.has_value()) return;
   if (qp.nak_psn == packet.bth.psn) qp.nak_psn.reset();
   const bool is_read = packet.info.operation == BthOperation::kRdmaReadRequest;
-  if (is_read || IsAtomicWrite(packet)) {
+  if (is_read || IsAtomicWrite(packet) || IsFlush(packet)) {
     Push(qp.asked, {.next_psn = packet.bth.psn,
                     .left = PsnsOf(qp, packet),
                     .rkey = packet.reth.rkey,
@@ -730,6 +750,9 @@ void PacketRules::ReceivedRequest(uint32_t qpn, Qp& qp, const RocePacket& packet
                                    packet.reth.dma_length))) {
     qp.refused_psn = packet.bth.psn;
   }
+  if (IsFlush(packet) && !qp.refused_psn.has_value() && may_access_ && !MayFlush(qp, packet)) {
+    qp.refused_psn = packet.bth.psn;
+  }
   if (IsAtomic(packet) && !qp.refused_psn.has_value() && may_access_) {
     const spec::AtomicEth& eth = packet.atomic_eth;
     const bool is_allowed =
@@ -745,6 +768,23 @@ void PacketRules::ReceivedRequest(uint32_t qpn, Qp& qp, const RocePacket& packet
   Arrive(qp, packet);
   if (is_read || packet.info.ends_message) ++qp.messages_arrived;
   qp.arrived_psn = (packet.bth.psn + PsnsOf(qp, packet)) & kPsnMask;
+}
+
+// Shape, the rights for each placement, and a range; where a whole region is, its key alone says. [IBTA A19.4.1]
+bool PacketRules::MayFlush(const Qp& qp, const RocePacket& packet) const {
+  using Placement = spec::FlushPlacement;
+  const spec::Feth feth = FethOf(packet);
+  const bool is_global = (feth.placement & Placement::kGlobalVisibility) != 0;
+  const bool is_persistent = (feth.placement & Placement::kPersistence) != 0;
+  const bool is_range = feth.selectivity == spec::FlushSelectivity::kRange;
+  if ((!is_global && !is_persistent) || !packet.payload.empty()) return false;
+  if (is_range && packet.reth.dma_length >= uint32_t{1} << 31) return false;
+  if ((is_global && !qp.may_flush_global) || (is_persistent && !qp.may_flush_persistent)) return false;
+  if (!is_range) return feth.selectivity == spec::FlushSelectivity::kMemoryRegion;
+  const auto may = [&](Right right) {
+    return may_access_(packet.reth.rkey, qp.context.pdn, right, packet.reth.virtual_address, packet.reth.dma_length);
+  };
+  return (!is_global || may(Right::kFlushGlobal)) && (!is_persistent || may(Right::kFlushPersistent));
 }
 
 void PacketRules::ExpectWrite(uint32_t qpn, Qp& qp, const RocePacket& packet) {

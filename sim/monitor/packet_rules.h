@@ -52,8 +52,9 @@ class PacketRules {
   // True: it is known to be solicited, by its error or by the message that it completes.
   bool OnCqe(Cycle cycle, const spec::RdmaCqReq& cqe);
   // Where bytes are in memory, in order.
-  using Places = std::vector<std::pair<uint64_t, uint32_t>>;      // address and bytes
-  enum class Right : uint8_t { kWrite, kRead, kAtomic, kLocal };  // of the peer; kLocal: of the QP's own work requests
+  using Places = std::vector<std::pair<uint64_t, uint32_t>>;  // address and bytes
+  // Of the peer; kLocal: of the QP's own work requests.
+  enum class Right : uint8_t { kWrite, kRead, kAtomic, kFlushGlobal, kFlushPersistent, kLocal };
   // Adds where bytes of a region are to `places`. False: the key names no live region with these bytes.
   using Translate = std::function<bool(uint32_t key, Right right, uint64_t address, uint64_t bytes, Places& places)>;
   void SetTranslate(Translate translate) { translate_ = std::move(translate); }
@@ -89,7 +90,8 @@ class PacketRules {
     uint32_t bytes = 0;
     spec::Reth reth;
   };
-  // `next_psn`: of a READ's next response. An atomic operation is a READ of 8 bytes here, ATOMIC WRITE one of none.
+  // `next_psn`: of a READ's next response. An atomic operation is a READ of 8 bytes here, ATOMIC WRITE and FLUSH
+  // of none.
   struct Message {
     uint32_t next_psn = 0, last_psn = 0;
     bool is_read = false, is_atomic = false, is_answered = false;
@@ -146,6 +148,7 @@ class PacketRules {
     spec::TableQpContext context;
     // Until the answer of the command that changes the context, the earlier one may be in effect.
     bool may_write = false, may_read = false, may_atomic = false, is_stopped = false;
+    bool may_flush_global = false, may_flush_persistent = false;
     std::optional<spec::TablePath> earlier_path;
     // Requester.
     std::optional<uint32_t> next_psn;
@@ -242,6 +245,7 @@ class PacketRules {
   void Arrive(Qp& qp, const RocePacket& packet);
   void ReceivedUnacknowledged(Qp& qp, const RocePacket& packet);
   void ReceivedRequest(uint32_t qpn, Qp& qp, const RocePacket& packet);
+  bool MayFlush(const Qp& qp, const RocePacket& packet) const;
   void ExpectWrite(uint32_t qpn, Qp& qp, const RocePacket& packet);
   void ReceivedResponse(uint32_t qpn, Qp& qp, const RocePacket& packet);
   void ReportGap(uint32_t qpn, Qp& qp);

@@ -51,7 +51,7 @@ struct SendWork {
   uint8_t send_flags = 0;
   std::array<uint8_t, spec::Immdt::kBytes> imm_data{};
   spec::RdmaSqReqRdma rdma;      // of an RDMA operation
-  spec::RdmaSqReqAtomic atomic;  // of an atomic operation or ATOMIC WRITE
+  spec::RdmaSqReqAtomic atomic;  // of an atomic operation, ATOMIC WRITE or FLUSH
   SendData data{};
 };
 
