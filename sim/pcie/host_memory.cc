@@ -190,14 +190,17 @@ MemoryError HostMemory::Access(uint64_t address, Span data, Permission needed, C
 }
 
 MemoryError HostMemory::Read(uint64_t address, std::span<uint8_t> data) {
-  return Access(address, data, Permission::kRead, [this](Window& window, uint64_t offset, std::span<uint8_t> part) {
+  const auto copy = [this](Window& window, uint64_t offset, std::span<uint8_t> part) {
     if (window.memory == nullptr) {
       FlushWrites();
       return window.backend->Read(offset, part);
     }
     std::memcpy(part.data(), window.memory + offset, part.size());
     return true;
-  });
+  };
+  const MemoryError error = Access(address, data, Permission::kRead, copy);
+  if (on_access_ && error == MemoryError::kNone) on_access_(address, data.size(), {});
+  return error;
 }
 
 MemoryError HostMemory::Write(uint64_t address, std::span<const uint8_t> data) {
@@ -214,6 +217,7 @@ MemoryError HostMemory::Write(uint64_t address, std::span<const uint8_t> data) {
   };
   const MemoryError error = Access(address, data, Permission::kWrite, copy);
   if (on_write_ && error == MemoryError::kNone) on_write_(external);
+  if (on_access_ && error == MemoryError::kNone) on_access_(address, data.size(), data);
   return error;
 }
 

@@ -121,6 +121,11 @@ class HostMemory {
   // `listener` is called after each successful device write; `external`: part of it went to a backend.
   void OnWrite(std::function<void(bool external)> listener) { on_write_ = std::move(listener); }
 
+  // `listener` is called with each successful device access: of a write its data, of a read nothing.
+  void OnAccess(std::function<void(uint64_t address, uint64_t bytes, std::span<const uint8_t> written)> listener) {
+    on_access_ = std::move(listener);
+  }
+
   // The host's pointer to bytes in one window in this process; null otherwise. Permissions are not checked.
   uint8_t* HostPointer(uint64_t address, uint64_t bytes);
 
@@ -167,6 +172,7 @@ class HostMemory {
   std::vector<Violation> violations_;
   mutable size_t acknowledged_ = 0;  // how many violations() has returned
   std::function<void(bool)> on_write_;
+  std::function<void(uint64_t, uint64_t, std::span<const uint8_t>)> on_access_;
   size_t most_held_ = 0;
   std::shared_ptr<Group> group_;
   std::vector<uint8_t> held_;                  // the combined write; all in one window

@@ -106,8 +106,8 @@ class Run {
     const uint32_t bytes = input_.U16() % 3000;
     if (victim_->type() == spec::IbQpType::kUd) return;
     const spec::RdmaSge sge = world_.region().Sge(100, bytes);
-    // An ATOMIC WRITE has its value in the work request.
-    const size_t elements = opcode == spec::IbWrOpcode::kAtomicWrite ? 0 : 1;
+    // What an ATOMIC WRITE or FLUSH needs is in the work request.
+    const size_t elements = opcode == spec::IbWrOpcode::kAtomicWrite || opcode == spec::IbWrOpcode::kFlush ? 0 : 1;
     static_cast<void>(victim_->PostSend(
         {.wr_id = 2, .opcode = opcode, .sg_list = std::span(&sge, elements), .remote_addr = 0x1000, .rkey = 0x77}));
   }

@@ -63,6 +63,7 @@ BOTH_STAGES = [
     ("invalidate", "*/Invalidate.*/lockstep_nic1_*", {}),
     ("flushed read", "*/FlushedRead.*/lockstep_nic1_*", {}),
     ("atomic write", "*/AtomicWrite.*/lockstep_nic1_*", {}),
+    ("flush", "*/Flush.*/lockstep_nic1_*", {}),
 ]
 
 
