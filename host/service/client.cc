@@ -276,6 +276,37 @@ Result<int> SharedDevice::OpenUcma() {
   return fds[0].Release();
 }
 
+// --- Objects of other contexts
+
+Result<int> SharedDevice::OpenContextFile() {
+  std::vector<host::FileDescriptor> fds;
+  Result<std::vector<uint8_t>> opened = connection_->Call(service::ContextFile{}, 0, {}, -1, &fds);
+  if (!opened.ok()) return opened.error();
+  if (fds.size() != 1) return Error{ErrorCode::kMisbehaved, "the service sent no descriptor for the context"};
+  return fds[0].Release();
+}
+
+Status SharedDevice::Join(int context_file) {
+  Result<std::vector<uint8_t>> joined = connection_->Call(service::Join{}, 0, {}, context_file);
+  return joined.ok() ? Status() : Status(joined.error());
+}
+
+Status SharedDevice::FindPd(uint32_t pdn) {
+  service::FindPd message;
+  message.pdn = pdn;
+  Result<std::vector<uint8_t>> found = connection_->Call(message, 0);
+  return found.ok() ? Status() : Status(found.error());
+}
+
+Result<SharedDevice::Region> SharedDevice::FindRegion(uint32_t mrn) {
+  service::FindRegion message;
+  message.mrn = mrn;
+  Result<std::vector<uint8_t>> found = connection_->Call(message, sizeof(RegionAnswer));
+  if (!found.ok()) return found.error();
+  const auto answer = Get<RegionAnswer>(*found);
+  return Region{.lkey = answer.lkey, .rkey = answer.rkey, .address = answer.address, .length = answer.length};
+}
+
 // --- Queues
 
 Result<uint16_t> SharedDevice::CompletionQueueIndex(uint32_t cqn) const {

@@ -114,6 +114,18 @@ class SharedDevice final : public host::RoceDevice {
   // With a clock: call it after an empty poll. Waits until the device writes, at most one microsecond, because the
   // program may poll other things than queues.
   void AwaitWrite();
+  // A descriptor that stands for this context, for Join in another process; the caller owns it.
+  Result<int> OpenContextFile();
+  // Shares protection domains and regions with the context of this descriptor. Before any object is created.
+  // kInvalidArgument: no context of this NIC has this descriptor.
+  Status Join(int context_file);
+  // What this context shares. kRefused: there is none of this number.
+  struct Region {
+    uint32_t lkey = 0, rkey = 0;
+    uint64_t address = 0, length = 0;
+  };
+  Status FindPd(uint32_t pdn);
+  Result<Region> FindRegion(uint32_t mrn);
   // A new channel to the service's connection manager (ucma_protocol.h); the caller owns the descriptor.
   Result<int> OpenUcma();
 

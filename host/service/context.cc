@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/service/context.h"
 
+#include <fcntl.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -46,6 +49,10 @@ std::optional<size_t> BytesOfType(MessageType type) {
     case MessageType::kOpenUcma: return sizeof(OpenUcma);
     case MessageType::kDoorbell: return sizeof(DoorbellWrite);
     case MessageType::kAwait: return sizeof(Await);
+    case MessageType::kContextFile: return sizeof(ContextFile);
+    case MessageType::kJoin: return sizeof(Join);
+    case MessageType::kFindPd: return sizeof(FindPd);
+    case MessageType::kFindRegion: return sizeof(FindRegion);
   }
   return std::nullopt;
 }
@@ -175,6 +182,10 @@ Result<Context::Reply> Context::Serve(std::span<const uint8_t> message, std::spa
     case MessageType::kResetQueue: return OnResetQueue(Get<ResetQueue>(message));
     case MessageType::kVectorFd: return OnVectorFd(Get<VectorFd>(message));
     case MessageType::kOpenUcma: return OnOpenUcma();
+    case MessageType::kContextFile: return OnContextFile();
+    case MessageType::kJoin: return OnJoin(fds);
+    case MessageType::kFindPd: return OnFindPd(Get<FindPd>(message));
+    case MessageType::kFindRegion: return OnFindRegion(Get<FindRegion>(message));
     case MessageType::kAwait:
       return Error{ErrorCode::kUnsupported, "the service has no clock: programs use the system's time"};
     case MessageType::kDoorbell: break;
@@ -516,6 +527,55 @@ Result<Context::Reply> Context::OnOpenUcma() {
   sent_ = std::move(channel->second);
   service_.ucma_->OnChannel(std::move(channel->first));
   return Reply{{}, {sent_.get()}};
+}
+
+// --- Objects of other contexts
+
+namespace {
+
+bool IsSameFile(int a, int b) {
+  struct stat first {};
+  struct stat second {};
+  return ::fstat(a, &first) == 0 && ::fstat(b, &second) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
+}
+
+}  // namespace
+
+Result<Context::Reply> Context::OnContextFile() {
+  host::FileDescriptor& file = objects_.file();
+  if (!file.is_open()) {
+    file = host::FileDescriptor(::memfd_create("vireo-context", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    const std::string& name = service_.options().name;
+    if (!file.is_open() || ::write(file.get(), name.data(), name.size()) != static_cast<ssize_t>(name.size()) ||
+        ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0) {
+      file.Close();
+      return Error{ErrorCode::kNoMemory, "no file for the context"};
+    }
+  }
+  return Reply{{}, {file.get()}};
+}
+
+Result<Context::Reply> Context::OnJoin(std::span<const host::FileDescriptor> fds) {
+  if (fds.size() != 1) return Error{ErrorCode::kInvalidArgument, "a context to join without its file"};
+  for (const auto& other : service_.contexts_) {
+    const host::FileDescriptor& file = other->objects_.file();
+    if (other.get() == this || other->is_ended() || !file.is_open() || !IsSameFile(fds[0].get(), file.get())) continue;
+    if (Status joined = objects_.Join(other->objects_); !joined.ok()) return joined.error();
+    return Reply{};
+  }
+  return Error{ErrorCode::kInvalidArgument, "no context of this NIC has this file"};
+}
+
+Result<Context::Reply> Context::OnFindPd(const FindPd& message) const {
+  if (Status found = objects_.FindPd(message.pdn); !found.ok()) return found.error();
+  return Reply{};
+}
+
+Result<Context::Reply> Context::OnFindRegion(const FindRegion& message) const {
+  const Result<ContextObjects::Keys> keys = objects_.FindRegion(message.mrn);
+  if (!keys.ok()) return keys.error();
+  return Reply{Payload(RegionAnswer{keys->lkey, keys->rkey, keys->address, keys->length}), {}};
 }
 
 }  // namespace vireo::service

@@ -82,6 +82,10 @@ class Context {
   host::Result<Reply> OnResetQueue(const ResetQueue& message);
   host::Result<Reply> OnVectorFd(const VectorFd& message);
   host::Result<Reply> OnOpenUcma();
+  host::Result<Reply> OnContextFile();
+  host::Result<Reply> OnJoin(std::span<const host::FileDescriptor> fds);
+  host::Result<Reply> OnFindPd(const FindPd& message) const;
+  host::Result<Reply> OnFindRegion(const FindRegion& message) const;
   void OnDoorbell(const DoorbellWrite& message);
   bool FindMemory(const Hello& message);
   host::Result<uint16_t> OwnQueue(uint32_t index) const;

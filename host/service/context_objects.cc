@@ -74,6 +74,25 @@ uint64_t Little64(std::span<const uint8_t> bytes) {
 
 }  // namespace
 
+Status ContextObjects::Join(const ContextObjects& other) {
+  if (shared_.use_count() > 1 || !shared_->pds.empty() || !cqs_.empty()) {
+    return Error{ErrorCode::kBadState, "a context with objects cannot join another one"};
+  }
+  shared_ = other.shared_;
+  return {};
+}
+
+Status ContextObjects::FindPd(uint32_t pdn) const {
+  if (shared_->pds.contains(pdn)) return {};
+  return Refuse(RdmaError::kBadPdn, "not a protection domain of this client");
+}
+
+host::Result<ContextObjects::Keys> ContextObjects::FindRegion(uint32_t mrn) const {
+  const auto found = shared_->regions.find(mrn);
+  if (found == shared_->regions.end()) return Refuse(RdmaError::kBadMrn, "not a memory region of this client");
+  return Keys(found->second);
+}
+
 Status ContextObjects::Check(const Command& command, const ContextMemory& memory) const {
   const std::optional<Sizes> sizes = SizesOf(command.command);
   if (!sizes.has_value()) return Refuse(RdmaError::kUnsupportedCommand, "a client may not send this command");
@@ -82,10 +101,7 @@ Status ContextObjects::Check(const Command& command, const ContextMemory& memory
     return Error{ErrorCode::kInvalidArgument, "a command of a wrong size"};
   }
   const uint8_t* const request = command.request.data();
-  const auto need_pd = [&](uint32_t pdn) -> Status {
-    if (pds_.contains(pdn)) return {};
-    return Refuse(RdmaError::kBadPdn, "not a protection domain of this client");
-  };
+  const auto need_pd = [&](uint32_t pdn) { return FindPd(pdn); };
   const auto need_cq = [&](uint32_t cqn) -> Status {
     if (cqs_.contains(cqn)) return {};
     return Refuse(RdmaError::kBadCqn, "not a completion queue of this client");
@@ -95,7 +111,7 @@ Status ContextObjects::Check(const Command& command, const ContextMemory& memory
     return Refuse(RdmaError::kBadQpn, "not a queue pair of this client");
   };
   const auto need_mr = [&](uint32_t mrn) -> Status {
-    if (mrs_.contains(mrn)) return {};
+    if (shared_->regions.contains(mrn)) return {};
     return Refuse(RdmaError::kBadMrn, "not a memory region of this client");
   };
   const auto need_srq = [&](uint32_t srqn) -> Status {
@@ -117,6 +133,10 @@ Status ContextObjects::Check(const Command& command, const ContextMemory& memory
         if (Status pd = need_pd(change.pdn); !pd.ok()) return pd;
       }
       if (Status mr = need_mr(change.mrn); !mr.ok()) return mr;
+      // The page lists of another context would be lost when this one ends.
+      if (shared_->regions.at(change.mrn).owner != this) {
+        return Refuse(RdmaError::kBadMrn, "a memory region that another client registered");
+      }
       const auto pages = NewPagesOf(change);
       return pages.has_value() ? CheckPages(*pages, command.tail, memory, nullptr) : Status{};
     }
@@ -181,24 +201,32 @@ void ContextObjects::Note(const Command& command, std::span<const uint8_t> respo
   switch (command.command) {
     case RdmaCtrlCmd::kCreateCq: cqs_.insert(spec::RdmaAckCreateCq::Decode(response.data()).cqn); break;
     case RdmaCtrlCmd::kDestroyCq: cqs_.erase(spec::RdmaCmdDestroyCq::Decode(request).cqn); break;
-    case RdmaCtrlCmd::kCreatePd: pds_.insert(spec::RdmaAckCreatePd::Decode(response.data()).pdn); break;
-    case RdmaCtrlCmd::kDestroyPd: pds_.erase(spec::RdmaCmdDestroyPd::Decode(request).pdn); break;
+    case RdmaCtrlCmd::kCreatePd: shared_->pds.insert(spec::RdmaAckCreatePd::Decode(response.data()).pdn); break;
+    case RdmaCtrlCmd::kDestroyPd: shared_->pds.erase(spec::RdmaCmdDestroyPd::Decode(request).pdn); break;
     case RdmaCtrlCmd::kRegUserMr: {
-      std::vector<ContextMemory::Use> uses;
-      static_cast<void>(CheckPages(spec::RdmaCmdRegUserMr::Decode(request), command.tail, memory, &uses));
-      mrs_[spec::RdmaAckRegUserMr::Decode(response.data()).mrn] = std::move(uses);
+      const auto asked = spec::RdmaCmdRegUserMr::Decode(request);
+      const auto keys = spec::RdmaAckRegUserMr::Decode(response.data());
+      Region region{{keys.lkey, keys.rkey, asked.virt_addr, asked.length}, this, {}};
+      static_cast<void>(CheckPages(asked, command.tail, memory, &region.uses));
+      shared_->regions[keys.mrn] = std::move(region);
       break;
     }
     case RdmaCtrlCmd::kReregMr: {
       const auto change = spec::RdmaCmdReregMr::Decode(request);
+      const auto keys = spec::RdmaAckReregMr::Decode(response.data());
+      Region& region = shared_->regions.at(change.mrn);
+      region.lkey = keys.lkey;
+      region.rkey = keys.rkey;
       const auto pages = NewPagesOf(change);
       if (!pages.has_value()) break;
+      region.address = pages->virt_addr;
+      region.length = pages->length;
       std::vector<ContextMemory::Use> uses;
       static_cast<void>(CheckPages(*pages, command.tail, memory, &uses));
-      mrs_[change.mrn] = std::move(uses);  // the old ones are free: the device has answered
+      region.uses = std::move(uses);  // the old ones are free: the device has answered
       break;
     }
-    case RdmaCtrlCmd::kDeregMr: mrs_.erase(spec::RdmaCmdDeregMr::Decode(request).mrn); break;
+    case RdmaCtrlCmd::kDeregMr: shared_->regions.erase(spec::RdmaCmdDeregMr::Decode(request).mrn); break;
     case RdmaCtrlCmd::kCreateQp: qps_.insert(spec::RdmaAckCreateQp::Decode(response.data()).qpn); break;
     case RdmaCtrlCmd::kDestroyQp: qps_.erase(spec::RdmaCmdDestroyQp::Decode(request).qpn); break;
     case RdmaCtrlCmd::kCreateSrq: srqs_.insert(spec::RdmaAckCreateSrq::Decode(response.data()).srqn); break;

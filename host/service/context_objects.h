@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <span>
 #include <vector>
 
+#include "host/driver/file_descriptor.h"
 #include "host/driver/roce_commands.h"
 #include "host/service/context_memory.h"
 
@@ -24,10 +26,23 @@ class ContextObjects {
   };
   // Ok: the command may go to the device. kInvalidArgument or kRefused: wrong sizes, and commands reserved for the
   // service (GID table, windows, regions over the whole address space, the GSI queue pair). An object of another
-  // context is refused like one that does not exist. `memory` is the context's.
+  // context that this one does not share with is refused like one that does not exist. `memory` is the context's.
   host::Status Check(const Command& command, const ContextMemory& memory) const;
   // Records a completed command. Takes references to the mappings of `memory` that it uses.
   void Note(const Command& command, std::span<const uint8_t> response, const ContextMemory& memory);
+
+  // Protection domains and regions of both may be named by both from now on. A region is destroyed with the context
+  // that registered it, a protection domain with the last one. kBadState: this context has objects.
+  host::Status Join(const ContextObjects& other);
+  // The descriptor that stands for this context and those that it shares with; not open before one is set.
+  host::FileDescriptor& file() const { return shared_->file; }
+  struct Keys {
+    uint32_t lkey = 0, rkey = 0;
+    uint64_t address = 0, length = 0;
+  };
+  // kRefused: not of this context, or of one that it shares with.
+  host::Status FindPd(uint32_t pdn) const;
+  host::Result<Keys> FindRegion(uint32_t mrn) const;
 
   bool OwnsCq(uint32_t cqn) const { return cqs_.contains(cqn); }
   // A QP, or a shared receive queue, which has a number of the same kind.
@@ -42,18 +57,33 @@ class ContextObjects {
     for (const uint32_t qpn : qps_) released = roce.DestroyQp(qpn).ok() && reset_qp(qpn) && released;
     for (const uint32_t srqn : srqs_) released = roce.DestroySrq(srqn).ok() && reset_qp(srqn) && released;
     for (const uint32_t cqn : cqs_) released = roce.DestroyCq(cqn).ok() && reset_cq(cqn) && released;
-    for (const auto& [mrn, uses] : mrs_) released = roce.DeregMr(mrn).ok() && released;
+    std::erase_if(shared_->regions, [&](const auto& entry) {
+      if (entry.second.owner != this) return false;
+      released = roce.DeregMr(entry.first).ok() && released;
+      return true;
+    });
     for (const auto& [pdn, ah] : ahs_) released = roce.DestroyAh(pdn, ah).ok() && released;
-    for (const uint32_t pdn : pds_) released = roce.DestroyPd(pdn).ok() && released;
+    if (shared_.use_count() > 1) return released;
+    for (const uint32_t pdn : shared_->pds) released = roce.DestroyPd(pdn).ok() && released;
     return released;
   }
 
  private:
+  struct Region : Keys {
+    const ContextObjects* owner = nullptr;
+    std::vector<ContextMemory::Use> uses;
+  };
+  // Of all contexts that joined.
+  struct Shared {
+    host::FileDescriptor file;  // that stands for them, once it is asked for
+    std::set<uint32_t> pds;
+    std::map<uint32_t, Region> regions;
+  };
   host::Status CheckPages(const spec::RdmaCmdRegUserMr& request, std::span<const uint8_t> tail,
                           const ContextMemory& memory, std::vector<ContextMemory::Use>* uses) const;
 
-  std::set<uint32_t> pds_, cqs_, qps_, srqs_;
-  std::map<uint32_t, std::vector<ContextMemory::Use>> mrs_;
+  std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
+  std::set<uint32_t> cqs_, qps_, srqs_;
   std::set<std::pair<uint32_t, uint32_t>> ahs_;  // PD and handle
 };
 

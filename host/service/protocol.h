@@ -20,7 +20,7 @@ namespace vireo::service {
 
 static_assert(std::endian::native == std::endian::little);
 
-inline constexpr uint32_t kProtocolVersion = 3;
+inline constexpr uint32_t kProtocolVersion = 4;
 // Longest message. Longer page lists are passed in a memory file.
 inline constexpr size_t kMaxMessageBytes = 64 * 1024;
 inline constexpr size_t kMaxMessageFds = 3;
@@ -39,6 +39,10 @@ enum class MessageType : uint16_t {
   kOpenUcma = 10,
   kDoorbell = 11,
   kAwait = 12,
+  kContextFile = 13,
+  kJoin = 14,
+  kFindPd = 15,
+  kFindRegion = 16,
 };
 
 // Every request starts with it.
@@ -229,6 +233,36 @@ inline constexpr size_t kClockPageBytes = 4096;
 inline constexpr uint8_t kEventConfigChanged = 1;
 inline constexpr uint8_t kEventNeedsReset = 2;
 inline constexpr uint8_t kEventGidTableChanged = 3;
+
+// --- kContextFile. Fd: stands for this context; a duplicate in another process permits it to join. Its bytes are the
+// device's name.
+struct ContextFile {
+  Header header{.type = MessageType::kContextFile};
+};
+// --- kJoin: the attached descriptor is the file of another context of this NIC, or of one that it joined. From now on
+// their commands may name each other's protection domains and regions. A protection domain lives until the last context
+// ends, a region until the context that registered it does: the memory is that process's. kBadState: this context has
+// objects.
+struct Join {
+  Header header{.type = MessageType::kJoin};
+};
+// --- kFindPd, kFindRegion: refused if there is none of this number. Payload of kFindRegion: RegionAnswer.
+struct FindPd {
+  Header header{.type = MessageType::kFindPd};
+  uint32_t pdn = 0;
+  uint32_t reserved = 0;
+};
+struct FindRegion {
+  Header header{.type = MessageType::kFindRegion};
+  uint32_t mrn = 0;
+  uint32_t reserved = 0;
+};
+struct RegionAnswer {
+  uint32_t lkey = 0;
+  uint32_t rkey = 0;
+  uint64_t address = 0;  // virtual, of the first byte
+  uint64_t length = 0;
+};
 
 // --- The agent's socket: the service sends requests, the client's agent thread answers, one at a time. A write's data
 // follows the request, a read's data the answer.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/verbs/completion_queue.h"
 
+#include <algorithm>
 #include <array>
+#include <bit>
+#include <string>
 #include <utility>
 
 namespace vireo::verbs {
@@ -11,34 +14,86 @@ static_assert(spec::RdmaCqReq::kBytes <= kSlotBytes);
 }  // namespace
 
 Result<std::shared_ptr<CompletionQueue>> CompletionQueue::Create(std::shared_ptr<Device> device, uint32_t cqe,
-                                                                 std::optional<uint16_t> vector) {
-  Result<uint32_t> cqn = device->base().roce().CreateCq(cqe);
+                                                                 std::optional<uint16_t> vector, uint32_t room) {
+  // The ring is as long as the queue may become; how many buffers are in it is its capacity.
+  Result<uint32_t> cqn = device->base().roce().CreateCq(std::max(cqe, room));
   if (!cqn.ok()) return cqn.error();
   // From here on the destructor cleans up.
   std::shared_ptr<CompletionQueue> cq(new CompletionQueue(std::move(device), *cqn));
   Device& owner = *cq->device_;
   Result<uint16_t> index = owner.base().CompletionQueueIndex(*cqn);
   if (!index.ok()) return index.error();
-  Result<host::Queue> queue = owner.OpenQueue(*index, cqe, vector);
+  Result<host::Queue> queue = owner.OpenQueue(*index, std::max(cqe, room), vector);
   if (!queue.ok()) return queue.error();
   cq->queue_.emplace(Device::WorkQueue{.queue = std::move(queue).value(), .memory = nullptr});
-  const size_t entries = cq->queue_->queue.ring->size();
-  Result<host::DmaBuffer> memory = owner.function().AllocateDma(entries * kSlotBytes, kSlotBytes);
-  if (!memory.ok()) return memory.error();
-  cq->queue_->memory = std::move(memory).value();
-  for (size_t slot = 0; slot < entries; ++slot) {
-    if (Status posted = cq->PostBuffer(slot); !posted.ok()) return posted.error();
-  }
-  static_cast<void>(
-      cq->queue_->queue.ring->Publish());  // no doorbell: the device reads the ring when it has a completion
+  const size_t entries = std::min<size_t>(std::bit_ceil(cqe), cq->queue_->queue.ring->size());
+  if (Status added = cq->AddSlots(entries); !added.ok()) return added.error();
+  cq->wanted_ = entries;
   return cq;
+}
+
+Status CompletionQueue::AddSlots(size_t count) {
+  while (slots_ < count && !unused_.empty()) {
+    const host::Token slot = unused_.back();
+    unused_.pop_back();
+    if (Status posted = PostBuffer(slot); !posted.ok()) return posted;
+    ++slots_;
+  }
+  if (slots_ < count) {
+    // All that were ever made are in use.
+    Result<host::DmaBuffer> memory = device_->function().AllocateDma((count - slots_) * kSlotBytes, kSlotBytes);
+    if (!memory.ok()) return memory.error();
+    if (queue_->memory == nullptr) {
+      queue_->memory = std::move(memory).value();
+      first_slots_ = count;
+    } else {
+      added_.push_back(slots_);
+      queue_->more.push_back(std::move(memory).value());
+    }
+    while (slots_ < count) {
+      if (Status posted = PostBuffer(slots_); !posted.ok()) return posted;
+      ++slots_;
+    }
+  }
+  // No doorbell: the device reads the ring when it has a completion.
+  static_cast<void>(queue_->queue.ring->Publish());
+  return {};
+}
+
+const host::DmaMemory& CompletionQueue::MemoryOf(host::Token slot, size_t& offset) const {
+  if (slot < first_slots_) {
+    offset = slot * kSlotBytes;
+    return *queue_->memory;
+  }
+  size_t part = added_.size() - 1;
+  while (slot < added_[part]) --part;
+  offset = (slot - added_[part]) * kSlotBytes;
+  return *queue_->more[part];
+}
+
+Status CompletionQueue::Resize(uint32_t cqe) {
+  const std::string name = "CQ " + std::to_string(cqn_) + ": ";
+  if (cqe == 0) return Error{ErrorCode::kInvalidArgument, name + "no entries"};
+  if (cqe > queue_->queue.ring->size()) {
+    return Error{ErrorCode::kNoMemory, name + std::to_string(cqe) + " entries, but it was created for at most " +
+                                           std::to_string(queue_->queue.ring->size())};
+  }
+  if (Status collected = Collect(); !collected.ok()) return collected;
+  if (buffered_.size() > cqe) {
+    return Error{ErrorCode::kInvalidArgument, name + std::to_string(buffered_.size()) +
+                                                  " completions are not polled, more than " + std::to_string(cqe)};
+  }
+  if (Status added = AddSlots(cqe); !added.ok()) return added;
+  wanted_ = cqe;
+  return {};
 }
 
 CompletionQueue::~CompletionQueue() { device_->Close(std::move(queue_), device_->base().roce().DestroyCq(cqn_)); }
 
 Status CompletionQueue::PostBuffer(host::Token slot) {
-  const host::Segment segment{.address = queue_->memory->address() + slot * kSlotBytes,
-                              .bytes = spec::RdmaCqReq::kBytes};
+  size_t offset = 0;
+  const host::DmaMemory& memory = MemoryOf(slot, offset);
+  const host::Segment segment{.address = memory.address() + offset, .bytes = spec::RdmaCqReq::kBytes};
   return queue_->queue.ring->Add({}, {&segment, 1}, slot);
 }
 
@@ -50,8 +105,15 @@ Result<bool> CompletionQueue::Take(spec::RdmaCqReq& completion) {
     return Error{ErrorCode::kMisbehaved,
                  "CQ " + std::to_string(cqn_) + ": a completion of " + std::to_string((*used)->written) + " bytes"};
   }
-  completion = spec::RdmaCqReq::Decode(queue_->memory->data() + (*used)->token * kSlotBytes);
+  size_t offset = 0;
+  const host::DmaMemory& memory = MemoryOf((*used)->token, offset);
+  completion = spec::RdmaCqReq::Decode(memory.data() + offset);
   ++taken_;
+  if (slots_ > wanted_) {
+    --slots_;
+    unused_.push_back((*used)->token);
+    return true;
+  }
   if (Status posted = PostBuffer((*used)->token); !posted.ok()) return posted.error();
   return true;
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "host/verbs/device.h"
 
@@ -38,6 +39,12 @@ class CompletionQueue {
   size_t buffered() const { return buffered_.size(); }
   // Total number of completions taken from the ring, polled or buffered.
   uint64_t taken() const { return taken_; }
+  // Capacity in completions.
+  size_t capacity() const { return slots_; }
+  // Changes the capacity to `cqe`, or, if buffers that the device has are too many, to more for the time being. No
+  // completion is lost, and no queue pair stops. kInvalidArgument: none, or fewer than completions that were not
+  // polled; kNoMemory: more than the queue was created with room for.
+  Status Resize(uint32_t cqe);
   // Collects, then discards the completions of a queue pair: call it after the QP was destroyed or reset.
   Status Discard(uint32_t qpn);
 
@@ -46,12 +53,21 @@ class CompletionQueue {
   Result<bool> Take(spec::RdmaCqReq& completion);
   CompletionQueue(std::shared_ptr<Device> device, uint32_t cqn) : device_(std::move(device)), cqn_(cqn) {}
   static Result<std::shared_ptr<CompletionQueue>> Create(std::shared_ptr<Device> device, uint32_t cqe,
-                                                         std::optional<uint16_t> vector);
+                                                         std::optional<uint16_t> vector, uint32_t room);
   Status PostBuffer(host::Token slot);
+  // Memory and buffers for slots up to `count`.
+  Status AddSlots(size_t count);
+  const host::DmaMemory& MemoryOf(host::Token slot, size_t& offset) const;
 
   std::shared_ptr<Device> device_;
   uint32_t cqn_;
+  // Its `memory` is that of the first `first_slots_`, its `more` that of those added later, from added_[i] on.
   std::optional<Device::WorkQueue> queue_;
+  std::vector<host::Token> added_;
+  size_t first_slots_ = 0;
+  size_t slots_ = 0;                 // in use
+  size_t wanted_ = 0;                // those in excess of it leave when their completion is taken
+  std::vector<host::Token> unused_;  // slots that left
   uint64_t taken_ = 0;
   std::deque<spec::RdmaCqReq> buffered_;  // older than the completions in the ring
 };

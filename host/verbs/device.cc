@@ -42,8 +42,12 @@ Result<std::shared_ptr<ProtectionDomain>> Device::CreatePd() {
   return std::shared_ptr<ProtectionDomain>(new ProtectionDomain(shared_from_this(), *pdn));
 }
 
-Result<std::shared_ptr<CompletionQueue>> Device::CreateCq(uint32_t cqe, std::optional<uint16_t> vector) {
-  return CompletionQueue::Create(shared_from_this(), cqe, vector);
+std::shared_ptr<ProtectionDomain> Device::ImportPd(uint32_t pdn) {
+  return std::shared_ptr<ProtectionDomain>(new ProtectionDomain(shared_from_this(), pdn));
+}
+
+Result<std::shared_ptr<CompletionQueue>> Device::CreateCq(uint32_t cqe, std::optional<uint16_t> vector, uint32_t room) {
+  return CompletionQueue::Create(shared_from_this(), cqe, vector, room);
 }
 
 Result<host::Queue> Device::OpenQueue(uint16_t index, uint32_t entries, std::optional<uint16_t> vector) {

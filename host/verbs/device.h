@@ -63,8 +63,12 @@ class Device : public std::enable_shared_from_this<Device> {
   Status DelGid(uint16_t index) { return base_->roce().DelGid(index); }
 
   Result<std::shared_ptr<ProtectionDomain>> CreatePd();
+  // A protection domain of another user of this device, whom base() lets share it.
+  std::shared_ptr<ProtectionDomain> ImportPd(uint32_t pdn);
   // `cqe`: capacity in completions. `vector`: for notifications, below base().vectors(); none: polling only.
-  Result<std::shared_ptr<CompletionQueue>> CreateCq(uint32_t cqe, std::optional<uint16_t> vector = std::nullopt);
+  // `room`: capacity that Resize can give it; it costs memory for the ring only.
+  Result<std::shared_ptr<CompletionQueue>> CreateCq(uint32_t cqe, std::optional<uint16_t> vector = std::nullopt,
+                                                    uint32_t room = 0);
 
   // The next asynchronous event, or none; does not block.
   Result<std::optional<host::DeviceEvent>> PollEvent() { return base_->PollEvent(); }
@@ -87,6 +91,7 @@ class Device : public std::enable_shared_from_this<Device> {
   struct WorkQueue {
     host::Queue queue;
     host::DmaBuffer memory;
+    std::vector<host::DmaBuffer> more{};
   };
   Result<host::Queue> OpenQueue(uint16_t index, uint32_t entries, std::optional<uint16_t> vector);
   // Stops a virtqueue whose object has been destroyed (`status`: result of the destroy command). If that fails, its

@@ -9,7 +9,9 @@
 namespace vireo::verbs {
 
 // The object owns no DMA memory, so the result of the command is irrelevant.
-MemoryRegion::~MemoryRegion() { static_cast<void>(pd_->device().base().roce().DeregMr(mrn_)); }
+MemoryRegion::~MemoryRegion() {
+  if (!is_left_) static_cast<void>(pd_->device().base().roce().DeregMr(mrn_));
+}
 
 Status MemoryRegion::Modify(const Change& change) {
   using Flags = spec::RdmaReregFlags;
@@ -48,7 +50,15 @@ Status MemoryRegion::Modify(const Change& change) {
 }
 
 AddressHandle::~AddressHandle() { static_cast<void>(pd_->device().base().roce().DestroyAh(pd_->pdn(), handle_)); }
-ProtectionDomain::~ProtectionDomain() { static_cast<void>(device_->base().roce().DestroyPd(pdn_)); }
+ProtectionDomain::~ProtectionDomain() {
+  if (!is_left_) static_cast<void>(Destroy());
+}
+
+Status ProtectionDomain::Destroy() {
+  Status destroyed = device_->base().roce().DestroyPd(pdn_);
+  if (destroyed.ok()) is_left_ = true;
+  return destroyed;
+}
 
 Result<std::shared_ptr<MemoryRegion>> ProtectionDomain::Register(const host::DmaMemory& memory, uint32_t access,
                                                                  uint64_t virtual_address) {
@@ -74,6 +84,11 @@ Result<std::shared_ptr<MemoryRegion>> ProtectionDomain::Register(uint64_t virtua
   if (!region.ok()) return region.error();
   return std::shared_ptr<MemoryRegion>(
       new MemoryRegion(shared_from_this(), region->mrn, region->lkey, region->rkey, virtual_address, length));
+}
+
+std::shared_ptr<MemoryRegion> ProtectionDomain::ImportMr(uint32_t mrn, uint32_t lkey, uint32_t rkey, uint64_t address,
+                                                         uint64_t length) {
+  return std::shared_ptr<MemoryRegion>(new MemoryRegion(shared_from_this(), mrn, lkey, rkey, address, length));
 }
 
 Result<std::shared_ptr<MemoryRegion>> ProtectionDomain::RegisterAll(uint32_t access) {

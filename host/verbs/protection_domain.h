@@ -43,7 +43,10 @@ class MemoryRegion {
   // it, the region is as before. kUnsupported: profile rfc-v2; kInvalidArgument: nothing to change, or a protection
   // domain of another device.
   Status Modify(const Change& change);
+  // The device keeps the region when this object ends: it is another user's (ProtectionDomain::ImportMr).
+  void Leave() { is_left_ = true; }
 
+  uint32_t mrn() const { return mrn_; }
   uint32_t lkey() const { return lkey_; }
   uint32_t rkey() const { return rkey_; }
   uint64_t address() const { return address_; }  // virtual address of the first byte, for SGEs and peers
@@ -62,6 +65,7 @@ class MemoryRegion {
   std::shared_ptr<ProtectionDomain> pd_;
   uint32_t mrn_, lkey_, rkey_;
   uint64_t address_, length_;
+  bool is_left_ = false;
 };
 
 // An address handle: the path to a peer, for UD.
@@ -87,6 +91,10 @@ class ProtectionDomain : public std::enable_shared_from_this<ProtectionDomain> {
 
   uint32_t pdn() const { return pdn_; }
   Device& device() { return *device_; }
+  // Destroys it before this object ends. kRefused: something of another user of the device is in it; it stays.
+  Status Destroy();
+  // The device keeps the domain when this object ends: it is another user's (Device::ImportPd).
+  void Leave() { is_left_ = true; }
 
   // Registers all of `memory` at `virtual_address`, which must be congruent to memory.address() modulo 4096 (else the
   // device refuses it). `access`: spec::IbAccessFlags.
@@ -102,6 +110,8 @@ class ProtectionDomain : public std::enable_shared_from_this<ProtectionDomain> {
   Result<std::shared_ptr<MemoryRegion>> Register(uint64_t virtual_address, uint64_t length, uint32_t access,
                                                  uint8_t page_shift, std::span<const uint64_t> pages,
                                                  bool invalidatable = false, bool is_pmem = false);
+  // A region of another user of this device, whom base() lets share it.
+  std::shared_ptr<MemoryRegion> ImportMr(uint32_t mrn, uint32_t lkey, uint32_t rkey, uint64_t address, uint64_t length);
   // Registers the whole device address space; for trusted users.
   Result<std::shared_ptr<MemoryRegion>> RegisterAll(uint32_t access);
 
@@ -115,6 +125,7 @@ class ProtectionDomain : public std::enable_shared_from_this<ProtectionDomain> {
   ProtectionDomain(std::shared_ptr<Device> device, uint32_t pdn) : device_(std::move(device)), pdn_(pdn) {}
   std::shared_ptr<Device> device_;
   uint32_t pdn_;
+  bool is_left_ = false;  // also: destroyed
 };
 
 }  // namespace vireo::verbs

@@ -165,7 +165,7 @@ class Run {
   }
 
   void Step() {
-    const auto type = static_cast<MessageType>(input_.Byte() % 13);
+    const auto type = static_cast<MessageType>(input_.Byte() % 17);
     const uint8_t shape = input_.Byte();
     Bytes message;
     host::FileDescriptor file;
@@ -227,6 +227,23 @@ class Run {
           service::VectorFd vector;
           vector.vector = input_.Byte();
           message = MessageOf(vector);
+          break;
+        }
+        case MessageType::kContextFile: message = MessageOf(service::ContextFile{}); break;
+        case MessageType::kJoin:
+          message = MessageOf(service::Join{});
+          if ((shape & kNoFile) == 0) file = MemoryFile(true);
+          break;
+        case MessageType::kFindPd: {
+          service::FindPd find;
+          find.pdn = input_.Byte();
+          message = MessageOf(find);
+          break;
+        }
+        case MessageType::kFindRegion: {
+          service::FindRegion find;
+          find.mrn = input_.Byte();
+          message = MessageOf(find);
           break;
         }
         case MessageType::kDoorbell: {
@@ -363,6 +380,10 @@ std::vector<Bytes> Seeds() {
   Add(small, MessageType::kExecute, 0, {static_cast<uint8_t>(RdmaCtrlCmd::kQueryDevice)});
   Add(small, MessageType::kMap, kNoFile, {0, 4});
   Add(small, MessageType::kMap, kUnsealed, {0, 4});
+  Add(small, MessageType::kContextFile);
+  Add(small, MessageType::kJoin);
+  Add(small, MessageType::kFindPd, 0, {1});
+  Add(small, MessageType::kFindRegion, 0, {1});
   Add(small, MessageType::kExecute, kRaw, {3, 1, 2, 3});
   return {life, small};
 }

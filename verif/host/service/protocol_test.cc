@@ -308,6 +308,36 @@ TEST_F(ServiceProtocol, InvalidQueuesAndVectorsAreRefused) {
   EXPECT_EQ(client.Ask(Bytes(service::OpenUcma{})), std::nullopt);
 }
 
+TEST_F(ServiceProtocol, ContextIsJoinedWithItsFileOnly) {
+  RawClient client = ConnectedClient();
+  constexpr auto kBad = ErrorCode::kInvalidArgument;
+  EXPECT_EQ(client.Ask(Bytes(service::Join{})), kBad);
+  const host::FileDescriptor other = MemoryFile(4096, true);
+  EXPECT_EQ(client.Ask(Bytes(service::Join{}), other.get()), kBad);
+  service::FindPd pd;
+  pd.pdn = neighbour_->pd->pdn();
+  EXPECT_EQ(client.Ask(Bytes(pd)), ErrorCode::kRefused);
+  service::FindRegion region;
+  region.mrn = neighbour_->region->mrn();
+  EXPECT_EQ(client.Ask(Bytes(region)), ErrorCode::kRefused);
+
+  const auto opened = neighbour_->shared->OpenContextFile();
+  ASSERT_TRUE(opened.ok());
+  const host::FileDescriptor file(*opened);
+  EXPECT_NE(::pwrite(file.get(), "x", 1, 0), 1);
+  ASSERT_EQ(client.Ask(Bytes(service::Join{}), file.get()), std::nullopt);
+  EXPECT_EQ(client.Ask(Bytes(service::Join{}), file.get()), ErrorCode::kBadState);
+  EXPECT_EQ(client.Ask(Bytes(pd)), std::nullopt);
+  ASSERT_EQ(client.Ask(Bytes(region)), std::nullopt);
+  EXPECT_EQ(Get<service::RegionAnswer>(client.payload).rkey, neighbour_->region->rkey());
+  pd.pdn = ~0U;
+  EXPECT_EQ(client.Ask(Bytes(pd)), ErrorCode::kRefused);
+  region.mrn = ~0U;
+  EXPECT_EQ(client.Ask(Bytes(region)), ErrorCode::kRefused);
+  // Neither the file of its own context, nor a context with objects.
+  EXPECT_EQ(neighbour_->shared->Join(file.get()).error().code, ErrorCode::kBadState);
+}
+
 // Doorbells of other clients' queues are dropped, and no other register can be written.
 TEST_F(ServiceProtocol, DoorbellOfAnotherClientIsIgnored) {
   RawClient client = ConnectedClient();

@@ -412,6 +412,75 @@ TEST_F(VerbsTest, CompletionsAreInOrderAndBuffersAreReposted) {
   EXPECT_EQ(pair.cq->Poll(completions).error().code, ErrorCode::kMisbehaved);
 }
 
+// The device sees a capacity as the buffers in the ring: it overruns when there is none.
+TEST_F(VerbsTest, ResizedCompletionQueueHasAsManyBuffers) {
+  auto cq = device_->CreateCq(2, std::nullopt, 16).value();
+  EXPECT_EQ(Last<spec::RdmaCmdCreateCq>(RdmaCtrlCmd::kCreateCq).cqe, 16U);
+  const auto free_buffers = [this] {
+    const auto& ring = mock_->queue(CqIndex()).ring;
+    return ring->AvailableEnd() - ring->fetched();
+  };
+  EXPECT_EQ(free_buffers(), 2U);
+  Complete({.wr_id = 1});
+  Complete({.wr_id = 2});
+  EXPECT_EQ(free_buffers(), 0U);
+  ASSERT_TRUE(cq->Resize(6).ok());  // with two completions in it
+  EXPECT_EQ(cq->capacity(), 6U);
+  EXPECT_EQ(free_buffers(), 6U);
+  EXPECT_EQ(cq->buffered(), 2U);
+  for (uint64_t i = 3; i <= 6; ++i) Complete({.wr_id = i});
+  EXPECT_EQ(cq->Resize(5).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(cq->Resize(0).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(cq->Resize(17).error().code, ErrorCode::kNoMemory);
+  EXPECT_EQ(cq->capacity(), 6U);
+  std::array<spec::RdmaCqReq, 16> completions;
+  ASSERT_EQ(cq->Poll(completions).value(), 6U);
+  for (uint64_t i = 0; i < 6; ++i) EXPECT_EQ(completions.at(i).wr_id, i + 1);
+
+  // Smaller: what is in the ring leaves with its completion.
+  ASSERT_TRUE(cq->Resize(1).ok());
+  EXPECT_EQ(free_buffers(), 6U);
+  for (uint64_t left = 5; left >= 1; --left) {
+    Complete({.wr_id = left});
+    ASSERT_EQ(cq->Poll(completions).value(), 1U);
+    EXPECT_EQ(completions[0].wr_id, left);
+    EXPECT_EQ(free_buffers(), left);
+  }
+  Complete({});
+  ASSERT_EQ(cq->Poll(completions).value(), 1U);
+  EXPECT_EQ(free_buffers(), 1U);
+  EXPECT_EQ(cq->capacity(), 1U);
+
+  // The longest, often enough to reach every entry with every slot.
+  ASSERT_TRUE(cq->Resize(16).ok());
+  EXPECT_EQ(free_buffers(), 16U);
+  for (uint64_t round = 0; round < 5; ++round) {
+    for (uint64_t i = 0; i < 16; ++i) Complete({.wr_id = round * 16 + i});
+    EXPECT_EQ(free_buffers(), 0U);
+    ASSERT_EQ(cq->Poll(completions).value(), 16U);
+    for (uint64_t i = 0; i < 16; ++i) EXPECT_EQ(completions.at(i).wr_id, round * 16 + i);
+  }
+}
+
+TEST_F(VerbsTest, ImportedObjectsStayAtTheDevice) {
+  {
+    auto pd = device_->ImportPd(9);
+    auto region = pd->ImportMr(4, 0x404, 0x405, 0x1000, 100);
+    EXPECT_EQ(region->rkey(), 0x405U);
+    region->Leave();
+    pd->Leave();
+  }
+  EXPECT_EQ(log_, std::vector<std::string>());
+  refuse_[RdmaCtrlCmd::kDestroyPd] = spec::RdmaError::kHandleBusy;
+  auto pd = device_->ImportPd(9);
+  EXPECT_EQ(pd->Destroy().error().rdma, spec::RdmaError::kHandleBusy);
+  refuse_.clear();
+  EXPECT_TRUE(pd->Destroy().ok());
+  log_.clear();
+  pd.reset();
+  EXPECT_EQ(log_, std::vector<std::string>());
+}
+
 TEST_F(VerbsTest, ArmSendsTheUsedPosition) {
   Pair pair = MakePair();
   Complete({});
