@@ -92,6 +92,7 @@ VIREO_API ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attributes) {
   if (!impl.ok()) return Null(impl.error());
   auto ah = std::make_unique<Ah>();
   ah->impl = std::move(impl).value();
+  ah->pd = PdUse(pd);
   ah->ah = {.context = pd->context, .pd = pd, .handle = ah->impl->handle()};
   return &ah.release()->ah;
 }

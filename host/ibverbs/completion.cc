@@ -17,7 +17,8 @@ constexpr uint64_t kWcFlags = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_IMM | IBV
                               IBV_WC_EX_WITH_DLID_PATH_BITS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
                               IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
 
-Cq* CreateCq(ibv_context* context, uint32_t cqe, void* cq_context, ibv_comp_channel* channel, uint32_t vector) {
+Cq* CreateCq(ibv_context* context, uint32_t cqe, void* cq_context, ibv_comp_channel* channel, uint32_t vector,
+             ibv_pd* parent_domain = nullptr) {
   Context& ours = Of(context);
   if (!ours.IsOwnedByThisProcess()) return Null(EIO);
   if (cqe == 0 || cqe > ours.device->attributes().max_cqe) return Null(EINVAL);
@@ -32,9 +33,15 @@ Cq* CreateCq(ibv_context* context, uint32_t cqe, void* cq_context, ibv_comp_chan
     if (ours.watcher == nullptr) ours.watcher = std::make_unique<VectorWatcher>(ours);
     own_vector = cq->vector = ours.watcher->Choose();
   }
-  auto impl = ours.device->CreateCq(cqe, own_vector);
+  // Room for ibv_resize_cq.
+  constexpr uint32_t kTimes = 4;
+  constexpr uint32_t kAtLeast = 1024;
+  const uint32_t max_cqe = ours.device->attributes().max_cqe;
+  const uint32_t room = std::min(max_cqe, std::max(kAtLeast, cqe > max_cqe / kTimes ? max_cqe : cqe * kTimes));
+  auto impl = ours.device->CreateCq(cqe, own_vector, room);
   if (!impl.ok()) return Null(impl.error());
   cq->impl = std::move(impl).value();
+  if (parent_domain != nullptr) cq->parent_domain = PdUse(parent_domain);
   cq->ex.context = context;
   cq->ex.channel = channel;
   cq->ex.cq_context = cq_context;
@@ -197,13 +204,19 @@ void Cq::OnInterrupt() {
 }
 
 ibv_cq_ex* CreateCqEx(ibv_context* context, ibv_cq_init_attr_ex* init) {
-  if ((init->comp_mask & ~static_cast<uint32_t>(IBV_CQ_INIT_ATTR_MASK_FLAGS)) != 0) return Null(EOPNOTSUPP);
+  constexpr uint32_t kKnown = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
+  if ((init->comp_mask & ~kKnown) != 0) return Null(EOPNOTSUPP);
   if ((init->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 &&
       (init->flags & ~static_cast<uint32_t>(IBV_CREATE_CQ_ATTR_SINGLE_THREADED)) != 0) {
     return Null(EOPNOTSUPP);
   }
   if ((init->wc_flags & ~kWcFlags) != 0) return Null(EOPNOTSUPP);
-  Cq* cq = CreateCq(context, init->cqe, init->cq_context, init->channel, init->comp_vector);
+  ibv_pd* const domain = (init->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) == 0 ? nullptr : init->parent_domain;
+  if ((init->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0 &&
+      (domain == nullptr || domain->context != context || !Of(domain).base.has_value())) {
+    return Null(EINVAL);
+  }
+  Cq* cq = CreateCq(context, init->cqe, init->cq_context, init->channel, init->comp_vector, domain);
   if (cq == nullptr) return nullptr;
   SetCqApi(*cq);
   return &cq->ex;
@@ -301,7 +314,17 @@ VIREO_API ibv_cq* ibv_create_cq(ibv_context* context, int cqe, void* cq_context,
 
 VIREO_API int ibv_resize_cq(ibv_cq* cq, int cqe) {
   VIREO_PASS(ibv_resize_cq, cq, cqe);
-  return EOPNOTSUPP;
+  Cq& ours = Of(cq);
+  Context& context = ours.context();
+  if (!context.IsOwnedByThisProcess()) return EIO;
+  if (cqe <= 0 || static_cast<uint32_t>(cqe) > context.device->attributes().max_cqe) return EINVAL;
+  std::lock_guard control(context.control);
+  // A command's answer comes behind the completions of what was done before, which count.
+  if (auto port = context.device->QueryPort(); !port.ok()) return ErrnoOf(port.error());
+  std::lock_guard guard(ours.lock);
+  if (Status resized = ours.impl->Resize(static_cast<uint32_t>(cqe)); !resized.ok()) return ErrnoOf(resized.error());
+  cq->cqe = cqe;
+  return 0;
 }
 
 VIREO_API int ibv_destroy_cq(ibv_cq* cq) {
@@ -315,6 +338,7 @@ VIREO_API int ibv_destroy_cq(ibv_cq* cq) {
     context.cqs.erase(ours.impl->cqn());  // no more events
     if (ours.channel != nullptr) context.watcher->Remove(ours);
     ours.impl.reset();
+    ours.parent_domain.End();
     context.DropStaleEvents();
   }
   if (ours.channel != nullptr) ours.channel->Discard(ours);

@@ -181,8 +181,10 @@ VIREO_API __be64 ibv_get_device_guid(ibv_device* device) {
   return htobe64(Of(device).info.node_guid);
 }
 
-VIREO_API ibv_context* ibv_open_device(ibv_device* device) {
-  VIREO_PASS(ibv_open_device, device);
+namespace {
+
+// `context_file`: of a context to join; -1: none.
+ibv_context* Open(ibv_device* device, int context_file) {
   // The service accesses this process's memory: where Yama restricts ptrace, it needs this permission. If it is denied,
   // the service uses the client's agent.
   static_cast<void>(prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0));
@@ -191,6 +193,12 @@ VIREO_API ibv_context* ibv_open_device(ibv_device* device) {
   if (!shared.ok()) return Null(shared.error());
   auto context = std::make_unique<Context>();
   context->shared = shared->get();
+  if (context_file >= 0) {
+    if (vireo::host::Status joined = context->shared->Join(context_file); !joined.ok()) return Null(joined.error());
+  }
+  Result<int> own_file = context->shared->OpenContextFile();
+  if (!own_file.ok()) return Null(own_file.error());
+  context->extended.context.cmd_fd = *own_file;
   if (context->shared->info().has_clock) TrapTsc();
   auto attached = vireo::verbs::Device::Attach(std::move(shared).value());
   if (!attached.ok()) return Null(attached.error());
@@ -206,9 +214,12 @@ VIREO_API ibv_context* ibv_open_device(ibv_device* device) {
   extended.query_rt_values = QueryRtValues;
   extended.create_cq_ex = CreateCqEx;
   extended.create_qp_ex = CreateQpEx;
+  extended.advise_mr = AdviseMr;
+  extended.alloc_td = AllocTd;
+  extended.dealloc_td = DeallocTd;
+  extended.alloc_parent_domain = AllocParentDomain;
   ibv_context& base = extended.context;
   base.device = device;
-  base.cmd_fd = open("/dev/null", O_RDWR | O_CLOEXEC);  // unused, but programs duplicate the descriptor
   base.async_fd = context->async.get();
   base.num_comp_vectors = context->shared->vectors();
   base.abi_compat = __VERBS_ABI_IS_EXTENDED;
@@ -221,6 +232,30 @@ VIREO_API ibv_context* ibv_open_device(ibv_device* device) {
   base.ops.post_recv = PostRecv;
   base.ops.post_srq_recv = PostSrqRecv;
   return &context.release()->extended.context;
+}
+
+}  // namespace
+
+VIREO_API ibv_context* ibv_open_device(ibv_device* device) {
+  VIREO_PASS(ibv_open_device, device);
+  return Open(device, -1);
+}
+
+// The context is another one, of the same NIC, which may name the protection domains and regions of the first.
+VIREO_API ibv_context* ibv_import_device(int cmd_fd) {
+  VIREO_PASS(ibv_import_device, cmd_fd);
+  char name[sizeof(ibv_device::name)]{};
+  const ssize_t bytes = pread(cmd_fd, name, sizeof name - 1, 0);
+  if (bytes <= 0) return Null(bytes < 0 && errno == EBADF ? EBADF : EINVAL);
+  for (Device* device : VisibleDevices()) {
+    // Names are unique in a simulation; there may be several simulations.
+    if (device->info.name != name) continue;
+    ibv_context* const context = Open(&device->device, cmd_fd);
+    if (context == nullptr) continue;
+    close(cmd_fd);  // it is the context's now, whose own descriptor does the same
+    return context;
+  }
+  return Null(EINVAL);
 }
 
 VIREO_API int ibv_close_device(ibv_context* context) {

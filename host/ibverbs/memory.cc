@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Protection domains and memory regions. A region is the program's own memory, which the service accesses in place:
+// Memory regions. A region is the program's own memory, which the service accesses in place:
 // nothing is copied, pinned or limited by memlock.
 #include <sys/mman.h>
 
@@ -64,16 +64,18 @@ struct Mapped {
 };
 
 int CheckAccess(const Context& context, unsigned int access) {
-  if ((access & ~(context.device->all_access() | kIgnoredAccess | IBV_ACCESS_ZERO_BASED)) != 0) return EOPNOTSUPP;
+  constexpr unsigned int kOfHost = kIgnoredAccess | IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND;
+  if ((access & ~(context.device->all_access() | kOfHost)) != 0) return EOPNOTSUPP;
   // [ib_check_mr_access()]
   const bool needs_local = (access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0;
   return needs_local && (access & IBV_ACCESS_LOCAL_WRITE) == 0 ? EINVAL : 0;
 }
 
-// Whether the program may do itself what `access` allows.
+// Whether the program may do itself what `access` allows; on demand, only when it is done.
 int CheckMemory(const void* address, size_t length, unsigned int access) {
   const auto start = reinterpret_cast<uint64_t>(address);
   if (length == 0 || start + length < start || start + length > ~uint64_t{0} - kPageBytes) return EINVAL;
+  if ((access & IBV_ACCESS_ON_DEMAND) != 0) return 0;
   const uint64_t begin = start / kPageBytes * kPageBytes;
   const uint64_t end = (start + length + kPageBytes - 1) / kPageBytes * kPageBytes;
   return CheckPages(begin, end - begin, (access & IBV_ACCESS_LOCAL_WRITE) != 0);
@@ -117,14 +119,16 @@ ibv_mr* MakeMr(ibv_pd* pd, void* address, size_t length, uint64_t iova, unsigned
   auto mr = std::make_unique<Mr>();
   mr->memory = std::move(mapped.memory);
   mr->impl = std::move(region).value();
+  mr->pd = PdUse(pd);
   mr->access = access;
   mr->mr = {.context = pd->context,
             .pd = pd,
             .addr = address,
             .length = length,
-            .handle = mr->impl->lkey(),
+            .handle = mr->impl->mrn(),
             .lkey = mr->impl->lkey(),
             .rkey = mr->impl->rkey()};
+  context.mrs.emplace(mr->impl->mrn(), mr.get());
   return &mr.release()->mr;
 }
 
@@ -141,7 +145,11 @@ int Reregister(ibv_mr* mr, int flags, ibv_pd* pd, void* address, size_t length, 
     rights = static_cast<unsigned int>(access);
     if (int error = CheckAccess(context, rights); error != 0) return error;
     // Its addresses are part of the translation.
-    if (!moves) rights = (rights & ~IBV_ACCESS_ZERO_BASED) | (ours.access & IBV_ACCESS_ZERO_BASED);
+    constexpr unsigned int kOfTranslation = IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND;
+    if (!moves) {
+      if ((rights & ~ours.access & IBV_ACCESS_ON_DEMAND) != 0) return EOPNOTSUPP;
+      rights = (rights & ~kOfTranslation) | (ours.access & kOfTranslation);
+    }
   }
   void* const start = moves ? address : mr->addr;
   const size_t bytes = moves ? length : mr->length;
@@ -162,7 +170,10 @@ int Reregister(ibv_mr* mr, int flags, ibv_pd* pd, void* address, size_t length, 
   if (const host::Status done = ours.impl->Modify(change); !done.ok()) return ErrnoOf(done.error());
   if (moves) ours.memory = std::move(mapped.memory);  // the old one is free
   ours.access = rights;
-  if (change.pd != nullptr) mr->pd = pd;
+  if (change.pd != nullptr) {
+    mr->pd = pd;
+    ours.pd = PdUse(pd);
+  }
   mr->addr = start;
   mr->length = bytes;
   mr->lkey = ours.impl->lkey();
@@ -174,29 +185,6 @@ int Reregister(ibv_mr* mr, int flags, ibv_pd* pd, void* address, size_t length, 
 }  // namespace vireo::ibverbs
 
 using namespace vireo::ibverbs;  // NOLINT(google-build-using-namespace): what follows are C functions
-
-VIREO_API ibv_pd* ibv_alloc_pd(ibv_context* context) {
-  VIREO_PASS(ibv_alloc_pd, context);
-  Context& ours = Of(context);
-  if (!ours.IsOwnedByThisProcess()) return Null(EIO);
-  std::lock_guard guard(ours.control);
-  auto impl = ours.device->CreatePd();
-  if (!impl.ok()) return Null(impl.error());
-  auto pd = std::make_unique<Pd>();
-  pd->impl = std::move(impl).value();
-  pd->pd = {.context = context, .handle = pd->impl->pdn()};
-  return &pd.release()->pd;
-}
-
-VIREO_API int ibv_dealloc_pd(ibv_pd* pd) {
-  VIREO_PASS(ibv_dealloc_pd, pd);
-  Context& context = Of(pd->context);
-  if (!context.IsOwnedByThisProcess()) return 0;
-  std::lock_guard guard(context.control);
-  if (Of(pd).impl.use_count() != 1) return EBUSY;
-  delete &Of(pd);
-  return 0;
-}
 
 VIREO_API ibv_mr* ibv_reg_mr(ibv_pd* pd, void* address, size_t length, int access) {
   VIREO_PASS(ibv_reg_mr, pd, address, length, access);
@@ -218,6 +206,7 @@ VIREO_API int ibv_dereg_mr(ibv_mr* mr) {
   Context& context = Of(mr->context);
   if (!context.IsOwnedByThisProcess()) return 0;
   std::lock_guard guard(context.control);
+  context.mrs.erase(mr->handle);
   delete &Of(mr);
   return 0;
 }
@@ -238,4 +227,34 @@ VIREO_API int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* address, siz
     return IBV_REREG_MR_ERR_CMD;
   }
   return 0;
+}
+
+// A region of another context of this NIC (ibv_import_device): its memory is that of the other process.
+VIREO_API ibv_mr* ibv_import_mr(ibv_pd* pd, uint32_t handle) {
+  VIREO_PASS(ibv_import_mr, pd, handle);
+  Context& context = Of(pd->context);
+  if (!context.IsOwnedByThisProcess()) return Null(EIO);
+  std::lock_guard guard(context.control);
+  auto region = context.shared->FindRegion(handle);
+  if (!region.ok()) return Null(region.error());
+  auto mr = std::make_unique<Mr>();
+  mr->impl = Of(pd).impl->ImportMr(handle, region->lkey, region->rkey, region->address, region->length);
+  mr->pd = PdUse(pd);
+  mr->mr = {.context = pd->context,
+            .pd = pd,
+            .addr = nullptr,
+            .length = region->length,
+            .handle = handle,
+            .lkey = region->lkey,
+            .rkey = region->rkey};
+  return &mr.release()->mr;
+}
+
+VIREO_API void ibv_unimport_mr(ibv_mr* mr) {
+  VIREO_PASS(ibv_unimport_mr, mr);
+  Context& context = Of(mr->context);
+  if (!context.IsOwnedByThisProcess()) return;
+  std::lock_guard guard(context.control);
+  Of(mr).impl->Leave();
+  delete &Of(mr);
 }

@@ -19,6 +19,7 @@
 #include <string>
 #include <thread>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "host/driver/file_descriptor.h"
@@ -38,6 +39,7 @@ using host::Status;
 struct Qp;
 struct Cq;
 struct Srq;
+struct Mr;
 class VectorWatcher;
 
 inline constexpr uint8_t kPort = 1;
@@ -81,6 +83,7 @@ struct Context {
   std::unordered_map<uint32_t, Qp*> qps;
   std::unordered_map<uint32_t, Cq*> cqs;
   std::unordered_map<uint32_t, Srq*> srqs;
+  std::unordered_map<uint32_t, Mr*> mrs;  // by number; of this process's memory
   std::unique_ptr<VectorWatcher> watcher;
   bool link_up = false;
   // Asynchronous events. async_fd is an epoll descriptor: readable while the service's socket has one, or `pending`
@@ -88,6 +91,7 @@ struct Context {
   std::deque<host::DeviceEvent> pending;
   host::FileDescriptor pending_signal, async;
 
+  Context() { extended.context.cmd_fd = -1; }
   ~Context();
   bool IsOwnedByThisProcess() const;
   // Makes `async`. False: errno.
@@ -102,20 +106,56 @@ Context& Of(ibv_context* context);
 // Number of forks between the first process and this one.
 uint32_t ForkDepth();
 
+// A thread domain. Objects of a parent domain with one keep their locks, as verbs allow.
+struct Td {
+  ibv_td td{};
+  std::atomic<uint32_t> users = 0;  // parent domains
+};
+
+struct Pd;
+// An object names a protection domain, which cannot be deallocated meanwhile.
+class PdUse {
+ public:
+  PdUse() = default;
+  explicit PdUse(ibv_pd* pd);
+  ~PdUse() { End(); }
+  PdUse(PdUse&& other) noexcept : pd_(std::exchange(other.pd_, nullptr)) {}
+  PdUse& operator=(PdUse&& other) noexcept {
+    End();
+    pd_ = std::exchange(other.pd_, nullptr);
+    return *this;
+  }
+  void End();
+  bool has_value() const { return pd_ != nullptr; }
+
+ private:
+  Pd* pd_ = nullptr;
+};
+
 struct Pd {
   ibv_pd pd{};
   std::shared_ptr<verbs::ProtectionDomain> impl;
+  std::atomic<uint32_t> users = 0;  // objects that name it, parent domains too
+  PdUse base;                       // of a parent domain: its protection domain, whose `impl` this one has
+  Td* td = nullptr;
 };
+inline PdUse::PdUse(ibv_pd* pd) : pd_(reinterpret_cast<Pd*>(pd)) { ++pd_->users; }
+inline void PdUse::End() {
+  if (pd_ != nullptr) --pd_->users;
+  pd_ = nullptr;
+}
 
 struct Mr {
   ibv_mr mr{};
   unsigned int access = 0;
   host::DmaBuffer memory;  // outlives the region
   std::shared_ptr<verbs::MemoryRegion> impl;
+  PdUse pd;
 };
 
 struct Ah {
   ibv_ah ah{};
+  PdUse pd;
   std::shared_ptr<verbs::AddressHandle> impl;
 };
 
@@ -142,6 +182,7 @@ struct Channel {
 struct Cq {
   ibv_cq_ex ex{};
   std::shared_ptr<verbs::CompletionQueue> impl;
+  PdUse parent_domain;
   Channel* channel = nullptr;
   uint16_t vector = 0;
   std::mutex lock;  // of impl and the following members
@@ -185,6 +226,7 @@ struct WorkRequest {
 struct Qp {
   ibv_qp_ex ex{};
   std::shared_ptr<verbs::QueuePair> impl;
+  PdUse pd;
   ibv_qp_init_attr init{};
   bool has_wr_api = false;
   std::mutex send, receive;
@@ -200,6 +242,7 @@ struct Qp {
 struct Srq {
   ibv_srq srq{};
   std::shared_ptr<verbs::SharedReceiveQueue> impl;
+  PdUse pd;
   ibv_srq_attr attributes{};       // max_wr, max_sge
   std::mutex receive;              // of posting, and of the limit
   uint32_t async_events_read = 0;  // under Context::control
@@ -207,6 +250,7 @@ struct Srq {
   Context& context() { return Of(srq.context); }
 };
 
+inline Td& Of(ibv_td* td) { return *reinterpret_cast<Td*>(td); }
 inline Pd& Of(ibv_pd* pd) { return *reinterpret_cast<Pd*>(pd); }
 inline Mr& Of(ibv_mr* mr) { return *reinterpret_cast<Mr*>(mr); }
 inline Ah& Of(ibv_ah* ah) { return *reinterpret_cast<Ah*>(ah); }
@@ -252,6 +296,12 @@ std::string RateText(uint32_t mbps);
 // raw_clock is the host's clock, the clock of completion timestamps.
 int QueryRtValues(ibv_context* context, ibv_values_ex* values);
 ibv_cq_ex* CreateCqEx(ibv_context* context, ibv_cq_init_attr_ex* init);
+ibv_td* AllocTd(ibv_context* context, ibv_td_init_attr* init);
+int DeallocTd(ibv_td* td);
+ibv_pd* AllocParentDomain(ibv_context* context, ibv_parent_domain_init_attr* init);
+// What on-demand paging is supported for.
+ibv_odp_caps OdpCaps(const Context& context);
+int AdviseMr(ibv_pd* pd, ib_uverbs_advise_mr_advice advice, uint32_t flags, ibv_sge* list, uint32_t count);
 ibv_qp* CreateQpEx(ibv_context* context, ibv_qp_init_attr_ex* init);
 int PollCq(ibv_cq* cq, int count, ibv_wc* completions);
 int ReqNotifyCq(ibv_cq* cq, int solicited_only);

@@ -54,6 +54,7 @@ Qp* CreateQp(ibv_pd* pd, const ibv_qp_init_attr& init) {
                                      .signal_all = init.sq_sig_all != 0});
   if (!impl.ok()) return Null(impl.error());
   qp->impl = std::move(impl).value();
+  qp->pd = PdUse(pd);
   qp->init = init;
   ibv_qp& base = qp->ex.qp_base;
   base.context = pd->context;
@@ -355,6 +356,7 @@ VIREO_API int ibv_destroy_qp(ibv_qp* qp) {
     std::lock_guard guard(context.control);
     context.qps.erase(qp->qp_num);  // no more events
     ours.impl.reset();
+    ours.pd.End();
     context.DropStaleEvents();
     DiscardCompletions(&Of(qp->send_cq), &Of(qp->recv_cq), qp->qp_num);
   }

@@ -41,6 +41,7 @@ VIREO_API ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* init) {
   auto impl = Of(pd).impl->CreateSrq({.max_wr = init->attr.max_wr, .max_sge = init->attr.max_sge});
   if (!impl.ok()) return Null(impl.error());
   srq->impl = std::move(impl).value();
+  srq->pd = PdUse(pd);
   srq->attributes = {.max_wr = init->attr.max_wr, .max_sge = init->attr.max_sge, .srq_limit = 0};
   srq->srq.context = pd->context;
   srq->srq.srq_context = init->srq_context;
@@ -85,6 +86,7 @@ VIREO_API int ibv_destroy_srq(ibv_srq* srq) {
     if (ours.impl.use_count() > 1) return EBUSY;  // queue pairs hold it
     context.srqs.erase(ours.impl->srqn());        // no more events
     ours.impl.reset();
+    ours.pd.End();
     context.DropStaleEvents();
   }
   // Wait until all read events are acknowledged: their readers hold the pointer.

@@ -20,21 +20,7 @@ VIREO_API ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* pd, uint64_t offset, size_t length, 
   return Null(EOPNOTSUPP);
 }
 
-// --- Contexts of other processes
-VIREO_API ibv_context* ibv_import_device(int cmd_fd) {
-  VIREO_PASS(ibv_import_device, cmd_fd);
-  return Null(EOPNOTSUPP);
-}
-VIREO_API ibv_pd* ibv_import_pd(ibv_context* context, uint32_t handle) {
-  VIREO_PASS(ibv_import_pd, context, handle);
-  return Null(EOPNOTSUPP);
-}
-VIREO_API void ibv_unimport_pd(ibv_pd* pd) { VIREO_PASS(ibv_unimport_pd, pd); }
-VIREO_API ibv_mr* ibv_import_mr(ibv_pd* pd, uint32_t handle) {
-  VIREO_PASS(ibv_import_mr, pd, handle);
-  return Null(EOPNOTSUPP);
-}
-VIREO_API void ibv_unimport_mr(ibv_mr* mr) { VIREO_PASS(ibv_unimport_mr, mr); }
+// --- Device memory of another process
 VIREO_API ibv_dm* ibv_import_dm(ibv_context* context, uint32_t handle) {
   VIREO_PASS(ibv_import_dm, context, handle);
   return Null(EOPNOTSUPP);
