@@ -82,6 +82,15 @@ Status ContextObjects::Join(const ContextObjects& other) {
   return {};
 }
 
+ContextObjects::Counts ContextObjects::Count() const {
+  const auto is_own = [this](const auto& entry) { return entry.second.owner == this; };
+  return {.pds = shared_->pds.size(),
+          .mrs = static_cast<size_t>(std::ranges::count_if(shared_->regions, is_own)),
+          .ahs = ahs_.size(),
+          .cqs = cqs_.size(),
+          .srqs = srqs_.size()};
+}
+
 Status ContextObjects::FindPd(uint32_t pdn) const {
   if (shared_->pds.contains(pdn)) return {};
   return Refuse(RdmaError::kBadPdn, "not a protection domain of this client");
@@ -227,7 +236,9 @@ void ContextObjects::Note(const Command& command, std::span<const uint8_t> respo
       break;
     }
     case RdmaCtrlCmd::kDeregMr: shared_->regions.erase(spec::RdmaCmdDeregMr::Decode(request).mrn); break;
-    case RdmaCtrlCmd::kCreateQp: qps_.insert(spec::RdmaAckCreateQp::Decode(response.data()).qpn); break;
+    case RdmaCtrlCmd::kCreateQp:
+      qps_[spec::RdmaAckCreateQp::Decode(response.data()).qpn] = spec::RdmaCmdCreateQp::Decode(request).qp_type;
+      break;
     case RdmaCtrlCmd::kDestroyQp: qps_.erase(spec::RdmaCmdDestroyQp::Decode(request).qpn); break;
     case RdmaCtrlCmd::kCreateSrq: srqs_.insert(spec::RdmaAckCreateSrq::Decode(response.data()).srqn); break;
     case RdmaCtrlCmd::kDestroySrq: srqs_.erase(spec::RdmaCmdDestroySrq::Decode(request).srqn); break;

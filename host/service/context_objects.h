@@ -44,6 +44,13 @@ class ContextObjects {
   host::Status FindPd(uint32_t pdn) const;
   host::Result<Keys> FindRegion(uint32_t mrn) const;
 
+  // How many it has. Protection domains: of all that it shares with; regions: its own.
+  struct Counts {
+    size_t pds = 0, mrs = 0, ahs = 0, cqs = 0, srqs = 0;
+  };
+  Counts Count() const;
+  const std::map<uint32_t, spec::IbQpType>& qps() const { return qps_; }
+
   bool OwnsCq(uint32_t cqn) const { return cqs_.contains(cqn); }
   // A QP, or a shared receive queue, which has a number of the same kind.
   bool OwnsQp(uint32_t qpn) const { return qps_.contains(qpn) || srqs_.contains(qpn); }
@@ -54,7 +61,7 @@ class ContextObjects {
   template <typename ResetQp, typename ResetCq>
   bool EndAll(host::RoceCommands& roce, ResetQp reset_qp, ResetCq reset_cq) {
     bool released = true;
-    for (const uint32_t qpn : qps_) released = roce.DestroyQp(qpn).ok() && reset_qp(qpn) && released;
+    for (const auto& [qpn, type] : qps_) released = roce.DestroyQp(qpn).ok() && reset_qp(qpn) && released;
     for (const uint32_t srqn : srqs_) released = roce.DestroySrq(srqn).ok() && reset_qp(srqn) && released;
     for (const uint32_t cqn : cqs_) released = roce.DestroyCq(cqn).ok() && reset_cq(cqn) && released;
     std::erase_if(shared_->regions, [&](const auto& entry) {
@@ -83,7 +90,8 @@ class ContextObjects {
                           const ContextMemory& memory, std::vector<ContextMemory::Use>* uses) const;
 
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
-  std::set<uint32_t> cqs_, qps_, srqs_;
+  std::set<uint32_t> cqs_, srqs_;
+  std::map<uint32_t, spec::IbQpType> qps_;
   std::set<std::pair<uint32_t, uint32_t>> ahs_;  // PD and handle
 };
 

@@ -202,6 +202,26 @@ std::vector<pid_t> Service::processes() const {
   return processes;
 }
 
+std::vector<Service::Client> Service::Clients() {
+  std::vector<Client> clients;
+  for (const auto& context : contexts_) {
+    if (context->is_ended()) continue;
+    const ContextObjects::Counts counts = context->objects().Count();
+    Client& client = clients.emplace_back(Client{.process = context->process(),
+                                                 .pds = counts.pds,
+                                                 .mrs = counts.mrs,
+                                                 .ahs = counts.ahs,
+                                                 .cqs = counts.cqs,
+                                                 .srqs = counts.srqs,
+                                                 .qps = {}});
+    for (const auto& [qpn, type] : context->objects().qps()) {
+      const Result<spec::RdmaAckQueryQp> attributes = device_->base().roce().QueryQp(qpn, 0);
+      if (attributes.ok()) client.qps.push_back({.qpn = qpn, .type = type, .attributes = *attributes});
+    }
+  }
+  return clients;
+}
+
 void Service::Reap() {
   std::erase_if(contexts_, [](const auto& context) { return context->is_ended(); });
 }

@@ -119,6 +119,19 @@ class Service {
   }
 
   size_t contexts() const { return contexts_.size(); }
+  // What connected clients have.
+  struct Client {
+    pid_t process = 0;  // 0: not known
+    size_t pds = 0, mrs = 0, ahs = 0, cqs = 0, srqs = 0;
+    struct QueuePair {
+      uint32_t qpn = 0;
+      spec::IbQpType type{};
+      spec::RdmaAckQueryQp attributes{};
+    };
+    std::vector<QueuePair> qps;
+  };
+  // Asks the device for each queue pair.
+  std::vector<Client> Clients();
   // The pids of connected clients.
   std::vector<pid_t> processes() const;
   // Memory of former clients that the device has not released.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/simulator/control_commands.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -66,7 +67,46 @@ ordered_json ListFrames(Simulator& simulator) {
   ordered_json all = ordered_json::array();
   for (size_t nic = 0; nic < simulator.size(); ++nic) {
     const MacPort::Counters& counters = simulator.system().host(nic).station().mac().counters();
-    all.push_back({{"sent", counters.sent_frames}, {"sent_bytes", counters.sent_bytes}});
+    all.push_back({{"sent", counters.sent_frames},
+                   {"sent_bytes", counters.sent_bytes},
+                   {"received", counters.received_frames},
+                   {"received_bytes", counters.received_bytes}});
+  }
+  return all;
+}
+
+ordered_json ToJson(const service::Service::Client::QueuePair& qp) {
+  const spec::RdmaAckQueryQp& now = qp.attributes;
+  ordered_json out{{"qpn", qp.qpn},
+                   {"type", spec::ToString(qp.type)},
+                   {"state", spec::ToString(now.qp_state)},
+                   {"sq_psn", now.sq_psn},
+                   {"rq_psn", now.rq_psn}};
+  const bool is_connected = qp.type == spec::IbQpType::kRc || qp.type == spec::IbQpType::kUc;
+  GidSetting peer;
+  std::ranges::copy(now.ah_attr.grh.dgid, peer.gid.begin());
+  if (is_connected && peer != GidSetting()) {
+    out["dest_qpn"] = now.dest_qp_num;
+    out["dgid"] = ToText(peer);
+  }
+  return out;
+}
+
+ordered_json ListPrograms(Simulator& simulator) {
+  ordered_json all = ordered_json::array();
+  for (size_t nic = 0; nic < simulator.size(); ++nic) {
+    ordered_json& of_nic = all.emplace_back(ordered_json::array());
+    for (const service::Service::Client& client : simulator.Programs(nic)) {
+      ordered_json qps = ordered_json::array();
+      for (const auto& qp : client.qps) qps.push_back(ToJson(qp));
+      of_nic.push_back({{"pid", client.process},
+                        {"pds", client.pds},
+                        {"mrs", client.mrs},
+                        {"ahs", client.ahs},
+                        {"cqs", client.cqs},
+                        {"srqs", client.srqs},
+                        {"qps", qps}});
+    }
   }
   return all;
 }
@@ -93,8 +133,9 @@ host::Result<ordered_json> RunControlCommand(Simulator& simulator, DropCounters&
   if (request.contains("gid")) return RunGidCommand(simulator, request);
   if (Text(request, "drops") == "list") return ListDrops(simulator, drops);
   if (Text(request, "frames") == "list") return ListFrames(simulator);
+  if (Text(request, "programs") == "list") return ListPrograms(simulator);
   if (Text(request, "guests") == "list") return ListGuests(simulator);
-  return Refused("a request is for gid, drops, frames or guests");
+  return Refused("a request is for gid, drops, frames, programs or guests");
 }
 
 }  // namespace vireo::sim

@@ -96,26 +96,57 @@ std::string NotZero(const nlohmann::ordered_json& counts) {
   return text;
 }
 
-// One line per NIC, and one more if it has dropped frames: `drops` by NIC and reason. One line per guest, and one more
-// if it has objects: `objects` by guest and kind. Empty: not known.
-void PrintNics(const SimulationStatus& status, const nlohmann::ordered_json& drops = nlohmann::ordered_json::array(),
-               const nlohmann::ordered_json& objects = nlohmann::ordered_json::array()) {
+// What the simulation answers (control_commands.h): by NIC, or by guest. Empty: not known.
+struct Answers {
+  static nlohmann::ordered_json None() { return nlohmann::ordered_json::array(); }
+  nlohmann::ordered_json frames = None(), drops = None(), programs = None(), guests = None();
+};
+
+// One line per program, and one per queue pair.
+void PrintPrograms(const nlohmann::ordered_json& programs) {
+  for (const nlohmann::ordered_json& program : programs) {
+    nlohmann::ordered_json counts = program;
+    for (const char* other : {"pid", "qps"}) counts.erase(other);
+    counts["qps"] = program["qps"].size();
+    fmt::print("       program {}:{}\n", program["pid"].get<int64_t>(), NotZero(counts));
+    for (const nlohmann::ordered_json& qp : program["qps"]) {
+      const std::string peer = qp.contains("dgid") ? fmt::format(", to QP {} at {}", qp["dest_qpn"].get<uint64_t>(),
+                                                                 qp["dgid"].get<std::string>())
+                                                   : std::string();
+      fmt::print("         QP {}: {}, {}{}, next PSN sent {}, received {}\n", qp["qpn"].get<uint64_t>(),
+                 qp["type"].get<std::string>(), qp["state"].get<std::string>(), peer, qp["sq_psn"].get<uint64_t>(),
+                 qp["rq_psn"].get<uint64_t>());
+    }
+  }
+}
+
+// One line per NIC, and more for its frames, those that it dropped and its programs. One line per guest, and one more
+// if it has objects.
+void PrintNics(const SimulationStatus& status, const Answers& answers = {}) {
   size_t widest = 0;
   for (const SimulationStatus::Nic& nic : status.nics) widest = std::max(widest, nic.name.size());
   for (size_t number = 0; number < status.nics.size(); ++number) {
     const SimulationStatus::Nic& nic = status.nics[number];
     fmt::print("nic {:<2} {:<{}}  {:<8} {:<6} {:<7} {:<6}  {}{}\n", number, nic.name, widest, nic.device, nic.config,
                nic.preset, nic.profile, nic.socket, nic.is_exported ? "  (vfio-user: for a driver or guest only)" : "");
-    if (number >= drops.size()) continue;
-    if (const std::string reasons = NotZero(drops[number]); !reasons.empty()) {
-      fmt::print("       dropped frames:{}\n", reasons);
+    if (number < answers.frames.size()) {
+      const nlohmann::ordered_json& frames = answers.frames[number];
+      fmt::print("       frames: {} sent, {} bytes; {} received, {} bytes\n", frames["sent"].get<uint64_t>(),
+                 frames["sent_bytes"].get<uint64_t>(), frames["received"].get<uint64_t>(),
+                 frames["received_bytes"].get<uint64_t>());
     }
+    if (number < answers.drops.size()) {
+      const std::string reasons = NotZero(answers.drops[number]);
+      if (!reasons.empty()) fmt::print("       dropped frames:{}\n", reasons);
+    }
+    if (number < answers.programs.size()) PrintPrograms(answers.programs[number]);
   }
   for (size_t number = 0; number < status.guests.size(); ++number) {
     const SimulationStatus::Guest& guest = status.guests[number];
     fmt::print("guest {}  PVRDMA on {}  {}  (vfio-user)\n", guest.name, guest.nic, guest.socket);
-    if (number >= objects.size()) continue;
-    if (const std::string kinds = NotZero(objects[number]); !kinds.empty()) fmt::print("       it has:{}\n", kinds);
+    if (number >= answers.guests.size()) continue;
+    if (const std::string kinds = NotZero(answers.guests[number]); !kinds.empty())
+      fmt::print("       it has:{}\n", kinds);
   }
 }
 
@@ -157,11 +188,17 @@ int Status(const SimulationDirectory& directory) {
   const auto status = FindOrReport(directory);
   if (!status.has_value()) return 1;
   fmt::print("process {}, in {}\n", status->pid, directory.path().string());
-  const auto drops = ControlSocket::Ask(directory.control_socket(), {{"drops", "list"}}, seconds(3));
-  const auto objects = ControlSocket::Ask(directory.control_socket(), {{"guests", "list"}}, seconds(3));
-  const nlohmann::ordered_json unknown = nlohmann::ordered_json::array();
-  PrintNics(*status, drops.ok() ? *drops : unknown, objects.ok() ? *objects : unknown);
-  if (!drops.ok()) fmt::print("dropped frames are not known: {}\n", drops.error().text);
+  std::string why;
+  const auto ask = [&](const char* what) {
+    if (!why.empty()) return Answers::None();
+    auto answer = ControlSocket::Ask(directory.control_socket(), {{what, "list"}}, seconds(3));
+    if (!answer.ok()) why = answer.error().text;
+    return answer.ok() ? std::move(answer).value() : Answers::None();
+  };
+  const Answers answers{
+      .frames = ask("frames"), .drops = ask("drops"), .programs = ask("programs"), .guests = ask("guests")};
+  PrintNics(*status, answers);
+  if (!why.empty()) fmt::print("frames, programs and objects are not known: {}\n", why);
   return 0;
 }
 

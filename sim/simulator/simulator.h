@@ -61,6 +61,10 @@ class Simulator {
   host::Result<uint16_t> AddGid(size_t nic, const GidSetting& setting);
   // kInvalidArgument: as AddGid, or there is no such entry.
   host::Status DeleteGid(size_t nic, uint16_t index);
+  // Programs that use a NIC, and what they have; none of an exported NIC. Runs the simulation while the NIC is asked.
+  std::vector<service::Service::Client> Programs(size_t nic) {
+    return services_[nic] == nullptr ? std::vector<service::Service::Client>() : services_[nic]->Clients();
+  }
   const std::string& socket(size_t number) const { return sockets_[number]; }  // of either kind
   // PVRDMA guests, in the order of Simulation::guests, and what each has of its NIC.
   size_t guests() const { return guests_.size(); }

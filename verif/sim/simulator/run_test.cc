@@ -210,8 +210,9 @@ TEST_F(Run, StatusShowsDropsWhileTheSimulationRuns) {
   for (int i = 0; i < 2; ++i) {
     const Ended after = status();
     EXPECT_EQ(after.code, 0);
-    EXPECT_TRUE(std::regex_search(after.output, std::regex("nic 0 .*\n       dropped frames: [1-9][0-9]* "
-                                                           "rx_buffer_drops, 1 icrc\nnic 1 .*\n$")))
+    EXPECT_TRUE(
+        std::regex_search(after.output, std::regex("nic 0 .*\n       frames: .*\n       dropped frames: [1-9][0-9]* "
+                                                   "rx_buffer_drops, 1 icrc\nnic 1 .*\n       frames: .*\n$")))
         << after.output;
     const auto drops = ControlSocket::Ask(std::string(simulator.directory()) + "/control.sock", {{"drops", "list"}});
     ASSERT_TRUE(drops.ok());
@@ -224,13 +225,51 @@ TEST_F(Run, StatusShowsDropsWhileTheSimulationRuns) {
   const Ended stopped = status();
   ASSERT_EQ(kill(simulator.pid(), SIGCONT), 0);
   EXPECT_EQ(stopped.code, 0);
-  EXPECT_TRUE(std::regex_search(stopped.output,
-                                std::regex("nic 1 .*\ndropped frames are not known: the simulation does not answer")))
+  EXPECT_TRUE(std::regex_search(
+      stopped.output,
+      std::regex("nic 1 .*\nframes, programs and objects are not known: the simulation does not answer")))
       << stopped.output;
 }
 
 // Programs reach a GID that was added after the start, on both NICs, and know of it.
 // No NIC here breaks a rule, so the line is added to the log.
+TEST_F(Run, StatusShowsProgramsAndFrames) {
+  ASSERT_EQ(Up({"--nics", "2"}).code, 0);
+  EXPECT_TRUE(std::regex_search(On("status").output, std::regex("nic 0 .*\n       frames: .*\nnic 1 ")));
+  // Without a limit: the pair is at work when it is looked at.
+  const std::string port = std::to_string(FreePort());
+  const auto pingpong = [&](const char* nic, const std::vector<std::string>& peer) {
+    std::vector<std::string> command = {
+        VIREO_RUN, "exec", "--directory", directory_ / "up", "--nic", nic, "--", "ibv_rc_pingpong",
+        "-g",      "1",    "-n",          "100000000",       "-p",    port};
+    command.insert(command.end(), peer.begin(), peer.end());
+    return command;
+  };
+  Program server(pingpong("0", {}), {}, /*yields=*/false);
+  ASSERT_TRUE(AwaitListener(static_cast<unsigned>(std::stoul(port)), server)) << server.Output();
+  Program client(pingpong("1", {"127.0.0.1"}), {}, /*yields=*/false);
+  const std::regex wanted(
+      "nic 1 .*\n       frames: [1-9][0-9]* sent, [1-9][0-9]* bytes; [1-9][0-9]* received, [1-9][0-9]* bytes\n"
+      "       program [0-9]+: 1 pds, 1 mrs, 1 cqs, 1 qps\n"
+      "         QP [0-9]+: rc, rts, to QP [0-9]+ at 10\\.0\\.0\\.1, next PSN sent [0-9]+, received [0-9]+\n");
+  std::string output;
+  for (int i = 0; i < 100 && !std::regex_search(output, wanted); ++i) output = On("status").output;
+  EXPECT_TRUE(std::regex_search(output, wanted)) << output;
+  const auto programs = [&] {
+    const auto answer = ControlSocket::Ask(std::string(directory_ / "up" / "control.sock"), {{"programs", "list"}});
+    return answer.ok() ? (*answer)[1] : nlohmann::ordered_json();
+  };
+  const auto before = programs();
+  auto after = before;
+  for (int i = 0; i < 100 && after == before; ++i, usleep(10'000)) after = programs();
+  ASSERT_EQ(after.size(), 1U);
+  EXPECT_NE(after[0]["qps"][0]["sq_psn"], before[0]["qps"][0]["sq_psn"]);  // the pair goes on
+  server.Kill();
+  client.Kill();
+  for (int i = 0; i < 100 && !programs().empty(); ++i) usleep(10'000);
+  EXPECT_EQ(programs(), nlohmann::ordered_json::array());
+}
+
 TEST_F(Run, DownFailsWithWhatTheMonitorFound) {
   const Ended up = Up({});
   ASSERT_EQ(up.code, 0) << up.output;
