@@ -18,6 +18,9 @@ using spec::RdmaError;
 constexpr uint32_t kSendsPerRequest = spec::kSendBuffersPerRequest;
 constexpr uint32_t kFew = spec::kBuffersPerRequest;
 
+// Work requests that are read and go between two bursts of long messages, if they are there.
+constexpr uint32_t kReadsPerBurst = 2;
+
 // Parts of a work request that are read: all but the inline data, and the first element.
 constexpr uint32_t kHeadBytes = spec::RdmaSqReq::kInlineDataOffset;
 constexpr uint32_t kTailBytes =
@@ -148,8 +151,6 @@ bool SendQueue::IsQuick(Cycle now) {
   if (!Sends(now, replay.qpn)) return true;
   if (replays_.AnyBefore(now, [&](const spec::Replay& other) { return other.qpn == replay.qpn; })) return false;
   if (replay.resume) return true;
-  // The bursts of a long message are read again: so they queue behind the work of other QPs.
-  if (replay.psn != replay.first_psn) return false;
   const Kept& kept = kept_.Read(now - 1, PlaceOf(replay.qpn, replay.head));
   return kept.valid && kept.qpn == replay.qpn && kept.head == replay.head;
 }
@@ -334,9 +335,10 @@ bool SendQueue::RunFetch(Cycle now, bool answered) {
 bool SendQueue::RunAssemble(Cycle now, bool quick) {
   const bool is_ready = infos_.CanPop(now) &&
                         (infos_.front().failed != RdmaError::kOk || infos_.front().resume || fetched_in.CanPop(now));
-  if (quick && !head_ && !work_ && !failure_ && !(is_ready && quick_last_)) {
+  if (quick && !head_ && !work_ && !failure_ && !(is_ready && reads_due_ != 0)) {
     work_ = std::exchange(quick_, std::nullopt);
-    quick_last_ = true;
+    const bool is_part = !work_->resume && (work_->packets != 0 || work_->psn != work_->first_psn);
+    reads_due_ = is_part ? kReadsPerBurst : 1;
     return true;
   }
   if (!is_ready) return false;
@@ -346,7 +348,7 @@ bool SendQueue::RunAssemble(Cycle now, bool quick) {
   spec::WorkRequest work{.qpn = info.qpn, .head = info.head, .address = info.address, .bytes = info.bytes};
   if (failed == RdmaError::kOk && !info.resume) {
     if (!head_) {
-      quick_last_ = false;
+      if (reads_due_ != 0) --reads_due_;
       const spec::DmaFetched fetched = fetched_in.front();
       // An extensible one has both parts in one response.
       if (!info.extensible) {
@@ -379,7 +381,7 @@ bool SendQueue::RunAssemble(Cycle now, bool quick) {
     if (work_ || failure_) return false;
     own_failure = !info.is_replay;
     if (own_failure && !CanReport(now)) return false;
-    quick_last_ = false;
+    if (reads_due_ != 0) --reads_due_;
   }
   work.failed = failed;
   if (info.is_replay) SetReplay(replays_.Pop(now), work);

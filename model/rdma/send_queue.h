@@ -186,7 +186,7 @@ class SendQueue final : public Block {
   uint32_t requests_ = 0;                   // whose last buffer has not been taken
   uint32_t buffers_ = 0;                    // that these ask for
   std::optional<spec::WorkRequest> quick_;  // of a replay that needs no request
-  bool quick_last_ = false;                 // it was the last one to start
+  uint32_t reads_due_ = 0;                  // work requests that go before the next such
   std::optional<Answer> answer_;
   uint32_t got_ = 0;
   uint64_t reads_begun_ = 0;

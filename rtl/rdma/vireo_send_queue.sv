@@ -239,11 +239,9 @@ module vireo_send_queue
 
   always_comb begin
     for (int unsigned i = 0; i < Replays; i++) slow_same[i] = slow_valid_q[i] && slow_qpn_q[i] == replay.qpn[QpBits-1:0];
-    // The bursts of a long message are read again: so they queue behind the work of other QPs.
     // Those of a stopped QP have no effect, so their order does not matter.
     quick = !replay_started || (slow_same == '0
-            && (replay.resume || (kept.valid && kept.qpn == replay.qpn[QpBits-1:0] && kept.head == replay.head
-                                  && replay.psn == replay.first_psn)));
+            && (replay.resume || (kept.valid && kept.qpn == replay.qpn[QpBits-1:0] && kept.head == replay.head)));
     // One that follows a quick one of its QP must not pass it.
     slow = !quick && !(quick_valid_q && quick_replay_q.qpn == replay.qpn);
   end
@@ -649,7 +647,7 @@ module vireo_send_queue
   logic [7:0] failed;
   logic own_failure;      // of a work request that is no replay
   logic info_startable;   // the oldest one has what it needs first
-  logic quick_last_d, quick_last_q;  // a quick replay started last
+  logic [1:0] reads_due_d, reads_due_q;  // work requests that were read and go before the next quick replay
   logic silent, report;   // of info.qpn, as read one cycle ago; it is reported now
   logic flag_read_q;         // it was
   logic silenced_valid_q;  // `silenced_q` was stopped, or is new, since one cycle ago
@@ -679,7 +677,7 @@ module vireo_send_queue
     replays_pop = 1'b0;
     issue = 1'b0;
     quick_pop = 1'b0;
-    quick_last_d = quick_last_q;
+    reads_due_d = reads_due_q;
     info_startable = info_valid && (info.failed != RdmaErrorOk || info.resume || fetched_valid);
     failed = info.failed;
     own_failure = 1'b0;
@@ -687,17 +685,19 @@ module vireo_send_queue
 
     unique case (assemble_q)
       AsHead: begin
-        if (quick_valid_q && both_free && !(info_startable && quick_last_q)) begin
+        if (quick_valid_q && both_free && !(info_startable && reads_due_q != '0)) begin
           quick_pop = 1'b1;
-          quick_last_d = 1'b1;
+          // Two behind a burst of a long message.
+          reads_due_d = !quick_replay_q.resume
+                        && (quick_replay_q.packets != '0 || quick_replay_q.psn != quick_replay_q.first_psn) ? 2'd2 : 2'd1;
         end else if (info_valid && (info.failed != RdmaErrorOk || info.resume)) begin
           own_failure = !info.is_replay;
           issue = both_free && !(own_failure && (silenced_valid_q || !flag_read_q));
-          if (issue) quick_last_d = 1'b0;
+          if (issue && reads_due_q != '0) reads_due_d = reads_due_q - 1'b1;
         end else if (info_valid && fetched_valid) begin
           // An extensible one has both parts in one response.
           fetched_pop = !info.extensible;
-          quick_last_d = 1'b0;
+          if (reads_due_q != '0) reads_due_d = reads_due_q - 1'b1;
           head_bytes_d = fetched.data[8*HeadBytes-1:0];
           head_failed_d = fetched.resp != AxiRespOkay;
           assemble_d = AsTail;
@@ -786,7 +786,7 @@ module vireo_send_queue
       request_valid_q <= 1'b0;
       requests_q <= '0;
       buffers_q <= '0;
-      quick_last_q <= 1'b0;
+      reads_due_q <= '0;
       waiting_q <= '0;
       fetch_state_q <= FtHead;
       fetch_valid_q <= 1'b0;
@@ -804,7 +804,7 @@ module vireo_send_queue
       request_valid_q <= request_valid_d;
       requests_q <= requests_d;
       buffers_q <= buffers_d;
-      quick_last_q <= quick_last_d;
+      reads_due_q <= reads_due_d;
       waiting_q <= waiting_d;
       fetch_state_q <= fetch_state_d;
       fetch_valid_q <= fetch_valid_d;

@@ -373,7 +373,7 @@ inline constexpr uint8_t kTxInlineBytes = 32u;
 inline constexpr uint8_t kSendAckPackets = 64u;
 
 // Maximum bytes that a message sends per round-robin turn of its queue pair. (tokens.toml) Unit: bytes.
-inline constexpr uint32_t kSendBurstBytes = 0x20000u;
+inline constexpr uint32_t kSendBurstBytes = 0x4000u;
 
 // Receive work requests of a QP that are prefetched. (tokens.toml) Unit: entries.
 inline constexpr uint8_t kReceivesAhead = 32u;

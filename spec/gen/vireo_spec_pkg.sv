@@ -299,7 +299,7 @@ package vireo_spec_pkg;
   localparam logic [7:0] SendAckPackets = 8'h40;
 
   // Maximum bytes that a message sends per round-robin turn of its queue pair. (tokens.toml)
-  localparam logic [31:0] SendBurstBytes = 32'h20000;
+  localparam logic [31:0] SendBurstBytes = 32'h4000;
 
   // Receive work requests of a QP that are prefetched. (tokens.toml)
   localparam logic [7:0] ReceivesAhead = 8'h20;

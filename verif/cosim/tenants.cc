@@ -220,6 +220,7 @@ std::string ElementTenant::Make() {
                   .max_recv_wr = 2 * kElementDepth,
                   .max_send_sge = options_.reads ? options_.elements : 1,
                   .max_recv_sge = options_.elements};
+    options.connection.max_rd_atomic = options.connection.max_dest_rd_atomic = options_.max_rd_atomic;
     pairs_.push_back(MakeConnectedPair(system_.host(0), system_.host(1), options, &error));
     if (pairs_.back() == nullptr) return error;
     for (auto& side : pairs_.back()->side) {

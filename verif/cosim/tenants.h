@@ -115,6 +115,7 @@ class ElementTenant final : private Scheduler::Client {
     uint32_t element_bytes = 1;  // of each; the last one may be larger, see message_bytes
     uint32_t message_bytes = 0;  // 0: elements * element_bytes
     bool reads = false;          // READs instead of SENDs
+    uint8_t max_rd_atomic = 1;   // READs under way per queue pair and direction
     spec::IbMtu path_mtu = spec::IbMtu::kMtu1024;
     Picoseconds poll = 200 * kPicosecondsPerNanosecond;
   };

@@ -205,7 +205,7 @@ TEST(Burst, LongestMessageIsCutCompletelyWhileOthersContinue) {
   bool outstanding = false;
   const Cycle limit = pair.now + uint64_t{kPackets / kBurst} * (3 * kBurst + 6 * kReread);
   while (sent < kPackets && pair.now < limit) {
-    if (!outstanding && pair.now % 64 == 0) {
+    if (!outstanding && pair.now % 128 == 0) {  // fewer than 2^16, the numbers of descriptors
       pair.Post({kShort, 64, 0x5000});
       outstanding = true;
       posted = pair.now;
