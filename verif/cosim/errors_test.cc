@@ -853,7 +853,7 @@ class LongMessage : public Errors {
   void SetUp() override {
     ASSERT_NO_FATAL_FAILURE(Errors::SetUp());
     const bool is_cheap = std::get<0>(GetParam()) == "model" && config().link_mbps >= 10'000;
-    bytes_ = (is_cheap ? 128U : 12U) * spec::kSendBurstBytes + 5;
+    bytes_ = (is_cheap ? 16U << 20 : 3U << 19) + 5;
     Begin();
   }
   const spec::Config& config() const { return *std::get<1>(GetParam()); }

@@ -104,6 +104,11 @@ Packet PacketOf(const Bytes& frame, const RxToken& rx) {
   tx.bth = rx.bth;
   tx.bth.pad_count = 0;
   std::copy_n(rx.extension, sizeof(tx.extension), tx.extension);
+  // The parser puts a FETH behind the RETH.
+  if (rx.bth.opcode == BthOpcode::kRcFlush) {
+    std::rotate(tx.extension, tx.extension + spec::Reth::kBytes,
+                tx.extension + spec::Reth::kBytes + spec::Feth::kBytes);
+  }
   if (rx.bth.opcode == BthOpcode::kRcAtomicWrite && rx.payload_bytes == spec::kAtomicBytes) return {tx, {}};
   tx.payload_bytes = rx.payload_bytes;
   const auto payload = frame.begin() + rx.payload_offset;
