@@ -129,6 +129,12 @@ Bytes Encoded(const Struct& value) {
 Bytes RethOf(uint64_t address, uint32_t bytes) {
   return Encoded(spec::Reth{.virtual_address = address, .rkey = kRkey, .dma_length = bytes});
 }
+Bytes FlushOf(uint64_t address, uint32_t bytes, uint8_t placement) {
+  Bytes extension = Encoded(spec::Feth{.placement = placement});
+  const Bytes reth = RethOf(address, bytes);
+  extension.insert(extension.end(), reth.begin(), reth.end());
+  return extension;
+}
 Bytes AtomicEthOf(uint64_t address, uint64_t swap_add, uint64_t compare = 0) {
   return Encoded(
       spec::AtomicEth{.virtual_address = address, .rkey = kRkey, .swap_add_data = swap_add, .compare_data = compare});
@@ -195,6 +201,7 @@ class MonitorTest : public testing::Test {
                                  .dest_qpn = kPeerQpn,
                                  .next_psn = 100,
                                  .expected_psn = 500};
+    context.flush_global = context.flush_persistent = true;
     PutMac(context.path.dmac, kPeerMac);
     PutIp(context.path.dgid, kPeerIp);
     PutIp(context.path.sgid, kOwnIp);
@@ -824,6 +831,37 @@ TEST_F(MonitorTest, ReportsAResponseToAMisalignedAtomicWrite) {
   ExpectGood();
   Send({.opcode = BthOpcode::kRcRdmaReadResponseOnly, .psn = 500, .extension = Ack(1)});
   ExpectOnly("ack.refused", "rc_rdma_read_response_only of PSN 500", "a NAK of PSN 500");
+}
+
+// The region is not persistent memory.
+TEST_F(MonitorTest, ReportsAnAnswerToAFlushThatIsNotAllowed) {
+  spec::TableMr region = Region();
+  region.flush_global = true;
+  WriteTable(spec::MgmtTable::kMr, 3, Encoded(region));
+  for (const uint8_t placement : {spec::FlushPlacement::kGlobalVisibility, spec::FlushPlacement::kPersistence}) {
+    const uint32_t psn = 499U + placement;
+    Receive({.opcode = BthOpcode::kRcFlush, .psn = psn, .extension = FlushOf(kRegion, kRegionBytes, placement)});
+    ExpectGood();
+    Send({.opcode = BthOpcode::kRcRdmaReadResponseOnly, .psn = psn, .extension = Ack(placement)});
+  }
+  ExpectOnly("ack.refused", "rc_rdma_read_response_only of PSN 501", "a NAK of PSN 501");
+}
+
+TEST_F(MonitorTest, ReportsAFlushOfAnotherPlacement) {
+  constexpr uint8_t kBoth = spec::FlushPlacement::kGlobalVisibility | spec::FlushPlacement::kPersistence;
+  spec::RdmaSqReq work = {.opcode = spec::IbWrOpcode::kFlush};
+  spec::RdmaSqReqFlush{.remote_addr = kRemote, .length = 9, .placement = kBoth, .rkey = kRkey}.Encode(work.wr);
+  Bytes bytes = Encoded(work);
+  bytes.resize(48);
+  Take(kSq, 0, 2);
+  for (uint16_t i = 0; i < 2; ++i) Read(Buffer(kSq, i), bytes);
+  Send({.opcode = BthOpcode::kRcFlush, .psn = 100, .extension = FlushOf(kRemote, 9, kBoth)});
+  ExpectGood();
+  Send({.opcode = BthOpcode::kRcFlush,
+        .psn = 101,
+        .extension = FlushOf(kRemote, 9, spec::FlushPlacement::kGlobalVisibility)});
+  ExpectOnly("message.work_request", "PSN 101, FLUSH of 9 bytes at 0x5000",
+             "9 bytes at 0x5000, key 0x311, extent and placement");
 }
 
 TEST_F(MonitorTest, ReportsAnAtomicWriteOfAnotherValue) {
