@@ -434,13 +434,13 @@ struct Bench {
     }
     // The header may have a descriptor of its own.
     if (write.tag != 1 || write.bytes != kHeaderBytes) {
-      ASSERT_LE(write.bytes, NetRx::kWriteBytes - write.address % NetRx::kWriteBytes);
+      ASSERT_LE(write.bytes, spec::kNetWriteBytes - write.address % spec::kNetWriteBytes);
     }
     EXPECT_EQ(write.address, region.address + region.data.size()) << "not behind what was written";
     region.data.insert(region.data.end(), data.begin(), data.begin() + write.bytes);
     EXPECT_LE(region.data.size(), region.bytes) << "behind the end of a buffer";
     // A write ends in the middle of a descriptor only if nothing but the header comes behind it.
-    is_all = (write.address + write.bytes) % NetRx::kWriteBytes != 0 && region.data.size() != region.bytes;
+    is_all = (write.address + write.bytes) % spec::kNetWriteBytes != 0 && region.data.size() != region.bytes;
   }
   void Complete(const spec::Completion& token) {
     if (batch.empty()) ended_then = port.ended;
@@ -1195,7 +1195,7 @@ TYPED_TEST(NetRxTest, BuffersReturnOnlyAfterAllWritesHaveEnded) {
   bench.Send(0, 5000 - kHeaderBytes);
   bench.port.limit = 2;
   ASSERT_EQ(bench.bench.Run(3000), "");
-  constexpr uint64_t kWrites = 3 + (5000 + NetRx::kWriteBytes - 1) / NetRx::kWriteBytes;
+  constexpr uint64_t kWrites = 3 + (5000 + spec::kNetWriteBytes - 1) / spec::kNetWriteBytes;
   EXPECT_EQ(bench.writes, kWrites);
   EXPECT_EQ(bench.completion.count, 0u);
   bench.port.limit = kWrites - 1;
@@ -1389,7 +1389,7 @@ void Traffic(Bench<Top>& bench, unsigned frames, bool ample, unsigned resets, un
 // Of a frame of 22 writes, in three buffers, between others.
 TYPED_TEST(NetRxTest, RefusedWriteStopsItsQueueOnly) {
   constexpr size_t kOther = kPairs<TypeParam> - 1;
-  constexpr uint64_t kWrites = 3 + (9000 + NetRx::kWriteBytes - 1) / NetRx::kWriteBytes + 1;
+  constexpr uint64_t kWrites = 3 + (9000 + spec::kNetWriteBytes - 1) / spec::kNetWriteBytes + 1;
   for (uint64_t nth = 1; nth <= kWrites; ++nth) {
     for (const unsigned completions : {16u, 1u}) {
       Bench<TypeParam> bench;
