@@ -368,7 +368,7 @@ TEST_P(TimingIsolation, CommandsOfAnotherTenantTakeAtMostItsShare) {
 TEST_P(TimingIsolation, ElementsOfAnotherTenant) {
   const uint32_t most = std::get<1>(GetParam())->max_recv_sge;
   constexpr uint32_t kPage = HostMemory::kPageBytes;
-  constexpr double kLongSlowdown = 0.2;
+  constexpr double kLongSlowdown = 0.25;
   struct Case {
     bool reads;
     uint32_t elements, element_bytes;
@@ -379,7 +379,7 @@ TEST_P(TimingIsolation, ElementsOfAnotherTenant) {
                             Case{true, 2, 1},
                             Case{true, most, 1, is_fast() ? 1.1 : kMostSlowdown},
                             Case{false, most, 1, is_fast() ? 1.1 : kMostSlowdown},
-                            Case{true, most, kPage},
+                            Case{true, most, kPage, is_fast() ? kMostSlowdown : kLongSlowdown},
                             Case{false, 1, most * kPage, kLongSlowdown, true},
                             Case{false, most, kPage, kLongSlowdown, true}};
   Measured alone, share;
