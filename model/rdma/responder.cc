@@ -144,6 +144,7 @@ void Responder::Run(Cycle now) {
       case State::kReceive: OnReceive(now); break;
       case State::kNext: Next(now, reflush); break;
       case State::kInvalidate: OnInvalidate(now); break;
+      case State::kDrain: Drain(now); break;
       case State::kFlush: Flush(now); break;
     }
   }
@@ -399,7 +400,7 @@ void Responder::Act(Cycle now) {
       if (!std::exchange(early_, false)) CheckKey(now, *turn_);
       return SetState(now, State::kMemory);
     case Action::kReceive:
-      if (!turn_->half.holds) return RequestReceive(now);
+      if (!turn_->half.holds) return RequestReceive(now, turn_->ReceiveQueue());
       {
         // Of a message that was never completed: this one reuses it from the start.
         ElementCursor& cursor = position_.cursor;
@@ -449,19 +450,75 @@ void Responder::MatchResponse(Cycle now) {
   SetState(now, State::kNext);
 }
 
-void Responder::RequestReceiveToken(Cycle now, const spec::ReceiveRequest& request) {
-  request_.Set(now, request);
-  is_element_ = request.is_element;
+void Responder::RequestReceive(Cycle now, uint32_t queue, bool no_wait) {
+  request_.Set(now, {.qpn = queue, .no_wait = no_wait});
+  is_element_ = false;
   SetState(now, State::kReceive);
 }
 
+void Responder::RequestElement(Cycle now, uint8_t behind) {
+  // The first one came with the receive, or with the READ.
+  const bool is_new = is_response_ ? oldest_.is_at_first && !is_element_
+                                   : static_cast<uint8_t>(position_.num_sge - position_.cursor.elements) <= 1;
+  request_.Set(now, {.qpn = turn_->qpn,
+                     .is_element = true,
+                     .address = position_.cursor.next_element + uint64_t{spec::RdmaSge::kBytes} * behind,
+                     .elements = static_cast<uint8_t>(position_.cursor.elements - behind),
+                     .is_new = behind == 0 && is_new});
+  is_element_ = true;
+}
+
+void Responder::TakeElement(const spec::RdmaSge& sge) {
+  position_.cursor.Take(sge);
+  position_.cursor.next_element += spec::RdmaSge::kBytes;
+  --position_.cursor.elements;
+}
+
+// The next element came before the answer to the key check in front of it.
+void Responder::CheckAhead(Cycle now) {
+  if (!ahead_ || checked_ || !receive_in.CanPop(now) || check_.token) return;
+  if (!check_.IsFree(now)) return WakeAt(now + 1);
+  const spec::Receive& next = receive_in.front();
+  const auto sge = spec::RdmaSge::Decode(next.sge);
+  if (next.status != BufferStatus::kOk || sge.length == 0) return;
+  const uint32_t bytes = std::min(sge.length, rest_);
+  check_.Set(now,
+             {.key = sge.lkey, .pdn = turn_->attributes.pdn, .local_write = true, .address = sge.addr, .bytes = bytes});
+  rest_ -= bytes;
+  checked_ = true;
+  further_ = rest_ != 0 && position_.cursor.elements > 1;
+  if (further_) RequestElement(now, 1);
+  WakeAt(now + 1);
+}
+
+// A key was refused: nothing is written to what was requested and checked behind it.
+void Responder::Drain(Cycle now) {
+  if (!ahead_) {
+    if (HasSpace(now)) Finish(now, Action::kProtection, {.status = refused_});
+    return;
+  }
+  if (checked_ ? !memory_place_in.CanPop(now) : !receive_in.CanPop(now)) return;
+  if (std::exchange(checked_, false)) {
+    EndGrant(now, memory_place_in.Pop(now).grant);
+  } else {
+    receive_in.Drop(now);
+    ahead_ = std::exchange(further_, false);
+  }
+  WakeAt(now + 1);
+}
+
 void Responder::OnMemory(Cycle now) {
-  if (!memory_place_in.CanPop(now) || !HasSpace(now)) return;
+  if (!memory_place_in.CanPop(now) || !HasSpace(now)) return CheckAhead(now);
   const RxToken& frame = turn_->frame;
   const bool ok = memory_place_in.front().status == MemoryStatus::kOk;
   const bool scatters = Scatters();
+  if (!ok && ahead_) {
+    refused_ = memory_place_in.Pop(now).status;
+    return SetState(now, State::kDrain);
+  }
   // Nothing is written without a receive: the memory_place stays in its register.
-  if (ok && !scatters && !turn_->IsRead() && frame.info.consumes_recv && !turn_->half.holds) return RequestReceive(now);
+  if (ok && !scatters && !turn_->IsRead() && frame.info.consumes_recv && !turn_->half.holds)
+    return RequestReceive(now, turn_->ReceiveQueue());
   const spec::MemoryPlace memory = memory_place_in.Pop(now);
   if (turn_->IsRead()) {
     EndGrant(now, memory.grant);  // the read responder checks again
@@ -487,7 +544,14 @@ void Responder::OnMemory(Cycle now) {
   left_ -= chunk;
   offset_ += chunk;
   if (left_ == 0 && part_ != Part::kPayload) BeginPart(part_ == Part::kZeros ? Part::kHeader : Part::kPayload);
-  SetState(now, State::kNext);
+  if (!ahead_) return SetState(now, State::kNext);
+  ahead_ = std::exchange(further_, false);
+  if (std::exchange(checked_, false)) {
+    TakeElement(spec::RdmaSge::Decode(receive_in.Pop(now).sge));
+    return SetState(now, State::kMemory);
+  }
+  SetState(now, State::kReceive);
+  OnReceive(now);
 }
 
 // The access is not made.
@@ -508,9 +572,7 @@ void Responder::OnReceive(Cycle now) {
   status_ = receive.status;
   code_ = receive.code;
   if (is_element_) {
-    position_.cursor.Take(sge);
-    position_.cursor.next_element += spec::RdmaSge::kBytes;
-    --position_.cursor.elements;
+    TakeElement(sge);
   } else {
     position_.head = receive.head;
     position_.wr_id = receive.wr_id;
@@ -553,17 +615,14 @@ void Responder::Next(Cycle now, bool reflush) {
                        .local_write = true,
                        .address = position_.cursor.address,
                        .bytes = Chunk()});
+      rest_ = left_ - Chunk();
+      ahead_ = rest_ != 0 && position_.cursor.elements != 0;
+      if (ahead_) RequestElement(now);
       return SetState(now, State::kMemory);
     }
     if (position_.cursor.elements != 0) {
-      // The first one came with the receive, or with the READ.
-      const bool is_new = is_response_ ? oldest_.is_at_first && !is_element_
-                                       : static_cast<uint8_t>(position_.num_sge - position_.cursor.elements) <= 1;
-      return RequestReceiveToken(now, {.qpn = turn_->qpn,
-                                       .is_element = true,
-                                       .address = position_.cursor.next_element,
-                                       .elements = position_.cursor.elements,
-                                       .is_new = is_new});
+      RequestElement(now);
+      return SetState(now, State::kReceive);
     }
     if (HasSpace(now)) Finish(now, Action::kLength);
     return;
@@ -609,7 +668,7 @@ void Responder::Flush(Cycle now) {
   if (turn_->half.holds) return SetState(now, State::kNext);
   if (!turn_->attributes.has_srq) {
     // The one that a refused WRITE would have consumed is not left to a later turn.
-    return RequestReceiveToken(now, {.qpn = turn_->ReceiveQueue(), .no_wait = !turn_->half.access_refused});
+    return RequestReceive(now, turn_->ReceiveQueue(), !turn_->half.access_refused);
   }
   // The others are not this QP's.
   if (drains) failure_.Set(now, {.qpn = turn_->qpn, .event_type = RdmaEventType::kQpLastWqeReached});

@@ -125,7 +125,7 @@ class Responder final : public Block {
   std::function<void(Cycle, const spec::QueueRung&)> on_queue_rung = [](Cycle, const spec::QueueRung&) {};
 
  private:
-  enum class State : uint8_t { kIdle, kAct, kRead, kMemory, kReceive, kNext, kInvalidate, kFlush };
+  enum class State : uint8_t { kIdle, kAct, kRead, kMemory, kReceive, kNext, kInvalidate, kDrain, kFlush };
   using Action = ResponderAction;
   // What was issued for the frame behind, whose answer comes after those of the frame in progress.
   enum class Issued : uint8_t { kNothing, kCheck, kReceive };
@@ -169,8 +169,12 @@ class Responder final : public Block {
   void OnInvalidate(Cycle now);
   void Next(Cycle now, bool reflush);
   void Flush(Cycle now);
-  void RequestReceiveToken(Cycle now, const spec::ReceiveRequest& request);
-  void RequestReceive(Cycle now) { RequestReceiveToken(now, {.qpn = turn_->ReceiveQueue()}); }
+  void RequestReceive(Cycle now, uint32_t queue, bool no_wait = false);
+  // The next one, or one that is `behind` it.
+  void RequestElement(Cycle now, uint8_t behind = 0);
+  void TakeElement(const spec::RdmaSge& sge);
+  void CheckAhead(Cycle now);
+  void Drain(Cycle now);
   void SetState(Cycle now, State state);
   bool HasSpace(Cycle now);
   void Complete(Cycle now, spec::RxPlace& place, spec::RdmaCqReq cqe, bool solicited);
@@ -246,11 +250,18 @@ class Responder final : public Block {
   } oldest_;
   // The receive, and bytes not yet placed.
   bool is_element_ = false;  // kind of the receive_request outstanding, or last
+  // Behind the piece whose key is checked: the next element was requested, its key is checked, the one after it was
+  // requested.
+  bool ahead_ = false;
+  bool checked_ = false;
+  bool further_ = false;
+  spec::MemoryStatus refused_{};  // of the piece
   spec::BufferStatus status_{};
   spec::RdmaError code_{};
   ReceivePosition position_;
   Part part_ = Part::kPayload;
   uint32_t left_ = 0;    // of the part
+  uint32_t rest_ = 0;    // of the part, behind all whose keys are checked
   uint32_t offset_ = 0;  // in the frame
 
   Register<spec::MemoryCheck> check_;

@@ -103,7 +103,7 @@ module vireo_responder
     .clk_i, .rst_ni, .mq_i, .first_o(first_queue)
   );
 
-  typedef enum logic [2:0] {
+  typedef enum logic [3:0] {
     StIdle,
     StAct,      // check results are available
     StRead,     // a READ response: its place is available
@@ -111,6 +111,7 @@ module vireo_responder
     StReceive,  // waits for a receive or an element
     StNext,     // receive and element are available
     StInvalidate,  // the key of a SEND with invalidate: its region is ended
+    StDrain,    // a key was refused: what was requested and checked behind it comes, and is not used
     StFlush     // tables are read, of a QP to flush because of its state or receive queue
   } state_e;
   state_e state_d, state_q;   // of the turn in progress
@@ -616,6 +617,14 @@ module vireo_responder
   logic drains;                      // qp_last_wqe_reached is reported
   logic returns;                     // the receive of a shared queue leaves without a CQE
   logic element_d, element_q;        // an element is outstanding
+  logic wants_element;
+  // Behind the piece whose key is checked: the next element was requested, its key is checked, the one after it was
+  // requested.
+  logic ahead_d, ahead_q, checked_d, checked_q, further_d, further_q;
+  logic checks_ahead;                // its key check is requested
+  logic drops_element;
+  logic [2:0] refused_d, refused_q;  // memory_status_e of the piece
+  logic [12:0] rest_d, rest_q;       // of the part, behind all whose keys are checked
   logic [1:0] status_d, status_q;    // of the receive or element
   logic [7:0] code_d, code_q;        // its error code
   position_t position_d, position_q;
@@ -660,6 +669,14 @@ module vireo_responder
     discards = 1'b0;
     early_d = early_q;
     element_d = element_q;
+    ahead_d = ahead_q;
+    checked_d = checked_q;
+    further_d = further_q;
+    refused_d = refused_q;
+    rest_d = rest_q;
+    checks_ahead = 1'b0;
+    wants_element = 1'b0;
+    drops_element = 1'b0;
     status_d = status_q;
     code_d = code_q;
     position_d = position_q;
@@ -778,7 +795,9 @@ module vireo_responder
             memory_ready = 1'b1;
             if (scatters) done = ActProtection;
             else done = checks_q.acknowledged ? ActAccess : ActAbandon;
-            ends = 1'b1;
+            ends = !ahead_q;
+            refused_d = memory.status;
+            state_d = StDrain;  // unless it ends
           end else if (!scatters && frame.info.consumes_recv && !half.holds) begin
             // Nothing is written without a receive: the memory_place stays in its register.
             request_valid_d = 1'b1;
@@ -792,7 +811,11 @@ module vireo_responder
             position_d.cursor.bytes_left = position_q.cursor.bytes_left - 32'(chunk);
             if (scatters && (chunk != left_q || part_q != PartPayload || invalidates)) begin
               continues = 1'b1;
-              state_d = StNext;
+              if (checked_q) state_d = StMemory;
+              else state_d = ahead_q && !receive_valid ? StReceive : StNext;
+              ahead_d = further_q;
+              checked_d = 1'b0;
+              further_d = 1'b0;
               left_d = left_q - chunk;
               offset_d = offset_q + chunk;
               if (chunk == left_q && part_q != PartPayload) begin
@@ -804,6 +827,17 @@ module vireo_responder
               ends = 1'b1;
             end
           end
+        end else if (ahead_q && !checked_q && receive_valid && receive.status == BufferStatusOk && sge.length != '0
+                     && !check_valid_q) begin
+          // The next element came before the answer to the key check in front of it.
+          checks_ahead = 1'b1;
+          check_valid_d = 1'b1;
+          check_d = '{key: sge.lkey, pdn: pdn, local_write: 1'b1, address: sge.addr,
+                      bytes: sge.length < 32'(rest_q) ? sge.length : 32'(rest_q), default: '0};
+          rest_d = rest_q - 13'(check_d.bytes);
+          checked_d = 1'b1;
+          further_d = rest_d != '0 && position_q.cursor.elements > 8'd1;
+          wants_element = further_d;
         end
       end
 
@@ -845,15 +879,12 @@ module vireo_responder
           check_valid_d = 1'b1;
           check_d = '{key: position_q.cursor.key, pdn: pdn, local_write: 1'b1,
                       address: position_q.cursor.address, bytes: 32'(chunk), default: '0};
+          rest_d = left_q - chunk;
+          ahead_d = rest_d != '0 && position_q.cursor.elements != '0;
+          wants_element = ahead_d;
           state_d = StMemory;
         end else if (position_q.cursor.elements != '0) begin
-          element_d = 1'b1;
-          request_valid_d = 1'b1;
-          // The first element came with the receive, or with the READ.
-          request_d = '{qpn: 24'(qpn_q), is_element: 1'b1, no_wait: 1'b0, address: position_q.cursor.next_element,
-                        elements: position_q.cursor.elements,
-                        is_new: response_q ? read_checks_q.at_first && !element_q
-                                           : 8'(position_q.num_sge - position_q.cursor.elements) <= 8'd1};
+          wants_element = 1'b1;
           state_d = StReceive;
         end else begin
           done = ActLength;
@@ -866,6 +897,22 @@ module vireo_responder
           memory_ready = 1'b1;
           done = memory.status == MemoryStatusOk ? ActAccept : ActInvalidate;
           ends = 1'b1;
+        end
+      end
+
+      StDrain: begin
+        done = ActProtection;
+        if (!ahead_q) begin
+          ends = space;
+        end else if (checked_q) begin
+          memory_ready = memory_valid;
+          if (memory_valid) checked_d = 1'b0;
+        end else begin
+          drops_element = receive_valid;
+          if (receive_valid) begin
+            ahead_d = further_q;
+            further_d = 1'b0;
+          end
         end
       end
 
@@ -904,6 +951,17 @@ module vireo_responder
 
     if (ends) state_d = StIdle;
 
+    if (wants_element) begin
+      element_d = 1'b1;
+      request_valid_d = 1'b1;
+      // The first element came with the receive, or with the READ.
+      request_d = '{qpn: 24'(qpn_q), is_element: 1'b1, no_wait: 1'b0,
+                    address: position_q.cursor.next_element + (checks_ahead ? 64'(RdmaSgeBytes) : '0),
+                    elements: position_q.cursor.elements - 8'(checks_ahead),
+                    is_new: !checks_ahead && (response_q ? read_checks_q.at_first && !element_q
+                                                         : 8'(position_q.num_sge - position_q.cursor.elements) <= 8'd1)};
+    end
+
     next_valid_d = next_valid_q || starts;
     if (starts) turn_d = 1'b0;
     next_check_d = next_check_q;
@@ -937,8 +995,8 @@ module vireo_responder
     moved = position_d;
     advance = next_valid_q && (state_q == StIdle || ends);
     waiting_ready = advance;
-    takes_receive = receive_valid && (state_q == StReceive || (advance && next_receive_q));
-    receive_ready = takes_receive;
+    takes_receive = receive_valid && (state_q == StReceive || (continues && ahead_q) || (advance && next_receive_q));
+    receive_ready = takes_receive || drops_element;
     cleared_d = cleared_q || (change_valid_q && change_clear_q && change_q == qpn_q);
     next_cleared_d = next_cleared_q || (change_valid_q && change_clear_q && change_q == QpBits'(waiting.bth.dest_qp));
     if (flush_pop) cleared_d = 1'b0;
@@ -1091,7 +1149,7 @@ module vireo_responder
           refused = 1'b1;
           syndrome = AethSyndromeNakRemoteOperationalError;
           completion_status = IbWcStatusLocProtErr;
-          own_code = memory_error(memory.status);
+          own_code = memory_error(state_q == StDrain ? refused_q : memory.status);
           place_d.has_completion = 1'b1;
         end
         ActLength: begin
@@ -1319,6 +1377,9 @@ module vireo_responder
       state_q <= StIdle;
       turn_q <= 1'b0;
       hold_q <= 1'b0;
+      ahead_q <= 1'b0;
+      checked_q <= 1'b0;
+      further_q <= 1'b0;
       next_valid_q <= 1'b0;
       next_checked_q <= 1'b0;
       early_q <= 1'b0;
@@ -1334,6 +1395,9 @@ module vireo_responder
       turn_q <= turn_d;
       grant_ended_q <= grant_ended_d;
       hold_q <= hold_i;
+      ahead_q <= ahead_d;
+      checked_q <= checked_d;
+      further_q <= further_d;
       next_valid_q <= next_valid_d;
       next_checked_q <= next_valid_q && !advance;
       next_check_q <= next_check_d;
@@ -1360,6 +1424,8 @@ module vireo_responder
       code_q <= code_d;
       position_q <= position_d;
       left_q <= left_d;
+      rest_q <= rest_d;
+      refused_q <= refused_d;
       offset_q <= offset_d;
       check_q <= check_d;
       request_q <= request_d;

@@ -614,6 +614,61 @@ TEST(Responder, DecidesThreeCyclesAfterTheFrameAndTwoAfterTheKeyCheck) {
   EXPECT_EQ(bench.place.count, 2u);
 }
 
+// The next element does not wait for the key check in front of it, nor does its own key check.
+TEST(Responder, TwoElementsAreCheckedAtATime) {
+  Ready bench;
+  bench.check.on_token = nullptr;
+  bench.host.Post(kQpn, {Host::Element(0x1000, 10), Host::Element(0x2000, 10), Host::Element(0x3000, 10),
+                         Host::Element(0x4000, kMtu)});
+  bench.frame.tokens.push_back(TokenOf({.opcode = BthOpcode::kRcSendOnly, .bytes = 40}));
+  ASSERT_EQ(bench.bench.Run(30), "");
+  EXPECT_EQ(bench.check.count, 2u);
+  EXPECT_EQ(bench.host.asked.size(), 3u);
+  bench.memory.tokens.push_back({.status = MemoryStatus::kOk, .address0 = 0x1000, .bytes0 = 10});
+  // The third one has come already.
+  ASSERT_EQ(bench.bench.Run(3), "");
+  EXPECT_EQ(bench.place.count, 1u);
+  EXPECT_EQ(bench.check.count, 2u);
+  ASSERT_EQ(bench.bench.Run(1), "");
+  EXPECT_EQ(bench.check.count, 3u);
+  EXPECT_EQ(bench.host.asked.size(), 4u);
+
+  // What was requested behind one that is refused ends first.
+  bench.memory.tokens.push_back({.status = MemoryStatus::kRights});
+  ASSERT_EQ(bench.bench.Run(20), "");
+  EXPECT_EQ(bench.place.count, 1u);
+  bench.memory.tokens.push_back({.status = MemoryStatus::kOk, .address0 = 0x3000, .bytes0 = 10});
+  ASSERT_EQ(bench.bench.Run(20), "");
+  EXPECT_EQ(bench.place.count, 2u);
+  EXPECT_EQ(bench.failure.count, 1u);
+  EXPECT_TRUE(bench.block.IsIdle());
+}
+
+// Whichever element is refused, and whichever have come by then.
+TEST(Responder, RefusedElementEndsThoseBehindIt) {
+  constexpr size_t kElements = 6;
+  for (size_t refused = 0; refused < kElements; ++refused) {
+    for (const unsigned rate : {16U, 5U, 2U}) {
+      Ready bench;
+      bench.receive.rate = rate;
+      bench.memory.rate = rate;
+      std::vector<spec::RdmaSge> elements;
+      std::vector<spec::RxPlace> expected;
+      const auto token = TokenOf({.opcode = BthOpcode::kRcSendOnly, .bytes = 10 * kElements});
+      for (size_t i = 0; i < kElements; ++i) {
+        elements.push_back(Host::Element(0x1000 * (i + 1), 10, i == refused ? kBadLkey : kLkey));
+        if (i < refused) expected.push_back(Scatter(token, static_cast<uint32_t>(10 * i), 0x1000 * (i + 1), 10, kMore));
+      }
+      const Posted posted = bench.host.Post(kQpn, elements);
+      const auto code = static_cast<uint32_t>(RdmaError::kBadMrn);
+      expected.push_back(Failed(posted, IbWcStatus::kLocProtErr, code,
+                                Answer(kFirstPsn, AethSyndrome::kNakRemoteOperationalError, 0)));
+      bench.Expect(token, expected);
+      bench.ExpectFailures({Failure(RdmaEventType::kQpFatal, RdmaError::kBadMrn)});
+    }
+  }
+}
+
 TEST(Responder, FrameTakesThreeCyclesWithoutAKeyCheck) {
   Ready bench;
   constexpr uint32_t kFrames = 20;
