@@ -164,6 +164,14 @@ package vireo_rdma_pkg;
     without_inline.has_inline = 1'b0;
     without_inline.inline_data = '0;
   endfunction
+  function automatic tx_job_t job_without_inline(input tx_job_t job);
+    job_without_inline = job;
+    job_without_inline.packet = without_inline(job.packet);
+  endfunction
+  function automatic rx_answer_t answer_without_inline(input rx_answer_t answer);
+    answer_without_inline = answer;
+    answer_without_inline.packet = without_inline(answer.packet);
+  endfunction
 
   // Deepest byte, of a tagged IPv6 frame, that is masked or excluded from the ICRC.
   localparam int unsigned IcrcHeaderBytes = EthernetBytes + VlanTagBytes + Ipv6Bytes + UdpBytes + BthBytes;

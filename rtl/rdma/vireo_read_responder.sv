@@ -16,6 +16,7 @@
 module vireo_read_responder
   import vireo_spec_pkg::*;
   import vireo_rdma_pkg::MtuShift;
+  import vireo_rdma_pkg::answer_without_inline;
 #(
   parameter config_t Config,
   localparam int unsigned NumQps = Config.num_qps,            // a power of two, 2 or more
@@ -99,7 +100,7 @@ module vireo_read_responder
 
   vireo_slice #(.Width(RxAnswerBits)) u_answer (
     .clk_i, .rst_ni,
-    .s_valid_i(answer_valid_i), .s_ready_o(answer_ready_o), .s_data_i(answer_i),
+    .s_valid_i(answer_valid_i), .s_ready_o(answer_ready_o), .s_data_i(answer_without_inline(answer_i)),
     .m_valid_o(answer_valid), .m_ready_i(answer_pop), .m_data_o(answer)
   );
   vireo_slice #(.Width(MemoryPlaceBits)) u_memory_place (

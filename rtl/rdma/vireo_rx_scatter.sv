@@ -18,6 +18,7 @@
 // Places are executed one after the other, one beat per step; the write port determines the rate.
 module vireo_rx_scatter
   import vireo_spec_pkg::*;
+  import vireo_rdma_pkg::answer_without_inline;
   import vireo_rdma_pkg::key_generation_passed;
 #(
   parameter config_t Config,
@@ -138,6 +139,12 @@ module vireo_rx_scatter
   logic place_valid, place_ready;
   rx_place_t place;
 
+  rx_place_t place_in;
+  always_comb begin
+    place_in = place_i;
+    place_in.answer = answer_without_inline(place_i.answer);
+  end
+
   vireo_slice #(
     .Width($bits(rx_place_t))
   ) u_place (
@@ -145,7 +152,7 @@ module vireo_rx_scatter
     .rst_ni,
     .s_valid_i(place_valid_i),
     .s_ready_o(place_ready_o),
-    .s_data_i(place_i),
+    .s_data_i(place_in),
     .m_valid_o(place_valid),
     .m_ready_i(place_ready),
     .m_data_o(place)

@@ -22,6 +22,8 @@
 module vireo_tx_gather
   import vireo_spec_pkg::*;
   import vireo_dma_pkg::*;
+  import vireo_rdma_pkg::carries_inline;
+  import vireo_rdma_pkg::job_without_inline;
 #(
   parameter config_t Config,
   // Of payload; a power of two, 8192 or more, and twice what a packet has or more, or it holds one packet at a time and
@@ -93,6 +95,7 @@ module vireo_tx_gather
   output logic                 idle_o
 );
 
+  localparam bit CarriesInline = carries_inline(DataBits);
   localparam int unsigned JobDepth = 64;  // packets between job and packet
   // One entry where a packet has several beats.
   localparam int unsigned JobSlice = DataBits < 8 * 32'(DmaFetchBytes) ? 1 : 2;
@@ -155,7 +158,7 @@ module vireo_tx_gather
     .rst_ni,
     .s_valid_i(job_valid_i),
     .s_ready_o(job_ready_o),
-    .s_data_i(job_i),
+    .s_data_i(CarriesInline ? job_i : job_without_inline(job_i)),
     .m_valid_o(in_valid[0]),
     .m_ready_i(in_ready[0]),
     .m_data_o(in[0])
@@ -169,7 +172,7 @@ module vireo_tx_gather
     .rst_ni,
     .s_valid_i(response_valid_i),
     .s_ready_o(response_ready_o),
-    .s_data_i(response_i),
+    .s_data_i(job_without_inline(response_i)),
     .m_valid_o(in_valid[1]),
     .m_ready_i(in_ready[1]),
     .m_data_o(in[1])

@@ -247,6 +247,8 @@ struct Bench {
     });
     place.net_bytes = 0;
     place.answer.packet.qpn = static_cast<uint32_t>(random() % 3);
+    place.answer.packet.has_inline = false;
+    std::ranges::fill(place.answer.packet.inline_data, uint8_t{0});
     if (random() % 2 == 0) place.ack.status = spec::IbWcStatus::kSuccess;
     place.no_frame = random() % 8 == 0;
     place.zeros = random() % 4 == 0;

@@ -236,6 +236,7 @@ class Wire final : public BenchStream {
 template <typename Top>
 struct Bench {
   static constexpr size_t kBeatBytes = sizeof(Top::payload_data_o);
+  static constexpr bool kCarriesInline = kBeatBytes >= spec::kTxInlineBytes;  // a packet, as one beat
 
   explicit Bench(RtlTop<Top>& rtl) : p(rtl.ports()), bench(rtl, agenda, random) {
     block.read_request_out.Connect(read_request_sink, block);
@@ -320,6 +321,7 @@ struct Bench {
     result.packet.reports = random() % 4 == 0;
     result.packet.stale = false;
     result.packet.has_inline = false;
+    std::ranges::fill(result.packet.inline_data, uint8_t{0});
     if (marks) result.packet.qpn %= 4;
     return result.address0 &= ~kBadBit, result.address1 &= ~kBadBit, Sized(result, RandomSize(), RandomSize(), bad);
   }
@@ -350,6 +352,7 @@ struct Bench {
     job.packet.is_response = false;
     job.packet.payload_bytes = static_cast<uint16_t>(bytes);
     job.packet.has_inline = true;
+    for (uint8_t& byte : job.packet.inline_data) byte = static_cast<uint8_t>(random());
     return job;
   }
   // Jobs before this one that have `more` are dropped with it; its other fields are ignored.
@@ -361,7 +364,7 @@ struct Bench {
   }
   // One job, or several, with many runs or few, short or long; `bad` and `drops` in 16ths.
   void AddRandom(unsigned bad, unsigned drops) {
-    if (random() % 8 == 0) return Add(Carrying(1 + random() % spec::kTxInlineBytes));
+    if (kCarriesInline && random() % 8 == 0) return Add(Carrying(1 + random() % spec::kTxInlineBytes));
     if (random() % 3 != 0) return Add(RandomJob(bad));
     struct Sizes {
       size_t run, packet;
@@ -592,13 +595,16 @@ TYPED_TEST(TxGatherTest, MatchesModelAtEveryRate) {
     for (unsigned i = 0; i < 400; ++i) b.AddRandom(rates.bad, rates.drops);
     b.Finish();
     if (testing::Test::HasFatalFailure()) return;
-    EXPECT_GT(b.carried, 20u);
+    if (b.kCarriesInline) {
+      EXPECT_GT(b.carried, 20u);
+    }
     this->rtl.Reset();
   }
 }
 
 // It takes no place in the buffer, and is as fast as one without payload, also behind one that is being read.
 TYPED_TEST(TxGatherTest, PacketThatCarriesItsPayloadReadsNothing) {
+  if (!Bench<TypeParam>::kCarriesInline) GTEST_SKIP() << "a packet carries one beat at most";
   auto& b = this->b;
   const uint64_t reads = b.read_request.count;
   for (size_t bytes = 1; bytes <= spec::kTxInlineBytes; ++bytes) b.Add(b.Carrying(bytes));
