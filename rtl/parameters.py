@@ -24,7 +24,6 @@ ALONE = {
     "BufferBytes": 32768,
     "Batches": 40,
     "Buffers": 64,
-    "BurstBytes": 16384,
     "BytesBits": 13,
     "ChainEntries": 64,
     "ConsoleCyclesPerBit": 16,

@@ -1232,8 +1232,7 @@ module vireo_nic
 
   vireo_requester #(
     .Config(Config),
-    .Packets(RequesterPackets),
-    .BurstBytes(32'(SendBurstBytes))
+    .Packets(RequesterPackets)
   ) u_requester (
     .clk_i,
     .rst_ni,
@@ -1297,7 +1296,6 @@ module vireo_nic
 
   vireo_completer #(
     .Config(Config),
-    .BurstBytes(32'(SendBurstBytes)),
     .Places(ScatterPlaces)
   ) u_completer (
     .clk_i,

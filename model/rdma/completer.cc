@@ -76,11 +76,11 @@ bool IsSequenceNak(uint8_t syndrome) {
 
 }  // namespace
 
-Completer::Completer(Agenda& agenda, const spec::Config& config, uint32_t burst_bytes)
+Completer::Completer(Agenda& agenda, const spec::Config& config)
     : Block(agenda),
       num_qps_(config.num_qps),
       send_records_(config.send_records),
-      burst_bytes_(burst_bytes),
+      burst_bytes_(config.send_burst_bytes),
       queues_(config.net_queue_pairs, config.num_cqs, config.num_qps, spec::kRdmaTransmitqOffset),
       clear_(config.num_qps),
       flush_(config.num_qps),

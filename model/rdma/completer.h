@@ -47,8 +47,7 @@ class Completer final : public Block {
   // outdated ones while the wire is paused.
   static constexpr uint32_t kMostReplays = WorkFence::kReplays;
 
-  // burst_bytes: the requester's.
-  Completer(Agenda& agenda, const spec::Config& config, uint32_t burst_bytes = spec::kSendBurstBytes);
+  Completer(Agenda& agenda, const spec::Config& config);
 
   // Effective from cycle `from` on; initially 0.
   void SetMq(Cycle from, bool mq);

@@ -149,7 +149,7 @@ const Requester::Operation* Requester::OperationOf(BthService service, IbWrOpcod
   return row == std::end(kOperations) ? nullptr : row;
 }
 
-Requester::Requester(Agenda& agenda, const spec::Config& config, uint32_t packets, uint32_t burst_bytes)
+Requester::Requester(Agenda& agenda, const spec::Config& config, uint32_t packets)
     : Block(agenda),
       work_request_in(WideSlice<spec::WorkRequest>(config.datapath_bits)),
       memory_place_in(Channel<spec::MemoryPlace>::Fifo(packets)),
@@ -162,7 +162,7 @@ Requester::Requester(Agenda& agenda, const spec::Config& config, uint32_t packet
       has_extensible_(config.extensible_requests != 0),
       carries_inline_(config.datapath_bits >= 8 * spec::kTxInlineBytes),
       most_read_packets_(kHalfOutstanding / config.send_records),
-      burst_bytes_(burst_bytes),
+      burst_bytes_(config.send_burst_bytes),
       attributes_(spec::ContextRam::kRequesterQp, config.num_qps, on_parity_error),
       front_state_(config.num_qps),
       back_state_(config.num_qps),

@@ -54,9 +54,7 @@ class Requester final : public Block {
   // From a hold to the first packet decision that it affects.
   static constexpr Cycle kHoldToDecision = 3;
 
-  // burst_bytes: a power of two, 2^12 to 2^23.
-  Requester(Agenda& agenda, const spec::Config& config, uint32_t packets = kPackets,
-            uint32_t burst_bytes = spec::kSendBurstBytes);
+  Requester(Agenda& agenda, const spec::Config& config, uint32_t packets = kPackets);
 
   void OnTableWrite(Cycle cycle, const spec::TableWrite& write);
   // Any memory; those of others are ignored.

@@ -18,9 +18,6 @@ using spec::RdmaError;
 constexpr uint32_t kSendsPerRequest = spec::kSendBuffersPerRequest;
 constexpr uint32_t kFew = spec::kBuffersPerRequest;
 
-// Work requests that are read and go between two bursts of long messages, if they are there.
-constexpr uint32_t kReadsPerBurst = 2;
-
 // Parts of a work request that are read: all but the inline data, and the first element.
 constexpr uint32_t kHeadBytes = spec::RdmaSqReq::kInlineDataOffset;
 constexpr uint32_t kTailBytes =
@@ -338,7 +335,7 @@ bool SendQueue::RunAssemble(Cycle now, bool quick) {
   if (quick && !head_ && !work_ && !failure_ && !(is_ready && reads_due_ != 0)) {
     work_ = std::exchange(quick_, std::nullopt);
     const bool is_part = !work_->resume && (work_->packets != 0 || work_->psn != work_->first_psn);
-    reads_due_ = is_part ? kReadsPerBurst : 1;
+    reads_due_ = is_part ? spec::kSendReadsPerBurst : 1;
     return true;
   }
   if (!is_ready) return false;

@@ -45,10 +45,10 @@ module vireo_completer
   import vireo_rdma_pkg::key_generation_passed;
 #(
   parameter config_t Config,
-  parameter int unsigned BurstBytes,                         // the requester's
   parameter int unsigned Places,                             // of the receive scatter
   localparam int unsigned NumQps = Config.num_qps,           // a power of two, 2 or more
-  localparam int unsigned SendRecords = Config.send_records  // per QP; a power of two, 2 or more
+  localparam int unsigned SendRecords = Config.send_records,  // per QP; a power of two, 2 or more
+  localparam int unsigned BurstBytes = Config.send_burst_bytes
 ) (
   input  logic              clk_i,
   input  logic              rst_ni,

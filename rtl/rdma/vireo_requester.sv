@@ -27,10 +27,10 @@ module vireo_requester
 #(
   parameter config_t Config,
   parameter int unsigned Packets,  // runs of packets between front and back; a power of two, 4 or more
-  parameter int unsigned BurstBytes,  // a power of two, 2^12 to 2^23
   localparam int unsigned NumQps = Config.num_qps,  // a power of two, 2 or more
   localparam int unsigned NumAhs = Config.num_ahs,  // 2 to 65536
-  localparam int unsigned MaxSendSge = Config.max_send_sge  // elements of a list, 1 to 255
+  localparam int unsigned MaxSendSge = Config.max_send_sge,  // elements of a list, 1 to 255
+  localparam int unsigned BurstBytes = Config.send_burst_bytes  // a power of two, 2^12 to 2^23
 ) (
   input  logic              clk_i,
   input  logic              rst_ni,

@@ -689,7 +689,7 @@ module vireo_send_queue
           quick_pop = 1'b1;
           // Two behind a burst of a long message.
           reads_due_d = !quick_replay_q.resume
-                        && (quick_replay_q.packets != '0 || quick_replay_q.psn != quick_replay_q.first_psn) ? 2'd2 : 2'd1;
+                        && (quick_replay_q.packets != '0 || quick_replay_q.psn != quick_replay_q.first_psn) ? SendReadsPerBurst : 2'd1;
         end else if (info_valid && (info.failed != RdmaErrorOk || info.resume)) begin
           own_failure = !info.is_replay;
           issue = both_free && !(own_failure && (silenced_valid_q || !flag_read_q));

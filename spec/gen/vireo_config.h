@@ -18,7 +18,7 @@ struct ParameterInfo {
   const char* doc;
   const char* range;  // as text
 };
-inline constexpr ParameterInfo kParameterInfo[33] = {
+inline constexpr ParameterInfo kParameterInfo[34] = {
     {"datapath_bits", &Config::datapath_bits, 64u, 1024u, true, "bits",
      "Width of a beat on the DMA and frame streams",
      "must be 64 to 1024 and a power of two"},
@@ -115,6 +115,9 @@ inline constexpr ParameterInfo kParameterInfo[33] = {
     {"send_requests_kept", &Config::send_requests_kept, 2u, 65536u, true, "entries",
      "Send work requests of all QPs that stay in the device after they were read: a replay does not read them again",
      "must be 2 to 65536 and a power of two"},
+    {"send_burst_bytes", &Config::send_burst_bytes, 4096u, 8388608u, true, "bytes",
+     "Maximum that a message sends per round-robin turn of its queue pair: a short message of another one waits for as much of each",
+     "must be 4096 to 8388608 and a power of two"},
     {"num_msix_vectors", &Config::num_msix_vectors, 2u, 2048u, false, "entries",
      "MSI-X vectors (up to msix_vectors_max). A queue and the configuration each can have one of their own; the driver shares what there is",
      "must be 2 to 2048"},
@@ -151,6 +154,7 @@ inline constexpr uint32_t kDmaReadBufferBytesMax = 1048576u;
 inline constexpr uint32_t kDmaWritesMax = 1024u;
 inline constexpr uint32_t kSendRecordsMax = 256u;
 inline constexpr uint32_t kSendRequestsKeptMax = 65536u;
+inline constexpr uint32_t kSendBurstBytesMax = 8388608u;
 inline constexpr uint32_t kNumMsixVectorsMax = 2048u;
 
 // The first rule that a configuration breaks, and why it is a rule. `rule` is null if it breaks none.

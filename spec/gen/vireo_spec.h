@@ -372,8 +372,8 @@ inline constexpr uint8_t kTxInlineBytes = 32u;
 // A request packet sets ack_req if it is the last of its message or its PSN + 1 is a multiple of this. (tokens.toml) Unit: packets.
 inline constexpr uint8_t kSendAckPackets = 64u;
 
-// Maximum bytes that a message sends per round-robin turn of its queue pair. (tokens.toml) Unit: bytes.
-inline constexpr uint32_t kSendBurstBytes = 0x4000u;
+// Work requests that are read and go between two bursts of long messages, if they are there. (tokens.toml) Unit: work requests.
+inline constexpr uint8_t kSendReadsPerBurst = 2u;
 
 // Receive work requests of a QP that are prefetched. (tokens.toml) Unit: entries.
 inline constexpr uint8_t kReceivesAhead = 32u;
@@ -12748,6 +12748,7 @@ struct Config {
   uint32_t dma_writes;  // Outstanding DMA writes [bursts]
   uint32_t send_records;  // Send work requests per QP that are fetched and not complete [entries]
   uint32_t send_requests_kept;  // Send work requests of all QPs that stay in the device after they were read: a replay does not read them again [entries]
+  uint32_t send_burst_bytes;  // Maximum that a message sends per round-robin turn of its queue pair: a short message of another one waits for as much of each [bytes]
   uint32_t num_msix_vectors;  // MSI-X vectors (up to msix_vectors_max). A queue and the configuration each can have one of their own; the driver shares what there is [entries]
 };
 // 100 Gb/s SmartNIC boards (UltraScale+ class), and the default of every command
@@ -12785,6 +12786,7 @@ inline constexpr Config kNic100 = {
     .dma_writes = 256u,
     .send_records = 64u,
     .send_requests_kept = 1024u,
+    .send_burst_bytes = 16384u,
     .num_msix_vectors = 2048u,
 };
 // 1 Gb/s boards with a small FPGA (ECP5 class)
@@ -12822,6 +12824,7 @@ inline constexpr Config kNic1 = {
     .dma_writes = 16u,
     .send_records = 16u,
     .send_requests_kept = 16u,
+    .send_burst_bytes = 4096u,
     .num_msix_vectors = 64u,
 };
 inline constexpr const Config* kConfigs[2] = {&kNic100, &kNic1};

@@ -311,7 +311,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"key_generations", static_cast<uint64_t>(kKeyGenerations)},
     {"tx_inline_bytes", static_cast<uint64_t>(kTxInlineBytes)},
     {"send_ack_packets", static_cast<uint64_t>(kSendAckPackets)},
-    {"send_burst_bytes", static_cast<uint64_t>(kSendBurstBytes)},
+    {"send_reads_per_burst", static_cast<uint64_t>(kSendReadsPerBurst)},
     {"receives_ahead", static_cast<uint64_t>(kReceivesAhead)},
     {"atomic_bytes", static_cast<uint64_t>(kAtomicBytes)},
     {"atomics_in_flight", static_cast<uint64_t>(kAtomicsInFlight)},
@@ -2057,6 +2057,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"nic100.dma_writes", static_cast<uint64_t>(kNic100.dma_writes)},
     {"nic100.send_records", static_cast<uint64_t>(kNic100.send_records)},
     {"nic100.send_requests_kept", static_cast<uint64_t>(kNic100.send_requests_kept)},
+    {"nic100.send_burst_bytes", static_cast<uint64_t>(kNic100.send_burst_bytes)},
     {"nic100.num_msix_vectors", static_cast<uint64_t>(kNic100.num_msix_vectors)},
     {"nic1.datapath_bits", static_cast<uint64_t>(kNic1.datapath_bits)},
     {"nic1.core_clock_khz", static_cast<uint64_t>(kNic1.core_clock_khz)},
@@ -2090,6 +2091,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"nic1.dma_writes", static_cast<uint64_t>(kNic1.dma_writes)},
     {"nic1.send_records", static_cast<uint64_t>(kNic1.send_records)},
     {"nic1.send_requests_kept", static_cast<uint64_t>(kNic1.send_requests_kept)},
+    {"nic1.send_burst_bytes", static_cast<uint64_t>(kNic1.send_burst_bytes)},
     {"nic1.num_msix_vectors", static_cast<uint64_t>(kNic1.num_msix_vectors)},
 };
 

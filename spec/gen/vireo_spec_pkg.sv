@@ -298,8 +298,8 @@ package vireo_spec_pkg;
   // A request packet sets ack_req if it is the last of its message or its PSN + 1 is a multiple of this. (tokens.toml)
   localparam logic [7:0] SendAckPackets = 8'h40;
 
-  // Maximum bytes that a message sends per round-robin turn of its queue pair. (tokens.toml)
-  localparam logic [31:0] SendBurstBytes = 32'h4000;
+  // Work requests that are read and go between two bursts of long messages, if they are there. (tokens.toml)
+  localparam logic [1:0] SendReadsPerBurst = 2'h2;
 
   // Receive work requests of a QP that are prefetched. (tokens.toml)
   localparam logic [7:0] ReceivesAhead = 8'h20;
@@ -5887,6 +5887,7 @@ package vireo_spec_pkg;
     int unsigned dma_writes;
     int unsigned send_records;
     int unsigned send_requests_kept;
+    int unsigned send_burst_bytes;
     int unsigned num_msix_vectors;
   } config_t;
   // 100 Gb/s SmartNIC boards (UltraScale+ class), and the default of every command
@@ -5923,6 +5924,7 @@ package vireo_spec_pkg;
     dma_writes: 256,
     send_records: 64,
     send_requests_kept: 1024,
+    send_burst_bytes: 16384,
     num_msix_vectors: 2048
   };
   // 1 Gb/s boards with a small FPGA (ECP5 class)
@@ -5959,6 +5961,7 @@ package vireo_spec_pkg;
     dma_writes: 16,
     send_records: 16,
     send_requests_kept: 16,
+    send_burst_bytes: 4096,
     num_msix_vectors: 64
   };
   // All of them, for a module whose parameter is a number.

@@ -866,7 +866,10 @@ class LongMessage : public Errors {
   uint64_t Now() { return system_->host(0).function().NowNs(); }
   // Bytes on the wire.
   uint64_t NsOf(uint64_t bytes) const { return bytes * 8 * 1000 / config().link_mbps; }
-  uint64_t BurstNs() const { return NsOf(spec::kSendBurstBytes + spec::kSendBurstBytes / kMtu * 100); }
+  uint64_t BurstNs() const {
+    const uint64_t bytes = config().send_burst_bytes;
+    return NsOf(bytes + bytes / kMtu * 100);
+  }
   void ExpectAllOfIt() {
     const auto completion = bad_->side[0].cq->Wait(Now() + 10 * kMillisecond + 2 * NsOf(bytes_));
     ASSERT_TRUE(completion.ok() && completion->has_value());

@@ -259,10 +259,11 @@ TEST_P(Sqe, UcErrorBehindTheFirstBurstEndsInSqe) {
   options.path_mtu = spec::IbMtu::kMtu4096;
   options.qp.type = IbQpType::kUc;
   options.qp.max_send_sge = 2;
-  options.memory_bytes = 4 * spec::kSendBurstBytes;
+  const uint32_t burst = config().send_burst_bytes;
+  options.memory_bytes = 4 * burst + 40'000;
   Connect(options);
   ASSERT_FALSE(HasFatalFailure());
-  Elements what = {near().region->Sge(0, spec::kSendBurstBytes + 40'000), near().region->Sge(0, 1000)};
+  Elements what = {near().region->Sge(0, burst + 40'000), near().region->Sge(0, 1000)};
   what[1].lkey ^= 1;
   PostSend(Remote(IbWrOpcode::kRdmaWriteWithImm, 1, what, 0));
   Send(2);
@@ -273,8 +274,8 @@ TEST_P(Sqe, UcErrorBehindTheFirstBurstEndsInSqe) {
   ASSERT_TRUE(Move(0, IbQpState::kRts).ok());
   // One burst and more, again: nothing of the message before hinders it.
   Receive(1, 100);
-  what = {near().region->Sge(0, spec::kSendBurstBytes), near().region->Sge(0, spec::kSendBurstBytes)};
-  PostSend(Remote(IbWrOpcode::kRdmaWriteWithImm, 3, what, spec::kSendBurstBytes));
+  what = {near().region->Sge(0, burst), near().region->Sge(0, burst)};
+  PostSend(Remote(IbWrOpcode::kRdmaWriteWithImm, 3, what, burst));
   ExpectNext(0, 3, IbWcStatus::kSuccess, kTimeout);
   ExpectNext(1, 100, IbWcStatus::kSuccess, kTimeout);
   EXPECT_TRUE(Events(0).empty());

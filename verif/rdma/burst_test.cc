@@ -27,9 +27,9 @@ using model::Requester;
 
 constexpr spec::Config kConfig = spec::kNic100;
 constexpr uint32_t kMtu = 4096;
-constexpr uint32_t kBurst = spec::kSendBurstBytes / kMtu;  // packets
-constexpr uint64_t kBus = 0x7000'0000'0000;                // bus address of the region's memory
-constexpr Cycle kReread = 20;                              // of a work request
+constexpr uint32_t kBurst = kConfig.send_burst_bytes / kMtu;  // packets
+constexpr uint64_t kBus = 0x7000'0000'0000;                   // bus address of the region's memory
+constexpr Cycle kReread = 20;                                 // of a work request
 constexpr uint64_t kRemote = 0x1234'5678'9abc'0000;
 
 uint32_t Psn(uint32_t value) { return value & 0xff'ffff; }

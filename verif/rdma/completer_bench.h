@@ -39,10 +39,11 @@ constexpr spec::Config MakeConfig() {
   config.num_cqs = 16;
   config.num_qps = 16;
   config.send_records = 8;
+  config.send_burst_bytes = 4096;
   return config;
 }
 inline constexpr spec::Config kConfig = MakeConfig();
-inline constexpr uint32_t kBurstBytes = 4096;
+inline constexpr uint32_t kBurstBytes = kConfig.send_burst_bytes;
 inline constexpr uint32_t kFirstQueue = 2 * kConfig.net_queue_pairs + 16 + spec::kRdmaTransmitqOffset;  // with mq
 inline constexpr uint32_t kFirstQueueOne = 2 * 1 + 16 + spec::kRdmaTransmitqOffset;                     // without
 
@@ -255,7 +256,7 @@ struct Bench {
   uint32_t first_queue = 0;
   std::mt19937_64 random = sim::MakeRandom("completer");
   Agenda agenda;
-  Completer block{agenda, kConfig, kBurstBytes};
+  Completer block{agenda, kConfig};
   Channel<spec::Completion> completion_sink = Channel<spec::Completion>::Sink();
   Channel<spec::Doorbell> retired_sink = Channel<spec::Doorbell>::Sink();
   Channel<spec::QpFailure> failure_sink = Channel<spec::QpFailure>::Sink();

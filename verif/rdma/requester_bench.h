@@ -612,6 +612,11 @@ struct Reference {
 template <typename Top, uint32_t kBurst, const spec::Config& kOf = kConfig>
 struct BasicBench {
   static constexpr uint32_t kBurstBytes = kBurst;
+  static constexpr spec::Config kWithBurst = [] {
+    spec::Config config = kOf;
+    config.send_burst_bytes = kBurst;
+    return config;
+  }();
   BasicBench() : bench(rtl, agenda, random) {
     block.memory_check_out.Connect(check_sink, block);
     block.job_out.Connect(job_sink, block);
@@ -804,7 +809,7 @@ struct BasicBench {
 
   std::mt19937_64 random = sim::MakeRandom("requester");
   Agenda agenda;
-  Requester block{agenda, kOf, Requester::kPackets, kBurst};
+  Requester block{agenda, kWithBurst};
   uint64_t resent = 0, resent_in_rtl = 0;  // packets of replays
   Channel<spec::MemoryCheck> check_sink = Channel<spec::MemoryCheck>::Sink();
   Channel<spec::DmaReadRequest> fetch_sink = Channel<spec::DmaReadRequest>::Sink();
