@@ -62,6 +62,7 @@ ibv_device_attr Attributes(Context& context) {
   out.max_srq = Int(device.max_srq);
   out.max_srq_wr = device.max_srq == 0 ? 0 : Int(device.max_qp_wr);
   out.max_srq_sge = device.max_srq == 0 ? 0 : Int(device.max_recv_sge);
+  if (device.max_srq != 0) out.device_cap_flags |= IBV_DEVICE_SRQ_RESIZE;
   out.max_pkeys = 1;
   out.local_ca_ack_delay = device.local_ca_ack_delay;
   out.phys_port_cnt = kPort;

@@ -6,6 +6,13 @@
 #include "host/ibverbs/objects.h"
 
 namespace vireo::ibverbs {
+namespace {
+
+// Room for ibv_modify_srq.
+constexpr uint32_t kRoomTimes = 4;
+constexpr uint32_t kRoomAtLeast = 1024;
+
+}  // namespace
 
 int PostSrqRecv(ibv_srq* srq, ibv_recv_wr* request, ibv_recv_wr** bad) {
   Srq& ours = Of(srq);
@@ -38,7 +45,11 @@ VIREO_API ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* init) {
   auto srq = std::make_unique<Srq>();
   std::lock_guard guard(context.control);
   // The man page: the numbers of `init` become the actual ones, and srq_limit is irrelevant here.
-  auto impl = Of(pd).impl->CreateSrq({.max_wr = init->attr.max_wr, .max_sge = init->attr.max_sge});
+  const uint32_t max_srq_wr = context.device->attributes().max_qp_wr;
+  const uint32_t wanted = init->attr.max_wr;
+  const uint32_t room =
+      std::min(max_srq_wr, std::max(kRoomAtLeast, wanted > max_srq_wr / kRoomTimes ? max_srq_wr : wanted * kRoomTimes));
+  auto impl = Of(pd).impl->CreateSrq({.max_wr = wanted, .max_sge = init->attr.max_sge, .room = room});
   if (!impl.ok()) return Null(impl.error());
   srq->impl = std::move(impl).value();
   srq->pd = PdUse(pd);
@@ -58,10 +69,28 @@ VIREO_API int ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* attributes, int mask) {
   Srq& ours = Of(srq);
   if (!ours.context().IsOwnedByThisProcess()) return EIO;
   if ((mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)) != 0) return EINVAL;
-  if ((mask & IBV_SRQ_MAX_WR) != 0) return EOPNOTSUPP;  // the device does not have IBV_DEVICE_SRQ_RESIZE
-  if ((mask & IBV_SRQ_LIMIT) == 0) return 0;
   std::lock_guard guard(ours.context().control);
   std::lock_guard receive(ours.receive);
+  if ((mask & IBV_SRQ_MAX_WR) != 0) {
+    // Nothing changes if the limit does not fit.
+    const uint32_t limit = (mask & IBV_SRQ_LIMIT) != 0 ? attributes->srq_limit : ours.impl->limit();
+    if (attributes->max_wr == 0 || attributes->max_wr > ours.context().device->attributes().max_qp_wr ||
+        limit > attributes->max_wr) {
+      return EINVAL;
+    }
+    // A limit that is above will be replaced.
+    const uint32_t former = ours.impl->limit();
+    const bool is_above = former > attributes->max_wr;
+    if (is_above) {
+      if (Status disarmed = ours.impl->Arm(0); !disarmed.ok()) return ErrnoOf(disarmed.error());
+    }
+    if (Status resized = ours.impl->Resize(attributes->max_wr); !resized.ok()) {
+      if (is_above) static_cast<void>(ours.impl->Arm(former));
+      return resized.error().code == vireo::host::ErrorCode::kBadState ? EINVAL : ErrnoOf(resized.error());
+    }
+    ours.attributes.max_wr = attributes->max_wr;
+  }
+  if ((mask & IBV_SRQ_LIMIT) == 0) return 0;
   Status armed = ours.impl->Arm(attributes->srq_limit);
   return armed.ok() ? 0 : ErrnoOf(armed.error());
 }

@@ -13,6 +13,7 @@ namespace vireo::verbs {
 struct SharedReceiveQueueOptions {
   uint32_t max_wr = 64;  // outstanding; the ring is rounded up to a power of two
   uint32_t max_sge = 1;  // per work request
+  uint32_t room = 0;     // max_wr up to which Resize can go; 0: the same
 };
 
 class SharedReceiveQueue {
@@ -29,8 +30,12 @@ class SharedReceiveQueue {
   // that took them was reset. kInvalidArgument: more elements than max_sge.
   Status PostRecv(const RecvRequest& request);
 
+  // Changes max_wr; receives stay. kNoSpace: above the room. kBadState: more are outstanding. kInvalidArgument: 0, or
+  // below the limit that is armed.
+  Status Resize(uint32_t max_wr);
+
   // Arms the event srq_limit_reached, once: fewer than `limit` receives are left that no queue pair has taken. 0:
-  // disarms it. kRefused: above max_wr.
+  // disarms it. kRefused, or kInvalidArgument after room was asked for: above max_wr.
   Status Arm(uint32_t limit);
   // To be called for each event srq_limit_reached of this queue. True: the limit is reached, and no limit is armed any
   // more. False: receives were posted after it was armed, and it is armed again.

@@ -7,18 +7,41 @@
 namespace vireo::verbs {
 
 Status WorkHalf::Open(Device& device, uint16_t index, uint32_t count, uint32_t elements, size_t fixed_bytes) {
+  return OpenWithRoom(device, index, count, count, elements, fixed_bytes);
+}
+
+Status WorkHalf::OpenWithRoom(Device& device, uint16_t index, uint32_t count, uint32_t room, uint32_t elements,
+                              size_t fixed_bytes) {
   entries = count;
   max_sge = elements;
   if (entries == 0) return {};  // never posted to; the device needs no virtqueue then
-  Result<host::Queue> queue = device.OpenQueue(index, entries, std::nullopt);
+  Result<host::Queue> queue = device.OpenQueue(index, room, std::nullopt);
   if (!queue.ok()) return queue.error();
   work.emplace(Device::WorkQueue{.queue = std::move(queue).value(), .memory = nullptr});
   constexpr size_t kAlignment = 64;
   slot_bytes = (fixed_bytes + max_sge * spec::RdmaSge::kBytes + kAlignment - 1) / kAlignment * kAlignment;
-  Result<host::DmaBuffer> memory = device.function().AllocateDma(entries * slot_bytes, kAlignment);
+  Result<host::DmaBuffer> memory = device.function().AllocateDma(room * slot_bytes, kAlignment);
   if (!memory.ok()) return memory.error();
   work->memory = std::move(memory).value();
+  for (host::Token slot = room; slot-- > entries;) spare_slots.push_back(slot);
   for (host::Token slot = entries; slot-- > 0;) free_slots.push_back(slot);
+  return {};
+}
+
+Status WorkHalf::Resize(uint32_t count) {
+  if (Status reclaimed = Reclaim(); !reclaimed.ok()) return reclaimed;
+  const auto move = [](std::vector<host::Token>& from, std::vector<host::Token>& to, size_t slots) {
+    to.insert(to.end(), from.end() - static_cast<ptrdiff_t>(slots), from.end());
+    from.resize(from.size() - slots);
+  };
+  if (count > entries) {
+    if (count - entries > spare_slots.size()) return Error{ErrorCode::kNoSpace, "a queue has no room for more"};
+    move(spare_slots, free_slots, count - entries);
+  } else {
+    if (entries - count > free_slots.size()) return Error{ErrorCode::kBadState, "more are outstanding"};
+    move(free_slots, spare_slots, entries - count);
+  }
+  entries = count;
   return {};
 }
 

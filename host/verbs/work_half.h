@@ -29,9 +29,16 @@ struct WorkHalf {
   uint32_t max_sge = 0;
   size_t slot_bytes = 0;
   std::vector<host::Token> free_slots;
+  std::vector<host::Token> spare_slots;  // not to be taken: for Resize
 
   // Enables the virtqueue. Without entries it is never posted to, and the device needs no virtqueue.
   Status Open(Device& device, uint16_t index, uint32_t count, uint32_t elements, size_t fixed_bytes);
+  // As Open, with a virtqueue and slots for `room` work requests, so that Resize can follow.
+  Status OpenWithRoom(Device& device, uint16_t index, uint32_t count, uint32_t room, uint32_t elements,
+                      size_t fixed_bytes);
+  // Changes the number of work requests that can be outstanding. kNoSpace: above the room. kBadState: more are
+  // outstanding.
+  Status Resize(uint32_t count);
   // Re-enables a stopped virtqueue, empty.
   Status Reopen(Device& device);
   // Frees the slots of completed work requests.

@@ -332,8 +332,6 @@ TEST_F(Overlay, SharedReceiveQueueHasALimitAndCannotBeDestroyedInUse) {
   EXPECT_EQ(wanted.attr.max_wr, 16U);
   ibv_srq_attr attributes{.max_wr = 0, .max_sge = 0, .srq_limit = 17};
   EXPECT_EQ(ibv_modify_srq(srq, &attributes, IBV_SRQ_LIMIT), EINVAL);
-  attributes.srq_limit = 5;
-  EXPECT_EQ(ibv_modify_srq(srq, &attributes, IBV_SRQ_MAX_WR), EOPNOTSUPP);
   ibv_cq* cq = ibv_create_cq(context_, 10, nullptr, nullptr, 0);
   ASSERT_NE(cq, nullptr);
   ibv_qp_init_attr init{};
@@ -377,6 +375,78 @@ TEST_F(Overlay, SharedReceiveQueueHasALimitAndCannotBeDestroyedInUse) {
   ibv_ack_async_event(&event);
   EXPECT_EQ(ibv_query_srq(srq, &attributes), 0);
   EXPECT_EQ(attributes.srq_limit, 0U);
+  EXPECT_EQ(ibv_destroy_srq(srq), 0);
+  EXPECT_EQ(ibv_destroy_cq(cq), 0);
+}
+
+TEST_F(Overlay, SharedReceiveQueueIsResizedWithReceivesInIt) {
+  ibv_device_attr device;
+  ASSERT_EQ(ibv_query_device(context_, &device), 0);
+  EXPECT_NE(device.device_cap_flags & IBV_DEVICE_SRQ_RESIZE, 0U);
+  ibv_srq_init_attr wanted{};
+  wanted.attr = {.max_wr = 4, .max_sge = 1, .srq_limit = 0};
+  ibv_srq* srq = ibv_create_srq(pd_, &wanted);
+  ASSERT_NE(srq, nullptr);
+  ibv_cq* cq = ibv_create_cq(context_, 64, nullptr, nullptr, 0);
+  std::array<ibv_qp*, 2> qp{};
+  for (size_t i = 0; i < 2; ++i) {
+    ibv_qp_init_attr_ex init = QpAttributes(cq);
+    init.srq = i == 1 ? srq : nullptr;
+    qp.at(i) = ibv_create_qp_ex(context_, &init);
+    ASSERT_NE(qp.at(i), nullptr);
+  }
+  Connect(qp[0], qp[1]->qp_num);
+  Connect(qp[1], qp[0]->qp_num);
+  ibv_recv_wr receive{};
+  ibv_recv_wr* bad_receive = nullptr;
+  const auto post = [&](uint64_t wr_id) {
+    receive.wr_id = wr_id;
+    return ibv_post_srq_recv(srq, &receive, &bad_receive);
+  };
+  const auto resize = [srq](uint32_t max_wr, uint32_t limit, int mask) {
+    ibv_srq_attr attributes{.max_wr = max_wr, .max_sge = 0, .srq_limit = limit};
+    return ibv_modify_srq(srq, &attributes, mask);
+  };
+  for (uint64_t i = 0; i < 4; ++i) EXPECT_EQ(post(i), 0);
+  EXPECT_EQ(post(4), ENOMEM);
+  // More: those that are there stay.
+  EXPECT_EQ(resize(6, 0, IBV_SRQ_MAX_WR), 0);
+  EXPECT_EQ(post(4), 0);
+  EXPECT_EQ(post(5), 0);
+  EXPECT_EQ(post(6), ENOMEM);
+  ibv_srq_attr now{};
+  EXPECT_EQ(ibv_query_srq(srq, &now), 0);
+  EXPECT_EQ(now.max_wr, 6U);
+  // Not fewer than are outstanding, none, or more than the device has.
+  EXPECT_EQ(resize(5, 0, IBV_SRQ_MAX_WR), EINVAL);
+  EXPECT_EQ(resize(0, 0, IBV_SRQ_MAX_WR), EINVAL);
+  EXPECT_EQ(resize(static_cast<uint32_t>(device.max_srq_wr) + 1, 0, IBV_SRQ_MAX_WR), EINVAL);
+  EXPECT_EQ(resize(1025, 0, IBV_SRQ_MAX_WR), ENOMEM);  // the room of a small queue
+  EXPECT_EQ(resize(1024, 0, IBV_SRQ_MAX_WR), 0);
+  EXPECT_EQ(resize(6, 0, IBV_SRQ_MAX_WR), 0);
+  // The limit is at most the size, the new one if both change.
+  EXPECT_EQ(resize(0, 7, IBV_SRQ_LIMIT), EINVAL);
+  EXPECT_EQ(resize(7, 8, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT), EINVAL);
+  EXPECT_EQ(resize(7, 6, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT), 0);
+  EXPECT_EQ(ibv_query_srq(srq, &now), 0);
+  EXPECT_EQ(now.max_wr, 7U);
+  EXPECT_EQ(now.srq_limit, 6U);
+  // Messages take them in the order of posting.
+  ibv_send_wr send{};
+  ibv_send_wr* bad_send = nullptr;
+  send.opcode = IBV_WR_SEND;
+  for (uint64_t i = 0; i < 6; ++i) {
+    ASSERT_EQ(ibv_post_send(qp[0], &send, &bad_send), 0);
+    const ibv_wc wc = Next(cq);
+    EXPECT_EQ(wc.status, IBV_WC_SUCCESS);
+    EXPECT_EQ(wc.wr_id, i);
+  }
+  // Fewer, now that they are free.
+  EXPECT_EQ(resize(2, 0, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT), 0);
+  EXPECT_EQ(post(0), 0);
+  EXPECT_EQ(post(1), 0);
+  EXPECT_EQ(post(2), ENOMEM);
+  for (ibv_qp* one : qp) EXPECT_EQ(ibv_destroy_qp(one), 0);
   EXPECT_EQ(ibv_destroy_srq(srq), 0);
   EXPECT_EQ(ibv_destroy_cq(cq), 0);
 }
