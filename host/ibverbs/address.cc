@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Address handles, also from received completions.
 #include <endian.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -26,7 +28,8 @@ std::optional<service::Gid> FindGid(const Context& context, const uint8_t* gid) 
   return found == gids.end() ? std::nullopt : std::optional(*found);
 }
 
-constexpr size_t kIpv4Begin = 20;  // of 40: the IPv4 header is at the end of the GRH area [IBTA annex A17, 17.4.5.1]
+constexpr size_t kAreaBytes = 40;
+constexpr size_t kIpv4Begin = 20;  // of them: the IPv4 header is at the end of the GRH area [IBTA annex A17, 17.4.5.1]
 
 bool HasIpv4Header(const uint8_t* area) {
   const uint8_t* header = area + kIpv4Begin;
@@ -44,6 +47,32 @@ void MapIpv4(const uint8_t* address, uint8_t (&gid)[16]) {
 }
 
 }  // namespace
+
+uint8_t ToServiceLevel(Context& context, const spec::RdmaCqReq& completion) {
+  if ((completion.wc_flags & spec::IbWcFlags::kGrh) == 0) return 0;
+  const uint64_t address = context.datagrams.Take(completion);
+  if (address == 0) return 0;
+  // By the kernel, because the program may have unmapped it.
+  uint8_t area[kAreaBytes]{};
+  const iovec to{.iov_base = area, .iov_len = sizeof area};
+  const iovec from{.iov_base = reinterpret_cast<void*>(address),  // NOLINT(performance-no-int-to-ptr)
+                   .iov_len = sizeof area};
+  if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != sizeof area) return 0;
+  constexpr uint8_t kUdp = 8;
+  constexpr uint8_t kIpv6 = 1;
+  constexpr uint8_t kIpv4 = 2;
+  constexpr size_t kDestination = 16;
+  uint8_t local[16];
+  const bool is_ipv4 = HasIpv4Header(area);
+  if (is_ipv4) {
+    MapIpv4(area + kIpv4Begin + kDestination, local);
+  } else {
+    std::copy_n(area + sizeof area - sizeof local, sizeof local, local);
+  }
+  // Any other memory is not a header to this NIC.
+  if (!FindGid(context, local).has_value()) return 0;
+  return kUdp | (is_ipv4 ? kIpv4 : kIpv6);
+}
 
 int ToAhAttr(Context& context, const ibv_ah_attr& attributes, spec::RdmaAhAttr& out) {
   if (attributes.port_num != kPort) return EINVAL;
@@ -135,7 +164,6 @@ VIREO_API int ibv_init_ah_from_wc(ibv_context* context, uint8_t port, ibv_wc* wc
   route.sgid_index = static_cast<uint8_t>(own->index);
   route.hop_limit = 0xff;
   attributes->is_global = 1;
-  attributes->sl = wc->sl;
   return 0;
 }
 

@@ -148,7 +148,10 @@ int PollCq(ibv_cq* cq, int count, ibv_wc* completions) {
         if (done == 0) return -1;
         break;
       }
-      for (size_t i = 0; i < *polled; ++i) completions[done++] = ToWc(batch[i]);
+      for (size_t i = 0; i < *polled; ++i) {
+        completions[done] = ToWc(batch[i]);
+        completions[done++].sl = ToServiceLevel(ours.context(), batch[i]);
+      }
       if (*polled < room) break;
     }
     if (wanted != 0) ours.OnPolled(done, done == wanted);
@@ -247,6 +250,7 @@ int TakeOne(Cq& cq) {
   clock_gettime(CLOCK_REALTIME, &cq.polled_at);
   cq.ex.wr_id = cq.current.wr_id;
   cq.ex.status = ToWcStatus(cq.current.status);
+  cq.service_level = ToServiceLevel(cq.context(), cq.current);
   return 0;
 }
 
@@ -296,7 +300,7 @@ void SetCqApi(Cq& cq) {
   ex.read_completion_wallclock_ns = [](ibv_cq_ex* current) { return Nanoseconds(Of(current).polled_at); };
   // InfiniBand only: Ethernet has no LIDs.
   ex.read_slid = [](ibv_cq_ex*) { return uint32_t{0}; };
-  ex.read_sl = [](ibv_cq_ex*) { return uint8_t{0}; };
+  ex.read_sl = [](ibv_cq_ex* current) { return Of(current).service_level; };
   ex.read_dlid_path_bits = [](ibv_cq_ex*) { return uint8_t{0}; };
 }
 

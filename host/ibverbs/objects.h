@@ -3,8 +3,8 @@
 // deleted by the verb that destroys them.
 //
 // Lock order: Context::control (everything but posting and polling), Qp::send, Qp::receive or Srq::receive,
-// VectorWatcher's, Cq::lock, Channel::lock. A context belongs to the process that opened it: in a child of fork() calls
-// fail, and destruction has no effect.
+// VectorWatcher's, Cq::lock, Channel::lock, DatagramReceives'. A context belongs to the process that opened it: in a
+// child of fork() calls fail, and destruction has no effect.
 #pragma once
 
 #include <atomic>
@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "host/driver/file_descriptor.h"
+#include "host/ibverbs/datagrams.h"
 #include "host/ibverbs/passthrough.h"
 #include "host/service/client.h"
 #include "host/verbs/completion_queue.h"
@@ -84,6 +85,7 @@ struct Context {
   std::unordered_map<uint32_t, Cq*> cqs;
   std::unordered_map<uint32_t, Srq*> srqs;
   std::unordered_map<uint32_t, Mr*> mrs;  // by number; of this process's memory
+  DatagramReceives datagrams;
   std::unique_ptr<VectorWatcher> watcher;
   bool link_up = false;
   // Asynchronous events. async_fd is an epoll descriptor: readable while the service's socket has one, or `pending`
@@ -199,6 +201,7 @@ struct Cq {
   std::unique_lock<std::mutex> polling;  // from start_poll to end_poll
   size_t polled_count = 0;               // since start_poll
   bool polled_all = false;               // next_poll found none
+  uint8_t service_level = 0;             // of `current`
   spec::RdmaCqReq current{};
 
   Context& context() { return Of(ex.context); }
@@ -314,6 +317,10 @@ void SetCqApi(Cq& cq);
 // Converts to the device's format; 0 or an errno. A MAC address that cannot be derived from the GID is left 0: the
 // service resolves it.
 int ToAhAttr(Context& context, const ibv_ah_attr& attributes, spec::RdmaAhAttr& out);
+// Of a datagram's completion, what other adapters report of RoCE as its service level, and UCX takes from there: bit 3
+// for UDP and the type of the network header, 1: IPv6, 2: IPv4. 0: any other completion, or not known, because the
+// header is not in one piece, the receive was a shared one, or the memory has another address than its region.
+uint8_t ToServiceLevel(Context& context, const spec::RdmaCqReq& completion);
 void FromAhAttr(const spec::RdmaAhAttr& in, ibv_ah_attr& out);
 ibv_wc ToWc(const spec::RdmaCqReq& completion);
 ibv_wc_opcode ToWcOpcode(spec::IbWcOpcode opcode);

@@ -161,6 +161,7 @@ int Modify(Qp& qp, const ibv_qp_attr& in, int mask) {
   if (Status modified = qp.impl->Modify(out, device_mask); !modified.ok()) return ErrnoOf(modified.error());
   ibv_qp& base = qp.ex.qp_base;
   if (changes) base.state = in.qp_state;
+  if (resets) qp.context().datagrams.Forget(base.qp_num);
   if (resets) DiscardCompletions(&Of(base.send_cq), &Of(base.recv_cq), base.qp_num);
   return 0;
 }
@@ -261,6 +262,8 @@ int PostRecv(ibv_qp* qp, ibv_recv_wr* request, ibv_recv_wr** bad) {
   if (!ours.context().IsOwnedByThisProcess()) return EIO;
   ours.context().shared->CountCall();
   std::lock_guard guard(ours.receive);
+  const bool is_datagram = qp->qp_type == IBV_QPT_UD && qp->srq == nullptr;
+  DatagramReceives& datagrams = ours.context().datagrams;
   std::array<spec::RdmaSge, 32> elements;
   for (; request != nullptr; request = request->next) {
     *bad = request;
@@ -268,8 +271,15 @@ int PostRecv(ibv_qp* qp, ibv_recv_wr* request, ibv_recv_wr** bad) {
     const std::span sges(request->sg_list, static_cast<size_t>(request->num_sge));
     if (sges.size() > elements.size()) return EINVAL;
     std::ranges::transform(sges, elements.begin(), ToSge);
+    if (is_datagram) {
+      const bool has_header = !sges.empty() && sges[0].length >= spec::kRdmaUdGrhBytes;
+      datagrams.Add(qp->qp_num, request->wr_id, has_header ? sges[0].addr : 0, ours.init.cap.max_recv_wr);
+    }
     Status posted = ours.impl->PostRecv({.wr_id = request->wr_id, .sg_list = std::span(elements).first(sges.size())});
-    if (!posted.ok()) return ErrnoOf(posted.error());
+    if (!posted.ok()) {
+      if (is_datagram) datagrams.RemoveLast(qp->qp_num);
+      return ErrnoOf(posted.error());
+    }
   }
   return 0;
 }
@@ -355,6 +365,7 @@ VIREO_API int ibv_destroy_qp(ibv_qp* qp) {
   {
     std::lock_guard guard(context.control);
     context.qps.erase(qp->qp_num);  // no more events
+    context.datagrams.Forget(qp->qp_num);
     ours.impl.reset();
     ours.pd.End();
     context.DropStaleEvents();

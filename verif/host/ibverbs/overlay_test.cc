@@ -451,6 +451,70 @@ TEST_F(Overlay, SharedReceiveQueueIsResizedWithReceivesInIt) {
   EXPECT_EQ(ibv_destroy_cq(cq), 0);
 }
 
+// As other adapters report it in RoCE, and UCX needs it: UDP with IPv6, with IPv4.
+TEST_F(Overlay, ServiceLevelOfADatagramTellsItsNetworkHeader) {
+  ibv_cq* cq = ibv_create_cq(context_, 16, nullptr, nullptr, 0);
+  ibv_qp_init_attr_ex init = QpAttributes(cq, IBV_QPT_UD);
+  ibv_qp* qp = ibv_create_qp_ex(context_, &init);
+  ASSERT_NE(qp, nullptr);
+  constexpr uint32_t kQkey = 0x1111;
+  ibv_qp_attr state{};
+  state.qp_state = IBV_QPS_INIT;
+  state.port_num = 1;
+  state.qkey = kQkey;
+  ASSERT_EQ(ibv_modify_qp(qp, &state, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY), 0);
+  state.qp_state = IBV_QPS_RTR;
+  ASSERT_EQ(ibv_modify_qp(qp, &state, IBV_QP_STATE), 0);
+  state.qp_state = IBV_QPS_RTS;
+  ASSERT_EQ(ibv_modify_qp(qp, &state, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
+  ibv_mr* mr = ibv_reg_mr(pd_, memory_, kBytes, kAll);
+  // One whose addresses are not the program's, and none with the header in one piece.
+  ibv_mr* moved = ibv_reg_mr_iova(pd_, memory_, 4096, uint64_t{1} << 46, kAll);
+  ASSERT_NE(moved, nullptr);
+  const auto at = reinterpret_cast<uint64_t>(memory_);
+  struct Case {
+    std::vector<ibv_sge> elements;
+    uint8_t gid;
+    uint8_t expected;
+  };
+  for (const Case& one : {Case{{{at, 200, mr->lkey}}, 0, 9}, Case{{{at, 200, mr->lkey}}, kIpv4Gid, 10},
+                          Case{{{at, 39, mr->lkey}, {at + 100, 200, mr->lkey}}, kIpv4Gid, 0},
+                          Case{{{uint64_t{1} << 46, 200, moved->lkey}}, kIpv4Gid, 0},
+                          Case{{{at, 40, mr->lkey}, {at + 100, 200, mr->lkey}}, kIpv4Gid, 10}}) {
+    ibv_ah_attr path{};
+    path.is_global = 1;
+    path.port_num = 1;
+    path.grh.sgid_index = one.gid;
+    ASSERT_EQ(ibv_query_gid(context_, 1, one.gid, &path.grh.dgid), 0);
+    ibv_ah* ah = ibv_create_ah(pd_, &path);
+    ASSERT_NE(ah, nullptr);
+    std::vector<ibv_sge> elements = one.elements;
+    ibv_recv_wr receive{};
+    receive.wr_id = 2;
+    receive.sg_list = elements.data();
+    receive.num_sge = static_cast<int>(elements.size());
+    ibv_recv_wr* bad_receive = nullptr;
+    ASSERT_EQ(ibv_post_recv(qp, &receive, &bad_receive), 0);
+    ibv_send_wr send{};
+    send.wr_id = 1;
+    send.opcode = IBV_WR_SEND;
+    send.wr.ud = {.ah = ah, .remote_qpn = qp->qp_num, .remote_qkey = kQkey};
+    send.send_flags = IBV_SEND_SIGNALED;
+    ibv_send_wr* bad_send = nullptr;
+    ASSERT_EQ(ibv_post_send(qp, &send, &bad_send), 0);
+    for (int i = 0; i < 2; ++i) {
+      const ibv_wc wc = Next(cq);
+      EXPECT_EQ(wc.status, IBV_WC_SUCCESS);
+      EXPECT_EQ(wc.sl, wc.wr_id == 2 ? one.expected : 0) << unsigned{one.gid};
+    }
+    EXPECT_EQ(ibv_destroy_ah(ah), 0);
+  }
+  EXPECT_EQ(ibv_destroy_qp(qp), 0);
+  EXPECT_EQ(ibv_destroy_cq(cq), 0);
+  EXPECT_EQ(ibv_dereg_mr(moved), 0);
+  EXPECT_EQ(ibv_dereg_mr(mr), 0);
+}
+
 TEST_F(Overlay, UnusedGidsAreZerosOrNoData) {
   ibv_port_attr port;
   ASSERT_EQ(ibv_query_port(context_, 1, &port), 0);
