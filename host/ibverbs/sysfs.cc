@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "host/ibverbs/objects.h"
@@ -22,6 +24,8 @@ using Kind = SysfsNode::Kind;
 constexpr std::string_view kDevices = "/sys/class/infiniband";
 constexpr std::string_view kVerbs = "/sys/class/infiniband_verbs";
 constexpr std::string_view kNodes = "/dev/infiniband";
+// Where the class directories' links lead, as on Linux for a device without a parent: a directory for each device.
+constexpr std::string_view kRoot = "/sys/devices/virtual/vireo";
 
 template <typename... Values>
 std::string Format(const char* format, Values... values) {
@@ -56,14 +60,34 @@ uint32_t GidTableLength(Device& device) {
   return device.gid_table_length;
 }
 
-std::optional<SysfsNode> File(std::string text) { return SysfsNode{Kind::kFile, std::move(text) + "\n"}; }
-std::optional<SysfsNode> Directory() { return SysfsNode{Kind::kDirectory}; }
+std::optional<service::Gid> FindGid(const Device& device, uint32_t index) {
+  const std::vector<service::Gid> gids = device.gids->Read();
+  const auto gid = std::ranges::find(gids, index, &service::Gid::index);
+  return gid == gids.end() ? std::nullopt : std::optional(*gid);
+}
+
+SysfsNode File(std::string text) { return {.kind = Kind::kFile, .text = std::move(text) + "\n"}; }
+SysfsNode Directory(std::vector<SysfsNode::Entry> entries) {
+  return {.kind = Kind::kDirectory, .entries = std::move(entries)};
+}
+
+void AddEntry(std::vector<SysfsNode::Entry>& entries, std::string_view name, Kind kind) {
+  if (std::ranges::find(entries, name, &SysfsNode::Entry::name) == entries.end())
+    entries.push_back({std::string(name), kind});
+}
 
 // Removes `head` and a following '/'. False: `path` is neither `head` nor below it.
 bool Descend(std::string_view& path, std::string_view head) {
   if (!path.starts_with(head) || (path.size() > head.size() && path[head.size()] != '/')) return false;
   path.remove_prefix(std::min(head.size() + 1, path.size()));
   return true;
+}
+
+// Removes the first name of a path and a following '/'.
+std::string_view TakeName(std::string_view& path) {
+  const std::string_view name = path.substr(0, path.find('/'));
+  path.remove_prefix(std::min(name.size() + 1, path.size()));
+  return name;
 }
 
 // An entry of a table: a decimal number below `length`.
@@ -74,76 +98,221 @@ std::optional<uint32_t> Index(std::string_view text, uint32_t length) {
   return index;
 }
 
-std::optional<SysfsNode> FindInPort(Device& device, std::string_view path) {
-  const service::SharedDevice::Info& info = device.info;
-  if (path.empty() || path == "gids" || path == "pkeys" || path == "gid_attrs" || path == "gid_attrs/types" ||
-      path == "gid_attrs/ndevs") {
-    return Directory();
-  }
-  if (path == "state") return File(IsLinkUp(device) ? "4: ACTIVE" : "1: DOWN");
-  if (path == "phys_state") return File(IsLinkUp(device) ? "5: LinkUp" : "3: Disabled");
-  if (path == "rate") return File(RateText(info.link_mbps));
-  if (path == "link_layer") return File("Ethernet");
-  if (path == "lid" || path == "sm_lid") return File("0x0");
-  if (path == "lid_mask_count" || path == "sm_sl") return File("0");
-  if (path == "cap_mask") return File(Format("0x%08x", kPortCapFlags));
-  if (path == "pkeys/0") return File(Format("0x%04x", unsigned{kFullPkey}));
-  const bool is_gid = Descend(path, "gids");
-  const bool is_type = !is_gid && Descend(path, "gid_attrs/types");
-  if (!is_gid && !is_type && !Descend(path, "gid_attrs/ndevs")) return std::nullopt;
-  const std::optional<uint32_t> index = Index(path, GidTableLength(device));
-  if (!index.has_value()) return std::nullopt;
-  const std::vector<service::Gid> gids = device.gids->Read();
-  const auto gid = std::ranges::find(gids, *index, &service::Gid::index);
-  constexpr uint8_t kNoGid[16]{};
-  if (is_gid) return File(GidText(gid == gids.end() ? kNoGid : gid->gid));
-  if (gid == gids.end()) return SysfsNode{Kind::kFile, "", EINVAL};
-  return File(is_type ? "RoCE v2" : info.netdev);
+// A file, or with `length` a directory of a table's entries, whose names are the numbers below it.
+struct Attribute {
+  std::string_view path;
+  SysfsNode (*read)(Device&, uint32_t index);
+  uint32_t (*length)(Device&) = nullptr;
+};
+
+// Of the PCI function. The NUMA node is that of a device whose node is not known.
+constexpr Attribute kOfFunction[] = {
+    {"numa_node", [](Device&, uint32_t) { return File("-1"); }},
+    {"vendor", [](Device&, uint32_t) { return File(Format("0x%04x", kVirtioVendor)); }},
+    {"device", [](Device&, uint32_t) { return File(Format("0x%04x", kVirtioNet)); }},
+};
+
+SysfsNode ReadGid(Device& device, uint32_t index) {
+  constexpr uint8_t kNone[16]{};
+  const auto gid = FindGid(device, index);
+  return File(GidText(gid.has_value() ? gid->gid : kNone));
+}
+// What Linux refuses to read for an unused GID.
+SysfsNode ReadGidAttribute(const Device& device, uint32_t index, const std::string& text) {
+  if (FindGid(device, index).has_value()) return File(text);
+  return {.kind = Kind::kFile, .error = EINVAL};
 }
 
-std::optional<SysfsNode> FindInDevice(Device& device, std::string_view path) {
-  if (path.empty() || path == "ports" || path == "device") return Directory();
-  if (path == "node_type") return File("1: CA");
-  if (path == "node_guid" || path == "sys_image_guid") return File(GuidText(device.info.node_guid));
-  if (path == "node_desc") return File(device.info.name);
-  if (path == "fw_ver") return File("vireo");
-  if (path == "device/numa_node") return File("-1");  // as of a device whose node is unknown
-  if (path == "device/vendor") return File(Format("0x%04x", kVirtioVendor));
-  if (path == "device/device") return File(Format("0x%04x", kVirtioNet));
-  return Descend(path, "ports/1") ? FindInPort(device, path) : std::nullopt;
-}
+constexpr Attribute kOfDevice[] = {
+    {"node_type", [](Device&, uint32_t) { return File("1: CA"); }},
+    {"node_guid", [](Device& device, uint32_t) { return File(GuidText(device.info.node_guid)); }},
+    {"sys_image_guid", [](Device& device, uint32_t) { return File(GuidText(device.info.node_guid)); }},
+    {"node_desc", [](Device& device, uint32_t) { return File(device.info.name); }},
+    {"fw_ver", [](Device&, uint32_t) { return File("vireo"); }},
+    {"hca_type", [](Device&, uint32_t) { return File("vireo"); }},
+    {"ports/1/state", [](Device& device, uint32_t) { return File(IsLinkUp(device) ? "4: ACTIVE" : "1: DOWN"); }},
+    {"ports/1/phys_state",
+     [](Device& device, uint32_t) { return File(IsLinkUp(device) ? "5: LinkUp" : "3: Disabled"); }},
+    {"ports/1/rate", [](Device& device, uint32_t) { return File(RateText(device.info.link_mbps)); }},
+    {"ports/1/link_layer", [](Device&, uint32_t) { return File("Ethernet"); }},
+    {"ports/1/lid", [](Device&, uint32_t) { return File("0x0"); }},
+    {"ports/1/sm_lid", [](Device&, uint32_t) { return File("0x0"); }},
+    {"ports/1/lid_mask_count", [](Device&, uint32_t) { return File("0"); }},
+    {"ports/1/sm_sl", [](Device&, uint32_t) { return File("0"); }},
+    {"ports/1/cap_mask", [](Device&, uint32_t) { return File(Format("0x%08x", kPortCapFlags)); }},
+    {"ports/1/pkeys", [](Device&, uint32_t) { return File(Format("0x%04x", unsigned{kFullPkey})); },
+     [](Device&) { return 1U; }},
+    {"ports/1/gids", ReadGid, GidTableLength},
+    {"ports/1/gid_attrs/types",
+     [](Device& device, uint32_t index) { return ReadGidAttribute(device, index, "RoCE v2"); }, GidTableLength},
+    {"ports/1/gid_attrs/ndevs",
+     [](Device& device, uint32_t index) { return ReadGidAttribute(device, index, device.info.netdev); },
+     GidTableLength},
+};
+constexpr std::string_view kPort1 = "ports/1";
 
-}  // namespace
+constexpr Attribute kOfVerbs[] = {
+    {"ibdev", [](Device& device, uint32_t) { return File(device.info.name); }},
+    {"abi_version", [](Device&, uint32_t) { return File("1"); }},
+};
 
-std::optional<SysfsNode> FindSysfsNode(std::string_view path) {
-  // Every file that the program opens passes here.
-  if ((!path.starts_with(kDevices) && !path.starts_with(kNodes)) || !IsActive()) return std::nullopt;
-  while (path.ends_with('/')) path.remove_suffix(1);
-  const std::vector<Device*> devices = VisibleDevices();
-  if (devices.empty()) return std::nullopt;
-  if (path == kDevices || path == kVerbs || path == kNodes) return Directory();
-  if (Descend(path, kNodes)) {
-    const bool is_node = path == "rdma_cm" ||
-                         std::ranges::any_of(devices, [&](Device* device) { return path == device->device.dev_name; });
-    return is_node ? std::optional(SysfsNode{Kind::kCharacterDevice}) : std::nullopt;
-  }
-  const bool is_verbs = Descend(path, kVerbs);
-  if (!is_verbs && !Descend(path, kDevices)) return std::nullopt;
-  if (is_verbs && path == "abi_version") return File("6");  // IB_USER_VERBS_ABI_VERSION [<rdma/ib_user_verbs.h>]
-  for (Device* device : devices) {
+// The node at `path` below the directory of these attributes.
+std::optional<SysfsNode> FindAmong(std::span<const Attribute> attributes, Device& device, std::string_view path) {
+  std::vector<SysfsNode::Entry> entries;
+  for (const Attribute& attribute : attributes) {
     std::string_view rest = path;
-    if (!Descend(rest, is_verbs ? device->device.dev_name : device->device.name)) continue;
-    if (!is_verbs) return FindInDevice(*device, rest);
-    if (rest.empty()) return Directory();
-    if (rest == "ibdev") return File(device->info.name);
-    return rest == "abi_version" ? File("1") : std::nullopt;
+    if (Descend(rest, attribute.path)) {
+      if (attribute.length == nullptr) return rest.empty() ? std::optional(attribute.read(device, 0)) : std::nullopt;
+      const uint32_t length = attribute.length(device);
+      if (rest.empty()) {
+        for (uint32_t i = 0; i < length; ++i) entries.push_back({std::to_string(i), Kind::kFile});
+        return Directory(std::move(entries));
+      }
+      const std::optional<uint32_t> index = Index(rest, length);
+      return index.has_value() ? std::optional(attribute.read(device, *index)) : std::nullopt;
+    }
+    rest = attribute.path;
+    if (!path.empty() && !Descend(rest, path)) continue;
+    const std::string_view name = TakeName(rest);
+    AddEntry(entries, name, rest.empty() && attribute.length == nullptr ? Kind::kFile : Kind::kDirectory);
+  }
+  return entries.empty() ? std::nullopt : std::optional(Directory(std::move(entries)));
+}
+
+// The port's counters, in directories that the service names.
+std::optional<SysfsNode> FindCounter(const Device& device, std::string_view path) {
+  const auto shared = service::SharedDevice::Connect(device.socket);
+  if (!shared.ok()) return std::nullopt;
+  const auto counters = (*shared)->Counters();
+  if (!counters.ok()) return std::nullopt;
+  std::vector<SysfsNode::Entry> entries;
+  for (const service::Counter& counter : *counters) {
+    if (counter.name == path) return File(std::to_string(counter.value));
+    std::string_view rest = counter.name;
+    if (!path.empty() && !Descend(rest, path)) continue;
+    const std::string_view name = TakeName(rest);
+    AddEntry(entries, name, rest.empty() ? Kind::kFile : Kind::kDirectory);
+  }
+  return entries.empty() ? std::nullopt : std::optional(Directory(std::move(entries)));
+}
+
+// In /sys/class/infiniband/NAME, but for its link to the function.
+std::optional<SysfsNode> FindInDevice(Device& device, std::string_view path) {
+  std::optional<SysfsNode> found = FindAmong(kOfDevice, device, path);
+  std::string_view in_port = path;
+  if (!Descend(in_port, kPort1) || (found.has_value() && !in_port.empty())) return found;
+  std::optional<SysfsNode> counters = FindCounter(device, in_port);
+  if (!found.has_value() || !counters.has_value()) return found.has_value() ? found : counters;
+  found->entries.insert(found->entries.end(), counters->entries.begin(), counters->entries.end());
+  return found;
+}
+
+// Of a path in one of the trees: its device, and where it leads below kRoot/NAME.
+struct Place {
+  Device* device = nullptr;
+  std::string path;
+};
+std::optional<Place> PlaceOf(std::string_view path) {
+  const bool is_verbs = Descend(path, kVerbs);
+  const bool is_class = is_verbs || Descend(path, kDevices);
+  if ((!is_class && !Descend(path, kRoot)) || path.empty()) return std::nullopt;
+  const std::string_view name = TakeName(path);
+  for (Device* device : VisibleDevices()) {
+    if (name != (is_verbs ? device->device.dev_name : device->device.name)) continue;
+    if (!is_class) return Place{device, std::string(path)};
+    std::string_view of_function = path;
+    if (Descend(of_function, "device")) return Place{device, std::string(of_function)};
+    std::string there = (is_verbs ? "infiniband_verbs/" : "infiniband/") + std::string(name);
+    if (!path.empty()) there += "/" + std::string(path);
+    return Place{device, std::move(there)};
   }
   return std::nullopt;
 }
 
+std::optional<SysfsNode> FindAt(const Place& place) {
+  Device& device = *place.device;
+  std::string_view path = place.path;
+  const std::string_view name = device.device.name;
+  const std::string_view verbs_name = device.device.dev_name;
+  if (path.empty()) {
+    std::optional<SysfsNode> function = FindAmong(kOfFunction, device, path);
+    for (const char* of_class : {"infiniband", "infiniband_verbs"}) {
+      function->entries.push_back({of_class, Kind::kDirectory});
+    }
+    return function;
+  }
+  const bool is_verbs = Descend(path, "infiniband_verbs");
+  if (!is_verbs && !Descend(path, "infiniband")) return FindAmong(kOfFunction, device, path);
+  if (path.empty()) return Directory({{std::string(is_verbs ? verbs_name : name), Kind::kDirectory}});
+  if (TakeName(path) != (is_verbs ? verbs_name : name)) return std::nullopt;
+  std::string_view of_function = path;
+  if (Descend(of_function, "device")) return FindAt({&device, std::string(of_function)});
+  std::optional<SysfsNode> found = is_verbs ? FindAmong(kOfVerbs, device, path) : FindInDevice(device, path);
+  if (found.has_value() && path.empty()) found->entries.push_back({"device", Kind::kDirectory});
+  return found;
+}
+
+// A directory whose entries are the devices.
+std::optional<SysfsNode> FindClass(std::string_view path, const std::vector<Device*>& devices) {
+  std::vector<SysfsNode::Entry> entries;
+  const bool is_nodes = path == kNodes;
+  if (!is_nodes && path != kVerbs && path != kDevices && path != kRoot) return std::nullopt;
+  for (const Device* device : devices) {
+    const bool has_verbs_name = is_nodes || path == kVerbs;
+    entries.push_back({has_verbs_name ? device->device.dev_name : device->device.name,
+                       is_nodes ? Kind::kCharacterDevice : Kind::kDirectory});
+  }
+  if (is_nodes) entries.push_back({"rdma_cm", Kind::kCharacterDevice});
+  if (path == kVerbs) entries.push_back({"abi_version", Kind::kFile});
+  return Directory(std::move(entries));
+}
+
+// Every file that the program opens passes here. Without slashes at the end.
+std::optional<std::string_view> Candidate(std::string_view path) {
+  const bool is_ours = path.starts_with(kDevices) || path.starts_with(kNodes) || path.starts_with(kRoot);
+  if (!is_ours || !IsActive()) return std::nullopt;
+  while (path.ends_with('/')) path.remove_suffix(1);
+  return path;
+}
+
+}  // namespace
+
+std::optional<SysfsNode> FindSysfsNode(std::string_view full_path) {
+  const std::optional<std::string_view> path = Candidate(full_path);
+  if (!path.has_value()) return std::nullopt;
+  const std::vector<Device*> devices = VisibleDevices();
+  if (devices.empty()) return std::nullopt;
+  if (auto found = FindClass(*path, devices)) return found;
+  if (std::string_view name = *path; Descend(name, kNodes)) {
+    const bool is_node = name == "rdma_cm" ||
+                         std::ranges::any_of(devices, [&](Device* device) { return name == device->device.dev_name; });
+    return is_node ? std::optional(SysfsNode{.kind = Kind::kCharacterDevice}) : std::nullopt;
+  }
+  // IB_USER_VERBS_ABI_VERSION [<rdma/ib_user_verbs.h>]
+  if (std::string_view name = *path; Descend(name, kVerbs) && name == "abi_version") return File("6");
+  const std::optional<Place> place = PlaceOf(*path);
+  return place.has_value() ? FindAt(*place) : std::nullopt;
+}
+
+std::optional<std::string> ResolveSysfsPath(std::string_view full_path) {
+  const std::optional<std::string_view> path = Candidate(full_path);
+  if (!path.has_value() || !FindSysfsNode(*path).has_value()) return std::nullopt;
+  const std::optional<Place> place = PlaceOf(*path);
+  if (!place.has_value()) return std::string(*path);
+  std::string there = std::string(kRoot) + "/" + place->device->device.name;
+  std::string_view rest = place->path;
+  // The link of a class directory's target.
+  for (const std::string& of_class : {"infiniband/" + std::string(place->device->device.name),
+                                      "infiniband_verbs/" + std::string(place->device->device.dev_name)}) {
+    std::string_view below = rest;
+    if (Descend(below, of_class) && Descend(below, "device")) rest = below;
+  }
+  return rest.empty() ? there : there + "/" + std::string(rest);
+}
+
 int OpenSysfsNode(const SysfsNode& node, int flags) {
   if (node.kind == Kind::kCharacterDevice) return open("/dev/null", flags);
-  if (node.kind == Kind::kDirectory) return MinusOne(EISDIR);  // directories cannot be listed
+  if (node.kind == Kind::kDirectory) return MinusOne(EISDIR);  // listed by name only
   if (node.error != 0) return MinusOne(node.error);
   if ((flags & O_ACCMODE) != O_RDONLY) return MinusOne(EACCES);
   if ((flags & O_DIRECTORY) != 0) return MinusOne(ENOTDIR);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // libc's functions for files by name, where the name is one of sysfs.h: fopen, stat, access and their variants. open
-// and its variants are in ucma_overlay.cc. Not intercepted: names relative to a directory, links (readlink, realpath),
-// listing a directory, and programs that call the kernel without libc.
+// and its variants are in ucma_overlay.cc, directories in directory_overlay.cc. Not intercepted: names relative to a
+// directory, readlink, and programs that call the kernel without libc.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

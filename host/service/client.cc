@@ -12,6 +12,8 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -305,6 +307,25 @@ Result<SharedDevice::Region> SharedDevice::FindRegion(uint32_t mrn) {
   if (!found.ok()) return found.error();
   const auto answer = Get<RegionAnswer>(*found);
   return Region{.lkey = answer.lkey, .rkey = answer.rkey, .address = answer.address, .length = answer.length};
+}
+
+bool SharedDevice::IsNeighbor(const std::array<uint8_t, 16>& gid) {
+  service::IsNeighbor message;
+  std::ranges::copy(gid, message.gid);
+  const Result<std::vector<uint8_t>> answer = connection_->Call(message, sizeof(NeighborAnswer));
+  return answer.ok() && Get<NeighborAnswer>(*answer).is_known != 0;
+}
+
+Result<std::vector<Counter>> SharedDevice::Counters() {
+  Result<std::vector<uint8_t>> answer = connection_->Call(service::Counters{}, 0);
+  if (!answer.ok()) return answer.error();
+  std::vector<Counter> counters;
+  std::span<const uint8_t> rest = *answer;
+  for (; rest.size() >= sizeof(CounterBytes); rest = rest.subspan(sizeof(CounterBytes))) {
+    const auto bytes = Get<CounterBytes>(rest);
+    counters.push_back({.name = std::string(bytes.name, strnlen(bytes.name, sizeof bytes.name)), .value = bytes.value});
+  }
+  return counters;
 }
 
 // --- Queues

@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -20,6 +21,7 @@
 
 #include "host/driver/file_descriptor.h"
 #include "host/driver/roce_device.h"
+#include "host/service/counter.h"
 #include "host/service/gid_table.h"
 #include "host/service/protocol.h"
 
@@ -126,6 +128,10 @@ class SharedDevice final : public host::RoceDevice {
   };
   Status FindPd(uint32_t pdn);
   Result<Region> FindRegion(uint32_t mrn);
+  // Those of the NIC's port, as of now.
+  Result<std::vector<Counter>> Counters();
+  // A NIC of the same simulation has this address. False if the service does not answer, too.
+  bool IsNeighbor(const std::array<uint8_t, 16>& gid);
   // A new channel to the service's connection manager (ucma_protocol.h); the caller owns the descriptor.
   Result<int> OpenUcma();
 

@@ -53,6 +53,8 @@ std::optional<size_t> BytesOfType(MessageType type) {
     case MessageType::kJoin: return sizeof(Join);
     case MessageType::kFindPd: return sizeof(FindPd);
     case MessageType::kFindRegion: return sizeof(FindRegion);
+    case MessageType::kCounters: return sizeof(Counters);
+    case MessageType::kIsNeighbor: return sizeof(IsNeighbor);
   }
   return std::nullopt;
 }
@@ -186,6 +188,8 @@ Result<Context::Reply> Context::Serve(std::span<const uint8_t> message, std::spa
     case MessageType::kJoin: return OnJoin(fds);
     case MessageType::kFindPd: return OnFindPd(Get<FindPd>(message));
     case MessageType::kFindRegion: return OnFindRegion(Get<FindRegion>(message));
+    case MessageType::kCounters: return OnCounters();
+    case MessageType::kIsNeighbor: return OnIsNeighbor(Get<IsNeighbor>(message));
     case MessageType::kAwait:
       return Error{ErrorCode::kUnsupported, "the service has no clock: programs use the system's time"};
     case MessageType::kDoorbell: break;
@@ -576,6 +580,24 @@ Result<Context::Reply> Context::OnFindRegion(const FindRegion& message) const {
   const Result<ContextObjects::Keys> keys = objects_.FindRegion(message.mrn);
   if (!keys.ok()) return keys.error();
   return Reply{Payload(RegionAnswer{keys->lkey, keys->rkey, keys->address, keys->length}), {}};
+}
+
+Result<Context::Reply> Context::OnIsNeighbor(const IsNeighbor& message) const {
+  const Neighbors& neighbors = service_.options_.neighbors;
+  const bool is_known = neighbors != nullptr && neighbors(std::to_array(message.gid)).has_value();
+  return Reply{Payload(NeighborAnswer{is_known ? 1U : 0U}), {}};
+}
+
+Result<Context::Reply> Context::OnCounters() const {
+  Reply reply;
+  if (service_.options_.counters == nullptr) return reply;
+  for (const Counter& counter : service_.options_.counters()) {
+    CounterBytes bytes{.value = counter.value};
+    std::copy_n(counter.name.begin(), std::min(counter.name.size(), sizeof bytes.name - 1), bytes.name);
+    const std::vector<uint8_t> payload = Payload(bytes);
+    reply.payload.insert(reply.payload.end(), payload.begin(), payload.end());
+  }
+  return reply;
 }
 
 }  // namespace vireo::service

@@ -86,6 +86,8 @@ class Context {
   host::Result<Reply> OnJoin(std::span<const host::FileDescriptor> fds);
   host::Result<Reply> OnFindPd(const FindPd& message) const;
   host::Result<Reply> OnFindRegion(const FindRegion& message) const;
+  host::Result<Reply> OnCounters() const;
+  host::Result<Reply> OnIsNeighbor(const IsNeighbor& message) const;
   void OnDoorbell(const DoorbellWrite& message);
   bool FindMemory(const Hello& message);
   host::Result<uint16_t> OwnQueue(uint32_t index) const;

@@ -20,7 +20,7 @@ namespace vireo::service {
 
 static_assert(std::endian::native == std::endian::little);
 
-inline constexpr uint32_t kProtocolVersion = 4;
+inline constexpr uint32_t kProtocolVersion = 5;
 // Longest message. Longer page lists are passed in a memory file.
 inline constexpr size_t kMaxMessageBytes = 64 * 1024;
 inline constexpr size_t kMaxMessageFds = 3;
@@ -43,6 +43,8 @@ enum class MessageType : uint16_t {
   kJoin = 14,
   kFindPd = 15,
   kFindRegion = 16,
+  kCounters = 17,
+  kIsNeighbor = 18,
 };
 
 // Every request starts with it.
@@ -262,6 +264,25 @@ struct RegionAnswer {
   uint32_t rkey = 0;
   uint64_t address = 0;  // virtual, of the first byte
   uint64_t length = 0;
+};
+
+// --- kCounters: of the port, now. Payload: a CounterBytes for each.
+struct Counters {
+  Header header{.type = MessageType::kCounters};
+};
+struct CounterBytes {
+  char name[56]{};  // null-terminated
+  uint64_t value = 0;
+};
+
+// --- kIsNeighbor: whether this is the address of a NIC that the service knows without a search on the wire: one of the
+// same simulation. Payload: NeighborAnswer.
+struct IsNeighbor {
+  Header header{.type = MessageType::kIsNeighbor};
+  uint8_t gid[16]{};
+};
+struct NeighborAnswer {
+  uint32_t is_known = 0;
 };
 
 // --- The agent's socket: the service sends requests, the client's agent thread answers, one at a time. A write's data

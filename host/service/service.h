@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "host/driver/file_descriptor.h"
+#include "host/service/counter.h"
 #include "host/service/destination.h"
 #include "host/service/event_loop.h"
 #include "host/service/gid_table.h"
@@ -50,6 +51,8 @@ struct ServiceOptions {
   // Clients share at most this number of vectors, and at most half of them: the device's others are for other users of
   // it in this process (Service::reserved_vectors). None: clients share all.
   std::optional<uint16_t> client_vectors{};
+  // Counters of the NIC's port, for clients that ask; they may take some microseconds. Null: none.
+  std::function<std::vector<Counter>()> counters;
   // Clock of the programs; outlives the service. Null: they use the system's time.
   ProgramClock* clock = nullptr;
 };

@@ -214,7 +214,7 @@ int Main(int argc, char** argv) {
   const auto stop = [&simulator] { simulator.Stop(); };
   if (line.lifeline >= 0) simulator.loop().Watch(line.lifeline, stop);
   const SimulationDirectory directory(line.directory);
-  DropCounters drops(simulator.system(), simulator.size());
+  DropCounters& drops = simulator.drops();
   simulator.loop().Watch(signal_fd.get(), stop);
   if (!directory.Write(StatusOf(options.simulation, simulator))) {
     fmt::print(stderr, "{}: cannot be written\n", directory.status_file().string());

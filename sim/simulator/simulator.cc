@@ -40,6 +40,7 @@ Simulator::Built Simulator::Build(const SimulatorOptions& options) {
     if (!time.ok()) return {nullptr, host::ToString(time.error())};
     simulator->virtual_time_ = std::move(time).value();
   }
+  simulator->drops_ = std::make_unique<DropCounters>(*simulator->system_, nics);
   simulator->services_.resize(nics);
   simulator->gsis_.resize(nics);
   simulator->windows_.resize(nics);
@@ -65,6 +66,18 @@ Simulator::Built Simulator::Build(const SimulatorOptions& options) {
   return {std::move(simulator), ""};
 }
 
+std::vector<service::Counter> Simulator::CountersOf(size_t nic) {
+  constexpr uint64_t kOctetsOfData = 4;  // the data counters' unit [IBTA vol. 1, 16.1.3.5, PortXmitData]
+  const MacPort::Counters& mac = system_->host(nic).station().mac().counters();
+  std::vector<service::Counter> counters = {{"counters/port_xmit_data", mac.sent_bytes / kOctetsOfData},
+                                            {"counters/port_xmit_packets", mac.sent_frames},
+                                            {"counters/port_rcv_data", mac.received_bytes / kOctetsOfData},
+                                            {"counters/port_rcv_packets", mac.received_frames}};
+  drops_->Update();
+  for (const auto& [reason, frames] : drops_->of(nic)) counters.push_back({"hw_counters/" + reason, frames});
+  return counters;
+}
+
 std::string Simulator::OpenService(const SimulatorOptions& options, size_t number) {
   RdmaHost& host = system_->host(number);
   service::ServiceOptions service;
@@ -83,6 +96,7 @@ std::string Simulator::OpenService(const SimulatorOptions& options, size_t numbe
     service.client_vectors = service.driver.max_vectors;
     service.driver.max_vectors += kGuestVectors;
   }
+  service.counters = [this, number] { return CountersOf(number); };
   if (virtual_time_ != nullptr) {
     service.clock = &virtual_time_->clock(number);
     host.station().memory().OnWrite(

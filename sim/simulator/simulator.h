@@ -17,6 +17,7 @@
 #include "host/service/service.h"
 #include "sim/pvrdma/guest.h"
 #include "sim/report/message_tracker.h"
+#include "sim/simulator/drop_counters.h"
 #include "sim/simulator/pacer.h"
 #include "sim/simulator/simulation.h"
 #include "sim/simulator/virtual_time.h"
@@ -50,6 +51,7 @@ class Simulator {
 
   service::EventLoop& loop() { return loop_; }
   RdmaSystem& system() { return *system_; }
+  DropCounters& drops() { return *drops_; }
   // By number of its outer port.
   const WireSocket& wire(size_t number) const { return *wires_[number]; }
   size_t wires() const { return wires_.size(); }
@@ -72,6 +74,8 @@ class Simulator {
 
  private:
   Simulator() = default;
+  // Of a NIC's port: what its MAC has counted, and what the NIC dropped. Runs the simulation some microseconds.
+  std::vector<service::Counter> CountersOf(size_t nic);
   std::string OpenService(const SimulatorOptions& options, size_t number);
   // Of the NIC with this GID; none: no NIC's.
   std::optional<std::array<uint8_t, 6>> MacOfNic(const std::array<uint8_t, 16>& gid) const;
@@ -89,6 +93,7 @@ class Simulator {
 
   service::EventLoop loop_;
   std::unique_ptr<RdmaSystem> system_;
+  std::unique_ptr<DropCounters> drops_;
   std::unique_ptr<VirtualTime> virtual_time_;  // null: programs see real time
   // By NIC; exactly one of the two is non-null. `windows_`: of the latter.
   std::vector<std::unique_ptr<service::Service>> services_;

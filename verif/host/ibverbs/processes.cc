@@ -71,6 +71,15 @@ std::string Program::Output() const {
   return text;
 }
 
+bool IsInstalled(const std::string& program) {
+  const char* const path = std::getenv("PATH");
+  std::istringstream directories(path == nullptr ? "" : path);
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    if (access((directory + "/" + program).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
 std::vector<std::string> WordsOf(const std::string& command) {
   std::istringstream text(command);
   return {std::istream_iterator<std::string>(text), {}};

@@ -47,6 +47,9 @@ class Program {
   std::optional<ChildProcess> process_;
 };
 
+// In one of the directories of PATH.
+bool IsInstalled(const std::string& program);
+
 // Splits a command line without quotes into words.
 std::vector<std::string> WordsOf(const std::string& command);
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdlib>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -128,6 +129,89 @@ TEST_F(Programs, FilesOfDevicesAreThere) {
   EXPECT_EQ(cat.Output(), "vireo1\nnode\n");
   Program inactive({"sh", "-c", "cat /sys/class/infiniband/vireo1/node_type"}, Seeing(""));
   EXPECT_NE(inactive.Wait(), 0);
+}
+
+// By opendir and scandir; links of the class directories by realpath.
+TEST_F(Programs, DirectoriesOfDevicesCanBeListed) {
+  constexpr const char* kScript =
+      "import ctypes, os\n"
+      "d = '/sys/class/infiniband/vireo1'\n"
+      "for name in ('/sys/class/infiniband', '/sys/class/infiniband_verbs', '/dev/infiniband', d, d + '/ports/1/',\n"
+      "             d + '/ports/1/gid_attrs', d + '/ports/1/pkeys', d + '/ports/1/counters'):\n"
+      "  print(*sorted(os.listdir(name)))\n"
+      "assert len(os.listdir(d + '/ports/1/gids')) == 128\n"
+      "kinds = {e.name: (e.is_dir(), e.is_file()) for e in os.scandir(d)}\n"
+      "assert kinds['ports'] == (True, False) and kinds['node_guid'] == (False, True)\n"
+      "for name in (d + '/ports/2', '/sys/class/infiniband/vireo0', d + '/node_guid'):\n"
+      "  try: os.listdir(name); print('listed', name)\n"
+      "  except OSError: pass\n"
+      "assert os.path.isdir('/sys/class/net') == ('lo' in os.listdir('/sys/class/net'))\n"
+      // The entry that a directory of libc's own has, and nothing of a closed one.
+      "c = ctypes.CDLL(None); c.realpath.restype = ctypes.c_char_p\n"
+      "def real(path): out = ctypes.create_string_buffer(4096); return c.realpath(path.encode(), out)\n"
+      "function = real(d + '/device')\n"
+      "assert real(d) == function + b'/infiniband/vireo1' and real('/sys/class/infiniband/none') is None\n"
+      "assert real(d + '/device/') == function == real(function.decode() + '/infiniband/vireo1/device')\n"
+      "assert real('/sys/class/infiniband_verbs/uverbs1') == function + b'/infiniband_verbs/uverbs1'\n"
+      "assert real('/usr/../usr') == b'/usr' and real(d + "
+      "'/ports/1/state').endswith(b'/infiniband/vireo1/ports/1/state')\n"
+      // As UCX, from the path without links.
+      "print(open(function + b'/vendor').read(), open(function + b'/device').read(), sep='', end='')\n";
+  Program python({"python3", "-c", kScript}, Seeing(simulator_->socket(1)), /*yields=*/false);
+  EXPECT_EQ(python.Wait(), 0) << python.Output();
+  EXPECT_EQ(python.Output(),
+            "vireo1\nabi_version uverbs1\nrdma_cm uverbs1\n"
+            "device fw_ver hca_type node_desc node_guid node_type ports sys_image_guid\n"
+            "cap_mask counters gid_attrs gids hw_counters lid lid_mask_count link_layer phys_state pkeys rate sm_lid "
+            "sm_sl state\n"
+            "ndevs types\n0\nport_rcv_data port_rcv_packets port_xmit_data port_xmit_packets\n0x1af4\n0x1041\n");
+  // A shell's patterns, and programs that list with scandir (libibumad).
+  Program shell(
+      {"sh", "-c", "cd / && echo /sys/class/infiniband/*/ports/*/st* && ls /sys/class/infiniband/vireo1/ports"},
+      Seeing(simulator_->socket(1)));
+  EXPECT_EQ(shell.Wait(), 0);
+  EXPECT_EQ(shell.Output(), "/sys/class/infiniband/vireo1/ports/1/state\n1\n");
+}
+
+TEST_F(Programs, Ibstat) {
+  if (!IsInstalled("ibstat")) GTEST_SKIP() << "ibstat is not installed (docs/dependencies.md)";
+  Program ibstat({"ibstat"}, Seeing(simulator_->socket(0) + ":" + simulator_->socket(1)));
+  ASSERT_EQ(ibstat.Wait(), 0) << ibstat.Output();
+  const std::string output = ibstat.Output();
+  for (const char* line :
+       {"CA 'vireo0'", "CA 'vireo1'", "CA type: vireo", "Number of ports: 1", "State: Active", "Physical state: LinkUp",
+        "Rate: 100", "Capability mask: 0x04010000", "Link layer: Ethernet"}) {
+    EXPECT_NE(output.find(line), std::string::npos) << line << " is not in\n" << output;
+  }
+}
+
+// What a NIC has sent, the other one has received; drops are counted by reason.
+TEST_F(Programs, CountersOfThePortCount) {
+  const auto read = [](size_t nic) {
+    const std::string port = "/sys/class/infiniband/vireo" + std::to_string(nic) + "/ports/1/";
+    Program cat({"sh", "-c",
+                 "cd / && for c in port_xmit_packets port_xmit_data port_rcv_packets port_rcv_data; do cat " + port +
+                     "counters/$c; done && cat " + port + "hw_counters/icrc"},
+                Seeing(simulator_->socket(nic)));
+    EXPECT_EQ(cat.Wait(), 0) << cat.Output();
+    std::array<uint64_t, 5> values{};
+    std::istringstream text(cat.Output());
+    for (uint64_t& value : values) text >> value;
+    EXPECT_FALSE(text.fail()) << cat.Output();
+    return values;
+  };
+  const auto before = read(0);
+  TcpPair(*simulator_, "ibv_rc_pingpong -g 1 -n 10 -s 4000").ExpectGoodEnd();
+  const auto after = read(0);
+  const auto peer = read(1);
+  constexpr uint64_t kMessages = 10, kPackets = 4;  // of 1024 bytes per message
+  EXPECT_GE(after[0] - before[0], kMessages * kPackets);
+  EXPECT_GE(after[2] - before[2], kMessages * kPackets);
+  EXPECT_GE(after[1] - before[1], kMessages * 4000 / 4);
+  EXPECT_LT(after[1] - before[1], kMessages * 5000 / 4);
+  EXPECT_EQ(after[0], peer[2]);
+  EXPECT_EQ(after[2], peer[0]);
+  EXPECT_EQ(after[4], 0U);
 }
 
 TEST_F(Programs, AllocatorMayReadClocksAndSearchFromItself) {

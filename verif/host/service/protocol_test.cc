@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <limits>
@@ -98,11 +99,11 @@ class ServiceProtocol : public testing::Test {
 };
 
 TEST_F(ServiceProtocol, MalformedMessageClosesTheConnection) {
-  const std::vector<std::vector<uint8_t>> messages = {Bytes(service::Execute{}),      Bytes(service::Map{}),
-                                                      Bytes(service::MapUser{}),      Bytes(service::Unmap{}),
-                                                      Bytes(service::MaxQueueSize{}), Bytes(service::EnableQueue{}),
-                                                      Bytes(service::ResetQueue{}),   Bytes(service::VectorFd{}),
-                                                      Bytes(service::OpenUcma{}),     Bytes(service::DoorbellWrite{})};
+  const std::vector<std::vector<uint8_t>> messages = {
+      Bytes(service::Execute{}),       Bytes(service::Map{}),          Bytes(service::MapUser{}),
+      Bytes(service::Unmap{}),         Bytes(service::MaxQueueSize{}), Bytes(service::EnableQueue{}),
+      Bytes(service::ResetQueue{}),    Bytes(service::VectorFd{}),     Bytes(service::OpenUcma{}),
+      Bytes(service::DoorbellWrite{}), Bytes(service::Counters{}),     Bytes(service::IsNeighbor{})};
   for (const auto& good : messages) {
     const auto type = static_cast<int>(Get<Header>(good).type);
     // Before kHello.
@@ -306,6 +307,31 @@ TEST_F(ServiceProtocol, InvalidQueuesAndVectorsAreRefused) {
   vector.vector = ~0U;
   EXPECT_EQ(client.Ask(Bytes(vector)), kBad);
   EXPECT_EQ(client.Ask(Bytes(service::OpenUcma{})), std::nullopt);
+}
+
+TEST_F(ServiceProtocol, CountersAndNeighborsAreAnswered) {
+  RawClient client = ConnectedClient();
+  ASSERT_EQ(client.Ask(Bytes(service::Counters{})), std::nullopt);
+  ASSERT_EQ(client.payload.size() % sizeof(service::CounterBytes), 0U);
+  std::vector<std::string> names;
+  for (size_t at = 0; at < client.payload.size(); at += sizeof(service::CounterBytes)) {
+    const auto counter = Get<service::CounterBytes>(std::span(client.payload).subspan(at));
+    names.emplace_back(counter.name);
+    EXPECT_EQ(counter.value, 0U) << counter.name;
+  }
+  for (const char* name : {"counters/port_xmit_packets", "counters/port_rcv_data", "hw_counters/rx_buffer_drops"}) {
+    EXPECT_NE(std::ranges::find(names, name), names.end()) << name;
+  }
+  const auto is_known = [&client](std::array<uint8_t, 4> last) {
+    service::IsNeighbor message;
+    message.gid[10] = message.gid[11] = 0xff;
+    std::ranges::copy(last, message.gid + 12);
+    EXPECT_EQ(client.Ask(Bytes(message)), std::nullopt);
+    return Get<service::NeighborAnswer>(client.payload).is_known != 0;
+  };
+  EXPECT_TRUE(is_known({10, 0, 0, 1}));
+  EXPECT_FALSE(is_known({10, 0, 0, 2}));  // there is one NIC
+  EXPECT_FALSE(is_known({127, 0, 0, 1}));
 }
 
 TEST_F(ServiceProtocol, ContextIsJoinedWithItsFileOnly) {
