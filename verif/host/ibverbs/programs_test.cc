@@ -214,6 +214,63 @@ TEST_F(Programs, CountersOfThePortCount) {
   EXPECT_EQ(after[4], 0U);
 }
 
+// Programs look for the addresses of RDMA devices among the system's interfaces (libfabric).
+TEST_F(Programs, AddressesOfTheNicsAreInterfaces) {
+  constexpr const char* kScript =
+      "import ctypes, socket\n"
+      "class I(ctypes.Structure): pass\n"
+      "I._fields_ = [('next', ctypes.POINTER(I)), ('name', ctypes.c_char_p), ('flags', ctypes.c_uint)] + \\\n"
+      "  [(n, ctypes.c_void_p) for n in ('address', 'mask', 'other', 'data')]\n"
+      "c = ctypes.CDLL(None)\n"
+      "for _ in range(3):\n"
+      "  first = ctypes.POINTER(I)(); assert c.getifaddrs(ctypes.byref(first)) == 0\n"
+      "  node, found = first, []\n"
+      "  while node:\n"
+      "    e = node.contents\n"
+      "    family = ctypes.cast(e.address, ctypes.POINTER(ctypes.c_ushort))[0] if e.address else 0\n"
+      "    if e.name.startswith(b'vnet') and family == socket.AF_INET:\n"
+      "      found.append(e.name.decode() + ' ' + ' '.join(socket.inet_ntoa(ctypes.string_at(p + 4, 4)) for p in\n"
+      "        (e.address, e.mask)))\n"
+      "    if e.name.startswith(b'vnet') and family == socket.AF_INET6:\n"
+      "      found.append(e.name.decode() + ' ' + ctypes.string_at(e.address + 8, 2).hex())\n"
+      "    if e.name == b'lo': lo = True\n"
+      "    node = e.next\n"
+      "  c.freeifaddrs(first)\n"
+      "assert lo; print(*found, sep=', ')\n";
+  Program python({"python3", "-c", kScript}, Seeing(simulator_->socket(0) + ":" + simulator_->socket(1)),
+                 /*yields=*/false);
+  EXPECT_EQ(python.Wait(), 0) << python.Output();
+  EXPECT_EQ(python.Output(), "vnet0 fe80, vnet0 10.0.0.1 255.255.255.0, vnet1 fe80, vnet1 10.0.0.2 255.255.255.0\n");
+}
+
+// The server sees NIC 0 only, the client NIC 1.
+TEST_F(Programs, TcpReachesTheAddressesOfNics) {
+  const unsigned port = FreePort();
+  const std::string number = std::to_string(port);
+  constexpr const char* kServer =
+      "import socket, sys\n"
+      "s = socket.create_server(('10.0.0.1', int(sys.argv[1])))\n"
+      "for address in ('10.0.0.2', '10.0.0.77'):\n"
+      "  try: socket.create_server((address, 0)); print('bound', address)\n"
+      "  except OSError: pass\n"
+      "s.accept()[0].sendall(b'hello')\n";
+  constexpr const char* kClient =
+      "import errno, socket, sys\n"
+      "print(socket.create_connection(('10.0.0.1', int(sys.argv[1]))).recv(9).decode())\n"
+      // No other address, and no datagrams.
+      "s = socket.socket(); s.setblocking(False); print(s.connect_ex(('198.51.100.9', 9)) == 0)\n"
+      "u = socket.socket(type=socket.SOCK_DGRAM)\n"
+      "try: u.connect(('10.0.0.1', 9)); print(u.getpeername()[0])\n"
+      "except OSError as error: print('10.0.0.1')\n";
+  Program server({"python3", "-c", kServer, number}, Seeing(simulator_->socket(0)), /*yields=*/false);
+  ASSERT_TRUE(AwaitListener(port, server)) << server.Output();
+  Program client({"python3", "-c", kClient, number}, Seeing(simulator_->socket(1)), /*yields=*/false);
+  EXPECT_EQ(client.Wait(), 0) << client.Output();
+  EXPECT_EQ(client.Output(), "hello\nFalse\n10.0.0.1\n");
+  EXPECT_EQ(server.Wait(), 0) << server.Output();
+  EXPECT_EQ(server.Output(), "");
+}
+
 TEST_F(Programs, AllocatorMayReadClocksAndSearchFromItself) {
   Environment environment = Seeing(simulator_->socket(0));
   environment["LD_PRELOAD"] += std::string(":") + VIREO_CLOCK_ALLOCATOR;
