@@ -27,10 +27,6 @@ uint32_t VendorPartId() {
 ibv_device_attr Attributes(Context& context) {
   const spec::RdmaAckQueryDevice& device = context.device->attributes();
   const service::SharedDevice::Info& info = context.shared->info();
-  constexpr uint32_t kSpecialQps = 2;  // QP 0 and QP 1
-  // The service's own, of its QP 1 (host/service/cm/gsi.h): a PD, a CQ and a region, which programs cannot have.
-  constexpr uint32_t kOfService = 1;
-  const auto left = [](uint32_t all) { return Int(all > kOfService ? all - kOfService : 0); };
   ibv_device_attr out{};
   std::memcpy(out.fw_ver, "vireo", sizeof "vireo");
   out.node_guid = htobe64(info.node_guid);
@@ -40,7 +36,7 @@ ibv_device_attr Attributes(Context& context) {
   out.vendor_id = kVirtioVendor;
   out.vendor_part_id = VendorPartId();
   out.hw_ver = device.hw_ver;
-  out.max_qp = Int(info.max_qps > kSpecialQps ? info.max_qps - kSpecialQps : 0);
+  out.max_qp = Int(info.own_qps);
   out.max_qp_wr = Int(device.max_qp_wr);
   out.device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_PORT_ACTIVE_EVENT;
   if ((device.device_cap_flags & spec::IbDeviceCap::kRcRnrNakGen) != 0) {
@@ -48,12 +44,12 @@ ibv_device_attr Attributes(Context& context) {
   }
   out.max_sge = Int(std::min(device.max_send_sge, device.max_recv_sge));
   out.max_sge_rd = Int(device.max_sge_rd);
-  out.max_cq = left(info.max_cqs);
+  out.max_cq = Int(info.own_cqs);
   out.max_cqe = Int(device.max_cqe);
-  out.max_mr = left(device.max_mr);
-  out.max_pd = left(device.max_pd);
+  out.max_mr = Int(device.max_mr);
+  out.max_pd = Int(device.max_pd);
   out.max_qp_rd_atom = Int(device.max_qp_rd_atom);
-  out.max_res_rd_atom = Int(uint64_t{device.max_qp_rd_atom} * info.max_qps);
+  out.max_res_rd_atom = Int(uint64_t{device.max_qp_rd_atom} * info.own_qps);
   out.max_qp_init_rd_atom = Int(device.max_qp_init_rd_atom);
   static_assert(static_cast<int>(spec::RdmaAtomicCap::kHca) == IBV_ATOMIC_HCA &&
                 static_cast<int>(spec::RdmaAtomicCap::kGlob) == IBV_ATOMIC_GLOB);

@@ -229,6 +229,8 @@ Status SharedDevice::Handshake() {
   info_.link_up = hello_answer.link_up != 0;
   info_.max_cqs = hello_answer.max_cqs;
   info_.max_qps = hello_answer.max_qps;
+  info_.own_cqs = hello_answer.own_cqs;
+  info_.own_qps = hello_answer.own_qps;
   info_.uses_agent = hello_answer.uses_agent != 0;
   info_.has_clock = hello_answer.has_clock != 0;
   info_.call_cost_ns = hello_answer.call_cost_ns;

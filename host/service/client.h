@@ -87,9 +87,10 @@ class SharedDevice final : public host::RoceDevice {
     uint32_t link_mbps = 0;
     bool link_up = false;
     uint32_t max_cqs = 0;
-    uint32_t max_qps = 0;     // of the device, QP 0 and QP 1 included
-    bool uses_agent = false;  // a thread of this process serves the device's memory accesses
-    bool has_clock = false;   // this process's time is simulated (client_clock.h)
+    uint32_t max_qps = 0;               // of the device, QP 0 and QP 1 included
+    uint32_t own_cqs = 0, own_qps = 0;  // that this process can have
+    bool uses_agent = false;            // a thread of this process serves the device's memory accesses
+    bool has_clock = false;             // this process's time is simulated (client_clock.h)
     uint32_t call_cost_ns = 0;
   };
 

@@ -272,6 +272,8 @@ Result<Context::Reply> Context::OnHello(const Hello& message) {
   answer.first_queue = static_cast<uint16_t>((first_cq.ok() ? *first_cq : 0) - spec::kRdmaCompleteqOffset);
   answer.max_cqs = net.rdma_config().max_rdma_cqs;
   answer.max_qps = net.rdma_config().max_rdma_qps;
+  answer.own_cqs = service_.process_quota().cqs;
+  answer.own_qps = service_.process_quota().qps;
   answer.ifindex = service_.options().ifindex;
   answer.link_mbps = service_.link_mbps();
   if (clock_client_.has_value()) {
@@ -316,6 +318,7 @@ Result<Context::Reply> Context::OnExecute(std::span<const uint8_t> message, std:
   command.tail = in_file ? std::span<const uint8_t>(file_tail) : rest.subspan(execute.request_bytes);
   command.response_bytes = execute.response_bytes;
   if (Status allowed = objects_.Check(command, memory_); !allowed.ok()) return allowed.error();
+  if (Status room = service_.CheckRoom(*this, objects_.MadeBy(command)); !room.ok()) return room.error();
   std::vector<uint8_t> request(command.request.begin(), command.request.end());
   const auto find = [this](const std::array<uint8_t, 16>& gid) -> std::optional<std::array<uint8_t, 6>> {
     if (has_search_ended_) return std::nullopt;
@@ -329,6 +332,7 @@ Result<Context::Reply> Context::OnExecute(std::span<const uint8_t> message, std:
   Status done =
       service_.net().control().Execute(execute.ctrl_class, execute.command, request, command.tail, reply.payload);
   if (!done.ok()) return done.error();
+  if (command.command == RdmaCtrlCmd::kQueryDevice) ReportQuota(reply.payload);
   // While ownership is as it was: a later object may have the same number.
   service_.RouteEvents();
   objects_.Note(command, reply.payload, memory_);
@@ -336,6 +340,25 @@ Result<Context::Reply> Context::OnExecute(std::span<const uint8_t> message, std:
     return Error{ErrorCode::kTimeout, "the object is destroyed, but the device has not released its queues"};
   }
   return reply;
+}
+
+// What this program can have of the device, in the device's answer.
+void Context::ReportQuota(std::span<uint8_t> answer) const {
+  const verbs::Quota& quota = service_.process_quota();
+  auto device = spec::RdmaAckQueryDevice::Decode(answer.data());
+  const auto least = [](uint32_t& what, uint32_t limit) { what = std::min(what, limit); };
+  // A page of a region may have any size that the device has.
+  const uint64_t all_pages = service_.device()->attributes().max_mr_pages;
+  if (all_pages != 0)
+    device.max_mr_size = device.max_mr_size / all_pages * std::min<uint64_t>(all_pages, quota.pages);
+  else
+    device.max_mr_size = std::min(device.max_mr_size, uint64_t{quota.pages} << spec::kRdmaPageShiftDefault);
+  least(device.max_mr_pages, quota.pages);
+  least(device.max_mr, quota.mrs);
+  least(device.max_pd, quota.pds);
+  least(device.max_ah, quota.ahs);
+  least(device.max_srq, quota.srqs);
+  device.Encode(answer.data());
 }
 
 // Resets the queues of a destroyed object before its number can be reused.

@@ -90,6 +90,7 @@ class Context {
   host::Result<Reply> OnIsNeighbor(const IsNeighbor& message) const;
   void OnDoorbell(const DoorbellWrite& message);
   bool FindMemory(const Hello& message);
+  void ReportQuota(std::span<uint8_t> answer) const;
   host::Result<uint16_t> OwnQueue(uint32_t index) const;
   bool StopQueuesOf(spec::RdmaCtrlCmd command, std::span<const uint8_t> request);
   bool StopQueue(uint16_t index);

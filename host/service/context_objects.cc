@@ -82,13 +82,35 @@ Status ContextObjects::Join(const ContextObjects& other) {
   return {};
 }
 
-ContextObjects::Counts ContextObjects::Count() const {
-  const auto is_own = [this](const auto& entry) { return entry.second.owner == this; };
-  return {.pds = shared_->pds.size(),
-          .mrs = static_cast<size_t>(std::ranges::count_if(shared_->regions, is_own)),
-          .ahs = ahs_.size(),
-          .cqs = cqs_.size(),
-          .srqs = srqs_.size()};
+verbs::Quota ContextObjects::Count(std::set<const void*>& counted) const {
+  const auto size = [](const auto& objects) { return static_cast<uint32_t>(objects.size()); };
+  verbs::Quota count{.ahs = size(ahs_), .cqs = size(cqs_), .qps = size(qps_) + size(srqs_), .srqs = size(srqs_)};
+  if (counted.insert(shared_.get()).second) count.pds = size(shared_->pds);
+  for (const auto& [mrn, region] : shared_->regions) {
+    if (region.owner != this) continue;
+    ++count.mrs;
+    count.pages += region.pages;
+  }
+  return count;
+}
+
+verbs::Quota ContextObjects::MadeBy(const Command& command) const {
+  switch (command.command) {
+    case RdmaCtrlCmd::kCreatePd: return {.pds = 1};
+    case RdmaCtrlCmd::kRegUserMr:
+      return {.mrs = 1, .pages = spec::RdmaCmdRegUserMr::Decode(command.request.data()).npages};
+    case RdmaCtrlCmd::kReregMr: {
+      const auto change = spec::RdmaCmdReregMr::Decode(command.request.data());
+      const uint32_t before = shared_->regions.at(change.mrn).pages;
+      const auto pages = NewPagesOf(change);
+      return {.pages = pages.has_value() ? pages->npages - std::min(pages->npages, before) : 0};
+    }
+    case RdmaCtrlCmd::kCreateAh: return {.ahs = 1};
+    case RdmaCtrlCmd::kCreateCq: return {.cqs = 1};
+    case RdmaCtrlCmd::kCreateQp: return {.qps = 1};
+    case RdmaCtrlCmd::kCreateSrq: return {.qps = 1, .srqs = 1};
+    default: return {};
+  }
 }
 
 Status ContextObjects::FindPd(uint32_t pdn) const {
@@ -215,7 +237,7 @@ void ContextObjects::Note(const Command& command, std::span<const uint8_t> respo
     case RdmaCtrlCmd::kRegUserMr: {
       const auto asked = spec::RdmaCmdRegUserMr::Decode(request);
       const auto keys = spec::RdmaAckRegUserMr::Decode(response.data());
-      Region region{{keys.lkey, keys.rkey, asked.virt_addr, asked.length}, this, {}};
+      Region region{{keys.lkey, keys.rkey, asked.virt_addr, asked.length}, asked.npages, this, {}};
       static_cast<void>(CheckPages(asked, command.tail, memory, &region.uses));
       shared_->regions[keys.mrn] = std::move(region);
       break;
@@ -230,6 +252,7 @@ void ContextObjects::Note(const Command& command, std::span<const uint8_t> respo
       if (!pages.has_value()) break;
       region.address = pages->virt_addr;
       region.length = pages->length;
+      region.pages = pages->npages;
       std::vector<ContextMemory::Use> uses;
       static_cast<void>(CheckPages(*pages, command.tail, memory, &uses));
       region.uses = std::move(uses);  // the old ones are free: the device has answered

@@ -13,6 +13,7 @@
 #include "host/driver/file_descriptor.h"
 #include "host/driver/roce_commands.h"
 #include "host/service/context_memory.h"
+#include "host/verbs/quota.h"
 
 namespace vireo::service {
 
@@ -44,11 +45,11 @@ class ContextObjects {
   host::Status FindPd(uint32_t pdn) const;
   host::Result<Keys> FindRegion(uint32_t mrn) const;
 
-  // How many it has. Protection domains: of all that it shares with; regions: its own.
-  struct Counts {
-    size_t pds = 0, mrs = 0, ahs = 0, cqs = 0, srqs = 0;
-  };
-  Counts Count() const;
+  // How many it has. Protection domains: of all that it shares with, unless they are in `counted`, where they are
+  // added; regions: its own.
+  verbs::Quota Count(std::set<const void*>& counted) const;
+  // What a command makes, if it succeeds.
+  verbs::Quota MadeBy(const Command& command) const;
   const std::map<uint32_t, spec::IbQpType>& qps() const { return qps_; }
 
   bool OwnsCq(uint32_t cqn) const { return cqs_.contains(cqn); }
@@ -77,6 +78,7 @@ class ContextObjects {
 
  private:
   struct Region : Keys {
+    uint32_t pages = 0;
     const ContextObjects* owner = nullptr;
     std::vector<ContextMemory::Use> uses;
   };

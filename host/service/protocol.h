@@ -86,8 +86,10 @@ struct HelloAnswer {
   uint8_t link_up = 0;
   uint16_t vectors = 0;      // of this context
   uint16_t first_queue = 0;  // index of the control queue
-  uint32_t max_cqs = 0;
+  uint32_t max_cqs = 0;      // of the device
   uint32_t max_qps = 0;
+  uint32_t own_cqs = 0;  // that this process can have
+  uint32_t own_qps = 0;
   uint32_t ifindex = 0;
   uint32_t link_mbps = 0;
   uint32_t call_cost_ns = 0;  // with has_clock
@@ -314,7 +316,7 @@ std::span<const uint8_t> BytesOf(const Message& message) {
 }
 
 static_assert(sizeof(Header) == 16 && sizeof(Answer) == 16 && sizeof(Hello) == 48 && sizeof(GidSlot) == 24);
-static_assert(sizeof(HelloAnswer) == 120 && sizeof(Execute) == 32 && sizeof(EnableQueue) == 56);
+static_assert(sizeof(HelloAnswer) == 128 && sizeof(Execute) == 32 && sizeof(EnableQueue) == 56);
 static_assert(sizeof(Await) == 40 && sizeof(AwaitAnswer) == 16 && sizeof(ClockPage) == 24);
 static_assert(sizeof(DoorbellWrite) == 40 && sizeof(AgentRequest) == 16);
 

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "host/driver/device.h"
@@ -72,7 +74,34 @@ Status Service::SetUp() {
     reserved_vectors_ = static_cast<uint16_t>(shared - clients);
     vector_uses_.resize(clients);
   }
+  SetClientQuota(verbs::CapacityOf(*device_, /*has_gsi=*/true, static_cast<uint32_t>(gids_.size())));
   return options_.discovers_neighbors ? SetUpNeighborDiscovery() : Status();
+}
+
+void Service::SetClientQuota(const verbs::Quota& together) {
+  clients_quota_ = together;
+  const auto most = [](uint32_t all, uint32_t) { return static_cast<uint32_t>((uint64_t{3} * all + 3) / 4); };
+  process_quota_ = verbs::Each(together, {}, most);
+}
+
+Status Service::CheckRoom(const Context& context, const verbs::Quota& more) const {
+  verbs::Quota own, all;
+  std::set<const void*> counted, counted_own;
+  for (const auto& one : contexts_) {
+    all = verbs::Sum(all, one->objects().Count(counted));
+    const bool is_own = one.get() == &context || (context.process() != 0 && one->process() == context.process());
+    if (is_own) own = verbs::Sum(own, one->objects().Count(counted_own));
+  }
+  for (const auto& [name, count] : verbs::kQuotaKinds) {
+    if (more.*count == 0) continue;
+    if (more.*count > process_quota_.*count - std::min(process_quota_.*count, own.*count)) {
+      return Error{ErrorCode::kNoMemory, std::string("this program has all ") + name + " that it may have"};
+    }
+    if (more.*count > clients_quota_.*count - std::min(clients_quota_.*count, all.*count)) {
+      return Error{ErrorCode::kNoMemory, std::string("programs have all ") + name + " that they may have"};
+    }
+  }
+  return {};
 }
 
 Status Service::SetUpNeighborDiscovery() {
@@ -206,7 +235,8 @@ std::vector<Service::Client> Service::Clients() {
   std::vector<Client> clients;
   for (const auto& context : contexts_) {
     if (context->is_ended()) continue;
-    const ContextObjects::Counts counts = context->objects().Count();
+    std::set<const void*> counted;
+    const verbs::Quota counts = context->objects().Count(counted);
     Client& client = clients.emplace_back(Client{.process = context->process(),
                                                  .pds = counts.pds,
                                                  .mrs = counts.mrs,

@@ -28,6 +28,7 @@
 #include "host/service/neighbor_discovery.h"
 #include "host/service/program_clock.h"
 #include "host/verbs/device.h"
+#include "host/verbs/quota.h"
 
 namespace vireo::service {
 
@@ -96,6 +97,10 @@ class Service {
 
   // The server may use the functions below, and is destroyed before the device.
   void SetUcmaServer(std::unique_ptr<UcmaServer> server) { ucma_ = std::move(server); }
+  // The most that all clients together may have, before there is one; default: all that the device has. One process may
+  // have three quarters of it, rounded up, so that it leaves something for others.
+  void SetClientQuota(const verbs::Quota& together);
+  const verbs::Quota& process_quota() const { return process_quota_; }
   const std::shared_ptr<verbs::Device>& device() const { return device_; }
   EventLoop& loop() { return loop_; }
   const ServiceOptions& options() const { return options_; }
@@ -161,6 +166,8 @@ class Service {
   void RouteEvents();
   void RouteEvent(const host::DeviceEvent& event);
   host::VirtioNetDevice& net() const { return device_->net(); }
+  // kNoMemory: the context's process, or all clients together, have no room for `more`.
+  host::Status CheckRoom(const Context& context, const verbs::Quota& more) const;
   std::optional<QueueUser> UserOf(uint32_t queue) const;
   // Resets a queue. False: the device may still use its ring.
   bool StopQueue(uint16_t queue);
@@ -173,6 +180,7 @@ class Service {
   const ServiceOptions options_;
   std::shared_ptr<verbs::Device> device_;
   spec::NetConfig net_config_;
+  verbs::Quota clients_quota_, process_quota_;
   uint16_t first_vector_ = 0, reserved_vectors_ = 0;
   std::vector<unsigned> vector_uses_;
   std::vector<GidEntry> gids_;

@@ -39,9 +39,8 @@ enum Register : uint32_t {
   kMacHigh = 0x24,
 };
 enum Ctl : uint32_t { kActivate = 0, kUnquiesce = 1, kReset = 2 };
-// 19: page frame numbers of 64 bits in the shared region and in CREATE_UC. From 20 on a queue pair's handle and number
-// may differ, and old user libraries are refused: not needed.
-inline constexpr uint32_t kDeviceVersion = 19;
+// 19: page frame numbers of 64 bits in the shared region and in CREATE_UC. 20: a queue pair's handle and number differ.
+inline constexpr uint32_t kDeviceVersion = 20;
 
 // Doorbells in a page of BAR 2, by offset [abi].
 enum Doorbell : uint32_t { kQpDoorbell = 0, kCqDoorbell = 4, kSrqDoorbell = 8 };
@@ -353,6 +352,7 @@ struct CreateQp {
 struct CreateQpResponse {
   ResponseHeader header{};
   uint32_t qpn = 0;
+  uint32_t handle = 0;
   uint32_t max_send_wr = 0;
   uint32_t max_recv_wr = 0;
   uint32_t max_send_sge = 0;

@@ -97,6 +97,11 @@ int Commands::Execute(std::span<const uint8_t, kRequestBytes> request, std::span
   return error;
 }
 
+bool Commands::HasRoom(uint32_t verbs::Quota::*kind, uint32_t pages) const {
+  const verbs::Quota has = objects_.Count();
+  return has.*kind < quota_.*kind && pages <= quota_.pages - has.pages;
+}
+
 bool Commands::IsRingSize(uint32_t work_requests) const {
   return std::has_single_bit(work_requests) && work_requests <= Floor(nic_.device().attributes().max_qp_wr);
 }
@@ -110,32 +115,31 @@ DeviceCaps Commands::Caps() const {
   for (size_t i = 0; i < sizeof caps.node_guid; ++i) {
     caps.node_guid[i] = caps.sys_image_guid[i] = static_cast<uint8_t>(nic_.options().node_guid >> (56 - 8 * i));
   }
-  caps.max_mr_size = std::min<uint64_t>(nic.max_mr_size, uint64_t{std::min(kMaxPages, nic.max_mr_pages)} * kPageBytes);
+  caps.max_mr_size = std::min<uint64_t>(nic.max_mr_size, uint64_t{std::min(kMaxPages, quota_.pages)} * kPageBytes);
   caps.page_size_cap = kPageBytes;
   caps.vendor_id = kVendorId;
   caps.vendor_part_id = kDeviceId;
   caps.hw_ver = nic.hw_ver;
-  caps.max_qp = nic_.max_qps();
+  caps.max_qp = quota_.qps + kFirstQpHandle;  // with queue pair 1
   caps.max_qp_wr = Floor(nic.max_qp_wr);
   caps.max_sge = MaxSge(nic);
   caps.max_sge_rd = std::min(nic.max_sge_rd, caps.max_sge);
-  caps.max_cq = nic_.max_cqs();
+  caps.max_cq = quota_.cqs;
   caps.max_cqe = Floor(nic.max_cqe);
-  caps.max_mr = nic.max_mr;
-  caps.max_pd = nic.max_pd;
+  caps.max_mr = quota_.mrs;
+  caps.max_pd = quota_.pds;
   caps.max_qp_rd_atom = nic.max_qp_rd_atom;
-  caps.max_res_rd_atom = nic.max_qp_rd_atom * nic_.max_qps();
+  caps.max_res_rd_atom = nic.max_qp_rd_atom * quota_.qps;
   caps.max_qp_init_rd_atom = nic.max_qp_init_rd_atom;
-  caps.max_ah = nic.max_ah;
-  if (nic.max_srq != 0) {
-    // Linux' driver takes it for the end of their numbers. The NIC refuses more than it has.
-    caps.max_srq = nic_.max_qps();
+  caps.max_ah = nic.max_ah;  // the guest's kernel makes and counts them; the NIC's are the data path's
+  if (quota_.srqs != 0) {
+    caps.max_srq = quota_.srqs;
     caps.max_srq_wr = caps.max_qp_wr;
     caps.max_srq_sge = caps.max_sge;
   }
   if (nic_.has_atomics()) caps.atomic_ops = kAtomicCompareSwap | kAtomicFetchAdd;
   caps.max_uar = kDoorbellPages;
-  caps.gid_tbl_len = kGids;
+  caps.gid_tbl_len = Gids();
   caps.max_pkeys = 1;
   caps.local_ca_ack_delay = nic.local_ca_ack_delay;
   caps.phys_port_cnt = 1;
@@ -151,7 +155,7 @@ int Commands::DoQueryPort(const QueryPort& request, QueryPortResponse& response)
   response.attributes = {.state = kActive,
                          .max_mtu = static_cast<uint32_t>(spec::IbMtu::kMtu4096),
                          .active_mtu = static_cast<uint32_t>(nic_.options().active_mtu),
-                         .gid_tbl_len = kGids,
+                         .gid_tbl_len = Gids(),
                          .port_cap_flags = kIpBasedGids,
                          .max_msg_sz = port->max_msg_sz,
                          .pkey_tbl_len = 1,
@@ -190,6 +194,7 @@ int Commands::DoDestroyUc(const HandleCommand& request, ResponseHeader&) {
 int Commands::DoCreatePd(const HandleCommand& request, HandleResponse& response) {
   Context* const context = pvrdma::Find(objects_.contexts, request.handle);
   if (context == nullptr) return EINVAL;
+  if (!HasRoom(&verbs::Quota::pds)) return ENOMEM;
   auto made = nic_.device().CreatePd();
   if (!made.ok()) return host::ErrorNumber(made.error());
   response.handle = (*made)->pdn();
@@ -214,7 +219,7 @@ int Commands::DoCreateMr(const CreateMr& request, CreateMrResponse& response) {
   if (request.flags != 0) return EOPNOTSUPP;  // without memory yet
   const std::optional<uint32_t> access = RegionAccess(request.access_flags, nic_.has_atomics());
   if (!access.has_value()) return EOPNOTSUPP;
-  if (request.pages > nic_.device().attributes().max_mr_pages) return ENOMEM;
+  if (!HasRoom(&verbs::Quota::mrs, request.pages)) return ENOMEM;
   auto pages = GuestPages::Read(memory_, request.directory, request.pages);
   if (!pages.has_value()) return EFAULT;
   auto made = pd->pd->Register(request.start, request.length, *access, 0, pages->device_addresses());
@@ -262,10 +267,11 @@ int Commands::DoCreateCq(const CreateCq& request, CreateCqResponse& response) {
   if (request.pages < 1 + PagesFor(request.cqe, sizeof(Cqe))) return EINVAL;
   auto pages = GuestPages::Read(memory_, request.directory, request.pages);
   if (!pages.has_value()) return EFAULT;
+  if (!HasRoom(&verbs::Quota::cqs)) return ENOMEM;
   std::unique_ptr<NicVector> vector = nic_.TakeVector();
   auto made = nic_.device().CreateCq(request.cqe, vector == nullptr ? std::nullopt : std::optional(vector->number()));
   if (!made.ok()) return host::ErrorNumber(made.error());
-  response.handle = (*made)->cqn();
+  response.handle = FreeHandle(objects_.cqs);
   response.cqe = request.cqe;
   Cq cq{.pages = std::move(*pages),
         .vector = std::move(vector),
@@ -290,7 +296,7 @@ int Commands::DoDestroyCq(const HandleCommand& request, ResponseHeader&) {
 
 int Commands::DoCreateSrq(const CreateSrq& request, HandleResponse& response) {
   Pd* const pd = pvrdma::Find(objects_.pds, request.pd);
-  if (nic_.device().attributes().max_srq == 0) return EOPNOTSUPP;
+  if (quota_.srqs == 0) return EOPNOTSUPP;
   if (pd == nullptr || request.type != kSrqBasic) return EINVAL;
   const uint32_t entries = request.attributes.max_wr, max_sge = request.attributes.max_sge;
   if (!IsRingSize(entries) || max_sge == 0 || max_sge > MaxSge(nic_.device().attributes())) return EINVAL;
@@ -298,9 +304,10 @@ int Commands::DoCreateSrq(const CreateSrq& request, HandleResponse& response) {
   if (request.pages < 1 + PagesFor(entries, entry_bytes)) return EINVAL;
   auto pages = GuestPages::Read(memory_, request.directory, request.pages);
   if (!pages.has_value()) return EFAULT;
+  if (!HasRoom(&verbs::Quota::srqs) || !HasRoom(&verbs::Quota::qps)) return ENOMEM;
   auto made = pd->pd->CreateSrq({.max_wr = entries, .max_sge = max_sge});
   if (!made.ok()) return host::ErrorNumber(made.error());
-  response.handle = (*made)->srqn();
+  response.handle = FreeHandle(objects_.srqs);
   Srq srq{.pages = std::move(*pages), .queue = std::move(made).value(), .pd = request.pd};
   srq.recv = {.ring = RingEnd(entries, IndexAt(srq.pages, kSecond + kHead), IndexAt(srq.pages, kSecond + kTail)),
               .first = kFirstEntry,
@@ -384,6 +391,7 @@ int Commands::DoCreateQp(const CreateQp& request, CreateQpResponse& response) {
                       .max_sge = recv_sge};
   if (is_gsi) {
     response.qpn = spec::kGsiQpn;
+    response.handle = kGsiHandle;
     objects_.gsi = GsiQp{.pages = std::move(*pages),
                          .pd = request.pd,
                          .send_cq = request.send_cq,
@@ -392,6 +400,7 @@ int Commands::DoCreateQp(const CreateQp& request, CreateQpResponse& response) {
                          .recv = recv,
                          .signal_all = request.signal_all != 0};
   } else {
+    if (!HasRoom(&verbs::Quota::qps)) return ENOMEM;
     auto made = pd->pd->CreateQp({.type = type,
                                   .send_cq = send_cq->queue,
                                   .recv_cq = recv_cq->queue,
@@ -403,15 +412,17 @@ int Commands::DoCreateQp(const CreateQp& request, CreateQpResponse& response) {
                                   .signal_all = request.signal_all != 0});
     if (!made.ok()) return host::ErrorNumber(made.error());
     response.qpn = (*made)->qpn();
-    objects_.qps.insert_or_assign(response.qpn, Qp{.pages = std::move(*pages),
-                                                   .qp = std::move(made).value(),
-                                                   .pd = request.pd,
-                                                   .send_cq = request.send_cq,
-                                                   .recv_cq = request.recv_cq,
-                                                   .srq = has_srq ? std::optional(request.srq) : std::nullopt,
-                                                   .max_send_wr = request.max_send_wr,
-                                                   .send = send,
-                                                   .recv = recv});
+    response.handle = FreeHandle(objects_.qps, kFirstQpHandle);
+    objects_.qp_handles[response.qpn] = response.handle;
+    objects_.qps.insert_or_assign(response.handle, Qp{.pages = std::move(*pages),
+                                                      .qp = std::move(made).value(),
+                                                      .pd = request.pd,
+                                                      .send_cq = request.send_cq,
+                                                      .recv_cq = request.recv_cq,
+                                                      .srq = has_srq ? std::optional(request.srq) : std::nullopt,
+                                                      .max_send_wr = request.max_send_wr,
+                                                      .send = send,
+                                                      .recv = recv});
   }
   response.max_send_wr = request.max_send_wr;
   response.max_recv_wr = recv_wr;
@@ -425,7 +436,7 @@ int Commands::DoCreateQp(const CreateQp& request, CreateQpResponse& response) {
 }
 
 int Commands::DoModifyQp(const ModifyQp& request, ResponseHeader&) {
-  if (request.handle == spec::kGsiQpn && objects_.gsi.has_value()) return gsi_.Modify(request);
+  if (request.handle == kGsiHandle && objects_.gsi.has_value()) return gsi_.Modify(request);
   Qp* const qp = pvrdma::Find(objects_.qps, request.handle);
   if (qp == nullptr) return EINVAL;
   auto modification = FromModify(request.mask, request.attributes, nic_.has_atomics());
@@ -459,7 +470,7 @@ int Commands::DoModifyQp(const ModifyQp& request, ResponseHeader&) {
 }
 
 int Commands::DoQueryQp(const QueryQp& request, QueryQpResponse& response) {
-  if (request.handle == spec::kGsiQpn && objects_.gsi.has_value()) {
+  if (request.handle == kGsiHandle && objects_.gsi.has_value()) {
     response.attributes = gsi_.Query();
     return 0;
   }
@@ -486,7 +497,7 @@ void Commands::DestroyGsi() {
 }
 
 int Commands::DoDestroyQp(const HandleCommand& request, DestroyQpResponse&) {
-  if (request.handle == spec::kGsiQpn && objects_.gsi.has_value()) {
+  if (request.handle == kGsiHandle && objects_.gsi.has_value()) {
     DestroyGsi();
     return 0;
   }
@@ -499,6 +510,7 @@ int Commands::DoDestroyQp(const HandleCommand& request, DestroyQpResponse&) {
   Qp qp = std::move(found->second);
   objects_.qps.erase(found);
   const uint32_t qpn = qp.qp->qpn();
+  objects_.qp_handles.erase(qpn);
   qp.qp.reset();
   // The driver cannot process a completion whose queue pair it does not find.
   for (const uint32_t cq : {qp.send_cq, qp.recv_cq}) static_cast<void>(objects_.cqs.at(cq).queue->Discard(qpn));
@@ -514,7 +526,7 @@ void Commands::DiscardCompletions(const Qp& qp) {
 // --- GIDs
 
 int Commands::DoCreateBind(const CreateBind& request, ResponseHeader&) {
-  if (request.index >= kGids || request.gid_type != kGidRoceV2 || request.vlan > kNoVlan) return EINVAL;
+  if (request.index >= Gids() || request.gid_type != kGidRoceV2 || request.vlan > kNoVlan) return EINVAL;
   if (objects_.gids.contains(request.index)) return EEXIST;
   std::optional<uint16_t> vlan;
   if (request.vlan != kNoVlan) vlan = static_cast<uint16_t>(request.vlan);

@@ -2,6 +2,7 @@
 // The commands of the command slot. Each checks its fields, then acts; an error has no effect.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -18,15 +19,17 @@ class Commands {
   static constexpr size_t kRequestBytes = sizeof(ModifyQp);          // of the longest command
   static constexpr size_t kResponseBytes = sizeof(QueryQpResponse);  // of the longest response
   static constexpr uint32_t kDoorbellPages = 512;                    // of BAR 2; a power of two [pvrdma_doorbell.c]
-  static constexpr uint32_t kGids = 16;                              // entries of a guest's GID table
+  static constexpr uint32_t kGids = 16;                              // most entries of a guest's GID table
 
-  // All outlive it.
-  Commands(Nic& nic, const GuestMemory& memory, Objects& objects, DataPath& data_path, GuestGsi& gsi)
-      : nic_(nic), memory_(memory), objects_(objects), data_path_(data_path), gsi_(gsi) {}
+  // All outlive it. `quota`: at most the NIC's capacity.
+  Commands(Nic& nic, const verbs::Quota& quota, const GuestMemory& memory, Objects& objects, DataPath& data_path,
+           GuestGsi& gsi)
+      : nic_(nic), quota_(quota), memory_(memory), objects_(objects), data_path_(data_path), gsi_(gsi) {}
 
   // Page frame number of the first doorbell page.
   void SetFirstPfn(uint64_t pfn) { first_pfn_ = pfn; }
-  // What the device offers: limits of the NIC, rounded down to powers of two where the driver rounds up.
+  // What the device offers: limits of the NIC, rounded down to powers of two where the driver rounds up, and the
+  // guest's quota.
   DeviceCaps Caps() const;
 
   // Executes a command and writes its response. Returns 0, or an errno, which is in the response too. May run the
@@ -60,12 +63,17 @@ class Commands {
   int DoDestroyQp(const HandleCommand& request, DestroyQpResponse& response);
   int DoCreateBind(const CreateBind& request, ResponseHeader& response);
   int DoDestroyBind(const DestroyBind& request, ResponseHeader& response);
+  // The quota permits one more, with `pages` of memory.
+  bool HasRoom(uint32_t verbs::Quota::*kind, uint32_t pages = 0) const;
+  // Entries of the guest's GID table.
+  uint32_t Gids() const { return std::min(kGids, quota_.gids); }
   // A number of entries that a ring of work requests may have.
   bool IsRingSize(uint32_t work_requests) const;
   void DestroyGsi();
   void DiscardCompletions(const Qp& qp);
 
   Nic& nic_;
+  const verbs::Quota quota_;
   const GuestMemory& memory_;
   Objects& objects_;
   DataPath& data_path_;

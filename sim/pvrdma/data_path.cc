@@ -142,9 +142,18 @@ std::pair<DataPath::Posted, const verbs::AddressHandle*> DataPath::HandleFor(Qp&
   if (sgid == objects_.gids.end() || pd == nullptr) return {Posted::kYes, nullptr};
   spec::RdmaAhAttr attributes = FromVector(path, static_cast<uint8_t>(sgid->second));
   std::ranges::copy(nic_.MacFor(std::to_array(attributes.grh.dgid), std::to_array(attributes.dmac)), attributes.dmac);
+  if (!HasRoomForHandle()) return {Posted::kLater, nullptr};
   auto made = pd->pd->CreateAh(attributes);
   if (!made.ok()) return {Posted::kYes, nullptr};
   return {Posted::kYes, (qp.handles[key] = std::move(made).value()).get()};
+}
+
+bool DataPath::HasRoomForHandle() {
+  if (objects_.Count().ahs < most_handles_) return true;
+  for (auto& [handle, qp] : objects_.qps) {
+    if (!qp.handles.empty() && ReleaseHandles(qp)) return true;
+  }
+  return false;
 }
 
 bool DataPath::ReleaseHandles(Qp& qp) {
@@ -181,7 +190,11 @@ void DataPath::MoveCompletions(Cq& cq) {
     std::array<spec::RdmaCqReq, 1> completion;
     const host::Result<size_t> count = cq.queue->Poll(completion);
     if (!count.ok() || *count == 0) return;
-    Complete(cq, FromCompletion(completion[0]), /*is_own=*/false);
+    const auto handle = objects_.qp_handles.find(completion[0].qp_num);
+    if (handle == objects_.qp_handles.end()) continue;  // a driver cannot process it
+    Cqe cqe = FromCompletion(completion[0]);
+    cqe.qp = handle->second;
+    Complete(cq, cqe, /*is_own=*/false);
   }
 }
 

@@ -13,7 +13,9 @@ namespace vireo::sim::pvrdma {
 class DataPath {
  public:
   // Both outlive it.
-  DataPath(Nic& nic, Objects& objects) : nic_(nic), objects_(objects) {}
+  // `most_handles`: address handles of all queue pairs together.
+  DataPath(Nic& nic, Objects& objects, uint32_t most_handles)
+      : nic_(nic), objects_(objects), most_handles_(most_handles) {}
 
   // Moves requests, as many as the NIC has room for and the queue pair's state permits. May run the simulation.
   void MoveSends(Qp& qp);
@@ -34,14 +36,18 @@ class DataPath {
   // To a verbs::QueuePair or verbs::SharedReceiveQueue.
   template <typename Queue>
   static Posted PostRecv(Queue& queue, const WorkRing& from, const uint8_t* wqe);
-  // The handle for a datagram's path. Null: with kYes the path is invalid; with kLater an old handle is still in use.
+  // The handle for a datagram's path. Null: with kYes the path is invalid; with kLater old handles are still in use.
   std::pair<Posted, const verbs::AddressHandle*> HandleFor(Qp& qp, const AddressVector& vector);
   void Fail(Qp& qp);
   // There is room. `is_own`: of the function, not of the NIC.
   static void Complete(Cq& cq, const Cqe& cqe, bool is_own);
 
+  // There is room for one more address handle, after queue pairs without requests have released theirs.
+  bool HasRoomForHandle();
+
   Nic& nic_;
   Objects& objects_;
+  const uint32_t most_handles_;
 };
 
 }  // namespace vireo::sim::pvrdma

@@ -16,12 +16,13 @@ constexpr size_t kMostEvents = 1024;
 
 }  // namespace
 
-Device::Device(Nic& nic, GuestMemory& memory)
+Device::Device(Nic& nic, GuestMemory& memory, const verbs::Quota& quota)
     : nic_(nic),
       memory_(memory),
-      data_path_(nic, objects_),
+      quota_(verbs::Least(quota, nic.capacity())),
+      data_path_(nic, objects_, quota_.ahs),
       gsi_(nic, memory, objects_),
-      commands_(nic, memory, objects_, data_path_, gsi_) {
+      commands_(nic, quota_, memory, objects_, data_path_, gsi_) {
   memory_.OnUnmap([this] { Reset(); });
 }
 
@@ -86,6 +87,8 @@ int Device::SetSharedRegion() {
   const auto shared = memory_.Find(uint64_t{dsr_high_} << 32 | dsr_low_, sizeof(SharedRegion));
   if (!shared.has_value()) return EFAULT;
   const auto content = Load<SharedRegion>(shared->data);
+  // It takes a queue pair's number for its handle.
+  if (content.driver_version < kDeviceVersion) return EOPNOTSUPP;
   const auto command = memory_.Find(content.cmd_slot, kPageBytes);
   const auto response = memory_.Find(content.resp_slot, kPageBytes);
   auto events = MakeRing(content.async_ring, sizeof(Event));
@@ -138,7 +141,7 @@ int Device::Request() {
 void Device::WriteDoorbell(uint32_t page, uint32_t offset, uint32_t value) {
   if (!is_active_) return;
   const uint32_t handle = value & kHandleMask;
-  if (offset == kQpDoorbell && handle == spec::kGsiQpn) {
+  if (offset == kQpDoorbell && handle == kGsiHandle) {
     if (!objects_.gsi.has_value() || objects_.pds.at(objects_.gsi->pd).context != page) return;
     ServeGsi();
     for (const uint32_t cq : {objects_.gsi->send_cq, objects_.gsi->recv_cq}) ServeCq(cq, objects_.cqs.at(cq));
@@ -181,7 +184,7 @@ void Device::ServeGsi() {
   GsiQp& qp = *objects_.gsi;
   if (!qp.send.ring.is_stopped() && !qp.recv.ring.is_stopped()) return;
   qp.state = spec::IbQpState::kErr;
-  if (!std::exchange(qp.is_reported, true)) Report(EventType::kQpFatal, spec::kGsiQpn);
+  if (!std::exchange(qp.is_reported, true)) Report(EventType::kQpFatal, kGsiHandle);
 }
 
 void Device::ServeQp(uint32_t handle, Qp& qp) {
@@ -239,30 +242,31 @@ void Device::OnEvent(const host::DeviceEvent& event) {
   if (event.kind != host::DeviceEvent::Kind::kRdma) return;
   const std::optional<EventType> type = FromEvent(event.rdma.event_type);
   if (!type.has_value()) return;
+  // The objects' handles, by the NIC's numbers.
+  const uint32_t number = event.rdma.element;
+  const auto report = [&](const auto& objects, auto is_it) {
+    const auto found = std::ranges::find_if(objects, [&](const auto& entry) { return is_it(entry.second); });
+    if (found != objects.end()) Report(*type, found->first);
+  };
+  const auto is_srq = [number](const Srq& srq) { return srq.queue->srqn() == number; };
   switch (*type) {
-    case EventType::kCqErr:
-      if (!objects_.cqs.contains(event.rdma.element)) return;
-      break;
+    case EventType::kCqErr: return report(objects_.cqs, [number](const Cq& cq) { return cq.queue->cqn() == number; });
     case EventType::kQpFatal:
     case EventType::kQpReqErr:
     case EventType::kQpAccessErr:
     case EventType::kCommEst:
     case EventType::kSqDrained:
     case EventType::kQpLastWqeReached:
-      if (!objects_.qps.contains(event.rdma.element)) return;
-      break;
-    case EventType::kSrqErr:
-      if (!objects_.srqs.contains(event.rdma.element)) return;
-      break;
+      return report(objects_.qps, [number](const Qp& qp) { return qp.qp->qpn() == number; });
+    case EventType::kSrqErr: return report(objects_.srqs, is_srq);
     // To be confirmed by a command, which this must not wait for: in Progress().
     case EventType::kSrqLimitReached:
-      if (Srq* const srq = Find(objects_.srqs, event.rdma.element)) srq->is_limit_due = true;
+      for (auto& [handle, srq] : objects_.srqs) srq.is_limit_due |= is_srq(srq);
       return;
     case EventType::kDeviceFatal:
     case EventType::kPortActive:
     case EventType::kPortErr: return Report(*type, kPort);
   }
-  Report(*type, event.rdma.element);
 }
 
 void Device::Report(EventType type, uint32_t info) {

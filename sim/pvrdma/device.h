@@ -23,8 +23,8 @@ namespace vireo::sim::pvrdma {
 class Device {
  public:
   // Both outlive it. It is the only user of GuestMemory::OnUnmap: a guest that takes memory away that the device uses
-  // resets the device.
-  Device(Nic& nic, GuestMemory& memory);
+  // resets the device. `quota`: the most that it may have of the NIC.
+  Device(Nic& nic, GuestMemory& memory, const verbs::Quota& quota = verbs::Unlimited());
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -46,6 +46,7 @@ class Device {
   bool TakeInterrupt(unsigned vector);
 
   const Objects& objects() const { return objects_; }
+  const verbs::Quota& quota() const { return quota_; }
 
  private:
   // A ring of the shared region, to the guest.
@@ -76,6 +77,7 @@ class Device {
 
   Nic& nic_;
   GuestMemory& memory_;
+  const verbs::Quota quota_;
   Objects objects_;
   DataPath data_path_;
   GuestGsi gsi_;

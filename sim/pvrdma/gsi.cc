@@ -140,8 +140,7 @@ void GuestGsi::Serve() {
     const auto wqe = Load<SendWqe>(at);
     const uint32_t status = Send(wqe, at + sizeof wqe);
     if (status != 0 || qp.signal_all || (wqe.flags & kSendSignaled) != 0) {
-      Complete(qp.send_cq,
-               {.wr_id = wqe.wr_id, .qp = spec::kGsiQpn, .opcode = kWcSend, .status = status, .port = kPort});
+      Complete(qp.send_cq, {.wr_id = wqe.wr_id, .qp = kGsiHandle, .opcode = kWcSend, .status = status, .port = kPort});
     }
     qp.send.ring.Advance();
   }
@@ -152,7 +151,7 @@ void GuestGsi::Serve() {
     const auto wqe = Load<RecvWqe>(at);
     const uint32_t status = Place(wqe, at + sizeof wqe, qp.received.front());
     Complete(qp.recv_cq, {.wr_id = wqe.wr_id,
-                          .qp = spec::kGsiQpn,
+                          .qp = kGsiHandle,
                           .opcode = kWcRecv,
                           .status = status,
                           .byte_len = static_cast<uint32_t>(qp.received.front().size()),
@@ -168,7 +167,7 @@ void GuestGsi::Flush(WorkRing& ring, bool is_send) {
   const uint32_t cq = is_send ? qp.send_cq : qp.recv_cq;
   while (HasRoom(cq) && ring.ring.Available().value_or(0) != 0) {
     Complete(cq, {.wr_id = Load<uint64_t>(qp.pages.At(ring.next())),
-                  .qp = spec::kGsiQpn,
+                  .qp = kGsiHandle,
                   .opcode = is_send ? kWcSend : kWcRecv,
                   .status = kWrFlushErr,
                   .port = kPort});

@@ -5,8 +5,9 @@
 
 namespace vireo::sim::pvrdma {
 
-host::Result<std::unique_ptr<Guest>> Guest::Listen(service::EventLoop& loop, Nic& nic, const std::string& path) {
-  std::unique_ptr<Guest> guest(new Guest(nic));
+host::Result<std::unique_ptr<Guest>> Guest::Listen(service::EventLoop& loop, Nic& nic, const std::string& path,
+                                                   const verbs::Quota& quota) {
+  std::unique_ptr<Guest> guest(new Guest(nic, quota));
   const VfioUserPort port{.function = guest->function_, .memory = guest->windows_, .reset = [raw = guest.get()] {
                             raw->function_.Reset();
                           }};

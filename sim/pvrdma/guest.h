@@ -31,8 +31,9 @@ class GuestWindows final : public DmaWindows {
 
 class Guest {
  public:
-  // Both outlive it. Errors as VfioUserServer::Listen.
-  static host::Result<std::unique_ptr<Guest>> Listen(service::EventLoop& loop, Nic& nic, const std::string& path);
+  // Both outlive it. `quota`: the most that it may have of the NIC. Errors as VfioUserServer::Listen.
+  static host::Result<std::unique_ptr<Guest>> Listen(service::EventLoop& loop, Nic& nic, const std::string& path,
+                                                     const verbs::Quota& quota = verbs::Unlimited());
   Guest(const Guest&) = delete;
   Guest& operator=(const Guest&) = delete;
 
@@ -43,10 +44,11 @@ class Guest {
   void OnEvent(const host::DeviceEvent& event) { device_.OnEvent(event); }
   // What it has of the NIC.
   const Objects& objects() const { return device_.objects(); }
+  const verbs::Quota& quota() const { return device_.quota(); }
 
  private:
-  explicit Guest(Nic& nic)
-      : memory_(nic.device().function()), device_(nic, memory_), function_(device_, nic.device().function()) {}
+  Guest(Nic& nic, const verbs::Quota& quota)
+      : memory_(nic.device().function()), device_(nic, memory_, quota), function_(device_, nic.device().function()) {}
 
   GuestMemory memory_;
   Device device_;

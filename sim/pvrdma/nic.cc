@@ -12,10 +12,10 @@ std::optional<Mac> GidDirectory::Find(const Gid& gid) const {
 }
 
 Nic::Nic(verbs::Device& device, GidDirectory& directory, Options options)
-    : device_(device), directory_(directory), options_(std::move(options)) {
-  const spec::NetConfigRdma limits = device.net().rdma_config();
-  max_qps_ = limits.max_rdma_qps;
-  max_cqs_ = limits.max_rdma_cqs;
+    : device_(device),
+      directory_(directory),
+      options_(std::move(options)),
+      capacity_(verbs::CapacityOf(device, options_.gsi != nullptr, static_cast<uint32_t>(options_.own_gids.size()))) {
   const auto port = device.QueryPort();
   gids_ = port.ok() ? port->gid_tbl_len : 0;
   if (!device.base().constants().rdma_has_cq_arm) return;

@@ -14,6 +14,7 @@
 
 #include "host/service/cm/gsi.h"
 #include "host/verbs/device.h"
+#include "host/verbs/quota.h"
 
 namespace vireo::sim::pvrdma {
 
@@ -85,8 +86,8 @@ class Nic {
 
   verbs::Device& device() { return device_; }
   const Options& options() const { return options_; }
-  uint32_t max_qps() const { return max_qps_; }  // numbers of queue pairs and shared receive queues are below it
-  uint32_t max_cqs() const { return max_cqs_; }
+  // What guests and programs together can have.
+  const verbs::Quota& capacity() const { return capacity_; }
   bool has_atomics() const { return device_.attributes().atomic_cap != spec::RdmaAtomicCap::kNone; }
   const GidDirectory& directory() const { return directory_; }
   // Null: all are in use, or the NIC's completion queues cannot be armed but by a command (profile rfc-v2).
@@ -108,7 +109,8 @@ class Nic {
   verbs::Device& device_;
   GidDirectory& directory_;
   const Options options_;
-  uint32_t max_qps_ = 0, max_cqs_ = 0, gids_ = 0;
+  const verbs::Quota capacity_;
+  uint32_t gids_ = 0;
   std::map<uint16_t, Gid> bound_;  // by index
   std::set<uint16_t> free_vectors_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The objects of one function, by handle. Handles are the NIC's numbers, one for one, except those of contexts; a
-// handle of another guest, or of a destroyed object, is in no table.
+// The objects of one function, by handle. Those of protection domains are the NIC's numbers, those of regions its keys.
+// Completion queues, queue pairs and shared receive queues have the lowest free handle, because drivers keep tables of
+// as many entries as the function reports objects. A handle of another guest, or of a destroyed object, is in no table.
 #pragma once
 
 #include <array>
@@ -9,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "host/verbs/completion_queue.h"
@@ -96,7 +98,8 @@ struct Qp {
   uint64_t handles_version = 0;
 };
 
-// Queue pair 1, which has no counterpart in the NIC.
+// Queue pair 1, which has no counterpart in the NIC, and the handle 0 in the table of queue pairs.
+inline constexpr uint32_t kGsiHandle = 0, kFirstQpHandle = 1;
 struct GsiQp {
   GuestPages pages;
   uint32_t pd = 0, send_cq = 0, recv_cq = 0;
@@ -114,13 +117,28 @@ struct Objects {
   std::map<uint32_t, Cq> cqs{};
   std::map<uint32_t, Srq> srqs{};
   std::map<uint32_t, Qp> qps{};
+  std::unordered_map<uint32_t, uint32_t> qp_handles{};  // by the NIC's number
   std::optional<GsiQp> gsi{};
   std::map<uint32_t, uint32_t> dma_regions{};  // all of the guest's memory, for queue pair 1 only: the PD, by key
   std::map<uint32_t, uint16_t> gids{};         // the NIC's index, by the guest's
 
+  // What it has of the NIC.
+  verbs::Quota Count() const {
+    verbs::Quota count{.pds = Size(pds),
+                       .mrs = Size(mrs),
+                       .cqs = Size(cqs),
+                       .qps = Size(qps) + Size(srqs),
+                       .srqs = Size(srqs),
+                       .gids = Size(gids)};
+    for (const auto& [handle, mr] : mrs) count.pages += Size(mr.pages.device_addresses());
+    for (const auto& [handle, qp] : qps) count.ahs += Size(qp.handles);
+    return count;
+  }
+
   // Users before what they use.
   void Clear() {
     qps.clear();
+    qp_handles.clear();
     gsi.reset();
     srqs.clear();
     cqs.clear();
@@ -129,7 +147,20 @@ struct Objects {
     pds.clear();
     contexts.clear();
   }
+
+ private:
+  static uint32_t Size(const auto& objects) { return static_cast<uint32_t>(objects.size()); }
 };
+
+// The lowest handle, from `first` on, that no object has.
+template <typename T>
+uint32_t FreeHandle(const std::map<uint32_t, T>& objects, uint32_t first = 0) {
+  for (const auto& [handle, object] : objects) {
+    if (handle != first) break;
+    ++first;
+  }
+  return first;
+}
 
 template <typename T>
 T* Find(std::map<uint32_t, T>& objects, uint32_t handle) {

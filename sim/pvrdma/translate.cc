@@ -178,7 +178,6 @@ Cqe FromCompletion(const spec::RdmaCqReq& completion) {
   const auto opcode = static_cast<size_t>(completion.opcode);
   Cqe to;
   to.wr_id = completion.wr_id;
-  to.qp = completion.qp_num;
   to.opcode = opcode < kOpcode.size() ? kOpcode[opcode] : 0;
   to.status = status < kStatus.size() ? kStatus[status] : kGeneralError;
   to.byte_len = completion.byte_len;

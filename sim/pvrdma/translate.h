@@ -36,6 +36,7 @@ constexpr bool Invalidates(WrOpcode opcode) {
   return opcode == WrOpcode::kSendWithInv || opcode == WrOpcode::kLocalInv;
 }
 uint8_t FromSendFlags(uint32_t flags);
+// All but the queue pair's handle.
 Cqe FromCompletion(const spec::RdmaCqReq& completion);
 // Nothing: not an event of this ABI.
 std::optional<EventType> FromEvent(spec::RdmaEventType type);

@@ -127,6 +127,15 @@ ordered_json ListGuests(const Simulator& simulator) {
   return all;
 }
 
+ordered_json ListLimits(const Simulator& simulator) {
+  ordered_json all = ordered_json::array();
+  for (size_t guest = 0; guest < simulator.guests(); ++guest) {
+    ordered_json& limits = all.emplace_back(ordered_json::object());
+    for (const auto& [name, count] : verbs::kQuotaKinds) limits[name] = simulator.guest_quota(guest).*count;
+  }
+  return all;
+}
+
 }  // namespace
 
 host::Result<ordered_json> RunControlCommand(Simulator& simulator, DropCounters& drops, const json& request) {
@@ -135,6 +144,7 @@ host::Result<ordered_json> RunControlCommand(Simulator& simulator, DropCounters&
   if (Text(request, "frames") == "list") return ListFrames(simulator);
   if (Text(request, "programs") == "list") return ListPrograms(simulator);
   if (Text(request, "guests") == "list") return ListGuests(simulator);
+  if (Text(request, "guests") == "limits") return ListLimits(simulator);
   return Refused("a request is for gid, drops, frames, programs or guests");
 }
 

@@ -99,7 +99,7 @@ std::string NotZero(const nlohmann::ordered_json& counts) {
 // What the simulation answers (control_commands.h): by NIC, or by guest. Empty: not known.
 struct Answers {
   static nlohmann::ordered_json None() { return nlohmann::ordered_json::array(); }
-  nlohmann::ordered_json frames = None(), drops = None(), programs = None(), guests = None();
+  nlohmann::ordered_json frames = None(), drops = None(), programs = None(), guests = None(), limits = None();
 };
 
 // One line per program, and one per queue pair.
@@ -121,7 +121,7 @@ void PrintPrograms(const nlohmann::ordered_json& programs) {
 }
 
 // One line per NIC, and more for its frames, those that it dropped and its programs. One line per guest, and one more
-// if it has objects.
+// if it has objects, and one for the most that it may have.
 void PrintNics(const SimulationStatus& status, const Answers& answers = {}) {
   size_t widest = 0;
   for (const SimulationStatus::Nic& nic : status.nics) widest = std::max(widest, nic.name.size());
@@ -147,6 +147,7 @@ void PrintNics(const SimulationStatus& status, const Answers& answers = {}) {
     if (number >= answers.guests.size()) continue;
     if (const std::string kinds = NotZero(answers.guests[number]); !kinds.empty())
       fmt::print("       it has:{}\n", kinds);
+    if (number < answers.limits.size()) fmt::print("       it may have:{}\n", NotZero(answers.limits[number]));
   }
 }
 
@@ -189,14 +190,17 @@ int Status(const SimulationDirectory& directory) {
   if (!status.has_value()) return 1;
   fmt::print("process {}, in {}\n", status->pid, directory.path().string());
   std::string why;
-  const auto ask = [&](const char* what) {
+  const auto ask = [&](const char* what, const char* which = "list") {
     if (!why.empty()) return Answers::None();
-    auto answer = ControlSocket::Ask(directory.control_socket(), {{what, "list"}}, seconds(3));
+    auto answer = ControlSocket::Ask(directory.control_socket(), {{what, which}}, seconds(3));
     if (!answer.ok()) why = answer.error().text;
     return answer.ok() ? std::move(answer).value() : Answers::None();
   };
-  const Answers answers{
-      .frames = ask("frames"), .drops = ask("drops"), .programs = ask("programs"), .guests = ask("guests")};
+  const Answers answers{.frames = ask("frames"),
+                        .drops = ask("drops"),
+                        .programs = ask("programs"),
+                        .guests = ask("guests"),
+                        .limits = ask("guests", "limits")};
   PrintNics(*status, answers);
   if (!why.empty()) fmt::print("frames, programs and objects are not known: {}\n", why);
   return 0;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/pvrdma/shares.h"
 #include "sim/simulator/gid_setting.h"
 #include "sim/topology/rdma_system.h"
 
@@ -29,6 +30,7 @@ struct Simulation {
     std::string name{};    // unique
     std::string socket{};  // vfio-user; absolute
     size_t nic = 0;        // not exported
+    pvrdma::Limits limits{};
   };
   std::vector<Guest> guests{};
   // By NIC: GIDs after those that every NIC has. Empty or missing: none.

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -94,9 +96,11 @@ void SimulationOptions::AddTo(CLI::App& command) {
       ->allow_extra_args(false);  // the next argument may be a program
   command
       .add_option("--pvrdma", guests_,
-                  "GUEST=SOCKET[,nic=NIC], for example a=/tmp/a.pvrdma,nic=1: a PVRDMA function for the guest of this "
-                  "name, by vfio-user, backed by a NIC that programs and other guests use too (docs/pvrdma.md). Can be "
-                  "repeated; default: the first guest has NIC 0, the second NIC 1, and so on")
+                  "GUEST=SOCKET[,nic=NIC][,KIND=N], for example a=/tmp/a.pvrdma,nic=1,qps=100: a PVRDMA function for "
+                  "the guest of this name, by vfio-user, backed by a NIC that programs and other guests use too "
+                  "(docs/pvrdma.md). It may have N objects of the NIC of this KIND (pds, mrs, pages, ahs, cqs, qps, "
+                  "srqs, gids). Can be repeated; default: the first guest has NIC 0, the second NIC 1, and so on, and "
+                  "each an equal share")
       ->allow_extra_args(false);
   command
       .add_option("--wire", wires_,
@@ -208,23 +212,39 @@ host::Status SimulationOptions::AddGuests(Simulation& simulation) const {
     const auto refuse = [&value](const std::string& why) {
       return host::Error{host::ErrorCode::kInvalidArgument, fmt::format("--pvrdma {}: {}", value, why)};
     };
-    constexpr std::string_view kNic = ",nic=";
-    const size_t equals = value.find('='), option = value.find(kNic);
-    const size_t end = std::min(option, value.size());
+    const size_t equals = value.find('='), end = std::min(value.find(','), value.size());
     if (equals == 0 || equals >= end || equals + 1 == end) {
       return refuse("expected GUEST=SOCKET or GUEST=SOCKET,nic=NIC, such as a=/tmp/a.pvrdma,nic=1");
     }
     Simulation::Guest guest{.name = value.substr(0, equals),
                             .socket = std::filesystem::absolute(value.substr(equals + 1, end - equals - 1)).string(),
                             .nic = simulation.guests.size() % simulation.size()};
-    if (option != std::string::npos) {
-      const std::string text = value.substr(option + kNic.size());
-      const std::optional<size_t> nic = FindNic(simulation, text);
-      if (!nic.has_value()) {
-        return refuse(fmt::format("there is no NIC '{}'; this simulation has NICs 0 to {}, named {}", text,
-                                  simulation.size() - 1, NicNames(simulation)));
+    for (size_t at = end; at < value.size();) {
+      const size_t next = std::min(value.find(',', at + 1), value.size());
+      const std::string option = value.substr(at + 1, next - at - 1);
+      const std::string key = option.substr(0, option.find('='));
+      const std::string text = option.substr(std::min(key.size() + 1, option.size()));
+      at = next;
+      if (key == "nic") {
+        const std::optional<size_t> nic = FindNic(simulation, text);
+        if (!nic.has_value()) {
+          return refuse(fmt::format("there is no NIC '{}'; this simulation has NICs 0 to {}, named {}", text,
+                                    simulation.size() - 1, NicNames(simulation)));
+        }
+        guest.nic = *nic;
+        continue;
       }
-      guest.nic = *nic;
+      const auto* const kind =
+          std::ranges::find(verbs::kQuotaKinds, key, [](const auto& one) { return std::string(one.name); });
+      if (kind == std::end(verbs::kQuotaKinds)) {
+        return refuse(fmt::format("there is no '{}'; known: nic, pds, mrs, pages, ahs, cqs, qps, srqs, gids", key));
+      }
+      uint32_t number = 0;
+      const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+      if (error != std::errc() || last != text.data() + text.size()) {
+        return refuse(fmt::format("{}: expected a number, not '{}'", key, text));
+      }
+      guest.limits.emplace_back(kind->count, number);
     }
     if (simulation.is_exported(guest.nic)) {
       return refuse(fmt::format("NIC {} is exported and cannot be shared; choose another nic", guest.nic));

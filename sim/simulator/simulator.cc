@@ -194,6 +194,8 @@ host::Status Simulator::DeleteGid(size_t nic, uint16_t index) {
 
 std::string Simulator::OpenGuests(const SimulatorOptions& options) {
   guest_nics_.resize(services_.size());
+  std::vector<pvrdma::Shares> shares(services_.size());
+  std::vector<size_t> opened(services_.size());  // guests, by NIC
   for (const Simulation::Guest& guest : options.simulation.guests) {
     service::Service& service = *services_[guest.nic];
     if (guest_nics_[guest.nic] == nullptr) {
@@ -211,13 +213,22 @@ std::string Simulator::OpenGuests(const SimulatorOptions& options) {
         std::ranges::copy(entry.gid, nic.own_gids.emplace_back(pvrdma::Nic::OwnGid{.index = entry.index}).gid.begin());
       }
       guest_nics_[guest.nic] = std::make_unique<pvrdma::Nic>(*service.device(), guest_gids_, std::move(nic));
+      std::vector<pvrdma::Limits> limits;
+      for (const Simulation::Guest& one : options.simulation.guests) {
+        if (one.nic == guest.nic) limits.push_back(one.limits);
+      }
+      auto divided = pvrdma::Divide(guest_nics_[guest.nic]->capacity(), limits);
+      if (!divided.ok()) return options.simulation.name(guest.nic) + ": " + divided.error().text;
+      shares[guest.nic] = std::move(divided).value();
+      service.SetClientQuota(shares[guest.nic].programs);
       service.OnEvent([this, number = guest.nic](const host::DeviceEvent& event) {
         for (const Guest& one : guests_) {
           if (one.nic == number) one.guest->OnEvent(event);
         }
       });
     }
-    auto listening = pvrdma::Guest::Listen(loop_, *guest_nics_[guest.nic], guest.socket);
+    auto listening = pvrdma::Guest::Listen(loop_, *guest_nics_[guest.nic], guest.socket,
+                                           shares[guest.nic].guests[opened[guest.nic]++]);
     if (!listening.ok()) return "guest " + guest.name + ": " + host::ToString(listening.error());
     guests_.push_back({guest.nic, std::move(listening).value()});
   }

@@ -68,9 +68,10 @@ class Simulator {
     return services_[nic] == nullptr ? std::vector<service::Service::Client>() : services_[nic]->Clients();
   }
   const std::string& socket(size_t number) const { return sockets_[number]; }  // of either kind
-  // PVRDMA guests, in the order of Simulation::guests, and what each has of its NIC.
+  // PVRDMA guests, in the order of Simulation::guests, and what each has of its NIC, and the most that it may have.
   size_t guests() const { return guests_.size(); }
   const pvrdma::Objects& guest_objects(size_t number) const { return guests_[number].guest->objects(); }
+  const verbs::Quota& guest_quota(size_t number) const { return guests_[number].guest->quota(); }
 
  private:
   Simulator() = default;

@@ -128,7 +128,7 @@ class Run {
         const uint32_t bits = uint32_t{input_.Byte()} << 24;
         uint32_t number = input_.Byte();
         if (side_ != nullptr && number >= 0x80) {
-          number = offset == pvrdma::kQpDoorbell   ? side_->qp.qpn()
+          number = offset == pvrdma::kQpDoorbell   ? side_->qp.handle()
                    : offset == pvrdma::kCqDoorbell ? side_->cq.handle()
                                                    : srq_->handle();
         }
@@ -248,10 +248,11 @@ class Run {
           break;
         }
         case Command::kModifyQp:
-          Fill(pvrdma::ModifyQp{.handle = side_->qp.qpn(), .mask = 1, .attributes = {.qp_state = command / 24 % 7U}});
+          Fill(
+              pvrdma::ModifyQp{.handle = side_->qp.handle(), .mask = 1, .attributes = {.qp_state = command / 24 % 7U}});
           break;
-        case Command::kQueryQp: Fill(pvrdma::QueryQp{.handle = side_->qp.qpn()}); break;
-        case Command::kDestroyQp: Fill(pvrdma::HandleCommand{.handle = side_->qp.qpn()}); break;
+        case Command::kQueryQp: Fill(pvrdma::QueryQp{.handle = side_->qp.handle()}); break;
+        case Command::kDestroyQp: Fill(pvrdma::HandleCommand{.handle = side_->qp.handle()}); break;
         case Command::kCreateUc: Fill(pvrdma::CreateUc{.pfn = driver_->region().uar_pfn + 1}); break;
         case Command::kDestroyUc: Fill(pvrdma::HandleCommand{.handle = 1}); break;
         case Command::kCreateBind: {

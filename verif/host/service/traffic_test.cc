@@ -6,12 +6,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "host/service/gid_table.h"
 #include "sim/simulator/control_socket.h"
@@ -71,6 +75,62 @@ TEST(ServiceVectors, ANicWithGuestsKeepsSomeForThem) {
     EXPECT_EQ(VectorsOf(simulator.socket(0)), expected);  // the guest's
     EXPECT_EQ(VectorsOf(simulator.socket(1)), kAll);
   }
+}
+
+// --- Limits
+
+// A program that takes all it gets, by two contexts, leaves something of every kind for another one.
+TEST(ServiceLimits, OneProgramCannotTakeAll) {
+  SimulatorProcess simulator({"--config", "nic1", "--nics", "1"});
+  ASSERT_TRUE(simulator.is_ready());
+  Pipe pipe;
+  const std::string socket = simulator.socket(0);
+  ClientProcess greedy([&] {
+    std::unique_ptr<Endpoint> ends[2];
+    for (auto& end : ends) {
+      end = Endpoint::Open(socket, 4096);  // a PD, a CQ, a QP and a region each
+      if (end == nullptr) return false;
+    }
+    const spec::RdmaAckQueryDevice limits = ends[0]->device->attributes();
+    const service::SharedDevice::Info info = ends[0]->shared->info();
+    std::vector<std::shared_ptr<void>> all;
+    // Made by both in turn, until one is refused; both are refused the same.
+    const auto fill = [&](const auto& make) {
+      for (uint32_t made = 2;; ++made) {
+        auto one = make(*ends[made % 2]);
+        if (one.ok()) {
+          all.push_back(std::move(one).value());
+          continue;
+        }
+        const auto again = make(*ends[(made + 1) % 2]);
+        const bool is_full = one.error().code == host::ErrorCode::kNoMemory && !again.ok();
+        return is_full ? made : 0;
+      }
+    };
+    const auto pds = fill([](Endpoint& end) { return end.device->CreatePd(); });
+    const auto cqs = fill([](Endpoint& end) { return end.device->CreateCq(4); });
+    const auto mrs =
+        fill([](Endpoint& end) { return end.pd->Register(*end.mapping, spec::IbAccessFlags::kLocalWrite); });
+    const auto qps = fill([](Endpoint& end) {
+      return end.pd->CreateQp({.send_cq = end.cq, .recv_cq = end.cq, .max_send_wr = 1, .max_recv_wr = 1});
+    });
+    const bool is_exact = pds == limits.max_pd && cqs == info.own_cqs && mrs == limits.max_mr && qps == info.own_qps;
+    if (!is_exact) std::fprintf(stderr, "%u PDs, %u CQs, %u MRs, %u QPs\n", pds, cqs, mrs, qps);
+    uint64_t end = 0;
+    return pipe.Send(0, uint64_t{is_exact}) && pipe.Receive(0, end) && is_exact;
+  });
+  pipe.Close(0);
+  uint64_t is_exact = 0;
+  ASSERT_TRUE(pipe.Receive(1, is_exact));
+  EXPECT_EQ(is_exact, 1u);
+  ClientProcess other([&] {
+    const auto end = Endpoint::Open(socket, 4096);
+    return end != nullptr && end->Connect(end->info());
+  });
+  EXPECT_TRUE(other.Succeeds());
+  EXPECT_TRUE(pipe.Send(1, uint64_t{1}));
+  EXPECT_TRUE(greedy.Succeeds());
+  EXPECT_EQ(simulator.Stop(), 0);
 }
 
 // --- GIDs

@@ -50,7 +50,7 @@ TEST(PvrdmaFunction, HasIdentityBarsAndVectors) {
 TEST(PvrdmaDevice, RegistersHaveTheirValues) {
   World world({});
   Driver& driver = world.driver(0);
-  EXPECT_EQ(driver.ReadRegister(kVersion), 19u);
+  EXPECT_EQ(driver.ReadRegister(kVersion), 20u);
   EXPECT_EQ(driver.ReadRegister(kErr), 0u);
   EXPECT_EQ(driver.ReadRegister(kIcr), 0u);
   EXPECT_EQ(driver.ReadRegister(kImr), ~0u);
@@ -59,7 +59,7 @@ TEST(PvrdmaDevice, RegistersHaveTheirValues) {
   EXPECT_EQ(driver.ReadRegister(kMacHigh), uint32_t{mac[4]} | mac[5] << 8);
   // Unknown ones read 0, also as parts and pairs of registers.
   EXPECT_EQ(driver.ReadRegister(0x28), 0u);
-  EXPECT_EQ(driver.function().ReadBar(kRegisterBar, kVersion, 1), 19u);
+  EXPECT_EQ(driver.function().ReadBar(kRegisterBar, kVersion, 1), 20u);
   EXPECT_EQ(driver.function().ReadBar(kRegisterBar, kVersion + 2, 2), 0u);
   EXPECT_EQ(driver.function().ReadBar(kRegisterBar, kIcr, 8), 0xffff'ffff'0000'0000u);
   EXPECT_EQ(driver.function().ReadBar(kUarBar, 0, 4), 0u);
@@ -73,14 +73,15 @@ TEST(PvrdmaDevice, StartsWithLinuxSequenceAndOffersWhatTheNicHas) {
   world.Start();
   const DeviceCaps& caps = world.driver(0).caps();
   const spec::RdmaAckQueryDevice& nic = world.nic(0).device().attributes();
-  EXPECT_EQ(caps.max_qp, 1024u);
+  EXPECT_EQ(caps.max_qp, 1024u - 1);  // without QP 0
   EXPECT_EQ(caps.max_cq, 1024u);
   EXPECT_LE(caps.max_qp_wr, nic.max_qp_wr);
   EXPECT_TRUE(std::has_single_bit(caps.max_qp_wr));
   EXPECT_TRUE(std::has_single_bit(caps.max_cqe));
   EXPECT_EQ(caps.max_sge, 16u);  // of 30, because the driver rounds up
   EXPECT_EQ(caps.max_pd, nic.max_pd);
-  EXPECT_EQ(caps.max_srq, caps.max_qp);  // of any number
+  EXPECT_EQ(caps.max_mr, nic.max_mr);
+  EXPECT_EQ(caps.max_srq, nic.max_srq);
   EXPECT_EQ(caps.max_srq_wr, caps.max_qp_wr);
   EXPECT_EQ(caps.max_srq_sge, caps.max_sge);
   EXPECT_EQ(caps.atomic_ops, kAtomicCompareSwap | kAtomicFetchAdd);
@@ -114,6 +115,10 @@ TEST(PvrdmaDevice, RefusesWrongSharedRegions) {
     driver.WriteRegister(kCtl, kActivate);
     EXPECT_EQ(driver.ReadRegister(kErr), kErrno(EINVAL)) << name;
   }
+  // A driver that takes a queue pair's number for its handle.
+  driver.region() = good;
+  driver.region().driver_version = kDeviceVersion - 1;
+  EXPECT_EQ(driver.WriteRegion(), kErrno(EOPNOTSUPP));
   driver.region() = good;
   driver.WriteRegister(kDsrLow, 0x1000);
   driver.WriteRegister(kDsrHigh, 0x7fff'ffff);
@@ -225,7 +230,7 @@ TEST(PvrdmaCommands, ObjectsAreCreatedAndDestroyedInOrder) {
   DriverCq cq(driver, 64, 3);
   const auto region = driver.CreateRegion(pd, 3);
   DriverQp qp(driver, pd, cq, cq, {.context = 3});
-  EXPECT_LT(qp.qpn(), driver.caps().max_qp);
+  EXPECT_LT(qp.handle(), driver.caps().max_qp);
   EXPECT_LT(cq.handle(), driver.caps().max_cq);
 
   EXPECT_EQ(driver.Destroy(Command::kDestroyUc, 3), busy);
@@ -261,10 +266,10 @@ TEST(PvrdmaCommands, HandlesOfOthersAreNone) {
   const auto region = theirs.CreateRegion(their_pd, 1);
   EXPECT_EQ(mine.Destroy(Command::kDestroyMr, region.handle), invalid);
   DriverQp their_qp(theirs, their_pd, their_cq, their_cq);
-  EXPECT_EQ(mine.Destroy(Command::kDestroyQp, their_qp.qpn()), invalid);
-  EXPECT_EQ(mine.Execute(Command::kModifyQp, ModifyQp{.handle = their_qp.qpn()}), invalid);
+  EXPECT_EQ(mine.Destroy(Command::kDestroyQp, their_qp.handle()), invalid);
+  EXPECT_EQ(mine.Execute(Command::kModifyQp, ModifyQp{.handle = their_qp.handle()}), invalid);
   QueryQpResponse state;
-  EXPECT_EQ(mine.Execute(Command::kQueryQp, QueryQp{.handle = their_qp.qpn()}, state), invalid);
+  EXPECT_EQ(mine.Execute(Command::kQueryQp, QueryQp{.handle = their_qp.handle()}, state), invalid);
   EXPECT_EQ(mine.Execute(Command::kCreateQp, DriverQp::Request(their_pd, their_cq.handle(), their_cq.handle(), {})),
             invalid);
   EXPECT_EQ(theirs.Execute(Command::kCreatePd, HandleCommand{.handle = 5}), invalid);  // no such context
@@ -411,7 +416,7 @@ TEST(PvrdmaCommands, QueuePairsAreChecked) {
   ExpectRefused(driver, Command::kCreateQp, good, rows, world.guest(0).device().objects().qps);
   CreateQpResponse response;
   EXPECT_EQ(driver.Execute(Command::kCreateQp, good, response), 0u);
-  EXPECT_EQ(driver.Destroy(Command::kDestroyQp, response.qpn), 0u);
+  EXPECT_EQ(driver.Destroy(Command::kDestroyQp, response.handle), 0u);
 }
 
 TEST(PvrdmaCommands, SharedReceiveQueuesAreChecked) {

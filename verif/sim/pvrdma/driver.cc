@@ -253,15 +253,16 @@ DriverQp::DriverQp(Driver& driver, uint32_t pd, DriverCq& send_cq, DriverCq& rec
   EXPECT_EQ(response.max_recv_wr, options.ring_recv_wr());
   EXPECT_EQ(response.max_inline_data, 0u);
   qpn_ = response.qpn;
+  handle_ = response.handle;
 }
 
 uint32_t DriverQp::Modify(uint32_t mask, const QpAttributes& attributes) {
-  return driver_.Execute(Command::kModifyQp, ModifyQp{.handle = qpn_, .mask = mask, .attributes = attributes});
+  return driver_.Execute(Command::kModifyQp, ModifyQp{.handle = handle_, .mask = mask, .attributes = attributes});
 }
 
 QpAttributes DriverQp::Query() {
   QueryQpResponse response;
-  EXPECT_EQ(driver_.Execute(Command::kQueryQp, QueryQp{.handle = qpn_, .mask = ~0U}, response), 0u);
+  EXPECT_EQ(driver_.Execute(Command::kQueryQp, QueryQp{.handle = handle_, .mask = ~0U}, response), 0u);
   return response.attributes;
 }
 

@@ -174,6 +174,7 @@ class DriverQp {
   static uint32_t RecvPages(const DriverQpOptions& options);
 
   uint32_t qpn() const { return qpn_; }
+  uint32_t handle() const { return handle_; }
   RingHeader& header() { return *reinterpret_cast<RingHeader*>(buffer_.data()); }
   GuestBuffer& buffer() { return buffer_; }
   uint32_t Modify(uint32_t mask, const QpAttributes& attributes);
@@ -191,15 +192,15 @@ class DriverQp {
   // Writes entries and the doorbell. The ring must have room.
   void Send(SendWqe wqe, std::span<const Sge> elements = {}, bool rings = true);
   void Receive(RecvWqe wqe, std::span<const Sge> elements = {}, bool rings = true);
-  void RingSend() { driver_.Ring(options_.context, kQpDoorbell, qpn_ | kQpSend); }
-  void RingRecv() { driver_.Ring(options_.context, kQpDoorbell, qpn_ | kQpRecv); }
-  uint32_t Destroy() { return driver_.Destroy(Command::kDestroyQp, qpn_); }
+  void RingSend() { driver_.Ring(options_.context, kQpDoorbell, handle_ | kQpSend); }
+  void RingRecv() { driver_.Ring(options_.context, kQpDoorbell, handle_ | kQpRecv); }
+  uint32_t Destroy() { return driver_.Destroy(Command::kDestroyQp, handle_); }
 
  private:
   Driver& driver_;
   const DriverQpOptions options_;
   GuestBuffer buffer_;
-  uint32_t qpn_ = 0;
+  uint32_t qpn_ = 0, handle_ = 0;
 };
 
 }  // namespace vireo::sim::pvrdma

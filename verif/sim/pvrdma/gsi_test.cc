@@ -93,6 +93,7 @@ TEST(PvrdmaGsi, IsTheKernelsAndOne) {
             uint32_t{EOPNOTSUPP});
   Kernel kernel(driver);
   EXPECT_EQ(kernel.qp.qpn(), 1u);
+  EXPECT_EQ(kernel.qp.handle(), kGsiHandle);
   EXPECT_EQ(driver.Execute(Command::kCreateQp,
                            DriverQp::Request(kernel.pd, kernel.cq.handle(), kernel.cq.handle(), kOptions)),
             uint32_t{EBUSY});
@@ -129,7 +130,7 @@ TEST(PvrdmaGsi, DatagramsReachTheGuestOfTheirGid) {
       EXPECT_EQ(sent->wr_id, 50 + i);
       EXPECT_EQ(sent->status, 0u);
       EXPECT_EQ(received->wr_id, i);
-      EXPECT_EQ(received->qp, 1u);
+      EXPECT_EQ(received->qp, to.qp.handle());
       EXPECT_EQ(received->status, 0u);
       EXPECT_EQ(received->opcode, 128u);
       EXPECT_EQ(received->byte_len, kDatagramBytes);
@@ -246,7 +247,7 @@ TEST(PvrdmaGsi, WrongRequestsCompleteWithTheirStatus) {
   const auto events = a.driver.TakeEvents();
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].type, EventType::kQpFatal);
-  EXPECT_EQ(events[0].info, 1u);
+  EXPECT_EQ(events[0].info, kGsiHandle);
 }
 
 TEST(PvrdmaGsi, StatesFollowTheirOrder) {

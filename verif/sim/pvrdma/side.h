@@ -7,7 +7,9 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
+#include "host/verbs/quota.h"
 #include "verif/sim/pvrdma/driver.h"
 
 namespace vireo::sim::pvrdma {
@@ -50,6 +52,26 @@ struct Side {
   DriverQp qp;
   Driver::Region region;
 };
+
+// Objects of one guest, as many of each kind as it gets, and the memory of all of them.
+class Hoard {
+ public:
+  explicit Hoard(Driver& driver) : driver_(driver) {}
+  // Each until it is refused, which must be for want of room. Address handles and GIDs: none.
+  verbs::Quota Take();
+  void GiveBack();
+
+ private:
+  // False: no more.
+  template <typename Request, typename Response>
+  bool Make(Command command, const Request& request, Response& response);
+
+  Driver& driver_;
+  GuestBuffer page_, ring_, rings_;
+  std::vector<uint32_t> pds_, mrs_, cqs_, qps_;
+};
+// How many a guest could have besides what it has; of queue pairs without one that is a shared receive queue.
+verbs::Quota CountLeft(Driver& driver);
 
 // In turn: the receive of one side, then the send of the other one.
 void PingPong(Side& a, Side& b, int rounds, uint32_t bytes, bool interrupts);

@@ -236,7 +236,7 @@ TEST_P(PvrdmaTraffic, SharedReceivesServeTwoQueuePairs) {
     const auto received = b.cq.Next();
     ASSERT_TRUE(received.has_value());
     EXPECT_EQ(received->status, 0u);
-    EXPECT_EQ(received->qp, to.qpn());
+    EXPECT_EQ(received->qp, to.handle());
     EXPECT_EQ(received->byte_len, 300u);
     EXPECT_EQ(received->wr_id, i);  // one message at a time: in the ring's order
     const uint8_t* const at = b.data() + i % 8 * 1024;
@@ -444,7 +444,7 @@ TEST_P(PvrdmaTraffic, RegionEndsWithItsDestruction) {
   const auto events = b.driver.TakeEvents();
   ASSERT_FALSE(events.empty());
   EXPECT_EQ(events.back().type, EventType::kQpAccessErr);
-  EXPECT_EQ(events.back().info, b.qp.qpn());
+  EXPECT_EQ(events.back().info, b.qp.handle());
 }
 
 TEST_P(PvrdmaTraffic, CompletionsWaitForRoom) {
@@ -600,7 +600,7 @@ TEST_P(PvrdmaTraffic, DoorbellsOfAnotherContextAreIgnored) {
   b.qp.Receive({.wr_id = 1}, std::array{b.region.Element(0, 64)});
   a.qp.Send(Wqe(WrOpcode::kSend, 1), std::array{a.region.Element(0, 64)}, false);
   for (const uint32_t page : {0U, 1U, 3U, 511U}) {
-    driver.Ring(page, kQpDoorbell, kQpSend | a.qp.qpn());
+    driver.Ring(page, kQpDoorbell, kQpSend | a.qp.handle());
     EXPECT_EQ(a.qp.header().first.cons_head, 0u) << page;
   }
   a.qp.RingSend();
@@ -625,7 +625,7 @@ TEST_P(PvrdmaTraffic, WrongIndicesStopOnlyTheirOwnRing) {
       const auto events = a.driver.TakeEvents();
       ASSERT_EQ(events.size(), 1u);
       EXPECT_EQ(events[0].type, EventType::kQpFatal);
-      EXPECT_EQ(events[0].info, a.qp.qpn());
+      EXPECT_EQ(events[0].info, a.qp.handle());
       EXPECT_EQ(a.qp.Query().qp_state, 6u);
       PingPong(good_a, good_b, 1, 500, false);
       a.Destroy();

@@ -23,8 +23,8 @@ class LocalGuest::Pages final : public host::DmaMemory {
   GuestMemory& memory_;
 };
 
-LocalGuest::LocalGuest(Nic& nic)
-    : memory_(nic.device().function()), device_(nic, memory_), function_(device_, nic.device().function()) {}
+LocalGuest::LocalGuest(Nic& nic, const verbs::Quota& quota)
+    : memory_(nic.device().function()), device_(nic, memory_, quota), function_(device_, nic.device().function()) {}
 
 host::Result<host::DmaBuffer> LocalGuest::AllocateDma(size_t bytes, size_t alignment) {
   EXPECT_LE(alignment, kPageBytes);
@@ -70,8 +70,9 @@ World::World(const Options& options) : nic_of_(options.guests) {
                                                        .vectors = options.vectors,
                                                        .gsi = options.has_gsi ? gsis_.back().get() : nullptr}));
   }
-  for (const size_t nic : options.guests) {
-    guests_.push_back(std::make_unique<LocalGuest>(*nics_[nic]));
+  for (size_t i = 0; i < options.guests.size(); ++i) {
+    const verbs::Quota quota = i < options.quotas.size() ? options.quotas[i] : verbs::Unlimited();
+    guests_.push_back(std::make_unique<LocalGuest>(*nics_[options.guests[i]], quota));
     guests_.back()->progress_ = [this] { Progress(); };
     drivers_.push_back(std::make_unique<Driver>(*guests_.back()));
   }

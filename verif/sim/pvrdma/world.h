@@ -20,7 +20,7 @@ namespace vireo::sim::pvrdma {
 // A PVRDMA function whose guest is this process: DMA memory is allocated here and is the guest's memory.
 class LocalGuest final : public host::PciFunction {
  public:
-  explicit LocalGuest(Nic& nic);
+  explicit LocalGuest(Nic& nic, const verbs::Quota& quota = verbs::Unlimited());
   ~LocalGuest() override = default;
 
   Device& device() { return device_; }
@@ -67,7 +67,8 @@ class World {
   struct Options {
     std::string device = "model";
     const spec::Config* config = &spec::kNic100;
-    std::vector<size_t> guests = {0, 1};  // the NIC of each
+    std::vector<size_t> guests = {0, 1};    // the NIC of each
+    std::vector<verbs::Quota> quotas = {};  // of each; missing: all that the NIC has
     bool is_monitored = true;
     uint16_t vectors = 16;  // of each NIC, for completion queues
     bool has_gsi = false;   // guests have a queue pair 1, as with a service

@@ -118,8 +118,8 @@ TEST_F(Run, ExportsNicByVfioUserAndServesTheOthers) {
 // A driver in this process takes the part of both guests.
 TEST_F(Run, ServesGuestsByPvrdmaBesidePrograms) {
   const std::string socket = directory_ / "b.pvrdma";
-  const Ended up =
-      Up({"--pvrdma", "a=" + (directory_ / "a.pvrdma").string(), "--pvrdma", "b=" + socket + ",nic=vireo0"});
+  const Ended up = Up({"--pvrdma", "a=" + (directory_ / "a.pvrdma").string() + ",qps=21,gids=5", "--pvrdma",
+                       "b=" + socket + ",nic=vireo0"});
   ASSERT_EQ(up.code, 0) << up.output;
   EXPECT_TRUE(std::regex_search(up.output, std::regex("guest a  PVRDMA on vireo0  .*a\\.pvrdma  \\(vfio-user\\)\n")))
       << up.output;
@@ -134,6 +134,11 @@ TEST_F(Run, ServesGuestsByPvrdmaBesidePrograms) {
     drivers[i].Start();
     drivers[i].Bind(0, gids[i]);
   }
+  // What a guest does not ask for is shared with the other one and the programs, of which one may have three quarters.
+  EXPECT_EQ(drivers[0].caps().max_qp, 21u + 1);
+  EXPECT_EQ(drivers[0].caps().gid_tbl_len, 5u);
+  EXPECT_EQ(drivers[0].caps().max_cq, 1023u / 3);
+  EXPECT_EQ(drivers[1].caps().max_qp, (1022u - 21) / 2 + 1);
   pvrdma::Side a(drivers[0], {}), b(drivers[1], {});
   a.qp.Connect({.dest_qpn = b.qp.qpn(), .dgid = gids[1]});
   b.qp.Connect({.dest_qpn = a.qp.qpn(), .dgid = gids[0]});
@@ -142,9 +147,13 @@ TEST_F(Run, ServesGuestsByPvrdmaBesidePrograms) {
   const Ended devinfo = On("exec", {"--nic", "vireo0", "--", "ibv_devinfo", "-v"});
   EXPECT_EQ(devinfo.code, 0) << devinfo.output;
   EXPECT_EQ(devinfo.output.find("10.9.8."), std::string::npos) << devinfo.output;
+  EXPECT_TRUE(std::regex_search(devinfo.output, std::regex("max_qp:\\s+376\n"))) << devinfo.output;  // 3/4 of 501
+  EXPECT_TRUE(std::regex_search(devinfo.output, std::regex("max_cq:\\s+256\n"))) << devinfo.output;  // of 341
   pvrdma::PingPong(a, b, 5, 1000, false);
   constexpr const char* kHas = "       it has: 1 contexts, 1 pds, 1 mrs, 1 cqs, 1 qps, 1 gids\n";
   EXPECT_NE(On("status").output.find(kHas), std::string::npos) << On("status").output;
+  EXPECT_TRUE(std::regex_search(On("status").output, std::regex("it may have: 341 pds, .*, 21 qps, .*, 5 gids\n")))
+      << On("status").output;
   a.Destroy();
   b.Destroy();
   EXPECT_NE(On("status").output.find("       it has: 1 contexts, 1 gids\n"), std::string::npos);
@@ -358,6 +367,10 @@ TEST_F(Run, ReportsInvalidOptionsAndStartsNothing) {
       {{"--pvrdma", "a=/tmp/x,nic=2"}, "there is no NIC '2'; this simulation has NICs 0 to 1"},
       {{"--pvrdma", "a=/tmp/x", "--pvrdma", "a=/tmp/y"}, "there is a guest of this name already"},
       {{"--pvrdma", "a=/tmp/x", "--pvrdma", "b=/tmp/x"}, "another guest has this socket"},
+      {{"--pvrdma", "a=/tmp/x,qp=1"}, "there is no 'qp'; known: nic, pds"},
+      {{"--pvrdma", "a=/tmp/x,qps"}, "qps: expected a number, not ''"},
+      {{"--pvrdma", "a=/tmp/x,qps=-1"}, "qps: expected a number, not '-1'"},
+      {{"--pvrdma", "a=/tmp/x,qps=1000", "--pvrdma", "b=/tmp/y,nic=0,qps=23"}, "qps: the guests have 1023 together"},
       {{"--export", "0=/tmp/x", "--pvrdma", "a=/tmp/y"}, "NIC 0 is exported and cannot be shared"},
       {{"--export", "1=/tmp/x", "--pvrdma", "a=/tmp/x"}, "a NIC is exported at this socket"},
       {{"--virtual-time", "--pvrdma", "a=/tmp/x"}, "and so do guests"},

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,28 @@ TEST(SimulationOptions, NicsAreMonitoredUnlessToldOtherwise) {
 TEST(SimulationOptions, ExportedNicsAreMonitoredOnRequest) {
   ExpectMonitored({"--nics", "3", "--export", "2=/tmp/a.vfio"}, false);
   ExpectMonitored({"--nics", "3", "--export", "2=/tmp/a.vfio", "--monitor"}, true);
+}
+
+TEST(SimulationOptions, GuestsUseNicsOfATopologyFile) {
+  SimulationOptions options;
+  CLI::App app;
+  options.AddTo(app);
+  const std::string file = testing::TempDir() + "/guests.toml";
+  std::ofstream(file) << "[[nic]]\nname = \"left\"\nconfig = \"nic1\"\n[[nic]]\nname = \"right\"\n";
+  std::vector<std::string> words = {"--topology", file,       "--pvrdma", "a=/tmp/a,nic=right,qps=4,srqs=0",
+                                    "--pvrdma",   "b=/tmp/b", "--pvrdma", "c=/tmp/c"};
+  std::ranges::reverse(words);  // as CLI11 wants them
+  app.parse(words);
+  const auto described = options.Describe();
+  ASSERT_TRUE(described.ok()) << described.error().text;
+  const std::vector<Simulation::Guest>& guests = described.value().guests;
+  ASSERT_EQ(guests.size(), 3u);
+  EXPECT_EQ(guests[0].nic, 1u);
+  EXPECT_EQ(guests[0].socket, "/tmp/a");
+  EXPECT_EQ(guests[0].limits, (pvrdma::Limits{{&verbs::Quota::qps, 4}, {&verbs::Quota::srqs, 0}}));
+  EXPECT_EQ(guests[1].nic, 1u);
+  EXPECT_EQ(guests[2].nic, 0u);
+  EXPECT_TRUE(guests[2].limits.empty());
 }
 
 }  // namespace
