@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+// It checks that a longjmp goes to an older frame of the same stack, which a switch of stacks does not.
+#undef _FORTIFY_SOURCE
+
 #include "sim/topology/firmware_runner.h"
 
+#include <setjmp.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -28,17 +32,17 @@ class FirmwareRunner::Fiber {
     bytes_ = kStackBytes + page;
     // Stacks grow downwards: the lowest page is a guard page.
     memory_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory_ == MAP_FAILED || mprotect(memory_, page, PROT_NONE) != 0 || getcontext(&inside_) != 0) {
+    if (memory_ == MAP_FAILED || mprotect(memory_, page, PROT_NONE) != 0 || getcontext(&begin_) != 0) {
       std::perror("FirmwareRunner: no stack");
       std::abort();
     }
     stack_ = static_cast<char*>(memory_) + page;
-    inside_.uc_stack.ss_sp = stack_;
-    inside_.uc_stack.ss_size = kStackBytes;
-    inside_.uc_link = nullptr;
+    begin_.uc_stack.ss_sp = stack_;
+    begin_.uc_stack.ss_size = kStackBytes;
+    begin_.uc_link = nullptr;
     // makecontext passes ints only.
     const auto self = reinterpret_cast<uintptr_t>(this);
-    makecontext(&inside_, reinterpret_cast<void (*)()>(&Fiber::Begin), 2, static_cast<unsigned>(self >> 32),
+    makecontext(&begin_, reinterpret_cast<void (*)()>(&Fiber::Begin), 2, static_cast<unsigned>(self >> 32),
                 static_cast<unsigned>(self));
   }
   ~Fiber() {
@@ -55,7 +59,10 @@ class FirmwareRunner::Fiber {
     void* fake = nullptr;
     __sanitizer_start_switch_fiber(&fake, stack_, kStackBytes);
 #endif
-    swapcontext(&outside_, &inside_);
+    if (_setjmp(outside_) == 0) {
+      if (std::exchange(is_begun_, true)) _longjmp(inside_, 1);
+      setcontext(&begin_);
+    }
 #ifdef VIREO_ASAN_FIBERS
     __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
 #endif
@@ -64,7 +71,7 @@ class FirmwareRunner::Fiber {
 #ifdef VIREO_ASAN_FIBERS
     __sanitizer_start_switch_fiber(&fake_, outside_stack_, outside_bytes_);
 #endif
-    swapcontext(&inside_, &outside_);
+    if (_setjmp(inside_) == 0) _longjmp(outside_, 1);
 #ifdef VIREO_ASAN_FIBERS
     __sanitizer_finish_switch_fiber(fake_, &outside_stack_, &outside_bytes_);
 #endif
@@ -86,7 +93,10 @@ class FirmwareRunner::Fiber {
   void* memory_ = nullptr;
   char* stack_ = nullptr;
   size_t bytes_ = 0;
-  ucontext_t inside_{}, outside_{};
+  // Only the first switch is one of contexts: they have a signal mask, which costs a system call per switch.
+  ucontext_t begin_{};
+  bool is_begun_ = false;
+  jmp_buf inside_{}, outside_{};
 #ifdef VIREO_ASAN_FIBERS
   void* fake_ = nullptr;
   const void* outside_stack_ = nullptr;
