@@ -144,8 +144,9 @@ host::Result<ordered_json> RunControlCommand(Simulator& simulator, DropCounters&
   if (Text(request, "frames") == "list") return ListFrames(simulator);
   if (Text(request, "programs") == "list") return ListPrograms(simulator);
   if (Text(request, "guests") == "list") return ListGuests(simulator);
+  if (Text(request, "time") == "list") return ordered_json{{"busy_ns", simulator.busy_ns()}};
   if (Text(request, "guests") == "limits") return ListLimits(simulator);
-  return Refused("a request is for gid, drops, frames, programs or guests");
+  return Refused("a request is for gid, drops, frames, programs, guests or time");
 }
 
 }  // namespace vireo::sim

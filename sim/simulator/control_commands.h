@@ -23,6 +23,8 @@ namespace vireo::sim {
 //     from RTR on. Runs the simulation some microseconds per queue pair.
 // {"guests": "list"} -> [{"contexts": 1, "pds": 1, "mrs": 0, "cqs": 2, "qps": 0, "srqs": 0, "gids": 2}, …] by PVRDMA
 //     guest, as in status.json: the objects that it has now. All are 0 while no driver runs.
+// {"time": "list"} -> {"busy_ns": 7000}: simulated time in which the NICs and the network had work; with --virtual-time
+// all.
 // {"guests": "limits"} -> [{"pds": 512, "mrs": 2047, …}, …] by PVRDMA guest: the most that it may have.
 // kInvalidArgument: with the reason, nothing is changed.
 host::Result<nlohmann::ordered_json> RunControlCommand(Simulator& simulator, DropCounters& drops,

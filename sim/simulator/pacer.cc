@@ -21,13 +21,14 @@ uint64_t Pacer::SleepNs(uint64_t real_ns) {
 void Pacer::Advance(uint64_t real_ns) {
   if (!has_anchor_ || !IsIdle()) return;
   const Picoseconds target = anchor_ + (real_ns - anchor_real_ns_) * kPicosecondsPerNanosecond;
-  const Picoseconds next = scheduler_.next();
+  const Picoseconds next = scheduler_.next(), before = scheduler_.now();
   if (target >= next) {
     scheduler_.RunUntil([] { return false; }, next + 1);  // events at this time only
     has_anchor_ = false;
   } else if (target > scheduler_.now()) {
     scheduler_.RunUntil([] { return false; }, target);
   }
+  idle_ += scheduler_.now() - before;
 }
 
 void Pacer::Restart(uint64_t real_ns) {

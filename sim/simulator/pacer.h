@@ -33,6 +33,9 @@ class Pacer {
   // Call after anything else has run the simulation.
   void Restart(uint64_t real_ns);
 
+  // Simulated time that has passed while the devices were idle.
+  Picoseconds idle() const { return idle_; }
+
  private:
   Picoseconds Gap() const { return scheduler_.next() == kForever ? kForever : scheduler_.next() - scheduler_.now(); }
 
@@ -40,6 +43,7 @@ class Pacer {
   bool has_anchor_ = false;  // simulated and real time at which the devices became idle
   Picoseconds anchor_ = 0;
   uint64_t anchor_real_ns_ = 0;
+  Picoseconds idle_ = 0;
 };
 
 }  // namespace vireo::sim

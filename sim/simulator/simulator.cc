@@ -312,6 +312,8 @@ std::vector<pid_t> Simulator::Programs() const {
   return programs;
 }
 
+uint64_t Simulator::busy_ns() const { return (system_->scheduler().now() - idle_) / kPicosecondsPerNanosecond; }
+
 uint64_t Simulator::Interrupts() const {
   uint64_t messages = 0;
   for (size_t i = 0; i < services_.size(); ++i) messages += system_->host(i).function().messages();
@@ -388,6 +390,7 @@ void Simulator::Run() {
       wait.Wait(sleep_ns);
       pacer.Advance(service::MonotonicNs());
     }
+    idle_ = pacer.idle();
     loop_.Poll(0);
     if (scheduler.callbacks() != callbacks) pacer.Restart(service::MonotonicNs());
     if (pacer.IsIdle()) {

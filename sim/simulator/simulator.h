@@ -67,6 +67,9 @@ class Simulator {
   std::vector<service::Service::Client> Programs(size_t nic) {
     return services_[nic] == nullptr ? std::vector<service::Service::Client>() : services_[nic]->Clients();
   }
+  // Simulated time until now in which the devices had work: not that in which they waited for a program, a guest or a
+  // timer.
+  uint64_t busy_ns() const;
   const std::string& socket(size_t number) const { return sockets_[number]; }  // of either kind
   // PVRDMA guests, in the order of Simulation::guests, and what each has of its NIC, and the most that it may have.
   size_t guests() const { return guests_.size(); }
@@ -111,6 +114,7 @@ class Simulator {
   std::vector<Guest> guests_;
   std::vector<std::unique_ptr<WireSocket>> wires_;
   std::vector<std::string> sockets_;
+  Picoseconds idle_ = 0;  // simulated time without work of the devices
   bool is_stopping_ = false;
 };
 

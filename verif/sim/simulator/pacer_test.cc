@@ -42,6 +42,9 @@ TEST_F(PacerTest, NearEventsRunAtOnceAndDistantOnesWait) {
   pacer_.Advance(50 + kMsNs);
   EXPECT_EQ(seen_.size(), 3u);
   EXPECT_EQ(seen_.back(), 100 * kNs + Pacer::kIdleGap + kMs);
+  // From the second event, which was run as work, to the third.
+  EXPECT_EQ(pacer_.idle(), scheduler_.now() - (100 * kNs + Pacer::kIdleGap));
+  EXPECT_GE(pacer_.idle(), kMs);
 }
 
 // A wake-up shortly before the event runs the event at once.

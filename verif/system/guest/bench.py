@@ -86,6 +86,7 @@ class Sample:
     instructions: list[float]  # by guest: 0 is the client
     frames: list[int]  # sent by NIC
     sent_bytes: list[int]
+    busy_ns: float  # simulated time in which the NICs or the network had work
 
 
 def row_of(way: str, workload: str, few: Sample, many: Sample) -> dict:
@@ -95,6 +96,7 @@ def row_of(way: str, workload: str, few: Sample, many: Sample) -> dict:
     _, size, _, _ = WORKLOADS[workload]
     instructions = [(longer - shorter) / (many.messages - few.messages)
                     for longer, shorter in zip(many.instructions, few.instructions, strict=True)]
+    device_ns = (many.busy_ns - few.busy_ns) / (many.messages - few.messages)
     line_bytes = max(sent + PER_FRAME_BYTES * frames for sent, frames in zip(many.sent_bytes, many.frames, strict=True)) / many.messages
     row = {"way": way, "workload": workload, "client_instructions": instructions[0], "server_instructions": instructions[1],
            "frames": sum(many.frames) / many.messages, "line_bytes": line_bytes, "few": dataclasses.asdict(few),
@@ -102,8 +104,10 @@ def row_of(way: str, workload: str, few: Sample, many: Sample) -> dict:
     if workload.startswith("stream"):
         # Both guests and the line work at the same time: the slowest decides.
         row["gbps"] = size * 8 / max(*instructions, line_bytes * 8 / LINE_GBPS)
+        row["device_gbps"] = size * 8 / device_ns
     else:
         row["cpu_us"] = sum(instructions) / 1000  # one after the other
+        row["device_us"] = device_ns / 1000
     return row
 
 
@@ -133,12 +137,12 @@ def rate_of(row: dict, prefix: str, time_name: str) -> str:
 
 def table_of(rows: list[dict]) -> str:
     lines = ["| workload | way | instructions per message, sender | receiver | frames per message | bytes on the line per message | at 1 instruction per ns "
-             "| in simulated time |", "|---|---|---:|---:|---:|---:|---:|---:|"]
+             "| by the device's time | in simulated time |", "|---|---|---:|---:|---:|---:|---:|---:|---:|"]
     for workload in WORKLOADS:
         for row in (row for row in rows if row["workload"] == workload):
             lines.append(f"| `{workload}` | {WAYS[row['way']].text} | {row['client_instructions']:,.0f} | {row['server_instructions']:,.0f} "
                          f"| {row['frames']:.2f} | {row['line_bytes']:,.0f} | {rate_of(row, '', 'cpu_us')} "
-                         f"| {rate_of(row, 'simulated_', 'simulated_us')} |")
+                         f"| {rate_of(row, 'device_', 'device_us')} | {rate_of(row, 'simulated_', 'simulated_us')} |")
     return "\n".join(lines)
 
 
@@ -251,13 +255,16 @@ class Simulation:
         if not is_ready:
             raise RuntimeError("the simulator did not start")
 
-    def frames(self) -> tuple[list[int], list[int]]:
-        """Sent by each NIC: frames, and their bytes."""
+    def _ask(self, what: str):
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as control:
             control.connect(f"{self._folder}/control.sock")
-            control.send(json.dumps({"frames": "list"}).encode())
-            answer = json.loads(control.recv(65536))["answer"]
-        return [one["sent"] for one in answer], [one["sent_bytes"] for one in answer]
+            control.send(json.dumps({what: "list"}).encode())
+            return json.loads(control.recv(65536))["answer"]
+
+    def counters(self) -> tuple[list[int], list[int], int]:
+        """Sent by each NIC: frames, and their bytes. Nanoseconds of simulated time in which there was work."""
+        frames = self._ask("frames")
+        return [one["sent"] for one in frames], [one["sent_bytes"] for one in frames], self._ask("time")["busy_ns"]
 
     def end(self) -> None:
         self._simulator.send_signal(signal.SIGTERM)
@@ -298,10 +305,10 @@ class Programs(Simulation):
         return texts[0], texts[1]
 
     def measure(self, workload: str, messages: int) -> Sample:
-        frames, sent_bytes = self.frames()
+        frames, sent_bytes, busy_ns = self.counters()
         texts = self.run(workload, messages, COUNTER)
-        after = self.frames()
-        return Sample(messages, [collected(text) for text in texts], more(after[0], frames), more(after[1], sent_bytes))
+        after = self.counters()
+        return Sample(messages, [collected(text) for text in texts], more(after[0], frames), more(after[1], sent_bytes), after[2] - busy_ns)
 
 
 def measure_overlay(simulator: pathlib.Path, workloads: list[str]) -> list[dict]:
@@ -353,8 +360,8 @@ class World(Simulation):
         return [*words, "-icount", f"shift={ICOUNT_SHIFT},sleep=on"]
 
     def _sample(self, messages: float) -> Sample:
-        frames, sent_bytes = self.frames()
-        return Sample(messages, [guest.busy_ns() / 2**ICOUNT_SHIFT for guest in self.guests], frames, sent_bytes)
+        frames, sent_bytes, busy_ns = self.counters()
+        return Sample(messages, [guest.busy_ns() / 2**ICOUNT_SHIFT for guest in self.guests], frames, sent_bytes, busy_ns)
 
     def measure(self, workload: str, messages: int) -> Sample:
         kind, size, _, _ = WORKLOADS[workload]
@@ -366,7 +373,7 @@ class World(Simulation):
         self.guests[1].run("wait $server")
         after = self._sample(messages)
         return Sample(messages, more(after.instructions, before.instructions), more(after.frames, before.frames),
-                      more(after.sent_bytes, before.sent_bytes))
+                      more(after.sent_bytes, before.sent_bytes), after.busy_ns - before.busy_ns)
 
     def end(self) -> None:
         for guest in getattr(self, "guests", []):

@@ -258,22 +258,23 @@ class Scripts(unittest.TestCase):
                 self.assertIn(message, ended.stderr)
 
     def test_figures_of_the_bench(self) -> None:
-        few = bench.Sample(60, [9e6, 8e6], [70, 10], [600_000, 600])
-        many = bench.Sample(1060, [29e6, 18e6], [17_000, 1060], [70_000_000, 70_000])
+        few = bench.Sample(60, [9e6, 8e6], [70, 10], [600_000, 600], 400_000)
+        many = bench.Sample(1060, [29e6, 18e6], [17_000, 1060], [70_000_000, 70_000], 8_400_000)
         stream = bench.row_of("pvrdma", "stream_64k", few, many)
         self.assertEqual((stream["client_instructions"], stream["server_instructions"]), (20_000, 10_000))  # of 1,000 messages
         self.assertAlmostEqual(stream["frames"], 18_060 / 1060)
         self.assertAlmostEqual(stream["line_bytes"], (70_000_000 + 17_000 * 24) / 1060)
         self.assertAlmostEqual(stream["gbps"], 65536 * 8 / 20_000)  # the sender is the slowest part
-        idle = bench.Sample(1060, few.instructions, many.frames, many.sent_bytes)
+        self.assertAlmostEqual(stream["device_gbps"], 65536 * 8 / 8_000)
+        idle = bench.Sample(1060, few.instructions, many.frames, many.sent_bytes, 8_400_000)
         self.assertAlmostEqual(bench.row_of("pvrdma", "stream_64k", few, idle)["gbps"], 65536 / stream["line_bytes"] * 100)
-        few, many = bench.Sample(200, [1e6, 1e6], [0, 0], [0, 0]), bench.Sample(1200, [11e6, 21e6], [0, 0], [0, 0])
+        few, many = bench.Sample(200, [1e6, 1e6], [0, 0], [0, 0], 0), bench.Sample(1200, [11e6, 21e6], [0, 0], [0, 0], 7e6)
         latency = bench.row_of("tcp", "latency_64b", few, many)
         self.assertAlmostEqual(latency["cpu_us"], 30)
         table = bench.table_of([stream, latency])
         self.assertIn("| `stream_64k` | RDMA by PVRDMA | 20,000 | 10,000 | 17.04 |", table)
-        self.assertTrue(table.splitlines()[2].endswith(f"| {stream['gbps']:.2f} Gb/s | – |"), table)
-        self.assertIn("| `latency_64b` | TCP over virtio-net | 10,000 | 20,000 | 0.00 | 0 | 30.0 µs | – |", table)
+        self.assertTrue(table.splitlines()[2].endswith(f"| {stream['gbps']:.2f} Gb/s | 65.54 Gb/s | – |"), table)
+        self.assertIn("| `latency_64b` | TCP over virtio-net | 10,000 | 20,000 | 0.00 | 0 | 30.0 µs | 7.0 µs | – |", table)
         # From 10 on, 90 units for each factor of 10.
         self.assertIn(f'width="{90 * (math.log10(30_000) - 1):.0f}" height="14" fill="#2f7fbf"/>', bench.plot_of([stream, latency]))
 
@@ -289,9 +290,9 @@ class Scripts(unittest.TestCase):
         self.assertEqual(row, {"simulated_us": 10.5})  # twice the average
         with self.assertRaisesRegex(RuntimeError, "no figures of perftest"):
             bench.simulated_of("stream_64b", stream)
-        few, many = bench.Sample(200, [1e6, 1e6], [0, 0], [0, 0]), bench.Sample(1200, [11e6, 21e6], [4800, 0], [0, 0])
+        few, many = bench.Sample(200, [1e6, 1e6], [0, 0], [0, 0], 0), bench.Sample(1200, [11e6, 21e6], [4800, 0], [0, 0], 8e6)
         table = bench.table_of([bench.row_of("overlay", "latency_64b", few, many) | row])
-        self.assertIn("| `latency_64b` | RDMA by the overlay, no guest | 10,000 | 20,000 | 4.00 | 96 | 30.0 µs | 10.5 µs |", table)
+        self.assertIn("| `latency_64b` | RDMA by the overlay, no guest | 10,000 | 20,000 | 4.00 | 96 | 30.0 µs | 8.0 µs | 10.5 µs |", table)
 
     def test_rows_of_an_earlier_bench_do_not_make_a_whole_one(self) -> None:
         rows = pathlib.Path(self.folder.name) / "rows.json"
