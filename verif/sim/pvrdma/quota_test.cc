@@ -56,6 +56,18 @@ TEST(PvrdmaShares, AskedNumbersAreGivenAndTheRestIsShared) {
   EXPECT_EQ(refused.error().text, "qps: the guests have 15 together, the NIC has 14 for them");
 }
 
+// The profile does not report how many pages there are.
+TEST(PvrdmaShares, ProfileRfcV2HasRegionsAndNoSharedReceiveQueues) {
+  World world({.config = &spec::kNic1, .profile = spec::Profile::kRfcV2});
+  world.Start();
+  EXPECT_EQ(world.driver(0).caps().max_mr_size, uint64_t{spec::kNic1.num_translations} * kPageBytes);
+  EXPECT_EQ(world.driver(0).caps().max_srq, 0u);
+  Side a(world.driver(0), {}), b(world.driver(1), {});
+  a.qp.Connect({.dest_qpn = b.qp.qpn(), .dgid = World::GidOf(1)});
+  b.qp.Connect({.dest_qpn = a.qp.qpn(), .dgid = World::GidOf(0)});
+  PingPong(a, b, 3, 600, true);
+}
+
 // --- Guests of one NIC
 
 class PvrdmaQuota : public testing::Test {

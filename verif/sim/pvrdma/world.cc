@@ -48,6 +48,7 @@ void LocalGuest::Wait(uint64_t deadline_ns) {
 
 World::World(const Options& options) : nic_of_(options.guests) {
   RdmaSystemOptions system{.device = options.device, .config = options.config};
+  system.profile = options.profile;
   system.nics = std::max<size_t>(2, *std::ranges::max_element(options.guests) + 1);
   system.fabric = Fabric::kSwitch;
   system.network_switch.hairpin = true;  // two guests of one NIC

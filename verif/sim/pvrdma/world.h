@@ -67,6 +67,7 @@ class World {
   struct Options {
     std::string device = "model";
     const spec::Config* config = &spec::kNic100;
+    spec::Profile profile = spec::Profile{spec::kProfileDefault};
     std::vector<size_t> guests = {0, 1};    // the NIC of each
     std::vector<verbs::Quota> quotas = {};  // of each; missing: all that the NIC has
     bool is_monitored = true;
