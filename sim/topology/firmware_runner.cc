@@ -14,9 +14,15 @@
 #include <functional>
 #include <utility>
 
-// The sanitizer must know which stack is in use.
+// The sanitizer must know which stack is in use. g++ defines the first, clang has the second.
 #if defined(__SANITIZE_ADDRESS__)
 #define VIREO_ASAN_FIBERS 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define VIREO_ASAN_FIBERS 1
+#endif
+#endif
+#ifdef VIREO_ASAN_FIBERS
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
