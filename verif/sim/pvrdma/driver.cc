@@ -207,7 +207,7 @@ void DriverSrq::Receive(RecvWqe wqe, std::span<const Sge> elements, bool rings) 
   uint8_t* const at = buffer_.data() + kPageBytes + Slot(tail, max_wr_) * EntryBytes(sizeof wqe, max_sge_);
   if (wqe.num_sge == 0) wqe.num_sge = static_cast<uint32_t>(elements.size());
   std::memcpy(at, &wqe, sizeof wqe);
-  std::memcpy(at + sizeof wqe, elements.data(), elements.size_bytes());
+  if (!elements.empty()) std::memcpy(at + sizeof wqe, elements.data(), elements.size_bytes());
   Store(state().prod_tail, Increment(tail, max_wr_));
   if (rings) Ring();
 }
@@ -303,7 +303,7 @@ void DriverQp::Send(SendWqe wqe, std::span<const Sge> elements, bool rings) {
   uint8_t* const at = buffer_.data() + kPageBytes + Slot(tail, options_.send_wr) * bytes;
   if (wqe.num_sge == 0) wqe.num_sge = static_cast<uint32_t>(elements.size());
   std::memcpy(at, &wqe, sizeof wqe);
-  std::memcpy(at + sizeof wqe, elements.data(), elements.size_bytes());
+  if (!elements.empty()) std::memcpy(at + sizeof wqe, elements.data(), elements.size_bytes());
   Store(state.prod_tail, Increment(tail, options_.send_wr));
   if (rings) RingSend();
 }
@@ -316,7 +316,7 @@ void DriverQp::Receive(RecvWqe wqe, std::span<const Sge> elements, bool rings) {
   uint8_t* const at = buffer_.data() + (1 + SendPages(options_)) * kPageBytes + Slot(tail, options_.recv_wr) * bytes;
   if (wqe.num_sge == 0) wqe.num_sge = static_cast<uint32_t>(elements.size());
   std::memcpy(at, &wqe, sizeof wqe);
-  std::memcpy(at + sizeof wqe, elements.data(), elements.size_bytes());
+  if (!elements.empty()) std::memcpy(at + sizeof wqe, elements.data(), elements.size_bytes());
   Store(state.prod_tail, Increment(tail, options_.recv_wr));
   if (rings) RingRecv();
 }
