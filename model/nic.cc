@@ -385,6 +385,7 @@ void Nic::ConnectQueuePairs() {
     csr_.OnQpSends(now, sends);
   };
   responder_.on_queue_rung = [this](Cycle now, const spec::QueueRung& rung) { recv_queue_.OnQueueRung(now, rung); };
+  memory_check_.on_binding = [this](Cycle at, const spec::MrBinding& binding) { csr_.OnMrBinding(at, binding); };
   requester_.on_next_psn = [this](Cycle now, const spec::QpPsn& psn) { csr_.OnNextPsn(now, psn); };
   responder_.on_expected_psn = [this](Cycle now, const spec::QpPsn& psn) {
     csr_.OnExpectedPsn(now, psn);

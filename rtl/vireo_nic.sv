@@ -548,6 +548,8 @@ module vireo_nic
   logic qp_sends_valid, next_psn_valid, expected_psn_valid;
   qp_sends_t qp_sends;
   qp_psn_t next_psn, expected_psn;
+  logic mr_binding_valid;
+  mr_binding_t mr_binding;
   logic mailbox_fetch_valid, mailbox_complete_valid, window_write_valid, window_read_valid;
   logic [31:0] mailbox_fetch, mailbox_complete, window_write_data, window_read_data;
   logic [6:0] window_write_word, window_read_word;
@@ -685,6 +687,8 @@ module vireo_nic
     .next_psn_i(next_psn),
     .expected_psn_valid_i(expected_psn_valid),
     .expected_psn_i(expected_psn),
+    .mr_binding_valid_i(mr_binding_valid),
+    .mr_binding_i(mr_binding),
     .host_event_valid_o(csr_event_valid),
     .host_event_ready_i(csr_event_ready),
     .host_event_o(csr_event),
@@ -1122,6 +1126,8 @@ module vireo_nic
     .scatter_waits_i(scatter_fence_waits),
     .completer_waits_i(completer_fence_waits),
     .key_fence_o(key_fence),
+    .binding_valid_o(mr_binding_valid),
+    .binding_o(mr_binding),
     .idle_o(path_idle[PathMemoryCheck])
   );
 

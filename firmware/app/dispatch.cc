@@ -74,6 +74,8 @@ constexpr Firmware::RoceCommand Firmware::kRoceCommands[] = {
     Roce<spec::RdmaCmdQuerySrq, spec::RdmaAckQuerySrq, &Firmware::QuerySrq>(),
     Roce<spec::RdmaCmdDestroySrq, Empty, &Firmware::DestroySrq>(),
     Roce<spec::RdmaCmdReregMr, spec::RdmaAckReregMr, &Firmware::ReregMr>(NewPageListBytes),
+    Roce<spec::RdmaCmdAllocMw, spec::RdmaAckAllocMw, &Firmware::AllocMw>(),
+    Roce<spec::RdmaCmdDeallocMw, Empty, &Firmware::DeallocMw>(),
 };
 
 constexpr Firmware::NetCommand Firmware::kNetCommands[] = {

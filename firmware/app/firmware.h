@@ -141,6 +141,8 @@ class Firmware {
   Error RegUserMr(const spec::RdmaCmdRegUserMr& request, spec::RdmaAckRegUserMr& response);
   Error DeregMr(const spec::RdmaCmdDeregMr& request, Empty&);
   Error ReregMr(const spec::RdmaCmdReregMr& request, spec::RdmaAckReregMr& response);
+  Error AllocMw(const spec::RdmaCmdAllocMw& request, spec::RdmaAckAllocMw& response);
+  Error DeallocMw(const spec::RdmaCmdDeallocMw& request, Empty&);
   Error CreateAh(const spec::RdmaCmdCreateAh& request, spec::RdmaAckCreateAh& response);
   Error DestroyAh(const spec::RdmaCmdDestroyAh& request, Empty&);
   Error AddGid(const spec::RdmaCmdAddGid& request, Empty&);
@@ -149,7 +151,8 @@ class Firmware {
 
   bool HasPd(uint32_t pdn) const { return pdn < config_.num_pds && pd_used_.Test(pdn); }
   bool HasCq(uint32_t cqn) const { return cqn < config_.num_cqs && cq_used_.Test(cqn); }
-  bool HasMr(uint32_t mrn) const { return mrn < config_.num_mrs && mr_used_.Test(mrn); }
+  bool HasMr(uint32_t mrn) const { return mrn < config_.num_mrs && mr_used_.Test(mrn) && !mw_used_.Test(mrn); }
+  bool HasMw(uint32_t mwn) const { return mwn < config_.num_mrs && mw_used_.Test(mwn); }
   bool HasQp(uint32_t qpn) const { return qpn < config_.num_qps && qp_used_.Test(qpn) && !srq_used_.Test(qpn); }
   bool HasSrq(uint32_t srqn) const { return srqn < config_.num_qps && srq_used_.Test(srqn); }
   bool HasGid(uint32_t index) const { return index < config_.num_gids && gid_used_.Test(index); }
@@ -159,9 +162,11 @@ class Firmware {
   bool HasAtomicWrite() const;
   bool HasFlush() const;
   bool HasInvalidation() const;
+  bool HasWindows() const;
   bool HasExtensibleRequests() const;
   uint32_t KnownAccess() const;  // rights that exist
   static bool IsFlushAllowed(const spec::TableMr& entry, uint32_t access_flags);
+  static bool AreWindowsAllowed(const spec::TableMr& entry);
   bool IsAccessAllowed(uint32_t access_flags) const;  // of a region
   // Programs the request's page list from `first` on and checks it; with first == kNone it checks only. On failure the
   // entries are cleared again.
@@ -173,6 +178,10 @@ class Firmware {
   uint8_t NextKey(uint32_t index);
   uint32_t ActivateMr(spec::TableMr entry, uint32_t access_flags);  // returns the key
   void RemoveMr(uint32_t index);
+  bool IsBound(uint32_t mrn);  // a window to this region
+  // No window is bound to the region from now on, until its entry is written again. False: one is, and nothing changed.
+  bool EndBinds(uint32_t mrn, const spec::TableMr& entry);
+  void UnbindWindows(uint32_t qpn);
   // Checks numbers and addresses of a path whose sgid_index exists: invalid_attribute, invalid_address or ok.
   Error CheckPath(const spec::RdmaAhAttr& path);
   spec::TablePath ResolvePath(const spec::RdmaAhAttr& path);
@@ -252,7 +261,8 @@ class Firmware {
   Bitmap<kMaxQps> qp_old_;    // free ones that had old work when it was last asked: HasOldWork
   Bitmap<kMaxQps> srq_used_;  // those of shared receive queues
   uint32_t srqs_ = 0;
-  Bitmap<kMaxMrs> mr_used_;
+  Bitmap<kMaxMrs> mr_used_;  // numbers of regions and memory windows
+  Bitmap<kMaxMrs> mw_used_;  // those of windows
   Bitmap<kMaxTranslations> translation_used_;
   Bitmap<kMaxAhs> ah_used_;
   Bitmap<kMaxGids> gid_used_;

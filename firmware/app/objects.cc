@@ -64,7 +64,8 @@ Firmware::Error Firmware::QueryDevice(const Empty&, spec::RdmaAckQueryDevice& re
               .atomic_write = HasAtomicWrite(),
               .max_srq = profile_->rdma_has_additions ? config_.max_srqs : 0,
               .flush = static_cast<uint8_t>(
-                  HasFlush() ? spec::RdmaFlushCap::kGlobalVisibility | spec::RdmaFlushCap::kPersistence : 0)};
+                  HasFlush() ? spec::RdmaFlushCap::kGlobalVisibility | spec::RdmaFlushCap::kPersistence : 0),
+              .max_mw = HasWindows() ? config_.num_mrs : 0};
   return Error::kOk;
 }
 
@@ -141,6 +142,8 @@ bool Firmware::HasFlush() const { return profile_->rdma_has_additions && config_
 
 bool Firmware::HasInvalidation() const { return profile_->rdma_has_additions && config_.invalidation != 0; }
 
+bool Firmware::HasWindows() const { return profile_->rdma_has_additions && config_.memory_windows != 0; }
+
 bool Firmware::HasExtensibleRequests() const {
   return profile_->rdma_has_additions && config_.extensible_requests != 0;
 }
@@ -163,7 +166,8 @@ bool Firmware::IsFlushAllowed(const spec::TableMr& entry, uint32_t access_flags)
 // IBTA vol. 1, 10.6.3.1: remote write and remote atomic require local write.
 bool Firmware::IsAccessAllowed(uint32_t access_flags) const {
   using Flags = spec::IbAccessFlags;
-  if ((access_flags & ~KnownAccess()) != 0) return false;
+  const uint32_t known = KnownAccess() | (HasWindows() ? Flags::kMwBind : 0);
+  if ((access_flags & ~known) != 0) return false;
   return (access_flags & (Flags::kRemoteWrite | Flags::kRemoteAtomic)) == 0 || (access_flags & Flags::kLocalWrite) != 0;
 }
 
@@ -174,6 +178,12 @@ void Firmware::SetRights(spec::TableMr& entry, uint32_t access_flags) {
   entry.remote_atomic = (access_flags & spec::IbAccessFlags::kRemoteAtomic) != 0;
   entry.flush_global = (access_flags & spec::IbAccessFlags::kFlushGlobal) != 0;
   entry.flush_persistent = (access_flags & spec::IbAccessFlags::kFlushPersistent) != 0;
+  entry.mw_bind = (access_flags & spec::IbAccessFlags::kMwBind) != 0;
+}
+
+// A DMA MR is no tenant's, and an invalidate would leave the windows bound.
+bool Firmware::AreWindowsAllowed(const spec::TableMr& entry) {
+  return !entry.mw_bind || (!entry.dma && !entry.invalidatable);
 }
 
 // Another key for the number than its last one; never 0.
@@ -197,7 +207,8 @@ uint32_t Firmware::ActivateMr(spec::TableMr entry, uint32_t access_flags) {
 
 Firmware::Error Firmware::GetDmaMr(const spec::RdmaCmdGetDmaMr& request, spec::RdmaAckGetDmaMr& response) {
   if (!HasPd(request.pdn)) return Error::kBadPdn;
-  if (!IsAccessAllowed(request.access_flags) || !IsFlushAllowed({.dma = true}, request.access_flags)) {
+  if (!IsAccessAllowed(request.access_flags) || !IsFlushAllowed({.dma = true}, request.access_flags) ||
+      (request.access_flags & spec::IbAccessFlags::kMwBind) != 0) {
     return Error::kBadAccessFlags;
   }
   if (mr_used_.FindClear(0, config_.num_mrs, 0) == kNone) return Error::kNoFreeMr;
@@ -226,7 +237,10 @@ Firmware::Error Firmware::RegUserMr(const spec::RdmaCmdRegUserMr& request, spec:
   if (invalidatable && (request.invalidatable != 1 || !HasInvalidation())) return Error::kInvalidParameter;
   const bool is_pmem = profile_->rdma_has_additions && request.is_pmem != 0;
   if (is_pmem && (request.is_pmem != 1 || !HasFlush())) return Error::kInvalidParameter;
-  if (!IsAccessAllowed(request.access_flags) || !IsFlushAllowed({.is_pmem = is_pmem}, request.access_flags)) {
+  spec::TableMr rights{.invalidatable = invalidatable};
+  SetRights(rights, request.access_flags);
+  if (!IsAccessAllowed(request.access_flags) || !IsFlushAllowed({.is_pmem = is_pmem}, request.access_flags) ||
+      !AreWindowsAllowed(rights)) {
     return Error::kBadAccessFlags;
   }
   uint8_t page_shift = request.page_shift;
@@ -294,10 +308,12 @@ void Firmware::RemoveMr(uint32_t index) {
     --pd_users_[entry.pdn];
   }
   mr_used_.Clear(index);
+  mw_used_.Clear(index);
 }
 
 Firmware::Error Firmware::DeregMr(const spec::RdmaCmdDeregMr& request, Empty&) {
   if (!HasMr(request.mrn)) return Error::kBadMrn;
+  if (!EndBinds(request.mrn, device_.ReadEntry<spec::TableMr>(request.mrn))) return Error::kHandleBusy;
   RemoveMr(request.mrn);
   return Error::kOk;
 }
@@ -313,11 +329,12 @@ Firmware::Error Firmware::ReregMr(const spec::RdmaCmdReregMr& request, spec::Rdm
   const bool has_access = (request.flags & Flags::kAccess) != 0;
   if (has_pd && !HasPd(request.pdn)) return Error::kBadPdn;
   if (!HasMr(request.mrn)) return Error::kBadMrn;
+  const auto old = device_.ReadEntry<spec::TableMr>(request.mrn);
+  if (old.mw_bind && IsBound(request.mrn)) return Error::kHandleBusy;
   if (request.flags == 0 || (request.flags & ~known) != 0) return Error::kInvalidParameter;
   if (has_pages && request.is_pmem != 0 && (request.is_pmem != 1 || !HasFlush())) return Error::kInvalidParameter;
   if (has_access && !IsAccessAllowed(request.access_flags)) return Error::kBadAccessFlags;
 
-  const auto old = device_.ReadEntry<spec::TableMr>(request.mrn);
   auto entry = old;
   if (has_access) SetRights(entry, request.access_flags);
   if (has_pages) {
@@ -327,7 +344,7 @@ Firmware::Error Firmware::ReregMr(const spec::RdmaCmdReregMr& request, spec::Rdm
   // Of the rights that it has from now on, and the pages.
   const uint32_t flushes = (entry.flush_global ? spec::IbAccessFlags::kFlushGlobal : 0) |
                            (entry.flush_persistent ? spec::IbAccessFlags::kFlushPersistent : 0);
-  if (!IsFlushAllowed(entry, flushes)) return Error::kBadAccessFlags;
+  if (!IsFlushAllowed(entry, flushes) || !AreWindowsAllowed(entry)) return Error::kBadAccessFlags;
   if (has_pages) {
     entry.page_shift = request.page_shift;
     Error error = CheckPageCount(request.virt_addr, request.length, request.npages, entry.page_shift);
@@ -341,6 +358,11 @@ Firmware::Error Firmware::ReregMr(const spec::RdmaCmdReregMr& request, spec::Rdm
     entry.length = request.length;
   }
   if (has_pd) entry.pdn = static_cast<uint16_t>(request.pdn);
+  // Only now: a refused command leaves the region as it was.
+  if (!EndBinds(request.mrn, old)) {
+    if (has_pages) FreePages(entry.first_translation, entry.npages);
+    return Error::kHandleBusy;
+  }
   if (entry.invalidatable) entry.key = NextKey(request.mrn);
   device_.WriteEntry(request.mrn, entry);
   if (device_.broken()) return Error::kInternal;
@@ -349,6 +371,60 @@ Firmware::Error Firmware::ReregMr(const spec::RdmaCmdReregMr& request, spec::Rdm
   ++pd_users_[entry.pdn];
   response.lkey = response.rkey = spec::RdmaKey{.key = entry.key, .index = request.mrn}.ToWord();
   return Error::kOk;
+}
+
+// --- Memory windows
+// ----------------------------------------------------------------------------------------------------
+
+Firmware::Error Firmware::AllocMw(const spec::RdmaCmdAllocMw& request, spec::RdmaAckAllocMw& response) {
+  if (!HasPd(request.pdn)) return Error::kBadPdn;
+  if (request.mw_type != spec::RdmaMwType::kType1 && request.mw_type != spec::RdmaMwType::kType2) {
+    return Error::kInvalidParameter;
+  }
+  if (!HasWindows() || mr_used_.FindClear(0, config_.num_mrs, 0) == kNone) return Error::kNoFreeMr;
+
+  const uint32_t key = ActivateMr({.is_window = true,
+                                   .is_type_2 = request.mw_type == spec::RdmaMwType::kType2,
+                                   .pdn = static_cast<uint16_t>(request.pdn)},
+                                  0);
+  response = {.mwn = spec::RdmaKey::FromWord(key).index, .rkey = key};
+  mw_used_.Set(response.mwn);
+  return Error::kOk;
+}
+
+Firmware::Error Firmware::DeallocMw(const spec::RdmaCmdDeallocMw& request, Empty&) {
+  if (!HasMw(request.mwn)) return Error::kBadMrn;
+  RemoveMr(request.mwn);
+  return Error::kOk;
+}
+
+// The device binds; its windows are asked one by one.
+bool Firmware::IsBound(uint32_t mrn) {
+  for (uint32_t i = 0; (i = mw_used_.FindSet(i, config_.num_mrs)) != kNone; ++i) {
+    const auto window = device_.ReadEntry<spec::TableMr>(i);
+    if (window.is_bound && window.bound_to == mrn) return true;
+  }
+  return false;
+}
+
+bool Firmware::EndBinds(uint32_t mrn, const spec::TableMr& entry) {
+  if (!entry.mw_bind) return true;
+  if (IsBound(mrn)) return false;
+  // One may be on its way: the write waits for it, and refuses those behind.
+  auto closed = entry;
+  closed.mw_bind = false;
+  device_.WriteEntry(mrn, closed);
+  if (!IsBound(mrn)) return true;
+  device_.WriteEntry(mrn, entry);
+  return false;
+}
+
+// The number of the queue pair may be that of another one soon.
+void Firmware::UnbindWindows(uint32_t qpn) {
+  for (uint32_t i = 0; (i = mw_used_.FindSet(i, config_.num_mrs)) != kNone; ++i) {
+    const auto window = device_.ReadEntry<spec::TableMr>(i);
+    if (window.is_bound && window.is_type_2 && window.bound_by == qpn) device_.WriteEntry(i, window);
+  }
 }
 
 // --- Paths, address handles, GIDs ------------------------------------------------------------------------------------

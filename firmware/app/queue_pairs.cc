@@ -112,6 +112,7 @@ Firmware::Error Firmware::DestroyQp(const spec::RdmaCmdDestroyQp& request, Empty
   RunQp(request.qpn, spec::QpOperation::kStop);
   RemoveQp(request.qpn);
   if (device_.broken()) return Error::kInternal;
+  UnbindWindows(request.qpn);
   StopQueue(SendQueue(request.qpn), true);
   StopQueue(ReceiveQueue(request.qpn), true);
   --cq_users_[qp_cqs_[request.qpn].send];

@@ -112,6 +112,16 @@ Result<spec::RdmaAckReregMr> RoceCommands::ReregMr(spec::RdmaCmdReregMr request,
   return Send<spec::RdmaCmdReregMr, spec::RdmaAckReregMr>(RdmaCtrlCmd::kReregMr, request, *list);
 }
 
+Result<spec::RdmaAckAllocMw> RoceCommands::AllocMw(uint32_t pdn, spec::RdmaMwType type) {
+  if (!has_additions()) return NotInProfile("a memory window");
+  return Send<spec::RdmaCmdAllocMw, spec::RdmaAckAllocMw>(RdmaCtrlCmd::kAllocMw, {.pdn = pdn, .mw_type = type});
+}
+
+Status RoceCommands::DeallocMw(uint32_t mwn) {
+  if (!has_additions()) return NotInProfile("a memory window");
+  return SendOnly(RdmaCtrlCmd::kDeallocMw, spec::RdmaCmdDeallocMw{.mwn = mwn});
+}
+
 Result<uint32_t> RoceCommands::CreateSrq(const spec::RdmaCmdCreateSrq& request) {
   if (!has_additions()) return NotInProfile("a shared receive queue");
   auto ack = Send<spec::RdmaCmdCreateSrq, spec::RdmaAckCreateSrq>(RdmaCtrlCmd::kCreateSrq, request);

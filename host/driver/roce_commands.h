@@ -38,11 +38,16 @@ class RoceCommands {
   // request.npages is set from `pages` (device addresses). In rfc-v2 pages have 4096 bytes: another page_shift is
   // kUnsupported.
   Result<spec::RdmaAckRegUserMr> RegUserMr(spec::RdmaCmdRegUserMr request, std::span<const uint64_t> pages);
-  // After success the device does not access its memory any more.
+  // After success the device does not access its memory any more. Refused while a memory window is bound to it.
   Status DeregMr(uint32_t mrn);
   // Profile vireo only. request.npages is set from `pages`, which must be empty without the flag `translation`. After
   // success the device accesses nothing but what the new region allows; if it is refused, the region is as it was.
   Result<spec::RdmaAckReregMr> ReregMr(spec::RdmaCmdReregMr request, std::span<const uint64_t> pages);
+
+  // Profile vireo only. It is bound by work requests.
+  Result<spec::RdmaAckAllocMw> AllocMw(uint32_t pdn, spec::RdmaMwType type);
+  // After success nobody accesses memory by it any more.
+  Status DeallocMw(uint32_t mwn);
 
   // Returns the QP's number. Next: enable its two virtqueues.
   Result<uint32_t> CreateQp(const spec::RdmaCmdCreateQp& request);

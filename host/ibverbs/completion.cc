@@ -89,6 +89,7 @@ ibv_wc_status ToWcStatus(spec::IbWcStatus status) {
     case spec::IbWcStatus::kRemAbortErr: return IBV_WC_REM_ABORT_ERR;
     case spec::IbWcStatus::kFatalErr: return IBV_WC_FATAL_ERR;
     case spec::IbWcStatus::kRespTimeoutErr: return IBV_WC_RESP_TIMEOUT_ERR;
+    case spec::IbWcStatus::kMwBindErr: return IBV_WC_MW_BIND_ERR;
     case spec::IbWcStatus::kGeneralErr: break;
   }
   return IBV_WC_GENERAL_ERR;
@@ -103,6 +104,7 @@ ibv_wc_opcode ToWcOpcode(spec::IbWcOpcode opcode) {
     case spec::IbWcOpcode::kFetchAdd: return IBV_WC_FETCH_ADD;
     case spec::IbWcOpcode::kLocalInv: return IBV_WC_LOCAL_INV;
     case spec::IbWcOpcode::kAtomicWrite: return IBV_WC_ATOMIC_WRITE;
+    case spec::IbWcOpcode::kBindMw: return IBV_WC_BIND_MW;
     // IBV_WC_FLUSH, which libibverbs has from version 47 on. No program posts one by the libibverbs that is installed.
     case spec::IbWcOpcode::kFlush: return static_cast<ibv_wc_opcode>(8);
     case spec::IbWcOpcode::kRecvRdmaWithImm: return IBV_WC_RECV_RDMA_WITH_IMM;

@@ -73,6 +73,7 @@ Csr::Csr(Agenda& agenda, const spec::Config& config, bool is_used)
       send_outstanding_(config.num_qps),
       next_psn_(config.num_qps),
       expected_psn_(config.num_qps),
+      bindings_(ContextRam::kManagementMrBinding, std::max<size_t>(config.num_mrs, 2), on_own_error_),
       is_used_(is_used),
       cleared_(is_used ? SweepCycles(config) : 0) {
   queue_reset_in.SetConsumer(this);
@@ -115,6 +116,11 @@ void Csr::OnQpStateWrite(Cycle now, const spec::QpStateWrite& state) {
 
 void Csr::OnQpSends(Cycle now, const spec::QpSends& sends) {
   send_outstanding_.Write(now, sends.qpn, sends.outstanding);
+}
+
+void Csr::OnMrBinding(Cycle at, const spec::MrBinding& binding) {
+  bindings_.Write(at, binding.index,
+                  {.is_bound = binding.is_bound, .bound_to = binding.bound_to, .bound_by = binding.bound_by});
 }
 
 void Csr::Count(Cycle now, size_t counter) {
@@ -424,7 +430,7 @@ uint32_t Csr::Answer(Cycle now, const Access& access) {
 
 size_t Csr::WordsRead(MgmtTable table, uint32_t index) {
   const size_t kept = ContextStore::KeptWords(table, index);
-  if (table == MgmtTable::kVirtqueue) return kept + 1;
+  if (table == MgmtTable::kVirtqueue || table == MgmtTable::kMr) return kept + 1;
   return table == MgmtTable::kQpContext ? kLastQpWord + 1 : kept;
 }
 
@@ -474,6 +480,8 @@ bool Csr::LookUp(Cycle now) {
                          .next_psn = next_psn_.Read(now, index_),
                          .expected_psn = expected_psn_.Read(now, index_)}
         .Encode(second_.data());
+  } else if (is_read && table == MgmtTable::kMr && config_.memory_windows != 0) {
+    bindings_.Read(now, index_).Encode(second_.data());
   }
   return true;
 }
@@ -552,6 +560,7 @@ void Csr::Flip(Cycle now, const spec::ContextFlip& flip) {
   store_.OnFlip(now, flip);
   enabled_.OnFlip(now, flip);
   engine_state_.OnFlip(now, flip);
+  if (config_.memory_windows != 0) bindings_.OnFlip(now, flip);
   on_context_flip(now, flip);
 }
 

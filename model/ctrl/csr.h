@@ -112,6 +112,7 @@ class Csr final : public Block {
   void OnQpStateWrite(Cycle now, const spec::QpStateWrite& state);
   void OnQpSends(Cycle now, const spec::QpSends& sends);
   void OnNextPsn(Cycle now, const spec::QpPsn& psn) { next_psn_.Write(now, psn.qpn, psn.psn); }
+  void OnMrBinding(Cycle at, const spec::MrBinding& binding);
   void OnExpectedPsn(Cycle now, const spec::QpPsn& psn) { expected_psn_.Write(now, psn.qpn, psn.psn); }
   void OnRxVerdict(Cycle now, spec::RxVerdict verdict) { Count(now, static_cast<size_t>(verdict)); }
   void OnTxFrame(Cycle now) { Count(now, kTxFrames); }
@@ -239,6 +240,7 @@ class Csr final : public Block {
   Table<uint16_t> send_outstanding_;
   Table<uint32_t> next_psn_;
   Table<uint32_t> expected_psn_;
+  ContextTable<spec::TableMr> bindings_;  // second group of mr
   bool is_used_;
   Cycle cleared_;  // the first cycle in which all tables are
   State state_ = State::kIdle;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "model/common/fifo.h"
 
@@ -10,9 +11,10 @@ namespace vireo::model {
 namespace {
 
 // Cycles from the acceptance of a check, in which its region is read.
-constexpr uint64_t kPages = 3;    // reads the page and the next one
-constexpr uint64_t kVisible = 5;  // its response is at the output, if none is before it
-constexpr uint64_t kRefused = 4;  // it ends, if it grants nothing
+constexpr uint64_t kPages = 3;      // reads the page and the next one
+constexpr uint64_t kVisible = 5;    // its response is at the output, if none is before it
+constexpr uint64_t kRefused = 4;    // it ends, if it grants nothing
+constexpr uint64_t kBindWrite = 4;  // a bind writes its window's row
 
 static_assert(MemoryCheck::kLatency == FifoTiming::kSliceLatency + kVisible);
 // A response slot is free again in the cycle after its response leaves.
@@ -20,32 +22,52 @@ static_assert(MemoryCheck::kAnswers * MemoryCheck::kInterval >= kVisible + 1);
 
 }  // namespace
 
-MemoryCheck::MemoryCheck(Agenda& agenda, size_t num_mrs, size_t num_translations, bool invalidation, bool flush)
+MemoryCheck::MemoryCheck(Agenda& agenda, size_t num_mrs, size_t num_translations, bool invalidation, bool flush,
+                         bool windows)
     : Block(agenda),
       mrs_(spec::ContextRam::kMemoryCheckMr, std::max<size_t>(num_mrs, 2), on_parity_error),
       pages_(spec::ContextRam::kMemoryCheckTranslation, num_translations, on_parity_error),
       num_mrs_(num_mrs),
       invalidation_(invalidation),
-      flush_(flush) {
+      flush_(flush),
+      windows_(windows) {
   for (auto& channel : check_in) channel.SetConsumer(this);
 }
 
 void MemoryCheck::OnTableWrite(Cycle now, const spec::TableWrite& write) {
   if (write.table_id == spec::MgmtTable::kMr) {
-    WriteInvalidated(now);
-    // Firmware goes first.
-    if (invalidated_ && invalidated_->at == now) ++invalidated_->at;
+    WriteChange(now);
+    written_ = now;
+    written_index_ = write.index % mrs_.size();
+    if (bind_ && bind_->index == written_index_) bind_->overwritten = true;
+    if (change_ && change_->index == written_index_) {
+      // There is nothing to end or to bind any more.
+      change_.reset();
+      next_take_ = std::max(next_take_, now + 1);
+    } else if (change_ && change_->at == now) {
+      ++change_->at;  // firmware goes first
+    }
     StartEpoch(now);
-    mrs_.Write(now, write.index % mrs_.size(), spec::TableMr::Decode(write.data));
+    Row row{.mr = spec::TableMr::Decode(write.data)};
+    if (!windows_) row.mr.is_window = row.mr.mw_bind = false;
+    mrs_.Write(now, written_index_, row);
+    if (windows_) on_binding(now + 1, {.index = static_cast<uint32_t>(written_index_)});
   } else if (write.table_id == spec::MgmtTable::kTranslation) {
     pages_.Write(now, write.index % pages_.size(), spec::TableTranslation::Decode(write.data).address);
   }
 }
 
-void MemoryCheck::WriteInvalidated(Cycle before) {
-  if (!invalidated_ || invalidated_->at >= before) return;
-  mrs_.Write(invalidated_->at, invalidated_->index, {});
-  invalidated_.reset();
+void MemoryCheck::WriteChange(Cycle before) {
+  if (!change_ || change_->at >= before) return;
+  const Row& row = change_->row;
+  mrs_.Write(change_->at, change_->index, row);
+  if (windows_) {
+    on_binding(change_->at + 1, {.index = static_cast<uint32_t>(change_->index),
+                                 .is_bound = row.is_bound,
+                                 .bound_to = change_->bound_to,
+                                 .bound_by = row.bound_by});
+  }
+  change_.reset();
 }
 
 void MemoryCheck::StartEpoch(Cycle now) {
@@ -54,7 +76,7 @@ void MemoryCheck::StartEpoch(Cycle now) {
 }
 
 void MemoryCheck::OnContextFlip(Cycle now, const spec::ContextFlip& flip) {
-  WriteInvalidated(now);
+  WriteChange(now);
   mrs_.OnFlip(now, flip);
   pages_.OnFlip(now, flip);
 }
@@ -87,6 +109,7 @@ void MemoryCheck::Advance(Cycle now) {
 
 void MemoryCheck::Run(Cycle now) {
   Advance(now);
+  if (bind_) BindWindow(now);
   for (size_t i = 0; i < kClients; ++i) Leave(now, i);
   Take(now);
 }
@@ -106,9 +129,9 @@ bool MemoryCheck::CanTake(Cycle now, size_t client) const {
 }
 
 void MemoryCheck::Take(Cycle now) {
-  WriteInvalidated(now);
-  // Those behind an invalidate find what it has written.
-  if (invalidated_ || now == blocked_) return WakeAt(now + 1);
+  WriteChange(now);
+  // Those behind an invalidate or a bind find what it has written.
+  if (change_ || now < next_take_) return WakeAt(now + 1);
   std::array<bool, kClients> requests{};
   for (size_t i = 0; i < kClients; ++i) requests[i] = CanTake(now, i);
   const auto count = std::count(requests.begin(), requests.end(), true);
@@ -120,64 +143,173 @@ void MemoryCheck::Take(Cycle now) {
   const spec::MemoryCheck check = check_in[last_].Pop(now);
   const size_t index = check.key >> 8 * spec::RdmaKey::kIndexOffset;
   const bool index_exists = index < num_mrs_;
-  accesses_.push_back({last_, check, index_exists ? mrs_.Read(now, index) : spec::TableMr{}, index_exists, now, epoch});
+  accesses_.push_back({last_, check, index_exists ? mrs_.Read(now, index) : Row{}, index_exists, now, epoch});
+  Access& access = accesses_.back();
+  const bool is_overwritten = written_ == now && written_index_ == index % mrs_.size();
   if (check.invalidate) {
-    blocked_ = now + 1;
-    if (Status(accesses_.back()) == spec::MemoryStatus::kOk) invalidated_ = {now + 1, index};
-    WakeAt(now + 2);
+    next_take_ = now + 2;
+    if (Status(access) == spec::MemoryStatus::kOk && !is_overwritten) {
+      change_ = Change{.at = now + 1, .index = index};
+      if (access.row.mr.is_window) change_->row.mr = Unbound(access, access.row.mr.is_type_2);
+    }
+    WakeAt(now + 1);
   }
-  WakeAt(now + kVisible);
+  if (windows_ && check.binds) {
+    bind_ = Bind{.taken = now,
+                 .index = index % mrs_.size(),
+                 .window_status = WindowStatus(access),
+                 .is_type_2 = access.row.mr.is_type_2,
+                 .overwritten = is_overwritten};
+    access.taken = now + 1;
+    next_take_ = now + kBindInterval;
+    WakeAt(now + 1);
+  }
+  WakeAt(access.taken + kVisible);
   if (count > 1) WakeAt(now + 1);
 }
 
-// Of its first byte.
+// In the cycle behind the take of a bind.
+void MemoryCheck::BindWindow(Cycle now) {
+  assert(now == bind_->taken + 1);
+  const Bind bind = *std::exchange(bind_, std::nullopt);
+  Access& access = accesses_.back();
+  const spec::MemoryCheck& check = access.check;
+  const auto region = spec::RdmaKey::FromWord(check.lkey);
+  access.index_exists = region.index < num_mrs_;
+  access.row = access.index_exists ? mrs_.Read(now, region.index) : Row{};
+  const uint64_t bytes = BindBytes(check);
+  access.bind_status =
+      bind.window_status != spec::MemoryStatus::kOk || bytes == 0 ? bind.window_status : RegionStatus(access);
+  WakeAt(now + 1);
+  if (*access.bind_status != spec::MemoryStatus::kOk || bind.overwritten) return;
+  change_ = Change{.at = bind.taken + kBindWrite, .index = bind.index};
+  Row& row = change_->row;
+  row.mr = Unbound(access, bind.is_type_2);
+  if (bytes == 0) return;
+  row.is_bound = true;
+  row.is_zero_based = check.zero_based;
+  row.bound_by = check.qpn;
+  row.mr.remote_write = check.remote_write;
+  row.mr.remote_read = check.remote_read;
+  row.mr.remote_atomic = check.remote_atomic;
+  row.mr.virt_addr = check.address;
+  row.mr.length = bytes;
+  row.mr.page_shift = access.row.mr.page_shift;
+  row.mr.first_translation = static_cast<uint32_t>(PageOf(access) % pages_.size());
+  change_->bound_to = region.index;
+}
+
+// A window without a region, with the key that it has from now on.
+spec::TableMr MemoryCheck::Unbound(const Access& access, bool is_type_2) {
+  return {.valid = true,
+          .key = static_cast<uint8_t>(access.check.key),
+          .is_window = true,
+          .is_type_2 = is_type_2,
+          .pdn = access.check.pdn};
+}
+
+uint64_t MemoryCheck::BindBytes(const spec::MemoryCheck& check) {
+  return uint64_t{check.bytes_high} << 32 | check.bytes;
+}
+
+// Of the region's first byte.
+uint64_t MemoryCheck::FirstAddressOf(const Access& access) {
+  return access.row.mr.dma || access.row.is_zero_based ? 0 : access.row.mr.virt_addr;
+}
+
+// Of the access's first byte.
 uint64_t MemoryCheck::AddressOf(const Access& access) const {
-  if (!flush_ || !access.check.whole) return access.check.address;
-  return access.row.dma ? 0 : access.row.virt_addr;
+  return flush_ && access.check.whole ? FirstAddressOf(access) : access.check.address;
+}
+
+uint64_t MemoryCheck::PageBytesOf(const Access& access) { return uint64_t{1} << access.row.mr.page_shift % 32; }
+
+// From the first byte of the region's first page.
+uint64_t MemoryCheck::OffsetOf(const Access& access) const {
+  const uint64_t in_page = PageBytesOf(access) - 1;
+  const uint64_t address = AddressOf(access);
+  if (access.row.is_zero_based) return address + (access.row.mr.virt_addr & in_page);
+  return address - (FirstAddressOf(access) & ~in_page);
+}
+
+uint64_t MemoryCheck::PageOf(const Access& access) const {
+  return access.row.mr.first_translation + OffsetOf(access) / PageBytesOf(access);
+}
+
+bool MemoryCheck::IsInside(const Access& access, uint64_t bytes) const {
+  const uint64_t address = AddressOf(access);
+  // The whole address space; an access must not wrap around.
+  if (access.row.mr.dma) return bytes == 0 || address + (bytes - 1) >= address;
+  const uint64_t first = FirstAddressOf(access), length = access.row.mr.length, distance = address - first;
+  return address >= first && distance <= length && bytes <= length - distance;
+}
+
+// The first reason that applies. [IBTA vol. 1, 10.6.7.2]
+spec::MemoryStatus MemoryCheck::WindowStatus(const Access& access) {
+  const spec::TableMr& mr = access.row.mr;
+  const bool unbinds = BindBytes(access.check) == 0;
+  if (!access.index_exists || !mr.valid || !mr.is_window) return spec::MemoryStatus::kKey;
+  if (mr.pdn != access.check.pdn) return spec::MemoryStatus::kPd;
+  if (mr.is_type_2 ? access.row.is_bound : access.check.zero_based) return spec::MemoryStatus::kRights;
+  return mr.is_type_2 && unbinds ? spec::MemoryStatus::kBounds : spec::MemoryStatus::kOk;
+}
+
+// Likewise.
+spec::MemoryStatus MemoryCheck::RegionStatus(const Access& access) const {
+  const spec::MemoryCheck& check = access.check;
+  const spec::TableMr& mr = access.row.mr;
+  const auto key = static_cast<uint8_t>(check.lkey);
+  if (!access.index_exists || !mr.valid || mr.is_window || mr.key != key) return spec::MemoryStatus::kKey;
+  if (mr.pdn != check.pdn) return spec::MemoryStatus::kPd;
+  if (!mr.mw_bind || ((check.remote_write || check.remote_atomic) && !mr.local_write)) {
+    return spec::MemoryStatus::kRights;
+  }
+  return IsInside(access, BindBytes(check)) ? spec::MemoryStatus::kOk : spec::MemoryStatus::kBounds;
 }
 
 // The first reason that applies.
 spec::MemoryStatus MemoryCheck::Status(const Access& access) const {
   const spec::MemoryCheck& check = access.check;
-  const spec::TableMr& row = access.row;
+  const Row& row = access.row;
+  const spec::TableMr& mr = row.mr;
+  if (access.bind_status) return *access.bind_status;
   const auto key = static_cast<uint8_t>(check.key);
-  if (!access.index_exists || !row.valid || row.key != key) return spec::MemoryStatus::kKey;
-  if (row.pdn != check.pdn) return spec::MemoryStatus::kPd;
-  if (check.invalidate) {
-    return invalidation_ && row.invalidatable ? spec::MemoryStatus::kOk : spec::MemoryStatus::kRights;
+  const bool is_remote =
+      check.remote_write || check.remote_read || check.remote_atomic || check.flush_global || check.flush_persistent;
+  if (!access.index_exists || !mr.valid || mr.key != key) return spec::MemoryStatus::kKey;
+  // A window has no lkey, and one of type 2 is used and unbound by the QP that bound it.
+  if (mr.is_window && (!row.is_bound || !(is_remote || check.invalidate))) return spec::MemoryStatus::kKey;
+  if (mr.pdn != check.pdn || (mr.is_window && mr.is_type_2 && row.bound_by != check.qpn)) {
+    return spec::MemoryStatus::kPd;
   }
-  if ((check.local_write && !row.local_write) || (check.remote_write && !row.remote_write) ||
-      (check.remote_read && !row.remote_read) || (check.remote_atomic && !row.remote_atomic) ||
-      (check.flush_global && !(flush_ && row.flush_global)) ||
-      (check.flush_persistent && !(flush_ && row.flush_persistent))) {
+  if (check.invalidate) {
+    const bool may_end = mr.is_window ? mr.is_type_2 : mr.invalidatable;
+    return invalidation_ && may_end ? spec::MemoryStatus::kOk : spec::MemoryStatus::kRights;
+  }
+  if ((check.local_write && !mr.local_write) || (check.remote_write && !mr.remote_write) ||
+      (check.remote_read && !mr.remote_read) || (check.remote_atomic && !mr.remote_atomic) ||
+      (check.flush_global && !(flush_ && mr.flush_global)) ||
+      (check.flush_persistent && !(flush_ && mr.flush_persistent))) {
     return spec::MemoryStatus::kRights;
   }
-  if (row.dma) {
-    // The whole address space; an access must not wrap around.
-    const uint64_t address = AddressOf(access);
-    const bool wraps = check.bytes != 0 && address + (check.bytes - 1u) < address;
-    return wraps ? spec::MemoryStatus::kBounds : spec::MemoryStatus::kOk;
-  }
-  const uint64_t address = AddressOf(access), distance = address - row.virt_addr;
-  const bool inside = address >= row.virt_addr && distance <= row.length && check.bytes <= row.length - distance;
-  return inside ? spec::MemoryStatus::kOk : spec::MemoryStatus::kBounds;
+  return IsInside(access, check.bytes) ? spec::MemoryStatus::kOk : spec::MemoryStatus::kBounds;
 }
 
 spec::MemoryPlace MemoryCheck::Place(const Access& access) {
   spec::MemoryPlace place{};
   place.status = Status(access);
   const spec::MemoryCheck& check = access.check;
-  if (place.status != spec::MemoryStatus::kOk || check.invalidate || check.bytes > kMostBytes) return place;
-  if (access.row.dma) {
+  if (place.status != spec::MemoryStatus::kOk || check.invalidate || access.bind_status || check.bytes > kMostBytes) {
+    return place;
+  }
+  if (access.row.mr.dma) {
     place.address0 = AddressOf(access);
     place.bytes0 = static_cast<uint16_t>(check.bytes);
     return place;
   }
-  const unsigned shift = access.row.page_shift % 32;
-  const uint64_t page_bytes = uint64_t{1} << shift;
-  const uint64_t offset = AddressOf(access) - (access.row.virt_addr & ~(page_bytes - 1));
-  const uint64_t page = access.row.first_translation + (offset >> shift);
-  const uint64_t low = offset % page_bytes;
+  const uint64_t page_bytes = PageBytesOf(access);
+  const uint64_t page = PageOf(access);
+  const uint64_t low = OffsetOf(access) % page_bytes;
   place.address0 = pages_.Read(access.taken + kPages, page % pages_.size()) + low;
   bool corrupt = pages_.corrupt();
   place.bytes0 = static_cast<uint16_t>(std::min<uint64_t>(check.bytes, page_bytes - low));

@@ -6,7 +6,8 @@
 // table. A region with bad parity, or with such a page, is treated as nonexistent.
 //
 // It also ends regions: an invalidate is checked like an access, and if it is allowed, the region is gone for every
-// check that is taken after it. KeyFence tells when the accesses that were granted before have ended.
+// check that is taken after it. And it binds memory windows, whose row is one of a region with a part of another
+// region's pages. KeyFence tells when the accesses that were granted before have ended.
 #pragma once
 
 #include <array>
@@ -40,15 +41,20 @@ class MemoryCheck final : public Block {
 
   // From the push of a check to the cycle in which its response is visible, if no other check waits.
   static constexpr uint64_t kLatency = 6;
+  static constexpr uint64_t kBindLatency = kLatency + 1;
   // From the acceptance of one check to that of the next, of any client, if responses are accepted.
   static constexpr uint64_t kInterval = 1;
+  // From the acceptance of a bind to that of the next check; behind an invalidate it is 2.
+  static constexpr uint64_t kBindInterval = 5;
   // Accepted checks of a client whose responses have not left.
   static constexpr size_t kAnswers = 8;
 
   // num_translations: a power of two.
-  MemoryCheck(Agenda& agenda, size_t num_mrs, size_t num_translations, bool invalidation = true, bool flush = true);
+  MemoryCheck(Agenda& agenda, size_t num_mrs, size_t num_translations, bool invalidation = true, bool flush = true,
+              bool windows = true);
   MemoryCheck(Agenda& agenda, const spec::Config& config)
-      : MemoryCheck(agenda, config.num_mrs, config.num_translations, config.invalidation != 0, config.flush != 0) {}
+      : MemoryCheck(agenda, config.num_mrs, config.num_translations, config.invalidation != 0, config.flush != 0,
+                    config.memory_windows != 0) {}
 
   std::array<Channel<spec::MemoryCheck>, kClients> check_in = {
       Channel<spec::MemoryCheck>::Slice(), Channel<spec::MemoryCheck>::Slice(), Channel<spec::MemoryCheck>::Slice()};
@@ -69,29 +75,49 @@ class MemoryCheck final : public Block {
   spec::KeyFence FenceState(Cycle now);
   // A region or page in use has bad parity. Reported ahead, with the cycle of the pulse.
   std::function<void(Cycle at)> on_parity_error;
+  // A row was written: the cycle of the pulse, which may be in the past.
+  std::function<void(Cycle at, const spec::MrBinding& binding)> on_binding = [](Cycle, const spec::MrBinding&) {};
 
   void Run(Cycle now) override;
   bool IsIdle() const;  // at the end of the last cycle that ran
 
  private:
-  // An accepted check, with the data read in that cycle.
+  // What firmware wrote, and what a bind sets of a window.
+  struct Row {
+    spec::TableMr mr;
+    bool is_bound = false;
+    bool is_zero_based = false;  // accesses begin at address 0, and virt_addr is where it is in the region
+    uint32_t bound_by = 0;
+  };
+  // An accepted check, with the data read in that cycle. Of a bind the region's, one cycle later.
   struct Access {
     size_t client;
     spec::MemoryCheck check;
-    spec::TableMr row;
+    Row row;
     bool index_exists;
     Cycle taken;
     bool epoch;
+    std::optional<spec::MemoryStatus> bind_status = std::nullopt;  // of a bind
   };
   struct Answer {
     Cycle visible;
     spec::MemoryPlace place;
   };
 
-  // A region that an invalidate has ended: `at` is when the row of zeros is written.
-  struct Invalidated {
+  // A row that an invalidate or bind changes: `at` is when it is written.
+  struct Change {
     Cycle at;
     size_t index;
+    Row row{};
+    uint32_t bound_to = 0;
+  };
+  // A bind whose region is read in the cycle behind its take.
+  struct Bind {
+    Cycle taken;
+    size_t index;
+    spec::MemoryStatus window_status;
+    bool is_type_2;
+    bool overwritten;  // by firmware
   };
   static spec::KeySide SideOf(size_t client) {
     return client == kResponder ? spec::KeySide::kReceived : spec::KeySide::kSent;
@@ -100,21 +126,35 @@ class MemoryCheck final : public Block {
   void Leave(Cycle now, size_t client);
   bool CanTake(Cycle now, size_t client) const;
   void Take(Cycle now);
-  void WriteInvalidated(Cycle before);
-  spec::MemoryStatus Status(const Access& access) const;
+  void WriteChange(Cycle before);
+  void BindWindow(Cycle now);
+  static spec::TableMr Unbound(const Access& access, bool is_type_2);
+  static uint64_t BindBytes(const spec::MemoryCheck& check);
+  static uint64_t FirstAddressOf(const Access& access);
+  static uint64_t PageBytesOf(const Access& access);
   uint64_t AddressOf(const Access& access) const;
+  uint64_t OffsetOf(const Access& access) const;
+  uint64_t PageOf(const Access& access) const;
+  bool IsInside(const Access& access, uint64_t bytes) const;
+  static spec::MemoryStatus WindowStatus(const Access& access);
+  spec::MemoryStatus RegionStatus(const Access& access) const;
+  spec::MemoryStatus Status(const Access& access) const;
   spec::MemoryPlace Place(const Access& access);
 
-  ContextTable<spec::TableMr> mrs_;
+  ContextTable<Row> mrs_;
   ContextTable<uint64_t> pages_;
   size_t num_mrs_;
   bool invalidation_;
   bool flush_;
+  bool windows_;
   KeyFence fence_;
-  std::optional<Invalidated> invalidated_;  // not written yet
-  Cycle blocked_ = kUnknown;                // no check is taken in this cycle: it follows an invalidate
-  size_t last_ = kClients - 1;              // client granted last
-  std::deque<Access> accesses_;             // before their page reads
+  std::optional<Bind> bind_;      // its region is not read yet
+  std::optional<Change> change_;  // not written yet
+  Cycle next_take_ = 0;           // no check is taken before: it follows an invalidate or bind
+  Cycle written_ = kUnknown;      // firmware's last write of a row
+  size_t written_index_ = 0;
+  size_t last_ = kClients - 1;   // client granted last
+  std::deque<Access> accesses_;  // before their page reads
   std::array<std::deque<Answer>, kClients> answers_;
   std::array<Credits, kClients> room_ = {Credits(kAnswers), Credits(kAnswers), Credits(kAnswers)};
 };

@@ -321,7 +321,8 @@ void ReadResponder::Cut() {
             .flush_persistent = (read.placement & spec::FlushPlacement::kPersistence) != 0,
             .whole = read.whole,
             .address = read.address + row.done,
-            .bytes = bytes_};
+            .bytes = bytes_,
+            .qpn = qpn_};
 }
 
 void ReadResponder::IssueJob(Cycle now) {

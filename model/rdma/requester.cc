@@ -52,6 +52,10 @@ bool RequestsFlush(const spec::RdmaSqReq& request) {
   return IsFlushLegal(flush.placement, flush.selectivity, flush.length);
 }
 
+// Of a bind. [IBTA vol. 1, 10.6.7.2]
+constexpr uint32_t kWindowAccess = spec::IbAccessFlags::kRemoteWrite | spec::IbAccessFlags::kRemoteRead |
+                                   spec::IbAccessFlags::kRemoteAtomic | spec::IbAccessFlags::kZeroBased;
+
 bool IsAtomic(IbWcOpcode opcode) { return opcode == IbWcOpcode::kCompSwap || opcode == IbWcOpcode::kFetchAdd; }
 
 // A failure moves it to SQE instead of ERR. [IBTA vol. 1, 10.3.1.6]
@@ -85,10 +89,14 @@ const Requester::Operation Requester::kOperations[] = {
      IbWcOpcode::kSend,
      {BthOpcode::kRcSendMiddle, BthOpcode::kRcSendFirst, BthOpcode::kRcSendLastWithInvalidate,
       BthOpcode::kRcSendOnlyWithInvalidate}},
-    // It has no packet.
+    // These two have no packet.
     {BthService::kRc,
      IbWrOpcode::kLocalInv,
      IbWcOpcode::kLocalInv,
+     {BthOpcode::kRcSendOnly, BthOpcode::kRcSendOnly, BthOpcode::kRcSendOnly, BthOpcode::kRcSendOnly}},
+    {BthService::kRc,
+     IbWrOpcode::kBindMw,
+     IbWcOpcode::kBindMw,
      {BthOpcode::kRcSendOnly, BthOpcode::kRcSendOnly, BthOpcode::kRcSendOnly, BthOpcode::kRcSendOnly}},
     // One request, whatever PSN of its responses it starts with.
     {BthService::kRc,
@@ -159,6 +167,7 @@ Requester::Requester(Agenda& agenda, const spec::Config& config, uint32_t packet
       has_atomic_write_(config.atomic_write != 0),
       has_flush_(config.flush != 0),
       has_invalidation_(config.invalidation != 0),
+      has_windows_(config.memory_windows != 0),
       has_extensible_(config.extensible_requests != 0),
       carries_inline_(config.datapath_bits >= 8 * spec::kTxInlineBytes),
       most_read_packets_(kHalfOutstanding / config.send_records),
@@ -352,6 +361,7 @@ const Requester::Operation* Requester::FindOperation(BthService service, IbWrOpc
   if (operation == nullptr) return nullptr;
   const bool invalidates = operation->opcode == IbWrOpcode::kSendWithInv || operation->opcode == IbWrOpcode::kLocalInv;
   if (!has_invalidation_ && invalidates) return nullptr;
+  if (!has_windows_ && operation->wc_opcode == IbWcOpcode::kBindMw) return nullptr;
   if (!has_atomics_ && IsAtomic(operation->wc_opcode)) return nullptr;
   if (!has_atomic_write_ && operation->wc_opcode == IbWcOpcode::kAtomicWrite) return nullptr;
   if (!has_flush_ && operation->wc_opcode == IbWcOpcode::kFlush) return nullptr;
@@ -384,7 +394,7 @@ Requester::Parsed Requester::Parse(const spec::WorkRequest& work, BthService ser
     needed |= Element::kUd;
   } else if (operation != nullptr &&
              (IsAtomic(operation->wc_opcode) || operation->wc_opcode == IbWcOpcode::kAtomicWrite ||
-              operation->wc_opcode == IbWcOpcode::kFlush)) {
+              operation->wc_opcode == IbWcOpcode::kFlush || operation->wc_opcode == IbWcOpcode::kBindMw)) {
     needed |= Element::kRdma | Element::kAtomic;
   } else if (operation != nullptr &&
              (operation->wc_opcode == IbWcOpcode::kRdmaWrite || operation->wc_opcode == IbWcOpcode::kRdmaRead)) {
@@ -393,7 +403,18 @@ Requester::Parsed Requester::Parse(const spec::WorkRequest& work, BthService ser
   // Peer's memory and datagram have the same fields in the same places in both formats.
   if ((base.elements & Element::kRdma) != 0) at += spec::RdmaSqRdma::kBytes;
   if ((base.elements & Element::kUd) != 0) at += spec::RdmaSqUd::kBytes;
-  if ((base.elements & Element::kAtomic) != 0) {
+  const bool is_bind = base.opcode == IbWrOpcode::kBindMw && service == BthService::kRc;
+  if ((base.elements & Element::kAtomic) != 0 && is_bind) {
+    const auto bind = spec::RdmaSqBind::Decode(bytes + spec::RdmaSqBase::kBytes);
+    const auto range = spec::RdmaSqBindRange::Decode(bytes + at);
+    spec::RdmaSqReqBind{.addr = bind.addr,
+                        .length = range.length,
+                        .access_flags = range.access_flags,
+                        .rkey = bind.rkey,
+                        .lkey = bind.lkey}
+        .Encode(parsed.request.wr);
+    at += spec::RdmaSqBindRange::kBytes;
+  } else if ((base.elements & Element::kAtomic) != 0) {
     const auto rdma = spec::RdmaSqRdma::Decode(bytes + spec::RdmaSqBase::kBytes);
     const auto operands = spec::RdmaSqAtomic::Decode(bytes + at);
     spec::RdmaSqReqAtomic{
@@ -450,7 +471,8 @@ bool Requester::Check(Cycle now) {
   message_.is_store = operation != nullptr && (operation->wc_opcode == IbWcOpcode::kAtomicWrite || message_.is_flush);
   message_.is_read = operation != nullptr &&
                      (operation->wc_opcode == IbWcOpcode::kRdmaRead || message_.is_atomic || message_.is_store);
-  message_.is_local = operation != nullptr && operation->opcode == IbWrOpcode::kLocalInv;
+  message_.is_bind = operation != nullptr && operation->opcode == IbWrOpcode::kBindMw;
+  message_.is_local = operation != nullptr && (operation->opcode == IbWrOpcode::kLocalInv || message_.is_bind);
   message_.max_reads = attributes.max_rd_atomic;
   message_.recovers = is_sending && !work.is_replay && was_sqe_.Read(now - 1, work.qpn) != 0;
   if (message_.recovers) was_sqe_.Write(now, work.qpn, 0);
@@ -488,8 +510,10 @@ bool Requester::Check(Cycle now) {
   } else if ((flags & ~kKnownFlags) != 0 || (message_.is_read && message_.is_inline) || !parsed.has_elements ||
              (message_.is_store && num_sge != 0) || (message_.is_flush && !RequestsFlush(message_.request)) ||
              (message_.is_local &&
-              (message_.is_inline || (flags & IbSendFlags::kFence) != 0 || num_sge != 0 || work.is_replay))) {
-    // A local invalidate is never replayed: the work request has changed.
+              (message_.is_inline || (flags & IbSendFlags::kFence) != 0 || num_sge != 0 || work.is_replay)) ||
+             (message_.is_bind &&
+              (spec::RdmaSqReqBind::Decode(message_.request.wr).access_flags & ~kWindowAccess) != 0)) {
+    // What has no packet is never replayed: the work request has changed.
     vendor = RdmaError::kInvalidParameter;
   } else if (!parsed.has_length || (service == BthService::kUd && !may_use_ah)) {
     // [IBTA vol. 1, 10.2.3: AH and QP are of one protection domain]
@@ -652,7 +676,7 @@ bool Requester::SendPacket(Cycle now) {
   const spec::WorkRequest& work = work_request_in.front();
   Message& message = message_;
   const spec::SendRecord& record = message.record;
-  // Between packets, and not before a message that has no record yet. A local invalidate waits for none.
+  // Between packets, and not before a message that has no record yet. A local invalidate or bind waits for none.
   if (message.cut_bytes == 0 && record.status == IbWcStatus::kSuccess && !message.is_local) {
     const bool waits = !work.is_replay && Waits(now);
     const uint8_t hold = front_hold_.Read(now - 1, record.qpn);
@@ -688,8 +712,8 @@ bool Requester::SendPacket(Cycle now) {
     Advance();
     return true;
   }
-  const bool invalidates = message.is_local && record.status == IbWcStatus::kSuccess;
-  const bool placed = (rest != 0 && !message.is_inline) || invalidates;
+  const bool changes_key = message.is_local && record.status == IbWcStatus::kSuccess;
+  const bool placed = (rest != 0 && !message.is_inline) || changes_key;
   // The room comes first: from the check on, nothing waits for the wire. Nor do loads, or commands would.
   const bool begins = message.cut_bytes == 0 && record.status == IbWcStatus::kSuccess && !message.is_local;
   if (begins && room_.At(now) == room_used_) return load_in.CanPop(now) && Load(now);
@@ -723,10 +747,15 @@ bool Requester::SendPacket(Cycle now) {
     entry.read = true;
     entry.read_record = ReadRecordOf(now);
   }
-  entry.local_inv = invalidates;
-  if (invalidates) {
-    check_ = spec::MemoryCheck{
-        .key = spec::Ieth::Decode(message.request.imm_data).rkey, .pdn = message.pdn, .invalidate = true};
+  entry.is_local = changes_key;
+  entry.is_bind = changes_key && message.is_bind;
+  if (entry.is_bind) {
+    check_ = BindCheck();
+  } else if (changes_key) {
+    check_ = spec::MemoryCheck{.key = spec::Ieth::Decode(message.request.imm_data).rkey,
+                               .pdn = message.pdn,
+                               .invalidate = true,
+                               .qpn = record.qpn};
   } else if (placed) {
     check_ = spec::MemoryCheck{
         .key = elements_[message.element].lkey, .pdn = message.pdn, .address = message.address, .bytes = piece};
@@ -750,6 +779,23 @@ bool Requester::SendPacket(Cycle now) {
   // A failure before the first packet uses no PSN: its last one is the one before its first.
   if (ends) EndMessage(now, record.last_psn + 1);
   return true;
+}
+
+spec::MemoryCheck Requester::BindCheck() const {
+  using Access = spec::IbAccessFlags;
+  const auto bind = spec::RdmaSqReqBind::Decode(message_.request.wr);
+  return {.key = bind.rkey,
+          .pdn = message_.pdn,
+          .remote_write = (bind.access_flags & Access::kRemoteWrite) != 0,
+          .remote_read = (bind.access_flags & Access::kRemoteRead) != 0,
+          .remote_atomic = (bind.access_flags & Access::kRemoteAtomic) != 0,
+          .address = bind.addr,
+          .bytes = static_cast<uint32_t>(bind.length),
+          .qpn = message_.record.qpn,
+          .binds = true,
+          .zero_based = (bind.access_flags & Access::kZeroBased) != 0,
+          .lkey = bind.lkey,
+          .bytes_high = static_cast<uint32_t>(bind.length >> 32)};
 }
 
 // Every READ has one record.
@@ -944,7 +990,7 @@ bool Requester::Decide(Cycle now) {
   halted.send_only = halted.send_only && !entry.recovers;
   const bool can_send = IsSending(back_state_.Read(now - 1, qpn)) && !halted.until_load && !halted.send_only;
   generation_ = is_replay ? entry.epoch : back_resumed_.Read(now - 1, qpn);
-  const bool held = !entry.local_inv && (entry.unsent || back_hold_.Read(now - 1, qpn) != generation_);
+  const bool held = !entry.is_local && (entry.unsent || back_hold_.Read(now - 1, qpn) != generation_);
   if ((!entry.first && stop_) || ((!entry.first || is_replay) && entry.start && (!can_send || held))) {
     // The rest of a message whose record failed, flushes or is kept for a replay; or an outdated replay.
     stop_ = true;
@@ -959,12 +1005,14 @@ bool Requester::Decide(Cycle now) {
     record.vendor_err = 0;
   } else if (record.status == IbWcStatus::kSuccess && entry.placed &&
              memory_place_in.front().status != MemoryStatus::kOk) {
-    // [IBTA vol. 1, 11.6.2: local protection error]
-    record.status = entry.local_inv ? IbWcStatus::kLocQpOpErr : IbWcStatus::kLocProtErr;
+    // [IBTA vol. 1, 11.6.2: local protection error, memory window bind error]
+    record.status = entry.is_bind    ? IbWcStatus::kMwBindErr
+                    : entry.is_local ? IbWcStatus::kLocQpOpErr
+                                     : IbWcStatus::kLocProtErr;
     record.vendor_err = static_cast<uint32_t>(MemoryError(memory_place_in.front().status));
   }
   const bool fails = record.status != IbWcStatus::kSuccess;
-  record.is_local = entry.local_inv && !fails;
+  record.is_local = entry.is_local && !fails;
   record.unsent = held && entry.first && !fails;
   // A burst starts, of new work or of a replay, and more of the message follows.
   const bool continues = entry.first && entry.packets != 0 && !fails && !held;
@@ -978,7 +1026,7 @@ bool Requester::Decide(Cycle now) {
   }
   if (fails || (entry.first && !is_replay) || continues) record_ = record;
   stop_ = fails || (entry.first && held);
-  if (entry.first) has_packets_ = !stop_ && !entry.local_inv;
+  if (entry.first) has_packets_ = !stop_ && !entry.is_local;
   drop_ = stop_ && !entry.start;
   code_ = record.vendor_err;
   // A flush because of the QP's state does not change that state: SQE may end, and later work may be sent. The
@@ -986,7 +1034,7 @@ bool Requester::Decide(Cycle now) {
   const bool halts = fails && !is_replay && (record.status != IbWcStatus::kWrFlushErr || record.no_completion);
   if (halts) (entry.send_only && !record.no_completion ? halted.send_only : halted.until_load) = true;
   if (halts || entry.recovers) halted_.Write(now, qpn, halted);
-  if (!stop_ && entry.local_inv) {
+  if (!stop_ && entry.is_local) {
     PopEntry(now);
     return true;
   }

@@ -171,8 +171,9 @@ class Requester final : public Block {
     uint64_t address = 0;
     spec::SendRecord record{};
     spec::TxPacket packet{};
-    bool local_inv = false;  // the memory_place is the answer to its invalidate; there is no packet
-    bool read = false;       // RDMA READ
+    bool is_local = false;  // the memory_place is the answer to its invalidate or bind; there is no packet
+    bool is_bind = false;   // the latter
+    bool read = false;      // RDMA READ
     spec::ReadRecord read_record{};
   };
   // The message that the front is cutting.
@@ -185,7 +186,8 @@ class Requester final : public Block {
     bool is_store = false;  // ATOMIC WRITE or FLUSH: its operands are in the work request
     bool is_flush = false;  // the latter
     bool is_read = false;   // or atomic: that is treated as a READ, a store as one of no bytes
-    bool is_local = false;  // local invalidate
+    bool is_bind = false;   // bind of a memory window
+    bool is_local = false;  // that or a local invalidate
     uint32_t qkey = 0;
     uint8_t max_reads = 0;
     bool is_inline = false;
@@ -216,6 +218,7 @@ class Requester final : public Block {
   enum class Back { kIdle, kDecide, kRead, kJob, kFail };
 
   bool Waits(Cycle now);
+  spec::MemoryCheck BindCheck() const;
   void CountRead(Cycle now);
   spec::TxPacket PacketOf(uint32_t payload, bool last, bool ends) const;
   spec::ReadRecord ReadRecordOf(Cycle now);
@@ -258,6 +261,7 @@ class Requester final : public Block {
   const bool has_atomic_write_;
   const bool has_flush_;
   const bool has_invalidation_;
+  const bool has_windows_;
   const bool has_extensible_;
   const bool carries_inline_;         // where it is one beat
   const uint32_t most_read_packets_;  // of a READ that does not wait for the completer

@@ -319,7 +319,8 @@ void Responder::IssueEarly(Cycle now) {
                    .pdn = early_pdn_,
                    .remote_write = true,
                    .address = reth.virtual_address,
-                   .bytes = frame.payload_bytes});
+                   .bytes = frame.payload_bytes,
+                   .qpn = turn_->qpn});
   WakeAt(now + 1);
 }
 
@@ -373,7 +374,8 @@ void Responder::CheckKey(Cycle now, const ResponderTurn& turn) {
                    .flush_persistent = turn.IsPlaced(spec::FlushPlacement::kPersistence),
                    .whole = turn.IsWhole(),
                    .address = turn.address,
-                   .bytes = read ? turn.bytes_left : turn.frame.payload_bytes});
+                   .bytes = read ? turn.bytes_left : turn.frame.payload_bytes,
+                   .qpn = turn.qpn});
   WakeAt(now + 1);
 }
 
@@ -629,9 +631,10 @@ void Responder::Next(Cycle now, bool reflush) {
   }
   if (status_ == BufferStatus::kOk && !is_response_ && turn_->Invalidates()) {
     // Behind all of the message. [IBTA vol. 1, 9.4.1.1]
-    check_.Set(
-        now,
-        {.key = spec::Ieth::Decode(turn_->frame.extension).rkey, .pdn = turn_->attributes.pdn, .invalidate = true});
+    check_.Set(now, {.key = spec::Ieth::Decode(turn_->frame.extension).rkey,
+                     .pdn = turn_->attributes.pdn,
+                     .invalidate = true,
+                     .qpn = turn_->qpn});
     return SetState(now, State::kInvalidate);
   }
   if (!HasSpace(now)) return;

@@ -84,6 +84,8 @@ module vireo_csr
   input  qp_psn_t          next_psn_i,
   input  logic             expected_psn_valid_i,  // of the responder
   input  qp_psn_t          expected_psn_i,
+  input  logic             mr_binding_valid_i,  // of memory_check
+  input  mr_binding_t      mr_binding_i,
 
   // Mailbox.
   output logic             mailbox_fetch_valid_o,
@@ -264,6 +266,7 @@ module vireo_csr
     .responder_load_valid_o, .responder_load_ready_i, .responder_load_o,
     .queue_row_write_valid_i, .queue_row_write_i, .qp_state_write_valid_i, .qp_state_write_i,
     .qp_sends_valid_i, .qp_sends_i, .next_psn_valid_i, .next_psn_i, .expected_psn_valid_i, .expected_psn_i,
+    .mr_binding_valid_i, .mr_binding_i,
     .flip_valid_i(context_flip_valid_o), .flip_i(context_flip_o)
   );
 

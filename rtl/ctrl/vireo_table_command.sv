@@ -57,6 +57,8 @@ module vireo_table_command
   input  qp_psn_t          next_psn_i,
   input  logic             expected_psn_valid_i,
   input  qp_psn_t          expected_psn_i,
+  input  logic             mr_binding_valid_i,
+  input  mr_binding_t      mr_binding_i,
 
   input  logic             flip_valid_i,
   input  context_flip_t    flip_i
@@ -67,6 +69,9 @@ module vireo_table_command
   localparam int unsigned WordBits = $clog2(Words);
   // The second groups of fields begin behind the words that are kept. Their last words that are read:
   localparam logic [WordBits-1:0] LastVirtqueueWord = WordBits'(TableKeptWords[MgmtTableVirtqueue]);
+  localparam logic [WordBits-1:0] LastMrWord = WordBits'(TableKeptWords[MgmtTableMr]);
+  localparam int unsigned MrDepth = Config.num_mrs < 2 ? 2 : Config.num_mrs;
+  localparam int unsigned MrBits = $clog2(MrDepth);
   localparam logic [WordBits-1:0] LastQpWord = WordBits'(TableQpContextExpectedPsnOffset / WordBytes);
 
   typedef enum logic [2:0] {
@@ -188,8 +193,30 @@ module vireo_table_command
     .write_data_i(expected_psn_i.psn),
     .read_i(reads_copies), .read_address_i(index_q[$clog2(NumQps)-1:0]), .read_data_o(expected_psn)
   );
+  // What memory windows are bound to.
+  typedef struct packed {
+    logic is_bound;
+    logic [MrBits-1:0] bound_to;
+    logic [$clog2(NumQps)-1:0] bound_by;
+  } binding_t;
+  binding_t binding;
+  logic binding_corrupt;
+  if (Config.memory_windows != 0) begin : gen_windows
+    vireo_context_table #(
+      .Width($bits(binding_t)), .Depth(MrDepth), .Ram(ContextRamManagementMrBinding)
+    ) u_binding (
+      .clk_i, .rst_ni,
+      .write_i(mr_binding_valid_i), .write_address_i(mr_binding_i.index[MrBits-1:0]),
+      .write_data_i({mr_binding_i.is_bound, mr_binding_i.bound_to[MrBits-1:0], mr_binding_i.bound_by[$clog2(NumQps)-1:0]}),
+      .read_i(reads_copies), .read_address_i(index_q[MrBits-1:0]), .read_data_o(binding),
+      .corrupt_o(binding_corrupt), .flip_valid_i, .flip_i
+    );
+  end else begin : gen_no_windows
+    assign binding = '0;
+    assign binding_corrupt = 1'b0;
+  end
   logic unused_copies;
-  assign unused_copies = ^{queue_row_write_i, qp_state_write_i, qp_sends_i, next_psn_i, expected_psn_i};
+  assign unused_copies = ^{mr_binding_valid_i, mr_binding_i, queue_row_write_i, qp_state_write_i, qp_sends_i, next_psn_i, expected_psn_i};
 
   // The word before word_q, which was read in the last cycle.
   logic [WordBits-1:0] read_word, last_word;
@@ -199,24 +226,33 @@ module vireo_table_command
   always_comb begin
     table_virtqueue_t virtqueue;
     table_qp_context_t qp_context;
+    table_mr_t mr;
     virtqueue = '0;
     virtqueue.enabled = enabled;
+    mr = '0;
+    mr.is_bound = binding.is_bound;
+    mr.bound_to = 24'(binding.bound_to);
+    mr.bound_by = 24'(binding.bound_by);
     qp_context = '0;
     qp_context.engine_state = 8'(engine_state);
     qp_context.send_outstanding = send_outstanding;
     qp_context.next_psn = next_psn;
     qp_context.expected_psn = expected_psn;
-    second = table_id_q == MgmtTableVirtqueue ? 1024'(pack_table_virtqueue(virtqueue))
-                                              : pack_table_qp_context(qp_context);
+    second = pack_table_qp_context(qp_context);
+    if (table_id_q == MgmtTableVirtqueue) second = 1024'(pack_table_virtqueue(virtqueue));
+    if (table_id_q == MgmtTableMr) second = 1024'(pack_table_mr(mr));
     read_word = word_q - 1'b1;
     last_word = kept_q - 1'b1;
     if (table_id_q == MgmtTableVirtqueue) last_word = LastVirtqueueWord;
     if (table_id_q == MgmtTableQpContext) last_word = LastQpWord;
+    if (table_id_q == MgmtTableMr) last_word = LastMrWord;
     read_data = kept_word;
     read_corrupt = word_corrupt;
     if (read_word >= kept_q) begin
       read_data = second[read_word];
-      read_corrupt = table_id_q == MgmtTableVirtqueue ? enabled_corrupt : engine_state_corrupt;
+      read_corrupt = engine_state_corrupt;
+      if (table_id_q == MgmtTableVirtqueue) read_corrupt = enabled_corrupt;
+      if (table_id_q == MgmtTableMr) read_corrupt = binding_corrupt;
     end
   end
 

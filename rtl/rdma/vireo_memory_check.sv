@@ -11,7 +11,9 @@
 // with such a page, is treated as nonexistent.
 //
 // It also ends regions: an invalidate is checked like an access, and if it is allowed, the region is gone for every check
-// that is taken after it. Firmware is the only other writer of regions, and goes first.
+// that is taken after it. And it binds memory windows, whose row is one of a region with a part of another region's pages: a
+// bind reads the window's row, then the region's, and passes the stages of an access to the range, which compute the
+// window's first page. Firmware is the only other writer of regions, and goes first.
 //
 // What was granted before a region was written or invalidated goes on; vireo_key_fence tells when it has ended.
 module vireo_memory_check
@@ -48,6 +50,9 @@ module vireo_memory_check
   input  logic                          completer_waits_i,
   output key_fence_t                    key_fence_o,
 
+  output logic                          binding_valid_o,  // a pulse, one cycle after each write of a row
+  output mr_binding_t                   binding_o,
+
   output logic                          idle_o
 );
 
@@ -69,10 +74,18 @@ module vireo_memory_check
   localparam int unsigned BankBits = PageBits - 1;
   localparam bit Invalidation = Config.invalidation != 0;
   localparam bit Flush = Config.flush != 0;
+  localparam bit Windows = Config.memory_windows != 0;
+  localparam int unsigned QpBits = $clog2(Config.num_qps);
   localparam int unsigned Sides = 2;  // key_side_e
 
-  // The fields of table_mr_t used here.
+  // The fields of table_mr_t used here, and what a bind sets of a window.
   typedef struct packed {
+    logic [QpBits-1:0] bound_by;
+    logic bound;               // a window
+    logic zero_based;          // likewise: accesses begin at address 0, and virt_addr is where it is in the region
+    logic is_window;
+    logic is_type_2;
+    logic mw_bind;
     logic [63:0] length;
     logic [63:0] virt_addr;
     logic [15:0] pdn;
@@ -101,9 +114,12 @@ module vireo_memory_check
   table_translation_t [Banks-1:0] bank;
   logic [Banks-1:0] bank_corrupt;
   logic row_corrupt;
-  // An invalidate whose region ends, and one that had to let a write of firmware go first.
-  logic row_valid_q, ends, late_d, late_q, row_write;
-  logic [MrBits-1:0] late_index_q, row_index;
+  // An invalidate whose region ends, or a bind that changes its window; and one that had to let a write of firmware go first.
+  logic row_valid_q, ends, rebinds, late_d, late_q, row_write;
+  // Firmware's write of its row, also in the cycle in which that was read: then there is nothing to end or to bind any more.
+  logic overwritten, overwritten_d, overwritten_q, write_mr_q;
+  logic [MrBits-1:0] changed_index, row_index, written_index_q;
+  row_t changed_row;
   memory_check_t check_q;
 
   always_comb begin
@@ -116,7 +132,9 @@ module vireo_memory_check
     if (table_write_valid_i) begin
       written_mr = unpack_table_mr(table_write_i.data[8*TableMrBytes-1:0]);
       written_page = unpack_table_translation(table_write_i.data[8*TableTranslationBytes-1:0]);
-      written_row = '{length: written_mr.length, virt_addr: written_mr.virt_addr, pdn: written_mr.pdn,
+      written_row = '{bound_by: '0, bound: 1'b0, zero_based: 1'b0, is_window: Windows && written_mr.is_window,
+                      is_type_2: Windows && written_mr.is_type_2, mw_bind: Windows && written_mr.mw_bind,
+                      length: written_mr.length, virt_addr: written_mr.virt_addr, pdn: written_mr.pdn,
                       first_translation: written_mr.first_translation[PageBits-1:0],
                       page_shift: written_mr.page_shift[ShiftBits-1:0], key: written_mr.key,
                       invalidatable: Invalidation && written_mr.invalidatable,
@@ -126,12 +144,14 @@ module vireo_memory_check
                       remote_write: written_mr.remote_write,
                       local_write: written_mr.local_write, dma: written_mr.dma, valid: written_mr.valid};
     end
-    // Of an invalidate: a row of zeros.
-    row_write = write_mr || ends || late_q;
-    row_index = write_mr ? table_write_i.index[MrBits-1:0]
-              : late_q   ? late_index_q : check_q.key[8*RdmaKeyIndexOffset +: MrBits];
-    late_d = (ends || late_q) && write_mr;
-    if (!write_mr) written_row = '0;
+    // check_q stays: no check is taken until the row is written.
+    changed_index = check_q.key[8*RdmaKeyIndexOffset +: MrBits];
+    overwritten = overwritten_q || (write_mr_q && written_index_q == changed_index);
+    overwritten_d = overwritten || (write_mr && table_write_i.index[MrBits-1:0] == changed_index);
+    row_write = write_mr || ((ends || rebinds || late_q) && !overwritten);
+    row_index = write_mr ? table_write_i.index[MrBits-1:0] : changed_index;
+    late_d = (ends || rebinds || late_q) && write_mr && !overwritten_d;
+    if (!write_mr) written_row = row_write ? changed_row : '0;
   end
 
   // --- Inputs
@@ -168,13 +188,15 @@ module vireo_memory_check
   logic [ClientBits-1:0] pick;            // client of the next check
   logic take;
   memory_check_t check_d;
-  rdma_key_t key;
+  rdma_key_t key, region_key;
+  // A bind: from its take to the write of its row; its second read of a row, which is of the region.
+  logic binding_d, binding_q, second_d, second_q;
 
   vireo_rr_pick #(.Inputs(Clients)) u_pick (.requests_i(requests), .last_i(last_q), .pick_o(pick));
 
   always_comb begin
-    // Those behind an invalidate find what it has written.
-    take = requests != '0 && !(row_valid_q && check_q.invalidate) && !late_q;
+    // Those behind an invalidate or a bind find what it has written.
+    take = requests != '0 && !(row_valid_q && check_q.invalidate) && !binding_q && !late_q;
     last_d = take ? pick : last_q;
 
     // Not check[pick]: for a width that is not a multiple of 32 Verilator 5.006 reads beyond the array.
@@ -217,32 +239,69 @@ module vireo_memory_check
   );
 
   assign key = unpack_rdma_key(check_d.key);
-  assign mr_address = key.index[MrBits-1:0];
+  assign region_key = unpack_rdma_key(check_q.lkey);
+  assign mr_address = second_d ? region_key.index[MrBits-1:0] : key.index[MrBits-1:0];
 
   // --- Key, protection domain, rights; distances
   logic [ClientBits-1:0] row_client_q;
   logic index_exists_q;  // the key names an entry of the table
-  logic right_missing;
-  memory_status_e status1_d;
+  logic right_missing, may_invalidate;
+  logic is_remote;       // an access by the peer
+  logic unbinds;         // a bind of no bytes
+  memory_status_e status1_d, window_status_d, window_status_q;
+  logic window_type_2_q;
   logic [63:0] first_address;  // of the region; 0 if it is the whole address space
   logic [63:0] address;        // of the access's first byte
   logic [63:0] page_mask;      // the bits of an address that are an offset in the page
+  logic [63:0] page_base, offset;
+  logic unused_carry;
 
   // The client decides which rights a check needs; the row must have them all. [IBTA vol. 1, 10.6.3]
   always_comb begin
     right_missing = (check_q.local_write && !row.local_write) || (check_q.remote_write && !row.remote_write)
                  || (check_q.remote_read && !row.remote_read) || (check_q.remote_atomic && !row.remote_atomic)
                  || (check_q.flush_global && !row.flush_global) || (check_q.flush_persistent && !row.flush_persistent);
-    if (!index_exists_q || !row.valid || row.key != check_q.key[7:0]) status1_d = MemoryStatusKey;
-    else if (row.pdn != check_q.pdn) status1_d = MemoryStatusPd;
-    else if (check_q.invalidate ? !row.invalidatable : right_missing) status1_d = MemoryStatusRights;
-    else status1_d = MemoryStatusOk;
+    is_remote = check_q.remote_write || check_q.remote_read || check_q.remote_atomic || check_q.flush_global
+             || check_q.flush_persistent;
+    unbinds = {check_q.bytes_high, check_q.bytes} == '0;
+    // The window of a bind, whatever its key was.
+    if (!index_exists_q || !row.valid || !row.is_window) window_status_d = MemoryStatusKey;
+    else if (row.pdn != check_q.pdn) window_status_d = MemoryStatusPd;
+    else if (row.is_type_2 ? row.bound : check_q.zero_based) window_status_d = MemoryStatusRights;
+    else if (row.is_type_2 && unbinds) window_status_d = MemoryStatusBounds;
+    else window_status_d = MemoryStatusOk;
+    // A window has no lkey, and one of type 2 is used and unbound by the QP that bound it. [IBTA vol. 1, 10.6.7.2]
+    may_invalidate = row.is_window ? row.is_type_2 : row.invalidatable;
+    if (Windows && second_q) begin
+      // The region of a bind. [IBTA vol. 1, 10.6.7.2.2, C10-73 to C10-75]
+      if (window_status_q != MemoryStatusOk || unbinds) status1_d = window_status_q;
+      else if (!index_exists_q || !row.valid || row.is_window || row.key != check_q.lkey[7:0]) status1_d = MemoryStatusKey;
+      else if (row.pdn != check_q.pdn) status1_d = MemoryStatusPd;
+      else if (!row.mw_bind || ((check_q.remote_write || check_q.remote_atomic) && !row.local_write)) status1_d = MemoryStatusRights;
+      else status1_d = MemoryStatusOk;
+    end else if (!index_exists_q || !row.valid || row.key != check_q.key[7:0]
+                 || (row.is_window && (!row.bound || !(is_remote || check_q.invalidate)))) begin
+      status1_d = MemoryStatusKey;
+    end else if (row.pdn != check_q.pdn
+                 || (row.is_window && row.is_type_2 && row.bound_by != check_q.qpn[QpBits-1:0])) begin
+      status1_d = MemoryStatusPd;
+    end else if (check_q.invalidate ? !may_invalidate : right_missing) begin
+      status1_d = MemoryStatusRights;
+    end else begin
+      status1_d = MemoryStatusOk;
+    end
+
+    second_d = Windows && row_valid_q && check_q.binds && !second_q;
 
     ends = Invalidation && row_valid_q && check_q.invalidate && status1_d == MemoryStatusOk;
 
-    first_address = row.dma ? '0 : row.virt_addr;
+    first_address = row.dma || row.zero_based ? '0 : row.virt_addr;
     address = Flush && check_q.whole ? first_address : check_q.address;
     page_mask = (64'd1 << row.page_shift) - 64'd1;
+    // Added to the address: from there on it is an offset from the first page.
+    page_base = row.zero_based ? row.virt_addr & page_mask : ~(first_address & ~page_mask);
+    // One adder, with the carry of a negation.
+    {offset, unused_carry} = {address, 1'b1} + {page_base, !row.zero_based};
   end
 
   // --- Bounds, number of the page
@@ -250,7 +309,7 @@ module vireo_memory_check
   logic [ClientBits-1:0] bounds_client_q;
   memory_status_e status1_q, status2_d;
   logic dma1_q;
-  logic [31:0] bytes1_q;
+  logic [63:0] bytes1_q;
   logic [64:0] distance1_q;  // from the region's first address; the highest bit: it lies before it
   logic [64:0] limit1_q;     // the region's length
   logic [63:0] offset1_q;    // from the first byte of the region's first page
@@ -264,24 +323,61 @@ module vireo_memory_check
 
   // An access to the whole address space must end within it, too.
   always_comb begin
-    end_distance = {1'b0, distance1_q[63:0]} + 65'(bytes1_q);
+    end_distance = {1'b0, distance1_q[63:0]} + {1'b0, bytes1_q};
     status2_d = status1_q;
     if (status1_q == MemoryStatusOk && (distance1_q[64] || end_distance > limit1_q)) status2_d = MemoryStatusBounds;
 
     low2_d = offset1_q[LowBits-1:0] & mask1_q;
     room = {1'b0, mask1_q} - {1'b0, low2_d} + 1'b1;
-    crosses2_d = !dma1_q && (LowBits + 1)'(bytes1_q) > room;
+    crosses2_d = !dma1_q && (LowBits + 1)'(bytes1_q) > room;  // matters for a translated access only
   end
 
-  // Read the page and the next one
+  // Read the page and the next one; a bind writes its row
   logic page_valid_q;
   logic [ClientBits-1:0] page_client_q;
   memory_status_e status2_q;
   logic placed2_q;            // the response has a place
   logic dma2_q, crosses2_q;
   logic [PageBits-1:0] page2_q;
+  logic bounds_binds_q, page_binds_q;
+  mr_binding_t pulse_d;
   logic [63:0] low2_q;        // added to the page's address; the whole address, if there is no page
   logic [BytesBits-1:0] bytes2_q, bytes0_2_q;
+
+  always_comb begin
+    // Neither row is read any more: `row` is the region's, or of an invalidate the window's own.
+    changed_row = '0;
+    if (Windows && (binding_q || row.is_window)) begin
+      changed_row.valid = 1'b1;
+      changed_row.is_window = 1'b1;
+      changed_row.is_type_2 = !binding_q || window_type_2_q;
+      changed_row.pdn = check_q.pdn;
+      changed_row.key = check_q.key[7:0];
+      if (binding_q && !unbinds) begin
+        changed_row.bound = 1'b1;
+        changed_row.bound_by = check_q.qpn[QpBits-1:0];
+        changed_row.zero_based = check_q.zero_based;
+        changed_row.remote_write = check_q.remote_write;
+        changed_row.remote_read = check_q.remote_read;
+        changed_row.remote_atomic = check_q.remote_atomic;
+        changed_row.virt_addr = check_q.address;
+        changed_row.length = {check_q.bytes_high, check_q.bytes};
+        changed_row.page_shift = row.page_shift;
+        changed_row.first_translation = page2_q;
+      end
+    end
+  end
+
+  assign rebinds = Windows && page_valid_q && page_binds_q && status2_q == MemoryStatusOk;
+
+  always_comb begin
+    binding_d = Windows && ((take && check_d.binds)
+                            || (binding_q && (late_d || !((page_valid_q && page_binds_q) || late_q))));
+    pulse_d = '0;
+    if (row_write) pulse_d = '{index: 24'(row_index), is_bound: !write_mr && changed_row.bound,
+                               bound_to: !write_mr && changed_row.bound ? 24'(region_key.index[MrBits-1:0]) : '0,
+                               bound_by: write_mr ? '0 : 24'(changed_row.bound_by)};
+  end
 
   always_comb begin
     bank_address[0] = page2_q[PageBits-1:1] + BankBits'(page2_q[0]);
@@ -383,6 +479,11 @@ module vireo_memory_check
       last_q <= ClientBits'(Clients - 1);
       held_q <= '0;
       late_q <= 1'b0;
+      overwritten_q <= 1'b0;
+      write_mr_q <= 1'b0;
+      binding_q <= 1'b0;
+      second_q <= 1'b0;
+      binding_valid_o <= 1'b0;
       row_valid_q <= 1'b0;
       bounds_valid_q <= 1'b0;
       page_valid_q <= 1'b0;
@@ -392,8 +493,13 @@ module vireo_memory_check
       last_q <= last_d;
       held_q <= held_d;
       late_q <= late_d;
-      row_valid_q <= take;
-      bounds_valid_q <= row_valid_q;
+      overwritten_q <= overwritten_d && binding_q && binding_d;
+      write_mr_q <= write_mr;
+      binding_q <= binding_d;
+      second_q <= second_d;
+      binding_valid_o <= Windows && row_write;
+      row_valid_q <= take || second_d;
+      bounds_valid_q <= row_valid_q && !second_d;
       page_valid_q <= bounds_valid_q;
       place_valid_q <= page_valid_q;
       parity_error_q <= (row_valid_q && index_exists_q && row_corrupt) || (place_valid_q && page_corrupt);
@@ -401,7 +507,13 @@ module vireo_memory_check
   end
 
   always_ff @(posedge clk_i) begin
-    if (ends) late_index_q <= check_q.key[8*RdmaKeyIndexOffset +: MrBits];
+    written_index_q <= table_write_i.index[MrBits-1:0];
+    binding_o <= pulse_d;
+    if (second_d) begin
+      window_status_q <= window_status_d;
+      window_type_2_q <= row.is_type_2;
+      index_exists_q <= 32'(region_key.index) < NumMrs;
+    end
     if (take) begin
       row_client_q <= pick;
       row_epoch_q <= epoch[side_of(pick)];
@@ -411,13 +523,14 @@ module vireo_memory_check
     if (row_valid_q) begin
       bounds_client_q <= row_client_q;
       bounds_epoch_q <= row_epoch_q;
+      bounds_binds_q <= second_q;
       status1_q <= status1_d;
       dma1_q <= row.dma;
-      bytes1_q <= check_q.bytes;
-      // An invalidate has no bounds.
-      distance1_q <= check_q.invalidate ? '0 : {1'b0, address} - {1'b0, first_address};
+      bytes1_q <= {check_q.bytes_high, check_q.bytes};
+      // An invalidate has no bounds, nor a bind of no bytes.
+      distance1_q <= check_q.invalidate || (check_q.binds && unbinds) ? '0 : {1'b0, address} - {1'b0, first_address};
       limit1_q <= row.dma ? {1'b1, 64'd0} : {1'b0, row.length};
-      offset1_q <= address - (first_address & ~page_mask);
+      offset1_q <= offset;
       first1_q <= row.first_translation;
       shift1_q <= row.page_shift;
       mask1_q <= page_mask[LowBits-1:0];
@@ -425,8 +538,9 @@ module vireo_memory_check
     if (bounds_valid_q) begin
       page_client_q <= bounds_client_q;
       page_epoch_q <= bounds_epoch_q;
+      page_binds_q <= bounds_binds_q;
       status2_q <= status2_d;
-      placed2_q <= status2_d == MemoryStatusOk && bytes1_q <= MostBytes && bytes1_q != '0;
+      placed2_q <= status2_d == MemoryStatusOk && bytes1_q <= 64'(MostBytes) && bytes1_q != '0 && !bounds_binds_q;
       dma2_q <= dma1_q;
       crosses2_q <= crosses2_d;
       page2_q <= first1_q + PageBits'(offset1_q >> shift1_q);
@@ -457,7 +571,7 @@ module vireo_memory_check
     .write_i(row_write),
     .write_address_i(row_index),
     .write_data_i(written_row),
-    .read_i(take),
+    .read_i(take || second_d),
     .read_address_i(mr_address),
     .read_data_o(row),
     .corrupt_o(row_corrupt),
@@ -495,6 +609,6 @@ module vireo_memory_check
 
   // Fields of the tables that are not used here.
   logic unused;
-  assign unused = ^{table_write_i, written_mr, key};
+  assign unused = ^{table_write_i, written_mr, key, region_key, check_q.qpn, check_q.lkey, check_q.binds, check_q.zero_based};
 
 endmodule

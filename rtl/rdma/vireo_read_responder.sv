@@ -550,8 +550,7 @@ module vireo_read_responder
                     flush_global: operands.is_flush && feth.placement[0],
                     flush_persistent: operands.is_flush && feth.placement[1],
                     whole: operands.is_flush && feth.selectivity == FlushSelectivityMemoryRegion,
-                    address: entry.address + 64'(row.done), bytes: 32'(bytes_d),
-                    invalidate: 1'b0};
+                    address: entry.address + 64'(row.done), bytes: 32'(bytes_d), qpn: 24'(qpn_q), default: '0};
         turn_push = waits && !parity_error_q;
         state_d = parity_error_q || waits ? StChoose : StIssue;
       end

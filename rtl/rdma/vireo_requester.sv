@@ -132,8 +132,13 @@ module vireo_requester
   localparam int unsigned OwnQkeyBit = 31;
 
   localparam bit Invalidation = Config.invalidation != 0;
+  localparam bit Windows = Config.memory_windows != 0;
   localparam bit Extensible = Config.extensible_requests != 0;
   localparam bit CarriesInline = carries_inline(Config.datapath_bits);
+
+  // Of a bind. [IBTA vol. 1, 10.6.7.2]
+  localparam logic [31:0] WindowAccess = IbAccessFlagsRemoteWrite | IbAccessFlagsRemoteRead | IbAccessFlagsRemoteAtomic
+                                       | IbAccessFlagsZeroBased;
 
   // Each element of an extensible work request before the data or the list has this length, and so has the base.
   localparam int unsigned ElementBytes = RdmaSqBaseBytes;
@@ -180,6 +185,8 @@ module vireo_requester
       // It has no packet.
       {BthServiceRc, IbWrOpcodeLocalInv}:
         operation_of = '{legal: Invalidation, wc_opcode: IbWcOpcodeLocalInv, bth: {4{BthOpcodeRcSendOnly}}};
+      {BthServiceRc, IbWrOpcodeBindMw}:
+        operation_of = '{legal: Windows, wc_opcode: IbWcOpcodeBindMw, bth: {4{BthOpcodeRcSendOnly}}};
       {BthServiceUc, IbWrOpcodeRdmaWrite}:
         operation_of = '{legal: 1'b1, wc_opcode: IbWcOpcodeRdmaWrite,
                          bth: {BthOpcodeUcRdmaWriteOnly, BthOpcodeUcRdmaWriteLast, BthOpcodeUcRdmaWriteFirst,
@@ -481,7 +488,8 @@ module vireo_requester
     logic reports;
     logic has_immdt;           // or an IETH, which is as long
     logic [8*ImmdtBytes-1:0] immediate;  // as in memory and on the wire
-    logic local_inv;           // the memory_place is the answer to its invalidate; there is no packet
+    logic is_local;            // the memory_place is the answer to its invalidate or bind; there is no packet
+    logic is_bind;             // the latter
   } entry_t;
 
   typedef enum logic [2:0] {FrIdle, FrCheck, FrList, FrSum, FrSkip, FrPacket, FrLeave} front_e;
@@ -547,7 +555,13 @@ module vireo_requester
   /* verilator lint_off UNUSEDSIGNAL */  // reserved fields
   rdma_sq_flush_t flush;
   /* verilator lint_on UNUSEDSIGNAL */
-  logic is_local, invalidates;  // local invalidate; its checks have passed
+  logic is_bind;                // bind of a memory window
+  logic is_local, changes_key;  // that or a local invalidate; its checks have passed
+  /* verilator lint_off UNUSEDSIGNAL */  // reserved fields
+  rdma_sq_req_bind_t bind_request;
+  rdma_sq_bind_t bind_element;
+  /* verilator lint_on UNUSEDSIGNAL */
+  logic [31:0] bind_lkey;
   ieth_t ieth;
   logic front_sending, front_held;
   logic [7:0] reads_outstanding;             // READs
@@ -688,14 +702,20 @@ module vireo_requester
                && (flush.selectivity == 8'(FlushSelectivityMemoryRegion)
                    || (flush.selectivity == 8'(FlushSelectivityRange) && !flush.length[31]));
     is_read = operation_d.wc_opcode == IbWcOpcodeRdmaRead || is_atomic || is_store;
-    is_local = operation_d.wc_opcode == IbWcOpcodeLocalInv;
-    invalidates = is_local && status_q == IbWcStatusSuccess;
+    is_bind = Windows && operation_d.wc_opcode == IbWcOpcodeBindMw;
+    is_local = operation_d.wc_opcode == IbWcOpcodeLocalInv || is_bind;
+    changes_key = is_local && status_q == IbWcStatusSuccess;
+    // Address, length and rights are in the place of an atomic operation's address and operands.
+    bind_request = unpack_rdma_sq_req_bind(pack_rdma_sq_req_atomic(atomic));
+    bind_element = unpack_rdma_sq_bind(work.head_bytes[8*RdmaSqReqWrOffset +: 8*RdmaSqBindBytes]);
+    bind_lkey = extensible ? bind_element.lkey : work.head_bytes[8*(RdmaSqReqWrOffset+RdmaSqReqBindLkeyOffset) +: 32];
     ieth = unpack_ieth(work.head_bytes[8*RdmaSqReqImmDataOffset +: 8*IethBytes]);
     is_datagram = service_d == BthServiceUd;
     needed = '0;
     if (is_datagram) needed = RdmaSqElementUd;
     else if (is_read || operation_d.wc_opcode == IbWcOpcodeRdmaWrite) needed = RdmaSqElementRdma;
-    if (is_atomic || is_store) needed = needed | RdmaSqElementAtomic;
+    if (is_bind) needed = RdmaSqElementRdma;
+    if (is_atomic || is_store || is_bind) needed = needed | RdmaSqElementAtomic;
     if (is_inline) needed = needed | RdmaSqElementInlineData;
     // A list may be there without an element.
     has_elements = (elements & ~RdmaSqElementSgList) == needed && !(is_inline && (elements & RdmaSqElementSgList) != '0);
@@ -750,8 +770,8 @@ module vireo_requester
     payload_bytes = last ? left_q[12:0] : mtu;
     rest = payload_bytes - cut_bytes_q;
     piece = element_q < 32'(rest) ? element_q[12:0] : rest;
-    placed = (left_q != '0 && !is_inline) || invalidates;
-    // Between packets, and not before a message that has no record yet. A local invalidate waits for none.
+    placed = (left_q != '0 && !is_inline) || changes_key;
+    // Between packets, and not before a message that has no record yet. A local invalidate or bind waits for none.
     leaves = cut_bytes_q == '0 && status_q == IbWcStatusSuccess && !is_local
           && (front_held || (!first_q && !front_sending));
     begins = cut_bytes_q == '0 && status_q == IbWcStatusSuccess && !is_local;
@@ -790,7 +810,8 @@ module vireo_requester
                    has_deth: is_datagram, qkey: qkey_q, ah: datagram.ah[15:0], dest_qpn: datagram.remote_qpn[23:0],
                    reports: last && !is_connected,
                    has_immdt: info.has_immdt || info.has_ieth,
-                   immediate: work.head_bytes[8*RdmaSqReqImmDataOffset +: 8*ImmdtBytes], local_inv: invalidates};
+                   immediate: work.head_bytes[8*RdmaSqReqImmDataOffset +: 8*ImmdtBytes], is_local: changes_key,
+                   is_bind: is_bind && changes_key};
     end
 
     unique case (front_q)
@@ -844,8 +865,9 @@ module vireo_requester
           vendor_d = 32'(RdmaErrorInvalidAttribute);
         end else if ((wr_flags & ~KnownFlags) != '0 || (is_read && is_inline) || (extensible && !has_elements)
                      || (is_store && num_sge != '0) || (is_flush && !flush_legal)
-                     || (is_local && (is_inline || fence || num_sge != '0 || work.is_replay))) begin
-          // A local invalidate is never replayed: the work request has changed.
+                     || (is_local && (is_inline || fence || num_sge != '0 || work.is_replay))
+                     || (is_bind && (bind_request.access_flags & ~WindowAccess) != '0)) begin
+          // What has no packet is never replayed: the work request has changed.
           vendor_d = 32'(RdmaErrorInvalidParameter);
         end else if (extensible && !has_length) begin
           vendor_d = 32'(RdmaErrorBadWqe);
@@ -966,7 +988,16 @@ module vireo_requester
           room_used_d = begins;
           check_valid_d = placed || check_valid_d;
           if (placed) check_d = '{key: lkey_q, pdn: pdn_q, address: address_q, bytes: 32'(piece), default: '0};
-          if (invalidates) check_d = '{key: ieth.rkey, pdn: pdn_q, invalidate: 1'b1, default: '0};
+          if (changes_key && !is_bind) begin
+            check_d = '{key: ieth.rkey, pdn: pdn_q, invalidate: 1'b1, qpn: 24'(front_qpn), default: '0};
+          end else if (changes_key) begin
+            check_d = '{key: bind_request.rkey, pdn: pdn_q, address: bind_request.addr, bytes: bind_request.length[31:0],
+                        bytes_high: bind_request.length[63:32], lkey: bind_lkey, qpn: 24'(front_qpn), binds: 1'b1,
+                        remote_write: (bind_request.access_flags & IbAccessFlagsRemoteWrite) != '0,
+                        remote_read: (bind_request.access_flags & IbAccessFlagsRemoteRead) != '0,
+                        remote_atomic: (bind_request.access_flags & IbAccessFlagsRemoteAtomic) != '0,
+                        zero_based: (bind_request.access_flags & IbAccessFlagsZeroBased) != '0, default: '0};
+          end
           reads_started_write = first_q && is_read && !work.is_replay;
           first_d = 1'b0;
           cut_bytes_d = cut_bytes_q + piece;
@@ -1136,7 +1167,7 @@ module vireo_requester
 
     // Why it is not sent. A packet that was started is finished, unless its memory check fails.
     can_send = is_sending(back_state) && !halted.until_load && !(halted.send_only && !entry.recovers);
-    back_held = !entry.local_inv && (entry.unsent
+    back_held = !entry.is_local && (entry.unsent
                                      || back_hold != (entry.is_replay ? entry.epoch : back_resumed));
     skips = (!entry.first && stop_q)
          || ((!entry.first || entry.is_replay) && entry.start && (!can_send || back_held));
@@ -1148,8 +1179,8 @@ module vireo_requester
       status = entry.status;
       vendor = entry.vendor_err;
     end else if (entry.placed && place.status != MemoryStatusOk) begin
-      // [IBTA vol. 1, 11.6.2: local protection error]
-      status = entry.local_inv ? IbWcStatusLocQpOpErr : IbWcStatusLocProtErr;
+      // [IBTA vol. 1, 11.6.2: local protection error, memory window bind error]
+      status = entry.is_bind ? IbWcStatusMwBindErr : entry.is_local ? IbWcStatusLocQpOpErr : IbWcStatusLocProtErr;
       vendor = 32'(memory_error(place.status));
     end
     fails = status != IbWcStatusSuccess;
@@ -1205,14 +1236,14 @@ module vireo_requester
                          slot: entry.slot, unsent: back_held && entry.first && !fails, fence: entry.fence,
                          bytes: entry.bytes, no_completion: entry.no_completion, packets: continues ? entry.packets : '0,
                          epoch: (continues && entry.is_replay) || record_recovers ? entry.epoch : '0,
-                         recovers: record_recovers, is_local: entry.local_inv && !fails};
+                         recovers: record_recovers, is_local: entry.is_local && !fails};
           end
           stop_d = fails || (entry.first && back_held);
-          if (entry.first) has_packets_d = !stop_d && !entry.local_inv;
+          if (entry.first) has_packets_d = !stop_d && !entry.is_local;
           halted_write = halts || entry.recovers;
           halted_new = '{until_load: halted.until_load || (halts && (!entry.send_only || entry.no_completion)),
                        send_only: (halted.send_only && !entry.recovers) || (halts && entry.send_only && !entry.no_completion)};
-          if (!stop_d && entry.local_inv) begin
+          if (!stop_d && entry.is_local) begin
             entry_pop = 1'b1;
             back_d = BkIdle;
           end else if (!stop_d) begin

@@ -740,7 +740,7 @@ module vireo_responder
             ActWrite, ActRead: begin
               if (!early_q) begin
                 check_valid_d = 1'b1;
-                check_d = key_check(checks_q, rkey, pdn, address, bytes_left, 32'(frame.payload_bytes));
+                check_d = key_check(checks_q, rkey, pdn, 24'(qpn_q), address, bytes_left, 32'(frame.payload_bytes));
               end
               early_d = 1'b0;
               state_d = StMemory;
@@ -870,7 +870,7 @@ module vireo_responder
         end else if (left_q == '0 && invalidates) begin
           // Behind all of the message. [IBTA vol. 1, 9.4.1.1]
           check_valid_d = 1'b1;
-          check_d = '{key: ieth.rkey, pdn: pdn, invalidate: 1'b1, default: '0};
+          check_d = '{key: ieth.rkey, pdn: pdn, invalidate: 1'b1, qpn: 24'(qpn_q), default: '0};
           state_d = StInvalidate;
         end else if (left_q == '0) begin
           done = response_q ? ActResponseDone : ActAccept;
@@ -971,8 +971,8 @@ module vireo_responder
       if ((next_action == ActWrite || next_action == ActRead) && !check_valid_q) begin
         next_check_d = 1'b1;
         check_valid_d = 1'b1;
-        check_d = key_check(next_checks_q, next_rkey, row_attributes.pdn, next_address, next_bytes_left,
-                            32'(waiting.payload_bytes));
+        check_d = key_check(next_checks_q, next_rkey, row_attributes.pdn, 24'(QpBits'(waiting.bth.dest_qp)), next_address,
+                            next_bytes_left, 32'(waiting.payload_bytes));
       end else if (next_action == ActReceive && !row_half.holds) begin
         next_receive_d = 1'b1;
         request_valid_d = 1'b1;
@@ -989,7 +989,7 @@ module vireo_responder
       early_d = 1'b1;
       check_valid_d = 1'b1;
       check_d = '{key: early_reth.rkey, pdn: pdn, remote_write: 1'b1, address: early_reth.virtual_address,
-                  bytes: 32'(waiting.payload_bytes), default: '0};
+                  bytes: 32'(waiting.payload_bytes), qpn: 24'(qpn_q), default: '0};
     end
 
     moved = position_d;

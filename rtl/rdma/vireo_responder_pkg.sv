@@ -186,13 +186,13 @@ package vireo_responder_pkg;
   endfunction
 
   // Of a WRITE's packet; of a READ the whole range at once, which the read responder translates packet by packet.
-  function automatic memory_check_t key_check(checks_t checks, logic [31:0] rkey, logic [15:0] pdn,
+  function automatic memory_check_t key_check(checks_t checks, logic [31:0] rkey, logic [15:0] pdn, logic [23:0] qpn,
                                               logic [63:0] address, logic [31:0] bytes_left, logic [31:0] payload);
     return '{key: rkey, pdn: pdn, local_write: 1'b0, remote_write: !checks.read || checks.store,
              remote_read: checks.read && !checks.atomic,
              remote_atomic: checks.atomic && !checks.store && !checks.flush,
              flush_global: checks.placement[0], flush_persistent: checks.placement[1], whole: checks.whole,
-             address: address, bytes: checks.read ? bytes_left : payload, invalidate: 1'b0};
+             address: address, bytes: checks.read ? bytes_left : payload, qpn: qpn, default: '0};
   endfunction
   /* verilator lint_on UNUSEDSIGNAL */
 

@@ -33,7 +33,8 @@ bool Fits(IbWrOpcode opcode, const spec::OpcodeInfo& info) {
     case IbWrOpcode::kSend:
     case IbWrOpcode::kSendWithInv:
     case IbWrOpcode::kSendWithImm: return info.operation == spec::BthOperation::kSend;
-    case IbWrOpcode::kLocalInv: break;  // it has no packet
+    case IbWrOpcode::kBindMw:
+    case IbWrOpcode::kLocalInv: break;  // they have no packet
     case IbWrOpcode::kRdmaRead: return info.operation == spec::BthOperation::kRdmaReadRequest;
     case IbWrOpcode::kAtomicCmpAndSwp: return info.operation == spec::BthOperation::kCompareSwap;
     case IbWrOpcode::kAtomicFetchAndAdd: return info.operation == spec::BthOperation::kFetchAdd;

@@ -31,6 +31,7 @@ const char* OperationOf(const Message& message) {
     case spec::IbWrOpcode::kSendWithInv:
     case spec::IbWrOpcode::kSendWithImm: return "SEND";
     case spec::IbWrOpcode::kLocalInv: return "INVALIDATE";
+    case spec::IbWrOpcode::kBindMw: return "BIND";
     case spec::IbWrOpcode::kAtomicCmpAndSwp:
     case spec::IbWrOpcode::kAtomicFetchAndAdd: return "ATOMIC";
     case spec::IbWrOpcode::kFlush: return "FLUSH";

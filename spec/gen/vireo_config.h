@@ -18,7 +18,7 @@ struct ParameterInfo {
   const char* doc;
   const char* range;  // as text
 };
-inline constexpr ParameterInfo kParameterInfo[34] = {
+inline constexpr ParameterInfo kParameterInfo[35] = {
     {"datapath_bits", &Config::datapath_bits, 64u, 1024u, true, "bits",
      "Width of a beat on the DMA and frame streams",
      "must be 64 to 1024 and a power of two"},
@@ -82,6 +82,9 @@ inline constexpr ParameterInfo kParameterInfo[34] = {
     {"invalidation", &Config::invalidation, 0u, 1u, false, "",
      "1: SEND with invalidate, local invalidate; 0: without their logic",
      "must be 0 to 1"},
+    {"memory_windows", &Config::memory_windows, 0u, 1u, false, "",
+     "1: memory windows, which a local invalidate's logic completes; 0: without their logic and memory",
+     "must be 0 to 1"},
     {"extensible_requests", &Config::extensible_requests, 0u, 1u, false, "",
      "1: send work requests of a base and elements; their inline data of up to tx_inline_bytes is not read again if that is one beat of the data path. 0: without their logic",
      "must be 0 to 1"},
@@ -143,6 +146,7 @@ inline constexpr uint32_t kAtomicsMax = 1u;
 inline constexpr uint32_t kAtomicWriteMax = 1u;
 inline constexpr uint32_t kFlushMax = 1u;
 inline constexpr uint32_t kInvalidationMax = 1u;
+inline constexpr uint32_t kMemoryWindowsMax = 1u;
 inline constexpr uint32_t kExtensibleRequestsMax = 1u;
 inline constexpr uint32_t kMaxSrqsMax = 1022u;
 inline constexpr uint32_t kMaxPathMtuMax = 4096u;
@@ -183,6 +187,10 @@ constexpr ConfigViolation FirstIllegal(const Config& config) {
   if (!(int64_t{config.atomic_write} <= int64_t{config.atomics})) {
     return {"atomic_write_is_executed",
             "atomic_write <= atomics: The block of atomic operations executes ATOMIC WRITE"};
+  }
+  if (!(int64_t{config.memory_windows} <= int64_t{config.invalidation})) {
+    return {"windows_are_invalidated",
+            "memory_windows <= invalidation: A window of type 2 is unbound by an invalidate, and a bind completes as one"};
   }
   if (!(int64_t{config.flush} <= int64_t{config.atomics})) {
     return {"flush_is_executed",

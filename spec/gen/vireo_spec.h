@@ -75,7 +75,7 @@ struct ProfileConstants {
   bool rdma_needs_ring_reset;  // 1: a destroyed QP's or CQ's virtqueues stay stopped until the driver resets them with ring_reset. 0: without that feature, the response to destroy resets their ring positions to 0.
 };
 inline constexpr ProfileConstants kRfcV2Constants = {.net_f_roce = 0x37u, .net_ctrl_class_roce = 6u, .net_config_rdma_offset = 0x18u, .net_features_withheld = 0xb8000000000000ull, .rdma_event_queues = 0u, .rdma_last_command = 0x11u, .rdma_has_error_codes = false, .rdma_has_additions = false, .rdma_has_cq_arm = false, .rdma_needs_ring_reset = false};
-inline constexpr ProfileConstants kVireoConstants = {.net_f_roce = 0x3au, .net_ctrl_class_roce = 0x80u, .net_config_rdma_offset = 0x40u, .net_features_withheld = 0ull, .rdma_event_queues = 1u, .rdma_last_command = 0x17u, .rdma_has_error_codes = true, .rdma_has_additions = true, .rdma_has_cq_arm = true, .rdma_needs_ring_reset = true};
+inline constexpr ProfileConstants kVireoConstants = {.net_f_roce = 0x3au, .net_ctrl_class_roce = 0x80u, .net_config_rdma_offset = 0x40u, .net_features_withheld = 0ull, .rdma_event_queues = 1u, .rdma_last_command = 0x19u, .rdma_has_error_codes = true, .rdma_has_additions = true, .rdma_has_cq_arm = true, .rdma_needs_ring_reset = true};
 constexpr const ProfileConstants& ConstantsOf(Profile profile) {
   switch (profile) {
     case Profile::kRfcV2: return kRfcV2Constants;
@@ -682,6 +682,7 @@ enum class ContextRam : uint8_t {
   kCqWriterRow = 0x23u,  // Per virtqueue: the host's part, where used rings are written
   kCqWriterKind = 0x24u,  // Per virtqueue: served, notifies
   kCqWriterCq = 0x25u,  // Per CQ: its virtqueue
+  kManagementMrBinding = 0x26u,  // Per memory region: what a window is bound to, read with mr
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(ContextRam value) {
@@ -714,6 +715,7 @@ constexpr const char* ToString(ContextRam value) {
     case ContextRam::kCqWriterRow: return "cq_writer_row";
     case ContextRam::kCqWriterKind: return "cq_writer_kind";
     case ContextRam::kCqWriterCq: return "cq_writer_cq";
+    case ContextRam::kManagementMrBinding: return "management_mr_binding";
   }
   return nullptr;
 }
@@ -779,15 +781,15 @@ enum class RdmaError : uint8_t {
   kBadPdn = 0x10u,  // No protection domain has this number
   kBadCqn = 0x11u,  // No completion queue has this number
   kBadQpn = 0x12u,  // No queue pair has this number
-  kBadMrn = 0x13u,  // No memory region has this number
+  kBadMrn = 0x13u,  // No memory region, or for dealloc_mw no memory window, has this number
   kBadAh = 0x14u,  // No address handle of this protection domain has this number
   kBadGidIndex = 0x15u,  // Outside the GID table, or empty where an entry is needed
   kBadVqIndex = 0x16u,  // No virtqueue that may have a window has this index
-  kHandleBusy = 0x17u,  // Other objects use it; for create_qp: the one GSI QP exists, or has only just gone; for modify_qp: discarded work is not gone yet, try again
+  kHandleBusy = 0x17u,  // Other objects use it; for dereg_mr and rereg_mr: memory windows are bound to it; for create_qp: the one GSI QP exists, or has only just gone; for modify_qp: discarded work is not gone yet, try again
   kBadSrqn = 0x18u,  // No shared receive queue has this number; for create_qp: none of this protection domain
   kInvalidParameter = 0x30u,  // A field has an undefined value
   kUnsupportedQpType = 0x31u,  // The device has no QPs of this type
-  kBadAccessFlags = 0x32u,  // Unknown flag; remote_atomic on a device without atomic operations; remote_write or remote_atomic of a region without local_write; a right to FLUSH on a device without, of a DMA MR, or for persistence of a region without is_pmem
+  kBadAccessFlags = 0x32u,  // Unknown flag; remote_atomic on a device without atomic operations; remote_write or remote_atomic of a region without local_write; a right to FLUSH on a device without, of a DMA MR, or for persistence of a region without is_pmem; mw_bind on a device without memory windows, of a DMA MR, of a region with invalidatable
   kCapCqeExceeded = 0x33u,  // cqe is above max_cqe
   kCapWrExceeded = 0x34u,  // max_send_wr, max_recv_wr or max_wr is above max_qp_wr
   kCapSgeExceeded = 0x35u,  // max_send_sge, max_recv_sge or max_sge is above the device's limit
@@ -813,7 +815,7 @@ enum class RdmaError : uint8_t {
   kNoFreePd = 0x70u,  // max_pd protection domains exist
   kNoFreeCq = 0x71u,  // max_rdma_cqs completion queues exist
   kNoFreeQp = 0x72u,  // Every QP number is taken
-  kNoFreeMr = 0x73u,  // max_mr memory regions exist
+  kNoFreeMr = 0x73u,  // max_mr memory regions and windows exist; for alloc_mw: or the device has no windows
   kNoFreeAh = 0x74u,  // max_ah address handles exist
   kNoFreePages = 0x75u,  // The translation table cannot hold this page list now
   kNoFreeSrq = 0x76u,  // max_srq shared receive queues exist, or every QP number is taken
@@ -1642,7 +1644,7 @@ constexpr const char* ToString(ProcessorFailure value) {
   return nullptr;
 }
 
-// Commands of class net_ctrl_class_roce. 24 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
+// Commands of class net_ctrl_class_roce. 26 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
 enum class RdmaCtrlCmd : uint8_t {
   kQueryDevice = 0u,  // Attributes of the device
   kQueryPort = 1u,  // Attributes of the port
@@ -1668,6 +1670,8 @@ enum class RdmaCtrlCmd : uint8_t {
   kQuerySrq = 0x15u,  // Attributes of a shared receive queue [vireo profile]
   kDestroySrq = 0x16u,  // Destroy a shared receive queue [vireo profile]
   kReregMr = 0x17u,  // Change translation, protection domain or rights of a memory region [vireo profile]
+  kAllocMw = 0x18u,  // Allocate a memory window [vireo profile]
+  kDeallocMw = 0x19u,  // Free a memory window [vireo profile]
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(RdmaCtrlCmd value) {
@@ -1696,6 +1700,22 @@ constexpr const char* ToString(RdmaCtrlCmd value) {
     case RdmaCtrlCmd::kQuerySrq: return "query_srq";
     case RdmaCtrlCmd::kDestroySrq: return "destroy_srq";
     case RdmaCtrlCmd::kReregMr: return "rereg_mr";
+    case RdmaCtrlCmd::kAllocMw: return "alloc_mw";
+    case RdmaCtrlCmd::kDeallocMw: return "dealloc_mw";
+  }
+  return nullptr;
+}
+
+// Type of a memory window. [IBTA vol. 1, 10.6.7.2; same numbers as enum ibv_mw_type] (roce.toml)
+enum class RdmaMwType : uint8_t {
+  kType1 = 1u,  // For the QPs of its PD; binds replace each other, and one of no bytes ends the last
+  kType2 = 2u,  // Type 2B: for the QP that bound it; unbound before it is bound again, by an invalidate of its key
+};
+// The contract's name of a value; null if it has none.
+constexpr const char* ToString(RdmaMwType value) {
+  switch (value) {
+    case RdmaMwType::kType1: return "type_1";
+    case RdmaMwType::kType2: return "type_2";
   }
   return nullptr;
 }
@@ -1780,7 +1800,7 @@ constexpr const char* ToString(IbMtu value) {
   return nullptr;
 }
 
-// Operation of a send work request. 8 and 10 … 13 are reserved for verbs' numbers (8 bind), 16 … 255 are reserved; all of these fail with loc_qp_op_err, and so do 5 and 6 on a device that is built without atomic operations, 7 and 9 on one without invalidation, 14 on one without FLUSH, 15 on one without ATOMIC WRITE. Drivers post 5 and 6 only if atomic_cap is not none, 7 and 9 only if invalidation is not 0, 14 only if flush has the placement, 15 only if atomic_write is not 0. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
+// Operation of a send work request. 10 … 13 are reserved for verbs' numbers, 16 … 255 are reserved; all of these fail with loc_qp_op_err, and so do 5 and 6 on a device that is built without atomic operations, 7 and 9 on one without invalidation, 8 on one without memory windows, 14 on one without FLUSH, 15 on one without ATOMIC WRITE. Drivers post 5 and 6 only if atomic_cap is not none, 7 and 9 only if invalidation is not 0, 8 only if max_mw is not 0, 14 only if flush has the placement, 15 only if atomic_write is not 0. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
 enum class IbWrOpcode : uint8_t {
   kRdmaWrite = 0u,  // Write to the peer's memory (RC, UC)
   kRdmaWriteWithImm = 1u,  // Write, then complete a receive there with imm_data (RC, UC)
@@ -1790,6 +1810,7 @@ enum class IbWrOpcode : uint8_t {
   kAtomicCmpAndSwp = 5u,  // Compare 8 bytes of the peer's memory and store others if they are equal; what was there is returned (RC)
   kAtomicFetchAndAdd = 6u,  // Add to 8 bytes of the peer's memory; what was there is returned (RC)
   kLocalInv = 7u,  // End an invalidatable region of the QP's PD; nothing is sent. Without elements; not with the flags fence and inline (RC)
+  kBindMw = 8u,  // Bind a memory window to a range of a region, both of the QP's PD; nothing is sent. Without elements; not with the flags fence and inline (RC)
   kSendWithInv = 9u,  // Send, then have the peer end the region of a key (RC)
   kFlush = 0xeu,  // Complete when the QP's updates of the peer's memory before it are placed as requested. Without elements; not with the flag inline (RC)
   kAtomicWrite = 0xfu,  // Store 8 bytes in the peer's memory, all at once. Without elements; not with the flag inline (RC)
@@ -1805,6 +1826,7 @@ constexpr const char* ToString(IbWrOpcode value) {
     case IbWrOpcode::kAtomicCmpAndSwp: return "atomic_cmp_and_swp";
     case IbWrOpcode::kAtomicFetchAndAdd: return "atomic_fetch_and_add";
     case IbWrOpcode::kLocalInv: return "local_inv";
+    case IbWrOpcode::kBindMw: return "bind_mw";
     case IbWrOpcode::kSendWithInv: return "send_with_inv";
     case IbWrOpcode::kFlush: return "flush";
     case IbWrOpcode::kAtomicWrite: return "atomic_write";
@@ -1812,7 +1834,7 @@ constexpr const char* ToString(IbWrOpcode value) {
   return nullptr;
 }
 
-// What completed. Not verbs' numbers. 10 … 15 are reserved for the opcodes that ib_wr_opcode reserves. [RFC v2, RoCE Support] (roce.toml)
+// What completed. Not verbs' numbers. 11 … 15 are reserved for the opcodes that ib_wr_opcode reserves. [RFC v2, RoCE Support] (roce.toml)
 enum class IbWcOpcode : uint8_t {
   kSend = 0u,  // SEND, with or without immediate data or invalidate
   kRdmaWrite = 1u,  // RDMA WRITE, with or without immediate data
@@ -1824,6 +1846,7 @@ enum class IbWcOpcode : uint8_t {
   kLocalInv = 7u,  // Local invalidate
   kAtomicWrite = 8u,  // ATOMIC WRITE
   kFlush = 9u,  // FLUSH
+  kBindMw = 0xau,  // Bind of a memory window
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(IbWcOpcode value) {
@@ -1838,11 +1861,12 @@ constexpr const char* ToString(IbWcOpcode value) {
     case IbWcOpcode::kLocalInv: return "local_inv";
     case IbWcOpcode::kAtomicWrite: return "atomic_write";
     case IbWcOpcode::kFlush: return "flush";
+    case IbWcOpcode::kBindMw: return "bind_mw";
   }
   return nullptr;
 }
 
-// Completion status of a work request. Not verbs' numbers: the RFC omits codes that it cannot cause. 16 … 31 are reserved for these. [RFC v2, RoCE Support; IBTA vol. 1, 11.6.2] (roce.toml)
+// Completion status of a work request. Not verbs' numbers: the RFC omits codes that it cannot cause. 17 … 31 are reserved for these. [RFC v2, RoCE Support; IBTA vol. 1, 11.6.2] (roce.toml)
 enum class IbWcStatus : uint8_t {
   kSuccess = 0u,  // Done
   kLocLenErr = 1u,  // Receive buffer too small, or send above the maximum length
@@ -1860,6 +1884,7 @@ enum class IbWcStatus : uint8_t {
   kFatalErr = 0xdu,  // The device failed
   kRespTimeoutErr = 0xeu,  // Reliable datagram only: never sent
   kGeneralErr = 0xfu,  // Anything else: never sent
+  kMwBindErr = 0x10u,  // Window or region do not allow the bind: keys, PD, rights, bounds
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(IbWcStatus value) {
@@ -1880,6 +1905,7 @@ constexpr const char* ToString(IbWcStatus value) {
     case IbWcStatus::kFatalErr: return "fatal_err";
     case IbWcStatus::kRespTimeoutErr: return "resp_timeout_err";
     case IbWcStatus::kGeneralErr: return "general_err";
+    case IbWcStatus::kMwBindErr: return "mw_bind_err";
   }
   return nullptr;
 }
@@ -2037,10 +2063,10 @@ constexpr const char* ToString(TimerKind value) {
 // Outcome of a memory_check: the first that applies. (tokens.toml)
 enum class MemoryStatus : uint8_t {
   kOk = 0u,  // allowed
-  kKey = 1u,  // no region has this key
-  kPd = 2u,  // the region belongs to another protection domain
+  kKey = 1u,  // no region, and for an access by the peer no bound window, has this key
+  kPd = 2u,  // the region belongs to another protection domain, or the window to another queue pair
   kRights = 3u,  // a right is missing
-  kBounds = 4u,  // not inside the region
+  kBounds = 4u,  // not inside the region; a bind of no bytes of a window of type 2
 };
 // The contract's name of a value; null if it has none.
 constexpr const char* ToString(MemoryStatus value) {
@@ -2567,12 +2593,14 @@ struct IbDeviceCap {
   static constexpr uint64_t kRcRnrNakGen = 1ull;  // An RC responder without a receive WQE sends RNR NAK; always the case in Vireo
 };
 
-// Access rights of a memory region or of the peer of a QP; local read is always allowed. Bits 4 … 7 and 10 … 31 are reserved for verbs' flags. [RFC v2, GET_DMA_MR; same numbers as enum ibv_access_flags] (roce.toml)
+// Access rights of a memory region or of the peer of a QP; local read is always allowed. Bits 6, 7 and 10 … 31 are reserved for verbs' flags. [RFC v2, GET_DMA_MR; same numbers as enum ibv_access_flags] (roce.toml)
 struct IbAccessFlags {
   static constexpr uint32_t kLocalWrite = 1u;  // Local writes: receives, responses to RDMA READs and atomic operations
   static constexpr uint32_t kRemoteWrite = 2u;  // RDMA WRITE by the peer; needs local_write
   static constexpr uint32_t kRemoteRead = 4u;  // RDMA READ by the peer
   static constexpr uint32_t kRemoteAtomic = 8u;  // COMPARE SWAP and FETCH ADD by the peer; needs local_write. Only if atomic_cap is not none
+  static constexpr uint32_t kMwBind = 0x10u;  // Memory windows may be bound to the region. Not of a DMA MR, nor with invalidatable, nor of a QP; only if max_mw is not 0
+  static constexpr uint32_t kZeroBased = 0x20u;  // Of a bind of a window of type 2 only: its first byte has address 0
   static constexpr uint32_t kFlushGlobal = 0x100u;  // FLUSH by the peer for global visibility. Not of a DMA MR; only if the device's `flush` has global_visibility
   static constexpr uint32_t kFlushPersistent = 0x200u;  // FLUSH by the peer for persistence. Of a region only with is_pmem; only if the device's `flush` has persistence
 };
@@ -2644,9 +2672,9 @@ struct RdmaWindowFlags {
 
 // Elements of an extensible send work request, each of 16 bytes or a multiple, in the order of their bits. Each operation has exactly those of rdma and atomic, each datagram exactly that of ud; inline_data or sg_list is the last one. Bits 5 … 7 are reserved. [docs/decisions/0024] (roce.toml)
 struct RdmaSqElement {
-  static constexpr uint8_t kRdma = 1u;  // rdma_sq_rdma: RDMA READ, WRITE, atomic operations, ATOMIC WRITE, FLUSH
+  static constexpr uint8_t kRdma = 1u;  // rdma_sq_rdma: RDMA READ, WRITE, atomic operations, ATOMIC WRITE, FLUSH; rdma_sq_bind: bind_mw
   static constexpr uint8_t kUd = 2u;  // rdma_sq_ud: UD
-  static constexpr uint8_t kAtomic = 4u;  // rdma_sq_atomic: atomic operations, ATOMIC WRITE; rdma_sq_flush: FLUSH
+  static constexpr uint8_t kAtomic = 4u;  // rdma_sq_atomic: atomic operations, ATOMIC WRITE; rdma_sq_flush: FLUSH; rdma_sq_bind_range: bind_mw
   static constexpr uint8_t kInlineData = 8u;  // Data, up to the end of the descriptor; with the flag inline, and only then. Not with sg_list
   static constexpr uint8_t kSgList = 0x10u;  // rdma_sge up to the end of the descriptor; may be none
 };
@@ -5932,6 +5960,7 @@ struct RdmaAckQueryDevice {
   static constexpr size_t kAtomicWriteOffset = 79;
   static constexpr size_t kMaxSrqOffset = 80;
   static constexpr size_t kFlushOffset = 84;
+  static constexpr size_t kMaxMwOffset = 88;
   uint64_t device_cap_flags{};  // Optional capabilities; flags: IbDeviceCap
   uint64_t max_mr_size{};  // Longest memory region in bytes
   uint64_t page_size_cap{};  // Page sizes of reg_user_mr: bit n stands for 2^n bytes; bit 12 is always set
@@ -5955,7 +5984,9 @@ struct RdmaAckQueryDevice {
   uint8_t atomic_write{};  // Not 0: ATOMIC WRITE [vireo profile; else reserved]
   uint32_t max_srq{};  // Shared receive queues; each takes the number of a QP. Their max_wr is up to max_qp_wr, their max_sge up to max_recv_sge [vireo profile; else reserved]
   uint8_t flush{};  // Placements that a FLUSH may request; flags: RdmaFlushCap [vireo profile; else reserved]
-  uint8_t reserved2[43]{};  // 0
+  uint8_t reserved2[3]{};  // 0
+  uint32_t max_mw{};  // Memory windows, types 1 and 2B, whose numbers are those of memory regions: no more than max_mr of both. 0: there are none [vireo profile; else reserved]
+  uint8_t reserved3[36]{};  // 0
 
   static constexpr RdmaAckQueryDevice Decode(const uint8_t* bytes) {
     RdmaAckQueryDevice result;
@@ -5982,7 +6013,9 @@ struct RdmaAckQueryDevice {
     result.atomic_write = static_cast<uint8_t>(detail::GetLittle<632, 8>(bytes));
     result.max_srq = static_cast<uint32_t>(detail::GetLittle<640, 32>(bytes));
     result.flush = static_cast<uint8_t>(detail::GetLittle<672, 8>(bytes));
-    for (size_t i = 0; i < 43; ++i) result.reserved2[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 85 + i * 1));
+    for (size_t i = 0; i < 3; ++i) result.reserved2[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 85 + i * 1));
+    result.max_mw = static_cast<uint32_t>(detail::GetLittle<704, 32>(bytes));
+    for (size_t i = 0; i < 36; ++i) result.reserved3[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 92 + i * 1));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -6010,7 +6043,9 @@ struct RdmaAckQueryDevice {
     detail::PutLittle<632, 8>(bytes, static_cast<uint64_t>(atomic_write));
     detail::PutLittle<640, 32>(bytes, static_cast<uint64_t>(max_srq));
     detail::PutLittle<672, 8>(bytes, static_cast<uint64_t>(flush));
-    for (size_t i = 0; i < 43; ++i) detail::PutLittle<0, 8>(bytes + 85 + i * 1, reserved2[i]);
+    for (size_t i = 0; i < 3; ++i) detail::PutLittle<0, 8>(bytes + 85 + i * 1, reserved2[i]);
+    detail::PutLittle<704, 32>(bytes, static_cast<uint64_t>(max_mw));
+    for (size_t i = 0; i < 36; ++i) detail::PutLittle<0, 8>(bytes + 92 + i * 1, reserved3[i]);
   }
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -6037,7 +6072,9 @@ struct RdmaAckQueryDevice {
     f("atomic_write", self.atomic_write, 8);
     f("max_srq", self.max_srq, 32);
     f("flush", self.flush, 8);
-    for (size_t i = 0; i < 43; ++i) f("reserved2", self.reserved2[i], 8);
+    for (size_t i = 0; i < 3; ++i) f("reserved2", self.reserved2[i], 8);
+    f("max_mw", self.max_mw, 32);
+    for (size_t i = 0; i < 36; ++i) f("reserved3", self.reserved3[i], 8);
   }
 
   friend constexpr bool operator==(const RdmaAckQueryDevice&, const RdmaAckQueryDevice&) = default;
@@ -6642,6 +6679,122 @@ struct RdmaAckReregMr {
   }
 
   friend constexpr bool operator==(const RdmaAckReregMr&, const RdmaAckReregMr&) = default;
+};
+
+// Allocate a memory window, which is bound to no region. (roce.toml)
+// Little-endian, 8 bytes. Only in the vireo profile.
+struct RdmaCmdAllocMw {
+  static constexpr size_t kBytes = 8;
+  static constexpr size_t kPdnOffset = 0;
+  static constexpr size_t kMwTypeOffset = 4;
+  uint32_t pdn{};  // The PD
+  RdmaMwType mw_type{};  // Its type
+  uint8_t reserved[3]{};  // 0
+
+  static constexpr RdmaCmdAllocMw Decode(const uint8_t* bytes) {
+    RdmaCmdAllocMw result;
+    result.pdn = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+    result.mw_type = static_cast<RdmaMwType>(detail::GetLittle<32, 8>(bytes));
+    for (size_t i = 0; i < 3; ++i) result.reserved[i] = static_cast<uint8_t>(detail::GetLittle<0, 8>(bytes + 5 + i * 1));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 32>(bytes, static_cast<uint64_t>(pdn));
+    detail::PutLittle<32, 8>(bytes, static_cast<uint64_t>(mw_type));
+    for (size_t i = 0; i < 3; ++i) detail::PutLittle<0, 8>(bytes + 5 + i * 1, reserved[i]);
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("pdn", self.pdn, 32);
+    f("mw_type", self.mw_type, 8);
+    for (size_t i = 0; i < 3; ++i) f("reserved", self.reserved[i], 8);
+  }
+  static constexpr RdmaCmdAllocMw FromWord(uint64_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 64>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint64_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+  }
+
+  friend constexpr bool operator==(const RdmaCmdAllocMw&, const RdmaCmdAllocMw&) = default;
+};
+
+// The new memory window. (roce.toml)
+// Little-endian, 8 bytes. Only in the vireo profile.
+struct RdmaAckAllocMw {
+  static constexpr size_t kBytes = 8;
+  static constexpr size_t kMwnOffset = 0;
+  static constexpr size_t kRkeyOffset = 4;
+  uint32_t mwn{};  // Handle of the window, from the numbers of memory regions
+  uint32_t rkey{};  // Its key, of no use before a bind. A bind chooses the low 8 bits of the next one
+
+  static constexpr RdmaAckAllocMw Decode(const uint8_t* bytes) {
+    RdmaAckAllocMw result;
+    result.mwn = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+    result.rkey = static_cast<uint32_t>(detail::GetLittle<32, 32>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 32>(bytes, static_cast<uint64_t>(mwn));
+    detail::PutLittle<32, 32>(bytes, static_cast<uint64_t>(rkey));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("mwn", self.mwn, 32);
+    f("rkey", self.rkey, 32);
+  }
+  static constexpr RdmaAckAllocMw FromWord(uint64_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 64>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint64_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+  }
+
+  friend constexpr bool operator==(const RdmaAckAllocMw&, const RdmaAckAllocMw&) = default;
+};
+
+// Free a memory window. (roce.toml)
+// Little-endian, 4 bytes. Only in the vireo profile.
+struct RdmaCmdDeallocMw {
+  static constexpr size_t kBytes = 4;
+  static constexpr size_t kMwnOffset = 0;
+  uint32_t mwn{};  // The window
+
+  static constexpr RdmaCmdDeallocMw Decode(const uint8_t* bytes) {
+    RdmaCmdDeallocMw result;
+    result.mwn = static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 32>(bytes, static_cast<uint64_t>(mwn));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("mwn", self.mwn, 32);
+  }
+  static constexpr RdmaCmdDeallocMw FromWord(uint32_t word) {
+    uint8_t bytes[kBytes]{};
+    detail::PutLittle<0, 32>(bytes, word);
+    return Decode(bytes);
+  }
+  constexpr uint32_t ToWord() const {
+    uint8_t bytes[kBytes]{};
+    Encode(bytes);
+    return static_cast<uint32_t>(detail::GetLittle<0, 32>(bytes));
+  }
+
+  friend constexpr bool operator==(const RdmaCmdDeallocMw&, const RdmaCmdDeallocMw&) = default;
 };
 
 // Sizes of a QP. [RFC v2, CREATE_QP] (roce.toml)
@@ -7791,6 +7944,54 @@ struct RdmaSqReqFlush {
   friend constexpr bool operator==(const RdmaSqReqFlush&, const RdmaSqReqFlush&) = default;
 };
 
+// Variant of rdma_sq_req.wr for bind_mw. [Vireo; IBTA vol. 1, 11.4.1.1; members as in struct ibv_send_wr] (roce.toml)
+// Little-endian, 32 bytes. Only in the vireo profile.
+struct RdmaSqReqBind {
+  static constexpr size_t kBytes = 32;
+  static constexpr size_t kAddrOffset = 0;
+  static constexpr size_t kLengthOffset = 8;
+  static constexpr size_t kAccessFlagsOffset = 16;
+  static constexpr size_t kRkeyOffset = 24;
+  static constexpr size_t kLkeyOffset = 28;
+  uint64_t addr{};  // First address of the window, in the region of lkey
+  uint64_t length{};  // Bytes; 0, of type 1 only: unbound
+  uint32_t access_flags{};  // remote_write, remote_read, remote_atomic, zero_based; flags: IbAccessFlags
+  uint32_t reserved{};  // 0
+  uint32_t rkey{};  // The window's from now on: its number, and any low 8 bits
+  uint32_t lkey{};  // Of the region, which has the right mw_bind; not used if length is 0
+
+  static constexpr RdmaSqReqBind Decode(const uint8_t* bytes) {
+    RdmaSqReqBind result;
+    result.addr = static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+    result.length = static_cast<uint64_t>(detail::GetLittle<64, 64>(bytes));
+    result.access_flags = static_cast<uint32_t>(detail::GetLittle<128, 32>(bytes));
+    result.reserved = static_cast<uint32_t>(detail::GetLittle<160, 32>(bytes));
+    result.rkey = static_cast<uint32_t>(detail::GetLittle<192, 32>(bytes));
+    result.lkey = static_cast<uint32_t>(detail::GetLittle<224, 32>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 64>(bytes, static_cast<uint64_t>(addr));
+    detail::PutLittle<64, 64>(bytes, static_cast<uint64_t>(length));
+    detail::PutLittle<128, 32>(bytes, static_cast<uint64_t>(access_flags));
+    detail::PutLittle<160, 32>(bytes, static_cast<uint64_t>(reserved));
+    detail::PutLittle<192, 32>(bytes, static_cast<uint64_t>(rkey));
+    detail::PutLittle<224, 32>(bytes, static_cast<uint64_t>(lkey));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("addr", self.addr, 64);
+    f("length", self.length, 64);
+    f("access_flags", self.access_flags, 32);
+    f("reserved", self.reserved, 32);
+    f("rkey", self.rkey, 32);
+    f("lkey", self.lkey, 32);
+  }
+
+  friend constexpr bool operator==(const RdmaSqReqBind&, const RdmaSqReqBind&) = default;
+};
+
 // Variant of rdma_sq_req.wr for atomic operations and ATOMIC WRITE. The elements take 8 bytes; more are not written. [Vireo; members and order as in struct ibv_send_wr] (roce.toml)
 // Little-endian, 32 bytes.
 struct RdmaSqReqAtomic {
@@ -8195,6 +8396,73 @@ struct RdmaSqFlush {
   }
 
   friend constexpr bool operator==(const RdmaSqFlush&, const RdmaSqFlush&) = default;
+};
+
+// Element of an extensible send work request, in the place of rdma_sq_rdma: keys and address of a bind_mw. [docs/decisions/0032] (roce.toml)
+// Little-endian, 16 bytes. Only in the vireo profile.
+struct RdmaSqBind {
+  static constexpr size_t kBytes = 16;
+  static constexpr size_t kAddrOffset = 0;
+  static constexpr size_t kRkeyOffset = 8;
+  static constexpr size_t kLkeyOffset = 12;
+  uint64_t addr{};  // As in rdma_sq_req_bind
+  uint32_t rkey{};  // As in rdma_sq_req_bind
+  uint32_t lkey{};  // As in rdma_sq_req_bind
+
+  static constexpr RdmaSqBind Decode(const uint8_t* bytes) {
+    RdmaSqBind result;
+    result.addr = static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+    result.rkey = static_cast<uint32_t>(detail::GetLittle<64, 32>(bytes));
+    result.lkey = static_cast<uint32_t>(detail::GetLittle<96, 32>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 64>(bytes, static_cast<uint64_t>(addr));
+    detail::PutLittle<64, 32>(bytes, static_cast<uint64_t>(rkey));
+    detail::PutLittle<96, 32>(bytes, static_cast<uint64_t>(lkey));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("addr", self.addr, 64);
+    f("rkey", self.rkey, 32);
+    f("lkey", self.lkey, 32);
+  }
+
+  friend constexpr bool operator==(const RdmaSqBind&, const RdmaSqBind&) = default;
+};
+
+// Element of an extensible send work request, in the place of rdma_sq_atomic: length and rights of a bind_mw. [docs/decisions/0032] (roce.toml)
+// Little-endian, 16 bytes. Only in the vireo profile.
+struct RdmaSqBindRange {
+  static constexpr size_t kBytes = 16;
+  static constexpr size_t kLengthOffset = 0;
+  static constexpr size_t kAccessFlagsOffset = 8;
+  uint64_t length{};  // As in rdma_sq_req_bind
+  uint32_t access_flags{};  // As in rdma_sq_req_bind; flags: IbAccessFlags
+  uint32_t reserved{};  // 0
+
+  static constexpr RdmaSqBindRange Decode(const uint8_t* bytes) {
+    RdmaSqBindRange result;
+    result.length = static_cast<uint64_t>(detail::GetLittle<0, 64>(bytes));
+    result.access_flags = static_cast<uint32_t>(detail::GetLittle<64, 32>(bytes));
+    result.reserved = static_cast<uint32_t>(detail::GetLittle<96, 32>(bytes));
+    return result;
+  }
+  constexpr void Encode(uint8_t* bytes) const {
+    detail::Clear(bytes, kBytes);
+    detail::PutLittle<0, 64>(bytes, static_cast<uint64_t>(length));
+    detail::PutLittle<64, 32>(bytes, static_cast<uint64_t>(access_flags));
+    detail::PutLittle<96, 32>(bytes, static_cast<uint64_t>(reserved));
+  }
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("length", self.length, 64);
+    f("access_flags", self.access_flags, 32);
+    f("reserved", self.reserved, 32);
+  }
+
+  friend constexpr bool operator==(const RdmaSqBindRange&, const RdmaSqBindRange&) = default;
 };
 
 // Receive work request: one device-readable descriptor, which is returned as used, length 0 and in order, before its CQE. Data fills the elements in order; for UD it starts after rdma_ud_grh_bytes. [RFC v2, RoCE Support] (roce.toml)
@@ -8909,10 +9177,10 @@ struct TableCqContext {
   friend constexpr bool operator==(const TableCqContext&, const TableCqContext&) = default;
 };
 
-// A memory region, by its index. Its lkey and rkey are rdma_key: this index and `key`. Page i of the region, counted from the page that holds virt_addr, is at translation[first_translation + i]. (tables.toml)
-// Little-endian, 32 bytes.
+// A memory region, by its index. Its lkey and rkey are rdma_key: this index and `key`. Page i of the region, counted from the page that holds virt_addr, is at translation[first_translation + i]. Or a memory window: a write makes it unbound, and binds change key, range, rights and translation in the device. Second group: what a window is bound to. (tables.toml)
+// Little-endian, 40 bytes.
 struct TableMr {
-  static constexpr size_t kBytes = 32;
+  static constexpr size_t kBytes = 40;
   static constexpr size_t kKeyOffset = 1;
   static constexpr size_t kPageShiftOffset = 2;
   static constexpr size_t kNpagesOffset = 4;
@@ -8920,6 +9188,8 @@ struct TableMr {
   static constexpr size_t kPdnOffset = 12;
   static constexpr size_t kVirtAddrOffset = 16;
   static constexpr size_t kLengthOffset = 24;
+  static constexpr size_t kBoundToOffset = 33;
+  static constexpr size_t kBoundByOffset = 36;
   bool valid{};  // The region exists
   bool dma{};  // 1: the whole address space, untranslated; of the other fields only key, pdn and rights are used
   bool local_write{};  // As ib_access_flags
@@ -8933,6 +9203,9 @@ struct TableMr {
   bool flush_global{};  // As ib_access_flags; not with dma
   bool flush_persistent{};  // As ib_access_flags; not with dma
   bool is_pmem{};  // Kept for rereg_mr: the region is persistent memory
+  bool mw_bind{};  // As ib_access_flags; not with dma or invalidatable
+  bool is_window{};  // A memory window; other fields than valid, key, pdn and is_type_2 are 0
+  bool is_type_2{};  // With is_window: as rdma_mw_type
   uint8_t reserved1{};  // 0
   uint32_t npages{};  // Translations that it uses
   uint32_t first_translation{};  // Index in the translation table
@@ -8940,6 +9213,11 @@ struct TableMr {
   uint16_t reserved2{};  // 0
   uint64_t virt_addr{};  // First address
   uint64_t length{};  // Bytes
+  bool is_bound{};  // A memory window that is bound
+  uint8_t reserved3{};  // 0
+  uint32_t bound_to{};  // With is_bound: index of the region
+  uint32_t bound_by{};  // With is_bound: the QP that bound it
+  uint8_t reserved4{};  // 0
 
   static constexpr TableMr Decode(const uint8_t* bytes) {
     TableMr result;
@@ -8956,13 +9234,21 @@ struct TableMr {
     result.flush_global = static_cast<bool>(detail::GetLittle<24, 1>(bytes));
     result.flush_persistent = static_cast<bool>(detail::GetLittle<25, 1>(bytes));
     result.is_pmem = static_cast<bool>(detail::GetLittle<26, 1>(bytes));
-    result.reserved1 = static_cast<uint8_t>(detail::GetLittle<27, 5>(bytes));
+    result.mw_bind = static_cast<bool>(detail::GetLittle<27, 1>(bytes));
+    result.is_window = static_cast<bool>(detail::GetLittle<28, 1>(bytes));
+    result.is_type_2 = static_cast<bool>(detail::GetLittle<29, 1>(bytes));
+    result.reserved1 = static_cast<uint8_t>(detail::GetLittle<30, 2>(bytes));
     result.npages = static_cast<uint32_t>(detail::GetLittle<32, 32>(bytes));
     result.first_translation = static_cast<uint32_t>(detail::GetLittle<64, 32>(bytes));
     result.pdn = static_cast<uint16_t>(detail::GetLittle<96, 16>(bytes));
     result.reserved2 = static_cast<uint16_t>(detail::GetLittle<112, 16>(bytes));
     result.virt_addr = static_cast<uint64_t>(detail::GetLittle<128, 64>(bytes));
     result.length = static_cast<uint64_t>(detail::GetLittle<192, 64>(bytes));
+    result.is_bound = static_cast<bool>(detail::GetLittle<256, 1>(bytes));
+    result.reserved3 = static_cast<uint8_t>(detail::GetLittle<257, 7>(bytes));
+    result.bound_to = static_cast<uint32_t>(detail::GetLittle<264, 24>(bytes));
+    result.bound_by = static_cast<uint32_t>(detail::GetLittle<288, 24>(bytes));
+    result.reserved4 = static_cast<uint8_t>(detail::GetLittle<312, 8>(bytes));
     return result;
   }
   constexpr void Encode(uint8_t* bytes) const {
@@ -8980,13 +9266,21 @@ struct TableMr {
     detail::PutLittle<24, 1>(bytes, static_cast<uint64_t>(flush_global));
     detail::PutLittle<25, 1>(bytes, static_cast<uint64_t>(flush_persistent));
     detail::PutLittle<26, 1>(bytes, static_cast<uint64_t>(is_pmem));
-    detail::PutLittle<27, 5>(bytes, static_cast<uint64_t>(reserved1));
+    detail::PutLittle<27, 1>(bytes, static_cast<uint64_t>(mw_bind));
+    detail::PutLittle<28, 1>(bytes, static_cast<uint64_t>(is_window));
+    detail::PutLittle<29, 1>(bytes, static_cast<uint64_t>(is_type_2));
+    detail::PutLittle<30, 2>(bytes, static_cast<uint64_t>(reserved1));
     detail::PutLittle<32, 32>(bytes, static_cast<uint64_t>(npages));
     detail::PutLittle<64, 32>(bytes, static_cast<uint64_t>(first_translation));
     detail::PutLittle<96, 16>(bytes, static_cast<uint64_t>(pdn));
     detail::PutLittle<112, 16>(bytes, static_cast<uint64_t>(reserved2));
     detail::PutLittle<128, 64>(bytes, static_cast<uint64_t>(virt_addr));
     detail::PutLittle<192, 64>(bytes, static_cast<uint64_t>(length));
+    detail::PutLittle<256, 1>(bytes, static_cast<uint64_t>(is_bound));
+    detail::PutLittle<257, 7>(bytes, static_cast<uint64_t>(reserved3));
+    detail::PutLittle<264, 24>(bytes, static_cast<uint64_t>(bound_to));
+    detail::PutLittle<288, 24>(bytes, static_cast<uint64_t>(bound_by));
+    detail::PutLittle<312, 8>(bytes, static_cast<uint64_t>(reserved4));
   }
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
@@ -9003,13 +9297,21 @@ struct TableMr {
     f("flush_global", self.flush_global, 1);
     f("flush_persistent", self.flush_persistent, 1);
     f("is_pmem", self.is_pmem, 1);
-    f("reserved1", self.reserved1, 5);
+    f("mw_bind", self.mw_bind, 1);
+    f("is_window", self.is_window, 1);
+    f("is_type_2", self.is_type_2, 1);
+    f("reserved1", self.reserved1, 2);
     f("npages", self.npages, 32);
     f("first_translation", self.first_translation, 32);
     f("pdn", self.pdn, 16);
     f("reserved2", self.reserved2, 16);
     f("virt_addr", self.virt_addr, 64);
     f("length", self.length, 64);
+    f("is_bound", self.is_bound, 1);
+    f("reserved3", self.reserved3, 7);
+    f("bound_to", self.bound_to, 24);
+    f("bound_by", self.bound_by, 24);
+    f("reserved4", self.reserved4, 8);
   }
 
   friend constexpr bool operator==(const TableMr&, const TableMr&) = default;
@@ -11704,7 +12006,7 @@ struct TimerExpired {
 
 // Checks whether a key allows an access, and translates its address if it has at most 4096 bytes. (tokens.toml)
 struct MemoryCheck {
-  static constexpr size_t kBits = 152;
+  static constexpr size_t kBits = 242;
   uint32_t key{};  // lkey or rkey
   uint16_t pdn{};  // Protection domain of the QP
   bool local_write{};  // Required right
@@ -11716,7 +12018,12 @@ struct MemoryCheck {
   bool whole{};  // From the region's first byte on: `address` is not used. Not of a region `dma`
   uint64_t address{};  // First byte, in the region's addresses
   uint32_t bytes{};  // 1 or more; above 4096 only the status is valid
-  bool invalidate{};  // Not an access: if the key's region is invalidatable it ends. Other fields than key and pdn are 0, and only the status of the answer is not
+  bool invalidate{};  // Not an access: if the key's region is invalidatable it ends, or a window of type 2 is unbound. Other fields than key, pdn and qpn are 0, and only the status of the answer is not
+  uint32_t qpn{};  // Of an access by the peer, an invalidate or a bind: the QP; else not used
+  bool binds{};  // Not an access: the window with the number of `key` is bound to `address` and length of the region of lkey, with the rights in the place of those required, by `qpn`; `key` is its key from then on. Only the status of the answer is not 0
+  bool zero_based{};  // With binds
+  uint32_t lkey{};  // With binds; else 0
+  uint32_t bytes_high{};  // With binds: upper half of the length, whose lower one is `bytes`; else 0
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("key", self.key, 32);
@@ -11731,9 +12038,32 @@ struct MemoryCheck {
     f("address", self.address, 64);
     f("bytes", self.bytes, 32);
     f("invalidate", self.invalidate, 1);
+    f("qpn", self.qpn, 24);
+    f("binds", self.binds, 1);
+    f("zero_based", self.zero_based, 1);
+    f("lkey", self.lkey, 32);
+    f("bytes_high", self.bytes_high, 32);
   }
 
   friend constexpr bool operator==(const MemoryCheck&, const MemoryCheck&) = default;
+};
+
+// A pulse: an entry of the mr table was written. What a memory window is bound to, for firmware; all but the index is 0 of others. (tokens.toml)
+struct MrBinding {
+  static constexpr size_t kBits = 73;
+  uint32_t index{};  // Entry
+  bool is_bound{};  // It is a window, and bound
+  uint32_t bound_to{};  // Index of the region
+  uint32_t bound_by{};  // QP that bound it
+  template <typename Self, typename F>
+  static constexpr void Visit(Self& self, F&& f) {
+    f("index", self.index, 24);
+    f("is_bound", self.is_bound, 1);
+    f("bound_to", self.bound_to, 24);
+    f("bound_by", self.bound_by, 24);
+  }
+
+  friend constexpr bool operator==(const MrBinding&, const MrBinding&) = default;
 };
 
 // An access that memory_check allowed, from the check until it has ended: the last byte is read, the last write is answered, or the access is not made. (tokens.toml)
@@ -11882,7 +12212,7 @@ struct SendRecord {
   uint16_t packets{};  // Not 0: this many of its packets leave now, the rest on a replay; with amends and again: those that the replay requested
   uint8_t epoch{};  // With packets, amends and again: epoch of the replay; with recovers: of the QP's last hold; else 0
   bool recovers{};  // UC, UD: the first one after the end of SQE
-  bool is_local{};  // Local invalidate that was executed: there are no packets, last_psn is that before first_psn; completes when all before it have
+  bool is_local{};  // Local invalidate or bind that was executed: there are no packets, last_psn is that before first_psn; completes when all before it have
   template <typename Self, typename F>
   static constexpr void Visit(Self& self, F&& f) {
     f("qpn", self.qpn, 24);
@@ -12571,7 +12901,7 @@ inline constexpr CommandInfo kNetCtrlNotfCoalCommands[4] = {
     {"vq_set", 2, 12, 0, false, true},
     {"vq_get", 3, 4, 8, false, true},
 };
-inline constexpr CommandInfo kNetCtrlRoceCommands[24] = {
+inline constexpr CommandInfo kNetCtrlRoceCommands[26] = {
     {"query_device", 0, 0, 128, false, false},
     {"query_port", 1, 0, 32, false, false},
     {"create_cq", 2, 4, 4, false, false},
@@ -12596,6 +12926,8 @@ inline constexpr CommandInfo kNetCtrlRoceCommands[24] = {
     {"query_srq", 21, 4, 16, false, true},
     {"destroy_srq", 22, 4, 0, false, true},
     {"rereg_mr", 23, 40, 8, true, true},
+    {"alloc_mw", 24, 8, 8, false, true},
+    {"dealloc_mw", 25, 4, 0, false, true},
 };
 
 // Management registers. (csr.toml)
@@ -12737,6 +13069,7 @@ struct Config {
   uint32_t atomic_write;  // 1: ATOMIC WRITE, which the logic of atomic operations executes; 0: without what it needs besides
   uint32_t flush;  // 1: FLUSH, which the logic of atomic operations executes; 0: without what it needs besides
   uint32_t invalidation;  // 1: SEND with invalidate, local invalidate; 0: without their logic
+  uint32_t memory_windows;  // 1: memory windows, which a local invalidate's logic completes; 0: without their logic and memory
   uint32_t extensible_requests;  // 1: send work requests of a base and elements; their inline data of up to tx_inline_bytes is not read again if that is one beat of the data path. 0: without their logic
   uint32_t max_srqs;  // Shared receive queues, each of which takes the number of a queue pair; 0: without their logic
   uint32_t max_path_mtu;  // Largest RoCE path MTU [bytes]
@@ -12775,6 +13108,7 @@ inline constexpr Config kNic100 = {
     .atomic_write = 1u,
     .flush = 1u,
     .invalidation = 1u,
+    .memory_windows = 1u,
     .extensible_requests = 1u,
     .max_srqs = 256u,
     .max_path_mtu = 4096u,
@@ -12813,6 +13147,7 @@ inline constexpr Config kNic1 = {
     .atomic_write = 1u,
     .flush = 1u,
     .invalidation = 1u,
+    .memory_windows = 1u,
     .extensible_requests = 1u,
     .max_srqs = 4u,
     .max_path_mtu = 4096u,

@@ -97,6 +97,9 @@ void ForEachStruct(F&& f) {
   f.template operator()<RdmaCmdDeregMr>("rdma_cmd_dereg_mr");
   f.template operator()<RdmaCmdReregMr>("rdma_cmd_rereg_mr");
   f.template operator()<RdmaAckReregMr>("rdma_ack_rereg_mr");
+  f.template operator()<RdmaCmdAllocMw>("rdma_cmd_alloc_mw");
+  f.template operator()<RdmaAckAllocMw>("rdma_ack_alloc_mw");
+  f.template operator()<RdmaCmdDeallocMw>("rdma_cmd_dealloc_mw");
   f.template operator()<RdmaQpCap>("rdma_qp_cap");
   f.template operator()<RdmaCmdCreateQp>("rdma_cmd_create_qp");
   f.template operator()<RdmaAckCreateQp>("rdma_ack_create_qp");
@@ -122,6 +125,7 @@ void ForEachStruct(F&& f) {
   f.template operator()<RdmaSge>("rdma_sge");
   f.template operator()<RdmaSqReqRdma>("rdma_sq_req_rdma");
   f.template operator()<RdmaSqReqFlush>("rdma_sq_req_flush");
+  f.template operator()<RdmaSqReqBind>("rdma_sq_req_bind");
   f.template operator()<RdmaSqReqAtomic>("rdma_sq_req_atomic");
   f.template operator()<RdmaSqReqUd>("rdma_sq_req_ud");
   f.template operator()<RdmaSqReqNumSge>("rdma_sq_req_num_sge");
@@ -132,6 +136,8 @@ void ForEachStruct(F&& f) {
   f.template operator()<RdmaSqUd>("rdma_sq_ud");
   f.template operator()<RdmaSqAtomic>("rdma_sq_atomic");
   f.template operator()<RdmaSqFlush>("rdma_sq_flush");
+  f.template operator()<RdmaSqBind>("rdma_sq_bind");
+  f.template operator()<RdmaSqBindRange>("rdma_sq_bind_range");
   f.template operator()<RdmaRqReq>("rdma_rq_req");
   f.template operator()<RdmaCqReq>("rdma_cq_req");
   f.template operator()<TableVirtqueue>("table_virtqueue");
@@ -498,6 +504,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"context_ram.cq_writer_row", static_cast<uint64_t>(ContextRam::kCqWriterRow)},
     {"context_ram.cq_writer_kind", static_cast<uint64_t>(ContextRam::kCqWriterKind)},
     {"context_ram.cq_writer_cq", static_cast<uint64_t>(ContextRam::kCqWriterCq)},
+    {"context_ram.management_mr_binding", static_cast<uint64_t>(ContextRam::kManagementMrBinding)},
     {"rx_verdict.roce", static_cast<uint64_t>(RxVerdict::kRoce)},
     {"rx_verdict.net", static_cast<uint64_t>(RxVerdict::kNet)},
     {"rx_verdict.truncated", static_cast<uint64_t>(RxVerdict::kTruncated)},
@@ -790,6 +797,10 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_ctrl_cmd.query_srq", static_cast<uint64_t>(RdmaCtrlCmd::kQuerySrq)},
     {"rdma_ctrl_cmd.destroy_srq", static_cast<uint64_t>(RdmaCtrlCmd::kDestroySrq)},
     {"rdma_ctrl_cmd.rereg_mr", static_cast<uint64_t>(RdmaCtrlCmd::kReregMr)},
+    {"rdma_ctrl_cmd.alloc_mw", static_cast<uint64_t>(RdmaCtrlCmd::kAllocMw)},
+    {"rdma_ctrl_cmd.dealloc_mw", static_cast<uint64_t>(RdmaCtrlCmd::kDeallocMw)},
+    {"rdma_mw_type.type_1", static_cast<uint64_t>(RdmaMwType::kType1)},
+    {"rdma_mw_type.type_2", static_cast<uint64_t>(RdmaMwType::kType2)},
     {"rdma_atomic_cap.none", static_cast<uint64_t>(RdmaAtomicCap::kNone)},
     {"rdma_atomic_cap.hca", static_cast<uint64_t>(RdmaAtomicCap::kHca)},
     {"rdma_atomic_cap.glob", static_cast<uint64_t>(RdmaAtomicCap::kGlob)},
@@ -818,6 +829,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"ib_wr_opcode.atomic_cmp_and_swp", static_cast<uint64_t>(IbWrOpcode::kAtomicCmpAndSwp)},
     {"ib_wr_opcode.atomic_fetch_and_add", static_cast<uint64_t>(IbWrOpcode::kAtomicFetchAndAdd)},
     {"ib_wr_opcode.local_inv", static_cast<uint64_t>(IbWrOpcode::kLocalInv)},
+    {"ib_wr_opcode.bind_mw", static_cast<uint64_t>(IbWrOpcode::kBindMw)},
     {"ib_wr_opcode.send_with_inv", static_cast<uint64_t>(IbWrOpcode::kSendWithInv)},
     {"ib_wr_opcode.flush", static_cast<uint64_t>(IbWrOpcode::kFlush)},
     {"ib_wr_opcode.atomic_write", static_cast<uint64_t>(IbWrOpcode::kAtomicWrite)},
@@ -831,6 +843,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"ib_wc_opcode.local_inv", static_cast<uint64_t>(IbWcOpcode::kLocalInv)},
     {"ib_wc_opcode.atomic_write", static_cast<uint64_t>(IbWcOpcode::kAtomicWrite)},
     {"ib_wc_opcode.flush", static_cast<uint64_t>(IbWcOpcode::kFlush)},
+    {"ib_wc_opcode.bind_mw", static_cast<uint64_t>(IbWcOpcode::kBindMw)},
     {"ib_wc_status.success", static_cast<uint64_t>(IbWcStatus::kSuccess)},
     {"ib_wc_status.loc_len_err", static_cast<uint64_t>(IbWcStatus::kLocLenErr)},
     {"ib_wc_status.loc_qp_op_err", static_cast<uint64_t>(IbWcStatus::kLocQpOpErr)},
@@ -847,6 +860,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"ib_wc_status.fatal_err", static_cast<uint64_t>(IbWcStatus::kFatalErr)},
     {"ib_wc_status.resp_timeout_err", static_cast<uint64_t>(IbWcStatus::kRespTimeoutErr)},
     {"ib_wc_status.general_err", static_cast<uint64_t>(IbWcStatus::kGeneralErr)},
+    {"ib_wc_status.mw_bind_err", static_cast<uint64_t>(IbWcStatus::kMwBindErr)},
     {"rdma_gid_type.unspecified", static_cast<uint64_t>(RdmaGidType::kUnspecified)},
     {"rdma_gid_type.ib_roce_v1", static_cast<uint64_t>(RdmaGidType::kIbRoceV1)},
     {"rdma_gid_type.roce_v2", static_cast<uint64_t>(RdmaGidType::kRoceV2)},
@@ -1107,6 +1121,8 @@ inline constexpr NamedNumber kNumbers[] = {
     {"ib_access_flags.remote_write", static_cast<uint64_t>(IbAccessFlags::kRemoteWrite)},
     {"ib_access_flags.remote_read", static_cast<uint64_t>(IbAccessFlags::kRemoteRead)},
     {"ib_access_flags.remote_atomic", static_cast<uint64_t>(IbAccessFlags::kRemoteAtomic)},
+    {"ib_access_flags.mw_bind", static_cast<uint64_t>(IbAccessFlags::kMwBind)},
+    {"ib_access_flags.zero_based", static_cast<uint64_t>(IbAccessFlags::kZeroBased)},
     {"ib_access_flags.flush_global", static_cast<uint64_t>(IbAccessFlags::kFlushGlobal)},
     {"ib_access_flags.flush_persistent", static_cast<uint64_t>(IbAccessFlags::kFlushPersistent)},
     {"rdma_rereg_flags.translation", static_cast<uint64_t>(RdmaReregFlags::kTranslation)},
@@ -1470,6 +1486,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_ack_query_device.atomic_write", static_cast<uint64_t>(RdmaAckQueryDevice::kAtomicWriteOffset)},
     {"rdma_ack_query_device.max_srq", static_cast<uint64_t>(RdmaAckQueryDevice::kMaxSrqOffset)},
     {"rdma_ack_query_device.flush", static_cast<uint64_t>(RdmaAckQueryDevice::kFlushOffset)},
+    {"rdma_ack_query_device.max_mw", static_cast<uint64_t>(RdmaAckQueryDevice::kMaxMwOffset)},
     {"rdma_ack_query_port.bytes", static_cast<uint64_t>(RdmaAckQueryPort::kBytes)},
     {"rdma_ack_query_port.gid_tbl_len", static_cast<uint64_t>(RdmaAckQueryPort::kGidTblLenOffset)},
     {"rdma_ack_query_port.max_msg_sz", static_cast<uint64_t>(RdmaAckQueryPort::kMaxMsgSzOffset)},
@@ -1523,6 +1540,14 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_ack_rereg_mr.bytes", static_cast<uint64_t>(RdmaAckReregMr::kBytes)},
     {"rdma_ack_rereg_mr.lkey", static_cast<uint64_t>(RdmaAckReregMr::kLkeyOffset)},
     {"rdma_ack_rereg_mr.rkey", static_cast<uint64_t>(RdmaAckReregMr::kRkeyOffset)},
+    {"rdma_cmd_alloc_mw.bytes", static_cast<uint64_t>(RdmaCmdAllocMw::kBytes)},
+    {"rdma_cmd_alloc_mw.pdn", static_cast<uint64_t>(RdmaCmdAllocMw::kPdnOffset)},
+    {"rdma_cmd_alloc_mw.mw_type", static_cast<uint64_t>(RdmaCmdAllocMw::kMwTypeOffset)},
+    {"rdma_ack_alloc_mw.bytes", static_cast<uint64_t>(RdmaAckAllocMw::kBytes)},
+    {"rdma_ack_alloc_mw.mwn", static_cast<uint64_t>(RdmaAckAllocMw::kMwnOffset)},
+    {"rdma_ack_alloc_mw.rkey", static_cast<uint64_t>(RdmaAckAllocMw::kRkeyOffset)},
+    {"rdma_cmd_dealloc_mw.bytes", static_cast<uint64_t>(RdmaCmdDeallocMw::kBytes)},
+    {"rdma_cmd_dealloc_mw.mwn", static_cast<uint64_t>(RdmaCmdDeallocMw::kMwnOffset)},
     {"rdma_qp_cap.bytes", static_cast<uint64_t>(RdmaQpCap::kBytes)},
     {"rdma_qp_cap.max_send_wr", static_cast<uint64_t>(RdmaQpCap::kMaxSendWrOffset)},
     {"rdma_qp_cap.max_recv_wr", static_cast<uint64_t>(RdmaQpCap::kMaxRecvWrOffset)},
@@ -1650,6 +1675,12 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_sq_req_flush.placement", static_cast<uint64_t>(RdmaSqReqFlush::kPlacementOffset)},
     {"rdma_sq_req_flush.selectivity", static_cast<uint64_t>(RdmaSqReqFlush::kSelectivityOffset)},
     {"rdma_sq_req_flush.rkey", static_cast<uint64_t>(RdmaSqReqFlush::kRkeyOffset)},
+    {"rdma_sq_req_bind.bytes", static_cast<uint64_t>(RdmaSqReqBind::kBytes)},
+    {"rdma_sq_req_bind.addr", static_cast<uint64_t>(RdmaSqReqBind::kAddrOffset)},
+    {"rdma_sq_req_bind.length", static_cast<uint64_t>(RdmaSqReqBind::kLengthOffset)},
+    {"rdma_sq_req_bind.access_flags", static_cast<uint64_t>(RdmaSqReqBind::kAccessFlagsOffset)},
+    {"rdma_sq_req_bind.rkey", static_cast<uint64_t>(RdmaSqReqBind::kRkeyOffset)},
+    {"rdma_sq_req_bind.lkey", static_cast<uint64_t>(RdmaSqReqBind::kLkeyOffset)},
     {"rdma_sq_req_atomic.bytes", static_cast<uint64_t>(RdmaSqReqAtomic::kBytes)},
     {"rdma_sq_req_atomic.remote_addr", static_cast<uint64_t>(RdmaSqReqAtomic::kRemoteAddrOffset)},
     {"rdma_sq_req_atomic.compare_add", static_cast<uint64_t>(RdmaSqReqAtomic::kCompareAddOffset)},
@@ -1692,6 +1723,13 @@ inline constexpr NamedNumber kNumbers[] = {
     {"rdma_sq_flush.length", static_cast<uint64_t>(RdmaSqFlush::kLengthOffset)},
     {"rdma_sq_flush.placement", static_cast<uint64_t>(RdmaSqFlush::kPlacementOffset)},
     {"rdma_sq_flush.selectivity", static_cast<uint64_t>(RdmaSqFlush::kSelectivityOffset)},
+    {"rdma_sq_bind.bytes", static_cast<uint64_t>(RdmaSqBind::kBytes)},
+    {"rdma_sq_bind.addr", static_cast<uint64_t>(RdmaSqBind::kAddrOffset)},
+    {"rdma_sq_bind.rkey", static_cast<uint64_t>(RdmaSqBind::kRkeyOffset)},
+    {"rdma_sq_bind.lkey", static_cast<uint64_t>(RdmaSqBind::kLkeyOffset)},
+    {"rdma_sq_bind_range.bytes", static_cast<uint64_t>(RdmaSqBindRange::kBytes)},
+    {"rdma_sq_bind_range.length", static_cast<uint64_t>(RdmaSqBindRange::kLengthOffset)},
+    {"rdma_sq_bind_range.access_flags", static_cast<uint64_t>(RdmaSqBindRange::kAccessFlagsOffset)},
     {"rdma_rq_req.bytes", static_cast<uint64_t>(RdmaRqReq::kBytes)},
     {"rdma_rq_req.wr_id", static_cast<uint64_t>(RdmaRqReq::kWrIdOffset)},
     {"rdma_rq_req.num_sge", static_cast<uint64_t>(RdmaRqReq::kNumSgeOffset)},
@@ -1770,6 +1808,8 @@ inline constexpr NamedNumber kNumbers[] = {
     {"table_mr.pdn", static_cast<uint64_t>(TableMr::kPdnOffset)},
     {"table_mr.virt_addr", static_cast<uint64_t>(TableMr::kVirtAddrOffset)},
     {"table_mr.length", static_cast<uint64_t>(TableMr::kLengthOffset)},
+    {"table_mr.bound_to", static_cast<uint64_t>(TableMr::kBoundToOffset)},
+    {"table_mr.bound_by", static_cast<uint64_t>(TableMr::kBoundByOffset)},
     {"rdma_key.bytes", static_cast<uint64_t>(RdmaKey::kBytes)},
     {"rdma_key.key", static_cast<uint64_t>(RdmaKey::kKeyOffset)},
     {"rdma_key.index", static_cast<uint64_t>(RdmaKey::kIndexOffset)},
@@ -1957,6 +1997,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"timer_set.bits", static_cast<uint64_t>(TimerSet::kBits)},
     {"timer_expired.bits", static_cast<uint64_t>(TimerExpired::kBits)},
     {"memory_check.bits", static_cast<uint64_t>(MemoryCheck::kBits)},
+    {"mr_binding.bits", static_cast<uint64_t>(MrBinding::kBits)},
     {"memory_grant.bits", static_cast<uint64_t>(MemoryGrant::kBits)},
     {"key_fence.bits", static_cast<uint64_t>(KeyFence::kBits)},
     {"memory_place.bits", static_cast<uint64_t>(MemoryPlace::kBits)},
@@ -2046,6 +2087,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"nic100.atomic_write", static_cast<uint64_t>(kNic100.atomic_write)},
     {"nic100.flush", static_cast<uint64_t>(kNic100.flush)},
     {"nic100.invalidation", static_cast<uint64_t>(kNic100.invalidation)},
+    {"nic100.memory_windows", static_cast<uint64_t>(kNic100.memory_windows)},
     {"nic100.extensible_requests", static_cast<uint64_t>(kNic100.extensible_requests)},
     {"nic100.max_srqs", static_cast<uint64_t>(kNic100.max_srqs)},
     {"nic100.max_path_mtu", static_cast<uint64_t>(kNic100.max_path_mtu)},
@@ -2080,6 +2122,7 @@ inline constexpr NamedNumber kNumbers[] = {
     {"nic1.atomic_write", static_cast<uint64_t>(kNic1.atomic_write)},
     {"nic1.flush", static_cast<uint64_t>(kNic1.flush)},
     {"nic1.invalidation", static_cast<uint64_t>(kNic1.invalidation)},
+    {"nic1.memory_windows", static_cast<uint64_t>(kNic1.memory_windows)},
     {"nic1.extensible_requests", static_cast<uint64_t>(kNic1.extensible_requests)},
     {"nic1.max_srqs", static_cast<uint64_t>(kNic1.max_srqs)},
     {"nic1.max_path_mtu", static_cast<uint64_t>(kNic1.max_path_mtu)},

@@ -592,7 +592,8 @@ package vireo_spec_pkg;
     ContextRamCompleterQp = 8'h22,
     ContextRamCqWriterRow = 8'h23,
     ContextRamCqWriterKind = 8'h24,
-    ContextRamCqWriterCq = 8'h25
+    ContextRamCqWriterCq = 8'h25,
+    ContextRamManagementMrBinding = 8'h26
   } context_ram_e;
 
   // Result of the receive parser: the first check that applies, in this order. Everything but `roce` and `net` is counted and dropped. [IBTA vol. 1, 9.6 and A17.4 for the checks of RoCEv2 packets] (csr.toml)
@@ -991,7 +992,7 @@ package vireo_spec_pkg;
     ProcessorFailureFirmware = 8'h4
   } processor_failure_e;
 
-  // Commands of class net_ctrl_class_roce. 24 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
+  // Commands of class net_ctrl_class_roce. 26 … 127 are reserved for later versions of Vireo, 128 … 255 for experiments. [RFC v2, RoCE Configuration] (roce.toml)
   typedef enum logic [7:0] {
     RdmaCtrlCmdQueryDevice = 8'h0,
     RdmaCtrlCmdQueryPort = 8'h1,
@@ -1016,8 +1017,16 @@ package vireo_spec_pkg;
     RdmaCtrlCmdModifySrq = 8'h14,
     RdmaCtrlCmdQuerySrq = 8'h15,
     RdmaCtrlCmdDestroySrq = 8'h16,
-    RdmaCtrlCmdReregMr = 8'h17
+    RdmaCtrlCmdReregMr = 8'h17,
+    RdmaCtrlCmdAllocMw = 8'h18,
+    RdmaCtrlCmdDeallocMw = 8'h19
   } rdma_ctrl_cmd_e;
+
+  // Type of a memory window. [IBTA vol. 1, 10.6.7.2; same numbers as enum ibv_mw_type] (roce.toml)
+  typedef enum logic [7:0] {
+    RdmaMwTypeType1 = 8'h1,
+    RdmaMwTypeType2 = 8'h2
+  } rdma_mw_type_e;
 
   // What an atomic operation of a peer excludes between its read and its write. [IBTA vol. 1, 9.4.5, 11.2.1.2; same numbers as enum ibv_atomic_cap] (roce.toml)
   typedef enum logic [7:0] {
@@ -1055,7 +1064,7 @@ package vireo_spec_pkg;
     IbMtuMtu4096 = 8'h5
   } ib_mtu_e;
 
-  // Operation of a send work request. 8 and 10 … 13 are reserved for verbs' numbers (8 bind), 16 … 255 are reserved; all of these fail with loc_qp_op_err, and so do 5 and 6 on a device that is built without atomic operations, 7 and 9 on one without invalidation, 14 on one without FLUSH, 15 on one without ATOMIC WRITE. Drivers post 5 and 6 only if atomic_cap is not none, 7 and 9 only if invalidation is not 0, 14 only if flush has the placement, 15 only if atomic_write is not 0. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
+  // Operation of a send work request. 10 … 13 are reserved for verbs' numbers, 16 … 255 are reserved; all of these fail with loc_qp_op_err, and so do 5 and 6 on a device that is built without atomic operations, 7 and 9 on one without invalidation, 8 on one without memory windows, 14 on one without FLUSH, 15 on one without ATOMIC WRITE. Drivers post 5 and 6 only if atomic_cap is not none, 7 and 9 only if invalidation is not 0, 8 only if max_mw is not 0, 14 only if flush has the placement, 15 only if atomic_write is not 0. [RFC v2, RoCE Support; same numbers as enum ibv_wr_opcode] (roce.toml)
   typedef enum logic [7:0] {
     IbWrOpcodeRdmaWrite = 8'h0,
     IbWrOpcodeRdmaWriteWithImm = 8'h1,
@@ -1065,12 +1074,13 @@ package vireo_spec_pkg;
     IbWrOpcodeAtomicCmpAndSwp = 8'h5,
     IbWrOpcodeAtomicFetchAndAdd = 8'h6,
     IbWrOpcodeLocalInv = 8'h7,
+    IbWrOpcodeBindMw = 8'h8,
     IbWrOpcodeSendWithInv = 8'h9,
     IbWrOpcodeFlush = 8'he,
     IbWrOpcodeAtomicWrite = 8'hf
   } ib_wr_opcode_e;
 
-  // What completed. Not verbs' numbers. 10 … 15 are reserved for the opcodes that ib_wr_opcode reserves. [RFC v2, RoCE Support] (roce.toml)
+  // What completed. Not verbs' numbers. 11 … 15 are reserved for the opcodes that ib_wr_opcode reserves. [RFC v2, RoCE Support] (roce.toml)
   typedef enum logic [7:0] {
     IbWcOpcodeSend = 8'h0,
     IbWcOpcodeRdmaWrite = 8'h1,
@@ -1081,10 +1091,11 @@ package vireo_spec_pkg;
     IbWcOpcodeFetchAdd = 8'h6,
     IbWcOpcodeLocalInv = 8'h7,
     IbWcOpcodeAtomicWrite = 8'h8,
-    IbWcOpcodeFlush = 8'h9
+    IbWcOpcodeFlush = 8'h9,
+    IbWcOpcodeBindMw = 8'ha
   } ib_wc_opcode_e;
 
-  // Completion status of a work request. Not verbs' numbers: the RFC omits codes that it cannot cause. 16 … 31 are reserved for these. [RFC v2, RoCE Support; IBTA vol. 1, 11.6.2] (roce.toml)
+  // Completion status of a work request. Not verbs' numbers: the RFC omits codes that it cannot cause. 17 … 31 are reserved for these. [RFC v2, RoCE Support; IBTA vol. 1, 11.6.2] (roce.toml)
   typedef enum logic [7:0] {
     IbWcStatusSuccess = 8'h0,
     IbWcStatusLocLenErr = 8'h1,
@@ -1101,7 +1112,8 @@ package vireo_spec_pkg;
     IbWcStatusRemAbortErr = 8'hc,
     IbWcStatusFatalErr = 8'hd,
     IbWcStatusRespTimeoutErr = 8'he,
-    IbWcStatusGeneralErr = 8'hf
+    IbWcStatusGeneralErr = 8'hf,
+    IbWcStatusMwBindErr = 8'h10
   } ib_wc_status_e;
 
   // Protocol of a GID (vireo only). Values are enum ibv_gid_type's and Linux ib_gid_type's; 0, InfiniBand there, cannot occur on Ethernet and means RoCE v2 here, so that a driver that writes only the RFC's padding gets RoCE v2. [infiniband/verbs.h, enum ibv_gid_type] (roce.toml)
@@ -1458,11 +1470,13 @@ package vireo_spec_pkg;
   // Optional capabilities of the device. Numbers are the RFC's, not those of verbs; 1 … 63 are reserved for capabilities that the RFC lacks. [RFC v2, QUERY_DEVICE] (roce.toml)
   localparam logic [63:0] IbDeviceCapRcRnrNakGen = 64'h1;
 
-  // Access rights of a memory region or of the peer of a QP; local read is always allowed. Bits 4 … 7 and 10 … 31 are reserved for verbs' flags. [RFC v2, GET_DMA_MR; same numbers as enum ibv_access_flags] (roce.toml)
+  // Access rights of a memory region or of the peer of a QP; local read is always allowed. Bits 6, 7 and 10 … 31 are reserved for verbs' flags. [RFC v2, GET_DMA_MR; same numbers as enum ibv_access_flags] (roce.toml)
   localparam logic [31:0] IbAccessFlagsLocalWrite = 32'h1;
   localparam logic [31:0] IbAccessFlagsRemoteWrite = 32'h2;
   localparam logic [31:0] IbAccessFlagsRemoteRead = 32'h4;
   localparam logic [31:0] IbAccessFlagsRemoteAtomic = 32'h8;
+  localparam logic [31:0] IbAccessFlagsMwBind = 32'h10;
+  localparam logic [31:0] IbAccessFlagsZeroBased = 32'h20;
   localparam logic [31:0] IbAccessFlagsFlushGlobal = 32'h100;
   localparam logic [31:0] IbAccessFlagsFlushPersistent = 32'h200;
 
@@ -1582,7 +1596,7 @@ package vireo_spec_pkg;
     net_config_rdma_offset: 16'h40,
     net_features_withheld: 64'h0,
     rdma_event_queues: 8'h1,
-    rdma_last_command: 8'h17,
+    rdma_last_command: 8'h19,
     rdma_has_error_codes: 1'h1,
     rdma_has_additions: 1'h1,
     rdma_has_cq_arm: 1'h1,
@@ -2936,8 +2950,11 @@ package vireo_spec_pkg;
   localparam int unsigned RdmaAckQueryDeviceAtomicWriteOffset = 79;
   localparam int unsigned RdmaAckQueryDeviceMaxSrqOffset = 80;
   localparam int unsigned RdmaAckQueryDeviceFlushOffset = 84;
+  localparam int unsigned RdmaAckQueryDeviceMaxMwOffset = 88;
   typedef struct packed {
-    logic [42:0][7:0] reserved2;
+    logic [35:0][7:0] reserved3;
+    logic [31:0] max_mw;
+    logic [2:0][7:0] reserved2;
     logic [7:0] flush;
     logic [31:0] max_srq;
     logic [7:0] atomic_write;
@@ -3215,6 +3232,50 @@ package vireo_spec_pkg;
     return rdma_ack_rereg_mr_t'(bytes);
   endfunction
   function automatic logic [63:0] pack_rdma_ack_rereg_mr(input rdma_ack_rereg_mr_t fields);
+    return fields;
+  endfunction
+
+  // Allocate a memory window, which is bound to no region. (roce.toml)
+  localparam int unsigned RdmaCmdAllocMwBytes = 8;
+  localparam int unsigned RdmaCmdAllocMwPdnOffset = 0;
+  localparam int unsigned RdmaCmdAllocMwMwTypeOffset = 4;
+  typedef struct packed {
+    logic [2:0][7:0] reserved;
+    logic [7:0] mw_type;  // rdma_mw_type_e
+    logic [31:0] pdn;
+  } rdma_cmd_alloc_mw_t;
+  function automatic rdma_cmd_alloc_mw_t unpack_rdma_cmd_alloc_mw(input logic [63:0] bytes);
+    return rdma_cmd_alloc_mw_t'(bytes);
+  endfunction
+  function automatic logic [63:0] pack_rdma_cmd_alloc_mw(input rdma_cmd_alloc_mw_t fields);
+    return fields;
+  endfunction
+
+  // The new memory window. (roce.toml)
+  localparam int unsigned RdmaAckAllocMwBytes = 8;
+  localparam int unsigned RdmaAckAllocMwMwnOffset = 0;
+  localparam int unsigned RdmaAckAllocMwRkeyOffset = 4;
+  typedef struct packed {
+    logic [31:0] rkey;
+    logic [31:0] mwn;
+  } rdma_ack_alloc_mw_t;
+  function automatic rdma_ack_alloc_mw_t unpack_rdma_ack_alloc_mw(input logic [63:0] bytes);
+    return rdma_ack_alloc_mw_t'(bytes);
+  endfunction
+  function automatic logic [63:0] pack_rdma_ack_alloc_mw(input rdma_ack_alloc_mw_t fields);
+    return fields;
+  endfunction
+
+  // Free a memory window. (roce.toml)
+  localparam int unsigned RdmaCmdDeallocMwBytes = 4;
+  localparam int unsigned RdmaCmdDeallocMwMwnOffset = 0;
+  typedef struct packed {
+    logic [31:0] mwn;
+  } rdma_cmd_dealloc_mw_t;
+  function automatic rdma_cmd_dealloc_mw_t unpack_rdma_cmd_dealloc_mw(input logic [31:0] bytes);
+    return rdma_cmd_dealloc_mw_t'(bytes);
+  endfunction
+  function automatic logic [31:0] pack_rdma_cmd_dealloc_mw(input rdma_cmd_dealloc_mw_t fields);
     return fields;
   endfunction
 
@@ -3715,6 +3776,28 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
+  // Variant of rdma_sq_req.wr for bind_mw. [Vireo; IBTA vol. 1, 11.4.1.1; members as in struct ibv_send_wr] (roce.toml)
+  localparam int unsigned RdmaSqReqBindBytes = 32;
+  localparam int unsigned RdmaSqReqBindAddrOffset = 0;
+  localparam int unsigned RdmaSqReqBindLengthOffset = 8;
+  localparam int unsigned RdmaSqReqBindAccessFlagsOffset = 16;
+  localparam int unsigned RdmaSqReqBindRkeyOffset = 24;
+  localparam int unsigned RdmaSqReqBindLkeyOffset = 28;
+  typedef struct packed {
+    logic [31:0] lkey;
+    logic [31:0] rkey;
+    logic [31:0] reserved;
+    logic [31:0] access_flags;
+    logic [63:0] length;
+    logic [63:0] addr;
+  } rdma_sq_req_bind_t;
+  function automatic rdma_sq_req_bind_t unpack_rdma_sq_req_bind(input logic [255:0] bytes);
+    return rdma_sq_req_bind_t'(bytes);
+  endfunction
+  function automatic logic [255:0] pack_rdma_sq_req_bind(input rdma_sq_req_bind_t fields);
+    return fields;
+  endfunction
+
   // Variant of rdma_sq_req.wr for atomic operations and ATOMIC WRITE. The elements take 8 bytes; more are not written. [Vireo; members and order as in struct ibv_send_wr] (roce.toml)
   localparam int unsigned RdmaSqReqAtomicBytes = 32;
   localparam int unsigned RdmaSqReqAtomicRemoteAddrOffset = 0;
@@ -3895,6 +3978,39 @@ package vireo_spec_pkg;
     return rdma_sq_flush_t'(bytes);
   endfunction
   function automatic logic [127:0] pack_rdma_sq_flush(input rdma_sq_flush_t fields);
+    return fields;
+  endfunction
+
+  // Element of an extensible send work request, in the place of rdma_sq_rdma: keys and address of a bind_mw. [docs/decisions/0032] (roce.toml)
+  localparam int unsigned RdmaSqBindBytes = 16;
+  localparam int unsigned RdmaSqBindAddrOffset = 0;
+  localparam int unsigned RdmaSqBindRkeyOffset = 8;
+  localparam int unsigned RdmaSqBindLkeyOffset = 12;
+  typedef struct packed {
+    logic [31:0] lkey;
+    logic [31:0] rkey;
+    logic [63:0] addr;
+  } rdma_sq_bind_t;
+  function automatic rdma_sq_bind_t unpack_rdma_sq_bind(input logic [127:0] bytes);
+    return rdma_sq_bind_t'(bytes);
+  endfunction
+  function automatic logic [127:0] pack_rdma_sq_bind(input rdma_sq_bind_t fields);
+    return fields;
+  endfunction
+
+  // Element of an extensible send work request, in the place of rdma_sq_atomic: length and rights of a bind_mw. [docs/decisions/0032] (roce.toml)
+  localparam int unsigned RdmaSqBindRangeBytes = 16;
+  localparam int unsigned RdmaSqBindRangeLengthOffset = 0;
+  localparam int unsigned RdmaSqBindRangeAccessFlagsOffset = 8;
+  typedef struct packed {
+    logic [31:0] reserved;
+    logic [31:0] access_flags;
+    logic [63:0] length;
+  } rdma_sq_bind_range_t;
+  function automatic rdma_sq_bind_range_t unpack_rdma_sq_bind_range(input logic [127:0] bytes);
+    return rdma_sq_bind_range_t'(bytes);
+  endfunction
+  function automatic logic [127:0] pack_rdma_sq_bind_range(input rdma_sq_bind_range_t fields);
     return fields;
   endfunction
 
@@ -4167,8 +4283,8 @@ package vireo_spec_pkg;
     return fields;
   endfunction
 
-  // A memory region, by its index. Its lkey and rkey are rdma_key: this index and `key`. Page i of the region, counted from the page that holds virt_addr, is at translation[first_translation + i]. (tables.toml)
-  localparam int unsigned TableMrBytes = 32;
+  // A memory region, by its index. Its lkey and rkey are rdma_key: this index and `key`. Page i of the region, counted from the page that holds virt_addr, is at translation[first_translation + i]. Or a memory window: a write makes it unbound, and binds change key, range, rights and translation in the device. Second group: what a window is bound to. (tables.toml)
+  localparam int unsigned TableMrBytes = 40;
   localparam int unsigned TableMrKeyOffset = 1;
   localparam int unsigned TableMrPageShiftOffset = 2;
   localparam int unsigned TableMrNpagesOffset = 4;
@@ -4176,14 +4292,24 @@ package vireo_spec_pkg;
   localparam int unsigned TableMrPdnOffset = 12;
   localparam int unsigned TableMrVirtAddrOffset = 16;
   localparam int unsigned TableMrLengthOffset = 24;
+  localparam int unsigned TableMrBoundToOffset = 33;
+  localparam int unsigned TableMrBoundByOffset = 36;
   typedef struct packed {
+    logic [7:0] reserved4;
+    logic [23:0] bound_by;
+    logic [23:0] bound_to;
+    logic [6:0] reserved3;
+    logic is_bound;
     logic [63:0] length;
     logic [63:0] virt_addr;
     logic [15:0] reserved2;
     logic [15:0] pdn;
     logic [31:0] first_translation;
     logic [31:0] npages;
-    logic [4:0] reserved1;
+    logic [1:0] reserved1;
+    logic is_type_2;
+    logic is_window;
+    logic mw_bind;
     logic is_pmem;
     logic flush_persistent;
     logic flush_global;
@@ -4198,10 +4324,10 @@ package vireo_spec_pkg;
     logic dma;
     logic valid;
   } table_mr_t;
-  function automatic table_mr_t unpack_table_mr(input logic [255:0] bytes);
+  function automatic table_mr_t unpack_table_mr(input logic [319:0] bytes);
     return table_mr_t'(bytes);
   endfunction
-  function automatic logic [255:0] pack_table_mr(input table_mr_t fields);
+  function automatic logic [319:0] pack_table_mr(input table_mr_t fields);
     return fields;
   endfunction
 
@@ -5413,8 +5539,22 @@ package vireo_spec_pkg;
     logic [63:0] address;
     logic [31:0] bytes;
     logic invalidate;
+    logic [23:0] qpn;
+    logic binds;
+    logic zero_based;
+    logic [31:0] lkey;
+    logic [31:0] bytes_high;
   } memory_check_t;
-  localparam int unsigned MemoryCheckBits = 152;
+  localparam int unsigned MemoryCheckBits = 242;
+
+  // A pulse: an entry of the mr table was written. What a memory window is bound to, for firmware; all but the index is 0 of others. (tokens.toml)
+  typedef struct packed {
+    logic [23:0] index;
+    logic is_bound;
+    logic [23:0] bound_to;
+    logic [23:0] bound_by;
+  } mr_binding_t;
+  localparam int unsigned MrBindingBits = 73;
 
   // An access that memory_check allowed, from the check until it has ended: the last byte is read, the last write is answered, or the access is not made. (tokens.toml)
   typedef struct packed {
@@ -5876,6 +6016,7 @@ package vireo_spec_pkg;
     int unsigned atomic_write;
     int unsigned flush;
     int unsigned invalidation;
+    int unsigned memory_windows;
     int unsigned extensible_requests;
     int unsigned max_srqs;
     int unsigned max_path_mtu;
@@ -5913,6 +6054,7 @@ package vireo_spec_pkg;
     atomic_write: 1,
     flush: 1,
     invalidation: 1,
+    memory_windows: 1,
     extensible_requests: 1,
     max_srqs: 256,
     max_path_mtu: 4096,
@@ -5950,6 +6092,7 @@ package vireo_spec_pkg;
     atomic_write: 1,
     flush: 1,
     invalidation: 1,
+    memory_windows: 1,
     extensible_requests: 1,
     max_srqs: 4,
     max_path_mtu: 4096,

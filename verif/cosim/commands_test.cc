@@ -63,6 +63,11 @@ class Commands : public PairTest {
         return status(roce().ReregMr(decoded, PagesBehind(spec::RdmaCmdReregMr::kBytes, decoded.npages, request)));
       }
       case RdmaCtrlCmd::kDeregMr: return roce().DeregMr(spec::RdmaCmdDeregMr::Decode(bytes).mrn);
+      case RdmaCtrlCmd::kAllocMw: {
+        const auto decoded = spec::RdmaCmdAllocMw::Decode(bytes);
+        return status(roce().AllocMw(decoded.pdn, decoded.mw_type));
+      }
+      case RdmaCtrlCmd::kDeallocMw: return roce().DeallocMw(spec::RdmaCmdDeallocMw::Decode(bytes).mwn);
       case RdmaCtrlCmd::kCreateQp: return status(roce().CreateQp(spec::RdmaCmdCreateQp::Decode(bytes)));
       case RdmaCtrlCmd::kModifyQp: return roce().ModifyQp(spec::RdmaCmdModifyQp::Decode(bytes));
       case RdmaCtrlCmd::kQueryQp: return status(roce().QueryQp(spec::RdmaCmdQueryQp::Decode(bytes).qpn, 0));
@@ -143,9 +148,11 @@ TEST_P(Commands, InvalidFieldIsRefusedWithItsCodeAndNoSideEffect) {
   FieldHandles handles = {.free_pd = (*free_pd)->pdn(), .free_cq = (*free_cq)->cqn(), .srq = (*srq)->srqn()};
   const auto ah = roce().CreateAh(near().pd->pdn(), system_->host(0).PathTo(system_->host(1)));
   const auto region = roce().GetDmaMr((*second_pd)->pdn(), 0);
-  ASSERT_TRUE(ah.ok() && region.ok());
+  const auto window = roce().AllocMw((*second_pd)->pdn(), spec::RdmaMwType::kType1);
+  ASSERT_TRUE(ah.ok() && region.ok() && window.ok());
   handles.ah = *ah;
   handles.mrn = region->mrn;
+  handles.mwn = window->mwn;
   FieldHandles advanced = handles;  // whose QP is in RTR
   const auto in_init = MakeQp(IbQpState::kInit, handles), in_rtr = MakeQp(IbQpState::kRtr, advanced);
   ASSERT_FALSE(HasFailure());

@@ -324,6 +324,9 @@ struct Bench {
   decltype(bench.Pulse<spec::QpPsn>(p.expected_psn_valid_i, p.expected_psn_i, {})) expected_psn =
       bench.Pulse<spec::QpPsn>(p.expected_psn_valid_i, p.expected_psn_i,
                                [this](Cycle now, const auto& psn) { block.OnExpectedPsn(now, psn); });
+  decltype(bench.Pulse<spec::MrBinding>(p.mr_binding_valid_i, p.mr_binding_i, {})) mr_binding =
+      bench.Pulse<spec::MrBinding>(p.mr_binding_valid_i, p.mr_binding_i,
+                                   [this](Cycle now, const auto& binding) { block.OnMrBinding(now, binding); });
 
   // --- Firmware
   void Run(uint64_t cycles) { ASSERT_EQ(bench.Run(cycles), ""); }
@@ -902,6 +905,27 @@ TEST(Csr, EnabledAndEngineStateAreReadable) {
   }
 }
 
+// What memory_check tells, not what firmware writes.
+TEST(Csr, BindingsOfWindowsAreReadable) {
+  Bench bench;
+  for (const uint32_t index : {0u, kConfig.num_mrs - 1}) {
+    spec::TableMr window{.valid = true, .key = 7, .is_window = true, .is_type_2 = true, .pdn = 4, .is_bound = true};
+    bench.WriteEntry(MgmtTable::kMr, index, window);
+    bench.mr_binding.tokens = {
+        {.index = index, .is_bound = true, .bound_to = kConfig.num_mrs - 2, .bound_by = kConfig.num_qps - 1}};
+    bench.Run(2);
+    window.bound_to = kConfig.num_mrs - 2;
+    window.bound_by = kConfig.num_qps - 1;
+    EXPECT_EQ(bench.ReadEntry<spec::TableMr>(MgmtTable::kMr, index), window);
+    EXPECT_EQ(bench.ReadEntry<spec::TableMr>(MgmtTable::kMr, 1), spec::TableMr{});
+    bench.mr_binding.tokens = {{.index = index}};
+    bench.Run(2);
+    window.is_bound = false;
+    window.bound_to = window.bound_by = 0;
+    EXPECT_EQ(bench.ReadEntry<spec::TableMr>(MgmtTable::kMr, index), window);
+  }
+}
+
 TEST(Csr, LoadsGoToTheSelectedHalves) {
   Bench bench;
   for (int loads = 0; loads < 4; ++loads) {
@@ -1074,6 +1098,7 @@ TEST(Csr, AccessesMeetDocumentedLatencies) {
     const Cycle write = kept + (is_fenced ? Csr::kFencedLatency : Csr::kTableLatency);
     Cycle read = Csr::kTableLatency + kept;
     if (info.table == MgmtTable::kVirtqueue) read += 1;  // enabled
+    if (info.table == MgmtTable::kMr) read += 1;         // what a window is bound to
     if (info.table == MgmtTable::kQpContext) read += 4;  // up to expected_psn
     EXPECT_EQ(busy_for(table, 0), kept == 0 ? Csr::kTableErrorLatency : read);
     EXPECT_EQ(busy_for(table, 1), write);
@@ -1145,6 +1170,9 @@ struct RamInfo {
     return static_cast<uint32_t>(model::ContextStore(kConfig).AddressOf(table, index)) + word;
   }
 };
+uint32_t BindingBits() {
+  return 1 + static_cast<uint32_t>(std::bit_width(kConfig.num_mrs - 1) + std::bit_width(kConfig.num_qps - 1));
+}
 std::vector<RamInfo> Rams() {
   std::vector<RamInfo> rams;
   for (const auto& info : kTables) {
@@ -1153,6 +1181,7 @@ std::vector<RamInfo> Rams() {
     rams.push_back({spec::ContextRam::kManagementContext, info.table, entries, info.bytes / 8, 64});
   }
   rams.push_back({spec::ContextRam::kManagementQueueRow, MgmtTable::kVirtqueue, kQueues, 1, 1});
+  rams.push_back({spec::ContextRam::kManagementMrBinding, MgmtTable::kMr, kConfig.num_mrs, 1, BindingBits()});
   rams.push_back({spec::ContextRam::kManagementEngineState, MgmtTable::kQpContext, kConfig.num_qps, 1, 3});
   return rams;
 }
@@ -1186,6 +1215,7 @@ TEST(Csr, BitFlipIsDetectedWhenItsEntryIsRead) {
       ASSERT_TRUE(bench.Table(info.table, index, MgmtTableOperation::kWrite));
       bench.row_write.tokens.push_back({.vq_index = static_cast<uint16_t>(index % kQueues), .enabled = true});
       bench.state_write.tokens.push_back({.qpn = index % kConfig.num_qps, .state = spec::IbQpState::kRts});
+      bench.mr_binding.tokens.push_back({.index = index % kConfig.num_mrs, .is_bound = true});
       bench.Run(20);
       Flip(bench, info.ram, info.IndexOf(index, word), bit);
       word = word == 0 ? info.words - 1 : static_cast<uint32_t>(sim::UniformBelow(bench.random, info.words));
@@ -1210,6 +1240,7 @@ TEST(Csr, BitFlipIsDetectedWhenItsEntryIsRead) {
           bench.Table(info.table, index, bit % 2 != 0 ? MgmtTableOperation::kWrite : MgmtTableOperation::kClear));
       bench.row_write.tokens.push_back({.vq_index = static_cast<uint16_t>(index % kQueues)});
       bench.state_write.tokens.push_back({.qpn = index % kConfig.num_qps});
+      bench.mr_binding.tokens.push_back({.index = index % kConfig.num_mrs});
       bench.Run(20);
       ASSERT_TRUE(bench.Table(info.table, index, MgmtTableOperation::kRead));
       ExpectFatal(bench, false);

@@ -83,6 +83,10 @@ spec::RdmaAckGetDmaMr Bench::GetDmaMr(uint32_t pdn, uint32_t access) {
       .As<spec::RdmaAckGetDmaMr>();
 }
 
+spec::RdmaAckAllocMw Bench::AllocMw(const spec::RdmaCmdAllocMw& request) {
+  return Roce(RdmaCtrlCmd::kAllocMw, BytesOf(request)).As<spec::RdmaAckAllocMw>();
+}
+
 spec::RdmaAckRegUserMr Bench::RegUserMr(const spec::RdmaCmdRegUserMr& request, const std::vector<uint8_t>& pages) {
   auto bytes = BytesOf(request);
   bytes.insert(bytes.end(), pages.begin(), pages.end());

@@ -204,6 +204,17 @@ VIREO_ERROR_TEST(BadMrn) {
   }
   Accepted(RdmaCtrlCmd::kDeregMr, spec::RdmaCmdDeregMr{.mrn = mr.mrn});
   Refused(RdmaError::kBadMrn, RdmaCtrlCmd::kDeregMr, spec::RdmaCmdDeregMr{.mrn = mr.mrn});
+  if (!is_vireo()) return;
+  // A region is no window, and a window no region.
+  const auto region = bench().GetDmaMr(bench().CreatePd());
+  const uint32_t mwn = bench().AllocMw({.pdn = bench().CreatePd(), .mw_type = spec::RdmaMwType::kType1}).mwn;
+  for (uint32_t stranger : {region.mrn, mwn + 1, spec::kNic1.num_mrs, 0x1000000u, 0xffffffffu}) {
+    Refused(RdmaError::kBadMrn, RdmaCtrlCmd::kDeallocMw, spec::RdmaCmdDeallocMw{.mwn = stranger});
+  }
+  Refused(RdmaError::kBadMrn, RdmaCtrlCmd::kDeregMr, spec::RdmaCmdDeregMr{.mrn = mwn});
+  Refused(RdmaError::kBadMrn, RdmaCtrlCmd::kReregMr, spec::RdmaCmdReregMr{.mrn = mwn, .flags = 4});
+  Accepted(RdmaCtrlCmd::kDeallocMw, spec::RdmaCmdDeallocMw{.mwn = mwn});
+  Refused(RdmaError::kBadMrn, RdmaCtrlCmd::kDeallocMw, spec::RdmaCmdDeallocMw{.mwn = mwn});
 }
 
 VIREO_ERROR_TEST(BadAh) {
@@ -281,6 +292,25 @@ VIREO_ERROR_TEST(HandleBusy) {
   Refused(RdmaError::kHandleBusy, RdmaCtrlCmd::kCreateQp, gsi);
   Accepted(RdmaCtrlCmd::kDestroyQp, spec::RdmaCmdDestroyQp{.qpn = spec::kGsiQpn});
   EXPECT_EQ(bench().CreateQp(gsi), spec::kGsiQpn);
+  if (!is_vireo()) return;
+  // A region that a memory window is bound to, and the domain of a window.
+  const uint32_t pdn = bench().CreatePd();
+  const spec::RdmaCmdRegUserMr request{
+      .pdn = pdn, .access_flags = spec::IbAccessFlags::kMwBind, .virt_addr = 0, .length = 4096, .npages = 1};
+  const uint32_t mrn = bench().RegUserMr(request, PageList(0x1000, 1)).mrn;
+  const uint32_t other = bench().RegUserMr(request, PageList(0x2000, 1)).mrn;
+  const uint32_t mwn = bench().AllocMw({.pdn = pdn, .mw_type = spec::RdmaMwType::kType2}).mwn;
+  device().SetBound(mwn, true, mrn, 5);
+  const spec::RdmaCmdReregMr change{.mrn = mrn, .flags = 4, .access_flags = 1};
+  Refused(RdmaError::kHandleBusy, RdmaCtrlCmd::kDeregMr, spec::RdmaCmdDeregMr{.mrn = mrn});
+  Refused(RdmaError::kHandleBusy, RdmaCtrlCmd::kReregMr, change);
+  Accepted(RdmaCtrlCmd::kDeregMr, spec::RdmaCmdDeregMr{.mrn = other});
+  device().SetBound(mwn, false);
+  Accepted(RdmaCtrlCmd::kReregMr, change);
+  Accepted(RdmaCtrlCmd::kDeregMr, spec::RdmaCmdDeregMr{.mrn = mrn});
+  Refused(RdmaError::kHandleBusy, RdmaCtrlCmd::kDestroyPd, spec::RdmaCmdDestroyPd{.pdn = pdn});
+  Accepted(RdmaCtrlCmd::kDeallocMw, spec::RdmaCmdDeallocMw{.mwn = mwn});
+  Accepted(RdmaCtrlCmd::kDestroyPd, spec::RdmaCmdDestroyPd{.pdn = pdn});
 }
 
 // --- Parameters ------------------------------------------------------------------------------------------------------
@@ -317,11 +347,13 @@ VIREO_ERROR_TEST(UnsupportedQpType) {
 VIREO_ERROR_TEST(BadAccessFlags) {
   const uint32_t pdn = bench().CreatePd();
   // 8 is remote_atomic, which needs local_write.
-  for (uint32_t flags : {2u, 6u, 8u, 10u, 12u, 16u, 17u, 0x80000000u, 0xffffffffu}) {
+  for (uint32_t flags : {2u, 6u, 8u, 10u, 12u, 16u, 17u, 32u, 33u, 0x80000000u, 0xffffffffu}) {
     Refused(RdmaError::kBadAccessFlags, RdmaCtrlCmd::kGetDmaMr,
             spec::RdmaCmdGetDmaMr{.pdn = pdn, .access_flags = flags});
+    // 16 is mw_bind, which an invalidatable region does not have.
+    const bool is_bind = is_vireo() && (flags & ~17u) == 0;
     Refused(RdmaError::kBadAccessFlags, RdmaCtrlCmd::kRegUserMr,
-            spec::RdmaCmdRegUserMr{.pdn = pdn, .access_flags = flags});
+            spec::RdmaCmdRegUserMr{.pdn = pdn, .access_flags = flags, .invalidatable = is_bind});
   }
   // No FLUSH of a DMA MR, for persistence of persistent memory only, and in rfc-v2 none.
   for (uint32_t flags : {0x100u, 0x200u, 0x300u, 0x400u}) {
@@ -570,7 +602,7 @@ VIREO_ERROR_TEST(ChangeOfARegion) {
     refuse(RdmaError::kInvalidParameter, [&](auto& r) { r.flags = flags; });
   }
   // Remote write and remote atomic need local write. [IBTA 10.6.3.1]
-  for (uint32_t access : {2u, 8u, 10u, 14u, 16u, 0x100001u}) {
+  for (uint32_t access : {2u, 8u, 10u, 14u, 32u, 0x100001u}) {
     refuse(RdmaError::kBadAccessFlags, [&](auto& r) { r.access_flags = access; });
   }
   refuse(RdmaError::kInvalidLength, [](auto& r) { r.length = 0; });
@@ -710,6 +742,10 @@ VIREO_ERROR_TEST(NoFreeMr) {
   Refused(RdmaError::kNoFreeMr, RdmaCtrlCmd::kRegUserMr, WithPages(request, PageList(0x1000, 200)));
   // An unaligned page has the lower code.
   Refused(RdmaError::kUnalignedPage, RdmaCtrlCmd::kRegUserMr, WithPages(request, PageList(0x1001, 200)));
+  if (is_vireo()) {
+    Refused(RdmaError::kNoFreeMr, RdmaCtrlCmd::kAllocMw,
+            spec::RdmaCmdAllocMw{.pdn = pdn, .mw_type = spec::RdmaMwType::kType1});
+  }
   Accepted(RdmaCtrlCmd::kDeregMr, spec::RdmaCmdDeregMr{.mrn = 63});
   bench().RegUserMr(request, PageList(0x1000, 200));
 }

@@ -58,7 +58,12 @@ inline const std::vector<FieldRow> kFieldRows = {
     {RdmaCtrlCmd::kRegUserMr, "invalidatable", 2, RdmaError::kInvalidParameter},
     {RdmaCtrlCmd::kRegUserMr, "is_pmem", 2, RdmaError::kInvalidParameter},
     {RdmaCtrlCmd::kRegUserMr, "access_flags", 0x200, RdmaError::kBadAccessFlags},
+    {RdmaCtrlCmd::kRegUserMr, "access_flags", 32, RdmaError::kBadAccessFlags},
     {RdmaCtrlCmd::kDeregMr, "mrn", 9, RdmaError::kBadMrn},
+    {RdmaCtrlCmd::kAllocMw, "pdn", 9, RdmaError::kBadPdn},
+    {RdmaCtrlCmd::kAllocMw, "mw_type", 0, RdmaError::kInvalidParameter},
+    {RdmaCtrlCmd::kAllocMw, "mw_type", 3, RdmaError::kInvalidParameter},
+    {RdmaCtrlCmd::kDeallocMw, "mwn", 9, RdmaError::kBadMrn},
     {RdmaCtrlCmd::kCreateQp, "pdn", 9, RdmaError::kBadPdn},
     {RdmaCtrlCmd::kCreateQp, "qp_type", 0, RdmaError::kUnsupportedQpType},
     {RdmaCtrlCmd::kCreateQp, "qp_type", 1, RdmaError::kHandleBusy},
@@ -147,7 +152,7 @@ inline const std::vector<FieldRow> kFieldRows = {
     {RdmaCtrlCmd::kReregMr, "flags", 15, RdmaError::kInvalidParameter},
     {RdmaCtrlCmd::kReregMr, "pdn", 9, RdmaError::kBadPdn},
     {RdmaCtrlCmd::kReregMr, "access_flags", 2, RdmaError::kBadAccessFlags},
-    {RdmaCtrlCmd::kReregMr, "access_flags", 16, RdmaError::kBadAccessFlags},
+    {RdmaCtrlCmd::kReregMr, "access_flags", 32, RdmaError::kBadAccessFlags},
     {RdmaCtrlCmd::kReregMr, "virt_addr", 0x3001, RdmaError::kPageCountMismatch},
     {RdmaCtrlCmd::kReregMr, "virt_addr", ~uint64_t{0}, RdmaError::kInvalidLength},
     {RdmaCtrlCmd::kReregMr, "length", 0, RdmaError::kInvalidLength},
@@ -161,10 +166,10 @@ inline const std::vector<FieldRow> kFieldRows = {
 };
 
 // Objects of the valid requests: PD 0 and 1 with an AH in 0, two CQs, GID 0, an RC QP in INIT, a UD QP in RESET; a GSI
-// QP exists; an unused shared receive queue of 16 receives.
+// QP exists; an unused shared receive queue of 16 receives; a memory window.
 struct FieldHandles {
   uint32_t free_pd = 0, free_cq = 0;  // unused
-  uint32_t rc = 0, ah = 0, mrn = 0, srq = 0;
+  uint32_t rc = 0, ah = 0, mrn = 0, mwn = 0, srq = 0;
   // Valid consecutive requests; the last one for the UD QP.
   spec::RdmaCmdModifyQp to_rtr{}, to_rts{}, ud_to_init{};
 };
@@ -205,6 +210,9 @@ inline std::vector<uint8_t> FieldRequest(const FieldHandles& handles, const Fiel
       bytes.insert(bytes.end(), pages.begin(), pages.end());
       return bytes;
     }
+    case RdmaCtrlCmd::kAllocMw:
+      return Changed(spec::RdmaCmdAllocMw{.mw_type = spec::RdmaMwType::kType2}, field, row.value);
+    case RdmaCtrlCmd::kDeallocMw: return Changed(spec::RdmaCmdDeallocMw{.mwn = handles.mwn}, field, row.value);
     case RdmaCtrlCmd::kDeregMr: return Changed(spec::RdmaCmdDeregMr{.mrn = handles.mrn}, field, row.value);
     case RdmaCtrlCmd::kCreateQp: return Changed(spec::RdmaCmdCreateQp{.qp_type = IbQpType::kRc}, field, row.value);
     case RdmaCtrlCmd::kModifyQp: {

@@ -26,11 +26,12 @@ struct World {
     bench.CreateQp({.pdn = 0, .qp_type = IbQpType::kGsi, .send_cqn = 0, .recv_cqn = 0});
     ah = bench.CreateAh(0);
     mrn = bench.GetDmaMr(1).mrn;
+    mwn = bench.AllocMw({.pdn = 1, .mw_type = spec::RdmaMwType::kType1}).mwn;
     srq = bench.CreateSrq({.pdn = 1, .max_wr = 16});
     bench.Bring(rc, IbQpState::kInit);
   }
   Bench& bench;
-  uint32_t free_pd = 0, free_cq = 0, rc = 0, ud = 0, ah = 0, mrn = 0, srq = 0;
+  uint32_t free_pd = 0, free_cq = 0, rc = 0, ud = 0, ah = 0, mrn = 0, mwn = 0, srq = 0;
 };
 
 class Fields : public FirmwareTest {
@@ -42,6 +43,7 @@ class Fields : public FirmwareTest {
                                   .rc = world.rc,
                                   .ah = world.ah,
                                   .mrn = world.mrn,
+                                  .mwn = world.mwn,
                                   .srq = world.srq,
                                   .to_rtr = world.bench.ToRtr(world.rc),
                                   .to_rts = world.bench.ToRts(world.rc),
@@ -104,6 +106,8 @@ TEST_F(Fields, EveryFieldOfEveryRequestHasARow) {
   NamesOf<spec::RdmaCmdQuerySrq>(RdmaCtrlCmd::kQuerySrq, names);
   NamesOf<spec::RdmaCmdDestroySrq>(RdmaCtrlCmd::kDestroySrq, names);
   NamesOf<spec::RdmaCmdReregMr>(RdmaCtrlCmd::kReregMr, names);
+  NamesOf<spec::RdmaCmdAllocMw>(RdmaCtrlCmd::kAllocMw, names);
+  NamesOf<spec::RdmaCmdDeallocMw>(RdmaCtrlCmd::kDeallocMw, names);
   size_t with_request = 0;
   for (const auto& info : spec::kNetCtrlRoceCommands) with_request += info.request_bytes != 0;
   EXPECT_EQ(names.size(), with_request);
@@ -136,6 +140,7 @@ TEST_F(Fields, ReservedBytesAreIgnored) {
     };
     if (row.command == RdmaCtrlCmd::kRegUserMr) fill(spec::RdmaCmdRegUserMr{});
     if (row.command == RdmaCtrlCmd::kReregMr) fill(spec::RdmaCmdReregMr{});
+    if (row.command == RdmaCtrlCmd::kAllocMw) fill(spec::RdmaCmdAllocMw{});
     if (row.command == RdmaCtrlCmd::kCreateQp) fill(spec::RdmaCmdCreateQp{});
     if (row.command == RdmaCtrlCmd::kModifyQp) fill(spec::RdmaCmdModifyQp{});
     if (row.command == RdmaCtrlCmd::kCreateAh) fill(spec::RdmaCmdCreateAh{});
@@ -146,7 +151,7 @@ TEST_F(Fields, ReservedBytesAreIgnored) {
     request.resize(request.size() + 700, 0xff);  // longer requests are valid
     EXPECT_EQ(bench().Roce(row.command, request).error(), RdmaError::kOk) << spec::ToString(row.command);
   }
-  EXPECT_EQ(done.size(), 21u);
+  EXPECT_EQ(done.size(), 23u);
 }
 
 }  // namespace

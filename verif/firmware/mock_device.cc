@@ -155,6 +155,14 @@ void MockDevice::SetSendOutstanding(uint32_t qpn, uint16_t count) {
   Set(MgmtTable::kQpContext, qpn, context);
 }
 
+void MockDevice::SetBound(uint32_t mwn, bool is_bound, uint32_t mrn, uint32_t qpn) {
+  auto window = Get<spec::TableMr>(MgmtTable::kMr, mwn);
+  window.is_bound = is_bound;
+  window.bound_to = is_bound ? mrn : 0;
+  window.bound_by = is_bound ? qpn : 0;
+  Set(MgmtTable::kMr, mwn, window);
+}
+
 MockDevice::State MockDevice::Snapshot() const {
   State state{tables_, {}};
   for (uint32_t offset : {spec::kMgmtControlRegister, spec::kMgmtInterruptEnableRegister, spec::kMgmtMacLowRegister,
@@ -363,7 +371,7 @@ void MockDevice::DoTable() {
       const auto& entry = found->second;
       std::copy(entry.begin(), entry.end(), table_window_.begin());
       // Of the others neither the rest of firmware's fields nor a second group is read.
-      if (key.first == MgmtTable::kMr || key.first == MgmtTable::kAh) {
+      if (key.first == MgmtTable::kAh) {
         std::fill(table_window_.begin() + static_cast<ptrdiff_t>(kept), table_window_.end(), 0);
       }
       return;
@@ -438,6 +446,18 @@ void MockDevice::WriteByOwner(const TableKey& key, const uint8_t* bytes) {
       entry.armed_solicited = old.armed_solicited || entry.set_solicited;
       entry.failed = old.failed || entry.set_failed;
       entry.set_solicited = entry.set_next_completion = entry.set_failed = false;
+      Set(key.first, index, entry);
+      return;
+    }
+    case MgmtTable::kMr: {
+      if (binds_at_write && index == binds_at_write->mrn) {
+        const LateBind bind = *std::exchange(binds_at_write, std::nullopt);
+        SetBound(bind.mwn, true, bind.mrn);
+      }
+      // A window is unbound.
+      auto entry = spec::TableMr::Decode(bytes);
+      entry.is_bound = false;
+      entry.bound_to = entry.bound_by = 0;
       Set(key.first, index, entry);
       return;
     }

@@ -78,6 +78,13 @@ class MockDevice {
   spec::TableQpContext Qp(uint32_t qpn) const { return Get<spec::TableQpContext>(spec::MgmtTable::kQpContext, qpn); }
   void SetEngineState(uint32_t qpn, spec::IbQpState state);
   void SetSendOutstanding(uint32_t qpn, uint16_t count);
+  // A work request binds a memory window, or ends that.
+  void SetBound(uint32_t mwn, bool is_bound, uint32_t mrn = 0, uint32_t qpn = 0);
+  // A bind of a window that is executed just before the next write of the region's entry.
+  struct LateBind {
+    uint32_t mwn, mrn;
+  };
+  std::optional<LateBind> binds_at_write;
   // Discarded work that outlives the stop of a QP, and the clear of its entry.
   std::optional<uint32_t> has_old_work;
 

@@ -33,6 +33,7 @@ TEST_F(Objects, QueryDeviceReturnsTheLimitsOfTheConfiguration) {
   EXPECT_EQ(device.atomic_write, 1);
   EXPECT_EQ(device.flush, 3);
   EXPECT_EQ(device.invalidation, 1);
+  EXPECT_EQ(device.max_mw, config.num_mrs);
   EXPECT_EQ(device.sq_version, 1);
   EXPECT_EQ(device.page_size_cap, (uint64_t{2} << spec::kRdmaPageShiftMax) - (uint64_t{1} << spec::kRdmaPageShiftMin));
   EXPECT_EQ(device.max_mr_size, uint64_t{config.num_translations} << spec::kRdmaPageShiftMax);
@@ -48,6 +49,7 @@ TEST_F(Objects, RfcV2QueryDeviceHasOnePageSizeAndNoExtensions) {
   EXPECT_EQ(device.atomic_write, 0);
   EXPECT_EQ(device.flush, 0);
   EXPECT_EQ(device.invalidation, 0);
+  EXPECT_EQ(device.max_mw, 0u);
   EXPECT_EQ(device.sq_version, 0);
   EXPECT_EQ(device.max_mr_size, uint64_t{spec::kNic1.num_translations} << spec::kRdmaPageShiftDefault);
 }
@@ -228,6 +230,85 @@ TEST_F(Objects, FlushIsReportedAndAllowedByABuildThatHasItOnly) {
     modify.qp_access_flags = Access::kFlushGlobal;
     EXPECT_EQ(bench().Roce(RdmaCtrlCmd::kModifyQp, BytesOf(modify)).ok(), has);
   }
+}
+
+TEST_F(Objects, MemoryWindowsAreReportedAndAllowedByABuildThatHasThemOnly) {
+  spec::Config without = spec::kNic1;
+  without.memory_windows = 0;
+  for (const BenchOptions& options :
+       {BenchOptions{}, BenchOptions{.config = &without}, BenchOptions{.profile = spec::Profile::kRfcV2}}) {
+    Use(options);
+    const bool has = options.config != &without && options.profile != spec::Profile::kRfcV2;
+    EXPECT_EQ(bench().Roce(RdmaCtrlCmd::kQueryDevice).As<spec::RdmaAckQueryDevice>().max_mw,
+              has ? spec::kNic1.num_mrs : 0);
+    const uint32_t pdn = bench().CreatePd();
+    EXPECT_EQ(
+        bench()
+            .Roce(RdmaCtrlCmd::kAllocMw, BytesOf(spec::RdmaCmdAllocMw{.pdn = pdn, .mw_type = spec::RdmaMwType::kType1}))
+            .ok(),
+        has);
+    const auto allows = [&](spec::RdmaCmdRegUserMr request) {
+      request.pdn = pdn;
+      request.virt_addr = 0x3000;
+      request.length = 4096;
+      request.npages = 1;
+      auto bytes = BytesOf(request);
+      const auto pages = PageList(0x8000, 1);
+      bytes.insert(bytes.end(), pages.begin(), pages.end());
+      return bench().Roce(RdmaCtrlCmd::kRegUserMr, bytes).ok();
+    };
+    EXPECT_EQ(allows({.access_flags = Access::kMwBind}), has);
+    EXPECT_FALSE(allows({.access_flags = Access::kZeroBased}));
+    EXPECT_FALSE(allows({.access_flags = Access::kMwBind, .invalidatable = 1}));
+    const spec::RdmaCmdGetDmaMr all{.pdn = pdn, .access_flags = Access::kMwBind};
+    EXPECT_FALSE(bench().Roce(RdmaCtrlCmd::kGetDmaMr, BytesOf(all)).ok());
+  }
+}
+
+// The entry of a window, and what ends its binds.
+TEST_F(Objects, MemoryWindowHasItsTypeAndIsUnboundWithItsQueuePair) {
+  const uint32_t pdn = bench().CreatePd();
+  const uint32_t qpn = bench().CreateQp(spec::IbQpType::kRc);
+  const auto one = bench().AllocMw({.pdn = pdn, .mw_type = spec::RdmaMwType::kType1});
+  const auto two = bench().AllocMw({.pdn = pdn, .mw_type = spec::RdmaMwType::kType2});
+  const auto entry = [&](uint32_t mwn) { return device().Get<spec::TableMr>(MgmtTable::kMr, mwn); };
+  EXPECT_EQ(entry(one.mwn), (spec::TableMr{.valid = true,
+                                           .key = spec::RdmaKey::FromWord(one.rkey).key,
+                                           .is_window = true,
+                                           .pdn = static_cast<uint16_t>(pdn)}));
+  EXPECT_EQ(entry(two.mwn), (spec::TableMr{.valid = true,
+                                           .key = spec::RdmaKey::FromWord(two.rkey).key,
+                                           .is_window = true,
+                                           .is_type_2 = true,
+                                           .pdn = static_cast<uint16_t>(pdn)}));
+  EXPECT_EQ(spec::RdmaKey::FromWord(two.rkey).index, two.mwn);
+  const auto other = bench().AllocMw({.pdn = pdn, .mw_type = spec::RdmaMwType::kType2});
+  device().SetBound(one.mwn, true, 9, qpn);
+  device().SetBound(two.mwn, true, 9, qpn);
+  device().SetBound(other.mwn, true, 9, qpn + 1);
+  ASSERT_TRUE(bench().Roce(RdmaCtrlCmd::kDestroyQp, BytesOf(spec::RdmaCmdDestroyQp{.qpn = qpn})).ok());
+  EXPECT_TRUE(entry(one.mwn).is_bound) << "it is its domain's";
+  EXPECT_FALSE(entry(two.mwn).is_bound);
+  EXPECT_TRUE(entry(two.mwn).valid && entry(two.mwn).is_window);
+  EXPECT_TRUE(entry(other.mwn).is_bound);
+  ASSERT_TRUE(bench().Roce(RdmaCtrlCmd::kDeallocMw, BytesOf(spec::RdmaCmdDeallocMw{.mwn = one.mwn})).ok());
+  EXPECT_EQ(entry(one.mwn), spec::TableMr{});
+}
+
+// A bind on its way when the command looked: the region's right is back.
+TEST_F(Objects, RegionThatAWindowIsBoundToMeanwhileStays) {
+  const uint32_t pdn = bench().CreatePd();
+  const spec::RdmaCmdRegUserMr request{
+      .pdn = pdn, .access_flags = Access::kMwBind, .virt_addr = 0x3000, .length = 4096, .npages = 1};
+  const uint32_t mrn = bench().RegUserMr(request, PageList(0x8000, 1)).mrn;
+  const uint32_t mwn = bench().AllocMw({.pdn = pdn, .mw_type = spec::RdmaMwType::kType2}).mwn;
+  const auto before = device().Get<spec::TableMr>(MgmtTable::kMr, mrn);
+  device().binds_at_write = MockDevice::LateBind{.mwn = mwn, .mrn = mrn};
+  EXPECT_EQ(bench().Roce(RdmaCtrlCmd::kDeregMr, BytesOf(spec::RdmaCmdDeregMr{.mrn = mrn})).error(),
+            RdmaError::kHandleBusy);
+  EXPECT_EQ(device().Get<spec::TableMr>(MgmtTable::kMr, mrn), before);
+  device().SetBound(mwn, false);
+  EXPECT_TRUE(bench().Roce(RdmaCtrlCmd::kDeregMr, BytesOf(spec::RdmaCmdDeregMr{.mrn = mrn})).ok());
 }
 
 // The rights follow the memory: of a region that moves to other memory, what it was allowed counts, too.

@@ -95,6 +95,16 @@ class Stream {
       twin_.Restart();
       return;
     }
+    if (Chance(6) && !reference_.mws.empty() && !reference_.mrs.empty()) {
+      // A work request binds a window, or ends that.
+      auto& [mwn, mw] = *std::next(reference_.mws.begin(), Below(reference_.mws.size()));
+      const auto& [mrn, mr] = *std::next(reference_.mrs.begin(), Below(reference_.mrs.size()));
+      const bool binds = !mw.bound_to.has_value() && mr.may_bind && mr.pdn == mw.pdn;
+      mw.bound_to = binds ? std::optional(mrn) : std::nullopt;
+      mw.bound_by = binds ? Below(spec::kNic1.num_qps) : 0;
+      for (Bench* bench : {&bench_, &twin_}) bench->device.SetBound(mwn, binds, mrn, mw.bound_by);
+      return;
+    }
     if (Chance(12) && !reference_.qps.empty()) {
       const uint32_t qpn = Pick(reference_.qps);
       const auto found = reference_.qps.find(qpn);
@@ -179,7 +189,9 @@ class Stream {
     const uint8_t shift = Chance(6) ? static_cast<uint8_t>(Below(34)) : uint8_t{0};
     const unsigned used_shift = is_vireo() && shift != 0 ? shift : 12;
     spec::RdmaCmdRegUserMr request{.pdn = Pick(reference_.pds),
-                                   .access_flags = Chance(30) ? Below(32) : Below(8) * 2 + 1,
+                                   .access_flags = Chance(30)                ? Below(64)
+                                                   : is_vireo() && Chance(2) ? Below(8) * 2 + 17
+                                                                             : Below(8) * 2 + 1,
                                    .npages = pages,
                                    .page_shift = shift,
                                    .invalidatable = static_cast<uint8_t>(Chance(4) ? 1 : 0),
@@ -229,7 +241,14 @@ class Stream {
         return BytesOf(spec::RdmaCmdGetDmaMr{.pdn = Pick(reference_.pds), .access_flags = Below(17)});
       case RdmaCtrlCmd::kRegUserMr: return Region();
       case RdmaCtrlCmd::kReregMr: return RegionChange();
-      case RdmaCtrlCmd::kDeregMr: return BytesOf(spec::RdmaCmdDeregMr{.mrn = Pick(reference_.mrs)});
+      case RdmaCtrlCmd::kDeregMr:
+        return BytesOf(spec::RdmaCmdDeregMr{.mrn = Chance(20) ? Pick(reference_.mws) : Pick(reference_.mrs)});
+      case RdmaCtrlCmd::kAllocMw:
+        return BytesOf(spec::RdmaCmdAllocMw{
+            .pdn = Pick(reference_.pds),
+            .mw_type = spec::RdmaMwType{static_cast<uint8_t>(Chance(10) ? Below(4) : 1 + Below(2))}});
+      case RdmaCtrlCmd::kDeallocMw:
+        return BytesOf(spec::RdmaCmdDeallocMw{.mwn = Chance(20) ? Pick(reference_.mrs) : Pick(reference_.mws)});
       case RdmaCtrlCmd::kCreateQp:
         return BytesOf(
             spec::RdmaCmdCreateQp{.pdn = Pick(reference_.pds),
@@ -292,12 +311,12 @@ class Stream {
   void Command() {
     // More creations than destructions, so that tables fill; the ratio is reversed occasionally.
     if (Chance(400)) grows_ = !grows_;
-    RdmaCtrlCmd command{static_cast<uint8_t>(Below(Chance(100) ? 256 : 24))};
+    RdmaCtrlCmd command{static_cast<uint8_t>(Below(Chance(100) ? 256 : 26))};
     if (Chance(3)) command = RdmaCtrlCmd::kModifyQp;
     const bool ends = command == RdmaCtrlCmd::kDestroyCq || command == RdmaCtrlCmd::kDestroyPd ||
                       command == RdmaCtrlCmd::kDeregMr || command == RdmaCtrlCmd::kDestroyQp ||
                       command == RdmaCtrlCmd::kDestroyAh || command == RdmaCtrlCmd::kDelGid ||
-                      command == RdmaCtrlCmd::kDestroySrq;
+                      command == RdmaCtrlCmd::kDestroySrq || command == RdmaCtrlCmd::kDeallocMw;
     if (grows_ && ends && !Chance(6)) return;
     auto request = Request(command);
     if (Chance(100)) request.resize(Below(request.size() + 20));

@@ -137,6 +137,7 @@ void Reference::CheckRegion(const spec::RdmaCmdRegUserMr& request, const uint8_t
 void Reference::CheckChange(const spec::RdmaCmdReregMr& request, const uint8_t* pages, Codes& codes) const {
   if ((request.flags & 2) != 0 && !pds.contains(request.pdn)) codes.insert(RdmaError::kBadPdn);
   if (!mrs.contains(request.mrn)) codes.insert(RdmaError::kBadMrn);
+  if (IsBound(request.mrn)) codes.insert(RdmaError::kHandleBusy);
   if (request.flags < 1 || request.flags > 7) codes.insert(RdmaError::kInvalidParameter);
   if ((request.flags & 4) != 0) CheckAccess(request.access_flags, codes);
   if ((request.flags & 1) != 0 && request.is_pmem > 1) codes.insert(RdmaError::kInvalidParameter);
@@ -144,6 +145,10 @@ void Reference::CheckChange(const spec::RdmaCmdReregMr& request, const uint8_t* 
     const bool moves = (request.flags & 1) != 0;
     CheckFlush(!moves && found->second.is_dma, moves ? request.is_pmem != 0 : found->second.is_pmem,
                (request.flags & 4) != 0 ? request.access_flags : found->second.flushes, codes);
+    const bool may_bind = (request.flags & 4) != 0 ? (request.access_flags & 16) != 0 : found->second.may_bind;
+    if (may_bind && (found->second.invalidatable || (!moves && found->second.is_dma))) {
+      codes.insert(RdmaError::kBadAccessFlags);
+    }
   }
   if ((request.flags & 1) == 0) return;
   CheckRegion({.virt_addr = request.virt_addr,
@@ -154,12 +159,18 @@ void Reference::CheckChange(const spec::RdmaCmdReregMr& request, const uint8_t* 
 }
 
 void Reference::CheckAccess(uint32_t flags, Codes& codes) const {
-  if ((flags & ~Rights()) != 0 || ((flags & 10) != 0 && (flags & 1) == 0)) codes.insert(RdmaError::kBadAccessFlags);
+  // Only a region may have windows.
+  if ((flags & ~(Rights() | (is_vireo_ ? 16 : 0))) != 0 || ((flags & 10) != 0 && (flags & 1) == 0))
+    codes.insert(RdmaError::kBadAccessFlags);
 }
 
 // No FLUSH of a DMA MR; for persistence only of persistent memory.
 void Reference::CheckFlush(bool is_dma, bool is_pmem, uint32_t flags, Codes& codes) {
   if (is_dma ? (flags & 0x300) != 0 : !is_pmem && (flags & 0x200) != 0) codes.insert(RdmaError::kBadAccessFlags);
+}
+
+bool Reference::IsBound(uint32_t mrn) const {
+  return std::ranges::any_of(mws, [&](const auto& entry) { return entry.second.bound_to == mrn; });
 }
 
 void Reference::CheckModify(const spec::RdmaCmdModifyQp& request, Codes& codes) const {
@@ -207,7 +218,7 @@ void Reference::CheckModify(const spec::RdmaCmdModifyQp& request, Codes& codes) 
 RdmaError Reference::Expect(RdmaCtrlCmd command, const std::vector<uint8_t>& bytes, uint32_t writable) const {
   Codes codes;
   const unsigned number = static_cast<unsigned>(command);
-  if (number > (is_vireo_ ? 23u : 17u)) return RdmaError::kUnsupportedCommand;
+  if (number > (is_vireo_ ? 25u : 17u)) return RdmaError::kUnsupportedCommand;
   const auto& info = spec::kNetCtrlRoceCommands[number];
   if (bytes.size() < info.request_bytes) return RdmaError::kRequestTooShort;
   if (command == RdmaCtrlCmd::kRegUserMr &&
@@ -252,6 +263,7 @@ RdmaError Reference::Expect(RdmaCtrlCmd command, const std::vector<uint8_t>& byt
       bool busy = false;
       for (const auto& [qpn, qp] : qps) busy = busy || qp.pdn == r.pdn;
       for (const auto& [mrn, mr] : mrs) busy = busy || mr.pdn == r.pdn;
+      for (const auto& [mwn, mw] : mws) busy = busy || mw.pdn == r.pdn;
       for (const auto& [ah, pdn] : ahs) busy = busy || pdn == r.pdn;
       for (const auto& [srqn, srq] : srqs) busy = busy || srq.pdn == r.pdn;
       if (busy) codes.insert(RdmaError::kHandleBusy);
@@ -262,15 +274,17 @@ RdmaError Reference::Expect(RdmaCtrlCmd command, const std::vector<uint8_t>& byt
       no_pd(r.pdn);
       CheckAccess(r.access_flags, codes);
       CheckFlush(true, false, r.access_flags, codes);
-      if (mrs.size() == config_.num_mrs) codes.insert(RdmaError::kNoFreeMr);
+      if ((r.access_flags & 16) != 0) codes.insert(RdmaError::kBadAccessFlags);
+      if (mrs.size() + mws.size() == config_.num_mrs) codes.insert(RdmaError::kNoFreeMr);
       break;
     }
     case RdmaCtrlCmd::kRegUserMr: {
       const auto r = Decode<spec::RdmaCmdRegUserMr>(bytes);
       no_pd(r.pdn);
       CheckAccess(r.access_flags, codes);
-      if (mrs.size() == config_.num_mrs) codes.insert(RdmaError::kNoFreeMr);
+      if (mrs.size() + mws.size() == config_.num_mrs) codes.insert(RdmaError::kNoFreeMr);
       CheckFlush(false, r.is_pmem != 0, r.access_flags, codes);
+      if ((r.access_flags & 16) != 0 && r.invalidatable != 0) codes.insert(RdmaError::kBadAccessFlags);
       if (is_vireo_ && r.is_pmem > config_.flush) codes.insert(RdmaError::kInvalidParameter);
       if (is_vireo_ && r.invalidatable > config_.invalidation) codes.insert(RdmaError::kInvalidParameter);
       CheckRegion(r, bytes.data() + info.request_bytes, codes);
@@ -279,8 +293,22 @@ RdmaError Reference::Expect(RdmaCtrlCmd command, const std::vector<uint8_t>& byt
     case RdmaCtrlCmd::kReregMr:
       CheckChange(Decode<spec::RdmaCmdReregMr>(bytes), bytes.data() + info.request_bytes, codes);
       break;
-    case RdmaCtrlCmd::kDeregMr:
-      if (!mrs.contains(Decode<spec::RdmaCmdDeregMr>(bytes).mrn)) codes.insert(RdmaError::kBadMrn);
+    case RdmaCtrlCmd::kDeregMr: {
+      const uint32_t mrn = Decode<spec::RdmaCmdDeregMr>(bytes).mrn;
+      if (!mrs.contains(mrn)) codes.insert(RdmaError::kBadMrn);
+      if (IsBound(mrn)) codes.insert(RdmaError::kHandleBusy);
+      break;
+    }
+    case RdmaCtrlCmd::kAllocMw: {
+      const auto r = Decode<spec::RdmaCmdAllocMw>(bytes);
+      no_pd(r.pdn);
+      const auto type = static_cast<unsigned>(r.mw_type);
+      if (type < 1 || type > 2) codes.insert(RdmaError::kInvalidParameter);
+      if (mrs.size() + mws.size() == config_.num_mrs) codes.insert(RdmaError::kNoFreeMr);
+      break;
+    }
+    case RdmaCtrlCmd::kDeallocMw:
+      if (!mws.contains(Decode<spec::RdmaCmdDeallocMw>(bytes).mwn)) codes.insert(RdmaError::kBadMrn);
       break;
     case RdmaCtrlCmd::kCreateQp: {
       const auto r = Decode<spec::RdmaCmdCreateQp>(bytes);
@@ -450,6 +478,7 @@ std::string Reference::Accept(RdmaCtrlCmd command, const std::vector<uint8_t>& b
       const auto ack = Decode<spec::RdmaAckRegUserMr>(response);
       Mr mr{.pdn = Decode<spec::RdmaCmdDestroyPd>(bytes).pdn, .key = ack.rkey};  // the first fields of both
       mr.flushes = Decode<spec::RdmaCmdGetDmaMr>(bytes).access_flags & 0x300;
+      mr.may_bind = (Decode<spec::RdmaCmdGetDmaMr>(bytes).access_flags & 16) != 0;
       mr.is_dma = command == RdmaCtrlCmd::kGetDmaMr;
       if (command == RdmaCtrlCmd::kRegUserMr) {
         mr.npages = Decode<spec::RdmaCmdRegUserMr>(bytes).npages;
@@ -461,6 +490,7 @@ std::string Reference::Accept(RdmaCtrlCmd command, const std::vector<uint8_t>& b
       for (const auto& [mrn, other] : mrs) {
         if (other.key == mr.key) return "a key that is in use";
       }
+      if (mws.contains(ack.mrn)) return "the number of a window";
       if (ack.mrn >= config_.num_mrs || !mrs.emplace(ack.mrn, mr).second) return "a region that exists";
       break;
     }
@@ -474,6 +504,7 @@ std::string Reference::Accept(RdmaCtrlCmd command, const std::vector<uint8_t>& b
       mr.key = ack.rkey;
       if ((r.flags & 2) != 0) mr.pdn = r.pdn;
       if ((r.flags & 4) != 0) mr.flushes = r.access_flags & 0x300;
+      if ((r.flags & 4) != 0) mr.may_bind = (r.access_flags & 16) != 0;
       if ((r.flags & 1) != 0) {
         mr.is_dma = false;
         mr.is_pmem = r.is_pmem != 0;
@@ -491,6 +522,16 @@ std::string Reference::Accept(RdmaCtrlCmd command, const std::vector<uint8_t>& b
       mrs.erase(mr);
       break;
     }
+    case RdmaCtrlCmd::kAllocMw: {
+      const auto r = Decode<spec::RdmaCmdAllocMw>(bytes);
+      const auto ack = Decode<spec::RdmaAckAllocMw>(response);
+      if (ack.rkey >> 8 != ack.mwn) return "a key of another number";
+      if (ack.mwn >= config_.num_mrs || mrs.contains(ack.mwn)) return "the number of a region";
+      const Mw mw{.pdn = r.pdn, .key = ack.rkey, .is_type_2 = r.mw_type == spec::RdmaMwType::kType2};
+      if (!mws.emplace(ack.mwn, mw).second) return "a window that exists";
+      break;
+    }
+    case RdmaCtrlCmd::kDeallocMw: mws.erase(Decode<spec::RdmaCmdDeallocMw>(bytes).mwn); break;
     case RdmaCtrlCmd::kCreateQp: {
       const auto r = Decode<spec::RdmaCmdCreateQp>(bytes);
       const uint32_t qpn = Decode<spec::RdmaAckCreateQp>(response).qpn;
@@ -529,6 +570,9 @@ std::string Reference::Accept(RdmaCtrlCmd command, const std::vector<uint8_t>& b
     case RdmaCtrlCmd::kDestroyQp: {
       const uint32_t qpn = Decode<spec::RdmaCmdDestroyQp>(bytes).qpn;
       qps.erase(qpn);
+      for (auto& [mwn, mw] : mws) {
+        if (mw.is_type_2 && mw.bound_by == qpn) mw.bound_to.reset();
+      }
       StopQueue(SendQueue(qpn));
       StopQueue(ReceiveQueue(qpn));
       break;

@@ -61,6 +61,13 @@ class Reference {
     uint32_t pdn = 0, key = 0, first = 0, npages = 0;
     bool invalidatable = false, is_dma = false, is_pmem = false;
     uint32_t flushes = 0;  // rights to FLUSH: 0x100, 0x200
+    bool may_bind = false;
+  };
+  struct Mw {
+    uint32_t pdn = 0, key = 0;
+    bool is_type_2 = false;
+    std::optional<uint32_t> bound_to = {};
+    uint32_t bound_by = 0;
   };
   struct Gid {
     std::array<uint8_t, 16> bytes{};
@@ -76,6 +83,7 @@ class Reference {
   };
   std::map<uint32_t, Srq> srqs;
   std::map<uint32_t, Mr> mrs;
+  std::map<uint32_t, Mw> mws;        // with numbers of the same kind
   std::map<uint32_t, uint32_t> ahs;  // PD by number
   std::map<uint32_t, Gid> gids;
   std::map<uint32_t, ReferenceQueue> queues;
@@ -88,6 +96,7 @@ class Reference {
   static void CheckFlush(bool is_dma, bool is_pmem, uint32_t flags, Codes& codes);
   void CheckRegion(const spec::RdmaCmdRegUserMr& request, const uint8_t* pages, Codes& codes) const;
   void CheckChange(const spec::RdmaCmdReregMr& request, const uint8_t* pages, Codes& codes) const;
+  bool IsBound(uint32_t mrn) const;
   bool IsReady(uint32_t queue) const;
   uint32_t FindPages(uint32_t count) const;
   void StopQueue(uint32_t index);

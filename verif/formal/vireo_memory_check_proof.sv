@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What vireo_memory_check allows lies within the region, for any key, address, length and table contents: bound to the
-// block, it samples the check and the region's row in the first cycle of the pipeline, follows them, and compares with
+// What vireo_memory_check allows lies within the region or window, for any key, address, length and table contents: bound to
+// the block, it samples the check and the region's row in the first cycle of the pipeline, follows them, and compares with
 // the answer by the definition in whole numbers [IBTA vol. 1, 10.6.3]. vireo_table's proof covers that the row is the
-// key's. Firmware writes page sizes of spec/ only; that is assumed, and that the check is no invalidate, which grants nothing.
+// key's. Firmware writes page sizes of spec/ only; that is assumed, and that the check is no invalidate
+// and no bind, which grant nothing.
 module vireo_memory_check_proof
   import vireo_spec_pkg::*;
 #(
   parameter int unsigned NumMrs = 2,
+  parameter int unsigned QpBits = 4,
   parameter int unsigned PageBits = 2
 ) (
   input logic                clk_i,
@@ -16,6 +18,9 @@ module vireo_memory_check_proof
   input memory_check_t       check_i,
   input logic                row_valid_bit_i,
   input logic                row_dma_i,
+  input logic [3:0]          row_window_i,       // is_window, is_type_2, bound, zero_based
+  input logic [QpBits-1:0]   row_bound_by_i,
+  input logic                second_i,           // of a bind
   input logic [63:0]         row_virt_addr_i,
   input logic [63:0]         row_length_i,
   input logic [15:0]         row_pdn_i,
@@ -38,6 +43,11 @@ module vireo_memory_check_proof
     memory_check_t check;
     logic valid;
     logic dma;
+    logic is_window;
+    logic is_type_2;
+    logic bound;
+    logic zero_based;
+    logic [QpBits-1:0] bound_by;
     logic [63:0] virt_addr;
     logic [63:0] length;
     logic [15:0] pdn;
@@ -52,9 +62,12 @@ module vireo_memory_check_proof
   vireo_formal_reset u_reset (.clk_i, .rst_ni);
 
   always_comb begin
-    seen = '{check: check_i, valid: row_valid_bit_i, dma: row_dma_i, virt_addr: row_virt_addr_i, length: row_length_i,
-             pdn: row_pdn_i, key: row_key_i, rights: row_rights_i, page_shift: 6'(row_page_shift_i), first: row_first_i};
-    accesses: assume (!row_valid_i || !check_i.invalidate);
+    seen = '{check: check_i, valid: row_valid_bit_i, dma: row_dma_i, is_window: row_window_i[3],
+             is_type_2: row_window_i[2], bound: row_window_i[1], zero_based: row_window_i[0], bound_by: row_bound_by_i,
+             virt_addr: row_virt_addr_i, length: row_length_i, pdn: row_pdn_i, key: row_key_i, rights: row_rights_i, page_shift: 6'(row_page_shift_i), first: row_first_i};
+    accesses: assume (!second_i && (!row_valid_i || (!check_i.invalidate && !check_i.binds && check_i.bytes_high == '0)));
+    // Firmware writes only regions `dma`, and binds only windows that begin at 0.
+    rows: assume (!row_valid_i || !row_dma_i || !row_window_i[0]);
     page_sizes: assume (!row_valid_i || (row_page_shift_i >= 32'(RdmaPageShiftMin) && row_page_shift_i <= 32'(RdmaPageShiftMax)));
   end
 
@@ -67,25 +80,33 @@ module vireo_memory_check_proof
   logic [65:0] begins, ends, region_begins, region_ends;
   logic contained, rights, key_fits, pd_fits;
   rdma_key_t key;
-  logic [63:0] address, page_address, page_mask, page_low, region_page;
+  logic [63:0] address, page_address, page_mask, page_mask2, page_low, region_page;
+  logic by_peer;
   logic ok;
 
   always_comb begin
     key = unpack_rdma_key(place_q.check.key);
-    address = place_q.check.whole ? (place_q.dma ? '0 : place_q.virt_addr) : place_q.check.address;
-    page_address = page_q.check.whole ? page_q.virt_addr : page_q.check.address;
+    address = place_q.check.whole ? (place_q.dma || place_q.zero_based ? '0 : place_q.virt_addr) : place_q.check.address;
+    page_mask2 = (64'd1 << page_q.page_shift) - 64'd1;
+    page_address = page_q.check.whole ? (page_q.zero_based ? '0 : page_q.virt_addr) : page_q.check.address;
     begins = 66'(address);
     ends = begins + 66'(place_q.check.bytes);
-    region_begins = place_q.dma ? '0 : 66'(place_q.virt_addr);
+    region_begins = place_q.dma || place_q.zero_based ? '0 : 66'(place_q.virt_addr);
     region_ends = place_q.dma ? 66'h1_0000_0000_0000_0000 : region_begins + 66'(place_q.length);
     contained = begins >= region_begins && ends <= region_ends;
-    key_fits = place_q.valid && place_q.key == place_q.check.key[7:0] && 32'(key.index) < NumMrs;
-    pd_fits = place_q.pdn == place_q.check.pdn;
+    by_peer = {place_q.check.flush_persistent, place_q.check.flush_global, place_q.check.remote_atomic, place_q.check.remote_read,
+               place_q.check.remote_write} != '0;
+    key_fits = place_q.valid && place_q.key == place_q.check.key[7:0] && 32'(key.index) < NumMrs
+            && (!place_q.is_window || (place_q.bound && by_peer));
+    pd_fits = place_q.pdn == place_q.check.pdn
+           && (!place_q.is_window || !place_q.is_type_2 || place_q.bound_by == place_q.check.qpn[QpBits-1:0]);
     rights = (place_q.rights | ~{place_q.check.flush_persistent, place_q.check.flush_global, place_q.check.remote_atomic, place_q.check.remote_read, place_q.check.remote_write,
                                  place_q.check.local_write}) == '1;
     page_mask = (64'd1 << place_q.page_shift) - 64'd1;
-    page_low = address & page_mask;
+    // The first byte of one that begins at 0 is where it was bound to.
+    page_low = (place_q.zero_based ? address + (place_q.virt_addr & page_mask) : address) & page_mask;
     region_page = (page_address >> page_q.page_shift) - (page_q.virt_addr >> page_q.page_shift);
+    if (page_q.zero_based) region_page = (page_address + (page_q.virt_addr & page_mask2)) >> page_q.page_shift;
     ok = rst_ni && place_valid_i && status_i == MemoryStatusOk;
 
     within_region: assert (!ok || contained);
@@ -103,8 +124,9 @@ module vireo_memory_check_proof
 
 endmodule
 
-bind vireo_memory_check vireo_memory_check_proof #(.NumMrs(NumMrs), .PageBits(PageBits)) u_proof (
+bind vireo_memory_check vireo_memory_check_proof #(.NumMrs(NumMrs), .QpBits(QpBits), .PageBits(PageBits)) u_proof (
   .clk_i, .rst_ni, .row_valid_i(row_valid_q), .check_i(check_q), .row_valid_bit_i(row.valid), .row_dma_i(row.dma),
+  .row_window_i({row.is_window, row.is_type_2, row.bound, row.zero_based}), .row_bound_by_i(row.bound_by), .second_i(second_q),
   .row_virt_addr_i(row.virt_addr), .row_length_i(row.length), .row_pdn_i(row.pdn), .row_key_i(row.key),
   .row_rights_i({row.flush_persistent, row.flush_global, row.remote_atomic, row.remote_read, row.remote_write, row.local_write}),
   .row_page_shift_i(32'(row.page_shift)),

@@ -46,7 +46,7 @@ struct Bit {
   operator bool() const { return (port >> index & 1) != 0; }  // NOLINT(google-explicit-constructor): as a port is
 };
 
-using CheckPort = EData[5];
+using CheckPort = EData[(spec::MemoryCheck::kBits + 31) / 32];
 using PlacePort = EData[5];
 using Top = Vmemory_check_16;
 using Rtl = RtlTop<Top>;
@@ -120,6 +120,37 @@ Place WithoutGrant(Place place) {
   place.grant = {};
   return place;
 }
+
+// Compares the pulses that tell what windows are bound to.
+class Bindings final : public BenchStream {
+ public:
+  Bindings(Top& top, model::MemoryCheck& block) : top_(top) {
+    block.on_binding = [this](Cycle at, const spec::MrBinding& binding) { expected_.emplace_back(at, binding); };
+  }
+  void Begin(Cycle) override {
+    is_pulse_ = top_.binding_valid_o != 0;
+    if (is_pulse_) seen_ = TokenFrom<spec::MrBinding>(BytesOf(std::as_const(top_.binding_o)));
+  }
+  void End(Cycle cycle) override {
+    const bool is_due = !expected_.empty() && expected_.front().first <= cycle;
+    if (is_pulse_ != is_due || (is_due && (expected_.front() != std::pair(cycle, seen_)))) {
+      difference = "binding: cycle " + std::to_string(cycle) +
+                   (is_pulse_ ? ": RTL " + TokenText(seen_) : ": RTL none") +
+                   (is_due ? ", model " + TokenText(expected_.front().second) : ", model none");
+    }
+    if (is_due) expected_.pop_front();
+    count += is_pulse_ && seen_.is_bound;
+  }
+  bool IsEmpty() const override { return expected_.empty(); }
+
+  uint64_t count = 0;  // of binds
+
+ private:
+  Top& top_;
+  std::deque<std::pair<Cycle, spec::MrBinding>> expected_;
+  bool is_pulse_ = false;
+  spec::MrBinding seen_;
+};
 
 // Users of the answers: an access ends some time after its answer was taken. Compares fence_o.
 class Accesses final : public BenchStream {
@@ -212,6 +243,7 @@ struct Bench {
     bench.AddOther(checks);
     bench.AddOther(contexts);
     bench.AddOther(accesses);
+    bench.AddOther(bindings);
   }
 
   template <typename Row>
@@ -242,6 +274,7 @@ struct Bench {
   ContextBench<Top, model::MemoryCheck> contexts{p, block};
   Watch watch{p, block, places};
   Accesses accesses{p, block, sinks, random};
+  Bindings bindings{p, block};
   BlockBench<Top> bench;
   std::vector<InStream<Check, Bit, Bit, CheckPort>*> in;
   std::vector<OutStream<Place, Bit, Bit, PlacePort>*> out;
@@ -292,7 +325,9 @@ struct Tables {
 
   Check RandomCheck(std::mt19937_64& random) const {
     Check check{};
-    const size_t index = random() % mrs.size();
+    size_t index;
+    do index = random() % mrs.size();
+    while (mrs[index].is_window);
     const spec::TableMr& mr = mrs[index];
     check.key = static_cast<uint32_t>(random() % 32 == 0 ? random() : index << 8 | mr.key);
     if (random() % 32 == 0) check.key ^= 1u << random() % 16;
@@ -608,6 +643,374 @@ TEST(MemoryCheck, InvalidateEndsTheRegionForTheNextCheck) {
     EXPECT_EQ(b.Ask(invalidate), (Place{.status = MemoryStatus::kRights}));
     EXPECT_EQ(b.Ask(kCheck).status, MemoryStatus::kOk);
   }
+}
+
+// A window, and a bind of it to bytes 0x100 to 0x13ff of kRegion.
+constexpr spec::TableMr kWindow{.valid = true, .key = 1, .is_window = true, .is_type_2 = true, .pdn = 3};
+constexpr uint32_t kWindowIndex = 4, kQpn = 5;
+constexpr spec::TableMr Bindable(spec::TableMr region = kRegion) {
+  region.mw_bind = true;
+  return region;
+}
+constexpr Check kBind{.key = kWindowIndex << 8 | 0x77,
+                      .pdn = 3,
+                      .remote_write = true,
+                      .address = kRegion.virt_addr + 0x100,
+                      .bytes = 0x1200,
+                      .qpn = kQpn,
+                      .binds = true,
+                      .lkey = kKey};
+// Of the window's first bytes, by the peer.
+constexpr Check kWindowCheck{
+    .key = kBind.key, .pdn = 3, .remote_write = true, .address = kBind.address, .bytes = 16, .qpn = kQpn};
+
+struct WindowBench : DirectedBench {
+  explicit WindowBench(const spec::TableMr& window = kWindow) {
+    bench.Write(kIndex, Bindable());
+    bench.Write(kWindowIndex, window);
+    bench.Setup();
+  }
+  template <typename Change>
+  Place AskWith(Check check, Change change) {
+    change(check);
+    return Ask(check);
+  }
+};
+
+TEST(MemoryCheck, WindowGivesAccessToItsPartOfTheRegion) {
+  WindowBench b;
+  EXPECT_EQ(b.Ask(kWindowCheck), (Place{.status = MemoryStatus::kKey})) << "not bound yet";
+  EXPECT_EQ(b.Ask(kBind), Place{});
+  EXPECT_EQ(b.Ask(kWindowCheck), (Place{.address0 = 0xa000'0000'0700, .bytes0 = 16}));
+  const auto ask = [&](auto change) { return b.AskWith(kWindowCheck, change); };
+  EXPECT_EQ(ask([](Check& c) { c.address += 0x1200 - 16; }), (Place{.address0 = 0x7000 + 0x8f0, .bytes0 = 16}));
+  EXPECT_EQ(ask([](Check& c) { c.address += 0x1200 - 15; }).status, MemoryStatus::kBounds) << "its last byte and one";
+  EXPECT_EQ(ask([](Check& c) { c.address -= 1; }).status, MemoryStatus::kBounds) << "inside of the region";
+  EXPECT_EQ(ask([](Check& c) { c.remote_read = true; }).status, MemoryStatus::kRights);
+  EXPECT_EQ(ask([](Check& c) { c.qpn = kQpn + 1; }).status, MemoryStatus::kPd) << "bound by another queue pair";
+  EXPECT_EQ(ask([](Check& c) { c.pdn = 4; }).status, MemoryStatus::kPd);
+  EXPECT_EQ(ask([](Check& c) { c.key ^= 1; }).status, MemoryStatus::kKey);
+  EXPECT_EQ(ask([](Check& c) { c.remote_write = false; }).status, MemoryStatus::kKey) << "a window has no lkey";
+  EXPECT_EQ(ask([](Check& c) { c.remote_write = false, c.local_write = true; }).status, MemoryStatus::kKey);
+  EXPECT_EQ(b.Ask(kCheck).status, MemoryStatus::kOk) << "the region is as before";
+  EXPECT_EQ(b.bench.bindings.count, 1u);
+
+  // It is unbound by its own queue pair only, and its number stays.
+  Check invalidate{.key = kBind.key, .pdn = 3, .invalidate = true, .qpn = kQpn + 1};
+  EXPECT_EQ(b.Ask(invalidate).status, MemoryStatus::kPd);
+  invalidate.qpn = kQpn;
+  EXPECT_EQ(b.Ask(invalidate), Place{});
+  EXPECT_EQ(b.Ask(kWindowCheck).status, MemoryStatus::kKey);
+  EXPECT_EQ(b.Ask(invalidate).status, MemoryStatus::kKey);
+  EXPECT_EQ(b.Ask(kBind), Place{});
+  EXPECT_EQ(b.Ask(kWindowCheck).status, MemoryStatus::kOk);
+  b.bench.Write(kWindowIndex, kWindow);
+  b.bench.Setup();
+  EXPECT_EQ(b.Ask(kWindowCheck).status, MemoryStatus::kKey) << "a write of firmware unbinds it";
+}
+
+TEST(MemoryCheck, ZeroBasedWindowStartsAtAddressZero) {
+  WindowBench b;
+  EXPECT_EQ(b.AskWith(kBind, [](Check& c) { c.zero_based = true; }), Place{});
+  const auto ask = [&](uint64_t address) { return b.AskWith(kWindowCheck, [&](Check& c) { c.address = address; }); };
+  EXPECT_EQ(ask(0), (Place{.address0 = 0xa000'0000'0700, .bytes0 = 16}));
+  EXPECT_EQ(ask(0x8f8), (Place{.address0 = 0xa000'0000'0ff8, .bytes0 = 8, .address1 = 0x7000, .bytes1 = 8}));
+  EXPECT_EQ(ask(0x1200 - 16), (Place{.address0 = 0x7000 + 0x8f0, .bytes0 = 16}));
+  EXPECT_EQ(ask(0x1200 - 15).status, MemoryStatus::kBounds);
+  EXPECT_EQ(ask(kBind.address).status, MemoryStatus::kBounds);
+  EXPECT_EQ(ask(~uint64_t{0}).status, MemoryStatus::kBounds);
+}
+
+TEST(MemoryCheck, BindReportsTheFirstStatusThatApplies) {
+  WindowBench b;
+  const auto ask = [&](auto change) { return b.AskWith(kBind, change).status; };
+  EXPECT_EQ(ask([](Check& c) { c.key = 3 << 8; }), MemoryStatus::kKey) << "no such window";
+  EXPECT_EQ(ask([](Check& c) { c.key = kKey; }), MemoryStatus::kKey) << "a region is none";
+  EXPECT_EQ(ask([](Check& c) { c.key |= 0x80000000; }), MemoryStatus::kKey) << "beyond the table";
+  EXPECT_EQ(ask([](Check& c) { c.pdn = 4; }), MemoryStatus::kPd);
+  EXPECT_EQ(ask([](Check& c) { c.bytes = 0; }), MemoryStatus::kBounds) << "no bytes of type 2";
+  EXPECT_EQ(ask([](Check& c) { c.lkey ^= 1; }), MemoryStatus::kKey);
+  EXPECT_EQ(ask([](Check& c) { c.lkey = c.key; }), MemoryStatus::kKey) << "a window is no region";
+  EXPECT_EQ(ask([](Check& c) { c.lkey |= 0x80000000; }), MemoryStatus::kKey);
+  EXPECT_EQ(ask([](Check& c) { c.lkey = 2 << 8 | 1; }), MemoryStatus::kRights) << "not for windows";
+  EXPECT_EQ(ask([](Check& c) { c.address -= 0x101; }), MemoryStatus::kBounds);
+  EXPECT_EQ(ask([](Check& c) { c.bytes = 5000 - 0x100 + 1; }), MemoryStatus::kBounds);
+  EXPECT_EQ(ask([](Check& c) { c.bytes_high = 1; }), MemoryStatus::kBounds);
+  EXPECT_EQ(b.Ask(kWindowCheck).status, MemoryStatus::kKey) << "none of these was a bind";
+  EXPECT_EQ(ask([](Check& c) { c.bytes = 5000 - 0x100; }), MemoryStatus::kOk);
+  EXPECT_EQ(ask([](Check&) {}), MemoryStatus::kRights) << "it is bound";
+
+  // Rights to change need the region's right of local writes.
+  spec::TableMr read_only = Bindable();
+  read_only.local_write = read_only.remote_write = false;
+  b.bench.Write(kIndex, read_only);
+  b.bench.Write(kWindowIndex, kWindow);
+  b.bench.Setup();
+  EXPECT_EQ(ask([](Check&) {}), MemoryStatus::kRights);
+  EXPECT_EQ(ask([](Check& c) { c.remote_write = false, c.remote_atomic = true; }), MemoryStatus::kRights);
+  EXPECT_EQ(ask([](Check& c) { c.remote_write = false, c.remote_read = true; }), MemoryStatus::kOk);
+  // Another protection domain.
+  spec::TableMr other = Bindable();
+  other.pdn = 4;
+  b.bench.Write(kIndex, other);
+  b.bench.Write(kWindowIndex, kWindow);
+  b.bench.Setup();
+  EXPECT_EQ(ask([](Check&) {}), MemoryStatus::kPd);
+}
+
+TEST(MemoryCheck, BindsOfAWindowOfTypeOneReplaceEachOther) {
+  spec::TableMr window = kWindow;
+  window.is_type_2 = false;
+  WindowBench b(window);
+  EXPECT_EQ(b.Ask(kBind), Place{});
+  EXPECT_EQ(b.AskWith(kWindowCheck, [](Check& c) { c.qpn = kQpn + 1; }).status, MemoryStatus::kOk) << "of its domain";
+  EXPECT_EQ(b.Ask({.key = kBind.key, .pdn = 3, .invalidate = true, .qpn = kQpn}).status, MemoryStatus::kRights);
+  EXPECT_EQ(b.AskWith(kBind, [](Check& c) { c.zero_based = true; }).status, MemoryStatus::kRights);
+  const auto move = [](Check& c) { c.key = kBind.key + 1, c.address += 0x1000, c.bytes = 0x200; };
+  EXPECT_EQ(b.AskWith(kBind, move), Place{});
+  EXPECT_EQ(b.Ask(kWindowCheck).status, MemoryStatus::kKey) << "the old key";
+  const auto moved = [](Check& c) { c.key = kBind.key + 1, c.address += 0x1000; };
+  EXPECT_EQ(b.AskWith(kWindowCheck, moved), (Place{.address0 = 0x7700, .bytes0 = 16}));
+  EXPECT_EQ(b.AskWith(kBind, [](Check& c) { c.key = kBind.key + 2, c.bytes = 0, c.lkey = 0; }), Place{});
+  EXPECT_EQ(b.AskWith(kWindowCheck, moved).status, MemoryStatus::kKey);
+  EXPECT_EQ(b.AskWith(kWindowCheck, [](Check& c) { c.key = kBind.key + 2; }).status, MemoryStatus::kKey);
+}
+
+TEST(MemoryCheck, BindMeetsDocumentedLatency) {
+  WindowBench b;
+  const Cycle start = b.bench.bench.cycle();
+  b.bench.in[0]->tokens = {kBind, kWindowCheck};
+  ASSERT_EQ(b.bench.bench.Run(model::MemoryCheck::kBindLatency), "");
+  EXPECT_EQ(b.bench.out[0]->count, 0u);
+  ASSERT_EQ(b.bench.bench.RunOut(50), "");
+  const auto& answers = b.bench.sinks[0].sent();
+  ASSERT_EQ(answers.size(), 2u);
+  EXPECT_EQ(answers[0].cycle, start + model::MemoryCheck::kBindLatency);
+  EXPECT_EQ(answers[0].token, Place{});
+  EXPECT_EQ(answers[1].cycle, start + model::MemoryCheck::kBindInterval + model::MemoryCheck::kLatency);
+  EXPECT_EQ(answers[1].token.status, MemoryStatus::kOk) << "the next check finds it";
+}
+
+// Firmware's writes in each cycle of a bind. Of the window: it is not bound behind that. Of the region: the bind was
+// before, or sees the new one.
+TEST(MemoryCheck, BindAndWritesOfFirmwareInAnyCycle) {
+  for (const bool of_window : {true, false}) {
+    for (Cycle n = 0; n < 10; ++n) {
+      SCOPED_TRACE(n);
+      WindowBench b;
+      b.bench.in[0]->tokens = {kBind};
+      ASSERT_EQ(b.bench.bench.Run(n), "");
+      if (of_window)
+        b.bench.Write(kWindowIndex, kWindow);
+      else
+        b.bench.Write(kIndex, kRegion);
+      ASSERT_EQ(b.bench.bench.RunOut(20), "");
+      const MemoryStatus status = b.bench.sinks[0].sent().at(0).token.status;
+      const MemoryStatus after = b.Ask(kWindowCheck).status;
+      if (of_window) {
+        EXPECT_EQ(status, MemoryStatus::kOk);
+        // Before the bind was taken, it was as good as not there.
+        EXPECT_EQ(after, n < 1 ? MemoryStatus::kOk : MemoryStatus::kKey);
+      } else {
+        EXPECT_EQ(status, n < 2 ? MemoryStatus::kRights : MemoryStatus::kOk);
+        EXPECT_EQ(after, n < 2 ? MemoryStatus::kKey : MemoryStatus::kOk);
+      }
+    }
+  }
+}
+
+// Regions in the lower half of the table, windows in the upper one.
+struct WindowTables : Tables {
+  explicit WindowTables(std::mt19937_64& random) : Tables(random) {
+    for (size_t i = 0; i < kMrs / 2; ++i) {
+      if (mrs[i].dma) mrs[i] = Bindable();
+      mrs[i].mw_bind = random() % 4 != 0;
+      mrs[i].pdn %= 2;
+      mrs[i].invalidatable = false;
+      // The pages of a region are there.
+      mrs[i].first_translation %= kPages - 8;
+    }
+    for (size_t i = kMrs / 2; i < kMrs; ++i) {
+      mrs[i] = {.valid = true, .is_window = true, .is_type_2 = random() % 2 != 0, .pdn = mrs[i].pdn};
+      mrs[i].pdn %= 2;
+    }
+  }
+  static uint32_t Qpn(std::mt19937_64& random) { return random() % 4 == 0 ? 2 : 1; }
+
+  Check RandomBind(std::mt19937_64& random) const {
+    const size_t window = kMrs / 2 + random() % (kMrs / 2), of = random() % (kMrs / 2);
+    const spec::TableMr& region = mrs[of];
+    Check check{.key = static_cast<uint32_t>(window << 8 | random() % 3),
+                .pdn = mrs[window].pdn,
+                .remote_write = random() % 4 != 0,
+                .remote_read = random() % 4 != 0,
+                .remote_atomic = random() % 4 == 0,
+                .qpn = Qpn(random),
+                .binds = true,
+                .zero_based = random() % 3 == 0,
+                .lkey = static_cast<uint32_t>(of << 8 | region.key)};
+    const uint64_t first = random() % region.length;
+    uint64_t bytes = 1 + random() % (region.length - first);
+    if (random() % 8 == 0) bytes = random() % 2 == 0 ? 0 : region.length - first + 1;
+    check.address = region.virt_addr + first - (random() % 16 == 0 ? first + 1 : 0);
+    check.bytes = static_cast<uint32_t>(bytes);
+    check.bytes_high = static_cast<uint32_t>(bytes >> 32);
+    if (random() % 32 == 0) check.lkey ^= 1u << random() % 16;
+    if (random() % 32 == 0) check.key ^= 0x800;
+    return check;
+  }
+  // An invalidate, or an access near the ends of where a window may be.
+  Check RandomUse(std::mt19937_64& random) const {
+    const size_t window = kMrs / 2 + random() % (kMrs / 2);
+    Check check{.key = static_cast<uint32_t>(window << 8 | random() % 3), .pdn = mrs[window].pdn, .qpn = Qpn(random)};
+    check.invalidate = random() % 4 == 0;
+    if (check.invalidate) return check;
+    check.remote_write = random() % 2 == 0;
+    check.remote_read = random() % 2 == 0;
+    check.local_write = random() % 16 == 0;
+    check.bytes = static_cast<uint32_t>(1 + random() % (random() % 4 == 0 ? 2 * kMost : 64));
+    return check;
+  }
+};
+
+// What binds have made of the windows, by definition: a window has no pages of its own.
+struct WindowReference {
+  struct Bound {
+    size_t region;
+    Check bind;
+  };
+  const WindowTables& tables;
+  std::array<std::optional<Bound>, kMrs> bound{};
+
+  MemoryStatus Bind(const Check& check) {
+    const uint32_t window = check.key >> 8, region = check.lkey >> 8;
+    const uint64_t bytes = uint64_t{check.bytes_high} << 32 | check.bytes;
+    if (window >= kMrs || !tables.mrs[window].is_window) return MemoryStatus::kKey;
+    const spec::TableMr& mw = tables.mrs[window];
+    if (mw.pdn != check.pdn) return MemoryStatus::kPd;
+    if (mw.is_type_2 && bound[window].has_value()) return MemoryStatus::kRights;
+    if (!mw.is_type_2 && check.zero_based) return MemoryStatus::kRights;
+    if (bytes == 0) {
+      if (mw.is_type_2) return MemoryStatus::kBounds;
+      bound[window].reset();
+      return MemoryStatus::kOk;
+    }
+    if (region >= kMrs || !tables.mrs[region].valid || tables.mrs[region].is_window) return MemoryStatus::kKey;
+    const spec::TableMr& mr = tables.mrs[region];
+    if (mr.key != (check.lkey & 0xff)) return MemoryStatus::kKey;
+    if (mr.pdn != check.pdn) return MemoryStatus::kPd;
+    if (!mr.mw_bind || ((check.remote_write || check.remote_atomic) && !mr.local_write)) return MemoryStatus::kRights;
+    const uint64_t first = check.address - mr.virt_addr;
+    if (first > mr.length || mr.length - first < bytes) return MemoryStatus::kBounds;
+    bound[window] = {region, check};
+    return MemoryStatus::kOk;
+  }
+
+  Place Expect(const Check& check) {
+    if (check.binds) return {.status = Bind(check)};
+    const uint32_t window = check.key >> 8;
+    if (window >= kMrs || !bound[window].has_value()) return {.status = MemoryStatus::kKey};
+    const Check bind = bound[window]->bind;
+    const bool is_type_2 = tables.mrs[window].is_type_2;
+    const bool is_remote = check.remote_write || check.remote_read;
+    if ((bind.key & 0xff) != (check.key & 0xff) || !(is_remote || check.invalidate))
+      return {.status = MemoryStatus::kKey};
+    if (tables.mrs[window].pdn != check.pdn || (is_type_2 && check.qpn != bind.qpn))
+      return {.status = MemoryStatus::kPd};
+    if (check.invalidate) {
+      if (!is_type_2) return {.status = MemoryStatus::kRights};
+      bound[window].reset();
+      return {};
+    }
+    if (check.remote_write > bind.remote_write || check.remote_read > bind.remote_read || check.local_write) {
+      return {.status = MemoryStatus::kRights};
+    }
+    const uint64_t bytes = uint64_t{bind.bytes_high} << 32 | bind.bytes;
+    const uint64_t first = bind.zero_based ? 0 : bind.address;
+    if (check.address < first || check.address - first > bytes || bytes - (check.address - first) < check.bytes) {
+      return {.status = MemoryStatus::kBounds};
+    }
+    // As an access to the region.
+    const spec::TableMr& mr = tables.mrs[bound[window]->region];
+    return tables.Expected({.key = static_cast<uint32_t>(bound[window]->region << 8 | mr.key),
+                            .pdn = mr.pdn,
+                            .address = check.address - first + bind.address,
+                            .bytes = check.bytes});
+  }
+};
+
+TEST(MemoryCheck, WindowsAreTranslatedByTheirRegions) {
+  std::array<unsigned, 5> binds{}, uses{};
+  for (unsigned round = 0; round < 4; ++round) {
+    Rtl rtl(Outputs());
+    Bench bench(rtl);
+    bench.random.seed(bench.random() + round);
+    const WindowTables tables(bench.random);
+    for (uint32_t i = 0; i < kPages; ++i) bench.Page(i, tables.pages[i]);
+    for (uint32_t i = 0; i < kMrs; ++i) bench.Write(i, tables.mrs[i]);
+    bench.Setup();
+    WindowReference reference{tables};
+    std::vector<Check> checks;
+    std::vector<Place> expected;
+    for (unsigned i = 0; i < 3000; ++i) {
+      Check check = bench.random() % 4 == 0 ? tables.RandomBind(bench.random) : tables.RandomUse(bench.random);
+      if (const size_t window = check.key >> 8; !check.binds && !check.invalidate && reference.bound[window]) {
+        // Most with the right key, and near the ends of the window.
+        const Check& bind = reference.bound[window]->bind;
+        const uint64_t bytes = uint64_t{bind.bytes_high} << 32 | bind.bytes;
+        if (bench.random() % 8 != 0) check.key = bind.key;
+        check.address = bind.zero_based ? 0 : bind.address;
+        check.address += bench.random() % 2 == 0 ? bench.random() % bytes : bytes - check.bytes + bench.random() % 2;
+        check.address -= bench.random() % 16 == 0 ? bench.random() % 64 : 0;
+      }
+      checks.push_back(check);
+      expected.push_back(reference.Expect(check));
+    }
+    bench.in[0]->tokens.assign(checks.begin(), checks.end());
+    ASSERT_EQ(bench.bench.RunOut(200), "");
+    const auto& answers = bench.sinks[0].sent();
+    ASSERT_EQ(answers.size(), checks.size());
+    for (size_t i = 0; i < checks.size(); ++i) {
+      ASSERT_EQ(WithoutGrant(answers[i].token), expected[i]) << i << ": " << TokenText(checks[i]);
+      ++(checks[i].binds ? binds : uses).at(static_cast<size_t>(expected[i].status));
+    }
+  }
+  for (const unsigned n : binds) EXPECT_GT(n, 20u);
+  for (const unsigned n : uses) EXPECT_GT(n, 20u);
+}
+
+TEST(MemoryCheck, MatchesModelWhileWindowsAreBound) {
+  uint64_t binds = 0;
+  for (const unsigned rate : {16u, 5u, 16u, 5u}) {
+    Rtl rtl(Outputs());
+    Bench bench(rtl);
+    const WindowTables tables(bench.random);
+    for (uint32_t i = 0; i < kPages; ++i) bench.Page(i, tables.pages[i]);
+    for (uint32_t i = 0; i < kMrs; ++i) bench.Write(i, tables.mrs[i]);
+    bench.Setup();
+    for (unsigned i = 0; i < 3000; ++i) {
+      const auto index = static_cast<uint32_t>(bench.random() % kMrs);
+      bench.Write(index, tables.mrs[index]);
+    }
+    bench.writes.rate = 4;
+    bench.accesses.wait_rate = 4;
+    for (size_t client = 0; client < kClients; ++client) {
+      bench.in[client]->rate = bench.out[client]->rate = rate;
+      for (unsigned i = 0; i < 1500; ++i) {
+        const bool is_bind = client == model::MemoryCheck::kRequester && bench.random() % 2 == 0;
+        Check check = is_bind                   ? tables.RandomBind(bench.random)
+                      : bench.random() % 2 == 0 ? tables.RandomUse(bench.random)
+                                                : tables.RandomCheck(bench.random);
+        if (!is_bind && !check.invalidate && bench.random() % 2 == 0) {
+          check.address = tables.mrs[bench.random() % (kMrs / 2)].virt_addr + bench.random() % 64;
+        }
+        bench.in[client]->tokens.push_back(check);
+      }
+    }
+    ASSERT_EQ(bench.bench.RunOut(2000), "");
+    binds += bench.bindings.count;
+  }
+  EXPECT_GT(binds, 50u);
 }
 
 TEST(MemoryCheck, DmaRegionIsNotTranslatedButBounded) {

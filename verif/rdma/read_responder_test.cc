@@ -809,7 +809,8 @@ TEST_F(ReadResponderTest, ReadIsCutByThePathMtu) {
                                                 .pdn = PdnOf(kQp),
                                                 .remote_read = true,
                                                 .address = read.address + i * Bytes(mtu),
-                                                .bytes = expected[i].packet.payload_bytes}));
+                                                .bytes = expected[i].packet.payload_bytes,
+                                                .qpn = kQp}));
       }
     }
   }
@@ -1382,10 +1383,12 @@ TEST_F(ReadResponderTest, AtomicIsExecutedAndItsResultSent) {
     EXPECT_EQ(b.Jobs(), std::vector{AtomicJob(answer)});
     const auto check = Bench::Taken(b.check_sink);
     ASSERT_EQ(check.size(), 1u);
-    EXPECT_EQ(
-        check[0],
-        (spec::MemoryCheck{
-            .key = answer.rkey, .pdn = PdnOf(kQp), .remote_atomic = true, .address = answer.address, .bytes = 8}));
+    EXPECT_EQ(check[0], (spec::MemoryCheck{.key = answer.rkey,
+                                           .pdn = PdnOf(kQp),
+                                           .remote_atomic = true,
+                                           .address = answer.address,
+                                           .bytes = 8,
+                                           .qpn = kQp}));
     const auto requests = Bench::Taken(b.atomic_sink);
     ASSERT_EQ(requests.size(), 1u);
     const auto place = PlaceOf(check[0]);
@@ -1413,9 +1416,12 @@ TEST_F(ReadResponderTest, AtomicWriteIsExecutedAndAcknowledged) {
   EXPECT_EQ(b.job.count, 0u);
   const auto check = Bench::Taken(b.check_sink);
   ASSERT_EQ(check.size(), 1u);
-  EXPECT_EQ(check[0],
-            (spec::MemoryCheck{
-                .key = answer.rkey, .pdn = PdnOf(kQp), .remote_write = true, .address = answer.address, .bytes = 8}));
+  EXPECT_EQ(check[0], (spec::MemoryCheck{.key = answer.rkey,
+                                         .pdn = PdnOf(kQp),
+                                         .remote_write = true,
+                                         .address = answer.address,
+                                         .bytes = 8,
+                                         .qpn = kQp}));
   const auto requests = Bench::Taken(b.atomic_sink);
   ASSERT_EQ(requests.size(), 1u);
   EXPECT_TRUE(requests[0].is_write);
@@ -1451,7 +1457,8 @@ TEST_F(ReadResponderTest, FlushIsExecutedAndAcknowledged) {
                                              .flush_persistent = (placement & 2) != 0,
                                              .whole = whole,
                                              .address = answer.address,
-                                             .bytes = 1}));
+                                             .bytes = 1,
+                                             .qpn = kQp}));
       const auto requests = Bench::Taken(b.atomic_sink);
       ASSERT_EQ(requests.size(), 1u);
       EXPECT_TRUE(requests[0].is_flush);

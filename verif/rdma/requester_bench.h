@@ -646,8 +646,10 @@ struct BasicBench {
     check.keep = false;
     check.on_token = [this](Cycle, const spec::MemoryCheck& token) {
       EXPECT_EQ(token.pdn, qps[3].pdn);
-      EXPECT_FALSE(token.local_write || token.remote_write || token.remote_read);  // reading needs no right
-      EXPECT_TRUE(token.invalidate ? token.bytes == 0 : token.bytes >= 1 && token.bytes <= 4096);
+      // Reading needs no right.
+      EXPECT_FALSE(token.local_write || (!token.binds && (token.remote_write || token.remote_read)));
+      EXPECT_TRUE(token.binds || (token.invalidate ? token.bytes == 0 : token.bytes >= 1 && token.bytes <= 4096));
+      if (token.binds) binds.push_back(token);
       place.tokens.push_back(PlaceOf(token));
     };
     record.on_token = [this](Cycle, const spec::SendRecord& token) {
@@ -800,6 +802,8 @@ struct BasicBench {
     fetched.rate = place_in;
     check.rate = fetch.rate = job.rate = record.rate = failure.rate = read.rate = room.rate = out;
   }
+
+  std::vector<spec::MemoryCheck> binds;
 
   Qp qps[16];
   Reference reference;

@@ -156,7 +156,7 @@ TEST(Requester, BadReplayAmendsItsRecordAndLeavesTheQpAlive) {
   const Case cases[] = {
       {"not read", [](WorkRequest& w, Replay&) { w.failed = RdmaError::kQueueDmaError; }, IbWcStatus::kLocQpOpErr,
        RdmaError::kQueueDmaError},
-      {"opcode", [](WorkRequest& w, Replay&) { w.opcode = 8; }, IbWcStatus::kLocQpOpErr,
+      {"opcode", [](WorkRequest& w, Replay&) { w.opcode = 10; }, IbWcStatus::kLocQpOpErr,
        RdmaError::kUnsupportedCommand},
       {"flags", [](WorkRequest& w, Replay&) { w.flags = 0x80; }, IbWcStatus::kLocQpOpErr, RdmaError::kInvalidParameter},
       {"list", [](WorkRequest& w, Replay&) { w.num_sge = 5; }, IbWcStatus::kLocQpOpErr, RdmaError::kCapSgeExceeded},
@@ -212,7 +212,7 @@ TEST(Requester, BadWorkRequestOfAHeldQpFailsAtOnce) {
   bench.SetUp(3);
   bench.Post({.head = 1});
   ASSERT_NO_FATAL_FAILURE(bench.Hold(3, 1));
-  bench.Post({.head = 2, .opcode = 8});
+  bench.Post({.head = 2, .opcode = 10});
   bench.Post({.head = 3});
   bench.Post({.head = 1}, {.psn = 1000, .first_psn = 1000, .last_psn = 1000});  // of a dead QP
   ASSERT_NO_FATAL_FAILURE(bench.Compare());

@@ -67,6 +67,126 @@ TEST(Requester, InvalidatesTakeTheirKeyFromTheWorkRequest) {
   EXPECT_EQ(jobs[2].token.packet.opcode, BthOpcode::kRcSendOnlyWithInvalidate);
 }
 
+// A bind in both formats of a work request.
+struct Bind {
+  uint8_t flags = 0;
+  uint64_t length = 0x1'2345'6789;
+  uint32_t access = spec::IbAccessFlags::kRemoteWrite | spec::IbAccessFlags::kZeroBased;
+  uint32_t rkey = 0x12'3401;
+  uint32_t num_sge = 0;
+
+  spec::WorkRequest Token(bool extensible) const {
+    constexpr uint64_t kAddress = 0x1234'5678'9abc'def0;
+    constexpr uint32_t kLkey = 0x56'7802;
+    spec::WorkRequest token{.qpn = 3, .head = 1, .address = 0x5555'0000, .bytes = extensible ? 48u : 576u};
+    if (extensible) {
+      using Element = spec::RdmaSqElement;
+      spec::RdmaSqBase{.wr_id = 1,
+                       .opcode = spec::IbWrOpcode::kBindMw,
+                       .send_flags = flags,
+                       .version = spec::kRdmaSqVersion,
+                       .elements = Element::kRdma | Element::kAtomic}
+          .Encode(token.head_bytes);
+      spec::RdmaSqBind{.addr = kAddress, .rkey = rkey, .lkey = kLkey}.Encode(token.head_bytes + 16);
+      spec::RdmaSqBindRange{.length = length, .access_flags = access}.Encode(token.head_bytes + 32);
+      if (num_sge == 0) return token;
+      token.head_bytes[11] |= Element::kSgList;
+      token.bytes += 16 * num_sge;
+      return token;
+    }
+    spec::RdmaSqReq request{.wr_id = 1, .opcode = spec::IbWrOpcode::kBindMw, .send_flags = flags};
+    spec::RdmaSqReqBind{.addr = kAddress, .length = length, .access_flags = access, .rkey = rkey, .lkey = kLkey}.Encode(
+        request.wr);
+    uint8_t memory[spec::RdmaSqReq::kBytes];
+    request.Encode(memory);
+    std::copy_n(memory, sizeof token.head_bytes, token.head_bytes);
+    token.tail_bytes[0] = static_cast<uint8_t>(num_sge);
+    token.bytes += 16 * num_sge;
+    return token;
+  }
+  spec::MemoryCheck Check() const {
+    using Access = spec::IbAccessFlags;
+    return {.key = rkey,
+            .pdn = Qp{}.pdn,
+            .remote_write = (access & Access::kRemoteWrite) != 0,
+            .remote_read = (access & Access::kRemoteRead) != 0,
+            .remote_atomic = (access & Access::kRemoteAtomic) != 0,
+            .address = 0x1234'5678'9abc'def0,
+            .bytes = static_cast<uint32_t>(length),
+            .qpn = 3,
+            .binds = true,
+            .zero_based = (access & Access::kZeroBased) != 0,
+            .lkey = 0x56'7802,
+            .bytes_high = static_cast<uint32_t>(length >> 32)};
+  }
+};
+
+// A check and a record, but no packet, PSN or room.
+TEST(Requester, BindTakesItsFieldsFromTheWorkRequest) {
+  using Access = spec::IbAccessFlags;
+  for (const bool extensible : {false, true}) {
+    Bench bench;
+    bench.SetUp(3);
+    std::vector<spec::MemoryCheck> expected;
+    for (const uint32_t access :
+         {Access::kRemoteWrite, Access::kRemoteRead, Access::kRemoteAtomic, Access::kZeroBased}) {
+      const Bind bind{.access = access};
+      bench.work.tokens.push_back(bind.Token(extensible));
+      expected.push_back(bind.Check());
+    }
+    ASSERT_EQ(bench.Run(300), "");
+    EXPECT_EQ(bench.binds, expected);
+    const auto& records = bench.record_sink.sent();
+    ASSERT_EQ(records.size(), expected.size());
+    for (const auto& [cycle, record] : records) {
+      EXPECT_EQ(record.status, IbWcStatus::kSuccess) << TokenText(record);
+      EXPECT_TRUE(record.is_local);
+      EXPECT_EQ(record.opcode, IbWcOpcode::kBindMw);
+      EXPECT_EQ(record.first_psn, bench.qps[3].psn);
+      EXPECT_EQ(record.last_psn, Psn(record.first_psn - 1));
+    }
+    EXPECT_TRUE(bench.job_sink.sent().empty());
+    EXPECT_EQ(bench.room.used, 0u);
+  }
+}
+
+TEST(Requester, BadBindFails) {
+  using Access = spec::IbAccessFlags;
+  struct Case {
+    Bind bind;
+    IbWcStatus status;
+    RdmaError why;
+  };
+  const Case cases[] = {
+      {{.flags = IbSendFlags::kFence}, IbWcStatus::kLocQpOpErr, RdmaError::kInvalidParameter},
+      {{.access = Access::kLocalWrite}, IbWcStatus::kLocQpOpErr, RdmaError::kInvalidParameter},
+      {{.access = Access::kMwBind}, IbWcStatus::kLocQpOpErr, RdmaError::kInvalidParameter},
+      {{.access = Access::kFlushGlobal}, IbWcStatus::kLocQpOpErr, RdmaError::kInvalidParameter},
+      {{.access = 1u << 31}, IbWcStatus::kLocQpOpErr, RdmaError::kInvalidParameter},
+      {{.num_sge = 1}, IbWcStatus::kLocQpOpErr, RdmaError::kInvalidParameter},
+      // What the memory check answers.
+      {{.rkey = 0xf0}, IbWcStatus::kMwBindErr, RdmaError::kBadMrn},
+      {{.rkey = 0xf1}, IbWcStatus::kMwBindErr, RdmaError::kBadPdn},
+      {{.rkey = 0xf2}, IbWcStatus::kMwBindErr, RdmaError::kBadAccessFlags},
+      {{.rkey = 0xf3}, IbWcStatus::kMwBindErr, RdmaError::kInvalidLength},
+  };
+  for (const bool extensible : {false, true}) {
+    for (const Case& bad : cases) {
+      SCOPED_TRACE(&bad - cases);
+      Bench bench;
+      bench.SetUp(3);
+      bench.work.tokens = {bad.bind.Token(extensible), Bind{}.Token(extensible)};
+      ASSERT_EQ(bench.Run(300), "");
+      const auto& records = bench.record_sink.sent();
+      ASSERT_EQ(records.size(), 2u);
+      EXPECT_EQ(records[0].token.status, bad.status) << spec::ToString(records[0].token.status);
+      EXPECT_EQ(records[0].token.vendor_err, static_cast<uint32_t>(bad.why));
+      EXPECT_EQ(records[1].token.status, IbWcStatus::kWrFlushErr);
+      EXPECT_EQ(bench.failure_sink.sent().size(), 1u);
+    }
+  }
+}
+
 TEST(Requester, ZeroByteMessageIsOnePacketWithoutMemory) {
   for (const uint32_t num_sge : {0u, 1u}) {
     Bench bench;
@@ -159,7 +279,7 @@ TEST(Requester, EveryBadWorkRequestFailsOnceAndKillsItsQp) {
        RdmaError::kInvalidParameter},
       {"FLUSH of a QP without", [](Qp& q, WorkRequest& w) { q.max_rd_atomic = 0, w.SetFlush(8, 1, 0); },
        IbWcStatus::kLocQpOpErr, RdmaError::kInvalidAttribute},
-      {"next opcode", opcode(8), IbWcStatus::kLocQpOpErr, RdmaError::kUnsupportedCommand},
+      {"next opcode", opcode(10), IbWcStatus::kLocQpOpErr, RdmaError::kUnsupportedCommand},
       {"inline read", [](Qp&, WorkRequest& w) { w.opcode = kRead, w.SetInline(8); }, IbWcStatus::kLocQpOpErr,
        RdmaError::kInvalidParameter},
       {"read of a QP without", [](Qp& q, WorkRequest& w) { q.max_rd_atomic = 0, w.opcode = kRead; },

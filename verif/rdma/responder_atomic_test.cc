@@ -37,7 +37,8 @@ TEST(ResponderAtomic, RequestGoesToTheReadResponderWithItsOperands) {
     // Its key was checked, for this right alone.
     EXPECT_EQ(
         bench.checks.sent().back().token,
-        (spec::MemoryCheck{.key = kRkey, .pdn = kPdn, .remote_atomic = true, .address = packet.address, .bytes = 8}));
+        (spec::MemoryCheck{
+            .key = kRkey, .pdn = kPdn, .remote_atomic = true, .address = packet.address, .bytes = 8, .qpn = kQpn}));
   }
   // Each has one PSN and one MSN.
   bench.Expect(TokenOf({.psn = psn, .bytes = 0}), Ack(psn, 3));
@@ -137,9 +138,9 @@ TEST(ResponderAtomic, AtomicWriteGoesToTheReadResponderWithItsValue) {
   Ready bench({.remote_read = false, .remote_atomic = false});
   const Packet packet = Store(kFirstPsn);
   bench.Expect(TokenOf(packet), GivenStore(packet, 1));
-  EXPECT_EQ(
-      bench.checks.sent().back().token,
-      (spec::MemoryCheck{.key = kRkey, .pdn = kPdn, .remote_write = true, .address = packet.address, .bytes = 8}));
+  EXPECT_EQ(bench.checks.sent().back().token,
+            (spec::MemoryCheck{
+                .key = kRkey, .pdn = kPdn, .remote_write = true, .address = packet.address, .bytes = 8, .qpn = kQpn}));
   bench.Expect(TokenOf({.psn = kFirstPsn + 1, .bytes = 0}), Ack(kFirstPsn + 1, 2));
   // A duplicate is marked, and needs no key.
   const auto checks = bench.check.count;
@@ -223,7 +224,8 @@ TEST(ResponderAtomic, FlushGoesToTheReadResponderWithWhatItRequests) {
                                                                      .flush_persistent = (feth & 2) != 0,
                                                                      .whole = whole,
                                                                      .address = packet.address,
-                                                                     .bytes = whole ? 1 : bytes}));
+                                                                     .bytes = whole ? 1 : bytes,
+                                                                     .qpn = kQpn}));
       // One PSN, however long it is. A duplicate needs no key.
       const auto checks = bench.check.count;
       Packet again = packet;

@@ -399,8 +399,10 @@ TEST(ResponderRead, EveryMtuCountsItsPackets) {
 TEST(ResponderRead, KeyCheckCoversTheWholeMessage) {
   Ready bench;
   bench.check.on_token = [&](Cycle, const spec::MemoryCheck& asked) {
-    EXPECT_EQ(asked, (spec::MemoryCheck{
-                         .key = kRkey, .pdn = kPdn, .remote_read = true, .address = 0x10000, .bytes = 0x12345678}));
+    EXPECT_EQ(
+        asked,
+        (spec::MemoryCheck{
+            .key = kRkey, .pdn = kPdn, .remote_read = true, .address = 0x10000, .bytes = 0x12345678, .qpn = kQpn}));
     bench.memory.tokens.push_back({.status = MemoryStatus::kOk});
   };
   bench.Expect(TokenOf(ReadRequest(kFirstPsn, 0x12345678)), Given(ReadRequest(kFirstPsn, 0x12345678), 1));
