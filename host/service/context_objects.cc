@@ -38,6 +38,8 @@ std::optional<Sizes> SizesOf(RdmaCtrlCmd command) {
     case RdmaCtrlCmd::kRegUserMr: return SizesOf<spec::RdmaCmdRegUserMr, spec::RdmaAckRegUserMr>();
     case RdmaCtrlCmd::kReregMr: return SizesOf<spec::RdmaCmdReregMr, spec::RdmaAckReregMr>();
     case RdmaCtrlCmd::kDeregMr: return SizesOf<spec::RdmaCmdDeregMr, NoPayload>();
+    case RdmaCtrlCmd::kAllocMw: return SizesOf<spec::RdmaCmdAllocMw, spec::RdmaAckAllocMw>();
+    case RdmaCtrlCmd::kDeallocMw: return SizesOf<spec::RdmaCmdDeallocMw, NoPayload>();
     case RdmaCtrlCmd::kCreateQp: return SizesOf<spec::RdmaCmdCreateQp, spec::RdmaAckCreateQp>();
     case RdmaCtrlCmd::kModifyQp: return SizesOf<spec::RdmaCmdModifyQp, NoPayload>();
     case RdmaCtrlCmd::kQueryQp: return SizesOf<spec::RdmaCmdQueryQp, spec::RdmaAckQueryQp>();
@@ -91,6 +93,8 @@ verbs::Quota ContextObjects::Count(std::set<const void*>& counted) const {
     ++count.mrs;
     count.pages += region.pages;
   }
+  count.mrs += static_cast<uint32_t>(
+      std::ranges::count_if(shared_->windows, [this](const auto& entry) { return entry.second == this; }));
   return count;
 }
 
@@ -105,6 +109,7 @@ verbs::Quota ContextObjects::MadeBy(const Command& command) const {
       const auto pages = NewPagesOf(change);
       return {.pages = pages.has_value() ? pages->npages - std::min(pages->npages, before) : 0};
     }
+    case RdmaCtrlCmd::kAllocMw: return {.mrs = 1};
     case RdmaCtrlCmd::kCreateAh: return {.ahs = 1};
     case RdmaCtrlCmd::kCreateCq: return {.cqs = 1};
     case RdmaCtrlCmd::kCreateQp: return {.qps = 1};
@@ -172,6 +177,12 @@ Status ContextObjects::Check(const Command& command, const ContextMemory& memory
       return pages.has_value() ? CheckPages(*pages, command.tail, memory, nullptr) : Status{};
     }
     case RdmaCtrlCmd::kDeregMr: return need_mr(spec::RdmaCmdDeregMr::Decode(request).mrn);
+    case RdmaCtrlCmd::kAllocMw: return need_pd(spec::RdmaCmdAllocMw::Decode(request).pdn);
+    case RdmaCtrlCmd::kDeallocMw: {
+      const auto window = shared_->windows.find(spec::RdmaCmdDeallocMw::Decode(request).mwn);
+      if (window != shared_->windows.end() && window->second == this) return {};
+      return Refuse(RdmaError::kBadMrn, "not a memory window of this client");
+    }
     case RdmaCtrlCmd::kCreateQp: {
       const auto qp = spec::RdmaCmdCreateQp::Decode(request);
       if (qp.qp_type == spec::IbQpType::kGsi) {
@@ -259,6 +270,8 @@ void ContextObjects::Note(const Command& command, std::span<const uint8_t> respo
       break;
     }
     case RdmaCtrlCmd::kDeregMr: shared_->regions.erase(spec::RdmaCmdDeregMr::Decode(request).mrn); break;
+    case RdmaCtrlCmd::kAllocMw: shared_->windows[spec::RdmaAckAllocMw::Decode(response.data()).mwn] = this; break;
+    case RdmaCtrlCmd::kDeallocMw: shared_->windows.erase(spec::RdmaCmdDeallocMw::Decode(request).mwn); break;
     case RdmaCtrlCmd::kCreateQp:
       qps_[spec::RdmaAckCreateQp::Decode(response.data()).qpn] = spec::RdmaCmdCreateQp::Decode(request).qp_type;
       break;

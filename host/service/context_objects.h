@@ -33,7 +33,8 @@ class ContextObjects {
   void Note(const Command& command, std::span<const uint8_t> response, const ContextMemory& memory);
 
   // Protection domains and regions of both may be named by both from now on. A region is destroyed with the context
-  // that registered it, a protection domain with the last one. kBadState: this context has objects.
+  // that registered it, and then so are the memory windows of both; a protection domain with the last one. kBadState:
+  // this context has objects.
   host::Status Join(const ContextObjects& other);
   // The descriptor that stands for this context and those that it shares with; not open before one is set.
   host::FileDescriptor& file() const { return shared_->file; }
@@ -46,7 +47,7 @@ class ContextObjects {
   host::Result<Keys> FindRegion(uint32_t mrn) const;
 
   // How many it has. Protection domains: of all that it shares with, unless they are in `counted`, where they are
-  // added; regions: its own.
+  // added; regions: its own, with its memory windows.
   verbs::Quota Count(std::set<const void*>& counted) const;
   // What a command makes, if it succeeds.
   verbs::Quota MadeBy(const Command& command) const;
@@ -65,9 +66,23 @@ class ContextObjects {
     for (const auto& [qpn, type] : qps_) released = roce.DestroyQp(qpn).ok() && reset_qp(qpn) && released;
     for (const uint32_t srqn : srqs_) released = roce.DestroySrq(srqn).ok() && reset_qp(srqn) && released;
     for (const uint32_t cqn : cqs_) released = roce.DestroyCq(cqn).ok() && reset_cq(cqn) && released;
+    const auto end_windows = [&](bool all) {
+      std::erase_if(shared_->windows, [&](const auto& entry) {
+        if (!all && entry.second != this) return false;
+        released = roce.DeallocMw(entry.first).ok() && released;
+        return true;
+      });
+    };
+    end_windows(false);
     std::erase_if(shared_->regions, [&](const auto& entry) {
       if (entry.second.owner != this) return false;
-      released = roce.DeregMr(entry.first).ok() && released;
+      host::Status freed = roce.DeregMr(entry.first);
+      if (!freed.ok() && !shared_->windows.empty()) {
+        // A window of a context that this one shares with is bound to it.
+        end_windows(true);
+        freed = roce.DeregMr(entry.first);
+      }
+      released = freed.ok() && released;
       return true;
     });
     for (const auto& [pdn, ah] : ahs_) released = roce.DestroyAh(pdn, ah).ok() && released;
@@ -87,6 +102,7 @@ class ContextObjects {
     host::FileDescriptor file;  // that stands for them, once it is asked for
     std::set<uint32_t> pds;
     std::map<uint32_t, Region> regions;
+    std::map<uint32_t, const ContextObjects*> windows;  // memory windows, and who allocated them
   };
   host::Status CheckPages(const spec::RdmaCmdRegUserMr& request, std::span<const uint8_t> tail,
                           const ContextMemory& memory, std::vector<ContextMemory::Use>* uses) const;

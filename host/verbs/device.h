@@ -47,10 +47,12 @@ class Device : public std::enable_shared_from_this<Device> {
   bool has_flush(uint8_t placement) const { return (placement & ~attributes_.flush) == 0; }
   // Invalidatable regions, SEND with invalidate, local invalidate.
   bool has_invalidation() const { return attributes_.invalidation != 0; }
+  // Memory windows of types 1 and 2B.
+  bool has_windows() const { return attributes_.max_mw != 0; }
   // Send work requests of a base and elements (spec::RdmaSqBase).
   bool has_extensible_requests() const { return attributes_.sq_version >= spec::kRdmaSqVersion; }
-  // Every access right (spec::IbAccessFlags) that the device has for any memory: flush_persistent needs persistent one,
-  // and a DMA MR has no right to FLUSH.
+  // Every right of access (spec::IbAccessFlags) that the device has for any memory: flush_persistent needs persistent
+  // one, a DMA MR has no right to FLUSH, and mw_bind, of a region only, is no right to access it.
   uint32_t all_access() const {
     using Flags = spec::IbAccessFlags;
     return Flags::kLocalWrite | Flags::kRemoteWrite | Flags::kRemoteRead | (has_atomics() ? Flags::kRemoteAtomic : 0) |

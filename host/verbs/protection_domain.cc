@@ -10,7 +10,23 @@ namespace vireo::verbs {
 
 // The object owns no DMA memory, so the result of the command is irrelevant.
 MemoryRegion::~MemoryRegion() {
-  if (!is_left_) static_cast<void>(pd_->device().base().roce().DeregMr(mrn_));
+  if (!is_left_) static_cast<void>(Deregister());
+}
+
+Status MemoryRegion::Deregister() {
+  Status deregistered = pd_->device().base().roce().DeregMr(mrn_);
+  if (deregistered.ok()) is_left_ = true;
+  return deregistered;
+}
+
+MemoryWindow::~MemoryWindow() {
+  if (!is_free_) static_cast<void>(Deallocate());
+}
+
+Status MemoryWindow::Deallocate() {
+  Status freed = pd_->device().base().roce().DeallocMw(mwn_);
+  if (freed.ok()) is_free_ = true;
+  return freed;
 }
 
 Status MemoryRegion::Modify(const Change& change) {
@@ -84,6 +100,13 @@ Result<std::shared_ptr<MemoryRegion>> ProtectionDomain::Register(uint64_t virtua
   if (!region.ok()) return region.error();
   return std::shared_ptr<MemoryRegion>(
       new MemoryRegion(shared_from_this(), region->mrn, region->lkey, region->rkey, virtual_address, length));
+}
+
+Result<std::shared_ptr<MemoryWindow>> ProtectionDomain::AllocateWindow(spec::RdmaMwType type) {
+  if (!device_->has_windows()) return Error{ErrorCode::kUnsupported, "the device has no memory windows"};
+  Result<spec::RdmaAckAllocMw> window = device_->base().roce().AllocMw(pdn_, type);
+  if (!window.ok()) return window.error();
+  return std::shared_ptr<MemoryWindow>(new MemoryWindow(shared_from_this(), window->mwn, window->rkey, type));
 }
 
 std::shared_ptr<MemoryRegion> ProtectionDomain::ImportMr(uint32_t mrn, uint32_t lkey, uint32_t rkey, uint64_t address,

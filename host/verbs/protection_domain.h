@@ -43,6 +43,8 @@ class MemoryRegion {
   // it, the region is as before. kUnsupported: profile rfc-v2; kInvalidArgument: nothing to change, or a protection
   // domain of another device.
   Status Modify(const Change& change);
+  // Deregisters it before this object ends. kRefused: a memory window is bound to it; it stays.
+  Status Deregister();
   // The device keeps the region when this object ends: it is another user's (ProtectionDomain::ImportMr).
   void Leave() { is_left_ = true; }
 
@@ -65,7 +67,32 @@ class MemoryRegion {
   std::shared_ptr<ProtectionDomain> pd_;
   uint32_t mrn_, lkey_, rkey_;
   uint64_t address_, length_;
-  bool is_left_ = false;
+  bool is_left_ = false;  // also: deregistered
+};
+
+// A memory window: work requests (SendRequest, bind_mw) give peers access to a part of a region by it.
+class MemoryWindow {
+ public:
+  ~MemoryWindow();
+  MemoryWindow(const MemoryWindow&) = delete;
+  MemoryWindow& operator=(const MemoryWindow&) = delete;
+
+  uint32_t mwn() const { return mwn_; }
+  spec::RdmaMwType type() const { return type_; }
+  // Its first key, which is of no use yet. Each bind chooses its own, with other low 8 bits.
+  uint32_t rkey() const { return rkey_; }
+  // Nobody has access by it any more, and its number is free.
+  Status Deallocate();
+
+ private:
+  friend class ProtectionDomain;
+  MemoryWindow(std::shared_ptr<ProtectionDomain> pd, uint32_t mwn, uint32_t rkey, spec::RdmaMwType type)
+      : pd_(std::move(pd)), mwn_(mwn), rkey_(rkey), type_(type) {}
+
+  std::shared_ptr<ProtectionDomain> pd_;
+  uint32_t mwn_, rkey_;
+  spec::RdmaMwType type_;
+  bool is_free_ = false;
 };
 
 // An address handle: the path to a peer, for UD.
@@ -110,6 +137,8 @@ class ProtectionDomain : public std::enable_shared_from_this<ProtectionDomain> {
   Result<std::shared_ptr<MemoryRegion>> Register(uint64_t virtual_address, uint64_t length, uint32_t access,
                                                  uint8_t page_shift, std::span<const uint64_t> pages,
                                                  bool invalidatable = false, bool is_pmem = false);
+  // kUnsupported: the profile or the device has no memory windows.
+  Result<std::shared_ptr<MemoryWindow>> AllocateWindow(spec::RdmaMwType type);
   // A region of another user of this device, whom base() lets share it.
   std::shared_ptr<MemoryRegion> ImportMr(uint32_t mrn, uint32_t lkey, uint32_t rkey, uint64_t address, uint64_t length);
   // Registers the whole device address space; for trusted users.

@@ -154,6 +154,9 @@ Status QueuePair::PostSend(const SendRequest& request) {
   if (Invalidates(request.opcode) && !pd_->device().has_invalidation()) {
     return Error{ErrorCode::kUnsupported, "the device ends no regions by work requests"};
   }
+  if (request.opcode == Opcode::kBindMw && !pd_->device().has_windows()) {
+    return Error{ErrorCode::kUnsupported, "the device has no memory windows"};
+  }
   const bool is_inline = IsInline(request);
   if (is_inline ? request.inline_data.size() > max_inline_data_ : request.sg_list.size() > send_.max_sge) {
     return Error{ErrorCode::kInvalidArgument, "QP " + std::to_string(qpn_) + ": more " +
@@ -179,6 +182,13 @@ size_t QueuePair::EncodeFixed(const SendRequest& request, uint8_t* bytes) const 
                           .compare_add = request.compare_add,
                           .swap = request.swap,
                           .rkey = request.rkey}
+        .Encode(wqe.wr);
+  } else if (request.opcode == Opcode::kBindMw) {
+    spec::RdmaSqReqBind{.addr = request.bind_address,
+                        .length = request.bind_length,
+                        .access_flags = request.bind_access,
+                        .rkey = request.rkey,
+                        .lkey = request.bind_lkey}
         .Encode(wqe.wr);
   } else if (request.opcode == Opcode::kFlush) {
     spec::RdmaSqReqFlush{.remote_addr = request.remote_addr,
@@ -227,6 +237,14 @@ size_t QueuePair::EncodeExtensible(const SendRequest& request, uint8_t* bytes) c
     base.elements |= Element::kAtomic;
     spec::RdmaSqAtomic{.compare_add = request.compare_add, .swap = request.swap}.Encode(bytes + count);
     count += spec::RdmaSqAtomic::kBytes;
+  }
+  if (request.opcode == Opcode::kBindMw && !IsDatagram()) {
+    base.elements |= Element::kRdma | Element::kAtomic;
+    spec::RdmaSqBind{.addr = request.bind_address, .rkey = request.rkey, .lkey = request.bind_lkey}.Encode(bytes +
+                                                                                                           count);
+    count += spec::RdmaSqBind::kBytes;
+    spec::RdmaSqBindRange{.length = request.bind_length, .access_flags = request.bind_access}.Encode(bytes + count);
+    count += spec::RdmaSqBindRange::kBytes;
   }
   if (request.opcode == Opcode::kFlush && !IsDatagram()) {
     base.elements |= Element::kAtomic;

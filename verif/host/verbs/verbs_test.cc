@@ -58,11 +58,12 @@ class VerbsTest : public testing::Test {
     switch (command) {
       case RdmaCtrlCmd::kQueryDevice:
         return Bytes(spec::RdmaAckQueryDevice{
-            .max_qp_wr = 128, .atomic_cap = kAtomics, .sq_version = sq_version_, .atomic_write = 1});
+            .max_qp_wr = 128, .atomic_cap = kAtomics, .sq_version = sq_version_, .atomic_write = 1, .max_mw = 9});
       case RdmaCtrlCmd::kCreateCq: return Bytes(spec::RdmaAckCreateCq{.cqn = 1});
       case RdmaCtrlCmd::kCreatePd: return Bytes(spec::RdmaAckCreatePd{.pdn = 7});
       case RdmaCtrlCmd::kCreateQp: return Bytes(spec::RdmaAckCreateQp{.qpn = 2});
       case RdmaCtrlCmd::kCreateAh: return Bytes(spec::RdmaAckCreateAh{.ah = 5});
+      case RdmaCtrlCmd::kAllocMw: return Bytes(spec::RdmaAckAllocMw{.mwn = 4, .rkey = 0x405});
       case RdmaCtrlCmd::kReregMr: return Bytes(spec::RdmaAckReregMr{.lkey = 0x307, .rkey = 0x308});
       case RdmaCtrlCmd::kRegUserMr: return Bytes(spec::RdmaAckRegUserMr{.mrn = 3, .lkey = 0x303, .rkey = 0x304});
       default: return {0};
@@ -317,6 +318,22 @@ TEST_F(ExtensibleVerbsTest, WorkRequestHasTheElementsOfItsOperation) {
   EXPECT_EQ(spec::RdmaSqBase::Decode(work.data()).elements, Bit::kRdma | Bit::kAtomic);
   EXPECT_EQ(spec::RdmaSqRdma::Decode(work.data() + 16), (spec::RdmaSqRdma{.remote_addr = 0x80, .rkey = 7}));
   EXPECT_EQ(spec::RdmaSqAtomic::Decode(work.data() + 32).compare_add, 5U);
+
+  ASSERT_TRUE(pair.qp
+                  ->PostSend({.opcode = spec::IbWrOpcode::kBindMw,
+                              .rkey = 0x406,
+                              .bind_address = 0x9000,
+                              .bind_length = 0x1'0000'0001,
+                              .bind_access = spec::IbAccessFlags::kRemoteRead,
+                              .bind_lkey = 0x303})
+                  .ok());
+  work = NextWork();
+  ASSERT_EQ(work.size(), 48U);
+  EXPECT_EQ(spec::RdmaSqBase::Decode(work.data()).elements, Bit::kRdma | Bit::kAtomic);
+  EXPECT_EQ(spec::RdmaSqBind::Decode(work.data() + 16),
+            (spec::RdmaSqBind{.addr = 0x9000, .rkey = 0x406, .lkey = 0x303}));
+  EXPECT_EQ(spec::RdmaSqBindRange::Decode(work.data() + 32),
+            (spec::RdmaSqBindRange{.length = 0x1'0000'0001, .access_flags = spec::IbAccessFlags::kRemoteRead}));
 }
 
 TEST_F(ExtensibleVerbsTest, InlineDataIsTheLastElement) {
@@ -522,6 +539,27 @@ TEST_F(VerbsTest, RegisterSendsThePageList) {
   EXPECT_TRUE(log_.empty());
   region.reset();
   EXPECT_EQ(log_, (std::vector<std::string>{"dereg_mr", "destroy_pd"}));
+}
+
+TEST_F(VerbsTest, MemoryWindowEndsOnceAndARegionMayBeBusy) {
+  auto pd = device_->CreatePd().value();
+  auto memory = mock_->AllocateDma(8192, 4096).value();
+  auto region = pd->Register(*memory, spec::IbAccessFlags::kMwBind).value();
+  auto window = pd->AllocateWindow(spec::RdmaMwType::kType2).value();
+  EXPECT_EQ(Last<spec::RdmaCmdAllocMw>(RdmaCtrlCmd::kAllocMw),
+            (spec::RdmaCmdAllocMw{.pdn = 7, .mw_type = spec::RdmaMwType::kType2}));
+  EXPECT_EQ(window->mwn(), 4U);
+  EXPECT_EQ(window->rkey(), 0x405U);
+  refuse_[RdmaCtrlCmd::kDeregMr] = spec::RdmaError::kHandleBusy;
+  EXPECT_EQ(region->Deregister().error().rdma, spec::RdmaError::kHandleBusy);
+  refuse_.clear();
+  ASSERT_TRUE(window->Deallocate().ok());
+  EXPECT_EQ(Last<spec::RdmaCmdDeallocMw>(RdmaCtrlCmd::kDeallocMw).mwn, 4U);
+  ASSERT_TRUE(region->Deregister().ok());
+  log_.clear();
+  window.reset();
+  region.reset();
+  EXPECT_TRUE(log_.empty()) << "both have ended";
 }
 
 TEST_F(VerbsTest, ModifyOfARegionSendsWhatChanges) {
