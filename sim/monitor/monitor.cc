@@ -51,14 +51,21 @@ Monitor::Monitor(uint16_t nic) : findings_(nic), rings_(findings_, memory_, *thi
     const auto found = regions_.find(key.index);
     if (found == regions_.end()) return false;
     const spec::TableMr& region = found->second;
+    if (region.is_window) return false;  // which region it is bound to is not known for sure
     if (!region.valid || region.key != key.key || dying_.contains(any_key) || moved_.contains(key.index)) return false;
     if (right != PacketRules::Right::kLocal && !HasRight(region, right)) return false;
     return AddPlaces(region, address, bytes, places);
   });
-  packets_.SetMayAccess([this](uint32_t rkey, uint16_t pdn, PacketRules::Right right, uint64_t address,
-                               uint64_t bytes) { return MayAccess(rkey, pdn, right, address, bytes); });
+  packets_.SetMayAccess(
+      [this](uint32_t qpn, uint32_t rkey, uint16_t pdn, PacketRules::Right right, uint64_t address, uint64_t bytes) {
+        return MayAccess(rkey, pdn, right, address, bytes) || windows_.MayAccess(qpn, rkey, pdn, right, address, bytes);
+      });
+  packets_.SetBinding({.begins = [this](uint32_t qpn, uint16_t pdn,
+                                        const spec::RdmaSqReqBind& bind) { return windows_.OnBind(qpn, pdn, bind); },
+                       .ends = [this](uint64_t number) { windows_.OnBound(number); }});
   packets_.SetInvalidation({.may_begin =
-                                [this](uint32_t any_key, uint16_t pdn) {
+                                [this](uint32_t qpn, uint32_t any_key, uint16_t pdn) {
+                                  if (windows_.MayInvalidate(qpn, any_key, pdn)) return true;
                                   const auto key = KeyOf(any_key);
                                   const auto found = regions_.find(key.index);
                                   if (found == regions_.end()) return false;
@@ -66,8 +73,16 @@ Monitor::Monitor(uint16_t nic) : findings_(nic), rings_(findings_, memory_, *thi
                                   return region.valid && region.key == key.key && region.pdn == pdn &&
                                          region.invalidatable;
                                 },
-                            .begins = [this](uint32_t key) { dying_.insert(key); },
-                            .ends = [this](uint32_t key) { EndRegion(key); }});
+                            .begins =
+                                [this](uint32_t key) {
+                                  dying_.insert(key);
+                                  windows_.OnInvalidate(key);
+                                },
+                            .ends =
+                                [this](uint32_t key) {
+                                  EndRegion(key);
+                                  windows_.OnInvalidated(key);
+                                }});
 }
 
 // [IBTA 10.6] A completion vouches for it: what was begun has ended, too.
@@ -76,6 +91,7 @@ void Monitor::EndRegion(uint32_t any_key) {
   dying_.erase(any_key);
   const auto found = regions_.find(key.index);
   if (found == regions_.end() || !found->second.valid || found->second.key != key.key) return;
+  if (found->second.is_window) return;  // only what it was bound to ends
   found->second.valid = false;
   auto& pieces = pieces_[key.index];
   for (const Piece& piece : pieces) memory_.Remove(piece.owner, piece.address, piece.bytes);
@@ -86,7 +102,7 @@ void Monitor::EndRegion(uint32_t any_key) {
 bool Monitor::MayAccess(uint32_t rkey, uint16_t pdn, PacketRules::Right right, uint64_t address, uint64_t bytes) const {
   const auto key = KeyOf(rkey);
   const auto allows = [&](const spec::TableMr& region) {
-    if (!region.valid || region.key != key.key || region.pdn != pdn) return false;
+    if (!region.valid || region.is_window || region.key != key.key || region.pdn != pdn) return false;
     if (!HasRight(region, right)) return false;
     const uint64_t offset = address - region.virt_addr;
     return region.dma || (address >= region.virt_addr && offset <= region.length && bytes <= region.length - offset);
@@ -237,6 +253,7 @@ void Monitor::OnReset() {
   removed_.clear();
   removed_regions_.clear();
   dying_.clear();
+  windows_.Clear();
 }
 
 void Monitor::CheckAccess(const BoundaryEvent& event, const char* what) {
@@ -273,6 +290,11 @@ void Monitor::OnCsrWrite(const BoundaryEvent& event) {
 // Earlier accesses may still be in flight: firmware waits for them before it answers.
 void Monitor::OnAnswer() {
   for (const Piece& piece : removed_) memory_.Remove(piece.owner, piece.address, piece.bytes);
+  for (const auto& [index, region] : removed_regions_) {
+    if (const auto now = regions_.find(index); region.is_window && (now == regions_.end() || !now->second.valid)) {
+      windows_.OnDeallocated(index);
+    }
+  }
   removed_.clear();
   removed_regions_.clear();
   packets_.OnAnswer();
@@ -320,7 +342,7 @@ void Monitor::SetRegion(uint32_t index, const spec::TableMr& region) {
   if (moves) moved_.insert(index);
   if (!is_same_key) moved_.erase(index);
   if (is_same_key) packets_.OnRegionChange(moves);
-  if (!region.valid) return;
+  if (!region.valid || region.is_window) return;
   const uint64_t owner = kRegionOwner + index;
   const auto add = [&](uint64_t address, uint64_t bytes) {
     pieces.push_back({owner, address, bytes});

@@ -23,6 +23,7 @@
 
 #include "sim/monitor/extent_map.h"
 #include "sim/monitor/findings.h"
+#include "sim/monitor/memory_windows.h"
 #include "sim/monitor/packet_rules.h"
 #include "sim/monitor/ring_rules.h"
 #include "sim/nic/nic.h"
@@ -116,6 +117,10 @@ class Monitor final : public EventSink, private monitor::RingRules::Listener {
   std::unordered_map<uint32_t, spec::TableMr> regions_;
   std::unordered_set<uint32_t> moved_;  // whose key has meant other memory before
   std::unordered_set<uint32_t> dying_;  // keys that somebody is invalidating: valid or not
+  monitor::MemoryWindows windows_{[this](uint32_t index) {
+    const auto found = regions_.find(index);
+    return found == regions_.end() ? nullptr : &found->second;
+  }};
   struct Piece {
     uint64_t owner = 0, address = 0, bytes = 0;
   };

@@ -746,23 +746,24 @@ void PacketRules::ReceivedRequest(uint32_t qpn, Qp& qp, const RocePacket& packet
   ExpectWrite(qpn, qp, packet);
   const bool has_bytes = is_read && packet.reth.dma_length != 0;  // else its key does not matter [IBTA 9.7.4]
   if (has_bytes && !qp.refused_psn.has_value() && may_access_ &&
-      !(qp.may_read && may_access_(packet.reth.rkey, qp.context.pdn, Right::kRead, packet.reth.virtual_address,
+      !(qp.may_read && may_access_(qpn, packet.reth.rkey, qp.context.pdn, Right::kRead, packet.reth.virtual_address,
                                    packet.reth.dma_length))) {
     qp.refused_psn = packet.bth.psn;
   }
-  if (IsFlush(packet) && !qp.refused_psn.has_value() && may_access_ && !MayFlush(qp, packet)) {
+  if (IsFlush(packet) && !qp.refused_psn.has_value() && may_access_ && !MayFlush(qpn, qp, packet)) {
     qp.refused_psn = packet.bth.psn;
   }
   if (IsAtomic(packet) && !qp.refused_psn.has_value() && may_access_) {
     const spec::AtomicEth& eth = packet.atomic_eth;
     const bool is_allowed =
-        qp.may_atomic && may_access_(eth.rkey, qp.context.pdn, Right::kAtomic, eth.virtual_address, kOperandBytes);
+        qp.may_atomic && may_access_(qpn, eth.rkey, qp.context.pdn, Right::kAtomic, eth.virtual_address, kOperandBytes);
     if (!is_allowed || eth.virtual_address % kOperandBytes != 0) qp.refused_psn = packet.bth.psn;
   }
   if (packet.info.has_ieth && packet.broken == nullptr && invalidation_.may_begin) {
     const auto field = packet.extension.subspan(packet.info.ieth_offset - spec::Bth::kBytes, spec::Ieth::kBytes);
     const uint32_t key = KeyIn(field);
-    if (!qp.refused_psn.has_value() && !invalidation_.may_begin(key, qp.context.pdn)) qp.refused_psn = packet.bth.psn;
+    if (!qp.refused_psn.has_value() && !invalidation_.may_begin(qpn, key, qp.context.pdn))
+      qp.refused_psn = packet.bth.psn;
     invalidation_.begins(key);
   }
   Arrive(qp, packet);
@@ -771,7 +772,7 @@ void PacketRules::ReceivedRequest(uint32_t qpn, Qp& qp, const RocePacket& packet
 }
 
 // Shape, the rights for each placement, and a range; where a whole region is, its key alone says. [IBTA A19.4.1]
-bool PacketRules::MayFlush(const Qp& qp, const RocePacket& packet) const {
+bool PacketRules::MayFlush(uint32_t qpn, const Qp& qp, const RocePacket& packet) const {
   using Placement = spec::FlushPlacement;
   const spec::Feth feth = FethOf(packet);
   const bool is_global = (feth.placement & Placement::kGlobalVisibility) != 0;
@@ -782,7 +783,8 @@ bool PacketRules::MayFlush(const Qp& qp, const RocePacket& packet) const {
   if ((is_global && !qp.may_flush_global) || (is_persistent && !qp.may_flush_persistent)) return false;
   if (!is_range) return feth.selectivity == spec::FlushSelectivity::kMemoryRegion;
   const auto may = [&](Right right) {
-    return may_access_(packet.reth.rkey, qp.context.pdn, right, packet.reth.virtual_address, packet.reth.dma_length);
+    return may_access_(qpn, packet.reth.rkey, qp.context.pdn, right, packet.reth.virtual_address,
+                       packet.reth.dma_length);
   };
   return (!is_global || may(Right::kFlushGlobal)) && (!is_persistent || may(Right::kFlushPersistent));
 }
@@ -801,7 +803,7 @@ void PacketRules::ExpectWrite(uint32_t qpn, Qp& qp, const RocePacket& packet) {
   if (!qp.write.has_value() || packet.payload.empty() || !translate_) return;
   auto& [rkey, address] = *qp.write;
   if (may_access_ &&
-      !(qp.may_write && may_access_(rkey, qp.context.pdn, Right::kWrite, address, packet.payload.size()))) {
+      !(qp.may_write && may_access_(qpn, rkey, qp.context.pdn, Right::kWrite, address, packet.payload.size()))) {
     if (!qp.refused_psn.has_value()) qp.refused_psn = packet.bth.psn;
     return qp.write.reset();
   }
@@ -1030,7 +1032,11 @@ std::string PacketRules::Owed(Cycle deadline, const RingRules& rings) const {
 void PacketRules::OnSendWork(uint32_t qpn, const std::optional<SendWork>& work) {
   Qp& qp = qps_[qpn];
   qp.follows_works = qp.follows_works && work.has_value() && !qp.has_failed;
-  // A local invalidate is no message.
+  // A bind or local invalidate is no message.
+  if (work.has_value() && work->opcode == spec::IbWrOpcode::kBindMw) {
+    Push(qp.binds, binding_.begins ? binding_.begins(qpn, qp.context.pdn, work->bind) : 0);
+    return;
+  }
   if (work.has_value() && work->opcode == spec::IbWrOpcode::kLocalInv) {
     if (invalidation_.begins) invalidation_.begins(KeyIn(work->imm_data));
     return;
@@ -1040,24 +1046,33 @@ void PacketRules::OnSendWork(uint32_t qpn, const std::optional<SendWork>& work) 
 
 void PacketRules::OnSendUsed(uint32_t qpn, const std::optional<SendWork>& work) {
   Qp& qp = qps_[qpn];
-  // A local invalidate completes behind the messages before it, and is none.
-  const bool is_local = work.has_value() && work->opcode == spec::IbWrOpcode::kLocalInv;
-  if (!is_local) ++qp.used;
+  // A bind or local invalidate completes behind the messages before it, and is none.
+  const bool is_bind = work.has_value() && work->opcode == spec::IbWrOpcode::kBindMw;
+  const bool invalidates = work.has_value() && work->opcode == spec::IbWrOpcode::kLocalInv;
+  std::optional<uint64_t> bind;
+  if (is_bind && !qp.binds.empty()) {
+    bind = qp.binds.front();
+    qp.binds.pop_front();
+  }
+  if (!is_bind && !invalidates) ++qp.used;
   if (!work.has_value()) qp.are_works_known = false;
   if (!qp.are_works_known || qp.has_failed) return;
   if (qp.context.sq_sig_all || (work->send_flags & spec::IbSendFlags::kSignaled) != 0) {
-    Push(qp.unreported, {work->wr_id, qp.used, is_local ? std::optional(KeyIn(work->imm_data)) : std::nullopt});
+    Push(qp.unreported,
+         {work->wr_id, qp.used, invalidates ? std::optional(KeyIn(work->imm_data)) : std::nullopt, bind});
   }
 }
 
 // Every CQE is of a signaled work request, in order, and each has one. [IBTA 10.8] It may come after later work
 // requests were returned.
 void PacketRules::OnSendCqe(Cycle cycle, Qp& qp, const spec::RdmaCqReq& cqe) {
-  if (cqe.opcode != spec::IbWcOpcode::kLocalInv) ++qp.reported;
+  const bool invalidates = cqe.opcode == spec::IbWcOpcode::kLocalInv, binds = cqe.opcode == spec::IbWcOpcode::kBindMw;
+  if (!invalidates && !binds) ++qp.reported;
   if (!qp.are_works_known) return;
   if (!qp.unreported.empty() && qp.unreported.front().wr_id == cqe.wr_id &&
-      qp.unreported.front().invalidated.has_value() == (cqe.opcode == spec::IbWcOpcode::kLocalInv)) {
+      qp.unreported.front().invalidated.has_value() == invalidates && qp.unreported.front().bind.has_value() == binds) {
     qp.reported = qp.unreported.front().number;
+    if (const auto bind = qp.unreported.front().bind; bind.has_value() && binding_.ends) binding_.ends(*bind);
     if (const auto key = qp.unreported.front().invalidated; key.has_value() && invalidation_.ends) {
       invalidation_.ends(*key);
     }

@@ -58,15 +58,22 @@ class PacketRules {
   // Adds where bytes of a region are to `places`. False: the key names no live region with these bytes.
   using Translate = std::function<bool(uint32_t key, Right right, uint64_t address, uint64_t bytes, Places& places)>;
   void SetTranslate(Translate translate) { translate_ = std::move(translate); }
-  // Whether the peer may access these bytes by the key, through a QP of this protection domain.
-  using MayAccess = std::function<bool(uint32_t rkey, uint16_t pdn, Right right, uint64_t address, uint64_t bytes)>;
+  // Whether the peer may access these bytes by the key, through this QP of this protection domain.
+  using MayAccess =
+      std::function<bool(uint32_t qpn, uint32_t rkey, uint16_t pdn, Right right, uint64_t address, uint64_t bytes)>;
   void SetMayAccess(MayAccess may_access) { may_access_ = std::move(may_access); }
   // Whether a work request, or the peer's SEND with invalidate, may end the region of this key; it is going to, so that
   // from now on the key may be valid or not; it has, so that no access with it follows.
   struct Invalidation {
-    std::function<bool(uint32_t key, uint16_t pdn)> may_begin;
+    std::function<bool(uint32_t qpn, uint32_t key, uint16_t pdn)> may_begin;
     std::function<void(uint32_t key)> begins, ends;
   };
+  // A work request that binds a memory window was read, and gets a number; it was executed.
+  struct Binding {
+    std::function<uint64_t(uint32_t qpn, uint16_t pdn, const spec::RdmaSqReqBind& bind)> begins;
+    std::function<void(uint64_t number)> ends;
+  };
+  void SetBinding(Binding binding) { binding_ = std::move(binding); }
   void SetInvalidation(Invalidation invalidation) { invalidation_ = std::move(invalidation); }
   void OnDmaWrite(Cycle cycle, uint64_t address, std::span<const uint8_t> data);
   // A DMA completion with what may be payload.
@@ -172,7 +179,9 @@ class PacketRules {
     struct Unreported {
       uint64_t wr_id, number;               // `used` when it was returned
       std::optional<uint32_t> invalidated;  // key of a local invalidate
+      std::optional<uint64_t> bind;         // number of a bind
     };
+    std::deque<uint64_t> binds;         // numbers of those that were read, and not returned
     std::deque<Unreported> unreported;  // signaled work requests returned without a CQE so far
     // Responder: the PSN behind the last request of an unbroken sequence.
     std::optional<uint32_t> arrived_psn;
@@ -245,7 +254,7 @@ class PacketRules {
   void Arrive(Qp& qp, const RocePacket& packet);
   void ReceivedUnacknowledged(Qp& qp, const RocePacket& packet);
   void ReceivedRequest(uint32_t qpn, Qp& qp, const RocePacket& packet);
-  bool MayFlush(const Qp& qp, const RocePacket& packet) const;
+  bool MayFlush(uint32_t qpn, const Qp& qp, const RocePacket& packet) const;
   void ExpectWrite(uint32_t qpn, Qp& qp, const RocePacket& packet);
   void ReceivedResponse(uint32_t qpn, Qp& qp, const RocePacket& packet);
   void ReportGap(uint32_t qpn, Qp& qp);
@@ -257,6 +266,7 @@ class PacketRules {
   Translate translate_;
   MayAccess may_access_;
   Invalidation invalidation_;
+  Binding binding_;
   std::vector<uint32_t> changed_;  // QPs whose context was written since the last answer
   bool is_net_used_ = false;
   Qps qps_;

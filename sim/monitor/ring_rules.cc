@@ -604,6 +604,7 @@ SendWork RingRules::ParseWork(const Work& read) {
                    .imm_data = {},
                    .rdma = spec::RdmaSqReqRdma::Decode(bytes + Layout::kWrOffset),
                    .atomic = spec::RdmaSqReqAtomic::Decode(bytes + Layout::kWrOffset),
+                   .bind = spec::RdmaSqReqBind::Decode(bytes + Layout::kWrOffset),
                    .data = {.bytes = read.tail}};
   std::copy_n(bytes + Layout::kImmDataOffset, work.imm_data.size(), work.imm_data.begin());
   if (!read.IsExtensible()) return work;
@@ -615,6 +616,8 @@ SendWork RingRules::ParseWork(const Work& read) {
     const auto rdma = spec::RdmaSqRdma::Decode(bytes + at);
     work.rdma = {.remote_addr = rdma.remote_addr, .rkey = rdma.rkey};
     work.atomic = {.remote_addr = rdma.remote_addr, .rkey = rdma.rkey};
+    const auto bind = spec::RdmaSqBind::Decode(bytes + at);
+    work.bind = {.addr = bind.addr, .rkey = bind.rkey, .lkey = bind.lkey};
     at += spec::RdmaSqRdma::kBytes;
   }
   if ((elements & Element::kUd) != 0) at += spec::RdmaSqUd::kBytes;
@@ -622,6 +625,9 @@ SendWork RingRules::ParseWork(const Work& read) {
     const auto operands = spec::RdmaSqAtomic::Decode(bytes + at);
     work.atomic.compare_add = operands.compare_add;
     work.atomic.swap = operands.swap;
+    const auto range = spec::RdmaSqBindRange::Decode(bytes + at);
+    work.bind.length = range.length;
+    work.bind.access_flags = range.access_flags;
     at += spec::RdmaSqAtomic::kBytes;
   }
   work.data.is_extensible = true;

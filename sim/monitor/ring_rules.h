@@ -52,6 +52,7 @@ struct SendWork {
   std::array<uint8_t, spec::Immdt::kBytes> imm_data{};
   spec::RdmaSqReqRdma rdma;      // of an RDMA operation
   spec::RdmaSqReqAtomic atomic;  // of an atomic operation, ATOMIC WRITE or FLUSH
+  spec::RdmaSqReqBind bind;      // of a bind
   SendData data{};
 };
 

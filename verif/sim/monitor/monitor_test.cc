@@ -847,6 +847,68 @@ TEST_F(MonitorTest, ReportsAnAnswerToAFlushThatIsNotAllowed) {
   ExpectOnly("ack.refused", "rc_rdma_read_response_only of PSN 501", "a NAK of PSN 501");
 }
 
+// By a window, from when the bind was read: to what the window is bound to, with its rights, until it is deallocated.
+class WindowMonitorTest : public MonitorTest {
+ protected:
+  static constexpr uint32_t kWindowKey = 0x0000'0577;  // window 5
+  static constexpr uint64_t kFirst = kRegion + 100;
+  void Bind(uint32_t lkey = kRkey, uint64_t bytes = 64, bool mw_bind = true) {
+    spec::TableMr region = Region();
+    region.remote_write = false;
+    region.local_write = true;
+    region.mw_bind = mw_bind;
+    WriteTable(spec::MgmtTable::kMr, 3, Encoded(region));
+    WriteTable(spec::MgmtTable::kMr, 5, Encoded(spec::TableMr{.valid = true, .key = 1, .is_window = true}));
+    spec::RdmaSqReq work = {.opcode = spec::IbWrOpcode::kBindMw};
+    spec::RdmaSqReqBind{.addr = kFirst,
+                        .length = bytes,
+                        .access_flags = spec::IbAccessFlags::kRemoteWrite,
+                        .rkey = kWindowKey,
+                        .lkey = lkey}
+        .Encode(work.wr);
+    Bytes of_work = Encoded(work);
+    of_work.resize(48);
+    Take(kSq, 0);
+    Read(Buffer(kSq, 0), of_work);
+    Send(kSend);  // shows the NIC's own MAC
+  }
+  static PacketOf WriteOf(uint32_t psn, uint64_t address) {
+    return {.opcode = BthOpcode::kRcRdmaWriteOnly,
+            .psn = psn,
+            .extension = Encoded(spec::Reth{.virtual_address = address, .rkey = kWindowKey, .dma_length = 8}),
+            .payload = Pattern(8)};
+  }
+  void Acknowledge(uint32_t psn) {
+    Send({.opcode = BthOpcode::kRcAcknowledge, .psn = psn, .extension = Ack(psn - 499)});
+  }
+};
+
+TEST_F(WindowMonitorTest, ReportsAnAcknowledgeOfAWriteBeyondTheWindow) {
+  Bind();
+  Receive(WriteOf(500, kFirst + 56));
+  Acknowledge(500);
+  ExpectGood();
+  Receive(WriteOf(501, kFirst + 57));
+  Acknowledge(501);
+  ExpectOnly("ack.refused", "rc_acknowledge of PSN 501", "a NAK of PSN 501");
+}
+
+TEST_F(WindowMonitorTest, ReportsAnAcknowledgeByAWindowOfARegionWithoutTheRight) {
+  Bind(kRkey, 64, false);
+  Receive(WriteOf(500, kFirst));
+  ExpectGood();
+  Acknowledge(500);
+  ExpectOnly("ack.refused", "rc_acknowledge of PSN 500", "a NAK of PSN 500");
+}
+
+TEST_F(WindowMonitorTest, ReportsAnAcknowledgeByAWindowOfAnotherKey) {
+  Bind(kRkey ^ 1);
+  Receive(WriteOf(500, kFirst));
+  ExpectGood();
+  Acknowledge(500);
+  ExpectOnly("ack.refused", "rc_acknowledge of PSN 500", "a NAK of PSN 500");
+}
+
 TEST_F(MonitorTest, ReportsAFlushOfAnotherPlacement) {
   constexpr uint8_t kBoth = spec::FlushPlacement::kGlobalVisibility | spec::FlushPlacement::kPersistence;
   spec::RdmaSqReq work = {.opcode = spec::IbWrOpcode::kFlush};
