@@ -226,6 +226,9 @@ ibv_context* Open(ibv_device* device, int context_file) {
   pthread_mutex_init(&base.mutex, nullptr);
   base.ops._compat_query_device = ibv_query_device;
   base.ops._compat_query_port = ibv_query_port;
+  base.ops.alloc_mw = AllocMw;
+  base.ops.dealloc_mw = DeallocMw;
+  base.ops.bind_mw = BindMw;
   base.ops.poll_cq = PollCq;
   base.ops.req_notify_cq = ReqNotifyCq;
   base.ops.post_send = PostSend;

@@ -14,9 +14,9 @@ namespace vireo::ibverbs {
 namespace {
 
 constexpr uint64_t kPageBytes = uint64_t{1} << spec::kRdmaPageShiftDefault;
-// Access flags without effect here: pages are accessed in place, and memory windows, and atomics on a device with
-// IBV_ATOMIC_NONE, are not supported, but programs commonly set these flags, and Linux takes them on devices without
-// either [ib_check_mr_access()].
+// Access flags without effect here: pages are accessed in place, and there are devices without memory windows or with
+// IBV_ATOMIC_NONE, but programs commonly set these flags, and Linux takes them on devices without either
+// [ib_check_mr_access()].
 constexpr uint32_t kIgnoredAccess = IBV_ACCESS_HUGETLB | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND |
                                     static_cast<uint32_t>(IBV_ACCESS_OPTIONAL_RANGE);
 
@@ -62,6 +62,11 @@ struct Mapped {
   uint8_t page_shift = 0;
   std::vector<uint64_t> pages;
 };
+
+// Rights of a region that the device has.
+uint32_t Rights(const Context& context) {
+  return context.device->all_access() | (context.device->has_windows() ? spec::IbAccessFlags::kMwBind : 0);
+}
 
 int CheckAccess(const Context& context, unsigned int access) {
   constexpr unsigned int kOfHost = kIgnoredAccess | IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND;
@@ -113,8 +118,7 @@ ibv_mr* MakeMr(ibv_pd* pd, void* address, size_t length, uint64_t iova, unsigned
   std::lock_guard guard(context.control);
   Mapped mapped;
   if (int error = Map(context, address, length, iova, access, mapped); error != 0) return Null(error);
-  auto region = Of(pd).impl->Register(mapped.iova, length, access & context.device->all_access(), mapped.page_shift,
-                                      mapped.pages);
+  auto region = Of(pd).impl->Register(mapped.iova, length, access & Rights(context), mapped.page_shift, mapped.pages);
   if (!region.ok()) return Null(region.error());
   auto mr = std::make_unique<Mr>();
   mr->memory = std::move(mapped.memory);
@@ -166,7 +170,7 @@ int Reregister(ibv_mr* mr, int flags, ibv_pd* pd, void* address, size_t length, 
         .virtual_address = mapped.iova, .length = length, .page_shift = mapped.page_shift, .addresses = mapped.pages};
   }
   if ((flags & IBV_REREG_MR_CHANGE_PD) != 0) change.pd = Of(pd).impl;
-  if (has_access) change.access = rights & context.device->all_access();
+  if (has_access) change.access = rights & Rights(context);
   if (const host::Status done = ours.impl->Modify(change); !done.ok()) return ErrnoOf(done.error());
   if (moves) ours.memory = std::move(mapped.memory);  // the old one is free
   ours.access = rights;
@@ -206,6 +210,9 @@ VIREO_API int ibv_dereg_mr(ibv_mr* mr) {
   Context& context = Of(mr->context);
   if (!context.IsOwnedByThisProcess()) return 0;
   std::lock_guard guard(context.control);
+  const vireo::host::Status ended = Of(mr).impl->Deregister();
+  // A memory window is bound to it.
+  if (!ended.ok() && ended.error().rdma == vireo::spec::RdmaError::kHandleBusy) return ErrnoOf(ended.error());
   context.mrs.erase(mr->handle);
   delete &Of(mr);
   return 0;

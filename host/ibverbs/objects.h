@@ -155,6 +155,12 @@ struct Mr {
   PdUse pd;
 };
 
+struct Mw {
+  ibv_mw mw{};
+  std::shared_ptr<verbs::MemoryWindow> impl;
+  PdUse pd;
+};
+
 struct Ah {
   ibv_ah ah{};
   PdUse pd;
@@ -256,6 +262,7 @@ struct Srq {
 inline Td& Of(ibv_td* td) { return *reinterpret_cast<Td*>(td); }
 inline Pd& Of(ibv_pd* pd) { return *reinterpret_cast<Pd*>(pd); }
 inline Mr& Of(ibv_mr* mr) { return *reinterpret_cast<Mr*>(mr); }
+inline Mw& Of(ibv_mw* mw) { return *reinterpret_cast<Mw*>(mw); }
 inline Ah& Of(ibv_ah* ah) { return *reinterpret_cast<Ah*>(ah); }
 inline Channel& Of(ibv_comp_channel* channel) { return *reinterpret_cast<Channel*>(channel); }
 inline Cq& Of(ibv_cq* cq) { return *reinterpret_cast<Cq*>(cq); }
@@ -308,6 +315,11 @@ int AdviseMr(ibv_pd* pd, ib_uverbs_advise_mr_advice advice, uint32_t flags, ibv_
 ibv_qp* CreateQpEx(ibv_context* context, ibv_qp_init_attr_ex* init);
 int PollCq(ibv_cq* cq, int count, ibv_wc* completions);
 int ReqNotifyCq(ibv_cq* cq, int solicited_only);
+ibv_mw* AllocMw(ibv_pd* pd, ibv_mw_type type);
+int DeallocMw(ibv_mw* mw);
+int BindMw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind);
+// What a work request of this QP needs to bind a window; 0 or an errno.
+int SetBind(const Qp& qp, const ibv_mw& mw, uint32_t rkey, const ibv_mw_bind_info& info, verbs::SendRequest& out);
 int PostSend(ibv_qp* qp, ibv_send_wr* request, ibv_send_wr** bad);
 int PostRecv(ibv_qp* qp, ibv_recv_wr* request, ibv_recv_wr** bad);
 int PostSrqRecv(ibv_srq* srq, ibv_recv_wr* request, ibv_recv_wr** bad);

@@ -42,11 +42,13 @@ ibv_device_attr Attributes(Context& context) {
   if ((device.device_cap_flags & spec::IbDeviceCap::kRcRnrNakGen) != 0) {
     out.device_cap_flags |= IBV_DEVICE_RC_RNR_NAK_GEN;
   }
+  if (device.max_mw != 0) out.device_cap_flags |= IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
   out.max_sge = Int(std::min(device.max_send_sge, device.max_recv_sge));
   out.max_sge_rd = Int(device.max_sge_rd);
   out.max_cq = Int(info.own_cqs);
   out.max_cqe = Int(device.max_cqe);
   out.max_mr = Int(device.max_mr);
+  out.max_mw = Int(device.max_mw);
   out.max_pd = Int(device.max_pd);
   out.max_qp_rd_atom = Int(device.max_qp_rd_atom);
   out.max_res_rd_atom = Int(uint64_t{device.max_qp_rd_atom} * info.own_qps);

@@ -26,6 +26,7 @@ uint64_t SendOperations(const Context& context, ibv_qp_type type) {
              (context.device->has_atomics() ? IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD
                                             : 0) |
              (context.device->has_atomic_write() ? IBV_QP_EX_WITH_ATOMIC_WRITE : 0) |
+             (context.device->has_windows() ? IBV_QP_EX_WITH_BIND_MW : 0) |
              (context.device->has_invalidation() ? IBV_QP_EX_WITH_SEND_WITH_INV | IBV_QP_EX_WITH_LOCAL_INV : 0);
     case IBV_QPT_UC: return kUnreliable;
     default: return kDatagram;
@@ -172,14 +173,17 @@ int CheckSend(const Qp& qp, const ibv_send_wr& request) {
   if (base.state == IBV_QPS_RESET || base.state == IBV_QPS_INIT || base.state == IBV_QPS_RTR) return EINVAL;
   const bool is_atomic = IsAtomic(request.opcode);
   const bool invalidates = Invalidates(request.opcode);
-  if (is_atomic     ? !qp.context().device->has_atomics()
+  const bool binds = request.opcode == IBV_WR_BIND_MW;
+  if (binds         ? !qp.context().device->has_windows() || base.qp_type != IBV_QPT_RC
+      : is_atomic   ? !qp.context().device->has_atomics()
       : invalidates ? !qp.context().device->has_invalidation() || base.qp_type != IBV_QPT_RC
                     : request.opcode > IBV_WR_RDMA_READ) {
     return EOPNOTSUPP;
   }
   constexpr unsigned int kFlags = IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE;
   if ((request.send_flags & ~kFlags) != 0) return EINVAL;
-  if ((request.send_flags & IBV_SEND_INLINE) != 0 && (is_atomic || request.opcode == IBV_WR_RDMA_READ)) return EINVAL;
+  if ((request.send_flags & IBV_SEND_INLINE) != 0 && (is_atomic || binds || request.opcode == IBV_WR_RDMA_READ))
+    return EINVAL;
   if (request.num_sge < 0) return EINVAL;
   if (base.qp_type == IBV_QPT_UD &&
       (request.wr.ud.ah == nullptr || (request.opcode != IBV_WR_SEND && request.opcode != IBV_WR_SEND_WITH_IMM))) {
@@ -202,6 +206,16 @@ int PostOne(Qp& qp, const ibv_send_wr& request) {
     out.invalidate_rkey = request.invalidate_rkey;
   } else {
     std::memcpy(out.imm_data, &request.imm_data, sizeof out.imm_data);
+  }
+  if (request.opcode == IBV_WR_BIND_MW) {
+    static_assert(static_cast<int>(spec::IbWrOpcode::kBindMw) == IBV_WR_BIND_MW);
+    if (request.bind_mw.mw == nullptr) return EINVAL;
+    if (int error = SetBind(qp, *request.bind_mw.mw, request.bind_mw.rkey, request.bind_mw.bind_info, out);
+        error != 0) {
+      return error;
+    }
+    Status posted = qp.impl->PostSend(out);
+    return posted.ok() ? 0 : ErrnoOf(posted.error());
   }
   std::array<uint8_t, spec::kRdmaInlineBytes> data;
   std::array<spec::RdmaSge, 32> elements;

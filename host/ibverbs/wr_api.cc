@@ -55,11 +55,11 @@ void SetAtomic(WorkRequest* work, uint32_t rkey, uint64_t address, uint64_t comp
 void AddInline(Qp& qp, const void* data, size_t bytes) {
   WorkRequest* work = Current(qp);
   if (work == nullptr) return;
-  const bool has_no_data = work->request.opcode == spec::IbWrOpcode::kRdmaRead ||
-                           work->request.opcode == spec::IbWrOpcode::kLocalInv ||
-                           work->request.opcode == spec::IbWrOpcode::kAtomicCmpAndSwp ||
-                           work->request.opcode == spec::IbWrOpcode::kAtomicFetchAndAdd ||
-                           work->request.opcode == spec::IbWrOpcode::kAtomicWrite;
+  const bool has_no_data =
+      work->request.opcode == spec::IbWrOpcode::kRdmaRead || work->request.opcode == spec::IbWrOpcode::kLocalInv ||
+      work->request.opcode == spec::IbWrOpcode::kBindMw || work->request.opcode == spec::IbWrOpcode::kAtomicCmpAndSwp ||
+      work->request.opcode == spec::IbWrOpcode::kAtomicFetchAndAdd ||
+      work->request.opcode == spec::IbWrOpcode::kAtomicWrite;
   if (has_no_data || bytes > qp.init.cap.max_inline_data - work->inline_data.size()) {
     qp.work_error = EINVAL;
     return;
@@ -156,6 +156,13 @@ void SetWrApi(Qp& qp) {
     ex.wr_local_inv = [](ibv_qp_ex* current, uint32_t rkey) {
       WorkRequest* work = Begin(current, spec::IbWrOpcode::kLocalInv);
       if (work != nullptr) work->request.invalidate_rkey = rkey;
+    };
+  }
+  if (qp.context().device->has_windows()) {
+    ex.wr_bind_mw = [](ibv_qp_ex* current, ibv_mw* mw, uint32_t rkey, const ibv_mw_bind_info* info) {
+      WorkRequest* work = Begin(current, spec::IbWrOpcode::kBindMw);
+      if (work == nullptr) return;
+      if (int error = SetBind(Of(current), *mw, rkey, *info, work->request); error != 0) Of(current).work_error = error;
     };
   }
   if (qp.context().device->has_atomic_write()) {

@@ -355,6 +355,7 @@ void Context::ReportQuota(std::span<uint8_t> answer) const {
     device.max_mr_size = std::min(device.max_mr_size, uint64_t{quota.pages} << spec::kRdmaPageShiftDefault);
   least(device.max_mr_pages, quota.pages);
   least(device.max_mr, quota.mrs);
+  least(device.max_mw, quota.mrs);
   least(device.max_pd, quota.pds);
   least(device.max_ah, quota.ahs);
   least(device.max_srq, quota.srqs);
