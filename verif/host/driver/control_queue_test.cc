@@ -241,6 +241,16 @@ TEST_P(ControlTest, EveryRoceCommandEncodesRequestAndDecodesResponse) {
     Answer();
     EXPECT_TRUE(roce().DestroySrq(6).ok());
     ExpectRoce(RdmaCtrlCmd::kDestroySrq, BytesOf(spec::RdmaCmdDestroySrq{.srqn = 6}), 0);
+
+    const spec::RdmaAckAllocMw window_ack{.mwn = 4, .rkey = 0x456};
+    Answer(window_ack);
+    EXPECT_EQ(roce().AllocMw(9, spec::RdmaMwType::kType2).value(), window_ack);
+    ExpectRoce(RdmaCtrlCmd::kAllocMw, BytesOf(spec::RdmaCmdAllocMw{.pdn = 9, .mw_type = spec::RdmaMwType::kType2}),
+               spec::RdmaAckAllocMw::kBytes);
+
+    Answer();
+    EXPECT_TRUE(roce().DeallocMw(4).ok());
+    ExpectRoce(RdmaCtrlCmd::kDeallocMw, BytesOf(spec::RdmaCmdDeallocMw{.mwn = 4}), 0);
   }
   auto change = Patterned<spec::RdmaCmdReregMr>(10);
   const spec::RdmaAckReregMr change_ack{.lkey = 7, .rkey = 8};
