@@ -38,7 +38,7 @@ constexpr Case kCases[] = {
     {IbWcStatus::kSuccess, 0},        {IbWcStatus::kLocLenErr, 1},  {IbWcStatus::kLocQpOpErr, 0},
     {IbWcStatus::kLocProtErr, 0},     {IbWcStatus::kWrFlushErr, 1}, {IbWcStatus::kRemInvReqErr, 0},
     {IbWcStatus::kRemAccessErr, 0},   {IbWcStatus::kRemOpErr, 0},   {IbWcStatus::kRetryExcErr, 0},
-    {IbWcStatus::kRnrRetryExcErr, 0},
+    {IbWcStatus::kRnrRetryExcErr, 0}, {IbWcStatus::kMwBindErr, 0},
 };
 
 class Status : public PairTest {
@@ -92,6 +92,17 @@ class Status : public PairTest {
         PostWrite(Source());
         break;
       case IbWcStatus::kRnrRetryExcErr: PostMessage(Source()); break;
+      case IbWcStatus::kMwBindErr:
+        // Its region is no window.
+        PostSend({.wr_id = kFirst,
+                  .opcode = IbWrOpcode::kBindMw,
+                  .sg_list = {},
+                  .rkey = near().region->rkey(),
+                  .bind_address = near().region->address(),
+                  .bind_length = kBytes,
+                  .bind_access = spec::IbAccessFlags::kRemoteRead,
+                  .bind_lkey = near().region->lkey()});
+        break;
       default: FAIL() << "no case for " << spec::ToString(status);
     }
   }

@@ -153,14 +153,14 @@ class Run {
   }
 
  private:
-  // Allocates all of the scarce resources.
+  // Allocates all of the scarce resources that one program may have.
   static void NextClient() {
     Client next;
     ASSERT_TRUE(next.Ask(MessageOf(Greeting())).has_value());
-    for (uint32_t i = 0; i < spec::kNic1.num_pds - 1; ++i) {
+    for (uint32_t i = 0; i < World::Get().service().process_quota().pds; ++i) {
       service::Execute command{.ctrl_class = RoceClass(), .command = static_cast<uint8_t>(RdmaCtrlCmd::kCreatePd)};
       command.response_bytes = spec::RdmaAckCreatePd::kBytes;
-      ASSERT_TRUE(next.Ask(MessageOf(command)).has_value()) << "a protection domain was leaked, of all " << i;
+      ASSERT_TRUE(next.Ask(MessageOf(command)).has_value()) << "a protection domain was leaked, behind " << i;
     }
   }
 

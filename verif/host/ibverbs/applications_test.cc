@@ -24,9 +24,10 @@ namespace {
   ProgramRow::Meet::kTcp, "env FI_UNIVERSE_SIZE=2 fi_pingpong -p verbs -c -I 5 -B $PORT " options, \
       "env FI_UNIVERSE_SIZE=2 fi_pingpong -p verbs -c -I 5 -P $PORT " options " 127.0.0.1"
 // Who connects "writes", whatever the verb.
-#define VIREO_FIO(verb)                                                                                            \
-  ProgramRow::Meet::kRdmaCm, "fio --name=s --ioengine=rdma --port=$PORT --bs=4k --size=40k --rw=read --iodepth=4", \
-      "fio --name=c --ioengine=rdma --hostname=10.0.0.1 --port=$PORT --bs=4k --size=40k --rw=write --iodepth=2 "   \
+// fio connects with rnr_retry 0, so the server posts a receive for each of the ten SENDs beforehand.
+#define VIREO_FIO(verb)                                                                                             \
+  ProgramRow::Meet::kRdmaCm, "fio --name=s --ioengine=rdma --port=$PORT --bs=4k --size=40k --rw=read --iodepth=16", \
+      "fio --name=c --ioengine=rdma --hostname=10.0.0.1 --port=$PORT --bs=4k --size=40k --rw=write --iodepth=2 "    \
       "--verb=" verb
 constexpr ProgramRow kApplications[] = {
     // UCX: connections are made by datagrams, also those of RC. Long messages by rendezvous, with READ or with WRITE.
