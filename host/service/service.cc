@@ -85,6 +85,7 @@ void Service::SetClientQuota(const verbs::Quota& together) {
 }
 
 Status Service::CheckRoom(const Context& context, const verbs::Quota& more) const {
+  if (more == verbs::Quota{}) return {};  // most commands: nothing needs to be counted
   verbs::Quota own, all;
   std::set<const void*> counted, counted_own;
   for (const auto& one : contexts_) {
@@ -92,12 +93,12 @@ Status Service::CheckRoom(const Context& context, const verbs::Quota& more) cons
     const bool is_own = one.get() == &context || (context.process() != 0 && one->process() == context.process());
     if (is_own) own = verbs::Sum(own, one->objects().Count(counted_own));
   }
+  const verbs::Quota own_room = verbs::Less(process_quota_, own), room = verbs::Less(clients_quota_, all);
   for (const auto& [name, count] : verbs::kQuotaKinds) {
-    if (more.*count == 0) continue;
-    if (more.*count > process_quota_.*count - std::min(process_quota_.*count, own.*count)) {
+    if (more.*count > own_room.*count) {
       return Error{ErrorCode::kNoMemory, std::string("this program has all ") + name + " that it may have"};
     }
-    if (more.*count > clients_quota_.*count - std::min(clients_quota_.*count, all.*count)) {
+    if (more.*count > room.*count) {
       return Error{ErrorCode::kNoMemory, std::string("programs have all ") + name + " that they may have"};
     }
   }
