@@ -476,6 +476,10 @@ void Responder::TakeElement(const spec::RdmaSge& sge) {
   --position_.cursor.elements;
 }
 
+void Responder::CheckElement(Cycle now, uint64_t address, uint32_t key, uint32_t bytes) {
+  check_.Set(now, {.key = key, .pdn = turn_->attributes.pdn, .local_write = true, .address = address, .bytes = bytes});
+}
+
 // The next element came before the answer to the key check in front of it.
 void Responder::CheckAhead(Cycle now) {
   if (!ahead_ || checked_ || !receive_in.CanPop(now) || check_.token) return;
@@ -484,8 +488,7 @@ void Responder::CheckAhead(Cycle now) {
   const auto sge = spec::RdmaSge::Decode(next.sge);
   if (next.status != BufferStatus::kOk || sge.length == 0) return;
   const uint32_t bytes = std::min(sge.length, rest_);
-  check_.Set(now,
-             {.key = sge.lkey, .pdn = turn_->attributes.pdn, .local_write = true, .address = sge.addr, .bytes = bytes});
+  CheckElement(now, sge.addr, sge.lkey, bytes);
   rest_ -= bytes;
   checked_ = true;
   further_ = rest_ != 0 && position_.cursor.elements > 1;
@@ -612,11 +615,7 @@ void Responder::Next(Cycle now, bool reflush) {
   const bool placed = !scatters && turn_->frame.payload_bytes != 0;
   if (status_ == BufferStatus::kOk && scatters && left_ != 0) {
     if (position_.cursor.bytes_left != 0) {
-      check_.Set(now, {.key = position_.cursor.key,
-                       .pdn = turn_->attributes.pdn,
-                       .local_write = true,
-                       .address = position_.cursor.address,
-                       .bytes = Chunk()});
+      CheckElement(now, position_.cursor.address, position_.cursor.key, Chunk());
       rest_ = left_ - Chunk();
       ahead_ = rest_ != 0 && position_.cursor.elements != 0;
       if (ahead_) RequestElement(now);

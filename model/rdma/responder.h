@@ -173,6 +173,7 @@ class Responder final : public Block {
   // The next one, or one that is `behind` it.
   void RequestElement(Cycle now, uint8_t behind = 0);
   void TakeElement(const spec::RdmaSge& sge);
+  void CheckElement(Cycle now, uint64_t address, uint32_t key, uint32_t bytes);
   void CheckAhead(Cycle now);
   void Drain(Cycle now);
   void SetState(Cycle now, State state);
