@@ -374,7 +374,6 @@ Firmware::Error Firmware::ReregMr(const spec::RdmaCmdReregMr& request, spec::Rdm
 }
 
 // --- Memory windows
-// ----------------------------------------------------------------------------------------------------
 
 Firmware::Error Firmware::AllocMw(const spec::RdmaCmdAllocMw& request, spec::RdmaAckAllocMw& response) {
   if (!HasPd(request.pdn)) return Error::kBadPdn;

@@ -7,6 +7,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/traffic/frame_log.h"
@@ -66,6 +67,14 @@ class Windows : public PairTest {
     EXPECT_TRUE(made.ok()) << host::ToString(made.error());
     return made.ok() ? *made : nullptr;
   }
+  // A region of side 1, and a window of this type that is not bound yet; null if there is no connection.
+  std::pair<std::shared_ptr<verbs::MemoryRegion>, std::shared_ptr<verbs::MemoryWindow>> ConnectWithWindow(
+      RdmaMwType type) {
+    Connect(Options());
+    if (HasFatalFailure()) return {};
+    auto region = Region();
+    return {std::move(region), Window(type)};
+  }
   // With its key's low bits, to bytes of a region.
   static verbs::SendRequest Bind(uint64_t wr_id, const verbs::MemoryWindow& window, uint8_t key,
                                  const verbs::MemoryRegion& region, uint64_t offset, uint64_t bytes,
@@ -117,10 +126,7 @@ TEST_P(Windows, PeerAccessesWhatTheWindowIsBoundTo) {
   if (IsSkipped() || HasFatalFailure()) return;
   for (const RdmaMwType type : {RdmaMwType::kType1, RdmaMwType::kType2}) {
     SCOPED_TRACE(spec::ToString(type));
-    Connect(Options());
-    ASSERT_FALSE(HasFatalFailure());
-    const auto region = Region();
-    const auto window = Window(type);
+    const auto [region, window] = ConnectWithWindow(type);
     ASSERT_TRUE(region != nullptr && window != nullptr);
     // Over a page's end, and to the region's last byte.
     const uint64_t begin = kPage - 400, bytes = region->length() - begin;
@@ -144,10 +150,7 @@ TEST_P(Windows, PeerAccessesWhatTheWindowIsBoundTo) {
 TEST_P(Windows, ZeroBasedWindowBeginsAtAddressZero) {
   Build();
   if (IsSkipped() || HasFatalFailure()) return;
-  Connect(Options());
-  ASSERT_FALSE(HasFatalFailure());
-  const auto region = Region();
-  const auto window = Window(RdmaMwType::kType2);
+  const auto [region, window] = ConnectWithWindow(RdmaMwType::kType2);
   ASSERT_TRUE(region != nullptr && window != nullptr);
   PostSend(Bind(1, *window, 7, *region, 1000, kPage, kReadWrite | IbAccessFlags::kZeroBased), 1);
   ExpectBound(1);
@@ -173,10 +176,7 @@ TEST_P(Windows, WindowGivesItsRightsOnly) {
   };
   for (const auto& one : cases) {
     SCOPED_TRACE(&one - cases);
-    Connect(Options());
-    ASSERT_FALSE(HasFatalFailure());
-    const auto region = Region();
-    const auto window = Window(RdmaMwType::kType2);
+    const auto [region, window] = ConnectWithWindow(RdmaMwType::kType2);
     ASSERT_TRUE(region != nullptr && window != nullptr);
     PostSend(Bind(1, *window, 7, *region, 0, kPage, one.access), 1);
     ExpectBound(1);
@@ -191,10 +191,7 @@ TEST_P(Windows, WindowGivesItsRightsOnly) {
 TEST_P(Windows, BindCompletesInOrder) {
   Build();
   if (IsSkipped() || HasFatalFailure()) return;
-  Connect(Options());
-  ASSERT_FALSE(HasFatalFailure());
-  const auto region = Region();
-  const auto window = Window(RdmaMwType::kType2);
+  const auto [region, window] = ConnectWithWindow(RdmaMwType::kType2);
   ASSERT_TRUE(region != nullptr && window != nullptr);
   for (uint64_t i = 0; i < 4; ++i) PostRecv(0, 70 + i, {near().region->Sge(64 * i, 64)});
   const Elements from = {far().region->Sge(0, 64)};
@@ -242,10 +239,7 @@ TEST_P(Windows, BindThatIsNotAllowedFails) {
   };
   for (const Case& bad : cases) {
     SCOPED_TRACE(bad.what);
-    Connect(Options());
-    ASSERT_FALSE(HasFatalFailure());
-    const auto region = Region();
-    const auto window = Window(RdmaMwType::kType2);
+    const auto [region, window] = ConnectWithWindow(RdmaMwType::kType2);
     ASSERT_TRUE(region != nullptr && window != nullptr);
     auto request = Bind(1, *window, 3, *region, 0, kPage);
     bad.spoil(*this, request);
@@ -291,10 +285,7 @@ TEST_P(Windows, InvalidateEndsWhatTheWindowIsBoundTo) {
   if (IsSkipped() || HasFatalFailure()) return;
   for (const bool is_remote : {false, true}) {
     SCOPED_TRACE(is_remote);
-    Connect(Options());
-    ASSERT_FALSE(HasFatalFailure());
-    const auto region = Region();
-    const auto window = Window(RdmaMwType::kType2);
+    const auto [region, window] = ConnectWithWindow(RdmaMwType::kType2);
     ASSERT_TRUE(region != nullptr && window != nullptr);
     for (uint8_t key = 1; key <= 3; ++key) {
       const uint32_t rkey = KeyOf(*window, key);
@@ -327,10 +318,7 @@ TEST_P(Windows, BindsOfTypeOneReplaceEachOther) {
   if (IsSkipped() || HasFatalFailure()) return;
   for (const bool moves : {true, false}) {
     SCOPED_TRACE(moves);
-    Connect(Options());
-    ASSERT_FALSE(HasFatalFailure());
-    const auto region = Region();
-    const auto window = Window(RdmaMwType::kType1);
+    const auto [region, window] = ConnectWithWindow(RdmaMwType::kType1);
     ASSERT_TRUE(region != nullptr && window != nullptr);
     PostSend(Bind(1, *window, 1, *region, 0, kPage), 1);
     ExpectBound(1);
@@ -346,10 +334,7 @@ TEST_P(Windows, BindsOfTypeOneReplaceEachOther) {
 TEST_P(Windows, WindowOfTypeOneIsNotInvalidated) {
   Build();
   if (IsSkipped() || HasFatalFailure()) return;
-  Connect(Options());
-  ASSERT_FALSE(HasFatalFailure());
-  const auto region = Region();
-  const auto window = Window(RdmaMwType::kType1);
+  const auto [region, window] = ConnectWithWindow(RdmaMwType::kType1);
   ASSERT_TRUE(region != nullptr && window != nullptr);
   PostSend(Bind(1, *window, 1, *region, 0, kPage), 1);
   ExpectBound(1);
@@ -363,10 +348,7 @@ TEST_P(Windows, OtherQueuePairs) {
   if (IsSkipped() || HasFatalFailure()) return;
   for (const RdmaMwType type : {RdmaMwType::kType1, RdmaMwType::kType2}) {
     SCOPED_TRACE(spec::ToString(type));
-    Connect(Options());
-    ASSERT_FALSE(HasFatalFailure());
-    const auto region = Region();
-    const auto window = Window(type);
+    const auto [region, window] = ConnectWithWindow(type);
     ASSERT_TRUE(region != nullptr && window != nullptr);
     // It sends nothing, so it needs no peer.
     auto other = far().pd->CreateQp({.send_cq = far().cq, .recv_cq = far().cq});
