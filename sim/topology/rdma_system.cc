@@ -223,16 +223,21 @@ std::string RdmaSystem::Violations() {
 
 namespace {
 
-// Common part of connected and datagram pairs: a domain, a completion queue, the queue pair, memory and its region.
-// Returns an error message, empty if none.
+// Common part of connected and datagram pairs: a domain (that of `srq`, if there is one), a completion queue, the queue
+// pair, memory and its region. Returns an error message, empty if none.
 template <typename Side, typename Options>
-std::string MakeSide(Side& side, RdmaHost& host, const Options& options) {
+std::string MakeSide(Side& side, RdmaHost& host, const Options& options,
+                     const std::shared_ptr<verbs::SharedReceiveQueue>& srq = nullptr) {
   const auto fail = [&host](const char* what, const host::Error& reason) {
     return host.station().name() + ": " + what + ": " + host::ToString(reason);
   };
-  auto pd = host.device().CreatePd();
-  if (!pd.ok()) return fail("protection domain", pd.error());
-  side.pd = *pd;
+  if (srq == nullptr) {
+    auto pd = host.device().CreatePd();
+    if (!pd.ok()) return fail("protection domain", pd.error());
+    side.pd = *pd;
+  } else {
+    side.pd = srq->pd();
+  }
   const uint16_t vectors = host.device().net().vectors();
   auto cq = host.device().CreateCq(
       options.cqe, options.interrupts && vectors != 0 ? std::optional<uint16_t>(vectors - 1) : std::nullopt);
@@ -240,6 +245,7 @@ std::string MakeSide(Side& side, RdmaHost& host, const Options& options) {
   side.cq = *cq;
   verbs::QueuePairOptions qp_options = options.qp;
   qp_options.send_cq = qp_options.recv_cq = side.cq;
+  if (srq != nullptr) qp_options.srq = srq;
   auto qp = side.pd->CreateQp(qp_options);
   if (!qp.ok()) return fail("queue pair", qp.error());
   side.qp = *qp;
@@ -265,7 +271,7 @@ std::unique_ptr<ConnectedPair> MakeConnectedPair(RdmaHost& first, RdmaHost& seco
   auto pair = std::make_unique<ConnectedPair>();
   const std::array<RdmaHost*, 2> hosts = {&first, &second};
   for (size_t i = 0; i < 2; ++i) {
-    *error = MakeSide(pair->side.at(i), *hosts.at(i), options);
+    *error = MakeSide(pair->side.at(i), *hosts.at(i), options, i == 1 ? options.far_srq : nullptr);
     if (!error->empty()) return nullptr;
   }
   for (size_t i = 0; i < 2; ++i) {

@@ -175,6 +175,8 @@ struct ConnectedPairOptions {
   bool interrupts = true;
   uint8_t gid_index = RdmaHost::kIpv4Gid;
   verbs::QueuePairOptions qp{};
+  // Where the second side's queue pair takes its receives, with its protection domain. Null: it has its own ones.
+  std::shared_ptr<verbs::SharedReceiveQueue> far_srq{};
   // Of both sides; the remote queue pair, PSNs, path MTU and path are filled in.
   verbs::QueuePair::Connection connection{};
 };
