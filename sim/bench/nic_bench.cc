@@ -210,8 +210,8 @@ std::optional<int> ParseCommandLine(int argc, char** argv, Settings& settings, S
     options.workloads = std::move(workloads);
     // A thousand connections take many minutes on RTL: only on request.
     if (options.devices != std::vector<std::string>{"model"}) options.workloads.pop_back();
-    if (!spec::ConstantsOf(options.profile).rdma_has_additions || options.config->atomics == 0) {
-      std::erase_if(options.workloads, [](const std::string& name) { return name.starts_with("atomic_"); });
+    for (const Workload& workload : Workloads()) {
+      if (!IsOffered(options, workload)) std::erase(options.workloads, workload.name);
     }
   }
   return std::nullopt;

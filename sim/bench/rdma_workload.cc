@@ -8,6 +8,8 @@
 #include <cstring>
 #include <iterator>
 #include <optional>
+#include <unordered_set>
+#include <utility>
 
 #include "sim/bench/bottleneck.h"
 #include "sim/bench/go_back_n.h"
@@ -19,6 +21,10 @@ namespace {
 constexpr auto kWrite = spec::IbWrOpcode::kRdmaWrite;
 constexpr auto kRead = spec::IbWrOpcode::kRdmaRead;
 constexpr auto kFetchAdd = spec::IbWrOpcode::kAtomicFetchAndAdd;
+constexpr auto kAtomicWrite = spec::IbWrOpcode::kAtomicWrite;
+constexpr auto kFlush = spec::IbWrOpcode::kFlush;
+constexpr auto kBind = spec::IbWrOpcode::kBindMw;
+constexpr auto kInvalidate = spec::IbWrOpcode::kLocalInv;
 constexpr auto kSend = spec::IbWrOpcode::kSend;
 constexpr auto kWriteImm = spec::IbWrOpcode::kRdmaWriteWithImm;  // the peer gets a CQE with the number of each
 constexpr auto kMtu = spec::IbMtu::kMtu4096;
@@ -42,11 +48,18 @@ constexpr Workload kWorkloads[] = {
     {"read_64k_16qp", kRead, 65536, 16, 2, 1, kMtu, 320, 32},
     {"atomic_8b_1qp", kFetchAdd, spec::kAtomicBytes, 1, 32, 16, kMtu, 4000, 400},
     {"atomic_8b_16qp", kFetchAdd, spec::kAtomicBytes, 16, 32, 16, kMtu, 8000, 800},
+    {"atomic_write_8b_16qp", kAtomicWrite, spec::kAtomicBytes, 16, 32, 16, kMtu, 8000, 800},
+    {"flush_64b_16qp", kFlush, 64, 16, 32, 16, kMtu, 8000, 800},
+    {"bind_16qp", kBind, 0, 16, 64, 16, kMtu, 16000, 1600},
+    {"bind_invalidate_16qp", kInvalidate, 0, 16, 32, 16, kMtu, 8000, 800},
     {"send_64b_1qp", kSend, 64, 1, 64, 16, kMtu, 4000, 400},
     {"send_4k_1qp", kSend, 4096, 1, 16, 8, kMtu, 2000, 256},
     {"send_1m_1qp", kSend, 1048576, 1, 2, 1, kMtu, 16, 2},
     {"send_1m_16qp", kSend, 1048576, 16, 1, 1, kMtu, 160, 16},
     {"send_64b_16qp", kSend, 64, 16, 64, 16, kMtu, 8000, 800},
+    {"srq_send_64b_1qp", kSend, 64, 1, 64, 16, kMtu, 4000, 400, 0, true},
+    {"srq_send_64b_16qp", kSend, 64, 16, 64, 16, kMtu, 8000, 800, 0, true},
+    {"srq_send_4k_16qp", kSend, 4096, 16, 16, 8, kMtu, 4000, 512, 0, true},
     {"send_4k_16qp", kSend, 4096, 16, 16, 8, kMtu, 4000, 512},
     {"send_64k_1qp", kSend, 65536, 1, 8, 1, kMtu, 300, 16},
     {"send_64k_16qp", kSend, 65536, 16, 2, 1, kMtu, 320, 32},
@@ -92,14 +105,231 @@ uint64_t MessageCount(const Options& options, const Workload& workload) {
 
 constexpr uint32_t kMinCqes = 64;
 
-// Posted at the peer: twice as many as outstanding messages, so that no message waits for the peer's host.
+// Posted at the peer, for each queue pair: twice as many as outstanding messages, so that no message waits for the
+// peer's host.
 uint32_t Receives(const Workload& workload) {
   return workload.opcode == kSend || workload.opcode == kWriteImm ? 2 * workload.depth : 0;
+}
+
+bool UsesWindows(const Workload& workload) { return workload.opcode == kBind || workload.opcode == kInvalidate; }
+// Work requests of a message.
+uint32_t WorkRequests(const Workload& workload) {
+  return workload.opcode == kFlush || workload.opcode == kInvalidate ? 2 : 1;
+}
+// Operations of which max_rd_atomic may be outstanding.
+bool IsLimited(const Workload& workload) {
+  return workload.opcode == kRead || workload.opcode == kFetchAdd || workload.opcode == kAtomicWrite ||
+         workload.opcode == kFlush;
+}
+
+// The receives of the peer, whose host polls its completions and reposts as many: of each queue pair, or of all in one
+// queue.
+class Receiver {
+ public:
+  // `slots`: in the memory of each queue pair.
+  Receiver(Bench& bench, const Workload& workload, uint64_t slots, std::shared_ptr<verbs::SharedReceiveQueue> srq,
+           uint32_t srq_receives)
+      : bench_(bench),
+        workload_(workload),
+        slots_(slots),
+        srq_(std::move(srq)),
+        srq_receives_(srq_receives),
+        queues_(bench.pairs.size()) {}
+
+  uint64_t received(size_t queue) const { return queues_[queue].received; }
+  // Of one queue pair. Returns "" or an error.
+  std::string Run(size_t queue) {
+    for (;;) {
+      auto count = bench_.pairs[queue]->side[1].cq->Poll(cqes_);
+      if (!count.ok()) return host::ToString(count.error());
+      if (*count == 0) break;
+      for (size_t k = 0; k < *count; ++k) {
+        if (std::string error = Check(queue, cqes_.at(k)); !error.empty()) return error;
+        ++queues_[queue].received;
+      }
+    }
+    return srq_ == nullptr ? PostOwn(queue) : PostShared();
+  }
+
+ private:
+  struct Queue {
+    uint64_t posted = 0, received = 0;
+  };
+  // Each message once, in order.
+  std::string Check(size_t queue, const spec::RdmaCqReq& cqe) {
+    const uint64_t message = queues_[queue].received;
+    uint32_t number = 0;
+    std::memcpy(&number, cqe.imm_data, sizeof number);
+    const bool is_next = srq_ == nullptr ? cqe.wr_id == message : outstanding_.erase(cqe.wr_id) == 1;
+    if (cqe.status != spec::IbWcStatus::kSuccess || !is_next || cqe.byte_len != workload_.bytes ||
+        (workload_.opcode == kWriteImm && number != static_cast<uint32_t>(message))) {
+      return fmt::format("message {} of {} bytes completed receive {}, expected {}: {}", number, cqe.byte_len,
+                         cqe.wr_id, message, spec::ToString(cqe.status));
+    }
+    if (srq_ == nullptr) return "";
+    const auto [owner, offset] = SharedPlace(cqe.wr_id);
+    const uint8_t* sent = bench_.pairs[queue]->side[0].memory->data() + message % slots_ * workload_.bytes;
+    if (std::memcmp(owner->memory->data() + offset, sent, workload_.bytes) == 0) return "";
+    return fmt::format("queue pair {}: wrong data of message {} in shared receive {}", queue, message, cqe.wr_id);
+  }
+  std::string PostOwn(size_t index) {
+    ConnectedPair::Side& side = bench_.pairs[index]->side[1];
+    Queue& queue = queues_[index];
+    for (; queue.posted - queue.received < Receives(workload_); ++queue.posted) {
+      const spec::RdmaSge sge = side.region->Sge(queue.posted % slots_ * workload_.bytes, workload_.bytes);
+      const host::Status posted = side.qp->PostRecv({.wr_id = queue.posted, .sg_list = std::span(&sge, 1)});
+      if (!posted.ok()) return host::ToString(posted.error());
+    }
+    return "";
+  }
+  std::string PostShared() {
+    for (; outstanding_.size() < srq_receives_; ++shared_) {
+      const auto [owner, offset] = SharedPlace(shared_);
+      const spec::RdmaSge sge = owner->region->Sge(offset, workload_.bytes);
+      const host::Status posted = srq_->PostRecv({.wr_id = shared_, .sg_list = std::span(&sge, 1)});
+      if (!posted.ok()) return host::ToString(posted.error());
+      outstanding_.insert(shared_);
+    }
+    return "";
+  }
+  // Whose memory a shared receive has, and where.
+  std::pair<const ConnectedPair::Side*, uint64_t> SharedPlace(uint64_t receive) const {
+    const size_t pairs = bench_.pairs.size();
+    return {&bench_.pairs[receive % pairs]->side[1], receive / pairs % slots_ * workload_.bytes};
+  }
+
+  Bench& bench_;
+  const Workload& workload_;
+  const uint64_t slots_;
+  const std::shared_ptr<verbs::SharedReceiveQueue> srq_;
+  const uint32_t srq_receives_;
+  std::vector<Queue> queues_;
+  uint64_t shared_ = 0;                         // receives posted to srq_
+  std::unordered_set<uint64_t> outstanding_{};  // of them
+  std::array<spec::RdmaCqReq, 16> cqes_{};
+};
+
+// A memory window of each sender's queue pair, which its work requests bind and invalidate.
+class Windows {
+ public:
+  // Returns "" or an error.
+  std::string Open(Bench& bench, const Workload& workload) {
+    const auto type = workload.opcode == kBind ? spec::RdmaMwType::kType1 : spec::RdmaMwType::kType2;
+    for (const auto& pair : bench.pairs) {
+      ConnectedPair::Side& side = pair->side[0];
+      std::vector<uint64_t> pages;
+      for (uint64_t at = 0; at < side.memory->size(); at += kPage) pages.push_back(side.memory->address() + at);
+      auto region = side.pd->Register(side.memory->address(), side.memory->size(),
+                                      spec::IbAccessFlags::kLocalWrite | spec::IbAccessFlags::kMwBind, 0, pages);
+      if (!region.ok()) return host::ToString(region.error());
+      auto window = side.pd->AllocateWindow(type);
+      if (!window.ok()) return host::ToString(window.error());
+      windows_.push_back({*region, *window});
+    }
+    return "";
+  }
+  // One message: a bind to another page than the one before, with another key; and, if the workload says so, the
+  // invalidate of this key.
+  host::Status Post(Bench& bench, const Workload& workload, size_t queue, uint64_t message, bool is_signaled) {
+    const auto& [region, window] = windows_[queue];
+    verbs::QueuePair& qp = *bench.pairs[queue]->side[0].qp;
+    const uint8_t flags = is_signaled ? spec::IbSendFlags::kSignaled : uint8_t{0};
+    const bool is_ended = workload.opcode == kInvalidate;
+    host::Status bound = qp.PostSend({.wr_id = message,
+                                      .opcode = kBind,
+                                      .flags = is_ended ? uint8_t{0} : flags,
+                                      .rkey = Key(queue, message),
+                                      .bind_address = Address(queue, message),
+                                      .bind_length = kPage,
+                                      .bind_access = spec::IbAccessFlags::kRemoteWrite,
+                                      .bind_lkey = region->lkey()});
+    if (!bound.ok() || !is_ended) return bound;
+    return qp.PostSend(
+        {.wr_id = message, .opcode = kInvalidate, .flags = flags, .invalidate_rkey = Key(queue, message)});
+  }
+  // After `messages` of a queue pair: a WRITE of the peer by the last key reaches what the last bind said, or nothing.
+  // By the key of before it reaches nothing.
+  std::string Check(Bench& bench, const Workload& workload, size_t queue, uint64_t messages) {
+    ConnectedPair::Side& peer = bench.pairs[queue]->side[1];
+    const uint64_t last = messages - 1;
+    const bool is_bound = workload.opcode == kBind;
+    const uint64_t place = Address(queue, last) - windows_[queue].region->address();
+    const uint8_t* memory = bench.pairs[queue]->side[0].memory->data() + place;
+    for (const bool is_last : {true, false}) {
+      const spec::RdmaSge sge = peer.region->Sge(is_last ? 0 : kPage, kPage);
+      const std::vector<uint8_t> before(memory, memory + kPage);
+      const host::Status posted = peer.qp->PostSend({.opcode = kWrite,
+                                                     .sg_list = std::span(&sge, 1),
+                                                     .remote_addr = Address(queue, last),
+                                                     .rkey = Key(queue, is_last ? last : last - 1)});
+      if (!posted.ok()) return host::ToString(posted.error());
+      if (std::string error = bench.RunUntilQuiet(); !error.empty()) return error;
+      std::array<spec::RdmaCqReq, 2> cqes{};
+      auto count = peer.cq->Poll(cqes);
+      const bool has_access = is_last && is_bound;
+      const auto expected = has_access ? spec::IbWcStatus::kSuccess : spec::IbWcStatus::kRemAccessErr;
+      if (!count.ok() || *count != 1 || cqes[0].status != expected) {
+        return fmt::format("queue pair {}: a WRITE by the {} key does not complete with {}", queue,
+                           is_last ? "last" : "former", spec::ToString(expected));
+      }
+      const uint8_t* const now = has_access ? peer.memory->data() : before.data();
+      if (std::memcmp(memory, now, kPage) != 0) return fmt::format("queue pair {}: wrong data by its window", queue);
+      if (!has_access) return "";  // the connection has failed
+    }
+    return "";
+  }
+
+ private:
+  static constexpr uint64_t kPage = 4096;
+  struct Window {
+    std::shared_ptr<verbs::MemoryRegion> region;
+    std::shared_ptr<verbs::MemoryWindow> window;
+  };
+  uint32_t Key(size_t queue, uint64_t message) const {
+    return windows_[queue].window->mwn() << 8 | static_cast<uint8_t>(message);
+  }
+  uint64_t Address(size_t queue, uint64_t message) const {
+    const verbs::MemoryRegion& region = *windows_[queue].region;
+    return region.address() + message % (region.length() / kPage) * kPage;
+  }
+
+  std::vector<Window> windows_;
+};
+
+// Whether the peer's memory has what was sent. Not with windows or a shared receive queue, whose data is checked as it
+// comes.
+bool IsDelivered(const Workload& workload, const ConnectedPair& pair, uint64_t bytes) {
+  const uint8_t *near = pair.side[0].memory->data(), *far = pair.side[1].memory->data();
+  if (workload.opcode != kFetchAdd) return std::memcmp(near, far, bytes) == 0;
+  // The value that came back is that before the last addition.
+  for (uint64_t at = 0; at < bytes; at += workload.bytes) {
+    uint64_t before = 0, after = 0;
+    std::memcpy(&before, near + at, sizeof before);
+    std::memcpy(&after, far + at, sizeof after);
+    if (after != before + 1) return false;
+  }
+  return true;
 }
 
 }  // namespace
 
 std::span<const Workload> Workloads() { return kWorkloads; }
+
+bool IsOffered(const Options& options, const Workload& workload) {
+  const spec::Config& config = *options.config;
+  const auto has = [&](uint32_t feature) {
+    return feature != 0 && spec::ConstantsOf(options.profile).rdma_has_additions;
+  };
+  if (workload.has_srq) return has(config.max_srqs);
+  switch (workload.opcode) {
+    case kFetchAdd: return has(config.atomics);
+    case kAtomicWrite: return has(config.atomic_write);
+    case kFlush: return has(config.flush);
+    case kBind:
+    case kInvalidate: return has(config.memory_windows);
+    default: return true;
+  }
+}
 
 uint8_t LossTimeout(const spec::Config& config, uint64_t bytes_in_flight) {
   uint8_t timeout = config.link_mbps < kSlowMbps ? kSlowLossTimeout : kLossTimeout;
@@ -130,27 +360,50 @@ host::Status PostMessage(ConnectedPair& pair, const Workload& workload, uint64_t
                              .compare_add = 1};  // of FETCH ADD
   const auto number = static_cast<uint32_t>(wr_id);
   std::memcpy(request.imm_data, &number, sizeof number);
+  if (workload.opcode == kAtomicWrite) {
+    std::memcpy(&request.compare_add, near.memory->data() + offset, sizeof request.compare_add);
+    request.sg_list = {};
+  } else if (workload.opcode == kFlush) {
+    verbs::SendRequest write = request;
+    write.opcode = kWrite;
+    write.flags = 0;
+    if (host::Status posted = near.qp->PostSend(write); !posted.ok()) return posted;
+    request.sg_list = {};
+    request.flush_length = workload.bytes;
+    request.flush_placement = spec::FlushPlacement::kGlobalVisibility;
+  }
   return near.qp->PostSend(request);
 }
 
 std::string RunWorkload(const Options& options, const std::string& device, const Workload& base, Row& row) {
   Workload workload = base;
   workload.depth *= options.more_outstanding;
-  const uint64_t memory_bytes = std::max(workload.bytes, kMinMemoryBytes);
-  const uint64_t most_queue_pairs = MostQueuePairs(*options.config, workload.bytes);
-  const size_t queue_pairs = std::min<uint64_t>(workload.queue_pairs, most_queue_pairs);
+  // Shared receives are taken in any order: each has its own place.
+  const uint32_t own_bytes = workload.has_srq ? Receives(workload) * workload.bytes : workload.bytes;
+  const uint64_t memory_bytes = std::max(own_bytes, kMinMemoryBytes);
+  const uint64_t most_queue_pairs = MostQueuePairs(*options.config, memory_bytes);
+  // A shared receive queue takes the number of a queue pair.
+  const size_t queue_pairs = std::min<uint64_t>(workload.queue_pairs, most_queue_pairs - (workload.has_srq ? 1 : 0));
   const bool has_number = workload.opcode == kWriteImm;
   const bool sends = workload.opcode == kSend || has_number;
+  uint32_t srq_receives = 0;
+  if (workload.has_srq) {
+    srq_receives =
+        std::min<uint32_t>(Receives(workload) * static_cast<uint32_t>(queue_pairs), options.config->max_queue_entries);
+    workload.depth = std::min(workload.depth, srq_receives / static_cast<uint32_t>(2 * queue_pairs));
+    workload.signal_every = std::min(workload.signal_every, workload.depth);
+  }
   const uint32_t receives = Receives(workload);
   ConnectedPairOptions pair_options{
       .memory_bytes = memory_bytes,
       .path_mtu = workload.path_mtu,
       .cqe = std::max(kMinCqes, receives),
       .interrupts = false,  // the host polls
-      .qp = {.max_send_wr = std::max<uint32_t>(workload.depth, 2), .max_recv_wr = receives}};
+      .qp = {.max_send_wr = std::max<uint32_t>(WorkRequests(workload) * workload.depth, 2), .max_recv_wr = receives}};
   pair_options.connection.max_rd_atomic = pair_options.connection.max_dest_rd_atomic =
       static_cast<uint8_t>(options.config->max_rd_atomic);
   if (workload.opcode == kFetchAdd) pair_options.connection.access |= spec::IbAccessFlags::kRemoteAtomic;
+  if (workload.opcode == kFlush) pair_options.connection.access |= spec::IbAccessFlags::kFlushGlobal;
   const uint32_t lost_per_million =
       workload.lost_per_million + (options.hardware != nullptr ? options.hardware->lost_per_million : 0);
   std::vector<FaultRule> faults;
@@ -160,60 +413,51 @@ std::string RunWorkload(const Options& options, const std::string& device, const
   }
   Bench bench;
   if (std::string error = bench.Open(options, device, {}, faults); !error.empty()) return error;
+  std::shared_ptr<verbs::SharedReceiveQueue> srq;
+  if (workload.has_srq) {
+    auto pd = bench.system->host(1).device().CreatePd();
+    if (!pd.ok()) return host::ToString(pd.error());
+    auto created = (*pd)->CreateSrq({.max_wr = srq_receives});
+    if (!created.ok()) return host::ToString(created.error());
+    srq = pair_options.far_srq = *created;
+  }
   if (std::string error = bench.Connect(queue_pairs, pair_options); !error.empty()) return error;
+  pair_options.far_srq.reset();  // it ends before the system
+
+  Windows windows;
+  if (UsesWindows(workload)) {
+    if (std::string error = windows.Open(bench, workload); !error.empty()) return error;
+  }
 
   struct Queue {
     uint64_t posted = 0, completed = 0;
-    uint64_t receives = 0, received = 0;  // at the peer
-    std::vector<Picoseconds> posted_at;   // by number modulo depth
+    std::vector<Picoseconds> posted_at;  // by number modulo depth
   };
   std::vector<Queue> queues(queue_pairs);
   for (Queue& queue : queues) queue.posted_at.resize(workload.depth);
   // Excluded from the measurement: the messages that fill the queues, and an eighth more.
   const uint64_t measured = MessageCount(options, workload);
   const uint64_t fill = workload.depth * queue_pairs + measured / 8;
-  const uint64_t slots = memory_bytes / workload.bytes;
+  const uint64_t slots = memory_bytes / std::max<uint32_t>(workload.bytes, 1);
+  Receiver receiver(bench, workload, slots, srq, srq_receives);
 
   uint64_t completed = 0;
   std::optional<Mark> begin, end;
   std::vector<Picoseconds> latencies;
   Progress progress(device, workload.name);
   std::array<spec::RdmaCqReq, 16> cqes;
-  // The peer's host polls its completions and reposts as many receives.
-  const auto receive = [&](Queue& queue, ConnectedPair::Side& far) -> std::string {
-    for (;;) {
-      auto count = far.cq->Poll(cqes);
-      if (!count.ok()) return host::ToString(count.error());
-      if (*count == 0) break;
-      // Each message once, in order.
-      for (size_t k = 0; k < *count; ++k, ++queue.received) {
-        const spec::RdmaCqReq& cqe = cqes[k];
-        uint32_t number = 0;
-        std::memcpy(&number, cqe.imm_data, sizeof number);
-        if (cqe.status != spec::IbWcStatus::kSuccess || cqe.wr_id != queue.received || cqe.byte_len != workload.bytes ||
-            (has_number && number != static_cast<uint32_t>(queue.received))) {
-          return fmt::format("message {} of {} bytes completed receive {}, expected {}: {}", number, cqe.byte_len,
-                             cqe.wr_id, queue.received, spec::ToString(cqe.status));
-        }
-      }
-    }
-    for (; queue.receives - queue.received < receives; ++queue.receives) {
-      const spec::RdmaSge sge = far.region->Sge(queue.receives % slots * workload.bytes, workload.bytes);
-      const host::Status posted = far.qp->PostRecv({.wr_id = queue.receives, .sg_list = std::span(&sge, 1)});
-      if (!posted.ok()) return host::ToString(posted.error());
-    }
-    return "";
-  };
   while (!end) {
     for (size_t i = 0; i < queue_pairs; ++i) {
       Queue& queue = queues[i];
       if (receives != 0) {
-        if (std::string error = receive(queue, bench.pairs[i]->side[1]); !error.empty()) return error;
+        if (std::string error = receiver.Run(i); !error.empty()) return error;
       }
       for (; queue.posted - queue.completed < workload.depth; ++queue.posted) {
         const bool is_signaled = (queue.posted + 1) % workload.signal_every == 0;
-        const host::Status posted =
-            PostMessage(*bench.pairs[i], workload, queue.posted, queue.posted % slots * workload.bytes, is_signaled);
+        const host::Status posted = UsesWindows(workload)
+                                        ? windows.Post(bench, workload, i, queue.posted, is_signaled)
+                                        : PostMessage(*bench.pairs[i], workload, queue.posted,
+                                                      queue.posted % slots * workload.bytes, is_signaled);
         if (!posted.ok()) return host::ToString(posted.error());
         queue.posted_at[queue.posted % workload.depth] = bench.system->scheduler().now();
       }
@@ -247,24 +491,16 @@ std::string RunWorkload(const Options& options, const std::string& device, const
   // Complete outstanding messages, so that all data can be checked.
   if (std::string error = bench.RunUntilQuiet(); !error.empty()) return error;
   for (size_t i = 0; i < queue_pairs; ++i) {
-    const auto& [near, far] = bench.pairs[i]->side;
-    if (std::string error = receive(queues[i], bench.pairs[i]->side[1]); !error.empty()) return error;
-    if (sends && queues[i].received != queues[i].posted) {
-      return fmt::format("queue pair {}: {} of {} messages received", i, queues[i].received, queues[i].posted);
+    if (UsesWindows(workload)) {
+      if (std::string error = windows.Check(bench, workload, i, queues[i].posted); !error.empty()) return error;
+      continue;
+    }
+    if (std::string error = receiver.Run(i); !error.empty()) return error;
+    if (sends && receiver.received(i) != queues[i].posted) {
+      return fmt::format("queue pair {}: {} of {} messages received", i, receiver.received(i), queues[i].posted);
     }
     const uint64_t bytes = std::min(slots, queues[i].posted) * workload.bytes;
-    // The value that came back is that before the last addition.
-    const auto is_counted = [&, near_data = near.memory->data(), far_data = far.memory->data()] {
-      for (uint64_t at = 0; at < bytes; at += workload.bytes) {
-        uint64_t before = 0, after = 0;
-        std::memcpy(&before, near_data + at, sizeof before);
-        std::memcpy(&after, far_data + at, sizeof after);
-        if (after != before + 1) return false;
-      }
-      return true;
-    };
-    if (workload.opcode == kFetchAdd ? !is_counted()
-                                     : std::memcmp(near.memory->data(), far.memory->data(), bytes) != 0) {
+    if (!workload.has_srq && !IsDelivered(workload, *bench.pairs[i], bytes)) {
       return fmt::format("queue pair {}: wrong data in the peer's memory", i);
     }
   }
@@ -273,8 +509,7 @@ std::string RunWorkload(const Options& options, const std::string& device, const
   row.metrics = Measure(options, *begin, *end, workload.bytes, latencies);
   row.metrics.push_back({"queue_pairs", static_cast<double>(queue_pairs), "1"});
   AddLockstep(bench, row);
-  const bool is_limited = workload.opcode == kRead || workload.opcode == kFetchAdd;
-  const bool begins_all = !is_limited || workload.depth <= options.config->max_rd_atomic;
+  const bool begins_all = !IsLimited(workload) || workload.depth <= options.config->max_rd_atomic;
   if (options.is_metered) FindBottleneck(options, *begin, *end, workload.depth * queue_pairs, begins_all, row);
   if (!has_number) return "";
   uint64_t lost = 0;
