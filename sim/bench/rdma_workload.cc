@@ -8,7 +8,7 @@
 #include <cstring>
 #include <iterator>
 #include <optional>
-#include <unordered_set>
+#include <set>
 #include <utility>
 
 #include "sim/bench/bottleneck.h"
@@ -183,7 +183,10 @@ class Receiver {
     return "";
   }
   std::string PostShared() {
-    for (; outstanding_.size() < srq_receives_; ++shared_) {
+    // They are completed in any order, and each has its own place.
+    const uint64_t places = bench_.pairs.size() * slots_;
+    for (; outstanding_.size() < srq_receives_ && (outstanding_.empty() || shared_ - *outstanding_.begin() < places);
+         ++shared_) {
       const auto [owner, offset] = SharedPlace(shared_);
       const spec::RdmaSge sge = owner->region->Sge(offset, workload_.bytes);
       const host::Status posted = srq_->PostRecv({.wr_id = shared_, .sg_list = std::span(&sge, 1)});
@@ -204,8 +207,8 @@ class Receiver {
   const std::shared_ptr<verbs::SharedReceiveQueue> srq_;
   const uint32_t srq_receives_;
   std::vector<Queue> queues_;
-  uint64_t shared_ = 0;                         // receives posted to srq_
-  std::unordered_set<uint64_t> outstanding_{};  // of them
+  uint64_t shared_ = 0;               // receives posted to srq_
+  std::set<uint64_t> outstanding_{};  // of them
   std::array<spec::RdmaCqReq, 16> cqes_{};
 };
 
