@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -36,6 +37,7 @@ class Loss : public PairTest {
     options.connection.retry_cnt = retry_cnt;
     return options;
   }
+  void RunRandom(std::initializer_list<const char*> rates, bool every_operation);
   // A few messages of several packets per operation and direction; all arrive once, in order, intact.
   void ExpectDelivery() {
     Connect(Options());
@@ -62,6 +64,53 @@ class Loss : public PairTest {
     }
   }
 };
+
+// Random messages over links with each of these rates of loss, duplication, reordering and corruption.
+void Loss::RunRandom(std::initializer_list<const char*> rates, bool every_operation) {
+  const char* text = std::getenv("VIREO_LOSS_MESSAGES");
+  const bool is_model = std::get<0>(GetParam()) == "model";
+  const uint64_t messages = text != nullptr ? std::strtoull(text, nullptr, 10) : is_model ? 1000 : 150;
+  ASSERT_NE(messages, 0U) << "VIREO_LOSS_MESSAGES is a number from 1";
+  for (const char* rate : rates) {
+    SCOPED_TRACE(rate);
+    FaultScript faults;
+    if (std::string(rate) != "0") {
+      faults = ParseFaultScript(
+          fmt::format("drop rate={0}\nduplicate 1 rate={0}\nreorder 2 rate={0}\ncorrupt rate={0}", rate));
+      ASSERT_EQ(faults.error, "");
+    }
+    RdmaSystemOptions options;
+    options.faults_out = {faults.rules, faults.rules};
+    Build(options);
+    ASSERT_FALSE(HasFatalFailure());
+    if (every_operation && !system_->host(0).device().has_atomics()) GTEST_SKIP() << "no more in this profile";
+    {
+      auto random = MakeRandom(fmt::format("loss.{}.{}", config().name, rate));
+      // 131 us; on a slow wire 4 ms.
+      const uint8_t timeout = config().link_mbps >= 10'000 ? 5 : 10;
+      // All pairs where they are cheap, and if the number of messages is set.
+      const bool is_full = has_cheap_cycles() || text != nullptr;
+      // A shared receive queue takes the number of a queue pair.
+      const size_t most = config().num_qps - kReservedQps - (every_operation ? 1 : 0);
+      // nic1 has no translations for more.
+      const uint32_t most_bytes = has_fast_wire() || (!is_full && !every_operation) ? 6000
+                                  : every_operation                                 ? 3000
+                                                                                    : 4000;
+      const MixedTraffic::Options traffic_options{.messages = messages,
+                                                  .pairs = std::min(is_full ? kPairs : kPairs / 2, most),
+                                                  .max_bytes = most_bytes,
+                                                  .every_operation = every_operation,
+                                                  .timeout = timeout};
+      MixedTraffic traffic(*system_, traffic_options, random);
+      traffic.Run();
+      if (text != nullptr)
+        fmt::print("{} {} rate {}: {}\n", std::get<0>(GetParam()), config().name, rate, traffic.Text());
+    }
+    TearDown();
+    system_.reset();
+    ASSERT_FALSE(HasFailure());
+  }
+}
 
 TEST_P(Loss, RecoversFromLossOfAnyRequest) {
   for (const char* script :
@@ -186,44 +235,11 @@ TEST_P(Loss, WaitingForTheWireIsNotLoss) {
   }
 }
 
-// VIREO_LOSS_MESSAGES=N: that many messages, FETCH ADDs among them, over 16 queue pairs of each NIC; on nic1 over its
-// 14.
-TEST_P(Loss, RandomLossDeliversMixedMessagesOnceAndInOrder) {
-  const char* text = std::getenv("VIREO_LOSS_MESSAGES");
-  const bool is_model = std::get<0>(GetParam()) == "model";
-  const uint64_t messages = text != nullptr ? std::strtoull(text, nullptr, 10) : is_model ? 1000 : 150;
-  ASSERT_NE(messages, 0U) << "VIREO_LOSS_MESSAGES is a number from 1";
-  for (const char* rate : {"0.001", "0.01", "0.05"}) {
-    SCOPED_TRACE(rate);
-    const FaultScript faults = ParseFaultScript(
-        fmt::format("drop rate={0}\nduplicate 1 rate={0}\nreorder 2 rate={0}\ncorrupt rate={0}", rate));
-    ASSERT_EQ(faults.error, "");
-    RdmaSystemOptions options;
-    options.faults_out = {faults.rules, faults.rules};
-    Build(options);
-    ASSERT_FALSE(HasFatalFailure());
-    {
-      auto random = MakeRandom(fmt::format("loss.{}.{}", config().name, rate));
-      // 131 us; on a slow wire 4 ms.
-      const uint8_t timeout = config().link_mbps >= 10'000 ? 5 : 10;
-      // All pairs where they are cheap, and if the number of messages is set.
-      const bool is_full = has_cheap_cycles() || text != nullptr;
-      const MixedTraffic::Options traffic_options{
-          .messages = messages,
-          .pairs = std::min<size_t>(is_full ? kPairs : kPairs / 2, config().num_qps - kReservedQps),
-          .max_bytes = is_full && !has_fast_wire() ? 4000U : 6000U,  // nic1 has no translations for more
-          .atomics = text != nullptr,
-          .timeout = timeout};
-      MixedTraffic traffic(*system_, traffic_options, random);
-      traffic.Run();
-      if (text != nullptr)
-        fmt::print("{} {} rate {}: {}\n", std::get<0>(GetParam()), config().name, rate, traffic.Text());
-    }
-    TearDown();
-    system_.reset();
-    ASSERT_FALSE(HasFailure());
-  }
-}
+// VIREO_LOSS_MESSAGES=N: that many per rate, over 16 queue pairs of each NIC; on nic1 over all that it has.
+TEST_P(Loss, RandomLossDeliversMixedMessagesOnceAndInOrder) { RunRandom({"0.001", "0.01", "0.05"}, false); }
+// Likewise: atomic operations, ATOMIC WRITE, FLUSH, windows that are bound and invalidated, and shared receives among
+// them.
+TEST_P(Loss, RandomLossDeliversEveryOperationOnceAndInOrder) { RunRandom({"0", "0.01", "0.05"}, true); }
 
 // While payload is read, or may be, its memory is the device's: its work request is not complete.
 class Payload : public PairTest, protected EventSink {
