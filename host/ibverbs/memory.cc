@@ -20,8 +20,9 @@ constexpr uint64_t kPageBytes = uint64_t{1} << spec::kRdmaPageShiftDefault;
 constexpr uint32_t kIgnoredAccess = IBV_ACCESS_HUGETLB | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND |
                                     static_cast<uint32_t>(IBV_ACCESS_OPTIONAL_RANGE);
 
-// Checks /proc/self/maps.
-bool IsMapped(uint64_t begin, uint64_t end, bool writable) {
+// The parts of [begin, end) in /proc/self/maps, in order and without gaps, satisfy `is_right(line, rights)`.
+template <typename IsRight>
+bool AllMapped(uint64_t begin, uint64_t end, IsRight is_right) {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; begin < end && std::getline(maps, line);) {
     uint64_t first = 0;
@@ -29,11 +30,29 @@ bool IsMapped(uint64_t begin, uint64_t end, bool writable) {
     char rights[5] = "";
     if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %4s", &first, &last, rights) != 3) continue;
     if (first <= begin && begin < last) {
-      if (rights[0] != 'r' || (writable && rights[1] != 'w')) return false;
+      if (!is_right(line, rights)) return false;
       begin = last;
     }
   }
   return begin >= end;
+}
+
+bool IsMapped(uint64_t begin, uint64_t end, bool writable) {
+  return AllMapped(begin, end, [writable](const std::string&, const char* rights) {
+    return rights[0] == 'r' && (!writable || rights[1] == 'w');
+  });
+}
+
+// All of it is mapped shared from files in the NIC's directory of persistent memory.
+bool IsPmem(const Context& context, const void* address, size_t length) {
+  const std::string& directory = context.shared->info().pmem;
+  const auto start = reinterpret_cast<uint64_t>(address);
+  if (directory.empty() || length == 0) return false;
+  return AllMapped(start, start + length, [&directory](const std::string& line, const char* rights) {
+    const size_t path = line.find('/');
+    return rights[3] == 's' && path != std::string::npos && line.compare(path, directory.size(), directory) == 0 &&
+           (directory == "/" || line[path + directory.size()] == '/');
+  });
 }
 
 // The checks of the kernel when it pins pages: mapped, and writable if the region requires it.
@@ -65,12 +84,12 @@ struct Mapped {
 
 // Rights of a region that the device has.
 uint32_t Rights(const Context& context) {
-  return context.device->all_access() | (context.device->has_windows() ? spec::IbAccessFlags::kMwBind : 0);
+  return RemoteRights(context) | (context.device->has_windows() ? spec::IbAccessFlags::kMwBind : 0);
 }
 
 int CheckAccess(const Context& context, unsigned int access) {
   constexpr unsigned int kOfHost = kIgnoredAccess | IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND;
-  if ((access & ~(context.device->all_access() | kOfHost)) != 0) return EOPNOTSUPP;
+  if ((access & ~(RemoteRights(context) | kOfHost)) != 0) return EOPNOTSUPP;
   // [ib_check_mr_access()]
   const bool needs_local = (access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0;
   return needs_local && (access & IBV_ACCESS_LOCAL_WRITE) == 0 ? EINVAL : 0;
@@ -118,7 +137,10 @@ ibv_mr* MakeMr(ibv_pd* pd, void* address, size_t length, uint64_t iova, unsigned
   std::lock_guard guard(context.control);
   Mapped mapped;
   if (int error = Map(context, address, length, iova, access, mapped); error != 0) return Null(error);
-  auto region = Of(pd).impl->Register(mapped.iova, length, access & Rights(context), mapped.page_shift, mapped.pages);
+  const bool is_pmem = IsPmem(context, address, length);
+  if (!is_pmem && (access & spec::IbAccessFlags::kFlushPersistent) != 0) return Null(EINVAL);
+  auto region = Of(pd).impl->Register(mapped.iova, length, access & Rights(context), mapped.page_shift, mapped.pages,
+                                      /*invalidatable=*/false, is_pmem);
   if (!region.ok()) return Null(region.error());
   auto mr = std::make_unique<Mr>();
   mr->memory = std::move(mapped.memory);
@@ -161,13 +183,18 @@ int Reregister(ibv_mr* mr, int flags, ibv_pd* pd, void* address, size_t length, 
     if (int error = CheckMemory(start, bytes, rights); error != 0) return error;
   }
   std::lock_guard guard(context.control);
+  const bool is_pmem = IsPmem(context, start, bytes);
+  if (!is_pmem && (rights & spec::IbAccessFlags::kFlushPersistent) != 0) return EINVAL;
   Mapped mapped;
   verbs::MemoryRegion::Change change;
   if (moves) {
     const auto iova = reinterpret_cast<uint64_t>(address);  // as libibverbs asks the kernel for
     if (int error = Map(context, address, length, iova, rights, mapped); error != 0) return error;
-    change.pages = {
-        .virtual_address = mapped.iova, .length = length, .page_shift = mapped.page_shift, .addresses = mapped.pages};
+    change.pages = {.virtual_address = mapped.iova,
+                    .length = length,
+                    .page_shift = mapped.page_shift,
+                    .addresses = mapped.pages,
+                    .is_pmem = is_pmem};
   }
   if ((flags & IBV_REREG_MR_CHANGE_PD) != 0) change.pd = Of(pd).impl;
   if (has_access) change.access = rights & Rights(context);

@@ -105,6 +105,11 @@ struct Context {
   std::optional<service::Gid> FindGid(uint32_t index) const;
 };
 Context& Of(ibv_context* context);
+// Rights of peers, and the local one, that the device has for some memory: to flush for persistence needs persistent.
+inline uint32_t RemoteRights(const Context& context) {
+  return context.device->all_access() |
+         (context.device->has_flush(spec::FlushPlacement::kPersistence) ? spec::IbAccessFlags::kFlushPersistent : 0);
+}
 // Number of forks between the first process and this one.
 uint32_t ForkDepth();
 

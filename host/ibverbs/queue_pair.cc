@@ -146,7 +146,7 @@ int Modify(Qp& qp, const ibv_qp_attr& in, int mask) {
                             .rq_psn = in.rq_psn & 0xffffff,
                             .sq_psn = in.sq_psn & 0xffffff,
                             .dest_qp_num = in.dest_qp_num & 0xffffff,
-                            .qp_access_flags = in.qp_access_flags & context.device->all_access(),
+                            .qp_access_flags = in.qp_access_flags & RemoteRights(context),
                             .rate_limit = in.rate_limit};
   if ((device_mask & Mask::kAv) != 0) {
     if (int error = ToAhAttr(context, in.ah_attr, out.ah_attr); error != 0) return error;

@@ -221,6 +221,7 @@ Status SharedDevice::Handshake() {
   sends_position_ = hello_answer.sends_position != 0;
   info_.name.assign(hello_answer.name, ::strnlen(hello_answer.name, sizeof hello_answer.name));
   info_.netdev.assign(hello_answer.netdev, ::strnlen(hello_answer.netdev, sizeof hello_answer.netdev));
+  info_.pmem.assign(hello_answer.pmem, ::strnlen(hello_answer.pmem, sizeof hello_answer.pmem));
   info_.ifindex = hello_answer.ifindex;
   std::ranges::copy(hello_answer.mac, info_.mac);
   info_.node_guid = hello_answer.node_guid;

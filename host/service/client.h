@@ -92,6 +92,7 @@ class SharedDevice final : public host::RoceDevice {
     bool uses_agent = false;            // a thread of this process serves the device's memory accesses
     bool has_clock = false;             // this process's time is simulated (client_clock.h)
     uint32_t call_cost_ns = 0;
+    std::string pmem;  // directory: what is mapped shared from files in it is persistent memory; empty: there is none
   };
 
   // kLost: connection refused; kUnsupported: another version of the protocol. The agent (Info::uses_agent) is used if

@@ -284,6 +284,7 @@ Result<Context::Reply> Context::OnHello(const Hello& message) {
   std::ranges::copy(config.mac, answer.mac);
   std::ranges::copy(service_.options().name, answer.name);
   std::ranges::copy(service_.options().netdev, answer.netdev);
+  std::ranges::copy(service_.options().pmem, answer.pmem);
   reply.payload = Payload(answer);
   return reply;
 }

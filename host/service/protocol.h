@@ -20,11 +20,12 @@ namespace vireo::service {
 
 static_assert(std::endian::native == std::endian::little);
 
-inline constexpr uint32_t kProtocolVersion = 5;
+inline constexpr uint32_t kProtocolVersion = 6;
 // Longest message. Longer page lists are passed in a memory file.
 inline constexpr size_t kMaxMessageBytes = 64 * 1024;
 inline constexpr size_t kMaxMessageFds = 3;
 inline constexpr size_t kMaxGids = 128;  // of a NIC
+inline constexpr size_t kMaxPathBytes = 256;
 
 enum class MessageType : uint16_t {
   kHello = 1,
@@ -98,8 +99,9 @@ struct HelloAnswer {
   uint8_t mac[6]{};
   uint8_t has_clock = 0;  // programs run in simulated time
   uint8_t reserved1 = 0;
-  char name[32]{};  // both null-terminated
+  char name[32]{};  // all null-terminated
   char netdev[32]{};
+  char pmem[kMaxPathBytes]{};  // directory of persistent memory; empty: none
 };
 // An entry of the GID table, and the table by index. Slots are accessed in atomic words; what was read is valid if
 // `sequence` was even before and is the same after.
@@ -316,7 +318,7 @@ std::span<const uint8_t> BytesOf(const Message& message) {
 }
 
 static_assert(sizeof(Header) == 16 && sizeof(Answer) == 16 && sizeof(Hello) == 48 && sizeof(GidSlot) == 24);
-static_assert(sizeof(HelloAnswer) == 128 && sizeof(Execute) == 32 && sizeof(EnableQueue) == 56);
+static_assert(sizeof(HelloAnswer) == 128 + kMaxPathBytes && sizeof(Execute) == 32 && sizeof(EnableQueue) == 56);
 static_assert(sizeof(Await) == 40 && sizeof(AwaitAnswer) == 16 && sizeof(ClockPage) == 24);
 static_assert(sizeof(DoorbellWrite) == 40 && sizeof(AgentRequest) == 16);
 

@@ -25,7 +25,7 @@ using host::Status;
 Result<std::unique_ptr<Service>> Service::Open(host::PciFunction& function, EventLoop& loop,
                                                const ServiceOptions& options) {
   if (options.gids.size() > kMaxGids || options.name.size() >= sizeof HelloAnswer::name ||
-      options.netdev.size() >= sizeof HelloAnswer::netdev) {
+      options.netdev.size() >= sizeof HelloAnswer::netdev || options.pmem.size() >= sizeof HelloAnswer::pmem) {
     return Error{ErrorCode::kInvalidArgument, "too many GIDs, or names too long"};
   }
   // Rings are in the programs' memory: the device must release them when a program ends, in profile rfc-v2 too.

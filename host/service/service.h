@@ -48,6 +48,8 @@ struct ServiceOptions {
   // Resolve GIDs that `neighbors` does not know on the wire, by ARP and neighbour discovery, and answer requests for
   // the NIC's addresses. Uses the device's net queues.
   bool discovers_neighbors = false;
+  // A directory, absolute: what clients map shared from files in it is persistent memory. Empty: they have none.
+  std::string pmem;
   host::DeviceOptions driver;
   // Clients share at most this number of vectors, and at most half of them: the device's others are for other users of
   // it in this process (Service::reserved_vectors). None: clients share all.

@@ -25,6 +25,9 @@ struct Simulation {
   std::vector<std::string> exports{};
   // By NIC: virtio features that the driver of an exported NIC does not see. Missing: none.
   std::vector<std::vector<uint8_t>> hidden_features{};
+  // By NIC: directory, absolute, whose files are persistent memory of the programs that map them shared. Empty or
+  // missing: there is none.
+  std::vector<std::string> pmem{};
   // Guests with a PVRDMA function of their own, backed by the service of a NIC.
   struct Guest {
     std::string name{};    // unique

@@ -102,6 +102,10 @@ void SimulationOptions::AddTo(CLI::App& command) {
                   "srqs, gids). Can be repeated; default: the first guest has NIC 0, the second NIC 1, and so on, and "
                   "each an equal share")
       ->allow_extra_args(false);
+  command.add_option(
+      "--pmem", pmem_,
+      "directory whose files are persistent memory for programs that map them shared, as of a file "
+      "system with DAX: their regions may be flushed for persistence; of every NIC without the key pmem");
   command
       .add_option("--wire", wires_,
                   "add a port to the switch for an external peer: a Unix datagram socket at this path, one Ethernet "
@@ -161,7 +165,19 @@ host::Result<Simulation> SimulationOptions::Describe() const {
   if (const host::Status added = AddGuests(simulation); !added.ok()) return added.error();
   if (const host::Status added = AddWires(simulation); !added.ok()) return added.error();
   if (const host::Status added = AddVirtualTime(simulation); !added.ok()) return added.error();
+  if (const host::Status added = AddPmem(simulation); !added.ok()) return added.error();
   return simulation;
+}
+
+host::Status SimulationOptions::AddPmem(Simulation& simulation) const {
+  if (pmem_.empty()) return {};
+  const host::Result<std::string> directory = PmemDirectory(pmem_);
+  if (!directory.ok()) return host::Error{directory.error().code, "--pmem: " + directory.error().text};
+  simulation.pmem.resize(simulation.size());
+  for (std::string& pmem : simulation.pmem) {
+    if (pmem.empty()) pmem = *directory;
+  }
+  return {};
 }
 
 host::Status SimulationOptions::AddExports(Simulation& simulation) const {
@@ -304,6 +320,7 @@ std::vector<std::string> SimulationOptions::Arguments() const {
   add("--topology", topology_);
   for (const std::string& value : exports_) add("--export", value);
   for (const std::string& value : guests_) add("--pvrdma", value);
+  add("--pmem", pmem_);
   for (const std::string& value : wires_) add("--wire", value);
   add("--wire-faults", wire_faults_);
   if (mtu_ != 0) add("--mtu", std::to_string(mtu_));

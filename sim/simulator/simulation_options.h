@@ -16,7 +16,8 @@ namespace vireo::sim {
 
 class SimulationOptions {
  public:
-  // --nics, --device, --config, --profile, --firmware, --preset, --fabric, --topology, --export, --pvrdma, --wire,
+  // --nics, --device, --config, --profile, --firmware, --preset, --fabric, --topology, --export, --pvrdma, --pmem,
+  // --wire,
   // --wire-faults,
   // --mtu,
   // --virtual-time, --seed, --monitor, --no-monitor, --capture, --report, --timeline and --messages, each with its
@@ -41,12 +42,14 @@ class SimulationOptions {
   host::Status AddGuests(Simulation& simulation) const;
   host::Status AddWires(Simulation& simulation) const;
   host::Status AddVirtualTime(Simulation& simulation) const;
+  host::Status AddPmem(Simulation& simulation) const;
 
   size_t nics_ = 2;
   std::string config_ = "nic100", profile_ = "vireo", firmware_ = DefaultFirmware(), preset_ = "gen3x16",
               fabric_ = "switch", topology_, wire_faults_;
   uint32_t mtu_ = 0;
   std::vector<std::string> exports_, guests_, wires_;
+  std::string pmem_;
   std::optional<uint64_t> seed_;
 };
 

@@ -117,6 +117,7 @@ std::string Simulator::OpenService(const SimulatorOptions& options, size_t numbe
     const auto own = MacOfNic(gid);
     return own.has_value() ? own : guest_gids_.Find(gid);
   };
+  if (number < options.simulation.pmem.size()) service.pmem = options.simulation.pmem[number];
   const auto add_gids = [&](std::optional<uint16_t> vlan) {
     for (const uint8_t gid : {RdmaHost::kIpv6Gid, RdmaHost::kIpv4Gid}) {
       service::GidEntry& entry = service.gids.emplace_back();

@@ -6,13 +6,16 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "host/service/protocol.h"
 #include "sim/device/board/board_device.h"
 #include "sim/device/devices.h"
 #include "sim/pcie/pcie_link.h"
@@ -70,7 +73,7 @@ class TopologyReader {
   void ReadNic(const toml::table& table) {
     reader_.Allow(
         table, "[[nic]]",
-        {"name", "device", "config", "profile", "firmware", "preset", "mac", "ipv4", "vlan", "gids", "export"});
+        {"name", "device", "config", "profile", "firmware", "preset", "mac", "ipv4", "vlan", "gids", "pmem", "export"});
     const size_t number = simulation_.size();
     HostOptions& host = simulation_.system.hosts.emplace_back(every_);
     host.nic.name = reader_.String(table, "name").value_or(DefaultNicName(number));
@@ -127,6 +130,13 @@ class TopologyReader {
       simulation_.gids.back().push_back(*setting);
     }
 
+    const auto pmem = reader_.String(table, "pmem");
+    simulation_.pmem.emplace_back();
+    if (pmem.has_value()) {
+      const host::Result<std::string> directory = PmemDirectory(*pmem);
+      if (!directory.ok()) reader_.Fail(table, "pmem", directory.error().text);
+      if (directory.ok()) simulation_.pmem.back() = *directory;
+    }
     const auto socket = reader_.String(table, "export");
     if (socket.has_value() && socket->empty()) reader_.Fail(table, "export", "'export' must be the path of a socket");
     simulation_.exports.push_back(socket.value_or(""));
@@ -256,6 +266,19 @@ host::Result<Simulation> Convert(TomlReader& reader, const toml::table& file, co
 }
 
 }  // namespace
+
+host::Result<std::string> PmemDirectory(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path directory = std::filesystem::canonical(path, error);
+  if (error || !std::filesystem::is_directory(directory, error)) {
+    return host::Error{host::ErrorCode::kInvalidArgument, fmt::format("'{}' is not a directory", path)};
+  }
+  if (directory.string().size() >= service::kMaxPathBytes) {
+    return host::Error{host::ErrorCode::kInvalidArgument,
+                       fmt::format("'{}' is longer than {} bytes", directory.string(), service::kMaxPathBytes - 1)};
+  }
+  return directory.string();
+}
 
 host::Result<Simulation> ReadTopology(const std::string& path, const HostOptions& every) {
   TomlReader reader(path);

@@ -18,4 +18,7 @@ host::Result<Simulation> ReadTopology(const std::string& path, const HostOptions
 // The same for a text; `name` is its name in errors.
 host::Result<Simulation> ParseTopology(std::string_view text, const std::string& name, const HostOptions& every);
 
+// The absolute name, without symbolic links, of a directory for Simulation::pmem. kInvalidArgument: it is none.
+host::Result<std::string> PmemDirectory(const std::string& path);
+
 }  // namespace vireo::sim

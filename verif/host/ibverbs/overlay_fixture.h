@@ -10,7 +10,11 @@
 #include <array>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
 
 #include "sim/simulator/simulator_process.h"
 #include "verif/host/ibverbs/processes.h"
@@ -29,12 +33,16 @@ inline constexpr int kTimeoutMs = kTimeoutSeconds * 1000;
 class Overlay : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    simulator_ = std::make_unique<SimulatorProcess>();
+    pmem_ = (std::filesystem::temp_directory_path() / "vireo_pmem_XXXXXX").string();
+    ASSERT_NE(mkdtemp(pmem_.data()), nullptr);
+    simulator_ = std::make_unique<SimulatorProcess>(std::vector<std::string>{"--pmem", pmem_});
     setenv("VIREO_SOCKET", simulator_->socket(0).c_str(), 1);
   }
   static void TearDownTestSuite() {
     EXPECT_EQ(simulator_->Stop(), 0);
     simulator_.reset();
+    std::error_code error;
+    std::filesystem::remove_all(pmem_, error);
   }
 
   void SetUp() override {
@@ -156,6 +164,7 @@ class Overlay : public testing::Test {
 
   static constexpr size_t kBytes = 65536;
   inline static std::unique_ptr<SimulatorProcess> simulator_;
+  inline static std::string pmem_;  // its directory of persistent memory
   ibv_context* context_ = nullptr;
   ibv_pd* pd_ = nullptr;
   uint8_t* memory_ = nullptr;

@@ -13,8 +13,15 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "host/service/client.h"
+#include "host/verbs/completion_queue.h"
+#include "host/verbs/device.h"
+#include "host/verbs/protection_domain.h"
+#include "host/verbs/queue_pair.h"
 #include "verif/host/ibverbs/overlay_fixture.h"
 
 namespace vireo::sim {
@@ -941,6 +948,106 @@ TEST_F(Overlay, AtomicWrite) {
   EXPECT_EQ(Next(pair.cq).status, IBV_WC_REM_INV_REQ_ERR);
   EXPECT_EQ(std::memcmp(memory_ + kBytes / 2, value.data(), value.size()), 0);
   Destroy(pair);
+}
+
+// What is mapped shared from a file in the NIC's directory may be flushed for persistence, and nothing else.
+TEST_F(Overlay, FilesInTheDirectoryArePersistentMemory) {
+  constexpr int kGlobal = 0x100, kPersistent = 0x200;  // IBV_ACCESS_FLUSH_*, which the installed libibverbs has not
+  constexpr size_t kPage = 4096;
+  const auto open_file = [](const std::string& path) {
+    const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    EXPECT_EQ(ftruncate(file, 2 * kPage), 0);
+    return file;
+  };
+  const auto map = [](int file, int kind) {
+    void* const memory = mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, kind, file, 0);
+    EXPECT_NE(memory, MAP_FAILED);
+    return static_cast<uint8_t*>(memory);
+  };
+  const auto error_of = [this](void* address, size_t bytes) {
+    errno = 0;
+    ibv_mr* mr = ibv_reg_mr(pd_, address, bytes, kAll | kPersistent);
+    if (mr == nullptr) return errno;
+    EXPECT_EQ(ibv_dereg_mr(mr), 0);
+    return 0;
+  };
+  const int file = open_file(pmem_ + "/file"), other = open_file(pmem_ + "_beside");
+  uint8_t* const shared = map(file, MAP_SHARED);
+  uint8_t* const copy = map(file, MAP_PRIVATE);
+  uint8_t* const beside = map(other, MAP_SHARED);
+  EXPECT_EQ(error_of(shared, 2 * kPage), 0);
+  EXPECT_EQ(error_of(shared + 100, kPage), 0);
+  EXPECT_EQ(error_of(copy, kPage), EINVAL) << "what is written does not come to the file";
+  EXPECT_EQ(error_of(beside, kPage), EINVAL) << "a directory whose name begins alike";
+  EXPECT_EQ(error_of(memory_, kPage), EINVAL);
+  ASSERT_NE(mmap(beside + kPage, kPage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0), MAP_FAILED);
+  EXPECT_EQ(error_of(beside, 2 * kPage), EINVAL) << "the first page is not";
+  EXPECT_EQ(error_of(beside + kPage, kPage), 0);
+  // The right may come later.
+  ibv_mr* mr = ibv_reg_mr(pd_, shared, 2 * kPage, kAll);
+  ASSERT_NE(mr, nullptr);
+  EXPECT_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, kAll | kPersistent), 0);
+  EXPECT_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, memory_, kPage, 0), IBV_REREG_MR_ERR_CMD);
+  EXPECT_EQ(errno, EINVAL);
+
+  // A peer in C++ flushes what it has stored; for global visibility there is no right.
+  auto client = service::SharedDevice::Connect(simulator_->socket(0));
+  ASSERT_TRUE(client.ok()) << host::ToString(client.error());
+  const service::SharedDevice::Info info = (*client)->info();
+  auto device = verbs::Device::Attach(std::move(client).value());
+  ASSERT_TRUE(device.ok()) << host::ToString(device.error());
+  auto pd = (*device)->CreatePd();
+  auto cq = (*device)->CreateCq(16);
+  ASSERT_TRUE(pd.ok() && cq.ok());
+  auto qp = (*pd)->CreateQp({.send_cq = *cq, .recv_cq = *cq});
+  ASSERT_TRUE(qp.ok()) << host::ToString(qp.error());
+  Pair pair = MakePair();
+  ibv_qp_init_attr_ex init = QpAttributes(pair.cq);
+  ibv_qp* const responder = ibv_create_qp_ex(context_, &init);
+  ASSERT_NE(responder, nullptr);
+  Connect(responder, (*qp)->qpn());
+  ibv_qp_attr attributes{};
+  attributes.qp_access_flags = kAll | kGlobal | kPersistent;
+  ASSERT_EQ(ibv_modify_qp(responder, &attributes, IBV_QP_ACCESS_FLAGS), 0);
+  verbs::QueuePair::Connection connection{.dest_qpn = responder->qp_num};
+  ibv_gid gid{};
+  ASSERT_EQ(ibv_query_gid(context_, 1, kIpv4Gid, &gid), 0);
+  std::memcpy(connection.path.grh.dgid, gid.raw, sizeof gid.raw);
+  connection.path.grh.sgid_index = kIpv4Gid;
+  connection.path.grh.hop_limit = 64;
+  std::memcpy(connection.path.dmac, info.mac, sizeof connection.path.dmac);
+  ASSERT_TRUE((*qp)->Connect(connection).ok());
+  const auto post = [&](uint64_t wr_id, spec::IbWrOpcode opcode, uint8_t placement) {
+    const verbs::Status posted = (*qp)->PostSend({.wr_id = wr_id,
+                                                  .opcode = opcode,
+                                                  .remote_addr = reinterpret_cast<uint64_t>(mr->addr),
+                                                  .rkey = mr->rkey,
+                                                  .compare_add = 0x1122'3344'5566'7788,
+                                                  .flush_length = kPage,
+                                                  .flush_placement = placement});
+    ASSERT_TRUE(posted.ok()) << host::ToString(posted.error());
+  };
+  post(1, spec::IbWrOpcode::kAtomicWrite, 0);
+  post(2, spec::IbWrOpcode::kFlush, spec::FlushPlacement::kPersistence);
+  post(3, spec::IbWrOpcode::kFlush, spec::FlushPlacement::kGlobalVisibility);
+  for (uint64_t i = 1; i <= 3; ++i) {
+    std::array<spec::RdmaCqReq, 1> completion;
+    host::Result<size_t> count = size_t{0};
+    do count = (*cq)->Poll(completion);
+    while (count.ok() && *count == 0);
+    ASSERT_TRUE(count.ok());
+    EXPECT_EQ(completion[0].wr_id, i);
+    EXPECT_EQ(completion[0].status, i == 3 ? spec::IbWcStatus::kRemAccessErr : spec::IbWcStatus::kSuccess);
+  }
+  uint64_t stored = 0;
+  ASSERT_EQ(pread(file, &stored, sizeof stored, 0), static_cast<ssize_t>(sizeof stored));
+  EXPECT_EQ(stored, 0x1122'3344'5566'7788U);
+  EXPECT_EQ(ibv_destroy_qp(responder), 0);
+  Destroy(pair);
+  EXPECT_EQ(ibv_dereg_mr(mr), 0);
+  for (uint8_t* memory : {shared, copy, beside}) munmap(memory, 2 * kPage);
+  for (const int one : {file, other}) close(one);
+  unlink((pmem_ + "_beside").c_str());
 }
 
 // Of each type: bound by its own call or work request, used by the peer, ended; a region with one is busy.

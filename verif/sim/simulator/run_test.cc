@@ -359,6 +359,7 @@ TEST_F(Run, ReportsInvalidOptionsAndStartsNothing) {
       {{"--topology", directory_ / "none.toml"}, "none.toml: cannot be read"},
       {{"--topology", wrong, "--nics", "3"}, "--nics excludes --topology"},
       {{"--profile", "rfc"}, "--profile: rfc not in {rfc-v2,vireo}"},
+      {{"--pmem", "/nonexistent"}, "--pmem: '/nonexistent' is not a directory"},
       {{"--export", "2=/tmp/x"}, "there is no NIC '2'; this simulation has NICs 0 to 1, named vireo0, vireo1"},
       {{"--export", "/tmp/x"}, "expected NIC=SOCKET"},
       {{"--export", "0=/tmp/x", "--export", "vireo0=/tmp/y"}, "this NIC is already exported"},

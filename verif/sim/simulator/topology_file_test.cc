@@ -27,6 +27,7 @@ mac = "02:00:5E:10:0a:ff"
 ipv4 = "192.168.3.4"
 gids = ["192.0.2.7", "2001:db8::7", "192.0.2.7 vlan 5"]
 [[nic]]
+pmem = "/tmp/../tmp"
 export = "/tmp/right.sock"
 [switch]
 latency_ns = 7
@@ -87,6 +88,7 @@ delay 5'''
   EXPECT_TRUE(simulation.is_exported(1));
   EXPECT_FALSE(simulation.is_exported(0));
   EXPECT_EQ(simulation.exports[1], "/tmp/right.sock");
+  EXPECT_EQ(simulation.pmem, (std::vector<std::string>{"", "/tmp"}));
 }
 
 TEST(TopologyFile, MissingKeysTakeDefaults) {
@@ -189,6 +191,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"DuplicateIpv4", "[[nic]]\n[[nic]]\nipv4 = '10.0.0.1'\n", "3:8", "NIC 0 already has the ipv4 10.0.0.1"},
         Wrong{"DuplicateExport", "[[nic]]\nexport = '/a'\n[[nic]]\nexport = '/a'\n", "4:10",
               "already has the export /a"},
+        Wrong{"PmemIsNoDirectory", "[[nic]]\npmem = '/dev/null'\n", "2:8", "'/dev/null' is not a directory"},
+        Wrong{"PmemIsNotThere", "[[nic]]\npmem = '/nonexistent'\n", "2:8", "'/nonexistent' is not a directory"},
         Wrong{"EmptyExport", "[[nic]]\nexport = ''\n", "2:10", "path of a socket"},
         Wrong{"NegativeSeed", "seed = -1\n" + kTwo, "1:8", "'seed' must be from 0 to 9223372036854775807, not -1"},
         Wrong{"SeedAsFloat", "seed = 1.5\n" + kTwo, "1:8", "'seed' must be an integer, not a floating-point number"},
