@@ -364,6 +364,61 @@ TEST_P(Windows, OtherQueuePairs) {
   }
 }
 
+// A WRITE over UC uses a window of type 1 of its domain. One of type 2 is its own queue pair's: the WRITE is not
+// executed, and nobody is told.
+TEST_P(Windows, UnreliableConnectionWritesToWindowsOfTypeOne) {
+  Build();
+  if (IsSkipped() || HasFatalFailure()) return;
+  for (const RdmaMwType type : {RdmaMwType::kType1, RdmaMwType::kType2}) {
+    SCOPED_TRACE(spec::ToString(type));
+    auto options = Options();
+    options.qp.type = spec::IbQpType::kUc;
+    options.connection.access = IbAccessFlags::kLocalWrite | IbAccessFlags::kRemoteWrite;
+    Connect(options);
+    ASSERT_FALSE(HasFatalFailure());
+    const auto region = Region();
+    const auto window = Window(type);
+    ASSERT_TRUE(region != nullptr && window != nullptr);
+    // A queue pair that may bind. It sends nothing, so it needs no peer.
+    auto binder = far().pd->CreateQp({.send_cq = far().cq, .recv_cq = far().cq});
+    ASSERT_TRUE(binder.ok());
+    verbs::QueuePair::Connection connection{.dest_qpn = 0x99};
+    connection.path = system_->host(1).PathTo(system_->host(0), RdmaHost::kIpv4Gid);
+    ASSERT_TRUE((*binder)->Connect(connection).ok());
+    ASSERT_TRUE((*binder)->PostSend(Bind(1, *window, 6, *region, 100, kPage)).ok());
+    ExpectBound(1);
+    auto memory = Memory();
+    const Elements from = {near().region->Sge(0, kBytes)};
+    for (uint32_t i = 0; i < kBytes && type == RdmaMwType::kType1; ++i) {
+      memory[1].at(PlaceOf(100 + i)) = near().memory->data()[i];
+    }
+    PostSend(Access(IbWrOpcode::kRdmaWrite, 2, from, KeyOf(*window, 6), kAddress + 100));
+    PostSend(Access(IbWrOpcode::kRdmaWrite, 3, from, KeyOf(*window, 6), kAddress + 99));  // in front of the window
+    ExpectNext(0, 2, IbWcStatus::kSuccess);
+    ExpectNext(0, 3, IbWcStatus::kSuccess);
+    RunFor(20'000);
+    ExpectMemory(memory);
+    ASSERT_FALSE(HasFailure());
+  }
+}
+
+// A bind is for RC. [docs/decisions/0032]
+TEST_P(Windows, UnreliableConnectionDoesNotBind) {
+  Build();
+  if (IsSkipped() || HasFatalFailure()) return;
+  auto options = Options();
+  options.qp.type = spec::IbQpType::kUc;
+  options.connection.access = IbAccessFlags::kLocalWrite | IbAccessFlags::kRemoteWrite;
+  Connect(options);
+  ASSERT_FALSE(HasFatalFailure());
+  const auto region = Region();
+  const auto window = Window(RdmaMwType::kType1);
+  ASSERT_TRUE(region != nullptr && window != nullptr);
+  PostSend(Bind(1, *window, 6, *region, 0, kPage), 1);
+  ExpectNext(1, 1, IbWcStatus::kLocQpOpErr);
+  EXPECT_TRUE(region->Deregister().ok());  // nothing is bound to it
+}
+
 // A region that a window is bound to stays; the window goes at any time, and with its queue pair it is unbound.
 TEST_P(Windows, RegionIsBusyWhileAWindowIsBoundToIt) {
   Build();
