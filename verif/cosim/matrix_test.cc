@@ -74,6 +74,7 @@ struct Message {
   bool is_read() const { return opcode == IbWrOpcode::kRdmaRead; }
   bool is_atomic() const { return opcode == IbWrOpcode::kAtomicCmpAndSwp || opcode == IbWrOpcode::kAtomicFetchAndAdd; }
   bool is_store() const { return opcode == IbWrOpcode::kAtomicWrite; }
+  bool is_flush() const { return opcode == IbWrOpcode::kFlush; }  // `bytes` of the peer's memory
   bool is_aligned() const { return is_atomic() || is_store(); }
   bool has_response() const { return is_read() || is_atomic(); }  // with data for the sender
   bool is_send() const { return opcode == IbWrOpcode::kSend || opcode == IbWrOpcode::kSendWithImm; }
@@ -81,7 +82,7 @@ struct Message {
   bool takes_receive() const { return is_send() || has_immediate(); }
   // More packets than a receive buffer holds, arriving faster than a receiver of one packet per up to 12 cycles accepts
   // them: some are lost.
-  bool overruns() const { return bytes > kLong && BytesOf(mtu) < 1024; }
+  bool overruns() const { return bytes > kLong && BytesOf(mtu) < 1024 && !is_flush(); }
   std::string Name() const {
     return fmt::format("{} of {} bytes, MTU {}, {} elements", spec::ToString(opcode), bytes, BytesOf(mtu), elements);
   }
@@ -176,6 +177,7 @@ class Matrix : public SystemTest {
     Bytes data;
     std::array<uint8_t, 4> immediate;
     uint64_t compare_add, swap;                          // of an atomic operation
+    bool is_whole;                                       // a FLUSH of the region
     std::array<std::pair<uint64_t, uint64_t>, 2> place;  // from, to: in the memory of each side
   };
 
@@ -193,6 +195,9 @@ class Matrix : public SystemTest {
     }
     if (type_ == IbQpType::kRc && system_->host(0).device().has_atomic_write()) {
       opcodes.push_back(IbWrOpcode::kAtomicWrite);
+    }
+    if (type_ == IbQpType::kRc && system_->host(0).device().has_flush(spec::FlushPlacement::kGlobalVisibility)) {
+      opcodes.push_back(IbWrOpcode::kFlush);
     }
     return opcodes;
   }
@@ -213,6 +218,7 @@ class Matrix : public SystemTest {
       for (const uint32_t bytes : sizes) {
         for (const size_t elements : {size_t{1}, size_t{3}, size_t{config().max_send_sge}}) {
           const Message message = {.opcode = opcode, .bytes = bytes, .mtu = mtu, .elements = elements};
+          if (message.is_flush() && elements != 1) continue;  // it has none
           if (message.is_aligned() == (bytes == kAtomicBytes) && IsTaken(message)) messages.push_back(message);
         }
       }
@@ -346,8 +352,9 @@ class Matrix : public SystemTest {
         posted.far = {far().region->Sge(at[1], message.bytes)};
         at[1] += message.bytes;
       }
-      // The value of an ATOMIC WRITE is in its work request; what is written is compared with it.
-      if (message.is_store()) posted.near.clear();
+      // The value of an ATOMIC WRITE is in its work request; what is written is compared with it. A FLUSH has no data.
+      if (message.is_store() || message.is_flush()) posted.near.clear();
+      posted.is_whole = UniformBelow(random_, 2) == 0;
       posted.data = message.has_response() ? Gather(far(), posted.far) : Gather(near(), posted.near);
       posted.swap = random_();
       // Half of the comparisons fail, in a single bit.
@@ -383,6 +390,12 @@ class Matrix : public SystemTest {
     verbs::SendRequest request = {.wr_id = wr_id, .opcode = posted.message.opcode, .sg_list = posted.near};
     request.compare_add = posted.compare_add;
     request.swap = posted.swap;
+    if (posted.message.is_flush()) {
+      request.flush_length = posted.message.bytes;
+      request.flush_placement = spec::FlushPlacement::kGlobalVisibility;
+      request.flush_selectivity =
+          posted.is_whole ? spec::FlushSelectivity::kMemoryRegion : spec::FlushSelectivity::kRange;
+    }
     std::ranges::copy(posted.immediate, request.imm_data);
     if (is_datagram()) return datagrams_->To(0, request);
     if (posted.message.is_send()) return request;
@@ -397,6 +410,7 @@ class Matrix : public SystemTest {
       case IbWrOpcode::kAtomicCmpAndSwp: return IbWcOpcode::kCompSwap;
       case IbWrOpcode::kAtomicFetchAndAdd: return IbWcOpcode::kFetchAdd;
       case IbWrOpcode::kAtomicWrite: return IbWcOpcode::kAtomicWrite;
+      case IbWrOpcode::kFlush: return IbWcOpcode::kFlush;
       default: return message.is_send() ? IbWcOpcode::kSend : IbWcOpcode::kRdmaWrite;
     }
   }
@@ -497,6 +511,9 @@ class Matrix : public SystemTest {
       } else if (message.is_store()) {
         requests.push_back({BthOperation::kAtomicWrite, PacketPosition::kOnly, false, kAtomicBytes});
         responses.push_back({BthOperation::kRdmaReadResponse, PacketPosition::kOnly, false, 0});
+      } else if (message.is_flush()) {
+        requests.push_back({BthOperation::kFlush, PacketPosition::kOnly, false, 0});
+        responses.push_back({BthOperation::kRdmaReadResponse, PacketPosition::kOnly, false, 0});
       } else {
         AddPackets(message.is_send() ? BthOperation::kSend : BthOperation::kRdmaWrite, message, requests);
       }
@@ -531,7 +548,7 @@ class Matrix : public SystemTest {
     for (const Posted& posted : all) {
       if (posted.message.has_response()) Scatter(near(), posted.near, posted.data, expected_[0]);
       if (posted.message.is_atomic()) Scatter(far(), posted.far, After(posted), expected_[1]);
-      if (posted.message.has_response()) continue;
+      if (posted.message.has_response() || posted.message.is_flush()) continue;
       Bytes arrives;
       if (is_datagram()) {
         ASSERT_LT(number, log_.entries().size());
