@@ -162,6 +162,12 @@ bind vireo_fifo vireo_stream_cov u_stream_cov (
 `VIREO_POINT(vireo_requester, opcode_send, record_valid_o && record_o.opcode == IbWcOpcodeSend)
 `VIREO_POINT(vireo_requester, opcode_rdma_write, record_valid_o && record_o.opcode == IbWcOpcodeRdmaWrite)
 `VIREO_POINT(vireo_requester, opcode_rdma_read, record_valid_o && record_o.opcode == IbWcOpcodeRdmaRead)
+`VIREO_POINT(vireo_requester, opcode_comp_swap, record_valid_o && record_o.opcode == IbWcOpcodeCompSwap)
+`VIREO_POINT(vireo_requester, opcode_fetch_add, record_valid_o && record_o.opcode == IbWcOpcodeFetchAdd)
+`VIREO_POINT(vireo_requester, opcode_atomic_write, record_valid_o && record_o.opcode == IbWcOpcodeAtomicWrite)
+`VIREO_POINT(vireo_requester, opcode_flush, record_valid_o && record_o.opcode == IbWcOpcodeFlush)
+`VIREO_POINT(vireo_requester, opcode_local_inv, record_valid_o && record_o.opcode == IbWcOpcodeLocalInv)
+`VIREO_POINT(vireo_requester, opcode_bind_mw, record_valid_o && record_o.opcode == IbWcOpcodeBindMw)
 `VIREO_POINT(vireo_requester, unsent, record_valid_o && record_o.unsent)
 `VIREO_POINT(vireo_requester, is_replay, record_valid_o && record_o.is_replay)
 `VIREO_POINT(vireo_requester, replaces, record_valid_o && record_o.replaces)
@@ -184,6 +190,8 @@ bind vireo_fifo vireo_stream_cov u_stream_cov (
 `VIREO_POINT(vireo_requester, sends_rc_rdma_write_only, job_valid_o && job_o.packet.opcode == BthOpcodeRcRdmaWriteOnly)
 `VIREO_POINT(vireo_requester, sends_rc_rdma_write_only_with_immediate,
     job_valid_o && job_o.packet.opcode == BthOpcodeRcRdmaWriteOnlyWithImmediate)
+`VIREO_POINT(vireo_requester, sends_rc_atomic_write, job_valid_o && job_o.packet.opcode == BthOpcodeRcAtomicWrite)
+`VIREO_POINT(vireo_requester, sends_rc_flush, job_valid_o && job_o.packet.opcode == BthOpcodeRcFlush)
 `VIREO_POINT(vireo_requester, hold_in_a_message, qp_hold_valid_i && !idle_o)
 `VIREO_POINT(vireo_requester, fetch_fails, fetched_valid_i && fetched_i.resp != vireo_dma_pkg::AxiRespOkay)
 
@@ -244,6 +252,24 @@ bind vireo_fifo vireo_stream_cov u_stream_cov (
     queue_failure_valid_o && queue_failure_o.code == RdmaErrorBadDescriptor)
 `VIREO_POINT(vireo_recv_queue, failure_queue_dma_error,
     queue_failure_valid_o && queue_failure_o.code == RdmaErrorQueueDmaError)
+
+// Atomic operations, ATOMIC WRITE and FLUSH: what is executed, and what is answered again
+`VIREO_POINT(vireo_atomic, operation, begins && reads && !request.is_flush)
+`VIREO_POINT(vireo_atomic, store, begins && !request.is_duplicate && request.is_write)
+`VIREO_POINT(vireo_atomic, flush, begins && reads && request.is_flush)
+`VIREO_POINT(vireo_atomic, duplicate, begins && request.is_duplicate)
+`VIREO_POINT(vireo_atomic, waits_for_one_at_its_address, request_valid && !request.is_duplicate && conflicts)
+`VIREO_POINT(vireo_atomic, store_waits_for_one_at_its_address,
+    request_valid && !request.is_duplicate && request.is_write && conflicts)
+`VIREO_POINT(vireo_atomic, flush_read_fails,
+    reading_pop && reading.is_flush && was_read && fetched_resp != AxiRespOkay)
+
+// Memory windows and FLUSH in the check of keys
+`VIREO_POINT(vireo_memory_check, window_binds, rebinds)
+`VIREO_POINT(vireo_memory_check, window_ends, ends && row.is_window)
+`VIREO_POINT(vireo_memory_check, flush_of_a_region, row_valid_q && check_q.whole)
+`VIREO_POINT(vireo_memory_check, flush_of_a_range, row_valid_q && check_q.flush_global && !check_q.whole)
+`VIREO_POINT(vireo_memory_check, flush_persistent, row_valid_q && check_q.flush_persistent)
 
 // Responder: its outputs for a frame
 `VIREO_POINT(vireo_responder, places, place_valid_o && !place_o.no_frame)
